@@ -1,0 +1,92 @@
+// The ground floor: memory, strings, vectors, the session context and its diagnostics.
+//
+// Memory is freed by phase, never node by node: an arena belongs to a program, a pool or a session and goes with
+// it. Out of memory aborts inside the arena, so no caller checks for it.
+#pragma once
+#include "nestwright.h"
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define NW_COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+#define NW_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+// ---- arena
+typedef struct nw_arena nw_arena;
+nw_arena *nw_arena_new(void);
+void nw_arena_free(nw_arena *a);
+void *nw_arena_alloc(nw_arena *a, size_t bytes);  // zeroed, aligned to 16
+size_t nw_arena_bytes(const nw_arena *a);         // held from the system
+char *nw_arena_strndup(nw_arena *a, const char *s, size_t n);
+char *nw_arena_strdup(nw_arena *a, const char *s);
+char *nw_arena_printf(nw_arena *a, const char *fmt, ...) NW_PRINTF(2, 3);
+#define NW_NEW(arena, type) ((type *)nw_arena_alloc((arena), sizeof(type)))
+#define NW_NEW_N(arena, type, n) ((type *)nw_arena_alloc((arena), (size_t)(n) * sizeof(type)))
+
+// Heap memory that aborts instead of returning NULL.
+void *nw_xmalloc(size_t bytes);
+void *nw_xcalloc(size_t n, size_t bytes);
+void *nw_xrealloc(void *p, size_t bytes);
+char *nw_xstrdup(const char *s);
+
+// ---- growing string (heap); always NUL-terminated once anything was added
+typedef struct nw_str {
+  char *s;
+  size_t n, cap;
+} nw_str;
+void nw_str_add(nw_str *b, const char *s);
+void nw_str_addn(nw_str *b, const char *s, size_t n);
+void nw_str_fmt(nw_str *b, const char *fmt, ...) NW_PRINTF(2, 3);
+void nw_str_vfmt(nw_str *b, const char *fmt, va_list args);
+void nw_str_indent(nw_str *b, int spaces);
+char *nw_str_take(nw_str *b);  // the heap string (never NULL); b is empty afterwards
+void nw_str_free(nw_str *b);
+
+// ---- vector of pointers (heap)
+typedef struct nw_vec {
+  void **at;
+  int n, cap;
+} nw_vec;
+void nw_vec_push(nw_vec *v, void *p);
+void nw_vec_insert(nw_vec *v, int pos, void *p);
+void nw_vec_remove(nw_vec *v, int pos);
+void nw_vec_free(nw_vec *v);
+
+// ---- hashing: the high half of a 64-bit product mixes well (a low-bits hash made interning quadratic)
+uint64_t nw_hash_mix(uint64_t h, uint64_t x);
+uint64_t nw_hash_bytes(const void *p, size_t n);
+
+// ---- floor arithmetic on 64-bit integers, right for negative numbers; the divisor must not be 0
+int64_t nw_floordiv_i64(int64_t a, int64_t b);
+int64_t nw_floormod_i64(int64_t a, int64_t b);
+
+// ---- context
+//
+// A room may keep one private object per session in a slot (isl's context, the JIT). `interrupt` must be safe in a
+// signal handler.
+typedef enum nw_slot_id { NW_SLOT_POLY, NW_SLOT_RUN, NW_SLOT_CODEGEN, NW_SLOT_COUNT } nw_slot_id;
+typedef struct nw_slot {
+  void *data;
+  void (*free)(void *data);
+  void (*interrupt)(void *data);
+} nw_slot;
+
+struct nw_ctx {
+  nw_arena *diag_arena;      // holds the last failure; emptied by nw_clear
+  nw_diag diag;              // code NW_OK when there is none
+  nw_slot slot[NW_SLOT_COUNT];
+  volatile sig_atomic_t interrupted;
+  uint64_t serial;           // names TE symbols apart: "A@12"
+  uint64_t mutants;          // test hook: judge rules switched off, see poly/rules.def; 0 outside `dev test mutants`
+};
+
+// Leaves a diagnostic (the first one wins) and returns NULL. `hint` may be NULL.
+void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(4, 5);
+// Leaves a refusal. Every string in *r is copied. The message is built from its fields when r->message is NULL.
+void *nw_refuse(nw_ctx *c, const nw_refusal *r);
+// The current refusal, writable, so that later rooms can fill step text, picture and alternatives; NULL if none.
+nw_refusal *nw_refusal_edit(nw_ctx *c);
+// A string that lives as long as the current diagnostic.
+const char *nw_diag_printf(nw_ctx *c, const char *fmt, ...) NW_PRINTF(2, 3);
+// True (and a NW_EINTERRUPT diagnostic) if the user asked to stop.
+bool nw_stopped(nw_ctx *c);

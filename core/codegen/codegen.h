@@ -1,0 +1,21 @@
+// Executable program -> LLVM module. The only rooms with LLVM headers are codegen/llvm* and run/jit*; both are in the
+// module nestwright-jit, opened at the first compile, so nothing here names an LLVM type.
+#pragma once
+#include "interp/interp.h"
+
+// ABI of a generated kernel. params[i]: data of parameter i. sizes[i]: symbolic sizes. work[i]: workspace of buffer i
+// (per-thread ones: thread t's block at work[i] + t*stride[i]); NULL for others.
+typedef struct nw_frame {
+  void **params;
+  const int64_t *sizes;
+  void **work;
+  const int64_t *stride;    // bytes between two threads' blocks
+  int threads;
+  void *runtime;
+} nw_frame;
+typedef void (*nw_entry)(nw_frame *f);
+// A parallel loop becomes a call of this with an outlined body; chunks are contiguous, thread t gets
+// [n*t/T, n*(t+1)/T). The body gets the frame, the captured values, its range and its thread number.
+typedef void (*nw_parallel_body)(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);
+typedef void (*nw_parallel_fn)(nw_frame *f, nw_parallel_body body, void *captured, int64_t n);
+#define NW_PARALLEL_SYMBOL "nw_parallel_for"

@@ -1,0 +1,25 @@
+// The judge: a program as isl sets and maps, and the one verdict that every step passes through.
+//
+// No isl type appears here. Every question is about two programs only: the judge reads original instances, bindings,
+// accesses, storage and marks from them, never what the primitive says it did.
+#pragma once
+#include "ir/program.h"
+
+// Is `after` a correct rewriting of `before`? Chooses the question itself: by order when both have the same blocks and
+// every original instance is executed once in each, else by value. Also: accesses inside their buffers, every output
+// element written, marked loops carry no dependence, scope capacity. On false the context holds an NW_EREFUSED or
+// NW_EUNDECIDED diagnostic with a refusal whose witness is the lexicographically smallest pair.
+bool nw_judge(const nw_program *before, const nw_program *after);
+
+// The first program of a computation: every access inside its buffer, every read after its write, outputs covered.
+bool nw_judge_first(const nw_program *p);
+
+// Which question nw_judge last answered in this context: 'o', 'v', or 'm' (marks only); for tests, notes and benches.
+char nw_judge_question(const nw_ctx *c);
+
+// Rules of the judge that the mutant tests can switch off, one bit each (poly/rules.def).
+int nw_judge_rules(void);
+const char *nw_judge_rule_name(int i);
+
+// Operations of isl the judge may spend on one question; 0 restores the default.
+void nw_judge_budget(nw_ctx *c, long operations);

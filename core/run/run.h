@@ -1,0 +1,37 @@
+// Tensors, the JIT, threads, clocks.
+#pragma once
+#include "codegen/codegen.h"
+
+struct nw_array {
+  int refs;
+  nw_ctx *ctx;
+  nw_dtype dtype;
+  int ndim;
+  int64_t *shape;
+  int64_t count;
+  void *data;               // 64-byte aligned
+  size_t bytes;
+};
+
+// What the LLVM module offers; filled by nw_jit_entry in nestwright-jit, found with dlsym after dlopen(RTLD_LOCAL).
+typedef struct nw_jit nw_jit;
+typedef struct nw_machine_code nw_machine_code;
+typedef struct nw_jit_api {
+  nw_jit *(*open)(char *error, size_t n);
+  void (*close)(nw_jit *j);
+  nw_machine_code *(*compile)(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n);
+  nw_entry (*entry)(const nw_machine_code *m);
+  char *(*text)(nw_jit *j, const nw_machine_code *m, const char *what);  // "llvm", "asm"
+  void (*free)(nw_machine_code *m);
+  const char *(*cpu)(const nw_jit *j);
+} nw_jit_api;
+typedef const nw_jit_api *(*nw_jit_entry_fn)(void);
+
+// Enters native code guarded: an interrupt or a crash ends the call and leaves a diagnostic; the session goes on.
+bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f);
+void nw_guard_install(nw_ctx *c);  // signal handlers; once per process, at the first call
+// SIGINT's handler should call this first: true if native code was running and has been told to stop.
+bool nw_guard_interrupt(void);
+
+void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n);
+double nw_now(void);  // seconds, monotonic

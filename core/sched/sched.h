@@ -1,0 +1,63 @@
+// A schedule: a tree of programs and the steps between them. What a primitive sees of a step is here as well.
+#pragma once
+#include "ir/program.h"
+#include "te/te.h"
+
+typedef struct nw_node {
+  int number;               // position in sched->version; 0 is the naive program
+  int parent;               // -1 for version 0
+  int last_child;           // for redo; -1
+  nw_program *program;      // counted
+  const nw_primitive *primitive;
+  nw_arg *args;             // deep copy in the schedule's arena, as written, automatic choices resolved, loops by name
+  char *text;               // s:split("i", 32)
+  char *notes;
+  char *name;               // branch name, or NULL
+  int nreplaced;            // loops this step consumed: id, and what stands in its place as text
+  int *replaced;
+  char **replacement;
+} nw_node;
+
+struct nw_sched {
+  int refs;
+  nw_ctx *ctx;
+  nw_pool *pool;
+  nw_arena *arena;
+  int noutputs;
+  nw_tensor **output;       // counted
+  nw_vec version;           // nw_node*, by number
+  int current;
+};
+
+// One step in the making. A primitive reads args, edits p (an unfrozen clone of before), and returns true, or fails
+// with nw_fail / nw_refuse (kind STRUCTURE). It never judges; the driver does.
+typedef struct nw_step {
+  nw_ctx *ctx;
+  nw_sched *sched;
+  const nw_primitive *primitive;
+  const nw_arg *args;
+  nw_arg resolved[NW_MAX_PARAMS];  // starts as args; a primitive writes automatic choices here
+  const nw_program *before;
+  nw_program *p;
+  nw_results out;
+  nw_str notes;
+  nw_vec replaced, replacement;
+  nw_vec candidate;         // suggest(): steps to try after a refusal, as nw_candidate*
+} nw_step;
+
+// Argument access, with errors that name the argument. Loops: the statement in st->p, path filled if not NULL.
+nw_stmt *nw_step_loop(nw_step *st, int param, nw_path *path);
+nw_stmt *nw_step_loop_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path);
+nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path);   // a stage, by block or buffer name
+int64_t nw_step_int(const nw_step *st, int param, int64_t fallback);
+const char *nw_step_str(const nw_step *st, int param, const char *fallback);
+bool nw_step_given(const nw_step *st, int param);
+
+void nw_step_replaces(nw_step *st, int loop_id, const char *fmt, ...) NW_PRINTF(3, 4);  // for stale handles
+void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
+void nw_step_returns_stage(nw_step *st, const char *name);
+void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);
+// Offers `primitive` with these arguments as a way on; the driver tries it on a scratch copy before showing it.
+void nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);
+// A structural refusal: message, why, and the loops to point at.
+bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const char *fmt, ...) NW_PRINTF(4, 5);

@@ -1,0 +1,52 @@
+// Tensor expressions: a graph of operations, and the first, naive program made from it.
+#pragma once
+#include "ir/program.h"
+
+typedef enum nw_teop_kind { NW_TE_PLACEHOLDER, NW_TE_COMPUTE, NW_TE_SCAN } nw_teop_kind;
+
+struct nw_axis {
+  int refs;
+  nw_ctx *ctx;
+  nw_pool *pool;
+  char *name;               // "k"; its variable is "k@serial"
+  const nw_expr *var, *lo, *extent;
+};
+
+typedef struct nw_teop nw_teop;
+struct nw_teop {
+  int refs;
+  nw_ctx *ctx;
+  nw_teop_kind kind;
+  nw_pool *pool;            // expressions below live here; its symbols name the tensors, axes and sizes they use
+  char *name;
+  int naxes;                // COMPUTE: one per output dimension
+  const nw_expr **axis;     // VAR "i@serial"
+  char **axis_name;         // "i"
+  const nw_expr **extent;
+  int nreduce;
+  nw_axis **reduce;         // counted
+  nw_combiner combiner;     // of all outputs
+  int nout;
+  const nw_expr **body;     // per output: the value, or for a reduction the term
+  nw_dtype *dtype;
+  const nw_expr **shape;    // all outputs of an operation have the same shape; ndim entries
+  int ndim;
+  uint64_t serial;
+  // SCAN: n states
+  nw_tensor **init, **update, **state;
+};
+
+struct nw_tensor {
+  int refs;
+  nw_teop *op;              // counted
+  int out;                  // which output
+  char *name;               // "C"; LOADs name it "C@serial"
+  char *symbol;
+};
+
+extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
+
+// All operations the outputs need, producers first; borrowed. Heap vector of nw_teop*.
+nw_vec nw_te_order(int n, nw_tensor *const *outputs);
+// The naive program: one nest per operation in that order, temporaries allocated at the root.
+nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs);
