@@ -1,0 +1,58 @@
+// Lua module "peers": runs one peer once on arrays given as light userdata and returns the seconds it took, by the
+// process CPU clock for one thread (preemption does not count) and by the wall clock for more.
+#include "peers.h"
+#include <cblas.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <time.h>
+
+static double seconds(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static clockid_t clock_for(int threads) { return threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC; }
+
+static int l_sgemm(lua_State *L) { // sgemm(n, a, b, c, threads)
+  int n = (int)luaL_checkinteger(L, 1), threads = (int)luaL_checkinteger(L, 5);
+  const float *a = lua_touserdata(L, 2), *b = lua_touserdata(L, 3);
+  float *c = lua_touserdata(L, 4);
+  openblas_set_num_threads(threads);
+  double t = seconds(clock_for(threads));
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c, n);
+  lua_pushnumber(L, seconds(clock_for(threads)) - t);
+  return 1;
+}
+
+static int l_corename(lua_State *L) {
+  lua_pushstring(L, openblas_get_corename());
+  return 1;
+}
+
+static int l_conv1d(lua_State *L) { // conv1d(n, taps, a, w, out, times)
+  int n = (int)luaL_checkinteger(L, 1), taps = (int)luaL_checkinteger(L, 2), times = (int)luaL_checkinteger(L, 6);
+  double t = seconds(clock_for(1));
+  for (int i = 0; i < times; i++)
+    peer_conv1d_scatter(n, taps, lua_touserdata(L, 3), lua_touserdata(L, 4), lua_touserdata(L, 5));
+  lua_pushnumber(L, (seconds(clock_for(1)) - t) / times);
+  return 1;
+}
+
+static int l_cpu_ms(lua_State *L) { // CPU milliseconds of this process so far
+  lua_pushnumber(L, 1e3 * seconds(CLOCK_PROCESS_CPUTIME_ID));
+  return 1;
+}
+
+static int l_now_ms(lua_State *L) {
+  lua_pushnumber(L, 1e3 * seconds(CLOCK_MONOTONIC));
+  return 1;
+}
+
+int luaopen_peers(lua_State *L);
+int luaopen_peers(lua_State *L) {
+  static const luaL_Reg rows[] = {{"sgemm", l_sgemm},   {"corename", l_corename}, {"conv1d", l_conv1d},
+                                  {"cpu_ms", l_cpu_ms}, {"now_ms", l_now_ms},     {NULL, NULL}};
+  luaL_newlib(L, rows);
+  return 1;
+}

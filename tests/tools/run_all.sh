@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Runs every suite against one build tree and ends with one line over all of them: "N passed, N failed[, N skipped]".
+# usage: run_all.sh BUILD [SUITE...]     suites: unit spec prop walk fuzz layers
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=$(realpath "$1")
+shift
+suites=("$@")
+[ ${#suites[@]} -gt 0 ] || suites=(layers unit fuzz spec walk prop)
+logs=$build/log
+mkdir -p "$logs"
+passed=0 failed=0 skipped=0
+export NW_BUILD=$build
+unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE NW_MUTANT
+
+# tally NAME STATUS OK FAILED [SKIPPED]: adds up one suite; a suite that dies without a failed test counts as one failure.
+tally() {
+  local name=$1 status=$2 ok=$3 bad=$4 skip=${5:-0}
+  [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
+  [ "$ok" -eq 0 ] && [ "$bad" -eq 0 ] && [ "$skip" -eq 0 ] && bad=1
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+  printf '%-28s %5d passed %4d failed %4d skipped\n' "$name" "$ok" "$bad" "$skip"
+  [ "$bad" -eq 0 ] || { echo "--- $logs/$name.log"; tail -n 30 "$logs/$name.log"; }
+}
+
+count() { grep -cE "$1" "$2" || true; }
+
+run_unit() {
+  local exe name status log
+  for exe in "$build"/tests/unit_*; do
+    [ -x "$exe" ] || continue
+    name=$(basename "$exe") log=$logs/$(basename "$exe").log
+    timeout 300 "$exe" >"$log" 2>&1 && status=0 || status=$?
+    tally "$name" $status "$(count '^\[       OK \]' "$log")" "$(grep -E '^\[  FAILED  \] [^0-9]' "$log" | sort -u | wc -l)" \
+      "$(count '^\[  SKIPPED \] [^0-9]' "$log")"
+  done
+}
+
+run_fuzz() { # replays the corpus
+  local exe name status log
+  for exe in "$build"/tests/replay_*; do
+    [ -x "$exe" ] || continue
+    name=$(basename "$exe") log=$logs/$(basename "$exe").log
+    timeout 120 "$exe" tests/fuzz/corpus/"${name#replay_}"/* >"$log" 2>&1 && status=0 || status=$?
+    tally "$name" $status $((status == 0)) 0
+  done
+}
+
+run_spec() {
+  local log=$logs/spec.log status
+  timeout 1200 "$build/bin/nestwright" tests/spec/run.lua -o TAP tests/spec >"$log" 2>&1 && status=0 || status=$?
+  tally spec $status "$(grep -E '^ok ' "$log" | grep -vcE '# (SKIP|PENDING)' || true)" "$(count '^not ok ' "$log")" \
+    "$(count '^ok .*# (SKIP|PENDING)' "$log")"
+}
+
+run_walk() { # the main job, small, and the example in the README
+  local log=$logs/walk.log status
+  timeout 300 "$build/bin/nestwright" tutorials/gemm.lua 128 >"$log" 2>&1 && status=0 || status=$?
+  tally walk $status $((status == 0)) 0
+}
+
+run_prop() {
+  local log=$logs/prop.log status
+  timeout 1800 "$build/bin/nestwright" tests/prop/run.lua ${NW_PROP_ARGS:-} >"$log" 2>&1 && status=0 || status=$?
+  grep -E '^(seed|property|primitive|  )' "$log" | tail -n 40
+  tally prop $status "$(sed -n 's/^property: \([0-9]*\) passed.*/\1/p' "$log" | tail -1 | grep . || echo 0)" \
+    "$(sed -n 's/^property: .* \([0-9]*\) failed.*/\1/p' "$log" | tail -1 | grep . || echo 0)"
+}
+
+run_layers() {
+  local log=$logs/layers.log status
+  python3 tests/tools/layers.py >"$log" 2>&1 && status=0 || status=$?
+  tally layers $status $((status == 0)) 0
+}
+
+for suite in "${suites[@]}"; do
+  declare -F "run_$suite" >/dev/null || { echo "no suite '$suite'"; exit 2; }
+  "run_$suite"
+done
+if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
+[ $failed -eq 0 ]
