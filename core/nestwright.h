@@ -115,6 +115,10 @@ NW_API nw_pool *nw_pool_new(nw_ctx *c);
 NW_API nw_pool *nw_pool_retain(nw_pool *p);
 NW_API void nw_pool_release(nw_pool *p);
 NW_API nw_ctx *nw_pool_ctx(const nw_pool *p);
+NW_API nw_pool *nw_expr_pool(const nw_expr *e);  // borrowed: whoever keeps an expression retains its pool
+// The pool for what the user writes now: a compute in the making has its own. Everything below that returns an expression
+// makes it here. Borrowed, and current only until the next nw_compute_begin, _end or _drop.
+NW_API nw_pool *nw_lang_pool(nw_ctx *c);
 
 typedef enum nw_op {
 #define NW_OP(id, name, arity, prec, flags) NW_OP_##id,

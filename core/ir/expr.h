@@ -12,6 +12,7 @@ struct nw_expr {
   uint16_t n;        // number of arguments
   uint32_t serial;   // order of creation in the pool; not used for any order a user can see
   uint64_t hash;     // structural, the same in every pool
+  nw_pool *pool;     // where it lives; not counted. Set when it is interned
   union {
     int64_t i;       // INT (sign-extended to 64 bits; bool 0/1), REDUCE: combiner, RAMP/BROADCAST: lanes
     double f;        // FLOAT (already rounded to the dtype)
