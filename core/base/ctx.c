@@ -1,0 +1,116 @@
+// The session and its one diagnostic.
+#include "base/base.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+nw_ctx *nw_open(void) {
+  nw_ctx *c = nw_xcalloc(1, sizeof *c);
+  c->diag_arena = nw_arena_new();
+  return c;
+}
+
+void nw_close(nw_ctx *c) {
+  if (!c) return;
+  for (int i = NW_SLOT_COUNT - 1; i >= 0; i--) {
+    nw_slot s = c->slot[i];
+    c->slot[i] = (nw_slot){0};
+    if (s.free) s.free(s.data);
+  }
+  nw_arena_free(c->diag_arena);
+  free(c);
+}
+
+const nw_diag *nw_error(const nw_ctx *c) {
+  return c->diag.code == NW_OK ? NULL : &c->diag;
+}
+
+// Also forgets an interrupt: what it was meant for is over.
+void nw_clear(nw_ctx *c) {
+  c->interrupted = 0;
+  if (c->diag.code == NW_OK) return;
+  c->diag = (nw_diag){0};
+  nw_arena_free(c->diag_arena);
+  c->diag_arena = nw_arena_new();
+}
+
+// Runs in a signal handler: only the flag and the slots' own flags.
+void nw_interrupt(nw_ctx *c) {
+  c->interrupted = 1;
+  for (int i = 0; i < NW_SLOT_COUNT; i++)
+    if (c->slot[i].interrupt) c->slot[i].interrupt(c->slot[i].data);
+}
+
+bool nw_stopped(nw_ctx *c) {
+  if (!c->interrupted) return false;
+  nw_fail(c, NW_EINTERRUPT, NULL, "interrupted");
+  return true;
+}
+
+const char *nw_version(void) {
+  return NW_VERSION;
+}
+
+static const char *diag_vprintf(nw_ctx *c, const char *fmt, va_list args) {
+  nw_str b = {0};
+  nw_str_vfmt(&b, fmt, args);
+  const char *s = nw_arena_strdup(c->diag_arena, b.s);
+  nw_str_free(&b);
+  return s;
+}
+
+const char *nw_diag_printf(nw_ctx *c, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  const char *s = diag_vprintf(c, fmt, args);
+  va_end(args);
+  return s;
+}
+
+void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) {
+  if (c->diag.code != NW_OK) return NULL;
+  va_list args;
+  va_start(args, fmt);
+  c->diag.message = diag_vprintf(c, fmt, args);
+  va_end(args);
+  c->diag.hint = nw_arena_strdup(c->diag_arena, hint);
+  c->diag.code = code;
+  return NULL;
+}
+
+// "C[0, 0] is written at (i=0) by C, and read at (i=1) by D"; what is not known is left out.
+static const char *describe(nw_ctx *c, const nw_refusal *r) {
+  nw_str b = {0};
+  nw_str_fmt(&b, "cannot %s", r->primitive ? r->primitive : "take this step");
+  if (r->element || r->tensor) nw_str_fmt(&b, ": %s", r->element ? r->element : r->tensor);
+  if (r->source) nw_str_fmt(&b, " between %s%s%s", r->source_block ? r->source_block : "", r->source_block ? " " : "", r->source);
+  if (r->sink) nw_str_fmt(&b, " and %s%s%s", r->sink_block ? r->sink_block : "", r->sink_block ? " " : "", r->sink);
+  const char *s = nw_arena_strdup(c->diag_arena, b.s);
+  nw_str_free(&b);
+  return s;
+}
+
+static void copy_strings(nw_arena *a, nw_refusal *r) {
+  const char **field[] = {&r->primitive, &r->step, &r->tensor, &r->element, &r->source_block, &r->source,
+                          &r->sink_block, &r->sink, &r->distance, &r->message, &r->why, &r->picture};
+  for (int i = 0; i < NW_COUNT(field); i++) *field[i] = nw_arena_strdup(a, *field[i]);
+  for (int i = 0; i < NW_MAX_NOTES; i++) {
+    r->loops[i] = nw_arena_strdup(a, r->loops[i]);
+    r->alternatives[i] = nw_arena_strdup(a, r->alternatives[i]);
+  }
+}
+
+void *nw_refuse(nw_ctx *c, const nw_refusal *r) {
+  if (c->diag.code != NW_OK) return NULL;
+  nw_refusal *copy = NW_NEW(c->diag_arena, nw_refusal);
+  *copy = *r;
+  copy_strings(c->diag_arena, copy);
+  if (!copy->message) copy->message = describe(c, copy);
+  c->diag.code = r->kind == NW_REFUSE_UNDECIDED ? NW_EUNDECIDED : NW_EREFUSED;
+  c->diag.message = copy->message;
+  c->diag.refusal = copy;
+  return NULL;
+}
+
+nw_refusal *nw_refusal_edit(nw_ctx *c) {
+  return (nw_refusal *)c->diag.refusal;
+}

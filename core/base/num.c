@@ -1,0 +1,33 @@
+// Hashing, and integer arithmetic that is defined for every operand but a zero divisor.
+#include "base/base.h"
+
+uint64_t nw_hash_mix(uint64_t h, uint64_t x) {
+  unsigned __int128 m = (unsigned __int128)(h ^ x ^ 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+  return (uint64_t)(m >> 64) ^ (uint64_t)m * 0xff51afd7ed558ccdu;
+}
+
+uint64_t nw_hash_bytes(const void *p, size_t n) {
+  const unsigned char *s = p;
+  uint64_t h = n;
+  for (; n >= 8; n -= 8, s += 8) {
+    uint64_t word;
+    memcpy(&word, s, 8);
+    h = nw_hash_mix(h, word);
+  }
+  uint64_t rest = 0;
+  memcpy(&rest, s, n);
+  return nw_hash_mix(h, rest);
+}
+
+// INT64_MIN // -1 wraps to INT64_MIN, as negation does.
+int64_t nw_floordiv_i64(int64_t a, int64_t b) {
+  if (b == -1) return (int64_t)(0 - (uint64_t)a);
+  int64_t q = a / b;
+  return q - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+
+int64_t nw_floormod_i64(int64_t a, int64_t b) {
+  if (b == -1) return 0;
+  int64_t r = a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
