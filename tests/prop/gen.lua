@@ -1,0 +1,302 @@
+--- Random computations. A case is plain data, so that it can be printed, shrunk and built again:
+---   {dtype=, inputs = {{name=, dims={..}}}, stages = {{kind=, name=, from={..}, dims={..}, ...}}, outputs = {..}}
+--- Dimensions are small and awkward: 1, primes, and one more or less than a tile.
+local gen = {}
+
+local nw = require "nestwright"
+
+local EXTENTS = {1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17}
+local DTYPES = {"f32", "f32", "f32", "f32", "i32", "i32", "f64", "i64", "i8", "u8", "i16", "u16", "u32", "f16", "bf16"}
+
+local function dims(r, rank)
+  local out = {}
+  for d = 1, rank do out[d] = r:pick(EXTENTS) end
+  return out
+end
+
+local function volume(shape)
+  local n = 1
+  for _, extent in ipairs(shape) do n = n * extent end
+  return n
+end
+
+-- Each kind of stage: `plan` draws a description from the tensors so far (or nil), `build` makes it.
+local kinds = {}
+
+kinds.map = {
+  plan = function(r, have, dtype)
+    local a = r:pick(have)
+    local same = {}
+    for _, t in ipairs(have) do
+      if #t.dims == #a.dims then
+        local equal = true
+        for d, extent in ipairs(a.dims) do equal = equal and t.dims[d] == extent end
+        if equal then same[#same + 1] = t.name end
+      end
+    end
+    local ops = {"add", "sub", "mul", "max", "min", "select", "affine"}
+    if dtype == "f32" or dtype == "f64" then ops[#ops + 1] = r:pick {"exp", "tanh", "sigmoid", "floor", "abs"} end
+    return {from = {a.name, r:pick(same)}, dims = a.dims, op = r:pick(ops), reverse = r:chance(0.15)}
+  end,
+  build = function(stage, t)
+    local a, b = t[stage.from[1]], t[stage.from[2]]
+    local n = #stage.dims
+    return nw.compute(stage.dims, gen.axes(n, function(...)
+      local at = {...}
+      if stage.reverse and n > 0 then at[n] = stage.dims[n] - 1 - at[n] end
+      local x, y = a(table.unpack(at)), b(...)
+      local op = stage.op
+      if op == "add" then return x + y end
+      if op == "sub" then return x - y end
+      if op == "mul" then return x * y end
+      if op == "max" then return nw.max(x, y) end
+      if op == "min" then return nw.min(x, y) end
+      if op == "select" then return nw.select(nw.lt(x, y), x, y + 1) end
+      if op == "affine" then return x * 2 + 3 end
+      if op == "exp" then return nw.exp(x * 0.125) end
+      return nw[op](x)
+    end), stage.name)
+  end,
+}
+
+kinds.transpose = {
+  plan = function(r, have)
+    local a = r:pick(have)
+    if #a.dims < 2 then return nil end
+    local order = {}
+    for d = 1, #a.dims do order[d] = d end
+    r:shuffle(order)
+    local out = {}
+    for d, from in ipairs(order) do out[d] = a.dims[from] end
+    return {from = {a.name}, dims = out, order = order}
+  end,
+  build = function(stage, t)
+    local a = t[stage.from[1]]
+    return nw.compute(stage.dims, gen.axes(#stage.dims, function(...)
+      local at, index = {...}, {}
+      for d, from in ipairs(stage.order) do index[from] = at[d] end
+      return a(table.unpack(index))
+    end), stage.name)
+  end,
+}
+
+kinds.matmul = {
+  plan = function(r, have)
+    local a = r:pick(have)
+    if #a.dims ~= 2 then return nil end
+    local with = {}
+    for _, b in ipairs(have) do
+      if #b.dims == 2 and b.dims[1] == a.dims[2] then with[#with + 1] = b end
+    end
+    if #with == 0 then return nil end
+    local b = r:pick(with)
+    return {from = {a.name, b.name}, dims = {a.dims[1], b.dims[2]}, over = a.dims[2]}
+  end,
+  build = function(stage, t)
+    local a, b = t[stage.from[1]], t[stage.from[2]]
+    local k = nw.reduce_axis(stage.over, "k")
+    return nw.compute(stage.dims, function(i, j) return nw.sum(a(i, k) * b(k, j), k) end, stage.name)
+  end,
+}
+
+kinds.fold = { -- a reduction of the last dimension
+  plan = function(r, have)
+    local a = r:pick(have)
+    if #a.dims < 1 then return nil end
+    local out = {table.unpack(a.dims, 1, #a.dims - 1)}
+    return {from = {a.name}, dims = out, over = a.dims[#a.dims], op = r:pick {"sum", "sum", "max", "min"}}
+  end,
+  build = function(stage, t)
+    local a = t[stage.from[1]]
+    local k = nw.reduce_axis(stage.over, "k")
+    return nw.compute(stage.dims, gen.axes(#stage.dims, function(...)
+      local at = {...}
+      at[#at + 1] = k
+      return nw[stage.op](a(table.unpack(at)), k)
+    end), stage.name)
+  end,
+}
+
+kinds.arg = {
+  plan = function(r, have)
+    local a = r:pick(have)
+    if #a.dims < 1 then return nil end
+    local out = {table.unpack(a.dims, 1, #a.dims - 1)}
+    return {from = {a.name}, dims = out, over = a.dims[#a.dims], op = r:pick {"argmax", "argmin"}}
+  end,
+  build = function(stage, t)
+    local a = t[stage.from[1]]
+    local k = nw.reduce_axis(stage.over, "k")
+    return nw.compute(stage.dims, gen.axes(#stage.dims, function(...)
+      local at = {...}
+      at[#at + 1] = k
+      return nw[stage.op](a(table.unpack(at)), k)
+    end), stage.name)
+  end,
+}
+
+kinds.stencil = {
+  plan = function(r, have)
+    local a = r:pick(have)
+    if #a.dims < 1 or a.dims[#a.dims] < 3 then return nil end
+    local out = {table.unpack(a.dims)}
+    out[#out] = out[#out] - 2
+    return {from = {a.name}, dims = out}
+  end,
+  build = function(stage, t)
+    local a = t[stage.from[1]]
+    return nw.compute(stage.dims, gen.axes(#stage.dims, function(...)
+      local function at(shift, ...)
+        local index = {...}
+        index[#index] = index[#index] + shift
+        return a(table.unpack(index))
+      end
+      return at(0, ...) + at(1, ...) * 2 + at(2, ...)
+    end), stage.name)
+  end,
+}
+
+kinds.pad = {
+  plan = function(r, have)
+    local a = r:pick(have)
+    if #a.dims < 1 then return nil end
+    local out = {table.unpack(a.dims)}
+    local by = r:int(1, 2)
+    out[#out] = out[#out] + 2 * by
+    return {from = {a.name}, dims = out, by = by}
+  end,
+  build = function(stage, t)
+    local a = t[stage.from[1]]
+    local n, inner = #stage.dims, stage.dims[#stage.dims] - 2 * stage.by
+    return nw.compute(stage.dims, gen.axes(n, function(...)
+      local index = {...}
+      local x = index[n]
+      index[n] = x - stage.by
+      return nw.select(nw.all(nw.ge(x, stage.by), nw.lt(x, inner + stage.by)), a(table.unpack(index)), 0)
+    end), stage.name)
+  end,
+}
+
+kinds.scan = { -- a running sum over the first dimension, or a heat step that looks at its neighbours
+  plan = function(r, have)
+    local a = r:pick(have)
+    if #a.dims < 1 or #a.dims > 2 or a.dims[1] < 2 then return nil end
+    return {from = {a.name}, dims = a.dims, heat = #a.dims == 2 and r:chance(0.5)}
+  end,
+  build = function(stage, t)
+    local a = t[stage.from[1]]
+    local n = #stage.dims
+    local first = {table.unpack(stage.dims)}
+    first[1] = 1
+    local state = nw.placeholder(stage.dims, a.dtype, stage.name .. "_state")
+    local init = nw.compute(first, gen.axes(n, function(...) return a(...) end), stage.name .. "_first")
+    local update = nw.compute(stage.dims, gen.axes(n, function(time, x)
+      if n == 1 then return state(time - 1) + a(time) end
+      if not stage.heat then return state(time - 1, x) + a(time, x) end
+      local last = stage.dims[2] - 1
+      return state(time - 1, nw.max(x - 1, 0)) + state(time - 1, nw.min(x + 1, last)) - a(time, x)
+    end), stage.name .. "_next")
+    return nw.scan(init, update, state, stage.name)
+  end,
+}
+
+kinds.gather = {
+  plan = function(r, have, dtype)
+    if dtype ~= "i32" and dtype ~= "i64" then return nil end
+    local a, index = r:pick(have), r:pick(have)
+    if #a.dims ~= 1 or #index.dims ~= 1 then return nil end
+    return {from = {a.name, index.name}, dims = index.dims, last = a.dims[1] - 1}
+  end,
+  build = function(stage, t)
+    local a, index = t[stage.from[1]], t[stage.from[2]]
+    return nw.compute(stage.dims, function(i) return a(nw.max(nw.min(index(i), stage.last), 0)) end, stage.name)
+  end,
+}
+
+kinds.pair = { -- one operation with two outputs
+  plan = function(r, have)
+    local a = r:pick(have)
+    return {from = {a.name}, dims = a.dims}
+  end,
+  build = function(stage, t)
+    local a = t[stage.from[1]]
+    return nw.compute(stage.dims, gen.axes(#stage.dims, function(...) return a(...) + 1, a(...) * 2 end), stage.name)
+  end,
+}
+
+local ORDER = {"map", "map", "map", "matmul", "matmul", "fold", "arg", "stencil", "pad", "scan", "transpose", "gather", "pair"}
+
+--- A function of exactly n parameters that calls f: axis names come from parameter names.
+function gen.axes(n, f)
+  if n == 0 then return function() return f() end end
+  if n == 1 then return function(i) return f(i) end end
+  if n == 2 then return function(i, j) return f(i, j) end end
+  if n == 3 then return function(i, j, k) return f(i, j, k) end end
+  return function(i, j, k, l) return f(i, j, k, l) end
+end
+
+--- Draws a case.
+function gen.case(r)
+  local dtype = r:pick(DTYPES)
+  local case = {dtype = dtype, inputs = {}, stages = {}, outputs = {}}
+  local have = {}
+  local base = dims(r, r:int(1, r:chance(0.2) and 3 or 2))
+  for n = 1, r:int(1, 3) do
+    local shape = base
+    if n > 1 and r:chance(0.5) then
+      shape = #base == 2 and {base[2], r:pick(EXTENTS)} or dims(r, r:int(1, 2))
+    end
+    local input = {name = ("ABD"):sub(n, n), dims = shape}
+    case.inputs[n] = input
+    have[#have + 1] = input
+  end
+  for n = 1, r:int(1, 3) do
+    for _ = 1, 8 do
+      local kind = r:pick(ORDER)
+      local stage = kinds[kind].plan(r, have, dtype)
+      if stage and volume(stage.dims) <= 4096 then
+        stage.kind, stage.name = kind, ("XYZ"):sub(n, n)
+        case.stages[#case.stages + 1] = stage
+        if kind ~= "arg" then -- its index output has another dtype
+          have[#have + 1] = {name = stage.name, dims = stage.dims}
+        end
+        break
+      end
+    end
+  end
+  return case
+end
+
+--- Builds a case: the list of output tensors (every stage nobody reads), the inputs, all tensors by name.
+function gen.build(case)
+  local t, read, outputs, inputs = {}, {}, {}, {}
+  for n, input in ipairs(case.inputs) do
+    t[input.name] = nw.placeholder(input.dims, case.dtype, input.name)
+    inputs[n] = t[input.name]
+  end
+  local extra = {}
+  for _, stage in ipairs(case.stages) do
+    local first, second = kinds[stage.kind].build(stage, t)
+    t[stage.name] = first
+    extra[stage.name] = second
+    for _, from in ipairs(stage.from) do read[from] = true end
+  end
+  for _, stage in ipairs(case.stages) do
+    if not read[stage.name] then
+      outputs[#outputs + 1] = t[stage.name]
+      if extra[stage.name] then outputs[#outputs + 1] = extra[stage.name] end
+    end
+  end
+  return outputs, inputs, t
+end
+
+--- True when every operation of the case is exact on small integers, so that results must be equal to the bit.
+function gen.exact(case)
+  if case.dtype == "f16" or case.dtype == "bf16" then return false end
+  for _, stage in ipairs(case.stages) do
+    if stage.op == "exp" or stage.op == "tanh" or stage.op == "sigmoid" then return false end
+  end
+  return true
+end
+
+return gen

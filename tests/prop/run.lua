@@ -1,0 +1,203 @@
+--- The property test: random computations with random steps. After every accepted step the program's text form must
+--- read back to the same program and undo must return the identical one; at the end the definition itself, the
+--- interpreter on the scheduled and on the lowered program, and the JIT must agree. A failing case is shrunk.
+---
+--- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE]
+local here = arg[0]:match "^(.*)/[^/]*$"
+package.path = here .. "/?.lua;" .. package.path
+local nw = require "nestwright"
+local gen, rng, steps = require "gen", require "rng", require "steps"
+
+local options = {cases = 2000, seed = os.time() % 1000003, steps = 6}
+for at = 1, #arg, 2 do
+  local key = arg[at]:match "^%-%-(%a+)$"
+  assert(key and tonumber(arg[at + 1]), "usage: run.lua [--cases N] [--seed S] [--steps N] [--only CASE]")
+  options[key] = tonumber(arg[at + 1])
+end
+
+local LEAST = 50 -- each primitive must be accepted and refused at least so often in a normal run
+local accepted, refused, undecided = {}, {}, 0
+for _, name in ipairs(steps.names) do accepted[name], refused[name] = 0, 0 end
+
+-- The primitive that needs more cases, so that the table fills evenly.
+local function neediest()
+  local best, least
+  for _, name in ipairs(steps.names) do
+    local n = math.min(accepted[name], refused[name])
+    if not least or n < least then best, least = name, n end
+  end
+  return best
+end
+
+-- Whole numbers small enough that sums stay exact in every dtype; some infinities and NaN for floats, now and then.
+local function fill(r, array, dtype, exact)
+  local lo, hi = -3, 3
+  if dtype:sub(1, 1) == "u" then lo = 0 end
+  for n = 1, array:count() do array:setflat(n, r:int(lo, hi)) end
+  if not exact and (dtype == "f32" or dtype == "f64") and r:chance(0.1) then
+    array:setflat(r:int(1, array:count()), r:pick {1 / 0, -1 / 0, 0 / 0})
+  end
+end
+
+local function same(x, y, exact)
+  if x ~= x or y ~= y then return x ~= x and y ~= y end
+  if x == y then return true end
+  if exact then return false end
+  return math.abs(x - y) <= 2e-2 * math.max(1, math.abs(x), math.abs(y))
+end
+
+local function compare(what, one, other, exact)
+  for n = 1, #one do
+    for i = 1, one[n]:count() do
+      local x, y = one[n]:getflat(i), other[n]:getflat(i)
+      if not same(x, y, exact) then
+        return ("%s differ in output %d at %d: %s and %s"):format(what, n, i, tostring(x), tostring(y))
+      end
+    end
+  end
+end
+
+local function outputs_like(outputs)
+  local out = {}
+  for n, t in ipairs(outputs) do out[n] = nw.zeros(t:shape(), t.dtype) end
+  return out
+end
+
+-- Checks one schedule against the definition. A message, or nil when all agree.
+local function check_results(case, s, outputs, inputs, seed)
+  local r = rng.new(seed)
+  local data = {}
+  local exact = gen.exact(case)
+  for n, t in ipairs(s:inputs()) do
+    data[n] = nw.zeros(t:shape(), t.dtype)
+    fill(r, data[n], t.dtype, exact)
+  end
+  local naive = nw.evaluate(outputs, data)
+  local scheduled = nw.interpret(s, data)
+  local lowered = nw.interpret(s, data, {lowered = true})
+  local native = {s:build {threads = 2}(table.unpack(data))}
+  return compare("the definition and the scheduled program", naive, scheduled, exact)
+      or compare("the definition and the lowered program", naive, lowered, exact)
+      or compare("the interpreter and the JIT", lowered, native, true)
+end
+
+local function check_text(s)
+  local text = s:text()
+  if not s:reparses() then return "the text form does not read back:\n" .. text end
+end
+
+local function check_undo(s, before)
+  local after = s:text()
+  s:undo()
+  if s:text() ~= before then return "undo did not return the identical program" end
+  s:redo()
+  if s:text() ~= after then return "redo did not return the identical program" end
+end
+
+-- Applies a list of steps (or draws them, with `draw`), checking as it goes. Returns a message or nil, and the steps.
+local function run(case, list, draw, seed)
+  local ok, outputs, inputs, tensors = pcall(gen.build, case)
+  if not ok then return "the computation is refused: " .. tostring(outputs), {} end
+  local s = nw.schedule(outputs)
+  local names = {}
+  for name in pairs(tensors) do names[#names + 1] = name end
+  table.sort(names)
+  local done = {}
+  local n = 0
+  while true do
+    n = n + 1
+    local step
+    if draw then step = n <= draw.count and steps.draw(draw.rng, s, names, neediest()) or nil else step = list[n] end
+    if not step then break end
+    done[#done + 1] = step
+    local before = s:text()
+    local fine, err = steps.apply(s, step)
+    if draw then
+      local table_of = fine and accepted or refused
+      table_of[step.primitive] = table_of[step.primitive] + 1
+      if not fine and type(err) == "table" and err.code == "undecided" then undecided = undecided + 1 end
+    end
+    if fine then
+      local message = check_text(s) or check_undo(s, before)
+      if message then return message, done end
+    elseif type(err) ~= "table" then
+      return "not an error of ours: " .. tostring(err), done
+    elseif s:text() ~= before then
+      return "a refused step changed the schedule", done
+    end
+  end
+  local fine, message = pcall(check_results, case, s, outputs, inputs, seed)
+  if not fine then
+    if type(message) == "table" and message.code == "limit" then return nil, done end -- too much code: not a wrong result
+    return "failed to run: " .. tostring(message), done
+  end
+  return message, done
+end
+
+local function shrink(case, list, seed)
+  local smaller = true
+  while smaller do
+    smaller = false
+    for n = #list, 1, -1 do
+      local without = {table.unpack(list)}
+      table.remove(without, n)
+      if run(case, without, nil, seed) then list, smaller = without, true break end
+    end
+    if not smaller and #case.stages > 1 then
+      local less = {}
+      for key, value in pairs(case) do less[key] = value end
+      less.stages = {table.unpack(case.stages, 1, #case.stages - 1)}
+      local message = run(less, list, nil, seed)
+      if message and not message:find "computation is refused" then case, smaller = less, true end
+    end
+  end
+  return case, list
+end
+
+local function describe(case, list)
+  local lines = {}
+  for _, t in ipairs(case.inputs) do
+    lines[#lines + 1] = ("  input %s %s {%s}"):format(t.name, case.dtype, table.concat(t.dims, ", "))
+  end
+  for _, t in ipairs(case.stages) do
+    lines[#lines + 1] = ("  stage %s = %s %s (%s) {%s}"):format(t.name, t.kind, t.op or "", table.concat(t.from, ", "),
+      table.concat(t.dims, ", "))
+  end
+  for _, step in ipairs(list) do lines[#lines + 1] = "  " .. steps.show(step) end
+  return table.concat(lines, "\n")
+end
+
+print(("seed %d"):format(options.seed))
+local passed, failed = 0, 0
+local first, last = 1, options.cases
+if options.only then first, last = options.only, options.only end
+for number = first, last do
+  local seed = options.seed * 100003 + number
+  local r = rng.new(seed)
+  local case = gen.case(r)
+  local message, list = run(case, nil, {count = r:int(0, options.steps), rng = r}, seed)
+  if message then
+    failed = failed + 1
+    print(("  case %d (--seed %d --only %d): %s"):format(number, options.seed, number, message))
+    local small, short = shrink(case, list, seed)
+    print(describe(small, short))
+    local again = run(small, short, nil, seed)
+    if again then print("  " .. tostring(again)) end
+    if failed >= 10 then print "  giving up after 10 failures" break end
+  else
+    passed = passed + 1
+  end
+  if number % 100 == 0 then collectgarbage() end
+end
+
+print "primitive                accepted  refused"
+for _, name in ipairs(steps.names) do
+  print(("  %-22s %8d %8d"):format(name, accepted[name], refused[name]))
+  if not options.only and options.cases >= 2000 and (accepted[name] < LEAST or refused[name] < LEAST) then
+    failed = failed + 1
+    print(("  %s was not accepted and refused %d times each"):format(name, LEAST))
+  end
+end
+print(("  undecided: %d"):format(undecided))
+print(("property: %d passed, %d failed"):format(passed, failed))
+os.exit(failed == 0)

@@ -1,0 +1,107 @@
+--- Random steps: plain data as well, {primitive, arguments...}. Some are sensible, some are not: the judge must refuse
+--- exactly those that change the result. Loops are named, never held, so that a list of steps can be shrunk.
+local steps = {}
+
+local FACTORS = {1, 2, 3, 4, 5, 7, 8, 16, 32}
+local TAILS = {"guard", "cut", "mask"}
+
+local function names(list)
+  local out = {}
+  for n, item in ipairs(list) do out[n] = item.name or tostring(item) end
+  return out
+end
+
+local draw = {}
+
+function draw.split(r, loops)
+  local options = {tail = r:pick(TAILS)}
+  if r:chance(0.2) then options.parts = r:pick(FACTORS) else options.factor = r:pick(FACTORS) end
+  if r:chance(0.03) then options.factor, options.parts = r:pick {0, -1, 1 << 62}, nil end
+  return {r:pick(loops), options}
+end
+
+function draw.tile(r, loops)
+  if #loops < 2 then return nil end
+  local at = r:int(1, #loops - 1)
+  return {loops[at], loops[r:chance(0.85) and at + 1 or r:int(1, #loops)], r:pick(FACTORS), r:pick(FACTORS)}
+end
+
+function draw.fuse(r, loops)
+  if #loops < 2 then return nil end
+  local at = r:int(1, #loops - 1)
+  if r:chance(0.1) then return {loops[at + 1], loops[at]} end
+  return {loops[at], loops[at + 1]}
+end
+
+function draw.reorder(r, loops)
+  if #loops < 2 then return nil end
+  local from = r:int(1, #loops - 1)
+  local to = math.min(#loops, from + r:int(1, 3))
+  local list = {}
+  for at = from, to do list[#list + 1] = loops[at] end
+  return r:shuffle(list)
+end
+
+function draw.unroll(r, loops) return {r:pick(loops)} end
+function draw.vectorize(r, loops) return {r:chance(0.5) and loops[#loops] or r:pick(loops)} end
+function draw.parallel(r, loops) return {r:chance(0.5) and loops[1] or r:pick(loops)} end
+
+function draw.compute_at(r, loops, all, stages) return {r:pick(stages), r:pick(r:chance(0.5) and all or loops)} end
+function draw.compute_inline(r, _, _, stages) return {r:pick(stages)} end
+function draw.compute_root(r, _, _, stages) return {r:pick(stages)} end
+
+function draw.cache_read(r, _, _, stages, tensors)
+  local args = {r:pick(tensors), r:pick {"global", "local"}, {r:pick(stages)}}
+  return args
+end
+
+function draw.cache_write(r, _, _, stages) return {r:pick(stages), r:pick {"local", "global"}} end
+function draw.set_scope(r, _, _, stages) return {r:pick(stages), r:pick {"local", "global"}} end
+function draw.decompose_reduction(r, loops, _, stages) return {r:pick(stages), r:pick(loops)} end
+
+local ORDER = {}
+for name in pairs(draw) do ORDER[#ORDER + 1] = name end
+table.sort(ORDER)
+
+--- The primitives that are drawn, for the table at the end of a run.
+steps.names = ORDER
+
+--- Draws one step for schedule s, or nil. `least` names the primitive seen least so far, favoured a little.
+function steps.draw(r, s, tensors, least)
+  local stages = names(s:stages())
+  local stage = r:pick(stages)
+  local all = names(s:loops())
+  local loops = names(s:loops(stage))
+  if #loops == 0 then loops = all end
+  if #loops == 0 then return nil end
+  local primitive = (least and r:chance(0.3)) and least or r:pick(ORDER)
+  if not s[primitive] then return nil end
+  local args = draw[primitive](r, loops, all, stages, tensors)
+  if not args then return nil end
+  return {primitive = primitive, args = args}
+end
+
+--- Applies a step; true, or false and the error.
+function steps.apply(s, step)
+  return pcall(s[step.primitive], s, table.unpack(step.args))
+end
+
+--- The step as the user would type it.
+function steps.show(step)
+  local function show(v)
+    if type(v) == "string" then return ("%q"):format(v) end
+    if type(v) ~= "table" then return tostring(v) end
+    local parts = {}
+    for _, item in ipairs(v) do parts[#parts + 1] = show(item) end
+    local keys = {}
+    for key in pairs(v) do if type(key) == "string" then keys[#keys + 1] = key end end
+    table.sort(keys)
+    for _, key in ipairs(keys) do parts[#parts + 1] = key .. " = " .. show(v[key]) end
+    return "{" .. table.concat(parts, ", ") .. "}"
+  end
+  local parts = {}
+  for n, arg in ipairs(step.args) do parts[n] = show(arg) end
+  return ("s:%s(%s)"):format(step.primitive, table.concat(parts, ", "))
+end
+
+return steps

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Switches off each rule of the judge in turn and demands that some test notices. The dev build has the switch
+# (NW_MUTANTS); the rules are the rows of core/poly/rules.def. Ends with "N passed, N failed": a mutant that lives is a
+# failure, because it means that no test needs that rule.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=$(realpath "$1")
+export NW_BUILD=$build
+rules=$(sed -n 's/^NW_JUDGE_RULE(\([a-zA-Z_0-9]*\).*/\1/p' core/poly/rules.def)
+[ -n "$rules" ] || { echo "no rules found in core/poly/rules.def"; exit 2; }
+log=$build/log/mutants.log
+mkdir -p "$build/log"
+: >"$log"
+
+# Names the first suite that fails, quickest first; nothing when all pass.
+first_failure() {
+  local exe
+  for exe in "$build"/tests/unit_poly_* "$build"/tests/unit_sched_*; do
+    timeout 300 "$exe" >>"$log" 2>&1 || { basename "$exe"; return; }
+  done
+  timeout 300 "$build/bin/nestwright" tests/spec/run.lua -o TAP tests/spec/illegal_spec.lua >>"$log" 2>&1 ||
+    { echo illegal_spec; return; }
+  timeout 900 "$build/bin/nestwright" tests/prop/run.lua --cases 300 --seed 1 >>"$log" 2>&1 || { echo property; return; }
+}
+
+healthy=$(first_failure)
+[ -z "$healthy" ] || { echo "with every rule on, $healthy fails: mend that first (see $log)"; exit 1; }
+passed=0 failed=0
+for rule in $rules; do
+  by=$(NW_MUTANT=$rule first_failure)
+  if [ -n "$by" ]; then passed=$((passed + 1)); printf '%-28s caught by %s\n' "$rule" "$by"
+  else failed=$((failed + 1)); printf '%-28s LIVES: no test needs it\n' "$rule"; fi
+done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
