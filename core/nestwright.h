@@ -147,6 +147,8 @@ NW_API const nw_expr *nw_size_var(nw_ctx *c, const char *name, int64_t lo);
 NW_API bool nw_size_fact(const nw_expr *size, const nw_expr *fact);
 
 NW_API nw_tensor *nw_placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
+// A placeholder that stands for the state of a scan: what reads it is checked by nw_scan, which knows the times.
+NW_API nw_tensor *nw_scan_state(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
 NW_API nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw_expr *extent);
 NW_API const nw_expr *nw_axis_var(const nw_axis *a);  // borrowed; an index expression
 NW_API const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *index);  // A(i, k)
@@ -162,7 +164,7 @@ NW_API const nw_expr *nw_build_axis(const nw_build *b, int i);
 NW_API int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies, nw_tensor **outputs);  // count; 0 = failed
 NW_API void nw_build_drop(nw_build *b);  // instead of end
 // A recurrence over dimension 0: state[t] for t < rows of init comes from init, the rest from update, whose body reads
-// `state` (a placeholder of the full shape) at earlier times, or at the same time at elements already written. n states.
+// `state` (nw_scan_state, or a placeholder, of the full shape) at earlier times, or at the same time at elements already written. n states.
 NW_API bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tensor *const *update,
                     nw_tensor *const *state, nw_tensor **outputs);
 

@@ -18,6 +18,11 @@ typedef enum nw_combiner {
 const char *nw_combiner_name(nw_combiner c);                // "sum", ...
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int which);  // which: 0 value, 1 index (-1)
 
+// What target `which` becomes when `term` arrives and it held `old` (two entries each for arg-reductions, else one): the one
+// definition that the interpreter, lower and the naive evaluation share. Arg-reductions: index -1 is "nothing yet", a NaN
+// beats every number, equal values (two NaNs too) keep the lower index; so the order of contributions does not matter.
+const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term);
+
 typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope;  // names: global local shared
 typedef enum nw_role { NW_TEMP, NW_INPUT, NW_OUTPUT } nw_role;
 
@@ -128,6 +133,7 @@ struct nw_program {
   int step;                 // number of the step that made this program
   void *model;              // poly's cache
   void (*model_free)(void *model);
+  struct nw_taken *taken;   // names handed out since the clone, so that two unattached statements never share one
 };
 
 // ---- making
@@ -141,6 +147,8 @@ nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s
 nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k);    // fresh id; step = p->step
 nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, const nw_expr *extent);
 nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s); // deep, fresh ids, fresh unique names for loops and blocks
+// The same, named by path: with "i.tail" the copy of loop i is i.tail, a loop j below it i.tail/j, block C is C.tail.
+nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path);
 const char *nw_unique_loop_name(nw_program *p, const char *want);   // want, or want_1, want_2, ...
 const char *nw_unique_block_name(nw_program *p, const char *want);
 const char *nw_unique_buffer_name(nw_program *p, const char *want);

@@ -1,0 +1,30 @@
+// How a reduction takes in one more contribution.
+#include "ir/program.h"
+
+static const nw_op combiner_op[] = {
+    [NW_SUM] = NW_OP_ADD, [NW_PROD] = NW_OP_MUL, [NW_MIN_OF] = NW_OP_MIN, [NW_MAX_OF] = NW_OP_MAX};
+
+static const nw_expr *or_of(nw_pool *p, const nw_expr *a, const nw_expr *b) { return nw_make2(p, NW_OP_OR, a, b); }
+
+static const nw_expr *is_nan(nw_pool *p, const nw_expr *e) { return nw_make2(p, NW_OP_NE, e, e); }
+
+// True when value b must replace value a whatever their indices.
+static const nw_expr *beats(nw_pool *p, nw_combiner c, const nw_expr *b, const nw_expr *a) {
+  const nw_expr *better = c == NW_ARGMAX ? nw_make2(p, NW_OP_LT, a, b) : nw_make2(p, NW_OP_LT, b, a);
+  if (!nw_dtype_is_float(a->type.dtype)) return better;
+  return or_of(p, better, nw_and(p, is_nan(p, b), nw_make2(p, NW_OP_EQ, a, a)));
+}
+
+static const nw_expr *ties(nw_pool *p, const nw_expr *b, const nw_expr *a) {
+  const nw_expr *same = nw_make2(p, NW_OP_EQ, a, b);
+  return nw_dtype_is_float(a->type.dtype) ? or_of(p, same, nw_and(p, is_nan(p, a), is_nan(p, b))) : same;
+}
+
+const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term) {
+  if (c == NW_PLAIN) return term[which];
+  if (c != NW_ARGMIN && c != NW_ARGMAX) return nw_make2(p, combiner_op[c], old[which], term[which]);
+  const nw_expr *none = nw_eq(p, old[1], nw_index(p, -1));
+  const nw_expr *lower = nw_and(p, ties(p, term[0], old[0]), nw_lt(p, term[1], old[1]));
+  const nw_expr *take = or_of(p, none, or_of(p, beats(p, c, term[0], old[0]), lower));
+  return nw_select(p, take, term[which], old[which]);
+}
