@@ -1,0 +1,8 @@
+--- The first compile in a process, the loading of LLVM included.
+package.path = "tests/bench/?.lua;" .. package.path
+package.cpath = "build/bench/?.so;" .. package.cpath
+local peers = require "peers"
+local s = require "_schedules".pointwise(1)
+local t = peers.now_ms()
+s:build {threads = 1, cache = false}
+print(("%.2f first_ms"):format(peers.now_ms() - t))

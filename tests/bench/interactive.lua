@@ -1,0 +1,117 @@
+--- How quick the workbench feels: start, steps, views, compiles, interrupts.
+package.path = "tests/bench/?.lua;" .. package.path
+package.cpath = "build/release/lib/lua/?.so;build/bench/?.so;" .. package.cpath
+local nw = require "nestwright"
+local pty = require "nw_pty"
+local peers = require "peers"
+local bench = require "_bench"
+local schedules = require "_schedules"
+
+local out = bench.open(arg[1] or "build/bench/interactive.json")
+local repl = "build/release/bin/nestwright"
+
+-- CPU time from the start of the process to its prompt (and a clean end).
+local function start_to_prompt()
+  local cpu = {}
+  for n = 1, 20 do
+    local child = pty.spawn(repl)
+    assert(child:expect("> ", 5000), "no prompt")
+    child:send "\4"
+    local _, ms = child:finish()
+    cpu[n] = ms
+  end
+  return bench.median(cpu)
+end
+
+-- Wall time of `f`, in milliseconds.
+local function ms(f, ...)
+  local t = peers.now_ms()
+  f(...)
+  return peers.now_ms() - t
+end
+
+-- Every step of the GEMM walk, by the question the judge had to answer.
+local function steps()
+  local order, value, show = {}, {}, {}
+  for _ = 1, 5 do
+    schedules.walk(1024, function(s, name, ...)
+      local args = table.pack(...)
+      local results
+      local t = ms(function() results = table.pack(s[name](s, table.unpack(args, 1, args.n))) end)
+      local into = nw.judge_question() == "v" and value or order
+      into[#into + 1] = t
+      show[#show + 1] = ms(function() return s:show() end)
+      return table.unpack(results, 1, results.n)
+    end)
+  end
+  return bench.median(order), bench.median(value), bench.median(show)
+end
+
+local function compile_first()
+  local best = {}
+  for n = 1, 7 do
+    local child = pty.spawn(repl, "tests/bench/_first_compile.lua")
+    local _, text = child:expect("first_ms", 20000)
+    child:finish()
+    best[n] = tonumber(text:match "([%d.]+) first_ms")
+  end
+  return bench.median(best)
+end
+
+local function compile_warm(make)
+  local t = {}
+  for n = 1, 15 do
+    local s = make(n)
+    t[n] = ms(function() s:build {threads = 1, cache = false} end)
+  end
+  return bench.median(t)
+end
+
+-- Ctrl-C at the prompt's terminal until the next prompt, with the session alive.
+local function interrupt(setup, command, rounds)
+  local worst = 0
+  for _ = 1, rounds do
+    local child = pty.spawn(repl)
+    assert(child:expect("> ", 5000))
+    for _, line in ipairs(setup) do
+      child:send(line .. "\n")
+      child:send "io.write('rea' .. 'dy\\n')\n"
+      assert(child:expect("ready\r\n", 30000), "set-up did not finish")
+    end
+    child:send(command .. "\n")
+    pty.sleep(400)
+    child:send "\3"
+    local waited, seen = child:expect("interrupted", 5000)
+    assert(waited, "not interrupted: " .. command .. "\n" .. seen)
+    worst = math.max(worst, waited)
+    child:send "io.write('ali' .. 've\\n')\n"
+    assert(child:expect("alive", 5000), "the session did not survive")
+    child:send "\4"
+    child:finish()
+  end
+  return worst
+end
+
+local long = {
+  "A = nw.placeholder({2, 1 << 20}, 'f32', 'A')",
+  "C = nw.compute({2, 1 << 20}, function(i, j) local k = nw.reduce_axis(1 << 22, 'k') "
+    .. "return nw.sum(A(i, nw.min(j, k)), k) end, 'C')",
+}
+
+out:bar("start.prompt_ms_cpu", start_to_prompt(), "<=", 25)
+local order, value, show = steps()
+out:bar("step.order_ms_median", order, "<=", 15)
+out:bar("step.value_ms_median", value, "<=", 60)
+out:bar("show.median_ms", show, "<=", 2)
+out:bar("compile.first_ms", compile_first(), "<=", 80)
+out:bar("compile.pointwise_ms", compile_warm(schedules.pointwise), "<=", 5)
+out:bar("compile.gemm_ms", compile_warm(function(n) return schedules.gemm(512 + 32 * n, 1) end), "<=", 20)
+local worst = math.max(
+  interrupt({}, "while true do end", 5),
+  interrupt({}, "nw.long_proof()", 5),
+  interrupt({long[1], long[2], "s = nw.schedule(C)", "f = s:build{threads = 1}", "a = nw.zeros({2, 1 << 20}, 'f32')"},
+    "f(a)", 5),
+  interrupt({long[1], long[2], "s = nw.schedule(C)", "s:parallel 'i'", "f = s:build{threads = 2}",
+    "a = nw.zeros({2, 1 << 20}, 'f32')"}, "f(a)", 5))
+out:bar("interrupt_ms", worst, "<=", 100)
+out:close()
