@@ -1,0 +1,125 @@
+// Programs as objects: made, cloned for the next step, frozen, counted.
+#include "ir/program.h"
+#include "ir/valid.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static nw_program *bare(nw_ctx *c, nw_pool *pool, const char *name) {
+  nw_arena *arena = nw_arena_new();
+  nw_program *p = NW_NEW(arena, nw_program);
+  p->arena = arena;
+  p->refs = 1;
+  p->ctx = c;
+  p->pool = nw_pool_retain(pool);
+  p->name = nw_arena_strdup(arena, name);
+  return p;
+}
+
+// An empty program, unfrozen, of step 0.
+nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name) {
+  nw_program *p = bare(c, pool, name);
+  p->next_id = 1;
+  p->root = NW_NEW(p->arena, nw_stmt);
+  p->root->kind = NW_SEQ;
+  return p;
+}
+
+// ---- cloning
+
+static const nw_expr **copy_exprs(nw_arena *a, int n, const nw_expr *const *from) {
+  if (!n) return NULL;
+  const nw_expr **to = NW_NEW_N(a, const nw_expr *, n);
+  memcpy(to, from, (size_t)n * sizeof *to);
+  return to;
+}
+
+static void copy_block(nw_arena *a, nw_stmt *to) {
+  nw_block_var *var = NW_NEW_N(a, nw_block_var, to->block.nvars);
+  if (to->block.nvars) memcpy(var, to->block.var, (size_t)to->block.nvars * sizeof *var);
+  to->block.var = var;
+  nw_target *target = NW_NEW_N(a, nw_target, to->block.ntargets);
+  for (int i = 0; i < to->block.ntargets; i++) {
+    target[i] = to->block.target[i];
+    target[i].index = copy_exprs(a, target[i].n, target[i].index);
+  }
+  to->block.target = target;
+}
+
+// Names in statements are interned in the pool, which the clone holds too: only arrays need copying.
+nw_stmt *nw_stmt_clone(nw_arena *a, const nw_stmt *s) {
+  nw_stmt *to = NW_NEW(a, nw_stmt);
+  *to = *s;
+  if (s->kind == NW_LOOP) to->loop.fused = copy_exprs(a, s->loop.nfused, s->loop.fused);
+  if (s->kind == NW_BLOCK) copy_block(a, to);
+  if (s->kind == NW_ALLOC) {
+    to->alloc.min = copy_exprs(a, s->alloc.n, s->alloc.min);
+    to->alloc.extent = copy_exprs(a, s->alloc.n, s->alloc.extent);
+  }
+  to->kid = s->nkids ? NW_NEW_N(a, nw_stmt *, s->nkids) : NULL;
+  for (int i = 0; i < s->nkids; i++) to->kid[i] = nw_stmt_clone(a, s->kid[i]);
+  return to;
+}
+
+static nw_buffer *clone_buffer(nw_arena *a, const nw_buffer *b) {
+  nw_buffer *to = NW_NEW(a, nw_buffer);
+  *to = *b;
+  to->shape = copy_exprs(a, b->ndim, b->shape);
+  to->layout = copy_exprs(a, b->nlayout, b->layout);
+  to->layout_shape = copy_exprs(a, b->nlayout, b->layout_shape);
+  return to;
+}
+
+static void clone_tables(nw_program *to, const nw_program *p) {
+  to->nsizes = p->nsizes;
+  to->size = NW_NEW_N(to->arena, nw_size, p->nsizes);
+  if (p->nsizes) memcpy(to->size, p->size, (size_t)p->nsizes * sizeof *to->size);
+  to->nfacts = p->nfacts;
+  to->fact = copy_exprs(to->arena, p->nfacts, p->fact);
+  to->nbuffers = p->nbuffers;
+  to->buffer = NW_NEW_N(to->arena, nw_buffer *, p->nbuffers);
+  for (int i = 0; i < p->nbuffers; i++) to->buffer[i] = clone_buffer(to->arena, p->buffer[i]);
+}
+
+nw_program *nw_program_clone(const nw_program *p) {
+  if (!p) return NULL;
+  nw_program *to = bare(p->ctx, p->pool, p->name);
+  clone_tables(to, p);
+  to->root = nw_stmt_clone(to->arena, p->root);
+  to->next_id = p->next_id;
+  to->step = p->step + 1;
+  return to;
+}
+
+// ---- frozen and counted
+
+// A broken invariant is a bug of this library, never of the user: show the program and stop.
+static void die_of(const nw_program *p, const nw_flaw *flaw) {
+  char *text = nw_program_print(p);
+  fprintf(stderr, "nestwright: program %s, step %d: %s\n%s", p->name, p->step, flaw->text, text);
+  free(text);
+  abort();
+}
+
+nw_program *nw_program_freeze(nw_program *p) {
+  if (!p) return NULL;
+  nw_flaw flaw;
+  if (nw_program_flaw(p, &flaw)) die_of(p, &flaw);
+  p->taken = NULL;
+  p->frozen = true;
+  p->refs = 1;
+  return p;
+}
+
+nw_program *nw_program_retain(const nw_program *p) {
+  nw_program *q = (nw_program *)p;
+  if (q) q->refs++;
+  return q;
+}
+
+void nw_program_release(nw_program *p) {
+  if (!p || --p->refs > 0) return;
+  if (p->model_free) p->model_free(p->model);
+  nw_pool *pool = p->pool;
+  nw_arena_free(p->arena);
+  nw_pool_release(pool);
+}

@@ -1,0 +1,239 @@
+// The invariants of a program.
+#include "ir/valid.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+// A set of names, open addressing; names need not be interned.
+typedef struct names {
+  const char **at;
+  size_t n, cap;
+} names;
+
+static size_t slot_of(const names *s, const char *name) {
+  size_t i = nw_hash_bytes(name, strlen(name)) & (s->cap - 1);
+  while (s->at[i] && strcmp(s->at[i], name)) i = (i + 1) & (s->cap - 1);
+  return i;
+}
+
+static void names_grow(names *s) {
+  names old = *s;
+  s->cap = old.cap ? 2 * old.cap : 64;
+  s->at = nw_xcalloc(s->cap, sizeof *s->at);
+  for (size_t i = 0; i < old.cap; i++)
+    if (old.at[i]) s->at[slot_of(s, old.at[i])] = old.at[i];
+  free(old.at);
+}
+
+// False when it was there.
+static bool names_add(names *s, const char *name) {
+  if (2 * (s->n + 1) > s->cap) names_grow(s);
+  size_t i = slot_of(s, name);
+  if (s->at[i]) return false;
+  s->at[i] = name;
+  s->n++;
+  return true;
+}
+
+static bool names_have(const names *s, const char *name) {
+  return s->cap && s->at[slot_of(s, name)];
+}
+
+typedef struct check {
+  const nw_program *p;
+  nw_flaw *out;
+  nw_path path;
+  names loops, blocks, buffers;
+} check;
+
+static bool flaw(check *c, int stmt, const char *fmt, ...) NW_PRINTF(3, 4);
+static bool flaw(check *c, int stmt, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  c->out->stmt = stmt;
+  vsnprintf(c->out->text, sizeof c->out->text, fmt, args);
+  va_end(args);
+  return false;
+}
+
+// ---- expressions: which variables and which buffers
+
+// The variables an expression may use: the sizes, and then the loops around it or the variables of a block.
+typedef struct scope {
+  check *c;
+  const nw_stmt *stmt;
+  const nw_stmt *block;  // its variables; NULL: the loops of the path
+  bool sizes_only;
+  const char *what;
+} scope;
+
+static bool size_named(const nw_program *p, const char *name) {
+  for (int i = 0; i < p->nsizes; i++)
+    if (!strcmp(p->size[i].name, name)) return true;
+  return false;
+}
+
+static bool var_in_scope(const scope *s, const char *name) {
+  const nw_path *path = &s->c->path;
+  if (s->block)
+    for (int i = 0; i < s->block->block.nvars; i++)
+      if (!strcmp(s->block->block.var[i].var->name, name)) return true;
+  if (!s->block && !s->sizes_only)
+    for (int i = path->n - 1; i >= 0; i--)
+      if (path->at[i]->kind == NW_LOOP && path->at[i] != s->stmt && !strcmp(path->at[i]->loop.var->name, name)) return true;
+  return size_named(s->c->p, name);
+}
+
+static bool check_node(void *env, const nw_expr *e) {
+  scope *s = env;
+  int id = s->stmt ? s->stmt->id : 0;
+  if (e->op == NW_OP_VAR && !var_in_scope(s, e->name))
+    return flaw(s->c, id, "%s uses %s, which is no %s", s->what, e->name,
+                s->sizes_only ? "size" : s->block ? "variable of the block and no size" : "loop around it and no size");
+  if (e->op == NW_OP_LOAD && !names_have(&s->c->buffers, e->name))
+    return flaw(s->c, id, "%s reads %s, which is no buffer", s->what, e->name);
+  if (e->op == NW_OP_REDUCE) return flaw(s->c, id, "%s holds a reduction; a block has a combiner instead", s->what);
+  return true;
+}
+
+static bool check_expr(scope *s, const char *what, const nw_expr *e) {
+  s->what = what;
+  if (!e) return flaw(s->c, s->stmt ? s->stmt->id : 0, "%s is missing", what);
+  return nw_visit(e, check_node, s);
+}
+
+static bool check_exprs(scope *s, const char *what, int n, const nw_expr *const *e) {
+  for (int i = 0; i < n; i++)
+    if (!check_expr(s, what, e[i])) return false;
+  return true;
+}
+
+// ---- tables
+
+static bool check_buffer(check *c, const nw_buffer *b) {
+  scope sizes = {.c = c, .sizes_only = true};
+  if (!nw_name_ok(b->name)) return flaw(c, 0, "'%s' cannot name a buffer", b->name);
+  if (!names_add(&c->buffers, b->name)) return flaw(c, 0, "there are two buffers named %s", b->name);
+  if (!check_exprs(&sizes, "the shape of a buffer", b->ndim, b->shape)) return false;
+  return check_exprs(&sizes, "the layout of a buffer", b->nlayout, b->layout_shape);
+}
+
+static bool check_tables(check *c) {
+  const nw_program *p = c->p;
+  scope sizes = {.c = c, .sizes_only = true};
+  if (!nw_name_ok(p->name)) return flaw(c, 0, "'%s' cannot name a program", p->name);
+  for (int i = 0; i < p->nsizes; i++) {
+    if (!nw_name_ok(p->size[i].name)) return flaw(c, 0, "'%s' cannot name a size", p->size[i].name);
+    if (!names_add(&c->loops, p->size[i].name)) return flaw(c, 0, "there are two sizes named %s", p->size[i].name);
+    if (!check_expr(&sizes, "the least value of a size", p->size[i].lo)) return false;
+  }
+  if (!check_exprs(&sizes, "a fact", p->nfacts, p->fact)) return false;
+  for (int i = 0; i < p->nbuffers; i++)
+    if (!check_buffer(c, p->buffer[i])) return false;
+  return true;
+}
+
+// ---- statements
+
+static bool check_fused(check *c, const nw_stmt *s) {
+  const nw_expr *box = nw_index(c->p->pool, 1);
+  for (int i = 0; i < s->loop.nfused; i++) box = nw_mul(c->p->pool, box, s->loop.fused[i]);
+  if (s->loop.nfused && (box != s->loop.extent || !nw_is_const(s->loop.begin, 0)))
+    return flaw(c, s->id, "the extent of the fused loop %s is not the product of its dimensions", s->loop.var->name);
+  return true;
+}
+
+static bool check_loop(check *c, const nw_stmt *s) {
+  const char *name = s->loop.var->name;
+  scope around = {.c = c, .stmt = s};
+  if (!nw_name_ok(name)) return flaw(c, s->id, "'%s' cannot name a loop", name);
+  if (!names_add(&c->loops, name)) return flaw(c, s->id, "there are two loops or sizes named %s", name);
+  return check_expr(&around, "the begin of a loop", s->loop.begin) &&
+         check_expr(&around, "the extent of a loop", s->loop.extent) &&
+         check_exprs(&around, "the extent of a fused loop", s->loop.nfused, s->loop.fused) && check_fused(c, s);
+}
+
+static bool check_vars(check *c, const nw_stmt *s) {
+  scope around = {.c = c, .stmt = s}, sizes = {.c = c, .stmt = s, .sizes_only = true};
+  for (int i = 0; i < s->block.nvars; i++) {
+    const nw_block_var *v = &s->block.var[i];
+    if (!nw_name_ok(v->var->name)) return flaw(c, s->id, "'%s' cannot name a variable", v->var->name);
+    if (size_named(c->p, v->var->name)) return flaw(c, s->id, "variable %s has the name of a size", v->var->name);
+    for (int j = 0; j < i; j++)
+      if (!strcmp(v->var->name, s->block.var[j].var->name))
+        return flaw(c, s->id, "block %s has two variables named %s", s->block.name, v->var->name);
+    if (!check_expr(&sizes, "the range of a variable", v->lo) || !check_expr(&sizes, "the range of a variable", v->extent) ||
+        !check_expr(&around, "a binding", v->bind))
+      return false;
+  }
+  return true;
+}
+
+static bool check_target(check *c, const nw_stmt *s, const nw_target *t) {
+  scope body = {.c = c, .stmt = s, .block = s};
+  if (!names_have(&c->buffers, t->buffer)) return flaw(c, s->id, "block %s writes %s, which is no buffer", s->block.name, t->buffer);
+  if (nw_find_buffer(c->p, t->buffer)->ndim != t->n)
+    return flaw(c, s->id, "block %s writes %s with %d indices", s->block.name, t->buffer, t->n);
+  if (s->block.has_init && !t->init) return flaw(c, s->id, "block %s owns an init it does not have", s->block.name);
+  return check_exprs(&body, "an index", t->n, t->index) && check_expr(&body, "a body", t->value) &&
+         (!t->init || check_expr(&body, "an init", t->init));
+}
+
+static bool check_block(check *c, const nw_stmt *s) {
+  scope around = {.c = c, .stmt = s};
+  if (!nw_name_ok(s->block.name) || !nw_name_ok(s->block.origin)) return flaw(c, s->id, "'%s' cannot name a block", s->block.name);
+  if (!names_add(&c->blocks, s->block.name)) return flaw(c, s->id, "there are two blocks named %s", s->block.name);
+  if (!s->block.ntargets) return flaw(c, s->id, "block %s does nothing", s->block.name);
+  if (s->block.has_init && s->block.combiner == NW_PLAIN) return flaw(c, s->id, "block %s has an init but is no reduction", s->block.name);
+  if (!check_vars(c, s)) return false;
+  if (s->block.where && !check_expr(&around, "a where", s->block.where)) return false;
+  for (int i = 0; i < s->block.ntargets; i++)
+    if (!check_target(c, s, &s->block.target[i])) return false;
+  return true;
+}
+
+static bool check_store(check *c, const nw_stmt *s) {
+  scope around = {.c = c, .stmt = s};
+  if (!names_have(&c->buffers, s->store.buffer)) return flaw(c, s->id, "a store to %s, which is no buffer", s->store.buffer);
+  return check_expr(&around, "an index", s->store.index) && check_expr(&around, "a value", s->store.value) &&
+         (!s->store.mask || check_expr(&around, "a mask", s->store.mask));
+}
+
+static bool check_alloc(check *c, const nw_stmt *s) {
+  scope around = {.c = c, .stmt = s};
+  if (!names_have(&c->buffers, s->alloc.buffer)) return flaw(c, s->id, "alloc of %s, which is no buffer", s->alloc.buffer);
+  for (int i = 0; i < c->path.n - 1; i++)
+    if (c->path.at[i]->kind == NW_ALLOC && !strcmp(c->path.at[i]->alloc.buffer, s->alloc.buffer))
+      return flaw(c, s->id, "alloc of %s inside an alloc of it", s->alloc.buffer);
+  return check_exprs(&around, "an alloc", s->alloc.n, s->alloc.min) &&
+         check_exprs(&around, "an alloc", s->alloc.n, s->alloc.extent);
+}
+
+static bool check_own(check *c, const nw_stmt *s) {
+  switch (s->kind) {
+    case NW_SEQ: return true;
+    case NW_LOOP: return check_loop(c, s);
+    case NW_BLOCK: return check_block(c, s);
+    case NW_GUARD: return check_expr(&(scope){.c = c, .stmt = s}, "a guard", s->guard.cond);
+    case NW_STORE: return check_store(c, s);
+    case NW_ALLOC: return check_alloc(c, s);
+  }
+  return false;
+}
+
+static bool check_tree(check *c, nw_stmt *s) {
+  if (c->path.n == NW_MAX_DEPTH) return flaw(c, s->id, "statements are nested deeper than %d", NW_MAX_DEPTH);
+  c->path.at[c->path.n++] = s;
+  bool ok = check_own(c, s);
+  for (int i = 0; ok && i < s->nkids; i++) ok = s->kid[i] ? check_tree(c, s->kid[i]) : flaw(c, s->id, "a statement is NULL");
+  c->path.n--;
+  return ok;
+}
+
+bool nw_program_flaw(const nw_program *p, nw_flaw *out) {
+  check c = {.p = p, .out = out};
+  bool ok = check_tables(&c) && check_tree(&c, p->root);
+  free(c.loops.at);
+  free(c.blocks.at);
+  free(c.buffers.at);
+  return !ok;
+}
