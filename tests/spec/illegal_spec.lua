@@ -1,0 +1,210 @@
+--- Schedules that must be refused, each with its message, and each leaving the schedule as it was. Other systems accept
+--- many of them without a word; the remark says which.
+local nw = require "nestwright"
+
+-- Computations to try them on.
+local function gemm(n)
+  n = n or 64
+  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
+  local k = nw.reduce_axis(n, "k")
+  local C = nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+  return nw.schedule(C), C, A, B
+end
+
+local function two_stages()
+  local A = nw.placeholder({64}, "f32", "A")
+  local X = nw.compute({64}, function(i) return A(i) * 2 end, "X")
+  local Y = nw.compute({62}, function(i) return X(i) + X(i + 2) end, "Y")
+  return nw.schedule(Y), Y, X, A
+end
+
+-- The sum over the past of a matrix: time in rows.
+local function running_sum()
+  local A = nw.placeholder({16, 8}, "f32", "A")
+  local state = nw.placeholder({16, 8}, "f32", "state")
+  local first = nw.compute({1, 8}, function(t, x) return A(0, x) end, "first")
+  local update = nw.compute({16, 8}, function(t, x) return state(t - 1, x) + A(t, x) end, "update")
+  return nw.schedule(nw.scan(first, update, state, "S"))
+end
+
+-- A heat equation: each step reads three neighbours of the step before.
+local function heat()
+  local A = nw.placeholder({1, 16}, "f32", "A")
+  local state = nw.placeholder({8, 16}, "f32", "state")
+  local first = nw.compute({1, 16}, function(t, x) return A(t, x) end, "first")
+  local update = nw.compute({8, 16}, function(t, x)
+    return state(t - 1, nw.max(x - 1, 0)) + state(t - 1, x) + state(t - 1, nw.min(x + 1, 15))
+  end, "update")
+  return nw.schedule(nw.scan(first, update, state, "S"))
+end
+
+-- A sweep in place: the new value of the left neighbour, the old one of the right.
+local function sweep()
+  local A = nw.placeholder({1, 16}, "f32", "A")
+  local state = nw.placeholder({8, 16}, "f32", "state")
+  local first = nw.compute({1, 16}, function(t, x) return A(t, x) end, "first")
+  local update = nw.compute({8, 16}, function(t, x)
+    return nw.select(nw.gt(x, 0), state(t, nw.max(x - 1, 0)), 0) + state(t - 1, nw.min(x + 1, 15))
+  end, "update")
+  return nw.schedule(nw.scan(first, update, state, "S"))
+end
+
+local function last_loop_of(s, stage)
+  local loops = s:loops(stage)
+  return loops[#loops]
+end
+
+-- {what, a function that must fail, a pattern of the message, the code}
+local cases = {
+  {"parallel over a reduction axis (TVM: a race, silently wrong)", gemm, function(s) s:parallel "k" end,
+    "cannot run k in parallel", "refused"},
+  {"parallel over the outer part of a reduction (TVM: the same race)", gemm, function(s)
+    local k_o = s:split("k", 16)
+    s:parallel(k_o)
+  end, "cannot run k_o in parallel", "refused"},
+  {"parallel over a reduction axis moved outermost (TVM: the same race)", gemm, function(s)
+    s:reorder("k", "i", "j")
+    s:parallel "k"
+  end, "cannot run k in parallel", "refused"},
+  {"vectorize over a reduction axis", gemm, function(s) s:vectorize "k" end, "cannot vectorize k", "refused"},
+  {"split by a negative factor (TVM: accepted, wrong by 91 %)", gemm, function(s) s:split("i", -4) end,
+    "factor.*%-4", "range"},
+  {"split by 0 (TVM: an internal error, later)", gemm, function(s) s:split("i", 0) end, "factor.*0", "range"},
+  {"split by 2^62", gemm, function(s) s:split("i", 1 << 62) end, "factor", "range"},
+  {"split twice the same loop", gemm, function(s)
+    s:split("i", 8)
+    s:split("i", 8)
+  end, "i_o", "stale"},
+  {"reorder the same loop twice", gemm, function(s) s:reorder("i", "i") end, "i", nil},
+  {"vectorize and parallel on one loop (Halide: the last one wins, silently)", gemm, function(s)
+    s:vectorize "j"
+    s:parallel "j"
+  end, "j", nil},
+  {"parallel inside parallel (TVM: refused in code generation)", gemm, function(s)
+    s:parallel "i"
+    s:parallel "j"
+  end, "parallel", "refused"},
+  {"vectorize inside vectorize (Halide: nested vectors, silently)", gemm, function(s)
+    s:split("i", 8)
+    s:vectorize "i_i"
+    s:vectorize "j"
+  end, "vectorize", "refused"},
+  {"inline the output (TVM: the process dies)", two_stages, function(s, Y) s:compute_inline(Y) end, "Y", nil},
+  {"inline a reduction", function()
+    local A = nw.placeholder({8, 8}, "f32", "A")
+    local k = nw.reduce_axis(8, "k")
+    local R = nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, "R")
+    local Z = nw.compute({8}, function(i) return R(i) + 1 end, "Z")
+    return nw.schedule(Z), R
+  end, function(s, R) s:compute_inline(R) end, "R", nil},
+  {"compute_at of the output into its producer", two_stages, function(s, Y, X)
+    s:compute_at(Y, s:loops(X)[1])
+  end, "Y", nil},
+  {"compute_at into itself", two_stages, function(s, _, X) s:compute_at(X, s:loops(X)[1]) end, "X", nil},
+  {"compute_at a loop that does not hold every reader", function()
+    local A = nw.placeholder({16}, "f32", "A")
+    local X = nw.compute({16}, function(i) return A(i) * 2 end, "X")
+    local Y = nw.compute({16}, function(i) return X(i) + 1 end, "Y")
+    local Z = nw.compute({16}, function(i) return X(i) + 2 end, "Z")
+    return nw.schedule {Y, Z}, X, Y
+  end, function(s, X, Y) s:compute_at(X, s:loops(Y)[1]) end, "X", nil},
+  {"parallel over the time of a scan", running_sum, function(s) s:parallel(s:loops "S"[1]) end, "parallel", "refused"},
+  {"vectorize over the time of a scan", running_sum, function(s)
+    local loops = s:loops "S"
+    s:vectorize(loops[1])
+  end, "vectorize", "refused"},
+  {"space before time in a heat equation", heat, function(s)
+    local loops = s:loops "S"
+    s:reorder(loops[2], loops[1])
+  end, "cannot reorder", "refused"},
+  {"tiling space outside time in a heat equation", heat, function(s)
+    local loops = s:loops "S"
+    local x_o = s:split(loops[2], 4)
+    s:reorder(x_o, loops[1])
+  end, "cannot reorder", "refused"},
+  {"parallel over space in a sweep in place", sweep, function(s) s:parallel(last_loop_of(s, "S")) end,
+    "parallel", "refused"},
+  {"vectorize over space in a sweep in place", sweep, function(s) s:vectorize(last_loop_of(s, "S")) end,
+    "vectorize", "refused"},
+  {"space before time in a sweep in place", sweep, function(s)
+    local loops = s:loops "S"
+    s:reorder(loops[2], loops[1])
+  end, "cannot reorder", "refused"},
+  {"fuse loops that are not neighbours", gemm, function(s) s:fuse("i", "k") end, "i", nil},
+  {"a loop that does not exist", gemm, function(s) s:split("ii", 4) end, "ii", nil},
+  {"a loop of another schedule", gemm, function(s)
+    local other = gemm()
+    s:split(other:loops()[1], 4)
+  end, "another schedule", nil},
+  {"unroll beyond the code limit", gemm, function(s)
+    s:unroll "i"
+    s:unroll "j"
+    s:unroll "k"
+  end, "unroll", nil},
+  {"a local buffer too large for the stack", function() return gemm(1024) end, function(s, C) s:cache_write(C, "local") end,
+    "local", nil},
+  {"a scope that does not exist", gemm, function(s, C) s:cache_write(C, "registers") end, "registers", nil},
+  {"an option that does not exist", gemm, function(s) s:split("i", {facotr = 4}) end, "factor", nil},
+  {"a tail that does not exist", gemm, function(s) s:split("i", {factor = 4, tail = "drop"}) end, "drop", nil},
+  {"cache_read of a tensor nobody reads", gemm, function(s, C) s:cache_read(C, "global", {C}) end, "C", nil},
+  {"a layout that loses elements", gemm, function(s, C, _, B)
+    s:cache_read(B, "global", {C}, {layout = function(k, j) return k // 2, j end})
+  end, "layout", nil},
+  {"decompose_reduction below the reduction's own loop", gemm, function(s, C)
+    s:split("k", 8)
+    s:decompose_reduction(C, "k_i")
+  end, "C", nil},
+  {"a program that reads past its input (TVM: returns rubbish)", gemm, function()
+    local A = nw.placeholder({16}, "f32", "A")
+    nw.compute({32}, function(i) return A(i) end, "X")
+  end, "A", nil},
+  {"a tensor that reads itself outside scan", gemm, function()
+    local A = nw.placeholder({16}, "f32", "A")
+    local X
+    X = nw.compute({16}, function(i) return X(i - 1) + A(i) end, "X")
+  end, nil, nil},
+}
+
+describe("an illegal schedule is refused:", function()
+  for _, case in ipairs(cases) do
+    local what, make, attempt, pattern, code = table.unpack(case, 1, 5)
+    it(what, function()
+      local made = table.pack(make())
+      local s = made[1]
+      local ok, err = pcall(attempt, table.unpack(made, 1, made.n))
+      assert.is_false(ok)
+      if pattern then assert.truthy(tostring(err):find(pattern), "the message was:\n" .. tostring(err)) end
+      if code then assert.are.equal(code, err.code) end
+      -- The schedule still works.
+      assert.is_string(tostring(s))
+      assert.is_true(pcall(function() return s:loops() end))
+    end)
+  end
+
+  it("and a refusal names the two iterations, the element and a way on that works", function()
+    local s = gemm()
+    s:split("k", 16)
+    local ok, err = pcall(s.parallel, s, "k_o")
+    assert.is_false(ok)
+    local r = err.refusal
+    assert.are.equal("reduction", r.kind)
+    assert.are.equal("C[0, 0]", r.element)
+    assert.truthy(r.source:find "k_o=0")
+    assert.truthy(r.sink)
+    assert.truthy(#r.alternatives >= 1)
+    local text = tostring(err)
+    assert.truthy(text:find("for k_o in 0..4", 1, true))
+    assert.truthy(text:find("you can:", 1, true))
+    local try = assert(load("local s = ... " .. r.alternatives[1]))
+    assert.is_true(pcall(try, s), r.alternatives[1] .. " was offered and does not work")
+  end)
+
+  it("and the schedule is the same object as before", function()
+    local s = gemm()
+    s:split("i", 8)
+    local before = s:text()
+    for _, loop in ipairs(s:loops()) do pcall(s.parallel, s, loop) s:undo() s:split("i", 8) end
+    pcall(s.parallel, s, "k")
+    assert.are.equal(before, s:text())
+  end)
+end)
