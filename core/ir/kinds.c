@@ -1,0 +1,101 @@
+// The words for combiners, loop marks, scopes and roles, and where a reduction starts from.
+#include "ir/lines.h"
+#include "ir/program.h"
+#include <math.h>
+
+static const struct {
+  const char *name, *assign;
+} combiners[] = {
+    [NW_PLAIN] = {"plain", "="},      [NW_SUM] = {"sum", "+="},         [NW_PROD] = {"prod", "*="},
+    [NW_MIN_OF] = {"min", "min="},    [NW_MAX_OF] = {"max", "max="},    [NW_ARGMIN] = {"argmin", "argmin="},
+    [NW_ARGMAX] = {"argmax", "argmax="},
+};
+
+const char *nw_combiner_name(nw_combiner c) {
+  return combiners[c].name;
+}
+
+const char *nw_combiner_assign(nw_combiner c) {
+  return combiners[c].assign;
+}
+
+bool nw_combiner_of_assign(const char *text, nw_combiner *out) {
+  for (int i = 0; i < NW_COUNT(combiners); i++)
+    if (!strcmp(combiners[i].assign, text)) return *out = (nw_combiner)i, true;
+  return false;
+}
+
+static bool word_in(const char *const *words, int n, const char *text, int *out) {
+  for (int i = 0; i < n; i++)
+    if (!strcmp(words[i], text)) return *out = i, true;
+  return false;
+}
+
+static const char *const marks[] = {
+    [NW_SERIAL] = "", [NW_UNROLLED] = "unroll", [NW_VECTORIZED] = "vectorize", [NW_PARALLEL] = "parallel"};
+static const char *const scopes[] = {[NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared"};
+static const char *const roles[] = {[NW_TEMP] = "temp", [NW_INPUT] = "input", [NW_OUTPUT] = "output"};
+static const char *const var_kinds[] = {[NW_SPATIAL] = "", [NW_REDUCE] = "reduce", [NW_ORDERED] = "ordered"};
+
+const char *nw_loop_kind_name(nw_loop_kind k) {
+  return marks[k];
+}
+
+const char *nw_scope_name(nw_scope s) {
+  return scopes[s];
+}
+
+const char *nw_role_name(nw_role r) {
+  return roles[r];
+}
+
+const char *nw_var_kind_name(nw_var_kind k) {
+  return var_kinds[k];
+}
+
+bool nw_loop_kind_parse(const char *text, nw_loop_kind *out) {
+  int i;
+  return word_in(marks, NW_COUNT(marks), text, &i) && (*out = (nw_loop_kind)i, true);
+}
+
+bool nw_scope_parse(const char *text, nw_scope *out) {
+  int i;
+  return word_in(scopes, NW_COUNT(scopes), text, &i) && (*out = (nw_scope)i, true);
+}
+
+bool nw_role_parse(const char *text, nw_role *out) {
+  int i;
+  return word_in(roles, NW_COUNT(roles), text, &i) && (*out = (nw_role)i, true);
+}
+
+bool nw_var_kind_parse(const char *text, nw_var_kind *out) {
+  int i;
+  return word_in(var_kinds, NW_COUNT(var_kinds), text, &i) && (*out = (nw_var_kind)i, true);
+}
+
+// ---- where a reduction starts from
+
+static int64_t greatest(nw_dtype t) {
+  int bits = 8 * nw_dtype_bytes(t);
+  if (t == NW_BOOL) return 1;
+  if (!nw_dtype_is_signed(t)) return (int64_t)((UINT64_C(1) << bits) - 1);
+  return (int64_t)((UINT64_C(1) << (bits - 1)) - 1);
+}
+
+static int64_t least(nw_dtype t) {
+  return t == NW_BOOL || !nw_dtype_is_signed(t) ? 0 : -greatest(t) - 1;
+}
+
+static const nw_expr *number(nw_pool *p, nw_dtype t, int64_t value) {
+  return nw_dtype_is_float(t) ? nw_float(p, t, (double)value) : nw_int(p, t, value);
+}
+
+// Minimum and maximum start from the far end of the type: infinity for floats.
+const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int which) {
+  bool low = c == NW_MAX_OF || c == NW_ARGMAX;
+  if (which) return nw_index(p, -1);
+  if (c == NW_PLAIN || c == NW_SUM) return number(p, t, 0);
+  if (c == NW_PROD) return number(p, t, 1);
+  if (nw_dtype_is_float(t)) return nw_float(p, t, low ? -INFINITY : INFINITY);
+  return nw_int(p, t, low ? least(t) : greatest(t));
+}

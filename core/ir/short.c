@@ -1,0 +1,183 @@
+// Blocks in the short form: bindings put in and simplified, long index lists folded.
+#include "ir/short.h"
+#include "ir/lines.h"
+#include <stdlib.h>
+
+enum {
+  LONG_LINE = 100,  // columns from which indices are folded
+  LONG_INDEX = 16,  // an index longer than this is folded then
+  CUT_LINE = 240,   // columns at which a line is cut whatever it says
+};
+
+typedef struct place {
+  const nw_program *p;
+  const nw_stmt *s;
+  nw_ranges r;
+} place;
+
+static void bound(nw_str *out, const place *at, const nw_expr *e) {
+  nw_expr_print(out, nw_simplify(&at->r, nw_block_bound(at->p, at->s, e)));
+}
+
+static void element(nw_str *out, const place *at, const nw_target *t) {
+  nw_str_fmt(out, "%s[", t->buffer);
+  for (int i = 0; i < t->n; i++) {
+    if (i) nw_str_add(out, ", ");
+    bound(out, at, t->index[i]);
+  }
+  nw_str_add(out, "]");
+}
+
+// ---- folding
+
+// Where the index that starts at s ends: at a comma, semicolon or bracket of its own depth.
+static const char *index_end(const char *s) {
+  int depth = 0;
+  for (; *s; s++) {
+    if (*s == '(' || *s == '[') depth++;
+    if (depth == 0 && (*s == ',' || *s == ';' || *s == ']')) return s;
+    if (*s == ')' || *s == ']') depth--;
+  }
+  return s;
+}
+
+// The first term stays, as in `32*i_o + ...`.
+static void fold_index(nw_str *out, const char *s, const char *end) {
+  const char *plus = memmem(s, (size_t)(end - s), " + ", 3);
+  bool simple = plus && plus - s < LONG_INDEX && !memchr(s, '(', (size_t)(plus - s)) && !memchr(s, '[', (size_t)(plus - s));
+  if (end - s <= LONG_INDEX) {
+    nw_str_addn(out, s, (size_t)(end - s));
+  } else {
+    if (simple) nw_str_addn(out, s, (size_t)(plus + 3 - s));
+    nw_str_add(out, "...");
+  }
+}
+
+static char *fold_indices(char *line) {
+  nw_str out = {0};
+  const char *s = line;
+  bool inside = false;
+  while (*s) {
+    if (inside) {
+      const char *end = index_end(s);
+      fold_index(&out, s, end);
+      s = end;
+    }
+    if (!*s) break;
+    inside = *s == '[' || (inside && *s != ']');
+    nw_str_addn(&out, s, inside && s[1] == ' ' ? 2 : 1);
+    s += inside && s[1] == ' ' ? 2 : 1;
+  }
+  free(line);
+  return nw_str_take(&out);
+}
+
+static char *fit(nw_str *out) {
+  char *line = nw_str_take(out);
+  if (strlen(line) > LONG_LINE) line = fold_indices(line);
+  if (strlen(line) > CUT_LINE) memcpy(line + CUT_LINE - 4, " ...", 5);
+  return line;
+}
+
+// ---- the lines of a block
+
+// Both targets of an arg-reduction move together: `V[i], I[i] argmin= A[i, k], k`.
+static void joint_line(nw_str *out, const place *at) {
+  for (int i = 0; i < at->s->block.ntargets; i++) {
+    if (i) nw_str_add(out, ", ");
+    element(out, at, &at->s->block.target[i]);
+  }
+  nw_str_fmt(out, " %s ", nw_combiner_assign(at->s->block.combiner));
+  for (int i = 0; i < at->s->block.ntargets; i++) {
+    if (i) nw_str_add(out, ", ");
+    bound(out, at, at->s->block.target[i].value);
+  }
+}
+
+static void target_line(nw_str *out, const place *at, int i) {
+  const nw_target *t = &at->s->block.target[i];
+  element(out, at, t);
+  nw_str_fmt(out, " %s ", nw_combiner_assign(at->s->block.combiner));
+  bound(out, at, t->value);
+}
+
+static bool is_joint(const nw_stmt *s) {
+  return s->block.combiner == NW_ARGMIN || s->block.combiner == NW_ARGMAX;
+}
+
+static void lines_of(nw_short_block *b, const place *at) {
+  b->n = is_joint(at->s) ? 1 : at->s->block.ntargets;
+  b->line = nw_xcalloc((size_t)b->n, sizeof *b->line);
+  for (int i = 0; i < b->n; i++) {
+    nw_str out = {0};
+    if (is_joint(at->s)) joint_line(&out, at);
+    else target_line(&out, at, i);
+    b->line[i] = fit(&out);
+  }
+}
+
+// ---- comments
+
+static bool bound_by(const nw_stmt *s, const char *loop) {
+  for (int i = 0; i < s->block.nvars; i++)
+    if (s->block.var[i].kind == NW_REDUCE && nw_uses_var(s->block.var[i].bind, loop)) return true;
+  return false;
+}
+
+// `from 0 at the first k_o, k_i`: the loops that run over the reduction.
+static void init_comment(nw_str *out, const place *at, const nw_path *path) {
+  const char *before = " at the first ";
+  nw_str_add(out, "from ");
+  for (int i = 0; i < at->s->block.ntargets; i++) {
+    if (i) nw_str_add(out, ", ");
+    bound(out, at, at->s->block.target[i].init);
+  }
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i]->kind == NW_LOOP && bound_by(at->s, path->at[i]->loop.var->name)) {
+      nw_str_fmt(out, "%s%s", before, path->at[i]->loop.var->name);
+      before = ", ";
+    }
+}
+
+static bool named_by_target(const nw_stmt *s) {
+  for (int i = 0; i < s->block.ntargets; i++)
+    if (!strcmp(s->block.target[i].buffer, s->block.name)) return true;
+  return false;
+}
+
+static void comment_of(nw_short_block *b, const place *at, const nw_path *path) {
+  nw_str out = {0};
+  if (!named_by_target(at->s)) nw_str_add(&out, at->s->block.name);
+  if (at->s->block.has_init) {
+    if (out.n) nw_str_add(&out, ": ");
+    init_comment(&out, at, path);
+  }
+  b->comment = nw_str_take(&out);
+}
+
+static void where_of(nw_short_block *b, const place *at) {
+  if (!at->s->block.where) return;
+  const nw_expr *e = nw_simplify(&at->r, at->s->block.where);
+  nw_str out = {0};
+  if (nw_is_const(e, 1)) return;
+  nw_expr_print(&out, e);
+  nw_str_add(&out, ":");
+  b->where = fit(&out);
+}
+
+void nw_short_block_of(nw_short_block *b, const nw_program *p, const nw_path *path) {
+  place at = {.p = p, .s = path->at[path->n - 1]};
+  *b = (nw_short_block){0};
+  nw_ranges_of(&at.r, p, path);
+  where_of(b, &at);
+  lines_of(b, &at);
+  comment_of(b, &at, path);
+  nw_ranges_free(&at.r);
+}
+
+void nw_short_block_free(nw_short_block *b) {
+  for (int i = 0; i < b->n; i++) free(b->line[i]);
+  free(b->line);
+  free(b->where);
+  free(b->comment);
+}
