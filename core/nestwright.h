@@ -286,6 +286,7 @@ NW_API bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path);
 typedef struct nw_build_opts {
   int threads;   // 0: all cores
   int opt;       // LLVM level, default 1: the short pipeline
+  bool no_cache; // compile anew even when the object cache has it
 } nw_build_opts;
 NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o);
 NW_API nw_kernel *nw_kernel_retain(nw_kernel *k);

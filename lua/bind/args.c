@@ -1,0 +1,102 @@
+// Reading arguments. Every failure says which argument, what was expected, and what came instead.
+#include "bind.h"
+#include <string.h>
+
+const char *nwl_typename(lua_State *L, int arg) {
+  static const char *const plain[] = {"nothing",  "nil",     "a boolean",  "a pointer",  "a number",
+                                      "a string", "a table", "a function", "a userdata", "a coroutine"};
+  if (luaL_getmetafield(L, arg, "__name") == LUA_TSTRING) {
+    const char *name = lua_tostring(L, -1);
+    if (strncmp(name, "nestwright.", 11) == 0) {
+      bool vowel = strchr("aeiou", name[11]) != NULL;
+      return lua_pushfstring(L, "%s %s", vowel ? "an" : "a", name + 11);
+    }
+  }
+  return plain[lua_type(L, arg) + 1];
+}
+
+static int expected(lua_State *L, int arg, const char *name, const char *what) {
+  return nwl_fail(L, NW_EINVAL, NULL, "%s: expected %s, got %s", name, what, nwl_typename(L, arg));
+}
+
+void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name) {
+  nwl_box *b = luaL_testudata(L, arg, c->metatable);
+  if (!b) {
+    bool vowel = strchr("aeiou", c->name[0]) != NULL;
+    expected(L, arg, name, lua_pushfstring(L, "%s %s", vowel ? "an" : "a", c->name));
+  } else if (!b->p) {
+    nwl_fail(L, NW_ESTALE, NULL, "%s: this %s has been closed", name, c->name);
+  }
+  return b->p;
+}
+
+const char *nwl_string(lua_State *L, int arg, const char *name) {
+  if (lua_type(L, arg) != LUA_TSTRING) expected(L, arg, name, "a string");
+  return lua_tostring(L, arg);
+}
+
+lua_Integer nwl_integer(lua_State *L, int arg, const char *name) {
+  int whole = 0;
+  lua_Integer v = lua_type(L, arg) == LUA_TNUMBER ? lua_tointegerx(L, arg, &whole) : 0;
+  if (!whole) {
+    if (lua_type(L, arg) == LUA_TNUMBER)
+      nwl_fail(L, NW_EINVAL, NULL, "%s: expected a whole number, got %f", name, lua_tonumber(L, arg));
+    expected(L, arg, name, "a whole number");
+  }
+  return v;
+}
+
+lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer fallback) {
+  return lua_isnoneornil(L, arg) ? fallback : nwl_integer(L, arg, name);
+}
+
+double nwl_number_or(lua_State *L, int arg, const char *name, double fallback) {
+  if (lua_isnoneornil(L, arg)) return fallback;
+  if (lua_type(L, arg) != LUA_TNUMBER) expected(L, arg, name, "a number");
+  return lua_tonumber(L, arg);
+}
+
+nw_dtype nwl_dtype(lua_State *L, int arg, const char *name) {
+  const char *s = nwl_string(L, arg, name);
+  nw_dtype t;
+  if (nw_dtype_parse(s, &t)) return t;
+  const char *names[NW_DTYPE_COUNT];
+  luaL_Buffer all;
+  luaL_buffinit(L, &all);
+  for (int i = 0; i < NW_DTYPE_COUNT; i++) {
+    names[i] = nw_dtype_name((nw_dtype)i);
+    lua_pushfstring(L, i ? " %s" : "%s", names[i]);
+    luaL_addvalue(&all);
+  }
+  luaL_pushresult(&all);
+  const char *near = nwl_nearest(s, NW_DTYPE_COUNT, names);
+  const char *hint =
+      near ? lua_pushfstring(L, "did you mean '%s'?", near) : lua_pushfstring(L, "one of %s", lua_tostring(L, -1));
+  nwl_fail(L, NW_EINVAL, hint, "%s: there is no dtype '%s'", name, s);
+  return NW_F32;
+}
+
+void nwl_table(lua_State *L, int arg, const char *name) {
+  if (lua_type(L, arg) != LUA_TTABLE) expected(L, arg, name, "a table");
+}
+
+int nwl_list_length(lua_State *L, int arg, int max, const char *name) {
+  nwl_table(L, arg, name);
+  lua_Unsigned n = lua_rawlen(L, arg);
+  if (n > (lua_Unsigned)max) nwl_fail(L, NW_ELIMIT, NULL, "%s: at most %d entries, got %d", name, max, (int)n);
+  return (int)n;
+}
+
+int nwl_shape(lua_State *L, int arg, int64_t *shape) {
+  if (lua_type(L, arg) == LUA_TNUMBER) {
+    shape[0] = nwl_integer(L, arg, "shape");
+    return 1;
+  }
+  int n = nwl_list_length(L, arg, NWL_MAX_DIMS, "shape");
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, arg, i + 1);
+    shape[i] = nwl_integer(L, -1, "shape");
+    lua_pop(L, 1);
+  }
+  return n;
+}

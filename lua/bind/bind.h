@@ -1,0 +1,81 @@
+// The binding of the core to Lua: module nestwright.core.
+//
+// Every function offered to the user is a row: name, C function, signature in LuaLS style, doc. The rows drive the
+// metatables, nw.help, completion, lua/meta and docs/reference.md, so nothing is documented twice.
+//
+// lua_error never crosses the core: a function here reads its arguments (may raise), calls the core (never raises),
+// and pushes results (may raise for memory only). A userdata gets its metatable while its pointer is still NULL, so
+// that whatever comes next, __gc frees exactly what is there.
+#pragma once
+#include "nestwright.h"
+#include <lauxlib.h>
+#include <lua.h>
+
+#define NWL_MAX_DIMS 32
+
+typedef struct nwl_row {
+  const char *name;
+  lua_CFunction fn;
+  const char *signature, *doc;
+} nwl_row;
+
+// A class of userdata. `fields` are read without parentheses: C.name; `meta` are metamethods.
+typedef struct nwl_class {
+  const char *name; // "tensor"; its metatable is registered as "nestwright.tensor"
+  const char *metatable;
+  const nwl_row *methods, *fields;
+  const luaL_Reg *meta;
+} nwl_class;
+
+// Every object is a pointer and the release function for the count it holds (NULL: none). User values: 1 the object
+// that must outlive it, 2 whatever the class needs.
+typedef struct nwl_box {
+  void *p;
+  void (*release)(void *p);
+} nwl_box;
+
+extern const nwl_class nwl_expr_class, nwl_axis_class, nwl_tensor_class, nwl_build_class, nwl_schedule_class,
+    nwl_loop_class, nwl_array_class, nwl_kernel_class;
+extern const nwl_row nwl_ir_rows[], nwl_te_rows[], nwl_sched_rows[], nwl_run_rows[], nwl_hw_rows[];
+
+// ---- box.c: session, objects, identity
+nw_ctx *nwl_ctx(lua_State *L);
+nw_pool *nwl_pool(lua_State *L); // where the user's expressions are made now
+void nwl_session_open(lua_State *L);
+void nwl_class_open(lua_State *L, const nwl_class *c);
+nwl_box *nwl_new(lua_State *L, const nwl_class *c, void (*release)(void *)); // pushes an empty object
+void *nwl_test(lua_State *L, int arg, const nwl_class *c); // NULL if it is something else
+bool nwl_push_known(lua_State *L, const void *p); // pushes the Lua value that already stands for p
+void nwl_remember(lua_State *L, const void *p); // the value on top stands for p from now on
+void nwl_push_expr(lua_State *L, const nw_expr *e); // raises if e is NULL
+void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes the count; raises if NULL
+void nwl_push_array(lua_State *L, nw_array *a); // takes the count; raises if NULL
+void nwl_push_text(lua_State *L, char *s); // takes the heap string; raises if NULL
+
+// ---- args.c: reading arguments; failures name the argument
+void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name);
+const char *nwl_string(lua_State *L, int arg, const char *name);
+lua_Integer nwl_integer(lua_State *L, int arg, const char *name);
+lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer fallback);
+double nwl_number_or(lua_State *L, int arg, const char *name, double fallback);
+nw_dtype nwl_dtype(lua_State *L, int arg, const char *name);
+void nwl_table(lua_State *L, int arg, const char *name);
+int nwl_list_length(lua_State *L, int arg, int max, const char *name);
+int nwl_shape(lua_State *L, int arg, int64_t *shape); // {m, n} or m, whole numbers
+const char *nwl_typename(lua_State *L, int arg); // "a tensor", "a string", ...
+
+// ---- ir.c
+// The value at arg as an expression: an expression, an axis, a number or a boolean. Numbers become `like`, when that
+// is a type they fit; see nwl_literal. Raises with the argument's name otherwise.
+const nw_expr *nwl_expr(lua_State *L, int arg, const char *name);
+const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name); // numbers become i64
+int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const char *name); // of indices
+
+// ---- error.c
+// Raises what the core left in the context as a nestwright.error.
+int nwl_raise(lua_State *L);
+int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void nwl_error_open(lua_State *L);
+extern const nwl_row nwl_error_rows[];
+// The entry of a list of words nearest to `word`, or NULL if none is near; used for "did you mean".
+const char *nwl_nearest(const char *word, int n, const char *const *words);

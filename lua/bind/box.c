@@ -1,0 +1,236 @@
+// Objects of the core as Lua values: ownership, identity, and the session they all belong to.
+#include "bind.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct session {
+  nw_ctx *ctx;
+} session;
+
+static const char session_key, known_key;
+
+static int session_close(lua_State *L) {
+  session *s = lua_touserdata(L, 1);
+  if (s->ctx) nw_close(s->ctx);
+  s->ctx = NULL;
+  return 0;
+}
+
+// The host, if there is one, leaves the address of a variable where its SIGINT handler will look for the session.
+static void tell_host(lua_State *L, nw_ctx *c) {
+  if (lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.host") == LUA_TLIGHTUSERDATA) {
+    nw_ctx *volatile *slot = lua_touserdata(L, -1);
+    *slot = c;
+  }
+  lua_pop(L, 1);
+}
+
+void nwl_session_open(lua_State *L) {
+  session *s = lua_newuserdatauv(L, sizeof *s, 0);
+  memset(s, 0, sizeof *s);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, session_close);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  s->ctx = nw_open();
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
+  tell_host(L, s->ctx);
+
+  lua_newtable(L); // pointer -> the Lua value that stands for it
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "v");
+  lua_setfield(L, -2, "__mode");
+  lua_setmetatable(L, -2);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &known_key);
+}
+
+static session *get_session(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key);
+  session *s = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return s;
+}
+
+nw_ctx *nwl_ctx(lua_State *L) { return get_session(L)->ctx; }
+
+nw_pool *nwl_pool(lua_State *L) { return nw_lang_pool(nwl_ctx(L)); }
+
+static int box_gc(lua_State *L) {
+  nwl_box *b = lua_touserdata(L, 1);
+  void *p = b->p;
+  b->p = NULL;
+  if (p && b->release) b->release(p);
+  return 0;
+}
+
+nwl_box *nwl_new(lua_State *L, const nwl_class *c, void (*release)(void *)) {
+  nwl_box *b = lua_newuserdatauv(L, sizeof *b, 2);
+  b->p = NULL;
+  b->release = release;
+  if (luaL_newmetatable(L, c->metatable) && release) {
+    lua_pushcfunction(L, box_gc);
+    lua_setfield(L, -2, "__gc");
+  }
+  lua_setmetatable(L, -2);
+  return b;
+}
+
+void *nwl_test(lua_State *L, int arg, const nwl_class *c) {
+  nwl_box *b = luaL_testudata(L, arg, c->metatable);
+  return b ? b->p : NULL;
+}
+
+bool nwl_push_known(lua_State *L, const void *p) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &known_key);
+  lua_rawgetp(L, -1, p);
+  lua_remove(L, -2);
+  if (!lua_isnil(L, -1)) return true;
+  lua_pop(L, 1);
+  return false;
+}
+
+void nwl_remember(lua_State *L, const void *p) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &known_key);
+  lua_pushvalue(L, -2);
+  lua_rawsetp(L, -2, p);
+  lua_pop(L, 1);
+}
+
+static void release_pool(void *p) { nw_pool_release(p); }
+static const nwl_class pool_class = {.name = "pool", .metatable = "nestwright.pool"};
+
+static void push_pool(lua_State *L, nw_pool *p) {
+  if (nwl_push_known(L, p)) return;
+  nwl_new(L, &pool_class, release_pool)->p = nw_pool_retain(p);
+  nwl_remember(L, p);
+}
+
+// An expression keeps its pool; equal expressions of one pool are the same Lua value.
+void nwl_push_expr(lua_State *L, const nw_expr *e) {
+  if (!e) {
+    nwl_raise(L);
+    return;
+  }
+  if (nwl_push_known(L, e)) return;
+  nwl_box *b = nwl_new(L, &nwl_expr_class, NULL);
+  push_pool(L, nw_expr_pool(e));
+  lua_setiuservalue(L, -2, 1);
+  b->p = (void *)e;
+  nwl_remember(L, e);
+}
+
+static void release_tensor(void *p) { nw_tensor_release(p); }
+
+void nwl_push_tensor(lua_State *L, nw_tensor *t) {
+  if (!t) {
+    nwl_raise(L);
+    return;
+  }
+  if (nwl_push_known(L, t)) {
+    nw_tensor_release(t);
+    return;
+  }
+  nwl_new(L, &nwl_tensor_class, release_tensor)->p = t;
+  nwl_remember(L, t);
+}
+
+static void release_array(void *p) { nw_array_release(p); }
+
+// The collector sees 32 bytes where megabytes hang: it is told of them by a step of the same size, capped.
+static void tell_collector(lua_State *L, const nw_array *a) {
+  int64_t kib = nw_array_count(a) * nw_dtype_bytes(nw_array_dtype(a)) / 1024;
+  if (kib > 64) lua_gc(L, LUA_GCSTEP, (int)(kib > 65536 ? 65536 : kib));
+}
+
+void nwl_push_array(lua_State *L, nw_array *a) {
+  if (!a) {
+    nwl_raise(L);
+    return;
+  }
+  nwl_new(L, &nwl_array_class, release_array)->p = a;
+  tell_collector(L, a);
+}
+
+static int push_string(lua_State *L) {
+  lua_pushstring(L, lua_touserdata(L, 1));
+  return 1;
+}
+
+void nwl_push_text(lua_State *L, char *s) {
+  if (!s) {
+    nwl_raise(L);
+    return;
+  }
+  lua_pushcfunction(L, push_string);
+  lua_pushlightuserdata(L, s);
+  int status = lua_pcall(L, 1, 1, 0);
+  free(s);
+  if (status != LUA_OK) lua_error(L);
+}
+
+// ---- classes
+
+static void push_rows(lua_State *L, const nwl_row *rows) {
+  lua_newtable(L);
+  for (; rows && rows->name; rows++) {
+    lua_pushcfunction(L, rows->fn);
+    lua_setfield(L, -2, rows->name);
+  }
+}
+
+static int no_such_field(lua_State *L) {
+  const char *class = lua_tostring(L, lua_upvalueindex(3));
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    bool tensor = strcmp(class, "tensor") == 0;
+    return nwl_fail(L, NW_EINVAL, tensor ? "elements are read with parentheses: A(i, j)" : NULL,
+                    "a %s is not indexed with %s", class, nwl_typename(L, 2));
+  }
+  const char *words[256];
+  int n = 0;
+  for (int up = 1; up <= 2; up++) {
+    for (lua_pushnil(L); lua_next(L, lua_upvalueindex(up)) && n < 256; lua_pop(L, 1)) words[n++] = lua_tostring(L, -2);
+  }
+  const char *near = nwl_nearest(lua_tostring(L, 2), n, words);
+  if (near) lua_pushfstring(L, "did you mean '%s'?", near);
+  return nwl_fail(L, NW_EINVAL, near ? lua_tostring(L, -1) : NULL, "a %s has no field or method '%s'", class,
+                  lua_tostring(L, 2));
+}
+
+// Upvalues: methods, fields (functions of the object), class name, the class's own __index or nil.
+static int class_index(lua_State *L) {
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+  lua_pushvalue(L, 2);
+  if (lua_rawget(L, lua_upvalueindex(2)) != LUA_TNIL) {
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    return 1;
+  }
+  lua_settop(L, 2);
+  if (!lua_isnil(L, lua_upvalueindex(4))) {
+    lua_pushvalue(L, lua_upvalueindex(4));
+    lua_insert(L, 1);
+    lua_call(L, 2, 1);
+    if (!lua_isnil(L, -1)) return 1;
+  }
+  return no_such_field(L);
+}
+
+// The methods and fields stay reachable in the metatable, as __methods and __fields: completion reads them, and the
+// Lua library adds to them.
+void nwl_class_open(lua_State *L, const nwl_class *c) {
+  luaL_newmetatable(L, c->metatable);
+  lua_pushcfunction(L, box_gc);
+  lua_setfield(L, -2, "__gc");
+  if (c->meta) luaL_setfuncs(L, c->meta, 0);
+  push_rows(L, c->methods);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "__methods");
+  push_rows(L, c->fields);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -4, "__fields");
+  lua_pushstring(L, c->name);
+  lua_getfield(L, -4, "__index");
+  lua_pushcclosure(L, class_index, 4);
+  lua_setfield(L, -2, "__index");
+}

@@ -1,0 +1,221 @@
+// Failures of the core as Lua errors: tables with fields, whose tostring is the picture (lua/nestwright/errors.lua).
+#include "bind.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char library_key;
+
+static const char *const code_names[] = {
+    [NW_OK] = "ok",
+    [NW_EINVAL] = "invalid",
+    [NW_ETYPE] = "type",
+    [NW_ERANGE] = "range",
+    [NW_ESTALE] = "stale",
+    [NW_EREFUSED] = "refused",
+    [NW_EUNDECIDED] = "undecided",
+    [NW_ELIMIT] = "limit",
+    [NW_EIO] = "io",
+    [NW_EPARSE] = "parse",
+    [NW_ECODEGEN] = "codegen",
+    [NW_ECRASH] = "crash",
+    [NW_EINTERRUPT] = "interrupt",
+    [NW_EMISMATCH] = "mismatch",
+};
+static const char *const kind_names[] = {
+    [NW_REFUSE_RAW] = "raw",
+    [NW_REFUSE_WAR] = "war",
+    [NW_REFUSE_WAW] = "waw",
+    [NW_REFUSE_REDUCTION] = "reduction",
+    [NW_REFUSE_VALUE] = "value",
+    [NW_REFUSE_BOUNDS] = "bounds",
+    [NW_REFUSE_COVER] = "cover",
+    [NW_REFUSE_CAPACITY] = "capacity",
+    [NW_REFUSE_STRUCTURE] = "structure",
+    [NW_REFUSE_UNDECIDED] = "undecided",
+};
+
+static void set_string(lua_State *L, const char *field, const char *value) {
+  if (!value) return;
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, field);
+}
+
+static void set_strings(lua_State *L, const char *field, const char *const *values) {
+  lua_newtable(L);
+  for (int i = 0; i < NW_MAX_NOTES && values[i]; i++) {
+    lua_pushstring(L, values[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, field);
+}
+
+static void push_refusal(lua_State *L, const nw_refusal *r) {
+  lua_newtable(L);
+  set_string(L, "kind", kind_names[r->kind]);
+  set_string(L, "primitive", r->primitive);
+  set_string(L, "step", r->step);
+  set_string(L, "tensor", r->tensor);
+  set_string(L, "element", r->element);
+  set_string(L, "source_block", r->source_block);
+  set_string(L, "source", r->source);
+  set_string(L, "sink_block", r->sink_block);
+  set_string(L, "sink", r->sink);
+  set_string(L, "distance", r->distance);
+  set_string(L, "message", r->message);
+  set_string(L, "why", r->why);
+  set_strings(L, "loops", r->loops);
+  set_strings(L, "alternatives", r->alternatives);
+  set_string(L, "picture", r->picture);
+}
+
+static bool in_library(lua_State *L, const lua_Debug *ar) {
+  size_t n;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &library_key);
+  const char *dir = lua_tolstring(L, -1, &n);
+  bool inside = dir && ar->source[0] == '@' && strncmp(ar->source + 1, dir, n) == 0;
+  lua_pop(L, 1);
+  return inside;
+}
+
+// The user's line: the first Lua frame outside the library's own files. Pushes nothing; false if there is none.
+static bool find_user(lua_State *L, lua_Debug *ar) {
+  for (int level = 0; lua_getstack(L, level, ar); level++) {
+    lua_getinfo(L, "Sl", ar);
+    if (ar->currentline > 0 && strcmp(ar->what, "C") != 0 && !in_library(L, ar)) return true;
+  }
+  return false;
+}
+
+static void set_place(lua_State *L) {
+  lua_Debug ar;
+  if (!find_user(L, &ar)) return;
+  bool named = ar.source[0] == '=' || ar.source[0] == '@';
+  set_string(L, "source", named ? ar.source + 1 : ar.short_src);
+  lua_pushinteger(L, ar.currentline);
+  lua_setfield(L, -2, "line");
+}
+
+static void push_error(lua_State *L, nw_code code, const char *message, const char *hint) {
+  lua_newtable(L);
+  set_string(L, "code", code_names[code]);
+  set_string(L, "message", message ? message : "it failed without saying why");
+  set_string(L, "hint", hint);
+  set_place(L);
+  luaL_setmetatable(L, "nestwright.error");
+}
+
+int nwl_raise(lua_State *L) {
+  nw_ctx *c = nwl_ctx(L);
+  const nw_diag *d = nw_error(c);
+  push_error(L, d ? d->code : NW_EINVAL, d ? d->message : NULL, d ? d->hint : NULL);
+  if (d && d->refusal) {
+    push_refusal(L, d->refusal);
+    lua_setfield(L, -2, "refusal");
+  }
+  nw_clear(c);
+  return lua_error(L);
+}
+
+int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) {
+  char message[1024];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(message, sizeof message, fmt, args);
+  va_end(args);
+  push_error(L, code, message, hint);
+  return lua_error(L);
+}
+
+// ---- did you mean
+
+// Edit distance with swapped neighbours counted once, words up to 31 letters; longer ones are not near anything.
+static int distance(const char *a, const char *b) {
+  int n = (int)strlen(a), m = (int)strlen(b);
+  if (n > 31 || m > 31) return 99;
+  int d[32][32];
+  for (int i = 0; i <= n; i++) d[i][0] = i;
+  for (int j = 0; j <= m; j++) d[0][j] = j;
+  for (int i = 1; i <= n; i++) {
+    for (int j = 1; j <= m; j++) {
+      int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+      if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
+      if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
+      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped && d[i - 2][j - 2] + 1 < best) best = d[i - 2][j - 2] + 1;
+      d[i][j] = best;
+    }
+  }
+  return d[n][m];
+}
+
+const char *nwl_nearest(const char *word, int n, const char *const *words) {
+  int limit = strlen(word) <= 3 ? 1 : (int)strlen(word) / 3 + 1, best = limit + 1;
+  const char *found = NULL;
+  for (int i = 0; i < n; i++) {
+    int d = distance(word, words[i]);
+    if (d < best || (d == best && found && strcmp(words[i], found) < 0)) {
+      best = d;
+      found = words[i];
+    }
+  }
+  return found;
+}
+
+// ---- for the Lua half of the library
+
+static int lua_fail(lua_State *L) {
+  const char *name = nwl_string(L, 1, "code");
+  nw_code code = NW_EINVAL;
+  for (int i = 0; i < (int)(sizeof code_names / sizeof *code_names); i++) {
+    if (strcmp(code_names[i], name) == 0) code = (nw_code)i;
+  }
+  push_error(L, code, lua_tostring(L, 2), lua_tostring(L, 3));
+  return lua_error(L);
+}
+
+static int lua_nearest(lua_State *L) {
+  const char *words[256], *word = nwl_string(L, 1, "word");
+  nwl_table(L, 2, "words");
+  int n = 0;
+  for (int i = 1; n < 256 && lua_rawgeti(L, 2, i) == LUA_TSTRING; i++, lua_pop(L, 1)) words[n++] = lua_tostring(L, -1);
+  lua_pushstring(L, nwl_nearest(word, n, words));
+  return 1;
+}
+
+static int set_library(lua_State *L) {
+  nwl_string(L, 1, "dir");
+  lua_pushvalue(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &library_key);
+  return 0;
+}
+
+static int where(lua_State *L) {
+  lua_newtable(L);
+  set_place(L);
+  lua_getfield(L, -1, "source");
+  lua_getfield(L, -2, "line");
+  return 2;
+}
+
+static int type_name(lua_State *L) {
+  lua_pushstring(L, nwl_typename(L, 1));
+  return 1;
+}
+
+const nwl_row nwl_error_rows[] = {
+    {"fail", lua_fail, "(code: string, message: string, hint?: string)",
+     "Raises a nestwright.error at the user's line."},
+    {"nearest", lua_nearest, "(word: string, words: string[]): string?",
+     "The word of the list nearest to a misspelt one."},
+    {"set_library", set_library, "(dir: string)", "Files below this directory are never the user's line."},
+    {"where", where, "(): string?, integer?", "Source and line of the user's code that is running."},
+    {"type_name", type_name, "(value: any): string", "What a value is, in words: 'a tensor', 'a number'."},
+    {NULL, NULL, NULL, NULL},
+};
+
+void nwl_error_open(lua_State *L) {
+  luaL_newmetatable(L, "nestwright.error");
+  lua_setfield(L, -2, "error");
+}

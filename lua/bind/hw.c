@@ -1,0 +1,28 @@
+// The machine, and the version of this library.
+#include "bind.h"
+
+static int f_machine(lua_State *L) {
+  nwl_push_text(L, nw_machine(nwl_ctx(L)));
+  return 1;
+}
+
+static int f_peak(lua_State *L) {
+  lua_Integer threads = nwl_integer_or(L, 1, "threads", 1);
+  double peak = nw_peak_flops(nwl_ctx(L), (int)threads);
+  if (!(peak > 0)) return nwl_raise(L);
+  lua_pushnumber(L, peak);
+  return 1;
+}
+
+static int f_version(lua_State *L) {
+  lua_pushstring(L, nw_version());
+  return 1;
+}
+
+const nwl_row nwl_hw_rows[] = {
+    {"machine_text", f_machine, "(): string", "Cpu, features, caches, cores."},
+    {"peak_flops", f_peak, "(threads?: integer): number",
+     "Measured peak of f32 fused multiply-adds on this machine, flop/s; about 0.1 s the first time."},
+    {"version", f_version, "(): string", "The version of Nestwright."},
+    {NULL, NULL, NULL, NULL},
+};

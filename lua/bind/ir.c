@@ -1,0 +1,310 @@
+// Expressions: operators, functions of ops.def, casts, literals.
+#include "bind.h"
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// ---- literals
+//
+// A Lua number has no dtype of its own: it takes that of the expression it meets, when that can hold it. Met alone,
+// a whole number is i32 (i64 when too large) and any other is f32. A float that meets integers makes the operation f32.
+
+static bool fits(nw_dtype t, lua_Integer v) {
+  int bits = nw_dtype_bytes(t) * 8;
+  if (t == NW_BOOL) return v == 0 || v == 1;
+  if (!nw_dtype_is_int(t) || bits == 64) return true;
+  if (!nw_dtype_is_signed(t)) return v >= 0 && v < (1LL << bits);
+  return v >= -(1LL << (bits - 1)) && v < 1LL << (bits - 1);
+}
+
+// `like`: the dtype the other operands have, or -1 when there are none.
+static const nw_expr *literal(lua_State *L, int arg, int like, const char *name) {
+  nw_pool *p = nwl_pool(L);
+  if (lua_isboolean(L, arg)) return nw_int(p, NW_BOOL, lua_toboolean(L, arg));
+  bool typed = like >= 0 && like != NW_BOOL;
+  if (!lua_isinteger(L, arg)) {
+    nw_dtype t = typed && nw_dtype_is_float((nw_dtype)like) ? (nw_dtype)like : NW_F32;
+    return nw_float(p, t, lua_tonumber(L, arg));
+  }
+  lua_Integer v = lua_tointeger(L, arg);
+  nw_dtype t = typed ? (nw_dtype)like : fits(NW_I32, v) ? NW_I32 : NW_I64;
+  if (nw_dtype_is_float(t)) return nw_float(p, t, (double)v);
+  if (!fits(t, v)) {
+    const char *hint = "cast the other operand to a wider type, as in nw.cast(x, \"i32\")";
+    nwl_fail(L, NW_ERANGE, hint, "%s: %lld does not fit %s", name, (long long)v, nw_dtype_name(t));
+  }
+  return nw_int(p, t, v);
+}
+
+// The expression an object stands for, or NULL for anything else.
+static const nw_expr *object(lua_State *L, int arg) {
+  const nw_expr *e = nwl_test(L, arg, &nwl_expr_class);
+  if (e) return e;
+  nw_axis *a = nwl_test(L, arg, &nwl_axis_class);
+  return a ? nw_axis_var(a) : NULL;
+}
+
+static const nw_expr *operand(lua_State *L, int arg, int like, const char *name) {
+  const nw_expr *e = object(L, arg);
+  if (e) return e;
+  if (lua_type(L, arg) == LUA_TNUMBER || lua_isboolean(L, arg)) return literal(L, arg, like, name);
+  nw_tensor *t = nwl_test(L, arg, &nwl_tensor_class);
+  const char *hint = t ? lua_pushfstring(L, "read an element of it: %s(i, ...)", nw_tensor_name(t)) : NULL;
+  nwl_fail(L, NW_ETYPE, hint, "%s: expected an expression or a number, got %s", name, nwl_typename(L, arg));
+  return NULL;
+}
+
+const nw_expr *nwl_expr(lua_State *L, int arg, const char *name) { return operand(L, arg, -1, name); }
+const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name) {
+  if (lua_type(L, arg) == LUA_TNUMBER) return nw_int(nwl_pool(L), NW_INDEX, nwl_integer(L, arg, name));
+  return operand(L, arg, NW_INDEX, name);
+}
+
+// out, and the value at arg, stay good while the list is on the stack: the entries are in it.
+int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const char *name) {
+  int n = nwl_list_length(L, arg, max, name);
+  for (int i = 0; i < n; i++) {
+    char entry[64];
+    snprintf(entry, sizeof entry, "%s[%d]", name, i + 1);
+    lua_rawgeti(L, arg, i + 1);
+    out[i] = nwl_index_expr(L, lua_gettop(L), entry);
+    lua_pop(L, 1);
+  }
+  return n;
+}
+
+// The dtype that literals among the operands take: what the others promote to; -1 if there are only literals.
+static int common_type(lua_State *L, int first, int n) {
+  int like = -1;
+  for (int i = first; i < first + n; i++) {
+    const nw_expr *e = object(L, i);
+    if (!e) continue;
+    nw_dtype t = (nw_dtype)nw_expr_type(e).dtype;
+    like = like < 0 ? (int)t : (int)nw_dtype_promote((nw_dtype)like, t);
+  }
+  return like;
+}
+
+static int apply(lua_State *L, nw_op op, int first, int n) {
+  static const char *const names[] = {"first operand", "second operand", "third operand"};
+  const nw_expr *args[3];
+  int like = common_type(L, first, n);
+  for (int i = 0; i < n; i++) args[i] = operand(L, first + i, like, n == 1 ? "operand" : names[i]);
+  nwl_push_expr(L, nw_apply(nwl_pool(L), op, n, args));
+  return 1;
+}
+
+// ---- metamethods
+
+#define BINARY(name, op)                                                                                               \
+  static int name(lua_State *L) { return apply(L, NW_OP_##op, 1, 2); }
+BINARY(meta_add, ADD)
+BINARY(meta_sub, SUB)
+BINARY(meta_mul, MUL)
+BINARY(meta_div, DIV)
+BINARY(meta_idiv, FLOORDIV)
+BINARY(meta_mod, FLOORMOD)
+BINARY(meta_pow, POW)
+static int meta_unm(lua_State *L) { return apply(L, NW_OP_NEG, 1, 1); }
+
+static int meta_compare(lua_State *L) {
+  return nwl_fail(L, NW_ETYPE, "write nw.lt(a, b), nw.le(a, b), nw.gt(a, b) or nw.ge(a, b)",
+                  "Lua cannot make an expression of < or <=: they give true or false at once");
+}
+
+static int meta_concat(lua_State *L) {
+  luaL_tolstring(L, 1, NULL);
+  luaL_tolstring(L, 2, NULL);
+  lua_concat(L, 2);
+  return 1;
+}
+
+static int expr_tostring(lua_State *L) {
+  nwl_push_text(L, nw_expr_show(nwl_check(L, 1, &nwl_expr_class, "expression")));
+  return 1;
+}
+
+static int expr_dtype(lua_State *L) {
+  const nw_expr *e = nwl_check(L, 1, &nwl_expr_class, "expression");
+  lua_pushstring(L, nw_dtype_name((nw_dtype)nw_expr_type(e).dtype));
+  return 1;
+}
+
+static int axis_tostring(lua_State *L) {
+  lua_pushfstring(L, "axis %s", nw_axis_name(nwl_check(L, 1, &nwl_axis_class, "axis")));
+  return 1;
+}
+
+static int axis_name(lua_State *L) {
+  lua_pushstring(L, nw_axis_name(nwl_check(L, 1, &nwl_axis_class, "axis")));
+  return 1;
+}
+
+static int axis_var(lua_State *L) {
+  nwl_push_expr(L, nw_axis_var(nwl_check(L, 1, &nwl_axis_class, "axis")));
+  return 1;
+}
+
+#define ARITHMETIC                                                                                                     \
+  {"__add", meta_add}, {"__sub", meta_sub}, {"__mul", meta_mul}, {"__div", meta_div}, {"__idiv", meta_idiv},           \
+      {"__mod", meta_mod}, {"__pow", meta_pow}, {"__unm", meta_unm}, {"__lt", meta_compare}, {"__le", meta_compare}, { \
+    "__concat", meta_concat                                                                                            \
+  }
+
+static const luaL_Reg expr_meta[] = {ARITHMETIC, {"__tostring", expr_tostring}, {NULL, NULL}};
+static const luaL_Reg axis_meta[] = {ARITHMETIC, {"__tostring", axis_tostring}, {NULL, NULL}};
+static const nwl_row expr_fields[] = {
+    {"dtype", expr_dtype, "string", "The type of the value: 'f32', 'i64', 'bool'."},
+    {NULL, NULL, NULL, NULL},
+};
+static const nwl_row axis_fields[] = {
+    {"name", axis_name, "string", "The name of the axis; its loop starts with the same."},
+    {"var", axis_var, "nw.expr", "The index expression of the axis; arithmetic on the axis uses it."},
+    {NULL, NULL, NULL, NULL},
+};
+const nwl_class nwl_expr_class = {"expr", "nestwright.expr", NULL, expr_fields, expr_meta};
+const nwl_class nwl_axis_class = {"axis", "nestwright.axis", NULL, axis_fields, axis_meta};
+
+// ---- functions
+
+static int count_args(lua_State *L, int n, const char *name) {
+  if (lua_gettop(L) == n) return n;
+  return nwl_fail(L, NW_EINVAL, NULL, "%s takes %d argument%s, got %d", name, n, n == 1 ? "" : "s", lua_gettop(L));
+}
+
+#define FUNCTION(fn, op, n)                                                                                            \
+  static int fn(lua_State *L) {                                                                                        \
+    count_args(L, n, nw_op_name(NW_OP_##op));                                                                          \
+    return apply(L, NW_OP_##op, 1, n);                                                                                 \
+  }
+FUNCTION(f_floordiv, FLOORDIV, 2)
+FUNCTION(f_floormod, FLOORMOD, 2)
+FUNCTION(f_abs, ABS, 1)
+FUNCTION(f_lt, LT, 2)
+FUNCTION(f_le, LE, 2)
+FUNCTION(f_eq, EQ, 2)
+FUNCTION(f_ne, NE, 2)
+FUNCTION(f_not, NOT, 1)
+FUNCTION(f_floor, FLOOR, 1)
+FUNCTION(f_ceil, CEIL, 1)
+FUNCTION(f_sqrt, SQRT, 1)
+FUNCTION(f_exp, EXP, 1)
+FUNCTION(f_log, LOG, 1)
+FUNCTION(f_tanh, TANH, 1)
+FUNCTION(f_erf, ERF, 1)
+FUNCTION(f_pow, POW, 2)
+
+static int swapped(lua_State *L, nw_op op, const char *name) {
+  count_args(L, 2, name);
+  lua_insert(L, 1);
+  return apply(L, op, 1, 2);
+}
+static int f_gt(lua_State *L) { return swapped(L, NW_OP_LT, "gt"); }
+static int f_ge(lua_State *L) { return swapped(L, NW_OP_LE, "ge"); }
+
+// min, max, all, any of one or more values, folded from the left.
+static int fold(lua_State *L, nw_op op) {
+  int n = lua_gettop(L);
+  if (n == 0) return nwl_fail(L, NW_EINVAL, NULL, "%s needs at least one value", nw_op_name(op));
+  if (n == 1) {
+    nwl_push_expr(L, operand(L, 1, -1, "operand"));
+    return 1;
+  }
+  int like = common_type(L, 1, n);
+  lua_pushvalue(L, 1);
+  for (int i = 2; i <= n; i++) {
+    const nw_expr *args[2] = {operand(L, n + 1, like, "operand"), operand(L, i, like, "operand")};
+    nwl_push_expr(L, nw_apply(nwl_pool(L), op, 2, args));
+    lua_replace(L, n + 1);
+  }
+  return 1;
+}
+static int f_min(lua_State *L) { return fold(L, NW_OP_MIN); }
+static int f_max(lua_State *L) { return fold(L, NW_OP_MAX); }
+static int f_all(lua_State *L) { return fold(L, NW_OP_AND); }
+static int f_any(lua_State *L) { return fold(L, NW_OP_OR); }
+
+static int f_select(lua_State *L) {
+  count_args(L, 3, "select");
+  const nw_expr *cond = operand(L, 1, -1, "condition");
+  int like = common_type(L, 2, 2);
+  const nw_expr *a = operand(L, 2, like, "value if true"), *b = operand(L, 3, like, "value if false");
+  nwl_push_expr(L, nw_select(nwl_pool(L), cond, a, b));
+  return 1;
+}
+
+static int f_cast(lua_State *L) {
+  count_args(L, 2, "cast");
+  nw_dtype t = nwl_dtype(L, 2, "dtype");
+  bool number = lua_isinteger(L, 1) && nw_dtype_is_int(t);
+  const nw_expr *e = number ? operand(L, 1, t, "value") : operand(L, 1, nw_dtype_is_float(t) ? (int)t : -1, "value");
+  nwl_push_expr(L, nw_cast(nwl_pool(L), t, e));
+  return 1;
+}
+
+// A variable by name: layouts are written over "_0", "_1", ...
+static int f_variable(lua_State *L) {
+  nwl_push_expr(L, nw_var(nwl_pool(L), nwl_string(L, 1, "name")));
+  return 1;
+}
+
+static int f_expr(lua_State *L) {
+  nwl_push_expr(L, nwl_index_expr(L, 1, "value"));
+  return 1;
+}
+
+static int f_dtypes(lua_State *L) {
+  lua_createtable(L, NW_DTYPE_COUNT, 0);
+  for (int i = 0; i < NW_DTYPE_COUNT; i++) {
+    lua_pushstring(L, nw_dtype_name((nw_dtype)i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+static int f_promote(lua_State *L) {
+  nw_dtype a = nwl_dtype(L, 1, "first dtype"), b = nwl_dtype(L, 2, "second dtype");
+  lua_pushstring(L, nw_dtype_name(nw_dtype_promote(a, b)));
+  return 1;
+}
+
+#define EXPR "nw.expr|nw.axis|number"
+const nwl_row nwl_ir_rows[] = {
+    {"floordiv", f_floordiv, "(a: " EXPR ", b: " EXPR "): nw.expr",
+     "Integer division that rounds towards minus infinity; also written a // b."},
+    {"floormod", f_floormod, "(a: " EXPR ", b: " EXPR "): nw.expr",
+     "Remainder with the sign of the divisor, a - b*(a // b); also written a % b."},
+    {"abs", f_abs, "(x: " EXPR "): nw.expr", "Absolute value. The least signed integer wraps to itself."},
+    {"lt", f_lt, "(a: " EXPR ", b: " EXPR "): nw.expr", "a < b, as an expression."},
+    {"le", f_le, "(a: " EXPR ", b: " EXPR "): nw.expr", "a <= b, as an expression."},
+    {"gt", f_gt, "(a: " EXPR ", b: " EXPR "): nw.expr", "a > b, as an expression."},
+    {"ge", f_ge, "(a: " EXPR ", b: " EXPR "): nw.expr", "a >= b, as an expression."},
+    {"eq", f_eq, "(a: " EXPR ", b: " EXPR "): nw.expr", "a == b, as an expression."},
+    {"ne", f_ne, "(a: " EXPR ", b: " EXPR "): nw.expr", "a ~= b, as an expression."},
+    {"all", f_all, "(...: nw.expr|boolean): nw.expr", "True when every condition is; both sides are evaluated."},
+    {"any", f_any, "(...: nw.expr|boolean): nw.expr", "True when at least one condition is."},
+    {"not_", f_not, "(c: nw.expr|boolean): nw.expr", "The opposite of a condition."},
+    {"minimum", f_min, "(...: " EXPR "): nw.expr", "The least of its arguments; NaN if any is NaN."},
+    {"maximum", f_max, "(...: " EXPR "): nw.expr", "The greatest of its arguments; NaN if any is NaN."},
+    {"select", f_select, "(condition: nw.expr, a: " EXPR ", b: " EXPR "): nw.expr",
+     "a where the condition holds, else b. Lazy: a read in the branch not taken does not happen, so padding is written "
+     "with it."},
+    {"cast", f_cast, "(x: " EXPR ", dtype: string): nw.expr",
+     "x in another dtype. Floats become integers by truncation, saturating, NaN becomes 0."},
+    {"floor", f_floor, "(x: " EXPR "): nw.expr", "Greatest whole number not above x, still a float."},
+    {"ceil", f_ceil, "(x: " EXPR "): nw.expr", "Least whole number not below x, still a float."},
+    {"sqrt", f_sqrt, "(x: " EXPR "): nw.expr", "Square root, correctly rounded."},
+    {"exp", f_exp, "(x: " EXPR "): nw.expr", "e to the power x."},
+    {"log", f_log, "(x: " EXPR "): nw.expr", "Natural logarithm."},
+    {"tanh", f_tanh, "(x: " EXPR "): nw.expr", "Hyperbolic tangent."},
+    {"erf", f_erf, "(x: " EXPR "): nw.expr", "The error function, as in GELU."},
+    {"pow", f_pow, "(x: " EXPR ", y: " EXPR "): nw.expr", "x to the power y; also written x ^ y."},
+    {"variable", f_variable, "(name: string): nw.expr",
+     "An index variable by name; layouts are written over _0, _1, ..."},
+    {"expr", f_expr, "(value: " EXPR "): nw.expr", "A number or an axis as an index expression."},
+    {"dtypes", f_dtypes, "(): string[]", "The names of all dtypes."},
+    {"promote", f_promote, "(a: string, b: string): string",
+     "The dtype in which an operation on these two is computed."},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,69 @@
+// nestwright.core: the rows of all rooms as one Lua module, and those rows as data.
+#include "bind.h"
+
+int luaopen_nestwright_core(lua_State *L);
+
+static const nwl_row *const functions[] = {nwl_error_rows, nwl_ir_rows,  nwl_te_rows,
+                                           nwl_sched_rows, nwl_run_rows, nwl_hw_rows};
+static const nwl_class *const classes[] = {&nwl_expr_class,     &nwl_axis_class, &nwl_tensor_class, &nwl_build_class,
+                                           &nwl_schedule_class, &nwl_loop_class, &nwl_array_class,  &nwl_kernel_class};
+
+static void push_row(lua_State *L, const nwl_row *r, const char *class, bool field) {
+  lua_createtable(L, 0, 5);
+  lua_pushstring(L, class);
+  lua_setfield(L, -2, "class");
+  lua_pushstring(L, r->name);
+  lua_setfield(L, -2, "name");
+  lua_pushstring(L, r->signature);
+  lua_setfield(L, -2, "signature");
+  lua_pushstring(L, r->doc);
+  lua_setfield(L, -2, "doc");
+  lua_pushboolean(L, field);
+  lua_setfield(L, -2, "field");
+}
+
+static void add_rows(lua_State *L, const nwl_row *rows, const char *class, bool field) {
+  for (; rows && rows->name; rows++) {
+    push_row(L, rows, class, field);
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  }
+}
+
+// rows(): every method and field of every class: {class, name, signature, doc, field}.
+static int list_rows(lua_State *L) {
+  lua_newtable(L);
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+    add_rows(L, classes[i]->methods, classes[i]->name, false);
+    add_rows(L, classes[i]->fields, classes[i]->name, true);
+  }
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) add_rows(L, functions[i], "core", false);
+  return 1;
+}
+
+static void add_functions(lua_State *L, const nwl_row *rows) {
+  for (; rows->name; rows++) {
+    lua_pushcfunction(L, rows->fn);
+    lua_setfield(L, -2, rows->name);
+  }
+}
+
+// classes: name -> metatable.
+static void add_classes(lua_State *L) {
+  lua_newtable(L);
+  for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+    nwl_class_open(L, classes[i]);
+    lua_setfield(L, -2, classes[i]->name);
+  }
+  lua_setfield(L, -2, "classes");
+}
+
+__attribute__((visibility("default"))) int luaopen_nestwright_core(lua_State *L) {
+  nwl_session_open(L);
+  lua_newtable(L);
+  nwl_error_open(L);
+  add_classes(L);
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) add_functions(L, functions[i]);
+  lua_pushcfunction(L, list_rows);
+  lua_setfield(L, -2, "rows");
+  return 1;
+}

@@ -1,0 +1,204 @@
+// Tensor expressions: placeholders, axes, computes, scans.
+#include "bind.h"
+#include <stdlib.h>
+
+static int f_size(lua_State *L) {
+  const char *name = nwl_string(L, 1, "name");
+  lua_Integer lo = nwl_integer_or(L, 2, "min", 1);
+  nwl_push_expr(L, nw_size_var(nwl_ctx(L), name, lo));
+  return 1;
+}
+
+static int f_fact(lua_State *L) {
+  const nw_expr *size = nwl_check(L, 1, &nwl_expr_class, "size");
+  const nw_expr *fact = nwl_expr(L, 2, "fact");
+  if (!nw_size_fact(size, fact)) return nwl_raise(L);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int f_placeholder(lua_State *L) {
+  const nw_expr *shape[NWL_MAX_DIMS];
+  int n = nwl_expr_list(L, 1, NWL_MAX_DIMS, shape, "shape");
+  nw_dtype t = nwl_dtype(L, 2, "dtype");
+  const char *name = nwl_string(L, 3, "name");
+  nwl_push_tensor(L, nw_placeholder(nwl_ctx(L), name, t, n, shape));
+  return 1;
+}
+
+static void release_axis(void *p) { nw_axis_release(p); }
+
+static int f_reduce_axis(lua_State *L) {
+  const nw_expr *lo = nwl_index_expr(L, 1, "begin"), *extent = nwl_index_expr(L, 2, "extent");
+  const char *name = nwl_string(L, 3, "name");
+  nwl_box *b = nwl_new(L, &nwl_axis_class, release_axis);
+  b->p = nw_reduce_axis(nwl_ctx(L), name, lo, extent);
+  return b->p ? 1 : nwl_raise(L);
+}
+
+static int f_reduction(lua_State *L) {
+  const char *kind = nwl_string(L, 1, "kind");
+  const nw_expr *term = nwl_expr(L, 2, "term");
+  nw_axis *axes[NWL_MAX_DIMS];
+  int n = nwl_list_length(L, 3, NWL_MAX_DIMS, "axes");
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, 3, i + 1);
+    axes[i] = nwl_check(L, -1, &nwl_axis_class, "axis");
+  }
+  nwl_push_expr(L, nw_reduction(nwl_ctx(L), kind, term, n, axes));
+  return 1;
+}
+
+// ---- compute: begin, the user's function, end; the build between them is dropped with its Lua value
+
+static void drop_build(void *p) { nw_build_drop(p); }
+const nwl_class nwl_build_class = {"build", "nestwright.build", NULL, NULL, NULL};
+
+static int f_compute_begin(lua_State *L) {
+  const nw_expr *extent[NWL_MAX_DIMS];
+  const char *names[NWL_MAX_DIMS];
+  const char *name = nwl_string(L, 1, "name");
+  int n = nwl_expr_list(L, 3, NWL_MAX_DIMS, extent, "shape");
+  luaL_checkstack(L, n + 8, NULL);
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, 2, i + 1);
+    names[i] = nwl_string(L, -1, "axis name");
+  }
+  nwl_box *b = nwl_new(L, &nwl_build_class, drop_build);
+  b->p = nw_compute_begin(nwl_ctx(L), name, n, names, extent);
+  if (!b->p) return nwl_raise(L);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    nwl_push_expr(L, nw_build_axis(b->p, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 2;
+}
+
+static int f_compute_drop(lua_State *L) {
+  nwl_box *b = luaL_testudata(L, 1, nwl_build_class.metatable);
+  void *p = b ? b->p : NULL;
+  if (b) b->p = NULL;
+  if (p) nw_build_drop(p);
+  return 0;
+}
+
+// Takes the build apart, whether it succeeds or not.
+static int f_compute_end(lua_State *L) {
+  const nw_expr *body[NWL_MAX_DIMS];
+  nw_tensor *out[NWL_MAX_DIMS] = {0};
+  nwl_check(L, 1, &nwl_build_class, "build");
+  int n = nwl_list_length(L, 2, NWL_MAX_DIMS, "bodies");
+  luaL_checkstack(L, n + 8, NULL);
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, 2, i + 1);
+    body[i] = nwl_expr(L, lua_gettop(L), "body");
+  }
+  nwl_box *b = lua_touserdata(L, 1);
+  nw_build *build = b->p;
+  b->p = NULL;
+  int made = nw_compute_end(build, n, body, out);
+  if (made == 0) return nwl_raise(L);
+  for (int i = 0; i < made; i++) nwl_push_tensor(L, out[i]);
+  return made;
+}
+
+static int tensors(lua_State *L, int arg, nw_tensor **out, const char *name) {
+  int n = nwl_list_length(L, arg, NWL_MAX_DIMS, name);
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, arg, i + 1);
+    out[i] = nwl_check(L, -1, &nwl_tensor_class, name);
+  }
+  return n;
+}
+
+static int f_scan(lua_State *L) {
+  nw_tensor *init[NWL_MAX_DIMS], *update[NWL_MAX_DIMS], *state[NWL_MAX_DIMS], *out[NWL_MAX_DIMS] = {0};
+  const char *name = nwl_string(L, 1, "name");
+  int n = tensors(L, 2, init, "init"), m = tensors(L, 3, update, "update"), k = tensors(L, 4, state, "state");
+  if (n != m || n != k)
+    return nwl_fail(L, NW_EINVAL, NULL, "scan: %d init, %d update and %d state tensors; they must be as many", n, m, k);
+  if (!nw_scan(nwl_ctx(L), name, n, init, update, state, out)) return nwl_raise(L);
+  luaL_checkstack(L, n + 8, NULL);
+  for (int i = 0; i < n; i++) nwl_push_tensor(L, out[i]);
+  return n;
+}
+
+// ---- tensors
+
+static int tensor_call(lua_State *L) {
+  nw_tensor *t = nwl_check(L, 1, &nwl_tensor_class, "tensor");
+  const nw_expr *index[NWL_MAX_DIMS];
+  int n = lua_gettop(L) - 1;
+  if (n > NWL_MAX_DIMS) return nwl_fail(L, NW_ELIMIT, NULL, "%s: too many indices", nw_tensor_name(t));
+  for (int i = 0; i < n; i++) {
+    const char *name = lua_pushfstring(L, "index %d of %s", i + 1, nw_tensor_name(t));
+    index[i] = nwl_index_expr(L, i + 2, name);
+  }
+  nwl_push_expr(L, nw_tensor_read(t, n, index));
+  return 1;
+}
+
+static int tensor_tostring(lua_State *L) {
+  nwl_push_text(L, nw_tensor_show(nwl_check(L, 1, &nwl_tensor_class, "tensor")));
+  return 1;
+}
+
+static int tensor_shape(lua_State *L) {
+  nw_tensor *t = nwl_check(L, 1, &nwl_tensor_class, "tensor");
+  int n = nw_tensor_ndim(t);
+  luaL_checkstack(L, n + 8, NULL);
+  for (int i = 0; i < n; i++) nwl_push_expr(L, nw_tensor_dim(t, i));
+  return n;
+}
+
+static int tensor_name(lua_State *L) {
+  lua_pushstring(L, nw_tensor_name(nwl_check(L, 1, &nwl_tensor_class, "tensor")));
+  return 1;
+}
+
+static int tensor_dtype(lua_State *L) {
+  lua_pushstring(L, nw_dtype_name(nw_tensor_dtype(nwl_check(L, 1, &nwl_tensor_class, "tensor"))));
+  return 1;
+}
+
+static int tensor_ndim(lua_State *L) {
+  lua_pushinteger(L, nw_tensor_ndim(nwl_check(L, 1, &nwl_tensor_class, "tensor")));
+  return 1;
+}
+
+static int tensor_is_input(lua_State *L) {
+  lua_pushboolean(L, nw_tensor_is_placeholder(nwl_check(L, 1, &nwl_tensor_class, "tensor")));
+  return 1;
+}
+
+static const luaL_Reg tensor_meta[] = {{"__call", tensor_call}, {"__tostring", tensor_tostring}, {NULL, NULL}};
+static const nwl_row tensor_methods[] = {
+    {"shape", tensor_shape, "(self: nw.tensor): nw.expr ...", "The extents of the dimensions."},
+    {NULL, NULL, NULL, NULL},
+};
+static const nwl_row tensor_fields[] = {
+    {"name", tensor_name, "string", "The name in loop nests; schedules call the stage by it."},
+    {"dtype", tensor_dtype, "string", "The type of an element."},
+    {"ndim", tensor_ndim, "integer", "How many dimensions it has."},
+    {"is_input", tensor_is_input, "boolean", "True for a placeholder."},
+    {NULL, NULL, NULL, NULL},
+};
+const nwl_class nwl_tensor_class = {"tensor", "nestwright.tensor", tensor_methods, tensor_fields, tensor_meta};
+
+const nwl_row nwl_te_rows[] = {
+    {"size", f_size, "(name: string, min?: integer): nw.expr", "A symbolic size, at least `min`."},
+    {"fact", f_fact, "(size: nw.expr, fact: nw.expr): nw.expr", "States a fact about a size."},
+    {"placeholder", f_placeholder, "(shape: table, dtype: string, name: string): nw.tensor", "An input."},
+    {"reduce_axis", f_reduce_axis, "(begin: integer|nw.expr, extent: integer|nw.expr, name: string): nw.axis",
+     "An axis to reduce over."},
+    {"reduction", f_reduction, "(kind: string, term: nw.expr, axes: nw.axis[]): nw.expr",
+     "A reduction of a term over axes."},
+    {"compute_begin", f_compute_begin, "(name: string, axes: string[], shape: table): userdata, nw.expr[]",
+     "Opens a compute and makes its axes."},
+    {"compute_end", f_compute_end, "(build: userdata, bodies: nw.expr[]): nw.tensor ...", "Closes a compute."},
+    {"compute_drop", f_compute_drop, "(build: userdata)", "Gives up a compute."},
+    {"scan", f_scan, "(name: string, init: nw.tensor[], update: nw.tensor[], state: nw.tensor[]): nw.tensor ...",
+     "A recurrence over dimension 0."},
+    {NULL, NULL, NULL, NULL},
+};
