@@ -9,7 +9,7 @@ struct nw_array {
   int ndim;
   int64_t *shape;
   int64_t count;
-  void *data;               // 64-byte aligned
+  void *data; // 64-byte aligned
   size_t bytes;
 };
 
@@ -21,7 +21,7 @@ typedef struct nw_jit_api {
   void (*close)(nw_jit *j);
   nw_machine_code *(*compile)(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n);
   nw_entry (*entry)(const nw_machine_code *m);
-  char *(*text)(nw_jit *j, const nw_machine_code *m, const char *what);  // "llvm", "asm"
+  char *(*text)(nw_jit *j, const nw_machine_code *m, const char *what); // "llvm", "asm"
   void (*free)(nw_machine_code *m);
   const char *(*cpu)(const nw_jit *j);
 } nw_jit_api;
@@ -29,9 +29,10 @@ typedef const nw_jit_api *(*nw_jit_entry_fn)(void);
 
 // Enters native code guarded: an interrupt or a crash ends the call and leaves a diagnostic; the session goes on.
 bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f);
-void nw_guard_install(nw_ctx *c);  // signal handlers; once per process, at the first call
+void nw_guard_install(nw_ctx *c); // signal handlers; every call looks whether they still stand
 // SIGINT's handler should call this first: true if native code was running and has been told to stop.
 bool nw_guard_interrupt(void);
 
 void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n);
-double nw_now(void);  // seconds, monotonic
+double nw_now(void); // seconds, monotonic
+double nw_cpu_now(void); // seconds the calling thread has run

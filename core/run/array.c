@@ -1,0 +1,141 @@
+// Data in memory: row-major, aligned, counted.
+#include "base/half.h"
+#include "run/session.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define ASK_ABOVE ((size_t)64 << 20) // smaller requests are not worth a look at the system
+
+// The number of bytes, or -1 (and a diagnostic) when the shape makes no sense or does not fit a machine word.
+static int64_t bytes_of(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape, int64_t *count) {
+  int64_t n = 1, bytes;
+  bool too_big = false, empty = false;
+  for (int d = 0; d < ndim; d++) {
+    if (shape[d] < 0) return nw_fail(c, NW_ERANGE, NULL, "dimension %d of a tensor is %ld", d + 1, (long)shape[d]), -1;
+    empty |= shape[d] == 0;
+  }
+  for (int d = 0; d < ndim && !empty; d++) too_big |= __builtin_mul_overflow(n, shape[d], &n);
+  if (empty) n = 0;
+  too_big = too_big || __builtin_mul_overflow(n, (int64_t)nw_dtype_bytes(t), &bytes);
+  if (too_big) return nw_fail(c, NW_ERANGE, NULL, "a tensor of this shape has more than 2^63 bytes"), -1;
+  *count = n;
+  return bytes;
+}
+
+static void *too_large(nw_ctx *c, int64_t bytes) {
+  return nw_fail(c, NW_ERANGE, "use smaller dimensions, or release tensors that are no longer needed",
+                 "a tensor of %.1f GB does not fit: %.1f GB of memory are available", (double)bytes / 1e9,
+                 (double)nw_mem_available() / 1e9);
+}
+
+// Zeros, aligned to 64 bytes. A size beyond the memory that is available is an error here, not a crash later.
+nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape) {
+  int64_t count, bytes = bytes_of(c, t, ndim, shape, &count);
+  if (bytes < 0) return NULL;
+  if ((size_t)bytes > ASK_ABOVE && bytes > nw_mem_available()) return too_large(c, bytes);
+  void *data = nw_mem_get(&nw_session_of(c)->mem, (size_t)bytes, true);
+  if (!data) return too_large(c, bytes);
+  nw_array *a = nw_xcalloc(1, sizeof *a);
+  *a = (nw_array){.refs = 1, .ctx = c, .dtype = t, .ndim = ndim, .count = count, .data = data, .bytes = (size_t)bytes};
+  a->shape = nw_xcalloc((size_t)ndim + 1, sizeof *a->shape);
+  for (int d = 0; d < ndim; d++) a->shape[d] = shape[d];
+  return a;
+}
+
+nw_array *nw_array_retain(nw_array *a) {
+  if (a) a->refs++;
+  return a;
+}
+
+void nw_array_release(nw_array *a) {
+  if (!a || --a->refs) return;
+  nw_mem_put(&nw_session_of(a->ctx)->mem, a->data);
+  free(a->shape);
+  free(a);
+}
+
+nw_dtype nw_array_dtype(const nw_array *a) { return a->dtype; }
+
+int nw_array_ndim(const nw_array *a) { return a->ndim; }
+
+const int64_t *nw_array_shape(const nw_array *a) { return a->shape; }
+
+int64_t nw_array_count(const nw_array *a) { return a->count; }
+
+void *nw_array_data(nw_array *a) { return a->data; }
+
+#define AT(type) (((type *)a->data)[flat])
+
+double nw_array_get(const nw_array *a, int64_t flat) {
+  switch (a->dtype) {
+  case NW_F16: return nw_f16_to_f32(AT(uint16_t));
+  case NW_BF16: return nw_bf16_to_f32(AT(uint16_t));
+  case NW_F32: return AT(float);
+  case NW_F64: return AT(double);
+  default: return (double)nw_array_get_int(a, flat);
+  }
+}
+
+// Floats are cut towards zero; what does not fit an i64 becomes its nearest end, NaN becomes 0.
+static int64_t cut(double v) {
+  if (v != v) return 0;
+  return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : (int64_t)v;
+}
+
+int64_t nw_array_get_int(const nw_array *a, int64_t flat) {
+  switch (a->dtype) {
+  case NW_BOOL:
+  case NW_U8: return AT(uint8_t);
+  case NW_I8: return AT(int8_t);
+  case NW_I16: return AT(int16_t);
+  case NW_U16: return AT(uint16_t);
+  case NW_I32: return AT(int32_t);
+  case NW_U32: return AT(uint32_t);
+  case NW_I64: return AT(int64_t);
+  default: return cut(nw_array_get(a, flat));
+  }
+}
+
+// Rounds to the dtype; integers take the whole part, and wrap.
+void nw_array_set(nw_array *a, int64_t flat, double v) {
+  switch (a->dtype) {
+  case NW_BOOL: AT(uint8_t) = v != 0; break;
+  case NW_F16: AT(uint16_t) = nw_f64_to_f16(v); break;
+  case NW_BF16: AT(uint16_t) = nw_f64_to_bf16(v); break;
+  case NW_F32: AT(float) = (float)v; break;
+  case NW_F64: AT(double) = v; break;
+  default: nw_array_set_int(a, flat, cut(v));
+  }
+}
+
+void nw_array_set_int(nw_array *a, int64_t flat, int64_t v) {
+  switch (a->dtype) {
+  case NW_BOOL: AT(uint8_t) = v != 0; break;
+  case NW_I8:
+  case NW_U8: AT(uint8_t) = (uint8_t)v; break;
+  case NW_I16:
+  case NW_U16: AT(uint16_t) = (uint16_t)v; break;
+  case NW_I32:
+  case NW_U32: AT(uint32_t) = (uint32_t)v; break;
+  case NW_I64: AT(int64_t) = v; break;
+  case NW_F32: AT(float) = (float)v; break;
+  default: nw_array_set(a, flat, (double)v);
+  }
+}
+
+// splitmix64: the same seed gives the same numbers on every machine, whatever the dtype.
+static uint64_t next_random(uint64_t *state) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+void nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi) {
+  bool whole = !nw_dtype_is_float(a->dtype);
+  double span = whole ? floor(hi) - ceil(lo) + 1 : hi - lo, from = whole ? ceil(lo) : lo;
+  for (int64_t i = 0; i < a->count; i++) {
+    double u = (double)(next_random(&seed) >> 11) * 0x1p-53;
+    nw_array_set(a, i, from + (whole ? floor(u * span) : u * span));
+  }
+}

@@ -1,0 +1,14 @@
+// Clocks.
+#include "run/run.h"
+#include <time.h>
+
+static double seconds(clockid_t id) {
+  struct timespec t;
+  clock_gettime(id, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+double nw_now(void) { return seconds(CLOCK_MONOTONIC); }
+
+// What the calling thread has run: time in which other processes had the core does not count.
+double nw_cpu_now(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }

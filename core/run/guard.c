@@ -1,0 +1,249 @@
+// A crash or an interrupt in native code ends the call, not the process.
+//
+// Each thread enters native code through a jump point of its own. A crash is caught by a handler on an alternate
+// stack (so an overflowing stack is caught too), which remembers it, tells the rest of the team and jumps. An
+// interrupt tells the whole team. Telling is a real-time signal: a thread inside native code jumps to its point, a
+// thread inside the runtime sees the flag when it comes back. Handlers jump only out of native code, which holds
+// no lock and owns no memory; anything else that crashes gets what it had before us.
+#include "run/guard.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TELL (SIGRTMIN + 5)
+#define ALT_STACK (64 << 10)
+#define MAX_CALLS 16
+
+typedef struct seat {
+  sigjmp_buf *point;
+  nw_call *call;
+  int tid; // 0: not seated
+  volatile sig_atomic_t inside;
+} seat;
+
+// Its model keeps a handler's look at it free of allocation, even when the library was opened late.
+static __thread seat here __attribute__((tls_model("initial-exec")));
+static nw_call calls[MAX_CALLS];
+static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+static struct sigaction before[NW_COUNT(crash_signals)];
+
+static void tell(int tid) {
+  if (tid) syscall(SYS_tgkill, getpid(), tid, TELL);
+}
+
+static void tell_team(nw_call *call, int but) {
+  for (int i = NW_MAX_TEAM - 1; i >= 0; i--) {
+    int tid = atomic_load(&call->member[i]);
+    if (tid != but) tell(tid);
+  }
+}
+
+// The handlers' masks end with the jump; these signals must be open again behind it.
+static void jump(void) {
+  sigset_t s;
+  sigemptyset(&s);
+  sigaddset(&s, TELL);
+  for (int i = 0; i < NW_COUNT(crash_signals); i++) sigaddset(&s, crash_signals[i]);
+  here.inside = 0;
+  pthread_sigmask(SIG_UNBLOCK, &s, NULL);
+  siglongjmp(*here.point, 1);
+}
+
+static void on_tell(int sig) {
+  (void)sig;
+  if (here.inside && atomic_load(&here.call->stop)) jump();
+}
+
+static void on_crash(int sig, siginfo_t *info, void *context) {
+  (void)context;
+  if (!here.inside) {
+    for (int i = 0; i < NW_COUNT(crash_signals); i++)
+      if (crash_signals[i] == sig) sigaction(sig, &before[i], NULL);
+    return; // the instruction runs again, under the old handler
+  }
+  nw_call *call = here.call;
+  int none = 0;
+  if (atomic_compare_exchange_strong(&call->signal, &none, sig)) atomic_store(&call->address, info->si_addr);
+  atomic_store(&call->stop, true);
+  tell_team(call, here.tid);
+  jump();
+}
+
+static void install(void) {
+  struct sigaction crash = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK},
+                   told = {.sa_handler = on_tell};
+  for (int i = 0; i < NW_COUNT(crash_signals); i++) {
+    struct sigaction old;
+    sigaction(crash_signals[i], &crash, &old);
+    if (old.sa_sigaction != on_crash) before[i] = old;
+  }
+  told.sa_flags = SA_RESTART | SA_ONSTACK;
+  sigaction(TELL, &told, NULL);
+}
+
+// Looks each time: others in the process may have put handlers of their own in place of ours.
+void nw_guard_install(nw_ctx *c) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  struct sigaction now;
+  (void)c;
+  if (!sigaction(SIGSEGV, NULL, &now) && now.sa_sigaction == on_crash) return;
+  pthread_mutex_lock(&lock);
+  install();
+  pthread_mutex_unlock(&lock);
+}
+
+static pthread_key_t stack_key;
+
+static void free_stack(void *p) {
+  stack_t off = {.ss_flags = SS_DISABLE};
+  sigaltstack(&off, NULL);
+  munmap(p, ALT_STACK);
+}
+
+static void make_key(void) { pthread_key_create(&stack_key, free_stack); }
+
+static void alternate_stack(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, make_key);
+  stack_t old;
+  if (!sigaltstack(NULL, &old) && !(old.ss_flags & SS_DISABLE)) return;
+  void *p = mmap(NULL, ALT_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) return;
+  stack_t s = {.ss_sp = p, .ss_size = ALT_STACK};
+  sigaltstack(&s, NULL);
+  pthread_setspecific(stack_key, p);
+}
+
+// Only the main thread takes what the user sends.
+void nw_guard_block_user(sigset_t *old) {
+  static const int user[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2};
+  sigset_t s;
+  sigemptyset(&s);
+  for (int i = 0; i < NW_COUNT(user); i++) sigaddset(&s, user[i]);
+  pthread_sigmask(SIG_BLOCK, &s, old);
+}
+
+void nw_guard_seat(bool worker) {
+  if (here.tid) return;
+  alternate_stack();
+  if (worker) nw_guard_block_user(NULL);
+  here.tid = (int)syscall(SYS_gettid);
+}
+
+static void enter(nw_call *call, sigjmp_buf *point) {
+  here.point = point;
+  here.call = call;
+  atomic_signal_fence(memory_order_seq_cst);
+  here.inside = 1;
+  atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void leave(sigjmp_buf *outer) {
+  here.inside = 0;
+  atomic_signal_fence(memory_order_seq_cst);
+  here.point = outer;
+}
+
+bool nw_guard_run(nw_call *call, int m, void (*fn)(void *arg), void *arg) {
+  sigjmp_buf point, *const outer = here.point;
+  atomic_store(&call->member[m], here.tid);
+  if (sigsetjmp(point, 0)) {
+    leave(outer);
+    return false;
+  }
+  enter(call, &point);
+  bool go = !atomic_load(&call->stop);
+  if (go) fn(arg);
+  leave(outer);
+  return go;
+}
+
+void nw_guard_out(nw_call *call) {
+  (void)call;
+  here.inside = 0;
+  atomic_signal_fence(memory_order_seq_cst);
+}
+
+void nw_guard_back(nw_call *call) {
+  enter(call, here.point);
+  if (atomic_load(&call->stop)) jump();
+}
+
+static nw_call *new_call(void) {
+  for (int i = 0; i < MAX_CALLS; i++) {
+    bool no = false;
+    nw_call *call = &calls[i];
+    if (!atomic_compare_exchange_strong(&call->used, &no, true)) continue;
+    atomic_store(&call->stop, false);
+    atomic_store(&call->signal, 0);
+    return call;
+  }
+  return NULL;
+}
+
+static void end_call(nw_call *call, int threads) {
+  for (int i = 0; i < threads; i++) atomic_store(&call->member[i], 0);
+  atomic_store(&call->used, false);
+}
+
+// Called on the main thread from its SIGINT handler: the jump must wait until that handler has returned, and does,
+// because the signal is blocked until then.
+bool nw_guard_interrupt(void) {
+  int saved = errno;
+  bool any = false;
+  for (int i = 0; i < MAX_CALLS; i++) {
+    nw_call *call = &calls[i];
+    if (!atomic_load(&call->used)) continue;
+    any = true;
+    atomic_store(&call->stop, true);
+    if (here.tid && here.tid == atomic_load(&call->member[0])) {
+      sigset_t s;
+      sigemptyset(&s);
+      sigaddset(&s, TELL);
+      pthread_sigmask(SIG_BLOCK, &s, NULL);
+    }
+    tell_team(call, 0);
+  }
+  errno = saved;
+  return any;
+}
+
+static bool outcome(nw_ctx *c, const nw_call *call, const char *name) {
+  int sig = atomic_load(&call->signal);
+  if (!sig && !atomic_load(&call->stop)) return true;
+  if (!sig) return nw_fail(c, NW_EINTERRUPT, NULL, "interrupted while %s was running", name);
+  bool access = sig == SIGSEGV || sig == SIGBUS;
+  nw_fail(c, NW_ECRASH, "the session goes on; what the kernel was writing is not complete",
+          access ? "%s crashed: %s (%s at %p)" : "%s crashed: %s (%s)", name, strsignal(sig), sigabbrev_np(sig),
+          atomic_load(&call->address));
+  return false;
+}
+
+typedef struct start {
+  nw_entry entry;
+  nw_frame *frame;
+} start;
+
+static void run_entry(void *arg) {
+  const start *s = arg;
+  s->entry(s->frame);
+}
+
+bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f) {
+  if (nw_stopped(c)) return false;
+  nw_guard_install(c);
+  nw_guard_seat(false);
+  if (f->threads > 1) nw_team_prepare(f->threads);
+  nw_call *call = new_call();
+  if (!call) return nw_fail(c, NW_ELIMIT, NULL, "more than %d kernels are running", MAX_CALLS);
+  start s = {entry, f};
+  f->runtime = call;
+  nw_guard_run(call, 0, run_entry, &s);
+  f->runtime = NULL;
+  bool good = outcome(c, call, f->name ? f->name : "the kernel");
+  end_call(call, f->threads);
+  return good;
+}

@@ -1,0 +1,116 @@
+// Memory for data: aligned, pooled, large blocks on huge pages.
+#include "run/session.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define ALIGN 64
+#define LARGE ((size_t)1 << 20) // mapped, on huge pages where the system has them
+#define HUGE_PAGE ((size_t)2 << 20)
+#define KEEP_FROM ((size_t)32 << 10) // smaller ones go back to the heap at once
+#define KEEP_MOST ((size_t)1 << 30) // bytes kept for reuse
+
+// Stands before the data, in the 64 bytes (or the colour) that precede it.
+struct nw_block_list {
+  struct nw_block_list *next;
+  void *base;
+  size_t bytes; // usable
+  size_t mapped; // 0: from the heap
+};
+typedef struct nw_block_list block;
+
+static block *header_of(void *data) { return (block *)((char *)data - ALIGN); }
+
+// Arrays that all begin at the same offset in a page fight for the same cache sets; each large block starts a few
+// lines further than the last one.
+static block *map_block(nw_mem *m, size_t bytes) {
+  size_t colour = ALIGN + (m->colour++ % 8) * 17 * ALIGN;
+  size_t mapped = (bytes + colour + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+  char *p = mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return NULL;
+  size_t skip = (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
+  if (skip) munmap(p, skip);
+  if (skip < HUGE_PAGE) munmap(p + skip + mapped, HUGE_PAGE - skip);
+  madvise(p + skip, mapped, MADV_HUGEPAGE);
+  block *b = header_of(p + skip + colour);
+  *b = (block){.base = p + skip, .bytes = mapped - colour, .mapped = mapped};
+  return b;
+}
+
+static block *heap_block(size_t bytes) {
+  size_t all = (bytes + 2 * ALIGN - 1) / ALIGN * ALIGN;
+  char *p = aligned_alloc(ALIGN, all);
+  if (!p) return NULL;
+  block *b = (block *)p;
+  *b = (block){.base = p, .bytes = all - ALIGN};
+  return b;
+}
+
+static void destroy(block *b) {
+  if (b->mapped)
+    munmap(b->base, b->mapped);
+  else
+    free(b->base);
+}
+
+// The first kept block that fits without wasting more than half of it.
+static block *reuse(nw_mem *m, size_t bytes) {
+  for (block **at = &m->free_block; *at; at = &(*at)->next) {
+    block *b = *at;
+    if (b->bytes < bytes || b->bytes / 2 > bytes + 4096) continue;
+    *at = b->next;
+    m->kept -= b->bytes;
+    return b;
+  }
+  return NULL;
+}
+
+void *nw_mem_get(nw_mem *m, size_t bytes, bool zero) {
+  block *b = reuse(m, bytes);
+  bool clean = false;
+  if (!b) {
+    b = bytes >= LARGE ? map_block(m, bytes) : heap_block(bytes);
+    if (!b) return NULL;
+    clean = b->mapped;
+  }
+  void *data = (char *)b + ALIGN;
+  if (zero && !clean) memset(data, 0, bytes);
+  return data;
+}
+
+void nw_mem_put(nw_mem *m, void *data) {
+  if (!data) return;
+  block *b = header_of(data);
+  if (b->bytes < KEEP_FROM || m->kept + b->bytes > KEEP_MOST) {
+    destroy(b);
+    return;
+  }
+  b->next = m->free_block;
+  m->free_block = b;
+  m->kept += b->bytes;
+}
+
+void nw_mem_free(nw_mem *m) {
+  for (block *b = m->free_block, *next; b; b = next) {
+    next = b->next;
+    destroy(b);
+  }
+  *m = (nw_mem){0};
+}
+
+static int64_t read_number(const char *path, const char *key) {
+  FILE *f = fopen(path, "r");
+  char line[128];
+  int64_t value = -1;
+  while (f && value < 0 && fgets(line, sizeof line, f))
+    if (!strncmp(line, key, strlen(key))) sscanf(line + strlen(key), "%ld", &value);
+  if (f) fclose(f);
+  return value;
+}
+
+// What the kernel says is available, and what a memory limit of the process group leaves.
+int64_t nw_mem_available(void) {
+  int64_t kib = read_number("/proc/meminfo", "MemAvailable:"), most = kib < 0 ? INT64_MAX : kib * 1024;
+  int64_t limit = read_number("/sys/fs/cgroup/memory.max", ""), used = read_number("/sys/fs/cgroup/memory.current", "");
+  return limit > 0 && used >= 0 && limit - used < most ? limit - used : most;
+}

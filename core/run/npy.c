@@ -1,0 +1,200 @@
+// NumPy's .npy files: format 1.0, 2.0 and 3.0, C and Fortran order, both byte orders. Written as 1.0, little-endian, C.
+#include "run/run.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct code {
+  char kind;
+  int bytes;
+  nw_dtype dtype;
+} code;
+static const code codes[] = {
+    {'b', 1, NW_BOOL}, {'i', 1, NW_I8},  {'i', 2, NW_I16}, {'i', 4, NW_I32}, {'i', 8, NW_I64}, {'u', 1, NW_U8},
+    {'u', 2, NW_U16},  {'u', 4, NW_U32}, {'f', 2, NW_F16}, {'f', 4, NW_F32}, {'f', 8, NW_F64},
+};
+
+#define MAGIC "\x93NUMPY"
+#define HEADER_MOST (1 << 20)
+#define NDIM_MOST 32
+
+typedef struct npy {
+  nw_dtype dtype;
+  bool swapped, fortran;
+  int ndim;
+  int64_t shape[NDIM_MOST];
+} npy;
+
+static const char *skip_space(const char *s) {
+  while (isspace((unsigned char)*s)) s++;
+  return s;
+}
+
+// The text after 'key': in the header's dictionary, or NULL.
+static const char *value_of(const char *header, const char *key) {
+  char quoted[32];
+  for (int q = 0; q < 2; q++) {
+    snprintf(quoted, sizeof quoted, q ? "\"%s\"" : "'%s'", key);
+    const char *at = strstr(header, quoted);
+    if (!at) continue;
+    at = skip_space(at + strlen(quoted));
+    return *at == ':' ? skip_space(at + 1) : NULL;
+  }
+  return NULL;
+}
+
+static bool read_descr(const char *s, npy *h) {
+  if (*s != '\'' && *s != '"') return false;
+  char order = s[1], kind = s[2];
+  int bytes = atoi(s + 3);
+  if (!strchr("<>|=", order) || !order) return false;
+  h->swapped = order == '>' && bytes > 1;
+  for (int i = 0; i < NW_COUNT(codes); i++)
+    if (codes[i].kind == kind && codes[i].bytes == bytes) {
+      h->dtype = codes[i].dtype;
+      return true;
+    }
+  return false;
+}
+
+static bool read_shape(const char *s, npy *h) {
+  if (*s++ != '(') return false;
+  for (h->ndim = 0;; h->ndim++) {
+    s = skip_space(s);
+    if (*s == ')') return true;
+    if (h->ndim == NDIM_MOST || !isdigit((unsigned char)*s)) return false;
+    char *end;
+    errno = 0;
+    h->shape[h->ndim] = strtoll(s, &end, 10);
+    if (errno) return false;
+    s = skip_space(end + (*end == 'L'));
+    if (*s == ',')
+      s++;
+    else if (*s != ')')
+      return false;
+  }
+}
+
+// What is wrong with the header, or NULL.
+static const char *read_dictionary(const char *header, npy *h) {
+  const char *descr = value_of(header, "descr"), *order = value_of(header, "fortran_order"),
+             *shape = value_of(header, "shape");
+  if (!descr || !order || !shape) return "its header is not complete";
+  if (!read_descr(descr, h)) return "its element type is not one of bool, i1-i8, u1-u4, f2-f8";
+  if (strncmp(order, "True", 4) && strncmp(order, "False", 5)) return "its header is damaged (fortran_order)";
+  h->fortran = *order == 'T';
+  return read_shape(shape, h) ? NULL : "its header is damaged (shape)";
+}
+
+static const char *read_header(FILE *f, npy *h) {
+  unsigned char start[12];
+  if (fread(start, 1, 8, f) != 8 || memcmp(start, MAGIC, 6)) return "it is not a .npy file";
+  int wide = start[6] > 1;
+  if (start[6] < 1 || start[6] > 3) return "its format version is not 1, 2 or 3";
+  if (fread(start + 8, 1, wide ? 4 : 2, f) != (wide ? 4u : 2u)) return "it is cut short in the header";
+  size_t n = start[8] | start[9] << 8 | (wide ? (size_t)start[10] << 16 | (size_t)start[11] << 24 : 0);
+  if (n > HEADER_MOST) return "its header is damaged (length)";
+  char *header = nw_xcalloc(1, n + 1);
+  const char *wrong = fread(header, 1, n, f) == n ? read_dictionary(header, h) : "it is cut short in the header";
+  free(header);
+  return wrong;
+}
+
+static void swap_bytes(unsigned char *p, int64_t count, int bytes) {
+  for (int64_t i = 0; i < count; i++, p += bytes)
+    for (int k = 0; k < bytes / 2; k++) {
+      unsigned char t = p[k];
+      p[k] = p[bytes - 1 - k];
+      p[bytes - 1 - k] = t;
+    }
+}
+
+// Column-major `from` into row-major `to`.
+static void transpose(unsigned char *to, const unsigned char *from, const npy *h, int64_t count, int bytes) {
+  int64_t at[NDIM_MOST] = {0}, stride[NDIM_MOST], pos = 0, s = 1;
+  for (int d = 0; d < h->ndim; d++) stride[d] = s, s *= h->shape[d];
+  for (int64_t i = 0; i < count; i++) {
+    memcpy(to + i * bytes, from + pos * bytes, (size_t)bytes);
+    for (int d = h->ndim - 1; d >= 0; d--) {
+      pos += stride[d];
+      if (++at[d] < h->shape[d]) break;
+      pos -= stride[d] * h->shape[d];
+      at[d] = 0;
+    }
+  }
+}
+
+static const char *read_data(FILE *f, const npy *h, nw_array *a) {
+  int bytes = nw_dtype_bytes(a->dtype);
+  unsigned char *data = a->data;
+  bool turned = h->fortran && h->ndim > 1;
+  if (turned) data = nw_xmalloc(a->bytes + 1);
+  bool whole = fread(data, 1, a->bytes, f) == a->bytes;
+  if (whole && h->swapped) swap_bytes(data, a->count, bytes);
+  if (whole && turned) transpose(a->data, data, h, a->count, bytes);
+  if (turned) free(data);
+  if (whole && a->dtype == NW_BOOL)
+    for (int64_t i = 0; i < a->count; i++) data = a->data, data[i] = data[i] != 0;
+  return whole ? NULL : "it is cut short: the data end before the shape is filled";
+}
+
+// A size the file cannot hold is reported before memory for it is asked for.
+static bool holds(FILE *f, const npy *h) {
+  long here = ftell(f);
+  if (here < 0 || fseek(f, 0, SEEK_END)) return true;
+  double rest = (double)(ftell(f) - here), need = nw_dtype_bytes(h->dtype);
+  fseek(f, here, SEEK_SET);
+  for (int d = 0; d < h->ndim; d++) need *= (double)h->shape[d];
+  return need <= rest;
+}
+
+nw_array *nw_array_load(nw_ctx *c, const char *path) {
+  FILE *f = fopen(path, "rb");
+  if (!f) return nw_fail(c, NW_EIO, NULL, "cannot read %s: %s", path, strerror(errno));
+  npy h = {0};
+  nw_array *a = NULL;
+  const char *wrong = read_header(f, &h);
+  if (!wrong && !holds(f, &h)) wrong = "it is cut short: the data end before the shape is filled";
+  if (!wrong && !(a = nw_array_new(c, h.dtype, h.ndim, h.shape))) {
+    fclose(f);
+    return NULL;
+  }
+  if (!wrong) wrong = read_data(f, &h, a);
+  fclose(f);
+  if (!wrong) return a;
+  nw_array_release(a);
+  return nw_fail(c, NW_EIO, NULL, "cannot read %s: %s", path, wrong);
+}
+
+// Header text padded so that the data begin at a multiple of 64.
+static bool write_header(FILE *f, const nw_array *a, const code *k) {
+  nw_str b = {0};
+  nw_str_fmt(&b, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", k->bytes == 1 ? '|' : '<', k->kind,
+             k->bytes);
+  for (int d = 0; d < a->ndim; d++) nw_str_fmt(&b, d ? ", %ld" : "%ld", (long)a->shape[d]);
+  nw_str_add(&b, a->ndim == 1 ? ",), }" : "), }");
+  while ((b.n + 11) % 64) nw_str_add(&b, " ");
+  nw_str_add(&b, "\n");
+  unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, b.n & 255, b.n >> 8};
+  bool good = fwrite(start, 1, 10, f) == 10 && fwrite(b.s, 1, b.n, f) == b.n;
+  nw_str_free(&b);
+  return good;
+}
+
+// bf16 has no code in the format, and is refused.
+bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path) {
+  const code *k = NULL;
+  for (int i = 0; i < NW_COUNT(codes); i++)
+    if (codes[i].dtype == a->dtype) k = &codes[i];
+  if (!k)
+    return nw_fail(c, NW_EIO, "cast it to f32, which keeps every value", "%s has no code in .npy files",
+                   nw_dtype_name(a->dtype));
+  FILE *f = fopen(path, "wb");
+  if (!f) return nw_fail(c, NW_EIO, NULL, "cannot write %s: %s", path, strerror(errno));
+  bool good = write_header(f, a, k) && fwrite(a->data, 1, a->bytes, f) == a->bytes;
+  int saved = errno;
+  good = fclose(f) == 0 && good;
+  if (!good) nw_fail(c, NW_EIO, NULL, "cannot write %s: %s", path, strerror(saved));
+  return good;
+}

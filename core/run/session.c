@@ -1,0 +1,22 @@
+// The session's slot of this room.
+#include "run/session.h"
+#include <stdlib.h>
+
+// The module itself stays loaded: LLVM does not like to be unloaded, and another session may come.
+static void session_free(void *data) {
+  nw_session *s = data;
+  if (s->jit) s->api->close(s->jit);
+  nw_mem_free(&s->mem);
+  free(s);
+}
+
+static void session_interrupt(void *data) {
+  (void)data;
+  nw_guard_interrupt();
+}
+
+nw_session *nw_session_of(nw_ctx *c) {
+  nw_slot *slot = &c->slot[NW_SLOT_RUN];
+  if (!slot->data) *slot = (nw_slot){nw_xcalloc(1, sizeof(nw_session)), session_free, session_interrupt};
+  return slot->data;
+}

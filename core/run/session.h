@@ -1,0 +1,24 @@
+// What this room keeps for one session: pooled memory, the JIT, and what was asked of the threads.
+#pragma once
+#include "run/run.h"
+
+// Blocks given back are kept for the next request of about their size, so that a temporary is not paged in anew at
+// every call and page faults do not pass for effects of a schedule.
+typedef struct nw_block_list nw_block_list;
+typedef struct nw_mem {
+  nw_block_list *free_block;
+  size_t kept; // bytes in free blocks
+  unsigned colour; // large blocks start at different offsets within a page
+} nw_mem;
+void *nw_mem_get(nw_mem *m, size_t bytes, bool zero); // 64-byte aligned; NULL when the system has no more
+void nw_mem_put(nw_mem *m, void *data);
+void nw_mem_free(nw_mem *m);
+int64_t nw_mem_available(void); // bytes the system could give now
+
+typedef struct nw_session {
+  nw_mem mem;
+  void *library; // nestwright-jit, once it is open
+  const nw_jit_api *api;
+  nw_jit *jit;
+} nw_session;
+nw_session *nw_session_of(nw_ctx *c);

@@ -1,0 +1,82 @@
+// The threads themselves: OpenMP's, or under ThreadSanitizer, which does not understand libgomp, a pool of our own.
+#include "run/guard.h"
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#ifndef __SANITIZE_THREAD__
+
+void nw_team_run(int threads, void (*fn)(void *arg, int t), void *arg) {
+#pragma omp parallel num_threads(threads)
+  fn(arg, omp_get_thread_num());
+}
+
+#else
+
+typedef struct team {
+  pthread_mutex_t lock;
+  pthread_cond_t begin, end;
+  int threads, made, waiting_for;
+  unsigned long round;
+  void (*fn)(void *arg, int t);
+  void *arg;
+} team;
+static team pool = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .begin = PTHREAD_COND_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
+
+// Thread number `t` of every round from the one after it was made.
+static void *work(void *number) {
+  int t = (int)(intptr_t)number;
+  pthread_mutex_lock(&pool.lock);
+  unsigned long seen = pool.round - 1;
+  for (;;) {
+    while (pool.round == seen || t >= pool.threads) {
+      seen = pool.round;
+      pthread_cond_wait(&pool.begin, &pool.lock);
+    }
+    seen = pool.round;
+    pthread_mutex_unlock(&pool.lock);
+    pool.fn(pool.arg, t);
+    pthread_mutex_lock(&pool.lock);
+    if (--pool.waiting_for == 0) pthread_cond_signal(&pool.end);
+  }
+  return NULL;
+}
+
+void nw_team_run(int threads, void (*fn)(void *arg, int t), void *arg) {
+  pthread_mutex_lock(&pool.lock);
+  pool.round++;
+  pool.threads = threads;
+  pool.waiting_for = threads - 1;
+  pool.fn = fn;
+  pool.arg = arg;
+  for (pthread_t id; pool.made < threads - 1; pool.made++) {
+    if (pthread_create(&id, NULL, work, (void *)(intptr_t)(pool.made + 1))) abort();
+    pthread_detach(id);
+  }
+  pthread_cond_broadcast(&pool.begin);
+  pthread_mutex_unlock(&pool.lock);
+  fn(arg, 0);
+  pthread_mutex_lock(&pool.lock);
+  while (pool.waiting_for) pthread_cond_wait(&pool.end, &pool.lock);
+  pool.threads = 0;
+  pthread_mutex_unlock(&pool.lock);
+}
+
+#endif
+
+static void seat(void *arg, int t) {
+  (void)arg;
+  nw_guard_seat(t > 0);
+}
+
+// The threads inherit a mask in which nothing the user sends reaches them.
+void nw_team_prepare(int threads) {
+  static __thread int prepared;
+  if (prepared == threads) return;
+  sigset_t old;
+  nw_guard_block_user(&old);
+  nw_team_run(threads, seat, NULL);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  prepared = threads;
+}
