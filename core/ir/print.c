@@ -301,7 +301,8 @@ static void statement(printer *pr, nw_stmt *s, int pos) {
   pr->path.at[pr->path.n] = s;
   pr->path.pos[pr->path.n++] = pos;
   head(pr, s);
-  if (pr->l->n && pr->l->line[pr->l->n - 1].stmt == s->id) pr->l->line[pr->l->n - 1].remark = remark_of(pr, s);
+  const char *remark = remark_of(pr, s);
+  if (remark && *remark && pr->l->n && pr->l->line[pr->l->n - 1].stmt == s->id) pr->l->line[pr->l->n - 1].remark = remark;
   kids(pr, s);
   pr->path.n--;
 }
