@@ -32,8 +32,13 @@ struct nw_teop {
   const nw_expr **shape;    // all outputs of an operation have the same shape; ndim entries
   int ndim;
   uint64_t serial;
-  // SCAN: n states
+  bool is_state;            // PLACEHOLDER made by nw_scan_state
+  bool deferred;            // COMPUTE that reads such a state: nw_scan checks its reads and divisions; of no other use
+  int nreads;               // COMPUTE: tensors in the order the user wrote their reads; borrowed from the pool's symbols
+  nw_tensor **reads;
+  // SCAN: nout states; counted. Rows below init_rows come from init, the rest from update.
   nw_tensor **init, **update, **state;
+  const nw_expr *init_rows;
 };
 
 struct nw_tensor {
@@ -44,9 +49,25 @@ struct nw_tensor {
   char *symbol;
 };
 
+// A symbolic size: its variable is "M@serial" wherever it is used.
+typedef struct nw_te_size {
+  int refs;
+  nw_ctx *ctx;
+  char *name, *symbol;
+  int64_t lo;
+  nw_pool *pool;            // of the facts
+  nw_vec facts;             // const nw_expr *
+} nw_te_size;
+
 extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 
-// All operations the outputs need, producers first; borrowed. Heap vector of nw_teop*.
+// All operations the outputs need, producers first; borrowed. Heap vector of nw_teop*. Without what a scan absorbs (its
+// update and, where it is a plain compute, its init) and without states. Placeholders come in the order the outputs'
+// bodies first read them: that is the order of a kernel's inputs.
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
+// The symbolic sizes of a computation, in the order of the program's; heap vector of nw_te_size*. The name that the
+// program gives the i-th is nw_te_size_name(sizes, i), to be freed.
+nw_vec nw_te_sizes(int n, nw_tensor *const *outputs);
+char *nw_te_size_name(const nw_vec *sizes, int i);
 // The naive program: one nest per operation in that order, temporaries allocated at the root.
 nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs);

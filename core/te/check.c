@@ -1,0 +1,115 @@
+// What is refused where a compute is written: reads outside their tensor, divisions by a possible zero.
+#include "te/internal.h"
+#include "poly/poly.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool reads(void *env, const nw_expr *e) {
+  (void)env;
+  return e->op != NW_OP_LOAD;
+}
+
+static bool depends_on_data(const nw_expr *e) { return !nw_visit(e, reads, NULL); }
+
+// The judge, for what ranges and trying cannot settle: asked once about the whole operation.
+bool nw_te_judged(nw_appeal *k) {
+  nw_ctx *c = k->op->ctx;
+  if (k->asked) return k->trusted;
+  k->asked = true;
+  nw_program *p = nw_te_alone(k->op);
+  k->trusted = p && nw_judge_first(p);
+  nw_program_release(p);
+  if (!k->trusted && nw_error(c) && nw_error(c)->code != NW_EINTERRUPT) nw_clear(c);
+  return k->trusted;
+}
+
+// ---- reads
+
+static bool refuse_data(nw_place *at, const nw_expr *load, int d, const nw_expr *extent) {
+  char *text = nw_te_text(load), *index = nw_te_text(load->arg[d]), *size = nw_te_text(extent);
+  const nw_expr *last = nw_sub(at->pool, extent, nw_index(at->pool, 1));
+  char *end = nw_te_text(last), hint[400];
+  snprintf(hint, sizeof hint, "clamp it: nw.min(nw.max(%.120s, 0), %.120s)", index, end);
+  nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s has an index that depends on data and can leave dimension %d (extent %s)",
+          at->op->name, text, d, size);
+  free(text), free(index), free(size), free(end);
+  return false;
+}
+
+static const char *outside_hint(const nw_expr *load) {
+  if (nw_tensor_of(load)->op->kind != NW_TE_PLACEHOLDER)
+    return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max";
+  return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max; the state of a scan is "
+         "made by nw.scan_state";
+}
+
+bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent, const nw_witness *w) {
+  char *text = nw_te_text(load), *size = nw_te_text(extent);
+  const char *hint = outside_hint(load);
+  if (w->found)
+    nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s reads index %lld of dimension %d (extent %s)%s%s", at->op->name, text,
+            (long long)w->value, d, size, *w->at ? " at " : "", w->at);
+  else
+    nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s cannot be shown to stay inside dimension %d (extent %s)", at->op->name, text, d,
+            size);
+  free(text), free(size);
+  return false;
+}
+
+static bool check_index(nw_appeal *k, nw_place *at, const nw_expr *load, int d, const nw_expr *extent) {
+  nw_pool *p = at->pool;
+  const nw_expr *e = load->arg[d], *zero = nw_index(p, 0);
+  nw_witness w;
+  extent = nw_import(p, extent);
+  bool ok = nw_te_holds(at, nw_le(p, zero, e), e, &w) && nw_te_holds(at, nw_lt(p, e, extent), e, &w);
+  if (!ok && !w.found) ok = nw_te_judged(k);
+  if (!ok && !w.found && depends_on_data(e)) return refuse_data(at, load, d, extent);
+  if (!ok) nw_te_refuse_read(at, load, d, extent, &w);
+  free(w.at);
+  return ok;
+}
+
+static bool check_read(nw_appeal *k, nw_place *at, const nw_expr *load) {
+  nw_tensor *t = nw_tensor_of(load);
+  if (!t) return nw_fail(at->ctx, NW_EINVAL, NULL, "in %s, a read of something that is no tensor", at->op->name);
+  if (t->op->is_state) return true;
+  for (int d = 0; d < load->n; d++)
+    if (!check_index(k, at, load, d, t->op->shape[d])) return false;
+  return true;
+}
+
+// ---- divisions
+
+static bool nonzero(nw_place *at, const nw_expr *b, nw_witness *w) {
+  nw_pool *p = at->pool;
+  const nw_expr *zero = nw_int(p, b->type.dtype, 0);
+  *w = (nw_witness){0};
+  if (nw_prove(&at->ranges, nw_lt(p, zero, b)) || nw_prove(&at->ranges, nw_lt(p, b, zero))) return true;
+  return nw_te_holds(at, nw_make2(p, NW_OP_NE, b, zero), b, w);
+}
+
+static bool check_division(nw_place *at, const nw_expr *e) {
+  if (e->arg[1]->op == NW_OP_INT && e->arg[1]->i != 0) return true;
+  nw_witness w;
+  bool ok = nonzero(at, e->arg[1], &w);
+  if (!ok) {
+    char *text = nw_te_text(e);
+    nw_fail(at->ctx, NW_ERANGE, "guard it: nw.select(nw.ne(d, 0), a // d, otherwise)", "in %s, %s can divide by zero%s%s",
+            at->op->name, text, w.found ? " at " : "", w.found ? w.at : "");
+    free(text);
+  }
+  free(w.at);
+  return ok;
+}
+
+static bool check_node(void *env, nw_place *at, const nw_expr *e) {
+  if (nw_stopped(at->ctx)) return false;
+  if (e->op == NW_OP_LOAD) return check_read(env, at, e);
+  bool division = e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
+  return !division || nw_dtype_is_float(e->type.dtype) || check_division(at, e);
+}
+
+bool nw_te_check(const nw_teop *op, const nw_expr *from) {
+  nw_appeal k = {.op = op};
+  return nw_te_walk(op, from, check_node, &k);
+}

@@ -1,0 +1,87 @@
+// The pen of a session: the pool the user writes in, names, and small checks shared by the language's constructors.
+#include "te/internal.h"
+#include "ir/valid.h"
+#include <stdlib.h>
+
+// What is written outside a compute shares one pool; it is replaced when it has grown, and those who hold expressions
+// of the old one keep that alive.
+#define PEN_BYTES (1 << 20)
+
+static void pen_free(void *data) {
+  nw_pen *pen = data;
+  nw_pool_release(pen->pool);
+  free(pen);
+}
+
+nw_pen *nw_pen_of(nw_ctx *c) {
+  nw_slot *slot = &c->slot[NW_SLOT_TE];
+  if (!slot->data) *slot = (nw_slot){.data = nw_xcalloc(1, sizeof(nw_pen)), .free = pen_free};
+  return slot->data;
+}
+
+nw_pool *nw_lang_pool(nw_ctx *c) {
+  nw_pen *pen = nw_pen_of(c);
+  if (pen->build) return pen->build->op->pool;
+  if (!pen->pool) pen->pool = nw_pool_new(c);
+  return pen->pool;
+}
+
+// Called when a compute begins or ends: the only moments at which borrowed expressions may go.
+void nw_pen_turn(nw_ctx *c) {
+  nw_pen *pen = nw_pen_of(c);
+  if (!pen->pool || nw_pool_bytes(pen->pool) < PEN_BYTES) return;
+  nw_pool_release(pen->pool);
+  pen->pool = NULL;
+}
+
+char *nw_plain_name(nw_arena *a, const char *symbol) {
+  size_t n = strcspn(symbol, "@");
+  if (a) return nw_arena_strndup(a, symbol, n);
+  char *s = nw_xstrdup(symbol);
+  s[n] = 0;
+  return s;
+}
+
+char *nw_symbol_name(nw_ctx *c, const char *name, uint64_t *serial) {
+  nw_str b = {0};
+  uint64_t n = ++c->serial;
+  if (serial) *serial = n;
+  nw_str_fmt(&b, "%s@%llu", name, (unsigned long long)n);
+  return nw_str_take(&b);
+}
+
+static const nw_expr *plain_var(void *env, const nw_expr *v) {
+  char *s = nw_plain_name(NULL, v->name);
+  const nw_expr *e = nw_var_of(env, s, v->type);
+  free(s);
+  return e;
+}
+
+static const nw_expr *plain_load(void *env, const nw_expr *l) {
+  char *s = nw_plain_name(NULL, l->name);
+  const nw_expr *e = nw_load(env, l->type, s, l->n, l->arg);
+  free(s);
+  return e;
+}
+
+char *nw_te_text(const nw_expr *e) {
+  nw_pool *p = nw_pool_new(nw_pool_ctx(e->pool));
+  char *s = nw_expr_show(nw_rewrite(p, e, plain_var, plain_load, p));
+  nw_pool_release(p);
+  return s;
+}
+
+char *nw_te_name(nw_ctx *c, const char *what, const char *name, const char *fallback) {
+  if (!name) name = fallback;
+  if (strchr(name, '@') || !nw_name_ok(name))
+    return nw_fail(c, NW_EINVAL, "letters, digits and _, not beginning with a digit, and no word of the language",
+                   "%s cannot be named '%s'", what, name);
+  return nw_xstrdup(name);
+}
+
+const nw_expr *nw_te_index(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what) {
+  if (!e) return NULL;
+  if (!nw_dtype_is_int(e->type.dtype))
+    return nw_fail(c, NW_ETYPE, "an index is an integer: cast it", "%s is of type %s", what, nw_dtype_name(e->type.dtype));
+  return nw_cast(p, NW_INDEX, e);
+}

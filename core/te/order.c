@@ -1,0 +1,111 @@
+// The graph: what the outputs need, producers first; and the sizes it speaks of.
+#include "te/internal.h"
+#include <stdlib.h>
+
+static bool has(const nw_vec *v, const void *x) {
+  for (int i = 0; i < v->n; i++)
+    if (v->at[i] == x) return true;
+  return false;
+}
+
+static void add(nw_vec *order, const nw_teop *op);
+
+static bool is_state_of(const nw_teop *scan, const nw_teop *op) {
+  for (int k = 0; k < scan->nout; k++)
+    if (scan->state[k]->op == op) return true;
+  return false;
+}
+
+static void add_reads(nw_vec *order, const nw_teop *op, const nw_teop *scan) {
+  for (int i = 0; i < op->nreads; i++)
+    if (!scan || !is_state_of(scan, op->reads[i]->op)) add(order, op->reads[i]->op);
+}
+
+// An init that is a plain compute is written straight into the scan's first rows.
+bool nw_te_absorbs_init(const nw_teop *scan, int k) {
+  const nw_teop *i = scan->init[k]->op;
+  return i->kind == NW_TE_COMPUTE && i->nout == 1;
+}
+
+static void add_scan(nw_vec *order, const nw_teop *op) {
+  for (int k = 0; k < op->nout; k++) {
+    if (nw_te_absorbs_init(op, k)) add_reads(order, op->init[k]->op, NULL);
+    else add(order, op->init[k]->op);
+  }
+  for (int k = 0; k < op->nout; k++) add_reads(order, op->update[k]->op, op);
+}
+
+static void add(nw_vec *order, const nw_teop *op) {
+  if (has(order, op)) return;
+  if (op->kind == NW_TE_SCAN) add_scan(order, op);
+  if (op->kind == NW_TE_COMPUTE) add_reads(order, op, NULL);
+  nw_vec_push(order, (void *)op);
+}
+
+static void add_leaf(nw_vec *order, const nw_teop *op, const nw_teop *scan) {
+  for (int i = 0; i < op->nreads; i++) {
+    const nw_teop *r = op->reads[i]->op;
+    if (!(scan && is_state_of(scan, r)) && !has(order, r)) nw_vec_push(order, (void *)r);
+  }
+}
+
+void nw_te_alone_order(nw_vec *order, const nw_teop *op) {
+  if (op->kind == NW_TE_COMPUTE) add_leaf(order, op, NULL);
+  for (int k = 0; op->kind == NW_TE_SCAN && k < op->nout; k++) {
+    const nw_teop *init = op->init[k]->op;
+    if (nw_te_absorbs_init(op, k)) add_leaf(order, init, NULL);
+    else if (!has(order, init)) nw_vec_push(order, (void *)init);
+    add_leaf(order, op->update[k]->op, op);
+  }
+  nw_vec_push(order, (void *)op);
+}
+
+nw_vec nw_te_order(int n, nw_tensor *const *outputs) {
+  nw_vec order = {0};
+  for (int i = 0; i < n; i++) add(&order, outputs[i]->op);
+  return order;
+}
+
+// ---- sizes
+
+static bool size_in(void *env, const nw_expr *e) {
+  nw_te_size *s = e->op == NW_OP_VAR ? nw_size_of(e) : NULL;
+  if (s && !has(env, s)) nw_vec_push(env, s);
+  return true;
+}
+
+static void sizes_of_op(nw_vec *sizes, const nw_teop *op) {
+  for (int d = 0; d < op->ndim; d++) nw_visit(op->shape[d], size_in, sizes);
+  for (int i = 0; i < op->nreduce; i++) {
+    nw_visit(op->reduce[i]->lo, size_in, sizes);
+    nw_visit(op->reduce[i]->extent, size_in, sizes);
+  }
+  for (int i = 0; op->body && i < op->nout; i++) nw_visit(op->body[i], size_in, sizes);
+  for (int k = 0; op->update && k < op->nout; k++) {
+    sizes_of_op(sizes, op->init[k]->op);
+    sizes_of_op(sizes, op->update[k]->op);
+  }
+}
+
+nw_vec nw_te_sizes_of(const nw_vec *order) {
+  nw_vec sizes = {0};
+  for (int i = 0; i < order->n; i++) sizes_of_op(&sizes, order->at[i]);
+  return sizes;
+}
+
+nw_vec nw_te_sizes(int n, nw_tensor *const *outputs) {
+  nw_vec order = nw_te_order(n, outputs), sizes = nw_te_sizes_of(&order);
+  nw_vec_free(&order);
+  return sizes;
+}
+
+// Two sizes of one name: the later is M_1.
+char *nw_te_size_name(const nw_vec *sizes, int i) {
+  const nw_te_size *s = sizes->at[i];
+  nw_str b = {0};
+  int before = 0;
+  for (int j = 0; j < i; j++) before += !strcmp(((nw_te_size *)sizes->at[j])->name, s->name);
+  nw_str_add(&b, s->name);
+  if (before) nw_str_fmt(&b, "_%d", before);
+  return nw_str_take(&b);
+}

@@ -1,0 +1,141 @@
+// A walk over the bodies of an operation that knows, at each subexpression, which variables run and what the selects
+// around it have made sure of: a branch of a select is only ever evaluated under its condition.
+#include "te/internal.h"
+#include "ir/fold.h"
+#include <stdlib.h>
+
+// What was seen under the conditions of one branch; a subexpression seen further out needs no second visit.
+typedef struct scope {
+  nw_memo seen;
+  struct scope *outer;
+} scope;
+
+typedef struct walk {
+  nw_place place;
+  nw_at_fn f;
+  void *env;
+} walk;
+
+static void push_var(nw_place *at, const nw_expr *var, const nw_expr *lo, const nw_expr *extent) {
+  nw_pool *p = at->pool;
+  int n = at->nvars++;
+  at->var[n] = nw_import(p, var);
+  at->lo[n] = nw_import(p, lo);
+  at->extent[n] = nw_import(p, extent);
+  nw_te_push_sizes(&at->ranges, at->lo[n]);
+  nw_te_push_sizes(&at->ranges, at->extent[n]);
+}
+
+// Where there is a point at all, no axis is empty.
+static void push_ranges(nw_place *at) {
+  nw_pool *p = at->pool;
+  for (int i = 0; i < at->nvars; i++) {
+    const nw_expr *end = nw_add(p, at->lo[i], nw_sub(p, at->extent[i], nw_index(p, 1)));
+    nw_ranges_fact(&at->ranges, nw_le(p, nw_index(p, 1), at->extent[i]));
+    nw_ranges_push(&at->ranges, at->var[i]->name, at->lo[i], end);
+  }
+}
+
+static bool push_sizes(void *env, const nw_expr *e) {
+  nw_tensor *t = e->op == NW_OP_LOAD ? nw_tensor_of(e) : NULL;
+  for (int d = 0; t && d < t->op->ndim; d++) nw_te_push_sizes(env, t->op->shape[d]);
+  if (e->op == NW_OP_VAR) nw_te_push_sizes(env, e);
+  return true;
+}
+
+static void place_init(nw_place *at, const nw_teop *op, const nw_expr *from) {
+  size_t n = (size_t)(op->naxes + op->nreduce) + 1;
+  nw_pool *p = nw_pool_new(op->ctx);
+  *at = (nw_place){.ctx = op->ctx, .pool = p, .op = op};
+  nw_ranges_init(&at->ranges, p);
+  at->var = nw_xcalloc(n, sizeof *at->var);
+  at->lo = nw_xcalloc(n, sizeof *at->lo);
+  at->extent = nw_xcalloc(n, sizeof *at->extent);
+  const nw_expr *zero = nw_index(p, 0);
+  for (int i = 0; i < op->naxes; i++) {
+    const nw_expr *lo = i || !from ? zero : nw_import(p, from);
+    push_var(at, op->axis[i], lo, nw_sub(p, nw_import(p, op->extent[i]), lo));
+  }
+  for (int i = 0; i < op->nreduce; i++) push_var(at, op->reduce[i]->var, op->reduce[i]->lo, op->reduce[i]->extent);
+  for (int i = 0; i < op->nout; i++) nw_visit(op->body[i], push_sizes, &at->ranges);
+  push_ranges(at);
+}
+
+static void place_free(nw_place *at) {
+  nw_ranges_free(&at->ranges);
+  nw_vec_free(&at->cond);
+  free(at->var);
+  free(at->lo);
+  free(at->extent);
+  nw_pool_release(at->pool);
+}
+
+static bool empty(const nw_place *at) {
+  for (int i = 0; i < at->nvars; i++)
+    if (nw_is_const(at->extent[i], 0)) return true;
+  return false;
+}
+
+static void fact(nw_place *at, const nw_expr *e) {
+  nw_vec_push(&at->cond, (void *)e);
+  nw_ranges_fact(&at->ranges, e);
+}
+
+// Takes a condition apart into facts; with `holds` false, its negation.
+static void assume(nw_place *at, const nw_expr *e, bool holds) {
+  nw_pool *p = at->pool;
+  if (e->op == NW_OP_NOT) return assume(at, e->arg[0], !holds);
+  if (e->op == (holds ? NW_OP_AND : NW_OP_OR)) {
+    assume(at, e->arg[0], holds);
+    return assume(at, e->arg[1], holds);
+  }
+  bool integers = e->n == 2 && !nw_dtype_is_float(e->arg[0]->type.dtype);
+  if (!holds && e->op == NW_OP_LT && integers) return fact(at, nw_make2(p, NW_OP_LE, e->arg[1], e->arg[0]));
+  if (!holds && e->op == NW_OP_LE && integers) return fact(at, nw_make2(p, NW_OP_LT, e->arg[1], e->arg[0]));
+  fact(at, holds ? e : nw_make1(p, NW_OP_NOT, e));
+}
+
+static bool seen(const scope *s, const nw_expr *e) {
+  for (; s; s = s->outer)
+    if (*nw_memo_at((nw_memo *)&s->seen, e)) return true;
+  return false;
+}
+
+static bool visit(walk *w, scope *s, const nw_expr *e);
+
+static bool branch(walk *w, scope *outer, const nw_expr *cond, bool holds, const nw_expr *e) {
+  nw_place *at = &w->place;
+  int n = at->cond.n;
+  scope s = {.outer = outer};
+  nw_memo_init(&s.seen);
+  assume(at, cond, holds);
+  bool ok = visit(w, &s, e);
+  for (; at->cond.n > n; at->cond.n--) nw_ranges_pop_fact(&at->ranges);
+  nw_memo_free(&s.seen);
+  return ok;
+}
+
+static bool visit(walk *w, scope *s, const nw_expr *e) {
+  if (seen(s, e)) return true;
+  *nw_memo_at(&s->seen, e) = e;
+  if (e->op == NW_OP_SELECT) {
+    if (!visit(w, s, e->arg[0])) return false;
+    if (!branch(w, s, e->arg[0], true, e->arg[1]) || !branch(w, s, e->arg[0], false, e->arg[2])) return false;
+  } else {
+    for (int i = 0; i < e->n; i++)
+      if (!visit(w, s, e->arg[i])) return false;
+  }
+  return w->f(w->env, &w->place, e);
+}
+
+bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env) {
+  walk w = {.f = f, .env = env};
+  scope s = {0};
+  bool ok = true;
+  nw_memo_init(&s.seen);
+  place_init(&w.place, op, from);
+  for (int i = 0; i < op->nout && ok && !empty(&w.place); i++) ok = visit(&w, &s, nw_import(w.place.pool, op->body[i]));
+  place_free(&w.place);
+  nw_memo_free(&s.seen);
+  return ok;
+}

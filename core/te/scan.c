@@ -1,0 +1,140 @@
+// scan: a recurrence over dimension 0.
+#include "te/internal.h"
+#include <stdlib.h>
+
+// Are two sizes equal for all values of what they are made of?
+static bool same_size(nw_pool *p, const nw_expr *a, const nw_expr *b) {
+  nw_ranges r;
+  a = nw_import(p, a), b = nw_import(p, b);
+  if (a == b) return true;
+  nw_ranges_init(&r, p);
+  nw_te_push_sizes(&r, a);
+  nw_te_push_sizes(&r, b);
+  bool same = nw_prove(&r, nw_eq(p, a, b));
+  nw_ranges_free(&r);
+  return same;
+}
+
+static bool same_shape(nw_pool *p, const nw_teop *a, const nw_teop *b, int from) {
+  if (a->ndim != b->ndim) return false;
+  for (int d = from; d < a->ndim; d++)
+    if (!same_size(p, a->shape[d], b->shape[d])) return false;
+  return true;
+}
+
+static bool rows_fit(nw_pool *p, const nw_expr *rows, const nw_expr *all) {
+  nw_ranges r;
+  rows = nw_import(p, rows), all = nw_import(p, all);
+  nw_ranges_init(&r, p);
+  nw_te_push_sizes(&r, rows);
+  nw_te_push_sizes(&r, all);
+  bool fit = nw_prove(&r, nw_le(p, rows, all));
+  nw_ranges_free(&r);
+  return fit;
+}
+
+static bool check_dtype(nw_ctx *c, const nw_tensor *t, const nw_tensor *state) {
+  if (nw_tensor_dtype(t) == nw_tensor_dtype(state)) return true;
+  return nw_fail(c, NW_ETYPE, "cast it", "%s is %s but the state %s is %s", t->name, nw_dtype_name(nw_tensor_dtype(t)), state->name,
+                 nw_dtype_name(nw_tensor_dtype(state)));
+}
+
+static bool check_state(nw_ctx *c, nw_pool *p, nw_tensor *init, nw_tensor *update, nw_tensor *state, const nw_teop *first) {
+  const nw_teop *s = state->op, *u = update->op, *i = init->op;
+  if (s->kind != NW_TE_PLACEHOLDER)
+    return nw_fail(c, NW_EINVAL, "make it with nw.scan_state", "the state %s is not a placeholder", state->name);
+  if (s->ndim < 1) return nw_fail(c, NW_EINVAL, NULL, "the state %s has no time dimension", state->name);
+  if (u->kind != NW_TE_COMPUTE) return nw_fail(c, NW_EINVAL, NULL, "the update %s is not a compute", update->name);
+  if (u->combiner == NW_ARGMIN || u->combiner == NW_ARGMAX)
+    return nw_fail(c, NW_EINVAL, "make it a stage of its own", "the update %s is an arg-reduction", update->name);
+  if (!same_shape(p, u, s, 0))
+    return nw_fail(c, NW_EINVAL, "the update has the full shape, first rows included; they are taken from init",
+                   "the update %s and the state %s have different shapes", update->name, state->name);
+  if (!same_shape(p, i, s, 1))
+    return nw_fail(c, NW_EINVAL, NULL, "the init %s and the state %s differ beyond dimension 0", init->name, state->name);
+  if (!same_size(p, s->shape[0], first->shape[0]))
+    return nw_fail(c, NW_EINVAL, NULL, "the states %s and %s have different time axes", first->name, state->name);
+  return check_dtype(c, init, state) && check_dtype(c, update, state);
+}
+
+static bool check_operands(nw_ctx *c, nw_pool *p, int n, nw_tensor *const *init, nw_tensor *const *update,
+                           nw_tensor *const *state) {
+  if (n < 1) return nw_fail(c, NW_EINVAL, NULL, "a scan needs at least one state");
+  for (int k = 0; k < n; k++) {
+    if (!init[k] || !update[k] || !state[k]) return false;
+    if (!check_state(c, p, init[k], update[k], state[k], state[0]->op)) return false;
+    if (!same_size(p, init[k]->op->shape[0], init[0]->op->shape[0]))
+      return nw_fail(c, NW_EINVAL, NULL, "the inits %s and %s have different numbers of rows", init[0]->name, init[k]->name);
+    for (int j = 0; j < k; j++)
+      if (state[j]->op == state[k]->op || update[j] == update[k])
+        return nw_fail(c, NW_EINVAL, NULL, "%s is given twice", state[j]->op == state[k]->op ? state[k]->name : update[k]->name);
+  }
+  if (rows_fit(p, init[0]->op->shape[0], state[0]->op->shape[0])) return true;
+  return nw_fail(c, NW_ERANGE, NULL, "the init %s can have more rows than the state %s", init[0]->name, state[0]->name);
+}
+
+// A stage between the state and the update would have to run inside the recurrence.
+static bool check_between(nw_ctx *c, int n, nw_tensor *const *update, nw_tensor *const *state) {
+  for (int k = 0; k < n; k++) {
+    const nw_teop *u = update[k]->op;
+    for (int i = 0; i < u->nreads; i++) {
+      const nw_teop *r = u->reads[i]->op;
+      bool own = false;
+      for (int j = 0; j < n; j++) own |= state[j]->op == r;
+      if (r->deferred || (r->is_state && !own))
+        return nw_fail(c, NW_EINVAL, "write it in the body of the update", "the update %s reads %s, which %s", u->name, r->name,
+                       own || !r->is_state ? "depends on the state of a scan" : "is not a state of this scan");
+    }
+  }
+  return true;
+}
+
+static nw_tensor **count_all(int n, nw_tensor *const *t) {
+  nw_tensor **own = nw_xcalloc((size_t)n, sizeof *own);
+  for (int i = 0; i < n; i++) own[i] = nw_tensor_retain(t[i]);
+  return own;
+}
+
+static void fill(nw_teop *op, int n, nw_tensor *const *init, nw_tensor *const *update, nw_tensor *const *state) {
+  const nw_teop *s = state[0]->op;
+  op->nout = n;
+  op->init = count_all(n, init);
+  op->update = count_all(n, update);
+  op->state = count_all(n, state);
+  op->dtype = nw_xcalloc((size_t)n, sizeof *op->dtype);
+  for (int k = 0; k < n; k++) op->dtype[k] = nw_tensor_dtype(state[k]);
+  op->ndim = s->ndim;
+  op->shape = nw_xcalloc((size_t)s->ndim, sizeof *op->shape);
+  for (int d = 0; d < s->ndim; d++) op->shape[d] = nw_import(op->pool, s->shape[d]);
+  op->init_rows = nw_import(op->pool, init[0]->op->shape[0]);
+}
+
+// All states of one scan have the same rank here: they share the time axis and, as outputs of one operation, a shape.
+static bool check_ranks(nw_ctx *c, nw_pool *p, int n, nw_tensor *const *state) {
+  for (int k = 1; k < n; k++)
+    if (!same_shape(p, state[0]->op, state[k]->op, 0))
+      return nw_fail(c, NW_EINVAL, NULL, "the states %s and %s have different shapes", state[0]->name, state[k]->name);
+  return true;
+}
+
+bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tensor *const *update, nw_tensor *const *state,
+             nw_tensor **outputs) {
+  char *own = nw_te_name(c, "a tensor", name, "S");
+  if (!own) return false;
+  nw_pool *p = nw_pool_new(c);
+  nw_teop *op = nw_teop_new(c, NW_TE_SCAN, own, p);
+  bool ok = check_operands(c, p, n, init, update, state) && check_ranks(c, p, n, state) && check_between(c, n, update, state);
+  if (ok) {
+    fill(op, n, init, update, state);
+    ok = nw_te_check_scan(op);
+  }
+  for (int k = 0; ok && k < n; k++) {
+    char *out = nw_te_output_name(op, k);
+    outputs[k] = nw_tensor_new(op, k, out);
+    free(out);
+  }
+  nw_teop_release(op);
+  nw_pool_release(p);
+  free(own);
+  return ok;
+}

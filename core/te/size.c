@@ -1,0 +1,90 @@
+// Symbolic sizes and the facts known about them.
+#include "te/internal.h"
+#include <stdlib.h>
+
+static void *size_retain(void *o) {
+  ((nw_te_size *)o)->refs++;
+  return o;
+}
+
+static void size_release(void *o) {
+  nw_te_size *s = o;
+  if (--s->refs) return;
+  nw_vec_free(&s->facts);
+  nw_pool_release(s->pool);
+  free(s->name);
+  free(s->symbol);
+  free(s);
+}
+
+const nw_symbol_class nw_size_symbol = {size_retain, size_release};
+
+nw_te_size *nw_size_of(const nw_expr *var) {
+  const nw_symbol_class *cls;
+  void *o = nw_pool_symbol(var->pool, var->name, &cls);
+  return o && cls == &nw_size_symbol ? o : NULL;
+}
+
+const nw_expr *nw_size_var(nw_ctx *c, const char *name, int64_t lo) {
+  if (lo < 0) return nw_fail(c, NW_EINVAL, NULL, "a size is at least 0, so its least value cannot be %lld", (long long)lo);
+  char *own = nw_te_name(c, "a size", name, "N");
+  if (!own) return NULL;
+  nw_te_size *s = nw_xcalloc(1, sizeof *s);
+  *s = (nw_te_size){.refs = 1, .ctx = c, .name = own, .symbol = nw_symbol_name(c, own, NULL), .lo = lo};
+  s->pool = nw_pool_new(c);
+  nw_pool *p = nw_lang_pool(c);
+  nw_pool_define(p, s->symbol, &nw_size_symbol, s);
+  const nw_expr *e = nw_var(p, s->symbol);
+  size_release(s);
+  return e;
+}
+
+static bool only_sizes(void *env, const nw_expr *e) {
+  (void)env;
+  if (e->op == NW_OP_LOAD || e->op == NW_OP_REDUCE) return false;
+  return e->op != NW_OP_VAR || nw_size_of(e);
+}
+
+static const nw_expr *undefined_var(void *env, const nw_expr *v) { return nw_var_of(env, v->name, v->type); }
+
+// Facts live in a pool without symbols: a size that kept itself alive would never go.
+static const nw_expr *bare(nw_pool *p, const nw_expr *e) { return nw_rewrite(p, e, undefined_var, NULL, p); }
+
+bool nw_size_fact(const nw_expr *size, const nw_expr *fact) {
+  if (!size || !fact) return false;
+  nw_ctx *c = nw_pool_ctx(size->pool);
+  nw_te_size *s = size->op == NW_OP_VAR ? nw_size_of(size) : NULL;
+  if (!s) return nw_fail(c, NW_EINVAL, "give the value of nw.size", "a fact belongs to a symbolic size");
+  if (fact->type.dtype != NW_BOOL || fact->type.lanes != 1)
+    return nw_fail(c, NW_ETYPE, NULL, "a fact is a condition, not a value of type %s", nw_dtype_name(fact->type.dtype));
+  if (!nw_visit(fact, only_sizes, NULL)) return nw_fail(c, NW_EINVAL, NULL, "a fact speaks of symbolic sizes only");
+  nw_vec_push(&s->facts, (void *)bare(s->pool, fact));
+  return true;
+}
+
+const nw_expr *nw_te_extent(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what) {
+  int64_t v;
+  e = nw_te_index(c, p, e, what);
+  if (!e) return NULL;
+  if (!nw_visit(e, only_sizes, NULL))
+    return nw_fail(c, NW_EINVAL, "an extent is made of constants and symbolic sizes", "%s is not a size", what);
+  if (nw_is_int(e, &v) && v < 0) return nw_fail(c, NW_ERANGE, NULL, "%s is negative: %lld", what, (long long)v);
+  return e;
+}
+
+static bool known(const nw_ranges *r, const char *var) {
+  for (int i = 0; i < r->n; i++)
+    if (!strcmp(r->at[i].var, var)) return true;
+  return false;
+}
+
+static bool push_size(void *env, const nw_expr *e) {
+  nw_ranges *r = env;
+  nw_te_size *s = e->op == NW_OP_VAR ? nw_size_of(e) : NULL;
+  if (!s || known(r, s->symbol)) return true;
+  nw_ranges_push(r, nw_pool_name(r->pool, s->symbol), nw_index(r->pool, s->lo), NULL);
+  for (int i = 0; i < s->facts.n; i++) nw_ranges_fact(r, nw_import(r->pool, s->facts.at[i]));
+  return true;
+}
+
+void nw_te_push_sizes(nw_ranges *r, const nw_expr *e) { nw_visit(e, push_size, r); }
