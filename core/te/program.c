@@ -9,10 +9,10 @@ typedef struct place_of {   // which buffer holds output `out` of an operation
   const char *buffer;
 } place_of;
 
-typedef struct rename {     // what a symbol becomes
+typedef struct renaming {     // what a symbol becomes
   const char *symbol;
   const nw_expr *to;
-} rename;
+} renaming;
 
 typedef struct maker {
   nw_ctx *ctx;
@@ -21,10 +21,10 @@ typedef struct maker {
   const nw_teop *only;      // when making the program of one operation: everything else is an input
   place_of *at;
   int nat;
-  rename *size;
+  renaming *size;
   int nsize;
   const nw_teop *reading;   // whose bodies are being taken over
-  rename *var;              // of the block being made
+  renaming *var;              // of the block being made
   int nvar;
 } maker;
 
@@ -103,7 +103,7 @@ static void add_sizes(maker *m) {
   for (int i = 0; i < sizes.n; i++) {
     const nw_te_size *s = sizes.at[i];
     char *name = nw_te_size_name(&sizes, i);
-    m->size[i] = (rename){s->symbol, nw_var(p->pool, name)};
+    m->size[i] = (renaming){s->symbol, nw_var(p->pool, name)};
     p->size[i] = (nw_size){nw_arena_strdup(p->arena, name), nw_index(p->pool, s->lo)};
     facts += s->facts.n;
     free(name);
@@ -180,7 +180,7 @@ static void add_var(maker *m, nw_stmt *b, const char *symbol, const char *name, 
                     const nw_expr *extent, const nw_expr *bind) {
   const nw_expr *v = fresh_var(m, b->block.var, b->block.nvars, name);
   b->block.var[b->block.nvars++] = (nw_block_var){v, kind, lo, extent, bind};
-  m->var[m->nvar++] = (rename){symbol, v};
+  m->var[m->nvar++] = (renaming){symbol, v};
 }
 
 // The rows of dimension 0 that a nest runs over.
