@@ -20,6 +20,16 @@ typedef struct nw_storage {
 // A lowered program: loops (serial, unrolled away, parallel), guards, stores with linear indices, stack allocations.
 // Vectors are explicit. f16 and bf16 are computed in f32 with casts at loads and stores. Interpreter and code
 // generators run exactly this.
+//
+// What the expressions of a lowered program mean:
+// * An operation has one lane count; operands and result agree, except: RAMP and BROADCAST take scalars, and SELECT
+//   may have a scalar condition with vector branches. A SELECT with a scalar condition is lazy; one with a vector
+//   condition evaluates both branches (loads in them are masked, divisors made safe).
+// * LOAD has one index; with a mask (bool, as many lanes as the index) its lanes that are off read nothing and give 0.
+//   STORE likewise: index and value have as many lanes as each other, a mask too; lanes that are off write nothing.
+//   ramp(b, 1, n) is consecutive; any other vector index is a gather or scatter, lanes in order.
+// * f16 and bf16 appear in LOAD, STORE, SELECT-free casts and constants only: CAST(f32, LOAD), STORE(CAST(f16, x)).
+// * Loops are serial or parallel; ALLOC is a row of elements on the stack: min 0, constant extent.
 typedef struct nw_exec {
   int refs;
   nw_program *p;            // counted; buffers in parameter order first

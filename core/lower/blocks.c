@@ -1,0 +1,133 @@
+// Pass 2: blocks become stores. Block variables are replaced by their bindings, indices become linear, reductions
+// load, combine and store, and the condition of a block becomes a guard where it is not proved.
+//
+// After this pass a temporary is a row of `elements` elements: its buffer and its allocation have one dimension. The
+// allocations of workspaces stay in the tree until the end, so that each pass can see where a buffer lives.
+#include "lower/pass.h"
+
+typedef struct blocks {
+  nw_program *p;
+  nw_ranges r;
+  nw_place **place;          // by position in p->buffer
+  int nloops;
+  const char *loops[NW_MAX_DEPTH];
+  bool failed;
+} blocks;
+
+static int buffer_at(const nw_program *p, const char *name) {
+  for (int i = 0; i < p->nbuffers; i++) {
+    if (!strcmp(p->buffer[i]->name, name)) return i;
+  }
+  return -1;
+}
+
+static nw_place *place_of(const blocks *b, const char *name) { return b->place[buffer_at(b->p, name)]; }
+
+static const nw_expr *linear_load(void *env, const nw_expr *load) {
+  const blocks *b = env;
+  const nw_expr *index = nw_place_index(place_of(b, load->name), &b->r, load->arg);
+  return nw_load(b->p->pool, load->type, load->name, 1, &index);
+}
+
+static const nw_expr *keep_var(void *env, const nw_expr *var) {
+  (void)env;
+  (void)var;
+  return NULL;
+}
+
+// An expression of the block's body where it is executed: in loop variables, simplified, with linear loads.
+static const nw_expr *bound(blocks *b, const nw_stmt *block, const nw_expr *e) {
+  const nw_expr *at = nw_simplify(&b->r, nw_block_bound(b->p, block, e));
+  return nw_rewrite(b->p->pool, at, keep_var, linear_load, b);
+}
+
+static const nw_expr *bound_index(blocks *b, const nw_stmt *block, const nw_target *t) {
+  const nw_expr *index[NW_MAX_DEPTH];
+  for (int d = 0; d < t->n; d++) index[d] = bound(b, block, t->index[d]);
+  return nw_place_index(place_of(b, t->buffer), &b->r, index);
+}
+
+static nw_stmt *lower_block(blocks *b, nw_stmt *s) {
+  nw_bound_target *t = NW_NEW_N(b->p->arena, nw_bound_target, s->block.ntargets);
+  const nw_expr *where = nw_remaining(&b->r, s->block.where);
+  nw_stmt guard = {.kind = NW_GUARD, .guard.cond = where};
+  nw_vec stores = {0};
+  nw_scope_push(&b->r, &guard);
+  for (int i = 0; i < s->block.ntargets; i++) {
+    const nw_target *from = &s->block.target[i];
+    t[i].buffer = from->buffer;
+    t[i].dtype = nw_find_buffer(b->p, from->buffer)->dtype;
+    t[i].index = bound_index(b, s, from);
+    t[i].value = bound(b, s, from->value);
+  }
+  nw_scope_pop(&b->r, &guard);
+  nw_emit_block(b->p, s, s->block.ntargets, t, &stores);
+  nw_stmt *body = nw_sequence(b->p, &stores);
+  body->step = s->step;
+  nw_vec_free(&stores);
+  return nw_guarded(b->p, where, body);
+}
+
+static nw_stmt *lower_stmt(blocks *b, nw_stmt *s);
+
+static void lower_kids(blocks *b, nw_stmt *s) {
+  nw_scope_push(&b->r, s);
+  for (int i = 0; i < s->nkids && !b->failed; i++) s->kid[i] = lower_stmt(b, s->kid[i]);
+  nw_scope_pop(&b->r, s);
+}
+
+static void lower_loop(blocks *b, nw_stmt *s) {
+  s->loop.begin = nw_simplify(&b->r, s->loop.begin);
+  s->loop.extent = nw_simplify(&b->r, s->loop.extent);
+  s->loop.nfused = 0;
+  s->loop.fused = NULL;
+  b->loops[b->nloops++] = s->loop.var->name;
+  lower_kids(b, s);
+  b->nloops--;
+}
+
+// The allocation as a row of elements from 0.
+static void flatten(nw_program *p, nw_stmt *s, const nw_expr *elements) {
+  s->alloc.n = 1;
+  s->alloc.min = NW_NEW_N(p->arena, const nw_expr *, 1);
+  s->alloc.extent = NW_NEW_N(p->arena, const nw_expr *, 1);
+  s->alloc.min[0] = nw_index(p->pool, 0);
+  s->alloc.extent[0] = elements;
+}
+
+// The same buffer may be allocated in several places (the copies of a cut loop): each has a place of its own.
+static void lower_alloc(blocks *b, nw_stmt *s) {
+  int at = buffer_at(b->p, s->alloc.buffer);
+  nw_place *place = nw_place_alloc(b->p, &b->r, s, b->nloops, b->loops);
+  b->failed |= !place;
+  if (b->failed) return;
+  nw_place *around = b->place[at];
+  b->place[at] = place;
+  lower_kids(b, s);
+  b->place[at] = around;
+  flatten(b->p, s, place->elements);
+}
+
+static nw_stmt *lower_stmt(blocks *b, nw_stmt *s) {
+  switch (s->kind) {
+    case NW_BLOCK: return lower_block(b, s);
+    case NW_LOOP: lower_loop(b, s); break;
+    case NW_ALLOC: lower_alloc(b, s); break;
+    default: lower_kids(b, s); break;
+  }
+  return s;
+}
+
+nw_program *nw_pass_blocks(nw_program *p) {
+  blocks b = {.p = p};
+  b.place = NW_NEW_N(p->arena, nw_place *, p->nbuffers);
+  for (int i = 0; i < p->nbuffers; i++) {
+    if (p->buffer[i]->role != NW_TEMP) b.place[i] = nw_place_param(p, p->buffer[i]);
+  }
+  nw_scope_open(&b.r, p);
+  lower_kids(&b, p->root);
+  nw_ranges_free(&b.r);
+  if (b.failed) return NULL;
+  nw_shape_temps(p);
+  return p;
+}

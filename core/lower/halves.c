@@ -1,0 +1,49 @@
+// Pass 8: f16 and bf16 compute in f32. What remains of them is loads, stores and explicit casts: arithmetic on halves
+// becomes arithmetic on f32 between a widening of what is loaded and a rounding of what is stored.
+#include "lower/pass.h"
+
+static bool half(const nw_expr *e) { return e->type.dtype == NW_F16 || e->type.dtype == NW_BF16; }
+
+static const nw_expr *cast_to(nw_pool *p, nw_dtype t, const nw_expr *e) {
+  return nw_make(p, NW_OP_CAST, (nw_type){t, e->type.lanes}, 1, &e);
+}
+
+static const nw_expr *single(nw_pool *p, const nw_expr *e);
+
+// The same expression with no arithmetic on halves inside; its own type stays.
+static const nw_expr *legal(nw_pool *p, const nw_expr *e) {
+  if (!e->n || e->op == NW_OP_RAMP) return e;
+  const nw_expr *arg[4];
+  bool same = true;
+  for (int i = 0; i < e->n; i++) {
+    const nw_expr *a = e->arg[i];
+    arg[i] = half(a) && !(half(e) && e->op == NW_OP_LOAD) ? single(p, a) : legal(p, a);
+    same &= arg[i] == a;
+  }
+  if (same) return e;
+  if (e->op == NW_OP_LOAD) return nw_load(p, e->type, e->name, e->n, arg);
+  if (e->op == NW_OP_BROADCAST) return nw_broadcast(p, arg[0], (int)e->i);
+  return nw_make(p, e->op, e->type, e->n, arg);
+}
+
+// The value of a half as f32. Loads and explicit casts are rounded to a half already.
+static const nw_expr *single(nw_pool *p, const nw_expr *e) {
+  const nw_expr *arg[4];
+  if (e->op == NW_OP_FLOAT) return nw_float(p, NW_F32, e->f);
+  if (e->op == NW_OP_LOAD || e->op == NW_OP_CAST) return cast_to(p, NW_F32, legal(p, e));
+  if (e->op == NW_OP_BROADCAST) return nw_broadcast(p, single(p, e->arg[0]), (int)e->i);
+  for (int i = 0; i < e->n; i++) arg[i] = half(e->arg[i]) ? single(p, e->arg[i]) : legal(p, e->arg[i]);
+  return nw_make(p, e->op, (nw_type){NW_F32, e->type.lanes}, e->n, arg);
+}
+
+static const nw_expr *stored(nw_pool *p, const nw_expr *e) {
+  if (!half(e) || e->op == NW_OP_LOAD || e->op == NW_OP_CAST || e->op == NW_OP_FLOAT) return legal(p, e);
+  return cast_to(p, e->type.dtype, single(p, e));
+}
+
+static const nw_expr *in_pool(void *env, const nw_expr *e) { return stored(env, e); }
+
+nw_program *nw_pass_halves(nw_program *p) {
+  nw_tree_exprs(p->root, in_pool, p->pool);
+  return p;
+}

@@ -1,0 +1,227 @@
+// Expressions of a vector loop: what one lane computes, for all lanes at once.
+//
+// A result of one lane only is the same in all; it stays scalar until it meets one that is not. Index arithmetic
+// keeps the form ramp(base, stride, lanes), so that loads and stores show whether they are consecutive.
+//
+// Not every lane executes: a mask says which do. Under it, loads are masked unless they read an input at an index
+// proved to be inside, and integer divisors are 1 in the lanes that are off. A select whose condition differs between
+// lanes evaluates both branches, each under its own mask; one whose condition is the same in all stays lazy.
+#include "lower/pass.h"
+
+static bool is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX; }
+
+bool nw_lanes_vary(const nw_lanes *v, const nw_expr *e) {
+  if (nw_uses_var(e, v->var)) return true;
+  for (int i = 0; i < v->inner.n; i++) {
+    if (nw_uses_load(e, v->inner.at[i])) return true;
+  }
+  return false;
+}
+
+static const nw_expr *widen(nw_lanes *v, const nw_expr *e) {
+  return e->type.lanes > 1 ? e : nw_broadcast(v->pool, e, v->n);
+}
+
+const nw_expr *nw_lanes_wide(nw_lanes *v, const nw_expr *e) { return widen(v, nw_lanes_expr(v, e)); }
+
+// An operation on operands of which some may be scalar.
+static const nw_expr *make(nw_lanes *v, nw_op op, nw_dtype t, int n, const nw_expr *const *arg) {
+  const nw_expr *wide[4];
+  int lanes = 1;
+  for (int i = 0; i < n; i++) lanes = arg[i]->type.lanes > lanes ? arg[i]->type.lanes : lanes;
+  for (int i = 0; i < n; i++) wide[i] = lanes > 1 ? widen(v, arg[i]) : arg[i];
+  return nw_make(v->pool, op, (nw_type){t, (uint16_t)lanes}, n, wide);
+}
+
+const nw_expr *nw_lanes_and(nw_lanes *v, const nw_expr *a, const nw_expr *b) {
+  if (!a || !b) return a ? a : b;
+  const nw_expr *both[] = {a, b};
+  return a == b ? a : make(v, NW_OP_AND, NW_BOOL, 2, both);
+}
+
+static const nw_expr *not_of(nw_lanes *v, const nw_expr *a) { return make(v, NW_OP_NOT, NW_BOOL, 1, &a); }
+
+// ---- ramps
+
+typedef struct ramp {
+  const nw_expr *base, *stride;
+} ramp;
+
+static bool as_ramp(nw_lanes *v, const nw_expr *e, ramp *r) {
+  if (!is_index(e)) return false;
+  if (e->op == NW_OP_RAMP) *r = (ramp){e->arg[0], e->arg[1]};
+  else if (e->op == NW_OP_BROADCAST) *r = (ramp){e->arg[0], nw_index(v->pool, 0)};
+  else if (e->type.lanes == 1) *r = (ramp){e, nw_index(v->pool, 0)};
+  else return false;
+  return true;
+}
+
+static const nw_expr *of_ramp(nw_lanes *v, const nw_expr *base, const nw_expr *stride) {
+  base = nw_simplify(v->r, base);
+  stride = nw_simplify(v->r, stride);
+  return nw_is_const(stride, 0) ? base : nw_ramp(v->pool, base, stride, v->n);
+}
+
+// Sums, differences and products with a scalar stay ramps; NULL when they do not.
+static const nw_expr *ramp_arithmetic(nw_lanes *v, nw_op op, const nw_expr *x, const nw_expr *y) {
+  nw_pool *p = v->pool;
+  ramp a, b;
+  if (!as_ramp(v, x, &a) || !as_ramp(v, y, &b)) return NULL;
+  if (op == NW_OP_ADD) return of_ramp(v, nw_add(p, a.base, b.base), nw_add(p, a.stride, b.stride));
+  if (op == NW_OP_SUB) return of_ramp(v, nw_sub(p, a.base, b.base), nw_sub(p, a.stride, b.stride));
+  if (op != NW_OP_MUL) return NULL;
+  if (nw_is_const(b.stride, 0)) return of_ramp(v, nw_mul(p, a.base, b.base), nw_mul(p, a.stride, b.base));
+  if (nw_is_const(a.stride, 0)) return of_ramp(v, nw_mul(p, a.base, b.base), nw_mul(p, b.stride, a.base));
+  return NULL;
+}
+
+// A ramp that never crosses a multiple of the constant c, because its base is a multiple of m, m divides c, and the
+// lanes stay below m: then // c is the same in all lanes, and % c is a ramp.
+static bool stays_in_block(nw_lanes *v, const ramp *a, int64_t stride, int64_t c) {
+  if (stride < 0 || stride > (c - 1) / (v->n - 1)) return false;
+  for (int64_t parts = 1; parts <= c && parts <= 256; parts++) {
+    if (c % parts) continue;
+    if (stride * (v->n - 1) >= c / parts) return false;
+    if (nw_divides(v->r, a->base, c / parts)) return true;
+  }
+  return false;
+}
+
+static const nw_expr *ramp_division(nw_lanes *v, nw_op op, const nw_expr *x, const nw_expr *y) {
+  ramp a;
+  int64_t c, stride;
+  if (x->op != NW_OP_RAMP || !as_ramp(v, x, &a) || !nw_is_int(y, &c) || c <= 0 || !nw_is_int(a.stride, &stride)) return NULL;
+  if (!stays_in_block(v, &a, stride, c)) return NULL;
+  if (op == NW_OP_FLOORDIV) return nw_simplify(v->r, nw_floordiv(v->pool, a.base, y));
+  return of_ramp(v, nw_floormod(v->pool, a.base, y), a.stride);
+}
+
+static const nw_expr *index_op(nw_lanes *v, nw_op op, const nw_expr *x, const nw_expr *y) {
+  if (!is_index(x) || !is_index(y)) return NULL;
+  if (op == NW_OP_FLOORDIV || op == NW_OP_FLOORMOD) return ramp_division(v, op, x, y);
+  return ramp_arithmetic(v, op, x, y);
+}
+
+// ---- loads
+
+static bool inner_buffer(const nw_lanes *v, const char *buffer) {
+  for (int i = 0; i < v->inner.n; i++) {
+    if (!strcmp(v->inner.at[i], buffer)) return true;
+  }
+  return false;
+}
+
+// A buffer allocated inside the loop has one copy a lane: element e of lane l lies at e*lanes + l.
+const nw_expr *nw_lanes_index(nw_lanes *v, const char *buffer, const nw_expr *index) {
+  const nw_expr *at = nw_lanes_expr(v, index);
+  if (!inner_buffer(v, buffer)) return at;
+  const nw_expr *lane = nw_ramp(v->pool, nw_index(v->pool, 0), nw_index(v->pool, 1), v->n);
+  const nw_expr *scaled[] = {at, nw_index(v->pool, v->n)};
+  const nw_expr *row = ramp_arithmetic(v, NW_OP_MUL, scaled[0], scaled[1]);
+  const nw_expr *sum[] = {row ? row : make(v, NW_OP_MUL, NW_INDEX, 2, scaled), lane};
+  const nw_expr *all = ramp_arithmetic(v, NW_OP_ADD, sum[0], sum[1]);
+  return all ? all : make(v, NW_OP_ADD, NW_INDEX, 2, sum);
+}
+
+static const nw_expr *elements_of(const nw_buffer *b, nw_pool *p) {
+  const nw_expr *n = nw_index(p, 1);
+  for (int d = 0; d < b->ndim; d++) n = nw_mul(p, n, b->shape[d]);
+  return n;
+}
+
+// An input is defined everywhere, so a lane that is off may read it where the index is inside.
+static bool readable_anyway(nw_lanes *v, const nw_expr *load) {
+  const nw_buffer *b = nw_find_buffer(v->p, load->name);
+  if (b->role != NW_INPUT) return false;
+  return nw_prove(v->r, nw_le(v->pool, nw_index(v->pool, 0), load->arg[0])) &&
+         nw_prove(v->r, nw_lt(v->pool, load->arg[0], elements_of(b, v->pool)));
+}
+
+static const nw_expr *load_lanes(nw_lanes *v, const nw_expr *e) {
+  const nw_expr *index = nw_lanes_index(v, e->name, e->arg[0]);
+  bool masked = v->mask && !(v->some && index->type.lanes == 1) && !readable_anyway(v, e);
+  if (!masked) {
+    nw_type t = {e->type.dtype, index->type.lanes};
+    return nw_load(v->pool, t, e->name, 1, &index);
+  }
+  const nw_expr *arg[] = {widen(v, index), widen(v, v->mask)};
+  return nw_load(v->pool, (nw_type){e->type.dtype, (uint16_t)v->n}, e->name, 2, arg);
+}
+
+// ---- everything else
+
+static bool zero_divisor_possible(const nw_expr *e) {
+  int64_t c;
+  bool divides = e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
+  return divides && nw_dtype_is_int(e->type.dtype) && !(nw_is_int(e->arg[1], &c) && c != 0);
+}
+
+typedef struct hazard {
+  nw_lanes *v;
+} hazard;
+
+static bool no_hazard(void *env, const nw_expr *e) {
+  const hazard *h = env;
+  if (e->op == NW_OP_LOAD) return readable_anyway(h->v, e);
+  return !zero_divisor_possible(e);
+}
+
+// e does not vary and may be evaluated once even if no lane executes it.
+static bool stays_scalar(nw_lanes *v, const nw_expr *e) {
+  if (nw_lanes_vary(v, e)) return false;
+  hazard h = {v};
+  return !v->mask || v->some || nw_visit(e, no_hazard, &h);
+}
+
+static const nw_expr *select_lanes(nw_lanes *v, const nw_expr *e) {
+  const nw_expr *mask = v->mask, *cond = nw_lanes_expr(v, e->arg[0]), *branch[2];
+  bool some = v->some, varies = cond->type.lanes > 1;
+  for (int i = 0; i < 2; i++) {
+    if (varies) {
+      v->mask = nw_lanes_and(v, mask, i ? not_of(v, cond) : cond);
+      v->some = false;
+    }
+    branch[i] = nw_lanes_expr(v, e->arg[1 + i]);
+  }
+  v->mask = mask;
+  v->some = some;
+  if (!varies && branch[0]->type.lanes == 1 && branch[1]->type.lanes == 1) return nw_select(v->pool, cond, branch[0], branch[1]);
+  const nw_expr *arg[] = {cond, widen(v, branch[0]), widen(v, branch[1])};
+  return nw_make(v->pool, NW_OP_SELECT, (nw_type){e->type.dtype, (uint16_t)v->n}, 3, arg);
+}
+
+static const nw_expr *operation(nw_lanes *v, const nw_expr *e) {
+  const nw_expr *arg[4];
+  for (int i = 0; i < e->n; i++) arg[i] = nw_lanes_expr(v, e->arg[i]);
+  const nw_expr *index = e->n == 2 && is_index(e) ? index_op(v, e->op, arg[0], arg[1]) : NULL;
+  if (index) return index;
+  if (zero_divisor_possible(e) && v->mask && !(v->some && arg[1]->type.lanes == 1)) {
+    const nw_expr *one = widen(v, nw_int(v->pool, e->type.dtype, 1));
+    const nw_expr *safe[] = {widen(v, v->mask), widen(v, arg[1]), one};
+    arg[1] = nw_make(v->pool, NW_OP_SELECT, one->type, 3, safe);
+  }
+  return make(v, e->op, e->type.dtype, e->n, arg);
+}
+
+static const nw_expr *rebuild(nw_lanes *v, const nw_expr *e) {
+  switch (e->op) {
+    case NW_OP_VAR: return e->name == v->var ? v->ramp : e;
+    case NW_OP_LOAD: return load_lanes(v, e);
+    case NW_OP_SELECT: return select_lanes(v, e);
+    default: return operation(v, e);
+  }
+}
+
+static const void *mask_key(const nw_lanes *v) { return v->some ? (const void *)v : (const void *)v->mask; }
+
+const nw_expr *nw_lanes_expr(nw_lanes *v, const nw_expr *e) {
+  if (stays_scalar(v, e)) return e;
+  for (int i = v->memo.n - 3; i >= 0; i -= 3) {
+    if (v->memo.at[i] == e && v->memo.at[i + 1] == mask_key(v)) return v->memo.at[i + 2];
+  }
+  const nw_expr *wide = rebuild(v, e);
+  nw_vec_push(&v->memo, (void *)e);
+  nw_vec_push(&v->memo, (void *)mask_key(v));
+  nw_vec_push(&v->memo, (void *)wide);
+  return wide;
+}

@@ -1,0 +1,93 @@
+// The pipeline: the table of passes, and the executable program they end in.
+#include "lower/pass.h"
+#include <stdlib.h>
+
+static const nw_pass passes[] = {
+    {"init", "reductions give up the inits they still own", nw_pass_init},
+    {"blocks", "blocks become stores with linear indices, conditions become guards", nw_pass_blocks},
+    {"guards", "guards move out of the loops they do not depend on", nw_pass_guards},
+    {"vectorize", "vector loops become vector loads, operations and stores", nw_pass_vectorize},
+    {"storage", "local temporaries go on the stack, the others into workspaces", nw_pass_storage},
+    {"unroll", "unrolled loops become their iterations", nw_pass_unroll},
+    {"simplify", "everything is simplified under what is known at its place", nw_pass_simplify},
+    {"halves", "f16 and bf16 compute in f32", nw_pass_halves},
+    {"fma", "products that are only added become fma", nw_pass_fma},
+};
+
+int nw_pass_count(void) { return NW_COUNT(passes); }
+
+const nw_pass *nw_pass_at(int i) { return i >= 0 && i < NW_COUNT(passes) ? &passes[i] : NULL; }
+
+static int pass_index(nw_ctx *c, const char *name) {
+  nw_str known = {0};
+  for (int i = 0; i < NW_COUNT(passes); i++) {
+    if (!strcmp(passes[i].name, name)) {
+      nw_str_free(&known);
+      return i;
+    }
+    nw_str_fmt(&known, "%s%s", i ? ", " : "", passes[i].name);
+  }
+  nw_fail(c, NW_EINVAL, nw_diag_printf(c, "The passes are %s.", known.s), "there is no pass named \"%s\"", name);
+  nw_str_free(&known);
+  return -1;
+}
+
+// Runs the passes up to `last` on a copy; NULL and a diagnostic when one fails.
+static nw_program *run_passes(const nw_program *p, int last) {
+  nw_program *q = nw_program_clone(p);
+  q->step = p->step;
+  for (int i = 0; i <= last; i++) {
+    nw_program *next = nw_stopped(p->ctx) ? NULL : passes[i].run(q);
+    if (!next) {
+      nw_program_release(q);
+      return NULL;
+    }
+    q = next;
+  }
+  return q;
+}
+
+static bool any_parallel(const nw_stmt *s) {
+  bool any = s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
+  for (int i = 0; !any && i < s->nkids; i++) any = any_parallel(s->kid[i]);
+  return any;
+}
+
+// Lowers a scheduled program. With `until`, stops after that pass: a program to look at, which cannot be run unless all
+// passes have run. The caller gets a count.
+nw_exec *nw_lower(const nw_program *p, const char *until) {
+  if (!p) return NULL;
+  int last = until ? pass_index(p->ctx, until) : nw_pass_count() - 1;
+  nw_program *q = last >= 0 ? run_passes(p, last) : NULL;
+  if (!q) return NULL;
+  nw_exec *e = nw_xcalloc(1, sizeof *e);
+  e->refs = 1;
+  e->instructions = nw_code_size(q->root);
+  e->nstorage = q->nbuffers;
+  e->storage = nw_storage_table(q);
+  e->parallel = any_parallel(q->root);
+  if (!until) nw_strip_workspaces(q, q->root, e->storage);
+  e->p = nw_program_freeze(q);
+  return e;
+}
+
+nw_exec *nw_exec_retain(nw_exec *e) {
+  if (e) e->refs++;
+  return e;
+}
+
+void nw_exec_release(nw_exec *e) {
+  if (!e || --e->refs) return;
+  nw_program_release(e->p);
+  free(e->storage);
+  free(e);
+}
+
+// The text of a scheduled program after `pass` (NULL: the last one), for people.
+char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
+  (void)c;
+  nw_exec *e = nw_lower(p, pass);
+  char *text = e ? nw_program_show(e->p, NULL) : NULL;
+  nw_exec_release(e);
+  return text;
+}

@@ -1,0 +1,44 @@
+// An estimate of how many instructions a program becomes, so that a compile that could not be interrupted is refused.
+#include "lower/pass.h"
+
+#define VECTOR_BYTES 64
+#define LOOP_OPS 4
+
+typedef struct count {
+  int64_t ops;
+} count;
+
+static bool count_op(void *env, const nw_expr *e) {
+  count *c = env;
+  if (nw_op_has(e->op, 'L')) return true;
+  int64_t bytes = (int64_t)e->type.lanes * nw_dtype_bytes(e->type.dtype);
+  int64_t vectors = (bytes + VECTOR_BYTES - 1) / VECTOR_BYTES;
+  bool gather = e->op == NW_OP_LOAD && e->type.lanes > 1 && e->arg[0]->op != NW_OP_RAMP;
+  bool address = e->op == NW_OP_RAMP || e->op == NW_OP_BROADCAST;
+  c->ops += gather ? e->type.lanes : address ? 1 : vectors;
+  return true;
+}
+
+int64_t nw_expr_ops(const nw_expr *e) {
+  count c = {0};
+  if (e) nw_visit(e, count_op, &c);
+  return c.ops;
+}
+
+static int64_t own_size(const nw_stmt *s) {
+  switch (s->kind) {
+    case NW_LOOP: return LOOP_OPS + nw_expr_ops(s->loop.begin) + nw_expr_ops(s->loop.extent);
+    case NW_GUARD: return 1 + nw_expr_ops(s->guard.cond);
+    case NW_STORE: return 1 + nw_expr_ops(s->store.index) + nw_expr_ops(s->store.value) + nw_expr_ops(s->store.mask);
+    default: return 0;
+  }
+}
+
+int64_t nw_code_size(const nw_stmt *s) {
+  int64_t own = own_size(s), kids = 0, times = 1;
+  for (int i = 0; i < s->nkids; i++) kids += nw_code_size(s->kid[i]);
+  if (s->kind == NW_LOOP && s->loop.mark == NW_UNROLLED && nw_is_int(s->loop.extent, &times)) own = 0;
+  int64_t all;
+  if (__builtin_mul_overflow(kids, times, &all) || all > INT64_MAX / 4) return INT64_MAX / 4;
+  return own + all;
+}

@@ -1,0 +1,97 @@
+// Pass 5: which temporaries live in the frame of the kernel. Scope local means the stack: it needs a constant size, and
+// all that is alive at once in a thread must fit NW_STACK_LIMIT. A local buffer that the threads of a parallel loop
+// inside its life share is not one thread's: it becomes a workspace.
+//
+// Everything else is a workspace, made before the call: one, or one a thread when allocated inside a parallel loop.
+#include "lower/pass.h"
+
+#define NW_STACK_ALIGN 64
+
+static bool has_parallel(const nw_stmt *s) {
+  if (s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL) return true;
+  for (int i = 0; i < s->nkids; i++) {
+    if (has_parallel(s->kid[i])) return true;
+  }
+  return false;
+}
+
+static bool fail_size(nw_program *p, const nw_stmt *alloc) {
+  nw_str size = {0};
+  nw_expr_print(&size, alloc->alloc.extent[0]);
+  nw_fail(p->ctx, NW_ELIMIT, "Set its scope to global, or allocate it inside the loops that make it small.",
+          "%s has scope local but no constant size: %s elements", alloc->alloc.buffer, size.s);
+  nw_str_free(&size);
+  return false;
+}
+
+static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
+  nw_fail(p->ctx, NW_ELIMIT, "Set its scope to global, or allocate it inside the loops that make it small.",
+          "%s brings what is alive on the stack to %lld bytes; the limit is %d", alloc->alloc.buffer, (long long)alive,
+          NW_STACK_LIMIT);
+  return false;
+}
+
+// alive: bytes of stack held by the allocations around.
+static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive) {
+  nw_buffer *b = s->kind == NW_ALLOC ? nw_find_buffer(p, s->alloc.buffer) : NULL;
+  if (b && b->scope == NW_LOCAL && has_parallel(s)) b->scope = NW_GLOBAL;
+  if (b && b->scope == NW_LOCAL) {
+    int64_t n;
+    if (!nw_is_int(s->alloc.extent[0], &n)) return fail_size(p, s);
+    if (n > NW_STACK_LIMIT) return fail_limit(p, s, n);
+    int64_t bytes = (n * nw_dtype_bytes(b->dtype) + NW_STACK_ALIGN - 1) / NW_STACK_ALIGN * NW_STACK_ALIGN;
+    alive += bytes;
+    if (alive > NW_STACK_LIMIT) return fail_limit(p, s, alive);
+  }
+  for (int i = 0; i < s->nkids; i++) {
+    if (!place_on_stack(p, s->kid[i], alive)) return false;
+  }
+  return true;
+}
+
+nw_program *nw_pass_storage(nw_program *p) { return place_on_stack(p, p->root, 0) ? p : NULL; }
+
+// ---- the table
+
+static int row_of(const nw_program *p, const char *buffer) {
+  for (int i = 0; i < p->nbuffers; i++) {
+    if (!strcmp(p->buffer[i]->name, buffer)) return i;
+  }
+  return -1;
+}
+
+static void mark_allocs(const nw_program *p, const nw_stmt *s, bool in_parallel, nw_storage *table) {
+  if (s->kind == NW_ALLOC) {
+    nw_storage *row = &table[row_of(p, s->alloc.buffer)];
+    bool stack = p->buffer[row - table]->scope == NW_LOCAL;
+    row->kind = stack ? NW_STORE_STACK : in_parallel ? NW_STORE_PER_THREAD : NW_STORE_WORKSPACE;
+  }
+  in_parallel |= s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
+  for (int i = 0; i < s->nkids; i++) mark_allocs(p, s->kid[i], in_parallel, table);
+}
+
+nw_storage *nw_storage_table(const nw_program *p) {
+  nw_storage *table = nw_xcalloc((size_t)p->nbuffers, sizeof *table);
+  for (int i = 0; i < p->nbuffers; i++) {
+    const nw_buffer *b = p->buffer[i];
+    const nw_expr *n = nw_index(p->pool, 1);
+    for (int d = 0; d < b->ndim; d++) n = nw_mul(p->pool, n, b->shape[d]);
+    table[i] = (nw_storage){b->name, b->dtype, b->role == NW_TEMP ? NW_STORE_WORKSPACE : NW_STORE_PARAM, n};
+  }
+  mark_allocs(p, p->root, false, table);
+  return table;
+}
+
+// Takes the allocations of workspaces out of the tree.
+void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table) {
+  for (int i = 0; i < s->nkids; i++) nw_strip_workspaces(p, s->kid[i], table);
+  nw_vec kids = {0};
+  for (int i = 0; i < s->nkids; i++) {
+    nw_stmt *kid = s->kid[i];
+    bool gone = kid->kind == NW_SEQ || (kid->kind == NW_ALLOC && table[row_of(p, kid->alloc.buffer)].kind != NW_STORE_STACK);
+    for (int k = 0; gone && k < kid->nkids; k++) nw_vec_push(&kids, kid->kid[k]);
+    if (!gone) nw_vec_push(&kids, kid);
+  }
+  if (s->kind != NW_STORE) nw_kids_set(p, s, kids.n, (nw_stmt **)kids.at);
+  nw_vec_free(&kids);
+}

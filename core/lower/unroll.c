@@ -1,0 +1,93 @@
+// Pass 6: unrolled loops become their iterations, one after another. Allocations inside are moved out first, so that
+// the iterations share one buffer. What would pass NW_CODE_LIMIT is refused before anything is copied.
+#include "lower/pass.h"
+
+static nw_stmt *expand(nw_program *p, nw_stmt *s);
+
+typedef struct rename {
+  nw_pool *pool;
+  const char *var;
+  const nw_expr *by;
+} rename;
+
+static const nw_expr *renamed(void *env, const nw_expr *e) {
+  const rename *r = env;
+  return nw_subst(r->pool, e, r->var, r->by);
+}
+
+// The step of every statement under a fresh copy is the step of its original.
+static void keep_steps(nw_stmt *copy, const nw_stmt *from) {
+  copy->step = from->step;
+  for (int i = 0; i < from->nkids; i++) keep_steps(copy->kid[i], from->kid[i]);
+}
+
+static nw_stmt *iteration(nw_program *p, nw_stmt *kid, const char *var, const nw_expr *at, bool last) {
+  nw_stmt *copy = kid;
+  if (!last) {
+    copy = nw_copy_stmt(p, kid);
+    keep_steps(copy, kid);
+  }
+  rename r = {p->pool, var, at};
+  nw_tree_exprs(copy, renamed, &r);
+  return copy;
+}
+
+static void move_allocs_out(nw_program *p, nw_stmt *loop, nw_vec *allocs) {
+  while (loop->nkids == 1 && loop->kid[0]->kind == NW_ALLOC) {
+    nw_stmt *alloc = loop->kid[0];
+    if (nw_uses_var(alloc->alloc.extent[0], loop->loop.var->name)) return;
+    nw_vec_push(allocs, alloc);
+    nw_kids_set(p, loop, alloc->nkids, alloc->kid);
+  }
+}
+
+static nw_stmt *unrolled(nw_program *p, nw_stmt *loop, int64_t n) {
+  nw_vec out = {0}, allocs = {0};
+  move_allocs_out(p, loop, &allocs);
+  for (int64_t i = 0; i < n; i++) {
+    const nw_expr *at = nw_add(p->pool, loop->loop.begin, nw_index(p->pool, i));
+    for (int k = 0; k < loop->nkids; k++) nw_vec_push(&out, iteration(p, loop->kid[k], loop->loop.var->name, at, i == n - 1));
+  }
+  nw_stmt *s = nw_new_stmt(p, NW_SEQ);
+  nw_kids_set(p, s, out.n, (nw_stmt **)out.at);
+  for (int i = allocs.n - 1; i >= 0; i--) {
+    nw_kids_set(p, allocs.at[i], 1, &s);
+    s = allocs.at[i];
+  }
+  nw_vec_free(&out);
+  nw_vec_free(&allocs);
+  return s;
+}
+
+// Innermost first, so that a body is copied when it has its final form.
+static nw_stmt *expand(nw_program *p, nw_stmt *s) {
+  int64_t n;
+  for (int i = 0; i < s->nkids; i++) s->kid[i] = expand(p, s->kid[i]);
+  if (s->kind != NW_LOOP || !nw_is_int(s->loop.extent, &n)) return s;
+  bool once = n == 1 && s->loop.mark != NW_PARALLEL;
+  if (s->loop.mark == NW_UNROLLED || once || n <= 0) return unrolled(p, s, n > 0 ? n : 0);
+  return s;
+}
+
+static bool constant_extents(nw_program *p, const nw_stmt *s) {
+  int64_t n;
+  if (s->kind == NW_LOOP && s->loop.mark == NW_UNROLLED && !nw_is_int(s->loop.extent, &n)) {
+    nw_fail(p->ctx, NW_ELIMIT, "Split it by a constant first.", "the unrolled loop %s has no constant extent", s->loop.var->name);
+    return false;
+  }
+  for (int i = 0; i < s->nkids; i++) {
+    if (!constant_extents(p, s->kid[i])) return false;
+  }
+  return true;
+}
+
+nw_program *nw_pass_unroll(nw_program *p) {
+  int64_t size = nw_code_size(p->root);
+  if (!constant_extents(p, p->root)) return NULL;
+  if (size > NW_CODE_LIMIT) {
+    return nw_fail(p->ctx, NW_ELIMIT, "Unroll less: such a compile could not be interrupted.",
+                   "this program becomes about %lld instructions; the limit is %d", (long long)size, NW_CODE_LIMIT);
+  }
+  expand(p, p->root);
+  return p;
+}
