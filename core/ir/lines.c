@@ -15,6 +15,7 @@ nw_line *nw_lines_open(nw_lines *l, int indent) {
 static void piece_to_end(nw_lines *l, nw_piece_kind kind, size_t at) {
   nw_line *line = &l->line[l->n - 1];
   size_t n = l->text.n - at;
+  if (!n) return;
   line->width += (int)n;
   if (line->npieces && l->piece[l->npieces - 1].kind == kind) {
     l->piece[l->npieces - 1].n += n;

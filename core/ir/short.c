@@ -124,13 +124,20 @@ static bool bound_by(const nw_stmt *s, const char *loop) {
   return false;
 }
 
+// As people say it: 0, inf, whatever the dtype.
+static void start(nw_str *out, const place *at, const nw_expr *init) {
+  if (init->op == NW_OP_FLOAT) nw_str_fmt(out, "%g", init->f);
+  else if (init->op == NW_OP_INT) nw_str_fmt(out, "%lld", (long long)init->i);
+  else bound(out, at, init);
+}
+
 // `from 0 at the first k_o, k_i`: the loops that run over the reduction.
 static void init_comment(nw_str *out, const place *at, const nw_path *path) {
   const char *before = " at the first ";
   nw_str_add(out, "from ");
   for (int i = 0; i < at->s->block.ntargets; i++) {
     if (i) nw_str_add(out, ", ");
-    bound(out, at, at->s->block.target[i].init);
+    start(out, at, at->s->block.target[i].init);
   }
   for (int i = 0; i < path->n; i++)
     if (path->at[i]->kind == NW_LOOP && bound_by(at->s, path->at[i]->loop.var->name)) {
