@@ -196,7 +196,7 @@ static int no_such_field(lua_State *L) {
                   lua_tostring(L, 2));
 }
 
-// Upvalues: methods, fields (functions of the object), class name, the class's own __index or nil.
+// Upvalues: methods, fields (functions of the object), class name. A class may answer other keys by __lookup.
 static int class_index(lua_State *L) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
@@ -207,9 +207,9 @@ static int class_index(lua_State *L) {
     return 1;
   }
   lua_settop(L, 2);
-  if (!lua_isnil(L, lua_upvalueindex(4))) {
-    lua_pushvalue(L, lua_upvalueindex(4));
-    lua_insert(L, 1);
+  if (luaL_getmetafield(L, 1, "__lookup") != LUA_TNIL) {
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 2);
     lua_call(L, 2, 1);
     if (!lua_isnil(L, -1)) return 1;
   }
@@ -230,7 +230,6 @@ void nwl_class_open(lua_State *L, const nwl_class *c) {
   lua_pushvalue(L, -1);
   lua_setfield(L, -4, "__fields");
   lua_pushstring(L, c->name);
-  lua_getfield(L, -4, "__index");
-  lua_pushcclosure(L, class_index, 4);
+  lua_pushcclosure(L, class_index, 3);
   lua_setfield(L, -2, "__index");
 }

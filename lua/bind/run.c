@@ -277,7 +277,7 @@ static int f_allclose(lua_State *L) {
   return 3;
 }
 
-static const luaL_Reg array_meta[] = {{"__index", array_index}, {"__newindex", array_newindex}, {NULL, NULL}};
+static const luaL_Reg array_meta[] = {{"__lookup", array_index}, {"__newindex", array_newindex}, {NULL, NULL}};
 static const nwl_row array_methods[] = {
     {"get", array_get, "(self: nw.array, ...: integer): number|boolean", "One element; indices count from 0."},
     {"set", array_set, "(self: nw.array, ...: integer|number|boolean)",

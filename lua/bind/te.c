@@ -17,14 +17,16 @@ static int f_fact(lua_State *L) {
   return 1;
 }
 
-static int f_placeholder(lua_State *L) {
+static int make_input(lua_State *L, nw_tensor *(*make)(nw_ctx *, const char *, nw_dtype, int, const nw_expr *const *)) {
   const nw_expr *shape[NWL_MAX_DIMS];
   int n = nwl_expr_list(L, 1, NWL_MAX_DIMS, shape, "shape");
   nw_dtype t = nwl_dtype(L, 2, "dtype");
   const char *name = nwl_string(L, 3, "name");
-  nwl_push_tensor(L, nw_placeholder(nwl_ctx(L), name, t, n, shape));
+  nwl_push_tensor(L, make(nwl_ctx(L), name, t, n, shape));
   return 1;
 }
+static int f_placeholder(lua_State *L) { return make_input(L, nw_placeholder); }
+static int f_scan_state(lua_State *L) { return make_input(L, nw_scan_state); }
 
 static void release_axis(void *p) { nw_axis_release(p); }
 
@@ -144,12 +146,28 @@ static int tensor_tostring(lua_State *L) {
   return 1;
 }
 
+// A constant extent is a Lua integer, a symbolic one an expression.
+static void push_extent(lua_State *L, const nw_expr *e) {
+  char *text = nw_expr_show(e), *end = NULL;
+  long long v = text ? strtoll(text, &end, 10) : 0;
+  bool constant = text && end != text && *end == '\0';
+  free(text);
+  if (constant) {
+    lua_pushinteger(L, v);
+  } else {
+    nwl_push_expr(L, e);
+  }
+}
+
 static int tensor_shape(lua_State *L) {
   nw_tensor *t = nwl_check(L, 1, &nwl_tensor_class, "tensor");
   int n = nw_tensor_ndim(t);
-  luaL_checkstack(L, n + 8, NULL);
-  for (int i = 0; i < n; i++) nwl_push_expr(L, nw_tensor_dim(t, i));
-  return n;
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    push_extent(L, nw_tensor_dim(t, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
 }
 
 static int tensor_name(lua_State *L) {
@@ -174,7 +192,7 @@ static int tensor_is_input(lua_State *L) {
 
 static const luaL_Reg tensor_meta[] = {{"__call", tensor_call}, {"__tostring", tensor_tostring}, {NULL, NULL}};
 static const nwl_row tensor_methods[] = {
-    {"shape", tensor_shape, "(self: nw.tensor): nw.expr ...", "The extents of the dimensions."},
+    {"shape", tensor_shape, "(self: nw.tensor): (integer|nw.expr)[]", "The extents of the dimensions."},
     {NULL, NULL, NULL, NULL},
 };
 static const nwl_row tensor_fields[] = {
@@ -190,6 +208,7 @@ const nwl_row nwl_te_rows[] = {
     {"size", f_size, "(name: string, min?: integer): nw.expr", "A symbolic size, at least `min`."},
     {"fact", f_fact, "(size: nw.expr, fact: nw.expr): nw.expr", "States a fact about a size."},
     {"placeholder", f_placeholder, "(shape: table, dtype: string, name: string): nw.tensor", "An input."},
+    {"scan_state", f_scan_state, "(shape: table, dtype: string, name: string): nw.tensor", "The state of a scan to come."},
     {"reduce_axis", f_reduce_axis, "(begin: integer|nw.expr, extent: integer|nw.expr, name: string): nw.axis",
      "An axis to reduce over."},
     {"reduction", f_reduction, "(kind: string, term: nw.expr, axes: nw.axis[]): nw.expr",

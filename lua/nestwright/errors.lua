@@ -1,0 +1,104 @@
+--- How a failure reads: where, what, the picture of the loops involved, and what to try.
+---@class nestwright.error
+---@field code string       "invalid", "range", "refused", ...
+---@field message string
+---@field hint? string
+---@field source? string    "cell[7]", "gemm.lua"
+---@field line? integer
+---@field refusal? table    kind, step, tensor, element, source, sink, distance, why, loops, alternatives, picture
+local core = require "nestwright.core"
+
+-- Texts of chunks that are no files, by name; the host fills it.
+local texts = package.loaded["nestwright.sources"] or {}
+package.loaded["nestwright.sources"] = texts
+
+local function line_of_text(text, number)
+  local n = 0
+  for line in (text .. "\n"):gmatch "(.-)\n" do
+    n = n + 1
+    if n == number then return line end
+  end
+end
+
+local function source_line(e)
+  if not e.line then return nil end
+  if texts[e.source] then return line_of_text(texts[e.source], e.line) end
+  local file = io.open(e.source, "r")
+  if not file then return nil end
+  local n, found = 0, nil
+  for line in file:lines() do
+    n = n + 1
+    if n == e.line then found = line break end
+  end
+  file:close()
+  return found
+end
+
+local function indent(out, text, by)
+  for line in (text:gsub("\n$", "") .. "\n"):gmatch "(.-)\n" do out[#out + 1] = by .. line end
+end
+
+local function add_refusal(out, r)
+  if r.step then indent(out, r.step, "    ") end
+  if r.why then indent(out, r.why, "  ") end
+  if r.picture then indent(out, r.picture, "  ") end
+  if r.alternatives and r.alternatives[1] then
+    out[#out + 1] = "  you can: " .. table.concat(r.alternatives, " · ")
+  end
+end
+
+local function picture(e)
+  local message = tostring(e.message)
+  local out = {e.line and ("%s:%d: %s"):format(e.source, e.line, message) or message}
+  local line = not (e.refusal and e.refusal.step) and source_line(e)
+  if line and line:find "%S" then out[#out + 1] = "    " .. line:match "^%s*(.-)%s*$" end
+  if e.refusal then add_refusal(out, e.refusal) end
+  if e.hint then indent(out, e.hint, "  hint: ") end
+  return table.concat(out, "\n")
+end
+
+core.error.__tostring = picture
+core.error.__concat = function(a, b) return tostring(a) .. tostring(b) end
+
+local errors = {}
+
+--- Raises at the user's line.
+---@param code string
+---@param hint? string
+---@param message string   a format when arguments follow
+function errors.fail(code, hint, message, ...)
+  if select("#", ...) > 0 then message = message:format(...) end
+  core.fail(code, message, hint)
+end
+
+--- True for the errors of this library.
+function errors.is_error(e) return getmetatable(e) == core.error end
+
+--- Checks the keys of a table of options and returns it; `options` may be nil.
+---@param what string      the function's name, for the message
+---@param options table?
+---@param allowed string[]
+function errors.options(what, options, allowed)
+  if options == nil then return {} end
+  if type(options) ~= "table" then
+    errors.fail("invalid", nil, "%s: expected a table of options, got %s", what, core.type_name(options))
+  end
+  local known = {}
+  for _, key in ipairs(allowed) do known[key] = true end
+  for key in pairs(options) do
+    if not known[key] then
+      local near = type(key) == "string" and core.nearest(key, allowed)
+      local hint = near and ("did you mean '%s'?"):format(near) or "its options are " .. table.concat(allowed, ", ")
+      errors.fail("invalid", hint, "%s: unknown option '%s'", what, tostring(key))
+    end
+  end
+  return options
+end
+
+--- Raises unless the value is of a Lua type.
+function errors.expect(what, value, wanted)
+  if type(value) == wanted then return value end
+  errors.fail("invalid", nil, "%s: expected a %s, got %s", what, wanted, core.type_name(value))
+end
+
+return errors

@@ -1,0 +1,85 @@
+--- Help: everything from the rows.
+local rows = require "nestwright.rows"
+local view = require "nestwright.view"
+
+local TITLES = {
+  {"nw", "Functions of nw"}, {"schedule", "Methods of a schedule"}, {"stage", "Methods of a stage, s[C]"},
+  {"loop", "Fields of a loop"}, {"tensor", "Methods and fields of a tensor"}, {"axis", "Fields of an axis"},
+  {"expr", "Fields of an expression"}, {"array", "Methods and fields of data"}, {"kernel", "Methods of a kernel"},
+  {"time", "Methods of a time record"},
+}
+
+local help = {titles = TITLES}
+
+local function wrap(text, width, indent)
+  local out, line = {}, indent
+  for word in text:gmatch "%S+" do
+    if #line > #indent and #line + #word + 1 > width then
+      out[#out + 1] = line
+      line = indent
+    end
+    line = line .. (line == indent and "" or " ") .. word
+  end
+  out[#out + 1] = line
+  return table.concat(out, "\n")
+end
+
+--- How the thing of a row is written: s:split(...), nw.sum(...), loop.name.
+function help.usage(row)
+  if row.class == "nw" then return "nw." .. row.name .. row.signature end
+  if row.field then return ("%s.%s: %s"):format(row.class, row.name, row.signature) end
+  local arguments = row.signature:gsub("^%(self: [%w.]+,? ?", "(")
+  return ("%s:%s%s"):format(row.class, row.name, arguments)
+end
+
+--- Signature and doc of a row.
+function help.describe(row) return help.usage(row) .. "\n" .. wrap(row.doc, 100, "  ") end
+
+local function overview()
+  local out = {}
+  for _, title in ipairs(TITLES) do
+    local names, seen = {}, {}
+    for _, row in ipairs(rows.all()) do
+      if row.class == title[1] and not seen[row.name] then
+        seen[row.name] = true
+        names[#names + 1] = row.name
+      end
+    end
+    table.sort(names)
+    if #names > 0 then out[#out + 1] = title[2] .. "\n" .. wrap(table.concat(names, " "), 100, "  ") end
+  end
+  out[#out + 1] = 'nw.help "split" says more; at the prompt, ?split.'
+  return table.concat(out, "\n")
+end
+
+-- Rows whose name or doc has the word, for when no name is quite that.
+local function search(word)
+  local found = {}
+  for _, row in ipairs(rows.all()) do
+    if (row.name .. " " .. row.doc):lower():find(word:lower(), 1, true) then found[#found + 1] = help.usage(row) end
+  end
+  return found
+end
+
+--- The text of nw.help(what).
+function help.text(what)
+  if what == nil then return overview() end
+  local row = rows.of(what)
+  if row then return help.describe(row) end
+  if type(what) ~= "string" then what = tostring(what) end
+  local found = {}
+  for _, match in ipairs(rows.named(what:match "[^.:]*$")) do found[#found + 1] = help.describe(match) end
+  if #found > 0 then return table.concat(found, "\n") end
+  local near = search(what)
+  if #near == 0 then return ("nothing is called '%s'; nw.help() lists everything"):format(what) end
+  return ("nothing is called '%s'; these mention it:\n  "):format(what) .. table.concat(near, "\n  ")
+end
+
+--- Called by init: adds nw.help.
+local function install(nw)
+  rows.define(nw, "nw", "help", "(what?: string|function): nw.view",
+    "What there is, or what one thing does: nw.help(), nw.help \"split\", nw.help(nw.sum).",
+    function(what) return view.text(help.text(what)) end)
+end
+
+return setmetatable(help, {__call = function(_, nw) install(nw) end})

@@ -1,0 +1,25 @@
+--- Front door of the library: `local nw = require "nestwright"`.
+---@class nestwright
+local nw = {}
+
+local core = require "nestwright.core"
+
+-- Whatever goes wrong is reported at the first line outside this directory.
+core.set_library(debug.getinfo(1, "S").source:match "^@(.*[/\\])" or "nestwright/")
+
+require "nestwright.errors"
+local rows = require "nestwright.rows"
+
+rows.adopt(nw, core, {
+  "floordiv", "floormod", "abs", "lt", "le", "gt", "ge", "eq", "ne", "all", "any", "not_", "minimum", "maximum",
+  "select", "cast", "floor", "ceil", "sqrt", "exp", "log", "tanh", "erf", "pow", "variable", "dtypes", "promote",
+  "peak_flops", "version",
+})
+require "nestwright.language" (nw)
+require "nestwright.data" (nw)
+require "nestwright.schedule" (nw)
+require "nestwright.kernel" (nw)
+require "nestwright.experiment" (nw)
+require "nestwright.help" (nw)
+
+return nw

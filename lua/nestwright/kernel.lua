@@ -1,0 +1,300 @@
+--- Running: kernels, the two slow ways to run, and times as records.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local rows = require "nestwright.rows"
+local view = require "nestwright.view"
+local inside = require "nestwright.inside"
+
+local ARRAY, TENSOR = core.classes.array, core.classes.tensor
+local built = setmetatable({}, {__mode = "k"}) -- kernel -> {threads, inputs}
+
+-- Splits trailing options from tensors: f:time(a, b, {reps = 10}).
+local function split_options(...)
+  local args = table.pack(...)
+  local last = args[args.n]
+  if type(last) == "table" then
+    args[args.n] = nil
+    args.n = args.n - 1
+    return args, last
+  end
+  return args, nil
+end
+
+-- ---- sizes
+
+local MATH = {min = math.min, max = math.max}
+
+-- Value of an extent written in sizes, such as "M + 1" or "M // 16".
+local function extent(dim, sizes)
+  if math.type(dim) == "integer" then return dim end
+  local f = load("return " .. dim, "=extent", "t", setmetatable(sizes, {__index = MATH}))
+  local ok, value = pcall(f)
+  if not ok or not math.type(value) then
+    errors.fail("range", nil, "the size %s cannot be told from the inputs", dim)
+  end
+  return math.tointeger(value)
+end
+
+-- Sizes named in the inputs' shapes, from data.
+local function bind_sizes(inputs, arrays)
+  local sizes = {}
+  for n, input in ipairs(inputs) do
+    local shape = arrays[n]:shape()
+    for d, dim in ipairs(input.dims) do
+      if type(dim) == "string" and dim:find "^[%a_][%w_]*$" and sizes[dim] == nil then sizes[dim] = shape[d] end
+    end
+  end
+  return sizes
+end
+
+-- The arguments of a run: inputs as given, then outputs, given or made.
+local function complete(what, signature, arrays)
+  local nin, nout = #signature.inputs, #signature.outputs
+  for n, value in ipairs(arrays) do
+    if debug.getmetatable(value) ~= ARRAY then
+      errors.fail("invalid", nil, "%s: argument %d: expected a tensor with data, got %s", what, n, core.type_name(value))
+    end
+  end
+  if #arrays ~= nin and #arrays ~= nin + nout then
+    errors.fail("invalid", nil, "%s: expected %d inputs, or %d tensors with the outputs; got %d", what, nin, nin + nout,
+      #arrays)
+  end
+  local args, outputs = {table.unpack(arrays)}, {}
+  local sizes = bind_sizes(signature.inputs, arrays)
+  for n, output in ipairs(signature.outputs) do
+    if not args[nin + n] then
+      local shape = {}
+      for d, dim in ipairs(output.dims) do shape[d] = extent(dim, sizes) end
+      args[nin + n] = core.array(shape, output.dtype)
+    end
+    outputs[n] = args[nin + n]
+  end
+  return args, outputs
+end
+
+-- Random inputs for a computation whose shapes are constant.
+local function make_inputs(what, inputs)
+  local arrays = {}
+  for n, input in ipairs(inputs) do
+    for _, dim in ipairs(input.dims) do
+      if math.type(dim) ~= "integer" then
+        errors.fail("invalid", nil, "%s: pass the inputs: the size %s has no value", what, dim)
+      end
+    end
+    local float = input.dtype:find "f"
+    arrays[n] = core.array(input.dims, input.dtype):fill_random(n, 0, (float or input.dtype == "bool") and 1 or 9)
+  end
+  return arrays
+end
+
+local function kernel_arrays(what, kernel, given)
+  local inputs = built[kernel] and built[kernel].inputs
+  if #given == 0 and inputs and #inputs > 0 then given = make_inputs(what, inputs) end
+  return core.kernel_args(kernel, {table.unpack(given)})
+end
+
+-- ---- times
+
+local function seconds(t)
+  if t ~= t then return "?" end
+  if t >= 1 then return ("%.3g s"):format(t) end
+  if t >= 1e-3 then return ("%.3g ms"):format(t * 1e3) end
+  if t >= 1e-6 then return ("%.3g us"):format(t * 1e6) end
+  return ("%.3g ns"):format(t * 1e9)
+end
+
+local function count(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
+
+local time_methods = {}
+local time_meta = {__name = "nestwright.time", __index = time_methods}
+
+function time_meta.__tostring(t)
+  return ("min %s, median %s, spread %.1f %%, %s, %s"):format(seconds(t.min), seconds(t.median), 100 * t.spread,
+    count(t.reps, "rep"), count(t.threads, "thread"))
+end
+
+local cpu
+local function cpu_name()
+  cpu = cpu or core.machine_text():match "[^\n]+" or "unknown"
+  return cpu
+end
+
+local function record(t, kernel)
+  t.machine, t.what = cpu_name(), kernel and tostring(kernel)
+  return setmetatable(t, time_meta)
+end
+
+local function kernel_signature(kernel)
+  local ins, outs = {}, {}
+  for _, p in ipairs(kernel:params()) do
+    local list = p.output and outs or ins
+    list[#list + 1] = p.name
+  end
+  return ("(%s -> %s)"):format(table.concat(ins, ", "), table.concat(outs, ", "))
+end
+
+local function time_kernel(kernel, ...)
+  local given, options = split_options(...)
+  local o = errors.options("time", options, {"reps", "min_seconds", "warmup"})
+  local args = kernel_arrays("time", kernel, given)
+  for _ = 1, o.warmup or 1 do kernel(table.unpack(args)) end
+  return record(core.kernel_time(kernel, args, o.reps or 0, o.min_seconds or 0), kernel)
+end
+
+-- ---- comparisons
+
+local function quartiles(samples)
+  local sorted = {table.unpack(samples)}
+  table.sort(sorted)
+  local n = #sorted
+  return sorted[math.max(1, (n + 3) // 4)], sorted[math.max(1, (3 * n + 3) // 4)]
+end
+
+-- Two are told apart when the middle halves of their times do not overlap.
+local function distinguishable(a, b)
+  local alo, ahi = quartiles(a.samples)
+  local blo, bhi = quartiles(b.samples)
+  return ahi < blo or bhi < alo
+end
+
+local compare_meta = {__name = "nestwright.comparison"}
+
+function compare_meta.__tostring(c)
+  local out, width = {}, 1
+  for _, t in ipairs(c) do width = math.max(width, #t.label) end
+  for _, t in ipairs(c) do
+    out[#out + 1] = ("%-" .. width .. "s  min %9s  median %9s  spread %5.1f %%  %s"):format(t.label, seconds(t.min),
+      seconds(t.median), 100 * t.spread, t.verdict)
+  end
+  out[#out + 1] = ("interleaved, %s, %s"):format(count(c.rounds, "round"), c.machine)
+  return table.concat(out, "\n")
+end
+
+local function verdict(t, base)
+  if t == base then return "1.00x" end
+  if not distinguishable(t, base) then return ("not distinguishable from %s"):format(base.label) end
+  return ("%.2fx"):format(base.median / t.median)
+end
+
+-- Entries of nw.compare{f, g, name = h}: kernels with their labels, listed ones first.
+local function entries(list)
+  local found = {}
+  for n, kernel in ipairs(list) do found[n] = {label = "#" .. n, kernel = kernel} end
+  local names = {}
+  for key in pairs(list) do
+    if type(key) == "string" and key ~= "args" and key ~= "rounds" then names[#names + 1] = key end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do found[#found + 1] = {label = name, kernel = list[name]} end
+  return found
+end
+
+local function compare(list, ...)
+  errors.expect("compare", list, "table")
+  local found = entries(list)
+  if #found < 2 then errors.fail("invalid", nil, "compare: needs at least two kernels, as in nw.compare{f, g}") end
+  local given = list.args or {...}
+  local runs = {}
+  for n, entry in ipairs(found) do
+    if debug.getmetatable(entry.kernel) ~= core.classes.kernel then
+      errors.fail("invalid", "make one with s:build()", "compare: %s: expected a kernel, got %s", entry.label,
+        core.type_name(entry.kernel))
+    end
+    runs[n] = {entry.kernel, kernel_arrays("compare", entry.kernel, given)}
+    entry.kernel(table.unpack(runs[n][2]))
+  end
+  local rounds = list.rounds or 20
+  local times = core.kernel_compare(runs, rounds)
+  for n, t in ipairs(times) do
+    record(t, found[n].kernel)
+    t.label = found[n].label
+  end
+  for _, t in ipairs(times) do t.verdict = verdict(t, times[1]) end
+  times.rounds, times.machine = rounds, cpu_name()
+  return setmetatable(times, compare_meta)
+end
+
+local function outputs_list(what, outputs)
+  if debug.getmetatable(outputs) == TENSOR then return {outputs} end
+  return errors.expect(what, outputs, "table")
+end
+
+local KERNEL_VIEWS = {lowered = true, llvm = true, asm = true}
+
+return function(nw)
+  local define = rows.definer(nw, "nw")
+  local schedule_method = rows.definer(rows.methods "schedule", "schedule")
+  local kernel_method = rows.definer(rows.methods "kernel", "kernel")
+  local time_method = rows.definer(time_methods, "time")
+
+  schedule_method("build", "(self: nw.schedule, options?: {threads?: integer, opt?: integer, cache?: boolean}): nw.kernel",
+    "Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; "
+    .. "f(a, b, c) fills c.",
+    function(s, options)
+      local o = errors.options("build", options, {"threads", "opt", "cache"})
+      local kernel = core.compile(s, o.threads or 0, o.opt or 1, o.cache == false)
+      built[kernel] = {threads = o.threads, inputs = inside.signature(s).inputs}
+      return kernel
+    end)
+
+  schedule_method("time", "(self: nw.schedule, ...: nw.array|table): nw.time",
+    "Builds and times the schedule; without inputs, on random ones. The last argument may be the options of build and time.",
+    function(s, ...)
+      local given, options = split_options(...)
+      local o = errors.options("time", options, {"threads", "opt", "cache", "reps", "min_seconds", "warmup"})
+      local kernel = s:build {threads = o.threads, opt = o.opt, cache = o.cache}
+      given[given.n + 1] = {reps = o.reps, min_seconds = o.min_seconds, warmup = o.warmup}
+      return time_kernel(kernel, table.unpack(given, 1, given.n + 1))
+    end)
+
+  kernel_method("time", "(self: nw.kernel, ...: nw.array|{reps?: integer, min_seconds?: number, warmup?: integer}): nw.time",
+    "Measures the kernel on these tensors, or on random inputs when none are given: minimum, median, spread "
+    .. "(interquartile range over the median), repetitions, threads, machine, and the samples, in seconds.", time_kernel)
+
+  kernel_method("show", "(self: nw.kernel, what?: string): nw.view", "The kernel's code: 'lowered', 'llvm' or 'asm'.",
+    function(kernel, what)
+      what = what or "lowered"
+      if not KERNEL_VIEWS[what] then
+        errors.fail("invalid", "views are lowered, llvm, asm", "show: there is no view '%s'", tostring(what))
+      end
+      return view.text(core.kernel_text(kernel, what))
+    end)
+
+  core.classes.kernel.__tostring = function(kernel)
+    local about = built[kernel] or {}
+    return ("kernel %s, %s, compiled in %.1f ms"):format(kernel_signature(kernel),
+      about.threads and count(about.threads, "thread") or "all cores", kernel.compile_ms)
+  end
+
+  time_method("gflops", "(self: nw.time, flop: number): number", "Billions of operations a second, by the fastest run.",
+    function(t, flop) return flop / t.min / 1e9 end)
+
+  define("compare", "(kernels: table, ...: nw.array): table",
+    "Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or "
+    .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50}. Those whose middle halves of times overlap are not "
+    .. "distinguishable.", compare)
+
+  define("evaluate", "(outputs: nw.tensor|nw.tensor[], arguments: nw.array[]): nw.array[]",
+    "Evaluates the definition itself, element by element, without any schedule. Slow, and the judge of the others.",
+    function(outputs, arguments)
+      outputs = outputs_list("evaluate", outputs)
+      local signature = inside.signature(core.schedule(outputs))
+      local args, made = complete("evaluate", signature, errors.expect("evaluate: arguments", arguments, "table"))
+      core.evaluate(outputs, args)
+      return made
+    end)
+
+  define("interpret", "(s: nw.schedule, arguments: nw.array[], options?: {lowered?: boolean}): nw.array[]",
+    "Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled.",
+    function(s, arguments, options)
+      local o = errors.options("interpret", options, {"lowered"})
+      local args, made = complete("interpret", inside.signature(s), errors.expect("interpret: arguments", arguments, "table"))
+      core.interpret(s, o.lowered or false, args)
+      return made
+    end)
+
+  define("machine", "(): nw.view", "This machine: cpu, features, caches, cores.",
+    function() return view.text(core.machine_text()) end)
+
+  inside.seconds = seconds
+end

@@ -1,0 +1,64 @@
+--- The table of everything a user can call. Rows of the C binding and of the Lua library are of one kind:
+--- {class, name, signature, doc, field}. Help, completion, the reference and the coverage test read them here.
+local rows = {}
+
+local core = require "nestwright.core"
+
+local list = {}
+local of_value = setmetatable({}, {__mode = "k"})
+
+local function add(row, value)
+  list[#list + 1] = row
+  if type(value) == "function" then of_value[value] = row end
+end
+
+--- Offers a function as target[name] and writes its row.
+---@param target table
+---@param class string   "nw" for functions of the module, else the class whose method it is
+---@param name string
+---@param signature string   as LuaLS has it: "(a: nw.array, b?: integer): number"
+---@param doc string
+---@param fn function
+function rows.define(target, class, name, signature, doc, fn)
+  target[name] = fn
+  add({class = class, name = name, signature = signature, doc = doc, field = false}, fn)
+end
+
+--- A function that writes rows of one class into one table.
+function rows.definer(target, class)
+  return function(name, signature, doc, fn) rows.define(target, class, name, signature, doc, fn) end
+end
+
+--- Offers functions of the binding unchanged.
+function rows.adopt(target, module, names)
+  local by_name = {}
+  for _, row in ipairs(module.rows()) do
+    if row.class == "core" then by_name[row.name] = row else add(row, nil) end
+  end
+  for _, name in ipairs(names) do
+    local row = by_name[name]
+    row.class = "nw"
+    target[name] = module[name]
+    add(row, module[name])
+  end
+end
+
+--- All rows, in the order they were written.
+function rows.all() return list end
+
+--- The row of a function, or nil.
+function rows.of(value) return of_value[value] end
+
+--- Rows whose name, or "class.name", is `name`.
+function rows.named(name)
+  local found = {}
+  for _, row in ipairs(list) do
+    if row.name == name or row.class .. "." .. row.name == name then found[#found + 1] = row end
+  end
+  return found
+end
+
+--- The methods a class of the binding is given in Lua go into the same table its C methods are in.
+function rows.methods(class) return core.classes[class].__methods end
+
+return rows

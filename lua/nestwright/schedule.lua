@@ -1,0 +1,248 @@
+--- Schedules: a method for each primitive of the core's table, views, histories, files.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local rows = require "nestwright.rows"
+local steps = require "nestwright.steps"
+local view = require "nestwright.view"
+
+local SCHEDULE, TENSOR = core.classes.schedule, core.classes.tensor
+local primitives = core.primitives()
+local outputs_of = setmetatable({}, {__mode = "k"})
+
+local function check_self(what, s)
+  if debug.getmetatable(s) == SCHEDULE then return s end
+  errors.fail("invalid", ("call it with a colon: s:%s(...)"):format(what), "%s: expected a schedule, got %s", what,
+    core.type_name(s))
+end
+
+-- ---- steps
+
+-- Stages come back from the core as names.
+local function dress(s, ...)
+  local results = table.pack(...)
+  for n = 1, results.n do
+    if type(results[n]) == "string" then results[n] = steps.stage(s, results[n]) end
+  end
+  return table.unpack(results, 1, results.n)
+end
+
+local listeners = {}
+
+--- Calls f(text) with the remarks a step leaves; the prompt shows them.
+local function on_note(f) listeners[#listeners + 1] = f end
+
+local function tell(s, ...)
+  if listeners[1] then
+    local notes = s:notes()
+    if notes ~= "" then
+      for _, f in ipairs(listeners) do f(notes) end
+    end
+  end
+  return ...
+end
+
+local function step_method(p)
+  return function(s, ...)
+    check_self(p.name, s)
+    local args = steps.arguments(p, ...)
+    return tell(s, dress(s, core.classes.schedule.__methods.apply(s, p.name, args)))
+  end
+end
+
+-- ---- stages: s[C]
+
+local stage_methods = {}
+steps.stage_meta.__index = stage_methods
+steps.stage_meta.__tostring = function(stage) return ("stage %s"):format(stage.name) end
+
+local function loop_in_stage(stage, name)
+  local loops = core.schedule_loops(stage.schedule, stage.name)
+  for _, loop in ipairs(loops) do
+    if loop.name == name then return loop end
+  end
+  for _, loop in ipairs(loops) do
+    if loop.name:gsub("_%d+$", "") == name then return loop end
+  end
+  return name
+end
+
+-- s[P]:compute_at(s[C], loop), as TVM has it, and s[P]:compute_at(loop) are the same step.
+local function forward(p)
+  local takes_stage = p.params[1] and p.params[1].kind == "stage"
+  return function(stage, ...)
+    local args = table.pack(...)
+    if takes_stage then
+      local first = args[1]
+      local consumer = (steps.is_stage(first) or debug.getmetatable(first) == TENSOR) and args.n > 1
+      if consumer and p.params[2] and p.params[2].kind == "loop" then table.remove(args, 1) args.n = args.n - 1 end
+      return stage.schedule[p.name](stage.schedule, stage.name, table.unpack(args, 1, args.n))
+    end
+    for n = 1, args.n do
+      if type(args[n]) == "string" and p.params[1] and (p.params[1].kind == "loop" or p.params[1].item == "loop") then
+        args[n] = loop_in_stage(stage, args[n])
+      end
+    end
+    return stage.schedule[p.name](stage.schedule, table.unpack(args, 1, args.n))
+  end
+end
+
+-- ---- views
+
+local VIEWS = {"loops", "full", "lowered", "llvm", "asm", "log", "trace"}
+
+local show = {}
+function show.full(s) return core.schedule_print(s) end
+function show.lowered(s, pass) return core.schedule_lowered(s, pass) end
+function show.llvm(s) return core.kernel_text(s:build(), "llvm") end
+function show.asm(s) return core.kernel_text(s:build(), "asm") end
+function show.log(s) return core.schedule_log(s) end
+function show.trace(s) return core.schedule_trace(s) end
+
+local function show_loops(s, changed)
+  local version = s:version()
+  return view.new(function(style) return core.schedule_show(s, style, version, changed) end)
+end
+
+local function show_view(s, what, ...)
+  if what == nil or what == "loops" then return show_loops(s, true) end
+  if not show[what] then
+    local near = type(what) == "string" and core.nearest(what, VIEWS)
+    errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "views are " .. table.concat(VIEWS, ", "),
+      "show: there is no view '%s'", tostring(what))
+  end
+  return view.text(show[what](s, ...))
+end
+
+-- ---- what the computation takes and gives, from the header of its text form
+
+local function signature(s)
+  local text, found = core.schedule_print(s, 0), {inputs = {}, outputs = {}}
+  for role, name, dtype, dims in text:gmatch "\n%s*(%l+) ([%w_./]+): (%w+)(%b[])" do
+    local list = role == "input" and found.inputs or role == "output" and found.outputs
+    if list then
+      local shape = {}
+      for dim in dims:sub(2, -2):gmatch "[^,]+" do
+        dim = dim:match "^%s*(.-)%s*$"
+        shape[#shape + 1] = math.tointeger(tonumber(dim)) or dim
+      end
+      list[#list + 1] = {name = name, dtype = dtype, dims = shape, shape = function() return shape end}
+    end
+  end
+  return found
+end
+
+-- ---- files
+
+local function save(s, path)
+  local file, why = io.open(path, "w")
+  if not file then errors.fail("io", nil, "save: %s", why) end
+  local json = require "nestwright.json"
+  local saved = {nestwright = core.version(), computation = core.schedule_print(s, 0),
+    trace = core.schedule_trace(s, "json"), lua = core.schedule_trace(s)}
+  local ok, problem = file:write(json.encode(saved), "\n")
+  file:close()
+  if not ok then errors.fail("io", nil, "save: %s: %s", path, problem) end
+  return s
+end
+
+local function read_saved(path)
+  local file, why = io.open(path, "r")
+  if not file then errors.fail("io", nil, "load: %s", why) end
+  local text = file:read "a"
+  file:close()
+  local ok, saved = pcall(require "nestwright.json".decode, text)
+  if not ok or type(saved) ~= "table" or type(saved.trace) ~= "string" or type(saved.computation) ~= "string" then
+    errors.fail("parse", nil, "load: %s is not a saved schedule%s", path, ok and "" or " (" .. tostring(saved) .. ")")
+  end
+  return saved
+end
+
+local function new_schedule(first, ...)
+  local outputs = type(first) == "table" and first or {first, ...}
+  local s = core.schedule(outputs)
+  outputs_of[s] = outputs
+  return s
+end
+
+return function(nw)
+  local define = rows.definer(nw, "nw")
+  local methods = rows.methods "schedule"
+  local method = rows.definer(methods, "schedule")
+  local stage_method = rows.definer(stage_methods, "stage")
+
+  define("schedule", "(...: nw.tensor): nw.schedule",
+    "A schedule of the computation of these outputs (a list will do), naive at first. Steps are its methods; each is judged, "
+    .. "and refused with a reason if it would change what is computed.", new_schedule)
+  nw.create_schedule = nw.schedule
+
+  for _, p in ipairs(primitives) do
+    rows.define(methods, "schedule", p.name, steps.signature(p), steps.doc(p), step_method(p))
+    stage_methods[p.name] = forward(p)
+  end
+
+  method("show", "(self: nw.schedule, what?: string, pass?: string): nw.view",
+    "The loop nest, with what the last step changed marked; or another view: " .. table.concat(VIEWS, ", ")
+    .. ". 'lowered' may name the pass to stop after.", show_view)
+  method("text", "(self: nw.schedule, version?: integer): string", "The full text form of the program, which reads back.",
+    function(s, version) return core.schedule_print(s, version) end)
+  method("diff", "(self: nw.schedule, a?: integer, b?: integer): nw.view",
+    "What differs between two versions: the last step unless said. Version 0 is the naive program.",
+    function(s, a, b)
+      b = b or s:version()
+      a = a or math.max(b - 1, 0)
+      core.schedule_diff(s, "plain", a, b) -- complains now, not when shown
+      return view.new(function(style) return core.schedule_diff(s, style, a, b) end)
+    end)
+  method("trace", "(self: nw.schedule, format?: string): string",
+    "The steps as Lua to paste back, or as 'json'; automatic choices as resolved.",
+    function(s, format)
+      if format ~= nil and format ~= "json" and format ~= "lua" then
+        errors.fail("invalid", nil, "trace: the format is 'lua' or 'json', not '%s'", tostring(format))
+      end
+      return core.schedule_trace(s, format)
+    end)
+  method("log", "(self: nw.schedule): string", "The history, one line a step.", function(s) return core.schedule_log(s) end)
+  method("loops", "(self: nw.schedule, stage?: nw.stage|nw.tensor|string): nw.loop[]",
+    "The loops, outermost first; of one stage, or of all.",
+    function(s, stage) return core.schedule_loops(s, steps.is_stage(stage) and stage.name or stage) end)
+  method("stages", "(self: nw.schedule): nw.stage[]", "The stages, in the order they run.",
+    function(s)
+      local list = core.schedule_stages(s)
+      for n, name in ipairs(list) do list[n] = steps.stage(s, name) end
+      return list
+    end)
+  method("inputs", "(self: nw.schedule): table[]", "What the computation reads: name, dtype, shape() of each.",
+    function(s) return signature(s).inputs end)
+  method("outputs", "(self: nw.schedule): table[]", "What the computation makes: name, dtype, shape() of each.",
+    function(s) return signature(s).outputs end)
+  method("save", "(self: nw.schedule, path: string): nw.schedule", "Writes the computation and the steps to a file.",
+    function(s, path) return save(check_self("save", s), errors.expect("save: path", path, "string")) end)
+  method("load", "(self: nw.schedule, path: string): nw.schedule",
+    "Takes the steps of a saved schedule; each is judged anew, so the computation may have another shape.",
+    function(s, path)
+      return check_self("load", s):replay(read_saved(errors.expect("load: path", path, "string")).trace)
+    end)
+  method("check", "(self: nw.schedule): string",
+    "Runs the schedule against its definition on small shapes in all three ways; an error names the first difference.",
+    function(s) return core.check(s) end)
+
+  stage_method("axes", "(self: nw.stage): nw.loop ...", "The loops around the stage, outermost first.",
+    function(stage) return table.unpack(core.schedule_loops(stage.schedule, stage.name)) end)
+  stage_method("loops", "(self: nw.stage): nw.loop[]", "The loops around the stage as a list.",
+    function(stage) return core.schedule_loops(stage.schedule, stage.name) end)
+
+  SCHEDULE.__tostring = function(s) return tostring(show_loops(s, false)) end
+  SCHEDULE.__lookup = function(s, key)
+    if steps.is_stage(key) then return steps.stage(s, key.name) end
+    local name = debug.getmetatable(key) == TENSOR and key.name or type(key) == "string" and key
+    if not name then return nil end
+    for _, stage in ipairs(core.schedule_stages(s)) do
+      if stage == name then return steps.stage(s, name) end
+    end
+    if type(key) ~= "string" then
+      errors.fail("invalid", nil, "%s is not a stage of this schedule", name)
+    end
+  end
+
+  package.loaded["nestwright.inside"] = {signature = signature, outputs_of = outputs_of, on_note = on_note}
+end

@@ -1,0 +1,179 @@
+--- From a call like s:split("i", 32, {tail = "cut"}) to the arguments of a primitive, in the order of its row.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+
+local steps = {}
+
+local stage_meta = {__name = "nestwright.stage"}
+steps.stage_meta = stage_meta
+
+local made = setmetatable({}, {__mode = "k"}) -- schedule -> name -> stage
+
+--- The stage of a schedule by name: the same value each time.
+function steps.stage(schedule, name)
+  local of = made[schedule]
+  if not of then
+    of = setmetatable({}, {__mode = "v"})
+    made[schedule] = of
+  end
+  of[name] = of[name] or setmetatable({schedule = schedule, name = name}, stage_meta)
+  return of[name]
+end
+
+function steps.is_stage(value) return getmetatable(value) == stage_meta end
+
+--- True for a table of options: string keys, no list part, no class.
+local function is_options(value)
+  return type(value) == "table" and getmetatable(value) == nil and #value == 0
+end
+
+local function is_list(value) return type(value) == "table" and getmetatable(value) == nil end
+
+-- layout = function(k, j) return j // 32, k, j % 32 end, over the variables of the logical dimensions.
+local function layout(name, f)
+  if type(f) ~= "function" then return f end
+  local info = debug.getinfo(f, "u")
+  if info.isvararg or info.nparams == 0 then
+    errors.fail("invalid", nil, "%s: the function must name the dimensions it places", name)
+  end
+  local vars = {}
+  for d = 1, info.nparams do vars[d] = core.variable("_" .. d - 1) end
+  return {f(table.unpack(vars))}
+end
+
+-- One argument as the binding reads it.
+local function convert(param, value)
+  if value == nil then return nil end
+  if param.kind == "exprs" then return layout(param.name, value) end
+  if steps.is_stage(value) then return value.name end
+  if param.kind ~= "list" or not is_list(value) then return value end
+  local list = {}
+  for n, item in ipairs(value) do list[n] = steps.is_stage(item) and item.name or item end
+  return list
+end
+
+local function check_choice(p, param, value)
+  if not param.choices or type(value) ~= "string" then return end
+  local words = {}
+  for word in param.choices:gmatch "[^|]+" do
+    if word == value then return end
+    words[#words + 1] = word
+  end
+  local near = core.nearest(value, words)
+  errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "one of " .. table.concat(words, ", "),
+    "%s: %s cannot be '%s'", p.name, param.name, value)
+end
+
+local function names_of(p)
+  local names = {}
+  for n, param in ipairs(p.params) do names[n] = param.name end
+  return names
+end
+
+local function positional_of(p)
+  local list = {}
+  for n, param in ipairs(p.params) do
+    if not param.option then list[#list + 1] = n end
+  end
+  return list
+end
+
+-- The rest of the arguments from `first` on, as the list they stand for: s:reorder(a, b, c) or s:reorder{a, b, c}.
+local function rest(given, first, last)
+  if first == last and is_list(given[first]) then return given[first] end
+  return {table.unpack(given, first, last)}
+end
+
+local function fill_positional(p, args, given, count)
+  local positional = positional_of(p)
+  for n, at in ipairs(positional) do
+    if n > count then return end
+    local last = n == #positional and p.params[at].kind == "list"
+    args[at] = last and rest(given, n, count) or given[n]
+    if last then return end
+  end
+  if count > #positional then
+    local words = {}
+    for n, at in ipairs(positional) do words[n] = p.params[at].name end
+    errors.fail("invalid", nil, "%s takes (%s); got %d arguments", p.name, table.concat(words, ", "), count)
+  end
+end
+
+local function fill_options(p, args, options)
+  errors.options(p.name, options, names_of(p))
+  for n, param in ipairs(p.params) do
+    local value = options[param.name]
+    if value ~= nil then
+      if args[n] ~= nil then errors.fail("invalid", nil, "%s: %s is given twice", p.name, param.name) end
+      args[n] = value
+    end
+  end
+end
+
+--- Arguments in the order of the row, holes where left out.
+function steps.arguments(p, ...)
+  local given, count = {...}, select("#", ...)
+  local args = {}
+  local options = count > 0 and is_options(given[count]) and given[count] or nil
+  fill_positional(p, args, given, options and count - 1 or count)
+  if options then fill_options(p, args, options) end
+  for n, param in ipairs(p.params) do
+    args[n] = convert(param, args[n])
+    check_choice(p, param, args[n])
+    if args[n] == nil and not param.optional and not param.option then
+      errors.fail("invalid", p.example and "for example " .. p.example, "%s needs %s", p.name, param.name)
+    end
+  end
+  return args
+end
+
+-- ---- rows of the primitives
+
+local TYPES = {loop = "nw.loop|string", stage = "nw.stage|nw.tensor|string", int = "integer", str = "string"}
+
+local function type_of(param)
+  if param.kind == "list" then return "(" .. (TYPES[param.item] or "any") .. ")[]" end
+  if param.kind == "exprs" then return "fun(...: nw.expr): nw.expr ..." end
+  if param.kind == "str" and param.choices then return '"' .. param.choices:gsub("|", '"|"') .. '"' end
+  return TYPES[param.kind] or "any"
+end
+
+local function results_of(p)
+  if not p.returns or p.returns == "" then return "" end
+  local parts = {}
+  for word in p.returns:gmatch "[^, ]+" do parts[#parts + 1] = word end
+  return ": " .. table.concat(parts, ", ")
+end
+
+--- The signature of a primitive in the style of the other rows.
+function steps.signature(p)
+  local parts, options = {"self: nw.schedule"}, {}
+  local positional = positional_of(p)
+  for n, at in ipairs(positional) do
+    local param = p.params[at]
+    if n == #positional and param.kind == "list" then
+      parts[#parts + 1] = "...: " .. (TYPES[param.item] or "any")
+    else
+      parts[#parts + 1] = param.name .. (param.optional and "?: " or ": ") .. type_of(param)
+    end
+  end
+  for _, param in ipairs(p.params) do
+    if param.option then options[#options + 1] = param.name .. "?: " .. type_of(param) end
+  end
+  if #options > 0 then parts[#parts + 1] = "options?: {" .. table.concat(options, ", ") .. "}" end
+  return "(" .. table.concat(parts, ", ") .. ")" .. results_of(p)
+end
+
+local function ends(sentence) return sentence:find "[.!?]$" and sentence or sentence .. "." end
+
+--- The doc of a primitive, its parameters and example included.
+function steps.doc(p)
+  local out = {ends(p.doc or p.name)}
+  for _, param in ipairs(p.params) do
+    if param.doc then out[#out + 1] = ends(param.name .. ": " .. param.doc) end
+  end
+  if p.example then out[#out + 1] = "Example: " .. p.example end
+  return table.concat(out, " ")
+end
+
+return steps
