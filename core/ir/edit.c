@@ -5,6 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// The table has room for a power of two, here and in clones.
+static void grow_buffers(nw_program *p) {
+  nw_buffer **all = NW_NEW_N(p->arena, nw_buffer *, p->nbuffers ? 2 * p->nbuffers : 1);
+  if (p->nbuffers) memcpy(all, p->buffer, (size_t)p->nbuffers * sizeof *all);
+  p->buffer = all;
+}
+
 nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s, nw_role r, int ndim,
                          const nw_expr *const *shape) {
   assert(!p->frozen);
@@ -17,10 +24,8 @@ nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s
   b->ndim = ndim;
   b->shape = NW_NEW_N(p->arena, const nw_expr *, ndim);
   if (ndim) memcpy(b->shape, shape, (size_t)ndim * sizeof *shape);
-  nw_buffer **all = NW_NEW_N(p->arena, nw_buffer *, p->nbuffers + 1);
-  if (p->nbuffers) memcpy(all, p->buffer, (size_t)p->nbuffers * sizeof *all);
-  all[p->nbuffers++] = b;
-  p->buffer = all;
+  if ((p->nbuffers & (p->nbuffers - 1)) == 0) grow_buffers(p);
+  p->buffer[p->nbuffers++] = b;
   return b;
 }
 

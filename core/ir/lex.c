@@ -147,6 +147,40 @@ const char *nw_expect_name(nw_parser *ps, const char *what) {
   return nw_pool_name(ps->pool, name);
 }
 
+// The end of a line; the end of the text counts as one.
+bool nw_end_line(nw_parser *ps) {
+  if (ps->tok.kind == NW_TOK_END) return true;
+  if (ps->tok.kind != NW_TOK_EOL) return nw_expected(ps, "the end of the line");
+  nw_next(ps);
+  return true;
+}
+
+// The word of a line, unless it is a buffer being stored to.
+bool nw_begins(const nw_parser *ps, const char *word) {
+  return nw_at(ps, word) && !nw_follows(ps, "[");
+}
+
+bool nw_accept_word(nw_parser *ps, const char *word) {
+  if (!nw_begins(ps, word)) return false;
+  nw_next(ps);
+  return true;
+}
+
+bool nw_token_text(const nw_parser *ps, char *out, size_t room) {
+  const nw_token *t = &ps->tok;
+  if (t->kind != NW_TOK_NAME || (size_t)t->n >= room) return false;
+  memcpy(out, t->s, (size_t)t->n);
+  out[t->n] = 0;
+  return true;
+}
+
+// `:` and an indented body; `pass` is an empty one.
+bool nw_opens_body(nw_parser *ps, int indent) {
+  if (!nw_expect(ps, ":", "before what is inside") || !nw_end_line(ps)) return false;
+  if (ps->tok.kind != NW_TOK_END && ps->tok.indent > indent) return true;
+  return nw_expected(ps, "an indented line (or pass)");
+}
+
 // ---- errors
 
 // The first error of a parse wins, whoever saw it.

@@ -1,4 +1,5 @@
-// Inside the parser of the text form: the lexer (lex.c), expressions (parse_expr.c), programs (parse.c).
+// Inside the parser of the text form: the lexer (lex.c), expressions (parse_expr.c), tables (parse_table.c), blocks
+// (parse_block.c), programs (parse.c).
 #pragma once
 #include "ir/program.h"
 
@@ -21,6 +22,7 @@ typedef struct nw_parser {
   nw_token tok;          // the token not yet consumed
   bool failed;
   int depth, nodes;      // of the expression being parsed
+  int *line_of, lines;   // by statement id, for flaws that are seen only in the whole
 } nw_parser;
 
 // Text comes from anywhere: what can nest or grow has a limit.
@@ -41,6 +43,11 @@ bool nw_follows(const nw_parser *ps, const char *text);  // is the one after it?
 bool nw_accept(nw_parser *ps, const char *text);
 bool nw_expect(nw_parser *ps, const char *text, const char *where);
 const char *nw_expect_name(nw_parser *ps, const char *what);  // interned in the pool
+bool nw_end_line(nw_parser *ps);                         // the end of the text counts as one
+bool nw_begins(const nw_parser *ps, const char *word);   // is it the word of a line, not a buffer being stored to?
+bool nw_accept_word(nw_parser *ps, const char *word);    // the same, consumed
+bool nw_token_text(const nw_parser *ps, char *out, size_t room);  // of a name that fits
+bool nw_opens_body(nw_parser *ps, int indent);           // `:`, and a line indented deeper
 // NULL, with the first error in the context: "line:column: expected ..., found ...".
 void *nw_expected(nw_parser *ps, const char *fmt, ...) NW_PRINTF(2, 3);
 void *nw_parse_fail(nw_parser *ps, const nw_token *at, const char *fmt, ...) NW_PRINTF(3, 4);
@@ -50,3 +57,10 @@ const nw_expr *nw_parse_expr(nw_parser *ps);
 const nw_expr *nw_parse_typed(nw_parser *ps, nw_dtype t, const char *what);
 // A list up to the sign `close`, which is consumed; false after an error. `out` has room for NW_PARSE_LIST.
 bool nw_parse_list(nw_parser *ps, const char *close, nw_dtype t, const char *what, int *n, const nw_expr **out);
+const nw_expr **nw_keep_exprs(nw_parser *ps, int n, const nw_expr *const *e);  // in the program's arena
+bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent);  // lo..hi, or lo..+extent
+
+// ---- parts of a program
+nw_stmt *nw_parse_stmt(nw_parser *ps, nw_stmt_kind kind);  // a new one, of this line
+bool nw_parse_tables(nw_parser *ps);
+nw_stmt *nw_parse_block(nw_parser *ps);

@@ -289,6 +289,23 @@ bool nw_parse_list(nw_parser *ps, const char *close, nw_dtype t, const char *wha
   return true;
 }
 
+const nw_expr **nw_keep_exprs(nw_parser *ps, int n, const nw_expr *const *e) {
+  const nw_expr **to = NW_NEW_N(ps->p->arena, const nw_expr *, n);
+  if (n) memcpy(to, e, (size_t)n * sizeof *to);
+  return to;
+}
+
+// lo..hi, or lo..+extent.
+bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent) {
+  if (!(*lo = nw_parse_typed(ps, NW_INDEX, "bound"))) return false;
+  if (!nw_expect(ps, "..", "in a range")) return false;
+  bool relative = nw_accept(ps, "+");
+  const nw_expr *hi = nw_parse_typed(ps, NW_INDEX, "bound");
+  if (!hi) return false;
+  *extent = relative ? hi : nw_sub(ps->pool, hi, *lo);
+  return true;
+}
+
 // An expression alone: variables and numbers, no buffers.
 const nw_expr *nw_expr_parse(nw_pool *pool, const char *text) {
   nw_parser ps;

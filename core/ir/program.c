@@ -69,6 +69,12 @@ static nw_buffer *clone_buffer(nw_arena *a, const nw_buffer *b) {
   return to;
 }
 
+static int power_of_two(int n) {
+  int room = 1;
+  while (room < n) room *= 2;
+  return room;
+}
+
 static void clone_tables(nw_program *to, const nw_program *p) {
   to->nsizes = p->nsizes;
   to->size = NW_NEW_N(to->arena, nw_size, p->nsizes);
@@ -76,7 +82,7 @@ static void clone_tables(nw_program *to, const nw_program *p) {
   to->nfacts = p->nfacts;
   to->fact = copy_exprs(to->arena, p->nfacts, p->fact);
   to->nbuffers = p->nbuffers;
-  to->buffer = NW_NEW_N(to->arena, nw_buffer *, p->nbuffers);
+  to->buffer = NW_NEW_N(to->arena, nw_buffer *, power_of_two(p->nbuffers));
   for (int i = 0; i < p->nbuffers; i++) to->buffer[i] = clone_buffer(to->arena, p->buffer[i]);
 }
 

@@ -83,14 +83,23 @@ static bool var_in_scope(const scope *s, const char *name) {
   return size_named(s->c->p, name);
 }
 
+// Blocks index as the computation does; lowered code has one linear index, and perhaps a mask, once storage is laid out.
+static bool check_load(const scope *s, int id, const nw_expr *e) {
+  const nw_buffer *b = names_have(&s->c->buffers, e->name) ? nw_find_buffer(s->c->p, e->name) : NULL;
+  if (!b) return flaw(s->c, id, "%s reads %s, which is no buffer", s->what, e->name);
+  if (e->type.dtype != b->dtype) return flaw(s->c, id, "%s reads %s as another type", s->what, e->name);
+  bool linear = e->n == 1 || (e->n == 2 && e->arg[1]->type.dtype == NW_BOOL);
+  if (e->n != b->ndim && (s->block || !linear)) return flaw(s->c, id, "%s reads %s with %d indices", s->what, e->name, e->n);
+  return true;
+}
+
 static bool check_node(void *env, const nw_expr *e) {
   scope *s = env;
   int id = s->stmt ? s->stmt->id : 0;
   if (e->op == NW_OP_VAR && !var_in_scope(s, e->name))
     return flaw(s->c, id, "%s uses %s, which is no %s", s->what, e->name,
                 s->sizes_only ? "size" : s->block ? "variable of the block and no size" : "loop around it and no size");
-  if (e->op == NW_OP_LOAD && !names_have(&s->c->buffers, e->name))
-    return flaw(s->c, id, "%s reads %s, which is no buffer", s->what, e->name);
+  if (e->op == NW_OP_LOAD) return check_load(s, id, e);
   if (e->op == NW_OP_REDUCE) return flaw(s->c, id, "%s holds a reduction; a block has a combiner instead", s->what);
   return true;
 }
@@ -101,9 +110,18 @@ static bool check_expr(scope *s, const char *what, const nw_expr *e) {
   return nw_visit(e, check_node, s);
 }
 
-static bool check_exprs(scope *s, const char *what, int n, const nw_expr *const *e) {
+// The same, and of this type.
+static bool check_typed(scope *s, const char *what, const nw_expr *e, nw_dtype t, int lanes) {
+  if (!check_expr(s, what, e)) return false;
+  if (e->type.dtype == t && e->type.lanes == lanes) return true;
+  return flaw(s->c, s->stmt ? s->stmt->id : 0, "%s is %s in %d lanes, and must be %s in %d", what,
+              nw_dtype_name((nw_dtype)e->type.dtype), e->type.lanes, nw_dtype_name(t), lanes);
+}
+
+// Indices and extents.
+static bool check_indices(scope *s, const char *what, int n, const nw_expr *const *e) {
   for (int i = 0; i < n; i++)
-    if (!check_expr(s, what, e[i])) return false;
+    if (!check_typed(s, what, e[i], NW_INDEX, 1)) return false;
   return true;
 }
 
@@ -113,8 +131,8 @@ static bool check_buffer(check *c, const nw_buffer *b) {
   scope sizes = {.c = c, .sizes_only = true};
   if (!nw_name_ok(b->name)) return flaw(c, 0, "'%s' cannot name a buffer", b->name);
   if (!names_add(&c->buffers, b->name)) return flaw(c, 0, "there are two buffers named %s", b->name);
-  if (!check_exprs(&sizes, "the shape of a buffer", b->ndim, b->shape)) return false;
-  return check_exprs(&sizes, "the layout of a buffer", b->nlayout, b->layout_shape);
+  if (!check_indices(&sizes, "the shape of a buffer", b->ndim, b->shape)) return false;
+  return check_indices(&sizes, "the layout of a buffer", b->nlayout, b->layout_shape);
 }
 
 static bool check_tables(check *c) {
@@ -124,9 +142,10 @@ static bool check_tables(check *c) {
   for (int i = 0; i < p->nsizes; i++) {
     if (!nw_name_ok(p->size[i].name)) return flaw(c, 0, "'%s' cannot name a size", p->size[i].name);
     if (!names_add(&c->loops, p->size[i].name)) return flaw(c, 0, "there are two sizes named %s", p->size[i].name);
-    if (!check_expr(&sizes, "the least value of a size", p->size[i].lo)) return false;
+    if (!check_indices(&sizes, "the least value of a size", 1, &p->size[i].lo)) return false;
   }
-  if (!check_exprs(&sizes, "a fact", p->nfacts, p->fact)) return false;
+  for (int i = 0; i < p->nfacts; i++)
+    if (!check_typed(&sizes, "a fact", p->fact[i], NW_BOOL, 1)) return false;
   for (int i = 0; i < p->nbuffers; i++)
     if (!check_buffer(c, p->buffer[i])) return false;
   return true;
@@ -147,9 +166,9 @@ static bool check_loop(check *c, const nw_stmt *s) {
   scope around = {.c = c, .stmt = s};
   if (!nw_name_ok(name)) return flaw(c, s->id, "'%s' cannot name a loop", name);
   if (!names_add(&c->loops, name)) return flaw(c, s->id, "there are two loops or sizes named %s", name);
-  return check_expr(&around, "the begin of a loop", s->loop.begin) &&
-         check_expr(&around, "the extent of a loop", s->loop.extent) &&
-         check_exprs(&around, "the extent of a fused loop", s->loop.nfused, s->loop.fused) && check_fused(c, s);
+  return check_indices(&around, "the begin of a loop", 1, &s->loop.begin) &&
+         check_indices(&around, "the extent of a loop", 1, &s->loop.extent) &&
+         check_indices(&around, "the extent of a fused loop", s->loop.nfused, s->loop.fused) && check_fused(c, s);
 }
 
 static bool check_vars(check *c, const nw_stmt *s) {
@@ -161,8 +180,8 @@ static bool check_vars(check *c, const nw_stmt *s) {
     for (int j = 0; j < i; j++)
       if (!strcmp(v->var->name, s->block.var[j].var->name))
         return flaw(c, s->id, "block %s has two variables named %s", s->block.name, v->var->name);
-    if (!check_expr(&sizes, "the range of a variable", v->lo) || !check_expr(&sizes, "the range of a variable", v->extent) ||
-        !check_expr(&around, "a binding", v->bind))
+    if (!check_indices(&sizes, "the range of a variable", 1, &v->lo) ||
+        !check_indices(&sizes, "the range of a variable", 1, &v->extent) || !check_indices(&around, "a binding", 1, &v->bind))
       return false;
   }
   return true;
@@ -171,11 +190,12 @@ static bool check_vars(check *c, const nw_stmt *s) {
 static bool check_target(check *c, const nw_stmt *s, const nw_target *t) {
   scope body = {.c = c, .stmt = s, .block = s};
   if (!names_have(&c->buffers, t->buffer)) return flaw(c, s->id, "block %s writes %s, which is no buffer", s->block.name, t->buffer);
-  if (nw_find_buffer(c->p, t->buffer)->ndim != t->n)
+  const nw_buffer *b = nw_find_buffer(c->p, t->buffer);
+  if (b->ndim != t->n)
     return flaw(c, s->id, "block %s writes %s with %d indices", s->block.name, t->buffer, t->n);
   if (s->block.has_init && !t->init) return flaw(c, s->id, "block %s owns an init it does not have", s->block.name);
-  return check_exprs(&body, "an index", t->n, t->index) && check_expr(&body, "a body", t->value) &&
-         (!t->init || check_expr(&body, "an init", t->init));
+  return check_indices(&body, "an index", t->n, t->index) && check_typed(&body, "a body", t->value, b->dtype, 1) &&
+         (!t->init || check_typed(&body, "an init", t->init, b->dtype, 1));
 }
 
 static bool check_block(check *c, const nw_stmt *s) {
@@ -185,7 +205,7 @@ static bool check_block(check *c, const nw_stmt *s) {
   if (!s->block.ntargets) return flaw(c, s->id, "block %s does nothing", s->block.name);
   if (s->block.has_init && s->block.combiner == NW_PLAIN) return flaw(c, s->id, "block %s has an init but is no reduction", s->block.name);
   if (!check_vars(c, s)) return false;
-  if (s->block.where && !check_expr(&around, "a where", s->block.where)) return false;
+  if (s->block.where && !check_typed(&around, "a where", s->block.where, NW_BOOL, 1)) return false;
   for (int i = 0; i < s->block.ntargets; i++)
     if (!check_target(c, s, &s->block.target[i])) return false;
   return true;
@@ -194,8 +214,10 @@ static bool check_block(check *c, const nw_stmt *s) {
 static bool check_store(check *c, const nw_stmt *s) {
   scope around = {.c = c, .stmt = s};
   if (!names_have(&c->buffers, s->store.buffer)) return flaw(c, s->id, "a store to %s, which is no buffer", s->store.buffer);
-  return check_expr(&around, "an index", s->store.index) && check_expr(&around, "a value", s->store.value) &&
-         (!s->store.mask || check_expr(&around, "a mask", s->store.mask));
+  int lanes = s->store.index ? s->store.index->type.lanes : 1;
+  nw_dtype t = nw_find_buffer(c->p, s->store.buffer)->dtype;
+  return check_typed(&around, "an index", s->store.index, NW_INDEX, lanes) && check_typed(&around, "a value", s->store.value, t, lanes) &&
+         (!s->store.mask || check_typed(&around, "a mask", s->store.mask, NW_BOOL, lanes));
 }
 
 static bool check_alloc(check *c, const nw_stmt *s) {
@@ -204,8 +226,8 @@ static bool check_alloc(check *c, const nw_stmt *s) {
   for (int i = 0; i < c->path.n - 1; i++)
     if (c->path.at[i]->kind == NW_ALLOC && !strcmp(c->path.at[i]->alloc.buffer, s->alloc.buffer))
       return flaw(c, s->id, "alloc of %s inside an alloc of it", s->alloc.buffer);
-  return check_exprs(&around, "an alloc", s->alloc.n, s->alloc.min) &&
-         check_exprs(&around, "an alloc", s->alloc.n, s->alloc.extent);
+  return check_indices(&around, "an alloc", s->alloc.n, s->alloc.min) &&
+         check_indices(&around, "an alloc", s->alloc.n, s->alloc.extent);
 }
 
 static bool check_own(check *c, const nw_stmt *s) {
@@ -213,7 +235,7 @@ static bool check_own(check *c, const nw_stmt *s) {
     case NW_SEQ: return true;
     case NW_LOOP: return check_loop(c, s);
     case NW_BLOCK: return check_block(c, s);
-    case NW_GUARD: return check_expr(&(scope){.c = c, .stmt = s}, "a guard", s->guard.cond);
+    case NW_GUARD: return check_typed(&(scope){.c = c, .stmt = s}, "a guard", s->guard.cond, NW_BOOL, 1);
     case NW_STORE: return check_store(c, s);
     case NW_ALLOC: return check_alloc(c, s);
   }
