@@ -1,0 +1,82 @@
+// When two results agree.
+#include "check/inside.h"
+#include <math.h>
+
+static bool rounds(void *env, const nw_expr *e) {
+  (void)env;
+  if (!nw_dtype_is_float(e->type.dtype)) return true;
+  switch (e->op) {
+    case NW_OP_DIV: case NW_OP_SQRT: case NW_OP_EXP: case NW_OP_LOG: case NW_OP_TANH: case NW_OP_ERF: case NW_OP_POW:
+      return false;
+    case NW_OP_FLOAT: return e->f == __builtin_nearbyint(e->f);
+    default: return e->type.dtype != NW_F16 && e->type.dtype != NW_BF16;
+  }
+}
+
+static bool exact_block(void *env, nw_stmt *s) {
+  (void)env;
+  if (s->kind != NW_BLOCK) return true;
+  for (int i = 0; i < s->block.ntargets; i++) {
+    const nw_target *t = &s->block.target[i];
+    bool product = s->block.combiner == NW_PROD && nw_dtype_is_float(t->value->type.dtype);
+    if (product || !nw_visit(t->value, rounds, NULL)) return false;
+  }
+  return true;
+}
+
+nw_check_bound nw_check_bound_of(const nw_program *naive) {
+  return nw_walk_from(naive->root, exact_block, NULL) ? NW_CHECK_EXACT : NW_CHECK_NEAR;
+}
+
+static double tolerance(nw_dtype t) {
+  switch (t) {
+    case NW_F64: return 1e-10;
+    case NW_F32: return 2e-4;
+    case NW_F16: return 2e-2;
+    case NW_BF16: return 1e-1;
+    default: return 0;
+  }
+}
+
+// Above this a float dtype skips whole numbers, and what should be exact need not be.
+static double whole_limit(nw_dtype t) { return t == NW_F64 ? 0x1p53 : t == NW_F32 ? 0x1p24 : 0; }
+
+bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound) {
+  if (a == b || (isnan(a) && isnan(b))) return false;
+  bool beyond = bound == NW_CHECK_EXACT && nw_dtype_is_float(t) && fabs(a) >= whole_limit(t);
+  if ((bound != NW_CHECK_NEAR && !beyond) || !nw_dtype_is_float(t)) return true;
+  return !(fabs(a - b) <= tolerance(t) * fmax(1, fmax(fabs(a), fabs(b))));
+}
+
+static bool same_bits(const nw_array *a, const nw_array *b, int64_t i) {
+  size_t n = (size_t)nw_dtype_bytes(a->dtype);
+  return !memcmp((const char *)a->data + (size_t)i * n, (const char *)b->data + (size_t)i * n, n);
+}
+
+static bool differ_at(const nw_array *a, const nw_array *b, int64_t i, nw_check_bound bound) {
+  if (same_bits(a, b, i)) return false;
+  if (!nw_dtype_is_float(a->dtype)) return true;
+  double x = nw_array_get(a, i), y = nw_array_get(b, i);
+  if (bound == NW_CHECK_BITS) return !(isnan(x) && isnan(y));
+  return nw_check_value_differs(a->dtype, x, y, bound);
+}
+
+int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bound) {
+  for (int64_t i = 0; i < a->count; i++) {
+    if (differ_at(a, b, i, bound)) return i;
+  }
+  return -1;
+}
+
+char *nw_check_element(const char *name, const nw_array *a, int64_t flat) {
+  int64_t at[NW_MAX_DEPTH];
+  for (int d = a->ndim - 1; d >= 0; d--) {
+    at[d] = flat % a->shape[d];
+    flat /= a->shape[d];
+  }
+  nw_str s = {0};
+  nw_str_add(&s, name);
+  for (int d = 0; d < a->ndim; d++) nw_str_fmt(&s, "%s%lld", d ? ", " : "[", (long long)at[d]);
+  if (a->ndim) nw_str_add(&s, "]");
+  return nw_str_take(&s);
+}

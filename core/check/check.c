@@ -1,0 +1,218 @@
+// nw_check: a schedule against its definition, run four ways on the same data.
+//
+//   the definition         the tensor expression itself, no program
+//   the scheduled program  interpreted
+//   the lowered program    interpreted: bit-equal with the next
+//   the compiled program   machine code
+//
+// Where even the smallest allowed shape is too large to interpret, the compiled program runs at full size and is held
+// to the definition at the corners and at random points.
+#include "check/inside.h"
+#include <stdlib.h>
+
+typedef struct job {
+  nw_ctx *c;
+  nw_sched *s;
+  const nw_program *naive, *p;
+  nw_exec *exec;
+  nw_kernel *kernel;
+  nw_check_bound bound;
+  nw_str *report;
+  bool mismatch;
+} job;
+
+static const char **size_names(const nw_program *p) {
+  const char **name = nw_xcalloc((size_t)p->nsizes + 1, sizeof *name);
+  for (int i = 0; i < p->nsizes; i++) name[i] = p->size[i].name;
+  return name;
+}
+
+static bool evaluate(job *j, const int64_t *sizes, const nw_check_data *d) {
+  const char **names = size_names(j->p);
+  nw_view *v = nw_check_views(d);
+  int inputs = nw_check_inputs(j->p);
+  bool ok = nw_naive_eval(j->c, j->s->noutputs, j->s->output, names, sizes, j->p->nsizes, inputs, v, v + inputs);
+  free(v);
+  free(names);
+  return ok;
+}
+
+static bool interpret(job *j, const int64_t *sizes, const nw_check_data *d, bool lowered) {
+  nw_view *v = nw_check_views(d);
+  bool ok = lowered ? nw_interp_exec(j->c, j->exec, sizes, v, NULL) : nw_interp_program(j->c, j->p, sizes, v, NULL);
+  free(v);
+  return ok;
+}
+
+// ---- one shape
+
+typedef enum way { DEFINITION, SCHEDULED, LOWERED, COMPILED, WAYS } way;
+static const char *const way_name[] = {"the definition", "the scheduled program", "the lowered program", "the compiled program"};
+
+static bool run_way(job *j, way w, const int64_t *sizes, const nw_check_data *d) {
+  switch (w) {
+    case DEFINITION: return evaluate(j, sizes, d);
+    case COMPILED: return nw_kernel_call(j->kernel, d->n, d->array);
+    default: return interpret(j, sizes, d, w == LOWERED);
+  }
+}
+
+static void report_difference(job *j, way a, const nw_check_data *x, way b, const nw_check_data *y, int param, int64_t at) {
+  char *element = nw_check_element(j->p->buffer[param]->name, x->array[param], at);
+  nw_str_fmt(j->report, "differs: %s is %.9g in %s, %.9g in %s\n", element, nw_array_get(x->array[param], at), way_name[a],
+             nw_array_get(y->array[param], at), way_name[b]);
+  if (!j->mismatch) {
+    nw_fail(j->c, NW_EMISMATCH, NULL, "%s is %.9g in %s, %.9g in %s", element, nw_array_get(x->array[param], at), way_name[a],
+            nw_array_get(y->array[param], at), way_name[b]);
+  }
+  j->mismatch = true;
+  free(element);
+}
+
+static bool compare(job *j, way a, const nw_check_data *x, way b, const nw_check_data *y, nw_check_bound bound) {
+  for (int i = nw_check_inputs(j->p); i < x->n; i++) {
+    int64_t at = nw_check_differs(x->array[i], y->array[i], bound);
+    if (at < 0) continue;
+    report_difference(j, a, x, b, y, i, at);
+    return false;
+  }
+  return true;
+}
+
+static int64_t outputs_of(const job *j, const nw_check_data *d) {
+  int64_t n = 0;
+  for (int i = nw_check_inputs(j->p); i < d->n; i++) n += nw_array_count(d->array[i]);
+  return n;
+}
+
+static bool run_all(job *j, const int64_t *sizes, nw_check_data *d) {
+  if (!nw_check_data_make(&d[0], j->p, sizes, 1)) return false;
+  for (int w = 0; w < WAYS; w++) {
+    if (w && !nw_check_data_outputs(&d[w], j->p, &d[0])) return false;
+    if (!run_way(j, (way)w, sizes, &d[w])) {
+      nw_str_fmt(j->report, "failed in %s: %s\n", way_name[w], nw_error(j->c) ? nw_error(j->c)->message : "?");
+      return false;
+    }
+  }
+  return true;
+}
+
+// False when something could not be run; a mismatch is noted and the check goes on with the other shapes.
+static bool check_shape(job *j, const int64_t *sizes) {
+  nw_check_data d[WAYS] = {0};
+  char *text = nw_check_shape_text(j->p, sizes);
+  nw_str_fmt(j->report, "%s: ", text);
+  bool ran = run_all(j, sizes, d);
+  bool same = ran && compare(j, DEFINITION, &d[DEFINITION], SCHEDULED, &d[SCHEDULED], j->bound) &&
+              compare(j, SCHEDULED, &d[SCHEDULED], LOWERED, &d[LOWERED], j->bound) &&
+              compare(j, LOWERED, &d[LOWERED], COMPILED, &d[COMPILED], NW_CHECK_BITS);
+  if (same) nw_str_fmt(j->report, "%lld outputs agree\n", (long long)outputs_of(j, &d[0]));
+  for (int w = 0; w < WAYS; w++) nw_check_data_free(&d[w]);
+  free(text);
+  return ran;
+}
+
+// ---- a shape too large to interpret
+
+typedef struct points {
+  job *j;
+  const nw_check_data *d;
+  nw_view *views;
+  const char **names;
+  const int64_t *sizes;
+  double until;
+  int checked;
+} points;
+
+static void coordinates(const nw_array *a, uint64_t h, int k, int64_t *index) {
+  for (int d = 0; d < a->ndim; d++) {
+    h = nw_hash_mix(h, (uint64_t)d + 1);
+    bool corner = k < 1 << a->ndim && a->ndim < 8;
+    index[d] = corner ? ((k >> d) & 1) * (a->shape[d] - 1) : (int64_t)(h % (uint64_t)a->shape[d]);
+  }
+}
+
+static int64_t flat_of(const nw_array *a, const int64_t *index) {
+  int64_t flat = 0;
+  for (int d = 0; d < a->ndim; d++) flat = flat * a->shape[d] + index[d];
+  return flat;
+}
+
+static bool check_point(points *q, int output, int k) {
+  job *j = q->j;
+  int param = nw_check_inputs(j->p) + output;
+  const nw_array *a = q->d->array[param];
+  int64_t index[NW_MAX_DEPTH];
+  double want;
+  coordinates(a, nw_hash_mix((uint64_t)output, (uint64_t)k), k, index);
+  if (!nw_naive_point(j->c, j->s->output[output], q->names, q->sizes, j->p->nsizes, nw_check_inputs(j->p), q->views, index, &want))
+    return false;
+  double got = nw_array_get(a, flat_of(a, index));
+  q->checked++;
+  if (!nw_check_value_differs(a->dtype, want, got, j->bound)) return true;
+  char *element = nw_check_element(j->p->buffer[param]->name, a, flat_of(a, index));
+  nw_str_fmt(j->report, "differs: %s is %.9g in the definition, %.9g in the compiled program\n", element, want, got);
+  nw_fail(j->c, NW_EMISMATCH, NULL, "%s is %.9g in the definition, %.9g in the compiled program", element, want, got);
+  j->mismatch = true;
+  free(element);
+  return false;
+}
+
+static bool check_points(points *q) {
+  for (int k = 0; k < NW_CHECK_POINTS && nw_now() < q->until; k++) {
+    for (int o = 0; o < q->j->s->noutputs; o++) {
+      if (q->d->array[nw_check_inputs(q->j->p) + o]->count && !check_point(q, o, k)) return false;
+    }
+  }
+  nw_str_fmt(q->j->report, "%d outputs agree at corners and random points (too large to interpret)\n", q->checked);
+  return true;
+}
+
+static bool check_large(job *j, const int64_t *sizes) {
+  nw_check_data d;
+  char *text = nw_check_shape_text(j->p, sizes);
+  nw_str_fmt(j->report, "%s: ", text);
+  free(text);
+  bool ok = nw_check_data_make(&d, j->p, sizes, 1) && nw_kernel_call(j->kernel, d.n, d.array);
+  if (ok) {
+    points q = {.j = j, .d = &d, .sizes = sizes, .until = nw_now() + 2};
+    q.views = nw_check_views(&d);
+    q.names = size_names(j->p);
+    ok = check_points(&q) || j->mismatch;
+    free(q.views);
+    free(q.names);
+  }
+  if (!ok) nw_str_fmt(j->report, "failed: %s\n", nw_error(j->c) ? nw_error(j->c)->message : "?");
+  nw_check_data_free(&d);
+  return ok;
+}
+
+// ---- the whole
+
+static bool check_shapes(job *j) {
+  int64_t *row[NW_CHECK_SHAPES];
+  int n = nw_check_shapes(j->naive, j->p, NW_CHECK_SHAPES, row);
+  bool ok = true;
+  for (int i = 0; ok && i < n; i++) ok = check_shape(j, row[i]);
+  for (int i = 0; i < n; i++) free(row[i]);
+  if (n) return ok;
+  if (!j->p->nsizes) return check_large(j, (int64_t[]){0});
+  return nw_fail(j->c, NW_ELIMIT, NULL, "no small shape satisfies the facts about the sizes");
+}
+
+// True when all runs agree. `report` (if not NULL): one line a shape, with the first element that differs; heap.
+bool nw_check(nw_ctx *c, nw_sched *s, char **report) {
+  nw_str text = {0};
+  if (report) *report = NULL;
+  if (!s) return false;
+  job j = {.c = c, .s = s, .naive = nw_sched_version(s, 0), .p = nw_sched_program(s), .report = &text};
+  j.bound = nw_check_bound_of(j.naive);
+  j.exec = nw_lower(j.p, NULL);
+  j.kernel = j.exec ? nw_compile(c, j.p, NULL) : NULL;
+  bool ok = j.kernel && check_shapes(&j) && !j.mismatch;
+  nw_kernel_release(j.kernel);
+  nw_exec_release(j.exec);
+  if (report) *report = nw_str_take(&text);
+  nw_str_free(&text);
+  return ok;
+}

@@ -1,0 +1,70 @@
+// Data for a check: whole numbers small enough that sums and products of them are exact.
+#include "check/inside.h"
+#include <stdlib.h>
+
+int nw_check_inputs(const nw_program *p) {
+  int n = 0;
+  while (n < p->nbuffers && p->buffer[n]->role == NW_INPUT) n++;
+  return n;
+}
+
+static int params(const nw_program *p) {
+  int n = 0;
+  while (n < p->nbuffers && p->buffer[n]->role != NW_TEMP) n++;
+  return n;
+}
+
+static nw_array *array_for(const nw_program *p, const nw_buffer *b, const int64_t *sizes) {
+  int64_t shape[NW_MAX_DEPTH];
+  for (int d = 0; d < b->ndim; d++) shape[d] = nw_check_value(p, b->shape[d], sizes);
+  return nw_array_new(p->ctx, b->dtype, b->ndim, shape);
+}
+
+static void fill(nw_array *a, uint64_t seed) {
+  bool halves = nw_array_dtype(a) == NW_F16 || nw_array_dtype(a) == NW_BF16;
+  bool negative = nw_dtype_is_signed(nw_array_dtype(a));
+  double hi = nw_array_dtype(a) == NW_BOOL ? 1 : halves ? 2 : 4;
+  nw_array_fill_random(a, seed, negative ? -hi : 0, hi);
+  for (int64_t i = 0; i < nw_array_count(a) && nw_dtype_is_float(nw_array_dtype(a)); i++) {
+    nw_array_set(a, i, __builtin_nearbyint(nw_array_get(a, i)));
+  }
+}
+
+bool nw_check_data_make(nw_check_data *d, const nw_program *p, const int64_t *sizes, uint64_t seed) {
+  *d = (nw_check_data){.n = params(p)};
+  d->array = nw_xcalloc((size_t)d->n + 1, sizeof *d->array);
+  for (int i = 0; i < d->n; i++) {
+    d->array[i] = array_for(p, p->buffer[i], sizes);
+    if (!d->array[i]) return false;
+    if (p->buffer[i]->role == NW_INPUT) fill(d->array[i], nw_hash_mix(seed, (uint64_t)i));
+  }
+  return true;
+}
+
+bool nw_check_data_outputs(nw_check_data *d, const nw_program *p, const nw_check_data *inputs) {
+  *d = (nw_check_data){.n = inputs->n};
+  d->array = nw_xcalloc((size_t)d->n + 1, sizeof *d->array);
+  for (int i = 0; i < d->n; i++) {
+    nw_array *like = inputs->array[i];
+    bool input = p->buffer[i]->role == NW_INPUT;
+    d->array[i] = input ? nw_array_retain(like)
+                        : nw_array_new(p->ctx, nw_array_dtype(like), nw_array_ndim(like), nw_array_shape(like));
+    if (!d->array[i]) return false;
+  }
+  return true;
+}
+
+void nw_check_data_free(nw_check_data *d) {
+  for (int i = 0; i < d->n && d->array; i++) nw_array_release(d->array[i]);
+  free(d->array);
+  *d = (nw_check_data){0};
+}
+
+nw_view *nw_check_views(const nw_check_data *d) {
+  nw_view *v = nw_xcalloc((size_t)d->n + 1, sizeof *v);
+  for (int i = 0; i < d->n; i++) {
+    nw_array *a = d->array[i];
+    v[i] = (nw_view){nw_array_dtype(a), nw_array_count(a), nw_array_data(a)};
+  }
+  return v;
+}
