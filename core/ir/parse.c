@@ -29,7 +29,7 @@ static bool statements(nw_parser *ps, nw_stmt *parent, int indent, int depth) {
     ok = s;
   }
   if (ok && ps->tok.kind != NW_TOK_END && ps->tok.indent > indent)
-    ok = nw_expected(ps, "a line indented by %d, not %d", indent, ps->tok.indent);
+    ok = nw_parse_fail(ps, &ps->tok, "this line is indented by %d, which fits no line above", ps->tok.indent);
   if (ok) nw_kids_set(ps->p, parent, kids.n, (nw_stmt **)kids.at);
   nw_vec_free(&kids);
   return ok;
