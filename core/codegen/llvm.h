@@ -1,0 +1,104 @@
+// Inside codegen/llvm*: one module in the making.
+#pragma once
+#include "codegen/codegen.h"
+#include <llvm-c/Core.h>
+
+// Values of expressions already emitted, by expression. A scope is a stretch of code that what is emitted in it
+// dominates; leaving it forgets what it holds.
+typedef struct nwc_memo {
+  int n, cap; // a power of two
+  struct nwc_memo_entry {
+    const nw_expr *key;
+    LLVMValueRef value;
+    int scope;
+    bool loads; // depends on memory
+  } * at;
+  nw_vec alive; // by scope number: non-NULL while it is open
+} nwc_memo;
+int nwc_memo_open(nwc_memo *m);
+void nwc_memo_close(nwc_memo *m, int scope);
+LLVMValueRef nwc_memo_get(const nwc_memo *m, const nw_expr *e, bool *loads);
+void nwc_memo_put(nwc_memo *m, const nw_expr *e, LLVMValueRef v, int scope, bool loads);
+void nwc_memo_free(nwc_memo *m);
+
+typedef struct nwc_var {
+  const char *name;
+  LLVMValueRef value;
+} nwc_var;
+
+// One LLVM function in the making: the kernel, or the body of a parallel loop.
+typedef struct nwc_function {
+  LLVMValueRef fn, frame, thread;
+  LLVMBasicBlockRef entry; // allocas go to its end
+  LLVMValueRef *buffer; // by number of the program's buffer; NULL: does not exist here
+  LLVMValueRef *array; // the same for arrays in this function's frame, once made
+  int nvars, capvars;
+  nwc_var *var; // loop variables in scope, innermost last; sizes first
+  nwc_memo memo;
+  int pure, loads; // the scopes to remember in: values without loads live longer, to the end of the loop body
+} nwc_function;
+
+typedef struct nwc {
+  LLVMContextRef lc;
+  LLVMModuleRef module;
+  LLVMBuilderRef b;
+  const nw_exec *exec;
+  const nw_program *p;
+  const char *name; // of the public entry
+  nwc_function *f;
+  int nloads; // grows with every value that depends on memory, to tell what is made of such values
+  const char *cpu, *features;
+  bool wide; // prefer 512-bit vectors
+  char *error;
+  size_t error_size;
+  bool failed;
+} nwc;
+void nwc_fail(nwc *g, const char *fmt, ...) NW_PRINTF(2, 3);
+
+// The whole module of an executable program, with one public function `name` of type nw_entry.
+LLVMModuleRef nwc_module(LLVMContextRef lc, const nw_exec *e, const char *name, const char *cpu, const char *features,
+                         char *error, size_t n);
+
+// ---- types and small things
+LLVMTypeRef nwc_type(nwc *g, nw_type t); // of a value: bool is i1, bf16 its bits in i16
+LLVMTypeRef nwc_memory_type(nwc *g, nw_type t); // as it lies in memory: bool is i8, f16 and bf16 are i16
+LLVMTypeRef nwc_int_type(nwc *g, int bits, int lanes);
+LLVMTypeRef nwc_ptr(nwc *g);
+LLVMValueRef nwc_i64(nwc *g, int64_t v);
+LLVMValueRef nwc_const_int(LLVMTypeRef t, int64_t v); // splat for a vector
+LLVMValueRef nwc_const_real(LLVMTypeRef t, double v);
+LLVMValueRef nwc_iota(nwc *g, LLVMTypeRef elem, int lanes, int64_t stride); // 0, stride, 2*stride, ...
+LLVMValueRef nwc_splat(nwc *g, LLVMValueRef v, int lanes);
+LLVMValueRef nwc_slice(nwc *g, LLVMValueRef v, int from, int n); // lanes from..from+n
+LLVMValueRef nwc_join(nwc *g, LLVMValueRef a, int na, LLVMValueRef b, int nb);
+// llvm.NAME overloaded on the types of `over`; returns the call.
+LLVMValueRef nwc_intrinsic(nwc *g, const char *name, int nover, LLVMTypeRef *over, int nargs, LLVMValueRef *args);
+LLVMValueRef nwc_intrinsic1(nwc *g, const char *name, LLVMValueRef a); // overloaded on the type of its operands
+LLVMValueRef nwc_intrinsic2(nwc *g, const char *name, LLVMValueRef a, LLVMValueRef b);
+LLVMBasicBlockRef nwc_block(nwc *g, const char *name);
+void nwc_at(nwc *g, LLVMBasicBlockRef block);
+LLVMBasicBlockRef nwc_here(nwc *g);
+
+// ---- expressions
+LLVMValueRef nwc_value(nwc *g, const nw_expr *e);
+LLVMValueRef nwc_arith(nwc *g, const nw_expr *e); // ops with plain operands
+LLVMValueRef nwc_divide(nwc *g, nw_op op, nw_type t, LLVMValueRef a, const nw_expr *divisor);
+LLVMValueRef nwc_cast(nwc *g, LLVMValueRef v, nw_type from, nw_dtype to);
+LLVMValueRef nwc_math(nwc *g, const nw_expr *e);
+LLVMValueRef nwc_load(nwc *g, const nw_expr *e);
+void nwc_store(nwc *g, const nw_stmt *s);
+// A branch of straight code inside a statement: what is emitted in it is forgotten at its end.
+typedef struct nwc_region {
+  int scope, pure, loads;
+} nwc_region;
+nwc_region nwc_region_open(nwc *g);
+void nwc_region_close(nwc *g, nwc_region r);
+
+// ---- statements and functions
+void nwc_stmt(nwc *g, const nw_stmt *s);
+void nwc_parallel(nwc *g, const nw_stmt *loop);
+void nwc_loop_between(nwc *g, const nw_stmt *s, LLVMValueRef begin, LLVMValueRef end, bool some);
+void nwc_bind(nwc *g, const char *name, LLVMValueRef v);
+void nwc_unbind(nwc *g);
+LLVMValueRef nwc_lookup(nwc *g, const char *name);
+int nwc_buffer_index(const nwc *g, const char *name);

@@ -1,0 +1,246 @@
+// Loads and stores.
+#include "codegen/llvm.h"
+
+#define MAX_TERMS 64
+
+typedef struct term {
+  const nw_expr *e;
+  int64_t coef;
+  int depth;
+} term;
+
+typedef struct sum {
+  term at[MAX_TERMS];
+  int n;
+  int64_t constant;
+} sum;
+
+typedef struct depth_search {
+  const nwc_function *f;
+  int deepest;
+} depth_search;
+
+static bool note_depth(void *env, const nw_expr *e) {
+  depth_search *s = env;
+  if (e->op == NW_OP_LOAD) s->deepest = s->f->nvars;
+  if (e->op != NW_OP_VAR) return true;
+  for (int i = s->f->nvars - 1; i > s->deepest; i--)
+    if (!strcmp(s->f->var[i].name, e->name)) s->deepest = i;
+  return true;
+}
+
+static void add_term(nwc *g, sum *s, const nw_expr *e, int64_t coef) {
+  depth_search d = {g->f, -1};
+  nw_visit(e, note_depth, &d);
+  int at = s->n++;
+  for (; at > 0 && s->at[at - 1].depth > d.deepest; at--) s->at[at] = s->at[at - 1];
+  s->at[at] = (term){e, coef, d.deepest};
+}
+
+static void gather_terms(nwc *g, sum *s, const nw_expr *e, int64_t coef) {
+  int64_t c;
+  if (e->op == NW_OP_INT)
+    s->constant += coef * e->i;
+  else if (e->op == NW_OP_ADD && s->n < MAX_TERMS - 2)
+    gather_terms(g, s, e->arg[0], coef), gather_terms(g, s, e->arg[1], coef);
+  else if (e->op == NW_OP_SUB && s->n < MAX_TERMS - 2)
+    gather_terms(g, s, e->arg[0], coef), gather_terms(g, s, e->arg[1], -coef);
+  else if (e->op == NW_OP_MUL && nw_is_int(e->arg[0], &c))
+    gather_terms(g, s, e->arg[1], coef * c);
+  else if (e->op == NW_OP_MUL && nw_is_int(e->arg[1], &c))
+    gather_terms(g, s, e->arg[0], coef * c);
+  else
+    add_term(g, s, e, coef);
+}
+
+// The address of an element. What the outer loops decide is added first, so that it can be moved out of the inner
+// ones; the constant last, so that neighbouring accesses of an unrolled tile share everything else.
+static LLVMValueRef address(nwc *g, LLVMValueRef base, LLVMTypeRef elem, const nw_expr *index, int64_t offset) {
+  sum s = {.constant = offset};
+  gather_terms(g, &s, index, 1);
+  LLVMValueRef all = NULL;
+  for (int i = 0; i < s.n; i++) {
+    LLVMValueRef v = nwc_value(g, s.at[i].e);
+    if (s.at[i].coef != 1) v = LLVMBuildMul(g->b, v, nwc_i64(g, s.at[i].coef), "");
+    all = all ? LLVMBuildAdd(g->b, all, v, "") : v;
+  }
+  if (all) base = LLVMBuildGEP2(g->b, elem, base, &all, 1, "");
+  LLVMValueRef constant = nwc_i64(g, s.constant);
+  return s.constant ? LLVMBuildGEP2(g->b, elem, base, &constant, 1, "") : base;
+}
+
+static LLVMValueRef base_of(nwc *g, const char *buffer) {
+  int i = nwc_buffer_index(g, buffer);
+  LLVMValueRef base = i < 0 ? NULL : g->f->buffer[i];
+  if (base) return base;
+  nwc_fail(g, "buffer %s has no place here", buffer);
+  return LLVMGetUndef(nwc_ptr(g));
+}
+
+// How a vector access lies in memory.
+typedef enum shape { ONE, LINE, BACKWARDS, SAME, SCATTERED } shape;
+
+static shape shape_of(const nw_expr *index, bool masked) {
+  int64_t stride;
+  if (index->type.lanes == 1) return ONE;
+  if (index->op == NW_OP_BROADCAST && !masked) return SAME;
+  if (index->op != NW_OP_RAMP || !nw_is_int(index->arg[1], &stride)) return SCATTERED;
+  if (stride == 1) return LINE;
+  if (stride == 0 && !masked) return SAME;
+  return stride == -1 && !masked ? BACKWARDS : SCATTERED;
+}
+
+static LLVMValueRef pointers(nwc *g, LLVMValueRef base, LLVMTypeRef elem, const nw_expr *index) {
+  int64_t stride;
+  LLVMTypeRef i64 = LLVMInt64TypeInContext(g->lc);
+  if (index->op == NW_OP_RAMP && nw_is_int(index->arg[1], &stride)) {
+    LLVMValueRef first = address(g, base, elem, index->arg[0], 0), steps = nwc_iota(g, i64, index->type.lanes, stride);
+    return LLVMBuildGEP2(g->b, elem, first, &steps, 1, "");
+  }
+  LLVMValueRef v = nwc_value(g, index);
+  return LLVMBuildGEP2(g->b, elem, base, &v, 1, "");
+}
+
+static LLVMValueRef reversed(nwc *g, LLVMValueRef v, int lanes) {
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(g->lc);
+  LLVMValueRef mask =
+      LLVMConstAdd(nwc_iota(g, i32, lanes, -1), nwc_const_int(LLVMVectorType(i32, (unsigned)lanes), lanes - 1));
+  return LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(LLVMTypeOf(v)), mask, "");
+}
+
+static LLVMValueRef i32_of(nwc *g, int v) { return LLVMConstInt(LLVMInt32TypeInContext(g->lc), (unsigned)v, false); }
+
+static LLVMValueRef aligned_load(nwc *g, LLVMTypeRef t, LLVMValueRef ptr, int align) {
+  LLVMValueRef v = LLVMBuildLoad2(g->b, t, ptr, "");
+  LLVMSetAlignment(v, (unsigned)align);
+  return v;
+}
+
+static LLVMValueRef masked_load(nwc *g, const char *name, LLVMTypeRef t, LLVMValueRef ptr, int align,
+                                LLVMValueRef mask) {
+  LLVMTypeRef over[] = {t, LLVMTypeOf(ptr)};
+  LLVMValueRef args[] = {ptr, i32_of(g, align), mask, LLVMConstNull(t)};
+  return nwc_intrinsic(g, name, 2, over, 4, args);
+}
+
+static LLVMValueRef all_lanes(nwc *g, int lanes) { return nwc_const_int(nwc_int_type(g, 1, lanes), 1); }
+
+static LLVMValueRef raw_load(nwc *g, const nw_expr *e, LLVMValueRef mask) {
+  const nw_expr *index = e->arg[0];
+  nw_type t = e->type, one = {t.dtype, 1};
+  LLVMTypeRef type = nwc_memory_type(g, t), elem = nwc_memory_type(g, one);
+  LLVMValueRef base = base_of(g, e->name);
+  int align = nw_dtype_bytes(t.dtype);
+  switch (shape_of(index, mask != NULL)) {
+  case ONE: return aligned_load(g, elem, address(g, base, elem, index, 0), align);
+  case SAME: return nwc_splat(g, aligned_load(g, elem, address(g, base, elem, index->arg[0], 0), align), t.lanes);
+  case LINE: {
+    LLVMValueRef ptr = address(g, base, elem, index->arg[0], 0);
+    return mask ? masked_load(g, "llvm.masked.load", type, ptr, align, mask) : aligned_load(g, type, ptr, align);
+  }
+  case BACKWARDS:
+    return reversed(g, aligned_load(g, type, address(g, base, elem, index->arg[0], 1 - t.lanes), align), t.lanes);
+  default:
+    if (!mask) mask = all_lanes(g, t.lanes);
+    return masked_load(g, "llvm.masked.gather", type, pointers(g, base, elem, index), align, mask);
+  }
+}
+
+static LLVMValueRef from_memory(nwc *g, LLVMValueRef v, nw_type t) {
+  if (t.dtype == NW_BOOL) return LLVMBuildICmp(g->b, LLVMIntNE, v, nwc_const_int(LLVMTypeOf(v), 0), "");
+  return t.dtype == NW_F16 ? LLVMBuildBitCast(g->b, v, nwc_type(g, t), "") : v;
+}
+
+static LLVMValueRef to_memory(nwc *g, LLVMValueRef v, nw_type t) {
+  if (t.dtype == NW_BOOL) return LLVMBuildZExt(g->b, v, nwc_memory_type(g, t), "");
+  return t.dtype == NW_F16 ? LLVMBuildBitCast(g->b, v, nwc_memory_type(g, t), "") : v;
+}
+
+static bool always(const nw_expr *mask) {
+  return !mask || nw_is_const(mask->op == NW_OP_BROADCAST ? mask->arg[0] : mask, 1);
+}
+
+// A scalar load under a condition: 0 where it does not hold.
+static LLVMValueRef load_if(nwc *g, const nw_expr *e, LLVMValueRef cond) {
+  LLVMBasicBlockRef before = nwc_here(g), then = nwc_block(g, "load"), join = nwc_block(g, "");
+  LLVMBuildCondBr(g->b, cond, then, join);
+  nwc_at(g, then);
+  nwc_region r = nwc_region_open(g);
+  LLVMValueRef v = raw_load(g, e, NULL);
+  nwc_region_close(g, r);
+  LLVMBasicBlockRef from[] = {before, nwc_here(g)};
+  LLVMValueRef values[] = {LLVMConstNull(LLVMTypeOf(v)), v};
+  LLVMBuildBr(g->b, join);
+  nwc_at(g, join);
+  LLVMValueRef phi = LLVMBuildPhi(g->b, LLVMTypeOf(v), "");
+  LLVMAddIncoming(phi, values, from, 2);
+  return phi;
+}
+
+LLVMValueRef nwc_load(nwc *g, const nw_expr *e) {
+  const nw_expr *mask = e->n > 1 && !always(e->arg[1]) ? e->arg[1] : NULL;
+  LLVMValueRef m = mask ? nwc_value(g, mask) : NULL;
+  LLVMValueRef v = m && e->type.lanes == 1 ? load_if(g, e, m) : raw_load(g, e, m);
+  g->nloads++;
+  return from_memory(g, v, e->type);
+}
+
+static void masked_store(nwc *g, const char *name, LLVMValueRef v, LLVMValueRef ptr, int align, LLVMValueRef mask) {
+  LLVMTypeRef over[] = {LLVMTypeOf(v), LLVMTypeOf(ptr)};
+  LLVMValueRef args[] = {v, ptr, i32_of(g, align), mask};
+  nwc_intrinsic(g, name, 2, over, 4, args);
+}
+
+static void aligned_store(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
+  LLVMSetAlignment(LLVMBuildStore(g->b, v, ptr), (unsigned)align);
+}
+
+static void raw_store(nwc *g, const char *buffer, const nw_expr *index, nw_type t, LLVMValueRef v, LLVMValueRef mask) {
+  LLVMTypeRef elem = nwc_memory_type(g, (nw_type){t.dtype, 1});
+  LLVMValueRef base = base_of(g, buffer);
+  int align = nw_dtype_bytes(t.dtype);
+  switch (shape_of(index, true)) {
+  case ONE: aligned_store(g, v, address(g, base, elem, index, 0), align); break;
+  case LINE: {
+    LLVMValueRef ptr = address(g, base, elem, index->arg[0], 0);
+    if (mask)
+      masked_store(g, "llvm.masked.store", v, ptr, align, mask);
+    else
+      aligned_store(g, v, ptr, align);
+    break;
+  }
+  default:
+    if (!mask) mask = all_lanes(g, t.lanes);
+    masked_store(g, "llvm.masked.scatter", v, pointers(g, base, elem, index), align, mask);
+  }
+}
+
+static void store_if(nwc *g, const nw_stmt *s, LLVMValueRef cond) {
+  LLVMBasicBlockRef then = nwc_block(g, "store"), join = nwc_block(g, "");
+  LLVMBuildCondBr(g->b, cond, then, join);
+  nwc_at(g, then);
+  nwc_region r = nwc_region_open(g);
+  LLVMValueRef v = nwc_value(g, s->store.value);
+  raw_store(g, s->store.buffer, s->store.index, s->store.value->type, to_memory(g, v, s->store.value->type), NULL);
+  nwc_region_close(g, r);
+  LLVMBuildBr(g->b, join);
+  nwc_at(g, join);
+}
+
+// The value is as wide as the index; a scalar one is stored to every lane.
+void nwc_store(nwc *g, const nw_stmt *s) {
+  const nw_expr *mask = always(s->store.mask) ? NULL : s->store.mask;
+  LLVMValueRef m = mask ? nwc_value(g, mask) : NULL;
+  if (m && mask->type.lanes == 1) {
+    store_if(g, s, m);
+    return;
+  }
+  nw_type t = s->store.value->type;
+  LLVMValueRef v = to_memory(g, nwc_value(g, s->store.value), t);
+  int lanes = s->store.index->type.lanes;
+  if (t.lanes == 1 && lanes > 1) {
+    v = nwc_splat(g, v, lanes);
+    t.lanes = (uint16_t)lanes;
+  }
+  raw_store(g, s->store.buffer, s->store.index, t, v, m);
+}
