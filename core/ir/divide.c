@@ -159,7 +159,8 @@ static const nw_expr *compare_parts(nw_sum *s, nw_op op) {
   int64_t k = s->constant;
   bool left = !has_sign(s, 1) || (has_sign(s, -1) && k > 0);
   const nw_expr *a = side(s, 1, left ? k : 0), *b = side(s, -1, left ? 0 : -k);
-  return nw_raw(s->pool, op, nw_scalar(NW_BOOL), 2, (const nw_expr *[]){a, b});
+  bool swap = nw_op_has(op, 'K') && nw_compare(a, b) > 0;
+  return nw_raw(s->pool, op, nw_scalar(NW_BOOL), 2, (const nw_expr *[]){swap ? b : a, swap ? a : b});
 }
 
 // g*S + k < 0 is S < ceil(-k / g), written back into s.

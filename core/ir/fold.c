@@ -103,23 +103,33 @@ static const nw_expr *fold_ramp(nw_pool *p, nw_op op, const nw_expr *a, const nw
   return nw_ramp(p, nw_mul(p, base_of(a), base_of(b)), nw_mul(p, stride_of(p, a), base_of(b)), lanes);
 }
 
-// ---------------------------------------------------------------- the order of operands
+// ---------------------------------------------------------------- all of it
 
-static bool commutes_for(nw_op op, const nw_expr *a) {
-  if (!nw_op_has(op, 'K') || is_logic(op)) return false;
-  return !nw_dtype_is_float((nw_dtype)a->type.dtype);
+// Operands of a commutative op stand in order. Not those of floats: people find their product as they wrote it.
+static bool out_of_order(nw_op op, const nw_expr *const *a) {
+  if (!nw_op_has(op, 'K') || is_logic(op) || nw_dtype_is_float((nw_dtype)a[0]->type.dtype)) return false;
+  return nw_compare(a[0], a[1]) > 0;
+}
+
+static const nw_expr *fold(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {
+  const nw_expr *e = NULL;
+  if (t.lanes > 1) e = fold_broadcast(p, op, t, n, args);
+  if (!e && t.lanes > 1 && n == 2) e = fold_ramp(p, op, args[0], args[1]);
+  if (!e && n > 0 && args[0]->type.lanes == 1 && nw_dtype_is_int((nw_dtype)args[0]->type.dtype))
+    e = fold_integer(p, op, n, args);
+  return e ? e : nw_apply_rules(p, op, t, n, args);
 }
 
 const nw_expr *nw_fold(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {
   const nw_expr *e = nw_constant_op(p, op, t, n, args);
-  if (!e && t.lanes > 1) e = fold_broadcast(p, op, t, n, args);
-  if (!e && t.lanes > 1 && n == 2) e = fold_ramp(p, op, args[0], args[1]);
-  if (!e && n > 0 && args[0]->type.lanes == 1 && nw_dtype_is_int((nw_dtype)args[0]->type.dtype))
-    e = fold_integer(p, op, n, args);
-  if (!e) e = nw_apply_rules(p, op, t, n, args);
   if (e) return e;
-  if (is_logic(op)) return fold_logic(p, op, t, args);
-  if (n == 2 && commutes_for(op, args[0]) && nw_compare(args[0], args[1]) > 0)
-    return nw_raw(p, op, t, 2, (const nw_expr *[]){args[1], args[0]});
-  return nw_raw(p, op, t, n, args);
+  const nw_expr *swapped[2];
+  if (out_of_order(op, args)) {
+    swapped[0] = args[1];
+    swapped[1] = args[0];
+    args = swapped;
+  }
+  e = fold(p, op, t, n, args);
+  if (e) return e;
+  return is_logic(op) ? fold_logic(p, op, t, args) : nw_raw(p, op, t, n, args);
 }

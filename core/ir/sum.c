@@ -207,6 +207,36 @@ const nw_expr *nw_sum_expr(nw_sum *s) {
 
 #define MAX_FACTORS 32
 
+static int64_t gcd(uint64_t a, uint64_t b) {
+  while (b) {
+    uint64_t t = a % b;
+    a = b;
+    b = t;
+  }
+  return (int64_t)a;
+}
+
+// Takes out of a sum what divides all its coefficients, and a sign, so that (2*i + 2)*j and 2*(i + 1)*j are one
+// product: the first term of what is left is positive.
+static const nw_expr *primitive_part(const nw_expr *e, int64_t *coef) {
+  nw_sum s;
+  nw_sum_init(&s, e->pool, (nw_dtype)e->type.dtype);
+  nw_sum_add(&s, 1, e);
+  drop_zeros(&s);
+  sort_terms(&s);
+  int64_t g = gcd(magnitude(s.constant), 0);
+  for (int i = 0; i < s.n; i++) g = gcd((uint64_t)g, magnitude(s.term[i].coef));
+  if (s.n && s.term[0].coef < 0) g = neg64(g);
+  if (s.n && g != 1 && g != INT64_MIN && g != 0) {
+    *coef = mul64(*coef, g);
+    for (int i = 0; i < s.n; i++) s.term[i].coef /= g;
+    s.constant /= g;
+    e = nw_sum_expr(&s);
+  }
+  nw_sum_free(&s);
+  return e;
+}
+
 // Splits e into a constant and factors; a product with too many factors is kept as one.
 static void factor(const nw_expr *e, int64_t *coef, int *n, const nw_expr **out) {
   if (e->op == NW_OP_INT) {
@@ -218,7 +248,7 @@ static void factor(const nw_expr *e, int64_t *coef, int *n, const nw_expr **out)
     factor(e->arg[0], coef, n, out);
     factor(e->arg[1], coef, n, out);
   } else {
-    out[(*n)++] = e;
+    out[(*n)++] = e->op == NW_OP_ADD || e->op == NW_OP_SUB ? primitive_part(e, coef) : e;
   }
 }
 
