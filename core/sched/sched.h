@@ -27,6 +27,7 @@ struct nw_sched {
   nw_tensor **output;       // counted
   nw_vec version;           // nw_node*, by number
   int current;
+  int next_id;              // no two versions give one id to different loops, so a handle never means another branch's
 };
 
 // One step in the making. A primitive reads args, edits p (an unfrozen clone of before), and returns true, or fails
@@ -43,7 +44,13 @@ typedef struct nw_step {
   nw_str notes;
   nw_vec replaced, replacement;
   nw_vec candidate;         // suggest(): steps to try after a refusal, as nw_candidate*
+  nw_arena *scratch;        // for the length of the step
 } nw_step;
+
+typedef struct nw_candidate {
+  const nw_primitive *primitive;
+  nw_arg *args;
+} nw_candidate;
 
 // Argument access, with errors that name the argument. Loops: the statement in st->p, path filled if not NULL.
 nw_stmt *nw_step_loop(nw_step *st, int param, nw_path *path);

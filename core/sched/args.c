@@ -1,0 +1,221 @@
+// Arguments of a step: checked against the primitive's row, resolved, copied, and shown as the user would type them.
+#include "sched/args.h"
+#include "sched/tree.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+int nw_param_count(const nw_primitive *row) {
+  int n = 0;
+  while (n < NW_MAX_PARAMS && row->param[n].name) n++;
+  return n;
+}
+
+static const char *kind_name(nw_arg_kind k) {
+  switch (k) {
+    case NW_ARG_LOOP: return "a loop";
+    case NW_ARG_STAGE: return "a stage";
+    case NW_ARG_INT: return "a whole number";
+    case NW_ARG_STR: return "a string";
+    case NW_ARG_LIST: return "a list";
+    case NW_ARG_EXPRS: return "a function of the indices";
+    default: return "nothing";
+  }
+}
+
+// `choices` is "a|b|c".
+static bool is_choice(const char *choices, const char *s) {
+  size_t n = strlen(s);
+  for (const char *c = choices; c && *c;) {
+    const char *end = strchr(c, '|');
+    size_t len = end ? (size_t)(end - c) : strlen(c);
+    if (len == n && !strncmp(c, s, n)) return true;
+    c = end ? end + 1 : c + len;
+  }
+  return false;
+}
+
+static bool check_kind(nw_step *st, const nw_param *param, nw_arg_kind want, const nw_arg *a) {
+  if (a->kind == want) return true;
+  nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s must be %s, not %s", st->primitive->name, param->name,
+          kind_name(want), kind_name(a->kind));
+  return false;
+}
+
+static bool check_value(nw_step *st, const nw_param *param, nw_arg_kind kind, const nw_arg *a) {
+  if (!check_kind(st, param, kind, a)) return false;
+  if ((kind == NW_ARG_STR || kind == NW_ARG_STAGE) && !a->name) {
+    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s has no name", st->primitive->name, param->name);
+    return false;
+  }
+  if (kind == NW_ARG_STR && param->choices && !is_choice(param->choices, a->name)) {
+    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s = \"%s\" is not one of %s", st->primitive->name, param->name,
+            a->name, param->choices);
+    return false;
+  }
+  return true;
+}
+
+// Loops given by id get their name, for the trace; a name gets its id.
+static bool resolve_loop(nw_step *st, nw_arg *a) {
+  a->i = a->name ? nw_sched_loop(st->sched, a->name) : a->i;
+  a->name = a->i ? nw_sched_loop_name(st->sched, (int)a->i) : NULL;
+  return a->name != NULL;
+}
+
+static bool resolve(nw_step *st, const nw_param *param, nw_arg *a) {
+  if (param->kind == NW_ARG_LOOP) return resolve_loop(st, a);
+  if (param->kind != NW_ARG_LIST) return true;
+  nw_arg *item = NW_NEW_N(st->scratch, nw_arg, a->n);
+  for (int i = 0; i < a->n; i++) {
+    item[i] = a->item[i];
+    if (!check_value(st, param, param->item, &item[i])) return false;
+    if (param->item == NW_ARG_LOOP && !resolve_loop(st, &item[i])) return false;
+  }
+  a->item = item;
+  return true;
+}
+
+bool nw_args_resolve(nw_step *st) {
+  int n = nw_param_count(st->primitive);
+  for (int i = 0; i < n; i++) {
+    const nw_param *param = &st->primitive->param[i];
+    st->resolved[i] = st->args[i];
+    if (st->args[i].kind == NW_ARG_NONE) {
+      if (param->optional) continue;
+      nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s is missing", st->primitive->name, param->name);
+      return false;
+    }
+    if (!check_value(st, param, param->kind, &st->args[i]) || !resolve(st, param, &st->resolved[i])) return false;
+  }
+  return true;
+}
+
+// ---- copies that outlive the call
+
+nw_arg nw_arg_copy(nw_arena *arena, nw_pool *pool, const nw_arg *a) {
+  nw_arg to = *a;
+  to.name = a->name ? nw_arena_strdup(arena, a->name) : NULL;
+  if (a->kind == NW_ARG_LIST) {
+    nw_arg *item = NW_NEW_N(arena, nw_arg, a->n);
+    for (int i = 0; i < a->n; i++) item[i] = nw_arg_copy(arena, pool, &a->item[i]);
+    to.item = item;
+  }
+  if (a->kind == NW_ARG_EXPRS) {
+    const nw_expr **e = NW_NEW_N(arena, const nw_expr *, a->n);
+    for (int i = 0; i < a->n; i++) e[i] = nw_import(pool, a->expr[i]);
+    to.expr = e;
+  }
+  return to;
+}
+
+nw_arg *nw_args_copy(nw_arena *arena, nw_pool *pool, const nw_primitive *row, const nw_arg *args) {
+  int n = nw_param_count(row);
+  nw_arg *to = NW_NEW_N(arena, nw_arg, n + 1);
+  for (int i = 0; i < n; i++) to[i] = nw_arg_copy(arena, pool, &args[i]);
+  return to;
+}
+
+// ---- as Lua
+
+static void show_string(nw_str *b, const char *s) {
+  nw_str_add(b, "\"");
+  for (; *s; s++) {
+    if (*s == '"' || *s == '\\') nw_str_add(b, "\\");
+    nw_str_addn(b, s, 1);
+  }
+  nw_str_add(b, "\"");
+}
+
+typedef struct most {
+  int dim;
+} most;
+
+static bool see_dim(void *env, const nw_expr *e) {
+  most *m = env;
+  if (e->op != NW_OP_VAR || e->name[0] != '_') return true;
+  int d = atoi(e->name + 1);
+  if (d > m->dim) m->dim = d;
+  return true;
+}
+
+// function(_0, _1) return _1 // 32, _0, _1 % 32 end
+static void show_function(nw_str *b, const nw_arg *a) {
+  most m = {0};
+  for (int i = 0; i < a->n; i++) nw_visit(a->expr[i], see_dim, &m);
+  nw_str_add(b, "function(");
+  for (int d = 0; d <= m.dim; d++) nw_str_fmt(b, "%s_%d", d ? ", " : "", d);
+  nw_str_add(b, ") return ");
+  for (int i = 0; i < a->n; i++) {
+    char *e = nw_expr_show(a->expr[i]);
+    nw_str_fmt(b, "%s%s", i ? ", " : "", e);
+    free(e);
+  }
+  nw_str_add(b, " end");
+}
+
+static void show_items(nw_str *b, const nw_arg *a) {
+  for (int i = 0; i < a->n; i++) {
+    if (i) nw_str_add(b, ", ");
+    show_string(b, a->item[i].name ? a->item[i].name : "?");
+  }
+}
+
+static void show_arg(nw_str *b, const nw_arg *a, bool bare_list) {
+  switch (a->kind) {
+    case NW_ARG_INT: nw_str_fmt(b, "%lld", (long long)a->i); break;
+    case NW_ARG_LIST:
+      if (!bare_list) nw_str_add(b, "{");
+      show_items(b, a);
+      if (!bare_list) nw_str_add(b, "}");
+      break;
+    case NW_ARG_EXPRS: show_function(b, a); break;
+    case NW_ARG_NONE: nw_str_add(b, "nil"); break;
+    default: a->name ? show_string(b, a->name) : nw_str_fmt(b, "?%lld", (long long)a->i); break;
+  }
+}
+
+static int given(const nw_primitive *row, const nw_arg *args, bool option) {
+  int n = 0;
+  for (int i = 0; i < nw_param_count(row); i++) n += row->param[i].option == option && args[i].kind != NW_ARG_NONE;
+  return n;
+}
+
+static void show_options(nw_str *b, const nw_primitive *row, const nw_arg *args) {
+  const char *before = given(row, args, false) ? ", {" : "{";
+  for (int i = 0; i < nw_param_count(row); i++) {
+    if (!row->param[i].option || args[i].kind == NW_ARG_NONE) continue;
+    nw_str_fmt(b, "%s%s = ", before, row->param[i].name);
+    show_arg(b, &args[i], false);
+    before = ", ";
+  }
+  nw_str_add(b, "}");
+}
+
+static int positional(const nw_primitive *row) {
+  int n = 0;
+  for (int i = 0; i < nw_param_count(row); i++) n += !row->param[i].option;
+  return n;
+}
+
+// A list that is the only positional parameter is written out as arguments of its own: s:reorder("i", "j").
+char *nw_step_show(const nw_primitive *row, const nw_arg *args) {
+  nw_str b = {0};
+  bool bare_list = positional(row) == 1;
+  int npos = given(row, args, false), nopt = given(row, args, true);
+  nw_str_fmt(&b, "s:%s", row->name);
+  if (npos == 1 && !nopt && (args[0].kind == NW_ARG_LOOP || args[0].kind == NW_ARG_STAGE)) {
+    nw_str_add(&b, " ");
+    show_arg(&b, &args[0], false);
+    return nw_str_take(&b);
+  }
+  nw_str_add(&b, "(");
+  for (int i = 0, shown = 0; shown < npos; i++) {
+    if (row->param[i].option) continue;
+    if (i) nw_str_add(&b, ", ");
+    show_arg(&b, &args[i], bare_list);
+    shown += args[i].kind != NW_ARG_NONE;
+  }
+  if (nopt) show_options(&b, row, args);
+  nw_str_add(&b, ")");
+  return nw_str_take(&b);
+}

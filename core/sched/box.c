@@ -1,0 +1,104 @@
+// What part of a tensor is read inside a loop.
+#include "sched/box.h"
+#include "sched/tree.h"
+
+typedef struct reads {
+  nw_step *st;
+  const nw_stmt *block;      // the producer
+  const nw_path *outside;
+  nw_ranges *ranges;         // at the reader
+  int nover;
+  const char **over;         // loops of the reader that are inside
+  const nw_stmt *reader;
+  const nw_expr **lo, **hi;  // per dimension; NULL: nothing read yet
+  bool *all;                 // the whole dimension
+} reads;
+
+static bool is_target(const nw_stmt *block, const char *buffer) {
+  return nw_block_writes(block, buffer);
+}
+
+// The lesser (or greater) of two bounds; one of the two where that can be proven.
+static const nw_expr *join(const nw_ranges *r, const nw_expr *a, const nw_expr *b, bool least) {
+  if (!a || a == b) return b;
+  if (nw_prove(r, nw_le(r->pool, a, b))) return least ? a : b;
+  if (nw_prove(r, nw_le(r->pool, b, a))) return least ? b : a;
+  return least ? nw_min(r->pool, a, b) : nw_max(r->pool, a, b);
+}
+
+static bool only_outside(const reads *x, const nw_expr *e) {
+  for (int i = 0; i < x->nover; i++)
+    if (nw_uses_var(e, x->over[i])) return false;
+  return !nw_uses_load(e, NULL);
+}
+
+static void join_dim(reads *x, int d, const nw_expr *index) {
+  const nw_expr *at = nw_simplify(x->ranges, nw_block_bound(x->st->p, x->reader, index));
+  const nw_expr *lo = nw_lower_over(x->ranges, at, x->nover, x->over), *hi = nw_upper_over(x->ranges, at, x->nover, x->over);
+  if (!lo || !hi || !only_outside(x, lo) || !only_outside(x, hi)) {
+    x->all[d] = true;
+    return;
+  }
+  x->lo[d] = join(x->ranges, x->lo[d], lo, true);
+  x->hi[d] = join(x->ranges, x->hi[d], hi, false);
+}
+
+static bool see_load(void *env, const nw_expr *e) {
+  reads *x = env;
+  if (e->op != NW_OP_LOAD || !is_target(x->block, e->name)) return true;
+  for (int d = 0; d < e->n; d++) join_dim(x, d, e->arg[d]);
+  return true;
+}
+
+static void see_block(reads *x, const nw_stmt *reader) {
+  nw_path path;
+  const char *over[NW_MAX_DEPTH];
+  nw_find(x->st->p, reader->id, &path);
+  x->reader = reader;
+  x->over = over;
+  x->nover = 0;
+  for (int i = 0; i < path.n; i++)
+    if (path.at[i]->kind == NW_LOOP && nw_path_index(x->outside, path.at[i]) < 0) over[x->nover++] = path.at[i]->loop.var->name;
+  nw_ranges ranges;
+  nw_ranges_of(&ranges, x->st->p, &path);
+  x->ranges = &ranges;
+  for (int t = 0; t < reader->block.ntargets; t++) {
+    const nw_target *g = &reader->block.target[t];
+    nw_visit(g->value, see_load, x);
+    if (g->init) nw_visit(g->init, see_load, x);
+    for (int i = 0; i < g->n; i++) nw_visit(g->index[i], see_load, x);
+  }
+  nw_ranges_free(&ranges);
+}
+
+// Cut to the domain at either end where the box is known to reach it; a constant extent where there is a constant bound.
+static void close_dim(reads *x, const nw_ranges *r, const nw_expr *shape, int d, nw_box *out) {
+  nw_pool *pool = r->pool;
+  const nw_expr *zero = nw_index(pool, 0), *last = nw_sub(pool, shape, nw_index(pool, 1));
+  const nw_expr *lo = x->lo[d], *hi = x->hi[d];
+  if (x->all[d] || !lo) lo = zero, hi = last;
+  if (nw_prove(r, nw_le(pool, lo, zero))) lo = zero;
+  if (nw_prove(r, nw_le(pool, last, hi))) hi = last;
+  const nw_expr *extent = nw_simplify(r, nw_add(pool, nw_sub(pool, hi, lo), nw_index(pool, 1)));
+  int64_t bound;
+  if (!nw_is_int(extent, &bound) && nw_const_upper(r, extent, &bound)) extent = nw_index(pool, bound > 0 ? bound : 0);
+  out->lo[d] = nw_simplify(r, lo);
+  out->extent[d] = extent;
+}
+
+nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const nw_path *outside) {
+  const nw_buffer *buffer = nw_find_buffer(st->p, block->block.target[0].buffer);
+  int n = buffer->ndim;
+  reads x = {.st = st, .block = block, .outside = outside};
+  x.lo = NW_NEW_N(st->scratch, const nw_expr *, n + 1);
+  x.hi = NW_NEW_N(st->scratch, const nw_expr *, n + 1);
+  x.all = NW_NEW_N(st->scratch, bool, n + 1);
+  nw_blocks readers = nw_blocks_below(st->scratch, in);
+  for (int i = 0; i < readers.n; i++) see_block(&x, readers.at[i]);
+  nw_box out = {.n = n, .lo = NW_NEW_N(st->scratch, const nw_expr *, n + 1), .extent = NW_NEW_N(st->scratch, const nw_expr *, n + 1)};
+  nw_ranges r;
+  nw_ranges_of(&r, st->p, outside);
+  for (int d = 0; d < n; d++) close_dim(&x, &r, buffer->shape[d], d, &out);
+  nw_ranges_free(&r);
+  return out;
+}

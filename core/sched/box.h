@@ -1,0 +1,12 @@
+// What part of a tensor is read inside a loop. Private to sched/.
+#pragma once
+#include "sched/sched.h"
+
+typedef struct nw_box {
+  int n;
+  const nw_expr **lo, **extent;
+} nw_box;
+
+// The box of the buffers of `block` that is read below `in`, in terms of the loops on the path `outside` and sizes. Never
+// larger than the domain where that can be seen.
+nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const nw_path *outside);

@@ -1,0 +1,167 @@
+// cache_write: the computation in a buffer of its own, and a copy of the result that keeps the loops.
+#include "sched/place.h"
+#include "sched/primitives.h"
+#include "sched/storage.h"
+#include "sched/tree.h"
+
+enum { WRITE_STAGE, WRITE_SCOPE, WRITE_LAYOUT, WRITE_NAME, WRITE_AT };
+
+// ---- the nest of the copy: the loops of the stage that are not the reduction's
+
+typedef struct takeover {
+  nw_path path;      // of the stage's block
+  int top;           // the outermost loop that is the stage's own
+  nw_stmt *block;
+} takeover;
+
+static bool loops_are_clear(nw_step *st, const takeover *t) {
+  for (int i = 1; i < t->path.n - 1; i++) {
+    const nw_stmt *s = t->path.at[i];
+    if (s->kind != NW_LOOP || !nw_loop_binds(t->block, s, true)) continue;
+    const char *name = s->loop.var->name;
+    if (i < t->top)
+      return nw_step_refuse(st, "the result is complete only after that loop; cache_write first, then place other stages", s,
+                            "cannot cache %s: other stages share its reduce loop %s", t->block->block.name, name);
+    if (nw_loop_binds(t->block, s, false))
+      return nw_step_refuse(st, "a loop fused from both cannot stay with the copy", s, "cannot cache %s: %s runs along the reduction and the output",
+                            t->block->block.name, name);
+  }
+  return true;
+}
+
+static bool stays(const takeover *t, const nw_stmt *loop) { return !nw_loop_binds(t->block, loop, true); }
+
+// The guard of the copy: what is said of the loops that stay.
+static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
+  const nw_expr *term[NW_MAX_TERMS], *where = NULL;
+  const char *gone[NW_MAX_DEPTH];
+  int ngone = 0, n = nw_conjuncts(t->block->block.where, NW_MAX_TERMS, term);
+  for (int i = t->top; i < t->path.n - 1; i++)
+    if (!stays(t, t->path.at[i])) gone[ngone++] = t->path.at[i]->loop.var->name;
+  for (int i = 0; i < n; i++)
+    if (!nw_uses_any(term[i], ngone, gone)) where = nw_and(st->p->pool, where, term[i]);
+  return where;
+}
+
+static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const char *name, const nw_buffer *cache) {
+  const nw_stmt *b = t->block;
+  const nw_target *g = &b->block.target[target];
+  nw_block_var *var = NW_NEW_N(st->scratch, nw_block_var, b->block.nvars + 1);
+  int n = 0;
+  for (int i = 0; i < b->block.nvars; i++)
+    if (b->block.var[i].kind != NW_REDUCE) var[n++] = b->block.var[i];
+  nw_stmt *copy = nw_copy_block(st, name, g->buffer, cache, n, var, g->n, g->index);
+  copy->block.origin = nw_unique_origin(st, nw_arena_printf(st->scratch, "%s_write", g->buffer));
+  copy->block.where = where_of_copy(st, t);
+  return copy;
+}
+
+// The kept loops, one inside the other, around the copies; in the place of the stage's nest.
+static void put_copies(nw_step *st, const takeover *t, int n, nw_stmt **copy) {
+  nw_stmt *outer = NULL, *inner = NULL;
+  nw_stmt *parent = t->path.at[t->top - 1];
+  int pos = t->path.pos[t->top];
+  for (int i = t->top; i < t->path.n - 1; i++) {
+    nw_stmt *loop = t->path.at[i];
+    if (!stays(t, loop)) continue;
+    if (inner) nw_kids_set(st->p, inner, 1, &loop);
+    else outer = loop;
+    inner = loop;
+  }
+  if (inner) {
+    nw_kids_set(st->p, inner, n, copy);
+    nw_kids_replace(parent, pos, outer);
+    return;
+  }
+  nw_kids_replace(parent, pos, copy[0]);
+  for (int i = 1; i < n; i++) nw_kids_insert(st->p, parent, pos + i, copy[i]);
+}
+
+// ---- the computation
+
+static void loops_of_computation(nw_step *st, const takeover *t, nw_lifted *stage) {
+  int n = t->block->block.nvars;
+  stage->reuse = NW_NEW_N(st->scratch, nw_stmt *, n + 1);
+  for (int i = t->top; i < t->path.n - 1; i++) {
+    nw_stmt *loop = t->path.at[i];
+    bool reused = false;
+    if (stays(t, loop)) continue;
+    for (int v = 0; v < n; v++)
+      if (t->block->block.var[v].bind == loop->loop.var) stage->reuse[v] = loop, reused = true;
+    if (!reused) nw_step_replaces(st, loop->id, "dropped: %s got fresh loops", t->block->block.name);
+  }
+}
+
+static bool redirect(nw_step *st, const takeover *t, nw_scope scope, nw_buffer **cache) {
+  nw_stmt *b = t->block;
+  for (int i = 0; i < b->block.ntargets; i++) {
+    const nw_buffer *of = nw_find_buffer(st->p, b->block.target[i].buffer);
+    const char *suffix = scope == NW_GLOBAL ? "global" : scope == NW_LOCAL ? "local" : "shared";
+    cache[i] = nw_new_cache(st, of, scope, WRITE_NAME, suffix);
+    if (!cache[i] || !nw_set_layout(st, cache[i], &st->resolved[WRITE_LAYOUT])) return false;
+  }
+  return true;
+}
+
+static bool can_cache(nw_step *st, const nw_stmt *block) {
+  const char *name = block->block.name;
+  if (block->block.init_part || (block->block.combiner != NW_PLAIN && !block->block.has_init))
+    return nw_step_refuse(st, "the two parts would have to move together; cache_write first", NULL, "cannot cache %s: its init was split off", name);
+  for (int i = 0; i < block->block.nvars; i++)
+    if (block->block.var[i].kind == NW_ORDERED)
+      return nw_step_refuse(st, "each of its steps reads the one before", NULL, "cannot cache %s: it is a scan", name);
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < b.n; i++)
+    if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer))
+      return nw_step_refuse(st, "each would need a buffer of its own; cache_write first", NULL, "cannot cache %s: %s writes it too", name, b.at[i]->block.name);
+  if (nw_block_reads(block, block->block.target[0].buffer))
+    return nw_step_refuse(st, "each of its steps reads the one before", NULL, "cannot cache %s: it is a scan", name);
+  return true;
+}
+
+// The loop to compute in: the one asked for, else the one the whole stage is in.
+static bool loop_for(nw_step *st, const takeover *t, nw_stmt **out) {
+  *out = nw_loop_around(&t->path);
+  if (!nw_step_given(st, WRITE_AT)) return true;
+  nw_path at;
+  nw_stmt *loop = nw_step_loop(st, WRITE_AT, &at);
+  if (!loop) return false;
+  *out = loop;
+  if (nw_path_index(&t->path, loop) >= 0 && !nw_loop_binds(t->block, loop, true)) return true;
+  return nw_step_refuse(st, "the buffer is filled and copied out inside that loop", loop, "cannot cache %s at %s: that is no loop along its output",
+                        t->block->block.name, loop->loop.var->name);
+}
+
+static void note_marks(nw_step *st, const takeover *t) {
+  for (int i = t->top; i < t->path.n - 1; i++) {
+    const nw_stmt *s = t->path.at[i];
+    if (!stays(t, s) && s->loop.mark != NW_SERIAL)
+      nw_step_note(st, "%s was marked %s; the fresh loops are not", s->loop.var->name, nw_loop_kind_name(s->loop.mark));
+  }
+}
+
+bool nw_apply_cache_write(void *step) {
+  nw_step *st = step;
+  nw_scope scope;
+  takeover t;
+  nw_stmt *loop, *block = nw_step_block(st, WRITE_STAGE, &t.path);
+  if (!block || !nw_scope_of(st, WRITE_SCOPE, &scope) || !can_cache(st, block)) return false;
+  t.block = block;
+  t.top = nw_path_exclusive(&t.path);
+  if (!loops_are_clear(st, &t) || !loop_for(st, &t, &loop)) return false;
+  int n = block->block.ntargets;
+  nw_buffer **cache = NW_NEW_N(st->scratch, nw_buffer *, n);
+  nw_stmt **copy = NW_NEW_N(st->scratch, nw_stmt *, n);
+  if (!redirect(st, &t, scope, cache)) return false;
+  const char *name = block->block.name;
+  for (int i = 0; i < n; i++) copy[i] = copy_block(st, &t, i, i ? nw_unique_block_name(st->p, block->block.target[i].buffer) : name, cache[i]);
+  note_marks(st, &t);
+  nw_lifted stage = {.block = block};
+  loops_of_computation(st, &t, &stage);
+  put_copies(st, &t, n, copy);
+  for (int i = 0; i < n; i++) block->block.target[i].buffer = cache[i]->name;
+  block->block.name = cache[0]->name;
+  if (!nw_place(st, &stage, loop)) return false;
+  nw_step_returns_stage(st, block->block.name);
+  return true;
+}

@@ -1,0 +1,195 @@
+// The tree of versions: made, walked, named.
+#include "sched/history.h"
+#include "poly/poly.h"
+#include <ctype.h>
+#include <stdlib.h>
+
+nw_node *nw_sched_node(const nw_sched *s, int version) {
+  return version >= 0 && version < s->version.n ? s->version.at[version] : NULL;
+}
+
+nw_node *nw_sched_head(const nw_sched *s) {
+  return nw_sched_node(s, s->current);
+}
+
+// Takes over the count on p.
+static nw_node *add_node(nw_sched *s, nw_program *p, int parent) {
+  nw_node *node = NW_NEW(s->arena, nw_node);
+  node->number = s->version.n;
+  node->parent = parent;
+  node->last_child = -1;
+  node->program = p;
+  if (p->next_id > s->next_id) s->next_id = p->next_id;
+  nw_vec_push(&s->version, node);
+  return node;
+}
+
+nw_sched *nw_sched_new(nw_ctx *c, int n, nw_tensor *const *outputs) {
+  nw_program *p = nw_te_program(c, n, outputs);
+  if (!p) return NULL;
+  if (!nw_judge_first(p)) {
+    nw_program_release(p);
+    return NULL;
+  }
+  nw_sched *s = nw_xcalloc(1, sizeof *s);
+  s->refs = 1;
+  s->ctx = c;
+  s->pool = nw_pool_retain(p->pool);
+  s->arena = nw_arena_new();
+  s->noutputs = n;
+  s->output = NW_NEW_N(s->arena, nw_tensor *, n);
+  for (int i = 0; i < n; i++) s->output[i] = nw_tensor_retain(outputs[i]);
+  add_node(s, p, -1);
+  return s;
+}
+
+nw_sched *nw_sched_retain(nw_sched *s) {
+  if (s) s->refs++;
+  return s;
+}
+
+void nw_sched_release(nw_sched *s) {
+  if (!s || --s->refs > 0) return;
+  for (int i = 0; i < s->version.n; i++) nw_program_release(nw_sched_node(s, i)->program);
+  for (int i = 0; i < s->noutputs; i++) nw_tensor_release(s->output[i]);
+  nw_vec_free(&s->version);
+  nw_arena_free(s->arena);
+  nw_pool_release(s->pool);
+  free(s);
+}
+
+const nw_program *nw_sched_program(const nw_sched *s) {
+  return s ? nw_sched_head(s)->program : NULL;
+}
+
+const nw_program *nw_sched_version(const nw_sched *s, int version) {
+  nw_node *node = s ? nw_sched_node(s, version) : NULL;
+  return node ? node->program : NULL;
+}
+
+int nw_sched_current(const nw_sched *s) {
+  return s ? s->current : -1;
+}
+
+// ---- a step
+
+static char *keep(nw_sched *s, const char *text) {
+  return nw_arena_strdup(s->arena, text ? text : "");
+}
+
+static void keep_replaced(nw_sched *s, nw_node *node, const nw_step *st) {
+  node->nreplaced = st->replaced.n;
+  node->replaced = NW_NEW_N(s->arena, int, node->nreplaced + 1);
+  node->replacement = NW_NEW_N(s->arena, char *, node->nreplaced + 1);
+  for (int i = 0; i < node->nreplaced; i++) {
+    node->replaced[i] = (int)(intptr_t)st->replaced.at[i];
+    node->replacement[i] = keep(s, st->replacement.at[i]);
+  }
+}
+
+void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
+  nw_node *node = add_node(s, p, s->current);
+  node->primitive = st->primitive;
+  node->args = nw_args_copy(s->arena, s->pool, st->primitive, st->resolved);
+  char *text = nw_step_show(st->primitive, st->resolved);
+  node->text = keep(s, text);
+  free(text);
+  node->notes = keep(s, st->notes.s);
+  keep_replaced(s, node, st);
+  nw_sched_head(s)->last_child = node->number;
+  s->current = node->number;
+}
+
+// ---- moving
+
+bool nw_sched_undo(nw_sched *s) {
+  if (!s) return false;
+  nw_node *node = nw_sched_head(s);
+  if (node->parent < 0) {
+    nw_fail(s->ctx, NW_EINVAL, NULL, "nothing to undo: this is the naive program");
+    return false;
+  }
+  nw_sched_node(s, node->parent)->last_child = s->current;
+  s->current = node->parent;
+  return true;
+}
+
+bool nw_sched_redo(nw_sched *s) {
+  if (!s) return false;
+  int child = nw_sched_head(s)->last_child;
+  if (child < 0) {
+    nw_fail(s->ctx, NW_EINVAL, NULL, "nothing to redo");
+    return false;
+  }
+  s->current = child;
+  return true;
+}
+
+static nw_node *named(const nw_sched *s, const char *name) {
+  for (int i = 0; i < s->version.n; i++) {
+    nw_node *node = nw_sched_node(s, i);
+    if (node->name && !strcmp(node->name, name)) return node;
+  }
+  return NULL;
+}
+
+bool nw_sched_branch(nw_sched *s, const char *name) {
+  if (!s || !name) return false;
+  nw_node *node = named(s, name);
+  if (node && node->number != s->current) {
+    nw_fail(s->ctx, NW_EINVAL, "branch names are given once", "\"%s\" already names version %d", name, node->number);
+    return false;
+  }
+  if (!*name) {
+    nw_fail(s->ctx, NW_EINVAL, NULL, "a branch needs a name");
+    return false;
+  }
+  nw_sched_head(s)->name = keep(s, name);
+  return true;
+}
+
+// Versions on the way down from the naive program, so that redo leads back here.
+void nw_sched_goto(nw_sched *s, int version) {
+  s->current = version;
+  for (nw_node *node = nw_sched_node(s, version); node->parent >= 0; node = nw_sched_node(s, node->parent))
+    nw_sched_node(s, node->parent)->last_child = node->number;
+}
+
+static void list_names(const nw_sched *s, nw_str *b) {
+  for (int i = 0; i < s->version.n; i++)
+    if (nw_sched_node(s, i)->name) nw_str_fmt(b, "%s%s", b->n ? ", " : "branches are ", nw_sched_node(s, i)->name);
+  if (!b->n) nw_str_add(b, "no version has a name yet");
+}
+
+// A version without a name is reached by its number, "3".
+bool nw_sched_checkout(nw_sched *s, const char *name) {
+  if (!s || !name) return false;
+  nw_node *node = named(s, name);
+  if (!node && isdigit((unsigned char)*name)) node = nw_sched_node(s, atoi(name));
+  if (!node) {
+    nw_str b = {0};
+    list_names(s, &b);
+    nw_fail(s->ctx, NW_EINVAL, b.s, "no branch \"%s\"", name);
+    nw_str_free(&b);
+    return false;
+  }
+  nw_sched_goto(s, node->number);
+  return true;
+}
+
+// ---- the way from the naive program to the current version
+
+int nw_sched_line(const nw_sched *s, nw_node ***out) {
+  int n = 0;
+  for (nw_node *node = nw_sched_head(s); node->parent >= 0; node = nw_sched_node(s, node->parent)) n++;
+  *out = nw_xcalloc((size_t)n + 1, sizeof **out);
+  int i = n;
+  for (nw_node *node = nw_sched_head(s); node->parent >= 0; node = nw_sched_node(s, node->parent)) (*out)[--i] = node;
+  return n;
+}
+
+int nw_sched_depth(const nw_sched *s, const nw_node *node) {
+  int n = 0;
+  for (; node->parent >= 0; node = nw_sched_node(s, node->parent)) n++;
+  return n;
+}

@@ -1,0 +1,74 @@
+// compute_inline: a stage becomes part of what reads it.
+#include "sched/primitives.h"
+#include "sched/tree.h"
+
+// What a read of the stage becomes.
+typedef struct body {
+  nw_pool *pool;
+  const nw_stmt *block;
+} body;
+
+static const nw_expr *expand(void *env, const nw_expr *load) {
+  const body *b = env;
+  const nw_target *t = &b->block->block.target[0];
+  const char *var[NW_MAX_DEPTH];
+  if (strcmp(load->name, t->buffer)) return NULL;
+  for (int d = 0; d < t->n; d++) var[d] = t->index[d]->name;
+  return nw_subst_n(b->pool, t->value, t->n, var, load->arg);
+}
+
+static bool refuse(nw_step *st, const nw_stmt *block, const char *why, const char *what) {
+  return nw_step_refuse(st, why, NULL, "cannot inline %s: %s", block->block.name, what);
+}
+
+static bool plain_indices(const nw_stmt *block) {
+  const nw_target *t = &block->block.target[0];
+  if (t->n != block->block.nvars || t->n > NW_MAX_DEPTH) return false;
+  for (int d = 0; d < t->n; d++) {
+    if (t->index[d]->op != NW_OP_VAR) return false;
+    for (int e = 0; e < d; e++)
+      if (t->index[e] == t->index[d]) return false;
+  }
+  return true;
+}
+
+static bool can_inline(nw_step *st, const nw_stmt *block) {
+  const char *buffer = block->block.target[0].buffer;
+  if (nw_find_buffer(st->p, buffer)->role != NW_TEMP)
+    return refuse(st, block, "nothing would write the output", "it is an output");
+  if (block->block.combiner != NW_PLAIN || block->block.init_part)
+    return refuse(st, block, "every reader would run the whole reduction", "it is a reduction");
+  if (block->block.ntargets != 1) return refuse(st, block, "a read stands for one value", "it makes several tensors");
+  if (nw_block_reads(block, buffer)) return refuse(st, block, "its body reads itself", "it is a scan");
+  if (!plain_indices(block)) return refuse(st, block, "a read must name one element by its indices", "it writes at computed indices");
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < b.n; i++)
+    if (nw_block_writes(b.at[i], buffer) && strcmp(b.at[i]->block.origin, block->block.origin))
+      return refuse(st, block, "its elements do not all have one expression", "several stages write it");
+  return true;
+}
+
+static void drop_block(nw_step *st, nw_stmt *block) {
+  nw_path path;
+  nw_find(st->p, block->id, &path);
+  int top = nw_path_exclusive(&path);
+  for (int i = top; i < path.n - 1; i++) nw_step_replaces(st, path.at[i]->id, "dropped with %s", block->block.name);
+  nw_detach(st->p, &path, top);
+}
+
+bool nw_apply_compute_inline(void *step) {
+  nw_step *st = step;
+  nw_stmt *block = nw_step_block(st, 0, NULL);
+  if (!block || !can_inline(st, block)) return false;
+  const char *buffer = block->block.target[0].buffer;
+  nw_dtype t = nw_find_buffer(st->p, buffer)->dtype;
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < b.n; i++)
+    if (nw_block_reads(b.at[i], buffer)) nw_block_rewrite(st->p, b.at[i], expand, &(body){st->p->pool, block});
+  for (int i = 0; i < b.n; i++)
+    if (nw_block_writes(b.at[i], buffer)) drop_block(st, b.at[i]);
+  nw_splice_alloc(st->p, buffer);
+  nw_remove_buffer(st->p, buffer);
+  if (t == NW_F16 || t == NW_BF16) nw_step_note(st, "rounding may change: %s was rounded to %s between the two", buffer, nw_dtype_name(t));
+  return true;
+}

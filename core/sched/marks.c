@@ -1,0 +1,159 @@
+// unroll, vectorize, parallel: how a loop runs. What depends on values is the judge's; here is what the marks themselves ask.
+#include "hw/hw.h"
+#include "sched/primitives.h"
+#include "sched/tree.h"
+
+static bool set_mark(nw_step *st, nw_stmt *loop, nw_loop_kind mark) {
+  loop->loop.mark = mark;
+  loop->step = st->p->step;
+  return true;
+}
+
+static bool unmarked(nw_step *st, const nw_stmt *loop) {
+  const char *name = loop->loop.var->name, *has = nw_loop_kind_name(loop->loop.mark);
+  if (loop->loop.mark == NW_SERIAL) return true;
+  return nw_step_refuse(st, "a loop runs in one way", loop, "cannot %s %s: it is marked %s already", st->primitive->name, name, has);
+}
+
+// One mark inside another of a kind it cannot stand in, or around it.
+static bool not_with(nw_step *st, const nw_stmt *loop, const nw_path *path, nw_loop_kind other, const char *why) {
+  const char *name = loop->loop.var->name, *kind = nw_loop_kind_name(other);
+  const nw_stmt *outside = nw_path_marked(path, other), *inside = nw_tree_marked(loop, other);
+  const nw_stmt *with = outside ? outside : inside;
+  if (!with) return true;
+  return nw_step_refuse(st, why, with, "cannot %s %s: it %s %s, which is marked %s", st->primitive->name, name,
+                        outside ? "is inside" : "holds", with->loop.var->name, kind);
+}
+
+static bool constant(nw_step *st, const nw_stmt *loop, int64_t *extent) {
+  const char *name = loop->loop.var->name;
+  if (nw_is_int(loop->loop.extent, extent)) return true;
+  return nw_step_refuse(st, "how often it runs is only known when the kernel is called", loop, "cannot %s %s: its extent is not constant",
+                        st->primitive->name, name);
+}
+
+// ---- unroll
+
+enum { UNROLL_LIMIT = 4096 };
+
+static double copies_on(const nw_path *path, const nw_stmt *loop) {
+  double n = 1;
+  int64_t extent;
+  for (int i = 0; i < path->n; i++) {
+    const nw_stmt *s = path->at[i];
+    if (s->kind == NW_LOOP && (s == loop || s->loop.mark == NW_UNROLLED) && nw_is_int(s->loop.extent, &extent)) n *= (double)extent;
+  }
+  return n;
+}
+
+static bool refuse_code(nw_step *st, const nw_stmt *loop, const nw_stmt *block, double copies) {
+  nw_refusal r = {.kind = NW_REFUSE_CAPACITY, .primitive = "unroll", .loops = {loop->loop.var->name}};
+  r.why = nw_arena_printf(st->scratch, "that makes %.0f copies of %s; the limit is %d", copies, block->block.name, UNROLL_LIMIT);
+  nw_refuse(st->ctx, &r);
+  return false;
+}
+
+bool nw_apply_unroll(void *step) {
+  nw_step *st = step;
+  int64_t extent;
+  nw_stmt *loop = nw_step_loop(st, 0, NULL);
+  if (!loop || !unmarked(st, loop) || !constant(st, loop, &extent)) return false;
+  nw_blocks b = nw_blocks_below(st->scratch, loop);
+  for (int i = 0; i < b.n; i++) {
+    nw_path path;
+    nw_find(st->p, b.at[i]->id, &path);
+    double copies = copies_on(&path, loop);
+    if (copies > UNROLL_LIMIT) return refuse_code(st, loop, b.at[i], copies);
+  }
+  return set_mark(st, loop, NW_UNROLLED);
+}
+
+// ---- vectorize
+
+static const nw_stmt *alloc_below(const nw_stmt *s) {
+  if (s->kind == NW_ALLOC) return s;
+  for (int i = 0; i < s->nkids; i++) {
+    const nw_stmt *found = alloc_below(s->kid[i]);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+static bool lanes_fit(nw_step *st, const nw_stmt *loop, int64_t extent) {
+  const char *name = loop->loop.var->name;
+  if (extent <= NW_MAX_LANES) return true;
+  const char *why = nw_arena_printf(st->scratch, "a vector has at most %d lanes", NW_MAX_LANES);
+  return nw_step_refuse(st, why, loop, "cannot vectorize %s: it runs %lld times", name, (long long)extent);
+}
+
+static bool nothing_lives_inside(nw_step *st, const nw_stmt *loop) {
+  const nw_stmt *a = alloc_below(loop);
+  if (!a) return true;
+  return nw_step_refuse(st, "the lanes of a vector have no storage of their own", loop, "cannot vectorize %s: %s lives inside it",
+                        loop->loop.var->name, a->alloc.buffer);
+}
+
+static void note_mask(nw_step *st, const nw_stmt *loop) {
+  nw_blocks b = nw_blocks_below(st->scratch, loop);
+  for (int i = 0; i < b.n; i++)
+    if (b.at[i]->block.where && nw_uses_var(b.at[i]->block.where, loop->loop.var->name))
+      nw_step_note(st, "the guard becomes a mask");
+}
+
+bool nw_apply_vectorize(void *step) {
+  nw_step *st = step;
+  nw_path path;
+  int64_t extent;
+  nw_stmt *loop = nw_step_loop(st, 0, &path);
+  if (!loop || !unmarked(st, loop)) return false;
+  if (!not_with(st, loop, &path, NW_VECTORIZED, "vectors have no vectors inside")) return false;
+  if (nw_tree_marked(loop, NW_PARALLEL) && !not_with(st, loop, &path, NW_PARALLEL, "a lane cannot start threads")) return false;
+  if (!constant(st, loop, &extent) || !lanes_fit(st, loop, extent) || !nothing_lives_inside(st, loop)) return false;
+  note_mask(st, loop);
+  return set_mark(st, loop, NW_VECTORIZED);
+}
+
+// ---- parallel
+
+// What starting a team costs, in operations of one core: about 5 microseconds at 4 operations a nanosecond.
+enum { SPAWN_US = 5, SPAWN_OPERATIONS = 20000 };
+
+static bool count_op(void *env, const nw_expr *e) {
+  *(double *)env += e->n > 0;
+  return true;
+}
+
+// Operations of one entry of the loop; negative when that depends on a size.
+static double work_below(const nw_stmt *s) {
+  double n = 0;
+  int64_t extent = 1;
+  if (s->kind == NW_BLOCK)
+    for (int t = 0; t < s->block.ntargets; t++) nw_visit(s->block.target[t].value, count_op, &n);
+  if (s->kind == NW_LOOP && !nw_is_int(s->loop.extent, &extent)) return -1;
+  for (int i = 0; i < s->nkids; i++) {
+    double kid = work_below(s->kid[i]);
+    if (kid < 0) return kid;
+    n += kid;
+  }
+  return n * (double)extent;
+}
+
+static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
+  double work = work_below(loop);
+  if (work < 0 || work >= SPAWN_OPERATIONS) return;
+  nw_stmt *around[NW_MAX_DEPTH];
+  int n = nw_path_loops(path, around) - 1;
+  nw_step_note(st, "little work: about %.0f operations against the %d us, some %d operations, that starting threads costs%s", work,
+               SPAWN_US, SPAWN_OPERATIONS, n > 0 ? ", each time round the loops outside" : "");
+}
+
+bool nw_apply_parallel(void *step) {
+  nw_step *st = step;
+  nw_path path;
+  nw_stmt *loop = nw_step_loop(st, 0, &path);
+  if (!loop || !unmarked(st, loop)) return false;
+  if (!not_with(st, loop, &path, NW_PARALLEL, "threads start no threads")) return false;
+  if (nw_path_marked(&path, NW_VECTORIZED) && !not_with(st, loop, &path, NW_VECTORIZED, "a lane cannot start threads")) return false;
+  note_work(st, loop, &path);
+  return set_mark(st, loop, NW_PARALLEL);
+}

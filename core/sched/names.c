@@ -1,0 +1,228 @@
+// Loops and stages by name and by id, and what to say when one is gone.
+#include "sched/history.h"
+#include "sched/tree.h"
+#include <stdlib.h>
+
+// ---- did you mean
+
+static int min3(int a, int b, int c) {
+  int m = a < b ? a : b;
+  return m < c ? m : c;
+}
+
+// Edit distance, for names of at most 63 characters.
+static int distance(const char *a, const char *b) {
+  enum { CAP = 64 };
+  int row[CAP], na = (int)strlen(a), nb = (int)strlen(b);
+  if (na >= CAP || nb >= CAP) return CAP;
+  for (int j = 0; j <= nb; j++) row[j] = j;
+  for (int i = 1; i <= na; i++) {
+    int diagonal = row[0];
+    row[0] = i;
+    for (int j = 1; j <= nb; j++) {
+      int up = row[j];
+      row[j] = min3(up + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+      diagonal = up;
+    }
+  }
+  return row[nb];
+}
+
+typedef struct names_seen {
+  nw_stmt_kind kind;
+  const char *want, *best;
+  int best_distance, n;
+  nw_str list;
+} names_seen;
+
+static void add_name(names_seen *x, const char *name) {
+  if (x->n++ < 24) nw_str_fmt(&x->list, "%s%s", x->list.n ? ", " : "", name);
+  int d = distance(x->want, name);
+  if (d < x->best_distance) x->best_distance = d, x->best = name;
+}
+
+static bool see_name(void *env, nw_stmt *s) {
+  names_seen *x = env;
+  if (s->kind == x->kind) add_name(x, s->kind == NW_LOOP ? s->loop.var->name : s->block.name);
+  return true;
+}
+
+static names_seen names_like(const nw_program *p, nw_stmt_kind kind, const char *want) {
+  int close = (int)strlen(want) / 2 + 1;
+  names_seen x = {.kind = kind, .want = want, .best_distance = close > 3 ? 3 : close + 1};
+  nw_walk_from(p->root, see_name, &x);
+  return x;
+}
+
+static void fail_unknown(nw_ctx *c, const nw_program *p, nw_stmt_kind kind, const char *want) {
+  const char *what = kind == NW_LOOP ? "loop" : "stage";
+  names_seen x = names_like(p, kind, want);
+  nw_str hint = {0};
+  if (x.best) nw_str_fmt(&hint, "did you mean \"%s\"?", x.best);
+  nw_fail(c, NW_EINVAL, hint.s, "no %s \"%s\"; %ss are %s%s", what, want, what, x.list.s ? x.list.s : "none",
+          x.n > 24 ? ", ..." : "");
+  nw_str_free(&hint);
+  nw_str_free(&x.list);
+}
+
+// ---- loops a step has consumed
+
+typedef struct gone {
+  const nw_node *node;
+  int which;
+} gone;
+
+static gone find_gone(const nw_sched *s, int id) {
+  for (const nw_node *node = nw_sched_head(s); node && node->parent >= 0; node = nw_sched_node(s, node->parent))
+    for (int i = 0; i < node->nreplaced; i++)
+      if (node->replaced[i] == id) return (gone){node, i};
+  return (gone){0};
+}
+
+static const char *name_in(const nw_program *p, int id) {
+  nw_path path;
+  return nw_find(p, id, &path) && path.at[path.n - 1]->kind == NW_LOOP ? path.at[path.n - 1]->loop.var->name : NULL;
+}
+
+// A consumed loop by the name it had, the latest first.
+static int id_of_gone(const nw_sched *s, const char *name) {
+  for (const nw_node *node = nw_sched_head(s); node->parent >= 0; node = nw_sched_node(s, node->parent)) {
+    const nw_program *before = nw_sched_node(s, node->parent)->program;
+    for (int i = 0; i < node->nreplaced; i++) {
+      const char *old = name_in(before, node->replaced[i]);
+      if (old && !strcmp(old, name)) return node->replaced[i];
+    }
+  }
+  return 0;
+}
+
+// "i was split into i_o, i_i by step 1; i_o was fused into i_o_j by step 3": follows every loop that is named after "into".
+static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
+  gone g = find_gone(s, id);
+  if (!g.node || depth > 8) return;
+  const char *text = g.node->replacement[g.which];
+  const char *name = name_in(nw_sched_node(s, g.node->parent)->program, id);
+  nw_str_fmt(b, "%s%s was %s by step %d", b->n ? "; " : "", name ? name : "it", text, nw_sched_depth(s, g.node));
+  const char *into = strstr(text, "into ");
+  char *list = nw_xstrdup(into ? into + 5 : ""), *rest = list;
+  for (char *word; (word = strtok_r(rest, ", ", &rest));) {
+    nw_stmt *loop = nw_find_loop(g.node->program, word);
+    if (loop && !nw_find(nw_sched_head(s)->program, loop->id, NULL)) tell_gone(s, b, loop->id, depth + 1);
+  }
+  free(list);
+}
+
+// The version that has this loop, when the current one does not descend from it.
+static const nw_node *other_branch(const nw_sched *s, int id, const char **name) {
+  for (int i = 0; i < s->version.n; i++) {
+    *name = name_in(nw_sched_node(s, i)->program, id);
+    if (*name) return nw_sched_node(s, i);
+  }
+  return NULL;
+}
+
+static void fail_gone(nw_sched *s, int id) {
+  nw_str b = {0};
+  const char *name;
+  tell_gone(s, &b, id, 0);
+  const nw_node *node = b.n ? NULL : other_branch(s, id, &name);
+  if (b.n)
+    nw_fail(s->ctx, NW_ESTALE, NULL, "%s", b.s);
+  else if (node)
+    nw_fail(s->ctx, NW_ESTALE, "s:redo() or s:checkout() leads back to it", "%s was made by %s, which is not part of the current version",
+            name, node->text ? node->text : "the naive program");
+  else
+    nw_fail(s->ctx, NW_ESTALE, NULL, "this handle is no loop of this schedule");
+  nw_str_free(&b);
+}
+
+// ---- the public questions
+
+int nw_sched_loop(nw_sched *s, const char *name) {
+  if (!s || !name) return 0;
+  const nw_program *p = nw_sched_program(s);
+  const nw_stmt *loop = nw_find_loop(p, name);
+  if (loop) return loop->id;
+  int id = id_of_gone(s, name);
+  if (id)
+    fail_gone(s, id);
+  else
+    fail_unknown(s->ctx, p, NW_LOOP, name);
+  return 0;
+}
+
+const char *nw_sched_loop_name(nw_sched *s, int id) {
+  if (!s) return NULL;
+  const char *name = name_in(nw_sched_program(s), id);
+  if (!name) fail_gone(s, id);
+  return name;
+}
+
+typedef struct listing {
+  int n, max;
+  int *ids;
+  const char **names;
+} listing;
+
+static bool list_stmt(void *env, nw_stmt *s) {
+  listing *l = env;
+  if (l->ids && s->kind == NW_LOOP) {
+    if (l->n < l->max) l->ids[l->n] = s->id;
+    l->n++;
+  }
+  if (l->names && s->kind == NW_BLOCK) {
+    if (l->n < l->max) l->names[l->n] = s->block.name;
+    l->n++;
+  }
+  return true;
+}
+
+int nw_sched_stages(nw_sched *s, int max, const char **names) {
+  listing l = {.max = max, .names = names};
+  if (s) nw_walk_from(nw_sched_program(s)->root, list_stmt, &l);
+  return l.n < max ? l.n : max;
+}
+
+int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids) {
+  listing l = {.max = max, .ids = ids};
+  if (!s) return 0;
+  const nw_program *p = nw_sched_program(s);
+  if (!stage) {
+    nw_walk_from(p->root, list_stmt, &l);
+    return l.n < max ? l.n : max;
+  }
+  const nw_stmt *block = nw_stage_block(p, stage);
+  nw_path path;
+  if (!block || !nw_find(p, block->id, &path)) {
+    fail_unknown(s->ctx, p, NW_BLOCK, stage);
+    return 0;
+  }
+  for (int i = 0; i < path.n; i++) list_stmt(&l, path.at[i]);
+  return l.n < max ? l.n : max;
+}
+
+// ---- stages
+
+typedef struct writer {
+  const char *buffer;
+  nw_stmt *found;
+} writer;
+
+static bool see_writer(void *env, nw_stmt *s) {
+  writer *w = env;
+  if (s->kind != NW_BLOCK || !nw_block_writes(s, w->buffer)) return true;
+  if (!w->found || (w->found->block.init_part && !s->block.init_part)) w->found = s;
+  return true;
+}
+
+nw_stmt *nw_stage_block(const nw_program *p, const char *name) {
+  nw_stmt *block = nw_find_block(p, name);
+  if (block) return block;
+  writer w = {.buffer = name};
+  nw_walk_from(p->root, see_writer, &w);
+  return w.found;
+}
+
+void nw_fail_unknown_stage(nw_ctx *c, const nw_program *p, const char *name) {
+  fail_unknown(c, p, NW_BLOCK, name);
+}

@@ -1,0 +1,285 @@
+// compute_at, compute_root: where a stage is computed.
+#include "sched/place.h"
+#include "sched/box.h"
+#include "sched/primitives.h"
+#include "sched/tree.h"
+
+static const char *output_of(const nw_stmt *block) { return block->block.target[0].buffer; }
+
+// ---- may it move
+
+static int writers(nw_step *st, const char *buffer) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  int n = 0;
+  for (int i = 0; i < b.n; i++) n += nw_block_writes(b.at[i], buffer);
+  return n;
+}
+
+static bool is_scan(const nw_stmt *block) {
+  for (int i = 0; i < block->block.nvars; i++)
+    if (block->block.var[i].kind == NW_ORDERED) return true;
+  return nw_block_reads(block, output_of(block));
+}
+
+bool nw_can_move(nw_step *st, const nw_stmt *block) {
+  const char *what = st->primitive->name, *name = block->block.name;
+  if (is_scan(block)) return nw_step_refuse(st, "each of its steps reads the one before", NULL, "cannot %s %s: it is a scan", what, name);
+  for (int t = 0; t < block->block.ntargets; t++) {
+    const char *buffer = block->block.target[t].buffer;
+    if (nw_find_buffer(st->p, buffer)->role != NW_TEMP)
+      return nw_step_refuse(st, "the caller reads all of an output; cache_write gives it a buffer that can move", NULL,
+                            "cannot %s %s: it is an output", what, name);
+    if (writers(st, buffer) != 1)
+      return nw_step_refuse(st, "its init was split off, or a tail was cut: move it before that", NULL, "cannot %s %s: %d blocks write it", what,
+                            name, writers(st, buffer));
+  }
+  return true;
+}
+
+// ---- taking it out
+
+static nw_stmt *unsplit_loop(const nw_path *path, int top, const nw_block_var *v) {
+  if (v->bind->op != NW_OP_VAR) return NULL;
+  for (int i = top; i < path->n - 1; i++)
+    if (!strcmp(path->at[i]->loop.var->name, v->bind->name)) return path->at[i];
+  return NULL;
+}
+
+static bool among(const nw_stmt *s, int n, nw_stmt *const *list) {
+  for (int i = 0; i < n; i++)
+    if (list[i] == s) return true;
+  return false;
+}
+
+void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out) {
+  int top = nw_path_exclusive(path);
+  nw_stmt *block = path->at[path->n - 1];
+  *out = (nw_lifted){.block = block, .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
+  for (int v = 0; v < block->block.nvars; v++) out->reuse[v] = unsplit_loop(path, top, &block->block.var[v]);
+  for (int i = top; i < path->n - 1; i++)
+    if (!among(path->at[i], block->block.nvars, out->reuse))
+      nw_step_replaces(st, path->at[i]->id, "dropped: %s got fresh loops", block->block.name);
+  nw_detach(st->p, path, top);
+  for (int t = 0; t < block->block.ntargets; t++) nw_splice_alloc(st->p, block->block.target[t].buffer);
+}
+
+nw_stmt *nw_loop_around(const nw_path *path) {
+  for (int i = nw_path_exclusive(path) - 1; i > 0; i--)
+    if (path->at[i]->kind == NW_LOOP) return path->at[i];
+  return NULL;
+}
+
+// ---- the site: the statements of `in` from the first to the last that read it
+
+typedef struct site {
+  nw_stmt *in;
+  int first, last;
+} site;
+
+static bool reads_any(const nw_stmt *s, const nw_stmt *block) {
+  for (int t = 0; t < block->block.ntargets; t++)
+    if (nw_tree_reads(s, block->block.target[t].buffer)) return true;
+  return false;
+}
+
+// Storage that is around every reader is around the producer too, which may read what lives there.
+static site site_in(nw_stmt *in, const nw_stmt *block) {
+  site x = {.in = in, .first = -1};
+  for (int i = 0; i < in->nkids; i++) {
+    if (!reads_any(in->kid[i], block)) continue;
+    if (x.first < 0) x.first = i;
+    x.last = i;
+  }
+  if (x.first >= 0 && x.first == x.last && in->kid[x.first]->kind == NW_ALLOC) return site_in(in->kid[x.first], block);
+  return x;
+}
+
+// ---- the nest
+
+// The dimension of the output a variable runs along, or -1.
+static int dim_of(const nw_stmt *block, int v) {
+  const nw_target *t = &block->block.target[0];
+  for (int d = 0; d < t->n; d++)
+    if (t->index[d] == block->block.var[v].var) return d;
+  return -1;
+}
+
+static nw_stmt *fresh_loop(nw_step *st, const nw_block_var *v, nw_stmt *reuse, const nw_expr *begin, const nw_expr *extent) {
+  const char *name = reuse ? reuse->loop.var->name : nw_unique_loop_name(st->p, v->var->name);
+  nw_stmt *loop = nw_new_loop(st->p, name, begin, extent);
+  if (reuse) loop->id = reuse->id;
+  return loop;
+}
+
+// box NULL: the whole domain, as in a naive nest.
+static nw_stmt *build_nest(nw_step *st, nw_lifted *stage, const nw_box *box) {
+  nw_pool *pool = st->p->pool;
+  nw_stmt *block = stage->block, *outer = NULL, *inner = NULL;
+  for (int i = 0; i < block->block.nvars; i++) {
+    nw_block_var *v = &block->block.var[i];
+    int d = box ? dim_of(block, i) : -1;
+    nw_stmt *loop = d < 0 ? fresh_loop(st, v, stage->reuse[i], v->lo, v->extent)
+                          : fresh_loop(st, v, stage->reuse[i], nw_index(pool, 0), box->extent[d]);
+    v->bind = d < 0 ? loop->loop.var : nw_add(pool, box->lo[d], loop->loop.var);
+    if (inner) nw_kids_insert(st->p, inner, 0, loop);
+    else outer = loop;
+    inner = loop;
+  }
+  block->block.where = NULL;
+  block->step = st->p->step;
+  if (inner) nw_kids_insert(st->p, inner, 0, block);
+  return outer ? outer : block;
+}
+
+// The box may reach past the domain; what is outside is not computed.
+static void guard_domain(nw_step *st, nw_stmt *block, const nw_box *box) {
+  nw_pool *pool = st->p->pool;
+  for (int i = 0; box && i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    if (dim_of(block, i) < 0) continue;
+    nw_block_guard(st->p, block, nw_le(pool, v->lo, v->bind));
+    nw_block_guard(st->p, block, nw_lt(pool, v->bind, nw_add(pool, v->lo, v->extent)));
+  }
+}
+
+static nw_stmt *storage(nw_step *st, const char *buffer, const nw_box *box, int n, nw_stmt **kid) {
+  const nw_buffer *b = nw_find_buffer(st->p, buffer);
+  nw_stmt *a = nw_new_stmt(st->p, NW_ALLOC);
+  a->alloc.buffer = b->name;
+  a->alloc.n = b->ndim;
+  a->alloc.min = NW_NEW_N(st->p->arena, const nw_expr *, b->ndim + 1);
+  a->alloc.extent = NW_NEW_N(st->p->arena, const nw_expr *, b->ndim + 1);
+  for (int d = 0; d < b->ndim; d++) {
+    a->alloc.min[d] = box ? box->lo[d] : nw_index(st->p->pool, 0);
+    a->alloc.extent[d] = box ? box->extent[d] : b->shape[d];
+  }
+  nw_kids_set(st->p, a, n, kid);
+  return a;
+}
+
+static void put_in(nw_step *st, const site *x, const nw_stmt *block, nw_stmt *nest, const nw_box *box) {
+  int n = x->last - x->first + 1;
+  nw_stmt **kid = NW_NEW_N(st->scratch, nw_stmt *, n + 1);
+  kid[0] = nest;
+  for (int i = 0; i < n; i++) kid[i + 1] = x->in->kid[x->first + i];
+  for (int i = 0; i < n; i++) nw_kids_remove(st->p, x->in, x->first);
+  nw_stmt *around = NULL;
+  for (int t = block->block.ntargets - 1; t >= 0; t--) {
+    around = storage(st, block->block.target[t].buffer, box, around ? 1 : n + 1, around ? &around : kid);
+  }
+  nw_kids_insert(st->p, x->in, x->first, around);
+}
+
+typedef struct hidden {
+  nw_step *st;
+  const nw_path *path;
+  const char *buffer;
+} hidden;
+
+static bool is_visible(void *env, const nw_expr *e) {
+  hidden *h = env;
+  if (e->op != NW_OP_LOAD || nw_is_allocated(h->path, h->st->p, e->name)) return true;
+  h->buffer = e->name;
+  return false;
+}
+
+static bool sees_inputs(nw_step *st, const nw_stmt *block) {
+  nw_path path;
+  nw_find(st->p, block->id, &path);
+  hidden h = {.st = st, .path = &path};
+  for (int t = 0; t < block->block.ntargets; t++) {
+    if (nw_visit(block->block.target[t].value, is_visible, &h)) continue;
+    return nw_step_refuse(st, nw_arena_printf(st->scratch, "%s reads %s, which does not exist there", block->block.name, h.buffer), NULL,
+                          "cannot %s %s: %s lives somewhere else", st->primitive->name, block->block.name, h.buffer);
+  }
+  return true;
+}
+
+bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
+  site x = site_in(loop ? loop : st->p->root, stage->block);
+  nw_box box;
+  if (x.first < 0)
+    return nw_step_refuse(st, "a stage is computed for its readers", loop, "cannot %s %s: nothing there reads it", st->primitive->name, stage->block->block.name);
+  if (loop) {
+    nw_path path;
+    nw_find(st->p, loop->id, &path);
+    box = nw_box_read(st, stage->block, loop, &path);
+  }
+  nw_stmt *nest = build_nest(st, stage, loop ? &box : NULL);
+  put_in(st, &x, stage->block, nest, loop ? &box : NULL);
+  guard_domain(st, stage->block, loop ? &box : NULL);
+  return sees_inputs(st, stage->block);
+}
+
+// ---- compute_at
+
+static const nw_stmt *reader_outside(nw_step *st, const nw_stmt *block, const nw_stmt *loop) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < b.n; i++)
+    if (reads_any(b.at[i], block) && !nw_tree_has(loop, b.at[i])) return b.at[i];
+  return NULL;
+}
+
+static bool loop_can_hold(nw_step *st, const nw_path *own, const nw_path *at) {
+  const nw_stmt *loop = at->at[at->n - 1], *block = own->at[own->n - 1];
+  const char *name = block->block.name, *where = loop->loop.var->name;
+  int inside = nw_path_index(own, loop);
+  if (inside >= nw_path_exclusive(own))
+    return nw_step_refuse(st, "a stage is computed inside a loop of what reads it", loop, "cannot compute %s at %s: that is a loop of %s itself", name, where, name);
+  const nw_stmt *outside = reader_outside(st, block, loop);
+  if (outside) {
+    const char *why = nw_arena_printf(st->scratch, "%s reads %s too, and is not inside %s", outside->block.name, name, where);
+    return nw_step_refuse(st, why, loop, "cannot compute %s at %s: not everything that reads it is inside", name, where);
+  }
+  const nw_stmt *vector = loop->loop.mark == NW_VECTORIZED ? loop : nw_path_marked(at, NW_VECTORIZED);
+  if (vector)
+    return nw_step_refuse(st, "the lanes of a vector have no storage of their own", vector, "cannot compute %s at %s: %s is vectorized", name, where, vector->loop.var->name);
+  return true;
+}
+
+static double trips(const nw_path *path) {
+  double n = 1;
+  int64_t extent;
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i]->kind == NW_LOOP) n *= nw_is_int(path->at[i]->loop.extent, &extent) ? (double)extent : -1e300;
+  return n;
+}
+
+// How often each element is computed, when that is a number.
+static void note_recompute(nw_step *st, const nw_stmt *block) {
+  double instances = 1;
+  int64_t extent;
+  nw_path path;
+  nw_find(st->p, block->id, &path);
+  for (int i = 0; i < block->block.nvars; i++) instances *= nw_is_int(block->block.var[i].extent, &extent) ? (double)extent : -1e300;
+  double n = trips(&path);
+  if (instances > 0 && n > 0 && n < 1e300 && n > 1.005 * instances)
+    nw_step_note(st, "recomputes: each element of %s is computed %.2f times", block->block.name, n / instances);
+}
+
+bool nw_apply_compute_at(void *step) {
+  nw_step *st = step;
+  nw_path own, at;
+  nw_stmt *block = nw_step_block(st, 0, &own);
+  nw_stmt *loop = block ? nw_step_loop(st, 1, &at) : NULL;
+  if (!loop || !nw_can_move(st, block) || !loop_can_hold(st, &own, &at)) return false;
+  nw_lifted stage;
+  nw_lift(st, &own, &stage);
+  if (!nw_place(st, &stage, loop)) return false;
+  note_recompute(st, block);
+  return true;
+}
+
+// ---- compute_root
+
+bool nw_apply_compute_root(void *step) {
+  nw_step *st = step;
+  nw_path own;
+  nw_stmt *block = nw_step_block(st, 0, &own);
+  if (!block || !nw_can_move(st, block)) return false;
+  if (!nw_loop_around(&own))
+    return nw_step_refuse(st, "it is computed whole before anything reads it", NULL, "cannot compute %s at the root: it is there already", block->block.name);
+  nw_lifted stage;
+  nw_lift(st, &own, &stage);
+  return nw_place(st, &stage, NULL);
+}

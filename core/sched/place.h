@@ -1,0 +1,19 @@
+// Where a stage is computed: its nest taken out and made afresh elsewhere. Private to sched/.
+#pragma once
+#include "sched/sched.h"
+
+// A stage on its way: its block is out of the tree, its buffers are not allocated.
+typedef struct nw_lifted {
+  nw_stmt *block;
+  nw_stmt **reuse;          // per variable: the unsplit loop that bound it, whose id and name go on; or NULL
+} nw_lifted;
+
+// Fresh loops for every variable of the block, just before the first statement inside `loop` (NULL: the root) that reads
+// what it writes, and the storage around both. In a loop only the box that is read there is computed.
+bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop);
+// Takes the stage's nest out. Loops that will not come back are noted as replaced.
+void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);
+// A stage that can be moved whole: one block writes it, it is a temporary and no scan. Else a structural refusal.
+bool nw_can_move(nw_step *st, const nw_stmt *block);
+// The innermost loop outside the nest that is the block's own; NULL at the root.
+nw_stmt *nw_loop_around(const nw_path *path);

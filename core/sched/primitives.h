@@ -1,0 +1,34 @@
+// The rows of primitives.c point here. Private to sched/.
+#pragma once
+#include "sched/sched.h"
+
+bool nw_apply_split(void *step);
+bool nw_apply_tile(void *step);
+bool nw_apply_fuse(void *step);
+bool nw_apply_reorder(void *step);
+bool nw_apply_unroll(void *step);
+bool nw_apply_vectorize(void *step);
+bool nw_apply_parallel(void *step);
+bool nw_apply_compute_at(void *step);
+bool nw_apply_compute_inline(void *step);
+bool nw_apply_compute_root(void *step);
+bool nw_apply_cache_read(void *step);
+bool nw_apply_cache_write(void *step);
+bool nw_apply_set_scope(void *step);
+bool nw_apply_decompose_reduction(void *step);
+
+// Ways on after a refusal (suggest.c).
+void nw_suggest_split(void *step);
+void nw_suggest_tile(void *step);
+void nw_suggest_fuse(void *step);
+void nw_suggest_reorder(void *step);
+void nw_suggest_unroll(void *step);
+void nw_suggest_vectorize(void *step);
+void nw_suggest_parallel(void *step);
+void nw_suggest_compute_at(void *step);
+void nw_suggest_compute_inline(void *step);
+void nw_suggest_compute_root(void *step);
+void nw_suggest_cache_read(void *step);
+void nw_suggest_cache_write(void *step);
+void nw_suggest_set_scope(void *step);
+void nw_suggest_decompose_reduction(void *step);

@@ -1,0 +1,194 @@
+// A refusal, filled in: what was asked, the picture, and ways on that were tried.
+#include "sched/refuse.h"
+#include "sched/args.h"
+#include "sched/history.h"
+#include "sched/step.h"
+#include "sched/tree.h"
+#include <stdlib.h>
+
+// ---- what was asked
+
+// "$n" is argument n.
+static const struct {
+  const char *primitive, *message;
+} messages[] = {
+    {"parallel", "cannot run $0 in parallel"},
+    {"vectorize", "cannot vectorize $0"},
+    {"unroll", "cannot unroll $0"},
+    {"split", "cannot split $0"},
+    {"tile", "cannot tile $0 and $1"},
+    {"fuse", "cannot fuse $0 and $1"},
+    {"compute_at", "cannot compute $0 at $1"},
+    {"compute_inline", "cannot inline $0"},
+    {"compute_root", "cannot compute $0 at the root"},
+    {"cache_read", "cannot read $0 through a $1 copy"},
+    {"cache_write", "cannot write $0 through a $1 copy"},
+    {"set_scope", "cannot move $0 to $1"},
+    {"decompose_reduction", "cannot split off the init of $0 before $1"},
+};
+
+static void put_arg(nw_str *b, const nw_arg *a) {
+  nw_str_add(b, a->name ? a->name : "it");
+}
+
+static void expand(nw_str *b, const char *message, const nw_arg *args) {
+  for (const char *c = message; *c; c++) {
+    if (*c == '$')
+      put_arg(b, &args[*++c - '0']);
+    else
+      nw_str_addn(b, c, 1);
+  }
+}
+
+// The first loop that was asked to come before one it stands inside of.
+static void say_reorder(nw_str *b, const nw_step *st) {
+  const nw_arg *list = &st->resolved[0];
+  for (int i = 0; i + 1 < list->n; i++) {
+    nw_path here, next;
+    if (!nw_find(st->before, (int)list->item[i].i, &here) || !nw_find(st->before, (int)list->item[i + 1].i, &next)) continue;
+    if (here.n <= next.n) continue;
+    nw_str_fmt(b, "cannot reorder %s before %s", list->item[i].name, list->item[i + 1].name);
+    return;
+  }
+  nw_str_add(b, "cannot reorder these loops");
+}
+
+static char *message_of(const nw_step *st) {
+  nw_str b = {0};
+  if (!strcmp(st->primitive->name, "reorder")) say_reorder(&b, st);
+  for (int i = 0; i < NW_COUNT(messages); i++)
+    if (!strcmp(messages[i].primitive, st->primitive->name)) expand(&b, messages[i].message, st->resolved);
+  if (!b.n) nw_str_fmt(&b, "cannot %s", st->primitive->name);
+  return nw_str_take(&b);
+}
+
+// ---- the picture
+
+typedef struct marks {
+  int n, id[2 * NW_MAX_NOTES];
+  const char *remark[2 * NW_MAX_NOTES];
+} marks;
+
+static void mark(marks *m, const nw_stmt *s, const char *remark) {
+  for (int i = 0; s && i < m->n; i++)
+    if (m->id[i] == s->id) return;
+  if (!s || m->n == NW_COUNT(m->id)) return;
+  m->id[m->n] = s->id;
+  m->remark[m->n++] = remark;
+}
+
+static const char *remark_of(nw_ctx *c, const nw_refusal *r) {
+  if (r->kind == NW_REFUSE_STRUCTURE) return "here";
+  bool carried = r->kind == NW_REFUSE_RAW || r->kind == NW_REFUSE_WAR || r->kind == NW_REFUSE_WAW || r->kind == NW_REFUSE_REDUCTION;
+  if (!carried) return "here";
+  return r->distance ? nw_diag_printf(c, "carries the dependence, distance %s", r->distance) : "carries the dependence";
+}
+
+static void mark_arg(marks *m, const nw_program *p, const nw_arg *a) {
+  if (a->kind == NW_ARG_LIST)
+    for (int i = 0; i < a->n; i++) mark_arg(m, p, &a->item[i]);
+  if (a->kind == NW_ARG_LOOP && a->name) mark(m, nw_find_loop(p, a->name), "");
+  if (a->kind == NW_ARG_STAGE) mark(m, nw_stage_block(p, a->name), "");
+}
+
+static bool mark_block(void *env, nw_stmt *s) {
+  if (s->kind == NW_BLOCK) mark(env, s, "");
+  return true;
+}
+
+// An empty remark shows a statement without pointing at it: the work inside the guilty loops.
+static const char *draw(nw_step *st, const nw_refusal *r, const nw_program *p) {
+  marks m = {0};
+  for (int i = 0; i < NW_MAX_NOTES && r->loops[i]; i++) mark(&m, nw_find_loop(p, r->loops[i]), remark_of(st->ctx, r));
+  if (r->source_block) mark(&m, nw_find_block(p, r->source_block), "");
+  if (r->sink_block) mark(&m, nw_find_block(p, r->sink_block), "");
+  for (int i = 0; !m.n && i < nw_param_count(st->primitive); i++) mark_arg(&m, p, &st->resolved[i]);
+  for (int i = 0, n = m.n; i < n; i++) {
+    nw_path at;
+    if (nw_find(p, m.id[i], &at)) nw_walk_from(at.at[at.n - 1], mark_block, &m);
+  }
+  nw_show_opts o = {.nmarks = m.n, .mark = m.id, .remark = m.remark, .only_marked = m.n > 0};
+  char *text = nw_program_show(p, &o);
+  const char *kept = nw_diag_printf(st->ctx, "%s", text ? text : "");
+  free(text);
+  return kept;
+}
+
+void nw_refusal_picture(nw_step *st, const nw_program *refused) {
+  nw_refusal *r = nw_refusal_edit(st->ctx);
+  if (r && !r->picture) r->picture = draw(st, r, refused);
+}
+
+// ---- ways on
+
+static const char *keep(nw_arena *a, const char *s) {
+  return s ? nw_arena_strdup(a, s) : NULL;
+}
+
+static nw_refusal copy(nw_arena *a, const nw_refusal *from) {
+  nw_refusal r = *from;
+  const char **field[] = {&r.primitive, &r.step, &r.tensor, &r.element, &r.source_block, &r.source,
+                          &r.sink_block, &r.sink, &r.distance, &r.message, &r.why, &r.picture};
+  for (int i = 0; i < NW_COUNT(field); i++) *field[i] = keep(a, *field[i]);
+  for (int i = 0; i < NW_MAX_NOTES; i++) {
+    r.loops[i] = keep(a, r.loops[i]);
+    r.alternatives[i] = keep(a, r.alternatives[i]);
+  }
+  return r;
+}
+
+// Accepted, on a scratch program that goes at once. The context has no failure before and after.
+static bool works(nw_sched *s, const nw_candidate *c) {
+  nw_step st;
+  nw_step_begin(&st, s, c->primitive, c->args);
+  nw_program *p = nw_step_make(&st);
+  nw_program_release(p);
+  nw_step_end(&st);
+  if (!s->ctx->interrupted) nw_clear(s->ctx);
+  return p != NULL;
+}
+
+enum { TRIES = 12, SHOWN = 3 };
+
+static bool offered(const nw_refusal *r, const char *text) {
+  for (int i = 0; i < NW_MAX_NOTES && r->alternatives[i]; i++)
+    if (!strcmp(r->alternatives[i], text)) return true;
+  return false;
+}
+
+static void try_candidates(nw_step *st, nw_refusal *r) {
+  int shown = 0;
+  for (int i = 0; i < st->candidate.n && i < TRIES && shown < SHOWN && !st->ctx->interrupted; i++) {
+    const nw_candidate *c = st->candidate.at[i];
+    char *text = nw_step_show(c->primitive, c->args);
+    if (strcmp(text, r->step) && !offered(r, text) && works(st->sched, c)) r->alternatives[shown++] = keep(st->scratch, text);
+    free(text);
+  }
+}
+
+// The diagnostic goes away while candidates are tried and comes back with those that work. An interrupt ends the search.
+static void find_ways(nw_step *st) {
+  nw_refusal r = copy(st->scratch, nw_refusal_edit(st->ctx));
+  const char *hint = keep(st->scratch, st->ctx->diag.hint);
+  nw_clear(st->ctx);
+  st->p = (nw_program *)st->before;
+  if (st->primitive->suggest) st->primitive->suggest(st);
+  try_candidates(st, &r);
+  nw_clear(st->ctx);
+  nw_refuse(st->ctx, &r);
+  if (hint) st->ctx->diag.hint = nw_diag_printf(st->ctx, "%s", hint);
+}
+
+void nw_refusal_fill(nw_step *st) {
+  nw_refusal *r = nw_refusal_edit(st->ctx);
+  if (!r || r->step) return;
+  char *step = nw_step_show(st->primitive, st->resolved);
+  char *message = message_of(st);
+  r->primitive = st->primitive->name;
+  r->step = nw_diag_printf(st->ctx, "%s", step);
+  if (r->kind != NW_REFUSE_STRUCTURE) st->ctx->diag.message = r->message = nw_diag_printf(st->ctx, "%s", message);
+  free(step);
+  free(message);
+  if (!r->picture) r->picture = draw(st, r, st->before);
+  find_ways(st);
+}

@@ -1,0 +1,167 @@
+// What a primitive is given, and the road of every step: resolve, clone, edit, tidy, freeze, judge, append.
+#include "sched/step.h"
+#include "poly/poly.h"
+#include "sched/history.h"
+#include "sched/refuse.h"
+#include "sched/tidy.h"
+#include "sched/tree.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+// ---- arguments
+
+nw_stmt *nw_step_loop_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path) {
+  nw_path own;
+  if (!path) path = &own;
+  if (!nw_find(st->p, (int)a->i, path) || path->at[path->n - 1]->kind != NW_LOOP) {
+    nw_fail(st->ctx, NW_ESTALE, NULL, "%s: %s \"%s\" is gone", st->primitive->name, what, a->name ? a->name : "?");
+    return NULL;
+  }
+  return path->at[path->n - 1];
+}
+
+nw_stmt *nw_step_loop(nw_step *st, int param, nw_path *path) {
+  return nw_step_loop_arg(st, &st->resolved[param], st->primitive->param[param].name, path);
+}
+
+nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path) {
+  const char *name = st->resolved[param].name;
+  nw_stmt *block = nw_stage_block(st->p, name);
+  if (!block) {
+    nw_fail_unknown_stage(st->ctx, st->p, name);
+    return NULL;
+  }
+  if (path) nw_find(st->p, block->id, path);
+  return block;
+}
+
+bool nw_step_given(const nw_step *st, int param) {
+  return st->resolved[param].kind != NW_ARG_NONE;
+}
+
+int64_t nw_step_int(const nw_step *st, int param, int64_t fallback) {
+  return nw_step_given(st, param) ? st->resolved[param].i : fallback;
+}
+
+const char *nw_step_str(const nw_step *st, int param, const char *fallback) {
+  return nw_step_given(st, param) ? st->resolved[param].name : fallback;
+}
+
+// ---- results, notes, refusals
+
+static void *text_of(nw_step *st, const char *fmt, va_list args) {
+  nw_str b = {0};
+  nw_str_vfmt(&b, fmt, args);
+  char *s = nw_arena_strdup(st->scratch, b.s ? b.s : "");
+  nw_str_free(&b);
+  return s;
+}
+
+void nw_step_replaces(nw_step *st, int loop_id, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  nw_vec_push(&st->replaced, (void *)(intptr_t)loop_id);
+  nw_vec_push(&st->replacement, text_of(st, fmt, args));
+  va_end(args);
+}
+
+void nw_step_returns_loop(nw_step *st, const nw_stmt *loop) {
+  if (st->out.n < NW_MAX_RESULTS) st->out.loop[st->out.n++] = loop->id;
+}
+
+void nw_step_returns_stage(nw_step *st, const char *name) {
+  if (st->out.n < NW_MAX_RESULTS) st->out.stage[st->out.n++] = nw_pool_name(st->p->pool, name);
+}
+
+void nw_step_note(nw_step *st, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  const char *note = text_of(st, fmt, args);
+  va_end(args);
+  if (st->notes.s && strstr(st->notes.s, note)) return;
+  nw_str_fmt(&st->notes, "%s%s", st->notes.n ? "\n" : "", note);
+}
+
+bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  nw_refusal r = {.kind = NW_REFUSE_STRUCTURE, .primitive = st->primitive->name, .why = why};
+  r.message = text_of(st, fmt, args);
+  va_end(args);
+  if (loop && loop->kind == NW_LOOP) r.loops[0] = loop->loop.var->name;
+  nw_refuse(st->ctx, &r);
+  return false;
+}
+
+void nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs) {
+  nw_candidate *c = NW_NEW(st->scratch, nw_candidate);
+  c->primitive = nw_primitive_find(primitive);
+  c->args = NW_NEW_N(st->scratch, nw_arg, NW_MAX_PARAMS);
+  for (int i = 0; i < nargs; i++) c->args[i] = args[i];
+  nw_vec_push(&st->candidate, c);
+}
+
+// ---- the road
+
+void nw_step_begin(nw_step *st, nw_sched *s, const nw_primitive *row, const nw_arg *args) {
+  *st = (nw_step){.ctx = s->ctx, .sched = s, .primitive = row, .args = args};
+  st->before = nw_sched_program(s);
+  st->scratch = nw_arena_new();
+}
+
+void nw_step_end(nw_step *st) {
+  nw_str_free(&st->notes);
+  nw_vec_free(&st->replaced);
+  nw_vec_free(&st->replacement);
+  nw_vec_free(&st->candidate);
+  nw_arena_free(st->scratch);
+}
+
+// One step adds at most this many levels: the loops of a fresh nest, and an allocation.
+enum { HEADROOM = 24 };
+
+static bool fits(nw_step *st) {
+  int depth = nw_tree_depth(st->before->root);
+  if (depth + HEADROOM <= NW_MAX_DEPTH) return true;
+  nw_fail(st->ctx, NW_ELIMIT, "fuse some loops", "the nest is %d deep; a program holds %d", depth, NW_MAX_DEPTH - HEADROOM);
+  return false;
+}
+
+// The new program, frozen but not judged; NULL on failure. On failure st->p is NULL.
+static nw_program *edited(nw_step *st) {
+  if (!nw_args_resolve(st) || !fits(st)) return NULL;
+  st->p = nw_program_clone(st->before);
+  if (st->sched->next_id > st->p->next_id) st->p->next_id = st->sched->next_id;
+  if (!st->primitive->apply(st)) {
+    nw_program_release(st->p);
+    st->p = NULL;
+    return NULL;
+  }
+  nw_tidy(st);
+  return nw_program_freeze(st->p);
+}
+
+nw_program *nw_step_make(nw_step *st) {
+  nw_program *p = edited(st);
+  if (p && !nw_judge(st->before, p)) {
+    nw_refusal_picture(st, p);
+    nw_program_release(p);
+    return st->p = NULL;
+  }
+  return p;
+}
+
+bool nw_sched_apply(nw_sched *s, const nw_primitive *row, const nw_arg *args, nw_results *out) {
+  if (!s || !row || nw_error(s->ctx)) return false;
+  nw_step st;
+  nw_step_begin(&st, s, row, args);
+  nw_program *p = nw_step_make(&st);
+  if (p) {
+    nw_sched_append(s, &st, p);
+    if (out) *out = st.out;
+  } else {
+    nw_refusal_fill(&st);
+  }
+  nw_step_end(&st);
+  return p != NULL;
+}

@@ -1,0 +1,7 @@
+// The road of a step, without the version it makes. Private to sched/.
+#pragma once
+#include "sched/sched.h"
+
+void nw_step_begin(nw_step *st, nw_sched *s, const nw_primitive *row, const nw_arg *args);
+nw_program *nw_step_make(nw_step *st);  // judged; counted; NULL with a diagnostic
+void nw_step_end(nw_step *st);

@@ -1,0 +1,269 @@
+// Ways on after a refusal: steps close to what was asked. The driver tries each before the user sees it.
+#include "sched/primitives.h"
+#include "sched/tree.h"
+
+static nw_arg loop_arg(const nw_stmt *loop) { return (nw_arg){.kind = NW_ARG_LOOP, .name = loop->loop.var->name}; }
+static nw_arg stage_arg(const char *name) { return (nw_arg){.kind = NW_ARG_STAGE, .name = name}; }
+static nw_arg str_arg(const char *s) { return (nw_arg){.kind = NW_ARG_STR, .name = s}; }
+static nw_arg int_arg(int64_t i) { return (nw_arg){.kind = NW_ARG_INT, .i = i}; }
+
+static void offer1(nw_step *st, const char *primitive, nw_arg a) { nw_step_suggest(st, primitive, &a, 1); }
+
+static void offer2(nw_step *st, const char *primitive, nw_arg a, nw_arg b) {
+  nw_arg args[] = {a, b};
+  nw_step_suggest(st, primitive, args, 2);
+}
+
+static void offer_order(nw_step *st, int n, nw_stmt *const *loop) {
+  nw_arg *item = NW_NEW_N(st->scratch, nw_arg, n);
+  for (int i = 0; i < n; i++) item[i] = loop_arg(loop[i]);
+  offer1(st, "reorder", (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item});
+}
+
+// ---- the nest the refused step was about
+
+// The loop given as argument `param` and the loops of the nest of the first block below it, outermost first.
+static int nest_of(nw_step *st, int param, nw_stmt **loop, nw_stmt **out) {
+  nw_path path;
+  const nw_arg *a = &st->resolved[param];
+  if (a->kind == NW_ARG_LIST) a = a->n ? &a->item[0] : a;
+  if (a->kind != NW_ARG_LOOP || !nw_find(st->before, (int)a->i, &path)) return 0;
+  *loop = path.at[path.n - 1];
+  nw_blocks b = nw_blocks_below(st->scratch, *loop);
+  if (b.n) nw_find(st->before, b.at[0]->id, &path);
+  return nw_path_loops(&path, out);
+}
+
+static int nest_of_stage(nw_step *st, const char *name, nw_stmt **out) {
+  nw_path path;
+  const nw_stmt *block = name ? nw_stage_block(st->before, name) : NULL;
+  return block && nw_find(st->before, block->id, &path) ? nw_path_loops(&path, out) : 0;
+}
+
+static bool small(const nw_stmt *loop, int64_t most) {
+  int64_t n;
+  return nw_is_int(loop->loop.extent, &n) && n <= most;
+}
+
+// What can nearly always be done to a loop.
+static void offer_split(nw_step *st, const nw_stmt *loop) {
+  if (loop->loop.mark == NW_SERIAL) offer2(st, "split", loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16));
+}
+
+// ---- marks
+
+void nw_suggest_parallel(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  for (int i = 0; i < n; i++)
+    if (nest[i] != loop) offer1(st, "parallel", loop_arg(nest[i]));
+  for (int i = n - 1; i >= 0; i--)
+    if (nest[i] != loop) offer1(st, "vectorize", loop_arg(nest[i]));
+  if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
+  if (n) offer_split(st, loop);
+}
+
+void nw_suggest_vectorize(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  for (int i = n - 1; i >= 0; i--)
+    if (nest[i] != loop) offer1(st, "vectorize", loop_arg(nest[i]));
+  if (n) offer_split(st, loop);
+  if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
+  for (int i = 0; i < n; i++) offer_split(st, nest[i]);
+}
+
+void nw_suggest_unroll(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  if (n) offer_split(st, loop);
+  for (int i = n - 1; i >= 0; i--)
+    if (nest[i] != loop && small(nest[i], 64)) offer1(st, "unroll", loop_arg(nest[i]));
+  for (int i = 0; i < n; i++) offer_split(st, nest[i]);
+}
+
+// ---- loops
+
+void nw_suggest_split(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  if (!n) return;
+  nw_arg cut[] = {loop_arg(loop), st->resolved[1], {.kind = NW_ARG_NONE}, str_arg("guard")};
+  if (cut[1].kind == NW_ARG_NONE) cut[1] = int_arg(16);
+  nw_step_suggest(st, "split", cut, 4);
+  for (int i = 0; i < n; i++)
+    if (nest[i]->loop.mark == NW_SERIAL) offer2(st, "split", loop_arg(nest[i]), cut[1]);
+}
+
+// Loops directly inside one another, the one asked about first.
+static void offer_pairs(nw_step *st, const char *primitive, const nw_arg *more, int nmore) {
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i + 1 < n; i++) {
+      bool about = nest[i] == loop || nest[i + 1] == loop;
+      if (about != (pass == 0) || nest[i]->nkids != 1 || nest[i]->kid[0] != nest[i + 1]) continue;
+      nw_arg args[NW_MAX_PARAMS] = {loop_arg(nest[i]), loop_arg(nest[i + 1])};
+      for (int k = 0; k < nmore; k++) args[2 + k] = more[k];
+      nw_step_suggest(st, primitive, args, 2 + nmore);
+    }
+}
+
+void nw_suggest_fuse(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  offer_pairs(st, "fuse", NULL, 0);
+  if (nest_of(st, 0, &loop, nest)) offer_split(st, loop);
+}
+
+void nw_suggest_tile(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  nw_arg guard[] = {st->resolved[2], st->resolved[3], str_arg("guard")};
+  offer_pairs(st, "tile", guard, 3);
+  for (int i = 0; i < 2; i++)
+    if (nest_of(st, i, &loop, nest)) offer_split(st, loop);
+}
+
+// The order asked for with one pair swapped back, then single swaps of neighbours.
+void nw_suggest_reorder(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH], *want[NW_MAX_DEPTH];
+  const nw_arg *list = &st->resolved[0];
+  for (int i = 0; i < list->n && list->n <= NW_MAX_DEPTH; i++) {
+    nw_path path;
+    if (!nw_find(st->before, (int)list->item[i].i, &path)) return;
+    want[i] = path.at[path.n - 1];
+  }
+  for (int i = 0; list->n > 2 && i + 1 < list->n; i++) {
+    nw_stmt *order[NW_MAX_DEPTH];
+    memcpy(order, want, (size_t)list->n * sizeof *order);
+    order[i] = want[i + 1], order[i + 1] = want[i];
+    offer_order(st, list->n, order);
+  }
+  int n = nest_of(st, 0, &loop, nest);
+  for (int i = n - 2; i >= 0; i--) {
+    if (nest[i]->nkids == 1 && nest[i]->kid[0] == nest[i + 1]) offer_order(st, 2, (nw_stmt *[]){nest[i + 1], nest[i]});
+  }
+  if (n) offer_split(st, nest[n - 1]);
+}
+
+// ---- placing
+
+static const char *buffer_of(nw_step *st, const char *stage) {
+  const nw_stmt *block = stage ? nw_stage_block(st->before, stage) : NULL;
+  return block ? block->block.target[0].buffer : stage;
+}
+
+// Loops around the first reader, innermost first.
+static void offer_places(nw_step *st, const char *stage) {
+  nw_path path;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *buffer = buffer_of(st, stage);
+  const nw_stmt *reader = buffer ? nw_tree_reader(st->before->root, buffer) : NULL;
+  if (!reader || !nw_find(st->before, reader->id, &path)) return;
+  int n = nw_path_loops(&path, nest);
+  for (int i = n - 1; i >= 0; i--) offer2(st, "compute_at", stage_arg(stage), loop_arg(nest[i]));
+}
+
+static bool is_temp(const nw_program *p, const char *buffer) {
+  const nw_buffer *b = buffer ? nw_find_buffer(p, buffer) : NULL;
+  return b && b->role == NW_TEMP;
+}
+
+// Every other temporary, with a primitive that takes one stage.
+static void offer_other_stages(nw_step *st, const char *primitive, const char *not) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  for (int i = 0; i < b.n; i++)
+    if (strcmp(b.at[i]->block.name, not) && is_temp(st->before, b.at[i]->block.target[0].buffer))
+      offer1(st, primitive, stage_arg(b.at[i]->block.name));
+}
+
+void nw_suggest_compute_at(void *step) {
+  nw_step *st = step;
+  const char *stage = st->resolved[0].name;
+  offer_places(st, stage);
+  offer1(st, "compute_root", stage_arg(stage));
+  offer1(st, "compute_inline", stage_arg(stage));
+  offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
+}
+
+void nw_suggest_compute_inline(void *step) {
+  nw_step *st = step;
+  const char *stage = st->resolved[0].name;
+  offer_places(st, stage);
+  offer_other_stages(st, "compute_inline", stage);
+  offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
+}
+
+void nw_suggest_compute_root(void *step) {
+  nw_step *st = step;
+  offer_places(st, st->resolved[0].name);
+  offer_other_stages(st, "compute_root", st->resolved[0].name);
+  offer2(st, "cache_write", stage_arg(st->resolved[0].name), str_arg("global"));
+}
+
+// ---- storage
+
+void nw_suggest_cache_read(void *step) {
+  nw_step *st = step;
+  const char *tensor = st->resolved[0].name;
+  offer2(st, "cache_read", stage_arg(tensor), str_arg("global"));
+  const nw_stmt *block = tensor ? nw_stage_block(st->before, tensor) : NULL;
+  for (int i = 0; i < st->before->nbuffers; i++) {
+    const char *other = st->before->buffer[i]->name;
+    if (strcmp(other, tensor) && block && nw_block_reads(block, other)) offer2(st, "cache_read", stage_arg(other), str_arg("global"));
+  }
+  offer2(st, "cache_write", stage_arg(tensor), str_arg("global"));
+}
+
+// In the loops along the output, innermost first, when the whole does not fit; or where there is room.
+void nw_suggest_cache_write(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  const nw_stmt *block = nw_stage_block(st->before, stage);
+  int n = nest_of_stage(st, stage, nest);
+  for (int i = n - 1; i >= 0; i--) {
+    if (nw_loop_binds(block, nest[i], true)) continue;
+    nw_arg args[] = {stage_arg(stage), st->resolved[1], {.kind = NW_ARG_NONE}, {.kind = NW_ARG_NONE}, loop_arg(nest[i])};
+    nw_step_suggest(st, "cache_write", args, NW_COUNT(args));
+    break;
+  }
+  offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  for (int i = 0; i < b.n; i++) offer2(st, "cache_write", stage_arg(b.at[i]->block.name), str_arg("global"));
+}
+
+void nw_suggest_set_scope(void *step) {
+  nw_step *st = step;
+  const char *tensor = st->resolved[0].name;
+  const nw_stmt *reader = tensor ? nw_tree_reader(st->before->root, tensor) : NULL;
+  if (is_temp(st->before, buffer_of(st, tensor))) offer_places(st, tensor);
+  offer2(st, "set_scope", stage_arg(tensor), str_arg("global"));
+  if (reader) offer2(st, "cache_read", stage_arg(tensor), str_arg("global"));
+  offer2(st, "cache_write", stage_arg(tensor), str_arg("global"));
+}
+
+// ---- reductions
+
+void nw_suggest_decompose_reduction(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  const nw_stmt *block = nw_stage_block(st->before, stage);
+  int n = nest_of_stage(st, stage, nest), first = n - 1;
+  for (int i = n - 1; i >= 0; i--)
+    if (nw_loop_binds(block, nest[i], true)) first = i;
+  for (int i = first; i >= 0; i--) offer2(st, "decompose_reduction", stage_arg(stage), loop_arg(nest[i]));
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  for (int i = 0; i < b.n; i++) {
+    int m = nest_of_stage(st, b.at[i]->block.name, nest);
+    if (b.at[i]->block.has_init && m) offer2(st, "decompose_reduction", stage_arg(b.at[i]->block.name), loop_arg(nest[0]));
+  }
+  if (n) offer_split(st, nest[n - 1]);
+}

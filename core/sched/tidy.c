@@ -1,0 +1,101 @@
+// After a primitive has edited a program: bindings and guards simplified where they stand, and a word about rounding.
+#include "sched/tidy.h"
+#include "sched/tree.h"
+
+// ---- simplification. Only statements of this step: the others were tidied when they were made.
+
+// A conjunct that always holds is dropped.
+static const nw_expr *needed(const nw_ranges *r, const nw_expr *where) {
+  const nw_expr *term[NW_MAX_TERMS], *out = NULL;
+  int n = nw_conjuncts(where, NW_MAX_TERMS, term);
+  for (int i = 0; i < n; i++) {
+    const nw_expr *t = nw_simplify(r, term[i]);
+    if (!nw_prove(r, t)) out = nw_and(r->pool, out, t);
+  }
+  return out;
+}
+
+static void tidy_block(const nw_ranges *r, nw_stmt *s) {
+  for (int i = 0; i < s->block.nvars; i++) s->block.var[i].bind = nw_simplify(r, s->block.var[i].bind);
+  if (s->block.where) s->block.where = needed(r, s->block.where);
+}
+
+static void tidy_alloc(const nw_ranges *r, nw_stmt *s) {
+  for (int i = 0; i < s->alloc.n; i++) {
+    s->alloc.min[i] = nw_simplify(r, s->alloc.min[i]);
+    s->alloc.extent[i] = nw_simplify(r, s->alloc.extent[i]);
+  }
+}
+
+// The extent of a fused loop stays the product of its dimensions.
+static void tidy_loop(const nw_program *p, const nw_path *path, nw_stmt *s) {
+  if (s->loop.nfused) return;
+  nw_path outside = *path;
+  outside.n--;
+  nw_ranges r;
+  nw_ranges_of(&r, p, &outside);
+  s->loop.begin = nw_simplify(&r, s->loop.begin);
+  s->loop.extent = nw_simplify(&r, s->loop.extent);
+  nw_ranges_free(&r);
+}
+
+static bool tidy_stmt(void *env, const nw_path *path) {
+  nw_program *p = env;
+  nw_stmt *s = path->at[path->n - 1];
+  if (s->step != p->step) return true;
+  if (s->kind == NW_LOOP) tidy_loop(p, path, s);
+  if (s->kind != NW_BLOCK && s->kind != NW_ALLOC) return true;
+  nw_ranges r;
+  nw_ranges_of(&r, p, path);
+  s->kind == NW_BLOCK ? tidy_block(&r, s) : tidy_alloc(&r, s);
+  nw_ranges_free(&r);
+  return true;
+}
+
+// ---- the order in which a float sum is added up
+
+static bool rounds(const nw_program *p, const nw_stmt *s) {
+  if (s->kind != NW_BLOCK || (s->block.combiner != NW_SUM && s->block.combiner != NW_PROD)) return false;
+  const nw_buffer *b = nw_find_buffer(p, s->block.target[0].buffer);
+  return b && nw_dtype_is_float(b->dtype);
+}
+
+static int reduce_loops(const nw_path *path, int *ids) {
+  const nw_stmt *block = path->at[path->n - 1];
+  int n = 0;
+  for (int i = 0; i < path->n - 1; i++)
+    if (path->at[i]->kind == NW_LOOP && nw_loop_binds(block, path->at[i], true)) ids[n++] = path->at[i]->id;
+  return n;
+}
+
+static int index_of(int id, int n, const int *ids) {
+  for (int i = 0; i < n; i++)
+    if (ids[i] == id) return i;
+  return -1;
+}
+
+// Two loops of the sum that have changed places.
+static bool swapped(int n, const int *old, int m, const int *now) {
+  for (int i = 0, last = -1; i < n; i++) {
+    int at = index_of(old[i], m, now);
+    if (at >= 0 && at < last) return true;
+    if (at >= 0) last = at;
+  }
+  return false;
+}
+
+static bool note_order(void *env, const nw_path *path) {
+  nw_step *st = env;
+  const nw_stmt *block = path->at[path->n - 1];
+  nw_path was;
+  if (!rounds(st->p, block) || !nw_find(st->before, block->id, &was)) return true;
+  int old[NW_MAX_DEPTH], now[NW_MAX_DEPTH];
+  int n = reduce_loops(&was, old), m = reduce_loops(path, now);
+  if (swapped(n, old, m, now)) nw_step_note(st, "rounding may change: floats are summed in another order");
+  return true;
+}
+
+void nw_tidy(nw_step *st) {
+  nw_walk(st->p, tidy_stmt, st->p);
+  nw_walk(st->p, note_order, st);
+}

@@ -1,0 +1,5 @@
+// After a primitive has edited a program: what every step does. Private to sched/.
+#pragma once
+#include "sched/sched.h"
+
+void nw_tidy(nw_step *st);  // simplifies what changed under the ranges around it; notes a new order of float sums

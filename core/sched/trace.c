@@ -1,0 +1,206 @@
+// The trace: a schedule as text that can be pasted or replayed.
+#include "sched/history.h"
+#include "sched/json.h"
+#include <stdlib.h>
+
+// ---- writing
+
+static void write_value(nw_str *b, const nw_arg *a) {
+  if (a->kind == NW_ARG_INT) {
+    nw_str_fmt(b, "%lld", (long long)a->i);
+  } else if (a->kind == NW_ARG_LIST || a->kind == NW_ARG_EXPRS) {
+    nw_str_add(b, "[");
+    for (int i = 0; i < a->n; i++) {
+      char *e = a->kind == NW_ARG_EXPRS ? nw_expr_show(a->expr[i]) : NULL;
+      if (i) nw_str_add(b, ", ");
+      e ? nw_json_string(b, e) : write_value(b, &a->item[i]);
+      free(e);
+    }
+    nw_str_add(b, "]");
+  } else {
+    nw_json_string(b, a->name);
+  }
+}
+
+static void write_step(nw_str *b, const nw_node *node) {
+  nw_str_add(b, "    {\"primitive\": ");
+  nw_json_string(b, node->primitive->name);
+  nw_str_add(b, ", \"args\": {");
+  for (int i = 0, n = 0; i < nw_param_count(node->primitive); i++) {
+    if (node->args[i].kind == NW_ARG_NONE) continue;
+    nw_str_fmt(b, "%s\"%s\": ", n++ ? ", " : "", node->primitive->param[i].name);
+    write_value(b, &node->args[i]);
+  }
+  nw_str_add(b, "}}");
+}
+
+static char *as_json(const nw_sched *s, int n, nw_node **line) {
+  nw_str b = {0};
+  nw_str_add(&b, "{\n  \"nestwright\": ");
+  nw_json_string(&b, NW_VERSION);
+  nw_str_add(&b, ",\n  \"computation\": ");
+  nw_json_string(&b, nw_sched_program(s)->name);
+  nw_str_add(&b, ",\n  \"steps\": [");
+  for (int i = 0; i < n; i++) {
+    nw_str_add(&b, i ? ",\n" : "\n");
+    write_step(&b, line[i]);
+  }
+  nw_str_add(&b, n ? "\n  ]\n}\n" : "]\n}\n");
+  return nw_str_take(&b);
+}
+
+static char *as_lua(int n, nw_node **line) {
+  nw_str b = {0};
+  for (int i = 0; i < n; i++) nw_str_fmt(&b, "%s\n", line[i]->text);
+  return nw_str_take(&b);
+}
+
+char *nw_sched_trace(const nw_sched *s, bool json) {
+  if (!s) return NULL;
+  nw_node **line;
+  int n = nw_sched_line(s, &line);
+  char *text = json ? as_json(s, n, line) : as_lua(n, line);
+  free(line);
+  return text;
+}
+
+char *nw_sched_log(const nw_sched *s) {
+  if (!s) return NULL;
+  nw_node **line;
+  nw_str b = {0};
+  int n = nw_sched_line(s, &line);
+  for (int i = 0; i < n; i++) {
+    nw_str_fmt(&b, "%3d  %s", i + 1, line[i]->text);
+    if (line[i]->name) nw_str_fmt(&b, "  [%s]", line[i]->name);
+    for (const char *note = line[i]->notes; *note;) {
+      size_t len = strcspn(note, "\n");
+      nw_str_fmt(&b, "%s%.*s", note == line[i]->notes ? "  -- " : "; ", (int)len, note);
+      note += len + (note[len] == '\n');
+    }
+    nw_str_add(&b, "\n");
+  }
+  free(line);
+  return nw_str_take(&b);
+}
+
+char *nw_sched_step_text(const nw_sched *s, int version) {
+  const nw_node *node = s ? nw_sched_node(s, version) : NULL;
+  return node && node->text ? nw_xstrdup(node->text) : NULL;
+}
+
+const char *nw_sched_notes(const nw_sched *s) {
+  const nw_node *node = s ? nw_sched_head(s) : NULL;
+  return node && node->notes ? node->notes : "";
+}
+
+// ---- reading
+
+typedef struct replay {
+  nw_sched *s;
+  nw_arena *a;
+  int step;                // 1, 2, ...
+  const nw_primitive *row;
+} replay;
+
+static bool malformed(replay *r, const char *what) {
+  nw_fail(r->s->ctx, NW_EPARSE, NULL, "step %d of the trace: %s", r->step, what);
+  return false;
+}
+
+static bool wrong_arg(replay *r, const nw_param *param) {
+  nw_fail(r->s->ctx, NW_EPARSE, r->row->example, "step %d of the trace: %s of %s is not what it should be", r->step, param->name, r->row->name);
+  return false;
+}
+
+static bool read_exprs(replay *r, const nw_param *param, const nw_json *j, nw_arg *out) {
+  const nw_expr **e = NW_NEW_N(r->a, const nw_expr *, j->n + 1);
+  for (int i = 0; i < j->n; i++) {
+    if (j->item[i]->kind != NW_JSON_STR) return wrong_arg(r, param);
+    if (!(e[i] = nw_expr_parse(r->s->pool, j->item[i]->s))) return false;
+  }
+  out->expr = e;
+  out->n = j->n;
+  return true;
+}
+
+static bool read_value(replay *r, const nw_param *param, nw_arg_kind kind, const nw_json *j, nw_arg *out) {
+  *out = (nw_arg){.kind = kind};
+  bool list = kind == NW_ARG_LIST || kind == NW_ARG_EXPRS;
+  if (j->kind != (list ? NW_JSON_LIST : kind == NW_ARG_INT ? NW_JSON_INT : NW_JSON_STR)) return wrong_arg(r, param);
+  if (kind == NW_ARG_EXPRS) return read_exprs(r, param, j, out);
+  out->i = kind == NW_ARG_INT ? j->i : 0;
+  out->name = list ? NULL : j->s;
+  if (!list) return true;
+  nw_arg *item = NW_NEW_N(r->a, nw_arg, j->n + 1);
+  for (int i = 0; i < j->n; i++)
+    if (!read_value(r, param, param->item, j->item[i], &item[i])) return false;
+  out->item = item;
+  out->n = j->n;
+  return true;
+}
+
+static bool known_keys(replay *r, const nw_json *args) {
+  for (int k = 0; k < args->n; k++) {
+    bool known = false;
+    for (int i = 0; i < nw_param_count(r->row); i++) known |= !strcmp(args->key[k], r->row->param[i].name);
+    if (!known) return malformed(r, nw_arena_printf(r->a, "%s has no argument %s", r->row->name, args->key[k]));
+  }
+  return true;
+}
+
+static bool read_step(replay *r, const nw_json *j, nw_arg *args) {
+  const nw_json *name = nw_json_get(j, "primitive"), *given = nw_json_get(j, "args");
+  if (!name || name->kind != NW_JSON_STR || !given || given->kind != NW_JSON_MAP) return malformed(r, "it has no primitive and args");
+  r->row = nw_primitive_find(name->s);
+  if (!r->row) return malformed(r, nw_arena_printf(r->a, "there is no primitive %s", name->s));
+  if (!known_keys(r, given)) return false;
+  for (int i = 0; i < nw_param_count(r->row); i++) {
+    const nw_json *v = nw_json_get(given, r->row->param[i].name);
+    args[i] = (nw_arg){0};
+    if (v && !read_value(r, &r->row->param[i], r->row->param[i].kind, v, &args[i])) return false;
+  }
+  return true;
+}
+
+// The failure of a step, with its number and text before the message.
+static void name_step(replay *r, const nw_arg *args) {
+  nw_diag *d = &r->s->ctx->diag;
+  char *text = nw_step_show(r->row, args);
+  d->message = nw_diag_printf(r->s->ctx, "step %d, %s: %s", r->step, text, d->message ? d->message : "failed");
+  free(text);
+}
+
+static bool run_step(replay *r, const nw_json *j) {
+  nw_arg args[NW_MAX_PARAMS];
+  if (!read_step(r, j, args)) return false;
+  if (nw_sched_apply(r->s, r->row, args, NULL)) return true;
+  name_step(r, args);
+  return false;
+}
+
+static const nw_json *steps_of(nw_sched *s, nw_arena *a, const char *json) {
+  size_t at;
+  const char *why;
+  const nw_json *j = nw_json_parse(a, json, &at, &why);
+  const nw_json *steps = nw_json_get(j, "steps");
+  if (!j) return nw_fail(s->ctx, NW_EPARSE, NULL, "the trace is no JSON: %s, at character %zu", why, at + 1);
+  if (!steps || steps->kind != NW_JSON_LIST) return nw_fail(s->ctx, NW_EPARSE, NULL, "the trace has no list of steps");
+  return steps;
+}
+
+// A trace begins at the naive program: the replayed line is a branch of its own. On failure the schedule stands where it did.
+bool nw_sched_replay(nw_sched *s, const char *json) {
+  if (!s || !json || nw_error(s->ctx)) return false;
+  replay r = {.s = s, .a = nw_arena_new()};
+  int was = s->current;
+  const nw_json *steps = steps_of(s, r.a, json);
+  bool ok = steps != NULL;
+  if (ok) s->current = 0;
+  for (int i = 0; ok && i < steps->n; i++) {
+    r.step = i + 1;
+    ok = run_step(&r, steps->item[i]);
+  }
+  if (!ok) nw_sched_goto(s, was);
+  nw_arena_free(r.a);
+  return ok;
+}

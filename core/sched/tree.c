@@ -1,0 +1,195 @@
+// Questions about and small edits of a statement tree, shared by the primitives.
+#include "sched/tree.h"
+#include <stdlib.h>
+
+// ---- blocks
+
+static bool collect_block(void *env, nw_stmt *s) {
+  nw_blocks *b = env;
+  if (s->kind != NW_BLOCK) return true;
+  if (b->at) b->at[b->n] = s;
+  b->n++;
+  return true;
+}
+
+nw_blocks nw_blocks_below(nw_arena *a, const nw_stmt *s) {
+  nw_blocks b = {0};
+  nw_walk_from(s, collect_block, &b);
+  b.at = NW_NEW_N(a, nw_stmt *, b.n + 1);
+  b.n = 0;
+  nw_walk_from(s, collect_block, &b);
+  return b;
+}
+
+bool nw_block_reads(const nw_stmt *block, const char *buffer) {
+  for (int t = 0; t < block->block.ntargets; t++) {
+    const nw_target *g = &block->block.target[t];
+    if (nw_uses_load(g->value, buffer) || (g->init && nw_uses_load(g->init, buffer))) return true;
+    for (int i = 0; i < g->n; i++)
+      if (nw_uses_load(g->index[i], buffer)) return true;
+  }
+  return false;
+}
+
+bool nw_block_writes(const nw_stmt *block, const char *buffer) {
+  for (int t = 0; t < block->block.ntargets; t++)
+    if (!strcmp(block->block.target[t].buffer, buffer)) return true;
+  return false;
+}
+
+const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer) {
+  if (s->kind == NW_BLOCK) return nw_block_reads(s, buffer) ? s : NULL;
+  for (int i = 0; i < s->nkids; i++) {
+    const nw_stmt *found = nw_tree_reader(s->kid[i], buffer);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+bool nw_tree_reads(const nw_stmt *s, const char *buffer) {
+  return nw_tree_reader(s, buffer) != NULL;
+}
+
+bool nw_tree_has(const nw_stmt *s, const nw_stmt *what) {
+  if (s == what) return true;
+  for (int i = 0; i < s->nkids; i++)
+    if (nw_tree_has(s->kid[i], what)) return true;
+  return false;
+}
+
+const nw_stmt *nw_tree_marked(const nw_stmt *s, nw_loop_kind mark) {
+  if (s->kind == NW_LOOP && s->loop.mark == mark) return s;
+  for (int i = 0; i < s->nkids; i++) {
+    const nw_stmt *found = nw_tree_marked(s->kid[i], mark);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+int nw_tree_depth(const nw_stmt *s) {
+  int deepest = 0;
+  for (int i = 0; i < s->nkids; i++) {
+    int d = nw_tree_depth(s->kid[i]);
+    if (d > deepest) deepest = d;
+  }
+  return deepest + 1;
+}
+
+const char *nw_tree_what(const nw_stmt *s) {
+  switch (s->kind) {
+    case NW_LOOP: return s->loop.var->name;
+    case NW_BLOCK: return s->block.name;
+    case NW_ALLOC: return s->alloc.buffer;
+    default: return "something else";
+  }
+}
+
+// ---- paths
+
+int nw_path_loops(const nw_path *path, nw_stmt **out) {
+  int n = 0;
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i]->kind == NW_LOOP) out[n++] = path->at[i];
+  return n;
+}
+
+int nw_path_index(const nw_path *path, const nw_stmt *s) {
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i] == s) return i;
+  return -1;
+}
+
+const nw_stmt *nw_path_marked(const nw_path *path, nw_loop_kind mark) {
+  for (int i = 0; i < path->n - 1; i++)
+    if (path->at[i]->kind == NW_LOOP && path->at[i]->loop.mark == mark) return path->at[i];
+  return NULL;
+}
+
+int nw_path_exclusive(const nw_path *path) {
+  int top = path->n - 1;
+  while (top > 0 && path->at[top - 1]->kind == NW_LOOP && path->at[top - 1]->nkids == 1) top--;
+  return top;
+}
+
+// ---- edits
+
+void nw_detach(nw_program *p, const nw_path *path, int depth) {
+  nw_kids_remove(p, path->at[depth - 1], path->pos[depth]);
+  while (--depth > 0 && path->at[depth]->nkids == 0) nw_kids_remove(p, path->at[depth - 1], path->pos[depth]);
+}
+
+static bool splice_in(nw_program *p, nw_stmt *s, const char *buffer) {
+  for (int i = 0; i < s->nkids; i++) {
+    nw_stmt *kid = s->kid[i];
+    if (kid->kind != NW_ALLOC || strcmp(kid->alloc.buffer, buffer)) {
+      if (splice_in(p, kid, buffer)) return true;
+      continue;
+    }
+    nw_kids_remove(p, s, i);
+    for (int j = 0; j < kid->nkids; j++) nw_kids_insert(p, s, i + j, kid->kid[j]);
+    return true;
+  }
+  return false;
+}
+
+void nw_splice_alloc(nw_program *p, const char *buffer) {
+  while (splice_in(p, p->root, buffer)) {}
+}
+
+void nw_remove_buffer(nw_program *p, const char *buffer) {
+  int n = 0;
+  for (int i = 0; i < p->nbuffers; i++)
+    if (strcmp(p->buffer[i]->name, buffer)) p->buffer[n++] = p->buffer[i];
+  p->nbuffers = n;
+}
+
+bool nw_is_allocated(const nw_path *path, const nw_program *p, const char *buffer) {
+  const nw_buffer *b = nw_find_buffer(p, buffer);
+  if (!b || b->role != NW_TEMP) return true;
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i]->kind == NW_ALLOC && !strcmp(path->at[i]->alloc.buffer, buffer)) return true;
+  return false;
+}
+
+// ---- conditions and bodies
+
+// A term that would not fit stays together with what follows it.
+int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out) {
+  if (!cond) return 0;
+  if (cond->op != NW_OP_AND || cap == 1) return out[0] = cond, 1;
+  int n = nw_conjuncts(cond->arg[0], cap - 1, out);
+  return n + nw_conjuncts(cond->arg[1], cap - n, out + n);
+}
+
+bool nw_uses_any(const nw_expr *e, int n, const char *const *vars) {
+  for (int i = 0; i < n; i++)
+    if (nw_uses_var(e, vars[i])) return true;
+  return false;
+}
+
+void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond) {
+  block->block.where = nw_and(p->pool, block->block.where, cond);
+  block->step = p->step;
+}
+
+void nw_block_rewrite(nw_program *p, nw_stmt *block, nw_load_fn f, void *env) {
+  for (int t = 0; t < block->block.ntargets; t++) {
+    nw_target *g = &block->block.target[t];
+    g->value = nw_rewrite(p->pool, g->value, NULL, f, env);
+    if (g->init) g->init = nw_rewrite(p->pool, g->init, NULL, f, env);
+    for (int i = 0; i < g->n; i++) g->index[i] = nw_rewrite(p->pool, g->index[i], NULL, f, env);
+  }
+  block->step = p->step;
+}
+
+const nw_expr *nw_loop_last(nw_pool *p, const nw_stmt *loop) {
+  return nw_sub(p, nw_add(p, loop->loop.begin, loop->loop.extent), nw_index(p, 1));
+}
+
+bool nw_loop_binds(const nw_stmt *block, const nw_stmt *loop, bool reduce) {
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    if ((v->kind == NW_REDUCE) == reduce && nw_uses_var(v->bind, loop->loop.var->name)) return true;
+  }
+  return false;
+}
