@@ -1,0 +1,109 @@
+--- The schedules the benches measure, written with public primitives alone.
+local nw = require "nestwright"
+
+local schedules = {}
+
+local function matmul(m, n, depth)
+  local A, B = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({depth, n}, "f32", "B")
+  local k = nw.reduce_axis(depth, "k")
+  local C = nw.compute({m, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+  return C, A, B
+end
+schedules.matmul = matmul
+
+--- GEMM of any shape: B packed into panels of `nr` columns, a register tile of mr x nr, rows in blocks of mb.
+--- @param n integer|integer[]   n, or {m, n, k}
+function schedules.gemm(n, threads, o)
+  o = o or {}
+  local mr, nr, mb = o.mr or 8, o.nr or 32, o.mb or 128
+  local shape = type(n) == "table" and n or {n, n, n}
+  local C, _, B = matmul(table.unpack(shape))
+  local s = nw.schedule(C)
+  local tail = o.tail or "cut"
+  local packed = s:cache_read(B, "global", {C}, {layout = function(k, j) return j // nr, k, j % nr end})
+  local block = s:cache_write(C, "local")
+  local i_b, i = s:split("i", {factor = mb, tail = tail})
+  local i_o, i_i = s:split(i, {factor = mr, tail = tail})
+  local j_o, j_i = s:split("j", {factor = nr, tail = tail})
+  s:reorder(i_b, j_o, i_o, i_i, j_i)
+  s:compute_at(block, i_o)
+  local loops = s:loops(block) -- i_b j_o i_o | i j k
+  local bi, bj, bk = loops[#loops - 2], loops[#loops - 1], loops[#loops]
+  s:reorder(bk, bi, bj)
+  s:vectorize(bj)
+  s:unroll(bi)
+  s:vectorize(j_i)
+  s:unroll(i_i)
+  local pj, pji = s:split(s:loops(packed)[2], {factor = nr, tail = tail})
+  s:reorder(pj, s:loops(packed)[1], pji)
+  s:vectorize(pji)
+  if threads > 1 then
+    s:parallel(i_b)
+    s:parallel(pj)
+  end
+  return s
+end
+
+--- The steps of tutorials/gemm.lua, each through `apply(s, name, ...)`.
+function schedules.walk(n, apply)
+  local C, _, B = matmul(n, n, n)
+  local s = nw.schedule(C)
+  local i_o, j_o, i_i, j_i = apply(s, "tile", "i", "j", 32, 32)
+  local k_o, k_i = apply(s, "split", "k", 4)
+  apply(s, "reorder", i_o, j_o, k_o, k_i, i_i, j_i)
+  apply(s, "vectorize", j_i)
+  apply(s, "reorder", i_o, j_o, k_o, i_i, k_i, j_i)
+  local packed = apply(s, "cache_read", B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
+  local block = apply(s, "cache_write", C, "local")
+  apply(s, "compute_at", block, s:loops(C)[2])
+  local loops = s:loops(block)
+  local bi, bj, bk = loops[#loops - 2], loops[#loops - 1], loops[#loops]
+  apply(s, "reorder", bk, bi, bj)
+  apply(s, "vectorize", bj)
+  apply(s, "unroll", bi)
+  apply(s, "parallel", s:loops(packed)[1])
+  apply(s, "parallel", i_o)
+  return s
+end
+
+--- Full convolution, out[i] = sum over taps of a[i - t] * w[t], zero outside: a padded copy, register tiles of outputs.
+function schedules.conv1d(n, taps, o)
+  o = o or {}
+  local lanes, tile, kf = o.lanes or 16, o.tile or 8, o.kf or 4
+  local A, W = nw.placeholder({n}, "f32", "A"), nw.placeholder({taps}, "f32", "W")
+  local total = n + taps - 1
+  local P = nw.compute({n + 2 * (taps - 1)}, function(i)
+    return nw.select(nw.all(nw.ge(i, taps - 1), nw.lt(i, n + taps - 1)), A(i - (taps - 1)), 0)
+  end, "P")
+  local t = nw.reduce_axis(taps, "t")
+  local C = nw.compute({total}, function(i) return nw.sum(P(i + taps - 1 - t) * W(t), t) end, "C")
+  local s = nw.schedule(C)
+  local block = s:cache_write(C, "local")
+  local c_o, c_i = s:split("i", {factor = lanes * tile, tail = "cut"})
+  s:compute_at(block, c_o)
+  local loops = s:loops(block)
+  local bi, bt = loops[#loops - 1], loops[#loops]
+  local b_o, b_i = s:split(bi, lanes)
+  local t_o, t_i = s:split(bt, kf)
+  s:reorder(t_o, t_i, b_o, b_i)
+  s:vectorize(b_i)
+  s:unroll(b_o)
+  s:unroll(t_i)
+  local w_o, w_i = s:split(c_i, lanes)
+  s:vectorize(w_i)
+  s:unroll(w_o)
+  return s
+end
+
+--- Z = (A + 1) * (B + 3), a size that differs each time so that nothing is found in a cache.
+function schedules.pointwise(n)
+  local size = {1000003 + n}
+  local A, B = nw.placeholder(size, "f32", "A"), nw.placeholder(size, "f32", "B")
+  local Z = nw.compute(size, function(i) return (A(i) + 1) * (B(i) + 3) end, "Z")
+  local s = nw.schedule(Z)
+  local _, lane = s:split("i", {factor = 16, tail = "cut"})
+  s:vectorize(lane)
+  return s
+end
+
+return schedules
