@@ -1,0 +1,146 @@
+// From statements to code: names become slots, expressions become nodes, reductions become what they store.
+#include "interp/code.h"
+#include <stdlib.h>
+
+static nwi_code *compile(nwi_program *x, const nw_stmt *s);
+
+static nwi_node *make(nwi_scope *s, const nw_expr *e, bool *ok) {
+  nwi_node *n = e ? nwi_make(s, e) : NULL;
+  if (e && !n) *ok = false;
+  return n;
+}
+
+static nwi_node **make_all(nwi_program *x, nwi_scope *s, int n, const nw_expr *const *e, bool *ok) {
+  nwi_node **out = NW_NEW_N(x->arena, nwi_node *, n + 1);
+  for (int i = 0; i < n; i++) out[i] = make(s, e[i], ok);
+  return out;
+}
+
+static bool compile_kids(nwi_program *x, const nw_stmt *s, nwi_code *c) {
+  c->kid = NW_NEW_N(x->arena, nwi_code *, s->nkids + 1);
+  for (c->nkids = 0; c->nkids < s->nkids; c->nkids++)
+    if (!(c->kid[c->nkids] = compile(x, s->kid[c->nkids]))) return false;
+  return true;
+}
+
+static bool compile_loop(nwi_program *x, const nw_stmt *s, nwi_code *c) {
+  bool ok = true;
+  c->begin = make(&x->loops, s->loop.begin, &ok);
+  c->extent = make(&x->loops, s->loop.extent, &ok);
+  c->slot = x->nslots++;
+  c->name = s->loop.var->name;
+  nwi_bind(&x->loops, s->loop.var->name, c->slot);
+  if (++x->depth > NW_MAX_DEPTH)
+    ok = nw_fail(x->run.ctx, NW_ELIMIT, NULL, "loops are nested deeper than %d", NW_MAX_DEPTH);
+  ok = ok && compile_kids(x, s, c);
+  x->depth--;
+  nwi_unbind(&x->loops);
+  return ok;
+}
+
+static bool compile_alloc(nwi_program *x, const nw_stmt *s, nwi_code *c) {
+  bool ok = true;
+  c->buffer = nwi_buffer_named(x, s->alloc.buffer);
+  c->min = make_all(x, &x->loops, s->alloc.n, s->alloc.min, &ok);
+  c->size = make_all(x, &x->loops, s->alloc.n, s->alloc.extent, &ok);
+  return ok && compile_kids(x, s, c);
+}
+
+static bool compile_store(nwi_program *x, const nw_stmt *s, nwi_code *c) {
+  bool ok = true;
+  c->ntargets = 1;
+  nwi_target *t = c->target = NW_NEW(x->arena, nwi_target);
+  t->buffer = nwi_buffer_named(x, s->store.buffer);
+  t->n = 1;
+  t->index = make_all(x, &x->loops, 1, &s->store.index, &ok);
+  t->value = make(&x->loops, s->store.value, &ok);
+  t->mask = make(&x->loops, s->store.mask, &ok);
+  return ok;
+}
+
+// ---- blocks
+
+static bool bind_vars(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scope *body) {
+  bool ok = true;
+  int n = c->nvars = s->block.nvars;
+  c->bind = NW_NEW_N(x->arena, nwi_node *, n + 1);
+  c->lo = NW_NEW_N(x->arena, nwi_node *, n + 1);
+  c->var_slot = NW_NEW_N(x->arena, int, n + 1);
+  c->reduce = NW_NEW_N(x->arena, bool, n + 1);
+  for (int i = 0; i < n; i++) {
+    const nw_block_var *v = &s->block.var[i];
+    c->bind[i] = make(&x->loops, v->bind, &ok);
+    c->lo[i] = make(&x->loops, v->lo, &ok);
+    c->reduce[i] = v->kind == NW_REDUCE;
+    c->var_slot[i] = x->nslots++;
+    nwi_bind(body, v->var->name, c->var_slot[i]);
+  }
+  return ok;
+}
+
+static const nw_expr *old_value(nwi_program *x, const nw_target *t) {
+  const nw_buffer *b = nw_find_buffer(x->p, t->buffer);
+  return nw_load(x->pool, (nw_type){(uint8_t)b->dtype, 1}, t->buffer, t->n, t->index);
+}
+
+static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scope *body) {
+  bool ok = true;
+  int n = c->ntargets = s->block.ntargets;
+  bool arg = s->block.combiner == NW_ARGMIN || s->block.combiner == NW_ARGMAX;
+  c->target = NW_NEW_N(x->arena, nwi_target, n + 1);
+  for (int i = 0; i < n; i++) {
+    const nw_target *t = &s->block.target[i];
+    const nw_expr *old[2] = {0}, *term[2] = {0}, *value = t->value;
+    nwi_target *to = &c->target[i];
+    *to = (nwi_target){.buffer = nwi_buffer_named(x, t->buffer), .n = t->n};
+    to->index = make_all(x, body, t->n, t->index, &ok);
+    to->init = make(body, t->init, &ok);
+    if (s->block.combiner != NW_PLAIN) {
+      for (int k = 0; k < (arg ? 2 : 1); k++) {
+        const nw_target *from = arg ? &s->block.target[k] : t;
+        old[k] = old_value(x, from);
+        term[k] = nw_import(x->pool, from->value);
+      }
+      value = nw_combine(x->pool, s->block.combiner, arg ? i : 0, old, term);
+    }
+    to->value = make(body, value, &ok);
+  }
+  return ok;
+}
+
+static bool compile_block(nwi_program *x, const nw_stmt *s, nwi_code *c) {
+  bool ok = true;
+  nwi_scope body = {.arena = x->arena, .ctx = x->run.ctx, .load = nwi_load_setup, .host = x};
+  for (int i = 0; i < x->p->nsizes; i++) nwi_bind(&body, x->p->size[i].name, i);
+  c->has_init = s->block.has_init;
+  c->cond = make(&x->loops, s->block.where, &ok);
+  ok = bind_vars(x, s, c, &body) && make_targets(x, s, c, &body) && ok;
+  nwi_scope_free(&body);
+  return ok;
+}
+
+static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
+  bool ok = true;
+  nwi_code *c = NW_NEW(x->arena, nwi_code);
+  c->kind = s->kind;
+  nwi_forget(&x->loops);
+  switch (s->kind) {
+    case NW_SEQ: ok = compile_kids(x, s, c); break;
+    case NW_LOOP: ok = compile_loop(x, s, c); break;
+    case NW_BLOCK: ok = compile_block(x, s, c); break;
+    case NW_GUARD:
+      c->cond = make(&x->loops, s->guard.cond, &ok);
+      ok = ok && compile_kids(x, s, c);
+      break;
+    case NW_STORE: ok = compile_store(x, s, c); break;
+    case NW_ALLOC: ok = compile_alloc(x, s, c); break;
+  }
+  return ok ? c : NULL;
+}
+
+bool nwi_compile(nwi_program *x) {
+  for (int i = 0; i < x->p->nsizes; i++) nwi_bind(&x->loops, x->p->size[i].name, i);
+  x->nslots = x->p->nsizes;
+  x->root = compile(x, x->p->root);
+  return x->root != NULL;
+}

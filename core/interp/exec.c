@@ -1,0 +1,103 @@
+// Running code.
+#include "interp/code.h"
+#include <stdlib.h>
+
+static void run_kids(nwi_program *x, nwi_code *c) {
+  for (int i = 0; i < c->nkids && !x->run.failed; i++) nwi_execute(x, c->kid[i]);
+}
+
+static void run_loop(nwi_program *x, nwi_code *c) {
+  nwi_run *r = &x->run;
+  nwi_turn(r);
+  int64_t begin = nwi_int(r, c->begin), extent = nwi_int(r, c->extent);
+  x->at[x->depth++] = c;
+  for (int64_t i = 0; i < extent && !nwi_stop(r); i++) {
+    r->slot[c->slot] = begin + i;
+    nwi_turn(r);
+    run_kids(x, c);
+  }
+  x->depth--;
+}
+
+static void run_guard(nwi_program *x, nwi_code *c) {
+  nwi_turn(&x->run);
+  if (nwi_int(&x->run, c->cond)) run_kids(x, c);
+}
+
+// Everything in the buffer is undefined from here on.
+static void run_alloc(nwi_program *x, nwi_code *c) {
+  nwi_run *r = &x->run;
+  nwi_buffer *b = c->buffer;
+  int64_t count = 1;
+  nwi_turn(r);
+  for (int d = 0; d < b->n && !x->exec; d++) {
+    b->min[d] = nwi_int(r, c->min[d]);
+    b->extent[d] = nwi_int(r, c->size[d]);
+    if (b->extent[d] < 0) b->extent[d] = 0;
+    if (__builtin_mul_overflow(count, b->extent[d], &count)) return nwi_fail(r, NW_ERANGE, "%s is too large", b->name);
+  }
+  if (x->exec) count = nwi_int(r, c->size[0]);
+  if (nwi_reserve(x, b, count)) run_kids(x, c);
+}
+
+static void run_store(nwi_program *x, nwi_code *c) {
+  nwi_run *r = &x->run;
+  nwi_target *t = c->target;
+  nwi_turn(r);
+  if (nwi_stop(r)) return;
+  const nwi_cell *mask = t->mask ? nwi_get(r, t->mask) : NULL;
+  const nwi_cell *index = nwi_get(r, t->index[0]), *value = nwi_get(r, t->value);
+  if (!r->failed) nwi_store(x, t, value, mask, t->value->lanes, index);
+}
+
+// ---- blocks
+
+static bool first_instance(nwi_program *x, nwi_code *c) {
+  for (int i = 0; i < c->nvars; i++)
+    if (c->reduce[i] && x->run.slot[c->var_slot[i]] != nwi_int(&x->run, c->lo[i])) return false;
+  return true;
+}
+
+static bool place_targets(nwi_program *x, nwi_code *c) {
+  for (int i = 0; i < c->ntargets; i++) {
+    nwi_target *t = &c->target[i];
+    t->at = nwi_place(x, t->buffer, t->n, t->index, "written");
+    if (x->run.failed) return false;
+  }
+  return true;
+}
+
+static void store_targets(nwi_program *x, nwi_code *c, bool init) {
+  nwi_run *r = &x->run;
+  for (int i = 0; i < c->ntargets; i++) nwi_get(r, init ? c->target[i].init : c->target[i].value);
+  for (int i = 0; i < c->ntargets && !r->failed; i++) {
+    nwi_target *t = &c->target[i];
+    nwi_store(x, t, (init ? t->init : t->value)->v, NULL, 1, NULL);
+  }
+}
+
+static void run_block(nwi_program *x, nwi_code *c) {
+  nwi_run *r = &x->run;
+  if (nwi_stop(r)) return;
+  nwi_turn(r);
+  if (c->cond && !nwi_int(r, c->cond)) return;
+  for (int i = 0; i < c->nvars; i++) r->slot[c->var_slot[i]] = nwi_int(r, c->bind[i]);
+  nwi_turn(r);
+  if (!place_targets(x, c)) return;
+  if (c->has_init && first_instance(x, c)) {
+    store_targets(x, c, true);
+    nwi_turn(r);
+  }
+  if (!r->failed) store_targets(x, c, false);
+}
+
+void nwi_execute(nwi_program *x, nwi_code *c) {
+  switch (c->kind) {
+    case NW_SEQ: run_kids(x, c); break;
+    case NW_LOOP: run_loop(x, c); break;
+    case NW_BLOCK: run_block(x, c); break;
+    case NW_GUARD: run_guard(x, c); break;
+    case NW_STORE: run_store(x, c); break;
+    case NW_ALLOC: run_alloc(x, c); break;
+  }
+}

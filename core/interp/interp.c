@@ -1,0 +1,100 @@
+// Entry points: a program and its arguments in, results in the output views.
+#include "interp/code.h"
+#include <stdlib.h>
+
+static bool eval_size(nwi_program *x, const nw_expr *e, int64_t *out) {
+  nwi_forget(&x->loops);
+  nwi_node *n = nwi_make(&x->loops, e);
+  if (!n) return false;
+  nwi_turn(&x->run);
+  *out = nwi_int(&x->run, n);
+  return !x->run.failed;
+}
+
+// The whole logical box of a buffer.
+static bool set_box(nwi_program *x, nwi_buffer *b, const nw_buffer *from) {
+  b->n = from->ndim;
+  b->min = NW_NEW_N(x->arena, int64_t, b->n + 1);
+  b->extent = NW_NEW_N(x->arena, int64_t, b->n + 1);
+  b->count = 1;
+  for (int d = 0; d < b->n; d++) {
+    if (!eval_size(x, from->shape[d], &b->extent[d])) return false;
+    if (b->extent[d] < 0) b->extent[d] = 0;
+    if (__builtin_mul_overflow(b->count, b->extent[d], &b->count))
+      return nw_fail(x->run.ctx, NW_ERANGE, NULL, "%s is too large", b->name);
+  }
+  return true;
+}
+
+static bool attach(nwi_program *x, nwi_buffer *b, const nw_buffer *from, const nw_view *v) {
+  if (v->dtype != from->dtype)
+    return nw_fail(x->run.ctx, NW_ETYPE, NULL, "%s is %s, not %s", b->name, nw_dtype_name(from->dtype), nw_dtype_name(v->dtype));
+  if (v->count < b->count)
+    return nw_fail(x->run.ctx, NW_ERANGE, NULL, "%s has %lld elements, %lld are needed", b->name, (long long)v->count,
+                   (long long)b->count);
+  b->data = v->data;
+  if (from->role == NW_OUTPUT) b->written = nw_xcalloc((size_t)b->count + 1, 1);
+  return true;
+}
+
+// Lowered temporaries without an allocation of their own live for the whole run.
+static bool make_temp(nwi_program *x, nwi_buffer *b, int i) {
+  int64_t count;
+  b->own = true;
+  if (!x->exec || x->exec->storage[i].kind == NW_STORE_STACK) return b->count = 0, true;
+  return eval_size(x, x->exec->storage[i].elements, &count) && nwi_reserve(x, b, count);
+}
+
+static bool set_buffers(nwi_program *x, const nw_view *params) {
+  int param = 0;
+  for (int i = 0; i < x->p->nbuffers; i++) {
+    const nw_buffer *from = x->p->buffer[i];
+    nwi_buffer *b = &x->buffer[i];
+    if (from->role == NW_TEMP ? !make_temp(x, b, i) : !attach(x, b, from, &params[param++])) return false;
+  }
+  return true;
+}
+
+static bool prepare(nwi_program *x, const int64_t *sizes, const nw_view *params) {
+  const nw_program *p = x->p;
+  x->buffer = NW_NEW_N(x->arena, nwi_buffer, p->nbuffers + 1);
+  for (int i = 0; i < p->nbuffers; i++) x->buffer[i] = (nwi_buffer){.name = p->buffer[i]->name, .dtype = p->buffer[i]->dtype};
+  if (!nwi_compile(x)) return false;
+  x->run.slot = NW_NEW_N(x->arena, int64_t, x->nslots + 1);
+  for (int i = 0; i < p->nsizes; i++) x->run.slot[i] = sizes[i];
+  for (int i = 0; i < p->nbuffers; i++)
+    if (!set_box(x, &x->buffer[i], p->buffer[i])) return false;
+  return set_buffers(x, params);
+}
+
+static void release(nwi_program *x) {
+  for (int i = 0; x->buffer && i < x->p->nbuffers; i++) {
+    if (x->buffer[i].own) free(x->buffer[i].data);
+    free(x->buffer[i].written);
+  }
+  nwi_scope_free(&x->loops);
+  nw_arena_free(x->arena);
+  nw_pool_release(x->pool);
+}
+
+static bool interpret(nw_ctx *c, const nw_program *p, const nw_exec *exec, const int64_t *sizes, const nw_view *params,
+                      const nw_interp_opts *o) {
+  nwi_program x = {.p = p, .exec = exec, .arena = nw_arena_new(), .pool = nw_pool_new(c)};
+  x.run = (nwi_run){.ctx = c, .opts = o, .max_steps = o ? o->max_steps : 0, .host = &x};
+  x.loops = (nwi_scope){.arena = x.arena, .ctx = c, .load = nwi_load_setup, .host = &x};
+  bool ok = prepare(&x, sizes, params);
+  if (ok) {
+    nwi_execute(&x, x.root);
+    ok = !x.run.failed;
+  }
+  release(&x);
+  return ok;
+}
+
+bool nw_interp_exec(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params, const nw_interp_opts *o) {
+  return e && interpret(c, e->p, e, sizes, params, o);
+}
+
+bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params, const nw_interp_opts *o) {
+  return p && interpret(c, p, NULL, sizes, params, o);
+}

@@ -1,0 +1,148 @@
+// Buffers: every access checked, every read of an element never written trapped.
+#include "interp/code.h"
+#include <stdlib.h>
+
+nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name) {
+  for (int i = 0; i < x->p->nbuffers; i++)
+    if (!strcmp(x->buffer[i].name, name)) return &x->buffer[i];
+  return NULL;
+}
+
+bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count) {
+  int64_t bytes;
+  if (__builtin_mul_overflow(count, nw_dtype_bytes(b->dtype), &bytes))
+    return nwi_fail(&x->run, NW_ERANGE, "%s is too large", b->name), false;
+  if (count > b->cap) {
+    free(b->data), free(b->written);
+    b->data = calloc(1, (size_t)bytes);
+    b->written = calloc(1, (size_t)count);
+    b->cap = count;
+    if (!b->data || !b->written) return nwi_fail(&x->run, NW_ERANGE, "no memory for %s: %lld bytes", b->name, (long long)bytes), false;
+  } else if (count) {
+    memset(b->written, 0, (size_t)count);
+  }
+  b->count = count;
+  return true;
+}
+
+// ---- what went wrong, and where
+
+static void add_where(const nwi_program *x, nw_str *out) {
+  for (int i = 0; i < x->depth; i++)
+    nw_str_fmt(out, "%s%s = %lld", i ? ", " : " at ", x->at[i]->name, (long long)x->run.slot[x->at[i]->slot]);
+}
+
+static void trap_index(nwi_program *x, const nwi_buffer *b, int n, const int64_t *index, const char *what) {
+  nw_str s = {0};
+  nw_str_fmt(&s, "%s[", b->name);
+  for (int d = 0; d < n; d++) nw_str_fmt(&s, "%s%lld", d ? ", " : "", (long long)index[d]);
+  nw_str_fmt(&s, "] is %s outside its ", what);
+  if (x->exec) nw_str_fmt(&s, "%lld elements", (long long)b->count);
+  for (int d = 0; d < b->n && !x->exec; d++)
+    nw_str_fmt(&s, "%s%lld..%lld", d ? ", " : "box [", (long long)b->min[d], (long long)(b->min[d] + b->extent[d]));
+  if (!x->exec) nw_str_add(&s, "]");
+  add_where(x, &s);
+  nwi_fail(&x->run, NW_ERANGE, "%s", s.s);
+  nw_str_free(&s);
+}
+
+static void trap_unwritten(nwi_program *x, const nwi_buffer *b, int64_t at) {
+  nw_str s = {0};
+  nw_str_fmt(&s, "element %lld of %s is read before it is written", (long long)at, b->name);
+  add_where(x, &s);
+  nwi_fail(&x->run, NW_ERANGE, "%s", s.s);
+  nw_str_free(&s);
+}
+
+// ---- places
+
+int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, const char *what) {
+  int64_t at = 0, logical[16];
+  bool inside = true;
+  for (int d = 0; d < n; d++) {
+    int64_t i = nwi_int(&x->run, index[d]), o = i - b->min[d];
+    if (d < 16) logical[d] = i;
+    inside &= o >= 0 && o < b->extent[d];
+    at = at * b->extent[d] + o;
+  }
+  if (inside) return at;
+  trap_index(x, b, n < 16 ? n : 16, logical, what);
+  return -1;
+}
+
+static void trace(nwi_program *x, const nwi_buffer *b, int64_t at, int lanes, bool write) {
+  const nw_interp_opts *o = x->run.opts;
+  if (o && o->trace) o->trace(o->env, &(nw_access){b->name, at, lanes, write});
+}
+
+static bool readable(nwi_program *x, const nwi_buffer *b, int64_t at) {
+  if (at < 0 || at >= b->count) return trap_index(x, b, 1, &at, "read"), false;
+  if (b->written && !b->written[at]) return trap_unwritten(x, b, at), false;
+  return true;
+}
+
+// ---- reads
+
+static void load_logical(nwi_run *r, nwi_node *n) {
+  nwi_program *x = r->host;
+  nwi_buffer *b = n->buffer;
+  int64_t at = nwi_place(x, b, n->nargs, n->arg, "read");
+  n->v->i = 0;
+  if (at < 0 || !readable(x, b, at)) return;
+  trace(x, b, at, 1, false);
+  nwi_read(b->dtype, b->data, at, n->v);
+}
+
+// Lanes side by side count as one access.
+static bool consecutive(const nwi_cell *at, const nwi_cell *mask, int lanes) {
+  for (int l = 0; l < lanes; l++)
+    if ((mask && !mask[l].i) || at[l].i != at[0].i + l) return false;
+  return true;
+}
+
+static void trace_lanes(nwi_program *x, const nwi_buffer *b, const nwi_cell *at, const nwi_cell *mask, int lanes, bool write) {
+  if (!x->run.opts || !x->run.opts->trace) return;
+  if (consecutive(at, mask, lanes)) return trace(x, b, at->i, lanes, write);
+  for (int l = 0; l < lanes; l++)
+    if (!mask || mask[l].i) trace(x, b, at[l].i, 1, write);
+}
+
+static void load_linear(nwi_run *r, nwi_node *n) {
+  nwi_program *x = r->host;
+  nwi_buffer *b = n->buffer;
+  const nwi_cell *at = nwi_get(r, n->arg[0]), *mask = n->nargs > 1 ? nwi_get(r, n->arg[1]) : NULL;
+  for (int l = 0; l < n->lanes; l++) {
+    n->v[l].i = 0;
+    if (mask && !mask[l].i) continue;
+    if (!readable(x, b, at[l].i)) return;
+    nwi_read(b->dtype, b->data, at[l].i, &n->v[l]);
+  }
+  trace_lanes(x, b, at, mask, n->lanes, false);
+}
+
+bool nwi_load_setup(nwi_scope *s, nwi_node *n) {
+  nwi_program *x = s->host;
+  nwi_buffer *b = n->buffer = nwi_buffer_named(x, n->expr->name);
+  if (!b) return nw_fail(s->ctx, NW_EINVAL, NULL, "there is no buffer %s", n->expr->name);
+  if (!x->exec && n->nargs != b->n)
+    return nw_fail(s->ctx, NW_EINVAL, NULL, "%s has %d dimensions and is read with %d indices", b->name, b->n, n->nargs);
+  n->eval = x->exec ? load_linear : load_logical;
+  return true;
+}
+
+// ---- writes
+
+// index NULL: one element at t->at.
+void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes, const nwi_cell *index) {
+  nwi_buffer *b = t->buffer;
+  nwi_cell one = {.i = t->at};
+  const nwi_cell *at = index ? index : &one;
+  for (int l = 0; l < lanes; l++) {
+    if (mask && !mask[l].i) continue;
+    if (at[l].i < 0 || at[l].i >= b->count) return trap_index(x, b, 1, &at[l].i, "written");
+    if (!b->written) return nwi_fail(&x->run, NW_ERANGE, "the input %s is written", b->name);
+    nwi_write(b->dtype, b->data, at[l].i, &value[l]);
+    b->written[at[l].i] = 1;
+  }
+  trace_lanes(x, b, at, mask, lanes, true);
+}

@@ -1,0 +1,229 @@
+// Whole operations: arrays, scans, and the reads between them.
+#include "interp/naive.h"
+#include "te/internal.h"
+#include <stdlib.h>
+
+// ---- reads
+
+// The position of the element a read asks for, or -1 and a failure.
+static int64_t position(nwi_run *r, const nwi_node *n, const nwi_op *o) {
+  int64_t at = 0;
+  for (int d = 0; d < n->nargs; d++) {
+    int64_t i = nwi_int(r, n->arg[d]);
+    if (i < 0 || i >= o->shape[d]) {
+      nwi_fail(r, NW_ERANGE, "%s is read at index %lld of dimension %d (extent %lld)", o->op->name, (long long)i, d,
+               (long long)o->shape[d]);
+      return -1;
+    }
+    at = at * o->shape[d] + i;
+  }
+  return at;
+}
+
+static void load(nwi_run *r, nwi_node *n) {
+  nwi_naive *x = r->host;
+  nwi_op *o = n->buffer;
+  int out = n->slot;
+  int64_t at = position(r, n, o);
+  n->v->i = 0;
+  if (at < 0) return;
+  if (o->whole) return nwi_read(o->op->dtype[out], o->data[out], at, n->v);
+  const nwi_cell *v = nwi_point(x, o, at);
+  if (v) *n->v = v[out];
+}
+
+bool nwi_naive_load(nwi_scope *s, nwi_node *n) {
+  nw_tensor *t = nw_tensor_of(n->expr);
+  n->buffer = t ? nwi_op_of(s->host, t->op) : NULL;
+  n->slot = t ? t->out : 0;
+  n->eval = load;
+  return n->buffer || nw_fail(s->ctx, NW_EINVAL, NULL, "a read of something that is no tensor");
+}
+
+// ---- operations
+
+static int new_slots(nwi_naive *x, int n) {
+  int first = x->nslots;
+  x->nslots += n;
+  if (x->nslots > x->cap) {
+    x->cap = x->nslots * 2 + 16;
+    x->run.slot = nw_xrealloc(x->run.slot, sizeof *x->run.slot * (size_t)x->cap);
+  }
+  for (int i = first; i < x->nslots; i++) x->run.slot[i] = 0;
+  return first;
+}
+
+static bool set_shape(nwi_naive *x, nwi_op *o) {
+  const nw_teop *op = o->op;
+  o->shape = NW_NEW_N(x->arena, int64_t, op->ndim + 1);
+  o->count = 1;
+  for (int d = 0; d < op->ndim; d++) {
+    nwi_node *n = nwi_make(&x->scope, op->shape[d]);
+    if (!n) return false;
+    nwi_turn(&x->run);
+    o->shape[d] = nwi_int(&x->run, n);
+    if (o->shape[d] < 0) o->shape[d] = 0;
+    if (__builtin_mul_overflow(o->count, o->shape[d], &o->count))
+      return nw_fail(x->run.ctx, NW_ERANGE, NULL, "%s is too large", op->name);
+  }
+  return true;
+}
+
+static bool make_bodies(nwi_naive *x, nwi_op *o) {
+  const nw_teop *op = o->op;
+  nwi_scope *s = &x->scope;
+  bool ok = true, arg = op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX;
+  o->axis = new_slots(x, op->naxes);
+  o->reduce = new_slots(x, op->nreduce);
+  for (int i = 0; i < op->naxes; i++) nwi_bind(s, op->axis[i]->name, o->axis + i);
+  for (int i = 0; i < op->nreduce; i++) nwi_bind(s, op->reduce[i]->var->name, o->reduce + i);
+  nwi_node **all = NW_NEW_N(x->arena, nwi_node *, 2 * (op->nout + op->nreduce) + 1);
+  o->body = all, o->identity = all + op->nout, o->lo = o->identity + op->nout, o->extent = o->lo + op->nreduce;
+  nw_vec made_expr = s->expr, made_node = s->node;  // reads make the operations they need: not in the middle of ours
+  s->expr = s->node = (nw_vec){0};
+  for (int k = 0; k < op->nout; k++) ok = (o->body[k] = nwi_make(s, op->body[k])) && ok;
+  for (int k = 0; k < op->nout && op->combiner != NW_PLAIN; k++)
+    ok = (o->identity[k] = nwi_make(s, nw_combiner_identity(op->pool, op->combiner, op->dtype[k], arg ? k : 0))) && ok;
+  for (int i = 0; i < op->nreduce; i++) {
+    ok = (o->lo[i] = nwi_make(s, op->reduce[i]->lo)) && ok;
+    ok = (o->extent[i] = nwi_make(s, op->reduce[i]->extent)) && ok;
+  }
+  nw_vec_free(&s->expr), nw_vec_free(&s->node);
+  s->expr = made_expr, s->node = made_node;
+  return ok;
+}
+
+nwi_op *nwi_op_of(nwi_naive *x, const nw_teop *op) {
+  for (int i = 0; i < x->op.n; i++)
+    if (((nwi_op *)x->op.at[i])->op == op) return x->op.at[i];
+  nwi_op *o = NW_NEW(x->arena, nwi_op);
+  o->op = op;
+  o->data = NW_NEW_N(x->arena, char *, op->nout + 1);
+  o->own = NW_NEW_N(x->arena, bool, op->nout + 1);
+  nw_vec_push(&x->op, o);
+  if (!set_shape(x, o)) return NULL;
+  if (op->kind == NW_TE_COMPUTE && !make_bodies(x, o)) return NULL;
+  return o;
+}
+
+// ---- whole arrays
+
+static bool make_arrays(nwi_naive *x, nwi_op *o) {
+  for (int k = 0; k < o->op->nout; k++) {
+    int64_t bytes;
+    if (o->data[k]) continue;
+    if (__builtin_mul_overflow(o->count, nw_dtype_bytes(o->op->dtype[k]), &bytes) || !(o->data[k] = calloc(1, (size_t)bytes + 1)))
+      return nw_fail(x->run.ctx, NW_ERANGE, NULL, "no memory for %s", o->op->name);
+    o->own[k] = true;
+  }
+  return true;
+}
+
+// Runs f over the box of o's axes from `axis` on, in row-major order; `at` is the position so far.
+typedef bool (*each_fn)(nwi_naive *x, nwi_op *o, int64_t at, void *env);
+
+static bool each(nwi_naive *x, nwi_op *o, int axis, int64_t at, each_fn f, void *env) {
+  if (axis == o->op->naxes) return !nwi_stop(&x->run) && f(x, o, at, env);
+  for (int64_t i = 0; i < o->shape[axis]; i++) {
+    x->run.slot[o->axis + axis] = i;
+    if (!each(x, o, axis + 1, at * o->shape[axis] + i, f, env)) return false;
+  }
+  return true;
+}
+
+static bool write_element(nwi_naive *x, nwi_op *o, int64_t at, void *env) {
+  nwi_cell *v = env;
+  if (!nwi_element(x, o, v)) return false;
+  for (int k = 0; k < o->op->nout; k++) nwi_write(o->op->dtype[k], o->data[k], at, &v[k]);
+  return true;
+}
+
+static bool whole_reads(nwi_naive *x, const nw_teop *op, const nw_teop *scan) {
+  for (int i = 0; i < op->nreads; i++) {
+    const nw_teop *r = op->reads[i]->op;
+    bool state = false;
+    for (int k = 0; scan && k < scan->nout; k++) state |= scan->state[k]->op == r;
+    nwi_op *o = state ? NULL : nwi_op_of(x, r);
+    if (!state && (!o || !nwi_whole(x, o))) return false;
+  }
+  return true;
+}
+
+// ---- scans
+
+typedef struct updating {
+  nwi_op *scan;
+  nwi_cell *v;
+} updating;
+
+static bool write_update(nwi_naive *x, nwi_op *u, int64_t at, void *env) {
+  updating *w = env;
+  const nw_teop *scan = w->scan->op;
+  if (!nwi_element(x, u, w->v)) return false;
+  for (int k = 0; k < scan->nout; k++)
+    if (scan->update[k]->op == u->op) nwi_write(scan->dtype[k], w->scan->data[k], at, &w->v[scan->update[k]->out]);
+  return true;
+}
+
+static bool copy_init(nwi_naive *x, nwi_op *o, int k, int64_t *rows) {
+  const nw_teop *scan = o->op;
+  nwi_op *init = nwi_op_of(x, scan->init[k]->op);
+  if (!init || !nwi_whole(x, init)) return false;
+  *rows = init->shape[0];
+  memcpy(o->data[k], init->data[scan->init[k]->out], (size_t)init->count * (size_t)nw_dtype_bytes(scan->dtype[k]));
+  return true;
+}
+
+static bool prepare_update(nwi_naive *x, nwi_op *o, int k) {
+  nwi_op *state = nwi_op_of(x, o->op->state[k]->op), *u = nwi_op_of(x, o->op->update[k]->op);
+  if (!state || !u) return false;
+  state->data[0] = o->data[k];
+  state->whole = true;
+  return x->points || whole_reads(x, u->op, o->op);
+}
+
+static bool is_first(const nw_teop *scan, int k) {
+  for (int j = 0; j < k; j++)
+    if (scan->update[j]->op == scan->update[k]->op) return false;
+  return true;
+}
+
+static bool step(nwi_naive *x, nwi_op *o, int64_t t) {
+  for (int k = 0; k < o->op->nout; k++) {
+    nwi_op *u = nwi_op_of(x, o->op->update[k]->op);
+    if (!is_first(o->op, k)) continue;
+    updating w = {o, nw_xcalloc((size_t)u->op->nout, sizeof *w.v)};
+    x->run.slot[u->axis] = t;
+    bool ok = each(x, u, 1, t, write_update, &w);
+    free(w.v);
+    if (!ok) return false;
+  }
+  return true;
+}
+
+static bool whole_scan(nwi_naive *x, nwi_op *o) {
+  int64_t rows = 0;
+  for (int k = 0; k < o->op->nout; k++)
+    if (!copy_init(x, o, k, &rows)) return false;
+  for (int k = 0; k < o->op->nout; k++)
+    if (!prepare_update(x, o, k)) return false;
+  for (int64_t t = rows; t < o->shape[0]; t++)
+    if (!step(x, o, t)) return false;
+  return true;
+}
+
+static bool whole_compute(nwi_naive *x, nwi_op *o) {
+  if (!x->points && !whole_reads(x, o->op, NULL)) return false;
+  nwi_cell *v = nw_xcalloc((size_t)o->op->nout, sizeof *v);
+  bool ok = each(x, o, 0, 0, write_element, v);
+  free(v);
+  return ok;
+}
+
+bool nwi_whole(nwi_naive *x, nwi_op *o) {
+  if (o->whole) return true;
+  if (o->op->kind == NW_TE_PLACEHOLDER) return nw_fail(x->run.ctx, NW_EINVAL, NULL, "there is no data for %s", o->op->name);
+  if (!make_arrays(x, o)) return false;
+  if (!(o->op->kind == NW_TE_SCAN ? whole_scan(x, o) : whole_compute(x, o))) return false;
+  return o->whole = true;
+}

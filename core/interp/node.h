@@ -1,0 +1,87 @@
+// Expressions made ready to run: a graph of nodes, each with room for its own value.
+//
+// A value is `lanes` cells. Integers and bools are kept as sign- or zero-extended 64-bit integers already wrapped to
+// their dtype; f64 as double; f32, f16 and bf16 as float. A half is rounded when it is loaded, stored or cast to, and
+// nowhere else. Nodes of one expression are shared as in the expression; a node is computed once an epoch.
+#pragma once
+#include "interp/interp.h"
+
+typedef union nwi_cell {
+  int64_t i;
+  double d;
+  float f;
+} nwi_cell;
+
+typedef struct nwi_node nwi_node;
+typedef struct nwi_run nwi_run;
+typedef void (*nwi_eval)(nwi_run *r, nwi_node *n);
+
+struct nwi_node {
+  nwi_eval eval;
+  uint64_t epoch;
+  nwi_cell *v;
+  int lanes, nargs;
+  uint8_t dtype;
+  const nw_expr *expr;
+  int slot;                 // VAR
+  void *buffer;             // LOAD: what the host's load function needs
+  const nw_math_row **row;  // math functions: the plan
+  int nrows;
+  nwi_node *arg[];
+};
+
+// One running program.
+struct nwi_run {
+  nw_ctx *ctx;
+  uint64_t epoch, last_epoch;
+  int64_t *slot;            // values of variables and sizes
+  bool failed;
+  int64_t steps, max_steps;
+  const nw_interp_opts *opts;
+  void *host;
+};
+
+// The value of a node now.
+static inline nwi_cell *nwi_get(nwi_run *r, nwi_node *n) {
+  if (n->epoch != r->epoch) {
+    n->eval(r, n);
+    n->epoch = r->epoch;
+  }
+  return n->v;
+}
+
+// After a store or a change of a variable.
+static inline void nwi_turn(nwi_run *r) { r->epoch = ++r->last_epoch; }
+
+static inline int64_t nwi_int(nwi_run *r, nwi_node *n) { return nwi_get(r, n)->i; }
+
+// A failure ends the run at the next statement; the first one is reported.
+void nwi_fail(nwi_run *r, nw_code code, const char *fmt, ...) NW_PRINTF(3, 4);
+bool nwi_stop(nwi_run *r);  // counts a step; true when the run must end
+
+// ---- making nodes. Names are looked up among the variables in scope; reads are set up by the host.
+typedef struct nwi_scope {
+  nw_arena *arena;
+  nw_ctx *ctx;
+  nw_vec name;              // const char *, innermost last
+  nw_vec slot;              // (intptr_t)
+  bool (*load)(struct nwi_scope *s, nwi_node *n);  // sets eval and buffer of a LOAD whose arguments are made
+  void *host;
+  nw_vec expr, node;        // made so far in this scope; see nwi_forget
+} nwi_scope;
+void nwi_bind(nwi_scope *s, const char *name, int slot);
+void nwi_unbind(nwi_scope *s);
+void nwi_forget(nwi_scope *s);    // nodes made from here on share nothing with earlier ones
+void nwi_scope_free(nwi_scope *s);
+nwi_node *nwi_make(nwi_scope *s, const nw_expr *e);  // NULL and a diagnostic when e cannot be run
+
+// The evaluation function of an op on operands of this dtype; NULL when there is none.
+nwi_eval nwi_int_op(nw_op op);
+nwi_eval nwi_float_op(nw_op op, nw_dtype t);
+nwi_eval nwi_cast_op(nw_dtype from, nw_dtype to);
+void nwi_eval_math(nwi_run *r, nwi_node *n);
+
+// ---- memory
+void nwi_read(nw_dtype t, const void *data, int64_t at, nwi_cell *out);
+void nwi_write(nw_dtype t, void *data, int64_t at, const nwi_cell *in);
+int64_t nwi_wrap(nw_dtype t, int64_t v);
