@@ -160,7 +160,7 @@ static const nw_expr *call(nw_parser *ps, const char *name) {
 }
 
 static const nw_expr *load_at(nw_parser *ps, const nw_token *at, const nw_buffer *b, int n, const nw_expr **index, bool masked) {
-  int lanes = n - masked ? index[0]->type.lanes : 1;
+  int lanes = n > masked ? index[0]->type.lanes : 1;
   for (int i = 1; i < n; i++)
     if (index[i]->type.lanes != lanes) return nw_parse_fail(ps, at, "indices of %d and %d lanes", lanes, index[i]->type.lanes);
   return nw_load(ps->pool, (nw_type){(uint8_t)b->dtype, (uint16_t)lanes}, b->name, n, index);

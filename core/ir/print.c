@@ -255,9 +255,9 @@ static bool unmarked(void *env, nw_stmt *s) {
   return !remark_of(env, s);
 }
 
-// One line stands for a run of subtrees nobody points at.
+// One line stands for a run of neighbours nobody points at.
 static void fold(printer *pr) {
-  if (pr->folded) return;
+  if (pr->folded && pr->l->line[pr->l->n - 1].indent == pr->indent) return;
   open_line(pr, NULL);
   nw_lines_put(pr->l, NW_PIECE_COMMENT, "...");
   pr->folded = true;
