@@ -1,0 +1,264 @@
+// Evaluating chunks, and the services written in Lua: display, completion, inspection (lua/nestwright/prompt.lua).
+#include "inside.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- calls
+
+static bool ours(const nwh *h, const lua_Debug *ar) {
+  if (ar->source[0] == '=') return strcmp(ar->source, "=[C]") == 0;
+  return h->library && ar->source[0] == '@' && strncmp(ar->source + 1, h->library, strlen(h->library)) == 0;
+}
+
+// The user's frames of the running stack, one a line; nothing when there is only one.
+static void keep_traceback(nwh *h, lua_State *L) {
+  lua_Debug ar;
+  luaL_Buffer b;
+  int frames = 0;
+  luaL_buffinit(L, &b);
+  for (int level = 1; frames < 20 && lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "Sln", &ar);
+    if (ours(h, &ar) || ar.currentline <= 0) continue;
+    lua_pushfstring(L, "  %s:%d: in %s", ar.short_src, ar.currentline, *ar.what == 'm' ? "main chunk" : "");
+    if (*ar.what != 'm') lua_pushfstring(L, ar.name ? "%s '%s'" : "a function", *ar.namewhat ? ar.namewhat : "function", ar.name);
+    if (*ar.what != 'm') lua_concat(L, 2);
+    luaL_addvalue(&b);
+    luaL_addchar(&b, '\n');
+    frames++;
+  }
+  luaL_pushresult(&b);
+  free(h->traceback);
+  h->traceback = frames > 1 ? strdup(lua_tostring(L, -1)) : NULL;
+  lua_pop(L, 1);
+}
+
+static int on_error(lua_State *L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.host.state");
+  nwh *h = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  if (!h->pending && lua_checkstack(L, 40)) keep_traceback(h, L);
+  return 1;
+}
+
+nwh_status nwh_call(nwh *h, int nargs, int nresults) {
+  lua_State *L = h->L;
+  int base = lua_gettop(L) - nargs;
+  free(h->traceback);
+  h->traceback = NULL;
+  lua_pushcfunction(L, on_error);
+  lua_insert(L, base);
+  nwh_run_begin(h);
+  int status = lua_pcall(L, nargs, nresults, base);
+  bool stopped = nwh_run_end(h);
+  lua_remove(L, base);
+  if (status == LUA_OK) return NWH_OK;
+  if (status == LUA_ERRMEM) lua_gc(L, LUA_GCCOLLECT, 0);
+  return stopped ? NWH_INTERRUPTED : NWH_ERROR;
+}
+
+// ---- chunks
+
+static bool unfinished(lua_State *L, int status) {
+  if (status != LUA_ERRSYNTAX) return false;
+  size_t n;
+  const char *message = lua_tolstring(L, -1, &n);
+  return n >= 5 && strcmp(message + n - 5, "<eof>") == 0;
+}
+
+static int load(lua_State *L, const char *code, size_t n, const char *name) {
+  return luaL_loadbufferx(L, code, n, name, "t");
+}
+
+static int pass_on(lua_State *L) { return lua_gettop(L); }
+
+// The chunk as an expression: a function that wants pass_on as its argument. Not `return CODE`, whose tail call would
+// lose the frame that says which line failed. False, and nothing pushed, when it is no expression.
+static bool load_expression(lua_State *L, const char *code, const char *name) {
+  lua_pushfstring(L, "return %s", code);
+  size_t n;
+  const char *text = lua_tolstring(L, -1, &n);
+  bool plain = load(L, text, n, name) == LUA_OK;
+  lua_pop(L, 2);
+  if (!plain) return false;
+  lua_pushfstring(L, "return (...)(%s\n)", code);
+  text = lua_tolstring(L, -1, &n);
+  bool wrapped = load(L, text, n, name) == LUA_OK;
+  lua_remove(L, -2);
+  if (!wrapped) lua_pop(L, 1);
+  return wrapped;
+}
+
+// Without the leading "=" and, for an expression, without the trailing ";" that keeps it from being shown.
+static void push_trimmed(lua_State *L, const char *code, bool *quiet) {
+  while (isspace((unsigned char)*code)) code++;
+  if (*code == '=') code++;
+  size_t n = strlen(code);
+  while (n > 0 && isspace((unsigned char)code[n - 1])) n--;
+  *quiet = n > 0 && code[n - 1] == ';';
+  lua_pushlstring(L, code, *quiet ? n - 1 : n);
+}
+
+// Line numbers must be those of the input: leading blank lines stay.
+static const char *skip_equals(const char *code) {
+  const char *p = code;
+  while (*p == ' ' || *p == '\t') p++;
+  return *p == '=' ? p + 1 : code;
+}
+
+// Pushes the chunk, and pass_on for an expression; LUA_OK or the status with a message.
+static int load_chunk(lua_State *L, const char *code, const char *name, int *nargs, bool *quiet) {
+  push_trimmed(L, code, quiet);
+  bool blank = *lua_tostring(L, -1) == '\0';
+  if (!blank && load_expression(L, lua_tostring(L, -1), name)) {
+    lua_remove(L, -2);
+    lua_pushcfunction(L, pass_on);
+    *nargs = 1;
+    return LUA_OK;
+  }
+  lua_pop(L, 1);
+  *nargs = 0;
+  code = skip_equals(code);
+  return load(L, code, strlen(code), name);
+}
+
+bool nwh_incomplete(nwh *h, const char *code) {
+  int nargs, top = lua_gettop(h->L);
+  bool quiet, more = unfinished(h->L, load_chunk(h->L, code, "=input", &nargs, &quiet));
+  lua_settop(h->L, top);
+  return more;
+}
+
+// Kept so that an error can show its line.
+static void keep_source(lua_State *L, const char *name, const char *code) {
+  if (*name != '=') return;
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  luaL_getsubtable(L, -1, "nestwright.sources");
+  lua_pushstring(L, code);
+  lua_setfield(L, -2, name + 1);
+  lua_pop(L, 2);
+}
+
+nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bool *quiet) {
+  lua_State *L = h->L;
+  int top = lua_gettop(L), nargs;
+  int status = load_chunk(L, code, name, &nargs, quiet);
+  *results = 0;
+  if (status != LUA_OK) {
+    if (!unfinished(L, status)) return NWH_ERROR;
+    lua_settop(L, top);
+    return NWH_INCOMPLETE;
+  }
+  keep_source(L, name, code);
+  nwh_status done = nwh_call(h, nargs, LUA_MULTRET);
+  if (done == NWH_OK) *results = lua_gettop(L) - top;
+  return done;
+}
+
+// ---- services in Lua
+
+// Pushes function `name` of nestwright.prompt; false if the library cannot be loaded.
+static bool push_service(lua_State *L, const char *name) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "nestwright.prompt");
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
+    lua_pop(L, 1);
+    return false;
+  }
+  lua_getfield(L, -1, name);
+  lua_remove(L, -2);
+  return true;
+}
+
+static char *take_string(lua_State *L) {
+  const char *s = lua_tostring(L, -1);
+  char *copy = s ? strdup(s) : NULL;
+  lua_pop(L, 1);
+  return copy;
+}
+
+char *nwh_display(nwh *h, int n, bool colour) {
+  lua_State *L = h->L;
+  if (!push_service(L, "display")) {
+    lua_pop(L, n);
+    return NULL;
+  }
+  lua_insert(L, -(n + 1));
+  lua_pushboolean(L, colour);
+  lua_insert(L, -(n + 1));
+  if (nwh_call(h, n + 1, 1) != NWH_OK) return nwh_error_text(h, colour);
+  return take_string(L);
+}
+
+static char *plain_error(lua_State *L) {
+  const char *s = luaL_tolstring(L, -1, NULL);
+  char *copy = strdup(s);
+  lua_pop(L, 2);
+  return copy;
+}
+
+// The library may be what is broken, so a plain text must always do.
+char *nwh_error_text(nwh *h, bool colour) {
+  lua_State *L = h->L;
+  char *traceback = h->traceback;
+  h->traceback = NULL;
+  if (!push_service(L, "error_text")) {
+    free(traceback);
+    return plain_error(L);
+  }
+  lua_pushvalue(L, -2);
+  lua_pushstring(L, traceback);
+  lua_pushboolean(L, colour);
+  free(traceback);
+  if (lua_pcall(L, 3, 1, 0) != LUA_OK || !lua_isstring(L, -1)) {
+    lua_pop(L, 1);
+    return plain_error(L);
+  }
+  char *text = take_string(L);
+  lua_pop(L, 1);
+  return text;
+}
+
+static char **take_list(lua_State *L) {
+  int n = (int)lua_rawlen(L, -1);
+  if (n == 0) return NULL;
+  char **list = calloc((size_t)n + 1, sizeof *list);
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, -1, i + 1);
+    list[i] = take_string(L);
+  }
+  return list;
+}
+
+char **nwh_complete(nwh *h, const char *text, int cursor, int *start) {
+  lua_State *L = h->L;
+  int top = lua_gettop(L);
+  char **list = NULL;
+  *start = cursor;
+  if (push_service(L, "complete")) {
+    lua_pushlstring(L, text, (size_t)cursor);
+    if (nwh_call(h, 1, 2) == NWH_OK && lua_istable(L, -2)) {
+      *start = (int)lua_tointeger(L, -1) - 1;
+      lua_pop(L, 1);
+      list = take_list(L);
+    }
+  }
+  lua_settop(L, top);
+  return list;
+}
+
+static char *ask(nwh *h, const char *service, const char *text) {
+  lua_State *L = h->L;
+  int top = lua_gettop(L);
+  char *answer = NULL;
+  if (push_service(L, service)) {
+    lua_pushstring(L, text);
+    if (nwh_call(h, 1, 1) == NWH_OK) answer = take_string(L);
+  }
+  lua_settop(L, top);
+  return answer;
+}
+
+char *nwh_inspect(nwh *h, const char *text) { return ask(h, "inspect", text); }
+char *nwh_notes(nwh *h) { return ask(h, "notes", ""); }

@@ -1,0 +1,130 @@
+// Opening the state: memory limit, libraries, paths.
+#include "inside.h"
+#include <limits.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// ---- memory
+//
+// A script that asks for everything gets "not enough memory", an ordinary error, before the machine runs out.
+
+static void *allocate(void *ud, void *p, size_t old, size_t bytes) {
+  nwh *h = ud;
+  if (!p) old = 0;
+  if (bytes == 0) {
+    h->used -= (int64_t)old;
+    free(p);
+    return NULL;
+  }
+  if (bytes > old && h->used + (int64_t)(bytes - old) > h->limit) return NULL;
+  void *q = realloc(p, bytes);
+  if (q) h->used += (int64_t)bytes - (int64_t)old;
+  return q;
+}
+
+static int64_t memory_limit(void) {
+  int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  int64_t limit = pages > 0 && page > 0 ? pages * page / 4 * 3 : INT64_MAX / 2;
+  return limit > 1LL << 30 ? limit : 1LL << 30;
+}
+
+// ---- paths
+//
+// Installed: PREFIX/bin/nestwright, PREFIX/share/lua/5.4/nestwright, PREFIX/lib/lua/5.4/nestwright/core.so.
+// Build tree: BUILD/bin/nestwright, BUILD/lib/lua/nestwright/core.so, and the library in the sources: the first directory
+// above the program that has them, or where they were when it was built.
+
+static bool has_library(const char *dir) {
+  char path[PATH_MAX + 64];
+  snprintf(path, sizeof path, "%s/nestwright/init.lua", dir);
+  return access(path, R_OK) == 0;
+}
+
+// The directory with nestwright/init.lua; out has PATH_MAX bytes.
+static bool find_library(const char *prefix, char *out) {
+  snprintf(out, PATH_MAX, "%s/share/lua/5.4", prefix);
+  if (has_library(out)) return true;
+  char up[PATH_MAX];
+  snprintf(up, sizeof up, "%s", prefix);
+  for (char *slash; (slash = strrchr(up, '/')); *slash = '\0') {
+    snprintf(out, PATH_MAX, "%.*s/lua", PATH_MAX - 8, up);
+    if (has_library(out)) return true;
+    if (slash == up) break;
+  }
+#ifdef NW_SOURCE_DIR
+  snprintf(out, PATH_MAX, "%s/lua", NW_SOURCE_DIR);
+  if (has_library(out)) return true;
+#endif
+  return false;
+}
+
+static void prepend(lua_State *L, const char *field, const char *path) {
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, field);
+  lua_pushfstring(L, "%s;%s", path, lua_tostring(L, -1));
+  lua_setfield(L, -3, field);
+  lua_pop(L, 2);
+}
+
+static void set_paths(nwh *h) {
+  char exe[PATH_MAX], dir[PATH_MAX];
+  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+  if (n <= 0) return;
+  exe[n] = '\0';
+  for (int up = 0; up < 2; up++) {
+    char *slash = strrchr(exe, '/');
+    if (slash) *slash = '\0';
+  }
+  lua_State *L = h->L;
+  prepend(L, "cpath", lua_pushfstring(L, "%s/lib/lua/?.so;%s/lib/lua/5.4/?.so", exe, exe));
+  if (find_library(exe, dir)) {
+    prepend(L, "path", lua_pushfstring(L, "%s/?.lua;%s/?/init.lua", dir, dir));
+    h->library = strdup(lua_pushfstring(L, "%s/nestwright/", dir));
+  }
+  lua_settop(L, 0);
+}
+
+// ---- opening
+
+static int open_all(lua_State *L) {
+  luaL_openlibs(L);
+  lua_gc(L, LUA_GCGEN, 0, 0);
+  return 0;
+}
+
+nwh *nwh_open(void) {
+  nwh *h = calloc(1, sizeof *h);
+  if (!h) return NULL;
+  h->L = luaL_newstate();
+  if (!h->L) {
+    free(h);
+    return NULL;
+  }
+  h->limit = memory_limit();
+  h->chain[0] = h->L;
+  lua_setallocf(h->L, allocate, h);
+  lua_pushcfunction(h->L, open_all);
+  lua_call(h->L, 0, 0);
+  lua_pushlightuserdata(h->L, (void *)&h->ctx);
+  lua_setfield(h->L, LUA_REGISTRYINDEX, "nestwright.host");
+  lua_pushlightuserdata(h->L, h);
+  lua_setfield(h->L, LUA_REGISTRYINDEX, "nestwright.host.state");
+  set_paths(h);
+  nwh_open_coroutines(h);
+  return h;
+}
+
+void nwh_close(nwh *h) {
+  if (!h) return;
+  signal(SIGINT, SIG_DFL);
+  h->ctx = NULL;
+  lua_close(h->L);
+  free(h->library);
+  free(h->traceback);
+  free(h);
+}
+
+lua_State *nwh_lua(nwh *h) { return h->L; }

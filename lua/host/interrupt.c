@@ -1,0 +1,172 @@
+// Ctrl-C. The handler arms a hook on every running coroutine, tells native code and proofs to stop, and leaves.
+//
+// The hook raises, and stays armed until the run is over: a script that catches the error raises it again with its next
+// instruction, so that `while true do pcall(f) end` stops too. A coroutine that was made meanwhile has inherited the
+// hook and finds out by itself that the interrupt is over.
+#include "inside.h"
+#include "run/run.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static nwh *volatile active;
+
+static void stop(lua_State *L, lua_Debug *ar) {
+  (void)ar;
+  nwh *h = active;
+  if (!h || !h->pending) {
+    lua_sethook(L, NULL, 0, 0);
+    return;
+  }
+  luaL_error(L, "interrupted");
+}
+
+static void arm(nwh *h, bool on) {
+  int mask = on ? LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT : 0;
+  for (int i = 0; i <= h->depth; i++) lua_sethook(h->chain[i], on ? stop : NULL, mask, on ? 1 : 0);
+}
+
+static void notice(const char *text) {
+  if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
+}
+
+// What cannot be left is a C function of Lua's library, or a compile: the second Ctrl-C says so, the third gives up.
+static void patience(int asked) {
+  if (asked == 2) notice("\nstill in a call that cannot be left; once more ends the session\n");
+  if (asked < 3) return;
+  signal(SIGINT, SIG_DFL);
+  raise(SIGINT);
+}
+
+static void on_interrupt(int sig) {
+  int saved = errno;
+  nwh *h = active;
+  if (!h) return;
+  if (!pthread_equal(pthread_self(), h->main)) {
+    pthread_kill(h->main, sig);
+  } else if (!h->running) {
+    if (h->idle) h->idle();
+  } else {
+    h->pending++;
+    arm(h, true);
+    if (!nw_guard_interrupt() && h->ctx) nw_interrupt(h->ctx);
+    patience(h->pending);
+  }
+  errno = saved;
+}
+
+void nwh_catch_interrupts(nwh *h, void (*idle)(void)) {
+  h->idle = idle;
+  h->main = pthread_self();
+  active = h;
+  struct sigaction a = {.sa_handler = on_interrupt, .sa_flags = SA_ONSTACK};
+  sigaction(SIGINT, &a, NULL);
+}
+
+void nwh_run_begin(nwh *h) {
+  if (h->running++ > 0) return;
+  h->pending = 0;
+  h->depth = 0;
+  h->chain[0] = h->L;
+}
+
+bool nwh_run_end(nwh *h) {
+  if (h->running > 1) {
+    h->running--;
+    return h->pending > 0;
+  }
+  bool stopped = h->pending > 0;
+  h->depth = 0;
+  h->running = 0;
+  h->pending = 0;
+  if (stopped) arm(h, false);
+  if (stopped && h->ctx) nw_clear(h->ctx);
+  return stopped;
+}
+
+// ---- coroutines, as lcorolib.c has them, but known to the handler while they run
+
+static lua_State *coroutine_arg(lua_State *L) {
+  lua_State *co = lua_tothread(L, 1);
+  luaL_argexpected(L, co, 1, "coroutine");
+  return co;
+}
+
+static int resume_tracked(lua_State *L, lua_State *co, int narg, int *nres) {
+  nwh *h = active;
+  bool tracked = h && h->depth + 1 < NWH_MAX_CHAIN;
+  if (tracked) {
+    h->chain[h->depth + 1] = co;
+    h->depth++;
+    if (h->pending) arm(h, true);
+  }
+  int status = lua_resume(co, L, narg, nres);
+  if (tracked) h->depth--;
+  return status;
+}
+
+// Number of results on L's stack, or -1 with the error on top.
+static int resume(lua_State *L, lua_State *co, int narg) {
+  int nres;
+  if (!lua_checkstack(co, narg)) {
+    lua_pushliteral(L, "too many arguments to resume");
+    return -1;
+  }
+  lua_xmove(L, co, narg);
+  int status = resume_tracked(L, co, narg, &nres);
+  if (status != LUA_OK && status != LUA_YIELD) {
+    lua_xmove(co, L, 1);
+    return -1;
+  }
+  if (!lua_checkstack(L, nres + 1)) {
+    lua_pop(co, nres);
+    lua_pushliteral(L, "too many results to resume");
+    return -1;
+  }
+  lua_xmove(co, L, nres);
+  return nres;
+}
+
+static int co_resume(lua_State *L) {
+  lua_State *co = coroutine_arg(L);
+  int n = resume(L, co, lua_gettop(L) - 1);
+  lua_pushboolean(L, n >= 0);
+  lua_insert(L, n >= 0 ? -(n + 1) : -2);
+  return n >= 0 ? n + 1 : 2;
+}
+
+static int wrapped(lua_State *L) {
+  lua_State *co = lua_tothread(L, lua_upvalueindex(1));
+  int n = resume(L, co, lua_gettop(L));
+  if (n >= 0) return n;
+  int status = lua_status(co);
+  if (status != LUA_OK && status != LUA_YIELD) {
+    lua_resetthread(co);
+    lua_xmove(co, L, 1);
+  }
+  if (status != LUA_ERRMEM && lua_type(L, -1) == LUA_TSTRING) {
+    luaL_where(L, 1);
+    lua_insert(L, -2);
+    lua_concat(L, 2);
+  }
+  return lua_error(L);
+}
+
+static int co_wrap(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_State *co = lua_newthread(L);
+  lua_pushvalue(L, 1);
+  lua_xmove(L, co, 1);
+  lua_pushcclosure(L, wrapped, 1);
+  return 1;
+}
+
+void nwh_open_coroutines(nwh *h) {
+  lua_State *L = h->L;
+  lua_getglobal(L, "coroutine");
+  lua_pushcfunction(L, co_resume);
+  lua_setfield(L, -2, "resume");
+  lua_pushcfunction(L, co_wrap);
+  lua_setfield(L, -2, "wrap");
+  lua_pop(L, 1);
+}

@@ -1,0 +1,273 @@
+--- Completion and inspection. Nothing of the user's runs here: names are followed with raw access, through __index tables
+--- only; objects of this library answer from their rows.
+local complete = {}
+
+local core = require "nestwright.core"
+local help = require "nestwright.help"
+local rows = require "nestwright.rows"
+local steps = require "nestwright.steps"
+
+local KEYWORDS = {
+  "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil", "not", "or",
+  "repeat", "return", "then", "true", "until", "while",
+}
+
+-- ---- following names
+
+local function raw_index(value, key)
+  for _ = 1, 10 do
+    if type(value) == "table" then
+      local found = rawget(value, key)
+      if found ~= nil then return found end
+    end
+    local meta = debug.getmetatable(value)
+    if type(meta) ~= "table" then return nil end
+    if type(rawget(meta, "__methods")) == "table" then return rawget(meta.__methods, key) end
+    value = rawget(meta, "__index")
+    if type(value) ~= "table" then return nil end
+  end
+end
+
+-- s[C] is a stage when s is a schedule and C a tensor or a name.
+local function stage_of(schedule, key)
+  local meta = debug.getmetatable(schedule)
+  if meta ~= core.classes.schedule then return nil end
+  local tensor = debug.getmetatable(key) == core.classes.tensor
+  return steps.stage(schedule, tensor and key.name or type(key) == "string" and key or "?")
+end
+
+--- The value of "a.b.c" or "s[C]", or nil.
+local function resolve(text)
+  local receiver, key = text:match "^(.-)%[([^%[%]]+)%]$"
+  if receiver then
+    local name = key:match "^[\"'](.*)[\"']$"
+    return stage_of(resolve(receiver), name or resolve(key))
+  end
+  local value = _G
+  for word in text:gmatch "[^.:]+" do
+    value = raw_index(value, word)
+    if value == nil then return nil end
+  end
+  return value
+end
+
+-- ---- what a value offers
+
+local function add_keys(found, t, functions_only)
+  for key, value in next, t do
+    if type(key) == "string" and key:find "^[%a][%w_]*$" and (not functions_only or type(value) == "function") then
+      found[key] = true
+    end
+  end
+end
+
+local function members(value, functions_only)
+  local found = {}
+  for _ = 1, 10 do
+    if type(value) == "table" then add_keys(found, value, functions_only) end
+    local meta = debug.getmetatable(value)
+    if type(meta) ~= "table" then break end
+    if type(rawget(meta, "__methods")) == "table" then
+      add_keys(found, meta.__methods, true)
+      if not functions_only then add_keys(found, meta.__fields, false) end
+      break
+    end
+    value = rawget(meta, "__index")
+    if type(value) ~= "table" then break end
+  end
+  return found
+end
+
+local function sorted(found, partial, before, after)
+  local list = {}
+  for word in pairs(found) do
+    if word:sub(1, #partial) == partial then list[#list + 1] = before .. word .. (after or "") end
+  end
+  table.sort(list)
+  return list
+end
+
+-- ---- inside quotes and tables
+
+-- Position of the quote or brace that is open at the end of text, and which it is.
+local function open_at(text)
+  local stack, at = {}, 1
+  while at <= #text do
+    local c = text:sub(at, at)
+    if c == '"' or c == "'" then
+      local stop = at + 1
+      while stop <= #text and text:sub(stop, stop) ~= c do
+        stop = stop + (text:sub(stop, stop) == "\\" and 2 or 1)
+      end
+      if stop > #text then return at, c end
+      at = stop
+    elseif c == "{" or c == "(" then
+      stack[#stack + 1] = at
+    elseif (c == "}" or c == ")") and #stack > 0 then
+      stack[#stack] = nil
+    elseif text:sub(at, at + 1) == "--" then
+      at = text:find("\n", at, true) or #text
+    end
+    at = at + 1
+  end
+  local top = stack[#stack]
+  return top, top and text:sub(top, top)
+end
+
+-- The call a position is inside of: receiver, method (or function), both as text.
+local function callee(before)
+  before = before:gsub("%s+$", "")
+  local head = before
+  while true do
+    local at, c = open_at(head)
+    if not at then break end
+    if c == "(" then head = head:sub(1, at - 1) break end
+    head = head:sub(1, at - 1):gsub("%s+$", "")
+    if not head:find "[,({]$" and not head:find "=%s*$" then break end
+  end
+  local receiver, method = head:match "([%w_.%[%]\"']+):([%w_]+)%s*$"
+  if receiver then return receiver, method end
+  return nil, head:match "([%w_.]+)%s*$"
+end
+
+local function primitive_named(name)
+  for _, p in ipairs(core.primitives()) do
+    if p.name == name then return p end
+  end
+end
+
+local function takes(p, kind)
+  for _, param in ipairs(p.params) do
+    if param.kind == kind or param.item == kind then return true end
+  end
+end
+
+local function schedule_of(value)
+  if steps.is_stage(value) then return value.schedule, value.name end
+  if debug.getmetatable(value) == core.classes.schedule then return value end
+end
+
+-- Names of loops and stages that the method of a schedule could mean.
+local function names_for(schedule, stage, method)
+  local found, p = {}, primitive_named(method)
+  if not p or takes(p, "loop") then
+    for _, loop in ipairs(core.schedule_loops(schedule, stage)) do found[loop.name] = true end
+  end
+  if not p or takes(p, "stage") then
+    for _, name in ipairs(core.schedule_stages(schedule)) do found[name] = true end
+  end
+  return found
+end
+
+local function choices_for(before, method)
+  local key = before:match "([%a_]+)%s*=%s*$"
+  local p = key and primitive_named(method)
+  for _, param in ipairs(p and p.params or {}) do
+    if param.name == key and param.choices then
+      local found = {}
+      for word in param.choices:gmatch "[^|]+" do found[word] = true end
+      return found
+    end
+  end
+end
+
+local function in_quotes(text, at)
+  local partial, before = text:sub(at + 1), text:sub(1, at - 1)
+  if before:find "require%s*%(?%s*$" then
+    return sorted(package.loaded, partial, ""), at + 1
+  end
+  local receiver, method = callee(before)
+  if not receiver and not method then return {}, at + 1 end
+  local chosen = choices_for(before, method)
+  if chosen then return sorted(chosen, partial, ""), at + 1 end
+  local schedule, stage = schedule_of(receiver and resolve(receiver))
+  if schedule then return sorted(names_for(schedule, stage, method), partial, ""), at + 1 end
+  if method == "help" or method == "nw.help" then
+    local found = {}
+    for _, row in ipairs(rows.all()) do found[row.name] = true end
+    return sorted(found, partial, ""), at + 1
+  end
+  return {}, at + 1
+end
+
+-- The keys of the options of a method or function, from its row.
+local function option_keys(receiver, method)
+  local found = {}
+  local p = receiver and schedule_of(resolve(receiver)) and primitive_named(method)
+  for _, param in ipairs(p and p.params or {}) do
+    if param.kind ~= "list" then found[param.name] = true end
+  end
+  if p then return found end
+  for _, row in ipairs(rows.named((method or ""):match "[%w_]*$")) do
+    for options in row.signature:gmatch "%b{}" do
+      for key in options:gmatch "([%a_]+)%??:" do found[key] = true end
+    end
+  end
+  return found
+end
+
+local function in_table(text, at)
+  local partial = text:match("[{,;]%s*([%a_]*)$", at)
+  if not partial then return nil end
+  local receiver, method = callee(text:sub(1, at - 1))
+  if not method then return nil end
+  return sorted(option_keys(receiver, method), partial, "", " = "), #text - #partial + 1
+end
+
+-- ---- names
+
+local function in_names(text)
+  local word = text:match "[%w_.:%[%]\"']*$"
+  if word:find "[%[\"']" then word = text:match "[%a_][%w_.]*%[[^%[%]]*%][.:][%w_]*$" or text:match "[%w_.:]*$" end
+  local start = #text - #word + 1
+  local path, separator, partial = word:match "^(.-)([.:])([%w_]*)$"
+  if not path then
+    local found = members(_G, false)
+    for _, keyword in ipairs(KEYWORDS) do found[keyword] = true end
+    return sorted(found, word, ""), start
+  end
+  while path:find "[.:]$" do return {}, start end
+  local value = resolve(path)
+  if value == nil then return {}, start end
+  return sorted(members(value, separator == ":"), partial, path .. separator), start
+end
+
+--- What can stand at the end of text: a list, and where the word they replace begins.
+function complete.complete(text)
+  local at, open = open_at(text)
+  if open == '"' or open == "'" then return in_quotes(text, at) end
+  if open == "{" then
+    local list, start = in_table(text, at)
+    if list and #list > 0 then return list, start end
+  end
+  return in_names(text)
+end
+
+-- ---- inspection
+
+local CLASS_OF = {}
+for name, meta in pairs(core.classes) do CLASS_OF[meta] = name end
+
+local function describe_value(text, value)
+  local class = CLASS_OF[debug.getmetatable(value)]
+  local shown = tostring(value)
+  local out = {("%s: %s"):format(text, class or type(value)), (shown:gsub("([^\n]+)", "  %1"))}
+  if class then
+    local names = sorted(members(value, false), "", "")
+    if #names > 0 then out[#out + 1] = "  has " .. table.concat(names, " ") end
+  end
+  return table.concat(out, "\n")
+end
+
+--- Help for "split", "nw.sum", "s:split" or a variable; nil when nothing is known.
+function complete.inspect(text)
+  text = text:match "^%s*%??%s*(.-)%s*%??%s*$"
+  if text == "" then return help.text(nil) end
+  local value = resolve(text)
+  local row = type(value) == "function" and rows.of(value)
+  if row then return help.describe(row) end
+  if value ~= nil and value ~= _G then return describe_value(text, value) end
+  return help.text(text)
+end
+
+return complete

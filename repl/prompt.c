@@ -1,0 +1,211 @@
+// The prompt: reading a whole chunk with readline, and showing what comes of it.
+#include "repl.h"
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <readline/history.h>
+#include <readline/readline.h>
+
+static nwh *host;  // readline's hooks take no argument
+static bool colour;
+static volatile sig_atomic_t cleared;
+
+// ---- Ctrl-C at the prompt gives up what was typed
+
+static void on_idle_interrupt(void) { cleared = 1; }
+
+// Ends the line with nothing in it when Ctrl-C came, so that readline returns.
+static int get_key(FILE *in) {
+  unsigned char c;
+  while (!cleared) {
+    ssize_t n = read(fileno(in), &c, 1);
+    if (n == 1) return c;
+    if (n == 0 || errno != EINTR) return EOF;
+  }
+  rl_replace_line("", 1);
+  return '\n';
+}
+
+// ---- completion
+
+static char **matches;
+
+static char *next_match(const char *text, int state) {
+  static int at;
+  (void)text;
+  if (state == 0) at = 0;
+  return matches && matches[at] ? strdup(matches[at++]) : NULL;
+}
+
+static void free_matches(void) {
+  for (int i = 0; matches && matches[i]; i++) free(matches[i]);
+  free(matches);
+  matches = NULL;
+}
+
+static char *pending_input;  // the lines of an unfinished chunk before the one being edited
+
+// The chunk up to the cursor decides; candidates replace from a place of their own, readline from the start of its
+// word, so what lies between is cut from the candidates or put before them.
+static void fit_to_word(int from, int word) {
+  for (int i = 0; matches[i]; i++) {
+    char *m = matches[i], *fitted;
+    if (from <= word) {
+      size_t cut = (size_t)(word - from);
+      fitted = strdup(cut <= strlen(m) ? m + cut : "");
+    } else if (asprintf(&fitted, "%.*s%s", from - word, rl_line_buffer + word, m) < 0) {
+      fitted = NULL;
+    }
+    free(m);
+    matches[i] = fitted;
+  }
+}
+
+static char **attempt(const char *text, int start, int end) {
+  char *code;
+  int from;
+  (void)text;
+  const char *before = pending_input ? pending_input : "";
+  if (asprintf(&code, "%s%.*s", before, end, rl_line_buffer) < 0) return NULL;
+  free_matches();
+  matches = nwh_complete(host, code, (int)strlen(code), &from);
+  free(code);
+  if (!matches) return NULL; // readline tries file names
+  fit_to_word(from - (int)strlen(before), start);
+  rl_attempted_completion_over = 1;
+  rl_completion_append_character = '\0';
+  rl_completion_suppress_quote = 1;
+  return rl_completion_matches(text, next_match);
+}
+
+static void set_up_readline(void) {
+  rl_readline_name = "nestwright";
+  rl_catch_signals = 0;
+  rl_getc_function = get_key;
+  rl_attempted_completion_function = attempt;
+  rl_completer_word_break_characters = " \t\n\"'><=;|&{(+-*/%^~#,";
+  rl_basic_word_break_characters = rl_completer_word_break_characters;
+  rl_completer_quote_characters = "";
+  nwr_history_open();
+}
+
+// ---- reading
+
+static const char *prompt_text(bool more) {
+  if (!colour) return more ? "..> " : "nw> ";
+  return more ? "\001\033[2m\002..> \001\033[0m\002" : "\001\033[1;36m\002nw> \001\033[0m\002";
+}
+
+static char *join(char *first, const char *line) {
+  char *both;
+  if (!first) return strdup(line);
+  if (asprintf(&both, "%s\n%s", first, line) < 0) both = NULL;
+  free(first);
+  return both;
+}
+
+static bool blank(const char *s) { return s[strspn(s, " \t\r\n")] == '\0'; }
+static bool is_question(const char *s) {
+  size_t n = strlen(s);
+  while (n > 0 && isspace((unsigned char)s[n - 1])) n--;
+  s += strspn(s, " \t");
+  return *s == '?' || (n > 1 && s[n - 1] == '?' && !strpbrk(s, "\"'\n"));
+}
+
+// A whole chunk, or NULL at the end of input. Ctrl-C drops what was typed so far; two blank lines end a chunk that
+// cannot be finished.
+static char *read_chunk(nwh *h) {
+  char *chunk = NULL;
+  int blanks = 0;
+  for (;;) {
+    char *context = NULL;
+    if (chunk && asprintf(&context, "%s\n", chunk) < 0) context = NULL;
+    pending_input = context;
+    char *line = readline(prompt_text(chunk != NULL));
+    pending_input = NULL;
+    free(context);
+    if (cleared) {
+      cleared = 0;
+      fputs(colour ? "\033[2m^C\033[0m\n" : "^C\n", stdout);
+      free(line);
+      free(chunk);
+      chunk = NULL;
+      continue;
+    }
+    if (!line) {
+      free(chunk);
+      return NULL;
+    }
+    blanks = blank(line) ? blanks + 1 : 0;
+    chunk = join(chunk, line);
+    free(line);
+    if (blank(chunk) || is_question(chunk) || blanks > 1 || !nwh_incomplete(h, chunk)) return chunk;
+  }
+}
+
+// ---- running
+
+static void say(char *text, FILE *out) {
+  if (text) fprintf(out, "%s\n", text);
+  free(text);
+}
+
+static void explain(nwh *h, const char *chunk) {
+  char *text = nwh_inspect(h, chunk);
+  say(text ? text : strdup("nothing is known about that"), stdout);
+}
+
+static void run(nwh *h, const char *chunk, const char *name) {
+  int n = 0;
+  bool quiet = false;
+  nwh_status status = nwh_eval(h, chunk, name, &n, &quiet);
+  if (status == NWH_INCOMPLETE) {
+    fprintf(stderr, "the chunk is not finished\n");
+  } else if (!nwr_report(h, status)) {
+    // shown
+  } else if (quiet) {
+    lua_settop(nwh_lua(h), 0);
+  } else {
+    say(nwh_display(h, n, colour), stdout);
+  }
+  say(nwh_notes(h), stdout);
+  fflush(stdout);
+}
+
+static void greet(void) {
+  printf("Nestwright %s    nw.help() or ?name for help, Tab completes, Ctrl-D leaves\n", nw_version());
+}
+
+int nwr_interactive(nwh *h) {
+  host = h;
+  colour = nwr_colour(STDOUT_FILENO);
+  signal(SIGPIPE, SIG_IGN);
+  set_up_readline();
+  nwh_catch_interrupts(h, on_idle_interrupt);
+  greet();
+  for (int number = 1;;) {
+    char *chunk = read_chunk(h);
+    if (!chunk) break;
+    chunk[strcspn(chunk, "\r")] = '\0';
+    if (!blank(chunk)) {
+      char name[32];
+      snprintf(name, sizeof name, "=repl[%d]", number++);
+      size_t n = strlen(chunk);
+      while (n > 0 && isspace((unsigned char)chunk[n - 1])) chunk[--n] = '\0';
+      nwr_history_add(chunk);
+      if (is_question(chunk)) {
+        explain(h, chunk);
+      } else {
+        run(h, chunk, name);
+      }
+    }
+    free(chunk);
+  }
+  putchar('\n');
+  free_matches();
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,45 @@
+// Scripts, -e, and how failures are reported.
+#include "repl.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool interrupted;
+
+bool nwr_was_interrupted(void) { return interrupted; }
+
+bool nwr_colour(int fd) {
+  const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+  return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
+}
+
+bool nwr_report(nwh *h, nwh_status status) {
+  interrupted = status == NWH_INTERRUPTED;
+  if (status == NWH_OK) return true;
+  char *text = nwh_error_text(h, nwr_colour(STDERR_FILENO));
+  fflush(stdout);
+  fprintf(stderr, "%s\n", text ? text : "out of memory");
+  free(text);
+  return false;
+}
+
+static int status_of(bool ok) { return ok ? EXIT_SUCCESS : interrupted ? NWR_INTERRUPTED : EXIT_FAILURE; }
+
+int nwr_file(nwh *h, const char *path, int narg) {
+  lua_State *L = nwh_lua(h);
+  bool standard = strcmp(path, "-") == 0;
+  if (luaL_loadfile(L, standard ? NULL : path) != LUA_OK) {
+    nwr_report(h, NWH_ERROR);
+    lua_pop(L, narg);
+    return EXIT_FAILURE;
+  }
+  lua_insert(L, -(narg + 1));
+  return status_of(nwr_report(h, nwh_call(h, narg, 0)));
+}
+
+int nwr_string(nwh *h, const char *code) {
+  lua_State *L = nwh_lua(h);
+  if (luaL_loadbuffer(L, code, strlen(code), "=(command line)") != LUA_OK) return status_of(nwr_report(h, NWH_ERROR));
+  return status_of(nwr_report(h, nwh_call(h, 0, 0)));
+}
