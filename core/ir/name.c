@@ -83,7 +83,8 @@ static const char *unique(nw_program *p, const char *want, int space) {
   int i = 0;
   while (i < u.cap && u.bit[i]) i++;
   free(u.bit);
-  return hand_out(p, space, i ? nw_arena_printf(p->arena, "%s_%d", want, i) : want);
+  const char *name = i ? nw_arena_printf(p->arena, "%s_%d", want, i) : want;
+  return space == BUFFERS ? nw_pool_name(p->pool, name) : hand_out(p, space, name);
 }
 
 // Loops keep clear of the symbolic sizes too: both stand in the same expressions.
@@ -95,6 +96,7 @@ const char *nw_unique_block_name(nw_program *p, const char *want) {
   return unique(p, want, BLOCKS);
 }
 
+// Buffers enter their table as they are made: asking twice gives one answer.
 const char *nw_unique_buffer_name(nw_program *p, const char *want) {
   return unique(p, want, BUFFERS);
 }

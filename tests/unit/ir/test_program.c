@@ -150,7 +150,8 @@ static void names_are_fresh(void **state) {
   assert_string_equal(nw_unique_block_name(q, "i"), "i");
   assert_string_equal(nw_unique_block_name(q, "C"), "C_1");
   assert_string_equal(nw_unique_buffer_name(q, "A"), "A_1");
-  assert_string_equal(nw_add_buffer(q, "A", NW_F32, NW_LOCAL, NW_TEMP, 0, NULL)->name, "A_2");
+  assert_string_equal(nw_add_buffer(q, "A", NW_F32, NW_LOCAL, NW_TEMP, 0, NULL)->name, "A_1");
+  assert_string_equal(nw_unique_buffer_name(q, "A"), "A_2");
   nw_program_release(q);
   nw_program_release(p);
 }
