@@ -15,7 +15,7 @@ static bool has(const nw_vec *v, const void *e) {
 
 static nw_vec conditions(const nw_stmt *guard) {
   nw_vec v = {0};
-  nw_conjuncts(guard->guard.cond, &v);
+  nw_add_conjuncts(guard->guard.cond, &v);
   return v;
 }
 

@@ -18,7 +18,7 @@ nw_program *nw_pass_fma(nw_program *p);
 void nw_scope_open(nw_ranges *r, const nw_program *p);        // sizes and facts
 void nw_scope_push(nw_ranges *r, const nw_stmt *s);           // a loop's variable, a guard's condition; else nothing
 void nw_scope_pop(nw_ranges *r, const nw_stmt *s);
-void nw_conjuncts(const nw_expr *cond, nw_vec *out);          // the operands of nested `and`s; cond NULL adds none
+void nw_add_conjuncts(const nw_expr *cond, nw_vec *out);          // the operands of nested `and`s; cond NULL adds none
 const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds);  // NULL when n == 0
 // `cond` without the conjuncts that always hold here; NULL when nothing is left, the constant false when it never holds.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond);

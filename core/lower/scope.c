@@ -15,7 +15,7 @@ void nw_scope_push(nw_ranges *r, const nw_stmt *s) {
     nw_ranges_fact(r, nw_le(r->pool, nw_index(r->pool, 1), s->loop.extent));
   } else if (s->kind == NW_GUARD) {
     nw_vec conds = {0};
-    nw_conjuncts(s->guard.cond, &conds);
+    nw_add_conjuncts(s->guard.cond, &conds);
     for (int i = 0; i < conds.n; i++) nw_ranges_fact(r, conds.at[i]);
     nw_vec_free(&conds);
   }
@@ -27,17 +27,17 @@ void nw_scope_pop(nw_ranges *r, const nw_stmt *s) {
     nw_ranges_pop(r);
   } else if (s->kind == NW_GUARD) {
     nw_vec conds = {0};
-    nw_conjuncts(s->guard.cond, &conds);
+    nw_add_conjuncts(s->guard.cond, &conds);
     for (int i = 0; i < conds.n; i++) nw_ranges_pop_fact(r);
     nw_vec_free(&conds);
   }
 }
 
-void nw_conjuncts(const nw_expr *cond, nw_vec *out) {
+void nw_add_conjuncts(const nw_expr *cond, nw_vec *out) {
   if (!cond) return;
   if (cond->op == NW_OP_AND) {
-    nw_conjuncts(cond->arg[0], out);
-    nw_conjuncts(cond->arg[1], out);
+    nw_add_conjuncts(cond->arg[0], out);
+    nw_add_conjuncts(cond->arg[1], out);
     return;
   }
   for (int i = 0; i < out->n; i++) {
@@ -56,7 +56,7 @@ const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds) {
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond) {
   nw_vec conds = {0};
   const nw_expr *left = NULL;
-  nw_conjuncts(cond, &conds);
+  nw_add_conjuncts(cond, &conds);
   for (int i = 0; i < conds.n; i++) {
     const nw_expr *c = conds.at[i];
     if (nw_prove(r, c)) continue;
