@@ -45,10 +45,10 @@ static bool has_library(const char *dir) {
 
 // The directory with nestwright/init.lua; out has PATH_MAX bytes.
 static bool find_library(const char *prefix, char *out) {
-  snprintf(out, PATH_MAX, "%s/share/lua/5.4", prefix);
-  if (has_library(out)) return true;
   char up[PATH_MAX];
   snprintf(up, sizeof up, "%s", prefix);
+  snprintf(out, PATH_MAX, "%.*s/share/lua/5.4", PATH_MAX - 32, prefix);
+  if (has_library(out)) return true;
   for (char *slash; (slash = strrchr(up, '/')); *slash = '\0') {
     snprintf(out, PATH_MAX, "%.*s/lua", PATH_MAX - 8, up);
     if (has_library(out)) return true;
