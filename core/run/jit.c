@@ -227,15 +227,16 @@ static nw_machine_code *jit_compile(nw_jit *j, const nw_exec *e, int opt, bool *
   *error = 0;
   char name[64];
   nwj_key key = nwj_key_of(j, e, opt);
+  bool keep = *cached;
+  if (!keep) key.b += ++j->serial; // an object of its own
   nw_machine_code *m = already(j, key);
-  *cached = true;
   if (m) return m;
   snprintf(name, sizeof name, "nw_%016lx%016lx", (unsigned long)key.a, (unsigned long)key.b);
   LLVMMemoryBufferRef object = nwj_cache_get(&j->cache, key);
   *cached = object != NULL;
   if (!object) object = compile_object(j, e, opt, name, error, n);
   if (!object) return NULL;
-  if (!*cached) nwj_cache_put(&j->cache, key, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
+  if (keep && !*cached) nwj_cache_put(&j->cache, key, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
   m = link_object(j, object, name, error, n);
   if (!m) return NULL;
   m->key = key;

@@ -19,6 +19,7 @@ typedef struct nw_machine_code nw_machine_code;
 typedef struct nw_jit_api {
   nw_jit *(*open)(char *error, size_t n);
   void (*close)(nw_jit *j);
+  // *cached: whether the cache may be used; then, whether it was.
   nw_machine_code *(*compile)(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n);
   nw_entry (*entry)(const nw_machine_code *m);
   char *(*text)(nw_jit *j, const nw_machine_code *m, const char *what); // "llvm", "asm"
@@ -36,3 +37,8 @@ bool nw_guard_interrupt(void);
 void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n);
 double nw_now(void); // seconds, monotonic
 double nw_cpu_now(void); // seconds the calling thread has run
+
+// Cycles a second of the core that runs this, from a chain of dependent adds; and the measured peak of one thread against
+// two full-width units at that clock.
+double nw_core_hz(void);
+double nw_peak_vs_ports(nw_ctx *c);

@@ -1,0 +1,95 @@
+// The two slow ways to run, on arrays: the interpreter and the definition itself.
+#include "run/formals.h"
+#include <stdlib.h>
+
+static nw_view *views_of(int n, nw_array *const *args) {
+  nw_view *v = nw_xcalloc((size_t)n + 1, sizeof *v);
+  for (int i = 0; i < n; i++) v[i] = nw_view_of(args[i]);
+  return v;
+}
+
+static bool interpret(nw_ctx *c, const nw_program *p, bool lowered, const int64_t *sizes, const nw_view *views) {
+  if (!lowered) return nw_interp_program(c, p, sizes, views, NULL);
+  nw_exec *e = nw_lower(p, NULL);
+  bool good = e && nw_interp_exec(c, e, sizes, views, NULL);
+  nw_exec_release(e);
+  return good;
+}
+
+bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int n, nw_array *const *args) {
+  if (!p) return false;
+  nw_formals f = nw_formals_of_program(p);
+  int64_t *sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *sizes);
+  bool good = nw_formals_count(c, &f, n) && nw_formals_check(c, &f, n, args, sizes);
+  if (good) {
+    nw_view *views = views_of(n, args);
+    good = interpret(c, p, lowered, sizes, views);
+    free(views);
+  }
+  free(sizes);
+  nw_formals_free(&f);
+  return good;
+}
+
+// ---- the definition
+
+static void add_formal(nw_formals *f, const char *name, const nw_teop *op, int out, bool output) {
+  f->at = nw_xrealloc(f->at, sizeof *f->at * (size_t)(f->n + 1));
+  f->at[f->n++] = (nw_formal){name, op->dtype[out], op->ndim, op->shape, output};
+}
+
+static void add_sizes(nw_formals *f, const nw_vec *sizes) {
+  int facts = 0;
+  for (int i = 0; i < sizes->n; i++) facts += ((nw_te_size *)sizes->at[i])->facts.n;
+  f->size = nw_xcalloc((size_t)sizes->n + 1, sizeof *f->size);
+  f->lo = nw_xcalloc((size_t)sizes->n + 1, sizeof *f->lo);
+  f->fact = nw_xcalloc((size_t)facts + 1, sizeof *f->fact);
+  for (int i = 0; i < sizes->n; i++) {
+    const nw_te_size *s = sizes->at[i];
+    f->size[f->nsizes] = s->symbol;
+    f->lo[f->nsizes++] = nw_int(s->pool, NW_INDEX, s->lo);
+    for (int k = 0; k < s->facts.n; k++) f->fact[f->nfacts++] = s->facts.at[k];
+  }
+}
+
+static nw_formals formals_of_outputs(int n, nw_tensor *const *outputs) {
+  nw_formals f = {.callee = outputs[0]->name};
+  nw_vec order = nw_te_order(n, outputs), sizes = nw_te_sizes(n, outputs);
+  for (int i = 0; i < order.n; i++) {
+    const nw_teop *op = order.at[i];
+    if (op->kind == NW_TE_PLACEHOLDER) add_formal(&f, op->name, op, 0, false);
+  }
+  for (int i = 0; i < n; i++) add_formal(&f, outputs[i]->name, outputs[i]->op, outputs[i]->out, true);
+  add_sizes(&f, &sizes);
+  nw_vec_free(&order);
+  nw_vec_free(&sizes);
+  return f;
+}
+
+bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs, nw_array *const *args) {
+  if (n <= 0 || !outputs[0]) return false;
+  nw_formals f = formals_of_outputs(n, outputs);
+  int64_t *sizes = nw_xcalloc((size_t)f.nsizes + 1, sizeof *sizes);
+  bool good = nw_formals_count(c, &f, nargs) && nw_formals_check(c, &f, nargs, args, sizes);
+  if (good) {
+    nw_view *views = views_of(nargs, args);
+    good = nw_naive_eval(c, n, outputs, f.size, sizes, f.nsizes, nargs - n, views, views + nargs - n);
+    free(views);
+  }
+  free(sizes);
+  nw_formals_free(&f);
+  return good;
+}
+
+// ---- the lowered text
+
+char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
+  if (!p) return NULL;
+  bool known = !pass;
+  for (int i = 0; i < nw_pass_count() && !known; i++) known = !strcmp(nw_pass_at(i)->name, pass);
+  if (!known) return nw_fail(c, NW_EINVAL, NULL, "there is no pass '%s'", pass);
+  nw_exec *e = nw_lower(p, pass);
+  char *text = e ? nw_program_show(e->p, NULL) : NULL;
+  nw_exec_release(e);
+  return text;
+}

@@ -1,0 +1,184 @@
+// Checking the arrays of a call.
+#include "run/formals.h"
+#include <stdlib.h>
+
+nw_formals nw_formals_of_program(const nw_program *p) {
+  nw_formals f = {.callee = p->name ? p->name : "the kernel", .nsizes = p->nsizes, .nfacts = p->nfacts};
+  f.at = nw_xcalloc((size_t)p->nbuffers + 1, sizeof *f.at);
+  f.size = nw_xcalloc((size_t)p->nsizes + 1, sizeof *f.size);
+  f.lo = nw_xcalloc((size_t)p->nsizes + 1, sizeof *f.lo);
+  f.fact = nw_xcalloc((size_t)p->nfacts + 1, sizeof *f.fact);
+  for (int i = 0; i < p->nsizes; i++) f.size[i] = p->size[i].name, f.lo[i] = p->size[i].lo;
+  for (int i = 0; i < p->nfacts; i++) f.fact[i] = p->fact[i];
+  for (int i = 0; i < p->nbuffers; i++) {
+    const nw_buffer *b = p->buffer[i];
+    if (b->role == NW_TEMP) continue;
+    f.at[f.n++] = (nw_formal){b->name, b->dtype, b->ndim, b->shape, b->role == NW_OUTPUT};
+  }
+  return f;
+}
+
+void nw_formals_free(nw_formals *f) {
+  free(f->at);
+  free(f->size);
+  free(f->lo);
+  free(f->fact);
+  *f = (nw_formals){0};
+}
+
+nw_view nw_view_of(const nw_array *a) { return (nw_view){.dtype = a->dtype, .count = a->count, .data = a->data}; }
+
+static char *shape_text(int n, const int64_t *shape) {
+  nw_str s = {0};
+  nw_str_add(&s, "[");
+  for (int d = 0; d < n; d++) nw_str_fmt(&s, d ? ", %ld" : "%ld", (long)shape[d]);
+  nw_str_add(&s, "]");
+  return nw_str_take(&s);
+}
+
+static char *formal_text(const nw_formal *p) {
+  nw_str s = {0};
+  nw_str_add(&s, "[");
+  for (int d = 0; d < p->ndim; d++) {
+    if (d) nw_str_add(&s, ", ");
+    nw_expr_print(&s, p->shape[d]);
+  }
+  nw_str_add(&s, "]");
+  return nw_str_take(&s);
+}
+
+static bool wrong_shape(nw_ctx *c, const nw_formal *p, const nw_array *a, const char *why) {
+  char *has = shape_text(a->ndim, a->shape), *wants = formal_text(p);
+  nw_fail(c, NW_EINVAL, NULL, "%s has shape %s, it must be %s%s", p->name, has, wants, why);
+  free(has);
+  free(wants);
+  return false;
+}
+
+static bool check_kind(nw_ctx *c, const nw_formal *p, const nw_array *a) {
+  if (!a) return nw_fail(c, NW_EINVAL, NULL, "%s is missing", p->name);
+  if (a->dtype != p->dtype)
+    return nw_fail(c, NW_ETYPE, NULL, "%s is %s, it must be %s", p->name, nw_dtype_name(a->dtype),
+                   nw_dtype_name(p->dtype));
+  return a->ndim == p->ndim || wrong_shape(c, p, a, "");
+}
+
+// coef*v + rest == value, where v is the one size of e that is not known yet.
+static bool solve(const nw_formals *f, const nw_expr *e, int v, const int64_t *sizes, int64_t value, int64_t *out) {
+  int64_t coef, rest;
+  const nw_expr *r;
+  if (e->op == NW_OP_VAR) return *out = value, true;
+  if (!nw_affine(e->pool, e, 1, &f->size[v], &coef, &r) || !coef || !nw_eval_size(r, f->nsizes, f->size, sizes, &rest))
+    return false;
+  *out = nw_floordiv_i64(value - rest, coef);
+  return true;
+}
+
+// The number of the only unknown size in e; -1 when there is none, -2 when there are several.
+static int unknown_in(const nw_formals *f, const nw_expr *e, const bool *known) {
+  int found = -1;
+  for (int i = 0; i < f->nsizes; i++) {
+    if (known[i] || !nw_uses_var(e, f->size[i])) continue;
+    if (found >= 0) return -2;
+    found = i;
+  }
+  return found;
+}
+
+// Passes over the shapes until nothing more follows: plain sizes are met first in nearly every program.
+static void infer(const nw_formals *f, int n, nw_array *const *args, int64_t *sizes, bool *known) {
+  for (bool more = true; more;) {
+    more = false;
+    for (int i = 0; i < n; i++)
+      for (int d = 0; d < f->at[i].ndim; d++) {
+        int v = unknown_in(f, f->at[i].shape[d], known);
+        if (v < 0 || !solve(f, f->at[i].shape[d], v, sizes, args[i]->shape[d], &sizes[v])) continue;
+        known[v] = more = true;
+      }
+  }
+}
+
+// ", M = 5, N = 7", for messages.
+static char *sizes_text(const nw_formals *f, const int64_t *sizes) {
+  nw_str s = {0};
+  for (int i = 0; i < f->nsizes; i++) nw_str_fmt(&s, "%s%s = %ld", i ? ", " : " with ", f->size[i], (long)sizes[i]);
+  return nw_str_take(&s);
+}
+
+static bool check_shape(nw_ctx *c, const nw_formals *f, const nw_formal *p, const nw_array *a, const int64_t *sizes) {
+  for (int d = 0; d < p->ndim; d++) {
+    int64_t want;
+    if (nw_eval_size(p->shape[d], f->nsizes, f->size, sizes, &want) && want == a->shape[d]) continue;
+    char *why = sizes_text(f, sizes);
+    wrong_shape(c, p, a, why);
+    free(why);
+    return false;
+  }
+  return true;
+}
+
+static bool check_size(nw_ctx *c, const nw_formals *f, int i, const int64_t *sizes) {
+  int64_t lo = 0;
+  if (f->lo[i] && !nw_eval_size(f->lo[i], f->nsizes, f->size, sizes, &lo)) lo = 0;
+  if (sizes[i] >= lo) return true;
+  return nw_fail(c, NW_ERANGE, NULL, "%s is %ld, it must be at least %ld", f->size[i], (long)sizes[i], (long)lo);
+}
+
+static bool check_fact(nw_ctx *c, const nw_formals *f, const nw_expr *fact, const int64_t *sizes) {
+  int64_t holds;
+  if (nw_eval_size(fact, f->nsizes, f->size, sizes, &holds) && holds) return true;
+  nw_str s = {0};
+  nw_expr_print(&s, fact);
+  char *values = sizes_text(f, sizes);
+  nw_fail(c, NW_EINVAL, "the program was made under this fact", "%s does not hold%s", s.s, values);
+  free(values);
+  nw_str_free(&s);
+  return false;
+}
+
+static bool overlap(const nw_array *a, const nw_array *b) {
+  const char *x = a->data, *y = b->data;
+  return a->bytes && b->bytes && x < y + b->bytes && y < x + a->bytes;
+}
+
+static bool check_overlap(nw_ctx *c, const nw_formals *f, nw_array *const *args) {
+  for (int i = 0; i < f->n; i++)
+    for (int k = 0; k < f->n; k++)
+      if (f->at[i].output && i != k && overlap(args[i], args[k]))
+        return nw_fail(c, NW_EINVAL, "give the output a tensor of its own", "output %s overlaps %s", f->at[i].name,
+                       f->at[k].name);
+  return true;
+}
+
+static bool check_values(nw_ctx *c, const nw_formals *f, int n, nw_array *const *args, const int64_t *sizes,
+                         const bool *known) {
+  for (int i = 0; i < f->nsizes; i++)
+    if (!known[i])
+      return nw_fail(c, NW_EINVAL, NULL, "size %s does not follow from the shapes of the inputs", f->size[i]);
+  for (int i = 0; i < n; i++)
+    if (!check_shape(c, f, &f->at[i], args[i], sizes)) return false;
+  for (int i = 0; i < f->nsizes; i++)
+    if (!check_size(c, f, i, sizes)) return false;
+  for (int i = 0; i < f->nfacts; i++)
+    if (!check_fact(c, f, f->fact[i], sizes)) return false;
+  return n < f->n || check_overlap(c, f, args);
+}
+
+bool nw_formals_count(nw_ctx *c, const nw_formals *f, int n) {
+  if (n == f->n) return true;
+  nw_str s = {0};
+  for (int i = 0; i < f->n; i++) nw_str_fmt(&s, "%s%s", i ? ", " : "", f->at[i].name);
+  nw_fail(c, NW_EINVAL, NULL, "%s takes %d tensors (%s), not %d", f->callee, f->n, s.s ? s.s : "", n);
+  nw_str_free(&s);
+  return false;
+}
+
+bool nw_formals_check(nw_ctx *c, const nw_formals *f, int n, nw_array *const *args, int64_t *sizes) {
+  for (int i = 0; i < n; i++)
+    if (!check_kind(c, &f->at[i], args[i])) return false;
+  bool *known = nw_xcalloc((size_t)f->nsizes + 1, sizeof *known);
+  infer(f, n, args, sizes, known);
+  bool good = check_values(c, f, n, args, sizes, known);
+  free(known);
+  return good;
+}

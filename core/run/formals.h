@@ -1,0 +1,29 @@
+// What a call is checked against, and the values of the symbolic sizes that follow from its arrays.
+#pragma once
+#include "run/run.h"
+
+typedef struct nw_formal {
+  const char *name;
+  nw_dtype dtype;
+  int ndim;
+  const nw_expr *const *shape;
+  bool output;
+} nw_formal;
+
+typedef struct nw_formals {
+  const char *callee; // for messages
+  int n, nsizes, nfacts;
+  nw_formal *at;
+  const char **size; // names
+  const nw_expr **lo, **fact; // lo: NULL is none
+} nw_formals;
+
+nw_formals nw_formals_of_program(const nw_program *p);
+void nw_formals_free(nw_formals *f);
+bool nw_formals_count(nw_ctx *c, const nw_formals *f, int n); // fails unless n is the number of parameters
+// Checks the first n arrays, infers every size, checks the facts; sizes has room for all. With n == f->n outputs must
+// not overlap anything either.
+bool nw_formals_check(nw_ctx *c, const nw_formals *f, int n, nw_array *const *args, int64_t *sizes);
+// An expression in sizes. False when it divides by 0 or uses anything else.
+bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64_t *values, int64_t *out);
+nw_view nw_view_of(const nw_array *a);

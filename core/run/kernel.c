@@ -1,0 +1,92 @@
+// Programs to machine code.
+#include "run/kernel.h"
+#include "run/guard.h"
+#include <stdlib.h>
+
+static int thread_count(const nw_exec *e, int asked) {
+  int n = asked > 0 ? asked : nw_host()->cores;
+  if (!e->parallel || n < 1) return 1;
+  return n < NW_MAX_TEAM ? n : NW_MAX_TEAM;
+}
+
+// A compile cannot be left half-way, so it must not take long.
+static bool small_enough(nw_ctx *c, const nw_exec *e) {
+  if (e->instructions <= NW_CODE_LIMIT) return true;
+  return nw_fail(c, NW_ELIMIT, "unroll or vectorize less", "%s would be about %ld instructions long; the limit is %d",
+                 e->p->name ? e->p->name : "the program", (long)e->instructions, NW_CODE_LIMIT);
+}
+
+static nw_kernel *new_kernel(nw_ctx *c, nw_exec *e, int threads) {
+  nw_kernel *k = nw_xcalloc(1, sizeof *k);
+  size_t n = (size_t)e->p->nbuffers + 1;
+  *k = (nw_kernel){.refs = 1, .ctx = c, .exec = e, .threads = threads, .formals = nw_formals_of_program(e->p)};
+  k->sizes = nw_xcalloc((size_t)e->p->nsizes + 1, sizeof *k->sizes);
+  k->params = nw_xcalloc(n, sizeof *k->params);
+  k->work = nw_xcalloc(n, sizeof *k->work);
+  k->stride = nw_xcalloc(n, sizeof *k->stride);
+  k->frame = (nw_frame){k->params, k->sizes, k->work, k->stride, threads, NULL, k->formals.callee};
+  return k;
+}
+
+static bool generate(nw_kernel *k, const nw_build_opts *o) {
+  char error[1024] = "";
+  nw_jit *j = nw_session_jit(k->ctx);
+  if (!j) return false;
+  const nw_jit_api *api = nw_session_of(k->ctx)->api;
+  k->cached = !o->no_cache;
+  k->code = api->compile(j, k->exec, o->opt, &k->cached, error, sizeof error);
+  if (!k->code) return nw_fail(k->ctx, NW_ECODEGEN, NULL, "%s", error);
+  k->entry = api->entry(k->code);
+  return true;
+}
+
+nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o) {
+  static const nw_build_opts usual = {.opt = 1};
+  if (!p || nw_stopped(c)) return NULL;
+  if (!o) o = &usual;
+  double start = nw_now();
+  nw_exec *e = nw_lower(p, NULL);
+  if (!e) return NULL;
+  if (!small_enough(c, e)) return nw_exec_release(e), NULL;
+  nw_kernel *k = new_kernel(c, e, thread_count(e, o->threads));
+  if (!generate(k, o)) return nw_kernel_release(k), NULL;
+  k->compile_ms = (nw_now() - start) * 1e3;
+  return k;
+}
+
+nw_kernel *nw_kernel_retain(nw_kernel *k) {
+  if (k) k->refs++;
+  return k;
+}
+
+void nw_kernel_release(nw_kernel *k) {
+  if (!k || --k->refs) return;
+  if (k->code) nw_session_of(k->ctx)->api->free(k->code);
+  nw_formals_free(&k->formals);
+  nw_exec_release(k->exec);
+  free(k->sizes);
+  free(k->params);
+  free(k->work);
+  free(k->stride);
+  free(k);
+}
+
+int nw_kernel_params(const nw_kernel *k) { return k->formals.n; }
+
+const char *nw_kernel_param(const nw_kernel *k, int i, bool *is_output) {
+  if (is_output) *is_output = k->formals.at[i].output;
+  return k->formals.at[i].name;
+}
+
+double nw_kernel_compile_ms(const nw_kernel *k) { return k->compile_ms; }
+
+bool nw_kernel_was_cached(const nw_kernel *k) { return k->cached; }
+
+// "lowered", "llvm" (after optimisation), "llvm-plain" (before), "asm".
+char *nw_kernel_text(nw_kernel *k, const char *what) {
+  if (!strcmp(what, "lowered")) return nw_program_show(k->exec->p, NULL);
+  const nw_jit_api *api = nw_session_of(k->ctx)->api;
+  char *text = api->text(nw_session_jit(k->ctx), k->code, what);
+  if (text) return text;
+  return nw_fail(k->ctx, NW_EINVAL, "lowered, llvm, llvm-plain or asm", "a kernel has no view '%s'", what);
+}

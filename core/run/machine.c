@@ -1,0 +1,22 @@
+// This machine, as text.
+#include "run/session.h"
+
+// LLVM's name for the cpu is known once the JIT is open; `generic` means that LLVM does not know it, and code is slower.
+char *nw_machine(nw_ctx *c) {
+  const nw_machine_info *m = nw_host();
+  const nw_session *s = nw_session_of(c);
+  nw_str b = {0};
+  nw_str_fmt(&b, "%s\n", m->model);
+  nw_str_fmt(&b, "%d core%s, vectors of %d bits, %d registers%s%s%s\n", m->cores, m->cores == 1 ? "" : "s",
+             8 * m->vector_bytes, m->vector_registers, m->fma ? ", fma" : "", m->avx512 ? ", avx512" : "",
+             m->f16c ? ", f16c" : "");
+  if (s->jit) nw_str_fmt(&b, "LLVM: %s\n", s->api->cpu(s->jit));
+  for (int i = 0; i < m->ncaches; i++) {
+    const nw_cache *k = &m->cache[i];
+    nw_str_fmt(&b, "L%d: %ld KiB, %d ways, lines of %d bytes, shared by %d\n", k->level, (long)(k->bytes >> 10),
+               k->ways, k->line, k->shared_by);
+  }
+  nw_str_fmt(&b, "memory: %.1f GB, %.1f GB available\n", (double)m->memory_bytes / 1e9,
+             (double)nw_mem_available() / 1e9);
+  return nw_str_take(&b);
+}

@@ -1,0 +1,130 @@
+// Timing kernels.
+//
+// A sample is the time of one call, averaged over as many calls in a row as it takes to last a millisecond. Kernels of
+// one thread are measured by that thread's own clock, which stands still while other processes have the core; kernels
+// of several by the wall clock, since what counts there is when the last thread is done. The calls of a sample run
+// inside one guarded call, so that its cost is not counted.
+#include "run/kernel.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define SAMPLE_SECONDS 1e-3
+#define USUAL_REPS 10
+#define MOST_REPS 100000
+
+typedef struct batch {
+  nw_frame frame; // first: it is what the entry gets
+  nw_entry entry;
+  int64_t times;
+  double seconds;
+} batch;
+
+static void run_batch(nw_frame *f) {
+  batch *b = (batch *)f;
+  double (*clock)(void) = f->threads > 1 ? nw_now : nw_cpu_now;
+  double start = clock();
+  for (int64_t i = 0; i < b->times; i++) b->entry(f);
+  b->seconds = clock() - start;
+}
+
+// Seconds a call, or -1.
+static double sample(nw_kernel *k, int64_t times) {
+  batch b = {.frame = k->frame, .entry = k->entry, .times = times};
+  if (!nw_guarded_call(k->ctx, run_batch, &b.frame)) return -1;
+  return b.seconds / (double)times;
+}
+
+// Warms up, and finds how many calls make a sample; 0 on failure.
+static int64_t calibrate(nw_kernel *k) {
+  for (int64_t times = 1;;) {
+    double t = sample(k, times);
+    if (t < 0) return 0;
+    if (t * (double)times >= SAMPLE_SECONDS || times >= (int64_t)1 << 24) return times;
+    double want = t > 0 ? SAMPLE_SECONDS * 1.2 / t : 0;
+    times = want > (double)times * 16 || want <= (double)times ? times * 16 : (int64_t)want + 1;
+  }
+}
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, int n, double q) {
+  double at = q * (n - 1);
+  int i = (int)at, next = i + 1 < n ? i + 1 : i;
+  return sorted[i] + (at - i) * (sorted[next] - sorted[i]);
+}
+
+static void summarise(nw_time *t) {
+  double *s = nw_xmalloc(sizeof *s * (size_t)t->reps);
+  memcpy(s, t->sample, sizeof *s * (size_t)t->reps);
+  qsort(s, (size_t)t->reps, sizeof *s, by_size);
+  t->min = s[0];
+  t->median = quantile(s, t->reps, 0.5);
+  t->spread = t->median > 0 ? (quantile(s, t->reps, 0.75) - quantile(s, t->reps, 0.25)) / t->median : 0;
+  free(s);
+}
+
+// One more sample; false on failure.
+static bool take(nw_kernel *k, int64_t times, nw_time *t) {
+  double s = sample(k, times);
+  if (s < 0) return false;
+  if ((t->reps & (t->reps - 1)) == 0) t->sample = nw_xrealloc(t->sample, sizeof *t->sample * 2 * (size_t)(t->reps + 1));
+  t->sample[t->reps++] = s;
+  return true;
+}
+
+static bool give_up(nw_time *t, int n) {
+  for (int i = 0; i < n; i++) {
+    free(t[i].sample);
+    t[i] = (nw_time){0};
+  }
+  return false;
+}
+
+// At least `reps` samples (0: the usual number), and more until min_seconds have passed.
+bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, nw_time *out) {
+  if (!k || !nw_kernel_begin(k, n, args)) return false;
+  if (reps <= 0) reps = USUAL_REPS;
+  *out = (nw_time){.threads = k->threads};
+  int64_t times = calibrate(k);
+  bool good = times > 0;
+  double start = nw_now();
+  while (good && out->reps < MOST_REPS && (out->reps < reps || nw_now() - start < min_seconds))
+    good = take(k, times, out);
+  nw_kernel_end(k);
+  if (!good) return give_up(out, 1);
+  summarise(out);
+  return true;
+}
+
+static bool rounds_of(int n, nw_kernel *const *k, int rounds, nw_time *out) {
+  int64_t *times = nw_xcalloc((size_t)n, sizeof *times);
+  bool good = true;
+  for (int i = 0; i < n && good; i++) good = (times[i] = calibrate(k[i])) > 0;
+  for (int r = 0; r < rounds && good; r++)
+    for (int i = 0; i < n && good; i++) good = take(k[i], times[i], &out[i]);
+  free(times);
+  return good;
+}
+
+// A B C A B C ...: what disturbs one round disturbs all of them.
+bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
+                       nw_time *out) {
+  int begun = 0;
+  bool good = n > 0;
+  if (rounds <= 0) rounds = USUAL_REPS;
+  for (int i = 0; i < n; i++) out[i] = (nw_time){.threads = k[i] ? k[i]->threads : 0};
+  for (int i = 0; i < n && good; i++) {
+    for (int e = 0; e < i; e++) good = good && k[e] != k[i];
+    if (!good) nw_fail(k[i]->ctx, NW_EINVAL, "build it twice", "the same kernel is to be compared with itself");
+    good = good && k[i] && nw_kernel_begin(k[i], nargs[i], args[i]);
+    begun += good;
+  }
+  good = good && rounds_of(n, k, rounds, out);
+  for (int i = 0; i < begun; i++) nw_kernel_end(k[i]);
+  if (!good) return give_up(out, n);
+  for (int i = 0; i < n; i++) summarise(&out[i]);
+  return true;
+}
