@@ -198,10 +198,35 @@ static bool at_least(search *q, const nw_expr *e, int64_t bound) {
   return constant_bound(q, e, 1, &v) && v >= bound;
 }
 
+// The greatest multiple that the facts say a term is of.
+static int64_t known_divisor(const nw_ranges *r, const nw_term *t) {
+  int64_t k = t->coef;
+  for (int i = 0; i < r->nfact; i++) {
+    const nw_expr *f = r->fact[i];
+    if (f->op != NW_OP_EQ || !nw_is_const(f->arg[1], 0) || f->arg[0]->op != NW_OP_FLOORMOD) continue;
+    const nw_expr *m = f->arg[0];
+    int64_t times;
+    if (m->arg[0] == t->atom && m->arg[1]->op == NW_OP_INT && !__builtin_mul_overflow(t->coef, m->arg[1]->i, &times) &&
+        times != INT64_MIN && llabs(times) > llabs(k))
+      k = times;
+  }
+  return k;
+}
+
+// A constant bound of a variable, moved to the next multiple of what divides the variable.
+static const nw_expr *at_multiple(search *q, const nw_expr *var, const nw_expr *bound, bool up) {
+  int64_t m = known_divisor(q->r, &(nw_term){1, var}), v;
+  if (m <= 1 || !nw_is_int(bound, &v)) return bound;
+  int64_t below = v - nw_floormod_i64(v, m);
+  return nw_index(q->r->pool, up && below < v ? below + m : below);
+}
+
 static bool lower_var(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
   int at = var_place(q->r, v->atom->name);
-  return at >= 0 && lower_by(q, g, t, v->coef > 0 ? q->r->at[at].lo : q->r->at[at].hi, depth, out);
+  if (at < 0) return false;
+  const nw_expr *bound = v->coef > 0 ? q->r->at[at].lo : q->r->at[at].hi;
+  return bound && lower_by(q, g, t, at_multiple(q, v->atom, bound, v->coef > 0), depth, out);
 }
 
 // k*(x // c), x = multiples of c + rest: c*(x // c) is the multiples + c*(rest // c), and the rest has constant bounds.
@@ -389,20 +414,6 @@ static bool lower_atom(search *q, goal *g, int t, int depth, int64_t *out) {
 }
 
 // ---------------------------------------------------------------- facts
-
-static int64_t known_divisor(const nw_ranges *r, const nw_term *t) {
-  int64_t k = t->coef;
-  for (int i = 0; i < r->nfact; i++) {
-    const nw_expr *f = r->fact[i];
-    if (f->op != NW_OP_EQ || !nw_is_const(f->arg[1], 0) || f->arg[0]->op != NW_OP_FLOORMOD) continue;
-    const nw_expr *m = f->arg[0];
-    int64_t times;
-    if (m->arg[0] == t->atom && m->arg[1]->op == NW_OP_INT && !__builtin_mul_overflow(t->coef, m->arg[1]->i, &times) &&
-        times != INT64_MIN && llabs(times) > llabs(k))
-      k = times;
-  }
-  return k;
-}
 
 // A sum of multiples of g that is at least -c is at least -c rounded up to a multiple of g.
 static void tighten(const nw_ranges *r, nw_sum *s) {

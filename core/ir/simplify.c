@@ -44,6 +44,55 @@ static bool same_quotient(simplifier *s, const nw_expr *x, int64_t c, int64_t *q
   return *q == nw_floordiv_i64(hi, c);
 }
 
+static bool small(simplifier *s, const nw_expr *x, int64_t g) {
+  int64_t lo, hi;
+  return nw_const_lower(&s->r, x, &lo) && lo >= 0 && nw_const_upper(&s->r, x, &hi) && hi < g;
+}
+
+static int64_t gcd(int64_t a, int64_t b) {
+  while (b) {
+    int64_t t = a % b;
+    a = b;
+    b = t;
+  }
+  return a < 0 ? -a : a;
+}
+
+// x = g*y + z with g dividing c and z in 0..g-1: x // c is y // (c/g), x % c is g*(y % (c/g)) + z.
+static const nw_expr *divide_by_part(simplifier *s, nw_op op, const nw_sum *x, int64_t c, int64_t g) {
+  nw_pool *p = s->r.pool;
+  nw_sum y, z;
+  nw_sum_init(&y, p, NW_INDEX);
+  nw_sum_init(&z, p, NW_INDEX);
+  for (int i = 0; i < x->n; i++) {
+    bool multiple = x->term[i].coef % g == 0;
+    nw_sum_term(multiple ? &y : &z, multiple ? x->term[i].coef / g : x->term[i].coef, x->term[i].atom);
+  }
+  y.constant = nw_floordiv_i64(x->constant, g);
+  z.constant = nw_floormod_i64(x->constant, g);
+  const nw_expr *rest = nw_sum_expr(&z), *e = NULL;
+  if (small(s, rest, g)) {
+    e = nw_make2(p, op, nw_sum_expr(&y), nw_index(p, c / g));
+    if (op == NW_OP_FLOORMOD) e = nw_add(p, nw_mul(p, nw_index(p, g), e), rest);
+  }
+  nw_sum_free(&y);
+  nw_sum_free(&z);
+  return e;
+}
+
+static const nw_expr *divide_by_parts(simplifier *s, nw_op op, const nw_expr *x, int64_t c) {
+  nw_sum all;
+  nw_sum_init(&all, s->r.pool, NW_INDEX);
+  nw_sum_add(&all, 1, x);
+  const nw_expr *e = NULL;
+  for (int i = 0; i < all.n && !e; i++) {
+    int64_t g = gcd(c, all.term[i].coef);
+    if (g > 1 && g < c) e = divide_by_part(s, op, &all, c, g);
+  }
+  nw_sum_free(&all);
+  return e;
+}
+
 // Known multiples of c go out, and if the quotient of the rest is one constant, so does the rest.
 static const nw_expr *divide_constant(simplifier *s, nw_op op, const nw_expr *x, int64_t c) {
   nw_pool *p = s->r.pool;
@@ -66,7 +115,10 @@ static const nw_expr *divide_constant(simplifier *s, nw_op op, const nw_expr *x,
 
 static const nw_expr *simplify_division(simplifier *s, const nw_expr *e) {
   const nw_expr *x = e->arg[0], *d = e->arg[1];
-  if (d->op == NW_OP_INT && d->i > 0) return divide_constant(s, (nw_op)e->op, x, d->i);
+  if (d->op == NW_OP_INT && d->i > 0) {
+    const nw_expr *parts = divide_by_parts(s, (nw_op)e->op, x, d->i);
+    return parts ? parts : divide_constant(s, (nw_op)e->op, x, d->i);
+  }
   if (!within(s, x, d)) return e;
   return e->op == NW_OP_FLOORMOD ? x : nw_index(s->r.pool, 0);
 }
