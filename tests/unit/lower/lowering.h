@@ -1,0 +1,99 @@
+// Shared by the tests of lower: a program from its text, lowered, as text; golden files.
+#pragma once
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lower/lower.h"
+
+typedef struct lowering {
+  nw_ctx *c;
+  nw_pool *pool;
+} lowering;
+
+static inline int open_lowering(void **state) {
+  lowering *l = nw_xcalloc(1, sizeof *l);
+  l->c = nw_open();
+  l->pool = nw_pool_new(l->c);
+  *state = l;
+  return 0;
+}
+
+static inline int close_lowering(void **state) {
+  lowering *l = *state;
+  nw_pool_release(l->pool);
+  nw_close(l->c);
+  free(l);
+  return 0;
+}
+
+static inline nw_program *parsed(lowering *l, const char *text) {
+  nw_program *p = nw_program_parse(l->c, l->pool, text);
+  if (!p) fail_msg("%s\n%s", nw_error(l->c)->message, text);
+  return p;
+}
+
+// The text after a pass; fails the test when the program cannot be lowered.
+static inline char *lowered(lowering *l, const char *text, const char *pass) {
+  nw_program *p = parsed(l, text);
+  char *out = nw_lower_text(l->c, p, pass);
+  if (!out) fail_msg("%s", nw_error(l->c)->message);
+  nw_program_release(p);
+  return out;
+}
+
+static inline void assert_has(const char *text, const char *part) {
+  if (!strstr(text, part)) fail_msg("no '%s' in\n%s", part, text);
+}
+
+static inline void assert_lacks(const char *text, const char *part) {
+  if (strstr(text, part)) fail_msg("'%s' in\n%s", part, text);
+}
+
+static inline int count_of(const char *text, const char *part) {
+  int n = 0;
+  for (const char *at = strstr(text, part); at; at = strstr(at + 1, part)) n++;
+  return n;
+}
+
+// Lowering must be refused, with this in the message.
+static inline void assert_refused(lowering *l, const char *text, const char *message) {
+  nw_program *p = parsed(l, text);
+  nw_exec *e = nw_lower(p, NULL);
+  assert_null(e);
+  assert_non_null(nw_error(l->c));
+  assert_has(nw_error(l->c)->message, message);
+  nw_clear(l->c);
+  nw_program_release(p);
+}
+
+static inline char *read_text(const char *path) {
+  FILE *f = fopen(path, "r");
+  if (!f) return NULL;
+  nw_str s = {0};
+  char buf[4096];
+  for (size_t n; (n = fread(buf, 1, sizeof buf, f)) > 0;) nw_str_addn(&s, buf, n);
+  fclose(f);
+  return nw_str_take(&s);
+}
+
+// Compares with tests/golden/lower/NAME; UPDATE_GOLDEN=1 writes it.
+static inline void assert_golden(const char *text, const char *name, const char *source_file) {
+  char path[1024];
+  snprintf(path, sizeof path, "%.*s/../../golden/lower/%s", (int)(strrchr(source_file, '/') - source_file), source_file, name);
+  if (getenv("UPDATE_GOLDEN")) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+  }
+  char *want = read_text(path);
+  if (!want) fail_msg("no golden file %s", path);
+  assert_string_equal(text, want);
+  free(want);
+}

@@ -1,0 +1,259 @@
+// One property of a pass each, on the smallest program that shows it.
+#include "lowering.h"
+
+static void init_goes_before_the_outermost_reduce_loop(void **state) {
+  char *t = lowered(*state,
+                    "program p\n"
+                    "input A: f32[8, 6]\n"
+                    "output s: f32[8]\n"
+                    "for k_o in 0..3:\n"
+                    "  for i_1 in 0..8:\n"
+                    "    for k_i in 0..2:\n"
+                    "      block s of s (i = i_1 in 0..8, reduce k = 2*k_o + k_i in 0..6):\n"
+                    "        init s[i] = 0.0\n"
+                    "        s[i] += A[i, k]\n",
+                    NULL);
+  assert_has(t, "s[i_1_1] = 0.0");
+  assert_true(strstr(t, "s[i_1_1] = 0.0") < strstr(t, "for k_o"));
+  free(t);
+}
+
+// The tail of a cut loop starts at k = 4: it never holds the first reduce instance.
+static void a_tail_has_no_init(void **state) {
+  char *t = lowered(*state,
+                    "program p\n"
+                    "input A: f32[8, 6]\n"
+                    "output s: f32[8]\n"
+                    "for i_1 in 0..8:\n"
+                    "  for k_o in 0..1:\n"
+                    "    for k_i in 0..4:\n"
+                    "      block s of s (i = i_1 in 0..8, reduce k = 4*k_o + k_i in 0..6):\n"
+                    "        init s[i] = 0.0\n"
+                    "        s[i] += A[i, k]\n"
+                    "  for k_t in 0..2:\n"
+                    "    block s.tail of s (i = i_1 in 0..8, reduce k = 4 + k_t in 0..6):\n"
+                    "      init s[i] = 0.0\n"
+                    "      s[i] += A[i, k]\n",
+                    NULL);
+  assert_int_equal(count_of(t, "= 0.0"), 1);
+  free(t);
+}
+
+static void an_init_that_cannot_move_is_guarded(void **state) {
+  char *t = lowered(*state,
+                    "program p\n"
+                    "input A: f32[8, 6]\n"
+                    "output s: f32[8]\n"
+                    "for f in 0..fuse(6, 8):\n"
+                    "  block s of s (i = f % 8 in 0..8, reduce k = f // 8 in 0..6):\n"
+                    "    init s[i] = 0.0\n"
+                    "    s[i] += A[i, k]\n",
+                    NULL);
+  assert_has(t, "if ");
+  assert_has(t, "= 0.0");
+  free(t);
+}
+
+static const char guarded[] =
+    "program p\n"
+    "size N >= 0\n"
+    "input A: f32[N]\n"
+    "output B: f32[N]\n"
+    "for i_o in 0..(N + 3) // 4:\n"
+    "  %sfor i_i in 0..4:\n"
+    "    block B of B (i = 4*i_o + i_i in 0..N) where 4*i_o + i_i < N:\n"
+    "      B[i] = A[i] + 1.0\n";
+
+static char *guarded_as(const char *mark) {
+  char *text = nw_xcalloc(1, sizeof guarded + 32);
+  snprintf(text, sizeof guarded + 32, guarded, mark);
+  return text;
+}
+
+static void a_guard_becomes_a_mask(void **state) {
+  char *source = guarded_as("vectorize "), *t = lowered(*state, source, NULL);
+  assert_has(t, "ramp(4*i_o, 1, 4)");
+  assert_has(t, "broadcast(N, 4)");
+  assert_lacks(t, "for i_i");
+  free(t);
+  free(source);
+}
+
+static void a_serial_guard_stays(void **state) {
+  char *source = guarded_as(""), *t = lowered(*state, source, NULL);
+  assert_has(t, "if ");
+  free(t);
+  free(source);
+}
+
+static void guards_move_out(void **state) {
+  char *t = lowered(*state,
+                    "program p\n"
+                    "size N >= 0\n"
+                    "input A: f32[N, 8]\n"
+                    "output B: f32[N, 8]\n"
+                    "for i_o in 0..(N + 3) // 4:\n"
+                    "  for i_i in 0..4:\n"
+                    "    for j_1 in 0..8:\n"
+                    "      block B of B (i = 4*i_o + i_i in 0..N, j = j_1 in 0..8) where 4*i_o + i_i < N:\n"
+                    "        B[i, j] = A[i, j] + 1.0\n",
+                    NULL);
+  assert_true(strstr(t, "if ") < strstr(t, "for j_1"));
+  free(t);
+}
+
+static void a_proved_condition_is_dropped(void **state) {
+  char *t = lowered(*state,
+                    "program p\n"
+                    "input A: f32[32]\n"
+                    "output B: f32[32]\n"
+                    "for i_o in 0..8:\n"
+                    "  for i_i in 0..4:\n"
+                    "    block B of B (i = 4*i_o + i_i in 0..32) where 4*i_o + i_i < 32:\n"
+                    "      B[i] = A[i] + 1.0\n",
+                    NULL);
+  assert_lacks(t, "if ");
+  free(t);
+}
+
+// A branch that reads outside for some lanes is read under a mask.
+static void a_lazy_select_masks_its_loads(void **state) {
+  char *t = lowered(*state,
+                    "program p\n"
+                    "input A: f32[16]\n"
+                    "output B: f32[18]\n"
+                    "vectorize for i_1 in 0..18:\n"
+                    "  block B of B (i = i_1 in 0..18):\n"
+                    "    B[i] = select(1 <= i and i <= 16, A[i - 1], 0.0)\n",
+                    NULL);
+  assert_has(t, "A[ramp(-1, 1, 18); ");
+  free(t);
+}
+
+static void strided_and_same_loads(void **state) {
+  char *t = lowered(*state,
+                    "program p\n"
+                    "input A: f32[16, 8]\n"
+                    "output B: f32[8, 16]\n"
+                    "for j_1 in 0..8:\n"
+                    "  vectorize for i_1 in 0..16:\n"
+                    "    block B of B (j = j_1 in 0..8, i = i_1 in 0..16):\n"
+                    "      B[j, i] = A[i, j]*A[0, j]\n",
+                    NULL);
+  assert_has(t, "A[ramp(j_1, 8, 16)]");
+  assert_has(t, "broadcast(A[j_1], 16)");
+  assert_has(t, "B[ramp(16*j_1, 1, 16)]");
+  free(t);
+}
+
+static void halves_compute_in_f32(void **state) {
+  char *t = lowered(*state,
+                    "program p\n"
+                    "input A: f16[16]\n"
+                    "output B: f16[16]\n"
+                    "for i_1 in 0..16:\n"
+                    "  block B of B (i = i_1 in 0..16):\n"
+                    "    B[i] = A[i]*A[i] + A[i]\n",
+                    NULL);
+  assert_has(t, "f16(fma(f32(A[i_1]), f32(A[i_1]), f32(A[i_1])))");
+  free(t);
+}
+
+static void a_shared_product_is_not_fused(void **state) {
+  char *t = lowered(*state,
+                    "program p\n"
+                    "input A: f32[16]\n"
+                    "output B: f32[16]\n"
+                    "for i_1 in 0..16:\n"
+                    "  block B of B (i = i_1 in 0..16):\n"
+                    "    B[i] = sqrt(A[i]*A[i]) + A[i]*A[i]\n",
+                    NULL);
+  assert_lacks(t, "fma(");
+  free(t);
+}
+
+static void a_private_buffer_has_a_copy_a_lane(void **state) {
+  char *t = lowered(*state,
+                    "program p\n"
+                    "input A: f32[16, 4]\n"
+                    "output B: f32[16]\n"
+                    "temp T: f32[16, 4] local\n"
+                    "vectorize for i_1 in 0..16:\n"
+                    "  alloc T[i_1..i_1 + 1, 0..4]:\n"
+                    "    for j_1 in 0..4:\n"
+                    "      block T of T (i = i_1 in 0..16, j = j_1 in 0..4):\n"
+                    "        T[i, j] = A[i, j] + 1.0\n"
+                    "    block B of B (i = i_1 in 0..16):\n"
+                    "      B[i] = T[i, 1]*T[i, 2]\n",
+                    NULL);
+  assert_has(t, "alloc T[64]");
+  assert_has(t, "T[ramp(16*j_1, 1, 16)]");
+  assert_has(t, "T[ramp(32, 1, 16)]");
+  free(t);
+}
+
+static void limits_are_refused_with_the_number(void **state) {
+  assert_refused(*state,
+                 "program p\n"
+                 "output B: f32[100000]\n"
+                 "unroll for i_1 in 0..100000:\n"
+                 "  block B of B (i = i_1 in 0..100000):\n"
+                 "    B[i] = 1.0\n",
+                 "the limit is 50000");
+  assert_refused(*state,
+                 "program p\n"
+                 "output B: f32[100000]\n"
+                 "temp T: f32[100000] local\n"
+                 "alloc T[0..100000]:\n"
+                 "  for i_1 in 0..100000:\n"
+                 "    block T of T (i = i_1 in 0..100000):\n"
+                 "      T[i] = 1.0\n"
+                 "  for i_2 in 0..100000:\n"
+                 "    block B of B (i = i_2 in 0..100000):\n"
+                 "      B[i] = T[i]\n",
+                 "the limit is 262144");
+  assert_refused(*state,
+                 "program p\n"
+                 "size N >= 0\n"
+                 "output B: f32[N]\n"
+                 "temp T: f32[N] local\n"
+                 "alloc T[0..N]:\n"
+                 "  for i_1 in 0..N:\n"
+                 "    block T of T (i = i_1 in 0..N):\n"
+                 "      T[i] = 1.0\n"
+                 "  for i_2 in 0..N:\n"
+                 "    block B of B (i = i_2 in 0..N):\n"
+                 "      B[i] = T[i]\n",
+                 "no constant size");
+}
+
+static void an_unknown_pass_is_named(void **state) {
+  lowering *l = *state;
+  nw_program *p = parsed(l, "program p\noutput B: f32[1]\nfor i_1 in 0..1:\n  block B of B (i = i_1 in 0..1):\n    B[i] = 1.0\n");
+  assert_null(nw_lower(p, "vectorise"));
+  assert_has(nw_error(l->c)->hint, "vectorize");
+  nw_clear(l->c);
+  nw_program_release(p);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(init_goes_before_the_outermost_reduce_loop),
+      TEST(a_tail_has_no_init),
+      TEST(an_init_that_cannot_move_is_guarded),
+      TEST(a_guard_becomes_a_mask),
+      TEST(a_serial_guard_stays),
+      TEST(guards_move_out),
+      TEST(a_proved_condition_is_dropped),
+      TEST(a_lazy_select_masks_its_loads),
+      TEST(strided_and_same_loads),
+      TEST(halves_compute_in_f32),
+      TEST(a_shared_product_is_not_fused),
+      TEST(a_private_buffer_has_a_copy_a_lane),
+      TEST(limits_are_refused_with_the_number),
+      TEST(an_unknown_pass_is_named),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
