@@ -54,7 +54,7 @@ static nw_dtype meet(const operands *o) {
 
 static const nw_expr *literal_misfit(const operands *o, nw_dtype t, const nw_expr *e) {
   const char *name = nw_dtype_name(t);
-  const char *hint = nw_diag_printf(o->ctx, "cast the %s operand to a wider type first, for example i32(x)", name);
+  const char *hint = nw_diag_printf(o->ctx, "cast the %s operand to a wider type, as in nw.cast(x, \"i32\")", name);
   return nw_fail(o->ctx, NW_ERANGE, hint, "%s: the number %lld does not fit in %s", nw_op_name(o->op), (long long)e->i, name);
 }
 
@@ -86,7 +86,7 @@ static const nw_expr *no_bools(const operands *o, const char *hint) {
 static bool is_division(nw_op op) { return op == NW_OP_FLOORDIV || op == NW_OP_FLOORMOD; }
 
 static const nw_expr *divide_by_zero(const operands *o) {
-  return nw_fail(o->ctx, NW_ERANGE, "guard the divisor: select(ne(b, 0), a // b, 0)", "%s: division by zero", nw_op_name(o->op));
+  return nw_fail(o->ctx, NW_ERANGE, "guard the divisor: nw.select(nw.ne(b, 0), a // b, 0)", "%s: division by zero", nw_op_name(o->op));
 }
 
 // Bools count as i32 under + - *, and nowhere else.
@@ -94,9 +94,9 @@ static const nw_expr *apply_numeric(operands *o) {
   nw_dtype t = meet(o);
   bool sum = o->op == NW_OP_ADD || o->op == NW_OP_SUB || o->op == NW_OP_MUL;
   if (t == NW_BOOL && !sum)
-    return no_bools(o, o->op == NW_OP_MIN ? "use all(a, b)" : o->op == NW_OP_MAX ? "use any(a, b)" : "cast it first: i32(x)");
+    return no_bools(o, o->op == NW_OP_MIN ? "use nw.all(a, b)" : o->op == NW_OP_MAX ? "use nw.any(a, b)" : "cast it first: nw.cast(x, \"i32\")");
   if (is_division(o->op) && nw_dtype_is_float(t))
-    return nw_fail(o->ctx, NW_ETYPE, o->op == NW_OP_FLOORDIV ? "use floor(a / b)" : "use a - floor(a / b)*b",
+    return nw_fail(o->ctx, NW_ETYPE, o->op == NW_OP_FLOORDIV ? "use nw.floor(a / b)" : "use a - nw.floor(a / b)*b",
                    "%s takes integers, and one operand is %s", nw_op_name(o->op), nw_dtype_name(t));
   if (is_division(o->op) && nw_is_const(o->at[1], 0)) return divide_by_zero(o);
   return finish(o, t == NW_BOOL ? NW_I32 : t);
@@ -119,7 +119,7 @@ static const nw_expr *apply_comparison(operands *o) {
 static const nw_expr *apply_logic(operands *o) {
   for (int i = 0; i < o->n; i++)
     if (o->at[i]->type.dtype != NW_BOOL)
-      return nw_fail(o->ctx, NW_ETYPE, "compare it: ne(x, 0)", "%s takes conditions, and operand %d is %s",
+      return nw_fail(o->ctx, NW_ETYPE, "compare it: nw.ne(x, 0)", "%s takes conditions, and operand %d is %s",
                      nw_op_name(o->op), i + 1, nw_dtype_name((nw_dtype)o->at[i]->type.dtype));
   return finish(o, NW_BOOL);
 }
@@ -154,7 +154,7 @@ const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, cons
   if (!cond || !read_operands(&o, p, NW_OP_EQ, 2, (const nw_expr *[]){a, b})) return NULL;
   o.op = NW_OP_SELECT;
   if (cond->type.dtype != NW_BOOL)
-    return nw_fail(o.ctx, NW_ETYPE, "compare it: ne(x, 0)", "the condition of select must be bool, not %s",
+    return nw_fail(o.ctx, NW_ETYPE, "compare it: nw.ne(x, 0)", "the condition of select must be bool, not %s",
                    nw_dtype_name((nw_dtype)cond->type.dtype));
   nw_dtype t = meet(&o), typed;
   if (t == NW_F64 && !typed_operands(&o, &typed)) t = NW_F32;

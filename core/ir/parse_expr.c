@@ -55,6 +55,7 @@ static const nw_expr *select_of(nw_parser *ps, const nw_token *at, const nw_expr
   bool lanes = (a[0]->type.lanes == 1 || a[0]->type.lanes == a[1]->type.lanes) && a[1]->type.lanes == a[2]->type.lanes;
   if (a[0]->type.dtype != NW_BOOL || !lanes || (a[1]->type.lanes > 1 && !same_type(a[1]->type, a[2]->type)))
     return nw_parse_fail(ps, at, "select takes a bool and two values of one type");
+  if (same_type(a[1]->type, a[2]->type)) return nw_make(ps->pool, NW_OP_SELECT, a[1]->type, 3, a);
   return blame(ps, at, nw_select(ps->pool, a[0], a[1], a[2]));
 }
 
