@@ -59,14 +59,6 @@ static void print_load(printer *p, const nw_expr *e) {
   if (masked) print_list(p, "", 1, e->arg + 1, "]");
 }
 
-// Lowered loads have one index, and after a semicolon the mask.
-static void print_load(printer *p, const nw_expr *e) {
-  bool masked = e->n == 2 && e->arg[1]->type.dtype == NW_BOOL;
-  print_name(p, e->name);
-  print_list(p, "[", masked ? 1 : e->n, e->arg, masked ? "; " : "]");
-  if (masked) print_list(p, "", 1, e->arg + 1, "]");
-}
-
 static void print_call(printer *p, const nw_expr *e) {
   switch (e->op) {
   case NW_OP_CAST: nw_str_add(p->out, nw_dtype_name((nw_dtype)e->type.dtype)); break;
