@@ -80,16 +80,3 @@ bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs, nw_arra
   nw_formals_free(&f);
   return good;
 }
-
-// ---- the lowered text
-
-char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
-  if (!p) return NULL;
-  bool known = !pass;
-  for (int i = 0; i < nw_pass_count() && !known; i++) known = !strcmp(nw_pass_at(i)->name, pass);
-  if (!known) return nw_fail(c, NW_EINVAL, NULL, "there is no pass '%s'", pass);
-  nw_exec *e = nw_lower(p, pass);
-  char *text = e ? nw_program_show(e->p, NULL) : NULL;
-  nw_exec_release(e);
-  return text;
-}
