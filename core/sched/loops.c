@@ -62,7 +62,7 @@ static const nw_expr *local_index(nw_pool *pool, const nw_expr *factor, const nw
   return nw_add(pool, nw_mul(pool, factor, x->outer->loop.var), x->inner->loop.var);
 }
 
-bool nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_tail tail, nw_pieces *out) {
+void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_tail tail, nw_pieces *out) {
   nw_pool *pool = st->p->pool;
   const char *name = loop->loop.var->name;
   nw_path path;
@@ -70,7 +70,7 @@ bool nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_e
   bool divides = nw_loop_divides(st->p, &path, factor);
   const nw_expr *extent = loop->loop.extent;
   *out = (nw_pieces){.divides = divides};
-  if (!divides && tail == NW_TAIL_CUT && !(out->tail = nw_cut_tail(st, loop, loop, factor))) return false;
+  if (!divides && tail == NW_TAIL_CUT) out->tail = nw_cut_tail(st, loop, loop, factor);
   const nw_expr *parts = outer && !out->tail ? outer : nw_ceildiv(pool, extent, factor);
   if (out->tail || divides) parts = nw_floordiv(pool, extent, factor);
   out->outer = loop_like(st, name, "_o", parts);
@@ -81,7 +81,6 @@ bool nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_e
     nw_step_replaces(st, loop->id, "split into %s, %s, %s", out->outer->loop.var->name, out->inner->loop.var->name, out->tail->loop.var->name);
   else
     nw_step_replaces(st, loop->id, "split into %s, %s", out->outer->loop.var->name, out->inner->loop.var->name);
-  return true;
 }
 
 // What the guard or the mask costs, said once.
@@ -99,16 +98,15 @@ static void note_tail(nw_step *st, const nw_stmt *loop, int64_t factor, nw_tail 
 
 enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_TAIL };
 
-static bool split_by(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_pieces *x) {
+static void split_by(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_pieces *x) {
   nw_tail tail = nw_tail_of(nw_step_str(st, SPLIT_TAIL, "guard"));
   nw_stmt was = *loop;
-  if (!nw_split_loop(st, loop, factor, outer, tail, x)) return false;
+  nw_split_loop(st, loop, factor, outer, tail, x);
   int64_t f;
   if (nw_is_int(factor, &f)) note_tail(st, &was, f, tail, x);
   nw_step_returns_loop(st, x->outer);
   nw_step_returns_loop(st, x->inner);
   if (x->tail) nw_step_returns_loop(st, x->tail);
-  return true;
 }
 
 // parts = n: n rounds of ceil(extent/n).
@@ -118,7 +116,8 @@ static bool split_parts(nw_step *st, nw_stmt *loop, nw_pieces *x) {
   nw_pool *pool = st->p->pool;
   const nw_expr *parts = nw_index(pool, n), *factor = nw_ceildiv(pool, loop->loop.extent, parts);
   if (nw_is_const(factor, 0)) factor = nw_index(pool, 1);
-  return split_by(st, loop, factor, parts, x);
+  split_by(st, loop, factor, parts, x);
+  return true;
 }
 
 bool nw_apply_split(void *step) {
@@ -132,8 +131,9 @@ bool nw_apply_split(void *step) {
   }
   if (nw_step_given(st, SPLIT_PARTS)) return nw_can_split(st, loop) && split_parts(st, loop, &x);
   int64_t factor = nw_step_int(st, SPLIT_FACTOR, 0);
-  return nw_factor_ok(st, "factor", factor) && nw_can_split(st, loop) &&
-         split_by(st, loop, nw_index(st->p->pool, factor), NULL, &x);
+  if (!nw_factor_ok(st, "factor", factor) || !nw_can_split(st, loop)) return false;
+  split_by(st, loop, nw_index(st->p->pool, factor), NULL, &x);
+  return true;
 }
 
 // ---- perfect nests
@@ -265,18 +265,19 @@ bool nw_apply_reorder(void *step) {
 enum { TILE_Y, TILE_X, TILE_FY, TILE_FX, TILE_TAIL };
 
 // Both tails are cut before anything is split, x's with the whole of y, so that the main part stays a perfect nest.
-static bool cut_tiles(nw_step *st, nw_stmt *y, nw_stmt *x, const nw_expr *fy, const nw_expr *fx) {
+static void cut_tiles(nw_step *st, nw_stmt *y, nw_stmt *x, const nw_expr *fy, const nw_expr *fx) {
   nw_path path;
   nw_find(st->p, y->id, &path);
-  if (!nw_loop_divides(st->p, &path, fy) && !nw_cut_tail(st, y, y, fy)) return false;
+  if (!nw_loop_divides(st->p, &path, fy)) nw_cut_tail(st, y, y, fy);
   nw_find(st->p, x->id, &path);
-  return nw_loop_divides(st->p, &path, fx) || nw_cut_tail(st, x, y, fx);
+  if (!nw_loop_divides(st->p, &path, fx)) nw_cut_tail(st, x, y, fx);
 }
 
 static bool tile(nw_step *st, nw_stmt *y, nw_stmt *x, const nw_expr *fy, const nw_expr *fx, nw_tail tail) {
   nw_pieces a, b;
-  if (tail == NW_TAIL_CUT && !cut_tiles(st, y, x, fy, fx)) return false;
-  if (!nw_split_loop(st, y, fy, NULL, tail, &a) || !nw_split_loop(st, x, fx, NULL, tail, &b)) return false;
+  if (tail == NW_TAIL_CUT) cut_tiles(st, y, x, fy, fx);
+  nw_split_loop(st, y, fy, NULL, tail, &a);
+  nw_split_loop(st, x, fx, NULL, tail, &b);
   nw_stmt *order[] = {a.outer, b.outer, a.inner, b.inner};
   if (!nw_reorder_loops(st, 4, order)) return false;
   for (int i = 0; i < 4; i++) nw_step_returns_loop(st, order[i]);

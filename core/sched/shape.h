@@ -10,7 +10,7 @@ typedef struct nw_pieces {
 } nw_pieces;
 
 // A split by `factor`; `outer` is the extent of the outer loop where it was asked for (parts), NULL where it follows.
-bool nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_tail tail, nw_pieces *out);
+void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_tail tail, nw_pieces *out);
 nw_tail nw_tail_of(const char *name);
 bool nw_can_split(nw_step *st, const nw_stmt *loop);      // serial; else a structural refusal
 bool nw_factor_ok(nw_step *st, const char *what, int64_t factor);
@@ -18,7 +18,7 @@ bool nw_factor_ok(nw_step *st, const char *what, int64_t factor);
 // Does `factor` divide the extent of the loop the path ends in?
 bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *factor);
 // Cuts the loop at a multiple of `factor`: it keeps the first part; the rest becomes a copy behind it, named by path.
-// `whole` is the statement copied with it, the loop itself or one that encloses it. NULL when nothing is left over.
+// `whole` is the statement copied with it, the loop itself or one that encloses it. Returns the loop over the rest.
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor);
 
 // Reorders loops of one perfect nest: `loop` in the order wanted.

@@ -1,0 +1,243 @@
+// split, tile, fuse, reorder.
+#include "scheduling.h"
+
+static void split_divides(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  nw_results r = step(s, "split", LP("i"), IN(16));
+  assert_int_equal(r.n, 2);
+  assert_string_equal(nw_sched_loop_name(s, r.loop[0]), "i_o");
+  assert_string_equal(nw_sched_loop_name(s, r.loop[1]), "i_i");
+  assert_string_equal(nw_sched_notes(s), "divides: no tail");
+  assert_show_has(s, "for i_o in 0..4:\n  for i_i in 0..16:\n    for j in 0..64:\n      for k in 0..64:\n");
+  assert_show_has(s, "A[16*i_o + i_i, k]");
+  nw_sched_release(s);
+}
+
+static void split_guard(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 100);
+  step(s, "split", LP("i"), IN(32));
+  assert_show_has(s, "for i_o in 0..4:\n  for i_i in 0..32:\n");
+  assert_show_has(s, "if 32*i_o + i_i < 100");
+  assert_has(nw_sched_notes(s), "32 does not divide 100");
+  nw_sched_release(s);
+}
+
+static void split_cut(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 100);
+  nw_results r = step(s, "split", LP("i"), IN(32), NONE, STR("cut"));
+  assert_int_equal(r.n, 3);
+  assert_string_equal(nw_sched_loop_name(s, r.loop[2]), "i.tail");
+  assert_show_has(s, "for i_o in 0..3:\n  for i_i in 0..32:\n");
+  assert_show_has(s, "for i.tail in 96..100:\n  for i.tail/j in 0..100:\n");
+  assert_non_null(nw_find_block(nw_sched_program(s), "C.tail"));
+  nw_sched_release(s);
+}
+
+static void split_parts(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 100);
+  step(s, "split", LP("j"), NONE, IN(8));
+  assert_show_has(s, "for j_o in 0..8:\n    for j_i in 0..13:\n");
+  assert_show_has(s, "if 13*j_o + j_i < 100");
+  nw_sched_release(s);
+}
+
+static void split_larger_than_the_loop(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 5);
+  step(s, "split", LP("i"), IN(8));
+  assert_show_has(s, "for i_o in 0..1:\n  for i_i in 0..8:\n");
+  step(s, "split", LP("j"), IN(8), NONE, STR("cut"));
+  assert_show_has(s, "for j_o in 0..0:");
+  assert_show_has(s, "for j.tail in 0..5:");
+  nw_sched_release(s);
+}
+
+static void split_symbolic(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  const nw_expr *m = nw_size_var(c, "M", 1);
+  nw_sched *s = gemm_of(c, NW_F32, m, I(c, 64), I(c, 64));
+  step(s, "split", LP("i"), IN(32));
+  assert_show_has(s, "if 32*i_o + i_i < M");
+  nw_sched_undo(s);
+  step(s, "split", LP("i"), IN(32), NONE, STR("cut"));
+  assert_show_has(s, "for i_o in 0..M // 32:");
+  assert_show_has(s, "for i.tail in 32*(M // 32)..");
+  nw_sched_release(s);
+}
+
+static void split_symbolic_with_a_fact(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  const nw_expr *m = nw_size_var(c, "M", 1);
+  nw_pool *pool = nw_lang_pool(c);
+  nw_size_fact(m, nw_eq(pool, nw_floormod(pool, m, nw_index(pool, 16)), nw_index(pool, 0)));
+  nw_sched *s = gemm_of(c, NW_F32, m, I(c, 64), I(c, 64));
+  step(s, "split", LP("i"), IN(16), NONE, STR("cut"));
+  assert_string_equal(nw_sched_notes(s), "divides: no tail");
+  assert_null(nw_find_loop(nw_sched_program(s), "i.tail"));
+  nw_sched_release(s);
+}
+
+static void split_errors(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  const int64_t bad[] = {0, -1, (int64_t)1 << 62};
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(refused(s, "split", "factor", LP("i"), IN(bad[i]))->code, NW_ERANGE);
+    assert_non_null(nw_error(c)->hint);
+    nw_clear(c);
+    assert_int_equal(refused(s, "split", "parts", LP("i"), NONE, IN(bad[i]))->code, NW_ERANGE);
+    nw_clear(c);
+  }
+  assert_has(refused(s, "split", "no loop \"ii\"; loops are i, j, k", LP("ii"), IN(4))->hint, "did you mean \"i\"?");
+  nw_clear(c);
+  refused(s, "split", "give a factor or parts", LP("i"));
+  nw_clear(c);
+  refused(s, "split", "give a factor or parts", LP("i"), IN(4), IN(4));
+  nw_clear(c);
+  refused(s, "split", "not one of guard|cut|mask", LP("i"), IN(4), NONE, STR("drop"));
+  nw_clear(c);
+  refused(s, "split", "factor must be a whole number, not a string", LP("i"), STR("4"));
+  nw_clear(c);
+  refused(s, "split", "loop is missing", NONE, IN(4));
+  nw_clear(c);
+  assert_int_equal(refused(s, "split", "no loop of this schedule", ID(12345), IN(4))->code, NW_ESTALE);
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+static void stale_loops(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  int i = nw_sched_loop(s, "i"), j = nw_sched_loop(s, "j");
+  step(s, "split", LP("i"), IN(8));
+  int outer = nw_sched_loop(s, "i_o");
+  assert_int_equal(refused(s, "split", "i was split into i_o, i_i by step 1", ID(i), IN(8))->code, NW_ESTALE);
+  nw_clear(c);
+  refused(s, "split", "i was split into i_o, i_i by step 1", LP("i"), IN(8));
+  nw_clear(c);
+  step(s, "fuse", LP("i_i"), LP("j"));
+  refused(s, "split", "i was split into i_o, i_i by step 1; i_i was fused into i_i_j by step 2", ID(i), IN(8));
+  nw_clear(c);
+  assert_null(nw_sched_loop_name(s, j));
+  nw_clear(c);
+  nw_sched_undo(s);
+  nw_sched_undo(s);
+  refused(s, "parallel", "i_o was made by s:split(\"i\", 8), which is not part", ID(outer));
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+// A handle from an undone step never means the loop another step makes.
+static void ids_are_not_used_twice(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  int a = step(s, "split", LP("i"), IN(8)).loop[0];
+  nw_sched_undo(s);
+  int b = step(s, "split", LP("j"), IN(8)).loop[0];
+  assert_int_not_equal(a, b);
+  nw_sched_release(s);
+}
+
+static void tile(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  nw_results r = step(s, "tile", LP("i"), LP("j"), IN(16), IN(32));
+  assert_int_equal(r.n, 4);
+  assert_show_has(s, "for i_o in 0..4:\n  for j_o in 0..2:\n    for i_i in 0..16:\n      for j_i in 0..32:\n        for k in 0..64:\n");
+  nw_sched_release(s);
+}
+
+static void tile_cut(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 100);
+  step(s, "tile", LP("i"), LP("j"), IN(16), IN(32), STR("cut"));
+  assert_show_has(s, "for i_o in 0..6:\n  for j_o in 0..3:\n    for i_i in 0..16:\n      for j_i in 0..32:\n");
+  assert_show_has(s, "for i.tail in 96..100:");
+  assert_show_has(s, "for j.tail in 96..100:");
+  char *text = nw_program_show(nw_sched_program(s), NULL);
+  assert_lacks(text, "if ");
+  free(text);
+  nw_sched_release(s);
+}
+
+static void fuse(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  nw_results r = step(s, "fuse", LP("i"), LP("j"));
+  assert_string_equal(nw_sched_loop_name(s, r.loop[0]), "i_j");
+  const nw_stmt *f = nw_find_loop(nw_sched_program(s), "i_j");
+  assert_int_equal(f->loop.nfused, 2);
+  assert_show_has(s, "C[i_j // 64, i_j % 64]");
+  const nw_diag *d = refused(s, "fuse", "not neighbours", LP("k"), LP("i_j"));
+  assert_string_equal(d->refusal->alternatives[0], "s:fuse(\"i_j\", \"k\")");
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+static void reorder(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  step(s, "reorder", LIST(LP("k"), LP("i")));
+  assert_show_has(s, "for k in 0..64:\n  for j in 0..64:\n    for i in 0..64:\n");
+  step(s, "reorder", LIST(LP("i"), LP("k"), LP("j")));
+  assert_show_has(s, "for i in 0..64:\n  for k in 0..64:\n    for j in 0..64:\n");
+  refused(s, "reorder", "i is given twice", LIST(LP("i"), LP("i")));
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+static void reorder_what_is_in_the_way(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  step(s, "decompose_reduction", ST("C"), LP("k"));
+  const nw_diag *d = refused(s, "reorder", "cannot reorder i and k: C_init is in the way", LIST(LP("k"), LP("i")));
+  assert_int_equal(d->refusal->kind, NW_REFUSE_STRUCTURE);
+  assert_has(d->refusal->why, "C_init is computed inside i as well");
+  assert_non_null(d->refusal->alternatives[0]);
+  assert_has(d->refusal->picture, "for i in 0..64:");
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+static void reordered_sums_round(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  step(s, "split", LP("k"), IN(8));
+  step(s, "reorder", LIST(LP("k_i"), LP("k_o")));
+  assert_has(nw_sched_notes(s), "rounding may change");
+  nw_sched_undo(s);
+  step(s, "reorder", LIST(LP("k_o"), LP("i"), LP("j")));
+  assert_string_equal(nw_sched_notes(s), "");
+  nw_sched_release(s);
+  s = gemm_of(c, NW_I32, I(c, 64), I(c, 64), I(c, 64));
+  step(s, "split", LP("k"), IN(8));
+  step(s, "reorder", LIST(LP("k_i"), LP("k_o")));
+  assert_string_equal(nw_sched_notes(s), "");
+  nw_sched_release(s);
+}
+
+static void too_deep(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  char name[300] = "i";
+  for (int i = 0; i < 60; i++) {
+    if (!nw_sched_apply(s, nw_primitive_find("split"), ARGS(LP(name), IN(1)), NULL)) break;
+    strcat(name, "_o");
+  }
+  assert_int_equal(nw_error(c)->code, NW_ELIMIT);
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      T(split_divides), T(split_guard), T(split_cut), T(split_parts), T(split_larger_than_the_loop), T(split_symbolic),
+      T(split_symbolic_with_a_fact), T(split_errors), T(stale_loops), T(ids_are_not_used_twice), T(tile), T(tile_cut), T(fuse),
+      T(reorder), T(reorder_what_is_in_the_way), T(reordered_sums_round), T(too_deep),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
