@@ -58,7 +58,7 @@ static bool set_buffers(nwi_program *x, const nw_view *params) {
 static bool prepare(nwi_program *x, const int64_t *sizes, const nw_view *params) {
   const nw_program *p = x->p;
   x->buffer = NW_NEW_N(x->arena, nwi_buffer, p->nbuffers + 1);
-  for (int i = 0; i < p->nbuffers; i++) x->buffer[i] = (nwi_buffer){.name = p->buffer[i]->name, .dtype = p->buffer[i]->dtype};
+  for (int i = 0; i < p->nbuffers; i++) x->buffer[i] = (nwi_buffer){.name = p->buffer[i]->name, .dtype = p->buffer[i]->dtype, .n = p->buffer[i]->ndim};
   if (!nwi_compile(x)) return false;
   x->run.slot = NW_NEW_N(x->arena, int64_t, x->nslots + 1);
   for (int i = 0; i < p->nsizes; i++) x->run.slot[i] = sizes[i];
