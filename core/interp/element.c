@@ -52,7 +52,7 @@ static void accumulate(const nw_teop *op, nwi_cell *acc, const nwi_cell *term) {
   int sign = op->combiner == NW_ARGMAX || op->combiner == NW_MAX_OF ? 1 : -1;
   if (op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX) {
     if (replaces(op->dtype[0], acc[0], acc[1].i, term[0], term[1].i, sign)) acc[0] = term[0], acc[1] = term[1];
-    return;
+    return round_to(op->dtype[0], acc);
   }
   for (int k = 0; k < op->nout; k++) {
     nw_dtype t = op->dtype[k];
@@ -68,8 +68,6 @@ static void accumulate(const nw_teop *op, nwi_cell *acc, const nwi_cell *term) {
 static void terms(nwi_naive *x, nwi_op *o, nwi_cell *out) {
   nwi_turn(&x->run);
   for (int k = 0; k < o->op->nout; k++) out[k] = *nwi_get(&x->run, o->body[k]);
-  if (o->op->combiner == NW_ARGMIN || o->op->combiner == NW_ARGMAX)
-    for (int k = 0; k < o->op->nout; k++) round_to(o->op->dtype[k], &out[k]);
 }
 
 static void reduce(nwi_naive *x, nwi_op *o, int axis, nwi_cell *acc, nwi_cell *term) {

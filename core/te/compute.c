@@ -112,20 +112,20 @@ static bool check_bodies(nw_teop *op, int n, const nw_expr *const *bodies) {
   for (int i = 0; i < n; i++) {
     if (!bodies[i]) return nw_fail(op->ctx, NW_EINVAL, hint, "the function of %s returned nothing", op->name);
     if (!check_reduction_place(op, bodies[i])) return false;
-    if (!same_reduction(bodies[0], bodies[i]))
+    if (i && !same_reduction(bodies[0], bodies[i]))
       return nw_fail(op->ctx, NW_EINVAL, "make a compute for each", "the outputs of %s do not share one reduction", op->name);
   }
   return true;
 }
 
 static void set_bodies(nw_teop *op, int n, const nw_expr *const *bodies) {
-  bool reduce = bodies[0]->op == NW_OP_REDUCE;
-  op->nout = reduce && terms_of(bodies[0]) == 2 ? 2 : n;
+  bool reduce = bodies[0]->op == NW_OP_REDUCE, arg = reduce && terms_of(bodies[0]) == 2;
+  op->nout = arg ? 2 : n;
   op->body = nw_xcalloc((size_t)op->nout, sizeof *op->body);
   op->dtype = nw_xcalloc((size_t)op->nout, sizeof *op->dtype);
   if (reduce) take_axes(op, bodies[0]);
   for (int i = 0; i < op->nout; i++) {
-    op->body[i] = !reduce ? bodies[i] : op->nout == n ? bodies[i]->arg[0] : bodies[0]->arg[i];
+    op->body[i] = !reduce ? bodies[i] : arg ? bodies[0]->arg[i] : bodies[i]->arg[0];
     op->dtype[i] = op->body[i]->type.dtype;
   }
   op->ndim = op->naxes;

@@ -79,9 +79,17 @@ char *nw_te_name(nw_ctx *c, const char *what, const char *name, const char *fall
   return nw_xstrdup(name);
 }
 
+// e as i64. Every dtype widens without loss, so the cast can go inside min, max and select, where proofs see the clamp.
+static const nw_expr *widen(nw_pool *p, const nw_expr *e) {
+  if (e->type.dtype == NW_INDEX) return nw_import(p, e);
+  if (e->op == NW_OP_SELECT) return nw_select(p, e->arg[0], widen(p, e->arg[1]), widen(p, e->arg[2]));
+  if (e->op != NW_OP_MIN && e->op != NW_OP_MAX) return nw_cast(p, NW_INDEX, e);
+  return nw_make2(p, e->op, widen(p, e->arg[0]), widen(p, e->arg[1]));
+}
+
 const nw_expr *nw_te_index(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what) {
   if (!e) return NULL;
   if (!nw_dtype_is_int(e->type.dtype))
     return nw_fail(c, NW_ETYPE, "an index is an integer: cast it", "%s is of type %s", what, nw_dtype_name(e->type.dtype));
-  return nw_cast(p, NW_INDEX, e);
+  return widen(p, e);
 }

@@ -6,7 +6,7 @@
 
 #define MAX_VARS 16
 #define MAX_POINTS 200000
-#define SIZES_TRIED 4      // values tried for a symbolic size
+#define SIZES_TRIED 8      // values tried for a symbolic size, apart from those around constants of the question
 #define SIZE_SPAN 4096     // how far to look for values that satisfy its facts
 #define WHOLE_RANGE 512    // longer axes are tried at their ends only
 
@@ -19,12 +19,14 @@ typedef struct search {
   const char *name[MAX_VARS];
   int64_t value[MAX_VARS];
   nw_point point;
+  int nturns;
+  int64_t turn[MAX_VARS];
   int64_t points;
   bool whole;              // every point was tried
 } search;
 
 static bool used(const search *s, const char *var) {
-  if (nw_uses_var(s->cond, var)) return true;
+  if (nw_uses_var(s->cond, var) || nw_uses_var(s->e, var)) return true;
   for (int i = 0; i < s->at->cond.n; i++)
     if (nw_uses_var(s->at->cond.at[i], var)) return true;
   return false;
@@ -115,14 +117,27 @@ static int64_t size_least(const search *s, int k) {
   return lo;
 }
 
+// The question turns where a size meets one of its constants.
+static bool note_constant(void *env, const nw_expr *e) {
+  search *s = env;
+  if (e->op == NW_OP_INT && s->nturns < MAX_VARS) s->turn[s->nturns++] = e->i;
+  return true;
+}
+
+static bool near_turn(const search *s, int64_t v) {
+  for (int i = 0; i < s->nturns; i++)
+    if (v >= s->turn[i] - 1 && v <= s->turn[i] + 1) return true;
+  return false;
+}
+
 static bool try_sizes(search *s, int k) {
   if (k == s->nsizes) return try_vars(s, 0);
   int64_t lo = size_least(s, k);
   int tried = 0;
-  for (int64_t v = lo; v < lo + SIZE_SPAN && tried < SIZES_TRIED; v++) {
+  for (int64_t v = lo; v < lo + SIZE_SPAN; v++) {
     s->value[k] = v;
     s->point.n = k + 1;
-    if (!facts_hold(s)) continue;
+    if ((tried >= SIZES_TRIED && !near_turn(s, v)) || !facts_hold(s)) continue;
     tried++;
     if (!try_sizes(s, k + 1)) return false;
   }
@@ -135,6 +150,7 @@ bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness
   search s = {.at = at, .cond = cond, .e = e, .w = w, .whole = true};
   s.point = (nw_point){.name = s.name, .value = s.value};
   if (!choose(&s)) return false;
+  nw_visit(cond, note_constant, &s);
   try_sizes(&s, 0);
   return !w->found && s.whole;
 }
