@@ -1,0 +1,97 @@
+// unroll, vectorize, parallel: what the marks themselves ask.
+#include "scheduling.h"
+
+static void marks_show(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  step(s, "split", LP("j"), IN(16));
+  step(s, "parallel", LP("i"));
+  step(s, "vectorize", LP("j_i"));
+  step(s, "unroll", LP("k"));
+  assert_show_has(s, "parallel for i in 0..64:");
+  assert_show_has(s, "vectorize for j_i in 0..16:");
+  assert_show_has(s, "unroll for k in 0..64:");
+  nw_sched_release(s);
+}
+
+static void one_mark_a_loop(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  step(s, "vectorize", LP("j"));
+  const nw_diag *d = refused(s, "parallel", "cannot parallel j: it is marked vectorize already", LP("j"));
+  assert_string_equal(d->refusal->step, "s:parallel \"j\"");
+  assert_string_equal(d->refusal->alternatives[0], "s:parallel \"i\"");
+  nw_clear(c);
+  refused(s, "split", "it is marked vectorize already", LP("j"), IN(4));
+  nw_clear(c);
+  refused(s, "fuse", "it is marked vectorize already", LP("i"), LP("j"));
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+static void marks_inside_marks(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  step(s, "parallel", LP("i"));
+  assert_has(refused(s, "parallel", "cannot parallel j: it is inside i, which is marked parallel", LP("j"))->refusal->why, "threads");
+  nw_clear(c);
+  step(s, "split", LP("j"), IN(16));
+  step(s, "vectorize", LP("j_i"));
+  refused(s, "vectorize", "cannot vectorize j_o: it holds j_i, which is marked vectorize", LP("j_o"));
+  nw_clear(c);
+  refused(s, "vectorize", "cannot vectorize i: it is marked parallel", LP("i"));
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+static void vectors_have_constant_lanes(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  const nw_expr *m = nw_size_var(c, "M", 1);
+  nw_sched *s = gemm_of(c, NW_F32, I(c, 64), m, I(c, 64));
+  const nw_diag *d = refused(s, "vectorize", "cannot vectorize j: its extent is not constant", LP("j"));
+  assert_non_null(d->refusal->alternatives[0]);
+  nw_clear(c);
+  refused(s, "unroll", "cannot unroll j: its extent is not constant", LP("j"));
+  nw_clear(c);
+  step(s, "split", LP("j"), IN(16), NONE, STR("mask"));
+  assert_has(nw_sched_notes(s), "is masked");
+  step(s, "vectorize", LP("j_i"));
+  assert_has(nw_sched_notes(s), "the guard becomes a mask");
+  nw_sched_release(s);
+  s = gemm(c, 512);
+  refused(s, "vectorize", "it runs 512 times", LP("j"));
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+static void unroll_has_a_limit(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  step(s, "unroll", LP("i"));
+  step(s, "unroll", LP("j"));
+  const nw_diag *d = refused(s, "unroll", "cannot unroll k", LP("k"));
+  assert_int_equal(d->refusal->kind, NW_REFUSE_CAPACITY);
+  assert_string_equal(d->refusal->why, "that makes 262144 copies of C; the limit is 4096");
+  assert_string_equal(d->refusal->alternatives[0], "s:split(\"k\", 16)");
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+static void little_work(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 8);
+  step(s, "parallel", LP("i"));
+  assert_has(nw_sched_notes(s), "little work: about 1024 operations against the 5 us");
+  nw_sched_release(s);
+  s = gemm(c, 64);
+  step(s, "parallel", LP("i"));
+  assert_string_equal(nw_sched_notes(s), "");
+  nw_sched_release(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      T(marks_show), T(one_mark_a_loop), T(marks_inside_marks), T(vectors_have_constant_lanes), T(unroll_has_a_limit), T(little_work),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
