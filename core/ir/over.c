@@ -59,9 +59,16 @@ static const nw_expr *bound_extremum(const over *o, const nw_expr *e, int sign) 
   return both ? NULL : a ? a : b;
 }
 
+static bool divides_safely(void *env, const nw_expr *e) {
+  const over *o = env;
+  if (e->op != NW_OP_FLOORDIV && e->op != NW_OP_FLOORMOD) return true;
+  return e->arg[1]->op == NW_OP_INT ? e->arg[1]->i != 0 : is_positive(o, e->arg[1]);
+}
+
+// Both branches are evaluated in a bound, so neither may divide by what only the condition keeps from being 0.
 static const nw_expr *bound_select(const over *o, const nw_expr *e, int sign) {
   const nw_expr *a = bound(o, e->arg[1], sign), *b = bound(o, e->arg[2], sign);
-  if (!a || !b) return NULL;
+  if (!nw_visit(a, divides_safely, (void *)o) || !nw_visit(b, divides_safely, (void *)o) || !a || !b) return NULL;
   return nw_make2(o->r->pool, sign < 0 ? NW_OP_MIN : NW_OP_MAX, a, b);
 }
 

@@ -510,6 +510,7 @@ static sample random_number(nw_pool *p, nw_dtype t, int depth, int64_t (*vars)[N
 // Where the unfolded expression has a value, the folded one has the same. Index values stay small: they do not overflow.
 static void folding_keeps_the_value(void **state) {
   env *e = *state;
+  if (getenv("NW_SEED")) rng = strtoull(getenv("NW_SEED"), NULL, 10);
   static const nw_dtype types[] = {NW_INDEX, NW_I8, NW_U8, NW_I32, NW_U32, NW_I16, NW_U16};
   for (int round = 0; round < 40000; round++) {
     nw_pool *p = nw_pool_new(e->c);
@@ -535,6 +536,46 @@ static void folding_keeps_the_value(void **state) {
   }
 }
 
+static float random_float(void) {
+  static const float special[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 1, -1, 0x1p-149f, 3.4028235e38f};
+  if (pick(0, 4) == 0) return special[pick(0, NW_COUNT(special) - 1)];
+  return ldexpf((float)pick(-(1 << 24), 1 << 24), (int)pick(-40, 20));
+}
+
+static bool same_float(double a, double b) {
+  return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0;
+}
+
+// Constants fold to what the processor computes in that dtype.
+static void float_constants_fold_exactly(void **state) {
+  env *e = *state;
+  for (int round = 0; round < 20000; round++) {
+    nw_pool *p = nw_pool_new(e->c);
+    float a = random_float(), b = random_float();
+    const nw_expr *x = nw_float(p, NW_F32, (double)a), *y = nw_float(p, NW_F32, (double)b);
+    assert_true(same_float(nw_add(p, x, y)->f, (double)(a + b)));
+    assert_true(same_float(nw_sub(p, x, y)->f, (double)(a - b)));
+    assert_true(same_float(nw_mul(p, x, y)->f, (double)(a * b)));
+    assert_true(same_float(nw_make2(p, NW_OP_DIV, x, y)->f, (double)(a / b)));
+    assert_true(same_float(nw_make1(p, NW_OP_SQRT, x)->f, (double)sqrtf(a)));
+    assert_int_equal(nw_lt(p, x, y)->i, a < b);
+    assert_int_equal(nw_make2(p, NW_OP_NE, x, y)->i, a != b);
+    const nw_expr *h = nw_cast(p, NW_F16, x), *w = nw_cast(p, NW_BF16, y);
+    assert_true(same_float(h->f, (double)nw_f16_to_f32(nw_f32_to_f16(a))));
+    assert_true(same_float(w->f, (double)nw_bf16_to_f32(nw_f32_to_bf16(b))));
+    nw_pool_release(p);
+  }
+}
+
+static void extrema_of_floats_pass_nan_on(void **state) {
+  nw_pool *p = ((env *)*state)->p;
+  const nw_expr *nan = nw_float(p, NW_F32, NAN), *one = nw_float(p, NW_F32, 1), *zero = nw_float(p, NW_F32, 0), *minus = nw_float(p, NW_F32, -0.0);
+  assert_ptr_equal(nw_min(p, nan, one), nan);
+  assert_ptr_equal(nw_max(p, one, nan), nan);
+  assert_ptr_equal(nw_min(p, zero, minus), minus);
+  assert_ptr_equal(nw_max(p, minus, zero), zero);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
   const struct CMUnitTest tests[] = {
@@ -543,7 +584,7 @@ int main(void) {
     T(promotion_follows_the_table), T(literals_adapt), T(float_operations_make_integers_f32),
     T(ill_typed_operations_fail_with_a_hint), T(casts_fold), T(equal_means_the_same_pointer), T(symbols_follow_imports),
     T(interning_is_fast), T(substitution_folds), T(shared_subexpressions_are_visited_once), T(affine_parts),
-    T(vectors_fold), T(folding_keeps_the_value),
+    T(vectors_fold), T(float_constants_fold_exactly), T(extrema_of_floats_pass_nan_on), T(folding_keeps_the_value),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
