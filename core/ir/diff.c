@@ -67,11 +67,11 @@ static void merge(nw_lines *out, const nw_lines *a, const nw_lines *b) {
 
 // ---- folding
 
-// The lines above line i that it is inside of.
+// The lines above line i that it is inside of, and its neighbours, but not the end of a nest that is over.
 static void keep_around(const nw_lines *l, bool *keep, int i) {
   int indent = l->line[i].indent;
   for (int j = i - CONTEXT; j <= i + CONTEXT; j++)
-    if (j >= 0 && j < l->n) keep[j] = true;
+    if (j >= 0 && j < l->n && (j >= i || l->line[j].indent <= indent)) keep[j] = true;
   for (int j = i - 1; j >= 0 && indent > 0; j--)
     if (l->line[j].indent < indent) {
       keep[j] = true;

@@ -109,19 +109,19 @@ bool nw_parser_open(nw_parser *ps, nw_ctx *c, nw_pool *pool, const char *text) {
 
 // ---- looking at tokens
 
-static bool is(const nw_token *t, const char *text) {
+bool nw_token_is(const nw_token *t, const char *text) {
   if (t->kind != NW_TOK_NAME && t->kind != NW_TOK_SIGN) return false;
   return (int)strlen(text) == t->n && !memcmp(t->s, text, (size_t)t->n);
 }
 
 bool nw_at(const nw_parser *ps, const char *text) {
-  return is(&ps->tok, text);
+  return nw_token_is(&ps->tok, text);
 }
 
 bool nw_follows(const nw_parser *ps, const char *text) {
   nw_parser ahead = *ps;
   nw_next(&ahead);
-  return is(&ahead.tok, text);
+  return nw_token_is(&ahead.tok, text);
 }
 
 bool nw_accept(nw_parser *ps, const char *text) {

@@ -38,7 +38,8 @@ enum {
 // ---- lexer
 bool nw_parser_open(nw_parser *ps, nw_ctx *c, nw_pool *pool, const char *text);  // false: the text is too long
 void nw_next(nw_parser *ps);
-bool nw_at(const nw_parser *ps, const char *text);       // is the token this word or sign?
+bool nw_token_is(const nw_token *t, const char *text);   // this word or sign
+bool nw_at(const nw_parser *ps, const char *text);       // the token not yet consumed is
 bool nw_follows(const nw_parser *ps, const char *text);  // is the one after it?
 bool nw_accept(nw_parser *ps, const char *text);
 bool nw_expect(nw_parser *ps, const char *text, const char *where);

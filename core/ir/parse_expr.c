@@ -1,5 +1,6 @@
 // Expressions: precedence climbing over the rows of ops.def. The constructors fold, and what they make of their own
 // printed form is that form again.
+#include "ir/fold.h"
 #include "ir/parse.h"
 #include <errno.h>
 #include <math.h>
@@ -242,14 +243,52 @@ static bool infix_at(const nw_parser *ps, nw_op *op, bool *swap) {
   return false;
 }
 
+static bool count(nw_parser *ps, const nw_token *at) {
+  if (++ps->nodes <= NW_PARSE_NODES) return true;
+  return nw_parse_fail(ps, at, "this expression has more than %d operations", NW_PARSE_NODES);
+}
+
+static bool at_sum(const nw_parser *ps) {
+  return nw_at(ps, "+") || nw_at(ps, "-");
+}
+
+static bool is_integer(const nw_expr *e) {
+  return e->type.lanes == 1 && nw_dtype_is_int((nw_dtype)e->type.dtype);
+}
+
+// A sum of integers as a whole. Adding one by one would make a canonical sum of every beginning of it. Ends after the
+// first operand of another type, which is added the usual way.
+static const nw_expr *sum_from(nw_parser *ps, const nw_expr *left) {
+  nw_sum sum;
+  const nw_expr *right = NULL;
+  nw_token at = ps->tok;
+  nw_sum_init(&sum, ps->pool, (nw_dtype)left->type.dtype);
+  nw_sum_add(&sum, 1, left);
+  while (at_sum(ps)) {
+    at = ps->tok;
+    nw_next(ps);
+    right = count(ps, &at) ? climb(ps, nw_op_prec(NW_OP_ADD) + 1) : NULL;
+    if (!right || !same_type(right->type, left->type)) break;
+    nw_sum_add(&sum, nw_token_is(&at, "-") ? -1 : 1, right);
+  }
+  bool odd = right && !same_type(right->type, left->type);
+  const nw_expr *args[] = {nw_sum_expr(&sum), right};
+  nw_sum_free(&sum);
+  if (!right) return NULL;
+  return odd ? apply(ps, &at, nw_token_is(&at, "-") ? NW_OP_SUB : NW_OP_ADD, 2, args) : args[0];
+}
+
 static const nw_expr *climb_from(nw_parser *ps, const nw_expr *left, int least) {
   nw_op op;
   bool swap;
   while (left && infix_at(ps, &op, &swap) && nw_op_prec(op) >= least) {
     nw_token at = ps->tok;
+    if (at_sum(ps) && is_integer(left)) {
+      left = sum_from(ps, left);
+      continue;
+    }
     nw_next(ps);
-    if (++ps->nodes > NW_PARSE_NODES) return nw_parse_fail(ps, &at, "this expression has more than %d operations", NW_PARSE_NODES);
-    const nw_expr *right = climb(ps, nw_op_prec(op) + 1);
+    const nw_expr *right = count(ps, &at) ? climb(ps, nw_op_prec(op) + 1) : NULL;
     if (!right) return NULL;
     const nw_expr *args[] = {swap ? right : left, swap ? left : right};
     left = apply(ps, &at, op, 2, args);
@@ -259,8 +298,7 @@ static const nw_expr *climb_from(nw_parser *ps, const nw_expr *left, int least) 
 
 static const nw_expr *climb(nw_parser *ps, int least) {
   if (ps->depth == NW_PARSE_DEPTH) return nw_parse_fail(ps, &ps->tok, "this expression is nested deeper than %d", NW_PARSE_DEPTH);
-  if (++ps->nodes > NW_PARSE_NODES)
-    return nw_parse_fail(ps, &ps->tok, "this expression has more than %d operations", NW_PARSE_NODES);
+  if (!count(ps, &ps->tok)) return NULL;
   ps->depth++;
   const nw_expr *e = climb_from(ps, operand(ps), least);
   ps->depth--;
