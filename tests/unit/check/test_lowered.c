@@ -1,5 +1,5 @@
-// A lowered program computes what its scheduled program does: both interpreted, on whole numbers, over sizes that
-// include 0 and 1. Each row is a program that some pass could get wrong.
+// A lowered program computes what its scheduled program does, and its machine code the same to the bit, on whole numbers,
+// over sizes that include 0 and 1. Each row is a program that some pass could get wrong.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -278,31 +278,53 @@ static bool interpreted(nw_program *p, nw_exec *e, const int64_t *sizes, const n
   return ok;
 }
 
-static void compare(const session *s, const row *r, nw_program *p, nw_exec *e, const int64_t *sizes) {
-  nw_check_data a, b;
-  char *text = nw_program_show(e->p, NULL), *shape = nw_check_shape_text(p, sizes);
-  if (!nw_check_data_make(&a, p, sizes, 7) || !nw_check_data_outputs(&b, p, &a)) die(s, r, "no data", NULL);
-  if (!interpreted(p, NULL, sizes, &a)) die(s, r, "the scheduled program", shape);
-  if (!interpreted(p, e, sizes, &b)) die(s, r, shape, text);
-  for (int i = nw_check_inputs(p); i < a.n; i++) {
-    int64_t at = nw_check_differs(a.array[i], b.array[i], NW_CHECK_BITS);
-    if (at >= 0) fail_msg("%s: %s: element %ld of output %d is %g, lowered %g\n%s", r->name, shape, (long)at, i,
-                          nw_array_get(a.array[i], at), nw_array_get(b.array[i], at), text);
+typedef struct trial {
+  const session *s;
+  const row *r;
+  nw_program *p;
+  nw_exec *e;
+  nw_kernel *k;
+  char *text;
+} trial;
+
+static void same(const trial *t, const char *shape, const nw_check_data *a, const nw_check_data *b, const char *what) {
+  for (int i = nw_check_inputs(t->p); i < a->n; i++) {
+    int64_t at = nw_check_differs(a->array[i], b->array[i], NW_CHECK_BITS);
+    if (at < 0) continue;
+    fail_msg("%s: %s: element %ld of output %d is %g, %s %g\n%s", t->r->name, shape, (long)at, i,
+             nw_array_get(a->array[i], at), what, nw_array_get(b->array[i], at), t->text);
   }
-  nw_check_data_free(&a);
-  nw_check_data_free(&b);
-  free(text);
+}
+
+static void run_shape(const trial *t, const int64_t *sizes) {
+  nw_check_data d[3];
+  char *shape = nw_check_shape_text(t->p, sizes);
+  if (!nw_check_data_make(&d[0], t->p, sizes, 7)) die(t->s, t->r, "no data", NULL);
+  for (int i = 1; i < 3; i++) {
+    if (!nw_check_data_outputs(&d[i], t->p, &d[0])) die(t->s, t->r, "no data", NULL);
+  }
+  if (!interpreted(t->p, NULL, sizes, &d[0])) die(t->s, t->r, "the scheduled program", shape);
+  if (!interpreted(t->p, t->e, sizes, &d[1])) die(t->s, t->r, shape, t->text);
+  if (!nw_kernel_call(t->k, d[2].n, d[2].array)) die(t->s, t->r, shape, t->text);
+  same(t, shape, &d[0], &d[1], "lowered");
+  same(t, shape, &d[1], &d[2], "compiled");
+  for (int i = 0; i < 3; i++) nw_check_data_free(&d[i]);
   free(shape);
 }
 
 static void check_row(const session *s, const row *r) {
-  nw_program *p = nw_program_parse(s->c, s->pool, r->text);
-  if (!p) die(s, r, "parse", NULL);
-  nw_exec *e = nw_lower(p, NULL);
-  if (!e) die(s, r, "lower", NULL);
-  for (int k = 0; k < r->nshapes; k++) compare(s, r, p, e, r->size[k]);
-  nw_exec_release(e);
-  nw_program_release(p);
+  trial t = {.s = s, .r = r, .p = nw_program_parse(s->c, s->pool, r->text)};
+  if (!t.p) die(s, r, "parse", NULL);
+  t.e = nw_lower(t.p, NULL);
+  if (!t.e) die(s, r, "lower", NULL);
+  t.text = nw_program_show(t.e->p, NULL);
+  t.k = nw_compile(s->c, t.p, NULL);
+  if (!t.k) die(s, r, "compile", t.text);
+  for (int k = 0; k < r->nshapes; k++) run_shape(&t, r->size[k]);
+  nw_kernel_release(t.k);
+  nw_exec_release(t.e);
+  nw_program_release(t.p);
+  free(t.text);
 }
 
 static void lowered_is_scheduled(void **state) {
