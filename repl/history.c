@@ -112,11 +112,12 @@ void nwr_history_open(void) {
   }
   free(line);
   fclose(f);
-  if (lines > history_length + 1000) rewrite();
+  if (lines > history_length) rewrite();
 }
 
 void nwr_history_add(const char *entry) {
-  if (!*entry) return;
+  HIST_ENTRY *last = history_length ? history_get(history_base + history_length - 1) : NULL;
+  if (!*entry || (last && strcmp(last->line, entry) == 0)) return;
   remember(entry);
   FILE *f = *path ? open_private(O_WRONLY | O_APPEND, "a") : NULL;
   if (!f) return;

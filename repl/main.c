@@ -12,7 +12,7 @@
 
 typedef struct options {
   bool interactive, version, help, executed;
-  int script;  // index of the script in argv, or argc
+  int script; // index of the script in argv, or argc
 } options;
 
 static void usage(FILE *out) {

@@ -10,7 +10,7 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
-static nwh *host;  // readline's hooks take no argument
+static nwh *host; // readline's hooks take no argument
 static bool colour;
 static volatile sig_atomic_t cleared;
 
@@ -47,7 +47,7 @@ static void free_matches(void) {
   matches = NULL;
 }
 
-static char *pending_input;  // the lines of an unfinished chunk before the one being edited
+static char *pending_input; // the lines of an unfinished chunk before the one being edited
 
 // The chunk up to the cursor decides; candidates replace from a place of their own, readline from the start of its
 // word, so what lies between is cut from the candidates or put before them.

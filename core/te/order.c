@@ -60,9 +60,27 @@ void nw_te_alone_order(nw_vec *order, const nw_teop *op) {
   nw_vec_push(order, (void *)op);
 }
 
+// Inputs come first, as the user made them: that is the order of a kernel's parameters, whatever reads what first.
+static int by_input(const void *a, const void *b) {
+  const nw_teop *x = *(nw_teop *const *)a, *y = *(nw_teop *const *)b;
+  return (x->serial > y->serial) - (x->serial < y->serial);
+}
+
+static void inputs_first(nw_vec *order) {
+  int inputs = 0;
+  for (int i = 0; i < order->n; i++) {
+    nw_teop *op = order->at[i];
+    if (op->kind != NW_TE_PLACEHOLDER) continue;
+    nw_vec_remove(order, i);
+    nw_vec_insert(order, inputs++, op);
+  }
+  if (inputs) qsort(order->at, (size_t)inputs, sizeof *order->at, by_input);
+}
+
 nw_vec nw_te_order(int n, nw_tensor *const *outputs) {
   nw_vec order = {0};
   for (int i = 0; i < n; i++) add(&order, outputs[i]->op);
+  inputs_first(&order);
   return order;
 }
 

@@ -1,5 +1,6 @@
 // Expressions: operators, functions of ops.def, casts, literals.
 #include "bind.h"
+#include "ir/expr.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -113,6 +114,14 @@ static int meta_compare(lua_State *L) {
                   "Lua cannot make an expression of < or <=: they give true or false at once");
 }
 
+// Within a pool equal expressions are the same value already; this is for those that come from two.
+static int expr_eq(lua_State *L) {
+  const nw_expr *a = nwl_test(L, 1, &nwl_expr_class), *b = nwl_test(L, 2, &nwl_expr_class);
+  nw_pool *p = nwl_pool(L);
+  lua_pushboolean(L, a && b && nw_import(p, a) == nw_import(p, b));
+  return 1;
+}
+
 static int meta_concat(lua_State *L) {
   luaL_tolstring(L, 1, NULL);
   luaL_tolstring(L, 2, NULL);
@@ -152,7 +161,7 @@ static int axis_var(lua_State *L) {
     "__concat", meta_concat                                                                                            \
   }
 
-static const luaL_Reg expr_meta[] = {ARITHMETIC, {"__tostring", expr_tostring}, {NULL, NULL}};
+static const luaL_Reg expr_meta[] = {ARITHMETIC, {"__eq", expr_eq}, {"__tostring", expr_tostring}, {NULL, NULL}};
 static const luaL_Reg axis_meta[] = {ARITHMETIC, {"__tostring", axis_tostring}, {NULL, NULL}};
 static const nwl_row expr_fields[] = {
     {"dtype", expr_dtype, "string", "The type of the value: 'f32', 'i64', 'bool'."},

@@ -1,5 +1,6 @@
 // Tensor expressions: placeholders, axes, computes, scans.
 #include "bind.h"
+#include "te/te.h"
 #include <stdlib.h>
 
 static int f_size(lua_State *L) {
@@ -126,6 +127,17 @@ static int f_scan(lua_State *L) {
   return n;
 }
 
+// The naive program's text, which says what the computation takes and gives; nothing is judged.
+static int f_computation(lua_State *L) {
+  nw_tensor *out[NWL_MAX_DIMS];
+  int n = tensors(L, 1, out, "outputs");
+  nw_program *p = nw_te_program(nwl_ctx(L), n, out);
+  char *text = p ? nw_program_print(p) : NULL;
+  if (p) nw_program_release(p);
+  nwl_push_text(L, text);
+  return 1;
+}
+
 // ---- tensors
 
 static int tensor_call(lua_State *L) {
@@ -208,7 +220,8 @@ const nwl_row nwl_te_rows[] = {
     {"size", f_size, "(name: string, min?: integer): nw.expr", "A symbolic size, at least `min`."},
     {"fact", f_fact, "(size: nw.expr, fact: nw.expr): nw.expr", "States a fact about a size."},
     {"placeholder", f_placeholder, "(shape: table, dtype: string, name: string): nw.tensor", "An input."},
-    {"scan_state", f_scan_state, "(shape: table, dtype: string, name: string): nw.tensor", "The state of a scan to come."},
+    {"scan_state", f_scan_state, "(shape: table, dtype: string, name: string): nw.tensor",
+     "The state of a scan to come."},
     {"reduce_axis", f_reduce_axis, "(begin: integer|nw.expr, extent: integer|nw.expr, name: string): nw.axis",
      "An axis to reduce over."},
     {"reduction", f_reduction, "(kind: string, term: nw.expr, axes: nw.axis[]): nw.expr",
@@ -219,5 +232,6 @@ const nwl_row nwl_te_rows[] = {
     {"compute_drop", f_compute_drop, "(build: userdata)", "Gives up a compute."},
     {"scan", f_scan, "(name: string, init: nw.tensor[], update: nw.tensor[], state: nw.tensor[]): nw.tensor ...",
      "A recurrence over dimension 0."},
+    {"computation", f_computation, "(outputs: nw.tensor[]): string", "The text form of the naive program."},
     {NULL, NULL, NULL, NULL},
 };

@@ -12,26 +12,47 @@ static bool ours(const nwh *h, const lua_Debug *ar) {
   return h->library && ar->source[0] == '@' && strncmp(ar->source + 1, h->library, strlen(h->library)) == 0;
 }
 
+static void push_frame(lua_State *L, const lua_Debug *ar) {
+  const char *place = lua_pushfstring(L, "  %s:%d: in ", ar->short_src, ar->currentline);
+  if (*ar->what == 'm') {
+    lua_pushfstring(L, "%smain chunk\n", place);
+  } else {
+    const char *kind = *ar->namewhat ? ar->namewhat : "function";
+    lua_pushfstring(L, ar->name ? "%s%s '%s'\n" : "%sa function\n", place, kind, ar->name);
+  }
+  lua_remove(L, -2);
+}
+
+// Adds the line on top of the stack to the text below it, unless it repeats the line added last.
+static bool add_frame(lua_State *L, int text) {
+  size_t n, m;
+  const char *line = lua_tolstring(L, -1, &n), *so_far = lua_tolstring(L, text, &m);
+  if (m >= n && strcmp(so_far + m - n, line) == 0) {
+    lua_pop(L, 1);
+    return false;
+  }
+  lua_pushvalue(L, text);
+  lua_insert(L, -2);
+  lua_concat(L, 2);
+  lua_replace(L, text);
+  return true;
+}
+
 // The user's frames of the running stack, one a line; nothing when there is only one.
 static void keep_traceback(nwh *h, lua_State *L) {
   lua_Debug ar;
-  luaL_Buffer b;
   int frames = 0;
-  luaL_buffinit(L, &b);
-  for (int level = 1; frames < 20 && lua_getstack(L, level, &ar); level++) {
+  lua_pushliteral(L, "");
+  int text = lua_gettop(L);
+  for (int level = 1; frames < 12 && level < 5000 && lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "Sln", &ar);
     if (ours(h, &ar) || ar.currentline <= 0) continue;
-    lua_pushfstring(L, "  %s:%d: in %s", ar.short_src, ar.currentline, *ar.what == 'm' ? "main chunk" : "");
-    if (*ar.what != 'm') lua_pushfstring(L, ar.name ? "%s '%s'" : "a function", *ar.namewhat ? ar.namewhat : "function", ar.name);
-    if (*ar.what != 'm') lua_concat(L, 2);
-    luaL_addvalue(&b);
-    luaL_addchar(&b, '\n');
-    frames++;
+    push_frame(L, &ar);
+    frames += add_frame(L, text);
   }
-  luaL_pushresult(&b);
   free(h->traceback);
-  h->traceback = frames > 1 ? strdup(lua_tostring(L, -1)) : NULL;
-  lua_pop(L, 1);
+  h->traceback = frames > 1 ? strdup(lua_tostring(L, text)) : NULL;
+  lua_settop(L, text - 1);
 }
 
 static int on_error(lua_State *L) {
@@ -73,21 +94,23 @@ static int load(lua_State *L, const char *code, size_t n, const char *name) {
 
 static int pass_on(lua_State *L) { return lua_gettop(L); }
 
-// The chunk as an expression: a function that wants pass_on as its argument. Not `return CODE`, whose tail call would
-// lose the frame that says which line failed. False, and nothing pushed, when it is no expression.
-static bool load_expression(lua_State *L, const char *code, const char *name) {
-  lua_pushfstring(L, "return %s", code);
+static bool load_joined(lua_State *L, const char *before, const char *code, const char *after, const char *name) {
+  lua_pushfstring(L, "%s%s%s", before, code, after);
   size_t n;
   const char *text = lua_tolstring(L, -1, &n);
-  bool plain = load(L, text, n, name) == LUA_OK;
-  lua_pop(L, 2);
-  if (!plain) return false;
-  lua_pushfstring(L, "return (...)(%s\n)", code);
-  text = lua_tolstring(L, -1, &n);
-  bool wrapped = load(L, text, n, name) == LUA_OK;
+  bool loaded = load(L, text, n, name) == LUA_OK;
   lua_remove(L, -2);
-  if (!wrapped) lua_pop(L, 1);
-  return wrapped;
+  if (!loaded) lua_pop(L, 1);
+  return loaded;
+}
+
+// The chunk as an expression: a function that wants pass_on as its argument. Not `return CODE`, whose tail call would
+// lose the frame that says which line failed. The newline is for code that ends in a comment. False, and nothing pushed,
+// when it is no expression.
+static bool load_expression(lua_State *L, const char *code, const char *name) {
+  if (!load_joined(L, "return ", code, "", name)) return false;
+  lua_pop(L, 1);
+  return load_joined(L, "return (...)(", code, ")", name) || load_joined(L, "return (...)(", code, "\n)", name);
 }
 
 // Without the leading "=" and, for an expression, without the trailing ";" that keeps it from being shown.

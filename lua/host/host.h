@@ -10,13 +10,13 @@ typedef struct nwh nwh;
 
 typedef enum nwh_status {
   NWH_OK,
-  NWH_ERROR,       // the error is on top of the stack, its traceback in nwh_traceback
-  NWH_INCOMPLETE,  // more input is wanted; nothing on the stack
+  NWH_ERROR, // the error is on top of the stack, its traceback in nwh_traceback
+  NWH_INCOMPLETE, // more input is wanted; nothing on the stack
   NWH_INTERRUPTED, // the user stopped it
 } nwh_status;
 
 // ---- host.c
-nwh *nwh_open(void);  // a state with the libraries, and paths that find nestwright; NULL: no memory
+nwh *nwh_open(void); // a state with the libraries, and paths that find nestwright; NULL: no memory
 void nwh_close(nwh *h);
 lua_State *nwh_lua(nwh *h);
 // Text of the error on top of the stack, as the user should see it; pops it. Heap.
@@ -32,12 +32,12 @@ nwh_status nwh_call(nwh *h, int nargs, int nresults);
 char *nwh_display(nwh *h, int n, bool colour);
 // What can stand at `cursor`: a NULL-terminated heap list of heap strings (NULL: none); [*start, cursor) is replaced.
 char **nwh_complete(nwh *h, const char *text, int cursor, int *start);
-char *nwh_inspect(nwh *h, const char *text);  // help for a name or expression; heap, NULL: unknown
-char *nwh_notes(nwh *h);                      // remarks steps left since the last call; heap, NULL: none
+char *nwh_inspect(nwh *h, const char *text); // help for a name or expression; heap, NULL: unknown
+char *nwh_notes(nwh *h); // remarks steps left since the last call; heap, NULL: none
 
 // ---- interrupt.c
 // Takes SIGINT from now on: it stops what runs in h, or calls idle() when nothing does (in the signal handler).
 void nwh_catch_interrupts(nwh *h, void (*idle)(void));
 void nwh_run_begin(nwh *h);
-bool nwh_run_end(nwh *h);  // true if it was interrupted
-void nwh_open_coroutines(nwh *h);  // resume, wrap and close that the interrupt can see through
+bool nwh_run_end(nwh *h); // true if it was interrupted
+void nwh_open_coroutines(nwh *h); // resume, wrap and close that the interrupt can see through

@@ -9,15 +9,15 @@
 
 struct nwh {
   lua_State *L;
-  nw_ctx *volatile ctx;  // first of the fields the binding and the signal handler share; set when nestwright is loaded
+  nw_ctx *volatile ctx; // first of the fields the binding and the signal handler share; set when nestwright is loaded
   // The main state and the coroutines running in it, innermost last: those a hook must be armed on.
   lua_State *volatile chain[NWH_MAX_CHAIN];
   volatile sig_atomic_t depth;
-  volatile sig_atomic_t running;  // nesting of nwh_run_begin
-  volatile sig_atomic_t pending;  // interrupts since it began
+  volatile sig_atomic_t running; // nesting of nwh_run_begin
+  volatile sig_atomic_t pending; // interrupts since it began
   void (*idle)(void);
   pthread_t main;
-  int64_t used, limit;  // bytes of Lua's own memory
-  char *library;        // directory of the Lua library, with the slash
-  char *traceback;      // of the last error, or NULL
+  int64_t used, limit; // bytes of Lua's own memory
+  char *library; // directory of the Lua library, with the slash
+  char *traceback; // of the last error, or NULL
 };

@@ -226,7 +226,6 @@ local function in_names(text)
     for _, keyword in ipairs(KEYWORDS) do found[keyword] = true end
     return sorted(found, word, ""), start
   end
-  while path:find "[.:]$" do return {}, start end
   local value = resolve(path)
   if value == nil then return {}, start end
   return sorted(members(value, separator == ":"), partial, path .. separator), start

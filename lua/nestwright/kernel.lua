@@ -278,7 +278,7 @@ return function(nw)
     "Evaluates the definition itself, element by element, without any schedule. Slow, and the judge of the others.",
     function(outputs, arguments)
       outputs = outputs_list("evaluate", outputs)
-      local signature = inside.signature(core.schedule(outputs))
+      local signature = inside.signature_of(core.computation(outputs))
       local args, made = complete("evaluate", signature, errors.expect("evaluate: arguments", arguments, "table"))
       core.evaluate(outputs, args)
       return made

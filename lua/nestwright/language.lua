@@ -133,6 +133,14 @@ return function(nw)
       return core.placeholder(as_shape(shape, "placeholder"), o.dtype or "f32", o.name or "A")
     end)
 
+  define("scan_state", "(shape: table, dtype?: string, name?: string): nw.tensor",
+    "Stands for the state of a scan: the update reads it at earlier times.",
+    function(shape, dtype, name)
+      local o = type(dtype) == "table" and errors.options("scan_state", dtype, {"dtype", "name"})
+          or {dtype = dtype, name = name}
+      return core.scan_state(as_shape(shape, "scan_state"), o.dtype or "f32", o.name or "state")
+    end)
+
   define("reduce_axis", "(extent: integer|nw.expr|table, name?: string): nw.axis",
     "An axis to reduce over: 0..extent, or begin..end when given as {begin, end}.",
     function(extent, name)
@@ -181,9 +189,10 @@ return function(nw)
     end)
 
   define("scan",
-    "(init: nw.tensor|nw.tensor[]|table, update?: nw.tensor|nw.tensor[], state?: nw.tensor|nw.tensor[], name?: string): nw.tensor ...",
-    "A recurrence over the first dimension, whose order is kept. Either nw.scan(init, update, state, name), where `state` is a "
-    .. "placeholder of the full shape that `update` reads at earlier times; or nw.scan{shape = {T, n}, init = function(t, x) ... end, "
+    "(init: nw.tensor|nw.tensor[]|table, update?: nw.tensor|nw.tensor[], state?: nw.tensor|nw.tensor[], name?: string): "
+    .. "nw.tensor ...",
+    "A recurrence over the first dimension, whose order is kept. Either nw.scan(init, update, state, name), where `state` is "
+    .. "nw.scan_state(shape), which `update` reads at earlier times; or nw.scan{shape = {T, n}, init = function(t, x) ... end, "
     .. "step = function(S, t, x) return S(t - 1, x) ... end}.",
     function(init, update, state, name)
       local options = update == nil and type(init) == "table"

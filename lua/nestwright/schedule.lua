@@ -7,7 +7,6 @@ local view = require "nestwright.view"
 
 local SCHEDULE, TENSOR = core.classes.schedule, core.classes.tensor
 local primitives = core.primitives()
-local outputs_of = setmetatable({}, {__mode = "k"})
 
 local function check_self(what, s)
   if debug.getmetatable(s) == SCHEDULE then return s end
@@ -115,8 +114,8 @@ end
 
 -- ---- what the computation takes and gives, from the header of its text form
 
-local function signature(s)
-  local text, found = core.schedule_print(s, 0), {inputs = {}, outputs = {}}
+local function signature_of(text)
+  local found = {inputs = {}, outputs = {}}
   for role, name, dtype, dims in text:gmatch "\n%s*(%l+) ([%w_./]+): (%w+)(%b[])" do
     local list = role == "input" and found.inputs or role == "output" and found.outputs
     if list then
@@ -130,6 +129,8 @@ local function signature(s)
   end
   return found
 end
+
+local function signature(s) return signature_of(core.schedule_print(s, 0)) end
 
 -- ---- files
 
@@ -158,10 +159,7 @@ local function read_saved(path)
 end
 
 local function new_schedule(first, ...)
-  local outputs = type(first) == "table" and first or {first, ...}
-  local s = core.schedule(outputs)
-  outputs_of[s] = outputs
-  return s
+  return core.schedule(type(first) == "table" and first or {first, ...})
 end
 
 return function(nw)
@@ -244,5 +242,5 @@ return function(nw)
     end
   end
 
-  package.loaded["nestwright.inside"] = {signature = signature, outputs_of = outputs_of, on_note = on_note}
+  package.loaded["nestwright.inside"] = {signature = signature, signature_of = signature_of, on_note = on_note}
 end

@@ -188,7 +188,7 @@ kinds.scan = { -- a running sum over the first dimension, or a heat step that lo
     local n = #stage.dims
     local first = {table.unpack(stage.dims)}
     first[1] = 1
-    local state = nw.placeholder(stage.dims, a.dtype, stage.name .. "_state")
+    local state = nw.scan_state(stage.dims, a.dtype, stage.name .. "_state")
     local init = nw.compute(first, gen.axes(n, function(...) return a(...) end), stage.name .. "_first")
     local update = nw.compute(stage.dims, gen.axes(n, function(time, x)
       if n == 1 then return state(time - 1) + a(time) end

@@ -21,8 +21,8 @@ end
 -- The sum over the past of a matrix: time in rows.
 local function running_sum()
   local A = nw.placeholder({16, 8}, "f32", "A")
-  local state = nw.placeholder({16, 8}, "f32", "state")
-  local first = nw.compute({1, 8}, function(t, x) return A(0, x) end, "first")
+  local state = nw.scan_state({16, 8}, "f32", "state")
+  local first = nw.compute({1, 8}, function(_, x) return A(0, x) end, "first")
   local update = nw.compute({16, 8}, function(t, x) return state(t - 1, x) + A(t, x) end, "update")
   return nw.schedule(nw.scan(first, update, state, "S"))
 end
@@ -30,7 +30,7 @@ end
 -- A heat equation: each step reads three neighbours of the step before.
 local function heat()
   local A = nw.placeholder({1, 16}, "f32", "A")
-  local state = nw.placeholder({8, 16}, "f32", "state")
+  local state = nw.scan_state({8, 16}, "f32", "state")
   local first = nw.compute({1, 16}, function(t, x) return A(t, x) end, "first")
   local update = nw.compute({8, 16}, function(t, x)
     return state(t - 1, nw.max(x - 1, 0)) + state(t - 1, x) + state(t - 1, nw.min(x + 1, 15))
@@ -41,7 +41,7 @@ end
 -- A sweep in place: the new value of the left neighbour, the old one of the right.
 local function sweep()
   local A = nw.placeholder({1, 16}, "f32", "A")
-  local state = nw.placeholder({8, 16}, "f32", "state")
+  local state = nw.scan_state({8, 16}, "f32", "state")
   local first = nw.compute({1, 16}, function(t, x) return A(t, x) end, "first")
   local update = nw.compute({8, 16}, function(t, x)
     return nw.select(nw.gt(x, 0), state(t, nw.max(x - 1, 0)), 0) + state(t - 1, nw.min(x + 1, 15))
