@@ -17,8 +17,8 @@ static const nw_expr *expand(void *env, const nw_expr *load) {
   return nw_subst_n(b->pool, t->value, t->n, var, load->arg);
 }
 
-static bool refuse(nw_step *st, const nw_stmt *block, const char *why, const char *what) {
-  return nw_step_refuse(st, why, NULL, "cannot inline %s: %s", block->block.name, what);
+static bool refuse(nw_step *st, const char *why, const char *what) {
+  return nw_step_refuse(st, why, NULL, "%s", what);
 }
 
 static bool plain_indices(const nw_stmt *block) {
@@ -35,16 +35,16 @@ static bool plain_indices(const nw_stmt *block) {
 static bool can_inline(nw_step *st, const nw_stmt *block) {
   const char *buffer = block->block.target[0].buffer;
   if (nw_find_buffer(st->p, buffer)->role != NW_TEMP)
-    return refuse(st, block, "nothing would write the output", "it is an output");
+    return refuse(st, "nothing would write the output", "it is an output");
   if (block->block.combiner != NW_PLAIN || block->block.init_part)
-    return refuse(st, block, "every reader would run the whole reduction", "it is a reduction");
-  if (block->block.ntargets != 1) return refuse(st, block, "a read stands for one value", "it makes several tensors");
-  if (nw_block_reads(block, buffer)) return refuse(st, block, "its body reads itself", "it is a scan");
-  if (!plain_indices(block)) return refuse(st, block, "a read must name one element by its indices", "it writes at computed indices");
+    return refuse(st, "every reader would run the whole reduction", "it is a reduction");
+  if (block->block.ntargets != 1) return refuse(st, "a read stands for one value", "it makes several tensors");
+  if (nw_block_reads(block, buffer)) return refuse(st, "its body reads itself", "it is a scan");
+  if (!plain_indices(block)) return refuse(st, "a read must name one element by its indices", "it writes at computed indices");
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
     if (nw_block_writes(b.at[i], buffer) && strcmp(b.at[i]->block.origin, block->block.origin))
-      return refuse(st, block, "its elements do not all have one expression", "several stages write it");
+      return refuse(st, "its elements do not all have one expression", "several stages write it");
   return true;
 }
 

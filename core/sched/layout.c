@@ -52,8 +52,8 @@ static bool tells_apart(int n, const digit *digits, int dim, const nw_expr *exte
   return nw_is_const(extent, 1);
 }
 
-static bool refuse(nw_step *st, const char *buffer, const char *why) {
-  return nw_step_refuse(st, why, NULL, "cannot lay out %s like that: the layout is not one to one", buffer);
+static bool refuse(nw_step *st, const char *why) {
+  return nw_step_refuse(st, why, NULL, "the layout is not one to one");
 }
 
 static bool is_injective(nw_step *st, const nw_buffer *b, int n, const nw_expr *const *e) {
@@ -64,11 +64,11 @@ static bool is_injective(nw_step *st, const nw_buffer *b, int n, const nw_expr *
     char *text = nw_expr_show(e[i]);
     const char *why = nw_arena_printf(st->scratch, "%s is not an index, index // n, index %% n or (index // n) %% m", text);
     free(text);
-    return refuse(st, b->name, why);
+    return refuse(st, why);
   }
   for (int d = 0; d < b->ndim; d++)
     if (!tells_apart(n, digits, d, b->shape[d]))
-      return refuse(st, b->name, nw_arena_printf(st->scratch, "two elements that differ in index %d can fall on one place", d));
+      return refuse(st, nw_arena_printf(st->scratch, "two elements that differ in index %d can fall on one place", d));
   return true;
 }
 
@@ -97,7 +97,7 @@ bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout) {
   }
   nw_ranges_free(&r);
   for (int i = 0; i < n; i++)
-    if (!extent[i]) return refuse(st, b->name, "how large it gets is not known");
+    if (!extent[i]) return refuse(st, "how large it gets is not known");
   b->nlayout = n;
   b->layout = e;
   b->layout_shape = extent;

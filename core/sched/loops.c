@@ -20,8 +20,8 @@ nw_tail nw_tail_of(const char *name) {
 
 bool nw_can_split(nw_step *st, const nw_stmt *loop) {
   if (loop->loop.mark == NW_SERIAL) return true;
-  return nw_step_refuse(st, "a mark speaks of the whole loop: split first, then mark a part", loop, "cannot %s %s: it is marked %s already",
-                        st->primitive->name, loop->loop.var->name, nw_loop_kind_name(loop->loop.mark));
+  return nw_step_refuse(st, "a mark speaks of the whole loop: split first, then mark a part", loop, "%s is marked %s already", loop->loop.var->name,
+                        nw_loop_kind_name(loop->loop.mark));
 }
 
 bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *factor) {
@@ -156,8 +156,7 @@ static bool refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *i
   const char *why = nw_arena_printf(st->scratch, "%s %s inside %s as well, so %s and %s are not perfectly nested", what,
                                     way->kind == NW_ALLOC ? "lives" : "is computed", outer->loop.var->name,
                                     outer->loop.var->name, inner->loop.var->name);
-  return nw_step_refuse(st, why, outer, "cannot %s %s and %s: %s is in the way", st->primitive->name, outer->loop.var->name,
-                        inner->loop.var->name, what);
+  return nw_step_refuse(st, why, outer, "%s is in the way", what);
 }
 
 // ---- reorder
@@ -170,8 +169,8 @@ static bool bounds_allow(nw_step *st, int n, nw_stmt **order) {
   for (int i = 0; i < n; i++)
     for (int j = i + 1; j < n; j++)
       if (depends(order[i], order[j]))
-        return nw_step_refuse(st, "a loop runs inside those its bounds depend on", order[i], "cannot reorder %s before %s: its bounds depend on %s",
-                              order[i]->loop.var->name, order[j]->loop.var->name, order[j]->loop.var->name);
+        return nw_step_refuse(st, "a loop runs inside those its bounds depend on", order[i], "the bounds of %s depend on %s",
+                              order[i]->loop.var->name, order[j]->loop.var->name);
   return true;
 }
 
@@ -227,7 +226,7 @@ static bool on_one_path(nw_step *st, int n, nw_stmt **loop, const nw_path *deep)
   const nw_stmt *inner = deep->at[deep->n - 1];
   for (int i = 0; i < n; i++)
     if (nw_path_index(deep, loop[i]) < 0)
-      return nw_step_refuse(st, "reorder permutes loops of one nest", loop[i], "cannot reorder %s and %s: neither is inside the other",
+      return nw_step_refuse(st, "reorder permutes loops of one nest", loop[i], "neither of %s and %s is inside the other",
                             loop[i]->loop.var->name, inner->loop.var->name);
   return true;
 }
@@ -290,12 +289,12 @@ bool nw_apply_tile(void *step) {
   int64_t fy = nw_step_int(st, TILE_FY, 0), fx = nw_step_int(st, TILE_FX, 0);
   bool apart;
   if (!y || !x || !nw_factor_ok(st, "fy", fy) || !nw_factor_ok(st, "fx", fx)) return false;
-  if (y == x) return nw_step_refuse(st, "a tile has two loops", y, "cannot tile %s by itself", y->loop.var->name);
+  if (y == x) return nw_step_refuse(st, "a tile has two loops", y, "%s is given twice", y->loop.var->name);
   if (!nw_can_split(st, y) || !nw_can_split(st, x)) return false;
   const nw_stmt *way = nw_in_the_way(y, x, &apart);
   if (apart)
-    return nw_step_refuse(st, "the second loop of a tile runs inside the first", y, "cannot tile %s and %s: %s is not inside %s",
-                          y->loop.var->name, x->loop.var->name, x->loop.var->name, y->loop.var->name);
+    return nw_step_refuse(st, "the second loop of a tile runs inside the first", y, "%s is not inside %s", x->loop.var->name,
+                          y->loop.var->name);
   if (way) return refuse_imperfect(st, y, x, way);
   return tile(st, y, x, nw_index(st->p->pool, fy), nw_index(st->p->pool, fx), nw_tail_of(nw_step_str(st, TILE_TAIL, "guard")));
 }
@@ -312,11 +311,11 @@ static bool can_fuse(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   const char *x = a->loop.var->name, *y = b->loop.var->name;
   if (a->nkids != 1 || a->kid[0] != b)
     return nw_step_refuse(st, nw_arena_printf(st->scratch, "%s is not the only thing directly inside %s", y, x), a,
-                          "cannot fuse %s and %s: they are not neighbours in a perfect nest", x, y);
+                          "they are not neighbours in a perfect nest");
   if (depends(b, a))
-    return nw_step_refuse(st, "fused loops are a box", b, "cannot fuse %s and %s: the bounds of %s depend on %s", x, y, y, x);
+    return nw_step_refuse(st, "fused loops are a box", b, "the bounds of %s depend on %s", y, x);
   if (a->loop.nfused + b->loop.nfused + 2 > NW_MAX_DEPTH)
-    return nw_step_refuse(st, "that many dimensions in one loop", a, "cannot fuse %s and %s: too many dimensions", x, y);
+    return nw_step_refuse(st, "that many dimensions in one loop", a, "too many dimensions");
   return nw_can_split(st, a) && nw_can_split(st, b);
 }
 

@@ -10,26 +10,22 @@ static bool set_mark(nw_step *st, nw_stmt *loop, nw_loop_kind mark) {
 }
 
 static bool unmarked(nw_step *st, const nw_stmt *loop) {
-  const char *name = loop->loop.var->name, *has = nw_loop_kind_name(loop->loop.mark);
   if (loop->loop.mark == NW_SERIAL) return true;
-  return nw_step_refuse(st, "a loop runs in one way", loop, "cannot %s %s: it is marked %s already", st->primitive->name, name, has);
+  return nw_step_refuse(st, "a loop runs in one way", loop, "it is marked %s already", nw_loop_kind_name(loop->loop.mark));
 }
 
 // One mark inside another of a kind it cannot stand in, or around it.
 static bool not_with(nw_step *st, const nw_stmt *loop, const nw_path *path, nw_loop_kind other, const char *why) {
-  const char *name = loop->loop.var->name, *kind = nw_loop_kind_name(other);
   const nw_stmt *outside = nw_path_marked(path, other), *inside = nw_tree_marked(loop, other);
   const nw_stmt *with = outside ? outside : inside;
   if (!with) return true;
-  return nw_step_refuse(st, why, with, "cannot %s %s: it %s %s, which is marked %s", st->primitive->name, name,
-                        outside ? "is inside" : "holds", with->loop.var->name, kind);
+  return nw_step_refuse(st, why, with, "it %s %s, which is marked %s", outside ? "is inside" : "holds",
+                        with->loop.var->name, nw_loop_kind_name(other));
 }
 
 static bool constant(nw_step *st, const nw_stmt *loop, int64_t *extent) {
-  const char *name = loop->loop.var->name;
   if (nw_is_int(loop->loop.extent, extent)) return true;
-  return nw_step_refuse(st, "how often it runs is only known when the kernel is called", loop, "cannot %s %s: its extent is not constant",
-                        st->primitive->name, name);
+  return nw_step_refuse(st, "how often it runs is only known when the kernel is called", loop, "its extent is not constant");
 }
 
 // ---- unroll
@@ -80,17 +76,15 @@ static const nw_stmt *alloc_below(const nw_stmt *s) {
 }
 
 static bool lanes_fit(nw_step *st, const nw_stmt *loop, int64_t extent) {
-  const char *name = loop->loop.var->name;
   if (extent <= NW_MAX_LANES) return true;
   const char *why = nw_arena_printf(st->scratch, "a vector has at most %d lanes", NW_MAX_LANES);
-  return nw_step_refuse(st, why, loop, "cannot vectorize %s: it runs %lld times", name, (long long)extent);
+  return nw_step_refuse(st, why, loop, "it runs %lld times", (long long)extent);
 }
 
 static bool nothing_lives_inside(nw_step *st, const nw_stmt *loop) {
   const nw_stmt *a = alloc_below(loop);
   if (!a) return true;
-  return nw_step_refuse(st, "the lanes of a vector have no storage of their own", loop, "cannot vectorize %s: %s lives inside it",
-                        loop->loop.var->name, a->alloc.buffer);
+  return nw_step_refuse(st, "the lanes of a vector have no storage of their own", loop, "%s lives inside it", a->alloc.buffer);
 }
 
 static void note_mask(nw_step *st, const nw_stmt *loop) {

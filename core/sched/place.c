@@ -22,16 +22,13 @@ static bool is_scan(const nw_stmt *block) {
 }
 
 bool nw_can_move(nw_step *st, const nw_stmt *block) {
-  const char *what = st->primitive->name, *name = block->block.name;
-  if (is_scan(block)) return nw_step_refuse(st, "each of its steps reads the one before", NULL, "cannot %s %s: it is a scan", what, name);
+  if (is_scan(block)) return nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
   for (int t = 0; t < block->block.ntargets; t++) {
     const char *buffer = block->block.target[t].buffer;
     if (nw_find_buffer(st->p, buffer)->role != NW_TEMP)
-      return nw_step_refuse(st, "the caller reads all of an output; cache_write gives it a buffer that can move", NULL,
-                            "cannot %s %s: it is an output", what, name);
+      return nw_step_refuse(st, "the caller reads all of an output; cache_write gives it a buffer that can move", NULL, "it is an output");
     if (writers(st, buffer) != 1)
-      return nw_step_refuse(st, "its init was split off, or a tail was cut: move it before that", NULL, "cannot %s %s: %d blocks write it", what,
-                            name, writers(st, buffer));
+      return nw_step_refuse(st, "its init was split off, or a tail was cut: move it before that", NULL, "%d blocks write it", writers(st, buffer));
   }
   return true;
 }
@@ -58,7 +55,7 @@ void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out) {
   for (int v = 0; v < block->block.nvars; v++) out->reuse[v] = unsplit_loop(path, top, &block->block.var[v]);
   for (int i = top; i < path->n - 1; i++)
     if (!among(path->at[i], block->block.nvars, out->reuse))
-      nw_step_replaces(st, path->at[i]->id, "dropped: %s got fresh loops", block->block.name);
+      nw_step_replaces(st, path->at[i]->id, "dropped for fresh loops of %s", block->block.name);
   nw_detach(st->p, path, top);
   for (int t = 0; t < block->block.ntargets; t++) nw_splice_alloc(st->p, block->block.target[t].buffer);
 }
@@ -170,36 +167,11 @@ static void put_in(nw_step *st, const site *x, const nw_stmt *block, nw_stmt *ne
   nw_kids_insert(st->p, x->in, x->first, around);
 }
 
-typedef struct hidden {
-  nw_step *st;
-  const nw_path *path;
-  const char *buffer;
-} hidden;
-
-static bool is_visible(void *env, const nw_expr *e) {
-  hidden *h = env;
-  if (e->op != NW_OP_LOAD || nw_is_allocated(h->path, h->st->p, e->name)) return true;
-  h->buffer = e->name;
-  return false;
-}
-
-static bool sees_inputs(nw_step *st, const nw_stmt *block) {
-  nw_path path;
-  nw_find(st->p, block->id, &path);
-  hidden h = {.st = st, .path = &path};
-  for (int t = 0; t < block->block.ntargets; t++) {
-    if (nw_visit(block->block.target[t].value, is_visible, &h)) continue;
-    return nw_step_refuse(st, nw_arena_printf(st->scratch, "%s reads %s, which does not exist there", block->block.name, h.buffer), NULL,
-                          "cannot %s %s: %s lives somewhere else", st->primitive->name, block->block.name, h.buffer);
-  }
-  return true;
-}
-
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
   site x = site_in(loop ? loop : st->p->root, stage->block);
   nw_box box;
   if (x.first < 0)
-    return nw_step_refuse(st, "a stage is computed for its readers", loop, "cannot %s %s: nothing there reads it", st->primitive->name, stage->block->block.name);
+    return nw_step_refuse(st, "a stage is computed for its readers", loop, "nothing there reads %s", stage->block->block.name);
   if (loop) {
     nw_path path;
     nw_find(st->p, loop->id, &path);
@@ -208,7 +180,7 @@ bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
   nw_stmt *nest = build_nest(st, stage, loop ? &box : NULL);
   put_in(st, &x, stage->block, nest, loop ? &box : NULL);
   guard_domain(st, stage->block, loop ? &box : NULL);
-  return sees_inputs(st, stage->block);
+  return true;
 }
 
 // ---- compute_at
@@ -225,36 +197,36 @@ static bool loop_can_hold(nw_step *st, const nw_path *own, const nw_path *at) {
   const char *name = block->block.name, *where = loop->loop.var->name;
   int inside = nw_path_index(own, loop);
   if (inside >= nw_path_exclusive(own))
-    return nw_step_refuse(st, "a stage is computed inside a loop of what reads it", loop, "cannot compute %s at %s: that is a loop of %s itself", name, where, name);
+    return nw_step_refuse(st, "a stage is computed inside a loop of what reads it", loop, "that is a loop of %s itself", name);
   const nw_stmt *outside = reader_outside(st, block, loop);
   if (outside) {
     const char *why = nw_arena_printf(st->scratch, "%s reads %s too, and is not inside %s", outside->block.name, name, where);
-    return nw_step_refuse(st, why, loop, "cannot compute %s at %s: not everything that reads it is inside", name, where);
+    return nw_step_refuse(st, why, loop, "not everything that reads it is inside");
   }
   const nw_stmt *vector = loop->loop.mark == NW_VECTORIZED ? loop : nw_path_marked(at, NW_VECTORIZED);
   if (vector)
-    return nw_step_refuse(st, "the lanes of a vector have no storage of their own", vector, "cannot compute %s at %s: %s is vectorized", name, where, vector->loop.var->name);
+    return nw_step_refuse(st, "the lanes of a vector have no storage of their own", vector, "%s is vectorized", vector->loop.var->name);
   return true;
 }
 
-static double trips(const nw_path *path) {
-  double n = 1;
-  int64_t extent;
-  for (int i = 0; i < path->n; i++)
-    if (path->at[i]->kind == NW_LOOP) n *= nw_is_int(path->at[i]->loop.extent, &extent) ? (double)extent : -1e300;
-  return n;
+static bool times(double *product, const nw_expr *extent) {
+  int64_t n;
+  if (!nw_is_int(extent, &n)) return false;
+  *product *= (double)n;
+  return true;
 }
 
-// How often each element is computed, when that is a number.
+// How often each element is computed, guards aside, when that is a number.
 static void note_recompute(nw_step *st, const nw_stmt *block) {
-  double instances = 1;
-  int64_t extent;
+  double instances = 1, runs = 1;
   nw_path path;
   nw_find(st->p, block->id, &path);
-  for (int i = 0; i < block->block.nvars; i++) instances *= nw_is_int(block->block.var[i].extent, &extent) ? (double)extent : -1e300;
-  double n = trips(&path);
-  if (instances > 0 && n > 0 && n < 1e300 && n > 1.005 * instances)
-    nw_step_note(st, "recomputes: each element of %s is computed %.2f times", block->block.name, n / instances);
+  for (int i = 0; i < block->block.nvars; i++)
+    if (!times(&instances, block->block.var[i].extent)) return;
+  for (int i = 0; i < path.n; i++)
+    if (path.at[i]->kind == NW_LOOP && !times(&runs, path.at[i]->loop.extent)) return;
+  if (runs > 1.005 * instances && instances > 0)
+    nw_step_note(st, "recomputes: each element of %s is computed %.2f times", block->block.name, runs / instances);
 }
 
 bool nw_apply_compute_at(void *step) {
@@ -278,7 +250,7 @@ bool nw_apply_compute_root(void *step) {
   nw_stmt *block = nw_step_block(st, 0, &own);
   if (!block || !nw_can_move(st, block)) return false;
   if (!nw_loop_around(&own))
-    return nw_step_refuse(st, "it is computed whole before anything reads it", NULL, "cannot compute %s at the root: it is there already", block->block.name);
+    return nw_step_refuse(st, "it is computed whole before anything reads it", NULL, "it is there already");
   nw_lifted stage;
   nw_lift(st, &own, &stage);
   return nw_place(st, &stage, NULL);

@@ -11,24 +11,23 @@ typedef struct parting {
 } parting;
 
 static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
-  const char *name = x->block->block.name, *at = loop->loop.var->name;
+  const char *at = loop->loop.var->name;
   if (x->block->block.combiner == NW_PLAIN || x->block->block.init_part)
-    return nw_step_refuse(st, "only a reduction has an init", NULL, "cannot split off the init of %s: it is no reduction", name);
+    return nw_step_refuse(st, "only a reduction has an init", NULL, "it is no reduction");
   if (!x->block->block.has_init)
-    return nw_step_refuse(st, "its init is a nest of its own by now", NULL, "cannot split off the init of %s twice", name);
+    return nw_step_refuse(st, "its init is a nest of its own by now", NULL, "it was split off already");
   if (x->from < 0)
-    return nw_step_refuse(st, "the init is done before a loop around the reduction", loop, "cannot split off the init of %s before %s: it is not inside that loop", name, at);
+    return nw_step_refuse(st, "the init is done before a loop around the reduction", loop, "it is not inside that loop");
   for (int i = 1; i < x->from; i++) {
     const nw_stmt *s = x->path.at[i];
     if (s->kind == NW_LOOP && nw_loop_binds(x->block, s, true))
-      return nw_step_refuse(st, nw_arena_printf(st->scratch, "%s is outside %s, so the init would be done again each time round", s->loop.var->name, at), s,
-                            "cannot split off the init of %s before %s", name, at);
+      return nw_step_refuse(st, "the init would be done again each time round", s, "the reduction runs along %s, which is outside %s",
+                            s->loop.var->name, at);
   }
   for (int i = x->from; i < x->path.n - 1; i++) {
     const nw_stmt *s = x->path.at[i];
     if (s->kind == NW_LOOP && nw_loop_binds(x->block, s, true) && nw_loop_binds(x->block, s, false))
-      return nw_step_refuse(st, "the init would run once for each of them", s, "cannot split off the init of %s: %s runs along the reduction and the output",
-                            name, s->loop.var->name);
+      return nw_step_refuse(st, "the init would run once for each of them", s, "%s runs along the reduction and the output", s->loop.var->name);
   }
   return true;
 }

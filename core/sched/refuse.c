@@ -186,7 +186,9 @@ void nw_refusal_fill(nw_step *st) {
   char *message = message_of(st);
   r->primitive = st->primitive->name;
   r->step = nw_diag_printf(st->ctx, "%s", step);
-  if (r->kind != NW_REFUSE_STRUCTURE) st->ctx->diag.message = r->message = nw_diag_printf(st->ctx, "%s", message);
+  bool detailed = r->kind == NW_REFUSE_STRUCTURE && r->message;
+  r->message = detailed ? nw_diag_printf(st->ctx, "%s: %s", message, r->message) : nw_diag_printf(st->ctx, "%s", message);
+  st->ctx->diag.message = r->message;
   free(step);
   free(message);
   if (!r->picture) r->picture = draw(st, r, st->before);

@@ -66,5 +66,5 @@ void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);
 // Offers `primitive` with these arguments as a way on; the driver tries it on a scratch copy before showing it.
 void nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);
-// A structural refusal: message, why, and the loops to point at.
+// A structural refusal: what is wrong ("it is a scan", behind "cannot compute S at j: "), why, and the loop to point at.
 bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const char *fmt, ...) NW_PRINTF(4, 5);

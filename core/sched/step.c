@@ -132,7 +132,7 @@ static nw_program *edited(nw_step *st) {
   if (!nw_args_resolve(st) || !fits(st)) return NULL;
   st->p = nw_program_clone(st->before);
   if (st->sched->next_id > st->p->next_id) st->p->next_id = st->sched->next_id;
-  if (!st->primitive->apply(st)) {
+  if (!st->primitive->apply(st) || !nw_storage_holds(st)) {
     nw_program_release(st->p);
     st->p = NULL;
     return NULL;

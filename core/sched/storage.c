@@ -97,7 +97,7 @@ static nw_buffer *tensor_arg(nw_step *st, int param) {
 }
 
 static bool no_reader(nw_step *st, const char *tensor, const char *reader) {
-  return nw_step_refuse(st, "a copy is made for its readers", NULL, "cannot cache %s: %s does not read it", tensor, reader);
+  return nw_step_refuse(st, "a copy is made for its readers", NULL, "%s does not read %s", reader, tensor);
 }
 
 static bool is_named(nw_step *st, const nw_stmt *block, const nw_arg *readers) {
@@ -236,8 +236,7 @@ bool nw_apply_set_scope(void *step) {
   nw_buffer *b = tensor_arg(st, 0);
   if (!b || !nw_scope_of(st, 1, &scope)) return false;
   if (b->role != NW_TEMP)
-    return nw_step_refuse(st, "the caller owns it; cache_read or cache_write makes a copy that can move", NULL, "cannot move %s to %s: it is an %s", b->name,
-                          scopes[scope], b->role == NW_INPUT ? "input" : "output");
+    return nw_step_refuse(st, "the caller owns it; cache_read or cache_write makes a copy that can move", NULL, "it is an %s", b->role == NW_INPUT ? "input" : "output");
   nw_stmt *a = nw_find_alloc(st->p, b->name);
   b->scope = scope;
   if (a) a->step = st->p->step;

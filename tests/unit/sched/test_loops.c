@@ -194,7 +194,7 @@ static void reorder_what_is_in_the_way(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
   step(s, "decompose_reduction", ST("C"), LP("k"));
-  const nw_diag *d = refused(s, "reorder", "cannot reorder i and k: C_init is in the way", LIST(LP("k"), LP("i")));
+  const nw_diag *d = refused(s, "reorder", "cannot reorder k before i: C_init is in the way", LIST(LP("k"), LP("i")));
   assert_int_equal(d->refusal->kind, NW_REFUSE_STRUCTURE);
   assert_has(d->refusal->why, "C_init is computed inside i as well");
   assert_non_null(d->refusal->alternatives[0]);

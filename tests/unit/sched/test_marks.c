@@ -18,13 +18,13 @@ static void one_mark_a_loop(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
   step(s, "vectorize", LP("j"));
-  const nw_diag *d = refused(s, "parallel", "cannot parallel j: it is marked vectorize already", LP("j"));
+  const nw_diag *d = refused(s, "parallel", "cannot run j in parallel: it is marked vectorize already", LP("j"));
   assert_string_equal(d->refusal->step, "s:parallel \"j\"");
   assert_string_equal(d->refusal->alternatives[0], "s:parallel \"i\"");
   nw_clear(c);
-  refused(s, "split", "it is marked vectorize already", LP("j"), IN(4));
+  refused(s, "split", "cannot split j: j is marked vectorize already", LP("j"), IN(4));
   nw_clear(c);
-  refused(s, "fuse", "it is marked vectorize already", LP("i"), LP("j"));
+  refused(s, "fuse", "cannot fuse i and j: j is marked vectorize already", LP("i"), LP("j"));
   nw_clear(c);
   nw_sched_release(s);
 }
@@ -33,7 +33,7 @@ static void marks_inside_marks(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
   step(s, "parallel", LP("i"));
-  assert_has(refused(s, "parallel", "cannot parallel j: it is inside i, which is marked parallel", LP("j"))->refusal->why, "threads");
+  assert_has(refused(s, "parallel", "cannot run j in parallel: it is inside i, which is marked parallel", LP("j"))->refusal->why, "threads");
   nw_clear(c);
   step(s, "split", LP("j"), IN(16));
   step(s, "vectorize", LP("j_i"));

@@ -21,10 +21,9 @@ static bool loops_are_clear(nw_step *st, const takeover *t) {
     const char *name = s->loop.var->name;
     if (i < t->top)
       return nw_step_refuse(st, "the result is complete only after that loop; cache_write first, then place other stages", s,
-                            "cannot cache %s: other stages share its reduce loop %s", t->block->block.name, name);
+                            "other stages share its reduce loop %s", name);
     if (nw_loop_binds(t->block, s, false))
-      return nw_step_refuse(st, "a loop fused from both cannot stay with the copy", s, "cannot cache %s: %s runs along the reduction and the output",
-                            t->block->block.name, name);
+      return nw_step_refuse(st, "a loop fused from both cannot stay with the copy", s, "%s runs along the reduction and the output", name);
   }
   return true;
 }
@@ -88,7 +87,7 @@ static void loops_of_computation(nw_step *st, const takeover *t, nw_lifted *stag
     if (stays(t, loop)) continue;
     for (int v = 0; v < n; v++)
       if (t->block->block.var[v].bind == loop->loop.var) stage->reuse[v] = loop, reused = true;
-    if (!reused) nw_step_replaces(st, loop->id, "dropped: %s got fresh loops", t->block->block.name);
+    if (!reused) nw_step_replaces(st, loop->id, "dropped for fresh loops of %s", t->block->block.name);
   }
 }
 
@@ -104,18 +103,17 @@ static bool redirect(nw_step *st, const takeover *t, nw_scope scope, nw_buffer *
 }
 
 static bool can_cache(nw_step *st, const nw_stmt *block) {
-  const char *name = block->block.name;
   if (block->block.init_part || (block->block.combiner != NW_PLAIN && !block->block.has_init))
-    return nw_step_refuse(st, "the two parts would have to move together; cache_write first", NULL, "cannot cache %s: its init was split off", name);
+    return nw_step_refuse(st, "the two parts would have to move together; cache_write first", NULL, "its init was split off");
   for (int i = 0; i < block->block.nvars; i++)
     if (block->block.var[i].kind == NW_ORDERED)
-      return nw_step_refuse(st, "each of its steps reads the one before", NULL, "cannot cache %s: it is a scan", name);
+      return nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
     if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer))
-      return nw_step_refuse(st, "each would need a buffer of its own; cache_write first", NULL, "cannot cache %s: %s writes it too", name, b.at[i]->block.name);
+      return nw_step_refuse(st, "each would need a buffer of its own; cache_write first", NULL, "%s writes it too", b.at[i]->block.name);
   if (nw_block_reads(block, block->block.target[0].buffer))
-    return nw_step_refuse(st, "each of its steps reads the one before", NULL, "cannot cache %s: it is a scan", name);
+    return nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
   return true;
 }
 
@@ -128,8 +126,7 @@ static bool loop_for(nw_step *st, const takeover *t, nw_stmt **out) {
   if (!loop) return false;
   *out = loop;
   if (nw_path_index(&t->path, loop) >= 0 && !nw_loop_binds(t->block, loop, true)) return true;
-  return nw_step_refuse(st, "the buffer is filled and copied out inside that loop", loop, "cannot cache %s at %s: that is no loop along its output",
-                        t->block->block.name, loop->loop.var->name);
+  return nw_step_refuse(st, "the buffer is filled and copied out inside that loop", loop, "%s is no loop along its output", loop->loop.var->name);
 }
 
 static void note_marks(nw_step *st, const takeover *t) {
