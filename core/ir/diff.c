@@ -4,19 +4,17 @@
 #include <stdlib.h>
 
 enum {
-  CONTEXT = 2,         // unchanged lines kept on each side of a change
-  CELLS = 4 << 20,     // of the table; beyond, the middle is given as all removed and all added
+  CONTEXT = 2, // unchanged lines kept on each side of a change
+  CELLS = 4 << 20, // of the table; beyond, the middle is given as all removed and all added
 };
 
 typedef struct pair {
   const nw_lines *a, *b;
-  int from, na, nb;    // what is left between the common head and the common tail
-  uint16_t *lcs;       // lcs[i*(nb + 1) + j]: longest common subsequence of a[from+i ..] and b[from+j ..]
+  int from, na, nb; // what is left between the common head and the common tail
+  uint16_t *lcs; // lcs[i*(nb + 1) + j]: longest common subsequence of a[from+i ..] and b[from+j ..]
 } pair;
 
-static bool same(const pair *d, int i, int j) {
-  return nw_lines_same(d->a, d->from + i, d->b, d->from + j);
-}
+static bool same(const pair *d, int i, int j) { return nw_lines_same(d->a, d->from + i, d->b, d->from + j); }
 
 static void trim(pair *d) {
   d->na = d->a->n;
@@ -25,9 +23,7 @@ static void trim(pair *d) {
   while (d->na && d->nb && same(d, d->na - 1, d->nb - 1)) d->na--, d->nb--;
 }
 
-static uint16_t *cell(const pair *d, int i, int j) {
-  return &d->lcs[(size_t)i * (size_t)(d->nb + 1) + (size_t)j];
-}
+static uint16_t *cell(const pair *d, int i, int j) { return &d->lcs[(size_t)i * (size_t)(d->nb + 1) + (size_t)j]; }
 
 static bool measure(pair *d) {
   if (d->na > UINT16_MAX || (size_t)(d->na + 1) * (size_t)(d->nb + 1) > CELLS) return false;
@@ -50,9 +46,12 @@ static void middle(nw_lines *out, pair *d) {
   int i = 0, j = 0;
   while (i < d->na || j < d->nb) {
     bool both = i < d->na && j < d->nb;
-    if (both && known && same(d, i, j)) take(out, d->a, d->from + i++, ' '), j++;
-    else if (i < d->na && (!both || !known || *cell(d, i + 1, j) >= *cell(d, i, j + 1))) take(out, d->a, d->from + i++, '-');
-    else take(out, d->b, d->from + j++, '+');
+    if (both && known && same(d, i, j))
+      take(out, d->a, d->from + i++, ' '), j++;
+    else if (i < d->na && (!both || !known || *cell(d, i + 1, j) >= *cell(d, i, j + 1)))
+      take(out, d->a, d->from + i++, '-');
+    else
+      take(out, d->b, d->from + j++, '+');
   }
   free(d->lcs);
 }

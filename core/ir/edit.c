@@ -103,26 +103,26 @@ static void map_all(map *m, int n, const nw_expr **e) {
 // Every expression in loop variables that s itself holds; not the body of a block, which has variables of its own.
 static void map_own(map *m, nw_stmt *s) {
   switch (s->kind) {
-    case NW_SEQ: break;
-    case NW_LOOP:
-      map_one(m, &s->loop.begin);
-      map_one(m, &s->loop.extent);
-      map_all(m, s->loop.nfused, s->loop.fused);
-      break;
-    case NW_BLOCK:
-      for (int i = 0; i < s->block.nvars; i++) map_one(m, &s->block.var[i].bind);
-      map_one(m, &s->block.where);
-      break;
-    case NW_GUARD: map_one(m, &s->guard.cond); break;
-    case NW_STORE:
-      map_one(m, &s->store.index);
-      map_one(m, &s->store.value);
-      map_one(m, &s->store.mask);
-      break;
-    case NW_ALLOC:
-      map_all(m, s->alloc.n, s->alloc.min);
-      map_all(m, s->alloc.n, s->alloc.extent);
-      break;
+  case NW_SEQ: break;
+  case NW_LOOP:
+    map_one(m, &s->loop.begin);
+    map_one(m, &s->loop.extent);
+    map_all(m, s->loop.nfused, s->loop.fused);
+    break;
+  case NW_BLOCK:
+    for (int i = 0; i < s->block.nvars; i++) map_one(m, &s->block.var[i].bind);
+    map_one(m, &s->block.where);
+    break;
+  case NW_GUARD: map_one(m, &s->guard.cond); break;
+  case NW_STORE:
+    map_one(m, &s->store.index);
+    map_one(m, &s->store.value);
+    map_one(m, &s->store.mask);
+    break;
+  case NW_ALLOC:
+    map_all(m, s->alloc.n, s->alloc.min);
+    map_all(m, s->alloc.n, s->alloc.extent);
+    break;
   }
 }
 
@@ -206,6 +206,4 @@ nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path) {
   return copy;
 }
 
-nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s) {
-  return nw_copy_stmt_as(p, s, NULL);
-}
+nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s) { return nw_copy_stmt_as(p, s, NULL); }

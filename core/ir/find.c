@@ -1,7 +1,6 @@
 // Finding statements, walking over them, comparing trees, and what holds at a place.
 #include "ir/program.h"
 #include <assert.h>
-#include <stdlib.h>
 
 // ---- walking
 
@@ -62,10 +61,10 @@ typedef struct by_name {
 
 static const char *name_of(const nw_stmt *s) {
   switch (s->kind) {
-    case NW_LOOP: return s->loop.var->name;
-    case NW_BLOCK: return s->block.name;
-    case NW_ALLOC: return s->alloc.buffer;
-    default: return NULL;
+  case NW_LOOP: return s->loop.var->name;
+  case NW_BLOCK: return s->block.name;
+  case NW_ALLOC: return s->alloc.buffer;
+  default: return NULL;
   }
 }
 
@@ -82,18 +81,12 @@ static nw_stmt *find_named(const nw_program *p, nw_stmt_kind kind, const char *n
   return want.found;
 }
 
-nw_stmt *nw_find_loop(const nw_program *p, const char *name) {
-  return find_named(p, NW_LOOP, name);
-}
+nw_stmt *nw_find_loop(const nw_program *p, const char *name) { return find_named(p, NW_LOOP, name); }
 
-nw_stmt *nw_find_block(const nw_program *p, const char *name) {
-  return find_named(p, NW_BLOCK, name);
-}
+nw_stmt *nw_find_block(const nw_program *p, const char *name) { return find_named(p, NW_BLOCK, name); }
 
 // The first in execution order: a copied nest may allocate its buffer again.
-nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer) {
-  return find_named(p, NW_ALLOC, buffer);
-}
+nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer) { return find_named(p, NW_ALLOC, buffer); }
 
 nw_buffer *nw_find_buffer(const nw_program *p, const char *name) {
   for (int i = 0; name && i < p->nbuffers; i++)
@@ -120,9 +113,7 @@ static bool same_exprs(int n, const nw_expr *const *a, const nw_expr *const *b) 
   return true;
 }
 
-static bool same_text(const char *a, const char *b) {
-  return a == b || (a && b && !strcmp(a, b));
-}
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
 static bool same_loop(const nw_stmt *a, const nw_stmt *b) {
   return same_expr(a->loop.var, b->loop.var) && same_expr(a->loop.begin, b->loop.begin) &&
@@ -155,17 +146,17 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
 
 static bool same_own(const nw_stmt *a, const nw_stmt *b) {
   switch (a->kind) {
-    case NW_SEQ: return true;
-    case NW_LOOP: return same_loop(a, b);
-    case NW_BLOCK: return same_block(a, b);
-    case NW_GUARD: return same_expr(a->guard.cond, b->guard.cond);
-    case NW_STORE:
-      return same_text(a->store.buffer, b->store.buffer) && same_expr(a->store.index, b->store.index) &&
-             same_expr(a->store.value, b->store.value) && same_expr(a->store.mask, b->store.mask);
-    case NW_ALLOC:
-      return same_text(a->alloc.buffer, b->alloc.buffer) && a->alloc.n == b->alloc.n &&
-             same_exprs(a->alloc.n, a->alloc.min, b->alloc.min) &&
-             same_exprs(a->alloc.n, a->alloc.extent, b->alloc.extent);
+  case NW_SEQ: return true;
+  case NW_LOOP: return same_loop(a, b);
+  case NW_BLOCK: return same_block(a, b);
+  case NW_GUARD: return same_expr(a->guard.cond, b->guard.cond);
+  case NW_STORE:
+    return same_text(a->store.buffer, b->store.buffer) && same_expr(a->store.index, b->store.index) &&
+           same_expr(a->store.value, b->store.value) && same_expr(a->store.mask, b->store.mask);
+  case NW_ALLOC:
+    return same_text(a->alloc.buffer, b->alloc.buffer) && a->alloc.n == b->alloc.n &&
+           same_exprs(a->alloc.n, a->alloc.min, b->alloc.min) &&
+           same_exprs(a->alloc.n, a->alloc.extent, b->alloc.extent);
   }
   return false;
 }
@@ -216,19 +207,13 @@ void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path) {
   }
 }
 
+static const nw_expr *binding_of(void *block, const nw_expr *var) {
+  const nw_stmt *s = block;
+  for (int i = 0; i < s->block.nvars; i++)
+    if (!strcmp(s->block.var[i].var->name, var->name)) return s->block.var[i].bind;
+  return NULL;
+}
+
 const nw_expr *nw_block_bound(const nw_program *p, const nw_stmt *block, const nw_expr *e) {
-  enum { MANY = 16 };
-  int n = block->block.nvars;
-  const char *few_names[MANY];
-  const nw_expr *few_binds[MANY];
-  const char **name = n <= MANY ? few_names : nw_xmalloc((size_t)n * sizeof *name);
-  const nw_expr **bind = n <= MANY ? few_binds : nw_xmalloc((size_t)n * sizeof *bind);
-  for (int i = 0; i < n; i++) {
-    name[i] = block->block.var[i].var->name;
-    bind[i] = block->block.var[i].bind;
-  }
-  const nw_expr *out = nw_subst_n(p->pool, e, n, name, bind);
-  if (name != few_names) free(name);
-  if (bind != few_binds) free(bind);
-  return out;
+  return nw_rewrite(p->pool, e, binding_of, NULL, (void *)block);
 }

@@ -6,18 +6,14 @@
 static const struct {
   const char *name, *assign;
 } combiners[] = {
-    [NW_PLAIN] = {"plain", "="},      [NW_SUM] = {"sum", "+="},         [NW_PROD] = {"prod", "*="},
-    [NW_MIN_OF] = {"min", "min="},    [NW_MAX_OF] = {"max", "max="},    [NW_ARGMIN] = {"argmin", "argmin="},
+    [NW_PLAIN] = {"plain", "="},         [NW_SUM] = {"sum", "+="},      [NW_PROD] = {"prod", "*="},
+    [NW_MIN_OF] = {"min", "min="},       [NW_MAX_OF] = {"max", "max="}, [NW_ARGMIN] = {"argmin", "argmin="},
     [NW_ARGMAX] = {"argmax", "argmax="},
 };
 
-const char *nw_combiner_name(nw_combiner c) {
-  return combiners[c].name;
-}
+const char *nw_combiner_name(nw_combiner c) { return combiners[c].name; }
 
-const char *nw_combiner_assign(nw_combiner c) {
-  return combiners[c].assign;
-}
+const char *nw_combiner_assign(nw_combiner c) { return combiners[c].assign; }
 
 bool nw_combiner_of_assign(const char *text, nw_combiner *out) {
   for (int i = 0; i < NW_COUNT(combiners); i++)
@@ -37,21 +33,13 @@ static const char *const scopes[] = {[NW_GLOBAL] = "global", [NW_LOCAL] = "local
 static const char *const roles[] = {[NW_TEMP] = "temp", [NW_INPUT] = "input", [NW_OUTPUT] = "output"};
 static const char *const var_kinds[] = {[NW_SPATIAL] = "", [NW_REDUCE] = "reduce", [NW_ORDERED] = "ordered"};
 
-const char *nw_loop_kind_name(nw_loop_kind k) {
-  return marks[k];
-}
+const char *nw_loop_kind_name(nw_loop_kind k) { return marks[k]; }
 
-const char *nw_scope_name(nw_scope s) {
-  return scopes[s];
-}
+const char *nw_scope_name(nw_scope s) { return scopes[s]; }
 
-const char *nw_role_name(nw_role r) {
-  return roles[r];
-}
+const char *nw_role_name(nw_role r) { return roles[r]; }
 
-const char *nw_var_kind_name(nw_var_kind k) {
-  return var_kinds[k];
-}
+const char *nw_var_kind_name(nw_var_kind k) { return var_kinds[k]; }
 
 bool nw_loop_kind_parse(const char *text, nw_loop_kind *out) {
   int i;
@@ -82,9 +70,7 @@ static int64_t greatest(nw_dtype t) {
   return (int64_t)((UINT64_C(1) << (bits - 1)) - 1);
 }
 
-static int64_t least(nw_dtype t) {
-  return t == NW_BOOL || !nw_dtype_is_signed(t) ? 0 : -greatest(t) - 1;
-}
+static int64_t least(nw_dtype t) { return t == NW_BOOL || !nw_dtype_is_signed(t) ? 0 : -greatest(t) - 1; }
 
 static const nw_expr *number(nw_pool *p, nw_dtype t, int64_t value) {
   return nw_dtype_is_float(t) ? nw_float(p, t, (double)value) : nw_int(p, t, value);

@@ -4,9 +4,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
-static bool word_char(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
+static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 // A name may have single . / @ inside: i.tail/j. So `0..M` and `a // b` are not names.
 static int name_length(const char *s) {
@@ -92,7 +90,8 @@ void nw_next(nw_parser *ps) {
   }
   while (*ps->at == ' ' || *ps->at == '\r') ps->at++;
   if (*ps->at == '#') ps->at += strcspn(ps->at, "\n");
-  ps->tok = (nw_token){.s = ps->at, .line = ps->line, .column = (int)(ps->at - ps->line_start) + 1, .indent = ps->indent};
+  ps->tok =
+      (nw_token){.s = ps->at, .line = ps->line, .column = (int)(ps->at - ps->line_start) + 1, .indent = ps->indent};
   scan(ps);
   ps->at += ps->tok.n;
 }
@@ -114,9 +113,7 @@ bool nw_token_is(const nw_token *t, const char *text) {
   return (int)strlen(text) == t->n && !memcmp(t->s, text, (size_t)t->n);
 }
 
-bool nw_at(const nw_parser *ps, const char *text) {
-  return nw_token_is(&ps->tok, text);
-}
+bool nw_at(const nw_parser *ps, const char *text) { return nw_token_is(&ps->tok, text); }
 
 bool nw_follows(const nw_parser *ps, const char *text) {
   nw_parser ahead = *ps;
@@ -139,7 +136,8 @@ bool nw_expect(nw_parser *ps, const char *text, const char *where) {
 const char *nw_expect_name(nw_parser *ps, const char *what) {
   char name[NW_PARSE_NAME + 1];
   if (ps->tok.kind != NW_TOK_NAME) return nw_expected(ps, "%s", what);
-  if (ps->tok.n > NW_PARSE_NAME) return nw_parse_fail(ps, &ps->tok, "a name may have %d characters at most", NW_PARSE_NAME);
+  if (ps->tok.n > NW_PARSE_NAME)
+    return nw_parse_fail(ps, &ps->tok, "a name may have %d characters at most", NW_PARSE_NAME);
   memcpy(name, ps->tok.s, (size_t)ps->tok.n);
   name[ps->tok.n] = 0;
   if (!nw_name_ok(name)) return nw_parse_fail(ps, &ps->tok, "'%s' is a word of the language and no name", name);
@@ -156,9 +154,7 @@ bool nw_end_line(nw_parser *ps) {
 }
 
 // The word of a line, unless it is a buffer being stored to.
-bool nw_begins(const nw_parser *ps, const char *word) {
-  return nw_at(ps, word) && !nw_follows(ps, "[");
-}
+bool nw_begins(const nw_parser *ps, const char *word) { return nw_at(ps, word) && !nw_follows(ps, "["); }
 
 bool nw_accept_word(nw_parser *ps, const char *word) {
   if (!nw_begins(ps, word)) return false;
@@ -197,10 +193,14 @@ void *nw_parse_fail(nw_parser *ps, const nw_token *at, const char *fmt, ...) {
 
 static void describe(char *out, size_t room, const nw_token *t) {
   static const char *const kinds[] = {[NW_TOK_EOL] = "the end of the line", [NW_TOK_END] = "the end of the text"};
-  if (t->kind == NW_TOK_EOL || t->kind == NW_TOK_END) snprintf(out, room, "%s", kinds[t->kind]);
-  else if (isprint((unsigned char)*t->s)) snprintf(out, room, "'%.*s'", t->n < 40 ? t->n : 40, t->s);
-  else if (*t->s == '\t') snprintf(out, room, "a tab");
-  else snprintf(out, room, "byte %d", (unsigned char)*t->s);
+  if (t->kind == NW_TOK_EOL || t->kind == NW_TOK_END)
+    snprintf(out, room, "%s", kinds[t->kind]);
+  else if (isprint((unsigned char)*t->s))
+    snprintf(out, room, "'%.*s'", t->n < 40 ? t->n : 40, t->s);
+  else if (*t->s == '\t')
+    snprintf(out, room, "a tab");
+  else
+    snprintf(out, room, "byte %d", (unsigned char)*t->s);
 }
 
 void *nw_expected(nw_parser *ps, const char *fmt, ...) {

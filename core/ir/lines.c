@@ -69,19 +69,27 @@ void nw_lines_free(nw_lines *l) {
 // ---- writers
 
 typedef struct writer {
-  const char *before, *after;               // the whole
+  const char *before, *after; // the whole
   const char *open[NW_PIECE_KINDS], *close; // close: of any piece whose open is not empty
   bool escape;
 } writer;
 
 static const writer writers[] = {
     [NW_TEXT_PLAIN] = {.before = "", .after = ""},
-    [NW_TEXT_ANSI] = {.before = "", .after = "", .close = "\033[0m",
-                      .open = {[NW_PIECE_KEYWORD] = "\033[34m", [NW_PIECE_NAME] = "\033[1m",
-                               [NW_PIECE_MARK] = "\033[35m", [NW_PIECE_COMMENT] = "\033[90m",
-                               [NW_PIECE_REMARK] = "\033[33m", [NW_PIECE_ADDED] = "\033[32m",
+    [NW_TEXT_ANSI] = {.before = "",
+                      .after = "",
+                      .close = "\033[0m",
+                      .open = {[NW_PIECE_KEYWORD] = "\033[34m",
+                               [NW_PIECE_NAME] = "\033[1m",
+                               [NW_PIECE_MARK] = "\033[35m",
+                               [NW_PIECE_COMMENT] = "\033[90m",
+                               [NW_PIECE_REMARK] = "\033[33m",
+                               [NW_PIECE_ADDED] = "\033[32m",
                                [NW_PIECE_REMOVED] = "\033[31m"}},
-    [NW_TEXT_HTML] = {.before = "<pre class=\"nw\">", .after = "</pre>\n", .close = "</span>", .escape = true,
+    [NW_TEXT_HTML] = {.before = "<pre class=\"nw\">",
+                      .after = "</pre>\n",
+                      .close = "</span>",
+                      .escape = true,
                       .open = {[NW_PIECE_KEYWORD] = "<span class=\"nw-keyword\">",
                                [NW_PIECE_NAME] = "<span class=\"nw-name\">",
                                [NW_PIECE_MARK] = "<span class=\"nw-mark\">",
@@ -97,11 +105,11 @@ static void write_text(nw_str *out, const writer *w, const char *s, size_t n) {
     return;
   }
   for (size_t i = 0; i < n; i++) switch (s[i]) {
-      case '<': nw_str_add(out, "&lt;"); break;
-      case '>': nw_str_add(out, "&gt;"); break;
-      case '&': nw_str_add(out, "&amp;"); break;
-      case '"': nw_str_add(out, "&quot;"); break;
-      default: nw_str_addn(out, s + i, 1);
+    case '<': nw_str_add(out, "&lt;"); break;
+    case '>': nw_str_add(out, "&gt;"); break;
+    case '&': nw_str_add(out, "&amp;"); break;
+    case '"': nw_str_add(out, "&quot;"); break;
+    default: nw_str_addn(out, s + i, 1);
     }
 }
 

@@ -17,7 +17,7 @@ typedef struct used {
   const char *want;
   size_t len;
   int space;
-  int cap;           // suffixes at or above cap cannot matter: fewer names than that exist
+  int cap; // suffixes at or above cap cannot matter: fewer names than that exist
   unsigned char *bit;
 } used;
 
@@ -88,18 +88,12 @@ static const char *unique(nw_program *p, const char *want, int space) {
 }
 
 // Loops keep clear of the symbolic sizes too: both stand in the same expressions.
-const char *nw_unique_loop_name(nw_program *p, const char *want) {
-  return unique(p, want, LOOPS);
-}
+const char *nw_unique_loop_name(nw_program *p, const char *want) { return unique(p, want, LOOPS); }
 
-const char *nw_unique_block_name(nw_program *p, const char *want) {
-  return unique(p, want, BLOCKS);
-}
+const char *nw_unique_block_name(nw_program *p, const char *want) { return unique(p, want, BLOCKS); }
 
 // Buffers enter their table as they are made: asking twice gives one answer.
-const char *nw_unique_buffer_name(nw_program *p, const char *want) {
-  return unique(p, want, BUFFERS);
-}
+const char *nw_unique_buffer_name(nw_program *p, const char *want) { return unique(p, want, BUFFERS); }
 
 // ---- what may be a name
 
@@ -110,9 +104,7 @@ static bool reserved(const char *s) {
   return false;
 }
 
-static bool word_char(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
+static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 bool nw_name_ok(const char *s) {
   if (!s || !(isalpha((unsigned char)*s) || *s == '_')) return false;

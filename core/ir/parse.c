@@ -37,7 +37,8 @@ static bool statements(nw_parser *ps, nw_stmt *parent, int indent, int depth) {
 
 static bool body(nw_parser *ps, nw_stmt *s, int indent, int depth) {
   if (!nw_opens_body(ps, indent)) return false;
-  if (depth + 1 >= NW_MAX_DEPTH) return nw_parse_fail(ps, &ps->tok, "statements are nested deeper than %d", NW_MAX_DEPTH);
+  if (depth + 1 >= NW_MAX_DEPTH)
+    return nw_parse_fail(ps, &ps->tok, "statements are nested deeper than %d", NW_MAX_DEPTH);
   if (nw_accept_word(ps, "pass")) return nw_end_line(ps);
   return statements(ps, s, ps->tok.indent, depth + 1);
 }
@@ -139,7 +140,8 @@ static nw_stmt *alloc(nw_parser *ps, int depth) {
 }
 
 static bool store_index(nw_parser *ps, nw_stmt *s) {
-  if (!nw_expect(ps, "[", "after the buffer") || !(s->store.index = nw_parse_typed(ps, NW_INDEX, "index"))) return false;
+  if (!nw_expect(ps, "[", "after the buffer") || !(s->store.index = nw_parse_typed(ps, NW_INDEX, "index")))
+    return false;
   if (nw_accept(ps, ";") && !(s->store.mask = nw_parse_typed(ps, NW_BOOL, "mask"))) return false;
   return nw_expect(ps, "]", "after the index") && nw_expect(ps, "=", "in a store");
 }

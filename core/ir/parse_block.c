@@ -31,7 +31,8 @@ static bool block_vars(nw_parser *ps, nw_stmt *s) {
 static bool block_head(nw_parser *ps, nw_stmt *s) {
   s->block.init_part = nw_accept(ps, "init");
   if (!nw_expect(ps, "block", "at the head of a block")) return false;
-  if (!(s->block.name = nw_expect_name(ps, "the name of a block")) || !nw_expect(ps, "of", "before the block's origin")) return false;
+  if (!(s->block.name = nw_expect_name(ps, "the name of a block")) || !nw_expect(ps, "of", "before the block's origin"))
+    return false;
   if (!(s->block.origin = nw_expect_name(ps, "the block's origin")) || !block_vars(ps, s)) return false;
   return !nw_accept(ps, "where") || (s->block.where = nw_parse_typed(ps, NW_BOOL, "condition"));
 }
@@ -52,7 +53,8 @@ static bool assignment(nw_parser *ps, nw_stmt *s, bool first) {
   if (ps->tok.n < 8) memcpy(text, ps->tok.s, (size_t)ps->tok.n);
   bool wordy = ps->tok.kind == NW_TOK_NAME;
   if (wordy) strcat(text, "=");
-  if (!nw_combiner_of_assign(text, &c)) return nw_expected(ps, "an assignment: =, +=, *=, min=, max=, argmin=, argmax=");
+  if (!nw_combiner_of_assign(text, &c))
+    return nw_expected(ps, "an assignment: =, +=, *=, min=, max=, argmin=, argmax=");
   nw_next(ps);
   if (wordy && !nw_expect(ps, "=", "after the name of a reduction")) return false;
   if (!first && c != s->block.combiner) return nw_parse_fail(ps, &at, "the targets of a block are combined alike");
@@ -69,7 +71,8 @@ static bool init_line(nw_parser *ps, nw_stmt *s, nw_target *of) {
   bool elsewhere, ok = element(ps, of) && nw_expect(ps, "=", "in an init") && (of->init = nw_parse_expr(ps));
   if (!ok) return false;
   elsewhere = nw_accept(ps, "elsewhere");
-  if (s->block.ntargets && elsewhere == s->block.has_init) return nw_expected(ps, "all inits of the block here, or all elsewhere");
+  if (s->block.ntargets && elsewhere == s->block.has_init)
+    return nw_expected(ps, "all inits of the block here, or all elsewhere");
   s->block.has_init = !elsewhere;
   return nw_end_line(ps);
 }
@@ -80,7 +83,8 @@ static bool target_line(nw_parser *ps, nw_stmt *s, nw_target *t) {
   *t = (nw_target){0};
   if (nw_accept_word(ps, "init") && !init_line(ps, s, &init)) return false;
   if (!element(ps, t) || !assignment(ps, s, s->block.ntargets == 0)) return false;
-  if (init.init && !same_element(&init, t)) return nw_parse_fail(ps, &at, "the init stands before the element it is for");
+  if (init.init && !same_element(&init, t))
+    return nw_parse_fail(ps, &at, "the init stands before the element it is for");
   t->init = init.init;
   return (t->value = nw_parse_expr(ps)) && nw_end_line(ps);
 }

@@ -22,9 +22,7 @@ static const nw_expr *blame(nw_parser *ps, const nw_token *at, const nw_expr *e)
   return nw_parse_fail(ps, at, "%s", message);
 }
 
-static bool same_type(nw_type a, nw_type b) {
-  return a.dtype == b.dtype && a.lanes == b.lanes;
-}
+static bool same_type(nw_type a, nw_type b) { return a.dtype == b.dtype && a.lanes == b.lanes; }
 
 static bool takes(nw_op op, nw_dtype t) {
   if (nw_op_has(op, 'B')) return t == NW_BOOL;
@@ -90,9 +88,7 @@ static bool at_real(const nw_parser *ps) {
   return ps->tok.kind == NW_TOK_FLOAT || nw_at(ps, "inf") || nw_at(ps, "nan");
 }
 
-static bool at_number(const nw_parser *ps) {
-  return ps->tok.kind == NW_TOK_INT || at_real(ps);
-}
+static bool at_number(const nw_parser *ps) { return ps->tok.kind == NW_TOK_INT || at_real(ps); }
 
 static const nw_expr *number(nw_parser *ps, bool minus) {
   return at_real(ps) ? real(ps, NW_F32, minus) : integer(ps, NW_INDEX, minus);
@@ -142,9 +138,7 @@ static const nw_expr *cast(nw_parser *ps, nw_dtype t) {
   return blame(ps, &at, nw_cast(ps->pool, t, arg));
 }
 
-static int arguments_of(nw_op op) {
-  return op == NW_OP_RAMP ? 3 : op == NW_OP_BROADCAST ? 2 : nw_op_arity(op);
-}
+static int arguments_of(nw_op op) { return op == NW_OP_RAMP ? 3 : op == NW_OP_BROADCAST ? 2 : nw_op_arity(op); }
 
 static const nw_expr *call(nw_parser *ps, const char *name) {
   nw_op op;
@@ -161,10 +155,12 @@ static const nw_expr *call(nw_parser *ps, const char *name) {
   return apply(ps, &at, op, n, args);
 }
 
-static const nw_expr *load_at(nw_parser *ps, const nw_token *at, const nw_buffer *b, int n, const nw_expr **index, bool masked) {
+static const nw_expr *load_at(nw_parser *ps, const nw_token *at, const nw_buffer *b, int n, const nw_expr **index,
+                              bool masked) {
   int lanes = n > masked ? index[0]->type.lanes : 1;
   for (int i = 1; i < n; i++)
-    if (index[i]->type.lanes != lanes) return nw_parse_fail(ps, at, "indices of %d and %d lanes", lanes, index[i]->type.lanes);
+    if (index[i]->type.lanes != lanes)
+      return nw_parse_fail(ps, at, "indices of %d and %d lanes", lanes, index[i]->type.lanes);
   return nw_load(ps->pool, (nw_type){(uint8_t)b->dtype, (uint16_t)lanes}, b->name, n, index);
 }
 
@@ -179,8 +175,10 @@ static const nw_expr *load(nw_parser *ps) {
   bool masked = false;
   int n = 0;
   while (!nw_at(ps, "]")) {
-    if (n == 1 && nw_accept(ps, ";")) masked = true;
-    else if (masked || (n && !nw_expect(ps, ",", "or ']' in the indices"))) return nw_expected(ps, "']' after the mask");
+    if (n == 1 && nw_accept(ps, ";"))
+      masked = true;
+    else if (masked || (n && !nw_expect(ps, ",", "or ']' in the indices")))
+      return nw_expected(ps, "']' after the mask");
     if (n == NW_PARSE_LIST) return nw_parse_fail(ps, &ps->tok, "there are too many indices");
     if (!(index[n++] = nw_parse_typed(ps, masked ? NW_BOOL : NW_INDEX, masked ? "mask" : "index"))) return NULL;
   }
@@ -248,13 +246,9 @@ static bool count(nw_parser *ps, const nw_token *at) {
   return nw_parse_fail(ps, at, "this expression has more than %d operations", NW_PARSE_NODES);
 }
 
-static bool at_sum(const nw_parser *ps) {
-  return nw_at(ps, "+") || nw_at(ps, "-");
-}
+static bool at_sum(const nw_parser *ps) { return nw_at(ps, "+") || nw_at(ps, "-"); }
 
-static bool is_integer(const nw_expr *e) {
-  return e->type.lanes == 1 && nw_dtype_is_int((nw_dtype)e->type.dtype);
-}
+static bool is_integer(const nw_expr *e) { return e->type.lanes == 1 && nw_dtype_is_int((nw_dtype)e->type.dtype); }
 
 // A sum of integers as a whole. Adding one by one would make a canonical sum of every beginning of it. Ends after the
 // first operand of another type, which is added the usual way.
@@ -297,7 +291,8 @@ static const nw_expr *climb_from(nw_parser *ps, const nw_expr *left, int least) 
 }
 
 static const nw_expr *climb(nw_parser *ps, int least) {
-  if (ps->depth == NW_PARSE_DEPTH) return nw_parse_fail(ps, &ps->tok, "this expression is nested deeper than %d", NW_PARSE_DEPTH);
+  if (ps->depth == NW_PARSE_DEPTH)
+    return nw_parse_fail(ps, &ps->tok, "this expression is nested deeper than %d", NW_PARSE_DEPTH);
   if (!count(ps, &ps->tok)) return NULL;
   ps->depth++;
   const nw_expr *e = climb_from(ps, operand(ps), least);

@@ -20,7 +20,8 @@ static bool layout(nw_parser *ps, nw_buffer *b) {
   const nw_expr *e[NW_PARSE_LIST];
   nw_token at = ps->tok;
   int n;
-  if (!nw_expect(ps, "[", "after layout") || !nw_parse_list(ps, "]", NW_INDEX, "position", &b->nlayout, e)) return false;
+  if (!nw_expect(ps, "[", "after layout") || !nw_parse_list(ps, "]", NW_INDEX, "position", &b->nlayout, e))
+    return false;
   b->layout = nw_keep_exprs(ps, b->nlayout, e);
   if (!nw_expect(ps, "in", "after the layout") || !nw_expect(ps, "[", "after in")) return false;
   if (!nw_parse_list(ps, "]", NW_INDEX, "extent", &n, e)) return false;

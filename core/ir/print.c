@@ -8,9 +8,9 @@ typedef struct printer {
   nw_lines *l;
   const nw_program *p;
   const nw_show_opts *o;
-  nw_path path;      // down to the statement being printed
+  nw_path path; // down to the statement being printed
   int indent;
-  bool folded;       // the last line is the fold of a subtree
+  bool folded; // the last line is the fold of a subtree
 } printer;
 
 static nw_line *open_line(printer *pr, const nw_stmt *s) {
@@ -21,13 +21,9 @@ static nw_line *open_line(printer *pr, const nw_stmt *s) {
   return line;
 }
 
-static void text(printer *pr, const char *s) {
-  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s", s);
-}
+static void text(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_TEXT, "%s", s); }
 
-static void word(printer *pr, const char *s) {
-  nw_lines_put(pr->l, NW_PIECE_KEYWORD, "%s", s);
-}
+static void word(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_KEYWORD, "%s", s); }
 
 static void expr(printer *pr, const nw_expr *e) {
   nw_str b = {0};
@@ -251,9 +247,7 @@ static const char *remark_of(const printer *pr, const nw_stmt *s) {
   return NULL;
 }
 
-static bool unmarked(void *env, nw_stmt *s) {
-  return !remark_of(env, s);
-}
+static bool unmarked(void *env, nw_stmt *s) { return !remark_of(env, s); }
 
 // One line stands for a run of neighbours nobody points at.
 static void fold(printer *pr) {
@@ -266,14 +260,14 @@ static void fold(printer *pr) {
 static void head(printer *pr, const nw_stmt *s) {
   bool full = pr->o->full;
   switch (s->kind) {
-    case NW_SEQ:
-      if (full && pr->path.n > 1) open_line(pr, s), word(pr, "seq:");
-      break;
-    case NW_LOOP: loop(pr, s); break;
-    case NW_BLOCK: (full ? full_block : short_block)(pr, s); break;
-    case NW_GUARD: guard(pr, s); break;
-    case NW_STORE: store(pr, s); break;
-    case NW_ALLOC: (full ? full_alloc : short_alloc)(pr, s); break;
+  case NW_SEQ:
+    if (full && pr->path.n > 1) open_line(pr, s), word(pr, "seq:");
+    break;
+  case NW_LOOP: loop(pr, s); break;
+  case NW_BLOCK: (full ? full_block : short_block)(pr, s); break;
+  case NW_GUARD: guard(pr, s); break;
+  case NW_STORE: store(pr, s); break;
+  case NW_ALLOC: (full ? full_alloc : short_alloc)(pr, s); break;
   }
 }
 
@@ -302,7 +296,8 @@ static void statement(printer *pr, nw_stmt *s, int pos) {
   pr->path.pos[pr->path.n++] = pos;
   head(pr, s);
   const char *remark = remark_of(pr, s);
-  if (remark && *remark && pr->l->n && pr->l->line[pr->l->n - 1].stmt == s->id) pr->l->line[pr->l->n - 1].remark = remark;
+  if (remark && *remark && pr->l->n && pr->l->line[pr->l->n - 1].stmt == s->id)
+    pr->l->line[pr->l->n - 1].remark = remark;
   kids(pr, s);
   pr->path.n--;
 }
@@ -326,6 +321,4 @@ char *nw_program_show(const nw_program *p, const nw_show_opts *o) {
   return nw_str_take(&out);
 }
 
-char *nw_program_print(const nw_program *p) {
-  return nw_program_show(p, &(nw_show_opts){.full = true});
-}
+char *nw_program_print(const nw_program *p) { return nw_program_show(p, &(nw_show_opts){.full = true}); }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 enum {
-  LONG_LINE = 100,  // columns from which indices are folded
-  LONG_INDEX = 16,  // an index longer than this is folded then
-  CUT_LINE = 240,   // columns at which a line is cut whatever it says
+  LONG_LINE = 100, // columns from which indices are folded
+  LONG_INDEX = 16, // an index longer than this is folded then
+  CUT_LINE = 240, // columns at which a line is cut whatever it says
 };
 
 typedef struct place {
@@ -44,7 +44,8 @@ static const char *index_end(const char *s) {
 // The first term stays, as in `32*i_o + ...`.
 static void fold_index(nw_str *out, const char *s, const char *end) {
   const char *plus = memmem(s, (size_t)(end - s), " + ", 3);
-  bool simple = plus && plus - s < LONG_INDEX && !memchr(s, '(', (size_t)(plus - s)) && !memchr(s, '[', (size_t)(plus - s));
+  bool simple =
+      plus && plus - s < LONG_INDEX && !memchr(s, '(', (size_t)(plus - s)) && !memchr(s, '[', (size_t)(plus - s));
   if (end - s <= LONG_INDEX) {
     nw_str_addn(out, s, (size_t)(end - s));
   } else {
@@ -101,17 +102,17 @@ static void target_line(nw_str *out, const place *at, int i) {
   bound(out, at, t->value);
 }
 
-static bool is_joint(const nw_stmt *s) {
-  return s->block.combiner == NW_ARGMIN || s->block.combiner == NW_ARGMAX;
-}
+static bool is_joint(const nw_stmt *s) { return s->block.combiner == NW_ARGMIN || s->block.combiner == NW_ARGMAX; }
 
 static void lines_of(nw_short_block *b, const place *at) {
   b->n = is_joint(at->s) ? 1 : at->s->block.ntargets;
   b->line = nw_xcalloc((size_t)b->n, sizeof *b->line);
   for (int i = 0; i < b->n; i++) {
     nw_str out = {0};
-    if (is_joint(at->s)) joint_line(&out, at);
-    else target_line(&out, at, i);
+    if (is_joint(at->s))
+      joint_line(&out, at);
+    else
+      target_line(&out, at, i);
     b->line[i] = fit(&out);
   }
 }
@@ -126,9 +127,12 @@ static bool bound_by(const nw_stmt *s, const char *loop) {
 
 // As people say it: 0, inf, whatever the dtype.
 static void start(nw_str *out, const place *at, const nw_expr *init) {
-  if (init->op == NW_OP_FLOAT) nw_str_fmt(out, "%g", init->f);
-  else if (init->op == NW_OP_INT) nw_str_fmt(out, "%lld", (long long)init->i);
-  else bound(out, at, init);
+  if (init->op == NW_OP_FLOAT)
+    nw_str_fmt(out, "%g", init->f);
+  else if (init->op == NW_OP_INT)
+    nw_str_fmt(out, "%lld", (long long)init->i);
+  else
+    bound(out, at, init);
 }
 
 // `from 0 at the first k_o, k_i`: the loops that run over the reduction.

@@ -3,10 +3,10 @@
 #include "ir/program.h"
 
 typedef struct nw_short_block {
-  char *where;      // the guard, simplified; NULL when there is none or it always holds
+  char *where; // the guard, simplified; NULL when there is none or it always holds
   int n;
-  char **line;      // "C[32*i_o + i_i, j] += A[...]*B[...]", one a target; an arg-reduction is one line
-  char *comment;    // where the init happens, and the block's name when no target has it; "" if nothing
+  char **line; // "C[32*i_o + i_i, j] += A[...]*B[...]", one a target; an arg-reduction is one line
+  char *comment; // where the init happens, and the block's name when no target has it; "" if nothing
 } nw_short_block;
 
 // The path ends in the block.

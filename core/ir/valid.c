@@ -34,9 +34,7 @@ static bool names_add(names *s, const char *name) {
   return true;
 }
 
-static bool names_have(const names *s, const char *name) {
-  return s->cap && s->at[slot_of(s, name)];
-}
+static bool names_have(const names *s, const char *name) { return s->cap && s->at[slot_of(s, name)]; }
 
 typedef struct check {
   const nw_program *p;
@@ -61,7 +59,7 @@ static bool flaw(check *c, int stmt, const char *fmt, ...) {
 typedef struct scope {
   check *c;
   const nw_stmt *stmt;
-  const nw_stmt *block;  // its variables; NULL: the loops of the path
+  const nw_stmt *block; // its variables; NULL: the loops of the path
   bool sizes_only;
   const char *what;
 } scope;
@@ -79,7 +77,8 @@ static bool var_in_scope(const scope *s, const char *name) {
       if (!strcmp(s->block->block.var[i].var->name, name)) return true;
   if (!s->block && !s->sizes_only)
     for (int i = path->n - 1; i >= 0; i--)
-      if (path->at[i]->kind == NW_LOOP && path->at[i] != s->stmt && !strcmp(path->at[i]->loop.var->name, name)) return true;
+      if (path->at[i]->kind == NW_LOOP && path->at[i] != s->stmt && !strcmp(path->at[i]->loop.var->name, name))
+        return true;
   return size_named(s->c->p, name);
 }
 
@@ -89,7 +88,8 @@ static bool check_load(const scope *s, int id, const nw_expr *e) {
   if (!b) return flaw(s->c, id, "%s reads %s, which is no buffer", s->what, e->name);
   if (e->type.dtype != b->dtype) return flaw(s->c, id, "%s reads %s as another type", s->what, e->name);
   bool linear = e->n == 1 || (e->n == 2 && e->arg[1]->type.dtype == NW_BOOL);
-  if (e->n != b->ndim && (s->block || !linear)) return flaw(s->c, id, "%s reads %s with %d indices", s->what, e->name, e->n);
+  if (e->n != b->ndim && (s->block || !linear))
+    return flaw(s->c, id, "%s reads %s with %d indices", s->what, e->name, e->n);
   return true;
 }
 
@@ -98,7 +98,9 @@ static bool check_node(void *env, const nw_expr *e) {
   int id = s->stmt ? s->stmt->id : 0;
   if (e->op == NW_OP_VAR && !var_in_scope(s, e->name))
     return flaw(s->c, id, "%s uses %s, which is no %s", s->what, e->name,
-                s->sizes_only ? "size" : s->block ? "variable of the block and no size" : "loop around it and no size");
+                s->sizes_only ? "size"
+                : s->block    ? "variable of the block and no size"
+                              : "loop around it and no size");
   if (e->op == NW_OP_LOAD) return check_load(s, id, e);
   if (e->op == NW_OP_REDUCE) return flaw(s->c, id, "%s holds a reduction; a block has a combiner instead", s->what);
   return true;
@@ -181,7 +183,8 @@ static bool check_vars(check *c, const nw_stmt *s) {
       if (!strcmp(v->var->name, s->block.var[j].var->name))
         return flaw(c, s->id, "block %s has two variables named %s", s->block.name, v->var->name);
     if (!check_indices(&sizes, "the range of a variable", 1, &v->lo) ||
-        !check_indices(&sizes, "the range of a variable", 1, &v->extent) || !check_indices(&around, "a binding", 1, &v->bind))
+        !check_indices(&sizes, "the range of a variable", 1, &v->extent) ||
+        !check_indices(&around, "a binding", 1, &v->bind))
       return false;
   }
   return true;
@@ -189,10 +192,10 @@ static bool check_vars(check *c, const nw_stmt *s) {
 
 static bool check_target(check *c, const nw_stmt *s, const nw_target *t) {
   scope body = {.c = c, .stmt = s, .block = s};
-  if (!names_have(&c->buffers, t->buffer)) return flaw(c, s->id, "block %s writes %s, which is no buffer", s->block.name, t->buffer);
+  if (!names_have(&c->buffers, t->buffer))
+    return flaw(c, s->id, "block %s writes %s, which is no buffer", s->block.name, t->buffer);
   const nw_buffer *b = nw_find_buffer(c->p, t->buffer);
-  if (b->ndim != t->n)
-    return flaw(c, s->id, "block %s writes %s with %d indices", s->block.name, t->buffer, t->n);
+  if (b->ndim != t->n) return flaw(c, s->id, "block %s writes %s with %d indices", s->block.name, t->buffer, t->n);
   if (s->block.has_init && !t->init) return flaw(c, s->id, "block %s owns an init it does not have", s->block.name);
   return check_indices(&body, "an index", t->n, t->index) && check_typed(&body, "a body", t->value, b->dtype, 1) &&
          (!t->init || check_typed(&body, "an init", t->init, b->dtype, 1));
@@ -200,10 +203,12 @@ static bool check_target(check *c, const nw_stmt *s, const nw_target *t) {
 
 static bool check_block(check *c, const nw_stmt *s) {
   scope around = {.c = c, .stmt = s};
-  if (!nw_name_ok(s->block.name) || !nw_name_ok(s->block.origin)) return flaw(c, s->id, "'%s' cannot name a block", s->block.name);
+  if (!nw_name_ok(s->block.name) || !nw_name_ok(s->block.origin))
+    return flaw(c, s->id, "'%s' cannot name a block", s->block.name);
   if (!names_add(&c->blocks, s->block.name)) return flaw(c, s->id, "there are two blocks named %s", s->block.name);
   if (!s->block.ntargets) return flaw(c, s->id, "block %s does nothing", s->block.name);
-  if (s->block.has_init && s->block.combiner == NW_PLAIN) return flaw(c, s->id, "block %s has an init but is no reduction", s->block.name);
+  if (s->block.has_init && s->block.combiner == NW_PLAIN)
+    return flaw(c, s->id, "block %s has an init but is no reduction", s->block.name);
   if (!check_vars(c, s)) return false;
   if (s->block.where && !check_typed(&around, "a where", s->block.where, NW_BOOL, 1)) return false;
   for (int i = 0; i < s->block.ntargets; i++)
@@ -213,16 +218,19 @@ static bool check_block(check *c, const nw_stmt *s) {
 
 static bool check_store(check *c, const nw_stmt *s) {
   scope around = {.c = c, .stmt = s};
-  if (!names_have(&c->buffers, s->store.buffer)) return flaw(c, s->id, "a store to %s, which is no buffer", s->store.buffer);
+  if (!names_have(&c->buffers, s->store.buffer))
+    return flaw(c, s->id, "a store to %s, which is no buffer", s->store.buffer);
   int lanes = s->store.index ? s->store.index->type.lanes : 1;
   nw_dtype t = nw_find_buffer(c->p, s->store.buffer)->dtype;
-  return check_typed(&around, "an index", s->store.index, NW_INDEX, lanes) && check_typed(&around, "a value", s->store.value, t, lanes) &&
+  return check_typed(&around, "an index", s->store.index, NW_INDEX, lanes) &&
+         check_typed(&around, "a value", s->store.value, t, lanes) &&
          (!s->store.mask || check_typed(&around, "a mask", s->store.mask, NW_BOOL, lanes));
 }
 
 static bool check_alloc(check *c, const nw_stmt *s) {
   scope around = {.c = c, .stmt = s};
-  if (!names_have(&c->buffers, s->alloc.buffer)) return flaw(c, s->id, "alloc of %s, which is no buffer", s->alloc.buffer);
+  if (!names_have(&c->buffers, s->alloc.buffer))
+    return flaw(c, s->id, "alloc of %s, which is no buffer", s->alloc.buffer);
   for (int i = 0; i < c->path.n - 1; i++)
     if (c->path.at[i]->kind == NW_ALLOC && !strcmp(c->path.at[i]->alloc.buffer, s->alloc.buffer))
       return flaw(c, s->id, "alloc of %s inside an alloc of it", s->alloc.buffer);
@@ -232,12 +240,12 @@ static bool check_alloc(check *c, const nw_stmt *s) {
 
 static bool check_own(check *c, const nw_stmt *s) {
   switch (s->kind) {
-    case NW_SEQ: return true;
-    case NW_LOOP: return check_loop(c, s);
-    case NW_BLOCK: return check_block(c, s);
-    case NW_GUARD: return check_typed(&(scope){.c = c, .stmt = s}, "a guard", s->guard.cond, NW_BOOL, 1);
-    case NW_STORE: return check_store(c, s);
-    case NW_ALLOC: return check_alloc(c, s);
+  case NW_SEQ: return true;
+  case NW_LOOP: return check_loop(c, s);
+  case NW_BLOCK: return check_block(c, s);
+  case NW_GUARD: return check_typed(&(scope){.c = c, .stmt = s}, "a guard", s->guard.cond, NW_BOOL, 1);
+  case NW_STORE: return check_store(c, s);
+  case NW_ALLOC: return check_alloc(c, s);
   }
   return false;
 }
@@ -246,7 +254,8 @@ static bool check_tree(check *c, nw_stmt *s) {
   if (c->path.n == NW_MAX_DEPTH) return flaw(c, s->id, "statements are nested deeper than %d", NW_MAX_DEPTH);
   c->path.at[c->path.n++] = s;
   bool ok = check_own(c, s);
-  for (int i = 0; ok && i < s->nkids; i++) ok = s->kid[i] ? check_tree(c, s->kid[i]) : flaw(c, s->id, "a statement is NULL");
+  for (int i = 0; ok && i < s->nkids; i++)
+    ok = s->kid[i] ? check_tree(c, s->kid[i]) : flaw(c, s->id, "a statement is NULL");
   c->path.n--;
   return ok;
 }

@@ -3,7 +3,7 @@
 #include "ir/program.h"
 
 typedef struct nw_flaw {
-  int stmt;        // id of the statement, 0 for the tables
+  int stmt; // id of the statement, 0 for the tables
   char text[240];
 } nw_flaw;
 

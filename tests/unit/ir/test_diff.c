@@ -39,9 +39,7 @@ static void assert_diff(env *e, const char *a, const char *b, const char *want) 
 #define HEAD "program p\noutput C: f32[8, 8]\n"
 #define NEST "for i in 0..8:\n  for j in 0..8:\n    C[i] = 1.0\n"
 
-static void equal_programs_have_no_diff(void **state) {
-  assert_diff(*state, HEAD NEST, HEAD NEST, "");
-}
+static void equal_programs_have_no_diff(void **state) { assert_diff(*state, HEAD NEST, HEAD NEST, ""); }
 
 static void a_changed_line_is_removed_and_added(void **state) {
   assert_diff(*state, HEAD NEST, HEAD "for i in 0..8:\n  parallel for j in 0..8:\n    C[i] = 1.0\n",
@@ -59,8 +57,11 @@ static void everything_can_go_or_come(void **state) {
 #define STORES "    C[0] = 0.0\n    C[1] = 1.0\n    C[2] = 2.0\n    C[3] = 3.0\n    C[4] = 4.0\n"
 
 static void far_lines_fold_but_not_the_loops_around(void **state) {
-  assert_diff(*state, HEAD "C[0] = 9.0\nC[1] = 9.0\nfor i in 0..8:\n  for j in 0..8:\n" STORES "    C[5] = 5.0\n  C[6] = 6.0\n  C[7] = 6.0\n",
-              HEAD "C[0] = 9.0\nC[1] = 9.0\nfor i in 0..8:\n  for j in 0..8:\n" STORES "    C[5] = 0.5\n  C[6] = 6.0\n  C[7] = 6.0\n",
+  assert_diff(*state,
+              HEAD "C[0] = 9.0\nC[1] = 9.0\nfor i in 0..8:\n  for j in 0..8:\n" STORES
+                   "    C[5] = 5.0\n  C[6] = 6.0\n  C[7] = 6.0\n",
+              HEAD "C[0] = 9.0\nC[1] = 9.0\nfor i in 0..8:\n  for j in 0..8:\n" STORES
+                   "    C[5] = 0.5\n  C[6] = 6.0\n  C[7] = 6.0\n",
               "  ...\n"
               "  for i in 0..8:\n"
               "    for j in 0..8:\n"
@@ -73,12 +74,23 @@ static void far_lines_fold_but_not_the_loops_around(void **state) {
               "    C[7] = 6.0\n");
 }
 
+static void a_nest_that_is_over_is_no_context(void **state) {
+  assert_diff(*state, HEAD "for i in 0..8:\n  for j in 0..8:\n" STORES "for k in 0..8:\n  pass\n",
+              HEAD "for i in 0..8:\n  for j in 0..8:\n" STORES "parallel for k in 0..8:\n  pass\n",
+              "  ...\n"
+              "- for k in 0..8:\n"
+              "+ parallel for k in 0..8:\n"
+              "    pass\n");
+}
+
 static void painted_lines_keep_one_colour(void **state) {
   env *e = *state;
-  nw_program *p = nw_program_parse(e->c, e->pool, HEAD), *q = nw_program_parse(e->c, e->pool, HEAD "for i in 0..8:\n  pass\n");
+  nw_program *p = nw_program_parse(e->c, e->pool, HEAD),
+             *q = nw_program_parse(e->c, e->pool, HEAD "for i in 0..8:\n  pass\n");
   char *text = nw_program_diff(p, q, NW_TEXT_ANSI);
-  assert_string_equal(text, "\033[32m+ \033[0m\033[32mfor \033[0m\033[32mi\033[0m\033[32m in \033[0m\033[32m0..8:\033[0m\n"
-                            "\033[32m+ \033[0m  \033[32mpass\033[0m\n");
+  assert_string_equal(text,
+                      "\033[32m+ \033[0m\033[32mfor \033[0m\033[32mi\033[0m\033[32m in \033[0m\033[32m0..8:\033[0m\n"
+                      "\033[32m+ \033[0m  \033[32mpass\033[0m\n");
   free(text);
   nw_program_release(p);
   nw_program_release(q);
@@ -87,8 +99,9 @@ static void painted_lines_keep_one_colour(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-      TEST(equal_programs_have_no_diff), TEST(a_changed_line_is_removed_and_added), TEST(everything_can_go_or_come),
-      TEST(far_lines_fold_but_not_the_loops_around), TEST(painted_lines_keep_one_colour),
+      TEST(equal_programs_have_no_diff),       TEST(a_changed_line_is_removed_and_added),
+      TEST(everything_can_go_or_come),         TEST(far_lines_fold_but_not_the_loops_around),
+      TEST(a_nest_that_is_over_is_no_context), TEST(painted_lines_keep_one_colour),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

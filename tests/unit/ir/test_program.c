@@ -27,19 +27,18 @@ static int teardown(void **state) {
   return 0;
 }
 
-static const char gemm[] =
-    "program gemm\n"
-    "size M >= 1\n"
-    "input A: f32[M, 64]\n"
-    "output C: f32[M, 32]\n"
-    "temp T: f32[M, 64]\n"
-    "alloc T[0..M, 0..64]:\n"
-    "  for i in 0..M:\n"
-    "    for j in 0..32:\n"
-    "      for k in 0..64:\n"
-    "        block C of C (i = i in 0..M, j = j in 0..32, reduce k = k in 0..64):\n"
-    "          init C[i, j] = 0.0\n"
-    "          C[i, j] += A[i, k]*T[i, k]\n";
+static const char gemm[] = "program gemm\n"
+                           "size M >= 1\n"
+                           "input A: f32[M, 64]\n"
+                           "output C: f32[M, 32]\n"
+                           "temp T: f32[M, 64]\n"
+                           "alloc T[0..M, 0..64]:\n"
+                           "  for i in 0..M:\n"
+                           "    for j in 0..32:\n"
+                           "      for k in 0..64:\n"
+                           "        block C of C (i = i in 0..M, j = j in 0..32, reduce k = k in 0..64):\n"
+                           "          init C[i, j] = 0.0\n"
+                           "          C[i, j] += A[i, k]*T[i, k]\n";
 
 static nw_program *parsed(env *e, const char *text) {
   nw_program *p = nw_program_parse(e->c, e->pool, text);
@@ -109,9 +108,9 @@ static void a_path_leads_from_the_root(void **state) {
   nw_program_release(p);
 }
 
-static bool count_to_three(void *env, const nw_path *path) {
+static bool count_to_three(void *n, const nw_path *path) {
   (void)path;
-  return ++*(int *)env < 3;
+  return ++*(int *)n < 3;
 }
 
 static void a_walk_stops_when_told(void **state) {
@@ -229,9 +228,7 @@ static void loop_in_body(nw_program *p) {
   nw_find_block(p, "C")->block.var[0].bind = nw_var(p->pool, "x");
   nw_find_block(p, "C")->block.target[0].index[0] = nw_var(p->pool, "x");
 }
-static void same_name(nw_program *p) {
-  nw_find_loop(p, "j")->loop.var = nw_var(p->pool, "i");
-}
+static void same_name(nw_program *p) { nw_find_loop(p, "j")->loop.var = nw_var(p->pool, "i"); }
 static void no_kid(nw_program *p) { nw_find_loop(p, "j")->kid[0] = NULL; }
 static void no_buffer(nw_program *p) { nw_find_block(p, "C")->block.target[0].buffer = "Q"; }
 static void no_init(nw_program *p) { nw_find_block(p, "C")->block.target[0].init = NULL; }
@@ -292,12 +289,20 @@ static void identities_start_a_reduction(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-      TEST(a_clone_is_the_same_program_of_the_next_step), TEST(a_clone_changes_without_its_original),
-      TEST(what_substitution_changes_belongs_to_the_step), TEST(a_path_leads_from_the_root),
-      TEST(a_walk_stops_when_told), TEST(kids_are_set_inserted_removed_replaced), TEST(names_are_fresh),
-      TEST(the_same_steps_give_the_same_names), TEST(copies_have_ids_and_names_of_their_own),
-      TEST(a_place_knows_its_ranges), TEST(bindings_go_in_for_block_variables), TEST(broken_invariants_are_seen),
-      TEST(names_are_words_and_paths), TEST(identities_start_a_reduction),
+      TEST(a_clone_is_the_same_program_of_the_next_step),
+      TEST(a_clone_changes_without_its_original),
+      TEST(what_substitution_changes_belongs_to_the_step),
+      TEST(a_path_leads_from_the_root),
+      TEST(a_walk_stops_when_told),
+      TEST(kids_are_set_inserted_removed_replaced),
+      TEST(names_are_fresh),
+      TEST(the_same_steps_give_the_same_names),
+      TEST(copies_have_ids_and_names_of_their_own),
+      TEST(a_place_knows_its_ranges),
+      TEST(bindings_go_in_for_block_variables),
+      TEST(broken_invariants_are_seen),
+      TEST(names_are_words_and_paths),
+      TEST(identities_start_a_reduction),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

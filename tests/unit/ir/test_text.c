@@ -139,7 +139,8 @@ static void the_full_form_is_canonical(void **state) {
 
 static void blanks_and_comments_do_not_matter(void **state) {
   env *e = *state;
-  nw_program *p = parsed(e, "\n# head\nprogram p # here\n\n  # inside\noutput C: f32[4]\r\nfor i in 0..4:\n\n       C[ i ]=1.0 # end");
+  nw_program *p = parsed(
+      e, "\n# head\nprogram p # here\n\n  # inside\noutput C: f32[4]\r\nfor i in 0..4:\n\n       C[ i ]=1.0 # end");
   char *text = nw_program_print(p);
   assert_string_equal(text, "program p\noutput C: f32[4]\nfor i in 0..4:\n  C[i] = 1.0\n");
   free(text);
@@ -182,7 +183,8 @@ static const struct {
      "4:8: expected an assignment: =, +=, *=, min=, max=, argmin=, argmax=, found '?'"},
     {P "block C of C (i = 0 in 0..4):\n  init C[0] = 0.0\n  C[i] += 1.0\n",
      "4:3: the init stands before the element it is for"},
-    {P "block C of C (i = 0 in 0..4):\n  init C[i] = 0.0\n  C[i] = 1.0\n", "3:1: block C has an init but is no reduction"},
+    {P "block C of C (i = 0 in 0..4):\n  init C[i] = 0.0\n  C[i] = 1.0\n",
+     "3:1: block C has an init but is no reduction"},
     {P "fuse\n", "3:5: expected '[' after the buffer, found the end of the line"},
 };
 
@@ -247,7 +249,8 @@ static void nesting_has_a_limit(void **state) {
 
 static void an_expression_parses_alone(void **state) {
   env *e = *state;
-  assert_ptr_equal(nw_expr_parse(e->pool, "_1 // 32"), nw_floordiv(e->pool, nw_var(e->pool, "_1"), nw_index(e->pool, 32)));
+  assert_ptr_equal(nw_expr_parse(e->pool, "_1 // 32"),
+                   nw_floordiv(e->pool, nw_var(e->pool, "_1"), nw_index(e->pool, 32)));
   assert_ptr_equal(nw_expr_parse(e->pool, "4 > x"), nw_expr_parse(e->pool, "x < 4"));
   assert_ptr_equal(nw_expr_parse(e->pool, "-9223372036854775808"), nw_index(e->pool, INT64_MIN));
   assert_null(nw_expr_parse(e->pool, "x + "));
@@ -256,6 +259,18 @@ static void an_expression_parses_alone(void **state) {
   assert_null(nw_expr_parse(e->pool, "x y"));
   nw_clear(e->c);
   assert_null(nw_expr_parse(e->pool, "A[0]"));
+}
+
+static void sums_parse_as_they_are_made(void **state) {
+  nw_pool *p = ((env *)*state)->pool;
+  const nw_expr *a = nw_var(p, "a"), *b = nw_var(p, "b");
+  assert_ptr_equal(nw_expr_parse(p, "b - a + 3 - (a - 1)"),
+                   nw_add(p, nw_sub(p, b, nw_mul(p, nw_index(p, 2), a)), nw_index(p, 4)));
+  assert_ptr_equal(nw_expr_parse(p, "a - a"), nw_index(p, 0));
+  assert_ptr_equal(nw_expr_parse(p, "i32(a) + b + 1.5"), nw_expr_parse(p, "(i32(a) + b) + 1.5"));
+  char *text = repeated("x", " + a_1 - a_2", 450, "");
+  assert_non_null(nw_expr_parse(p, text));
+  free(text);
 }
 
 // ---- the short form
@@ -338,11 +353,11 @@ static void styles_say_the_same(void **state) {
 }
 
 static void long_indices_fold(void **state) {
-  nw_program *p = parsed(*state,
-                         "program p\ninput A: f32[9, 9]\noutput C: f32[9, 9]\n"
-                         "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
-                         "    block C of C (i = 3*first_loop + second_loop in 0..9, j = min(first_loop, second_loop) in 0..9):\n"
-                         "      C[i, j] = A[i, j]*A[i, i]*A[j, j]*A[0, 0]\n");
+  nw_program *p = parsed(
+      *state, "program p\ninput A: f32[9, 9]\noutput C: f32[9, 9]\n"
+              "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
+              "    block C of C (i = 3*first_loop + second_loop in 0..9, j = min(first_loop, second_loop) in 0..9):\n"
+              "      C[i, j] = A[i, j]*A[i, i]*A[j, j]*A[0, 0]\n");
   assert_shown(p, NULL,
                "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
                "    C[3*first_loop + ..., ...] = A[3*first_loop + ..., ...]*A[3*first_loop + ..., 3*first_loop + ...]"
@@ -353,10 +368,11 @@ static void long_indices_fold(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-      TEST(what_is_printed_parses_back), TEST(the_full_form_is_canonical), TEST(blanks_and_comments_do_not_matter),
-      TEST(errors_say_where_and_what), TEST(depth_and_length_have_limits), TEST(nesting_has_a_limit),
-      TEST(an_expression_parses_alone), TEST(the_short_form_speaks_of_loops), TEST(remarks_stand_in_a_column),
-      TEST(changes_are_marked), TEST(styles_say_the_same), TEST(long_indices_fold),
+      TEST(what_is_printed_parses_back), TEST(the_full_form_is_canonical),   TEST(blanks_and_comments_do_not_matter),
+      TEST(errors_say_where_and_what),   TEST(depth_and_length_have_limits), TEST(nesting_has_a_limit),
+      TEST(an_expression_parses_alone),  TEST(sums_parse_as_they_are_made),  TEST(the_short_form_speaks_of_loops),
+      TEST(remarks_stand_in_a_column),   TEST(changes_are_marked),           TEST(styles_say_the_same),
+      TEST(long_indices_fold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
