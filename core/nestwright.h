@@ -147,7 +147,8 @@ NW_API const nw_expr *nw_size_var(nw_ctx *c, const char *name, int64_t lo);
 NW_API bool nw_size_fact(const nw_expr *size, const nw_expr *fact);
 
 NW_API nw_tensor *nw_placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
-// A placeholder that stands for the state of a scan: what reads it is checked by nw_scan, which knows the times.
+// A placeholder that says it stands for the state of a scan: what reads it is checked by nw_scan, which knows the times. A
+// plain placeholder may do that too; what reads only its past and fails at the first times is then left to nw_scan.
 NW_API nw_tensor *nw_scan_state(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
 NW_API nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw_expr *extent);
 NW_API const nw_expr *nw_axis_var(const nw_axis *a);  // borrowed; an index expression

@@ -39,8 +39,8 @@ static bool refuse_data(nw_place *at, const nw_expr *load, int d, const nw_expr 
 static const char *outside_hint(const nw_expr *load) {
   if (nw_tensor_of(load)->op->kind != NW_TE_PLACEHOLDER)
     return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max";
-  return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max; the state of a scan is "
-         "made by nw.scan_state";
+  return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max; a recurrence is written "
+         "with nw.scan";
 }
 
 bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent, const nw_witness *w) {
@@ -112,4 +112,54 @@ static bool check_node(void *env, nw_place *at, const nw_expr *e) {
 bool nw_te_check(const nw_teop *op, const nw_expr *from) {
   nw_appeal k = {.op = op};
   return nw_te_walk(op, from, check_node, &k);
+}
+
+// ---- updates of scans to come
+
+#define MOST_INIT_ROWS 8
+
+typedef struct lag {
+  const nw_tensor *state;
+  bool later, earlier;      // some read may be of an element not yet written; some read is of an earlier time
+} lag;
+
+static bool note_lag(void *env, nw_place *at, const nw_expr *e) {
+  lag *l = env;
+  if (e->op != NW_OP_LOAD || nw_tensor_of(e) != l->state) return true;
+  const nw_expr *t = at->var[0];
+  if (nw_prove(&at->ranges, nw_lt(at->pool, e->arg[0], t))) l->earlier = true;
+  else if (!nw_prove(&at->ranges, nw_te_before(at, e, 0))) l->later = true;
+  return true;
+}
+
+static bool could_be_state(const nw_teop *op, const nw_tensor *t) {
+  bool same = t->op->kind == NW_TE_PLACEHOLDER && op->ndim == t->op->ndim && op->ndim > 0 && op->dtype[0] == t->op->dtype[0];
+  for (int d = 0; same && d < op->ndim; d++) same = nw_import(op->pool, t->op->shape[d]) == op->shape[d];
+  if (!same) return false;
+  lag l = {.state = t};
+  nw_te_walk(op, NULL, note_lag, &l);
+  return l.earlier && !l.later;
+}
+
+bool nw_te_looks_like_update(const nw_teop *op) {
+  bool candidate = false;
+  int64_t times;
+  for (int i = 0; i < op->nreads; i++) candidate = candidate || could_be_state(op, op->reads[i]);
+  if (!candidate) return false;
+  for (int64_t from = 1; from <= MOST_INIT_ROWS; from++) {
+    if (from > 1 && nw_is_int(op->shape[0], &times) && from >= times) return false;
+    nw_diag kept = op->ctx->diag;
+    op->ctx->diag = (nw_diag){0};
+    bool well = nw_te_check(op, nw_index(op->pool, from));
+    op->ctx->diag = kept;
+    if (well) return true;
+  }
+  return false;
+}
+
+bool nw_te_refuse_deferred(const nw_teop *op) {
+  nw_ctx *c = op->ctx;
+  if (!nw_te_check(op, NULL)) return false;
+  return nw_fail(c, NW_EINVAL, "give it to nw.scan as the update, and use what nw.scan returns",
+                 "%s reads the state of a scan, and is used outside one", op->name);
 }

@@ -99,8 +99,8 @@ static void take_axes(nw_teop *op, const nw_expr *reduce) {
 }
 
 static bool same_reduction(const nw_expr *a, const nw_expr *b) {
+  if (a->op != NW_OP_REDUCE && b->op != NW_OP_REDUCE) return true;
   if (a->op != b->op) return false;
-  if (a->op != NW_OP_REDUCE) return true;
   int nt = terms_of(a);
   if (a->i != b->i || a->n != b->n || nt == 2) return false;
   return !memcmp(a->arg + nt, b->arg + nt, sizeof *a->arg * (size_t)(a->n - nt));
@@ -185,13 +185,24 @@ static void name_outputs(nw_teop *op, nw_tensor **outputs) {
   }
 }
 
+// An update of a scan reads its state at earlier times, which at time 0 do not exist; that it is one is only known when
+// nw_scan gets it. What can be nothing else than a mistake is refused here.
+static bool check_bounds(nw_teop *op) {
+  nw_ctx *c = op->ctx;
+  bool clean = !nw_error(c);
+  if (nw_te_check(op, NULL)) return true;
+  if (!clean || nw_error(c)->code != NW_ERANGE || !nw_te_looks_like_update(op)) return false;
+  nw_clear(c);
+  return op->deferred = true;
+}
+
 static bool finish(nw_teop *op, const nw_vec *written, int n, const nw_expr *const *bodies) {
   if (!check_bodies(op, n, bodies)) return false;
   set_bodies(op, n, bodies);
   for (int i = 0; i < op->nout; i++)
     if (!nw_visit(op->body[i], check_var, op)) return false;
   set_reads(op, written);
-  return op->deferred || nw_te_check(op, NULL);
+  return op->deferred || check_bounds(op);
 }
 
 // Ends the build in every case. `outputs` needs room for max(nbodies, 2).

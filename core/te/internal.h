@@ -66,6 +66,10 @@ bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness
 
 // Every read inside its tensor and no division by zero, in all bodies of op. States are not looked at.
 bool nw_te_check(const nw_teop *op, const nw_expr *from);
+// Is there a placeholder of op's own shape that op reads only before its own element, so that all is well from some time
+// on?
+bool nw_te_looks_like_update(const nw_teop *op);
+bool nw_te_refuse_deferred(const nw_teop *op);  // false, with what is wrong with a deferred compute outside a scan
 // The same for the updates of a scan, and that every read of a state finds an element already written.
 bool nw_te_check_scan(const nw_teop *scan);
 
@@ -75,6 +79,7 @@ typedef struct nw_appeal {
   bool asked, trusted;
 } nw_appeal;
 bool nw_te_judged(nw_appeal *a);
+const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d);  // it reads an element before the one being written
 bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent, const nw_witness *w);  // false
 char *nw_te_output_name(const nw_teop *op, int out);  // heap: "C", or "C.v1", "C.index"
 

@@ -355,10 +355,9 @@ static nw_program *make(maker *m, int n, const place_of *outputs) {
 
 static bool check_graph(nw_ctx *c, const nw_vec *order) {
   for (int i = 0; i < order->n; i++) {
-    const nw_teop *op = order->at[i];
-    if (op->is_state || op->deferred)
-      return nw_fail(c, NW_EINVAL, "give the update to nw.scan, and use what it returns", "%s %s outside its scan", op->name,
-                     op->is_state ? "is the state of a scan, read" : "reads the state of a scan, and is used");
+    const nw_teop *op = order->at[order->n - 1 - i];
+    if (op->deferred) return nw_te_refuse_deferred(op);
+    if (op->is_state) return nw_fail(c, NW_EINVAL, NULL, "%s is the state of a scan, read outside it", op->name);
   }
   return true;
 }

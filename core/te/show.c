@@ -50,6 +50,7 @@ char *nw_tensor_show(const nw_tensor *t) {
     add_axes(&b, t->op);
     nw_str_add(&b, "] = ");
     add_body(&b, t->op, t->out);
+    if (t->op->deferred) nw_str_add(&b, "  (the update of a scan: no use elsewhere)");
   }
   return nw_str_take(&b);
 }

@@ -33,7 +33,7 @@ struct nw_teop {
   int ndim;
   uint64_t serial;
   bool is_state;            // PLACEHOLDER made by nw_scan_state
-  bool deferred;            // COMPUTE that reads such a state: nw_scan checks its reads and divisions; of no other use
+  bool deferred;            // COMPUTE that can only be the update of a scan, which checks its reads; any other use is refused
   int nreads;               // COMPUTE: tensors in the order the user wrote their reads; borrowed from the pool's symbols
   nw_tensor **reads;
   // SCAN: nout states; counted. Rows below init_rows come from init, the rest from update.
@@ -62,8 +62,8 @@ typedef struct nw_te_size {
 extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 
 // All operations the outputs need, producers first; borrowed. Heap vector of nw_teop*. Without what a scan absorbs (its
-// update and, where it is a plain compute, its init) and without states. Placeholders come in the order the outputs'
-// bodies first read them: that is the order of a kernel's inputs.
+// update and, where it is a plain compute, its init) and without states. Placeholders come first, in the order they were
+// made: that is the order of a kernel's inputs.
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
 // The symbolic sizes of a computation, in the order of the program's; heap vector of nw_te_size*. The name that the
 // program gives the i-th is nw_te_size_name(sizes, i), to be freed.

@@ -126,6 +126,7 @@ static void note_read(nw_ctx *c, nw_tensor *t) {
 const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *index) {
   if (!t) return NULL;
   nw_ctx *c = t->op->ctx;
+  if (t->op->deferred && !nw_te_refuse_deferred(t->op)) return NULL;
   if (n != t->op->ndim)
     return nw_fail(c, NW_ETYPE, NULL, "%s has %d dimension%s and is read with %d ind%s", t->name, t->op->ndim,
                    t->op->ndim == 1 ? "" : "s", n, n == 1 ? "ex" : "ices");

@@ -16,11 +16,11 @@ static int state_index(const nw_teop *scan, const nw_teop *op) {
 }
 
 // index < own position, compared from dimension d on in row-major order
-static const nw_expr *before(nw_place *at, const nw_expr *load, int d) {
+const nw_expr *nw_te_before(nw_place *at, const nw_expr *load, int d) {
   nw_pool *p = at->pool;
   const nw_expr *own = at->var[d], *less = nw_lt(p, load->arg[d], own);
   if (d + 1 == load->n) return less;
-  return nw_make2(p, NW_OP_OR, less, nw_and(p, nw_eq(p, load->arg[d], own), before(at, load, d + 1)));
+  return nw_make2(p, NW_OP_OR, less, nw_and(p, nw_eq(p, load->arg[d], own), nw_te_before(at, load, d + 1)));
 }
 
 // At the same time, a state whose update runs earlier is complete, one of the same block only up to the element being
@@ -31,7 +31,7 @@ static const nw_expr *written(const reading *r, nw_place *at, const nw_expr *loa
   bool earlier = false;
   for (int k = 0; k < r->scan->nout && r->scan->update[k]->op != own; k++) earlier |= r->scan->update[k]->op == other;
   if (earlier) return nw_le(at->pool, load->arg[0], t);
-  return own == other ? before(at, load, 0) : nw_lt(at->pool, load->arg[0], t);
+  return own == other ? nw_te_before(at, load, 0) : nw_lt(at->pool, load->arg[0], t);
 }
 
 static bool refuse(nw_place *at, const nw_expr *load, const nw_witness *w) {

@@ -34,7 +34,8 @@ static void an_index_out_of_range_is_named(void **state) {
   refused(!end(b, READ(A, add(ax(b, 0), lit(1)), ax(b, 1))),
           "in B, A[i + 1, k] reads index 16 of dimension 0 (extent 16) at i = 15");
   b = begin("B", "i k", DIMS(lit(16), lit(4)));
-  refused(!end(b, READ(A, sub(ax(b, 0), lit(1)), ax(b, 1))),
+  E here = READ(A, ax(b, 0), ax(b, 1));
+  refused(!end(b, sub(READ(A, sub(ax(b, 0), lit(1)), ax(b, 1)), here)),
           "in B, A[i - 1, k] reads index -1 of dimension 0 (extent 16) at i = 0");
   assert_non_null(end(begin("D", "i", DIMS(lit(3))), READ(A, lit(15), lit(3))));
   refused(!end(begin("D", "i", DIMS(lit(3))), READ(A, lit(16), lit(3))),
@@ -152,6 +153,30 @@ static void shapes_are_checked(void **state) {
   assert_int_equal(nw_tensor_ndim(S), 0);
 }
 
+static void a_plain_placeholder_can_be_a_state(void **state) {
+  (void)state;
+  E T = nw_size_var(nw, "T", 1);
+  nw_tensor *S = input("S", NW_F32, DIMS(T)), *X = input("X", NW_F32, DIMS(T)), *out = NULL;
+  nw_build *b = begin("init", "t", DIMS(lit(1)));
+  nw_tensor *init = end(b, READ(X, ax(b, 0)));
+  b = begin("next", "t", DIMS(T));
+  E now = READ(X, ax(b, 0));
+  nw_tensor *next = end(b, add(READ(S, sub(ax(b, 0), lit(1))), now));
+  assert_non_null(next);
+  const char *why = "in next, S[t - 1] reads index -1 of dimension 0 (extent T) at T = 1, t = 0";
+  refused(!nw_te_program(nw, 1, &next), why);
+  b = begin("D", "t", DIMS(T));
+  refused(!end(b, READ(next, ax(b, 0))), why);
+  assert_true(nw_scan(nw, "P", 1, &init, &next, &S, &out));
+  keep(out);
+  b = begin("two", "t", DIMS(T));
+  now = READ(S, ax(b, 0));
+  refused(!end(b, add(READ(S, sub(ax(b, 0), lit(2))), now)), "in two, S[t - 2] reads index -2 of dimension 0 (extent T) at T = 1, t = 0");
+  b = begin("bad", "t", DIMS(T));
+  now = READ(S, add(ax(b, 0), lit(1)));
+  refused(!end(b, add(READ(S, sub(ax(b, 0), lit(1))), now)), "in bad, S[t - 1] reads index -1 of dimension 0 (extent T) at T = 1, t = 0");
+}
+
 static void a_dropped_build_gives_the_pen_back(void **state) {
   (void)state;
   nw_pool *before = nw_lang_pool(nw);
@@ -181,7 +206,7 @@ int main(void) {
       T(a_matrix_product_shows_as_written), T(reads_are_counted_and_typed), T(an_index_out_of_range_is_named),
       T(a_select_guards_its_branches), T(symbolic_sizes_are_tried_small), T(facts_help), T(data_must_be_clamped),
       T(integers_are_not_divided_by_zero), T(a_reduction_is_a_whole_body), T(axes_of_others_are_strangers),
-      T(shapes_are_checked), T(a_dropped_build_gives_the_pen_back), T(nothing_grows),
+      T(shapes_are_checked), T(a_plain_placeholder_can_be_a_state), T(a_dropped_build_gives_the_pen_back), T(nothing_grows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
