@@ -73,10 +73,20 @@ static bool convert_all(operands *o, nw_dtype t) {
 
 // ---------------------------------------------------------------- the classes of ops
 
+static const nw_expr *within_limits(const operands *o, const nw_expr *e) {
+  const char *hint = "compute a part of it as a stage of its own";
+  if (e && e->depth > NW_MAX_EXPR_DEPTH)
+    return nw_fail(o->ctx, NW_ELIMIT, hint, "this expression is nested more than %d deep", NW_MAX_EXPR_DEPTH);
+  if (e && e->size > NW_MAX_EXPR_SIZE)
+    return nw_fail(o->ctx, NW_ELIMIT, hint, "this expression, written out, has more than %d operations", NW_MAX_EXPR_SIZE);
+  return e;
+}
+
 static const nw_expr *finish(operands *o, nw_dtype t) {
   if (!convert_all(o, t)) return NULL;
   nw_dtype result = nw_op_has(o->op, 'C') ? NW_BOOL : t;
-  return nw_make(o->pool, o->op, (nw_type){(uint8_t)result, o->at[0]->type.lanes}, o->n, o->at);
+  nw_type type = {(uint8_t)result, o->at[0]->type.lanes};
+  return within_limits(o, nw_make(o->pool, o->op, type, o->n, o->at));
 }
 
 static const nw_expr *no_bools(const operands *o, const char *hint) {
@@ -159,5 +169,5 @@ const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, cons
   nw_dtype t = meet(&o), typed;
   if (t == NW_F64 && !typed_operands(&o, &typed)) t = NW_F32;
   if (!convert_all(&o, t)) return NULL;
-  return nw_make(p, NW_OP_SELECT, o.at[0]->type, 3, (const nw_expr *[]){cond, o.at[0], o.at[1]});
+  return within_limits(&o, nw_make(p, NW_OP_SELECT, o.at[0]->type, 3, (const nw_expr *[]){cond, o.at[0], o.at[1]}));
 }

@@ -132,15 +132,6 @@ static int pick(const search *q, const nw_sum *s) {
 
 // ---------------------------------------------------------------- replacing one term
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t t = a % b;
-    a = b;
-    b = t;
-  }
-  return a < 0 ? -a : a;
-}
-
 // next = scale*(g without its term t) + k*by + c, over scale times the denominator. `by` may be NULL.
 static bool replace(const goal *g, int t, int64_t scale, int64_t k, const nw_expr *by, int64_t c, goal *next) {
   nw_sum_init(&next->sum, g->sum.pool, NW_INDEX);
@@ -200,7 +191,7 @@ static bool at_least(search *q, const nw_expr *e, int64_t bound) {
 
 // The greatest multiple that the facts say a term is of.
 static int64_t known_divisor(const nw_ranges *r, const nw_term *t) {
-  int64_t k = t->coef;
+  int64_t k = t->coef == INT64_MIN ? 1 : t->coef;
   for (int i = 0; i < r->nfact; i++) {
     const nw_expr *f = r->fact[i];
     if (f->op != NW_OP_EQ || !nw_is_const(f->arg[1], 0) || f->arg[0]->op != NW_OP_FLOORMOD) continue;
@@ -216,9 +207,9 @@ static int64_t known_divisor(const nw_ranges *r, const nw_term *t) {
 // A constant bound of a variable, moved to the next multiple of what divides the variable.
 static const nw_expr *at_multiple(search *q, const nw_expr *var, const nw_expr *bound, bool up) {
   int64_t m = known_divisor(q->r, &(nw_term){1, var}), v;
-  if (m <= 1 || !nw_is_int(bound, &v)) return bound;
-  int64_t below = v - nw_floormod_i64(v, m);
-  return nw_index(q->r->pool, up && below < v ? below + m : below);
+  if (m <= 1 || !nw_is_int(bound, &v) || llabs(v / 2) > INT64_MAX / 2 - m) return bound;
+  int64_t at = v - nw_floormod_i64(v, m);
+  return nw_index(q->r->pool, up && at < v ? at + m : at);
 }
 
 static bool lower_var(search *q, goal *g, int t, int depth, int64_t *out) {
@@ -243,7 +234,7 @@ static bool quotient_by_multiples(search *q, goal *g, int t, int64_t c, int64_t 
   int sign = v->coef > 0 ? 1 : -1;
   const nw_expr *m = nw_sum_expr(&multiple);
   bool ok = constant_bound(q, nw_sum_expr(&rest), sign, &bound) &&
-            !__builtin_mul_overflow(v->coef * scale, nw_floordiv_i64(sign * bound, c), &add) &&
+            !__builtin_mul_overflow(v->coef * scale, nw_floordiv_i64(sign > 0 ? bound : nw_negate(bound), c), &add) &&
             lower_replaced(q, g, t, scale, k, m, add, depth, out);
   nw_sum_free(&x);
   nw_sum_free(&multiple);
@@ -254,7 +245,7 @@ static bool quotient_by_multiples(search *q, goal *g, int t, int64_t c, int64_t 
 // k*(x // c) lies between (k/c)*(x - c + 1) and (k/c)*x.
 static bool lower_quotient(search *q, goal *g, int t, int64_t c, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
-  int64_t scale = c / gcd(v->coef, c), k, add = 0, other, room;
+  int64_t scale = c / nw_gcd(v->coef, c), k, add = 0, other, room;
   if (__builtin_mul_overflow(v->coef, scale, &room)) return false;
   k = room / c;
   if (k > 0 && __builtin_mul_overflow(-k, c - 1, &add)) return false;
@@ -271,7 +262,7 @@ static bool lower_remainder(search *q, goal *g, int t, int64_t c, int depth, int
   if (v->coef > 0) {
     int64_t least, below, other;
     bool found = lower_by_constant(q, g, t, 0, depth, out);
-    bool same = constant_bound(q, x, 1, &least) && constant_bound(q, x, -1, &below) && least >= 0 && -below < c;
+    bool same = constant_bound(q, x, 1, &least) && constant_bound(q, x, -1, &below) && least >= 0 && below > -c;
     return same ? better(lower_by(q, g, t, x, depth, &other), &other, found, out) : found;
   }
   int64_t other;
@@ -418,8 +409,9 @@ static bool lower_atom(search *q, goal *g, int t, int depth, int64_t *out) {
 // A sum of multiples of g that is at least -c is at least -c rounded up to a multiple of g.
 static void tighten(const nw_ranges *r, nw_sum *s) {
   int64_t g = 0;
-  for (int i = 0; i < s->n; i++) g = gcd(g, known_divisor(r, &s->term[i]));
-  if (g > 1) s->constant -= nw_floormod_i64(s->constant, g);
+  for (int i = 0; i < s->n; i++) g = nw_gcd(g, known_divisor(r, &s->term[i]));
+  int64_t low;
+  if (g > 1 && !__builtin_sub_overflow(s->constant, nw_floormod_i64(s->constant, g), &low)) s->constant = low;
 }
 
 static void add_fact(search *q, const nw_expr *less, const nw_expr *more, int64_t gap) {
@@ -470,7 +462,7 @@ static int64_t coef_of(const nw_sum *s, const nw_expr *atom) {
 static bool lower_by_fact(search *q, goal *g, int t, const nw_sum *fact, int depth, int64_t *out) {
   int64_t k = g->sum.term[t].coef, f = coef_of(fact, g->sum.term[t].atom);
   if (f == 0 || (f > 0) != (k > 0) || k == INT64_MIN || f == INT64_MIN) return false;
-  int64_t common = gcd(k, f);
+  int64_t common = nw_gcd(k, f);
   goal next = {.den = 0};
   nw_sum_init(&next.sum, g->sum.pool, NW_INDEX);
   bool ok = !__builtin_mul_overflow(g->den, llabs(f) / common, &next.den) &&

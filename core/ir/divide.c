@@ -2,18 +2,8 @@
 // nothing here holds for integers that wrap.
 #include "ir/fold.h"
 
-static int64_t gcd(int64_t a, int64_t b) {
-  uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
-  while (y) {
-    uint64_t t = x % y;
-    x = y;
-    y = t;
-  }
-  return (int64_t)x;
-}
-
 static int64_t terms_gcd(const nw_sum *s, int64_t g) {
-  for (int i = 0; i < s->n; i++) g = gcd(g, s->term[i].coef);
+  for (int i = 0; i < s->n; i++) g = nw_gcd(g, s->term[i].coef);
   return g;
 }
 
@@ -140,7 +130,7 @@ static const nw_expr *side(const nw_sum *s, int sign, int64_t constant) {
   nw_sum part;
   nw_sum_init(&part, s->pool, NW_INDEX);
   for (int i = 0; i < s->n; i++)
-    if ((s->term[i].coef > 0) == (sign > 0)) nw_sum_term(&part, sign * s->term[i].coef, s->term[i].atom);
+    if ((s->term[i].coef > 0) == (sign > 0)) nw_sum_term(&part, sign > 0 ? s->term[i].coef : nw_negate(s->term[i].coef), s->term[i].atom);
   part.constant = constant;
   const nw_expr *e = nw_sum_expr(&part);
   nw_sum_free(&part);
@@ -158,7 +148,7 @@ static bool has_sign(const nw_sum *s, int sign) {
 static const nw_expr *compare_parts(nw_sum *s, nw_op op) {
   int64_t k = s->constant;
   bool left = !has_sign(s, 1) || (has_sign(s, -1) && k > 0);
-  const nw_expr *a = side(s, 1, left ? k : 0), *b = side(s, -1, left ? 0 : -k);
+  const nw_expr *a = side(s, 1, left ? k : 0), *b = side(s, -1, left ? 0 : nw_negate(k));
   bool swap = nw_op_has(op, 'K') && nw_compare(a, b) > 0;
   return nw_raw(s->pool, op, nw_scalar(NW_BOOL), 2, (const nw_expr *[]){swap ? b : a, swap ? a : b});
 }
@@ -167,7 +157,7 @@ static const nw_expr *compare_parts(nw_sum *s, nw_op op) {
 static void divide_comparison(nw_sum *s, nw_op op, int64_t g) {
   int64_t k = s->constant;
   divide_terms(s, g);
-  s->constant = op == NW_OP_LE ? -nw_floordiv_i64(-k, g) : nw_floordiv_i64(k, g);
+  s->constant = op == NW_OP_LE ? nw_negate(nw_floordiv_i64(nw_negate(k), g)) : nw_floordiv_i64(k, g);
 }
 
 static const nw_expr *compare_sum(nw_sum *s, nw_op op, bool force) {
@@ -178,8 +168,8 @@ static const nw_expr *compare_sum(nw_sum *s, nw_op op, bool force) {
   if (n == 0) return decided(s->pool, op, s->constant);
   int64_t g = terms_gcd(s, 0);
   bool exact = op == NW_OP_EQ || op == NW_OP_NE;
-  if (exact && s->constant % g) return nw_int(s->pool, NW_BOOL, op == NW_OP_NE);
-  if (g == 1 && !force) return NULL;
+  if (exact && g > 0 && s->constant % g) return nw_int(s->pool, NW_BOOL, op == NW_OP_NE);
+  if (g <= 0 || (g == 1 && !force)) return NULL;
   divide_comparison(s, op, g);
   return compare_parts(s, op);
 }

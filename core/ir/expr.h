@@ -11,6 +11,7 @@ struct nw_expr {
   nw_type type;
   uint16_t n;        // number of arguments
   uint32_t serial;   // order of creation in the pool; not used for any order a user can see
+  uint32_t depth : 12, size : 20;  // of the expression written out as a tree, both stop at their greatest value
   uint64_t hash;     // structural, the same in every pool
   nw_pool *pool;     // where it lives; not counted. Set when it is interned
   union {
@@ -20,6 +21,10 @@ struct nw_expr {
   };
   const nw_expr *arg[];
 };
+
+// What the language lets a person build: deeper or larger expressions would overflow a stack, or a day, in some later walk.
+#define NW_MAX_EXPR_DEPTH 2000
+#define NW_MAX_EXPR_SIZE 200000
 
 // Typed constructors: operands must already have the type the op wants (asserted). `nw_apply` promotes first.
 const nw_expr *nw_make(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);

@@ -13,6 +13,7 @@ const nw_expr *nw_fold(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *co
 
 static inline bool nw_is_constant(const nw_expr *e) { return e->op == NW_OP_INT || e->op == NW_OP_FLOAT; }
 static inline nw_type nw_scalar(nw_dtype t) { return (nw_type){(uint8_t)t, 1}; }
+static inline int64_t nw_negate(int64_t a) { return (int64_t)(0 - (uint64_t)a); }  // wraps
 static inline bool nw_is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX && e->type.lanes == 1; }
 
 // ---- constants
@@ -41,6 +42,7 @@ void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e);  // adds coef*e, tak
 void nw_sum_term(nw_sum *s, int64_t coef, const nw_expr *atom);
 const nw_expr *nw_sum_expr(nw_sum *s);                       // the canonical expression; s stays usable
 void nw_sum_free(nw_sum *s);
+int64_t nw_gcd(int64_t a, int64_t b);                        // not negative; 1 where it would be 2^63
 const nw_expr *nw_product(nw_pool *p, const nw_expr *a, const nw_expr *b);
 // A total order that does not depend on the pool or on history.
 int nw_compare(const nw_expr *a, const nw_expr *b);

@@ -166,12 +166,24 @@ static void grow_exprs(nw_pool *p) {
   free(was);
 }
 
+static void measure(nw_expr *e) {
+  uint32_t depth = 0, size = 1;
+  for (int i = 0; i < e->n; i++) {
+    if (e->arg[i]->depth > depth) depth = e->arg[i]->depth;
+    size += e->arg[i]->size;
+    if (size >= 1u << 20) size = (1u << 20) - 1;
+  }
+  e->depth = depth < 4095 ? depth + 1 : 4095;
+  e->size = size;
+}
+
 static nw_expr *new_node(nw_pool *p, const nw_expr *head, const nw_expr *const *args) {
   nw_expr *e = nw_arena_alloc(p->arena, sizeof *e + (size_t)head->n * sizeof *args);
   memcpy(e, head, sizeof *e);
   e->serial = p->nexpr;
   e->pool = p;
   if (head->n) memcpy(e->arg, args, (size_t)head->n * sizeof *args);
+  measure(e);
   return e;
 }
 

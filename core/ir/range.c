@@ -73,20 +73,8 @@ static bool atom_divides(const nw_ranges *r, const nw_expr *e, int64_t m) {
   }
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-  if (a == INT64_MIN || b == INT64_MIN) return 1;
-  a = llabs(a);
-  b = llabs(b);
-  while (b) {
-    int64_t t = a % b;
-    a = b;
-    b = t;
-  }
-  return a;
-}
-
 static bool term_divides(const nw_ranges *r, const nw_term *t, int64_t m) {
-  return t->coef % m == 0 || atom_divides(r, t->atom, m / gcd(t->coef, m));
+  return t->coef % m == 0 || atom_divides(r, t->atom, m / nw_gcd(t->coef, m));
 }
 
 static bool sum_divides(const nw_ranges *r, const nw_sum *s, int64_t m) {
@@ -107,7 +95,7 @@ void nw_split_multiples(const nw_ranges *r, const nw_sum *s, int64_t m, nw_sum *
   for (int i = 0; i < s->n; i++)
     nw_sum_term(term_divides(r, &s->term[i], m) ? multiple : rest, s->term[i].coef, s->term[i].atom);
   int64_t low = nw_floormod_i64(s->constant, m);
-  multiple->constant = s->constant - low;
+  multiple->constant = (int64_t)((uint64_t)s->constant - (uint64_t)low);
   rest->constant = low;
 }
 
@@ -161,7 +149,7 @@ static bool is_fact(const nw_ranges *r, const nw_expr *cond) {
 }
 
 static bool prove_equal(const nw_ranges *r, const nw_expr *a, const nw_expr *b) {
-  if (a->op == NW_OP_FLOORMOD && a->arg[1]->op == NW_OP_INT && nw_is_const(b, 0) && nw_divides(r, a->arg[0], llabs(a->arg[1]->i)))
+  if (a->op == NW_OP_FLOORMOD && a->arg[1]->op == NW_OP_INT && nw_is_const(b, 0) && nw_divides(r, a->arg[0], nw_gcd(a->arg[1]->i, 0)))
     return true;
   return prove_distance(r, a, b, 0) && prove_distance(r, b, a, 0);
 }

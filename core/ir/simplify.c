@@ -49,15 +49,6 @@ static bool small(simplifier *s, const nw_expr *x, int64_t g) {
   return nw_const_lower(&s->r, x, &lo) && lo >= 0 && nw_const_upper(&s->r, x, &hi) && hi < g;
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t t = a % b;
-    a = b;
-    b = t;
-  }
-  return a < 0 ? -a : a;
-}
-
 // x = g*y + z with g dividing c and z in 0..g-1: x // c is y // (c/g), x % c is g*(y % (c/g)) + z.
 static const nw_expr *divide_by_part(simplifier *s, nw_op op, const nw_sum *x, int64_t c, int64_t g) {
   nw_pool *p = s->r.pool;
@@ -86,7 +77,7 @@ static const nw_expr *divide_by_parts(simplifier *s, nw_op op, const nw_expr *x,
   nw_sum_add(&all, 1, x);
   const nw_expr *e = NULL;
   for (int i = 0; i < all.n && !e; i++) {
-    int64_t g = gcd(c, all.term[i].coef);
+    int64_t g = nw_gcd(c, all.term[i].coef);
     if (g > 1 && g < c) e = divide_by_part(s, op, &all, c, g);
   }
   nw_sum_free(&all);
@@ -105,7 +96,7 @@ static const nw_expr *divide_constant(simplifier *s, nw_op op, const nw_expr *x,
   const nw_expr *m = nw_sum_expr(&multiple), *r = nw_sum_expr(&rest), *d = nw_index(p, c), *e = NULL;
   int64_t q;
   bool fixed = same_quotient(s, r, c, &q);
-  if (op == NW_OP_FLOORMOD) e = fixed ? nw_sub(p, r, nw_index(p, c * q)) : nw_floormod(p, r, d);
+  if (op == NW_OP_FLOORMOD) e = fixed ? nw_sub(p, r, nw_mul(p, d, nw_index(p, q))) : nw_floormod(p, r, d);
   else e = nw_add(p, nw_floordiv(p, m, d), fixed ? nw_index(p, q) : nw_floordiv(p, r, d));
   nw_sum_free(&all);
   nw_sum_free(&multiple);

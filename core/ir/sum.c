@@ -5,7 +5,6 @@
 
 static int64_t mul64(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 static int64_t add64(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static int64_t neg64(int64_t a) { return (int64_t)(0 - (uint64_t)a); }
 
 // A coefficient of an unsigned dtype counts as signed, so that x + 255 in u8 is x - 1.
 static int64_t signed_wrap(nw_dtype t, int64_t v) {
@@ -62,9 +61,9 @@ void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e) {
   case NW_OP_ADD:
   case NW_OP_SUB:
     nw_sum_add(s, coef, e->arg[0]);
-    nw_sum_add(s, e->op == NW_OP_ADD ? coef : neg64(coef), e->arg[1]);
+    nw_sum_add(s, e->op == NW_OP_ADD ? coef : nw_negate(coef), e->arg[1]);
     return;
-  case NW_OP_NEG: nw_sum_add(s, neg64(coef), e->arg[0]); return;
+  case NW_OP_NEG: nw_sum_add(s, nw_negate(coef), e->arg[0]); return;
   case NW_OP_MUL:
     if (e->arg[0]->op != NW_OP_INT) break;
     nw_sum_add(s, mul64(coef, e->arg[0]->i), e->arg[1]);
@@ -100,12 +99,29 @@ int nw_compare(const nw_expr *a, const nw_expr *b) {
   return 0;
 }
 
-static int degree(const nw_expr *e) {
-  return e->op == NW_OP_MUL ? degree(e->arg[0]) + degree(e->arg[1]) : 1;
+#define MAX_FACTORS 32
+
+// The number of factors, as far as `most`: a product shared with itself many times over has too many to count.
+static int degree_upto(const nw_expr *e, int most) {
+  if (e->op != NW_OP_MUL || most <= 1) return 1;
+  int left = degree_upto(e->arg[0], most);
+  return left >= most ? most : left + degree_upto(e->arg[1], most - left);
 }
+
+static int degree(const nw_expr *e) { return degree_upto(e, MAX_FACTORS + 1); }
 
 static uint64_t magnitude(int64_t c) {
   return c < 0 ? 0 - (uint64_t)c : (uint64_t)c;
+}
+
+int64_t nw_gcd(int64_t a, int64_t b) {
+  uint64_t x = magnitude(a), y = magnitude(b);
+  while (y) {
+    uint64_t t = x % y;
+    x = y;
+    y = t;
+  }
+  return x > INT64_MAX ? 1 : (int64_t)x;
 }
 
 static int compare_terms(const nw_term *a, const nw_term *b) {
@@ -175,7 +191,7 @@ static const nw_expr *scaled(nw_sum *s, int64_t coef, const nw_expr *atom) {
 }
 
 static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const nw_expr *atom) {
-  if (coef < 0) return binary(s, NW_OP_SUB, acc, scaled(s, neg64(coef), atom));
+  if (coef < 0) return binary(s, NW_OP_SUB, acc, scaled(s, nw_negate(coef), atom));
   return binary(s, NW_OP_ADD, acc, scaled(s, coef, atom));
 }
 
@@ -200,21 +216,10 @@ const nw_expr *nw_sum_expr(nw_sum *s) {
     if (i != first) e = append(s, e, s->term[i].coef, s->term[i].atom);
   if (first < 0 || s->constant == 0) return e;
   nw_op op = s->constant < 0 ? NW_OP_SUB : NW_OP_ADD;
-  return binary(s, op, e, nw_int(s->pool, s->dtype, s->constant < 0 ? neg64(s->constant) : s->constant));
+  return binary(s, op, e, nw_int(s->pool, s->dtype, s->constant < 0 ? nw_negate(s->constant) : s->constant));
 }
 
 // ---------------------------------------------------------------- products
-
-#define MAX_FACTORS 32
-
-static int64_t gcd(uint64_t a, uint64_t b) {
-  while (b) {
-    uint64_t t = a % b;
-    a = b;
-    b = t;
-  }
-  return (int64_t)a;
-}
 
 // Takes out of a sum what divides all its coefficients, and a sign, so that (2*i + 2)*j and 2*(i + 1)*j are one
 // product: the first term of what is left is positive.
@@ -224,13 +229,13 @@ static const nw_expr *primitive_part(const nw_expr *e, int64_t *coef) {
   nw_sum_add(&s, 1, e);
   drop_zeros(&s);
   sort_terms(&s);
-  int64_t g = gcd(magnitude(s.constant), 0);
-  for (int i = 0; i < s.n; i++) g = gcd((uint64_t)g, magnitude(s.term[i].coef));
-  if (s.n && s.term[0].coef < 0) g = neg64(g);
-  if (s.n && g != 1 && g != INT64_MIN && g != 0) {
+  int64_t g = nw_gcd(s.constant, 0);
+  for (int i = 0; i < s.n; i++) g = nw_gcd(g, s.term[i].coef);
+  if (s.n && s.term[0].coef < 0) g = nw_negate(g);
+  if (s.n && g != 1 && g != 0) {
     *coef = mul64(*coef, g);
-    for (int i = 0; i < s.n; i++) s.term[i].coef /= g;
-    s.constant /= g;
+    for (int i = 0; i < s.n; i++) s.term[i].coef = g == -1 ? nw_negate(s.term[i].coef) : s.term[i].coef / g;
+    s.constant = g == -1 ? nw_negate(s.constant) : s.constant / g;
     e = nw_sum_expr(&s);
   }
   nw_sum_free(&s);
@@ -242,7 +247,7 @@ static void factor(const nw_expr *e, int64_t *coef, int *n, const nw_expr **out)
   if (e->op == NW_OP_INT) {
     *coef = mul64(*coef, e->i);
   } else if (e->op == NW_OP_NEG) {
-    *coef = neg64(*coef);
+    *coef = nw_negate(*coef);
     factor(e->arg[0], coef, n, out);
   } else if (e->op == NW_OP_MUL && *n + degree(e) <= MAX_FACTORS) {
     factor(e->arg[0], coef, n, out);

@@ -28,6 +28,12 @@ static int teardown(void **state) {
   return 0;
 }
 
+static uint64_t rng = 12345;
+static int64_t pick(int64_t lo, int64_t hi) {
+  rng = nw_hash_mix(rng, 77);
+  return lo + (int64_t)(rng % (uint64_t)(hi - lo + 1));
+}
+
 static const char *text(const nw_expr *e) {
   static char buf[512];
   nw_str s = {0};
@@ -347,6 +353,48 @@ static void shared_subexpressions_are_visited_once(void **state) {
   assert_true(nw_uses_var(nw_subst(p, e, "i", nw_var(p, "j")), "j"));
 }
 
+static void monsters_are_refused(void **state) {
+  env *e = *state;
+  const nw_expr *x = load(e->p, NW_F32), *deep = x, *wide = x, *index = nw_var(e->p, "i");
+  for (int k = 0; k < 3000 && deep; k++) deep = apply2(e->p, NW_OP_ADD, deep, x);
+  expect_fail(e, deep, NW_ELIMIT);
+  for (int k = 0; k < 100 && wide; k++) wide = apply2(e->p, NW_OP_MUL, wide, wide);
+  expect_fail(e, wide, NW_ELIMIT);
+  for (int k = 0; k < 100 && index; k++) index = apply2(e->p, NW_OP_MUL, index, index);
+  expect_fail(e, index, NW_ELIMIT);
+}
+
+// Index arithmetic that would overflow has no meaning, but making, bounding and printing it is harmless.
+static void huge_constants_are_harmless(void **state) {
+  env *e = *state;
+  static const int64_t big[] = {INT64_MIN, INT64_MIN + 1, INT64_MAX, (int64_t)1 << 62, -((int64_t)1 << 62), INT64_MAX / 3, 1, -1, 0, 3};
+  static const nw_op ops[] = {NW_OP_ADD, NW_OP_SUB, NW_OP_MUL, NW_OP_FLOORDIV, NW_OP_FLOORMOD, NW_OP_MIN, NW_OP_MAX};
+  static const nw_op compare[] = {NW_OP_LT, NW_OP_LE, NW_OP_EQ, NW_OP_NE};
+  for (int round = 0; round < 4000; round++) {
+    nw_pool *p = nw_pool_new(e->c);
+    nw_ranges r;
+    nw_ranges_init(&r, p);
+    const nw_expr *c[4];
+    for (int k = 0; k < 4; k++) c[k] = nw_index(p, big[pick(0, NW_COUNT(big) - 1)]);
+    nw_ranges_push(&r, "a", c[0], c[1]);
+    nw_ranges_push(&r, "b", nw_index(p, 0), nw_add(p, nw_var(p, "a"), c[2]));
+    nw_ranges_fact(&r, nw_lt(p, nw_mul(p, c[3], nw_var(p, "b")), nw_var(p, "a")));
+    const nw_expr *x = nw_var(p, "a");
+    for (int k = 0; k < 6; k++) {
+      const nw_expr *y = pick(0, 2) ? nw_index(p, big[pick(0, NW_COUNT(big) - 1)]) : pick(0, 1) ? nw_var(p, "b") : x;
+      x = nw_make2(p, ops[pick(0, NW_COUNT(ops) - 1)], pick(0, 3) ? x : y, y);
+    }
+    nw_simplify(&r, x);
+    nw_simplify(&r, nw_make2(p, compare[pick(0, 3)], x, nw_index(p, big[pick(0, NW_COUNT(big) - 1)])));
+    const char *over[] = {"b"};
+    nw_lower_over(&r, x, 1, over);
+    nw_upper_over(&r, x, 1, over);
+    text(x);
+    nw_ranges_free(&r);
+    nw_pool_release(p);
+  }
+}
+
 static void affine_parts(void **state) {
   nw_pool *p = ((env *)*state)->p;
   const char *vars[] = {"i", "j"};
@@ -374,12 +422,6 @@ static void vectors_fold(void **state) {
 }
 
 // ---------------------------------------------------------------- folding keeps the value
-
-static uint64_t rng = 12345;
-static int64_t pick(int64_t lo, int64_t hi) {
-  rng = nw_hash_mix(rng, 77);
-  return lo + (int64_t)(rng % (uint64_t)(hi - lo + 1));
-}
 
 typedef struct value {
   bool ok;  // false: divided by zero
@@ -583,7 +625,7 @@ int main(void) {
     T(floats_are_left_alone), T(constants_print_exactly), T(constants_of_every_dtype_parse_back),
     T(promotion_follows_the_table), T(literals_adapt), T(float_operations_make_integers_f32),
     T(ill_typed_operations_fail_with_a_hint), T(casts_fold), T(equal_means_the_same_pointer), T(symbols_follow_imports),
-    T(interning_is_fast), T(substitution_folds), T(shared_subexpressions_are_visited_once), T(affine_parts),
+    T(interning_is_fast), T(substitution_folds), T(shared_subexpressions_are_visited_once), T(affine_parts), T(monsters_are_refused), T(huge_constants_are_harmless),
     T(vectors_fold), T(float_constants_fold_exactly), T(extrema_of_floats_pass_nan_on), T(folding_keeps_the_value),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
