@@ -185,7 +185,8 @@ static const nw_expr *select_lanes(nw_lanes *v, const nw_expr *e) {
   }
   v->mask = mask;
   v->some = some;
-  if (!varies && branch[0]->type.lanes == 1 && branch[1]->type.lanes == 1) return nw_select(v->pool, cond, branch[0], branch[1]);
+  if (!varies && branch[0]->type.lanes == 1 && branch[1]->type.lanes == 1)
+    return nw_make(v->pool, NW_OP_SELECT, branch[0]->type, 3, (const nw_expr *[]){cond, branch[0], branch[1]});
   const nw_expr *arg[] = {cond, widen(v, branch[0]), widen(v, branch[1])};
   return nw_make(v->pool, NW_OP_SELECT, (nw_type){e->type.dtype, (uint16_t)v->n}, 3, arg);
 }
