@@ -32,6 +32,12 @@ static bool plain_indices(const nw_stmt *block) {
   return true;
 }
 
+// What is stored in 16 bits is rounded there; a value that already has that type is not changed by it.
+static bool keeps_rounding(const nw_stmt *block, nw_dtype t) {
+  const nw_expr *value = block->block.target[0].value;
+  return (t != NW_F16 && t != NW_BF16) || value->op == NW_OP_LOAD || value->op == NW_OP_FLOAT;
+}
+
 static bool can_inline(nw_step *st, const nw_stmt *block) {
   const char *buffer = block->block.target[0].buffer;
   if (nw_find_buffer(st->p, buffer)->role != NW_TEMP)
@@ -41,6 +47,8 @@ static bool can_inline(nw_step *st, const nw_stmt *block) {
   if (block->block.ntargets != 1) return refuse(st, "a read stands for one value", "it makes several tensors");
   if (nw_block_reads(block, buffer)) return refuse(st, "its body reads itself", "it is a scan");
   if (!plain_indices(block)) return refuse(st, "a read must name one element by its indices", "it writes at computed indices");
+  nw_dtype t = nw_find_buffer(st->p, buffer)->dtype;
+  if (!keeps_rounding(block, t)) return refuse(st, "the store rounds, and nothing would in its place", nw_arena_printf(st->scratch, "it is rounded to %s", nw_dtype_name(t)));
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
     if (nw_block_writes(b.at[i], buffer) && strcmp(b.at[i]->block.origin, block->block.origin))
@@ -61,7 +69,6 @@ bool nw_apply_compute_inline(void *step) {
   nw_stmt *block = nw_step_block(st, 0, NULL);
   if (!block || !can_inline(st, block)) return false;
   const char *buffer = block->block.target[0].buffer;
-  nw_dtype t = nw_find_buffer(st->p, buffer)->dtype;
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
     if (nw_block_reads(b.at[i], buffer)) nw_block_rewrite(st->p, b.at[i], expand, &(body){st->p->pool, block});
@@ -69,6 +76,5 @@ bool nw_apply_compute_inline(void *step) {
     if (nw_block_writes(b.at[i], buffer)) drop_block(st, b.at[i]);
   nw_splice_alloc(st->p, buffer);
   nw_remove_buffer(st->p, buffer);
-  if (t == NW_F16 || t == NW_BF16) nw_step_note(st, "rounding may change: %s was rounded to %s between the two", buffer, nw_dtype_name(t));
   return true;
 }
