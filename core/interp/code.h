@@ -28,6 +28,7 @@ struct nwi_code {
   int slot;                 // LOOP: its variable
   const char *name;
   nwi_node *begin, *extent; // LOOP
+  bool reduces;             // LOOP: binds a reduce variable of a block that owns its init
   nwi_node *cond;           // GUARD; BLOCK: where, or NULL
   nwi_buffer *buffer;       // ALLOC
   nwi_node **min, **size;

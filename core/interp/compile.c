@@ -23,8 +23,19 @@ static bool compile_kids(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   return true;
 }
 
+// Does a block below that owns its init have a reduce variable bound to this loop?
+static bool reduces(const nw_stmt *s, const char *loop) {
+  for (int i = 0; i < s->nkids; i++)
+    if (reduces(s->kid[i], loop)) return true;
+  if (s->kind != NW_BLOCK || !s->block.has_init) return false;
+  for (int i = 0; i < s->block.nvars; i++)
+    if (s->block.var[i].kind == NW_REDUCE && nw_uses_var(s->block.var[i].bind, loop)) return true;
+  return false;
+}
+
 static bool compile_loop(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   bool ok = true;
+  c->reduces = reduces(s, s->loop.var->name);
   c->begin = make(&x->loops, s->loop.begin, &ok);
   c->extent = make(&x->loops, s->loop.extent, &ok);
   c->slot = x->nslots++;

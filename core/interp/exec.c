@@ -6,11 +6,17 @@ static void run_kids(nwi_program *x, nwi_code *c) {
   for (int i = 0; i < c->nkids && !x->run.failed; i++) nwi_execute(x, c->kid[i]);
 }
 
+static void init_kids(nwi_program *x, nwi_code *c);
+
 static void run_loop(nwi_program *x, nwi_code *c) {
   nwi_run *r = &x->run;
   nwi_turn(r);
   int64_t begin = nwi_int(r, c->begin), extent = nwi_int(r, c->extent);
   x->at[x->depth++] = c;
+  if (extent <= 0 && c->reduces) {
+    r->slot[c->slot] = begin;
+    init_kids(x, c);
+  }
   for (int64_t i = 0; i < extent && !nwi_stop(r); i++) {
     r->slot[c->slot] = begin + i;
     nwi_turn(r);
@@ -76,19 +82,53 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
   }
 }
 
-static void run_block(nwi_program *x, nwi_code *c) {
+// Binds the block's variables; false where it does not run.
+static bool enter_block(nwi_program *x, nwi_code *c) {
   nwi_run *r = &x->run;
-  if (nwi_stop(r)) return;
+  if (nwi_stop(r)) return false;
   nwi_turn(r);
-  if (c->cond && !nwi_int(r, c->cond)) return;
+  if (c->cond && !nwi_int(r, c->cond)) return false;
   for (int i = 0; i < c->nvars; i++) r->slot[c->var_slot[i]] = nwi_int(r, c->bind[i]);
   nwi_turn(r);
-  if (!place_targets(x, c)) return;
+  return place_targets(x, c);
+}
+
+static void run_block(nwi_program *x, nwi_code *c) {
+  nwi_run *r = &x->run;
+  if (!enter_block(x, c)) return;
   if (c->has_init && first_instance(x, c)) {
     store_targets(x, c, true);
     nwi_turn(r);
   }
   if (!r->failed) store_targets(x, c, false);
+}
+
+// ---- a reduction over nothing is its init: below a reduce loop without iterations, the inits are still done
+
+static void init_loop(nwi_program *x, nwi_code *c) {
+  nwi_run *r = &x->run;
+  nwi_turn(r);
+  int64_t begin = nwi_int(r, c->begin), extent = c->reduces ? 1 : nwi_int(r, c->extent);
+  x->at[x->depth++] = c;
+  for (int64_t i = 0; i < extent && !nwi_stop(r); i++) {
+    r->slot[c->slot] = begin + i;
+    nwi_turn(r);
+    init_kids(x, c);
+  }
+  x->depth--;
+}
+
+static void init_block(nwi_program *x, nwi_code *c) {
+  if (c->has_init && enter_block(x, c) && first_instance(x, c)) store_targets(x, c, true);
+}
+
+static void init_kids(nwi_program *x, nwi_code *c) {
+  for (int i = 0; i < c->nkids && !x->run.failed; i++) {
+    nwi_code *kid = c->kid[i];
+    if (kid->kind == NW_LOOP) init_loop(x, kid);
+    else if (kid->kind == NW_BLOCK) init_block(x, kid);
+    else init_kids(x, kid);
+  }
 }
 
 void nwi_execute(nwi_program *x, nwi_code *c) {

@@ -69,6 +69,14 @@ static const row rows[] = {
      "      init s[i] = 0.0\n"
      "      s[i] += A[i, k]\n",
      5, {{1}, {3}, {4}, {5}, {11}}},
+    {"a reduction over nothing",
+     "program p\nsize K >= 0\ninput A: f32[6, K]\noutput s: f32[6]\n"
+     "for r in 0..6:\n"
+     "  for q in 0..K:\n"
+     "    block s of s (i = r in 0..6, reduce k = q in 0..K):\n"
+     "      init s[i] = -inf\n"
+     "      s[i] max= A[i, k]\n",
+     3, {{0}, {1}, {5}}},
     {"spatial and reduce loops fused",
      "program p\ninput A: f32[8, 6]\noutput s: f32[8]\n"
      "for f in 0..fuse(6, 8):\n"
