@@ -177,6 +177,15 @@ bool nw_opens_body(nw_parser *ps, int indent) {
   return nw_expected(ps, "an indented line (or pass)");
 }
 
+void nw_note_line(nw_parser *ps, int id, const nw_token *at) {
+  if (id >= ps->lines) {
+    ps->line_of = nw_xrealloc(ps->line_of, (size_t)(2 * id + 64) * sizeof *ps->line_of);
+    memset(ps->line_of + ps->lines, 0, (size_t)(2 * id + 64 - ps->lines) * sizeof *ps->line_of);
+    ps->lines = 2 * id + 64;
+  }
+  ps->line_of[id] = at->line;
+}
+
 // ---- errors
 
 // The first error of a parse wins, whoever saw it.

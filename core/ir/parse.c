@@ -7,14 +7,9 @@
 
 static nw_stmt *statement(nw_parser *ps, int depth);
 
-// Its id leads back to its line.
 nw_stmt *nw_parse_stmt(nw_parser *ps, nw_stmt_kind kind) {
   nw_stmt *s = nw_new_stmt(ps->p, kind);
-  if (s->id >= ps->lines) {
-    ps->lines = 2 * s->id + 64;
-    ps->line_of = nw_xrealloc(ps->line_of, (size_t)ps->lines * sizeof *ps->line_of);
-  }
-  ps->line_of[s->id] = ps->tok.line;
+  nw_note_line(ps, s->id, &ps->tok);
   return s;
 }
 
@@ -179,7 +174,7 @@ static bool read_program(nw_parser *ps) {
 static bool sound(nw_parser *ps) {
   nw_flaw flaw;
   if (!nw_program_flaw(ps->p, &flaw)) return true;
-  nw_token at = {.line = flaw.stmt && flaw.stmt < ps->lines ? ps->line_of[flaw.stmt] : 1, .column = 1};
+  nw_token at = {.line = flaw.at && flaw.at < ps->lines ? ps->line_of[flaw.at] : 1, .column = 1};
   return nw_parse_fail(ps, &at, "%s", flaw.text);
 }
 

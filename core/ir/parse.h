@@ -30,7 +30,7 @@ typedef struct nw_parser {
   nw_token tok; // the token not yet consumed
   bool failed;
   int depth, nodes; // of the expression being parsed
-  int *line_of, lines; // by statement id, for flaws that are seen only in the whole
+  int *line_of, lines; // by id, for flaws that are seen only in the whole
 } nw_parser;
 
 // Text comes from anywhere: what can nest or grow has a limit.
@@ -57,6 +57,7 @@ bool nw_begins(const nw_parser *ps, const char *word); // is it the word of a li
 bool nw_accept_word(nw_parser *ps, const char *word); // the same, consumed
 bool nw_token_text(const nw_parser *ps, char *out, size_t room); // of a name that fits
 bool nw_opens_body(nw_parser *ps, int indent); // `:`, and a line indented deeper
+void nw_note_line(nw_parser *ps, int id, const nw_token *at); // of a statement or buffer
 // NULL, with the first error in the context: "line:column: expected ..., found ...".
 void *nw_expected(nw_parser *ps, const char *fmt, ...) NW_PRINTF(2, 3);
 void *nw_parse_fail(nw_parser *ps, const nw_token *at, const char *fmt, ...) NW_PRINTF(3, 4);

@@ -46,6 +46,7 @@ static bool buffer_line(nw_parser *ps, nw_role role) {
   bool scoped = nw_token_text(ps, word, sizeof word) && nw_scope_parse(word, &scope);
   if (scoped) nw_next(ps);
   nw_buffer *b = nw_add_buffer(ps->p, name, dtype, scoped ? scope : NW_GLOBAL, role, ndim, shape);
+  nw_note_line(ps, b->id, &at);
   return !nw_accept(ps, "layout") || layout(ps, b);
 }
 

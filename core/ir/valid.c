@@ -43,11 +43,11 @@ typedef struct check {
   names loops, blocks, buffers;
 } check;
 
-static bool flaw(check *c, int stmt, const char *fmt, ...) NW_PRINTF(3, 4);
-static bool flaw(check *c, int stmt, const char *fmt, ...) {
+static bool flaw(check *c, int at, const char *fmt, ...) NW_PRINTF(3, 4);
+static bool flaw(check *c, int at, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  c->out->stmt = stmt;
+  c->out->at = at;
   vsnprintf(c->out->text, sizeof c->out->text, fmt, args);
   va_end(args);
   return false;
@@ -55,31 +55,60 @@ static bool flaw(check *c, int stmt, const char *fmt, ...) {
 
 // ---- expressions: which variables and which buffers
 
-// The variables an expression may use: the sizes, and then the loops around it or the variables of a block.
+// What an expression may use besides the sizes.
+typedef enum scope_kind { SIZES, LOOPS, BODY, LAYOUT } scope_kind;
+static const char *const scope_noun[] = {
+    [SIZES] = "size",
+    [LOOPS] = "loop around it and no size",
+    [BODY] = "variable of the block and no size",
+    [LAYOUT] = "dimension of the buffer and no size",
+};
+
 typedef struct scope {
   check *c;
-  const nw_stmt *stmt;
-  const nw_stmt *block; // its variables; NULL: the loops of the path
-  bool sizes_only;
+  scope_kind kind;
+  const nw_stmt *stmt; // LOOPS: those around it; BODY: the block
+  const nw_buffer *buffer; // LAYOUT, and SIZES in the table of buffers
   const char *what;
 } scope;
 
-static bool size_named(const nw_program *p, const char *name) {
+static int place_of(const scope *s) { return s->stmt ? s->stmt->id : s->buffer ? s->buffer->id : 0; }
+
+static bool is_size(const nw_program *p, const char *name) {
   for (int i = 0; i < p->nsizes; i++)
     if (!strcmp(p->size[i].name, name)) return true;
   return false;
 }
 
-static bool var_in_scope(const scope *s, const char *name) {
-  const nw_path *path = &s->c->path;
-  if (s->block)
-    for (int i = 0; i < s->block->block.nvars; i++)
-      if (!strcmp(s->block->block.var[i].var->name, name)) return true;
-  if (!s->block && !s->sizes_only)
-    for (int i = path->n - 1; i >= 0; i--)
-      if (path->at[i]->kind == NW_LOOP && path->at[i] != s->stmt && !strcmp(path->at[i]->loop.var->name, name))
-        return true;
-  return size_named(s->c->p, name);
+static bool is_loop_around(const nw_path *path, const nw_stmt *inside, const char *name) {
+  for (int i = path->n - 1; i >= 0; i--) {
+    const nw_stmt *s = path->at[i];
+    if (s->kind == NW_LOOP && s != inside && !strcmp(s->loop.var->name, name)) return true;
+  }
+  return false;
+}
+
+static bool is_block_var(const nw_stmt *block, const char *name) {
+  for (int i = 0; i < block->block.nvars; i++)
+    if (!strcmp(block->block.var[i].var->name, name)) return true;
+  return false;
+}
+
+// "_0", "_1", ...
+static bool is_dimension(const nw_buffer *b, const char *name) {
+  char want[16];
+  for (int i = 0; i < b->ndim; i++) {
+    snprintf(want, sizeof want, "_%d", i);
+    if (!strcmp(name, want)) return true;
+  }
+  return false;
+}
+
+static bool in_scope(const scope *s, const char *name) {
+  if (s->kind == LOOPS && is_loop_around(&s->c->path, s->stmt, name)) return true;
+  if (s->kind == BODY && is_block_var(s->stmt, name)) return true;
+  if (s->kind == LAYOUT && is_dimension(s->buffer, name)) return true;
+  return is_size(s->c->p, name);
 }
 
 // Blocks index as the computation does; lowered code has one linear index, and perhaps a mask, once storage is laid out.
@@ -88,19 +117,17 @@ static bool check_load(const scope *s, int id, const nw_expr *e) {
   if (!b) return flaw(s->c, id, "%s reads %s, which is no buffer", s->what, e->name);
   if (e->type.dtype != b->dtype) return flaw(s->c, id, "%s reads %s as another type", s->what, e->name);
   bool linear = e->n == 1 || (e->n == 2 && e->arg[1]->type.dtype == NW_BOOL);
-  if (e->n != b->ndim && (s->block || !linear))
+  if (s->kind == SIZES || s->kind == LAYOUT) return flaw(s->c, id, "%s reads %s", s->what, e->name);
+  if (e->n != b->ndim && (s->kind == BODY || !linear))
     return flaw(s->c, id, "%s reads %s with %d indices", s->what, e->name, e->n);
   return true;
 }
 
 static bool check_node(void *env, const nw_expr *e) {
   scope *s = env;
-  int id = s->stmt ? s->stmt->id : 0;
-  if (e->op == NW_OP_VAR && !var_in_scope(s, e->name))
-    return flaw(s->c, id, "%s uses %s, which is no %s", s->what, e->name,
-                s->sizes_only ? "size"
-                : s->block    ? "variable of the block and no size"
-                              : "loop around it and no size");
+  int id = place_of(s);
+  if (e->op == NW_OP_VAR && !in_scope(s, e->name))
+    return flaw(s->c, id, "%s uses %s, which is no %s", s->what, e->name, scope_noun[s->kind]);
   if (e->op == NW_OP_LOAD) return check_load(s, id, e);
   if (e->op == NW_OP_REDUCE) return flaw(s->c, id, "%s holds a reduction; a block has a combiner instead", s->what);
   return true;
@@ -108,7 +135,7 @@ static bool check_node(void *env, const nw_expr *e) {
 
 static bool check_expr(scope *s, const char *what, const nw_expr *e) {
   s->what = what;
-  if (!e) return flaw(s->c, s->stmt ? s->stmt->id : 0, "%s is missing", what);
+  if (!e) return flaw(s->c, place_of(s), "%s is missing", what);
   return nw_visit(e, check_node, s);
 }
 
@@ -116,7 +143,7 @@ static bool check_expr(scope *s, const char *what, const nw_expr *e) {
 static bool check_typed(scope *s, const char *what, const nw_expr *e, nw_dtype t, int lanes) {
   if (!check_expr(s, what, e)) return false;
   if (e->type.dtype == t && e->type.lanes == lanes) return true;
-  return flaw(s->c, s->stmt ? s->stmt->id : 0, "%s is %s in %d lanes, and must be %s in %d", what,
+  return flaw(s->c, place_of(s), "%s is %s in %d lanes, and must be %s in %d", what,
               nw_dtype_name((nw_dtype)e->type.dtype), e->type.lanes, nw_dtype_name(t), lanes);
 }
 
@@ -130,16 +157,17 @@ static bool check_indices(scope *s, const char *what, int n, const nw_expr *cons
 // ---- tables
 
 static bool check_buffer(check *c, const nw_buffer *b) {
-  scope sizes = {.c = c, .sizes_only = true};
-  if (!nw_name_ok(b->name)) return flaw(c, 0, "'%s' cannot name a buffer", b->name);
-  if (!names_add(&c->buffers, b->name)) return flaw(c, 0, "there are two buffers named %s", b->name);
+  scope sizes = {.c = c, .buffer = b};
+  if (!nw_name_ok(b->name)) return flaw(c, b->id, "'%s' cannot name a buffer", b->name);
+  if (!names_add(&c->buffers, b->name)) return flaw(c, b->id, "there are two buffers named %s", b->name);
   if (!check_indices(&sizes, "the shape of a buffer", b->ndim, b->shape)) return false;
-  return check_indices(&sizes, "the layout of a buffer", b->nlayout, b->layout_shape);
+  return check_indices(&sizes, "the extents of a layout", b->nlayout, b->layout_shape) &&
+         check_indices(&(scope){.c = c, .kind = LAYOUT, .buffer = b}, "a layout", b->nlayout, b->layout);
 }
 
 static bool check_tables(check *c) {
   const nw_program *p = c->p;
-  scope sizes = {.c = c, .sizes_only = true};
+  scope sizes = {.c = c};
   if (!nw_name_ok(p->name)) return flaw(c, 0, "'%s' cannot name a program", p->name);
   for (int i = 0; i < p->nsizes; i++) {
     if (!nw_name_ok(p->size[i].name)) return flaw(c, 0, "'%s' cannot name a size", p->size[i].name);
@@ -165,7 +193,7 @@ static bool check_fused(check *c, const nw_stmt *s) {
 
 static bool check_loop(check *c, const nw_stmt *s) {
   const char *name = s->loop.var->name;
-  scope around = {.c = c, .stmt = s};
+  scope around = {.c = c, .kind = LOOPS, .stmt = s};
   if (!nw_name_ok(name)) return flaw(c, s->id, "'%s' cannot name a loop", name);
   if (!names_add(&c->loops, name)) return flaw(c, s->id, "there are two loops or sizes named %s", name);
   return check_indices(&around, "the begin of a loop", 1, &s->loop.begin) &&
@@ -174,11 +202,11 @@ static bool check_loop(check *c, const nw_stmt *s) {
 }
 
 static bool check_vars(check *c, const nw_stmt *s) {
-  scope around = {.c = c, .stmt = s}, sizes = {.c = c, .stmt = s, .sizes_only = true};
+  scope around = {.c = c, .kind = LOOPS, .stmt = s}, sizes = {.c = c, .stmt = s};
   for (int i = 0; i < s->block.nvars; i++) {
     const nw_block_var *v = &s->block.var[i];
     if (!nw_name_ok(v->var->name)) return flaw(c, s->id, "'%s' cannot name a variable", v->var->name);
-    if (size_named(c->p, v->var->name)) return flaw(c, s->id, "variable %s has the name of a size", v->var->name);
+    if (is_size(c->p, v->var->name)) return flaw(c, s->id, "variable %s has the name of a size", v->var->name);
     for (int j = 0; j < i; j++)
       if (!strcmp(v->var->name, s->block.var[j].var->name))
         return flaw(c, s->id, "block %s has two variables named %s", s->block.name, v->var->name);
@@ -191,7 +219,7 @@ static bool check_vars(check *c, const nw_stmt *s) {
 }
 
 static bool check_target(check *c, const nw_stmt *s, const nw_target *t) {
-  scope body = {.c = c, .stmt = s, .block = s};
+  scope body = {.c = c, .kind = BODY, .stmt = s};
   if (!names_have(&c->buffers, t->buffer))
     return flaw(c, s->id, "block %s writes %s, which is no buffer", s->block.name, t->buffer);
   const nw_buffer *b = nw_find_buffer(c->p, t->buffer);
@@ -202,7 +230,7 @@ static bool check_target(check *c, const nw_stmt *s, const nw_target *t) {
 }
 
 static bool check_block(check *c, const nw_stmt *s) {
-  scope around = {.c = c, .stmt = s};
+  scope around = {.c = c, .kind = LOOPS, .stmt = s};
   if (!nw_name_ok(s->block.name) || !nw_name_ok(s->block.origin))
     return flaw(c, s->id, "'%s' cannot name a block", s->block.name);
   if (!names_add(&c->blocks, s->block.name)) return flaw(c, s->id, "there are two blocks named %s", s->block.name);
@@ -217,7 +245,7 @@ static bool check_block(check *c, const nw_stmt *s) {
 }
 
 static bool check_store(check *c, const nw_stmt *s) {
-  scope around = {.c = c, .stmt = s};
+  scope around = {.c = c, .kind = LOOPS, .stmt = s};
   if (!names_have(&c->buffers, s->store.buffer))
     return flaw(c, s->id, "a store to %s, which is no buffer", s->store.buffer);
   int lanes = s->store.index ? s->store.index->type.lanes : 1;
@@ -228,7 +256,7 @@ static bool check_store(check *c, const nw_stmt *s) {
 }
 
 static bool check_alloc(check *c, const nw_stmt *s) {
-  scope around = {.c = c, .stmt = s};
+  scope around = {.c = c, .kind = LOOPS, .stmt = s};
   if (!names_have(&c->buffers, s->alloc.buffer))
     return flaw(c, s->id, "alloc of %s, which is no buffer", s->alloc.buffer);
   for (int i = 0; i < c->path.n - 1; i++)
@@ -243,7 +271,7 @@ static bool check_own(check *c, const nw_stmt *s) {
   case NW_SEQ: return true;
   case NW_LOOP: return check_loop(c, s);
   case NW_BLOCK: return check_block(c, s);
-  case NW_GUARD: return check_typed(&(scope){.c = c, .stmt = s}, "a guard", s->guard.cond, NW_BOOL, 1);
+  case NW_GUARD: return check_typed(&(scope){.c = c, .kind = LOOPS, .stmt = s}, "a guard", s->guard.cond, NW_BOOL, 1);
   case NW_STORE: return check_store(c, s);
   case NW_ALLOC: return check_alloc(c, s);
   }

@@ -3,7 +3,7 @@
 #include "ir/program.h"
 
 typedef struct nw_flaw {
-  int stmt; // id of the statement, 0 for the tables
+  int at; // id of the statement or buffer, 0 elsewhere
   char text[240];
 } nw_flaw;
 
