@@ -9,7 +9,7 @@
 typedef struct chunk chunk;
 struct chunk {
   chunk *next;
-  size_t size, used;  // of data
+  size_t size, used; // of data
   _Alignas(16) char data[];
 };
 
@@ -89,9 +89,7 @@ void *nw_arena_alloc(nw_arena *a, size_t bytes) {
   return p;
 }
 
-size_t nw_arena_bytes(const nw_arena *a) {
-  return sizeof *a + a->held;
-}
+size_t nw_arena_bytes(const nw_arena *a) { return sizeof *a + a->held; }
 
 char *nw_arena_strndup(nw_arena *a, const char *s, size_t n) {
   char *p = nw_arena_alloc(a, n + 1);
@@ -99,9 +97,7 @@ char *nw_arena_strndup(nw_arena *a, const char *s, size_t n) {
   return p;
 }
 
-char *nw_arena_strdup(nw_arena *a, const char *s) {
-  return s ? nw_arena_strndup(a, s, strlen(s)) : NULL;
-}
+char *nw_arena_strdup(nw_arena *a, const char *s) { return s ? nw_arena_strndup(a, s, strlen(s)) : NULL; }
 
 static char *arena_vprintf(nw_arena *a, const char *fmt, va_list args) {
   va_list again;

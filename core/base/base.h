@@ -15,8 +15,8 @@
 typedef struct nw_arena nw_arena;
 nw_arena *nw_arena_new(void);
 void nw_arena_free(nw_arena *a);
-void *nw_arena_alloc(nw_arena *a, size_t bytes);  // zeroed, aligned to 16
-size_t nw_arena_bytes(const nw_arena *a);         // held from the system
+void *nw_arena_alloc(nw_arena *a, size_t bytes); // zeroed, aligned to 16
+size_t nw_arena_bytes(const nw_arena *a); // held from the system
 char *nw_arena_strndup(nw_arena *a, const char *s, size_t n);
 char *nw_arena_strdup(nw_arena *a, const char *s);
 char *nw_arena_printf(nw_arena *a, const char *fmt, ...) NW_PRINTF(2, 3);
@@ -39,7 +39,7 @@ void nw_str_addn(nw_str *b, const char *s, size_t n);
 void nw_str_fmt(nw_str *b, const char *fmt, ...) NW_PRINTF(2, 3);
 void nw_str_vfmt(nw_str *b, const char *fmt, va_list args);
 void nw_str_indent(nw_str *b, int spaces);
-char *nw_str_take(nw_str *b);  // the heap string (never NULL); b is empty afterwards
+char *nw_str_take(nw_str *b); // the heap string (never NULL); b is empty afterwards
 void nw_str_free(nw_str *b);
 
 // ---- vector of pointers (heap)
@@ -72,12 +72,12 @@ typedef struct nw_slot {
 } nw_slot;
 
 struct nw_ctx {
-  nw_arena *diag_arena;      // holds the last failure; emptied by nw_clear
-  nw_diag diag;              // code NW_OK when there is none
+  nw_arena *diag_arena; // holds the last failure; emptied by nw_clear
+  nw_diag diag; // code NW_OK when there is none
   nw_slot slot[NW_SLOT_COUNT];
   volatile sig_atomic_t interrupted;
-  uint64_t serial;           // names TE symbols apart: "A@12"
-  uint64_t mutants;          // test hook: judge rules switched off, see poly/rules.def; 0 outside `dev test mutants`
+  uint64_t serial; // names TE symbols apart: "A@12"
+  uint64_t mutants; // test hook: judge rules switched off, see poly/rules.def; 0 outside `dev test mutants`
 };
 
 // Leaves a diagnostic (the first one wins) and returns NULL. `hint` may be NULL.

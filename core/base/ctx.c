@@ -20,9 +20,7 @@ void nw_close(nw_ctx *c) {
   free(c);
 }
 
-const nw_diag *nw_error(const nw_ctx *c) {
-  return c->diag.code == NW_OK ? NULL : &c->diag;
-}
+const nw_diag *nw_error(const nw_ctx *c) { return c->diag.code == NW_OK ? NULL : &c->diag; }
 
 // Also forgets an interrupt: what it was meant for is over.
 void nw_clear(nw_ctx *c) {
@@ -46,9 +44,7 @@ bool nw_stopped(nw_ctx *c) {
   return true;
 }
 
-const char *nw_version(void) {
-  return NW_VERSION;
-}
+const char *nw_version(void) { return NW_VERSION; }
 
 static const char *diag_vprintf(nw_ctx *c, const char *fmt, va_list args) {
   nw_str b = {0};
@@ -82,7 +78,8 @@ static const char *describe(nw_ctx *c, const nw_refusal *r) {
   nw_str b = {0};
   nw_str_fmt(&b, "cannot %s", r->primitive ? r->primitive : "take this step");
   if (r->element || r->tensor) nw_str_fmt(&b, ": %s", r->element ? r->element : r->tensor);
-  if (r->source) nw_str_fmt(&b, " between %s%s%s", r->source_block ? r->source_block : "", r->source_block ? " " : "", r->source);
+  if (r->source)
+    nw_str_fmt(&b, " between %s%s%s", r->source_block ? r->source_block : "", r->source_block ? " " : "", r->source);
   if (r->sink) nw_str_fmt(&b, " and %s%s%s", r->sink_block ? r->sink_block : "", r->sink_block ? " " : "", r->sink);
   const char *s = nw_arena_strdup(c->diag_arena, b.s);
   nw_str_free(&b);
@@ -90,8 +87,8 @@ static const char *describe(nw_ctx *c, const nw_refusal *r) {
 }
 
 static void copy_strings(nw_arena *a, nw_refusal *r) {
-  const char **field[] = {&r->primitive, &r->step, &r->tensor, &r->element, &r->source_block, &r->source,
-                          &r->sink_block, &r->sink, &r->distance, &r->message, &r->why, &r->picture};
+  const char **field[] = {&r->primitive,  &r->step, &r->tensor,   &r->element, &r->source_block, &r->source,
+                          &r->sink_block, &r->sink, &r->distance, &r->message, &r->why,          &r->picture};
   for (int i = 0; i < NW_COUNT(field); i++) *field[i] = nw_arena_strdup(a, *field[i]);
   for (int i = 0; i < NW_MAX_NOTES; i++) {
     r->loops[i] = nw_arena_strdup(a, r->loops[i]);
@@ -111,6 +108,4 @@ void *nw_refuse(nw_ctx *c, const nw_refusal *r) {
   return NULL;
 }
 
-nw_refusal *nw_refusal_edit(nw_ctx *c) {
-  return (nw_refusal *)c->diag.refusal;
-}
+nw_refusal *nw_refusal_edit(nw_ctx *c) { return (nw_refusal *)c->diag.refusal; }

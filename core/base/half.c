@@ -24,7 +24,7 @@ float nw_f16_to_f32(uint16_t h) {
   uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 0x3ff;
   if (e == 31) return float_of(sign | 0x7f800000 | m << 13);
   if (e) return float_of(sign | (e + 112) << 23 | m << 13);
-  float f = (float)m * 0x1p-24f;  // zero or subnormal, exact
+  float f = (float)m * 0x1p-24f; // zero or subnormal, exact
   return float_of(bits_of(f) | sign);
 }
 
@@ -35,14 +35,12 @@ uint16_t nw_f32_to_f16(float f) {
   uint32_t m = u & 0x7fffff;
   if (e == 255) return (uint16_t)(sign | 0x7c00 | (m ? 0x200 | m >> 13 : 0));
   if (e >= 143) return sign | 0x7c00;
-  if (e >= 113) return (uint16_t)(sign + shift_rne((uint32_t)(e - 112) << 23 | m, 13));  // a carry reaches infinity
+  if (e >= 113) return (uint16_t)(sign + shift_rne((uint32_t)(e - 112) << 23 | m, 13)); // a carry reaches infinity
   if (e < 102) return sign;
   return (uint16_t)(sign | shift_rne(m | 0x800000, 126 - e));
 }
 
-float nw_bf16_to_f32(uint16_t h) {
-  return float_of((uint32_t)h << 16);
-}
+float nw_bf16_to_f32(uint16_t h) { return float_of((uint32_t)h << 16); }
 
 uint16_t nw_f32_to_bf16(float f) {
   uint32_t u = bits_of(f);
@@ -62,10 +60,6 @@ static float round_to_odd(double d) {
   return float_of(away > size ? u - 1 : u + 1);
 }
 
-uint16_t nw_f64_to_f16(double d) {
-  return nw_f32_to_f16(round_to_odd(d));
-}
+uint16_t nw_f64_to_f16(double d) { return nw_f32_to_f16(round_to_odd(d)); }
 
-uint16_t nw_f64_to_bf16(double d) {
-  return nw_f32_to_bf16(round_to_odd(d));
-}
+uint16_t nw_f64_to_bf16(double d) { return nw_f32_to_bf16(round_to_odd(d)); }

@@ -20,9 +20,7 @@ void nw_str_addn(nw_str *b, const char *s, size_t n) {
   b->s[b->n] = 0;
 }
 
-void nw_str_add(nw_str *b, const char *s) {
-  nw_str_addn(b, s, strlen(s));
-}
+void nw_str_add(nw_str *b, const char *s) { nw_str_addn(b, s, strlen(s)); }
 
 void nw_str_vfmt(nw_str *b, const char *fmt, va_list args) {
   va_list again;

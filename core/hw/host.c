@@ -58,9 +58,11 @@ static int64_t number_field(int index, const char *field) {
 static bool read_cache(int index, nw_cache *c) {
   char buf[256];
   if (!cache_field(index, "type", buf, sizeof buf) || strcmp(buf, "Instruction") == 0) return false;
-  *c = (nw_cache){.level = (int)number_field(index, "level"), .bytes = number_field(index, "size"),
+  *c = (nw_cache){.level = (int)number_field(index, "level"),
+                  .bytes = number_field(index, "size"),
                   .ways = (int)number_field(index, "ways_of_associativity"),
-                  .line = (int)number_field(index, "coherency_line_size"), .shared_by = 1};
+                  .line = (int)number_field(index, "coherency_line_size"),
+                  .shared_by = 1};
   if (cache_field(index, "shared_cpu_list", buf, sizeof buf) && count_cpus(buf) > 0) c->shared_by = count_cpus(buf);
   if (c->line == 0) c->line = 64;
   return c->level > 0 && c->bytes > 0;
@@ -139,9 +141,12 @@ static void read_names(nw_machine_info *m) {
   find_value("/proc/cpuinfo", "vendor_id", vendor, sizeof vendor);
   find_value("/proc/cpuinfo", "cpu family", family, sizeof family);
   find_value("/proc/cpuinfo", "model", model, sizeof model);
-  if (!find_value("/proc/cpuinfo", "model name", m->model, sizeof m->model)) snprintf(m->model, sizeof m->model, "unknown");
-  if (*vendor) snprintf(m->cpu, sizeof m->cpu, "%s family %s model %s", vendor, family, model);
-  else snprintf(m->cpu, sizeof m->cpu, "unknown");
+  if (!find_value("/proc/cpuinfo", "model name", m->model, sizeof m->model))
+    snprintf(m->model, sizeof m->model, "unknown");
+  if (*vendor)
+    snprintf(m->cpu, sizeof m->cpu, "%s family %s model %s", vendor, family, model);
+  else
+    snprintf(m->cpu, sizeof m->cpu, "unknown");
 }
 
 static void read_host(void) {

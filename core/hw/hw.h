@@ -6,21 +6,21 @@ typedef struct nw_cache {
   int level;
   int64_t bytes;
   int ways, line;
-  int shared_by;  // logical cpus
+  int shared_by; // logical cpus
 } nw_cache;
 
 typedef struct nw_machine_info {
-  char cpu[64], model[96];   // the kernel's name for it
-  int cores;                 // logical cpus this process may use
-  int vector_bytes;          // widest float vector: 64, 32, 16
+  char cpu[64], model[96]; // the kernel's name for it
+  int cores; // logical cpus this process may use
+  int vector_bytes; // widest float vector: 64, 32, 16
   bool fma, avx512, f16c;
   int vector_registers;
   int ncaches;
-  nw_cache cache[4];         // data or unified, level 1 first; from sysfs
+  nw_cache cache[4]; // data or unified, level 1 first; from sysfs
   int64_t memory_bytes, available_bytes;
 } nw_machine_info;
 
-const nw_machine_info *nw_host(void);  // read once; from sysfs, /proc and cpuid
+const nw_machine_info *nw_host(void); // read once; from sysfs, /proc and cpuid
 // Limits the judge holds programs to.
-#define NW_STACK_LIMIT (256 * 1024)    // bytes of scope "local" alive at once in one thread
+#define NW_STACK_LIMIT (256 * 1024) // bytes of scope "local" alive at once in one thread
 #define NW_MAX_LANES 256

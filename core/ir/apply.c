@@ -55,7 +55,8 @@ static nw_dtype meet(const operands *o) {
 static const nw_expr *literal_misfit(const operands *o, nw_dtype t, const nw_expr *e) {
   const char *name = nw_dtype_name(t);
   const char *hint = nw_diag_printf(o->ctx, "cast the %s operand to a wider type, as in nw.cast(x, \"i32\")", name);
-  return nw_fail(o->ctx, NW_ERANGE, hint, "%s: the number %lld does not fit in %s", nw_op_name(o->op), (long long)e->i, name);
+  return nw_fail(o->ctx, NW_ERANGE, hint, "%s: the number %lld does not fit in %s", nw_op_name(o->op), (long long)e->i,
+                 name);
 }
 
 static const nw_expr *convert(const operands *o, nw_dtype t, const nw_expr *e) {
@@ -78,7 +79,8 @@ static const nw_expr *within_limits(const operands *o, const nw_expr *e) {
   if (e && e->depth > NW_MAX_EXPR_DEPTH)
     return nw_fail(o->ctx, NW_ELIMIT, hint, "this expression is nested more than %d deep", NW_MAX_EXPR_DEPTH);
   if (e && e->size > NW_MAX_EXPR_SIZE)
-    return nw_fail(o->ctx, NW_ELIMIT, hint, "this expression, written out, has more than %d operations", NW_MAX_EXPR_SIZE);
+    return nw_fail(o->ctx, NW_ELIMIT, hint, "this expression, written out, has more than %d operations",
+                   NW_MAX_EXPR_SIZE);
   return e;
 }
 
@@ -96,7 +98,8 @@ static const nw_expr *no_bools(const operands *o, const char *hint) {
 static bool is_division(nw_op op) { return op == NW_OP_FLOORDIV || op == NW_OP_FLOORMOD; }
 
 static const nw_expr *divide_by_zero(const operands *o) {
-  return nw_fail(o->ctx, NW_ERANGE, "guard the divisor: nw.select(nw.ne(b, 0), a // b, 0)", "%s: division by zero", nw_op_name(o->op));
+  return nw_fail(o->ctx, NW_ERANGE, "guard the divisor: nw.select(nw.ne(b, 0), a // b, 0)", "%s: division by zero",
+                 nw_op_name(o->op));
 }
 
 // Bools count as i32 under + - *, and nowhere else.
@@ -104,7 +107,9 @@ static const nw_expr *apply_numeric(operands *o) {
   nw_dtype t = meet(o);
   bool sum = o->op == NW_OP_ADD || o->op == NW_OP_SUB || o->op == NW_OP_MUL;
   if (t == NW_BOOL && !sum)
-    return no_bools(o, o->op == NW_OP_MIN ? "use nw.all(a, b)" : o->op == NW_OP_MAX ? "use nw.any(a, b)" : "cast it first: nw.cast(x, \"i32\")");
+    return no_bools(o, o->op == NW_OP_MIN   ? "use nw.all(a, b)"
+                       : o->op == NW_OP_MAX ? "use nw.any(a, b)"
+                                            : "cast it first: nw.cast(x, \"i32\")");
   if (is_division(o->op) && nw_dtype_is_float(t))
     return nw_fail(o->ctx, NW_ETYPE, o->op == NW_OP_FLOORDIV ? "use nw.floor(a / b)" : "use a - nw.floor(a / b)*b",
                    "%s takes integers, and one operand is %s", nw_op_name(o->op), nw_dtype_name(t));
@@ -122,7 +127,8 @@ static const nw_expr *apply_float(operands *o) {
 
 static const nw_expr *apply_comparison(operands *o) {
   nw_dtype t = meet(o);
-  if (t == NW_BOOL && (o->op == NW_OP_LT || o->op == NW_OP_LE)) return no_bools(o, "bools have no order; use eq, ne, all, any");
+  if (t == NW_BOOL && (o->op == NW_OP_LT || o->op == NW_OP_LE))
+    return no_bools(o, "bools have no order; use eq, ne, all, any");
   return finish(o, t);
 }
 

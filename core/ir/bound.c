@@ -8,7 +8,7 @@
 
 #define MAX_STEPS 600
 #define MAX_DEPTH 40
-#define MAX_FACTS 3  // facts used on one way down
+#define MAX_FACTS 3 // facts used on one way down
 
 typedef struct goal {
   nw_sum sum;
@@ -19,104 +19,12 @@ typedef struct search {
   const nw_ranges *r;
   int64_t enough;
   int steps, facts_used;
-  int nfacts;        // facts as sums >= 0
-  nw_sum *fact;
+  nw_facts facts;
 } search;
 
 static bool lower(search *q, goal *g, int depth, int64_t *out);
 
-// ---------------------------------------------------------------- sums that do not overflow
-
-static bool add_term(nw_sum *s, int64_t coef, const nw_expr *atom) {
-  int64_t sum = coef;
-  for (int i = 0; i < s->n; i++)
-    if (s->term[i].atom == atom && __builtin_add_overflow(s->term[i].coef, coef, &sum)) return false;
-  nw_sum_term(s, coef, atom);
-  return true;
-}
-
-static bool add_constant(nw_sum *s, int64_t c) {
-  return !__builtin_add_overflow(s->constant, c, &s->constant);
-}
-
-static const nw_expr *sum_factor(const nw_expr *e) {
-  if (e->op == NW_OP_ADD || e->op == NW_OP_SUB) return e;
-  if (e->op != NW_OP_MUL) return NULL;
-  const nw_expr *f = sum_factor(e->arg[0]);
-  return f ? f : sum_factor(e->arg[1]);
-}
-
-static const nw_expr *replace_factor(nw_pool *p, const nw_expr *e, const nw_expr *f, const nw_expr *by) {
-  if (e == f) return by;
-  if (e->op != NW_OP_MUL) return e;
-  const nw_expr *a = replace_factor(p, e->arg[0], f, by);
-  return nw_product(p, a, a != e->arg[0] ? e->arg[1] : replace_factor(p, e->arg[1], f, by));
-}
-
-// (a + b)*c as a*c + b*c
-static bool expand_product(nw_sum *s, int64_t coef, const nw_expr *e) {
-  const nw_expr *f = sum_factor(e);
-  if (!f) return add_term(s, coef, e);
-  int64_t sign = f->op == NW_OP_SUB ? -1 : 1;
-  return nw_sum_expand(s, coef, replace_factor(s->pool, e, f, f->arg[0])) &&
-         nw_sum_expand(s, sign * coef, replace_factor(s->pool, e, f, f->arg[1]));
-}
-
-bool nw_sum_expand(nw_sum *s, int64_t coef, const nw_expr *e) {
-  int64_t c;
-  if (coef == INT64_MIN) return false;
-  switch (e->op) {
-  case NW_OP_INT: return !__builtin_mul_overflow(coef, e->i, &c) && add_constant(s, c);
-  case NW_OP_ADD: return nw_sum_expand(s, coef, e->arg[0]) && nw_sum_expand(s, coef, e->arg[1]);
-  case NW_OP_SUB: return nw_sum_expand(s, coef, e->arg[0]) && nw_sum_expand(s, -coef, e->arg[1]);
-  case NW_OP_NEG: return nw_sum_expand(s, -coef, e->arg[0]);
-  case NW_OP_MUL:
-    if (e->arg[0]->op != NW_OP_INT) return expand_product(s, coef, e);
-    return !__builtin_mul_overflow(coef, e->arg[0]->i, &c) && nw_sum_expand(s, c, e->arg[1]);
-  default: return add_term(s, coef, e);
-  }
-}
-
-// s += coef*t
-static bool add_sum(nw_sum *s, int64_t coef, const nw_sum *t) {
-  int64_t c;
-  for (int i = 0; i < t->n; i++)
-    if (__builtin_mul_overflow(coef, t->term[i].coef, &c) || !add_term(s, c, t->term[i].atom)) return false;
-  return !__builtin_mul_overflow(coef, t->constant, &c) && add_constant(s, c);
-}
-
-static void drop_zeros(nw_sum *s) {
-  int n = 0;
-  for (int i = 0; i < s->n; i++)
-    if (s->term[i].coef) s->term[n++] = s->term[i];
-  s->n = n;
-}
-
 // ---------------------------------------------------------------- which atom goes next
-
-typedef struct place {
-  const nw_ranges *r;
-  int max;
-} place;
-
-static int var_place(const nw_ranges *r, const char *name) {
-  for (int i = r->n - 1; i >= 0; i--)
-    if (r->at[i].var == name) return i;
-  return -1;
-}
-
-static bool note_place(void *env, const nw_expr *e) {
-  place *p = env;
-  int at = e->op == NW_OP_VAR ? var_place(p->r, e->name) : -1;
-  if (at > p->max) p->max = at;
-  return true;
-}
-
-int nw_range_place(const nw_ranges *r, const nw_expr *e) {
-  place p = {r, -1};
-  nw_visit(e, note_place, &p);
-  return p.max;
-}
 
 // The innermost; at the same depth what is not a variable, since taking x // c apart shows x.
 static int pick(const search *q, const nw_sum *s) {
@@ -139,14 +47,18 @@ static bool replace(const goal *g, int t, int64_t scale, int64_t k, const nw_exp
   for (int i = 0; i < g->sum.n; i++) {
     int64_t coef;
     if (i == t) continue;
-    if (__builtin_mul_overflow(g->sum.term[i].coef, scale, &coef) || !add_term(&next->sum, coef, g->sum.term[i].atom)) return false;
+    if (__builtin_mul_overflow(g->sum.term[i].coef, scale, &coef) ||
+        !nw_sum_add_term(&next->sum, coef, g->sum.term[i].atom))
+      return false;
   }
   int64_t constant;
-  if (__builtin_mul_overflow(g->sum.constant, scale, &constant) || !add_constant(&next->sum, constant)) return false;
-  return (!by || nw_sum_expand(&next->sum, k, by)) && add_constant(&next->sum, c);
+  if (__builtin_mul_overflow(g->sum.constant, scale, &constant) || !nw_sum_add_constant(&next->sum, constant))
+    return false;
+  return (!by || nw_sum_expand(&next->sum, k, by)) && nw_sum_add_constant(&next->sum, c);
 }
 
-static bool lower_replaced(search *q, goal *g, int t, int64_t scale, int64_t k, const nw_expr *by, int64_t c, int depth, int64_t *out) {
+static bool lower_replaced(search *q, goal *g, int t, int64_t scale, int64_t k, const nw_expr *by, int64_t c, int depth,
+                           int64_t *out) {
   goal next;
   bool ok = replace(g, t, scale, k, by, c, &next) && lower(q, &next, depth + 1, out);
   nw_sum_free(&next.sum);
@@ -189,24 +101,9 @@ static bool at_least(search *q, const nw_expr *e, int64_t bound) {
   return constant_bound(q, e, 1, &v) && v >= bound;
 }
 
-// The greatest multiple that the facts say a term is of.
-static int64_t known_divisor(const nw_ranges *r, const nw_term *t) {
-  int64_t k = t->coef == INT64_MIN ? 1 : t->coef;
-  for (int i = 0; i < r->nfact; i++) {
-    const nw_expr *f = r->fact[i];
-    if (f->op != NW_OP_EQ || !nw_is_const(f->arg[1], 0) || f->arg[0]->op != NW_OP_FLOORMOD) continue;
-    const nw_expr *m = f->arg[0];
-    int64_t times;
-    if (m->arg[0] == t->atom && m->arg[1]->op == NW_OP_INT && !__builtin_mul_overflow(t->coef, m->arg[1]->i, &times) &&
-        times != INT64_MIN && llabs(times) > llabs(k))
-      k = times;
-  }
-  return k;
-}
-
 // A constant bound of a variable, moved to the next multiple of what divides the variable.
 static const nw_expr *at_multiple(search *q, const nw_expr *var, const nw_expr *bound, bool up) {
-  int64_t m = known_divisor(q->r, &(nw_term){1, var}), v;
+  int64_t m = nw_known_divisor(q->r, &(nw_term){1, var}), v;
   if (m <= 1 || !nw_is_int(bound, &v) || llabs(v / 2) > INT64_MAX / 2 - m) return bound;
   int64_t at = v - nw_floormod_i64(v, m);
   return nw_index(q->r->pool, up && at < v ? at + m : at);
@@ -214,7 +111,7 @@ static const nw_expr *at_multiple(search *q, const nw_expr *var, const nw_expr *
 
 static bool lower_var(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_term *v = &g->sum.term[t];
-  int at = var_place(q->r, v->atom->name);
+  int at = nw_var_place(q->r, v->atom->name);
   if (at < 0) return false;
   const nw_expr *bound = v->coef > 0 ? q->r->at[at].lo : q->r->at[at].hi;
   return bound && lower_by(q, g, t, at_multiple(q, v->atom, bound, v->coef > 0), depth, out);
@@ -313,7 +210,8 @@ static bool lower_division(search *q, goal *g, int t, int depth, int64_t *out) {
 }
 
 // Either of a and b bounds the term, or only both together do.
-static bool lower_choice(search *q, goal *g, int t, bool either, const nw_expr *a, const nw_expr *b, int depth, int64_t *out) {
+static bool lower_choice(search *q, goal *g, int t, bool either, const nw_expr *a, const nw_expr *b, int depth,
+                         int64_t *out) {
   int64_t va, vb;
   bool fa = lower_by(q, g, t, a, depth, &va);
   if (either && fa && va >= q->enough) return *out = va, true;
@@ -337,7 +235,7 @@ static int innermost_factor(const search *q, const nw_vec *f) {
   int best = -1, best_place = -1;
   for (int i = 0; i < f->n; i++) {
     const nw_expr *e = f->at[i];
-    int at = e->op == NW_OP_VAR ? var_place(q->r, e->name) : -1;
+    int at = e->op == NW_OP_VAR ? nw_var_place(q->r, e->name) : -1;
     if (at > best_place) best = i, best_place = at;
   }
   return best;
@@ -359,7 +257,7 @@ static bool lower_product(search *q, goal *g, int t, int depth, int64_t *out) {
   int i = innermost_factor(q, &f);
   bool found = false;
   if (i >= 0) {
-    const nw_range *range = &q->r->at[var_place(q->r, ((const nw_expr *)f.at[i])->name)];
+    const nw_range *range = &q->r->at[nw_var_place(q->r, ((const nw_expr *)f.at[i])->name)];
     const nw_expr *rest = product_without(p, &f, i), *bound = v.coef > 0 ? range->lo : range->hi;
     if (bound && at_least(q, rest, 0)) found = lower_by(q, g, t, nw_product(p, bound, rest), depth, out);
   }
@@ -393,7 +291,8 @@ static bool lower_atom(search *q, goal *g, int t, int depth, int64_t *out) {
   const nw_expr *e = v->atom;
   switch (e->op) {
   case NW_OP_VAR: return lower_var(q, g, t, depth, out);
-  case NW_OP_FLOORDIV: case NW_OP_FLOORMOD: return lower_division(q, g, t, depth, out);
+  case NW_OP_FLOORDIV:
+  case NW_OP_FLOORMOD: return lower_division(q, g, t, depth, out);
   case NW_OP_MIN: return lower_choice(q, g, t, v->coef < 0, e->arg[0], e->arg[1], depth, out);
   case NW_OP_MAX: return lower_choice(q, g, t, v->coef > 0, e->arg[0], e->arg[1], depth, out);
   case NW_OP_SELECT: return lower_choice(q, g, t, false, e->arg[1], e->arg[2], depth, out);
@@ -405,52 +304,6 @@ static bool lower_atom(search *q, goal *g, int t, int depth, int64_t *out) {
 }
 
 // ---------------------------------------------------------------- facts
-
-// A sum of multiples of g that is at least -c is at least -c rounded up to a multiple of g.
-static void tighten(const nw_ranges *r, nw_sum *s) {
-  int64_t g = 0;
-  for (int i = 0; i < s->n; i++) g = nw_gcd(g, known_divisor(r, &s->term[i]));
-  int64_t low;
-  if (g > 1 && !__builtin_sub_overflow(s->constant, nw_floormod_i64(s->constant, g), &low)) s->constant = low;
-}
-
-static void add_fact(search *q, const nw_expr *less, const nw_expr *more, int64_t gap) {
-  nw_sum *s = &q->fact[q->nfacts];
-  nw_sum_init(s, q->r->pool, NW_INDEX);
-  if (nw_sum_expand(s, 1, more) && nw_sum_expand(s, -1, less) && add_constant(s, -gap)) {
-    drop_zeros(s);
-    tighten(q->r, s);
-    q->nfacts++;
-  } else {
-    nw_sum_free(s);
-  }
-}
-
-static int count_clauses(const nw_expr *f) {
-  return f->op == NW_OP_AND ? count_clauses(f->arg[0]) + count_clauses(f->arg[1]) : 1;
-}
-
-static void read_fact(search *q, const nw_expr *f) {
-  if (f->op == NW_OP_AND) {
-    read_fact(q, f->arg[0]);
-    read_fact(q, f->arg[1]);
-    return;
-  }
-  if (f->n != 2 || !nw_is_index(f->arg[0])) return;
-  const nw_expr *a = f->arg[0], *b = f->arg[1];
-  if (f->op == NW_OP_LT) add_fact(q, a, b, 1);
-  if (f->op == NW_OP_LE || f->op == NW_OP_EQ) add_fact(q, a, b, 0);
-  if (f->op == NW_OP_EQ) add_fact(q, b, a, 0);
-}
-
-// nw_sum holds its first terms inside itself, so the array must not move once facts are in it.
-static void read_facts(search *q) {
-  int room = 0;
-  for (int i = 0; i < q->r->nfact; i++) room += 2 * count_clauses(q->r->fact[i]);
-  if (!room) return;
-  q->fact = nw_xmalloc((size_t)room * sizeof *q->fact);
-  for (int i = 0; i < q->r->nfact; i++) read_fact(q, q->r->fact[i]);
-}
 
 static int64_t coef_of(const nw_sum *s, const nw_expr *atom) {
   for (int i = 0; i < s->n; i++)
@@ -466,7 +319,8 @@ static bool lower_by_fact(search *q, goal *g, int t, const nw_sum *fact, int dep
   goal next = {.den = 0};
   nw_sum_init(&next.sum, g->sum.pool, NW_INDEX);
   bool ok = !__builtin_mul_overflow(g->den, llabs(f) / common, &next.den) &&
-            add_sum(&next.sum, llabs(f) / common, &g->sum) && add_sum(&next.sum, -(llabs(k) / common), fact);
+            nw_sum_add_sum(&next.sum, llabs(f) / common, &g->sum) &&
+            nw_sum_add_sum(&next.sum, -(llabs(k) / common), fact);
   q->facts_used++;
   ok = ok && lower(q, &next, depth + 1, out);
   q->facts_used--;
@@ -475,9 +329,9 @@ static bool lower_by_fact(search *q, goal *g, int t, const nw_sum *fact, int dep
 }
 
 static bool lower_by_facts(search *q, goal *g, int t, int depth, bool found, int64_t *out) {
-  for (int i = 0; i < q->nfacts && q->facts_used < MAX_FACTS; i++) {
+  for (int i = 0; i < q->facts.n && q->facts_used < MAX_FACTS; i++) {
     int64_t v;
-    found = better(lower_by_fact(q, g, t, &q->fact[i], depth, &v), &v, found, out);
+    found = better(lower_by_fact(q, g, t, &q->facts.fact[i], depth, &v), &v, found, out);
     if (found && *out >= q->enough) return true;
   }
   return found;
@@ -487,7 +341,7 @@ static bool lower_by_facts(search *q, goal *g, int t, int depth, bool found, int
 
 static bool lower(search *q, goal *g, int depth, int64_t *out) {
   if (q->steps++ >= MAX_STEPS || depth > MAX_DEPTH) return false;
-  drop_zeros(&g->sum);
+  nw_sum_drop_zeros(&g->sum);
   if (g->sum.n == 0) {
     *out = nw_floordiv_i64(g->sum.constant, g->den) + (nw_floormod_i64(g->sum.constant, g->den) != 0);
     return true;
@@ -502,10 +356,9 @@ bool nw_bound_below(const nw_ranges *r, const nw_sum *s, int64_t enough, int64_t
   search q = {.r = r, .enough = enough};
   goal g = {.den = 1};
   nw_sum_init(&g.sum, s->pool, NW_INDEX);
-  read_facts(&q);
-  bool ok = add_sum(&g.sum, 1, s) && lower(&q, &g, 0, out);
+  nw_facts_read(&q.facts, r);
+  bool ok = nw_sum_add_sum(&g.sum, 1, s) && lower(&q, &g, 0, out);
   nw_sum_free(&g.sum);
-  for (int i = 0; i < q.nfacts; i++) nw_sum_free(&q.fact[i]);
-  free(q.fact);
+  nw_facts_free(&q.facts);
   return ok;
 }

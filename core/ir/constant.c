@@ -17,9 +17,7 @@ int64_t nw_wrap(nw_dtype t, int64_t v) {
   }
 }
 
-bool nw_fits(nw_dtype t, int64_t v) {
-  return t == NW_BOOL ? v == 0 || v == 1 : nw_wrap(t, v) == v;
-}
+bool nw_fits(nw_dtype t, int64_t v) { return t == NW_BOOL ? v == 0 || v == 1 : nw_wrap(t, v) == v; }
 
 double nw_round(nw_dtype t, double v) {
   if (v != v) return (double)NAN;
@@ -46,9 +44,7 @@ static int64_t saturate(nw_dtype t, double v) {
   return v >= (double)hi ? hi : (int64_t)v;
 }
 
-static double int_to_float(nw_dtype t, int64_t v) {
-  return t == NW_F64 ? (double)v : nw_round(t, (double)(float)v);
-}
+static double int_to_float(nw_dtype t, int64_t v) { return t == NW_F64 ? (double)v : nw_round(t, (double)(float)v); }
 
 const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c) {
   if (c->op == NW_OP_INT) {
@@ -66,8 +62,12 @@ static bool int_op(nw_op op, int64_t a, int64_t b, int64_t *r) {
   case NW_OP_ADD: *r = (int64_t)(ua + ub); return true;
   case NW_OP_SUB: *r = (int64_t)(ua - ub); return true;
   case NW_OP_MUL: *r = (int64_t)(ua * ub); return true;
-  case NW_OP_FLOORDIV: if (b) *r = nw_floordiv_i64(a, b); return b != 0;
-  case NW_OP_FLOORMOD: if (b) *r = nw_floormod_i64(a, b); return b != 0;
+  case NW_OP_FLOORDIV:
+    if (b) *r = nw_floordiv_i64(a, b);
+    return b != 0;
+  case NW_OP_FLOORMOD:
+    if (b) *r = nw_floormod_i64(a, b);
+    return b != 0;
   case NW_OP_MIN: *r = a < b ? a : b; return true;
   case NW_OP_MAX: *r = a > b ? a : b; return true;
   case NW_OP_NEG: *r = (int64_t)(0 - ua); return true;

@@ -130,7 +130,8 @@ static const nw_expr *side(const nw_sum *s, int sign, int64_t constant) {
   nw_sum part;
   nw_sum_init(&part, s->pool, NW_INDEX);
   for (int i = 0; i < s->n; i++)
-    if ((s->term[i].coef > 0) == (sign > 0)) nw_sum_term(&part, sign > 0 ? s->term[i].coef : nw_negate(s->term[i].coef), s->term[i].atom);
+    if ((s->term[i].coef > 0) == (sign > 0))
+      nw_sum_term(&part, sign > 0 ? s->term[i].coef : nw_negate(s->term[i].coef), s->term[i].atom);
   part.constant = constant;
   const nw_expr *e = nw_sum_expr(&part);
   nw_sum_free(&part);

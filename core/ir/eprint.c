@@ -7,7 +7,7 @@
 
 typedef struct printer {
   nw_str *out;
-  bool full;  // with serials
+  bool full; // with serials
 } printer;
 
 static void print_at(printer *p, const nw_expr *e, int prec);
@@ -27,19 +27,27 @@ static void digits(char *buf, size_t size, double v, bool single) {
 
 static void print_float(printer *p, const nw_expr *e) {
   char buf[40];
-  if (e->f != e->f) snprintf(buf, sizeof buf, "nan");
-  else if (isinf(e->f)) snprintf(buf, sizeof buf, e->f < 0 ? "-inf" : "inf");
-  else digits(buf, sizeof buf, e->f, e->type.dtype != NW_F64);
+  if (e->f != e->f)
+    snprintf(buf, sizeof buf, "nan");
+  else if (isinf(e->f))
+    snprintf(buf, sizeof buf, e->f < 0 ? "-inf" : "inf");
+  else
+    digits(buf, sizeof buf, e->f, e->type.dtype != NW_F64);
   bool plain = e->type.dtype == NW_F32 && isfinite(e->f);
   const char *point = isfinite(e->f) && !strpbrk(buf, ".e") ? ".0" : "";
-  if (plain) nw_str_fmt(p->out, "%s%s", buf, point);
-  else nw_str_fmt(p->out, "%s(%s%s)", nw_dtype_name((nw_dtype)e->type.dtype), buf, point);
+  if (plain)
+    nw_str_fmt(p->out, "%s%s", buf, point);
+  else
+    nw_str_fmt(p->out, "%s(%s%s)", nw_dtype_name((nw_dtype)e->type.dtype), buf, point);
 }
 
 static void print_int(printer *p, const nw_expr *e) {
-  if (e->type.dtype == NW_BOOL) nw_str_add(p->out, e->i ? "true" : "false");
-  else if (e->type.dtype == NW_INDEX) nw_str_fmt(p->out, "%lld", (long long)e->i);
-  else nw_str_fmt(p->out, "%s(%lld)", nw_dtype_name((nw_dtype)e->type.dtype), (long long)e->i);
+  if (e->type.dtype == NW_BOOL)
+    nw_str_add(p->out, e->i ? "true" : "false");
+  else if (e->type.dtype == NW_INDEX)
+    nw_str_fmt(p->out, "%lld", (long long)e->i);
+  else
+    nw_str_fmt(p->out, "%s(%lld)", nw_dtype_name((nw_dtype)e->type.dtype), (long long)e->i);
 }
 
 static void print_list(printer *p, const char *open, int n, const nw_expr *const *e, const char *close) {
@@ -110,9 +118,12 @@ static void print_node(printer *p, const nw_expr *e) {
   case NW_OP_VAR: print_name(p, e->name); return;
   case NW_OP_LOAD: print_load(p, e); return;
   }
-  if (!nw_op_infix((nw_op)e->op)) print_call(p, e);
-  else if (e->n == 1) print_prefix(p, e);
-  else print_infix(p, e);
+  if (!nw_op_infix((nw_op)e->op))
+    print_call(p, e);
+  else if (e->n == 1)
+    print_prefix(p, e);
+  else
+    print_infix(p, e);
 }
 
 // Prints e where something of binding strength `prec` is wanted.

@@ -7,17 +7,17 @@
 #include "base/base.h"
 
 struct nw_expr {
-  uint8_t op;        // nw_op
+  uint8_t op; // nw_op
   nw_type type;
-  uint16_t n;        // number of arguments
-  uint32_t serial;   // order of creation in the pool; not used for any order a user can see
-  uint32_t depth : 12, size : 20;  // of the expression written out as a tree, both stop at their greatest value
-  uint64_t hash;     // structural, the same in every pool
-  nw_pool *pool;     // where it lives; not counted. Set when it is interned
+  uint16_t n; // number of arguments
+  uint32_t serial; // order of creation in the pool; not used for any order a user can see
+  uint32_t depth : 12, size : 20; // of the expression written out as a tree, both stop at their greatest value
+  uint64_t hash; // structural, the same in every pool
+  nw_pool *pool; // where it lives; not counted. Set when it is interned
   union {
-    int64_t i;       // INT (sign-extended to 64 bits; bool 0/1), REDUCE: combiner, RAMP/BROADCAST: lanes
-    double f;        // FLOAT (already rounded to the dtype)
-    const char *name;  // VAR, LOAD: interned in the pool. TE names carry a serial, "A@12", until a program names them
+    int64_t i; // INT (sign-extended to 64 bits; bool 0/1), REDUCE: combiner, RAMP/BROADCAST: lanes
+    double f; // FLOAT (already rounded to the dtype)
+    const char *name; // VAR, LOAD: interned in the pool. TE names carry a serial, "A@12", until a program names them
   };
   const nw_expr *arg[];
 };
@@ -33,10 +33,10 @@ const nw_expr *nw_make2(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b
 const nw_expr *nw_load(nw_pool *p, nw_type t, const char *buffer, int n, const nw_expr *const *index);
 const nw_expr *nw_var_of(nw_pool *p, const char *name, nw_type t);
 const nw_expr *nw_reduce(nw_pool *p, int combiner, int nterms, const nw_expr *const *terms, int naxes,
-                         const nw_expr *const *axes);  // n = nterms + naxes; nterms is 2 for arg-reductions, else 1
+                         const nw_expr *const *axes); // n = nterms + naxes; nterms is 2 for arg-reductions, else 1
 const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, int lanes);
 const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
-const nw_expr *nw_index(nw_pool *p, int64_t value);  // nw_int(p, NW_INDEX, value)
+const nw_expr *nw_index(nw_pool *p, int64_t value); // nw_int(p, NW_INDEX, value)
 const nw_expr *nw_true(nw_pool *p);
 
 // Shorthand for index arithmetic and conditions.
@@ -50,17 +50,17 @@ const nw_expr *nw_max(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_lt(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_le(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_eq(nw_pool *p, const nw_expr *a, const nw_expr *b);
-const nw_expr *nw_and(nw_pool *p, const nw_expr *a, const nw_expr *b);  // a NULL side is taken as true here
+const nw_expr *nw_and(nw_pool *p, const nw_expr *a, const nw_expr *b); // a NULL side is taken as true here
 const nw_expr *nw_ceildiv(nw_pool *p, const nw_expr *a, const nw_expr *b);
 
-bool nw_is_int(const nw_expr *e, int64_t *value);     // a scalar INT constant
+bool nw_is_int(const nw_expr *e, int64_t *value); // a scalar INT constant
 bool nw_is_const(const nw_expr *e, int64_t value);
-bool nw_op_has(nw_op op, char flag);                  // a flag of ops.def
+bool nw_op_has(nw_op op, char flag); // a flag of ops.def
 int nw_op_arity(nw_op op);
 int nw_op_prec(nw_op op);
-const char *nw_op_infix(nw_op op);                    // "+", "//", "and", or NULL
+const char *nw_op_infix(nw_op op); // "+", "//", "and", or NULL
 
-const char *nw_pool_name(nw_pool *p, const char *s);  // interned string
+const char *nw_pool_name(nw_pool *p, const char *s); // interned string
 size_t nw_pool_bytes(const nw_pool *p);
 
 // What a symbol of an expression stands for (te: a tensor, an axis, a size). The pool keeps a count on the object;
@@ -77,17 +77,17 @@ void *nw_pool_symbol(const nw_pool *p, const char *name, const nw_symbol_class *
 typedef const nw_expr *(*nw_var_fn)(void *env, const nw_expr *var);
 typedef const nw_expr *(*nw_load_fn)(void *env, const nw_expr *load);
 const nw_expr *nw_rewrite(nw_pool *p, const nw_expr *e, nw_var_fn vars, nw_load_fn loads, void *env);
-const nw_expr *nw_import(nw_pool *p, const nw_expr *e);  // the same expression in p
+const nw_expr *nw_import(nw_pool *p, const nw_expr *e); // the same expression in p
 const nw_expr *nw_subst(nw_pool *p, const nw_expr *e, const char *var, const nw_expr *by);
 const nw_expr *nw_subst_n(nw_pool *p, const nw_expr *e, int n, const char *const *vars, const nw_expr *const *by);
 
 // Calls f on every distinct subexpression, arguments first; stops and returns false when f does.
 bool nw_visit(const nw_expr *e, bool (*f)(void *env, const nw_expr *e), void *env);
 bool nw_uses_var(const nw_expr *e, const char *var);
-bool nw_uses_load(const nw_expr *e, const char *buffer);  // buffer NULL: any
+bool nw_uses_load(const nw_expr *e, const char *buffer); // buffer NULL: any
 
 // e == sum of coef[i]*var[i] + rest, with constant coefs, for the given variables; `rest` uses none of them.
 // False when e is not affine in them. coef has n entries.
 bool nw_affine(nw_pool *p, const nw_expr *e, int n, const char *const *vars, int64_t *coef, const nw_expr **rest);
 
-void nw_expr_print(nw_str *out, const nw_expr *e);        // full names
+void nw_expr_print(nw_str *out, const nw_expr *e); // full names

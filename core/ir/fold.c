@@ -34,11 +34,18 @@ static const nw_expr *fold_sum(nw_pool *p, nw_op op, int n, const nw_expr *const
 
 static const nw_expr *fold_integer(nw_pool *p, nw_op op, int n, const nw_expr *const *args) {
   switch (op) {
-  case NW_OP_ADD: case NW_OP_SUB: case NW_OP_NEG: return fold_sum(p, op, n, args);
+  case NW_OP_ADD:
+  case NW_OP_SUB:
+  case NW_OP_NEG: return fold_sum(p, op, n, args);
   case NW_OP_MUL: return nw_product(p, args[0], args[1]);
-  case NW_OP_FLOORDIV: case NW_OP_FLOORMOD: return nw_fold_division(p, op, args[0], args[1]);
-  case NW_OP_LT: case NW_OP_LE: case NW_OP_EQ: case NW_OP_NE: return nw_fold_comparison(p, op, args[0], args[1]);
-  case NW_OP_MIN: case NW_OP_MAX: return fold_extremum(p, op, args[0], args[1]);
+  case NW_OP_FLOORDIV:
+  case NW_OP_FLOORMOD: return nw_fold_division(p, op, args[0], args[1]);
+  case NW_OP_LT:
+  case NW_OP_LE:
+  case NW_OP_EQ:
+  case NW_OP_NE: return nw_fold_comparison(p, op, args[0], args[1]);
+  case NW_OP_MIN:
+  case NW_OP_MAX: return fold_extremum(p, op, args[0], args[1]);
   default: return NULL;
   }
 }
@@ -97,7 +104,8 @@ static const nw_expr *fold_ramp(nw_pool *p, nw_op op, const nw_expr *a, const nw
   if (!nw_dtype_is_int((nw_dtype)a->type.dtype) || !is_linear(a) || !is_linear(b)) return NULL;
   int lanes = a->type.lanes;
   if (op == NW_OP_ADD || op == NW_OP_SUB)
-    return nw_ramp(p, nw_make2(p, op, base_of(a), base_of(b)), nw_make2(p, op, stride_of(p, a), stride_of(p, b)), lanes);
+    return nw_ramp(p, nw_make2(p, op, base_of(a), base_of(b)), nw_make2(p, op, stride_of(p, a), stride_of(p, b)),
+                   lanes);
   if (op != NW_OP_MUL || (a->op == NW_OP_RAMP && b->op == NW_OP_RAMP)) return NULL;
   if (b->op == NW_OP_RAMP) return fold_ramp(p, op, b, a);
   return nw_ramp(p, nw_mul(p, base_of(a), base_of(b)), nw_mul(p, stride_of(p, a), base_of(b)), lanes);

@@ -13,13 +13,13 @@ const nw_expr *nw_fold(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *co
 
 static inline bool nw_is_constant(const nw_expr *e) { return e->op == NW_OP_INT || e->op == NW_OP_FLOAT; }
 static inline nw_type nw_scalar(nw_dtype t) { return (nw_type){(uint8_t)t, 1}; }
-static inline int64_t nw_negate(int64_t a) { return (int64_t)(0 - (uint64_t)a); }  // wraps
+static inline int64_t nw_negate(int64_t a) { return (int64_t)(0 - (uint64_t)a); } // wraps
 static inline bool nw_is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX && e->type.lanes == 1; }
 
 // ---- constants
-int64_t nw_wrap(nw_dtype t, int64_t v);    // into the dtype's range, modulo 2^bits; bool: v != 0
+int64_t nw_wrap(nw_dtype t, int64_t v); // into the dtype's range, modulo 2^bits; bool: v != 0
 bool nw_fits(nw_dtype t, int64_t v);
-double nw_round(nw_dtype t, double v);     // to the nearest value of a float dtype
+double nw_round(nw_dtype t, double v); // to the nearest value of a float dtype
 const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c);
 // NULL when it must not be folded: division by zero, operands that are not all constants.
 const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
@@ -38,11 +38,12 @@ typedef struct nw_sum {
   int64_t constant;
 } nw_sum;
 void nw_sum_init(nw_sum *s, nw_pool *p, nw_dtype t);
-void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e);  // adds coef*e, taken apart
+void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e, taken apart
 void nw_sum_term(nw_sum *s, int64_t coef, const nw_expr *atom);
-const nw_expr *nw_sum_expr(nw_sum *s);                       // the canonical expression; s stays usable
+const nw_expr *nw_sum_expr(nw_sum *s); // the canonical expression; s stays usable
 void nw_sum_free(nw_sum *s);
-int64_t nw_gcd(int64_t a, int64_t b);                        // not negative; 1 where it would be 2^63
+void nw_sum_drop_zeros(nw_sum *s);
+int64_t nw_gcd(int64_t a, int64_t b); // not negative; 1 where it would be 2^63
 const nw_expr *nw_product(nw_pool *p, const nw_expr *a, const nw_expr *b);
 // A total order that does not depend on the pool or on history.
 int nw_compare(const nw_expr *a, const nw_expr *b);
@@ -61,5 +62,5 @@ typedef struct nw_memo {
   const nw_expr *room[64];
 } nw_memo;
 void nw_memo_init(nw_memo *m);
-const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key);  // where its value is, or is to be put (then NULL)
+const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key); // where its value is, or is to be put (then NULL)
 void nw_memo_free(nw_memo *m);

@@ -23,17 +23,11 @@ const nw_expr *nw_var_of(nw_pool *p, const char *name, nw_type t) {
   return nw_intern(p, &head, NULL);
 }
 
-const nw_expr *nw_var(nw_pool *p, const char *name) {
-  return nw_var_of(p, name, nw_scalar(NW_INDEX));
-}
+const nw_expr *nw_var(nw_pool *p, const char *name) { return nw_var_of(p, name, nw_scalar(NW_INDEX)); }
 
-const nw_expr *nw_index(nw_pool *p, int64_t value) {
-  return nw_int(p, NW_INDEX, value);
-}
+const nw_expr *nw_index(nw_pool *p, int64_t value) { return nw_int(p, NW_INDEX, value); }
 
-const nw_expr *nw_true(nw_pool *p) {
-  return nw_int(p, NW_BOOL, 1);
-}
+const nw_expr *nw_true(nw_pool *p) { return nw_int(p, NW_BOOL, 1); }
 
 // Copies args to out as expressions of p; false if one is NULL.
 static bool adopt(nw_pool *p, int n, const nw_expr *const *args, const nw_expr **out) {
@@ -52,8 +46,7 @@ static bool same_type(const nw_expr *a, const nw_expr *b) {
 // What the assertions of nw_make hold the operands of an op to.
 static bool well_typed(nw_op op, nw_type t, int n, const nw_expr *const *a) {
   if (nw_op_arity(op) >= 0 && n != nw_op_arity(op)) return false;
-  if (op == NW_OP_SELECT)
-    return a[0]->type.dtype == NW_BOOL && same_type(a[1], a[2]) && t.dtype == a[1]->type.dtype;
+  if (op == NW_OP_SELECT) return a[0]->type.dtype == NW_BOOL && same_type(a[1], a[2]) && t.dtype == a[1]->type.dtype;
   if (op == NW_OP_CAST) return t.lanes == a[0]->type.lanes;
   if (nw_op_has(op, 'X')) return true;
   for (int i = 1; i < n; i++)
@@ -150,9 +143,7 @@ const nw_expr *nw_cast(nw_pool *p, nw_dtype t, const nw_expr *e) {
   return e ? nw_make(p, NW_OP_CAST, (nw_type){(uint8_t)t, e->type.lanes}, 1, &e) : NULL;
 }
 
-nw_type nw_expr_type(const nw_expr *e) {
-  return e->type;
-}
+nw_type nw_expr_type(const nw_expr *e) { return e->type; }
 
 bool nw_is_int(const nw_expr *e, int64_t *value) {
   if (!e || e->op != NW_OP_INT) return false;
@@ -160,9 +151,7 @@ bool nw_is_int(const nw_expr *e, int64_t *value) {
   return true;
 }
 
-bool nw_is_const(const nw_expr *e, int64_t value) {
-  return e && e->op == NW_OP_INT && e->i == value;
-}
+bool nw_is_const(const nw_expr *e, int64_t value) { return e && e->op == NW_OP_INT && e->i == value; }
 
 const nw_expr *nw_add(nw_pool *p, const nw_expr *a, const nw_expr *b) { return nw_make2(p, NW_OP_ADD, a, b); }
 const nw_expr *nw_sub(nw_pool *p, const nw_expr *a, const nw_expr *b) { return nw_make2(p, NW_OP_SUB, a, b); }

@@ -97,7 +97,8 @@ static const nw_expr *bound_atom(const over *o, const nw_expr *e, int sign) {
   switch (e->op) {
   case NW_OP_FLOORDIV: return bound_quotient(o, e, sign);
   case NW_OP_FLOORMOD: return bound_remainder(o, e, sign);
-  case NW_OP_MIN: case NW_OP_MAX: return bound_extremum(o, e, sign);
+  case NW_OP_MIN:
+  case NW_OP_MAX: return bound_extremum(o, e, sign);
   case NW_OP_SELECT: return bound_select(o, e, sign);
   case NW_OP_MUL: return bound_product(o, e, sign);
   case NW_OP_VAR: return NULL;

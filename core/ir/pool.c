@@ -6,7 +6,7 @@
 typedef struct name_entry {
   uint64_t hash;
   const nw_symbol_class *cls;
-  void *object;  // counted; NULL when the name is not defined
+  void *object; // counted; NULL when the name is not defined
   char text[];
 } name_entry;
 
@@ -14,7 +14,7 @@ struct nw_pool {
   int refs;
   nw_ctx *ctx;
   nw_arena *arena;
-  const nw_expr **expr;  // open addressing, at most half full
+  const nw_expr **expr; // open addressing, at most half full
   uint32_t nexpr, expr_bits;
   name_entry **name;
   uint32_t nname, name_bits;
@@ -55,13 +55,9 @@ void nw_pool_release(nw_pool *p) {
   free(p);
 }
 
-nw_ctx *nw_pool_ctx(const nw_pool *p) {
-  return p->ctx;
-}
+nw_ctx *nw_pool_ctx(const nw_pool *p) { return p->ctx; }
 
-nw_pool *nw_expr_pool(const nw_expr *e) {
-  return e->pool;
-}
+nw_pool *nw_expr_pool(const nw_expr *e) { return e->pool; }
 
 size_t nw_pool_bytes(const nw_pool *p) {
   return sizeof *p + nw_arena_bytes(p->arena) + (sizeof(void *) << p->expr_bits) + (sizeof(void *) << p->name_bits);
@@ -102,9 +98,7 @@ static uint64_t interned_hash(const char *name) {
 }
 
 // The one copy of a name in this pool.
-const char *nw_pool_name(nw_pool *p, const char *s) {
-  return intern_name(p, s)->text;
-}
+const char *nw_pool_name(nw_pool *p, const char *s) { return intern_name(p, s)->text; }
 
 // Says what a name stands for; the pool keeps a count on the object. Defining it again with the same object does nothing.
 void nw_pool_define(nw_pool *p, const char *name, const nw_symbol_class *cls, void *object) {
@@ -126,16 +120,13 @@ void *nw_pool_symbol(const nw_pool *p, const char *name, const nw_symbol_class *
 
 // ---------------------------------------------------------------- expressions
 
-static bool has_name(const nw_expr *e) {
-  return e->op == NW_OP_VAR || e->op == NW_OP_LOAD;
-}
+static bool has_name(const nw_expr *e) { return e->op == NW_OP_VAR || e->op == NW_OP_LOAD; }
 
-static uint64_t payload(const nw_expr *e) {
-  return has_name(e) ? interned_hash(e->name) : (uint64_t)e->i;
-}
+static uint64_t payload(const nw_expr *e) { return has_name(e) ? interned_hash(e->name) : (uint64_t)e->i; }
 
 static uint64_t structural_hash(const nw_expr *head, const nw_expr *const *args) {
-  uint64_t h = nw_hash_mix(head->op | (uint64_t)head->type.dtype << 8 | (uint64_t)head->type.lanes << 16, payload(head));
+  uint64_t h =
+      nw_hash_mix(head->op | (uint64_t)head->type.dtype << 8 | (uint64_t)head->type.lanes << 16, payload(head));
   for (int i = 0; i < head->n; i++) h = nw_hash_mix(h, args[i]->hash);
   return h;
 }
@@ -149,9 +140,7 @@ static bool same_node(const nw_expr *e, const nw_expr *head, const nw_expr *cons
   return true;
 }
 
-static uint32_t expr_place(const nw_pool *p, uint64_t hash) {
-  return (uint32_t)(hash >> (64 - p->expr_bits));
-}
+static uint32_t expr_place(const nw_pool *p, uint64_t hash) { return (uint32_t)(hash >> (64 - p->expr_bits)); }
 
 static void grow_exprs(nw_pool *p) {
   uint32_t old = 1u << p->expr_bits++, mask = (1u << p->expr_bits) - 1;

@@ -3,9 +3,7 @@
 #include <stdlib.h>
 
 // An empty set of ranges for expressions of p.
-void nw_ranges_init(nw_ranges *r, nw_pool *p) {
-  *r = (nw_ranges){.pool = p};
-}
+void nw_ranges_init(nw_ranges *r, nw_pool *p) { *r = (nw_ranges){.pool = p}; }
 
 // Adds an innermost variable with lo <= var <= hi.
 void nw_ranges_push(nw_ranges *r, const char *var, const nw_expr *lo, const nw_expr *hi) {
@@ -66,7 +64,8 @@ static bool atom_divides(const nw_ranges *r, const nw_expr *e, int64_t m) {
     if (fact_divides(r->fact[i], e, m)) return true;
   switch (e->op) {
   case NW_OP_MUL: return expr_divides(r, e->arg[0], m) || expr_divides(r, e->arg[1], m);
-  case NW_OP_MIN: case NW_OP_MAX: return expr_divides(r, e->arg[0], m) && expr_divides(r, e->arg[1], m);
+  case NW_OP_MIN:
+  case NW_OP_MAX: return expr_divides(r, e->arg[0], m) && expr_divides(r, e->arg[1], m);
   case NW_OP_SELECT: return expr_divides(r, e->arg[1], m) && expr_divides(r, e->arg[2], m);
   case NW_OP_FLOORMOD: return expr_divides(r, e->arg[1], m) && expr_divides(r, e->arg[0], m);
   default: return false;
@@ -110,9 +109,7 @@ static bool bound_of(const nw_ranges *r, const nw_expr *e, int sign, int64_t eno
   return ok;
 }
 
-bool nw_const_lower(const nw_ranges *r, const nw_expr *e, int64_t *lo) {
-  return bound_of(r, e, 1, INT64_MAX, lo);
-}
+bool nw_const_lower(const nw_ranges *r, const nw_expr *e, int64_t *lo) { return bound_of(r, e, 1, INT64_MAX, lo); }
 
 bool nw_const_upper(const nw_ranges *r, const nw_expr *e, int64_t *hi) {
   int64_t below;
@@ -149,7 +146,8 @@ static bool is_fact(const nw_ranges *r, const nw_expr *cond) {
 }
 
 static bool prove_equal(const nw_ranges *r, const nw_expr *a, const nw_expr *b) {
-  if (a->op == NW_OP_FLOORMOD && a->arg[1]->op == NW_OP_INT && nw_is_const(b, 0) && nw_divides(r, a->arg[0], nw_gcd(a->arg[1]->i, 0)))
+  if (a->op == NW_OP_FLOORMOD && a->arg[1]->op == NW_OP_INT && nw_is_const(b, 0) &&
+      nw_divides(r, a->arg[0], nw_gcd(a->arg[1]->i, 0)))
     return true;
   return prove_distance(r, a, b, 0) && prove_distance(r, b, a, 0);
 }
@@ -191,10 +189,6 @@ static bool disprove(const nw_ranges *r, const nw_expr *c) {
   }
 }
 
-bool nw_prove(const nw_ranges *r, const nw_expr *cond) {
-  return cond && prove(r, nw_import(r->pool, cond));
-}
+bool nw_prove(const nw_ranges *r, const nw_expr *cond) { return cond && prove(r, nw_import(r->pool, cond)); }
 
-bool nw_disprove(const nw_ranges *r, const nw_expr *cond) {
-  return cond && disprove(r, nw_import(r->pool, cond));
-}
+bool nw_disprove(const nw_ranges *r, const nw_expr *cond) { return cond && disprove(r, nw_import(r->pool, cond)); }

@@ -6,7 +6,7 @@
 // conditions known to hold (from nw.size: M >= 1, M % 16 == 0; from guards around the place).
 typedef struct nw_range {
   const char *var;
-  const nw_expr *lo, *hi;  // inclusive; NULL is unbounded
+  const nw_expr *lo, *hi; // inclusive; NULL is unbounded
 } nw_range;
 typedef struct nw_ranges {
   nw_pool *pool;

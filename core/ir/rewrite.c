@@ -175,21 +175,15 @@ bool nw_visit(const nw_expr *e, bool (*f)(void *env, const nw_expr *e), void *en
   return all;
 }
 
-static bool is_not_var(void *name, const nw_expr *e) {
-  return e->op != NW_OP_VAR || strcmp(e->name, name) != 0;
-}
+static bool is_not_var(void *name, const nw_expr *e) { return e->op != NW_OP_VAR || strcmp(e->name, name) != 0; }
 
 static bool is_not_load(void *name, const nw_expr *e) {
   return e->op != NW_OP_LOAD || (name && strcmp(e->name, name) != 0);
 }
 
-bool nw_uses_var(const nw_expr *e, const char *var) {
-  return !nw_visit(e, is_not_var, (void *)var);
-}
+bool nw_uses_var(const nw_expr *e, const char *var) { return !nw_visit(e, is_not_var, (void *)var); }
 
-bool nw_uses_load(const nw_expr *e, const char *buffer) {
-  return !nw_visit(e, is_not_load, (void *)buffer);
-}
+bool nw_uses_load(const nw_expr *e, const char *buffer) { return !nw_visit(e, is_not_load, (void *)buffer); }
 
 // ---------------------------------------------------------------- affine parts
 
@@ -218,9 +212,12 @@ bool nw_affine(nw_pool *p, const nw_expr *e, int n, const char *const *vars, int
   for (int i = 0; i < s.n && ok; i++) {
     const nw_term *t = &s.term[i];
     int v = t->atom->op == NW_OP_VAR ? index_of(n, vars, t->atom->name) : -1;
-    if (v >= 0) coef[v] += t->coef;
-    else if (uses_any(t->atom, n, vars)) ok = false;
-    else nw_sum_term(&others, t->coef, t->atom);
+    if (v >= 0)
+      coef[v] += t->coef;
+    else if (uses_any(t->atom, n, vars))
+      ok = false;
+    else
+      nw_sum_term(&others, t->coef, t->atom);
   }
   if (ok && rest) *rest = nw_sum_expr(&others);
   nw_sum_free(&s);

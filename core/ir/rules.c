@@ -11,16 +11,16 @@
 typedef enum pattern_kind { ANY, CONSTANT, INTEGER, REAL, TRUTH, NODE } pattern_kind;
 
 typedef struct pattern {
-  uint8_t kind, op;     // op: NODE
-  int8_t slot;          // ANY, CONSTANT: which letter
-  int64_t i;            // INTEGER, TRUTH; REAL: a whole number, so that one field does
+  uint8_t kind, op; // op: NODE
+  int8_t slot; // ANY, CONSTANT: which letter
+  int64_t i; // INTEGER, TRUTH; REAL: a whole number, so that one field does
   const struct pattern *arg[3];
 } pattern;
 
 typedef struct rule {
   const char *kind;
-  const pattern *from, *to, *where;  // where may be NULL
-  int next;                          // the next rule for this op, or -1
+  const pattern *from, *to, *where; // where may be NULL
+  int next; // the next rule for this op, or -1
 } rule;
 
 enum { X, Y, Z, W, C, D, SLOTS };
@@ -127,8 +127,8 @@ static pattern *parse_operand(const char **s) {
 }
 
 static bool take_infix(const char **s, int prec, nw_op *op) {
-  static const nw_op infix[] = {NW_OP_FLOORDIV, NW_OP_LE, NW_OP_EQ, NW_OP_NE, NW_OP_ADD, NW_OP_SUB, NW_OP_MUL,
-                                NW_OP_DIV, NW_OP_FLOORMOD, NW_OP_LT, NW_OP_AND, NW_OP_OR};
+  static const nw_op infix[] = {NW_OP_FLOORDIV, NW_OP_LE,  NW_OP_EQ,       NW_OP_NE, NW_OP_ADD, NW_OP_SUB,
+                                NW_OP_MUL,      NW_OP_DIV, NW_OP_FLOORMOD, NW_OP_LT, NW_OP_AND, NW_OP_OR};
   for (int i = 0; i < NW_COUNT(infix); i++) {
     if (nw_op_prec(infix[i]) <= prec || !take(s, nw_op_infix(infix[i]))) continue;
     *op = infix[i];
@@ -172,9 +172,7 @@ typedef struct match {
   const nw_expr *slot[SLOTS];
 } match;
 
-static const nw_expr *through_broadcast(const nw_expr *e) {
-  return e->op == NW_OP_BROADCAST ? e->arg[0] : e;
-}
+static const nw_expr *through_broadcast(const nw_expr *e) { return e->op == NW_OP_BROADCAST ? e->arg[0] : e; }
 
 static bool match_args(match *m, const pattern *p, int n, const nw_expr *const *args);
 
@@ -184,7 +182,8 @@ static bool match_constant(const pattern *p, const nw_expr *e) {
     double v = (double)p->i;
     return e->op == NW_OP_FLOAT && memcmp(&e->f, &v, sizeof v) == 0;
   }
-  return e->op == NW_OP_INT && (e->type.dtype == NW_BOOL) == (p->kind == TRUTH) && e->i == nw_wrap((nw_dtype)e->type.dtype, p->i);
+  return e->op == NW_OP_INT && (e->type.dtype == NW_BOOL) == (p->kind == TRUTH) &&
+         e->i == nw_wrap((nw_dtype)e->type.dtype, p->i);
 }
 
 static bool match_one(match *m, const pattern *p, const nw_expr *e) {
@@ -226,7 +225,8 @@ static const nw_expr *instantiate(const match *m, const pattern *p, nw_type t) {
   const nw_expr *a[3];
   int n = 0;
   switch (p->kind) {
-  case ANY: case CONSTANT: return m->slot[p->slot];
+  case ANY:
+  case CONSTANT: return m->slot[p->slot];
   case INTEGER: return nw_broadcast(m->pool, nw_int(m->pool, (nw_dtype)t.dtype, p->i), t.lanes);
   case REAL: return nw_broadcast(m->pool, nw_float(m->pool, (nw_dtype)t.dtype, (double)p->i), t.lanes);
   case TRUTH: return nw_broadcast(m->pool, nw_int(m->pool, NW_BOOL, p->i), t.lanes);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 typedef struct simplifier {
-  nw_ranges r;      // its own copy of the facts
-  nw_memo *memo;    // valid for the facts now known
+  nw_ranges r; // its own copy of the facts
+  nw_memo *memo; // valid for the facts now known
 } simplifier;
 
 static const nw_expr *simplify(simplifier *s, const nw_expr *e);
@@ -22,13 +22,9 @@ static const nw_expr *simplify_under(simplifier *s, const nw_expr *fact, const n
   return e;
 }
 
-static bool le(simplifier *s, const nw_expr *a, const nw_expr *b) {
-  return nw_prove(&s->r, nw_le(s->r.pool, a, b));
-}
+static bool le(simplifier *s, const nw_expr *a, const nw_expr *b) { return nw_prove(&s->r, nw_le(s->r.pool, a, b)); }
 
-static bool lt(simplifier *s, const nw_expr *a, const nw_expr *b) {
-  return nw_prove(&s->r, nw_lt(s->r.pool, a, b));
-}
+static bool lt(simplifier *s, const nw_expr *a, const nw_expr *b) { return nw_prove(&s->r, nw_lt(s->r.pool, a, b)); }
 
 // ---------------------------------------------------------------- // and %
 
@@ -96,8 +92,10 @@ static const nw_expr *divide_constant(simplifier *s, nw_op op, const nw_expr *x,
   const nw_expr *m = nw_sum_expr(&multiple), *r = nw_sum_expr(&rest), *d = nw_index(p, c), *e = NULL;
   int64_t q;
   bool fixed = same_quotient(s, r, c, &q);
-  if (op == NW_OP_FLOORMOD) e = fixed ? nw_sub(p, r, nw_mul(p, d, nw_index(p, q))) : nw_floormod(p, r, d);
-  else e = nw_add(p, nw_floordiv(p, m, d), fixed ? nw_index(p, q) : nw_floordiv(p, r, d));
+  if (op == NW_OP_FLOORMOD)
+    e = fixed ? nw_sub(p, r, nw_mul(p, d, nw_index(p, q))) : nw_floormod(p, r, d);
+  else
+    e = nw_add(p, nw_floordiv(p, m, d), fixed ? nw_index(p, q) : nw_floordiv(p, r, d));
   nw_sum_free(&all);
   nw_sum_free(&multiple);
   nw_sum_free(&rest);
@@ -208,9 +206,12 @@ static const nw_expr *simplify(simplifier *s, const nw_expr *e) {
   const nw_expr *done = *nw_memo_at(s->memo, e);
   if (done) return done;
   const nw_expr *out;
-  if (e->op == NW_OP_SELECT) out = simplify_select(s, e);
-  else if (e->op == NW_OP_AND || e->op == NW_OP_OR) out = simplify_logic(s, e);
-  else out = decide(s, simplify_args(s, e));
+  if (e->op == NW_OP_SELECT)
+    out = simplify_select(s, e);
+  else if (e->op == NW_OP_AND || e->op == NW_OP_OR)
+    out = simplify_logic(s, e);
+  else
+    out = decide(s, simplify_args(s, e));
   *nw_memo_at(s->memo, e) = out;
   return out;
 }

@@ -55,9 +55,7 @@ void nw_sum_term(nw_sum *s, int64_t coef, const nw_expr *atom) {
 
 void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e) {
   switch (e->op) {
-  case NW_OP_INT:
-    s->constant = signed_wrap(s->dtype, add64(s->constant, mul64(coef, e->i)));
-    return;
+  case NW_OP_INT: s->constant = signed_wrap(s->dtype, add64(s->constant, mul64(coef, e->i))); return;
   case NW_OP_ADD:
   case NW_OP_SUB:
     nw_sum_add(s, coef, e->arg[0]);
@@ -78,7 +76,8 @@ static int rank(const nw_expr *e) {
   return e->op == NW_OP_VAR ? 0 : e->op == NW_OP_LOAD ? 1 : nw_is_constant(e) ? 1000 : 2 + e->op;
 }
 
-#define ORDER(a, b) if ((a) != (b)) return (a) < (b) ? -1 : 1
+#define ORDER(a, b)                                                                                                    \
+  if ((a) != (b)) return (a) < (b) ? -1 : 1
 
 int nw_compare(const nw_expr *a, const nw_expr *b) {
   if (a == b) return 0;
@@ -110,9 +109,7 @@ static int degree_upto(const nw_expr *e, int most) {
 
 static int degree(const nw_expr *e) { return degree_upto(e, MAX_FACTORS + 1); }
 
-static uint64_t magnitude(int64_t c) {
-  return c < 0 ? 0 - (uint64_t)c : (uint64_t)c;
-}
+static uint64_t magnitude(int64_t c) { return c < 0 ? 0 - (uint64_t)c : (uint64_t)c; }
 
 int64_t nw_gcd(int64_t a, int64_t b) {
   uint64_t x = magnitude(a), y = magnitude(b);
@@ -141,7 +138,7 @@ static void sort_terms(nw_sum *s) {
 
 // ---------------------------------------------------------------- back to an expression
 
-static void drop_zeros(nw_sum *s) {
+void nw_sum_drop_zeros(nw_sum *s) {
   int n = 0;
   for (int i = 0; i < s->n; i++)
     if (s->term[i].coef) s->term[n++] = s->term[i];
@@ -175,7 +172,7 @@ static void join_divisions(nw_sum *s) {
     if (!q) continue;
     q->coef = s->term[i].coef = 0;
     nw_sum_add(s, rem.coef, rem.atom->arg[0]);
-    drop_zeros(s);
+    nw_sum_drop_zeros(s);
     i = -1;
   }
 }
@@ -205,13 +202,13 @@ static int leader(const nw_sum *s) {
 
 // Larger coefficients first, then higher degree, then by name; the constant last.
 const nw_expr *nw_sum_expr(nw_sum *s) {
-  drop_zeros(s);
+  nw_sum_drop_zeros(s);
   join_divisions(s);
   if (s->n == 0) return nw_int(s->pool, s->dtype, s->constant);
   sort_terms(s);
   int first = leader(s);
-  const nw_expr *e = first < 0 ? nw_int(s->pool, s->dtype, s->constant)
-                               : scaled(s, s->term[first].coef, s->term[first].atom);
+  const nw_expr *e =
+      first < 0 ? nw_int(s->pool, s->dtype, s->constant) : scaled(s, s->term[first].coef, s->term[first].atom);
   for (int i = 0; i < s->n; i++)
     if (i != first) e = append(s, e, s->term[i].coef, s->term[i].atom);
   if (first < 0 || s->constant == 0) return e;
@@ -227,7 +224,7 @@ static const nw_expr *primitive_part(const nw_expr *e, int64_t *coef) {
   nw_sum s;
   nw_sum_init(&s, e->pool, (nw_dtype)e->type.dtype);
   nw_sum_add(&s, 1, e);
-  drop_zeros(&s);
+  nw_sum_drop_zeros(&s);
   sort_terms(&s);
   int64_t g = nw_gcd(s.constant, 0);
   for (int i = 0; i < s.n; i++) g = nw_gcd(g, s.term[i].coef);

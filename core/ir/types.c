@@ -22,9 +22,7 @@ static const struct {
 };
 
 // The name of a dtype as the language has it: "f32".
-const char *nw_dtype_name(nw_dtype t) {
-  return dtypes[t].name;
-}
+const char *nw_dtype_name(nw_dtype t) { return dtypes[t].name; }
 
 // Finds a dtype by its name.
 bool nw_dtype_parse(const char *name, nw_dtype *out) {
@@ -37,29 +35,19 @@ bool nw_dtype_parse(const char *name, nw_dtype *out) {
 }
 
 // The size of one element in memory.
-int nw_dtype_bytes(nw_dtype t) {
-  return dtypes[t].bytes;
-}
+int nw_dtype_bytes(nw_dtype t) { return dtypes[t].bytes; }
 
-bool nw_dtype_is_float(nw_dtype t) {
-  return dtypes[t].kind == 'f';
-}
+bool nw_dtype_is_float(nw_dtype t) { return dtypes[t].kind == 'f'; }
 
-bool nw_dtype_is_int(nw_dtype t) {
-  return dtypes[t].kind == 'i' || dtypes[t].kind == 'u';
-}
+bool nw_dtype_is_int(nw_dtype t) { return dtypes[t].kind == 'i' || dtypes[t].kind == 'u'; }
 
-bool nw_dtype_is_signed(nw_dtype t) {
-  return dtypes[t].kind == 'i' || dtypes[t].kind == 'f';
-}
+bool nw_dtype_is_signed(nw_dtype t) { return dtypes[t].kind == 'i' || dtypes[t].kind == 'f'; }
 
 static nw_dtype signed_of_bytes(int bytes) {
   return bytes <= 1 ? NW_I8 : bytes == 2 ? NW_I16 : bytes == 4 ? NW_I32 : NW_I64;
 }
 
-static nw_dtype wider(nw_dtype a, nw_dtype b) {
-  return dtypes[a].bytes >= dtypes[b].bytes ? a : b;
-}
+static nw_dtype wider(nw_dtype a, nw_dtype b) { return dtypes[a].bytes >= dtypes[b].bytes ? a : b; }
 
 // bool gives way to everything; an integer to a float of any width; f16 with bf16 meets in f32; a signed and an unsigned
 // integer meet in the signed one if it is wider, else in the next wider signed one (there is no u64, so i64 suffices).
@@ -75,9 +63,7 @@ nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b) {
 }
 
 // The name of an op as the language has it: "floordiv".
-const char *nw_op_name(nw_op op) {
-  return ops[op].name;
-}
+const char *nw_op_name(nw_op op) { return ops[op].name; }
 
 // Finds an op by its name.
 bool nw_op_parse(const char *name, nw_op *out) {
@@ -89,23 +75,18 @@ bool nw_op_parse(const char *name, nw_op *out) {
   return false;
 }
 
-bool nw_op_has(nw_op op, char flag) {
-  return strchr(ops[op].flags, flag) != NULL;
-}
+bool nw_op_has(nw_op op, char flag) { return strchr(ops[op].flags, flag) != NULL; }
 
-int nw_op_arity(nw_op op) {
-  return ops[op].arity;
-}
+int nw_op_arity(nw_op op) { return ops[op].arity; }
 
-int nw_op_prec(nw_op op) {
-  return ops[op].prec;
-}
+int nw_op_prec(nw_op op) { return ops[op].prec; }
 
 // The sign written between (or, for NEG and NOT, before) the operands; NULL for what is written as a call.
 const char *nw_op_infix(nw_op op) {
   switch (op) {
   case NW_OP_ADD: return "+";
-  case NW_OP_SUB: case NW_OP_NEG: return "-";
+  case NW_OP_SUB:
+  case NW_OP_NEG: return "-";
   case NW_OP_MUL: return "*";
   case NW_OP_DIV: return "/";
   case NW_OP_FLOORDIV: return "//";

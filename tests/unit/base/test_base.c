@@ -71,10 +71,14 @@ static void halves_round_trip(void **state) {
   (void)state;
   for (uint32_t h = 0; h < 65536; h++) {
     float f = nw_f16_to_f32((uint16_t)h), g = nw_bf16_to_f32((uint16_t)h);
-    if (f == f) assert_int_equal(nw_f32_to_f16(f), h);
-    else assert_true(isnan(nw_f16_to_f32(nw_f32_to_f16(f))));
-    if (g == g) assert_int_equal(nw_f32_to_bf16(g), h);
-    else assert_true(isnan(nw_bf16_to_f32(nw_f32_to_bf16(g))));
+    if (f == f)
+      assert_int_equal(nw_f32_to_f16(f), h);
+    else
+      assert_true(isnan(nw_f16_to_f32(nw_f32_to_f16(f))));
+    if (g == g)
+      assert_int_equal(nw_f32_to_bf16(g), h);
+    else
+      assert_true(isnan(nw_bf16_to_f32(nw_f32_to_bf16(g))));
   }
 }
 
@@ -128,7 +132,8 @@ static void refusals_are_copied(void **state) {
   (void)state;
   nw_ctx *c = nw_open();
   char element[] = "C[0, 0]";
-  nw_refusal r = {.kind = NW_REFUSE_RAW, .primitive = "parallel", .element = element, .source = "(i=0)", .sink = "(i=1)"};
+  nw_refusal r = {
+      .kind = NW_REFUSE_RAW, .primitive = "parallel", .element = element, .source = "(i=0)", .sink = "(i=1)"};
   r.loops[1] = "k";
   nw_refuse(c, &r);
   element[0] = 'X';
@@ -163,18 +168,18 @@ static void interrupts_reach_the_slots(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(arena_is_zeroed_aligned_and_small),
-    cmocka_unit_test(strings_grow),
-    cmocka_unit_test(vectors_insert_and_remove),
-    cmocka_unit_test(floor_division_is_right_for_negative_numbers),
-    cmocka_unit_test(halves_round_trip),
-    cmocka_unit_test(halves_round_to_nearest_even),
+      cmocka_unit_test(arena_is_zeroed_aligned_and_small),
+      cmocka_unit_test(strings_grow),
+      cmocka_unit_test(vectors_insert_and_remove),
+      cmocka_unit_test(floor_division_is_right_for_negative_numbers),
+      cmocka_unit_test(halves_round_trip),
+      cmocka_unit_test(halves_round_to_nearest_even),
 #ifdef __FLT16_MAX__
-    cmocka_unit_test(halves_agree_with_the_compiler),
+      cmocka_unit_test(halves_agree_with_the_compiler),
 #endif
-    cmocka_unit_test(the_first_failure_wins),
-    cmocka_unit_test(refusals_are_copied),
-    cmocka_unit_test(interrupts_reach_the_slots),
+      cmocka_unit_test(the_first_failure_wins),
+      cmocka_unit_test(refusals_are_copied),
+      cmocka_unit_test(interrupts_reach_the_slots),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

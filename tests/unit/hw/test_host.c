@@ -23,7 +23,8 @@ static void caches_grow_outwards(void **state) {
   assert_true(m->ncaches >= 0 && m->ncaches <= NW_COUNT(m->cache));
   for (int i = 0; i < m->ncaches; i++) {
     const nw_cache *c = &m->cache[i];
-    print_message("L%d %lld KiB, %d ways, line %d, shared by %d\n", c->level, (long long)c->bytes >> 10, c->ways, c->line, c->shared_by);
+    print_message("L%d %lld KiB, %d ways, line %d, shared by %d\n", c->level, (long long)c->bytes >> 10, c->ways,
+                  c->line, c->shared_by);
     assert_true(c->bytes >= 1024 && c->line >= 16 && c->shared_by >= 1);
     if (i > 0) assert_true(c->level > m->cache[i - 1].level);
   }
@@ -31,8 +32,8 @@ static void caches_grow_outwards(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(the_host_is_plausible),
-    cmocka_unit_test(caches_grow_outwards),
+      cmocka_unit_test(the_host_is_plausible),
+      cmocka_unit_test(caches_grow_outwards),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,11 +181,13 @@ static const nw_expr *apply2(nw_pool *p, nw_op op, const nw_expr *a, const nw_ex
 
 static void promotion_follows_the_table(void **state) {
   nw_pool *p = ((env *)*state)->p;
-  static const struct { nw_dtype a, b, want; } rows[] = {
-    {NW_I8, NW_I32, NW_I32}, {NW_U8, NW_U16, NW_U16}, {NW_U8, NW_I8, NW_I16}, {NW_U16, NW_I16, NW_I32},
-    {NW_U32, NW_I32, NW_I64}, {NW_U32, NW_I64, NW_I64}, {NW_U8, NW_I32, NW_I32}, {NW_BOOL, NW_U8, NW_U8},
-    {NW_BOOL, NW_F16, NW_F16}, {NW_I64, NW_F16, NW_F16}, {NW_F16, NW_BF16, NW_F32}, {NW_F16, NW_F32, NW_F32},
-    {NW_F32, NW_F64, NW_F64}, {NW_BF16, NW_F64, NW_F64}, {NW_BOOL, NW_BOOL, NW_I32}, {NW_F16, NW_F16, NW_F16},
+  static const struct {
+    nw_dtype a, b, want;
+  } rows[] = {
+      {NW_I8, NW_I32, NW_I32},   {NW_U8, NW_U16, NW_U16},   {NW_U8, NW_I8, NW_I16},     {NW_U16, NW_I16, NW_I32},
+      {NW_U32, NW_I32, NW_I64},  {NW_U32, NW_I64, NW_I64},  {NW_U8, NW_I32, NW_I32},    {NW_BOOL, NW_U8, NW_U8},
+      {NW_BOOL, NW_F16, NW_F16}, {NW_I64, NW_F16, NW_F16},  {NW_F16, NW_BF16, NW_F32},  {NW_F16, NW_F32, NW_F32},
+      {NW_F32, NW_F64, NW_F64},  {NW_BF16, NW_F64, NW_F64}, {NW_BOOL, NW_BOOL, NW_I32}, {NW_F16, NW_F16, NW_F16},
   };
   for (int k = 0; k < NW_COUNT(rows); k++) {
     const nw_expr *a = load(p, rows[k].a), *b = load(p, rows[k].b);
@@ -209,7 +211,8 @@ static void literals_adapt(void **state) {
   assert_int_equal(apply2(p, NW_OP_ADD, load(p, NW_BOOL), three)->type.dtype, NW_I32);
   assert_int_equal(apply2(p, NW_OP_ADD, load(p, NW_I8), nw_int(p, NW_I32, 3))->type.dtype, NW_I32);
   assert_string_equal(text(apply2(p, NW_OP_DIV, nw_index(p, 1), nw_index(p, 4))), "f64(0.25)");
-  assert_int_equal(nw_select(p, nw_lt(p, nw_var(p, "i"), three), nw_float(p, NW_F64, 1), nw_index(p, 0))->type.dtype, NW_F32);
+  assert_int_equal(nw_select(p, nw_lt(p, nw_var(p, "i"), three), nw_float(p, NW_F64, 1), nw_index(p, 0))->type.dtype,
+                   NW_F32);
   assert_int_equal(nw_select(p, nw_lt(p, nw_var(p, "i"), three), load(p, NW_F16), half)->type.dtype, NW_F16);
 }
 
@@ -279,7 +282,10 @@ static void equal_means_the_same_pointer(void **state) {
   nw_pool_release(q);
 }
 
-static void *count_retain(void *o) { ++*(int *)o; return o; }
+static void *count_retain(void *o) {
+  ++*(int *)o;
+  return o;
+}
 static void count_release(void *o) { --*(int *)o; }
 
 static void symbols_follow_imports(void **state) {
@@ -367,7 +373,8 @@ static void monsters_are_refused(void **state) {
 // Index arithmetic that would overflow has no meaning, but making, bounding and printing it is harmless.
 static void huge_constants_are_harmless(void **state) {
   env *e = *state;
-  static const int64_t big[] = {INT64_MIN, INT64_MIN + 1, INT64_MAX, (int64_t)1 << 62, -((int64_t)1 << 62), INT64_MAX / 3, 1, -1, 0, 3};
+  static const int64_t big[] = {
+      INT64_MIN, INT64_MIN + 1, INT64_MAX, (int64_t)1 << 62, -((int64_t)1 << 62), INT64_MAX / 3, 1, -1, 0, 3};
   static const nw_op ops[] = {NW_OP_ADD, NW_OP_SUB, NW_OP_MUL, NW_OP_FLOORDIV, NW_OP_FLOORMOD, NW_OP_MIN, NW_OP_MAX};
   static const nw_op compare[] = {NW_OP_LT, NW_OP_LE, NW_OP_EQ, NW_OP_NE};
   for (int round = 0; round < 4000; round++) {
@@ -424,7 +431,7 @@ static void vectors_fold(void **state) {
 // ---------------------------------------------------------------- folding keeps the value
 
 typedef struct value {
-  bool ok;  // false: divided by zero
+  bool ok; // false: divided by zero
   int64_t i;
 } value;
 
@@ -445,7 +452,8 @@ static value binary_value(nw_op op, nw_dtype t, value a, value b) {
   case NW_OP_ADD: r = (int64_t)(x + y); break;
   case NW_OP_SUB: r = (int64_t)(x - y); break;
   case NW_OP_MUL: r = (int64_t)(x * y); break;
-  case NW_OP_FLOORDIV: case NW_OP_FLOORMOD: {
+  case NW_OP_FLOORDIV:
+  case NW_OP_FLOORMOD: {
     if (b.i == 0) return (value){false, 0};
     int64_t q = a.i / b.i, m = a.i % b.i;
     if (m && (m < 0) != (b.i < 0)) q--, m += b.i;
@@ -534,14 +542,16 @@ static sample random_leaf(nw_pool *p, nw_dtype t, int64_t (*vars)[NVARS]) {
 }
 
 static sample random_select(nw_pool *p, nw_dtype t, int depth, int64_t (*vars)[NVARS]) {
-  sample c = random_condition(p, t, depth - 1, vars), a = random_number(p, t, depth - 1, vars), b = random_number(p, t, depth - 1, vars);
+  sample c = random_condition(p, t, depth - 1, vars), a = random_number(p, t, depth - 1, vars),
+         b = random_number(p, t, depth - 1, vars);
   sample s = {.e = nw_make(p, NW_OP_SELECT, a.e->type, 3, (const nw_expr *[]){c.e, a.e, b.e})};
   for (int k = 0; k < 4; k++) s.v[k] = !c.v[k].ok ? c.v[k] : c.v[k].i ? a.v[k] : b.v[k];
   return s;
 }
 
 static sample random_number(nw_pool *p, nw_dtype t, int depth, int64_t (*vars)[NVARS]) {
-  static const nw_op ops[] = {NW_OP_ADD, NW_OP_SUB, NW_OP_MUL, NW_OP_FLOORDIV, NW_OP_FLOORMOD, NW_OP_MIN, NW_OP_MAX, NW_OP_ADD};
+  static const nw_op ops[] = {NW_OP_ADD,      NW_OP_SUB, NW_OP_MUL, NW_OP_FLOORDIV,
+                              NW_OP_FLOORMOD, NW_OP_MIN, NW_OP_MAX, NW_OP_ADD};
   if (depth <= 0) return random_leaf(p, t, vars);
   int64_t kind = pick(0, 9);
   if (kind == 8) return random_select(p, t, depth, vars);
@@ -559,19 +569,22 @@ static void folding_keeps_the_value(void **state) {
     nw_dtype t = types[pick(0, NW_COUNT(types) - 1)];
     int64_t vars[4][NVARS];
     for (int k = 0; k < 4; k++)
-      for (int v = 0; v < NVARS; v++) vars[k][v] = wrap_to(t, t == NW_INDEX ? pick(-40, 40) : pick(INT32_MIN, INT32_MAX) >> pick(0, 31));
+      for (int v = 0; v < NVARS; v++)
+        vars[k][v] = wrap_to(t, t == NW_INDEX ? pick(-40, 40) : pick(INT32_MIN, INT32_MAX) >> pick(0, 31));
     uint64_t seed = rng;
     sample s = pick(0, 3) ? random_number(p, t, (int)pick(1, 4), vars) : random_condition(p, t, (int)pick(1, 4), vars);
     for (int k = 0; k < 4; k++) {
       if (!s.v[k].ok) continue;
       value got = evaluate(s.e, vars[k]);
       if (got.ok && got.i == s.v[k].i) continue;
-      fail_msg("seed %llu %s: %s is %lld at a=%lld b=%lld c=%lld, not %lld", (unsigned long long)seed, nw_dtype_name(t), text(s.e),
-               (long long)got.i, (long long)vars[k][0], (long long)vars[k][1], (long long)vars[k][2], (long long)s.v[k].i);
+      fail_msg("seed %llu %s: %s is %lld at a=%lld b=%lld c=%lld, not %lld", (unsigned long long)seed, nw_dtype_name(t),
+               text(s.e), (long long)got.i, (long long)vars[k][0], (long long)vars[k][1], (long long)vars[k][2],
+               (long long)s.v[k].i);
     }
     if (t == NW_INDEX) {
       const nw_expr *back = nw_expr_parse(p, text(s.e));
-      if (strlen(text(s.e)) < 500 && back != s.e) fail_msg("does not parse back: %s vs %s", strdup(text(s.e)), strdup(text(back)));
+      if (strlen(text(s.e)) < 500 && back != s.e)
+        fail_msg("does not parse back: %s vs %s", strdup(text(s.e)), strdup(text(back)));
     }
     assert_ptr_equal(nw_subst(p, s.e, "zz", nw_index(p, 1)), s.e);
     nw_pool_release(p);
@@ -584,9 +597,7 @@ static float random_float(void) {
   return ldexpf((float)pick(-(1 << 24), 1 << 24), (int)pick(-40, 20));
 }
 
-static bool same_float(double a, double b) {
-  return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0;
-}
+static bool same_float(double a, double b) { return (a != a && b != b) || memcmp(&a, &b, sizeof a) == 0; }
 
 // Constants fold to what the processor computes in that dtype.
 static void float_constants_fold_exactly(void **state) {
@@ -611,7 +622,8 @@ static void float_constants_fold_exactly(void **state) {
 
 static void extrema_of_floats_pass_nan_on(void **state) {
   nw_pool *p = ((env *)*state)->p;
-  const nw_expr *nan = nw_float(p, NW_F32, NAN), *one = nw_float(p, NW_F32, 1), *zero = nw_float(p, NW_F32, 0), *minus = nw_float(p, NW_F32, -0.0);
+  const nw_expr *nan = nw_float(p, NW_F32, NAN), *one = nw_float(p, NW_F32, 1), *zero = nw_float(p, NW_F32, 0),
+                *minus = nw_float(p, NW_F32, -0.0);
   assert_ptr_equal(nw_min(p, nan, one), nan);
   assert_ptr_equal(nw_max(p, one, nan), nan);
   assert_ptr_equal(nw_min(p, zero, minus), minus);
@@ -621,12 +633,30 @@ static void extrema_of_floats_pass_nan_on(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
   const struct CMUnitTest tests[] = {
-    T(sums_are_canonical), T(divisions_fold), T(comparisons_fold), T(selects_and_extrema_fold),
-    T(floats_are_left_alone), T(constants_print_exactly), T(constants_of_every_dtype_parse_back),
-    T(promotion_follows_the_table), T(literals_adapt), T(float_operations_make_integers_f32),
-    T(ill_typed_operations_fail_with_a_hint), T(casts_fold), T(equal_means_the_same_pointer), T(symbols_follow_imports),
-    T(interning_is_fast), T(substitution_folds), T(shared_subexpressions_are_visited_once), T(affine_parts), T(monsters_are_refused), T(huge_constants_are_harmless),
-    T(vectors_fold), T(float_constants_fold_exactly), T(extrema_of_floats_pass_nan_on), T(folding_keeps_the_value),
+      T(sums_are_canonical),
+      T(divisions_fold),
+      T(comparisons_fold),
+      T(selects_and_extrema_fold),
+      T(floats_are_left_alone),
+      T(constants_print_exactly),
+      T(constants_of_every_dtype_parse_back),
+      T(promotion_follows_the_table),
+      T(literals_adapt),
+      T(float_operations_make_integers_f32),
+      T(ill_typed_operations_fail_with_a_hint),
+      T(casts_fold),
+      T(equal_means_the_same_pointer),
+      T(symbols_follow_imports),
+      T(interning_is_fast),
+      T(substitution_folds),
+      T(shared_subexpressions_are_visited_once),
+      T(affine_parts),
+      T(monsters_are_refused),
+      T(huge_constants_are_harmless),
+      T(vectors_fold),
+      T(float_constants_fold_exactly),
+      T(extrema_of_floats_pass_nan_on),
+      T(folding_keeps_the_value),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

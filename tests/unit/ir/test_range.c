@@ -39,9 +39,7 @@ static void push(env *e, const char *var, const char *lo, const char *hi) {
   nw_ranges_push(&e->r, var, lo ? parse(e, lo) : NULL, hi ? parse(e, hi) : NULL);
 }
 
-static void fact(env *e, const char *cond) {
-  nw_ranges_fact(&e->r, parse(e, cond));
-}
+static void fact(env *e, const char *cond) { nw_ranges_fact(&e->r, parse(e, cond)); }
 
 static const char *text(const nw_expr *e) {
   static char buf[2][512];
@@ -54,7 +52,10 @@ static const char *text(const nw_expr *e) {
   return buf[which];
 }
 
-#define PROVES(cond) do { if (!nw_prove(&e->r, parse(e, cond))) fail_msg("not proved: %s", cond); } while (0)
+#define PROVES(cond)                                                                                                   \
+  do {                                                                                                                 \
+    if (!nw_prove(&e->r, parse(e, cond))) fail_msg("not proved: %s", cond);                                            \
+  } while (0)
 #define CANNOT(cond) assert_false(nw_prove(&e->r, parse(e, cond)))
 #define DISPROVES(cond) assert_true(nw_disprove(&e->r, parse(e, cond)))
 #define SIMPLIFIES(src, want) assert_string_equal(text(nw_simplify(&e->r, parse(e, src))), want)
@@ -243,7 +244,8 @@ static int64_t value_of(const nw_expr *e, const int64_t *v, bool *ok) {
   case NW_OP_SUB: return a - b;
   case NW_OP_MUL: return a * b;
   case NW_OP_NEG: return -a;
-  case NW_OP_FLOORDIV: case NW_OP_FLOORMOD:
+  case NW_OP_FLOORDIV:
+  case NW_OP_FLOORMOD:
     if (b == 0) *ok = false;
     return b == 0 ? 0 : e->op == NW_OP_FLOORDIV ? nw_floordiv_i64(a, b) : nw_floormod_i64(a, b);
   case NW_OP_MIN: return a < b ? a : b;
@@ -264,18 +266,23 @@ static const nw_expr *random_expr(nw_pool *p, int depth);
 static const nw_expr *random_condition(nw_pool *p, int depth) {
   static const nw_op ops[] = {NW_OP_LT, NW_OP_LE, NW_OP_EQ, NW_OP_NE};
   if (depth > 1 && pick(0, 2) == 0)
-    return nw_make2(p, pick(0, 1) ? NW_OP_AND : NW_OP_OR, random_condition(p, depth - 1), random_condition(p, depth - 1));
+    return nw_make2(p, pick(0, 1) ? NW_OP_AND : NW_OP_OR, random_condition(p, depth - 1),
+                    random_condition(p, depth - 1));
   return nw_make2(p, ops[pick(0, 3)], random_expr(p, depth - 1), random_expr(p, depth - 1));
 }
 
 static const nw_expr *random_expr(nw_pool *p, int depth) {
-  static const nw_op ops[] = {NW_OP_ADD, NW_OP_SUB, NW_OP_MUL, NW_OP_MIN, NW_OP_MAX, NW_OP_ADD, NW_OP_FLOORDIV, NW_OP_FLOORMOD};
+  static const nw_op ops[] = {NW_OP_ADD, NW_OP_SUB, NW_OP_MUL,      NW_OP_MIN,
+                              NW_OP_MAX, NW_OP_ADD, NW_OP_FLOORDIV, NW_OP_FLOORMOD};
   if (depth <= 0 || pick(0, 5) == 0) {
     if (pick(0, 2) == 0) return nw_index(p, pick(-9, 40));
     return nw_var(p, (const char *[]){"a", "b", "c"}[pick(0, 2)]);
   }
   int64_t k = pick(0, 9);
-  if (k == 9) return nw_make(p, NW_OP_SELECT, (nw_type){NW_INDEX, 1}, 3, (const nw_expr *[]){random_condition(p, depth - 1), random_expr(p, depth - 1), random_expr(p, depth - 1)});
+  if (k == 9)
+    return nw_make(
+        p, NW_OP_SELECT, (nw_type){NW_INDEX, 1}, 3,
+        (const nw_expr *[]){random_condition(p, depth - 1), random_expr(p, depth - 1), random_expr(p, depth - 1)});
   if (k >= 6 && k <= 7 && pick(0, 4)) return nw_make2(p, ops[k], random_expr(p, depth - 1), nw_index(p, pick(1, 12)));
   return nw_make2(p, ops[k % 8], random_expr(p, depth - 1), random_expr(p, depth - 1));
 }
@@ -295,7 +302,10 @@ static void random_ranges(env *e, nw_ranges *r, box *b, const nw_expr **c_hi, co
   *c_hi = nw_add(e->p, nw_mul(e->p, nw_index(e->p, pick(-1, 2)), nw_var(e->p, "a")), nw_index(e->p, pick(0, 8)));
   if (pick(0, 2) == 0) *c_hi = nw_floordiv(e->p, *c_hi, nw_index(e->p, pick(1, 5)));
   nw_ranges_push(r, "c", nw_index(e->p, -2), *c_hi);
-  *known = pick(0, 1) ? random_condition(e->p, 2) : pick(0, 1) ? nw_eq(e->p, nw_floormod(e->p, nw_var(e->p, "a"), nw_index(e->p, pick(1, 4))), nw_index(e->p, 0)) : nw_true(e->p);
+  *known = pick(0, 1) ? random_condition(e->p, 2)
+           : pick(0, 1)
+               ? nw_eq(e->p, nw_floormod(e->p, nw_var(e->p, "a"), nw_index(e->p, pick(1, 4))), nw_index(e->p, 0))
+               : nw_true(e->p);
   nw_ranges_fact(r, *known);
 }
 
@@ -337,14 +347,17 @@ static void simplification_keeps_the_value(void **state) {
         int64_t got = value_of(y, v, &ok2);
         int64_t l = low ? value_of(low, v, &ok2) : want, h = high ? value_of(high, v, &ok2) : want;
         if (!ok2 || got != want || (has_lo && want < lo) || (has_hi && want > hi) || want < l || want > h)
-          fail_msg("seed %llu: %s -> %s at %lld %lld %lld: %lld, %lld; [%lld, %lld] [%lld, %lld]", (unsigned long long)seed, text(x), text(y),
-                   (long long)v[0], (long long)v[1], (long long)v[2], (long long)want, (long long)got, (long long)lo, (long long)hi, (long long)l, (long long)h);
+          fail_msg("seed %llu: %s -> %s at %lld %lld %lld: %lld, %lld; [%lld, %lld] [%lld, %lld]",
+                   (unsigned long long)seed, text(x), text(y), (long long)v[0], (long long)v[1], (long long)v[2],
+                   (long long)want, (long long)got, (long long)lo, (long long)hi, (long long)l, (long long)h);
       }
       ok = ok2 = true;
       int64_t truth = value_of(c, v, &ok);
       if (!ok) continue;
       if ((yes && !truth) || (no && truth) || value_of(d, v, &ok2) != truth)
-        fail_msg("seed %llu: %s -> %s under %s c<=%s at %lld %lld %lld", (unsigned long long)seed, strdup(text(c)), strdup(text(d)), strdup(text(known)), strdup(text(c_hi)), (long long)v[0], (long long)v[1], (long long)v[2]);
+        fail_msg("seed %llu: %s -> %s under %s c<=%s at %lld %lld %lld", (unsigned long long)seed, strdup(text(c)),
+                 strdup(text(d)), strdup(text(known)), strdup(text(c_hi)), (long long)v[0], (long long)v[1],
+                 (long long)v[2]);
     }
     nw_ranges_free(&r);
     nw_pool_release(p);
@@ -380,9 +393,18 @@ static void proofs_are_fast(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
   const struct CMUnitTest tests[] = {
-    T(constant_extents), T(symbolic_extents), T(tails_round_up), T(divisible_sizes_need_no_tail),
-    T(nested_tiles_with_divisible_sizes), T(fused_loops), T(guards_and_max), T(facts_between_sizes), T(boxes),
-    T(vector_conditions), T(simplification_keeps_the_value), T(proofs_are_fast),
+      T(constant_extents),
+      T(symbolic_extents),
+      T(tails_round_up),
+      T(divisible_sizes_need_no_tail),
+      T(nested_tiles_with_divisible_sizes),
+      T(fused_loops),
+      T(guards_and_max),
+      T(facts_between_sizes),
+      T(boxes),
+      T(vector_conditions),
+      T(simplification_keeps_the_value),
+      T(proofs_are_fast),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
