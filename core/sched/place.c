@@ -139,6 +139,52 @@ static void guard_domain(nw_step *st, nw_stmt *block, const nw_box *box) {
   }
 }
 
+// ---- guards of the readers
+
+static bool has_term(const nw_stmt *block, const nw_expr *want) {
+  const nw_expr *term[NW_MAX_TERMS];
+  int n = nw_conjuncts(block->block.where, NW_MAX_TERMS, term);
+  for (int i = 0; i < n; i++)
+    if (term[i] == want) return true;
+  return false;
+}
+
+static bool all_have(const nw_blocks *readers, const nw_stmt *block, const nw_expr *term) {
+  for (int i = 0; i < readers->n; i++)
+    if (reads_any(readers->at[i], block) && !has_term(readers->at[i], term)) return false;
+  return true;
+}
+
+// A variable that is neither a size nor a loop of the path.
+typedef struct inside {
+  const nw_program *p;
+  const nw_path *outside;
+} inside;
+
+static bool is_outside(void *env, const nw_expr *e) {
+  const inside *x = env;
+  if (e->op != NW_OP_VAR) return true;
+  for (int i = 0; i < x->outside->n; i++)
+    if (x->outside->at[i]->kind == NW_LOOP && x->outside->at[i]->loop.var == e) return true;
+  for (int i = 0; i < x->p->nsizes; i++)
+    if (!strcmp(x->p->size[i].name, e->name)) return true;
+  return false;
+}
+
+// What every reader is under because of the loops outside holds for the producer too: where nothing is read, nothing is
+// computed, and what it reads itself may not be there.
+static const nw_expr *common_guard(nw_step *st, const nw_stmt *block, const nw_path *outside) {
+  nw_blocks readers = nw_blocks_below(st->scratch, outside->at[outside->n - 1]);
+  const nw_expr *term[NW_MAX_TERMS], *guard = NULL;
+  int n = 0, first = 0;
+  while (first < readers.n && !reads_any(readers.at[first], block)) first++;
+  if (first < readers.n) n = nw_conjuncts(readers.at[first]->block.where, NW_MAX_TERMS, term);
+  for (int i = 0; i < n; i++)
+    if (nw_visit(term[i], is_outside, &(inside){st->p, outside}) && all_have(&readers, block, term[i]))
+      guard = nw_and(st->p->pool, guard, term[i]);
+  return guard;
+}
+
 static nw_stmt *storage(nw_step *st, const char *buffer, const nw_box *box, int n, nw_stmt **kid) {
   const nw_buffer *b = nw_find_buffer(st->p, buffer);
   nw_stmt *a = nw_new_stmt(st->p, NW_ALLOC);
@@ -170,16 +216,19 @@ static void put_in(nw_step *st, const site *x, const nw_stmt *block, nw_stmt *ne
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
   site x = site_in(loop ? loop : st->p->root, stage->block);
   nw_box box;
+  const nw_expr *guard = NULL;
   if (x.first < 0)
     return nw_step_refuse(st, "a stage is computed for its readers", loop, "nothing there reads %s", stage->block->block.name);
   if (loop) {
     nw_path path;
     nw_find(st->p, loop->id, &path);
     box = nw_box_read(st, stage->block, loop, &path);
+    guard = common_guard(st, stage->block, &path);
   }
   nw_stmt *nest = build_nest(st, stage, loop ? &box : NULL);
   put_in(st, &x, stage->block, nest, loop ? &box : NULL);
   guard_domain(st, stage->block, loop ? &box : NULL);
+  if (guard) nw_block_guard(st->p, stage->block, guard);
   return true;
 }
 
@@ -195,8 +244,8 @@ static const nw_stmt *reader_outside(nw_step *st, const nw_stmt *block, const nw
 static bool loop_can_hold(nw_step *st, const nw_path *own, const nw_path *at) {
   const nw_stmt *loop = at->at[at->n - 1], *block = own->at[own->n - 1];
   const char *name = block->block.name, *where = loop->loop.var->name;
-  int inside = nw_path_index(own, loop);
-  if (inside >= nw_path_exclusive(own))
+  int at_own = nw_path_index(own, loop);
+  if (at_own >= nw_path_exclusive(own))
     return nw_step_refuse(st, "a stage is computed inside a loop of what reads it", loop, "that is a loop of %s itself", name);
   const nw_stmt *outside = reader_outside(st, block, loop);
   if (outside) {
