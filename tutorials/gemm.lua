@@ -1,0 +1,114 @@
+--- A matrix product, from the plain definition to near the peak of the machine, one step at a time.
+---
+---   nestwright tutorials/gemm.lua [size]          1024 unless said
+---
+--- Every step prints what it changed in the loops, how long the product now takes, and what part of the machine's peak
+--- that is. Every step is proven before it is made, and its result is compared with that of the naive program.
+local nw = require "nestwright"
+
+local N = tonumber(arg and arg[1]) or 1024
+local ROWS, COLUMNS = 128, 32 -- of a block of C
+local TILE = 8                -- rows of C whose sums are kept in registers: 8 by 32 floats are 16 registers of 512 bits
+
+-- The computation: C = A * B. This says what, not how.
+local A = nw.placeholder({N, N}, "f32", "A")
+local B = nw.placeholder({N, N}, "f32", "B")
+local k = nw.reduce_axis(N, "k")
+local C = nw.compute({N, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+local s = nw.schedule(C)
+
+-- Data, and what the first program makes of it.
+local a, b = nw.random({N, N}, "f32", {seed = 1}), nw.random({N, N}, "f32", {seed = 2})
+local first
+
+-- The naive program is compared with the definition at some elements, the corners among them; all others with it.
+local function check_first(c)
+  local places = {{0, 0}, {0, N - 1}, {N - 1, 0}, {N - 1, N - 1}}
+  math.randomseed(1)
+  while #places < 100 do places[#places + 1] = {math.random(0, N - 1), math.random(0, N - 1)} end
+  for _, at in ipairs(places) do
+    local sum = 0
+    for x = 0, N - 1 do sum = sum + a:get(at[1], x) * b:get(x, at[2]) end
+    local got = c[at]
+    assert(math.abs(got - sum) <= 1e-4 * sum, ("C[%d, %d] is %g, not %g"):format(at[1], at[2], got, sum))
+  end
+end
+
+local function check(c)
+  if not first then
+    check_first(c)
+    first = c
+  end
+  local close, difference = nw.allclose(c, first, {rtol = 1e-4})
+  assert(close, ("the result differs by %g"):format(difference))
+end
+
+local last_version = 0
+
+-- Shows what a step changed, runs the program, checks its result, and says how fast it was.
+local function report(title, threads)
+  print(("\n== %s"):format(title))
+  print(s:version() == 0 and s or s:diff(last_version))
+  last_version = s:version()
+  local f = s:build {threads = threads or 1}
+  check(f(a, b))
+  local slow = s:version() == 0
+  local t = f:time(a, b, slow and {reps = 1, warmup = 0} or {reps = 10})
+  local gflops = t:gflops(2 * N ^ 3)
+  print(("-- %s: %.4g ms, %.1f GFLOP/s, %.1f %% of the peak of %d thread%s"):format(title, 1e3 * t.min, gflops,
+    100 * gflops * 1e9 / nw.peak_flops(t.threads), t.threads, t.threads == 1 and "" or "s"))
+  return gflops
+end
+
+print(nw.machine())
+
+-- 1. Three loops. Every element of B is fetched from memory N times, down a column: the worst order there is.
+report "naive"
+
+-- 2. Blocking. One block of C needs ROWS rows of A and COLUMNS columns of B, which stay in the caches while it is made.
+local i_o, j_o, i_i, j_i = s:tile("i", "j", ROWS, COLUMNS)
+local k_o, k_i = s:split("k", 4)
+s:reorder(i_o, j_o, k_o, k_i, i_i, j_i)
+report "blocking"
+
+-- 3. The innermost loop walks along a row of B and of C, so its iterations can be lanes of vectors.
+s:vectorize(j_i)
+report "vectorize"
+
+-- 4. Loop order. With k_i inside i_i, a row of the block of C stays in registers for four updates.
+s:reorder(i_o, j_o, k_o, i_i, k_i, j_i)
+report "loop order"
+
+-- 5. Packing. A copy of B is laid out in panels of COLUMNS columns, so that a block reads one piece of memory from its
+--    first byte to its last, and no two rows fight for the same place in the cache.
+local packed = s:cache_read(B, "global", {C}, {layout = function(x, y) return y // COLUMNS, x, y % COLUMNS end})
+local px, py = s[packed]:axes()
+local panel, lane = s:split(py, COLUMNS)
+s:reorder(panel, px, lane)
+s:vectorize(lane)
+report "packing"
+
+-- 6. Write cache and register tile. The sums of TILE rows of a block are kept in registers over the whole of k and
+--    written to C once. The loops that compute them are unrolled: registers have no addresses.
+local i_t, i_r = s:split(i_i, TILE)
+local block = s:cache_write(C, "local", {at = i_t})
+local x, y, r = table.unpack(s:loops(block), #s:loops(block) - 2)
+s:reorder(r, x, y)
+s:vectorize(y)
+s:unroll(x)
+s:unroll(i_r)
+report "write cache and register tile"
+
+-- What is refused: the updates of one sum cannot be shared out among threads. The answer says which two collide.
+print "\n== The sum over k in parallel is refused"
+local ok, refusal = pcall(s.parallel, s, r)
+assert(not ok)
+print(refusal)
+
+-- 7. Parallel. Blocks of C are independent, and so are the panels of B.
+s:parallel(i_o)
+s:parallel(panel)
+report("parallel", 0)
+
+print "\n== All steps, to paste back"
+print(s:trace())
