@@ -83,10 +83,10 @@ typedef enum shape { ONE, LINE, BACKWARDS, SAME, SCATTERED } shape;
 static shape shape_of(const nw_expr *index, bool masked) {
   int64_t stride;
   if (index->type.lanes == 1) return ONE;
-  if (index->op == NW_OP_BROADCAST && !masked) return SAME;
+  if (index->op == NW_OP_BROADCAST) return SAME;
   if (index->op != NW_OP_RAMP || !nw_is_int(index->arg[1], &stride)) return SCATTERED;
   if (stride == 1) return LINE;
-  if (stride == 0 && !masked) return SAME;
+  if (stride == 0) return SAME;
   return stride == -1 && !masked ? BACKWARDS : SCATTERED;
 }
 
@@ -125,24 +125,64 @@ static LLVMValueRef masked_load(nwc *g, const char *name, LLVMTypeRef t, LLVMVal
 
 static LLVMValueRef all_lanes(nwc *g, int lanes) { return nwc_const_int(nwc_int_type(g, 1, lanes), 1); }
 
+// A scalar load under a condition: 0 where it does not hold.
+static LLVMValueRef load_if(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int align, LLVMValueRef cond) {
+  LLVMBasicBlockRef before = nwc_here(g), then = nwc_block(g, "load"), join = nwc_block(g, "");
+  LLVMBuildCondBr(g->b, cond, then, join);
+  nwc_at(g, then);
+  LLVMValueRef values[] = {LLVMConstNull(elem), aligned_load(g, elem, ptr, align)};
+  LLVMBasicBlockRef from[] = {before, then};
+  LLVMBuildBr(g->b, join);
+  nwc_at(g, join);
+  LLVMValueRef phi = LLVMBuildPhi(g->b, elem, "");
+  LLVMAddIncoming(phi, values, from, 2);
+  return phi;
+}
+
+// One element for all lanes that want it. (A gather from one address with lanes of zeros can come out of LLVM 19 as an
+// instruction whose index and result are the same register, which the cpu refuses; so can one of a width that is not a
+// power of two.)
+static LLVMValueRef load_same(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int align, int lanes, LLVMValueRef mask) {
+  if (!mask) return nwc_splat(g, aligned_load(g, elem, ptr, align), lanes);
+  LLVMValueRef any = nwc_intrinsic1(g, "llvm.vector.reduce.or", mask);
+  LLVMValueRef all = nwc_splat(g, load_if(g, elem, ptr, align, any), lanes);
+  return LLVMBuildSelect(g->b, mask, all, LLVMConstNull(LLVMTypeOf(all)), "");
+}
+
+static LLVMValueRef gather(nwc *g, LLVMTypeRef elem, LLVMValueRef ptrs, int align, int lanes, LLVMValueRef mask) {
+  LLVMValueRef all = NULL;
+  if (!mask) mask = all_lanes(g, lanes);
+  for (int done = 0, n; done < lanes; done += n) {
+    n = 1 << (31 - __builtin_clz((unsigned)(lanes - done)));
+    LLVMValueRef p = nwc_slice(g, ptrs, done, n), m = nwc_slice(g, mask, done, n), v;
+    if (n == 1)
+      v = load_if(g, elem, p, align, m);
+    else
+      v = masked_load(g, "llvm.masked.gather", LLVMVectorType(elem, (unsigned)n), p, align, m);
+    all = all ? nwc_join(g, all, done, v, n) : v;
+  }
+  return all;
+}
+
 static LLVMValueRef raw_load(nwc *g, const nw_expr *e, LLVMValueRef mask) {
   const nw_expr *index = e->arg[0];
   nw_type t = e->type, one = {t.dtype, 1};
   LLVMTypeRef type = nwc_memory_type(g, t), elem = nwc_memory_type(g, one);
   LLVMValueRef base = base_of(g, e->name);
-  int align = nw_dtype_bytes(t.dtype);
+  int align = nw_dtype_bytes((nw_dtype)t.dtype);
   switch (shape_of(index, mask != NULL)) {
-  case ONE: return aligned_load(g, elem, address(g, base, elem, index, 0), align);
-  case SAME: return nwc_splat(g, aligned_load(g, elem, address(g, base, elem, index->arg[0], 0), align), t.lanes);
+  case ONE: {
+    LLVMValueRef ptr = address(g, base, elem, index, 0);
+    return mask ? load_if(g, elem, ptr, align, mask) : aligned_load(g, elem, ptr, align);
+  }
+  case SAME: return load_same(g, elem, address(g, base, elem, index->arg[0], 0), align, t.lanes, mask);
   case LINE: {
     LLVMValueRef ptr = address(g, base, elem, index->arg[0], 0);
     return mask ? masked_load(g, "llvm.masked.load", type, ptr, align, mask) : aligned_load(g, type, ptr, align);
   }
   case BACKWARDS:
     return reversed(g, aligned_load(g, type, address(g, base, elem, index->arg[0], 1 - t.lanes), align), t.lanes);
-  default:
-    if (!mask) mask = all_lanes(g, t.lanes);
-    return masked_load(g, "llvm.masked.gather", type, pointers(g, base, elem, index), align, mask);
+  default: return gather(g, elem, pointers(g, base, elem, index), align, t.lanes, mask);
   }
 }
 
@@ -160,27 +200,10 @@ static bool always(const nw_expr *mask) {
   return !mask || nw_is_const(mask->op == NW_OP_BROADCAST ? mask->arg[0] : mask, 1);
 }
 
-// A scalar load under a condition: 0 where it does not hold.
-static LLVMValueRef load_if(nwc *g, const nw_expr *e, LLVMValueRef cond) {
-  LLVMBasicBlockRef before = nwc_here(g), then = nwc_block(g, "load"), join = nwc_block(g, "");
-  LLVMBuildCondBr(g->b, cond, then, join);
-  nwc_at(g, then);
-  nwc_region r = nwc_region_open(g);
-  LLVMValueRef v = raw_load(g, e, NULL);
-  nwc_region_close(g, r);
-  LLVMBasicBlockRef from[] = {before, nwc_here(g)};
-  LLVMValueRef values[] = {LLVMConstNull(LLVMTypeOf(v)), v};
-  LLVMBuildBr(g->b, join);
-  nwc_at(g, join);
-  LLVMValueRef phi = LLVMBuildPhi(g->b, LLVMTypeOf(v), "");
-  LLVMAddIncoming(phi, values, from, 2);
-  return phi;
-}
-
 LLVMValueRef nwc_load(nwc *g, const nw_expr *e) {
   const nw_expr *mask = e->n > 1 && !always(e->arg[1]) ? e->arg[1] : NULL;
   LLVMValueRef m = mask ? nwc_value(g, mask) : NULL;
-  LLVMValueRef v = m && e->type.lanes == 1 ? load_if(g, e, m) : raw_load(g, e, m);
+  LLVMValueRef v = raw_load(g, e, m);
   g->nloads++;
   return from_memory(g, v, e->type);
 }

@@ -38,7 +38,3 @@ void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t
 double nw_now(void); // seconds, monotonic
 double nw_cpu_now(void); // seconds the calling thread has run
 
-// Cycles a second of the core that runs this, from a chain of dependent adds; and the measured peak of one thread against
-// two full-width units at that clock.
-double nw_core_hz(void);
-double nw_peak_vs_ports(nw_ctx *c);

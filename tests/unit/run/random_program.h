@@ -29,6 +29,11 @@ static const nw_expr *spread(maker *m, const nw_expr *e, int lanes) {
   return lanes > 1 && e->type.lanes == 1 ? nw_broadcast(m->pool, e, lanes) : e;
 }
 
+// Without promotion: to nw_select an f64 constant is a literal.
+static const nw_expr *pick(maker *m, const nw_expr *cond, const nw_expr *a, const nw_expr *b) {
+  return nw_make(m->pool, NW_OP_SELECT, a->type, 3, (const nw_expr *[]){cond, a, b});
+}
+
 static const nw_expr *random_constant(maker *m, nw_dtype t, int lanes) {
   static const double reals[] = {0, -0.0, 1, -1, 0.5, 3.75, -2.25, 1e-40, 1e30, 65504, 300, -1e300, 1e-8};
   static const int64_t ints[] = {0, 1, -1, 2, 3, 7, -5, 8, 127, -128, 255, 65535, INT64_MAX, INT64_MIN, INT32_MIN, 1000003};
@@ -109,8 +114,8 @@ static const nw_expr *random_division(maker *m, nw_dtype t, int lanes, int depth
     return nw_make2(m->pool, op, a, c->i ? spread(m, c, lanes) : one);
   }
   const nw_expr *bad = nw_make2(m->pool, NW_OP_EQ, d, zero);
-  if (lanes == 1 && draw(m, 2)) return nw_select(m->pool, bad, a, nw_make2(m->pool, op, a, d));
-  return nw_make2(m->pool, op, a, nw_select(m->pool, bad, one, d));
+  if (lanes == 1 && draw(m, 2)) return pick(m, bad, a, nw_make2(m->pool, op, a, d));
+  return nw_make2(m->pool, op, a, pick(m, bad, one, d));
 }
 
 static const nw_expr *random_int(maker *m, nw_dtype t, int lanes, int depth) {
@@ -142,8 +147,8 @@ static const nw_expr *random_expr(maker *m, nw_dtype t, int lanes, int depth) {
   if (depth <= 0 || draw(m, 5) == 0) return random_leaf(m, t, lanes);
   if (draw(m, 5) == 0 || t == NW_F16 || t == NW_BF16) return nw_cast(m->pool, t, random_expr(m, any_dtype(m), lanes, depth - 1));
   if (draw(m, 6) == 0)
-    return nw_select(m->pool, random_expr(m, NW_BOOL, lanes, depth - 1), random_expr(m, t, lanes, depth - 1),
-                     random_expr(m, t, lanes, depth - 1));
+    return pick(m, random_expr(m, NW_BOOL, lanes, depth - 1), random_expr(m, t, lanes, depth - 1),
+                random_expr(m, t, lanes, depth - 1));
   if (t == NW_BOOL) return random_bool(m, lanes, depth);
   return nw_dtype_is_float(t) ? random_float(m, t, lanes, depth) : random_int(m, t, lanes, depth);
 }
