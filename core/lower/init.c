@@ -139,7 +139,6 @@ static nw_stmt *wrap_loop(const site *s, const nw_stmt *loop, nw_stmt *body) {
   nw_program *p = s->p;
   const char *name = nw_unique_loop_name(p, loop->loop.var->name);
   nw_stmt *copy = nw_new_loop(p, name, at_begin(s, loop->loop.begin), at_begin(s, loop->loop.extent));
-  copy->step = loop->step;
   copy->loop.mark = loop->loop.mark;
   copy->loop.nfused = loop->loop.nfused;
   if (loop->loop.nfused) copy->loop.fused = copy_exprs(p, loop->loop.fused, loop->loop.nfused);
@@ -148,12 +147,24 @@ static nw_stmt *wrap_loop(const site *s, const nw_stmt *loop, nw_stmt *body) {
   return copy;
 }
 
+// Substituting made the whole nest new; every statement of it belongs to the step of what it was copied from.
+static void restore_steps(const site *s, nw_stmt *nest) {
+  for (int i = s->outer; i < s->path.n - 1; i++) {
+    const nw_stmt *at = s->path.at[i];
+    if (at->kind != NW_LOOP || s->reduce[i]) continue;
+    nest->step = at->step;
+    nest = nest->kid[0];
+  }
+  nest->step = s->block->step;
+}
+
 static void lift(site *s) {
   nw_stmt *nest = init_block(s, at_begin(s, s->block->block.where));
   for (int i = s->path.n - 2; i >= s->outer; i--) {
     const nw_stmt *at = s->path.at[i];
     if (at->kind == NW_LOOP && !s->reduce[i]) nest = wrap_loop(s, at, nest);
   }
+  restore_steps(s, nest);
   nw_kids_insert(s->p, s->path.at[s->outer - 1], s->path.pos[s->outer], nest);
 }
 
