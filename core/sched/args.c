@@ -12,13 +12,13 @@ int nw_param_count(const nw_primitive *row) {
 
 static const char *kind_name(nw_arg_kind k) {
   switch (k) {
-    case NW_ARG_LOOP: return "a loop";
-    case NW_ARG_STAGE: return "a stage";
-    case NW_ARG_INT: return "a whole number";
-    case NW_ARG_STR: return "a string";
-    case NW_ARG_LIST: return "a list";
-    case NW_ARG_EXPRS: return "a function of the indices";
-    default: return "nothing";
+  case NW_ARG_LOOP: return "a loop";
+  case NW_ARG_STAGE: return "a stage";
+  case NW_ARG_INT: return "a whole number";
+  case NW_ARG_STR: return "a string";
+  case NW_ARG_LIST: return "a list";
+  case NW_ARG_EXPRS: return "a function of the indices";
+  default: return "nothing";
   }
 }
 
@@ -48,8 +48,8 @@ static bool check_value(nw_step *st, const nw_param *param, nw_arg_kind kind, co
     return false;
   }
   if (kind == NW_ARG_STR && param->choices && !is_choice(param->choices, a->name)) {
-    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s = \"%s\" is not one of %s", st->primitive->name, param->name,
-            a->name, param->choices);
+    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s = \"%s\" is not one of %s", st->primitive->name,
+            param->name, a->name, param->choices);
     return false;
   }
   return true;
@@ -162,15 +162,15 @@ static void show_items(nw_str *b, const nw_arg *a) {
 
 static void show_arg(nw_str *b, const nw_arg *a, bool bare_list) {
   switch (a->kind) {
-    case NW_ARG_INT: nw_str_fmt(b, "%lld", (long long)a->i); break;
-    case NW_ARG_LIST:
-      if (!bare_list) nw_str_add(b, "{");
-      show_items(b, a);
-      if (!bare_list) nw_str_add(b, "}");
-      break;
-    case NW_ARG_EXPRS: show_function(b, a); break;
-    case NW_ARG_NONE: nw_str_add(b, "nil"); break;
-    default: a->name ? show_string(b, a->name) : nw_str_fmt(b, "?%lld", (long long)a->i); break;
+  case NW_ARG_INT: nw_str_fmt(b, "%lld", (long long)a->i); break;
+  case NW_ARG_LIST:
+    if (!bare_list) nw_str_add(b, "{");
+    show_items(b, a);
+    if (!bare_list) nw_str_add(b, "}");
+    break;
+  case NW_ARG_EXPRS: show_function(b, a); break;
+  case NW_ARG_NONE: nw_str_add(b, "nil"); break;
+  default: a->name ? show_string(b, a->name) : nw_str_fmt(b, "?%lld", (long long)a->i); break;
   }
 }
 

@@ -3,7 +3,8 @@
 #include "sched/sched.h"
 
 int nw_param_count(const nw_primitive *row);
-bool nw_args_resolve(nw_step *st);  // st->args checked against the row and copied to st->resolved; loops have name and id
+bool nw_args_resolve(
+    nw_step *st); // st->args checked against the row and copied to st->resolved; loops have name and id
 nw_arg nw_arg_copy(nw_arena *arena, nw_pool *pool, const nw_arg *a);
 nw_arg *nw_args_copy(nw_arena *arena, nw_pool *pool, const nw_primitive *row, const nw_arg *args);
-char *nw_step_show(const nw_primitive *row, const nw_arg *args);  // s:split("i", 32, {tail = "cut"}); heap
+char *nw_step_show(const nw_primitive *row, const nw_arg *args); // s:split("i", 32, {tail = "cut"}); heap

@@ -4,19 +4,17 @@
 
 typedef struct reads {
   nw_step *st;
-  const nw_stmt *block;      // the producer
+  const nw_stmt *block; // the producer
   const nw_path *outside;
-  nw_ranges *ranges;         // at the reader
+  nw_ranges *ranges; // at the reader
   int nover;
-  const char **over;         // loops of the reader that are inside
+  const char **over; // loops of the reader that are inside
   const nw_stmt *reader;
-  const nw_expr **lo, **hi;  // per dimension; NULL: nothing read yet
-  bool *all;                 // the whole dimension
+  const nw_expr **lo, **hi; // per dimension; NULL: nothing read yet
+  bool *all; // the whole dimension
 } reads;
 
-static bool is_target(const nw_stmt *block, const char *buffer) {
-  return nw_block_writes(block, buffer);
-}
+static bool is_target(const nw_stmt *block, const char *buffer) { return nw_block_writes(block, buffer); }
 
 // The lesser (or greater) of two bounds; one of the two where that can be proven.
 static const nw_expr *join(const nw_ranges *r, const nw_expr *a, const nw_expr *b, bool least) {
@@ -34,7 +32,8 @@ static bool only_outside(const reads *x, const nw_expr *e) {
 
 static void join_dim(reads *x, int d, const nw_expr *index) {
   const nw_expr *at = nw_simplify(x->ranges, nw_block_bound(x->st->p, x->reader, index));
-  const nw_expr *lo = nw_lower_over(x->ranges, at, x->nover, x->over), *hi = nw_upper_over(x->ranges, at, x->nover, x->over);
+  const nw_expr *lo = nw_lower_over(x->ranges, at, x->nover, x->over),
+                *hi = nw_upper_over(x->ranges, at, x->nover, x->over);
   if (!lo || !hi || !only_outside(x, lo) || !only_outside(x, hi)) {
     x->all[d] = true;
     return;
@@ -58,7 +57,8 @@ static void see_block(reads *x, const nw_stmt *reader) {
   x->over = over;
   x->nover = 0;
   for (int i = 0; i < path.n; i++)
-    if (path.at[i]->kind == NW_LOOP && nw_path_index(x->outside, path.at[i]) < 0) over[x->nover++] = path.at[i]->loop.var->name;
+    if (path.at[i]->kind == NW_LOOP && nw_path_index(x->outside, path.at[i]) < 0)
+      over[x->nover++] = path.at[i]->loop.var->name;
   nw_ranges ranges;
   nw_ranges_of(&ranges, x->st->p, &path);
   x->ranges = &ranges;
@@ -95,7 +95,9 @@ nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const n
   x.all = NW_NEW_N(st->scratch, bool, n + 1);
   nw_blocks readers = nw_blocks_below(st->scratch, in);
   for (int i = 0; i < readers.n; i++) see_block(&x, readers.at[i]);
-  nw_box out = {.n = n, .lo = NW_NEW_N(st->scratch, const nw_expr *, n + 1), .extent = NW_NEW_N(st->scratch, const nw_expr *, n + 1)};
+  nw_box out = {.n = n,
+                .lo = NW_NEW_N(st->scratch, const nw_expr *, n + 1),
+                .extent = NW_NEW_N(st->scratch, const nw_expr *, n + 1)};
   nw_ranges r;
   nw_ranges_of(&r, st->p, outside);
   for (int d = 0; d < n; d++) close_dim(&x, &r, buffer->shape[d], d, &out);

@@ -9,8 +9,8 @@ enum { WRITE_STAGE, WRITE_SCOPE, WRITE_LAYOUT, WRITE_NAME, WRITE_AT };
 // ---- the nest of the copy: the loops of the stage that are not the reduction's
 
 typedef struct takeover {
-  nw_path path;      // of the stage's block
-  int top;           // the outermost loop that is the stage's own
+  nw_path path; // of the stage's block
+  int top; // the outermost loop that is the stage's own
   nw_stmt *block;
 } takeover;
 
@@ -20,10 +20,12 @@ static bool loops_are_clear(nw_step *st, const takeover *t) {
     if (s->kind != NW_LOOP || !nw_loop_binds(t->block, s, true)) continue;
     const char *name = s->loop.var->name;
     if (i < t->top)
-      return nw_step_refuse(st, "the result is complete only after that loop; cache_write first, then place other stages", s,
-                            "other stages share its reduce loop %s", name);
+      return nw_step_refuse(st,
+                            "the result is complete only after that loop; cache_write first, then place other stages",
+                            s, "other stages share its reduce loop %s", name);
     if (nw_loop_binds(t->block, s, false))
-      return nw_step_refuse(st, "a loop fused from both cannot stay with the copy", s, "%s runs along the reduction and the output", name);
+      return nw_step_refuse(st, "a loop fused from both cannot stay with the copy", s,
+                            "%s runs along the reduction and the output", name);
   }
   return true;
 }
@@ -63,8 +65,10 @@ static void put_copies(nw_step *st, const takeover *t, int n, nw_stmt **copy) {
   for (int i = t->top; i < t->path.n - 1; i++) {
     nw_stmt *loop = t->path.at[i];
     if (!stays(t, loop)) continue;
-    if (inner) nw_kids_set(st->p, inner, 1, &loop);
-    else outer = loop;
+    if (inner)
+      nw_kids_set(st->p, inner, 1, &loop);
+    else
+      outer = loop;
     inner = loop;
   }
   if (inner) {
@@ -104,14 +108,16 @@ static bool redirect(nw_step *st, const takeover *t, nw_scope scope, nw_buffer *
 
 static bool can_cache(nw_step *st, const nw_stmt *block) {
   if (block->block.init_part || (block->block.combiner != NW_PLAIN && !block->block.has_init))
-    return nw_step_refuse(st, "the two parts would have to move together; cache_write first", NULL, "its init was split off");
+    return nw_step_refuse(st, "the two parts would have to move together; cache_write first", NULL,
+                          "its init was split off");
   for (int i = 0; i < block->block.nvars; i++)
     if (block->block.var[i].kind == NW_ORDERED)
       return nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
     if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer))
-      return nw_step_refuse(st, "each would need a buffer of its own; cache_write first", NULL, "%s writes it too", b.at[i]->block.name);
+      return nw_step_refuse(st, "each would need a buffer of its own; cache_write first", NULL, "%s writes it too",
+                            b.at[i]->block.name);
   if (nw_block_reads(block, block->block.target[0].buffer))
     return nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
   return true;
@@ -126,7 +132,8 @@ static bool loop_for(nw_step *st, const takeover *t, nw_stmt **out) {
   if (!loop) return false;
   *out = loop;
   if (nw_path_index(&t->path, loop) >= 0 && !nw_loop_binds(t->block, loop, true)) return true;
-  return nw_step_refuse(st, "the buffer is filled and copied out inside that loop", loop, "%s is no loop along its output", loop->loop.var->name);
+  return nw_step_refuse(st, "the buffer is filled and copied out inside that loop", loop,
+                        "%s is no loop along its output", loop->loop.var->name);
 }
 
 static void note_marks(nw_step *st, const takeover *t) {
@@ -151,7 +158,8 @@ bool nw_apply_cache_write(void *step) {
   nw_stmt **copy = NW_NEW_N(st->scratch, nw_stmt *, n);
   if (!redirect(st, &t, scope, cache)) return false;
   const char *name = block->block.name;
-  for (int i = 0; i < n; i++) copy[i] = copy_block(st, &t, i, i ? nw_unique_block_name(st->p, block->block.target[i].buffer) : name, cache[i]);
+  for (int i = 0; i < n; i++)
+    copy[i] = copy_block(st, &t, i, i ? nw_unique_block_name(st->p, block->block.target[i].buffer) : name, cache[i]);
   note_marks(st, &t);
   nw_lifted stage = {.block = block};
   loops_of_computation(st, &t, &stage);

@@ -8,9 +8,7 @@ nw_node *nw_sched_node(const nw_sched *s, int version) {
   return version >= 0 && version < s->version.n ? s->version.at[version] : NULL;
 }
 
-nw_node *nw_sched_head(const nw_sched *s) {
-  return nw_sched_node(s, s->current);
-}
+nw_node *nw_sched_head(const nw_sched *s) { return nw_sched_node(s, s->current); }
 
 // Takes over the count on p.
 static nw_node *add_node(nw_sched *s, nw_program *p, int parent) {
@@ -58,24 +56,18 @@ void nw_sched_release(nw_sched *s) {
   free(s);
 }
 
-const nw_program *nw_sched_program(const nw_sched *s) {
-  return s ? nw_sched_head(s)->program : NULL;
-}
+const nw_program *nw_sched_program(const nw_sched *s) { return s ? nw_sched_head(s)->program : NULL; }
 
 const nw_program *nw_sched_version(const nw_sched *s, int version) {
   nw_node *node = s ? nw_sched_node(s, version) : NULL;
   return node ? node->program : NULL;
 }
 
-int nw_sched_current(const nw_sched *s) {
-  return s ? s->current : -1;
-}
+int nw_sched_current(const nw_sched *s) { return s ? s->current : -1; }
 
 // ---- a step
 
-static char *keep(nw_sched *s, const char *text) {
-  return nw_arena_strdup(s->arena, text ? text : "");
-}
+static char *keep(nw_sched *s, const char *text) { return nw_arena_strdup(s->arena, text ? text : ""); }
 
 static void keep_replaced(nw_sched *s, nw_node *node, const nw_step *st) {
   node->nreplaced = st->replaced.n;

@@ -17,9 +17,7 @@ static const nw_expr *expand(void *env, const nw_expr *load) {
   return nw_subst_n(b->pool, t->value, t->n, var, load->arg);
 }
 
-static bool refuse(nw_step *st, const char *why, const char *what) {
-  return nw_step_refuse(st, why, NULL, "%s", what);
-}
+static bool refuse(nw_step *st, const char *why, const char *what) { return nw_step_refuse(st, why, NULL, "%s", what); }
 
 static bool plain_indices(const nw_stmt *block) {
   const nw_target *t = &block->block.target[0];
@@ -46,9 +44,12 @@ static bool can_inline(nw_step *st, const nw_stmt *block) {
     return refuse(st, "every reader would run the whole reduction", "it is a reduction");
   if (block->block.ntargets != 1) return refuse(st, "a read stands for one value", "it makes several tensors");
   if (nw_block_reads(block, buffer)) return refuse(st, "its body reads itself", "it is a scan");
-  if (!plain_indices(block)) return refuse(st, "a read must name one element by its indices", "it writes at computed indices");
+  if (!plain_indices(block))
+    return refuse(st, "a read must name one element by its indices", "it writes at computed indices");
   nw_dtype t = nw_find_buffer(st->p, buffer)->dtype;
-  if (!keeps_rounding(block, t)) return refuse(st, "the store rounds, and nothing would in its place", nw_arena_printf(st->scratch, "it is rounded to %s", nw_dtype_name(t)));
+  if (!keeps_rounding(block, t))
+    return refuse(st, "the store rounds, and nothing would in its place",
+                  nw_arena_printf(st->scratch, "it is rounded to %s", nw_dtype_name(t)));
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
     if (nw_block_writes(b.at[i], buffer) && strcmp(b.at[i]->block.origin, block->block.origin))

@@ -49,7 +49,8 @@ static nw_json *word(reader *r, const char *w, nw_json_kind kind, int64_t i) {
 static nw_json *number(reader *r) {
   const char *digits = r->p + (*r->p == '-');
   char *end;
-  if (!isdigit((unsigned char)*digits) || (*digits == '0' && isdigit((unsigned char)digits[1]))) return bad(r, "expected a number");
+  if (!isdigit((unsigned char)*digits) || (*digits == '0' && isdigit((unsigned char)digits[1])))
+    return bad(r, "expected a number");
   nw_json *j = make(r, NW_JSON_INT);
   errno = 0;
   j->i = strtoll(r->p, &end, 10);
@@ -74,9 +75,12 @@ static int hex4(const char *s) {
 static void put_utf8(nw_str *b, int c) {
   char s[3];
   int n = 0;
-  if (c < 0x80) s[n++] = (char)c;
-  else if (c < 0x800) s[n++] = (char)(0xC0 | c >> 6), s[n++] = (char)(0x80 | (c & 63));
-  else s[n++] = (char)(0xE0 | c >> 12), s[n++] = (char)(0x80 | (c >> 6 & 63)), s[n++] = (char)(0x80 | (c & 63));
+  if (c < 0x80)
+    s[n++] = (char)c;
+  else if (c < 0x800)
+    s[n++] = (char)(0xC0 | c >> 6), s[n++] = (char)(0x80 | (c & 63));
+  else
+    s[n++] = (char)(0xE0 | c >> 12), s[n++] = (char)(0x80 | (c >> 6 & 63)), s[n++] = (char)(0x80 | (c & 63));
   nw_str_addn(b, s, (size_t)n);
 }
 
@@ -157,17 +161,17 @@ static nw_json *group(reader *r, nw_json_kind kind, char close) {
 static nw_json *value(reader *r) {
   space(r);
   switch (*r->p) {
-    case '{': return group(r, NW_JSON_MAP, '}');
-    case '[': return group(r, NW_JSON_LIST, ']');
-    case '"': {
-      nw_json *j = make(r, NW_JSON_STR);
-      j->s = string(r);
-      return j->s ? j : NULL;
-    }
-    case 't': return word(r, "true", NW_JSON_BOOL, 1);
-    case 'f': return word(r, "false", NW_JSON_BOOL, 0);
-    case 'n': return word(r, "null", NW_JSON_NULL, 0);
-    default: return number(r);
+  case '{': return group(r, NW_JSON_MAP, '}');
+  case '[': return group(r, NW_JSON_LIST, ']');
+  case '"': {
+    nw_json *j = make(r, NW_JSON_STR);
+    j->s = string(r);
+    return j->s ? j : NULL;
+  }
+  case 't': return word(r, "true", NW_JSON_BOOL, 1);
+  case 'f': return word(r, "false", NW_JSON_BOOL, 0);
+  case 'n': return word(r, "null", NW_JSON_NULL, 0);
+  default: return number(r);
   }
 }
 
@@ -190,9 +194,12 @@ const nw_json *nw_json_get(const nw_json *map, const char *key) {
 void nw_json_string(nw_str *b, const char *s) {
   nw_str_add(b, "\"");
   for (; *s; s++) {
-    if (*s == '"' || *s == '\\') nw_str_fmt(b, "\\%c", *s);
-    else if ((unsigned char)*s < 0x20) nw_str_fmt(b, "\\u%04x", (unsigned)*s);
-    else nw_str_addn(b, s, 1);
+    if (*s == '"' || *s == '\\')
+      nw_str_fmt(b, "\\%c", *s);
+    else if ((unsigned char)*s < 0x20)
+      nw_str_fmt(b, "\\u%04x", (unsigned)*s);
+    else
+      nw_str_addn(b, s, 1);
   }
   nw_str_add(b, "\"");
 }

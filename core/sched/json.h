@@ -2,18 +2,25 @@
 #pragma once
 #include "base/base.h"
 
-typedef enum nw_json_kind { NW_JSON_NULL, NW_JSON_BOOL, NW_JSON_INT, NW_JSON_STR, NW_JSON_LIST, NW_JSON_MAP } nw_json_kind;
+typedef enum nw_json_kind {
+  NW_JSON_NULL,
+  NW_JSON_BOOL,
+  NW_JSON_INT,
+  NW_JSON_STR,
+  NW_JSON_LIST,
+  NW_JSON_MAP
+} nw_json_kind;
 typedef struct nw_json nw_json;
 struct nw_json {
   nw_json_kind kind;
-  int64_t i;           // INT, BOOL
-  const char *s;       // STR
-  int n;               // LIST, MAP
+  int64_t i; // INT, BOOL
+  const char *s; // STR
+  int n; // LIST, MAP
   nw_json **item;
-  const char **key;    // MAP
+  const char **key; // MAP
 };
 
 // NULL with the offset and the reason on failure. Whole numbers only; nothing may follow the value.
 nw_json *nw_json_parse(nw_arena *a, const char *text, size_t *at, const char **why);
-const nw_json *nw_json_get(const nw_json *map, const char *key);  // NULL if it is no map or has no such key
-void nw_json_string(nw_str *b, const char *s);                    // quoted and escaped
+const nw_json *nw_json_get(const nw_json *map, const char *key); // NULL if it is no map or has no such key
+void nw_json_string(nw_str *b, const char *s); // quoted and escaped

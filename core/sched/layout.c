@@ -46,7 +46,8 @@ static bool tells_apart(int n, const digit *digits, int dim, const nw_expr *exte
     for (int i = 0; i < n; i++) {
       if (digits[i].dim != dim) continue;
       if (covers(&digits[i], reach, extent)) return true;
-      if (digits[i].div <= reach && digits[i].mod && digits[i].div * digits[i].mod > reach) reach = digits[i].div * digits[i].mod, grew = true;
+      if (digits[i].div <= reach && digits[i].mod && digits[i].div * digits[i].mod > reach)
+        reach = digits[i].div * digits[i].mod, grew = true;
     }
   }
   return nw_is_const(extent, 1);
@@ -62,7 +63,8 @@ static bool is_injective(nw_step *st, const nw_buffer *b, int n, const nw_expr *
     digits[i].dim = -1;
     if (silent(e[i]) || digit_of(e[i], b->ndim, &digits[i])) continue;
     char *text = nw_expr_show(e[i]);
-    const char *why = nw_arena_printf(st->scratch, "%s is not an index, index // n, index %% n or (index // n) %% m", text);
+    const char *why =
+        nw_arena_printf(st->scratch, "%s is not an index, index // n, index %% n or (index // n) %% m", text);
     free(text);
     return refuse(st, why);
   }
@@ -85,7 +87,8 @@ bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout) {
   if (layout->kind == NW_ARG_NONE) return true;
   nw_pool *pool = st->p->pool;
   int n = layout->n;
-  const nw_expr **e = NW_NEW_N(st->p->arena, const nw_expr *, n + 1), **extent = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);
+  const nw_expr **e = NW_NEW_N(st->p->arena, const nw_expr *, n + 1),
+                **extent = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);
   const char **name = NW_NEW_N(st->scratch, const char *, b->ndim + 1);
   for (int i = 0; i < n; i++) e[i] = nw_import(pool, layout->expr[i]);
   if (!is_injective(st, b, n, e)) return false;

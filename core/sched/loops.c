@@ -9,7 +9,8 @@ enum { MAX_FACTOR = 1 << 30 };
 
 bool nw_factor_ok(nw_step *st, const char *what, int64_t factor) {
   if (factor >= 1 && factor <= MAX_FACTOR) return true;
-  nw_fail(st->ctx, NW_ERANGE, factor < 1 ? "a factor counts iterations: at least 1" : "that is more than a loop can run here",
+  nw_fail(st->ctx, NW_ERANGE,
+          factor < 1 ? "a factor counts iterations: at least 1" : "that is more than a loop can run here",
           "%s: %s = %lld is out of range", st->primitive->name, what, (long long)factor);
   return false;
 }
@@ -20,8 +21,8 @@ nw_tail nw_tail_of(const char *name) {
 
 bool nw_can_split(nw_step *st, const nw_stmt *loop) {
   if (loop->loop.mark == NW_SERIAL) return true;
-  return nw_step_refuse(st, "a mark speaks of the whole loop: split first, then mark a part", loop, "%s is marked %s already", loop->loop.var->name,
-                        nw_loop_kind_name(loop->loop.mark));
+  return nw_step_refuse(st, "a mark speaks of the whole loop: split first, then mark a part", loop,
+                        "%s is marked %s already", loop->loop.var->name, nw_loop_kind_name(loop->loop.mark));
 }
 
 bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *factor) {
@@ -29,8 +30,9 @@ bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *fa
   int64_t f;
   nw_ranges r;
   nw_ranges_of(&r, p, path);
-  bool yes = nw_is_int(factor, &f) ? nw_divides(&r, extent, f)
-                                   : nw_prove(&r, nw_eq(p->pool, nw_floormod(p->pool, extent, factor), nw_index(p->pool, 0)));
+  bool yes = nw_is_int(factor, &f)
+                 ? nw_divides(&r, extent, f)
+                 : nw_prove(&r, nw_eq(p->pool, nw_floormod(p->pool, extent, factor), nw_index(p->pool, 0)));
   nw_ranges_free(&r);
   return yes;
 }
@@ -62,7 +64,8 @@ static const nw_expr *local_index(nw_pool *pool, const nw_expr *factor, const nw
   return nw_add(pool, nw_mul(pool, factor, x->outer->loop.var), x->inner->loop.var);
 }
 
-void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_tail tail, nw_pieces *out) {
+void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_tail tail,
+                   nw_pieces *out) {
   nw_pool *pool = st->p->pool;
   const char *name = loop->loop.var->name;
   nw_path path;
@@ -78,7 +81,8 @@ void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_e
   put_pair(st, loop, factor, out);
   if (!divides && !out->tail) guard_below(st, out->inner, nw_lt(pool, local_index(pool, factor, out), extent));
   if (out->tail)
-    nw_step_replaces(st, loop->id, "split into %s, %s, %s", out->outer->loop.var->name, out->inner->loop.var->name, out->tail->loop.var->name);
+    nw_step_replaces(st, loop->id, "split into %s, %s, %s", out->outer->loop.var->name, out->inner->loop.var->name,
+                     out->tail->loop.var->name);
   else
     nw_step_replaces(st, loop->id, "split into %s, %s", out->outer->loop.var->name, out->inner->loop.var->name);
 }
@@ -93,7 +97,8 @@ static void note_tail(nw_step *st, const nw_stmt *loop, int64_t factor, nw_tail 
     nw_step_note(st, "%lld does not divide %lld: the last %lld of %lld are %s away", (long long)factor, (long long)n,
                  (long long)(factor - n % factor), (long long)factor, how);
   else
-    nw_step_note(st, "%lld is not known to divide the extent of %s: the last round is %s", (long long)factor, loop->loop.var->name, how);
+    nw_step_note(st, "%lld is not known to divide the extent of %s: the last round is %s", (long long)factor,
+                 loop->loop.var->name, how);
 }
 
 enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_TAIL };
@@ -126,7 +131,8 @@ bool nw_apply_split(void *step) {
   nw_stmt *loop = nw_step_loop(st, SPLIT_LOOP, NULL);
   if (!loop) return false;
   if (nw_step_given(st, SPLIT_FACTOR) == nw_step_given(st, SPLIT_PARTS)) {
-    nw_fail(st->ctx, NW_EINVAL, "s:split(\"i\", 32) or s:split(\"i\", {parts = 4})", "split: give a factor or parts, one of them");
+    nw_fail(st->ctx, NW_EINVAL, "s:split(\"i\", 32) or s:split(\"i\", {parts = 4})",
+            "split: give a factor or parts, one of them");
     return false;
   }
   if (nw_step_given(st, SPLIT_PARTS)) return nw_can_split(st, loop) && split_parts(st, loop, &x);
@@ -169,8 +175,8 @@ static bool bounds_allow(nw_step *st, int n, nw_stmt **order) {
   for (int i = 0; i < n; i++)
     for (int j = i + 1; j < n; j++)
       if (depends(order[i], order[j]))
-        return nw_step_refuse(st, "a loop runs inside those its bounds depend on", order[i], "the bounds of %s depend on %s",
-                              order[i]->loop.var->name, order[j]->loop.var->name);
+        return nw_step_refuse(st, "a loop runs inside those its bounds depend on", order[i],
+                              "the bounds of %s depend on %s", order[i]->loop.var->name, order[j]->loop.var->name);
   return true;
 }
 
@@ -226,8 +232,8 @@ static bool on_one_path(nw_step *st, int n, nw_stmt **loop, const nw_path *deep)
   const nw_stmt *inner = deep->at[deep->n - 1];
   for (int i = 0; i < n; i++)
     if (nw_path_index(deep, loop[i]) < 0)
-      return nw_step_refuse(st, "reorder permutes loops of one nest", loop[i], "neither of %s and %s is inside the other",
-                            loop[i]->loop.var->name, inner->loop.var->name);
+      return nw_step_refuse(st, "reorder permutes loops of one nest", loop[i],
+                            "neither of %s and %s is inside the other", loop[i]->loop.var->name, inner->loop.var->name);
   return true;
 }
 
@@ -293,10 +299,11 @@ bool nw_apply_tile(void *step) {
   if (!nw_can_split(st, y) || !nw_can_split(st, x)) return false;
   const nw_stmt *way = nw_in_the_way(y, x, &apart);
   if (apart)
-    return nw_step_refuse(st, "the second loop of a tile runs inside the first", y, "%s is not inside %s", x->loop.var->name,
-                          y->loop.var->name);
+    return nw_step_refuse(st, "the second loop of a tile runs inside the first", y, "%s is not inside %s",
+                          x->loop.var->name, y->loop.var->name);
   if (way) return refuse_imperfect(st, y, x, way);
-  return tile(st, y, x, nw_index(st->p->pool, fy), nw_index(st->p->pool, fx), nw_tail_of(nw_step_str(st, TILE_TAIL, "guard")));
+  return tile(st, y, x, nw_index(st->p->pool, fy), nw_index(st->p->pool, fx),
+              nw_tail_of(nw_step_str(st, TILE_TAIL, "guard")));
 }
 
 // ---- fuse
@@ -312,8 +319,7 @@ static bool can_fuse(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   if (a->nkids != 1 || a->kid[0] != b)
     return nw_step_refuse(st, nw_arena_printf(st->scratch, "%s is not the only thing directly inside %s", y, x), a,
                           "they are not neighbours in a perfect nest");
-  if (depends(b, a))
-    return nw_step_refuse(st, "fused loops are a box", b, "the bounds of %s depend on %s", y, x);
+  if (depends(b, a)) return nw_step_refuse(st, "fused loops are a box", b, "the bounds of %s depend on %s", y, x);
   if (a->loop.nfused + b->loop.nfused + 2 > NW_MAX_DEPTH)
     return nw_step_refuse(st, "that many dimensions in one loop", a, "too many dimensions");
   return nw_can_split(st, a) && nw_can_split(st, b);
@@ -323,7 +329,8 @@ static void replace_by_fused(nw_step *st, nw_stmt *a, nw_stmt *b, nw_stmt *f) {
   nw_pool *pool = st->p->pool;
   nw_path path;
   nw_find(st->p, a->id, &path);
-  const nw_expr *outer = nw_floordiv(pool, f->loop.var, b->loop.extent), *inner = nw_floormod(pool, f->loop.var, b->loop.extent);
+  const nw_expr *outer = nw_floordiv(pool, f->loop.var, b->loop.extent),
+                *inner = nw_floormod(pool, f->loop.var, b->loop.extent);
   nw_kids_set(st->p, f, b->nkids, b->kid);
   nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], f);
   for (int i = 0; i < f->nkids; i++) {

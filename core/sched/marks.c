@@ -11,7 +11,8 @@ static bool set_mark(nw_step *st, nw_stmt *loop, nw_loop_kind mark) {
 
 static bool unmarked(nw_step *st, const nw_stmt *loop) {
   if (loop->loop.mark == NW_SERIAL) return true;
-  return nw_step_refuse(st, "a loop runs in one way", loop, "it is marked %s already", nw_loop_kind_name(loop->loop.mark));
+  return nw_step_refuse(st, "a loop runs in one way", loop, "it is marked %s already",
+                        nw_loop_kind_name(loop->loop.mark));
 }
 
 // One mark inside another of a kind it cannot stand in, or around it.
@@ -25,7 +26,8 @@ static bool not_with(nw_step *st, const nw_stmt *loop, const nw_path *path, nw_l
 
 static bool constant(nw_step *st, const nw_stmt *loop, int64_t *extent) {
   if (nw_is_int(loop->loop.extent, extent)) return true;
-  return nw_step_refuse(st, "how often it runs is only known when the kernel is called", loop, "its extent is not constant");
+  return nw_step_refuse(st, "how often it runs is only known when the kernel is called", loop,
+                        "its extent is not constant");
 }
 
 // ---- unroll
@@ -37,14 +39,16 @@ static double copies_on(const nw_path *path, const nw_stmt *loop) {
   int64_t extent;
   for (int i = 0; i < path->n; i++) {
     const nw_stmt *s = path->at[i];
-    if (s->kind == NW_LOOP && (s == loop || s->loop.mark == NW_UNROLLED) && nw_is_int(s->loop.extent, &extent)) n *= (double)extent;
+    if (s->kind == NW_LOOP && (s == loop || s->loop.mark == NW_UNROLLED) && nw_is_int(s->loop.extent, &extent))
+      n *= (double)extent;
   }
   return n;
 }
 
 static bool refuse_code(nw_step *st, const nw_stmt *loop, const nw_stmt *block, double copies) {
   nw_refusal r = {.kind = NW_REFUSE_CAPACITY, .primitive = "unroll", .loops = {loop->loop.var->name}};
-  r.why = nw_arena_printf(st->scratch, "that makes %.0f copies of %s; the limit is %d", copies, block->block.name, UNROLL_LIMIT);
+  r.why = nw_arena_printf(st->scratch, "that makes %.0f copies of %s; the limit is %d", copies, block->block.name,
+                          UNROLL_LIMIT);
   nw_refuse(st->ctx, &r);
   return false;
 }
@@ -84,7 +88,8 @@ static bool lanes_fit(nw_step *st, const nw_stmt *loop, int64_t extent) {
 static bool nothing_lives_inside(nw_step *st, const nw_stmt *loop) {
   const nw_stmt *a = alloc_below(loop);
   if (!a) return true;
-  return nw_step_refuse(st, "the lanes of a vector have no storage of their own", loop, "%s lives inside it", a->alloc.buffer);
+  return nw_step_refuse(st, "the lanes of a vector have no storage of their own", loop, "%s lives inside it",
+                        a->alloc.buffer);
 }
 
 static void note_mask(nw_step *st, const nw_stmt *loop) {
@@ -101,7 +106,8 @@ bool nw_apply_vectorize(void *step) {
   nw_stmt *loop = nw_step_loop(st, 0, &path);
   if (!loop || !unmarked(st, loop)) return false;
   if (!not_with(st, loop, &path, NW_VECTORIZED, "vectors have no vectors inside")) return false;
-  if (nw_tree_marked(loop, NW_PARALLEL) && !not_with(st, loop, &path, NW_PARALLEL, "a lane cannot start threads")) return false;
+  if (nw_tree_marked(loop, NW_PARALLEL) && !not_with(st, loop, &path, NW_PARALLEL, "a lane cannot start threads"))
+    return false;
   if (!constant(st, loop, &extent) || !lanes_fit(st, loop, extent) || !nothing_lives_inside(st, loop)) return false;
   note_mask(st, loop);
   return set_mark(st, loop, NW_VECTORIZED);
@@ -137,8 +143,9 @@ static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
   if (work < 0 || work >= SPAWN_OPERATIONS) return;
   nw_stmt *around[NW_MAX_DEPTH];
   int n = nw_path_loops(path, around) - 1;
-  nw_step_note(st, "little work: about %.0f operations against the %d us, some %d operations, that starting threads costs%s", work,
-               SPAWN_US, SPAWN_OPERATIONS, n > 0 ? ", each time round the loops outside" : "");
+  nw_step_note(
+      st, "little work: about %.0f operations against the %d us, some %d operations, that starting threads costs%s",
+      work, SPAWN_US, SPAWN_OPERATIONS, n > 0 ? ", each time round the loops outside" : "");
 }
 
 bool nw_apply_parallel(void *step) {
@@ -147,7 +154,8 @@ bool nw_apply_parallel(void *step) {
   nw_stmt *loop = nw_step_loop(st, 0, &path);
   if (!loop || !unmarked(st, loop)) return false;
   if (!not_with(st, loop, &path, NW_PARALLEL, "threads start no threads")) return false;
-  if (nw_path_marked(&path, NW_VECTORIZED) && !not_with(st, loop, &path, NW_VECTORIZED, "a lane cannot start threads")) return false;
+  if (nw_path_marked(&path, NW_VECTORIZED) && !not_with(st, loop, &path, NW_VECTORIZED, "a lane cannot start threads"))
+    return false;
   note_work(st, loop, &path);
   return set_mark(st, loop, NW_PARALLEL);
 }

@@ -129,8 +129,9 @@ static void fail_gone(nw_sched *s, int id) {
   if (b.n)
     nw_fail(s->ctx, NW_ESTALE, NULL, "%s", b.s);
   else if (node)
-    nw_fail(s->ctx, NW_ESTALE, "s:redo() or s:checkout() leads back to it", "%s was made by %s, which is not part of the current version",
-            name, node->text ? node->text : "the naive program");
+    nw_fail(s->ctx, NW_ESTALE, "s:redo() or s:checkout() leads back to it",
+            "%s was made by %s, which is not part of the current version", name,
+            node->text ? node->text : "the naive program");
   else
     nw_fail(s->ctx, NW_ESTALE, NULL, "this handle is no loop of this schedule");
   nw_str_free(&b);
@@ -223,6 +224,4 @@ nw_stmt *nw_stage_block(const nw_program *p, const char *name) {
   return w.found;
 }
 
-void nw_fail_unknown_stage(nw_ctx *c, const nw_program *p, const char *name) {
-  fail_unknown(c, p, NW_BLOCK, name);
-}
+void nw_fail_unknown_stage(nw_ctx *c, const nw_program *p, const char *name) { fail_unknown(c, p, NW_BLOCK, name); }

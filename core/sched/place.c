@@ -26,9 +26,11 @@ bool nw_can_move(nw_step *st, const nw_stmt *block) {
   for (int t = 0; t < block->block.ntargets; t++) {
     const char *buffer = block->block.target[t].buffer;
     if (nw_find_buffer(st->p, buffer)->role != NW_TEMP)
-      return nw_step_refuse(st, "the caller reads all of an output; cache_write gives it a buffer that can move", NULL, "it is an output");
+      return nw_step_refuse(st, "the caller reads all of an output; cache_write gives it a buffer that can move", NULL,
+                            "it is an output");
     if (writers(st, buffer) != 1)
-      return nw_step_refuse(st, "its init was split off, or a tail was cut: move it before that", NULL, "%d blocks write it", writers(st, buffer));
+      return nw_step_refuse(st, "its init was split off, or a tail was cut: move it before that", NULL,
+                            "%d blocks write it", writers(st, buffer));
   }
   return true;
 }
@@ -101,7 +103,8 @@ static int dim_of(const nw_stmt *block, int v) {
   return -1;
 }
 
-static nw_stmt *fresh_loop(nw_step *st, const nw_block_var *v, nw_stmt *reuse, const nw_expr *begin, const nw_expr *extent) {
+static nw_stmt *fresh_loop(nw_step *st, const nw_block_var *v, nw_stmt *reuse, const nw_expr *begin,
+                           const nw_expr *extent) {
   const char *name = reuse ? reuse->loop.var->name : nw_unique_loop_name(st->p, v->var->name);
   nw_stmt *loop = nw_new_loop(st->p, name, begin, extent);
   if (reuse) loop->id = reuse->id;
@@ -118,8 +121,10 @@ static nw_stmt *build_nest(nw_step *st, nw_lifted *stage, const nw_box *box) {
     nw_stmt *loop = d < 0 ? fresh_loop(st, v, stage->reuse[i], v->lo, v->extent)
                           : fresh_loop(st, v, stage->reuse[i], nw_index(pool, 0), box->extent[d]);
     v->bind = d < 0 ? loop->loop.var : nw_add(pool, box->lo[d], loop->loop.var);
-    if (inner) nw_kids_insert(st->p, inner, 0, loop);
-    else outer = loop;
+    if (inner)
+      nw_kids_insert(st->p, inner, 0, loop);
+    else
+      outer = loop;
     inner = loop;
   }
   block->block.where = NULL;
@@ -218,7 +223,8 @@ bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
   nw_box box;
   const nw_expr *guard = NULL;
   if (x.first < 0)
-    return nw_step_refuse(st, "a stage is computed for its readers", loop, "nothing there reads %s", stage->block->block.name);
+    return nw_step_refuse(st, "a stage is computed for its readers", loop, "nothing there reads %s",
+                          stage->block->block.name);
   if (loop) {
     nw_path path;
     nw_find(st->p, loop->id, &path);
@@ -246,15 +252,18 @@ static bool loop_can_hold(nw_step *st, const nw_path *own, const nw_path *at) {
   const char *name = block->block.name, *where = loop->loop.var->name;
   int at_own = nw_path_index(own, loop);
   if (at_own >= nw_path_exclusive(own))
-    return nw_step_refuse(st, "a stage is computed inside a loop of what reads it", loop, "that is a loop of %s itself", name);
+    return nw_step_refuse(st, "a stage is computed inside a loop of what reads it", loop, "that is a loop of %s itself",
+                          name);
   const nw_stmt *outside = reader_outside(st, block, loop);
   if (outside) {
-    const char *why = nw_arena_printf(st->scratch, "%s reads %s too, and is not inside %s", outside->block.name, name, where);
+    const char *why =
+        nw_arena_printf(st->scratch, "%s reads %s too, and is not inside %s", outside->block.name, name, where);
     return nw_step_refuse(st, why, loop, "not everything that reads it is inside");
   }
   const nw_stmt *vector = loop->loop.mark == NW_VECTORIZED ? loop : nw_path_marked(at, NW_VECTORIZED);
   if (vector)
-    return nw_step_refuse(st, "the lanes of a vector have no storage of their own", vector, "%s is vectorized", vector->loop.var->name);
+    return nw_step_refuse(st, "the lanes of a vector have no storage of their own", vector, "%s is vectorized",
+                          vector->loop.var->name);
   return true;
 }
 

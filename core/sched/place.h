@@ -5,7 +5,7 @@
 // A stage on its way: its block is out of the tree, its buffers are not allocated.
 typedef struct nw_lifted {
   nw_stmt *block;
-  nw_stmt **reuse;          // per variable: the unsplit loop that bound it, whose id and name go on; or NULL
+  nw_stmt **reuse; // per variable: the unsplit loop that bound it, whose id and name go on; or NULL
 } nw_lifted;
 
 // Fresh loops for every variable of the block, just before the first statement inside `loop` (NULL: the root) that reads

@@ -3,68 +3,149 @@
 // Parameters come in the order they are typed; those marked `option` are given by name in a trailing table.
 #include "sched/primitives.h"
 
-#define LOOP(n, d) {.name = n, .kind = NW_ARG_LOOP, .doc = d}
-#define STAGE(n, d) {.name = n, .kind = NW_ARG_STAGE, .doc = d}
-#define NUMBER(n, d) {.name = n, .kind = NW_ARG_INT, .doc = d}
-#define SCOPE(d) {.name = "scope", .kind = NW_ARG_STR, .choices = "global|local|shared", .doc = d}
-#define TAIL \
-  {.name = "tail", .kind = NW_ARG_STR, .optional = true, .option = true, .choices = "guard|cut|mask", \
-   .doc = "what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask)"}
-#define NAME(d) {.name = "name", .kind = NW_ARG_STR, .optional = true, .option = true, .doc = d}
-#define LAYOUT \
-  {.name = "layout", .kind = NW_ARG_EXPRS, .optional = true, .option = true, \
-   .doc = "where element (_0, _1, ...) is put, as a function of the indices: function(k, j) return j // 32, k, j % 32 end"}
-#define AT(d) {.name = "at", .kind = NW_ARG_LOOP, .optional = true, .option = true, .doc = d}
+#define LOOP(n, d)                                                                                                     \
+  { .name = n, .kind = NW_ARG_LOOP, .doc = d }
+#define STAGE(n, d)                                                                                                    \
+  { .name = n, .kind = NW_ARG_STAGE, .doc = d }
+#define NUMBER(n, d)                                                                                                   \
+  { .name = n, .kind = NW_ARG_INT, .doc = d }
+#define SCOPE(d)                                                                                                       \
+  { .name = "scope", .kind = NW_ARG_STR, .choices = "global|local|shared", .doc = d }
+#define TAIL                                                                                                           \
+  {                                                                                                                    \
+    .name = "tail", .kind = NW_ARG_STR, .optional = true, .option = true, .choices = "guard|cut|mask",                 \
+    .doc =                                                                                                             \
+        "what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask)" \
+  }
+#define NAME(d)                                                                                                        \
+  { .name = "name", .kind = NW_ARG_STR, .optional = true, .option = true, .doc = d }
+#define LAYOUT                                                                                                         \
+  {                                                                                                                    \
+    .name = "layout", .kind = NW_ARG_EXPRS, .optional = true, .option = true,                                          \
+    .doc = "where element (_0, _1, ...) is put, as a function of the indices: function(k, j) return j // 32, k, j % "  \
+           "32 end"                                                                                                    \
+  }
+#define AT(d)                                                                                                          \
+  { .name = "at", .kind = NW_ARG_LOOP, .optional = true, .option = true, .doc = d }
 
 static const nw_primitive rows[] = {
-    {"split", "Splits a loop in two, an outer and an inner one.", "s:split(\"i\", 32)", "outer, inner",
+    {"split",
+     "Splits a loop in two, an outer and an inner one.",
+     "s:split(\"i\", 32)",
+     "outer, inner",
      {LOOP("loop", "the loop"),
       {.name = "factor", .kind = NW_ARG_INT, .optional = true, .doc = "iterations of the inner loop"},
-      {.name = "parts", .kind = NW_ARG_INT, .optional = true, .option = true, .doc = "iterations of the outer loop, instead of a factor"},
+      {.name = "parts",
+       .kind = NW_ARG_INT,
+       .optional = true,
+       .option = true,
+       .doc = "iterations of the outer loop, instead of a factor"},
       TAIL},
-     nw_apply_split, nw_suggest_split},
-    {"tile", "Splits two perfectly nested loops and moves both inner parts inside.", "s:tile(\"i\", \"j\", 32, 32)", "yo, xo, yi, xi",
-     {LOOP("y", "the outer loop"), LOOP("x", "the inner loop"), NUMBER("fy", "rows of a tile"), NUMBER("fx", "columns of a tile"), TAIL},
-     nw_apply_tile, nw_suggest_tile},
-    {"fuse", "Makes one loop of two perfectly nested neighbours.", "s:fuse(\"i\", \"j\")", "fused",
+     nw_apply_split,
+     nw_suggest_split},
+    {"tile",
+     "Splits two perfectly nested loops and moves both inner parts inside.",
+     "s:tile(\"i\", \"j\", 32, 32)",
+     "yo, xo, yi, xi",
+     {LOOP("y", "the outer loop"), LOOP("x", "the inner loop"), NUMBER("fy", "rows of a tile"),
+      NUMBER("fx", "columns of a tile"), TAIL},
+     nw_apply_tile,
+     nw_suggest_tile},
+    {"fuse",
+     "Makes one loop of two perfectly nested neighbours.",
+     "s:fuse(\"i\", \"j\")",
+     "fused",
      {LOOP("outer", "the outer loop"), LOOP("inner", "the loop directly inside it")},
-     nw_apply_fuse, nw_suggest_fuse},
-    {"reorder", "Permutes loops of a perfect nest among the places they have.", "s:reorder(\"k\", \"i\", \"j\")", NULL,
+     nw_apply_fuse,
+     nw_suggest_fuse},
+    {"reorder",
+     "Permutes loops of a perfect nest among the places they have.",
+     "s:reorder(\"k\", \"i\", \"j\")",
+     NULL,
      {{.name = "loops", .kind = NW_ARG_LIST, .item = NW_ARG_LOOP, .doc = "the loops, outermost first"}},
-     nw_apply_reorder, nw_suggest_reorder},
-    {"unroll", "Repeats the body of a loop instead of looping.", "s:unroll \"k_i\"", NULL,
+     nw_apply_reorder,
+     nw_suggest_reorder},
+    {"unroll",
+     "Repeats the body of a loop instead of looping.",
+     "s:unroll \"k_i\"",
+     NULL,
      {LOOP("loop", "a loop of constant extent")},
-     nw_apply_unroll, nw_suggest_unroll},
-    {"vectorize", "Runs the iterations of a loop as lanes of vectors.", "s:vectorize \"j_i\"", NULL,
+     nw_apply_unroll,
+     nw_suggest_unroll},
+    {"vectorize",
+     "Runs the iterations of a loop as lanes of vectors.",
+     "s:vectorize \"j_i\"",
+     NULL,
      {LOOP("loop", "a loop of constant extent, at most 256")},
-     nw_apply_vectorize, nw_suggest_vectorize},
-    {"parallel", "Shares the iterations of a loop out among threads.", "s:parallel \"i_o\"", NULL,
+     nw_apply_vectorize,
+     nw_suggest_vectorize},
+    {"parallel",
+     "Shares the iterations of a loop out among threads.",
+     "s:parallel \"i_o\"",
+     NULL,
      {LOOP("loop", "the loop")},
-     nw_apply_parallel, nw_suggest_parallel},
-    {"compute_at", "Computes what a loop needs of a stage inside that loop.", "s:compute_at(P, \"j_o\")", NULL,
+     nw_apply_parallel,
+     nw_suggest_parallel},
+    {"compute_at",
+     "Computes what a loop needs of a stage inside that loop.",
+     "s:compute_at(P, \"j_o\")",
+     NULL,
      {STAGE("stage", "the stage to move"), LOOP("loop", "a loop around everything that reads it")},
-     nw_apply_compute_at, nw_suggest_compute_at},
-    {"compute_inline", "Replaces every read of a stage by its expression.", "s:compute_inline(P)", NULL,
+     nw_apply_compute_at,
+     nw_suggest_compute_at},
+    {"compute_inline",
+     "Replaces every read of a stage by its expression.",
+     "s:compute_inline(P)",
+     NULL,
      {STAGE("stage", "a stage that is neither a reduction nor an output")},
-     nw_apply_compute_inline, nw_suggest_compute_inline},
-    {"compute_root", "Computes a stage whole, before what reads it.", "s:compute_root(P)", NULL,
+     nw_apply_compute_inline,
+     nw_suggest_compute_inline},
+    {"compute_root",
+     "Computes a stage whole, before what reads it.",
+     "s:compute_root(P)",
+     NULL,
      {STAGE("stage", "the stage to move")},
-     nw_apply_compute_root, nw_suggest_compute_root},
-    {"cache_read", "Reads a tensor through a copy, laid out anew if asked.", "s:cache_read(B, \"global\", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})", "stage",
-     {STAGE("tensor", "what is read"), SCOPE("where the copy lives"),
-      {.name = "readers", .kind = NW_ARG_LIST, .item = NW_ARG_STAGE, .optional = true, .doc = "the stages that read the copy; all if left out"},
-      LAYOUT, NAME("name of the copy"), AT("makes the copy inside this loop at once, as compute_at does")},
-     nw_apply_cache_read, nw_suggest_cache_read},
-    {"cache_write", "Computes a stage in a buffer of its own, and copies the result out.", "s:cache_write(C, \"local\", {at = \"j_o\"})", "stage",
-     {STAGE("stage", "the stage; its loops stay with the copy, the computation gets fresh ones"), SCOPE("where the buffer lives"),
-      LAYOUT, NAME("name of the buffer"), AT("computes inside this loop at once, as compute_at does")},
-     nw_apply_cache_write, nw_suggest_cache_write},
-    {"set_scope", "Moves a temporary to another kind of memory.", "s:set_scope(P, \"local\")", NULL,
+     nw_apply_compute_root,
+     nw_suggest_compute_root},
+    {"cache_read",
+     "Reads a tensor through a copy, laid out anew if asked.",
+     "s:cache_read(B, \"global\", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})",
+     "stage",
+     {STAGE("tensor", "what is read"),
+      SCOPE("where the copy lives"),
+      {.name = "readers",
+       .kind = NW_ARG_LIST,
+       .item = NW_ARG_STAGE,
+       .optional = true,
+       .doc = "the stages that read the copy; all if left out"},
+      LAYOUT,
+      NAME("name of the copy"),
+      AT("makes the copy inside this loop at once, as compute_at does")},
+     nw_apply_cache_read,
+     nw_suggest_cache_read},
+    {"cache_write",
+     "Computes a stage in a buffer of its own, and copies the result out.",
+     "s:cache_write(C, \"local\", {at = \"j_o\"})",
+     "stage",
+     {STAGE("stage", "the stage; its loops stay with the copy, the computation gets fresh ones"),
+      SCOPE("where the buffer lives"), LAYOUT, NAME("name of the buffer"),
+      AT("computes inside this loop at once, as compute_at does")},
+     nw_apply_cache_write,
+     nw_suggest_cache_write},
+    {"set_scope",
+     "Moves a temporary to another kind of memory.",
+     "s:set_scope(P, \"local\")",
+     NULL,
      {STAGE("tensor", "a temporary"), SCOPE("where it shall live")},
-     nw_apply_set_scope, nw_suggest_set_scope},
-    {"decompose_reduction", "Splits the init of a reduction off into a nest of its own.", "s:decompose_reduction(C, \"k\")", "stage",
+     nw_apply_set_scope,
+     nw_suggest_set_scope},
+    {"decompose_reduction",
+     "Splits the init of a reduction off into a nest of its own.",
+     "s:decompose_reduction(C, \"k\")",
+     "stage",
      {STAGE("stage", "the reduction"), LOOP("loop", "a loop around it; the init is done before")},
-     nw_apply_decompose_reduction, nw_suggest_decompose_reduction},
+     nw_apply_decompose_reduction,
+     nw_suggest_decompose_reduction},
 };
 
 int nw_primitive_count(void) { return NW_COUNT(rows); }

@@ -17,17 +17,19 @@ static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
   if (!x->block->block.has_init)
     return nw_step_refuse(st, "its init is a nest of its own by now", NULL, "it was split off already");
   if (x->from < 0)
-    return nw_step_refuse(st, "the init is done before a loop around the reduction", loop, "it is not inside that loop");
+    return nw_step_refuse(st, "the init is done before a loop around the reduction", loop,
+                          "it is not inside that loop");
   for (int i = 1; i < x->from; i++) {
     const nw_stmt *s = x->path.at[i];
     if (s->kind == NW_LOOP && nw_loop_binds(x->block, s, true))
-      return nw_step_refuse(st, "the init would be done again each time round", s, "the reduction runs along %s, which is outside %s",
-                            s->loop.var->name, at);
+      return nw_step_refuse(st, "the init would be done again each time round", s,
+                            "the reduction runs along %s, which is outside %s", s->loop.var->name, at);
   }
   for (int i = x->from; i < x->path.n - 1; i++) {
     const nw_stmt *s = x->path.at[i];
     if (s->kind == NW_LOOP && nw_loop_binds(x->block, s, true) && nw_loop_binds(x->block, s, false))
-      return nw_step_refuse(st, "the init would run once for each of them", s, "%s runs along the reduction and the output", s->loop.var->name);
+      return nw_step_refuse(st, "the init would run once for each of them", s,
+                            "%s runs along the reduction and the output", s->loop.var->name);
   }
   return true;
 }
@@ -80,8 +82,10 @@ static nw_stmt *init_nest(nw_step *st, const parting *x) {
     loop->loop.mark = old->loop.mark;
     loop->loop.nfused = old->loop.nfused;
     loop->loop.fused = old->loop.fused;
-    if (inner) nw_kids_insert(st->p, inner, 0, loop);
-    else outer = loop;
+    if (inner)
+      nw_kids_insert(st->p, inner, 0, loop);
+    else
+      outer = loop;
     inner = copy[i] = loop;
   }
   if (inner) nw_kids_insert(st->p, inner, 0, block);

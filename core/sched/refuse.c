@@ -27,9 +27,7 @@ static const struct {
     {"decompose_reduction", "cannot split off the init of $0 before $1"},
 };
 
-static void put_arg(nw_str *b, const nw_arg *a) {
-  nw_str_add(b, a->name ? a->name : "it");
-}
+static void put_arg(nw_str *b, const nw_arg *a) { nw_str_add(b, a->name ? a->name : "it"); }
 
 static void expand(nw_str *b, const char *message, const nw_arg *args) {
   for (const char *c = message; *c; c++) {
@@ -45,7 +43,8 @@ static void say_reorder(nw_str *b, const nw_step *st) {
   const nw_arg *list = &st->resolved[0];
   for (int i = 0; i + 1 < list->n; i++) {
     nw_path here, next;
-    if (!nw_find(st->before, (int)list->item[i].i, &here) || !nw_find(st->before, (int)list->item[i + 1].i, &next)) continue;
+    if (!nw_find(st->before, (int)list->item[i].i, &here) || !nw_find(st->before, (int)list->item[i + 1].i, &next))
+      continue;
     if (here.n <= next.n) continue;
     nw_str_fmt(b, "cannot reorder %s before %s", list->item[i].name, list->item[i + 1].name);
     return;
@@ -79,7 +78,8 @@ static void mark(marks *m, const nw_stmt *s, const char *remark) {
 
 static const char *remark_of(nw_ctx *c, const nw_refusal *r) {
   if (r->kind == NW_REFUSE_STRUCTURE) return "here";
-  bool carried = r->kind == NW_REFUSE_RAW || r->kind == NW_REFUSE_WAR || r->kind == NW_REFUSE_WAW || r->kind == NW_REFUSE_REDUCTION;
+  bool carried = r->kind == NW_REFUSE_RAW || r->kind == NW_REFUSE_WAR || r->kind == NW_REFUSE_WAW ||
+                 r->kind == NW_REFUSE_REDUCTION;
   if (!carried) return "here";
   return r->distance ? nw_diag_printf(c, "carries the dependence, distance %s", r->distance) : "carries the dependence";
 }
@@ -121,14 +121,12 @@ void nw_refusal_picture(nw_step *st, const nw_program *refused) {
 
 // ---- ways on
 
-static const char *keep(nw_arena *a, const char *s) {
-  return s ? nw_arena_strdup(a, s) : NULL;
-}
+static const char *keep(nw_arena *a, const char *s) { return s ? nw_arena_strdup(a, s) : NULL; }
 
 static nw_refusal copy(nw_arena *a, const nw_refusal *from) {
   nw_refusal r = *from;
-  const char **field[] = {&r.primitive, &r.step, &r.tensor, &r.element, &r.source_block, &r.source,
-                          &r.sink_block, &r.sink, &r.distance, &r.message, &r.why, &r.picture};
+  const char **field[] = {&r.primitive,  &r.step, &r.tensor,   &r.element, &r.source_block, &r.source,
+                          &r.sink_block, &r.sink, &r.distance, &r.message, &r.why,          &r.picture};
   for (int i = 0; i < NW_COUNT(field); i++) *field[i] = keep(a, *field[i]);
   for (int i = 0; i < NW_MAX_NOTES; i++) {
     r.loops[i] = keep(a, r.loops[i]);
@@ -161,7 +159,8 @@ static void try_candidates(nw_step *st, nw_refusal *r) {
   for (int i = 0; i < st->candidate.n && i < TRIES && shown < SHOWN && !st->ctx->interrupted; i++) {
     const nw_candidate *c = st->candidate.at[i];
     char *text = nw_step_show(c->primitive, c->args);
-    if (strcmp(text, r->step) && !offered(r, text) && works(st->sched, c)) r->alternatives[shown++] = keep(st->scratch, text);
+    if (strcmp(text, r->step) && !offered(r, text) && works(st->sched, c))
+      r->alternatives[shown++] = keep(st->scratch, text);
     free(text);
   }
 }
@@ -187,7 +186,8 @@ void nw_refusal_fill(nw_step *st) {
   r->primitive = st->primitive->name;
   r->step = nw_diag_printf(st->ctx, "%s", step);
   bool detailed = r->kind == NW_REFUSE_STRUCTURE && r->message;
-  r->message = detailed ? nw_diag_printf(st->ctx, "%s: %s", message, r->message) : nw_diag_printf(st->ctx, "%s", message);
+  r->message =
+      detailed ? nw_diag_printf(st->ctx, "%s: %s", message, r->message) : nw_diag_printf(st->ctx, "%s", message);
   st->ctx->diag.message = r->message;
   free(step);
   free(message);

@@ -4,16 +4,16 @@
 #include "te/te.h"
 
 typedef struct nw_node {
-  int number;               // position in sched->version; 0 is the naive program
-  int parent;               // -1 for version 0
-  int last_child;           // for redo; -1
-  nw_program *program;      // counted
+  int number; // position in sched->version; 0 is the naive program
+  int parent; // -1 for version 0
+  int last_child; // for redo; -1
+  nw_program *program; // counted
   const nw_primitive *primitive;
-  nw_arg *args;             // deep copy in the schedule's arena, as written, automatic choices resolved, loops by name
-  char *text;               // s:split("i", 32)
+  nw_arg *args; // deep copy in the schedule's arena, as written, automatic choices resolved, loops by name
+  char *text; // s:split("i", 32)
   char *notes;
-  char *name;               // branch name, or NULL
-  int nreplaced;            // loops this step consumed: id, and what stands in its place as text
+  char *name; // branch name, or NULL
+  int nreplaced; // loops this step consumed: id, and what stands in its place as text
   int *replaced;
   char **replacement;
 } nw_node;
@@ -24,10 +24,10 @@ struct nw_sched {
   nw_pool *pool;
   nw_arena *arena;
   int noutputs;
-  nw_tensor **output;       // counted
-  nw_vec version;           // nw_node*, by number
+  nw_tensor **output; // counted
+  nw_vec version; // nw_node*, by number
   int current;
-  int next_id;              // no two versions give one id to different loops, so a handle never means another branch's
+  int next_id; // no two versions give one id to different loops, so a handle never means another branch's
 };
 
 // One step in the making. A primitive reads args, edits p (an unfrozen clone of before), and returns true, or fails
@@ -37,14 +37,14 @@ typedef struct nw_step {
   nw_sched *sched;
   const nw_primitive *primitive;
   const nw_arg *args;
-  nw_arg resolved[NW_MAX_PARAMS];  // starts as args; a primitive writes automatic choices here
+  nw_arg resolved[NW_MAX_PARAMS]; // starts as args; a primitive writes automatic choices here
   const nw_program *before;
   nw_program *p;
   nw_results out;
   nw_str notes;
   nw_vec replaced, replacement;
-  nw_vec candidate;         // suggest(): steps to try after a refusal, as nw_candidate*
-  nw_arena *scratch;        // for the length of the step
+  nw_vec candidate; // suggest(): steps to try after a refusal, as nw_candidate*
+  nw_arena *scratch; // for the length of the step
 } nw_step;
 
 typedef struct nw_candidate {
@@ -55,12 +55,12 @@ typedef struct nw_candidate {
 // Argument access, with errors that name the argument. Loops: the statement in st->p, path filled if not NULL.
 nw_stmt *nw_step_loop(nw_step *st, int param, nw_path *path);
 nw_stmt *nw_step_loop_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path);
-nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path);   // a stage, by block or buffer name
+nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path); // a stage, by block or buffer name
 int64_t nw_step_int(const nw_step *st, int param, int64_t fallback);
 const char *nw_step_str(const nw_step *st, int param, const char *fallback);
 bool nw_step_given(const nw_step *st, int param);
 
-void nw_step_replaces(nw_step *st, int loop_id, const char *fmt, ...) NW_PRINTF(3, 4);  // for stale handles
+void nw_step_replaces(nw_step *st, int loop_id, const char *fmt, ...) NW_PRINTF(3, 4); // for stale handles
 void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
 void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);

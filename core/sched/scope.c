@@ -28,11 +28,10 @@ static bool block_holds(void *env, const nw_path *path) {
   u->path = path;
   for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets; t++)
     if (!target_holds(u, &s->block.target[t]))
-      return nw_step_refuse(u->st, nw_arena_printf(u->st->scratch, "%s uses %s, which does not exist there", s->block.name, u->missing), NULL,
-                            "%s lives somewhere else", u->missing);
+      return nw_step_refuse(
+          u->st, nw_arena_printf(u->st->scratch, "%s uses %s, which does not exist there", s->block.name, u->missing),
+          NULL, "%s lives somewhere else", u->missing);
   return true;
 }
 
-bool nw_storage_holds(nw_step *st) {
-  return nw_walk(st->p, block_holds, &(uses){.st = st});
-}
+bool nw_storage_holds(nw_step *st) { return nw_walk(st->p, block_holds, &(uses){.st = st}); }

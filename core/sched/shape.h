@@ -5,14 +5,15 @@
 typedef enum nw_tail { NW_TAIL_GUARD, NW_TAIL_CUT, NW_TAIL_MASK } nw_tail;
 typedef struct nw_pieces {
   nw_stmt *outer, *inner;
-  nw_stmt *tail;            // a cut's other nest, or NULL
+  nw_stmt *tail; // a cut's other nest, or NULL
   bool divides;
 } nw_pieces;
 
 // A split by `factor`; `outer` is the extent of the outer loop where it was asked for (parts), NULL where it follows.
-void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_tail tail, nw_pieces *out);
+void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_tail tail,
+                   nw_pieces *out);
 nw_tail nw_tail_of(const char *name);
-bool nw_can_split(nw_step *st, const nw_stmt *loop);      // serial; else a structural refusal
+bool nw_can_split(nw_step *st, const nw_stmt *loop); // serial; else a structural refusal
 bool nw_factor_ok(nw_step *st, const char *what, int64_t factor);
 
 // Does `factor` divide the extent of the loop the path ends in?

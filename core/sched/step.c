@@ -35,9 +35,7 @@ nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path) {
   return block;
 }
 
-bool nw_step_given(const nw_step *st, int param) {
-  return st->resolved[param].kind != NW_ARG_NONE;
-}
+bool nw_step_given(const nw_step *st, int param) { return st->resolved[param].kind != NW_ARG_NONE; }
 
 int64_t nw_step_int(const nw_step *st, int param, int64_t fallback) {
   return nw_step_given(st, param) ? st->resolved[param].i : fallback;
@@ -123,7 +121,8 @@ enum { HEADROOM = 24 };
 static bool fits(nw_step *st) {
   int depth = nw_tree_depth(st->before->root);
   if (depth + HEADROOM <= NW_MAX_DEPTH) return true;
-  nw_fail(st->ctx, NW_ELIMIT, "fuse some loops", "the nest is %d deep; a program holds %d", depth, NW_MAX_DEPTH - HEADROOM);
+  nw_fail(st->ctx, NW_ELIMIT, "fuse some loops", "the nest is %d deep; a program holds %d", depth,
+          NW_MAX_DEPTH - HEADROOM);
   return false;
 }
 

@@ -6,7 +6,8 @@
 #include "sched/tree.h"
 #include <stdlib.h>
 
-static const char *const scopes[NW_SCOPE_COUNT] = {[NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared"};
+static const char *const scopes[NW_SCOPE_COUNT] = {
+    [NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared"};
 
 bool nw_scope_of(nw_step *st, int param, nw_scope *out) {
   const char *name = nw_step_str(st, param, "global");
@@ -53,8 +54,8 @@ const char *nw_unique_origin(nw_step *st, const char *want) {
   }
 }
 
-nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars, const nw_block_var *var,
-                       int n, const nw_expr *const *index) {
+nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars,
+                       const nw_block_var *var, int n, const nw_expr *const *index) {
   nw_arena *a = st->p->arena;
   nw_stmt *s = nw_new_stmt(st->p, NW_BLOCK);
   s->block.name = nw_pool_name(st->p->pool, name);
@@ -96,7 +97,8 @@ static nw_buffer *tensor_arg(nw_step *st, int param) {
   if (b) return b;
   nw_str list = {0};
   for (int i = 0; i < st->p->nbuffers; i++) nw_str_fmt(&list, "%s%s", i ? ", " : "", st->p->buffer[i]->name);
-  nw_fail(st->ctx, NW_EINVAL, NULL, "%s: no tensor \"%s\"; tensors are %s", st->primitive->name, name, list.s ? list.s : "none");
+  nw_fail(st->ctx, NW_EINVAL, NULL, "%s: no tensor \"%s\"; tensors are %s", st->primitive->name, name,
+          list.s ? list.s : "none");
   nw_str_free(&list);
   return NULL;
 }
@@ -219,7 +221,9 @@ bool nw_apply_cache_read(void *step) {
   const nw_arg *readers = &st->resolved[READ_READERS];
   nw_buffer *from = tensor_arg(st, READ_TENSOR);
   nw_stmt *loop = from && nw_step_given(st, READ_AT) ? nw_step_loop(st, READ_AT, &at) : NULL;
-  if (!from || (nw_step_given(st, READ_AT) && !loop) || !nw_scope_of(st, READ_SCOPE, &scope) || !readers_read(st, from->name, readers)) return false;
+  if (!from || (nw_step_given(st, READ_AT) && !loop) || !nw_scope_of(st, READ_SCOPE, &scope) ||
+      !readers_read(st, from->name, readers))
+    return false;
   if (is_output(st, from)) return no_reader(st, from->name, "any stage");
   const char *suffix = nw_step_given(st, READ_LAYOUT) ? "packed" : scopes[scope];
   nw_buffer *to = nw_new_cache(st, from, scope, READ_NAME, suffix);
@@ -241,7 +245,8 @@ bool nw_apply_set_scope(void *step) {
   nw_buffer *b = tensor_arg(st, 0);
   if (!b || !nw_scope_of(st, 1, &scope)) return false;
   if (b->role != NW_TEMP)
-    return nw_step_refuse(st, "the caller owns it; cache_read or cache_write makes a copy that can move", NULL, "it is an %s", b->role == NW_INPUT ? "input" : "output");
+    return nw_step_refuse(st, "the caller owns it; cache_read or cache_write makes a copy that can move", NULL,
+                          "it is an %s", b->role == NW_INPUT ? "input" : "output");
   nw_stmt *a = nw_find_alloc(st->p, b->name);
   b->scope = scope;
   if (a) a->step = st->p->step;

@@ -8,6 +8,6 @@ nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int na
 // Gives the buffer the layout of an EXPRS argument; refuses one that may put two elements in one place.
 bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout);
 // to[index] = from[index], as a block named after `to`'s part in the program; `var` are its variables.
-nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars, const nw_block_var *var,
-                       int n, const nw_expr *const *index);
+nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars,
+                       const nw_block_var *var, int n, const nw_expr *const *index);
 const char *nw_unique_origin(nw_step *st, const char *want);

@@ -176,10 +176,10 @@ static bool is_temp(const nw_program *p, const char *buffer) {
 }
 
 // Every other temporary, with a primitive that takes one stage.
-static void offer_other_stages(nw_step *st, const char *primitive, const char *not) {
+static void offer_other_stages(nw_step *st, const char *primitive, const char * not ) {
   nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
   for (int i = 0; i < b.n; i++)
-    if (strcmp(b.at[i]->block.name, not) && is_temp(st->before, b.at[i]->block.target[0].buffer))
+    if (strcmp(b.at[i]->block.name, not ) && is_temp(st->before, b.at[i]->block.target[0].buffer))
       offer1(st, primitive, stage_arg(b.at[i]->block.name));
 }
 
@@ -216,7 +216,8 @@ void nw_suggest_cache_read(void *step) {
   const nw_stmt *block = tensor ? nw_stage_block(st->before, tensor) : NULL;
   for (int i = 0; i < st->before->nbuffers; i++) {
     const char *other = st->before->buffer[i]->name;
-    if (strcmp(other, tensor) && block && nw_block_reads(block, other)) offer2(st, "cache_read", stage_arg(other), str_arg("global"));
+    if (strcmp(other, tensor) && block && nw_block_reads(block, other))
+      offer2(st, "cache_read", stage_arg(other), str_arg("global"));
   }
   offer2(st, "cache_write", stage_arg(tensor), str_arg("global"));
 }
@@ -230,7 +231,8 @@ void nw_suggest_cache_write(void *step) {
   int n = nest_of_stage(st, stage, nest);
   for (int i = n - 1; i >= 0; i--) {
     if (nw_loop_binds(block, nest[i], true)) continue;
-    nw_arg args[] = {stage_arg(stage), st->resolved[1], {.kind = NW_ARG_NONE}, {.kind = NW_ARG_NONE}, loop_arg(nest[i])};
+    nw_arg args[] = {
+        stage_arg(stage), st->resolved[1], {.kind = NW_ARG_NONE}, {.kind = NW_ARG_NONE}, loop_arg(nest[i])};
     nw_step_suggest(st, "cache_write", args, NW_COUNT(args));
     break;
   }
@@ -263,7 +265,8 @@ void nw_suggest_decompose_reduction(void *step) {
   nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
   for (int i = 0; i < b.n; i++) {
     int m = nest_of_stage(st, b.at[i]->block.name, nest);
-    if (b.at[i]->block.has_init && m) offer2(st, "decompose_reduction", stage_arg(b.at[i]->block.name), loop_arg(nest[0]));
+    if (b.at[i]->block.has_init && m)
+      offer2(st, "decompose_reduction", stage_arg(b.at[i]->block.name), loop_arg(nest[0]));
   }
   if (n) offer_split(st, nest[n - 1]);
 }

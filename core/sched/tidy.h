@@ -2,5 +2,5 @@
 #pragma once
 #include "sched/sched.h"
 
-void nw_tidy(nw_step *st);  // simplifies what changed under the ranges around it; notes a new order of float sums
-bool nw_storage_holds(nw_step *st);  // every temporary exists wherever it is used; else a structural refusal
+void nw_tidy(nw_step *st); // simplifies what changed under the ranges around it; notes a new order of float sums
+bool nw_storage_holds(nw_step *st); // every temporary exists wherever it is used; else a structural refusal

@@ -98,7 +98,7 @@ const char *nw_sched_notes(const nw_sched *s) {
 typedef struct replay {
   nw_sched *s;
   nw_arena *a;
-  int step;                // 1, 2, ...
+  int step; // 1, 2, ...
   const nw_primitive *row;
 } replay;
 
@@ -108,7 +108,8 @@ static bool malformed(replay *r, const char *what) {
 }
 
 static bool wrong_arg(replay *r, const nw_param *param) {
-  nw_fail(r->s->ctx, NW_EPARSE, r->row->example, "step %d of the trace: %s of %s is not what it should be", r->step, param->name, r->row->name);
+  nw_fail(r->s->ctx, NW_EPARSE, r->row->example, "step %d of the trace: %s of %s is not what it should be", r->step,
+          param->name, r->row->name);
   return false;
 }
 
@@ -150,7 +151,8 @@ static bool known_keys(replay *r, const nw_json *args) {
 
 static bool read_step(replay *r, const nw_json *j, nw_arg *args) {
   const nw_json *name = nw_json_get(j, "primitive"), *given = nw_json_get(j, "args");
-  if (!name || name->kind != NW_JSON_STR || !given || given->kind != NW_JSON_MAP) return malformed(r, "it has no primitive and args");
+  if (!name || name->kind != NW_JSON_STR || !given || given->kind != NW_JSON_MAP)
+    return malformed(r, "it has no primitive and args");
   r->row = nw_primitive_find(name->s);
   if (!r->row) return malformed(r, nw_arena_printf(r->a, "there is no primitive %s", name->s));
   if (!known_keys(r, given)) return false;

@@ -46,9 +46,7 @@ const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer) {
   return NULL;
 }
 
-bool nw_tree_reads(const nw_stmt *s, const char *buffer) {
-  return nw_tree_reader(s, buffer) != NULL;
-}
+bool nw_tree_reads(const nw_stmt *s, const char *buffer) { return nw_tree_reader(s, buffer) != NULL; }
 
 bool nw_tree_has(const nw_stmt *s, const nw_stmt *what) {
   if (s == what) return true;
@@ -77,10 +75,10 @@ int nw_tree_depth(const nw_stmt *s) {
 
 const char *nw_tree_what(const nw_stmt *s) {
   switch (s->kind) {
-    case NW_LOOP: return s->loop.var->name;
-    case NW_BLOCK: return s->block.name;
-    case NW_ALLOC: return s->alloc.buffer;
-    default: return "something else";
+  case NW_LOOP: return s->loop.var->name;
+  case NW_BLOCK: return s->block.name;
+  case NW_ALLOC: return s->alloc.buffer;
+  default: return "something else";
   }
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "sched/sched.h"
 
-typedef struct nw_blocks {  // blocks below a statement, in execution order
+typedef struct nw_blocks { // blocks below a statement, in execution order
   int n;
   nw_stmt **at;
 } nw_blocks;
@@ -10,11 +10,11 @@ nw_blocks nw_blocks_below(nw_arena *a, const nw_stmt *s);
 bool nw_block_reads(const nw_stmt *block, const char *buffer);
 bool nw_block_writes(const nw_stmt *block, const char *buffer);
 bool nw_tree_reads(const nw_stmt *s, const char *buffer);
-const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer);  // the first block that reads it, or NULL
+const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer); // the first block that reads it, or NULL
 bool nw_tree_has(const nw_stmt *s, const nw_stmt *what);
-const nw_stmt *nw_tree_marked(const nw_stmt *s, nw_loop_kind mark);   // a loop at or below s with that mark
+const nw_stmt *nw_tree_marked(const nw_stmt *s, nw_loop_kind mark); // a loop at or below s with that mark
 int nw_tree_depth(const nw_stmt *s);
-const char *nw_tree_what(const nw_stmt *s);  // how a message names a statement: "loop j", "C", "the storage of P"
+const char *nw_tree_what(const nw_stmt *s); // how a message names a statement: "loop j", "C", "the storage of P"
 
 // A stage by the name of its block, or of the buffer it writes (the block that is not the init); NULL if there is none.
 nw_stmt *nw_stage_block(const nw_program *p, const char *name);
@@ -22,8 +22,8 @@ void nw_fail_unknown_stage(nw_ctx *c, const nw_program *p, const char *name);
 
 // Loops on a path, outermost first.
 int nw_path_loops(const nw_path *path, nw_stmt **out);
-int nw_path_index(const nw_path *path, const nw_stmt *s);  // -1: not on it
-const nw_stmt *nw_path_marked(const nw_path *path, nw_loop_kind mark);  // strictly above the end
+int nw_path_index(const nw_path *path, const nw_stmt *s); // -1: not on it
+const nw_stmt *nw_path_marked(const nw_path *path, nw_loop_kind mark); // strictly above the end
 // Index on the path of the outermost loop that holds nothing but the path's end, through loops with one child only;
 // the end itself if there is none.
 int nw_path_exclusive(const nw_path *path);
@@ -33,16 +33,17 @@ void nw_detach(nw_program *p, const nw_path *path, int depth);
 // Puts the children of an allocation in its place.
 void nw_splice_alloc(nw_program *p, const char *buffer);
 void nw_remove_buffer(nw_program *p, const char *buffer);
-bool nw_is_allocated(const nw_path *path, const nw_program *p, const char *buffer);  // a parameter, or allocated on the path
+bool nw_is_allocated(const nw_path *path, const nw_program *p,
+                     const char *buffer); // a parameter, or allocated on the path
 
 // Conditions as lists of conjuncts.
 #define NW_MAX_TERMS 32
 int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out);
 bool nw_uses_any(const nw_expr *e, int n, const char *const *vars);
-void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond);  // and-ed to its where; marks it as changed
+void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond); // and-ed to its where; marks it as changed
 // Replaces the LOADs of `buffer` in the bodies below s by f's answer.
 void nw_block_rewrite(nw_program *p, nw_stmt *block, nw_load_fn f, void *env);
 
-const nw_expr *nw_loop_last(nw_pool *p, const nw_stmt *loop);  // begin + extent - 1
+const nw_expr *nw_loop_last(nw_pool *p, const nw_stmt *loop); // begin + extent - 1
 // Whether a reduce variable (or, reduce false, any other) of the block is bound through the loop.
 bool nw_loop_binds(const nw_stmt *block, const nw_stmt *loop, bool reduce);

@@ -59,7 +59,8 @@ static inline nw_sched *gemm_of(nw_ctx *c, nw_dtype t, const nw_expr *m, const n
   nw_axis *k = nw_reduce_axis(c, "k", I(c, 0), kk);
   nw_build *b = nw_compute_begin(c, "C", 2, (const char *[]){"i", "j"}, (const nw_expr *[]){m, n});
   const nw_expr *i = nw_build_axis(b, 0), *j = nw_build_axis(b, 1), *kv = nw_axis_var(k);
-  const nw_expr *a = nw_tensor_read(A, 2, (const nw_expr *[]){i, kv}), *bb = nw_tensor_read(B, 2, (const nw_expr *[]){kv, j});
+  const nw_expr *a = nw_tensor_read(A, 2, (const nw_expr *[]){i, kv}),
+                *bb = nw_tensor_read(B, 2, (const nw_expr *[]){kv, j});
   const nw_expr *term = nw_apply(nw_lang_pool(c), NW_OP_MUL, 2, (const nw_expr *[]){a, bb});
   nw_tensor *C = one_output(c, b, nw_reduction(c, "sum", term, 1, &k));
   nw_axis_release(k);
@@ -97,7 +98,8 @@ static inline nw_sched *two_stages(nw_ctx *c, int64_t n) {
 #define STR(n) ((nw_arg){.kind = NW_ARG_STR, .name = (n)})
 #define IN(n) ((nw_arg){.kind = NW_ARG_INT, .i = (n)})
 #define NONE ((nw_arg){.kind = NW_ARG_NONE})
-#define ITEMS(...) .n = sizeof((nw_arg[]){__VA_ARGS__}) / sizeof(nw_arg), .item = (nw_arg[]){__VA_ARGS__}
+#define ITEMS(...)                                                                                                     \
+  .n = sizeof((nw_arg[]){__VA_ARGS__}) / sizeof(nw_arg), .item = (nw_arg[]) { __VA_ARGS__ }
 #define LIST(...) ((nw_arg){.kind = NW_ARG_LIST, ITEMS(__VA_ARGS__)})
 #define ARGS(...) ((nw_arg[NW_MAX_PARAMS]){__VA_ARGS__})
 #define step(s, primitive, ...) assert_step(s, primitive, ARGS(__VA_ARGS__), __LINE__)
@@ -114,7 +116,8 @@ static inline nw_results assert_step(nw_sched *s, const char *primitive, const n
 }
 
 // The failure is left in the context for the test to look at; nw_clear it.
-static inline const nw_diag *assert_refused(nw_sched *s, const char *primitive, const nw_arg *args, const char *pattern, int line) {
+static inline const nw_diag *assert_refused(nw_sched *s, const char *primitive, const nw_arg *args, const char *pattern,
+                                            int line) {
   const nw_program *before = nw_sched_program(s);
   if (nw_sched_apply(s, nw_primitive_find(primitive), args, NULL))
     fail_msg("line %d: %s was accepted\n%s", line, primitive, nw_program_show(nw_sched_program(s), NULL));
@@ -148,6 +151,16 @@ static inline void assert_show_has(const nw_sched *s, const char *part) {
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, open_bench, close_bench)
-__attribute__((weak)) bool nw_judge(const nw_program *a, const nw_program *b) { (void)a; (void)b; return true; }
-__attribute__((weak)) bool nw_judge_first(const nw_program *a) { (void)a; return true; }
-__attribute__((weak)) char nw_judge_question(const nw_ctx *c) { (void)c; return 0; }
+__attribute__((weak)) bool nw_judge(const nw_program *a, const nw_program *b) {
+  (void)a;
+  (void)b;
+  return true;
+}
+__attribute__((weak)) bool nw_judge_first(const nw_program *a) {
+  (void)a;
+  return true;
+}
+__attribute__((weak)) char nw_judge_question(const nw_ctx *c) {
+  (void)c;
+  return 0;
+}

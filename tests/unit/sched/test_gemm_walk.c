@@ -8,10 +8,13 @@ static double now(void) {
   return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-#define timed(s, primitive, ...) do { \
-    double t0 = now(); \
-    step(s, primitive, __VA_ARGS__); \
-    if (getenv("NW_TIMES")) print_message("%7.2f ms %c  %s\n", now() - t0, nw_judge_question(s->ctx), nw_sched_step_text(s, nw_sched_current(s))); \
+#define timed(s, primitive, ...)                                                                                       \
+  do {                                                                                                                 \
+    double t0 = now();                                                                                                 \
+    step(s, primitive, __VA_ARGS__);                                                                                   \
+    if (getenv("NW_TIMES"))                                                                                            \
+      print_message("%7.2f ms %c  %s\n", now() - t0, nw_judge_question(s->ctx),                                        \
+                    nw_sched_step_text(s, nw_sched_current(s)));                                                       \
   } while (0)
 
 static nw_arg packed(nw_ctx *c) {
@@ -44,9 +47,11 @@ static void every_step_is_accepted(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 1024);
   walk(c, s);
-  assert_show_has(s, "parallel for i_o in 0..128:\n  for j_o in 0..32:\n    alloc C_local[8, 32] local\n    for k_1_o in 0..256:\n"
-                     "      unroll for k_1_i in 0..4:\n        unroll for i in 0..8:\n          vectorize for j_1 in 0..32:\n"
-                     "            C_local[8*i_o + i, 32*j_o + j_1] += A[8*i_o + i, 4*k_1_o + k_1_i]*B_p[4*k_1_o + k_1_i, 32*j_o + j_1]");
+  assert_show_has(
+      s, "parallel for i_o in 0..128:\n  for j_o in 0..32:\n    alloc C_local[8, 32] local\n    for k_1_o in 0..256:\n"
+         "      unroll for k_1_i in 0..4:\n        unroll for i in 0..8:\n          vectorize for j_1 in 0..32:\n"
+         "            C_local[8*i_o + i, 32*j_o + j_1] += A[8*i_o + i, 4*k_1_o + k_1_i]*B_p[4*k_1_o + k_1_i, 32*j_o + "
+         "j_1]");
   nw_sched_release(s);
 }
 
@@ -83,7 +88,10 @@ static void packed_first_then_moved(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(every_step_is_accepted), T(on_other_shapes), T(with_symbolic_sizes), T(packed_first_then_moved),
+      T(every_step_is_accepted),
+      T(on_other_shapes),
+      T(with_symbolic_sizes),
+      T(packed_first_then_moved),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

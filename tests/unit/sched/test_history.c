@@ -92,7 +92,12 @@ static void replay_names_the_step_that_fails(void **state) {
   assert_has(nw_error(c)->message, "step 2, s:unroll \"z\": no loop \"z\"; loops are i_o, i_i, j, k");
   assert_int_equal(nw_sched_current(s), 0);
   nw_clear(c);
-  const char *bad[] = {"", "{", "[]", "{\"steps\": 1}", "{\"steps\": []} x", "{\"steps\": [{}]}",
+  const char *bad[] = {"",
+                       "{",
+                       "[]",
+                       "{\"steps\": 1}",
+                       "{\"steps\": []} x",
+                       "{\"steps\": [{}]}",
                        "{\"steps\": [{\"primitive\": \"nothing\", \"args\": {}}]}",
                        "{\"steps\": [{\"primitive\": \"split\", \"args\": {\"loop\": 3}}]}",
                        "{\"steps\": [{\"primitive\": \"split\", \"args\": {\"loop\": \"i\", \"factor\": 1.5}}]}",
@@ -112,7 +117,9 @@ static void log_and_text(void **state) {
   nw_sched_branch(s, "start");
   step(s, "split", LP("j"), NONE, IN(4));
   char *log = nw_sched_log(s), *text = nw_sched_step_text(s, 2);
-  assert_string_equal(log, "  1  s:split(\"i\", 8)  [start]  -- divides: no tail\n  2  s:split(\"j\", {parts = 4})  -- divides: no tail\n");
+  assert_string_equal(
+      log,
+      "  1  s:split(\"i\", 8)  [start]  -- divides: no tail\n  2  s:split(\"j\", {parts = 4})  -- divides: no tail\n");
   assert_string_equal(text, "s:split(\"j\", {parts = 4})");
   free(log), free(text);
   nw_sched_release(s);
@@ -159,7 +166,8 @@ static void json_values(void **state) {
   assert_non_null(j);
   assert_int_equal(nw_json_get(j, "a")->item[1]->i, -20);
   assert_string_equal(nw_json_get(j, "b\n\xc3\xa9")->s, "x\\\"y");
-  const char *bad[] = {"{\"a\":1,\"a\":2}", "[1,]", "[01]", "\"a", "\"\\x\"", "[1 2]", "tru", "99999999999999999999", "\"\\u0000\"", "{1:2}"};
+  const char *bad[] = {"{\"a\":1,\"a\":2}",    "[1,]",        "[01]", "\"a", "\"\\x\"", "[1 2]", "tru",
+                       "99999999999999999999", "\"\\u0000\"", "{1:2}"};
   for (int i = 0; i < NW_COUNT(bad); i++) {
     assert_null(nw_json_parse(a, bad[i], &at, &why));
     assert_non_null(why);
@@ -174,8 +182,14 @@ static void json_values(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(undo_gives_the_same_program), T(branches), T(trace_replays), T(replay_names_the_step_that_fails), T(log_and_text),
-      T(loops_of_a_stage), cmocka_unit_test(rows), cmocka_unit_test(json_values),
+      T(undo_gives_the_same_program),
+      T(branches),
+      T(trace_replays),
+      T(replay_names_the_step_that_fails),
+      T(log_and_text),
+      T(loops_of_a_stage),
+      cmocka_unit_test(rows),
+      cmocka_unit_test(json_values),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,7 +147,8 @@ static void tile(void **state) {
   nw_sched *s = gemm(c, 64);
   nw_results r = step(s, "tile", LP("i"), LP("j"), IN(16), IN(32));
   assert_int_equal(r.n, 4);
-  assert_show_has(s, "for i_o in 0..4:\n  for j_o in 0..2:\n    for i_i in 0..16:\n      for j_i in 0..32:\n        for k in 0..64:\n");
+  assert_show_has(s, "for i_o in 0..4:\n  for j_o in 0..2:\n    for i_i in 0..16:\n      for j_i in 0..32:\n        "
+                     "for k in 0..64:\n");
   nw_sched_release(s);
 }
 
@@ -235,9 +236,23 @@ static void too_deep(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(split_divides), T(split_guard), T(split_cut), T(split_parts), T(split_larger_than_the_loop), T(split_symbolic),
-      T(split_symbolic_with_a_fact), T(split_errors), T(stale_loops), T(ids_are_not_used_twice), T(tile), T(tile_cut), T(fuse),
-      T(reorder), T(reorder_what_is_in_the_way), T(reordered_sums_round), T(too_deep),
+      T(split_divides),
+      T(split_guard),
+      T(split_cut),
+      T(split_parts),
+      T(split_larger_than_the_loop),
+      T(split_symbolic),
+      T(split_symbolic_with_a_fact),
+      T(split_errors),
+      T(stale_loops),
+      T(ids_are_not_used_twice),
+      T(tile),
+      T(tile_cut),
+      T(fuse),
+      T(reorder),
+      T(reorder_what_is_in_the_way),
+      T(reordered_sums_round),
+      T(too_deep),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,9 @@ static void marks_inside_marks(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
   step(s, "parallel", LP("i"));
-  assert_has(refused(s, "parallel", "cannot run j in parallel: it is inside i, which is marked parallel", LP("j"))->refusal->why, "threads");
+  assert_has(refused(s, "parallel", "cannot run j in parallel: it is inside i, which is marked parallel", LP("j"))
+                 ->refusal->why,
+             "threads");
   nw_clear(c);
   step(s, "split", LP("j"), IN(16));
   step(s, "vectorize", LP("j_i"));
@@ -91,7 +93,8 @@ static void little_work(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(marks_show), T(one_mark_a_loop), T(marks_inside_marks), T(vectors_have_constant_lanes), T(unroll_has_a_limit), T(little_work),
+      T(marks_show),         T(one_mark_a_loop), T(marks_inside_marks), T(vectors_have_constant_lanes),
+      T(unroll_has_a_limit), T(little_work),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
