@@ -255,6 +255,8 @@ NW_API bool nw_sched_branch(nw_sched *s, const char *name);    // names the curr
 NW_API bool nw_sched_checkout(nw_sched *s, const char *name);  // goes to a named version
 NW_API char *nw_sched_trace(const nw_sched *s, bool json);     // pasteable Lua, or JSON
 NW_API bool nw_sched_replay(nw_sched *s, const char *json);    // judged anew; the first step that fails is named
+// The question the judge answered last: 'o' by order, 'v' by value, 'm' marks only.
+NW_API char nw_judge_question(const nw_ctx *c);
 NW_API char *nw_sched_log(const nw_sched *s);                  // one line a step
 NW_API char *nw_sched_step_text(const nw_sched *s, int version);
 NW_API const char *nw_sched_notes(const nw_sched *s);          // remarks of the last step, or ""
@@ -313,6 +315,8 @@ NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);  /
 NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int n, nw_array *const *args);
 NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs, nw_array *const *args);  // naive TE, args as a kernel's
 NW_API double nw_peak_flops(nw_ctx *c, int threads);  // measured f32 FMA peak, flop/s
+NW_API double nw_core_hz(void);                       // clock of this core, from a chain of dependent adds; 0 unknown
+NW_API double nw_peak_vs_ports(nw_ctx *c);            // that peak of one thread against two full-width units at that clock
 NW_API char *nw_machine(nw_ctx *c);                   // cpu, features, caches, cores: text
 
 // Differential check of a schedule on small shapes and, for constant shapes, on its own (see check/check.h).

@@ -14,8 +14,7 @@ bool nw_judge(const nw_program *before, const nw_program *after);
 // The first program of a computation: every access inside its buffer, every read after its write, outputs covered.
 bool nw_judge_first(const nw_program *p);
 
-// Which question nw_judge last answered in this context: 'o', 'v', or 'm' (marks only); for tests, notes and benches.
-char nw_judge_question(const nw_ctx *c);
+// Which question it answered last: nw_judge_question, in nestwright.h.
 
 // Rules of the judge that the mutant tests can switch off, one bit each (poly/rules.def).
 int nw_judge_rules(void);

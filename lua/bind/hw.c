@@ -14,6 +14,18 @@ static int f_peak(lua_State *L) {
   return 1;
 }
 
+static int f_peak_vs_ports(lua_State *L) {
+  double ratio = nw_peak_vs_ports(nwl_ctx(L));
+  if (!(ratio > 0)) return nwl_raise(L);
+  lua_pushnumber(L, ratio);
+  return 1;
+}
+
+static int f_core_hz(lua_State *L) {
+  lua_pushnumber(L, nw_core_hz());
+  return 1;
+}
+
 static int f_version(lua_State *L) {
   lua_pushstring(L, nw_version());
   return 1;
@@ -23,6 +35,9 @@ const nwl_row nwl_hw_rows[] = {
     {"machine_text", f_machine, "(): string", "Cpu, features, caches, cores."},
     {"peak_flops", f_peak, "(threads?: integer): number",
      "Measured peak of f32 fused multiply-adds on this machine, flop/s; about 0.1 s the first time."},
+    {"peak_vs_ports", f_peak_vs_ports, "(): number",
+     "That peak against two full-width units at the measured clock: near 1 when the peak loop is honest."},
+    {"core_hz", f_core_hz, "(): number", "Cycles a second of this core, from a chain of dependent adds."},
     {"version", f_version, "(): string", "The version of Nestwright."},
     {NULL, NULL, NULL, NULL},
 };

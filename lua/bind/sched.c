@@ -287,9 +287,9 @@ static nw_style style_arg(lua_State *L, int arg) {
 // show(self, style, version?, changed?): changed marks what the last step made.
 static int sched_show(lua_State *L) {
   nw_sched *s = self(L);
-  int now = nw_sched_current(s);
-  const nw_program *p = version_arg(L, s, 3, now);
-  nw_show_opts o = {.style = style_arg(L, 2), .changed_since = lua_toboolean(L, 4) ? now : 0};
+  int version = (int)nwl_integer_or(L, 3, "version", nw_sched_current(s));
+  const nw_program *p = version_arg(L, s, 3, version);
+  nw_show_opts o = {.style = style_arg(L, 2), .changed_since = lua_toboolean(L, 4) ? version : 0};
   nwl_push_text(L, nw_program_show(p, &o));
   return 1;
 }
@@ -439,6 +439,12 @@ static int f_primitives(lua_State *L) {
 }
 
 // The parts of views that lua/nestwright/schedule.lua dresses up.
+static int f_judge_question(lua_State *L) {
+  char question = nw_judge_question(nwl_ctx(L));
+  lua_pushlstring(L, &question, 1);
+  return 1;
+}
+
 const nwl_row nwl_sched_rows[] = {
     {"schedule", f_schedule, "(outputs: nw.tensor[]): nw.schedule", "A schedule of a computation."},
     {"primitives", f_primitives, "(): table[]", "The table of primitives: names, parameters, docs."},
@@ -453,5 +459,7 @@ const nwl_row nwl_sched_rows[] = {
     {"schedule_step", sched_step_text, "(s: nw.schedule, version?: integer): string", "A step as the user typed it."},
     {"schedule_loops", sched_loops, "(s: nw.schedule, stage?: string): nw.loop[]", "Loops, outermost first."},
     {"schedule_stages", sched_stages, "(s: nw.schedule): string[]", "Names of the stages."},
+    {"judge_question", f_judge_question, "(): string",
+     "What the judge was asked last: o by order, v by value, m about marks only."},
     {NULL, NULL, NULL, NULL},
 };

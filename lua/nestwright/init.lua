@@ -13,7 +13,7 @@ local rows = require "nestwright.rows"
 rows.adopt(nw, core, {
   "floordiv", "floormod", "abs", "lt", "le", "gt", "ge", "eq", "ne", "all", "any", "not_", "minimum", "maximum",
   "select", "cast", "floor", "ceil", "sqrt", "exp", "log", "tanh", "erf", "pow", "variable", "dtypes", "promote",
-  "peak_flops", "version",
+  "peak_flops", "peak_vs_ports", "core_hz", "judge_question", "version",
 })
 require "nestwright.language" (nw)
 require "nestwright.data" (nw)

@@ -15,8 +15,9 @@ schedules.matmul = matmul
 --- @param n integer|integer[]   n, or {m, n, k}
 function schedules.gemm(n, threads, o)
   o = o or {}
-  local mr, nr, mb = o.mr or 8, o.nr or 32, o.mb or 128
+  local mr, nr = o.mr or 8, o.nr or 32
   local shape = type(n) == "table" and n or {n, n, n}
+  local mb = o.mb or math.max(mr, shape[1] // threads // mr * mr)
   local C, _, B = matmul(table.unpack(shape))
   local s = nw.schedule(C)
   local tail = o.tail or "cut"
@@ -29,17 +30,26 @@ function schedules.gemm(n, threads, o)
   s:compute_at(block, i_o)
   local loops = s:loops(block) -- i_b j_o i_o | i j k
   local bi, bj, bk = loops[#loops - 2], loops[#loops - 1], loops[#loops]
-  s:reorder(bk, bi, bj)
+  if (o.kf or 2) > 1 then
+    local k_o, k_i = s:split(bk, {factor = o.kf or 2, tail = tail})
+    s:reorder(k_o, k_i, bi, bj)
+    s:unroll(k_i)
+  else
+    s:reorder(bk, bi, bj)
+  end
   s:vectorize(bj)
   s:unroll(bi)
   s:vectorize(j_i)
   s:unroll(i_i)
-  local pj, pji = s:split(s:loops(packed)[2], {factor = nr, tail = tail})
-  s:reorder(pj, s:loops(packed)[1], pji)
-  s:vectorize(pji)
+  -- Packing: eight rows at a time, so that B is read in streams and written in whole kilobytes.
+  local p_k, p_j = table.unpack(s:loops(packed))
+  local p_jo, p_ji = s:split(p_j, {factor = nr, tail = tail})
+  local p_ko, p_ki = s:split(p_k, {factor = o.pk or 8, tail = tail})
+  s:reorder(p_ko, p_jo, p_ki, p_ji)
+  s:vectorize(p_ji)
   if threads > 1 then
     s:parallel(i_b)
-    s:parallel(pj)
+    s:parallel(p_ko)
   end
   return s
 end
@@ -69,7 +79,7 @@ end
 --- Full convolution, out[i] = sum over taps of a[i - t] * w[t], zero outside: a padded copy, register tiles of outputs.
 function schedules.conv1d(n, taps, o)
   o = o or {}
-  local lanes, tile, kf = o.lanes or 16, o.tile or 8, o.kf or 4
+  local lanes, tile = o.lanes or 16, o.tile or 8
   local A, W = nw.placeholder({n}, "f32", "A"), nw.placeholder({taps}, "f32", "W")
   local total = n + taps - 1
   local P = nw.compute({n + 2 * (taps - 1)}, function(i)
@@ -78,20 +88,17 @@ function schedules.conv1d(n, taps, o)
   local t = nw.reduce_axis(taps, "t")
   local C = nw.compute({total}, function(i) return nw.sum(P(i + taps - 1 - t) * W(t), t) end, "C")
   local s = nw.schedule(C)
-  local block = s:cache_write(C, "local")
-  local c_o, c_i = s:split("i", {factor = lanes * tile, tail = "cut"})
-  s:compute_at(block, c_o)
-  local loops = s:loops(block)
-  local bi, bt = loops[#loops - 1], loops[#loops]
-  local b_o, b_i = s:split(bi, lanes)
-  local t_o, t_i = s:split(bt, kf)
-  s:reorder(t_o, t_i, b_o, b_i)
+  local p_lane = select(2, s:split(s:loops(P)[1], {factor = lanes, tail = "cut"}))
+  s:vectorize(p_lane)
+  local c, k = table.unpack(s:loops(C))
+  local c_o, c_i = s:split(c, {factor = lanes * tile, tail = "cut"})
+  local b_o, b_i = s:split(c_i, lanes)
+  -- Taps t and t + 16 read the same vector of P for neighbouring blocks: with both at hand a load serves two products.
+  local k_o, k_i = s:split(k, lanes)
+  s:reorder(c_o, k_i, k_o, b_o, b_i)
   s:vectorize(b_i)
   s:unroll(b_o)
-  s:unroll(t_i)
-  local w_o, w_i = s:split(c_i, lanes)
-  s:vectorize(w_i)
-  s:unroll(w_o)
+  s:unroll(k_o)
   return s
 end
 
