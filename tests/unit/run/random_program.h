@@ -3,15 +3,15 @@
 #include "run/run.h"
 #include <stdlib.h>
 
-#define SIZE 600       // elements of every buffer
-#define OUTER 5        // iterations of the loop around a store
+#define SIZE 600 // elements of every buffer
+#define OUTER 5 // iterations of the loop around a store
 #define DEPTH_MOST 4
 
 typedef struct maker {
   nw_pool *pool;
   nw_program *p;
   uint64_t seed;
-  const nw_expr *v;      // loop variable, 0..OUTER
+  const nw_expr *v; // loop variable, 0..OUTER
   int temps;
 } maker;
 
@@ -36,8 +36,9 @@ static const nw_expr *pick(maker *m, const nw_expr *cond, const nw_expr *a, cons
 
 static const nw_expr *random_constant(maker *m, nw_dtype t, int lanes) {
   static const double reals[] = {0, -0.0, 1, -1, 0.5, 3.75, -2.25, 1e-40, 1e30, 65504, 300, -1e300, 1e-8};
-  static const int64_t ints[] = {0, 1, -1, 2, 3, 7, -5, 8, 127, -128, 255, 65535, INT64_MAX, INT64_MIN, INT32_MIN, 1000003};
-  const nw_expr *e = t == NW_BOOL             ? nw_int(m->pool, t, (int64_t)draw(m, 2))
+  static const int64_t ints[] = {0,   1,    -1,  2,     3,         7,         -5,        8,
+                                 127, -128, 255, 65535, INT64_MAX, INT64_MIN, INT32_MIN, 1000003};
+  const nw_expr *e = t == NW_BOOL           ? nw_int(m->pool, t, (int64_t)draw(m, 2))
                      : nw_dtype_is_float(t) ? nw_float(m->pool, t, reals[draw(m, NW_COUNT(reals))])
                                             : nw_int(m->pool, t, ints[draw(m, NW_COUNT(ints))]);
   return spread(m, e, lanes);
@@ -76,7 +77,8 @@ static const nw_expr *random_leaf(maker *m, nw_dtype t, int lanes) {
   switch (draw(m, 6)) {
   case 0: return random_constant(m, t, lanes);
   case 1: {
-    const nw_expr *i = lanes > 1 && draw(m, 2) ? nw_ramp(m->pool, m->v, nw_index(m->pool, 3), lanes) : spread(m, m->v, lanes);
+    const nw_expr *i =
+        lanes > 1 && draw(m, 2) ? nw_ramp(m->pool, m->v, nw_index(m->pool, 3), lanes) : spread(m, m->v, lanes);
     return nw_cast(m->pool, t, i);
   }
   default: return random_load(m, t, lanes);
@@ -130,7 +132,8 @@ static const nw_expr *random_int(maker *m, nw_dtype t, int lanes, int depth) {
 
 static const nw_expr *random_float(maker *m, nw_dtype t, int lanes, int depth) {
   static const nw_op twos[] = {NW_OP_ADD, NW_OP_SUB, NW_OP_MUL, NW_OP_DIV, NW_OP_MIN, NW_OP_MAX, NW_OP_POW};
-  static const nw_op ones[] = {NW_OP_NEG, NW_OP_ABS, NW_OP_FLOOR, NW_OP_CEIL, NW_OP_SQRT, NW_OP_EXP, NW_OP_LOG, NW_OP_TANH, NW_OP_ERF};
+  static const nw_op ones[] = {NW_OP_NEG, NW_OP_ABS, NW_OP_FLOOR, NW_OP_CEIL, NW_OP_SQRT,
+                               NW_OP_EXP, NW_OP_LOG, NW_OP_TANH,  NW_OP_ERF};
   const nw_expr *a = random_expr(m, t, lanes, depth - 1);
   switch (draw(m, 5)) {
   case 0:
@@ -145,7 +148,8 @@ static const nw_expr *random_float(maker *m, nw_dtype t, int lanes, int depth) {
 
 static const nw_expr *random_expr(maker *m, nw_dtype t, int lanes, int depth) {
   if (depth <= 0 || draw(m, 5) == 0) return random_leaf(m, t, lanes);
-  if (draw(m, 5) == 0 || t == NW_F16 || t == NW_BF16) return nw_cast(m->pool, t, random_expr(m, any_dtype(m), lanes, depth - 1));
+  if (draw(m, 5) == 0 || t == NW_F16 || t == NW_BF16)
+    return nw_cast(m->pool, t, random_expr(m, any_dtype(m), lanes, depth - 1));
   if (draw(m, 6) == 0)
     return pick(m, random_expr(m, NW_BOOL, lanes, depth - 1), random_expr(m, t, lanes, depth - 1),
                 random_expr(m, t, lanes, depth - 1));
@@ -158,7 +162,8 @@ static void output_name(char *out, nw_dtype t) {
   strcpy(out + 1, nw_dtype_name(t));
 }
 
-static nw_stmt *store_to(maker *m, const char *buffer, const nw_expr *index, const nw_expr *value, const nw_expr *mask) {
+static nw_stmt *store_to(maker *m, const char *buffer, const nw_expr *index, const nw_expr *value,
+                         const nw_expr *mask) {
   nw_stmt *s = nw_new_stmt(m->p, NW_STORE);
   s->store.buffer = nw_pool_name(m->pool, buffer);
   s->store.index = index;
@@ -203,7 +208,8 @@ static nw_stmt *through_local(maker *m, nw_dtype t) {
   a->alloc.extent[0] = n;
   for (int i = 0; i < 2; i++)
     kids[i] = store_to(m, name, nw_ramp(m->pool, nw_index(m->pool, 16 * i), one, 16), random_expr(m, t, 16, 2), NULL);
-  const nw_expr *from = draw(m, 2) ? nw_index(m->pool, (int64_t)draw(m, 16)) : nw_mul(m->pool, m->v, nw_index(m->pool, 3));
+  const nw_expr *from =
+      draw(m, 2) ? nw_index(m->pool, (int64_t)draw(m, 16)) : nw_mul(m->pool, m->v, nw_index(m->pool, 3));
   const nw_expr *at = nw_ramp(m->pool, from, one, 16);
   const nw_expr *back = nw_load(m->pool, (nw_type){(uint8_t)t, 16}, a->alloc.buffer, 1, &at);
   kids[2] = store_to(m, out, nw_ramp(m->pool, nw_mul(m->pool, m->v, nw_index(m->pool, 16)), one, 16), back, NULL);
@@ -215,7 +221,8 @@ static nw_stmt *random_loop(maker *m, int number) {
   char name[16];
   snprintf(name, sizeof name, "v%d", number);
   bool parallel = draw(m, 4) == 0;
-  nw_stmt *l = nw_new_loop(m->p, name, nw_index(m->pool, 0), draw(m, 5) ? nw_index(m->pool, OUTER) : nw_var(m->pool, "M"));
+  nw_stmt *l =
+      nw_new_loop(m->p, name, nw_index(m->pool, 0), draw(m, 5) ? nw_index(m->pool, OUTER) : nw_var(m->pool, "M"));
   m->v = l->loop.var;
   if (parallel) l->loop.mark = NW_PARALLEL;
   nw_stmt *kids[3];

@@ -11,11 +11,14 @@
 #include "run/kernel.h"
 
 static void fill_awkward(nw_array *a, uint64_t seed) {
-  static const double reals[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 1e-45, -1e-310, 65520, 3.4e38, 1e300, 128, -129, 2147483648.0};
+  static const double reals[] = {NAN,   INFINITY, -INFINITY, 0,   -0.0, 1e-45,       -1e-310,
+                                 65520, 3.4e38,   1e300,     128, -129, 2147483648.0};
   nw_array_fill_random(a, seed, nw_dtype_is_signed(a->dtype) ? -20 : 0, a->dtype == NW_BOOL ? 1 : 20);
   for (int64_t i = 0; i < a->count; i += 7) {
-    if (nw_dtype_is_float(a->dtype)) nw_array_set(a, i, reals[(i / 7 + (int64_t)seed) % NW_COUNT(reals)]);
-    else nw_array_set_int(a, i, i % 3 ? INT64_MIN >> (i % 64) : INT64_MAX >> (i % 64));
+    if (nw_dtype_is_float(a->dtype))
+      nw_array_set(a, i, reals[(i / 7 + (int64_t)seed) % NW_COUNT(reals)]);
+    else
+      nw_array_set_int(a, i, i % 3 ? INT64_MIN >> (i % 64) : INT64_MAX >> (i % 64));
   }
 }
 
@@ -104,7 +107,8 @@ static void agree(bench *b, uint64_t seed) {
   for (int t = 0; t < NW_DTYPE_COUNT; t++) fill_awkward(b->in[t], seed);
   clear_outputs(b);
   if (!run_slowly(b, e, sizes)) complain(b, e, seed, "the interpreter");
-  if (!run_native(b, e, seed % 10 ? 1 : (int)(seed / 10 % 4), 1 + (int)(seed % 3), sizes)) complain(b, e, seed, "native code");
+  if (!run_native(b, e, seed % 10 ? 1 : (int)(seed / 10 % 4), 1 + (int)(seed % 3), sizes))
+    complain(b, e, seed, "native code");
   for (int t = 0; t < NW_DTYPE_COUNT; t++) {
     char what[96];
     bool good = same(b->got[t], b->want[t], &at);

@@ -1,0 +1,300 @@
+// Kernels as a user meets them: checks of the arguments, sizes, workspaces, threads, views, times, freed code.
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "run/run.h"
+
+// C[i] = A[i] + T[i], T = 2*B through a temporary; a parallel loop and a size with a fact.
+static const char program_text[] = "program add\n"
+                                   "size M >= 2\n"
+                                   "fact M % 2 == 0\n"
+                                   "input A: f32[M]\n"
+                                   "input B: f32[M]\n"
+                                   "output C: f32[M]\n"
+                                   "temp T: f32[M] global\n"
+                                   "alloc T[0..M]:\n"
+                                   "  for t in 0..M:\n"
+                                   "    block T of T (i = t in 0..M):\n"
+                                   "      T[i] = B[i]*2.0\n"
+                                   "  parallel for i_1 in 0..M:\n"
+                                   "    block C of C (i = i_1 in 0..M):\n"
+                                   "      C[i] = A[i] + T[i]\n";
+
+typedef struct fixture {
+  nw_ctx *c;
+  nw_pool *pool;
+  nw_program *p;
+} fixture;
+
+static int setup(void **state) {
+  fixture *f = calloc(1, sizeof *f);
+  f->c = nw_open();
+  f->pool = nw_pool_new(f->c);
+  f->p = nw_program_parse(f->c, f->pool, program_text);
+  *state = f;
+  return f->p ? 0 : -1;
+}
+
+static int teardown(void **state) {
+  fixture *f = *state;
+  nw_program_release(f->p);
+  nw_pool_release(f->pool);
+  nw_close(f->c);
+  free(f);
+  return 0;
+}
+
+static nw_kernel *compiled(fixture *f, int threads) {
+  nw_build_opts o = {.threads = threads, .opt = 1};
+  nw_kernel *k = nw_compile(f->c, f->p, &o);
+  if (!k) fail_msg("%s", nw_error(f->c)->message);
+  return k;
+}
+
+static nw_array *vector(fixture *f, nw_dtype t, int64_t n) {
+  nw_array *a = nw_array_new(f->c, t, 1, &n);
+  for (int64_t i = 0; i < n; i++) nw_array_set(a, i, (double)i);
+  return a;
+}
+
+static void drop(int n, nw_array **a) {
+  for (int i = 0; i < n; i++) nw_array_release(a[i]);
+}
+
+static void test_runs_on_any_number_of_threads(void **state) {
+  fixture *f = *state;
+  for (int threads = 1; threads <= 5; threads++) {
+    nw_kernel *k = compiled(f, threads);
+    for (int64_t n = 2; n < 200000; n *= 10) {
+      nw_array *a[] = {vector(f, NW_F32, n), vector(f, NW_F32, n), NULL};
+      assert_true(nw_kernel_outputs(k, a, &a[2]));
+      assert_true(nw_kernel_call(k, 3, a));
+      for (int64_t i = 0; i < n; i++) assert_true(nw_array_get(a[2], i) == 3.0 * (double)i);
+      drop(3, a);
+    }
+    nw_kernel_release(k);
+  }
+}
+
+static void refused(fixture *f, nw_kernel *k, int n, nw_array **a, nw_code code, const char *text) {
+  assert_false(nw_kernel_call(k, n, a));
+  const nw_diag *d = nw_error(f->c);
+  assert_int_equal(d->code, code);
+  if (!strstr(d->message, text)) fail_msg("'%s' does not say '%s'", d->message, text);
+  nw_clear(f->c);
+}
+
+static void test_arguments_are_checked(void **state) {
+  fixture *f = *state;
+  nw_kernel *k = compiled(f, 1);
+  nw_array *a = vector(f, NW_F32, 4), *b = vector(f, NW_F32, 4), *c = vector(f, NW_F32, 4), *odd = vector(f, NW_F32, 5);
+  nw_array *none = vector(f, NW_F32, 0), *whole = vector(f, NW_I32, 4);
+  const int64_t square[] = {2, 2};
+  nw_array *two = nw_array_new(f->c, NW_F32, 2, square);
+  refused(f, k, 2, (nw_array *[]){a, b}, NW_EINVAL, "add takes 3 tensors (A, B, C), not 2");
+  refused(f, k, 3, (nw_array *[]){a, whole, c}, NW_ETYPE, "B is i32, it must be f32");
+  refused(f, k, 3, (nw_array *[]){two, b, c}, NW_EINVAL, "A has shape [2, 2], it must be [M]");
+  refused(f, k, 3, (nw_array *[]){a, odd, c}, NW_EINVAL, "B has shape [5], it must be [M] with M = 4");
+  refused(f, k, 3, (nw_array *[]){odd, odd, odd}, NW_EINVAL, "M % 2 == 0 does not hold with M = 5");
+  refused(f, k, 3, (nw_array *[]){none, none, none}, NW_ERANGE, "M is 0, it must be at least 2");
+  refused(f, k, 3, (nw_array *[]){a, b, b}, NW_EINVAL, "output C overlaps B");
+  assert_true(nw_kernel_call(k, 3, (nw_array *[]){a, a, c}));
+  assert_true(nw_array_get(c, 3) == 9);
+  drop(7, (nw_array *[]){a, b, c, odd, none, whole, two});
+  nw_kernel_release(k);
+}
+
+static void test_parameters(void **state) {
+  fixture *f = *state;
+  nw_kernel *k = compiled(f, 1);
+  static const char *const names[] = {"A", "B", "C"};
+  assert_int_equal(nw_kernel_params(k), 3);
+  for (int i = 0; i < 3; i++) {
+    bool out;
+    assert_string_equal(nw_kernel_param(k, i, &out), names[i]);
+    assert_int_equal(out, i == 2);
+  }
+  nw_kernel_release(k);
+}
+
+static void test_views(void **state) {
+  fixture *f = *state;
+  nw_kernel *k = compiled(f, 2);
+  static const char *const views[][2] = {
+      {"lowered", "parallel"}, {"llvm", "define"}, {"llvm-plain", "noalias"}, {"asm", "ret"}};
+  for (int i = 0; i < NW_COUNT(views); i++) {
+    char *text = nw_kernel_text(k, views[i][0]);
+    assert_non_null(text);
+    assert_non_null(strstr(text, views[i][1]));
+    free(text);
+  }
+  assert_null(nw_kernel_text(k, "ptx"));
+  nw_clear(f->c);
+  nw_kernel_release(k);
+}
+
+static void test_objects_are_cached_by_content(void **state) {
+  fixture *f = *state;
+  nw_kernel *a = compiled(f, 1);
+  assert_false(nw_kernel_was_cached(a));
+  nw_kernel *b = compiled(f, 2);
+  assert_true(nw_kernel_was_cached(b));
+  nw_kernel_release(a);
+  nw_kernel_release(b);
+  nw_kernel *c = compiled(f, 1);
+  assert_true(nw_kernel_was_cached(c));
+  nw_build_opts anew = {.threads = 1, .opt = 1, .no_cache = true};
+  nw_kernel *d = nw_compile(f->c, f->p, &anew);
+  assert_false(nw_kernel_was_cached(d));
+  nw_kernel_release(c);
+  nw_kernel_release(d);
+}
+
+static void test_times(void **state) {
+  fixture *f = *state;
+  nw_kernel *k[] = {compiled(f, 1), compiled(f, 2)};
+  nw_array *a[] = {vector(f, NW_F32, 100), vector(f, NW_F32, 100), vector(f, NW_F32, 100)};
+  nw_array *const *args[] = {a, a};
+  nw_time t[2];
+  assert_true(nw_kernel_time(k[0], 3, a, 5, 0, t));
+  assert_int_equal(t->reps, 5);
+  assert_true(t->min > 0 && t->min <= t->median && t->min < 1e-3);
+  free(t->sample);
+  assert_true(nw_kernel_compare(2, k, (int[]){3, 3}, args, 4, t));
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(t[i].reps, 4);
+    assert_int_equal(t[i].threads, i + 1);
+    free(t[i].sample);
+  }
+  drop(3, a);
+  nw_kernel_release(k[0]);
+  nw_kernel_release(k[1]);
+}
+
+static long resident_kib(void) {
+  long pages = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  if (!f || fscanf(f, "%*d %ld", &pages) != 1) pages = 0;
+  if (f) fclose(f);
+  return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void test_freed_code_is_gone(void **state) {
+  fixture *f = *state;
+  nw_build_opts o = {.threads = 1, .opt = 1, .no_cache = true};
+  long after_warm_up = 0;
+  for (int i = 0; i < 220; i++) {
+    if (i == 20) after_warm_up = resident_kib();
+    nw_kernel_release(nw_compile(f->c, f->p, &o));
+  }
+  assert_null(nw_error(f->c));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  assert_true(resident_kib() - after_warm_up < 2048);
+#endif
+}
+
+static void test_a_temporary_too_large_for_memory(void **state) {
+  fixture *f = *state;
+  static const char text[] = "program big\ninput A: f32[4]\noutput C: f32[4]\ntemp T: f32[1099511627776] global\n"
+                             "alloc T[0..1099511627776]:\n  for i_1 in 0..4:\n    block C of C (i = i_1 in 0..4):\n"
+                             "      C[i] = A[i]\n";
+  nw_program *p = nw_program_parse(f->c, f->pool, text);
+  if (!p) fail_msg("%s", nw_error(f->c)->message);
+  nw_kernel *k = nw_compile(f->c, p, NULL);
+  assert_non_null(k);
+  nw_array *a[] = {vector(f, NW_F32, 4), vector(f, NW_F32, 4)};
+  refused(f, k, 2, a, NW_ERANGE, "T, a temporary of 4398.0 GB, does not fit in memory");
+  drop(2, a);
+  nw_kernel_release(k);
+  nw_program_release(p);
+}
+
+#ifndef __SANITIZE_THREAD__
+static double told_at;
+
+static void *tell_later(void *arg) {
+  (void)arg;
+  usleep(20000);
+  told_at = nw_now();
+  while (!nw_guard_interrupt()) usleep(100);
+  return NULL;
+}
+
+// A long kernel, serial and with one long chunk a thread, stopped by another thread; then used again.
+static void test_interrupting_generated_code(void **state) {
+  fixture *f = *state;
+  static const char text[] = "program long\nsize M >= 1\ninput A: f32[M]\noutput C: f32[4]\n"
+                             "%sfor i_1 in 0..4:\n  for k_1 in 0..M:\n    for k_2 in 0..M:\n"
+                             "      block C of C (i = i_1 in 0..4, reduce k = k_1 in 0..M, reduce l = k_2 in 0..M):\n"
+                             "        init C[i] = 0.0\n        C[i] += A[k]*A[l]\n";
+  for (int threads = 1; threads <= 4; threads++) {
+    char full[1024];
+    snprintf(full, sizeof full, text, threads > 1 ? "parallel " : "");
+    nw_program *p = nw_program_parse(f->c, f->pool, full);
+    if (!p) fail_msg("%s", nw_error(f->c)->message);
+    nw_build_opts o = {.threads = threads, .opt = 1};
+    nw_kernel *k = nw_compile(f->c, p, &o);
+    nw_array *slow[] = {vector(f, NW_F32, 1000000), vector(f, NW_F32, 4)}, *quick[] = {vector(f, NW_F32, 3), slow[1]};
+    pthread_t id;
+    pthread_create(&id, NULL, tell_later, NULL);
+    assert_false(nw_kernel_call(k, 2, slow));
+    assert_true(nw_now() - told_at < 0.1);
+    pthread_join(id, NULL);
+    assert_int_equal(nw_error(f->c)->code, NW_EINTERRUPT);
+    nw_clear(f->c);
+    assert_true(nw_kernel_call(k, 2, quick));
+    assert_true(nw_array_get(quick[1], 3) == 9);
+    drop(2, slow);
+    nw_array_release(quick[0]);
+    nw_kernel_release(k);
+    nw_program_release(p);
+  }
+}
+#endif
+
+static void test_the_interpreter_on_arrays(void **state) {
+  fixture *f = *state;
+  nw_array *a[] = {vector(f, NW_F32, 6), vector(f, NW_F32, 6), vector(f, NW_F32, 6)};
+  for (int lowered = 0; lowered < 2; lowered++) {
+    assert_true(nw_interpret(f->c, f->p, lowered, 3, a));
+    assert_true(nw_array_get(a[2], 5) == 15);
+  }
+  assert_false(nw_interpret(f->c, f->p, false, 2, a));
+  nw_clear(f->c);
+  drop(3, a);
+}
+
+static void test_peak_is_what_the_ports_give(void **state) {
+  fixture *f = *state;
+  assert_true(nw_peak_flops(f->c, 1) > 1e9);
+  assert_true(nw_core_hz() > 5e8);
+  char *m = nw_machine(f->c);
+  assert_non_null(strstr(m, "memory"));
+  free(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_objects_are_cached_by_content),
+      cmocka_unit_test(test_runs_on_any_number_of_threads),
+      cmocka_unit_test(test_arguments_are_checked),
+      cmocka_unit_test(test_parameters),
+      cmocka_unit_test(test_views),
+      cmocka_unit_test(test_times),
+      cmocka_unit_test(test_freed_code_is_gone),
+      cmocka_unit_test(test_a_temporary_too_large_for_memory),
+#ifndef __SANITIZE_THREAD__
+      cmocka_unit_test(test_interrupting_generated_code),
+#endif
+      cmocka_unit_test(test_the_interpreter_on_arrays),
+      cmocka_unit_test(test_peak_is_what_the_ports_give),
+  };
+  return cmocka_run_group_tests_name("call", tests, setup, teardown);
+}
