@@ -5,50 +5,50 @@
 
 int64_t nwi_wrap(nw_dtype t, int64_t v) {
   switch (t) {
-    case NW_BOOL: return v != 0;
-    case NW_I8: return (int8_t)v;
-    case NW_I16: return (int16_t)v;
-    case NW_I32: return (int32_t)v;
-    case NW_U8: return (uint8_t)v;
-    case NW_U16: return (uint16_t)v;
-    case NW_U32: return (uint32_t)v;
-    default: return v;
+  case NW_BOOL: return v != 0;
+  case NW_I8: return (int8_t)v;
+  case NW_I16: return (int16_t)v;
+  case NW_I32: return (int32_t)v;
+  case NW_U8: return (uint8_t)v;
+  case NW_U16: return (uint16_t)v;
+  case NW_U32: return (uint32_t)v;
+  default: return v;
   }
 }
 
 void nwi_read(nw_dtype t, const void *data, int64_t at, nwi_cell *out) {
   switch (t) {
-    case NW_BOOL: out->i = ((const uint8_t *)data)[at] != 0; break;
-    case NW_I8: out->i = ((const int8_t *)data)[at]; break;
-    case NW_I16: out->i = ((const int16_t *)data)[at]; break;
-    case NW_I32: out->i = ((const int32_t *)data)[at]; break;
-    case NW_I64: out->i = ((const int64_t *)data)[at]; break;
-    case NW_U8: out->i = ((const uint8_t *)data)[at]; break;
-    case NW_U16: out->i = ((const uint16_t *)data)[at]; break;
-    case NW_U32: out->i = ((const uint32_t *)data)[at]; break;
-    case NW_F16: out->f = nw_f16_to_f32(((const uint16_t *)data)[at]); break;
-    case NW_BF16: out->f = nw_bf16_to_f32(((const uint16_t *)data)[at]); break;
-    case NW_F32: out->f = ((const float *)data)[at]; break;
-    case NW_F64: out->d = ((const double *)data)[at]; break;
-    default: break;
+  case NW_BOOL: out->i = ((const uint8_t *)data)[at] != 0; break;
+  case NW_I8: out->i = ((const int8_t *)data)[at]; break;
+  case NW_I16: out->i = ((const int16_t *)data)[at]; break;
+  case NW_I32: out->i = ((const int32_t *)data)[at]; break;
+  case NW_I64: out->i = ((const int64_t *)data)[at]; break;
+  case NW_U8: out->i = ((const uint8_t *)data)[at]; break;
+  case NW_U16: out->i = ((const uint16_t *)data)[at]; break;
+  case NW_U32: out->i = ((const uint32_t *)data)[at]; break;
+  case NW_F16: out->f = nw_f16_to_f32(((const uint16_t *)data)[at]); break;
+  case NW_BF16: out->f = nw_bf16_to_f32(((const uint16_t *)data)[at]); break;
+  case NW_F32: out->f = ((const float *)data)[at]; break;
+  case NW_F64: out->d = ((const double *)data)[at]; break;
+  default: break;
   }
 }
 
 void nwi_write(nw_dtype t, void *data, int64_t at, const nwi_cell *in) {
   switch (t) {
-    case NW_BOOL:
-    case NW_I8:
-    case NW_U8: ((uint8_t *)data)[at] = (uint8_t)in->i; break;
-    case NW_I16:
-    case NW_U16: ((uint16_t *)data)[at] = (uint16_t)in->i; break;
-    case NW_I32:
-    case NW_U32: ((uint32_t *)data)[at] = (uint32_t)in->i; break;
-    case NW_I64: ((int64_t *)data)[at] = in->i; break;
-    case NW_F16: ((uint16_t *)data)[at] = nw_f32_to_f16(in->f); break;
-    case NW_BF16: ((uint16_t *)data)[at] = nw_f32_to_bf16(in->f); break;
-    case NW_F32: ((float *)data)[at] = in->f; break;
-    case NW_F64: ((double *)data)[at] = in->d; break;
-    default: break;
+  case NW_BOOL:
+  case NW_I8:
+  case NW_U8: ((uint8_t *)data)[at] = (uint8_t)in->i; break;
+  case NW_I16:
+  case NW_U16: ((uint16_t *)data)[at] = (uint16_t)in->i; break;
+  case NW_I32:
+  case NW_U32: ((uint32_t *)data)[at] = (uint32_t)in->i; break;
+  case NW_I64: ((int64_t *)data)[at] = in->i; break;
+  case NW_F16: ((uint16_t *)data)[at] = nw_f32_to_f16(in->f); break;
+  case NW_BF16: ((uint16_t *)data)[at] = nw_f32_to_bf16(in->f); break;
+  case NW_F32: ((float *)data)[at] = in->f; break;
+  case NW_F64: ((double *)data)[at] = in->d; break;
+  default: break;
   }
 }
 
@@ -56,8 +56,9 @@ void nwi_write(nw_dtype t, void *data, int64_t at, const nwi_cell *in) {
 
 // Towards zero; out of range goes to the nearest end, NaN to 0.
 static int64_t saturate(nw_dtype t, double v) {
-  static const double lo[] = {[NW_I8] = -128, [NW_I16] = -32768, [NW_I32] = -2147483648.0, [NW_I64] = -0x1p63,
-                              [NW_U8] = 0, [NW_U16] = 0, [NW_U32] = 0};
+  static const double lo[] = {
+      [NW_I8] = -128, [NW_I16] = -32768, [NW_I32] = -2147483648.0, [NW_I64] = -0x1p63, [NW_U8] = 0,
+      [NW_U16] = 0,   [NW_U32] = 0};
   static const double hi[] = {[NW_I8] = 127, [NW_I16] = 32767, [NW_I32] = 2147483647.0, [NW_I64] = 0x1p63,
                               [NW_U8] = 255, [NW_U16] = 65535, [NW_U32] = 4294967295.0};
   if (isnan(v)) return 0;
@@ -73,12 +74,12 @@ static float single_of(nw_dtype t, double d) {
   return t == NW_F16 ? nw_f16_to_f32(nw_f64_to_f16(d)) : t == NW_BF16 ? nw_bf16_to_f32(nw_f64_to_bf16(d)) : (float)d;
 }
 
-#define NW_CAST(name, value)                                              \
-  static void name(nwi_run *r, nwi_node *n) {                             \
-    const nwi_cell *a = nwi_get(r, n->arg[0]);                            \
-    nw_dtype t = (nw_dtype)n->dtype;                                      \
-    (void)t;                                                              \
-    for (int l = 0; l < n->lanes; l++) n->v[l] = (nwi_cell)value;         \
+#define NW_CAST(name, value)                                                                                           \
+  static void name(nwi_run *r, nwi_node *n) {                                                                          \
+    const nwi_cell *a = nwi_get(r, n->arg[0]);                                                                         \
+    nw_dtype t = (nw_dtype)n->dtype;                                                                                   \
+    (void)t;                                                                                                           \
+    for (int l = 0; l < n->lanes; l++) n->v[l] = (nwi_cell)value;                                                      \
   }
 NW_CAST(int_int, {.i = nwi_wrap(t, a[l].i)})
 NW_CAST(int_f32, {.f = half_of(t, (float)a[l].i)})

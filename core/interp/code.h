@@ -6,10 +6,10 @@ typedef struct nwi_buffer {
   const char *name;
   nw_dtype dtype;
   char *data;
-  uint8_t *written;         // a byte an element; NULL for inputs, which are written from the start
-  int64_t count, cap;       // elements in use, elements held
+  uint8_t *written; // a byte an element; NULL for inputs, which are written from the start
+  int64_t count, cap; // elements in use, elements held
   bool own;
-  int n;                    // the stored box, when accesses are by logical index
+  int n; // the stored box, when accesses are by logical index
   int64_t *min, *extent;
 } nwi_buffer;
 
@@ -17,7 +17,7 @@ typedef struct nwi_target {
   nwi_buffer *buffer;
   int n;
   nwi_node **index, *init, *value, *mask;
-  int64_t at;               // where, once evaluated
+  int64_t at; // where, once evaluated
 } nwi_target;
 
 typedef struct nwi_code nwi_code;
@@ -25,33 +25,33 @@ struct nwi_code {
   nw_stmt_kind kind;
   int nkids;
   nwi_code **kid;
-  int slot;                 // LOOP: its variable
+  int slot; // LOOP: its variable
   const char *name;
   nwi_node *begin, *extent; // LOOP
-  bool reduces;             // LOOP: binds a reduce variable of a block that owns its init
-  nwi_node *cond;           // GUARD; BLOCK: where, or NULL
-  nwi_buffer *buffer;       // ALLOC
+  bool reduces; // LOOP: binds a reduce variable of a block that owns its init
+  nwi_node *cond; // GUARD; BLOCK: where, or NULL
+  nwi_buffer *buffer; // ALLOC
   nwi_node **min, **size;
-  int nvars;                // BLOCK: binding, slot, start of each variable
+  int nvars; // BLOCK: binding, slot, start of each variable
   nwi_node **bind, **lo;
   int *var_slot;
   bool *reduce;
   bool has_init;
-  int ntargets;             // BLOCK, STORE
+  int ntargets; // BLOCK, STORE
   nwi_target *target;
 };
 
 typedef struct nwi_program {
   nwi_run run;
   const nw_program *p;
-  const nw_exec *exec;      // NULL: a scheduled program
+  const nw_exec *exec; // NULL: a scheduled program
   nw_arena *arena;
-  nw_pool *pool;            // for what reductions combine
-  nwi_scope loops;          // names of loops and sizes
-  nwi_buffer *buffer;       // in the order of p
+  nw_pool *pool; // for what reductions combine
+  nwi_scope loops; // names of loops and sizes
+  nwi_buffer *buffer; // in the order of p
   int nslots;
   nwi_code *root;
-  nwi_code *at[NW_MAX_DEPTH];  // loops being run, for messages
+  nwi_code *at[NW_MAX_DEPTH]; // loops being run, for messages
   int depth;
 } nwi_program;
 
@@ -62,5 +62,6 @@ bool nwi_load_setup(nwi_scope *s, nwi_node *n);
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count);
 // The position of a logical index in the stored box, or -1 and a failure.
 int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, const char *what);
-void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes, const nwi_cell *index);
+void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
+               const nwi_cell *index);
 void nwi_execute(nwi_program *x, nwi_code *c);

@@ -136,15 +136,15 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   c->kind = s->kind;
   nwi_forget(&x->loops);
   switch (s->kind) {
-    case NW_SEQ: ok = compile_kids(x, s, c); break;
-    case NW_LOOP: ok = compile_loop(x, s, c); break;
-    case NW_BLOCK: ok = compile_block(x, s, c); break;
-    case NW_GUARD:
-      c->cond = make(&x->loops, s->guard.cond, &ok);
-      ok = ok && compile_kids(x, s, c);
-      break;
-    case NW_STORE: ok = compile_store(x, s, c); break;
-    case NW_ALLOC: ok = compile_alloc(x, s, c); break;
+  case NW_SEQ: ok = compile_kids(x, s, c); break;
+  case NW_LOOP: ok = compile_loop(x, s, c); break;
+  case NW_BLOCK: ok = compile_block(x, s, c); break;
+  case NW_GUARD:
+    c->cond = make(&x->loops, s->guard.cond, &ok);
+    ok = ok && compile_kids(x, s, c);
+    break;
+  case NW_STORE: ok = compile_store(x, s, c); break;
+  case NW_ALLOC: ok = compile_alloc(x, s, c); break;
   }
   return ok ? c : NULL;
 }

@@ -57,9 +57,9 @@ static void accumulate(const nw_teop *op, nwi_cell *acc, const nwi_cell *term) {
   for (int k = 0; k < op->nout; k++) {
     nw_dtype t = op->dtype[k];
     switch (op->combiner) {
-      case NW_SUM: acc[k] = sum(t, acc[k], term[k]); break;
-      case NW_PROD: acc[k] = product(t, acc[k], term[k]); break;
-      default: acc[k] = extreme(t, acc[k], term[k], sign); break;
+    case NW_SUM: acc[k] = sum(t, acc[k], term[k]); break;
+    case NW_PROD: acc[k] = product(t, acc[k], term[k]); break;
+    default: acc[k] = extreme(t, acc[k], term[k], sign); break;
     }
     round_to(t, &acc[k]);
   }

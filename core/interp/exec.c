@@ -125,19 +125,22 @@ static void init_block(nwi_program *x, nwi_code *c) {
 static void init_kids(nwi_program *x, nwi_code *c) {
   for (int i = 0; i < c->nkids && !x->run.failed; i++) {
     nwi_code *kid = c->kid[i];
-    if (kid->kind == NW_LOOP) init_loop(x, kid);
-    else if (kid->kind == NW_BLOCK) init_block(x, kid);
-    else init_kids(x, kid);
+    if (kid->kind == NW_LOOP)
+      init_loop(x, kid);
+    else if (kid->kind == NW_BLOCK)
+      init_block(x, kid);
+    else
+      init_kids(x, kid);
   }
 }
 
 void nwi_execute(nwi_program *x, nwi_code *c) {
   switch (c->kind) {
-    case NW_SEQ: run_kids(x, c); break;
-    case NW_LOOP: run_loop(x, c); break;
-    case NW_BLOCK: run_block(x, c); break;
-    case NW_GUARD: run_guard(x, c); break;
-    case NW_STORE: run_store(x, c); break;
-    case NW_ALLOC: run_alloc(x, c); break;
+  case NW_SEQ: run_kids(x, c); break;
+  case NW_LOOP: run_loop(x, c); break;
+  case NW_BLOCK: run_block(x, c); break;
+  case NW_GUARD: run_guard(x, c); break;
+  case NW_STORE: run_store(x, c); break;
+  case NW_ALLOC: run_alloc(x, c); break;
   }
 }

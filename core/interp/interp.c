@@ -28,7 +28,8 @@ static bool set_box(nwi_program *x, nwi_buffer *b, const nw_buffer *from) {
 
 static bool attach(nwi_program *x, nwi_buffer *b, const nw_buffer *from, const nw_view *v) {
   if (v->dtype != from->dtype)
-    return nw_fail(x->run.ctx, NW_ETYPE, NULL, "%s is %s, not %s", b->name, nw_dtype_name(from->dtype), nw_dtype_name(v->dtype));
+    return nw_fail(x->run.ctx, NW_ETYPE, NULL, "%s is %s, not %s", b->name, nw_dtype_name(from->dtype),
+                   nw_dtype_name(v->dtype));
   if (v->count < b->count)
     return nw_fail(x->run.ctx, NW_ERANGE, NULL, "%s has %lld elements, %lld are needed", b->name, (long long)v->count,
                    (long long)b->count);
@@ -58,7 +59,8 @@ static bool set_buffers(nwi_program *x, const nw_view *params) {
 static bool prepare(nwi_program *x, const int64_t *sizes, const nw_view *params) {
   const nw_program *p = x->p;
   x->buffer = NW_NEW_N(x->arena, nwi_buffer, p->nbuffers + 1);
-  for (int i = 0; i < p->nbuffers; i++) x->buffer[i] = (nwi_buffer){.name = p->buffer[i]->name, .dtype = p->buffer[i]->dtype, .n = p->buffer[i]->ndim};
+  for (int i = 0; i < p->nbuffers; i++)
+    x->buffer[i] = (nwi_buffer){.name = p->buffer[i]->name, .dtype = p->buffer[i]->dtype, .n = p->buffer[i]->ndim};
   if (!nwi_compile(x)) return false;
   x->run.slot = NW_NEW_N(x->arena, int64_t, x->nslots + 1);
   for (int i = 0; i < p->nsizes; i++) x->run.slot[i] = sizes[i];
@@ -95,6 +97,7 @@ bool nw_interp_exec(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_
   return e && interpret(c, e->p, e, sizes, params, o);
 }
 
-bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params, const nw_interp_opts *o) {
+bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params,
+                       const nw_interp_opts *o) {
   return p && interpret(c, p, NULL, sizes, params, o);
 }

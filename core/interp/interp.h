@@ -12,20 +12,21 @@ typedef struct nw_view {
 
 typedef struct nw_access {
   const char *buffer;
-  int64_t index;            // linear
+  int64_t index; // linear
   int lanes;
   bool write;
 } nw_access;
 
 typedef struct nw_interp_opts {
-  void (*trace)(void *env, const nw_access *a);  // NULL: none
+  void (*trace)(void *env, const nw_access *a); // NULL: none
   void *env;
-  int64_t max_steps;        // 0: no limit; above, NW_ELIMIT
+  int64_t max_steps; // 0: no limit; above, NW_ELIMIT
 } nw_interp_opts;
 
 // sizes: values of the program's symbolic sizes, in order. params: views in parameter order.
 bool nw_interp_exec(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_view *params, const nw_interp_opts *o);
-bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params, const nw_interp_opts *o);
+bool nw_interp_program(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_view *params,
+                       const nw_interp_opts *o);
 // The definition itself, evaluated in its own order with no program at all. inputs: placeholders in the order of
 // nw_te_order; out: whole arrays. Floats: the accumulation order of the reduce axes as written, no fma.
 bool nw_naive_eval(nw_ctx *c, int n, nw_tensor *const *outputs, const char *const *size_names, const int64_t *sizes,
@@ -38,12 +39,12 @@ bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names,
 // that both give the same bits. f32 forms of 4, 8, 16 lanes and f64 of 2, 4, 8 come from libmvec when it has them.
 typedef struct nw_math_row {
   nw_op op;
-  nw_dtype dtype;           // F32 or F64
-  int lanes;                // 1: scalar
-  const char *symbol;       // what generated code calls
+  nw_dtype dtype; // F32 or F64
+  int lanes; // 1: scalar
+  const char *symbol; // what generated code calls
   void *address;
-  double ulp;               // documented bound
-  void (*apply)(void *out, const void *a, const void *b);  // `lanes` values at a time
+  double ulp; // documented bound
+  void (*apply)(void *out, const void *a, const void *b); // `lanes` values at a time
 } nw_math_row;
 const nw_math_row *nw_math_rows(int *n);
 // The widest row with at most `lanes` lanes that this host can run (lanes 1 always exists).

@@ -17,7 +17,8 @@ bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count) {
     b->data = calloc(1, (size_t)bytes);
     b->written = calloc(1, (size_t)count);
     b->cap = count;
-    if (!b->data || !b->written) return nwi_fail(&x->run, NW_ERANGE, "no memory for %s: %lld bytes", b->name, (long long)bytes), false;
+    if (!b->data || !b->written)
+      return nwi_fail(&x->run, NW_ERANGE, "no memory for %s: %lld bytes", b->name, (long long)bytes), false;
   } else if (count) {
     memset(b->written, 0, (size_t)count);
   }
@@ -100,7 +101,8 @@ static bool consecutive(const nwi_cell *at, const nwi_cell *mask, int lanes) {
   return true;
 }
 
-static void trace_lanes(nwi_program *x, const nwi_buffer *b, const nwi_cell *at, const nwi_cell *mask, int lanes, bool write) {
+static void trace_lanes(nwi_program *x, const nwi_buffer *b, const nwi_cell *at, const nwi_cell *mask, int lanes,
+                        bool write) {
   if (!x->run.opts || !x->run.opts->trace) return;
   if (consecutive(at, mask, lanes)) return trace(x, b, at->i, lanes, write);
   for (int l = 0; l < lanes; l++)
@@ -125,7 +127,8 @@ bool nwi_load_setup(nwi_scope *s, nwi_node *n) {
   nwi_buffer *b = n->buffer = nwi_buffer_named(x, n->expr->name);
   if (!b) return nw_fail(s->ctx, NW_EINVAL, NULL, "there is no buffer %s", n->expr->name);
   if (!x->exec && n->nargs != b->n)
-    return nw_fail(s->ctx, NW_EINVAL, NULL, "%s has %d dimensions and is read with %d indices", b->name, b->n, n->nargs);
+    return nw_fail(s->ctx, NW_EINVAL, NULL, "%s has %d dimensions and is read with %d indices", b->name, b->n,
+                   n->nargs);
   n->eval = x->exec ? load_linear : load_logical;
   return true;
 }
@@ -133,7 +136,8 @@ bool nwi_load_setup(nwi_scope *s, nwi_node *n) {
 // ---- writes
 
 // index NULL: one element at t->at.
-void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes, const nwi_cell *index) {
+void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
+               const nwi_cell *index) {
   nwi_buffer *b = t->buffer;
   nwi_cell one = {.i = t->at};
   const nwi_cell *at = index ? index : &one;

@@ -79,7 +79,7 @@ static bool make_bodies(nwi_naive *x, nwi_op *o) {
   for (int i = 0; i < op->nreduce; i++) nwi_bind(s, op->reduce[i]->var->name, o->reduce + i);
   nwi_node **all = NW_NEW_N(x->arena, nwi_node *, 2 * (op->nout + op->nreduce) + 1);
   o->body = all, o->identity = all + op->nout, o->lo = o->identity + op->nout, o->extent = o->lo + op->nreduce;
-  nw_vec made_expr = s->expr, made_node = s->node;  // reads make the operations they need: not in the middle of ours
+  nw_vec made_expr = s->expr, made_node = s->node; // reads make the operations they need: not in the middle of ours
   s->expr = s->node = (nw_vec){0};
   for (int k = 0; k < op->nout; k++) ok = (o->body[k] = nwi_make(s, op->body[k])) && ok;
   for (int k = 0; k < op->nout && op->combiner != NW_PLAIN; k++)
@@ -112,7 +112,8 @@ static bool make_arrays(nwi_naive *x, nwi_op *o) {
   for (int k = 0; k < o->op->nout; k++) {
     int64_t bytes;
     if (o->data[k]) continue;
-    if (__builtin_mul_overflow(o->count, nw_dtype_bytes(o->op->dtype[k]), &bytes) || !(o->data[k] = calloc(1, (size_t)bytes + 1)))
+    if (__builtin_mul_overflow(o->count, nw_dtype_bytes(o->op->dtype[k]), &bytes) ||
+        !(o->data[k] = calloc(1, (size_t)bytes + 1)))
       return nw_fail(x->run.ctx, NW_ERANGE, NULL, "no memory for %s", o->op->name);
     o->own[k] = true;
   }
@@ -222,7 +223,8 @@ static bool whole_compute(nwi_naive *x, nwi_op *o) {
 
 bool nwi_whole(nwi_naive *x, nwi_op *o) {
   if (o->whole) return true;
-  if (o->op->kind == NW_TE_PLACEHOLDER) return nw_fail(x->run.ctx, NW_EINVAL, NULL, "there is no data for %s", o->op->name);
+  if (o->op->kind == NW_TE_PLACEHOLDER)
+    return nw_fail(x->run.ctx, NW_EINVAL, NULL, "there is no data for %s", o->op->name);
   if (!make_arrays(x, o)) return false;
   if (!(o->op->kind == NW_TE_SCAN ? whole_scan(x, o) : whole_compute(x, o))) return false;
   return o->whole = true;

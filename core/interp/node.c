@@ -77,9 +77,12 @@ static void select_lanes(nwi_run *r, nwi_node *n) {
 
 static void set_constant(nwi_node *n, const nw_expr *e) {
   n->eval = constant;
-  if (e->op == NW_OP_INT) n->v->i = e->i;
-  else if (e->type.dtype == NW_F64) n->v->d = e->f;
-  else n->v->f = (float)e->f;
+  if (e->op == NW_OP_INT)
+    n->v->i = e->i;
+  else if (e->type.dtype == NW_F64)
+    n->v->d = e->f;
+  else
+    n->v->f = (float)e->f;
 }
 
 static bool set_variable(nwi_scope *s, nwi_node *n, const nw_expr *e) {
@@ -101,11 +104,11 @@ static void set_math(nwi_scope *s, nwi_node *n, const nw_expr *e) {
 static nwi_eval eval_of(nwi_scope *s, nwi_node *n, const nw_expr *e) {
   nw_dtype in = (nw_dtype)e->arg[0]->type.dtype;
   switch (e->op) {
-    case NW_OP_CAST: return nwi_cast_op(in, (nw_dtype)e->type.dtype);
-    case NW_OP_SELECT: return e->arg[0]->type.lanes == 1 ? select_one : select_lanes;
-    case NW_OP_RAMP: return ramp;
-    case NW_OP_BROADCAST: return broadcast;
-    default: break;
+  case NW_OP_CAST: return nwi_cast_op(in, (nw_dtype)e->type.dtype);
+  case NW_OP_SELECT: return e->arg[0]->type.lanes == 1 ? select_one : select_lanes;
+  case NW_OP_RAMP: return ramp;
+  case NW_OP_BROADCAST: return broadcast;
+  default: break;
   }
   if (!nw_dtype_is_float(in)) return nwi_int_op(e->op);
   if (nw_op_has(e->op, 'M')) set_math(s, n, e);

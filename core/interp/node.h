@@ -23,9 +23,9 @@ struct nwi_node {
   int lanes, nargs;
   uint8_t dtype;
   const nw_expr *expr;
-  int slot;                 // VAR
-  void *buffer;             // LOAD: what the host's load function needs
-  const nw_math_row **row;  // math functions: the plan
+  int slot; // VAR
+  void *buffer; // LOAD: what the host's load function needs
+  const nw_math_row **row; // math functions: the plan
   int nrows;
   nwi_node *arg[];
 };
@@ -34,7 +34,7 @@ struct nwi_node {
 struct nwi_run {
   nw_ctx *ctx;
   uint64_t epoch, last_epoch;
-  int64_t *slot;            // values of variables and sizes
+  int64_t *slot; // values of variables and sizes
   bool failed;
   int64_t steps, max_steps;
   const nw_interp_opts *opts;
@@ -57,23 +57,23 @@ static inline int64_t nwi_int(nwi_run *r, nwi_node *n) { return nwi_get(r, n)->i
 
 // A failure ends the run at the next statement; the first one is reported.
 void nwi_fail(nwi_run *r, nw_code code, const char *fmt, ...) NW_PRINTF(3, 4);
-bool nwi_stop(nwi_run *r);  // counts a step; true when the run must end
+bool nwi_stop(nwi_run *r); // counts a step; true when the run must end
 
 // ---- making nodes. Names are looked up among the variables in scope; reads are set up by the host.
 typedef struct nwi_scope {
   nw_arena *arena;
   nw_ctx *ctx;
-  nw_vec name;              // const char *, innermost last
-  nw_vec slot;              // (intptr_t)
-  bool (*load)(struct nwi_scope *s, nwi_node *n);  // sets eval and buffer of a LOAD whose arguments are made
+  nw_vec name; // const char *, innermost last
+  nw_vec slot; // (intptr_t)
+  bool (*load)(struct nwi_scope *s, nwi_node *n); // sets eval and buffer of a LOAD whose arguments are made
   void *host;
-  nw_vec expr, node;        // made so far in this scope; see nwi_forget
+  nw_vec expr, node; // made so far in this scope; see nwi_forget
 } nwi_scope;
 void nwi_bind(nwi_scope *s, const char *name, int slot);
 void nwi_unbind(nwi_scope *s);
-void nwi_forget(nwi_scope *s);    // nodes made from here on share nothing with earlier ones
+void nwi_forget(nwi_scope *s); // nodes made from here on share nothing with earlier ones
 void nwi_scope_free(nwi_scope *s);
-nwi_node *nwi_make(nwi_scope *s, const nw_expr *e);  // NULL and a diagnostic when e cannot be run
+nwi_node *nwi_make(nwi_scope *s, const nw_expr *e); // NULL and a diagnostic when e cannot be run
 
 // The evaluation function of an op on operands of this dtype; NULL when there is none.
 nwi_eval nwi_int_op(nw_op op);

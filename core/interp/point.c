@@ -5,7 +5,7 @@
 // ---- one element, computed once: a hash table in o->memo, at most half full
 
 typedef struct slot {
-  int64_t key;              // position + 1
+  int64_t key; // position + 1
   nwi_cell *v;
 } slot;
 
@@ -59,7 +59,8 @@ const nwi_cell *nwi_point(nwi_naive *x, nwi_op *o, int64_t at) {
 
 // ---- setting up
 
-static bool bind_sizes(nwi_naive *x, int n, nw_tensor *const *outputs, const char *const *names, const int64_t *values, int count) {
+static bool bind_sizes(nwi_naive *x, int n, nw_tensor *const *outputs, const char *const *names, const int64_t *values,
+                       int count) {
   nw_vec sizes = nw_te_sizes(n, outputs);
   bool ok = true;
   x->cap = sizes.n + 16;
@@ -141,8 +142,8 @@ static bool copy_output(nwi_naive *x, nw_tensor *t, nw_view *v) {
   return true;
 }
 
-bool nw_naive_eval(nw_ctx *c, int n, nw_tensor *const *outputs, const char *const *size_names, const int64_t *sizes, int nsizes,
-                   int ninputs, const nw_view *inputs, nw_view *out) {
+bool nw_naive_eval(nw_ctx *c, int n, nw_tensor *const *outputs, const char *const *size_names, const int64_t *sizes,
+                   int nsizes, int ninputs, const nw_view *inputs, nw_view *out) {
   nwi_naive x;
   start(&x, c);
   bool ok = bind_sizes(&x, n, outputs, size_names, sizes, nsizes) && attach_inputs(&x, n, outputs, ninputs, inputs);
@@ -163,8 +164,8 @@ static bool inside(nwi_naive *x, const nwi_op *o, const int64_t *index, int64_t 
   return true;
 }
 
-bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names, const int64_t *sizes, int nsizes, int ninputs,
-                    const nw_view *inputs, const int64_t *index, double *value) {
+bool nw_naive_point(nw_ctx *c, nw_tensor *output, const char *const *size_names, const int64_t *sizes, int nsizes,
+                    int ninputs, const nw_view *inputs, const int64_t *index, double *value) {
   nwi_naive x;
   int64_t at;
   start(&x, c);

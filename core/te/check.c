@@ -30,8 +30,9 @@ static bool refuse_data(nw_place *at, const nw_expr *load, int d, const nw_expr 
   const nw_expr *last = nw_sub(at->pool, extent, nw_index(at->pool, 1));
   char *end = nw_te_text(last), hint[400];
   snprintf(hint, sizeof hint, "clamp it: nw.min(nw.max(%.120s, 0), %.120s)", index, end);
-  nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s has an index that depends on data and can leave dimension %d (extent %s)",
-          at->op->name, text, d, size);
+  nw_fail(at->ctx, NW_ERANGE, hint,
+          "in %s, %s has an index that depends on data and can leave dimension %d (extent %s)", at->op->name, text, d,
+          size);
   free(text), free(index), free(size), free(end);
   return false;
 }
@@ -39,7 +40,8 @@ static bool refuse_data(nw_place *at, const nw_expr *load, int d, const nw_expr 
 static const char *outside_hint(const nw_expr *load) {
   if (nw_tensor_of(load)->op->kind != NW_TE_PLACEHOLDER)
     return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max";
-  return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max; a recurrence is written "
+  return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max; a recurrence is "
+         "written "
          "with nw.scan";
 }
 
@@ -50,8 +52,8 @@ bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *
     nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s reads index %lld of dimension %d (extent %s)%s%s", at->op->name, text,
             (long long)w->value, d, size, *w->at ? " at " : "", w->at);
   else
-    nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s cannot be shown to stay inside dimension %d (extent %s)", at->op->name, text, d,
-            size);
+    nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s cannot be shown to stay inside dimension %d (extent %s)", at->op->name,
+            text, d, size);
   free(text), free(size);
   return false;
 }
@@ -94,8 +96,8 @@ static bool check_division(nw_place *at, const nw_expr *e) {
   bool ok = nonzero(at, e->arg[1], &w);
   if (!ok) {
     char *text = nw_te_text(e);
-    nw_fail(at->ctx, NW_ERANGE, "guard it: nw.select(nw.ne(d, 0), a // d, otherwise)", "in %s, %s can divide by zero%s%s",
-            at->op->name, text, w.found ? " at " : "", w.found ? w.at : "");
+    nw_fail(at->ctx, NW_ERANGE, "guard it: nw.select(nw.ne(d, 0), a // d, otherwise)",
+            "in %s, %s can divide by zero%s%s", at->op->name, text, w.found ? " at " : "", w.found ? w.at : "");
     free(text);
   }
   free(w.at);
@@ -120,20 +122,23 @@ bool nw_te_check(const nw_teop *op, const nw_expr *from) {
 
 typedef struct lag {
   const nw_tensor *state;
-  bool later, earlier;      // some read may be of an element not yet written; some read is of an earlier time
+  bool later, earlier; // some read may be of an element not yet written; some read is of an earlier time
 } lag;
 
 static bool note_lag(void *env, nw_place *at, const nw_expr *e) {
   lag *l = env;
   if (e->op != NW_OP_LOAD || nw_tensor_of(e) != l->state) return true;
   const nw_expr *t = at->var[0];
-  if (nw_prove(&at->ranges, nw_lt(at->pool, e->arg[0], t))) l->earlier = true;
-  else if (!nw_prove(&at->ranges, nw_te_before(at, e, 0))) l->later = true;
+  if (nw_prove(&at->ranges, nw_lt(at->pool, e->arg[0], t)))
+    l->earlier = true;
+  else if (!nw_prove(&at->ranges, nw_te_before(at, e, 0)))
+    l->later = true;
   return true;
 }
 
 static bool could_be_state(const nw_teop *op, const nw_tensor *t) {
-  bool same = t->op->kind == NW_TE_PLACEHOLDER && op->ndim == t->op->ndim && op->ndim > 0 && op->dtype[0] == t->op->dtype[0];
+  bool same =
+      t->op->kind == NW_TE_PLACEHOLDER && op->ndim == t->op->ndim && op->ndim > 0 && op->dtype[0] == t->op->dtype[0];
   for (int d = 0; same && d < op->ndim; d++) same = nw_import(op->pool, t->op->shape[d]) == op->shape[d];
   if (!same) return false;
   lag l = {.state = t};

@@ -113,7 +113,8 @@ static bool check_bodies(nw_teop *op, int n, const nw_expr *const *bodies) {
     if (!bodies[i]) return nw_fail(op->ctx, NW_EINVAL, hint, "the function of %s returned nothing", op->name);
     if (!check_reduction_place(op, bodies[i])) return false;
     if (i && !same_reduction(bodies[0], bodies[i]))
-      return nw_fail(op->ctx, NW_EINVAL, "make a compute for each", "the outputs of %s do not share one reduction", op->name);
+      return nw_fail(op->ctx, NW_EINVAL, "make a compute for each", "the outputs of %s do not share one reduction",
+                     op->name);
   }
   return true;
 }

@@ -29,8 +29,10 @@ bool nw_te_absorbs_init(const nw_teop *scan, int k) {
 
 static void add_scan(nw_vec *order, const nw_teop *op) {
   for (int k = 0; k < op->nout; k++) {
-    if (nw_te_absorbs_init(op, k)) add_reads(order, op->init[k]->op, NULL);
-    else add(order, op->init[k]->op);
+    if (nw_te_absorbs_init(op, k))
+      add_reads(order, op->init[k]->op, NULL);
+    else
+      add(order, op->init[k]->op);
   }
   for (int k = 0; k < op->nout; k++) add_reads(order, op->update[k]->op, op);
 }
@@ -53,8 +55,10 @@ void nw_te_alone_order(nw_vec *order, const nw_teop *op) {
   if (op->kind == NW_TE_COMPUTE) add_leaf(order, op, NULL);
   for (int k = 0; op->kind == NW_TE_SCAN && k < op->nout; k++) {
     const nw_teop *init = op->init[k]->op;
-    if (nw_te_absorbs_init(op, k)) add_leaf(order, init, NULL);
-    else if (!has(order, init)) nw_vec_push(order, (void *)init);
+    if (nw_te_absorbs_init(op, k))
+      add_leaf(order, init, NULL);
+    else if (!has(order, init))
+      nw_vec_push(order, (void *)init);
     add_leaf(order, op->update[k]->op, op);
   }
   nw_vec_push(order, (void *)op);

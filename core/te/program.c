@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct place_of {   // which buffer holds output `out` of an operation
+typedef struct place_of { // which buffer holds output `out` of an operation
   const nw_teop *op;
   int out;
   const char *buffer;
 } place_of;
 
-typedef struct renaming {     // what a symbol becomes
+typedef struct renaming { // what a symbol becomes
   const char *symbol;
   const nw_expr *to;
 } renaming;
@@ -17,14 +17,14 @@ typedef struct renaming {     // what a symbol becomes
 typedef struct maker {
   nw_ctx *ctx;
   nw_program *p;
-  nw_vec order;             // const nw_teop *
-  const nw_teop *only;      // when making the program of one operation: everything else is an input
+  nw_vec order; // const nw_teop *
+  const nw_teop *only; // when making the program of one operation: everything else is an input
   place_of *at;
   int nat;
   renaming *size;
   int nsize;
-  const nw_teop *reading;   // whose bodies are being taken over
-  renaming *var;              // of the block being made
+  const nw_teop *reading; // whose bodies are being taken over
+  renaming *var; // of the block being made
   int nvar;
 } maker;
 
@@ -59,7 +59,9 @@ static const nw_expr *to_plain_load(void *env, const nw_expr *l) {
   return NULL;
 }
 
-static const nw_expr *plain(maker *m, const nw_expr *e) { return nw_rewrite(m->p->pool, e, to_plain_var, to_plain_load, m); }
+static const nw_expr *plain(maker *m, const nw_expr *e) {
+  return nw_rewrite(m->p->pool, e, to_plain_var, to_plain_load, m);
+}
 
 static bool is_size(const maker *m, const char *name) {
   for (int i = 0; i < m->nsize; i++)
@@ -126,7 +128,9 @@ static void add_buffer(maker *m, const nw_teop *op, int out, nw_role role) {
   free(shape);
 }
 
-static bool is_leaf(const maker *m, const nw_teop *op) { return op->kind == NW_TE_PLACEHOLDER || (m->only && op != m->only); }
+static bool is_leaf(const maker *m, const nw_teop *op) {
+  return op->kind == NW_TE_PLACEHOLDER || (m->only && op != m->only);
+}
 
 static void add_buffers(maker *m, int n, const place_of *outputs) {
   for (int i = 0; i < m->order.n; i++) {
@@ -161,8 +165,10 @@ static nw_stmt *enclose(maker *m, nest *n, const char *name, const nw_expr *begi
 }
 
 static void close_nest(maker *m, nest *n) {
-  if (n->inner) nw_kids_insert(m->p, n->inner, n->inner->nkids, n->block);
-  else n->outer = n->block;
+  if (n->inner)
+    nw_kids_insert(m->p, n->inner, n->inner->nkids, n->block);
+  else
+    n->outer = n->block;
 }
 
 static nw_stmt *new_block(maker *m, const char *name, const char *origin, int nvars, int ntargets) {
@@ -186,7 +192,7 @@ static void add_var(maker *m, nw_stmt *b, const char *symbol, const char *name, 
 // The rows of dimension 0 that a nest runs over.
 typedef struct rows {
   const nw_expr *lo, *extent;
-  nw_stmt *time;            // a loop that is there already, or NULL
+  nw_stmt *time; // a loop that is there already, or NULL
   nw_var_kind kind;
 } rows;
 
@@ -195,7 +201,8 @@ static void add_axes(maker *m, nest *n, const nw_teop *op, const rows *r) {
   for (int i = 0; i < op->naxes; i++) {
     const nw_expr *lo = i || !r ? zero : r->lo, *extent = i || !r ? plain(m, op->extent[i]) : r->extent;
     nw_stmt *loop = !i && r && r->time ? r->time : enclose(m, n, op->axis_name[i], lo, extent);
-    add_var(m, n->block, op->axis[i]->name, op->axis_name[i], !i && r ? r->kind : NW_SPATIAL, lo, extent, loop->loop.var);
+    add_var(m, n->block, op->axis[i]->name, op->axis_name[i], !i && r ? r->kind : NW_SPATIAL, lo, extent,
+            loop->loop.var);
   }
   for (int i = 0; i < op->nreduce; i++) {
     const nw_axis *a = op->reduce[i];
@@ -260,7 +267,8 @@ static nw_stmt *init_nest(maker *m, const nw_teop *scan, int k) {
     copy.nreduce = 0;
     add_axes(m, &n, &copy, &first);
     nw_target *t = &n.block->block.target[n.block->block.ntargets++];
-    *t = (nw_target){.buffer = buffer, .n = copy.naxes, .index = NW_NEW_N(m->p->arena, const nw_expr *, copy.naxes + 1)};
+    *t =
+        (nw_target){.buffer = buffer, .n = copy.naxes, .index = NW_NEW_N(m->p->arena, const nw_expr *, copy.naxes + 1)};
     for (int i = 0; i < copy.naxes; i++) t->index[i] = n.block->block.var[i].var;
     nw_type type = {(uint8_t)scan->dtype[k], 1};
     t->value = nw_load(m->p->pool, type, buffer_of(m, init, scan->init[k]->out), copy.naxes, t->index);

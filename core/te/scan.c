@@ -35,11 +35,12 @@ static bool rows_fit(nw_pool *p, const nw_expr *rows, const nw_expr *all) {
 
 static bool check_dtype(nw_ctx *c, const nw_tensor *t, const nw_tensor *state) {
   if (nw_tensor_dtype(t) == nw_tensor_dtype(state)) return true;
-  return nw_fail(c, NW_ETYPE, "cast it", "%s is %s but the state %s is %s", t->name, nw_dtype_name(nw_tensor_dtype(t)), state->name,
-                 nw_dtype_name(nw_tensor_dtype(state)));
+  return nw_fail(c, NW_ETYPE, "cast it", "%s is %s but the state %s is %s", t->name, nw_dtype_name(nw_tensor_dtype(t)),
+                 state->name, nw_dtype_name(nw_tensor_dtype(state)));
 }
 
-static bool check_state(nw_ctx *c, nw_pool *p, nw_tensor *init, nw_tensor *update, nw_tensor *state, const nw_teop *first) {
+static bool check_state(nw_ctx *c, nw_pool *p, nw_tensor *init, nw_tensor *update, nw_tensor *state,
+                        const nw_teop *first) {
   const nw_teop *s = state->op, *u = update->op, *i = init->op;
   if (s->kind != NW_TE_PLACEHOLDER)
     return nw_fail(c, NW_EINVAL, "make it with nw.scan_state", "the state %s is not a placeholder", state->name);
@@ -51,7 +52,8 @@ static bool check_state(nw_ctx *c, nw_pool *p, nw_tensor *init, nw_tensor *updat
     return nw_fail(c, NW_EINVAL, "the update has the full shape, first rows included; they are taken from init",
                    "the update %s and the state %s have different shapes", update->name, state->name);
   if (!same_shape(p, i, s, 1))
-    return nw_fail(c, NW_EINVAL, NULL, "the init %s and the state %s differ beyond dimension 0", init->name, state->name);
+    return nw_fail(c, NW_EINVAL, NULL, "the init %s and the state %s differ beyond dimension 0", init->name,
+                   state->name);
   if (!same_size(p, s->shape[0], first->shape[0]))
     return nw_fail(c, NW_EINVAL, NULL, "the states %s and %s have different time axes", first->name, state->name);
   return check_dtype(c, init, state) && check_dtype(c, update, state);
@@ -64,10 +66,12 @@ static bool check_operands(nw_ctx *c, nw_pool *p, int n, nw_tensor *const *init,
     if (!init[k] || !update[k] || !state[k]) return false;
     if (!check_state(c, p, init[k], update[k], state[k], state[0]->op)) return false;
     if (!same_size(p, init[k]->op->shape[0], init[0]->op->shape[0]))
-      return nw_fail(c, NW_EINVAL, NULL, "the inits %s and %s have different numbers of rows", init[0]->name, init[k]->name);
+      return nw_fail(c, NW_EINVAL, NULL, "the inits %s and %s have different numbers of rows", init[0]->name,
+                     init[k]->name);
     for (int j = 0; j < k; j++)
       if (state[j]->op == state[k]->op || update[j] == update[k])
-        return nw_fail(c, NW_EINVAL, NULL, "%s is given twice", state[j]->op == state[k]->op ? state[k]->name : update[k]->name);
+        return nw_fail(c, NW_EINVAL, NULL, "%s is given twice",
+                       state[j]->op == state[k]->op ? state[k]->name : update[k]->name);
   }
   if (rows_fit(p, init[0]->op->shape[0], state[0]->op->shape[0])) return true;
   return nw_fail(c, NW_ERANGE, NULL, "the init %s can have more rows than the state %s", init[0]->name, state[0]->name);
@@ -82,8 +86,8 @@ static bool check_between(nw_ctx *c, int n, nw_tensor *const *update, nw_tensor 
       bool own = false;
       for (int j = 0; j < n; j++) own |= state[j]->op == r;
       if (r->deferred || (r->is_state && !own))
-        return nw_fail(c, NW_EINVAL, "write it in the body of the update", "the update %s reads %s, which %s", u->name, r->name,
-                       own || !r->is_state ? "depends on the state of a scan" : "is not a state of this scan");
+        return nw_fail(c, NW_EINVAL, "write it in the body of the update", "the update %s reads %s, which %s", u->name,
+                       r->name, own || !r->is_state ? "depends on the state of a scan" : "is not a state of this scan");
     }
   }
   return true;
@@ -117,13 +121,14 @@ static bool check_ranks(nw_ctx *c, nw_pool *p, int n, nw_tensor *const *state) {
   return true;
 }
 
-bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tensor *const *update, nw_tensor *const *state,
-             nw_tensor **outputs) {
+bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tensor *const *update,
+             nw_tensor *const *state, nw_tensor **outputs) {
   char *own = nw_te_name(c, "a tensor", name, "S");
   if (!own) return false;
   nw_pool *p = nw_pool_new(c);
   nw_teop *op = nw_teop_new(c, NW_TE_SCAN, own, p);
-  bool ok = check_operands(c, p, n, init, update, state) && check_ranks(c, p, n, state) && check_between(c, n, update, state);
+  bool ok =
+      check_operands(c, p, n, init, update, state) && check_ranks(c, p, n, state) && check_between(c, n, update, state);
   if (ok) {
     fill(op, n, init, update, state);
     ok = nw_te_check_scan(op);

@@ -26,7 +26,8 @@ nw_te_size *nw_size_of(const nw_expr *var) {
 }
 
 const nw_expr *nw_size_var(nw_ctx *c, const char *name, int64_t lo) {
-  if (lo < 0) return nw_fail(c, NW_EINVAL, NULL, "a size is at least 0, so its least value cannot be %lld", (long long)lo);
+  if (lo < 0)
+    return nw_fail(c, NW_EINVAL, NULL, "a size is at least 0, so its least value cannot be %lld", (long long)lo);
   char *own = nw_te_name(c, "a size", name, "N");
   if (!own) return NULL;
   nw_te_size *s = nw_xcalloc(1, sizeof *s);
@@ -62,16 +63,6 @@ bool nw_size_fact(const nw_expr *size, const nw_expr *fact) {
   return true;
 }
 
-const nw_expr *nw_te_extent(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what) {
-  int64_t v;
-  e = nw_te_index(c, p, e, what);
-  if (!e) return NULL;
-  if (!nw_visit(e, only_sizes, NULL))
-    return nw_fail(c, NW_EINVAL, "an extent is made of constants and symbolic sizes", "%s is not a size", what);
-  if (nw_is_int(e, &v) && v < 0) return nw_fail(c, NW_ERANGE, NULL, "%s is negative: %lld", what, (long long)v);
-  return e;
-}
-
 static bool known(const nw_ranges *r, const char *var) {
   for (int i = 0; i < r->n; i++)
     if (!strcmp(r->at[i].var, var)) return true;
@@ -88,3 +79,30 @@ static bool push_size(void *env, const nw_expr *e) {
 }
 
 void nw_te_push_sizes(nw_ranges *r, const nw_expr *e) { nw_visit(e, push_size, r); }
+
+// Refuses an extent that some value of its sizes makes negative.
+static bool never_negative(nw_ctx *c, const nw_expr *e, const char *what) {
+  nw_place at = {.ctx = c, .pool = nw_pool_new(c)};
+  nw_witness w;
+  nw_ranges_init(&at.ranges, at.pool);
+  e = nw_import(at.pool, e);
+  nw_te_push_sizes(&at.ranges, e);
+  nw_te_holds(&at, nw_le(at.pool, nw_index(at.pool, 0), e), e, &w);
+  if (w.found)
+    nw_fail(c, NW_ERANGE, "say what is known of the size, with nw.fact or the min of nw.size",
+            "%s is negative at %s: %lld", what, w.at, (long long)w.value);
+  free(w.at);
+  nw_ranges_free(&at.ranges);
+  nw_pool_release(at.pool);
+  return !w.found;
+}
+
+const nw_expr *nw_te_extent(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what) {
+  int64_t v;
+  e = nw_te_index(c, p, e, what);
+  if (!e) return NULL;
+  if (!nw_visit(e, only_sizes, NULL))
+    return nw_fail(c, NW_EINVAL, "an extent is made of constants and symbolic sizes", "%s is not a size", what);
+  if (nw_is_int(e, &v) && v < 0) return nw_fail(c, NW_ERANGE, NULL, "%s is negative: %lld", what, (long long)v);
+  return nw_is_int(e, &v) || never_negative(c, e, what) ? e : NULL;
+}

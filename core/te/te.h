@@ -8,7 +8,7 @@ struct nw_axis {
   int refs;
   nw_ctx *ctx;
   nw_pool *pool;
-  char *name;               // "k"; its variable is "k@serial"
+  char *name; // "k"; its variable is "k@serial"
   const nw_expr *var, *lo, *extent;
 };
 
@@ -17,24 +17,24 @@ struct nw_teop {
   int refs;
   nw_ctx *ctx;
   nw_teop_kind kind;
-  nw_pool *pool;            // expressions below live here; its symbols name the tensors, axes and sizes they use
+  nw_pool *pool; // expressions below live here; its symbols name the tensors, axes and sizes they use
   char *name;
-  int naxes;                // COMPUTE: one per output dimension
-  const nw_expr **axis;     // VAR "i@serial"
-  char **axis_name;         // "i"
+  int naxes; // COMPUTE: one per output dimension
+  const nw_expr **axis; // VAR "i@serial"
+  char **axis_name; // "i"
   const nw_expr **extent;
   int nreduce;
-  nw_axis **reduce;         // counted
-  nw_combiner combiner;     // of all outputs
+  nw_axis **reduce; // counted
+  nw_combiner combiner; // of all outputs
   int nout;
-  const nw_expr **body;     // per output: the value, or for a reduction the term
+  const nw_expr **body; // per output: the value, or for a reduction the term
   nw_dtype *dtype;
-  const nw_expr **shape;    // all outputs of an operation have the same shape; ndim entries
+  const nw_expr **shape; // all outputs of an operation have the same shape; ndim entries
   int ndim;
   uint64_t serial;
-  bool is_state;            // PLACEHOLDER made by nw_scan_state
-  bool deferred;            // COMPUTE that can only be the update of a scan, which checks its reads; any other use is refused
-  int nreads;               // COMPUTE: tensors in the order the user wrote their reads; borrowed from the pool's symbols
+  bool is_state; // PLACEHOLDER made by nw_scan_state
+  bool deferred; // COMPUTE that can only be the update of a scan, which checks its reads; any other use is refused
+  int nreads; // COMPUTE: tensors in the order the user wrote their reads; borrowed from the pool's symbols
   nw_tensor **reads;
   // SCAN: nout states; counted. Rows below init_rows come from init, the rest from update.
   nw_tensor **init, **update, **state;
@@ -43,9 +43,9 @@ struct nw_teop {
 
 struct nw_tensor {
   int refs;
-  nw_teop *op;              // counted
-  int out;                  // which output
-  char *name;               // "C"; LOADs name it "C@serial"
+  nw_teop *op; // counted
+  int out; // which output
+  char *name; // "C"; LOADs name it "C@serial"
   char *symbol;
 };
 
@@ -55,8 +55,8 @@ typedef struct nw_te_size {
   nw_ctx *ctx;
   char *name, *symbol;
   int64_t lo;
-  nw_pool *pool;            // of the facts
-  nw_vec facts;             // const nw_expr *
+  nw_pool *pool; // of the facts
+  nw_vec facts; // const nw_expr *
 } nw_te_size;
 
 extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;

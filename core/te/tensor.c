@@ -34,7 +34,8 @@ void nw_teop_release(nw_teop *op) {
 
 nw_tensor *nw_tensor_new(nw_teop *op, int out, const char *name) {
   nw_tensor *t = nw_xcalloc(1, sizeof *t);
-  *t = (nw_tensor){.refs = 1, .op = op, .out = out, .name = nw_xstrdup(name), .symbol = nw_symbol_name(op->ctx, name, NULL)};
+  *t = (nw_tensor){
+      .refs = 1, .op = op, .out = out, .name = nw_xstrdup(name), .symbol = nw_symbol_name(op->ctx, name, NULL)};
   op->refs++;
   return t;
 }
@@ -81,7 +82,8 @@ static bool set_shape(nw_teop *op, int ndim, const nw_expr *const *shape) {
   return true;
 }
 
-static nw_tensor *placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape, bool state) {
+static nw_tensor *placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape,
+                              bool state) {
   char *own = nw_te_name(c, "a tensor", name, state ? "S" : "A");
   if (!own) return NULL;
   nw_pool *p = nw_pool_new(c);

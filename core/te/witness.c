@@ -6,23 +6,23 @@
 
 #define MAX_VARS 16
 #define MAX_POINTS 200000
-#define SIZES_TRIED 8      // values tried for a symbolic size, apart from those around constants of the question
-#define SIZE_SPAN 4096     // how far to look for values that satisfy its facts
-#define WHOLE_RANGE 512    // longer axes are tried at their ends only
+#define SIZES_TRIED 8 // values tried for a symbolic size, apart from those around constants of the question
+#define SIZE_SPAN 4096 // how far to look for values that satisfy its facts
+#define WHOLE_RANGE 512 // longer axes are tried at their ends only
 
 typedef struct search {
   nw_place *at;
   const nw_expr *cond, *e;
   nw_witness *w;
   int nsizes, nvars;
-  int var[MAX_VARS];       // index into at->var
+  int var[MAX_VARS]; // index into at->var
   const char *name[MAX_VARS];
   int64_t value[MAX_VARS];
   nw_point point;
   int nturns;
   int64_t turn[MAX_VARS];
   int64_t points;
-  bool whole;              // every point was tried
+  bool whole; // every point was tried
 } search;
 
 static bool used(const search *s, const char *var) {

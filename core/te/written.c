@@ -5,7 +5,7 @@
 
 typedef struct reading {
   const nw_teop *scan;
-  int update;               // the state whose update reads
+  int update; // the state whose update reads
   nw_appeal appeal;
 } reading;
 

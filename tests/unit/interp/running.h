@@ -12,7 +12,7 @@ typedef struct job {
   int64_t size[4];
   nw_program *p;
   nw_view view[2 * MAX_PARAMS];
-  nw_view again[MAX_PARAMS];  // outputs of the naive evaluation
+  nw_view again[MAX_PARAMS]; // outputs of the naive evaluation
 } job;
 
 static inline int64_t size_value(const job *j, const nw_expr *e) {
@@ -41,8 +41,10 @@ static inline job job_of(int n, nw_tensor **out, int nsizes, const int64_t *size
   assert_int_equal(j.p->nsizes, nsizes);
   for (int i = 0; i < j.p->nbuffers && j.p->buffer[i]->role != NW_TEMP; i++) {
     j.view[i] = new_view(&j, j.p->buffer[i]);
-    if (j.p->buffer[i]->role == NW_INPUT) j.ninputs++;
-    else j.again[i - j.ninputs] = new_view(&j, j.p->buffer[i]);
+    if (j.p->buffer[i]->role == NW_INPUT)
+      j.ninputs++;
+    else
+      j.again[i - j.ninputs] = new_view(&j, j.p->buffer[i]);
   }
   return j;
 }

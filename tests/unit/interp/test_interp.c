@@ -73,10 +73,12 @@ static void a_prefix_sum(void **state) {
 // u[t, x] from its neighbours at t - 1, and a sweep that reads its left neighbour at the same time.
 static void heat_and_a_sweep(void **state) {
   (void)state;
-  nw_tensor *U0 = input("U0", NW_F64, DIMS(lit(1), lit(9))), *S = keep(nw_scan_state(nw, "S", NW_F64, DIMS(lit(5), lit(9))));
+  nw_tensor *U0 = input("U0", NW_F64, DIMS(lit(1), lit(9))),
+            *S = keep(nw_scan_state(nw, "S", NW_F64, DIMS(lit(5), lit(9))));
   nw_build *b = begin("step", "t x", DIMS(lit(5), lit(9)));
   E t = ax(b, 0), x = ax(b, 1), before = sub(t, lit(1));
-  E left = pick(lt(lit(0), x), READ(S, t, sub(x, lit(1))), flit(NW_F64, 0)), right = READ(S, before, least(add(x, lit(1)), lit(8)));
+  E left = pick(lt(lit(0), x), READ(S, t, sub(x, lit(1))), flit(NW_F64, 0)),
+    right = READ(S, before, least(add(x, lit(1)), lit(8)));
   nw_tensor *step = end(b, mul(flit(NW_F64, 0.5), add(left, right))), *U = NULL;
   assert_true(nw_scan(nw, "U", 1, &U0, &step, &S, &U));
   keep(U);
@@ -92,17 +94,20 @@ static void heat_and_a_sweep(void **state) {
 
 static void a_state_not_yet_written_is_refused(void **state) {
   (void)state;
-  nw_tensor *U0 = input("U0", NW_F64, DIMS(lit(1), lit(9))), *S = keep(nw_scan_state(nw, "S", NW_F64, DIMS(lit(5), lit(9))));
+  nw_tensor *U0 = input("U0", NW_F64, DIMS(lit(1), lit(9))),
+            *S = keep(nw_scan_state(nw, "S", NW_F64, DIMS(lit(5), lit(9))));
   nw_tensor *out = NULL;
   nw_build *b = begin("u", "t x", DIMS(lit(5), lit(9)));
   nw_tensor *same = end(b, READ(S, ax(b, 0), ax(b, 1)));
   refused(!nw_scan(nw, "U", 1, &U0, &same, &S, &out), "in u, S[t, x] reads an element not yet written at t = 1");
   b = begin("u", "t x", DIMS(lit(5), lit(9)));
   nw_tensor *next = end(b, READ(S, ax(b, 0), least(add(ax(b, 1), lit(1)), lit(8))));
-  refused(!nw_scan(nw, "U", 1, &U0, &next, &S, &out), "in u, S[t, min(x + 1, 8)] reads an element not yet written at t = 1, x = 0");
+  refused(!nw_scan(nw, "U", 1, &U0, &next, &S, &out),
+          "in u, S[t, min(x + 1, 8)] reads an element not yet written at t = 1, x = 0");
   b = begin("u", "t x", DIMS(lit(5), lit(9)));
   nw_tensor *far = end(b, READ(S, sub(ax(b, 0), lit(2)), ax(b, 1)));
-  refused(!nw_scan(nw, "U", 1, &U0, &far, &S, &out), "in u, S[t - 2, x] reads index -1 of dimension 0 (extent 5) at t = 1");
+  refused(!nw_scan(nw, "U", 1, &U0, &far, &S, &out),
+          "in u, S[t - 2, x] reads index -1 of dimension 0 (extent 5) at t = 1");
 }
 
 static void two_states(void **state) {
@@ -178,7 +183,8 @@ static void a_clamped_gather(void **state) {
   job j = job1(G);
   int32_t index[] = {3, -5, 9, 10, INT32_MAX, INT32_MIN};
   for (int i = 0; i < j.ninputs; i++) {
-    if (j.view[i].dtype == NW_I32) memcpy(j.view[i].data, index, sizeof index);
+    if (j.view[i].dtype == NW_I32)
+      memcpy(j.view[i].data, index, sizeof index);
     else
       for (int x = 0; x < 10; x++) ((int16_t *)j.view[i].data)[x] = (int16_t)(x * 11);
   }
@@ -233,17 +239,21 @@ static void bad_accesses_are_trapped(void **state) {
               "A[8] is read outside its box [0..8] at i = 7");
   assert_trap(HEAD "for i in 0..9:\n  block C of C (i = i in 0..8):\n    C[i] = A[0]\n",
               "C[8] is written outside its box [0..8] at i = 8");
-  assert_trap(HEAD "temp T: f32[8]\nalloc T[0..8]:\n  for i in 0..8:\n    block C of C (i = i in 0..8):\n      C[i] = T[i]\n",
-              "element 0 of T is read before it is written at i = 0");
-  assert_trap(HEAD "temp T: f32[8]\nfor i in 0..8:\n  alloc T[i..i + 1]:\n    block T of T (i = i in 0..8):\n      T[i] = 1.0\n"
-                   "    block C of C (i = i in 0..8):\n      C[i] = T[0]\n",
-              "T[0] is read outside its box [1..2] at i = 1");
+  assert_trap(
+      HEAD "temp T: f32[8]\nalloc T[0..8]:\n  for i in 0..8:\n    block C of C (i = i in 0..8):\n      C[i] = T[i]\n",
+      "element 0 of T is read before it is written at i = 0");
+  assert_trap(
+      HEAD "temp T: f32[8]\nfor i in 0..8:\n  alloc T[i..i + 1]:\n    block T of T (i = i in 0..8):\n      T[i] = 1.0\n"
+           "    block C of C (i = i in 0..8):\n      C[i] = T[0]\n",
+      "T[0] is read outside its box [1..2] at i = 1");
 }
 
 static void steps_and_interrupts_end_a_run(void **state) {
   (void)state;
-  nw_program *p = parsed(HEAD "for j in 0..1000000000000:\n  for i in 0..8:\n    block C of C (j = j in 0..1000000000000, i = i in 0..8):\n"
-                              "      C[i] = A[i]\n");
+  nw_program *p = parsed(
+      HEAD
+      "for j in 0..1000000000000:\n  for i in 0..8:\n    block C of C (j = j in 0..1000000000000, i = i in 0..8):\n"
+      "      C[i] = A[i]\n");
   float a[8] = {0}, c[8] = {0};
   nw_view v[] = {{NW_F32, 8, a}, {NW_F32, 8, c}};
   nw_interp_opts o = {.max_steps = 1000};
@@ -273,9 +283,19 @@ static void accesses_are_traced(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-      T(a_product), T(padding_by_select), T(a_prefix_sum), T(heat_and_a_sweep), T(a_state_not_yet_written_is_refused),
-      T(two_states), T(softmax), T(arg_reductions_break_ties_low), T(a_clamped_gather), T(zero_dimensions_and_empty_axes),
-      T(bad_accesses_are_trapped), T(steps_and_interrupts_end_a_run), T(accesses_are_traced),
+      T(a_product),
+      T(padding_by_select),
+      T(a_prefix_sum),
+      T(heat_and_a_sweep),
+      T(a_state_not_yet_written_is_refused),
+      T(two_states),
+      T(softmax),
+      T(arg_reductions_break_ties_low),
+      T(a_clamped_gather),
+      T(zero_dimensions_and_empty_axes),
+      T(bad_accesses_are_trapped),
+      T(steps_and_interrupts_end_a_run),
+      T(accesses_are_traced),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,15 @@
 // Random computations: their program, run by the interpreter, gives what their definition gives, to the bit.
 #include "running.h"
 
-static uint64_t seed, trial;  // trial: the seed this case started from; NW_SEED=trial runs it alone
+static uint64_t seed, trial; // trial: the seed this case started from; NW_SEED=trial runs it alone
 
 static int roll(int n) {
   seed = nw_hash_mix(seed, 0x9e3779b97f4a7c15u);
   return (int)((seed >> 33) % (uint64_t)n);
 }
 
-static const nw_dtype dtypes[] = {NW_I8, NW_I16, NW_I32, NW_I64, NW_U8, NW_U16, NW_U32, NW_F16, NW_BF16, NW_F32, NW_F64};
+static const nw_dtype dtypes[] = {NW_I8,  NW_I16, NW_I32,  NW_I64, NW_U8, NW_U16,
+                                  NW_U32, NW_F16, NW_BF16, NW_F32, NW_F64};
 
 // What a body may read, and the axes it may read it at.
 typedef struct garden {
@@ -54,14 +55,16 @@ static E body(garden *g, int depth) {
   if (depth == 0) return roll(4) ? read_any(g) : number(g);
   E a = body(g, depth - 1), b;
   switch (roll(7)) {
-    case 0: return op1(roll(2) ? NW_OP_NEG : NW_OP_ABS, a);
-    case 1:
-      b = body(g, depth - 1);
-      return pick(op2(roll(2) ? NW_OP_LT : NW_OP_NE, read_any(g), b), a, body(g, roll(depth)));
-    case 2: return nw_dtype_is_float(g->t) ? op1(roll(2) ? NW_OP_FLOOR : NW_OP_TANH, a)
-                                           : op2(roll(2) ? NW_OP_FLOORDIV : NW_OP_FLOORMOD, a, nw_int(nw_lang_pool(nw), g->t, 3));
-    case 3: return cast(g->t, cast(dtypes[roll(NW_COUNT(dtypes))], a));
-    default: return op2(ops[roll(NW_COUNT(ops))], a, body(g, roll(depth)));
+  case 0: return op1(roll(2) ? NW_OP_NEG : NW_OP_ABS, a);
+  case 1:
+    b = body(g, depth - 1);
+    return pick(op2(roll(2) ? NW_OP_LT : NW_OP_NE, read_any(g), b), a, body(g, roll(depth)));
+  case 2:
+    return nw_dtype_is_float(g->t)
+               ? op1(roll(2) ? NW_OP_FLOOR : NW_OP_TANH, a)
+               : op2(roll(2) ? NW_OP_FLOORDIV : NW_OP_FLOORMOD, a, nw_int(nw_lang_pool(nw), g->t, 3));
+  case 3: return cast(g->t, cast(dtypes[roll(NW_COUNT(dtypes))], a));
+  default: return op2(ops[roll(NW_COUNT(ops))], a, body(g, roll(depth)));
   }
 }
 
@@ -98,15 +101,19 @@ static void fill(nw_view *v) {
   for (int64_t i = 0; i < v->count; i++) {
     int64_t x = roll(15) - (nw_dtype_is_signed(v->dtype) ? 7 : 0);
     switch (nw_dtype_bytes(v->dtype)) {
-      case 1: ((int8_t *)v->data)[i] = (int8_t)x; break;
-      case 2: ((int16_t *)v->data)[i] = (int16_t)(nw_dtype_is_float(v->dtype) ? 0x3c00 + x * 37 : x); break;
-      case 4:
-        if (v->dtype == NW_F32) ((float *)v->data)[i] = roll(30) ? (float)x / 3 : NAN;
-        else ((int32_t *)v->data)[i] = (int32_t)x;
-        break;
-      default:
-        if (v->dtype == NW_F64) ((double *)v->data)[i] = roll(30) ? (double)x / 3 : -INFINITY;
-        else ((int64_t *)v->data)[i] = x;
+    case 1: ((int8_t *)v->data)[i] = (int8_t)x; break;
+    case 2: ((int16_t *)v->data)[i] = (int16_t)(nw_dtype_is_float(v->dtype) ? 0x3c00 + x * 37 : x); break;
+    case 4:
+      if (v->dtype == NW_F32)
+        ((float *)v->data)[i] = roll(30) ? (float)x / 3 : NAN;
+      else
+        ((int32_t *)v->data)[i] = (int32_t)x;
+      break;
+    default:
+      if (v->dtype == NW_F64)
+        ((double *)v->data)[i] = roll(30) ? (double)x / 3 : -INFINITY;
+      else
+        ((int64_t *)v->data)[i] = x;
     }
   }
 }

@@ -122,11 +122,11 @@ static void only_the_branch_taken_runs(void **state) {
 
 static double reference(nw_op op, double a, double b) {
   switch (op) {
-    case NW_OP_EXP: return exp(a);
-    case NW_OP_LOG: return log(a);
-    case NW_OP_TANH: return tanh(a);
-    case NW_OP_ERF: return erf(a);
-    default: return pow(a, b);
+  case NW_OP_EXP: return exp(a);
+  case NW_OP_LOG: return log(a);
+  case NW_OP_TANH: return tanh(a);
+  case NW_OP_ERF: return erf(a);
+  default: return pow(a, b);
   }
 }
 
@@ -145,13 +145,15 @@ static void check_row(const nw_math_row *r) {
     double da[16], db[16], dout[16];
     for (int l = 0; l < r->lanes; l++) {
       uint64_t h = nw_hash_mix((uint64_t)trial, (uint64_t)l);
-      da[l] = (double)(h >> 40) / (1 << 20);  // 0 .. 16
+      da[l] = (double)(h >> 40) / (1 << 20); // 0 .. 16
       if (r->op == NW_OP_TANH || r->op == NW_OP_ERF) da[l] -= 8;
       db[l] = (double)(h & 0xfffff) / (1 << 18) - 2;
       fa[l] = (float)da[l], fb[l] = (float)db[l];
     }
-    if (r->dtype == NW_F32) r->apply(fo, fa, fb);
-    else r->apply(dout, da, db);
+    if (r->dtype == NW_F32)
+      r->apply(fo, fa, fb);
+    else
+      r->apply(dout, da, db);
     for (int l = 0; l < r->lanes; l++) {
       bool single = r->dtype == NW_F32;
       double u = ulps(r, single ? fo[l] : dout[l], reference(r->op, single ? fa[l] : da[l], single ? fb[l] : db[l]));
@@ -186,8 +188,13 @@ static void a_plan_covers_all_lanes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-      T(integers_wrap), T(floats_are_ieee), T(halves_round_at_stores), T(casts_saturate), T(only_the_branch_taken_runs),
-      T(rows_keep_their_bounds), T(a_plan_covers_all_lanes),
+      T(integers_wrap),
+      T(floats_are_ieee),
+      T(halves_round_at_stores),
+      T(casts_saturate),
+      T(only_the_branch_taken_runs),
+      T(rows_keep_their_bounds),
+      T(a_plan_covers_all_lanes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

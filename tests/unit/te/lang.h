@@ -10,7 +10,7 @@
 
 typedef const nw_expr *E;
 static nw_ctx *nw;
-static nw_vec tensors, axes;  // released at the end of a test
+static nw_vec tensors, axes; // released at the end of a test
 
 static int setup(void **state) {
   (void)state;
@@ -48,7 +48,8 @@ static inline E both(E a, E b) { return op2(NW_OP_AND, a, b); }
 static inline E pick(E c, E a, E b) { return nw_select(nw_lang_pool(nw), c, a, b); }
 static inline E cast(nw_dtype t, E e) { return nw_cast(nw_lang_pool(nw), t, e); }
 
-#define DIMS(...) NW_COUNT(((E[]){__VA_ARGS__})), (E[]){__VA_ARGS__}
+#define DIMS(...)                                                                                                      \
+  NW_COUNT(((E[]){__VA_ARGS__})), (E[]) { __VA_ARGS__ }
 #define READ(t, ...) nw_tensor_read(t, DIMS(__VA_ARGS__))
 static inline nw_tensor *input(const char *name, nw_dtype t, int n, const E *shape) {
   return keep(nw_placeholder(nw, name, t, n, shape));

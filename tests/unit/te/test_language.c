@@ -90,7 +90,8 @@ static void data_must_be_clamped(void **state) {
   assert_string_equal(nw_error(nw)->hint, "clamp it: nw.min(nw.max(i64(I[i]), 0), 15)");
   nw_clear(nw);
   b = begin("G", "i", DIMS(lit(5)));
-  assert_non_null(end(b, READ(A, least(most(READ(I, ax(b, 0)), nw_int(nw_lang_pool(nw), NW_I32, 0)), nw_int(nw_lang_pool(nw), NW_I32, 15)))));
+  assert_non_null(end(b, READ(A, least(most(READ(I, ax(b, 0)), nw_int(nw_lang_pool(nw), NW_I32, 0)),
+                                       nw_int(nw_lang_pool(nw), NW_I32, 15)))));
   nw_tensor *U = input("U", NW_U8, DIMS(lit(5))), *T = input("T", NW_F32, DIMS(lit(256)));
   b = begin("L", "i", DIMS(lit(5)));
   assert_non_null(end(b, READ(T, READ(U, ax(b, 0)))));
@@ -144,6 +145,10 @@ static void shapes_are_checked(void **state) {
   refused(!nw_placeholder(nw, "A", NW_F32, DIMS(flit(NW_F32, 2))), "dimension 0 of A is of type f32");
   refused(!begin("C", "i", DIMS(lit(-3))), "the extent of i is negative: -3");
   refused(!nw_placeholder(nw, "1A", NW_F32, DIMS(lit(1))), "a tensor cannot be named '1A'");
+  E N = nw_size_var(nw, "N", 1);
+  refused(!begin("C", "i", DIMS(sub(N, lit(2)))), "the extent of i is negative at N = 1: -1");
+  assert_true(nw_size_fact(N, le(lit(2), N)));
+  nw_build_drop(begin("C", "i", DIMS(sub(N, lit(2)))));
   nw_tensor *A = input("A", NW_F32, DIMS(lit(0)));
   nw_build *b = begin("B", "i", DIMS(lit(0)));
   assert_non_null(end(b, READ(A, ax(b, 0))));
@@ -171,10 +176,12 @@ static void a_plain_placeholder_can_be_a_state(void **state) {
   keep(out);
   b = begin("two", "t", DIMS(T));
   now = READ(S, ax(b, 0));
-  refused(!end(b, add(READ(S, sub(ax(b, 0), lit(2))), now)), "in two, S[t - 2] reads index -2 of dimension 0 (extent T) at T = 1, t = 0");
+  refused(!end(b, add(READ(S, sub(ax(b, 0), lit(2))), now)),
+          "in two, S[t - 2] reads index -2 of dimension 0 (extent T) at T = 1, t = 0");
   b = begin("bad", "t", DIMS(T));
   now = READ(S, add(ax(b, 0), lit(1)));
-  refused(!end(b, add(READ(S, sub(ax(b, 0), lit(1))), now)), "in bad, S[t - 1] reads index -1 of dimension 0 (extent T) at T = 1, t = 0");
+  refused(!end(b, add(READ(S, sub(ax(b, 0), lit(1))), now)),
+          "in bad, S[t - 1] reads index -1 of dimension 0 (extent T) at T = 1, t = 0");
 }
 
 static void a_dropped_build_gives_the_pen_back(void **state) {
@@ -203,10 +210,20 @@ static void nothing_grows(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-      T(a_matrix_product_shows_as_written), T(reads_are_counted_and_typed), T(an_index_out_of_range_is_named),
-      T(a_select_guards_its_branches), T(symbolic_sizes_are_tried_small), T(facts_help), T(data_must_be_clamped),
-      T(integers_are_not_divided_by_zero), T(a_reduction_is_a_whole_body), T(axes_of_others_are_strangers),
-      T(shapes_are_checked), T(a_plain_placeholder_can_be_a_state), T(a_dropped_build_gives_the_pen_back), T(nothing_grows),
+      T(a_matrix_product_shows_as_written),
+      T(reads_are_counted_and_typed),
+      T(an_index_out_of_range_is_named),
+      T(a_select_guards_its_branches),
+      T(symbolic_sizes_are_tried_small),
+      T(facts_help),
+      T(data_must_be_clamped),
+      T(integers_are_not_divided_by_zero),
+      T(a_reduction_is_a_whole_body),
+      T(axes_of_others_are_strangers),
+      T(shapes_are_checked),
+      T(a_plain_placeholder_can_be_a_state),
+      T(a_dropped_build_gives_the_pen_back),
+      T(nothing_grows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,8 @@ static void stages_share_names_without_clashing(void **state) {
 
 static void inputs_come_in_the_order_they_were_made(void **state) {
   (void)state;
-  nw_tensor *A = input("A", NW_I32, DIMS(lit(4))), *B = input("B", NW_I32, DIMS(lit(4))), *Z = input("A", NW_I32, DIMS(lit(4)));
+  nw_tensor *A = input("A", NW_I32, DIMS(lit(4))), *B = input("B", NW_I32, DIMS(lit(4))),
+            *Z = input("A", NW_I32, DIMS(lit(4)));
   nw_build *b = begin("C", "i", DIMS(lit(4)));
   E z = READ(Z, ax(b, 0)), y = READ(B, ax(b, 0)), x = READ(A, ax(b, 0));
   nw_tensor *C = end(b, mul(z, mul(y, x)));
@@ -160,8 +161,11 @@ static void a_scan_is_init_and_update(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-      T(a_product_is_one_nest), T(stages_share_names_without_clashing), T(inputs_come_in_the_order_they_were_made),
-      T(an_arg_reduction_has_two_targets), T(a_scan_is_init_and_update),
+      T(a_product_is_one_nest),
+      T(stages_share_names_without_clashing),
+      T(inputs_come_in_the_order_they_were_made),
+      T(an_arg_reduction_has_two_targets),
+      T(a_scan_is_init_and_update),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
