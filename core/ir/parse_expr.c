@@ -155,35 +155,36 @@ static const nw_expr *call(nw_parser *ps, const char *name) {
   return apply(ps, &at, op, n, args);
 }
 
-static const nw_expr *load_at(nw_parser *ps, const nw_token *at, const nw_buffer *b, int n, const nw_expr **index,
-                              bool masked) {
-  int lanes = n > masked ? index[0]->type.lanes : 1;
+static const nw_expr *load_at(nw_parser *ps, const nw_token *at, const nw_buffer *b, int n, const nw_expr **index) {
+  int lanes = n ? index[0]->type.lanes : 1;
   for (int i = 1; i < n; i++)
     if (index[i]->type.lanes != lanes)
       return nw_parse_fail(ps, at, "indices of %d and %d lanes", lanes, index[i]->type.lanes);
   return nw_load(ps->pool, (nw_type){(uint8_t)b->dtype, (uint16_t)lanes}, b->name, n, index);
 }
 
-// A[i, j]; lowered A[linear], and A[linear; mask].
+// `i, j]`, or lowered `linear]` and `linear; mask]`.
+static bool indices(nw_parser *ps, int *n, const nw_expr **index) {
+  bool masked = false;
+  for (*n = 0; !nw_at(ps, "]") && !masked;) {
+    masked = *n == 1 && nw_accept(ps, ";");
+    if (*n && !masked && !nw_expect(ps, ",", "or ']' in the indices")) return false;
+    if (*n == NW_PARSE_LIST) return nw_parse_fail(ps, &ps->tok, "there are too many indices");
+    index[*n] = nw_parse_typed(ps, masked ? NW_BOOL : NW_INDEX, masked ? "mask" : "index");
+    if (!index[(*n)++]) return false;
+  }
+  return nw_expect(ps, "]", "after the mask");
+}
+
 static const nw_expr *load(nw_parser *ps) {
   nw_token at = ps->tok;
-  const nw_expr *index[NW_PARSE_LIST + 1];
+  const nw_expr *index[NW_PARSE_LIST];
   const char *name = nw_expect_name(ps, "a buffer");
   const nw_buffer *b = name && ps->p ? nw_find_buffer(ps->p, name) : NULL;
   if (!b) return name ? nw_parse_fail(ps, &at, "%s is no buffer", name) : NULL;
   nw_next(ps);
-  bool masked = false;
-  int n = 0;
-  while (!nw_at(ps, "]")) {
-    if (n == 1 && nw_accept(ps, ";"))
-      masked = true;
-    else if (masked || (n && !nw_expect(ps, ",", "or ']' in the indices")))
-      return nw_expected(ps, "']' after the mask");
-    if (n == NW_PARSE_LIST) return nw_parse_fail(ps, &ps->tok, "there are too many indices");
-    if (!(index[n++] = nw_parse_typed(ps, masked ? NW_BOOL : NW_INDEX, masked ? "mask" : "index"))) return NULL;
-  }
-  nw_next(ps);
-  return load_at(ps, &at, b, n, index, masked);
+  int n;
+  return indices(ps, &n, index) ? load_at(ps, &at, b, n, index) : NULL;
 }
 
 static const nw_expr *named(nw_parser *ps) {

@@ -43,31 +43,32 @@ static const char *index_end(const char *s) {
 
 // The first term stays, as in `32*i_o + ...`.
 static void fold_index(nw_str *out, const char *s, const char *end) {
-  const char *plus = memmem(s, (size_t)(end - s), " + ", 3);
-  bool simple =
-      plus && plus - s < LONG_INDEX && !memchr(s, '(', (size_t)(plus - s)) && !memchr(s, '[', (size_t)(plus - s));
-  if (end - s <= LONG_INDEX) {
-    nw_str_addn(out, s, (size_t)(end - s));
+  size_t n = (size_t)(end - s), first = strcspn(s, "([+");
+  bool plain = first < LONG_INDEX && first < n && s[first] == '+';
+  if (n <= LONG_INDEX) {
+    nw_str_addn(out, s, n);
   } else {
-    if (simple) nw_str_addn(out, s, (size_t)(plus + 3 - s));
+    if (plain) nw_str_addn(out, s, first + 2);
     nw_str_add(out, "...");
+  }
+}
+
+// From behind `[` to its `]`.
+static const char *fold_list(nw_str *out, const char *s) {
+  for (;;) {
+    const char *end = index_end(s);
+    fold_index(out, s, end);
+    if (*end != ',' && *end != ';') return end;
+    nw_str_addn(out, end, 2);
+    s = end + 2;
   }
 }
 
 static char *fold_indices(char *line) {
   nw_str out = {0};
-  const char *s = line;
-  bool inside = false;
-  while (*s) {
-    if (inside) {
-      const char *end = index_end(s);
-      fold_index(&out, s, end);
-      s = end;
-    }
-    if (!*s) break;
-    inside = *s == '[' || (inside && *s != ']');
-    nw_str_addn(&out, s, inside && s[1] == ' ' ? 2 : 1);
-    s += inside && s[1] == ' ' ? 2 : 1;
+  for (const char *s = line; *s;) {
+    nw_str_addn(&out, s, 1);
+    s = *s == '[' ? fold_list(&out, s + 1) : s + 1;
   }
   free(line);
   return nw_str_take(&out);
