@@ -107,8 +107,9 @@ static bool no_reader(nw_step *st, const char *tensor, const char *reader) {
   return nw_step_refuse(st, "a copy is made for its readers", NULL, "%s does not read %s", reader, tensor);
 }
 
-static bool is_named(nw_step *st, const nw_stmt *block, const nw_arg *readers) {
-  if (readers->kind == NW_ARG_NONE || !readers->n) return true;
+// Where no readers are named a copy is for all but those that fill the tensor: a scan reads itself.
+static bool is_named(nw_step *st, const nw_stmt *block, const char *tensor, const nw_arg *readers) {
+  if (readers->kind == NW_ARG_NONE || !readers->n) return !nw_block_writes(block, tensor);
   for (int i = 0; i < readers->n; i++)
     if (nw_stage_block(st->p, readers->item[i].name) == block) return true;
   return false;
@@ -127,7 +128,7 @@ static int rename_readers(nw_step *st, const char *from, const char *to, const n
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   int n = 0;
   for (int i = 0; i < b.n; i++) {
-    if (!nw_block_reads(b.at[i], from) || !is_named(st, b.at[i], readers)) continue;
+    if (!nw_block_reads(b.at[i], from) || !is_named(st, b.at[i], from, readers)) continue;
     nw_block_rewrite(st->p, b.at[i], rename_load, &(renaming){st->p->pool, from, to});
     n++;
   }
