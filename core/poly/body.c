@@ -1,0 +1,119 @@
+// Does every block of the new program compute what a block of the old one computed, from the same values?
+#include "poly/internal.h"
+#include <stdio.h>
+
+typedef struct compare {
+  const nw_model *before, *after;
+  nw_pool *pool;
+} compare;
+
+static nw_answer refuse(const compare *c, const nw_stmt *block, const char *what) {
+  return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "%s %s", block->block.name, what);
+}
+
+static const nw_stmt *original(const compare *c, const nw_stmt *block) {
+  for (int i = 0; i < c->before->nsites; i++) {
+    const nw_stmt *b = c->before->site[i]->block;
+    if (strcmp(b->block.origin, block->block.origin) || b->block.init_part != block->block.init_part) continue;
+    return b;
+  }
+  for (int i = 0; block->block.init_part && i < c->before->nsites; i++)
+    if (!strcmp(c->before->site[i]->block->block.origin, block->block.origin)) return c->before->site[i]->block;
+  return NULL;
+}
+
+static const nw_expr *form(const compare *c, const nw_model *m, const nw_model *kept, const nw_expr *e, const nw_stmt **rounded) {
+  nw_normal n = {.m = m, .kept = kept, .pool = c->pool};
+  const nw_expr *f = nw_normal_form(&n, e);
+  if (n.rounded) *rounded = n.rounded;
+  return f;
+}
+
+static bool same_expr(const compare *c, const nw_expr *was, const nw_expr *is, const nw_stmt **rounded) {
+  return form(c, c->before, c->after, was, rounded) == form(c, c->after, NULL, is, rounded);
+}
+
+static bool same_var(const compare *c, const nw_block_var *a, const nw_block_var *b) {
+  return a->kind == b->kind && nw_import(c->pool, a->var) == b->var && nw_import(c->pool, a->lo) == b->lo &&
+         nw_import(c->pool, a->extent) == b->extent;
+}
+
+// An init has the spatial variables of its reduction.
+static bool same_vars(const compare *c, const nw_stmt *was, const nw_stmt *is) {
+  int at = 0;
+  for (int i = 0; i < was->block.nvars; i++) {
+    if (is->block.init_part && was->block.var[i].kind == NW_REDUCE) continue;
+    if (at == is->block.nvars || !same_var(c, &was->block.var[i], &is->block.var[at++])) return false;
+  }
+  return at == is->block.nvars;
+}
+
+static nw_dtype dtype_of(const nw_model *m, const nw_target *t) {
+  return nw_find_buffer(m->p, t->buffer)->dtype;
+}
+
+static bool same_place(const compare *c, const nw_target *was, const nw_target *is) {
+  if (was->n != is->n || dtype_of(c->before, was) != dtype_of(c->after, is)) return false;
+  for (int d = 0; d < was->n; d++)
+    if (nw_import(c->pool, was->index[d]) != is->index[d]) return false;
+  return true;
+}
+
+static bool same_target(const compare *c, const nw_stmt *was, const nw_stmt *is, int t, const nw_stmt **rounded) {
+  const nw_target *a = &was->block.target[t], *b = &is->block.target[t];
+  if (!same_place(c, a, b)) return false;
+  if (is->block.init_part && !was->block.init_part) return a->init && same_expr(c, a->init, b->value, rounded);
+  if (!same_expr(c, a->value, b->value, rounded)) return false;
+  return !b->init || (a->init && same_expr(c, a->init, b->init, rounded));
+}
+
+static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, const nw_stmt **rounded) {
+  bool part = is->block.init_part && !was->block.init_part;
+  if ((!part && was->block.combiner != is->block.combiner) || was->block.ntargets != is->block.ntargets) return false;
+  if (!same_vars(c, was, is)) return false;
+  for (int t = 0; t < is->block.ntargets; t++)
+    if (!same_target(c, was, is, t, rounded)) return false;
+  return true;
+}
+
+static nw_answer check_block(const compare *c, const nw_stmt *is) {
+  nw_ctx *ctx = c->after->p->ctx;
+  const nw_stmt *rounded = NULL, *was = original(c, is);
+  if (nw_is_copy(is) && nw_transparent(c->after, is->block.target[0].buffer)) return NW_HOLDS;
+  if (!was) return NW_RULE(ctx, value_known) ? refuse(c, is, "does work that is no part of the computation") : NW_HOLDS;
+  if (NW_RULE(ctx, value_body) && !same_block(c, was, is, &rounded))
+    return refuse(c, is, "does not compute the same expression of the same values as before");
+  if (rounded && NW_RULE(ctx, value_rounding))
+    return refuse(c, rounded, "rounds to 16 bits where it stores its value, which would be lost if it were computed in place");
+  return NW_HOLDS;
+}
+
+// What an output holds at every index, as a normal form.
+static const nw_expr *output_form(const compare *c, const nw_model *m, const nw_model *kept, const nw_buffer *b) {
+  const nw_expr *index[NW_MAX_DEPTH];
+  const nw_stmt *rounded;
+  char name[16];
+  for (int d = 0; d < b->ndim; d++) {
+    snprintf(name, sizeof name, "_%d", d);
+    index[d] = nw_var(c->pool, name);
+  }
+  return form(c, m, kept, nw_load(c->pool, (nw_type){(uint8_t)b->dtype, 1}, b->name, b->ndim, index), &rounded);
+}
+
+static nw_answer check_outputs(const compare *c) {
+  if (!NW_RULE(c->after->p->ctx, output_source)) return NW_HOLDS;
+  for (int i = 0; i < c->after->p->nbuffers; i++) {
+    const nw_buffer *b = c->after->p->buffer[i];
+    if (b->role != NW_OUTPUT || output_form(c, c->before, c->after, b) == output_form(c, c->after, NULL, b)) continue;
+    return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "output %s would not hold the values it holds now", b->name);
+  }
+  return NW_HOLDS;
+}
+
+nw_answer nw_same_values(const nw_model *before, const nw_model *after) {
+  compare c = {before, after, after->p->pool};
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < after->nsites && answer == NW_HOLDS; i++)
+    if (!after->site[i]->init) answer = check_block(&c, after->site[i]->block);
+  return answer == NW_HOLDS ? check_outputs(&c) : answer;
+}

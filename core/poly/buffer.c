@@ -1,0 +1,151 @@
+// Does every read find the value it is meant to? For a buffer whose elements hold one value each: what is read was
+// written before; a reduction that is read had its init first and then every contribution, once. And outputs are full.
+#include "poly/internal.h"
+
+static nw_fate gather(const nw_model *m, const nw_buffer *b, bool by_value) {
+  nw_fate f = {.m = m, .buffer = b, .by_value = by_value};
+  int n = 0;
+  for (int i = 0; i < m->nsites; i++) n += m->site[i]->naccesses;
+  f.write = NW_NEW_N(m->arena, nw_access *, n + 1);
+  f.read = NW_NEW_N(m->arena, nw_access *, n + 1);
+  for (int i = 0; i < m->nsites; i++)
+    for (int j = 0; j < m->site[i]->naccesses; j++) {
+      nw_access *a = &m->site[i]->access[j];
+      if (a->buffer != b) continue;
+      if (a->write) f.write[f.nwrites++] = a;
+      else f.read[f.nreads++] = a;
+      f.nested |= a->depth > 0;
+    }
+  return f;
+}
+
+static bool is_init(const nw_access *w) {
+  return w->site->init || w->site->block->block.init_part;
+}
+
+// ---- order
+
+static nw_answer init_before(const nw_fate *f, nw_access *init, nw_access *update) {
+  isl_map *bad = NULL;
+  nw_ctx *c = f->m->p->ctx;
+  if (f->by_value ? !NW_RULE(c, value_init) : !NW_RULE(c, order_init_first)) return NW_HOLDS;
+  nw_answer answer = nw_always_before(f->m, init, update, &bad);
+  if (answer != NW_FAILS) return answer;
+  return nw_tell_pair(f->m, &(nw_story){.kind = NW_REFUSE_REDUCTION, .source = init, .sink = update,
+      .why = "{e} is set to what its reduction starts from at {s}, but it already takes a contribution at {t}"}, bad);
+}
+
+// Is every execution of the read after some write of its element? (Others may write the same value again later.)
+static nw_answer written_earlier(const nw_fate *f, nw_access *r) {
+  isl_set *served = NULL;
+  for (int i = 0; i < f->nwrites; i++) {
+    if (!nw_may_meet(f->write[i], r)) continue;
+    isl_map *before = nw_before(nw_meet(f->m, f->write[i], r), f->write[i], r);
+    isl_set *some = isl_map_range(before);
+    served = served ? isl_set_union(served, some) : some;
+  }
+  if (!served) return NW_FAILS;
+  isl_set *all = isl_map_domain(isl_map_copy(nw_access_map(f->m, r)));
+  isl_bool fine = isl_set_is_subset(all, served);
+  isl_set_free(all);
+  isl_set_free(served);
+  return nw_answer_of(f->m->f->s, fine);
+}
+
+static bool has_updates(const nw_fate *f) {
+  for (int i = 0; i < f->nwrites; i++)
+    if (f->write[i]->update) return true;
+  return false;
+}
+
+static nw_answer read_after(const nw_fate *f, nw_access *w, nw_access *r) {
+  isl_map *bad = NULL;
+  nw_ctx *c = f->m->p->ctx;
+  if (f->by_value ? !NW_RULE(c, value_order) : !NW_RULE(c, order_strict)) return NW_HOLDS;
+  if (!nw_may_meet(w, r)) return NW_HOLDS;
+  nw_answer answer = nw_always_before(f->m, w, r, &bad);
+  if (answer == NW_FAILS && !has_updates(f) && f->by_value) answer = written_earlier(f, r);
+  if (answer != NW_FAILS) {
+    isl_map_free(bad);
+    return answer;
+  }
+  const char *why = w->update ? "{e} is read at {t}, before it has the contribution of {s}"
+                              : "{e} is read at {t}, before it is written at {s}";
+  return nw_tell_pair(f->m, &(nw_story){.kind = NW_REFUSE_RAW, .source = w, .sink = r, .why = why}, bad);
+}
+
+static nw_answer check_order(const nw_fate *f) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++) {
+    nw_access *w = f->write[i];
+    for (int j = 0; is_init(w) && j < f->nwrites && answer == NW_HOLDS; j++)
+      if (f->write[j]->update && nw_may_meet(w, f->write[j])) answer = init_before(f, w, f->write[j]);
+    for (int j = 0; j < f->nreads && answer == NW_HOLDS; j++) answer = read_after(f, w, f->read[j]);
+  }
+  return answer;
+}
+
+static nw_answer check_cover(const nw_fate *f, nw_access *r, nw_write_class of, bool rule, const char *why) {
+  isl_set *bad = NULL;
+  if (!rule) return NW_HOLDS;
+  nw_answer answer = nw_covered(f, r, of, &bad);
+  if (answer != NW_FAILS) return answer;
+  return nw_tell_one(f->m, &(nw_story){.kind = NW_REFUSE_VALUE, .sink = r, .site = r->site, .why = why}, bad);
+}
+
+static bool any_write(const nw_access *w) { return w != NULL; }
+static bool not_update(const nw_access *w) { return !w->update; }
+
+// What is read at r: written at all; as a reduction, started from its init and complete.
+static nw_answer check_read(const nw_fate *f, nw_access *r) {
+  nw_ctx *c = f->m->p->ctx;
+  bool updates = has_updates(f);
+  nw_answer answer = check_cover(f, r, any_write, NW_RULE(c, value_uninitialised),
+                                 "{e} is read at {t}, and is not written before");
+  if (answer == NW_HOLDS && updates)
+    answer = check_cover(f, r, not_update, NW_RULE(c, value_init), "{e} is read at {t}, and its reduction has no init");
+  if (answer == NW_HOLDS && updates) answer = nw_contributions(f, r);
+  return answer;
+}
+
+static nw_answer check_output(const nw_fate *f) {
+  nw_ctx *c = f->m->p->ctx;
+  bool updates = has_updates(f);
+  nw_answer answer = nw_output_covered(f, any_write, NW_RULE(c, output_written), "{e} is never written");
+  if (answer == NW_HOLDS && updates)
+    answer = nw_output_covered(f, not_update, NW_RULE(c, value_init), "{e} takes contributions, but its reduction has no init");
+  if (answer == NW_HOLDS && updates) answer = nw_contributions(f, NULL);
+  return answer;
+}
+
+static nw_answer many_values(const nw_fate *f) {
+  nw_str why = {0};
+  nw_str_fmt(&why, "an element of %s is written more than once with different values, so that what a read finds depends on "
+             "more than its index", f->buffer->name);
+  nw_answer answer = nw_tell(f->m, NW_REFUSE_VALUE, NULL, NULL, "%s", why.s);
+  nw_str_free(&why);
+  return answer;
+}
+
+static nw_answer check_buffer(nw_fate *f, bool first) {
+  nw_answer single = nw_single_valued(f->m, f->buffer);
+  if (single == NW_ABORTED) return single;
+  if (single == NW_FAILS && f->by_value && !first) return many_values(f);
+  nw_answer answer = single == NW_HOLDS ? check_order(f) : NW_HOLDS;
+  if (!f->by_value && !f->nested) return answer;
+  if (answer == NW_HOLDS && has_updates(f)) answer = nw_contributed_once(f);
+  for (int i = 0; i < f->nreads && answer == NW_HOLDS; i++) answer = check_read(f, f->read[i]);
+  if (answer == NW_HOLDS && f->buffer->role == NW_OUTPUT) answer = check_output(f);
+  return answer;
+}
+
+// Of the first program of a computation it is not asked that elements hold one value.
+nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) {
+    if (m->p->buffer[i]->role == NW_INPUT) continue;
+    nw_fate f = gather(m, m->p->buffer[i], by_value);
+    answer = check_buffer(&f, first);
+  }
+  return answer;
+}

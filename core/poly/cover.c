@@ -1,0 +1,184 @@
+// Which instances a program executes: inside the declared domain, each at most once, all of them.
+#include "poly/internal.h"
+#include <stdlib.h>
+
+#define MAX_PARTS (2 * NW_MAX_DEPTH)
+
+// Executions that stand for no declared instance.
+static isl_set *outside(const nw_site *s) {
+  const nw_view *v = &s->view;
+  isl_set *domain = isl_set_add_dims(isl_set_copy(s->domain), isl_dim_set, (unsigned)v->opaque.n), *bad = NULL;
+  for (int i = 0; i < s->block->block.nvars; i++) {
+    const nw_block_var *b = &s->block->block.var[i];
+    if (s->init && b->kind == NW_REDUCE) continue;
+    isl_pw_aff *bind = nw_view_aff(v, b->bind), *lo = nw_view_aff(v, b->lo);
+    isl_pw_aff *end = isl_pw_aff_add(isl_pw_aff_copy(lo), nw_view_aff(v, b->extent));
+    isl_set *out = isl_set_union(isl_pw_aff_lt_set(isl_pw_aff_copy(bind), lo), isl_pw_aff_ge_set(bind, end));
+    out = isl_set_intersect(out, isl_set_copy(domain));
+    bad = bad ? isl_set_union(bad, out) : out;
+  }
+  if (!bad) bad = isl_set_empty(isl_set_get_space(domain));
+  isl_set_free(domain);
+  return isl_set_project_out(bad, isl_dim_set, (unsigned)v->ndims, (unsigned)v->opaque.n);
+}
+
+nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad) {
+  int fact = nw_fact_of(m->f, 'd', s->number, 0, 0, 0);
+  if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
+  isl_set *out = outside(s);
+  nw_answer answer = nw_answer_of(m->f->s, isl_set_is_empty(out));
+  if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
+  if (answer == NW_FAILS) *bad = out;
+  else isl_set_free(out);
+  return answer;
+}
+
+// ---- at most once
+
+nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from) {
+  int fact = nw_fact_of(m->f, 'o', s->number, from, 0, 0);
+  if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
+  if (nw_fact_denied(m->f, fact)) return NW_FAILS;
+  nw_part part[MAX_PARTS];
+  isl_bool once = isl_bool_true;
+  for (int i = 0, n = nw_site_parts(s, from, part); i < n && once == isl_bool_true; i++) {
+    isl_map *map = nw_part_map(s, from, part[i]);
+    once = isl_map_is_injective(map);
+    isl_map_free(map);
+  }
+  if (once == isl_bool_true) nw_fact_prove(m->f, fact);
+  if (once == isl_bool_false) nw_fact_deny(m->f, fact);
+  return nw_answer_of(m->f->s, once);
+}
+
+// ---- all of them
+
+// The sites of a program that do one piece of work, and the variables that every part of every site runs through in full.
+typedef struct group {
+  const nw_model *m;
+  int n;
+  const nw_site **site;
+  nw_part (*part)[MAX_PARTS];
+  int *nparts;
+  uint64_t full;
+} group;
+
+static isl_bool part_is_full(const nw_model *m, const nw_site *s, nw_part part) {
+  isl_set *range = isl_map_range(nw_part_map(s, 0, part));
+  isl_set *box = nw_declared(m->f, s, part.vars);
+  isl_bool full = isl_set_is_subset(box, range);
+  isl_set_free(box);
+  isl_set_free(range);
+  return full;
+}
+
+// A variable stays only if, in every site, its whole part stays.
+static bool shrink(group *g) {
+  bool changed = false;
+  for (int i = 0; i < g->n; i++)
+    for (int p = 0; p < g->nparts[i]; p++) {
+      uint64_t vars = g->part[i][p].vars;
+      if (!(vars & g->full) || !(vars & ~g->full)) continue;
+      g->full &= ~vars;
+      changed = true;
+    }
+  return changed;
+}
+
+static isl_bool find_full(group *g) {
+  g->full = nw_all_vars(g->site[0]);
+  for (int i = 0; i < g->n; i++) {
+    g->nparts[i] = nw_site_parts(g->site[i], 0, g->part[i]);
+    for (int p = 0; p < g->nparts[i]; p++) {
+      isl_bool full = part_is_full(g->m, g->site[i], g->part[i][p]);
+      if (full < 0) return full;
+      if (!full && !g->part[i][p].vars) g->full = 0;
+      if (!full) g->full &= ~g->part[i][p].vars;
+    }
+  }
+  while (shrink(g)) {}
+  return isl_bool_true;
+}
+
+// What a site executes of the variables that are not run through in full, its other loops there as well.
+static isl_set *rest_of(const group *g, int i) {
+  nw_part rest = {0, 0};
+  for (int p = 0; p < g->nparts[i]; p++) {
+    nw_part part = g->part[i][p];
+    if (part.vars && !(part.vars & ~g->full)) continue;
+    rest.loops |= part.loops;
+    rest.vars |= part.vars;
+  }
+  return isl_map_range(nw_part_map(g->site[i], 0, rest));
+}
+
+static isl_bool group_full(const group *g, isl_bool *apart) {
+  isl_set *seen = isl_set_empty(nw_family_space(g->m->f, __builtin_popcountll(nw_all_vars(g->site[0]) & ~g->full)));
+  *apart = isl_bool_true;
+  for (int i = 0; i < g->n; i++) {
+    isl_set *rest = rest_of(g, i);
+    if (*apart == isl_bool_true) *apart = isl_set_is_disjoint(seen, rest);
+    seen = isl_set_union(seen, rest);
+  }
+  isl_set *box = nw_declared(g->m->f, g->site[0], nw_all_vars(g->site[0]) & ~g->full);
+  isl_bool full = isl_set_is_subset(box, seen);
+  isl_set_free(box);
+  isl_set_free(seen);
+  return full;
+}
+
+static isl_bool decide(group *g, bool *once) {
+  for (int i = 1; i < g->n; i++)
+    if (g->site[i]->nvars != g->site[0]->nvars) return isl_bool_false;
+  isl_bool apart = isl_bool_true, full = find_full(g);
+  if (full == isl_bool_true) full = group_full(g, &apart);
+  if (full < 0 || apart < 0) return isl_bool_error;
+  *once = apart;
+  for (int i = 0; *once && i < g->n; i++) {
+    nw_answer answer = nw_executes_once(g->m, g->site[i], 0);
+    if (answer == NW_ABORTED) return isl_bool_error;
+    *once = answer == NW_HOLDS;
+  }
+  return full;
+}
+
+static nw_key group_key(const group *g) {
+  nw_key k = {0};
+  nw_key_add(&k, 'f');
+  for (int i = 0; i < g->n; i++) nw_key_add(&k, (uintptr_t)g->site[i]->number);
+  return k;
+}
+
+static group find_group(const nw_model *m, const nw_site *s) {
+  group g = {.m = m};
+  g.site = NW_NEW_N(m->arena, const nw_site *, m->nsites);
+  for (int i = 0; i < m->nsites; i++)
+    if (nw_site_same_work(m->site[i], s)) g.site[g.n++] = m->site[i];
+  g.part = nw_xcalloc((size_t)g.n, sizeof *g.part);
+  g.nparts = NW_NEW_N(m->arena, int, g.n);
+  return g;
+}
+
+static nw_answer remember(const nw_model *m, int fact, nw_answer answer) {
+  if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
+  if (answer == NW_FAILS) nw_fact_deny(m->f, fact);
+  return answer;
+}
+
+// Two facts: 1, every instance; 2, and each once.
+nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once) {
+  group g = find_group(m, s);
+  nw_key k = group_key(&g);
+  int number = nw_fact_number(m->f, &k);
+  nw_key_free(&k);
+  int full = nw_fact_of(m->f, 'F', number, 1, 0, 0), single = nw_fact_of(m->f, 'F', number, 2, 0, 0);
+  *once = nw_fact_proved(m->f, single);
+  if (nw_fact_proved(m->f, full) || nw_fact_denied(m->f, full)) {
+    free(g.part);
+    return nw_fact_proved(m->f, full) ? NW_HOLDS : NW_FAILS;
+  }
+  nw_answer answer = remember(m, full, nw_answer_of(m->f->s, decide(&g, once)));
+  if (answer == NW_HOLDS) remember(m, single, *once ? NW_HOLDS : NW_FAILS);
+  free(g.part);
+  return answer;
+}

@@ -1,0 +1,229 @@
+// What the programs of one schedule share: the space of their sizes, what is known of them, and what was proved.
+#include "poly/internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+// ---- sizes
+
+static bool same_sizes(const nw_family *f, const nw_program *p) {
+  if (f->pool != p->pool || f->nsizes != p->nsizes || f->nfacts != p->nfacts) return false;
+  for (int i = 0; i < p->nsizes; i++)
+    if (strcmp(f->size[i].name, p->size[i].name) || f->size[i].lo != p->size[i].lo) return false;
+  for (int i = 0; i < p->nfacts; i++)
+    if (f->fact[i] != p->fact[i]) return false;
+  return true;
+}
+
+static isl_space *named_params(isl_ctx *isl, int n, const nw_size *size) {
+  isl_space *space = isl_space_params_alloc(isl, (unsigned)n);
+  for (int i = 0; i < n; i++) space = isl_space_set_dim_name(space, isl_dim_param, (unsigned)i, size[i].name);
+  return space;
+}
+
+static isl_set *at_least(nw_view *v, isl_set *set, const nw_size *size) {
+  isl_pw_aff *lo = nw_view_aff(v, size->lo);
+  isl_pw_aff *it = nw_view_aff(v, nw_var(v->f->pool, size->name));
+  return isl_set_intersect(set, isl_pw_aff_ge_set(it, lo));
+}
+
+// Least values and facts. What is opaque in them says nothing.
+static isl_set *known_of_sizes(nw_family *f) {
+  nw_view v;
+  nw_view_init(&v, f);
+  for (int i = 0; i < f->nsizes; i++) nw_view_scan(&v, f->size[i].lo);
+  for (int i = 0; i < f->nfacts; i++) nw_view_scan(&v, f->fact[i]);
+  isl_set *known = nw_view_all(&v);
+  for (int i = 0; i < f->nsizes; i++) known = at_least(&v, known, &f->size[i]);
+  for (int i = 0; i < f->nfacts; i++) known = isl_set_intersect(known, nw_view_cond(&v, f->fact[i], true));
+  nw_view_free(&v);
+  return isl_set_params(known);
+}
+
+static nw_family *family_new(const nw_program *p) {
+  nw_family *f = nw_xcalloc(1, sizeof *f);
+  f->refs = 1;
+  f->s = nw_proofs_retain(nw_proofs_of(p->ctx));
+  f->pool = nw_pool_retain(p->pool);
+  f->nsizes = p->nsizes;
+  f->size = nw_xcalloc((size_t)p->nsizes + 1, sizeof *f->size);
+  for (int i = 0; i < p->nsizes; i++) f->size[i] = (nw_size){nw_pool_name(p->pool, p->size[i].name), p->size[i].lo};
+  f->nfacts = p->nfacts;
+  f->fact = nw_xcalloc((size_t)p->nfacts + 1, sizeof *f->fact);
+  for (int i = 0; i < p->nfacts; i++) f->fact[i] = p->fact[i];
+  f->params = named_params(f->s->isl, f->nsizes, f->size);
+  f->context = isl_set_universe(isl_space_copy(f->params));
+  isl_set *known = known_of_sizes(f);
+  isl_set_free(f->context);
+  f->context = known;
+  return f;
+}
+
+nw_family *nw_family_for(const nw_program *p, nw_family *known) {
+  return known && same_sizes(known, p) ? nw_family_retain(known) : family_new(p);
+}
+
+nw_family *nw_family_retain(nw_family *f) {
+  f->refs++;
+  return f;
+}
+
+static void facts_clear(nw_facts *m) {
+  for (int i = 0; i < m->cap; i++) free(m->at[i].key);
+  free(m->at);
+  free(m->verdict);
+  *m = (nw_facts){0};
+}
+
+void nw_family_release(nw_family *f) {
+  if (!f || --f->refs) return;
+  facts_clear(&f->facts);
+  nw_vec_free(&f->product);
+  isl_set_free(f->context);
+  isl_space_free(f->params);
+  nw_proofs_release(f->s);
+  nw_pool_release(f->pool);
+  free(f->size);
+  free(f->fact);
+  free(f);
+}
+
+isl_space *nw_family_space(const nw_family *f, int ndims) {
+  isl_space *set = isl_space_set_from_params(isl_space_copy(f->params));
+  return isl_space_add_dims(set, isl_dim_set, (unsigned)ndims);
+}
+
+static int size_position(const nw_family *f, const char *name) {
+  for (int i = 0; i < f->nsizes; i++)
+    if (!strcmp(f->size[i].name, name)) return i;
+  return -1;
+}
+
+typedef struct size_use {
+  const nw_family *f;
+  bool only;
+} size_use;
+
+static bool only_sizes(void *env, const nw_expr *e) {
+  size_use *u = env;
+  u->only = e->op != NW_OP_LOAD && (e->op != NW_OP_VAR || size_position(u->f, e->name) >= 0);
+  return u->only;
+}
+
+static bool least_value(const nw_family *f, const nw_expr *e, int64_t *lo) {
+  nw_ranges r;
+  nw_ranges_init(&r, f->pool);
+  for (int i = 0; i < f->nsizes; i++) nw_ranges_push(&r, f->size[i].name, f->size[i].lo, NULL);
+  for (int i = 0; i < f->nfacts; i++) nw_ranges_fact(&r, f->fact[i]);
+  bool known = nw_const_lower(&r, e, lo);
+  nw_ranges_free(&r);
+  return known;
+}
+
+static int product_new(nw_family *f, const nw_expr *e) {
+  char name[32];
+  snprintf(name, sizeof name, "product %d", f->product.n);
+  unsigned at = (unsigned)(f->nsizes + f->product.n);
+  nw_vec_push(&f->product, (void *)e);
+  f->params = isl_space_add_dims(f->params, isl_dim_param, 1);
+  f->params = isl_space_set_dim_name(f->params, isl_dim_param, at, name);
+  f->context = isl_set_align_params(f->context, isl_space_copy(f->params));
+  int64_t lo;
+  if (least_value(f, e, &lo) && lo >= 0)
+    f->context = isl_set_lower_bound_si(f->context, isl_dim_param, at, lo > 1 << 30 ? 1 << 30 : (int)lo);
+  return (int)at;
+}
+
+// A product of sizes, and what else is not affine in them, becomes a parameter of its own: M*N is the same everywhere.
+static int product_position(nw_family *f, const nw_expr *e) {
+  for (int i = 0; i < f->product.n; i++)
+    if (f->product.at[i] == e) return f->nsizes + i;
+  size_use u = {f, true};
+  nw_visit(e, only_sizes, &u);
+  if (!u.only || e->type.dtype != NW_INDEX) return -1;
+  return product_new(f, e);
+}
+
+int nw_family_param(nw_family *f, const nw_expr *e) {
+  return e->op == NW_OP_VAR ? size_position(f, e->name) : product_position(f, e);
+}
+
+// ---- memo
+
+void nw_key_add(nw_key *k, uintptr_t word) {
+  if (k->n == k->cap) {
+    k->cap = k->cap ? 2 * k->cap : 32;
+    k->word = nw_xrealloc(k->word, (size_t)k->cap * sizeof *k->word);
+  }
+  k->word[k->n++] = word;
+}
+
+void nw_key_ptr(nw_key *k, const void *p) {
+  nw_key_add(k, (uintptr_t)p);
+}
+
+void nw_key_free(nw_key *k) {
+  free(k->word);
+  *k = (nw_key){0};
+}
+
+static uint64_t hash_words(const uintptr_t *word, int n) {
+  uint64_t h = (uint64_t)n;
+  for (int i = 0; i < n; i++) h = nw_hash_mix(h, word[i]);
+  return h;
+}
+
+static nw_facts_entry *slot_of(const nw_facts *m, uint64_t hash, const uintptr_t *word, int n) {
+  int i = (int)(hash & (uint64_t)(m->cap - 1));
+  for (; m->at[i].key; i = (i + 1) & (m->cap - 1)) {
+    const nw_facts_entry *e = &m->at[i];
+    if (e->hash == hash && e->n == n && !memcmp(e->key, word, (size_t)n * sizeof *word)) break;
+  }
+  return &m->at[i];
+}
+
+static void facts_grow(nw_facts *m) {
+  nw_facts old = *m;
+  m->cap = old.cap ? 2 * old.cap : 256;
+  m->at = nw_xcalloc((size_t)m->cap, sizeof *m->at);
+  for (int i = 0; i < old.cap; i++)
+    if (old.at[i].key) *slot_of(m, old.at[i].hash, old.at[i].key, old.at[i].n) = old.at[i];
+  free(old.at);
+  m->verdict = nw_xrealloc(m->verdict, (size_t)m->cap);
+  memset(m->verdict + old.cap, 0, (size_t)(m->cap - old.cap));
+}
+
+static nw_facts_entry *facts_entry(nw_facts *m, const uintptr_t *word, int n) {
+  if (2 * (m->n + 1) > m->cap) facts_grow(m);
+  uint64_t hash = hash_words(word, n);
+  nw_facts_entry *e = slot_of(m, hash, word, n);
+  if (e->key) return e;
+  *e = (nw_facts_entry){.hash = hash, .n = n, .number = ++m->n};
+  e->key = nw_xmalloc(((size_t)n + 1) * sizeof *word);
+  memcpy(e->key, word, (size_t)n * sizeof *word);
+  return e;
+}
+
+int nw_fact_number(nw_family *f, const nw_key *k) {
+  return facts_entry(&f->facts, k->word, k->n)->number;
+}
+
+int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d) {
+  uintptr_t word[] = {(uintptr_t)what, (uintptr_t)a, (uintptr_t)b, (uintptr_t)c, (uintptr_t)d};
+  return facts_entry(&f->facts, word, NW_COUNT(word))->number;
+}
+
+bool nw_fact_proved(nw_family *f, int number) {
+  return f->facts.verdict[number] == 1;
+}
+
+void nw_fact_prove(nw_family *f, int number) {
+  f->facts.verdict[number] = 1;
+}
+
+bool nw_fact_denied(nw_family *f, int number) {
+  return f->facts.verdict[number] == 2;
+}
+
+void nw_fact_deny(nw_family *f, int number) {
+  f->facts.verdict[number] = 2;
+}

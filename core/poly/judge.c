@@ -1,0 +1,169 @@
+// The verdict: which question a step asks, and everything that is always asked.
+#include "poly/internal.h"
+#include <isl/options.h>
+
+// ---- what must not change at all
+
+static bool same_shape(const nw_buffer *a, const nw_buffer *b) {
+  if (strcmp(a->name, b->name) || a->dtype != b->dtype || a->role != b->role || a->ndim != b->ndim) return false;
+  for (int d = 0; d < a->ndim; d++)
+    if (a->shape[d] != b->shape[d]) return false;
+  return true;
+}
+
+static int count_params(const nw_program *p) {
+  int n = 0;
+  while (n < p->nbuffers && p->buffer[n]->role != NW_TEMP) n++;
+  return n;
+}
+
+static bool same_params(const nw_program *a, const nw_program *b) {
+  int n = count_params(a);
+  if (n != count_params(b)) return false;
+  for (int i = 0; i < n; i++)
+    if (!same_shape(a->buffer[i], b->buffer[i])) return false;
+  return true;
+}
+
+// ---- only marks
+
+static bool same_pointers(int n, const nw_expr *const *a, const nw_expr *const *b) {
+  for (int i = 0; i < n; i++)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
+static bool same_loop(const nw_stmt *a, const nw_stmt *b) {
+  return a->loop.var == b->loop.var && a->loop.begin == b->loop.begin && a->loop.extent == b->loop.extent &&
+         a->loop.nfused == b->loop.nfused && same_pointers(a->loop.nfused, a->loop.fused, b->loop.fused);
+}
+
+static bool same_alloc(const nw_stmt *a, const nw_stmt *b) {
+  return !strcmp(a->alloc.buffer, b->alloc.buffer) && a->alloc.n == b->alloc.n &&
+         same_pointers(a->alloc.n, a->alloc.min, b->alloc.min) && same_pointers(a->alloc.n, a->alloc.extent, b->alloc.extent);
+}
+
+static bool same_target(const nw_target *a, const nw_target *b) {
+  return !strcmp(a->buffer, b->buffer) && a->n == b->n && a->value == b->value && a->init == b->init &&
+         same_pointers(a->n, a->index, b->index);
+}
+
+static bool same_block(const nw_stmt *a, const nw_stmt *b) {
+  if (strcmp(a->block.origin, b->block.origin) || a->block.init_part != b->block.init_part || a->block.where != b->block.where)
+    return false;
+  if (a->block.combiner != b->block.combiner || a->block.has_init != b->block.has_init || a->block.nvars != b->block.nvars ||
+      a->block.ntargets != b->block.ntargets)
+    return false;
+  for (int i = 0; i < a->block.nvars; i++) {
+    const nw_block_var *v = &a->block.var[i], *w = &b->block.var[i];
+    if (v->var != w->var || v->kind != w->kind || v->bind != w->bind || v->lo != w->lo || v->extent != w->extent) return false;
+  }
+  for (int i = 0; i < a->block.ntargets; i++)
+    if (!same_target(&a->block.target[i], &b->block.target[i])) return false;
+  return true;
+}
+
+static bool same_but_marks(const nw_stmt *a, const nw_stmt *b) {
+  if (a->kind != b->kind || a->nkids != b->nkids) return false;
+  if (a->kind == NW_LOOP && !same_loop(a, b)) return false;
+  if (a->kind == NW_ALLOC && !same_alloc(a, b)) return false;
+  if (a->kind == NW_GUARD && a->guard.cond != b->guard.cond) return false;
+  if (a->kind == NW_BLOCK && !same_block(a, b)) return false;
+  for (int i = 0; i < a->nkids; i++)
+    if (!same_but_marks(a->kid[i], b->kid[i])) return false;
+  return true;
+}
+
+// ---- the question
+
+// Loops, and reductions without their init split off, must be ones that can be decided.
+static nw_answer check_exact(const nw_model *m) {
+  for (int i = 0; i < m->nsites; i++) {
+    if (m->site[i]->exact) continue;
+    return nw_tell(m, NW_REFUSE_UNDECIDED, NULL, NULL,
+                   "the bounds or bindings around %s are not affine in its loops and sizes, so nothing can be proved about it",
+                   m->site[i]->block->block.name);
+  }
+  return NW_HOLDS;
+}
+
+static nw_answer both_once(const nw_model *before, const nw_model *after) {
+  if (!nw_same_blocks(before, after)) return NW_FAILS;
+  nw_answer answer = nw_each_once(before);
+  return answer == NW_HOLDS ? nw_each_once(after) : answer;
+}
+
+// A buffer whose elements change value while it is private to some loops cannot be judged by order.
+static nw_answer orderly_storage(const nw_model *m) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
+    for (int j = 0; j < m->site[i]->naccesses && answer == NW_HOLDS; j++)
+      if (m->site[i]->access[j].depth) answer = nw_single_valued(m, m->site[i]->access[j].buffer);
+  return answer;
+}
+
+static nw_answer check_many_valued(const nw_model *before, const nw_model *after) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < after->p->nbuffers && answer == NW_HOLDS; i++) {
+    const nw_buffer *b = after->p->buffer[i];
+    nw_answer single = nw_single_valued(after, b);
+    if (single == NW_ABORTED) return single;
+    if (single == NW_FAILS) answer = nw_check_deps(before, after, b);
+  }
+  return answer;
+}
+
+static nw_answer by_order(const nw_model *before, const nw_model *after) {
+  nw_answer answer = nw_check_buffers(after, false, false);
+  return answer == NW_HOLDS ? check_many_valued(before, after) : answer;
+}
+
+static nw_answer by_value(const nw_model *before, const nw_model *after) {
+  nw_answer answer = nw_same_values(before, after);
+  return answer == NW_HOLDS ? nw_check_buffers(after, true, false) : answer;
+}
+
+static nw_answer ask(const nw_model *before, const nw_model *after) {
+  nw_answer order = both_once(before, after);
+  if (order == NW_HOLDS) order = orderly_storage(before);
+  if (order == NW_HOLDS) order = orderly_storage(after);
+  if (order == NW_ABORTED) return order;
+  after->f->s->question = order == NW_HOLDS ? 'o' : 'v';
+  return order == NW_HOLDS ? by_order(before, after) : by_value(before, after);
+}
+
+static nw_answer judge(const nw_model *before, const nw_model *after) {
+  nw_proofs *s = after->f->s;
+  bool marks = same_but_marks(before->p->root, after->p->root);
+  s->question = marks ? 'm' : 'o';
+  nw_answer answer = check_exact(after);
+  if (answer == NW_HOLDS) answer = nw_check_storage(after);
+  if (answer == NW_HOLDS && !marks) answer = ask(before, after);
+  if (answer == NW_HOLDS && !marks) answer = nw_check_bounds(after);
+  return answer == NW_HOLDS ? nw_check_marks(after) : answer;
+}
+
+bool nw_judge(const nw_program *before, const nw_program *after) {
+  if (!before || !after) return false;
+  nw_proofs *s = nw_proofs_of(after->ctx);
+  if (!nw_proofs_begin(s)) return false;
+  const nw_model *old = nw_model_of(before, NULL);
+  const nw_model *new = old ? nw_model_of(after, old->f) : NULL;
+  if (!new) return false;
+  if (!same_params(before, after)) return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the arguments would not be the same") == NW_HOLDS;
+  return judge(old, new) == NW_HOLDS;
+}
+
+bool nw_judge_first(const nw_program *p) {
+  if (!p) return false;
+  nw_proofs *s = nw_proofs_of(p->ctx);
+  if (!nw_proofs_begin(s)) return false;
+  const nw_model *m = nw_model_of(p, NULL);
+  if (!m) return false;
+  s->question = 'v';
+  nw_answer answer = check_exact(m);
+  if (answer == NW_HOLDS) answer = nw_check_storage(m);
+  if (answer == NW_HOLDS) answer = nw_check_bounds(m);
+  if (answer == NW_HOLDS) answer = nw_check_buffers(m, true, true);
+  return (answer == NW_HOLDS ? nw_check_marks(m) : answer) == NW_HOLDS;
+}

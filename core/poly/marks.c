@@ -1,0 +1,162 @@
+// Parallel and vectorized loops carry no dependence: no two of their iterations touch one element, unless both only read.
+#include "poly/internal.h"
+
+static bool is_parallel(const nw_stmt *s) { return s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL; }
+static bool is_vector(const nw_stmt *s) { return s->kind == NW_LOOP && s->loop.mark == NW_VECTORIZED; }
+
+static const char *cannot(const nw_model *m, const nw_stmt *loop) {
+  const char *name = loop->loop.var->name;
+  return is_parallel(loop) ? nw_arena_printf(m->arena, "cannot run %s in parallel", name)
+                           : nw_arena_printf(m->arena, "cannot vectorize %s", name);
+}
+
+// ---- structure
+
+static nw_answer refuse(const nw_model *m, const nw_stmt *loop, const char *fmt, const char *other) {
+  nw_str why = {0};
+  nw_str_fmt(&why, fmt, loop->loop.var->name, other);
+  nw_answer answer = nw_tell(m, NW_REFUSE_STRUCTURE, loop, cannot(m, loop), "%s", why.s);
+  nw_str_free(&why);
+  return answer;
+}
+
+static nw_answer check_nesting(const nw_model *m, const nw_stmt *s, const nw_stmt *around) {
+  if (!NW_RULE(m->p->ctx, nested_marks) || !around) return NW_HOLDS;
+  const char *outer = around->loop.var->name;
+  if (is_parallel(s) && is_parallel(around)) return refuse(m, s, "%s is inside %s, which already runs in parallel", outer);
+  if (is_parallel(s)) return refuse(m, s, "%s is inside %s, which is vectorized", outer);
+  if (is_vector(s) && is_vector(around)) return refuse(m, s, "%s is inside %s, which is vectorized too", outer);
+  return NW_HOLDS;
+}
+
+static nw_answer check_extent(const nw_model *m, const nw_stmt *s) {
+  int64_t n;
+  if (!NW_RULE(m->p->ctx, vector_extent)) return NW_HOLDS;
+  if (!nw_is_int(s->loop.extent, &n)) return refuse(m, s, "the extent of %s is not a constant%s", "");
+  if (n <= NW_MAX_LANES) return NW_HOLDS;
+  nw_str why = {0};
+  nw_str_fmt(&why, ": it has %lld iterations, and a vector loop may have %d", (long long)n, NW_MAX_LANES);
+  nw_answer answer = refuse(m, s, "%s is too wide%s", why.s);
+  nw_str_free(&why);
+  return answer;
+}
+
+static bool depends_on(const nw_stmt *inner, const char *var) {
+  return nw_uses_var(inner->loop.begin, var) || nw_uses_var(inner->loop.extent, var);
+}
+
+static nw_answer check_uniform(const nw_model *m, const nw_stmt *loop, const nw_stmt *s) {
+  if (s != loop && s->kind == NW_LOOP && depends_on(s, loop->loop.var->name))
+    return refuse(m, loop, "the bounds of %2$s depend on %1$s, so its lanes do not run alike", s->loop.var->name);
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_uniform(m, loop, s->kid[i]);
+  return answer;
+}
+
+// `around`: the innermost marked loop outside.
+static nw_answer check_structure(const nw_model *m, const nw_stmt *s, const nw_stmt *parallel, const nw_stmt *vector) {
+  nw_answer answer = NW_HOLDS;
+  if (is_parallel(s)) answer = check_nesting(m, s, vector ? vector : parallel);
+  if (is_vector(s)) answer = check_nesting(m, s, vector);
+  if (is_vector(s) && answer == NW_HOLDS) answer = check_extent(m, s);
+  if (is_vector(s) && answer == NW_HOLDS && NW_RULE(m->p->ctx, vector_uniform)) answer = check_uniform(m, s, s);
+  if (is_parallel(s)) parallel = s;
+  if (is_vector(s)) vector = s;
+  for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_structure(m, s->kid[i], parallel, vector);
+  return answer;
+}
+
+// ---- what a loop carries
+
+// Two updates of one reduction, or its init and an update.
+static bool is_reduction(const nw_access *a, const nw_access *b) {
+  bool both = a->write && b->write && (a->update || b->update);
+  return both && !strcmp(a->site->block->block.origin, b->site->block->block.origin);
+}
+
+static bool rule_on(const nw_model *m, const nw_stmt *loop, bool reduction) {
+  nw_ctx *c = m->p->ctx;
+  if (is_parallel(loop)) return reduction ? NW_RULE(c, parallel_reduction) : NW_RULE(c, parallel_carried);
+  return reduction ? NW_RULE(c, vector_reduction) : NW_RULE(c, vector_carried);
+}
+
+// Pairs that agree on the loops outside and meet in different iterations of loop `level`, a's first.
+static isl_map *carried(const nw_model *m, nw_access *a, nw_access *b, int level) {
+  isl_map *pairs = nw_meet(m, a, b);
+  for (int d = 0; d < a->site->dim[level]; d++) pairs = isl_map_equate(pairs, isl_dim_in, d, isl_dim_out, d);
+  isl_map *out = isl_map_empty(isl_map_get_space(pairs));
+  for (int d = a->site->dim[level]; d < a->site->dim[level + 1]; d++) {
+    out = isl_map_union(out, isl_map_order_lt(isl_map_copy(pairs), isl_dim_in, d, isl_dim_out, d));
+    pairs = isl_map_equate(pairs, isl_dim_in, d, isl_dim_out, d);
+  }
+  isl_map_free(pairs);
+  return out;
+}
+
+static const char *why_of(const nw_stmt *loop, const nw_access *a, const nw_access *b, bool reduction) {
+  bool threads = is_parallel(loop);
+  if (reduction)
+    return threads ? "{e} is written at {s}, and read and written again at {t} by another thread"
+                   : "{e} is written at {s}, and read and written again at {t} in another lane";
+  if (a->write && b->write)
+    return threads ? "{e} is written at {s}, and again at {t} by another thread" : "{e} is written at {s}, and again at {t} in another lane";
+  if (a->write)
+    return threads ? "{e} is written at {s}, and read at {t} by another thread" : "{e} is written at {s}, and read at {t} in another lane";
+  return threads ? "{e} is read at {s}, and overwritten at {t} by another thread" : "{e} is read at {s}, and overwritten at {t} in another lane";
+}
+
+static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, nw_access *a, nw_access *b, int level) {
+  bool reduction = is_reduction(a, b);
+  if (!nw_may_meet(a, b) || a->depth > level || !rule_on(m, loop, reduction)) return NW_HOLDS;
+  if (!NW_RULE(m->p->ctx, private_storage) && a->buffer->role == NW_TEMP) return NW_HOLDS;
+  int fact = nw_fact_of(m->f, 'p', a->number, b->number, level, nw_common_loops(a->site, b->site));
+  if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
+  isl_map *bad = carried(m, a, b, level);
+  nw_answer answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
+  if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
+  if (answer == NW_FAILS) {
+    nw_refusal_kind kind = reduction ? NW_REFUSE_REDUCTION : !a->write ? NW_REFUSE_WAR : b->write ? NW_REFUSE_WAW : NW_REFUSE_RAW;
+    return nw_tell_pair(m, &(nw_story){.kind = kind, .source = a, .sink = b, .loop = loop, .message = cannot(m, loop),
+                                       .why = why_of(loop, a, b, reduction)}, bad);
+  }
+  isl_map_free(bad);
+  return answer;
+}
+
+static int level_of(const nw_site *s, const nw_stmt *loop) {
+  for (int i = 0; i < s->nloops; i++)
+    if (s->loop[i] == loop) return i;
+  return -1;
+}
+
+// First what two updates of one reduction do to each other: that is what a person needs to hear.
+static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, nw_site *s, nw_site *t, bool updates) {
+  int level = level_of(s, loop);
+  nw_answer answer = NW_HOLDS;
+  if (level < 0 || level_of(t, loop) < 0) return answer;
+  for (int i = 0; i < s->naccesses && answer == NW_HOLDS; i++)
+    for (int j = 0; j < t->naccesses && answer == NW_HOLDS; j++)
+      if ((s->access[i].update && t->access[j].update) == updates)
+        answer = check_pair(m, loop, &s->access[i], &t->access[j], level);
+  return answer;
+}
+
+static nw_answer check_loop(const nw_model *m, const nw_stmt *loop) {
+  nw_answer answer = NW_HOLDS;
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
+      for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++)
+        answer = check_sites(m, loop, m->site[i], m->site[j], pass == 0);
+  return answer;
+}
+
+static nw_answer check_loops(const nw_model *m, const nw_stmt *s) {
+  nw_answer answer = is_parallel(s) || is_vector(s) ? check_loop(m, s) : NW_HOLDS;
+  for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_loops(m, s->kid[i]);
+  return answer;
+}
+
+nw_answer nw_check_marks(const nw_model *m) {
+  nw_answer answer = check_structure(m, m->p->root, NULL, NULL);
+  return answer == NW_HOLDS ? check_loops(m, m->p->root) : answer;
+}

@@ -1,0 +1,269 @@
+// The sites of a program: for each block, and each init that a block still owns, the set of its executions and the
+// instance that every execution stands for.
+#include "poly/internal.h"
+#include <assert.h>
+
+typedef struct build {
+  nw_model *m;
+  int seq;
+  int nloops, nwhere, nallocs;
+  const nw_stmt *loop[NW_MAX_DEPTH];
+  const nw_expr *where[NW_MAX_DEPTH];
+  const nw_stmt *alloc[NW_MAX_DEPTH];
+  int alloc_depth[NW_MAX_DEPTH];
+} build;
+
+// ---- domains
+
+static bool binds_reduce(const nw_stmt *block, const char *loop) {
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    if (v->kind == NW_REDUCE && nw_uses_var(v->bind, loop)) return true;
+  }
+  return false;
+}
+
+static isl_set *between(isl_set *set, isl_pw_aff *x, isl_pw_aff *lo, isl_pw_aff *extent) {
+  isl_pw_aff *hi = isl_pw_aff_add(isl_pw_aff_copy(lo), extent);
+  set = isl_set_intersect(set, isl_pw_aff_ge_set(isl_pw_aff_copy(x), lo));
+  return isl_set_intersect(set, isl_pw_aff_lt_set(x, hi));
+}
+
+static isl_pw_aff *zero(const nw_view *v) {
+  return nw_view_aff(v, nw_index(v->f->pool, 0));
+}
+
+isl_set *nw_loop_bounds(const nw_view *v, const nw_stmt *l, isl_set *set) {
+  int first = nw_view_first(v, l->loop.var->name);
+  if (!l->loop.nfused)
+    return between(set, nw_view_dim(v, first), nw_view_aff(v, l->loop.begin), nw_view_aff(v, l->loop.extent));
+  for (int d = 0; d < l->loop.nfused; d++)
+    set = between(set, nw_view_dim(v, first + d), zero(v), nw_view_aff(v, l->loop.fused[d]));
+  return set;
+}
+
+// The reduce loop stands still at its first iteration, whether it has one or not.
+static isl_set *at_begin(const nw_site *s, int i, isl_set *set) {
+  const nw_stmt *l = s->loop[i];
+  if (!l->loop.nfused)
+    return isl_set_intersect(set, isl_pw_aff_eq_set(nw_view_dim(&s->view, s->dim[i]), nw_view_aff(&s->view, l->loop.begin)));
+  for (int d = 0; d < l->loop.nfused; d++) set = isl_set_fix_si(set, isl_dim_set, (unsigned)(s->dim[i] + d), 0);
+  return set;
+}
+
+static isl_set *guards(const nw_site *s, isl_set *set) {
+  for (int i = 0; i < s->nwhere; i++) set = isl_set_intersect(set, nw_view_cond(&s->view, s->where[i], true));
+  return set;
+}
+
+static isl_set *first_reduce(const nw_site *s, isl_set *set) {
+  for (int i = 0; i < s->block->block.nvars; i++) {
+    const nw_block_var *v = &s->block->block.var[i];
+    if (v->kind != NW_REDUCE) continue;
+    set = isl_set_intersect(set, isl_pw_aff_eq_set(nw_view_aff(&s->view, v->bind), nw_view_aff(&s->view, v->lo)));
+  }
+  return set;
+}
+
+static isl_set *start(const nw_site *s) {
+  return isl_set_intersect_params(nw_view_all(&s->view), isl_set_copy(s->view.f->context));
+}
+
+static bool surely_runs(const nw_stmt *loop) {
+  int64_t extent;
+  return nw_is_int(loop->loop.extent, &extent) && extent > 0;
+}
+
+// A reduction over nothing is its init: where a reduce loop has no iteration, the init is still done.
+static isl_set *empty_reduction(const nw_site *s) {
+  isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
+  for (int i = 0; i < s->nloops; i++) {
+    const nw_stmt *l = s->loop[i];
+    if (!binds_reduce(s->block, l->loop.var->name)) {
+      all = nw_loop_bounds(&s->view, l, all);
+      continue;
+    }
+    all = at_begin(s, i, all);
+    if (!surely_runs(l)) none = isl_set_union(none, isl_pw_aff_le_set(nw_view_aff(&s->view, l->loop.extent), zero(&s->view)));
+  }
+  return isl_set_intersect(first_reduce(s, guards(s, all)), none);
+}
+
+static bool reduces_over_nothing(const nw_site *s) {
+  for (int i = 0; i < s->nloops; i++)
+    if (binds_reduce(s->block, s->loop[i]->loop.var->name) && !surely_runs(s->loop[i])) return true;
+  return false;
+}
+
+// Notes whether the init is the plain product of its loops' bounds and guards.
+static isl_set *with_empty(nw_site *s, isl_set *set) {
+  isl_set *more = empty_reduction(s);
+  s->pieces = !isl_set_is_empty(more);
+  return s->pieces ? isl_set_union(set, more) : (isl_set_free(more), set);
+}
+
+static isl_set *executions(nw_site *s) {
+  isl_set *set = start(s);
+  for (int i = 0; i < s->nloops; i++) set = nw_loop_bounds(&s->view, s->loop[i], set);
+  set = guards(s, set);
+  if (!s->init) return set;
+  set = first_reduce(s, set);
+  return reduces_over_nothing(s) ? with_empty(s, set) : set;
+}
+
+// ---- sites
+
+void nw_scan_loop(nw_view *v, const nw_stmt *l) {
+  nw_view_scan(v, l->loop.begin);
+  if (!l->loop.nfused) nw_view_scan(v, l->loop.extent);
+  for (int d = 0; d < l->loop.nfused; d++) nw_view_scan(v, l->loop.fused[d]);
+}
+
+static void scan_site(nw_site *s) {
+  for (int i = 0; i < s->nloops; i++) nw_scan_loop(&s->view, s->loop[i]);
+  for (int i = 0; i < s->nwhere; i++) nw_view_scan(&s->view, s->where[i]);
+  for (int i = 0; i < s->block->block.nvars; i++) {
+    nw_view_scan(&s->view, s->block->block.var[i].bind);
+    nw_view_scan(&s->view, s->block->block.var[i].lo);
+  }
+}
+
+static bool exact_site(const nw_site *s) {
+  for (int i = 0; i < s->nwhere; i++)
+    if (!nw_cond_exact(s->where[i])) return false;
+  return s->view.opaque.n == 0;
+}
+
+static void number_site(nw_site *s) {
+  nw_key k = {0};
+  nw_key_add(&k, 's');
+  nw_key_add(&k, s->init);
+  for (int i = 0; i < s->nloops; i++) {
+    const nw_stmt *l = s->loop[i];
+    nw_key_ptr(&k, l->loop.var);
+    nw_key_ptr(&k, l->loop.begin);
+    nw_key_ptr(&k, l->loop.extent);
+    nw_key_add(&k, (uintptr_t)l->loop.nfused);
+    for (int d = 0; d < l->loop.nfused; d++) nw_key_ptr(&k, l->loop.fused[d]);
+  }
+  nw_key_add(&k, 'w');
+  for (int i = 0; i < s->nwhere; i++) nw_key_ptr(&k, s->where[i]);
+  nw_key_add(&k, 'v');
+  for (int i = 0; i < s->block->block.nvars; i++) {
+    const nw_block_var *v = &s->block->block.var[i];
+    nw_key_add(&k, v->kind);
+    nw_key_ptr(&k, v->bind);
+    nw_key_ptr(&k, v->lo);
+    nw_key_ptr(&k, v->extent);
+  }
+  s->number = nw_fact_number(s->view.f, &k);
+  nw_key_free(&k);
+}
+
+static void site_vars(nw_site *s, nw_arena *arena) {
+  s->var = NW_NEW_N(arena, const nw_block_var *, s->block->block.nvars + 1);
+  for (int i = 0; i < s->block->block.nvars; i++) {
+    const nw_block_var *v = &s->block->block.var[i];
+    if (!s->init || v->kind != NW_REDUCE) s->var[s->nvars++] = v;
+  }
+}
+
+static isl_map *instances(const nw_site *s, nw_arena *arena) {
+  const nw_expr **bind = NW_NEW_N(arena, const nw_expr *, s->nvars + 1);
+  for (int i = 0; i < s->nvars; i++) bind[i] = s->var[i]->bind;
+  return nw_view_map(&s->view, isl_set_copy(s->domain), s->nvars, bind);
+}
+
+static void add_site(build *b, const nw_stmt *block, bool init) {
+  nw_model *m = b->m;
+  nw_site *s = NW_NEW(m->arena, nw_site);
+  s->block = block;
+  s->init = init;
+  s->seq = b->seq++;
+  nw_view_init(&s->view, m->f);
+  s->nloops = b->nloops;
+  for (int i = 0; i < b->nloops; i++) {
+    s->loop[i] = b->loop[i];
+    s->dim[i] = s->view.ndims;
+    nw_view_loop(&s->view, b->loop[i]);
+  }
+  s->dim[s->nloops] = s->view.ndims;
+  s->nwhere = b->nwhere + (block->block.where != NULL);
+  s->where = NW_NEW_N(m->arena, const nw_expr *, s->nwhere + 1);
+  memcpy(s->where, b->where, (size_t)b->nwhere * sizeof *s->where);
+  if (block->block.where) s->where[s->nwhere - 1] = block->block.where;
+  site_vars(s, m->arena);
+  scan_site(s);
+  s->exact = exact_site(s);
+  number_site(s);
+  isl_set *wide = executions(s);
+  s->domain = isl_set_project_out(wide, isl_dim_set, (unsigned)s->view.ndims, (unsigned)s->view.opaque.n);
+  s->instance = instances(s, m->arena);
+  nw_site_accesses(m, s, b->nallocs, b->alloc, b->alloc_depth);
+  m->site[m->nsites++] = s;
+}
+
+// ---- the walk
+
+static void build_tree(build *b, const nw_stmt *s) {
+  build saved = *b;
+  if (s->kind == NW_LOOP) b->loop[b->nloops++] = s;
+  if (s->kind == NW_GUARD) b->where[b->nwhere++] = s->guard.cond;
+  if (s->kind == NW_ALLOC) {
+    b->alloc_depth[b->nallocs] = b->nloops;
+    b->alloc[b->nallocs++] = s;
+  }
+  if (s->kind == NW_BLOCK && s->block.has_init) add_site(b, s, true);
+  if (s->kind == NW_BLOCK) add_site(b, s, false);
+  for (int i = 0; i < s->nkids; i++) build_tree(b, s->kid[i]);
+  b->nloops = saved.nloops;
+  b->nwhere = saved.nwhere;
+  b->nallocs = saved.nallocs;
+}
+
+static int count_blocks(const nw_stmt *s) {
+  int n = s->kind == NW_BLOCK;
+  for (int i = 0; i < s->nkids; i++) n += count_blocks(s->kid[i]);
+  return n;
+}
+
+// A model is kept in its program. When isl gave up in the middle, nothing is kept.
+nw_model *nw_model_of(const nw_program *p, nw_family *known) {
+  if (p->model) return p->model;
+  nw_arena *arena = nw_arena_new();
+  nw_model *m = NW_NEW(arena, nw_model);
+  m->arena = arena;
+  m->p = p;
+  m->f = nw_family_for(p, known);
+  m->site = NW_NEW_N(arena, nw_site *, 2 * count_blocks(p->root) + 1);
+  build b = {.m = m};
+  build_tree(&b, p->root);
+  for (int i = 0; i < m->nsites; i++) {
+    if (m->site[i]->domain && m->site[i]->instance) continue;
+    nw_proofs_lost(m->f->s);
+    nw_model_free(m);
+    return NULL;
+  }
+  ((nw_program *)p)->model = m;
+  ((nw_program *)p)->model_free = nw_model_free;
+  return m;
+}
+
+void nw_model_free(void *model) {
+  nw_model *m = model;
+  for (int i = 0; i < m->nsites; i++) {
+    nw_site *s = m->site[i];
+    for (int a = 0; a < s->naccesses; a++) isl_map_free(s->access[a].map);
+    nw_view_free(&s->view);
+    isl_map_free(s->instance);
+    isl_set_free(s->domain);
+  }
+  nw_family *f = m->f;
+  nw_arena_free(m->arena);
+  nw_family_release(f);
+}
+
+bool nw_site_same_work(const nw_site *a, const nw_site *b) {
+  bool init_a = a->init || a->block->block.init_part, init_b = b->init || b->block->block.init_part;
+  return init_a == init_b && !strcmp(a->block->block.origin, b->block->block.origin);
+}

@@ -1,0 +1,137 @@
+// What a block computes, in terms of the computation's own blocks: copies and blocks that are gone are seen through.
+#include "poly/internal.h"
+#include <stdlib.h>
+
+// A block that only moves values.
+bool nw_is_copy(const nw_stmt *b) {
+  return b->block.combiner == NW_PLAIN && b->block.ntargets == 1 && !b->block.target[0].init &&
+         b->block.target[0].value->op == NW_OP_LOAD;
+}
+
+static const nw_target *target_of(const nw_stmt *block, const char *buffer) {
+  for (int i = 0; i < block->block.ntargets; i++)
+    if (!strcmp(block->block.target[i].buffer, buffer)) return &block->block.target[i];
+  return NULL;
+}
+
+// Is each index a variable of its own, and every variable of the block (of an update: every spatial one) an index?
+bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index) {
+  int vars = 0;
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    int uses = 0;
+    for (int d = 0; d < n; d++) uses += index[d] == v->var;
+    if (uses != (v->kind != NW_REDUCE)) return false;
+    vars += uses;
+  }
+  return vars == n;
+}
+
+static bool spread(const nw_stmt *b, const nw_target *t) {
+  return nw_index_is_vars(b, t->n, (const nw_expr *const *)t->index);
+}
+
+static bool same_move(const nw_stmt *a, const nw_stmt *b) {
+  const nw_target *s = &a->block.target[0], *t = &b->block.target[0];
+  if (s->value != t->value || s->n != t->n) return false;
+  for (int d = 0; d < s->n; d++)
+    if (s->index[d] != t->index[d]) return false;
+  return true;
+}
+
+// The blocks that write a buffer, as sites that are no owned inits; returns their number.
+static int writers(const nw_model *m, const char *buffer, const nw_site **out) {
+  int n = 0;
+  for (int i = 0; i < m->nsites; i++)
+    if (!m->site[i]->init && target_of(m->site[i]->block, buffer)) out[n++] = m->site[i];
+  return n;
+}
+
+const nw_stmt *nw_transparent(const nw_model *m, const char *buffer) {
+  const nw_site **w = NW_NEW_N(m->arena, const nw_site *, m->nsites + 1);
+  int n = writers(m, buffer, w);
+  for (int i = 0; i < n; i++) {
+    const nw_stmt *b = w[i]->block;
+    if (!nw_is_copy(b) || !spread(b, &b->block.target[0]) || !same_move(b, w[0]->block)) return NULL;
+  }
+  return n ? w[0]->block : NULL;
+}
+
+static bool has_origin(const nw_model *m, const char *origin) {
+  for (int i = 0; i < m->nsites; i++)
+    if (!strcmp(m->site[i]->block->block.origin, origin)) return true;
+  return false;
+}
+
+// The one block whose body stands for what the buffer holds, when its origin is gone from the new program.
+static const nw_stmt *gone(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
+  if (!n->kept || !nw || has_origin(n->kept, w[0]->block->block.origin)) return NULL;
+  const nw_stmt *b = w[0]->block;
+  const nw_target *t = target_of(b, buffer);
+  for (int i = 0; i < nw; i++) {
+    const nw_stmt *other = w[i]->block;
+    if (strcmp(other->block.origin, b->block.origin) || other->block.combiner != NW_PLAIN || other->block.init_part) return NULL;
+    if (target_of(other, buffer)->value != t->value) return NULL;
+  }
+  return spread(b, t) ? b : NULL;
+}
+
+// The value that the block gives the element at `index`.
+static const nw_expr *body_at(nw_pool *pool, const nw_stmt *b, const char *buffer, const nw_expr *const *index) {
+  const nw_target *t = target_of(b, buffer);
+  const char *var[NW_MAX_DEPTH];
+  for (int d = 0; d < t->n; d++) var[d] = t->index[d]->name;
+  return nw_subst_n(pool, t->value, t->n, var, index);
+}
+
+static bool keeps_rounding(const nw_expr *value) {
+  bool half = value->type.dtype == NW_F16 || value->type.dtype == NW_BF16;
+  return !half || value->op == NW_OP_LOAD || value->op == NW_OP_FLOAT;
+}
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// "C#0", or "S#0+S_init#0" for a buffer that two blocks fill.
+static const char *value_name(nw_pool *pool, const nw_site *const *w, int n, const char *buffer) {
+  char **part = nw_xcalloc((size_t)n, sizeof *part);
+  for (int i = 0; i < n; i++) {
+    const nw_stmt *b = w[i]->block;
+    nw_str s = {0};
+    nw_str_fmt(&s, "%s#%d", b->block.origin, (int)(target_of(b, buffer) - b->block.target));
+    part[i] = nw_str_take(&s);
+  }
+  qsort(part, (size_t)n, sizeof *part, by_text);
+  nw_str all = {0};
+  for (int i = 0; i < n; i++)
+    if (!i || strcmp(part[i], part[i - 1])) nw_str_fmt(&all, "%s%s", i ? "+" : "", part[i]);
+  const char *name = nw_pool_name(pool, all.s);
+  nw_str_free(&all);
+  for (int i = 0; i < n; i++) free(part[i]);
+  free(part);
+  return name;
+}
+
+static const nw_expr *normal_load(void *env, const nw_expr *load) {
+  nw_normal *n = env;
+  const nw_site **w = NW_NEW_N(n->m->arena, const nw_site *, n->m->nsites + 1);
+  int nw = writers(n->m, load->name, w);
+  if (!nw) return load;
+  const nw_stmt *copy = nw_transparent(n->m, load->name);
+  const nw_stmt *body = copy ? copy : gone(n, w, nw, load->name);
+  if (!body) return nw_load(n->pool, load->type, value_name(n->pool, w, nw, load->name), load->n, load->arg);
+  const nw_expr *value = body_at(n->pool, body, load->name, load->arg);
+  if (!copy && !keeps_rounding(value)) n->rounded = body;
+  return nw_normal_form(n, value);
+}
+
+// Terminates because a program's values come from its inputs: a buffer that is copied into itself is no program of ours,
+// and runs into the depth that is allowed.
+const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e) {
+  if (n->depth > NW_MAX_DEPTH) return e;
+  n->depth++;
+  const nw_expr *form = nw_rewrite(n->pool, e, NULL, normal_load, n);
+  n->depth--;
+  return form;
+}

@@ -1,0 +1,150 @@
+// The question by order: the same instances, each once in both programs, and no dependence turned round.
+//
+// Where every element holds one value, the dependences are plain: a read after its write, an update after its init
+// (buffer.c). Other buffers are asked here: two instances that touch one element keep the order they had.
+#include "poly/internal.h"
+
+// ---- the same blocks
+
+static bool same_exprs(int n, const nw_expr *const *a, const nw_expr *const *b) {
+  for (int i = 0; i < n; i++)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
+static bool same_target(const nw_target *a, const nw_target *b) {
+  return !strcmp(a->buffer, b->buffer) && a->n == b->n && a->value == b->value && a->init == b->init &&
+         same_exprs(a->n, (const nw_expr *const *)a->index, (const nw_expr *const *)b->index);
+}
+
+static bool same_var(const nw_block_var *a, const nw_block_var *b) {
+  return a->kind == b->kind && a->var == b->var && a->lo == b->lo && a->extent == b->extent;
+}
+
+static bool same_init(const nw_site *a, const nw_site *b) {
+  const nw_stmt *owner = a->init ? a->block : b->block, *part = a->init ? b->block : a->block;
+  if (a->nvars != b->nvars || a->block->block.ntargets != b->block->block.ntargets) return false;
+  for (int i = 0; i < a->nvars; i++)
+    if (!same_var(a->var[i], b->var[i])) return false;
+  for (int t = 0; t < part->block.ntargets; t++) {
+    const nw_target *o = &owner->block.target[t], *p = &part->block.target[t];
+    if (strcmp(o->buffer, p->buffer) || o->n != p->n || o->init != p->value) return false;
+    if (!same_exprs(o->n, (const nw_expr *const *)o->index, (const nw_expr *const *)p->index)) return false;
+  }
+  return true;
+}
+
+// Same work, and the same body. An init that is owned and one that is a block are the same work.
+static bool same_body(const nw_site *a, const nw_site *b) {
+  if (a->init != b->init) return same_init(a, b);
+  if (a->block->block.combiner != b->block->block.combiner || a->nvars != b->nvars) return false;
+  if (a->block->block.ntargets != b->block->block.ntargets) return false;
+  for (int i = 0; i < a->nvars; i++)
+    if (!same_var(a->var[i], b->var[i])) return false;
+  for (int i = 0; i < a->block->block.ntargets; i++)
+    if (!same_target(&a->block->block.target[i], &b->block->block.target[i])) return false;
+  return true;
+}
+
+static const nw_site *counterpart(const nw_model *m, const nw_site *s) {
+  for (int i = 0; i < m->nsites; i++)
+    if (nw_site_same_work(m->site[i], s)) return m->site[i];
+  return NULL;
+}
+
+static bool all_found(const nw_model *in, const nw_model *from) {
+  for (int i = 0; i < from->nsites; i++) {
+    const nw_site *other = counterpart(in, from->site[i]);
+    if (!other || !same_body(other, from->site[i])) return false;
+  }
+  return true;
+}
+
+bool nw_same_blocks(const nw_model *before, const nw_model *after) {
+  return before->f == after->f && all_found(before, after) && all_found(after, before);
+}
+
+// Every declared instance of every block, exactly once.
+nw_answer nw_each_once(const nw_model *m) {
+  nw_ctx *c = m->p->ctx;
+  for (int i = 0; i < m->nsites; i++) {
+    bool once;
+    nw_answer full = nw_instances_full(m, m->site[i], &once);
+    if (full == NW_ABORTED) return full;
+    if (full == NW_FAILS && NW_RULE(c, instance_set)) return NW_FAILS;
+    if (full == NW_HOLDS && !once && NW_RULE(c, instance_once)) return NW_FAILS;
+  }
+  return NW_HOLDS;
+}
+
+// ---- dependences
+
+static isl_map *in_instances(isl_map *pairs, const nw_access *a, const nw_access *b) {
+  pairs = isl_map_apply_domain(pairs, isl_map_copy(a->site->instance));
+  return isl_map_apply_range(pairs, isl_map_copy(b->site->instance));
+}
+
+// The access that does in model m what `a` does: same work, same position in the body.
+static nw_access *same_access(const nw_site *in, const nw_access *a) {
+  int at = (int)(a - a->site->access);
+  if (!nw_site_same_work(in, a->site) || at >= in->naccesses || in->access[at].write != a->write) return NULL;
+  return &in->access[at];
+}
+
+// Pairs of instances of a and b that touch one element in the old program, a's first.
+static isl_map *depends(const nw_model *before, const nw_access *a, const nw_access *b) {
+  isl_map *all = NULL;
+  for (int i = 0; i < before->nsites; i++)
+    for (int j = 0; j < before->nsites; j++) {
+      nw_access *x = same_access(before->site[i], a), *y = same_access(before->site[j], b);
+      if (!x || !y || !nw_may_meet(x, y)) continue;
+      isl_map *some = in_instances(nw_before(nw_meet(before, x, y), x, y), x, y);
+      all = all ? isl_map_union(all, some) : some;
+    }
+  return all;
+}
+
+static bool free_order(const nw_access *a, const nw_access *b) {
+  return a->update && b->update && nw_site_same_work(a->site, b->site);
+}
+
+static nw_answer tell(const nw_model *m, const nw_access *a, const nw_access *b, isl_map *bad) {
+  nw_story story = {.kind = NW_REFUSE_WAW, .source = a, .sink = b,
+                    .why = "{e} is written at {s}, but now it is already written at {t}, which must come later"};
+  if (!b->write) story = (nw_story){.kind = NW_REFUSE_RAW, .source = a, .sink = b,
+                                    .why = "{e} is read at {t}, before it is written at {s}"};
+  if (!a->write) story = (nw_story){.kind = NW_REFUSE_WAR, .source = a, .sink = b,
+                                    .why = "{e} is read at {s}, but now it is already overwritten at {t}"};
+  return nw_tell_pair(m, &story, bad);
+}
+
+static nw_answer check_pair(const nw_model *before, const nw_model *after, nw_access *a, nw_access *b) {
+  if (!nw_may_meet(a, b) || free_order(a, b)) return NW_HOLDS;
+  if (!NW_RULE(after->p->ctx, order_self)) return NW_HOLDS;
+  isl_map *must = depends(before, a, b);
+  if (!must) return NW_HOLDS;
+  must = isl_map_apply_range(must, isl_map_reverse(isl_map_copy(b->site->instance)));
+  must = isl_map_apply_domain(must, isl_map_reverse(isl_map_copy(a->site->instance)));
+  isl_map *bad = nw_not_before(isl_map_intersect(nw_meet(after, a, b), must), a, b);
+  nw_answer answer = nw_answer_of(after->f->s, isl_map_is_empty(bad));
+  if (answer == NW_FAILS) return tell(after, a, b, bad);
+  isl_map_free(bad);
+  return answer;
+}
+
+static nw_answer check_sites(const nw_model *before, const nw_model *after, nw_site *s, nw_site *t, const nw_buffer *buffer) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < s->naccesses && answer == NW_HOLDS; i++)
+    for (int j = 0; j < t->naccesses && answer == NW_HOLDS; j++)
+      if (s->access[i].buffer == buffer && t->access[j].buffer == buffer)
+        answer = check_pair(before, after, &s->access[i], &t->access[j]);
+  return answer;
+}
+
+nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_buffer *buffer) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < after->nsites && answer == NW_HOLDS; i++)
+    for (int j = 0; j < after->nsites && answer == NW_HOLDS; j++)
+      answer = check_sites(before, after, after->site[i], after->site[j], buffer);
+  return answer;
+}

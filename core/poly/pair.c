@@ -1,0 +1,77 @@
+// Two accesses of one buffer: the pairs of executions that touch one element, and their order.
+#include "poly/internal.h"
+
+bool nw_may_meet(const nw_access *a, const nw_access *b) {
+  return a->buffer == b->buffer && a->alloc == b->alloc && (a->write || b->write);
+}
+
+int nw_common_loops(const nw_site *a, const nw_site *b) {
+  int n = 0;
+  while (n < a->nloops && n < b->nloops && a->loop[n] == b->loop[n]) n++;
+  return n;
+}
+
+isl_map *nw_meet(const nw_model *m, nw_access *a, nw_access *b) {
+  isl_map *from = isl_map_copy(nw_access_map(m, a)), *to = isl_map_copy(nw_access_map(m, b));
+  return isl_map_apply_range(from, isl_map_reverse(to));
+}
+
+// Which comes first when all common loops agree: -1 for a. Within one execution reads come before writes; one access
+// and itself have no order, and need none.
+static int textual(const nw_access *a, const nw_access *b) {
+  if (a->site->seq != b->site->seq) return a->site->seq < b->site->seq ? -1 : 1;
+  if (a->write != b->write) return a->write ? 1 : -1;
+  return -1;
+}
+
+static int common_dims(const nw_access *a, const nw_access *b) {
+  return a->site->dim[nw_common_loops(a->site, b->site)];
+}
+
+isl_map *nw_not_before(isl_map *pairs, const nw_access *a, const nw_access *b) {
+  isl_map *bad = isl_map_empty(isl_map_get_space(pairs));
+  for (int i = 0, n = common_dims(a, b); i < n; i++) {
+    bad = isl_map_union(bad, isl_map_order_gt(isl_map_copy(pairs), isl_dim_in, i, isl_dim_out, i));
+    pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
+  }
+  if (textual(a, b) > 0) return isl_map_union(bad, pairs);
+  isl_map_free(pairs);
+  return bad;
+}
+
+isl_map *nw_before(isl_map *pairs, const nw_access *a, const nw_access *b) {
+  isl_map *good = isl_map_empty(isl_map_get_space(pairs));
+  for (int i = 0, n = common_dims(a, b); i < n; i++) {
+    good = isl_map_union(good, isl_map_order_lt(isl_map_copy(pairs), isl_dim_in, i, isl_dim_out, i));
+    pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
+  }
+  if (textual(a, b) < 0 && a != b) return isl_map_union(good, pairs);
+  isl_map_free(pairs);
+  return good;
+}
+
+// The same question, level by level, stopping as soon as no pairs are left or one is out of order.
+static isl_bool ordered(isl_map *pairs, const nw_access *a, const nw_access *b) {
+  isl_bool fine = isl_bool_true;
+  int n = common_dims(a, b);
+  for (int i = 0; i < n && fine == isl_bool_true; i++) {
+    isl_map *later = isl_map_order_gt(isl_map_copy(pairs), isl_dim_in, i, isl_dim_out, i);
+    fine = isl_map_is_empty(later);
+    isl_map_free(later);
+    pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
+    if (isl_map_plain_is_empty(pairs) == isl_bool_true) break;
+  }
+  if (fine == isl_bool_true && textual(a, b) > 0) fine = isl_map_is_empty(pairs);
+  isl_map_free(pairs);
+  return fine;
+}
+
+nw_answer nw_always_before(const nw_model *m, nw_access *a, nw_access *b, isl_map **bad) {
+  int common = nw_common_loops(a->site, b->site);
+  int fact = nw_fact_of(m->f, 'b', a->number, b->number, common, textual(a, b));
+  if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
+  nw_answer answer = nw_answer_of(m->f->s, ordered(nw_meet(m, a, b), a, b));
+  if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
+  if (answer == NW_FAILS && bad) *bad = nw_not_before(nw_meet(m, a, b), a, b);
+  return answer;
+}

@@ -1,0 +1,124 @@
+// The loops and the variables of a site that have to do with one another.
+//
+// Where bindings, bounds and guards fall apart into groups that share no loop, the instances are the product of what the
+// groups bind: i = 32*i_o + i_i has nothing to do with j. A question about each small group is far cheaper than one about
+// all loops together.
+#include "poly/internal.h"
+
+static uint64_t loops_of(const nw_site *s, const nw_expr *e) {
+  uint64_t mask = 0;
+  for (int i = 0; i < s->nloops; i++)
+    if (nw_uses_var(e, s->loop[i]->loop.var->name)) mask |= UINT64_C(1) << i;
+  return mask;
+}
+
+static uint64_t loops_of_bounds(const nw_site *s, int i) {
+  const nw_stmt *l = s->loop[i];
+  uint64_t mask = UINT64_C(1) << i | loops_of(s, l->loop.begin) | loops_of(s, l->loop.extent);
+  for (int d = 0; d < l->loop.nfused; d++) mask |= loops_of(s, l->loop.fused[d]);
+  return mask;
+}
+
+static void conjuncts(const nw_expr *e, nw_vec *out) {
+  if (e->op != NW_OP_AND) {
+    nw_vec_push(out, (void *)e);
+    return;
+  }
+  conjuncts(e->arg[0], out);
+  conjuncts(e->arg[1], out);
+}
+
+// What must hold besides the loops' bounds; an init stands at the first value of every reduce variable.
+static nw_vec conditions(const nw_site *s) {
+  nw_vec out = {0};
+  for (int i = 0; i < s->nwhere; i++) conjuncts(s->where[i], &out);
+  for (int i = 0; s->init && i < s->block->block.nvars; i++) {
+    const nw_block_var *v = &s->block->block.var[i];
+    if (v->kind == NW_REDUCE) nw_vec_push(&out, (void *)nw_eq(s->view.f->pool, v->bind, v->lo));
+  }
+  return out;
+}
+
+// Joins the groups that touch the mask; loops before `from` join nothing.
+static int join(nw_part *part, int n, uint64_t loops, uint64_t vars) {
+  nw_part joined = {loops, vars};
+  int kept = 0;
+  for (int i = 0; i < n; i++) {
+    if (part[i].loops & loops) {
+      joined.loops |= part[i].loops;
+      joined.vars |= part[i].vars;
+    } else {
+      part[kept++] = part[i];
+    }
+  }
+  part[kept] = joined;
+  return kept + 1;
+}
+
+static int whole(const nw_site *s, uint64_t inner, nw_part *out) {
+  out[0] = (nw_part){inner, s->nvars >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << s->nvars) - 1};
+  return 1;
+}
+
+int nw_site_parts(const nw_site *s, int from, nw_part *out) {
+  uint64_t all = s->nloops >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << s->nloops) - 1;
+  uint64_t inner = all & ~((UINT64_C(1) << from) - 1);
+  if (s->pieces || !s->exact) return whole(s, inner, out);
+  int n = 0;
+  for (int i = from; i < s->nloops; i++) n = join(out, n, loops_of_bounds(s, i) & inner, 0);
+  nw_vec cond = conditions(s);
+  for (int i = 0; i < cond.n; i++) {
+    uint64_t uses = loops_of(s, cond.at[i]) & inner;
+    if (uses) n = join(out, n, uses, 0);
+  }
+  nw_vec_free(&cond);
+  for (int i = 0; i < s->nvars; i++) n = join(out, n, loops_of(s, s->var[i]->bind) & inner, UINT64_C(1) << i);
+  return n;
+}
+
+static isl_set *part_conditions(const nw_site *s, uint64_t loops, const nw_view *v, isl_set *set) {
+  nw_vec cond = conditions(s);
+  for (int i = 0; i < cond.n; i++)
+    if (!(loops_of(s, cond.at[i]) & ~loops)) set = isl_set_intersect(set, nw_view_cond(v, cond.at[i], true));
+  nw_vec_free(&cond);
+  return set;
+}
+
+static void scan_part(const nw_site *s, uint64_t loops, nw_view *v) {
+  for (int i = 0; i < s->nloops; i++)
+    if (loops >> i & 1) nw_view_loop(v, s->loop[i]);
+  for (int i = 0; i < s->nloops; i++)
+    if (loops >> i & 1) nw_scan_loop(v, s->loop[i]);
+}
+
+static isl_set *part_domain(const nw_site *s, uint64_t loops, const nw_view *v) {
+  isl_set *set = isl_set_intersect_params(nw_view_all(v), isl_set_copy(v->f->context));
+  for (int i = 0; i < s->nloops; i++)
+    if (loops >> i & 1) set = nw_loop_bounds(v, s->loop[i], set);
+  return part_conditions(s, loops, v, set);
+}
+
+// Keeps the variables of the part behind the loops before `from`.
+static isl_map *whole_map(const nw_site *s, int from, nw_part part) {
+  isl_map *map = isl_map_copy(s->instance);
+  for (int i = s->nvars - 1; i >= 0; i--)
+    if (!(part.vars >> i & 1)) map = isl_map_project_out(map, isl_dim_out, (unsigned)i, 1);
+  isl_map *outer = isl_map_from_domain(isl_set_copy(s->domain));
+  for (int d = 0; d < s->dim[from]; d++)
+    outer = isl_map_flat_range_product(outer, isl_map_from_pw_aff(nw_view_dim(&s->view, d)));
+  return isl_map_flat_range_product(outer, map);
+}
+
+isl_map *nw_part_map(const nw_site *s, int from, nw_part part) {
+  if (s->pieces || !s->exact) return whole_map(s, from, part);
+  uint64_t loops = part.loops | ((UINT64_C(1) << from) - 1);
+  nw_view v;
+  nw_view_init(&v, s->view.f);
+  scan_part(s, loops, &v);
+  isl_map *map = isl_map_from_domain(part_domain(s, loops, &v));
+  for (int d = 0; d < s->dim[from]; d++) map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_view_dim(&v, d)));
+  for (int i = 0; i < s->nvars; i++)
+    if (part.vars >> i & 1) map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_view_aff(&v, s->var[i]->bind)));
+  nw_view_free(&v);
+  return map;
+}

@@ -1,0 +1,89 @@
+// Does each element of a buffer hold one value all its life? Then a read's value is known from its index alone, and what
+// is left to ask is whether it was written by then.
+#include "poly/internal.h"
+
+static bool same_index(const nw_access *a, const nw_access *b) {
+  if (a->n != b->n) return false;
+  for (int d = 0; d < a->n; d++)
+    if (a->index[d] != b->index[d]) return false;
+  return true;
+}
+
+static bool one_origin(const nw_access *a, const nw_access *b) {
+  return !strcmp(a->site->block->block.origin, b->site->block->block.origin);
+}
+
+static nw_access *only_write(const nw_site *s, const nw_buffer *b, bool *several) {
+  nw_access *w = NULL;
+  for (int i = 0; i < s->naccesses; i++) {
+    if (!s->access[i].write || s->access[i].buffer != b) continue;
+    *several |= w != NULL;
+    w = &s->access[i];
+  }
+  return w;
+}
+
+// One write per origin; false when the blocks of one origin do not agree on where their values go.
+static bool writes_of(const nw_model *m, const nw_buffer *b, nw_access **out, int *n) {
+  bool several = false;
+  *n = 0;
+  for (int i = 0; i < m->nsites; i++) {
+    nw_access *w = only_write(m->site[i], b, &several);
+    int at = 0;
+    if (!w) continue;
+    while (at < *n && !one_origin(out[at], w)) at++;
+    if (at == *n) out[(*n)++] = w;
+    else if (!same_index(out[at], w)) return false;
+  }
+  return !several;
+}
+
+// Declared spatial instances -> elements.
+static isl_map *elements(const nw_model *m, const nw_access *w) {
+  isl_map *map = nw_declared_elements(m->f, w);
+  for (int i = w->site->nvars - 1; i >= 0; i--)
+    if (w->site->var[i]->kind == NW_REDUCE) map = isl_map_project_out(map, isl_dim_in, (unsigned)i, 1);
+  return map;
+}
+
+static bool plainly_injective(const nw_access *w) {
+  return nw_index_is_vars(w->site->block, w->n, w->index);
+}
+
+static isl_bool apart(const nw_model *m, nw_access *const *w, int n) {
+  isl_bool fine = isl_bool_true;
+  isl_set *seen = NULL;
+  for (int i = 0; i < n && fine == isl_bool_true; i++) {
+    isl_map *map = elements(m, w[i]);
+    if (!plainly_injective(w[i])) fine = isl_map_is_injective(map);
+    isl_set *range = isl_map_range(map);
+    if (seen && fine == isl_bool_true) fine = isl_set_is_disjoint(seen, range);
+    seen = seen ? isl_set_union(seen, range) : range;
+  }
+  isl_set_free(seen);
+  return fine;
+}
+
+static int fact_of(const nw_model *m, nw_access *const *w, int n) {
+  nw_key k = {0};
+  nw_key_add(&k, '1');
+  for (int i = 0; i < n; i++) nw_key_declared(&k, w[i]);
+  int fact = nw_fact_number(m->f, &k);
+  nw_key_free(&k);
+  return fact;
+}
+
+nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b) {
+  nw_access **w = NW_NEW_N(m->arena, nw_access *, m->nsites + 1);
+  int n;
+  if (!NW_RULE(m->p->ctx, value_single) || nw_transparent(m, b->name)) return NW_HOLDS;
+  if (!writes_of(m, b, w, &n)) return NW_FAILS;
+  if (!n || (n == 1 && plainly_injective(w[0]))) return NW_HOLDS;
+  int fact = fact_of(m, w, n);
+  if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
+  if (nw_fact_denied(m->f, fact)) return NW_FAILS;
+  nw_answer answer = nw_answer_of(m->f->s, apart(m, w, n));
+  if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
+  if (answer == NW_FAILS) nw_fact_deny(m->f, fact);
+  return answer;
+}

@@ -1,0 +1,112 @@
+// What the target and the layouts ask: local buffers fit on the stack, and a layout gives each element its own place.
+#include "poly/internal.h"
+#include <stdio.h>
+
+// ---- capacity
+
+// Bytes of an allocation, at most; -1 when no constant bounds it.
+static int64_t bytes_of(const nw_program *p, const nw_path *path, const nw_stmt *alloc) {
+  nw_ranges r;
+  nw_ranges_init(&r, p->pool);
+  nw_ranges_of(&r, p, path);
+  int64_t bytes = nw_dtype_bytes(nw_find_buffer(p, alloc->alloc.buffer)->dtype), n;
+  for (int d = 0; d < alloc->alloc.n && bytes >= 0; d++) {
+    bool known = nw_const_upper(&r, alloc->alloc.extent[d], &n);
+    if (!known || __builtin_mul_overflow(bytes, n > 0 ? n : 0, &bytes)) bytes = -1;
+  }
+  nw_ranges_free(&r);
+  return bytes;
+}
+
+static bool is_local(const nw_program *p, const nw_stmt *s) {
+  return s->kind == NW_ALLOC && nw_find_buffer(p, s->alloc.buffer)->scope == NW_LOCAL;
+}
+
+typedef struct load {
+  const nw_model *m;
+  nw_answer answer;
+} load;
+
+static bool too_large(load *l, const nw_stmt *alloc, int64_t bytes) {
+  if (bytes < 0)
+    l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL, "no constant bounds the size of %s, so it cannot have scope local",
+                        alloc->alloc.buffer);
+  else
+    l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL,
+                        "with %s, buffers of scope local take %lld bytes at once, and %d fit on the stack", alloc->alloc.buffer,
+                        (long long)bytes, NW_STACK_LIMIT);
+  return false;
+}
+
+static bool check_alloc(void *env, const nw_path *path) {
+  load *l = env;
+  const nw_stmt *s = path->at[path->n - 1];
+  if (!is_local(l->m->p, s)) return true;
+  int64_t all = 0;
+  for (int i = 0; i < path->n; i++) {
+    if (!is_local(l->m->p, path->at[i])) continue;
+    nw_path upto = *path;
+    upto.n = i + 1;
+    int64_t bytes = bytes_of(l->m->p, &upto, path->at[i]);
+    if (bytes < 0 || __builtin_add_overflow(all, bytes, &all)) return too_large(l, path->at[i], -1);
+  }
+  return all <= NW_STACK_LIMIT || too_large(l, s, all);
+}
+
+// ---- layouts
+
+static nw_answer bad_layout(const nw_model *m, const nw_buffer *b, const char *what) {
+  return nw_tell(m, NW_REFUSE_STRUCTURE, NULL, NULL, "the layout of %s %s", b->name, what);
+}
+
+static isl_map *layout_map(const nw_model *m, const nw_buffer *b) {
+  nw_view v;
+  nw_view_init(&v, m->f);
+  char name[16];
+  for (int d = 0; d < b->ndim; d++) {
+    snprintf(name, sizeof name, "_%d", d);
+    nw_view_var(&v, nw_pool_name(m->f->pool, name));
+  }
+  for (int d = 0; d < b->nlayout; d++) nw_view_scan(&v, b->layout[d]);
+  isl_set *box = nw_shape_box(m->f, b->ndim, (const nw_expr *const *)b->shape);
+  isl_map *map = nw_view_map(&v, box, b->nlayout, (const nw_expr *const *)b->layout);
+  nw_view_free(&v);
+  return map;
+}
+
+static nw_answer judge_layout(const nw_model *m, const nw_buffer *b) {
+  isl_map *map = layout_map(m, b);
+  nw_answer own = nw_answer_of(m->f->s, isl_map_is_injective(map));
+  isl_set *range = isl_map_range(map), *room = nw_shape_box(m->f, b->nlayout, (const nw_expr *const *)b->layout_shape);
+  nw_answer fits = nw_answer_of(m->f->s, isl_set_is_subset(range, room));
+  isl_set_free(range);
+  isl_set_free(room);
+  if (own == NW_FAILS) return bad_layout(m, b, "puts two elements in one place");
+  if (own == NW_HOLDS && fits == NW_FAILS) return bad_layout(m, b, "puts elements outside of its own extents");
+  return own == NW_HOLDS ? fits : own;
+}
+
+static nw_answer check_layout(const nw_model *m, const nw_buffer *b) {
+  if (!b->nlayout || !NW_RULE(m->p->ctx, storage_layout)) return NW_HOLDS;
+  nw_key k = {0};
+  nw_key_add(&k, 'L');
+  for (int d = 0; d < b->ndim; d++) nw_key_ptr(&k, b->shape[d]);
+  nw_key_add(&k, '|');
+  for (int d = 0; d < b->nlayout; d++) {
+    nw_key_ptr(&k, b->layout[d]);
+    nw_key_ptr(&k, b->layout_shape[d]);
+  }
+  int fact = nw_fact_number(m->f, &k);
+  nw_key_free(&k);
+  if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
+  nw_answer answer = judge_layout(m, b);
+  if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
+  return answer;
+}
+
+nw_answer nw_check_storage(const nw_model *m) {
+  load l = {m, NW_HOLDS};
+  if (NW_RULE(m->p->ctx, capacity_stack)) nw_walk(m->p, check_alloc, &l);
+  for (int i = 0; i < m->p->nbuffers && l.answer == NW_HOLDS; i++) l.answer = check_layout(m, m->p->buffer[i]);
+  return l.answer;
+}

@@ -1,0 +1,246 @@
+// The smallest executions that fail, as a refusal: the smallest sizes first, then the first source, then its first sink.
+#include "poly/internal.h"
+#include <isl/point.h>
+#include <stdlib.h>
+
+typedef struct point {
+  const nw_model *m;
+  int nparams;
+  int64_t param[NW_MAX_DEPTH];
+  const char *param_name[NW_MAX_DEPTH];
+  int ndims;
+  int64_t *dim;
+} point;
+
+// ---- finding it
+
+static int64_t coordinate(isl_point *p, int at) {
+  isl_val *v = isl_point_get_coordinate_val(p, isl_dim_set, at);
+  int64_t n = isl_val_get_num_si(v);
+  isl_val_free(v);
+  return n;
+}
+
+// Takes set. The parameters are made the first dimensions, so that the least point has the least sizes.
+static bool smallest(const nw_model *m, isl_set *set, point *out) {
+  isl_size np = isl_set_dim(set, isl_dim_param), nd = isl_set_dim(set, isl_dim_set);
+  if (np < 0 || nd < 0 || np > NW_MAX_DEPTH) {
+    isl_set_free(set);
+    return false;
+  }
+  *out = (point){.m = m, .nparams = np, .ndims = nd};
+  for (int i = 0; i < np; i++)
+    out->param_name[i] = nw_arena_strdup(m->arena, isl_set_get_dim_name(set, isl_dim_param, (unsigned)i));
+  set = isl_set_move_dims(set, isl_dim_set, 0, isl_dim_param, 0, (unsigned)np);
+  isl_point *p = isl_set_sample_point(isl_set_lexmin(set));
+  if (!p || isl_point_is_void(p) != isl_bool_false) {
+    isl_point_free(p);
+    return false;
+  }
+  out->dim = NW_NEW_N(m->arena, int64_t, nd + 1);
+  for (int i = 0; i < np; i++) out->param[i] = coordinate(p, i);
+  for (int i = 0; i < nd; i++) out->dim[i] = coordinate(p, np + i);
+  isl_point_free(p);
+  return true;
+}
+
+// ---- what an expression is there
+
+typedef struct place {
+  const point *p;
+  const nw_site *site;
+  const int64_t *dim;    // of the site's dimensions
+} place;
+
+static int64_t value_of(const place *at, const nw_expr *e, bool *known);
+
+static int64_t loop_value(const place *at, int i) {
+  const nw_stmt *l = at->site->loop[i];
+  int64_t value = at->dim[at->site->dim[i]];
+  bool known = true;
+  for (int d = 1; d < l->loop.nfused; d++)
+    value = value * value_of(at, l->loop.fused[d], &known) + at->dim[at->site->dim[i] + d];
+  return value;
+}
+
+static const nw_expr *known_var(void *env, const nw_expr *var) {
+  const place *at = env;
+  nw_pool *pool = at->p->m->f->pool;
+  for (int i = 0; i < at->p->nparams; i++)
+    if (!strcmp(at->p->param_name[i], var->name)) return nw_index(pool, at->p->param[i]);
+  for (int i = 0; at->site && i < at->site->nloops; i++)
+    if (!strcmp(at->site->loop[i]->loop.var->name, var->name)) return nw_index(pool, loop_value(at, i));
+  return NULL;
+}
+
+static const nw_expr *seen_from(const place *at, const nw_expr *e) {
+  return nw_rewrite(at->p->m->f->pool, e, known_var, NULL, (void *)at);
+}
+
+static int64_t value_of(const place *at, const nw_expr *e, bool *known) {
+  int64_t value = 0;
+  *known &= nw_is_int(seen_from(at, e), &value);
+  return value;
+}
+
+// ---- text
+
+// "(i=0, j=1)", or "(0, 1)" without names. Loops beyond `loops` are left out.
+static const char *iteration(const place *at, int loops, bool names) {
+  nw_str s = {0};
+  nw_str_add(&s, "(");
+  for (int i = 0; i < loops; i++) {
+    nw_str_add(&s, i ? ", " : "");
+    if (names) nw_str_fmt(&s, "%s=", at->site->loop[i]->loop.var->name);
+    nw_str_fmt(&s, "%lld", (long long)loop_value(at, i));
+  }
+  nw_str_add(&s, ")");
+  const char *text = nw_arena_strdup(at->p->m->arena, s.s);
+  nw_str_free(&s);
+  return text;
+}
+
+static const char *element(const place *at, const nw_access *a) {
+  nw_str s = {0};
+  nw_str_fmt(&s, "%s[", a->buffer->name);
+  for (int d = 0; d < a->n; d++) {
+    nw_str_add(&s, d ? ", " : "");
+    nw_expr_print(&s, seen_from(at, nw_block_bound(at->p->m->p, a->site->block, a->index[d])));
+  }
+  nw_str_add(&s, "]");
+  const char *text = nw_arena_strdup(at->p->m->arena, s.s);
+  nw_str_free(&s);
+  return text;
+}
+
+typedef struct words {
+  const char *element, *source, *sink, *source_block, *sink_block, *buffer;
+} words;
+
+static const char *word(const words *w, char key) {
+  switch (key) {
+    case 'e': return w->element;
+    case 's': return w->source;
+    case 't': return w->sink;
+    case 'b': return w->source_block;
+    case 'c': return w->sink_block;
+    case 'n': return w->buffer;
+    default: return NULL;
+  }
+}
+
+// Fills {x} in; says for which sizes, when there are some.
+static char *fill(const point *p, const char *form, const words *w) {
+  nw_str s = {0};
+  for (; *form; form++) {
+    if (form[0] == '{' && form[1] && form[2] == '}') {
+      const char *by = word(w, form[1]);
+      nw_str_add(&s, by ? by : "?");
+      form += 2;
+    } else {
+      nw_str_addn(&s, form, 1);
+    }
+  }
+  for (int i = 0, n = 0; i < p->nparams; i++)
+    if (i < p->m->f->nsizes)
+      nw_str_fmt(&s, "%s%s = %lld", n++ ? ", " : " when ", p->param_name[i], (long long)p->param[i]);
+  return nw_str_take(&s);
+}
+
+// ---- the refusal
+
+// The first common loop in which the two iterations differ; -1 when they differ in none.
+static int carrying(const place *a, const place *b, int common) {
+  for (int i = 0; i < common; i++)
+    for (int d = a->site->dim[i]; d < a->site->dim[i + 1]; d++)
+      if (a->dim[d] != b->dim[d]) return i;
+  return -1;
+}
+
+// How many loops need to be named: those inside the carrying loop at 0 on both sides say nothing.
+static int telling(const place *a, const place *b, int level) {
+  int n = a->site->nloops;
+  if (a->site != b->site || level < 0) return n;
+  while (n > level + 1 && loop_value(a, n - 1) == 0 && loop_value(b, n - 1) == 0) n--;
+  return n;
+}
+
+static const char *distance(const place *a, const place *b, int common, const nw_stmt *loop) {
+  nw_arena *arena = a->p->m->arena;
+  nw_str s = {0};
+  for (int i = 0; i < common; i++) {
+    long long by = (long long)(loop_value(b, i) - loop_value(a, i));
+    if (loop && a->site->loop[i] == loop) {
+      nw_str_free(&s);
+      return nw_arena_printf(arena, "%lld", by);
+    }
+    nw_str_fmt(&s, "%s%lld", i ? ", " : "", by);
+  }
+  const char *text = common == 1 ? nw_arena_strdup(arena, s.s) : nw_arena_printf(arena, "(%s)", s.s ? s.s : "");
+  nw_str_free(&s);
+  return common ? text : NULL;
+}
+
+nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
+  point p;
+  if (!smallest(m, isl_set_flatten(isl_map_wrap(bad)), &p)) return nw_proofs_lost(m->f->s);
+  const nw_site *x = story->source->site, *y = story->sink->site;
+  place a = {&p, x, p.dim}, b = {&p, y, p.dim + x->view.ndims};
+  int common = nw_common_loops(x, y), level = carrying(&a, &b, common);
+  int na = telling(&a, &b, level), nb = x == y ? na : y->nloops;
+  words w = {.element = element(&a, story->source), .source = iteration(&a, na, true), .sink = iteration(&b, nb, x != y),
+             .source_block = x->block->block.name, .sink_block = y->block->block.name, .buffer = story->source->buffer->name};
+  char *why = fill(&p, story->why, &w);
+  nw_refusal r = {.kind = story->kind, .tensor = w.buffer, .element = w.element, .source_block = w.source_block,
+                  .source = w.source, .sink_block = w.sink_block, .sink = iteration(&b, nb, true),
+                  .distance = distance(&a, &b, common, story->loop), .message = story->message, .why = why};
+  const nw_stmt *loop = story->loop ? story->loop : level >= 0 ? x->loop[level] : NULL;
+  if (loop) r.loops[0] = loop->loop.var->name;
+  nw_refuse(m->p->ctx, &r);
+  free(why);
+  return NW_FAILS;
+}
+
+nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad) {
+  point p;
+  if (!smallest(m, bad, &p)) return nw_proofs_lost(m->f->s);
+  const nw_site *s = story->site;
+  place at = {&p, s, p.dim};
+  const nw_access *a = story->sink;
+  words w = {.element = a ? element(&at, a) : NULL, .sink = iteration(&at, s->nloops, true), .sink_block = s->block->block.name,
+             .buffer = a ? a->buffer->name : NULL};
+  char *why = fill(&p, story->why, &w);
+  nw_refuse(m->p->ctx, &(nw_refusal){.kind = story->kind, .tensor = w.buffer, .element = w.element, .sink_block = w.sink_block,
+                                     .sink = w.sink, .message = story->message, .why = why});
+  free(why);
+  return NW_FAILS;
+}
+
+nw_answer nw_tell_element(const nw_model *m, nw_refusal_kind kind, const nw_buffer *b, const char *form, isl_set *bad) {
+  point p;
+  if (!smallest(m, bad, &p)) return nw_proofs_lost(m->f->s);
+  nw_str s = {0};
+  nw_str_fmt(&s, "%s[", b->name);
+  for (int d = 0; d < p.ndims; d++) nw_str_fmt(&s, "%s%lld", d ? ", " : "", (long long)p.dim[d]);
+  nw_str_add(&s, "]");
+  words w = {.element = s.s, .buffer = b->name};
+  char *why = fill(&p, form, &w);
+  nw_refuse(m->p->ctx, &(nw_refusal){.kind = kind, .tensor = b->name, .element = s.s, .why = why});
+  nw_str_free(&s);
+  free(why);
+  return NW_FAILS;
+}
+
+// A refusal that needs no iterations.
+nw_answer nw_tell(const nw_model *m, nw_refusal_kind kind, const nw_stmt *loop, const char *message, const char *fmt, ...) {
+  nw_str why = {0};
+  va_list args;
+  va_start(args, fmt);
+  nw_str_vfmt(&why, fmt, args);
+  va_end(args);
+  nw_refusal r = {.kind = kind, .message = message, .why = why.s};
+  if (loop) r.loops[0] = loop->loop.var->name;
+  nw_refuse(m->p->ctx, &r);
+  nw_str_free(&why);
+  return NW_FAILS;
+}
