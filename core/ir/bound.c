@@ -222,6 +222,31 @@ static bool lower_choice(search *q, goal *g, int t, bool either, const nw_expr *
   return fb;
 }
 
+// The term with one branch of its select in its place, where the select's condition holds.
+static bool lower_branch(search *q, goal *g, int t, const nw_expr *cond, const nw_expr *e, int depth, int64_t *out) {
+  nw_ranges r = *q->r;
+  search inner = *q;
+  r.fact = nw_xmalloc((size_t)(r.nfact + 1) * sizeof *r.fact);
+  if (r.nfact) memcpy(r.fact, q->r->fact, (size_t)r.nfact * sizeof *r.fact);
+  r.fact[r.nfact++] = cond;
+  inner.r = &r;
+  nw_facts_read(&inner.facts, &r);
+  bool ok = lower_by(&inner, g, t, e, depth, out);
+  nw_facts_free(&inner.facts);
+  free(r.fact);
+  q->steps = inner.steps;
+  return ok;
+}
+
+static bool lower_select(search *q, goal *g, int t, int depth, int64_t *out) {
+  const nw_expr *e = g->sum.term[t].atom;
+  int64_t a, b;
+  if (!lower_branch(q, g, t, e->arg[0], e->arg[1], depth, &a)) return false;
+  if (!lower_branch(q, g, t, nw_make1(q->r->pool, NW_OP_NOT, e->arg[0]), e->arg[2], depth, &b)) return false;
+  *out = a < b ? a : b;
+  return true;
+}
+
 static void factors(const nw_expr *e, nw_vec *out) {
   if (e->op != NW_OP_MUL) {
     nw_vec_push(out, (void *)e);
@@ -295,7 +320,7 @@ static bool lower_atom(search *q, goal *g, int t, int depth, int64_t *out) {
   case NW_OP_FLOORMOD: return lower_division(q, g, t, depth, out);
   case NW_OP_MIN: return lower_choice(q, g, t, v->coef < 0, e->arg[0], e->arg[1], depth, out);
   case NW_OP_MAX: return lower_choice(q, g, t, v->coef > 0, e->arg[0], e->arg[1], depth, out);
-  case NW_OP_SELECT: return lower_choice(q, g, t, false, e->arg[1], e->arg[2], depth, out);
+  case NW_OP_SELECT: return lower_select(q, g, t, depth, out);
   case NW_OP_MUL: return lower_product(q, g, t, depth, out);
   case NW_OP_ABS: return v->coef > 0 && lower_by_constant(q, g, t, 0, depth, out);
   case NW_OP_CAST: return lower_cast(q, g, t, depth, out);

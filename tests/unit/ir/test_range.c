@@ -166,6 +166,9 @@ static void guards_and_max(void **state) {
   PROVES("0 <= max(min(x, N - 1), 0)");
   PROVES("max(min(x, N - 1), 0) < N");
   PROVES("select(x < 0, 0, min(i, 3)) < N");
+  PROVES("select(x < N, x, 0) < N");
+  PROVES("0 <= select(x < 0, 0, x)");
+  PROVES("0 <= select(0 <= x and x < 5, x, 3)");
   CANNOT("x < N");
   fact(e, "x < i");
   PROVES("x < N");
