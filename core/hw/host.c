@@ -117,6 +117,14 @@ static int usable_cpus(void) {
 }
 
 #if defined(__x86_64__)
+#include <cpuid.h>
+
+// Not among the features that every compiler's check knows.
+static bool has_f16c(void) {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
 // The compiler's check includes whether the system saves the registers.
 static void read_vectors(nw_machine_info *m) {
   __builtin_cpu_init();
@@ -124,7 +132,7 @@ static void read_vectors(nw_machine_info *m) {
   m->avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
   m->fma = __builtin_cpu_supports("fma");
-  m->f16c = __builtin_cpu_supports("f16c");
+  m->f16c = avx && has_f16c();
   m->vector_bytes = m->avx512 ? 64 : avx ? 32 : 16;
   m->vector_registers = m->avx512 ? 32 : 16;
 }

@@ -44,7 +44,7 @@ static bool same_type(const nw_expr *a, const nw_expr *b) {
 }
 
 // What the assertions of nw_make hold the operands of an op to.
-static bool well_typed(nw_op op, nw_type t, int n, const nw_expr *const *a) {
+static __attribute__((unused)) bool well_typed(nw_op op, nw_type t, int n, const nw_expr *const *a) {
   if (nw_op_arity(op) >= 0 && n != nw_op_arity(op)) return false;
   if (op == NW_OP_SELECT) return a[0]->type.dtype == NW_BOOL && same_type(a[1], a[2]) && t.dtype == a[1]->type.dtype;
   if (op == NW_OP_CAST) return t.lanes == a[0]->type.lanes;
