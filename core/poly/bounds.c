@@ -19,7 +19,8 @@ static bool stored_whole(const nw_access *a) {
 static isl_set *beyond(const nw_view *v, const nw_expr *index, const nw_expr *from, const nw_expr *extent) {
   isl_pw_aff *i = nw_view_aff(v, index), *lo = nw_view_aff(v, from);
   isl_pw_aff *end = isl_pw_aff_add(isl_pw_aff_copy(lo), nw_view_aff(v, extent));
-  return isl_set_union(isl_pw_aff_lt_set(isl_pw_aff_copy(i), lo), isl_pw_aff_ge_set(i, end));
+  isl_set *below = isl_pw_aff_lt_set(isl_pw_aff_copy(i), lo);
+  return isl_set_union(below, isl_pw_aff_ge_set(i, end));
 }
 
 // Executions whose access is outside.

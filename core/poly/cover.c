@@ -13,8 +13,8 @@ static isl_set *outside(const nw_site *s) {
     if (s->init && b->kind == NW_REDUCE) continue;
     isl_pw_aff *bind = nw_view_aff(v, b->bind), *lo = nw_view_aff(v, b->lo);
     isl_pw_aff *end = isl_pw_aff_add(isl_pw_aff_copy(lo), nw_view_aff(v, b->extent));
-    isl_set *out = isl_set_union(isl_pw_aff_lt_set(isl_pw_aff_copy(bind), lo), isl_pw_aff_ge_set(bind, end));
-    out = isl_set_intersect(out, isl_set_copy(domain));
+    isl_set *below = isl_pw_aff_lt_set(isl_pw_aff_copy(bind), lo);
+    isl_set *out = isl_set_intersect(isl_set_union(below, isl_pw_aff_ge_set(bind, end)), isl_set_copy(domain));
     bad = bad ? isl_set_union(bad, out) : out;
   }
   if (!bad) bad = isl_set_empty(isl_set_get_space(domain));
