@@ -83,10 +83,10 @@ void nw_exec_release(nw_exec *e) {
   free(e);
 }
 
-// The text of a scheduled program after `pass` (NULL: the last one), for people.
+// The text of a scheduled program after `pass` (NULL: the last one), for people: workspaces are shown where they are used.
 char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   (void)c;
-  nw_exec *e = nw_lower(p, pass);
+  nw_exec *e = nw_lower(p, pass ? pass : passes[NW_COUNT(passes) - 1].name);
   char *text = e ? nw_program_show(e->p, NULL) : NULL;
   nw_exec_release(e);
   return text;

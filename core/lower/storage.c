@@ -70,13 +70,23 @@ static void mark_allocs(const nw_program *p, const nw_stmt *s, bool in_parallel,
   for (int i = 0; i < s->nkids; i++) mark_allocs(p, s->kid[i], in_parallel, table);
 }
 
+// A box may be empty, and for some sizes its extents then less than nothing.
+static const nw_expr *not_negative(const nw_program *p, const nw_expr *n) {
+  nw_ranges r;
+  nw_scope_open(&r, p);
+  const nw_expr *zero = nw_index(p->pool, 0);
+  bool sure = nw_prove(&r, nw_le(p->pool, zero, n));
+  nw_ranges_free(&r);
+  return sure ? n : nw_max(p->pool, n, zero);
+}
+
 nw_storage *nw_storage_table(const nw_program *p) {
   nw_storage *table = nw_xcalloc((size_t)p->nbuffers, sizeof *table);
   for (int i = 0; i < p->nbuffers; i++) {
     const nw_buffer *b = p->buffer[i];
     const nw_expr *n = nw_index(p->pool, 1);
     for (int d = 0; d < b->ndim; d++) n = nw_mul(p->pool, n, b->shape[d]);
-    table[i] = (nw_storage){b->name, b->dtype, b->role == NW_TEMP ? NW_STORE_WORKSPACE : NW_STORE_PARAM, n};
+    table[i] = (nw_storage){b->name, b->dtype, b->role == NW_TEMP ? NW_STORE_WORKSPACE : NW_STORE_PARAM, not_negative(p, n)};
   }
   mark_allocs(p, p->root, false, table);
   return table;
