@@ -159,6 +159,7 @@ local function read_saved(path)
 end
 
 local function new_schedule(first, ...)
+  if first == nil then errors.fail("invalid", nil, "schedule: expected a tensor, got nil") end
   return core.schedule(type(first) == "table" and first or {first, ...})
 end
 

@@ -1,0 +1,749 @@
+---@meta nestwright
+-- Made from the rows of the bindings by ./dev doc; do not edit.
+
+---@class nw.schedule
+local schedule = {}
+
+---Takes one step by name, arguments by position; the methods named after the primitives use it.
+---@param primitive string
+---@param arguments table
+---@return any ...
+function schedule:apply(primitive, arguments) end
+
+---Names the current version.
+---@param name string
+---@return nw.schedule
+function schedule:branch(name) end
+
+---Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; f(a, b, c) fills c.
+---@param options? {threads?: integer, opt?: integer, cache?: boolean}
+---@return nw.kernel
+function schedule:build(options) end
+
+---Reads a tensor through a copy, laid out anew if asked. tensor: what is read. scope: where the copy lives. readers: the stages that read the copy; all if left out. layout: where element (_0, _1, ...) is put, as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: makes the copy inside this loop at once, as compute_at does. Example: s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
+---@param tensor nw.stage|nw.tensor|string
+---@param scope "global"|"local"|"shared"
+---@param ... nw.stage|nw.tensor|string
+---@param options? {layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string}
+---@return nw.stage
+function schedule:cache_read(tensor, scope, ..., options) end
+
+---Computes a stage in a buffer of its own, and copies the result out. stage: the stage; its loops stay with the copy, the computation gets fresh ones. scope: where the buffer lives. layout: where element (_0, _1, ...) is put, as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the buffer. at: computes inside this loop at once, as compute_at does. Example: s:cache_write(C, "local", {at = "j_o"})
+---@param stage nw.stage|nw.tensor|string
+---@param scope "global"|"local"|"shared"
+---@param options? {layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string}
+---@return nw.stage
+function schedule:cache_write(stage, scope, options) end
+
+---Runs the schedule against its definition on small shapes in all three ways; an error names the first difference.
+---@return string
+function schedule:check() end
+
+---Goes to a named version.
+---@param name string
+---@return nw.schedule
+function schedule:checkout(name) end
+
+---Computes what a loop needs of a stage inside that loop. stage: the stage to move. loop: a loop around everything that reads it. Example: s:compute_at(P, "j_o")
+---@param stage nw.stage|nw.tensor|string
+---@param loop nw.loop|string
+function schedule:compute_at(stage, loop) end
+
+---Replaces every read of a stage by its expression. stage: a stage that is neither a reduction nor an output. Example: s:compute_inline(P)
+---@param stage nw.stage|nw.tensor|string
+function schedule:compute_inline(stage) end
+
+---Computes a stage whole, before what reads it. stage: the stage to move. Example: s:compute_root(P)
+---@param stage nw.stage|nw.tensor|string
+function schedule:compute_root(stage) end
+
+---Splits the init of a reduction off into a nest of its own. stage: the reduction. loop: a loop around it; the init is done before. Example: s:decompose_reduction(C, "k")
+---@param stage nw.stage|nw.tensor|string
+---@param loop nw.loop|string
+---@return nw.stage
+function schedule:decompose_reduction(stage, loop) end
+
+---What differs between two versions: the last step unless said. Version 0 is the naive program.
+---@param a? integer
+---@param b? integer
+---@return nw.view
+function schedule:diff(a, b) end
+
+---Makes one loop of two perfectly nested neighbours. outer: the outer loop. inner: the loop directly inside it. Example: s:fuse("i", "j")
+---@param outer nw.loop|string
+---@param inner nw.loop|string
+---@return nw.loop
+function schedule:fuse(outer, inner) end
+
+---What the computation reads: name, dtype, shape() of each.
+---@return table[]
+function schedule:inputs() end
+
+---Takes the steps of a saved schedule; each is judged anew, so the computation may have another shape.
+---@param path string
+---@return nw.schedule
+function schedule:load(path) end
+
+---The history, one line a step.
+---@return string
+function schedule:log() end
+
+---The loop with that name.
+---@param name string
+---@return nw.loop
+function schedule:loop(name) end
+
+---The loops, outermost first; of one stage, or of all.
+---@param stage? nw.stage|nw.tensor|string
+---@return nw.loop[]
+function schedule:loops(stage) end
+
+---Remarks of the last step, or the empty string.
+---@return string
+function schedule:notes() end
+
+---What the computation makes: name, dtype, shape() of each.
+---@return table[]
+function schedule:outputs() end
+
+---Shares the iterations of a loop out among threads. loop: the loop. Example: s:parallel "i_o"
+---@param loop nw.loop|string
+function schedule:parallel(loop) end
+
+---Takes the step again that undo took back.
+---@return nw.schedule
+function schedule:redo() end
+
+---Permutes loops of a perfect nest among the places they have. loops: the loops, outermost first. Example: s:reorder("k", "i", "j")
+---@param ... nw.loop|string
+function schedule:reorder(...) end
+
+---Whether the text form of the program reads back to the same program.
+---@return boolean, string?
+function schedule:reparses() end
+
+---Takes the steps of a trace in JSON; each is judged anew.
+---@param json string
+---@return nw.schedule
+function schedule:replay(json) end
+
+---Writes the computation and the steps to a file.
+---@param path string
+---@return nw.schedule
+function schedule:save(path) end
+
+---Moves a temporary to another kind of memory. tensor: a temporary. scope: where it shall live. Example: s:set_scope(P, "local")
+---@param tensor nw.stage|nw.tensor|string
+---@param scope "global"|"local"|"shared"
+function schedule:set_scope(tensor, scope) end
+
+---The loop nest, with what the last step changed marked; or another view: loops, full, lowered, llvm, asm, log, trace. 'lowered' may name the pass to stop after.
+---@param what? string
+---@param pass? string
+---@return nw.view
+function schedule:show(what, pass) end
+
+---Splits a loop in two, an outer and an inner one. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask). Example: s:split("i", 32)
+---@param loop nw.loop|string
+---@param factor? integer
+---@param options? {parts?: integer, tail?: "guard"|"cut"|"mask"}
+---@return nw.loop
+---@return nw.loop
+function schedule:split(loop, factor, options) end
+
+---The stages, in the order they run.
+---@return nw.stage[]
+function schedule:stages() end
+
+---The full text form of the program, which reads back.
+---@param version? integer
+---@return string
+function schedule:text(version) end
+
+---Splits two perfectly nested loops and moves both inner parts inside. y: the outer loop. x: the inner loop. fy: rows of a tile. fx: columns of a tile. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask). Example: s:tile("i", "j", 32, 32)
+---@param y nw.loop|string
+---@param x nw.loop|string
+---@param fy integer
+---@param fx integer
+---@param options? {tail?: "guard"|"cut"|"mask"}
+---@return nw.loop
+---@return nw.loop
+---@return nw.loop
+---@return nw.loop
+function schedule:tile(y, x, fy, fx, options) end
+
+---Builds and times the schedule; without inputs, on random ones. The last argument may be the options of build and time.
+---@param ... nw.array|table
+---@return nw.time
+function schedule:time(...) end
+
+---The steps as Lua to paste back, or as 'json'; automatic choices as resolved.
+---@param format? string
+---@return string
+function schedule:trace(format) end
+
+---Goes back one step.
+---@return nw.schedule
+function schedule:undo() end
+
+---Repeats the body of a loop instead of looping. loop: a loop of constant extent. Example: s:unroll "k_i"
+---@param loop nw.loop|string
+function schedule:unroll(loop) end
+
+---Runs the iterations of a loop as lanes of vectors. loop: a loop of constant extent, at most 256. Example: s:vectorize "j_i"
+---@param loop nw.loop|string
+function schedule:vectorize(loop) end
+
+---Number of the current version; 0 is the naive program.
+---@return integer
+function schedule:version() end
+
+---@class nw.stage
+local stage = {}
+
+---The loops around the stage, outermost first.
+---@return nw.loop ...
+function stage:axes() end
+
+---The loops around the stage as a list.
+---@return nw.loop[]
+function stage:loops() end
+
+---@class nw.loop
+---@field alive boolean False once a step has consumed the loop.
+---@field name string The loop's name in the nest; an error when a step has consumed it.
+---@field schedule nw.schedule The schedule it belongs to.
+local loop = {}
+
+---@class nw.tensor
+---@field dtype string The type of an element.
+---@field is_input boolean True for a placeholder.
+---@field name string The name in loop nests; schedules call the stage by it.
+---@field ndim integer How many dimensions it has.
+---@operator call(nw.expr|nw.axis|integer): nw.expr
+local tensor = {}
+
+---The extents of the dimensions.
+---@return (integer|nw.expr)[]
+function tensor:shape() end
+
+---@class nw.axis
+---@field name string The name of the axis; its loop starts with the same.
+---@field var nw.expr The index expression of the axis; arithmetic on the axis uses it.
+---@operator add(nw.expr|nw.axis|number): nw.expr
+---@operator sub(nw.expr|nw.axis|number): nw.expr
+---@operator mul(nw.expr|nw.axis|number): nw.expr
+---@operator div(nw.expr|nw.axis|number): nw.expr
+---@operator idiv(nw.expr|nw.axis|number): nw.expr
+---@operator mod(nw.expr|nw.axis|number): nw.expr
+---@operator pow(nw.expr|nw.axis|number): nw.expr
+---@operator unm: nw.expr
+local axis = {}
+
+---@class nw.expr
+---@field dtype string The type of the value: 'f32', 'i64', 'bool'.
+---@operator add(nw.expr|nw.axis|number): nw.expr
+---@operator sub(nw.expr|nw.axis|number): nw.expr
+---@operator mul(nw.expr|nw.axis|number): nw.expr
+---@operator div(nw.expr|nw.axis|number): nw.expr
+---@operator idiv(nw.expr|nw.axis|number): nw.expr
+---@operator mod(nw.expr|nw.axis|number): nw.expr
+---@operator pow(nw.expr|nw.axis|number): nw.expr
+---@operator unm: nw.expr
+local expr = {}
+
+---@class nw.array
+---@field dtype string The type of an element.
+---@field ndim integer How many dimensions it has.
+local array = {}
+
+---How many elements it has.
+---@return integer
+function array:count() end
+
+---Sets every element.
+---@param value number|boolean
+---@return nw.array
+function array:fill(value) end
+
+---Sets all elements, in row-major order.
+---@param values number[]
+---@return nw.array
+function array:fill_list(values) end
+
+---Random elements between lo and hi; whole numbers lo..hi for integers. The same seed gives the same data.
+---@param seed? integer
+---@param lo? number
+---@param hi? number
+---@return nw.array
+function array:fill_random(seed, lo, hi) end
+
+---One element; indices count from 0.
+---@param ... integer
+---@return number|boolean
+function array:get(...) end
+
+---One element by its place in row-major order, from 1.
+---@param position integer
+---@return number|boolean
+function array:getflat(position) end
+
+---Address of the data, for other C libraries.
+---@return lightuserdata
+function array:pointer() end
+
+---Writes a .npy file.
+---@param path string
+---@return nw.array
+function array:save(path) end
+
+---Sets one element: indices from 0, then the value.
+---@param ... integer|number|boolean
+function array:set(...) end
+
+---Sets one element by its place in row-major order, from 1.
+---@param position integer
+---@param value number|boolean
+function array:setflat(position, value) end
+
+---The extents of the dimensions.
+---@return integer[]
+function array:shape() end
+
+---Nested Lua tables with all elements.
+---@return table
+function array:totable() end
+
+---@class nw.kernel
+---@field cached boolean Whether the machine code came from the cache.
+---@field compile_ms number Milliseconds it took to lower, compile and link.
+---@operator call(nw.array): nw.array
+local kernel = {}
+
+---Its parameters: inputs, then outputs.
+---@return {name: string, output: boolean}[]
+function kernel:params() end
+
+---The kernel's code: 'lowered', 'llvm' or 'asm'.
+---@param what? string
+---@return nw.view
+function kernel:show(what) end
+
+---Measures the kernel on these tensors, or on random inputs when none are given: minimum, median, spread (interquartile range over the median), repetitions, threads, machine, and the samples, in seconds.
+---@param ... nw.array|{reps?: integer, min_seconds?: number, warmup?: integer}
+---@return nw.time
+function kernel:time(...) end
+
+---@class nw.time
+local time = {}
+
+---Billions of operations a second, by the fastest run.
+---@param flop number
+---@return number
+function time:gflops(flop) end
+
+---@class nw.view
+---@field render fun(style: 'plain'|'ansi'|'html'): string
+
+---@class nestwright
+local nw = {}
+
+---Absolute value. The least signed integer wraps to itself.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.abs(x) end
+
+---True when every condition is; both sides are evaluated.
+---@param ... nw.expr|boolean
+---@return nw.expr
+function nw.all(...) end
+
+---Whether |a - b| <= atol + rtol*|b| everywhere (1e-8, 1e-5 unless said; NaN equals NaN); then the largest difference, and the place of the first element outside, in row-major order from 1.
+---@param a nw.array
+---@param b nw.array
+---@param options? {rtol?: number, atol?: number}
+---@return boolean, number, integer?
+function nw.allclose(a, b, options) end
+
+---True when at least one condition is.
+---@param ... nw.expr|boolean
+---@return nw.expr
+function nw.any(...) end
+
+---Greatest value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest index.
+---@param term nw.expr
+---@param ... nw.axis
+---@return nw.expr
+function nw.argmax(term, ...) end
+
+---Least value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest index.
+---@param term nw.expr
+---@param ... nw.axis
+---@return nw.expr
+function nw.argmin(term, ...) end
+
+---x as bf16; short for nw.cast(x, "bf16").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.bf16(x) end
+
+---x as bool; short for nw.cast(x, "bool").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.bool(x) end
+
+---x in another dtype. Floats become integers by truncation, saturating, NaN becomes 0.
+---@param x nw.expr|nw.axis|number
+---@param dtype string
+---@return nw.expr
+function nw.cast(x, dtype) end
+
+---Least whole number not below x, still a float.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.ceil(x) end
+
+---Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50}. Those whose middle halves of times overlap are not distinguishable.
+---@param kernels table
+---@param ... nw.array
+---@return table
+function nw.compare(kernels, ...) end
+
+---A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are called as the parameters of the function. A body that returns several expressions makes several tensors. Whole numbers alone are i32, other numbers f32.
+---@param shape table
+---@param body fun(...: nw.expr): nw.expr ...
+---@param name? string
+---@return nw.tensor ...
+function nw.compute(shape, body, name) end
+
+---Cycles a second of this core, from a chain of dependent adds.
+---@return number
+function nw.core_hz() end
+
+---The names of all dtypes.
+---@return string[]
+function nw.dtypes() end
+
+---a == b, as an expression.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.eq(a, b) end
+
+---The error function, as in GELU.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.erf(x) end
+
+---Evaluates the definition itself, element by element, without any schedule. Slow, and the judge of the others.
+---@param outputs nw.tensor|nw.tensor[]
+---@param arguments nw.array[]
+---@return nw.array[]
+function nw.evaluate(outputs, arguments) end
+
+---e to the power x.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.exp(x) end
+
+---x as f16; short for nw.cast(x, "f16").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.f16(x) end
+
+---x as f32; short for nw.cast(x, "f32").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.f32(x) end
+
+---x as f64; short for nw.cast(x, "f64").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.f64(x) end
+
+---States what is known of a size, as in nw.fact(M, nw.eq(M % 16, 0)); checked when a kernel is called.
+---@param size nw.expr
+---@param condition nw.expr
+---@return nw.expr
+function nw.fact(size, condition) end
+
+---Greatest whole number not above x, still a float.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.floor(x) end
+
+---Integer division that rounds towards minus infinity; also written a // b.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.floordiv(a, b) end
+
+---Remainder with the sign of the divisor, a - b*(a // b); also written a % b.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.floormod(a, b) end
+
+---Every element the same; f32 unless said.
+---@param shape integer[]
+---@param value number|boolean
+---@param dtype? string
+---@return nw.array
+function nw.full(shape, value, dtype) end
+
+---a >= b, as an expression.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.ge(a, b) end
+
+---a > b, as an expression.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.gt(a, b) end
+
+---What there is, or what one thing does: nw.help(), nw.help "split", nw.help(nw.sum).
+---@param what? string|function
+---@return nw.view
+function nw.help(what) end
+
+---x as i16; short for nw.cast(x, "i16").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.i16(x) end
+
+---x as i32; short for nw.cast(x, "i32").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.i32(x) end
+
+---x as i64; short for nw.cast(x, "i64").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.i64(x) end
+
+---x as i8; short for nw.cast(x, "i8").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.i8(x) end
+
+---Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled.
+---@param s nw.schedule
+---@param arguments nw.array[]
+---@param options? {lowered?: boolean}
+---@return nw.array[]
+function nw.interpret(s, arguments, options) end
+
+---What the judge was asked last: o by order, v by value, m about marks only.
+---@return string
+function nw.judge_question() end
+
+---a <= b, as an expression.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.le(a, b) end
+
+---Reads a .npy file.
+---@param path string
+---@return nw.array
+function nw.load(path) end
+
+---Natural logarithm.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.log(x) end
+
+---a < b, as an expression.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.lt(a, b) end
+
+---This machine: cpu, features, caches, cores.
+---@return nw.view
+function nw.machine() end
+
+---With reduce axes after the first value, the greatest over them: nw.max(A(i, k), k). Otherwise the greatest of its arguments.
+---@param a nw.expr|nw.axis|number
+---@param ... nw.expr|nw.axis|number
+---@return nw.expr
+function nw.max(a, ...) end
+
+---The greatest of its arguments; NaN if any is NaN.
+---@param ... nw.expr|nw.axis|number
+---@return nw.expr
+function nw.maximum(...) end
+
+---With reduce axes after the first value, the least over them: nw.min(A(i, k), k). Otherwise the least of its arguments.
+---@param a nw.expr|nw.axis|number
+---@param ... nw.expr|nw.axis|number
+---@return nw.expr
+function nw.min(a, ...) end
+
+---The least of its arguments; NaN if any is NaN.
+---@param ... nw.expr|nw.axis|number
+---@return nw.expr
+function nw.minimum(...) end
+
+---a ~= b, as an expression.
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.ne(a, b) end
+
+---The opposite of a condition.
+---@param c nw.expr|boolean
+---@return nw.expr
+function nw.not_(c) end
+
+---Measured peak of f32 fused multiply-adds on this machine, flop/s; about 0.1 s the first time.
+---@param threads? integer
+---@return number
+function nw.peak_flops(threads) end
+
+---That peak against two full-width units at the measured clock: near 1 when the peak loop is honest.
+---@return number
+function nw.peak_vs_ports() end
+
+---An input of the computation. The dtype is f32 unless said. Elements are read with parentheses: A(i, k). The last arguments may be given as {dtype = ..., name = ...}.
+---@param shape table
+---@param dtype? string
+---@param name? string
+---@return nw.tensor
+function nw.placeholder(shape, dtype, name) end
+
+---x to the power y; also written x ^ y.
+---@param x nw.expr|nw.axis|number
+---@param y nw.expr|nw.axis|number
+---@return nw.expr
+function nw.pow(x, y) end
+
+---Product of the term over reduce axes.
+---@param term nw.expr
+---@param ... nw.axis
+---@return nw.expr
+function nw.prod(term, ...) end
+
+---The dtype in which an operation on these two is computed.
+---@param a string
+---@param b string
+---@return string
+function nw.promote(a, b) end
+
+---Random elements: floats between lo and hi (0 and 1 unless said), integers whole numbers lo..hi (0..9). The same seed gives the same data; without one each call differs.
+---@param shape integer[]
+---@param dtype? string
+---@param options? {seed?: integer, lo?: number, hi?: number}
+---@return nw.array
+function nw.random(shape, dtype, options) end
+
+---An axis to reduce over: 0..extent, or begin..end when given as {begin, end}.
+---@param extent integer|nw.expr|table
+---@param name? string
+---@return nw.axis
+function nw.reduce_axis(extent, name) end
+
+---Writes a .npy file.
+---@param array nw.array
+---@param path string
+---@return nw.array
+function nw.save(array, path) end
+
+---A recurrence over the first dimension, whose order is kept. Either nw.scan(init, update, state, name), where `state` is nw.scan_state(shape), which `update` reads at earlier times; or nw.scan{shape = {T, n}, init = function(t, x) ... end, step = function(S, t, x) return S(t - 1, x) ... end}.
+---@param init nw.tensor|nw.tensor[]|table
+---@param update? nw.tensor|nw.tensor[]
+---@param state? nw.tensor|nw.tensor[]
+---@param name? string
+---@return nw.tensor ...
+function nw.scan(init, update, state, name) end
+
+---Stands for the state of a scan: the update reads it at earlier times.
+---@param shape table
+---@param dtype? string
+---@param name? string
+---@return nw.tensor
+function nw.scan_state(shape, dtype, name) end
+
+---A schedule of the computation of these outputs (a list will do), naive at first. Steps are its methods; each is judged, and refused with a reason if it would change what is computed.
+---@param ... nw.tensor
+---@return nw.schedule
+function nw.schedule(...) end
+
+---a where the condition holds, else b. Lazy: a read in the branch not taken does not happen, so padding is written with it.
+---@param condition nw.expr
+---@param a nw.expr|nw.axis|number
+---@param b nw.expr|nw.axis|number
+---@return nw.expr
+function nw.select(condition, a, b) end
+
+---1/(1 + exp(-x)).
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.sigmoid(x) end
+
+---A symbolic size, at least `min` (1 unless said), known to be a multiple of `multiple`. Kernels check what is known of a size when they are called.
+---@param name string
+---@param options? {min?: integer, multiple?: integer}
+---@return nw.expr
+function nw.size(name, options) end
+
+---Square root, correctly rounded.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.sqrt(x) end
+
+---Sum of the term over reduce axes; the whole body of a compute.
+---@param term nw.expr
+---@param ... nw.axis
+---@return nw.expr
+function nw.sum(term, ...) end
+
+---Calls run(point) for every combination of the lists in params, and collects what it returns, one row a point. With csv or json the rows are kept in a file after every point, and points already there are not run again. A point that is refused gets an error column.
+---@param options {params: table, run: fun(point: table): any, csv?: string, json?: string}
+---@return table
+function nw.sweep(options) end
+
+---Hyperbolic tangent.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.tanh(x) end
+
+---Data from nested Lua tables; the shape is theirs. The dtype is f32 unless said, bool for true and false.
+---@param values table|number|boolean
+---@param dtype? string
+---@return nw.array
+function nw.tensor(values, dtype) end
+
+---x as u16; short for nw.cast(x, "u16").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.u16(x) end
+
+---x as u32; short for nw.cast(x, "u32").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.u32(x) end
+
+---x as u8; short for nw.cast(x, "u8").
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.u8(x) end
+
+---An index variable by name; layouts are written over _0, _1, ...
+---@param name string
+---@return nw.expr
+function nw.variable(name) end
+
+---The version of Nestwright.
+---@return string
+function nw.version() end
+
+---Zeros; f32 unless said.
+---@param shape integer[]
+---@param dtype? string
+---@return nw.array
+function nw.zeros(shape, dtype) end
+
+return nw

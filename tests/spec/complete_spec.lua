@@ -1,0 +1,116 @@
+--- Completion and inspection, without a terminal.
+local nw = require "nestwright"
+local complete = require "nestwright.complete"
+local prompt = require "nestwright.prompt"
+local support = require "support"
+
+local function candidates(text)
+  local list, start = complete.complete(text)
+  return list, text:sub(start)
+end
+
+local function has(list, word)
+  for _, item in ipairs(list) do
+    if item == word then return true end
+  end
+  return false
+end
+
+describe("completion", function()
+  setup(function()
+    rawset(_G, "test_schedule", (support.gemm(64)))
+    rawset(_G, "test_nw", nw)
+    rawset(_G, "test_tensor", nw.placeholder({4}, "f32", "C"))
+    rawset(_G, "test_touchy", setmetatable({plain = 1}, {__index = function() error "called" end}))
+  end)
+
+  it("knows globals, keywords and fields", function()
+    assert.is_true(has(candidates "pri", "print"))
+    assert.is_true(has(candidates "x = whi", "while"))
+    assert.is_true(has(candidates "string.re", "string.rep"))
+    assert.is_true(has(candidates "f(test_nw.pla", "test_nw.placeholder"))
+    assert.same({}, (candidates "nosuch.thing"))
+    assert.same({"test_nw.zeros"}, (candidates "test_nw.zer"))
+  end)
+
+  it("knows methods and fields of objects, without calling anything", function()
+    assert.is_true(has(candidates "test_schedule:spl", "test_schedule:split"))
+    assert.is_true(has(candidates "test_tensor.dt", "test_tensor.dtype"))
+    assert.is_true(has(candidates "test_touchy.pl", "test_touchy.plain"))
+    assert.is_true(has(candidates "test_schedule[test_tensor]:ax", "test_schedule[test_tensor]:axes"))
+    assert.same({}, (candidates "test_touchy.x.y"))
+  end)
+
+  it("knows loops and stages inside quotes", function()
+    local list, word = candidates 'test_schedule:split("'
+    assert.same({"i", "j", "k"}, list)
+    assert.equal("", word)
+    assert.is_true(has(candidates 'test_schedule:cache_write("', "C"))
+    assert.is_true(has(candidates "test_schedule:parallel 'k", "k"))
+    assert.is_true(has(candidates 'test_schedule:reorder("i", "', "j"))
+    assert.is_true(has(candidates 'require "nestw', "nestwright"))
+    assert.is_true(has(candidates 'test_nw.help "spl', "split"))
+    assert.same({}, (candidates '"plain text nestw'))
+  end)
+
+  it("knows options inside a trailing table, and their choices", function()
+    assert.same({"tail = "}, (candidates 'test_schedule:split("i", 8, {ta'))
+    assert.is_true(has(candidates 'test_schedule:split("i", {', "factor = "))
+    assert.is_true(has(candidates "test_schedule:build{thr", "threads = "))
+    assert.is_true(has(candidates 'test_nw.random({4}, "f32", {se', "seed = "))
+    assert.same({"cut"}, (candidates 'test_schedule:split("i", 8, {tail = "c'))
+  end)
+
+  it("survives anything", function()
+    for _, text in ipairs {"", "(((", "{{{", '"', "'", "a[", "a[b", "a.b:c.", ":::", "--", "x = [[", "a['b", "\\", "}{)("} do
+      assert.equal("table", type((complete.complete(text))))
+    end
+  end)
+end)
+
+describe("inspection", function()
+  it("describes rows and values", function()
+    assert.truthy(complete.inspect("?test_nw.sum"):find "nw.sum")
+    assert.truthy(complete.inspect("split"):find "schedule:split")
+    assert.truthy(complete.inspect("test_schedule:split"):find "Splits a loop")
+    assert.truthy(complete.inspect("test_tensor"):find "test_tensor: tensor")
+    assert.truthy(complete.inspect("?"):find "Functions of nw")
+    assert.truthy(complete.inspect("nothing_of_the_sort"):find "nothing is called")
+  end)
+end)
+
+describe("display", function()
+  local show = function(...) return prompt.display(false, ...) end
+
+  it("is for people", function()
+    assert.is_nil(show())
+    assert.equal("nil", show(nil))
+    assert.equal('"a"', show "a")
+    assert.equal("a\nb", show "a\nb")
+    assert.equal("1  2", show(1, 2))
+    assert.equal("{1, 2, a = true, [3.5] = {}}", show {1, 2, a = true, [3.5] = {}})
+    assert.truthy(show(support.gemm(8)):find "for i in")
+  end)
+
+  it("is bounded", function()
+    local loop = {}
+    loop.self = loop
+    assert.equal("{self = {...}}", show(loop))
+    local long = {}
+    for i = 1, 1000 do long[i] = i end
+    assert.is_true(#show(long) < 1000)
+    assert.truthy(show({nw.zeros {100, 100}}):find "f32%[100, 100%] %.%.%.")
+  end)
+
+  it("of errors survives everything", function()
+    assert.truthy(prompt.error_text({}, nil, false):find "error object is a table")
+    assert.equal("nil", prompt.error_text(nil, nil, false))
+    assert.truthy(prompt.error_text("x", "  a:1: in f\n  b:2: in g\n", false):find "called from")
+    assert.truthy(prompt.error_text("x", nil, true):find "\27")
+  end)
+
+  it("has remarks", function()
+    prompt.notes()
+    assert.is_nil(prompt.notes())
+  end)
+end)

@@ -1,0 +1,176 @@
+--- Running: kernels, interpreters, times.
+local nw = require "nestwright"
+local support = require "support"
+local fails, gemm = support.fails, support.gemm
+
+local function double(n, dtype)
+  local A = nw.placeholder({n}, dtype or "f32", "A")
+  return nw.schedule(nw.compute({n}, function(i) return A(i) * 2 end, "T"))
+end
+
+describe("a kernel", function()
+  it("makes its outputs, or fills those given", function()
+    local f = double(3):build {threads = 1}
+    local a = nw.tensor {1, 2, 3}
+    assert.same({2, 4, 6}, f(a):totable())
+    local out = nw.zeros {3}
+    assert.equal(out, f(a, out))
+    assert.same({2, 4, 6}, out:totable())
+  end)
+
+  it("agrees with the interpreter and the definition", function()
+    local s, C = gemm(9, 10, 11)
+    local a, b = nw.random({9, 11}, "f32", {seed = 1}), nw.random({11, 10}, "f32", {seed = 2})
+    local naive = nw.evaluate(C, {a, b})[1]
+    local jit = s:build {threads = 1}(a, b)
+    assert.is_true((nw.allclose(jit, naive, {rtol = 1e-5})))
+    local lowered = nw.interpret(s, {a, b}, {lowered = true})[1]
+    assert.is_true((nw.allclose(jit, lowered, {rtol = 0, atol = 0})))
+    local scheduled = nw.interpret(s, {a, b})[1]
+    assert.is_true((nw.allclose(scheduled, naive, {rtol = 1e-5})))
+  end)
+
+  it("knows its parameters, and prints", function()
+    local f = gemm(8):build {threads = 1}
+    local names = {}
+    for n, p in ipairs(f:params()) do names[n] = p.name .. (p.output and " out" or "") end
+    assert.same({"A", "B", "C out"}, names)
+    assert.truthy(tostring(f):find "kernel %(A, B %-> C%), 1 thread, compiled in")
+    assert.equal("number", type(f.compile_ms))
+    assert.equal("boolean", type(f.cached))
+    assert.truthy(tostring(f:show "llvm"):find "define")
+    assert.truthy(#tostring(f:show()) > 10)
+    fails("no view 'x'", "invalid", function() f:show "x" end)
+  end)
+
+  it("takes its inputs in the order they were made", function()
+    local X, Y = nw.placeholder({2}, "f32", "X"), nw.placeholder({2}, "f32", "Y")
+    local f = nw.schedule(nw.compute({2}, function(i) return Y(i) - X(i) end, "D")):build()
+    assert.same({9, 18}, f(nw.tensor {1, 2}, nw.tensor {10, 20}):totable())
+  end)
+
+  it("checks its arguments", function()
+    local f = double(3):build {threads = 1}
+    fails("expected 1 inputs, or 2 tensors.*%(A %-> T%)", "invalid", function() f() end)
+    fails("A: expected an array, got a number", "invalid", function() f(1) end)
+    fails("A", nil, function() f(nw.zeros {4}) end)
+    fails("A", nil, function() f(nw.zeros({3}, "f64")) end)
+    fails("A", nil, function() f(nw.zeros {3, 1}) end)
+    local a = nw.zeros {3}
+    fails("overlap", nil, function() f(a, a) end)
+  end)
+
+  it("checks sizes and what is known of them", function()
+    local M = nw.size("M", {multiple = 4})
+    local A = nw.placeholder({M}, "f32", "A")
+    local f = nw.schedule(nw.compute({M}, function(i) return A(i) + 1 end, "T")):build {threads = 1}
+    assert.equal(8, f(nw.zeros {8}):count())
+    fails("M", nil, function() f(nw.zeros {7}) end)
+  end)
+
+  it("runs on sizes 0 and 1", function()
+    for _, n in ipairs {0, 1} do assert.equal(n, double(n):build()(nw.full({n}, 2)):count()) end
+  end)
+
+  it("gives several outputs", function()
+    local A = nw.placeholder({2}, "f32", "A")
+    local X, Y = nw.compute({2}, function(i) return A(i) + 1, A(i) * 2 end, "P")
+    local x, y = nw.schedule(X, Y):build()(nw.tensor {1, 2})
+    assert.same({2, 3}, x:totable())
+    assert.same({2, 4}, y:totable())
+  end)
+
+  it("keeps NaN and infinities", function()
+    local out = double(3):build()(nw.tensor {0 / 0, 1 / 0, -1 / 0})
+    assert.is_true(out:get(0) ~= out:get(0))
+    assert.equal(math.huge, out:get(1))
+  end)
+
+  it("checks the options of build", function()
+    fails("did you mean 'threads'", "invalid", function() double(3):build {thread = 1} end)
+    fails("threads", "range", function() double(3):build {threads = -1} end)
+  end)
+
+  it("outlives its schedule", function()
+    local f = double(3):build()
+    collectgarbage()
+    collectgarbage()
+    assert.same({2, 2, 2}, f(nw.full({3}, 1)):totable())
+  end)
+end)
+
+describe("evaluate and interpret", function()
+  it("say what they miss", function()
+    local s, C = gemm(4)
+    fails("expected 2 inputs, or 3 tensors", "invalid", nw.evaluate, C, {nw.zeros {4, 4}})
+    fails("argument 1: expected a tensor with data", "invalid", nw.interpret, s, {1, 2})
+    fails("expected a table", "invalid", nw.evaluate, C)
+    fails("did you mean 'lowered'", "invalid", nw.interpret, s, {}, {lowred = true})
+    fails("expected a schedule", "invalid", nw.interpret, C, {})
+  end)
+end)
+
+describe("times", function()
+  it("are records", function()
+    local f = gemm(32):build {threads = 1}
+    local a, b = nw.random {32, 32}, nw.random {32, 32}
+    local t = f:time(a, b, {reps = 5})
+    assert.equal(5, t.reps)
+    assert.equal(5, #t.samples)
+    assert.equal(1, t.threads)
+    assert.is_true(t.min > 0 and t.min <= t.median)
+    assert.is_true(t.spread >= 0)
+    assert.equal("string", type(t.machine))
+    assert.truthy(tostring(t):find "^min [%d.]+ [mun]s, median [%d.]+ [mun]s, spread [%d.]+ %%, 5 reps, 1 thread$")
+    assert.is_true(t:gflops(2 * 32 ^ 3) > 0)
+  end)
+
+  it("need no inputs when the shapes are known", function()
+    assert.is_true(gemm(16):time({reps = 2, threads = 1}).min > 0)
+    assert.is_true(gemm(16):build {threads = 1}:time().reps > 0)
+    local M = nw.size "M"
+    local A = nw.placeholder({M}, "f32", "A")
+    local s = nw.schedule(nw.compute({M}, function(i) return A(i) + 1 end, "T"))
+    fails("the size M has no value", "invalid", function() s:time() end)
+    assert.is_true(s:time(nw.zeros {10}, {reps = 1}).min >= 0)
+  end)
+
+  it("check their options", function()
+    local f = double(3):build()
+    fails("did you mean 'reps'", "invalid", function() f:time(nw.zeros {3}, {rep = 1}) end)
+    fails("reps", "range", function() f:time(nw.zeros {3}, {reps = -1}) end)
+  end)
+end)
+
+describe("nw.compare", function()
+  it("interleaves kernels, and says when they are too close", function()
+    local slow = gemm(128)
+    local c = nw.compare({slow = slow:build {threads = 1}, slower = gemm(160):build {threads = 1}, rounds = 7})
+    assert.equal(2, #c)
+    assert.equal("slow", c[1].label)
+    assert.equal(7, c[1].reps)
+    local text = tostring(c)
+    assert.truthy(text:find "slower")
+    assert.truthy(text:find "1.00x")
+    assert.truthy(text:find "7 rounds")
+    local f, g = double(4):build {threads = 1}, double(4):build {threads = 1}
+    local same = nw.compare({f, g}, nw.zeros {4})
+    assert.equal("#2", same[2].label)
+    assert.truthy(same[2].verdict:find "not distinguishable from #1" or same[2].verdict:find "x$")
+  end)
+
+  it("says what it wants", function()
+    local f = double(3):build()
+    fails("at least two", "invalid", nw.compare, {f})
+    fails("#2: expected a kernel", "invalid", nw.compare, {f, 3})
+    fails("expected a table", "invalid", nw.compare, f)
+  end)
+end)
+
+describe("the machine", function()
+  it("is known", function()
+    assert.truthy(#tostring(nw.machine()) > 10)
+    assert.is_true(nw.peak_flops(1) > 1e9)
+    assert.equal("0.1.0", nw.version())
+  end)
+end)

@@ -1,0 +1,265 @@
+--- The program: scripts and their exit codes, and the prompt on a terminal as a person meets it.
+local pty = require "nw_pty"
+local support = require "support"
+
+local program, run = support.program, support.run
+local state = support.temporary()
+
+local function ctrl(c) return string.char(c:byte() - 64) end
+
+describe("scripts", function()
+  local file
+
+  before_each(function() file = support.temporary ".lua" end)
+  after_each(function() os.remove(file) end)
+
+  local function script(text, arguments, input)
+    support.write(file, text)
+    return run(("%s %s %s"):format(program, file, arguments or ""), input)
+  end
+
+  it("get their arguments", function()
+    local out, status = script("print(arg[0], arg[1], arg[2], #arg, ...)", "one 'two 2'")
+    assert.equal(("%s\tone\ttwo 2\t2\tone\ttwo 2\n"):format(file), out)
+    assert.equal(0, status)
+  end)
+
+  it("end with 1 on an error, shown on standard error with its place", function()
+    local out, status = script "local x = nil\nx.y = 1"
+    assert.equal(1, status)
+    assert.truthy(out:find ":2: attempt to index a nil value")
+    assert.equal("", (run(program .. " -e 'error \"x\"' 2>/dev/null")))
+    local _, missing = run(program .. " /nowhere.lua")
+    assert.equal(1, missing)
+    local wrong, syntax = script "x ="
+    assert.equal(1, syntax)
+    assert.truthy(wrong:find "unexpected symbol")
+  end)
+
+  it("show errors of the library at the user's line", function()
+    local out, status = script 'local nw = require "nestwright"\n\nlocal A = nw.placeholder({4}, "f23", "A")'
+    assert.equal(1, status)
+    assert.truthy(out:find ":3: dtype: there is no dtype 'f23'")
+    assert.truthy(out:find "\n    local A = nw.placeholder")
+    assert.truthy(out:find "hint: did you mean 'f32'?")
+    assert.is_nil(out:find "lua/nestwright")
+  end)
+
+  it("end with the status of os.exit", function()
+    assert.equal(7, (select(2, script "os.exit(7)")))
+    assert.equal(0, (select(2, script "os.exit(true)")))
+  end)
+
+  it("run from the command line and from standard input", function()
+    assert.equal("3\n", (run(program .. " -e 'print(1 + 2)'")))
+    assert.equal("3\n", (run(program .. " -e 'x = 1' -e 'print(x + 2)'")))
+    assert.equal("a b\n", (run(program .. " - a b", "print(table.concat({...}, ' '))")))
+    assert.equal("4\n", (run(program, "print(4)")))
+    assert.equal("0.1.0\n", (run(program .. " -l nestwright -e 'print(nestwright.version())'")))
+    assert.equal("\ttrue\n", (run(program .. " -e 'print(\"\", arg[0] ~= nil)' --")))
+  end)
+
+  it("explain themselves", function()
+    local version, status = run(program .. " --version")
+    assert.equal("Nestwright 0.1.0\n", version)
+    assert.equal(0, status)
+    assert.truthy((run(program .. " --help")):find "usage: nestwright")
+    local out, bad = run(program .. " --nonsense")
+    assert.equal(2, bad)
+    assert.truthy(out:find "unrecognized option '%-%-nonsense'")
+    assert.equal(2, (select(2, run(program .. " -e"))))
+  end)
+
+  it("leave pipes clean", function()
+    local out = run(program .. " -e 'for i = 1, 1e6 do print(i) end' | head -n 1")
+    assert.equal("1\n", out)
+    local full, status = run(program .. " -e 'print(1)' > /dev/full")
+    assert.equal(1, status)
+    assert.truthy(full:find "cannot write the output")
+  end)
+
+  it("have no colours and no prompt away from a terminal", function()
+    local out = run(program, "print(require 'nestwright'.help 'split')")
+    assert.is_nil(out:find "\27")
+    assert.is_nil(out:find "nw>")
+  end)
+
+  it("die of Ctrl-C as programs do", function()
+    support.write(file, "io.write 'ready\\n' io.flush() while true do pcall(error) end")
+    local out, status = run(("timeout -s INT --preserve-status 1 %s %s"):format(program, file))
+    assert.equal(130, status)
+    assert.truthy(out:find "interrupted")
+  end)
+
+  it("that run out of stack or memory fail as others do", function()
+    local out, status = script "local function f() return 1 + f() end f()"
+    assert.equal(1, status)
+    assert.truthy(out:find "stack overflow")
+    local deep, again = script "local s = ('('):rep(300) .. '1' .. (')'):rep(300) print(load('return ' .. s))"
+    assert.equal(0, again)
+    assert.truthy(deep:find "overflow")
+    local big, status2 = script "print(pcall(string.rep, 'x', 1 << 40))"
+    assert.equal(0, status2)
+    assert.truthy(big:find "false")
+    local recursive = script "local t = setmetatable({}, {}) getmetatable(t).__index = t print(pcall(function() return t.x end))"
+    assert.truthy(recursive:find "false.*loop")
+    local handlers = script "print(xpcall(function() local function f() return f() + 1 end f() end, function(m) return m.x.y end))"
+    assert.truthy(handlers:find "false")
+  end)
+
+  it("see through coroutines", function()
+    local out = script [[
+      local co = coroutine.create(function(a) local b = coroutine.yield(a + 1) error("x" .. b) end)
+      print(coroutine.resume(co, 1))
+      print(coroutine.resume(co, 2))
+      print(coroutine.resume(co))
+      local gen = coroutine.wrap(function() for i = 1, 2 do coroutine.yield(i) end end)
+      print(gen(), gen(), gen(), pcall(gen))
+    ]]
+    assert.truthy(out:find "true\t2\nfalse\t.-:1: x2\nfalse\tcannot resume dead coroutine\n1\t2\tnil\tfalse")
+  end)
+end)
+
+describe("the prompt", function()
+  local child, seen
+
+  local function start(...)
+    child = pty.spawn("/usr/bin/env", "XDG_STATE_HOME=" .. state, "TERM=xterm", "INPUTRC=/dev/null", ..., program)
+    assert(child:expect("nw> ", 10000), "no prompt")
+  end
+
+  -- Sends a line, and returns what came until the next prompt. A mark is printed behind it, to know when it is over.
+  local marks = 0
+  local function send(text)
+    marks = marks + 1
+    child:send(text .. "\n")
+    child:send(("io.write('<%d' .. '>')\n"):format(marks))
+    local waited
+    waited, seen = child:expect(("<%d>"):format(marks), 15000)
+    assert(waited, "no answer: " .. tostring(seen))
+    return seen
+  end
+
+  local function finish()
+    child:send(ctrl "D")
+    return child:finish()
+  end
+
+  after_each(function()
+    if child then
+      pcall(finish)
+      child = nil
+    end
+  end)
+
+  teardown(function() os.execute(("rm -rf '%s'"):format(state)) end)
+
+  it("evaluates expressions and statements", function()
+    start "NO_COLOR=1"
+    assert.truthy(send("1 + 1"):find "\r?\n2\r?\n")
+    assert.truthy(send("=2 + 3"):find "\n5\r")
+    assert.truthy(send("x = {1, {y = 'a'}}"))
+    assert.truthy(send("x"):find('{1, {y = "a"}}', 1, true))
+    assert.truthy(send("_[1] + 10"):find "\n11\r")
+    assert.truthy(send("nil, 'a', 2 -- a remark"):find 'nil  "a"  2')
+    assert.is_nil(send("4321 + 1;"):find "4322")
+    assert.truthy(send("nw.tensor{{1, 2}}"):find "f32%[1, 2%]")
+  end)
+
+  it("goes on until a chunk is whole, and recalls it whole", function()
+    start "NO_COLOR=1"
+    assert.truthy(send("for i = 1, 2 do\nprint('turn', i)\nend"):find "turn\t?%s*1\r?\n.*turn%s*2")
+    child:send(ctrl "P" .. ctrl "P" .. "\n")
+    assert.truthy(child:expect("turn%s*2", 5000) or child:expect("turn\t2", 5000))
+  end)
+
+  it("shows errors with their line, and goes on", function()
+    start "NO_COLOR=1"
+    assert.truthy(send("local t = nil\nt.x = 1"):find "repl%[1%]:1: attempt to index a nil value")
+    local out = send("A = nw.placeholder({4}, 'f23')")
+    assert.truthy(out:find "repl%[3%]:1: dtype: there is no dtype 'f23'")
+    assert.truthy(out:find "hint: did you mean 'f32'")
+    assert.truthy(send("x ="):find "unexpected symbol" or seen)
+  end)
+
+  it("stops what runs at Ctrl-C, and keeps the session", function()
+    start "NO_COLOR=1"
+    send "keep = 42"
+    for _, loop in ipairs {"while true do end", "while true do pcall(error) end",
+      "coroutine.wrap(function() while true do end end)()",
+      "while true do coroutine.wrap(function() while true do pcall(string.rep, 'x', 10) end end)() end"} do
+      child:send(loop .. "\n")
+      pty.sleep(300)
+      child:send(ctrl "C")
+      assert.truthy((child:expect("interrupted", 2000)), loop)
+    end
+    assert.truthy(send("keep + 1"):find "\n43\r")
+    assert.truthy(send("coroutine.wrap(function() return 7 end)()"):find "\n7\r")
+  end)
+
+  it("clears the line at Ctrl-C", function()
+    start "NO_COLOR=1"
+    child:send("some nonsense" .. ctrl "C")
+    assert.truthy((child:expect("^C", 2000)))
+    assert.truthy(send("5 + 6"):find "\n11\r")
+    child:send("for i = 1, 3 do\n")
+    child:send(ctrl "C")
+    assert.truthy(send("5 + 7"):find "\n12\r")
+  end)
+
+  it("completes", function()
+    start "NO_COLOR=1"
+    assert.truthy(send("nw.zer\t({2})"):find "f32%[2%]")
+    send "A = nw.placeholder({64}, 'f32', 'A') s = nw.schedule(nw.compute({64}, function(rows) return A(rows) end, 'T'))"
+    assert.truthy(send("s:spl\t('ro\t', {fac\t8})"):find "for rows_o in 0%.%.8")
+  end)
+
+  it("helps", function()
+    start "NO_COLOR=1"
+    assert.truthy(send("?nw.sum"):find "Sum of the term")
+    assert.truthy(send("?split"):find "schedule:split")
+    assert.truthy(send("nw.zeros?"):find "nw.zeros%(")
+    assert.truthy(send("nw.help()"):find "Methods of a schedule")
+    assert.truthy(send("?nonsense_word"):find "nothing is called")
+  end)
+
+  it("shows schedules as loop nests, and remarks of steps", function()
+    start "NO_COLOR=1"
+    send "A = nw.placeholder({64}, 'f32', 'A') s = nw.schedule(nw.compute({64}, function(i) return A(i) + 1 end, 'T'))"
+    assert.truthy(send("s"):find "for i in 0%.%.64")
+    assert.truthy(send("s:split('i', 8)"):find "for i_o in 0%.%.8  for i_i in 0%.%.8")
+  end)
+
+  it("has colours only when wanted", function()
+    start "NO_COLOR=1"
+    assert.is_nil(send("error 'x'"):find "\27%[1;31m")
+    finish()
+    start "A=b"
+    assert.truthy(send("error 'x'"):find "\27%[1;31m")
+  end)
+
+  it("keeps its history for the next session, for its owner only", function()
+    start "NO_COLOR=1"
+    send "first_thing = 1"
+    send "for i = 1, 2 do\nlocal x = i\nend"
+    finish()
+    local text = support.read(state .. "/nestwright/history")
+    assert.truthy(text:find "first_thing = 1\n")
+    assert.truthy(text:find("for i = 1, 2 do\\nlocal x = i\\nend\n", 1, true))
+    assert.equal("600\n", (run("stat -c %a " .. state .. "/nestwright/history")))
+    start "NO_COLOR=1"
+    child:send(ctrl "R" .. "first_th" .. "\n")
+    assert.truthy((child:expect("first_thing = 1", 3000)))
+  end)
+
+  it("is a prompt after a script with -i", function()
+    child = pty.spawn(program, "-i", "-e", "z = 5")
+    assert(child:expect("nw> ", 10000), "no prompt")
+    assert.truthy(send("z + 1"):find "\n6\r")
+  end)
+
+  it("ends with 0 at Ctrl-D", function()
+    start "NO_COLOR=1"
+    assert.equal(0, (finish()))
+  end)
+end)
