@@ -8,6 +8,7 @@ static const nw_pass passes[] = {
     {"guards", "guards move out of the loops they do not depend on", nw_pass_guards},
     {"vectorize", "vector loops become vector loads, operations and stores", nw_pass_vectorize},
     {"storage", "local temporaries go on the stack, the others into workspaces", nw_pass_storage},
+    {"masks", "stack buffers that only ever meet one mask need none", nw_pass_masks},
     {"unroll", "unrolled loops become their iterations", nw_pass_unroll},
     {"simplify", "everything is simplified under what is known at its place", nw_pass_simplify},
     {"halves", "f16 and bf16 compute in f32", nw_pass_halves},

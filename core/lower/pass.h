@@ -9,6 +9,7 @@ nw_program *nw_pass_blocks(nw_program *p);
 nw_program *nw_pass_guards(nw_program *p);
 nw_program *nw_pass_vectorize(nw_program *p);
 nw_program *nw_pass_storage(nw_program *p);
+nw_program *nw_pass_masks(nw_program *p);
 nw_program *nw_pass_unroll(nw_program *p);
 nw_program *nw_pass_simplify(nw_program *p);
 nw_program *nw_pass_halves(nw_program *p);

@@ -69,6 +69,21 @@ static const row rows[] = {
      "      init s[i] = 0.0\n"
      "      s[i] += A[i, k]\n",
      5, {{1}, {3}, {4}, {5}, {11}}},
+    {"a masked register tile",
+     "program p\nsize N >= 0\ninput A: f32[4, 8]\ninput B: f32[8, N]\noutput C: f32[4, N]\ntemp T: f32[4, N] local\n"
+     "for j_o in 0..(N + 15) // 16:\n"
+     "  alloc T[0..4, 16*j_o..16*j_o + 16]:\n"
+     "    for r in 0..8:\n"
+     "      unroll for i_1 in 0..4:\n"
+     "        vectorize for j_i in 0..16:\n"
+     "          block T of T (i = i_1 in 0..4, j = 16*j_o + j_i in 0..N, reduce k = r in 0..8) where 16*j_o + j_i < N:\n"
+     "            init T[i, j] = 0.0\n"
+     "            T[i, j] += A[i, k]*B[k, j]\n"
+     "    unroll for i_2 in 0..4:\n"
+     "      vectorize for j_2 in 0..16:\n"
+     "        block C of C (i = i_2 in 0..4, j = 16*j_o + j_2 in 0..N) where 16*j_o + j_2 < N:\n"
+     "          C[i, j] = T[i, j]\n",
+     5, {{0}, {1}, {15}, {16}, {37}}},
     {"a reduction over nothing",
      "program p\nsize K >= 0\ninput A: f32[6, K]\noutput s: f32[6]\n"
      "for r in 0..6:\n"

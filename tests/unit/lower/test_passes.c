@@ -192,6 +192,35 @@ static void a_private_buffer_has_a_copy_a_lane(void **state) {
   free(t);
 }
 
+static const char masked_tile[] =
+    "program p\n"
+    "size N >= 0\n"
+    "input A: f32[4, 8]\n"
+    "input B: f32[8, N]\n"
+    "output C: f32[4, N]\n"
+    "temp T: f32[4, N] local\n"
+    "for j_o in 0..(N + 15) // 16:\n"
+    "  alloc T[0..4, 16*j_o..16*j_o + 16]:\n"
+    "    for k_1 in 0..8:\n"
+    "      unroll for i_1 in 0..4:\n"
+    "        vectorize for j_i in 0..16:\n"
+    "          block T of T (i = i_1 in 0..4, j = 16*j_o + j_i in 0..N, reduce k = k_1 in 0..8) where 16*j_o + j_i < N:\n"
+    "            init T[i, j] = 0.0\n"
+    "            T[i, j] += A[i, k]*B[k, j]\n"
+    "    unroll for i_2 in 0..4:\n"
+    "      vectorize for j_2 in 0..16:\n"
+    "        block C of C (i = i_2 in 0..4, j = 16*j_o + j_2 in 0..N) where 16*j_o + j_2 < N:\n"
+    "          C[i, j] = T[i, j]\n";
+
+// The tile is accumulated in whole vectors; what is read of B and written to C is masked.
+static void a_masked_tile_lives_in_registers(void **state) {
+  char *t = lowered(*state, masked_tile, NULL);
+  assert_has(t, "T[ramp(48, 1, 16)] = fma(broadcast(A[k_1 + 24], 16), B[");
+  assert_int_equal(count_of(t, "T[ramp(48, 1, 16)]"), 4);
+  assert_has(t, "C[ramp(16*j_o, 1, 16); ");
+  free(t);
+}
+
 static void limits_are_refused_with_the_number(void **state) {
   assert_refused(*state,
                  "program p\n"
@@ -252,6 +281,7 @@ int main(void) {
       TEST(halves_compute_in_f32),
       TEST(a_shared_product_is_not_fused),
       TEST(a_private_buffer_has_a_copy_a_lane),
+      TEST(a_masked_tile_lives_in_registers),
       TEST(limits_are_refused_with_the_number),
       TEST(an_unknown_pass_is_named),
   };

@@ -1,0 +1,87 @@
+// Pass: a register tile needs no masks. Where every access to a stack buffer is masked by one and the same condition,
+// and lane c always meets elements at positions c modulo the lanes, what lanes that are off leave there is seen only by
+// lanes that are off. So the masks of these accesses go, and the buffer can live in registers; what reaches other
+// memory stays masked.
+#include "lower/pass.h"
+
+typedef struct tile {
+  nw_program *p;
+  nw_ranges *r;
+  const char *buffer;
+  const nw_stmt *alloc;
+  const nw_expr *mask;       // of every access; NULL: none seen yet
+  bool fits;
+} tile;
+
+// Is the value of e the same throughout the life of the buffer?
+static bool fixed_below(const nw_stmt *s, const nw_expr *e) {
+  if (s->kind == NW_LOOP && nw_uses_var(e, s->loop.var->name)) return false;
+  for (int i = 0; i < s->nkids; i++) {
+    if (!fixed_below(s->kid[i], e)) return false;
+  }
+  return true;
+}
+
+static void see_access(tile *t, const nw_expr *index, const nw_expr *mask) {
+  bool first = !t->mask;
+  if (first) t->mask = mask;
+  t->fits = t->fits && mask && mask == t->mask && index->op == NW_OP_RAMP && nw_is_const(index->arg[1], 1) &&
+            nw_divides(t->r, index->arg[0], index->type.lanes);
+  if (first && t->fits) t->fits = !nw_uses_load(mask, NULL) && fixed_below(t->alloc, mask);
+}
+
+static bool see_load(void *env, const nw_expr *e) {
+  tile *t = env;
+  if (e->op == NW_OP_LOAD && !strcmp(e->name, t->buffer)) see_access(t, e->arg[0], e->n == 2 ? e->arg[1] : NULL);
+  return t->fits;
+}
+
+static const nw_expr *see_expr(void *env, const nw_expr *e) {
+  nw_visit(e, see_load, env);
+  return e;
+}
+
+static void see(tile *t, nw_stmt *s) {
+  if (!t->fits) return;
+  if (s->kind == NW_STORE && !strcmp(s->store.buffer, t->buffer)) see_access(t, s->store.index, s->store.mask);
+  nw_stmt_exprs(s, see_expr, t);
+  nw_scope_push(t->r, s);
+  for (int i = 0; i < s->nkids; i++) see(t, s->kid[i]);
+  nw_scope_pop(t->r, s);
+}
+
+static const nw_expr *bare_load(void *env, const nw_expr *load) {
+  const tile *t = env;
+  if (strcmp(load->name, t->buffer)) return NULL;
+  return nw_load(t->p->pool, load->type, load->name, 1, load->arg);
+}
+
+static const nw_expr *bare(void *env, const nw_expr *e) {
+  const tile *t = env;
+  return nw_rewrite(t->p->pool, e, NULL, bare_load, env);
+}
+
+static void drop_masks(tile *t, nw_stmt *s) {
+  nw_stmt_exprs(s, bare, t);
+  if (s->kind == NW_STORE && !strcmp(s->store.buffer, t->buffer)) s->store.mask = NULL;
+  for (int i = 0; i < s->nkids; i++) drop_masks(t, s->kid[i]);
+}
+
+static void unmask(nw_program *p, nw_ranges *r, nw_stmt *s) {
+  if (s->kind == NW_ALLOC && nw_find_buffer(p, s->alloc.buffer)->scope == NW_LOCAL) {
+    tile t = {.p = p, .r = r, .buffer = s->alloc.buffer, .alloc = s, .fits = true};
+    see(&t, s);
+    if (t.fits && t.mask) drop_masks(&t, s);
+  }
+  nw_scope_push(r, s);
+  for (int i = 0; i < s->nkids; i++) unmask(p, r, s->kid[i]);
+  nw_scope_pop(r, s);
+}
+
+nw_program *nw_pass_masks(nw_program *p) {
+  nw_ranges r;
+  nw_scope_open(&r, p);
+  unmask(p, &r, p->root);
+  nw_ranges_free(&r);
+  return p;
+}
