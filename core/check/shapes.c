@@ -107,15 +107,25 @@ static candidates candidates_of(const nw_program *p) {
 typedef struct rows {
   const nw_program *naive, *p;
   int n, max;
+  int empty;                 // rows with a size of 0: two say all there is to say
   int64_t **at;
 } rows;
 
+static bool has_zero(const rows *r, const int64_t *sizes) {
+  for (int i = 0; i < r->p->nsizes; i++) {
+    if (!sizes[i]) return true;
+  }
+  return false;
+}
+
 static void add_row(rows *r, const int64_t *sizes) {
   size_t bytes = (size_t)r->p->nsizes * sizeof *sizes;
-  if (r->n == r->max || !allowed(r->p, sizes) || nw_check_work(r->naive, sizes) > NW_CHECK_WORK) return;
+  bool zero = has_zero(r, sizes);
+  if (r->n == r->max || (zero && r->empty == 2) || !allowed(r->p, sizes) || nw_check_work(r->naive, sizes) > NW_CHECK_WORK) return;
   for (int i = 0; i < r->n; i++) {
     if (!memcmp(r->at[i], sizes, bytes)) return;
   }
+  r->empty += zero;
   r->at[r->n] = nw_xmalloc(bytes + 1);
   memcpy(r->at[r->n++], sizes, bytes);
 }
@@ -138,7 +148,7 @@ static void random_rows(rows *r, int64_t *sizes, const candidates *c) {
 
 // The same value for all sizes first, then mixtures; an empty row when there are no sizes.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row) {
-  rows r = {naive, p, 0, max, row};
+  rows r = {.naive = naive, .p = p, .max = max, .at = row};
   int64_t *sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *sizes);
   if (!p->nsizes) {
     add_row(&r, sizes);

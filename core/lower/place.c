@@ -151,11 +151,18 @@ static const nw_expr *position(const nw_place *place, const nw_ranges *r, const 
   return nw_simplify(r, nw_sub(r->pool, e, place->first[d]));
 }
 
+// e*stride with the product spread over e's sum, so that what does not change in a loop is a term of its own.
+static const nw_expr *spread(nw_pool *p, const nw_expr *e, const nw_expr *stride) {
+  if (e->op == NW_OP_ADD) return nw_add(p, spread(p, e->arg[0], stride), spread(p, e->arg[1], stride));
+  if (e->op == NW_OP_SUB) return nw_sub(p, spread(p, e->arg[0], stride), spread(p, e->arg[1], stride));
+  return nw_mul(p, e, stride);
+}
+
 // The linear index, as a sum of coefficient times variable wherever the positions are.
 const nw_expr *nw_place_index(const nw_place *place, const nw_ranges *r, const nw_expr *const *index) {
   const nw_expr *sum = nw_index(r->pool, 0);
   for (int d = 0; d < place->n; d++) {
-    sum = nw_add(r->pool, sum, nw_mul(r->pool, position(place, r, index, d), place->stride[d]));
+    sum = nw_add(r->pool, sum, spread(r->pool, position(place, r, index, d), place->stride[d]));
   }
   return nw_simplify(r, sum);
 }
