@@ -8,7 +8,7 @@ package.path = here .. "/?.lua;" .. package.path
 local nw = require "nestwright"
 local gen, rng, steps = require "gen", require "rng", require "steps"
 
-local options = {cases = 2000, seed = os.time() % 1000003, steps = 6}
+local options = {cases = 2000, seed = os.time() % 1000003, steps = 8}
 for at = 1, #arg, 2 do
   local key = arg[at]:match "^%-%-(%a+)$"
   assert(key and tonumber(arg[at + 1]), "usage: run.lua [--cases N] [--seed S] [--steps N] [--only CASE]")
@@ -107,7 +107,7 @@ local function run(case, list, draw, seed)
   while true do
     n = n + 1
     local step
-    if draw then step = n <= draw.count and steps.draw(draw.rng, s, names, neediest()) or nil else step = list[n] end
+    if draw then step = n <= draw.count and steps.draw(draw.rng, s, names, neediest(), case, draw.placed) or nil else step = list[n] end
     if not step then break end
     done[#done + 1] = step
     local before = s:text()
@@ -175,7 +175,7 @@ for number = first, last do
   local seed = options.seed * 100003 + number
   local r = rng.new(seed)
   local case = gen.case(r)
-  local message, list = run(case, nil, {count = r:int(0, options.steps), rng = r}, seed)
+  local message, list = run(case, nil, {count = r:int(0, options.steps), rng = r, placed = {}}, seed)
   if message then
     failed = failed + 1
     print(("  case %d (--seed %d --only %d): %s"):format(number, options.seed, number, message))

@@ -16,7 +16,7 @@ local draw = {}
 function draw.split(r, loops)
   local options = {tail = r:pick(TAILS)}
   if r:chance(0.2) then options.parts = r:pick(FACTORS) else options.factor = r:pick(FACTORS) end
-  if r:chance(0.03) then options.factor, options.parts = r:pick {0, -1, 1 << 62}, nil end
+  if r:chance(0.1) then options.factor, options.parts = r:pick {0, -1, 1 << 62}, nil end
   return {r:pick(loops), options}
 end
 
@@ -33,29 +33,54 @@ function draw.fuse(r, loops)
   return {loops[at], loops[at + 1]}
 end
 
-function draw.reorder(r, loops)
+function draw.reorder(r, loops, all)
   if #loops < 2 then return nil end
   local from = r:int(1, #loops - 1)
   local to = math.min(#loops, from + r:int(1, 3))
   local list = {}
   for at = from, to do list[#list + 1] = loops[at] end
+  if r:chance(0.15) then list[#list + 1] = r:pick(all) end
   return r:shuffle(list)
 end
 
-function draw.unroll(r, loops) return {r:pick(loops)} end
+function draw.unroll(r, loops, all)
+  if r:chance(0.5) then return {r:pick(loops)} end
+  return {r:pick(all)}
+end
 function draw.vectorize(r, loops) return {r:chance(0.5) and loops[#loops] or r:pick(loops)} end
 function draw.parallel(r, loops) return {r:chance(0.5) and loops[1] or r:pick(loops)} end
 
-function draw.compute_at(r, loops, all, stages) return {r:pick(stages), r:pick(r:chance(0.5) and all or loops)} end
-function draw.compute_inline(r, _, _, stages) return {r:pick(stages)} end
-function draw.compute_root(r, _, _, stages) return {r:pick(stages)} end
+-- A stage somebody reads and a loop of a reader, most of the time: pairs drawn blindly are nearly always refused.
+function draw.compute_at(r, loops, all, stages, _, known)
+  local producer, reader = known.pair(r)
+  if producer and r:chance(0.8) then
+    local theirs = known.loops(reader)
+    if #theirs > 0 then
+      known.placed[#known.placed + 1] = producer
+      return {producer, r:pick(theirs)}
+    end
+  end
+  return {r:pick(stages), r:pick(r:chance(0.5) and all or loops)}
+end
+
+function draw.compute_inline(r, _, _, stages, _, known)
+  local producer = known.pair(r)
+  return {producer and r:chance(0.7) and producer or r:pick(stages)}
+end
+
+function draw.compute_root(r, _, _, stages, _, known)
+  return {#known.placed > 0 and r:chance(0.8) and r:pick(known.placed) or r:pick(stages)}
+end
 
 function draw.cache_read(r, _, _, stages, tensors)
   local args = {r:pick(tensors), r:pick {"global", "local"}, {r:pick(stages)}}
   return args
 end
 
-function draw.cache_write(r, _, _, stages) return {r:pick(stages), r:pick {"local", "global"}} end
+function draw.cache_write(r, _, _, stages, tensors)
+  return {r:chance(0.8) and r:pick(stages) or r:pick(tensors), r:pick {"local", "global"}}
+end
+
 function draw.set_scope(r, _, _, stages) return {r:pick(stages), r:pick {"local", "global"}} end
 function draw.decompose_reduction(r, loops, _, stages) return {r:pick(stages), r:pick(loops)} end
 
@@ -66,8 +91,34 @@ table.sort(ORDER)
 --- The primitives that are drawn, for the table at the end of a run.
 steps.names = ORDER
 
---- Draws one step for schedule s, or nil. `least` names the primitive seen least so far, favoured a little.
-function steps.draw(r, s, tensors, least)
+-- What the drawing knows of a schedule: which stage reads which, its loops, and what was placed.
+local function knowledge(case, s, placed)
+  local pairs_of = {}
+  local alive = {}
+  for _, name in ipairs(names(s:stages())) do alive[name] = true end
+  for _, stage in ipairs(case.stages) do
+    for _, from in ipairs(stage.from) do
+      if alive[from] and alive[stage.name] then pairs_of[#pairs_of + 1] = {from, stage.name} end
+    end
+  end
+  for name in pairs(alive) do -- a buffer made by cache_read or cache_write is named after its tensor
+    local base = name:match "^(%a)_%a+$"
+    if base and alive[base] then pairs_of[#pairs_of + 1] = {name, base} end
+  end
+  table.sort(pairs_of, function(a, b) return a[1] .. a[2] < b[1] .. b[2] end)
+  return {
+    placed = placed,
+    pair = function(r)
+      if #pairs_of == 0 then return nil end
+      return table.unpack(r:pick(pairs_of))
+    end,
+    loops = function(stage) return names(s:loops(stage)) end,
+  }
+end
+
+--- Draws one step for schedule s, or nil. `least` names the primitive that needs more cases, favoured a little;
+--- `placed` collects the stages that were moved into loops.
+function steps.draw(r, s, tensors, least, case, placed)
   local stages = names(s:stages())
   local stage = r:pick(stages)
   local all = names(s:loops())
@@ -76,7 +127,8 @@ function steps.draw(r, s, tensors, least)
   if #loops == 0 then return nil end
   local primitive = (least and r:chance(0.3)) and least or r:pick(ORDER)
   if not s[primitive] then return nil end
-  local args = draw[primitive](r, loops, all, stages, tensors)
+  if primitive == "compute_root" and #placed == 0 and r:chance(0.9) then primitive = "compute_at" end
+  local args = draw[primitive](r, loops, all, stages, tensors, knowledge(case, s, placed))
   if not args then return nil end
   return {primitive = primitive, args = args}
 end

@@ -203,8 +203,9 @@ describe("an illegal schedule is refused:", function()
     local s = gemm()
     s:split("i", 8)
     local before = s:text()
-    for _, loop in ipairs(s:loops()) do pcall(s.parallel, s, loop) s:undo() s:split("i", 8) end
-    pcall(s.parallel, s, "k")
+    for _, name in ipairs {"k", "i", "nothing"} do assert.is_false(pcall(s.parallel, s, name)) end
+    assert.is_false(pcall(s.split, s, "j", 0))
+    assert.is_false(pcall(s.compute_inline, s, "C"))
     assert.are.equal(before, s:text())
   end)
 end)
