@@ -6,10 +6,15 @@ static bool rounds(void *env, const nw_expr *e) {
   (void)env;
   if (!nw_dtype_is_float(e->type.dtype)) return true;
   switch (e->op) {
-    case NW_OP_DIV: case NW_OP_SQRT: case NW_OP_EXP: case NW_OP_LOG: case NW_OP_TANH: case NW_OP_ERF: case NW_OP_POW:
-      return false;
-    case NW_OP_FLOAT: return e->f == __builtin_nearbyint(e->f);
-    default: return e->type.dtype != NW_F16 && e->type.dtype != NW_BF16;
+  case NW_OP_DIV:
+  case NW_OP_SQRT:
+  case NW_OP_EXP:
+  case NW_OP_LOG:
+  case NW_OP_TANH:
+  case NW_OP_ERF:
+  case NW_OP_POW: return false;
+  case NW_OP_FLOAT: return e->f == __builtin_nearbyint(e->f);
+  default: return e->type.dtype != NW_F16 && e->type.dtype != NW_BF16;
   }
 }
 
@@ -30,11 +35,11 @@ nw_check_bound nw_check_bound_of(const nw_program *naive) {
 
 static double tolerance(nw_dtype t) {
   switch (t) {
-    case NW_F64: return 1e-10;
-    case NW_F32: return 2e-4;
-    case NW_F16: return 2e-2;
-    case NW_BF16: return 1e-1;
-    default: return 0;
+  case NW_F64: return 1e-10;
+  case NW_F32: return 2e-4;
+  case NW_F16: return 2e-2;
+  case NW_BF16: return 1e-1;
+  default: return 0;
   }
 }
 

@@ -47,23 +47,25 @@ static bool interpret(job *j, const int64_t *sizes, const nw_check_data *d, bool
 // ---- one shape
 
 typedef enum way { DEFINITION, SCHEDULED, LOWERED, COMPILED, WAYS } way;
-static const char *const way_name[] = {"the definition", "the scheduled program", "the lowered program", "the compiled program"};
+static const char *const way_name[] = {"the definition", "the scheduled program", "the lowered program",
+                                       "the compiled program"};
 
 static bool run_way(job *j, way w, const int64_t *sizes, const nw_check_data *d) {
   switch (w) {
-    case DEFINITION: return evaluate(j, sizes, d);
-    case COMPILED: return nw_kernel_call(j->kernel, d->n, d->array);
-    default: return interpret(j, sizes, d, w == LOWERED);
+  case DEFINITION: return evaluate(j, sizes, d);
+  case COMPILED: return nw_kernel_call(j->kernel, d->n, d->array);
+  default: return interpret(j, sizes, d, w == LOWERED);
   }
 }
 
-static void report_difference(job *j, way a, const nw_check_data *x, way b, const nw_check_data *y, int param, int64_t at) {
+static void report_difference(job *j, way a, const nw_check_data *x, way b, const nw_check_data *y, int param,
+                              int64_t at) {
   char *element = nw_check_element(j->p->buffer[param]->name, x->array[param], at);
-  nw_str_fmt(j->report, "differs: %s is %.9g in %s, %.9g in %s\n", element, nw_array_get(x->array[param], at), way_name[a],
-             nw_array_get(y->array[param], at), way_name[b]);
+  nw_str_fmt(j->report, "differs: %s is %.9g in %s, %.9g in %s\n", element, nw_array_get(x->array[param], at),
+             way_name[a], nw_array_get(y->array[param], at), way_name[b]);
   if (!j->mismatch) {
-    nw_fail(j->c, NW_EMISMATCH, NULL, "%s is %.9g in %s, %.9g in %s", element, nw_array_get(x->array[param], at), way_name[a],
-            nw_array_get(y->array[param], at), way_name[b]);
+    nw_fail(j->c, NW_EMISMATCH, NULL, "%s is %.9g in %s, %.9g in %s", element, nw_array_get(x->array[param], at),
+            way_name[a], nw_array_get(y->array[param], at), way_name[b]);
   }
   j->mismatch = true;
   free(element);
@@ -145,7 +147,8 @@ static bool check_point(points *q, int output, int k) {
   int64_t index[NW_MAX_DEPTH];
   double want;
   coordinates(a, nw_hash_mix((uint64_t)output, (uint64_t)k), k, index);
-  if (!nw_naive_point(j->c, j->s->output[output], q->names, q->sizes, j->p->nsizes, nw_check_inputs(j->p), q->views, index, &want))
+  if (!nw_naive_point(j->c, j->s->output[output], q->names, q->sizes, j->p->nsizes, nw_check_inputs(j->p), q->views,
+                      index, &want))
     return false;
   double got = nw_array_get(a, flat_of(a, index));
   q->checked++;

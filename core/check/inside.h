@@ -2,29 +2,29 @@
 #pragma once
 #include "check/check.h"
 
-#define NW_CHECK_WORK 300000   // block executions of the naive program that a check is willing to interpret
+#define NW_CHECK_WORK 300000 // block executions of the naive program that a check is willing to interpret
 #define NW_CHECK_SHAPES 12
-#define NW_CHECK_POINTS 1000   // outputs evaluated alone where the shape is too large to interpret
+#define NW_CHECK_POINTS 1000 // outputs evaluated alone where the shape is too large to interpret
 
 // ---- shapes.c
 // Values for the sizes of p, one row of p->nsizes each, small and awkward, that satisfy lower bounds and facts and do
 // not cost too much; without symbolic sizes one empty row. At most `max`, heap rows; returns how many.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row);
-int64_t nw_check_value(const nw_program *p, const nw_expr *e, const int64_t *sizes);  // e is in sizes only
-double nw_check_work(const nw_program *naive, const int64_t *sizes);  // block executions
+int64_t nw_check_value(const nw_program *p, const nw_expr *e, const int64_t *sizes); // e is in sizes only
+double nw_check_work(const nw_program *naive, const int64_t *sizes); // block executions
 char *nw_check_shape_text(const nw_program *p, const int64_t *sizes); // M=7, N=1; "as it is" without sizes
 
 // ---- data.c
 typedef struct nw_check_data {
-  int n;                     // parameters of the program
+  int n; // parameters of the program
   nw_array **array;
 } nw_check_data;
 // Inputs filled with small whole numbers, outputs zero. False and a diagnostic when there is no memory.
 bool nw_check_data_make(nw_check_data *d, const nw_program *p, const int64_t *sizes, uint64_t seed);
-bool nw_check_data_outputs(nw_check_data *d, const nw_program *p, const nw_check_data *inputs);  // shares the inputs
+bool nw_check_data_outputs(nw_check_data *d, const nw_program *p, const nw_check_data *inputs); // shares the inputs
 void nw_check_data_free(nw_check_data *d);
-nw_view *nw_check_views(const nw_check_data *d);  // heap
-int nw_check_inputs(const nw_program *p);         // inputs come first
+nw_view *nw_check_views(const nw_check_data *d); // heap
+int nw_check_inputs(const nw_program *p); // inputs come first
 
 // ---- agree.c
 typedef enum nw_check_bound { NW_CHECK_BITS, NW_CHECK_EXACT, NW_CHECK_NEAR } nw_check_bound;
@@ -34,4 +34,4 @@ nw_check_bound nw_check_bound_of(const nw_program *naive);
 // The first element that differs, -1 when they agree.
 int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bound);
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound);
-char *nw_check_element(const char *name, const nw_array *a, int64_t flat);  // C[1, 2]
+char *nw_check_element(const char *name, const nw_array *a, int64_t flat); // C[1, 2]

@@ -107,7 +107,7 @@ static candidates candidates_of(const nw_program *p) {
 typedef struct rows {
   const nw_program *naive, *p;
   int n, max;
-  int empty;                 // rows with a size of 0: two say all there is to say
+  int empty; // rows with a size of 0: two say all there is to say
   int64_t **at;
 } rows;
 
@@ -121,7 +121,9 @@ static bool has_zero(const rows *r, const int64_t *sizes) {
 static void add_row(rows *r, const int64_t *sizes) {
   size_t bytes = (size_t)r->p->nsizes * sizeof *sizes;
   bool zero = has_zero(r, sizes);
-  if (r->n == r->max || (zero && r->empty == 2) || !allowed(r->p, sizes) || nw_check_work(r->naive, sizes) > NW_CHECK_WORK) return;
+  if (r->n == r->max || (zero && r->empty == 2) || !allowed(r->p, sizes) ||
+      nw_check_work(r->naive, sizes) > NW_CHECK_WORK)
+    return;
   for (int i = 0; i < r->n; i++) {
     if (!memcmp(r->at[i], sizes, bytes)) return;
   }

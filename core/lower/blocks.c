@@ -8,7 +8,7 @@
 typedef struct blocks {
   nw_program *p;
   nw_ranges r;
-  nw_place **place;          // by position in p->buffer
+  nw_place **place; // by position in p->buffer
   int nloops;
   const char *loops[NW_MAX_DEPTH];
   bool failed;
@@ -110,10 +110,10 @@ static void lower_alloc(blocks *b, nw_stmt *s) {
 
 static nw_stmt *lower_stmt(blocks *b, nw_stmt *s) {
   switch (s->kind) {
-    case NW_BLOCK: return lower_block(b, s);
-    case NW_LOOP: lower_loop(b, s); break;
-    case NW_ALLOC: lower_alloc(b, s); break;
-    default: lower_kids(b, s); break;
+  case NW_BLOCK: return lower_block(b, s);
+  case NW_LOOP: lower_loop(b, s); break;
+  case NW_ALLOC: lower_alloc(b, s); break;
+  default: lower_kids(b, s); break;
   }
   return s;
 }

@@ -1,7 +1,8 @@
 // The stores of one block execution.
 #include "lower/pass.h"
 
-static nw_stmt *store(nw_program *p, const nw_stmt *block, const char *buffer, const nw_expr *index, const nw_expr *value) {
+static nw_stmt *store(nw_program *p, const nw_stmt *block, const char *buffer, const nw_expr *index,
+                      const nw_expr *value) {
   nw_stmt *s = nw_new_like(p, NW_STORE, block);
   s->store.buffer = buffer;
   s->store.index = index;

@@ -42,8 +42,10 @@ static void without(nw_program *p, nw_stmt *guard, const nw_vec *gone, nw_vec *o
     if (has(gone, mine.at[i])) nw_vec_remove(&mine, i);
   }
   guard->guard.cond = nw_conjunction(p->pool, mine.n, mine.at);
-  if (guard->guard.cond) nw_vec_push(out, guard);
-  else for (int i = 0; i < guard->nkids; i++) nw_vec_push(out, guard->kid[i]);
+  if (guard->guard.cond)
+    nw_vec_push(out, guard);
+  else
+    for (int i = 0; i < guard->nkids; i++) nw_vec_push(out, guard->kid[i]);
   nw_vec_free(&mine);
 }
 
@@ -82,8 +84,10 @@ static void group(nw_program *p, nw_vec *kids) {
 
 // What a hoisted statement adds to its parent's kids; a sequence adds its own.
 static void add_flat(nw_vec *kids, nw_stmt *s) {
-  if (s->kind != NW_SEQ) nw_vec_push(kids, s);
-  else for (int i = 0; i < s->nkids; i++) nw_vec_push(kids, s->kid[i]);
+  if (s->kind != NW_SEQ)
+    nw_vec_push(kids, s);
+  else
+    for (int i = 0; i < s->nkids; i++) nw_vec_push(kids, s->kid[i]);
 }
 
 static void hoist_kids(nw_program *p, nw_stmt *s) {

@@ -10,10 +10,10 @@
 typedef struct site {
   nw_program *p;
   nw_pool *pool;
-  nw_path path;              // ends in the block
+  nw_path path; // ends in the block
   nw_stmt *block;
-  nw_ranges r;               // at the block, its condition included
-  int outer;                 // position in path of the outermost reduce loop; path.n - 1 when there is none
+  nw_ranges r; // at the block, its condition included
+  int outer; // position in path of the outermost reduce loop; path.n - 1 when there is none
   bool reduce[NW_MAX_DEPTH]; // which statements of the path are loops that bind a reduce variable
 } site;
 
@@ -91,7 +91,8 @@ static bool can_lift(const site *s) {
   for (int i = 0; i < s->block->block.nvars; i++) {
     const nw_block_var *v = &s->block->block.var[i];
     if (v->kind != NW_REDUCE && uses_reduce_loop(s, v->bind)) return false;
-    if (v->kind == NW_REDUCE && nw_simplify(&s->r, nw_sub(s->pool, at_begin(s, v->bind), v->lo)) != nw_index(s->pool, 0))
+    if (v->kind == NW_REDUCE &&
+        nw_simplify(&s->r, nw_sub(s->pool, at_begin(s, v->bind), v->lo)) != nw_index(s->pool, 0))
       return false;
   }
   return true;
@@ -182,8 +183,10 @@ static void split_off(nw_program *p, int id) {
   site s;
   site_open(&s, p, id);
   if (!never_first(&s)) {
-    if (can_lift(&s)) lift(&s);
-    else keep_beside(&s);
+    if (can_lift(&s))
+      lift(&s);
+    else
+      keep_beside(&s);
   }
   s.block->block.has_init = false;
   nw_ranges_free(&s.r);

@@ -49,10 +49,14 @@ typedef struct ramp {
 
 static bool as_ramp(nw_lanes *v, const nw_expr *e, ramp *r) {
   if (!is_index(e)) return false;
-  if (e->op == NW_OP_RAMP) *r = (ramp){e->arg[0], e->arg[1]};
-  else if (e->op == NW_OP_BROADCAST) *r = (ramp){e->arg[0], nw_index(v->pool, 0)};
-  else if (e->type.lanes == 1) *r = (ramp){e, nw_index(v->pool, 0)};
-  else return false;
+  if (e->op == NW_OP_RAMP)
+    *r = (ramp){e->arg[0], e->arg[1]};
+  else if (e->op == NW_OP_BROADCAST)
+    *r = (ramp){e->arg[0], nw_index(v->pool, 0)};
+  else if (e->type.lanes == 1)
+    *r = (ramp){e, nw_index(v->pool, 0)};
+  else
+    return false;
   return true;
 }
 
@@ -90,7 +94,8 @@ static bool stays_in_block(nw_lanes *v, const ramp *a, int64_t stride, int64_t c
 static const nw_expr *ramp_division(nw_lanes *v, nw_op op, const nw_expr *x, const nw_expr *y) {
   ramp a;
   int64_t c, stride;
-  if (x->op != NW_OP_RAMP || !as_ramp(v, x, &a) || !nw_is_int(y, &c) || c <= 0 || !nw_is_int(a.stride, &stride)) return NULL;
+  if (x->op != NW_OP_RAMP || !as_ramp(v, x, &a) || !nw_is_int(y, &c) || c <= 0 || !nw_is_int(a.stride, &stride))
+    return NULL;
   if (!stays_in_block(v, &a, stride, c)) return NULL;
   if (op == NW_OP_FLOORDIV) return nw_simplify(v->r, nw_floordiv(v->pool, a.base, y));
   return of_ramp(v, nw_floormod(v->pool, a.base, y), a.stride);
@@ -206,10 +211,10 @@ static const nw_expr *operation(nw_lanes *v, const nw_expr *e) {
 
 static const nw_expr *rebuild(nw_lanes *v, const nw_expr *e) {
   switch (e->op) {
-    case NW_OP_VAR: return e->name == v->var ? v->ramp : e;
-    case NW_OP_LOAD: return load_lanes(v, e);
-    case NW_OP_SELECT: return select_lanes(v, e);
-    default: return operation(v, e);
+  case NW_OP_VAR: return e->name == v->var ? v->ramp : e;
+  case NW_OP_LOAD: return load_lanes(v, e);
+  case NW_OP_SELECT: return select_lanes(v, e);
+  default: return operation(v, e);
   }
 }
 

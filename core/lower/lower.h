@@ -4,17 +4,17 @@
 #include "ir/program.h"
 
 typedef enum nw_storage_kind {
-  NW_STORE_PARAM,       // an argument of the kernel
-  NW_STORE_WORKSPACE,   // one block, made before the call, pooled
-  NW_STORE_PER_THREAD,  // one block a thread, made before the call
-  NW_STORE_STACK,       // constant size, in the frame
+  NW_STORE_PARAM, // an argument of the kernel
+  NW_STORE_WORKSPACE, // one block, made before the call, pooled
+  NW_STORE_PER_THREAD, // one block a thread, made before the call
+  NW_STORE_STACK, // constant size, in the frame
 } nw_storage_kind;
 
 typedef struct nw_storage {
   const char *buffer;
   nw_dtype dtype;
   nw_storage_kind kind;
-  const nw_expr *elements;  // how many, in symbolic sizes; an upper bound over the loops around the allocation
+  const nw_expr *elements; // how many, in symbolic sizes; an upper bound over the loops around the allocation
 } nw_storage;
 
 // A lowered program: loops (serial, unrolled away, parallel), guards, stores with linear indices, stack allocations.
@@ -32,18 +32,18 @@ typedef struct nw_storage {
 // * Loops are serial or parallel; ALLOC is a row of elements on the stack: min 0, constant extent.
 typedef struct nw_exec {
   int refs;
-  nw_program *p;            // counted; buffers in parameter order first
-  int nstorage;             // one per buffer of p, same order
+  nw_program *p; // counted; buffers in parameter order first
+  int nstorage; // one per buffer of p, same order
   nw_storage *storage;
   bool parallel;
-  int64_t instructions;     // estimate of the code size, statements and operations after unrolling
+  int64_t instructions; // estimate of the code size, statements and operations after unrolling
 } nw_exec;
 
 #define NW_CODE_LIMIT 50000 // IR instructions; above, compiling is refused: it cannot be interrupted
 
 typedef struct nw_pass {
   const char *name, *doc;
-  nw_program *(*run)(nw_program *p);  // takes an unfrozen program, returns it or a new one, NULL on failure
+  nw_program *(*run)(nw_program *p); // takes an unfrozen program, returns it or a new one, NULL on failure
 } nw_pass;
 int nw_pass_count(void);
 const nw_pass *nw_pass_at(int i);

@@ -9,7 +9,7 @@ typedef struct tile {
   nw_ranges *r;
   const char *buffer;
   const nw_stmt *alloc;
-  const nw_expr *mask;       // of every access; NULL: none seen yet
+  const nw_expr *mask; // of every access; NULL: none seen yet
   bool fits;
 } tile;
 

@@ -16,27 +16,28 @@ nw_program *nw_pass_halves(nw_program *p);
 nw_program *nw_pass_fma(nw_program *p);
 
 // ---- scope.c: what is known at a place in the tree
-void nw_scope_open(nw_ranges *r, const nw_program *p);        // sizes and facts
-void nw_scope_push(nw_ranges *r, const nw_stmt *s);           // a loop's variable, a guard's condition; else nothing
+void nw_scope_open(nw_ranges *r, const nw_program *p); // sizes and facts
+void nw_scope_push(nw_ranges *r, const nw_stmt *s); // a loop's variable, a guard's condition; else nothing
 void nw_scope_pop(nw_ranges *r, const nw_stmt *s);
-void nw_add_conjuncts(const nw_expr *cond, nw_vec *out);          // the operands of nested `and`s; cond NULL adds none
-const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds);  // NULL when n == 0
+void nw_add_conjuncts(const nw_expr *cond, nw_vec *out); // the operands of nested `and`s; cond NULL adds none
+const nw_expr *nw_conjunction(nw_pool *p, int n, void *const *conds); // NULL when n == 0
 // `cond` without the conjuncts that always hold here; NULL when nothing is left, the constant false when it never holds.
 const nw_expr *nw_remaining(const nw_ranges *r, const nw_expr *cond);
-nw_stmt *nw_new_like(nw_program *p, nw_stmt_kind k, const nw_stmt *from);  // fresh id, the step of `from`
-nw_stmt *nw_guarded(nw_program *p, const nw_expr *cond, nw_stmt *s);       // s itself when cond is NULL
-nw_stmt *nw_sequence(nw_program *p, const nw_vec *kids);      // the kid itself when there is one
+nw_stmt *nw_new_like(nw_program *p, nw_stmt_kind k, const nw_stmt *from); // fresh id, the step of `from`
+nw_stmt *nw_guarded(nw_program *p, const nw_expr *cond, nw_stmt *s); // s itself when cond is NULL
+nw_stmt *nw_sequence(nw_program *p, const nw_vec *kids); // the kid itself when there is one
 typedef const nw_expr *(*nw_expr_fn)(void *env, const nw_expr *e);
-void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f, void *env);      // rewrites the expressions of a lowered statement, not its kids'
-void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env);      // ... and its kids'
+void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
+                   void *env); // rewrites the expressions of a lowered statement, not its kids'
+void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // ... and its kids'
 
 // ---- place.c: where the elements of a buffer lie
 typedef struct nw_place {
   const nw_buffer *buffer;
-  int n;                     // physical dimensions
-  const nw_expr **first;     // subtracted from the physical index
+  int n; // physical dimensions
+  const nw_expr **first; // subtracted from the physical index
   const nw_expr **stride;
-  const nw_expr *elements;   // in sizes
+  const nw_expr *elements; // in sizes
 } nw_place;
 nw_place *nw_place_param(const nw_program *p, const nw_buffer *b);
 // loops: names of the loop variables around the allocation. NULL and a diagnostic when the size has no bound.
@@ -45,7 +46,7 @@ const nw_expr *nw_place_index(const nw_place *place, const nw_ranges *r, const n
 void nw_shape_temps(nw_program *p);
 
 // ---- storage.c
-nw_storage *nw_storage_table(const nw_program *p);                 // heap; one row per buffer
+nw_storage *nw_storage_table(const nw_program *p); // heap; one row per buffer
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
 
 // ---- combine.c: the stores of a block
@@ -62,20 +63,20 @@ typedef struct nw_lanes {
   nw_program *p;
   nw_pool *pool;
   nw_ranges *r;
-  const char *var;           // the loop's variable
-  const nw_expr *ramp;       // what stands for it
+  const char *var; // the loop's variable
+  const nw_expr *ramp; // what stands for it
   int n;
-  const nw_expr *mask;       // lanes that execute; NULL is all of them
-  bool some;                 // at least one lane executes whenever this code is reached
-  nw_vec inner;              // buffers allocated inside the loop: one copy a lane
-  nw_vec memo;               // triples: expression, mask it was made under, result
+  const nw_expr *mask; // lanes that execute; NULL is all of them
+  bool some; // at least one lane executes whenever this code is reached
+  nw_vec inner; // buffers allocated inside the loop: one copy a lane
+  nw_vec memo; // triples: expression, mask it was made under, result
 } nw_lanes;
-const nw_expr *nw_lanes_expr(nw_lanes *v, const nw_expr *e);   // of v->n lanes, or scalar when it is the same in all
-const nw_expr *nw_lanes_wide(nw_lanes *v, const nw_expr *e);   // the same, broadcast if scalar
-bool nw_lanes_vary(const nw_lanes *v, const nw_expr *e);       // may differ between lanes
+const nw_expr *nw_lanes_expr(nw_lanes *v, const nw_expr *e); // of v->n lanes, or scalar when it is the same in all
+const nw_expr *nw_lanes_wide(nw_lanes *v, const nw_expr *e); // the same, broadcast if scalar
+bool nw_lanes_vary(const nw_lanes *v, const nw_expr *e); // may differ between lanes
 const nw_expr *nw_lanes_index(nw_lanes *v, const char *buffer, const nw_expr *index);
 const nw_expr *nw_lanes_and(nw_lanes *v, const nw_expr *a, const nw_expr *b);
 
 // ---- size.c
-int64_t nw_code_size(const nw_stmt *s);          // estimate, unrolled loops counted as unrolled
-int64_t nw_expr_ops(const nw_expr *e);           // distinct operations, wide ones counted by machine vectors
+int64_t nw_code_size(const nw_stmt *s); // estimate, unrolled loops counted as unrolled
+int64_t nw_expr_ops(const nw_expr *e); // distinct operations, wide ones counted by machine vectors

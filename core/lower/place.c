@@ -61,8 +61,8 @@ static const nw_expr *fixed_or_fail(const box *b, const nw_expr *e) {
   if (fixed) return fixed;
   nw_str text = {0};
   if (e) nw_expr_print(&text, e);
-  nw_fail(b->p->ctx, NW_ELIMIT, "Allocate it outside these loops.", "the size of %s has no bound over the loops around it: %s",
-          b->buffer->name, text.n ? text.s : "unbounded");
+  nw_fail(b->p->ctx, NW_ELIMIT, "Allocate it outside these loops.",
+          "the size of %s has no bound over the loops around it: %s", b->buffer->name, text.n ? text.s : "unbounded");
   nw_str_free(&text);
   return NULL;
 }
@@ -131,7 +131,8 @@ static nw_place *laid_out(const box *b) {
   return place;
 }
 
-nw_place *nw_place_alloc(nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops, const char *const *loops) {
+nw_place *nw_place_alloc(nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops,
+                         const char *const *loops) {
   const nw_buffer *buf = nw_find_buffer(p, alloc->alloc.buffer);
   box b = {p, r, alloc, buf, nloops, loops};
   nw_place *place = buf->nlayout ? laid_out(&b) : row_major(&b);

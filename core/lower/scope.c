@@ -96,23 +96,23 @@ static const nw_expr *apply(nw_expr_fn f, void *env, const nw_expr *e) { return 
 
 void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f, void *env) {
   switch (s->kind) {
-    case NW_LOOP:
-      s->loop.begin = apply(f, env, s->loop.begin);
-      s->loop.extent = apply(f, env, s->loop.extent);
-      break;
-    case NW_GUARD: s->guard.cond = apply(f, env, s->guard.cond); break;
-    case NW_STORE:
-      s->store.index = apply(f, env, s->store.index);
-      s->store.value = apply(f, env, s->store.value);
-      s->store.mask = apply(f, env, s->store.mask);
-      break;
-    case NW_ALLOC:
-      for (int i = 0; i < s->alloc.n; i++) {
-        s->alloc.min[i] = apply(f, env, s->alloc.min[i]);
-        s->alloc.extent[i] = apply(f, env, s->alloc.extent[i]);
-      }
-      break;
-    default: break;
+  case NW_LOOP:
+    s->loop.begin = apply(f, env, s->loop.begin);
+    s->loop.extent = apply(f, env, s->loop.extent);
+    break;
+  case NW_GUARD: s->guard.cond = apply(f, env, s->guard.cond); break;
+  case NW_STORE:
+    s->store.index = apply(f, env, s->store.index);
+    s->store.value = apply(f, env, s->store.value);
+    s->store.mask = apply(f, env, s->store.mask);
+    break;
+  case NW_ALLOC:
+    for (int i = 0; i < s->alloc.n; i++) {
+      s->alloc.min[i] = apply(f, env, s->alloc.min[i]);
+      s->alloc.extent[i] = apply(f, env, s->alloc.extent[i]);
+    }
+    break;
+  default: break;
   }
 }
 

@@ -98,11 +98,11 @@ static void simplify_alloc(simple *s, nw_stmt *at, nw_vec *out) {
 
 static void simplify_into(simple *s, nw_stmt *at, nw_vec *out) {
   switch (at->kind) {
-    case NW_GUARD: simplify_guard(s, at, out); break;
-    case NW_LOOP: simplify_loop(s, at, out); break;
-    case NW_STORE: simplify_store(s, at, out); break;
-    case NW_ALLOC: simplify_alloc(s, at, out); break;
-    default: splice(s, at, out); break;
+  case NW_GUARD: simplify_guard(s, at, out); break;
+  case NW_LOOP: simplify_loop(s, at, out); break;
+  case NW_STORE: simplify_store(s, at, out); break;
+  case NW_ALLOC: simplify_alloc(s, at, out); break;
+  default: splice(s, at, out); break;
   }
 }
 

@@ -27,10 +27,10 @@ int64_t nw_expr_ops(const nw_expr *e) {
 
 static int64_t own_size(const nw_stmt *s) {
   switch (s->kind) {
-    case NW_LOOP: return LOOP_OPS + nw_expr_ops(s->loop.begin) + nw_expr_ops(s->loop.extent);
-    case NW_GUARD: return 1 + nw_expr_ops(s->guard.cond);
-    case NW_STORE: return 1 + nw_expr_ops(s->store.index) + nw_expr_ops(s->store.value) + nw_expr_ops(s->store.mask);
-    default: return 0;
+  case NW_LOOP: return LOOP_OPS + nw_expr_ops(s->loop.begin) + nw_expr_ops(s->loop.extent);
+  case NW_GUARD: return 1 + nw_expr_ops(s->guard.cond);
+  case NW_STORE: return 1 + nw_expr_ops(s->store.index) + nw_expr_ops(s->store.value) + nw_expr_ops(s->store.mask);
+  default: return 0;
   }
 }
 

@@ -86,7 +86,8 @@ nw_storage *nw_storage_table(const nw_program *p) {
     const nw_buffer *b = p->buffer[i];
     const nw_expr *n = nw_index(p->pool, 1);
     for (int d = 0; d < b->ndim; d++) n = nw_mul(p->pool, n, b->shape[d]);
-    table[i] = (nw_storage){b->name, b->dtype, b->role == NW_TEMP ? NW_STORE_WORKSPACE : NW_STORE_PARAM, not_negative(p, n)};
+    table[i] =
+        (nw_storage){b->name, b->dtype, b->role == NW_TEMP ? NW_STORE_WORKSPACE : NW_STORE_PARAM, not_negative(p, n)};
   }
   mark_allocs(p, p->root, false, table);
   return table;
@@ -98,7 +99,8 @@ void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table) {
   nw_vec kids = {0};
   for (int i = 0; i < s->nkids; i++) {
     nw_stmt *kid = s->kid[i];
-    bool gone = kid->kind == NW_SEQ || (kid->kind == NW_ALLOC && table[row_of(p, kid->alloc.buffer)].kind != NW_STORE_STACK);
+    bool gone =
+        kid->kind == NW_SEQ || (kid->kind == NW_ALLOC && table[row_of(p, kid->alloc.buffer)].kind != NW_STORE_STACK);
     for (int k = 0; gone && k < kid->nkids; k++) nw_vec_push(&kids, kid->kid[k]);
     if (!gone) nw_vec_push(&kids, kid);
   }

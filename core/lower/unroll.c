@@ -46,7 +46,8 @@ static nw_stmt *unrolled(nw_program *p, nw_stmt *loop, int64_t n) {
   move_allocs_out(p, loop, &allocs);
   for (int64_t i = 0; i < n; i++) {
     const nw_expr *at = nw_add(p->pool, loop->loop.begin, nw_index(p->pool, i));
-    for (int k = 0; k < loop->nkids; k++) nw_vec_push(&out, iteration(p, loop->kid[k], loop->loop.var->name, at, i == n - 1));
+    for (int k = 0; k < loop->nkids; k++)
+      nw_vec_push(&out, iteration(p, loop->kid[k], loop->loop.var->name, at, i == n - 1));
   }
   nw_stmt *s = nw_new_stmt(p, NW_SEQ);
   nw_kids_set(p, s, out.n, (nw_stmt **)out.at);
@@ -72,7 +73,8 @@ static nw_stmt *expand(nw_program *p, nw_stmt *s) {
 static bool constant_extents(nw_program *p, const nw_stmt *s) {
   int64_t n;
   if (s->kind == NW_LOOP && s->loop.mark == NW_UNROLLED && !nw_is_int(s->loop.extent, &n)) {
-    nw_fail(p->ctx, NW_ELIMIT, "Split it by a constant first.", "the unrolled loop %s has no constant extent", s->loop.var->name);
+    nw_fail(p->ctx, NW_ELIMIT, "Split it by a constant first.", "the unrolled loop %s has no constant extent",
+            s->loop.var->name);
     return false;
   }
   for (int i = 0; i < s->nkids; i++) {

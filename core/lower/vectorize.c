@@ -85,7 +85,8 @@ static bool even_out(nw_lanes *v, nw_stmt *s) {
   const nw_expr *extent = s->loop.extent;
   const nw_expr *most = nw_upper_over(v->r, extent, 1, &v->var);
   if (!most) {
-    nw_fail(v->p->ctx, NW_ELIMIT, NULL, "the extent of %s has no bound over the lanes of %s", s->loop.var->name, v->var);
+    nw_fail(v->p->ctx, NW_ELIMIT, NULL, "the extent of %s has no bound over the lanes of %s", s->loop.var->name,
+            v->var);
     return false;
   }
   const nw_expr *pair[] = {s->loop.var, nw_add(p, s->loop.begin, s->loop.var)};
@@ -120,11 +121,11 @@ static bool widen_alloc(nw_lanes *v, nw_stmt *s) {
 static bool widen_stmt(nw_lanes *v, nw_stmt **at) {
   nw_stmt *s = *at;
   switch (s->kind) {
-    case NW_STORE: return widen_store(v, s);
-    case NW_GUARD: return widen_guard(v, at);
-    case NW_LOOP: return widen_loop(v, s);
-    case NW_ALLOC: return widen_alloc(v, s);
-    default: return widen_kids(v, s);
+  case NW_STORE: return widen_store(v, s);
+  case NW_GUARD: return widen_guard(v, at);
+  case NW_LOOP: return widen_loop(v, s);
+  case NW_ALLOC: return widen_alloc(v, s);
+  default: return widen_kids(v, s);
   }
 }
 
@@ -132,12 +133,13 @@ static bool widen_stmt(nw_lanes *v, nw_stmt **at) {
 
 static bool fits(nw_program *p, const nw_stmt *loop, int64_t *lanes) {
   if (!nw_is_int(loop->loop.extent, lanes)) {
-    nw_fail(p->ctx, NW_ELIMIT, "Split it by a constant first.", "the vector loop %s has no constant extent", loop->loop.var->name);
+    nw_fail(p->ctx, NW_ELIMIT, "Split it by a constant first.", "the vector loop %s has no constant extent",
+            loop->loop.var->name);
     return false;
   }
   if (*lanes <= NW_MAX_LANES) return true;
-  nw_fail(p->ctx, NW_ELIMIT, "Split it first.", "the vector loop %s has %lld lanes; the limit is %d", loop->loop.var->name,
-          (long long)*lanes, NW_MAX_LANES);
+  nw_fail(p->ctx, NW_ELIMIT, "Split it first.", "the vector loop %s has %lld lanes; the limit is %d",
+          loop->loop.var->name, (long long)*lanes, NW_MAX_LANES);
   return false;
 }
 
@@ -161,8 +163,10 @@ static bool find_loops(nw_program *p, nw_ranges *r, nw_stmt *s) {
     bool vector = kid->kind == NW_LOOP && kid->loop.mark == NW_VECTORIZED;
     ok = vector ? vectorize_loop(p, r, kid) : find_loops(p, r, kid);
     if (!vector || !ok) continue;
-    if (nw_is_const(kid->loop.extent, 0) || nw_is_const(kid->loop.extent, 1)) kid->loop.mark = NW_SERIAL;
-    else s->kid[i] = nw_sequence(p, &(nw_vec){.at = (void **)kid->kid, .n = kid->nkids});
+    if (nw_is_const(kid->loop.extent, 0) || nw_is_const(kid->loop.extent, 1))
+      kid->loop.mark = NW_SERIAL;
+    else
+      s->kid[i] = nw_sequence(p, &(nw_vec){.at = (void **)kid->kid, .n = kid->nkids});
   }
   nw_scope_pop(r, s);
   return ok;

@@ -18,7 +18,10 @@ typedef struct row {
   int64_t size[MAX_SHAPES][2];
 } row;
 
-#define ONCE 1, {{0}}
+#define ONCE                                                                                                           \
+  1, {                                                                                                                 \
+    { 0 }                                                                                                              \
+  }
 
 static const row rows[] = {
     {"guarded serial tail",
@@ -27,14 +30,16 @@ static const row rows[] = {
      "  for x in 0..4:\n"
      "    block B of B (i = 4*o + x in 0..N) where 4*o + x < N:\n"
      "      B[i] = A[i] + 1.0\n",
-     6, {{0}, {1}, {3}, {4}, {5}, {13}}},
+     6,
+     {{0}, {1}, {3}, {4}, {5}, {13}}},
     {"masked vector tail",
      "program p\nsize N >= 0\ninput A: f32[N]\noutput B: f32[N]\n"
      "for o in 0..(N + 7) // 8:\n"
      "  vectorize for x in 0..8:\n"
      "    block B of B (i = 8*o + x in 0..N) where 8*o + x < N:\n"
      "      B[i] = A[i]*A[i] + 1.0\n",
-     6, {{0}, {1}, {7}, {8}, {9}, {31}}},
+     6,
+     {{0}, {1}, {7}, {8}, {9}, {31}}},
     {"masked rows and columns, reduction inside the vector loop",
      "program p\nsize M >= 0\nsize N >= 0\ninput A: f32[M, 5]\ninput W: f32[5, N]\noutput C: f32[M, N]\n"
      "for i_o in 0..(M + 2) // 3:\n"
@@ -46,7 +51,8 @@ static const row rows[] = {
      "3*i_o + i_i < M and 4*j_o + j_i < N:\n"
      "            init C[i, j] = 0.0\n"
      "            C[i, j] += A[i, k]*W[k, j]\n",
-     6, {{0, 0}, {1, 1}, {3, 4}, {4, 5}, {7, 3}, {2, 9}}},
+     6,
+     {{0, 0}, {1, 1}, {3, 4}, {4, 5}, {7, 3}, {2, 9}}},
     {"reduction outermost, split with a guarded tail",
      "program p\nsize K >= 1\ninput A: f32[6, K]\noutput s: f32[6]\n"
      "for k_o in 0..(K + 3) // 4:\n"
@@ -55,7 +61,8 @@ static const row rows[] = {
      "      block s of s (i = r in 0..6, reduce k = 4*k_o + k_i in 0..K) where 4*k_o + k_i < K:\n"
      "        init s[i] = 0.0\n"
      "        s[i] += A[i, k]\n",
-     5, {{1}, {3}, {4}, {5}, {11}}},
+     5,
+     {{1}, {3}, {4}, {5}, {11}}},
     {"reduction cut in two",
      "program p\nsize K >= 1\ninput A: f32[6, K]\noutput s: f32[6]\n"
      "for r in 0..6:\n"
@@ -68,7 +75,8 @@ static const row rows[] = {
      "    block s.tail of s (i = r in 0..6, reduce k = 4*(K // 4) + k_t in 0..K):\n"
      "      init s[i] = 0.0\n"
      "      s[i] += A[i, k]\n",
-     5, {{1}, {3}, {4}, {5}, {11}}},
+     5,
+     {{1}, {3}, {4}, {5}, {11}}},
     {"a masked register tile",
      "program p\nsize N >= 0\ninput A: f32[4, 8]\ninput B: f32[8, N]\noutput C: f32[4, N]\ntemp T: f32[4, N] local\n"
      "for j_o in 0..(N + 15) // 16:\n"
@@ -76,14 +84,16 @@ static const row rows[] = {
      "    for r in 0..8:\n"
      "      unroll for i_1 in 0..4:\n"
      "        vectorize for j_i in 0..16:\n"
-     "          block T of T (i = i_1 in 0..4, j = 16*j_o + j_i in 0..N, reduce k = r in 0..8) where 16*j_o + j_i < N:\n"
+     "          block T of T (i = i_1 in 0..4, j = 16*j_o + j_i in 0..N, reduce k = r in 0..8) where 16*j_o + j_i < "
+     "N:\n"
      "            init T[i, j] = 0.0\n"
      "            T[i, j] += A[i, k]*B[k, j]\n"
      "    unroll for i_2 in 0..4:\n"
      "      vectorize for j_2 in 0..16:\n"
      "        block C of C (i = i_2 in 0..4, j = 16*j_o + j_2 in 0..N) where 16*j_o + j_2 < N:\n"
      "          C[i, j] = T[i, j]\n",
-     5, {{0}, {1}, {15}, {16}, {37}}},
+     5,
+     {{0}, {1}, {15}, {16}, {37}}},
     {"a reduction over nothing",
      "program p\nsize K >= 0\ninput A: f32[6, K]\noutput s: f32[6]\n"
      "for r in 0..6:\n"
@@ -91,7 +101,8 @@ static const row rows[] = {
      "    block s of s (i = r in 0..6, reduce k = q in 0..K):\n"
      "      init s[i] = -inf\n"
      "      s[i] max= A[i, k]\n",
-     3, {{0}, {1}, {5}}},
+     3,
+     {{0}, {1}, {5}}},
     {"spatial and reduce loops fused",
      "program p\ninput A: f32[8, 6]\noutput s: f32[8]\n"
      "for f in 0..fuse(6, 8):\n"
@@ -105,7 +116,8 @@ static const row rows[] = {
      "  vectorize for x in 0..8:\n"
      "    block B of B (i = 8*o + x in 0..N + 2) where 8*o + x < N + 2:\n"
      "      B[i] = select(1 <= i and i <= N, A[i - 1], 0.0)\n",
-     5, {{0}, {1}, {6}, {7}, {20}}},
+     5,
+     {{0}, {1}, {6}, {7}, {20}}},
     {"lazy select: a condition on the row, loads the same in all lanes",
      "program p\ninput A: f32[4, 16]\ninput w: f32[3]\noutput B: f32[6, 18]\n"
      "for y in 0..6:\n"
@@ -126,7 +138,8 @@ static const row rows[] = {
      "  vectorize for x in 0..4:\n"
      "    block B of B (j = y in 0..N, i = x in 0..4):\n"
      "      B[j, i] = A[i, j] + 1.0\n",
-     3, {{0}, {1}, {7}}},
+     3,
+     {{0}, {1}, {7}}},
     {"a fused vector loop",
      "program p\ninput A: f32[4, 6]\noutput B: f32[6, 4]\n"
      "vectorize for f in 0..fuse(4, 6):\n"
@@ -167,7 +180,8 @@ static const row rows[] = {
      "    vectorize for x in 0..8:\n"
      "      block B of B (i = 8*o + x in 0..N) where 8*o + x < N:\n"
      "        B[i] = T[i] + T[i + 1] + T[i + 2]\n",
-     5, {{0}, {1}, {7}, {8}, {19}}},
+     5,
+     {{0}, {1}, {7}, {8}, {19}}},
     {"a packed copy with a layout, whole and in panels",
      "program p\ninput A: f32[12, 16]\noutput B: f32[12, 16]\n"
      "temp P: f32[12, 16] global layout [_1 // 8, _0, _1 % 8] in [2, 12, 8]\n"
@@ -211,7 +225,8 @@ static const row rows[] = {
      "  vectorize for j_2 in 0..8:\n"
      "    block S of S (ordered t = t_1 in 1..T, j = j_2 in 0..8):\n"
      "      S[t, j] = S[t - 1, j] + X[t, j]\n",
-     3, {{1}, {2}, {9}}},
+     3,
+     {{1}, {2}, {9}}},
     {"f16 sum and product",
      "program p\ninput A: f16[8, 6]\noutput s: f16[8]\noutput B: f16[8, 6]\n"
      "for r in 0..6:\n"
@@ -241,7 +256,8 @@ static const row rows[] = {
      "      block B of B (i = y in 0..N, reduce k = x2 in 0..6):\n"
      "        init B[i] = 0.0\n"
      "        B[i] += T[i, k]\n",
-     3, {{0}, {1}, {9}}},
+     3,
+     {{0}, {1}, {9}}},
     {"a loop whose extent differs between lanes",
      "program p\ninput A: f32[8, 8]\noutput B: f32[8]\n"
      "vectorize for z in 0..8:\n"

@@ -17,7 +17,7 @@
 
 typedef struct loop {
   char name[8];
-  int extent, dim;          // dim: 0 i, 1 j, 2 k
+  int extent, dim; // dim: 0 i, 1 j, 2 k
 } loop;
 
 typedef struct tiling {
@@ -42,7 +42,8 @@ static void add_loop(tiling *t, const char *name, int extent, int dim) {
 }
 
 static void split_dim(tiling *t, int d) {
-  static const char *const whole[] = {"x", "y", "z"}, *const outer[] = {"x_o", "y_o", "z_o"}, *const inner[] = {"x_i", "y_i", "z_i"};
+  static const char *const whole[] = {"x", "y", "z"}, *const outer[] = {"x_o", "y_o", "z_o"},
+                           *const inner[] = {"x_i", "y_i", "z_i"};
   int factor = 2 + pick(t, 4), n = t->size[d];
   if (pick(t, 3) == 0) {
     add_loop(t, whole[d], n, d);
@@ -85,9 +86,12 @@ static const char *const bodies[] = {
 
 static void replace_word(nw_str *out, const char *body, const char *type, int n) {
   for (; *body; body++) {
-    if (*body == 'T') nw_str_add(out, type);
-    else if (*body == 'N') nw_str_fmt(out, "%d", n);
-    else nw_str_addn(out, body, 1);
+    if (*body == 'T')
+      nw_str_add(out, type);
+    else if (*body == 'N')
+      nw_str_fmt(out, "%d", n);
+    else
+      nw_str_addn(out, body, 1);
   }
 }
 
@@ -103,12 +107,12 @@ static char *random_program(uint64_t seed) {
   for (int d = 0; d < 3; d++) n = t.size[d] > n ? t.size[d] : n;
   for (int d = 0; d < 3; d++) split_dim(&t, d);
   shuffle(&t);
-  nw_str_fmt(&out, "program p\ninput A: %s[%d, %d]\ninput B: %s[%d, %d]\noutput C: %s[%d, %d]\n", type, n, n, type, n, n, type,
-             t.size[0], t.size[1]);
+  nw_str_fmt(&out, "program p\ninput A: %s[%d, %d]\ninput B: %s[%d, %d]\noutput C: %s[%d, %d]\n", type, n, n, type, n,
+             n, type, t.size[0], t.size[1]);
   print_loops(&t, &out);
   nw_str_indent(&out, 2 * t.n);
-  nw_str_fmt(&out, "block C of C (i = %s in 0..%d, j = %s in 0..%d, reduce k = %s in 0..%d)%s:\n", t.bind[0], t.size[0], t.bind[1],
-             t.size[1], t.bind[2], t.size[2], t.where.n ? t.where.s : "");
+  nw_str_fmt(&out, "block C of C (i = %s in 0..%d, j = %s in 0..%d, reduce k = %s in 0..%d)%s:\n", t.bind[0], t.size[0],
+             t.bind[1], t.size[1], t.bind[2], t.size[2], t.where.n ? t.where.s : "");
   nw_str_indent(&out, 2 * t.n + 2);
   nw_str_fmt(&out, "init C[i, j] = %s(%s)\n", type, inits[c]);
   nw_str_indent(&out, 2 * t.n + 2);
@@ -125,13 +129,15 @@ static void same(nw_program *p, const nw_check_data *a, const nw_check_data *b, 
   int64_t at = nw_check_differs(a->array[2], b->array[2], NW_CHECK_BITS);
   if (at < 0) return;
   char *lowered = nw_lower_text(p->ctx, p, NULL);
-  fail_msg("element %ld is %g, %s %g\n%s\n%s", (long)at, nw_array_get(a->array[2], at), what, nw_array_get(b->array[2], at), text, lowered);
+  fail_msg("element %ld is %g, %s %g\n%s\n%s", (long)at, nw_array_get(a->array[2], at), what,
+           nw_array_get(b->array[2], at), text, lowered);
 }
 
 static void run_compiled(nw_program *p, const nw_check_data *want, const char *text) {
   nw_check_data d;
   nw_kernel *k = nw_compile(p->ctx, p, NULL);
-  if (!k || !nw_check_data_outputs(&d, p, want) || !nw_kernel_call(k, d.n, d.array)) fail_msg("%s\n%s", complaint(p->ctx), text);
+  if (!k || !nw_check_data_outputs(&d, p, want) || !nw_kernel_call(k, d.n, d.array))
+    fail_msg("%s\n%s", complaint(p->ctx), text);
   same(p, want, &d, "compiled", text);
   nw_check_data_free(&d);
   nw_kernel_release(k);
@@ -142,7 +148,8 @@ static void run_case(nw_ctx *c, const char *text, bool compiled) {
   nw_pool *pool = nw_pool_new(c);
   nw_program *p = nw_program_parse(c, pool, text);
   nw_exec *e = p ? nw_lower(p, NULL) : NULL;
-  if (!e || !nw_check_data_make(&d[0], p, NULL, 3) || !nw_check_data_outputs(&d[1], p, &d[0])) fail_msg("%s\n%s", complaint(c), text);
+  if (!e || !nw_check_data_make(&d[0], p, NULL, 3) || !nw_check_data_outputs(&d[1], p, &d[0]))
+    fail_msg("%s\n%s", complaint(c), text);
   nw_view *v[2] = {nw_check_views(&d[0]), nw_check_views(&d[1])};
   if (!nw_interp_program(c, p, NULL, v[0], NULL) || !nw_interp_exec(c, e, NULL, v[1], NULL)) {
     char *lowered = nw_program_show(e->p, NULL);

@@ -61,7 +61,8 @@ static void storage_table(void **state) {
   assert_non_null(e);
   assert_true(e->parallel);
   assert_int_equal(e->nstorage, 5);
-  static const nw_storage_kind kind[] = {NW_STORE_PARAM, NW_STORE_PARAM, NW_STORE_PARAM, NW_STORE_WORKSPACE, NW_STORE_STACK};
+  static const nw_storage_kind kind[] = {NW_STORE_PARAM, NW_STORE_PARAM, NW_STORE_PARAM, NW_STORE_WORKSPACE,
+                                         NW_STORE_STACK};
   static const int elements[] = {64 * 48, 48 * 96, 64 * 96, 48 * 96, 256};
   for (int i = 0; i < 5; i++) {
     assert_int_equal(e->storage[i].kind, kind[i]);

@@ -54,15 +54,14 @@ static void an_init_that_cannot_move_is_guarded(void **state) {
   free(t);
 }
 
-static const char guarded[] =
-    "program p\n"
-    "size N >= 0\n"
-    "input A: f32[N]\n"
-    "output B: f32[N]\n"
-    "for i_o in 0..(N + 3) // 4:\n"
-    "  %sfor i_i in 0..4:\n"
-    "    block B of B (i = 4*i_o + i_i in 0..N) where 4*i_o + i_i < N:\n"
-    "      B[i] = A[i] + 1.0\n";
+static const char guarded[] = "program p\n"
+                              "size N >= 0\n"
+                              "input A: f32[N]\n"
+                              "output B: f32[N]\n"
+                              "for i_o in 0..(N + 3) // 4:\n"
+                              "  %sfor i_i in 0..4:\n"
+                              "    block B of B (i = 4*i_o + i_i in 0..N) where 4*i_o + i_i < N:\n"
+                              "      B[i] = A[i] + 1.0\n";
 
 static char *guarded_as(const char *mark) {
   char *text = nw_xcalloc(1, sizeof guarded + 32);
@@ -204,7 +203,8 @@ static const char masked_tile[] =
     "    for k_1 in 0..8:\n"
     "      unroll for i_1 in 0..4:\n"
     "        vectorize for j_i in 0..16:\n"
-    "          block T of T (i = i_1 in 0..4, j = 16*j_o + j_i in 0..N, reduce k = k_1 in 0..8) where 16*j_o + j_i < N:\n"
+    "          block T of T (i = i_1 in 0..4, j = 16*j_o + j_i in 0..N, reduce k = k_1 in 0..8) where 16*j_o + j_i < "
+    "N:\n"
     "            init T[i, j] = 0.0\n"
     "            T[i, j] += A[i, k]*B[k, j]\n"
     "    unroll for i_2 in 0..4:\n"
@@ -258,7 +258,8 @@ static void limits_are_refused_with_the_number(void **state) {
 
 static void an_unknown_pass_is_named(void **state) {
   lowering *l = *state;
-  nw_program *p = parsed(l, "program p\noutput B: f32[1]\nfor i_1 in 0..1:\n  block B of B (i = i_1 in 0..1):\n    B[i] = 1.0\n");
+  nw_program *p =
+      parsed(l, "program p\noutput B: f32[1]\nfor i_1 in 0..1:\n  block B of B (i = i_1 in 0..1):\n    B[i] = 1.0\n");
   assert_null(nw_lower(p, "vectorise"));
   assert_has(nw_error(l->c)->hint, "vectorize");
   nw_clear(l->c);
