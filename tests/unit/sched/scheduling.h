@@ -151,16 +151,3 @@ static inline void assert_show_has(const nw_sched *s, const char *part) {
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, open_bench, close_bench)
-__attribute__((weak)) bool nw_judge(const nw_program *a, const nw_program *b) {
-  (void)a;
-  (void)b;
-  return true;
-}
-__attribute__((weak)) bool nw_judge_first(const nw_program *a) {
-  (void)a;
-  return true;
-}
-__attribute__((weak)) char nw_judge_question(const nw_ctx *c) {
-  (void)c;
-  return 0;
-}
