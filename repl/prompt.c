@@ -18,13 +18,21 @@ static volatile sig_atomic_t cleared;
 
 static void on_idle_interrupt(void) { cleared = 1; }
 
-// Ends the line with nothing in it when Ctrl-C came, so that readline returns.
+// Ends the line with nothing in it when Ctrl-C came, so that readline returns. A key that came together with the signal
+// belongs to the next line.
 static int get_key(FILE *in) {
-  unsigned char c;
+  static int held = EOF;
+  unsigned char c = 0;
+  if (!cleared && held != EOF) {
+    int key = held;
+    held = EOF;
+    return key;
+  }
   while (!cleared) {
     ssize_t n = read(fileno(in), &c, 1);
-    if (n == 1) return c;
-    if (n == 0 || errno != EINTR) return EOF;
+    if (n == 1 && !cleared) return c;
+    if (n == 1) held = c;
+    if (n == 0 || (n < 0 && errno != EINTR)) return EOF;
   }
   rl_replace_line("", 1);
   return '\n';
@@ -90,6 +98,7 @@ static void set_up_readline(void) {
   rl_completer_word_break_characters = " \t\n\"'><=;|&{(+-*/%^~#,";
   rl_basic_word_break_characters = rl_completer_word_break_characters;
   rl_completer_quote_characters = "";
+  rl_basic_quote_characters = "";
   nwr_history_open();
 }
 

@@ -438,13 +438,13 @@ static int f_primitives(lua_State *L) {
   return 1;
 }
 
-// The parts of views that lua/nestwright/schedule.lua dresses up.
 static int f_judge_question(lua_State *L) {
   char question = nw_judge_question(nwl_ctx(L));
   lua_pushlstring(L, &question, 1);
   return 1;
 }
 
+// The parts of views are dressed up by lua/nestwright/schedule.lua.
 const nwl_row nwl_sched_rows[] = {
     {"schedule", f_schedule, "(outputs: nw.tensor[]): nw.schedule", "A schedule of a computation."},
     {"primitives", f_primitives, "(): table[]", "The table of primitives: names, parameters, docs."},

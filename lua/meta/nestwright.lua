@@ -23,10 +23,10 @@ function schedule:build(options) end
 ---Reads a tensor through a copy, laid out anew if asked. tensor: what is read. scope: where the copy lives. readers: the stages that read the copy; all if left out. layout: where element (_0, _1, ...) is put, as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the copy. at: makes the copy inside this loop at once, as compute_at does. Example: s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
 ---@param tensor nw.stage|nw.tensor|string
 ---@param scope "global"|"local"|"shared"
----@param ... nw.stage|nw.tensor|string
+---@param readers? (nw.stage|nw.tensor|string)[]
 ---@param options? {layout?: fun(...: nw.expr): nw.expr ..., name?: string, at?: nw.loop|string}
 ---@return nw.stage
-function schedule:cache_read(tensor, scope, ..., options) end
+function schedule:cache_read(tensor, scope, readers, options) end
 
 ---Computes a stage in a buffer of its own, and copies the result out. stage: the stage; its loops stay with the copy, the computation gets fresh ones. scope: where the buffer lives. layout: where element (_0, _1, ...) is put, as a function of the indices: function(k, j) return j // 32, k, j % 32 end. name: name of the buffer. at: computes inside this loop at once, as compute_at does. Example: s:cache_write(C, "local", {at = "j_o"})
 ---@param stage nw.stage|nw.tensor|string

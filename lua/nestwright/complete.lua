@@ -174,7 +174,10 @@ end
 local function in_quotes(text, at)
   local partial, before = text:sub(at + 1), text:sub(1, at - 1)
   if before:find "require%s*%(?%s*$" then
-    return sorted(package.loaded, partial, ""), at + 1
+    local found = {nestwright = true}
+    add_keys(found, package.loaded, false)
+    add_keys(found, package.preload, false)
+    return sorted(found, partial, ""), at + 1
   end
   local receiver, method = callee(before)
   if not receiver and not method then return {}, at + 1 end
@@ -182,7 +185,7 @@ local function in_quotes(text, at)
   if chosen then return sorted(chosen, partial, ""), at + 1 end
   local schedule, stage = schedule_of(receiver and resolve(receiver))
   if schedule then return sorted(names_for(schedule, stage, method), partial, ""), at + 1 end
-  if method == "help" or method == "nw.help" then
+  if method:match "[%w_]*$" == "help" then
     local found = {}
     for _, row in ipairs(rows.all()) do found[row.name] = true end
     return sorted(found, partial, ""), at + 1

@@ -149,9 +149,10 @@ end
 function steps.signature(p)
   local parts, options = {"self: nw.schedule"}, {}
   local positional = positional_of(p)
+  local has_options = #positional < #p.params
   for n, at in ipairs(positional) do
     local param = p.params[at]
-    if n == #positional and param.kind == "list" then
+    if n == #positional and param.kind == "list" and not has_options then
       parts[#parts + 1] = "...: " .. (TYPES[param.item] or "any")
     else
       parts[#parts + 1] = param.name .. (param.optional and "?: " or ": ") .. type_of(param)

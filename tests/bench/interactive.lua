@@ -108,7 +108,7 @@ out:bar("compile.pointwise_ms", compile_warm(schedules.pointwise), "<=", 5)
 out:bar("compile.gemm_ms", compile_warm(function(n) return schedules.gemm(512 + 32 * n, 1) end), "<=", 20)
 local worst = math.max(
   interrupt({}, "while true do end", 5),
-  interrupt({}, "nw.long_proof()", 5),
+  interrupt({long[1], long[2], "s = nw.schedule(C)"}, "while true do s:tile('i', 'j', 2, 64) s:undo() end", 5),
   interrupt({long[1], long[2], "s = nw.schedule(C)", "f = s:build{threads = 1}", "a = nw.zeros({2, 1 << 20}, 'f32')"},
     "f(a)", 5),
   interrupt({long[1], long[2], "s = nw.schedule(C)", "s:parallel 'i'", "f = s:build{threads = 2}",

@@ -88,7 +88,7 @@ describe("display", function()
     assert.equal('"a"', show "a")
     assert.equal("a\nb", show "a\nb")
     assert.equal("1  2", show(1, 2))
-    assert.equal("{1, 2, a = true, [3.5] = {}}", show {1, 2, a = true, [3.5] = {}})
+    assert.equal("{1, 2, [3.5] = {}, a = true}", show {1, 2, a = true, [3.5] = {}})
     assert.truthy(show(support.gemm(8)):find "for i in")
   end)
 

@@ -16,13 +16,13 @@ describe("an error", function()
     assert.equal("dtype: there is no dtype 'f23'", err.message)
     assert.equal("did you mean 'f32'?", err.hint)
     assert.truthy(err.source:find "errors_spec.lua$")
-    assert.equal(15, err.line)
+    assert.equal(13, err.line)
   end)
 
   it("prints where, what, the line and what to try", function()
     local err = support.error_of(function() local _ = nw.zeros({1}, "f23") end)
     assert.equal(err.source .. [[
-:24: dtype: there is no dtype 'f23'
+:23: dtype: there is no dtype 'f23'
     local err = support.error_of(function() local _ = nw.zeros({1}, "f23") end)
   hint: did you mean 'f32'?]], tostring(err))
     assert.truthy(("" .. err):find "f23")
