@@ -22,15 +22,22 @@ static const nw_stmt *original(const compare *c, const nw_stmt *block) {
   return NULL;
 }
 
-static const nw_expr *form(const compare *c, const nw_model *m, const nw_model *kept, const nw_expr *e, const nw_stmt **rounded) {
-  nw_normal n = {.m = m, .kept = kept, .pool = c->pool};
+static nw_normal old_forms(const compare *c) {
+  return (nw_normal){.m = c->before, .other = c->after, .pool = c->pool};
+}
+
+static nw_normal new_forms(const compare *c) {
+  return (nw_normal){.m = c->after, .other = c->before, .copies_only = true, .pool = c->pool};
+}
+
+static const nw_expr *form(nw_normal n, const nw_expr *e, const nw_stmt **rounded) {
   const nw_expr *f = nw_normal_form(&n, e);
   if (n.rounded) *rounded = n.rounded;
   return f;
 }
 
 static bool same_expr(const compare *c, const nw_expr *was, const nw_expr *is, const nw_stmt **rounded) {
-  return form(c, c->before, c->after, was, rounded) == form(c, c->after, NULL, is, rounded);
+  return form(old_forms(c), was, rounded) == form(new_forms(c), is, rounded);
 }
 
 static bool same_var(const compare *c, const nw_block_var *a, const nw_block_var *b) {
@@ -79,7 +86,8 @@ static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, 
 static nw_answer check_block(const compare *c, const nw_stmt *is) {
   nw_ctx *ctx = c->after->p->ctx;
   const nw_stmt *rounded = NULL, *was = original(c, is);
-  if (nw_is_copy(is) && nw_transparent(c->after, is->block.target[0].buffer)) return NW_HOLDS;
+  nw_normal forms = new_forms(c);
+  if (!was && nw_seen_through(&forms, is->block.target[0].buffer)) return NW_HOLDS;
   if (!was) return NW_RULE(ctx, value_known) ? refuse(c, is, "does work that is no part of the computation") : NW_HOLDS;
   if (NW_RULE(ctx, value_body) && !same_block(c, was, is, &rounded))
     return refuse(c, is, "does not compute the same expression of the same values as before");
@@ -89,22 +97,22 @@ static nw_answer check_block(const compare *c, const nw_stmt *is) {
 }
 
 // What an output holds at every index, as a normal form.
-static const nw_expr *output_form(const compare *c, const nw_model *m, const nw_model *kept, const nw_buffer *b) {
+static const nw_expr *output_form(nw_normal n, const nw_buffer *b) {
   const nw_expr *index[NW_MAX_DEPTH];
   const nw_stmt *rounded;
   char name[16];
   for (int d = 0; d < b->ndim; d++) {
     snprintf(name, sizeof name, "_%d", d);
-    index[d] = nw_var(c->pool, name);
+    index[d] = nw_var(n.pool, name);
   }
-  return form(c, m, kept, nw_load(c->pool, (nw_type){(uint8_t)b->dtype, 1}, b->name, b->ndim, index), &rounded);
+  return form(n, nw_load(n.pool, (nw_type){(uint8_t)b->dtype, 1}, b->name, b->ndim, index), &rounded);
 }
 
 static nw_answer check_outputs(const compare *c) {
   if (!NW_RULE(c->after->p->ctx, output_source)) return NW_HOLDS;
   for (int i = 0; i < c->after->p->nbuffers; i++) {
     const nw_buffer *b = c->after->p->buffer[i];
-    if (b->role != NW_OUTPUT || output_form(c, c->before, c->after, b) == output_form(c, c->after, NULL, b)) continue;
+    if (b->role != NW_OUTPUT || output_form(old_forms(c), b) == output_form(new_forms(c), b)) continue;
     return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "output %s would not hold the values it holds now", b->name);
   }
   return NW_HOLDS;

@@ -214,19 +214,20 @@ nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 
 // ---- normal.c: what a block computes, in terms of the computation's own blocks
 //
-// A copy is transparent: a load of what it wrote is a load of what it read. A load of what a block wrote becomes a load of
-// that block's value, "C#0"; of a block that the new program has no more, its body. So two programs whose blocks have
-// equal normal forms compute the same values, as long as every load finds the value it names.
+// A load of what a block wrote becomes a load of that block's value, "C#0". But where the other program has no such block,
+// the load is seen through: in the old program it becomes the block's body (it was inlined), in the new one what the block
+// copied. So two programs whose blocks have equal normal forms compute the same values, as long as every load finds the
+// value it names.
 bool nw_is_copy(const nw_stmt *block);
 bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index);  // the spatial variables, in some order
-const nw_stmt *nw_transparent(const nw_model *m, const char *buffer);  // the copy that alone writes it, or NULL
 typedef struct nw_normal {
-  const nw_model *m;
-  const nw_model *kept;  // blocks of m that are not here are replaced by their bodies; NULL: none
+  const nw_model *m, *other;
+  bool copies_only;
   nw_pool *pool;
   int depth;
   const nw_stmt *rounded;  // out: a block whose body was taken without its store's rounding
 } nw_normal;
+const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer);
 const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e);
 
 // ---- single.c: does each element of the buffer hold one value all its life?

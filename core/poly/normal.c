@@ -31,14 +31,6 @@ static bool spread(const nw_stmt *b, const nw_target *t) {
   return nw_index_is_vars(b, t->n, (const nw_expr *const *)t->index);
 }
 
-static bool same_move(const nw_stmt *a, const nw_stmt *b) {
-  const nw_target *s = &a->block.target[0], *t = &b->block.target[0];
-  if (s->value != t->value || s->n != t->n) return false;
-  for (int d = 0; d < s->n; d++)
-    if (s->index[d] != t->index[d]) return false;
-  return true;
-}
-
 // The blocks that write a buffer, as sites that are no owned inits; returns their number.
 static int writers(const nw_model *m, const char *buffer, const nw_site **out) {
   int n = 0;
@@ -47,33 +39,34 @@ static int writers(const nw_model *m, const char *buffer, const nw_site **out) {
   return n;
 }
 
-const nw_stmt *nw_transparent(const nw_model *m, const char *buffer) {
-  const nw_site **w = NW_NEW_N(m->arena, const nw_site *, m->nsites + 1);
-  int n = writers(m, buffer, w);
-  for (int i = 0; i < n; i++) {
-    const nw_stmt *b = w[i]->block;
-    if (!nw_is_copy(b) || !spread(b, &b->block.target[0]) || !same_move(b, w[0]->block)) return NULL;
-  }
-  return n ? w[0]->block : NULL;
-}
-
 static bool has_origin(const nw_model *m, const char *origin) {
   for (int i = 0; i < m->nsites; i++)
     if (!strcmp(m->site[i]->block->block.origin, origin)) return true;
   return false;
 }
 
-// The one block whose body stands for what the buffer holds, when its origin is gone from the new program.
-static const nw_stmt *gone(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
-  if (!n->kept || !nw || has_origin(n->kept, w[0]->block->block.origin)) return NULL;
+static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffer) {
+  if (strcmp(other->block.origin, b->block.origin) || other->block.combiner != NW_PLAIN || other->block.init_part) return false;
+  const nw_target *s = target_of(b, buffer), *t = target_of(other, buffer);
+  if (s->value != t->value || s->n != t->n) return false;
+  for (int d = 0; d < s->n; d++)
+    if (s->index[d] != t->index[d]) return false;
+  return true;
+}
+
+// The one block whose body stands for what the buffer holds, when the other program does not know its origin.
+static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, int nw, const char *buffer) {
+  if (!nw || !n->other || has_origin(n->other, w[0]->block->block.origin)) return NULL;
   const nw_stmt *b = w[0]->block;
-  const nw_target *t = target_of(b, buffer);
-  for (int i = 0; i < nw; i++) {
-    const nw_stmt *other = w[i]->block;
-    if (strcmp(other->block.origin, b->block.origin) || other->block.combiner != NW_PLAIN || other->block.init_part) return NULL;
-    if (target_of(other, buffer)->value != t->value) return NULL;
-  }
-  return spread(b, t) ? b : NULL;
+  for (int i = 0; i < nw; i++)
+    if (!stands_for(b, w[i]->block, buffer) || (n->copies_only && !nw_is_copy(w[i]->block))) return NULL;
+  return spread(b, target_of(b, buffer)) ? b : NULL;
+}
+
+const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer) {
+  const nw_site **w = NW_NEW_N(n->m->arena, const nw_site *, n->m->nsites + 1);
+  int nw = writers(n->m, buffer, w);
+  return seen_through(n, w, nw, buffer);
 }
 
 // The value that the block gives the element at `index`.
@@ -118,11 +111,10 @@ static const nw_expr *normal_load(void *env, const nw_expr *load) {
   const nw_site **w = NW_NEW_N(n->m->arena, const nw_site *, n->m->nsites + 1);
   int nw = writers(n->m, load->name, w);
   if (!nw) return load;
-  const nw_stmt *copy = nw_transparent(n->m, load->name);
-  const nw_stmt *body = copy ? copy : gone(n, w, nw, load->name);
+  const nw_stmt *body = seen_through(n, w, nw, load->name);
   if (!body) return nw_load(n->pool, load->type, value_name(n->pool, w, nw, load->name), load->n, load->arg);
   const nw_expr *value = body_at(n->pool, body, load->name, load->arg);
-  if (!copy && !keeps_rounding(value)) n->rounded = body;
+  if (!keeps_rounding(value)) n->rounded = body;
   return nw_normal_form(n, value);
 }
 

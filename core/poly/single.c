@@ -76,7 +76,7 @@ static int fact_of(const nw_model *m, nw_access *const *w, int n) {
 nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b) {
   nw_access **w = NW_NEW_N(m->arena, nw_access *, m->nsites + 1);
   int n;
-  if (!NW_RULE(m->p->ctx, value_single) || nw_transparent(m, b->name)) return NW_HOLDS;
+  if (!NW_RULE(m->p->ctx, value_single)) return NW_HOLDS;
   if (!writes_of(m, b, w, &n)) return NW_FAILS;
   if (!n || (n == 1 && plainly_injective(w[0]))) return NW_HOLDS;
   int fact = fact_of(m, w, n);
