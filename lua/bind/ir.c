@@ -263,6 +263,16 @@ static int f_expr(lua_State *L) {
   return 1;
 }
 
+// uses(x, axis): whether the value of x depends on the axis.
+static int f_uses(lua_State *L) {
+  const nw_expr *e = object(L, 1);
+  nw_axis *a = nwl_check(L, 2, &nwl_axis_class, "axis");
+  const nw_expr *var = nw_import(nwl_pool(L), nw_axis_var(a));
+  e = e ? nw_import(nwl_pool(L), e) : NULL;
+  lua_pushboolean(L, e && var && var->op == NW_OP_VAR && nw_uses_var(e, var->name));
+  return 1;
+}
+
 static int f_dtypes(lua_State *L) {
   lua_createtable(L, NW_DTYPE_COUNT, 0);
   for (int i = 0; i < NW_DTYPE_COUNT; i++) {
@@ -312,6 +322,7 @@ const nwl_row nwl_ir_rows[] = {
     {"variable", f_variable, "(name: string): nw.expr",
      "An index variable by name; layouts are written over _0, _1, ..."},
     {"expr", f_expr, "(value: " EXPR "): nw.expr", "A number or an axis as an index expression."},
+    {"uses", f_uses, "(x: nw.expr|nw.axis|number, axis: nw.axis): boolean", "Whether x depends on the axis."},
     {"dtypes", f_dtypes, "(): string[]", "The names of all dtypes."},
     {"promote", f_promote, "(a: string, b: string): string",
      "The dtype in which an operation on these two is computed."},

@@ -72,6 +72,14 @@ local function trailing_axes(...)
   if type(first) == "table" and class_of(first[1]) == AXIS then return first end
 end
 
+-- nw.min and nw.max of two values, or of one over axes: the latter when the first depends on an axis that follows it.
+local function over_axes(term, ...)
+  for _, axis in ipairs(trailing_axes(...) or {}) do
+    if core.uses(term, axis) then return true end
+  end
+  return false
+end
+
 local function reduction(kind, what, term, ...)
   local axes = trailing_axes(...)
   if not axes then
@@ -174,17 +182,17 @@ return function(nw)
     .. "index.",
     function(term, ...) return reduction("argmax", "argmax", term, ...) end)
   define("min", ("(a: %s, ...: %s): nw.expr"):format(EXPRESSION, EXPRESSION),
-    "With reduce axes after the first value, the least over them: nw.min(A(i, k), k). Otherwise the least of its "
-    .. "arguments.",
+    "With reduce axes after a value that depends on them, the least over them: nw.min(A(i, k), k). Otherwise the least of "
+    .. "its arguments.",
     function(a, ...)
-      if trailing_axes(...) then return reduction("min", "min", a, ...) end
+      if over_axes(a, ...) then return reduction("min", "min", a, ...) end
       return core.minimum(a, ...)
     end)
   define("max", ("(a: %s, ...: %s): nw.expr"):format(EXPRESSION, EXPRESSION),
-    "With reduce axes after the first value, the greatest over them: nw.max(A(i, k), k). Otherwise the greatest of its "
-    .. "arguments.",
+    "With reduce axes after a value that depends on them, the greatest over them: nw.max(A(i, k), k). Otherwise the "
+    .. "greatest of its arguments.",
     function(a, ...)
-      if trailing_axes(...) then return reduction("max", "max", a, ...) end
+      if over_axes(a, ...) then return reduction("max", "max", a, ...) end
       return core.maximum(a, ...)
     end)
 
