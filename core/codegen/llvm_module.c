@@ -33,15 +33,20 @@ static LLVMValueRef new_function(nwc *g, const char *name, int nparams, LLVMType
   return fn;
 }
 
-static bool from_frame(const nw_storage *s) { return s->kind != NW_STORE_STACK; }
-
-// What a private function is given, in order: frame, thread, range; data pointers; sizes and loop variables; stack
-// buffers of the function around it.
+// What a private function is given, in order: frame, thread, range; data pointers out of the frame; sizes and loop
+// variables; buffers of the function around it. A parallel body must get its shared buffers from that function, which
+// holds them as noalias: a pointer read from the frame again would be another one to LLVM, and stores before the loop
+// could move behind it.
 typedef struct signature {
-  int n, first_data, first_var, first_stack;
+  int n, first_data, first_var, first_captured;
   LLVMTypeRef *type;
-  bool *stack; // by buffer: it is one of the last
+  bool *captured; // by buffer: it is one of the last
+  bool inner;     // of a parallel body
 } signature;
+
+static bool from_frame(const signature *s, const nw_storage *storage) {
+  return storage->kind == NW_STORE_PER_THREAD || (!s->inner && storage->kind != NW_STORE_STACK);
+}
 
 // One that is not used inside is not captured: it can still be taken apart into registers.
 static bool mentions(void *env, nw_stmt *s) {
@@ -57,30 +62,30 @@ static bool mentions(void *env, nw_stmt *s) {
 }
 
 static bool captures(nwc *g, const nwc_function *outer, const nw_stmt *body, int i) {
-  if (!outer || !outer->buffer[i] || g->exec->storage[i].kind != NW_STORE_STACK) return false;
+  if (!outer || !outer->buffer[i] || g->exec->storage[i].kind == NW_STORE_PER_THREAD) return false;
   return !nw_walk_from(body, mentions, (void *)g->p->buffer[i]->name);
 }
 
 static void drop_signature(signature *s) {
   free(s->type);
-  free(s->stack);
+  free(s->captured);
 }
 
 static signature signature_of(nwc *g, const nwc_function *outer, const nw_stmt *body, int nvars) {
-  signature s = {.first_data = FIXED};
+  signature s = {.first_data = FIXED, .inner = outer != NULL};
   int nb = g->p->nbuffers;
-  s.stack = nw_xcalloc((size_t)nb + 1, sizeof *s.stack);
+  s.captured = nw_xcalloc((size_t)nb + 1, sizeof *s.captured);
   s.type = nw_xmalloc(sizeof *s.type * (size_t)(FIXED + 2 * nb + nvars));
   s.type[FRAME] = nwc_ptr(g);
   for (int i = THREAD; i < FIXED; i++) s.type[i] = i64_type(g);
   s.n = FIXED;
   for (int i = 0; i < nb; i++)
-    if (from_frame(&g->exec->storage[i])) s.type[s.n++] = nwc_ptr(g);
+    if (from_frame(&s, &g->exec->storage[i])) s.type[s.n++] = nwc_ptr(g);
   s.first_var = s.n;
   for (int i = 0; i < nvars; i++) s.type[s.n++] = i64_type(g);
-  s.first_stack = s.n;
+  s.first_captured = s.n;
   for (int i = 0; i < nb; i++)
-    if ((s.stack[i] = captures(g, outer, body, i))) s.type[s.n++] = nwc_ptr(g);
+    if ((s.captured[i] = captures(g, outer, body, i))) s.type[s.n++] = nwc_ptr(g);
   return s;
 }
 
@@ -107,11 +112,11 @@ static void close_function(nwc *g, nwc_function *f) {
 // Names the parameters of the function that is open, and finds buffers and variables in them.
 static void take_parameters(nwc *g, const signature *s, const nwc_var *vars, int nvars) {
   nwc_function *f = g->f;
-  int data = s->first_data, stack = s->first_stack;
+  int data = s->first_data, captured = s->first_captured;
   for (int i = 0; i < g->p->nbuffers; i++) {
-    bool given = from_frame(&g->exec->storage[i]);
-    if (!given && !s->stack[i]) continue;
-    int at = given ? data++ : stack++;
+    bool given = from_frame(s, &g->exec->storage[i]);
+    if (!given && !s->captured[i]) continue;
+    int at = given ? data++ : captured++;
     f->buffer[i] = LLVMGetParam(f->fn, (unsigned)at);
     attribute(g, f->fn, (unsigned)at + 1, "noalias", 0);
     attribute(g, f->fn, (unsigned)at + 1, "align", 64);
@@ -147,7 +152,7 @@ static LLVMValueRef *wrapper_arguments(nwc *g, const signature *s, LLVMValueRef 
   args[THREAD] = thread;
   args[BEGIN] = args[END] = nwc_i64(g, 0);
   for (int i = 0, at = s->first_data; i < g->p->nbuffers; i++)
-    if (from_frame(&g->exec->storage[i])) args[at++] = data_pointer(g, frame, thread, i);
+    if (from_frame(s, &g->exec->storage[i])) args[at++] = data_pointer(g, frame, thread, i);
   return args;
 }
 
@@ -200,7 +205,7 @@ static LLVMValueRef capture(nwc *g, const signature *s, const nwc_function *oute
   LLVMValueRef *value = nw_xcalloc((size_t)n + 1, sizeof *value);
   for (int i = 0; i < outer->nvars; i++) value[at++] = outer->var[i].value;
   for (int i = 0; i < g->p->nbuffers; i++)
-    if (s->stack[i]) value[at++] = LLVMBuildPtrToInt(g->b, outer->buffer[i], i64, "");
+    if (s->captured[i]) value[at++] = LLVMBuildPtrToInt(g->b, outer->buffer[i], i64, "");
   for (int i = 0; i < n; i++) {
     LLVMValueRef by = nwc_i64(g, i);
     LLVMBuildStore(g->b, value[i], LLVMBuildGEP2(g->b, i64, words, &by, 1, ""));
@@ -233,7 +238,7 @@ static LLVMValueRef body_wrapper(nwc *g, LLVMValueRef fn, const signature *s) {
   args[END] = LLVMGetParam(w, 3);
   for (int i = s->first_var; i < s->n; i++) {
     LLVMValueRef word = field(g, captured, i64, sizeof(int64_t) * (size_t)(i - s->first_var));
-    args[i] = i < s->first_stack ? word : LLVMBuildIntToPtr(g->b, word, ptr, "");
+    args[i] = i < s->first_captured ? word : LLVMBuildIntToPtr(g->b, word, ptr, "");
   }
   call_private(g, fn, s, args);
   return w;
