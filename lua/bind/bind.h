@@ -36,7 +36,7 @@ typedef struct nwl_box {
 
 extern const nwl_class nwl_expr_class, nwl_axis_class, nwl_tensor_class, nwl_build_class, nwl_schedule_class,
     nwl_loop_class, nwl_array_class, nwl_kernel_class;
-extern const nwl_row nwl_ir_rows[], nwl_te_rows[], nwl_sched_rows[], nwl_run_rows[], nwl_hw_rows[];
+extern const nwl_row nwl_ir_rows[], nwl_te_rows[], nwl_sched_rows[], nwl_data_rows[], nwl_run_rows[], nwl_hw_rows[];
 
 // ---- box.c: session, objects, identity
 nw_ctx *nwl_ctx(lua_State *L);
@@ -70,6 +70,13 @@ const char *nwl_typename(lua_State *L, int arg); // "a tensor", "a string", ...
 const nw_expr *nwl_expr(lua_State *L, int arg, const char *name);
 const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name); // numbers become i64
 int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const char *name); // of indices
+
+// ---- sched.c, loop.c, steps.c
+void nwl_push_loop(lua_State *L, int sched, int id); // the loop of the schedule at that stack slot
+nw_sched *nwl_loop_sched(lua_State *L, int arg); // the schedule of the loop at arg; pushes it
+void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out);
+int nwl_apply(lua_State *L); // apply(schedule, primitive, {arguments}): takes one step
+int nwl_primitives(lua_State *L); // the table of primitives as data
 
 // ---- error.c
 // Raises what the core left in the context as a nestwright.error.

@@ -1,6 +1,5 @@
 // Schedules: histories of programs, and the steps between them.
 #include "bind.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,193 +22,6 @@ static int f_schedule(lua_State *L) {
   lua_setiuservalue(L, -2, 1);
   b->p = nw_sched_new(nwl_ctx(L), n, out);
   return b->p ? 1 : nwl_raise(L);
-}
-
-// ---- loops: (schedule, id). User value 1 of a loop is its schedule; the id is what its pointer says.
-
-static void push_loop(lua_State *L, int sched, int id) {
-  sched = lua_absindex(L, sched);
-  lua_getiuservalue(L, sched, 1);
-  if (lua_rawgeti(L, -1, id) == LUA_TNIL) {
-    lua_pop(L, 1);
-    nwl_new(L, &nwl_loop_class, NULL)->p = (void *)(intptr_t)id;
-    lua_pushvalue(L, sched);
-    lua_setiuservalue(L, -2, 1);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, -3, id);
-  }
-  lua_remove(L, -2);
-}
-
-static int loop_id(lua_State *L, int arg) { return (int)(intptr_t)nwl_check(L, arg, &nwl_loop_class, "loop"); }
-
-// The schedule of the loop at arg; pushes it.
-static nw_sched *loop_sched(lua_State *L, int arg) {
-  lua_getiuservalue(L, arg, 1);
-  return nwl_check(L, -1, &nwl_schedule_class, "schedule");
-}
-
-static const char *loop_name_of(lua_State *L, int arg) {
-  int id = loop_id(L, arg);
-  const char *name = nw_sched_loop_name(loop_sched(L, arg), id);
-  if (!name) nwl_raise(L);
-  lua_pop(L, 1);
-  return name;
-}
-
-static int loop_name(lua_State *L) {
-  lua_pushstring(L, loop_name_of(L, 1));
-  return 1;
-}
-
-static int loop_schedule(lua_State *L) {
-  loop_id(L, 1);
-  lua_getiuservalue(L, 1, 1);
-  return 1;
-}
-
-static int loop_alive(lua_State *L) {
-  int id = loop_id(L, 1);
-  lua_pushboolean(L, nw_sched_loop_name(loop_sched(L, 1), id) != NULL);
-  nw_clear(nwl_ctx(L));
-  return 1;
-}
-
-// The header of the loop as the nest shows it: "for i_o in 0..32".
-static int push_header(lua_State *L, const char *text, const char *name) {
-  const char *head = lua_pushfstring(L, "for %s in ", name);
-  const char *at = strstr(text, head), *end = at ? at + strcspn(at, ":\n") : NULL;
-  if (!at) return 0;
-  lua_pushlstring(L, at, (size_t)(end - at));
-  return 1;
-}
-
-// A stale loop must still print: its text then is the reason.
-static int loop_tostring(lua_State *L) {
-  int id = loop_id(L, 1);
-  nw_sched *s = loop_sched(L, 1);
-  const char *name = nw_sched_loop_name(s, id);
-  if (!name) {
-    const nw_diag *d = nw_error(nwl_ctx(L));
-    lua_pushfstring(L, "stale loop (%s)", d ? d->message : "gone");
-    nw_clear(nwl_ctx(L));
-    return 1;
-  }
-  lua_pushstring(L, name);
-  name = lua_tostring(L, -1);
-  nwl_push_text(L, nw_program_show(nw_sched_program(s), NULL));
-  if (!push_header(L, lua_tostring(L, -1), name)) lua_pushfstring(L, "for %s", name);
-  return 1;
-}
-
-static const luaL_Reg loop_meta[] = {{"__tostring", loop_tostring}, {NULL, NULL}};
-static const nwl_row loop_fields[] = {
-    {"name", loop_name, "string", "The loop's name in the nest; an error when a step has consumed it."},
-    {"schedule", loop_schedule, "nw.schedule", "The schedule it belongs to."},
-    {"alive", loop_alive, "boolean", "False once a step has consumed the loop."},
-    {NULL, NULL, NULL, NULL},
-};
-const nwl_class nwl_loop_class = {"loop", "nestwright.loop", NULL, loop_fields, loop_meta};
-
-// ---- arguments of a step
-//
-// Memory for lists is userdata left on the stack, so it goes with the call whatever happens.
-
-static void *scratch(lua_State *L, size_t bytes) {
-  return memset(lua_newuserdatauv(L, bytes ? bytes : 1, 0), 0, bytes);
-}
-
-static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, nw_arg *out);
-
-static void read_loop(lua_State *L, int at, const char *name, nw_arg *out) {
-  if (lua_type(L, at) == LUA_TSTRING) {
-    out->name = lua_tostring(L, at);
-    return;
-  }
-  if (!luaL_testudata(L, at, nwl_loop_class.metatable)) {
-    nwl_fail(L, NW_EINVAL, "loops are given as handles or by name", "%s: expected a loop, got %s", name,
-             nwl_typename(L, at));
-  }
-  out->i = loop_id(L, at);
-  nw_sched *theirs = loop_sched(L, at);
-  if (theirs == self(L)) return;
-  const char *loop = nw_sched_loop_name(theirs, (int)out->i);
-  nw_clear(nwl_ctx(L));
-  nwl_fail(L, NW_EINVAL, "use a loop this schedule returned, or a name", "%s: loop %s belongs to another schedule",
-           name, loop ? loop : "(gone)");
-}
-
-static void read_stage(lua_State *L, int at, const char *name, nw_arg *out) {
-  nw_tensor *t = nwl_test(L, at, &nwl_tensor_class);
-  if (t) {
-    out->name = nw_tensor_name(t);
-  } else if (lua_type(L, at) == LUA_TSTRING) {
-    out->name = lua_tostring(L, at);
-  } else {
-    nwl_fail(L, NW_EINVAL, NULL, "%s: expected a stage or a tensor, got %s", name, nwl_typename(L, at));
-  }
-}
-
-// The items stay referenced by the table, which the caller's frame holds.
-static void read_list(lua_State *L, int at, const nw_param *p, nw_arg *out) {
-  nwl_table(L, at, p->name);
-  out->n = nwl_list_length(L, at, NW_MAX_RESULTS, p->name);
-  nw_arg *item = scratch(L, (size_t)out->n * sizeof *item);
-  for (int i = 0; i < out->n; i++) {
-    lua_rawgeti(L, at, i + 1);
-    read_arg(L, lua_gettop(L), p->item, p, &item[i]);
-  }
-  out->item = item;
-}
-
-static void read_exprs(lua_State *L, int at, const nw_param *p, nw_arg *out) {
-  const nw_expr **e = scratch(L, NWL_MAX_DIMS * sizeof *e);
-  out->n = nwl_expr_list(L, at, NWL_MAX_DIMS, e, p->name);
-  out->expr = e;
-}
-
-static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, nw_arg *out) {
-  luaL_checkstack(L, 16, NULL);
-  out->kind = kind;
-  switch (kind) {
-  case NW_ARG_NONE: break;
-  case NW_ARG_LOOP: read_loop(L, at, p->name, out); break;
-  case NW_ARG_STAGE: read_stage(L, at, p->name, out); break;
-  case NW_ARG_INT: out->i = nwl_integer(L, at, p->name); break;
-  case NW_ARG_STR: out->name = nwl_string(L, at, p->name); break;
-  case NW_ARG_LIST: read_list(L, at, p, out); break;
-  case NW_ARG_EXPRS: read_exprs(L, at, p, out); break;
-  }
-}
-
-static int push_results(lua_State *L, const nw_results *r) {
-  luaL_checkstack(L, r->n + 8, NULL);
-  for (int i = 0; i < r->n; i++) {
-    if (r->stage[i]) {
-      lua_pushstring(L, r->stage[i]);
-    } else {
-      push_loop(L, 1, r->loop[i]);
-    }
-  }
-  return r->n;
-}
-
-// apply(self, primitive, {arguments by position, holes where left out})
-static int sched_apply(lua_State *L) {
-  nw_sched *s = self(L);
-  const char *name = nwl_string(L, 2, "primitive");
-  nwl_table(L, 3, "arguments");
-  const nw_primitive *p = nw_primitive_find(name);
-  if (!p) return nwl_fail(L, NW_EINVAL, NULL, "there is no primitive '%s'", name);
-  nw_arg args[NW_MAX_PARAMS] = {{0}};
-  for (int i = 0; i < NW_MAX_PARAMS && p->param[i].name; i++) {
-    lua_rawgeti(L, 3, i + 1);
-    if (!lua_isnil(L, -1)) read_arg(L, lua_gettop(L), p->param[i].kind, &p->param[i], &args[i]);
-  }
-  nw_results out = {0};
-  nw_clear(nwl_ctx(L));
-  if (!nw_sched_apply(s, p, args, &out)) return nwl_raise(L);
-  return push_results(L, &out);
 }
 
 // ---- history
@@ -337,13 +149,13 @@ static int sched_reparses(lua_State *L) {
 static int sched_loops(lua_State *L) {
   nw_sched *s = self(L);
   nw_arg stage = {0};
-  if (!lua_isnoneornil(L, 2)) read_stage(L, 2, "stage", &stage);
+  if (!lua_isnoneornil(L, 2)) nwl_read_stage(L, 2, "stage", &stage);
   int ids[MAX_IDS];
   int n = nw_sched_loops(s, stage.name, MAX_IDS, ids);
   if (n < 0 || (n == 0 && nw_error(nwl_ctx(L)))) return nwl_raise(L);
   lua_createtable(L, n, 0);
   for (int i = 0; i < n; i++) {
-    push_loop(L, 1, ids[i]);
+    nwl_push_loop(L, 1, ids[i]);
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
@@ -353,7 +165,7 @@ static int sched_loop(lua_State *L) {
   nw_sched *s = self(L);
   int id = nw_sched_loop(s, nwl_string(L, 2, "name"));
   if (id == 0) return nwl_raise(L);
-  push_loop(L, 1, id);
+  nwl_push_loop(L, 1, id);
   return 1;
 }
 
@@ -370,7 +182,7 @@ static int sched_stages(lua_State *L) {
 
 static const luaL_Reg sched_meta[] = {{NULL, NULL}};
 static const nwl_row sched_methods[] = {
-    {"apply", sched_apply, "(self: nw.schedule, primitive: string, arguments: table): any ...",
+    {"apply", nwl_apply, "(self: nw.schedule, primitive: string, arguments: table): any ...",
      "Takes one step by name, arguments by position; the methods named after the primitives use it."},
     {"undo", sched_undo, "(self: nw.schedule): nw.schedule", "Goes back one step."},
     {"redo", sched_redo, "(self: nw.schedule): nw.schedule", "Takes the step again that undo took back."},
@@ -388,56 +200,6 @@ static const nwl_row sched_methods[] = {
 };
 const nwl_class nwl_schedule_class = {"schedule", "nestwright.schedule", sched_methods, NULL, sched_meta};
 
-// ---- the table of primitives
-
-static const char *const arg_kinds[] = {"none", "loop", "stage", "int", "str", "list", "exprs"};
-
-static void push_param(lua_State *L, const nw_param *p) {
-  lua_createtable(L, 0, 7);
-  lua_pushstring(L, p->name);
-  lua_setfield(L, -2, "name");
-  lua_pushstring(L, arg_kinds[p->kind]);
-  lua_setfield(L, -2, "kind");
-  lua_pushstring(L, arg_kinds[p->item]);
-  lua_setfield(L, -2, "item");
-  lua_pushboolean(L, p->optional);
-  lua_setfield(L, -2, "optional");
-  lua_pushboolean(L, p->option);
-  lua_setfield(L, -2, "option");
-  lua_pushstring(L, p->choices);
-  lua_setfield(L, -2, "choices");
-  lua_pushstring(L, p->doc);
-  lua_setfield(L, -2, "doc");
-}
-
-static void push_primitive(lua_State *L, const nw_primitive *p) {
-  lua_createtable(L, 0, 5);
-  lua_pushstring(L, p->name);
-  lua_setfield(L, -2, "name");
-  lua_pushstring(L, p->doc);
-  lua_setfield(L, -2, "doc");
-  lua_pushstring(L, p->example);
-  lua_setfield(L, -2, "example");
-  lua_pushstring(L, p->returns);
-  lua_setfield(L, -2, "returns");
-  lua_newtable(L);
-  for (int i = 0; i < NW_MAX_PARAMS && p->param[i].name; i++) {
-    push_param(L, &p->param[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, "params");
-}
-
-static int f_primitives(lua_State *L) {
-  int n = nw_primitive_count();
-  lua_createtable(L, n, 0);
-  for (int i = 0; i < n; i++) {
-    push_primitive(L, nw_primitive_at(i));
-    lua_rawseti(L, -2, i + 1);
-  }
-  return 1;
-}
-
 static int f_judge_question(lua_State *L) {
   char question = nw_judge_question(nwl_ctx(L));
   lua_pushlstring(L, &question, 1);
@@ -447,7 +209,7 @@ static int f_judge_question(lua_State *L) {
 // The parts of views are dressed up by lua/nestwright/schedule.lua.
 const nwl_row nwl_sched_rows[] = {
     {"schedule", f_schedule, "(outputs: nw.tensor[]): nw.schedule", "A schedule of a computation."},
-    {"primitives", f_primitives, "(): table[]", "The table of primitives: names, parameters, docs."},
+    {"primitives", nwl_primitives, "(): table[]", "The table of primitives: names, parameters, docs."},
     {"schedule_show", sched_show, "(s: nw.schedule, style: string, version?: integer, changed?: boolean): string",
      "The loop nest as text."},
     {"schedule_print", sched_print, "(s: nw.schedule, version?: integer): string", "The full text form."},

@@ -1,0 +1,309 @@
+// Data: arrays in memory, elements, .npy files, comparison.
+#include "bind.h"
+#include <math.h>
+#include <stdlib.h>
+
+static nw_array *array_arg(lua_State *L, int arg, const char *name) {
+  return nwl_check(L, arg, &nwl_array_class, name);
+}
+
+static int f_array(lua_State *L) {
+  int64_t shape[NWL_MAX_DIMS];
+  int n = nwl_shape(L, 1, shape);
+  nw_dtype t = nwl_dtype(L, 2, "dtype");
+  nwl_push_array(L, nw_array_new(nwl_ctx(L), t, n, shape));
+  return 1;
+}
+
+static void push_element(lua_State *L, const nw_array *a, int64_t flat) {
+  nw_dtype t = nw_array_dtype(a);
+  if (t == NW_BOOL) {
+    lua_pushboolean(L, nw_array_get_int(a, flat) != 0);
+  } else if (nw_dtype_is_int(t)) {
+    lua_pushinteger(L, nw_array_get_int(a, flat));
+  } else {
+    lua_pushnumber(L, nw_array_get(a, flat));
+  }
+}
+
+// Whole numbers go into integer arrays unrounded; a fraction, or a number out of range, is an error, not a wrap.
+static void store_int(lua_State *L, int arg, nw_array *a, int64_t flat) {
+  nw_dtype t = nw_array_dtype(a);
+  if (lua_isboolean(L, arg)) {
+    nw_array_set_int(a, flat, lua_toboolean(L, arg));
+    return;
+  }
+  int64_t v = nwl_integer(L, arg, "value");
+  int bits = nw_dtype_bytes(t) * 8;
+  bool is_signed = nw_dtype_is_signed(t), narrow = t != NW_BOOL && bits < 64;
+  int64_t lo = is_signed ? -(1LL << (bits < 64 ? bits - 1 : 0)) : 0,
+          hi = (1LL << (is_signed ? bits - 1 : bits) % 63) - 1;
+  if (t == NW_BOOL ? v != 0 && v != 1 : narrow && (v < lo || v > hi))
+    nwl_fail(L, NW_ERANGE, NULL, "value: %lld does not fit %s", (long long)v, nw_dtype_name(t));
+  nw_array_set_int(a, flat, v);
+}
+
+static void store(lua_State *L, int arg, nw_array *a, int64_t flat) {
+  if (!nw_dtype_is_float(nw_array_dtype(a))) {
+    store_int(L, arg, a, flat);
+    return;
+  }
+  if (lua_type(L, arg) != LUA_TNUMBER)
+    nwl_fail(L, NW_ETYPE, NULL, "value: expected a number, got %s", nwl_typename(L, arg));
+  nw_array_set(a, flat, lua_tonumber(L, arg));
+}
+
+// Position of an element from indices counted from 0, at stack slots first, first+1, ...
+static int64_t position(lua_State *L, const nw_array *a, int first, int n) {
+  const int64_t *shape = nw_array_shape(a);
+  int64_t at = 0;
+  if (n != nw_array_ndim(a))
+    nwl_fail(L, NW_ERANGE, NULL, "%d indices for a tensor of %d dimensions", n, nw_array_ndim(a));
+  for (int d = 0; d < n; d++) {
+    lua_Integer i = nwl_integer(L, first + d, "index");
+    if (i < 0 || i >= shape[d])
+      nwl_fail(L, NW_ERANGE, NULL, "index %d is %lld; it must be in 0..%lld", d + 1, (long long)i, (long long)shape[d]);
+    at = at * shape[d] + i;
+  }
+  return at;
+}
+
+static int64_t position_in_table(lua_State *L, const nw_array *a, int arg) {
+  int n = nwl_list_length(L, arg, NWL_MAX_DIMS, "index"), top = lua_gettop(L);
+  luaL_checkstack(L, n + 8, NULL);
+  for (int i = 0; i < n; i++) lua_rawgeti(L, arg, i + 1);
+  int64_t at = position(L, a, top + 1, n);
+  lua_settop(L, top);
+  return at;
+}
+
+static int array_get(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "self");
+  push_element(L, a, position(L, a, 2, lua_gettop(L) - 1));
+  return 1;
+}
+
+static int array_set(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "self");
+  int n = lua_gettop(L) - 2;
+  if (n < 0) return nwl_fail(L, NW_EINVAL, NULL, "set needs the indices and a value");
+  store(L, lua_gettop(L), a, position(L, a, 2, n));
+  return 0;
+}
+
+// t[{i, j}]; names go on to methods and fields.
+static int array_index(lua_State *L) {
+  if (lua_type(L, 2) == LUA_TNUMBER) {
+    lua_Integer i = nwl_integer(L, 2, "index");
+    return nwl_fail(L, NW_EINVAL, lua_pushfstring(L, "t[{%d}] or t:get(%d); indices count from 0", (int)i, (int)i),
+                    "a tensor's elements are read with a list of indices");
+  }
+  if (lua_type(L, 2) != LUA_TTABLE) return 0;
+  nw_array *a = array_arg(L, 1, "tensor");
+  push_element(L, a, position_in_table(L, a, 2));
+  return 1;
+}
+
+static int array_newindex(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "tensor");
+  if (lua_type(L, 2) != LUA_TTABLE)
+    return nwl_fail(L, NW_EINVAL, "t[{i, j}] = value; indices count from 0", "cannot set field %s of a tensor",
+                    luaL_tolstring(L, 2, NULL));
+  store(L, 3, a, position_in_table(L, a, 2));
+  return 0;
+}
+
+static int64_t flat_arg(lua_State *L, const nw_array *a, int arg) {
+  lua_Integer i = nwl_integer(L, arg, "position");
+  if (i < 1 || i > nw_array_count(a))
+    nwl_fail(L, NW_ERANGE, NULL, "position %lld is not in 1..%lld", (long long)i, (long long)nw_array_count(a));
+  return i - 1;
+}
+
+static int array_getflat(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "self");
+  push_element(L, a, flat_arg(L, a, 2));
+  return 1;
+}
+
+static int array_setflat(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "self");
+  store(L, 3, a, flat_arg(L, a, 2));
+  return 0;
+}
+
+// fill(self, {values in row-major order})
+static int array_fill_list(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "self");
+  nwl_table(L, 2, "values");
+  int64_t n = nw_array_count(a);
+  for (int64_t i = 0; i < n; i++) {
+    lua_rawgeti(L, 2, i + 1);
+    store(L, lua_gettop(L), a, i);
+    lua_pop(L, 1);
+  }
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int array_fill(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "self");
+  for (int64_t i = 0, n = nw_array_count(a); i < n; i++) store(L, 2, a, i);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int array_random(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "self");
+  uint64_t seed = (uint64_t)nwl_integer_or(L, 2, "seed", 0);
+  double lo = nwl_number_or(L, 3, "lo", 0), hi = nwl_number_or(L, 4, "hi", 1);
+  nw_array_fill_random(a, seed, lo, hi);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int array_shape(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "self");
+  int n = nw_array_ndim(a);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushinteger(L, nw_array_shape(a)[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+static int array_count(lua_State *L) {
+  lua_pushinteger(L, nw_array_count(array_arg(L, 1, "self")));
+  return 1;
+}
+
+static int array_pointer(lua_State *L) {
+  lua_pushlightuserdata(L, nw_array_data(array_arg(L, 1, "self")));
+  return 1;
+}
+
+static int array_save(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "self");
+  if (!nw_array_save(nwl_ctx(L), a, nwl_string(L, 2, "path"))) return nwl_raise(L);
+  lua_settop(L, 1);
+  return 1;
+}
+
+static int array_dtype(lua_State *L) {
+  lua_pushstring(L, nw_dtype_name(nw_array_dtype(array_arg(L, 1, "tensor"))));
+  return 1;
+}
+
+static int array_ndim(lua_State *L) {
+  lua_pushinteger(L, nw_array_ndim(array_arg(L, 1, "tensor")));
+  return 1;
+}
+
+static void push_nested(lua_State *L, const nw_array *a, int dim, int64_t *at) {
+  int64_t n = nw_array_shape(a)[dim];
+  luaL_checkstack(L, 8, NULL);
+  lua_createtable(L, (int)(n < 1 << 20 ? n : 1 << 20), 0);
+  for (int64_t i = 0; i < n; i++) {
+    if (dim + 1 == nw_array_ndim(a)) {
+      push_element(L, a, (*at)++);
+    } else {
+      push_nested(L, a, dim + 1, at);
+    }
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static int array_totable(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "self");
+  int64_t at = 0;
+  if (nw_array_ndim(a) == 0) {
+    push_element(L, a, 0);
+  } else {
+    push_nested(L, a, 0, &at);
+  }
+  return 1;
+}
+
+static int f_load(lua_State *L) {
+  nwl_push_array(L, nw_array_load(nwl_ctx(L), nwl_string(L, 1, "path")));
+  return 1;
+}
+
+static bool same_shape(const nw_array *a, const nw_array *b) {
+  if (nw_array_ndim(a) != nw_array_ndim(b)) return false;
+  for (int i = 0; i < nw_array_ndim(a); i++) {
+    if (nw_array_shape(a)[i] != nw_array_shape(b)[i]) return false;
+  }
+  return true;
+}
+
+// |a - b| of two elements, 0 for two NaN or equal infinities, and whether it is within the tolerance.
+static bool close_enough(double x, double y, double rtol, double atol, double *diff) {
+  bool nans = isnan(x) && isnan(y);
+  *diff = nans || x == y ? 0 : fabs(x - y);
+  if (nans || x == y) return true;
+  if (isnan(*diff) || isinf(*diff)) return false;
+  return *diff <= atol + rtol * fabs(y);
+}
+
+// allclose(a, b, rtol, atol): close?, largest difference, position of the first one outside (from 1) or nil.
+static int f_allclose(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "first tensor"), *b = array_arg(L, 2, "second tensor");
+  double rtol = nwl_number_or(L, 3, "rtol", 1e-5), atol = nwl_number_or(L, 4, "atol", 1e-8), worst = 0;
+  if (!same_shape(a, b)) return nwl_fail(L, NW_EINVAL, NULL, "allclose: the shapes differ");
+  bool whole = nw_dtype_is_int(nw_array_dtype(a)) && nw_dtype_is_int(nw_array_dtype(b));
+  int64_t first = 0;
+  for (int64_t i = 0, n = nw_array_count(a); i < n; i++) {
+    double d;
+    bool same = whole && nw_array_get_int(a, i) == nw_array_get_int(b, i);
+    bool ok = same || close_enough(nw_array_get(a, i), nw_array_get(b, i), rtol, atol, &d);
+    if (same) d = 0;
+    if (!(d <= worst)) worst = d;
+    if (!ok && first == 0) first = i + 1;
+  }
+  lua_pushboolean(L, first == 0);
+  lua_pushnumber(L, worst);
+  if (first) {
+    lua_pushinteger(L, first);
+  } else {
+    lua_pushnil(L);
+  }
+  return 3;
+}
+
+static const luaL_Reg array_meta[] = {{"__lookup", array_index}, {"__newindex", array_newindex}, {NULL, NULL}};
+static const nwl_row array_methods[] = {
+    {"get", array_get, "(self: nw.array, ...: integer): number|boolean", "One element; indices count from 0."},
+    {"set", array_set, "(self: nw.array, ...: integer|number|boolean)",
+     "Sets one element: indices from 0, then the value."},
+    {"getflat", array_getflat, "(self: nw.array, position: integer): number|boolean",
+     "One element by its place in row-major order, from 1."},
+    {"setflat", array_setflat, "(self: nw.array, position: integer, value: number|boolean)",
+     "Sets one element by its place in row-major order, from 1."},
+    {"fill", array_fill, "(self: nw.array, value: number|boolean): nw.array", "Sets every element."},
+    {"fill_list", array_fill_list, "(self: nw.array, values: number[]): nw.array",
+     "Sets all elements, in row-major order."},
+    {"fill_random", array_random, "(self: nw.array, seed?: integer, lo?: number, hi?: number): nw.array",
+     "Random elements between lo and hi; whole numbers lo..hi for integers. The same seed gives the same data."},
+    {"shape", array_shape, "(self: nw.array): integer[]", "The extents of the dimensions."},
+    {"count", array_count, "(self: nw.array): integer", "How many elements it has."},
+    {"totable", array_totable, "(self: nw.array): table", "Nested Lua tables with all elements."},
+    {"save", array_save, "(self: nw.array, path: string): nw.array", "Writes a .npy file."},
+    {"pointer", array_pointer, "(self: nw.array): lightuserdata", "Address of the data, for other C libraries."},
+    {NULL, NULL, NULL, NULL},
+};
+static const nwl_row array_fields[] = {
+    {"dtype", array_dtype, "string", "The type of an element."},
+    {"ndim", array_ndim, "integer", "How many dimensions it has."},
+    {NULL, NULL, NULL, NULL},
+};
+const nwl_class nwl_array_class = {"array", "nestwright.array", array_methods, array_fields, array_meta};
+
+const nwl_row nwl_data_rows[] = {
+    {"array", f_array, "(shape: integer[], dtype: string): nw.array", "Zeros."},
+    {"array_load", f_load, "(path: string): nw.array", "Reads a .npy file."},
+    {"array_allclose", f_allclose, "(a: nw.array, b: nw.array, rtol: number, atol: number): boolean, number, integer?",
+     "Compares two tensors."},
+    {NULL, NULL, NULL, NULL},
+};

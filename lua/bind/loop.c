@@ -1,0 +1,88 @@
+// Loops: (schedule, id). User value 1 of a loop is its schedule; the id is what its pointer says.
+#include "bind.h"
+#include <stdint.h>
+#include <string.h>
+
+void nwl_push_loop(lua_State *L, int sched, int id) {
+  sched = lua_absindex(L, sched);
+  lua_getiuservalue(L, sched, 1);
+  if (lua_rawgeti(L, -1, id) == LUA_TNIL) {
+    lua_pop(L, 1);
+    nwl_new(L, &nwl_loop_class, NULL)->p = (void *)(intptr_t)id;
+    lua_pushvalue(L, sched);
+    lua_setiuservalue(L, -2, 1);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, -3, id);
+  }
+  lua_remove(L, -2);
+}
+
+static int loop_id(lua_State *L, int arg) { return (int)(intptr_t)nwl_check(L, arg, &nwl_loop_class, "loop"); }
+
+// The schedule of the loop at arg; pushes it.
+nw_sched *nwl_loop_sched(lua_State *L, int arg) {
+  lua_getiuservalue(L, arg, 1);
+  return nwl_check(L, -1, &nwl_schedule_class, "schedule");
+}
+
+static const char *loop_name_of(lua_State *L, int arg) {
+  int id = loop_id(L, arg);
+  const char *name = nw_sched_loop_name(nwl_loop_sched(L, arg), id);
+  if (!name) nwl_raise(L);
+  lua_pop(L, 1);
+  return name;
+}
+
+static int loop_name(lua_State *L) {
+  lua_pushstring(L, loop_name_of(L, 1));
+  return 1;
+}
+
+static int loop_schedule(lua_State *L) {
+  loop_id(L, 1);
+  lua_getiuservalue(L, 1, 1);
+  return 1;
+}
+
+static int loop_alive(lua_State *L) {
+  int id = loop_id(L, 1);
+  lua_pushboolean(L, nw_sched_loop_name(nwl_loop_sched(L, 1), id) != NULL);
+  nw_clear(nwl_ctx(L));
+  return 1;
+}
+
+// The header of the loop as the nest shows it: "for i_o in 0..32".
+static int push_header(lua_State *L, const char *text, const char *name) {
+  const char *head = lua_pushfstring(L, "for %s in ", name);
+  const char *at = strstr(text, head), *end = at ? at + strcspn(at, ":\n") : NULL;
+  if (!at) return 0;
+  lua_pushlstring(L, at, (size_t)(end - at));
+  return 1;
+}
+
+// A stale loop must still print: its text then is the reason.
+static int loop_tostring(lua_State *L) {
+  int id = loop_id(L, 1);
+  nw_sched *s = nwl_loop_sched(L, 1);
+  const char *name = nw_sched_loop_name(s, id);
+  if (!name) {
+    const nw_diag *d = nw_error(nwl_ctx(L));
+    lua_pushfstring(L, "stale loop (%s)", d ? d->message : "gone");
+    nw_clear(nwl_ctx(L));
+    return 1;
+  }
+  lua_pushstring(L, name);
+  name = lua_tostring(L, -1);
+  nwl_push_text(L, nw_program_show(nw_sched_program(s), NULL));
+  if (!push_header(L, lua_tostring(L, -1), name)) lua_pushfstring(L, "for %s", name);
+  return 1;
+}
+
+static const luaL_Reg loop_meta[] = {{"__tostring", loop_tostring}, {NULL, NULL}};
+static const nwl_row loop_fields[] = {
+    {"name", loop_name, "string", "The loop's name in the nest; an error when a step has consumed it."},
+    {"schedule", loop_schedule, "nw.schedule", "The schedule it belongs to."},
+    {"alive", loop_alive, "boolean", "False once a step has consumed the loop."},
+    {NULL, NULL, NULL, NULL},
+};
+const nwl_class nwl_loop_class = {"loop", "nestwright.loop", NULL, loop_fields, loop_meta};

@@ -1,0 +1,153 @@
+// Steps: reading the arguments of a primitive, taking the step, and the table of primitives as data.
+//
+// Memory for lists is userdata left on the stack, so it goes with the call whatever happens.
+#include "bind.h"
+#include <stdint.h>
+#include <string.h>
+
+static void *scratch(lua_State *L, size_t bytes) {
+  return memset(lua_newuserdatauv(L, bytes ? bytes : 1, 0), 0, bytes);
+}
+
+static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, nw_arg *out);
+
+static void read_loop(lua_State *L, int at, const char *name, nw_arg *out) {
+  if (lua_type(L, at) == LUA_TSTRING) {
+    out->name = lua_tostring(L, at);
+    return;
+  }
+  if (!luaL_testudata(L, at, nwl_loop_class.metatable)) {
+    nwl_fail(L, NW_EINVAL, "loops are given as handles or by name", "%s: expected a loop, got %s", name,
+             nwl_typename(L, at));
+  }
+  out->i = (int)(intptr_t)nwl_check(L, at, &nwl_loop_class, "loop");
+  nw_sched *theirs = nwl_loop_sched(L, at);
+  if (theirs == nwl_check(L, 1, &nwl_schedule_class, "self")) return;
+  const char *loop = nw_sched_loop_name(theirs, (int)out->i);
+  nw_clear(nwl_ctx(L));
+  nwl_fail(L, NW_EINVAL, "use a loop this schedule returned, or a name", "%s: loop %s belongs to another schedule",
+           name, loop ? loop : "(gone)");
+}
+
+void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out) {
+  nw_tensor *t = nwl_test(L, at, &nwl_tensor_class);
+  if (t) {
+    out->name = nw_tensor_name(t);
+  } else if (lua_type(L, at) == LUA_TSTRING) {
+    out->name = lua_tostring(L, at);
+  } else {
+    nwl_fail(L, NW_EINVAL, NULL, "%s: expected a stage or a tensor, got %s", name, nwl_typename(L, at));
+  }
+}
+
+// The items stay referenced by the table, which the caller's frame holds.
+static void read_list(lua_State *L, int at, const nw_param *p, nw_arg *out) {
+  nwl_table(L, at, p->name);
+  out->n = nwl_list_length(L, at, NW_MAX_RESULTS, p->name);
+  nw_arg *item = scratch(L, (size_t)out->n * sizeof *item);
+  for (int i = 0; i < out->n; i++) {
+    lua_rawgeti(L, at, i + 1);
+    read_arg(L, lua_gettop(L), p->item, p, &item[i]);
+  }
+  out->item = item;
+}
+
+static void read_exprs(lua_State *L, int at, const nw_param *p, nw_arg *out) {
+  const nw_expr **e = scratch(L, NWL_MAX_DIMS * sizeof *e);
+  out->n = nwl_expr_list(L, at, NWL_MAX_DIMS, e, p->name);
+  out->expr = e;
+}
+
+static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, nw_arg *out) {
+  luaL_checkstack(L, 16, NULL);
+  out->kind = kind;
+  switch (kind) {
+  case NW_ARG_NONE: break;
+  case NW_ARG_LOOP: read_loop(L, at, p->name, out); break;
+  case NW_ARG_STAGE: nwl_read_stage(L, at, p->name, out); break;
+  case NW_ARG_INT: out->i = nwl_integer(L, at, p->name); break;
+  case NW_ARG_STR: out->name = nwl_string(L, at, p->name); break;
+  case NW_ARG_LIST: read_list(L, at, p, out); break;
+  case NW_ARG_EXPRS: read_exprs(L, at, p, out); break;
+  }
+}
+
+static int push_results(lua_State *L, const nw_results *r) {
+  luaL_checkstack(L, r->n + 8, NULL);
+  for (int i = 0; i < r->n; i++) {
+    if (r->stage[i]) {
+      lua_pushstring(L, r->stage[i]);
+    } else {
+      nwl_push_loop(L, 1, r->loop[i]);
+    }
+  }
+  return r->n;
+}
+
+// apply(self, primitive, {arguments by position, holes where left out})
+int nwl_apply(lua_State *L) {
+  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "self");
+  const char *name = nwl_string(L, 2, "primitive");
+  nwl_table(L, 3, "arguments");
+  const nw_primitive *p = nw_primitive_find(name);
+  if (!p) return nwl_fail(L, NW_EINVAL, NULL, "there is no primitive '%s'", name);
+  nw_arg args[NW_MAX_PARAMS] = {{0}};
+  for (int i = 0; i < NW_MAX_PARAMS && p->param[i].name; i++) {
+    lua_rawgeti(L, 3, i + 1);
+    if (!lua_isnil(L, -1)) read_arg(L, lua_gettop(L), p->param[i].kind, &p->param[i], &args[i]);
+  }
+  nw_results out = {0};
+  nw_clear(nwl_ctx(L));
+  if (!nw_sched_apply(s, p, args, &out)) return nwl_raise(L);
+  return push_results(L, &out);
+}
+
+// ---- the table of primitives
+
+static const char *const arg_kinds[] = {"none", "loop", "stage", "int", "str", "list", "exprs"};
+
+static void push_param(lua_State *L, const nw_param *p) {
+  lua_createtable(L, 0, 7);
+  lua_pushstring(L, p->name);
+  lua_setfield(L, -2, "name");
+  lua_pushstring(L, arg_kinds[p->kind]);
+  lua_setfield(L, -2, "kind");
+  lua_pushstring(L, arg_kinds[p->item]);
+  lua_setfield(L, -2, "item");
+  lua_pushboolean(L, p->optional);
+  lua_setfield(L, -2, "optional");
+  lua_pushboolean(L, p->option);
+  lua_setfield(L, -2, "option");
+  lua_pushstring(L, p->choices);
+  lua_setfield(L, -2, "choices");
+  lua_pushstring(L, p->doc);
+  lua_setfield(L, -2, "doc");
+}
+
+static void push_primitive(lua_State *L, const nw_primitive *p) {
+  lua_createtable(L, 0, 5);
+  lua_pushstring(L, p->name);
+  lua_setfield(L, -2, "name");
+  lua_pushstring(L, p->doc);
+  lua_setfield(L, -2, "doc");
+  lua_pushstring(L, p->example);
+  lua_setfield(L, -2, "example");
+  lua_pushstring(L, p->returns);
+  lua_setfield(L, -2, "returns");
+  lua_newtable(L);
+  for (int i = 0; i < NW_MAX_PARAMS && p->param[i].name; i++) {
+    push_param(L, &p->param[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "params");
+}
+
+int nwl_primitives(lua_State *L) {
+  int n = nw_primitive_count();
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    push_primitive(L, nw_primitive_at(i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
