@@ -149,7 +149,7 @@ void nw_suggest_reorder(void *step) {
   for (int i = n - 2; i >= 0; i--) {
     if (nest[i]->nkids == 1 && nest[i]->kid[0] == nest[i + 1]) offer_order(st, 2, (nw_stmt *[]){nest[i + 1], nest[i]});
   }
-  if (n) offer_split(st, nest[n - 1]);
+  for (int k = n - 1; k >= 0; k--) offer_split(st, nest[k]);
 }
 
 // ---- placing

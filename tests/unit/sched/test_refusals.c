@@ -1,0 +1,101 @@
+// Steps the judge refuses, as the user sees them: message, witness, picture, ways on that work.
+#include "scheduling.h"
+
+// Every alternative must be a step that is accepted: it was tried.
+static void assert_ways_on(const nw_diag *d, int least) {
+  int n = 0;
+  while (n < NW_MAX_NOTES && d->refusal->alternatives[n]) n++;
+  if (n < least) fail_msg("%d ways on after: %s", n, d->message);
+}
+
+static void parallel_over_a_reduction(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 512);
+  step(s, "split", LP("k"), IN(32));
+  const nw_diag *d = refused(s, "parallel", "cannot run k_o in parallel", LP("k_o"));
+  const nw_refusal *r = d->refusal;
+  assert_int_equal(d->code, NW_EREFUSED);
+  assert_int_equal(r->kind, NW_REFUSE_REDUCTION);
+  assert_string_equal(r->primitive, "parallel");
+  assert_string_equal(r->step, "s:parallel \"k_o\"");
+  assert_string_equal(r->element, "C[0, 0]");
+  assert_string_equal(r->loops[0], "k_o");
+  assert_string_equal(r->alternatives[0], "s:parallel \"i\"");
+  assert_string_equal(r->alternatives[1], "s:parallel \"j\"");
+  assert_string_equal(r->picture,
+                      "for i in 0..512:\n"
+                      "  for j in 0..512:\n"
+                      "    parallel for k_o in 0..16:   <- carries the dependence, distance 1\n"
+                      "      for k_i in 0..32:\n"
+                      "        C[i, j] += A[i, 32*k_o + k_i]*B[32*k_o + k_i, j]  # from 0 at the first k_o, k_i\n");
+  nw_clear(c);
+  step(s, "parallel", LP("i"));
+  nw_sched_release(s);
+}
+
+static void vectorize_over_a_reduction(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  const nw_diag *d = refused(s, "vectorize", "cannot vectorize k", LP("k"));
+  assert_string_equal(d->refusal->alternatives[0], "s:vectorize \"j\"");
+  assert_has(d->refusal->why, "lane");
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+// A fused loop runs over the first reduce instances of several elements: its inner part cannot come first.
+static void the_init_comes_first(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 4);
+  step(s, "fuse", LP("j"), LP("k"));
+  step(s, "split", LP("j_k"), IN(3));
+  const nw_diag *d = refused(s, "reorder", "cannot reorder j_k_i before j_k_o", LIST(LP("j_k_i"), LP("j_k_o")));
+  assert_ways_on(d, 1);
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+// The tail of a cut reduction goes on with what the main part has summed.
+static void the_tail_has_no_init(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 10);
+  step(s, "split", LP("k"), IN(4), NONE, STR("cut"));
+  const nw_diag *d = refused(s, "decompose_reduction", "cannot split off the init of C.tail before k.tail",
+                             ST("C.tail"), LP("k.tail"));
+  assert_ways_on(d, 1);
+  nw_clear(c);
+  step(s, "vectorize", LP("j"));
+  nw_sched_release(s);
+}
+
+static void a_local_buffer_has_to_fit(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 1024);
+  const nw_diag *d = refused(s, "cache_write", "cannot write C through a local copy", ST("C"), STR("local"));
+  assert_int_equal(d->refusal->kind, NW_REFUSE_CAPACITY);
+  assert_string_equal(d->refusal->alternatives[0], "s:cache_write(\"C\", \"local\", {at = \"j\"})");
+  assert_string_equal(d->refusal->alternatives[1], "s:cache_write(\"C\", \"global\")");
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+static void a_refused_replay_names_its_step(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  step(s, "unroll", LP("k"));
+  assert_false(nw_sched_replay(s, "{\"steps\": [{\"primitive\": \"split\", \"args\": {\"loop\": \"k\", \"factor\": 8}},"
+                                  "{\"primitive\": \"parallel\", \"args\": {\"loop\": \"k_o\"}}]}"));
+  assert_string_equal(nw_error(c)->message, "step 2, s:parallel \"k_o\": cannot run k_o in parallel");
+  assert_non_null(nw_error(c)->refusal);
+  assert_int_equal(nw_sched_current(s), 1);
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      T(parallel_over_a_reduction), T(vectorize_over_a_reduction), T(the_init_comes_first),
+      T(the_tail_has_no_init),      T(a_local_buffer_has_to_fit),  T(a_refused_replay_names_its_step),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
