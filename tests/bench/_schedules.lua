@@ -22,12 +22,11 @@ function schedules.gemm(n, threads, o)
   local s = nw.schedule(C)
   local tail = o.tail or "cut"
   local packed = s:cache_read(B, "global", {C}, {layout = function(k, j) return j // nr, k, j % nr end})
-  local block = s:cache_write(C, "local")
   local i_b, i = s:split("i", {factor = mb, tail = tail})
   local i_o, i_i = s:split(i, {factor = mr, tail = tail})
   local j_o, j_i = s:split("j", {factor = nr, tail = tail})
   s:reorder(i_b, j_o, i_o, i_i, j_i)
-  s:compute_at(block, i_o)
+  local block = s:cache_write(C, "local", {at = i_o})
   local loops = s:loops(block) -- i_b j_o i_o | i j k
   local bi, bj, bk = loops[#loops - 2], loops[#loops - 1], loops[#loops]
   if (o.kf or 2) > 1 then
@@ -58,21 +57,25 @@ end
 function schedules.walk(n, apply)
   local C, _, B = matmul(n, n, n)
   local s = nw.schedule(C)
-  local i_o, j_o, i_i, j_i = apply(s, "tile", "i", "j", 32, 32)
+  local i_o, j_o, i_i, j_i = apply(s, "tile", "i", "j", 128, 32)
   local k_o, k_i = apply(s, "split", "k", 4)
   apply(s, "reorder", i_o, j_o, k_o, k_i, i_i, j_i)
   apply(s, "vectorize", j_i)
   apply(s, "reorder", i_o, j_o, k_o, i_i, k_i, j_i)
   local packed = apply(s, "cache_read", B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
-  local block = apply(s, "cache_write", C, "local")
-  apply(s, "compute_at", block, s:loops(C)[2])
-  local loops = s:loops(block)
-  local bi, bj, bk = loops[#loops - 2], loops[#loops - 1], loops[#loops]
-  apply(s, "reorder", bk, bi, bj)
-  apply(s, "vectorize", bj)
-  apply(s, "unroll", bi)
-  apply(s, "parallel", s:loops(packed)[1])
+  local px, py = table.unpack(s:loops(packed))
+  local panel, lane = apply(s, "split", py, 32)
+  apply(s, "reorder", panel, px, lane)
+  apply(s, "vectorize", lane)
+  local i_t, i_r = apply(s, "split", i_i, 8)
+  local block = apply(s, "cache_write", C, "local", {at = i_t})
+  local x, y, r = table.unpack(s:loops(block), #s:loops(block) - 2)
+  apply(s, "reorder", r, x, y)
+  apply(s, "vectorize", y)
+  apply(s, "unroll", x)
+  apply(s, "unroll", i_r)
   apply(s, "parallel", i_o)
+  apply(s, "parallel", panel)
   return s
 end
 
