@@ -565,7 +565,7 @@ function nw.lt(a, b) end
 ---@return nw.view
 function nw.machine() end
 
----With reduce axes after the first value, the greatest over them: nw.max(A(i, k), k). Otherwise the greatest of its arguments.
+---With reduce axes after a value that depends on them, the greatest over them: nw.max(A(i, k), k). Otherwise the greatest of its arguments.
 ---@param a nw.expr|nw.axis|number
 ---@param ... nw.expr|nw.axis|number
 ---@return nw.expr
@@ -576,7 +576,7 @@ function nw.max(a, ...) end
 ---@return nw.expr
 function nw.maximum(...) end
 
----With reduce axes after the first value, the least over them: nw.min(A(i, k), k). Otherwise the least of its arguments.
+---With reduce axes after a value that depends on them, the least over them: nw.min(A(i, k), k). Otherwise the least of its arguments.
 ---@param a nw.expr|nw.axis|number
 ---@param ... nw.expr|nw.axis|number
 ---@return nw.expr
