@@ -2,8 +2,25 @@
 // written before; a reduction that is read had its init first and then every contribution, once. And outputs are full.
 #include "poly/internal.h"
 
+static const nw_stmt *first_alloc(const nw_model *m, const nw_buffer *b) {
+  for (int i = 0; i < m->nsites; i++)
+    for (int j = 0; j < m->site[i]->naccesses; j++)
+      if (m->site[i]->access[j].buffer == b) return m->site[i]->access[j].alloc;
+  return NULL;
+}
+
+// Is the buffer allocated in one place, outside of every loop?
+bool nw_exists_once(const nw_model *m, const nw_buffer *b) {
+  for (int i = 0; i < m->nsites; i++)
+    for (int j = 0; j < m->site[i]->naccesses; j++) {
+      const nw_access *a = &m->site[i]->access[j];
+      if (a->buffer == b && (a->depth || a->alloc != first_alloc(m, b))) return false;
+    }
+  return true;
+}
+
 static nw_fate gather(const nw_model *m, const nw_buffer *b, bool by_value) {
-  nw_fate f = {.m = m, .buffer = b, .by_value = by_value};
+  nw_fate f = {.m = m, .buffer = b, .by_value = by_value, .nested = !nw_exists_once(m, b)};
   int n = 0;
   for (int i = 0; i < m->nsites; i++) n += m->site[i]->naccesses;
   f.write = NW_NEW_N(m->arena, nw_access *, n + 1);
@@ -14,7 +31,6 @@ static nw_fate gather(const nw_model *m, const nw_buffer *b, bool by_value) {
       if (a->buffer != b) continue;
       if (a->write) f.write[f.nwrites++] = a;
       else f.read[f.nreads++] = a;
-      f.nested |= a->depth > 0;
     }
   return f;
 }

@@ -31,6 +31,17 @@ isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars) {
   return box;
 }
 
+// Is the index affine in the block's variables?
+bool nw_index_exact(const nw_access *a) {
+  nw_view v;
+  nw_view_init(&v, a->site->view.f);
+  for (int i = 0; i < a->site->nvars; i++) nw_view_var(&v, a->site->var[i]->var->name);
+  for (int d = 0; d < a->n; d++) nw_view_scan(&v, a->index[d]);
+  bool exact = v.opaque.n == 0;
+  nw_view_free(&v);
+  return exact;
+}
+
 // Declared instances -> elements, where the access happens.
 isl_map *nw_declared_elements(nw_family *f, const nw_access *a) {
   const nw_site *s = a->site;

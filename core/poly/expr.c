@@ -124,6 +124,7 @@ static bool affine_node(const nw_view *v, const nw_expr *e) {
     }
     case NW_OP_ADD:
     case NW_OP_SUB:
+    case NW_OP_ABS:
     case NW_OP_NEG: return no_wrap(e);
     case NW_OP_MUL:
       return no_wrap(e) && (nw_is_int(e->arg[0], &c) || nw_is_int(e->arg[1], &c) || small_factor(v, e, &few, &size));
@@ -132,7 +133,7 @@ static bool affine_node(const nw_view *v, const nw_expr *e) {
     case NW_OP_MIN:
     case NW_OP_MAX: return int_like(e);
     case NW_OP_SELECT: return int_like(e) && nw_cond_exact(e->arg[0]);
-    case NW_OP_CAST: return widening(e);
+    case NW_OP_CAST: return e->arg[0]->type.dtype == NW_BOOL ? int_like(e) && nw_cond_exact(e->arg[0]) : widening(e);
     default: return false;
   }
 }
@@ -236,6 +237,17 @@ static isl_pw_aff *selected(const nw_view *v, const nw_expr *e) {
   return isl_pw_aff_union_add(a, b);
 }
 
+static isl_pw_aff *absolute(isl_pw_aff *a) {
+  isl_pw_aff *negative = isl_pw_aff_neg(isl_pw_aff_copy(a));
+  return isl_pw_aff_max(a, negative);
+}
+
+// A condition as 0 or 1.
+static isl_pw_aff *truth(const nw_view *v, const nw_expr *cond) {
+  isl_pw_aff *one = isl_pw_aff_intersect_domain(constant(v, 1), nw_view_cond(v, cond, true));
+  return isl_pw_aff_union_add(one, isl_pw_aff_intersect_domain(constant(v, 0), nw_view_cond(v, cond, false)));
+}
+
 static isl_pw_aff *node(const nw_view *v, const nw_expr *e) {
   switch (e->op) {
     case NW_OP_INT: return constant(v, e->i);
@@ -243,13 +255,14 @@ static isl_pw_aff *node(const nw_view *v, const nw_expr *e) {
     case NW_OP_ADD: return isl_pw_aff_add(nw_view_aff(v, e->arg[0]), nw_view_aff(v, e->arg[1]));
     case NW_OP_SUB: return isl_pw_aff_sub(nw_view_aff(v, e->arg[0]), nw_view_aff(v, e->arg[1]));
     case NW_OP_NEG: return isl_pw_aff_neg(nw_view_aff(v, e->arg[0]));
+    case NW_OP_ABS: return absolute(nw_view_aff(v, e->arg[0]));
     case NW_OP_MUL: return product(v, e);
     case NW_OP_FLOORDIV:
     case NW_OP_FLOORMOD: return divided(v, e);
     case NW_OP_MIN: return isl_pw_aff_min(nw_view_aff(v, e->arg[0]), nw_view_aff(v, e->arg[1]));
     case NW_OP_MAX: return isl_pw_aff_max(nw_view_aff(v, e->arg[0]), nw_view_aff(v, e->arg[1]));
     case NW_OP_SELECT: return selected(v, e);
-    case NW_OP_CAST: return nw_view_aff(v, e->arg[0]);
+    case NW_OP_CAST: return e->arg[0]->type.dtype == NW_BOOL ? truth(v, e->arg[0]) : nw_view_aff(v, e->arg[0]);
     default: return NULL;
   }
 }

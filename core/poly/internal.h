@@ -203,6 +203,7 @@ uint64_t nw_all_vars(const nw_site *s);
 isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars);      // the box of these variables
 isl_map *nw_declared_elements(nw_family *f, const nw_access *a);          // declared instances -> elements
 isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape);
+bool nw_index_exact(const nw_access *a);
 void nw_key_declared(nw_key *k, const nw_access *a);
 
 // ---- cover.c: once, and all
@@ -234,12 +235,13 @@ const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e);
 nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b);
 
 // ---- buffer.c: every read finds its value; every output is written
+bool nw_exists_once(const nw_model *m, const nw_buffer *b);
 nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first);
 typedef struct nw_fate {   // all accesses of one buffer
   const nw_model *m;
   const nw_buffer *buffer;
   bool by_value;
-  bool nested;          // allocated inside a loop somewhere
+  bool nested;          // allocated inside a loop, or in several places
   int nwrites, nreads;
   nw_access **write, **read;
 } nw_fate;

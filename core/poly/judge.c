@@ -76,15 +76,31 @@ static bool same_but_marks(const nw_stmt *a, const nw_stmt *b) {
 
 // ---- the question
 
-// Loops, and reductions without their init split off, must be ones that can be decided.
-static nw_answer check_exact(const nw_model *m) {
-  for (int i = 0; i < m->nsites; i++) {
-    if (m->site[i]->exact) continue;
-    return nw_tell(m, NW_REFUSE_UNDECIDED, NULL, NULL,
-                   "the bounds or bindings around %s are not affine in its loops and sizes, so nothing can be proved about it",
-                   m->site[i]->block->block.name);
-  }
+static nw_answer refuse(const nw_model *m, nw_refusal_kind kind, const char *fmt, const char *block, const char *buffer) {
+  return nw_tell(m, kind, NULL, NULL, fmt, block, buffer);
+}
+
+// What can be judged at all: loops, bindings and written indices that are affine, buffers where they are used.
+static nw_answer check_access(const nw_model *m, const nw_access *a) {
+  const char *block = a->site->block->block.name, *buffer = a->buffer->name;
+  if (a->buffer->role == NW_TEMP && !a->alloc)
+    return refuse(m, NW_REFUSE_STRUCTURE, "%s uses %s outside of its allocation", block, buffer);
+  if (a->write && a->buffer->role == NW_INPUT) return refuse(m, NW_REFUSE_STRUCTURE, "%s writes the input %s", block, buffer);
+  if (a->write && !nw_index_exact(a))
+    return refuse(m, NW_REFUSE_UNDECIDED, "%s writes %s at an index that is not affine, so nothing can be proved about it", block, buffer);
   return NW_HOLDS;
+}
+
+static nw_answer check_decidable(const nw_model *m) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++) {
+    const nw_site *s = m->site[i];
+    if (!s->exact)
+      answer = refuse(m, NW_REFUSE_UNDECIDED, "the bounds or bindings around %s are not affine in its loops and sizes, so nothing can "
+                      "be proved about it", s->block->block.name, NULL);
+    for (int j = 0; j < s->naccesses && answer == NW_HOLDS; j++) answer = check_access(m, &s->access[j]);
+  }
+  return answer;
 }
 
 static nw_answer both_once(const nw_model *before, const nw_model *after) {
@@ -93,12 +109,11 @@ static nw_answer both_once(const nw_model *before, const nw_model *after) {
   return answer == NW_HOLDS ? nw_each_once(after) : answer;
 }
 
-// A buffer whose elements change value while it is private to some loops cannot be judged by order.
+// A buffer whose elements change value cannot be judged by order unless it exists once: instances say nothing of copies.
 static nw_answer orderly_storage(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
-  for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
-    for (int j = 0; j < m->site[i]->naccesses && answer == NW_HOLDS; j++)
-      if (m->site[i]->access[j].depth) answer = nw_single_valued(m, m->site[i]->access[j].buffer);
+  for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++)
+    if (!nw_exists_once(m, m->p->buffer[i])) answer = nw_single_valued(m, m->p->buffer[i]);
   return answer;
 }
 
@@ -136,7 +151,7 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   nw_proofs *s = after->f->s;
   bool marks = same_but_marks(before->p->root, after->p->root);
   s->question = marks ? 'm' : 'o';
-  nw_answer answer = check_exact(after);
+  nw_answer answer = check_decidable(after);
   if (answer == NW_HOLDS) answer = nw_check_storage(after);
   if (answer == NW_HOLDS && !marks) answer = ask(before, after);
   if (answer == NW_HOLDS && !marks) answer = nw_check_bounds(after);
@@ -161,7 +176,7 @@ bool nw_judge_first(const nw_program *p) {
   const nw_model *m = nw_model_of(p, NULL);
   if (!m) return false;
   s->question = 'v';
-  nw_answer answer = check_exact(m);
+  nw_answer answer = check_decidable(m);
   if (answer == NW_HOLDS) answer = nw_check_storage(m);
   if (answer == NW_HOLDS) answer = nw_check_bounds(m);
   if (answer == NW_HOLDS) answer = nw_check_buffers(m, true, true);

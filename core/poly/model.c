@@ -98,8 +98,11 @@ static bool reduces_over_nothing(const nw_site *s) {
 // Notes whether the init is the plain product of its loops' bounds and guards.
 static isl_set *with_empty(nw_site *s, isl_set *set) {
   isl_set *more = empty_reduction(s);
-  s->pieces = !isl_set_is_empty(more);
-  return s->pieces ? isl_set_union(set, more) : (isl_set_free(more), set);
+  isl_bool none = isl_set_is_empty(more);
+  s->pieces = none == isl_bool_false;
+  if (none != isl_bool_true) return isl_set_union(set, none < 0 ? isl_set_free(more) : more);
+  isl_set_free(more);
+  return set;
 }
 
 static isl_set *executions(nw_site *s) {

@@ -102,12 +102,12 @@ static const char *iteration(const place *at, int loops, bool names) {
 
 static const char *element(const place *at, const nw_access *a) {
   nw_str s = {0};
-  nw_str_fmt(&s, "%s[", a->buffer->name);
+  nw_str_fmt(&s, "%s%s", a->buffer->name, a->n ? "[" : "");
   for (int d = 0; d < a->n; d++) {
     nw_str_add(&s, d ? ", " : "");
     nw_expr_print(&s, seen_from(at, nw_block_bound(at->p->m->p, a->site->block, a->index[d])));
   }
-  nw_str_add(&s, "]");
+  nw_str_add(&s, a->n ? "]" : "");
   const char *text = nw_arena_strdup(at->p->m->arena, s.s);
   nw_str_free(&s);
   return text;
@@ -220,9 +220,9 @@ nw_answer nw_tell_element(const nw_model *m, nw_refusal_kind kind, const nw_buff
   point p;
   if (!smallest(m, bad, &p)) return nw_proofs_lost(m->f->s);
   nw_str s = {0};
-  nw_str_fmt(&s, "%s[", b->name);
+  nw_str_fmt(&s, "%s%s", b->name, p.ndims ? "[" : "");
   for (int d = 0; d < p.ndims; d++) nw_str_fmt(&s, "%s%lld", d ? ", " : "", (long long)p.dim[d]);
-  nw_str_add(&s, "]");
+  nw_str_add(&s, p.ndims ? "]" : "");
   words w = {.element = s.s, .buffer = b->name};
   char *why = fill(&p, form, &w);
   nw_refuse(m->p->ctx, &(nw_refusal){.kind = kind, .tensor = b->name, .element = s.s, .why = why});
