@@ -49,6 +49,25 @@ describe("a kernel", function()
     assert.same({9, 18}, f(nw.tensor {1, 2}, nw.tensor {10, 20}):totable())
   end)
 
+  it("keeps apart what has the same name", function()
+    local X, Y = nw.placeholder({2}, "f32", "A"), nw.placeholder({2}, "f32", "A")
+    local s = nw.schedule(nw.compute({2}, function(A) return X(A) - Y(A) end, "A"))
+    assert.equal(2, #s:inputs())
+    assert.is_true(s:inputs()[1].name ~= s:inputs()[2].name)
+    assert.is_true((s:reparses()))
+    assert.same({9, 18}, s:build()(nw.tensor {10, 20}, nw.tensor {1, 2}):totable())
+  end)
+
+  it("of ten gigabytes is a matter of memory, not of arithmetic", function()
+    local n = 10 << 28
+    local s = double(n)
+    s:split("i", 1 << 20)
+    assert.truthy(tostring(s):find "i_o in 0..2560")
+    assert.equal("kernel", (tostring(s:build {threads = 1}):match "^kernel"))
+    local ok, err = pcall(nw.zeros, {n})
+    if not ok then assert.equal("string", type(err.code)) end
+  end)
+
   it("checks its arguments", function()
     local f = double(3):build {threads = 1}
     fails("expected 1 inputs, or 2 tensors.*%(A %-> T%)", "invalid", function() f() end)
