@@ -1,5 +1,6 @@
 // Arguments of a step: checked against the primitive's row, resolved, copied, and shown as the user would type them.
 #include "sched/args.h"
+#include "sched/empty.h"
 #include "sched/tree.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,11 +60,17 @@ static bool check_value(nw_step *st, const nw_param *param, nw_arg_kind kind, co
 static bool resolve_loop(nw_step *st, nw_arg *a) {
   a->i = a->name ? nw_sched_loop(st->sched, a->name) : a->i;
   a->name = a->i ? nw_sched_loop_name(st->sched, (int)a->i) : NULL;
+  if (a->name && nw_empty_name(st->sched, (int)a->i)) st->idle = a->name;
   return a->name != NULL;
+}
+
+static bool is_empty_stage(nw_step *st, const char *name) {
+  return !nw_stage_block(st->before, name) && nw_empty_stage(st->sched, name);
 }
 
 static bool resolve(nw_step *st, const nw_param *param, nw_arg *a) {
   if (param->kind == NW_ARG_LOOP) return resolve_loop(st, a);
+  if (param->kind == NW_ARG_STAGE && is_empty_stage(st, a->name)) st->idle = a->name;
   if (param->kind != NW_ARG_LIST) return true;
   nw_arg *item = NW_NEW_N(st->scratch, nw_arg, a->n);
   for (int i = 0; i < a->n; i++) {

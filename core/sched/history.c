@@ -79,6 +79,16 @@ static void keep_replaced(nw_sched *s, nw_node *node, const nw_step *st) {
   }
 }
 
+static void keep_empty(nw_sched *s, nw_node *node, const nw_step *st) {
+  node->nempty = st->empty.n;
+  node->empty = NW_NEW_N(s->arena, int, node->nempty + 1);
+  node->empty_name = NW_NEW_N(s->arena, char *, node->nempty + 1);
+  for (int i = 0; i < node->nempty; i++) {
+    node->empty[i] = (int)(intptr_t)st->empty.at[i];
+    node->empty_name[i] = keep(s, st->empty_name.at[i]);
+  }
+}
+
 void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
   nw_node *node = add_node(s, p, s->current);
   node->primitive = st->primitive;
@@ -88,6 +98,7 @@ void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
   free(text);
   node->notes = keep(s, st->notes.s);
   keep_replaced(s, node, st);
+  keep_empty(s, node, st);
   nw_sched_head(s)->last_child = node->number;
   s->current = node->number;
 }

@@ -1,4 +1,5 @@
 // split, tile, fuse, reorder: the same instances in another nest.
+#include "sched/empty.h"
 #include "sched/primitives.h"
 #include "sched/shape.h"
 #include "sched/tree.h"
@@ -112,6 +113,7 @@ static void split_by(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw
   nw_step_returns_loop(st, x->outer);
   nw_step_returns_loop(st, x->inner);
   if (x->tail) nw_step_returns_loop(st, x->tail);
+  if (!x->tail && tail == NW_TAIL_CUT) st->out.loop[st->out.n++] = nw_empty_tail(st, &was, &was);
 }
 
 // parts = n: n rounds of ceil(extent/n).
@@ -273,16 +275,16 @@ enum { TILE_Y, TILE_X, TILE_FY, TILE_FX, TILE_TAIL };
 static void cut_tiles(nw_step *st, nw_stmt *y, nw_stmt *x, const nw_expr *fy, const nw_expr *fx) {
   nw_path path;
   nw_find(st->p, y->id, &path);
-  if (!nw_loop_divides(st->p, &path, fy)) nw_cut_tail(st, y, y, fy);
+  nw_loop_divides(st->p, &path, fy) ? (void)nw_empty_tail(st, y, y) : (void)nw_cut_tail(st, y, y, fy);
   nw_find(st->p, x->id, &path);
-  if (!nw_loop_divides(st->p, &path, fx)) nw_cut_tail(st, x, y, fx);
+  nw_loop_divides(st->p, &path, fx) ? (void)nw_empty_tail(st, x, y) : (void)nw_cut_tail(st, x, y, fx);
 }
 
 static bool tile(nw_step *st, nw_stmt *y, nw_stmt *x, const nw_expr *fy, const nw_expr *fx, nw_tail tail) {
   nw_pieces a, b;
   if (tail == NW_TAIL_CUT) cut_tiles(st, y, x, fy, fx);
-  nw_split_loop(st, y, fy, NULL, tail, &a);
-  nw_split_loop(st, x, fx, NULL, tail, &b);
+  nw_split_loop(st, y, fy, NULL, NW_TAIL_GUARD, &a);
+  nw_split_loop(st, x, fx, NULL, NW_TAIL_GUARD, &b);
   nw_stmt *order[] = {a.outer, b.outer, a.inner, b.inner};
   if (!nw_reorder_loops(st, 4, order)) return false;
   for (int i = 0; i < 4; i++) nw_step_returns_loop(st, order[i]);

@@ -1,4 +1,5 @@
 // Loops and stages by name and by id, and what to say when one is gone.
+#include "sched/empty.h"
 #include "sched/history.h"
 #include "sched/tree.h"
 #include <stdlib.h>
@@ -144,7 +145,9 @@ int nw_sched_loop(nw_sched *s, const char *name) {
   const nw_program *p = nw_sched_program(s);
   const nw_stmt *loop = nw_find_loop(p, name);
   if (loop) return loop->id;
-  int id = id_of_gone(s, name);
+  int id = nw_empty_loop(s, name);
+  if (id) return id;
+  id = id_of_gone(s, name);
   if (id)
     fail_gone(s, id);
   else
@@ -155,6 +158,7 @@ int nw_sched_loop(nw_sched *s, const char *name) {
 const char *nw_sched_loop_name(nw_sched *s, int id) {
   if (!s) return NULL;
   const char *name = name_in(nw_sched_program(s), id);
+  if (!name) name = nw_empty_name(s, id);
   if (!name) fail_gone(s, id);
   return name;
 }

@@ -16,6 +16,9 @@ typedef struct nw_node {
   int nreplaced; // loops this step consumed: id, and what stands in its place as text
   int *replaced;
   char **replacement;
+  int nempty; // pieces proven empty: loops (and stages, id 0) that can still be named; see empty.h
+  int *empty;
+  char **empty_name;
 } nw_node;
 
 struct nw_sched {
@@ -45,6 +48,8 @@ typedef struct nw_step {
   nw_vec replaced, replacement;
   nw_vec candidate; // suggest(): steps to try after a refusal, as nw_candidate*
   nw_arena *scratch; // for the length of the step
+  nw_vec empty, empty_name;
+  const char *idle; // the empty piece the step is about: it will do nothing
 } nw_step;
 
 typedef struct nw_candidate {

@@ -1,6 +1,8 @@
 // What a primitive is given, and the road of every step: resolve, clone, edit, tidy, freeze, judge, append.
 #include "sched/step.h"
 #include "poly/poly.h"
+#include "sched/args.h"
+#include "sched/empty.h"
 #include "sched/history.h"
 #include "sched/refuse.h"
 #include "sched/tidy.h"
@@ -112,6 +114,8 @@ void nw_step_end(nw_step *st) {
   nw_vec_free(&st->replaced);
   nw_vec_free(&st->replacement);
   nw_vec_free(&st->candidate);
+  nw_vec_free(&st->empty);
+  nw_vec_free(&st->empty_name);
   nw_arena_free(st->scratch);
 }
 
@@ -128,7 +132,7 @@ static bool fits(nw_step *st) {
 
 // The new program, frozen but not judged; NULL on failure. On failure st->p is NULL.
 static nw_program *edited(nw_step *st) {
-  if (!nw_args_resolve(st) || !fits(st)) return NULL;
+  if (!fits(st)) return NULL;
   st->p = nw_program_clone(st->before);
   if (st->sched->next_id > st->p->next_id) st->p->next_id = st->sched->next_id;
   if (!st->primitive->apply(st) || !nw_storage_holds(st)) {
@@ -140,7 +144,13 @@ static nw_program *edited(nw_step *st) {
   return nw_program_freeze(st->p);
 }
 
+// A step on a piece that was proven empty leaves the program as it is.
 nw_program *nw_step_make(nw_step *st) {
+  if (!nw_args_resolve(st)) return NULL;
+  if (st->idle) {
+    nw_empty_results(st);
+    return nw_program_retain(st->before);
+  }
   nw_program *p = edited(st);
   if (p && !nw_judge(st->before, p)) {
     nw_refusal_picture(st, p);

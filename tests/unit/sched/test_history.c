@@ -110,6 +110,38 @@ static void replay_names_the_step_that_fails(void **state) {
   nw_sched_release(s);
 }
 
+// A trace that speaks of a tail replays on a shape that has none, and the other way round.
+static void tails_vanish(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *odd = gemm(c, 100), *even = gemm(c, 96);
+  nw_results r = step(odd, "split", LP("i"), IN(32), NONE, STR("cut"));
+  r = step(odd, "split", ID(r.loop[2]), IN(2));
+  step(odd, "unroll", ID(r.loop[1]));
+  step(odd, "reorder", LIST(LP("i.tail/j"), LP("i.tail_i")));
+  step(odd, "decompose_reduction", ST("C.tail"), LP("i.tail/k"));
+  char *json = nw_sched_trace(odd, true);
+  if (!nw_sched_replay(even, json)) fail_msg("%s", nw_error(c)->message);
+  assert_int_equal(nw_sched_current(even), 5);
+  assert_string_equal(nw_sched_notes(even), "i.tail/k is empty: nothing to do");
+  assert_ptr_equal(nw_sched_program(even), nw_sched_version(even, 1));
+  char *again = nw_sched_trace(even, true);
+  assert_string_equal(json, again);
+  nw_sched_undo(even), nw_sched_undo(even), nw_sched_undo(even), nw_sched_undo(even), nw_sched_undo(even);
+  r = step(even, "split", LP("i"), IN(32), NONE, STR("cut"));
+  assert_int_equal(r.n, 3);
+  assert_string_equal(nw_sched_loop_name(even, r.loop[2]), "i.tail");
+  r = step(even, "tile", LP("j"), LP("k"), IN(32), IN(32), STR("cut"));
+  step(even, "parallel", LP("k.tail/j"));
+  nw_sched_undo(even);
+  nw_sched_undo(even);
+  nw_sched_undo(even);
+  assert_int_equal(nw_sched_loop(even, "i.tail"), 0);
+  nw_clear(c);
+  free(json), free(again);
+  nw_sched_release(odd);
+  nw_sched_release(even);
+}
+
 static void log_and_text(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
@@ -186,6 +218,7 @@ int main(void) {
       T(branches),
       T(trace_replays),
       T(replay_names_the_step_that_fails),
+      T(tails_vanish),
       T(log_and_text),
       T(loops_of_a_stage),
       cmocka_unit_test(rows),

@@ -1,0 +1,95 @@
+// Pieces of a loop that were proven empty, and what steps on them give.
+#include "sched/empty.h"
+#include "sched/history.h"
+#include "sched/tree.h"
+
+// ---- found by name and by id, on the way from the naive program to the current version
+
+typedef struct wanted {
+  const char *name; // or NULL: by id
+  int id;
+  bool stage;
+} wanted;
+
+static bool is_wanted(const wanted *w, int id, const char *name) {
+  return (id == 0) == w->stage && (w->name ? !strcmp(w->name, name) : w->id == id);
+}
+
+static const char *find(const nw_sched *s, const wanted *w, int *id) {
+  for (const nw_node *node = nw_sched_head(s); node->parent >= 0; node = nw_sched_node(s, node->parent))
+    for (int i = 0; i < node->nempty; i++) {
+      *id = node->empty[i];
+      if (is_wanted(w, *id, node->empty_name[i])) return node->empty_name[i];
+    }
+  *id = 0;
+  return NULL;
+}
+
+int nw_empty_loop(const nw_sched *s, const char *name) {
+  int id;
+  find(s, &(wanted){.name = name}, &id);
+  return id;
+}
+
+const char *nw_empty_name(const nw_sched *s, int id) {
+  int found;
+  return find(s, &(wanted){.id = id}, &found);
+}
+
+bool nw_empty_stage(const nw_sched *s, const char *name) {
+  int id;
+  return find(s, &(wanted){.name = name, .stage = true}, &id) != NULL;
+}
+
+// ---- made
+
+static void add(nw_step *st, int id, const char *name) {
+  nw_vec_push(&st->empty, (void *)(intptr_t)id);
+  nw_vec_push(&st->empty_name, (void *)name);
+}
+
+static int add_loop(nw_step *st, const char *name) {
+  int id = st->p ? st->p->next_id++ : st->sched->next_id++;
+  add(st, id, name);
+  return id;
+}
+
+// Names by path, as nw_copy_stmt_as gives them.
+static void add_tree(nw_step *st, const char *tail, const nw_stmt *cut, const nw_stmt *s) {
+  if (s->kind == NW_LOOP && s != cut) add_loop(st, nw_arena_printf(st->scratch, "%s/%s", tail, s->loop.var->name));
+  if (s->kind == NW_BLOCK) add(st, 0, nw_arena_printf(st->scratch, "%s.tail", s->block.name));
+  for (int i = 0; i < s->nkids; i++) add_tree(st, tail, cut, s->kid[i]);
+}
+
+int nw_empty_tail(nw_step *st, const nw_stmt *loop, const nw_stmt *whole) {
+  const char *tail = nw_arena_printf(st->scratch, "%s.tail", loop->loop.var->name);
+  int id = add_loop(st, tail);
+  add_tree(st, tail, loop, whole);
+  return id;
+}
+
+// ---- what idle steps give: names as the step itself would make them
+
+static void give_loop(nw_step *st, const char *name) { st->out.loop[st->out.n++] = add_loop(st, name); }
+
+static void give_pieces(nw_step *st, int n, const char *suffix) {
+  for (int i = 0; i < n; i++) give_loop(st, nw_arena_printf(st->scratch, "%s%s", st->resolved[i].name, suffix));
+}
+
+static void give_stage(nw_step *st, const char *suffix) {
+  const char *name = nw_arena_printf(st->scratch, "%s_%s", st->resolved[0].name, suffix);
+  add(st, 0, name);
+  st->out.stage[st->out.n++] = nw_pool_name(st->sched->pool, name);
+}
+
+void nw_empty_results(nw_step *st) {
+  const char *what = st->primitive->name;
+  int loops = !strcmp(what, "split") ? 1 : !strcmp(what, "tile") ? 2 : 0;
+  give_pieces(st, loops, "_o");
+  give_pieces(st, loops, "_i");
+  if (!strcmp(what, "fuse"))
+    give_loop(st, nw_arena_printf(st->scratch, "%s_%s", st->resolved[0].name, st->resolved[1].name));
+  if (!strcmp(what, "cache_read") || !strcmp(what, "cache_write")) give_stage(st, st->resolved[1].name);
+  if (!strcmp(what, "decompose_reduction")) give_stage(st, "init");
+  nw_step_note(st, "%s is empty: nothing to do", st->idle);
+}

@@ -1,0 +1,11 @@
+// Pieces of a loop that were proven empty. They are in no program and can still be named, so that a trace that speaks of a
+// tail replays where the tail vanishes: a step on one does nothing, with a note. Private to sched/.
+#pragma once
+#include "sched/sched.h"
+
+// What a cut of `loop` would have copied: `whole`, everything below it, the blocks. The id of the tail's loop.
+int nw_empty_tail(nw_step *st, const nw_stmt *loop, const nw_stmt *whole);
+int nw_empty_loop(const nw_sched *s, const char *name); // an id, 0 if there is none
+const char *nw_empty_name(const nw_sched *s, int id); // NULL if it is none
+bool nw_empty_stage(const nw_sched *s, const char *name);
+void nw_empty_results(nw_step *st); // what an idle step gives back: more empty pieces
