@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 enum {
-  LONG_LINE = 100, // columns from which indices are folded
-  LONG_INDEX = 16, // an index longer than this is folded then
+  LONG_LINE = 160, // columns from which indices are folded
+  LONG_INDEX = 24, // an index longer than this is folded then
   CUT_LINE = 240, // columns at which a line is cut whatever it says
 };
 

@@ -49,7 +49,7 @@ static bool smallest(const nw_model *m, isl_set *set, point *out) {
 typedef struct place {
   const point *p;
   const nw_site *site;
-  const int64_t *dim;    // of the site's dimensions
+  const int64_t *dim; // of the site's dimensions
 } place;
 
 static int64_t value_of(const place *at, const nw_expr *e, bool *known);
@@ -100,7 +100,7 @@ static const char *iteration(const place *at, int loops, bool names) {
   return text;
 }
 
-static const char *element(const place *at, const nw_access *a) {
+static const char *element(const place *at, const nw_use *a) {
   nw_str s = {0};
   nw_str_fmt(&s, "%s%s", a->buffer->name, a->n ? "[" : "");
   for (int d = 0; d < a->n; d++) {
@@ -119,13 +119,13 @@ typedef struct words {
 
 static const char *word(const words *w, char key) {
   switch (key) {
-    case 'e': return w->element;
-    case 's': return w->source;
-    case 't': return w->sink;
-    case 'b': return w->source_block;
-    case 'c': return w->sink_block;
-    case 'n': return w->buffer;
-    default: return NULL;
+  case 'e': return w->element;
+  case 's': return w->source;
+  case 't': return w->sink;
+  case 'b': return w->source_block;
+  case 'c': return w->sink_block;
+  case 'n': return w->buffer;
+  default: return NULL;
   }
 }
 
@@ -181,6 +181,12 @@ static const char *distance(const place *a, const place *b, int common, const nw
   return common ? text : NULL;
 }
 
+// The names of the loops stand with the iteration that is told first.
+static bool tells_sink_first(const char *form) {
+  const char *source = strstr(form, "{s}"), *sink = strstr(form, "{t}");
+  return sink && (!source || sink < source);
+}
+
 nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
   point p;
   if (!smallest(m, isl_set_flatten(isl_map_wrap(bad)), &p)) return nw_proofs_lost(m->f->s);
@@ -188,12 +194,24 @@ nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
   place a = {&p, x, p.dim}, b = {&p, y, p.dim + x->view.ndims};
   int common = nw_common_loops(x, y), level = carrying(&a, &b, common);
   int na = telling(&a, &b, level), nb = x == y ? na : y->nloops;
-  words w = {.element = element(&a, story->source), .source = iteration(&a, na, true), .sink = iteration(&b, nb, x != y),
-             .source_block = x->block->block.name, .sink_block = y->block->block.name, .buffer = story->source->buffer->name};
+  bool both = x != y, sink_first = tells_sink_first(story->why);
+  words w = {.element = element(&a, story->source),
+             .source = iteration(&a, na, both || !sink_first),
+             .sink = iteration(&b, nb, both || sink_first),
+             .source_block = x->block->block.name,
+             .sink_block = y->block->block.name,
+             .buffer = story->source->buffer->name};
   char *why = fill(&p, story->why, &w);
-  nw_refusal r = {.kind = story->kind, .tensor = w.buffer, .element = w.element, .source_block = w.source_block,
-                  .source = w.source, .sink_block = w.sink_block, .sink = iteration(&b, nb, true),
-                  .distance = distance(&a, &b, common, story->loop), .message = story->message, .why = why};
+  nw_refusal r = {.kind = story->kind,
+                  .tensor = w.buffer,
+                  .element = w.element,
+                  .source_block = w.source_block,
+                  .source = iteration(&a, na, true),
+                  .sink_block = w.sink_block,
+                  .sink = iteration(&b, nb, true),
+                  .distance = distance(&a, &b, common, story->loop),
+                  .message = story->message,
+                  .why = why};
   const nw_stmt *loop = story->loop ? story->loop : level >= 0 ? x->loop[level] : NULL;
   if (loop) r.loops[0] = loop->loop.var->name;
   nw_refuse(m->p->ctx, &r);
@@ -206,12 +224,19 @@ nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad) {
   if (!smallest(m, bad, &p)) return nw_proofs_lost(m->f->s);
   const nw_site *s = story->site;
   place at = {&p, s, p.dim};
-  const nw_access *a = story->sink;
-  words w = {.element = a ? element(&at, a) : NULL, .sink = iteration(&at, s->nloops, true), .sink_block = s->block->block.name,
+  const nw_use *a = story->sink;
+  words w = {.element = a ? element(&at, a) : NULL,
+             .sink = iteration(&at, s->nloops, true),
+             .sink_block = s->block->block.name,
              .buffer = a ? a->buffer->name : NULL};
   char *why = fill(&p, story->why, &w);
-  nw_refuse(m->p->ctx, &(nw_refusal){.kind = story->kind, .tensor = w.buffer, .element = w.element, .sink_block = w.sink_block,
-                                     .sink = w.sink, .message = story->message, .why = why});
+  nw_refuse(m->p->ctx, &(nw_refusal){.kind = story->kind,
+                                     .tensor = w.buffer,
+                                     .element = w.element,
+                                     .sink_block = w.sink_block,
+                                     .sink = w.sink,
+                                     .message = story->message,
+                                     .why = why});
   free(why);
   return NW_FAILS;
 }
@@ -232,7 +257,8 @@ nw_answer nw_tell_element(const nw_model *m, nw_refusal_kind kind, const nw_buff
 }
 
 // A refusal that needs no iterations.
-nw_answer nw_tell(const nw_model *m, nw_refusal_kind kind, const nw_stmt *loop, const char *message, const char *fmt, ...) {
+nw_answer nw_tell(const nw_model *m, nw_refusal_kind kind, const nw_stmt *loop, const char *message, const char *fmt,
+                  ...) {
   nw_str why = {0};
   va_list args;
   va_start(args, fmt);

@@ -316,11 +316,18 @@ static int fused_dims(const nw_stmt *loop, const nw_expr **out) {
   return loop->loop.nfused;
 }
 
+static const char *why_apart(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
+  const char *x = a->loop.var->name, *y = b->loop.var->name;
+  if (!nw_tree_has(a, b)) return nw_arena_printf(st->scratch, "%s is not inside %s; the outer loop is given first", y, x);
+  if (a->nkids == 1 && a->kid[0]->kind == NW_LOOP)
+    return nw_arena_printf(st->scratch, "%s stands between %s and %s", a->kid[0]->loop.var->name, x, y);
+  return nw_arena_printf(st->scratch, "%s is not all that is inside %s", y, x);
+}
+
 static bool can_fuse(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   const char *x = a->loop.var->name, *y = b->loop.var->name;
   if (a->nkids != 1 || a->kid[0] != b)
-    return nw_step_refuse(st, nw_arena_printf(st->scratch, "%s is not the only thing directly inside %s", y, x), a,
-                          "they are not neighbours in a perfect nest");
+    return nw_step_refuse(st, why_apart(st, a, b), a, "they are not neighbours in a perfect nest");
   if (depends(b, a)) return nw_step_refuse(st, "fused loops are a box", b, "the bounds of %s depend on %s", y, x);
   if (a->loop.nfused + b->loop.nfused + 2 > NW_MAX_DEPTH)
     return nw_step_refuse(st, "that many dimensions in one loop", a, "too many dimensions");

@@ -64,15 +64,22 @@ void nw_suggest_parallel(void *step) {
   if (n) offer_split(st, loop);
 }
 
+// Those along the reduction come last: in pieces they are no better.
+static void offer_splits(nw_step *st, int n, nw_stmt *const *nest) {
+  nw_blocks b = n ? nw_blocks_below(st->scratch, nest[n - 1]) : (nw_blocks){0};
+  for (int reduces = 0; reduces < 2; reduces++)
+    for (int i = n - 1; i >= 0; i--)
+      if ((b.n && nw_loop_binds(b.at[0], nest[i], true)) == reduces) offer_split(st, nest[i]);
+}
+
 void nw_suggest_vectorize(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
   for (int i = n - 1; i >= 0; i--)
     if (nest[i] != loop) offer1(st, "vectorize", loop_arg(nest[i]));
-  if (n) offer_split(st, loop);
   if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
-  for (int i = 0; i < n; i++) offer_split(st, nest[i]);
+  offer_splits(st, n, nest);
 }
 
 void nw_suggest_unroll(void *step) {
@@ -149,6 +156,8 @@ void nw_suggest_reorder(void *step) {
   for (int i = n - 2; i >= 0; i--) {
     if (nest[i]->nkids == 1 && nest[i]->kid[0] == nest[i + 1]) offer_order(st, 2, (nw_stmt *[]){nest[i + 1], nest[i]});
   }
+  for (int i = 0; i < n; i++) offer1(st, "parallel", loop_arg(nest[i]));
+  if (n) offer1(st, "vectorize", loop_arg(nest[n - 1]));
   for (int k = n - 1; k >= 0; k--) offer_split(st, nest[k]);
 }
 

@@ -25,8 +25,16 @@ bool nw_te_judged(nw_appeal *k) {
 
 // ---- reads
 
+// An index as it is typed: reads with round brackets, without the widening.
+static char *typed_text(const nw_expr *index) {
+  if (index->op == NW_OP_CAST && index->type.dtype == NW_I64) index = index->arg[0];
+  char *text = nw_te_text(index);
+  for (char *c = text; *c; c++) *c = *c == '[' ? '(' : *c == ']' ? ')' : *c;
+  return text;
+}
+
 static bool refuse_data(nw_place *at, const nw_expr *load, int d, const nw_expr *extent) {
-  char *text = nw_te_text(load), *index = nw_te_text(load->arg[d]), *size = nw_te_text(extent);
+  char *text = nw_te_text(load), *index = typed_text(load->arg[d]), *size = nw_te_text(extent);
   const nw_expr *last = nw_sub(at->pool, extent, nw_index(at->pool, 1));
   char *end = nw_te_text(last), hint[400];
   snprintf(hint, sizeof hint, "clamp it: nw.min(nw.max(%.120s, 0), %.120s)", index, end);

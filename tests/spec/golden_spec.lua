@@ -1,0 +1,249 @@
+--- Golden files: programs after each step (*.ir) and refusals as a user sees them (*.diag).
+--- UPDATE_GOLDEN=1 writes what is there now; read the difference before it is committed.
+local support = require "support"
+local nw = require "nestwright"
+
+local DIRECTORY = "tests/golden/"
+
+local function compare(file, text)
+  local path = DIRECTORY .. file
+  if os.getenv "UPDATE_GOLDEN" then return support.write(path, text) end
+  local readable, golden = pcall(support.read, path)
+  assert(readable, path .. " is missing; UPDATE_GOLDEN=1 writes it")
+  assert(text == golden, ("%s is no longer what it was; it is now:\n%s"):format(path, text))
+end
+
+-- ---- programs
+
+local function matmul(n)
+  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
+  local k = nw.reduce_axis(n, "k")
+  local C = nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+  return nw.schedule(C), C, B
+end
+
+-- Each makes a schedule and lists its steps, in order, as functions of the schedule.
+local programs = {}
+
+programs.gemm_walk = {
+  make = function() return matmul(256) end,
+  lowered = true,
+  steps = {
+    function(s) s:tile("i", "j", 64, 32) end,
+    function(s) s:split("k", 4) end,
+    function(s) s:reorder("i_o", "j_o", "k_o", "k_i", "i_i", "j_i") end,
+    function(s) s:vectorize "j_i" end,
+    function(s) s:reorder("i_o", "j_o", "k_o", "i_i", "k_i", "j_i") end,
+    function(s, C, B) s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end}) end,
+    function(s) s:split("i_i", 8) end,
+    function(s, C) s:cache_write(C, "local", {at = "i_i_o"}) end,
+    function(s)
+      local loops = s:loops "C_local"
+      s:reorder(loops[#loops], loops[#loops - 2], loops[#loops - 1])
+    end,
+    function(s) s:vectorize(s:loops "C_local"[6]) end,
+    function(s) s:unroll(s:loops "C_local"[5]) end,
+    function(s) s:unroll "i_i_i" end,
+    function(s) s:parallel "i_o" end,
+  },
+}
+
+programs.blur = {
+  make = function()
+    local In = nw.placeholder({66, 130}, "f32", "In")
+    local X = nw.compute({66, 128}, function(y, x) return (In(y, x) + In(y, x + 1) + In(y, x + 2)) / 3 end, "blur_x")
+    local Y = nw.compute({64, 128}, function(y, x) return (X(y, x) + X(y + 1, x) + X(y + 2, x)) / 3 end, "blur_y")
+    return nw.schedule(Y), X, Y
+  end,
+  lowered = true,
+  steps = {
+    function(s, _, Y) s:tile(s:loops(Y)[1], s:loops(Y)[2], 8, 32) end,
+    function(s, X, Y) s:compute_at(X, s:loops(Y)[2]) end,
+    function(s, X) s:vectorize(s:loops(X)[4]) end,
+    function(s, _, Y) s:vectorize(s:loops(Y)[4]) end,
+    function(s, X) s:set_scope(X, "local") end,
+    function(s, _, Y) s:parallel(s:loops(Y)[1]) end,
+  },
+}
+
+programs.scan = {
+  make = function()
+    local A = nw.placeholder({32, 20}, "f32", "A")
+    local state = nw.scan_state({32, 20}, "f32", "state")
+    local first = nw.compute({1, 20}, function(t, x) return A(t, x) end, "first")
+    local update = nw.compute({32, 20}, function(t, x)
+      return state(t - 1, nw.max(x - 1, 0)) + state(t - 1, x) + A(t, x)
+    end, "update")
+    return nw.schedule(nw.scan(first, update, state, "S"))
+  end,
+  steps = {
+    function(s) s:split(s:loops "S"[2], 8) end,
+    function(s) s:vectorize(s:loops "S"[3]) end,
+  },
+}
+
+programs.cut_tail = {
+  make = function()
+    local A = nw.placeholder({100, 30}, "f32", "A")
+    local C = nw.compute({100, 30}, function(i, j) return A(i, j) * 2 end, "C")
+    return nw.schedule(C)
+  end,
+  steps = {
+    function(s) s:split("i", {factor = 32, tail = "cut"}) end,
+    function(s) s:split("j", {factor = 16, tail = "mask"}) end,
+    function(s) s:vectorize "j_i" end,
+    function(s) s:vectorize "i.tail/j" end,
+  },
+}
+
+programs.symbolic = {
+  make = function()
+    local M, N = nw.size("M", {min = 1}), nw.size("N", {min = 16, multiple = 16})
+    local A = nw.placeholder({M, N}, "f32", "A")
+    local k = nw.reduce_axis(N, "k")
+    local R = nw.compute({M}, function(i) return nw.max(A(i, k), k) end, "R")
+    local Z = nw.compute({M, N}, function(i, j) return A(i, j) - R(i) end, "Z")
+    return nw.schedule(Z), R
+  end,
+  steps = {
+    function(s) s:split("i_1", 4) end,
+    function(s, R) s:compute_at(R, "i_1_o") end,
+    function(s) s:split("j", 16) end,
+    function(s) s:vectorize "j_i" end,
+    function(s, R) s:decompose_reduction(R, "i") end,
+  },
+}
+
+-- The short form after every step, then the full form of the last program.
+local function history(case)
+  local made = table.pack(case.make())
+  local s = made[1]
+  local out = {"# naive\n", tostring(s), "\n"}
+  for _, step in ipairs(case.steps) do
+    step(table.unpack(made, 1, made.n))
+    local ok, why = s:reparses()
+    assert(ok, why)
+    local trace = s:trace():gsub("\n$", ""):match "[^\n]*$"
+    out[#out + 1] = ("\n# %s\n%s\n"):format(trace, tostring(s))
+  end
+  out[#out + 1] = "\n# the full form\n" .. s:text()
+  return table.concat(out), s
+end
+
+describe("programs are as they were:", function()
+  for name, case in pairs(programs) do
+    it(name, function()
+      local text, s = history(case)
+      compare(name .. ".ir", text)
+      if case.lowered then compare(name .. ".lowered.ir", tostring(s:show "lowered") .. "\n") end
+    end)
+  end
+end)
+
+-- ---- refusals
+
+local GEMM = [[
+A, B = nw.placeholder({512, 512}, "f32", "A"), nw.placeholder({512, 512}, "f32", "B")
+k = nw.reduce_axis(512, "k")
+C = nw.compute({512, 512}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+s = nw.schedule(C)
+]]
+
+local HEAT = [[
+A = nw.placeholder({1, 16}, "f32", "A")
+H = nw.scan_state({8, 16}, "f32", "H")
+first = nw.compute({1, 16}, function(t, x) return A(t, x) end, "first")
+update = nw.compute({8, 16}, function(t, x)
+  return H(t - 1, nw.max(x - 1, 0)) + H(t - 1, x) + H(t - 1, nw.min(x + 1, 15))
+end, "update")
+S = nw.scan(first, update, H, "S")
+s = nw.schedule(S)
+]]
+
+local SWEEP = [[
+A = nw.placeholder({1, 16}, "f32", "A")
+H = nw.scan_state({8, 16}, "f32", "H")
+first = nw.compute({1, 16}, function(t, x) return A(t, x) end, "first")
+update = nw.compute({8, 16}, function(t, x)
+  return nw.select(nw.gt(x, 0), H(t, nw.max(x - 1, 0)), 0) + H(t - 1, nw.min(x + 1, 15))
+end, "update")
+S = nw.scan(first, update, H, "S")
+s = nw.schedule(S)
+]]
+
+local STAGES = [[
+A = nw.placeholder({64}, "f32", "A")
+X = nw.compute({64}, function(i) return A(i) * 2 end, "X")
+Y = nw.compute({62}, function(i) return X(i) + X(i + 2) end, "Y")
+s = nw.schedule(Y)
+]]
+
+local TWO_READERS = [[
+A = nw.placeholder({64}, "f32", "A")
+X = nw.compute({64}, function(i) return A(i) * 2 end, "X")
+Y = nw.compute({64}, function(i) return X(i) + 1 end, "Y")
+Z = nw.compute({64}, function(i) return X(i) + Y(i) end, "Z")
+s = nw.schedule(Z)
+]]
+
+-- {name, what comes before, the line that is refused}
+local refusals = {
+  {"parallel_reduction", GEMM .. 's:split("k", 32)\n', 's:parallel "k_o"'},
+  {"parallel_reduction_outermost", GEMM .. 's:reorder("k", "i", "j")\n', 's:parallel "k"'},
+  {"parallel_nested", GEMM .. 's:parallel "i"\n', 's:parallel "j"'},
+  {"vectorize_reduction", GEMM .. 's:split("k", 16)\n', 's:vectorize "k_i"'},
+  {"vectorize_too_long", GEMM, 's:vectorize "k"'},
+  {"vectorize_marked", GEMM .. 's:parallel "i"\n', 's:vectorize "i"'},
+  {"split_marked", GEMM .. 's:parallel "i"\n', 's:split("i", 8)'},
+  {"split_factor", GEMM, 's:split("i", -4)'},
+  {"stale_loop", GEMM .. 'i_o, i_i = s:split("i", 8)\n', 's:split("i", 4)'},
+  {"unknown_loop", GEMM, 's:split("ii", 4)'},
+  {"unknown_option", GEMM, 's:split("i", {facotr = 4})'},
+  {"unroll_too_much", GEMM .. 's:unroll "k"\n', 's:unroll "j"'},
+  {"fuse_apart", GEMM, 's:fuse("i", "k")'},
+  {"capacity", GEMM, 's:cache_write(C, "local")'},
+  {"layout", GEMM, 's:cache_read(B, "global", {C}, {layout = function(k, j) return k // 2, j end})'},
+  {"decompose_inside", GEMM .. 's:split("k", 8)\n', 's:decompose_reduction(C, "k_i")'},
+  {"inline_output", GEMM, 's:compute_inline(C)'},
+  {"reorder_heat", HEAT, 's:reorder(s:loops(S)[2], s:loops(S)[1])'},
+  {"parallel_time", HEAT, 's:parallel(s:loops(S)[1])'},
+  {"sweep_vectorize", SWEEP, 's:vectorize(s:loops(S)[2])'},
+  {"sweep_reorder", SWEEP, 's:reorder(s:loops(S)[2], s:loops(S)[1])'},
+  {"compute_at_own_loop", STAGES, 's:compute_at(X, s:loops(X)[1])'},
+  {"compute_at_other_reader", TWO_READERS, 's:compute_at(X, s:loops(Y)[1])'},
+  {"read_past_end", "A = nw.placeholder({16}, \"f32\", \"A\")\n",
+    'X = nw.compute({16}, function(i) return A(i) + A(i + 1) end, "X")'},
+  {"index_unclamped", "A, I = nw.placeholder({16}, \"f32\", \"A\"), nw.placeholder({8}, \"i32\", \"I\")\n",
+    'X = nw.compute({8}, function(i) return A(I(i)) end, "X")'},
+  {"rank", "A = nw.placeholder({16, 16}, \"f32\", \"A\")\n",
+    'X = nw.compute({16}, function(i) return A(i) end, "X")'},
+  {"scan_future", [[
+H = nw.scan_state({8, 16}, "f32", "H")
+first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
+]], 'S = nw.scan(first, nw.compute({8, 16}, function(t, x) return H(t, nw.min(x + 1, 15)) end, "update"), H, "S")'},
+  {"other_schedule", GEMM .. 'other = nw.schedule(C)\n', 's:split(other:loops()[1], 4)'},
+}
+
+-- Runs the text as a cell of a session would be run.
+local function run(text, name, env)
+  package.loaded["nestwright.sources"][name] = text
+  return pcall(assert(load(text, "=" .. name, "t", env)))
+end
+
+describe("refusals read as they did:", function()
+  for _, case in ipairs(refusals) do
+    local name, before, line = table.unpack(case)
+    it(name, function()
+      local env = setmetatable({nw = nw}, {__index = _G})
+      assert(run(before, "cell[1]", env))
+      local ok, err = run(line, "cell[2]", env)
+      assert(not ok, line .. " was accepted")
+      compare(name .. ".diag", ("%s%s\n----\n%s\n"):format(before, line, tostring(err)))
+      -- What is offered works.
+      for _, step in ipairs(err.refusal and err.refusal.alternatives or {}) do
+        assert(load(step, step, "t", env))()
+        env.s:undo()
+      end
+    end)
+  end
+end)
