@@ -12,16 +12,16 @@ typedef struct gather {
   nw_guarded cond[NW_MAX_DEPTH];
 } gather;
 
-static nw_access *new_access(gather *g, const char *buffer, int n, const nw_expr *const *index) {
+static nw_use *new_access(gather *g, const char *buffer, int n, const nw_expr *const *index) {
   nw_site *s = g->s;
-  if (s->naccesses == g->cap) {
-    nw_access *old = s->access;
+  if (s->nuses == g->cap) {
+    nw_use *old = s->use;
     g->cap = g->cap ? 2 * g->cap : 8;
-    s->access = NW_NEW_N(g->m->arena, nw_access, g->cap);
-    if (old) memcpy(s->access, old, (size_t)s->naccesses * sizeof *old);
+    s->use = NW_NEW_N(g->m->arena, nw_use, g->cap);
+    if (old) memcpy(s->use, old, (size_t)s->nuses * sizeof *old);
   }
-  nw_access *a = &s->access[s->naccesses++];
-  *a = (nw_access){.site = s, .buffer = nw_find_buffer(g->m->p, buffer), .n = n, .index = index, .nconds = g->nconds};
+  nw_use *a = &s->use[s->nuses++];
+  *a = (nw_use){.site = s, .buffer = nw_find_buffer(g->m->p, buffer), .n = n, .index = index, .nconds = g->nconds};
   nw_guarded *cond = NW_NEW_N(g->m->arena, nw_guarded, g->nconds + 1);
   memcpy(cond, g->cond, (size_t)g->nconds * sizeof *cond);
   a->cond = cond;
@@ -34,9 +34,10 @@ static nw_access *new_access(gather *g, const char *buffer, int n, const nw_expr
 }
 
 static bool seen(const gather *g, const nw_expr *load) {
-  for (int i = 0; i < g->s->naccesses; i++) {
-    const nw_access *a = &g->s->access[i];
-    if (a->load == load && a->nconds <= g->nconds && !memcmp(a->cond, g->cond, (size_t)a->nconds * sizeof *a->cond)) return true;
+  for (int i = 0; i < g->s->nuses; i++) {
+    const nw_use *a = &g->s->use[i];
+    if (a->load == load && a->nconds <= g->nconds && !memcmp(a->cond, g->cond, (size_t)a->nconds * sizeof *a->cond))
+      return true;
   }
   return false;
 }
@@ -63,7 +64,7 @@ static void reads(gather *g, const nw_expr *e) {
 }
 
 // The number of an access: its site's, the index as a function of the loops, the conditions.
-static void number_access(gather *g, nw_access *a) {
+static void number_access(gather *g, nw_use *a) {
   const nw_stmt *block = a->site->block;
   nw_key k = {0};
   nw_key_add(&k, 'a');
@@ -80,7 +81,7 @@ static void number_access(gather *g, nw_access *a) {
   nw_key_free(&k);
 }
 
-void nw_site_accesses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *alloc, const int *depth) {
+void nw_site_uses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *alloc, const int *depth) {
   gather g = {.m = m, .s = s, .nallocs = nallocs, .alloc = alloc, .depth = depth};
   const nw_stmt *b = s->block;
   for (int i = 0; i < b->block.ntargets; i++) {
@@ -90,54 +91,54 @@ void nw_site_accesses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const
   }
   for (int i = 0; i < b->block.ntargets; i++) {
     const nw_target *t = &b->block.target[i];
-    nw_access *w = new_access(&g, t->buffer, t->n, t->index);
+    nw_use *w = new_access(&g, t->buffer, t->n, t->index);
     w->write = true;
     w->update = !s->init && b->block.combiner != NW_PLAIN;
   }
-  for (int i = 0; i < s->naccesses; i++) number_access(&g, &s->access[i]);
+  for (int i = 0; i < s->nuses; i++) number_access(&g, &s->use[i]);
 }
 
 // ---- relations
 
 // Conditions of the access, bound to the loops, on a space that has the view's opaque dimensions.
-isl_set *nw_access_conditions(const nw_program *p, const nw_access *a, const nw_view *v) {
-  isl_set *set = nw_view_all(v);
+isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space *v) {
+  isl_set *set = nw_space_all(v);
   for (int i = 0; i < a->nconds; i++) {
     const nw_expr *cond = nw_block_bound(p, a->site->block, a->cond[i].cond);
-    set = isl_set_intersect(set, nw_view_cond(v, cond, a->cond[i].want));
+    set = isl_set_intersect(set, nw_space_cond(v, cond, a->cond[i].want));
   }
   return set;
 }
 
 // A view of the site's loops in which the access's index and conditions can be built.
-void nw_access_view(const nw_program *p, const nw_access *a, nw_view *v) {
-  nw_view_init(v, a->site->view.f);
-  for (int i = 0; i < a->site->nloops; i++) nw_view_loop(v, a->site->loop[i]);
-  for (int i = 0; i < a->n; i++) nw_view_scan(v, nw_block_bound(p, a->site->block, a->index[i]));
-  for (int i = 0; i < a->nconds; i++) nw_view_scan(v, nw_block_bound(p, a->site->block, a->cond[i].cond));
+void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v) {
+  nw_space_init(v, a->site->view.f);
+  for (int i = 0; i < a->site->nloops; i++) nw_space_loop(v, a->site->loop[i]);
+  for (int i = 0; i < a->n; i++) nw_space_scan(v, nw_block_bound(p, a->site->block, a->index[i]));
+  for (int i = 0; i < a->nconds; i++) nw_space_scan(v, nw_block_bound(p, a->site->block, a->cond[i].cond));
 }
 
-static isl_map *with_iterations(const nw_access *a, const nw_view *v, isl_map *map) {
+static isl_map *with_iterations(const nw_use *a, const nw_space *v, isl_map *map) {
   for (int i = 0; i < a->site->dim[a->depth]; i++)
-    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_view_dim(v, i)));
+    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_dim(v, i)));
   return map;
 }
 
 // execution -> (iterations of the loops around the allocation, index), where the access happens.
-isl_map *nw_access_map(const nw_model *m, nw_access *a) {
+isl_map *nw_use_map(const nw_model *m, nw_use *a) {
   if (a->map) return a->map;
-  nw_view v;
-  nw_access_view(m->p, a, &v);
+  nw_space v;
+  nw_use_space(m->p, a, &v);
   isl_set *domain = isl_set_add_dims(isl_set_copy(a->site->domain), isl_dim_set, (unsigned)v.opaque.n);
-  isl_map *map = isl_map_from_domain(isl_set_intersect(domain, nw_access_conditions(m->p, a, &v)));
+  isl_map *map = isl_map_from_domain(isl_set_intersect(domain, nw_use_conditions(m->p, a, &v)));
   map = with_iterations(a, &v, map);
   for (int i = 0; i < a->n; i++) {
     const nw_expr *index = nw_block_bound(m->p, a->site->block, a->index[i]);
-    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_view_aff(&v, index)));
+    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(&v, index)));
   }
   a->map = isl_map_project_out(map, isl_dim_in, (unsigned)v.ndims, (unsigned)v.opaque.n);
   a->exact = a->site->exact && v.opaque.n == 0;
   for (int i = 0; i < a->nconds; i++) a->exact = a->exact && nw_cond_exact(a->cond[i].cond);
-  nw_view_free(&v);
+  nw_space_free(&v);
   return a->map;
 }

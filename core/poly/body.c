@@ -22,9 +22,7 @@ static const nw_stmt *original(const compare *c, const nw_stmt *block) {
   return NULL;
 }
 
-static nw_normal old_forms(const compare *c) {
-  return (nw_normal){.m = c->before, .other = c->after, .pool = c->pool};
-}
+static nw_normal old_forms(const compare *c) { return (nw_normal){.m = c->before, .other = c->after, .pool = c->pool}; }
 
 static nw_normal new_forms(const compare *c) {
   return (nw_normal){.m = c->after, .other = c->before, .copies_only = true, .pool = c->pool};
@@ -55,9 +53,7 @@ static bool same_vars(const compare *c, const nw_stmt *was, const nw_stmt *is) {
   return at == is->block.nvars;
 }
 
-static nw_dtype dtype_of(const nw_model *m, const nw_target *t) {
-  return nw_find_buffer(m->p, t->buffer)->dtype;
-}
+static nw_dtype dtype_of(const nw_model *m, const nw_target *t) { return nw_find_buffer(m->p, t->buffer)->dtype; }
 
 static bool same_place(const compare *c, const nw_target *was, const nw_target *is) {
   if (was->n != is->n || dtype_of(c->before, was) != dtype_of(c->after, is)) return false;
@@ -92,7 +88,8 @@ static nw_answer check_block(const compare *c, const nw_stmt *is) {
   if (NW_RULE(ctx, value_body) && !same_block(c, was, is, &rounded))
     return refuse(c, is, "does not compute the same expression of the same values as before");
   if (rounded && NW_RULE(ctx, value_rounding))
-    return refuse(c, rounded, "rounds to 16 bits where it stores its value, which would be lost if it were computed in place");
+    return refuse(c, rounded,
+                  "rounds to 16 bits where it stores its value, which would be lost if it were computed in place");
   return NW_HOLDS;
 }
 

@@ -2,37 +2,37 @@
 #include "poly/internal.h"
 
 // What is stored in dimension d: the whole logical extent, or the box of the allocation.
-static const nw_expr *stored_from(const nw_family *f, const nw_access *a, int d) {
+static const nw_expr *stored_from(const nw_family *f, const nw_use *a, int d) {
   return a->alloc ? a->alloc->alloc.min[d] : nw_index(f->pool, 0);
 }
 
-static const nw_expr *stored_extent(const nw_access *a, int d) {
+static const nw_expr *stored_extent(const nw_use *a, int d) {
   return a->alloc ? a->alloc->alloc.extent[d] : a->buffer->shape[d];
 }
 
-static bool stored_whole(const nw_access *a) {
+static bool stored_whole(const nw_use *a) {
   for (int d = 0; a->alloc && d < a->n; d++)
     if (!nw_is_const(a->alloc->alloc.min[d], 0) || a->alloc->alloc.extent[d] != a->buffer->shape[d]) return false;
   return true;
 }
 
-static isl_set *beyond(const nw_view *v, const nw_expr *index, const nw_expr *from, const nw_expr *extent) {
-  isl_pw_aff *i = nw_view_aff(v, index), *lo = nw_view_aff(v, from);
-  isl_pw_aff *end = isl_pw_aff_add(isl_pw_aff_copy(lo), nw_view_aff(v, extent));
+static isl_set *beyond(const nw_space *v, const nw_expr *index, const nw_expr *from, const nw_expr *extent) {
+  isl_pw_aff *i = nw_space_aff(v, index), *lo = nw_space_aff(v, from);
+  isl_pw_aff *end = isl_pw_aff_add(isl_pw_aff_copy(lo), nw_space_aff(v, extent));
   isl_set *below = isl_pw_aff_lt_set(isl_pw_aff_copy(i), lo);
   return isl_set_union(below, isl_pw_aff_ge_set(i, end));
 }
 
 // Executions whose access is outside.
-static isl_set *outside(const nw_model *m, const nw_access *a) {
-  nw_view v;
-  nw_access_view(m->p, a, &v);
+static isl_set *outside(const nw_model *m, const nw_use *a) {
+  nw_space v;
+  nw_use_space(m->p, a, &v);
   for (int d = 0; d < a->n; d++) {
-    nw_view_scan(&v, stored_from(m->f, a, d));
-    nw_view_scan(&v, stored_extent(a, d));
+    nw_space_scan(&v, stored_from(m->f, a, d));
+    nw_space_scan(&v, stored_extent(a, d));
   }
   isl_set *set = isl_set_add_dims(isl_set_copy(a->site->domain), isl_dim_set, (unsigned)v.opaque.n);
-  set = isl_set_intersect(set, nw_access_conditions(m->p, a, &v));
+  set = isl_set_intersect(set, nw_use_conditions(m->p, a, &v));
   isl_set *bad = isl_set_empty(isl_set_get_space(set));
   for (int d = 0; d < a->n; d++) {
     const nw_expr *index = nw_block_bound(m->p, a->site->block, a->index[d]);
@@ -41,12 +41,12 @@ static isl_set *outside(const nw_model *m, const nw_access *a) {
   }
   isl_set_free(set);
   bad = isl_set_project_out(bad, isl_dim_set, (unsigned)v.ndims, (unsigned)v.opaque.n);
-  nw_view_free(&v);
+  nw_space_free(&v);
   return bad;
 }
 
 // A buffer stored whole, read or written by declared instances only: their elements tell, whatever the loops are.
-static nw_answer inside_declared(const nw_model *m, const nw_access *a) {
+static nw_answer inside_declared(const nw_model *m, const nw_use *a) {
   nw_key k = {0};
   nw_key_add(&k, 'B');
   nw_key_declared(&k, a);
@@ -54,7 +54,8 @@ static nw_answer inside_declared(const nw_model *m, const nw_access *a) {
   int fact = nw_fact_number(m->f, &k);
   nw_key_free(&k);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
-  isl_set *touched = isl_map_range(nw_declared_elements(m->f, a)), *box = nw_shape_box(m->f, a->buffer->ndim, (const nw_expr *const *)a->buffer->shape);
+  isl_set *touched = isl_map_range(nw_declared_elements(m->f, a)),
+          *box = nw_shape_box(m->f, a->buffer->ndim, (const nw_expr *const *)a->buffer->shape);
   isl_bool inside = isl_set_is_subset(touched, box);
   isl_set_free(touched);
   isl_set_free(box);
@@ -62,7 +63,7 @@ static nw_answer inside_declared(const nw_model *m, const nw_access *a) {
   return nw_answer_of(m->f->s, inside);
 }
 
-static int fact_of_box(const nw_model *m, const nw_access *a) {
+static int fact_of_box(const nw_model *m, const nw_use *a) {
   nw_key k = {0};
   nw_key_add(&k, 'x');
   nw_key_add(&k, (uintptr_t)a->number);
@@ -75,7 +76,7 @@ static int fact_of_box(const nw_model *m, const nw_access *a) {
   return fact;
 }
 
-static nw_answer check_access(const nw_model *m, nw_access *a) {
+static nw_answer check_access(const nw_model *m, nw_use *a) {
   if (a->write ? !NW_RULE(m->p->ctx, bounds_write) : !NW_RULE(m->p->ctx, bounds_read)) return NW_HOLDS;
   nw_answer answer = stored_whole(a) ? inside_declared(m, a) : NW_FAILS;
   if (answer != NW_FAILS) return answer;
@@ -98,14 +99,17 @@ static nw_answer check_domain(const nw_model *m, const nw_site *s) {
   if (!NW_RULE(m->p->ctx, instance_domain)) return NW_HOLDS;
   nw_answer answer = nw_in_domain(m, s, &bad);
   if (answer != NW_FAILS) return answer;
-  return nw_tell_one(m, &(nw_story){.kind = NW_REFUSE_BOUNDS, .site = s,
-      .why = "{c} at {t} would compute something outside of its own domain"}, bad);
+  return nw_tell_one(m,
+                     &(nw_story){.kind = NW_REFUSE_BOUNDS,
+                                 .site = s,
+                                 .why = "{c} at {t} would compute something outside of its own domain"},
+                     bad);
 }
 
 nw_answer nw_check_bounds(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++) answer = check_domain(m, m->site[i]);
   for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
-    for (int j = 0; j < m->site[i]->naccesses && answer == NW_HOLDS; j++) answer = check_access(m, &m->site[i]->access[j]);
+    for (int j = 0; j < m->site[i]->nuses && answer == NW_HOLDS; j++) answer = check_access(m, &m->site[i]->use[j]);
   return answer;
 }

@@ -4,16 +4,16 @@
 
 static const nw_stmt *first_alloc(const nw_model *m, const nw_buffer *b) {
   for (int i = 0; i < m->nsites; i++)
-    for (int j = 0; j < m->site[i]->naccesses; j++)
-      if (m->site[i]->access[j].buffer == b) return m->site[i]->access[j].alloc;
+    for (int j = 0; j < m->site[i]->nuses; j++)
+      if (m->site[i]->use[j].buffer == b) return m->site[i]->use[j].alloc;
   return NULL;
 }
 
 // Is the buffer allocated in one place, outside of every loop?
 bool nw_exists_once(const nw_model *m, const nw_buffer *b) {
   for (int i = 0; i < m->nsites; i++)
-    for (int j = 0; j < m->site[i]->naccesses; j++) {
-      const nw_access *a = &m->site[i]->access[j];
+    for (int j = 0; j < m->site[i]->nuses; j++) {
+      const nw_use *a = &m->site[i]->use[j];
       if (a->buffer == b && (a->depth || a->alloc != first_alloc(m, b))) return false;
     }
   return true;
@@ -22,37 +22,43 @@ bool nw_exists_once(const nw_model *m, const nw_buffer *b) {
 static nw_fate gather(const nw_model *m, const nw_buffer *b, bool by_value) {
   nw_fate f = {.m = m, .buffer = b, .by_value = by_value, .nested = !nw_exists_once(m, b)};
   int n = 0;
-  for (int i = 0; i < m->nsites; i++) n += m->site[i]->naccesses;
-  f.write = NW_NEW_N(m->arena, nw_access *, n + 1);
-  f.read = NW_NEW_N(m->arena, nw_access *, n + 1);
+  for (int i = 0; i < m->nsites; i++) n += m->site[i]->nuses;
+  f.write = NW_NEW_N(m->arena, nw_use *, n + 1);
+  f.read = NW_NEW_N(m->arena, nw_use *, n + 1);
   for (int i = 0; i < m->nsites; i++)
-    for (int j = 0; j < m->site[i]->naccesses; j++) {
-      nw_access *a = &m->site[i]->access[j];
+    for (int j = 0; j < m->site[i]->nuses; j++) {
+      nw_use *a = &m->site[i]->use[j];
       if (a->buffer != b) continue;
-      if (a->write) f.write[f.nwrites++] = a;
-      else f.read[f.nreads++] = a;
+      if (a->write)
+        f.write[f.nwrites++] = a;
+      else
+        f.read[f.nreads++] = a;
     }
   return f;
 }
 
-static bool is_init(const nw_access *w) {
-  return w->site->init || w->site->block->block.init_part;
-}
+static bool is_init(const nw_use *w) { return w->site->init || w->site->block->block.init_part; }
 
 // ---- order
 
-static nw_answer init_before(const nw_fate *f, nw_access *init, nw_access *update) {
+static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
   isl_map *bad = NULL;
   nw_ctx *c = f->m->p->ctx;
   if (f->by_value ? !NW_RULE(c, value_init) : !NW_RULE(c, order_init_first)) return NW_HOLDS;
   nw_answer answer = nw_always_before(f->m, init, update, &bad);
   if (answer != NW_FAILS) return answer;
-  return nw_tell_pair(f->m, &(nw_story){.kind = NW_REFUSE_REDUCTION, .source = init, .sink = update,
-      .why = "{e} is set to what its reduction starts from at {s}, but it already takes a contribution at {t}"}, bad);
+  return nw_tell_pair(
+      f->m,
+      &(nw_story){
+          .kind = NW_REFUSE_REDUCTION,
+          .source = init,
+          .sink = update,
+          .why = "{e} is set to what its reduction starts from at {s}, but it already takes a contribution at {t}"},
+      bad);
 }
 
 // Is every execution of the read after some write of its element? (Others may write the same value again later.)
-static nw_answer written_earlier(const nw_fate *f, nw_access *r) {
+static nw_answer written_earlier(const nw_fate *f, nw_use *r) {
   isl_set *served = NULL;
   for (int i = 0; i < f->nwrites; i++) {
     if (!nw_may_meet(f->write[i], r)) continue;
@@ -61,7 +67,7 @@ static nw_answer written_earlier(const nw_fate *f, nw_access *r) {
     served = served ? isl_set_union(served, some) : some;
   }
   if (!served) return NW_FAILS;
-  isl_set *all = isl_map_domain(isl_map_copy(nw_access_map(f->m, r)));
+  isl_set *all = isl_map_domain(isl_map_copy(nw_use_map(f->m, r)));
   isl_bool fine = isl_set_is_subset(all, served);
   isl_set_free(all);
   isl_set_free(served);
@@ -74,7 +80,7 @@ static bool has_updates(const nw_fate *f) {
   return false;
 }
 
-static nw_answer read_after(const nw_fate *f, nw_access *w, nw_access *r) {
+static nw_answer read_after(const nw_fate *f, nw_use *w, nw_use *r) {
   isl_map *bad = NULL;
   nw_ctx *c = f->m->p->ctx;
   if (f->by_value ? !NW_RULE(c, value_order) : !NW_RULE(c, order_strict)) return NW_HOLDS;
@@ -93,7 +99,7 @@ static nw_answer read_after(const nw_fate *f, nw_access *w, nw_access *r) {
 static nw_answer check_order(const nw_fate *f) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++) {
-    nw_access *w = f->write[i];
+    nw_use *w = f->write[i];
     for (int j = 0; is_init(w) && j < f->nwrites && answer == NW_HOLDS; j++)
       if (f->write[j]->update && nw_may_meet(w, f->write[j])) answer = init_before(f, w, f->write[j]);
     for (int j = 0; j < f->nreads && answer == NW_HOLDS; j++) answer = read_after(f, w, f->read[j]);
@@ -101,7 +107,7 @@ static nw_answer check_order(const nw_fate *f) {
   return answer;
 }
 
-static nw_answer check_cover(const nw_fate *f, nw_access *r, nw_write_class of, bool rule, const char *why) {
+static nw_answer check_cover(const nw_fate *f, nw_use *r, nw_write_class of, bool rule, const char *why) {
   isl_set *bad = NULL;
   if (!rule) return NW_HOLDS;
   nw_answer answer = nw_covered(f, r, of, &bad);
@@ -109,15 +115,15 @@ static nw_answer check_cover(const nw_fate *f, nw_access *r, nw_write_class of, 
   return nw_tell_one(f->m, &(nw_story){.kind = NW_REFUSE_VALUE, .sink = r, .site = r->site, .why = why}, bad);
 }
 
-static bool any_write(const nw_access *w) { return w != NULL; }
-static bool not_update(const nw_access *w) { return !w->update; }
+static bool any_write(const nw_use *w) { return w != NULL; }
+static bool not_update(const nw_use *w) { return !w->update; }
 
 // What is read at r: written at all; as a reduction, started from its init and complete.
-static nw_answer check_read(const nw_fate *f, nw_access *r) {
+static nw_answer check_read(const nw_fate *f, nw_use *r) {
   nw_ctx *c = f->m->p->ctx;
   bool updates = has_updates(f);
-  nw_answer answer = check_cover(f, r, any_write, NW_RULE(c, value_uninitialised),
-                                 "{e} is read at {t}, and is not written before");
+  nw_answer answer =
+      check_cover(f, r, any_write, NW_RULE(c, value_uninitialised), "{e} is read at {t}, and is not written before");
   if (answer == NW_HOLDS && updates)
     answer = check_cover(f, r, not_update, NW_RULE(c, value_init), "{e} is read at {t}, and its reduction has no init");
   if (answer == NW_HOLDS && updates) answer = nw_contributions(f, r);
@@ -129,15 +135,18 @@ static nw_answer check_output(const nw_fate *f) {
   bool updates = has_updates(f);
   nw_answer answer = nw_output_covered(f, any_write, NW_RULE(c, output_written), "{e} is never written");
   if (answer == NW_HOLDS && updates)
-    answer = nw_output_covered(f, not_update, NW_RULE(c, value_init), "{e} takes contributions, but its reduction has no init");
+    answer = nw_output_covered(f, not_update, NW_RULE(c, value_init),
+                               "{e} takes contributions, but its reduction has no init");
   if (answer == NW_HOLDS && updates) answer = nw_contributions(f, NULL);
   return answer;
 }
 
 static nw_answer many_values(const nw_fate *f) {
   nw_str why = {0};
-  nw_str_fmt(&why, "an element of %s is written more than once with different values, so that what a read finds depends on "
-             "more than its index", f->buffer->name);
+  nw_str_fmt(&why,
+             "an element of %s is written more than once with different values, so that what a read finds depends on "
+             "more than its index",
+             f->buffer->name);
   nw_answer answer = nw_tell(f->m, NW_REFUSE_VALUE, NULL, NULL, "%s", why.s);
   nw_str_free(&why);
   return answer;

@@ -12,13 +12,9 @@ static const char *const rule_name[] = {
 #undef NW_JUDGE_RULE
 };
 
-int nw_judge_rules(void) {
-  return NW_RULE_COUNT;
-}
+int nw_judge_rules(void) { return NW_RULE_COUNT; }
 
-const char *nw_judge_rule_name(int i) {
-  return i >= 0 && i < NW_RULE_COUNT ? rule_name[i] : NULL;
-}
+const char *nw_judge_rule_name(int i) { return i >= 0 && i < NW_RULE_COUNT ? rule_name[i] : NULL; }
 
 // The environment may name a rule to switch off, in builds made for that test only.
 static void read_mutant(nw_ctx *c) {
@@ -39,9 +35,7 @@ static void close_session(void *data) {
 }
 
 // Runs in a signal handler: isl only sets a flag.
-static void interrupt(void *data) {
-  isl_ctx_abort(((nw_proofs *)data)->isl);
-}
+static void interrupt(void *data) { isl_ctx_abort(((nw_proofs *)data)->isl); }
 
 nw_proofs *nw_proofs_of(nw_ctx *c) {
   nw_slot *slot = &c->slot[NW_SLOT_POLY];

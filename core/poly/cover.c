@@ -6,13 +6,13 @@
 
 // Executions that stand for no declared instance.
 static isl_set *outside(const nw_site *s) {
-  const nw_view *v = &s->view;
+  const nw_space *v = &s->view;
   isl_set *domain = isl_set_add_dims(isl_set_copy(s->domain), isl_dim_set, (unsigned)v->opaque.n), *bad = NULL;
   for (int i = 0; i < s->block->block.nvars; i++) {
     const nw_block_var *b = &s->block->block.var[i];
     if (s->init && b->kind == NW_REDUCE) continue;
-    isl_pw_aff *bind = nw_view_aff(v, b->bind), *lo = nw_view_aff(v, b->lo);
-    isl_pw_aff *end = isl_pw_aff_add(isl_pw_aff_copy(lo), nw_view_aff(v, b->extent));
+    isl_pw_aff *bind = nw_space_aff(v, b->bind), *lo = nw_space_aff(v, b->lo);
+    isl_pw_aff *end = isl_pw_aff_add(isl_pw_aff_copy(lo), nw_space_aff(v, b->extent));
     isl_set *below = isl_pw_aff_lt_set(isl_pw_aff_copy(bind), lo);
     isl_set *out = isl_set_intersect(isl_set_union(below, isl_pw_aff_ge_set(bind, end)), isl_set_copy(domain));
     bad = bad ? isl_set_union(bad, out) : out;
@@ -28,8 +28,10 @@ nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad) {
   isl_set *out = outside(s);
   nw_answer answer = nw_answer_of(m->f->s, isl_set_is_empty(out));
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
-  if (answer == NW_FAILS) *bad = out;
-  else isl_set_free(out);
+  if (answer == NW_FAILS)
+    *bad = out;
+  else
+    isl_set_free(out);
   return answer;
 }
 

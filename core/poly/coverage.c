@@ -2,7 +2,6 @@
 // answer outlives any change of the loops; else of the executions.
 #include "poly/internal.h"
 
-
 // Every instance that writes the buffer is executed, and the buffer exists once: then the declared instances tell all.
 nw_answer nw_all_written(const nw_fate *f, nw_write_class of) {
   nw_answer answer = f->nested ? NW_FAILS : NW_HOLDS;
@@ -24,7 +23,7 @@ isl_set *nw_declared_writes(const nw_fate *f, nw_write_class of) {
 }
 
 // Elements that may be read and are never written, as far as declared instances go.
-static nw_answer covered_by_declared(const nw_fate *f, const nw_access *r, nw_write_class of) {
+static nw_answer covered_by_declared(const nw_fate *f, const nw_use *r, nw_write_class of) {
   nw_key k = {0};
   nw_key_add(&k, 'C');
   nw_key_declared(&k, r);
@@ -45,19 +44,19 @@ isl_set *nw_executed_writes(const nw_fate *f, const nw_stmt *alloc, int dims, nw
   isl_set *set = empty_elements(f, dims);
   for (int i = 0; i < f->nwrites; i++)
     if (of(f->write[i]) && f->write[i]->alloc == alloc)
-      set = isl_set_union(set, isl_map_range(isl_map_copy(nw_access_map(f->m, f->write[i]))));
+      set = isl_set_union(set, isl_map_range(isl_map_copy(nw_use_map(f->m, f->write[i]))));
   return set;
 }
 
 // Executions of r that read an element no write of the class ever touches.
-static isl_set *uncovered(const nw_fate *f, nw_access *r, nw_write_class of) {
-  isl_map *map = isl_map_copy(nw_access_map(f->m, r));
+static isl_set *uncovered(const nw_fate *f, nw_use *r, nw_write_class of) {
+  isl_map *map = isl_map_copy(nw_use_map(f->m, r));
   isl_set *writes = nw_executed_writes(f, r->alloc, r->site->dim[r->depth], of);
   isl_set *left = isl_set_subtract(isl_map_range(isl_map_copy(map)), writes);
   return isl_map_domain(isl_map_intersect_range(map, left));
 }
 
-static int fact_of_cover(const nw_fate *f, const nw_access *r, nw_write_class of, int tag) {
+static int fact_of_cover(const nw_fate *f, const nw_use *r, nw_write_class of, int tag) {
   nw_key k = {0};
   nw_key_add(&k, (uintptr_t)tag);
   nw_key_add(&k, (uintptr_t)(r ? r->number : 0));
@@ -68,7 +67,7 @@ static int fact_of_cover(const nw_fate *f, const nw_access *r, nw_write_class of
   return fact;
 }
 
-nw_answer nw_covered(const nw_fate *f, nw_access *r, nw_write_class of, isl_set **bad) {
+nw_answer nw_covered(const nw_fate *f, nw_use *r, nw_write_class of, isl_set **bad) {
   nw_answer answer = nw_all_written(f, of);
   if (answer == NW_HOLDS) answer = covered_by_declared(f, r, of);
   if (answer != NW_FAILS) return answer;
@@ -80,4 +79,3 @@ nw_answer nw_covered(const nw_fate *f, nw_access *r, nw_write_class of, isl_set 
   if (answer != NW_FAILS) isl_set_free(*bad);
   return answer;
 }
-

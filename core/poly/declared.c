@@ -3,85 +3,84 @@
 #include "poly/internal.h"
 #include <stdio.h>
 
-uint64_t nw_all_vars(const nw_site *s) {
-  return s->nvars >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << s->nvars) - 1;
-}
+uint64_t nw_all_vars(const nw_site *s) { return s->nvars >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << s->nvars) - 1; }
 
-static isl_set *in_range(const nw_view *v, int dim, const nw_block_var *var, isl_set *box) {
-  isl_pw_aff *lo = nw_view_aff(v, var->lo);
-  isl_pw_aff *end = isl_pw_aff_add(isl_pw_aff_copy(lo), nw_view_aff(v, var->extent));
-  box = isl_set_intersect(box, isl_pw_aff_ge_set(nw_view_dim(v, dim), lo));
-  return isl_set_intersect(box, isl_pw_aff_lt_set(nw_view_dim(v, dim), end));
+static isl_set *in_range(const nw_space *v, int dim, const nw_block_var *var, isl_set *box) {
+  isl_pw_aff *lo = nw_space_aff(v, var->lo);
+  isl_pw_aff *end = isl_pw_aff_add(isl_pw_aff_copy(lo), nw_space_aff(v, var->extent));
+  box = isl_set_intersect(box, isl_pw_aff_ge_set(nw_space_dim(v, dim), lo));
+  return isl_set_intersect(box, isl_pw_aff_lt_set(nw_space_dim(v, dim), end));
 }
 
 isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars) {
-  nw_view v;
-  nw_view_init(&v, f);
+  nw_space v;
+  nw_space_init(&v, f);
   for (int i = 0; i < s->nvars; i++)
-    if (vars >> i & 1) nw_view_var(&v, s->var[i]->var->name);
+    if (vars >> i & 1) nw_space_var(&v, s->var[i]->var->name);
   for (int i = 0; i < s->nvars; i++) {
-    nw_view_scan(&v, s->var[i]->lo);
-    nw_view_scan(&v, s->var[i]->extent);
+    nw_space_scan(&v, s->var[i]->lo);
+    nw_space_scan(&v, s->var[i]->extent);
   }
-  isl_set *box = isl_set_intersect_params(nw_view_all(&v), isl_set_copy(f->context));
+  isl_set *box = isl_set_intersect_params(nw_space_all(&v), isl_set_copy(f->context));
   for (int i = 0, dim = 0; i < s->nvars; i++)
     if (vars >> i & 1) box = in_range(&v, dim++, s->var[i], box);
   box = isl_set_project_out(box, isl_dim_set, (unsigned)v.ndims, (unsigned)v.opaque.n);
-  nw_view_free(&v);
+  nw_space_free(&v);
   return box;
 }
 
 // Is the index affine in the block's variables?
-bool nw_index_exact(const nw_access *a) {
-  nw_view v;
-  nw_view_init(&v, a->site->view.f);
-  for (int i = 0; i < a->site->nvars; i++) nw_view_var(&v, a->site->var[i]->var->name);
-  for (int d = 0; d < a->n; d++) nw_view_scan(&v, a->index[d]);
+bool nw_index_exact(const nw_use *a) {
+  nw_space v;
+  nw_space_init(&v, a->site->view.f);
+  for (int i = 0; i < a->site->nvars; i++) nw_space_var(&v, a->site->var[i]->var->name);
+  for (int d = 0; d < a->n; d++) nw_space_scan(&v, a->index[d]);
   bool exact = v.opaque.n == 0;
-  nw_view_free(&v);
+  nw_space_free(&v);
   return exact;
 }
 
 // Declared instances -> elements, where the access happens.
-isl_map *nw_declared_elements(nw_family *f, const nw_access *a) {
+isl_map *nw_declared_elements(nw_family *f, const nw_use *a) {
   const nw_site *s = a->site;
-  nw_view v;
-  nw_view_init(&v, f);
-  for (int i = 0; i < s->nvars; i++) nw_view_var(&v, s->var[i]->var->name);
-  for (int d = 0; d < a->n; d++) nw_view_scan(&v, a->index[d]);
-  for (int i = 0; i < a->nconds; i++) nw_view_scan(&v, a->cond[i].cond);
+  nw_space v;
+  nw_space_init(&v, f);
+  for (int i = 0; i < s->nvars; i++) nw_space_var(&v, s->var[i]->var->name);
+  for (int d = 0; d < a->n; d++) nw_space_scan(&v, a->index[d]);
+  for (int i = 0; i < a->nconds; i++) nw_space_scan(&v, a->cond[i].cond);
   isl_set *set = isl_set_add_dims(nw_declared(f, s, nw_all_vars(s)), isl_dim_set, (unsigned)v.opaque.n);
-  set = isl_set_intersect(set, nw_view_all(&v));
-  for (int i = 0; i < a->nconds; i++) set = isl_set_intersect(set, nw_view_cond(&v, a->cond[i].cond, a->cond[i].want));
+  set = isl_set_intersect(set, nw_space_all(&v));
+  for (int i = 0; i < a->nconds; i++) set = isl_set_intersect(set, nw_space_cond(&v, a->cond[i].cond, a->cond[i].want));
   isl_map *map = isl_map_from_domain(set);
-  for (int d = 0; d < a->n; d++) map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_view_aff(&v, a->index[d])));
+  for (int d = 0; d < a->n; d++)
+    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(&v, a->index[d])));
   map = isl_map_project_out(map, isl_dim_in, (unsigned)v.ndims, (unsigned)v.opaque.n);
-  nw_view_free(&v);
+  nw_space_free(&v);
   return map;
 }
 
 // The whole logical box of a buffer.
 isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape) {
-  nw_view v;
-  nw_view_init(&v, f);
+  nw_space v;
+  nw_space_init(&v, f);
   char name[16];
   for (int d = 0; d < ndim; d++) {
     snprintf(name, sizeof name, "_%d", d);
-    nw_view_var(&v, nw_pool_name(f->pool, name));
+    nw_space_var(&v, nw_pool_name(f->pool, name));
   }
-  for (int d = 0; d < ndim; d++) nw_view_scan(&v, shape[d]);
-  isl_set *box = isl_set_intersect_params(nw_view_all(&v), isl_set_copy(f->context));
+  for (int d = 0; d < ndim; d++) nw_space_scan(&v, shape[d]);
+  isl_set *box = isl_set_intersect_params(nw_space_all(&v), isl_set_copy(f->context));
   for (int d = 0; d < ndim; d++) {
     box = isl_set_lower_bound_si(box, isl_dim_set, (unsigned)d, 0);
-    box = isl_set_intersect(box, isl_pw_aff_lt_set(nw_view_dim(&v, d), nw_view_aff(&v, shape[d])));
+    box = isl_set_intersect(box, isl_pw_aff_lt_set(nw_space_dim(&v, d), nw_space_aff(&v, shape[d])));
   }
   box = isl_set_project_out(box, isl_dim_set, (unsigned)v.ndims, (unsigned)v.opaque.n);
-  nw_view_free(&v);
+  nw_space_free(&v);
   return box;
 }
 
 // What nw_declared_elements depends on.
-void nw_key_declared(nw_key *k, const nw_access *a) {
+void nw_key_declared(nw_key *k, const nw_use *a) {
   nw_key_add(k, '[');
   for (int i = 0; i < a->site->nvars; i++) {
     const nw_block_var *v = a->site->var[i];

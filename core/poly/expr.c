@@ -8,20 +8,16 @@
 
 #define MAX_PIECES 16
 
-void nw_view_init(nw_view *v, nw_family *f) {
+void nw_space_init(nw_space *v, nw_family *f) {
   memset(v, 0, sizeof *v);
   v->f = f;
 }
 
-void nw_view_free(nw_view *v) {
-  nw_vec_free(&v->opaque);
-}
+void nw_space_free(nw_space *v) { nw_vec_free(&v->opaque); }
 
-void nw_view_var(nw_view *v, const char *name) {
-  v->var[v->nvars++] = (nw_dim){name, v->ndims++, 1, NULL, 0};
-}
+void nw_space_var(nw_space *v, const char *name) { v->var[v->nvars++] = (nw_dim){name, v->ndims++, 1, NULL, 0}; }
 
-void nw_view_loop(nw_view *v, const nw_stmt *loop) {
+void nw_space_loop(nw_space *v, const nw_stmt *loop) {
   int n = loop->loop.nfused ? loop->loop.nfused : 1;
   int64_t extent = 0;
   if (!nw_is_const(loop->loop.begin, 0) || !nw_is_int(loop->loop.extent, &extent) || extent > MAX_PIECES) extent = 0;
@@ -29,14 +25,14 @@ void nw_view_loop(nw_view *v, const nw_stmt *loop) {
   v->ndims += n;
 }
 
-static const nw_dim *find_var(const nw_view *v, const char *name) {
+static const nw_dim *find_var(const nw_space *v, const char *name) {
   for (int i = v->nvars - 1; i >= 0; i--)
     if (!strcmp(v->var[i].name, name)) return &v->var[i];
   return NULL;
 }
 
 // First dimension of a variable.
-int nw_view_first(const nw_view *v, const char *name) {
+int nw_space_first(const nw_space *v, const char *name) {
   const nw_dim *d = find_var(v, name);
   return d ? d->first : -1;
 }
@@ -44,7 +40,7 @@ int nw_view_first(const nw_view *v, const char *name) {
 // ---- digits of a fused variable
 
 // Where the product of the extents from..to, taken from the right, is `by`: the digit it starts at; -1 if nowhere.
-static int digit_of(const nw_view *v, const nw_dim *d, int from, int to, const nw_expr *by) {
+static int digit_of(const nw_space *v, const nw_dim *d, int from, int to, const nw_expr *by) {
   const nw_expr *product = nw_index(v->f->pool, 1);
   for (int i = to; i >= from; i--) {
     if (product == by) return i;
@@ -54,7 +50,7 @@ static int digit_of(const nw_view *v, const nw_dim *d, int from, int to, const n
 }
 
 // Is e made of the digits from..to (to excluded) of one fused variable?
-bool nw_view_digits(const nw_view *v, const nw_expr *e, const nw_dim **of, int *from, int *to) {
+bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int *from, int *to) {
   if (e->op == NW_OP_VAR) {
     *of = find_var(v, e->name);
     *from = 0;
@@ -62,7 +58,7 @@ bool nw_view_digits(const nw_view *v, const nw_expr *e, const nw_dim **of, int *
     return *of && (*of)->fused;
   }
   if (e->op != NW_OP_FLOORDIV && e->op != NW_OP_FLOORMOD) return false;
-  if (!nw_view_digits(v, e->arg[0], of, from, to)) return false;
+  if (!nw_space_digits(v, e->arg[0], of, from, to)) return false;
   int at = digit_of(v, *of, *from, *to, e->arg[1]);
   if (at < 0) return false;
   *(e->op == NW_OP_FLOORDIV ? to : from) = at;
@@ -79,10 +75,10 @@ static bool digits_affine(const nw_dim *d, int from, int to) {
 
 // ---- what is affine
 
-static bool affine_node(const nw_view *v, const nw_expr *e);
+static bool affine_node(const nw_space *v, const nw_expr *e);
 
 // i*e with i of few values and e affine: as many pieces as i has values.
-static bool small_factor(const nw_view *v, const nw_expr *e, const nw_expr **few, const nw_expr **size) {
+static bool small_factor(const nw_space *v, const nw_expr *e, const nw_expr **few, const nw_expr **size) {
   for (int side = 0; side < 2; side++) {
     const nw_dim *d = e->arg[side]->op == NW_OP_VAR ? find_var(v, e->arg[side]->name) : NULL;
     if (!d || d->n > 1 || !d->few) continue;
@@ -93,9 +89,7 @@ static bool small_factor(const nw_view *v, const nw_expr *e, const nw_expr **few
   return false;
 }
 
-static bool int_like(const nw_expr *e) {
-  return nw_dtype_is_int((nw_dtype)e->type.dtype) && e->type.lanes == 1;
-}
+static bool int_like(const nw_expr *e) { return nw_dtype_is_int((nw_dtype)e->type.dtype) && e->type.lanes == 1; }
 
 // A cast between integers that keeps every value.
 static bool widening(const nw_expr *e) {
@@ -108,49 +102,47 @@ static bool widening(const nw_expr *e) {
 }
 
 // Narrow integers wrap, so their arithmetic is affine only as far as it is known not to.
-static bool no_wrap(const nw_expr *e) {
-  return e->type.dtype == NW_INDEX;
-}
+static bool no_wrap(const nw_expr *e) { return e->type.dtype == NW_INDEX; }
 
 // Can isl take this node, given its operands?
-static bool affine_node(const nw_view *v, const nw_expr *e) {
+static bool affine_node(const nw_space *v, const nw_expr *e) {
   int64_t c;
   const nw_expr *few, *size;
   switch (e->op) {
-    case NW_OP_INT: return true;
-    case NW_OP_VAR: {
-      const nw_dim *d = find_var(v, e->name);
-      return d ? digits_affine(d, 0, d->n) : nw_family_param(v->f, e) >= 0;
-    }
-    case NW_OP_ADD:
-    case NW_OP_SUB:
-    case NW_OP_ABS:
-    case NW_OP_NEG: return no_wrap(e);
-    case NW_OP_MUL:
-      return no_wrap(e) && (nw_is_int(e->arg[0], &c) || nw_is_int(e->arg[1], &c) || small_factor(v, e, &few, &size));
-    case NW_OP_FLOORDIV:
-    case NW_OP_FLOORMOD: return int_like(e) && nw_is_int(e->arg[1], &c) && c > 0;
-    case NW_OP_MIN:
-    case NW_OP_MAX: return int_like(e);
-    case NW_OP_SELECT: return int_like(e) && nw_cond_exact(e->arg[0]);
-    case NW_OP_CAST: return e->arg[0]->type.dtype == NW_BOOL ? int_like(e) && nw_cond_exact(e->arg[0]) : widening(e);
-    default: return false;
+  case NW_OP_INT: return true;
+  case NW_OP_VAR: {
+    const nw_dim *d = find_var(v, e->name);
+    return d ? digits_affine(d, 0, d->n) : nw_family_param(v->f, e) >= 0;
+  }
+  case NW_OP_ADD:
+  case NW_OP_SUB:
+  case NW_OP_ABS:
+  case NW_OP_NEG: return no_wrap(e);
+  case NW_OP_MUL:
+    return no_wrap(e) && (nw_is_int(e->arg[0], &c) || nw_is_int(e->arg[1], &c) || small_factor(v, e, &few, &size));
+  case NW_OP_FLOORDIV:
+  case NW_OP_FLOORMOD: return int_like(e) && nw_is_int(e->arg[1], &c) && c > 0;
+  case NW_OP_MIN:
+  case NW_OP_MAX: return int_like(e);
+  case NW_OP_SELECT: return int_like(e) && nw_cond_exact(e->arg[0]);
+  case NW_OP_CAST: return e->arg[0]->type.dtype == NW_BOOL ? int_like(e) && nw_cond_exact(e->arg[0]) : widening(e);
+  default: return false;
   }
 }
 
-static int opaque_position(const nw_view *v, const nw_expr *e) {
+static int opaque_position(const nw_space *v, const nw_expr *e) {
   for (int i = 0; i < v->opaque.n; i++)
     if (v->opaque.at[i] == e) return i;
   return -1;
 }
 
-static bool is_digits(const nw_view *v, const nw_expr *e) {
+static bool is_digits(const nw_space *v, const nw_expr *e) {
   const nw_dim *d;
   int from, to;
-  return nw_view_digits(v, e, &d, &from, &to) && digits_affine(d, from, to);
+  return nw_space_digits(v, e, &d, &from, &to) && digits_affine(d, from, to);
 }
 
-void nw_view_scan(nw_view *v, const nw_expr *e) {
+void nw_space_scan(nw_space *v, const nw_expr *e) {
   if (e->op == NW_OP_INT || is_digits(v, e)) return;
   bool integer = int_like(e);
   if (integer && !affine_node(v, e)) {
@@ -159,52 +151,48 @@ void nw_view_scan(nw_view *v, const nw_expr *e) {
     if (e->op != NW_OP_FLOORMOD) return;
   }
   if (e->op == NW_OP_LOAD || (!integer && e->type.dtype != NW_BOOL)) return;
-  for (int i = 0; i < e->n; i++) nw_view_scan(v, e->arg[i]);
+  for (int i = 0; i < e->n; i++) nw_space_scan(v, e->arg[i]);
 }
 
 // ---- building
 
-static isl_set *universe(const nw_view *v) {
-  return isl_set_universe(nw_family_space(v->f, v->ndims + v->opaque.n));
-}
+static isl_set *universe(const nw_space *v) { return isl_set_universe(nw_family_space(v->f, v->ndims + v->opaque.n)); }
 
-static isl_pw_aff *constant(const nw_view *v, int64_t c) {
+static isl_pw_aff *constant(const nw_space *v, int64_t c) {
   isl_val *val = isl_val_int_from_si(v->f->s->isl, c);
   return isl_pw_aff_val_on_domain(universe(v), val);
 }
 
-static isl_pw_aff *variable(const nw_view *v, enum isl_dim_type type, int pos) {
+static isl_pw_aff *variable(const nw_space *v, enum isl_dim_type type, int pos) {
   isl_local_space *ls = isl_local_space_from_space(nw_family_space(v->f, v->ndims + v->opaque.n));
   return isl_pw_aff_var_on_domain(ls, type, (unsigned)pos);
 }
 
-isl_pw_aff *nw_view_dim(const nw_view *v, int dim) {
-  return variable(v, isl_dim_set, dim);
-}
+isl_pw_aff *nw_space_dim(const nw_space *v, int dim) { return variable(v, isl_dim_set, dim); }
 
-static isl_pw_aff *scaled(const nw_view *v, isl_pw_aff *a, int64_t by) {
+static isl_pw_aff *scaled(const nw_space *v, isl_pw_aff *a, int64_t by) {
   return isl_pw_aff_scale_val(a, isl_val_int_from_si(v->f->s->isl, by));
 }
 
-static isl_pw_aff *digits_value(const nw_view *v, const nw_dim *d, int from, int to) {
+static isl_pw_aff *digits_value(const nw_space *v, const nw_dim *d, int from, int to) {
   if (from == to) return constant(v, 0);
-  isl_pw_aff *sum = nw_view_dim(v, d->first + from);
+  isl_pw_aff *sum = nw_space_dim(v, d->first + from);
   for (int i = from + 1; i < to; i++) {
     int64_t extent = 1;
     nw_is_int(d->fused[i], &extent);
-    sum = isl_pw_aff_add(scaled(v, sum, extent), nw_view_dim(v, d->first + i));
+    sum = isl_pw_aff_add(scaled(v, sum, extent), nw_space_dim(v, d->first + i));
   }
   return sum;
 }
 
-static isl_pw_aff *leaf(const nw_view *v, const nw_expr *e) {
+static isl_pw_aff *leaf(const nw_space *v, const nw_expr *e) {
   const nw_dim *d = find_var(v, e->name);
   return d ? digits_value(v, d, 0, d->n) : variable(v, isl_dim_param, nw_family_param(v->f, e));
 }
 
-static isl_pw_aff *by_pieces(const nw_view *v, const nw_expr *few, const nw_expr *size) {
+static isl_pw_aff *by_pieces(const nw_space *v, const nw_expr *few, const nw_expr *size) {
   const nw_dim *d = find_var(v, few->name);
-  isl_pw_aff *factor = nw_view_aff(v, size), *sum = NULL;
+  isl_pw_aff *factor = nw_space_aff(v, size), *sum = NULL;
   for (int i = 0; i < d->few; i++) {
     isl_set *here = isl_set_fix_si(universe(v), isl_dim_set, (unsigned)d->first, i);
     isl_pw_aff *piece = isl_pw_aff_intersect_domain(scaled(v, isl_pw_aff_copy(factor), i), here);
@@ -214,26 +202,26 @@ static isl_pw_aff *by_pieces(const nw_view *v, const nw_expr *few, const nw_expr
   return sum;
 }
 
-static isl_pw_aff *product(const nw_view *v, const nw_expr *e) {
+static isl_pw_aff *product(const nw_space *v, const nw_expr *e) {
   int64_t c;
   const nw_expr *few, *size;
   for (int side = 0; side < 2; side++)
-    if (nw_is_int(e->arg[side], &c)) return scaled(v, nw_view_aff(v, e->arg[1 - side]), c);
+    if (nw_is_int(e->arg[side], &c)) return scaled(v, nw_space_aff(v, e->arg[1 - side]), c);
   return small_factor(v, e, &few, &size) ? by_pieces(v, few, size) : NULL;
 }
 
-static isl_pw_aff *divided(const nw_view *v, const nw_expr *e) {
+static isl_pw_aff *divided(const nw_space *v, const nw_expr *e) {
   int64_t c = 1;
   nw_is_int(e->arg[1], &c);
   isl_val *by = isl_val_int_from_si(v->f->s->isl, c);
-  isl_pw_aff *a = nw_view_aff(v, e->arg[0]);
+  isl_pw_aff *a = nw_space_aff(v, e->arg[0]);
   if (e->op == NW_OP_FLOORMOD) return isl_pw_aff_mod_val(a, by);
   return isl_pw_aff_floor(isl_pw_aff_scale_down_val(a, by));
 }
 
-static isl_pw_aff *selected(const nw_view *v, const nw_expr *e) {
-  isl_pw_aff *a = isl_pw_aff_intersect_domain(nw_view_aff(v, e->arg[1]), nw_view_cond(v, e->arg[0], true));
-  isl_pw_aff *b = isl_pw_aff_intersect_domain(nw_view_aff(v, e->arg[2]), nw_view_cond(v, e->arg[0], false));
+static isl_pw_aff *selected(const nw_space *v, const nw_expr *e) {
+  isl_pw_aff *a = isl_pw_aff_intersect_domain(nw_space_aff(v, e->arg[1]), nw_space_cond(v, e->arg[0], true));
+  isl_pw_aff *b = isl_pw_aff_intersect_domain(nw_space_aff(v, e->arg[2]), nw_space_cond(v, e->arg[0], false));
   return isl_pw_aff_union_add(a, b);
 }
 
@@ -243,35 +231,35 @@ static isl_pw_aff *absolute(isl_pw_aff *a) {
 }
 
 // A condition as 0 or 1.
-static isl_pw_aff *truth(const nw_view *v, const nw_expr *cond) {
-  isl_pw_aff *one = isl_pw_aff_intersect_domain(constant(v, 1), nw_view_cond(v, cond, true));
-  return isl_pw_aff_union_add(one, isl_pw_aff_intersect_domain(constant(v, 0), nw_view_cond(v, cond, false)));
+static isl_pw_aff *truth(const nw_space *v, const nw_expr *cond) {
+  isl_pw_aff *one = isl_pw_aff_intersect_domain(constant(v, 1), nw_space_cond(v, cond, true));
+  return isl_pw_aff_union_add(one, isl_pw_aff_intersect_domain(constant(v, 0), nw_space_cond(v, cond, false)));
 }
 
-static isl_pw_aff *node(const nw_view *v, const nw_expr *e) {
+static isl_pw_aff *node(const nw_space *v, const nw_expr *e) {
   switch (e->op) {
-    case NW_OP_INT: return constant(v, e->i);
-    case NW_OP_VAR: return leaf(v, e);
-    case NW_OP_ADD: return isl_pw_aff_add(nw_view_aff(v, e->arg[0]), nw_view_aff(v, e->arg[1]));
-    case NW_OP_SUB: return isl_pw_aff_sub(nw_view_aff(v, e->arg[0]), nw_view_aff(v, e->arg[1]));
-    case NW_OP_NEG: return isl_pw_aff_neg(nw_view_aff(v, e->arg[0]));
-    case NW_OP_ABS: return absolute(nw_view_aff(v, e->arg[0]));
-    case NW_OP_MUL: return product(v, e);
-    case NW_OP_FLOORDIV:
-    case NW_OP_FLOORMOD: return divided(v, e);
-    case NW_OP_MIN: return isl_pw_aff_min(nw_view_aff(v, e->arg[0]), nw_view_aff(v, e->arg[1]));
-    case NW_OP_MAX: return isl_pw_aff_max(nw_view_aff(v, e->arg[0]), nw_view_aff(v, e->arg[1]));
-    case NW_OP_SELECT: return selected(v, e);
-    case NW_OP_CAST: return e->arg[0]->type.dtype == NW_BOOL ? truth(v, e->arg[0]) : nw_view_aff(v, e->arg[0]);
-    default: return NULL;
+  case NW_OP_INT: return constant(v, e->i);
+  case NW_OP_VAR: return leaf(v, e);
+  case NW_OP_ADD: return isl_pw_aff_add(nw_space_aff(v, e->arg[0]), nw_space_aff(v, e->arg[1]));
+  case NW_OP_SUB: return isl_pw_aff_sub(nw_space_aff(v, e->arg[0]), nw_space_aff(v, e->arg[1]));
+  case NW_OP_NEG: return isl_pw_aff_neg(nw_space_aff(v, e->arg[0]));
+  case NW_OP_ABS: return absolute(nw_space_aff(v, e->arg[0]));
+  case NW_OP_MUL: return product(v, e);
+  case NW_OP_FLOORDIV:
+  case NW_OP_FLOORMOD: return divided(v, e);
+  case NW_OP_MIN: return isl_pw_aff_min(nw_space_aff(v, e->arg[0]), nw_space_aff(v, e->arg[1]));
+  case NW_OP_MAX: return isl_pw_aff_max(nw_space_aff(v, e->arg[0]), nw_space_aff(v, e->arg[1]));
+  case NW_OP_SELECT: return selected(v, e);
+  case NW_OP_CAST: return e->arg[0]->type.dtype == NW_BOOL ? truth(v, e->arg[0]) : nw_space_aff(v, e->arg[0]);
+  default: return NULL;
   }
 }
 
-isl_pw_aff *nw_view_aff(const nw_view *v, const nw_expr *e) {
+isl_pw_aff *nw_space_aff(const nw_space *v, const nw_expr *e) {
   const nw_dim *d;
   int from, to, at = opaque_position(v, e);
-  if (at >= 0) return nw_view_dim(v, v->ndims + at);
-  if (nw_view_digits(v, e, &d, &from, &to) && digits_affine(d, from, to)) return digits_value(v, d, from, to);
+  if (at >= 0) return nw_space_dim(v, v->ndims + at);
+  if (nw_space_digits(v, e, &d, &from, &to) && digits_affine(d, from, to)) return digits_value(v, d, from, to);
   if (affine_node(v, e)) return node(v, e);
   return variable(v, isl_dim_param, nw_family_param(v->f, e));
 }
@@ -288,23 +276,23 @@ static bool dtype_range(nw_dtype t, int64_t *lo, int64_t *hi) {
 }
 
 // x % m with m affine lies in 0..m wherever m is positive.
-static isl_set *remainder_bounds(const nw_view *v, const nw_expr *e, int dim) {
-  isl_pw_aff *m = nw_view_aff(v, e->arg[1]);
+static isl_set *remainder_bounds(const nw_space *v, const nw_expr *e, int dim) {
+  isl_pw_aff *m = nw_space_aff(v, e->arg[1]);
   isl_set *not_positive = isl_pw_aff_le_set(isl_pw_aff_copy(m), constant(v, 0));
-  isl_set *inside = isl_pw_aff_lt_set(nw_view_dim(v, dim), m);
-  inside = isl_set_intersect(inside, isl_pw_aff_ge_set(nw_view_dim(v, dim), constant(v, 0)));
+  isl_set *inside = isl_pw_aff_lt_set(nw_space_dim(v, dim), m);
+  inside = isl_set_intersect(inside, isl_pw_aff_ge_set(nw_space_dim(v, dim), constant(v, 0)));
   return isl_set_union(inside, not_positive);
 }
 
-isl_set *nw_view_all(const nw_view *v) {
+isl_set *nw_space_all(const nw_space *v) {
   isl_set *set = universe(v);
   int64_t lo, hi;
   for (int i = 0; i < v->opaque.n; i++) {
     const nw_expr *e = v->opaque.at[i];
     int dim = v->ndims + i;
     if (dtype_range((nw_dtype)e->type.dtype, &lo, &hi)) {
-      set = isl_set_intersect(set, isl_pw_aff_ge_set(nw_view_dim(v, dim), constant(v, lo)));
-      set = isl_set_intersect(set, isl_pw_aff_le_set(nw_view_dim(v, dim), constant(v, hi)));
+      set = isl_set_intersect(set, isl_pw_aff_ge_set(nw_space_dim(v, dim), constant(v, lo)));
+      set = isl_set_intersect(set, isl_pw_aff_le_set(nw_space_dim(v, dim), constant(v, hi)));
     }
     if (e->op == NW_OP_FLOORMOD) set = isl_set_intersect(set, remainder_bounds(v, e, dim));
   }
@@ -312,9 +300,9 @@ isl_set *nw_view_all(const nw_view *v) {
 }
 
 // Points of `domain` -> values of e. The domain has only the dimensions of the variables.
-isl_map *nw_view_map(const nw_view *v, isl_set *domain, int n, const nw_expr *const *e) {
-  isl_set *wide = isl_set_intersect(nw_view_all(v), isl_set_add_dims(domain, isl_dim_set, (unsigned)v->opaque.n));
+isl_map *nw_space_map(const nw_space *v, isl_set *domain, int n, const nw_expr *const *e) {
+  isl_set *wide = isl_set_intersect(nw_space_all(v), isl_set_add_dims(domain, isl_dim_set, (unsigned)v->opaque.n));
   isl_map *map = isl_map_from_domain(wide);
-  for (int i = 0; i < n; i++) map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_view_aff(v, e[i])));
+  for (int i = 0; i < n; i++) map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(v, e[i])));
   return isl_map_project_out(map, isl_dim_in, (unsigned)v->ndims, (unsigned)v->opaque.n);
 }

@@ -20,22 +20,22 @@ static isl_space *named_params(isl_ctx *isl, int n, const nw_size *size) {
   return space;
 }
 
-static isl_set *at_least(nw_view *v, isl_set *set, const nw_size *size) {
-  isl_pw_aff *lo = nw_view_aff(v, size->lo);
-  isl_pw_aff *it = nw_view_aff(v, nw_var(v->f->pool, size->name));
+static isl_set *at_least(nw_space *v, isl_set *set, const nw_size *size) {
+  isl_pw_aff *lo = nw_space_aff(v, size->lo);
+  isl_pw_aff *it = nw_space_aff(v, nw_var(v->f->pool, size->name));
   return isl_set_intersect(set, isl_pw_aff_ge_set(it, lo));
 }
 
 // Least values and facts. What is opaque in them says nothing.
 static isl_set *known_of_sizes(nw_family *f) {
-  nw_view v;
-  nw_view_init(&v, f);
-  for (int i = 0; i < f->nsizes; i++) nw_view_scan(&v, f->size[i].lo);
-  for (int i = 0; i < f->nfacts; i++) nw_view_scan(&v, f->fact[i]);
-  isl_set *known = nw_view_all(&v);
+  nw_space v;
+  nw_space_init(&v, f);
+  for (int i = 0; i < f->nsizes; i++) nw_space_scan(&v, f->size[i].lo);
+  for (int i = 0; i < f->nfacts; i++) nw_space_scan(&v, f->fact[i]);
+  isl_set *known = nw_space_all(&v);
   for (int i = 0; i < f->nsizes; i++) known = at_least(&v, known, &f->size[i]);
-  for (int i = 0; i < f->nfacts; i++) known = isl_set_intersect(known, nw_view_cond(&v, f->fact[i], true));
-  nw_view_free(&v);
+  for (int i = 0; i < f->nfacts; i++) known = isl_set_intersect(known, nw_space_cond(&v, f->fact[i], true));
+  nw_space_free(&v);
   return isl_set_params(known);
 }
 
@@ -157,9 +157,7 @@ void nw_key_add(nw_key *k, uintptr_t word) {
   k->word[k->n++] = word;
 }
 
-void nw_key_ptr(nw_key *k, const void *p) {
-  nw_key_add(k, (uintptr_t)p);
-}
+void nw_key_ptr(nw_key *k, const void *p) { nw_key_add(k, (uintptr_t)p); }
 
 void nw_key_free(nw_key *k) {
   free(k->word);
@@ -203,27 +201,17 @@ static nw_facts_entry *facts_entry(nw_facts *m, const uintptr_t *word, int n) {
   return e;
 }
 
-int nw_fact_number(nw_family *f, const nw_key *k) {
-  return facts_entry(&f->facts, k->word, k->n)->number;
-}
+int nw_fact_number(nw_family *f, const nw_key *k) { return facts_entry(&f->facts, k->word, k->n)->number; }
 
 int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d) {
   uintptr_t word[] = {(uintptr_t)what, (uintptr_t)a, (uintptr_t)b, (uintptr_t)c, (uintptr_t)d};
   return facts_entry(&f->facts, word, NW_COUNT(word))->number;
 }
 
-bool nw_fact_proved(nw_family *f, int number) {
-  return f->facts.verdict[number] == 1;
-}
+bool nw_fact_proved(nw_family *f, int number) { return f->facts.verdict[number] == 1; }
 
-void nw_fact_prove(nw_family *f, int number) {
-  f->facts.verdict[number] = 1;
-}
+void nw_fact_prove(nw_family *f, int number) { f->facts.verdict[number] = 1; }
 
-bool nw_fact_denied(nw_family *f, int number) {
-  return f->facts.verdict[number] == 2;
-}
+bool nw_fact_denied(nw_family *f, int number) { return f->facts.verdict[number] == 2; }
 
-void nw_fact_deny(nw_family *f, int number) {
-  f->facts.verdict[number] = 2;
-}
+void nw_fact_deny(nw_family *f, int number) { f->facts.verdict[number] = 2; }

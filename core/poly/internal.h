@@ -2,7 +2,7 @@
 //
 // A *site* is one place of a program that touches memory: a block, or the init that a reduction block still owns. Its
 // domain is the set of its executions: one dimension per loop around it (a fused loop has one per original dimension),
-// sizes as parameters. An *access* is a relation from executions to elements. An element of a buffer that is allocated
+// sizes as parameters. A *use* is a read or write: a relation from executions to elements. An element of a buffer that is allocated
 // inside loops is told apart by the iterations of those loops: the buffer is fresh at each entry.
 //
 // Facts that were proved are remembered by content, in the family that the programs of one schedule share; so a step
@@ -35,17 +35,17 @@ typedef enum nw_rule {
 
 // ---- context.c: isl's context and the session's budget
 typedef struct nw_proofs {
-  int refs;              // the session's slot, and one per family
-  nw_ctx *ctx;           // NULL once the session is closed
+  int refs; // the session's slot, and one per family
+  nw_ctx *ctx; // NULL once the session is closed
   isl_ctx *isl;
-  long budget;           // operations of isl per question
+  long budget; // operations of isl per question
   char question;
 } nw_proofs;
 nw_proofs *nw_proofs_of(nw_ctx *c);
 nw_proofs *nw_proofs_retain(nw_proofs *s);
 void nw_proofs_release(nw_proofs *s);
-bool nw_proofs_begin(nw_proofs *s);           // a new question: fresh budget; false when the user asked to stop
-nw_answer nw_proofs_lost(nw_proofs *s);       // isl gave up: leaves the diagnostic, answers NW_ABORTED
+bool nw_proofs_begin(nw_proofs *s); // a new question: fresh budget; false when the user asked to stop
+nw_answer nw_proofs_lost(nw_proofs *s); // isl gave up: leaves the diagnostic, answers NW_ABORTED
 nw_answer nw_answer_of(nw_proofs *s, isl_bool holds);
 
 // ---- family.c: what the programs of one schedule share
@@ -53,31 +53,31 @@ typedef struct nw_facts_entry {
   uint64_t hash;
   int n;
   uintptr_t *key;
-  int number;            // of this content, from 1; never reused
+  int number; // of this content, from 1; never reused
 } nw_facts_entry;
 typedef struct nw_facts {
   nw_facts_entry *at;
   int n, cap;
-  char *verdict;         // by number: 0 unknown, 1 proved, 2 denied
+  char *verdict; // by number: 0 unknown, 1 proved, 2 denied
 } nw_facts;
 typedef struct nw_family {
   int refs;
   nw_proofs *s;
-  nw_pool *pool;         // counted
+  nw_pool *pool; // counted
   int nsizes;
   nw_size *size;
   int nfacts;
   const nw_expr **fact;
   isl_space *params;
-  isl_set *context;      // what is known of the sizes
-  nw_vec product;        // expressions in sizes alone that are not affine: a parameter each
+  isl_set *context; // what is known of the sizes
+  nw_vec product; // expressions in sizes alone that are not affine: a parameter each
   nw_facts facts;
 } nw_family;
-nw_family *nw_family_for(const nw_program *p, nw_family *known);  // known, if it serves p as well; counted
+nw_family *nw_family_for(const nw_program *p, nw_family *known); // known, if it serves p as well; counted
 nw_family *nw_family_retain(nw_family *f);
 void nw_family_release(nw_family *f);
 isl_space *nw_family_space(const nw_family *f, int ndims);
-int nw_family_param(nw_family *f, const nw_expr *e);  // position of a size, or of an expression in sizes alone; -1
+int nw_family_param(nw_family *f, const nw_expr *e); // position of a size, or of an expression in sizes alone; -1
 
 // A key is built word by word. Its number tells contents apart; `proved` remembers one fact about it.
 typedef struct nw_key {
@@ -90,77 +90,78 @@ void nw_key_free(nw_key *k);
 int nw_fact_number(nw_family *f, const nw_key *k);
 bool nw_fact_proved(nw_family *f, int number);
 void nw_fact_prove(nw_family *f, int number);
-bool nw_fact_denied(nw_family *f, int number);        // known to fail; only where a failure needs no witness
+bool nw_fact_denied(nw_family *f, int number); // known to fail; only where a failure needs no witness
 void nw_fact_deny(nw_family *f, int number);
-int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d);  // number of a fact about numbered things
+int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d); // number of a fact about numbered things
 
 // ---- expr.c, cond.c: expressions over a space
 typedef struct nw_dim {
-  const char *name;      // variable
-  int first, n;          // dimensions: n > 1 for a fused loop
+  const char *name; // variable
+  int first, n; // dimensions: n > 1 for a fused loop
   const nw_expr *const *fused;
-  int few;               // its values are 0..few, when that is a small constant; else 0
+  int few; // its values are 0..few, when that is a small constant; else 0
 } nw_dim;
-typedef struct nw_view {
+typedef struct nw_space {
   nw_family *f;
   int nvars, ndims;
   nw_dim var[NW_MAX_DEPTH];
-  nw_vec opaque;         // subexpressions that are not affine: a dimension each, after the others
-} nw_view;
-void nw_view_init(nw_view *v, nw_family *f);
-void nw_view_var(nw_view *v, const char *name);
-void nw_view_loop(nw_view *v, const nw_stmt *loop);
-void nw_view_scan(nw_view *v, const nw_expr *e);      // before the first nw_view_aff or _cond: finds what is opaque
-void nw_view_free(nw_view *v);
-int nw_view_first(const nw_view *v, const char *name);
-isl_set *nw_view_all(const nw_view *v);               // opaque dimensions within their bounds
-isl_pw_aff *nw_view_aff(const nw_view *v, const nw_expr *e);
-isl_pw_aff *nw_view_dim(const nw_view *v, int dim);
-isl_set *nw_view_cond(const nw_view *v, const nw_expr *cond, bool want);  // a superset where it is not exact
+  nw_vec opaque; // subexpressions that are not affine: a dimension each, after the others
+} nw_space;
+void nw_space_init(nw_space *v, nw_family *f);
+void nw_space_var(nw_space *v, const char *name);
+void nw_space_loop(nw_space *v, const nw_stmt *loop);
+void nw_space_scan(nw_space *v, const nw_expr *e); // before the first nw_space_aff or _cond: finds what is opaque
+void nw_space_free(nw_space *v);
+int nw_space_first(const nw_space *v, const char *name);
+isl_set *nw_space_all(const nw_space *v); // opaque dimensions within their bounds
+isl_pw_aff *nw_space_aff(const nw_space *v, const nw_expr *e);
+isl_pw_aff *nw_space_dim(const nw_space *v, int dim);
+isl_set *nw_space_cond(const nw_space *v, const nw_expr *cond, bool want); // a superset where it is not exact
 bool nw_cond_exact(const nw_expr *cond);
-bool nw_view_digits(const nw_view *v, const nw_expr *e, const nw_dim **of, int *from, int *to);
-isl_map *nw_view_map(const nw_view *v, isl_set *domain, int n, const nw_expr *const *e);  // takes domain; opaque projected out
+bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int *from, int *to);
+isl_map *nw_space_map(const nw_space *v, isl_set *domain, int n,
+                      const nw_expr *const *e); // takes domain; opaque projected out
 
 // ---- model.c: sites and accesses of a program
-typedef struct nw_access nw_access;
+typedef struct nw_use nw_use;
 typedef struct nw_site {
   const nw_stmt *block;
-  bool init;             // the init that this reduction block still owns
-  int seq;               // textual order
+  bool init; // the init that this reduction block still owns
+  int seq; // textual order
   int nloops;
   const nw_stmt *loop[NW_MAX_DEPTH];
-  int dim[NW_MAX_DEPTH + 1];  // first dimension of each loop; dim[nloops] is their number
+  int dim[NW_MAX_DEPTH + 1]; // first dimension of each loop; dim[nloops] is their number
   int nwhere;
   const nw_expr **where; // guards around it and the block's own
-  nw_view view;
-  int number;            // of its domain and bindings, in the family
-  bool exact;            // domain and bindings are exact
-  bool pieces;           // an init that is also done for reductions over nothing
+  nw_space view;
+  int number; // of its domain and bindings, in the family
+  bool exact; // domain and bindings are exact
+  bool pieces; // an init that is also done for reductions over nothing
   isl_set *domain;
-  isl_map *instance;     // execution -> block variables (spatial ones only for an init)
+  isl_map *instance; // execution -> block variables (spatial ones only for an init)
   int nvars;
   const nw_block_var **var;
-  int naccesses;
-  nw_access *access;
+  int nuses;
+  nw_use *use;
 } nw_site;
 typedef struct nw_guarded {
-  const nw_expr *cond;   // in block variables
+  const nw_expr *cond; // in block variables
   bool want;
 } nw_guarded;
-struct nw_access {
+struct nw_use {
   const nw_site *site;
   const nw_buffer *buffer;
-  const nw_stmt *alloc;  // the allocation around it; NULL for a parameter
-  int depth;             // loops around that
-  bool write, update;    // update: the read and write of a reduction's own element
-  const nw_expr *load;   // of a read: the LOAD
+  const nw_stmt *alloc; // the allocation around it; NULL for a parameter
+  int depth; // loops around that
+  bool write, update; // update: the read and write of a reduction's own element
+  const nw_expr *load; // of a read: the LOAD
   int n;
-  const nw_expr *const *index;  // in block variables
+  const nw_expr *const *index; // in block variables
   int nconds;
   const nw_guarded *cond;
   int number;
   bool exact;
-  isl_map *map;          // execution -> element, made when first asked for
+  isl_map *map; // execution -> element, made when first asked for
 };
 typedef struct nw_model {
   nw_family *f;
@@ -169,42 +170,42 @@ typedef struct nw_model {
   int nsites;
   nw_site **site;
 } nw_model;
-nw_model *nw_model_of(const nw_program *p, nw_family *known);  // cached in the program; NULL and a diagnostic on failure
+nw_model *nw_model_of(const nw_program *p, nw_family *known); // cached in the program; NULL and a diagnostic on failure
 void nw_model_free(void *model);
-isl_map *nw_access_map(const nw_model *m, nw_access *a);  // borrowed; execution -> (loops around the allocation, index)
+isl_map *nw_use_map(const nw_model *m, nw_use *a); // borrowed; execution -> (loops around the allocation, index)
 // A view of the loops around an access in which its index and conditions can be built, and those conditions.
-void nw_access_view(const nw_program *p, const nw_access *a, nw_view *v);
-isl_set *nw_access_conditions(const nw_program *p, const nw_access *a, const nw_view *v);
-void nw_site_accesses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *alloc, const int *depth);
-void nw_scan_loop(nw_view *v, const nw_stmt *loop);
-isl_set *nw_loop_bounds(const nw_view *v, const nw_stmt *loop, isl_set *set);  // takes set
-bool nw_site_same_work(const nw_site *a, const nw_site *b);  // one origin, both init or both not
+void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v);
+isl_set *nw_use_conditions(const nw_program *p, const nw_use *a, const nw_space *v);
+void nw_site_uses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *alloc, const int *depth);
+void nw_scan_loop(nw_space *v, const nw_stmt *loop);
+isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *loop, isl_set *set); // takes set
+bool nw_site_same_work(const nw_site *a, const nw_site *b); // one origin, both init or both not
 
 // ---- pair.c: two accesses of one buffer
-bool nw_may_meet(const nw_access *a, const nw_access *b);
+bool nw_may_meet(const nw_use *a, const nw_use *b);
 int nw_common_loops(const nw_site *a, const nw_site *b);
-isl_map *nw_meet(const nw_model *m, nw_access *a, nw_access *b);  // executions that touch one element
+isl_map *nw_meet(const nw_model *m, nw_use *a, nw_use *b); // executions that touch one element
 // Of these pairs, those whose first is not before its second. Takes pairs.
-isl_map *nw_not_before(isl_map *pairs, const nw_access *a, const nw_access *b);
-isl_map *nw_before(isl_map *pairs, const nw_access *a, const nw_access *b);  // those whose first is before
+isl_map *nw_not_before(isl_map *pairs, const nw_use *a, const nw_use *b);
+isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b); // those whose first is before
 // Is every execution of a before every one of b that touches its element? If not, *bad (when asked for) has the pairs.
-nw_answer nw_always_before(const nw_model *m, nw_access *a, nw_access *b, isl_map **bad);
+nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **bad);
 
 // ---- parts.c: the loops and variables of a site that have to do with one another
 typedef struct nw_part {
-  uint64_t loops, vars;  // bits; loops from `from` on
+  uint64_t loops, vars; // bits; loops from `from` on
 } nw_part;
-int nw_site_parts(const nw_site *s, int from, nw_part *out);  // out has room for 2*NW_MAX_DEPTH
+int nw_site_parts(const nw_site *s, int from, nw_part *out); // out has room for 2*NW_MAX_DEPTH
 // (loops before `from`, loops of the part) -> (loops before `from`, variables of the part).
 isl_map *nw_part_map(const nw_site *s, int from, nw_part part);
 
 // ---- declared.c: the instances a block declares
 uint64_t nw_all_vars(const nw_site *s);
-isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars);      // the box of these variables
-isl_map *nw_declared_elements(nw_family *f, const nw_access *a);          // declared instances -> elements
+isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars); // the box of these variables
+isl_map *nw_declared_elements(nw_family *f, const nw_use *a); // declared instances -> elements
 isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape);
-bool nw_index_exact(const nw_access *a);
-void nw_key_declared(nw_key *k, const nw_access *a);
+bool nw_index_exact(const nw_use *a);
+void nw_key_declared(nw_key *k, const nw_use *a);
 
 // ---- cover.c: once, and all
 nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad);
@@ -220,13 +221,13 @@ nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once);
 // copied. So two programs whose blocks have equal normal forms compute the same values, as long as every load finds the
 // value it names.
 bool nw_is_copy(const nw_stmt *block);
-bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index);  // the spatial variables, in some order
+bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index); // the spatial variables, in some order
 typedef struct nw_normal {
   const nw_model *m, *other;
   bool copies_only;
   nw_pool *pool;
   int depth;
-  const nw_stmt *rounded;  // out: a block whose body was taken without its store's rounding
+  const nw_stmt *rounded; // out: a block whose body was taken without its store's rounding
 } nw_normal;
 const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer);
 const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e);
@@ -237,27 +238,26 @@ nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b);
 // ---- buffer.c: every read finds its value; every output is written
 bool nw_exists_once(const nw_model *m, const nw_buffer *b);
 nw_answer nw_check_buffers(const nw_model *m, bool by_value, bool first);
-typedef struct nw_fate {   // all accesses of one buffer
+typedef struct nw_fate { // all accesses of one buffer
   const nw_model *m;
   const nw_buffer *buffer;
   bool by_value;
-  bool nested;          // allocated inside a loop, or in several places
+  bool nested; // allocated inside a loop, or in several places
   int nwrites, nreads;
-  nw_access **write, **read;
+  nw_use **write, **read;
 } nw_fate;
-typedef bool (*nw_write_class)(const nw_access *w);
+typedef bool (*nw_write_class)(const nw_use *w);
 
 // ---- coverage.c: is what is read written at all?
-nw_answer nw_covered(const nw_fate *f, nw_access *r, nw_write_class of, isl_set **bad);
+nw_answer nw_covered(const nw_fate *f, nw_use *r, nw_write_class of, isl_set **bad);
 nw_answer nw_all_written(const nw_fate *f, nw_write_class of);
 isl_set *nw_declared_writes(const nw_fate *f, nw_write_class of);
 isl_set *nw_executed_writes(const nw_fate *f, const nw_stmt *alloc, int dims, nw_write_class of);
 
 // ---- contrib.c: reductions and outputs
 nw_answer nw_contributed_once(const nw_fate *f);
-nw_answer nw_contributions(const nw_fate *f, nw_access *r);  // r NULL: of an output, at the end
+nw_answer nw_contributions(const nw_fate *f, nw_use *r); // r NULL: of an output, at the end
 nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, const char *why);
-
 
 // ---- body.c, order.c, marks.c, bounds.c, storage.c: the other questions
 nw_answer nw_same_values(const nw_model *before, const nw_model *after);
@@ -271,14 +271,14 @@ nw_answer nw_check_storage(const nw_model *m);
 // ---- witness.c: the smallest executions that fail, as a refusal
 typedef struct nw_story {
   nw_refusal_kind kind;
-  const nw_access *source, *sink;  // the element is the source's, or the sink's when there is no source
-  const nw_site *site;             // where there is no access
-  const nw_stmt *loop;             // a marked loop that carries the pair
-  const char *message;             // NULL: whoever knows the step says what cannot be done
-  const char *why;                 // with {e} element, {s} source, {t} sink, {b} source's block, {c} sink's block
+  const nw_use *source, *sink; // the element is the source's, or the sink's when there is no source
+  const nw_site *site; // where there is no access
+  const nw_stmt *loop; // a marked loop that carries the pair
+  const char *message; // NULL: whoever knows the step says what cannot be done
+  const char *why; // with {e} element, {s} source, {t} sink, {b} source's block, {c} sink's block
 } nw_story;
-nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad);  // takes bad; NW_FAILS, or NW_ABORTED
-nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad);   // executions of the one site
+nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad); // takes bad; NW_FAILS, or NW_ABORTED
+nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad); // executions of the one site
 nw_answer nw_tell_element(const nw_model *m, nw_refusal_kind kind, const nw_buffer *b, const char *why, isl_set *bad);
-nw_answer nw_tell(const nw_model *m, nw_refusal_kind kind, const nw_stmt *loop, const char *message, const char *fmt, ...)
-    NW_PRINTF(5, 6);
+nw_answer nw_tell(const nw_model *m, nw_refusal_kind kind, const nw_stmt *loop, const char *message, const char *fmt,
+                  ...) NW_PRINTF(5, 6);

@@ -40,7 +40,8 @@ static bool same_loop(const nw_stmt *a, const nw_stmt *b) {
 
 static bool same_alloc(const nw_stmt *a, const nw_stmt *b) {
   return !strcmp(a->alloc.buffer, b->alloc.buffer) && a->alloc.n == b->alloc.n &&
-         same_pointers(a->alloc.n, a->alloc.min, b->alloc.min) && same_pointers(a->alloc.n, a->alloc.extent, b->alloc.extent);
+         same_pointers(a->alloc.n, a->alloc.min, b->alloc.min) &&
+         same_pointers(a->alloc.n, a->alloc.extent, b->alloc.extent);
 }
 
 static bool same_target(const nw_target *a, const nw_target *b) {
@@ -49,14 +50,16 @@ static bool same_target(const nw_target *a, const nw_target *b) {
 }
 
 static bool same_block(const nw_stmt *a, const nw_stmt *b) {
-  if (strcmp(a->block.origin, b->block.origin) || a->block.init_part != b->block.init_part || a->block.where != b->block.where)
+  if (strcmp(a->block.origin, b->block.origin) || a->block.init_part != b->block.init_part ||
+      a->block.where != b->block.where)
     return false;
-  if (a->block.combiner != b->block.combiner || a->block.has_init != b->block.has_init || a->block.nvars != b->block.nvars ||
-      a->block.ntargets != b->block.ntargets)
+  if (a->block.combiner != b->block.combiner || a->block.has_init != b->block.has_init ||
+      a->block.nvars != b->block.nvars || a->block.ntargets != b->block.ntargets)
     return false;
   for (int i = 0; i < a->block.nvars; i++) {
     const nw_block_var *v = &a->block.var[i], *w = &b->block.var[i];
-    if (v->var != w->var || v->kind != w->kind || v->bind != w->bind || v->lo != w->lo || v->extent != w->extent) return false;
+    if (v->var != w->var || v->kind != w->kind || v->bind != w->bind || v->lo != w->lo || v->extent != w->extent)
+      return false;
   }
   for (int i = 0; i < a->block.ntargets; i++)
     if (!same_target(&a->block.target[i], &b->block.target[i])) return false;
@@ -76,18 +79,21 @@ static bool same_but_marks(const nw_stmt *a, const nw_stmt *b) {
 
 // ---- the question
 
-static nw_answer refuse(const nw_model *m, nw_refusal_kind kind, const char *fmt, const char *block, const char *buffer) {
+static nw_answer refuse(const nw_model *m, nw_refusal_kind kind, const char *fmt, const char *block,
+                        const char *buffer) {
   return nw_tell(m, kind, NULL, NULL, fmt, block, buffer);
 }
 
 // What can be judged at all: loops, bindings and written indices that are affine, buffers where they are used.
-static nw_answer check_access(const nw_model *m, const nw_access *a) {
+static nw_answer check_access(const nw_model *m, const nw_use *a) {
   const char *block = a->site->block->block.name, *buffer = a->buffer->name;
   if (a->buffer->role == NW_TEMP && !a->alloc)
     return refuse(m, NW_REFUSE_STRUCTURE, "%s uses %s outside of its allocation", block, buffer);
-  if (a->write && a->buffer->role == NW_INPUT) return refuse(m, NW_REFUSE_STRUCTURE, "%s writes the input %s", block, buffer);
+  if (a->write && a->buffer->role == NW_INPUT)
+    return refuse(m, NW_REFUSE_STRUCTURE, "%s writes the input %s", block, buffer);
   if (a->write && !nw_index_exact(a))
-    return refuse(m, NW_REFUSE_UNDECIDED, "%s writes %s at an index that is not affine, so nothing can be proved about it", block, buffer);
+    return refuse(m, NW_REFUSE_UNDECIDED,
+                  "%s writes %s at an index that is not affine, so nothing can be proved about it", block, buffer);
   return NW_HOLDS;
 }
 
@@ -96,9 +102,11 @@ static nw_answer check_decidable(const nw_model *m) {
   for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++) {
     const nw_site *s = m->site[i];
     if (!s->exact)
-      answer = refuse(m, NW_REFUSE_UNDECIDED, "the bounds or bindings around %s are not affine in its loops and sizes, so nothing can "
-                      "be proved about it", s->block->block.name, NULL);
-    for (int j = 0; j < s->naccesses && answer == NW_HOLDS; j++) answer = check_access(m, &s->access[j]);
+      answer = refuse(m, NW_REFUSE_UNDECIDED,
+                      "the bounds or bindings around %s are not affine in its loops and sizes, so nothing can "
+                      "be proved about it",
+                      s->block->block.name, NULL);
+    for (int j = 0; j < s->nuses && answer == NW_HOLDS; j++) answer = check_access(m, &s->use[j]);
   }
   return answer;
 }
@@ -165,7 +173,8 @@ bool nw_judge(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_of(before, NULL);
   const nw_model *new = old ? nw_model_of(after, old->f) : NULL;
   if (!new) return false;
-  if (!same_params(before, after)) return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the arguments would not be the same") == NW_HOLDS;
+  if (!same_params(before, after))
+    return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the arguments would not be the same") == NW_HOLDS;
   return judge(old, new) == NW_HOLDS;
 }
 

@@ -23,7 +23,8 @@ static nw_answer refuse(const nw_model *m, const nw_stmt *loop, const char *fmt,
 static nw_answer check_nesting(const nw_model *m, const nw_stmt *s, const nw_stmt *around) {
   if (!NW_RULE(m->p->ctx, nested_marks) || !around) return NW_HOLDS;
   const char *outer = around->loop.var->name;
-  if (is_parallel(s) && is_parallel(around)) return refuse(m, s, "%s is inside %s, which already runs in parallel", outer);
+  if (is_parallel(s) && is_parallel(around))
+    return refuse(m, s, "%s is inside %s, which already runs in parallel", outer);
   if (is_parallel(s)) return refuse(m, s, "%s is inside %s, which is vectorized", outer);
   if (is_vector(s) && is_vector(around)) return refuse(m, s, "%s is inside %s, which is vectorized too", outer);
   return NW_HOLDS;
@@ -69,7 +70,7 @@ static nw_answer check_structure(const nw_model *m, const nw_stmt *s, const nw_s
 // ---- what a loop carries
 
 // Two updates of one reduction, or its init and an update.
-static bool is_reduction(const nw_access *a, const nw_access *b) {
+static bool is_reduction(const nw_use *a, const nw_use *b) {
   bool both = a->write && b->write && (a->update || b->update);
   return both && !strcmp(a->site->block->block.origin, b->site->block->block.origin);
 }
@@ -81,7 +82,7 @@ static bool rule_on(const nw_model *m, const nw_stmt *loop, bool reduction) {
 }
 
 // Pairs that agree on the loops outside and meet in different iterations of loop `level`, a's first.
-static isl_map *carried(const nw_model *m, nw_access *a, nw_access *b, int level) {
+static isl_map *carried(const nw_model *m, nw_use *a, nw_use *b, int level) {
   isl_map *pairs = nw_meet(m, a, b);
   for (int d = 0; d < a->site->dim[level]; d++) pairs = isl_map_equate(pairs, isl_dim_in, d, isl_dim_out, d);
   isl_map *out = isl_map_empty(isl_map_get_space(pairs));
@@ -93,19 +94,22 @@ static isl_map *carried(const nw_model *m, nw_access *a, nw_access *b, int level
   return out;
 }
 
-static const char *why_of(const nw_stmt *loop, const nw_access *a, const nw_access *b, bool reduction) {
+static const char *why_of(const nw_stmt *loop, const nw_use *a, const nw_use *b, bool reduction) {
   bool threads = is_parallel(loop);
   if (reduction)
     return threads ? "{e} is written at {s}, and read and written again at {t} by another thread"
                    : "{e} is written at {s}, and read and written again at {t} in another lane";
   if (a->write && b->write)
-    return threads ? "{e} is written at {s}, and again at {t} by another thread" : "{e} is written at {s}, and again at {t} in another lane";
+    return threads ? "{e} is written at {s}, and again at {t} by another thread"
+                   : "{e} is written at {s}, and again at {t} in another lane";
   if (a->write)
-    return threads ? "{e} is written at {s}, and read at {t} by another thread" : "{e} is written at {s}, and read at {t} in another lane";
-  return threads ? "{e} is read at {s}, and overwritten at {t} by another thread" : "{e} is read at {s}, and overwritten at {t} in another lane";
+    return threads ? "{e} is written at {s}, and read at {t} by another thread"
+                   : "{e} is written at {s}, and read at {t} in another lane";
+  return threads ? "{e} is read at {s}, and overwritten at {t} by another thread"
+                 : "{e} is read at {s}, and overwritten at {t} in another lane";
 }
 
-static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, nw_access *a, nw_access *b, int level) {
+static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, nw_use *a, nw_use *b, int level) {
   bool reduction = is_reduction(a, b);
   if (!nw_may_meet(a, b) || a->depth > level || !rule_on(m, loop, reduction)) return NW_HOLDS;
   if (!NW_RULE(m->p->ctx, private_storage) && a->buffer->role == NW_TEMP) return NW_HOLDS;
@@ -115,9 +119,18 @@ static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, nw_access *a
   nw_answer answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
   if (answer == NW_FAILS) {
-    nw_refusal_kind kind = reduction ? NW_REFUSE_REDUCTION : !a->write ? NW_REFUSE_WAR : b->write ? NW_REFUSE_WAW : NW_REFUSE_RAW;
-    return nw_tell_pair(m, &(nw_story){.kind = kind, .source = a, .sink = b, .loop = loop, .message = cannot(m, loop),
-                                       .why = why_of(loop, a, b, reduction)}, bad);
+    nw_refusal_kind kind = reduction   ? NW_REFUSE_REDUCTION
+                           : !a->write ? NW_REFUSE_WAR
+                           : b->write  ? NW_REFUSE_WAW
+                                       : NW_REFUSE_RAW;
+    return nw_tell_pair(m,
+                        &(nw_story){.kind = kind,
+                                    .source = a,
+                                    .sink = b,
+                                    .loop = loop,
+                                    .message = cannot(m, loop),
+                                    .why = why_of(loop, a, b, reduction)},
+                        bad);
   }
   isl_map_free(bad);
   return answer;
@@ -134,10 +147,10 @@ static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, nw_site *s,
   int level = level_of(s, loop);
   nw_answer answer = NW_HOLDS;
   if (level < 0 || level_of(t, loop) < 0) return answer;
-  for (int i = 0; i < s->naccesses && answer == NW_HOLDS; i++)
-    for (int j = 0; j < t->naccesses && answer == NW_HOLDS; j++)
-      if ((s->access[i].update && t->access[j].update) == updates)
-        answer = check_pair(m, loop, &s->access[i], &t->access[j], level);
+  for (int i = 0; i < s->nuses && answer == NW_HOLDS; i++)
+    for (int j = 0; j < t->nuses && answer == NW_HOLDS; j++)
+      if ((s->use[i].update && t->use[j].update) == updates)
+        answer = check_pair(m, loop, &s->use[i], &t->use[j], level);
   return answer;
 }
 

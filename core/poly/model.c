@@ -29,16 +29,14 @@ static isl_set *between(isl_set *set, isl_pw_aff *x, isl_pw_aff *lo, isl_pw_aff 
   return isl_set_intersect(set, isl_pw_aff_lt_set(x, hi));
 }
 
-static isl_pw_aff *zero(const nw_view *v) {
-  return nw_view_aff(v, nw_index(v->f->pool, 0));
-}
+static isl_pw_aff *zero(const nw_space *v) { return nw_space_aff(v, nw_index(v->f->pool, 0)); }
 
-isl_set *nw_loop_bounds(const nw_view *v, const nw_stmt *l, isl_set *set) {
-  int first = nw_view_first(v, l->loop.var->name);
+isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) {
+  int first = nw_space_first(v, l->loop.var->name);
   if (!l->loop.nfused)
-    return between(set, nw_view_dim(v, first), nw_view_aff(v, l->loop.begin), nw_view_aff(v, l->loop.extent));
+    return between(set, nw_space_dim(v, first), nw_space_aff(v, l->loop.begin), nw_space_aff(v, l->loop.extent));
   for (int d = 0; d < l->loop.nfused; d++)
-    set = between(set, nw_view_dim(v, first + d), zero(v), nw_view_aff(v, l->loop.fused[d]));
+    set = between(set, nw_space_dim(v, first + d), zero(v), nw_space_aff(v, l->loop.fused[d]));
   return set;
 }
 
@@ -46,13 +44,14 @@ isl_set *nw_loop_bounds(const nw_view *v, const nw_stmt *l, isl_set *set) {
 static isl_set *at_begin(const nw_site *s, int i, isl_set *set) {
   const nw_stmt *l = s->loop[i];
   if (!l->loop.nfused)
-    return isl_set_intersect(set, isl_pw_aff_eq_set(nw_view_dim(&s->view, s->dim[i]), nw_view_aff(&s->view, l->loop.begin)));
+    return isl_set_intersect(
+        set, isl_pw_aff_eq_set(nw_space_dim(&s->view, s->dim[i]), nw_space_aff(&s->view, l->loop.begin)));
   for (int d = 0; d < l->loop.nfused; d++) set = isl_set_fix_si(set, isl_dim_set, (unsigned)(s->dim[i] + d), 0);
   return set;
 }
 
 static isl_set *guards(const nw_site *s, isl_set *set) {
-  for (int i = 0; i < s->nwhere; i++) set = isl_set_intersect(set, nw_view_cond(&s->view, s->where[i], true));
+  for (int i = 0; i < s->nwhere; i++) set = isl_set_intersect(set, nw_space_cond(&s->view, s->where[i], true));
   return set;
 }
 
@@ -60,13 +59,13 @@ static isl_set *first_reduce(const nw_site *s, isl_set *set) {
   for (int i = 0; i < s->block->block.nvars; i++) {
     const nw_block_var *v = &s->block->block.var[i];
     if (v->kind != NW_REDUCE) continue;
-    set = isl_set_intersect(set, isl_pw_aff_eq_set(nw_view_aff(&s->view, v->bind), nw_view_aff(&s->view, v->lo)));
+    set = isl_set_intersect(set, isl_pw_aff_eq_set(nw_space_aff(&s->view, v->bind), nw_space_aff(&s->view, v->lo)));
   }
   return set;
 }
 
 static isl_set *start(const nw_site *s) {
-  return isl_set_intersect_params(nw_view_all(&s->view), isl_set_copy(s->view.f->context));
+  return isl_set_intersect_params(nw_space_all(&s->view), isl_set_copy(s->view.f->context));
 }
 
 static bool surely_runs(const nw_stmt *loop) {
@@ -84,7 +83,8 @@ static isl_set *empty_reduction(const nw_site *s) {
       continue;
     }
     all = at_begin(s, i, all);
-    if (!surely_runs(l)) none = isl_set_union(none, isl_pw_aff_le_set(nw_view_aff(&s->view, l->loop.extent), zero(&s->view)));
+    if (!surely_runs(l))
+      none = isl_set_union(none, isl_pw_aff_le_set(nw_space_aff(&s->view, l->loop.extent), zero(&s->view)));
   }
   return isl_set_intersect(first_reduce(s, guards(s, all)), none);
 }
@@ -116,18 +116,18 @@ static isl_set *executions(nw_site *s) {
 
 // ---- sites
 
-void nw_scan_loop(nw_view *v, const nw_stmt *l) {
-  nw_view_scan(v, l->loop.begin);
-  if (!l->loop.nfused) nw_view_scan(v, l->loop.extent);
-  for (int d = 0; d < l->loop.nfused; d++) nw_view_scan(v, l->loop.fused[d]);
+void nw_scan_loop(nw_space *v, const nw_stmt *l) {
+  nw_space_scan(v, l->loop.begin);
+  if (!l->loop.nfused) nw_space_scan(v, l->loop.extent);
+  for (int d = 0; d < l->loop.nfused; d++) nw_space_scan(v, l->loop.fused[d]);
 }
 
 static void scan_site(nw_site *s) {
   for (int i = 0; i < s->nloops; i++) nw_scan_loop(&s->view, s->loop[i]);
-  for (int i = 0; i < s->nwhere; i++) nw_view_scan(&s->view, s->where[i]);
+  for (int i = 0; i < s->nwhere; i++) nw_space_scan(&s->view, s->where[i]);
   for (int i = 0; i < s->block->block.nvars; i++) {
-    nw_view_scan(&s->view, s->block->block.var[i].bind);
-    nw_view_scan(&s->view, s->block->block.var[i].lo);
+    nw_space_scan(&s->view, s->block->block.var[i].bind);
+    nw_space_scan(&s->view, s->block->block.var[i].lo);
   }
 }
 
@@ -174,7 +174,7 @@ static void site_vars(nw_site *s, nw_arena *arena) {
 static isl_map *instances(const nw_site *s, nw_arena *arena) {
   const nw_expr **bind = NW_NEW_N(arena, const nw_expr *, s->nvars + 1);
   for (int i = 0; i < s->nvars; i++) bind[i] = s->var[i]->bind;
-  return nw_view_map(&s->view, isl_set_copy(s->domain), s->nvars, bind);
+  return nw_space_map(&s->view, isl_set_copy(s->domain), s->nvars, bind);
 }
 
 static void add_site(build *b, const nw_stmt *block, bool init) {
@@ -183,12 +183,12 @@ static void add_site(build *b, const nw_stmt *block, bool init) {
   s->block = block;
   s->init = init;
   s->seq = b->seq++;
-  nw_view_init(&s->view, m->f);
+  nw_space_init(&s->view, m->f);
   s->nloops = b->nloops;
   for (int i = 0; i < b->nloops; i++) {
     s->loop[i] = b->loop[i];
     s->dim[i] = s->view.ndims;
-    nw_view_loop(&s->view, b->loop[i]);
+    nw_space_loop(&s->view, b->loop[i]);
   }
   s->dim[s->nloops] = s->view.ndims;
   s->nwhere = b->nwhere + (block->block.where != NULL);
@@ -202,7 +202,7 @@ static void add_site(build *b, const nw_stmt *block, bool init) {
   isl_set *wide = executions(s);
   s->domain = isl_set_project_out(wide, isl_dim_set, (unsigned)s->view.ndims, (unsigned)s->view.opaque.n);
   s->instance = instances(s, m->arena);
-  nw_site_accesses(m, s, b->nallocs, b->alloc, b->alloc_depth);
+  nw_site_uses(m, s, b->nallocs, b->alloc, b->alloc_depth);
   m->site[m->nsites++] = s;
 }
 
@@ -256,8 +256,8 @@ void nw_model_free(void *model) {
   nw_model *m = model;
   for (int i = 0; i < m->nsites; i++) {
     nw_site *s = m->site[i];
-    for (int a = 0; a < s->naccesses; a++) isl_map_free(s->access[a].map);
-    nw_view_free(&s->view);
+    for (int a = 0; a < s->nuses; a++) isl_map_free(s->use[a].map);
+    nw_space_free(&s->view);
     isl_map_free(s->instance);
     isl_set_free(s->domain);
   }

@@ -46,7 +46,8 @@ static bool has_origin(const nw_model *m, const char *origin) {
 }
 
 static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffer) {
-  if (strcmp(other->block.origin, b->block.origin) || other->block.combiner != NW_PLAIN || other->block.init_part) return false;
+  if (strcmp(other->block.origin, b->block.origin) || other->block.combiner != NW_PLAIN || other->block.init_part)
+    return false;
   const nw_target *s = target_of(b, buffer), *t = target_of(other, buffer);
   if (s->value != t->value || s->n != t->n) return false;
   for (int d = 0; d < s->n; d++)
@@ -82,9 +83,7 @@ static bool keeps_rounding(const nw_expr *value) {
   return !half || value->op == NW_OP_LOAD || value->op == NW_OP_FLOAT;
 }
 
-static int by_text(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
 // "C#0", or "S#0+S_init#0" for a buffer that two blocks fill.
 static const char *value_name(nw_pool *pool, const nw_site *const *w, int n, const char *buffer) {

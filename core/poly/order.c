@@ -79,24 +79,24 @@ nw_answer nw_each_once(const nw_model *m) {
 
 // ---- dependences
 
-static isl_map *in_instances(isl_map *pairs, const nw_access *a, const nw_access *b) {
+static isl_map *in_instances(isl_map *pairs, const nw_use *a, const nw_use *b) {
   pairs = isl_map_apply_domain(pairs, isl_map_copy(a->site->instance));
   return isl_map_apply_range(pairs, isl_map_copy(b->site->instance));
 }
 
 // The access that does in model m what `a` does: same work, same position in the body.
-static nw_access *same_access(const nw_site *in, const nw_access *a) {
-  int at = (int)(a - a->site->access);
-  if (!nw_site_same_work(in, a->site) || at >= in->naccesses || in->access[at].write != a->write) return NULL;
-  return &in->access[at];
+static nw_use *same_access(const nw_site *in, const nw_use *a) {
+  int at = (int)(a - a->site->use);
+  if (!nw_site_same_work(in, a->site) || at >= in->nuses || in->use[at].write != a->write) return NULL;
+  return &in->use[at];
 }
 
 // Pairs of instances of a and b that touch one element in the old program, a's first.
-static isl_map *depends(const nw_model *before, const nw_access *a, const nw_access *b) {
+static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b) {
   isl_map *all = NULL;
   for (int i = 0; i < before->nsites; i++)
     for (int j = 0; j < before->nsites; j++) {
-      nw_access *x = same_access(before->site[i], a), *y = same_access(before->site[j], b);
+      nw_use *x = same_access(before->site[i], a), *y = same_access(before->site[j], b);
       if (!x || !y || !nw_may_meet(x, y)) continue;
       isl_map *some = in_instances(nw_before(nw_meet(before, x, y), x, y), x, y);
       all = all ? isl_map_union(all, some) : some;
@@ -104,21 +104,27 @@ static isl_map *depends(const nw_model *before, const nw_access *a, const nw_acc
   return all;
 }
 
-static bool free_order(const nw_access *a, const nw_access *b) {
+static bool free_order(const nw_use *a, const nw_use *b) {
   return a->update && b->update && nw_site_same_work(a->site, b->site);
 }
 
-static nw_answer tell(const nw_model *m, const nw_access *a, const nw_access *b, isl_map *bad) {
-  nw_story story = {.kind = NW_REFUSE_WAW, .source = a, .sink = b,
+static nw_answer tell(const nw_model *m, const nw_use *a, const nw_use *b, isl_map *bad) {
+  nw_story story = {.kind = NW_REFUSE_WAW,
+                    .source = a,
+                    .sink = b,
                     .why = "{e} is written at {s}, but now it is already written at {t}, which must come later"};
-  if (!b->write) story = (nw_story){.kind = NW_REFUSE_RAW, .source = a, .sink = b,
-                                    .why = "{e} is read at {t}, before it is written at {s}"};
-  if (!a->write) story = (nw_story){.kind = NW_REFUSE_WAR, .source = a, .sink = b,
-                                    .why = "{e} is read at {s}, but now it is already overwritten at {t}"};
+  if (!b->write)
+    story = (nw_story){
+        .kind = NW_REFUSE_RAW, .source = a, .sink = b, .why = "{e} is read at {t}, before it is written at {s}"};
+  if (!a->write)
+    story = (nw_story){.kind = NW_REFUSE_WAR,
+                       .source = a,
+                       .sink = b,
+                       .why = "{e} is read at {s}, but now it is already overwritten at {t}"};
   return nw_tell_pair(m, &story, bad);
 }
 
-static nw_answer check_pair(const nw_model *before, const nw_model *after, nw_access *a, nw_access *b) {
+static nw_answer check_pair(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {
   if (!nw_may_meet(a, b) || free_order(a, b)) return NW_HOLDS;
   if (!NW_RULE(after->p->ctx, order_self)) return NW_HOLDS;
   isl_map *must = depends(before, a, b);
@@ -132,12 +138,13 @@ static nw_answer check_pair(const nw_model *before, const nw_model *after, nw_ac
   return answer;
 }
 
-static nw_answer check_sites(const nw_model *before, const nw_model *after, nw_site *s, nw_site *t, const nw_buffer *buffer) {
+static nw_answer check_sites(const nw_model *before, const nw_model *after, nw_site *s, nw_site *t,
+                             const nw_buffer *buffer) {
   nw_answer answer = NW_HOLDS;
-  for (int i = 0; i < s->naccesses && answer == NW_HOLDS; i++)
-    for (int j = 0; j < t->naccesses && answer == NW_HOLDS; j++)
-      if (s->access[i].buffer == buffer && t->access[j].buffer == buffer)
-        answer = check_pair(before, after, &s->access[i], &t->access[j]);
+  for (int i = 0; i < s->nuses && answer == NW_HOLDS; i++)
+    for (int j = 0; j < t->nuses && answer == NW_HOLDS; j++)
+      if (s->use[i].buffer == buffer && t->use[j].buffer == buffer)
+        answer = check_pair(before, after, &s->use[i], &t->use[j]);
   return answer;
 }
 
@@ -145,8 +152,8 @@ static nw_answer check_sites(const nw_model *before, const nw_model *after, nw_s
 // reduction's loops, which may be earlier than the first update.
 static bool owns_init(const nw_model *m, const nw_buffer *b) {
   for (int i = 0; i < m->nsites; i++)
-    for (int j = 0; m->site[i]->init && j < m->site[i]->naccesses; j++)
-      if (m->site[i]->access[j].buffer == b) return true;
+    for (int j = 0; m->site[i]->init && j < m->site[i]->nuses; j++)
+      if (m->site[i]->use[j].buffer == b) return true;
   return false;
 }
 
@@ -154,7 +161,8 @@ nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_
   nw_answer answer = NW_HOLDS;
   if (owns_init(after, buffer))
     return nw_tell(after, NW_REFUSE_UNDECIDED, NULL, NULL,
-                   "elements of %s change their value, and the init of its reduction is not a block of its own", buffer->name);
+                   "elements of %s change their value, and the init of its reduction is not a block of its own",
+                   buffer->name);
   for (int i = 0; i < after->nsites && answer == NW_HOLDS; i++)
     for (int j = 0; j < after->nsites && answer == NW_HOLDS; j++)
       answer = check_sites(before, after, after->site[i], after->site[j], buffer);

@@ -1,7 +1,7 @@
 // Two accesses of one buffer: the pairs of executions that touch one element, and their order.
 #include "poly/internal.h"
 
-bool nw_may_meet(const nw_access *a, const nw_access *b) {
+bool nw_may_meet(const nw_use *a, const nw_use *b) {
   return a->buffer == b->buffer && a->alloc == b->alloc && (a->write || b->write);
 }
 
@@ -11,24 +11,22 @@ int nw_common_loops(const nw_site *a, const nw_site *b) {
   return n;
 }
 
-isl_map *nw_meet(const nw_model *m, nw_access *a, nw_access *b) {
-  isl_map *from = isl_map_copy(nw_access_map(m, a)), *to = isl_map_copy(nw_access_map(m, b));
+isl_map *nw_meet(const nw_model *m, nw_use *a, nw_use *b) {
+  isl_map *from = isl_map_copy(nw_use_map(m, a)), *to = isl_map_copy(nw_use_map(m, b));
   return isl_map_apply_range(from, isl_map_reverse(to));
 }
 
 // Which comes first when all common loops agree: -1 for a. Within one execution reads come before writes; one access
 // and itself have no order, and need none.
-static int textual(const nw_access *a, const nw_access *b) {
+static int textual(const nw_use *a, const nw_use *b) {
   if (a->site->seq != b->site->seq) return a->site->seq < b->site->seq ? -1 : 1;
   if (a->write != b->write) return a->write ? 1 : -1;
   return -1;
 }
 
-static int common_dims(const nw_access *a, const nw_access *b) {
-  return a->site->dim[nw_common_loops(a->site, b->site)];
-}
+static int common_dims(const nw_use *a, const nw_use *b) { return a->site->dim[nw_common_loops(a->site, b->site)]; }
 
-isl_map *nw_not_before(isl_map *pairs, const nw_access *a, const nw_access *b) {
+isl_map *nw_not_before(isl_map *pairs, const nw_use *a, const nw_use *b) {
   isl_map *bad = isl_map_empty(isl_map_get_space(pairs));
   for (int i = 0, n = common_dims(a, b); i < n; i++) {
     bad = isl_map_union(bad, isl_map_order_gt(isl_map_copy(pairs), isl_dim_in, i, isl_dim_out, i));
@@ -39,7 +37,7 @@ isl_map *nw_not_before(isl_map *pairs, const nw_access *a, const nw_access *b) {
   return bad;
 }
 
-isl_map *nw_before(isl_map *pairs, const nw_access *a, const nw_access *b) {
+isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b) {
   isl_map *good = isl_map_empty(isl_map_get_space(pairs));
   for (int i = 0, n = common_dims(a, b); i < n; i++) {
     good = isl_map_union(good, isl_map_order_lt(isl_map_copy(pairs), isl_dim_in, i, isl_dim_out, i));
@@ -51,7 +49,7 @@ isl_map *nw_before(isl_map *pairs, const nw_access *a, const nw_access *b) {
 }
 
 // The same question, level by level, stopping as soon as no pairs are left or one is out of order.
-static isl_bool ordered(isl_map *pairs, const nw_access *a, const nw_access *b) {
+static isl_bool ordered(isl_map *pairs, const nw_use *a, const nw_use *b) {
   isl_bool fine = isl_bool_true;
   int n = common_dims(a, b);
   for (int i = 0; i < n && fine == isl_bool_true; i++) {
@@ -66,7 +64,7 @@ static isl_bool ordered(isl_map *pairs, const nw_access *a, const nw_access *b) 
   return fine;
 }
 
-nw_answer nw_always_before(const nw_model *m, nw_access *a, nw_access *b, isl_map **bad) {
+nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **bad) {
   int common = nw_common_loops(a->site, b->site);
   int fact = nw_fact_of(m->f, 'b', a->number, b->number, common, textual(a, b));
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;

@@ -76,23 +76,23 @@ int nw_site_parts(const nw_site *s, int from, nw_part *out) {
   return n;
 }
 
-static isl_set *part_conditions(const nw_site *s, uint64_t loops, const nw_view *v, isl_set *set) {
+static isl_set *part_conditions(const nw_site *s, uint64_t loops, const nw_space *v, isl_set *set) {
   nw_vec cond = conditions(s);
   for (int i = 0; i < cond.n; i++)
-    if (!(loops_of(s, cond.at[i]) & ~loops)) set = isl_set_intersect(set, nw_view_cond(v, cond.at[i], true));
+    if (!(loops_of(s, cond.at[i]) & ~loops)) set = isl_set_intersect(set, nw_space_cond(v, cond.at[i], true));
   nw_vec_free(&cond);
   return set;
 }
 
-static void scan_part(const nw_site *s, uint64_t loops, nw_view *v) {
+static void scan_part(const nw_site *s, uint64_t loops, nw_space *v) {
   for (int i = 0; i < s->nloops; i++)
-    if (loops >> i & 1) nw_view_loop(v, s->loop[i]);
+    if (loops >> i & 1) nw_space_loop(v, s->loop[i]);
   for (int i = 0; i < s->nloops; i++)
     if (loops >> i & 1) nw_scan_loop(v, s->loop[i]);
 }
 
-static isl_set *part_domain(const nw_site *s, uint64_t loops, const nw_view *v) {
-  isl_set *set = isl_set_intersect_params(nw_view_all(v), isl_set_copy(v->f->context));
+static isl_set *part_domain(const nw_site *s, uint64_t loops, const nw_space *v) {
+  isl_set *set = isl_set_intersect_params(nw_space_all(v), isl_set_copy(v->f->context));
   for (int i = 0; i < s->nloops; i++)
     if (loops >> i & 1) set = nw_loop_bounds(v, s->loop[i], set);
   return part_conditions(s, loops, v, set);
@@ -105,20 +105,22 @@ static isl_map *whole_map(const nw_site *s, int from, nw_part part) {
     if (!(part.vars >> i & 1)) map = isl_map_project_out(map, isl_dim_out, (unsigned)i, 1);
   isl_map *outer = isl_map_from_domain(isl_set_copy(s->domain));
   for (int d = 0; d < s->dim[from]; d++)
-    outer = isl_map_flat_range_product(outer, isl_map_from_pw_aff(nw_view_dim(&s->view, d)));
+    outer = isl_map_flat_range_product(outer, isl_map_from_pw_aff(nw_space_dim(&s->view, d)));
   return isl_map_flat_range_product(outer, map);
 }
 
 isl_map *nw_part_map(const nw_site *s, int from, nw_part part) {
   if (s->pieces || !s->exact) return whole_map(s, from, part);
   uint64_t loops = part.loops | ((UINT64_C(1) << from) - 1);
-  nw_view v;
-  nw_view_init(&v, s->view.f);
+  nw_space v;
+  nw_space_init(&v, s->view.f);
   scan_part(s, loops, &v);
   isl_map *map = isl_map_from_domain(part_domain(s, loops, &v));
-  for (int d = 0; d < s->dim[from]; d++) map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_view_dim(&v, d)));
+  for (int d = 0; d < s->dim[from]; d++)
+    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_dim(&v, d)));
   for (int i = 0; i < s->nvars; i++)
-    if (part.vars >> i & 1) map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_view_aff(&v, s->var[i]->bind)));
-  nw_view_free(&v);
+    if (part.vars >> i & 1)
+      map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(&v, s->var[i]->bind)));
+  nw_space_free(&v);
   return map;
 }

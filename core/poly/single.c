@@ -2,55 +2,55 @@
 // is left to ask is whether it was written by then.
 #include "poly/internal.h"
 
-static bool same_index(const nw_access *a, const nw_access *b) {
+static bool same_index(const nw_use *a, const nw_use *b) {
   if (a->n != b->n) return false;
   for (int d = 0; d < a->n; d++)
     if (a->index[d] != b->index[d]) return false;
   return true;
 }
 
-static bool one_origin(const nw_access *a, const nw_access *b) {
+static bool one_origin(const nw_use *a, const nw_use *b) {
   return !strcmp(a->site->block->block.origin, b->site->block->block.origin);
 }
 
-static nw_access *only_write(const nw_site *s, const nw_buffer *b, bool *several) {
-  nw_access *w = NULL;
-  for (int i = 0; i < s->naccesses; i++) {
-    if (!s->access[i].write || s->access[i].buffer != b) continue;
+static nw_use *only_write(const nw_site *s, const nw_buffer *b, bool *several) {
+  nw_use *w = NULL;
+  for (int i = 0; i < s->nuses; i++) {
+    if (!s->use[i].write || s->use[i].buffer != b) continue;
     *several |= w != NULL;
-    w = &s->access[i];
+    w = &s->use[i];
   }
   return w;
 }
 
 // One write per origin; false when the blocks of one origin do not agree on where their values go.
-static bool writes_of(const nw_model *m, const nw_buffer *b, nw_access **out, int *n) {
+static bool writes_of(const nw_model *m, const nw_buffer *b, nw_use **out, int *n) {
   bool several = false;
   *n = 0;
   for (int i = 0; i < m->nsites; i++) {
-    nw_access *w = only_write(m->site[i], b, &several);
+    nw_use *w = only_write(m->site[i], b, &several);
     int at = 0;
     if (!w) continue;
     while (at < *n && !one_origin(out[at], w)) at++;
-    if (at == *n) out[(*n)++] = w;
-    else if (!same_index(out[at], w)) return false;
+    if (at == *n)
+      out[(*n)++] = w;
+    else if (!same_index(out[at], w))
+      return false;
   }
   return !several;
 }
 
 // Declared spatial instances -> elements.
-static isl_map *elements(const nw_model *m, const nw_access *w) {
+static isl_map *elements(const nw_model *m, const nw_use *w) {
   isl_map *map = nw_declared_elements(m->f, w);
   for (int i = w->site->nvars - 1; i >= 0; i--)
     if (w->site->var[i]->kind == NW_REDUCE) map = isl_map_project_out(map, isl_dim_in, (unsigned)i, 1);
   return map;
 }
 
-static bool plainly_injective(const nw_access *w) {
-  return nw_index_is_vars(w->site->block, w->n, w->index);
-}
+static bool plainly_injective(const nw_use *w) { return nw_index_is_vars(w->site->block, w->n, w->index); }
 
-static isl_bool apart(const nw_model *m, nw_access *const *w, int n) {
+static isl_bool apart(const nw_model *m, nw_use *const *w, int n) {
   isl_bool fine = isl_bool_true;
   isl_set *seen = NULL;
   for (int i = 0; i < n && fine == isl_bool_true; i++) {
@@ -64,7 +64,7 @@ static isl_bool apart(const nw_model *m, nw_access *const *w, int n) {
   return fine;
 }
 
-static int fact_of(const nw_model *m, nw_access *const *w, int n) {
+static int fact_of(const nw_model *m, nw_use *const *w, int n) {
   nw_key k = {0};
   nw_key_add(&k, '1');
   for (int i = 0; i < n; i++) nw_key_declared(&k, w[i]);
@@ -74,7 +74,7 @@ static int fact_of(const nw_model *m, nw_access *const *w, int n) {
 }
 
 nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b) {
-  nw_access **w = NW_NEW_N(m->arena, nw_access *, m->nsites + 1);
+  nw_use **w = NW_NEW_N(m->arena, nw_use *, m->nsites + 1);
   int n;
   if (!NW_RULE(m->p->ctx, value_single)) return NW_HOLDS;
   if (!writes_of(m, b, w, &n)) return NW_FAILS;

@@ -29,12 +29,12 @@ typedef struct load {
 
 static bool too_large(load *l, const nw_stmt *alloc, int64_t bytes) {
   if (bytes < 0)
-    l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL, "no constant bounds the size of %s, so it cannot have scope local",
-                        alloc->alloc.buffer);
+    l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL,
+                        "no constant bounds the size of %s, so it cannot have scope local", alloc->alloc.buffer);
   else
     l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL,
-                        "with %s, buffers of scope local take %lld bytes at once, and %d fit on the stack", alloc->alloc.buffer,
-                        (long long)bytes, NW_STACK_LIMIT);
+                        "with %s, buffers of scope local take %lld bytes at once, and %d fit on the stack",
+                        alloc->alloc.buffer, (long long)bytes, NW_STACK_LIMIT);
   return false;
 }
 
@@ -60,17 +60,17 @@ static nw_answer bad_layout(const nw_model *m, const nw_buffer *b, const char *w
 }
 
 static isl_map *layout_map(const nw_model *m, const nw_buffer *b) {
-  nw_view v;
-  nw_view_init(&v, m->f);
+  nw_space v;
+  nw_space_init(&v, m->f);
   char name[16];
   for (int d = 0; d < b->ndim; d++) {
     snprintf(name, sizeof name, "_%d", d);
-    nw_view_var(&v, nw_pool_name(m->f->pool, name));
+    nw_space_var(&v, nw_pool_name(m->f->pool, name));
   }
-  for (int d = 0; d < b->nlayout; d++) nw_view_scan(&v, b->layout[d]);
+  for (int d = 0; d < b->nlayout; d++) nw_space_scan(&v, b->layout[d]);
   isl_set *box = nw_shape_box(m->f, b->ndim, (const nw_expr *const *)b->shape);
-  isl_map *map = nw_view_map(&v, box, b->nlayout, (const nw_expr *const *)b->layout);
-  nw_view_free(&v);
+  isl_map *map = nw_space_map(&v, box, b->nlayout, (const nw_expr *const *)b->layout);
+  nw_space_free(&v);
   return map;
 }
 

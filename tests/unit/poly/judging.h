@@ -49,9 +49,9 @@ static inline void print_refusal(nw_ctx *c) {
   const nw_diag *d = nw_error(c);
   if (!d) return;
   const nw_refusal *r = d->refusal;
-  print_message("%s: %s | %s %s | %s %s | %s | %s\n", d->message, r && r->why ? r->why : "", r && r->source ? r->source : "",
-                r && r->sink ? r->sink : "", r && r->element ? r->element : "", r && r->distance ? r->distance : "",
-                r && r->loops[0] ? r->loops[0] : "", "");
+  print_message("%s: %s | %s %s | %s %s | %s | %s\n", d->message, r && r->why ? r->why : "",
+                r && r->source ? r->source : "", r && r->sink ? r->sink : "", r && r->element ? r->element : "",
+                r && r->distance ? r->distance : "", r && r->loops[0] ? r->loops[0] : "", "");
 }
 
 // The step must be accepted, by this question ('o', 'v', 'm'; 0: any).
@@ -67,7 +67,8 @@ static inline void accepts(env *e, const char *before, const char *after, char q
 }
 
 // The step must be refused, with this kind, and `why` in its sentence. Returns the refusal, good until nw_clear.
-static inline const nw_refusal *refuses(env *e, const char *before, const char *after, nw_refusal_kind kind, const char *why) {
+static inline const nw_refusal *refuses(env *e, const char *before, const char *after, nw_refusal_kind kind,
+                                        const char *why) {
   nw_clear(e->c);
   nw_program *a = parsed(e, before), *b = parsed(e, after);
   if (nw_judge(a, b)) fail_msg("accepted:\n%s", after);

@@ -4,7 +4,8 @@
 // Texts of the walk, sizes as given.
 static char *text(const char *sizes, const char *m, const char *n, const char *k, const char *body) {
   nw_str s = {0};
-  nw_str_fmt(&s, "program gemm\n%sinput A: f32[%s, %s]\ninput B: f32[%s, %s]\noutput C: f32[%s, %s]\n", sizes, m, k, k, n, m, n);
+  nw_str_fmt(&s, "program gemm\n%sinput A: f32[%s, %s]\ninput B: f32[%s, %s]\noutput C: f32[%s, %s]\n", sizes, m, k, k,
+             n, m, n);
   nw_str_add(&s, body);
   return nw_str_take(&s);
 }
@@ -28,7 +29,7 @@ typedef struct step {
   const char *temps, *body;
 } step;
 
-#define BODY(i, j, k, where) \
+#define BODY(i, j, k, where)                                                                                           \
   "block C of C (i = " i " in 0..$M, j = " j " in 0..$N, reduce k = " k " in 0..$K)" where ":\n"
 #define WORK "init C[i, j] = 0.0\n"
 
@@ -45,7 +46,8 @@ static const step walk[] = {
      "  for i_i in 0..32:\n"
      "    for j in 0..$N:\n"
      "      for k in 0..$K:\n"
-     "        block C of C (i = 32*i_o + i_i in 0..$M, j = j in 0..$N, reduce k = k in 0..$K) where 32*i_o + i_i < $M:\n"
+     "        block C of C (i = 32*i_o + i_i in 0..$M, j = j in 0..$N, reduce k = k in 0..$K) where 32*i_o + i_i < "
+     "$M:\n"
      "          init C[i, j] = 0.0\n"
      "          C[i, j] += A[i, k]*B[k, j]\n"},
     {"tile", 'o', "",
@@ -54,7 +56,8 @@ static const step walk[] = {
      "    for i_i in 0..32:\n"
      "      for j_i in 0..32:\n"
      "        for k in 0..$K:\n"
-     "          block C of C (i = 32*i_o + i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = k in 0..$K) where 32*i_o + i_i < $M and 32*j_o + j_i < $N:\n"
+     "          block C of C (i = 32*i_o + i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = k in 0..$K) where "
+     "32*i_o + i_i < $M and 32*j_o + j_i < $N:\n"
      "            init C[i, j] = 0.0\n"
      "            C[i, j] += A[i, k]*B[k, j]\n"},
     {"split k, reorder", 'o', "",
@@ -64,7 +67,8 @@ static const step walk[] = {
      "      for i_i in 0..32:\n"
      "        for k_i in 0..4:\n"
      "          for j_i in 0..32:\n"
-     "            block C of C (i = 32*i_o + i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = 4*k_o + k_i in 0..$K) where 32*i_o + i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
+     "            block C of C (i = 32*i_o + i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = 4*k_o + k_i in 0..$K) "
+     "where 32*i_o + i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
      "              init C[i, j] = 0.0\n"
      "              C[i, j] += A[i, k]*B[k, j]\n"},
     {"vectorize", 'm', "",
@@ -74,7 +78,8 @@ static const step walk[] = {
      "      for i_i in 0..32:\n"
      "        for k_i in 0..4:\n"
      "          vectorize for j_i in 0..32:\n"
-     "            block C of C (i = 32*i_o + i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = 4*k_o + k_i in 0..$K) where 32*i_o + i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
+     "            block C of C (i = 32*i_o + i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = 4*k_o + k_i in 0..$K) "
+     "where 32*i_o + i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
      "              init C[i, j] = 0.0\n"
      "              C[i, j] += A[i, k]*B[k, j]\n"},
     {"pack B", 'v', "temp P: f32[$K, $N] layout [_1 // 32, _0, _1 % 32] in [($N + 31) // 32, $K, 32]\n",
@@ -89,7 +94,8 @@ static const step walk[] = {
      "        for i_i in 0..32:\n"
      "          for k_i in 0..4:\n"
      "            vectorize for j_i in 0..32:\n"
-     "              block C of C (i = 32*i_o + i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = 4*k_o + k_i in 0..$K) where 32*i_o + i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
+     "              block C of C (i = 32*i_o + i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = 4*k_o + k_i in "
+     "0..$K) where 32*i_o + i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
      "                init C[i, j] = 0.0\n"
      "                C[i, j] += A[i, k]*P[k, j]\n"},
     {"cache write", 'v',
@@ -106,12 +112,14 @@ static const step walk[] = {
      "          for i_i in 0..32:\n"
      "            for k_i in 0..4:\n"
      "              vectorize for j_i in 0..32:\n"
-     "                block C of C (i = 32*i_o + i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = 4*k_o + k_i in 0..$K) where 32*i_o + i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
+     "                block C of C (i = 32*i_o + i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = 4*k_o + k_i in "
+     "0..$K) where 32*i_o + i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
      "                  init L[i, j] = 0.0\n"
      "                  L[i, j] += A[i, k]*P[k, j]\n"
      "        for a in 0..32:\n"
      "          for b in 0..32:\n"
-     "            block W of W (i = 32*i_o + a in 0..$M, j = 32*j_o + b in 0..$N) where 32*i_o + a < $M and 32*j_o + b < $N:\n"
+     "            block W of W (i = 32*i_o + a in 0..$M, j = 32*j_o + b in 0..$N) where 32*i_o + a < $M and 32*j_o + b "
+     "< $N:\n"
      "              C[i, j] = L[i, j]\n"},
     {"register tile", 'o',
      "temp P: f32[$K, $N] layout [_1 // 32, _0, _1 % 32] in [($N + 31) // 32, $K, 32]\ntemp L: f32[$M, $N] local\n",
@@ -129,12 +137,14 @@ static const step walk[] = {
      "            for k_i in 0..4:\n"
      "              unroll for i_i_i in 0..8:\n"
      "                vectorize for j_i in 0..32:\n"
-     "                  block C of C (i = 32*i_o + 8*i_i_o + i_i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = 4*k_o + k_i in 0..$K) where 32*i_o + 8*i_i_o + i_i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
+     "                  block C of C (i = 32*i_o + 8*i_i_o + i_i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = "
+     "4*k_o + k_i in 0..$K) where 32*i_o + 8*i_i_o + i_i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
      "                    init L[i, j] = 0.0\n"
      "                    L[i, j] += A[i, k]*P[k, j]\n"
      "        for a in 0..32:\n"
      "          vectorize for b in 0..32:\n"
-     "            block W of W (i = 32*i_o + a in 0..$M, j = 32*j_o + b in 0..$N) where 32*i_o + a < $M and 32*j_o + b < $N:\n"
+     "            block W of W (i = 32*i_o + a in 0..$M, j = 32*j_o + b in 0..$N) where 32*i_o + a < $M and 32*j_o + b "
+     "< $N:\n"
      "              C[i, j] = L[i, j]\n"},
     {"parallel", 'm',
      "temp P: f32[$K, $N] layout [_1 // 32, _0, _1 % 32] in [($N + 31) // 32, $K, 32]\ntemp L: f32[$M, $N] local\n",
@@ -152,12 +162,14 @@ static const step walk[] = {
      "            for k_i in 0..4:\n"
      "              unroll for i_i_i in 0..8:\n"
      "                vectorize for j_i in 0..32:\n"
-     "                  block C of C (i = 32*i_o + 8*i_i_o + i_i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = 4*k_o + k_i in 0..$K) where 32*i_o + 8*i_i_o + i_i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
+     "                  block C of C (i = 32*i_o + 8*i_i_o + i_i_i in 0..$M, j = 32*j_o + j_i in 0..$N, reduce k = "
+     "4*k_o + k_i in 0..$K) where 32*i_o + 8*i_i_o + i_i_i < $M and 32*j_o + j_i < $N and 4*k_o + k_i < $K:\n"
      "                    init L[i, j] = 0.0\n"
      "                    L[i, j] += A[i, k]*P[k, j]\n"
      "        for a in 0..32:\n"
      "          vectorize for b in 0..32:\n"
-     "            block W of W (i = 32*i_o + a in 0..$M, j = 32*j_o + b in 0..$N) where 32*i_o + a < $M and 32*j_o + b < $N:\n"
+     "            block W of W (i = 32*i_o + a in 0..$M, j = 32*j_o + b in 0..$N) where 32*i_o + a < $M and 32*j_o + b "
+     "< $N:\n"
      "              C[i, j] = L[i, j]\n"},
 };
 

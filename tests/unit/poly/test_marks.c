@@ -7,8 +7,11 @@
 #define UPDATE "block C of C (i = i in 0..64, j = j in 0..64, reduce k = 16*k_o + k_i in 0..64):\n"
 static char *gemm(const char *i, const char *j, const char *k_o, const char *k_i) {
   nw_str s = {0};
-  nw_str_fmt(&s, GEMM "%sfor i in 0..64:\n  %sfor j in 0..64:\n    %sfor k_o in 0..4:\n      %sfor k_i in 0..16:\n        " UPDATE
-                 "          init C[i, j] = 0.0\n          C[i, j] += A[i, k]*B[k, j]\n", i, j, k_o, k_i);
+  nw_str_fmt(
+      &s,
+      GEMM "%sfor i in 0..64:\n  %sfor j in 0..64:\n    %sfor k_o in 0..4:\n      %sfor k_i in 0..16:\n        " UPDATE
+           "          init C[i, j] = 0.0\n          C[i, j] += A[i, k]*B[k, j]\n",
+      i, j, k_o, k_i);
   return nw_str_take(&s);
 }
 
@@ -16,8 +19,10 @@ static char *gemm(const char *i, const char *j, const char *k_o, const char *k_i
 static void tries(void **state, const char *i, const char *j, const char *k_o, const char *k_i, const char *message,
                   nw_refusal_kind kind) {
   char *before = gemm("", "", "", ""), *after = gemm(i, j, k_o, k_i);
-  if (message) assert_string_equal(refuses(*state, before, after, kind, "")->message, message);
-  else accepts(*state, before, after, 'm');
+  if (message)
+    assert_string_equal(refuses(*state, before, after, kind, "")->message, message);
+  else
+    accepts(*state, before, after, 'm');
   free(before);
   free(after);
 }
@@ -38,7 +43,8 @@ static void reduction_in_parallel(void **state) {
   assert_string_equal(r->sink, "(i=0, j=0, k_o=1)");
   assert_string_equal(r->distance, "1");
   assert_string_equal(r->loops[0], "k_o");
-  assert_string_equal(r->why, "C[0, 0] is written at (i=0, j=0, k_o=0), and read and written again at (0, 0, 1) by another thread");
+  assert_string_equal(
+      r->why, "C[0, 0] is written at (i=0, j=0, k_o=0), and read and written again at (0, 0, 1) by another thread");
   tries(state, "", "", "", "parallel ", "cannot run k_i in parallel", NW_REFUSE_REDUCTION);
 }
 
@@ -48,12 +54,15 @@ static void reduction_in_lanes(void **state) {
 
 // The init split off does not help: updates still meet.
 static void decomposed_reduction(void **state) {
-#define SUM "program sum\ninput A: f32[8, 32]\noutput R: f32[8]\nfor z in 0..8:\n  init block R_init of R (i = z in 0..8):\n    R[i] = 0.0\n"
-#define SUM_BODY "block R of R (i = i in 0..8, reduce k = k in 0..32):\n      init R[i] = 0.0 elsewhere\n      R[i] += A[i, k]\n"
-  refuses(*state, SUM "for i in 0..8:\n  for k in 0..32:\n    " SUM_BODY, SUM "for i in 0..8:\n  parallel for k in 0..32:\n    " SUM_BODY,
-          NW_REFUSE_REDUCTION, "another thread");
-  refuses(*state, SUM "for i in 0..8:\n  for k in 0..32:\n    " SUM_BODY, SUM "for i in 0..8:\n  vectorize for k in 0..32:\n    " SUM_BODY,
-          NW_REFUSE_REDUCTION, "another lane");
+#define SUM                                                                                                            \
+  "program sum\ninput A: f32[8, 32]\noutput R: f32[8]\nfor z in 0..8:\n  init block R_init of R (i = z in 0..8):\n   " \
+  " R[i] = 0.0\n"
+#define SUM_BODY                                                                                                       \
+  "block R of R (i = i in 0..8, reduce k = k in 0..32):\n      init R[i] = 0.0 elsewhere\n      R[i] += A[i, k]\n"
+  refuses(*state, SUM "for i in 0..8:\n  for k in 0..32:\n    " SUM_BODY,
+          SUM "for i in 0..8:\n  parallel for k in 0..32:\n    " SUM_BODY, NW_REFUSE_REDUCTION, "another thread");
+  refuses(*state, SUM "for i in 0..8:\n  for k in 0..32:\n    " SUM_BODY,
+          SUM "for i in 0..8:\n  vectorize for k in 0..32:\n    " SUM_BODY, NW_REFUSE_REDUCTION, "another lane");
 }
 
 static void nested(void **state) {
@@ -62,25 +71,36 @@ static void nested(void **state) {
   tries(state, "vectorize ", "parallel ", "", "", "cannot run j in parallel", NW_REFUSE_STRUCTURE);
 }
 
-#define SWEEP "program sweep\ninput A: f32[16]\noutput S: f32[8, 16]\nfor x in 0..16:\n  block S0 of S0 (t = 0 in 0..1, x = x in 0..16):\n    S[t, x] = A[x]\n"
-#define SWEEP_BODY "    block S of S (t = t in 1..8, x = y in 0..16):\n      S[t, x] = S[t - 1, x] + select(x > 0, S[t, max(x - 1, 0)], 0.0)\n"
+#define SWEEP                                                                                                          \
+  "program sweep\ninput A: f32[16]\noutput S: f32[8, 16]\nfor x in 0..16:\n  block S0 of S0 (t = 0 in 0..1, x = x in " \
+  "0..16):\n    S[t, x] = A[x]\n"
+#define SWEEP_BODY                                                                                                     \
+  "    block S of S (t = t in 1..8, x = y in 0..16):\n      S[t, x] = S[t - 1, x] + select(x > 0, S[t, max(x - 1, "    \
+  "0)], 0.0)\n"
 
 static void recurrences(void **state) {
   static const char before[] = SWEEP "for t in 1..8:\n  for y in 0..16:\n" SWEEP_BODY;
-  const nw_refusal *r = refuses(*state, before, SWEEP "for t in 1..8:\n  parallel for y in 0..16:\n" SWEEP_BODY, NW_REFUSE_RAW, "another thread");
+  const nw_refusal *r = refuses(*state, before, SWEEP "for t in 1..8:\n  parallel for y in 0..16:\n" SWEEP_BODY,
+                                NW_REFUSE_RAW, "another thread");
   assert_string_equal(r->element, "S[1, 0]");
-  refuses(*state, before, SWEEP "parallel for t in 1..8:\n  for y in 0..16:\n" SWEEP_BODY, NW_REFUSE_RAW, "another thread");
-  refuses(*state, before, SWEEP "for t in 1..8:\n  vectorize for y in 0..16:\n" SWEEP_BODY, NW_REFUSE_RAW, "another lane");
+  refuses(*state, before, SWEEP "parallel for t in 1..8:\n  for y in 0..16:\n" SWEEP_BODY, NW_REFUSE_RAW,
+          "another thread");
+  refuses(*state, before, SWEEP "for t in 1..8:\n  vectorize for y in 0..16:\n" SWEEP_BODY, NW_REFUSE_RAW,
+          "another lane");
 }
 
 // ---- storage under marks
 
 static void private_or_shared(void **state) {
 #define HEAD "program stages\ninput A: f32[64]\noutput Y: f32[62]\ntemp X: f32[64]\n"
-#define INSIDE(mark) HEAD mark "for j in 0..62:\n  alloc X[0..64]:\n    for a in 0..3:\n      block X of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n" \
-  "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n"
-#define OUTSIDE(mark) HEAD "alloc X[0..64]:\n  " mark "for j in 0..62:\n    for a in 0..3:\n      block X of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n" \
-  "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n"
+#define INSIDE(mark)                                                                                                   \
+  HEAD mark "for j in 0..62:\n  alloc X[0..64]:\n    for a in 0..3:\n      block X of X (i = j + a in 0..64):\n      " \
+            "  X[i] = A[i]*2.0\n"                                                                                      \
+            "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n"
+#define OUTSIDE(mark)                                                                                                  \
+  HEAD "alloc X[0..64]:\n  " mark                                                                                      \
+       "for j in 0..62:\n    for a in 0..3:\n      block X of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n"      \
+       "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n"
   accepts(*state, INSIDE(""), INSIDE("parallel "), 'm');
   refuses(*state, INSIDE("parallel "), OUTSIDE("parallel "), NW_REFUSE_WAW, "another thread");
   refuses(*state, OUTSIDE(""), OUTSIDE("parallel "), NW_REFUSE_WAW, "another thread");
@@ -90,27 +110,37 @@ static void vector_shape(void **state) {
 #define VEC "program v\nsize N >= 1\ninput A: f32[1024, N]\noutput B: f32[1024, N]\n"
 #define VEC_BODY "    block B of B (i = i in 0..1024, j = j in 0..N):\n      B[i, j] = A[i, j]\n"
   static const char before[] = VEC "for i in 0..1024:\n  for j in 0..N:\n" VEC_BODY;
-  refuses(*state, before, VEC "for i in 0..1024:\n  vectorize for j in 0..N:\n" VEC_BODY, NW_REFUSE_STRUCTURE, "not a constant");
-  refuses(*state, before, VEC "vectorize for i in 0..1024:\n  for j in 0..N:\n" VEC_BODY, NW_REFUSE_STRUCTURE, "too wide");
+  refuses(*state, before, VEC "for i in 0..1024:\n  vectorize for j in 0..N:\n" VEC_BODY, NW_REFUSE_STRUCTURE,
+          "not a constant");
+  refuses(*state, before, VEC "vectorize for i in 0..1024:\n  for j in 0..N:\n" VEC_BODY, NW_REFUSE_STRUCTURE,
+          "too wide");
 #define TRI "program t\ninput A: f32[8, 8]\noutput B: f32[8, 8]\n"
-#define TRI_BODY(range) "  for j in " range ":\n    block B of B (i = i in 0..8, j = j in 0..8):\n      B[i, j] = A[i, j]\n"
-#define TRI_REST "for y in 0..8:\n  for x in y + 1..8:\n    block B.rest of B (i = y in 0..8, j = x in 0..8):\n      B[i, j] = A[i, j]\n"
+#define TRI_BODY(range)                                                                                                \
+  "  for j in " range ":\n    block B of B (i = i in 0..8, j = j in 0..8):\n      B[i, j] = A[i, j]\n"
+#define TRI_REST                                                                                                       \
+  "for y in 0..8:\n  for x in y + 1..8:\n    block B.rest of B (i = y in 0..8, j = x in 0..8):\n      B[i, j] = A[i, " \
+  "j]\n"
   static const char triangle[] = TRI "for i in 0..8:\n" TRI_BODY("0..i + 1") TRI_REST;
-  refuses(*state, triangle, TRI "vectorize for i in 0..8:\n" TRI_BODY("0..i + 1") TRI_REST, NW_REFUSE_STRUCTURE, "do not run alike");
+  refuses(*state, triangle, TRI "vectorize for i in 0..8:\n" TRI_BODY("0..i + 1") TRI_REST, NW_REFUSE_STRUCTURE,
+          "do not run alike");
 }
 
 static void stack(void **state) {
-#define BIG(scope, n) "program b\ninput A: f32[" n "]\noutput B: f32[" n "]\ntemp X: f32[" n "]" scope "\nalloc X[0.." n "]:\n" \
-  "  for i in 0.." n ":\n    block X of X (i = i in 0.." n "):\n      X[i] = A[i] + 1.0\n" \
+#define BIG(scope, n)                                                                                                  \
+  "program b\ninput A: f32[" n "]\noutput B: f32[" n "]\ntemp X: f32[" n "]" scope "\nalloc X[0.." n "]:\n"            \
+  "  for i in 0.." n ":\n    block X of X (i = i in 0.." n "):\n      X[i] = A[i] + 1.0\n"                             \
   "  for j in 0.." n ":\n    block B of B (i = j in 0.." n "):\n      B[i] = X[i]\n"
   accepts(*state, BIG("", "65536"), BIG(" local", "65536"), 0);
   refuses(*state, BIG("", "65537"), BIG(" local", "65537"), NW_REFUSE_CAPACITY, "fit on the stack");
 }
 
 static void layouts(void **state) {
-#define LAY(layout) "program l\ninput A: f32[8, 8]\noutput B: f32[8, 8]\ntemp X: f32[8, 8] layout " layout "\nalloc X[0..8, 0..8]:\n" \
-  "  for i in 0..8:\n    for j in 0..8:\n      block X of X (i = i in 0..8, j = j in 0..8):\n        X[i, j] = A[i, j] + 1.0\n" \
-  "  for y in 0..8:\n    for x in 0..8:\n      block B of B (i = y in 0..8, j = x in 0..8):\n        B[i, j] = X[i, j]\n"
+#define LAY(layout)                                                                                                    \
+  "program l\ninput A: f32[8, 8]\noutput B: f32[8, 8]\ntemp X: f32[8, 8] layout " layout "\nalloc X[0..8, 0..8]:\n"    \
+  "  for i in 0..8:\n    for j in 0..8:\n      block X of X (i = i in 0..8, j = j in 0..8):\n        X[i, j] = A[i, "  \
+  "j] + 1.0\n"                                                                                                         \
+  "  for y in 0..8:\n    for x in 0..8:\n      block B of B (i = y in 0..8, j = x in 0..8):\n        B[i, j] = X[i, "  \
+  "j]\n"
   static const char before[] = LAY("[_0, _1] in [8, 8]");
   accepts(*state, before, LAY("[_1 // 4, _0, _1 % 4] in [2, 8, 4]"), 0);
   refuses(*state, before, LAY("[_0 // 2, _1] in [4, 8]"), NW_REFUSE_STRUCTURE, "two elements in one place");
@@ -121,9 +151,11 @@ static void layouts(void **state) {
 
 static void out_of_bounds(void **state) {
 #define PAD "program p\ninput A: f32[8]\noutput B: f32[10]\n"
-  static const char before[] = PAD "for i in 0..10:\n  block B of B (i = i in 0..10):\n    B[i] = select(i < 8, A[min(i, 7)], 0.0)\n";
+  static const char before[] =
+      PAD "for i in 0..10:\n  block B of B (i = i in 0..10):\n    B[i] = select(i < 8, A[min(i, 7)], 0.0)\n";
   env *e = *state;
-  nw_program *p = parsed(e, PAD "for i in 0..10:\n  block B of B (i = i in 0..10):\n    B[i] = select(i < 9, A[i], 0.0)\n");
+  nw_program *p =
+      parsed(e, PAD "for i in 0..10:\n  block B of B (i = i in 0..10):\n    B[i] = select(i < 9, A[i], 0.0)\n");
   assert_false(nw_judge_first(p));
   const nw_refusal *r = nw_error(e->c)->refusal;
   assert_int_equal(r->kind, NW_REFUSE_BOUNDS);
@@ -135,8 +167,12 @@ static void out_of_bounds(void **state) {
   p = parsed(e, PAD "for i in 0..10:\n  block B of B (i = i in 0..10):\n    B[i] = select(i < 8, A[i], 0.0)\n");
   assert_true(nw_judge_first(p));
   nw_program_release(p);
-  accepts(e, before, PAD "parallel for i in 0..10:\n  block B of B (i = i in 0..10):\n    B[i] = select(i < 8, A[min(i, 7)], 0.0)\n", 'm');
-  p = parsed(e, "program w\ninput A: f32[8]\noutput B: f32[7]\nfor i in 0..8:\n  block B of B (i = i in 0..8):\n    B[i] = A[i]\n");
+  accepts(e, before,
+          PAD
+          "parallel for i in 0..10:\n  block B of B (i = i in 0..10):\n    B[i] = select(i < 8, A[min(i, 7)], 0.0)\n",
+          'm');
+  p = parsed(e, "program w\ninput A: f32[8]\noutput B: f32[7]\nfor i in 0..8:\n  block B of B (i = i in 0..8):\n    "
+                "B[i] = A[i]\n");
   assert_false(nw_judge_first(p));
   assert_string_equal(nw_error(e->c)->refusal->element, "B[7]");
   nw_program_release(p);
@@ -173,8 +209,19 @@ static void rules_have_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(spatial), T(reduction_in_parallel), T(reduction_in_lanes), T(decomposed_reduction), T(nested), T(recurrences),
-      T(private_or_shared), T(vector_shape), T(stack), T(layouts), T(out_of_bounds), T(budget_and_interrupt), T(rules_have_names),
+      T(spatial),
+      T(reduction_in_parallel),
+      T(reduction_in_lanes),
+      T(decomposed_reduction),
+      T(nested),
+      T(recurrences),
+      T(private_or_shared),
+      T(vector_shape),
+      T(stack),
+      T(layouts),
+      T(out_of_bounds),
+      T(budget_and_interrupt),
+      T(rules_have_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,32 +12,41 @@
 static const char stages[] = STAGES TEMP "alloc X[0..64]:\n" NAIVE_X NAIVE_Y;
 
 static void compute_at(void **state) {
-  accepts(*state, stages, STAGES TEMP
-          "for j in 0..62:\n  alloc X[j..j + 3]:\n    for a in 0..3:\n      block X of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n"
-          "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n", 'v');
-  accepts(*state, stages, STAGES TEMP
-          "for o in 0..8:\n  alloc X[8*o..8*o + 10]:\n    for a in 0..10:\n"
-          "      block X of X (i = 8*o + a in 0..64) where 8*o + a < 64:\n        X[i] = A[i]*2.0\n"
-          "    for p in 0..8:\n      block Y of Y (j = 8*o + p in 0..62) where 8*o + p < 62:\n        Y[j] = X[j] + X[j + 2]\n", 'v');
+  accepts(*state, stages,
+          STAGES TEMP "for j in 0..62:\n  alloc X[j..j + 3]:\n    for a in 0..3:\n      block X of X (i = j + a in "
+                      "0..64):\n        X[i] = A[i]*2.0\n"
+                      "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n",
+          'v');
+  accepts(*state, stages,
+          STAGES TEMP "for o in 0..8:\n  alloc X[8*o..8*o + 10]:\n    for a in 0..10:\n"
+                      "      block X of X (i = 8*o + a in 0..64) where 8*o + a < 64:\n        X[i] = A[i]*2.0\n"
+                      "    for p in 0..8:\n      block Y of Y (j = 8*o + p in 0..62) where 8*o + p < 62:\n        Y[j] "
+                      "= X[j] + X[j + 2]\n",
+          'v');
 }
 
 static void box_too_small(void **state) {
-  const nw_refusal *r = refuses(*state, stages, STAGES TEMP
-          "for j in 0..62:\n  alloc X[j..j + 3]:\n    for a in 0..2:\n      block X of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n"
-          "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n", NW_REFUSE_VALUE, "not written before");
+  const nw_refusal *r = refuses(*state, stages,
+                                STAGES TEMP "for j in 0..62:\n  alloc X[j..j + 3]:\n    for a in 0..2:\n      block X "
+                                            "of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n"
+                                            "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n",
+                                NW_REFUSE_VALUE, "not written before");
   assert_string_equal(r->element, "X[2]");
   assert_string_equal(r->sink, "(j=0)");
 }
 
 static void storage_too_small(void **state) {
-  const nw_refusal *r = refuses(*state, stages, STAGES TEMP
-          "for j in 0..62:\n  alloc X[j..j + 2]:\n    for a in 0..3:\n      block X of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n"
-          "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n", NW_REFUSE_BOUNDS, "outside of what is stored of X");
+  const nw_refusal *r = refuses(*state, stages,
+                                STAGES TEMP "for j in 0..62:\n  alloc X[j..j + 2]:\n    for a in 0..3:\n      block X "
+                                            "of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n"
+                                            "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n",
+                                NW_REFUSE_BOUNDS, "outside of what is stored of X");
   assert_string_equal(r->element, "X[2]");
 }
 
 static void producer_after_consumer(void **state) {
-  refuses(*state, stages, STAGES TEMP
+  refuses(*state, stages,
+          STAGES TEMP
           "for j in 0..62:\n  alloc X[j..j + 3]:\n    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n"
           "    for a in 0..3:\n      block X of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n",
           NW_REFUSE_RAW, "before it is written");
@@ -45,26 +54,31 @@ static void producer_after_consumer(void **state) {
 
 // The same element is written again by later iterations, with the same value: a reader only needs the first.
 static void recomputed_into_one_buffer(void **state) {
-  accepts(*state, stages, STAGES TEMP
-          "alloc X[0..64]:\n  for j in 0..62:\n    for a in 0..3:\n      block X of X (i = j + a in 0..64):\n        X[i] = A[i]*2.0\n"
-          "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n", 'v');
+  accepts(*state, stages,
+          STAGES TEMP "alloc X[0..64]:\n  for j in 0..62:\n    for a in 0..3:\n      block X of X (i = j + a in "
+                      "0..64):\n        X[i] = A[i]*2.0\n"
+                      "    block Y of Y (j = j in 0..62):\n      Y[j] = X[j] + X[j + 2]\n",
+          'v');
 }
 
 static void private_to_an_inner_loop(void **state) {
-  refuses(*state, stages, STAGES TEMP
-          "for o in 0..31:\n  for p in 0..2:\n    alloc X[0..64]:\n      for a in 0..3:\n"
-          "        block X of X (i = 2*o + p + a in 0..64) where p == 0:\n          X[i] = A[i]*2.0\n"
-          "      block Y of Y (j = 2*o + p in 0..62):\n        Y[j] = X[j] + X[j + 2]\n", NW_REFUSE_VALUE, "not written before");
+  refuses(*state, stages,
+          STAGES TEMP "for o in 0..31:\n  for p in 0..2:\n    alloc X[0..64]:\n      for a in 0..3:\n"
+                      "        block X of X (i = 2*o + p + a in 0..64) where p == 0:\n          X[i] = A[i]*2.0\n"
+                      "      block Y of Y (j = 2*o + p in 0..62):\n        Y[j] = X[j] + X[j + 2]\n",
+          NW_REFUSE_VALUE, "not written before");
 }
 
 // ---- inlining
 
 static void inlined(void **state) {
-  accepts(*state, stages, STAGES "for j in 0..62:\n  block Y of Y (j = j in 0..62):\n    Y[j] = A[j]*2.0 + A[j + 2]*2.0\n", 'v');
+  accepts(*state, stages,
+          STAGES "for j in 0..62:\n  block Y of Y (j = j in 0..62):\n    Y[j] = A[j]*2.0 + A[j + 2]*2.0\n", 'v');
 }
 
 static void inlined_wrongly(void **state) {
-  refuses(*state, stages, STAGES "for j in 0..62:\n  block Y of Y (j = j in 0..62):\n    Y[j] = A[j]*2.0 + A[j + 1]*2.0\n",
+  refuses(*state, stages,
+          STAGES "for j in 0..62:\n  block Y of Y (j = j in 0..62):\n    Y[j] = A[j]*2.0 + A[j + 1]*2.0\n",
           NW_REFUSE_VALUE, "does not compute the same expression");
 }
 
@@ -73,58 +87,82 @@ static void inlined_across_an_overwrite(void **state) {
 #define OVER "program over\ninput A: f32[8]\noutput X: f32[8]\noutput Y: f32[8]\n"
 #define OVER_X "for i in 0..8:\n  block X of X (i = i in 0..8):\n    X[i] = A[i]\n"
 #define OVER_Q "for q in 0..8:\n  block Q of Q (i = q in 0..8):\n    X[i] = A[i]*3.0\n"
-  refuses(*state, OVER "temp P: f32[8]\n" OVER_X
-          "alloc P[0..8]:\n  for p in 0..8:\n    block P of P (i = p in 0..8):\n      P[i] = X[i] + 1.0\n"
-          "  for q in 0..8:\n    block Q of Q (i = q in 0..8):\n      X[i] = A[i]*3.0\n"
-          "  for y in 0..8:\n    block Y of Y (i = y in 0..8):\n      Y[i] = P[i] + 1.0\n",
+  refuses(*state,
+          OVER "temp P: f32[8]\n" OVER_X
+               "alloc P[0..8]:\n  for p in 0..8:\n    block P of P (i = p in 0..8):\n      P[i] = X[i] + 1.0\n"
+               "  for q in 0..8:\n    block Q of Q (i = q in 0..8):\n      X[i] = A[i]*3.0\n"
+               "  for y in 0..8:\n    block Y of Y (i = y in 0..8):\n      Y[i] = P[i] + 1.0\n",
           OVER OVER_X OVER_Q "for y in 0..8:\n  block Y of Y (i = y in 0..8):\n    Y[i] = X[i] + 1.0 + 1.0\n",
           NW_REFUSE_VALUE, "written more than once");
 }
 
 static void inlined_rounding(void **state) {
 #define HALF "program half\ninput A: f16[8]\noutput Y: f16[8]\n"
-  static const char before[] = HALF "temp P: f16[8]\nalloc P[0..8]:\n  for p in 0..8:\n    block P of P (i = p in 0..8):\n      P[i] = A[i]*A[i]\n"
+  static const char before[] = HALF
+      "temp P: f16[8]\nalloc P[0..8]:\n  for p in 0..8:\n    block P of P (i = p in 0..8):\n      P[i] = A[i]*A[i]\n"
       "  for y in 0..8:\n    block Y of Y (i = y in 0..8):\n      Y[i] = P[i] + A[i]\n";
-  refuses(*state, before, HALF "for y in 0..8:\n  block Y of Y (i = y in 0..8):\n    Y[i] = A[i]*A[i] + A[i]\n", NW_REFUSE_VALUE, "rounds to 16 bits");
+  refuses(*state, before, HALF "for y in 0..8:\n  block Y of Y (i = y in 0..8):\n    Y[i] = A[i]*A[i] + A[i]\n",
+          NW_REFUSE_VALUE, "rounds to 16 bits");
 }
 
 static void gathers(void **state) {
 #define GATHER "program gather\ninput A: f32[64]\ninput I: i32[16]\noutput Y: f32[16]\n"
-  static const char before[] = GATHER "temp P: f32[64]\nalloc P[0..64]:\n  for p in 0..64:\n    block P of P (i = p in 0..64):\n      P[i] = A[i] + 1.0\n"
-      "  for y in 0..16:\n    block Y of Y (i = y in 0..16):\n      Y[i] = P[min(max(i64(I[i]), 0), 63)]\n";
-  accepts(*state, before, GATHER "for y in 0..16:\n  block Y of Y (i = y in 0..16):\n    Y[i] = A[min(max(i64(I[i]), 0), 63)] + 1.0\n", 'v');
-  refuses(*state, before, GATHER "temp P: f32[64]\nfor y in 0..16:\n  alloc P[0..64]:\n    for p in 0..32:\n      block P of P (i = p in 0..64):\n"
-          "        P[i] = A[i] + 1.0\n    block Y of Y (i = y in 0..16):\n      Y[i] = P[min(max(i64(I[i]), 0), 63)]\n",
-          NW_REFUSE_VALUE, "not written before");
+  static const char before[] =
+      GATHER "temp P: f32[64]\nalloc P[0..64]:\n  for p in 0..64:\n    block P of P (i = p in 0..64):\n      P[i] = "
+             "A[i] + 1.0\n"
+             "  for y in 0..16:\n    block Y of Y (i = y in 0..16):\n      Y[i] = P[min(max(i64(I[i]), 0), 63)]\n";
+  accepts(*state, before,
+          GATHER "for y in 0..16:\n  block Y of Y (i = y in 0..16):\n    Y[i] = A[min(max(i64(I[i]), 0), 63)] + 1.0\n",
+          'v');
+  refuses(
+      *state, before,
+      GATHER
+      "temp P: f32[64]\nfor y in 0..16:\n  alloc P[0..64]:\n    for p in 0..32:\n      block P of P (i = p in 0..64):\n"
+      "        P[i] = A[i] + 1.0\n    block Y of Y (i = y in 0..16):\n      Y[i] = P[min(max(i64(I[i]), 0), 63)]\n",
+      NW_REFUSE_VALUE, "not written before");
 }
 
 // ---- copies
 
 #define SQUARE "program square\ninput B: f32[32, 32]\noutput C: f32[32, 32]\n"
-#define READS_B "  for i in 0..32:\n    for j in 0..32:\n      block C of C (i = i in 0..32, j = j in 0..32):\n        C[i, j] = B[j, i]*2.0\n"
-#define READS_P "  for i in 0..32:\n    for j in 0..32:\n      block C of C (i = i in 0..32, j = j in 0..32):\n        C[i, j] = P[j, i]*2.0\n"
-static const char square[] = SQUARE "for i in 0..32:\n  for j in 0..32:\n    block C of C (i = i in 0..32, j = j in 0..32):\n      C[i, j] = B[j, i]*2.0\n";
+#define READS_B                                                                                                        \
+  "  for i in 0..32:\n    for j in 0..32:\n      block C of C (i = i in 0..32, j = j in 0..32):\n        C[i, j] = "   \
+  "B[j, i]*2.0\n"
+#define READS_P                                                                                                        \
+  "  for i in 0..32:\n    for j in 0..32:\n      block C of C (i = i in 0..32, j = j in 0..32):\n        C[i, j] = "   \
+  "P[j, i]*2.0\n"
+static const char square[] = SQUARE "for i in 0..32:\n  for j in 0..32:\n    block C of C (i = i in 0..32, j = j in "
+                                    "0..32):\n      C[i, j] = B[j, i]*2.0\n";
 
 static void copied(void **state) {
-  accepts(*state, square, SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n"
-          "  for y in 0..32:\n    for x in 0..32:\n      block P of P (y = y in 0..32, x = x in 0..32):\n        P[y, x] = B[y, x]\n" READS_P, 'v');
+  accepts(*state, square,
+          SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n"
+                 "  for y in 0..32:\n    for x in 0..32:\n      block P of P (y = y in 0..32, x = x in 0..32):\n       "
+                 " P[y, x] = B[y, x]\n" READS_P,
+          'v');
 }
 
 static void copied_transposed(void **state) {
-  refuses(*state, square, SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n"
-          "  for y in 0..32:\n    for x in 0..32:\n      block P of P (y = y in 0..32, x = x in 0..32):\n        P[y, x] = B[x, y]\n" READS_P,
+  refuses(*state, square,
+          SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n"
+                 "  for y in 0..32:\n    for x in 0..32:\n      block P of P (y = y in 0..32, x = x in 0..32):\n       "
+                 " P[y, x] = B[x, y]\n" READS_P,
           NW_REFUSE_VALUE, "does not compute the same expression");
 }
 
 static void copied_too_late(void **state) {
-  refuses(*state, square, SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n" READS_P
-          "  for y in 0..32:\n    for x in 0..32:\n      block P of P (y = y in 0..32, x = x in 0..32):\n        P[y, x] = B[y, x]\n",
+  refuses(*state, square,
+          SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n" READS_P
+                 "  for y in 0..32:\n    for x in 0..32:\n      block P of P (y = y in 0..32, x = x in 0..32):\n       "
+                 " P[y, x] = B[y, x]\n",
           NW_REFUSE_RAW, "before it is written");
 }
 
 static void copied_in_part(void **state) {
-  refuses(*state, square, SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n"
-          "  for y in 0..32:\n    for x in 0..31:\n      block P of P (y = y in 0..32, x = x in 0..32):\n        P[y, x] = B[y, x]\n" READS_P,
+  refuses(*state, square,
+          SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n"
+                 "  for y in 0..32:\n    for x in 0..31:\n      block P of P (y = y in 0..32, x = x in 0..32):\n       "
+                 " P[y, x] = B[y, x]\n" READS_P,
           NW_REFUSE_VALUE, "not written before");
 }
 
@@ -136,48 +174,60 @@ static void copied_before_it_is_made(void **state) {
 #define MAKE_Y(b) "    for y in 0..32:\n      block Y of Y (i = y in 0..32):\n        Y[i] = " b "[i]*2.0\n"
   static const char before[] = CHAIN "alloc X[0..32]:\n" MAKE_X MAKE_Y("X");
   accepts(*state, before, CHAIN "temp P: f32[32]\nalloc X[0..32]:\n  alloc P[0..32]:\n" MAKE_X MAKE_P MAKE_Y("P"), 'v');
-  refuses(*state, before, CHAIN "temp P: f32[32]\nalloc X[0..32]:\n  alloc P[0..32]:\n" MAKE_P MAKE_X MAKE_Y("P"), NW_REFUSE_RAW,
-          "X[0] is read at (p=0), before it is written");
+  refuses(*state, before, CHAIN "temp P: f32[32]\nalloc X[0..32]:\n  alloc P[0..32]:\n" MAKE_P MAKE_X MAKE_Y("P"),
+          NW_REFUSE_RAW, "X[0] is read at (p=0), before it is written");
 }
 
 static void strangers(void **state) {
-  refuses(*state, square, SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n"
-          "  for y in 0..32:\n    for x in 0..32:\n      block P of P (y = y in 0..32, x = x in 0..32):\n        P[y, x] = B[y, x] + 1.0\n" READS_P,
+  refuses(*state, square,
+          SQUARE "temp P: f32[32, 32]\nalloc P[0..32, 0..32]:\n"
+                 "  for y in 0..32:\n    for x in 0..32:\n      block P of P (y = y in 0..32, x = x in 0..32):\n       "
+                 " P[y, x] = B[y, x] + 1.0\n" READS_P,
           NW_REFUSE_VALUE, "no part of the computation");
 }
 
 // ---- reductions
 
-#define GEMM "program gemm\ninput A: f32[32, 64]\ninput B: f32[64, 32]\noutput C: f32[32, 32]\ntemp L: f32[32, 32] local\n"
-static const char gemm[] = GEMM
-    "for i in 0..32:\n  for j in 0..32:\n    for k in 0..64:\n      block C of C (i = i in 0..32, j = j in 0..32, reduce k = k in 0..64):\n"
-    "        init C[i, j] = 0.0\n        C[i, j] += A[i, k]*B[k, j]\n";
-#define UPDATE(where, init) \
+#define GEMM                                                                                                           \
+  "program gemm\ninput A: f32[32, 64]\ninput B: f32[64, 32]\noutput C: f32[32, 32]\ntemp L: f32[32, 32] local\n"
+static const char gemm[] = GEMM "for i in 0..32:\n  for j in 0..32:\n    for k in 0..64:\n      block C of C (i = i in "
+                                "0..32, j = j in 0..32, reduce k = k in 0..64):\n"
+                                "        init C[i, j] = 0.0\n        C[i, j] += A[i, k]*B[k, j]\n";
+#define UPDATE(where, init)                                                                                            \
   "block C of C (i = 8*i_o + i_i in 0..32, j = j in 0..32, reduce k = 16*k_o + k_i in 0..64)" where ":\n" init
-#define WRITE_BACK \
-  "block W of W (i = 8*i_o + a in 0..32, j = b in 0..32):\n"
+#define WRITE_BACK "block W of W (i = 8*i_o + a in 0..32, j = b in 0..32):\n"
 
 static void write_cache(void **state) {
-  accepts(*state, gemm, GEMM
-      "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n    for k_o in 0..4:\n      for i_i in 0..8:\n        for j in 0..32:\n          for k_i in 0..16:\n"
-      "            " UPDATE("", "") "              init L[i, j] = 0.0\n              L[i, j] += A[i, k]*B[k, j]\n"
-      "    for a in 0..8:\n      for b in 0..32:\n        " WRITE_BACK "          C[i, j] = L[i, j]\n", 'v');
+  accepts(*state, gemm,
+          GEMM
+          "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n    for k_o in 0..4:\n      for i_i in 0..8:\n       "
+          " for j in 0..32:\n          for k_i in 0..16:\n"
+          "            " UPDATE("", "") "              init L[i, j] = 0.0\n              L[i, j] += A[i, k]*B[k, j]\n"
+                                        "    for a in 0..8:\n      for b in 0..32:\n        " WRITE_BACK
+                                        "          C[i, j] = L[i, j]\n",
+          'v');
 }
 
 static void write_cache_inside_the_reduction(void **state) {
-  refuses(*state, gemm, GEMM
-      "for i_o in 0..4:\n  for k_o in 0..4:\n    alloc L[8*i_o..8*i_o + 8, 0..32]:\n      for i_i in 0..8:\n        for j in 0..32:\n          for k_i in 0..16:\n"
-      "            " UPDATE("", "") "              init L[i, j] = 0.0\n              L[i, j] += A[i, k]*B[k, j]\n"
-      "      for a in 0..8:\n        for b in 0..32:\n          " WRITE_BACK "            C[i, j] = L[i, j]\n",
-      NW_REFUSE_VALUE, "no init");
+  refuses(*state, gemm,
+          GEMM
+          "for i_o in 0..4:\n  for k_o in 0..4:\n    alloc L[8*i_o..8*i_o + 8, 0..32]:\n      for i_i in 0..8:\n       "
+          " for j in 0..32:\n          for k_i in 0..16:\n"
+          "            " UPDATE("", "") "              init L[i, j] = 0.0\n              L[i, j] += A[i, k]*B[k, j]\n"
+                                        "      for a in 0..8:\n        for b in 0..32:\n          " WRITE_BACK
+                                        "            C[i, j] = L[i, j]\n",
+          NW_REFUSE_VALUE, "no init");
 }
 
 // The buffer is kept over k_o, but written back too early.
 static void written_back_too_early(void **state) {
-  const nw_refusal *r = refuses(*state, gemm, GEMM
-      "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n    for k_o in 0..4:\n      for i_i in 0..8:\n        for j in 0..32:\n          for k_i in 0..16:\n"
-      "            " UPDATE("", "") "              init L[i, j] = 0.0\n              L[i, j] += A[i, k]*B[k, j]\n"
-      "      for a in 0..8:\n        for b in 0..32:\n          " WRITE_BACK "            C[i, j] = L[i, j]\n",
+  const nw_refusal *r = refuses(
+      *state, gemm,
+      GEMM "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n    for k_o in 0..4:\n      for i_i in 0..8:\n      "
+           "  for j in 0..32:\n          for k_i in 0..16:\n"
+           "            " UPDATE("", "") "              init L[i, j] = 0.0\n              L[i, j] += A[i, k]*B[k, j]\n"
+                                         "      for a in 0..8:\n        for b in 0..32:\n          " WRITE_BACK
+                                         "            C[i, j] = L[i, j]\n",
       NW_REFUSE_RAW, "before it has the contribution");
   assert_string_equal(r->element, "L[0, 0]");
   assert_string_equal(r->loops[0], "k_o");
@@ -185,41 +235,59 @@ static void written_back_too_early(void **state) {
 
 // Each tile starts from nothing: an init that only the first tile gets.
 static void init_of_some_tiles(void **state) {
-  refuses(*state, gemm, GEMM
-      "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n"
-      "    for c in 0..8:\n      for d in 0..32:\n        init block C_init of C (i = 8*i_o + c in 0..32, j = d in 0..32) where i_o < 3:\n          L[i, j] = 0.0\n"
-      "    for k_o in 0..4:\n      for i_i in 0..8:\n        for j in 0..32:\n          for k_i in 0..16:\n"
-      "            " UPDATE("", "") "              init L[i, j] = 0.0 elsewhere\n              L[i, j] += A[i, k]*B[k, j]\n"
-      "    for a in 0..8:\n      for b in 0..32:\n        " WRITE_BACK "          C[i, j] = L[i, j]\n",
-      NW_REFUSE_VALUE, "no init");
+  refuses(*state, gemm,
+          GEMM "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n"
+               "    for c in 0..8:\n      for d in 0..32:\n        init block C_init of C (i = 8*i_o + c in 0..32, j = "
+               "d in 0..32) where i_o < 3:\n          L[i, j] = 0.0\n"
+               "    for k_o in 0..4:\n      for i_i in 0..8:\n        for j in 0..32:\n          for k_i in 0..16:\n"
+               "            " UPDATE(
+                   "", "") "              init L[i, j] = 0.0 elsewhere\n              L[i, j] += A[i, k]*B[k, j]\n"
+                           "    for a in 0..8:\n      for b in 0..32:\n        " WRITE_BACK
+                           "          C[i, j] = L[i, j]\n",
+          NW_REFUSE_VALUE, "no init");
 }
 
 static void tile_without_a_contribution(void **state) {
-  refuses(*state, gemm, GEMM
-      "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n    for k_o in 0..4:\n      for i_i in 0..8:\n        for j in 0..32:\n          for k_i in 0..16:\n"
-      "            " UPDATE(" where 16*k_o + k_i < 63", "") "              init L[i, j] = 0.0\n              L[i, j] += A[i, k]*B[k, j]\n"
-      "    for a in 0..8:\n      for b in 0..32:\n        " WRITE_BACK "          C[i, j] = L[i, j]\n",
-      NW_REFUSE_VALUE, "without all its contributions");
+  refuses(*state, gemm,
+          GEMM "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n    for k_o in 0..4:\n      for i_i in 0..8:\n  "
+               "      for j in 0..32:\n          for k_i in 0..16:\n"
+               "            " UPDATE(" where 16*k_o + k_i < 63",
+                                     "") "              init L[i, j] = 0.0\n              L[i, j] += A[i, k]*B[k, j]\n"
+                                         "    for a in 0..8:\n      for b in 0..32:\n        " WRITE_BACK
+                                         "          C[i, j] = L[i, j]\n",
+          NW_REFUSE_VALUE, "without all its contributions");
 }
 
 static void tile_with_one_twice(void **state) {
-  refuses(*state, gemm, GEMM
-      "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n    for k_o in 0..4:\n      for i_i in 0..8:\n        for j in 0..32:\n          for k_i in 0..17:\n"
-      "            " UPDATE(" where 16*k_o + k_i < 64", "") "              init L[i, j] = 0.0\n              L[i, j] += A[i, k]*B[k, j]\n"
-      "    for a in 0..8:\n      for b in 0..32:\n        " WRITE_BACK "          C[i, j] = L[i, j]\n",
-      NW_REFUSE_REDUCTION, "one contribution twice");
+  refuses(*state, gemm,
+          GEMM "for i_o in 0..4:\n  alloc L[8*i_o..8*i_o + 8, 0..32]:\n    for k_o in 0..4:\n      for i_i in 0..8:\n  "
+               "      for j in 0..32:\n          for k_i in 0..17:\n"
+               "            " UPDATE(" where 16*k_o + k_i < 64",
+                                     "") "              init L[i, j] = 0.0\n              L[i, j] += A[i, k]*B[k, j]\n"
+                                         "    for a in 0..8:\n      for b in 0..32:\n        " WRITE_BACK
+                                         "          C[i, j] = L[i, j]\n",
+          NW_REFUSE_REDUCTION, "one contribution twice");
 }
 
 // A producer that reduces, computed inside its consumer, with a halo.
 static void reduction_computed_at(void **state) {
 #define ROWS "program rows\ninput A: f32[32, 8]\noutput Y: f32[31]\ntemp R: f32[32]\n"
-  static const char before[] = ROWS "alloc R[0..32]:\n  for i in 0..32:\n    for k in 0..8:\n      block R of R (i = i in 0..32, reduce k = k in 0..8):\n"
-      "        init R[i] = 0.0\n        R[i] += A[i, k]\n  for j in 0..31:\n    block Y of Y (j = j in 0..31):\n      Y[j] = R[j] + R[j + 1]\n";
-  accepts(*state, before, ROWS "for j in 0..31:\n  alloc R[j..j + 2]:\n    for i in 0..2:\n      for k in 0..8:\n        block R of R (i = j + i in 0..32, reduce k = k in 0..8):\n"
-      "          init R[i] = 0.0\n          R[i] += A[i, k]\n    block Y of Y (j = j in 0..31):\n      Y[j] = R[j] + R[j + 1]\n", 'v');
-  refuses(*state, before, ROWS "for j in 0..31:\n  alloc R[j..j + 2]:\n    for i in 0..2:\n      for k in 0..7:\n        block R of R (i = j + i in 0..32, reduce k = k in 0..8):\n"
-      "          init R[i] = 0.0\n          R[i] += A[i, k]\n    block Y of Y (j = j in 0..31):\n      Y[j] = R[j] + R[j + 1]\n", NW_REFUSE_VALUE,
-      "R[0] is read at (j=0) without all its contributions");
+  static const char before[] = ROWS "alloc R[0..32]:\n  for i in 0..32:\n    for k in 0..8:\n      block R of R (i = i "
+                                    "in 0..32, reduce k = k in 0..8):\n"
+                                    "        init R[i] = 0.0\n        R[i] += A[i, k]\n  for j in 0..31:\n    block Y "
+                                    "of Y (j = j in 0..31):\n      Y[j] = R[j] + R[j + 1]\n";
+  accepts(*state, before,
+          ROWS "for j in 0..31:\n  alloc R[j..j + 2]:\n    for i in 0..2:\n      for k in 0..8:\n        block R of R "
+               "(i = j + i in 0..32, reduce k = k in 0..8):\n"
+               "          init R[i] = 0.0\n          R[i] += A[i, k]\n    block Y of Y (j = j in 0..31):\n      Y[j] = "
+               "R[j] + R[j + 1]\n",
+          'v');
+  refuses(*state, before,
+          ROWS "for j in 0..31:\n  alloc R[j..j + 2]:\n    for i in 0..2:\n      for k in 0..7:\n        block R of R "
+               "(i = j + i in 0..32, reduce k = k in 0..8):\n"
+               "          init R[i] = 0.0\n          R[i] += A[i, k]\n    block Y of Y (j = j in 0..31):\n      Y[j] = "
+               "R[j] + R[j + 1]\n",
+          NW_REFUSE_VALUE, "R[0] is read at (j=0) without all its contributions");
 }
 
 // ---- outputs
@@ -230,7 +298,9 @@ static void output_of_another(void **state) {
 #define MAKE(b, v, e) "for " v " in 0..8:\n  block " b " of " b " (i = " v " in 0..8):\n    " e "\n"
 #define MAKE_IN(b, v, e) "    for " v " in 0..8:\n      block " b " of " b " (i = " v " in 0..8):\n        " e "\n"
   static const char before[] = PAIR MAKE("X", "x", "X[i] = A[i] + 1.0") MAKE("Y", "y", "Y[i] = A[i] + 2.0");
-#define STORES PAIR PAIR_TEMPS "alloc P[0..8]:\n  alloc Q[0..8]:\n" MAKE_IN("X", "x", "P[i] = A[i] + 1.0") MAKE_IN("Y", "y", "Q[i] = A[i] + 2.0")
+#define STORES                                                                                                         \
+  PAIR PAIR_TEMPS "alloc P[0..8]:\n  alloc Q[0..8]:\n" MAKE_IN("X", "x", "P[i] = A[i] + 1.0")                          \
+      MAKE_IN("Y", "y", "Q[i] = A[i] + 2.0")
   accepts(*state, before, STORES MAKE_IN("V", "v", "X[i] = P[i]") MAKE_IN("W", "w", "Y[i] = Q[i]"), 'v');
   refuses(*state, before, STORES MAKE_IN("V", "v", "X[i] = Q[i]") MAKE_IN("W", "w", "Y[i] = P[i]"), NW_REFUSE_VALUE,
           "output X would not hold");
@@ -239,9 +309,12 @@ static void output_of_another(void **state) {
 static void first_programs(void **state) {
   env *e = *state;
   static const char *const bad[] = {
-      "program p\ninput A: f32[16]\noutput X: f32[32]\nfor i in 0..32:\n  block X of X (i = i in 0..32):\n    X[i] = A[i]\n",
-      "program p\ninput A: f32[16]\noutput X: f32[32]\nfor i in 0..16:\n  block X of X (i = i in 0..16):\n    X[i] = A[i]\n",
-      "program p\noutput X: f32[8]\ntemp T: f32[8]\nalloc T[0..8]:\n  for i in 0..8:\n    block X of X (i = i in 0..8):\n      X[i] = T[i]\n",
+      "program p\ninput A: f32[16]\noutput X: f32[32]\nfor i in 0..32:\n  block X of X (i = i in 0..32):\n    X[i] = "
+      "A[i]\n",
+      "program p\ninput A: f32[16]\noutput X: f32[32]\nfor i in 0..16:\n  block X of X (i = i in 0..16):\n    X[i] = "
+      "A[i]\n",
+      "program p\noutput X: f32[8]\ntemp T: f32[8]\nalloc T[0..8]:\n  for i in 0..8:\n    block X of X (i = i in "
+      "0..8):\n      X[i] = T[i]\n",
   };
   static const nw_refusal_kind kind[] = {NW_REFUSE_BOUNDS, NW_REFUSE_COVER, NW_REFUSE_VALUE};
   for (int i = 0; i < NW_COUNT(bad); i++) {
@@ -255,11 +328,32 @@ static void first_programs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(compute_at), T(box_too_small), T(storage_too_small), T(producer_after_consumer), T(recomputed_into_one_buffer),
-      T(private_to_an_inner_loop), T(inlined), T(inlined_wrongly), T(inlined_across_an_overwrite), T(inlined_rounding),
-      T(gathers), T(copied), T(copied_transposed), T(copied_too_late), T(copied_in_part), T(copied_before_it_is_made),
-      T(strangers), T(write_cache), T(write_cache_inside_the_reduction), T(written_back_too_early), T(init_of_some_tiles),
-      T(tile_without_a_contribution), T(tile_with_one_twice), T(reduction_computed_at), T(output_of_another), T(first_programs),
+      T(compute_at),
+      T(box_too_small),
+      T(storage_too_small),
+      T(producer_after_consumer),
+      T(recomputed_into_one_buffer),
+      T(private_to_an_inner_loop),
+      T(inlined),
+      T(inlined_wrongly),
+      T(inlined_across_an_overwrite),
+      T(inlined_rounding),
+      T(gathers),
+      T(copied),
+      T(copied_transposed),
+      T(copied_too_late),
+      T(copied_in_part),
+      T(copied_before_it_is_made),
+      T(strangers),
+      T(write_cache),
+      T(write_cache_inside_the_reduction),
+      T(written_back_too_early),
+      T(init_of_some_tiles),
+      T(tile_without_a_contribution),
+      T(tile_with_one_twice),
+      T(reduction_computed_at),
+      T(output_of_another),
+      T(first_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
