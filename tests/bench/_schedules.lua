@@ -11,26 +11,42 @@ local function matmul(m, n, depth)
 end
 schedules.matmul = matmul
 
---- GEMM of any shape: B packed into panels of `nr` columns, a register tile of mr x nr, rows in blocks of mb.
+-- Rows of A that stay in the second cache while a panel of B goes by: without a tail if possible.
+local function row_block(m, mr)
+  for mb = 128, mr, -mr do
+    if m % mb == 0 then return mb end
+  end
+  return 128 // mr * mr
+end
+
+--- GEMM of any shape: B packed into panels of `nr` columns, a register tile of mr x nr, rows in blocks of mb; a large B
+--- is packed and used `jb` columns at a time, so that what was packed is still in the third cache.
 --- @param n integer|integer[]   n, or {m, n, k}
 function schedules.gemm(n, threads, o)
   o = o or {}
-  local mr, nr = o.mr or 8, o.nr or 32
+  local mr, nr, jb = o.mr or 8, o.nr or 32, o.jb or 512
   local shape = type(n) == "table" and n or {n, n, n}
-  local mb = o.mb or math.max(mr, shape[1] // threads // mr * mr)
+  local mb = o.mb or row_block(shape[1], mr)
   local C, _, B = matmul(table.unpack(shape))
   local s = nw.schedule(C)
   local tail = o.tail or "cut"
   local packed = s:cache_read(B, "global", {C}, {layout = function(k, j) return j // nr, k, j % nr end})
   local i_b, i = s:split("i", {factor = mb, tail = tail})
   local i_o, i_i = s:split(i, {factor = mr, tail = tail})
-  local j_o, j_i = s:split("j", {factor = nr, tail = tail})
-  s:reorder(i_b, j_o, i_o, i_i, j_i)
+  local j, j_b = "j", nil
+  if shape[2] >= 2 * jb then j_b, j = s:split("j", {factor = jb, tail = tail}) end
+  local j_o, j_i = s:split(j, {factor = nr, tail = tail})
+  if j_b then
+    s:reorder(j_b, i_b, j_o, i_o, i_i, j_i)
+    s:compute_at(packed, j_b)
+  else
+    s:reorder(i_b, j_o, i_o, i_i, j_i)
+  end
   local block = s:cache_write(C, "local", {at = i_o})
   local loops = s:loops(block) -- i_b j_o i_o | i j k
   local bi, bj, bk = loops[#loops - 2], loops[#loops - 1], loops[#loops]
-  if (o.kf or 2) > 1 then
-    local k_o, k_i = s:split(bk, {factor = o.kf or 2, tail = tail})
+  if (o.kf or 1) > 1 then
+    local k_o, k_i = s:split(bk, {factor = o.kf, tail = tail})
     s:reorder(k_o, k_i, bi, bj)
     s:unroll(k_i)
   else
@@ -41,7 +57,8 @@ function schedules.gemm(n, threads, o)
   s:vectorize(j_i)
   s:unroll(i_i)
   -- Packing: eight rows at a time, so that B is read in streams and written in whole kilobytes.
-  local p_k, p_j = table.unpack(s:loops(packed))
+  local around = s:loops(packed)
+  local p_k, p_j = around[#around - 1], around[#around]
   local p_jo, p_ji = s:split(p_j, {factor = nr, tail = tail})
   local p_ko, p_ki = s:split(p_k, {factor = o.pk or 8, tail = tail})
   s:reorder(p_ko, p_jo, p_ki, p_ji)
