@@ -57,14 +57,8 @@ local function compare(what, one, other, exact)
   end
 end
 
-local function outputs_like(outputs)
-  local out = {}
-  for n, t in ipairs(outputs) do out[n] = nw.zeros(t:shape(), t.dtype) end
-  return out
-end
-
 -- Checks one schedule against the definition. A message, or nil when all agree.
-local function check_results(case, s, outputs, inputs, seed)
+local function check_results(case, s, outputs, seed)
   local r = rng.new(seed)
   local data = {}
   local exact = gen.exact(case)
@@ -96,7 +90,7 @@ end
 
 -- Applies a list of steps (or draws them, with `draw`), checking as it goes. Returns a message or nil, and the steps.
 local function run(case, list, draw, seed)
-  local ok, outputs, inputs, tensors = pcall(gen.build, case)
+  local ok, outputs, _, tensors = pcall(gen.build, case)
   if not ok then return "the computation is refused: " .. tostring(outputs), {} end
   local s = nw.schedule(outputs)
   local names = {}
@@ -107,7 +101,8 @@ local function run(case, list, draw, seed)
   while true do
     n = n + 1
     local step
-    if draw then step = n <= draw.count and steps.draw(draw.rng, s, names, neediest(), case, draw.placed) or nil else step = list[n] end
+    if not draw then step = list[n]
+    elseif n <= draw.count then step = steps.draw(draw.rng, s, names, neediest(), case, draw.placed) end
     if not step then break end
     done[#done + 1] = step
     local before = s:text()
@@ -126,7 +121,7 @@ local function run(case, list, draw, seed)
       return "a refused step changed the schedule", done
     end
   end
-  local fine, message = pcall(check_results, case, s, outputs, inputs, seed)
+  local fine, message = pcall(check_results, case, s, outputs, seed)
   if not fine then
     if type(message) == "table" and message.code == "limit" then return nil, done end -- too much code: not a wrong result
     return "failed to run: " .. tostring(message), done

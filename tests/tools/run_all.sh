@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Runs every suite against one build tree and ends with one line over all of them: "N passed, N failed[, N skipped]".
-# usage: run_all.sh BUILD [SUITE...]     suites: unit spec prop walk fuzz layers
+# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec walk prop; threads (a part of unit and spec)
+# NW_PROP_ARGS goes to the property test: "--cases N --seed S".
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")
 shift
 suites=("$@")
-[ ${#suites[@]} -gt 0 ] || suites=(layers unit fuzz spec walk prop)
+[ ${#suites[@]} -gt 0 ] || suites=(lint unit fuzz spec walk prop)
 logs=$build/log
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0
@@ -25,9 +26,9 @@ tally() {
 
 count() { grep -cE "$1" "$2" || true; }
 
-run_unit() {
+run_unit() { # all, or those whose names begin so
   local exe name status log
-  for exe in "$build"/tests/unit_*; do
+  for exe in "$build"/tests/unit_"${1:-}"*; do
     [ -x "$exe" ] || continue
     name=$(basename "$exe") log=$logs/$(basename "$exe").log
     timeout 300 "$exe" >"$log" 2>&1 && status=0 || status=$?
@@ -46,11 +47,21 @@ run_fuzz() { # replays the corpus
   done
 }
 
-run_spec() {
-  local log=$logs/spec.log status
-  timeout 1200 "$build/bin/nestwright" tests/spec/run.lua -o TAP tests/spec >"$log" 2>&1 && status=0 || status=$?
-  tally spec $status "$(grep -E '^ok ' "$log" | grep -vcE '# (SKIP|PENDING)' || true)" "$(count '^not ok ' "$log")" \
+run_spec() { run_specs spec tests/spec; }
+
+run_specs() { # NAME PATH...
+  local name=$1 log=$logs/$1.log status
+  shift
+  timeout 1200 "$build/bin/nestwright" tests/spec/run.lua -o TAP "$@" >"$log" 2>&1 && status=0 || status=$?
+  tally "$name" $status "$(grep -E '^ok ' "$log" | grep -vcE '# (SKIP|PENDING)' || true)" "$(count '^not ok ' "$log")" \
     "$(count '^ok .*# (SKIP|PENDING)' "$log")"
+}
+
+run_threads() { # what uses threads, for ThreadSanitizer
+  run_unit run
+  run_unit check
+  run_specs threads tests/spec/kernel_spec.lua tests/spec/experiment_spec.lua
+  run_walk
 }
 
 run_walk() { # the main job, small, and the example in the README
@@ -67,10 +78,10 @@ run_prop() {
     "$(sed -n 's/^property: .* \([0-9]*\) failed.*/\1/p' "$log" | tail -1 | grep . || echo 0)"
 }
 
-run_layers() {
-  local log=$logs/layers.log status
-  python3 tests/tools/layers.py >"$log" 2>&1 && status=0 || status=$?
-  tally layers $status $((status == 0)) 0
+run_lint() {
+  local log=$logs/lint.log status
+  tests/tools/lint.sh >"$log" 2>&1 && status=0 || status=$?
+  tally lint $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")" "$(count '^skipped ' "$log")"
 }
 
 for suite in "${suites[@]}"; do
