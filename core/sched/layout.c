@@ -19,11 +19,18 @@ static bool dim_of(const nw_expr *e, int ndim, int *dim) {
   return false;
 }
 
+// The divisor of e, an op by a constant; e becomes what is divided. False when it is no sensible divisor.
+static bool take_constant(const nw_expr **e, nw_op op, int64_t *by) {
+  enum { MOST = 1 << 30 };
+  if ((*e)->op != op || !nw_is_int((*e)->arg[1], by)) return true;
+  *e = (*e)->arg[0];
+  return *by > 0 && *by <= MOST;
+}
+
 static bool digit_of(const nw_expr *e, int ndim, digit *out) {
   *out = (digit){.div = 1};
-  if (e->op == NW_OP_FLOORMOD && nw_is_int(e->arg[1], &out->mod)) e = e->arg[0];
-  if (e->op == NW_OP_FLOORDIV && nw_is_int(e->arg[1], &out->div)) e = e->arg[0];
-  return out->div > 0 && out->mod >= 0 && dim_of(e, ndim, &out->dim);
+  return take_constant(&e, NW_OP_FLOORMOD, &out->mod) && take_constant(&e, NW_OP_FLOORDIV, &out->div) &&
+         dim_of(e, ndim, &out->dim);
 }
 
 // A constant digit of a dimension of extent 1 folds to a number and says nothing.

@@ -318,7 +318,8 @@ static int fused_dims(const nw_stmt *loop, const nw_expr **out) {
 
 static const char *why_apart(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   const char *x = a->loop.var->name, *y = b->loop.var->name;
-  if (!nw_tree_has(a, b)) return nw_arena_printf(st->scratch, "%s is not inside %s; the outer loop is given first", y, x);
+  if (!nw_tree_has(a, b))
+    return nw_arena_printf(st->scratch, "%s is not inside %s; the outer loop is given first", y, x);
   if (a->nkids == 1 && a->kid[0]->kind == NW_LOOP)
     return nw_arena_printf(st->scratch, "%s stands between %s and %s", a->kid[0]->loop.var->name, x, y);
   return nw_arena_printf(st->scratch, "%s is not all that is inside %s", y, x);

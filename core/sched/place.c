@@ -218,6 +218,14 @@ static void put_in(nw_step *st, const site *x, const nw_stmt *block, nw_stmt *ne
   nw_kids_insert(st->p, x->in, x->first, around);
 }
 
+static bool not_in_a_vector(nw_step *st, const nw_path *at) {
+  const nw_stmt *loop = at->at[at->n - 1];
+  const nw_stmt *vector = loop->loop.mark == NW_VECTORIZED ? loop : nw_path_marked(at, NW_VECTORIZED);
+  if (!vector) return true;
+  return nw_step_refuse(st, "the lanes of a vector have no storage of their own", vector, "%s is vectorized",
+                        vector->loop.var->name);
+}
+
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
   site x = site_in(loop ? loop : st->p->root, stage->block);
   nw_box box;
@@ -228,6 +236,7 @@ bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
   if (loop) {
     nw_path path;
     nw_find(st->p, loop->id, &path);
+    if (!not_in_a_vector(st, &path)) return false;
     box = nw_box_read(st, stage->block, loop, &path);
     guard = common_guard(st, stage->block, &path);
   }
@@ -260,10 +269,6 @@ static bool loop_can_hold(nw_step *st, const nw_path *own, const nw_path *at) {
         nw_arena_printf(st->scratch, "%s reads %s too, and is not inside %s", outside->block.name, name, where);
     return nw_step_refuse(st, why, loop, "not everything that reads it is inside");
   }
-  const nw_stmt *vector = loop->loop.mark == NW_VECTORIZED ? loop : nw_path_marked(at, NW_VECTORIZED);
-  if (vector)
-    return nw_step_refuse(st, "the lanes of a vector have no storage of their own", vector, "%s is vectorized",
-                          vector->loop.var->name);
   return true;
 }
 

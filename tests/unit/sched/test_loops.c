@@ -69,6 +69,18 @@ static void split_symbolic(void **state) {
   nw_sched_release(s);
 }
 
+// ceil(M/4) rounds of a size nobody knows: decided or refused, never taken on trust.
+static void split_symbolic_parts(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm_of(c, NW_F32, nw_size_var(c, "M", 1), I(c, 64), I(c, 64));
+  if (nw_sched_apply(s, nw_primitive_find("split"), ARGS(LP("i"), NONE, IN(4)), NULL))
+    assert_show_has(s, "for i_o in 0..4:");
+  else
+    assert_non_null(nw_error(c)->refusal->alternatives[0]);
+  nw_clear(c);
+  nw_sched_release(s);
+}
+
 static void split_symbolic_with_a_fact(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   const nw_expr *m = nw_size_var(c, "M", 1);
@@ -242,6 +254,7 @@ int main(void) {
       T(split_parts),
       T(split_larger_than_the_loop),
       T(split_symbolic),
+      T(split_symbolic_parts),
       T(split_symbolic_with_a_fact),
       T(split_errors),
       T(stale_loops),

@@ -52,7 +52,10 @@ static void compute_at_refusals(void **state) {
   nw_clear(c);
   refused(s, "compute_at", "no stage \"Z\"; stages are X, Y", ST("Z"), LP("i"));
   nw_clear(c);
-  step(s, "vectorize", LP("i_1"), NONE);
+  step(s, "vectorize", LP("i_1"));
+  refused(s, "compute_at", "cannot compute X at i_1: i_1 is vectorized", ST("X"), LP("i_1"));
+  nw_clear(c);
+  refused(s, "cache_read", "i_1 is vectorized", ST("X"), STR("local"), NONE, NONE, NONE, LP("i_1"));
   nw_clear(c);
   nw_sched_release(s);
 }
