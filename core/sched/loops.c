@@ -89,10 +89,10 @@ void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_e
 }
 
 // What the guard or the mask costs, said once.
-static void note_tail(nw_step *st, const nw_stmt *loop, int64_t factor, nw_tail tail, const nw_pieces *x) {
-  int64_t n;
+static void note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail tail, const nw_pieces *x) {
+  int64_t n, factor;
   if (x->divides) nw_step_note(st, "divides: no tail");
-  if (x->divides || x->tail) return;
+  if (x->divides || x->tail || !nw_is_int(by, &factor)) return;
   const char *how = tail == NW_TAIL_MASK ? "masked" : "guarded";
   if (nw_is_int(loop->loop.extent, &n))
     nw_step_note(st, "%lld does not divide %lld: the last %lld of %lld are %s away", (long long)factor, (long long)n,
@@ -108,8 +108,7 @@ static void split_by(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw
   nw_tail tail = nw_tail_of(nw_step_str(st, SPLIT_TAIL, "guard"));
   nw_stmt was = *loop;
   nw_split_loop(st, loop, factor, outer, tail, x);
-  int64_t f;
-  if (nw_is_int(factor, &f)) note_tail(st, &was, f, tail, x);
+  note_tail(st, &was, factor, tail, x);
   nw_step_returns_loop(st, x->outer);
   nw_step_returns_loop(st, x->inner);
   if (x->tail) nw_step_returns_loop(st, x->tail);
@@ -283,8 +282,13 @@ static void cut_tiles(nw_step *st, nw_stmt *y, nw_stmt *x, const nw_expr *fy, co
 static bool tile(nw_step *st, nw_stmt *y, nw_stmt *x, const nw_expr *fy, const nw_expr *fx, nw_tail tail) {
   nw_pieces a, b;
   if (tail == NW_TAIL_CUT) cut_tiles(st, y, x, fy, fx);
+  nw_stmt old_y = *y, old_x = *x;
   nw_split_loop(st, y, fy, NULL, NW_TAIL_GUARD, &a);
   nw_split_loop(st, x, fx, NULL, NW_TAIL_GUARD, &b);
+  if (tail != NW_TAIL_CUT) {
+    note_tail(st, &old_y, fy, tail, &a);
+    note_tail(st, &old_x, fx, tail, &b);
+  }
   nw_stmt *order[] = {a.outer, b.outer, a.inner, b.inner};
   if (!nw_reorder_loops(st, 4, order)) return false;
   for (int i = 0; i < 4; i++) nw_step_returns_loop(st, order[i]);
