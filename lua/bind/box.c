@@ -25,7 +25,19 @@ static void tell_host(lua_State *L, nw_ctx *c) {
   lua_pop(L, 1);
 }
 
+// A module that is required anew, package.loaded having been cleared, finds the session of its objects again.
+static bool known_session(lua_State *L) {
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) == LUA_TUSERDATA) {
+    tell_host(L, ((session *)lua_touserdata(L, -1))->ctx);
+    lua_pop(L, 1);
+    return true;
+  }
+  lua_pop(L, 1);
+  return false;
+}
+
 void nwl_session_open(lua_State *L) {
+  if (known_session(L)) return;
   session *s = lua_newuserdatauv(L, sizeof *s, 0);
   memset(s, 0, sizeof *s);
   lua_createtable(L, 0, 1);

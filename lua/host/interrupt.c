@@ -92,15 +92,28 @@ static lua_State *coroutine_arg(lua_State *L) {
   return co;
 }
 
+// True when the handler knows the coroutine from now on; then it must be taken off again.
+static bool track(nwh *h, lua_State *co) {
+  if (!h || h->depth + 1 >= NWH_MAX_CHAIN) return false;
+  h->chain[h->depth + 1] = co;
+  h->depth++;
+  if (h->pending) arm(h, true);
+  return true;
+}
+
 static int resume_tracked(lua_State *L, lua_State *co, int narg, int *nres) {
   nwh *h = active;
-  bool tracked = h && h->depth + 1 < NWH_MAX_CHAIN;
-  if (tracked) {
-    h->chain[h->depth + 1] = co;
-    h->depth++;
-    if (h->pending) arm(h, true);
-  }
+  bool tracked = track(h, co);
   int status = lua_resume(co, L, narg, nres);
+  if (tracked) h->depth--;
+  return status;
+}
+
+// The __close handlers of a coroutine that ends are the user's code as well.
+static int reset_tracked(lua_State *co) {
+  nwh *h = active;
+  bool tracked = track(h, co);
+  int status = lua_resetthread(co);
   if (tracked) h->depth--;
   return status;
 }
@@ -141,7 +154,7 @@ static int wrapped(lua_State *L) {
   if (n >= 0) return n;
   int status = lua_status(co);
   if (status != LUA_OK && status != LUA_YIELD) {
-    lua_resetthread(co);
+    reset_tracked(co);
     lua_xmove(co, L, 1);
   }
   if (status != LUA_ERRMEM && lua_type(L, -1) == LUA_TSTRING) {
@@ -161,6 +174,18 @@ static int co_wrap(lua_State *L) {
   return 1;
 }
 
+static int co_close(lua_State *L) {
+  lua_State *co = coroutine_arg(L);
+  lua_Debug ar;
+  bool running = co == L || (lua_status(co) == LUA_OK && lua_getstack(co, 0, &ar));
+  if (running) return luaL_error(L, "cannot close a %s coroutine", co == L ? "running" : "normal");
+  bool ok = reset_tracked(co) == LUA_OK;
+  lua_pushboolean(L, ok);
+  if (ok) return 1;
+  lua_xmove(co, L, 1);
+  return 2;
+}
+
 void nwh_open_coroutines(nwh *h) {
   lua_State *L = h->L;
   lua_getglobal(L, "coroutine");
@@ -168,5 +193,7 @@ void nwh_open_coroutines(nwh *h) {
   lua_setfield(L, -2, "resume");
   lua_pushcfunction(L, co_wrap);
   lua_setfield(L, -2, "wrap");
+  lua_pushcfunction(L, co_close);
+  lua_setfield(L, -2, "close");
   lua_pop(L, 1);
 }

@@ -117,8 +117,15 @@ describe("scripts", function()
       print(coroutine.resume(co))
       local gen = coroutine.wrap(function() for i = 1, 2 do coroutine.yield(i) end end)
       print(gen(), gen(), gen(), pcall(gen))
+      co = coroutine.create(function()
+        local x <close> = setmetatable({}, {__close = function() print "closed" end})
+        coroutine.yield()
+      end)
+      coroutine.resume(co)
+      print(coroutine.close(co), pcall(coroutine.close, coroutine.running()))
     ]]
     assert.truthy(out:find "true\t2\nfalse\t.-:1: x2\nfalse\tcannot resume dead coroutine\n1\t2\tnil\tfalse")
+    assert.truthy(out:find "closed\ntrue\tfalse\tcannot close a running coroutine")
   end)
 end)
 
@@ -193,6 +200,8 @@ describe("the prompt", function()
     send "keep = 42"
     for _, loop in ipairs {"while true do end", "while true do pcall(error) end",
       "coroutine.wrap(function() while true do end end)()",
+      "coroutine.close((function() local c = coroutine.create(function() local x <close> = setmetatable({}, "
+        .. "{__close = function() while true do end end}) coroutine.yield() end) coroutine.resume(c) return c end)())",
       "while true do coroutine.wrap(function() while true do pcall(string.rep, 'x', 10) end end)() end"} do
       child:send(loop .. "\n")
       pty.sleep(300)
