@@ -157,6 +157,37 @@ static void test_objects_are_cached_by_content(void **state) {
   nw_kernel_release(d);
 }
 
+// A directory named by NESTWRIGHT_CACHE keeps objects for other processes; a damaged one is compiled again.
+static void test_objects_on_disk(void **state) {
+  fixture *f = *state;
+  char dir[] = "/tmp/nw-test-objects-XXXXXX", command[128];
+  assert_non_null(mkdtemp(dir));
+  setenv("NESTWRIGHT_CACHE", dir, 1);
+  static const bool want[] = {false, true, false};
+  for (int i = 0; i < 3; i++) {
+    fixture other = {.c = nw_open()};
+    other.pool = nw_pool_new(other.c);
+    other.p = nw_program_parse(other.c, other.pool, program_text);
+    nw_kernel *k = compiled(&other, 1);
+    assert_int_equal(nw_kernel_was_cached(k), want[i]);
+    nw_array *a[] = {vector(&other, NW_F32, 4), vector(&other, NW_F32, 4), vector(&other, NW_F32, 4)};
+    assert_true(nw_kernel_call(k, 3, a));
+    assert_true(nw_array_get(a[2], 3) == 9);
+    drop(3, a);
+    nw_kernel_release(k);
+    nw_program_release(other.p);
+    nw_pool_release(other.pool);
+    nw_close(other.c);
+    if (i != 1) continue;
+    snprintf(command, sizeof command, "for o in %s/*.o; do truncate -s -9 $o; done", dir);
+    assert_int_equal(system(command), 0);
+  }
+  unsetenv("NESTWRIGHT_CACHE");
+  snprintf(command, sizeof command, "rm -r %s", dir);
+  assert_int_equal(system(command), 0);
+  assert_null(nw_error(f->c));
+}
+
 static void test_times(void **state) {
   fixture *f = *state;
   nw_kernel *k[] = {compiled(f, 1), compiled(f, 2)};
@@ -283,6 +314,7 @@ static void test_peak_is_what_the_ports_give(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_objects_are_cached_by_content),
+      cmocka_unit_test(test_objects_on_disk),
       cmocka_unit_test(test_runs_on_any_number_of_threads),
       cmocka_unit_test(test_arguments_are_checked),
       cmocka_unit_test(test_parameters),

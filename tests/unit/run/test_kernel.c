@@ -123,7 +123,7 @@ static void agree(bench *b, uint64_t seed) {
 static void test_same_bits_as_the_interpreter(void **state) {
   (void)state;
   const char *from = getenv("NW_SEED"), *cases = getenv("NW_CASES");
-  uint64_t seed = from ? strtoull(from, NULL, 0) : 1, n = cases ? strtoull(cases, NULL, 0) : 300;
+  uint64_t seed = from ? strtoull(from, NULL, 0) : 1, n = cases ? strtoull(cases, NULL, 0) : 150;
   bench b;
   open_bench(&b);
   for (uint64_t i = 0; i < n; i++) agree(&b, seed + i);
