@@ -90,13 +90,13 @@ void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_e
 
 // What the guard or the mask costs, said once.
 static void note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail tail, const nw_pieces *x) {
-  int64_t n, factor;
+  int64_t n, factor, rounds;
   if (x->divides) nw_step_note(st, "divides: no tail");
   if (x->divides || x->tail || !nw_is_int(by, &factor)) return;
   const char *how = tail == NW_TAIL_MASK ? "masked" : "guarded";
-  if (nw_is_int(loop->loop.extent, &n))
-    nw_step_note(st, "%lld does not divide %lld: the last %lld of %lld are %s away", (long long)factor, (long long)n,
-                 (long long)(factor - n % factor), (long long)factor, how);
+  if (nw_is_int(loop->loop.extent, &n) && nw_is_int(x->outer->loop.extent, &rounds))
+    nw_step_note(st, "%lld does not divide %lld: %lld of %lld iterations are %s away", (long long)factor, (long long)n,
+                 (long long)(rounds * factor - n), (long long)(rounds * factor), how);
   else
     nw_step_note(st, "%lld is not known to divide the extent of %s: the last round is %s", (long long)factor,
                  loop->loop.var->name, how);
