@@ -12,4 +12,17 @@ describe("fixed:", function()
     s:parallel "k"
     assert.are.equal(3, s:build {threads = 2}(nw.tensor({2}, "u8")):getflat(1))
   end)
+
+  it("the library required anew keeps the session of the arrays there are", function()
+    -- A second session replaced the first, which was collected before its arrays.
+    local before = nw.zeros({4}, "f32")
+    package.loaded["nestwright.core"] = nil
+    local again = require "nestwright.core"
+    collectgarbage()
+    collectgarbage()
+    assert.are.equal(0, before:getflat(1))
+    assert.is_table(again.rows())
+    before = nil
+    collectgarbage()
+  end)
 end)
