@@ -9,10 +9,10 @@ typedef struct nw_frame {
   void **params;
   const int64_t *sizes;
   void **work;
-  const int64_t *stride;    // bytes between two threads' blocks
+  const int64_t *stride; // bytes between two threads' blocks
   int threads;
-  void *runtime;            // the guarded call in progress, or NULL
-  const char *name;         // of the kernel, for messages
+  void *runtime; // the guarded call in progress, or NULL
+  const char *name; // of the kernel, for messages
 } nw_frame;
 typedef void (*nw_entry)(nw_frame *f);
 // A parallel loop becomes a call of this with an outlined body; chunks are contiguous, thread t gets

@@ -41,7 +41,7 @@ typedef struct signature {
   int n, first_data, first_var, first_captured;
   LLVMTypeRef *type;
   bool *captured; // by buffer: it is one of the last
-  bool inner;     // of a parallel body
+  bool inner; // of a parallel body
 } signature;
 
 static bool from_frame(const signature *s, const nw_storage *storage) {

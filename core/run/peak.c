@@ -11,8 +11,9 @@
 #define EACH(OP)                                                                                                       \
   OP(0)                                                                                                                \
   OP(1)                                                                                                                \
-  OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11) OP(12) OP(13) OP(14) OP(15) OP(16) OP(17) OP(18)       \
-      OP(19) OP(20) OP(21) OP(22) OP(23)
+  OP(2)                                                                                                                \
+  OP(3) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11) OP(12) OP(13) OP(14) OP(15) OP(16) OP(17) OP(18) OP(19)      \
+      OP(20) OP(21) OP(22) OP(23)
 #define FMA512(n) "vfmadd231ps %%zmm30, %%zmm31, %%zmm" #n "\n\t"
 #define ZERO512(n) "vpxord %%zmm" #n ", %%zmm" #n ", %%zmm" #n "\n\t"
 

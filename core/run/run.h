@@ -37,4 +37,3 @@ bool nw_guard_interrupt(void);
 void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n);
 double nw_now(void); // seconds, monotonic
 double nw_cpu_now(void); // seconds the calling thread has run
-
