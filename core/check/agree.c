@@ -48,6 +48,7 @@ static double whole_limit(nw_dtype t) { return t == NW_F64 ? 0x1p53 : t == NW_F3
 
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound) {
   if (a == b || (isnan(a) && isnan(b))) return false;
+  if (isinf(a) || isinf(b)) return true;
   bool beyond = bound == NW_CHECK_EXACT && nw_dtype_is_float(t) && fabs(a) >= whole_limit(t);
   if ((bound != NW_CHECK_NEAR && !beyond) || !nw_dtype_is_float(t)) return true;
   return !(fabs(a - b) <= tolerance(t) * fmax(1, fmax(fabs(a), fabs(b))));

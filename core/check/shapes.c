@@ -137,6 +137,14 @@ static void same_everywhere(rows *r, int64_t *sizes, int64_t v) {
   add_row(r, sizes);
 }
 
+// One size empty, the others not.
+static void one_empty(rows *r, int64_t *sizes) {
+  for (int k = 0; k < r->p->nsizes; k++) {
+    for (int i = 0; i < r->p->nsizes; i++) sizes[i] = i == k ? 0 : 3;
+    add_row(r, sizes);
+  }
+}
+
 static void random_rows(rows *r, int64_t *sizes, const candidates *c) {
   uint64_t h = 1;
   for (int t = 0; t < RANDOM_TRIES; t++) {
@@ -148,7 +156,7 @@ static void random_rows(rows *r, int64_t *sizes, const candidates *c) {
   }
 }
 
-// The same value for all sizes first, then mixtures; an empty row when there are no sizes.
+// The same value for all sizes first, one of them empty, then mixtures; an empty row when there are no sizes.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row) {
   rows r = {.naive = naive, .p = p, .max = max, .at = row};
   int64_t *sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *sizes);
@@ -158,6 +166,7 @@ int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64
     candidates c = candidates_of(p);
     static const int64_t first[] = {0, 1, 7};
     for (int i = 0; i < NW_COUNT(first); i++) same_everywhere(&r, sizes, first[i]);
+    one_empty(&r, sizes);
     random_rows(&r, sizes, &c);
   }
   free(sizes);
