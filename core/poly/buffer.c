@@ -74,9 +74,10 @@ static nw_answer written_earlier(const nw_fate *f, nw_use *r) {
   return nw_answer_of(f->m->f->s, fine);
 }
 
+// Is the buffer filled by a reduction? An init alone makes one: its updates may be missing.
 static bool has_updates(const nw_fate *f) {
   for (int i = 0; i < f->nwrites; i++)
-    if (f->write[i]->update) return true;
+    if (f->write[i]->update || is_init(f->write[i])) return true;
   return false;
 }
 
@@ -130,6 +131,16 @@ static nw_answer check_read(const nw_fate *f, nw_use *r) {
   return answer;
 }
 
+// An update reads its element too, even where nobody reads the result.
+static nw_answer check_starts(const nw_fate *f) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++)
+    if (f->write[i]->update)
+      answer = check_cover(f, f->write[i], not_update, NW_RULE(f->m->p->ctx, value_init),
+                           "{e} takes a contribution at {t}, and its reduction has no init");
+  return answer;
+}
+
 static nw_answer check_output(const nw_fate *f) {
   nw_ctx *c = f->m->p->ctx;
   bool updates = has_updates(f);
@@ -158,6 +169,7 @@ static nw_answer check_buffer(nw_fate *f, bool first) {
   if (single == NW_FAILS && f->by_value && !first) return many_values(f);
   nw_answer answer = single == NW_HOLDS ? check_order(f) : NW_HOLDS;
   if (!f->by_value && !f->nested) return answer;
+  if (answer == NW_HOLDS) answer = check_starts(f);
   if (answer == NW_HOLDS && has_updates(f)) answer = nw_contributed_once(f);
   for (int i = 0; i < f->nreads && answer == NW_HOLDS; i++) answer = check_read(f, f->read[i]);
   if (answer == NW_HOLDS && f->buffer->role == NW_OUTPUT) answer = check_output(f);

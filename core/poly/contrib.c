@@ -1,8 +1,6 @@
 // Reductions that are read have every contribution, each once; outputs have every element.
 #include "poly/internal.h"
 
-static bool is_update(const nw_use *w) { return w->update; }
-
 // ---- once
 
 // execution -> (element, instance)
@@ -91,26 +89,47 @@ static isl_set *wanted(const nw_fate *f, nw_use *r) {
            : nw_shape_box(f->m->f, f->buffer->ndim, (const nw_expr *const *)f->buffer->shape);
 }
 
+// One reduction among those that fill the buffer: the init that stands for it, and an update of it.
+typedef struct reduction {
+  const nw_fate *f;
+  const nw_stmt *alloc;
+  const nw_use *init;
+  const nw_use *update; // NULL: there is none
+} reduction;
+
+static bool is_init(const nw_use *w) { return w->site->init || w->site->block->block.init_part; }
+
+static bool belongs(const reduction *d, const nw_use *w) {
+  return w->alloc == d->alloc && !strcmp(w->site->block->block.origin, d->init->site->block->block.origin);
+}
+
+static reduction find_reduction(const nw_fate *f, const nw_use *init) {
+  reduction d = {f, init->alloc, init, NULL};
+  for (int i = 0; i < f->nwrites; i++)
+    if (f->write[i]->update && belongs(&d, f->write[i])) d.update = f->write[i];
+  return d;
+}
+
+static isl_set *started(const reduction *d, int dims) {
+  isl_set *set = isl_set_empty(nw_family_space(d->f->m->f, dims + d->f->buffer->ndim));
+  for (int i = 0; i < d->f->nwrites; i++)
+    if (is_init(d->f->write[i]) && belongs(d, d->f->write[i]))
+      set = isl_set_union(set, isl_map_range(isl_map_copy(nw_use_map(d->f->m, d->f->write[i]))));
+  return set;
+}
+
 // Elements of these that some contribution of the reduction is missing from.
-static isl_set *incomplete(const nw_fate *f, nw_use *like, isl_set *elements, int dims) {
-  const nw_site *s = like->site;
-  isl_set *box = nw_declared(f->m->f, s, reduce_vars(s));
+static isl_set *incomplete(const reduction *d, isl_set *elements, int dims) {
+  if (!d->update) return elements;
+  const nw_site *s = d->update->site;
+  isl_set *box = nw_declared(d->f->m->f, s, reduce_vars(s));
   unsigned nk = (unsigned)isl_set_dim(box, isl_dim_set);
   isl_set *need = isl_set_flat_product(elements, box);
-  for (int i = 0; i < f->nwrites; i++)
-    if (f->write[i]->update && f->write[i]->alloc == like->alloc)
-      need = isl_set_subtract(need, contributed(f->m, f->write[i]));
-  return isl_set_project_out(need, isl_dim_set, (unsigned)(dims + f->buffer->ndim), nk);
+  for (int i = 0; i < d->f->nwrites; i++)
+    if (d->f->write[i]->update && belongs(d, d->f->write[i]))
+      need = isl_set_subtract(need, contributed(d->f->m, d->f->write[i]));
+  return isl_set_project_out(need, isl_dim_set, (unsigned)(dims + d->f->buffer->ndim), nk);
 }
-
-static nw_use *any_update(const nw_fate *f, const nw_stmt *alloc) {
-  for (int i = 0; i < f->nwrites; i++)
-    if (f->write[i]->update && f->write[i]->alloc == alloc) return f->write[i];
-  return NULL;
-}
-
-// Elements that one block fills without reducing (the first rows of a scan) need no contributions.
-static bool plain_write(const nw_use *w) { return !w->update && !w->site->init && !w->site->block->block.init_part; }
 
 static nw_answer tell_incomplete(const nw_fate *f, nw_use *r, isl_set *bad) {
   if (!r) return nw_tell_element(f->m, NW_REFUSE_VALUE, f->buffer, "{e} does not get all its contributions", bad);
@@ -123,34 +142,43 @@ static nw_answer tell_incomplete(const nw_fate *f, nw_use *r, isl_set *bad) {
                      at);
 }
 
-static int fact_of_all(const nw_fate *f, const nw_use *r) {
+static int fact_of_all(const reduction *d, const nw_use *r) {
+  const nw_fate *f = d->f;
   nw_key k = {0};
   nw_key_add(&k, 'A');
   nw_key_add(&k, (uintptr_t)(r ? r->number : 0));
-  for (int d = 0; !r && d < f->buffer->ndim; d++) nw_key_ptr(&k, f->buffer->shape[d]);
-  for (int i = 0; i < f->nwrites; i++) {
-    if (r && f->write[i]->alloc != r->alloc) continue;
-    nw_key_add(&k, (uintptr_t)f->write[i]->number);
-    nw_key_add(&k, plain_write(f->write[i]));
-  }
+  for (int i = 0; !r && i < f->buffer->ndim; i++) nw_key_ptr(&k, f->buffer->shape[i]);
+  for (int i = 0; i < f->nwrites; i++)
+    if (belongs(d, f->write[i])) nw_key_add(&k, (uintptr_t)(2 * f->write[i]->number + f->write[i]->update));
   int fact = nw_fact_number(f->m->f, &k);
   nw_key_free(&k);
   return fact;
 }
 
-nw_answer nw_contributions(const nw_fate *f, nw_use *r) {
-  if (!NW_RULE(f->m->p->ctx, value_contributions_all)) return NW_HOLDS;
-  nw_answer answer = nw_all_written(f, is_update);
+static nw_answer complete(const reduction *d, nw_use *r) {
+  const nw_fate *f = d->f;
+  bool once;
+  nw_answer answer = f->nested || !d->update ? NW_FAILS : nw_instances_full(f->m, d->update->site, &once);
   if (answer != NW_FAILS) return answer;
-  int fact = fact_of_all(f, r), dims = r ? r->site->dim[r->depth] : 0;
-  nw_use *like = any_update(f, r ? r->alloc : NULL);
-  if (!like || nw_fact_proved(f->m->f, fact)) return NW_HOLDS;
-  isl_set *elements = isl_set_subtract(wanted(f, r), nw_executed_writes(f, like->alloc, dims, plain_write));
-  isl_set *bad = incomplete(f, like, elements, dims);
+  int fact = fact_of_all(d, r), dims = r ? r->site->dim[r->depth] : 0;
+  if (nw_fact_proved(f->m->f, fact)) return NW_HOLDS;
+  isl_set *bad = incomplete(d, isl_set_intersect(wanted(f, r), started(d, dims)), dims);
   answer = nw_answer_of(f->m->f->s, isl_set_is_empty(bad));
   if (answer == NW_HOLDS) nw_fact_prove(f->m->f, fact);
   if (answer == NW_FAILS) return tell_incomplete(f, r, bad);
   isl_set_free(bad);
+  return answer;
+}
+
+// What is read at r (NULL: of an output, at the end) has every contribution of each reduction that starts its element.
+nw_answer nw_contributions(const nw_fate *f, nw_use *r) {
+  nw_answer answer = NW_HOLDS;
+  if (!NW_RULE(f->m->p->ctx, value_contributions_all)) return answer;
+  for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++) {
+    if (!is_init(f->write[i]) || f->write[i]->alloc != (r ? r->alloc : NULL)) continue;
+    reduction d = find_reduction(f, f->write[i]);
+    answer = complete(&d, r);
+  }
   return answer;
 }
 
