@@ -1,5 +1,6 @@
 // Pass 7: everything is simplified under what is known at its place: sizes, facts, the loops and guards around it.
-// Guards that hold are dropped, statements that never run are removed, loops of one iteration dissolve.
+// Guards that hold are dropped, statements that never run are removed, loops of one iteration dissolve; the guards that
+// vectorizing and unrolling made or set free move out.
 #include "lower/pass.h"
 
 typedef struct simple {
@@ -111,5 +112,5 @@ nw_program *nw_pass_simplify(nw_program *p) {
   nw_scope_open(&s.r, p);
   simplify_kids(&s, p->root);
   nw_ranges_free(&s.r);
-  return p;
+  return nw_pass_guards(p);
 }
