@@ -29,7 +29,7 @@ function schedules.gemm(n, threads, o)
   local mb = o.mb or row_block(shape[1], mr)
   local C, _, B = matmul(table.unpack(shape))
   local s = nw.schedule(C)
-  local tail = o.tail or "cut"
+  local tail = "guard"
   local packed = s:cache_read(B, "global", {C}, {layout = function(k, j) return j // nr, k, j % nr end})
   local i_b, i = s:split("i", {factor = mb, tail = tail})
   local i_o, i_i = s:split(i, {factor = mr, tail = tail})
