@@ -1,4 +1,4 @@
-// Pass 2: blocks become stores. Block variables are replaced by their bindings, indices become linear, reductions
+// Pass: blocks become stores. Block variables are replaced by their bindings, indices become linear, reductions
 // load, combine and store, and the condition of a block becomes a guard where it is not proved.
 //
 // After this pass a temporary is a row of `elements` elements: its buffer and its allocation have one dimension. The

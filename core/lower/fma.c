@@ -1,4 +1,4 @@
-// Pass 9: a product that is only added to something, or that something is taken from, is rounded once with it:
+// Pass: a product that is only added to something, or that something is taken from, is rounded once with it:
 // a*b + c, a*b - c and c - a*b become fma. Visible in the text, so that every engine rounds alike.
 #include "lower/pass.h"
 

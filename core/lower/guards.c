@@ -1,4 +1,4 @@
-// Pass 3: guards move as far out as their conditions allow, and neighbours under one condition share it.
+// Pass: guards move as far out as their conditions allow, and neighbours under one condition share it.
 //
 // A condition speaks of loop variables and sizes only. When all that a loop holds is guarded by a condition that does
 // not use the loop's variable, the guard goes around the loop. A lane-dependent condition stays inside its vector loop.

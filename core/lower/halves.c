@@ -1,4 +1,4 @@
-// Pass 8: f16 and bf16 compute in f32. What remains of them is loads, stores and explicit casts: arithmetic on halves
+// Pass: f16 and bf16 compute in f32. What remains of them is loads, stores and explicit casts: arithmetic on halves
 // becomes arithmetic on f32 between a widening of what is loaded and a rounding of what is stored.
 #include "lower/pass.h"
 

@@ -1,4 +1,4 @@
-// Pass 1: a reduction block that still owns its init gives it up.
+// Pass: a reduction block that still owns its init gives it up.
 //
 // The init becomes a block of its own in a nest of copies of the spatial loops, right before the outermost loop that
 // binds a reduce variable. That is right when the first iterations of the reduce loops are the first reduce instance,

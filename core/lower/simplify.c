@@ -1,4 +1,4 @@
-// Pass 7: everything is simplified under what is known at its place: sizes, facts, the loops and guards around it.
+// Pass: everything is simplified under what is known at its place: sizes, facts, the loops and guards around it.
 // Guards that hold are dropped, statements that never run are removed, loops of one iteration dissolve; the guards that
 // vectorizing and unrolling made or set free move out.
 #include "lower/pass.h"

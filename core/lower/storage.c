@@ -1,4 +1,4 @@
-// Pass 5: which temporaries live in the frame of the kernel. Scope local means the stack: it needs a constant size, and
+// Pass: which temporaries live in the frame of the kernel. Scope local means the stack: it needs a constant size, and
 // all that is alive at once in a thread must fit NW_STACK_LIMIT. A local buffer that the threads of a parallel loop
 // inside its life share is not one thread's: it becomes a workspace.
 //

@@ -1,4 +1,4 @@
-// Pass 6: unrolled loops become their iterations, one after another. Allocations inside are moved out first, so that
+// Pass: unrolled loops become their iterations, one after another. Allocations inside are moved out first, so that
 // the iterations share one buffer. What would pass NW_CODE_LIMIT is refused before anything is copied.
 #include "lower/pass.h"
 

@@ -1,4 +1,4 @@
-// Pass 4: a vector loop disappears; what it held is done for all lanes at once.
+// Pass: a vector loop disappears; what it held is done for all lanes at once.
 //
 // Loops inside stay loops, with vector bodies; where their bounds differ between lanes they run for the longest lane,
 // masked. Guards that differ between lanes become the mask of loads and stores. What is allocated inside gets a copy
