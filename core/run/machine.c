@@ -10,7 +10,10 @@ char *nw_machine(nw_ctx *c) {
   nw_str_fmt(&b, "%d core%s, vectors of %d bits, %d registers%s%s%s\n", m->cores, m->cores == 1 ? "" : "s",
              8 * m->vector_bytes, m->vector_registers, m->fma ? ", fma" : "", m->avx512 ? ", avx512" : "",
              m->f16c ? ", f16c" : "");
-  if (s->jit) nw_str_fmt(&b, "LLVM: %s\n", s->api->cpu(s->jit));
+  const char *cpu = s->jit ? s->api->cpu(s->jit) : NULL;
+  if (cpu)
+    nw_str_fmt(&b, "LLVM: %s%s\n", cpu,
+               strcmp(cpu, "generic") ? "" : " (it does not know this cpu; code will be slower)");
   for (int i = 0; i < m->ncaches; i++) {
     const nw_cache *k = &m->cache[i];
     nw_str_fmt(&b, "L%d: %ld KiB, %d ways, lines of %d bytes, shared by %d\n", k->level, (long)(k->bytes >> 10),
