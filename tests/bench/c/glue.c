@@ -49,10 +49,19 @@ static int l_now_ms(lua_State *L) {
   return 1;
 }
 
+// rest(ms): lets idle threads of a library stop spinning before the next variant is timed.
+static int l_rest(lua_State *L) {
+  double ms = luaL_checknumber(L, 1);
+  struct timespec t = {(time_t)(ms / 1e3), (long)(ms * 1e6) % 1000000000};
+  nanosleep(&t, NULL);
+  return 0;
+}
+
 int luaopen_peers(lua_State *L);
 int luaopen_peers(lua_State *L) {
   static const luaL_Reg rows[] = {{"sgemm", l_sgemm},   {"corename", l_corename}, {"conv1d", l_conv1d},
-                                  {"cpu_ms", l_cpu_ms}, {"now_ms", l_now_ms},     {NULL, NULL}};
+                                  {"cpu_ms", l_cpu_ms}, {"now_ms", l_now_ms},     {"rest", l_rest},
+                                  {NULL, NULL}};
   luaL_newlib(L, rows);
   return 1;
 }
