@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Runs every suite against one build tree and ends with one line over all of them: "N passed, N failed[, N skipped]".
-# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec walk prop; threads (a part of unit and spec)
+# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec walk mutants prop; threads (a part of unit and spec)
 # NW_PROP_ARGS goes to the property test: "--cases N --seed S".
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")
 shift
 suites=("$@")
-[ ${#suites[@]} -gt 0 ] || suites=(lint unit fuzz spec walk prop)
+[ ${#suites[@]} -gt 0 ] || suites=(lint unit fuzz spec walk mutants prop)
 logs=$build/log
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0
@@ -33,7 +33,7 @@ run_unit() { # all, or those whose names begin so
     name=$(basename "$exe") log=$logs/$(basename "$exe").log
     timeout 300 "$exe" >"$log" 2>&1 && status=0 || status=$?
     tally "$name" $status "$(count '^\[       OK \]' "$log")" "$(grep -E '^\[  FAILED  \] [^0-9]' "$log" | sort -u | wc -l)" \
-      "$(count '^\[  SKIPPED \] [^0-9]' "$log")"
+      "$(grep -E '^\[  SKIPPED \] [^0-9]' "$log" | sort -u | wc -l)"
   done
 }
 
@@ -76,6 +76,12 @@ run_prop() {
   grep -E '^(seed|property|primitive|  )' "$log" | tail -n 40
   tally prop $status "$(sed -n 's/^property: \([0-9]*\) passed.*/\1/p' "$log" | tail -1 | grep . || echo 0)" \
     "$(sed -n 's/^property: .* \([0-9]*\) failed.*/\1/p' "$log" | tail -1 | grep . || echo 0)"
+}
+
+run_mutants() {
+  local log=$logs/mutants_run.log status
+  tests/tools/mutants.sh "$build" >"$log" 2>&1 && status=0 || status=$?
+  tally mutants $status "$(count ' caught by ' "$log")" "$(count ' LIVES:' "$log")"
 }
 
 run_lint() {
