@@ -6,6 +6,7 @@ static const nw_pass passes[] = {
     {"init", "reductions give up the inits they still own", nw_pass_init},
     {"blocks", "blocks become stores with linear indices, conditions become guards", nw_pass_blocks},
     {"guards", "guards move out of the loops they do not depend on", nw_pass_guards},
+    {"partition", "rounds that need no guard get a loop without it", nw_pass_partition},
     {"vectorize", "vector loops become vector loads, operations and stores", nw_pass_vectorize},
     {"storage", "local temporaries go on the stack, the others into workspaces", nw_pass_storage},
     {"masks", "stack buffers that only ever meet one mask need none", nw_pass_masks},

@@ -7,6 +7,7 @@
 nw_program *nw_pass_init(nw_program *p);
 nw_program *nw_pass_blocks(nw_program *p);
 nw_program *nw_pass_guards(nw_program *p);
+nw_program *nw_pass_partition(nw_program *p);
 nw_program *nw_pass_vectorize(nw_program *p);
 nw_program *nw_pass_storage(nw_program *p);
 nw_program *nw_pass_masks(nw_program *p);

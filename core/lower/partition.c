@@ -1,0 +1,250 @@
+// Pass: a condition that only the first or the last rounds of a loop need is kept out of the others.
+//
+// For a condition affine in the loop's variable, the least value it takes over the lanes and unrolled rounds inside gives
+// the rounds in which it always holds: those become a loop of their own without the condition, the rest a copy with it.
+// The innermost serial loop a condition speaks of is the one that is cut, so what is inside has nothing left to decide.
+// Parallel, unrolled and vectorized loops are never cut. A loop that divides evenly has no condition and stays whole.
+#include "lower/pass.h"
+
+enum {
+  ONE_LIMIT = 4000, // estimated instructions of a loop worth a copy
+  ALL_LIMIT = 16000, // ... and of all copies together
+  CUTS = 3, // of one loop
+};
+
+typedef struct cutter {
+  nw_program *p;
+  nw_ranges r;
+  int64_t left; // of ALL_LIMIT
+  bool in_vector;
+  int64_t copies; // rounds of the unrolled loops around
+} cutter;
+
+// One way of cutting a loop: the condition holds before `at`, or from there on.
+typedef struct cut {
+  const nw_stmt *loop;
+  int n;
+  const nw_stmt *inside[NW_MAX_DEPTH]; // the loops between the loop and the place looked at
+  const nw_expr *at;
+  bool before;
+} cut;
+
+// ---- one condition
+
+static bool speaks_of_serial(const cut *c, const nw_expr *cond) {
+  for (int i = 0; i < c->n; i++) {
+    const nw_stmt *s = c->inside[i];
+    if (s->loop.mark == NW_SERIAL && nw_uses_var(cond, s->loop.var->name)) return true;
+  }
+  return false;
+}
+
+// What is computed once more outside must be a number there: no data, no division by what may be 0.
+static bool harmless(void *env, const nw_expr *e) {
+  (void)env;
+  if (e->op == NW_OP_LOAD) return false;
+  return (e->op != NW_OP_FLOORDIV && e->op != NW_OP_FLOORMOD) || (e->arg[1]->op == NW_OP_INT && e->arg[1]->i > 0);
+}
+
+// cond as `coef*variable + rest >= 0`.
+static bool slack(nw_pool *pool, const nw_expr *cond, const char *var, int64_t *coef, const nw_expr **rest) {
+  if ((cond->op != NW_OP_LT && cond->op != NW_OP_LE) || cond->arg[0]->type.dtype != NW_INDEX || cond->arg[0]->type.lanes != 1) return false;
+  const nw_expr *f = nw_sub(pool, cond->arg[1], cond->arg[0]);
+  if (cond->op == NW_OP_LT) f = nw_sub(pool, f, nw_index(pool, 1));
+  return nw_affine(pool, f, 1, &var, coef, rest) && *coef != 0;
+}
+
+// Fills `at` and `before` in. `exact`: in the other rounds the condition never holds.
+static bool solve(const nw_ranges *r, cut *c, const nw_expr *cond, bool *exact) {
+  nw_pool *pool = r->pool;
+  const char *var = c->loop->loop.var->name, *over[NW_MAX_DEPTH];
+  int64_t a;
+  const nw_expr *rest, *least;
+  if (speaks_of_serial(c, cond) || !slack(pool, cond, var, &a, &rest)) return false;
+  *exact = true;
+  for (int i = 0; i < c->n; i++) {
+    over[i] = c->inside[i]->loop.var->name;
+    *exact = *exact && !nw_uses_var(rest, over[i]);
+  }
+  least = *exact ? rest : nw_lower_over(r, rest, c->n, over);
+  if (!least || nw_uses_var(least, var) || !nw_visit(least, harmless, NULL)) return false;
+  c->before = a < 0;
+  c->at = a < 0 ? nw_add(pool, nw_floordiv(pool, least, nw_index(pool, -a)), nw_index(pool, 1))
+                : nw_floordiv(pool, nw_sub(pool, nw_index(pool, a - 1), least), nw_index(pool, a));
+  return true;
+}
+
+// ---- the conditions of a loop
+
+static bool enter(nw_ranges *r, cut *c, const nw_stmt *s) {
+  if (s->kind == NW_LOOP) c->inside[c->n++] = s;
+  nw_scope_push(r, s);
+  return true;
+}
+
+static void leave(nw_ranges *r, cut *c, const nw_stmt *s) {
+  nw_scope_pop(r, s);
+  if (s->kind == NW_LOOP) c->n--;
+}
+
+// The first condition below s that cuts the loop at a place not yet in `tried`.
+static bool find(nw_ranges *r, cut *c, const nw_stmt *s, const nw_vec *tried) {
+  nw_vec conds = {0};
+  bool found = false, exact;
+  if (s->kind == NW_GUARD) nw_add_conjuncts(s->guard.cond, &conds);
+  for (int i = 0; i < conds.n && !found; i++) {
+    found = solve(r, c, conds.at[i], &exact);
+    for (int k = 0; found && k < tried->n; k++) found = tried->at[k] != c->at;
+  }
+  nw_vec_free(&conds);
+  if (found || !s->nkids) return found;
+  if (s != c->loop) enter(r, c, s);
+  for (int i = 0; i < s->nkids && !found; i++) found = find(r, c, s->kid[i], tried);
+  if (s != c->loop) leave(r, c, s);
+  return found;
+}
+
+static bool same_cut(const cut *a, const cut *b) { return a->at == b->at && a->before == b->before; }
+
+// What is left of a guard: without what holds; NULL for everything that cannot happen, which `never` tells.
+static const nw_expr *left_of(nw_ranges *r, cut *here, const nw_expr *cond, const cut *by, bool holds, bool *never) {
+  nw_vec conds = {0};
+  bool exact;
+  nw_add_conjuncts(cond, &conds);
+  for (int i = conds.n - 1; i >= 0; i--) {
+    if (!solve(r, here, conds.at[i], &exact) || !same_cut(here, by)) continue;
+    if (holds) nw_vec_remove(&conds, i);
+    *never |= !holds && exact;
+  }
+  const nw_expr *left = nw_conjunction(r->pool, conds.n, conds.at);
+  nw_vec_free(&conds);
+  return left;
+}
+
+static nw_stmt *settle(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds);
+
+static void settle_kids(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds) {
+  nw_vec kids = {0};
+  for (int i = 0; i < s->nkids; i++) {
+    nw_stmt *kid = settle(p, r, here, s->kid[i], by, holds);
+    if (kid) nw_vec_push(&kids, kid);
+  }
+  nw_kids_set(p, s, kids.n, (nw_stmt **)kids.at);
+  nw_vec_free(&kids);
+}
+
+// The statement in rounds where the conditions of the cut hold, or do not; NULL when nothing happens there.
+static nw_stmt *settle(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds) {
+  if (s->kind == NW_STORE) return s;
+  bool never = false;
+  const nw_expr *left = s->kind == NW_GUARD ? left_of(r, here, s->guard.cond, by, holds, &never) : NULL;
+  if (never) return NULL;
+  if (s != here->loop) enter(r, here, s);
+  settle_kids(p, r, here, s, by, holds);
+  if (s != here->loop) leave(r, here, s);
+  if (!s->nkids) return NULL;
+  if (s->kind == NW_GUARD && !left) s->kind = NW_SEQ, s->id = 0;
+  if (s->kind == NW_GUARD) s->guard.cond = left;
+  return s;
+}
+
+// ---- one loop
+
+static const nw_expr *end_of(nw_pool *pool, const nw_stmt *loop) {
+  return nw_add(pool, loop->loop.begin, loop->loop.extent);
+}
+
+// Where the cut falls inside the loop; NULL when it takes nothing off or leaves nothing.
+static const nw_expr *place(const nw_ranges *r, const cut *c) {
+  nw_pool *pool = r->pool;
+  const nw_expr *begin = c->loop->loop.begin, *end = nw_simplify(r, end_of(pool, c->loop));
+  const nw_expr *at = nw_simplify(r, nw_min(pool, nw_max(pool, c->at, begin), end));
+  return nw_prove(r, nw_eq(pool, at, begin)) || nw_prove(r, nw_eq(pool, at, end)) ? NULL : at;
+}
+
+static void set_range(const nw_ranges *r, nw_stmt *loop, const nw_expr *begin, const nw_expr *end) {
+  loop->loop.begin = begin;
+  loop->loop.extent = nw_simplify(r, nw_sub(r->pool, end, begin));
+}
+
+static nw_stmt *settled(cutter *x, nw_stmt *loop, const cut *by, bool holds) {
+  cut here = {.loop = loop};
+  nw_scope_push(&x->r, loop);
+  nw_stmt *left = settle(x->p, &x->r, &here, loop, by, holds);
+  nw_scope_pop(&x->r, loop);
+  return left;
+}
+
+// Cuts the loop once: it keeps the rounds in which the condition holds. Returns the others, NULL when nothing happens
+// there. Both are settled while they have the whole range, so that the condition reads as it did when it was found.
+static nw_stmt *cut_loop(cutter *x, const cut *by, const nw_expr *at, nw_stmt *loop) {
+  const nw_expr *begin = loop->loop.begin, *end = nw_simplify(&x->r, end_of(x->p->pool, loop));
+  const char *name = nw_arena_printf(x->p->arena, "%s.%s", loop->loop.var->name, by->before ? "tail" : "head");
+  nw_stmt *rest = settled(x, nw_copy_stmt_as(x->p, loop, name), by, false);
+  settled(x, loop, by, true);
+  set_range(&x->r, loop, by->before ? begin : at, by->before ? at : end);
+  if (rest) set_range(&x->r, rest, by->before ? at : begin, by->before ? end : at);
+  return rest;
+}
+
+static bool affordable(cutter *x, const nw_stmt *loop) {
+  int64_t size = nw_code_size(loop);
+  if (x->in_vector || size > ONE_LIMIT || size * x->copies > x->left) return false;
+  x->left -= size * x->copies;
+  return true;
+}
+
+// The pieces of a serial loop in order, in `out`.
+static void pieces(cutter *x, nw_stmt *loop, nw_vec *out) {
+  nw_vec tried = {0}, after = {0};
+  while (tried.n < CUTS) {
+    cut by = {.loop = loop};
+    nw_scope_push(&x->r, loop);
+    bool found = find(&x->r, &by, loop, &tried);
+    nw_scope_pop(&x->r, loop);
+    if (!found) break;
+    nw_vec_push(&tried, (void *)by.at);
+    const nw_expr *at = place(&x->r, &by);
+    if (!at || !affordable(x, loop)) continue;
+    nw_stmt *rest = cut_loop(x, &by, at, loop);
+    if (rest && by.before) nw_vec_insert(&after, 0, rest);
+    if (rest && !by.before) nw_vec_push(out, rest);
+  }
+  nw_vec_push(out, loop);
+  for (int i = 0; i < after.n; i++) nw_vec_push(out, after.at[i]);
+  nw_vec_free(&tried);
+  nw_vec_free(&after);
+}
+
+// ---- the tree, innermost loops first
+
+static void partition_kids(cutter *x, nw_stmt *s) {
+  if (!s->nkids) return;
+  cutter around = *x;
+  nw_vec kids = {0};
+  if (s->kind == NW_LOOP && s->loop.mark == NW_VECTORIZED) x->in_vector = true;
+  int64_t times;
+  if (s->kind == NW_LOOP && s->loop.mark == NW_UNROLLED && nw_is_int(s->loop.extent, &times)) x->copies *= times;
+  nw_scope_push(&x->r, s);
+  for (int i = 0; i < s->nkids; i++) {
+    nw_stmt *kid = s->kid[i];
+    partition_kids(x, kid);
+    if (kid->kind == NW_LOOP && kid->loop.mark == NW_SERIAL)
+      pieces(x, kid, &kids);
+    else
+      nw_vec_push(&kids, kid);
+  }
+  nw_scope_pop(&x->r, s);
+  nw_kids_set(x->p, s, kids.n, (nw_stmt **)kids.at);
+  x->in_vector = around.in_vector;
+  x->copies = around.copies;
+  nw_vec_free(&kids);
+}
+
+nw_program *nw_pass_partition(nw_program *p) {
+  cutter x = {.p = p, .left = ALL_LIMIT, .copies = 1};
+  nw_scope_open(&x.r, p);
+  partition_kids(&x, p->root);
+  nw_ranges_free(&x.r);
+  return p;
+}

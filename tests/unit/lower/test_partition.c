@@ -1,0 +1,117 @@
+// Loops cut where a condition begins or ceases to hold.
+#include "lowering.h"
+
+static char *partitioned(void *state, const char *text) { return lowered(state, text, "partition"); }
+
+static const char rows[] =
+    "program p\n"
+    "input A: f32[100]\n"
+    "output B: f32[100]\n"
+    "%s i_o in 0..7:\n"
+    "  %s i_i in 0..16:\n"
+    "    block B of B (i = 16*i_o + i_i in 0..100) where 16*i_o + i_i < 100:\n"
+    "      B[i] = A[i] + 1.0\n";
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
+
+static char *rows_with(void *state, const char *outer, const char *inner) {
+  char text[600];
+  snprintf(text, sizeof text, rows, outer, inner);
+  return partitioned(state, text);
+}
+
+// Only the innermost serial loop is cut: the condition becomes its end, and nothing is left for the rounds after it.
+static void a_scalar_guard_becomes_a_bound(void **state) {
+  char *t = rows_with(*state, "for", "for");
+  assert_has(t, "for i_i in 0..min(");
+  assert_lacks(t, "if ");
+  assert_lacks(t, "tail");
+  free(t);
+}
+
+static void full_vectors_need_no_mask(void **state) {
+  char *t = rows_with(*state, "for", "vectorize for");
+  assert_has(t, "for i_o in 0..6:");
+  assert_has(t, "for i_o.tail in 6..7:");
+  assert_int_equal(count_of(t, "if "), 1);
+  assert_true(strstr(t, "if ") > strstr(t, "i_o.tail"));
+  free(t);
+}
+
+static void full_rounds_of_an_unrolled_loop_too(void **state) {
+  char *t = rows_with(*state, "for", "unroll for");
+  assert_has(t, "for i_o in 0..6:");
+  assert_int_equal(count_of(t, "if "), 1);
+  free(t);
+}
+
+static void a_parallel_loop_stays_whole(void **state) {
+  char *t = rows_with(*state, "parallel for", "vectorize for");
+  assert_has(t, "for i_o in 0..7:");
+  assert_int_equal(count_of(t, "if "), 1);
+  free(t);
+}
+
+// The bound of the inner loop speaks of the parallel one around it.
+static void the_cut_may_depend_on_loops_outside(void **state) {
+  char *t = rows_with(*state, "parallel for", "for");
+  assert_has(t, "16*i_o");
+  assert_lacks(t, "if ");
+  free(t);
+}
+
+static void first_rounds_are_cut_as_well(void **state) {
+  char *t = partitioned(*state,
+                        "program p\n"
+                        "input A: f32[64]\n"
+                        "output B: f32[64]\n"
+                        "for i_o in 0..6:\n"
+                        "  unroll for i_i in 0..16:\n"
+                        "    block B of B (i = 16*i_o + i_i - 8 in 0..64) where 0 <= 16*i_o + i_i - 8 and 16*i_o + i_i - 8"
+                        " < 64:\n"
+                        "      B[i] = A[i] + 1.0\n");
+  assert_has(t, "for i_o.head in 0..1:");
+  assert_has(t, "for i_o in 1..4:");
+  assert_has(t, "for i_o.tail in 4..6:");
+  const char *main_part = strstr(t, "for i_o in 1..4:"), *tail = strstr(t, "for i_o.tail");
+  const char *guard = strstr(main_part, "if ");
+  assert_true(guard > tail);
+  free(t);
+}
+
+static void symbolic_extents_are_cut(void **state) {
+  char *t = partitioned(*state,
+                        "program p\n"
+                        "size N >= 1\n"
+                        "input A: f32[N]\n"
+                        "output B: f32[N]\n"
+                        "for i_o in 0..(N + 15) // 16:\n"
+                        "  vectorize for i_i in 0..16:\n"
+                        "    block B of B (i = 16*i_o + i_i in 0..N) where 16*i_o + i_i < N:\n"
+                        "      B[i] = A[i] + 1.0\n");
+  assert_has(t, "for i_o in 0..N // 16:");
+  assert_has(t, "for i_o.tail in N // 16..");
+  free(t);
+}
+
+static void what_depends_on_data_stays(void **state) {
+  char *t = partitioned(*state,
+                        "program p\n"
+                        "input A: i64[16]\n"
+                        "output B: i64[16]\n"
+                        "for i_1 in 0..16:\n"
+                        "  block B of B (i = i_1 in 0..16) where i_1*i_1 < 100:\n"
+                        "    B[i] = A[i] + 1\n");
+  assert_has(t, "for i_1 in 0..16:");
+  free(t);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(a_scalar_guard_becomes_a_bound),      TEST(full_vectors_need_no_mask),
+      TEST(full_rounds_of_an_unrolled_loop_too), TEST(a_parallel_loop_stays_whole),
+      TEST(the_cut_may_depend_on_loops_outside), TEST(first_rounds_are_cut_as_well),
+      TEST(symbolic_extents_are_cut),            TEST(what_depends_on_data_stays),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
