@@ -48,7 +48,9 @@ static bool harmless(void *env, const nw_expr *e) {
 
 // cond as `coef*variable + rest >= 0`.
 static bool slack(nw_pool *pool, const nw_expr *cond, const char *var, int64_t *coef, const nw_expr **rest) {
-  if ((cond->op != NW_OP_LT && cond->op != NW_OP_LE) || cond->arg[0]->type.dtype != NW_INDEX || cond->arg[0]->type.lanes != 1) return false;
+  if ((cond->op != NW_OP_LT && cond->op != NW_OP_LE) || cond->arg[0]->type.dtype != NW_INDEX ||
+      cond->arg[0]->type.lanes != 1)
+    return false;
   const nw_expr *f = nw_sub(pool, cond->arg[1], cond->arg[0]);
   if (cond->op == NW_OP_LT) f = nw_sub(pool, f, nw_index(pool, 1));
   return nw_affine(pool, f, 1, &var, coef, rest) && *coef != 0;

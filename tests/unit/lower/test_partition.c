@@ -3,14 +3,13 @@
 
 static char *partitioned(void *state, const char *text) { return lowered(state, text, "partition"); }
 
-static const char rows[] =
-    "program p\n"
-    "input A: f32[100]\n"
-    "output B: f32[100]\n"
-    "%s i_o in 0..7:\n"
-    "  %s i_i in 0..16:\n"
-    "    block B of B (i = 16*i_o + i_i in 0..100) where 16*i_o + i_i < 100:\n"
-    "      B[i] = A[i] + 1.0\n";
+static const char rows[] = "program p\n"
+                           "input A: f32[100]\n"
+                           "output B: f32[100]\n"
+                           "%s i_o in 0..7:\n"
+                           "  %s i_i in 0..16:\n"
+                           "    block B of B (i = 16*i_o + i_i in 0..100) where 16*i_o + i_i < 100:\n"
+                           "      B[i] = A[i] + 1.0\n";
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 
@@ -61,15 +60,15 @@ static void the_cut_may_depend_on_loops_outside(void **state) {
 }
 
 static void first_rounds_are_cut_as_well(void **state) {
-  char *t = partitioned(*state,
-                        "program p\n"
-                        "input A: f32[64]\n"
-                        "output B: f32[64]\n"
-                        "for i_o in 0..6:\n"
-                        "  unroll for i_i in 0..16:\n"
-                        "    block B of B (i = 16*i_o + i_i - 8 in 0..64) where 0 <= 16*i_o + i_i - 8 and 16*i_o + i_i - 8"
-                        " < 64:\n"
-                        "      B[i] = A[i] + 1.0\n");
+  char *t = partitioned(
+      *state, "program p\n"
+              "input A: f32[64]\n"
+              "output B: f32[64]\n"
+              "for i_o in 0..6:\n"
+              "  unroll for i_i in 0..16:\n"
+              "    block B of B (i = 16*i_o + i_i - 8 in 0..64) where 0 <= 16*i_o + i_i - 8 and 16*i_o + i_i - 8"
+              " < 64:\n"
+              "      B[i] = A[i] + 1.0\n");
   assert_has(t, "for i_o.head in 0..1:");
   assert_has(t, "for i_o in 1..4:");
   assert_has(t, "for i_o.tail in 4..6:");
@@ -80,38 +79,40 @@ static void first_rounds_are_cut_as_well(void **state) {
 }
 
 static void symbolic_extents_are_cut(void **state) {
-  char *t = partitioned(*state,
-                        "program p\n"
-                        "size N >= 1\n"
-                        "input A: f32[N]\n"
-                        "output B: f32[N]\n"
-                        "for i_o in 0..(N + 15) // 16:\n"
-                        "  vectorize for i_i in 0..16:\n"
-                        "    block B of B (i = 16*i_o + i_i in 0..N) where 16*i_o + i_i < N:\n"
-                        "      B[i] = A[i] + 1.0\n");
+  char *t = partitioned(*state, "program p\n"
+                                "size N >= 1\n"
+                                "input A: f32[N]\n"
+                                "output B: f32[N]\n"
+                                "for i_o in 0..(N + 15) // 16:\n"
+                                "  vectorize for i_i in 0..16:\n"
+                                "    block B of B (i = 16*i_o + i_i in 0..N) where 16*i_o + i_i < N:\n"
+                                "      B[i] = A[i] + 1.0\n");
   assert_has(t, "for i_o in 0..N // 16:");
   assert_has(t, "for i_o.tail in N // 16..");
   free(t);
 }
 
 static void what_depends_on_data_stays(void **state) {
-  char *t = partitioned(*state,
-                        "program p\n"
-                        "input A: i64[16]\n"
-                        "output B: i64[16]\n"
-                        "for i_1 in 0..16:\n"
-                        "  block B of B (i = i_1 in 0..16) where i_1*i_1 < 100:\n"
-                        "    B[i] = A[i] + 1\n");
+  char *t = partitioned(*state, "program p\n"
+                                "input A: i64[16]\n"
+                                "output B: i64[16]\n"
+                                "for i_1 in 0..16:\n"
+                                "  block B of B (i = i_1 in 0..16) where i_1*i_1 < 100:\n"
+                                "    B[i] = A[i] + 1\n");
   assert_has(t, "for i_1 in 0..16:");
   free(t);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(a_scalar_guard_becomes_a_bound),      TEST(full_vectors_need_no_mask),
-      TEST(full_rounds_of_an_unrolled_loop_too), TEST(a_parallel_loop_stays_whole),
-      TEST(the_cut_may_depend_on_loops_outside), TEST(first_rounds_are_cut_as_well),
-      TEST(symbolic_extents_are_cut),            TEST(what_depends_on_data_stays),
+      TEST(a_scalar_guard_becomes_a_bound),
+      TEST(full_vectors_need_no_mask),
+      TEST(full_rounds_of_an_unrolled_loop_too),
+      TEST(a_parallel_loop_stays_whole),
+      TEST(the_cut_may_depend_on_loops_outside),
+      TEST(first_rounds_are_cut_as_well),
+      TEST(symbolic_extents_are_cut),
+      TEST(what_depends_on_data_stays),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,20 +224,19 @@ static void a_masked_tile_lives_in_registers(void **state) {
 
 // Every row of the unrolled tile tests for a lane that runs: once, around the loops, is enough.
 static void guards_of_unrolled_rows_are_shared(void **state) {
-  char *t =
-      lowered(*state,
-              "program p\n"
-              "input A: f32[4, 8]\n"
-              "output C: f32[4, 40]\n"
-              "parallel for j_o in 0..4:\n"
-              "  for k_1 in 0..8:\n"
-              "    unroll for i_1 in 0..4:\n"
-              "      vectorize for j_i in 0..16:\n"
-              "        block C of C (i = i_1 in 0..4, j = 16*j_o + j_i in 0..40, reduce k = k_1 in 0..8)"
-              " where 16*j_o + j_i < 40:\n"
-              "          init C[i, j] = 0.0\n"
-              "          C[i, j] += A[i, k]\n",
-              NULL);
+  char *t = lowered(*state,
+                    "program p\n"
+                    "input A: f32[4, 8]\n"
+                    "output C: f32[4, 40]\n"
+                    "parallel for j_o in 0..4:\n"
+                    "  for k_1 in 0..8:\n"
+                    "    unroll for i_1 in 0..4:\n"
+                    "      vectorize for j_i in 0..16:\n"
+                    "        block C of C (i = i_1 in 0..4, j = 16*j_o + j_i in 0..40, reduce k = k_1 in 0..8)"
+                    " where 16*j_o + j_i < 40:\n"
+                    "          init C[i, j] = 0.0\n"
+                    "          C[i, j] += A[i, k]\n",
+                    NULL);
   assert_int_equal(count_of(t, "if "), 1);
   assert_true(strstr(t, "if ") < strstr(t, "for k_1"));
   free(t);
