@@ -1,6 +1,7 @@
 --- Random computations. A case is plain data, so that it can be printed, shrunk and built again:
----   {dtype=, inputs = {{name=, dims={..}}}, stages = {{kind=, name=, from={..}, dims={..}, ...}}, outputs = {..}}
---- Dimensions are small and awkward: 1, primes, and one more or less than a tile.
+---   {dtype=, sizes = {{name=, min=, multiple=}}, inputs = {{name=, dims={..}}},
+---    stages = {{kind=, name=, from={..}, dims={..}, ...}}, outputs = {..}}
+--- Dimensions are small and awkward: 1, primes, and one more or less than a tile; in a third of the cases some are symbolic.
 local gen = {}
 
 local nw = require "nestwright"
@@ -8,16 +9,57 @@ local nw = require "nestwright"
 local EXTENTS = {1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17}
 local DTYPES = {"f32", "f32", "f32", "f32", "i32", "i32", "f64", "i64", "i8", "u8", "i16", "u16", "u32", "f16", "bf16"}
 
-local function dims(r, rank)
+-- A dimension is a number, or a size with something added.
+local symbolic = {}
+symbolic.__index = symbolic
+symbolic.__add = function(a, by) return setmetatable({size = a.size, add = a.add + by}, symbolic) end
+symbolic.__sub = function(a, by) return a + -by end
+symbolic.__eq = function(a, b) return a.size == b.size and a.add == b.add end
+symbolic.__tostring = function(a) return a.add == 0 and a.size.name or ("%s%+d"):format(a.size.name, a.add) end
+
+-- The smallest and the largest extent it is tried with.
+local function least(dim) return type(dim) == "number" and dim or dim.size.min + dim.add end
+local function most(dim) return type(dim) == "number" and dim or dim.size.max + dim.add end
+
+local function dims(r, rank, sizes)
   local out = {}
-  for d = 1, rank do out[d] = r:pick(EXTENTS) end
+  for d = 1, rank do
+    if #sizes > 0 and r:chance(0.6) then
+      out[d] = setmetatable({size = r:pick(sizes), add = 0}, symbolic)
+    else
+      out[d] = r:pick(EXTENTS)
+    end
+  end
   return out
+end
+
+local function draw_sizes(r)
+  local sizes = {}
+  if not r:chance(0.3) then return sizes end
+  for n = 1, r:int(1, 2) do
+    local multiple = r:pick {1, 1, 1, 4, 8}
+    local min = multiple * -(-r:pick {1, 1, 2, 3, 5, 8} // multiple)
+    sizes[n] = {name = ("MN"):sub(n, n), min = min, multiple = multiple, max = min + multiple * r:int(1, multiple > 1 and 2 or 9)}
+  end
+  return sizes
 end
 
 local function volume(shape)
   local n = 1
-  for _, extent in ipairs(shape) do n = n * extent end
+  for _, extent in ipairs(shape) do n = n * most(extent) end
   return n
+end
+
+-- What stands for a dimension in the language.
+local built_sizes = {}
+local function extent(dim)
+  if type(dim) == "number" then return dim end
+  return built_sizes[dim.size.name] + dim.add
+end
+local function extents(shape)
+  local out = {}
+  for d, dim in ipairs(shape) do out[d] = extent(dim) end
+  return out
 end
 
 -- Each kind of stage: `plan` draws a description from the tensors so far (or nil), `build` makes it.
@@ -36,14 +78,16 @@ kinds.map = {
     end
     local ops = {"add", "sub", "mul", "max", "min", "select", "affine"}
     if dtype == "f32" or dtype == "f64" then ops[#ops + 1] = r:pick {"exp", "tanh", "sigmoid", "floor", "abs"} end
-    return {from = {a.name, r:pick(same)}, dims = a.dims, op = r:pick(ops), reverse = r:chance(0.15)}
+    local b, op = r:pick(same), r:pick(ops)
+    if op == "sub" and a.name == b then op = "add" end -- nothing would be read, and no size known
+    return {from = {a.name, b}, dims = a.dims, op = op, reverse = r:chance(0.15)}
   end,
   build = function(stage, t)
     local a, b = t[stage.from[1]], t[stage.from[2]]
     local n = #stage.dims
-    return nw.compute(stage.dims, gen.axes(n, function(...)
+    return nw.compute(extents(stage.dims), gen.axes(n, function(...)
       local at = {...}
-      if stage.reverse and n > 0 then at[n] = stage.dims[n] - 1 - at[n] end
+      if stage.reverse and n > 0 then at[n] = extent(stage.dims[n]) - 1 - at[n] end
       local x, y = a(table.unpack(at)), b(...)
       local op = stage.op
       if op == "add" then return x + y end
@@ -72,7 +116,7 @@ kinds.transpose = {
   end,
   build = function(stage, t)
     local a = t[stage.from[1]]
-    return nw.compute(stage.dims, gen.axes(#stage.dims, function(...)
+    return nw.compute(extents(stage.dims), gen.axes(#stage.dims, function(...)
       local at, index = {...}, {}
       for d, from in ipairs(stage.order) do index[from] = at[d] end
       return a(table.unpack(index))
@@ -94,8 +138,8 @@ kinds.matmul = {
   end,
   build = function(stage, t)
     local a, b = t[stage.from[1]], t[stage.from[2]]
-    local k = nw.reduce_axis(stage.over, "k")
-    return nw.compute(stage.dims, function(i, j) return nw.sum(a(i, k) * b(k, j), k) end, stage.name)
+    local k = nw.reduce_axis(extent(stage.over), "k")
+    return nw.compute(extents(stage.dims), function(i, j) return nw.sum(a(i, k) * b(k, j), k) end, stage.name)
   end,
 }
 
@@ -108,8 +152,8 @@ kinds.fold = { -- a reduction of the last dimension
   end,
   build = function(stage, t)
     local a = t[stage.from[1]]
-    local k = nw.reduce_axis(stage.over, "k")
-    return nw.compute(stage.dims, gen.axes(#stage.dims, function(...)
+    local k = nw.reduce_axis(extent(stage.over), "k")
+    return nw.compute(extents(stage.dims), gen.axes(#stage.dims, function(...)
       local at = {...}
       at[#at + 1] = k
       return nw[stage.op](a(table.unpack(at)), k)
@@ -126,8 +170,8 @@ kinds.arg = {
   end,
   build = function(stage, t)
     local a = t[stage.from[1]]
-    local k = nw.reduce_axis(stage.over, "k")
-    return nw.compute(stage.dims, gen.axes(#stage.dims, function(...)
+    local k = nw.reduce_axis(extent(stage.over), "k")
+    return nw.compute(extents(stage.dims), gen.axes(#stage.dims, function(...)
       local at = {...}
       at[#at + 1] = k
       return nw[stage.op](a(table.unpack(at)), k)
@@ -138,14 +182,14 @@ kinds.arg = {
 kinds.stencil = {
   plan = function(r, have)
     local a = r:pick(have)
-    if #a.dims < 1 or a.dims[#a.dims] < 3 then return nil end
+    if #a.dims < 1 or least(a.dims[#a.dims]) < 3 then return nil end
     local out = {table.unpack(a.dims)}
     out[#out] = out[#out] - 2
     return {from = {a.name}, dims = out}
   end,
   build = function(stage, t)
     local a = t[stage.from[1]]
-    return nw.compute(stage.dims, gen.axes(#stage.dims, function(...)
+    return nw.compute(extents(stage.dims), gen.axes(#stage.dims, function(...)
       local function at(shift, ...)
         local index = {...}
         index[#index] = index[#index] + shift
@@ -167,8 +211,8 @@ kinds.pad = {
   end,
   build = function(stage, t)
     local a = t[stage.from[1]]
-    local n, inner = #stage.dims, stage.dims[#stage.dims] - 2 * stage.by
-    return nw.compute(stage.dims, gen.axes(n, function(...)
+    local n, inner = #stage.dims, extent(stage.dims[#stage.dims] - 2 * stage.by)
+    return nw.compute(extents(stage.dims), gen.axes(n, function(...)
       local index = {...}
       local x = index[n]
       index[n] = x - stage.by
@@ -180,20 +224,21 @@ kinds.pad = {
 kinds.scan = { -- a running sum over the first dimension, or a heat step that looks at its neighbours
   plan = function(r, have)
     local a = r:pick(have)
-    if #a.dims < 1 or #a.dims > 2 or a.dims[1] < 2 then return nil end
+    if #a.dims < 1 or #a.dims > 2 or least(a.dims[1]) < 2 then return nil end
     return {from = {a.name}, dims = a.dims, heat = #a.dims == 2 and r:chance(0.5)}
   end,
   build = function(stage, t)
     local a = t[stage.from[1]]
     local n = #stage.dims
-    local first = {table.unpack(stage.dims)}
+    local shape = extents(stage.dims)
+    local first = {table.unpack(shape)}
     first[1] = 1
-    local state = nw.scan_state(stage.dims, a.dtype, stage.name .. "_state")
+    local state = nw.scan_state(shape, a.dtype, stage.name .. "_state")
     local init = nw.compute(first, gen.axes(n, function(...) return a(...) end), stage.name .. "_first")
-    local update = nw.compute(stage.dims, gen.axes(n, function(time, x)
+    local update = nw.compute(shape, gen.axes(n, function(time, x)
       if n == 1 then return state(time - 1) + a(time) end
       if not stage.heat then return state(time - 1, x) + a(time, x) end
-      local last = stage.dims[2] - 1
+      local last = extent(stage.dims[2]) - 1
       return state(time - 1, nw.max(x - 1, 0)) + state(time - 1, nw.min(x + 1, last)) - a(time, x)
     end), stage.name .. "_next")
     return nw.scan(init, update, state, stage.name)
@@ -209,7 +254,7 @@ kinds.gather = {
   end,
   build = function(stage, t)
     local a, index = t[stage.from[1]], t[stage.from[2]]
-    return nw.compute(stage.dims, function(i) return a(nw.max(nw.min(index(i), stage.last), 0)) end, stage.name)
+    return nw.compute(extents(stage.dims), function(i) return a(nw.max(nw.min(index(i), extent(stage.last)), 0)) end, stage.name)
   end,
 }
 
@@ -220,7 +265,7 @@ kinds.pair = { -- one operation with two outputs
   end,
   build = function(stage, t)
     local a = t[stage.from[1]]
-    return nw.compute(stage.dims, gen.axes(#stage.dims, function(...) return a(...) + 1, a(...) * 2 end), stage.name)
+    return nw.compute(extents(stage.dims), gen.axes(#stage.dims, function(...) return a(...) + 1, a(...) * 2 end), stage.name)
   end,
 }
 
@@ -238,13 +283,13 @@ end
 --- Draws a case.
 function gen.case(r)
   local dtype = r:pick(DTYPES)
-  local case = {dtype = dtype, inputs = {}, stages = {}, outputs = {}}
+  local case = {dtype = dtype, sizes = draw_sizes(r), inputs = {}, stages = {}, outputs = {}}
   local have = {}
-  local base = dims(r, r:int(1, r:chance(0.2) and 3 or 2))
+  local base = dims(r, r:int(1, r:chance(0.2) and 3 or 2), case.sizes)
   for n = 1, r:int(1, 3) do
     local shape = base
     if n > 1 and r:chance(0.5) then
-      shape = #base == 2 and {base[2], r:pick(EXTENTS)} or dims(r, r:int(1, 2))
+      shape = #base == 2 and {base[2], r:pick(EXTENTS)} or dims(r, r:int(1, 2), case.sizes)
     end
     local input = {name = ("ABD"):sub(n, n), dims = shape}
     case.inputs[n] = input
@@ -267,11 +312,25 @@ function gen.case(r)
   return case
 end
 
+--- The values of the sizes to try, each as {M=, N=}: the least first. One empty table when there are none.
+function gen.sizes(case)
+  if #case.sizes == 0 then return {{}} end
+  local list = {{}, {}, {}}
+  for _, size in ipairs(case.sizes) do
+    local room = (size.max - size.min) // size.multiple
+    for n, part in ipairs {0, 1, room} do list[n][size.name] = size.min + part * size.multiple end
+  end
+  return list
+end
+
 --- Builds a case: the list of output tensors (every stage nobody reads), the inputs, all tensors by name.
 function gen.build(case)
   local t, read, outputs, inputs = {}, {}, {}, {}
+  for _, size in ipairs(case.sizes) do
+    built_sizes[size.name] = nw.size(size.name, {min = size.min, multiple = size.multiple})
+  end
   for n, input in ipairs(case.inputs) do
-    t[input.name] = nw.placeholder(input.dims, case.dtype, input.name)
+    t[input.name] = nw.placeholder(extents(input.dims), case.dtype, input.name)
     inputs[n] = t[input.name]
   end
   local extra = {}

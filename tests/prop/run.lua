@@ -57,22 +57,33 @@ local function compare(what, one, other, exact)
   end
 end
 
--- Checks one schedule against the definition. A message, or nil when all agree.
+-- The shape of an input when the sizes have these values.
+local function shape_with(t, values)
+  local shape = {}
+  for d, extent in ipairs(t:shape()) do shape[d] = values[extent] or extent end
+  return shape
+end
+
+-- Checks one schedule against the definition, at each of the sizes tried. A message, or nil when all agree.
 local function check_results(case, s, outputs, seed)
   local r = rng.new(seed)
-  local data = {}
   local exact = gen.exact(case)
-  for n, t in ipairs(s:inputs()) do
-    data[n] = nw.zeros(t:shape(), t.dtype)
-    fill(r, data[n], t.dtype, exact)
-  end
-  local naive = nw.evaluate(outputs, data)
-  local scheduled = nw.interpret(s, data)
-  local lowered = nw.interpret(s, data, {lowered = true})
-  local native = {s:build {threads = 2}(table.unpack(data))}
-  return compare("the definition and the scheduled program", naive, scheduled, exact)
+  local kernel = s:build {threads = 2}
+  for _, values in ipairs(gen.sizes(case)) do
+    local data = {}
+    for n, t in ipairs(s:inputs()) do
+      data[n] = nw.zeros(shape_with(t, values), t.dtype)
+      fill(r, data[n], t.dtype, exact)
+    end
+    local naive = nw.evaluate(outputs, data)
+    local scheduled = nw.interpret(s, data)
+    local lowered = nw.interpret(s, data, {lowered = true})
+    local native = {kernel(table.unpack(data))}
+    local message = compare("the definition and the scheduled program", naive, scheduled, exact)
       or compare("the definition and the lowered program", naive, lowered, exact)
       or compare("the interpreter and the JIT", lowered, native, true)
+    if message then return message .. (values.M and (" with M = %d, N = %s"):format(values.M, values.N) or "") end
+  end
 end
 
 local function check_text(s)
@@ -149,14 +160,23 @@ local function shrink(case, list, seed)
   return case, list
 end
 
+local function shown(dims)
+  local out = {}
+  for d, dim in ipairs(dims) do out[d] = tostring(dim) end
+  return table.concat(out, ", ")
+end
+
 local function describe(case, list)
   local lines = {}
+  for _, size in ipairs(case.sizes) do
+    lines[#lines + 1] = ("  size %s >= %d, a multiple of %d"):format(size.name, size.min, size.multiple)
+  end
   for _, t in ipairs(case.inputs) do
-    lines[#lines + 1] = ("  input %s %s {%s}"):format(t.name, case.dtype, table.concat(t.dims, ", "))
+    lines[#lines + 1] = ("  input %s %s {%s}"):format(t.name, case.dtype, shown(t.dims))
   end
   for _, t in ipairs(case.stages) do
     lines[#lines + 1] = ("  stage %s = %s %s (%s) {%s}"):format(t.name, t.kind, t.op or "", table.concat(t.from, ", "),
-      table.concat(t.dims, ", "))
+      shown(t.dims))
   end
   for _, step in ipairs(list) do lines[#lines + 1] = "  " .. steps.show(step) end
   return table.concat(lines, "\n")
