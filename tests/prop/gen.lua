@@ -309,6 +309,11 @@ function gen.case(r)
       end
     end
   end
+  if #case.stages == 0 then -- everything drawn was too large
+    local stage = kinds.map.plan(r, have, dtype)
+    stage.kind, stage.name = "map", "X"
+    case.stages[1] = stage
+  end
   return case
 end
 
