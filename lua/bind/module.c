@@ -57,9 +57,14 @@ static void add_classes(lua_State *L) {
   lua_setfield(L, -2, "classes");
 }
 
+// Required anew, it is the same module: classes carry methods that the Lua library added.
 __attribute__((visibility("default"))) int luaopen_nestwright_core(lua_State *L) {
+  static const char made;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &made) == LUA_TTABLE) return 1;
   nwl_session_open(L);
   lua_newtable(L);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &made);
   nwl_error_open(L);
   add_classes(L);
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) add_functions(L, functions[i]);
