@@ -15,14 +15,6 @@ typedef struct build {
 
 // ---- domains
 
-static bool binds_reduce(const nw_stmt *block, const char *loop) {
-  for (int i = 0; i < block->block.nvars; i++) {
-    const nw_block_var *v = &block->block.var[i];
-    if (v->kind == NW_REDUCE && nw_uses_var(v->bind, loop)) return true;
-  }
-  return false;
-}
-
 static isl_set *between(isl_set *set, isl_pw_aff *x, isl_pw_aff *lo, isl_pw_aff *extent) {
   isl_pw_aff *hi = isl_pw_aff_add(isl_pw_aff_copy(lo), extent);
   set = isl_set_intersect(set, isl_pw_aff_ge_set(isl_pw_aff_copy(x), lo));
@@ -73,12 +65,12 @@ static bool surely_runs(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &extent) && extent > 0;
 }
 
-// A reduction over nothing is its init: where a reduce loop has no iteration, the init is still done.
+// A reduction over nothing is its init: where a reduce loop has no iteration, the init is still done (see lift.c).
 static isl_set *empty_reduction(const nw_site *s) {
   isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
   for (int i = 0; i < s->nloops; i++) {
     const nw_stmt *l = s->loop[i];
-    if (!binds_reduce(s->block, l->loop.var->name)) {
+    if (!nw_binds_reduce(s->block, l->loop.var->name)) {
       all = nw_loop_bounds(&s->view, l, all);
       continue;
     }
@@ -89,9 +81,10 @@ static isl_set *empty_reduction(const nw_site *s) {
   return isl_set_intersect(first_reduce(s, guards(s, all)), none);
 }
 
-static bool reduces_over_nothing(const nw_site *s) {
+static bool reduces_over_nothing(const nw_model *m, const nw_site *s) {
   for (int i = 0; i < s->nloops; i++)
-    if (binds_reduce(s->block, s->loop[i]->loop.var->name) && !surely_runs(s->loop[i])) return true;
+    if (nw_binds_reduce(s->block, s->loop[i]->loop.var->name) && !surely_runs(s->loop[i]))
+      return nw_init_lifts(m->p, s->block);
   return false;
 }
 
@@ -105,13 +98,13 @@ static isl_set *with_empty(nw_site *s, isl_set *set) {
   return set;
 }
 
-static isl_set *executions(nw_site *s) {
+static isl_set *executions(const nw_model *m, nw_site *s) {
   isl_set *set = start(s);
   for (int i = 0; i < s->nloops; i++) set = nw_loop_bounds(&s->view, s->loop[i], set);
   set = guards(s, set);
   if (!s->init) return set;
   set = first_reduce(s, set);
-  return reduces_over_nothing(s) ? with_empty(s, set) : set;
+  return reduces_over_nothing(m, s) ? with_empty(s, set) : set;
 }
 
 // ---- sites
@@ -140,7 +133,7 @@ static bool exact_site(const nw_site *s) {
 static void number_site(nw_site *s) {
   nw_key k = {0};
   nw_key_add(&k, 's');
-  nw_key_add(&k, s->init);
+  nw_key_add(&k, s->init + 2 * s->pieces);
   for (int i = 0; i < s->nloops; i++) {
     const nw_stmt *l = s->loop[i];
     nw_key_ptr(&k, l->loop.var);
@@ -198,8 +191,8 @@ static void add_site(build *b, const nw_stmt *block, bool init) {
   site_vars(s, m->arena);
   scan_site(s);
   s->exact = exact_site(s);
+  isl_set *wide = executions(m, s);
   number_site(s);
-  isl_set *wide = executions(s);
   s->domain = isl_set_project_out(wide, isl_dim_set, (unsigned)s->view.ndims, (unsigned)s->view.opaque.n);
   s->instance = instances(s, m->arena);
   nw_site_uses(m, s, b->nallocs, b->alloc, b->alloc_depth);

@@ -271,6 +271,11 @@ static bool mark_loop(nw_program *p) {
   return true;
 }
 
+static void guard_blocks(nw_program *p, nw_stmt *s, const nw_expr *cond) {
+  if (s->kind == NW_BLOCK && cond->op != NW_OP_INT) s->block.where = nw_and(p->pool, s->block.where, cond);
+  for (int i = 0; i < s->nkids; i++) guard_blocks(p, s->kid[i], cond);
+}
+
 // Splits a loop by 2 or 3, with or without the guard that a remainder needs.
 static bool split(nw_program *p) {
   nw_path path;
@@ -287,12 +292,7 @@ static bool split(nw_program *p) {
   nw_kids_set(p, inner, l->nkids, l->kid);
   nw_stmt_subst(p, inner, l->loop.var->name, v);
   nw_kids_set(p, outer, 1, &inner);
-  if (below(4)) {
-    nw_stmt *guard = nw_new_stmt(p, NW_GUARD);
-    guard->guard.cond = nw_lt(pool, v, nw_index(pool, begin + extent));
-    nw_kids_set(p, guard, inner->nkids, inner->kid);
-    if (guard->guard.cond->op != NW_OP_INT) nw_kids_set(p, inner, 1, &guard);
-  }
+  if (below(4)) guard_blocks(p, inner, nw_lt(pool, v, nw_index(pool, begin + extent)));
   nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], outer);
   return true;
 }
@@ -367,9 +367,18 @@ static bool is_marked(const nw_stmt *s) {
   return s->kind == NW_LOOP && (s->loop.mark == NW_PARALLEL || s->loop.mark == NW_VECTORIZED);
 }
 
+static bool binds_no_reduce(void *env, nw_stmt *s) {
+  const char *loop = env;
+  for (int i = 0; s->kind == NW_BLOCK && i < s->block.nvars; i++)
+    if (s->block.var[i].kind == NW_REDUCE && nw_uses_var(s->block.var[i].bind, loop)) return false;
+  return true;
+}
+
+// A marked loop that binds a reduce variable runs at most once; turned round, its first value would not be its begin, where
+// a reduction over nothing does its init.
 static bool reverse_marked(void *env, const nw_path *path) {
   nw_stmt *s = path->at[path->n - 1];
-  if (is_marked(s)) reverse_loop(env, s);
+  if (is_marked(s) && nw_walk_from(s, binds_no_reduce, (void *)s->loop.var->name)) reverse_loop(env, s);
   return true;
 }
 
