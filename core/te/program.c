@@ -106,7 +106,7 @@ static void add_sizes(maker *m) {
     const nw_te_size *s = sizes.at[i];
     char *name = nw_te_size_name(&sizes, i);
     m->size[i] = (renaming){s->symbol, nw_var(p->pool, name)};
-    p->size[i] = (nw_size){nw_arena_strdup(p->arena, name), nw_index(p->pool, s->lo)};
+    p->size[i] = (nw_size){nw_pool_name(p->pool, name), nw_index(p->pool, s->lo)};
     facts += s->facts.n;
     free(name);
   }

@@ -21,7 +21,7 @@ end
 
 --- GEMM of any shape: B packed into panels of `nr` columns, a register tile of mr x nr, rows in blocks of mb; a large B
 --- is packed and used `jb` columns at a time, so that what was packed is still in the third cache.
---- @param n integer|integer[]   n, or {m, n, k}
+--- @param n integer|integer[]   n, or {m, n, k}; sizes may be symbolic, with o.mb given
 function schedules.gemm(n, threads, o)
   o = o or {}
   local mr, nr, jb = o.mr or 8, o.nr or 32, o.jb or 512
@@ -34,7 +34,7 @@ function schedules.gemm(n, threads, o)
   local i_b, i = s:split("i", {factor = mb, tail = tail})
   local i_o, i_i = s:split(i, {factor = mr, tail = tail})
   local j, j_b = "j", nil
-  if shape[2] >= 2 * jb then j_b, j = s:split("j", {factor = jb, tail = tail}) end
+  if math.type(shape[2]) and shape[2] >= 2 * jb then j_b, j = s:split("j", {factor = jb, tail = tail}) end
   local j_o, j_i = s:split(j, {factor = nr, tail = tail})
   if j_b then
     s:reorder(j_b, i_b, j_o, i_o, i_i, j_i)

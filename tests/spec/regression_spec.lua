@@ -43,4 +43,19 @@ describe("fixed:", function()
     assert.is_false(ok)
     assert.truthy(err.code == "refused" or err.code == "undecided")
   end)
+
+  it("a kernel outlives the schedule it was built from, with its symbolic sizes", function()
+    -- The names of sizes lay in the memory of the naive program.
+    local function kernel()
+      local M = nw.size "M"
+      local A = nw.placeholder({M}, "f32", "A")
+      return nw.schedule(nw.compute({M}, function(i) return A(i) + 1 end, "B")):build {threads = 1}
+    end
+    local f = kernel()
+    for n = 1, 20 do
+      collectgarbage()
+      nw.schedule(nw.compute({n}, function(i) return i * n end, "T"))
+    end
+    assert.are.equal(2, f(nw.full({3}, 1.0)):getflat(3))
+  end)
 end)

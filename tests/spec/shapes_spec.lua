@@ -50,6 +50,19 @@ describe("the tuned GEMM", function()
     end)
   end
 
+  it("is right with symbolic sizes, one kernel for all shapes", function()
+    local sizes = {nw.size "M", nw.size "N", nw.size "K"}
+    for threads = 1, 2 do
+      local f = schedules.gemm(sizes, threads, {mb = 64}):build {threads = threads}
+      for _, shape in ipairs {{1, 1, 1}, {7, 31, 2}, {8, 32, 2}, {33, 97, 127}, {131, 257, 13}, {509, 3, 1031}} do
+        local m, n, k = table.unpack(shape)
+        local a, b = whole({m, k}, 1), whole({k, n}, 2)
+        local wanted = plain(m, n, k):build {threads = 1}(a, b)
+        assert(nw.allclose(f(a, b), wanted, {rtol = 0, atol = 0}), ("%d x %d x %d differs"):format(m, n, k))
+      end
+    end
+  end)
+
   it("decides nothing at run time where the shape divides", function()
     for threads = 1, 2 do
       local text = tostring(schedules.gemm({256, 128, 64}, threads):show "lowered")
