@@ -72,13 +72,47 @@ function draw.compute_root(r, _, _, stages, _, known)
   return {#known.placed > 0 and r:chance(0.8) and r:pick(known.placed) or r:pick(stages)}
 end
 
-function draw.cache_read(r, _, _, stages, tensors)
-  local args = {r:pick(tensors), r:pick {"global", "local"}, {r:pick(stages)}}
-  return args
+-- Layouts by name, so that a step stays plain data. The functions take the logical dimensions.
+local LAYOUTS = {
+  reversed = function(...)
+    local at, out = {...}, {}
+    for d = 1, #at do out[d] = at[#at + 1 - d] end
+    return table.unpack(out)
+  end,
+  panels = function(...) -- the last dimension in pieces of 4, the piece outermost
+    local at = {...}
+    local last = at[#at]
+    at[#at] = nil
+    table.insert(at, 1, last // 4)
+    at[#at + 1] = last % 4
+    return table.unpack(at)
+  end,
+  skewed = function(...) -- not one to one
+    local at = {...}
+    at[#at] = at[#at] // 2
+    return table.unpack(at)
+  end,
+}
+
+-- Where the copy is made and how it lies, now and then. The rank is known from the tensor's description.
+local function storage(r, options, rank, loops)
+  if rank and rank > 0 and r:chance(0.3) then
+    options.layout, options.rank = r:pick {"reversed", "panels", "panels", "skewed"}, rank
+  end
+  if #loops > 0 and r:chance(0.4) then options.at = r:pick(loops) end
+  return options
 end
 
-function draw.cache_write(r, _, _, stages, tensors)
-  return {r:chance(0.8) and r:pick(stages) or r:pick(tensors), r:pick {"local", "global"}}
+function draw.cache_read(r, loops, _, stages, tensors, known)
+  local tensor = r:pick(tensors)
+  local reader = r:chance(0.7) and known.reader(r, tensor) or r:pick(stages)
+  local theirs = known.loops(reader)
+  return {tensor, r:pick {"global", "local"}, {reader}, storage(r, {}, known.rank(tensor), #theirs > 0 and theirs or loops)}
+end
+
+function draw.cache_write(r, loops, _, stages, tensors, known)
+  local stage = r:chance(0.8) and r:pick(stages) or r:pick(tensors)
+  return {stage, r:pick {"local", "global"}, storage(r, {}, known.rank(stage), loops)}
 end
 
 function draw.set_scope(r, _, _, stages) return {r:pick(stages), r:pick {"local", "global"}} end
@@ -113,6 +147,22 @@ local function knowledge(case, s, placed)
       return table.unpack(r:pick(pairs_of))
     end,
     loops = function(stage) return names(s:loops(stage)) end,
+    rank = function(name)
+      for _, list in ipairs {case.inputs, case.stages} do
+        for _, t in ipairs(list) do
+          if t.name == name then return #t.dims end
+        end
+      end
+    end,
+    reader = function(r, tensor)
+      local readers = {}
+      for _, stage in ipairs(case.stages) do
+        for _, from in ipairs(stage.from) do
+          if from == tensor and alive[stage.name] then readers[#readers + 1] = stage.name end
+        end
+      end
+      return #readers > 0 and r:pick(readers) or nil
+    end,
   }
 end
 
@@ -133,9 +183,24 @@ function steps.draw(r, s, tensors, least, case, placed)
   return {primitive = primitive, args = args}
 end
 
+-- A function with as many parameters as the tensor has dimensions.
+local function with_rank(f, rank)
+  if rank == 1 then return function(a) return f(a) end end
+  if rank == 2 then return function(a, b) return f(a, b) end end
+  if rank == 3 then return function(a, b, c) return f(a, b, c) end end
+  return function(a, b, c, d) return f(a, b, c, d) end
+end
+
+local function ready(arg)
+  if type(arg) ~= "table" or not arg.layout then return arg end
+  return {layout = with_rank(LAYOUTS[arg.layout], arg.rank), at = arg.at}
+end
+
 --- Applies a step; true, or false and the error.
 function steps.apply(s, step)
-  return pcall(s[step.primitive], s, table.unpack(step.args))
+  local args = {}
+  for n, arg in ipairs(step.args) do args[n] = ready(arg) end
+  return pcall(s[step.primitive], s, table.unpack(args))
 end
 
 --- The step as the user would type it.
