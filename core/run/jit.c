@@ -58,9 +58,15 @@ typedef struct symbol {
   void *address;
 } symbol;
 
+// The compiler's own library: LLVM calls it for f16 on a CPU without F16C. Their types do not matter here.
+void __extendhfsf2(void);
+void __truncsfhf2(void);
+
 static int runtime_symbols(symbol *out, int max) {
   int n = 0, rows;
   out[n++] = (symbol){NW_PARALLEL_SYMBOL, (void *)nw_parallel_for};
+  out[n++] = (symbol){"__extendhfsf2", (void *)__extendhfsf2};
+  out[n++] = (symbol){"__truncsfhf2", (void *)__truncsfhf2};
   const nw_math_row *row = nw_math_rows(&rows);
   for (int i = 0; i < rows && n < max; i++) {
     bool known = !row[i].symbol || !row[i].address;
