@@ -5,7 +5,8 @@
 
 enum {
   LONG_LINE = 160, // columns from which indices are folded
-  LONG_INDEX = 24, // an index longer than this is folded then
+  LONGEST_FOLD = 64, // indices longer than this are folded first, then those longer than 56, ...
+  SHORTEST_FOLD = 24, // ... and none of this length
   CUT_LINE = 240, // columns at which a line is cut whatever it says
 };
 
@@ -41,42 +42,48 @@ static const char *index_end(const char *s) {
   return s;
 }
 
-// The first term stays, as in `32*i_o + ...`.
-static void fold_index(nw_str *out, const char *s, const char *end) {
+// What stays of an index: its first term, as in `32*i_o + ...`, or its function, as in `max(...)`.
+static void fold_index(nw_str *out, const char *s, const char *end, size_t longest) {
   size_t n = (size_t)(end - s), first = strcspn(s, "([+");
-  bool plain = first < LONG_INDEX && first < n && s[first] == '+';
-  if (n <= LONG_INDEX) {
+  if (n <= longest) {
     nw_str_addn(out, s, n);
-  } else {
-    if (plain) nw_str_addn(out, s, first + 2);
-    nw_str_add(out, "...");
+    return;
   }
+  bool term = first < SHORTEST_FOLD && first < n && s[first] == '+';
+  bool call = first > 0 && first < n && s[first] == '(' && s[first - 1] >= 'a' && end[-1] == ')';
+  if (term) nw_str_addn(out, s, first + 2);
+  if (call) nw_str_addn(out, s, first + 1);
+  nw_str_add(out, call ? "...)" : "...");
 }
 
 // From behind `[` to its `]`.
-static const char *fold_list(nw_str *out, const char *s) {
+static const char *fold_list(nw_str *out, const char *s, size_t longest) {
   for (;;) {
     const char *end = index_end(s);
-    fold_index(out, s, end);
+    fold_index(out, s, end, longest);
     if (*end != ',' && *end != ';') return end;
     nw_str_addn(out, end, 2);
     s = end + 2;
   }
 }
 
-static char *fold_indices(char *line) {
+static char *fold_indices(const char *line, size_t longest) {
   nw_str out = {0};
   for (const char *s = line; *s;) {
     nw_str_addn(&out, s, 1);
-    s = *s == '[' ? fold_list(&out, s + 1) : s + 1;
+    s = *s == '[' ? fold_list(&out, s + 1, longest) : s + 1;
   }
-  free(line);
   return nw_str_take(&out);
 }
 
+// Folds no more than it must.
 static char *fit(nw_str *out) {
-  char *line = nw_str_take(out);
-  if (strlen(line) > LONG_LINE) line = fold_indices(line);
+  char *whole = nw_str_take(out), *line = whole;
+  for (size_t longest = LONGEST_FOLD; strlen(line) > LONG_LINE && longest >= SHORTEST_FOLD; longest -= 8) {
+    if (line != whole) free(line);
+    line = fold_indices(whole, longest);
+  }
+  if (line != whole) free(whole);
   if (strlen(line) > CUT_LINE) memcpy(line + CUT_LINE - 4, " ...", 5);
   return line;
 }

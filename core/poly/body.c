@@ -11,14 +11,13 @@ static nw_answer refuse(const compare *c, const nw_stmt *block, const char *what
   return nw_tell(c->after, NW_REFUSE_VALUE, NULL, NULL, "%s %s", block->block.name, what);
 }
 
-static const nw_stmt *original(const compare *c, const nw_stmt *block) {
-  for (int i = 0; i < c->before->nsites; i++) {
-    const nw_stmt *b = c->before->site[i]->block;
-    if (strcmp(b->block.origin, block->block.origin) || b->block.init_part != block->block.init_part) continue;
-    return b;
+// The next block of `before`, from *at on, that the block may do the work of: of its origin, and the same part of it; an
+// init that was just split off does that of its reduction.
+static const nw_stmt *next_original(const compare *c, const nw_stmt *block, bool part, int *at) {
+  while (*at < c->before->nsites) {
+    const nw_stmt *b = c->before->site[(*at)++]->block;
+    if (!strcmp(b->block.origin, block->block.origin) && b->block.init_part == part) return b;
   }
-  for (int i = 0; block->block.init_part && i < c->before->nsites; i++)
-    if (!strcmp(c->before->site[i]->block->block.origin, block->block.origin)) return c->before->site[i]->block;
   return NULL;
 }
 
@@ -79,13 +78,27 @@ static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, 
   return true;
 }
 
+// Pieces of one origin may read the same values in different places, so that any of them will do.
+static bool same_as_any(const compare *c, const nw_stmt *is, bool part, bool *found, const nw_stmt **rounded) {
+  const nw_stmt *was;
+  for (int at = 0; (was = next_original(c, is, part, &at));) {
+    *found = true;
+    *rounded = NULL;
+    if (same_block(c, was, is, rounded)) return true;
+  }
+  return false;
+}
+
 static nw_answer check_block(const compare *c, const nw_stmt *is) {
   nw_ctx *ctx = c->after->p->ctx;
-  const nw_stmt *rounded = NULL, *was = original(c, is);
+  const nw_stmt *rounded = NULL;
+  bool found = false, same = same_as_any(c, is, is->block.init_part, &found, &rounded);
+  if (!found && is->block.init_part) same = same_as_any(c, is, false, &found, &rounded);
   nw_normal forms = new_forms(c);
-  if (!was && nw_seen_through(&forms, is->block.target[0].buffer)) return NW_HOLDS;
-  if (!was) return NW_RULE(ctx, value_known) ? refuse(c, is, "does work that is no part of the computation") : NW_HOLDS;
-  if (NW_RULE(ctx, value_body) && !same_block(c, was, is, &rounded))
+  if (!found && nw_seen_through(&forms, is->block.target[0].buffer)) return NW_HOLDS;
+  if (!found)
+    return NW_RULE(ctx, value_known) ? refuse(c, is, "does work that is no part of the computation") : NW_HOLDS;
+  if (!same && NW_RULE(ctx, value_body))
     return refuse(c, is, "does not compute the same expression of the same values as before");
   if (rounded && NW_RULE(ctx, value_rounding))
     return refuse(c, rounded,

@@ -58,4 +58,16 @@ describe("fixed:", function()
     end
     assert.are.equal(2, f(nw.full({3}, 1.0)):getflat(3))
   end)
+
+  it("pieces of one stage may read the same values in different places", function()
+    -- The judge compared every piece with the first one only, and refused.
+    local A = nw.placeholder({20}, "f32", "A")
+    local X = nw.compute({20}, function(i) return A(i) * 2 end, "X")
+    local s = nw.schedule(X)
+    s:split("i", {factor = 8, tail = "cut"})
+    s:cache_read(A, "global", {X}, {at = "i_o"}) -- the main piece reads the copy, the tail A itself
+    s:split("i_i", {factor = 3, tail = "cut"})
+    local a = nw.random({20})
+    assert.is_true(nw.allclose(s:build {threads = 1}(a), nw.evaluate(X, {a})[1]))
+  end)
 end)
