@@ -90,12 +90,12 @@ static bool enter_block(nwi_program *x, nwi_code *c) {
   if (c->cond && !nwi_int(r, c->cond)) return false;
   for (int i = 0; i < c->nvars; i++) r->slot[c->var_slot[i]] = nwi_int(r, c->bind[i]);
   nwi_turn(r);
-  return place_targets(x, c);
+  return true;
 }
 
 static void run_block(nwi_program *x, nwi_code *c) {
   nwi_run *r = &x->run;
-  if (!enter_block(x, c)) return;
+  if (!enter_block(x, c) || !place_targets(x, c)) return;
   if (c->has_init && first_instance(x, c)) {
     store_targets(x, c, true);
     nwi_turn(r);
@@ -119,7 +119,7 @@ static void init_loop(nwi_program *x, nwi_code *c) {
 }
 
 static void init_block(nwi_program *x, nwi_code *c) {
-  if (c->has_init && enter_block(x, c) && first_instance(x, c)) store_targets(x, c, true);
+  if (c->has_init && enter_block(x, c) && first_instance(x, c) && place_targets(x, c)) store_targets(x, c, true);
 }
 
 static void init_kids(nwi_program *x, nwi_code *c) {
