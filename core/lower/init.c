@@ -25,6 +25,25 @@ static bool binds_reduce(const nw_stmt *block, const char *loop) {
   return false;
 }
 
+// A reduction over an axis without values: only its init is executed.
+static bool over_nothing(const nw_stmt *block) {
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    if (v->kind == NW_REDUCE && nw_is_const(v->extent, 0)) return true;
+  }
+  return false;
+}
+
+// What is known at the block. Over nothing, the block is never reached, so that anything would follow from being there;
+// then what is known where its init goes.
+static void site_ranges(site *s) {
+  bool nothing = over_nothing(s->block);
+  nw_path path = s->path;
+  if (nothing) path.n = s->outer;
+  nw_ranges_of(&s->r, s->p, &path);
+  if (s->block->block.where && !nothing) nw_ranges_fact(&s->r, s->block->block.where);
+}
+
 static void site_open(site *s, nw_program *p, int id) {
   *s = (site){.p = p, .pool = p->pool};
   nw_find(p, id, &s->path);
@@ -35,15 +54,22 @@ static void site_open(site *s, nw_program *p, int id) {
     s->reduce[i] = at->kind == NW_LOOP && binds_reduce(s->block, at->loop.var->name);
     if (s->reduce[i]) s->outer = i;
   }
-  nw_ranges_init(&s->r, s->pool);
-  nw_ranges_of(&s->r, p, &s->path);
-  if (s->block->block.where) nw_ranges_fact(&s->r, s->block->block.where);
+  site_ranges(s);
 }
 
 // The condition "this is the first reduce instance" of one variable.
 static const nw_expr *at_first(const site *s, const nw_block_var *v) { return nw_eq(s->pool, v->bind, v->lo); }
 
+// A reduce loop over nothing: what holds in its body says nothing of the first instance.
+static bool over_nothing(const site *s) {
+  int64_t extent;
+  for (int i = s->outer; i < s->path.n; i++)
+    if (s->reduce[i] && nw_is_int(s->path.at[i]->loop.extent, &extent) && extent <= 0) return true;
+  return false;
+}
+
 static bool never_first(const site *s) {
+  if (over_nothing(s)) return false;
   for (int i = 0; i < s->block->block.nvars; i++) {
     const nw_block_var *v = &s->block->block.var[i];
     if (v->kind == NW_REDUCE && nw_disprove(&s->r, at_first(s, v))) return true;
@@ -159,8 +185,24 @@ static void restore_steps(const site *s, nw_stmt *nest) {
   nest->step = s->block->step;
 }
 
+// The condition of a lifted init: that of the block in the first iterations of the reduce loops. Where these never happen,
+// what speaks of them is left out.
+static const nw_expr *lifted_where(const site *s) {
+  const nw_expr *where = s->block->block.where;
+  if (!where || !over_nothing(s->block)) return at_begin(s, where);
+  nw_vec all = {0};
+  nw_add_conjuncts(where, &all);
+  int n = 0;
+  for (int i = 0; i < all.n; i++) {
+    if (!uses_reduce_loop(s, all.at[i])) all.at[n++] = all.at[i];
+  }
+  where = nw_conjunction(s->pool, n, all.at);
+  nw_vec_free(&all);
+  return where;
+}
+
 static void lift(site *s) {
-  nw_stmt *nest = init_block(s, at_begin(s, s->block->block.where));
+  nw_stmt *nest = init_block(s, lifted_where(s));
   for (int i = s->path.n - 2; i >= s->outer; i--) {
     const nw_stmt *at = s->path.at[i];
     if (at->kind == NW_LOOP && !s->reduce[i]) nest = wrap_loop(s, at, nest);
