@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum {
-  LONG_LINE = 160, // columns from which indices are folded
+  LONG_LINE = 200, // columns from which indices are folded
   LONGEST_FOLD = 64, // indices longer than this are folded first, then those longer than 56, ...
   SHORTEST_FOLD = 24, // ... and none of this length
   CUT_LINE = 240, // columns at which a line is cut whatever it says

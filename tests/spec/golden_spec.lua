@@ -186,6 +186,15 @@ Z = nw.compute({64}, function(i) return X(i) + Y(i) end, "Z")
 s = nw.schedule(Z)
 ]]
 
+local REDUCED = [[
+M, N = nw.size "M", nw.size "N"
+A = nw.placeholder({M, N}, "f32", "A")
+k = nw.reduce_axis(N, "k")
+R = nw.compute({M}, function(i) return nw.max(A(i, k), k) end, "R")
+Z = nw.compute({M, N}, function(i, j) return A(i, j) - R(i) end, "Z")
+s = nw.schedule(Z)
+]]
+
 -- {name, what comes before, the line that is refused}
 local refusals = {
   {"parallel_reduction", GEMM .. 's:split("k", 32)\n', 's:parallel "k_o"'},
@@ -209,6 +218,13 @@ local refusals = {
   {"parallel_time", HEAT, 's:parallel(s:loops(S)[1])'},
   {"sweep_vectorize", SWEEP, 's:vectorize(s:loops(S)[2])'},
   {"sweep_reorder", SWEEP, 's:reorder(s:loops(S)[2], s:loops(S)[1])'},
+  {"tile_heat", HEAT, 's:tile(s:loops(S)[1], s:loops(S)[2], 4, 4)'},
+  {"cache_read_scan", HEAT, 's:cache_read(S, "global", {S})'},
+  {"inline_scan", HEAT, 's:compute_inline(S)'},
+  {"inline_reduction", REDUCED, 's:compute_inline(R)'},
+  {"local_symbolic", REDUCED, 's:set_scope(R, "local")'},
+  {"unroll_symbolic", REDUCED, 's:unroll "k"'},
+  {"parallel_reduction_symbolic", REDUCED, 's:parallel "k"'},
   {"compute_at_own_loop", STAGES, 's:compute_at(X, s:loops(X)[1])'},
   {"compute_at_other_reader", TWO_READERS, 's:compute_at(X, s:loops(Y)[1])'},
   {"read_past_end", "A = nw.placeholder({16}, \"f32\", \"A\")\n",
