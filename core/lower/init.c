@@ -60,16 +60,7 @@ static void site_open(site *s, nw_program *p, int id) {
 // The condition "this is the first reduce instance" of one variable.
 static const nw_expr *at_first(const site *s, const nw_block_var *v) { return nw_eq(s->pool, v->bind, v->lo); }
 
-// A reduce loop over nothing: what holds in its body says nothing of the first instance.
-static bool over_nothing(const site *s) {
-  int64_t extent;
-  for (int i = s->outer; i < s->path.n; i++)
-    if (s->reduce[i] && nw_is_int(s->path.at[i]->loop.extent, &extent) && extent <= 0) return true;
-  return false;
-}
-
 static bool never_first(const site *s) {
-  if (over_nothing(s)) return false;
   for (int i = 0; i < s->block->block.nvars; i++) {
     const nw_block_var *v = &s->block->block.var[i];
     if (v->kind == NW_REDUCE && nw_disprove(&s->r, at_first(s, v))) return true;

@@ -70,4 +70,27 @@ describe("fixed:", function()
     local a = nw.random({20})
     assert.is_true(nw.allclose(s:build {threads = 1}(a), nw.evaluate(X, {a})[1]))
   end)
+
+  it("a reduction over an axis without values gives what it starts from", function()
+    -- In a loop that never runs anything could be proven, also that the init is not needed.
+    local steps = {
+      function() end,
+      function(s) s:split("k", 4) end,
+      function(s) s:split("k", {factor = 4, tail = "cut"}) end,
+      function(s) s:split("i", 2) s:reorder("k", "i_i") end,
+      function(s) s:reorder("k", "i") s:vectorize "i" end,
+      function(s) s:cache_write("T", "local", {at = "i"}) end,
+      function(s) s:decompose_reduction("T", "k") end,
+    }
+    for _, kind in ipairs {"sum", "prod", "max", "min"} do
+      for _, apply in ipairs(steps) do
+        local A, k = nw.placeholder({3, 0}, "f32", "A"), nw.reduce_axis(0, "k")
+        local T = nw.compute({3}, function(i) return nw[kind](A(i, k), k) end, "T")
+        local s, a = nw.schedule(T), nw.zeros {3, 0}
+        apply(s)
+        s:check()
+        assert.is_true(nw.allclose(s:build {threads = 1}(a), nw.evaluate(T, {a})[1]))
+      end
+    end
+  end)
 end)
