@@ -72,7 +72,7 @@ kinds.map = {
     for _, t in ipairs(have) do
       if #t.dims == #a.dims then
         local equal = true
-        for d, extent in ipairs(a.dims) do equal = equal and t.dims[d] == extent end
+        for d, one in ipairs(a.dims) do equal = equal and t.dims[d] == one end
         if equal then same[#same + 1] = t.name end
       end
     end

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every suite against one build tree and ends with one line over all of them: "N passed, N failed[, N skipped]".
-# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec walk mutants prop; threads (a part of unit and spec)
+# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec walk mutants prop; threads (a part of
+# unit and spec), cpus (older processors, by emulation)
 # NW_PROP_ARGS goes to the property test: "--cases N --seed S".
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -82,6 +83,22 @@ run_mutants() {
   local log=$logs/mutants_run.log status
   tests/tools/mutants.sh "$build" >"$log" 2>&1 && status=0 || status=$?
   tally mutants $status "$(count ' caught by ' "$log")" "$(count ' LIVES:' "$log")"
+}
+
+# What the code does on processors without AVX-512, and without AVX, FMA and F16C.
+run_cpus() {
+  local cpu exe log status
+  command -v qemu-x86_64 >/dev/null || { echo "cpus: skipped, qemu-x86_64 is not installed"; skipped=$((skipped + 1)); return; }
+  for cpu in Haswell Nehalem; do
+    for exe in "$build"/tests/unit_{hw,run,check}_* "$build"/tests/unit_interp_test_values; do
+      log=$logs/$cpu.$(basename "$exe").log
+      timeout 300 qemu-x86_64 -cpu $cpu "$exe" >"$log" 2>&1 && status=0 || status=$?
+      tally "$cpu.$(basename "$exe")" $status $((status == 0)) 0
+    done
+    log=$logs/$cpu.prop.log
+    timeout 600 qemu-x86_64 -cpu $cpu "$build/bin/nestwright" tests/prop/run.lua --cases 100 >"$log" 2>&1 && status=0 || status=$?
+    tally $cpu.prop $status $((status == 0)) 0
+  done
 }
 
 run_lint() {
