@@ -154,6 +154,7 @@ static bool offered(const nw_refusal *r, const char *text) {
   return false;
 }
 
+// Where nothing near works, the step before is where to go on from: that always does.
 static void try_candidates(nw_step *st, nw_refusal *r) {
   int shown = 0;
   for (int i = 0; i < st->candidate.n && i < TRIES && shown < SHOWN && !st->ctx->interrupted; i++) {
@@ -163,6 +164,7 @@ static void try_candidates(nw_step *st, nw_refusal *r) {
       r->alternatives[shown++] = keep(st->scratch, text);
     free(text);
   }
+  if (!shown && nw_sched_head(st->sched)->parent >= 0) r->alternatives[0] = "s:undo()";
 }
 
 // The diagnostic goes away while candidates are tried and comes back with those that work. An interrupt ends the search.
