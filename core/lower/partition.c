@@ -243,8 +243,10 @@ static void partition_kids(cutter *x, nw_stmt *s) {
   nw_vec_free(&kids);
 }
 
+// Copies never make a program too long that was not: estimates before vectors are formed are trusted by half only.
 nw_program *nw_pass_partition(nw_program *p) {
-  cutter x = {.p = p, .left = ALL_LIMIT, .copies = 1};
+  int64_t room = (NW_CODE_LIMIT - nw_code_size(p->root)) / 2;
+  cutter x = {.p = p, .left = room < ALL_LIMIT ? room : ALL_LIMIT, .copies = 1};
   nw_scope_open(&x.r, p);
   partition_kids(&x, p->root);
   nw_ranges_free(&x.r);
