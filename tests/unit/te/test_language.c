@@ -87,7 +87,7 @@ static void data_must_be_clamped(void **state) {
   assert_false(end(b, READ(A, READ(I, ax(b, 0)))));
   assert_string_equal(nw_error(nw)->message,
                       "in G, A[i64(I[i])] has an index that depends on data and can leave dimension 0 (extent 16)");
-  assert_string_equal(nw_error(nw)->hint, "clamp it: nw.min(nw.max(i64(I[i]), 0), 15)");
+  assert_string_equal(nw_error(nw)->hint, "clamp it: nw.min(nw.max(I(i), 0), 15)");
   nw_clear(nw);
   b = begin("G", "i", DIMS(lit(5)));
   assert_non_null(end(b, READ(A, least(most(READ(I, ax(b, 0)), nw_int(nw_lang_pool(nw), NW_I32, 0)),
