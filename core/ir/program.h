@@ -11,19 +11,23 @@
 #include "ir/range.h"
 
 typedef enum nw_combiner {
-  NW_PLAIN,  // not a reduction: a store
-  NW_SUM, NW_PROD, NW_MIN_OF, NW_MAX_OF,
-  NW_ARGMIN, NW_ARGMAX,  // two stores: value, index; ties go to the lowest index
+  NW_PLAIN, // not a reduction: a store
+  NW_SUM,
+  NW_PROD,
+  NW_MIN_OF,
+  NW_MAX_OF,
+  NW_ARGMIN,
+  NW_ARGMAX, // two stores: value, index; ties go to the lowest index
 } nw_combiner;
-const char *nw_combiner_name(nw_combiner c);                // "sum", ...
-const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int which);  // which: 0 value, 1 index (-1)
+const char *nw_combiner_name(nw_combiner c); // "sum", ...
+const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int which); // which: 0 value, 1 index (-1)
 
 // What target `which` becomes when `term` arrives and it held `old` (two entries each for arg-reductions, else one): the one
 // definition that the interpreter, lower and the naive evaluation share. Arg-reductions: index -1 is "nothing yet", a NaN
 // beats every number, equal values (two NaNs too) keep the lower index; so the order of contributions does not matter.
 const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term);
 
-typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope;  // names: global local shared
+typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope; // names: global local shared
 typedef enum nw_role { NW_TEMP, NW_INPUT, NW_OUTPUT } nw_role;
 
 typedef struct nw_buffer {
@@ -33,7 +37,7 @@ typedef struct nw_buffer {
   nw_scope scope;
   nw_role role;
   int ndim;
-  const nw_expr **shape;     // logical extent per dimension, from 0
+  const nw_expr **shape; // logical extent per dimension, from 0
   // Layout: physical position as expressions in the variables "_0", "_1", ... (one per logical dimension), with the
   // physical extents; n == 0 is row-major over the logical box. Set by cache_read and cache_write; read by lower.
   int nlayout;
@@ -41,15 +45,15 @@ typedef struct nw_buffer {
 } nw_buffer;
 
 typedef enum nw_loop_kind { NW_SERIAL, NW_UNROLLED, NW_VECTORIZED, NW_PARALLEL, NW_LOOP_KIND_COUNT } nw_loop_kind;
-const char *nw_loop_kind_name(nw_loop_kind k);  // "", "unroll", "vectorize", "parallel"
+const char *nw_loop_kind_name(nw_loop_kind k); // "", "unroll", "vectorize", "parallel"
 
-typedef enum nw_var_kind { NW_SPATIAL, NW_REDUCE, NW_ORDERED } nw_var_kind;  // ordered: the time axis of a scan
+typedef enum nw_var_kind { NW_SPATIAL, NW_REDUCE, NW_ORDERED } nw_var_kind; // ordered: the time axis of a scan
 
 typedef struct nw_block_var {
-  const nw_expr *var;       // VAR, named "i" within the block; block variables live in a name space of their own
+  const nw_expr *var; // VAR, named "i" within the block; block variables live in a name space of their own
   nw_var_kind kind;
   const nw_expr *lo, *extent;
-  const nw_expr *bind;      // in loop variables and sizes
+  const nw_expr *bind; // in loop variables and sizes
 } nw_block_var;
 
 // One store of a block: buffer[index] = value, or for a reduction buffer[index] (combiner)= value.
@@ -58,7 +62,7 @@ typedef struct nw_target {
   int n;
   const nw_expr **index;
   const nw_expr *value;
-  const nw_expr *init;      // reductions: what the element starts from; NULL otherwise
+  const nw_expr *init; // reductions: what the element starts from; NULL otherwise
 } nw_target;
 
 typedef enum nw_stmt_kind { NW_SEQ, NW_LOOP, NW_BLOCK, NW_GUARD, NW_STORE, NW_ALLOC } nw_stmt_kind;
@@ -66,27 +70,27 @@ typedef enum nw_stmt_kind { NW_SEQ, NW_LOOP, NW_BLOCK, NW_GUARD, NW_STORE, NW_AL
 typedef struct nw_stmt nw_stmt;
 struct nw_stmt {
   nw_stmt_kind kind;
-  int id;                   // survives into the next program as long as the statement does; 0 for NW_SEQ
-  int step;                 // number of the step that made or last changed it; 0 for the naive program
-  int nkids;                // NW_SEQ, NW_LOOP, NW_GUARD, NW_ALLOC: the statements inside, in order
+  int id; // survives into the next program as long as the statement does; 0 for NW_SEQ
+  int step; // number of the step that made or last changed it; 0 for the naive program
+  int nkids; // NW_SEQ, NW_LOOP, NW_GUARD, NW_ALLOC: the statements inside, in order
   nw_stmt **kid;
   union {
     struct {
-      const nw_expr *var;   // name unique in the program
+      const nw_expr *var; // name unique in the program
       const nw_expr *begin, *extent;
       nw_loop_kind mark;
       // A fused loop keeps its original dimensions: its variable f runs over their box in row-major order, and bindings use
       // f // E and f % E. poly gives it one dimension each, so that symbolic extents stay affine. 0 when not fused.
       int nfused;
-      const nw_expr **fused;  // extents, outermost first
-      const char *pragma;   // reserved for annotations
+      const nw_expr **fused; // extents, outermost first
+      const char *pragma; // reserved for annotations
     } loop;
     struct {
-      const char *name;     // unique in the program: "C", "C_init", "B_packed"
-      const char *origin;   // the stage's first block: instances of blocks with one origin and equal variables are one
-      bool init_part;       // the split-off init of its origin's reduction
+      const char *name; // unique in the program: "C", "C_init", "B_packed"
+      const char *origin; // the stage's first block: instances of blocks with one origin and equal variables are one
+      bool init_part; // the split-off init of its origin's reduction
       nw_combiner combiner;
-      bool has_init;        // this block still owns its init: done at the first reduce instance of each output element
+      bool has_init; // this block still owns its init: done at the first reduce instance of each output element
       int nvars;
       nw_block_var *var;
       const nw_expr *where; // guard in loop variables; NULL is always
@@ -96,73 +100,73 @@ struct nw_stmt {
     struct {
       const nw_expr *cond;
     } guard;
-    struct {                // lowered only
+    struct { // lowered only
       const char *buffer;
       const nw_expr *index; // linear, or a RAMP
       const nw_expr *value;
-      const nw_expr *mask;  // vector of bool, or NULL
+      const nw_expr *mask; // vector of bool, or NULL
     } store;
     struct {
-      const char *buffer;   // exists from here to the end of this statement, fresh (undefined) at each entry
+      const char *buffer; // exists from here to the end of this statement, fresh (undefined) at each entry
       int n;
-      const nw_expr **min, **extent;  // the part of the logical box that is stored; the same indices address it
+      const nw_expr **min, **extent; // the part of the logical box that is stored; the same indices address it
     } alloc;
   };
 };
 
 typedef struct nw_size {
   const char *name;
-  const nw_expr *lo;        // at least this; an unknown extent is never 1
+  const nw_expr *lo; // at least this; an unknown extent is never 1
 } nw_size;
 
 struct nw_program {
   int refs;
   bool frozen;
   nw_ctx *ctx;
-  nw_pool *pool;            // counted
+  nw_pool *pool; // counted
   nw_arena *arena;
   const char *name;
-  int nsizes;               // symbolic sizes, each a kernel argument
+  int nsizes; // symbolic sizes, each a kernel argument
   nw_size *size;
-  int nfacts;               // conditions on them, checked when a kernel is called
+  int nfacts; // conditions on them, checked when a kernel is called
   const nw_expr **fact;
-  int nbuffers;             // parameters first (inputs, then outputs), then temporaries
+  int nbuffers; // parameters first (inputs, then outputs), then temporaries
   nw_buffer **buffer;
-  nw_stmt *root;            // NW_SEQ
-  int next_id;              // the counter for ids; names are derived from it only when the plain name is taken
-  int step;                 // number of the step that made this program
-  void *model;              // poly's cache
+  nw_stmt *root; // NW_SEQ
+  int next_id; // the counter for ids; names are derived from it only when the plain name is taken
+  int step; // number of the step that made this program
+  void *model; // poly's cache
   void (*model_free)(void *model);
-  struct nw_taken *taken;   // names handed out since the clone, so that two unattached statements never share one
+  struct nw_taken *taken; // names handed out since the clone, so that two unattached statements never share one
 };
 
 // ---- making
 nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name);
 // An unfrozen deep copy of the statement tree and the tables, same ids; expressions are shared. step = old step + 1.
 nw_program *nw_program_clone(const nw_program *p);
-nw_program *nw_program_freeze(nw_program *p);  // checks the invariants (asserts), returns p; now counted once
+nw_program *nw_program_freeze(nw_program *p); // checks the invariants (asserts), returns p; now counted once
 
 nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s, nw_role r, int ndim,
-                         const nw_expr *const *shape);  // the name is made unique
-nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k);    // fresh id; step = p->step
+                         const nw_expr *const *shape); // the name is made unique
+nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k); // fresh id; step = p->step
 nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, const nw_expr *extent);
 nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s); // deep, fresh ids, fresh unique names for loops and blocks
 // The same, named by path: with "i.tail" the copy of loop i is i.tail, a loop j below it i.tail/j, block C is C.tail.
 nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path);
-const char *nw_unique_loop_name(nw_program *p, const char *want);   // want, or want_1, want_2, ...
+const char *nw_unique_loop_name(nw_program *p, const char *want); // want, or want_1, want_2, ...
 const char *nw_unique_block_name(nw_program *p, const char *want);
 const char *nw_unique_buffer_name(nw_program *p, const char *want);
 void nw_kids_set(nw_program *p, nw_stmt *s, int n, nw_stmt **kid);
 void nw_kids_insert(nw_program *p, nw_stmt *parent, int pos, nw_stmt *kid);
 void nw_kids_remove(nw_program *p, nw_stmt *parent, int pos);
-nw_stmt *nw_kids_replace(nw_stmt *parent, int pos, nw_stmt *kid);   // returns the old one
+nw_stmt *nw_kids_replace(nw_stmt *parent, int pos, nw_stmt *kid); // returns the old one
 
 // ---- finding. A path is the chain of statements from the root to one statement.
 #define NW_MAX_DEPTH 64
 typedef struct nw_path {
-  int n;                       // at[0] is the root, at[n-1] the statement itself
+  int n; // at[0] is the root, at[n-1] the statement itself
   nw_stmt *at[NW_MAX_DEPTH];
-  int pos[NW_MAX_DEPTH];       // pos[i]: index of at[i] among at[i-1]'s kids
+  int pos[NW_MAX_DEPTH]; // pos[i]: index of at[i] among at[i-1]'s kids
 } nw_path;
 bool nw_find(const nw_program *p, int id, nw_path *out);
 nw_stmt *nw_find_loop(const nw_program *p, const char *name);
@@ -172,7 +176,7 @@ nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer);
 // Every statement in execution order, parents first; f returns false to stop. `path` ends in the statement.
 bool nw_walk(const nw_program *p, bool (*f)(void *env, const nw_path *path), void *env);
 bool nw_walk_from(const nw_stmt *s, bool (*f)(void *env, nw_stmt *s), void *env);
-bool nw_same_tree(const nw_stmt *a, const nw_stmt *b);  // same structure, expressions and names; ids are not compared
+bool nw_same_tree(const nw_stmt *a, const nw_stmt *b); // same structure, expressions and names; ids are not compared
 
 // Replaces a loop variable in every bind, where, bound and alloc below s.
 void nw_stmt_subst(nw_program *p, nw_stmt *s, const char *var, const nw_expr *by);

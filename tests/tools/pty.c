@@ -78,8 +78,10 @@ static int l_expect(lua_State *L) {
     seen[n] = 0;
     found = memmem(seen, n, want, strlen(want)) != NULL;
   }
-  if (found) lua_pushnumber(L, now_ms() - start);
-  else lua_pushnil(L);
+  if (found)
+    lua_pushnumber(L, now_ms() - start);
+  else
+    lua_pushnil(L);
   luaL_buffinit(L, &b);
   luaL_addlstring(&b, seen ? seen : "", n);
   luaL_pushresult(&b);

@@ -361,10 +361,11 @@ static void long_indices_fold(void **state) {
               "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
               "    block C of C (i = 3*first_loop + second_loop in 0..9, j = min(first_loop, second_loop) in 0..9):\n"
               "      C[i, j] = A[i, j]*A[i, i]*A[j, j]*A[0, 0]\n");
-  assert_shown(p, NULL,
-               "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
-               "    C[3*first_loop + ..., min(...)] = A[3*first_loop + ..., min(...)]*A[3*first_loop + ..., 3*first_loop + ...]"
-               "*A[min(...), min(...)]*A[0, 0]\n");
+  assert_shown(
+      p, NULL,
+      "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
+      "    C[3*first_loop + ..., min(...)] = A[3*first_loop + ..., min(...)]*A[3*first_loop + ..., 3*first_loop + ...]"
+      "*A[min(...), min(...)]*A[0, 0]\n");
   nw_program_release(p);
 }
 
