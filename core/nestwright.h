@@ -209,6 +209,7 @@ NW_API void nw_sched_release(nw_sched *s);
 NW_API const nw_program *nw_sched_program(const nw_sched *s);             // current, borrowed
 NW_API const nw_program *nw_sched_version(const nw_sched *s, int version); // borrowed; NULL if there is none
 NW_API int nw_sched_current(const nw_sched *s);   // version number; 0 is the naive program
+NW_API int nw_sched_parent(const nw_sched *s, int version); // the version a step was taken from; 0 for the naive program
 
 // An argument of a step. Loops and stages are given by name or, for loops, by id (a handle).
 typedef enum nw_arg_kind { NW_ARG_NONE, NW_ARG_LOOP, NW_ARG_STAGE, NW_ARG_INT, NW_ARG_STR, NW_ARG_LIST, NW_ARG_EXPRS } nw_arg_kind;

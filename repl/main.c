@@ -17,7 +17,7 @@ typedef struct options {
 
 static void usage(FILE *out) {
   fputs("usage: nestwright [options] [script [args]]\n"
-        "  -e CODE        run CODE\n"
+        "  -e CODE        run CODE; nw is the library\n"
         "  -l NAME        require NAME into the global NAME\n"
         "  -i             the prompt, after the script\n"
         "  -v, --version  version\n"
@@ -83,6 +83,18 @@ static bool require_global(nwh *h, const char *module, const char *global) {
   return true;
 }
 
+// What the prompt and -e find: nw, and at the prompt help().
+static bool set_globals(nwh *h, bool interactive) {
+  lua_State *L = nwh_lua(h);
+  if (!require_global(h, "nestwright", "nw")) return false;
+  if (!interactive) return true;
+  lua_getglobal(L, "nw");
+  lua_getfield(L, -1, "help");
+  lua_setglobal(L, "help");
+  lua_pop(L, 1);
+  return true;
+}
+
 // -e and -l in the order given; the first failure ends it.
 static int run_options(nwh *h, char **argv, int script) {
   for (int i = 1; i < script; i++) {
@@ -107,7 +119,7 @@ static int run(nwh *h, int argc, char **argv, const options *o) {
   bool interactive = o->interactive || (!has_script && !o->executed && terminal);
   set_arg(nwh_lua(h), argc, argv, o->script);
   nwh_catch_interrupts(h, NULL);
-  if (interactive && !require_global(h, "nestwright", "nw")) return EXIT_FAILURE;
+  if ((interactive || o->executed) && !set_globals(h, interactive)) return EXIT_FAILURE;
   int status = run_options(h, argv, o->script);
   if (status == 0 && has_script) status = run_script(h, argc, argv, o->script);
   if (interactive) return nwr_interactive(h);

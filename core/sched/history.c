@@ -65,6 +65,11 @@ const nw_program *nw_sched_version(const nw_sched *s, int version) {
 
 int nw_sched_current(const nw_sched *s) { return s ? s->current : -1; }
 
+int nw_sched_parent(const nw_sched *s, int version) {
+  nw_node *node = s ? nw_sched_node(s, version) : NULL;
+  return node && node->parent > 0 ? node->parent : 0;
+}
+
 // ---- a step
 
 static char *keep(nw_sched *s, const char *text) { return nw_arena_strdup(s->arena, text ? text : ""); }

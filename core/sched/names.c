@@ -49,7 +49,7 @@ static bool see_name(void *env, nw_stmt *s) {
 }
 
 static names_seen names_like(const nw_program *p, nw_stmt_kind kind, const char *want) {
-  int close = (int)strlen(want) / 2 + 1;
+  int letters = (int)strlen(want), close = letters < 3 ? letters - 1 : letters / 2 + 1;
   names_seen x = {.kind = kind, .want = want, .best_distance = close > 3 ? 3 : close + 1};
   nw_walk_from(p->root, see_name, &x);
   return x;

@@ -134,6 +134,7 @@ static bool fits(nw_step *st) {
 static nw_program *edited(nw_step *st) {
   if (!fits(st)) return NULL;
   st->p = nw_program_clone(st->before);
+  st->p->step = st->sched->version.n; // the number the new version will have
   if (st->sched->next_id > st->p->next_id) st->p->next_id = st->sched->next_id;
   if (!st->primitive->apply(st) || !nw_storage_holds(st)) {
     nw_program_release(st->p);

@@ -56,6 +56,20 @@ double nwl_number_or(lua_State *L, int arg, const char *name, double fallback) {
   return lua_tonumber(L, arg);
 }
 
+// What others call it: "float32" is f32, "uint8" u8, "double" f64. Pushes the name of ours, or nothing.
+static const char *dtype_elsewhere(lua_State *L, const char *s) {
+  static const char *const names[][2] = {{"float", "f"}, {"uint", "u"}, {"int", "i"}, {"bfloat", "bf"}};
+  if (!strcmp(s, "float") || !strcmp(s, "double")) return *s == 'f' ? "f32" : "f64";
+  for (int i = 0; i < 4; i++) {
+    size_t n = strlen(names[i][0]);
+    nw_dtype t;
+    if (strncmp(s, names[i][0], n)) continue;
+    const char *ours = lua_pushfstring(L, "%s%s", names[i][1], s + n);
+    if (nw_dtype_parse(ours, &t)) return ours;
+  }
+  return NULL;
+}
+
 nw_dtype nwl_dtype(lua_State *L, int arg, const char *name) {
   const char *s = nwl_string(L, arg, name);
   nw_dtype t;
@@ -69,9 +83,9 @@ nw_dtype nwl_dtype(lua_State *L, int arg, const char *name) {
     luaL_addvalue(&all);
   }
   luaL_pushresult(&all);
-  const char *near = nwl_nearest(s, NW_DTYPE_COUNT, names);
-  const char *hint =
-      near ? lua_pushfstring(L, "did you mean '%s'?", near) : lua_pushfstring(L, "one of %s", lua_tostring(L, -1));
+  const char *all_names = lua_tostring(L, -1);
+  const char *elsewhere = dtype_elsewhere(L, s), *near = elsewhere ? elsewhere : nwl_nearest(s, NW_DTYPE_COUNT, names);
+  const char *hint = near ? lua_pushfstring(L, "did you mean '%s'?", near) : lua_pushfstring(L, "one of %s", all_names);
   nwl_fail(L, NW_EINVAL, hint, "%s: there is no dtype '%s'", name, s);
   return NW_F32;
 }

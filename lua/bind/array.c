@@ -62,7 +62,8 @@ static int64_t position(lua_State *L, const nw_array *a, int first, int n) {
   for (int d = 0; d < n; d++) {
     lua_Integer i = nwl_integer(L, first + d, "index");
     if (i < 0 || i >= shape[d])
-      nwl_fail(L, NW_ERANGE, NULL, "index %d is %lld; it must be in 0..%lld", d + 1, (long long)i, (long long)shape[d]);
+      nwl_fail(L, NW_ERANGE, NULL, "index %d is %lld; it must be at least 0 and below %lld", d + 1, (long long)i,
+               (long long)shape[d]);
     at = at * shape[d] + i;
   }
   return at;
@@ -137,6 +138,8 @@ static int array_fill_list(lua_State *L) {
   nw_array *a = array_arg(L, 1, "self");
   nwl_table(L, 2, "values");
   int64_t n = nw_array_count(a);
+  if ((int64_t)lua_rawlen(L, 2) != n)
+    return nwl_fail(L, NW_EINVAL, NULL, "values: %lld for %lld elements", (long long)lua_rawlen(L, 2), (long long)n);
   for (int64_t i = 0; i < n; i++) {
     lua_rawgeti(L, 2, i + 1);
     store(L, lua_gettop(L), a, i);

@@ -68,6 +68,7 @@ const char *nwl_typename(lua_State *L, int arg); // "a tensor", "a string", ...
 // The value at arg as an expression: an expression, an axis, a number or a boolean. Numbers become `like`, when that
 // is a type they fit; see nwl_literal. Raises with the argument's name otherwise.
 const nw_expr *nwl_expr(lua_State *L, int arg, const char *name);
+void nwl_not_lua_boolean(lua_State *L, int arg, const char *name);
 const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name); // numbers become i64
 int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const char *name); // of indices
 

@@ -151,7 +151,7 @@ static int distance(const char *a, const char *b) {
 }
 
 const char *nwl_nearest(const char *word, int n, const char *const *words) {
-  int limit = strlen(word) <= 3 ? 1 : (int)strlen(word) / 3 + 1, best = limit + 1;
+  int letters = (int)strlen(word), limit = letters < 2 ? 0 : letters <= 3 ? 1 : letters / 3 + 1, best = limit + 1;
   const char *found = NULL;
   for (int i = 0; i < n; i++) {
     int d = distance(word, words[i]);

@@ -56,6 +56,13 @@ static const nw_expr *operand(lua_State *L, int arg, int like, const char *name)
   return NULL;
 }
 
+// `i == 2` is Lua's false, not a condition.
+void nwl_not_lua_boolean(lua_State *L, int arg, const char *name) {
+  if (lua_isboolean(L, arg))
+    nwl_fail(L, NW_ETYPE, "Lua's == and ~= give true or false at once: write nw.eq(a, b) or nw.ne(a, b)",
+             "%s: expected an expression, got %s", name, lua_toboolean(L, arg) ? "true" : "false");
+}
+
 const nw_expr *nwl_expr(lua_State *L, int arg, const char *name) { return operand(L, arg, -1, name); }
 const nw_expr *nwl_index_expr(lua_State *L, int arg, const char *name) {
   if (lua_type(L, arg) == LUA_TNUMBER) return nw_int(nwl_pool(L), NW_INDEX, nwl_integer(L, arg, name));
@@ -236,6 +243,7 @@ static int f_any(lua_State *L) { return fold(L, NW_OP_OR); }
 
 static int f_select(lua_State *L) {
   count_args(L, 3, "select");
+  nwl_not_lua_boolean(L, 1, "condition");
   const nw_expr *cond = operand(L, 1, -1, "condition");
   int like = common_type(L, 2, 2);
   const nw_expr *a = operand(L, 2, like, "value if true"), *b = operand(L, 3, like, "value if false");

@@ -114,7 +114,8 @@ static int sched_print(lua_State *L) {
 
 static int sched_diff(lua_State *L) {
   nw_sched *s = self(L);
-  const nw_program *a = version_arg(L, s, 3, 0), *b = version_arg(L, s, 4, nw_sched_current(s));
+  int last = (int)nwl_integer_or(L, 4, "version", nw_sched_current(s));
+  const nw_program *b = version_arg(L, s, 4, last), *a = version_arg(L, s, 3, nw_sched_parent(s, last));
   nwl_push_text(L, nw_program_diff(a, b, style_arg(L, 2)));
   return 1;
 }
@@ -214,7 +215,7 @@ const nwl_row nwl_sched_rows[] = {
      "The loop nest as text."},
     {"schedule_print", sched_print, "(s: nw.schedule, version?: integer): string", "The full text form."},
     {"schedule_diff", sched_diff, "(s: nw.schedule, style: string, a?: integer, b?: integer): string",
-     "What differs between two versions."},
+     "What differs between two versions: the last step unless said."},
     {"schedule_lowered", sched_lowered, "(s: nw.schedule, pass?: string): string", "The lowered program as text."},
     {"schedule_trace", sched_trace, "(s: nw.schedule, format?: string): string", "The steps as Lua, or as JSON."},
     {"schedule_log", sched_log, "(s: nw.schedule): string", "One line a step."},

@@ -17,8 +17,10 @@ static void read_loop(lua_State *L, int at, const char *name, nw_arg *out) {
     return;
   }
   if (!luaL_testudata(L, at, nwl_loop_class.metatable)) {
-    nwl_fail(L, NW_EINVAL, "loops are given as handles or by name", "%s: expected a loop, got %s", name,
-             nwl_typename(L, at));
+    nw_axis *axis = nwl_test(L, at, &nwl_axis_class);
+    const char *hint = axis ? lua_pushfstring(L, "its loop is given by name: \"%s\"", nw_axis_name(axis))
+                            : "loops are given as handles or by name";
+    nwl_fail(L, NW_EINVAL, hint, "%s: expected a loop, got %s", name, nwl_typename(L, at));
   }
   out->i = (int)(intptr_t)nwl_check(L, at, &nwl_loop_class, "loop");
   nw_sched *theirs = nwl_loop_sched(L, at);

@@ -12,6 +12,7 @@ static int f_size(lua_State *L) {
 
 static int f_fact(lua_State *L) {
   const nw_expr *size = nwl_check(L, 1, &nwl_expr_class, "size");
+  nwl_not_lua_boolean(L, 2, "fact");
   const nw_expr *fact = nwl_expr(L, 2, "fact");
   if (!nw_size_fact(size, fact)) return nwl_raise(L);
   lua_settop(L, 1);

@@ -63,7 +63,7 @@ function schedule:compute_root(stage) end
 ---@return nw.stage
 function schedule:decompose_reduction(stage, loop) end
 
----What differs between two versions: the last step unless said. Version 0 is the naive program.
+---What differs between two versions: what the step to b (the current one unless said) changed, when a is left out. Version 0 is the naive program.
 ---@param a? integer
 ---@param b? integer
 ---@return nw.view

@@ -4,6 +4,7 @@ local complete = {}
 
 local core = require "nestwright.core"
 local help = require "nestwright.help"
+local inside = require "nestwright.inside"
 local rows = require "nestwright.rows"
 local steps = require "nestwright.steps"
 
@@ -136,10 +137,28 @@ local function primitive_named(name)
   end
 end
 
-local function takes(p, kind)
-  for _, param in ipairs(p.params) do
-    if param.kind == kind or param.item == kind then return true end
+-- The place among the arguments of its call at which text ends, from 1; a list in braces is one argument.
+local function place_in_call(text)
+  local at, open = open_at(text)
+  while open == "{" do
+    text = text:sub(1, at - 1)
+    at, open = open_at(text)
   end
+  if open ~= "(" then return 1 end
+  local before = text:sub(at + 1):gsub("%b\"\"", ""):gsub("%b''", ""):gsub("%b()", ""):gsub("%b{}", "")
+  return 1 + select(2, before:gsub(",", ""))
+end
+
+-- The parameter of a primitive at that place; the last one takes all that follow if it is a list.
+local function param_at(p, place)
+  local last
+  for _, param in ipairs(p.params) do
+    if not param.option then
+      if place == 1 then return param end
+      place, last = place - 1, param
+    end
+  end
+  return last and last.kind == "list" and last or nil
 end
 
 local function schedule_of(value)
@@ -147,28 +166,68 @@ local function schedule_of(value)
   if debug.getmetatable(value) == core.classes.schedule then return value end
 end
 
--- Names of loops and stages that the method of a schedule could mean.
-local function names_for(schedule, stage, method)
-  local found, p = {}, primitive_named(method)
-  if not p or takes(p, "loop") then
-    for _, loop in ipairs(core.schedule_loops(schedule, stage)) do found[loop.name] = true end
+local function set_of(list)
+  local found = {}
+  for _, word in ipairs(list) do found[word] = true end
+  return found
+end
+
+local function names_of_loops(schedule, stage)
+  local found = {}
+  for _, loop in ipairs(core.schedule_loops(schedule, stage)) do found[loop.name] = true end
+  return found
+end
+
+-- What can be given for a parameter of a primitive.
+local function words_for(param, schedule, stage)
+  if param.choices then
+    local found = {}
+    for word in param.choices:gmatch "[^|]+" do found[word] = true end
+    return found
   end
-  if not p or takes(p, "stage") then
-    for _, name in ipairs(core.schedule_stages(schedule)) do found[name] = true end
+  local kind = param.kind == "list" and param.item or param.kind
+  if kind == "loop" then return names_of_loops(schedule, stage) end
+  if kind ~= "stage" then return {} end
+  local found = set_of(core.schedule_stages(schedule))
+  if param.name == "tensor" then
+    for _, input in ipairs(inside.signature(schedule).inputs) do found[input.name] = true end
   end
   return found
 end
 
-local function choices_for(before, method)
+-- What the methods that are no primitives take.
+local METHODS = {
+  show = function() return set_of(inside.views) end,
+  trace = function() return set_of {"lua", "json"} end,
+  loop = names_of_loops,
+  loops = function(schedule) return set_of(core.schedule_stages(schedule)) end,
+}
+
+-- What can stand in quotes as an argument of a schedule's or a stage's method.
+local function words_of_method(schedule, stage, method, before)
+  local p = primitive_named(method)
+  if not p then return METHODS[method] and METHODS[method](schedule, stage) or {} end
   local key = before:match "([%a_]+)%s*=%s*$"
-  local p = key and primitive_named(method)
-  for _, param in ipairs(p and p.params or {}) do
-    if param.name == key and param.choices then
-      local found = {}
-      for word in param.choices:gmatch "[^|]+" do found[word] = true end
-      return found
+  for _, param in ipairs(key and p.params or {}) do
+    if param.name == key then return words_for(param, schedule, stage) end
+  end
+  local place = place_in_call(before)
+  if stage and p.params[1] and p.params[1].kind == "stage" then place = place + 1 end
+  local param = param_at(p, place)
+  return param and words_for(param, schedule, stage) or {}
+end
+
+-- The names of dtypes where a function takes one.
+local function words_of_function(name, before)
+  local place = place_in_call(before)
+  for _, row in ipairs(rows.named(name)) do
+    local n = 0
+    for param in row.signature:match("%b()"):sub(2, -2):gsub("%b{}", ""):gsub("%b()", ""):gmatch "[^,]+" do
+      n = n + 1
+      if row.class == "nw" and n == place and param:find "^%s*dtype%??:" then return set_of(core.dtypes()) end
     end
   end
+  return {}
 end
 
 local function in_quotes(text, at)
@@ -181,16 +240,15 @@ local function in_quotes(text, at)
   end
   local receiver, method = callee(before)
   if not receiver and not method then return {}, at + 1 end
-  local chosen = choices_for(before, method)
-  if chosen then return sorted(chosen, partial, ""), at + 1 end
   local schedule, stage = schedule_of(receiver and resolve(receiver))
-  if schedule then return sorted(names_for(schedule, stage, method), partial, ""), at + 1 end
-  if method:match "[%w_]*$" == "help" then
+  if schedule then return sorted(words_of_method(schedule, stage, method, before), partial, ""), at + 1 end
+  local name = method:match "[%w_]*$"
+  if name == "help" then
     local found = {}
     for _, row in ipairs(rows.all()) do found[row.name] = true end
     return sorted(found, partial, ""), at + 1
   end
-  return {}, at + 1
+  return sorted(receiver and {} or words_of_function(name, before), partial, ""), at + 1
 end
 
 -- The keys of the options of a method or function, from its row.

@@ -65,6 +65,7 @@ end
 local function number(v)
   if type(v) == "boolean" then return tostring(v) end
   if math.type(v) == "integer" then return ("%d"):format(v) end
+  if v ~= v then return "nan" end
   return ("%.5g"):format(v)
 end
 

@@ -136,6 +136,7 @@ end
 local function time_kernel(kernel, ...)
   local given, options = split_options(...)
   local o = errors.options("time", options, {"reps", "min_seconds", "warmup"})
+  if o.reps == 0 then errors.fail("range", nil, "time: reps must be at least 1") end
   local args = kernel_arrays("time", kernel, given)
   for _ = 1, o.warmup or 1 do kernel(table.unpack(args)) end
   return record(core.kernel_time(kernel, args, o.reps or 0, o.min_seconds or 0), kernel)

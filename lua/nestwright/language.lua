@@ -43,10 +43,11 @@ end
 -- What a user's function may return, and what to say of the rest.
 local function check_body(what, value, position, count)
   local class = class_of(value)
-  if class == EXPR or class == AXIS or type(value) == "number" or type(value) == "boolean" then return end
+  if class == EXPR or class == AXIS or type(value) == "number" then return end
   local hint
   if class == TENSOR then hint = ("read an element of it: %s(i, ...)"):format(value.name) end
   if value == nil then hint = "does it end in `return`?" end
+  if type(value) == "boolean" then hint = "Lua's == and ~= give true or false at once: write nw.eq(a, b) or nw.ne(a, b)" end
   local which = count > 1 and (" as value %d"):format(position) or ""
   errors.fail("type", hint, "%s: the function returned %s%s; it must return an expression", what,
     value == nil and "nothing" or core.type_name(value), which)

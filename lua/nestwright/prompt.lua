@@ -3,6 +3,7 @@
 local prompt = {}
 
 require "nestwright"
+local errors = require "nestwright.errors"
 local view = require "nestwright.view"
 
 local LIMIT = {entries = 40, depth = 4, width = 100}
@@ -110,8 +111,9 @@ local function text_line(name, number)
   end
 end
 
--- An error of Lua itself, with the line it speaks of when that is known.
+-- An error of Lua itself, with the line it speaks of when that is known. Errors of the library show theirs.
 local function plain(err)
+  if errors.is_error(err) then return tostring(err) end
   local text = type(err) == "string" and err or type(err) == "table" and not (getmetatable(err) or {}).__tostring
     and "(error object is a table: " .. show(err, 0, {}) .. ")" or tostring(err)
   local name, number = text:match "^([^\n:]+):(%d+): "

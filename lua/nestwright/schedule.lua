@@ -185,10 +185,10 @@ return function(nw)
   method("text", "(self: nw.schedule, version?: integer): string", "The full text form of the program, which reads back.",
     function(s, version) return core.schedule_print(s, version) end)
   method("diff", "(self: nw.schedule, a?: integer, b?: integer): nw.view",
-    "What differs between two versions: the last step unless said. Version 0 is the naive program.",
+    "What differs between two versions: what the step to b (the current one unless said) changed, when a is left out. "
+    .. "Version 0 is the naive program.",
     function(s, a, b)
       b = b or s:version()
-      a = a or math.max(b - 1, 0)
       core.schedule_diff(s, "plain", a, b) -- complains now, not when shown
       return view.new(function(style) return core.schedule_diff(s, style, a, b) end)
     end)
@@ -243,5 +243,5 @@ return function(nw)
     end
   end
 
-  package.loaded["nestwright.inside"] = {signature = signature, signature_of = signature_of, on_note = on_note}
+  package.loaded["nestwright.inside"] = {signature = signature, signature_of = signature_of, on_note = on_note, views = VIEWS}
 end

@@ -60,7 +60,7 @@ describe("elements", function()
 
   it("are out of range by name", function()
     local t = nw.zeros {2, 3}
-    fails("index 1 is 2; it must be in 0..2", "range", t.get, t, 2, 0)
+    fails("index 1 is 2; it must be at least 0 and below 2", "range", t.get, t, 2, 0)
     fails("index 2 is %-1", "range", t.set, t, 0, -1, 5)
     fails("1 indices for a tensor of 2 dimensions", "range", t.get, t, 0)
     fails("position 7 is not in 1..6", "range", t.getflat, t, 7)

@@ -36,6 +36,29 @@ describe("an error", function()
   end)
 end)
 
+describe("a slip", function()
+  local fails = support.fails
+
+  it("with Lua's own == is told", function()
+    local hint = "write nw.eq"
+    fails(hint, "type", nw.compute, {4}, function(i) return i == 2 end)
+    fails(hint, "type", nw.compute, {4}, function(i) return nw.select(i == 2, 1, 0) end)
+    fails(hint, "type", nw.fact, nw.size "M", nw.size "M" % 16 == 0)
+  end)
+
+  it("in the name of a dtype that others have is told", function()
+    for theirs, ours in pairs {float32 = "f32", double = "f64", uint8 = "u8", int64 = "i64", bfloat16 = "bf16"} do
+      fails(("did you mean '%s'"):format(ours), "invalid", nw.zeros, {1}, theirs)
+    end
+  end)
+
+  it("in indices and counts is told", function()
+    local t = nw.zeros {2, 3}
+    fails("index 2 is 3; it must be at least 0 and below 3", "range", t.get, t, 0, 3)
+    fails("values: 2 for 6 elements", "invalid", t.fill_list, t, {1, 2})
+  end)
+end)
+
 describe("a refusal", function()
   it("names the two iterations, the element and a way on", function()
     local err = refusal()
