@@ -87,11 +87,12 @@ static nw_answer refuse(const nw_model *m, nw_refusal_kind kind, const char *fmt
 // What can be judged at all: loops, bindings and written indices that are affine, buffers where they are used.
 static nw_answer check_access(const nw_model *m, const nw_use *a) {
   const char *block = a->site->block->block.name, *buffer = a->buffer->name;
-  if (a->buffer->role == NW_TEMP && !a->alloc)
+  const nw_ctx *c = m->p->ctx;
+  if (NW_RULE(c, inside_allocation) && a->buffer->role == NW_TEMP && !a->alloc)
     return refuse(m, NW_REFUSE_STRUCTURE, "%s uses %s outside of its allocation", block, buffer);
-  if (a->write && a->buffer->role == NW_INPUT)
+  if (NW_RULE(c, input_kept) && a->write && a->buffer->role == NW_INPUT)
     return refuse(m, NW_REFUSE_STRUCTURE, "%s writes the input %s", block, buffer);
-  if (a->write && !nw_index_exact(a))
+  if (NW_RULE(c, affine_write) && a->write && !nw_index_exact(a))
     return refuse(m, NW_REFUSE_UNDECIDED,
                   "%s writes %s at an index that is not affine, so nothing can be proved about it", block, buffer);
   return NW_HOLDS;
@@ -101,7 +102,7 @@ static nw_answer check_decidable(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++) {
     const nw_site *s = m->site[i];
-    if (!s->exact)
+    if (NW_RULE(m->p->ctx, affine_domain) && !s->exact)
       answer = refuse(m, NW_REFUSE_UNDECIDED,
                       "the bounds or bindings around %s are not affine in its loops and sizes, so nothing can "
                       "be proved about it",
