@@ -19,68 +19,76 @@ extern "C" {
 #define NW_API __attribute__((visibility("default")))
 #define NW_VERSION "0.1.0"
 
-typedef struct nw_ctx nw_ctx;          // a session
-typedef struct nw_pool nw_pool;        // interned expressions; counted
-typedef struct nw_expr nw_expr;        // immutable, unique in its pool
-typedef struct nw_tensor nw_tensor;    // te: a placeholder or one output of an operation; counted
-typedef struct nw_axis nw_axis;        // te: a reduce axis or scan axis; counted
-typedef struct nw_program nw_program;  // a frozen loop nest; counted
-typedef struct nw_sched nw_sched;      // a history of programs; counted
-typedef struct nw_array nw_array;      // data in memory; counted
-typedef struct nw_kernel nw_kernel;    // machine code; counted
+typedef struct nw_ctx nw_ctx; // a session
+typedef struct nw_pool nw_pool; // interned expressions; counted
+typedef struct nw_expr nw_expr; // immutable, unique in its pool
+typedef struct nw_tensor nw_tensor; // te: a placeholder or one output of an operation; counted
+typedef struct nw_axis nw_axis; // te: a reduce axis or scan axis; counted
+typedef struct nw_program nw_program; // a frozen loop nest; counted
+typedef struct nw_sched nw_sched; // a history of programs; counted
+typedef struct nw_array nw_array; // data in memory; counted
+typedef struct nw_kernel nw_kernel; // machine code; counted
 
 // ---------------------------------------------------------------- session and diagnostics
 
 typedef enum nw_code {
   NW_OK,
-  NW_EINVAL,      // a bad argument
-  NW_ETYPE,       // ill-typed
-  NW_ERANGE,      // out of range: index, size, memory
-  NW_ESTALE,      // a handle to something a step has consumed
-  NW_EREFUSED,    // the judge refused a step; see refusal
-  NW_EUNDECIDED,  // the judge could not decide within its budget, and refused
-  NW_ELIMIT,      // a limit of the target or of this library
-  NW_EIO,         // files
-  NW_EPARSE,      // the text form of a program
-  NW_ECODEGEN,    // LLVM
-  NW_ECRASH,      // native code crashed
-  NW_EINTERRUPT,  // the user asked to stop
-  NW_EMISMATCH,   // a check found two results that differ
+  NW_EINVAL, // a bad argument
+  NW_ETYPE, // ill-typed
+  NW_ERANGE, // out of range: index, size, memory
+  NW_ESTALE, // a handle to something a step has consumed
+  NW_EREFUSED, // the judge refused a step; see refusal
+  NW_EUNDECIDED, // the judge could not decide within its budget, and refused
+  NW_ELIMIT, // a limit of the target or of this library
+  NW_EIO, // files
+  NW_EPARSE, // the text form of a program
+  NW_ECODEGEN, // LLVM
+  NW_ECRASH, // native code crashed
+  NW_EINTERRUPT, // the user asked to stop
+  NW_EMISMATCH, // a check found two results that differ
 } nw_code;
 
 typedef enum nw_refusal_kind {
-  NW_REFUSE_RAW, NW_REFUSE_WAR, NW_REFUSE_WAW, NW_REFUSE_REDUCTION, NW_REFUSE_VALUE, NW_REFUSE_BOUNDS,
-  NW_REFUSE_COVER, NW_REFUSE_CAPACITY, NW_REFUSE_STRUCTURE, NW_REFUSE_UNDECIDED,
+  NW_REFUSE_RAW,
+  NW_REFUSE_WAR,
+  NW_REFUSE_WAW,
+  NW_REFUSE_REDUCTION,
+  NW_REFUSE_VALUE,
+  NW_REFUSE_BOUNDS,
+  NW_REFUSE_COVER,
+  NW_REFUSE_CAPACITY,
+  NW_REFUSE_STRUCTURE,
+  NW_REFUSE_UNDECIDED,
 } nw_refusal_kind;
 
 #define NW_MAX_NOTES 8
 typedef struct nw_refusal {
   nw_refusal_kind kind;
-  const char *primitive;     // "parallel"
-  const char *step;          // as the user would type it: s:parallel "k_o"
-  const char *tensor;        // "C", or NULL
-  const char *element;       // "C[0, 0]", or NULL
-  const char *source_block, *source;  // the two block instances: "C", "(i=0, j=0, k_o=0)"; NULL if there are none
+  const char *primitive; // "parallel"
+  const char *step; // as the user would type it: s:parallel "k_o"
+  const char *tensor; // "C", or NULL
+  const char *element; // "C[0, 0]", or NULL
+  const char *source_block, *source; // the two block instances: "C", "(i=0, j=0, k_o=0)"; NULL if there are none
   const char *sink_block, *sink;
-  const char *distance;      // "1" or "(0, 0, 1)", or NULL
-  const char *message;       // "cannot run k_o in parallel"
-  const char *why;           // one sentence about the two iterations
-  const char *loops[NW_MAX_NOTES];         // names of the loops that carry the conflict
-  const char *alternatives[NW_MAX_NOTES];  // steps that were tried and accepted, as text
-  const char *picture;       // the loop nest with the guilty loops marked
+  const char *distance; // "1" or "(0, 0, 1)", or NULL
+  const char *message; // "cannot run k_o in parallel"
+  const char *why; // one sentence about the two iterations
+  const char *loops[NW_MAX_NOTES]; // names of the loops that carry the conflict
+  const char *alternatives[NW_MAX_NOTES]; // steps that were tried and accepted, as text
+  const char *picture; // the loop nest with the guilty loops marked
 } nw_refusal;
 
 typedef struct nw_diag {
   nw_code code;
   const char *message, *hint;
-  const nw_refusal *refusal;  // NULL unless NW_EREFUSED or NW_EUNDECIDED
+  const nw_refusal *refusal; // NULL unless NW_EREFUSED or NW_EUNDECIDED
 } nw_diag;
 
 NW_API nw_ctx *nw_open(void);
 NW_API void nw_close(nw_ctx *c);
-NW_API const nw_diag *nw_error(const nw_ctx *c);  // last failure, or NULL
-NW_API void nw_clear(nw_ctx *c);                  // forget it
-NW_API void nw_interrupt(nw_ctx *c);              // stop what is running; safe in a signal handler
+NW_API const nw_diag *nw_error(const nw_ctx *c); // last failure, or NULL
+NW_API void nw_clear(nw_ctx *c); // forget it
+NW_API void nw_interrupt(nw_ctx *c); // stop what is running; safe in a signal handler
 NW_API const char *nw_version(void);
 
 // ---------------------------------------------------------------- types
@@ -91,19 +99,19 @@ typedef enum nw_dtype {
 #undef NW_DTYPE
   NW_DTYPE_COUNT
 } nw_dtype;
-#define NW_INDEX NW_I64  // sizes, loop variables, indices
+#define NW_INDEX NW_I64 // sizes, loop variables, indices
 
 typedef struct nw_type {
-  uint8_t dtype;   // nw_dtype
-  uint16_t lanes;  // 1 for a scalar
+  uint8_t dtype; // nw_dtype
+  uint16_t lanes; // 1 for a scalar
 } nw_type;
 
 NW_API const char *nw_dtype_name(nw_dtype t);
 NW_API bool nw_dtype_parse(const char *name, nw_dtype *out);
 NW_API int nw_dtype_bytes(nw_dtype t);
 NW_API bool nw_dtype_is_float(nw_dtype t);
-NW_API bool nw_dtype_is_int(nw_dtype t);     // not bool
-NW_API bool nw_dtype_is_signed(nw_dtype t);  // floats and signed integers
+NW_API bool nw_dtype_is_int(nw_dtype t); // not bool
+NW_API bool nw_dtype_is_signed(nw_dtype t); // floats and signed integers
 // The dtype in which a binary operation on a and b is computed; see docs/language.md for the table.
 NW_API nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b);
 
@@ -115,7 +123,7 @@ NW_API nw_pool *nw_pool_new(nw_ctx *c);
 NW_API nw_pool *nw_pool_retain(nw_pool *p);
 NW_API void nw_pool_release(nw_pool *p);
 NW_API nw_ctx *nw_pool_ctx(const nw_pool *p);
-NW_API nw_pool *nw_expr_pool(const nw_expr *e);  // borrowed: whoever keeps an expression retains its pool
+NW_API nw_pool *nw_expr_pool(const nw_expr *e); // borrowed: whoever keeps an expression retains its pool
 // The pool for what the user writes now: a compute in the making has its own. Everything below that returns an expression
 // makes it here. Borrowed, and current only until the next nw_compute_begin, _end or _drop.
 NW_API nw_pool *nw_lang_pool(nw_ctx *c);
@@ -129,14 +137,14 @@ typedef enum nw_op {
 
 NW_API const nw_expr *nw_int(nw_pool *p, nw_dtype t, int64_t value);
 NW_API const nw_expr *nw_float(nw_pool *p, nw_dtype t, double value);
-NW_API const nw_expr *nw_var(nw_pool *p, const char *name);  // an index variable or a symbolic size
+NW_API const nw_expr *nw_var(nw_pool *p, const char *name); // an index variable or a symbolic size
 // Any unary or binary op with promotion of its operands (literals made by nw_literal adapt to the other operand).
 NW_API const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args);
 NW_API const nw_expr *nw_cast(nw_pool *p, nw_dtype t, const nw_expr *e);
 NW_API const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b);
 NW_API nw_type nw_expr_type(const nw_expr *e);
 NW_API char *nw_expr_show(const nw_expr *e);
-NW_API bool nw_op_parse(const char *name, nw_op *out);  // "add", "exp", "lt", ...
+NW_API bool nw_op_parse(const char *name, nw_op *out); // "add", "exp", "lt", ...
 NW_API const char *nw_op_name(nw_op op);
 
 // ---------------------------------------------------------------- tensor expressions (te/)
@@ -151,8 +159,8 @@ NW_API nw_tensor *nw_placeholder(nw_ctx *c, const char *name, nw_dtype t, int nd
 // plain placeholder may do that too; what reads only its past and fails at the first times is then left to nw_scan.
 NW_API nw_tensor *nw_scan_state(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
 NW_API nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw_expr *extent);
-NW_API const nw_expr *nw_axis_var(const nw_axis *a);  // borrowed; an index expression
-NW_API const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *index);  // A(i, k)
+NW_API const nw_expr *nw_axis_var(const nw_axis *a); // borrowed; an index expression
+NW_API const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *index); // A(i, k)
 // Reductions, allowed only as the whole body of a compute. `kind` is "sum", "prod", "min", "max", "argmin", "argmax".
 NW_API const nw_expr *nw_reduction(nw_ctx *c, const char *kind, const nw_expr *term, int naxes, nw_axis *const *axes);
 
@@ -162,8 +170,9 @@ typedef struct nw_build nw_build;
 NW_API nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *const *names,
                                   const nw_expr *const *extents);
 NW_API const nw_expr *nw_build_axis(const nw_build *b, int i);
-NW_API int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies, nw_tensor **outputs);  // count; 0 = failed
-NW_API void nw_build_drop(nw_build *b);  // instead of end
+NW_API int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies,
+                          nw_tensor **outputs); // count; 0 = failed
+NW_API void nw_build_drop(nw_build *b); // instead of end
 // A recurrence over dimension 0: state[t] for t < rows of init comes from init, the rest from update, whose body reads
 // `state` (nw_scan_state, or a placeholder, of the full shape) at earlier times, or at the same time at elements already written. n states.
 NW_API bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tensor *const *update,
@@ -176,7 +185,7 @@ NW_API nw_dtype nw_tensor_dtype(const nw_tensor *t);
 NW_API int nw_tensor_ndim(const nw_tensor *t);
 NW_API const nw_expr *nw_tensor_dim(const nw_tensor *t, int d);
 NW_API bool nw_tensor_is_placeholder(const nw_tensor *t);
-NW_API char *nw_tensor_show(const nw_tensor *t);  // C[i, j] = sum(A[i, k]*B[k, j], k)
+NW_API char *nw_tensor_show(const nw_tensor *t); // C[i, j] = sum(A[i, k]*B[k, j], k)
 NW_API nw_axis *nw_axis_retain(nw_axis *a);
 NW_API void nw_axis_release(nw_axis *a);
 NW_API const char *nw_axis_name(const nw_axis *a);
@@ -186,15 +195,15 @@ NW_API const char *nw_axis_name(const nw_axis *a);
 typedef enum nw_style { NW_TEXT_PLAIN, NW_TEXT_ANSI, NW_TEXT_HTML } nw_style;
 typedef struct nw_show_opts {
   nw_style style;
-  bool full;                // the exact text form that parses back; otherwise the short form for people
-  int changed_since;        // mark statements whose step is at least this (0: none)
-  int nmarks;               // statements to point at, with a remark each
-  const int *mark;          // ids
+  bool full; // the exact text form that parses back; otherwise the short form for people
+  int changed_since; // mark statements whose step is at least this (0: none)
+  int nmarks; // statements to point at, with a remark each
+  const int *mark; // ids
   const char *const *remark;
-  bool only_marked;         // fold subtrees without a mark
+  bool only_marked; // fold subtrees without a mark
 } nw_show_opts;
-NW_API char *nw_program_show(const nw_program *p, const nw_show_opts *o);  // o NULL: plain, short
-NW_API char *nw_program_print(const nw_program *p);  // the full text form; parse(print(p)) is the same program
+NW_API char *nw_program_show(const nw_program *p, const nw_show_opts *o); // o NULL: plain, short
+NW_API char *nw_program_print(const nw_program *p); // the full text form; parse(print(p)) is the same program
 NW_API nw_program *nw_program_parse(nw_ctx *c, nw_pool *pool, const char *text);
 NW_API char *nw_program_diff(const nw_program *a, const nw_program *b, nw_style style);
 NW_API bool nw_same_program(const nw_program *a, const nw_program *b);
@@ -206,34 +215,43 @@ NW_API void nw_program_release(nw_program *p);
 NW_API nw_sched *nw_sched_new(nw_ctx *c, int n, nw_tensor *const *outputs);
 NW_API nw_sched *nw_sched_retain(nw_sched *s);
 NW_API void nw_sched_release(nw_sched *s);
-NW_API const nw_program *nw_sched_program(const nw_sched *s);             // current, borrowed
+NW_API const nw_program *nw_sched_program(const nw_sched *s); // current, borrowed
 NW_API const nw_program *nw_sched_version(const nw_sched *s, int version); // borrowed; NULL if there is none
-NW_API int nw_sched_current(const nw_sched *s);   // version number; 0 is the naive program
-NW_API int nw_sched_parent(const nw_sched *s, int version); // the version a step was taken from; 0 for the naive program
+NW_API int nw_sched_current(const nw_sched *s); // version number; 0 is the naive program
+NW_API int nw_sched_parent(const nw_sched *s,
+                           int version); // the version a step was taken from; 0 for the naive program
 
 // An argument of a step. Loops and stages are given by name or, for loops, by id (a handle).
-typedef enum nw_arg_kind { NW_ARG_NONE, NW_ARG_LOOP, NW_ARG_STAGE, NW_ARG_INT, NW_ARG_STR, NW_ARG_LIST, NW_ARG_EXPRS } nw_arg_kind;
+typedef enum nw_arg_kind {
+  NW_ARG_NONE,
+  NW_ARG_LOOP,
+  NW_ARG_STAGE,
+  NW_ARG_INT,
+  NW_ARG_STR,
+  NW_ARG_LIST,
+  NW_ARG_EXPRS
+} nw_arg_kind;
 typedef struct nw_arg nw_arg;
 struct nw_arg {
   nw_arg_kind kind;
-  const char *name;          // STR, STAGE (block or buffer name), LOOP by name
-  int64_t i;                 // INT; LOOP by id when name is NULL
-  int n;                     // LIST, EXPRS
-  const nw_arg *item;        // LIST
+  const char *name; // STR, STAGE (block or buffer name), LOOP by name
+  int64_t i; // INT; LOOP by id when name is NULL
+  int n; // LIST, EXPRS
+  const nw_arg *item; // LIST
   const nw_expr *const *expr; // EXPRS: layout expressions in variables "_0", "_1", ...
 };
-typedef struct nw_param {    // one parameter of a primitive
+typedef struct nw_param { // one parameter of a primitive
   const char *name;
   nw_arg_kind kind;
-  nw_arg_kind item;          // LIST: of what
-  bool optional, option;     // option: given by name in a trailing table, {tail = "cut"}
-  const char *choices;       // STR: "guard|cut|mask"
+  nw_arg_kind item; // LIST: of what
+  bool optional, option; // option: given by name in a trailing table, {tail = "cut"}
+  const char *choices; // STR: "guard|cut|mask"
   const char *doc;
 } nw_param;
 #define NW_MAX_PARAMS 8
 typedef struct nw_primitive {
   const char *name, *doc, *example;
-  const char *returns;       // "outer, inner"
+  const char *returns; // "outer, inner"
   nw_param param[NW_MAX_PARAMS];
   bool (*apply)(void *step);
   void (*suggest)(void *step);
@@ -243,7 +261,7 @@ NW_API const nw_primitive *nw_primitive_at(int i);
 NW_API const nw_primitive *nw_primitive_find(const char *name);
 
 #define NW_MAX_RESULTS 32
-typedef struct nw_results {  // what a step gives back: loops (ids) or stages (names; borrowed from the new program)
+typedef struct nw_results { // what a step gives back: loops (ids) or stages (names; borrowed from the new program)
   int n;
   int loop[NW_MAX_RESULTS];
   const char *stage[NW_MAX_RESULTS];
@@ -252,24 +270,24 @@ typedef struct nw_results {  // what a step gives back: loops (ids) or stages (n
 NW_API bool nw_sched_apply(nw_sched *s, const nw_primitive *p, const nw_arg *args, nw_results *out);
 NW_API bool nw_sched_undo(nw_sched *s);
 NW_API bool nw_sched_redo(nw_sched *s);
-NW_API bool nw_sched_branch(nw_sched *s, const char *name);    // names the current version
-NW_API bool nw_sched_checkout(nw_sched *s, const char *name);  // goes to a named version
-NW_API char *nw_sched_trace(const nw_sched *s, bool json);     // pasteable Lua, or JSON
-NW_API bool nw_sched_replay(nw_sched *s, const char *json);    // judged anew; the first step that fails is named
+NW_API bool nw_sched_branch(nw_sched *s, const char *name); // names the current version
+NW_API bool nw_sched_checkout(nw_sched *s, const char *name); // goes to a named version
+NW_API char *nw_sched_trace(const nw_sched *s, bool json); // pasteable Lua, or JSON
+NW_API bool nw_sched_replay(nw_sched *s, const char *json); // judged anew; the first step that fails is named
 // The question the judge answered last: 'o' by order, 'v' by value, 'm' marks only.
 NW_API char nw_judge_question(const nw_ctx *c);
-NW_API char *nw_sched_log(const nw_sched *s);                  // one line a step
+NW_API char *nw_sched_log(const nw_sched *s); // one line a step
 NW_API char *nw_sched_step_text(const nw_sched *s, int version);
-NW_API const char *nw_sched_notes(const nw_sched *s);          // remarks of the last step, or ""
+NW_API const char *nw_sched_notes(const nw_sched *s); // remarks of the last step, or ""
 // Loops: handles are ids.
-NW_API int nw_sched_loop(nw_sched *s, const char *name);       // 0 and an error if there is none
-NW_API const char *nw_sched_loop_name(nw_sched *s, int id);    // NULL and NW_ESTALE, naming the step that consumed it
-NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids);  // outermost first; stage NULL: all
+NW_API int nw_sched_loop(nw_sched *s, const char *name); // 0 and an error if there is none
+NW_API const char *nw_sched_loop_name(nw_sched *s, int id); // NULL and NW_ESTALE, naming the step that consumed it
+NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids); // outermost first; stage NULL: all
 NW_API int nw_sched_stages(nw_sched *s, int max, const char **names);
 
 // ---------------------------------------------------------------- data (run/)
 
-NW_API nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape);  // zeros, 64-byte aligned
+NW_API nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape); // zeros, 64-byte aligned
 NW_API nw_array *nw_array_retain(nw_array *a);
 NW_API void nw_array_release(nw_array *a);
 NW_API nw_dtype nw_array_dtype(const nw_array *a);
@@ -281,15 +299,15 @@ NW_API double nw_array_get(const nw_array *a, int64_t flat);
 NW_API int64_t nw_array_get_int(const nw_array *a, int64_t flat);
 NW_API void nw_array_set(nw_array *a, int64_t flat, double v);
 NW_API void nw_array_set_int(nw_array *a, int64_t flat, int64_t v);
-NW_API void nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi);  // integers: whole numbers lo..hi
-NW_API nw_array *nw_array_load(nw_ctx *c, const char *path);      // .npy 1.0, 2.0; C and Fortran order, both endians
+NW_API void nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi); // integers: whole numbers lo..hi
+NW_API nw_array *nw_array_load(nw_ctx *c, const char *path); // .npy 1.0, 2.0; C and Fortran order, both endians
 NW_API bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path);
 
 // ---------------------------------------------------------------- running (lower, interp, codegen, run)
 
 typedef struct nw_build_opts {
-  int threads;   // 0: all cores
-  int opt;       // LLVM level, default 1: the short pipeline
+  int threads; // 0: all cores
+  int opt; // LLVM level, default 1: the short pipeline
   bool no_cache; // compile anew even when the object cache has it
 } nw_build_opts;
 NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o);
@@ -300,25 +318,27 @@ NW_API int nw_kernel_params(const nw_kernel *k);
 NW_API const char *nw_kernel_param(const nw_kernel *k, int i, bool *is_output);
 // Makes the output arrays a call needs, from the inputs' shapes.
 NW_API bool nw_kernel_outputs(nw_kernel *k, nw_array *const *inputs, nw_array **outputs);
-NW_API bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args);  // checked: shapes, dtypes, facts, overlap
+NW_API bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args); // checked: shapes, dtypes, facts, overlap
 typedef struct nw_time {
-  double min, median, spread;  // seconds; spread is the interquartile range over the median
+  double min, median, spread; // seconds; spread is the interquartile range over the median
   int reps, threads;
-  double *sample;              // heap, reps of them, in order; caller frees
+  double *sample; // heap, reps of them, in order; caller frees
 } nw_time;
 NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, nw_time *out);
 // Interleaved: A B C A B C ...; out has n entries.
-NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds, nw_time *out);
-NW_API char *nw_kernel_text(nw_kernel *k, const char *what);  // "lowered", "llvm", "asm"
+NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
+                              nw_time *out);
+NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm"
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
-NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass);  // after that pass; NULL: the last
+NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass); // after that pass; NULL: the last
 NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int n, nw_array *const *args);
-NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs, nw_array *const *args);  // naive TE, args as a kernel's
-NW_API double nw_peak_flops(nw_ctx *c, int threads);  // measured f32 FMA peak, flop/s
-NW_API double nw_core_hz(void);                       // clock of this core, from a chain of dependent adds; 0 unknown
-NW_API double nw_peak_vs_ports(nw_ctx *c);            // that peak of one thread against two full-width units at that clock
-NW_API char *nw_machine(nw_ctx *c);                   // cpu, features, caches, cores: text
+NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,
+                        nw_array *const *args); // naive TE, args as a kernel's
+NW_API double nw_peak_flops(nw_ctx *c, int threads); // measured f32 FMA peak, flop/s
+NW_API double nw_core_hz(void); // clock of this core, from a chain of dependent adds; 0 unknown
+NW_API double nw_peak_vs_ports(nw_ctx *c); // that peak of one thread against two full-width units at that clock
+NW_API char *nw_machine(nw_ctx *c); // cpu, features, caches, cores: text
 
 // Differential check of a schedule on small shapes and, for constant shapes, on its own (see check/check.h).
 NW_API bool nw_check(nw_ctx *c, nw_sched *s, char **report);
