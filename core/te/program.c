@@ -347,6 +347,22 @@ static nw_stmt *emit(maker *m, nw_stmt *parent, const nw_teop *op) {
   return parent;
 }
 
+static bool deeper(const nw_stmt *s, int limit) {
+  if (limit == 0) return true;
+  for (int i = 0; i < s->nkids; i++)
+    if (deeper(s->kid[i], limit - 1)) return true;
+  return false;
+}
+
+// Freezes; every temporary stands around all that follows it, so that stages count as depth, too.
+static nw_program *finish(nw_program *p) {
+  if (!deeper(p->root, NW_MAX_DEPTH)) return nw_program_freeze(p);
+  nw_fail(p->ctx, NW_ELIMIT, "write some of the stages as one, or make two schedules of it",
+          "the computation of %s has too many stages: with their loops, a program holds %d", p->name, NW_MAX_DEPTH);
+  nw_program_release(p);
+  return NULL;
+}
+
 static nw_program *make(maker *m, int n, const place_of *outputs) {
   nw_pool *pool = nw_pool_new(m->ctx);
   m->p = nw_program_new(m->ctx, pool, n ? outputs[0].op->name : "empty");
@@ -358,7 +374,7 @@ static nw_program *make(maker *m, int n, const place_of *outputs) {
     if (!is_leaf(m, m->order.at[i])) parent = emit(m, parent, m->order.at[i]);
   free(m->at), free(m->size), free(m->var);
   nw_vec_free(&m->order);
-  return nw_program_freeze(m->p);
+  return finish(m->p);
 }
 
 static bool check_graph(nw_ctx *c, const nw_vec *order) {

@@ -91,4 +91,20 @@ describe("fixed:", function()
       end
     end
   end)
+
+  it("more stages than a program holds are refused, not the end of the session", function()
+    local function chain(n)
+      local T = nw.placeholder({8}, "f32", "x")
+      for _ = 1, n do
+        local before = T
+        T = nw.compute({8}, function(i) return before(i) + 1 end, "T")
+      end
+      return T
+    end
+    local err = require "support".fails("too many stages", "limit", nw.schedule, chain(200))
+    assert.truthy(err.message:find "T")
+    assert.are.equal(50, nw.schedule(chain(50)):build {threads = 1}(nw.zeros {8}):getflat(1))
+    local s = nw.schedule(chain(50))
+    require "support".fails("nested 52 deep", "limit", function() s:split("i", 2) end)
+  end)
 end)
