@@ -62,8 +62,11 @@ void nw_proofs_release(nw_proofs *s) {
   free(s);
 }
 
-void nw_judge_budget(nw_ctx *c, long operations) {
-  nw_proofs_of(c)->budget = operations > 0 ? operations : DEFAULT_BUDGET;
+long nw_judge_budget(nw_ctx *c, long operations) {
+  nw_proofs *s = nw_proofs_of(c);
+  long was = s->budget;
+  s->budget = operations > 0 ? operations : DEFAULT_BUDGET;
+  return was;
 }
 
 char nw_judge_question(const nw_ctx *c) {

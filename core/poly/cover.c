@@ -155,7 +155,7 @@ static group find_group(const nw_model *m, const nw_site *s) {
   group g = {.m = m};
   g.site = NW_NEW_N(m->arena, const nw_site *, m->nsites);
   for (int i = 0; i < m->nsites; i++)
-    if (nw_site_same_work(m->site[i], s)) g.site[g.n++] = m->site[i];
+    if (!m->site[i]->maybe && nw_site_same_work(m->site[i], s)) g.site[g.n++] = m->site[i];
   g.part = nw_xcalloc((size_t)g.n, sizeof *g.part);
   g.nparts = NW_NEW_N(m->arena, int, g.n);
   return g;

@@ -2,12 +2,15 @@
 // answer outlives any change of the loops; else of the executions.
 #include "poly/internal.h"
 
+// A write that only may happen serves nobody.
+static bool counts(nw_write_class of, const nw_use *w) { return of(w) && !w->site->maybe; }
+
 // Every instance that writes the buffer is executed, and the buffer exists once: then the declared instances tell all.
 nw_answer nw_all_written(const nw_fate *f, nw_write_class of) {
   nw_answer answer = f->nested ? NW_FAILS : NW_HOLDS;
   bool once;
   for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++)
-    if (of(f->write[i])) answer = nw_instances_full(f->m, f->write[i]->site, &once);
+    if (counts(of, f->write[i])) answer = nw_instances_full(f->m, f->write[i]->site, &once);
   return answer;
 }
 
@@ -18,7 +21,7 @@ static isl_set *empty_elements(const nw_fate *f, int depth_dims) {
 isl_set *nw_declared_writes(const nw_fate *f, nw_write_class of) {
   isl_set *set = empty_elements(f, 0);
   for (int i = 0; i < f->nwrites; i++)
-    if (of(f->write[i])) set = isl_set_union(set, isl_map_range(nw_declared_elements(f->m->f, f->write[i])));
+    if (counts(of, f->write[i])) set = isl_set_union(set, isl_map_range(nw_declared_elements(f->m->f, f->write[i])));
   return set;
 }
 
@@ -28,7 +31,7 @@ static nw_answer covered_by_declared(const nw_fate *f, const nw_use *r, nw_write
   nw_key_add(&k, 'C');
   nw_key_declared(&k, r);
   for (int i = 0; i < f->nwrites; i++)
-    if (of(f->write[i])) nw_key_declared(&k, f->write[i]);
+    if (counts(of, f->write[i])) nw_key_declared(&k, f->write[i]);
   int fact = nw_fact_number(f->m->f, &k);
   nw_key_free(&k);
   if (nw_fact_proved(f->m->f, fact)) return NW_HOLDS;
@@ -43,7 +46,7 @@ static nw_answer covered_by_declared(const nw_fate *f, const nw_use *r, nw_write
 isl_set *nw_executed_writes(const nw_fate *f, const nw_stmt *alloc, int dims, nw_write_class of) {
   isl_set *set = empty_elements(f, dims);
   for (int i = 0; i < f->nwrites; i++)
-    if (of(f->write[i]) && f->write[i]->alloc == alloc)
+    if (counts(of, f->write[i]) && f->write[i]->alloc == alloc)
       set = isl_set_union(set, isl_map_range(isl_map_copy(nw_use_map(f->m, f->write[i]))));
   return set;
 }
@@ -61,7 +64,8 @@ static int fact_of_cover(const nw_fate *f, const nw_use *r, nw_write_class of, i
   nw_key_add(&k, (uintptr_t)tag);
   nw_key_add(&k, (uintptr_t)(r ? r->number : 0));
   for (int i = 0; i < f->nwrites; i++)
-    if (of(f->write[i]) && (!r || f->write[i]->alloc == r->alloc)) nw_key_add(&k, (uintptr_t)f->write[i]->number);
+    if (counts(of, f->write[i]) && (!r || f->write[i]->alloc == r->alloc))
+      nw_key_add(&k, (uintptr_t)f->write[i]->number);
   int fact = nw_fact_number(f->m->f, &k);
   nw_key_free(&k);
   return fact;

@@ -137,6 +137,7 @@ typedef struct nw_site {
   int number; // of its domain and bindings, in the family
   bool exact; // domain and bindings are exact
   bool pieces; // an init that is also done for reductions over nothing
+  bool maybe; // an init that may be done where a loop of a piece has no iteration: see model.c
   isl_set *domain;
   isl_map *instance; // execution -> block variables (spatial ones only for an init)
   int nvars;

@@ -63,6 +63,21 @@ static bool starts_at_lo(const lift *l, nw_ranges *r) {
   return true;
 }
 
+static bool over_nothing(const nw_stmt *block) {
+  for (int i = 0; i < block->block.nvars; i++)
+    if (block->block.var[i].kind == NW_REDUCE && nw_is_const(block->block.var[i].extent, 0)) return true;
+  return false;
+}
+
+// What is known at the block; of one that is never reached, what is known outside its reduction's loops.
+static void known_there(const lift *l, nw_ranges *r) {
+  nw_path path = l->path;
+  bool nothing = over_nothing(l->block);
+  if (nothing) path.n = l->outer;
+  nw_ranges_of(r, l->p, &path);
+  if (l->block->block.where && !nothing) nw_ranges_fact(r, l->block->block.where);
+}
+
 bool nw_init_lifts(const nw_program *p, const nw_stmt *block) {
   lift l = {.p = p, .block = block};
   nw_find(p, block->id, &l.path);
@@ -70,8 +85,7 @@ bool nw_init_lifts(const nw_program *p, const nw_stmt *block) {
   if (l.outer == l.path.n || !path_allows(&l)) return false;
   nw_ranges r;
   nw_ranges_init(&r, p->pool);
-  nw_ranges_of(&r, p, &l.path);
-  if (block->block.where) nw_ranges_fact(&r, block->block.where);
+  known_there(&l, &r);
   bool lifts = starts_at_lo(&l, &r);
   nw_ranges_free(&r);
   return lifts;

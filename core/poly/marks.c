@@ -34,6 +34,7 @@ static nw_answer check_extent(const nw_model *m, const nw_stmt *s) {
   int64_t n;
   if (!NW_RULE(m->p->ctx, vector_extent)) return NW_HOLDS;
   if (!nw_is_int(s->loop.extent, &n)) return refuse(m, s, "the extent of %s is not a constant%s", "");
+  if (n < 0) return refuse(m, s, "the extent of %s is negative%s", "");
   if (n <= NW_MAX_LANES) return NW_HOLDS;
   nw_str why = {0};
   nw_str_fmt(&why, ": it has %lld iterations, and a vector loop may have %d", (long long)n, NW_MAX_LANES);

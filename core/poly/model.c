@@ -65,7 +65,8 @@ static bool surely_runs(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &extent) && extent > 0;
 }
 
-// A reduction over nothing is its init: where a reduce loop has no iteration, the init is still done (see lift.c).
+// Where a reduce loop has no iteration, the init is still done, if it is lifted (lift.c). A reduction over nothing rests on
+// that. In a piece of another reduction it is only a write that may happen: nothing may rest on it, or be undone by it.
 static isl_set *empty_reduction(const nw_site *s) {
   isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
   for (int i = 0; i < s->nloops; i++) {
@@ -81,16 +82,27 @@ static isl_set *empty_reduction(const nw_site *s) {
   return isl_set_intersect(first_reduce(s, guards(s, all)), none);
 }
 
-static bool reduces_over_nothing(const nw_model *m, const nw_site *s) {
+static bool may_lack_updates(const nw_model *m, const nw_site *s) {
   for (int i = 0; i < s->nloops; i++)
     if (nw_binds_reduce(s->block, s->loop[i]->loop.var->name) && !surely_runs(s->loop[i]))
       return nw_init_lifts(m->p, s->block);
   return false;
 }
 
-// Notes whether the init is the plain product of its loops' bounds and guards.
+// The sizes for which the reduction is declared to be over nothing.
+static isl_set *declared_empty(const nw_site *s) {
+  isl_set *set = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n));
+  for (int i = 0; i < s->block->block.nvars; i++) {
+    const nw_block_var *v = &s->block->block.var[i];
+    if (v->kind == NW_REDUCE)
+      set = isl_set_union(set, isl_pw_aff_le_set(nw_space_aff(&s->view, v->extent), zero(&s->view)));
+  }
+  return set;
+}
+
+// Notes whether the init is more than the plain product of its loops' bounds and guards.
 static isl_set *with_empty(nw_site *s, isl_set *set) {
-  isl_set *more = empty_reduction(s);
+  isl_set *more = isl_set_intersect(empty_reduction(s), declared_empty(s));
   isl_bool none = isl_set_is_empty(more);
   s->pieces = none == isl_bool_false;
   if (none != isl_bool_true) return isl_set_union(set, none < 0 ? isl_set_free(more) : more);
@@ -99,12 +111,13 @@ static isl_set *with_empty(nw_site *s, isl_set *set) {
 }
 
 static isl_set *executions(const nw_model *m, nw_site *s) {
+  if (s->maybe) return isl_set_subtract(empty_reduction(s), declared_empty(s));
   isl_set *set = start(s);
   for (int i = 0; i < s->nloops; i++) set = nw_loop_bounds(&s->view, s->loop[i], set);
   set = guards(s, set);
   if (!s->init) return set;
   set = first_reduce(s, set);
-  return reduces_over_nothing(m, s) ? with_empty(s, set) : set;
+  return may_lack_updates(m, s) ? with_empty(s, set) : set;
 }
 
 // ---- sites
@@ -121,6 +134,7 @@ static void scan_site(nw_site *s) {
   for (int i = 0; i < s->block->block.nvars; i++) {
     nw_space_scan(&s->view, s->block->block.var[i].bind);
     nw_space_scan(&s->view, s->block->block.var[i].lo);
+    if (s->init) nw_space_scan(&s->view, s->block->block.var[i].extent);
   }
 }
 
@@ -133,7 +147,7 @@ static bool exact_site(const nw_site *s) {
 static void number_site(nw_site *s) {
   nw_key k = {0};
   nw_key_add(&k, 's');
-  nw_key_add(&k, s->init + 2 * s->pieces);
+  nw_key_add(&k, s->init + 2 * s->pieces + 4 * s->maybe);
   for (int i = 0; i < s->nloops; i++) {
     const nw_stmt *l = s->loop[i];
     nw_key_ptr(&k, l->loop.var);
@@ -170,11 +184,12 @@ static isl_map *instances(const nw_site *s, nw_arena *arena) {
   return nw_space_map(&s->view, isl_set_copy(s->domain), s->nvars, bind);
 }
 
-static void add_site(build *b, const nw_stmt *block, bool init) {
+static nw_site *add_site(build *b, const nw_stmt *block, bool init, bool maybe) {
   nw_model *m = b->m;
   nw_site *s = NW_NEW(m->arena, nw_site);
   s->block = block;
   s->init = init;
+  s->maybe = maybe;
   s->seq = b->seq++;
   nw_space_init(&s->view, m->f);
   s->nloops = b->nloops;
@@ -197,6 +212,29 @@ static void add_site(build *b, const nw_stmt *block, bool init) {
   s->instance = instances(s, m->arena);
   nw_site_uses(m, s, b->nallocs, b->alloc, b->alloc_depth);
   m->site[m->nsites++] = s;
+  return s;
+}
+
+static void site_free(nw_site *s) {
+  for (int i = 0; i < s->nuses; i++) isl_map_free(s->use[i].map);
+  nw_space_free(&s->view);
+  isl_map_free(s->instance);
+  isl_set_free(s->domain);
+}
+
+static void forget_if_empty(nw_model *m, nw_site *s) {
+  if (isl_set_is_empty(s->domain) != isl_bool_true) return;
+  site_free(s);
+  m->nsites--;
+}
+
+// A block, before it the init it owns, and before that the init that may be done where a loop of a piece has no iteration.
+static void add_block(build *b, const nw_stmt *block) {
+  if (block->block.has_init) {
+    const nw_site *init = add_site(b, block, true, false);
+    if (may_lack_updates(b->m, init)) forget_if_empty(b->m, add_site(b, block, true, true));
+  }
+  add_site(b, block, false, false);
 }
 
 // ---- the walk
@@ -209,8 +247,7 @@ static void build_tree(build *b, const nw_stmt *s) {
     b->alloc_depth[b->nallocs] = b->nloops;
     b->alloc[b->nallocs++] = s;
   }
-  if (s->kind == NW_BLOCK && s->block.has_init) add_site(b, s, true);
-  if (s->kind == NW_BLOCK) add_site(b, s, false);
+  if (s->kind == NW_BLOCK) add_block(b, s);
   for (int i = 0; i < s->nkids; i++) build_tree(b, s->kid[i]);
   b->nloops = saved.nloops;
   b->nwhere = saved.nwhere;
@@ -231,7 +268,7 @@ nw_model *nw_model_of(const nw_program *p, nw_family *known) {
   m->arena = arena;
   m->p = p;
   m->f = nw_family_for(p, known);
-  m->site = NW_NEW_N(arena, nw_site *, 2 * count_blocks(p->root) + 1);
+  m->site = NW_NEW_N(arena, nw_site *, 3 * count_blocks(p->root) + 1);
   build b = {.m = m};
   build_tree(&b, p->root);
   for (int i = 0; i < m->nsites; i++) {
@@ -247,13 +284,7 @@ nw_model *nw_model_of(const nw_program *p, nw_family *known) {
 
 void nw_model_free(void *model) {
   nw_model *m = model;
-  for (int i = 0; i < m->nsites; i++) {
-    nw_site *s = m->site[i];
-    for (int a = 0; a < s->nuses; a++) isl_map_free(s->use[a].map);
-    nw_space_free(&s->view);
-    isl_map_free(s->instance);
-    isl_set_free(s->domain);
-  }
+  for (int i = 0; i < m->nsites; i++) site_free(m->site[i]);
   nw_family *f = m->f;
   nw_arena_free(m->arena);
   nw_family_release(f);

@@ -69,6 +69,7 @@ nw_answer nw_each_once(const nw_model *m) {
   nw_ctx *c = m->p->ctx;
   for (int i = 0; i < m->nsites; i++) {
     bool once;
+    if (m->site[i]->maybe) continue;
     nw_answer full = nw_instances_full(m, m->site[i], &once);
     if (full == NW_ABORTED) return full;
     if (full == NW_FAILS && NW_RULE(c, instance_set)) return NW_FAILS;

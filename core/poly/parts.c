@@ -63,7 +63,7 @@ static int whole(const nw_site *s, uint64_t inner, nw_part *out) {
 int nw_site_parts(const nw_site *s, int from, nw_part *out) {
   uint64_t all = s->nloops >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << s->nloops) - 1;
   uint64_t inner = all & ~((UINT64_C(1) << from) - 1);
-  if (s->pieces || !s->exact) return whole(s, inner, out);
+  if (s->pieces || s->maybe || !s->exact) return whole(s, inner, out);
   int n = 0;
   for (int i = from; i < s->nloops; i++) n = join(out, n, loops_of_bounds(s, i) & inner, 0);
   nw_vec cond = conditions(s);
@@ -110,7 +110,7 @@ static isl_map *whole_map(const nw_site *s, int from, nw_part part) {
 }
 
 isl_map *nw_part_map(const nw_site *s, int from, nw_part part) {
-  if (s->pieces || !s->exact) return whole_map(s, from, part);
+  if (s->pieces || s->maybe || !s->exact) return whole_map(s, from, part);
   uint64_t loops = part.loops | ((UINT64_C(1) << from) - 1);
   nw_space v;
   nw_space_init(&v, s->view.f);

@@ -21,4 +21,4 @@ int nw_judge_rules(void);
 const char *nw_judge_rule_name(int i);
 
 // Operations of isl the judge may spend on one question; 0 restores the default.
-void nw_judge_budget(nw_ctx *c, long operations);
+long nw_judge_budget(nw_ctx *c, long operations); // returns what it was
