@@ -1,5 +1,6 @@
 // A refusal, filled in: what was asked, the picture, and ways on that were tried.
 #include "sched/refuse.h"
+#include "poly/poly.h"
 #include "sched/args.h"
 #include "sched/history.h"
 #include "sched/step.h"
@@ -146,7 +147,11 @@ static bool works(nw_sched *s, const nw_candidate *c) {
   return p != NULL;
 }
 
-enum { TRIES = 12, SHOWN = 3 };
+enum {
+  TRIES = 12,
+  SHOWN = 3,
+  TRY_BUDGET = 300000, // operations of isl for each: a way on must not take long to find
+};
 
 static bool offered(const nw_refusal *r, const char *text) {
   for (int i = 0; i < NW_MAX_NOTES && r->alternatives[i]; i++)
@@ -174,7 +179,9 @@ static void find_ways(nw_step *st) {
   nw_clear(st->ctx);
   st->p = (nw_program *)st->before;
   if (st->primitive->suggest) st->primitive->suggest(st);
+  long budget = nw_judge_budget(st->ctx, TRY_BUDGET);
   try_candidates(st, &r);
+  nw_judge_budget(st->ctx, budget);
   nw_clear(st->ctx);
   nw_refuse(st->ctx, &r);
   if (hint) st->ctx->diag.hint = nw_diag_printf(st->ctx, "%s", hint);
