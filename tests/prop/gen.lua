@@ -249,7 +249,7 @@ kinds.gather = {
   plan = function(r, have, dtype)
     if dtype ~= "i32" and dtype ~= "i64" then return nil end
     local a, index = r:pick(have), r:pick(have)
-    if #a.dims ~= 1 or #index.dims ~= 1 then return nil end
+    if #a.dims ~= 1 or #index.dims ~= 1 or most(a.dims[1]) < 2 then return nil end -- of one element no index is read
     return {from = {a.name, index.name}, dims = index.dims, last = a.dims[1] - 1}
   end,
   build = function(stage, t)
