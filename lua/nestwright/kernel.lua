@@ -264,7 +264,7 @@ return function(nw)
   core.classes.kernel.__tostring = function(kernel)
     local about = built[kernel] or {}
     return ("kernel %s, %s, compiled in %.1f ms"):format(kernel_signature(kernel),
-      about.threads and count(about.threads, "thread") or "all cores", kernel.compile_ms)
+      (about.threads or 0) > 0 and count(about.threads, "thread") or "all cores", kernel.compile_ms)
   end
 
   time_method("gflops", "(self: nw.time, flop: number): number", "Billions of operations a second, by the fastest run.",
