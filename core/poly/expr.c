@@ -6,7 +6,7 @@
 // only through // and % by products of their extents, so that symbolic extents stay affine.
 #include "poly/internal.h"
 
-#define MAX_PIECES 16
+#define MAX_PIECES 32
 
 void nw_space_init(nw_space *v, nw_family *f) {
   memset(v, 0, sizeof *v);
@@ -65,9 +65,16 @@ bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int
   return true;
 }
 
+// A leading digit that has one value says nothing.
+static int first_digit(const nw_dim *d, int from, int to) {
+  while (from < to - 1 && d->n > 1 && nw_is_const(d->fused[from], 1)) from++;
+  return from;
+}
+
 // Digits make one affine value when all but the first have constant extents.
 static bool digits_affine(const nw_dim *d, int from, int to) {
   int64_t c;
+  from = first_digit(d, from, to);
   for (int i = from + 1; i < to; i++)
     if (!nw_is_int(d->fused[i], &c)) return false;
   return true;
@@ -176,6 +183,7 @@ static isl_pw_aff *scaled(const nw_space *v, isl_pw_aff *a, int64_t by) {
 
 static isl_pw_aff *digits_value(const nw_space *v, const nw_dim *d, int from, int to) {
   if (from == to) return constant(v, 0);
+  from = first_digit(d, from, to);
   isl_pw_aff *sum = nw_space_dim(v, d->first + from);
   for (int i = from + 1; i < to; i++) {
     int64_t extent = 1;

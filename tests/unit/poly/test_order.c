@@ -163,6 +163,22 @@ static void fused(void **state) {
           NW_REFUSE_UNDECIDED, "not affine");
 }
 
+// A digit of one value: f is j itself.
+static void fused_with_one(void **state) {
+#define ROW "program r\nsize M >= 1\ninput A: f32[1, M]\noutput B: f32[1, M]\n"
+  accepts(*state,
+          ROW "for i in 0..1:\n  for j in 0..M:\n    block B of B (i = i in 0..1, j = j in 0..M):\n      " MAT_BODY,
+          ROW "for f in 0..fuse(1, M):\n  block B of B (i = 0 in 0..1, j = f in 0..M):\n    " MAT_BODY, 'o');
+}
+
+static void many_parts(void **state) {
+  accepts(*state, SYM "for i in 0..N:\n  block B of B (i = i in 0..N):\n    B[i] = A[i] + 1.0\n",
+          SYM "parallel for o in 0..32:\n  for p in 0..(N + 31) // 32:\n"
+              "    block B of B (i = o*((N + 31) // 32) + p in 0..N) where o*((N + 31) // 32) + p < N:\n"
+              "      B[i] = A[i] + 1.0\n",
+          'o');
+}
+
 static void fused_and_split(void **state) {
 #define BOX "program m\ninput A: f32[6, 10]\noutput B: f32[6, 10]\n"
   static const char naive[] =
@@ -270,6 +286,8 @@ int main(void) {
       T(symbolic_split),
       T(a_fact_makes_tiles_whole),
       T(fused),
+      T(fused_with_one),
+      T(many_parts),
       T(fused_and_split),
       T(reductions_reorder),
       T(init_after_the_first_update),
