@@ -91,7 +91,7 @@ void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_e
 // What the guard or the mask costs, said once.
 static void note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail tail, const nw_pieces *x) {
   int64_t n, factor, rounds;
-  if (x->divides) nw_step_note(st, "divides: no tail");
+  if (x->divides) nw_step_note(st, "%s divides evenly: no tail", loop->loop.var->name);
   if (x->divides || x->tail || !nw_is_int(by, &factor)) return;
   const char *how = tail == NW_TAIL_MASK ? "masked" : "guarded";
   if (nw_is_int(loop->loop.extent, &n) && nw_is_int(x->outer->loop.extent, &rounds))

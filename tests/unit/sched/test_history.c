@@ -151,7 +151,7 @@ static void log_and_text(void **state) {
   char *log = nw_sched_log(s), *text = nw_sched_step_text(s, 2);
   assert_string_equal(
       log,
-      "  1  s:split(\"i\", 8)  [start]  -- divides: no tail\n  2  s:split(\"j\", {parts = 4})  -- divides: no tail\n");
+      "  1  s:split(\"i\", 8)  [start]  -- i divides evenly: no tail\n  2  s:split(\"j\", {parts = 4})  -- j divides evenly: no tail\n");
   assert_string_equal(text, "s:split(\"j\", {parts = 4})");
   free(log), free(text);
   nw_sched_release(s);

@@ -8,7 +8,7 @@ static void split_divides(void **state) {
   assert_int_equal(r.n, 2);
   assert_string_equal(nw_sched_loop_name(s, r.loop[0]), "i_o");
   assert_string_equal(nw_sched_loop_name(s, r.loop[1]), "i_i");
-  assert_string_equal(nw_sched_notes(s), "divides: no tail");
+  assert_string_equal(nw_sched_notes(s), "i divides evenly: no tail");
   assert_show_has(s, "for i_o in 0..4:\n  for i_i in 0..16:\n    for j in 0..64:\n      for k in 0..64:\n");
   assert_show_has(s, "A[16*i_o + i_i, k]");
   nw_sched_release(s);
@@ -88,7 +88,7 @@ static void split_symbolic_with_a_fact(void **state) {
   nw_size_fact(m, nw_eq(pool, nw_floormod(pool, m, nw_index(pool, 16)), nw_index(pool, 0)));
   nw_sched *s = gemm_of(c, NW_F32, m, I(c, 64), I(c, 64));
   step(s, "split", LP("i"), IN(16), NONE, STR("cut"));
-  assert_string_equal(nw_sched_notes(s), "divides: no tail");
+  assert_string_equal(nw_sched_notes(s), "i divides evenly: no tail");
   assert_null(nw_find_loop(nw_sched_program(s), "i.tail"));
   nw_sched_release(s);
 }
