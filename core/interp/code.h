@@ -32,8 +32,8 @@ struct nwi_code {
   nwi_node *cond; // GUARD; BLOCK: where, or NULL
   nwi_buffer *buffer; // ALLOC
   nwi_node **min, **size;
-  int nvars; // BLOCK: binding, slot, start of each variable
-  nwi_node **bind, **lo;
+  int nvars; // BLOCK: binding, slot, start and extent of each variable
+  nwi_node **bind, **lo, **length;
   int *var_slot;
   bool *reduce;
   bool has_init;

@@ -76,12 +76,14 @@ static bool bind_vars(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scope *
   int n = c->nvars = s->block.nvars;
   c->bind = NW_NEW_N(x->arena, nwi_node *, n + 1);
   c->lo = NW_NEW_N(x->arena, nwi_node *, n + 1);
+  c->length = NW_NEW_N(x->arena, nwi_node *, n + 1);
   c->var_slot = NW_NEW_N(x->arena, int, n + 1);
   c->reduce = NW_NEW_N(x->arena, bool, n + 1);
   for (int i = 0; i < n; i++) {
     const nw_block_var *v = &s->block.var[i];
     c->bind[i] = make(&x->loops, v->bind, &ok);
     c->lo[i] = make(&x->loops, v->lo, &ok);
+    c->length[i] = make(&x->loops, v->extent, &ok);
     c->reduce[i] = v->kind == NW_REDUCE;
     c->var_slot[i] = x->nslots++;
     nwi_bind(body, v->var->name, c->var_slot[i]);
