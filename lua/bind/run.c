@@ -18,6 +18,7 @@ static int f_compile(lua_State *L) {
   nw_build_opts o = {.threads = (int)nwl_integer_or(L, 2, "threads", 0), .opt = (int)nwl_integer_or(L, 3, "opt", 1)};
   if (o.threads < 0 || o.threads > 1024)
     return nwl_fail(L, NW_ERANGE, NULL, "threads: %d is not in 0..1024", o.threads);
+  if (o.opt < 0 || o.opt > 3) return nwl_fail(L, NW_ERANGE, NULL, "opt: %d is not one of LLVM's levels, 0 to 3", o.opt);
   o.no_cache = lua_toboolean(L, 4);
   nwl_box *b = nwl_new(L, &nwl_kernel_class, release_kernel);
   nw_clear(nwl_ctx(L));

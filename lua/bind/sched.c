@@ -26,8 +26,19 @@ static int f_schedule(lua_State *L) {
 
 // ---- history
 
-static int sched_undo(lua_State *L) { return nw_sched_undo(self(L)) ? lua_settop(L, 1), 1 : nwl_raise(L); }
-static int sched_redo(lua_State *L) { return nw_sched_redo(self(L)) ? lua_settop(L, 1), 1 : nwl_raise(L); }
+// All the steps asked for, or none.
+static int walk_history(lua_State *L, bool (*go)(nw_sched *), bool (*back)(nw_sched *)) {
+  nw_sched *s = self(L);
+  lua_Integer steps = nwl_integer_or(L, 2, "steps", 1), done = 0;
+  if (steps < 1) return nwl_fail(L, NW_ERANGE, NULL, "steps: %lld is not at least 1", (long long)steps);
+  while (done < steps && go(s)) done++;
+  if (done == steps) return lua_settop(L, 1), 1;
+  while (done-- > 0) back(s);
+  return nwl_raise(L);
+}
+
+static int sched_undo(lua_State *L) { return walk_history(L, nw_sched_undo, nw_sched_redo); }
+static int sched_redo(lua_State *L) { return walk_history(L, nw_sched_redo, nw_sched_undo); }
 
 static int sched_branch(lua_State *L) {
   nw_sched *s = self(L);
@@ -185,8 +196,9 @@ static const luaL_Reg sched_meta[] = {{NULL, NULL}};
 static const nwl_row sched_methods[] = {
     {"apply", nwl_apply, "(self: nw.schedule, primitive: string, arguments: table): any ...",
      "Takes one step by name, arguments by position; the methods named after the primitives use it."},
-    {"undo", sched_undo, "(self: nw.schedule): nw.schedule", "Goes back one step."},
-    {"redo", sched_redo, "(self: nw.schedule): nw.schedule", "Takes the step again that undo took back."},
+    {"undo", sched_undo, "(self: nw.schedule, steps?: integer): nw.schedule", "Goes back one step, or several."},
+    {"redo", sched_redo, "(self: nw.schedule, steps?: integer): nw.schedule",
+     "Takes the step again that undo took back, or several."},
     {"branch", sched_branch, "(self: nw.schedule, name: string): nw.schedule", "Names the current version."},
     {"checkout", sched_checkout, "(self: nw.schedule, name: string): nw.schedule", "Goes to a named version."},
     {"version", sched_version, "(self: nw.schedule): integer",

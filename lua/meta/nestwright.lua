@@ -110,9 +110,10 @@ function schedule:outputs() end
 ---@param loop nw.loop|string
 function schedule:parallel(loop) end
 
----Takes the step again that undo took back.
+---Takes the step again that undo took back, or several.
+---@param steps? integer
 ---@return nw.schedule
-function schedule:redo() end
+function schedule:redo(steps) end
 
 ---Permutes loops of a perfect nest among the places they have. loops: the loops, outermost first. Example: s:reorder("k", "i", "j")
 ---@param ... nw.loop|string
@@ -182,9 +183,10 @@ function schedule:time(...) end
 ---@return string
 function schedule:trace(format) end
 
----Goes back one step.
+---Goes back one step, or several.
+---@param steps? integer
 ---@return nw.schedule
-function schedule:undo() end
+function schedule:undo(steps) end
 
 ---Repeats the body of a loop instead of looping. loop: a loop of constant extent. Example: s:unroll "k_i"
 ---@param loop nw.loop|string
