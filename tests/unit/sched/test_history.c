@@ -149,9 +149,8 @@ static void log_and_text(void **state) {
   nw_sched_branch(s, "start");
   step(s, "split", LP("j"), NONE, IN(4));
   char *log = nw_sched_log(s), *text = nw_sched_step_text(s, 2);
-  assert_string_equal(
-      log,
-      "  1  s:split(\"i\", 8)  [start]  -- i divides evenly: no tail\n  2  s:split(\"j\", {parts = 4})  -- j divides evenly: no tail\n");
+  assert_string_equal(log, "  1  s:split(\"i\", 8)  [start]  -- i divides evenly: no tail\n  2  s:split(\"j\", {parts "
+                           "= 4})  -- j divides evenly: no tail\n");
   assert_string_equal(text, "s:split(\"j\", {parts = 4})");
   free(log), free(text);
   nw_sched_release(s);
