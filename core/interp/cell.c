@@ -3,19 +3,6 @@
 #include "interp/node.h"
 #include <math.h>
 
-int64_t nwi_wrap(nw_dtype t, int64_t v) {
-  switch (t) {
-  case NW_BOOL: return v != 0;
-  case NW_I8: return (int8_t)v;
-  case NW_I16: return (int16_t)v;
-  case NW_I32: return (int32_t)v;
-  case NW_U8: return (uint8_t)v;
-  case NW_U16: return (uint16_t)v;
-  case NW_U32: return (uint32_t)v;
-  default: return v;
-  }
-}
-
 void nwi_read(nw_dtype t, const void *data, int64_t at, nwi_cell *out) {
   switch (t) {
   case NW_BOOL: out->i = ((const uint8_t *)data)[at] != 0; break;
@@ -81,7 +68,7 @@ static float single_of(nw_dtype t, double d) {
     (void)t;                                                                                                           \
     for (int l = 0; l < n->lanes; l++) n->v[l] = (nwi_cell)value;                                                      \
   }
-NW_CAST(int_int, {.i = nwi_wrap(t, a[l].i)})
+NW_CAST(int_int, {.i = nw_wrap(t, a[l].i)})
 NW_CAST(int_f32, {.f = half_of(t, (float)a[l].i)})
 NW_CAST(int_f64, {.d = (double)a[l].i})
 NW_CAST(f32_int, {.i = saturate(t, a[l].f)})

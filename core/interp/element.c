@@ -12,13 +12,13 @@ static void round_to(nw_dtype t, nwi_cell *v) {
 static nwi_cell sum(nw_dtype t, nwi_cell a, nwi_cell b) {
   if (t == NW_F64) return (nwi_cell){.d = a.d + b.d};
   if (nw_dtype_is_float(t)) return (nwi_cell){.f = a.f + b.f};
-  return (nwi_cell){.i = nwi_wrap(t, (int64_t)((uint64_t)a.i + (uint64_t)b.i))};
+  return (nwi_cell){.i = nw_wrap(t, (int64_t)((uint64_t)a.i + (uint64_t)b.i))};
 }
 
 static nwi_cell product(nw_dtype t, nwi_cell a, nwi_cell b) {
   if (t == NW_F64) return (nwi_cell){.d = a.d * b.d};
   if (nw_dtype_is_float(t)) return (nwi_cell){.f = a.f * b.f};
-  return (nwi_cell){.i = nwi_wrap(t, (int64_t)((uint64_t)a.i * (uint64_t)b.i))};
+  return (nwi_cell){.i = nw_wrap(t, (int64_t)((uint64_t)a.i * (uint64_t)b.i))};
 }
 
 static double as_double(nw_dtype t, nwi_cell v) { return t == NW_F64 ? v.d : v.f; }

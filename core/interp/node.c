@@ -55,7 +55,7 @@ static void variable(nwi_run *r, nwi_node *n) { n->v->i = r->slot[n->slot]; }
 static void ramp(nwi_run *r, nwi_node *n) {
   int64_t base = nwi_int(r, n->arg[0]), stride = nwi_int(r, n->arg[1]);
   for (int l = 0; l < n->lanes; l++)
-    n->v[l].i = nwi_wrap((nw_dtype)n->dtype, (int64_t)((uint64_t)base + (uint64_t)stride * (uint64_t)l));
+    n->v[l].i = nw_wrap((nw_dtype)n->dtype, (int64_t)((uint64_t)base + (uint64_t)stride * (uint64_t)l));
 }
 
 static void broadcast(nwi_run *r, nwi_node *n) {

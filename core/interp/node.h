@@ -4,6 +4,7 @@
 // their dtype; f64 as double; f32, f16 and bf16 as float. A half is rounded when it is loaded, stored or cast to, and
 // nowhere else. Nodes of one expression are shared as in the expression; a node is computed once an epoch.
 #pragma once
+#include "ir/fold.h" // nw_wrap
 #include "interp/interp.h"
 
 typedef union nwi_cell {
@@ -84,4 +85,3 @@ void nwi_eval_math(nwi_run *r, nwi_node *n);
 // ---- memory
 void nwi_read(nw_dtype t, const void *data, int64_t at, nwi_cell *out);
 void nwi_write(nw_dtype t, void *data, int64_t at, const nwi_cell *in);
-int64_t nwi_wrap(nw_dtype t, int64_t v);

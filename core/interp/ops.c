@@ -12,7 +12,7 @@
     const nwi_cell *a = nwi_get(r, n->arg[0]), *b = nwi_get(r, n->arg[1]);                                             \
     for (int l = 0; l < n->lanes; l++) n->v[l].member = (value);                                                       \
   }
-#define NW_WRAPPED(e) nwi_wrap((nw_dtype)n->dtype, (int64_t)(e))
+#define NW_WRAPPED(e) nw_wrap((nw_dtype)n->dtype, (int64_t)(e))
 #define NW_U(x) ((uint64_t)(x))
 
 // ---- integers

@@ -1,31 +1,10 @@
-#include "ir/program.h"
+#include "fixture.h"
 #include "ir/valid.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <time.h>
 #include <cmocka.h>
-
-typedef struct env {
-  nw_ctx *c;
-  nw_pool *pool;
-} env;
-
-static int setup(void **state) {
-  env *e = nw_xcalloc(1, sizeof *e);
-  e->c = nw_open();
-  e->pool = nw_pool_new(e->c);
-  *state = e;
-  return 0;
-}
-
-static int teardown(void **state) {
-  env *e = *state;
-  nw_pool_release(e->pool);
-  nw_close(e->c);
-  free(e);
-  return 0;
-}
 
 static const char gemm[] = "program gemm\n"
                            "size M >= 1\n"

@@ -1,30 +1,9 @@
-#include "ir/program.h"
+#include "fixture.h"
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <cmocka.h>
-
-typedef struct env {
-  nw_ctx *c;
-  nw_pool *pool;
-} env;
-
-static int setup(void **state) {
-  env *e = nw_xcalloc(1, sizeof *e);
-  e->c = nw_open();
-  e->pool = nw_pool_new(e->c);
-  *state = e;
-  return 0;
-}
-
-static int teardown(void **state) {
-  env *e = *state;
-  nw_pool_release(e->pool);
-  nw_close(e->c);
-  free(e);
-  return 0;
-}
 
 static nw_program *parsed(env *e, const char *text) {
   nw_program *p = nw_program_parse(e->c, e->pool, text);
