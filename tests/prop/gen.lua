@@ -143,41 +143,29 @@ kinds.matmul = {
   end,
 }
 
-kinds.fold = { -- a reduction of the last dimension
-  plan = function(r, have)
-    local a = r:pick(have)
-    if #a.dims < 1 then return nil end
-    local out = {table.unpack(a.dims, 1, #a.dims - 1)}
-    return {from = {a.name}, dims = out, over = a.dims[#a.dims], op = r:pick {"sum", "sum", "max", "min"}}
-  end,
-  build = function(stage, t)
-    local a = t[stage.from[1]]
-    local k = nw.reduce_axis(extent(stage.over), "k")
-    return nw.compute(extents(stage.dims), gen.axes(#stage.dims, function(...)
-      local at = {...}
-      at[#at + 1] = k
-      return nw[stage.op](a(table.unpack(at)), k)
-    end), stage.name)
-  end,
-}
+-- A reduction of the last dimension by one of `ops`.
+local function last_reduced(ops)
+  return {
+    plan = function(r, have)
+      local a = r:pick(have)
+      if #a.dims < 1 then return nil end
+      local out = {table.unpack(a.dims, 1, #a.dims - 1)}
+      return {from = {a.name}, dims = out, over = a.dims[#a.dims], op = r:pick(ops)}
+    end,
+    build = function(stage, t)
+      local a = t[stage.from[1]]
+      local k = nw.reduce_axis(extent(stage.over), "k")
+      return nw.compute(extents(stage.dims), gen.axes(#stage.dims, function(...)
+        local at = {...}
+        at[#at + 1] = k
+        return nw[stage.op](a(table.unpack(at)), k)
+      end), stage.name)
+    end,
+  }
+end
 
-kinds.arg = {
-  plan = function(r, have)
-    local a = r:pick(have)
-    if #a.dims < 1 then return nil end
-    local out = {table.unpack(a.dims, 1, #a.dims - 1)}
-    return {from = {a.name}, dims = out, over = a.dims[#a.dims], op = r:pick {"argmax", "argmin"}}
-  end,
-  build = function(stage, t)
-    local a = t[stage.from[1]]
-    local k = nw.reduce_axis(extent(stage.over), "k")
-    return nw.compute(extents(stage.dims), gen.axes(#stage.dims, function(...)
-      local at = {...}
-      at[#at + 1] = k
-      return nw[stage.op](a(table.unpack(at)), k)
-    end), stage.name)
-  end,
-}
+kinds.fold = last_reduced {"sum", "sum", "max", "min"}
+kinds.arg = last_reduced {"argmax", "argmin"}
 
 kinds.stencil = {
   plan = function(r, have)
