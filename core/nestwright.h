@@ -255,6 +255,7 @@ typedef struct nw_primitive {
   nw_param param[NW_MAX_PARAMS];
   bool (*apply)(void *step);
   void (*suggest)(void *step);
+  const char *refused; // "cannot split $0", $n being argument n; NULL: "cannot" and the name
 } nw_primitive;
 NW_API int nw_primitive_count(void);
 NW_API const nw_primitive *nw_primitive_at(int i);

@@ -9,25 +9,6 @@
 
 // ---- what was asked
 
-// "$n" is argument n.
-static const struct {
-  const char *primitive, *message;
-} messages[] = {
-    {"parallel", "cannot run $0 in parallel"},
-    {"vectorize", "cannot vectorize $0"},
-    {"unroll", "cannot unroll $0"},
-    {"split", "cannot split $0"},
-    {"tile", "cannot tile $0 and $1"},
-    {"fuse", "cannot fuse $0 and $1"},
-    {"compute_at", "cannot compute $0 at $1"},
-    {"compute_inline", "cannot inline $0"},
-    {"compute_root", "cannot compute $0 at the root"},
-    {"cache_read", "cannot read $0 through a $1 copy"},
-    {"cache_write", "cannot write $0 through a $1 copy"},
-    {"set_scope", "cannot move $0 to $1"},
-    {"decompose_reduction", "cannot split off the init of $0 before $1"},
-};
-
 static void put_arg(nw_str *b, const nw_arg *a) { nw_str_add(b, a->name ? a->name : "it"); }
 
 static void expand(nw_str *b, const char *message, const nw_arg *args) {
@@ -56,8 +37,7 @@ static void say_reorder(nw_str *b, const nw_step *st) {
 static char *message_of(const nw_step *st) {
   nw_str b = {0};
   if (!strcmp(st->primitive->name, "reorder")) say_reorder(&b, st);
-  for (int i = 0; i < NW_COUNT(messages); i++)
-    if (!strcmp(messages[i].primitive, st->primitive->name)) expand(&b, messages[i].message, st->resolved);
+  if (st->primitive->refused) expand(&b, st->primitive->refused, st->resolved);
   if (!b.n) nw_str_fmt(&b, "cannot %s", st->primitive->name);
   return nw_str_take(&b);
 }
