@@ -9,6 +9,13 @@ function bench.median(list)
   return n % 2 == 1 and sorted[(n + 1) // 2] or (sorted[n // 2] + sorted[n // 2 + 1]) / 2
 end
 
+--- The value that a share of the list, 0.99 say, does not exceed.
+function bench.quantile(list, share)
+  local sorted = {table.unpack(list)}
+  table.sort(sorted)
+  return #sorted > 0 and sorted[math.max(1, math.ceil(share * #sorted))] or 0 / 0
+end
+
 local out = {}
 out.__index = out
 

@@ -1,0 +1,167 @@
+--- What the judge must accept and what it must refuse, as rows; the bench counts them and the spec runs them.
+---
+--- A file of rows, tests/bench/judge/NAME.lua, returns {legal = {...}, illegal = {...}}.
+---   legal:   {what it shows, make, function(s, ...) steps end}: every step must be accepted
+---   illegal: {what, make, function(s, ...) legal steps return function() the one illegal step end end, kind}
+--- where make() returns a schedule and whatever the steps need, and kind is the one a refusal carries.
+local core = require "nestwright.core"
+local nw = require "nestwright"
+
+local judge = {}
+
+--- The rows of every file in a directory, each with the name of its file as `area`.
+function judge.rows(directory)
+  local out = {legal = {}, illegal = {}}
+  local list = assert(io.popen(("ls %s/*.lua"):format(directory)))
+  for path in list:lines() do
+    local file = dofile(path)
+    for side, into in pairs(out) do
+      for _, row in ipairs(file[side]) do
+        into[#into + 1] = {area = path:match "([^/]*)%.lua$", what = row[1], make = row[2], steps = row[3], kind = row[4]}
+      end
+    end
+  end
+  list:close()
+  return out
+end
+
+local is_primitive = {}
+for _, p in ipairs(core.primitives()) do is_primitive[p.name] = true end
+
+-- CPU time of one step in milliseconds, whatever comes of it, filed under the question the judge had to answer.
+local function timed(times, f, s, ...)
+  local start = os.clock()
+  local result = table.pack(pcall(f, s, ...))
+  local ms = (os.clock() - start) * 1000
+  times.all[#times.all + 1] = ms
+  if not result[1] then error(result[2], 0) end
+  local into = times[nw.judge_question()]
+  into[#into + 1] = ms
+  return table.unpack(result, 2, result.n)
+end
+
+--- Times by question ("o", "v", "m": marks only) of accepted steps, and `all` of all.
+function judge.times() return {o = {}, v = {}, m = {}, all = {}} end
+
+-- Stands for a schedule in a row's steps, so that each step is timed.
+local function watched(s, times)
+  return setmetatable({}, {
+    __index = function(_, name)
+      local f = s[name]
+      if type(f) ~= "function" then return f end
+      if is_primitive[name] then return function(_, ...) return timed(times, f, s, ...) end end
+      return function(_, ...) return f(s, ...) end
+    end,
+  })
+end
+
+-- ---- what a schedule computes
+
+local SMALL = 1 << 16
+
+-- Elements of all inputs and outputs; nil when a size is symbolic.
+local function volume(s)
+  local total = 0
+  for _, list in ipairs {s:inputs(), s:outputs()} do
+    for _, t in ipairs(list) do
+      local n = 1
+      for _, extent in ipairs(t.dims) do
+        if type(extent) ~= "number" then return nil end
+        n = n * extent
+      end
+      total = total + n
+    end
+  end
+  return total
+end
+
+-- Whole numbers so small that every sum is exact.
+local function data_for(s)
+  local data = {}
+  for n, t in ipairs(s:inputs()) do
+    data[n] = nw.zeros(t.dims, t.dtype)
+    for i = 1, data[n]:count() do data[n]:setflat(i, (7 * i + 3 * n) % 5) end
+  end
+  return data
+end
+
+local function unequal(expected, got)
+  for o, array in ipairs(expected) do
+    for i = 1, array:count() do
+      local x, y = array:getflat(i), got[o]:getflat(i)
+      if x ~= y and (x == x or y == y) then return ("output %d differs at %d: %s, not %s"):format(o, i, y, x) end
+    end
+  end
+end
+
+-- What the naive program of a small schedule makes of its data; nil for one that s:check() has to look at.
+local function meaning(s)
+  local n = volume(s)
+  if not n or n > SMALL then return nil end
+  local data = data_for(s)
+  return {data = data, result = nw.interpret(s, data)}
+end
+
+-- A message, or nil when the schedule still computes what it should, as it stands and lowered.
+local function differs(s, meant)
+  if not meant then
+    local ok, err = pcall(s.check, s)
+    return not ok and tostring(err) or nil
+  end
+  return unequal(meant.result, nw.interpret(s, meant.data))
+    or unequal(meant.result, nw.interpret(s, meant.data, {lowered = true}))
+end
+
+-- ---- rows
+
+--- Runs a legal row: nil, or what is wrong and whether a step was refused.
+function judge.legal(row, times)
+  local made = table.pack(row.make())
+  local s = made[1]
+  made[1] = watched(s, times)
+  local meant = meaning(s)
+  local ok, err = pcall(row.steps, table.unpack(made, 1, made.n))
+  if not ok then return tostring(err), true end
+  local wrong = differs(s, meant)
+  return wrong and "wrong result: " .. wrong, false
+end
+
+-- A conflict names the element and the executions it is between, or the one that finds no value.
+local NEEDS_WITNESS = {raw = true, war = true, waw = true, reduction = true, bounds = true}
+
+local function witness_fault(r)
+  if not NEEDS_WITNESS[r.kind] then return nil end
+  if not r.element then return "the refusal names no element" end
+  if not r.source and not r.sink then return "the refusal names no execution" end
+end
+
+-- Replays the witness of the last refusal in the interpreter: does the conflict happen there?
+local function replay_fault(s)
+  local replay = core.classes.schedule.__methods.witnessed
+  if not replay then return nil end
+  local seen, why = replay(s)
+  return seen == false and ("the witness does not happen: " .. tostring(why)) or nil
+end
+
+--- Runs an illegal row: the findings {accepted=, kind=, witness=, prepared=}, each nil or a message.
+function judge.illegal(row, times)
+  local made = table.pack(row.make())
+  local s = made[1]
+  made[1] = watched(s, times)
+  local ok, attempt = pcall(row.steps, table.unpack(made, 1, made.n))
+  if not ok then return {prepared = tostring(attempt)} end
+  local before = s:text()
+  local taken, err = pcall(attempt)
+  if taken then return {accepted = "accepted"} end
+  if type(err) ~= "table" or not err.refusal then return {kind = "not a refusal: " .. tostring(err)} end
+  local found = {}
+  if s:text() ~= before then found.accepted = "refused, but the schedule changed" end
+  if err.refusal.kind ~= row.kind then
+    found.kind = ("expected %s, got %s: %s"):format(row.kind, err.refusal.kind, tostring(err))
+  end
+  local fault = witness_fault(err.refusal) or replay_fault(s)
+  if fault then found.witness = fault .. ": " .. tostring(err) end
+  return found
+end
+
+return judge

@@ -1,0 +1,136 @@
+--- Computations for the rows of the judge's bench. Each maker returns a schedule and then its tensors, the output first.
+local nw = require "nestwright"
+
+local nests = {}
+
+--- C = A B of shape m x n x depth; a dtype and a combiner ("sum" unless said) may be given.
+function nests.gemm(m, n, depth, dtype)
+  m = m or 12
+  n, depth = n or m, depth or m
+  local A, B = nw.placeholder({m, depth}, dtype or "f32", "A"), nw.placeholder({depth, n}, dtype or "f32", "B")
+  local k = nw.reduce_axis(depth, "k")
+  local C = nw.compute({m, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+  return nw.schedule(C), C, A, B
+end
+
+--- A product, then a bias, then a ramp: R reads P reads C.
+function nests.layer(m, n, depth)
+  local A, B, b = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({depth, n}, "f32", "B"), nw.placeholder({n}, "f32", "b")
+  local k = nw.reduce_axis(depth, "k")
+  local C = nw.compute({m, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+  local P = nw.compute({m, n}, function(i, j) return C(i, j) + b(j) end, "P")
+  local R = nw.compute({m, n}, function(i, j) return nw.max(P(i, j), 0) end, "R")
+  return nw.schedule(R), R, P, C, A, B, b
+end
+
+--- Z = 2A + 1, of any shape.
+function nests.map(...)
+  local shape = {...}
+  local A = nw.placeholder(shape, "f32", "A")
+  local f = function(...) return A(...) * 2 + 1 end
+  local of = {function(i) return f(i) end, function(i, j) return f(i, j) end, function(i, j, k) return f(i, j, k) end}
+  local Z = nw.compute(shape, of[#shape], "Z")
+  return nw.schedule(Z), Z, A
+end
+
+--- Y(i) = X(i) + X(i + reach), X = 2A: a stage and a reader that looks ahead.
+function nests.ahead(n, reach)
+  local A = nw.placeholder({n}, "f32", "A")
+  local X = nw.compute({n}, function(i) return A(i) * 2 end, "X")
+  local Y = nw.compute({n - reach}, function(i) return X(i) + X(i + reach) end, "Y")
+  return nw.schedule(Y), Y, X, A
+end
+
+--- A separable blur of h x w outputs: X along rows, Y along columns of X.
+function nests.blur(h, w)
+  local A = nw.placeholder({h + 2, w + 2}, "f32", "A")
+  local X = nw.compute({h + 2, w}, function(y, x) return A(y, x) + A(y, x + 1) + A(y, x + 2) end, "X")
+  local Y = nw.compute({h, w}, function(y, x) return X(y, x) + X(y + 1, x) + X(y + 2, x) end, "Y")
+  return nw.schedule(Y), Y, X, A
+end
+
+--- A depthwise convolution with a padded input.
+function nests.depthwise(c, h, w)
+  local A, W = nw.placeholder({c, h, w}, "f32", "A"), nw.placeholder({c, 3, 3}, "f32", "W")
+  local P = nw.compute({c, h + 2, w + 2}, function(ch, y, x)
+    return nw.select(nw.all(nw.ge(y, 1), nw.le(y, h), nw.ge(x, 1), nw.le(x, w)), A(ch, y - 1, x - 1), 0)
+  end, "P")
+  local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
+  local D = nw.compute({c, h, w}, function(ch, y, x) return nw.sum(P(ch, y + r, x + q) * W(ch, r, q), r, q) end, "D")
+  return nw.schedule(D), D, P, A, W
+end
+
+--- The rows of A reduced by a combiner: "sum", "prod", "min", "max".
+function nests.fold(kind, m, n, dtype)
+  local A = nw.placeholder({m, n}, dtype or "f32", "A")
+  local k = nw.reduce_axis(n, "k")
+  local S = nw.compute({m}, function(i) return nw[kind](A(i, k), k) end, "S")
+  return nw.schedule(S), S, A
+end
+
+--- Value and place of the least or the greatest of each row.
+function nests.arg(kind, m, n)
+  local A = nw.placeholder({m, n}, "f32", "A")
+  local k = nw.reduce_axis(n, "k")
+  local V, I = nw.compute({m}, function(i) return nw[kind](A(i, k), k) end, "V")
+  return nw.schedule {V, I}, V, I, A
+end
+
+--- The greatest of each row taken away from it, and the sum of what is left: three stages, two of them reductions.
+function nests.centred(m, n)
+  local A = nw.placeholder({m, n}, "f32", "A")
+  local k, l = nw.reduce_axis(n, "k"), nw.reduce_axis(n, "l")
+  local M = nw.compute({m}, function(i) return nw.max(A(i, k), k) end, "M")
+  local E = nw.compute({m, n}, function(i, j) return A(i, j) - M(i) end, "E")
+  local S = nw.compute({m}, function(i) return nw.sum(E(i, l), l) end, "S")
+  return nw.schedule(S), S, E, M, A
+end
+
+--- One stage, two readers: Y and Z both read X.
+function nests.fork(n)
+  local A = nw.placeholder({n}, "f32", "A")
+  local X = nw.compute({n}, function(i) return A(i) * 2 end, "X")
+  local Y = nw.compute({n}, function(i) return X(i) + 1 end, "Y")
+  local Z = nw.compute({n}, function(i) return X(n - 1 - i) + 2 end, "Z")
+  return nw.schedule {Y, Z}, Y, Z, X, A
+end
+
+--- A computation of one body with two outputs.
+function nests.twins(n)
+  local A = nw.placeholder({n}, "f32", "A")
+  local U, V = nw.compute({n}, function(i) return A(i) + 1, A(i) * 2 end, "U")
+  return nw.schedule {U, V}, U, V, A
+end
+
+--- A recurrence over `steps` rows of n elements: row t from earlier ones by step(S, A, t, x, n); `rows` rows come from A.
+function nests.recurrence(steps, n, step, rows)
+  rows = rows or 1
+  local A = nw.placeholder({steps, n}, "f32", "A")
+  local S = nw.scan_state({steps, n}, "f32", "S_state")
+  local first = nw.compute({rows, n}, function(t, x) return A(t, x) end, "first")
+  local update = nw.compute({steps, n}, function(t, x) return step(S, A, t, x, n) end, "update")
+  local out = nw.scan(first, update, S, "S")
+  return nw.schedule(out), out, A
+end
+
+--- Steps for it, by the distances (time, space) of what they read.
+nests.step = {
+  column = function(S, A, t, x) return S(t - 1, x) + A(t, x) end, -- (1, 0)
+  two_back = function(S, A, t, x) return S(t - 2, x) + A(t, x) end, -- (2, 0)
+  fibonacci = function(S, _, t, x) return S(t - 1, x) - S(t - 2, x) end, -- (1, 0) (2, 0)
+  diagonal = function(S, A, t, x) return S(t - 1, nw.max(x - 1, 0)) + A(t, x) end, -- (1, 1) and (1, 0) at the edge
+  against = function(S, A, t, x, n) return S(t - 1, nw.min(x + 1, n - 1)) + A(t, x) end, -- (1, -1)
+  heat = function(S, _, t, x, n) return S(t - 1, nw.max(x - 1, 0)) + S(t - 1, x) - S(t - 1, nw.min(x + 1, n - 1)) end,
+  mirror = function(S, A, t, x, n) return S(t - 1, n - 1 - x) + A(t, x) end, -- every distance in space
+  sweep = function(S, _, t, x, n) -- the new value on the left, the old one on the right
+    return nw.select(nw.gt(x, 0), S(t, nw.max(x - 1, 0)), 0) - S(t - 1, nw.min(x + 1, n - 1))
+  end,
+  along = function(S, A, t, x) -- a running sum within each row and over rows: (0, 1) (1, 0)
+    return nw.select(nw.gt(x, 0), S(t, nw.max(x - 1, 0)), 0) + S(t - 1, x) + A(t, x)
+  end,
+}
+
+--- The loops of a stage by position.
+function nests.loops(s, stage) return table.unpack(s:loops(stage)) end
+
+return nests

@@ -1,0 +1,22 @@
+--- The rows of the judge's bench: what must be accepted and compute the same, what must be refused and why.
+package.path = "tests/bench/?.lua;" .. package.path
+local judge = require "_judge"
+local rows = judge.rows "tests/bench/judge"
+
+describe("the judge accepts", function()
+  for _, row in ipairs(rows.legal) do
+    it(row.area .. ": " .. row.what, function()
+      local problem = judge.legal(row, judge.times())
+      if problem then error(problem, 0) end
+    end)
+  end
+end)
+
+describe("the judge refuses", function()
+  for _, row in ipairs(rows.illegal) do
+    it(row.area .. ": " .. row.what, function()
+      local _, problem = next(judge.illegal(row, judge.times()))
+      if problem then error(problem, 0) end
+    end)
+  end
+end)
