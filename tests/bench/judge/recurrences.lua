@@ -20,7 +20,8 @@ local function plane(step)
   end
 end
 local heat2 = plane(function(S, _, t, y, x)
-  return S(t - 1, nw.max(y - 1, 0), x) + S(t - 1, nw.min(y + 1, 5), x) - S(t - 1, y, nw.max(x - 1, 0)) - S(t - 1, y, nw.min(x + 1, 6))
+  return S(t - 1, nw.max(y - 1, 0), x) + S(t - 1, nw.min(y + 1, 5), x) - S(t - 1, y, nw.max(x - 1, 0))
+    - S(t - 1, y, nw.min(x + 1, 6))
 end)
 local down = plane(function(S, A, t, y, x) return S(t - 1, nw.max(y - 1, 0), x) + A(t, y, x) end)
 
