@@ -2,6 +2,7 @@
 #include "sched/place.h"
 #include "sched/box.h"
 #include "sched/primitives.h"
+#include "sched/site.h"
 #include "sched/tree.h"
 
 static const char *output_of(const nw_stmt *block) { return block->block.target[0].buffer; }
@@ -68,31 +69,6 @@ nw_stmt *nw_loop_around(const nw_path *path) {
   return NULL;
 }
 
-// ---- the site: the statements of `in` from the first to the last that read it
-
-typedef struct site {
-  nw_stmt *in;
-  int first, last;
-} site;
-
-static bool reads_any(const nw_stmt *s, const nw_stmt *block) {
-  for (int t = 0; t < block->block.ntargets; t++)
-    if (nw_tree_reads(s, block->block.target[t].buffer)) return true;
-  return false;
-}
-
-// Storage that is around every reader is around the producer too, which may read what lives there.
-static site site_in(nw_stmt *in, const nw_stmt *block) {
-  site x = {.in = in, .first = -1};
-  for (int i = 0; i < in->nkids; i++) {
-    if (!reads_any(in->kid[i], block)) continue;
-    if (x.first < 0) x.first = i;
-    x.last = i;
-  }
-  if (x.first >= 0 && x.first == x.last && in->kid[x.first]->kind == NW_ALLOC) return site_in(in->kid[x.first], block);
-  return x;
-}
-
 // ---- the nest
 
 // The dimension of the output a variable runs along, or -1.
@@ -156,7 +132,7 @@ static bool has_term(const nw_stmt *block, const nw_expr *want) {
 
 static bool all_have(const nw_blocks *readers, const nw_stmt *block, const nw_expr *term) {
   for (int i = 0; i < readers->n; i++)
-    if (reads_any(readers->at[i], block) && !has_term(readers->at[i], term)) return false;
+    if (nw_reads_any(readers->at[i], block) && !has_term(readers->at[i], term)) return false;
   return true;
 }
 
@@ -182,40 +158,12 @@ static const nw_expr *common_guard(nw_step *st, const nw_stmt *block, const nw_p
   nw_blocks readers = nw_blocks_below(st->scratch, outside->at[outside->n - 1]);
   const nw_expr *term[NW_MAX_TERMS], *guard = NULL;
   int n = 0, first = 0;
-  while (first < readers.n && !reads_any(readers.at[first], block)) first++;
+  while (first < readers.n && !nw_reads_any(readers.at[first], block)) first++;
   if (first < readers.n) n = nw_conjuncts(readers.at[first]->block.where, NW_MAX_TERMS, term);
   for (int i = 0; i < n; i++)
     if (nw_visit(term[i], is_outside, &(inside){st->p, outside}) && all_have(&readers, block, term[i]))
       guard = nw_and(st->p->pool, guard, term[i]);
   return guard;
-}
-
-static nw_stmt *storage(nw_step *st, const char *buffer, const nw_box *box, int n, nw_stmt **kid) {
-  const nw_buffer *b = nw_find_buffer(st->p, buffer);
-  nw_stmt *a = nw_new_stmt(st->p, NW_ALLOC);
-  a->alloc.buffer = b->name;
-  a->alloc.n = b->ndim;
-  a->alloc.min = NW_NEW_N(st->p->arena, const nw_expr *, b->ndim + 1);
-  a->alloc.extent = NW_NEW_N(st->p->arena, const nw_expr *, b->ndim + 1);
-  for (int d = 0; d < b->ndim; d++) {
-    a->alloc.min[d] = box ? box->lo[d] : nw_index(st->p->pool, 0);
-    a->alloc.extent[d] = box ? box->extent[d] : b->shape[d];
-  }
-  nw_kids_set(st->p, a, n, kid);
-  return a;
-}
-
-static void put_in(nw_step *st, const site *x, const nw_stmt *block, nw_stmt *nest, const nw_box *box) {
-  int n = x->last - x->first + 1;
-  nw_stmt **kid = NW_NEW_N(st->scratch, nw_stmt *, n + 1);
-  kid[0] = nest;
-  for (int i = 0; i < n; i++) kid[i + 1] = x->in->kid[x->first + i];
-  for (int i = 0; i < n; i++) nw_kids_remove(st->p, x->in, x->first);
-  nw_stmt *around = NULL;
-  for (int t = block->block.ntargets - 1; t >= 0; t--) {
-    around = storage(st, block->block.target[t].buffer, box, around ? 1 : n + 1, around ? &around : kid);
-  }
-  nw_kids_insert(st->p, x->in, x->first, around);
 }
 
 static bool not_in_a_vector(nw_step *st, const nw_path *at) {
@@ -227,10 +175,10 @@ static bool not_in_a_vector(nw_step *st, const nw_path *at) {
 }
 
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
-  site x = site_in(loop ? loop : st->p->root, stage->block);
+  nw_stmt *in = loop ? loop : st->p->root;
   nw_box box;
   const nw_expr *guard = NULL;
-  if (x.first < 0)
+  if (!nw_reads_any(in, stage->block))
     return nw_step_refuse(st, "a stage is computed for its readers", loop, "nothing there reads %s",
                           stage->block->block.name);
   if (loop) {
@@ -240,8 +188,11 @@ bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
     box = nw_box_read(st, stage->block, loop, &path);
     guard = common_guard(st, stage->block, &path);
   }
-  nw_stmt *nest = build_nest(st, stage, loop ? &box : NULL);
-  put_in(st, &x, stage->block, nest, loop ? &box : NULL);
+  int at;
+  if (!nw_spot_given(st, stage->index, in, stage->block, nw_spot_last(in, stage->block), &at)) return false;
+  nw_spot spot = nw_spot_at(in, at);
+  nw_kids_insert(st->p, spot.in, spot.pos, build_nest(st, stage, loop ? &box : NULL));
+  nw_store_around(st, in, stage->block, loop ? &box : NULL);
   guard_domain(st, stage->block, loop ? &box : NULL);
   if (guard) nw_block_guard(st->p, stage->block, guard);
   return true;
@@ -252,7 +203,7 @@ bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
 static const nw_stmt *reader_outside(nw_step *st, const nw_stmt *block, const nw_stmt *loop) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
-    if (reads_any(b.at[i], block) && !nw_tree_has(loop, b.at[i])) return b.at[i];
+    if (nw_reads_any(b.at[i], block) && !nw_tree_has(loop, b.at[i])) return b.at[i];
   return NULL;
 }
 
@@ -300,6 +251,7 @@ bool nw_apply_compute_at(void *step) {
   if (!loop || !nw_can_move(st, block) || !loop_can_hold(st, &own, &at)) return false;
   nw_lifted stage;
   nw_lift(st, &own, &stage);
+  stage.index = 2;
   if (!nw_place(st, &stage, loop)) return false;
   note_recompute(st, block);
   return true;

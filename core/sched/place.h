@@ -6,10 +6,11 @@
 typedef struct nw_lifted {
   nw_stmt *block;
   nw_stmt **reuse; // per variable: the unsplit loop that bound it, whose id and name go on; or NULL
+  int index; // the parameter that says where among the statements; 0: none does
 } nw_lifted;
 
-// Fresh loops for every variable of the block, just before the first statement inside `loop` (NULL: the root) that reads
-// what it writes, and the storage around both. In a loop only the box that is read there is computed.
+// Fresh loops for every variable of the block, inside `loop` (NULL: the root) before the first statement that reads what
+// it writes, unless an index is given, and the storage around both. In a loop only the box that is read there is computed.
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop);
 // Takes the stage's nest out. Loops that will not come back are noted as replaced.
 void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);

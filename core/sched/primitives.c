@@ -26,6 +26,8 @@
     .doc = "where element (_0, _1, ...) is put, as a function of the indices: function(k, j) return j // 32, k, j % "  \
            "32 end"                                                                                                    \
   }
+#define INDEX(d)                                                                                                       \
+  { .name = "index", .kind = NW_ARG_INT, .optional = true, .option = true, .doc = d }
 #define AT(d)                                                                                                          \
   { .name = "at", .kind = NW_ARG_LOOP, .optional = true, .option = true, .doc = d }
 
@@ -97,7 +99,10 @@ static const nw_primitive rows[] = {
      "Computes what a loop needs of a stage inside that loop.",
      "s:compute_at(P, \"j_o\")",
      NULL,
-     {STAGE("stage", "the stage to move"), LOOP("loop", "a loop around everything that reads it")},
+     {STAGE("stage", "the stage to move"), LOOP("loop", "a loop around everything that reads it"),
+      INDEX(
+          "which statement of the loop it becomes: 1 is the first, -1 as late as possible (before the first that reads "
+          "it, as if left out), -2 as early as possible (behind the last that it reads)")},
      nw_apply_compute_at,
      nw_suggest_compute_at,
      "cannot compute $0 at $1"},

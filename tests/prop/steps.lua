@@ -50,6 +50,9 @@ end
 function draw.vectorize(r, loops) return {r:chance(0.5) and loops[#loops] or r:pick(loops)} end
 function draw.parallel(r, loops) return {r:chance(0.5) and loops[1] or r:pick(loops)} end
 
+-- Among the statements of a loop, now and then.
+local function position(r) return r:chance(0.3) and {index = r:pick {1, 1, 2, 3, -1, -2}} or nil end
+
 -- A stage somebody reads and a loop of a reader, most of the time: pairs drawn blindly are nearly always refused.
 function draw.compute_at(r, loops, all, stages, _, known)
   local producer, reader = known.pair(r)
@@ -57,10 +60,10 @@ function draw.compute_at(r, loops, all, stages, _, known)
     local theirs = known.loops(reader)
     if #theirs > 0 then
       known.placed[#known.placed + 1] = producer
-      return {producer, r:pick(theirs)}
+      return {producer, r:pick(theirs), position(r)}
     end
   end
-  return {r:pick(stages), r:pick(r:chance(0.5) and all or loops)}
+  return {r:pick(stages), r:pick(r:chance(0.5) and all or loops), position(r)}
 end
 
 function draw.compute_inline(r, _, _, stages, _, known)

@@ -1,0 +1,110 @@
+// Where in a loop a nest goes, and the storage around it and what reads it.
+#include "sched/site.h"
+#include "sched/tree.h"
+
+bool nw_reads_any(const nw_stmt *s, const nw_stmt *block) {
+  for (int t = 0; t < block->block.ntargets; t++)
+    if (nw_tree_reads(s, block->block.target[t].buffer)) return true;
+  return false;
+}
+
+// ---- positions
+
+int nw_spot_count(const nw_stmt *in) {
+  int n = 0;
+  for (int i = 0; i < in->nkids; i++) n += in->kid[i]->kind == NW_ALLOC ? nw_spot_count(in->kid[i]) : 1;
+  return n;
+}
+
+nw_spot nw_spot_at(nw_stmt *in, int n) {
+  for (int i = 0; i < in->nkids; i++) {
+    nw_stmt *kid = in->kid[i];
+    int inside = kid->kind == NW_ALLOC ? nw_spot_count(kid) : 1;
+    if (n < inside) return kid->kind == NW_ALLOC ? nw_spot_at(kid, n) : (nw_spot){in, i};
+    n -= inside;
+  }
+  return (nw_spot){in, in->nkids};
+}
+
+static bool feeds(const nw_stmt *s, const nw_stmt *block) {
+  if (s->kind == NW_BLOCK)
+    for (int t = 0; t < s->block.ntargets; t++)
+      if (nw_block_reads(block, s->block.target[t].buffer)) return true;
+  for (int i = 0; i < s->nkids; i++)
+    if (feeds(s->kid[i], block)) return true;
+  return false;
+}
+
+int nw_spot_first(const nw_stmt *in, const nw_stmt *block) {
+  int n = nw_spot_count(in);
+  for (; n > 0; n--) {
+    nw_spot s = nw_spot_at((nw_stmt *)in, n - 1);
+    if (feeds(s.in->kid[s.pos], block)) break;
+  }
+  return n;
+}
+
+int nw_spot_last(const nw_stmt *in, const nw_stmt *block) {
+  int at = 0, n = nw_spot_count(in);
+  for (; at < n; at++) {
+    nw_spot s = nw_spot_at((nw_stmt *)in, at);
+    if (nw_reads_any(s.in->kid[s.pos], block)) break;
+  }
+  return at;
+}
+
+bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *block, int fallback, int *out) {
+  *out = fallback;
+  if (!param || !nw_step_given(st, param)) return true;
+  int64_t n = nw_step_int(st, param, 0), places = nw_spot_count(in) + 1;
+  if (n == 0 || n < -2 || n > places) {
+    nw_fail(st->ctx, NW_ERANGE, "-1: as late as possible; -2: as early as possible",
+            "%s: index must be 1 to %lld, -1 or -2, not %lld", st->primitive->name, (long long)places, (long long)n);
+    return false;
+  }
+  *out = n > 0 ? (int)n - 1 : n == -1 ? nw_spot_last(in, block) : nw_spot_first(in, block);
+  return true;
+}
+
+// ---- storage
+
+static nw_stmt *storage(nw_step *st, const char *buffer, const nw_box *box, int n, nw_stmt **kid) {
+  const nw_buffer *b = nw_find_buffer(st->p, buffer);
+  nw_stmt *a = nw_new_stmt(st->p, NW_ALLOC);
+  a->alloc.buffer = b->name;
+  a->alloc.n = b->ndim;
+  a->alloc.min = NW_NEW_N(st->p->arena, const nw_expr *, b->ndim + 1);
+  a->alloc.extent = NW_NEW_N(st->p->arena, const nw_expr *, b->ndim + 1);
+  for (int d = 0; d < b->ndim; d++) {
+    a->alloc.min[d] = box ? box->lo[d] : nw_index(st->p->pool, 0);
+    a->alloc.extent[d] = box ? box->extent[d] : b->shape[d];
+  }
+  nw_kids_set(st->p, a, n, kid);
+  return a;
+}
+
+static bool writes_any(const nw_stmt *s, const nw_stmt *block) {
+  if (s->kind == NW_BLOCK)
+    for (int t = 0; t < block->block.ntargets; t++)
+      if (nw_block_writes(s, block->block.target[t].buffer)) return true;
+  for (int i = 0; i < s->nkids; i++)
+    if (writes_any(s->kid[i], block)) return true;
+  return false;
+}
+
+void nw_store_around(nw_step *st, nw_stmt *in, const nw_stmt *block, const nw_box *box) {
+  int first = -1, last = -1;
+  for (int i = 0; i < in->nkids; i++) {
+    if (!nw_reads_any(in->kid[i], block) && !writes_any(in->kid[i], block)) continue;
+    if (first < 0) first = i;
+    last = i;
+  }
+  if (first == last && in->kid[first]->kind == NW_ALLOC) return nw_store_around(st, in->kid[first], block, box);
+  int n = last - first + 1;
+  nw_stmt **kid = NW_NEW_N(st->scratch, nw_stmt *, n), *around = NULL;
+  for (int i = 0; i < n; i++) kid[i] = in->kid[first + i];
+  for (int i = 0; i < n; i++) nw_kids_remove(st->p, in, first);
+  for (int t = block->block.ntargets - 1; t >= 0; t--)
+    around = storage(st, block->block.target[t].buffer, box, around ? 1 : n, around ? &around : kid);
+  nw_kids_insert(st->p, in, first, around);
+}
