@@ -44,10 +44,11 @@ function schedule:check() end
 ---@return nw.schedule
 function schedule:checkout(name) end
 
----Computes what a loop needs of a stage inside that loop. stage: the stage to move. loop: a loop around everything that reads it. Example: s:compute_at(P, "j_o")
+---Computes what a loop needs of a stage inside that loop. stage: the stage to move. loop: a loop around everything that reads it. index: which statement of the loop it becomes: 1 is the first, -1 as late as possible (before the first that reads it, as if left out), -2 as early as possible (behind the last that it reads). Example: s:compute_at(P, "j_o")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
-function schedule:compute_at(stage, loop) end
+---@param options? {index?: integer}
+function schedule:compute_at(stage, loop, options) end
 
 ---Replaces every read of a stage by its expression. stage: a stage that is neither a reduction nor an output. Example: s:compute_inline(P)
 ---@param stage nw.stage|nw.tensor|string
