@@ -3,25 +3,35 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define MODULE "nestwright-jit.so"
 
-static void *open_beside(const char *library, const char *relative) {
-  char path[4096];
-  const char *slash = strrchr(library, '/');
-  int dir = slash ? (int)(slash - library) : 1;
-  snprintf(path, sizeof path, "%.*s%s%s", dir, slash ? library : ".", relative, MODULE);
-  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+// A file that belongs to this library, in a build tree or installed: what the variable names, or one beside the library.
+bool nw_find_beside(const char *variable, const char *name, char *path, size_t n) {
+  static const char *const places[] = {"/", "/../lib/", "/../bin/", "/../libexec/"};
+  const char *given = getenv(variable);
+  Dl_info here;
+  if (given && *given) return snprintf(path, n, "%s", given) < (int)n;
+  if (!dladdr((void *)nw_session_jit, &here) || !here.dli_fname) return false;
+  const char *slash = strrchr(here.dli_fname, '/');
+  int dir = slash ? (int)(slash - here.dli_fname) : 1;
+  for (int i = 0; i < NW_COUNT(places); i++)
+    if (snprintf(path, n, "%.*s%s%s", dir, slash ? here.dli_fname : ".", places[i], name) < (int)n &&
+        !access(path, R_OK))
+      return true;
+  return false;
 }
 
 // Local symbols: another user of LLVM in the process does not clash with ours.
 static void *open_module(void) {
-  const char *given = getenv("NESTWRIGHT_JIT");
-  Dl_info here;
-  if (given && *given) return dlopen(given, RTLD_NOW | RTLD_LOCAL);
-  if (!dladdr((void *)nw_session_jit, &here) || !here.dli_fname) return NULL;
-  void *m = open_beside(here.dli_fname, "/");
-  return m ? m : open_beside(here.dli_fname, "/../lib/");
+  char path[4096];
+  return nw_find_beside("NESTWRIGHT_JIT", MODULE, path, sizeof path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+static const char *dlerror_text(void) {
+  const char *why = dlerror();
+  return why ? why : "there is no such file";
 }
 
 nw_jit *nw_session_jit(nw_ctx *c) {
@@ -32,7 +42,7 @@ nw_jit *nw_session_jit(nw_ctx *c) {
   nw_jit_entry_fn entry = s->library ? (nw_jit_entry_fn)dlsym(s->library, "nw_jit_entry") : NULL;
   if (!entry)
     return nw_fail(c, NW_ECODEGEN, "NESTWRIGHT_JIT can name the file", "cannot open %s, which makes machine code: %s",
-                   MODULE, dlerror());
+                   MODULE, s->library ? "it is not ours" : dlerror_text());
   s->api = entry();
   s->jit = s->api->open(error, sizeof error);
   return s->jit ? s->jit : nw_fail(c, NW_ECODEGEN, NULL, "%s", error);

@@ -6,6 +6,7 @@
 static void session_free(void *data) {
   nw_session *s = data;
   if (s->jit) s->api->close(s->jit);
+  nw_worker_end(s->worker);
   nw_mem_free(&s->mem);
   free(s);
 }

@@ -15,10 +15,16 @@ void nw_mem_put(nw_mem *m, void *data);
 void nw_mem_free(nw_mem *m);
 int64_t nw_mem_available(void); // bytes the system could give now
 
+typedef struct nw_worker nw_worker;
+int nw_worker_end(nw_worker *w); // NULL is none
+// A file that belongs to this library: what the variable names, or one beside it.
+bool nw_find_beside(const char *variable, const char *name, char *path, size_t n);
+
 typedef struct nw_session {
   nw_mem mem;
   void *library; // nestwright-jit, once it is open
   const nw_jit_api *api;
   nw_jit *jit;
+  nw_worker *worker; // NULL until one is needed
 } nw_session;
 nw_session *nw_session_of(nw_ctx *c);
