@@ -218,6 +218,61 @@ static void aligned_store(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
   LLVMSetAlignment(LLVMBuildStore(g->b, v, ptr), (unsigned)align);
 }
 
+// A value LLVM cannot look behind. Where it sees that a value was narrowed it stores and narrows in one instruction, of
+// which there is no streaming kind, and says nothing.
+static LLVMValueRef opaque(nwc *g, LLVMValueRef v) {
+  LLVMTypeRef t = LLVMTypeOf(v), fn = LLVMFunctionType(t, &t, 1, false);
+  LLVMValueRef none = LLVMGetInlineAsm(fn, "", 0, "=v,0", 4, false, false, LLVMInlineAsmDialectATT, false);
+  return LLVMBuildCall2(g->b, fn, none, &v, 1, "");
+}
+
+// The vector in pieces that are one register each, as 32-bit words, whatever it is made of.
+static LLVMValueRef words_of(nwc *g, LLVMValueRef v, nw_type t, int from, int bytes) {
+  int each = nw_dtype_bytes(t.dtype);
+  LLVMValueRef part = t.lanes * each == bytes ? v : nwc_slice(g, v, from, bytes / each);
+  part = LLVMBuildBitCast(g->b, part, nwc_int_type(g, 32, bytes / 4), "");
+  return strstr(g->features, "+sse") ? opaque(g, part) : part;
+}
+
+static void stream_piece(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
+  LLVMValueRef store = LLVMBuildStore(g->b, v, ptr);
+  LLVMSetAlignment(store, (unsigned)align);
+  LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(LLVMInt32TypeInContext(g->lc), 1, false));
+  LLVMSetMetadata(store, LLVMGetMDKindIDInContext(g->lc, "nontemporal", 11),
+                  LLVMMetadataAsValue(g->lc, LLVMMDNodeInContext2(g->lc, &one, 1)));
+}
+
+// Past the caches. Buffers begin at 64 bytes, and the lowered program vouches for the rest of the address.
+static void streaming_store(nwc *g, const nw_stmt *s, nw_type t, LLVMValueRef v) {
+  const nw_expr *index = s->store.index;
+  int each = nw_dtype_bytes(t.dtype), all = t.lanes * each;
+  if (shape_of(index, true) != LINE || s->store.mask || all % 16) {
+    nwc_fail(g, "a streaming store of %s is not a whole vector", s->store.buffer);
+    return;
+  }
+  int most = g->wide ? 64 : strstr(g->features, "+avx") ? 32 : 16, bytes = all < most ? all : most;
+  LLVMTypeRef elem = nwc_memory_type(g, (nw_type){t.dtype, 1});
+  LLVMValueRef base = base_of(g, s->store.buffer);
+  for (int done = 0; done < all; done += bytes) {
+    LLVMValueRef ptr = address(g, base, elem, index->arg[0], done / each);
+    stream_piece(g, words_of(g, v, t, done / each, bytes), ptr, bytes);
+  }
+}
+
+bool nwc_streams(const nw_stmt *s) {
+  bool any = s->kind == NW_STORE && s->store.stream;
+  for (int i = 0; !any && i < s->nkids; i++) any = nwc_streams(s->kid[i]);
+  return any;
+}
+
+// What was streamed before is seen by other threads before anything stored after.
+void nwc_stream_fence(nwc *g) {
+  if (strstr(g->features, "+sse"))
+    nwc_intrinsic(g, "llvm.x86.sse.sfence", 0, NULL, 0, NULL);
+  else
+    LLVMBuildFence(g->b, LLVMAtomicOrderingSequentiallyConsistent, false, "");
+}
+
 static void raw_store(nwc *g, const char *buffer, const nw_expr *index, nw_type t, LLVMValueRef v, LLVMValueRef mask) {
   LLVMTypeRef elem = nwc_memory_type(g, (nw_type){t.dtype, 1});
   LLVMValueRef base = base_of(g, buffer);
@@ -265,5 +320,8 @@ void nwc_store(nwc *g, const nw_stmt *s) {
     v = nwc_splat(g, v, lanes);
     t.lanes = (uint16_t)lanes;
   }
-  raw_store(g, s->store.buffer, s->store.index, t, v, m);
+  if (s->store.stream)
+    streaming_store(g, s, t, v);
+  else
+    raw_store(g, s->store.buffer, s->store.index, t, v, m);
 }

@@ -186,6 +186,7 @@ static void kernel(nwc *g) {
   open_function(g, &f, fn);
   take_parameters(g, &s, vars, g->p->nsizes);
   nwc_stmt(g, g->p->root);
+  if (nwc_streams(g->p->root)) nwc_stream_fence(g);
   close_function(g, &f);
   entry_wrapper(g, fn, &s);
   drop_signature(&s);
@@ -225,6 +226,7 @@ static LLVMValueRef body_function(nwc *g, const nw_stmt *loop, const signature *
   LLVMValueRef begin = LLVMBuildAdd(g->b, first, LLVMGetParam(fn, BEGIN), "");
   LLVMValueRef end = LLVMBuildAdd(g->b, first, LLVMGetParam(fn, END), "");
   nwc_loop_between(g, loop, begin, end, false);
+  if (nwc_streams(loop)) nwc_stream_fence(g);
   close_function(g, &f);
   return fn;
 }
@@ -261,6 +263,7 @@ void nwc_parallel(nwc *g, const nw_stmt *loop) {
   g->f = outer;
   nwc_at(g, here);
   LLVMValueRef n = nwc_value(g, loop->loop.extent), words = capture(g, &s, outer);
+  if (nwc_streams(g->p->root)) nwc_stream_fence(g);
   call_parallel_for(g, wrapper, words, n);
   drop_signature(&s);
 }

@@ -143,6 +143,7 @@ static bool store_index(nw_parser *ps, nw_stmt *s) {
 
 static nw_stmt *store(nw_parser *ps) {
   nw_stmt *s = nw_parse_stmt(ps, NW_STORE);
+  s->store.stream = nw_accept_word(ps, "stream");
   s->store.buffer = nw_expect_name(ps, "a statement");
   if (!s->store.buffer || !store_index(ps, s)) return NULL;
   s->store.value = nw_parse_expr(ps);

@@ -82,6 +82,7 @@ static bool target_line(nw_parser *ps, nw_stmt *s, nw_target *t) {
   nw_token at = ps->tok;
   *t = (nw_target){0};
   if (nw_accept_word(ps, "init") && !init_line(ps, s, &init)) return false;
+  t->stream = nw_accept_word(ps, "stream");
   if (!element(ps, t) || !assignment(ps, s, s->block.ntargets == 0)) return false;
   if (init.init && !same_element(&init, t))
     return nw_parse_fail(ps, &at, "the init stands before the element it is for");

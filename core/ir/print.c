@@ -128,6 +128,7 @@ static void guard(printer *pr, const nw_stmt *s) {
 
 static void store(printer *pr, const nw_stmt *s) {
   open_line(pr, s);
+  if (s->store.stream) word(pr, "stream ");
   nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->store.buffer);
   expr(pr, s->store.index);
   if (s->store.mask) {
@@ -188,6 +189,7 @@ static void full_block(printer *pr, const nw_stmt *s) {
     const nw_target *t = &s->block.target[i];
     if (t->init) full_init(pr, s, t);
     open_line(pr, s);
+    if (t->stream) word(pr, "stream ");
     element(pr, t);
     nw_lines_put(pr->l, NW_PIECE_TEXT, " %s ", nw_combiner_assign(s->block.combiner));
     expr(pr, t->value);

@@ -63,6 +63,7 @@ typedef struct nw_target {
   const nw_expr **index;
   const nw_expr *value;
   const nw_expr *init; // reductions: what the element starts from; NULL otherwise
+  bool stream; // stored past the caches: whole aligned vectors only (poly/stream.c)
 } nw_target;
 
 typedef enum nw_stmt_kind { NW_SEQ, NW_LOOP, NW_BLOCK, NW_GUARD, NW_STORE, NW_ALLOC } nw_stmt_kind;
@@ -105,6 +106,7 @@ struct nw_stmt {
       const nw_expr *index; // linear, or a RAMP
       const nw_expr *value;
       const nw_expr *mask; // vector of bool, or NULL
+      bool stream; // past the caches
     } store;
     struct {
       const char *buffer; // exists from here to the end of this statement, fresh (undefined) at each entry

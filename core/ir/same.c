@@ -35,7 +35,7 @@ static bool same_var(const nw_block_var *a, const nw_block_var *b) {
 
 static bool same_target(const nw_target *a, const nw_target *b) {
   return same_text(a->buffer, b->buffer) && a->n == b->n && same_exprs(a->n, a->index, b->index) &&
-         same_expr(a->value, b->value) && same_expr(a->init, b->init);
+         a->stream == b->stream && same_expr(a->value, b->value) && same_expr(a->init, b->init);
 }
 
 static bool same_block(const nw_stmt *a, const nw_stmt *b) {
@@ -58,7 +58,8 @@ static bool same_own(const nw_stmt *a, const nw_stmt *b) {
   case NW_GUARD: return same_expr(a->guard.cond, b->guard.cond);
   case NW_STORE:
     return same_text(a->store.buffer, b->store.buffer) && same_expr(a->store.index, b->store.index) &&
-           same_expr(a->store.value, b->store.value) && same_expr(a->store.mask, b->store.mask);
+           same_expr(a->store.value, b->store.value) && same_expr(a->store.mask, b->store.mask) &&
+           a->store.stream == b->store.stream;
   case NW_ALLOC:
     return same_text(a->alloc.buffer, b->alloc.buffer) && a->alloc.n == b->alloc.n &&
            same_exprs(a->alloc.n, a->alloc.min, b->alloc.min) &&

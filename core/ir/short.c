@@ -105,6 +105,7 @@ static void joint_line(nw_str *out, const place *at) {
 
 static void target_line(nw_str *out, const place *at, int i) {
   const nw_target *t = &at->s->block.target[i];
+  if (t->stream) nw_str_add(out, "stream ");
   element(out, at, t);
   nw_str_fmt(out, " %s ", nw_combiner_assign(at->s->block.combiner));
   bound(out, at, t->value);

@@ -8,7 +8,7 @@
 typedef struct blocks {
   nw_program *p;
   nw_ranges r;
-  nw_place **place; // by position in p->buffer
+  nw_physical **place; // by position in p->buffer
   int nloops;
   const char *loops[NW_MAX_DEPTH];
   bool failed;
@@ -21,11 +21,11 @@ static int buffer_at(const nw_program *p, const char *name) {
   return -1;
 }
 
-static nw_place *place_of(const blocks *b, const char *name) { return b->place[buffer_at(b->p, name)]; }
+static nw_physical *place_of(const blocks *b, const char *name) { return b->place[buffer_at(b->p, name)]; }
 
 static const nw_expr *linear_load(void *env, const nw_expr *load) {
   const blocks *b = env;
-  const nw_expr *index = nw_place_index(place_of(b, load->name), &b->r, load->arg);
+  const nw_expr *index = nw_physical_index(place_of(b, load->name), &b->r, load->arg);
   return nw_load(b->p->pool, load->type, load->name, 1, &index);
 }
 
@@ -44,7 +44,7 @@ static const nw_expr *bound(blocks *b, const nw_stmt *block, const nw_expr *e) {
 static const nw_expr *bound_index(blocks *b, const nw_stmt *block, const nw_target *t) {
   const nw_expr *index[NW_MAX_DEPTH];
   for (int d = 0; d < t->n; d++) index[d] = bound(b, block, t->index[d]);
-  return nw_place_index(place_of(b, t->buffer), &b->r, index);
+  return nw_physical_index(place_of(b, t->buffer), &b->r, index);
 }
 
 static nw_stmt *lower_block(blocks *b, nw_stmt *s) {
@@ -57,6 +57,7 @@ static nw_stmt *lower_block(blocks *b, nw_stmt *s) {
     const nw_target *from = &s->block.target[i];
     t[i].buffer = from->buffer;
     t[i].dtype = nw_find_buffer(b->p, from->buffer)->dtype;
+    t[i].stream = from->stream;
     t[i].index = bound_index(b, s, from);
     t[i].value = bound(b, s, from->value);
   }
@@ -98,10 +99,10 @@ static void flatten(nw_program *p, nw_stmt *s, const nw_expr *elements) {
 // The same buffer may be allocated in several places (the copies of a cut loop): each has a place of its own.
 static void lower_alloc(blocks *b, nw_stmt *s) {
   int at = buffer_at(b->p, s->alloc.buffer);
-  nw_place *place = nw_place_alloc(b->p, &b->r, s, b->nloops, b->loops);
+  nw_physical *place = nw_physical_alloc(b->p->arena, b->p, &b->r, s, b->nloops, b->loops);
   b->failed |= !place;
   if (b->failed) return;
-  nw_place *around = b->place[at];
+  nw_physical *around = b->place[at];
   b->place[at] = place;
   lower_kids(b, s);
   b->place[at] = around;
@@ -120,9 +121,9 @@ static nw_stmt *lower_stmt(blocks *b, nw_stmt *s) {
 
 nw_program *nw_pass_blocks(nw_program *p) {
   blocks b = {.p = p};
-  b.place = NW_NEW_N(p->arena, nw_place *, p->nbuffers);
+  b.place = NW_NEW_N(p->arena, nw_physical *, p->nbuffers);
   for (int i = 0; i < p->nbuffers; i++) {
-    if (p->buffer[i]->role != NW_TEMP) b.place[i] = nw_place_param(p, p->buffer[i]);
+    if (p->buffer[i]->role != NW_TEMP) b.place[i] = nw_physical_param(p->arena, p, p->buffer[i]);
   }
   nw_scope_open(&b.r, p);
   lower_kids(&b, p->root);

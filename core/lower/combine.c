@@ -33,7 +33,7 @@ static void emit_arg(nw_program *p, const nw_stmt *block, const nw_bound_target 
   alloc->alloc.extent = NW_NEW_N(p->arena, const nw_expr *, 1);
   alloc->alloc.min[0] = zero;
   alloc->alloc.extent[0] = one;
-  nw_bound_target kept = {next->name, t[1].dtype, zero, NULL};
+  nw_bound_target kept = {.buffer = next->name, .dtype = t[1].dtype, .index = zero};
   nw_stmt *kid[] = {
       store(p, block, next->name, zero, nw_combine(p->pool, block->block.combiner, 1, old, term)),
       store(p, block, t[0].buffer, t[0].index, nw_combine(p->pool, block->block.combiner, 0, old, term)),
@@ -53,6 +53,8 @@ void nw_emit_block(nw_program *p, const nw_stmt *block, int n, const nw_bound_ta
   for (int i = 0; i < n; i++) {
     *old = load(p, &t[i]);
     const nw_expr *value = nw_combine(p->pool, block->block.combiner, 0, old, &t[i].value);
-    nw_vec_push(out, store(p, block, t[i].buffer, t[i].index, value));
+    nw_stmt *s = store(p, block, t[i].buffer, t[i].index, value);
+    s->store.stream = t[i].stream;
+    nw_vec_push(out, s);
   }
 }

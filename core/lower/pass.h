@@ -2,6 +2,7 @@
 // leaves a diagnostic and returns NULL. Statements keep their id and step where they survive; what a pass makes gets
 // the step of the statement it was made for, so that a view can say which step a guard comes from.
 #pragma once
+#include "ir/physical.h"
 #include "lower/lower.h"
 
 nw_program *nw_pass_init(nw_program *p);
@@ -32,21 +33,8 @@ void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
                    void *env); // rewrites the expressions of a lowered statement, not its kids'
 void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // ... and its kids'
 
-// ---- place.c: where the elements of a buffer lie
-typedef struct nw_place {
-  const nw_buffer *buffer;
-  int n; // physical dimensions
-  const nw_expr **first; // subtracted from the physical index
-  const nw_expr **stride;
-  const nw_expr *elements; // in sizes
-} nw_place;
-nw_place *nw_place_param(const nw_program *p, const nw_buffer *b);
-// loops: names of the loop variables around the allocation. NULL and a diagnostic when the size has no bound.
-nw_place *nw_place_alloc(nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops, const char *const *loops);
-const nw_expr *nw_place_index(const nw_place *place, const nw_ranges *r, const nw_expr *const *index);
-void nw_shape_temps(nw_program *p);
-
 // ---- storage.c
+void nw_shape_temps(nw_program *p);
 nw_storage *nw_storage_table(const nw_program *p); // heap; one row per buffer
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
 
@@ -56,8 +44,12 @@ typedef struct nw_bound_target {
   const char *buffer;
   nw_dtype dtype;
   const nw_expr *index, *value;
+  bool stream;
 } nw_bound_target;
 void nw_emit_block(nw_program *p, const nw_stmt *block, int n, const nw_bound_target *t, nw_vec *out);
+
+// ---- stream.c: is every streaming store a whole aligned vector? Leaves a diagnostic if not.
+bool nw_streams_hold(nw_program *p, nw_ranges *r, const nw_stmt *s);
 
 // ---- lanes.c: expressions of a vector loop
 typedef struct nw_lanes {

@@ -51,6 +51,27 @@ static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive) {
 
 nw_program *nw_pass_storage(nw_program *p) { return place_on_stack(p, p->root, 0) ? p : NULL; }
 
+// ---- shapes
+
+static void shape_temps(nw_program *p, const nw_stmt *s, bool *seen) {
+  if (s->kind == NW_ALLOC) {
+    int at = 0;
+    while (strcmp(p->buffer[at]->name, s->alloc.buffer)) at++;
+    nw_buffer *b = p->buffer[at];
+    const nw_expr *elements = s->alloc.extent[0];
+    const nw_expr *so_far = seen[at] ? b->shape[0] : elements;
+    b->nlayout = 0;
+    b->ndim = 1;
+    b->shape = NW_NEW_N(p->arena, const nw_expr *, 1);
+    b->shape[0] = elements == so_far ? elements : nw_max(p->pool, elements, so_far);
+    seen[at] = true;
+  }
+  for (int i = 0; i < s->nkids; i++) shape_temps(p, s->kid[i], seen);
+}
+
+// Once allocations are rows of elements, a temporary has the shape of its largest one.
+void nw_shape_temps(nw_program *p) { shape_temps(p, p->root, NW_NEW_N(p->arena, bool, p->nbuffers)); }
+
 // ---- the table
 
 static int row_of(const nw_program *p, const char *buffer) {

@@ -176,6 +176,7 @@ nw_program *nw_pass_vectorize(nw_program *p) {
   nw_ranges r;
   nw_scope_open(&r, p);
   bool ok = find_loops(p, &r, p->root);
+  ok = ok && nw_streams_hold(p, &r, p->root);
   nw_ranges_free(&r);
   if (!ok) return NULL;
   nw_shape_temps(p);

@@ -53,6 +53,7 @@ static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const cha
     if (b->block.var[i].kind != NW_REDUCE) var[n++] = b->block.var[i];
   nw_stmt *copy = nw_copy_block(st, name, g->buffer, cache, n, var, g->n, g->index);
   copy->block.origin = nw_unique_origin(st, nw_arena_printf(st->scratch, "%s_write", g->buffer));
+  copy->block.target[0].stream = g->stream;
   copy->block.where = where_of_copy(st, t);
   return copy;
 }
@@ -164,7 +165,10 @@ bool nw_apply_cache_write(void *step) {
   nw_lifted stage = {.block = block};
   loops_of_computation(st, &t, &stage);
   put_copies(st, &t, n, copy);
-  for (int i = 0; i < n; i++) block->block.target[i].buffer = cache[i]->name;
+  for (int i = 0; i < n; i++) {
+    block->block.target[i].buffer = cache[i]->name;
+    block->block.target[i].stream = false; // the copy streams now
+  }
   block->block.name = cache[0]->name;
   if (!nw_place(st, &stage, loop)) return false;
   nw_step_returns_stage(st, block->block.name);

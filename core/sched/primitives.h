@@ -15,6 +15,7 @@ bool nw_apply_compute_root(void *step);
 bool nw_apply_cache_read(void *step);
 bool nw_apply_cache_write(void *step);
 bool nw_apply_set_scope(void *step);
+bool nw_apply_stream_stores(void *step);
 bool nw_apply_decompose_reduction(void *step);
 
 // Ways on after a refusal (suggest.c).
@@ -31,4 +32,5 @@ void nw_suggest_compute_root(void *step);
 void nw_suggest_cache_read(void *step);
 void nw_suggest_cache_write(void *step);
 void nw_suggest_set_scope(void *step);
+void nw_suggest_stream_stores(void *step);
 void nw_suggest_decompose_reduction(void *step);

@@ -119,6 +119,13 @@ function draw.cache_write(r, loops, _, stages, tensors, known)
 end
 
 function draw.set_scope(r, _, _, stages) return {r:pick(stages), r:pick {"local", "global"}} end
+
+-- A stage that is vectorized, if there is one.
+function draw.stream_stores(r, _, _, stages, _, known)
+  local wide = known.vectorized()
+  return {#wide > 0 and r:chance(0.8) and r:pick(wide) or r:pick(stages)}
+end
+
 function draw.decompose_reduction(r, loops, _, stages) return {r:pick(stages), r:pick(loops)} end
 
 local ORDER = {}
@@ -150,6 +157,16 @@ local function knowledge(case, s, placed)
       return table.unpack(r:pick(pairs_of))
     end,
     loops = function(stage) return names(s:loops(stage)) end,
+    vectorized = function()
+      local wide, text = {}, s:text()
+      for _, stage in ipairs(names(s:stages())) do
+        for _, loop in ipairs(s:loops(stage)) do
+          local extent = tonumber(text:match("vectorize for " .. loop.name:gsub("%p", "%%%0") .. " in 0%.%.(%d+):"))
+          if extent and extent % 4 == 0 then wide[#wide + 1] = stage break end
+        end
+      end
+      return wide
+    end,
     rank = function(name)
       for _, list in ipairs {case.inputs, case.stages} do
         for _, t in ipairs(list) do
@@ -181,7 +198,12 @@ function steps.draw(r, s, tensors, least, case, placed)
   local primitive = (least and r:chance(0.3)) and least or r:pick(ORDER)
   if not s[primitive] then return nil end
   if primitive == "compute_root" and #placed == 0 and r:chance(0.9) then primitive = "compute_at" end
-  local args = draw[primitive](r, loops, all, stages, tensors, knowledge(case, s, placed))
+  local known = knowledge(case, s, placed)
+  if primitive == "stream_stores" and r:chance(0.9) then -- needs a vector, four lanes or more
+    local wide = known.vectorized()
+    if #wide == 0 then primitive, loops = "vectorize", {loops[#loops]} end
+  end
+  local args = draw[primitive](r, loops, all, stages, tensors, known)
   if not args then return nil end
   return {primitive = primitive, args = args}
 end

@@ -114,6 +114,22 @@ programs.symbolic = {
   },
 }
 
+programs.stream = {
+  make = function()
+    local A, B = nw.placeholder({100, 64}, "f32", "A"), nw.placeholder({100, 64}, "f32", "B")
+    local Z = nw.compute({100, 64}, function(i, j) return (A(i, j) + 1) * (B(i, j) + 3) end, "Z")
+    return nw.schedule(Z), Z
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("i", {factor = 32, tail = "cut"}) end,
+    function(s) s:split("j", 16) end,
+    function(s) s:vectorize "j_i" end,
+    function(s, Z) s:stream_stores(Z) end,
+    function(s) s:parallel "i_o" end,
+  },
+}
+
 -- The short form after every step, then the full form of the last program.
 local function history(case)
   local made = table.pack(case.make())
@@ -239,6 +255,9 @@ local refusals = {
 H = nw.scan_state({8, 16}, "f32", "H")
 first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
 ]], 'S = nw.scan(first, nw.compute({8, 16}, function(t, x) return H(t, nw.min(x + 1, 15)) end, "update"), H, "S")'},
+  {"stream_scalar", STAGES, 's:stream_stores(Y)'},
+  {"stream_masked", STAGES .. 's:split("i_1", 16)\ns:vectorize "i_1_i"\n', 's:stream_stores(Y)'},
+  {"stream_updates", GEMM .. 's:reorder("k", "i", "j")\ns:split("j", 16)\ns:vectorize "j_i"\n', 's:stream_stores(C)'},
   {"other_schedule", GEMM .. 'other = nw.schedule(C)\n', 's:split(other:loops()[1], 4)'},
 }
 

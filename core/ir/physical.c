@@ -2,36 +2,37 @@
 //
 // A parameter is row-major over its shape. A temporary stores only the box of its allocation, at extents that do not
 // depend on the loops around it (their upper bound), so that strides are constants wherever the sizes are.
-#include "lower/pass.h"
+#include "ir/physical.h"
 #include <stdio.h>
 
-static void set_strides(nw_place *place, nw_program *p, const nw_expr *const *extent) {
-  const nw_expr *stride = nw_index(p->pool, 1);
+static void set_strides(nw_physical *place, nw_pool *pool, const nw_expr *const *extent) {
+  const nw_expr *stride = nw_index(pool, 1);
   for (int d = place->n - 1; d >= 0; d--) {
     place->stride[d] = stride;
-    stride = nw_mul(p->pool, stride, extent[d]);
+    stride = nw_mul(pool, stride, extent[d]);
   }
   place->elements = stride;
 }
 
-static nw_place *new_place(const nw_program *p, const nw_buffer *b, int n) {
-  nw_place *place = NW_NEW(p->arena, nw_place);
+static nw_physical *new_place(nw_arena *a, nw_pool *pool, const nw_buffer *b, int n) {
+  nw_physical *place = NW_NEW(a, nw_physical);
   place->buffer = b;
   place->n = n;
-  place->first = NW_NEW_N(p->arena, const nw_expr *, n);
-  place->stride = NW_NEW_N(p->arena, const nw_expr *, n);
-  for (int d = 0; d < n; d++) place->first[d] = nw_index(p->pool, 0);
+  place->first = NW_NEW_N(a, const nw_expr *, n);
+  place->stride = NW_NEW_N(a, const nw_expr *, n);
+  for (int d = 0; d < n; d++) place->first[d] = nw_index(pool, 0);
   return place;
 }
 
-nw_place *nw_place_param(const nw_program *p, const nw_buffer *b) {
-  nw_place *place = new_place(p, b, b->ndim);
-  set_strides(place, (nw_program *)p, b->shape);
+nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b) {
+  nw_physical *place = new_place(a, p->pool, b, b->ndim);
+  set_strides(place, p->pool, b->shape);
   return place;
 }
 
 typedef struct box {
-  nw_program *p;
+  nw_arena *a;
+  const nw_program *p;
   const nw_ranges *r;
   const nw_stmt *alloc;
   const nw_buffer *buffer;
@@ -80,21 +81,21 @@ static const char *dim_name(nw_pool *pool, int d) {
   return nw_pool_name(pool, name);
 }
 
-static nw_place *row_major(const box *b) {
+static nw_physical *row_major(const box *b) {
   int n = b->alloc->alloc.n;
-  nw_place *place = new_place(b->p, b->buffer, n);
-  const nw_expr **extent = NW_NEW_N(b->p->arena, const nw_expr *, n);
+  nw_physical *place = new_place(b->a, b->p->pool, b->buffer, n);
+  const nw_expr **extent = NW_NEW_N(b->a, const nw_expr *, n);
   for (int d = 0; d < n; d++) {
     place->first[d] = b->alloc->alloc.min[d];
     extent[d] = fixed_or_fail(b, b->alloc->alloc.extent[d]);
     if (!extent[d]) return NULL;
   }
-  set_strides(place, b->p, extent);
+  set_strides(place, b->p->pool, extent);
   return place;
 }
 
 // The part of one physical dimension that the box reaches; the whole of it where that cannot be said.
-static bool layout_dim(const box *b, nw_ranges *logical, const char *const *dims, int d, nw_place *place,
+static bool layout_dim(const box *b, nw_ranges *logical, const char *const *dims, int d, nw_physical *place,
                        const nw_expr **extent) {
   nw_pool *pool = b->p->pool;
   const nw_expr *e = b->buffer->layout[d];
@@ -109,15 +110,15 @@ static bool layout_dim(const box *b, nw_ranges *logical, const char *const *dims
   return true;
 }
 
-static nw_place *laid_out(const box *b) {
+static nw_physical *laid_out(const box *b) {
   const nw_buffer *buf = b->buffer;
   nw_pool *pool = b->p->pool;
-  nw_place *place = new_place(b->p, buf, buf->nlayout);
-  const nw_expr **extent = NW_NEW_N(b->p->arena, const nw_expr *, buf->nlayout);
+  nw_physical *place = new_place(b->a, pool, buf, buf->nlayout);
+  const nw_expr **extent = NW_NEW_N(b->a, const nw_expr *, buf->nlayout);
   memcpy(extent, buf->layout_shape, (size_t)buf->nlayout * sizeof *extent);
   if (!whole(b)) {
     nw_ranges *logical = (nw_ranges *)b->r;
-    const char **dims = NW_NEW_N(b->p->arena, const char *, b->alloc->alloc.n);
+    const char **dims = NW_NEW_N(b->a, const char *, b->alloc->alloc.n);
     for (int d = 0; d < b->alloc->alloc.n; d++) {
       const nw_expr *min = b->alloc->alloc.min[d];
       const nw_expr *end = nw_add(pool, min, b->alloc->alloc.extent[d]);
@@ -127,21 +128,21 @@ static nw_place *laid_out(const box *b) {
     for (int d = 0; d < buf->nlayout; d++) layout_dim(b, logical, dims, d, place, &extent[d]);
     for (int d = 0; d < b->alloc->alloc.n; d++) nw_ranges_pop(logical);
   }
-  set_strides(place, b->p, extent);
+  set_strides(place, b->p->pool, extent);
   return place;
 }
 
-nw_place *nw_place_alloc(nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops,
-                         const char *const *loops) {
+nw_physical *nw_physical_alloc(nw_arena *a, const nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops,
+                               const char *const *loops) {
   const nw_buffer *buf = nw_find_buffer(p, alloc->alloc.buffer);
-  box b = {p, r, alloc, buf, nloops, loops};
-  nw_place *place = buf->nlayout ? laid_out(&b) : row_major(&b);
+  box b = {a, p, r, alloc, buf, nloops, loops};
+  nw_physical *place = buf->nlayout ? laid_out(&b) : row_major(&b);
   if (place) place->elements = nw_simplify(r, place->elements);
   return place;
 }
 
 // The position in one physical dimension, from the start of what is stored.
-static const nw_expr *position(const nw_place *place, const nw_ranges *r, const nw_expr *const *index, int d) {
+static const nw_expr *position(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index, int d) {
   const nw_buffer *b = place->buffer;
   const nw_expr *e = index[d];
   if (b->nlayout) {
@@ -160,29 +161,10 @@ static const nw_expr *spread(nw_pool *p, const nw_expr *e, const nw_expr *stride
 }
 
 // The linear index, as a sum of coefficient times variable wherever the positions are.
-const nw_expr *nw_place_index(const nw_place *place, const nw_ranges *r, const nw_expr *const *index) {
+const nw_expr *nw_physical_index(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index) {
   const nw_expr *sum = nw_index(r->pool, 0);
   for (int d = 0; d < place->n; d++) {
     sum = nw_add(r->pool, sum, spread(r->pool, position(place, r, index, d), place->stride[d]));
   }
   return nw_simplify(r, sum);
 }
-
-static void shape_temps(nw_program *p, const nw_stmt *s, bool *seen) {
-  if (s->kind == NW_ALLOC) {
-    int at = 0;
-    while (strcmp(p->buffer[at]->name, s->alloc.buffer)) at++;
-    nw_buffer *b = p->buffer[at];
-    const nw_expr *elements = s->alloc.extent[0];
-    const nw_expr *so_far = seen[at] ? b->shape[0] : elements;
-    b->nlayout = 0;
-    b->ndim = 1;
-    b->shape = NW_NEW_N(p->arena, const nw_expr *, 1);
-    b->shape[0] = elements == so_far ? elements : nw_max(p->pool, elements, so_far);
-    seen[at] = true;
-  }
-  for (int i = 0; i < s->nkids; i++) shape_temps(p, s->kid[i], seen);
-}
-
-// Once allocations are rows of elements, a temporary has the shape of its largest one.
-void nw_shape_temps(nw_program *p) { shape_temps(p, p->root, NW_NEW_N(p->arena, bool, p->nbuffers)); }
