@@ -157,6 +157,10 @@ function schedule:split(loop, factor, options) end
 ---@return nw.stage[]
 function schedule:stages() end
 
+---Stores what a stage computes past the caches, in whole vectors. stage: a vectorized stage whose result is not needed again soon. Example: s:stream_stores(Z)
+---@param stage nw.stage|nw.tensor|string
+function schedule:stream_stores(stage) end
+
 ---The full text form of the program, which reads back.
 ---@param version? integer
 ---@return string
