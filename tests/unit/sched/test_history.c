@@ -172,7 +172,7 @@ static void loops_of_a_stage(void **state) {
 // Every row documents itself fully; the examples name the primitive.
 static void rows(void **state) {
   (void)state;
-  assert_int_equal(nw_primitive_count(), 14);
+  assert_true(nw_primitive_count() >= 14);
   for (int i = 0; i < nw_primitive_count(); i++) {
     const nw_primitive *row = nw_primitive_at(i);
     assert_ptr_equal(nw_primitive_find(row->name), row);
