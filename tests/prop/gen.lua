@@ -1,6 +1,6 @@
 --- Random computations. A case is plain data, so that it can be printed, shrunk and built again:
 ---   {dtype=, sizes = {{name=, min=, multiple=}}, inputs = {{name=, dims={..}}},
----    stages = {{kind=, name=, from={..}, dims={..}, ...}}, outputs = {..}}
+---    stages = {{kind=, name=, from={..}, dims={..}, shown=, ...}}}   shown: an output although somebody reads it
 --- Dimensions are small and awkward: 1, primes, and one more or less than a tile; in a third of the cases some are symbolic.
 local gen = {}
 
@@ -158,13 +158,15 @@ local function last_reduced(ops)
       return nw.compute(extents(stage.dims), gen.axes(#stage.dims, function(...)
         local at = {...}
         at[#at + 1] = k
-        return nw[stage.op](a(table.unpack(at)), k)
+        local x = a(table.unpack(at))
+        if stage.op == "prod" then x = nw.cast(nw.select(nw.gt(x, 0), 1, -1), a.dtype) end -- stays exact
+        return nw[stage.op](x, k)
       end), stage.name)
     end,
   }
 end
 
-kinds.fold = last_reduced {"sum", "sum", "max", "min"}
+kinds.fold = last_reduced {"sum", "sum", "max", "min", "prod"}
 kinds.arg = last_reduced {"argmax", "argmin"}
 
 kinds.stencil = {
@@ -185,6 +187,19 @@ kinds.stencil = {
       end
       return at(0, ...) + at(1, ...) * 2 + at(2, ...)
     end), stage.name)
+  end,
+}
+
+kinds.window = { -- a reduction over two axes: what lies under a window that moves
+  plan = function(r, have)
+    local a = r:pick(have)
+    if #a.dims ~= 2 or least(a.dims[1]) < 2 or least(a.dims[2]) < 3 then return nil end
+    return {from = {a.name}, dims = {a.dims[1] - 1, a.dims[2] - 2}, op = r:pick {"sum", "max", "min"}}
+  end,
+  build = function(stage, t)
+    local a = t[stage.from[1]]
+    local p, q = nw.reduce_axis(2, "p"), nw.reduce_axis(3, "q")
+    return nw.compute(extents(stage.dims), function(i, j) return nw[stage.op](a(i + p, j + q), p, q) end, stage.name)
   end,
 }
 
@@ -209,25 +224,39 @@ kinds.pad = {
   end,
 }
 
-kinds.scan = { -- a running sum over the first dimension, or a heat step that looks at its neighbours
+-- What a step of a recurrence over rows of x reads, by name; `last` is the last x. None grows fast: sums stay exact.
+local RECURRENCES = {
+  column = function(S, a, time, x) return S(time - 1, x) + a(time, x) end,
+  heat = function(S, a, time, x, last)
+    return S(time - 1, nw.max(x - 1, 0)) + S(time - 1, nw.min(x + 1, last)) - a(time, x)
+  end,
+  two_back = function(S, a, time, x) return S(time - 2, x) + a(time, x) end,
+  diagonal = function(S, a, time, x) return S(time - 1, nw.max(x - 1, 0)) + a(time, x) end,
+  against = function(S, a, time, x, last) return S(time - 1, nw.min(x + 1, last)) + a(time, x) end,
+  sweep = function(S, a, time, x) -- in place: what was written just before, on the left
+    return nw.max(nw.select(nw.gt(x, 0), S(time, nw.max(x - 1, 0)), a(time, x)), S(time - 1, x)) + a(time, x)
+  end,
+}
+
+kinds.scan = { -- a running sum over the first dimension, or a recurrence over rows
   plan = function(r, have)
     local a = r:pick(have)
     if #a.dims < 1 or #a.dims > 2 or least(a.dims[1]) < 2 then return nil end
-    return {from = {a.name}, dims = a.dims, heat = #a.dims == 2 and r:chance(0.5)}
+    local step = r:pick {"column", "column", "heat", "heat", "two_back", "diagonal", "against", "sweep"}
+    if step == "two_back" and least(a.dims[1]) < 3 then step = "column" end
+    return {from = {a.name}, dims = a.dims, op = #a.dims == 2 and step or nil, rows = step == "two_back" and 2 or 1}
   end,
   build = function(stage, t)
     local a = t[stage.from[1]]
     local n = #stage.dims
     local shape = extents(stage.dims)
     local first = {table.unpack(shape)}
-    first[1] = 1
+    first[1] = stage.op and stage.rows or 1
     local state = nw.scan_state(shape, a.dtype, stage.name .. "_state")
     local init = nw.compute(first, gen.axes(n, function(...) return a(...) end), stage.name .. "_first")
     local update = nw.compute(shape, gen.axes(n, function(time, x)
       if n == 1 then return state(time - 1) + a(time) end
-      if not stage.heat then return state(time - 1, x) + a(time, x) end
-      local last = extent(stage.dims[2]) - 1
-      return state(time - 1, nw.max(x - 1, 0)) + state(time - 1, nw.min(x + 1, last)) - a(time, x)
+      return RECURRENCES[stage.op](state, a, time, x, extent(stage.dims[2]) - 1)
     end), stage.name .. "_next")
     return nw.scan(init, update, state, stage.name)
   end,
@@ -257,7 +286,8 @@ kinds.pair = { -- one operation with two outputs
   end,
 }
 
-local ORDER = {"map", "map", "map", "matmul", "matmul", "fold", "arg", "stencil", "pad", "scan", "transpose", "gather", "pair"}
+local ORDER = {"map", "map", "map", "matmul", "matmul", "fold", "fold", "arg", "stencil", "window", "pad", "scan", "scan",
+  "transpose", "gather", "pair"}
 
 --- A function of exactly n parameters that calls f: axis names come from parameter names.
 function gen.axes(n, f)
@@ -271,7 +301,7 @@ end
 --- Draws a case.
 function gen.case(r)
   local dtype = r:pick(DTYPES)
-  local case = {dtype = dtype, sizes = draw_sizes(r), inputs = {}, stages = {}, outputs = {}}
+  local case = {dtype = dtype, sizes = draw_sizes(r), inputs = {}, stages = {}}
   local have = {}
   local base = dims(r, r:int(1, r:chance(0.2) and 3 or 2), case.sizes)
   for n = 1, r:int(1, 3) do
@@ -289,6 +319,7 @@ function gen.case(r)
       local stage = kinds[kind].plan(r, have, dtype)
       if stage and volume(stage.dims) <= 4096 then
         stage.kind, stage.name = kind, ("XYZ"):sub(n, n)
+        stage.shown = r:chance(0.15)
         case.stages[#case.stages + 1] = stage
         if kind ~= "arg" then -- its index output has another dtype
           have[#have + 1] = {name = stage.name, dims = stage.dims}
@@ -316,7 +347,7 @@ function gen.sizes(case)
   return list
 end
 
---- Builds a case: the list of output tensors (every stage nobody reads), the inputs, all tensors by name.
+--- Builds a case: the list of output tensors (every stage nobody reads, and those shown), the inputs, all tensors by name.
 function gen.build(case)
   local t, read, outputs, inputs = {}, {}, {}, {}
   for _, size in ipairs(case.sizes) do
@@ -334,7 +365,7 @@ function gen.build(case)
     for _, from in ipairs(stage.from) do read[from] = true end
   end
   for _, stage in ipairs(case.stages) do
-    if not read[stage.name] then
+    if not read[stage.name] or stage.shown then
       outputs[#outputs + 1] = t[stage.name]
       if extra[stage.name] then outputs[#outputs + 1] = extra[stage.name] end
     end

@@ -2,32 +2,23 @@
 --- read back to the same program and undo must return the identical one; at the end the definition itself, the
 --- interpreter on the scheduled and on the lowered program, and the JIT must agree. A failing case is shrunk.
 ---
---- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE]
+--- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE]
+--- A case is told by the seed and its number alone, so that a long run can be taken up again where it stopped.
 local here = arg[0]:match "^(.*)/[^/]*$"
 package.path = here .. "/?.lua;" .. package.path
 local nw = require "nestwright"
 local gen, rng, steps = require "gen", require "rng", require "steps"
 
-local options = {cases = 2000, seed = os.time() % 1000003, steps = 8}
+local options = {cases = 3000, seed = os.time() % 1000003, steps = 8}
 for at = 1, #arg, 2 do
   local key = arg[at]:match "^%-%-(%a+)$"
-  assert(key and tonumber(arg[at + 1]), "usage: run.lua [--cases N] [--seed S] [--steps N] [--only CASE]")
+  assert(key and tonumber(arg[at + 1]), "usage: run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE]")
   options[key] = tonumber(arg[at + 1])
 end
 
-local LEAST = 50 -- each primitive must be accepted and refused at least so often in a normal run
+local LEAST = 50 -- each primitive must be accepted and refused at least so often in a run of 2,000 cases or more
 local accepted, refused, undecided = {}, {}, 0
 for _, name in ipairs(steps.names) do accepted[name], refused[name] = 0, 0 end
-
--- The primitive that needs more cases, so that the table fills evenly.
-local function neediest()
-  local best, least
-  for _, name in ipairs(steps.names) do
-    local n = math.min(accepted[name], refused[name])
-    if not least or n < least then best, least = name, n end
-  end
-  return best
-end
 
 -- Whole numbers small enough that sums stay exact in every dtype; some infinities and NaN for floats, now and then.
 local function fill(r, array, dtype, exact)
@@ -113,11 +104,11 @@ local function run(case, list, draw, seed)
     n = n + 1
     local step
     if not draw then step = list[n]
-    elseif n <= draw.count then step = steps.draw(draw.rng, s, names, neediest(), case, draw.placed) end
+    elseif n <= draw.count then step = steps.draw(draw.rng, s, names, draw.favoured, case, draw.placed) end
     if not step then break end
     done[#done + 1] = step
     local before = s:text()
-    local fine, err = steps.apply(s, step)
+    local fine, err = steps.apply(s, step, draw and draw.placed)
     if draw then
       local table_of = fine and accepted or refused
       table_of[step.primitive] = table_of[step.primitive] + 1
@@ -184,13 +175,14 @@ end
 
 print(("seed %d"):format(options.seed))
 local passed, failed = 0, 0
-local first, last = 1, options.cases
+local first, last = options.first or 1, options.cases
 if options.only then first, last = options.only, options.only end
 for number = first, last do
   local seed = options.seed * 100003 + number
   local r = rng.new(seed)
   local case = gen.case(r)
-  local message, list = run(case, nil, {count = r:int(0, options.steps), rng = r, placed = {}}, seed)
+  local favoured = steps.favoured[number % #steps.favoured + 1]
+  local message, list = run(case, nil, {count = r:int(0, options.steps), rng = r, placed = {}, favoured = favoured}, seed)
   if message then
     failed = failed + 1
     print(("  case %d (--seed %d --only %d): %s"):format(number, options.seed, number, message))
@@ -203,12 +195,16 @@ for number = first, last do
     passed = passed + 1
   end
   if number % 100 == 0 then collectgarbage() end
+  if number % 1000 == 0 then
+    print(("  %d cases"):format(number))
+    io.stdout:flush()
+  end
 end
 
 print "primitive                accepted  refused"
 for _, name in ipairs(steps.names) do
   print(("  %-22s %8d %8d"):format(name, accepted[name], refused[name]))
-  if not options.only and options.cases >= 2000 and (accepted[name] < LEAST or refused[name] < LEAST) then
+  if last - first + 1 >= 2000 and (accepted[name] < LEAST or refused[name] < LEAST) then
     failed = failed + 1
     print(("  %s was not accepted and refused %d times each"):format(name, LEAST))
   end

@@ -59,7 +59,6 @@ function draw.compute_at(r, loops, all, stages, _, known)
   if producer and r:chance(0.8) then
     local theirs = known.loops(reader)
     if #theirs > 0 then
-      known.placed[#known.placed + 1] = producer
       return {producer, r:pick(theirs), position(r)}
     end
   end
@@ -128,12 +127,19 @@ end
 
 function draw.decompose_reduction(r, loops, _, stages) return {r:pick(stages), r:pick(loops)} end
 
+-- Every primitive there is: a row without a draw function is a gap in the test.
 local ORDER = {}
-for name in pairs(draw) do ORDER[#ORDER + 1] = name end
+for _, p in ipairs(require "nestwright.core".primitives()) do ORDER[#ORDER + 1] = p.name end
 table.sort(ORDER)
+for _, name in ipairs(ORDER) do
+  if not draw[name] then error(("no step of %s is ever drawn: write draw.%s in tests/prop/steps.lua"):format(name, name), 0) end
+end
 
---- The primitives that are drawn, for the table at the end of a run.
+--- The primitives, for the table at the end of a run.
 steps.names = ORDER
+
+--- What the cases favour, in turn: every primitive, those that seldom find something to do more often.
+steps.favoured = {"compute_root", "compute_root", "compute_root", "compute_root", "compute_inline", table.unpack(ORDER)}
 
 -- What the drawing knows of a schedule: which stage reads which, its loops, and what was placed.
 local function knowledge(case, s, placed)
@@ -186,17 +192,16 @@ local function knowledge(case, s, placed)
   }
 end
 
---- Draws one step for schedule s, or nil. `least` names the primitive that needs more cases, favoured a little;
---- `placed` collects the stages that were moved into loops.
-function steps.draw(r, s, tensors, least, case, placed)
+--- Draws one step for schedule s, or nil. The primitive `favoured` comes more often; `placed` has the stages that were
+--- moved into loops.
+function steps.draw(r, s, tensors, favoured, case, placed)
   local stages = names(s:stages())
   local stage = r:pick(stages)
   local all = names(s:loops())
   local loops = names(s:loops(stage))
   if #loops == 0 then loops = all end
   if #loops == 0 then return nil end
-  local primitive = (least and r:chance(0.3)) and least or r:pick(ORDER)
-  if not s[primitive] then return nil end
+  local primitive = r:chance(0.4) and favoured or r:pick(ORDER)
   if primitive == "compute_root" and #placed == 0 and r:chance(0.9) then primitive = "compute_at" end
   local known = knowledge(case, s, placed)
   if primitive == "stream_stores" and r:chance(0.9) then -- needs a vector, four lanes or more
@@ -221,11 +226,13 @@ local function ready(arg)
   return {layout = with_rank(LAYOUTS[arg.layout], arg.rank), at = arg.at}
 end
 
---- Applies a step; true, or false and the error.
-function steps.apply(s, step)
+--- Applies a step; true, or false and the error. `placed`, if given, takes note of a stage that was moved into a loop.
+function steps.apply(s, step, placed)
   local args = {}
   for n, arg in ipairs(step.args) do args[n] = ready(arg) end
-  return pcall(s[step.primitive], s, table.unpack(args))
+  local ok, err = pcall(s[step.primitive], s, table.unpack(args))
+  if ok and placed and step.primitive == "compute_at" then placed[#placed + 1] = step.args[1] end
+  return ok, err
 end
 
 --- The step as the user would type it.
