@@ -229,16 +229,19 @@ typedef enum nw_arg_kind {
   NW_ARG_INT,
   NW_ARG_STR,
   NW_ARG_LIST,
-  NW_ARG_EXPRS
+  NW_ARG_EXPRS,
+  NW_ARG_EXPR, // an index expression in sizes and loop variables
+  NW_ARG_COND, // a condition on them
 } nw_arg_kind;
 typedef struct nw_arg nw_arg;
 struct nw_arg {
   nw_arg_kind kind;
-  const char *name; // STR, STAGE (block or buffer name), LOOP by name
+  const char *name; // STR, STAGE (block or buffer name), LOOP by name; EXPR, COND as text
   int64_t i; // INT; LOOP by id when name is NULL
   int n; // LIST, EXPRS
   const nw_arg *item; // LIST
-  const nw_expr *const *expr; // EXPRS: layout expressions in variables "_0", "_1", ...
+  // EXPRS: layout expressions in variables "_0", "_1", ...; EXPR, COND: one, in the user's sizes or the program's
+  const nw_expr *const *expr;
 };
 typedef struct nw_param { // one parameter of a primitive
   const char *name;

@@ -170,10 +170,18 @@ static size_t stem(const char *path) {
   return dot ? (size_t)(dot - path) : 0;
 }
 
+// In i.main, what i.main/j.head holds of i.main/k is i.main/j.head/k; what i.main.head holds of it is i.main.head/k.
+const char *nw_name_below(const char *path, const char *old) {
+  const char *slash = strrchr(path, '/');
+  size_t n = stem(path), dir = slash ? (size_t)(slash - path) : 0;
+  if (n && !strncmp(old, path, n) && old[n] == '/') return old + n + 1;
+  return dir && !strncmp(old, path, dir) && old[dir] == '/' ? old + dir + 1 : old;
+}
+
 static const char *loop_name_at(nw_program *p, const char *path, const char *old) {
   if (!path) return nw_unique_loop_name(p, old);
   if (strlen(old) == stem(path) && !strncmp(old, path, stem(path))) return nw_unique_loop_name(p, path);
-  return nw_unique_loop_name(p, nw_arena_printf(p->arena, "%s/%s", path, old));
+  return nw_unique_loop_name(p, nw_arena_printf(p->arena, "%s/%s", path, nw_name_below(path, old)));
 }
 
 static const char *block_name_at(nw_program *p, const char *path, const char *old) {
@@ -183,8 +191,8 @@ static const char *block_name_at(nw_program *p, const char *path, const char *ol
                                       : nw_arena_printf(p->arena, "%s/%s", path, old));
 }
 
-static void renew(nw_program *p, nw_stmt *s, const char *path, renaming *r) {
-  if (s->kind != NW_SEQ) s->id = p->next_id++;
+static void renew(nw_program *p, nw_stmt *s, const char *path, bool copy, renaming *r) {
+  if (s->kind != NW_SEQ && (copy || s->kind == NW_LOOP)) s->id = p->next_id++;
   s->step = p->step;
   if (s->kind == NW_LOOP) {
     const char *old = s->loop.var->name;
@@ -192,18 +200,27 @@ static void renew(nw_program *p, nw_stmt *s, const char *path, renaming *r) {
     renaming_add(r, old, s->loop.var);
   }
   if (s->kind == NW_BLOCK) s->block.name = block_name_at(p, path, s->block.name);
-  for (int i = 0; i < s->nkids; i++) renew(p, s->kid[i], path, r);
+  for (int i = 0; i < s->nkids; i++) renew(p, s->kid[i], path, copy, r);
+}
+
+static void renew_tree(nw_program *p, nw_stmt *s, const char *path, bool copy) {
+  renaming r = {.pool = p->pool};
+  renew(p, s, path, copy, &r);
+  if (r.n) map_tree(&(map){.p = p, .f = rename_in, .env = &r}, s);
+  free(r.var);
+  free(r.by);
 }
 
 nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path) {
   assert(!p->frozen);
   nw_stmt *copy = nw_stmt_clone(p->arena, s);
-  renaming r = {.pool = p->pool};
-  renew(p, copy, path, &r);
-  if (r.n) map_tree(&(map){.p = p, .f = rename_in, .env = &r}, copy);
-  free(r.var);
-  free(r.by);
+  renew_tree(p, copy, path, true);
   return copy;
+}
+
+void nw_rename_as(nw_program *p, nw_stmt *s, const char *path) {
+  assert(!p->frozen);
+  renew_tree(p, s, path, false);
 }
 
 nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s) { return nw_copy_stmt_as(p, s, NULL); }

@@ -155,6 +155,9 @@ nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, cons
 nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s); // deep, fresh ids, fresh unique names for loops and blocks
 // The same, named by path: with "i.tail" the copy of loop i is i.tail, a loop j below it i.tail/j, block C is C.tail.
 nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path);
+// The statement itself named by path, as if it were the copy: its loops are new ones, its blocks keep their ids.
+void nw_rename_as(nw_program *p, nw_stmt *s, const char *path);
+const char *nw_name_below(const char *path, const char *old); // what `path` is followed by: both may be in one piece
 const char *nw_unique_loop_name(nw_program *p, const char *want); // want, or want_1, want_2, ...
 const char *nw_unique_block_name(nw_program *p, const char *want);
 const char *nw_unique_buffer_name(nw_program *p, const char *want);

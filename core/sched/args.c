@@ -19,6 +19,8 @@ static const char *kind_name(nw_arg_kind k) {
   case NW_ARG_STR: return "a string";
   case NW_ARG_LIST: return "a list";
   case NW_ARG_EXPRS: return "a function of the indices";
+  case NW_ARG_EXPR: return "an expression";
+  case NW_ARG_COND: return "a condition";
   default: return "nothing";
   }
 }
@@ -68,8 +70,11 @@ static bool is_empty_stage(nw_step *st, const char *name) {
   return !nw_stage_block(st->before, name) && nw_empty_stage(st->sched, name);
 }
 
+static bool is_written(nw_arg_kind k) { return k == NW_ARG_EXPR || k == NW_ARG_COND; }
+
 static bool resolve(nw_step *st, const nw_param *param, nw_arg *a) {
   if (param->kind == NW_ARG_LOOP) return resolve_loop(st, a);
+  if (is_written(param->kind)) return nw_arg_written(st, param, a);
   if (param->kind == NW_ARG_STAGE && is_empty_stage(st, a->name)) st->idle = a->name;
   if (param->kind != NW_ARG_LIST) return true;
   nw_arg *item = NW_NEW_N(st->scratch, nw_arg, a->n);
@@ -77,6 +82,7 @@ static bool resolve(nw_step *st, const nw_param *param, nw_arg *a) {
     item[i] = a->item[i];
     if (!check_value(st, param, param->item, &item[i])) return false;
     if (param->item == NW_ARG_LOOP && !resolve_loop(st, &item[i])) return false;
+    if (is_written(param->item) && !nw_arg_written(st, param, &item[i])) return false;
   }
   a->item = item;
   return true;
@@ -107,7 +113,7 @@ nw_arg nw_arg_copy(nw_arena *arena, nw_pool *pool, const nw_arg *a) {
     for (int i = 0; i < a->n; i++) item[i] = nw_arg_copy(arena, pool, &a->item[i]);
     to.item = item;
   }
-  if (a->kind == NW_ARG_EXPRS) {
+  if (a->expr) {
     const nw_expr **e = NW_NEW_N(arena, const nw_expr *, a->n);
     for (int i = 0; i < a->n; i++) e[i] = nw_import(pool, a->expr[i]);
     to.expr = e;
@@ -160,10 +166,20 @@ static void show_function(nw_str *b, const nw_arg *a) {
   nw_str_add(b, " end");
 }
 
+// A number is written plainly, anything else as text.
+static void show_written(nw_str *b, const nw_arg *a) {
+  if (!a->expr) return show_string(b, a->name);
+  char *e = nw_expr_show(a->expr[0]);
+  a->expr[0]->op == NW_OP_INT ? (void)nw_str_add(b, e) : show_string(b, e);
+  free(e);
+}
+
+static void show_arg(nw_str *b, const nw_arg *a, bool bare_list);
+
 static void show_items(nw_str *b, const nw_arg *a) {
   for (int i = 0; i < a->n; i++) {
     if (i) nw_str_add(b, ", ");
-    show_string(b, a->item[i].name ? a->item[i].name : "?");
+    show_arg(b, &a->item[i], false);
   }
 }
 
@@ -171,10 +187,13 @@ static void show_arg(nw_str *b, const nw_arg *a, bool bare_list) {
   switch (a->kind) {
   case NW_ARG_INT: nw_str_fmt(b, "%lld", (long long)a->i); break;
   case NW_ARG_LIST:
+    bare_list |= a->n == 1 && is_written(a->item[0].kind);
     if (!bare_list) nw_str_add(b, "{");
     show_items(b, a);
     if (!bare_list) nw_str_add(b, "}");
     break;
+  case NW_ARG_EXPR:
+  case NW_ARG_COND: show_written(b, a); break;
   case NW_ARG_EXPRS: show_function(b, a); break;
   case NW_ARG_NONE: nw_str_add(b, "nil"); break;
   default: a->name ? show_string(b, a->name) : nw_str_fmt(b, "?%lld", (long long)a->i); break;

@@ -55,16 +55,17 @@ static int add_loop(nw_step *st, const char *name) {
 }
 
 // Names by path, as nw_copy_stmt_as gives them.
-static void add_tree(nw_step *st, const char *tail, const nw_stmt *cut, const nw_stmt *s) {
-  if (s->kind == NW_LOOP && s != cut) add_loop(st, nw_arena_printf(st->scratch, "%s/%s", tail, s->loop.var->name));
-  if (s->kind == NW_BLOCK) add(st, 0, nw_arena_printf(st->scratch, "%s.tail", s->block.name));
-  for (int i = 0; i < s->nkids; i++) add_tree(st, tail, cut, s->kid[i]);
+static void add_tree(nw_step *st, const char *piece, const nw_stmt *cut, const nw_stmt *s) {
+  if (s->kind == NW_LOOP && s != cut)
+    add_loop(st, nw_arena_printf(st->scratch, "%s/%s", piece, nw_name_below(piece, s->loop.var->name)));
+  if (s->kind == NW_BLOCK) add(st, 0, nw_arena_printf(st->scratch, "%s%s", s->block.name, strrchr(piece, '.')));
+  for (int i = 0; i < s->nkids; i++) add_tree(st, piece, cut, s->kid[i]);
 }
 
-int nw_empty_tail(nw_step *st, const nw_stmt *loop, const nw_stmt *whole) {
-  const char *tail = nw_arena_printf(st->scratch, "%s.tail", loop->loop.var->name);
-  int id = add_loop(st, tail);
-  add_tree(st, tail, loop, whole);
+int nw_empty_piece(nw_step *st, const nw_stmt *loop, const nw_stmt *whole, const char *suffix) {
+  const char *piece = nw_arena_printf(st->scratch, "%s.%s", loop->loop.var->name, suffix);
+  int id = add_loop(st, piece);
+  add_tree(st, piece, loop, whole);
   return id;
 }
 

@@ -112,7 +112,7 @@ static void split_by(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw
   nw_step_returns_loop(st, x->outer);
   nw_step_returns_loop(st, x->inner);
   if (x->tail) nw_step_returns_loop(st, x->tail);
-  if (!x->tail && tail == NW_TAIL_CUT) st->out.loop[st->out.n++] = nw_empty_tail(st, &was, &was);
+  if (!x->tail && tail == NW_TAIL_CUT) st->out.loop[st->out.n++] = nw_empty_piece(st, &was, &was, "tail");
 }
 
 // parts = n: n rounds of ceil(extent/n).
@@ -274,9 +274,9 @@ enum { TILE_Y, TILE_X, TILE_FY, TILE_FX, TILE_TAIL };
 static void cut_tiles(nw_step *st, nw_stmt *y, nw_stmt *x, const nw_expr *fy, const nw_expr *fx) {
   nw_path path;
   nw_find(st->p, y->id, &path);
-  nw_loop_divides(st->p, &path, fy) ? (void)nw_empty_tail(st, y, y) : (void)nw_cut_tail(st, y, y, fy);
+  nw_loop_divides(st->p, &path, fy) ? (void)nw_empty_piece(st, y, y, "tail") : (void)nw_cut_tail(st, y, y, fy);
   nw_find(st->p, x->id, &path);
-  nw_loop_divides(st->p, &path, fx) ? (void)nw_empty_tail(st, x, y) : (void)nw_cut_tail(st, x, y, fx);
+  nw_loop_divides(st->p, &path, fx) ? (void)nw_empty_piece(st, x, y, "tail") : (void)nw_cut_tail(st, x, y, fx);
 }
 
 static bool tile(nw_step *st, nw_stmt *y, nw_stmt *x, const nw_expr *fy, const nw_expr *fx, nw_tail tail) {

@@ -216,9 +216,12 @@ typedef struct writer {
 static bool see_writer(void *env, nw_stmt *s) {
   writer *w = env;
   if (s->kind != NW_BLOCK || !nw_block_writes(s, w->buffer)) return true;
-  if (!w->found || (w->found->block.init_part && !s->block.init_part)) w->found = s;
+  bool init = s->block.init_part, had_init = w->found && w->found->block.init_part;
+  if (!w->found || (init == had_init ? s->id < w->found->id : had_init)) w->found = s;
   return true;
 }
+
+// By name; by what it writes, the block that is no init, and among copies the original: its id is the least.
 
 nw_stmt *nw_stage_block(const nw_program *p, const char *name) {
   nw_stmt *block = nw_find_block(p, name);

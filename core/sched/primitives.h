@@ -4,6 +4,8 @@
 
 bool nw_apply_split(void *step);
 bool nw_apply_tile(void *step);
+bool nw_apply_cut(void *step);
+bool nw_apply_join(void *step);
 bool nw_apply_fuse(void *step);
 bool nw_apply_reorder(void *step);
 bool nw_apply_unroll(void *step);
@@ -21,6 +23,8 @@ bool nw_apply_decompose_reduction(void *step);
 // Ways on after a refusal (suggest.c).
 void nw_suggest_split(void *step);
 void nw_suggest_tile(void *step);
+void nw_suggest_cut(void *step);
+void nw_suggest_join(void *step);
 void nw_suggest_fuse(void *step);
 void nw_suggest_reorder(void *step);
 void nw_suggest_unroll(void *step);

@@ -106,6 +106,30 @@ void nw_suggest_split(void *step) {
     if (nest[i]->loop.mark == NW_SERIAL) offer2(st, "split", loop_arg(nest[i]), cut[1]);
 }
 
+// Half way, and a split, which cuts every loop.
+void nw_suggest_cut(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  for (int i = 0; i < n; i++) offer_split(st, nest[i]);
+}
+
+// The neighbours that the pieces have.
+void nw_suggest_join(void *step) {
+  nw_step *st = step;
+  for (int i = 0; i < 2; i++) {
+    nw_path path;
+    if (!nw_find(st->before, (int)st->resolved[i].i, &path)) continue;
+    const nw_stmt *in = path.at[path.n - 2], *loop = path.at[path.n - 1];
+    for (int k = 0; k + 1 < in->nkids; k++)
+      if ((in->kid[k] == loop || in->kid[k + 1] == loop) && in->kid[k]->kind == NW_LOOP &&
+          in->kid[k + 1]->kind == NW_LOOP)
+        offer2(st, "join", loop_arg(in->kid[k]), loop_arg(in->kid[k + 1]));
+  }
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  if (nest_of(st, 0, &loop, nest)) offer_split(st, loop);
+}
+
 // Loops directly inside one another, the one asked about first.
 static void offer_pairs(nw_step *st, const char *primitive, const nw_arg *more, int nmore) {
   nw_stmt *loop, *nest[NW_MAX_DEPTH];

@@ -6,8 +6,13 @@
 // ---- writing
 
 static void write_value(nw_str *b, const nw_arg *a) {
-  if (a->kind == NW_ARG_INT) {
-    nw_str_fmt(b, "%lld", (long long)a->i);
+  int64_t number = a->i;
+  if (a->kind == NW_ARG_INT || (a->kind == NW_ARG_EXPR && nw_is_int(a->expr[0], &number))) {
+    nw_str_fmt(b, "%lld", (long long)number);
+  } else if (a->kind == NW_ARG_EXPR || a->kind == NW_ARG_COND) {
+    char *e = nw_expr_show(a->expr[0]);
+    nw_json_string(b, e);
+    free(e);
   } else if (a->kind == NW_ARG_LIST || a->kind == NW_ARG_EXPRS) {
     nw_str_add(b, "[");
     for (int i = 0; i < a->n; i++) {
@@ -124,8 +129,17 @@ static bool read_exprs(replay *r, const nw_param *param, const nw_json *j, nw_ar
   return true;
 }
 
+static bool read_number(replay *r, const nw_json *j, nw_arg *out) {
+  const nw_expr **e = NW_NEW_N(r->a, const nw_expr *, 1);
+  *e = nw_index(r->s->pool, j->i);
+  out->expr = e;
+  out->n = 1;
+  return true;
+}
+
 static bool read_value(replay *r, const nw_param *param, nw_arg_kind kind, const nw_json *j, nw_arg *out) {
   *out = (nw_arg){.kind = kind};
+  if (kind == NW_ARG_EXPR && j->kind == NW_JSON_INT) return read_number(r, j, out);
   bool list = kind == NW_ARG_LIST || kind == NW_ARG_EXPRS;
   if (j->kind != (list ? NW_JSON_LIST : kind == NW_ARG_INT ? NW_JSON_INT : NW_JSON_STR)) return wrong_arg(r, param);
   if (kind == NW_ARG_EXPRS) return read_exprs(r, param, j, out);

@@ -60,6 +60,19 @@ static void read_exprs(lua_State *L, int at, const nw_param *p, nw_arg *out) {
   out->expr = e;
 }
 
+// As text, or as an expression; the value stays referenced by the caller's frame.
+static void read_written(lua_State *L, int at, const nw_param *p, nw_arg *out) {
+  if (lua_type(L, at) == LUA_TSTRING) {
+    out->name = lua_tostring(L, at);
+    return;
+  }
+  nwl_not_lua_boolean(L, at, p->name);
+  const nw_expr **e = scratch(L, sizeof *e);
+  *e = nwl_index_expr(L, at, p->name);
+  out->expr = e;
+  out->n = 1;
+}
+
 static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, nw_arg *out) {
   luaL_checkstack(L, 16, NULL);
   out->kind = kind;
@@ -71,6 +84,8 @@ static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, 
   case NW_ARG_STR: out->name = nwl_string(L, at, p->name); break;
   case NW_ARG_LIST: read_list(L, at, p, out); break;
   case NW_ARG_EXPRS: read_exprs(L, at, p, out); break;
+  case NW_ARG_EXPR:
+  case NW_ARG_COND: read_written(L, at, p, out); break;
   }
 }
 
@@ -106,7 +121,7 @@ int nwl_apply(lua_State *L) {
 
 // ---- the table of primitives
 
-static const char *const arg_kinds[] = {"none", "loop", "stage", "int", "str", "list", "exprs"};
+static const char *const arg_kinds[] = {"none", "loop", "stage", "int", "str", "list", "exprs", "expr", "cond"};
 
 static void push_param(lua_State *L, const nw_param *p) {
   lua_createtable(L, 0, 7);

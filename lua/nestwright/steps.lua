@@ -46,6 +46,7 @@ local function convert(param, value)
   if value == nil then return nil end
   if param.kind == "exprs" then return layout(param.name, value) end
   if steps.is_stage(value) then return value.name end
+  if param.kind == "list" and param.item == "expr" and not is_list(value) then return {value} end
   if param.kind ~= "list" or not is_list(value) then return value end
   local list = {}
   for n, item in ipairs(value) do list[n] = steps.is_stage(item) and item.name or item end
@@ -129,7 +130,10 @@ end
 
 -- ---- rows of the primitives
 
-local TYPES = {loop = "nw.loop|string", stage = "nw.stage|nw.tensor|string", int = "integer", str = "string"}
+local TYPES = {
+  loop = "nw.loop|string", stage = "nw.stage|nw.tensor|string", int = "integer", str = "string",
+  expr = "integer|nw.expr|string", cond = "nw.expr|string",
+}
 
 local function type_of(param)
   if param.kind == "list" then return "(" .. (TYPES[param.item] or "any") .. ")[]" end

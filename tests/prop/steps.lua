@@ -26,6 +26,31 @@ function draw.tile(r, loops)
   return {loops[at], loops[r:chance(0.85) and at + 1 or r:int(1, #loops)], r:pick(FACTORS), r:pick(FACTORS)}
 end
 
+-- Points inside and outside, in order and not, in sizes and in loops.
+local function points(r, all)
+  if r:chance(0.1) then return {r:pick(all) .. " + 1"} end
+  if r:chance(0.15) then return {r:pick {"M // 2", "M - 1", "N - 3", "M +"}} end
+  local list = {}
+  for n = 1, r:pick {1, 1, 1, 2, 2, 3} do list[n] = r:int(0, 24) end
+  if r:chance(0.75) then table.sort(list) end
+  return list
+end
+
+function draw.cut(r, loops, all) return {r:pick(loops), {at = points(r, all)}} end
+
+-- Neighbours of one origin, where there are any; any two loops else.
+function draw.join(r, _, all)
+  local pieces, follows = {}, {head = "rest", ["1"] = "2", ["2"] = "3", ["3"] = "4"}
+  for n = 1, #all do
+    for m = n + 1, #all do
+      local stem, first = all[n]:match "^(.*)%.([^./]*)$"
+      if stem and all[m] == ("%s.%s"):format(stem, follows[first]) then pieces[#pieces + 1] = {all[n], all[m]} end
+    end
+  end
+  if #pieces > 0 and r:chance(0.95) then return r:pick(pieces) end
+  return {r:pick(all), r:pick(all)}
+end
+
 function draw.fuse(r, loops)
   if #loops < 2 then return nil end
   local at = r:int(1, #loops - 1)
@@ -203,6 +228,7 @@ function steps.draw(r, s, tensors, favoured, case, placed)
   if #loops == 0 then return nil end
   local primitive = r:chance(0.4) and favoured or r:pick(ORDER)
   if primitive == "compute_root" and #placed == 0 and r:chance(0.9) then primitive = "compute_at" end
+  if primitive == "join" and r:chance(0.9) and not table.concat(all, " "):find "%.%w" then primitive = "cut" end
   local known = knowledge(case, s, placed)
   if primitive == "stream_stores" and r:chance(0.9) then -- needs a vector, four lanes or more
     local wide = known.vectorized()

@@ -96,6 +96,25 @@ programs.cut_tail = {
   },
 }
 
+programs.cut_join = {
+  make = function()
+    local M = nw.size "M"
+    local A = nw.placeholder({M, 30}, "f32", "A")
+    local k = nw.reduce_axis(30, "k")
+    local R = nw.compute({M}, function(i) return nw.sum(A(i, k), k) end, "R")
+    return nw.schedule(R)
+  end,
+  steps = {
+    function(s) s:cut("i", "M // 2") end,
+    function(s) s:cut("i.rest/k", 8, 24) end,
+    function(s) s:split("i.rest/k.2", 8) end,
+    function(s) s:cut("i.head", 0) end,
+    function(s) s:vectorize "i.head.head" end,
+    function(s) s:cut("i.head.rest/k", 16) end,
+    function(s) s:join("i.head.rest/k.head", "i.head.rest/k.rest") end,
+  },
+}
+
 programs.symbolic = {
   make = function()
     local M, N = nw.size("M", {min = 1}), nw.size("N", {min = 16, multiple = 16})
@@ -222,6 +241,10 @@ local refusals = {
   {"split_marked", GEMM .. 's:parallel "i"\n', 's:split("i", 8)'},
   {"parallel_twice", GEMM .. 's:parallel "i"\n', 's:parallel "i"'},
   {"cache_write_after_init", GEMM .. 's:decompose_reduction(C, "k")\n', 's:cache_write(C, "global")'},
+  {"cut_order", GEMM, 's:cut("i", 96, 64)'},
+  {"cut_inside", GEMM, 's:cut("i", "j + 1")'},
+  {"join_apart", GEMM .. 's:cut("i", 64, 128)\n', 's:join("i.1", "i.3")'},
+  {"join_differ", GEMM .. 's:cut("i", 64)\ns:split("i.rest/j", 8)\n', 's:join("i.head", "i.rest")'},
   {"split_factor", GEMM, 's:split("i", -4)'},
   {"stale_loop", GEMM .. 'i_o, i_i = s:split("i", 8)\n', 's:split("i", 4)'},
   {"unknown_loop", GEMM, 's:split("ii", 4)'},

@@ -1,0 +1,62 @@
+// Expressions as arguments of a step: read from text or taken from the user, in the sizes and loops of the program.
+#include "sched/args.h"
+
+typedef struct reading {
+  nw_step *st;
+  const nw_param *param;
+  nw_vec sizes; // nw_te_size*, in the order of the program's
+  const char *unknown;
+} reading;
+
+static bool is_size(const nw_program *p, const char *name) {
+  for (int i = 0; i < p->nsizes; i++)
+    if (!strcmp(p->size[i].name, name)) return true;
+  return false;
+}
+
+// What the user calls M is the symbol M@3, and the program's M.
+static const nw_expr *program_var(void *env, const nw_expr *v) {
+  reading *r = env;
+  const nw_program *p = r->st->before;
+  for (int i = 0; i < r->sizes.n && i < p->nsizes; i++)
+    if (!strcmp(((nw_te_size *)r->sizes.at[i])->symbol, v->name)) return nw_var(p->pool, p->size[i].name);
+  if (!is_size(p, v->name) && !nw_find_loop(p, v->name)) r->unknown = v->name;
+  return nw_var(p->pool, v->name);
+}
+
+static const nw_expr *fail(const reading *r, const char *hint, const char *what, const char *name) {
+  return nw_fail(r->st->ctx, NW_EINVAL, hint, "%s: %s %s%.*s", r->st->primitive->name, r->param->name, what,
+                 name ? (int)strcspn(name, "@") : 0, name ? name : "");
+}
+
+// Text that does not read is an error of this argument.
+static const nw_expr *parsed(const reading *r, const char *text) {
+  const nw_expr *e = nw_expr_parse(r->st->before->pool, text);
+  if (e) return e;
+  const char *why = nw_arena_strdup(r->st->scratch, nw_error(r->st->ctx)->message);
+  nw_clear(r->st->ctx);
+  return nw_fail(r->st->ctx, NW_EINVAL, r->st->primitive->example, "%s: %s = \"%s\" cannot be read: %s",
+                 r->st->primitive->name, r->param->name, text, why);
+}
+
+static const nw_expr *checked(reading *r, nw_arg_kind kind, const nw_expr *e) {
+  bool cond = kind == NW_ARG_COND;
+  if (e->type.lanes != 1 || e->type.dtype != (cond ? NW_BOOL : NW_INDEX))
+    return fail(r, r->st->primitive->example, cond ? "must be a condition" : "must be a whole number", NULL);
+  if (nw_uses_load(e, NULL)) return fail(r, NULL, "speaks of sizes and loops, and reads no tensor", NULL);
+  e = nw_rewrite(r->st->before->pool, e, program_var, NULL, r);
+  if (r->unknown) return fail(r, NULL, "speaks of sizes and loops, and there is none called ", r->unknown);
+  return e;
+}
+
+bool nw_arg_written(nw_step *st, const nw_param *param, nw_arg *a) {
+  reading r = {.st = st, .param = param, .sizes = nw_te_sizes(st->sched->noutputs, st->sched->output)};
+  const nw_expr *e = a->expr ? a->expr[0] : parsed(&r, a->name), **own = NW_NEW(st->scratch, const nw_expr *);
+  if (e) e = checked(&r, a->kind, e);
+  nw_vec_free(&r.sizes);
+  *own = e;
+  a->expr = own;
+  a->n = 1;
+  a->name = NULL;
+  return e != NULL;
+}

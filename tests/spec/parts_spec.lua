@@ -1,0 +1,181 @@
+--- Loops in parts: pieces, versions, tails. What is accepted computes what the definition says, in every way of running.
+local nw = require "nestwright"
+local support = require "support"
+local fails, gemm = support.fails, support.gemm
+
+local function names(list)
+  local out = {}
+  for n, item in ipairs(list) do out[n] = item.name end
+  return out
+end
+
+-- Runs the schedule in all ways on small shapes.
+local function agrees(s)
+  local report = tostring(s:check())
+  assert.truthy(report:find "agree")
+  assert.is_nil(report:find "differ")
+  assert.truthy(s:reparses())
+end
+
+-- A refused call leaves the schedule as it was.
+local function untouched(s, f)
+  local before = s:text()
+  f()
+  assert.equal(before, s:text())
+end
+
+-- The trace, pasted and as JSON, gives the identical program.
+local function replays(s, make)
+  local t = make()
+  assert(load(s:trace(), "trace", "t", {s = t}))()
+  assert.equal(s:text(), t:text())
+  t = make():replay(s:trace "json")
+  assert.equal(s:text(), t:text())
+end
+
+local function rows(m)
+  local A = nw.placeholder({m, 20}, "f32", "A")
+  local k = nw.reduce_axis(20, "k")
+  return nw.schedule(nw.compute({m}, function(i) return nw.sum(A(i, k), k) end, "R"))
+end
+
+describe("cut", function()
+  it("makes pieces named by path", function()
+    local s = gemm(64)
+    local head, rest = s:cut("i", 48)
+    assert.same({"i.head", "i.rest"}, {head.name, rest.name})
+    assert.same({"i.head", "i.head/j", "i.head/k"}, names(s:loops "C"))
+    assert.same({"i.rest", "i.rest/j", "i.rest/k"}, names(s:loops "C.rest"))
+    assert.same({"i.head.1", "i.head.2", "i.head.3"}, names {s:cut(head, 8, 16)})
+    s:vectorize(s:split("i.head.2/j", 8) and "i.head.2/j_i")
+    agrees(s)
+  end)
+
+  it("says where a loop is now", function()
+    local s = gemm(64)
+    local j = s:loop "j"
+    s:cut("i", 48)
+    fails("j was cut into i.head/j, i.rest/j by step 1", "stale", function() return j.name end)
+    s:cut("i.rest/j", 8)
+    fails("j was cut into i.head/j, i.rest/j by step 1; i.rest/j was cut into i.rest/j.head, i.rest/j.rest by step 2",
+      "stale", function() return j.name end)
+    s:undo(2)
+    assert.equal("j", j.name)
+  end)
+
+  it("takes sizes, loops around and symbolic extents", function()
+    local M = nw.size("M", {min = 0})
+    local function make() return rows(M) end
+    local s = make()
+    s:cut("i", M // 2, "M - 1")
+    s:cut("i.2/k", "min(i.2, 20)")
+    agrees(s)
+    replays(s, make)
+  end)
+
+  it("cuts a reduction, whichever piece is empty", function()
+    for _, at in ipairs {0, 1, 7, 20, 21} do
+      local s = rows(6)
+      s:cut("k", at)
+      agrees(s)
+    end
+  end)
+
+  it("keeps names of pieces proven empty", function()
+    local s = rows(6)
+    local head, rest = s:cut("i", 9)
+    assert.equal("i.rest is empty", s:notes())
+    assert.same({"i.head", "i.rest"}, {head.name, rest.name})
+    local o = s:split("i.rest/k", 4)
+    assert.equal("i.rest/k_o", o.name)
+    assert.truthy(s:notes():find "nothing to do")
+    s:vectorize(head)
+    agrees(s)
+    s = rows(0)
+    s:cut("i", 3)
+    agrees(s)
+  end)
+
+  it("cuts loops that run in parallel, unrolled, as vectors", function()
+    local s = gemm(24)
+    s:parallel "i"
+    s:cut("i", 5)
+    s:vectorize "i.head/j"
+    s:cut("i.head/j", 8)
+    s:unroll "i.rest/j"
+    s:cut("i.rest/j", 3)
+    agrees(s)
+  end)
+
+  it("refuses what makes no sense", function()
+    local M = nw.size "M"
+    local s = rows(M)
+    for _, bad in ipairs {
+      {"q + 1", "none called q"}, {"M +", "cannot be read"}, {"k", "k is neither"}, {nw.lt(M, 3), "whole number"},
+      {true, "expected an expression"}, {2.5, "whole number"}, {{20, 10}, "not in order"}, {{}, "needs at"},
+      {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}, "17 points"}, {{8, "x"}, "none called x"},
+    } do
+      untouched(s, function() fails(bad[2], nil, function() s:cut("i", bad[1]) end) end)
+    end
+    untouched(s, function() fails("no loop", nil, function() s:cut("z", 3) end) end)
+    untouched(s, function() fails("belongs to another", nil, function() s:cut(rows(M):loop "i", 3) end) end)
+  end)
+
+  it("stops before a program is too large to look at", function()
+    local s = gemm(4096)
+    fails("statements", "limit", function()
+      for _, loop in ipairs {"k", "j", "i"} do s:cut(loop, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) end
+    end)
+  end)
+end)
+
+describe("join", function()
+  it("undoes a cut", function()
+    for _, at in ipairs {1, 20, 63} do
+      local s = gemm(64)
+      local before = tostring(s)
+      s:cut("i", at)
+      s:join("i.head", "i.rest")
+      assert.equal(before, tostring(s))
+      agrees(s)
+    end
+  end)
+
+  it("joins what was scheduled alike", function()
+    local M = nw.size "M"
+    local function make() return rows(M) end
+    local s = make()
+    s:cut("i", "M // 2")
+    s:split("i.head/k", 8)
+    s:split("i.rest/k", 8)
+    local i = s:join("i.head", "i.rest")
+    assert.same({"i", "k_o", "k_i"}, {i.name, s:loops()[2].name:match "[^/]*$", s:loops()[3].name:match "[^/]*$"})
+    agrees(s)
+    replays(s, make)
+  end)
+
+  it("keeps the guard that one of the pieces still has", function()
+    local s = rows(37)
+    s:split("i", 8)
+    s:cut("i_o", 4)
+    s:join("i_o.head", "i_o.rest")
+    assert.truthy(tostring(s):find "if 8%*i_o %+ i_i < 37")
+    agrees(s)
+  end)
+
+  it("refuses pieces that are apart or differ", function()
+    local s = gemm(64)
+    s:cut("i", 8, 16)
+    untouched(s, function()
+      fails("they are not neighbours", "refused", function() s:join("i.1", "i.3") end)
+      fails("they are not neighbours", "refused", function() s:join("i.2", "i.1") end)
+      fails("they are not neighbours", "refused", function() s:join("i.2", "i.2") end)
+    end)
+    s:unroll "i.2/j"
+    fails("i.1/j and i.2/j differ", "refused", function() s:join("i.1", "i.2") end)
+    s = gemm(64)
+    s:cut("i", 8)
+    s:reorder("i.rest/k", "i.rest/j")
+    fails("differ", "refused", function() s:join("i.head", "i.rest") end)
+  end)
+end)
