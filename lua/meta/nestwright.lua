@@ -58,6 +58,13 @@ function schedule:compute_inline(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
+---Cuts a loop into pieces that follow each other: each is a loop to schedule on its own, i.head and i.rest, or i.1, i.2, ... where there are several cuts. A piece proven empty can still be named. loop: the loop. at: where the next piece begins: a number or an expression in sizes, "M // 2", or several in order. Example: s:cut("i", 64)
+---@param loop nw.loop|string
+---@param ... integer|nw.expr|string
+---@return nw.loop
+---@return nw.loop
+function schedule:cut(loop, ...) end
+
 ---Splits the init of a reduction off into a nest of its own. stage: the reduction. loop: a loop around it; the init is done before. Example: s:decompose_reduction(C, "k")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
@@ -79,6 +86,12 @@ function schedule:fuse(outer, inner) end
 ---What the computation reads: name, dtype, shape() of each.
 ---@return table[]
 function schedule:inputs() end
+
+---Makes one loop of two pieces that follow each other and have the same body: undoes a cut. first: the first piece. second: the piece that follows it. Example: s:join("i.head", "i.rest")
+---@param first nw.loop|string
+---@param second nw.loop|string
+---@return joined
+function schedule:join(first, second) end
 
 ---Takes the steps of a saved schedule; each is judged anew, so the computation may have another shape.
 ---@param path string
