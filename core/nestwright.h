@@ -61,6 +61,26 @@ typedef enum nw_refusal_kind {
   NW_REFUSE_UNDECIDED,
 } nw_refusal_kind;
 
+// One execution of a block: where each loop around it stood, outermost first.
+typedef struct nw_execution {
+  const char *block; // NULL: none
+  bool init; // the init that a reduction block still owns
+  bool write; // it writes that element; else it reads it
+  int n;
+  const char **loop;
+  int64_t *at;
+} nw_execution;
+// What goes wrong, in numbers: the sizes, one or two executions, and the element they meet at: the witness.
+typedef struct nw_conflict {
+  int nsizes; // as the program has them
+  int64_t *size;
+  nw_execution source, sink;
+  const char *buffer; // NULL: no element
+  int ndim;
+  int64_t *index;
+  const char *loop; // a marked loop that would carry the conflict, or NULL
+} nw_conflict;
+
 #define NW_MAX_NOTES 8
 typedef struct nw_refusal {
   nw_refusal_kind kind;
@@ -76,6 +96,7 @@ typedef struct nw_refusal {
   const char *loops[NW_MAX_NOTES]; // names of the loops that carry the conflict
   const char *alternatives[NW_MAX_NOTES]; // steps that were tried and accepted, as text
   const char *picture; // the loop nest with the guilty loops marked
+  const nw_conflict *conflict; // NULL when the reason is not about single executions or elements
 } nw_refusal;
 
 typedef struct nw_diag {
@@ -346,6 +367,14 @@ NW_API char *nw_machine(nw_ctx *c); // cpu, features, caches, cores: text
 
 // Differential check of a schedule on small shapes and, for constant shapes, on its own (see check/check.h).
 NW_API bool nw_check(nw_ctx *c, nw_sched *s, char **report);
+// The last step, when it was refused, replayed on small whole numbers. False when nothing was refused.
+typedef struct nw_lesson {
+  const char *how; // the conflict as the interpreter showed it: "order", "iterations", "twice", "outside", "domain",
+      // "unwritten", "incomplete", "value"; NULL: not seen
+  bool visible; // there was something to see: a refusal for structure or capacity has nothing to run
+  char *text; // for people; heap
+} nw_lesson;
+NW_API bool nw_explain(nw_ctx *c, nw_sched *s, nw_lesson *out);
 
 #ifdef __cplusplus
 }

@@ -84,6 +84,8 @@ struct nw_ctx {
 void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(4, 5);
 // Leaves a refusal. Every string in *r is copied. The message is built from its fields when r->message is NULL.
 void *nw_refuse(nw_ctx *c, const nw_refusal *r);
+// A copy of everything in it that lives as long as the arena.
+nw_refusal nw_refusal_copy(nw_arena *a, const nw_refusal *from);
 // The current refusal, writable, so that later rooms can fill step text, picture and alternatives; NULL if none.
 nw_refusal *nw_refusal_edit(nw_ctx *c);
 // A string that lives as long as the current diagnostic.

@@ -86,21 +86,54 @@ static const char *describe(nw_ctx *c, const nw_refusal *r) {
   return s;
 }
 
-static void copy_strings(nw_arena *a, nw_refusal *r) {
-  const char **field[] = {&r->primitive,  &r->step, &r->tensor,   &r->element, &r->source_block, &r->source,
-                          &r->sink_block, &r->sink, &r->distance, &r->message, &r->why,          &r->picture};
+static nw_execution copy_execution(nw_arena *a, const nw_execution *from) {
+  nw_execution e = *from;
+  e.block = nw_arena_strdup(a, from->block);
+  e.loop = NW_NEW_N(a, const char *, e.n + 1);
+  e.at = NW_NEW_N(a, int64_t, e.n + 1);
+  for (int i = 0; i < e.n; i++) {
+    e.loop[i] = nw_arena_strdup(a, from->loop[i]);
+    e.at[i] = from->at[i];
+  }
+  return e;
+}
+
+static int64_t *copy_numbers(nw_arena *a, int n, const int64_t *from) {
+  int64_t *to = NW_NEW_N(a, int64_t, n + 1);
+  for (int i = 0; i < n; i++) to[i] = from[i];
+  return to;
+}
+
+static const nw_conflict *copy_conflict(nw_arena *a, const nw_conflict *from) {
+  if (!from) return NULL;
+  nw_conflict *w = NW_NEW(a, nw_conflict);
+  *w = *from;
+  w->size = copy_numbers(a, w->nsizes, from->size);
+  w->index = copy_numbers(a, w->ndim, from->index);
+  w->source = copy_execution(a, &from->source);
+  w->sink = copy_execution(a, &from->sink);
+  w->buffer = nw_arena_strdup(a, from->buffer);
+  w->loop = nw_arena_strdup(a, from->loop);
+  return w;
+}
+
+nw_refusal nw_refusal_copy(nw_arena *a, const nw_refusal *from) {
+  nw_refusal r = *from;
+  const char **field[] = {&r.primitive,  &r.step, &r.tensor,   &r.element, &r.source_block, &r.source,
+                          &r.sink_block, &r.sink, &r.distance, &r.message, &r.why,          &r.picture};
   for (int i = 0; i < NW_COUNT(field); i++) *field[i] = nw_arena_strdup(a, *field[i]);
   for (int i = 0; i < NW_MAX_NOTES; i++) {
-    r->loops[i] = nw_arena_strdup(a, r->loops[i]);
-    r->alternatives[i] = nw_arena_strdup(a, r->alternatives[i]);
+    r.loops[i] = nw_arena_strdup(a, r.loops[i]);
+    r.alternatives[i] = nw_arena_strdup(a, r.alternatives[i]);
   }
+  r.conflict = copy_conflict(a, r.conflict);
+  return r;
 }
 
 void *nw_refuse(nw_ctx *c, const nw_refusal *r) {
   if (c->diag.code != NW_OK) return NULL;
   nw_refusal *copy = NW_NEW(c->diag_arena, nw_refusal);
-  *copy = *r;
-  copy_strings(c->diag_arena, copy);
+  *copy = nw_refusal_copy(c->diag_arena, r);
   if (!copy->message) copy->message = describe(c, copy);
   c->diag.code = r->kind == NW_REFUSE_UNDECIDED ? NW_EUNDECIDED : NW_EREFUSED;
   c->diag.message = copy->message;

@@ -21,22 +21,6 @@ typedef struct job {
   bool mismatch;
 } job;
 
-static const char **size_names(const nw_program *p) {
-  const char **name = nw_xcalloc((size_t)p->nsizes + 1, sizeof *name);
-  for (int i = 0; i < p->nsizes; i++) name[i] = p->size[i].name;
-  return name;
-}
-
-static bool evaluate(job *j, const int64_t *sizes, const nw_check_data *d) {
-  const char **names = size_names(j->p);
-  nw_view *v = nw_check_views(d);
-  int inputs = nw_check_inputs(j->p);
-  bool ok = nw_naive_eval(j->c, j->s->noutputs, j->s->output, names, sizes, j->p->nsizes, inputs, v, v + inputs);
-  free(v);
-  free(names);
-  return ok;
-}
-
 static bool interpret(job *j, const int64_t *sizes, const nw_check_data *d, bool lowered) {
   nw_view *v = nw_check_views(d);
   bool ok = lowered ? nw_interp_exec(j->c, j->exec, sizes, v, NULL) : nw_interp_program(j->c, j->p, sizes, v, NULL);
@@ -52,7 +36,7 @@ static const char *const way_name[] = {"the definition", "the scheduled program"
 
 static bool run_way(job *j, way w, const int64_t *sizes, const nw_check_data *d) {
   switch (w) {
-  case DEFINITION: return evaluate(j, sizes, d);
+  case DEFINITION: return nw_check_define(j->c, j->s, j->p, sizes, d);
   case COMPILED: return nw_kernel_call(j->kernel, d->n, d->array);
   default: return interpret(j, sizes, d, w == LOWERED);
   }
@@ -180,7 +164,7 @@ static bool check_large(job *j, const int64_t *sizes) {
   if (ok) {
     points q = {.j = j, .d = &d, .sizes = sizes, .until = nw_now() + 2};
     q.views = nw_check_views(&d);
-    q.names = size_names(j->p);
+    q.names = nw_check_size_names(j->p);
     ok = check_points(&q) || j->mismatch;
     free(q.views);
     free(q.names);

@@ -68,3 +68,19 @@ nw_view *nw_check_views(const nw_check_data *d) {
   }
   return v;
 }
+
+const char **nw_check_size_names(const nw_program *p) {
+  const char **name = nw_xcalloc((size_t)p->nsizes + 1, sizeof *name);
+  for (int i = 0; i < p->nsizes; i++) name[i] = p->size[i].name;
+  return name;
+}
+
+bool nw_check_define(nw_ctx *c, nw_sched *s, const nw_program *p, const int64_t *sizes, const nw_check_data *d) {
+  const char **names = nw_check_size_names(p);
+  nw_view *v = nw_check_views(d);
+  int inputs = nw_check_inputs(p);
+  bool ok = nw_naive_eval(c, s->noutputs, s->output, names, sizes, p->nsizes, inputs, v, v + inputs);
+  free(v);
+  free(names);
+  return ok;
+}

@@ -25,6 +25,9 @@ bool nw_check_data_outputs(nw_check_data *d, const nw_program *p, const nw_check
 void nw_check_data_free(nw_check_data *d);
 nw_view *nw_check_views(const nw_check_data *d); // heap
 int nw_check_inputs(const nw_program *p); // inputs come first
+const char **nw_check_size_names(const nw_program *p); // heap
+// Outputs as the tensor expressions define them.
+bool nw_check_define(nw_ctx *c, nw_sched *s, const nw_program *p, const int64_t *sizes, const nw_check_data *d);
 
 // ---- agree.c
 typedef enum nw_check_bound { NW_CHECK_BITS, NW_CHECK_EXACT, NW_CHECK_NEAR } nw_check_bound;

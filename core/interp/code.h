@@ -23,6 +23,7 @@ typedef struct nwi_target {
 typedef struct nwi_code nwi_code;
 struct nwi_code {
   nw_stmt_kind kind;
+  const nw_stmt *stmt;
   int nkids;
   nwi_code **kid;
   int slot; // LOOP: its variable
@@ -53,6 +54,8 @@ typedef struct nwi_program {
   nwi_code *root;
   nwi_code *at[NW_MAX_DEPTH]; // loops being run, for messages
   int depth;
+  nwi_code *block; // being run, and whether it is its init
+  bool init;
 } nwi_program;
 
 bool nwi_compile(nwi_program *x);
@@ -60,8 +63,8 @@ nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name);
 bool nwi_load_setup(nwi_scope *s, nwi_node *n);
 // Makes room for `count` elements, all unwritten.
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count);
-// The position of a logical index in the stored box, or -1 and a failure.
-int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, const char *what);
+// The position of a logical index in the stored box, or -1 and, unless the run is lenient, a failure.
+int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, bool write);
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
                const nwi_cell *index);
 void nwi_execute(nwi_program *x, nwi_code *c);

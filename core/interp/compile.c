@@ -136,6 +136,7 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   bool ok = true;
   nwi_code *c = NW_NEW(x->arena, nwi_code);
   c->kind = s->kind;
+  c->stmt = s;
   nwi_forget(&x->loops);
   switch (s->kind) {
   case NW_SEQ: ok = compile_kids(x, s, c); break;

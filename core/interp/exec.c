@@ -8,6 +8,17 @@ static void run_kids(nwi_program *x, nwi_code *c) {
 
 static void init_kids(nwi_program *x, nwi_code *c);
 
+// Whether whoever watches wants this to be run.
+static bool wanted(nwi_program *x, const nwi_code *c, const int64_t *value) {
+  const nw_interp_opts *o = x->run.opts;
+  return !o || !o->visit || o->visit(o->env, c->stmt, value);
+}
+
+static bool backwards(nwi_program *x, const nwi_code *c) {
+  const nw_interp_opts *o = x->run.opts;
+  return o && o->backwards && o->backwards(o->env, c->stmt);
+}
+
 static void run_loop(nwi_program *x, nwi_code *c) {
   nwi_run *r = &x->run;
   nwi_turn(r);
@@ -15,10 +26,12 @@ static void run_loop(nwi_program *x, nwi_code *c) {
   x->at[x->depth++] = c;
   if (extent <= 0 && c->reduces) {
     r->slot[c->slot] = begin;
-    init_kids(x, c);
+    if (wanted(x, c, &begin)) init_kids(x, c);
   }
+  bool back = backwards(x, c);
   for (int64_t i = 0; i < extent && !nwi_stop(r); i++) {
-    r->slot[c->slot] = begin + i;
+    r->slot[c->slot] = begin + (back ? extent - 1 - i : i);
+    if (!wanted(x, c, &r->slot[c->slot])) continue;
     nwi_turn(r);
     run_kids(x, c);
   }
@@ -67,7 +80,7 @@ static bool first_instance(nwi_program *x, nwi_code *c) {
 static bool place_targets(nwi_program *x, nwi_code *c) {
   for (int i = 0; i < c->ntargets; i++) {
     nwi_target *t = &c->target[i];
-    t->at = nwi_place(x, t->buffer, t->n, t->index, "written");
+    t->at = nwi_place(x, t->buffer, t->n, t->index, true);
     if (x->run.failed) return false;
   }
   return true;
@@ -75,6 +88,7 @@ static bool place_targets(nwi_program *x, nwi_code *c) {
 
 static void store_targets(nwi_program *x, nwi_code *c, bool init) {
   nwi_run *r = &x->run;
+  x->init = init;
   for (int i = 0; i < c->ntargets; i++) nwi_get(r, init ? c->target[i].init : c->target[i].value);
   for (int i = 0; i < c->ntargets && !r->failed; i++) {
     nwi_target *t = &c->target[i];
@@ -90,7 +104,9 @@ static bool enter_block(nwi_program *x, nwi_code *c) {
   if (c->cond && !nwi_int(r, c->cond)) return false;
   for (int i = 0; i < c->nvars; i++) r->slot[c->var_slot[i]] = nwi_int(r, c->bind[i]);
   nwi_turn(r);
-  return true;
+  x->block = c;
+  x->init = false;
+  return wanted(x, c, c->nvars ? &r->slot[c->var_slot[0]] : NULL);
 }
 
 static void run_block(nwi_program *x, nwi_code *c) {
@@ -112,6 +128,7 @@ static void init_loop(nwi_program *x, nwi_code *c) {
   x->at[x->depth++] = c;
   for (int64_t i = 0; i < extent && !nwi_stop(r); i++) {
     r->slot[c->slot] = begin + i;
+    if (!wanted(x, c, &r->slot[c->slot])) continue;
     nwi_turn(r);
     init_kids(x, c);
   }

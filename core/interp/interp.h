@@ -12,15 +12,29 @@ typedef struct nw_view {
 
 typedef struct nw_access {
   const char *buffer;
-  int64_t index; // linear
+  int64_t index; // linear; -1 outside of the buffer
   int lanes;
   bool write;
+  // Scheduled programs only:
+  const nw_stmt *block; // whose access it is
+  bool init; // it sets what the reduction starts from
+  const int64_t *var; // values of the block's variables
+  int n; // the element as the program names it
+  const int64_t *at;
+  bool outside, unwritten; // not stored; read, and never written since the buffer was made
+  double value; // what is read or written
 } nw_access;
 
 typedef struct nw_interp_opts {
   void (*trace)(void *env, const nw_access *a); // NULL: none
   void *env;
   int64_t max_steps; // 0: no limit; above, NW_ELIMIT
+  // Scheduled programs only. `visit` is asked before each iteration of a loop (*value: its variable) and each execution of a
+  // block (*value: its variables, one after the other): false leaves it out. `backwards`: whether a loop runs from its end.
+  bool (*visit)(void *env, const nw_stmt *s, const int64_t *value);
+  bool (*backwards)(void *env, const nw_stmt *loop);
+  bool (*drop)(void *env, const nw_access *a); // whether a store comes to nothing, as if it were overwritten at once
+  bool lenient; // an access outside is left out, and an element never written reads as 0; else both end the run
 } nw_interp_opts;
 
 // sizes: values of the program's symbolic sizes, in order. params: views in parameter order.

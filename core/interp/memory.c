@@ -55,25 +55,81 @@ static void trap_unwritten(nwi_program *x, const nwi_buffer *b, int64_t at) {
   nw_str_free(&s);
 }
 
+// ---- whoever watches
+
+static bool lenient(const nwi_program *x) { return x->run.opts && x->run.opts->lenient; }
+
+static void fill_access(const nwi_program *x, nw_access *a) {
+  const nwi_code *c = x->block;
+  a->lanes = a->lanes ? a->lanes : 1;
+  a->block = c ? c->stmt : NULL;
+  a->init = x->init;
+  a->var = c && c->nvars ? &x->run.slot[c->var_slot[0]] : NULL;
+}
+
+static void tell(nwi_program *x, nw_access a) {
+  const nw_interp_opts *o = x->run.opts;
+  if (!o || !o->trace) return;
+  fill_access(x, &a);
+  o->trace(o->env, &a);
+}
+
+static double as_double(nw_dtype t, const nwi_cell *v) {
+  return t == NW_F64 ? v->d : nw_dtype_is_float(t) ? v->f : (double)v->i;
+}
+
+// An element of a scheduled program, as it names it.
+static nw_access element_access(const nwi_buffer *b, int64_t at, bool write, int64_t *logical) {
+  int64_t rest = at;
+  for (int d = b->n - 1; d >= 0; d--) {
+    logical[d] = b->min[d] + rest % b->extent[d];
+    rest /= b->extent[d];
+  }
+  return (nw_access){.buffer = b->name, .index = at, .write = write, .n = b->n, .at = logical};
+}
+
+static void tell_read(nwi_program *x, const nwi_buffer *b, int64_t at, bool unwritten) {
+  int64_t logical[NW_MAX_DEPTH];
+  nwi_cell v = {0};
+  if (!x->run.opts || !x->run.opts->trace) return;
+  nw_access a = element_access(b, at, false, logical);
+  a.unwritten = unwritten;
+  if (!unwritten) nwi_read(b->dtype, b->data, at, &v);
+  a.value = as_double(b->dtype, &v);
+  tell(x, a);
+}
+
+// True when the store is to be left out.
+static bool tell_write(nwi_program *x, const nwi_buffer *b, int64_t at, const nwi_cell *value) {
+  const nw_interp_opts *o = x->run.opts;
+  int64_t logical[NW_MAX_DEPTH];
+  if (!o || (!o->trace && !o->drop)) return false;
+  nw_access a = element_access(b, at, true, logical);
+  a.value = as_double(b->dtype, value);
+  fill_access(x, &a);
+  if (o->trace) o->trace(o->env, &a);
+  return o->drop && o->drop(o->env, &a);
+}
+
 // ---- places
 
-int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, const char *what) {
-  int64_t at = 0, logical[16];
+int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, bool write) {
+  int64_t at = 0, logical[NW_MAX_DEPTH];
   bool inside = true;
   for (int d = 0; d < n; d++) {
     int64_t i = nwi_int(&x->run, index[d]), o = i - b->min[d];
-    if (d < 16) logical[d] = i;
+    if (d < NW_MAX_DEPTH) logical[d] = i;
     inside &= o >= 0 && o < b->extent[d];
     at = at * b->extent[d] + o;
   }
   if (inside) return at;
-  trap_index(x, b, n < 16 ? n : 16, logical, what);
+  tell(x, (nw_access){.buffer = b->name, .index = -1, .write = write, .n = n, .at = logical, .outside = true});
+  if (!lenient(x)) trap_index(x, b, n, logical, write ? "written" : "read");
   return -1;
 }
 
 static void trace(nwi_program *x, const nwi_buffer *b, int64_t at, int lanes, bool write) {
-  const nw_interp_opts *o = x->run.opts;
-  if (o && o->trace) o->trace(o->env, &(nw_access){b->name, at, lanes, write});
+  tell(x, (nw_access){.buffer = b->name, .index = at, .lanes = lanes, .write = write});
 }
 
 static bool readable(nwi_program *x, const nwi_buffer *b, int64_t at) {
@@ -87,11 +143,13 @@ static bool readable(nwi_program *x, const nwi_buffer *b, int64_t at) {
 static void load_logical(nwi_run *r, nwi_node *n) {
   nwi_program *x = r->host;
   nwi_buffer *b = n->buffer;
-  int64_t at = nwi_place(x, b, n->nargs, n->arg, "read");
+  int64_t at = nwi_place(x, b, n->nargs, n->arg, false);
   n->v->i = 0;
-  if (at < 0 || !readable(x, b, at)) return;
-  trace(x, b, at, 1, false);
-  nwi_read(b->dtype, b->data, at, n->v);
+  if (at < 0) return;
+  bool unwritten = b->written && !b->written[at];
+  tell_read(x, b, at, unwritten);
+  if (unwritten && lenient(x)) return;
+  if (readable(x, b, at)) nwi_read(b->dtype, b->data, at, n->v);
 }
 
 // Lanes side by side count as one access.
@@ -143,10 +201,12 @@ void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_c
   const nwi_cell *at = index ? index : &one;
   for (int l = 0; l < lanes; l++) {
     if (mask && !mask[l].i) continue;
+    if (!index && at->i < 0 && lenient(x)) return;
     if (at[l].i < 0 || at[l].i >= b->count) return trap_index(x, b, 1, &at[l].i, "written");
     if (!b->written) return nwi_fail(&x->run, NW_ERANGE, "the input %s is written", b->name);
+    if (!index && tell_write(x, b, at->i, value)) return;
     nwi_write(b->dtype, b->data, at[l].i, &value[l]);
     b->written[at[l].i] = 1;
   }
-  trace_lanes(x, b, at, mask, lanes, true);
+  if (index) trace_lanes(x, b, at, mask, lanes, true);
 }

@@ -123,6 +123,70 @@ static const char *element(const place *at, const nw_use *a) {
   return text;
 }
 
+// ---- numbers, for whoever replays it
+
+static nw_conflict *new_conflict(const point *p) {
+  nw_arena *arena = p->m->arena;
+  const nw_program *q = p->m->p;
+  nw_conflict *w = NW_NEW(arena, nw_conflict);
+  w->nsizes = q->nsizes;
+  w->size = NW_NEW_N(arena, int64_t, q->nsizes + 1);
+  for (int i = 0; i < q->nsizes; i++) {
+    nw_is_int(q->size[i].lo, &w->size[i]);
+    for (int k = 0; k < p->nparams; k++)
+      if (!strcmp(p->param_name[k], q->size[i].name)) w->size[i] = p->param[k];
+  }
+  return w;
+}
+
+static nw_execution execution(const place *at, bool write) {
+  nw_arena *arena = at->p->m->arena;
+  const nw_site *s = at->site;
+  nw_execution e = {.block = s->block->block.name, .init = s->init, .write = write, .n = s->nloops};
+  e.loop = NW_NEW_N(arena, const char *, e.n + 1);
+  e.at = NW_NEW_N(arena, int64_t, e.n + 1);
+  for (int i = 0; i < e.n; i++) {
+    e.loop[i] = s->loop[i]->loop.var->name;
+    e.at[i] = loop_value(at, i);
+  }
+  return e;
+}
+
+// Left out where the index is not known from the loops: read from data.
+static void set_element(nw_conflict *w, const place *at, const nw_use *a) {
+  bool known = true;
+  w->ndim = a->n;
+  w->index = NW_NEW_N(at->p->m->arena, int64_t, a->n + 1);
+  for (int d = 0; d < a->n; d++)
+    w->index[d] = value_of(at, nw_block_bound(at->p->m->p, a->site->block, a->index[d]), &known);
+  if (known) w->buffer = a->buffer->name;
+}
+
+static const nw_conflict *pair_conflict(const nw_story *story, const place *a, const place *b) {
+  nw_conflict *w = new_conflict(a->p);
+  w->source = execution(a, story->source->write);
+  w->sink = execution(b, story->sink->write);
+  set_element(w, a, story->source);
+  if (!w->buffer) set_element(w, b, story->sink);
+  w->loop = story->loop ? story->loop->loop.var->name : NULL;
+  return w;
+}
+
+static const nw_conflict *one_conflict(const nw_story *story, const place *at) {
+  nw_conflict *w = new_conflict(at->p);
+  w->sink = execution(at, story->sink && story->sink->write);
+  if (story->sink) set_element(w, at, story->sink);
+  return w;
+}
+
+static const nw_conflict *element_conflict(const point *p, const nw_buffer *b) {
+  nw_conflict *w = new_conflict(p);
+  w->buffer = b->name;
+  w->ndim = p->ndims;
+  w->index = p->dim;
+  return w;
+}
+
 typedef struct words {
   const char *element, *source, *sink, *source_block, *sink_block, *buffer;
 } words;
@@ -221,7 +285,8 @@ nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
                   .sink = iteration(&b, nb, true),
                   .distance = distance(&a, &b, common, story->loop),
                   .message = story->message,
-                  .why = why};
+                  .why = why,
+                  .conflict = pair_conflict(story, &a, &b)};
   const nw_stmt *loop = story->loop ? story->loop : level >= 0 ? x->loop[level] : NULL;
   if (loop) r.loops[0] = loop->loop.var->name;
   nw_refuse(m->p->ctx, &r);
@@ -246,7 +311,8 @@ nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad) {
                                      .sink_block = w.sink_block,
                                      .sink = w.sink,
                                      .message = story->message,
-                                     .why = why});
+                                     .why = why,
+                                     .conflict = one_conflict(story, &at)});
   free(why);
   return NW_FAILS;
 }
@@ -260,7 +326,9 @@ nw_answer nw_tell_element(const nw_model *m, nw_refusal_kind kind, const nw_buff
   nw_str_add(&s, p.ndims ? "]" : "");
   words w = {.element = s.s, .buffer = b->name};
   char *why = fill(&p, form, &w);
-  nw_refuse(m->p->ctx, &(nw_refusal){.kind = kind, .tensor = b->name, .element = s.s, .why = why});
+  const nw_conflict *conflict = element_conflict(&p, b);
+  nw_refuse(m->p->ctx,
+            &(nw_refusal){.kind = kind, .tensor = b->name, .element = s.s, .why = why, .conflict = conflict});
   nw_str_free(&s);
   free(why);
   return NW_FAILS;

@@ -1,6 +1,7 @@
 // The tree of versions: made, walked, named.
 #include "sched/history.h"
 #include "poly/poly.h"
+#include "sched/refused.h"
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -48,6 +49,7 @@ nw_sched *nw_sched_retain(nw_sched *s) {
 
 void nw_sched_release(nw_sched *s) {
   if (!s || --s->refs > 0) return;
+  nw_refused_forget(s);
   for (int i = 0; i < s->version.n; i++) nw_program_release(nw_sched_node(s, i)->program);
   for (int i = 0; i < s->noutputs; i++) nw_tensor_release(s->output[i]);
   nw_vec_free(&s->version);
@@ -95,6 +97,7 @@ static void keep_empty(nw_sched *s, nw_node *node, const nw_step *st) {
 }
 
 void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
+  nw_refused_forget(s);
   nw_node *node = add_node(s, p, s->current);
   node->primitive = st->primitive;
   node->args = nw_args_copy(s->arena, s->pool, st->primitive, st->resolved);

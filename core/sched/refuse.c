@@ -104,18 +104,6 @@ void nw_refusal_picture(nw_step *st, const nw_program *refused) {
 
 static const char *keep(nw_arena *a, const char *s) { return s ? nw_arena_strdup(a, s) : NULL; }
 
-static nw_refusal copy(nw_arena *a, const nw_refusal *from) {
-  nw_refusal r = *from;
-  const char **field[] = {&r.primitive,  &r.step, &r.tensor,   &r.element, &r.source_block, &r.source,
-                          &r.sink_block, &r.sink, &r.distance, &r.message, &r.why,          &r.picture};
-  for (int i = 0; i < NW_COUNT(field); i++) *field[i] = keep(a, *field[i]);
-  for (int i = 0; i < NW_MAX_NOTES; i++) {
-    r.loops[i] = keep(a, r.loops[i]);
-    r.alternatives[i] = keep(a, r.alternatives[i]);
-  }
-  return r;
-}
-
 // Accepted, on a scratch program that goes at once. The context has no failure before and after.
 static bool works(nw_sched *s, const nw_candidate *c) {
   nw_step st;
@@ -154,7 +142,7 @@ static void try_candidates(nw_step *st, nw_refusal *r) {
 
 // The diagnostic goes away while candidates are tried and comes back with those that work. An interrupt ends the search.
 static void find_ways(nw_step *st) {
-  nw_refusal r = copy(st->scratch, nw_refusal_edit(st->ctx));
+  nw_refusal r = nw_refusal_copy(st->scratch, nw_refusal_edit(st->ctx));
   const char *hint = keep(st->scratch, st->ctx->diag.hint);
   nw_clear(st->ctx);
   st->p = (nw_program *)st->before;

@@ -21,6 +21,13 @@ typedef struct nw_node {
   char **empty_name;
 } nw_node;
 
+// The last step that was refused, until the next step: what was said, and the program it would have made.
+typedef struct nw_refused {
+  nw_arena *arena;
+  nw_refusal refusal;
+  nw_program *before, *after; // counted; after is NULL when the step never made one
+} nw_refused;
+
 struct nw_sched {
   int refs;
   nw_ctx *ctx;
@@ -30,6 +37,7 @@ struct nw_sched {
   nw_tensor **output; // counted
   nw_vec version; // nw_node*, by number
   int current;
+  nw_refused *refused; // NULL: the last step was not
   int next_id; // no two versions give one id to different loops, so a handle never means another branch's
 };
 
@@ -50,6 +58,7 @@ typedef struct nw_step {
   nw_arena *scratch; // for the length of the step
   nw_vec empty, empty_name;
   const char *idle; // the empty piece the step is about: it will do nothing
+  nw_program *denied; // counted: what the judge refused
 } nw_step;
 
 typedef struct nw_candidate {

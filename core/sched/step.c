@@ -5,6 +5,7 @@
 #include "sched/empty.h"
 #include "sched/history.h"
 #include "sched/refuse.h"
+#include "sched/refused.h"
 #include "sched/tidy.h"
 #include "sched/tree.h"
 #include <stdio.h>
@@ -116,6 +117,7 @@ void nw_step_end(nw_step *st) {
   nw_vec_free(&st->candidate);
   nw_vec_free(&st->empty);
   nw_vec_free(&st->empty_name);
+  nw_program_release(st->denied);
   nw_arena_free(st->scratch);
 }
 
@@ -155,7 +157,7 @@ nw_program *nw_step_make(nw_step *st) {
   nw_program *p = edited(st);
   if (p && !nw_judge(st->before, p)) {
     nw_refusal_picture(st, p);
-    nw_program_release(p);
+    st->denied = p;
     return st->p = NULL;
   }
   return p;
@@ -171,6 +173,7 @@ bool nw_sched_apply(nw_sched *s, const nw_primitive *row, const nw_arg *args, nw
     if (out) *out = st.out;
   } else {
     nw_refusal_fill(&st);
+    nw_refused_keep(&st);
   }
   nw_step_end(&st);
   return p != NULL;

@@ -51,6 +51,38 @@ static void set_strings(lua_State *L, const char *field, const char *const *valu
   lua_setfield(L, -2, field);
 }
 
+static void set_integers(lua_State *L, const char *field, int n, const int64_t *values) {
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushinteger(L, values[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, field);
+}
+
+// {block = "C", i = 0, k = 1}
+static void set_execution(lua_State *L, const char *field, const nw_execution *e) {
+  if (!e->block) return;
+  lua_newtable(L);
+  for (int i = 0; i < e->n; i++) {
+    lua_pushinteger(L, e->at[i]);
+    lua_setfield(L, -2, e->loop[i]);
+  }
+  set_string(L, "block", e->block);
+  lua_setfield(L, -2, field);
+}
+
+static void set_witness(lua_State *L, const nw_conflict *w) {
+  if (!w) return;
+  lua_newtable(L);
+  set_integers(L, "sizes", w->nsizes, w->size);
+  if (w->buffer) set_integers(L, "index", w->ndim, w->index);
+  set_execution(L, "source", &w->source);
+  set_execution(L, "sink", &w->sink);
+  set_string(L, "loop", w->loop);
+  lua_setfield(L, -2, "witness");
+}
+
 static void push_refusal(lua_State *L, const nw_refusal *r) {
   lua_newtable(L);
   set_string(L, "kind", kind_names[r->kind]);
@@ -68,6 +100,7 @@ static void push_refusal(lua_State *L, const nw_refusal *r) {
   set_strings(L, "loops", r->loops);
   set_strings(L, "alternatives", r->alternatives);
   set_string(L, "picture", r->picture);
+  set_witness(L, r->conflict);
 }
 
 static bool in_library(lua_State *L, const lua_Debug *ar) {

@@ -234,18 +234,6 @@ static int f_evaluate(lua_State *L) {
   return nw_evaluate(nwl_ctx(L), nout, out, n, args) ? 0 : nwl_raise(L);
 }
 
-static int f_check(lua_State *L) {
-  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
-  char *report = NULL;
-  nw_clear(nwl_ctx(L));
-  if (!nw_check(nwl_ctx(L), s, &report)) {
-    free(report);
-    return nwl_raise(L);
-  }
-  nwl_push_text(L, report);
-  return 1;
-}
-
 const nwl_row nwl_run_rows[] = {
     {"compile", f_compile, "(s: nw.schedule, threads?: integer, opt?: integer, no_cache?: boolean): nw.kernel",
      "Machine code of a schedule."},
@@ -257,6 +245,5 @@ const nwl_row nwl_run_rows[] = {
     {"kernel_compare", f_kernel_compare, "(entries: table[], rounds: integer): table[]", "Measures kernels in turn."},
     {"interpret", f_interpret, "(s: nw.schedule, lowered: boolean, arguments: nw.array[])", "Runs the slow judge."},
     {"evaluate", f_evaluate, "(outputs: nw.tensor[], arguments: nw.array[])", "Evaluates the definition itself."},
-    {"check", f_check, "(s: nw.schedule): string", "Differential check of a schedule."},
     {NULL, NULL, NULL, NULL},
 };

@@ -5,7 +5,24 @@
 ---@field hint? string
 ---@field source? string    "cell[7]", "gemm.lua"
 ---@field line? integer
----@field refusal? table    kind, step, tensor, element, source, sink, distance, why, loops, alternatives, picture
+---@field refusal? nestwright.refusal
+---@class nestwright.refusal
+---@field kind string          "raw", "war", "waw", "reduction", "value", "bounds", "cover", "capacity", "structure", "undecided"
+---@field primitive string     "parallel"
+---@field step string          the step as typed: s:parallel "k"
+---@field message string       what cannot be done
+---@field why? string          one sentence about the two iterations
+---@field tensor? string       "C"
+---@field element? string      "C[0, 0]"
+---@field source_block? string the block that comes first, and where its loops stand: "(i=0, k=0)"
+---@field source? string
+---@field sink_block? string   the block that must come later
+---@field sink? string
+---@field distance? string     iterations between the two, along the loop that carries them or as a vector
+---@field loops string[]       the loops that carry the conflict
+---@field alternatives string[] steps that were tried and work
+---@field picture? string      the nest with those loops marked
+---@field witness? table       the same in numbers: sizes, index of the element, source and sink by loop, the marked loop
 local core = require "nestwright.core"
 
 -- Texts of chunks that are no files, by name; the host fills it.

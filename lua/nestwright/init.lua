@@ -19,6 +19,7 @@ require "nestwright.language" (nw)
 require "nestwright.data" (nw)
 require "nestwright.schedule" (nw)
 require "nestwright.kernel" (nw)
+require "nestwright.lessons" (nw)
 require "nestwright.experiment" (nw)
 require "nestwright.help" (nw)
 

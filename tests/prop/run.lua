@@ -90,6 +90,17 @@ local function check_undo(s, before)
   if s:text() ~= after then return "redo did not return the identical program" end
 end
 
+-- What a refusal names must show when the refused program runs.
+local unseen, seen = 0, 0
+local function check_refusal(s, err)
+  local lesson = s:explain()
+  if err.code ~= "refused" or not lesson.visible then return end
+  seen = seen + 1
+  if lesson.seen then return end
+  if err.refusal.element then return "the conflict of a refusal is not seen:\n" .. tostring(err) end
+  unseen = unseen + 1
+end
+
 -- Applies a list of steps (or draws them, with `draw`), checking as it goes. Returns a message or nil, and the steps.
 local function run(case, list, draw, seed)
   local ok, outputs, _, tensors = pcall(gen.build, case)
@@ -121,6 +132,9 @@ local function run(case, list, draw, seed)
       return "not an error of ours: " .. tostring(err), done
     elseif s:text() ~= before then
       return "a refused step changed the schedule", done
+    else
+      local message = err.refusal and check_refusal(s, err)
+      if message then return message, done end
     end
   end
   local fine, message = pcall(check_results, case, s, outputs, seed)
@@ -210,5 +224,6 @@ for _, name in ipairs(steps.names) do
   end
 end
 print(("  undecided: %d"):format(undecided))
+print(("  conflicts replayed: %d; %d of no single element did not show in results"):format(seen, unseen))
 print(("property: %d passed, %d failed"):format(passed, failed))
 os.exit(failed == 0)

@@ -1,0 +1,213 @@
+// Is the conflict that a refusal names seen when the refused program runs?
+//
+// The executions of the witness, and whatever writes its element, run in the interpreter: they must be in the wrong order, or
+// in two iterations of the marked loop, or outside, or find nothing written, or not all of a reduction. A refusal without
+// executions must show in the results.
+#include "check/replay.h"
+#include <stdlib.h>
+
+// ---- the case
+
+// Small whole numbers, none of them 0 and neighbours different, so that a wrong order shows.
+static void fill_tiny(nw_check_data *d, const nw_program *p) {
+  for (int i = 0; i < nw_check_inputs(p); i++) {
+    nw_array *a = d->array[i];
+    bool flag = nw_array_dtype(a) == NW_BOOL;
+    for (int64_t k = 0; k < nw_array_count(a); k++)
+      nw_array_set(a, k,
+                   flag ? (double)(k % 2) : (double)(1 + (int64_t)(nw_hash_mix((uint64_t)i + 1, (uint64_t)k) % 5)));
+  }
+}
+
+// Without a witness any shape may do: the last of those that a check would try, which is no special one.
+static void some_shape(nw_case *x) {
+  int64_t *row[NW_CHECK_SHAPES];
+  int n = nw_check_shapes(nw_sched_version(x->s, 0), x->r->before, NW_CHECK_SHAPES, row);
+  for (int i = 0; n && i < x->r->before->nsizes; i++) x->sizes[i] = row[n - 1][i];
+  for (int i = 0; i < n; i++) free(row[i]);
+}
+
+bool nw_case_open(nw_case *x, nw_ctx *c, nw_sched *s) {
+  *x = (nw_case){.c = c, .s = s, .r = s->refused};
+  if (!x->r) return nw_fail(c, NW_EINVAL, "it is about the last step, when that was refused", "nothing was refused");
+  x->w = x->r->refusal.conflict;
+  const nw_program *p = x->r->before;
+  x->sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *x->sizes);
+  for (int i = 0; x->w && i < p->nsizes; i++) x->sizes[i] = x->w->size[i];
+  if (!x->w) some_shape(x);
+  if (!nw_check_data_make(&x->data, p, x->sizes, 1)) return false;
+  fill_tiny(&x->data, p);
+  return true;
+}
+
+void nw_case_close(nw_case *x) {
+  nw_check_data_free(&x->data);
+  free(x->sizes);
+  free(x->element);
+}
+
+// Copies what the text needs: the watch goes.
+static nw_touch keep(const nw_case *x, const nw_touch *t) {
+  nw_touch to = *t;
+  to.var = NW_NEW_N(x->r->arena, const char *, t->nvars + 1);
+  to.at = NW_NEW_N(x->r->arena, int64_t, t->nvars + 1);
+  for (int i = 0; i < t->nvars; i++) to.var[i] = t->var[i], to.at[i] = t->at[i];
+  return to;
+}
+
+static void want_both(nw_watch *x) {
+  if (x->w->source.block) nw_slice_want(&x->slice, (nw_wanted){.by_loops = &x->w->source});
+  if (x->w->sink.block) nw_slice_want(&x->slice, (nw_wanted){.by_loops = &x->w->sink});
+}
+
+static void want_like(nw_watch *x, const nw_touch *t) {
+  if (t->is)
+    nw_slice_want(&x->slice, (nw_wanted){.origin = t->block->block.origin, .n = t->nvars, .var = t->var, .at = t->at});
+}
+
+static void open_watch(nw_case *x, nw_watch *v, const nw_program *p) {
+  nw_watch_init(v, p, x->w, &x->data);
+  nw_slice_init(&v->slice, p, x->sizes);
+}
+
+// ---- the two accesses
+
+static const nw_touch *accessed(const nw_watch *v, int who) {
+  return &v->touch[who][who == NW_SOURCE ? v->w->source.write : v->w->sink.write];
+}
+
+static bool keep_both(const nw_case *x, nw_watch *v, nw_touch out[2]) {
+  bool ran = nw_watch_run(v);
+  for (int who = 0; ran && who < 2; who++) out[who] = keep(x, accessed(v, who));
+  nw_watch_free(v);
+  return ran && out[0].is && out[1].is;
+}
+
+// The same two instances in the program before the step; `needs` as of a watch.
+static bool meet_before(nw_case *x, bool needs) {
+  nw_watch v;
+  open_watch(x, &v, x->r->before);
+  v.like = x->after;
+  v.needs = needs;
+  want_like(&v, &x->after[NW_SOURCE]);
+  want_like(&v, &x->after[NW_SINK]);
+  nw_touch both[2] = {{0}};
+  bool met = keep_both(x, &v, both);
+  if (met) memcpy(x->before, both, sizeof both);
+  return met;
+}
+
+// The two executions of the witness, and all that writes their element.
+static bool meet_after(nw_case *x, bool needs) {
+  nw_watch v;
+  open_watch(x, &v, x->r->after);
+  v.needs = needs;
+  want_both(&v);
+  if (x->w->buffer) nw_slice_focus(&v.slice, x->w->buffer, x->w->ndim, x->w->index);
+  nw_touch both[2] = {{0}};
+  bool met = keep_both(x, &v, both);
+  if (met) memcpy(x->after, both, sizeof both);
+  return met;
+}
+
+static bool was_first(nw_case *x) { return meet_before(x, false) && x->before[0].when < x->before[1].when; }
+
+static bool same_vars(const nw_touch *a, const nw_touch *b) {
+  if (a->nvars != b->nvars || strcmp(a->block->block.origin, b->block->block.origin)) return false;
+  for (int i = 0; i < a->nvars; i++)
+    if (a->at[i] != b->at[i]) return false;
+  return true;
+}
+
+// Both stand in one iteration of the loops around the marked one, and in two of it.
+static bool in_two_iterations(const nw_conflict *w) {
+  int n = w->source.n < w->sink.n ? w->source.n : w->sink.n;
+  for (int i = 0; i < n; i++) {
+    if (strcmp(w->source.loop[i], w->sink.loop[i])) return false;
+    if (!strcmp(w->source.loop[i], w->loop)) return w->source.at[i] != w->sink.at[i];
+    if (w->source.at[i] != w->sink.at[i]) return false;
+  }
+  return false;
+}
+
+static const char *how_pair(nw_case *x) {
+  const nw_touch *a = &x->after[NW_SOURCE], *b = &x->after[NW_SINK];
+  bool updates = a->block->block.combiner != NW_PLAIN || a->init;
+  if (!x->w->source.write && !x->w->sink.write) return NULL;
+  if (x->w->loop) return in_two_iterations(x->w) ? "iterations" : NULL;
+  if (b->when < a->when && (was_first(x) || b->unwritten || updates)) return "order";
+  return x->w->source.write && x->w->sink.write && same_vars(a, b) ? "twice" : NULL;
+}
+
+// Once more with everything the executions read, so that the values are what they will be.
+static const char *look_at_pair(nw_case *x) {
+  const char *how = meet_after(x, false) ? how_pair(x) : NULL;
+  if (how && !x->w->loop && meet_after(x, true)) meet_before(x, true);
+  return how;
+}
+
+// ---- one access, or one element
+
+static const char *how_one(const nw_case *x, const nw_watch *v) {
+  bool sink = x->w->sink.block != NULL;
+  const nw_touch *t = accessed(v, NW_SINK);
+  if (v->beyond) return "domain";
+  if (sink && x->w->buffer && !t->is) return NULL;
+  if (t->outside) return "outside";
+  if (v->unwritten || (!sink && !v->written)) return "unwritten";
+  return (double)v->contributions < v->expected ? "incomplete" : NULL;
+}
+
+static const char *look_at_one(nw_case *x) {
+  nw_watch v;
+  open_watch(x, &v, x->r->after);
+  want_both(&v);
+  if (x->w->buffer) nw_slice_focus(&v.slice, x->w->buffer, x->w->ndim, x->w->index);
+  const char *how = nw_watch_run(&v) ? how_one(x, &v) : NULL;
+  if (how) x->after[NW_SINK] = keep(x, accessed(&v, NW_SINK));
+  nw_watch_free(&v);
+  return how;
+}
+
+// ---- the two executions alone
+
+// Of two updates of one reduction the first is lost; else the iterations come the other way round.
+static void race(nw_case *x, nw_watch *v) {
+  bool updates = x->after[0].block->block.combiner != NW_PLAIN && x->w->source.write && x->w->sink.write;
+  v->lost = updates;
+  v->backwards = updates ? NULL : x->w->loop;
+}
+
+static bool run_pair(nw_case *x, bool raced, nw_touch out[2][2]) {
+  nw_watch v;
+  open_watch(x, &v, x->r->after);
+  v.needs = true;
+  v.slice.inits_of = x->w->buffer;
+  if (raced) race(x, &v);
+  want_both(&v);
+  bool ran = nw_watch_run(&v);
+  for (int i = 0; ran && i < 4; i++) out[i / 2][i % 2] = keep(x, &v.touch[i / 2][i % 2]);
+  nw_watch_free(&v);
+  return ran;
+}
+
+static bool is_vector(const nw_program *p, const char *loop) {
+  const nw_stmt *l = loop ? nw_find_loop(p, loop) : NULL;
+  return l && l->loop.mark == NW_VECTORIZED;
+}
+
+// Nothing is seen of what was refused for its structure, or for lack of a proof.
+static bool can_be_seen(const nw_refused *r) {
+  nw_refusal_kind k = r->refusal.kind;
+  return r->after && k != NW_REFUSE_STRUCTURE && k != NW_REFUSE_CAPACITY && k != NW_REFUSE_UNDECIDED;
+}
+
+void nw_case_look(nw_case *x) {
+  if (!can_be_seen(x->r)) return;
+  x->vector = x->w && is_vector(x->r->after, x->w->loop);
+  bool pair = x->w && x->w->source.block;
+  if (x->w) x->how = pair ? look_at_pair(x) : look_at_one(x);
+  if (pair && x->how && x->w->loop) x->paired = run_pair(x, false, x->pair) && run_pair(x, true, x->raced);
+  bool wrong = nw_case_wrong_output(x);
+  if (!x->w && wrong) x->how = "value";
+}

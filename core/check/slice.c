@@ -1,0 +1,232 @@
+// Loops are entered only where a block inside may be wanted: its loops stand as asked, or the bounds of its index do not
+// exclude an element that is asked for.
+#include "check/slice.h"
+#include "check/inside.h"
+#include <stdlib.h>
+
+struct nw_slice_site {
+  const nw_stmt *block;
+  int nloops;
+  const nw_stmt *loop[NW_MAX_DEPTH];
+  int64_t at[NW_MAX_DEPTH]; // where it stands
+  const nw_expr *lo[NW_MAX_DEPTH], *hi[NW_MAX_DEPTH];
+  int first; // range of the outermost loop
+  nw_ranges r; // sizes, then loops: those entered are fixed
+  const nw_expr **bind; // of its variables
+  const nw_expr ***index; // of its targets, in loops
+};
+
+// ---- setting up
+
+static const nw_expr **bound_exprs(nw_slice *s, const nw_stmt *block, int n, const nw_expr *const *e) {
+  const nw_expr **out = NW_NEW_N(s->arena, const nw_expr *, n + 1);
+  for (int i = 0; i < n; i++) out[i] = nw_import(s->pool, nw_block_bound(s->p, block, e[i]));
+  return out;
+}
+
+static void add_loop(nw_slice *s, nw_slice_site *t, const nw_stmt *loop) {
+  const nw_expr *begin = nw_import(s->pool, loop->loop.begin), *extent = nw_import(s->pool, loop->loop.extent);
+  int k = t->nloops++;
+  t->loop[k] = loop;
+  t->lo[k] = begin;
+  t->hi[k] = nw_sub(s->pool, nw_add(s->pool, begin, extent), nw_index(s->pool, 1));
+  nw_ranges_push(&t->r, loop->loop.var->name, t->lo[k], t->hi[k]);
+}
+
+static void add_site(nw_slice *s, const nw_path *path) {
+  nw_slice_site *t = &s->site[s->nsites++];
+  const nw_stmt *b = t->block = path->at[path->n - 1];
+  nw_ranges_init(&t->r, s->pool);
+  for (int i = 0; i < s->p->nsizes; i++) {
+    const nw_expr *v = nw_index(s->pool, s->sizes[i]);
+    nw_ranges_push(&t->r, s->p->size[i].name, v, v);
+  }
+  t->first = s->p->nsizes;
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i]->kind == NW_LOOP) add_loop(s, t, path->at[i]);
+  t->bind = NW_NEW_N(s->arena, const nw_expr *, b->block.nvars + 1);
+  for (int i = 0; i < b->block.nvars; i++) t->bind[i] = nw_import(s->pool, b->block.var[i].bind);
+  t->index = NW_NEW_N(s->arena, const nw_expr **, b->block.ntargets + 1);
+  for (int i = 0; i < b->block.ntargets; i++)
+    t->index[i] = bound_exprs(s, b, b->block.target[i].n, b->block.target[i].index);
+}
+
+static bool count_block(void *env, const nw_path *path) {
+  *(int *)env += path->at[path->n - 1]->kind == NW_BLOCK;
+  return true;
+}
+
+static bool see_block(void *env, const nw_path *path) {
+  if (path->at[path->n - 1]->kind == NW_BLOCK) add_site(env, path);
+  return true;
+}
+
+void nw_slice_init(nw_slice *s, const nw_program *p, const int64_t *sizes) {
+  int n = 0;
+  *s = (nw_slice){.p = p, .sizes = sizes, .arena = nw_arena_new(), .pool = nw_pool_new(p->ctx)};
+  nw_walk(p, count_block, &n);
+  s->site = NW_NEW_N(s->arena, nw_slice_site, n + 1);
+  nw_walk(p, see_block, s);
+  s->focus = NW_NEW_N(s->arena, nw_elements, p->nbuffers + 1);
+  for (int i = 0; i < p->nbuffers; i++) {
+    s->focus[i].buffer = p->buffer[i];
+    for (int d = 0; d < p->buffer[i]->ndim; d++)
+      s->focus[i].extent[d] = nw_check_value(p, p->buffer[i]->shape[d], sizes);
+  }
+}
+
+void nw_slice_free(nw_slice *s) {
+  for (int i = 0; i < s->nsites; i++) nw_ranges_free(&s->site[i].r);
+  for (int i = 0; s->focus && i < s->p->nbuffers; i++) free(s->focus[i].flat);
+  nw_vec_free(&s->wanted);
+  nw_pool_release(s->pool);
+  nw_arena_free(s->arena);
+}
+
+void nw_slice_want(nw_slice *s, nw_wanted w) {
+  nw_wanted *copy = NW_NEW(s->arena, nw_wanted);
+  *copy = w;
+  nw_vec_push(&s->wanted, copy);
+}
+
+// ---- elements
+
+static int64_t flat_of(const nw_elements *e, const int64_t *index) {
+  int64_t flat = 0;
+  for (int d = 0; d < e->buffer->ndim; d++) {
+    if (index[d] < 0 || index[d] >= e->extent[d]) return -1;
+    flat = flat * e->extent[d] + index[d];
+  }
+  return flat;
+}
+
+static int64_t *slot_of(const nw_elements *e, int64_t flat) {
+  for (uint64_t h = nw_hash_mix(1, (uint64_t)flat);; h++) {
+    int64_t *at = &e->flat[h % (uint64_t)e->cap];
+    if (!*at || *at == flat + 1) return at;
+  }
+}
+
+static void make_room(nw_elements *e) {
+  if (2 * e->n < e->cap) return;
+  nw_elements old = *e;
+  e->cap = old.cap ? 4 * old.cap : 16;
+  e->flat = nw_xcalloc((size_t)e->cap, sizeof *e->flat);
+  for (int i = 0; i < old.cap; i++)
+    if (old.flat[i]) *slot_of(e, old.flat[i] - 1) = old.flat[i];
+  free(old.flat);
+}
+
+static nw_elements *elements_of(const nw_slice *s, const char *buffer) {
+  for (int i = 0; i < s->p->nbuffers; i++)
+    if (!strcmp(s->p->buffer[i]->name, buffer)) return &s->focus[i];
+  return NULL;
+}
+
+bool nw_slice_focus(nw_slice *s, const char *buffer, int n, const int64_t *index) {
+  nw_elements *e = elements_of(s, buffer);
+  int64_t flat = e && e->buffer->ndim == n ? flat_of(e, index) : -1;
+  if (flat < 0) return false;
+  make_room(e);
+  int64_t *at = slot_of(e, flat);
+  if (*at) return false;
+  *at = flat + 1;
+  for (int d = 0; d < n; d++) {
+    e->lo[d] = e->n && e->lo[d] < index[d] ? e->lo[d] : index[d];
+    e->hi[d] = e->n && e->hi[d] > index[d] ? e->hi[d] : index[d];
+  }
+  e->n++;
+  return true;
+}
+
+int nw_slice_focused(const nw_slice *s) {
+  int n = 0;
+  for (int i = 0; i < s->p->nbuffers; i++) n += s->focus[i].n;
+  return n;
+}
+
+// ---- what may be wanted once `known` loops stand
+
+static bool stands(const nw_slice_site *t, int known, const nw_execution *e) {
+  if (e->n != t->nloops || strcmp(e->block, t->block->block.name)) return false;
+  for (int i = 0; i < known; i++)
+    if (t->at[i] != e->at[i]) return false;
+  return true;
+}
+
+static bool may_be(const nw_slice_site *t, const nw_expr *e, int64_t lo, int64_t hi) {
+  int64_t from, to;
+  return !nw_const_range(&t->r, e, &from, &to) || (from <= hi && to >= lo);
+}
+
+static bool has_vars(const nw_slice_site *t, const nw_wanted *w) {
+  if (strcmp(w->origin, t->block->block.origin)) return false;
+  for (int i = 0; i < t->block->block.nvars; i++)
+    for (int k = 0; k < w->n; k++)
+      if (!strcmp(t->block->block.var[i].var->name, w->var[k]) && !may_be(t, t->bind[i], w->at[k], w->at[k]))
+        return false;
+  return true;
+}
+
+// All loops stand and the index is a number: then the element itself tells.
+static bool is_element(const nw_slice_site *t, const nw_elements *e, const nw_expr *const *index) {
+  int64_t at[NW_MAX_DEPTH], to;
+  for (int d = 0; d < e->buffer->ndim; d++)
+    if (!nw_const_range(&t->r, index[d], &at[d], &to) || at[d] != to) return true;
+  int64_t flat = flat_of(e, at);
+  return flat >= 0 && *slot_of(e, flat);
+}
+
+// All but updates of the buffer whose inits alone are asked for.
+static bool may_write(const nw_slice *s, const nw_slice_site *t, bool all) {
+  for (int i = 0; i < t->block->block.ntargets; i++) {
+    const nw_target *to = &t->block->block.target[i];
+    const nw_elements *e = elements_of(s, to->buffer);
+    bool may = e && e->n && !(t->block->block.combiner && s->inits_of && !strcmp(to->buffer, s->inits_of));
+    for (int d = 0; may && d < to->n; d++) may = may_be(t, t->index[i][d], e->lo[d], e->hi[d]);
+    if (may && (!all || is_element(t, e, t->index[i]))) return true;
+  }
+  return false;
+}
+
+static bool may_want(const nw_slice *s, const nw_slice_site *t, int known) {
+  if (s->whole) return true;
+  for (int i = 0; i < s->wanted.n; i++) {
+    const nw_wanted *w = s->wanted.at[i];
+    if (w->by_loops ? stands(t, known, w->by_loops) : has_vars(t, w)) return true;
+  }
+  return may_write(s, t, known == t->nloops);
+}
+
+// ---- the walk
+
+static void stand(nw_slice *s, nw_slice_site *t, int k, int64_t value) {
+  t->at[k] = value;
+  if (s->whole) return;
+  nw_range *r = &t->r.at[t->first];
+  r[k].lo = r[k].hi = nw_index(s->pool, value);
+  for (int i = k + 1; i < t->nloops; i++) {
+    r[i].lo = t->lo[i];
+    r[i].hi = t->hi[i];
+  }
+}
+
+bool nw_slice_visit(nw_slice *s, const nw_stmt *stmt, const int64_t *value) {
+  bool wanted = false;
+  for (int i = 0; i < s->nsites; i++) {
+    nw_slice_site *t = &s->site[i];
+    if (stmt == t->block) return may_want(s, t, t->nloops);
+    for (int k = 0; k < t->nloops && stmt->kind == NW_LOOP; k++) {
+      if (t->loop[k] != stmt) continue;
+      stand(s, t, k, *value);
+      wanted = wanted || may_want(s, t, k + 1);
+    }
+  }
+  return wanted;
+}
+
+bool nw_slice_at(const nw_slice *s, const nw_stmt *block, const nw_execution *e) {
+  for (int i = 0; i < s->nsites; i++)
+    if (s->site[i].block == block) return stands(&s->site[i], s->site[i].nloops, e);
+  return false;
+}

@@ -1,0 +1,43 @@
+// A part of a run: some executions, and whatever writes some elements. What the rest of the program does is left out, so that
+// one conflict in a large nest is replayed in no time; what is run keeps its order.
+#pragma once
+#include "check/check.h"
+
+typedef struct nw_wanted { // executions of one block
+  const nw_execution *by_loops; // where its loops stand; or, when NULL:
+  const char *origin; // blocks of this origin,
+  int n; // whose variables have these values
+  const char *const *var;
+  const int64_t *at;
+} nw_wanted;
+
+typedef struct nw_elements { // elements of one buffer
+  const nw_buffer *buffer;
+  int64_t extent[NW_MAX_DEPTH];
+  int64_t lo[NW_MAX_DEPTH], hi[NW_MAX_DEPTH]; // the box around them
+  int n, cap;
+  int64_t *flat; // a hash set: flat index + 1, or 0
+} nw_elements;
+
+typedef struct nw_slice_site nw_slice_site;
+typedef struct nw_slice {
+  const nw_program *p;
+  const int64_t *sizes;
+  nw_arena *arena;
+  nw_pool *pool;
+  int nsites;
+  nw_slice_site *site;
+  nw_elements *focus; // one per buffer
+  nw_vec wanted; // nw_wanted *
+  bool whole; // everything runs
+  const char *inits_of; // of this buffer, only inits that are blocks of their own, or NULL
+} nw_slice;
+
+void nw_slice_init(nw_slice *s, const nw_program *p, const int64_t *sizes);
+void nw_slice_free(nw_slice *s);
+void nw_slice_want(nw_slice *s, nw_wanted w);
+// Everything that writes this element. False when it was wanted already, or there is no such element.
+bool nw_slice_focus(nw_slice *s, const char *buffer, int n, const int64_t *index);
+int nw_slice_focused(const nw_slice *s); // how many elements
+bool nw_slice_visit(nw_slice *s, const nw_stmt *stmt, const int64_t *value); // as nw_interp_opts has it
+bool nw_slice_at(const nw_slice *s, const nw_stmt *block, const nw_execution *e); // is this where the loops stand?

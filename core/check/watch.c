@@ -1,0 +1,140 @@
+// Watching a run: when the two executions of a witness touch its element, and what becomes of that.
+#include "check/replay.h"
+#include <stdlib.h>
+
+enum { MAX_ROUNDS = 64, MAX_FOCUSED = 20000 };
+
+static bool is_element(const nw_watch *x, const nw_access *a) {
+  if (!x->w || !x->w->buffer || strcmp(x->w->buffer, a->buffer) || a->n != x->w->ndim) return false;
+  for (int d = 0; d < a->n; d++)
+    if (a->at[d] != x->w->index[d]) return false;
+  return true;
+}
+
+static bool is_init(const nw_access *a) { return a->init || a->block->block.init_part; }
+
+static bool same_instance(const nw_touch *t, const nw_access *a) {
+  if (strcmp(t->block->block.origin, a->block->block.origin) || t->init != is_init(a)) return false;
+  for (int i = 0; i < a->block->block.nvars; i++)
+    for (int k = 0; k < t->nvars; k++)
+      if (!strcmp(a->block->block.var[i].var->name, t->var[k]) && a->var[i] != t->at[k]) return false;
+  return true;
+}
+
+static bool is_execution(const nw_watch *x, int who, const nw_access *a) {
+  if (!x->w) return false;
+  if (x->like) return x->like[who].is && same_instance(&x->like[who], a);
+  const nw_execution *e = who == NW_SOURCE ? &x->w->source : &x->w->sink;
+  return e->block && e->init == a->init && nw_slice_at(&x->slice, a->block, e);
+}
+
+static nw_touch touch_of(nw_watch *x, const nw_access *a) {
+  const nw_stmt *b = a->block;
+  nw_touch t = {.is = true, .init = is_init(a), .unwritten = a->unwritten, .outside = a->outside};
+  t.when = x->now;
+  t.value = a->value;
+  t.block = b;
+  t.var = NW_NEW_N(x->slice.arena, const char *, b->block.nvars + 1);
+  t.at = NW_NEW_N(x->slice.arena, int64_t, b->block.nvars + 1);
+  for (int i = 0; i < b->block.nvars; i++) {
+    if (t.init && b->block.var[i].kind == NW_REDUCE) continue;
+    t.var[t.nvars] = b->block.var[i].var->name;
+    t.at[t.nvars++] = a->var[i];
+  }
+  return t;
+}
+
+static bool is_update(const nw_access *a) { return a->write && !is_init(a) && a->block->block.combiner != NW_PLAIN; }
+
+static void count_contribution(nw_watch *x, const nw_access *a) {
+  uint64_t h = 1;
+  x->expected = 1;
+  for (int i = 0; i < a->block->block.nvars; i++) {
+    const nw_block_var *v = &a->block->block.var[i];
+    if (v->kind != NW_REDUCE) continue;
+    h = nw_hash_mix(h, (uint64_t)a->var[i]);
+    x->expected *= (double)nw_check_value(x->p, v->extent, x->slice.sizes);
+  }
+  for (int i = 0; i < x->contributed.n; i++)
+    if (x->contributed.at[i] == (void *)(uintptr_t)h) return;
+  nw_vec_push(&x->contributed, (void *)(uintptr_t)h);
+}
+
+static bool beyond_domain(const nw_watch *x, const nw_access *a) {
+  for (int i = 0; i < a->block->block.nvars; i++) {
+    const nw_block_var *v = &a->block->block.var[i];
+    int64_t at = a->var[i] - nw_check_value(x->p, v->lo, x->slice.sizes);
+    if (at < 0 || at >= nw_check_value(x->p, v->extent, x->slice.sizes)) return true;
+  }
+  return false;
+}
+
+static void see_execution(nw_watch *x, int who, const nw_access *a, bool element) {
+  if (!is_execution(x, who, a)) return;
+  if (who == NW_SINK && beyond_domain(x, a)) x->beyond = true;
+  if (x->w->buffer && !element) return;
+  nw_touch *t = &x->touch[who][a->write];
+  if (t->is) return;
+  *t = touch_of(x, a);
+  if (who == NW_SINK && !a->write) x->contributions = x->contributed.n;
+}
+
+static void see(void *env, const nw_access *a) {
+  nw_watch *x = env;
+  bool element = is_element(x, a);
+  x->now++;
+  see_execution(x, NW_SOURCE, a, element);
+  see_execution(x, NW_SINK, a, element);
+  if (element) x->written |= a->write, x->unwritten |= a->unwritten;
+  if (element && is_update(a)) count_contribution(x, a);
+  if (x->needs && !a->write && !a->outside) x->grown |= nw_slice_focus(&x->slice, a->buffer, a->n, a->at);
+}
+
+static bool visit(void *env, const nw_stmt *s, const int64_t *value) {
+  return nw_slice_visit(&((nw_watch *)env)->slice, s, value);
+}
+
+static bool runs_backwards(void *env, const nw_stmt *loop) {
+  const nw_watch *x = env;
+  return x->backwards && !strcmp(x->backwards, loop->loop.var->name);
+}
+
+static bool is_lost(void *env, const nw_access *a) {
+  nw_watch *x = env;
+  return x->lost && is_element(x, a) && is_execution(x, NW_SOURCE, a) && !is_init(a);
+}
+
+void nw_watch_init(nw_watch *x, const nw_program *p, const nw_conflict *w, nw_check_data *data) {
+  *x = (nw_watch){.c = p->ctx, .p = p, .w = w, .data = data, .max_steps = 4000000};
+}
+
+void nw_watch_free(nw_watch *x) {
+  nw_slice_free(&x->slice);
+  nw_vec_free(&x->contributed);
+}
+
+static bool run_once(nw_watch *x) {
+  nw_interp_opts o = {.trace = see,
+                      .env = x,
+                      .max_steps = x->max_steps,
+                      .visit = visit,
+                      .backwards = runs_backwards,
+                      .drop = is_lost,
+                      .lenient = true};
+  memset(x->touch, 0, sizeof x->touch);
+  x->now = x->contributions = x->contributed.n = 0;
+  x->written = x->unwritten = x->beyond = x->grown = false;
+  nw_view *v = nw_check_views(x->data);
+  bool ok = nw_interp_program(x->c, x->p, x->slice.sizes, v, &o);
+  free(v);
+  if (!x->touch[NW_SINK][0].is) x->contributions = x->contributed.n;
+  return ok;
+}
+
+bool nw_watch_run(nw_watch *x) {
+  for (int round = 0; round < MAX_ROUNDS && nw_slice_focused(&x->slice) < MAX_FOCUSED; round++) {
+    if (!run_once(x)) return false;
+    if (!x->grown) return true;
+  }
+  return false;
+}

@@ -1,0 +1,6 @@
+// What a schedule remembers of a step that was refused. Private to sched/.
+#pragma once
+#include "sched/sched.h"
+
+void nw_refused_keep(nw_step *st); // when the context holds a refusal
+void nw_refused_forget(nw_sched *s);

@@ -1,0 +1,21 @@
+--- An answer with fields and a text for people: printing it, joining it and string methods work as on its text.
+local report = {}
+
+local meta = {__name = "nestwright.report"}
+local texts = setmetatable({}, {__mode = "k"})
+
+--- `fields` becomes the answer; `text` is how it reads.
+function report.new(fields, text)
+  texts[fields] = text:gsub("\n$", "")
+  return setmetatable(fields, meta)
+end
+
+function meta.__tostring(self) return texts[self] end
+function meta.__concat(a, b) return tostring(a) .. tostring(b) end
+
+function meta.__index(self, key)
+  local method = string[key]
+  return method and function(_, ...) return method(texts[self], ...) end
+end
+
+return report
