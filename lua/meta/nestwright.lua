@@ -77,6 +77,10 @@ function schedule:decompose_reduction(stage, loop) end
 ---@return nw.view
 function schedule:diff(a, b) end
 
+---Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, whether the conflict showed; how (order, iterations, twice, outside, domain, unwritten, incomplete, value); visible, false when there is nothing to run, as for a step that is refused for its structure.
+---@return nw.report
+function schedule:explain() end
+
 ---Makes one loop of two perfectly nested neighbours. outer: the outer loop. inner: the loop directly inside it. Example: s:fuse("i", "j")
 ---@param outer nw.loop|string
 ---@param inner nw.loop|string
