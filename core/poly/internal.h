@@ -122,6 +122,9 @@ bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int
 isl_map *nw_space_map(const nw_space *v, isl_set *domain, int n,
                       const nw_expr *const *e); // takes domain; opaque projected out
 
+// ---- back.c: from isl to expressions
+const nw_expr *nw_expr_back(nw_pool *pool, isl_pw_aff *a, int n, const nw_expr *const *param); // takes a
+
 // ---- model.c: sites and accesses of a program
 typedef struct nw_use nw_use;
 typedef struct nw_site {

@@ -14,6 +14,16 @@ bool nw_judge(const nw_program *before, const nw_program *after);
 // The first program of a computation: every access inside its buffer, every read after its write, outputs covered.
 bool nw_judge_first(const nw_program *p);
 
+// The rounds of a loop in which every condition below it that speaks of the loop holds, whatever the loops inside do: the
+// guards of blocks, conditions of selects, clamps.
+typedef struct nw_interval {
+  int nconds; // how many there are
+  const nw_expr *lo, *hi; // the rounds lo..hi, in sizes and loops around; NULL when there is no such round or they are
+  bool apart; // ... not next to one another
+  bool stands; // lo..hi are rounds of the loop whatever the sizes are; else they have to be brought inside its range
+} nw_interval;
+bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // p frozen; false: undecided
+
 // Which question it answered last: nw_judge_question, in nestwright.h.
 
 // Rules of the judge that the mutant tests can switch off, one bit each (poly/rules.def).

@@ -70,6 +70,23 @@ static const nw_primitive rows[] = {
      nw_apply_cut,
      nw_suggest_cut,
      "cannot cut $0"},
+    {"partition",
+     "Takes the rounds of a loop that need no condition (the guard of a split, the edge of a padded read, a select) "
+     "out "
+     "as a loop of their own, i.main, between i.pre and i.post.",
+     "s:partition(\"y\")",
+     "pre, main, post",
+     {LOOP("loop", "the loop"),
+      {.name = "at",
+       .kind = NW_ARG_LIST,
+       .item = NW_ARG_EXPR,
+       .optional = true,
+       .option = true,
+       .doc = "the first round of the main part and the one behind its last, instead of what the conditions say: {1, "
+              "63}"}},
+     nw_apply_partition,
+     nw_suggest_partition,
+     "cannot partition $0"},
     {"join",
      "Makes one loop of two pieces that follow each other and have the same body: undoes a cut.",
      "s:join(\"i.head\", \"i.rest\")",

@@ -106,12 +106,32 @@ void nw_suggest_split(void *step) {
     if (nest[i]->loop.mark == NW_SERIAL) offer2(st, "split", loop_arg(nest[i]), cut[1]);
 }
 
-// Half way, and a split, which cuts every loop.
+static void offer_cut(nw_step *st, const nw_stmt *loop, int64_t at) {
+  const nw_expr **e = NW_NEW(st->scratch, const nw_expr *);
+  nw_arg *item = NW_NEW(st->scratch, nw_arg);
+  *e = nw_index(st->before->pool, nw_is_int(loop->loop.begin, &(int64_t){0}) ? loop->loop.begin->i + at : at);
+  *item = (nw_arg){.kind = NW_ARG_EXPR, .n = 1, .expr = e};
+  offer2(st, "cut", loop_arg(loop), (nw_arg){.kind = NW_ARG_LIST, .n = 1, .item = item});
+}
+
+// A split cuts every loop.
 void nw_suggest_cut(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
   for (int i = 0; i < n; i++) offer_split(st, nest[i]);
+}
+
+// Other loops of the nest, whose conditions may be what was meant; and a cut in the middle.
+void nw_suggest_partition(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int64_t extent;
+  int n = nest_of(st, 0, &loop, nest);
+  for (int i = 0; i < n; i++)
+    if (nest[i] != loop) offer1(st, "partition", loop_arg(nest[i]));
+  if (n && nw_is_int(loop->loop.extent, &extent) && extent > 1) offer_cut(st, loop, extent / 2);
+  if (n) offer_split(st, loop);
 }
 
 // The neighbours that the pieces have.

@@ -38,6 +38,15 @@ end
 
 function draw.cut(r, loops, all) return {r:pick(loops), {at = points(r, all)}} end
 
+-- Mostly where there may be conditions: outer loops of guarded splits, loops of padded reads.
+function draw.partition(r, loops)
+  local outer = {}
+  for n = 1, #loops do if loops[n]:find "_o$" then outer[#outer + 1] = loops[n] end end
+  local loop = #outer > 0 and r:chance(0.6) and r:pick(outer) or r:pick(loops)
+  if r:chance(0.25) then return {loop, {at = {r:int(0, 12), r:int(2, 16)}}} end
+  return {loop}
+end
+
 -- Neighbours of one origin, where there are any; any two loops else.
 function draw.join(r, _, all)
   local pieces, follows = {}, {head = "rest", ["1"] = "2", ["2"] = "3", ["3"] = "4"}

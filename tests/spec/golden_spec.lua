@@ -115,6 +115,27 @@ programs.cut_join = {
   },
 }
 
+programs.partition_padded = {
+  make = function()
+    local H, W = nw.size("H", {min = 0}), nw.size("W", {min = 0})
+    local A, F = nw.placeholder({H, W}, "f32", "A"), nw.placeholder({3, 3}, "f32", "F")
+    local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
+    local Y = nw.compute({H, W}, function(y, x)
+      local v, u = y + r - 1, x + q - 1
+      local inside = nw.all(nw.ge(v, 0), nw.lt(v, H), nw.ge(u, 0), nw.lt(u, W))
+      return nw.sum(nw.select(inside, A(v, u), 0) * F(r, q), r, q)
+    end, "Y")
+    return nw.schedule(Y)
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:partition "y" end,
+    function(s) s:partition "y.main/x" end,
+    function(s) s:split("y.main/x.main", 8) end,
+    function(s) s:partition "y.main/x.main_o" end,
+  },
+}
+
 programs.symbolic = {
   make = function()
     local M, N = nw.size("M", {min = 1}), nw.size("N", {min = 16, multiple = 16})
@@ -243,6 +264,10 @@ local refusals = {
   {"cache_write_after_init", GEMM .. 's:decompose_reduction(C, "k")\n', 's:cache_write(C, "global")'},
   {"cut_order", GEMM, 's:cut("i", 96, 64)'},
   {"cut_inside", GEMM, 's:cut("i", "j + 1")'},
+  {"partition_fused", GEMM .. 's:split("i", 24)\ns:fuse("i_o", "i_i")\n', 's:partition "i_o_i_i"'},
+  {"partition_apart", "A = nw.placeholder({64}, \"f32\", \"A\")\n" ..
+    'Y = nw.compute({64}, function(i) return nw.select(nw.eq(i % 4, 1), A(i), 0) end, "Y")\n' ..
+    "s = nw.schedule(Y)\n", 's:partition "i"'},
   {"join_apart", GEMM .. 's:cut("i", 64, 128)\n', 's:join("i.1", "i.3")'},
   {"join_differ", GEMM .. 's:cut("i", 64)\ns:split("i.rest/j", 8)\n', 's:join("i.head", "i.rest")'},
   {"split_factor", GEMM, 's:split("i", -4)'},

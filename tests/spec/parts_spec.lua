@@ -179,3 +179,138 @@ describe("join", function()
     fails("differ", "refused", function() s:join("i.head", "i.rest") end)
   end)
 end)
+
+-- The part of the lowered program that is the loop with that name.
+local function lowered_loop(s, name)
+  local out, indent = {}, nil
+  for line in (tostring(s:show "lowered") .. "\n"):gmatch "(.-)\n" do
+    local spaces = #line:match "^ *"
+    if indent and spaces <= indent then indent = nil end
+    if line:find("for " .. name .. " in", 1, true) then indent = spaces end
+    if indent then out[#out + 1] = line end
+  end
+  return table.concat(out, "\n")
+end
+
+-- Nothing is left to decide in the loop.
+local function free_of_conditions(s, name)
+  local text = lowered_loop(s, name)
+  assert.truthy(text:find "=")
+  for _, word in ipairs {"if ", "select", "min%(", "max%(", "mask"} do assert.is_nil(text:find(word), text) end
+end
+
+local function padded(h, w)
+  local A, F = nw.placeholder({h, w}, "f32", "A"), nw.placeholder({3, 3}, "f32", "F")
+  local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
+  return nw.schedule(nw.compute({h, w}, function(y, x)
+    local v, u = y + r - 1, x + q - 1
+    local inside = nw.all(nw.ge(v, 0), nw.lt(v, h), nw.ge(u, 0), nw.lt(u, w))
+    return nw.sum(nw.select(inside, A(v, u), 0) * F(r, q), r, q)
+  end, "Y"))
+end
+
+local function concatenated(n, m)
+  local A, B = nw.placeholder({n}, "f32", "A"), nw.placeholder({m}, "f32", "B")
+  return nw.schedule(nw.compute({n + m}, function(i) return nw.select(nw.lt(i, n), A(i), B(i - n)) end, "Y"))
+end
+
+local function doubled(n)
+  local A = nw.placeholder({n}, "f32", "A")
+  return nw.schedule(nw.compute({n}, function(i) return A(i) * 2 end, "Y"))
+end
+
+describe("partition", function()
+  it("frees a guarded split of its guard", function()
+    for _, n in ipairs {0, 5, 31, 32, 33, 100, nw.size("N", {min = 0})} do
+      local s = doubled(n)
+      s:split("i", 32)
+      local pre, main, post = s:partition "i_o"
+      assert.same({"i_o.pre", "i_o.main", "i_o.post"}, {pre.name, main.name, post.name})
+      assert.truthy(s:notes():find "i_o.pre is empty")
+      if n == 5 or n == 31 then
+        assert.truthy(s:notes():find "i_o.main is empty")
+      elseif n == 100 or type(n) ~= "number" then
+        free_of_conditions(s, "i_o.main")
+      end
+      agrees(s)
+    end
+  end)
+
+  it("frees the middle of a padded convolution, in y and then in x", function()
+    for _, size in ipairs {{28, 30}, {nw.size("H", {min = 0}), nw.size("W", {min = 0})}} do
+      local function make() return padded(size[1], size[2]) end
+      local s = make()
+      s:partition "y"
+      s:partition "y.main/x"
+      free_of_conditions(s, "y.main/x.main")
+      s:split("y.main/x.main", 8)
+      s:partition "y.main/x.main_o"
+      s:vectorize "y.main/x.main_o.main/x.main_i"
+      s:parallel "y.main"
+      agrees(s)
+      replays(s, make)
+    end
+  end)
+
+  it("takes a concatenation apart into two loops without a condition", function()
+    for _, size in ipairs {{20, 13}, {nw.size "N", nw.size "M"}} do
+      local s = concatenated(size[1], size[2])
+      local _, main, post = s:partition "i"
+      free_of_conditions(s, main.name)
+      free_of_conditions(s, post.name)
+      agrees(s)
+    end
+  end)
+
+  it("sees clamps, and guards of what was fused or placed", function()
+    local A = nw.placeholder({50}, "f32", "A")
+    local s = nw.schedule(nw.compute({50}, function(i)
+      return A(nw.max(i - 2, 0)) + A(nw.min(i + 3, 49))
+    end, "Y"))
+    s:partition "i"
+    assert.truthy(tostring(s):find "for i.main in 2..47:")
+    free_of_conditions(s, "i.main")
+    agrees(s)
+    local P = nw.compute({50}, function(i) return A(i) + 1 end, "P")
+    local Z = nw.compute({48}, function(i) return P(i) + P(i + 2) end, "Z")
+    s = nw.schedule(Z)
+    s:split("i_1", 20)
+    s:compute_at(P, "i_1_o")
+    s:partition "i_1_o"
+    free_of_conditions(s, "i_1_o.main")
+    agrees(s)
+  end)
+
+  it("takes explicit points", function()
+    local s = gemm(64)
+    s:partition("i", {at = {8, 56}})
+    assert.truthy(tostring(s):find "for i.main in 8..56:")
+    s:partition("i.pre/j", {at = {0, 100}})
+    assert.truthy(s:notes():find "pre is empty" and s:notes():find "post is empty")
+    agrees(s)
+  end)
+
+  it("takes the whole loop where nothing is asked", function()
+    local s = gemm(64)
+    local _, main = s:partition "j"
+    assert.equal("for j.main in 0..64", tostring(main))
+    assert.truthy(s:notes():find "no condition inside speaks of j")
+  end)
+
+  it("refuses what cannot be one main part", function()
+    local s = gemm(64)
+    untouched(s, function()
+      fails("first round of the main part", "invalid", function() s:partition("i", {at = {8}}) end)
+      fails("not in order", "invalid", function() s:partition("i", {at = {8, 4}}) end)
+      fails("expected a loop", "invalid", function() s:partition(3) end)
+    end)
+    s:split("i", 24)
+    s:fuse("i_o", "i_i")
+    fails("is a fused loop", "refused", function() s:partition "i_o_i_i" end)
+    local A = nw.placeholder({64}, "f32", "A")
+    local function stripes(i) return nw.select(nw.eq(i % 4, 1), A(i), 0) end
+    fails("not next to one another", "refused", function()
+      nw.schedule(nw.compute({64}, stripes, "Y")):partition "i"
+    end)
+  end)
+end)

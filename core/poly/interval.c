@@ -1,0 +1,249 @@
+// The rounds of a loop in which every condition below it holds, whatever the loops inside do.
+//
+// Conditions are the conjuncts of a block's guard, those of a select in its body, and the sides of a clamp: max(i - 1, 0)
+// is i - 1 where 0 <= i - 1. Only those that speak of the loop count: the others are the business of other loops.
+#include "poly/internal.h"
+
+typedef struct asked {
+  const nw_model *m;
+  const nw_stmt *loop;
+  int level; // of the loop, in every site below it
+  nw_pool *pool;
+  isl_set *range; // (loops around, the loop): its rounds
+  isl_set *bad; // ... in which some condition may fail
+  isl_set *
+      some; // sizes, and rounds of the loops around, for which all loops inside have rounds: elsewhere nothing is asked
+  int n; // conditions
+} asked;
+
+static const nw_site *any_site(const asked *x) {
+  for (int i = 0; i < x->m->nsites; i++)
+    for (int k = 0; k < x->m->site[i]->nloops; k++)
+      if (x->m->site[i]->loop[k] == x->loop) return x->m->site[i];
+  return NULL;
+}
+
+static bool is_below(const asked *x, const nw_site *s) { return s->nloops > x->level && s->loop[x->level] == x->loop; }
+
+static bool speaks(const asked *x, const nw_expr *cond) { return nw_uses_var(cond, x->loop->loop.var->name); }
+
+// ---- the conditions of a site
+
+static void conjuncts(const asked *x, const nw_expr *e, nw_vec *out) {
+  if (e->op == NW_OP_AND) {
+    conjuncts(x, e->arg[0], out);
+    conjuncts(x, e->arg[1], out);
+    return;
+  }
+  for (int i = 0; i < out->n; i++)
+    if (out->at[i] == e) return;
+  if (speaks(x, e)) nw_vec_push(out, (void *)e);
+}
+
+typedef struct seeing {
+  const asked *x;
+  nw_vec *out;
+} seeing;
+
+// Of the two sides of a clamp, one speaks of the loop.
+static void clamp(const seeing *s, const nw_expr *e) {
+  bool first = speaks(s->x, e->arg[0]), second = speaks(s->x, e->arg[1]);
+  if (e->type.dtype != NW_INDEX || first == second) return;
+  const nw_expr *it = e->arg[second], *other = e->arg[first];
+  conjuncts(s->x, e->op == NW_OP_MAX ? nw_le(s->x->pool, other, it) : nw_le(s->x->pool, it, other), s->out);
+}
+
+static bool see(void *env, const nw_expr *e) {
+  const seeing *s = env;
+  if (e->op == NW_OP_SELECT) conjuncts(s->x, e->arg[0], s->out);
+  if (e->op == NW_OP_MIN || e->op == NW_OP_MAX) clamp(s, e);
+  return true;
+}
+
+static void see_body(const asked *x, const nw_stmt *block, const nw_expr *e, nw_vec *out) {
+  seeing s = {x, out};
+  if (e) nw_visit(nw_block_bound(x->m->p, block, e), see, &s);
+}
+
+static void conditions(const asked *x, const nw_site *s, nw_vec *out) {
+  for (int i = 0; i < s->nwhere; i++) conjuncts(x, s->where[i], out);
+  for (int t = 0; t < s->block->block.ntargets; t++) {
+    const nw_target *g = &s->block->block.target[t];
+    see_body(x, s->block, g->value, out);
+    see_body(x, s->block, g->init, out);
+    for (int d = 0; d < g->n; d++) see_body(x, s->block, g->index[d], out);
+  }
+}
+
+// ---- where they may fail
+
+// The rounds of all loops around the block, but for what its guards take away because of the loop asked about.
+static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
+  isl_set *set = isl_set_intersect_params(nw_space_all(v), isl_set_copy(x->m->f->context));
+  for (int i = 0; i < s->nloops; i++) set = nw_loop_bounds(v, s->loop[i], set);
+  for (int i = 0; i < s->nwhere; i++)
+    if (!speaks(x, s->where[i])) set = isl_set_intersect(set, nw_space_cond(v, s->where[i], true));
+  return set;
+}
+
+static void add_site(asked *x, const nw_site *s) {
+  nw_vec cond = {0};
+  nw_space v;
+  conditions(x, s, &cond);
+  nw_space_init(&v, x->m->f);
+  for (int i = 0; i < s->nloops; i++) nw_space_loop(&v, s->loop[i]);
+  for (int i = 0; i < s->nloops; i++) nw_scan_loop(&v, s->loop[i]);
+  for (int i = 0; i < s->nwhere; i++) nw_space_scan(&v, s->where[i]);
+  for (int i = 0; i < cond.n; i++) nw_space_scan(&v, cond.at[i]);
+  int keep = s->dim[x->level + 1];
+  isl_set *set = rounds(x, s, &v);
+  for (int i = 0; i < cond.n; i++) {
+    isl_set *fails = isl_set_intersect(isl_set_copy(set), nw_space_cond(&v, cond.at[i], false));
+    fails = isl_set_project_out(fails, isl_dim_set, (unsigned)keep, (unsigned)(v.ndims + v.opaque.n - keep));
+    x->bad = isl_set_union(x->bad, fails);
+  }
+  x->n += cond.n;
+  set = isl_set_project_out(set, isl_dim_set, (unsigned)keep, (unsigned)(v.ndims + v.opaque.n - keep));
+  if (cond.n)
+    x->some = isl_set_intersect(x->some, set);
+  else
+    isl_set_free(set);
+  nw_space_free(&v);
+  nw_vec_free(&cond);
+}
+
+// ---- the interval
+
+// The loops around become parameters.
+static isl_set *of_loop_alone(isl_set *set, int outer) {
+  unsigned params = (unsigned)isl_set_dim(set, isl_dim_param);
+  return isl_set_move_dims(set, isl_dim_param, params, isl_dim_set, 0, (unsigned)outer);
+}
+
+static const nw_expr *digit(const asked *x, const nw_stmt *loop, int d) {
+  const nw_expr *below = nw_index(x->pool, 1);
+  for (int i = d + 1; i < loop->loop.nfused; i++) below = nw_mul(x->pool, below, loop->loop.fused[i]);
+  return nw_floormod(x->pool, nw_floordiv(x->pool, loop->loop.var, below), loop->loop.fused[d]);
+}
+
+// What each parameter stands for: sizes, products of them, then the loops around.
+static int parameters(const asked *x, const nw_site *s, const nw_expr **out) {
+  int n = 0;
+  const nw_family *f = x->m->f;
+  for (int i = 0; i < f->nsizes; i++) out[n++] = nw_var(x->pool, f->size[i].name);
+  for (int i = 0; i < f->product.n; i++) out[n++] = f->product.at[i];
+  for (int i = 0; i < x->level; i++) {
+    const nw_stmt *l = s->loop[i];
+    if (!l->loop.nfused) out[n++] = l->loop.var;
+    for (int d = 0; d < l->loop.nfused; d++) out[n++] = digit(x, l, d);
+  }
+  return n;
+}
+
+// Is every round between two good ones good?
+static isl_bool in_one_piece(const isl_set *good) {
+  isl_space *space = isl_set_get_space(good);
+  isl_set *after = isl_set_apply(isl_set_copy(good), isl_map_lex_le(isl_space_copy(space))),
+          *before = isl_set_apply(isl_set_copy(good), isl_map_lex_ge(space));
+  isl_set *between = isl_set_intersect(after, before);
+  isl_bool yes = isl_set_is_subset(between, good);
+  isl_set_free(between);
+  return yes;
+}
+
+// The loops around and the loop asked about.
+static nw_space outer_view(const asked *x, const nw_site *s, int loops) {
+  nw_space v;
+  nw_space_init(&v, x->m->f);
+  for (int i = 0; i <= x->level; i++) nw_space_loop(&v, s->loop[i]);
+  for (int i = 0; i < loops; i++) nw_scan_loop(&v, s->loop[i]);
+  return v;
+}
+
+static isl_set *outer_bounds(const asked *x, const nw_site *s, const nw_space *v, int loops) {
+  isl_set *set = isl_set_intersect_params(nw_space_all(v), isl_set_copy(x->m->f->context));
+  for (int i = 0; i < loops; i++) set = nw_loop_bounds(v, s->loop[i], set);
+  return set;
+}
+
+static isl_set *without_opaque(isl_set *set, const nw_space *v) {
+  return isl_set_project_out(set, isl_dim_set, (unsigned)v->ndims, (unsigned)v->opaque.n);
+}
+
+static isl_set *range_of(const asked *x, const nw_site *s) {
+  nw_space v = outer_view(x, s, x->level + 1);
+  isl_set *set = without_opaque(outer_bounds(x, s, &v, x->level + 1), &v);
+  nw_space_free(&v);
+  return set;
+}
+
+// lo..hi as they stand, for any sizes and any round of the loops around: are these rounds of the loop, and all good?
+static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out, const isl_set *good) {
+  nw_space v = outer_view(x, s, x->level);
+  nw_space_scan(&v, out->lo);
+  nw_space_scan(&v, out->hi);
+  isl_set *set = outer_bounds(x, s, &v, x->level);
+  int it = nw_space_first(&v, x->loop->loop.var->name);
+  set = isl_set_intersect(set, isl_pw_aff_ge_set(nw_space_dim(&v, it), nw_space_aff(&v, out->lo)));
+  set = without_opaque(isl_set_intersect(set, isl_pw_aff_lt_set(nw_space_dim(&v, it), nw_space_aff(&v, out->hi))), &v);
+  isl_bool yes = isl_set_is_subset(set, good);
+  isl_set_free(set);
+  nw_space_free(&v);
+  return yes;
+}
+
+static const nw_expr *bound(const asked *x, const nw_site *s, const isl_set *alone, const isl_set *around, bool least) {
+  const nw_expr *param[2 * NW_MAX_DEPTH];
+  isl_pw_aff *a = least ? isl_set_dim_min(isl_set_copy(alone), 0) : isl_set_dim_max(isl_set_copy(alone), 0);
+  a = isl_pw_aff_gist_params(a, isl_set_copy(around));
+  const nw_expr *e = nw_expr_back(x->pool, a, parameters(x, s, param), param);
+  return least || !e ? e : nw_add(x->pool, e, nw_index(x->pool, 1));
+}
+
+// NW_FAILS: there is no such round, or they are apart.
+static nw_answer solve(const asked *x, const nw_site *s, nw_interval *out) {
+  isl_set *good = isl_set_subtract(isl_set_copy(x->range), isl_set_copy(x->bad));
+  isl_set *alone = of_loop_alone(isl_set_copy(good), s->dim[x->level]);
+  isl_set *around = isl_set_params(of_loop_alone(isl_set_copy(x->some), s->dim[x->level]));
+  alone = isl_set_intersect_params(alone, isl_set_copy(around));
+  isl_bool none = isl_set_is_empty(alone), whole = none == isl_bool_false ? in_one_piece(alone) : isl_bool_false;
+  if (whole == isl_bool_true) {
+    out->lo = bound(x, s, alone, around, true);
+    out->hi = bound(x, s, alone, around, false);
+    out->stands = out->lo && out->hi && stands(x, s, out, good) == isl_bool_true;
+  }
+  isl_set_free(good);
+  isl_set_free(alone);
+  isl_set_free(around);
+  if (none < 0 || whole < 0) return nw_proofs_lost(x->m->f->s);
+  out->apart = none == isl_bool_false && !whole;
+  return out->lo && out->hi ? NW_HOLDS : NW_FAILS;
+}
+
+static int level_of(const asked *x, const nw_site *s) {
+  int k = 0;
+  while (s->loop[k] != x->loop) k++;
+  return k;
+}
+
+bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+  *out = (nw_interval){0};
+  nw_proofs *proofs = nw_proofs_of(p->ctx);
+  const nw_model *m = nw_proofs_begin(proofs) ? nw_model_of(p, NULL) : NULL;
+  if (!m) return false;
+  asked x = {.m = m, .loop = loop, .pool = p->pool};
+  const nw_site *s = any_site(&x);
+  if (!s || loop->loop.nfused) return true;
+  x.level = level_of(&x, s);
+  x.range = range_of(&x, s);
+  x.bad = isl_set_empty(isl_set_get_space(x.range));
+  x.some = isl_set_copy(x.range);
+  for (int i = 0; i < m->nsites; i++)
+    if (is_below(&x, m->site[i]) && !m->site[i]->maybe) add_site(&x, m->site[i]);
+  out->nconds = x.n;
+  nw_answer answer = x.n ? solve(&x, s, out) : NW_FAILS;
+  isl_set_free(x.range);
+  isl_set_free(x.bad);
+  isl_set_free(x.some);
+  return answer != NW_ABORTED;
+}
