@@ -128,6 +128,14 @@ function schedule:outputs() end
 ---@param loop nw.loop|string
 function schedule:parallel(loop) end
 
+---Takes the rounds of a loop that need no condition (the guard of a split, the edge of a padded read, a select) out as a loop of their own, i.main, between i.pre and i.post. loop: the loop. at: the first round of the main part and the one behind its last, instead of what the conditions say: {1, 63}. Example: s:partition("y")
+---@param loop nw.loop|string
+---@param options? {at?: (integer|nw.expr|string)[]}
+---@return nw.loop
+---@return nw.loop
+---@return nw.loop
+function schedule:partition(loop, options) end
+
 ---Takes the step again that undo took back, or several.
 ---@param steps? integer
 ---@return nw.schedule
