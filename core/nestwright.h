@@ -354,9 +354,13 @@ NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps,
 NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
                               nw_time *out);
 NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm"
+// Writes a shared library (path ends in .so) with the kernel as a plain C function, and its header beside it. Needs a C
+// compiler; the code is for this machine's processor.
+NW_API bool nw_kernel_export(nw_kernel *k, const char *path);
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass); // after that pass; NULL: the last
+NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // as C99 with OpenMP
 NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int n, nw_array *const *args);
 NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,
                         nw_array *const *args); // naive TE, args as a kernel's

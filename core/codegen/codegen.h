@@ -20,3 +20,10 @@ typedef void (*nw_entry)(nw_frame *f);
 typedef void (*nw_parallel_body)(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);
 typedef void (*nw_parallel_fn)(nw_frame *f, nw_parallel_body body, void *captured, int64_t n);
 #define NW_PARALLEL_SYMBOL "nw_parallel_for"
+
+// What a kernel needs to live outside of a session, as C (c_glue.c): a function with the prototype of the C view that makes
+// the frame and calls `entry`, the parallel loop on OpenMP, and the header. Heap; NULL and a diagnostic on failure.
+typedef struct nw_glue {
+  char *source, *header, *function;
+} nw_glue;
+bool nw_c_glue(const nw_exec *e, const char *entry, nw_glue *out);

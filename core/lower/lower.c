@@ -7,10 +7,10 @@ static const nw_pass passes[] = {
     {"blocks", "blocks become stores with linear indices, conditions become guards", nw_pass_blocks},
     {"guards", "guards move out of the loops they do not depend on", nw_pass_guards},
     {"partition", "rounds that need no guard get a loop without it", nw_pass_partition},
-    {"vectorize", "vector loops become vector loads, operations and stores", nw_pass_vectorize},
+    {"vectorize", "vector loops become vector loads, operations and stores", nw_pass_vectorize, true},
     {"storage", "local temporaries go on the stack, the others into workspaces", nw_pass_storage},
-    {"masks", "stack buffers that only ever meet one mask need none", nw_pass_masks},
-    {"unroll", "unrolled loops become their iterations", nw_pass_unroll},
+    {"masks", "stack buffers that only ever meet one mask need none", nw_pass_masks, true},
+    {"unroll", "unrolled loops become their iterations", nw_pass_unroll, true},
     {"simplify", "everything is simplified under what is known at its place", nw_pass_simplify},
     {"halves", "f16 and bf16 compute in f32", nw_pass_halves},
     {"fma", "products that are only added become fma", nw_pass_fma},
@@ -35,10 +35,11 @@ static int pass_index(nw_ctx *c, const char *name) {
 }
 
 // Runs the passes up to `last` on a copy; NULL and a diagnostic when one fails.
-static nw_program *run_passes(const nw_program *p, int last) {
+static nw_program *run_passes(const nw_program *p, int last, bool keep_loops) {
   nw_program *q = nw_program_clone(p);
   q->step = p->step;
   for (int i = 0; i <= last; i++) {
+    if (keep_loops && passes[i].replaces_loops) continue;
     nw_program *next = nw_stopped(p->ctx) ? NULL : passes[i].run(q);
     if (!next) {
       nw_program_release(q);
@@ -55,21 +56,36 @@ static bool any_parallel(const nw_stmt *s) {
   return any;
 }
 
-// Lowers a scheduled program. With `until`, stops after that pass: a program to look at, which cannot be run unless all
-// passes have run. The caller gets a count.
-nw_exec *nw_lower(const nw_program *p, const char *until) {
-  if (!p) return NULL;
-  int last = until ? pass_index(p->ctx, until) : nw_pass_count() - 1;
-  nw_program *q = last >= 0 ? run_passes(p, last) : NULL;
-  if (!q) return NULL;
+// Takes q.
+static nw_exec *new_exec(nw_program *q) {
   nw_exec *e = nw_xcalloc(1, sizeof *e);
   e->refs = 1;
   e->instructions = nw_code_size(q->root);
   e->nstorage = q->nbuffers;
   e->storage = nw_storage_table(q);
   e->parallel = any_parallel(q->root);
+  e->p = q;
+  return e;
+}
+
+// Lowers a scheduled program. With `until`, stops after that pass: a program to look at, which cannot be run unless all
+// passes have run. The caller gets a count.
+nw_exec *nw_lower(const nw_program *p, const char *until) {
+  if (!p) return NULL;
+  int last = until ? pass_index(p->ctx, until) : nw_pass_count() - 1;
+  nw_program *q = last >= 0 ? run_passes(p, last, false) : NULL;
+  if (!q) return NULL;
+  nw_exec *e = new_exec(q);
   if (!until) nw_strip_workspaces(q, q->root, e->storage);
-  e->p = nw_program_freeze(q);
+  nw_program_freeze(q);
+  return e;
+}
+
+nw_exec *nw_lower_loops(const nw_program *p) {
+  nw_program *q = p ? run_passes(p, nw_pass_count() - 1, true) : NULL;
+  if (!q) return NULL;
+  nw_exec *e = new_exec(q);
+  nw_program_freeze(q);
   return e;
 }
 

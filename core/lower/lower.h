@@ -44,10 +44,14 @@ typedef struct nw_exec {
 typedef struct nw_pass {
   const char *name, *doc;
   nw_program *(*run)(nw_program *p); // takes an unfrozen program, returns it or a new one, NULL on failure
+  bool replaces_loops; // by vectors or by copies of their bodies
 } nw_pass;
 int nw_pass_count(void);
 const nw_pass *nw_pass_at(int i);
 // Stops after the pass named `until` (NULL: all).
 nw_exec *nw_lower(const nw_program *p, const char *until);
+// The same without the passes that replace loops: vector and unrolled loops stay loops, for a text that is to be read.
+// Allocations of workspaces stay where they are.
+nw_exec *nw_lower_loops(const nw_program *p);
 nw_exec *nw_exec_retain(nw_exec *e);
 void nw_exec_release(nw_exec *e);

@@ -51,6 +51,7 @@ LLVMTargetMachineRef nwj_machine(nw_jit *j, int opt);
 LLVMModuleRef nwj_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt, bool optimise, const char *name,
                          char *error, size_t n);
 char *nwj_text(nw_jit *j, const nw_machine_code *m, const char *what);
+char *nwj_object_file(nw_jit *j, const nw_machine_code *m, const char *entry, size_t *size, char *error, size_t n);
 void nwj_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4); // keeps what is there already
 // Takes the error; its message goes to `error` unless something is there.
 bool nwj_ok(LLVMErrorRef e, const char *what, char *error, size_t n);

@@ -1,6 +1,8 @@
-// Views of compiled code: made again from the program, so that nothing is kept for a view that is not asked for.
+// Views of compiled code, and its object file: made again from the program, so that nothing is kept for what is not
+// asked for.
 #include "run/jit.h"
 #include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
 #include <stdlib.h>
 
 static char *own(char *llvm_string) {
@@ -12,7 +14,10 @@ static char *own(char *llvm_string) {
 static char *assembly(nw_jit *j, LLVMModuleRef m, int opt) {
   LLVMMemoryBufferRef b = NULL;
   char *message = NULL;
-  if (LLVMTargetMachineEmitToMemoryBuffer(nwj_machine(j, opt), m, LLVMAssemblyFile, &message, &b)) return own(message);
+  LLVMSetTargetMachineAsmVerbosity(nwj_machine(j, opt), true);
+  bool failed = LLVMTargetMachineEmitToMemoryBuffer(nwj_machine(j, opt), m, LLVMAssemblyFile, &message, &b);
+  LLVMSetTargetMachineAsmVerbosity(nwj_machine(j, opt), false);
+  if (failed) return own(message);
   nw_str s = {0};
   nw_str_addn(&s, LLVMGetBufferStart(b), LLVMGetBufferSize(b));
   LLVMDisposeMemoryBuffer(b);
@@ -33,4 +38,37 @@ char *nwj_text(nw_jit *j, const nw_machine_code *m, const char *what) {
   if (module) LLVMDisposeModule(module);
   LLVMContextDispose(lc);
   return text;
+}
+
+// A shared library is near what it calls: the small code model, where the JIT's own memory may be anywhere.
+static LLVMTargetMachineRef library_machine(nw_jit *j, int opt) {
+  LLVMTargetMachineRef tm = nwj_machine(j, opt);
+  return LLVMCreateTargetMachine(LLVMGetTargetMachineTarget(tm), j->triple, j->cpu, j->features,
+                                 (LLVMCodeGenOptLevel)opt, LLVMRelocPIC, LLVMCodeModelSmall);
+}
+
+static char *emit_object(nw_jit *j, LLVMModuleRef module, int opt, size_t *size, char *error, size_t n) {
+  LLVMMemoryBufferRef b = NULL;
+  char *message = NULL, *data = NULL;
+  LLVMTargetMachineRef tm = library_machine(j, opt);
+  if (LLVMTargetMachineEmitToMemoryBuffer(tm, module, LLVMObjectFile, &message, &b)) {
+    nwj_say(error, n, "code generator: %s", message);
+    LLVMDisposeMessage(message);
+  } else {
+    *size = LLVMGetBufferSize(b);
+    data = nw_xmalloc(*size + 1);
+    memcpy(data, LLVMGetBufferStart(b), *size);
+    LLVMDisposeMemoryBuffer(b);
+  }
+  LLVMDisposeTargetMachine(tm);
+  return data;
+}
+
+char *nwj_object_file(nw_jit *j, const nw_machine_code *m, const char *entry, size_t *size, char *error, size_t n) {
+  LLVMContextRef lc = LLVMContextCreate();
+  LLVMModuleRef module = nwj_module(j, lc, m->exec, m->opt, true, entry, error, n);
+  char *data = module ? emit_object(j, module, m->opt, size, error, n) : NULL;
+  if (module) LLVMDisposeModule(module);
+  LLVMContextDispose(lc);
+  return data;
 }

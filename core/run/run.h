@@ -23,6 +23,8 @@ typedef struct nw_jit_api {
   nw_machine_code *(*compile)(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n);
   nw_entry (*entry)(const nw_machine_code *m);
   char *(*text)(nw_jit *j, const nw_machine_code *m, const char *what); // "llvm", "asm"
+  // The object file, for a linker, with this name as its public entry; heap.
+  char *(*object)(nw_jit *j, const nw_machine_code *m, const char *entry, size_t *size, char *error, size_t n);
   void (*free)(nw_machine_code *m);
   const char *(*cpu)(const nw_jit *j);
 } nw_jit_api;

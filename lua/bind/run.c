@@ -185,6 +185,14 @@ static int kernel_text(lua_State *L) {
   return 1;
 }
 
+static int kernel_export(lua_State *L) {
+  nw_kernel *k = kernel_arg(L, 1);
+  nw_clear(nwl_ctx(L));
+  if (!nw_kernel_export(k, nwl_string(L, 2, "path"))) return nwl_raise(L);
+  lua_settop(L, 1);
+  return 1;
+}
+
 static int kernel_compile_ms(lua_State *L) {
   lua_pushnumber(L, nw_kernel_compile_ms(kernel_arg(L, 1)));
   return 1;
@@ -199,6 +207,10 @@ static const luaL_Reg kernel_meta[] = {{"__call", kernel_call}, {NULL, NULL}};
 static const nwl_row kernel_methods[] = {
     {"params", kernel_params, "(self: nw.kernel): {name: string, output: boolean}[]",
      "Its parameters: inputs, then outputs."},
+    {"export", kernel_export, "(self: nw.kernel, path: string): nw.kernel",
+     "Writes a shared library, \"gemm.so\", with the kernel as a plain C function, and gemm.h beside it: pointers to "
+     "row-major data, symbolic sizes first; 0 is success. Needs a C compiler; the code is for this machine's "
+     "processor."},
     {NULL, NULL, NULL, NULL},
 };
 static const nwl_row kernel_fields[] = {

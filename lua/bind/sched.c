@@ -131,6 +131,13 @@ static int sched_diff(lua_State *L) {
   return 1;
 }
 
+static int sched_c(lua_State *L) {
+  nw_sched *s = self(L);
+  nw_clear(nwl_ctx(L));
+  nwl_push_text(L, nw_program_c(nwl_ctx(L), nw_sched_program(s)));
+  return 1;
+}
+
 static int sched_lowered(lua_State *L) {
   nw_sched *s = self(L);
   const char *pass = lua_isnoneornil(L, 2) ? NULL : nwl_string(L, 2, "pass");
@@ -228,6 +235,7 @@ const nwl_row nwl_sched_rows[] = {
     {"schedule_print", sched_print, "(s: nw.schedule, version?: integer): string", "The full text form."},
     {"schedule_diff", sched_diff, "(s: nw.schedule, style: string, a?: integer, b?: integer): string",
      "What differs between two versions: the last step unless said."},
+    {"schedule_c", sched_c, "(s: nw.schedule): string", "The program as C99 with OpenMP."},
     {"schedule_lowered", sched_lowered, "(s: nw.schedule, pass?: string): string", "The lowered program as text."},
     {"schedule_trace", sched_trace, "(s: nw.schedule, format?: string): string", "The steps as Lua, or as JSON."},
     {"schedule_log", sched_log, "(s: nw.schedule): string", "One line a step."},

@@ -1,4 +1,5 @@
 --- Running: kernels, the two slow ways to run, and times as records.
+local assembly = require "nestwright.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local rows = require "nestwright.rows"
@@ -258,7 +259,8 @@ return function(nw)
       if not KERNEL_VIEWS[what] then
         errors.fail("invalid", "views are lowered, llvm, asm", "show: there is no view '%s'", tostring(what))
       end
-      return view.text(core.kernel_text(kernel, what))
+      local text = core.kernel_text(kernel, what)
+      return view.text(what == "asm" and assembly.with_loops(text) or text)
     end)
 
   core.classes.kernel.__tostring = function(kernel)

@@ -1,4 +1,5 @@
 --- Schedules: a method for each primitive of the core's table, views, histories, files.
+local assembly = require "nestwright.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local rows = require "nestwright.rows"
@@ -87,13 +88,14 @@ end
 
 -- ---- views
 
-local VIEWS = {"loops", "full", "lowered", "llvm", "asm", "log", "trace"}
+local VIEWS = {"loops", "full", "lowered", "llvm", "asm", "c", "log", "trace"}
 
 local show = {}
 function show.full(s) return core.schedule_print(s) end
 function show.lowered(s, pass) return core.schedule_lowered(s, pass) end
 function show.llvm(s) return core.kernel_text(s:build(), "llvm") end
-function show.asm(s) return core.kernel_text(s:build(), "asm") end
+function show.asm(s) return assembly.with_loops(core.kernel_text(s:build(), "asm")) end
+function show.c(s) return core.schedule_c(s) end
 function show.log(s) return core.schedule_log(s) end
 function show.trace(s) return core.schedule_trace(s) end
 

@@ -1,0 +1,45 @@
+// Inside codegen/c*: a C text in the making.
+#pragma once
+#include "codegen/codegen.h"
+
+// Small functions that C lacks, one per dtype where that matters; only those used are written out (c_helpers.c).
+typedef enum nwt_helper {
+  NWT_FLOORDIV,
+  NWT_FLOORMOD,
+  NWT_MIN,
+  NWT_MAX,
+  NWT_ABS,
+  NWT_TO_INT, // from a float, saturating
+  NWT_WIDEN, // of f16 and bf16 to f32
+  NWT_NARROW, // of f32
+  NWT_NARROW_F64,
+  NWT_HELPERS
+} nwt_helper;
+
+typedef struct nwt {
+  const nw_exec *exec;
+  const nw_program *p;
+  const char *kernel; // name of the function
+  nw_str out;
+  bool used[NWT_HELPERS][NW_DTYPE_COUNT];
+  nw_ranges ranges; // of the sizes and the loops around
+  nw_vec ir, c; // names of the program, and what they are called in C
+  int depth;
+  bool failed;
+} nwt;
+bool nwt_fail(nwt *g, const char *fmt, ...) NW_PRINTF(2, 3);
+
+const char *nwt_name(nwt *g, const char *ir); // an identifier of C, one to one
+const char *nwt_type(nw_dtype t); // in memory and in registers
+const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n); // its name; notes that it is used
+void nwt_helpers(const nwt *g, nw_str *out);
+// c_text.c: pieces of the file
+extern const char nwt_includes[];
+void nwt_begin(nwt *g, const nw_exec *e);
+void nwt_end(nwt *g);
+void nwt_describe(nwt *g, nw_str *out); // what the function takes and returns
+void nwt_prototype(nwt *g, nw_str *out);
+void nwt_check_sizes(nwt *g);
+
+void nwt_expr(nwt *g, const nw_expr *e);
+void nwt_stmt(nwt *g, const nw_stmt *s);

@@ -1,0 +1,97 @@
+// The C around exported machine code: a kernel made by the JIT finds its data in a frame and calls one function for its
+// parallel loops (codegen.h); here are both, as text.
+#include "codegen/c.h"
+#include <stdlib.h>
+
+static const char frame[] =
+    "typedef struct nw_frame {\n"
+    "  void **params;\n"
+    "  const int64_t *sizes;\n"
+    "  void **work;\n"
+    "  const int64_t *stride;\n"
+    "  int threads;\n"
+    "  void *runtime;\n"
+    "  const char *name;\n"
+    "} nw_frame;\n"
+    "typedef void (*nw_body)(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);\n"
+    "#define NW_HIDDEN __attribute__((visibility(\"hidden\")))\n"
+    "NW_HIDDEN void " NW_PARALLEL_SYMBOL "(nw_frame *f, nw_body body, void *captured, int64_t n);\n\n"
+    "void " NW_PARALLEL_SYMBOL "(nw_frame *f, nw_body body, void *captured, int64_t n) {\n"
+    "#pragma omp parallel num_threads(f->threads)\n"
+    "  {\n"
+    "    int64_t t = omp_get_thread_num(), threads = omp_get_num_threads();\n"
+    "    int64_t begin = n * t / threads, end = n * (t + 1) / threads;\n"
+    "    if (begin < end) body(f, captured, begin, end, t);\n"
+    "  }\n"
+    "}\n\n";
+
+static void words(nwt *g, nw_str *out) {
+  nw_str_fmt(out, "  const int64_t sizes[%d] = {", g->p->nsizes + 1);
+  for (int i = 0; i < g->p->nsizes; i++) nw_str_fmt(out, "%s, ", nwt_name(g, g->p->size[i].name));
+  nw_str_add(out, "0};\n");
+  nw_str_fmt(out, "  void *params[%d] = {", g->p->nbuffers + 1);
+  for (int i = 0; i < g->p->nbuffers; i++) {
+    const nw_buffer *b = g->p->buffer[i];
+    nw_str_fmt(out, b->role == NW_TEMP ? "0, " : "(void *)%s, ", nwt_name(g, b->name));
+  }
+  nw_str_fmt(out, "0};\n  void *work[%d] = {0};\n  int64_t stride[%d] = {0};\n", g->p->nbuffers + 1,
+             g->p->nbuffers + 1);
+}
+
+// Each thread's block starts on a cache line of its own, as the kernel was promised.
+static void workspace(nwt *g, int i) {
+  const nw_storage *s = &g->exec->storage[i];
+  bool each = s->kind == NW_STORE_PER_THREAD;
+  if (!each && s->kind != NW_STORE_WORKSPACE) return;
+  nw_str_fmt(&g->out, "  stride[%d] = ((int64_t)sizeof(%s) * (", i, nwt_type(s->dtype));
+  nwt_expr(g, s->elements);
+  nw_str_fmt(&g->out, ") + 127) / 128 * 128;\n");
+  nw_str_fmt(&g->out, "  bad |= posix_memalign(&work[%d], 128, (size_t)(stride[%d] + 128)%s) != 0;\n", i, i,
+             each ? " * (size_t)threads" : "");
+}
+
+static char *source(nwt *g, const char *entry) {
+  nw_str all = {0};
+  nw_str_add(&all, "#define _POSIX_C_SOURCE 200112L\n");
+  nw_str_add(&all, nwt_includes);
+  nw_str_add(&all, "#include <omp.h>\n\n");
+  nw_str_add(&all, frame);
+  nw_str_fmt(&all, "NW_HIDDEN void %s(nw_frame *f);\n\n", entry);
+  nwt_check_sizes(g);
+  for (int i = 0; i < g->exec->nstorage; i++) workspace(g, i);
+  nw_str body = {0};
+  words(g, &body);
+  nwt_helpers(g, &all);
+  nwt_prototype(g, &all);
+  nw_str_fmt(&all, " {\n  int bad = 0, threads = omp_get_max_threads();\n%s%s", body.s, g->out.s ? g->out.s : "");
+  nw_str_fmt(&all, "  nw_frame f = {params, sizes, work, stride, threads, 0, \"%s\"};\n", g->kernel);
+  nw_str_fmt(&all, "  if (!bad) %s(&f);\n  for (int i = 0; i < %d; i++) free(work[i]);\n  return bad;\n}\n", entry,
+             g->p->nbuffers);
+  nw_str_free(&body);
+  return nw_str_take(&all);
+}
+
+static char *header(nwt *g) {
+  nw_str all = {0};
+  nw_str_add(&all, "#pragma once\n#include <stdint.h>\n\n#ifdef __cplusplus\n#define restrict __restrict\n"
+                   "extern \"C\" {\n#endif\n\n");
+  nwt_describe(g, &all);
+  nwt_prototype(g, &all);
+  nw_str_add(&all, ";\n\n#ifdef __cplusplus\n}\n#undef restrict\n#endif\n");
+  return nw_str_take(&all);
+}
+
+bool nw_c_glue(const nw_exec *e, const char *entry, nw_glue *out) {
+  nwt g;
+  nwt_begin(&g, e);
+  *out = (nw_glue){.header = header(&g)};
+  out->source = source(&g, entry);
+  out->function = nw_xstrdup(g.kernel);
+  bool good = !g.failed;
+  nwt_end(&g);
+  if (good) return true;
+  free(out->source);
+  free(out->header);
+  free(out->function);
+  return false;
+}

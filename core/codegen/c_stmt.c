@@ -1,0 +1,142 @@
+// Statements as C: loops with OpenMP's marks, guards, stores, arrays on the stack.
+#include "codegen/c.h"
+
+static void line_start(nwt *g) { nw_str_indent(&g->out, 2 * g->depth); }
+
+static void allocated(nwt *g, const nw_stmt *s);
+
+// An array that is all there is inside a pair of braces needs none of its own.
+static void inside(nwt *g, const nw_stmt *s) {
+  if (s->nkids == 1 && s->kid[0]->kind == NW_ALLOC)
+    allocated(g, s->kid[0]);
+  else
+    for (int i = 0; i < s->nkids && !g->failed; i++) nwt_stmt(g, s->kid[i]);
+}
+
+static void kids(nwt *g, const nw_stmt *s) {
+  g->depth++;
+  inside(g, s);
+  g->depth--;
+}
+
+static void braces(nwt *g, const nw_stmt *s) {
+  nw_str_add(&g->out, "{\n");
+  kids(g, s);
+  line_start(g);
+  nw_str_add(&g->out, "}\n");
+}
+
+// ---- loops
+
+static void mark(nwt *g, const nw_stmt *s) {
+  int64_t n;
+  if (s->loop.mark == NW_SERIAL) return;
+  line_start(g);
+  switch (s->loop.mark) {
+  case NW_PARALLEL: nw_str_add(&g->out, "#pragma omp parallel for schedule(static)\n"); break;
+  case NW_VECTORIZED: nw_str_add(&g->out, "#pragma omp simd\n"); break;
+  case NW_UNROLLED:
+    nw_str_fmt(&g->out, "#pragma GCC unroll %lld\n", nw_is_int(s->loop.extent, &n) ? (long long)n : 1);
+    break;
+  default: nwt_fail(g, "loop %s has a mark that C does not have", s->loop.var->name);
+  }
+}
+
+static void enter(nwt *g, const nw_stmt *s) {
+  nw_pool *pool = g->p->pool;
+  const nw_expr *end = nw_add(pool, s->loop.begin, s->loop.extent);
+  nw_ranges_push(&g->ranges, s->loop.var->name, s->loop.begin, nw_sub(pool, end, nw_index(pool, 1)));
+}
+
+static void loop(nwt *g, const nw_stmt *s) {
+  const char *var = nwt_name(g, s->loop.var->name);
+  mark(g, s);
+  line_start(g);
+  nw_str_fmt(&g->out, "for (int64_t %s = ", var);
+  nwt_expr(g, s->loop.begin);
+  nw_str_fmt(&g->out, "; %s < ", var);
+  nwt_expr(g, nw_add(g->p->pool, s->loop.begin, s->loop.extent));
+  nw_str_fmt(&g->out, "; %s++) ", var);
+  enter(g, s);
+  braces(g, s);
+  nw_ranges_pop(&g->ranges);
+}
+
+// ---- the rest
+
+static void guard(nwt *g, const nw_stmt *s) {
+  line_start(g);
+  nw_str_add(&g->out, "if (");
+  nwt_expr(g, s->guard.cond);
+  nw_str_add(&g->out, ") ");
+  nw_ranges_fact(&g->ranges, s->guard.cond);
+  braces(g, s);
+  nw_ranges_pop_fact(&g->ranges);
+}
+
+static void store(nwt *g, const nw_stmt *s) {
+  if (s->store.mask) nwt_fail(g, "a masked store to %s has no form in C", s->store.buffer);
+  line_start(g);
+  nw_str_fmt(&g->out, "%s[", nwt_name(g, s->store.buffer));
+  nwt_expr(g, s->store.index);
+  nw_str_add(&g->out, "] = ");
+  nwt_expr(g, s->store.value);
+  nw_str_add(&g->out, ";\n");
+}
+
+static const nw_storage *storage_of(const nwt *g, const char *buffer) {
+  for (int i = 0; i < g->exec->nstorage; i++)
+    if (!strcmp(g->exec->storage[i].buffer, buffer)) return &g->exec->storage[i];
+  return NULL;
+}
+
+static void array(nwt *g, const nw_storage *st) {
+  line_start(g);
+  nw_str_fmt(&g->out, "%s %s[", nwt_type(st->dtype), nwt_name(g, st->buffer));
+  nwt_expr(g, nw_max(g->p->pool, st->elements, nw_index(g->p->pool, 1)));
+  nw_str_add(&g->out, "];\n");
+}
+
+// This thread's piece of what was made at the start.
+static void piece(nwt *g, const nw_storage *st) {
+  const char *name = nwt_name(g, st->buffer);
+  line_start(g);
+  nw_str_fmt(&g->out, "%s *restrict %s = %s_all + (size_t)(", nwt_type(st->dtype), name, name);
+  nwt_expr(g, st->elements);
+  nw_str_add(&g->out, ") * (size_t)omp_get_thread_num();\n");
+}
+
+// What is made at the start needs no statement here.
+static void allocated(nwt *g, const nw_stmt *s) {
+  const nw_storage *st = storage_of(g, s->alloc.buffer);
+  if (st->kind == NW_STORE_STACK) array(g, st);
+  if (st->kind == NW_STORE_PER_THREAD) piece(g, st);
+  inside(g, s);
+}
+
+static void alloc(nwt *g, const nw_stmt *s) {
+  bool scope = storage_of(g, s->alloc.buffer)->kind != NW_STORE_WORKSPACE;
+  if (scope) {
+    line_start(g);
+    nw_str_add(&g->out, "{\n");
+    g->depth++;
+  }
+  allocated(g, s);
+  if (!scope) return;
+  g->depth--;
+  line_start(g);
+  nw_str_add(&g->out, "}\n");
+}
+
+void nwt_stmt(nwt *g, const nw_stmt *s) {
+  switch (s->kind) {
+  case NW_SEQ:
+    for (int i = 0; i < s->nkids && !g->failed; i++) nwt_stmt(g, s->kid[i]);
+    break;
+  case NW_LOOP: loop(g, s); break;
+  case NW_GUARD: guard(g, s); break;
+  case NW_STORE: store(g, s); break;
+  case NW_ALLOC: alloc(g, s); break;
+  default: nwt_fail(g, "a statement of this kind has no form in C");
+  }
+}

@@ -1,0 +1,184 @@
+// A program as C99 with OpenMP: what one takes home. Loops stay loops; vector loops are `omp simd`, so the text is
+// readable and any compiler may have it. The results are those of the other ways to run, to the bit, when the compiler
+// contracts nothing (-ffp-contract=off, or -std=c99) and for what is not exp, log, tanh, erf or pow.
+#include "codegen/c.h"
+#include <stdlib.h>
+
+bool nwt_fail(nwt *g, const char *fmt, ...) {
+  va_list args;
+  if (g->failed) return false;
+  g->failed = true;
+  va_start(args, fmt);
+  nw_str why = {0};
+  nw_str_vfmt(&why, fmt, args);
+  va_end(args);
+  nw_fail(g->p->ctx, NW_ECODEGEN, NULL, "%s", why.s);
+  nw_str_free(&why);
+  return false;
+}
+
+// ---- the head
+
+static bool is_argument(const nw_program *p, const char *name) {
+  for (int i = 0; i < p->nsizes; i++)
+    if (!strcmp(p->size[i].name, name)) return true;
+  const nw_buffer *b = nw_find_buffer(p, name);
+  return b && b->role != NW_TEMP;
+}
+
+// That of the program, which is often that of its output as well: then C is told apart as C_kernel.
+static void name_kernel(nwt *g) {
+  nw_str s = {0};
+  const char *name = g->p->name ? g->p->name : "kernel";
+  nw_str_fmt(&s, "%s%s", name, is_argument(g->p, name) ? "_kernel" : "");
+  g->kernel = nwt_name(g, nw_pool_name(g->p->pool, s.s));
+  nw_str_free(&s);
+}
+
+static void shape(nw_str *out, const nw_buffer *b) {
+  for (int d = 0; d < b->ndim; d++) {
+    nw_str_add(out, d ? ", " : "");
+    nw_expr_print(out, b->shape[d]);
+  }
+}
+
+void nwt_describe(nwt *g, nw_str *out) {
+  nw_str_fmt(out, "// Made by Nestwright " NW_VERSION ". Row-major tensors, none overlapping another:\n");
+  for (int i = 0; i < g->p->nbuffers; i++) {
+    const nw_buffer *b = g->p->buffer[i];
+    if (b->role == NW_TEMP) continue;
+    nw_str_fmt(out, "//   %s %s: %s[", b->role == NW_INPUT ? "in " : "out", nwt_name(g, b->name),
+               nw_dtype_name(b->dtype));
+    shape(out, b);
+    nw_str_add(out, "]\n");
+  }
+  nw_str_add(out, "// Returns 0; 1 when there is no memory for temporaries");
+  nw_str_add(out, g->p->nfacts + g->p->nsizes ? "; 2 when a size is not what the code was made for.\n" : ".\n");
+}
+
+void nwt_prototype(nwt *g, nw_str *out) {
+  const char *between = "";
+  nw_str_fmt(out, "int %s(", g->kernel);
+  for (int i = 0; i < g->p->nsizes; i++, between = ", ")
+    nw_str_fmt(out, "%sint64_t %s", between, nwt_name(g, g->p->size[i].name));
+  for (int i = 0; i < g->p->nbuffers; i++) {
+    const nw_buffer *b = g->p->buffer[i];
+    if (b->role == NW_TEMP) continue;
+    nw_str_fmt(out, "%s%s%s *restrict %s", between, b->role == NW_INPUT ? "const " : "", nwt_type(b->dtype),
+               nwt_name(g, b->name));
+    between = ", ";
+  }
+  nw_str_add(out, *between ? ")" : "void)");
+}
+
+// ---- sizes and workspaces
+
+void nwt_check_sizes(nwt *g) {
+  nw_pool *pool = g->p->pool;
+  for (int i = 0; i < g->p->nsizes + g->p->nfacts; i++) {
+    const nw_size *s = &g->p->size[i];
+    bool size = i < g->p->nsizes;
+    nw_str_add(&g->out, "  if (!(");
+    nwt_expr(g, size ? nw_le(pool, s->lo, nw_var(pool, s->name)) : g->p->fact[i - g->p->nsizes]);
+    nw_str_add(&g->out, ")) return 2;\n");
+  }
+}
+
+static bool is_made(const nw_storage *s) { return s->kind == NW_STORE_WORKSPACE || s->kind == NW_STORE_PER_THREAD; }
+
+static const char *all(const nw_storage *s) { return s->kind == NW_STORE_PER_THREAD ? "_all" : ""; }
+
+static int make_workspaces(nwt *g) {
+  int n = 0;
+  for (int i = 0; i < g->exec->nstorage; i++) {
+    const nw_storage *s = &g->exec->storage[i];
+    const char *name = nwt_name(g, s->buffer);
+    if (!is_made(s)) continue;
+    n++;
+    nw_str_fmt(&g->out, "  %s *restrict %s%s = malloc(sizeof(%s) * ((size_t)(", nwt_type(s->dtype), name, all(s),
+               nwt_type(s->dtype));
+    nwt_expr(g, s->elements);
+    nw_str_fmt(&g->out, ")%s + 1));\n", s->kind == NW_STORE_PER_THREAD ? " * (size_t)omp_get_max_threads()" : "");
+  }
+  return n;
+}
+
+static void name_each(nwt *g, const char *before, const char *between, const char *after) {
+  const char *first = "";
+  for (int i = 0; i < g->exec->nstorage; i++) {
+    const nw_storage *s = &g->exec->storage[i];
+    if (!is_made(s)) continue;
+    nw_str_fmt(&g->out, "%s%s%s%s%s", first, before, nwt_name(g, s->buffer), all(s), after);
+    first = between;
+  }
+}
+
+static void give_up(nwt *g) {
+  nw_str_add(&g->out, "  if (");
+  name_each(g, "!", " || ", "");
+  nw_str_add(&g->out, ") {\n    ");
+  name_each(g, "free(", " ", ");");
+  nw_str_add(&g->out, "\n    return 1;\n  }\n");
+}
+
+static void function(nwt *g) {
+  nw_str_add(&g->out, " {\n");
+  nwt_check_sizes(g);
+  int made = make_workspaces(g);
+  if (made) give_up(g);
+  g->depth = 1;
+  nwt_stmt(g, g->p->root);
+  if (made) {
+    nw_str_add(&g->out, "  ");
+    name_each(g, "free(", " ", ");");
+    nw_str_add(&g->out, "\n");
+  }
+  nw_str_add(&g->out, "  return 0;\n}\n");
+}
+
+// ---- all
+
+const char nwt_includes[] = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n";
+static const char openmp[] = "#ifdef _OPENMP\n#include <omp.h>\n#else\n#define omp_get_thread_num() 0\n"
+                             "#define omp_get_max_threads() 1\n#endif\n";
+
+static char *whole(nwt *g) {
+  nw_str head = {0};
+  nwt_describe(g, &head);
+  nw_str_add(&head, nwt_includes);
+  if (g->exec->parallel) nw_str_add(&head, openmp);
+  nwt_helpers(g, &head);
+  nw_str_add(&head, "\n");
+  nwt_prototype(g, &head);
+  nw_str_add(&head, g->out.s);
+  return nw_str_take(&head);
+}
+
+void nwt_begin(nwt *g, const nw_exec *e) {
+  nw_path root = {.n = 1, .at = {e->p->root}};
+  *g = (nwt){.exec = e, .p = e->p};
+  nw_ranges_init(&g->ranges, e->p->pool);
+  nw_ranges_of(&g->ranges, e->p, &root);
+  name_kernel(g);
+}
+
+void nwt_end(nwt *g) {
+  nw_ranges_free(&g->ranges);
+  nw_str_free(&g->out);
+  for (int i = 0; i < g->c.n; i++) free(g->c.at[i]);
+  nw_vec_free(&g->c);
+  nw_vec_free(&g->ir);
+}
+
+char *nw_program_c(nw_ctx *c, const nw_program *p) {
+  (void)c;
+  nw_exec *e = nw_lower_loops(p);
+  if (!e) return NULL;
+  nwt g;
+  nwt_begin(&g, e);
+  function(&g);
+  char *text = g.failed ? NULL : whole(&g);
+  nwt_end(&g);
+  nw_exec_release(e);
+  return text;
+}

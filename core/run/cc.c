@@ -1,0 +1,60 @@
+#include "run/cc.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { MOST_ARGS = 64, MOST_SAID = 4000 };
+
+static bool start(pid_t *pid, const char *program, char *const *argv, int out) {
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, out, 1);
+  posix_spawn_file_actions_adddup2(&files, out, 2);
+  int why = posix_spawnp(pid, program, &files, NULL, argv, environ);
+  posix_spawn_file_actions_destroy(&files);
+  return !why;
+}
+
+// What it says, up to a limit; the rest is read and dropped, so that it never waits for us.
+static void listen_to(int in, nw_str *said) {
+  char block[1024];
+  ssize_t n;
+  while ((n = read(in, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))
+    if (n > 0 && said->n < MOST_SAID) nw_str_addn(said, block, (size_t)n);
+}
+
+static int ended(pid_t pid) {
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  return status;
+}
+
+bool nw_cc(nw_ctx *c, const char *const *args) {
+  const char *program = getenv("CC");
+  char *argv[MOST_ARGS + 2];
+  int n = 0, ends[2];
+  if (!program || !*program) program = "cc";
+  argv[n++] = (char *)program;
+  for (int i = 0; args[i] && n <= MOST_ARGS; i++) argv[n++] = (char *)args[i];
+  argv[n] = NULL;
+  if (pipe2(ends, O_CLOEXEC)) return nw_fail(c, NW_EIO, NULL, "no pipe to the C compiler");
+  pid_t pid;
+  bool started = start(&pid, program, argv, ends[1]);
+  close(ends[1]);
+  nw_str said = {0};
+  if (started) listen_to(ends[0], &said);
+  close(ends[0]);
+  int status = started ? ended(pid) : 0;
+  if (!started)
+    nw_fail(c, NW_EIO, "install a C compiler, or name one in CC", "there is no C compiler '%s'", program);
+  else if (status)
+    nw_fail(c, NW_ECODEGEN, NULL, "%s failed: %s", program, said.s ? said.s : "it said nothing");
+  nw_str_free(&said);
+  return started && !status;
+}

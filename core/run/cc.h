@@ -1,0 +1,7 @@
+// The system's C compiler, called as a program.
+#pragma once
+#include "run/run.h"
+
+// Runs `$CC` (cc unless set) with these arguments, NULL-terminated, without argv[0]. Fails with NW_EIO when there is none,
+// and with what it said when it refuses.
+bool nw_cc(nw_ctx *c, const char *const *args);
