@@ -227,46 +227,40 @@ static void choose(nwt *g, const nw_expr *e, int around) {
 
 // ---- conversions
 
-static void convert(nwt *g, nwt_helper h, nw_dtype t, const nw_expr *e) {
-  char name[32];
-  call(g, nwt_call(g, h, t, name, sizeof name), 1, &e);
-}
-
 static bool half(nw_dtype t) { return t == NW_F16 || t == NW_BF16; }
 
-static void from_half(nwt *g, const nw_expr *e, nw_dtype to, int around) {
-  const nw_expr *a = e->arg[0];
-  if (to == NW_F32)
-    convert(g, NWT_WIDEN, (nw_dtype)a->type.dtype, a);
+// What is converted: a half as the f32 it stands for.
+static void source(nwt *g, const nw_expr *e, int around) {
+  char name[32];
+  if (half((nw_dtype)e->type.dtype))
+    call(g, nwt_call(g, NWT_WIDEN, (nw_dtype)e->type.dtype, name, sizeof name), 1, &e);
   else
-    put(g, nw_cast(g->p->pool, to, nw_cast(g->p->pool, NW_F32, a)), around);
+    put(g, e, around);
 }
 
-static void to_half(nwt *g, const nw_expr *e, nw_dtype from) {
-  nw_dtype to = (nw_dtype)e->type.dtype;
-  if (from == NW_F64)
-    convert(g, NWT_NARROW_F64, to, e->arg[0]);
-  else
-    convert(g, NWT_NARROW, to, from == NW_F32 ? e->arg[0] : nw_cast(g->p->pool, NW_F32, e->arg[0]));
+static void by_helper(nwt *g, nwt_helper h, nw_dtype to, const char *before, const nw_expr *e) {
+  char name[32];
+  nw_str_fmt(&g->out, "%s(%s", nwt_call(g, h, to, name, sizeof name), before);
+  source(g, e, *before ? UNARY : 0);
+  nw_str_add(&g->out, ")");
 }
 
 static void cast(nwt *g, const nw_expr *e, int around) {
-  nw_dtype from = (nw_dtype)e->arg[0]->type.dtype, to = (nw_dtype)e->type.dtype;
-  if (half(from)) {
-    from_half(g, e, to, around);
+  const nw_expr *a = e->arg[0];
+  nw_dtype from = half((nw_dtype)a->type.dtype) ? NW_F32 : (nw_dtype)a->type.dtype, to = (nw_dtype)e->type.dtype;
+  int mine = to == NW_BOOL ? EQUAL : UNARY;
+  if (from == to) {
+    source(g, a, around);
   } else if (half(to)) {
-    to_half(g, e, from);
-  } else if (to == NW_BOOL) {
-    paren(g, EQUAL, around);
-    put(g, e->arg[0], LESS);
-    nw_str_add(&g->out, " != 0");
-    unparen(g, EQUAL, around);
-  } else if (nw_dtype_is_float(from) && !nw_dtype_is_float(to)) {
-    convert(g, NWT_TO_INT, to, e->arg[0]);
+    by_helper(g, from == NW_F64 ? NWT_NARROW_F64 : NWT_NARROW, to, nw_dtype_is_float(from) ? "" : "(float)", a);
+  } else if (to != NW_BOOL && nw_dtype_is_float(from) && !nw_dtype_is_float(to)) {
+    by_helper(g, NWT_TO_INT, to, "", a);
   } else {
-    paren(g, UNARY, around);
-    operand(g, e->arg[0], nwt_type(to));
-    unparen(g, UNARY, around);
+    paren(g, mine, around);
+    if (to != NW_BOOL) nw_str_fmt(&g->out, "(%s)", nwt_type(to));
+    source(g, a, to == NW_BOOL ? LESS : UNARY);
+    if (to == NW_BOOL) nw_str_add(&g->out, " != 0");
+    unparen(g, mine, around);
   }
 }
 
