@@ -28,13 +28,31 @@ static void braces(nwt *g, const nw_stmt *s) {
 
 // ---- loops
 
+// A loop whose stores go past the caches asks for it as OpenMP 5 has it.
+static void nontemporal(nwt *g, const nw_stmt *s, nw_vec *seen) {
+  for (int i = 0; i < s->nkids; i++) nontemporal(g, s->kid[i], seen);
+  if (s->kind != NW_STORE || !s->store.stream) return;
+  for (int i = 0; i < seen->n; i++)
+    if (!strcmp(seen->at[i], s->store.buffer)) return;
+  nw_vec_push(seen, (void *)s->store.buffer);
+  nw_str_fmt(&g->out, " nontemporal(%s)", nwt_name(g, s->store.buffer));
+}
+
+static void simd(nwt *g, const nw_stmt *s) {
+  nw_vec seen = {0};
+  nw_str_add(&g->out, "#pragma omp simd");
+  nontemporal(g, s, &seen);
+  nw_str_add(&g->out, "\n");
+  nw_vec_free(&seen);
+}
+
 static void mark(nwt *g, const nw_stmt *s) {
   int64_t n;
   if (s->loop.mark == NW_SERIAL) return;
   line_start(g);
   switch (s->loop.mark) {
   case NW_PARALLEL: nw_str_add(&g->out, "#pragma omp parallel for schedule(static)\n"); break;
-  case NW_VECTORIZED: nw_str_add(&g->out, "#pragma omp simd\n"); break;
+  case NW_VECTORIZED: simd(g, s); break;
   case NW_UNROLLED:
     nw_str_fmt(&g->out, "#pragma GCC unroll %lld\n", nw_is_int(s->loop.extent, &n) ? (long long)n : 1);
     break;

@@ -164,6 +164,18 @@ describe("the C view", function()
     run_batch()
   end)
 
+  it("gives the results of streaming stores, and asks for them", function()
+    local A = nw.placeholder({64, 32}, "f32", "A")
+    local s = nw.schedule(nw.compute({64, 32}, function(i, j) return A(i, j) + 1 end, "Z"))
+    s:split("j", 16)
+    s:vectorize "j_i"
+    s:stream_stores "Z"
+    local text = tostring(s:show "c")
+    assert.truthy(text:find("omp simd nontemporal(Z)", 1, true), text)
+    add(s, {random({64, 32}, "f32", 3)}, {}, text)
+    run_batch()
+  end)
+
   it("gives the results of halves, integers that wrap, and casts that saturate", function()
     local H, X, I = nw.placeholder({33}, "f16", "H"), nw.placeholder({33}, "f64", "X"), nw.placeholder({33}, "i16", "I")
     local half = nw.compute({33}, function(i) return nw.cast(nw.cast(H(i), "f32") * 0.3, "f16") + H(i) end, "half")
