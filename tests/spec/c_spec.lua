@@ -180,7 +180,7 @@ describe("the C view", function()
     local H, X, I = nw.placeholder({33}, "f16", "H"), nw.placeholder({33}, "f64", "X"), nw.placeholder({33}, "i16", "I")
     local half = nw.compute({33}, function(i) return nw.cast(nw.cast(H(i), "f32") * 0.3, "f16") + H(i) end, "half")
     local brain = nw.compute({33}, function(i) return nw.cast(X(i) * 0.1, "bf16") end, "brain")
-    local back = nw.compute({33}, function(i) return nw.cast(brain(i), "f64") + nw.cast(nw.cast(X(i) / 3, "f16"), "f64") end, 
+    local back = nw.compute({33}, function(i) return nw.cast(brain(i), "f64") + nw.cast(nw.cast(X(i) / 3, "f16"), "f64") end,
       "back")
     local wrap = nw.compute({33}, function(i) return I(i) * I(i) * 30000 - I(i) // 7 + I(i) % 5 end, "wrap")
     local clamp = nw.compute({33}, function(i) return nw.cast(X(i) * 100, "i8") end, "clamp")
