@@ -164,7 +164,7 @@ function schedule:save(path) end
 ---@param scope "global"|"local"|"shared"
 function schedule:set_scope(tensor, scope) end
 
----The loop nest, with what the last step changed marked; or another view: loops, full, lowered, llvm, asm, log, trace. 'lowered' may name the pass to stop after.
+---The loop nest, with what the last step changed marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. 'lowered' may name the pass to stop after.
 ---@param what? string
 ---@param pass? string
 ---@return nw.view
@@ -351,6 +351,11 @@ function array:totable() end
 ---@field compile_ms number Milliseconds it took to lower, compile and link.
 ---@operator call(nw.array): nw.array
 local kernel = {}
+
+---Writes a shared library, "gemm.so", with the kernel as a plain C function, and gemm.h beside it: pointers to row-major data, symbolic sizes first; 0 is success. Needs a C compiler; the code is for this machine's processor.
+---@param path string
+---@return nw.kernel
+function kernel:export(path) end
 
 ---Its parameters: inputs, then outputs.
 ---@return {name: string, output: boolean}[]
