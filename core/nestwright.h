@@ -295,13 +295,51 @@ typedef struct nw_results { // what a step gives back: loops (ids) or stages (na
 NW_API bool nw_sched_apply(nw_sched *s, const nw_primitive *p, const nw_arg *args, nw_results *out);
 NW_API bool nw_sched_undo(nw_sched *s);
 NW_API bool nw_sched_redo(nw_sched *s);
+// While on, steps are not judged: only what cannot be lowered at all is refused. They stay marked. Returns what it was.
+NW_API bool nw_sched_unsafe(nw_sched *s, bool on);
 NW_API bool nw_sched_branch(nw_sched *s, const char *name); // names the current version
 NW_API bool nw_sched_checkout(nw_sched *s, const char *name); // goes to a named version
+NW_API int nw_sched_named(const nw_sched *s, const char *name); // the version so named, or numbered; -1 and an error
 NW_API char *nw_sched_trace(const nw_sched *s, bool json); // pasteable Lua, or JSON
 NW_API bool nw_sched_replay(nw_sched *s, const char *json); // judged anew; the first step that fails is named
 // The question the judge answered last: 'o' by order, 'v' by value, 'm' marks only.
 NW_API char nw_judge_question(const nw_ctx *c);
-NW_API char *nw_sched_log(const nw_sched *s); // one line a step
+// One version for the log: what its step did to the program, and what the program costs now.
+typedef struct nw_log_entry {
+  int version, parent; // parent -1: the naive program
+  bool unsafe;
+  const char *step, *branch, *notes; // borrowed; NULL where there is none
+  int added, removed, changed; // statements
+  double operations, input_bytes, output_bytes, temp_bytes; // of one run; below 0: not known without the sizes
+  bool exact; // else they are upper bounds: guards and uneven bounds could not be counted
+  char *formula; // operations in sizes, where the number is not known; heap, or NULL
+  int nbuffers;
+  const char *buffer[NW_MAX_RESULTS]; // temporaries
+} nw_log_entry;
+NW_API bool nw_sched_log(const nw_sched *s, int version, nw_log_entry *out);
+NW_API int nw_sched_versions(const nw_sched *s); // how many there are, the naive program being 0
+// Which steps made what stands on a line: 1, 2, ... of the short form, or of the lowered program. Heap text, one reason a
+// line; NULL and an error when there is no such line.
+NW_API char *nw_sched_why(const nw_sched *s, int line, bool lowered);
+// Every primitive tried on a loop: what is legal there, and why the rest is not.
+typedef struct nw_move {
+  const char *primitive;
+  char *step; // as typed; heap, or NULL when nothing sensible could be tried
+  char *why; // NULL: legal; heap
+} nw_move;
+NW_API int nw_sched_moves(nw_sched *s, int loop, nw_move **out); // how many; heap, nw_moves_free. -1: no such loop
+NW_API void nw_moves_free(int n, nw_move *m);
+// Every loop as a place to compute a stage at.
+typedef struct nw_location {
+  char *loop; // name; NULL: the root. heap
+  char *why; // NULL: legal; heap
+  bool current; // it is there now
+  double recompute; // instances computed over instances needed once; below 0: not known without the sizes
+  double bytes; // of the stage's storage there; below 0: not known
+  char *size; // its extents, "34*34"; heap, or NULL
+} nw_location;
+NW_API int nw_sched_locations(nw_sched *s, const char *stage, nw_location **out);
+NW_API void nw_locations_free(int n, nw_location *l);
 NW_API char *nw_sched_step_text(const nw_sched *s, int version);
 NW_API const char *nw_sched_notes(const nw_sched *s); // remarks of the last step, or ""
 // Loops: handles are ids.
@@ -359,6 +397,7 @@ NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm
 NW_API bool nw_kernel_export(nw_kernel *k, const char *path);
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
+NW_API int nw_kernel_unsafe(const nw_kernel *k); // steps of its schedule that were not judged
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass); // after that pass; NULL: the last
 NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // as C99 with OpenMP
 NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int n, nw_array *const *args);

@@ -152,7 +152,7 @@ static nw_stmt *store(nw_parser *ps) {
 
 // ---- programs
 
-static nw_stmt *statement(nw_parser *ps, int depth) {
+static nw_stmt *judged_statement(nw_parser *ps, int depth) {
   char word[16] = "";
   nw_loop_kind mark;
   if (nw_token_text(ps, word, sizeof word) && nw_begins(ps, word)) {
@@ -164,6 +164,13 @@ static nw_stmt *statement(nw_parser *ps, int depth) {
     if (nw_loop_kind_parse(word, &mark)) return nw_next(ps), loop(ps, mark, depth);
   }
   return store(ps);
+}
+
+static nw_stmt *statement(nw_parser *ps, int depth) {
+  bool unsafe = nw_accept_word(ps, "unsafe");
+  nw_stmt *s = judged_statement(ps, depth);
+  if (s) s->unsafe = unsafe;
+  return s;
 }
 
 static bool read_program(nw_parser *ps) {

@@ -16,6 +16,17 @@ static bool fact_line(nw_parser *ps, nw_vec *facts) {
   return e;
 }
 
+// How many steps no judge has seen.
+static bool unjudged_line(nw_parser *ps) {
+  nw_token at = ps->tok;
+  const nw_expr *e = nw_parse_typed(ps, NW_INDEX, "number of steps");
+  int64_t n = 0;
+  if (!e) return false;
+  if (!nw_is_int(e, &n) || n < 1 || n > INT32_MAX) return nw_parse_fail(ps, &at, "a number of steps is expected");
+  ps->p->unsafe = (int)n;
+  return true;
+}
+
 static bool layout(nw_parser *ps, nw_buffer *b) {
   const nw_expr *e[NW_PARSE_LIST];
   nw_token at = ps->tok;
@@ -62,6 +73,7 @@ static bool table_line(nw_parser *ps, tables *t, bool *more) {
   if (ps->tok.indent && ps->tok.kind != NW_TOK_END) return nw_expected(ps, "a line that is not indented");
   if (t->sizes.n + t->facts.n + ps->p->nbuffers >= NW_PARSE_TABLE)
     return nw_parse_fail(ps, &ps->tok, "a program has %d sizes, facts and buffers at most", NW_PARSE_TABLE);
+  if (nw_accept_word(ps, "unjudged")) return unjudged_line(ps) && nw_end_line(ps);
   if (nw_accept_word(ps, "size")) return size_line(ps, &t->sizes) && nw_end_line(ps);
   if (nw_accept_word(ps, "fact")) return fact_line(ps, &t->facts) && nw_end_line(ps);
   if (nw_token_text(ps, word, sizeof word) && nw_role_parse(word, &role) && nw_accept_word(ps, word))

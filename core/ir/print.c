@@ -25,6 +25,12 @@ static void text(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_TEXT
 
 static void word(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_KEYWORD, "%s", s); }
 
+// The first line of a statement, with the mark of what no judge has seen.
+static void open_stmt(printer *pr, const nw_stmt *s) {
+  open_line(pr, s);
+  if (s->unsafe) nw_lines_put(pr->l, NW_PIECE_MARK, "unsafe ");
+}
+
 static void expr(printer *pr, const nw_expr *e) {
   nw_str b = {0};
   nw_expr_print(&b, e);
@@ -77,6 +83,10 @@ static void tables(printer *pr) {
   open_line(pr, NULL);
   word(pr, "program ");
   text(pr, p->name);
+  if (p->unsafe) {
+    open_line(pr, NULL);
+    nw_lines_put(pr->l, NW_PIECE_MARK, "unjudged %d", p->unsafe);
+  }
   for (int i = 0; i < p->nsizes; i++) {
     open_line(pr, NULL);
     word(pr, "size ");
@@ -100,7 +110,7 @@ static void quoted(printer *pr, const char *s) {
 }
 
 static void loop(printer *pr, const nw_stmt *s) {
-  open_line(pr, s);
+  open_stmt(pr, s);
   if (s->loop.mark) nw_lines_put(pr->l, NW_PIECE_MARK, "%s ", nw_loop_kind_name(s->loop.mark));
   word(pr, "for ");
   nw_lines_put(pr->l, NW_PIECE_NAME, "%s", s->loop.var->name);
@@ -120,14 +130,14 @@ static void loop(printer *pr, const nw_stmt *s) {
 }
 
 static void guard(printer *pr, const nw_stmt *s) {
-  open_line(pr, s);
+  open_stmt(pr, s);
   word(pr, "if ");
   expr(pr, s->guard.cond);
   text(pr, ":");
 }
 
 static void store(printer *pr, const nw_stmt *s) {
-  open_line(pr, s);
+  open_stmt(pr, s);
   if (s->store.stream) word(pr, "stream ");
   nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->store.buffer);
   expr(pr, s->store.index);
@@ -156,7 +166,7 @@ static void full_var(printer *pr, const nw_block_var *v) {
 }
 
 static void full_block_head(printer *pr, const nw_stmt *s) {
-  open_line(pr, s);
+  open_stmt(pr, s);
   word(pr, s->block.init_part ? "init block " : "block ");
   nw_lines_put(pr->l, NW_PIECE_NAME, "%s", s->block.name);
   word(pr, " of ");
@@ -198,7 +208,7 @@ static void full_block(printer *pr, const nw_stmt *s) {
 }
 
 static void full_alloc(printer *pr, const nw_stmt *s) {
-  open_line(pr, s);
+  open_stmt(pr, s);
   word(pr, "alloc ");
   nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->alloc.buffer);
   for (int i = 0; i < s->alloc.n; i++) {
@@ -211,7 +221,7 @@ static void full_alloc(printer *pr, const nw_stmt *s) {
 // ---- the short form
 
 static void short_line(printer *pr, const nw_stmt *s, const char *keyword, const char *body, const char *comment) {
-  open_line(pr, s);
+  open_stmt(pr, s);
   word(pr, keyword);
   text(pr, body);
   if (*comment) nw_lines_put(pr->l, NW_PIECE_COMMENT, "  # %s", comment);
@@ -232,7 +242,7 @@ static void short_block(printer *pr, const nw_stmt *s) {
 // The box by its extents: where it starts can be seen from the indices that fill it.
 static void short_alloc(printer *pr, const nw_stmt *s) {
   const nw_buffer *b = nw_find_buffer(pr->p, s->alloc.buffer);
-  open_line(pr, s);
+  open_stmt(pr, s);
   word(pr, "alloc ");
   nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->alloc.buffer);
   exprs(pr, s->alloc.n, s->alloc.extent);
@@ -304,9 +314,19 @@ static void statement(printer *pr, nw_stmt *s, int pos) {
   pr->path.n--;
 }
 
+static void short_head(printer *pr) {
+  int n = pr->p->unsafe;
+  if (!n) return;
+  open_line(pr, NULL);
+  nw_lines_put(pr->l, NW_PIECE_MARK, "# unsafe: %d step%s not judged", n, n == 1 ? " was" : "s were");
+}
+
 void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o) {
   printer pr = {.l = l, .p = p, .o = o};
-  if (o->full) tables(&pr);
+  if (o->full)
+    tables(&pr);
+  else
+    short_head(&pr);
   statement(&pr, p->root, 0);
 }
 

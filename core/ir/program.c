@@ -76,6 +76,7 @@ static int power_of_two(int n) {
 }
 
 static void clone_tables(nw_program *to, const nw_program *p) {
+  to->unsafe = p->unsafe;
   to->nsizes = p->nsizes;
   to->size = NW_NEW_N(to->arena, nw_size, p->nsizes);
   if (p->nsizes) memcpy(to->size, p->size, (size_t)p->nsizes * sizeof *to->size);
@@ -94,6 +95,17 @@ nw_program *nw_program_clone(const nw_program *p) {
   to->next_id = p->next_id;
   to->step = p->step + 1;
   return to;
+}
+
+static bool mark_changed(void *env, nw_stmt *s) {
+  const nw_program *p = env;
+  if (s->id && s->step == p->step) s->unsafe = true;
+  return true;
+}
+
+void nw_mark_unsafe(nw_program *p) {
+  p->unsafe++;
+  nw_walk_from(p->root, mark_changed, p);
 }
 
 // ---- frozen and counted

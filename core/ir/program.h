@@ -73,6 +73,7 @@ struct nw_stmt {
   nw_stmt_kind kind;
   int id; // survives into the next program as long as the statement does; 0 for NW_SEQ
   int step; // number of the step that made or last changed it; 0 for the naive program
+  bool unsafe; // a step that was not judged made or changed it
   int nkids; // NW_SEQ, NW_LOOP, NW_GUARD, NW_ALLOC: the statements inside, in order
   nw_stmt **kid;
   union {
@@ -137,6 +138,7 @@ struct nw_program {
   nw_stmt *root; // NW_SEQ
   int next_id; // the counter for ids; names are derived from it only when the plain name is taken
   int step; // number of the step that made this program
+  int unsafe; // steps on the way that were not judged
   void *model; // poly's cache
   void (*model_free)(void *model);
   struct nw_taken *taken; // names handed out since the clone, so that two unattached statements never share one
@@ -146,6 +148,7 @@ struct nw_program {
 nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name);
 // An unfrozen deep copy of the statement tree and the tables, same ids; expressions are shared. step = old step + 1.
 nw_program *nw_program_clone(const nw_program *p);
+void nw_mark_unsafe(nw_program *p); // the step that made p is not judged: it and what it changed say so
 nw_program *nw_program_freeze(nw_program *p); // checks the invariants (asserts), returns p; now counted once
 
 nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s, nw_role r, int ndim,
@@ -181,6 +184,7 @@ nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer);
 // Every statement in execution order, parents first; f returns false to stop. `path` ends in the statement.
 bool nw_walk(const nw_program *p, bool (*f)(void *env, const nw_path *path), void *env);
 bool nw_walk_from(const nw_stmt *s, bool (*f)(void *env, nw_stmt *s), void *env);
+bool nw_same_statement(const nw_stmt *a, const nw_stmt *b); // without what is inside
 bool nw_same_tree(const nw_stmt *a, const nw_stmt *b); // same structure, expressions and names; ids are not compared
 
 // Replaces a loop variable in every bind, where, bound and alloc below s.

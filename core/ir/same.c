@@ -50,7 +50,8 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   return true;
 }
 
-static bool same_own(const nw_stmt *a, const nw_stmt *b) {
+bool nw_same_statement(const nw_stmt *a, const nw_stmt *b) {
+  if (a->kind != b->kind || a->unsafe != b->unsafe) return false;
   switch (a->kind) {
   case NW_SEQ: return true;
   case NW_LOOP: return same_loop(a, b);
@@ -70,7 +71,7 @@ static bool same_own(const nw_stmt *a, const nw_stmt *b) {
 
 bool nw_same_tree(const nw_stmt *a, const nw_stmt *b) {
   if (a == b) return true;
-  if (!a || !b || a->kind != b->kind || a->nkids != b->nkids || !same_own(a, b)) return false;
+  if (!a || !b || a->kind != b->kind || a->nkids != b->nkids || !nw_same_statement(a, b)) return false;
   for (int i = 0; i < a->nkids; i++)
     if (!nw_same_tree(a->kid[i], b->kid[i])) return false;
   return true;
@@ -86,7 +87,8 @@ static bool same_buffer(const nw_buffer *a, const nw_buffer *b) {
 bool nw_same_program(const nw_program *a, const nw_program *b) {
   if (a == b) return true;
   if (!a || !b || !same_text(a->name, b->name)) return false;
-  if (a->nsizes != b->nsizes || a->nfacts != b->nfacts || a->nbuffers != b->nbuffers) return false;
+  if (a->unsafe != b->unsafe || a->nsizes != b->nsizes || a->nfacts != b->nfacts || a->nbuffers != b->nbuffers)
+    return false;
   for (int i = 0; i < a->nsizes; i++)
     if (!same_text(a->size[i].name, b->size[i].name) || !same_expr(a->size[i].lo, b->size[i].lo)) return false;
   for (int i = 0; i < a->nbuffers; i++)

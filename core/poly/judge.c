@@ -164,7 +164,7 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   if (answer == NW_HOLDS) answer = nw_check_storage(after);
   if (answer == NW_HOLDS && !marks) answer = ask(before, after);
   if (answer == NW_HOLDS && !marks) answer = nw_check_bounds(after);
-  if (answer == NW_HOLDS) answer = nw_check_marks(after);
+  if (answer == NW_HOLDS) answer = nw_check_marks(after, before->p);
   return answer == NW_HOLDS ? nw_check_streams(after) : answer;
 }
 
@@ -180,6 +180,25 @@ bool nw_judge(const nw_program *before, const nw_program *after) {
   return judge(old, new) == NW_HOLDS;
 }
 
+// What holds even of a step nobody judges: it can be lowered, and its storage and marks are what the machine has.
+bool nw_judge_structure(const nw_program *before, const nw_program *after) {
+  if (!before || !after || !nw_proofs_begin(nw_proofs_of(after->ctx))) return false;
+  const nw_model *old = nw_model_of(before, NULL), *new = old ? nw_model_of(after, old->f) : NULL;
+  if (!new) return false;
+  if (!same_params(before, after))
+    return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the arguments would not be the same") == NW_HOLDS;
+  nw_answer answer = check_decidable(new);
+  if (answer == NW_HOLDS) answer = nw_check_storage(new);
+  if (answer == NW_HOLDS) answer = nw_check_nesting(new);
+  return (answer == NW_HOLDS ? nw_check_streams(new) : answer) == NW_HOLDS;
+}
+
+bool nw_judge_bounds(const nw_program *p) {
+  if (!p || !nw_proofs_begin(nw_proofs_of(p->ctx))) return false;
+  const nw_model *m = nw_model_of(p, NULL);
+  return m && nw_check_bounds(m) == NW_HOLDS;
+}
+
 bool nw_judge_first(const nw_program *p) {
   if (!p) return false;
   nw_proofs *s = nw_proofs_of(p->ctx);
@@ -191,5 +210,5 @@ bool nw_judge_first(const nw_program *p) {
   if (answer == NW_HOLDS) answer = nw_check_storage(m);
   if (answer == NW_HOLDS) answer = nw_check_bounds(m);
   if (answer == NW_HOLDS) answer = nw_check_buffers(m, true, true);
-  return (answer == NW_HOLDS ? nw_check_marks(m) : answer) == NW_HOLDS;
+  return (answer == NW_HOLDS ? nw_check_marks(m, NULL) : answer) == NW_HOLDS;
 }

@@ -164,13 +164,24 @@ static nw_answer check_loop(const nw_model *m, const nw_stmt *loop) {
   return answer;
 }
 
-static nw_answer check_loops(const nw_model *m, const nw_stmt *s) {
-  nw_answer answer = is_parallel(s) || is_vector(s) ? check_loop(m, s) : NW_HOLDS;
-  for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_loops(m, s->kid[i]);
+// A mark that an unsafe step has put there before is not asked about again: it says so itself.
+static bool known_unsafe(const nw_program *before, const nw_stmt *s) {
+  nw_path path;
+  if (!s->unsafe || !before || !nw_find(before, s->id, &path)) return false;
+  const nw_stmt *was = path.at[path.n - 1];
+  return was->kind == NW_LOOP && was->unsafe && was->loop.mark == s->loop.mark;
+}
+
+static nw_answer check_loops(const nw_model *m, const nw_program *before, const nw_stmt *s) {
+  bool asked = (is_parallel(s) || is_vector(s)) && !known_unsafe(before, s);
+  nw_answer answer = asked ? check_loop(m, s) : NW_HOLDS;
+  for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_loops(m, before, s->kid[i]);
   return answer;
 }
 
-nw_answer nw_check_marks(const nw_model *m) {
-  nw_answer answer = check_structure(m, m->p->root, NULL, NULL);
-  return answer == NW_HOLDS ? check_loops(m, m->p->root) : answer;
+nw_answer nw_check_nesting(const nw_model *m) { return check_structure(m, m->p->root, NULL, NULL); }
+
+nw_answer nw_check_marks(const nw_model *m, const nw_program *before) {
+  nw_answer answer = nw_check_nesting(m);
+  return answer == NW_HOLDS ? check_loops(m, before, m->p->root) : answer;
 }

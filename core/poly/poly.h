@@ -11,6 +11,11 @@
 // NW_EUNDECIDED diagnostic with a refusal whose witness is the lexicographically smallest pair.
 bool nw_judge(const nw_program *before, const nw_program *after);
 
+// Of a step that the user does not want judged: that the result can be lowered and stored, and its marks nested.
+bool nw_judge_structure(const nw_program *before, const nw_program *after);
+// Every access inside its buffer: then machine code of p, right or wrong, does no harm.
+bool nw_judge_bounds(const nw_program *p);
+
 // The first program of a computation: every access inside its buffer, every read after its write, outputs covered.
 bool nw_judge_first(const nw_program *p);
 

@@ -1,5 +1,6 @@
 // Programs to machine code.
 #include "run/kernel.h"
+#include "poly/poly.h"
 #include "run/guard.h"
 #include <stdlib.h>
 
@@ -40,9 +41,22 @@ static bool generate(nw_kernel *k, const nw_build_opts *o) {
   return true;
 }
 
+// Machine code nobody judged may be wrong, but it must not write where it likes.
+static bool harmless(nw_ctx *c, const nw_program *p) {
+  if (!p->unsafe || nw_judge_bounds(p)) return true;
+  const nw_diag *d = nw_error(c);
+  const char *why = d && d->refusal && d->refusal->why ? d->refusal->why : "an access may lie outside of its buffer";
+  char *text = nw_xstrdup(why);
+  nw_clear(c);
+  nw_fail(c, NW_ECODEGEN, "nw.interpret runs it, and stops there",
+          "an unsafe schedule is compiled only if it stays inside its buffers: %s", text);
+  free(text);
+  return false;
+}
+
 nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o) {
   static const nw_build_opts usual = {.opt = 1};
-  if (!p || nw_stopped(c)) return NULL;
+  if (!p || nw_stopped(c) || !harmless(c, p)) return NULL;
   if (!o) o = &usual;
   double start = nw_now();
   nw_exec *e = nw_lower(p, NULL);
@@ -80,13 +94,23 @@ const char *nw_kernel_param(const nw_kernel *k, int i, bool *is_output) {
 
 double nw_kernel_compile_ms(const nw_kernel *k) { return k->compile_ms; }
 
+int nw_kernel_unsafe(const nw_kernel *k) { return k->exec->p->unsafe; }
+
 bool nw_kernel_was_cached(const nw_kernel *k) { return k->cached; }
+
+static char *with_mark(char *text, int unsafe, const char *comment) {
+  nw_str b = {0};
+  nw_str_fmt(&b, "%s unsafe: steps that were not judged: %d\n%s", comment, unsafe, text);
+  free(text);
+  return nw_str_take(&b);
+}
 
 // "lowered", "llvm" (after optimisation), "llvm-plain" (before), "asm".
 char *nw_kernel_text(nw_kernel *k, const char *what) {
   if (!strcmp(what, "lowered")) return nw_program_show(k->exec->p, NULL);
   const nw_jit_api *api = nw_session_of(k->ctx)->api;
   char *text = api->text(nw_session_jit(k->ctx), k->code, what);
+  if (text && k->exec->p->unsafe) return with_mark(text, k->exec->p->unsafe, strcmp(what, "asm") ? ";" : "#");
   if (text) return text;
   return nw_fail(k->ctx, NW_EINVAL, "lowered, llvm, llvm-plain or asm", "a kernel has no view '%s'", what);
 }

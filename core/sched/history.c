@@ -2,7 +2,6 @@
 #include "sched/history.h"
 #include "poly/poly.h"
 #include "sched/refused.h"
-#include <ctype.h>
 #include <stdlib.h>
 
 nw_node *nw_sched_node(const nw_sched *s, int version) {
@@ -100,6 +99,7 @@ void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
   nw_refused_forget(s);
   nw_node *node = add_node(s, p, s->current);
   node->primitive = st->primitive;
+  node->unsafe = s->unsafe;
   node->args = nw_args_copy(s->arena, s->pool, st->primitive, st->resolved);
   char *text = nw_step_show(st->primitive, st->resolved);
   node->text = keep(s, text);
@@ -172,19 +172,28 @@ static void list_names(const nw_sched *s, nw_str *b) {
   if (!b->n) nw_str_add(b, "no version has a name yet");
 }
 
-// A version without a name is reached by its number, "3".
-bool nw_sched_checkout(nw_sched *s, const char *name) {
-  if (!s || !name) return false;
+static bool is_number(const char *s) {
+  size_t n = strspn(s, "0123456789");
+  return n > 0 && n < 10 && !s[n];
+}
+
+// A version without a name is known by its number, "3".
+int nw_sched_named(const nw_sched *s, const char *name) {
+  if (!s || !name) return -1;
   nw_node *node = named(s, name);
-  if (!node && isdigit((unsigned char)*name)) node = nw_sched_node(s, atoi(name));
-  if (!node) {
-    nw_str b = {0};
-    list_names(s, &b);
-    nw_fail(s->ctx, NW_EINVAL, b.s, "no branch \"%s\"", name);
-    nw_str_free(&b);
-    return false;
-  }
-  nw_sched_goto(s, node->number);
+  if (!node && is_number(name)) node = nw_sched_node(s, atoi(name));
+  if (node) return node->number;
+  nw_str b = {0};
+  list_names(s, &b);
+  nw_fail(s->ctx, NW_EINVAL, b.s, "no branch \"%s\"", name);
+  nw_str_free(&b);
+  return -1;
+}
+
+bool nw_sched_checkout(nw_sched *s, const char *name) {
+  int version = nw_sched_named(s, name);
+  if (version < 0) return false;
+  nw_sched_goto(s, version);
   return true;
 }
 

@@ -1,9 +1,8 @@
 // A refusal, filled in: what was asked, the picture, and ways on that were tried.
 #include "sched/refuse.h"
-#include "poly/poly.h"
 #include "sched/args.h"
+#include "sched/attempt.h"
 #include "sched/history.h"
-#include "sched/step.h"
 #include "sched/tree.h"
 #include <stdlib.h>
 
@@ -104,22 +103,16 @@ void nw_refusal_picture(nw_step *st, const nw_program *refused) {
 
 static const char *keep(nw_arena *a, const char *s) { return s ? nw_arena_strdup(a, s) : NULL; }
 
-// Accepted, on a scratch program that goes at once. The context has no failure before and after.
-static bool works(nw_sched *s, const nw_candidate *c) {
-  nw_step st;
-  nw_step_begin(&st, s, c->primitive, c->args);
-  nw_program *p = nw_step_make(&st);
-  nw_program_release(p);
-  nw_step_end(&st);
-  if (!s->ctx->interrupted) nw_clear(s->ctx);
-  return p != NULL;
-}
-
 enum {
   TRIES = 12,
   SHOWN = 3,
-  TRY_BUDGET = 300000, // operations of isl for each: a way on must not take long to find
 };
+
+static bool works(nw_sched *s, const nw_candidate *c) {
+  nw_program *p = nw_attempt(s, c->primitive, c->args, NULL);
+  nw_program_release(p);
+  return p != NULL;
+}
 
 static bool offered(const nw_refusal *r, const char *text) {
   for (int i = 0; i < NW_MAX_NOTES && r->alternatives[i]; i++)
@@ -147,9 +140,7 @@ static void find_ways(nw_step *st) {
   nw_clear(st->ctx);
   st->p = (nw_program *)st->before;
   if (st->primitive->suggest) st->primitive->suggest(st);
-  long budget = nw_judge_budget(st->ctx, TRY_BUDGET);
   try_candidates(st, &r);
-  nw_judge_budget(st->ctx, budget);
   nw_clear(st->ctx);
   nw_refuse(st->ctx, &r);
   if (hint) st->ctx->diag.hint = nw_diag_printf(st->ctx, "%s", hint);

@@ -13,6 +13,7 @@ typedef struct nw_node {
   char *text; // s:split("i", 32)
   char *notes;
   char *name; // branch name, or NULL
+  bool unsafe; // not judged
   int nreplaced; // loops this step consumed: id, and what stands in its place as text
   int *replaced;
   char **replacement;
@@ -37,6 +38,7 @@ struct nw_sched {
   nw_tensor **output; // counted
   nw_vec version; // nw_node*, by number
   int current;
+  bool unsafe; // steps are not judged now
   nw_refused *refused; // NULL: the last step was not
   int next_id; // no two versions give one id to different loops, so a handle never means another branch's
 };

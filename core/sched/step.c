@@ -144,7 +144,18 @@ static nw_program *edited(nw_step *st) {
     return NULL;
   }
   nw_tidy(st);
+  if (st->sched->unsafe) nw_mark_unsafe(st->p);
   return nw_program_freeze(st->p);
+}
+
+static bool judged(const nw_step *st, const nw_program *p) {
+  return st->sched->unsafe ? nw_judge_structure(st->before, p) : nw_judge(st->before, p);
+}
+
+bool nw_sched_unsafe(nw_sched *s, bool on) {
+  bool was = s && s->unsafe;
+  if (s) s->unsafe = on;
+  return was;
 }
 
 // A step on a piece that was proven empty leaves the program as it is.
@@ -155,7 +166,7 @@ nw_program *nw_step_make(nw_step *st) {
     return nw_program_retain(st->before);
   }
   nw_program *p = edited(st);
-  if (p && !nw_judge(st->before, p)) {
+  if (p && !judged(st, p)) {
     nw_refusal_picture(st, p);
     st->denied = p;
     return st->p = NULL;

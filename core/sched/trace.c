@@ -30,6 +30,7 @@ static void write_value(nw_str *b, const nw_arg *a) {
 static void write_step(nw_str *b, const nw_node *node) {
   nw_str_add(b, "    {\"primitive\": ");
   nw_json_string(b, node->primitive->name);
+  if (node->unsafe) nw_str_add(b, ", \"unsafe\": true");
   nw_str_add(b, ", \"args\": {");
   for (int i = 0, n = 0; i < nw_param_count(node->primitive); i++) {
     if (node->args[i].kind == NW_ARG_NONE) continue;
@@ -56,7 +57,8 @@ static char *as_json(const nw_sched *s, int n, nw_node **line) {
 
 static char *as_lua(int n, nw_node **line) {
   nw_str b = {0};
-  for (int i = 0; i < n; i++) nw_str_fmt(&b, "%s\n", line[i]->text);
+  for (int i = 0; i < n; i++)
+    nw_str_fmt(&b, line[i]->unsafe ? "s:unsafe(function(s) %s end)\n" : "%s\n", line[i]->text);
   return nw_str_take(&b);
 }
 
@@ -67,25 +69,6 @@ char *nw_sched_trace(const nw_sched *s, bool json) {
   char *text = json ? as_json(s, n, line) : as_lua(n, line);
   free(line);
   return text;
-}
-
-char *nw_sched_log(const nw_sched *s) {
-  if (!s) return NULL;
-  nw_node **line;
-  nw_str b = {0};
-  int n = nw_sched_line(s, &line);
-  for (int i = 0; i < n; i++) {
-    nw_str_fmt(&b, "%3d  %s", i + 1, line[i]->text);
-    if (line[i]->name) nw_str_fmt(&b, "  [%s]", line[i]->name);
-    for (const char *note = line[i]->notes; *note;) {
-      size_t len = strcspn(note, "\n");
-      nw_str_fmt(&b, "%s%.*s", note == line[i]->notes ? "  -- " : "; ", (int)len, note);
-      note += len + (note[len] == '\n');
-    }
-    nw_str_add(&b, "\n");
-  }
-  free(line);
-  return nw_str_take(&b);
 }
 
 char *nw_sched_step_text(const nw_sched *s, int version) {
@@ -188,10 +171,14 @@ static void name_step(replay *r, const nw_arg *args) {
 
 static bool run_step(replay *r, const nw_json *j) {
   nw_arg args[NW_MAX_PARAMS];
+  const nw_json *unsafe = nw_json_get(j, "unsafe");
   if (!read_step(r, j, args)) return false;
-  if (nw_sched_apply(r->s, r->row, args, NULL)) return true;
-  name_step(r, args);
-  return false;
+  if (unsafe && unsafe->kind != NW_JSON_BOOL) return malformed(r, "unsafe is true or false");
+  bool was = nw_sched_unsafe(r->s, unsafe && unsafe->i);
+  bool ok = nw_sched_apply(r->s, r->row, args, NULL);
+  nw_sched_unsafe(r->s, was);
+  if (!ok) name_step(r, args);
+  return ok;
 }
 
 static const nw_json *steps_of(nw_sched *s, nw_arena *a, const char *json) {

@@ -213,7 +213,13 @@ static const nwl_row kernel_methods[] = {
      "processor."},
     {NULL, NULL, NULL, NULL},
 };
+static int kernel_unsafe(lua_State *L) {
+  lua_pushboolean(L, nw_kernel_unsafe(kernel_arg(L, 1)) > 0);
+  return 1;
+}
+
 static const nwl_row kernel_fields[] = {
+    {"unsafe", kernel_unsafe, "boolean", "Whether steps of its schedule were not judged."},
     {"compile_ms", kernel_compile_ms, "number", "Milliseconds it took to lower, compile and link."},
     {"cached", kernel_cached, "boolean", "Whether the machine code came from the cache."},
     {NULL, NULL, NULL, NULL},

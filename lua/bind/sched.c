@@ -73,8 +73,8 @@ static int sched_replay(lua_State *L) {
   return 1;
 }
 
-static int sched_log(lua_State *L) {
-  nwl_push_text(L, nw_sched_log(self(L)));
+static int sched_unsafe(lua_State *L) {
+  lua_pushboolean(L, nw_sched_unsafe(self(L), lua_toboolean(L, 2)));
   return 1;
 }
 
@@ -92,14 +92,18 @@ static int sched_step_text(lua_State *L) {
 
 // ---- views
 
+// A version by number, or by the name of a branch.
+static int version_number(lua_State *L, nw_sched *s, int arg, lua_Integer fallback) {
+  bool named = lua_type(L, arg) == LUA_TSTRING;
+  lua_Integer v = named ? nw_sched_named(s, lua_tostring(L, arg)) : nwl_integer_or(L, arg, "version", fallback);
+  if (named && v < 0) nwl_raise(L);
+  if (v < 0 || v >= nw_sched_versions(s))
+    nwl_fail(L, NW_ERANGE, NULL, "there is no version %lld; the last is %d", (long long)v, nw_sched_versions(s) - 1);
+  return (int)v;
+}
+
 static const nw_program *version_arg(lua_State *L, nw_sched *s, int arg, lua_Integer fallback) {
-  lua_Integer v = nwl_integer_or(L, arg, "version", fallback);
-  const nw_program *p = v >= 0 && v <= INT32_MAX ? nw_sched_version(s, (int)v) : NULL;
-  if (!p) {
-    nw_clear(nwl_ctx(L));
-    nwl_fail(L, NW_ERANGE, NULL, "there is no version %lld; the last is %d", (long long)v, nw_sched_current(s));
-  }
-  return p;
+  return nw_sched_version(s, version_number(L, s, arg, fallback));
 }
 
 static nw_style style_arg(lua_State *L, int arg) {
@@ -110,8 +114,8 @@ static nw_style style_arg(lua_State *L, int arg) {
 // show(self, style, version?, changed?): changed marks what the last step made.
 static int sched_show(lua_State *L) {
   nw_sched *s = self(L);
-  int version = (int)nwl_integer_or(L, 3, "version", nw_sched_current(s));
-  const nw_program *p = version_arg(L, s, 3, version);
+  int version = version_number(L, s, 3, nw_sched_current(s));
+  const nw_program *p = nw_sched_version(s, version);
   nw_show_opts o = {.style = style_arg(L, 2), .changed_since = lua_toboolean(L, 4) ? version : 0};
   nwl_push_text(L, nw_program_show(p, &o));
   return 1;
@@ -125,8 +129,8 @@ static int sched_print(lua_State *L) {
 
 static int sched_diff(lua_State *L) {
   nw_sched *s = self(L);
-  int last = (int)nwl_integer_or(L, 4, "version", nw_sched_current(s));
-  const nw_program *b = version_arg(L, s, 4, last), *a = version_arg(L, s, 3, nw_sched_parent(s, last));
+  int last = version_number(L, s, 4, nw_sched_current(s));
+  const nw_program *b = nw_sched_version(s, last), *a = version_arg(L, s, 3, nw_sched_parent(s, last));
   nwl_push_text(L, nw_program_diff(a, b, style_arg(L, 2)));
   return 1;
 }
@@ -238,7 +242,8 @@ const nwl_row nwl_sched_rows[] = {
     {"schedule_c", sched_c, "(s: nw.schedule): string", "The program as C99 with OpenMP."},
     {"schedule_lowered", sched_lowered, "(s: nw.schedule, pass?: string): string", "The lowered program as text."},
     {"schedule_trace", sched_trace, "(s: nw.schedule, format?: string): string", "The steps as Lua, or as JSON."},
-    {"schedule_log", sched_log, "(s: nw.schedule): string", "One line a step."},
+    {"schedule_unsafe", sched_unsafe, "(s: nw.schedule, on: boolean): boolean",
+     "Whether steps go unjudged from now on; returns what it was."},
     {"schedule_step", sched_step_text, "(s: nw.schedule, version?: integer): string", "A step as the user typed it."},
     {"schedule_loops", sched_loops, "(s: nw.schedule, stage?: string): nw.loop[]", "Loops, outermost first."},
     {"schedule_stages", sched_stages, "(s: nw.schedule): string[]", "Names of the stages."},

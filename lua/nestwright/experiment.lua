@@ -161,10 +161,15 @@ local function flatten(value)
   local row = {}
   if type(value) ~= "table" then return {result = value} end
   local is_time = (getmetatable(value) or {}).__name == "nestwright.time"
-  if is_time then return {min = value.min, median = value.median, spread = value.spread, threads = value.threads} end
+  if is_time then
+    return {min = value.min, median = value.median, spread = value.spread, threads = value.threads, unsafe = value.unsafe}
+  end
   for key, item in pairs(value) do
     if type(item) ~= "table" and type(item) ~= "function" then row[tostring(key)] = item end
-    if (getmetatable(item) or {}).__name == "nestwright.time" then row[tostring(key)] = item.min end
+    if (getmetatable(item) or {}).__name == "nestwright.time" then
+      row[tostring(key)] = item.min
+      row.unsafe = row.unsafe or item.unsafe
+    end
   end
   return row
 end

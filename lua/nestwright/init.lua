@@ -20,6 +20,7 @@ require "nestwright.data" (nw)
 require "nestwright.schedule" (nw)
 require "nestwright.kernel" (nw)
 require "nestwright.lessons" (nw)
+require "nestwright.history" (nw)
 require "nestwright.experiment" (nw)
 require "nestwright.help" (nw)
 

@@ -111,7 +111,7 @@ local time_meta = {__name = "nestwright.time", __index = time_methods}
 
 function time_meta.__tostring(t)
   return ("min %s, median %s, spread %.1f %%, %s, %s"):format(seconds(t.min), seconds(t.median), 100 * t.spread,
-    count(t.reps, "rep"), count(t.threads, "thread"))
+    count(t.reps, "rep"), count(t.threads, "thread")) .. (t.unsafe and ", unsafe" or "")
 end
 
 local cpu
@@ -122,6 +122,7 @@ end
 
 local function record(t, kernel)
   t.machine, t.what = cpu_name(), kernel and tostring(kernel)
+  t.unsafe = kernel and kernel.unsafe or nil
   return setmetatable(t, time_meta)
 end
 
@@ -166,7 +167,7 @@ function compare_meta.__tostring(c)
   for _, t in ipairs(c) do width = math.max(width, #t.label) end
   for _, t in ipairs(c) do
     out[#out + 1] = ("%-" .. width .. "s  min %9s  median %9s  spread %5.1f %%  %s"):format(t.label, seconds(t.min),
-      seconds(t.median), 100 * t.spread, t.verdict)
+      seconds(t.median), 100 * t.spread, t.verdict .. (t.unsafe and ", unsafe" or ""))
   end
   out[#out + 1] = ("interleaved, %s, %s"):format(count(c.rounds, "round"), c.machine)
   return table.concat(out, "\n")
@@ -265,7 +266,7 @@ return function(nw)
 
   core.classes.kernel.__tostring = function(kernel)
     local about = built[kernel] or {}
-    return ("kernel %s, %s, compiled in %.1f ms"):format(kernel_signature(kernel),
+    return ("%skernel %s, %s, compiled in %.1f ms"):format(kernel.unsafe and "unsafe " or "", kernel_signature(kernel),
       (about.threads or 0) > 0 and count(about.threads, "thread") or "all cores", kernel.compile_ms)
   end
 

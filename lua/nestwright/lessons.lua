@@ -2,6 +2,52 @@
 local core = require "nestwright.core"
 local report = require "nestwright.report"
 local rows = require "nestwright.rows"
+local steps = require "nestwright.steps"
+
+local function aligned(pairs_of, indent)
+  local width, out = 0, {}
+  for _, p in ipairs(pairs_of) do width = math.max(width, #p[1]) end
+  for n, p in ipairs(pairs_of) do out[n] = indent .. p[1] .. (" "):rep(width - #p[1]) .. "  " .. p[2] end
+  return out
+end
+
+-- ---- what is legal at a loop
+
+local function moves(s, loop)
+  local legal, refused = {}, {}
+  for _, move in ipairs(core.schedule_moves(s, loop)) do
+    local list = move.why and refused or legal
+    list[#list + 1] = move
+  end
+  local out, lines = {"legal here:"}, {}
+  for _, move in ipairs(legal) do out[#out + 1] = "  " .. move.step end
+  if #legal == 0 then out[#out + 1] = "  nothing that was tried" end
+  for n, move in ipairs(refused) do lines[n] = {move.step or move.primitive, move.why} end
+  if #refused > 0 then out[#out + 1] = "not here:" end
+  for _, line in ipairs(aligned(lines, "  ")) do out[#out + 1] = line end
+  return report.new({legal = legal, refused = refused}, table.concat(out, "\n"))
+end
+
+-- ---- where a stage can be computed
+
+local function bytes_of(place)
+  if place.bytes then
+    return place.bytes >= 1 << 20 and ("%.3g MiB"):format(place.bytes / (1 << 20))
+      or place.bytes >= 1 << 10 and ("%.3g KiB"):format(place.bytes / (1 << 10)) or ("%d bytes"):format(place.bytes)
+  end
+  return place.size and place.size .. " elements" or "storage not known"
+end
+
+local function locations(s, stage)
+  local places = core.schedule_locations(s, steps.is_stage(stage) and stage.name or stage)
+  local lines = {}
+  for n, place in ipairs(places) do
+    local where = (place.loop or "the root") .. (place.current and " (now)" or "")
+    local cost = place.recompute and ("computed %.4gx, "):format(place.recompute) or ""
+    lines[n] = {where, place.why and "no: " .. place.why or cost .. bytes_of(place)}
+  end
+  return report.new(places, table.concat(aligned(lines, ""), "\n"))
+end
 
 return function()
   local method = rows.definer(rows.methods "schedule", "schedule")
@@ -15,4 +61,10 @@ return function()
       local text, how, visible = core.explain(s)
       return report.new({seen = how ~= nil, how = how, visible = visible}, text)
     end)
+  method("moves", "(self: nw.schedule, loop: nw.loop|string): nw.report",
+    "What is legal at a loop: every primitive is tried there with sensible arguments. Fields legal and refused, lists of "
+    .. "{primitive, step, why}.", moves)
+  method("locations", "(self: nw.schedule, stage: nw.stage|nw.tensor|string): nw.report",
+    "Where a stage can be computed: at each loop, how many times over its values are computed, and the bytes its storage "
+    .. "takes; or why not. A list of {loop, legal, why, recompute, bytes, size, current}.", locations)
 end

@@ -96,7 +96,7 @@ function show.lowered(s, pass) return core.schedule_lowered(s, pass) end
 function show.llvm(s) return core.kernel_text(s:build(), "llvm") end
 function show.asm(s) return assembly.with_loops(core.kernel_text(s:build(), "asm")) end
 function show.c(s) return core.schedule_c(s) end
-function show.log(s) return core.schedule_log(s) end
+function show.log(s) return tostring(s:log()) end
 function show.trace(s) return core.schedule_trace(s) end
 
 local function show_loops(s, changed)
@@ -186,9 +186,9 @@ return function(nw)
     .. ". 'lowered' may name the pass to stop after.", show_view)
   method("text", "(self: nw.schedule, version?: integer): string", "The full text form of the program, which reads back.",
     function(s, version) return core.schedule_print(s, version) end)
-  method("diff", "(self: nw.schedule, a?: integer, b?: integer): nw.view",
+  method("diff", "(self: nw.schedule, a?: integer|string, b?: integer|string): nw.view",
     "What differs between two versions: what the step to b (the current one unless said) changed, when a is left out. "
-    .. "Version 0 is the naive program.",
+    .. "Versions are numbers, 0 being the naive program, or names of branches.",
     function(s, a, b)
       b = b or s:version()
       core.schedule_diff(s, "plain", a, b) -- complains now, not when shown
@@ -202,7 +202,6 @@ return function(nw)
       end
       return core.schedule_trace(s, format)
     end)
-  method("log", "(self: nw.schedule): string", "The history, one line a step.", function(s) return core.schedule_log(s) end)
   method("loops", "(self: nw.schedule, stage?: nw.stage|nw.tensor|string): nw.loop[]",
     "The loops, outermost first; of one stage, or of all.",
     function(s, stage) return core.schedule_loops(s, steps.is_stage(stage) and stage.name or stage) end)

@@ -148,11 +148,21 @@ static void log_and_text(void **state) {
   step(s, "split", LP("i"), IN(8));
   nw_sched_branch(s, "start");
   step(s, "split", LP("j"), NONE, IN(4));
-  char *log = nw_sched_log(s), *text = nw_sched_step_text(s, 2);
-  assert_string_equal(log, "  1  s:split(\"i\", 8)  [start]  -- i divides evenly: no tail\n  2  s:split(\"j\", {parts "
-                           "= 4})  -- j divides evenly: no tail\n");
+  nw_log_entry first, naive;
+  assert_true(nw_sched_log(s, 0, &naive) && nw_sched_log(s, 1, &first));
+  assert_false(nw_sched_log(s, 3, &first) || nw_sched_log(s, -1, &first));
+  assert_int_equal(nw_sched_versions(s), 3);
+  assert_string_equal(first.step, "s:split(\"i\", 8)");
+  assert_string_equal(first.branch, "start");
+  assert_string_equal(first.notes, "i divides evenly: no tail");
+  assert_int_equal(first.added, 2); // i_o and i_i for i, and C binds them
+  assert_int_equal(first.removed, 1);
+  assert_int_equal(first.changed, 1);
+  assert_true(first.operations == 2.0 * 64 * 64 * 64 && first.operations == naive.operations && first.exact);
+  assert_true(first.input_bytes == 64.0 * 64 * 64 * 8 && first.output_bytes == 64.0 * 64 * 64 * 8);
+  char *text = nw_sched_step_text(s, 2);
   assert_string_equal(text, "s:split(\"j\", {parts = 4})");
-  free(log), free(text);
+  free(text);
   nw_sched_release(s);
 }
 

@@ -1,0 +1,202 @@
+// What is legal at a loop: every primitive tried there with sensible arguments, by the road of every step.
+#include "sched/args.h"
+#include "sched/attempt.h"
+#include "sched/history.h"
+#include "sched/tree.h"
+#include <stdlib.h>
+
+enum { VARIANTS = 4 };
+
+typedef struct moves {
+  nw_sched *s;
+  const nw_program *p;
+  nw_arena *a;
+  nw_stmt *loop;
+  int n, at; // loops around the first block inside, outermost first; this one among them
+  nw_stmt *nest[NW_MAX_DEPTH];
+  nw_vec stage; // names: what is computed inside, what that reads, other tensors
+  int variant;
+} moves;
+
+// ---- sensible arguments
+
+static nw_arg loop_at(const moves *m, int at) {
+  if (at < 0 || at >= m->n) return (nw_arg){0};
+  return (nw_arg){.kind = NW_ARG_LOOP, .name = m->nest[at]->loop.var->name};
+}
+
+// The n-th loop of a step: this one and the next inside; in every other variant, the one around and this one.
+static nw_arg some_loop(const moves *m, int n, int of) { return loop_at(m, m->at + n - (of > 1 && m->variant % 2)); }
+
+static nw_arg some_stage(const moves *m) {
+  if (m->variant >= m->stage.n) return (nw_arg){0};
+  return (nw_arg){.kind = NW_ARG_STAGE, .name = m->stage.at[m->variant]};
+}
+
+// One that divides, if there is one.
+static nw_arg some_number(const moves *m) {
+  static const int64_t factor[] = {8, 4, 16, 2};
+  int64_t extent;
+  nw_arg a = {.kind = NW_ARG_INT, .i = factor[m->variant]};
+  if (m->variant || !nw_is_int(m->loop->loop.extent, &extent)) return a;
+  for (int i = NW_COUNT(factor) - 1; i >= 0; i--)
+    if (extent > factor[i] && extent % factor[i] == 0) a.i = factor[i];
+  return a;
+}
+
+static nw_arg some_choice(const moves *m, const nw_param *param) {
+  const char *at = param->choices;
+  if (!at) return (nw_arg){0};
+  for (int i = 0; i < m->variant % 2 && strchr(at, '|'); i++) at = strchr(at, '|') + 1;
+  return (nw_arg){.kind = NW_ARG_STR, .name = nw_arena_strndup(m->a, at, strcspn(at, "|"))};
+}
+
+// The middle of the loop.
+static nw_arg some_place(const moves *m) {
+  int64_t extent;
+  if (!nw_is_int(m->loop->loop.extent, &extent) || extent < 2) return (nw_arg){0};
+  const nw_expr **e = NW_NEW_N(m->a, const nw_expr *, 1);
+  e[0] = nw_add(m->p->pool, m->loop->loop.begin, nw_index(m->p->pool, extent / 2));
+  return (nw_arg){.kind = NW_ARG_EXPR, .n = 1, .expr = e};
+}
+
+static nw_arg some_value(const moves *m, const nw_param *param, nw_arg_kind kind, int nth, int of);
+
+// Loops in the order that is not theirs; of anything else, one.
+static nw_arg some_list(const moves *m, const nw_param *param) {
+  int n = param->item == NW_ARG_LOOP ? 2 : 1;
+  nw_arg *item = NW_NEW_N(m->a, nw_arg, n);
+  for (int i = 0; i < n; i++) {
+    item[i] = some_value(m, param, param->item, n - 1 - i, n);
+    if (item[i].kind == NW_ARG_NONE) return (nw_arg){0};
+  }
+  return (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item};
+}
+
+static nw_arg some_value(const moves *m, const nw_param *param, nw_arg_kind kind, int nth, int of) {
+  switch (kind) {
+  case NW_ARG_LOOP: return some_loop(m, nth, of);
+  case NW_ARG_STAGE: return some_stage(m);
+  case NW_ARG_INT: return some_number(m);
+  case NW_ARG_STR: return some_choice(m, param);
+  case NW_ARG_LIST: return some_list(m, param);
+  case NW_ARG_EXPR: return some_place(m);
+  default: return (nw_arg){0};
+  }
+}
+
+static int loops_of(const nw_primitive *row) {
+  int n = 0;
+  for (int i = 0; i < nw_param_count(row); i++) n += row->param[i].kind == NW_ARG_LOOP && !row->param[i].optional;
+  return n;
+}
+
+// What must be given, and a factor where it may be left out for another option. False when nothing sensible comes to mind.
+static bool fill(const moves *m, const nw_primitive *row, nw_arg *args) {
+  int nth = 0, of = loops_of(row);
+  for (int i = 0; i < nw_param_count(row); i++) {
+    const nw_param *param = &row->param[i];
+    args[i] = (nw_arg){0};
+    if (param->option || (param->optional && param->kind != NW_ARG_INT)) continue;
+    args[i] = some_value(m, param, param->kind, nth, of);
+    nth += param->kind == NW_ARG_LOOP;
+    if (args[i].kind == NW_ARG_NONE && !param->optional) return false;
+  }
+  return true;
+}
+
+// ---- trying
+
+static void keep(nw_move *out, char *step, char *why) {
+  free(out->step);
+  free(out->why);
+  out->step = step;
+  out->why = why;
+}
+
+static bool about_loop(const nw_primitive *row) {
+  for (int i = 0; i < nw_param_count(row); i++)
+    if (row->param[i].kind == NW_ARG_LOOP || row->param[i].item == NW_ARG_LOOP) return true;
+  return false;
+}
+
+// The first variant that is accepted; else what was said of the first.
+static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
+  nw_arg args[NW_MAX_PARAMS];
+  *out = (nw_move){.primitive = row->name};
+  for (m->variant = 0; m->variant < VARIANTS && !m->s->ctx->interrupted; m->variant++) {
+    if (!fill(m, row, args)) continue;
+    char *step = nw_step_show(row, args), *why;
+    if (out->step && !strcmp(out->step, step)) {
+      free(step);
+      continue;
+    }
+    nw_program *p = nw_attempt(m->s, row, args, &why);
+    nw_program_release(p);
+    if (p || !out->step)
+      keep(out, step, why);
+    else
+      free(step), free(why);
+    if (p) return;
+  }
+  if (out->step) return;
+  out->why = nw_xstrdup(about_loop(row) ? "there is no loop or stage beside this one that it could be about"
+                                        : "it needs arguments of its own: see its help");
+}
+
+// ---- the loop
+
+static void add_stage(moves *m, const char *name) {
+  for (int i = 0; i < m->stage.n; i++)
+    if (!strcmp(m->stage.at[i], name)) return;
+  nw_vec_push(&m->stage, (void *)name);
+}
+
+static void find_stages(moves *m) {
+  nw_blocks inside = nw_blocks_below(m->a, m->loop), all = nw_blocks_below(m->a, m->p->root);
+  if (inside.n) add_stage(m, inside.at[0]->block.name);
+  for (int i = 0; i < inside.n; i++)
+    for (int k = 0; k < all.n; k++)
+      if (nw_block_reads(inside.at[i], all.at[k]->block.target[0].buffer)) add_stage(m, all.at[k]->block.name);
+  for (int i = 0; i < inside.n; i++) add_stage(m, inside.at[i]->block.name);
+  for (int i = 0; i < m->p->nbuffers; i++)
+    if (nw_tree_reads(m->loop, m->p->buffer[i]->name)) add_stage(m, m->p->buffer[i]->name);
+}
+
+static bool find_loop(moves *m, int id) {
+  nw_path path;
+  if (!nw_sched_loop_name(m->s, id)) return false;
+  if (!nw_find(m->p, id, &path)) return nw_fail(m->s->ctx, NW_EINVAL, NULL, "this loop was proven empty");
+  m->loop = path.at[path.n - 1];
+  nw_blocks b = nw_blocks_below(m->a, m->loop);
+  if (b.n) nw_find(m->p, b.at[0]->id, &path);
+  m->n = nw_path_loops(&path, m->nest);
+  while (m->nest[m->at] != m->loop) m->at++;
+  find_stages(m);
+  return true;
+}
+
+int nw_sched_moves(nw_sched *s, int loop, nw_move **out) {
+  *out = NULL;
+  if (!s || nw_error(s->ctx)) return -1;
+  moves m = {.s = s, .p = nw_sched_program(s), .a = nw_arena_new()};
+  int n = find_loop(&m, loop) ? nw_primitive_count() : -1;
+  if (n >= 0) *out = nw_xcalloc((size_t)n, sizeof **out);
+  for (int i = 0; i < n && !s->ctx->interrupted; i++) try_row(&m, nw_primitive_at(i), &(*out)[i]);
+  if (nw_stopped(s->ctx)) {
+    nw_moves_free(n, *out);
+    *out = NULL;
+    n = -1;
+  }
+  nw_vec_free(&m.stage);
+  nw_arena_free(m.a);
+  return n;
+}
+
+void nw_moves_free(int n, nw_move *m) {
+  for (int i = 0; m && i < n; i++) {
+    free(m[i].step);
+    free(m[i].why);
+  }
+  free(m);
+}

@@ -1,0 +1,147 @@
+// What a schedule tells about itself: its log, why a line is there, what is legal where.
+#include "bind.h"
+#include <stdint.h>
+#include <stdlib.h>
+
+static nw_sched *schedule_arg(lua_State *L) { return nwl_check(L, 1, &nwl_schedule_class, "self"); }
+
+static void set_string(lua_State *L, const char *field, const char *value) {
+  if (!value) return;
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, field);
+}
+
+static void set_integer(lua_State *L, const char *field, int value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, field);
+}
+
+// Below 0 is what nobody knows.
+static void set_number(lua_State *L, const char *field, double value) {
+  if (value < 0) return;
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, field);
+}
+
+static void set_flag(lua_State *L, const char *field, bool value) {
+  lua_pushboolean(L, value);
+  lua_setfield(L, -2, field);
+}
+
+// ---- the log
+
+static void push_entry(lua_State *L, const nw_log_entry *e) {
+  lua_newtable(L);
+  set_integer(L, "version", e->version);
+  if (e->parent >= 0) set_integer(L, "parent", e->parent);
+  set_flag(L, "unsafe", e->unsafe);
+  set_string(L, "step", e->step);
+  set_string(L, "branch", e->branch);
+  set_string(L, "notes", e->notes);
+  set_integer(L, "added", e->added);
+  set_integer(L, "removed", e->removed);
+  set_integer(L, "changed", e->changed);
+  set_number(L, "operations", e->operations);
+  set_string(L, "formula", e->formula);
+  set_flag(L, "exact", e->exact);
+  lua_createtable(L, 0, 3);
+  set_number(L, "input", e->input_bytes);
+  set_number(L, "output", e->output_bytes);
+  set_number(L, "temp", e->temp_bytes);
+  lua_setfield(L, -2, "bytes");
+  lua_createtable(L, e->nbuffers, 0);
+  for (int i = 0; i < e->nbuffers; i++) {
+    lua_pushstring(L, e->buffer[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "buffers");
+}
+
+// Every version, the naive program first: list[1] is version 0.
+static int f_log(lua_State *L) {
+  nw_sched *s = schedule_arg(L);
+  int n = nw_sched_versions(s);
+  lua_createtable(L, n, 0);
+  for (int v = 0; v < n; v++) {
+    nw_log_entry e;
+    if (!nw_sched_log(s, v, &e)) continue;
+    push_entry(L, &e);
+    free(e.formula);
+    lua_rawseti(L, -2, v + 1);
+  }
+  return 1;
+}
+
+static int f_why(lua_State *L) {
+  nw_sched *s = schedule_arg(L);
+  lua_Integer line = nwl_integer(L, 2, "line");
+  nw_clear(nwl_ctx(L));
+  nwl_push_text(L, nw_sched_why(s, line < 1 || line > INT32_MAX ? 0 : (int)line, lua_toboolean(L, 3)));
+  return 1;
+}
+
+// ---- what is legal where
+
+static void push_move(lua_State *L, const nw_move *m) {
+  lua_newtable(L);
+  set_string(L, "primitive", m->primitive);
+  set_string(L, "step", m->step);
+  set_string(L, "why", m->why);
+}
+
+static int f_moves(lua_State *L) {
+  nw_sched *s = schedule_arg(L);
+  int id = lua_type(L, 2) == LUA_TSTRING ? 0 : (int)(intptr_t)nwl_check(L, 2, &nwl_loop_class, "loop");
+  if (id && nwl_loop_sched(L, 2) != s)
+    return nwl_fail(L, NW_EINVAL, "use a loop of this schedule, or a name",
+                    "moves: the loop belongs to another schedule");
+  nw_clear(nwl_ctx(L));
+  if (!id) id = nw_sched_loop(s, lua_tostring(L, 2));
+  nw_move *moves;
+  int n = id ? nw_sched_moves(s, id, &moves) : -1;
+  if (n < 0) return nwl_raise(L);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    push_move(L, &moves[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  nw_moves_free(n, moves);
+  return 1;
+}
+
+static void push_location(lua_State *L, const nw_location *l) {
+  lua_newtable(L);
+  set_string(L, "loop", l->loop);
+  set_string(L, "why", l->why);
+  set_flag(L, "legal", !l->why);
+  set_flag(L, "current", l->current);
+  set_number(L, "recompute", l->recompute);
+  set_number(L, "bytes", l->bytes);
+  set_string(L, "size", l->size);
+}
+
+static int f_locations(lua_State *L) {
+  nw_sched *s = schedule_arg(L);
+  nw_arg stage = {0};
+  nwl_read_stage(L, 2, "stage", &stage);
+  nw_location *places;
+  nw_clear(nwl_ctx(L));
+  int n = nw_sched_locations(s, stage.name, &places);
+  if (n < 0) return nwl_raise(L);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    push_location(L, &places[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  nw_locations_free(n, places);
+  return 1;
+}
+
+const nwl_row nwl_teach_rows[] = {
+    {"schedule_log", f_log, "(s: nw.schedule): table[]", "Every version: its step, and what the program costs."},
+    {"schedule_why", f_why, "(s: nw.schedule, line: integer, lowered?: boolean): string", "Which steps made a line."},
+    {"schedule_moves", f_moves, "(s: nw.schedule, loop: nw.loop|string): table[]", "Every primitive tried on a loop."},
+    {"schedule_locations", f_locations, "(s: nw.schedule, stage: nw.tensor|string): table[]",
+     "Every loop as a place for a stage."},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,189 @@
+--- What a schedule tells about its own making: the log, the versions, why a line is there, and steps nobody judged.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local report = require "nestwright.report"
+local rows = require "nestwright.rows"
+
+-- 1.5e6 as "1.5 M".
+local function short(n)
+  if n == nil then return "?" end
+  for _, unit in ipairs {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} do
+    if n >= unit[1] then return ("%.3g %s"):format(n / unit[1], unit[2]) end
+  end
+  return ("%d"):format(n)
+end
+
+-- ---- the log
+
+local function label(entry)
+  local text = entry.step or "the naive program"
+  if entry.unsafe then text = "unsafe: " .. text end
+  if entry.branch then text = ("%s  [%s]"):format(text, entry.branch) end
+  return text
+end
+
+local function cells(n, entry)
+  local bound = entry.operations and not entry.exact and "<= " or ""
+  return {tostring(n), label(entry), ("+%d -%d ~%d"):format(entry.added, entry.removed, entry.changed),
+    bound .. (entry.operations and short(entry.operations) or entry.formula or "?"),
+    ("%s/%s/%s"):format(short(entry.bytes.input), short(entry.bytes.output), short(entry.bytes.temp)),
+    table.concat(entry.buffers, " ")}
+end
+
+local HEAD = {"", "step", "statements", "operations", "bytes in/out/temp", "buffers"}
+
+local function aligned(lines)
+  local width, out = {}, {}
+  for _, row in ipairs(lines) do
+    for c, text in ipairs(row) do width[c] = math.max(width[c] or 0, utf8.len(text)) end
+  end
+  for n, row in ipairs(lines) do
+    local padded = {}
+    for c, text in ipairs(row) do padded[c] = text .. (" "):rep(width[c] - utf8.len(text)) end
+    out[n] = table.concat(padded, "  "):gsub(" +$", "")
+  end
+  return out
+end
+
+-- Versions from the naive program to the current one.
+local function line_of(s, all)
+  local line, at = {}, s:version()
+  while at do
+    table.insert(line, 1, all[at + 1])
+    at = all[at + 1].parent
+  end
+  return line
+end
+
+local function log(s)
+  local line = line_of(s, core.schedule_log(s))
+  local lines = {HEAD}
+  for n, entry in ipairs(line) do lines[n + 1] = cells(n - 1, entry) end
+  local out = {}
+  for n, text in ipairs(aligned(lines)) do
+    out[#out + 1] = text
+    local notes = n > 1 and line[n - 1].notes
+    if notes then out[#out + 1] = "   -- " .. notes:gsub("\n", "; ") end
+  end
+  return report.new(line, table.concat(out, "\n"))
+end
+
+-- ---- trees as text
+
+-- `node` has a text and a list of children.
+local function draw(node, out, first, rest)
+  out[#out + 1] = first .. node.text
+  for n, child in ipairs(node) do
+    local last = n == #node
+    draw(child, out, rest .. (last and "└─ " or "├─ "), rest .. (last and "   " or "│  "))
+  end
+  return out
+end
+
+local function versions(s)
+  local all, current = core.schedule_log(s), s:version()
+  for _, entry in ipairs(all) do
+    entry.current = entry.version == current
+    entry.text = ("%d  %s%s"):format(entry.version, label(entry), entry.current and "  <- current" or "")
+    if entry.parent then table.insert(all[entry.parent + 1], entry) end
+  end
+  local text = table.concat(draw(all[1], {}, "", ""), "\n")
+  for _, entry in ipairs(all) do entry.text = nil end
+  return report.new(all[1], text)
+end
+
+-- A line of the full text form as a node of the tree.
+local function node_of(line)
+  local unsafe, rest = line:match "^%s*(unsafe )(.*)$"
+  rest = rest or line:match "^%s*(.*)$"
+  local node = {unsafe = unsafe ~= nil}
+  local mark, loop, range = rest:match "^(%l*) ?for (%S+) in (.-):$"
+  local block, vars = rest:match "^%l* ?block (%S+) of %S+ (%b())"
+  if loop then
+    node.kind, node.name, node.mark = "loop", loop, mark ~= "" and mark or nil
+    node.text = ("%s in %s%s"):format(loop, range, mark ~= "" and "  " .. mark or "")
+  elseif block then
+    node.kind, node.name = "stage", block
+    node.text = ("%s%s"):format(block, vars:gsub(" = .- in [^,)]*%.%.[^,)]*", ""))
+  elseif rest:find "^alloc " then
+    node.kind, node.name = "storage", rest:match "^alloc ([^%[]+)"
+    node.text = "storage " .. rest:match "^alloc (.-):$"
+  elseif rest:find "^if " then
+    node.kind, node.text = "guard", rest:sub(1, -2)
+  else
+    return nil
+  end
+  if unsafe then node.text = node.text .. "  unsafe" end
+  return node
+end
+
+local function tree(s)
+  local root = {kind = "program", text = core.schedule_print(s):match "^program (%S+)"}
+  local stack = {{indent = -1, node = root}}
+  for line in core.schedule_print(s):gmatch "[^\n]+" do
+    local node, indent = node_of(line), #line:match "^ *"
+    if node then
+      while stack[#stack].indent >= indent do stack[#stack] = nil end
+      table.insert(stack[#stack].node, node)
+      stack[#stack + 1] = {indent = indent, node = node}
+    end
+  end
+  return report.new(root, table.concat(draw(root, {}, "", ""), "\n"))
+end
+
+-- ---- why
+
+local function find_line(text, fragment, what)
+  local n = 0
+  for line in (text .. "\n"):gmatch "(.-)\n" do
+    n = n + 1
+    if line:find(fragment, 1, true) then return n end
+  end
+  errors.fail("range", nil, "why: no line of s:show%s has '%s'", what == "lowered" and " \"lowered\"" or "()", fragment)
+end
+
+local function why(s, line, what)
+  if what ~= nil and what ~= "loops" and what ~= "lowered" then
+    errors.fail("invalid", "loops or lowered", "why: there is no such view as '%s'", tostring(what))
+  end
+  local lowered = what == "lowered"
+  if type(line) == "string" then
+    line = find_line(lowered and core.schedule_lowered(s) or core.schedule_show(s, "plain"), line, what)
+  end
+  local text = core.schedule_why(s, line, lowered)
+  local reasons = {line = line}
+  for reason in text:gmatch "[^\n]+" do reasons[#reasons + 1] = reason end
+  return report.new(reasons, text)
+end
+
+-- ---- steps nobody judges
+
+local function unsafe(s, f, ...)
+  errors.expect("unsafe: the steps", f, "function")
+  local was = core.schedule_unsafe(s, true)
+  local results = table.pack(pcall(f, s, ...))
+  core.schedule_unsafe(s, was)
+  if not results[1] then error(results[2], 0) end
+  return table.unpack(results, 2, results.n)
+end
+
+return function()
+  local method = rows.definer(rows.methods "schedule", "schedule")
+
+  method("log", "(self: nw.schedule): nw.report",
+    "The history, one row a step from the naive program on: the step, statements added, removed and changed, operations "
+    .. "of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields "
+    .. "version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, "
+    .. "buffers.", log)
+  method("history", "(self: nw.schedule): nw.report",
+    "The tree of versions with the names of branches, and the one that is current.", versions)
+  method("tree", "(self: nw.schedule): nw.report",
+    "The schedule tree: loops, storage, guards and stages, each inside what it stands in.", tree)
+  method("why", "(self: nw.schedule, line: integer|string, view?: string): nw.report",
+    "Which steps made a line of s:show(), by its number or a part of its text: the loop and its mark, each guard, each "
+    .. "offset, the storage. With view = 'lowered', a line of s:show \"lowered\".", why)
+  method("unsafe", "(self: nw.schedule, steps: fun(s: nw.schedule, ...: any): any, ...: any): any ...",
+    "Takes the steps of a function without judging them; the one way past the judge. They stay marked in every view, in the "
+    .. "trace and in whatever is measured. What cannot be lowered at all is still refused, and machine code is made only if "
+    .. "every access stays inside its buffer. Returns what the function returns.", unsafe)
+end

@@ -1,0 +1,295 @@
+--- The log, the tree of versions, the schedule tree, s:why(), and steps that nobody judges.
+local nw = require "nestwright"
+
+local function gemm(n)
+  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
+  local k = nw.reduce_axis(n, "k")
+  local C = nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+  return nw.schedule(C), C
+end
+
+local function stages(n)
+  local A = nw.placeholder({n}, "f32", "A")
+  local X = nw.compute({n}, function(i) return A(i) * 2 end, "X")
+  local Y = nw.compute({n - 2}, function(i) return X(i) + X(i + 2) end, "Y")
+  return nw.schedule(Y), X, Y
+end
+
+local function symbolic()
+  local M = nw.size "M"
+  local A = nw.placeholder({M}, "f32", "A")
+  return nw.schedule(nw.compute({M}, function(i) return A(i) * 2 + 1 end, "B"))
+end
+
+describe("s:log()", function()
+  it("has a row a step: command, statements, operations, bytes, buffers", function()
+    local s, X, Y = stages(34)
+    s:split("i_1", 8)
+    s:compute_at(X, "i_1_o")
+    local log = s:log()
+    assert.equal(3, #log)
+    assert.equal(0, log[1].version)
+    assert.is_nil(log[1].step)
+    assert.equal('s:split("i_1", 8)', log[2].step)
+    assert.same({2, 1, 1}, {log[2].added, log[2].removed, log[2].changed}) -- two loops for one, and Y binds them
+    assert.equal(34 + 32, log[1].operations)
+    assert.is_true(log[3].operations > log[1].operations) -- X is computed again at the edges of tiles
+    assert.equal(40 + 32, log[3].operations) -- 4 tiles of 8 outputs need 10 of X each
+    assert.equal(34 * 4, log[1].bytes.input)
+    assert.equal(32 * 4, log[1].bytes.output)
+    assert.equal((34 + 2 * 32) * 4, log[1].bytes.temp)
+    assert.same({"X"}, log[3].buffers)
+    assert.truthy(log:find "operations")
+    assert.truthy(tostring(s:show "log"):find "compute_at")
+    assert.equal("Y", Y.name)
+  end)
+
+  it("counts guarded work exactly, also where loops share guards", function()
+    local s = gemm(65)
+    s:tile("i", "j", 8, 16)
+    s:split("k", 4)
+    for _, entry in ipairs(s:log()) do
+      assert.is_true(entry.exact)
+      assert.equal(2 * 65 ^ 3, entry.operations)
+    end
+  end)
+
+  it("gives operations as a formula where sizes are symbolic", function()
+    local s = symbolic()
+    local log = s:log()
+    assert.is_nil(log[1].operations)
+    assert.equal("2*M", log[1].formula)
+    assert.truthy(log:find("2*M", 1, true))
+  end)
+
+  it("counts what only moves as changed", function()
+    local s = gemm(8)
+    s:reorder("k", "i")
+    assert.is_true(s:log()[2].changed > 0)
+  end)
+end)
+
+describe("versions", function()
+  it("are a tree with names and a current one", function()
+    local s = gemm(16)
+    s:split("i", 4)
+    s:branch "tiled"
+    s:unroll "i_i"
+    s:undo()
+    s:vectorize "i_i"
+    local root = s:history()
+    assert.equal(0, root.version)
+    local tiled = root[1]
+    assert.equal("tiled", tiled.branch)
+    assert.equal(2, #tiled)
+    assert.is_false(tiled[1].current)
+    assert.is_true(tiled[2].current)
+    assert.truthy(root:find "s:vectorize \"i_i\"  <%- current")
+    assert.truthy(root:find "├─ 2  s:unroll")
+    s:checkout "tiled"
+    assert.truthy(s:history():find "%[tiled%]  <%- current")
+  end)
+
+  it("are compared by number and by name", function()
+    local s = gemm(16)
+    s:split("i", 4)
+    s:branch "one"
+    s:undo()
+    s:split("j", 8)
+    s:branch "two"
+    assert.equal(s:diff(1, 2), s:diff("one", "two"))
+    assert.truthy(s:diff("one", "two"):find "j_o")
+    assert.equal("", tostring(s:diff("one", 1)))
+    assert.has_error(function() s:diff "three" end)
+    assert.has_error(function() s:diff(0, 9) end)
+    assert.has_error(function() s:diff(0, -1) end)
+    assert.has_error(function() s:diff({}, 1) end)
+  end)
+end)
+
+describe("s:tree()", function()
+  it("shows what stands in what", function()
+    local s, X = stages(34)
+    local i_o = s:split("i_1", 8)
+    s:compute_at(X, i_o)
+    s:parallel(i_o)
+    local tree = s:tree()
+    assert.equal("program", tree.kind)
+    local outer = tree[1]
+    assert.equal("loop", outer.kind)
+    assert.equal("parallel", outer.mark)
+    local storage = outer[1]
+    assert.equal("storage", storage.kind)
+    assert.equal("X", storage.name)
+    assert.equal("stage", storage[1][1].kind)
+    assert.equal("X", storage[1][1].name)
+    assert.truthy(tree:find "└─ i_1_o in 0%.%.4  parallel")
+  end)
+end)
+
+describe("s:why()", function()
+  local function made()
+    local s = gemm(65)
+    s:split("i", 8)
+    s:split("j", 16)
+    s:split("j_i", 4)
+    s:vectorize "j_i_i"
+    return s
+  end
+
+  it("names the step of each guard and offset, and what it was rewritten from", function()
+    local why = made():why "C["
+    assert.truthy(why:find('guard 8*i_o + i_i < 65: s:split("i", 8) (step 1)\n', 1, true), tostring(why))
+    assert.truthy(why:find('s:split("j_i", 4) (step 3); from guard 16*j_o + j_i < 65, s:split("j", 16) (step 2)\n', 1, true),
+      tostring(why))
+    assert.truthy(why:find('\ni = 8*i_o + i_i: s:split("i", 8) (step 1)\n', 1, true))
+    assert.is_nil(why:find "k = k")
+    assert.equal("C[", (tostring(made():show()):match(("[^\n]*\n"):rep(why.line - 1) .. "[^\n]-(C%[)")))
+  end)
+
+  it("names the step of a loop and of its mark", function()
+    local why = made():why "for j_i_i"
+    assert.truthy(why:find('loop j_i_i, 4 iterations: s:split("j_i", 4) (step 3)', 1, true))
+    assert.truthy(why:find('vectorize: s:vectorize "j_i_i" (step 4)', 1, true))
+    assert.equal("loop k, 65 iterations: the computation itself", tostring(made():why "for k"))
+  end)
+
+  it("names the step of a storage, and follows a block that was copied", function()
+    local s, X = stages(34)
+    s:split("i_1", 8)
+    s:compute_at(X, "i_1_o")
+    assert.truthy(s:why "alloc":find('compute_at("X", "i_1_o") (step 2)', 1, true))
+    local cut = gemm(37)
+    cut:split("i", 2)
+    cut:split("i_i", {parts = 1})
+    cut:split("j", {factor = 8, tail = "cut"})
+    local tail = cut:why ", j.tail]"
+    assert.truthy(tail:find('i = 2*i_i_o + 2*i_o + i_i_i: s:split("i_i", {parts = 1}) (step 2); from i = 2*i_o + i_i', 1, true))
+    assert.truthy(tail:find('k = j.tail/k: s:split("j", 8, {tail = "cut"}) (step 3)', 1, true))
+  end)
+
+  it("knows lowered lines", function()
+    local s = made()
+    assert.truthy(s:why("for i_i", "lowered"):find "step 1")
+    assert.is_string(tostring(s:why(1, "lowered")))
+  end)
+
+  it("says what is wrong with a line", function()
+    local s = made()
+    for _, bad in ipairs {0, -1, 1000, 1 << 40, 1.5, "nowhere"} do assert.has_error(function() s:why(bad) end) end
+    for _, bad in ipairs {{}, true, s} do assert.has_error(function() s:why(bad) end) end
+    assert.has_error(function() s:why() end)
+    assert.has_error(function() s:why(1, "asm") end)
+  end)
+end)
+
+describe("s:unsafe()", function()
+  local function racing()
+    local s = gemm(16)
+    s:split("i", 4)
+    s:unsafe(function(q) q:parallel "k" end)
+    return s
+  end
+
+  it("takes a step that is refused, and marks it everywhere", function()
+    local s = racing()
+    assert.truthy(s:show():find "unsafe parallel for k")
+    assert.truthy(s:show():find "1 step was not judged")
+    assert.truthy(s:text():find "\nunjudged 1\n")
+    assert.is_true(s:reparses())
+    for _, view in ipairs {"lowered", "llvm", "asm"} do assert.truthy(s:show(view):find "unsafe", view) end
+    assert.is_true(s:log()[3].unsafe)
+    assert.truthy(s:log():find "unsafe: s:parallel")
+    assert.truthy(s:history():find "unsafe")
+    assert.truthy(s:tree():find "unsafe")
+    assert.truthy(s:why "for k":find "not judged")
+    assert.truthy(s:diff():find "%+.*unsafe")
+  end)
+
+  it("keeps the mark in traces, which replay to the identical program", function()
+    local s = racing()
+    assert.truthy(s:trace():find('s:unsafe(function(s) s:parallel "k" end)', 1, true))
+    local fresh = gemm(16)
+    load("local s = ... " .. s:trace())(fresh)
+    assert.equal(s:text(), fresh:text())
+    local json = gemm(16):replay(s:trace "json")
+    assert.equal(s:text(), json:text())
+    assert.equal(s:trace "json", json:trace "json")
+    assert.has_error(function() gemm(16):replay((s:trace "json":gsub('"unsafe": true', '"unsafe": 1'))) end)
+    assert.has_error(function() gemm(16):replay((s:trace "json":gsub(', "unsafe": true', ""))) end)
+  end)
+
+  it("marks what is measured", function()
+    local s = racing()
+    local kernel = s:build {threads = 1}
+    assert.is_true(kernel.unsafe)
+    assert.truthy(tostring(kernel):find "^unsafe kernel")
+    local time = kernel:time {reps = 2}
+    assert.is_true(time.unsafe)
+    assert.truthy(tostring(time):find "unsafe")
+    local safe = gemm(16):build {threads = 1}
+    assert.is_false(safe.unsafe)
+    local both = nw.compare {kernel, safe, rounds = 2}
+    assert.is_true(both[1].unsafe)
+    assert.is_nil(both[2].unsafe)
+    assert.truthy(tostring(both):find "unsafe")
+  end)
+
+  it("is gone after undo, and stays through later steps", function()
+    local s = racing()
+    s:split("j", 4)
+    assert.truthy(s:show():find "unsafe parallel for k")
+    s:undo(2)
+    assert.is_nil(s:show():find "unsafe")
+    assert.is_nil(s:text():find "unjudged")
+    assert.is_false(s:build().unsafe)
+  end)
+
+  it("ends with the function, however that ends, and passes on what it gives and takes", function()
+    local s = gemm(16)
+    assert.equal(42, s:unsafe(function(q, n) assert.equal(s, q) return n + 1 end, 41))
+    assert.is_false(pcall(s.unsafe, s, function() error "enough" end))
+    assert.is_false(pcall(s.parallel, s, "k"))
+    s:unsafe(function(q)
+      q:unsafe(function(r) r:split("i", 4) end)
+      q:parallel "k"
+    end)
+    assert.is_false(pcall(s.parallel, s, "i_o")) -- parallel inside parallel, and judged again
+  end)
+
+  it("still refuses what has no meaning", function()
+    local s = gemm(16)
+    s:parallel "i"
+    s:unsafe(function(q)
+      assert.is_false(pcall(q.parallel, q, "j"))
+      assert.is_false(pcall(q.split, q, "j", 0))
+      assert.is_false(pcall(q.compute_inline, q, "C"))
+    end)
+    assert.is_nil(s:show():find "unsafe")
+  end)
+
+  it("is found wrong by s:check()", function()
+    local s, X, Y = stages(16)
+    s:unsafe(function(q) q:split(q:loops(Y)[1], 4) end) -- one that would have been accepted as well
+    assert.is_string(s:check())
+    local h = nw.placeholder({1, 8}, "i32", "A")
+    local state = nw.scan_state({5, 8}, "i32", "state")
+    local first = nw.compute({1, 8}, function(t, x) return h(t, x) end, "first")
+    local update = nw.compute({5, 8}, function(t, x)
+      return state(t - 1, nw.max(x - 1, 0)) + state(t - 1, nw.min(x + 1, 7))
+    end, "update")
+    local wrong = nw.schedule(nw.scan(first, update, state, "S"))
+    wrong:unsafe(function(q) q:reorder("x_1", "t_1") end)
+    local ok, err = pcall(wrong.check, wrong)
+    assert.is_false(ok)
+    assert.truthy(tostring(err))
+    assert.is_not_nil(X)
+  end)
+
+  it("complains about anything but a function", function()
+    local s = gemm(8)
+    for _, bad in ipairs {1, "s:parallel", {}, s} do assert.has_error(function() s:unsafe(bad) end) end
+    assert.has_error(function() s:unsafe() end)
+    assert.has_error(function() s.unsafe(function() end) end)
+  end)
+end)

@@ -1,0 +1,145 @@
+--- What is legal at a loop, and where a stage can be computed.
+local nw = require "nestwright"
+local core = require "nestwright.core"
+
+local function gemm(n)
+  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
+  local k = nw.reduce_axis(n, "k")
+  local C = nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+  return nw.schedule(C), C
+end
+
+local function stencil(n)
+  local A = nw.placeholder({n, n}, "f32", "A")
+  local X = nw.compute({n, n}, function(i, j) return A(i, j) * 2 end, "X")
+  local Y = nw.compute({n - 2, n - 2}, function(i, j) return X(i, j) + X(i + 2, j + 2) end, "Y")
+  return nw.schedule(Y), X, Y
+end
+
+local function named(list, primitive)
+  for _, move in ipairs(list) do
+    if move.primitive == primitive then return move end
+  end
+end
+
+describe("s:moves()", function()
+  it("tries every primitive, and every move it calls legal works", function()
+    for _, loop in ipairs {"i", "j", "k"} do
+      local s = gemm(32)
+      local before = s:text()
+      local moves = s:moves(loop)
+      assert.equal(before, s:text())
+      assert.equal(#core.primitives(), #moves.legal + #moves.refused)
+      for _, move in ipairs(moves.legal) do
+        local fresh = gemm(32)
+        local ok, err = pcall(load("local s = ... " .. move.step), fresh)
+        assert.is_true(ok, move.step .. ": " .. tostring(err))
+        assert.is_nil(move.why)
+      end
+      for _, move in ipairs(moves.refused) do
+        assert.is_true(#move.why > 8)
+        assert.is_nil(move.why:find "\n")
+        if move.step then assert.is_false(pcall(load("local s = ... " .. move.step), gemm(32)), move.step) end
+      end
+    end
+  end)
+
+  it("says why the rest is refused, in a line each", function()
+    local s = gemm(32)
+    local moves = s:moves "k"
+    assert.truthy(named(moves.refused, "parallel").why:find "by another thread")
+    assert.truthy(named(moves.legal, "reorder"))
+    assert.truthy(moves:find "legal here:" and moves:find "not here:")
+    assert.is_nil(named(moves.refused, "split"))
+  end)
+
+  it("finds the stages that a loop is about", function()
+    local s, _, Y = stencil(34)
+    local moves = s:moves(s:loops(Y)[2])
+    assert.equal('s:compute_at("X", "j_1")', named(moves.legal, "compute_at").step)
+    assert.truthy(named(moves.legal, "compute_inline"))
+  end)
+
+  it("takes a handle or a name, and says what is wrong with anything else", function()
+    local s = gemm(8)
+    assert.equal(tostring(s:moves "i"), tostring(s:moves(s:loops()[1])))
+    for _, bad in ipairs {1, {}, true, "nothing", s} do assert.has_error(function() s:moves(bad) end) end
+    assert.has_error(function() s:moves() end)
+    assert.has_error(function() s:moves(gemm(8):loops()[1]) end)
+    local i = s:loops()[1]
+    s:split(i, 2)
+    local ok, err = pcall(s.moves, s, i)
+    assert.is_false(ok)
+    assert.equal("stale", err.code)
+    assert.is_string(tostring(s:moves "i_o"))
+  end)
+
+  it("leaves what explain() is about alone", function()
+    local s = gemm(8)
+    assert.is_false(pcall(s.parallel, s, "k"))
+    local text = tostring(s:explain())
+    s:moves "i"
+    assert.equal(text, tostring(s:explain()))
+  end)
+end)
+
+describe("s:locations()", function()
+  it("gives recompute factor and storage of each legal place, and why not of each other", function()
+    local s, X, Y = stencil(34)
+    local j_o = select(2, s:tile("i_1", "j_1", 8, 16))
+    local places = s:locations(X)
+    assert.equal(7, #places) -- the root, two loops of its own, four of Y
+    assert.is_nil(places[1].loop)
+    assert.is_true(places[1].current)
+    assert.equal(1, places[1].recompute)
+    assert.equal(34 * 34 * 4, places[1].bytes)
+    for _, place in ipairs(places) do
+      if place.loop == "j_1_o" then -- a tile of 8 by 16 outputs needs 10 by 18
+        assert.is_true(place.legal)
+        assert.equal(10 * 18 * 4, place.bytes)
+        assert.equal(4 * 2 * 10 * 18 / (34 * 34), place.recompute)
+      elseif place.loop == "i" or place.loop == "j" then
+        assert.is_false(place.legal)
+        assert.is_true(#place.why > 8)
+      end
+    end
+    s:compute_at(X, j_o)
+    for _, place in ipairs(s:locations "X") do assert.equal(place.loop == "j_1_o", place.current) end
+    assert.truthy(s:locations(s[X]):find "j_1_o %(now%)")
+    assert.is_not_nil(Y)
+  end)
+
+  it("agrees with what taking the step gives", function()
+    local s, X, Y = stencil(23)
+    s:tile(s:loops(Y)[1], s:loops(Y)[2], 5, 4)
+    for _, place in ipairs(s:locations(X)) do
+      if place.loop then
+        assert.equal(place.legal, pcall(s.compute_at, s, X, place.loop))
+        if place.legal then
+          local log = s:log()
+          local operations = log[#log].operations - log[1].operations
+          assert.is_true(math.abs(place.recompute - (1 + operations / (23 * 23))) < 1e-9)
+          s:undo()
+        end
+      end
+    end
+  end)
+
+  it("gives sizes as text where they are symbolic", function()
+    local M = nw.size "M"
+    local A = nw.placeholder({M, M}, "f32", "A")
+    local X = nw.compute({M, M}, function(i, j) return A(i, j) + 1 end, "X")
+    local Y = nw.compute({M, M}, function(i, j) return X(i, j) * 2 end, "Y")
+    local s = nw.schedule(Y)
+    local places = s:locations(X)
+    assert.equal("M*M", places[1].size)
+    assert.is_nil(places[1].bytes)
+    assert.truthy(places:find "M%*M elements")
+  end)
+
+  it("says what is wrong with what is no temporary", function()
+    local s, _, Y = stencil(16)
+    for _, bad in ipairs {1, {}, true, "nothing", s, Y, "A"} do assert.has_error(function() s:locations(bad) end) end
+    assert.has_error(function() s:locations() end)
+  end)
+end)
