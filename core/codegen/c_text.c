@@ -43,6 +43,7 @@ static void shape(nw_str *out, const nw_buffer *b) {
 }
 
 void nwt_describe(nwt *g, nw_str *out) {
+  if (g->p->unsafe) nw_str_fmt(out, "// unsafe: steps of its schedule that were not judged: %d\n", g->p->unsafe);
   nw_str_fmt(out, "// Made by Nestwright " NW_VERSION ". Row-major tensors, none overlapping another:\n");
   for (int i = 0; i < g->p->nbuffers; i++) {
     const nw_buffer *b = g->p->buffer[i];

@@ -137,10 +137,9 @@ end
 
 -- Replays the witness of the last refusal in the interpreter: does the conflict happen there?
 local function replay_fault(s)
-  local replay = core.classes.schedule.__methods.witnessed
-  if not replay then return nil end
-  local seen, why = replay(s)
-  return seen == false and ("the witness does not happen: " .. tostring(why)) or nil
+  local lesson = s:explain()
+  if not lesson.visible or lesson.seen then return nil end
+  return "the witness is not seen when the refused program runs:\n" .. tostring(lesson)
 end
 
 --- Runs an illegal row: the findings {accepted=, kind=, witness=, prepared=}, each nil or a message.

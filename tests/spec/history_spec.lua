@@ -197,7 +197,7 @@ describe("s:unsafe()", function()
     assert.truthy(s:show():find "1 step was not judged")
     assert.truthy(s:text():find "\nunjudged 1\n")
     assert.is_true(s:reparses())
-    for _, view in ipairs {"lowered", "llvm", "asm"} do assert.truthy(s:show(view):find "unsafe", view) end
+    for _, view in ipairs {"lowered", "llvm", "asm", "c"} do assert.truthy(s:show(view):find "unsafe", view) end
     assert.is_true(s:log()[3].unsafe)
     assert.truthy(s:log():find "unsafe: s:parallel")
     assert.truthy(s:history():find "unsafe")
