@@ -71,9 +71,9 @@ function schedule:cut(loop, ...) end
 ---@return nw.stage
 function schedule:decompose_reduction(stage, loop) end
 
----What differs between two versions: what the step to b (the current one unless said) changed, when a is left out. Version 0 is the naive program.
----@param a? integer
----@param b? integer
+---What differs between two versions: what the step to b (the current one unless said) changed, when a is left out. Versions are numbers, 0 being the naive program, or names of branches.
+---@param a? integer|string
+---@param b? integer|string
 ---@return nw.view
 function schedule:diff(a, b) end
 
@@ -86,6 +86,10 @@ function schedule:explain() end
 ---@param inner nw.loop|string
 ---@return nw.loop
 function schedule:fuse(outer, inner) end
+
+---The tree of versions with the names of branches, and the one that is current.
+---@return nw.report
+function schedule:history() end
 
 ---What the computation reads: name, dtype, shape() of each.
 ---@return table[]
@@ -102,8 +106,13 @@ function schedule:join(first, second) end
 ---@return nw.schedule
 function schedule:load(path) end
 
----The history, one line a step.
----@return string
+---Where a stage can be computed: at each loop, how many times over its values are computed, and the bytes its storage takes; or why not. A list of {loop, legal, why, recompute, bytes, size, current}.
+---@param stage nw.stage|nw.tensor|string
+---@return nw.report
+function schedule:locations(stage) end
+
+---The history, one row a step from the naive program on: the step, statements added, removed and changed, operations of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers.
+---@return nw.report
 function schedule:log() end
 
 ---The loop with that name.
@@ -115,6 +124,11 @@ function schedule:loop(name) end
 ---@param stage? nw.stage|nw.tensor|string
 ---@return nw.loop[]
 function schedule:loops(stage) end
+
+---What is legal at a loop: every primitive is tried there with sensible arguments. Fields legal and refused, lists of {primitive, step, why}.
+---@param loop nw.loop|string
+---@return nw.report
+function schedule:moves(loop) end
 
 ---Remarks of the last step, or the empty string.
 ---@return string
@@ -213,6 +227,10 @@ function schedule:time(...) end
 ---@return string
 function schedule:trace(format) end
 
+---The schedule tree: loops, storage, guards and stages, each inside what it stands in.
+---@return nw.report
+function schedule:tree() end
+
 ---Goes back one step, or several.
 ---@param steps? integer
 ---@return nw.schedule
@@ -222,6 +240,12 @@ function schedule:undo(steps) end
 ---@param loop nw.loop|string
 function schedule:unroll(loop) end
 
+---Takes the steps of a function without judging them; the one way past the judge. They stay marked in every view, in the trace and in whatever is measured. What cannot be lowered at all is still refused, and machine code is made only if every access stays inside its buffer. Returns what the function returns.
+---@param steps fun(s: nw.schedule, ...: any): any
+---@param ... any
+---@return any ...
+function schedule:unsafe(steps, ...) end
+
 ---Runs the iterations of a loop as lanes of vectors. loop: a loop of constant extent, at most 256. Example: s:vectorize "j_i"
 ---@param loop nw.loop|string
 function schedule:vectorize(loop) end
@@ -229,6 +253,12 @@ function schedule:vectorize(loop) end
 ---Number of the current version; 0 is the naive program.
 ---@return integer
 function schedule:version() end
+
+---Which steps made a line of s:show(), by its number or a part of its text: the loop and its mark, each guard, each offset, the storage. With view = 'lowered', a line of s:show "lowered".
+---@param line integer|string
+---@param view? string
+---@return nw.report
+function schedule:why(line, view) end
 
 ---@class nw.stage
 local stage = {}
@@ -349,6 +379,7 @@ function array:totable() end
 ---@class nw.kernel
 ---@field cached boolean Whether the machine code came from the cache.
 ---@field compile_ms number Milliseconds it took to lower, compile and link.
+---@field unsafe boolean Whether steps of its schedule were not judged.
 ---@operator call(nw.array): nw.array
 local kernel = {}
 
