@@ -119,6 +119,7 @@ function schedules.conv1d(n, taps, o)
   s:vectorize(b_i)
   s:unroll(b_o)
   s:unroll(k_o)
+  if (o.threads or 1) > 1 then s:parallel(c_o) end
   return s
 end
 
@@ -130,6 +131,98 @@ function schedules.pointwise(n)
   local s = nw.schedule(Z)
   local _, lane = s:split("i", {factor = 16, tail = "cut"})
   s:vectorize(lane)
+  return s
+end
+
+--- Depthwise 3x3 convolution with same padding: a channel is padded, then vectors along x, a few rows of them at a time.
+function schedules.depthwise(c, h, w, threads, o)
+  o = o or {}
+  local rows, lanes = o.rows or 4, o.lanes or 16
+  local A, K = nw.placeholder({c, h, w}, "f32", "A"), nw.placeholder({c, 3, 3}, "f32", "K")
+  local P = nw.compute({c, h + 2, w + 2}, function(ch, y, x)
+    return nw.select(nw.all(nw.ge(y, 1), nw.le(y, h), nw.ge(x, 1), nw.le(x, w)), A(ch, y - 1, x - 1), 0)
+  end, "P")
+  local dy, dx = nw.reduce_axis(3, "dy"), nw.reduce_axis(3, "dx")
+  local D = nw.compute({c, h, w}, function(ch, y, x)
+    return nw.sum(P(ch, y + dy, x + dx) * K(ch, dy, dx), {dy, dx})
+  end, "D")
+  local s = nw.schedule(D)
+  local ch, y, x = table.unpack(s:loops(D))
+  local y_o, y_i = s:split(y, rows)
+  local x_o, x_i = s:split(x, lanes)
+  s:reorder(y_o, x_o, y_i, x_i)
+  s:compute_at(P, ch)
+  s:set_scope(P, o.scope or "local")
+  local p = s:loops(P)
+  local _, p_x = s:split(p[#p], {factor = o.plane or 58, tail = "cut"})
+  s:vectorize(p_x)
+  local block = s:cache_write(D, "local", {at = x_o})
+  local b = s:loops(block)
+  local n = #b
+  s:reorder(b[n - 1], b[n], b[n - 3], b[n - 2])
+  s:vectorize(b[n - 2])
+  for _, at in ipairs {n - 3, n, n - 1} do s:unroll(b[at]) end
+  s:vectorize(x_i)
+  s:unroll(y_i)
+  if o.stream then s:stream_stores(D) end
+  if threads > 1 then s:parallel(ch) end
+  return s
+end
+
+--- Separable 3x3 blur.
+function schedules.blur(h, w, dtype, threads, o)
+  o = o or {}
+  local lanes, rows = o.lanes or (dtype == "u16" and 32 or 16), o.rows or 4
+  local A = nw.placeholder({h + 2, w + 2}, dtype, "A")
+  local function mean(a, b, c) return dtype == "f32" and (a + b + c) * nw.f32(1 / 3) or (a + b + c) // 3 end
+  local X = nw.compute({h + 2, w}, function(y, x) return mean(A(y, x), A(y, x + 1), A(y, x + 2)) end, "X")
+  local Y = nw.compute({h, w}, function(y, x) return mean(X(y, x), X(y + 1, x), X(y + 2, x)) end, "Y")
+  local s = nw.schedule(Y)
+  local y, x = table.unpack(s:loops(Y))
+  local y_o, y_i = s:split(y, rows)
+  local x_o, x_i = s:split(x, lanes)
+  s:reorder(y_o, x_o, y_i, x_i)
+  s:compute_at(X, x_o)
+  s:set_scope(X, "local")
+  local l = s:loops(X)
+  s:vectorize(l[#l])
+  s:unroll(l[#l - 1])
+  s:vectorize(x_i)
+  s:unroll(y_i)
+  if o.stream ~= false then s:stream_stores(Y) end
+  if threads > 1 then s:parallel(y_o) end
+  return s
+end
+
+--- Z = (A + 1) * (B + 3), stored past the caches.
+function schedules.elementwise(n, threads, o)
+  o = o or {}
+  local A, B = nw.placeholder({n}, "f32", "A"), nw.placeholder({n}, "f32", "B")
+  local Z = nw.compute({n}, function(i) return (A(i) + 1) * (B(i) + 3) end, "Z")
+  local s = nw.schedule(Z)
+  local i_o, lane = s:split("i", {factor = 16, tail = "cut"})
+  s:vectorize(lane)
+  if o.plain then return s end
+  if threads > 1 then
+    s:parallel(i_o)
+  else
+    local _, unrolled = s:split(i_o, {factor = o.unroll or 4, tail = "cut"})
+    s:unroll(unrolled)
+  end
+  s:stream_stores(Z)
+  return s
+end
+
+--- B[i, j] = A[j, i].
+function schedules.transpose(n, threads, o)
+  o = o or {}
+  local A = nw.placeholder({n, n}, "f32", "A")
+  local B = nw.compute({n, n}, function(i, j) return A(j, i) end, "B")
+  local s = nw.schedule(B)
+  if o.plain then return s end
+  local i_o, j_o, i_i, j_i = s:tile("i", "j", o.rows or 16, o.lanes or 16)
+  s:vectorize(j_i)
+  if threads > 1 then s:parallel(i_o) end
   return s
 end
 

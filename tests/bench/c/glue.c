@@ -39,6 +39,29 @@ static int l_conv1d(lua_State *L) { // conv1d(n, taps, a, w, out, times)
   return 1;
 }
 
+// Kernels of C alone: NAME(sizes..., arrays..., times), the seconds of one call on the process's CPU clock.
+static int size_at(lua_State *L, int at) { return (int)luaL_checkinteger(L, at); }
+static void *array_at(lua_State *L, int at) {
+  luaL_checktype(L, at, LUA_TLIGHTUSERDATA);
+  return lua_touserdata(L, at);
+}
+
+#define KERNEL(name, n, call)                                                                                          \
+  static int l_##name(lua_State *L) {                                                                                  \
+    int times = size_at(L, n);                                                                                         \
+    double t = seconds(clock_for(1));                                                                                  \
+    for (int i = 0; i < times; i++) call;                                                                              \
+    lua_pushnumber(L, (seconds(clock_for(1)) - t) / times);                                                            \
+    return 1;                                                                                                          \
+  }
+#define N(at) size_at(L, at)
+#define P(at) array_at(L, at)
+KERNEL(depthwise, 7, peer_depthwise(N(1), N(2), N(3), P(4), P(5), P(6)))
+KERNEL(blur_u16, 6, peer_blur_u16(N(1), N(2), P(3), P(4), P(5)))
+KERNEL(blur_f32, 6, peer_blur_f32(N(1), N(2), P(3), P(4), P(5)))
+KERNEL(triad, 5, peer_triad(N(1), P(2), P(3), P(4)))
+KERNEL(copy, 4, peer_copy(N(1), P(2), P(3)))
+
 static int l_cpu_ms(lua_State *L) { // CPU milliseconds of this process so far
   lua_pushnumber(L, 1e3 * seconds(CLOCK_PROCESS_CPUTIME_ID));
   return 1;
@@ -59,9 +82,10 @@ static int l_rest(lua_State *L) {
 
 int luaopen_peers(lua_State *L);
 int luaopen_peers(lua_State *L) {
-  static const luaL_Reg rows[] = {{"sgemm", l_sgemm},   {"corename", l_corename}, {"conv1d", l_conv1d},
-                                  {"cpu_ms", l_cpu_ms}, {"now_ms", l_now_ms},     {"rest", l_rest},
-                                  {NULL, NULL}};
+  static const luaL_Reg rows[] = {{"sgemm", l_sgemm},         {"corename", l_corename}, {"conv1d", l_conv1d},
+                                  {"cpu_ms", l_cpu_ms},       {"now_ms", l_now_ms},     {"rest", l_rest},
+                                  {"depthwise", l_depthwise}, {"blur_u16", l_blur_u16}, {"blur_f32", l_blur_f32},
+                                  {"triad", l_triad},         {"copy", l_copy},         {NULL, NULL}};
   luaL_newlib(L, rows);
   return 1;
 }

@@ -1,0 +1,104 @@
+--- Memory-bound kernels and stencils, scheduled through primitives alone, against plain C on this machine: theirs / ours.
+--- Variants run in turn, one thread by the CPU clock of the process; a figure is made of the minima, and what the medians
+--- would have said is printed beside it. A schedule is timed only once its result is right.
+package.cpath = "build/bench/?.so;" .. package.cpath
+package.path = "tests/bench/?.lua;" .. package.path
+local nw = require "nestwright"
+local peers = require "peers"
+local bench = require "_bench"
+local schedules = require "_schedules"
+
+local out = bench.open(arg[1] or "build/bench/kernels.json")
+local only = arg[2]
+local ROUNDS = 41
+
+-- theirs(n): seconds of one of n calls in a row; ours(threads): a kernel ready to be timed with these arrays.
+local function race(name, theirs, ours, arrays, comparison, bar)
+  local one, two = ours(1), ours(2)
+  local t, o, w = {}, {}, {}
+  local call = {table.unpack(arrays)}
+  call[#call + 1] = {reps = 1, warmup = 0}
+  for round = 1, ROUNDS do
+    theirs(1) -- ours begins with a call that is not counted, too
+    t[round] = theirs(3)
+    o[round] = one:time(table.unpack(call)).min
+  end
+  for round = 1, ROUNDS // 4 do w[round] = two:time(table.unpack(call)).min end
+  local least, ours_least, two_least = math.min(table.unpack(t)), math.min(table.unpack(o)), math.min(table.unpack(w))
+  print(("%s: ours %.1f us (median %.1f), C %.1f us (median %.1f), ratio of medians %.2f; two threads %.1f us (median %.1f)")
+    :format(name, 1e6 * ours_least, 1e6 * bench.median(o), 1e6 * least, 1e6 * bench.median(t),
+      bench.median(t) / bench.median(o), 1e6 * two_least, 1e6 * bench.median(w)))
+  out:bar(name, least / ours_least, comparison, bar)
+  out:bar(name:gsub("%.", ".2t."), least / two_least)
+end
+
+-- The result of every build is compared with C's, which is compared with the definition where that is quick enough.
+local function checked(make, arrays, result, want, tolerance)
+  return function(threads)
+    local f = make(threads):build {threads = threads}
+    f(table.unpack(arrays))
+    assert(nw.allclose(result, want, {rtol = tolerance, atol = tolerance}), "our result and C's differ")
+    return f
+  end
+end
+
+local kernels = {}
+
+function kernels.depthwise()
+  local c, h, w = 256, 56, 56
+  local A, K = nw.random({c, h, w}, "f32", {seed = 1}), nw.random({c, 3, 3}, "f32", {seed = 2})
+  local ours, theirs = nw.zeros({c, h, w}, "f32"), nw.zeros({c, h, w}, "f32")
+  local function peer(times) return peers.depthwise(c, h, w, A:pointer(), K:pointer(), theirs:pointer(), times) end
+  peer(1)
+  local make = function(threads) return schedules.depthwise(c, h, w, threads) end
+  race("depthwise.vs_naive_c", peer, checked(make, {A, K, ours}, ours, theirs, 1e-5), {A, K, ours}, ">=", 10.5)
+end
+
+local function blur(dtype, bar)
+  local h, w = 2048, 2048
+  local A = nw.random({h + 2, w + 2}, dtype, {seed = 1, lo = 0, hi = dtype == "f32" and 1 or 1000})
+  local ours, theirs, tmp = nw.zeros({h, w}, dtype), nw.zeros({h, w}, dtype), nw.zeros({h + 2, w}, dtype)
+  local function peer(times) return peers["blur_" .. dtype](h, w, A:pointer(), tmp:pointer(), theirs:pointer(), times) end
+  peer(1)
+  local make = function(threads) return schedules.blur(h, w, dtype, threads) end
+  race(("blur_%s.vs_gcc"):format(dtype), peer, checked(make, {A, ours}, ours, theirs, dtype == "f32" and 1e-5 or 0),
+    {A, ours}, ">=", bar)
+end
+
+function kernels.blur_u16() blur("u16", 2.0) end
+function kernels.blur_f32() blur("f32", 1.95) end
+
+function kernels.elementwise()
+  local n = 8000000
+  local A, B = nw.random({n}, "f32", {seed = 1}), nw.random({n}, "f32", {seed = 2})
+  local ours, want = nw.zeros({n}, "f32"), nw.zeros({n}, "f32")
+  schedules.elementwise(n, 1, {plain = true}):build {threads = 1}(A, B, want)
+  local function peer(times) return peers.triad(n, A:pointer(), B:pointer(), want:pointer(), times) end
+  local right = checked(function(threads) return schedules.elementwise(n, threads) end, {A, B, ours}, ours, want, 0)
+  race("elementwise.vs_triad", peer, right, {A, B, ours}, ">=", 1.33)
+end
+
+function kernels.conv1d()
+  local n, taps = 16384, 32
+  local A, W = nw.random({n}, "f32", {seed = 3}), nw.random({taps}, "f32", {seed = 4})
+  local ours, theirs = nw.zeros({n + taps - 1}, "f32"), nw.zeros({n + taps - 1}, "f32")
+  local function peer(times) return peers.conv1d(n, taps, A:pointer(), W:pointer(), theirs:pointer(), 10*times) end
+  peer(1)
+  local make = function(threads) return schedules.conv1d(n, taps, {threads = threads}) end
+  race("conv1d.vs_naive_c", peer, checked(make, {A, W, ours}, ours, theirs, 1e-4), {A, W, ours}, ">=", 13.5)
+end
+
+function kernels.transpose()
+  local n = 2048
+  local A = nw.random({n, n}, "f32", {seed = 1})
+  local ours, want, copy = nw.zeros({n, n}, "f32"), nw.zeros({n, n}, "f32"), nw.zeros({n, n}, "f32")
+  schedules.transpose(n, 1, {plain = true}):build {threads = 1}(A, want)
+  local function peer(times) return peers.copy(4 * n * n, A:pointer(), copy:pointer(), times) end
+  local right = checked(function(threads) return schedules.transpose(n, threads) end, {A, ours}, ours, want, 0)
+  race("transpose.vs_memcpy", peer, right, {A, ours})
+end
+
+for _, name in ipairs {"depthwise", "blur_u16", "blur_f32", "elementwise", "conv1d", "transpose"} do
+  if not only or name == only then kernels[name]() end
+end
+out:close()
