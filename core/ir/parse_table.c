@@ -1,6 +1,7 @@
 // The tables at the head of a program: sizes, facts, buffers.
 #include "ir/lines.h"
 #include "ir/parse.h"
+#include "ir/physical.h"
 
 static bool size_line(nw_parser *ps, nw_vec *sizes) {
   nw_size *s = NW_NEW(ps->p->arena, nw_size);
@@ -41,6 +42,35 @@ static bool layout(nw_parser *ps, nw_buffer *b) {
   return nw_parse_fail(ps, &at, "a layout of %d positions in %d extents", b->nlayout, n);
 }
 
+static bool whole_number(nw_parser *ps, const char *what, int64_t *out) {
+  const nw_expr *e = nw_parse_typed(ps, NW_INDEX, what);
+  if (!e || nw_is_int(e, out)) return e != NULL;
+  return nw_expected(ps, "a number for the %s", what);
+}
+
+static bool stride(nw_parser *ps, nw_buffer *b) {
+  nw_stride s;
+  int64_t dim;
+  nw_token at = ps->tok;
+  if (!nw_expect(ps, "[", "after stride") || !whole_number(ps, "dimension", &dim) ||
+      !nw_expect(ps, "]", "after the dimension") || !nw_expect(ps, "=", "after the stride") ||
+      !whole_number(ps, "offset", &s.offset) || !nw_expect(ps, "of", "after the offset") ||
+      !whole_number(ps, "factor", &s.factor))
+    return false;
+  if (dim < 0 || dim >= nw_physical_dims(b) || b->nstrides >= nw_physical_dims(b))
+    return nw_parse_fail(ps, &at, "%s has %d dimensions in memory", b->name, nw_physical_dims(b));
+  s.dim = (int)dim;
+  if (!b->stride) b->stride = NW_NEW_N(ps->p->arena, nw_stride, nw_physical_dims(b));
+  b->stride[b->nstrides++] = s;
+  return true;
+}
+
+static bool strides(nw_parser *ps, nw_buffer *b) {
+  while (nw_accept(ps, "stride"))
+    if (!stride(ps, b)) return false;
+  return true;
+}
+
 static bool buffer_line(nw_parser *ps, nw_role role) {
   const nw_expr *shape[NW_PARSE_LIST];
   char word[16] = "";
@@ -58,7 +88,7 @@ static bool buffer_line(nw_parser *ps, nw_role role) {
   if (scoped) nw_next(ps);
   nw_buffer *b = nw_add_buffer(ps->p, name, dtype, scoped ? scope : NW_GLOBAL, role, ndim, shape);
   nw_note_line(ps, b->id, &at);
-  return !nw_accept(ps, "layout") || layout(ps, b);
+  return (!nw_accept(ps, "layout") || layout(ps, b)) && strides(ps, b);
 }
 
 typedef struct tables {

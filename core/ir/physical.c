@@ -5,11 +5,23 @@
 #include "ir/physical.h"
 #include <stdio.h>
 
+int nw_physical_dims(const nw_buffer *b) { return b->nlayout ? b->nlayout : b->ndim; }
+
+// No smaller than what lies inside, so that no two elements share a place.
+static const nw_expr *aligned(nw_pool *pool, const nw_buffer *b, int d, const nw_expr *stride) {
+  for (int i = 0; i < b->nstrides; i++) {
+    if (b->stride[i].dim != d) continue;
+    const nw_expr *short_of = nw_sub(pool, nw_index(pool, b->stride[i].offset), stride);
+    return nw_add(pool, stride, nw_floormod(pool, short_of, nw_index(pool, b->stride[i].factor)));
+  }
+  return stride;
+}
+
 static void set_strides(nw_physical *place, nw_pool *pool, const nw_expr *const *extent) {
   const nw_expr *stride = nw_index(pool, 1);
   for (int d = place->n - 1; d >= 0; d--) {
-    place->stride[d] = stride;
-    stride = nw_mul(pool, stride, extent[d]);
+    place->stride[d] = aligned(pool, place->buffer, d, stride);
+    stride = nw_mul(pool, place->stride[d], extent[d]);
   }
   place->elements = stride;
 }

@@ -10,6 +10,9 @@ typedef struct nw_physical {
   const nw_expr *elements; // in sizes
 } nw_physical;
 
+enum { NW_MAX_STRIDE = 1 << 20 }; // the largest factor of an aligned stride
+
+int nw_physical_dims(const nw_buffer *b); // of its layout, or its own
 nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b);
 // loops: names of the loop variables around the allocation. NULL and a diagnostic when the size has no bound.
 nw_physical *nw_physical_alloc(nw_arena *a, const nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops,

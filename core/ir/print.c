@@ -68,6 +68,16 @@ static void layout(printer *pr, const nw_buffer *b) {
   text(pr, "]");
 }
 
+// stride[0] = 5 of 32: divided by 32 it leaves 5.
+static void strides(printer *pr, const nw_buffer *b) {
+  for (int i = 0; i < b->nstrides; i++) {
+    word(pr, " stride");
+    nw_lines_put(pr->l, NW_PIECE_TEXT, "[%d] = %lld", b->stride[i].dim, (long long)b->stride[i].offset);
+    word(pr, " of ");
+    nw_lines_put(pr->l, NW_PIECE_TEXT, "%lld", (long long)b->stride[i].factor);
+  }
+}
+
 static void buffer(printer *pr, const nw_buffer *b) {
   open_line(pr, NULL);
   word(pr, nw_role_name(b->role));
@@ -76,6 +86,7 @@ static void buffer(printer *pr, const nw_buffer *b) {
   text(pr, "]");
   if (b->scope != NW_GLOBAL) nw_lines_put(pr->l, NW_PIECE_KEYWORD, " %s", nw_scope_name(b->scope));
   if (b->nlayout) layout(pr, b);
+  strides(pr, b);
 }
 
 static void tables(printer *pr) {
@@ -249,6 +260,7 @@ static void short_alloc(printer *pr, const nw_stmt *s) {
   text(pr, "]");
   if (b && b->scope != NW_GLOBAL) nw_lines_put(pr->l, NW_PIECE_KEYWORD, " %s", nw_scope_name(b->scope));
   if (b && b->nlayout) layout(pr, b);
+  if (b) strides(pr, b);
 }
 
 // ---- the walk

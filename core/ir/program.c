@@ -66,6 +66,8 @@ static nw_buffer *clone_buffer(nw_arena *a, const nw_buffer *b) {
   to->shape = copy_exprs(a, b->ndim, b->shape);
   to->layout = copy_exprs(a, b->nlayout, b->layout);
   to->layout_shape = copy_exprs(a, b->nlayout, b->layout_shape);
+  to->stride = NW_NEW_N(a, nw_stride, b->nstrides + 1);
+  if (b->nstrides) memcpy(to->stride, b->stride, (size_t)b->nstrides * sizeof *to->stride);
   return to;
 }
 

@@ -30,6 +30,13 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
 typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope; // names: global local shared
 typedef enum nw_role { NW_TEMP, NW_INPUT, NW_OUTPUT } nw_role;
 
+// The stride of a physical dimension is the least one, from what lies inside it up, that leaves `offset` when divided by
+// `factor`.
+typedef struct nw_stride {
+  int dim;
+  int64_t factor, offset;
+} nw_stride;
+
 typedef struct nw_buffer {
   int id;
   const char *name;
@@ -42,6 +49,8 @@ typedef struct nw_buffer {
   // physical extents; n == 0 is row-major over the logical box. Set by cache_read and cache_write; read by lower.
   int nlayout;
   const nw_expr **layout, **layout_shape;
+  int nstrides; // at most one a dimension
+  nw_stride *stride;
 } nw_buffer;
 
 typedef enum nw_loop_kind { NW_SERIAL, NW_UNROLLED, NW_VECTORIZED, NW_PARALLEL, NW_LOOP_KIND_COUNT } nw_loop_kind;

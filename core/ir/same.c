@@ -77,10 +77,19 @@ bool nw_same_tree(const nw_stmt *a, const nw_stmt *b) {
   return true;
 }
 
+static bool same_strides(const nw_buffer *a, const nw_buffer *b) {
+  for (int i = 0; i < a->nstrides && a->nstrides == b->nstrides; i++) {
+    const nw_stride *x = &a->stride[i], *y = &b->stride[i];
+    if (x->dim != y->dim || x->factor != y->factor || x->offset != y->offset) return false;
+  }
+  return a->nstrides == b->nstrides;
+}
+
 static bool same_buffer(const nw_buffer *a, const nw_buffer *b) {
   return same_text(a->name, b->name) && a->dtype == b->dtype && a->scope == b->scope && a->role == b->role &&
          a->ndim == b->ndim && same_exprs(a->ndim, a->shape, b->shape) && a->nlayout == b->nlayout &&
-         same_exprs(a->nlayout, a->layout, b->layout) && same_exprs(a->nlayout, a->layout_shape, b->layout_shape);
+         same_exprs(a->nlayout, a->layout, b->layout) && same_exprs(a->nlayout, a->layout_shape, b->layout_shape) &&
+         same_strides(a, b);
 }
 
 // Same text, same program: names, tables and trees; ids and step numbers are not compared.

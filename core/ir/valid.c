@@ -1,4 +1,5 @@
 // The invariants of a program.
+#include "ir/physical.h"
 #include "ir/valid.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,11 +157,25 @@ static bool check_indices(scope *s, const char *what, int n, const nw_expr *cons
 
 // ---- tables
 
+static bool check_strides(check *c, const nw_buffer *b) {
+  for (int i = 0; i < b->nstrides; i++) {
+    const nw_stride *s = &b->stride[i];
+    if (b->role != NW_TEMP) return flaw(c, b->id, "%s is the caller's, who knows nothing of strides", b->name);
+    if (s->dim < 0 || s->dim >= nw_physical_dims(b)) return flaw(c, b->id, "%s has no dimension %d", b->name, s->dim);
+    if (s->factor < 1 || s->factor > NW_MAX_STRIDE || s->offset < 0 || s->offset >= s->factor)
+      return flaw(c, b->id, "a stride of %s cannot leave %lld of %lld", b->name, (long long)s->offset,
+                  (long long)s->factor);
+    for (int j = 0; j < i; j++)
+      if (b->stride[j].dim == s->dim) return flaw(c, b->id, "%s has two strides of dimension %d", b->name, s->dim);
+  }
+  return true;
+}
+
 static bool check_buffer(check *c, const nw_buffer *b) {
   scope sizes = {.c = c, .buffer = b};
   if (!nw_name_ok(b->name)) return flaw(c, b->id, "'%s' cannot name a buffer", b->name);
   if (!names_add(&c->buffers, b->name)) return flaw(c, b->id, "there are two buffers named %s", b->name);
-  if (!check_indices(&sizes, "the shape of a buffer", b->ndim, b->shape)) return false;
+  if (!check_indices(&sizes, "the shape of a buffer", b->ndim, b->shape) || !check_strides(c, b)) return false;
   return check_indices(&sizes, "the extents of a layout", b->nlayout, b->layout_shape) &&
          check_indices(&(scope){.c = c, .kind = LAYOUT, .buffer = b}, "a layout", b->nlayout, b->layout);
 }

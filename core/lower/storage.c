@@ -60,7 +60,7 @@ static void shape_temps(nw_program *p, const nw_stmt *s, bool *seen) {
     nw_buffer *b = p->buffer[at];
     const nw_expr *elements = s->alloc.extent[0];
     const nw_expr *so_far = seen[at] ? b->shape[0] : elements;
-    b->nlayout = 0;
+    b->nlayout = b->nstrides = 0;
     b->ndim = 1;
     b->shape = NW_NEW_N(p->arena, const nw_expr *, 1);
     b->shape[0] = elements == so_far ? elements : nw_max(p->pool, elements, so_far);

@@ -1,21 +1,35 @@
 // What the target and the layouts ask: local buffers fit on the stack, and a layout gives each element its own place.
+#include "ir/physical.h"
 #include "poly/internal.h"
 #include <stdio.h>
 
 // ---- capacity
 
+// Elements a layout or aligned strides take in memory, at most; -1 when no constant bounds them.
+static int64_t spread(const nw_model *m, const nw_path *path, const nw_stmt *alloc, const nw_ranges *r) {
+  const char *loop[NW_MAX_DEPTH];
+  int nloops = 0;
+  int64_t n;
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i]->kind == NW_LOOP) loop[nloops++] = path->at[i]->loop.var->name;
+  const nw_physical *place = nw_physical_alloc(m->arena, m->p, r, alloc, nloops, loop);
+  return place && nw_const_upper(r, place->elements, &n) ? n : -1;
+}
+
 // Bytes of an allocation, at most; -1 when no constant bounds it.
-static int64_t bytes_of(const nw_program *p, const nw_path *path, const nw_stmt *alloc) {
+static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *alloc) {
+  const nw_program *p = m->p;
+  const nw_buffer *b = nw_find_buffer(p, alloc->alloc.buffer);
   nw_ranges r;
-  nw_ranges_init(&r, p->pool);
   nw_ranges_of(&r, p, path);
-  int64_t bytes = nw_dtype_bytes(nw_find_buffer(p, alloc->alloc.buffer)->dtype), n;
-  for (int d = 0; d < alloc->alloc.n && bytes >= 0; d++) {
+  int64_t count = 1, n, bytes;
+  for (int d = 0; d < alloc->alloc.n && count >= 0; d++) {
     bool known = nw_const_upper(&r, alloc->alloc.extent[d], &n);
-    if (!known || __builtin_mul_overflow(bytes, n > 0 ? n : 0, &bytes)) bytes = -1;
+    if (!known || __builtin_mul_overflow(count, n > 0 ? n : 0, &count)) count = -1;
   }
+  if (count >= 0 && (b->nlayout || b->nstrides)) count = spread(m, path, alloc, &r);
   nw_ranges_free(&r);
-  return bytes;
+  return count < 0 || __builtin_mul_overflow(count, nw_dtype_bytes(b->dtype), &bytes) ? -1 : bytes;
 }
 
 static bool is_local(const nw_program *p, const nw_stmt *s) {
@@ -47,7 +61,7 @@ static bool check_alloc(void *env, const nw_path *path) {
     if (!is_local(l->m->p, path->at[i])) continue;
     nw_path upto = *path;
     upto.n = i + 1;
-    int64_t bytes = bytes_of(l->m->p, &upto, path->at[i]);
+    int64_t bytes = bytes_of(l->m, &upto, path->at[i]);
     if (bytes < 0 || __builtin_add_overflow(all, bytes, &all)) return too_large(l, path->at[i], -1);
   }
   return all <= NW_STACK_LIMIT || too_large(l, s, all);

@@ -90,15 +90,11 @@ static void push_box(nw_step *st, nw_ranges *r, const nw_buffer *b, const char *
   }
 }
 
-bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout) {
-  if (layout->kind == NW_ARG_NONE) return true;
+// Any positions; whether no two elements share one is the judge's to say.
+bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e) {
   nw_pool *pool = st->p->pool;
-  int n = layout->n;
-  const nw_expr **e = NW_NEW_N(st->p->arena, const nw_expr *, n + 1),
-                **extent = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);
+  const nw_expr **extent = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);
   const char **name = NW_NEW_N(st->scratch, const char *, b->ndim + 1);
-  for (int i = 0; i < n; i++) e[i] = nw_import(pool, layout->expr[i]);
-  if (!is_injective(st, b, n, e)) return false;
   nw_ranges r;
   push_box(st, &r, b, name);
   for (int i = 0; i < n; i++) {
@@ -109,7 +105,16 @@ bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout) {
   for (int i = 0; i < n; i++)
     if (!extent[i]) return refuse(st, "how large it gets is not known");
   b->nlayout = n;
-  b->layout = e;
+  b->layout = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);
+  memcpy(b->layout, e, (size_t)n * sizeof *e);
   b->layout_shape = extent;
   return true;
+}
+
+bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout) {
+  if (layout->kind == NW_ARG_NONE) return true;
+  int n = layout->n;
+  const nw_expr **e = NW_NEW_N(st->scratch, const nw_expr *, n + 1);
+  for (int i = 0; i < n; i++) e[i] = nw_import(st->p->pool, layout->expr[i]);
+  return is_injective(st, b, n, e) && nw_put_layout(st, b, n, e);
 }

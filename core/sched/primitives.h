@@ -18,6 +18,9 @@ bool nw_apply_compute_root(void *step);
 bool nw_apply_cache_read(void *step);
 bool nw_apply_cache_write(void *step);
 bool nw_apply_set_scope(void *step);
+bool nw_apply_storage_align(void *step);
+bool nw_apply_reorder_storage(void *step);
+bool nw_apply_transform_layout(void *step);
 bool nw_apply_stream_stores(void *step);
 bool nw_apply_decompose_reduction(void *step);
 
@@ -38,5 +41,8 @@ void nw_suggest_compute_root(void *step);
 void nw_suggest_cache_read(void *step);
 void nw_suggest_cache_write(void *step);
 void nw_suggest_set_scope(void *step);
+void nw_suggest_storage_align(void *step);
+void nw_suggest_reorder_storage(void *step);
+void nw_suggest_transform_layout(void *step);
 void nw_suggest_stream_stores(void *step);
 void nw_suggest_decompose_reduction(void *step);

@@ -88,8 +88,7 @@ static const nw_expr *rename_load(void *env, const nw_expr *e) {
   return strcmp(e->name, r->from) ? NULL : nw_load(r->pool, e->type, r->to, e->n, e->arg);
 }
 
-// The buffer by its own name, or the first one a stage writes.
-static nw_buffer *tensor_arg(nw_step *st, int param) {
+nw_buffer *nw_tensor_arg(nw_step *st, int param) {
   const char *name = st->resolved[param].name;
   nw_buffer *b = nw_find_buffer(st->p, name);
   const nw_stmt *block = b ? NULL : nw_stage_block(st->p, name);
@@ -220,7 +219,7 @@ bool nw_apply_cache_read(void *step) {
   nw_scope scope;
   nw_path at;
   const nw_arg *readers = &st->resolved[READ_READERS];
-  nw_buffer *from = tensor_arg(st, READ_TENSOR);
+  nw_buffer *from = nw_tensor_arg(st, READ_TENSOR);
   nw_stmt *loop = from && nw_step_given(st, READ_AT) ? nw_step_loop(st, READ_AT, &at) : NULL;
   if (!from || (nw_step_given(st, READ_AT) && !loop) || !nw_scope_of(st, READ_SCOPE, &scope) ||
       !readers_read(st, from->name, readers))
@@ -238,18 +237,39 @@ bool nw_apply_cache_read(void *step) {
   return true;
 }
 
+// ---- temporaries
+
+nw_buffer *nw_temp_arg(nw_step *st, int param) {
+  nw_buffer *b = nw_tensor_arg(st, param);
+  if (!b || b->role == NW_TEMP) return b;
+  nw_step_refuse(st, "the caller owns it; cache_read or cache_write makes a copy that can move", NULL, "it is an %s",
+                 b->role == NW_INPUT ? "input" : "output");
+  return NULL;
+}
+
+typedef struct touched {
+  const char *buffer;
+  int step;
+} touched;
+
+static bool touch(void *env, nw_stmt *s) {
+  const touched *t = env;
+  if (s->kind == NW_ALLOC && !strcmp(s->alloc.buffer, t->buffer)) s->step = t->step;
+  return true;
+}
+
+void nw_touch_allocs(nw_step *st, const char *buffer) {
+  nw_walk_from(st->p->root, touch, &(touched){buffer, st->p->step});
+}
+
 // ---- set_scope
 
 bool nw_apply_set_scope(void *step) {
   nw_step *st = step;
   nw_scope scope;
-  nw_buffer *b = tensor_arg(st, 0);
+  nw_buffer *b = nw_temp_arg(st, 0);
   if (!b || !nw_scope_of(st, 1, &scope)) return false;
-  if (b->role != NW_TEMP)
-    return nw_step_refuse(st, "the caller owns it; cache_read or cache_write makes a copy that can move", NULL,
-                          "it is an %s", b->role == NW_INPUT ? "input" : "output");
-  nw_stmt *a = nw_find_alloc(st->p, b->name);
   b->scope = scope;
-  if (a) a->step = st->p->step;
+  nw_touch_allocs(st, b->name);
   return true;
 }

@@ -2,11 +2,16 @@
 #pragma once
 #include "sched/sched.h"
 
+// The buffer by its own name, or the first one a stage writes; the second refuses what is not a temporary.
+nw_buffer *nw_tensor_arg(nw_step *st, int param);
+nw_buffer *nw_temp_arg(nw_step *st, int param);
+void nw_touch_allocs(nw_step *st, const char *buffer); // they are changed by this step
 bool nw_scope_of(nw_step *st, int param, nw_scope *out);
 // A temporary of the same logical shape; `suffix` makes the name when the user gave none (option parameter `name`).
 nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int name, const char *suffix);
 // Gives the buffer the layout of an EXPRS argument; refuses one that may put two elements in one place.
 bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout);
+bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e);
 // to[index] = from[index], as a block named after `to`'s part in the program; `var` are its variables.
 nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars,
                        const nw_block_var *var, int n, const nw_expr *const *index);

@@ -220,7 +220,7 @@ function schedules.transpose(n, threads, o)
   local B = nw.compute({n, n}, function(i, j) return A(j, i) end, "B")
   local s = nw.schedule(B)
   if o.plain then return s end
-  local i_o, j_o, i_i, j_i = s:tile("i", "j", o.rows or 16, o.lanes or 16)
+  local i_o, _, _, j_i = s:tile("i", "j", o.rows or 16, o.lanes or 16)
   s:vectorize(j_i)
   if threads > 1 then s:parallel(i_o) end
   return s

@@ -123,6 +123,26 @@ local LAYOUTS = {
     at[#at + 1] = last % 4
     return table.unpack(at)
   end,
+  slanted = function(...) -- the first index grows with the last
+    local at = {...}
+    at[1] = at[1] + at[#at]
+    return table.unpack(at)
+  end,
+  rotated = function(...) -- the last index, turned by the first, over seven places: one to one up to seven
+    local at = {...}
+    at[#at] = (at[#at] + at[1]) % 7
+    return table.unpack(at)
+  end,
+  backwards = function(...)
+    local at = {...}
+    at[#at] = 17 - at[#at]
+    return table.unpack(at)
+  end,
+  gaps = function(...)
+    local at = {...}
+    at[#at] = 3 * at[#at] + 1
+    return table.unpack(at)
+  end,
   skewed = function(...) -- not one to one
     local at = {...}
     at[#at] = at[#at] // 2
@@ -152,6 +172,38 @@ function draw.cache_write(r, loops, _, stages, tensors, known)
 end
 
 function draw.set_scope(r, _, _, stages) return {r:pick(stages), r:pick {"local", "global"}} end
+
+-- A temporary most of the time, and its rank; strides that fit and a few that do not.
+local function temporary(r, stages, known)
+  local temps = known.temporaries()
+  if #temps > 0 and r:chance(0.85) then return table.unpack(r:pick(temps)) end
+  local name = r:pick(stages)
+  return name, known.rank(name) or 1
+end
+
+function draw.storage_align(r, _, _, stages, _, known)
+  local name, rank = temporary(r, stages, known)
+  local factor = r:pick {1, 2, 3, 4, 8, 16, 16}
+  local axis, offset = r:int(0, math.max(rank - 1, 0)), r:int(0, factor - 1)
+  if r:chance(0.1) then axis = rank end
+  if r:chance(0.1) then offset = factor end
+  return {name, axis, r:chance(0.05) and 0 or factor, offset}
+end
+
+function draw.reorder_storage(r, _, _, stages, _, known)
+  local name, rank = temporary(r, stages, known)
+  local order = {}
+  for d = 1, rank do order[d] = d - 1 end
+  r:shuffle(order)
+  if r:chance(0.1) then order[1] = 0 end
+  return {name, order}
+end
+
+function draw.transform_layout(r, _, _, stages, _, known)
+  local name, rank = temporary(r, stages, known)
+  local names_ = {"reversed", "panels", "skewed", "slanted", "slanted", "rotated", "backwards", "gaps"}
+  return {name, {place = r:pick(names_), rank = rank}}
+end
 
 -- A stage that is vectorized, if there is one.
 function draw.stream_stores(r, _, _, stages, _, known)
@@ -190,19 +242,33 @@ local function knowledge(case, s, placed)
     if base and alive[base] then pairs_of[#pairs_of + 1] = {name, base} end
   end
   table.sort(pairs_of, function(a, b) return a[1] .. a[2] < b[1] .. b[2] end)
+  local function lanes(loop) -- an extent vectors come in
+    local extent = s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.(%d+):")
+    return extent == "4" or extent == "8" or extent == "16"
+  end
   return {
+    lanes = lanes,
     placed = placed,
     pair = function(r)
       if #pairs_of == 0 then return nil end
       return table.unpack(r:pick(pairs_of))
     end,
     loops = function(stage) return names(s:loops(stage)) end,
+    temporaries = function() -- {name, rank} of each
+      local list = {}
+      for name, dims in s:text():gmatch "\ntemp ([^:]+): %w+%[([^%]]*)%]" do
+        list[#list + 1] = {name, select(2, dims:gsub("[^,]+", ""))}
+      end
+      return list
+    end,
     vectorized = function()
       local wide, text = {}, s:text()
       for _, stage in ipairs(names(s:stages())) do
         for _, loop in ipairs(s:loops(stage)) do
-          local extent = tonumber(text:match("vectorize for " .. loop.name:gsub("%p", "%%%0") .. " in 0%.%.(%d+):"))
-          if extent and extent % 4 == 0 then wide[#wide + 1] = stage break end
+          if text:find("vectorize for " .. loop.name .. " ", 1, true) and lanes(loop.name) then
+            wide[#wide + 1] = stage
+            break
+          end
         end
       end
       return wide
@@ -239,9 +305,12 @@ function steps.draw(r, s, tensors, favoured, case, placed)
   if primitive == "compute_root" and #placed == 0 and r:chance(0.9) then primitive = "compute_at" end
   if primitive == "join" and r:chance(0.9) and not table.concat(all, " "):find "%.%w" then primitive = "cut" end
   local known = knowledge(case, s, placed)
-  if primitive == "stream_stores" and r:chance(0.9) then -- needs a vector, four lanes or more
-    local wide = known.vectorized()
-    if #wide == 0 then primitive, loops = "vectorize", {loops[#loops]} end
+  if primitive == "stream_stores" and #known.vectorized() == 0 and r:chance(0.9) then -- a vector first
+    local last = loops[#loops]
+    if known.lanes(last) then
+      return {primitive = "vectorize", args = {last}}
+    end
+    return {primitive = "split", args = {last, {factor = r:pick {4, 4, 8, 16}, tail = "cut"}}}
   end
   local args = draw[primitive](r, loops, all, stages, tensors, known)
   if not args then return nil end
@@ -257,6 +326,7 @@ local function with_rank(f, rank)
 end
 
 local function ready(arg)
+  if type(arg) == "table" and arg.place then return with_rank(LAYOUTS[arg.place], arg.rank) end
   if type(arg) ~= "table" or not arg.layout then return arg end
   return {layout = with_rank(LAYOUTS[arg.layout], arg.rank), at = arg.at}
 end

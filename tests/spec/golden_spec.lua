@@ -170,6 +170,24 @@ programs.stream = {
   },
 }
 
+programs.storage = {
+  make = function()
+    local A = nw.placeholder({40, 30}, "f32", "A")
+    local P = nw.compute({40, 30}, function(i, j) return A(i, j) * 2 end, "P")
+    local Y = nw.compute({30, 40}, function(i, j) return P(j, i) + 1 end, "Y")
+    return nw.schedule(Y), P, Y
+  end,
+  lowered = true,
+  steps = {
+    function(s, P) s:storage_align(P, 0, 16, 4) end,
+    function(s, P) s:reorder_storage(P, {1, 0}) end,
+    function(s, _, Y) s:split(s:loops(Y)[1], 8) end,
+    function(s, P, Y) s:compute_at(P, s:loops(Y)[1]) end,
+    function(s) s:cache_read("A", "global", {"P"}) end,
+    function(s) s:transform_layout("A_global", function(i, j) return i // 4, j, i % 4 end) end,
+  },
+}
+
 -- The short form after every step, then the full form of the last program.
 local function history(case)
   local made = table.pack(case.make())
@@ -303,6 +321,11 @@ local refusals = {
 H = nw.scan_state({8, 16}, "f32", "H")
 first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
 ]], 'S = nw.scan(first, nw.compute({8, 16}, function(t, x) return H(t, nw.min(x + 1, 15)) end, "update"), H, "S")'},
+  {"align_input", STAGES, 's:storage_align(A, 0, 16)'},
+  {"align_capacity", STAGES .. 's:set_scope(X, "local")\n', 's:storage_align(X, 0, 4096)'},
+  {"reorder_storage_output", STAGES, 's:reorder_storage(Y, {0})'},
+  {"transform_layout", STAGES, 's:transform_layout(X, function(i) return i // 2, i // 4 end)'},
+  {"transform_layout_extents", STAGES, 's:transform_layout(X, function(i) return i - 1 end)'},
   {"stream_scalar", STAGES, 's:stream_stores(Y)'},
   {"stream_masked", STAGES .. 's:split("i_1", 16)\ns:vectorize "i_1_i"\n', 's:stream_stores(Y)'},
   {"stream_updates", GEMM .. 's:reorder("k", "i", "j")\ns:split("j", 16)\ns:vectorize "j_i"\n', 's:stream_stores(C)'},

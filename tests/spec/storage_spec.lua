@@ -1,4 +1,4 @@
---- Where results go and how they lie: streaming stores.
+--- Where results go and how they lie: streaming stores, strides, layouts.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -134,5 +134,167 @@ describe("stream_stores", function()
     local err = fails("cannot compute X at", "refused", s.compute_at, s, X, s:loops(Y)[1])
     assert.truthy(tostring(err):find "X streams its stores, but they are scalar")
     agrees(s, {Y}, {32, 16}, "f32")
+  end)
+end)
+
+-- ---- how a temporary lies
+
+local function two_stages(m, n)
+  local A = nw.placeholder({m, n}, "f32", "A")
+  local P = nw.compute({m, n}, function(i, j) return A(i, j) * 2 end, "P")
+  local Y = nw.compute({m, n}, function(i, j) return P(i, j) + 1 end, "Y")
+  return nw.schedule(Y), Y, P, A
+end
+
+local function strides_of(s, tensor) -- the index of its store in the lowered program
+  local text = tostring(s:show "lowered")
+  return text:match("\n%s*" .. tensor .. "%[([^\n]-)%] =")
+end
+
+describe("storage_align", function()
+  it("makes rows begin k*factor + offset elements apart", function()
+    for _, case in ipairs {{16, 0, 32}, {16, 4, 20}, {8, 1, 25}, {1, 0, 20}, {64, 20, 20}, {20, 19, 39}} do
+      local factor, offset, stride = table.unpack(case)
+      local s, Y, P = two_stages(6, 20)
+      s:storage_align(P, 0, factor, offset)
+      assert.equal(("%d*i + j"):format(stride), strides_of(s, "P"))
+      assert.is_true(s:reparses())
+      agrees(s, {Y}, {6, 20}, "f32")
+    end
+  end)
+
+  it("aligns every dimension of three, and the innermost too", function()
+    local A = nw.placeholder({3, 5, 7}, "f32", "A")
+    local P = nw.compute({3, 5, 7}, function(i, j, k) return A(i, j, k) * 2 end, "P")
+    local Y = nw.compute({3, 5, 7}, function(i, j, k) return P(i, j, k) + 1 end, "Y")
+    local s = nw.schedule(Y)
+    s:storage_align(P, 1, 4, 1)
+    s:storage_align(P, 0, 32)
+    assert.equal("64*i + 9*j + k", strides_of(s, "P"))
+    s:storage_align(P, 2, 2)
+    s:storage_align(P, 0, 32, 2)
+    assert.equal("98*i + 17*j + 2*k", strides_of(s, "P"))
+    agrees(s, {Y}, {3, 5, 7}, "f32")
+    local again = nw.schedule(Y)
+    again:replay(s:trace "json")
+    assert.equal(s:text(), again:text())
+  end)
+
+  it("takes what is computed inside a loop, on the stack, and of symbolic size", function()
+    local s, Y, P = two_stages(8, 24)
+    s:compute_at(P, s:loops(Y)[1])
+    s:set_scope(P, "local")
+    s:storage_align(P, 0, 32)
+    agrees(s, {Y}, {8, 24}, "f32")
+    local M = nw.size("M", {min = 1})
+    s, Y, P = two_stages(5, M)
+    s:storage_align(P, 0, 16, 3)
+    agrees(s, {Y}, {5, 37}, "f32")
+  end)
+
+  it("counts the padding where it must fit", function()
+    local s, _, P = two_stages(1024, 16)
+    s:set_scope(P, "local")
+    local err = fails("cannot align the strides of P", "refused", s.storage_align, s, P, 0, 4096)
+    assert.equal("capacity", err.refusal.kind)
+  end)
+
+  it("refuses bad numbers and what the caller owns", function()
+    local s, Y, P, A = two_stages(6, 20)
+    local before = s:text()
+    for _, bad in ipairs {{2, 16, 0}, {-1, 16, 0}, {0, 0, 0}, {0, -4, 0}, {0, 16, 16}, {0, 16, -1}, {0, 1 << 62, 0},
+        {1 << 40, 4}} do
+      fails("out of range", "range", s.storage_align, s, P, table.unpack(bad))
+    end
+    fails("whole number", "invalid", s.storage_align, s, P, 0, 1.5)
+    fails("needs factor", "invalid", s.storage_align, s, P, 0)
+    for _, t in ipairs {A, Y} do
+      local err = fails("it is an .*put", "refused", s.storage_align, s, t, 0, 16)
+      assert.truthy(tostring(err):find "the caller owns it")
+      assert.truthy(#err.refusal.alternatives > 0)
+    end
+    assert.equal(before, s:text())
+  end)
+end)
+
+describe("reorder_storage", function()
+  it("permutes dimensions in memory, and back", function()
+    local s, Y, P = two_stages(6, 20)
+    local before = s:text()
+    s:reorder_storage(P, {1, 0})
+    assert.equal("6*j + i", strides_of(s, "P"))
+    agrees(s, {Y}, {6, 20}, "f32")
+    s:storage_align(P, 0, 8)
+    assert.equal("8*j + i", strides_of(s, "P"))
+    s:reorder_storage(P, {1, 0})
+    agrees(s, {Y}, {6, 20}, "f32")
+    local t, _, Q = two_stages(6, 20)
+    t:reorder_storage(Q, {1, 0})
+    t:reorder_storage(Q, {1, 0})
+    assert.equal(before, t:text())
+  end)
+
+  it("permutes the dimensions of a layout", function()
+    local s, Y, P = two_stages(6, 20)
+    s:transform_layout(P, function(i, j) return j // 4, i, j % 4 end)
+    s:reorder_storage(P, {1, 0, 2})
+    agrees(s, {Y}, {6, 20}, "f32")
+    assert.truthy(tostring(s):find("layout [_0, _1 // 4, _1 % 4] in [6, 5, 4]", 1, true))
+  end)
+
+  it("refuses what is no order, and what the caller owns", function()
+    local s, Y, P = two_stages(6, 20)
+    for _, bad in ipairs {{0}, {0, 0}, {0, 1, 2}, {1, 2}, {-1, 0}} do
+      fails("no order of the dimensions of P", "invalid", s.reorder_storage, s, P, bad)
+    end
+    fails("it is an output", "refused", s.reorder_storage, s, Y, {1, 0})
+    fails("", "invalid", s.reorder_storage, s, P, {"i", "j"})
+  end)
+end)
+
+describe("transform_layout", function()
+  it("takes any layout in which no two elements meet", function()
+    local layouts = {
+      function(i, j) return j, i end,
+      function(i, j) return i // 2, j // 4, i % 2, j % 4 end,
+      function(i, j) return i + j, j end, -- skewed
+      function(i, j) return 20 * i + j end, -- one dimension
+      function(i, j) return 7 - i, 19 - j end, -- backwards
+      function(i, j) return i, (j + 4 * i) % 20 end, -- rotated rows
+      function(i, j) return 2 * i, j end, -- with gaps
+    }
+    for _, layout in ipairs(layouts) do
+      local s, Y, P = two_stages(8, 20)
+      s:transform_layout(P, layout)
+      assert.is_true(s:reparses())
+      agrees(s, {Y}, {8, 20}, "f32")
+      s:split("i_1", 4)
+      s:compute_at(P, "i_1_o")
+      agrees(s, {Y}, {8, 20}, "f32")
+      local again = nw.schedule(Y)
+      again:replay(s:trace "json")
+      assert.equal(s:text(), again:text())
+    end
+  end)
+
+  it("refuses one in which two meet, or that leaves its own extents", function()
+    local s, Y, P = two_stages(8, 20)
+    local function refused(layout, why)
+      local err = fails("cannot lay P out so", "refused", s.transform_layout, s, P, layout)
+      assert.truthy(tostring(err):find(why, 1, true), tostring(err))
+    end
+    refused(function(i, j) return i + j end, "puts two elements in one place")
+    refused(function(i, j) return i // 2, j end, "puts two elements in one place")
+    refused(function(i, j) return i, j % 19 end, "puts two elements in one place")
+    refused(function(i, j) return j - i, i end, "outside of its own extents")
+    refused(function(i, j) return 1000 * i, j end, "would be spread over")
+    for _, bad in ipairs {function(i, j) return i / 2, j end, function(i, j) return i * (1 << 40), j end} do
+      fails("transform_layout: a layout gives whole numbers", "invalid", s.transform_layout, s, P, bad)
+    end
+    fails("_2", "invalid", s.transform_layout, s, P, function(i, j, k) return i, j, k end)
+    local err = fails("it is an output", "refused", s.transform_layout, s, Y, function(i, j) return j, i end)
+    assert.truthy(err.refusal.alternatives[1]:find "cache_write")
+    s:storage_align(P, 0, 32)
+    fails("its strides are aligned", "refused", s.transform_layout, s, P, function(i, j) return j, i end)
   end)
 end)
