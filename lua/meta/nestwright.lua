@@ -159,6 +159,11 @@ function schedule:redo(steps) end
 ---@param ... nw.loop|string
 function schedule:reorder(...) end
 
+---Permutes the dimensions of a temporary in memory. tensor: a temporary. dims: its dimensions in memory, from 0, outermost first. Example: s:reorder_storage(P, {1, 0})
+---@param tensor nw.stage|nw.tensor|string
+---@param ... integer
+function schedule:reorder_storage(tensor, ...) end
+
 ---Whether the text form of the program reads back to the same program.
 ---@return boolean, string?
 function schedule:reparses() end
@@ -196,6 +201,13 @@ function schedule:split(loop, factor, options) end
 ---@return nw.stage[]
 function schedule:stages() end
 
+---Makes the stride of a dimension of a temporary leave a given rest: rows on cache lines, or spread over the sets. tensor: a temporary. axis: the dimension in memory, from 0. factor: the stride is k*factor + offset elements, for the least k that will do. offset: 0 if left out. Example: s:storage_align(P, 0, 16, 4)
+---@param tensor nw.stage|nw.tensor|string
+---@param axis integer
+---@param factor integer
+---@param offset? integer
+function schedule:storage_align(tensor, axis, factor, offset) end
+
 ---Stores what a stage computes past the caches, in whole vectors. stage: a vectorized stage whose result is not needed again soon. Example: s:stream_stores(Z)
 ---@param stage nw.stage|nw.tensor|string
 function schedule:stream_stores(stage) end
@@ -226,6 +238,11 @@ function schedule:time(...) end
 ---@param format? string
 ---@return string
 function schedule:trace(format) end
+
+---Puts the elements of a temporary where a function of their indices says, no two in one place. tensor: a temporary. layout: the position of an element. Example: s:transform_layout(P, function(i, j) return j // 32, i, j % 32 end)
+---@param tensor nw.stage|nw.tensor|string
+---@param layout fun(...: nw.expr): nw.expr ...
+function schedule:transform_layout(tensor, layout) end
 
 ---The schedule tree: loops, storage, guards and stages, each inside what it stands in.
 ---@return nw.report
