@@ -242,7 +242,7 @@ NW_API int nw_sched_current(const nw_sched *s); // version number; 0 is the naiv
 NW_API int nw_sched_parent(const nw_sched *s,
                            int version); // the version a step was taken from; 0 for the naive program
 
-// An argument of a step. Loops and stages are given by name or, for loops, by id (a handle).
+// An argument of a step. Loops and stages are given by name or, for loops, by id (a handle). Expressions speak of sizes.
 typedef enum nw_arg_kind {
   NW_ARG_NONE,
   NW_ARG_LOOP,
@@ -253,12 +253,13 @@ typedef enum nw_arg_kind {
   NW_ARG_EXPRS,
   NW_ARG_EXPR, // an index expression in sizes and loop variables
   NW_ARG_COND, // a condition on them
+  NW_ARG_STMT, // a loop or a stage
 } nw_arg_kind;
 typedef struct nw_arg nw_arg;
 struct nw_arg {
   nw_arg_kind kind;
-  const char *name; // STR, STAGE (block or buffer name), LOOP by name; EXPR, COND as text
-  int64_t i; // INT; LOOP by id when name is NULL
+  const char *name; // STR, STAGE (block or buffer name), LOOP by name, STMT as either; EXPR, COND as text
+  int64_t i; // INT; LOOP and STMT by id when name is NULL
   int n; // LIST, EXPRS
   const nw_arg *item; // LIST
   // EXPRS: layout expressions in variables "_0", "_1", ...; EXPR, COND: one, in the user's sizes or the program's

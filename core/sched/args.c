@@ -21,6 +21,7 @@ static const char *kind_name(nw_arg_kind k) {
   case NW_ARG_EXPRS: return "a function of the indices";
   case NW_ARG_EXPR: return "an expression";
   case NW_ARG_COND: return "a condition";
+  case NW_ARG_STMT: return "a loop or a stage";
   default: return "nothing";
   }
 }
@@ -46,7 +47,8 @@ static bool check_kind(nw_step *st, const nw_param *param, nw_arg_kind want, con
 
 static bool check_value(nw_step *st, const nw_param *param, nw_arg_kind kind, const nw_arg *a) {
   if (!check_kind(st, param, kind, a)) return false;
-  if ((kind == NW_ARG_STR || kind == NW_ARG_STAGE) && !a->name) {
+  bool named = kind == NW_ARG_STR || kind == NW_ARG_STAGE || (kind == NW_ARG_STMT && !a->i);
+  if (named && !a->name) {
     nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s has no name", st->primitive->name, param->name);
     return false;
   }
@@ -72,10 +74,22 @@ static bool is_empty_stage(nw_step *st, const char *name) {
 
 static bool is_written(nw_arg_kind k) { return k == NW_ARG_EXPR || k == NW_ARG_COND; }
 
+static bool resolve_stage(nw_step *st, nw_arg *a) {
+  if (is_empty_stage(st, a->name)) st->idle = a->name;
+  return true;
+}
+
+// A name that is a loop's means the loop, any other a stage.
+static bool resolve_stmt(nw_step *st, nw_arg *a) {
+  bool loop = !a->name || nw_find_loop(st->before, a->name) || nw_empty_loop(st->sched, a->name);
+  return loop ? resolve_loop(st, a) : resolve_stage(st, a);
+}
+
 static bool resolve(nw_step *st, const nw_param *param, nw_arg *a) {
   if (param->kind == NW_ARG_LOOP) return resolve_loop(st, a);
+  if (param->kind == NW_ARG_STAGE) return resolve_stage(st, a);
+  if (param->kind == NW_ARG_STMT) return resolve_stmt(st, a);
   if (is_written(param->kind)) return nw_arg_written(st, param, a);
-  if (param->kind == NW_ARG_STAGE && is_empty_stage(st, a->name)) st->idle = a->name;
   if (param->kind != NW_ARG_LIST) return true;
   nw_arg *item = NW_NEW_N(st->scratch, nw_arg, a->n);
   for (int i = 0; i < a->n; i++) {
@@ -83,6 +97,7 @@ static bool resolve(nw_step *st, const nw_param *param, nw_arg *a) {
     if (!check_value(st, param, param->item, &item[i])) return false;
     if (param->item == NW_ARG_LOOP && !resolve_loop(st, &item[i])) return false;
     if (is_written(param->item) && !nw_arg_written(st, param, &item[i])) return false;
+    if (param->item == NW_ARG_STMT && !resolve_stmt(st, &item[i])) return false;
   }
   a->item = item;
   return true;
@@ -217,19 +232,25 @@ static void show_options(nw_str *b, const nw_primitive *row, const nw_arg *args)
   nw_str_add(b, "}");
 }
 
-static int positional(const nw_primitive *row) {
-  int n = 0;
-  for (int i = 0; i < nw_param_count(row); i++) n += !row->param[i].option;
-  return n;
+// Where all positional parameters are lists of one length, these are written out as arguments of their own:
+// s:reorder("i", "j"), s:tile("i", "j", 32, 32).
+static bool flat(const nw_primitive *row, const nw_arg *args) {
+  int n = -1;
+  for (int i = 0; i < nw_param_count(row); i++) {
+    if (row->param[i].option) continue;
+    if (args[i].kind != NW_ARG_LIST || (n >= 0 && args[i].n != n)) return false;
+    n = args[i].n;
+  }
+  return n > 0;
 }
 
-// A list that is the only positional parameter is written out as arguments of its own: s:reorder("i", "j").
 char *nw_step_show(const nw_primitive *row, const nw_arg *args) {
   nw_str b = {0};
-  bool bare_list = positional(row) == 1;
+  bool bare_list = flat(row, args);
   int npos = given(row, args, false), nopt = given(row, args, true);
   nw_str_fmt(&b, "s:%s", row->name);
-  if (npos == 1 && !nopt && (args[0].kind == NW_ARG_LOOP || args[0].kind == NW_ARG_STAGE)) {
+  bool word = args[0].kind == NW_ARG_LOOP || args[0].kind == NW_ARG_STAGE || args[0].kind == NW_ARG_STMT;
+  if (npos == 1 && !nopt && word) {
     nw_str_add(&b, " ");
     show_arg(&b, &args[0], false);
     return nw_str_take(&b);

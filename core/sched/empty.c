@@ -73,8 +73,21 @@ int nw_empty_piece(nw_step *st, const nw_stmt *loop, const nw_stmt *whole, const
 
 static void give_loop(nw_step *st, const char *name) { st->out.loop[st->out.n++] = add_loop(st, name); }
 
-static void give_pieces(nw_step *st, int n, const char *suffix) {
-  for (int i = 0; i < n; i++) give_loop(st, nw_arena_printf(st->scratch, "%s%s", st->resolved[i].name, suffix));
+// i_o, i_i; of more than two factors i_0, i_1, ... as a split names them.
+static void give_split(nw_step *st) {
+  const char *name = st->resolved[0].name;
+  int n = 2;
+  for (int i = 1; i < NW_MAX_PARAMS; i++)
+    if (st->resolved[i].kind == NW_ARG_LIST) n = st->resolved[i].n + 1;
+  for (int i = 0; i < n; i++)
+    give_loop(st, n > 2 ? nw_arena_printf(st->scratch, "%s_%d", name, i)
+                        : nw_arena_printf(st->scratch, "%s%s", name, i ? "_i" : "_o"));
+}
+
+static void give_tile(nw_step *st) {
+  for (int inner = 0; inner < 2; inner++)
+    for (int i = 0; i < st->resolved[0].n; i++)
+      give_loop(st, nw_arena_printf(st->scratch, "%s%s", st->resolved[0].item[i].name, inner ? "_i" : "_o"));
 }
 
 static void give_stage(nw_step *st, const char *suffix) {
@@ -85,9 +98,10 @@ static void give_stage(nw_step *st, const char *suffix) {
 
 void nw_empty_results(nw_step *st) {
   const char *what = st->primitive->name;
-  int loops = !strcmp(what, "split") ? 1 : !strcmp(what, "tile") ? 2 : 0;
-  give_pieces(st, loops, "_o");
-  give_pieces(st, loops, "_i");
+  bool unrolled = !strcmp(what, "unroll") && st->resolved[1].kind == NW_ARG_INT;
+  if (!strcmp(what, "split") || unrolled) give_split(st);
+  if (!strcmp(what, "tile")) give_tile(st);
+  if (!strcmp(what, "add_unit_loop")) give_loop(st, "u");
   if (!strcmp(what, "fuse"))
     give_loop(st, nw_arena_printf(st->scratch, "%s_%s", st->resolved[0].name, st->resolved[1].name));
   if (!strcmp(what, "cache_read") || !strcmp(what, "cache_write")) give_stage(st, st->resolved[1].name);

@@ -60,3 +60,30 @@ bool nw_arg_written(nw_step *st, const nw_param *param, nw_arg *a) {
   a->name = NULL;
   return e != NULL;
 }
+
+// ---- where it is used
+
+typedef struct outsiders {
+  const nw_program *p;
+  const nw_path *path;
+  const char *other;
+} outsiders;
+
+static bool see_var(void *env, const nw_expr *e) {
+  outsiders *o = env;
+  if (e->op != NW_OP_VAR) return true;
+  for (int i = 0; i < o->p->nsizes; i++)
+    if (!strcmp(o->p->size[i].name, e->name)) return true;
+  for (int i = 0; i < o->path->n - 1; i++)
+    if (o->path->at[i]->kind == NW_LOOP && o->path->at[i]->loop.var == e) return true;
+  o->other = e->name;
+  return false;
+}
+
+bool nw_expr_known_at(nw_step *st, const nw_expr *e, const char *what, const nw_path *path) {
+  outsiders o = {st->p, path, NULL};
+  if (nw_visit(e, see_var, &o)) return true;
+  nw_fail(st->ctx, NW_EINVAL, NULL, "%s: %s speaks of sizes and of loops around %s, and %s is neither",
+          st->primitive->name, what, path->at[path->n - 1]->loop.var->name, o.other);
+  return false;
+}

@@ -1,4 +1,5 @@
-// split, tile, fuse, reorder: the same instances in another nest.
+// split, tile, fuse: the same instances in another nest.
+#include "sched/bounds.h"
 #include "sched/empty.h"
 #include "sched/primitives.h"
 #include "sched/shape.h"
@@ -38,22 +39,40 @@ bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *fa
   return yes;
 }
 
-static nw_stmt *loop_like(nw_step *st, const char *stem, const char *suffix, const nw_expr *extent) {
-  const char *name = nw_unique_loop_name(st->p, nw_arena_printf(st->scratch, "%s%s", stem, suffix));
-  return nw_new_loop(st->p, name, nw_index(st->p->pool, 0), extent);
+static nw_stmt *loop_like(nw_step *st, const char *name, const nw_expr *begin, const nw_expr *extent) {
+  return nw_new_loop(st->p, nw_unique_loop_name(st->p, name), begin, extent);
 }
 
-// Puts outer{inner{body}} where the loop was. The old variable becomes begin + factor*outer + inner.
-static void put_pair(nw_step *st, nw_stmt *loop, const nw_expr *factor, nw_pieces *out) {
+// i_o and i_i; of more than two i_0, i_1, ...
+static const char *piece_name(nw_step *st, const char *stem, int i, int n) {
+  if (n == 2) return nw_arena_printf(st->scratch, "%s%s", stem, i ? "_i" : "_o");
+  return nw_arena_printf(st->scratch, "%s_%d", stem, i);
+}
+
+// The iterations of the old loop that one of the new loop i stands for.
+static const nw_expr *weight(nw_pool *pool, const nw_pieces *x, int i) {
+  const nw_expr *w = nw_index(pool, 1);
+  while (++i < x->n) w = nw_mul(pool, x->loop[i]->loop.extent, w);
+  return w;
+}
+
+// Where the new loops stand, in iterations: factor*outer + inner.
+static const nw_expr *position(nw_pool *pool, const nw_pieces *x) {
+  const nw_expr *at = nw_mul(pool, weight(pool, x, 0), x->loop[0]->loop.var);
+  for (int i = 1; i < x->n; i++) at = nw_add(pool, at, nw_mul(pool, weight(pool, x, i), x->loop[i]->loop.var));
+  return at;
+}
+
+// Puts the new loops where the loop was. The old variable becomes `from` and where they stand.
+static void put_nest(nw_step *st, nw_stmt *loop, const nw_expr *from, nw_pieces *x) {
   nw_pool *pool = st->p->pool;
   nw_path path;
   nw_find(st->p, loop->id, &path);
-  const nw_expr *at = nw_add(pool, nw_mul(pool, factor, out->outer->loop.var), out->inner->loop.var);
-  nw_kids_set(st->p, out->inner, loop->nkids, loop->kid);
-  nw_kids_set(st->p, out->outer, 1, &out->inner);
-  nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], out->outer);
+  nw_kids_set(st->p, x->loop[x->n - 1], loop->nkids, loop->kid);
+  for (int i = x->n - 1; i > 0; i--) nw_kids_set(st->p, x->loop[i - 1], 1, &x->loop[i]);
+  nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], x->loop[0]);
   for (int i = 0; i < loop->nkids; i++)
-    nw_stmt_subst(st->p, loop->kid[i], loop->loop.var->name, nw_add(pool, loop->loop.begin, at));
+    nw_stmt_subst(st->p, loop->kid[i], loop->loop.var->name, nw_add(pool, from, position(pool, x)));
 }
 
 static void guard_below(nw_step *st, nw_stmt *s, const nw_expr *cond) {
@@ -61,31 +80,65 @@ static void guard_below(nw_step *st, nw_stmt *s, const nw_expr *cond) {
   for (int i = 0; i < b.n; i++) nw_block_guard(st->p, b.at[i], cond);
 }
 
-static const nw_expr *local_index(nw_pool *pool, const nw_expr *factor, const nw_pieces *x) {
-  return nw_add(pool, nw_mul(pool, factor, x->outer->loop.var), x->inner->loop.var);
+static const nw_expr *end_of(nw_pool *pool, const nw_stmt *loop) {
+  return nw_add(pool, loop->loop.begin, loop->loop.extent);
 }
 
-void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_tail tail,
-                   nw_pieces *out) {
-  nw_pool *pool = st->p->pool;
+static void make_loops(nw_step *st, const nw_stmt *loop, const nw_expr *begin, const nw_expr *parts, int n,
+                       const nw_expr *const *factor, nw_pieces *x) {
   const char *name = loop->loop.var->name;
+  x->n = n + 1;
+  x->loop[0] = loop_like(st, piece_name(st, name, 0, n + 1), begin, parts);
+  for (int i = 1; i <= n; i++)
+    x->loop[i] = loop_like(st, piece_name(st, name, i, n + 1), nw_index(st->p->pool, 0), factor[i - 1]);
+}
+
+// Rows that begin at different places are cut at the same multiples of the factor, so that the pieces of neighbouring rows
+// lie side by side. The first and the last piece of a row are guarded.
+static void split_aligned(nw_step *st, nw_stmt *loop, const nw_expr *block, int n, const nw_expr *const *factor,
+                          nw_pieces *x) {
+  nw_pool *pool = st->p->pool;
+  const nw_expr *first = nw_floordiv(pool, loop->loop.begin, block), *end = end_of(pool, loop);
+  make_loops(st, loop, first, nw_sub(pool, nw_ceildiv(pool, end, block), first), n, factor, x);
+  put_nest(st, loop, nw_index(pool, 0), x);
+  const nw_expr *at = position(pool, x);
+  guard_below(st, x->loop[n], nw_and(pool, nw_le(pool, loop->loop.begin, at), nw_lt(pool, at, end)));
+}
+
+static void split_from_begin(nw_step *st, nw_stmt *loop, const nw_expr *block, const nw_expr *outer, int n,
+                             const nw_expr *const *factor, nw_pieces *x) {
+  nw_pool *pool = st->p->pool;
+  const nw_expr *extent = loop->loop.extent;
+  const nw_expr *parts = outer && !x->tail ? outer : nw_ceildiv(pool, extent, block);
+  if (x->tail || x->divides) parts = nw_floordiv(pool, extent, block);
+  make_loops(st, loop, nw_index(pool, 0), parts, n, factor, x);
+  put_nest(st, loop, loop->loop.begin, x);
+  if (!x->divides && !x->tail) guard_below(st, x->loop[n], nw_lt(pool, position(pool, x), extent));
+}
+
+static void say_pieces(nw_step *st, const nw_stmt *loop, const nw_pieces *x) {
+  nw_str b = {0};
+  for (int i = 0; i < x->n; i++) nw_str_fmt(&b, "%s%s", i ? ", " : "split into ", x->loop[i]->loop.var->name);
+  if (x->tail) nw_str_fmt(&b, ", %s", x->tail->loop.var->name);
+  nw_step_replaces(st, loop->id, "%s", b.s);
+  nw_str_free(&b);
+}
+
+void nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
+                   nw_pieces *out) {
   nw_path path;
   nw_find(st->p, loop->id, &path);
-  bool divides = nw_loop_divides(st->p, &path, factor);
-  const nw_expr *extent = loop->loop.extent;
-  *out = (nw_pieces){.divides = divides};
-  if (!divides && tail == NW_TAIL_CUT) out->tail = nw_cut_tail(st, loop, loop, factor);
-  const nw_expr *parts = outer && !out->tail ? outer : nw_ceildiv(pool, extent, factor);
-  if (out->tail || divides) parts = nw_floordiv(pool, extent, factor);
-  out->outer = loop_like(st, name, "_o", parts);
-  out->inner = loop_like(st, name, "_i", factor);
-  put_pair(st, loop, factor, out);
-  if (!divides && !out->tail) guard_below(st, out->inner, nw_lt(pool, local_index(pool, factor, out), extent));
-  if (out->tail)
-    nw_step_replaces(st, loop->id, "split into %s, %s, %s", out->outer->loop.var->name, out->inner->loop.var->name,
-                     out->tail->loop.var->name);
-  else
-    nw_step_replaces(st, loop->id, "split into %s, %s", out->outer->loop.var->name, out->inner->loop.var->name);
+  const nw_expr *block = nw_index(st->p->pool, 1);
+  for (int i = 0; i < n; i++) block = nw_mul(st->p->pool, block, factor[i]);
+  *out = (nw_pieces){.aligned = nw_begin_varies(&path)};
+  if (out->aligned) {
+    split_aligned(st, loop, block, n, factor, out);
+  } else {
+    out->divides = nw_loop_divides(st->p, &path, block);
+    if (!out->divides && tail == NW_TAIL_CUT) out->tail = nw_cut_tail(st, loop, loop, block);
+    split_from_begin(st, loop, block, outer, n, factor, out);
+  }
+  say_pieces(st, loop, out);
 }
 
 // What the guard or the mask costs, said once.
@@ -94,7 +147,10 @@ static void note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_ta
   if (x->divides) nw_step_note(st, "%s divides evenly: no tail", loop->loop.var->name);
   if (x->divides || x->tail || !nw_is_int(by, &factor)) return;
   const char *how = tail == NW_TAIL_MASK ? "masked" : "guarded";
-  if (nw_is_int(loop->loop.extent, &n) && nw_is_int(x->outer->loop.extent, &rounds))
+  if (x->aligned)
+    nw_step_note(st, "%s begins elsewhere in each row: cut at multiples of %lld, with the ends %s",
+                 loop->loop.var->name, (long long)factor, how);
+  else if (nw_is_int(loop->loop.extent, &n) && nw_is_int(x->loop[0]->loop.extent, &rounds))
     nw_step_note(st, "%lld does not divide %lld: %lld of %lld iterations are %s away", (long long)factor, (long long)n,
                  (long long)(rounds * factor - n), (long long)(rounds * factor), how);
   else
@@ -102,28 +158,74 @@ static void note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_ta
                  loop->loop.var->name, how);
 }
 
-enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_TAIL };
-
-static void split_by(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_pieces *x) {
-  nw_tail tail = nw_tail_of(nw_step_str(st, SPLIT_TAIL, "guard"));
-  nw_stmt was = *loop;
-  nw_split_loop(st, loop, factor, outer, tail, x);
-  note_tail(st, &was, factor, tail, x);
-  nw_step_returns_loop(st, x->outer);
-  nw_step_returns_loop(st, x->inner);
-  if (x->tail) nw_step_returns_loop(st, x->tail);
-  if (!x->tail && tail == NW_TAIL_CUT) st->out.loop[st->out.n++] = nw_empty_piece(st, &was, &was, "tail");
+// A nest of its own for what is left over is cut off at the end of the loop.
+static bool tail_fits(nw_step *st, const nw_stmt *loop, nw_tail tail) {
+  nw_path path;
+  nw_find(st->p, loop->id, &path);
+  if (tail != NW_TAIL_CUT || !nw_begin_varies(&path)) return true;
+  return nw_step_refuse(st,
+                        "it begins elsewhere in each round of the loops around it, so its pieces have two ragged ends",
+                        loop, "the begin of %s varies, and there is no one tail to cut", loop->loop.var->name);
 }
 
+bool nw_split_step(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
+                   nw_pieces *x) {
+  nw_stmt was = *loop;
+  const nw_expr *block = nw_index(st->p->pool, 1);
+  for (int i = 0; i < n; i++) block = nw_mul(st->p->pool, block, factor[i]);
+  if (!tail_fits(st, loop, tail)) return false;
+  nw_split_loop(st, loop, n, factor, outer, tail, x);
+  note_tail(st, &was, block, tail, x);
+  for (int i = 0; i < x->n; i++) nw_step_returns_loop(st, x->loop[i]);
+  if (x->tail) nw_step_returns_loop(st, x->tail);
+  if (!x->tail && tail == NW_TAIL_CUT) st->out.loop[st->out.n++] = nw_empty_piece(st, &was, &was, "tail");
+  return true;
+}
+
+enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_FACTORS, SPLIT_TAIL };
+
+static nw_tail split_tail(const nw_step *st) { return nw_tail_of(nw_step_str(st, SPLIT_TAIL, "guard")); }
+
 // parts = n: n rounds of ceil(extent/n).
-static bool split_parts(nw_step *st, nw_stmt *loop, nw_pieces *x) {
+static bool split_parts(nw_step *st, nw_stmt *loop) {
+  nw_pieces x;
+  nw_path path;
   int64_t n = nw_step_int(st, SPLIT_PARTS, 0);
-  if (!nw_factor_ok(st, "parts", n)) return false;
+  if (!nw_factor_ok(st, "parts", n) || !nw_can_split(st, loop)) return false;
+  nw_find(st->p, loop->id, &path);
+  if (nw_begin_varies(&path))
+    return nw_step_refuse(st, "its rows begin at different places and are cut at multiples of a factor", loop,
+                          "the begin of %s varies: give a factor", loop->loop.var->name);
   nw_pool *pool = st->p->pool;
   const nw_expr *parts = nw_index(pool, n), *factor = nw_ceildiv(pool, loop->loop.extent, parts);
   if (nw_is_const(factor, 0)) factor = nw_index(pool, 1);
-  split_by(st, loop, factor, parts, x);
-  return true;
+  return nw_split_step(st, loop, 1, &factor, parts, split_tail(st), &x);
+}
+
+int nw_step_factors(nw_step *st, int param, const nw_expr **out) {
+  const nw_arg *list = &st->resolved[param];
+  const char *what = st->primitive->param[param].name;
+  if (list->n < 1 || list->n > NW_MAX_FACTORS) {
+    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s has %d entries; give 1 to %d", st->primitive->name,
+            what, list->n, NW_MAX_FACTORS);
+    return 0;
+  }
+  for (int i = 0; i < list->n; i++) {
+    const char *entry = nw_arena_printf(st->scratch, "%s[%d]", what, i + 1);
+    if (!nw_factor_ok(st, entry, list->item[i].i)) return 0;
+    out[i] = nw_index(st->p->pool, list->item[i].i);
+  }
+  return list->n;
+}
+
+static bool split_factors(nw_step *st, nw_stmt *loop) {
+  nw_pieces x;
+  const nw_expr *factor[NW_MAX_FACTORS];
+  int n = nw_step_factors(st, SPLIT_FACTORS, factor);
+  int64_t all = 1;
+  for (int i = 0; i < n; i++)
+    if (!nw_factor_ok(st, "the product of the factors", all *= factor[i]->i)) return false;
+  return n && nw_can_split(st, loop) && nw_split_step(st, loop, n, factor, NULL, split_tail(st), &x);
 }
 
 bool nw_apply_split(void *step) {
@@ -131,185 +233,78 @@ bool nw_apply_split(void *step) {
   nw_pieces x;
   nw_stmt *loop = nw_step_loop(st, SPLIT_LOOP, NULL);
   if (!loop) return false;
-  if (nw_step_given(st, SPLIT_FACTOR) == nw_step_given(st, SPLIT_PARTS)) {
-    nw_fail(st->ctx, NW_EINVAL, "s:split(\"i\", 32) or s:split(\"i\", {parts = 4})",
-            "split: give a factor or parts, one of them");
+  if (nw_step_given(st, SPLIT_FACTOR) + nw_step_given(st, SPLIT_PARTS) + nw_step_given(st, SPLIT_FACTORS) != 1) {
+    nw_fail(st->ctx, NW_EINVAL, "s:split(\"i\", 32), s:split(\"i\", {parts = 4}) or s:split(\"i\", {factors = {4, 8}})",
+            "split: give a factor, factors or parts, one of them");
     return false;
   }
-  if (nw_step_given(st, SPLIT_PARTS)) return nw_can_split(st, loop) && split_parts(st, loop, &x);
+  if (nw_step_given(st, SPLIT_PARTS)) return split_parts(st, loop);
+  if (nw_step_given(st, SPLIT_FACTORS)) return split_factors(st, loop);
   int64_t factor = nw_step_int(st, SPLIT_FACTOR, 0);
   if (!nw_factor_ok(st, "factor", factor) || !nw_can_split(st, loop)) return false;
-  split_by(st, loop, nw_index(st->p->pool, factor), NULL, &x);
-  return true;
-}
-
-// ---- perfect nests
-
-const nw_stmt *nw_in_the_way(const nw_stmt *outer, const nw_stmt *inner, bool *not_inside) {
-  *not_inside = !nw_tree_has(outer, inner);
-  if (*not_inside) return NULL;
-  for (const nw_stmt *s = outer; s != inner; s = s->kid[0]) {
-    if (s->nkids == 1 && s->kid[0]->kind == NW_LOOP) continue;
-    for (int i = 0; i < s->nkids; i++)
-      if (!nw_tree_has(s->kid[i], inner) || s->kid[i]->kind != NW_LOOP) return s->kid[i];
-  }
-  return NULL;
-}
-
-// "P is computed between i and j" names the first block of what is in the way.
-static bool refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner, const nw_stmt *way) {
-  nw_blocks b = nw_blocks_below(st->scratch, way);
-  const char *what = way->kind == NW_ALLOC ? way->alloc.buffer : b.n ? b.at[0]->block.name : nw_tree_what(way);
-  const char *why = nw_arena_printf(st->scratch, "%s %s inside %s as well, so %s and %s are not perfectly nested", what,
-                                    way->kind == NW_ALLOC ? "lives" : "is computed", outer->loop.var->name,
-                                    outer->loop.var->name, inner->loop.var->name);
-  return nw_step_refuse(st, why, outer, "%s is in the way", what);
-}
-
-// ---- reorder
-
-static bool depends(const nw_stmt *loop, const nw_stmt *on) {
-  return nw_uses_var(loop->loop.begin, on->loop.var->name) || nw_uses_var(loop->loop.extent, on->loop.var->name);
-}
-
-static bool bounds_allow(nw_step *st, int n, nw_stmt **order) {
-  for (int i = 0; i < n; i++)
-    for (int j = i + 1; j < n; j++)
-      if (depends(order[i], order[j]))
-        return nw_step_refuse(st, "a loop runs inside those its bounds depend on", order[i],
-                              "the bounds of %s depend on %s", order[i]->loop.var->name, order[j]->loop.var->name);
-  return true;
-}
-
-// The loops of the path from the outermost given to the innermost given, as they will stand: those not given stay.
-static int new_chain(const nw_path *path, int first, int n, nw_stmt **given, nw_stmt **chain) {
-  int m = 0, next = 0;
-  for (int i = first; i < path->n; i++) {
-    nw_stmt *s = path->at[i];
-    for (int j = 0; j < n; j++)
-      if (given[j] == path->at[i]) s = given[next++], j = n;
-    chain[m++] = s;
-  }
-  return m;
-}
-
-static void relink(nw_program *p, nw_path *path, int first, int n, nw_stmt **chain) {
-  nw_stmt *last = path->at[path->n - 1];
-  int nkids = last->nkids;
-  nw_stmt **kids = last->kid;
-  nw_kids_replace(path->at[first - 1], path->pos[first], chain[0]);
-  for (int i = 0; i < n; i++) {
-    if (chain[i] != path->at[first + i]) chain[i]->step = p->step;
-    if (i + 1 < n) nw_kids_set(p, chain[i], 1, &chain[i + 1]);
-  }
-  nw_kids_set(p, chain[n - 1], nkids, kids);
-}
-
-static bool no_repeats(nw_step *st, int n, nw_stmt **loop) {
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < i; j++)
-      if (loop[i] == loop[j]) {
-        nw_fail(st->ctx, NW_EINVAL, NULL, "%s: %s is given twice", st->primitive->name, loop[i]->loop.var->name);
-        return false;
-      }
-  return true;
-}
-
-static nw_stmt *extreme(const nw_program *p, int n, nw_stmt **loop, bool deepest, nw_path *path) {
-  nw_stmt *best = NULL;
-  int depth = 0;
-  for (int i = 0; i < n; i++) {
-    nw_path at;
-    nw_find(p, loop[i]->id, &at);
-    if (best && (deepest ? at.n <= depth : at.n >= depth)) continue;
-    best = loop[i];
-    depth = at.n;
-    *path = at;
-  }
-  return best;
-}
-
-static bool on_one_path(nw_step *st, int n, nw_stmt **loop, const nw_path *deep) {
-  const nw_stmt *inner = deep->at[deep->n - 1];
-  for (int i = 0; i < n; i++)
-    if (nw_path_index(deep, loop[i]) < 0)
-      return nw_step_refuse(st, "reorder permutes loops of one nest", loop[i],
-                            "neither of %s and %s is inside the other", loop[i]->loop.var->name, inner->loop.var->name);
-  return true;
-}
-
-bool nw_reorder_loops(nw_step *st, int n, nw_stmt **loop) {
-  nw_path top, deep;
-  bool apart;
-  if (!no_repeats(st, n, loop)) return false;
-  nw_stmt *outer = extreme(st->p, n, loop, false, &top), *inner = extreme(st->p, n, loop, true, &deep);
-  if (!on_one_path(st, n, loop, &deep)) return false;
-  const nw_stmt *way = nw_in_the_way(outer, inner, &apart);
-  if (way) return refuse_imperfect(st, outer, inner, way);
-  nw_stmt *chain[NW_MAX_DEPTH];
-  int first = top.n - 1, m = new_chain(&deep, first, n, loop, chain);
-  if (!bounds_allow(st, m, chain)) return false;
-  relink(st->p, &deep, first, m, chain);
-  return true;
-}
-
-bool nw_apply_reorder(void *step) {
-  nw_step *st = step;
-  const nw_arg *list = &st->resolved[0];
-  nw_stmt *loop[NW_MAX_DEPTH];
-  if (list->n < 2 || list->n > NW_MAX_DEPTH) {
-    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "reorder: give two loops or more");
-    return false;
-  }
-  for (int i = 0; i < list->n; i++)
-    if (!(loop[i] = nw_step_loop_arg(st, &list->item[i], "loop", NULL))) return false;
-  return nw_reorder_loops(st, list->n, loop);
+  const nw_expr *by = nw_index(st->p->pool, factor);
+  return nw_split_step(st, loop, 1, &by, NULL, split_tail(st), &x);
 }
 
 // ---- tile
 
-enum { TILE_Y, TILE_X, TILE_FY, TILE_FX, TILE_TAIL };
+enum { TILE_LOOPS, TILE_FACTORS, TILE_TAIL };
 
-// Both tails are cut before anything is split, x's with the whole of y, so that the main part stays a perfect nest.
-static void cut_tiles(nw_step *st, nw_stmt *y, nw_stmt *x, const nw_expr *fy, const nw_expr *fx) {
-  nw_path path;
-  nw_find(st->p, y->id, &path);
-  nw_loop_divides(st->p, &path, fy) ? (void)nw_empty_piece(st, y, y, "tail") : (void)nw_cut_tail(st, y, y, fy);
-  nw_find(st->p, x->id, &path);
-  nw_loop_divides(st->p, &path, fx) ? (void)nw_empty_piece(st, x, y, "tail") : (void)nw_cut_tail(st, x, y, fx);
+// All tails are cut before anything is split, each with the whole of the outermost loop, so that the main part stays a
+// perfect nest.
+static void cut_tiles(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor) {
+  for (int i = 0; i < n; i++) {
+    nw_path path;
+    nw_find(st->p, loop[i]->id, &path);
+    nw_loop_divides(st->p, &path, factor[i]) ? (void)nw_empty_piece(st, loop[i], loop[0], "tail")
+                                             : (void)nw_cut_tail(st, loop[i], loop[0], factor[i]);
+  }
 }
 
-static bool tile(nw_step *st, nw_stmt *y, nw_stmt *x, const nw_expr *fy, const nw_expr *fx, nw_tail tail) {
-  nw_pieces a, b;
-  if (tail == NW_TAIL_CUT) cut_tiles(st, y, x, fy, fx);
-  nw_stmt old_y = *y, old_x = *x;
-  nw_split_loop(st, y, fy, NULL, NW_TAIL_GUARD, &a);
-  nw_split_loop(st, x, fx, NULL, NW_TAIL_GUARD, &b);
-  if (tail != NW_TAIL_CUT) {
-    note_tail(st, &old_y, fy, tail, &a);
-    note_tail(st, &old_x, fx, tail, &b);
+static bool tile(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor, nw_tail tail) {
+  nw_stmt *order[2 * NW_MAX_FACTORS];
+  for (int i = 0; i < n; i++)
+    if (!tail_fits(st, loop[i], tail)) return false;
+  if (tail == NW_TAIL_CUT) cut_tiles(st, n, loop, factor);
+  for (int i = 0; i < n; i++) {
+    nw_pieces x;
+    nw_stmt was = *loop[i];
+    nw_split_loop(st, loop[i], 1, &factor[i], NULL, NW_TAIL_GUARD, &x);
+    if (tail != NW_TAIL_CUT) note_tail(st, &was, factor[i], tail, &x);
+    order[i] = x.loop[0];
+    order[n + i] = x.loop[1];
   }
-  nw_stmt *order[] = {a.outer, b.outer, a.inner, b.inner};
-  if (!nw_reorder_loops(st, 4, order)) return false;
-  for (int i = 0; i < 4; i++) nw_step_returns_loop(st, order[i]);
+  if (!nw_reorder_loops(st, 2 * n, order)) return false;
+  for (int i = 0; i < 2 * n; i++) nw_step_returns_loop(st, order[i]);
   return true;
+}
+
+static bool nested(nw_step *st, const nw_stmt *y, const nw_stmt *x) {
+  bool apart;
+  if (y == x)
+    return nw_step_refuse(st, "the loops of a tile are different ones", y, "%s is given twice", y->loop.var->name);
+  const nw_stmt *way = nw_in_the_way(y, x, &apart);
+  if (apart)
+    return nw_step_refuse(st, "each loop of a tile runs inside the one before", y, "%s is not inside %s",
+                          x->loop.var->name, y->loop.var->name);
+  return !way || nw_refuse_imperfect(st, y, x, way);
 }
 
 bool nw_apply_tile(void *step) {
   nw_step *st = step;
-  nw_stmt *y = nw_step_loop(st, TILE_Y, NULL), *x = nw_step_loop(st, TILE_X, NULL);
-  int64_t fy = nw_step_int(st, TILE_FY, 0), fx = nw_step_int(st, TILE_FX, 0);
-  bool apart;
-  if (!y || !x || !nw_factor_ok(st, "fy", fy) || !nw_factor_ok(st, "fx", fx)) return false;
-  if (y == x) return nw_step_refuse(st, "a tile has two loops", y, "%s is given twice", y->loop.var->name);
-  if (!nw_can_split(st, y) || !nw_can_split(st, x)) return false;
-  const nw_stmt *way = nw_in_the_way(y, x, &apart);
-  if (apart)
-    return nw_step_refuse(st, "the second loop of a tile runs inside the first", y, "%s is not inside %s",
-                          x->loop.var->name, y->loop.var->name);
-  if (way) return refuse_imperfect(st, y, x, way);
-  return tile(st, y, x, nw_index(st->p->pool, fy), nw_index(st->p->pool, fx),
-              nw_tail_of(nw_step_str(st, TILE_TAIL, "guard")));
+  const nw_arg *list = &st->resolved[TILE_LOOPS];
+  nw_stmt *loop[NW_MAX_FACTORS];
+  const nw_expr *factor[NW_MAX_FACTORS];
+  if (list->n != st->resolved[TILE_FACTORS].n || list->n < 2) {
+    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "tile: give two loops or more, and as many factors");
+    return false;
+  }
+  int n = nw_step_factors(st, TILE_FACTORS, factor);
+  for (int i = 0; i < n; i++)
+    if (!(loop[i] = nw_step_loop_arg(st, &list->item[i], "loop", NULL)) || !nw_can_split(st, loop[i])) return false;
+  for (int i = 0; i + 1 < n; i++)
+    if (!nested(st, loop[i], loop[i + 1])) return false;
+  return n && tile(st, n, loop, factor, nw_tail_of(nw_step_str(st, TILE_TAIL, "guard")));
 }
 
 // ---- fuse
@@ -333,7 +328,8 @@ static bool can_fuse(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   const char *x = a->loop.var->name, *y = b->loop.var->name;
   if (a->nkids != 1 || a->kid[0] != b)
     return nw_step_refuse(st, why_apart(st, a, b), a, "they are not neighbours in a perfect nest");
-  if (depends(b, a)) return nw_step_refuse(st, "fused loops are a box", b, "the bounds of %s depend on %s", y, x);
+  if (nw_loop_depends(b, a))
+    return nw_step_refuse(st, "fused loops are a box", b, "the bounds of %s depend on %s", y, x);
   if (a->loop.nfused + b->loop.nfused + 2 > NW_MAX_DEPTH)
     return nw_step_refuse(st, "that many dimensions in one loop", a, "too many dimensions");
   return nw_can_split(st, a) && nw_can_split(st, b);

@@ -1,6 +1,7 @@
 // unroll, vectorize, parallel: how a loop runs. What depends on values is the judge's; here is what the marks themselves ask.
 #include "hw/hw.h"
 #include "sched/primitives.h"
+#include "sched/shape.h"
 #include "sched/tree.h"
 
 static bool set_mark(nw_step *st, nw_stmt *loop, nw_loop_kind mark) {
@@ -53,11 +54,9 @@ static bool refuse_code(nw_step *st, const nw_stmt *loop, const nw_stmt *block, 
   return false;
 }
 
-bool nw_apply_unroll(void *step) {
-  nw_step *st = step;
+static bool unroll_whole(nw_step *st, nw_stmt *loop) {
   int64_t extent;
-  nw_stmt *loop = nw_step_loop(st, 0, NULL);
-  if (!loop || !unmarked(st, loop) || !constant(st, loop, &extent)) return false;
+  if (!constant(st, loop, &extent)) return false;
   nw_blocks b = nw_blocks_below(st->scratch, loop);
   for (int i = 0; i < b.n; i++) {
     nw_path path;
@@ -66,6 +65,36 @@ bool nw_apply_unroll(void *step) {
     if (copies > UNROLL_LIMIT) return refuse_code(st, loop, b.at[i], copies);
   }
   return set_mark(st, loop, NW_UNROLLED);
+}
+
+enum { UNROLL_LOOP, UNROLL_FACTOR, UNROLL_TAIL };
+
+bool nw_apply_unroll(void *step) {
+  nw_step *st = step;
+  nw_pieces x;
+  nw_stmt *loop = nw_step_loop(st, UNROLL_LOOP, NULL);
+  if (!loop || !unmarked(st, loop)) return false;
+  if (!nw_step_given(st, UNROLL_FACTOR) && nw_step_given(st, UNROLL_TAIL)) {
+    nw_fail(st->ctx, NW_EINVAL, "s:unroll(\"i\", 4, {tail = \"cut\"})", "unroll: a tail goes with a factor");
+    return false;
+  }
+  if (!nw_step_given(st, UNROLL_FACTOR)) return unroll_whole(st, loop);
+  int64_t factor = nw_step_int(st, UNROLL_FACTOR, 0);
+  if (!nw_factor_ok(st, "factor", factor)) return false;
+  const nw_expr *by = nw_index(st->p->pool, factor);
+  return nw_split_step(st, loop, 1, &by, NULL, nw_tail_of(nw_step_str(st, UNROLL_TAIL, "guard")), &x) &&
+         unroll_whole(st, x.loop[1]);
+}
+
+// ---- none
+
+bool nw_apply_unmark(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop = nw_step_loop(st, 0, NULL);
+  if (!loop) return false;
+  if (loop->loop.mark == NW_SERIAL)
+    return nw_step_refuse(st, "it runs one iteration after the other", loop, "it has no mark");
+  return set_mark(st, loop, NW_SERIAL);
 }
 
 // ---- vectorize

@@ -19,23 +19,6 @@ void nw_cut_points(const nw_program *p, const nw_stmt *loop, int n, const nw_exp
   out[n + 1] = end;
 }
 
-typedef struct outsiders {
-  const nw_program *p;
-  const nw_path *path;
-  const char *other;
-} outsiders;
-
-static bool see_var(void *env, const nw_expr *e) {
-  outsiders *o = env;
-  if (e->op != NW_OP_VAR) return true;
-  for (int i = 0; i < o->p->nsizes; i++)
-    if (!strcmp(o->p->size[i].name, e->name)) return true;
-  for (int i = 0; i < o->path->n - 1; i++)
-    if (o->path->at[i]->kind == NW_LOOP && o->path->at[i]->loop.var == e) return true;
-  o->other = e->name;
-  return false;
-}
-
 bool nw_points_ok(nw_step *st, const nw_stmt *loop, int param) {
   const nw_arg *list = &st->resolved[param];
   const char *name = st->primitive->param[param].name;
@@ -50,11 +33,9 @@ bool nw_points_ok(nw_step *st, const nw_stmt *loop, int param) {
   }
   nw_ranges_of(&r, st->p, &path);
   for (int i = 0; ok && i < list->n; i++) {
-    outsiders o = {st->p, &path, NULL};
     const nw_expr *at = list->item[i].expr[0], *before = i ? list->item[i - 1].expr[0] : NULL;
-    if (!nw_visit(at, see_var, &o))
-      ok = nw_fail(st->ctx, NW_EINVAL, NULL, "%s: %s speaks of sizes and of loops around %s, and %s is neither",
-                   st->primitive->name, name, loop->loop.var->name, o.other);
+    if (!nw_expr_known_at(st, at, name, &path))
+      ok = false;
     else if (before && nw_prove(&r, nw_lt(st->p->pool, at, before)))
       ok = nw_fail(st->ctx, NW_EINVAL, "give the points in ascending order", "%s: the points of %s are not in order",
                    st->primitive->name, name);

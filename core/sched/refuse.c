@@ -8,7 +8,15 @@
 
 // ---- what was asked
 
-static void put_arg(nw_str *b, const nw_arg *a) { nw_str_add(b, a->name ? a->name : "it"); }
+static void put_arg(nw_str *b, const nw_arg *a) {
+  const char *name = a->name ? a->name : "it";
+  if (a->kind == NW_ARG_INT) nw_str_fmt(b, "%lld", (long long)a->i);
+  if (a->kind != NW_ARG_INT && a->kind != NW_ARG_LIST) nw_str_add(b, name);
+  for (int i = 0; a->kind == NW_ARG_LIST && i < a->n; i++) {
+    if (i) nw_str_add(b, i + 1 < a->n ? ", " : " and ");
+    put_arg(b, &a->item[i]);
+  }
+}
 
 static void expand(nw_str *b, const char *message, const nw_arg *args) {
   for (const char *c = message; *c; c++) {

@@ -72,6 +72,11 @@ typedef struct nw_candidate {
 nw_stmt *nw_step_loop(nw_step *st, int param, nw_path *path);
 nw_stmt *nw_step_loop_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path);
 nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path); // a stage, by block or buffer name
+nw_stmt *nw_step_stmt(nw_step *st, int param, nw_path *path); // a loop or a stage
+nw_stmt *nw_step_stmt_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path);
+const nw_expr *nw_step_expr(const nw_step *st, int param);
+// Does an argument speak of sizes and of loops around the one the path ends in only? `what` names it in the error.
+bool nw_expr_known_at(nw_step *st, const nw_expr *e, const char *what, const nw_path *path);
 int64_t nw_step_int(const nw_step *st, int param, int64_t fallback);
 const char *nw_step_str(const nw_step *st, int param, const char *fallback);
 bool nw_step_given(const nw_step *st, int param);

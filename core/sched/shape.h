@@ -3,18 +3,26 @@
 #include "sched/sched.h"
 
 typedef enum nw_tail { NW_TAIL_GUARD, NW_TAIL_CUT, NW_TAIL_MASK } nw_tail;
+enum { NW_MAX_FACTORS = 8 }; // loops of a split, dimensions of a tile
 typedef struct nw_pieces {
-  nw_stmt *outer, *inner;
+  int n;
+  nw_stmt *loop[NW_MAX_FACTORS + 1]; // outermost first
   nw_stmt *tail; // a cut's other nest, or NULL
   bool divides;
+  bool aligned; // cut at multiples of the factor, since the begin varies
 } nw_pieces;
 
-// A split by `factor`; `outer` is the extent of the outer loop where it was asked for (parts), NULL where it follows.
-void nw_split_loop(nw_step *st, nw_stmt *loop, const nw_expr *factor, const nw_expr *outer, nw_tail tail,
+// A split by n factors, outermost first; `outer` is the extent of the outer loop where it was asked for (parts), NULL where
+// it follows.
+void nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
+                   nw_pieces *out);
+// The same with notes and results, as a step of its own; may be refused.
+bool nw_split_step(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
                    nw_pieces *out);
 nw_tail nw_tail_of(const char *name);
 bool nw_can_split(nw_step *st, const nw_stmt *loop); // serial; else a structural refusal
 bool nw_factor_ok(nw_step *st, const char *what, int64_t factor);
+int nw_step_factors(nw_step *st, int param, const nw_expr **out); // a list of them, checked; 0 and an error
 
 // Does `factor` divide the extent of the loop the path ends in?
 bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *factor);
@@ -27,3 +35,4 @@ bool nw_reorder_loops(nw_step *st, int n, nw_stmt **loop);
 // The statement that keeps `outer` and `inner` from being perfectly nested; NULL if they are. *inner_above: inner does
 // not lie below outer at all.
 const nw_stmt *nw_in_the_way(const nw_stmt *outer, const nw_stmt *inner, bool *not_inside);
+bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner, const nw_stmt *way);

@@ -38,6 +38,20 @@ nw_stmt *nw_step_block(nw_step *st, int param, nw_path *path) {
   return block;
 }
 
+nw_stmt *nw_step_stmt_arg(nw_step *st, const nw_arg *a, const char *what, nw_path *path) {
+  if (a->i) return nw_step_loop_arg(st, a, what, path);
+  nw_stmt *block = nw_stage_block(st->p, a->name);
+  if (!block) nw_fail_unknown_stage(st->ctx, st->p, a->name);
+  if (block && path) nw_find(st->p, block->id, path);
+  return block;
+}
+
+nw_stmt *nw_step_stmt(nw_step *st, int param, nw_path *path) {
+  return nw_step_stmt_arg(st, &st->resolved[param], st->primitive->param[param].name, path);
+}
+
+const nw_expr *nw_step_expr(const nw_step *st, int param) { return st->resolved[param].expr[0]; }
+
 bool nw_step_given(const nw_step *st, int param) { return st->resolved[param].kind != NW_ARG_NONE; }
 
 int64_t nw_step_int(const nw_step *st, int param, int64_t fallback) {

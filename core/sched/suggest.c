@@ -20,6 +20,12 @@ static void offer_order(nw_step *st, int n, nw_stmt *const *loop) {
   offer1(st, "reorder", (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item});
 }
 
+static nw_arg list_of(nw_step *st, nw_arg a, nw_arg b) {
+  nw_arg *item = NW_NEW_N(st->scratch, nw_arg, 2);
+  item[0] = a, item[1] = b;
+  return (nw_arg){.kind = NW_ARG_LIST, .n = 2, .item = item};
+}
+
 // ---- the nest the refused step was about
 
 // The loop given as argument `param` and the loops of the nest of the first block below it, outermost first.
@@ -94,14 +100,70 @@ void nw_suggest_unroll(void *step) {
 
 // ---- loops
 
+// Of the loops in the list, or of two loops given one by one, the inner ones skewed by the outermost.
+static void offer_skews(nw_step *st) {
+  const nw_arg *list = &st->resolved[0];
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  for (int k = 0; k < n; k++)
+    for (int i = 0; list->kind == NW_ARG_LIST && i < list->n; i++) {
+      if (list->item[i].i != nest[k]->id || !k) continue;
+      nw_arg args[] = {loop_arg(nest[k]), loop_arg(nest[k - 1]), int_arg(1)};
+      nw_step_suggest(st, "skew", args, 3);
+    }
+}
+
+void nw_suggest_skew(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  for (int i = 0; i < n; i++)
+    for (int k = i + 1; k < n; k++) {
+      nw_arg args[] = {loop_arg(nest[k]), loop_arg(nest[i]), int_arg(1)};
+      if (nest[k] == loop || nest[i] == loop) nw_step_suggest(st, "skew", args, 3);
+    }
+}
+
+// ---- loops that only wrap
+
+void nw_suggest_shift(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  if (nest_of(st, 0, &loop, nest)) offer_split(st, loop);
+}
+
+void nw_suggest_unit_loop(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  if (n && loop->loop.mark != NW_SERIAL) offer1(st, "unmark", loop_arg(loop));
+  for (int i = 0; i < n; i++)
+    if (small(nest[i], 1)) offer1(st, "remove_unit_loop", loop_arg(nest[i]));
+  if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
+  if (n) offer_split(st, loop);
+}
+
+void nw_suggest_unmark(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  for (int i = 0; i < n; i++)
+    if (nest[i]->loop.mark != NW_SERIAL) offer1(st, "unmark", loop_arg(nest[i]));
+  if (n) offer1(st, "parallel", loop_arg(loop)), offer1(st, "vectorize", loop_arg(loop));
+  if (n) offer_split(st, loop);
+}
+
+// ---- pieces of loops
+
 void nw_suggest_split(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
   if (!n) return;
-  nw_arg cut[] = {loop_arg(loop), st->resolved[1], {.kind = NW_ARG_NONE}, str_arg("guard")};
+  nw_arg cut[] = {loop_arg(loop), st->resolved[1], {.kind = NW_ARG_NONE}, {.kind = NW_ARG_NONE}, str_arg("guard")};
   if (cut[1].kind == NW_ARG_NONE) cut[1] = int_arg(16);
-  nw_step_suggest(st, "split", cut, 4);
+  nw_step_suggest(st, "split", cut, NW_COUNT(cut));
+  if (loop->loop.mark != NW_SERIAL) offer1(st, "unmark", loop_arg(loop));
   for (int i = 0; i < n; i++)
     if (nest[i]->loop.mark == NW_SERIAL) offer2(st, "split", loop_arg(nest[i]), cut[1]);
 }
@@ -150,34 +212,33 @@ void nw_suggest_join(void *step) {
   if (nest_of(st, 0, &loop, nest)) offer_split(st, loop);
 }
 
-// Loops directly inside one another, the one asked about first.
-static void offer_pairs(nw_step *st, const char *primitive, const nw_arg *more, int nmore) {
+static bool neighbours(nw_stmt *const *nest, int i) { return nest[i]->nkids == 1 && nest[i]->kid[0] == nest[i + 1]; }
+
+void nw_suggest_fuse(void *step) {
+  nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i + 1 < n; i++) {
       bool about = nest[i] == loop || nest[i + 1] == loop;
-      if (about != (pass == 0) || nest[i]->nkids != 1 || nest[i]->kid[0] != nest[i + 1]) continue;
-      nw_arg args[NW_MAX_PARAMS] = {loop_arg(nest[i]), loop_arg(nest[i + 1])};
-      for (int k = 0; k < nmore; k++) args[2 + k] = more[k];
-      nw_step_suggest(st, primitive, args, 2 + nmore);
+      if (about == (pass == 0) && neighbours(nest, i)) offer2(st, "fuse", loop_arg(nest[i]), loop_arg(nest[i + 1]));
     }
+  if (n) offer_split(st, loop);
 }
 
-void nw_suggest_fuse(void *step) {
-  nw_step *st = step;
-  nw_stmt *loop, *nest[NW_MAX_DEPTH];
-  offer_pairs(st, "fuse", NULL, 0);
-  if (nest_of(st, 0, &loop, nest)) offer_split(st, loop);
-}
-
+// Neighbours of the nest with the factors asked for and no tail cut; the loops split one by one; the inner one skewed, which
+// makes a tile legal where dependences point back.
 void nw_suggest_tile(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
-  nw_arg guard[] = {st->resolved[2], st->resolved[3], str_arg("guard")};
-  offer_pairs(st, "tile", guard, 3);
-  for (int i = 0; i < 2; i++)
-    if (nest_of(st, i, &loop, nest)) offer_split(st, loop);
+  const nw_arg *factor = st->resolved[1].item;
+  int n = nest_of(st, 0, &loop, nest);
+  for (int i = 0; i + 1 < n && st->resolved[1].n > 1; i++) {
+    nw_arg args[] = {list_of(st, loop_arg(nest[i]), loop_arg(nest[i + 1])), list_of(st, factor[0], factor[1])};
+    if (neighbours(nest, i)) nw_step_suggest(st, "tile", args, 2);
+  }
+  offer_skews(st);
+  for (int i = 0; i < n; i++) offer_split(st, nest[i]);
 }
 
 // The order asked for with one pair swapped back, then single swaps of neighbours.
@@ -196,6 +257,7 @@ void nw_suggest_reorder(void *step) {
     order[i] = want[i + 1], order[i + 1] = want[i];
     offer_order(st, list->n, order);
   }
+  offer_skews(st);
   int n = nest_of(st, 0, &loop, nest);
   for (int i = n - 2; i >= 0; i--) {
     if (nest[i]->nkids == 1 && nest[i]->kid[0] == nest[i + 1]) offer_order(st, 2, (nw_stmt *[]){nest[i + 1], nest[i]});

@@ -73,6 +73,14 @@ static void read_written(lua_State *L, int at, const nw_param *p, nw_arg *out) {
   out->n = 1;
 }
 
+// A loop by handle; a name may be a loop's or a stage's.
+static void read_stmt(lua_State *L, int at, const char *name, nw_arg *out) {
+  if (luaL_testudata(L, at, nwl_loop_class.metatable))
+    read_loop(L, at, name, out);
+  else
+    nwl_read_stage(L, at, name, out);
+}
+
 static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, nw_arg *out) {
   luaL_checkstack(L, 16, NULL);
   out->kind = kind;
@@ -86,6 +94,7 @@ static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, 
   case NW_ARG_EXPRS: read_exprs(L, at, p, out); break;
   case NW_ARG_EXPR:
   case NW_ARG_COND: read_written(L, at, p, out); break;
+  case NW_ARG_STMT: read_stmt(L, at, p->name, out); break;
   }
 }
 
@@ -121,7 +130,7 @@ int nwl_apply(lua_State *L) {
 
 // ---- the table of primitives
 
-static const char *const arg_kinds[] = {"none", "loop", "stage", "int", "str", "list", "exprs", "expr", "cond"};
+static const char *const arg_kinds[] = {"none", "loop", "stage", "int", "str", "list", "exprs", "expr", "cond", "stmt"};
 
 static void push_param(lua_State *L, const nw_param *p) {
   lua_createtable(L, 0, 7);

@@ -187,11 +187,12 @@ local function words_for(param, schedule, stage)
   end
   local kind = param.kind == "list" and param.item or param.kind
   if kind == "loop" then return names_of_loops(schedule, stage) end
-  if kind ~= "stage" then return {} end
+  if kind ~= "stage" and kind ~= "stmt" then return {} end
   local found = set_of(core.schedule_stages(schedule))
   if param.name == "tensor" then
     for _, input in ipairs(inside.signature(schedule).inputs) do found[input.name] = true end
   end
+  for name in pairs(kind == "stmt" and names_of_loops(schedule, stage) or {}) do found[name] = true end
   return found
 end
 

@@ -85,8 +85,24 @@ local function rest(given, first, last)
   return {table.unpack(given, first, last)}
 end
 
+local function is_list_param(p, at) return p.params[at].kind == "list" end
+
+-- s:tile("i", "j", 32, 32) is s:tile({"i", "j"}, {32, 32}): where every positional parameter is a list, these may be
+-- written one after the other, as long as they are equally long.
+local function unflatten(p, positional, given, count)
+  local n = #positional
+  for _, at in ipairs(positional) do
+    if not is_list_param(p, at) then return given, count end
+  end
+  if n < 2 or count == 0 or count % n ~= 0 or is_list(given[1]) then return given, count end
+  local lists, each = {}, count // n
+  for k = 1, n do lists[k] = {table.unpack(given, (k - 1) * each + 1, k * each)} end
+  return lists, n
+end
+
 local function fill_positional(p, args, given, count)
   local positional = positional_of(p)
+  given, count = unflatten(p, positional, given, count)
   for n, at in ipairs(positional) do
     if n > count then return end
     local last = n == #positional and p.params[at].kind == "list"
@@ -133,6 +149,7 @@ end
 local TYPES = {
   loop = "nw.loop|string", stage = "nw.stage|nw.tensor|string", int = "integer", str = "string",
   expr = "integer|nw.expr|string", cond = "nw.expr|string",
+  stmt = "nw.loop|nw.stage|nw.tensor|string",
 }
 
 local function type_of(param)

@@ -16,13 +16,17 @@ local draw = {}
 function draw.split(r, loops)
   local options = {tail = r:pick(TAILS)}
   if r:chance(0.2) then options.parts = r:pick(FACTORS) else options.factor = r:pick(FACTORS) end
-  if r:chance(0.1) then options.factor, options.parts = r:pick {0, -1, 1 << 62}, nil end
+  if r:chance(0.2) then options.factor, options.parts, options.factors = nil, nil, {r:pick(FACTORS), r:pick(FACTORS)} end
+  if r:chance(0.1) then options.factor, options.parts, options.factors = r:pick {0, -1, 1 << 62}, nil, nil end
   return {r:pick(loops), options}
 end
 
 function draw.tile(r, loops)
   if #loops < 2 then return nil end
   local at = r:int(1, #loops - 1)
+  if #loops > at + 1 and r:chance(0.3) then
+    return {{loops[at], loops[at + 1], loops[at + 2]}, {r:pick(FACTORS), r:pick(FACTORS), r:pick(FACTORS)}}
+  end
   return {loops[at], loops[r:chance(0.85) and at + 1 or r:int(1, #loops)], r:pick(FACTORS), r:pick(FACTORS)}
 end
 
@@ -60,6 +64,34 @@ function draw.join(r, _, all)
   return {r:pick(all), r:pick(all)}
 end
 
+function draw.skew(r, loops, all)
+  if #loops < 2 then return nil end
+  local at = r:int(1, #loops - 1)
+  local factor = r:pick {1, 1, 1, 2, -1, -2, 3}
+  if r:chance(0.1) then return {r:pick(all), r:pick(all), r:chance(0.3) and 0 or factor} end
+  return {loops[r:int(at + 1, #loops)], loops[at], factor}
+end
+
+-- What is always legal is drawn with bad input as well.
+function draw.shift(r, loops)
+  return {r:chance(0.3) and "no loop" or r:pick(loops), r:chance(0.3) and r:pick {"Q", 1.5, "", 1 << 62} or r:int(-3, 9)}
+end
+
+function draw.add_unit_loop(r, loops, _, stages)
+  if r:chance(0.4) then return {r:pick {"no stage", 3, {}}} end
+  return {r:chance(0.5) and r:pick(loops) or r:pick(stages)}
+end
+
+-- Loops that run once are rare: those made for the purpose first.
+function draw.remove_unit_loop(r, loops, all)
+  for _, name in ipairs(all) do
+    if name:match "^u" and r:chance(0.7) then return {name} end
+  end
+  return {r:pick(loops)}
+end
+
+function draw.unmark(r, loops, all) return {r:chance(0.5) and r:pick(all) or r:pick(loops)} end
+
 function draw.fuse(r, loops)
   if #loops < 2 then return nil end
   local at = r:int(1, #loops - 1)
@@ -78,8 +110,8 @@ function draw.reorder(r, loops, all)
 end
 
 function draw.unroll(r, loops, all)
-  if r:chance(0.5) then return {r:pick(loops)} end
-  return {r:pick(all)}
+  if r:chance(0.3) then return {r:pick(loops), r:pick(FACTORS), {tail = r:pick(TAILS)}} end
+  return {r:pick(r:chance(0.5) and loops or all)}
 end
 function draw.vectorize(r, loops) return {r:chance(0.5) and loops[#loops] or r:pick(loops)} end
 function draw.parallel(r, loops) return {r:chance(0.5) and loops[1] or r:pick(loops)} end

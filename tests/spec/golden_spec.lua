@@ -82,6 +82,47 @@ programs.scan = {
   },
 }
 
+-- The heat equation as Pluto tiles it: skewed, tiled, and the tiles of a wavefront in parallel.
+programs.wavefront = {
+  make = function()
+    local A = nw.placeholder({1, 50}, "f32", "A")
+    local H = nw.scan_state({20, 50}, "f32", "H")
+    local first = nw.compute({1, 50}, function(t, x) return A(t, x) end, "first")
+    local update = nw.compute({20, 50}, function(t, x)
+      return H(t - 1, nw.max(x - 1, 0)) + H(t - 1, x) + H(t - 1, nw.min(x + 1, 49))
+    end, "update")
+    return nw.schedule(nw.scan(first, update, H, "S"))
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:skew("x_1", "t_1", 1) end,
+    function(s) s:tile("t_1", "x_1", 4, 8) end,
+    function(s) s:skew("x_1_o", "t_1_o", 1) end,
+    function(s) s:reorder("x_1_o", "t_1_o") end,
+    function(s) s:parallel "t_1_o" end,
+  },
+}
+
+programs.loops = {
+  make = function()
+    local M = nw.size("M", {min = 1})
+    local A = nw.placeholder({M, 64, 30}, "f32", "A")
+    local C = nw.compute({M, 64, 30}, function(i, j, k) return A(i, j, k) * 2 end, "C")
+    return nw.schedule(C), M
+  end,
+  steps = {
+    function(s) s:split("j", {factors = {4, 8}}) end,
+    function(s) s:split("i", {factors = {2, 3}, tail = "cut"}) end,
+    function(s) s:shift("j_0", 3) end,
+    function(s, M) s:shift("j_1", M // 2 + 1) end,
+    function(s) s:add_unit_loop(s:loop "k") end,
+    function(s) s:unroll("k", 4, {tail = "cut"}) end,
+    function(s) s:remove_unit_loop "u" end,
+    function(s) s:unmark "k_i" end,
+    function(s) s:tile("j_0", "j_1", "j_2", 2, 4, 3) end,
+  },
+}
+
 programs.cut_tail = {
   make = function()
     local A = nw.placeholder({100, 30}, "f32", "A")
@@ -293,6 +334,12 @@ local refusals = {
   {"unknown_loop", GEMM, 's:split("ii", 4)'},
   {"unknown_option", GEMM, 's:split("i", {facotr = 4})'},
   {"unroll_too_much", GEMM .. 's:unroll "k"\n', 's:unroll "j"'},
+  {"split_factors", GEMM, 's:split("i", {factors = {4, 0}})'},
+  {"tile_uneven", GEMM, 's:tile({"i", "j", "k"}, {4, 4})'},
+  {"remove_long_loop", GEMM, 's:remove_unit_loop "i"'},
+  {"remove_marked_loop", GEMM .. 'u = s:add_unit_loop "i"\ns:parallel(u)\n', 's:remove_unit_loop(u)'},
+  {"unmark_serial", GEMM, 's:unmark "i"'},
+  {"shift_unknown_size", GEMM, 's:shift("i", "Q + 1")'},
   {"fuse_apart", GEMM, 's:fuse("i", "k")'},
   {"capacity", GEMM, 's:cache_write(C, "local")'},
   {"layout", GEMM, 's:cache_read(B, "global", {C}, {layout = function(k, j) return k // 2, j end})'},
@@ -303,6 +350,10 @@ local refusals = {
   {"sweep_vectorize", SWEEP, 's:vectorize(s:loops(S)[2])'},
   {"sweep_reorder", SWEEP, 's:reorder(s:loops(S)[2], s:loops(S)[1])'},
   {"tile_heat", HEAT, 's:tile(s:loops(S)[1], s:loops(S)[2], 4, 4)'},
+  {"wavefront_too_flat", HEAT .. 's:skew("x_1", "t_1", 1)\ns:reorder("x_1", "t_1")\n', 's:parallel "t_1"'},
+  {"skew_outer", HEAT, 's:skew("t_1", "x_1", 1)'},
+  {"skew_back", HEAT .. 's:skew("x_1", "t_1", -1)\n', 's:reorder("x_1", "t_1")'},
+  {"cut_skewed", HEAT .. 's:skew("x_1", "t_1", 1)\n', 's:split("x_1", {factor = 4, tail = "cut"})'},
   {"cache_read_scan", HEAT, 's:cache_read(S, "global", {S})'},
   {"inline_scan", HEAT, 's:compute_inline(S)'},
   {"inline_reduction", REDUCED, 's:compute_inline(R)'},

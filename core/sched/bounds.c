@@ -1,0 +1,273 @@
+// Bounds of loops that depend on one another, for another order of the loops: Fourier and Motzkin's elimination.
+//
+// The bounds of the nest are a system of inequalities in its variables. The innermost loop of the new order is bounded by
+// those that speak of it; what they say of the others is put together without it, and so on outwards. That a loop is bounded by
+// its own inequalities keeps the set of points exactly as it was: an outer loop that runs too far finds nothing inside.
+#include "sched/bounds.h"
+#include "ir/fold.h"
+#include "sched/tree.h"
+#include <stdlib.h>
+
+bool nw_loop_depends(const nw_stmt *loop, const nw_stmt *on) {
+  return nw_uses_var(loop->loop.begin, on->loop.var->name) || nw_uses_var(loop->loop.extent, on->loop.var->name);
+}
+
+bool nw_begin_varies(const nw_path *path) {
+  const nw_stmt *loop = path->at[path->n - 1];
+  for (int i = 0; i < path->n - 1; i++)
+    if (path->at[i]->kind == NW_LOOP && nw_uses_var(loop->loop.begin, path->at[i]->loop.var->name)) return true;
+  return false;
+}
+
+// ---- a system: sum of coef*variable + rest >= 0, row by row
+
+typedef struct row {
+  int64_t coef[NW_MAX_DEPTH]; // by position in the old order
+  const nw_expr *rest;
+} row;
+
+typedef struct bounds_system {
+  nw_step *st;
+  nw_pool *pool;
+  nw_ranges known; // outside of the nest
+  int n;
+  const char *var[NW_MAX_DEPTH];
+  nw_vec row; // row*, in the step's scratch
+} bounds_system;
+
+enum { MAX_ROWS = 400, MAX_COEF = 1 << 30 };
+
+static bool in_nest(const bounds_system *x, const nw_expr *e) { return nw_uses_any(e, x->n, x->var); }
+
+// ---- one condition e >= 0, with min, max and // taken apart
+
+static bool is_sum(const nw_expr *e) {
+  if (e->op == NW_OP_MUL) return e->arg[0]->op == NW_OP_INT || e->arg[1]->op == NW_OP_INT;
+  return e->op == NW_OP_ADD || e->op == NW_OP_SUB || e->op == NW_OP_NEG;
+}
+
+static int64_t times(const nw_expr *e, int arg) {
+  if (e->op == NW_OP_NEG || (e->op == NW_OP_SUB && arg == 1)) return -1;
+  return e->op == NW_OP_MUL && e->arg[1 - arg]->op == NW_OP_INT ? e->arg[1 - arg]->i : 1;
+}
+
+// The first part of the sum that has to be taken apart, and how often it counts. A quotient of sizes is better gone, too:
+// divisions inside divisions are hard on every proof that follows.
+static const nw_expr *knot(const bounds_system *x, const nw_expr *e, int64_t *coef) {
+  if (e->op == NW_OP_FLOORDIV) return e;
+  if (e->op == NW_OP_MIN || e->op == NW_OP_MAX) return in_nest(x, e) ? e : NULL;
+  for (int i = 0; is_sum(e) && i < e->n; i++) {
+    int64_t by = *coef;
+    const nw_expr *found = knot(x, e->arg[i], coef);
+    *coef = found ? *coef * times(e, i) : by;
+    if (found) return found;
+  }
+  return NULL;
+}
+
+static const nw_expr *without(nw_pool *pool, const nw_expr *e, const nw_expr *was, const nw_expr *is) {
+  if (e == was) return is;
+  if (!is_sum(e)) return e;
+  const nw_expr *arg[2];
+  for (int i = 0; i < e->n; i++) arg[i] = without(pool, e->arg[i], was, is);
+  return nw_make(pool, (nw_op)e->op, e->type, e->n, arg);
+}
+
+static bool add_row(bounds_system *x, const nw_expr *e) {
+  row *r = NW_NEW(x->st->scratch, row);
+  if (!nw_affine(x->pool, e, x->n, x->var, r->coef, &r->rest)) return false;
+  nw_vec_push(&x->row, r);
+  return true;
+}
+
+static bool add_condition(bounds_system *x, const nw_expr *e);
+
+// a // c + r >= 0 is a + c*r >= 0, and r - a // c >= 0 is c*r + c - 1 - a >= 0.
+static bool add_quotient(bounds_system *x, const nw_expr *e, const nw_expr *div, int64_t coef) {
+  int64_t c;
+  nw_pool *pool = x->pool;
+  if (!nw_is_int(div->arg[1], &c) || c < 1 || c > MAX_COEF || (coef != 1 && coef != -1))
+    return !in_nest(x, div) && add_row(x, e);
+  const nw_expr *r = nw_mul(pool, nw_index(pool, c), without(pool, e, div, nw_index(pool, 0)));
+  if (coef == 1) return add_condition(x, nw_add(pool, div->arg[0], r));
+  return add_condition(x, nw_sub(pool, nw_add(pool, r, nw_index(pool, c - 1)), div->arg[0]));
+}
+
+static bool add_condition(bounds_system *x, const nw_expr *e) {
+  int64_t coef = 1;
+  const nw_expr *part = knot(x, e, &coef);
+  if (!part) return add_row(x, e);
+  if (part->op == NW_OP_FLOORDIV) return add_quotient(x, e, part, coef);
+  if ((part->op == NW_OP_MIN) != (coef > 0)) return false;
+  return add_condition(x, without(x->pool, e, part, part->arg[0])) &&
+         add_condition(x, without(x->pool, e, part, part->arg[1]));
+}
+
+// Below its begin a loop does not run, so that an extent of max(n, 0) says no more than n.
+static const nw_expr *plain_extent(const nw_expr *extent) {
+  if (extent->op != NW_OP_MAX) return extent;
+  return nw_is_const(extent->arg[0], 0) ? extent->arg[1] : nw_is_const(extent->arg[1], 0) ? extent->arg[0] : extent;
+}
+
+static bool add_loop(bounds_system *x, const nw_stmt *loop) {
+  nw_pool *pool = x->pool;
+  const nw_expr *begin = loop->loop.begin, *v = loop->loop.var;
+  const nw_expr *last = nw_sub(pool, nw_add(pool, begin, plain_extent(loop->loop.extent)), nw_index(pool, 1));
+  return add_condition(x, nw_sub(pool, v, begin)) && add_condition(x, nw_sub(pool, last, v));
+}
+
+// ---- rows put together, and rows that say nothing new
+
+static int64_t common(const row *r, int n) {
+  int64_t g = 0;
+  for (int i = 0; i < n; i++)
+    if (r->coef[i]) g = g ? nw_gcd(g, r->coef[i]) : llabs(r->coef[i]);
+  return g;
+}
+
+static bool same_direction(const row *a, const row *b, int n) {
+  return !memcmp(a->coef, b->coef, (size_t)n * sizeof *a->coef);
+}
+
+static bool weaker(const bounds_system *x, const row *a, const row *b) {
+  return same_direction(a, b, x->n) && nw_prove(&x->known, nw_le(x->pool, b->rest, a->rest));
+}
+
+static bool put(bounds_system *x, row *r) {
+  int64_t g = common(r, x->n), c;
+  if (!g) return true; // of the outside only: where it fails, the loops inside are empty
+  if (nw_is_int(r->rest, &c)) { // of sizes it would be one division more
+    for (int i = 0; i < x->n; i++) r->coef[i] /= g;
+    r->rest = nw_floordiv(x->pool, r->rest, nw_index(x->pool, g));
+  }
+  for (int i = 0; i < x->n; i++)
+    if (llabs(r->coef[i]) > MAX_COEF) return false;
+  for (int i = x->row.n - 1; i >= 0; i--) {
+    if (weaker(x, r, x->row.at[i])) return true;
+    if (weaker(x, x->row.at[i], r)) nw_vec_remove(&x->row, i);
+  }
+  nw_vec_push(&x->row, r);
+  return x->row.n <= MAX_ROWS;
+}
+
+static row *joined(bounds_system *x, const row *low, const row *high, int v) {
+  nw_pool *pool = x->pool;
+  row *r = NW_NEW(x->st->scratch, row);
+  int64_t a = -high->coef[v], b = low->coef[v];
+  for (int i = 0; i < x->n; i++) r->coef[i] = a * low->coef[i] + b * high->coef[i];
+  r->rest = nw_add(pool, nw_mul(pool, nw_index(pool, a), low->rest), nw_mul(pool, nw_index(pool, b), high->rest));
+  return r;
+}
+
+// Takes the rows that speak of variable v out into `own`, and adds what they say without it.
+static bool eliminate(bounds_system *x, int v, nw_vec *own) {
+  nw_vec all = x->row;
+  x->row = (nw_vec){0};
+  bool ok = true;
+  for (int i = 0; i < all.n; i++) {
+    row *r = all.at[i];
+    nw_vec_push(r->coef[v] ? own : &x->row, r);
+  }
+  for (int i = 0; i < own->n && ok; i++)
+    for (int j = 0; j < own->n && ok; j++) {
+      const row *low = own->at[i], *high = own->at[j];
+      if (low->coef[v] > 0 && high->coef[v] < 0) ok = put(x, joined(x, low, high, v));
+    }
+  nw_vec_free(&all);
+  return ok;
+}
+
+// ---- a loop's bounds from its rows
+
+static const nw_expr *others(const bounds_system *x, const row *r, int v) {
+  const nw_expr *sum = r->rest;
+  for (int i = 0; i < x->n; i++)
+    if (i != v && r->coef[i])
+      sum = nw_add(x->pool, sum, nw_mul(x->pool, nw_index(x->pool, r->coef[i]), nw_var(x->pool, x->var[i])));
+  return sum;
+}
+
+// a*v + e >= 0: from ceil(-e/a) on; e - b*v >= 0: to floor(e/b) and no further.
+static const nw_expr *end_of_row(const bounds_system *x, const row *r, int v) {
+  nw_pool *pool = x->pool;
+  int64_t a = r->coef[v];
+  const nw_expr *e = others(x, r, v);
+  if (a > 0) return nw_floordiv(pool, nw_sub(pool, nw_index(pool, a - 1), e), nw_index(pool, a));
+  return nw_floordiv(pool, e, nw_index(pool, -a));
+}
+
+static const nw_expr *join(const bounds_system *x, const nw_expr *a, const nw_expr *b, bool greatest) {
+  if (!a || a == b) return b;
+  if (nw_prove(&x->known, nw_le(x->pool, a, b))) return greatest ? b : a;
+  if (nw_prove(&x->known, nw_le(x->pool, b, a))) return greatest ? a : b;
+  return greatest ? nw_max(x->pool, a, b) : nw_min(x->pool, a, b);
+}
+
+static void set_bounds(bounds_system *x, int v, const nw_vec *own, nw_stmt *loop) {
+  nw_pool *pool = x->pool;
+  const nw_expr *begin = NULL, *last = NULL;
+  for (int i = 0; i < own->n; i++) {
+    const row *r = own->at[i];
+    const nw_expr *e = nw_simplify(&x->known, end_of_row(x, r, v));
+    *(r->coef[v] > 0 ? &begin : &last) = join(x, r->coef[v] > 0 ? begin : last, e, r->coef[v] > 0);
+  }
+  const nw_expr *extent = nw_simplify(&x->known, nw_add(pool, nw_sub(pool, last, begin), nw_index(pool, 1)));
+  const nw_expr *zero = nw_index(pool, 0);
+  loop->loop.begin = begin;
+  loop->loop.extent = nw_prove(&x->known, nw_le(pool, zero, extent)) ? extent : nw_max(pool, extent, zero);
+  loop->loop.nfused = 0;
+  loop->step = x->st->p->step;
+}
+
+// ---- the whole nest
+
+static bool keeps_bounds(int n, nw_stmt *const *now) {
+  for (int i = 0; i < n; i++)
+    for (int j = i + 1; j < n; j++)
+      if (nw_loop_depends(now[i], now[j])) return false;
+  return true;
+}
+
+static int position(const bounds_system *x, const nw_stmt *loop) {
+  int v = 0;
+  while (strcmp(x->var[v], loop->loop.var->name)) v++;
+  return v;
+}
+
+static bool read_system(bounds_system *x, int n, nw_stmt *const *was) {
+  for (int i = 0; i < n; i++) x->var[x->n++] = was[i]->loop.var->name;
+  for (int i = 0; i < n; i++)
+    if (!add_loop(x, was[i]))
+      return nw_step_refuse(x->st, "the bounds for the new order follow from these only where they are affine", was[i],
+                            "the bounds of %s are not affine in the loops around it", was[i]->loop.var->name);
+  return true;
+}
+
+// From the inside out the rows of each loop; then from the outside in its bounds, in what is known of the loops outside.
+static bool solve(bounds_system *x, int n, nw_stmt *const *now) {
+  nw_vec *own = NW_NEW_N(x->st->scratch, nw_vec, n);
+  bool ok = true;
+  for (int i = n - 1; i >= 0 && ok; i--) ok = eliminate(x, position(x, now[i]), &own[i]);
+  if (!ok)
+    nw_step_refuse(x->st, "what the loops say of each other is too much to put together", now[0],
+                   "their bounds depend on one another in too many ways");
+  for (int i = 0; i < n && ok; i++) {
+    set_bounds(x, position(x, now[i]), &own[i], now[i]);
+    nw_ranges_push(&x->known, now[i]->loop.var->name, now[i]->loop.begin, nw_loop_last(x->pool, now[i]));
+  }
+  for (int i = 0; i < n; i++) nw_vec_free(&own[i]);
+  return ok;
+}
+
+bool nw_rebound(nw_step *st, int n, nw_stmt *const *was, nw_stmt *const *now) {
+  if (keeps_bounds(n, now)) return true;
+  bounds_system x = {.st = st, .pool = st->p->pool};
+  nw_path path;
+  nw_find(st->p, was[0]->id, &path);
+  path.n--;
+  nw_ranges_of(&x.known, st->p, &path);
+  bool ok = read_system(&x, n, was) && solve(&x, n, now);
+  nw_vec_free(&x.row);
+  nw_ranges_free(&x.known);
+  return ok;
+}

@@ -1,0 +1,96 @@
+// skew, shift and loops of one iteration: where a loop begins, and loops that only wrap.
+#include "sched/primitives.h"
+#include "sched/tree.h"
+
+// The loop begins elsewhere: what it holds finds the old variable at the new one less `by`. Begin and extent of a fused loop's
+// dimensions say nothing of a shifted one.
+static void move_begin(nw_step *st, nw_stmt *loop, const nw_expr *by) {
+  nw_pool *pool = st->p->pool;
+  const nw_expr *var = loop->loop.var;
+  for (int i = 0; i < loop->nkids; i++) nw_stmt_subst(st->p, loop->kid[i], var->name, nw_sub(pool, var, by));
+  loop->loop.begin = nw_add(pool, loop->loop.begin, by);
+  loop->loop.nfused = 0;
+  loop->step = st->p->step;
+}
+
+// ---- skew
+
+enum { SKEW_LOOP, SKEW_OUTER, SKEW_FACTOR, SKEW_LIMIT = 1 << 20 };
+
+bool nw_apply_skew(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop = nw_step_loop(st, SKEW_LOOP, NULL), *outer = nw_step_loop(st, SKEW_OUTER, NULL);
+  int64_t f = nw_step_int(st, SKEW_FACTOR, 0);
+  if (!loop || !outer) return false;
+  if (f == 0 || f > SKEW_LIMIT || f < -SKEW_LIMIT) {
+    nw_fail(st->ctx, NW_ERANGE, st->primitive->example, "skew: factor = %lld is out of range", (long long)f);
+    return false;
+  }
+  if (loop == outer || !nw_tree_has(outer, loop))
+    return nw_step_refuse(st, "a loop is skewed by one it runs inside of", outer, "%s is not inside %s",
+                          loop->loop.var->name, outer->loop.var->name);
+  move_begin(st, loop, nw_mul(st->p->pool, nw_index(st->p->pool, f), outer->loop.var));
+  return true;
+}
+
+// ---- shift
+
+enum { SHIFT_LOOP, SHIFT_BEGIN };
+
+bool nw_apply_shift(void *step) {
+  nw_step *st = step;
+  nw_path path;
+  nw_stmt *loop = nw_step_loop(st, SHIFT_LOOP, &path);
+  const nw_expr *begin = nw_step_expr(st, SHIFT_BEGIN);
+  if (!loop || !nw_expr_known_at(st, begin, "begin", &path)) return false;
+  nw_pool *pool = st->p->pool;
+  const nw_expr *by = nw_sub(pool, begin, loop->loop.begin);
+  if (!nw_is_const(by, 0)) move_begin(st, loop, by);
+  return true;
+}
+
+// ---- loops of one iteration
+
+bool nw_apply_add_unit_loop(void *step) {
+  nw_step *st = step;
+  nw_path path;
+  nw_stmt *s = nw_step_stmt(st, 0, &path);
+  if (!s) return false;
+  nw_stmt *loop =
+      nw_new_loop(st->p, nw_unique_loop_name(st->p, "u"), nw_index(st->p->pool, 0), nw_index(st->p->pool, 1));
+  nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], loop);
+  nw_kids_set(st->p, loop, 1, &s);
+  nw_step_returns_loop(st, loop);
+  return true;
+}
+
+static bool runs_once(nw_step *st, const nw_path *path) {
+  nw_ranges r;
+  nw_path outside = *path;
+  outside.n--;
+  nw_ranges_of(&r, st->p, &outside);
+  bool once = nw_prove(&r, nw_eq(st->p->pool, path->at[path->n - 1]->loop.extent, nw_index(st->p->pool, 1)));
+  nw_ranges_free(&r);
+  return once;
+}
+
+bool nw_apply_remove_unit_loop(void *step) {
+  nw_step *st = step;
+  nw_path path;
+  nw_stmt *loop = nw_step_loop(st, 0, &path);
+  if (!loop) return false;
+  if (loop->loop.mark != NW_SERIAL)
+    return nw_step_refuse(st, "its mark would be lost with it", loop, "it is marked %s",
+                          nw_loop_kind_name(loop->loop.mark));
+  if (!runs_once(st, &path))
+    return nw_step_refuse(st, "only a loop of one iteration is its body", loop, "it is not known to run exactly once");
+  nw_stmt *parent = path.at[path.n - 2];
+  int pos = path.pos[path.n - 1];
+  nw_kids_remove(st->p, parent, pos);
+  for (int i = 0; i < loop->nkids; i++) {
+    nw_stmt_subst(st->p, loop->kid[i], loop->loop.var->name, loop->loop.begin);
+    nw_kids_insert(st->p, parent, pos + i, loop->kid[i]);
+  }
+  nw_step_replaces(st, loop->id, "removed: it ran once");
+  return true;
+}
