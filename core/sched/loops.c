@@ -182,7 +182,7 @@ bool nw_split_step(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *fact
   return true;
 }
 
-enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_FACTORS, SPLIT_TAIL };
+enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_TAIL, SPLIT_FACTORS };
 
 static nw_tail split_tail(const nw_step *st) { return nw_tail_of(nw_step_str(st, SPLIT_TAIL, "guard")); }
 

@@ -160,7 +160,7 @@ void nw_suggest_split(void *step) {
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
   if (!n) return;
-  nw_arg cut[] = {loop_arg(loop), st->resolved[1], {.kind = NW_ARG_NONE}, {.kind = NW_ARG_NONE}, str_arg("guard")};
+  nw_arg cut[] = {loop_arg(loop), st->resolved[1], {.kind = NW_ARG_NONE}, str_arg("guard")};
   if (cut[1].kind == NW_ARG_NONE) cut[1] = int_arg(16);
   nw_step_suggest(st, "split", cut, NW_COUNT(cut));
   if (loop->loop.mark != NW_SERIAL) offer1(st, "unmark", loop_arg(loop));

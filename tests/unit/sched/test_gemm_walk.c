@@ -26,7 +26,7 @@ static nw_arg packed(nw_ctx *c) {
 }
 
 static void walk(nw_ctx *c, nw_sched *s) {
-  timed(s, "tile", LP("i"), LP("j"), IN(8), IN(32));
+  timed(s, "tile", LIST(LP("i"), LP("j")), LIST(IN(8), IN(32)));
   timed(s, "split", LP("k"), IN(4));
   timed(s, "reorder", LIST(LP("k_o"), LP("k_i"), LP("i_i"), LP("j_i")));
   timed(s, "vectorize", LP("j_i"));
@@ -75,7 +75,7 @@ static void with_symbolic_sizes(void **state) {
 static void packed_first_then_moved(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
-  timed(s, "tile", LP("i"), LP("j"), IN(8), IN(32));
+  timed(s, "tile", LIST(LP("i"), LP("j")), LIST(IN(8), IN(32)));
   timed(s, "cache_write", ST("C"), STR("global"));
   timed(s, "compute_at", ST("C_global"), LP("j_o"));
   timed(s, "set_scope", ST("C_global"), STR("local"));

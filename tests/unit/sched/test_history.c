@@ -54,7 +54,7 @@ static void branches(void **state) {
 
 static nw_sched *blocked(nw_ctx *c, int64_t n) {
   nw_sched *s = gemm(c, n);
-  step(s, "tile", LP("i"), LP("j"), IN(16), IN(32), STR("cut"));
+  step(s, "tile", LIST(LP("i"), LP("j")), LIST(IN(16), IN(32)), STR("cut"));
   step(s, "split", LP("k"), IN(4));
   step(s, "reorder", LIST(LP("k_o"), LP("i_i"), LP("k_i"), LP("j_i")));
   step(s, "vectorize", LP("j_i"));
@@ -130,7 +130,7 @@ static void tails_vanish(void **state) {
   r = step(even, "split", LP("i"), IN(32), NONE, STR("cut"));
   assert_int_equal(r.n, 3);
   assert_string_equal(nw_sched_loop_name(even, r.loop[2]), "i.tail");
-  r = step(even, "tile", LP("j"), LP("k"), IN(32), IN(32), STR("cut"));
+  r = step(even, "tile", LIST(LP("j"), LP("k")), LIST(IN(32), IN(32)), STR("cut"));
   step(even, "parallel", LP("k.tail/j"));
   nw_sched_undo(even);
   nw_sched_undo(even);

@@ -106,9 +106,9 @@ static void split_errors(void **state) {
   }
   assert_has(refused(s, "split", "no loop \"ii\"; loops are i, j, k", LP("ii"), IN(4))->hint, "did you mean \"i\"?");
   nw_clear(c);
-  refused(s, "split", "give a factor or parts", LP("i"));
+  refused(s, "split", "give a factor, factors or parts", LP("i"));
   nw_clear(c);
-  refused(s, "split", "give a factor or parts", LP("i"), IN(4), IN(4));
+  refused(s, "split", "give a factor, factors or parts", LP("i"), IN(4), IN(4));
   nw_clear(c);
   refused(s, "split", "not one of guard|cut|mask", LP("i"), IN(4), NONE, STR("drop"));
   nw_clear(c);
@@ -157,7 +157,7 @@ static void ids_are_not_used_twice(void **state) {
 static void tile(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
-  nw_results r = step(s, "tile", LP("i"), LP("j"), IN(16), IN(32));
+  nw_results r = step(s, "tile", LIST(LP("i"), LP("j")), LIST(IN(16), IN(32)));
   assert_int_equal(r.n, 4);
   assert_show_has(s, "for i_o in 0..4:\n  for j_o in 0..2:\n    for i_i in 0..16:\n      for j_i in 0..32:\n        "
                      "for k in 0..64:\n");
@@ -167,7 +167,7 @@ static void tile(void **state) {
 static void tile_cut(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 100);
-  step(s, "tile", LP("i"), LP("j"), IN(16), IN(32), STR("cut"));
+  step(s, "tile", LIST(LP("i"), LP("j")), LIST(IN(16), IN(32)), STR("cut"));
   assert_show_has(s, "for i_o in 0..6:\n  for j_o in 0..3:\n    for i_i in 0..16:\n      for j_i in 0..32:\n");
   assert_show_has(s, "for i.tail in 96..100:");
   assert_show_has(s, "for j.tail in 96..100:");

@@ -141,7 +141,7 @@ static void cache_write_then_compute_at(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
   int k = nw_sched_loop(s, "k");
-  step(s, "tile", LP("i"), LP("j"), IN(8), IN(32));
+  step(s, "tile", LIST(LP("i"), LP("j")), LIST(IN(8), IN(32)));
   nw_results r = step(s, "cache_write", ST("C"), STR("global"));
   assert_string_equal(r.stage[0], "C_global");
   assert_string_equal(nw_sched_loop_name(s, k), "k");
@@ -170,7 +170,7 @@ static void cache_write_then_compute_at(void **state) {
 static void cache_write_at(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
-  step(s, "tile", LP("i"), LP("j"), IN(8), IN(32));
+  step(s, "tile", LIST(LP("i"), LP("j")), LIST(IN(8), IN(32)));
   step(s, "cache_write", ST("C"), STR("local"), NONE, NONE, LP("j_o"));
   assert_show_has(
       s, "    alloc C_local[8, 32] local\n    for i in 0..8:\n      for j in 0..32:\n        for k in 0..64:\n");
