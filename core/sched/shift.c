@@ -37,12 +37,25 @@ bool nw_apply_skew(void *step) {
 
 enum { SHIFT_LOOP, SHIFT_BEGIN };
 
+// Index arithmetic is taken not to overflow, so no number may come near the ends.
+static bool moderate(void *env, const nw_expr *e) {
+  const int64_t limit = INT64_C(1) << 40;
+  (void)env;
+  return e->op != NW_OP_INT || (e->i <= limit && e->i >= -limit);
+}
+
+static bool begin_ok(nw_step *st, const nw_expr *begin) {
+  if (nw_visit(begin, moderate, NULL)) return true;
+  nw_fail(st->ctx, NW_ERANGE, "2^40 is as far as a loop can begin", "shift: begin is out of range");
+  return false;
+}
+
 bool nw_apply_shift(void *step) {
   nw_step *st = step;
   nw_path path;
   nw_stmt *loop = nw_step_loop(st, SHIFT_LOOP, &path);
   const nw_expr *begin = nw_step_expr(st, SHIFT_BEGIN);
-  if (!loop || !nw_expr_known_at(st, begin, "begin", &path)) return false;
+  if (!loop || !begin_ok(st, begin) || !nw_expr_known_at(st, begin, "begin", &path)) return false;
   nw_pool *pool = st->p->pool;
   const nw_expr *by = nw_sub(pool, begin, loop->loop.begin);
   if (!nw_is_const(by, 0)) move_begin(st, loop, by);

@@ -222,7 +222,7 @@ describe("shift", function()
 
   it("refuses what is no number of the computation", function()
     local s = support.gemm(8)
-    for _, bad in ipairs {nw.size "Q", "Q", "1.5", 2.5, "i", "", true, {}} do
+    for _, bad in ipairs {nw.size "Q", "Q", "1.5", 2.5, "i", "", true, {}, 1 << 62, "0 - (1 << 41)", -(1 << 50)} do
       unchanged(s, function() s:shift("i", bad) end)
     end
   end)
