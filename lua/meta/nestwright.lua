@@ -4,6 +4,11 @@
 ---@class nw.schedule
 local schedule = {}
 
+---Puts a loop of one iteration around a stage or a loop. around: the stage or loop. Example: s:add_unit_loop(C)
+---@param around nw.loop|nw.stage|nw.tensor|string
+---@return loop
+function schedule:add_unit_loop(around) end
+
 ---Takes one step by name, arguments by position; the methods named after the primitives use it.
 ---@param primitive string
 ---@param arguments table
@@ -155,6 +160,10 @@ function schedule:partition(loop, options) end
 ---@return nw.schedule
 function schedule:redo(steps) end
 
+---Takes a loop away that runs once, and leaves its body. loop: a loop that is known to run exactly once. Example: s:remove_unit_loop "i"
+---@param loop nw.loop|string
+function schedule:remove_unit_loop(loop) end
+
 ---Permutes loops of a perfect nest among the places they have. loops: the loops, outermost first. Example: s:reorder("k", "i", "j")
 ---@param ... nw.loop|string
 function schedule:reorder(...) end
@@ -183,16 +192,27 @@ function schedule:save(path) end
 ---@param scope "global"|"local"|"shared"
 function schedule:set_scope(tensor, scope) end
 
+---Lets a loop run from another number on, its iterations as they are. loop: the loop. begin: where it begins: a number or an expression in sizes. Example: s:shift("i", 1)
+---@param loop nw.loop|string
+---@param begin integer|nw.expr|string
+function schedule:shift(loop, begin) end
+
 ---The loop nest, with what the last step changed marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. 'lowered' may name the pass to stop after.
 ---@param what? string
 ---@param pass? string
 ---@return nw.view
 function schedule:show(what, pass) end
 
----Splits a loop in two, an outer and an inner one. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask). Example: s:split("i", 32)
+---Lets a loop begin later (or earlier) with each iteration of a loop around it: j runs from j + factor*i on. So a dependence that points back along j points forward, and the loops can be tiled or change places. loop: the loop to skew. outer: a loop around it. factor: what an iteration of outer adds to its begin; may be negative. Example: s:skew("j", "i", 1)
+---@param loop nw.loop|string
+---@param outer nw.loop|string
+---@param factor integer
+function schedule:skew(loop, outer, factor) end
+
+---Splits a loop in two, an outer and an inner one; by a list of factors into one loop more than there are factors. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
 ---@param loop nw.loop|string
 ---@param factor? integer
----@param options? {parts?: integer, tail?: "guard"|"cut"|"mask"}
+---@param options? {parts?: integer, tail?: "guard"|"cut"|"mask", factors?: (integer)[]}
 ---@return nw.loop
 ---@return nw.loop
 function schedule:split(loop, factor, options) end
@@ -217,17 +237,13 @@ function schedule:stream_stores(stage) end
 ---@return string
 function schedule:text(version) end
 
----Splits two perfectly nested loops and moves both inner parts inside. y: the outer loop. x: the inner loop. fy: rows of a tile. fx: columns of a tile. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask). Example: s:tile("i", "j", 32, 32)
----@param y nw.loop|string
----@param x nw.loop|string
----@param fy integer
----@param fx integer
+---Splits loops of a perfect nest and moves their inner parts inside: s:tile("i", "j", "k", 32, 32, 8) is a tile of three dimensions, which s:tile({"i", "j", "k"}, {32, 32, 8}) says as well. loops: the loops, outermost first. factors: the extents of a tile, one for each loop. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask). Example: s:tile("i", "j", 32, 32)
+---@param loops (nw.loop|string)[]
+---@param factors (integer)[]
 ---@param options? {tail?: "guard"|"cut"|"mask"}
 ---@return nw.loop
 ---@return nw.loop
----@return nw.loop
----@return nw.loop
-function schedule:tile(y, x, fy, fx, options) end
+function schedule:tile(loops, factors, options) end
 
 ---Builds and times the schedule; without inputs, on random ones. The last argument may be the options of build and time.
 ---@param ... nw.array|table
@@ -253,9 +269,17 @@ function schedule:tree() end
 ---@return nw.schedule
 function schedule:undo(steps) end
 
----Repeats the body of a loop instead of looping. loop: a loop of constant extent. Example: s:unroll "k_i"
+---Takes the mark of a loop away: it runs one iteration after the other. loop: a loop that is unrolled, vectorized or parallel. Example: s:unmark "i"
 ---@param loop nw.loop|string
-function schedule:unroll(loop) end
+function schedule:unmark(loop) end
+
+---Repeats the body of a loop instead of looping; with a factor, splits it and repeats the body that often. loop: a loop of constant extent; with a factor, any loop. factor: iterations that are unrolled, instead of all. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask). Example: s:unroll "k_i"
+---@param loop nw.loop|string
+---@param factor? integer
+---@param options? {tail?: "guard"|"cut"|"mask"}
+---@return nw.loop
+---@return nw.loop
+function schedule:unroll(loop, factor, options) end
 
 ---Takes the steps of a function without judging them; the one way past the judge. They stay marked in every view, in the trace and in whatever is measured. What cannot be lowered at all is still refused, and machine code is made only if every access stays inside its buffer. Returns what the function returns.
 ---@param steps fun(s: nw.schedule, ...: any): any
