@@ -31,6 +31,7 @@ struct nwi_code {
   nwi_node *begin, *extent; // LOOP
   bool reduces; // LOOP: binds a reduce variable of a block that owns its init
   nwi_node *cond; // GUARD; BLOCK: where, or NULL
+  nwi_node *init_cond; // BLOCK: the same for its init below a loop without iterations
   nwi_buffer *buffer; // ALLOC
   nwi_node **min, **size;
   int nvars; // BLOCK: binding, slot, start and extent of each variable

@@ -127,6 +127,7 @@ static bool compile_block(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   for (int i = 0; i < x->p->nsizes; i++) nwi_bind(&body, x->p->size[i].name, i);
   c->has_init = s->block.has_init;
   c->cond = make(&x->loops, s->block.where, &ok);
+  if (c->has_init) c->init_cond = make(&x->loops, nw_where_of_init(x->p, s), &ok);
   ok = bind_vars(x, s, c, &body) && make_targets(x, s, c, &body) && ok;
   nwi_scope_free(&body);
   return ok;

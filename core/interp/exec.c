@@ -97,11 +97,11 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
 }
 
 // Binds the block's variables; false where it does not run.
-static bool enter_block(nwi_program *x, nwi_code *c) {
+static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond) {
   nwi_run *r = &x->run;
   if (nwi_stop(r)) return false;
   nwi_turn(r);
-  if (c->cond && !nwi_int(r, c->cond)) return false;
+  if (cond && !nwi_int(r, cond)) return false;
   for (int i = 0; i < c->nvars; i++) r->slot[c->var_slot[i]] = nwi_int(r, c->bind[i]);
   nwi_turn(r);
   x->block = c;
@@ -111,7 +111,7 @@ static bool enter_block(nwi_program *x, nwi_code *c) {
 
 static void run_block(nwi_program *x, nwi_code *c) {
   nwi_run *r = &x->run;
-  if (!enter_block(x, c) || !place_targets(x, c)) return;
+  if (!enter_block(x, c, c->cond) || !place_targets(x, c)) return;
   if (c->has_init && first_instance(x, c)) {
     store_targets(x, c, true);
     nwi_turn(r);
@@ -145,7 +145,7 @@ static bool in_domain(nwi_program *x, nwi_code *c) {
 }
 
 static void init_block(nwi_program *x, nwi_code *c) {
-  if (!c->has_init || !enter_block(x, c) || !in_domain(x, c) || !first_instance(x, c)) return;
+  if (!c->has_init || !enter_block(x, c, c->init_cond) || !in_domain(x, c) || !first_instance(x, c)) return;
   if (place_targets(x, c)) store_targets(x, c, true);
 }
 

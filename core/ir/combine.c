@@ -24,7 +24,51 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
   if (c == NW_PLAIN) return term[which];
   if (c != NW_ARGMIN && c != NW_ARGMAX) return nw_make2(p, combiner_op[c], old[which], term[which]);
   const nw_expr *none = nw_eq(p, old[1], nw_index(p, -1));
-  const nw_expr *lower = nw_and(p, ties(p, term[0], old[0]), nw_lt(p, term[1], old[1]));
+  const nw_expr *some = nw_make2(p, NW_OP_NE, term[1], nw_index(p, -1)); // not the partial result of nothing
+  const nw_expr *lower = nw_and(p, ties(p, term[0], old[0]), nw_and(p, nw_lt(p, term[1], old[1]), some));
   const nw_expr *take = or_of(p, none, or_of(p, beats(p, c, term[0], old[0]), lower));
   return nw_select(p, take, term[which], old[which]);
+}
+
+// ---- reductions over nothing
+
+static const nw_expr *over_nothing(nw_pool *p, const nw_stmt *block) {
+  const nw_expr *any = NULL;
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    if (v->kind != NW_REDUCE) continue;
+    const nw_expr *none = nw_le(p, v->extent, nw_index(p, 0));
+    any = any ? or_of(p, any, none) : none;
+  }
+  return any;
+}
+
+typedef struct speaker {
+  const nw_program *p;
+  const nw_stmt *block;
+} speaker;
+
+// False for a loop that a reduce variable is bound through.
+static bool not_reduced(void *env, const nw_expr *e) {
+  const speaker *x = env;
+  if (e->op != NW_OP_VAR) return true;
+  for (int i = 0; i < x->p->nsizes; i++)
+    if (!strcmp(x->p->size[i].name, e->name)) return true;
+  for (int i = 0; i < x->block->block.nvars; i++) {
+    const nw_block_var *v = &x->block->block.var[i];
+    if (v->kind == NW_REDUCE && nw_uses_var(v->bind, e->name)) return false;
+  }
+  return true;
+}
+
+static const nw_expr *weakened(speaker *x, const nw_expr *cond, const nw_expr *nothing) {
+  if (cond->op == NW_OP_AND)
+    return nw_and(x->p->pool, weakened(x, cond->arg[0], nothing), weakened(x, cond->arg[1], nothing));
+  return nw_visit(cond, not_reduced, x) ? cond : or_of(x->p->pool, cond, nothing);
+}
+
+const nw_expr *nw_where_of_init(const nw_program *p, const nw_stmt *block) {
+  const nw_expr *nothing = over_nothing(p->pool, block);
+  if (!block->block.where || !nothing) return block->block.where;
+  return weakened(&(speaker){p, block}, block->block.where, nothing);
 }

@@ -27,6 +27,12 @@ const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int w
 // beats every number, equal values (two NaNs too) keep the lower index; so the order of contributions does not matter.
 const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term);
 
+// The guard of the init that a block owns: its own, but what it says of the reduction's loops does not count where the
+// reduction is over nothing. NULL: always.
+struct nw_stmt;
+struct nw_program;
+const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
+
 typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope; // names: global local shared
 typedef enum nw_role { NW_TEMP, NW_INPUT, NW_OUTPUT } nw_role;
 

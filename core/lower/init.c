@@ -176,21 +176,8 @@ static void restore_steps(const site *s, nw_stmt *nest) {
   nest->step = s->block->step;
 }
 
-// The condition of a lifted init: that of the block in the first iterations of the reduce loops. Where these never happen,
-// what speaks of them is left out.
-static const nw_expr *lifted_where(const site *s) {
-  const nw_expr *where = s->block->block.where;
-  if (!where || !over_nothing(s->block)) return at_begin(s, where);
-  nw_vec all = {0};
-  nw_add_conjuncts(where, &all);
-  int n = 0;
-  for (int i = 0; i < all.n; i++) {
-    if (!uses_reduce_loop(s, all.at[i])) all.at[n++] = all.at[i];
-  }
-  where = nw_conjunction(s->pool, n, all.at);
-  nw_vec_free(&all);
-  return where;
-}
+// The condition of a lifted init: that of the block in the first iterations of the reduce loops.
+static const nw_expr *lifted_where(const site *s) { return at_begin(s, nw_where_of_init(s->p, s->block)); }
 
 static void lift(site *s) {
   nw_stmt *nest = init_block(s, lifted_where(s));

@@ -89,15 +89,53 @@ static bool same_as_any(const compare *c, const nw_stmt *is, bool part, bool *fo
   return false;
 }
 
+// ---- reductions taken in parts
+
+static bool same_spatial(const compare *c, const nw_stmt *was, const nw_stmt *is) {
+  int at = 0;
+  for (int i = 0; i < was->block.nvars; i++) {
+    if (was->block.var[i].kind == NW_REDUCE) continue;
+    while (at < is->block.nvars && is->block.var[at].kind == NW_REDUCE) at++;
+    if (at == is->block.nvars || !same_var(c, &was->block.var[i], &is->block.var[at++])) return false;
+  }
+  while (at < is->block.nvars && is->block.var[at].kind == NW_REDUCE) at++;
+  return at == is->block.nvars;
+}
+
+// Does the block make the whole of what some block of its origin made, from parts? *part: the block that makes them.
+static bool from_parts(const compare *c, const nw_stmt *is, const nw_stmt **part, nw_answer *answer) {
+  const nw_stmt *was;
+  for (int at = 0; (was = next_original(c, is, is->block.init_part, &at));) {
+    bool same = was->block.ntargets == is->block.ntargets && same_spatial(c, was, is);
+    for (int t = 0; same && t < is->block.ntargets; t++) {
+      const nw_target *a = &was->block.target[t], *b = &is->block.target[t];
+      same = same_place(c, a, b) && (!b->init || (a->init && nw_import(c->pool, a->init) == b->init));
+    }
+    if (same && nw_combines_parts(c->before, c->after, was, is, part, answer)) return true;
+  }
+  return false;
+}
+
+// Is the block known by what is made of its results?
+static bool is_part(const compare *c, const nw_stmt *block) {
+  const nw_stmt *part = NULL;
+  for (int i = 0; i < c->after->nsites; i++)
+    if (!c->after->site[i]->init && from_parts(c, c->after->site[i]->block, &part, NULL) && part == block) return true;
+  return false;
+}
+
 static nw_answer check_block(const compare *c, const nw_stmt *is) {
   nw_ctx *ctx = c->after->p->ctx;
   const nw_stmt *rounded = NULL;
   bool found = false, same = same_as_any(c, is, is->block.init_part, &found, &rounded);
   if (!found && is->block.init_part) same = same_as_any(c, is, false, &found, &rounded);
   nw_normal forms = new_forms(c);
-  if (!found && nw_seen_through(&forms, is->block.target[0].buffer)) return NW_HOLDS;
+  if (!found && (nw_seen_through(&forms, is->block.target[0].buffer) || is_part(c, is))) return NW_HOLDS;
   if (!found)
     return NW_RULE(ctx, value_known) ? refuse(c, is, "does work that is no part of the computation") : NW_HOLDS;
+  nw_answer whole;
+  const nw_stmt *part;
+  if (found && !same && from_parts(c, is, &part, &whole)) return whole;
   if (!same && NW_RULE(ctx, value_body))
     return refuse(c, is, "does not compute the same expression of the same values as before");
   if (rounded && NW_RULE(ctx, value_rounding))

@@ -240,6 +240,13 @@ typedef struct nw_normal {
 const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer);
 const nw_expr *nw_normal_form(nw_normal *n, const nw_expr *e);
 
+// ---- partial.c: a reduction taken in parts
+//
+// Does `is`, which has the spatial variables and the init of `was`, combine partial results of the reduction that `was`
+// makes? Then *part is the block that makes them and *answer (when asked for) says whether they make up the whole.
+bool nw_combines_parts(const nw_model *before, const nw_model *after, const nw_stmt *was, const nw_stmt *is,
+                       const nw_stmt **part, nw_answer *answer);
+
 // ---- single.c: does each element of the buffer hold one value all its life?
 nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b);
 

@@ -47,6 +47,13 @@ static isl_set *guards(const nw_site *s, isl_set *set) {
   return set;
 }
 
+static isl_set *guards_of_init(const nw_model *m, const nw_site *s, isl_set *set) {
+  const nw_expr *own = nw_where_of_init(m->p, s->block);
+  for (int i = 0; i < s->nwhere - (own != NULL); i++)
+    set = isl_set_intersect(set, nw_space_cond(&s->view, s->where[i], true));
+  return own ? isl_set_intersect(set, nw_space_cond(&s->view, own, true)) : set;
+}
+
 static isl_set *first_reduce(const nw_site *s, isl_set *set) {
   for (int i = 0; i < s->block->block.nvars; i++) {
     const nw_block_var *v = &s->block->block.var[i];
@@ -67,7 +74,7 @@ static bool surely_runs(const nw_stmt *loop) {
 
 // Where a reduce loop has no iteration, the init is still done, if it is lifted (lift.c). A reduction over nothing rests on
 // that. In a piece of another reduction it is only a write that may happen: nothing may rest on it, or be undone by it.
-static isl_set *empty_reduction(const nw_site *s) {
+static isl_set *empty_reduction(const nw_model *m, const nw_site *s) {
   isl_set *none = isl_set_empty(nw_family_space(s->view.f, s->view.ndims + s->view.opaque.n)), *all = start(s);
   for (int i = 0; i < s->nloops; i++) {
     const nw_stmt *l = s->loop[i];
@@ -79,7 +86,7 @@ static isl_set *empty_reduction(const nw_site *s) {
     if (!surely_runs(l))
       none = isl_set_union(none, isl_pw_aff_le_set(nw_space_aff(&s->view, l->loop.extent), zero(&s->view)));
   }
-  return isl_set_intersect(first_reduce(s, guards(s, all)), none);
+  return isl_set_intersect(first_reduce(s, guards_of_init(m, s, all)), none);
 }
 
 static bool may_lack_updates(const nw_model *m, const nw_site *s) {
@@ -101,8 +108,8 @@ static isl_set *declared_empty(const nw_site *s) {
 }
 
 // Notes whether the init is more than the plain product of its loops' bounds and guards.
-static isl_set *with_empty(nw_site *s, isl_set *set) {
-  isl_set *more = isl_set_intersect(empty_reduction(s), declared_empty(s));
+static isl_set *with_empty(const nw_model *m, nw_site *s, isl_set *set) {
+  isl_set *more = isl_set_intersect(empty_reduction(m, s), declared_empty(s));
   isl_bool none = isl_set_is_empty(more);
   s->pieces = none == isl_bool_false;
   if (none != isl_bool_true) return isl_set_union(set, none < 0 ? isl_set_free(more) : more);
@@ -111,13 +118,13 @@ static isl_set *with_empty(nw_site *s, isl_set *set) {
 }
 
 static isl_set *executions(const nw_model *m, nw_site *s) {
-  if (s->maybe) return isl_set_subtract(empty_reduction(s), declared_empty(s));
+  if (s->maybe) return isl_set_subtract(empty_reduction(m, s), declared_empty(s));
   isl_set *set = start(s);
   for (int i = 0; i < s->nloops; i++) set = nw_loop_bounds(&s->view, s->loop[i], set);
   set = guards(s, set);
   if (!s->init) return set;
   set = first_reduce(s, set);
-  return may_lack_updates(m, s) ? with_empty(s, set) : set;
+  return may_lack_updates(m, s) ? with_empty(m, s, set) : set;
 }
 
 // ---- sites

@@ -301,6 +301,20 @@ static const nw_primitive rows[] = {
      nw_apply_decompose_reduction,
      nw_suggest_decompose_reduction,
      "cannot split off the init of $0 before $1"},
+    {"rfactor",
+     "Makes two stages of a reduction: partial results along one of its loops, and their combination.",
+     "s:rfactor(C, \"k_i\")",
+     "stage",
+     {STAGE("stage", "the reduction"),
+      LOOP("loop", "one of its loops along the reduction"),
+      {.name = "factor_axis",
+       .kind = NW_ARG_INT,
+       .optional = true,
+       .option = true,
+       .doc = "which dimension of the partial results counts the loop: 0, unless said, is the first, -1 the last"}},
+     nw_apply_rfactor,
+     nw_suggest_rfactor,
+     "cannot factor $0 along $1"},
 };
 
 int nw_primitive_count(void) { return NW_COUNT(rows); }

@@ -1,4 +1,5 @@
 // decompose_reduction: the init of a reduction as a nest of its own.
+#include "sched/nest.h"
 #include "sched/primitives.h"
 #include "sched/storage.h"
 #include "sched/tree.h"
@@ -34,22 +35,6 @@ static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
   return true;
 }
 
-static bool stays(const parting *x, int i) {
-  return x->path.at[i]->kind == NW_LOOP && !nw_loop_binds(x->block, x->path.at[i], true);
-}
-
-// Guards that speak of the reduction's loops go.
-static const nw_expr *where_of_init(nw_step *st, const parting *x) {
-  const nw_expr *term[NW_MAX_TERMS], *where = NULL;
-  const char *gone[NW_MAX_DEPTH];
-  int ngone = 0, n = nw_conjuncts(x->block->block.where, NW_MAX_TERMS, term);
-  for (int i = x->from; i < x->path.n - 1; i++)
-    if (x->path.at[i]->kind == NW_LOOP && !stays(x, i)) gone[ngone++] = x->path.at[i]->loop.var->name;
-  for (int i = 0; i < n; i++)
-    if (!nw_uses_any(term[i], ngone, gone)) where = nw_and(st->p->pool, where, term[i]);
-  return where;
-}
-
 static nw_stmt *init_block(nw_step *st, const parting *x) {
   const nw_stmt *b = x->block;
   nw_stmt *s = nw_new_stmt(st->p, NW_BLOCK);
@@ -67,32 +52,8 @@ static nw_stmt *init_block(nw_step *st, const parting *x) {
     s->block.target[i].value = b->block.target[i].init;
     s->block.target[i].init = NULL;
   }
-  s->block.where = where_of_init(st, x);
+  s->block.where = nw_where_along_output(st, &x->path, x->from, b);
   return s;
-}
-
-// Copies of the loops along the output, named x_init; what speaks of the loops follows.
-static nw_stmt *init_nest(nw_step *st, const parting *x) {
-  nw_stmt *block = init_block(st, x), *outer = NULL, *inner = NULL, *copy[NW_MAX_DEPTH] = {NULL};
-  for (int i = x->from; i < x->path.n - 1; i++) {
-    nw_stmt *old = x->path.at[i];
-    if (!stays(x, i)) continue;
-    const char *name = nw_arena_printf(st->scratch, "%s_init", old->loop.var->name);
-    nw_stmt *loop = nw_new_loop(st->p, nw_unique_loop_name(st->p, name), old->loop.begin, old->loop.extent);
-    loop->loop.mark = old->loop.mark;
-    loop->loop.nfused = old->loop.nfused;
-    loop->loop.fused = old->loop.fused;
-    if (inner)
-      nw_kids_insert(st->p, inner, 0, loop);
-    else
-      outer = loop;
-    inner = copy[i] = loop;
-  }
-  if (inner) nw_kids_insert(st->p, inner, 0, block);
-  nw_stmt *nest = outer ? outer : block;
-  for (int i = x->from; i < x->path.n - 1; i++)
-    if (copy[i]) nw_stmt_subst(st->p, nest, x->path.at[i]->loop.var->name, copy[i]->loop.var);
-  return nest;
 }
 
 bool nw_apply_decompose_reduction(void *step) {
@@ -103,7 +64,7 @@ bool nw_apply_decompose_reduction(void *step) {
   if (!loop) return false;
   x.from = nw_path_index(&x.path, loop);
   if (!can_part(st, &x, loop)) return false;
-  nw_stmt *nest = init_nest(st, &x);
+  nw_stmt *nest = nw_nest_along_output(st, &x.path, x.from, x.block, init_block(st, &x), "_init");
   nw_kids_insert(st->p, x.path.at[x.from - 1], x.path.pos[x.from], nest);
   x.block->block.has_init = false;
   x.block->step = st->p->step;

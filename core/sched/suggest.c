@@ -1,4 +1,5 @@
 // Ways on after a refusal: steps close to what was asked. The driver tries each before the user sees it.
+#include "hw/hw.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
@@ -58,11 +59,21 @@ static void offer_split(nw_step *st, const nw_stmt *loop) {
 
 // ---- marks
 
+// For a loop that a reduction runs along: partial results have no conflict.
+static void offer_parts(nw_step *st, const nw_stmt *loop) {
+  nw_blocks b = nw_blocks_below(st->scratch, loop);
+  for (int i = 0; i < b.n; i++)
+    if (nw_loop_binds(b.at[i], loop, true)) offer2(st, "rfactor", stage_arg(b.at[i]->block.name), loop_arg(loop));
+}
+
 void nw_suggest_parallel(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
-  int n = nest_of(st, 0, &loop, nest);
-  for (int i = 0; i < n; i++)
+  int n = nest_of(st, 0, &loop, nest), first = 0;
+  while (first < n && nest[first] == loop) first++;
+  if (first < n) offer1(st, "parallel", loop_arg(nest[first]));
+  if (n) offer_parts(st, loop);
+  for (int i = first + 1; i < n; i++)
     if (nest[i] != loop) offer1(st, "parallel", loop_arg(nest[i]));
   for (int i = n - 1; i >= 0; i--)
     if (nest[i] != loop) offer1(st, "vectorize", loop_arg(nest[i]));
@@ -84,6 +95,7 @@ void nw_suggest_vectorize(void *step) {
   int n = nest_of(st, 0, &loop, nest);
   for (int i = n - 1; i >= 0; i--)
     if (nest[i] != loop) offer1(st, "vectorize", loop_arg(nest[i]));
+  if (n && small(loop, NW_MAX_LANES)) offer_parts(st, loop);
   if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
   offer_splits(st, n, nest);
 }
@@ -384,4 +396,17 @@ void nw_suggest_decompose_reduction(void *step) {
       offer2(st, "decompose_reduction", stage_arg(b.at[i]->block.name), loop_arg(nest[0]));
   }
   if (n) offer_split(st, nest[n - 1]);
+}
+
+void nw_suggest_rfactor(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  for (int other = 0; other < 2; other++)
+    for (int i = 0; i < b.n; i++) {
+      const char *stage = b.at[i]->block.name;
+      if (strcmp(stage, st->resolved[0].name) != 0 != other || !b.at[i]->block.has_init) continue;
+      for (int n = nest_of_stage(st, stage, nest); n > 0; n--)
+        if (nw_loop_binds(b.at[i], nest[n - 1], true)) offer2(st, "rfactor", stage_arg(stage), loop_arg(nest[n - 1]));
+    }
 }

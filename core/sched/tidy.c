@@ -54,7 +54,7 @@ static bool tidy_stmt(void *env, const nw_path *path) {
 
 // ---- the order in which a float sum is added up
 
-static bool rounds(const nw_program *p, const nw_stmt *s) {
+bool nw_rounds(const nw_program *p, const nw_stmt *s) {
   if (s->kind != NW_BLOCK || (s->block.combiner != NW_SUM && s->block.combiner != NW_PROD)) return false;
   const nw_buffer *b = nw_find_buffer(p, s->block.target[0].buffer);
   return b && nw_dtype_is_float(b->dtype);
@@ -88,7 +88,7 @@ static bool note_order(void *env, const nw_path *path) {
   nw_step *st = env;
   const nw_stmt *block = path->at[path->n - 1];
   nw_path was;
-  if (!rounds(st->p, block) || !nw_find(st->before, block->id, &was)) return true;
+  if (!nw_rounds(st->p, block) || !nw_find(st->before, block->id, &was)) return true;
   int old[NW_MAX_DEPTH], now[NW_MAX_DEPTH];
   int n = reduce_loops(&was, old), m = reduce_loops(path, now);
   if (swapped(n, old, m, now)) nw_step_note(st, "rounding may change: floats are summed in another order");

@@ -38,7 +38,7 @@ local function draw_sizes(r)
   if not r:chance(0.3) then return sizes end
   for n = 1, r:int(1, 2) do
     local multiple = r:pick {1, 1, 1, 4, 8}
-    local min = multiple * -(-r:pick {1, 1, 2, 3, 5, 8} // multiple)
+    local min = multiple * -(-r:pick {0, 1, 1, 2, 3, 5, 8} // multiple)
     sizes[n] = {name = ("MN"):sub(n, n), min = min, multiple = multiple, max = min + multiple * r:int(1, multiple > 1 and 2 or 9)}
   end
   return sizes
@@ -266,7 +266,9 @@ kinds.gather = {
   plan = function(r, have, dtype)
     if dtype ~= "i32" and dtype ~= "i64" then return nil end
     local a, index = r:pick(have), r:pick(have)
-    if #a.dims ~= 1 or #index.dims ~= 1 or most(a.dims[1]) < 2 then return nil end -- of one element no index is read
+    if #a.dims ~= 1 or #index.dims ~= 1 or most(a.dims[1]) < 2 or least(a.dims[1]) < 1 then
+      return nil -- of one element no index is read, and none is inside of nothing
+    end
     return {from = {a.name, index.name}, dims = index.dims, last = a.dims[1] - 1}
   end,
   build = function(stage, t)

@@ -245,6 +245,16 @@ end
 
 function draw.decompose_reduction(r, loops, _, stages) return {r:pick(stages), r:pick(loops)} end
 
+-- A reduction and one of its innermost loops, most of the time.
+function draw.rfactor(r, loops, _, stages, _, known)
+  local stage = known.reduction(r)
+  if not stage or r:chance(0.2) then return {r:pick(stages), r:pick(loops)} end
+  local theirs = known.loops(stage)
+  if #theirs == 0 then return nil end
+  local axis = r:chance(0.5) and {factor_axis = r:int(-2, 2)} or nil
+  return {stage, r:chance(0.7) and theirs[#theirs] or r:pick(theirs), axis}
+end
+
 -- Every primitive there is: a row without a draw function is a gap in the test.
 local ORDER = {}
 for _, p in ipairs(require "nestwright.core".primitives()) do ORDER[#ORDER + 1] = p.name end
@@ -258,6 +268,8 @@ steps.names = ORDER
 
 --- What the cases favour, in turn: every primitive, those that seldom find something to do more often.
 steps.favoured = {"compute_root", "compute_root", "compute_root", "compute_root", "compute_inline", table.unpack(ORDER)}
+
+local REDUCTIONS = {matmul = true, fold = true, arg = true, window = true}
 
 -- What the drawing knows of a schedule: which stage reads which, its loops, and what was placed.
 local function knowledge(case, s, placed)
@@ -292,6 +304,13 @@ local function knowledge(case, s, placed)
         list[#list + 1] = {name, select(2, dims:gsub("[^,]+", ""))}
       end
       return list
+      end,
+    reduction = function(r)
+      local found = {}
+      for _, stage in ipairs(case.stages) do
+        if alive[stage.name] and REDUCTIONS[stage.kind] then found[#found + 1] = stage.name end
+      end
+      return #found > 0 and r:pick(found) or nil
     end,
     vectorized = function()
       local wide, text = {}, s:text()

@@ -15,7 +15,7 @@ local function with(name, ...)
   return function() return nests[name](table.unpack(args)) end
 end
 local function symbolic_gemm()
-  return nests.gemm(nw.size("M", {min = 0}), nw.size "N", nw.size "K")
+  return nests.gemm(nw.size("M", {min = 0}), nw.size "N", nw.size("K", {min = 0}))
 end
 local function symbolic_map() return nests.map(nw.size("M", {min = 0}), nw.size("N", {multiple = 8, min = 8})) end
 

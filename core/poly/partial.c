@@ -1,0 +1,334 @@
+// A reduction taken in parts. A block that combines partial results of one reduction stands for the whole of it when the
+// parts start from nothing, are combined as they were made, and hold each contribution of the whole exactly once:
+//
+//   C[i] = sum over k of A[i, k]   =   sum over r of P[i, r], where P[i, r] = sum over s of A[i, 4*s + r]
+//
+// Written into one another the two blocks have a term in the variables (i, r, s). It is the whole's at k = 4*s + r, found
+// by comparing the two, where r and s satisfy the condition under which the part adds more than the neutral element. That
+// (i, r, s) -> (i, k) reaches every k once is a question for isl. That each part is complete when it is read is asked of
+// its buffer, as of every reduction (buffer.c).
+#include "poly/internal.h"
+
+typedef struct whole {
+  const nw_model *before, *after;
+  const nw_stmt *was, *is, *part;
+  nw_pool *pool;
+  int nk; // the reduce variables of the whole: as unknowns of the comparison, and what they turn out to be
+  const char *unknown[NW_MAX_DEPTH];
+  const nw_expr *solved[NW_MAX_DEPTH];
+  const nw_expr *cond; // under which the part contributes; NULL: always
+} whole;
+
+// ---- the blocks involved
+
+static bool is_reduction(const nw_stmt *b) { return b->block.combiner != NW_PLAIN; }
+
+// The block that alone fills the temporary.
+static const nw_stmt *only_writer(const nw_model *m, const char *buffer) {
+  const nw_buffer *b = nw_find_buffer(m->p, buffer);
+  const nw_stmt *found = NULL;
+  if (!b || b->role != NW_TEMP) return NULL;
+  for (int i = 0; i < m->nsites; i++)
+    for (int t = 0; t < m->site[i]->block->block.ntargets; t++) {
+      if (strcmp(m->site[i]->block->block.target[t].buffer, buffer)) continue;
+      if (found && found != m->site[i]->block) return NULL;
+      found = m->site[i]->block;
+    }
+  return found;
+}
+
+static bool same_index(const nw_expr *const *a, const nw_expr *const *b, int n) {
+  for (int i = 0; i < n; i++)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
+// Each target of `is` reads the same element of the same target of one block.
+static bool find_part(whole *w) {
+  const nw_stmt *is = w->is;
+  const nw_expr *first = is->block.target[0].value;
+  for (int t = 0; t < is->block.ntargets; t++) {
+    const nw_expr *load = is->block.target[t].value;
+    if (load->op != NW_OP_LOAD || load->n != first->n) return false;
+    if (!same_index((const nw_expr *const *)load->arg, (const nw_expr *const *)first->arg, load->n)) return false;
+    const nw_stmt *part = only_writer(w->after, load->name);
+    if (!part || part == is || (t && part != w->part) || t >= part->block.ntargets) return false;
+    if (strcmp(part->block.target[t].buffer, load->name)) return false;
+    w->part = part;
+  }
+  return w->part->block.ntargets == is->block.ntargets;
+}
+
+// The element is told by the part's spatial variables alone, the same way in every target.
+static bool spread(const nw_stmt *part) {
+  const nw_target *first = &part->block.target[0];
+  for (int t = 0; t < part->block.ntargets; t++) {
+    const nw_target *g = &part->block.target[t];
+    if (g->n != first->n || !nw_index_is_vars(part, g->n, (const nw_expr *const *)g->index)) return false;
+    if (!same_index((const nw_expr *const *)g->index, (const nw_expr *const *)first->index, g->n)) return false;
+  }
+  return true;
+}
+
+static const nw_expr *neutral(const whole *w, int t) {
+  const nw_buffer *b = nw_find_buffer(w->after->p, w->is->block.target[t].buffer);
+  return nw_combiner_identity(w->pool, w->is->block.combiner, b->dtype, t);
+}
+
+static bool starts_from_nothing(const whole *w) {
+  if (!NW_RULE(w->after->p->ctx, parts_neutral)) return true;
+  for (int t = 0; t < w->part->block.ntargets; t++)
+    if (w->part->block.target[t].init != neutral(w, t)) return false;
+  return true;
+}
+
+static bool combined_alike(const whole *w) {
+  if (!is_reduction(w->part)) { // one contribution a part
+    for (int i = 0; i < w->part->block.nvars; i++)
+      if (w->part->block.var[i].kind == NW_REDUCE) return false;
+    return true;
+  }
+  bool alike = w->part->block.combiner == w->is->block.combiner || !NW_RULE(w->after->p->ctx, parts_combiner);
+  return alike && starts_from_nothing(w);
+}
+
+// ---- the two bodies
+
+static const char *marked(nw_pool *pool, const char *name, char with) {
+  nw_str s = {0};
+  nw_str_fmt(&s, "%s%c", name, with);
+  const char *out = nw_pool_name(pool, s.s);
+  nw_str_free(&s);
+  return out;
+}
+
+// The whole's body, its reduce variables made unknowns ("k?").
+static const nw_expr *body_of_whole(whole *w, int t) {
+  const char *name[NW_MAX_DEPTH];
+  const nw_expr *by[NW_MAX_DEPTH];
+  w->nk = 0;
+  for (int i = 0; i < w->was->block.nvars; i++) {
+    const nw_block_var *v = &w->was->block.var[i];
+    if (v->kind != NW_REDUCE) continue;
+    name[w->nk] = v->var->name;
+    w->unknown[w->nk] = marked(w->pool, v->var->name, '?');
+    by[w->nk] = nw_var(w->pool, w->unknown[w->nk]);
+    w->nk++;
+  }
+  nw_normal forms = {.m = w->before, .other = w->after, .pool = w->pool};
+  const nw_expr *e = nw_normal_form(&forms, w->was->block.target[t].value);
+  return forms.rounded ? NULL : nw_subst_n(w->pool, e, w->nk, name, by);
+}
+
+// The part's body at the element that is read, its reduce variables told from those of the reader ("s'").
+static const nw_expr *body_of_part(const whole *w, int t) {
+  const char *name[2 * NW_MAX_DEPTH];
+  const nw_expr *by[2 * NW_MAX_DEPTH];
+  const nw_target *g = &w->part->block.target[t];
+  int n = 0;
+  for (int d = 0; d < g->n; d++) name[n] = g->index[d]->name, by[n++] = w->is->block.target[t].value->arg[d];
+  for (int i = 0; i < w->part->block.nvars; i++) {
+    const nw_block_var *v = &w->part->block.var[i];
+    if (v->kind == NW_REDUCE) name[n] = v->var->name, by[n++] = nw_var(w->pool, marked(w->pool, v->var->name, '\''));
+  }
+  nw_normal forms = {.m = w->after, .other = w->before, .copies_only = true, .pool = w->pool};
+  const nw_expr *e = nw_normal_form(&forms, g->value);
+  return forms.rounded ? NULL : nw_subst_n(w->pool, e, n, name, by);
+}
+
+// ---- what the unknowns are
+
+static bool has_unknown(const whole *w, const nw_expr *e) {
+  for (int k = 0; k < w->nk; k++)
+    if (nw_uses_var(e, w->unknown[k])) return true;
+  return false;
+}
+
+static const nw_expr *filled(const whole *w, const nw_expr *e) {
+  const char *name[NW_MAX_DEPTH];
+  const nw_expr *by[NW_MAX_DEPTH];
+  int n = 0;
+  for (int k = 0; k < w->nk; k++)
+    if (w->solved[k]) name[n] = w->unknown[k], by[n++] = w->solved[k];
+  return nw_subst_n(w->pool, e, n, name, by);
+}
+
+// a == b with one unknown in a, and that once: what it must be.
+static void solve(whole *w, const nw_expr *a, const nw_expr *b) {
+  int64_t coef[NW_MAX_DEPTH];
+  const nw_expr *rest;
+  int at = -1;
+  a = filled(w, a);
+  if (a->type.dtype != NW_INDEX || !nw_affine(w->pool, a, w->nk, w->unknown, coef, &rest)) return;
+  for (int k = 0; k < w->nk; k++) {
+    if (!coef[k]) continue;
+    if (at >= 0 || (coef[k] != 1 && coef[k] != -1)) return;
+    at = k;
+  }
+  if (at >= 0) w->solved[at] = coef[at] > 0 ? nw_sub(w->pool, b, rest) : nw_sub(w->pool, rest, b);
+}
+
+static void compare(whole *w, const nw_expr *a, const nw_expr *b) {
+  if (!has_unknown(w, a)) return;
+  solve(w, a, b);
+  if (a->op != b->op || a->n != b->n || a->op == NW_OP_VAR) return;
+  for (int i = 0; i < a->n; i++) compare(w, a->arg[i], b->arg[i]);
+}
+
+static bool all_solved(const whole *w) {
+  for (int k = 0; k < w->nk; k++)
+    if (!w->solved[k]) return false;
+  return true;
+}
+
+// Finds the unknowns from bodies that must agree; each round may make another index readable.
+static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *const *is) {
+  memset(w->solved, 0, sizeof w->solved);
+  for (int round = 0; round <= w->nk && !all_solved(w); round++)
+    for (int t = 0; t < n; t++) compare(w, was[t], is[t]);
+  if (!all_solved(w)) return false;
+  for (int t = 0; t < n && NW_RULE(w->after->p->ctx, value_body); t++)
+    if (filled(w, was[t]) != is[t]) return false;
+  return true;
+}
+
+// select(cond, contribution, neutral): without the condition nothing is added.
+static bool without_condition(whole *w, int n, const nw_expr **is) {
+  for (int t = 0; t < n; t++) {
+    if (is[t]->op != NW_OP_SELECT || (t && is[t]->arg[0] != w->cond)) return false;
+    if (is[t]->arg[2] != neutral(w, t) && NW_RULE(w->after->p->ctx, parts_neutral)) return false;
+    w->cond = is[t]->arg[0];
+    is[t] = is[t]->arg[1];
+  }
+  return true;
+}
+
+static bool same_bodies(whole *w) {
+  const nw_expr *was[2], *is[2];
+  int n = w->is->block.ntargets;
+  for (int t = 0; t < n; t++) {
+    was[t] = body_of_whole(w, t);
+    is[t] = body_of_part(w, t);
+    if (!was[t] || !is[t]) return false;
+  }
+  return agree(w, n, was, is) || (without_condition(w, n, is) && agree(w, n, was, is));
+}
+
+// ---- each contribution once
+
+static isl_set *in_range(const nw_space *v, const char *name, const nw_block_var *var, isl_set *set) {
+  isl_pw_aff *lo = nw_space_aff(v, var->lo);
+  isl_pw_aff *end = isl_pw_aff_add(isl_pw_aff_copy(lo), nw_space_aff(v, var->extent));
+  int dim = nw_space_first(v, name);
+  set = isl_set_intersect(set, isl_pw_aff_ge_set(nw_space_dim(v, dim), lo));
+  return isl_set_intersect(set, isl_pw_aff_lt_set(nw_space_dim(v, dim), end));
+}
+
+typedef struct variables {
+  int n;
+  const char *name[3 * NW_MAX_DEPTH];
+  const nw_block_var *var[3 * NW_MAX_DEPTH];
+} variables;
+
+static void add(variables *x, const char *name, const nw_block_var *v) {
+  x->name[x->n] = name;
+  x->var[x->n++] = v;
+}
+
+static bool open_space(const whole *w, const variables *x, nw_space *v) {
+  nw_space_init(v, w->after->f);
+  for (int i = 0; i < x->n; i++) nw_space_var(v, x->name[i]);
+  for (int i = 0; i < x->n; i++) {
+    nw_space_scan(v, x->var[i]->lo);
+    nw_space_scan(v, x->var[i]->extent);
+  }
+  for (int k = 0; k < w->nk; k++) nw_space_scan(v, w->solved[k]);
+  if (w->cond) nw_space_scan(v, w->cond);
+  return v->opaque.n == 0 && (!w->cond || nw_cond_exact(w->cond));
+}
+
+static isl_set *box_of(const variables *x, const nw_space *v) {
+  isl_set *set = isl_set_intersect_params(nw_space_all(v), isl_set_copy(v->f->context));
+  for (int i = 0; i < x->n; i++) set = in_range(v, x->name[i], x->var[i], set);
+  return set;
+}
+
+// (spatial, reduce of the reader, reduce of the part) -> (spatial, reduce of the whole); NULL where isl cannot have it.
+static isl_map *contributions(const whole *w) {
+  variables x = {0};
+  nw_space v;
+  int nx = 0;
+  for (int i = 0; i < w->is->block.nvars; i++)
+    if (w->is->block.var[i].kind != NW_REDUCE) add(&x, w->is->block.var[i].var->name, &w->is->block.var[i]), nx++;
+  for (int i = 0; i < w->is->block.nvars; i++)
+    if (w->is->block.var[i].kind == NW_REDUCE) add(&x, w->is->block.var[i].var->name, &w->is->block.var[i]);
+  for (int i = 0; i < w->part->block.nvars; i++)
+    if (w->part->block.var[i].kind == NW_REDUCE)
+      add(&x, marked(w->pool, w->part->block.var[i].var->name, '\''), &w->part->block.var[i]);
+  isl_map *map = NULL;
+  if (x.n < NW_MAX_DEPTH && open_space(w, &x, &v)) {
+    isl_set *set = box_of(&x, &v);
+    if (w->cond) set = isl_set_intersect(set, nw_space_cond(&v, w->cond, true));
+    map = isl_map_from_domain(set);
+    for (int d = 0; d < nx; d++) map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_dim(&v, d)));
+    for (int k = 0; k < w->nk; k++)
+      map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(&v, w->solved[k])));
+  }
+  nw_space_free(&v);
+  return map;
+}
+
+// The declared instances of the whole, in the same order of variables.
+static isl_set *wanted(const whole *w) {
+  variables x = {0};
+  nw_space v;
+  for (int reduce = 0; reduce < 2; reduce++)
+    for (int i = 0; i < w->was->block.nvars; i++)
+      if ((w->was->block.var[i].kind == NW_REDUCE) == reduce)
+        add(&x, w->was->block.var[i].var->name, &w->was->block.var[i]);
+  nw_space_init(&v, w->after->f);
+  for (int i = 0; i < x.n; i++) nw_space_var(&v, x.name[i]);
+  for (int i = 0; i < x.n; i++) {
+    nw_space_scan(&v, x.var[i]->lo);
+    nw_space_scan(&v, x.var[i]->extent);
+  }
+  isl_set *box = v.opaque.n ? NULL : box_of(&x, &v);
+  nw_space_free(&v);
+  return box;
+}
+
+static nw_answer tell(const whole *w, nw_refusal_kind kind, const char *what) {
+  return nw_tell(w->after, kind, NULL, NULL, "%s combines the parts in %s, %s", w->is->block.name, w->part->block.name,
+                 what);
+}
+
+static nw_answer each_once(const whole *w) {
+  nw_ctx *c = w->after->p->ctx;
+  isl_map *map = contributions(w);
+  isl_set *all = map ? wanted(w) : NULL;
+  if (!all) {
+    isl_map_free(map);
+    return tell(w, NW_REFUSE_UNDECIDED, "but which contributions those have is not affine");
+  }
+  isl_bool once = NW_RULE(c, parts_once) ? isl_map_is_injective(map) : isl_bool_true;
+  isl_set *have = isl_map_range(map);
+  isl_bool whole = NW_RULE(c, parts_all) ? isl_set_is_subset(all, have) : isl_bool_true;
+  isl_bool more = NW_RULE(c, parts_all) ? isl_set_is_subset(have, all) : isl_bool_true;
+  isl_set_free(all);
+  isl_set_free(have);
+  if (once < 0 || whole < 0 || more < 0) return nw_answer_of(w->after->f->s, isl_bool_error);
+  if (!once) return tell(w, NW_REFUSE_REDUCTION, "and one contribution is in two of them");
+  if (!whole) return tell(w, NW_REFUSE_REDUCTION, "and one contribution is in none of them");
+  return more ? NW_HOLDS : tell(w, NW_REFUSE_REDUCTION, "which have contributions that it has not");
+}
+
+bool nw_combines_parts(const nw_model *before, const nw_model *after, const nw_stmt *was, const nw_stmt *is,
+                       const nw_stmt **part, nw_answer *answer) {
+  whole w = {.before = before, .after = after, .was = was, .is = is, .pool = after->p->pool};
+  if (!is_reduction(was) || was->block.combiner != is->block.combiner || is->block.ntargets != was->block.ntargets)
+    return false;
+  if (!find_part(&w) || !spread(w.part) || !combined_alike(&w) || !same_bodies(&w)) return false;
+  *part = w.part;
+  if (answer) *answer = each_once(&w);
+  return true;
+}

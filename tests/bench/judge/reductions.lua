@@ -1,0 +1,172 @@
+--- Reductions in parts and with atomic updates.
+local nests = require "_nests"
+local nw = require "nestwright"
+
+local function with(name, ...)
+  local args = {...}
+  return function() return nests[name](table.unpack(args)) end
+end
+local function gemm(...) return with("gemm", ...) end
+local function symbolic() return nests.gemm(nw.size("M", {min = 0}), nw.size "N", nw.size("K", {min = 0})) end
+
+-- Two sums over one tensor, the second reading the first.
+local function softmax(m, n)
+  local A = nw.placeholder({m, n}, "f32", "A")
+  local k, l = nw.reduce_axis(n, "k"), nw.reduce_axis(n, "l")
+  local M = nw.compute({m}, function(i) return nw.max(A(i, k), k) end, "M")
+  local S = nw.compute({m}, function(i) return nw.sum(A(i, l) - M(i), l) end, "S")
+  return nw.schedule(S), S, M
+end
+
+local legal = {
+  {"partial sums along the inner part of a loop, in parallel", gemm(6, 6, 12), function(s, C)
+    local _, k_i = s:split("k", 4)
+    s:rfactor(C, k_i)
+    s:parallel(k_i)
+  end},
+  {"partial sums along the outer part, in parallel", gemm(6, 6, 12), function(s, C)
+    local k_o = s:split("k", 4)
+    s:rfactor(C, k_o)
+    s:parallel(k_o)
+  end},
+  {"partial sums of a loop with a tail, as vectors along the last dimension", gemm(5, 6, 13), function(s, C)
+    local _, k_i = s:split("k", 4)
+    s:rfactor(C, k_i, {factor_axis = -1})
+    s:vectorize(k_i)
+  end},
+  {"partial sums whose loop moves outermost", gemm(5, 6, 13), function(s, C)
+    local k_o = s:split("k", 5)
+    s:rfactor(C, k_o)
+    s:reorder(k_o, "i", "j", "k_i")
+    s:parallel(k_o)
+  end},
+  {"partial sums of a whole reduction at once", with("fold", "sum", 1, 40), function(s, S)
+    local k_o = s:split("k", 8)
+    s:rfactor(S, k_o)
+    s:parallel(k_o)
+    s:vectorize(s:loops(S)[1])
+  end},
+  {"products in parts", with("fold", "prod", 4, 10, "i64"), function(s, S) s:rfactor(S, (s:split("k", 3))) end},
+  {"least values in parts, lanes of eight", with("fold", "min", 3, 37), function(s, S)
+    local _, k_i = s:split("k", 8)
+    s:rfactor(S, k_i)
+    s:vectorize(k_i)
+  end},
+  {"the place of the greatest in parts, a tail left over", with("arg", "argmax", 4, 11), function(s, V)
+    local k_o, k_i = s:split("k", 4)
+    s:rfactor(V, k_i)
+    s:reorder(k_i, k_o)
+    s:parallel(k_i)
+  end},
+  {"the place of the least, each candidate on its own", with("arg", "argmin", 3, 5), function(s, V) s:rfactor(V, "k") end},
+  {"every term of a sum stored, then added", gemm(3, 4, 5), function(s, C)
+    s:rfactor(C, "k")
+    s:parallel "k"
+  end},
+  {"parts of parts", with("fold", "sum", 2, 60), function(s, S)
+    local k_o, k_i = s:split("k", 12)
+    local k_io = s:split(k_i, 5)
+    local partial = s:rfactor(S, k_o)
+    s:rfactor(partial, k_io)
+    s:parallel(k_o)
+  end},
+  {"parts of symbolic number, over nothing as well", symbolic, function(s, C)
+    local k_o = s:split("k", 4)
+    s:rfactor(C, k_o)
+    s:parallel(k_o)
+  end},
+  {"four parts of a symbolic reduction, as vectors", symbolic, function(s, C)
+    local _, k_i = s:split("k", 4)
+    s:rfactor(C, k_i, {factor_axis = -1})
+    s:vectorize(k_i)
+  end},
+  {"one of two reduce axes of a window", with("depthwise", 2, 4, 4), function(s, D)
+    s:rfactor(D, "r")
+    s:parallel "r"
+  end},
+  {"a window fused, split with a tail, its parts in parallel", with("depthwise", 2, 4, 4), function(s, D)
+    local _, i = s:split(s:fuse("r", "q"), 2)
+    s:rfactor(D, i)
+    s:parallel(i)
+  end},
+  {"parts inside a tile, with the storage of a tile", gemm(8, 8, 12), function(s, C)
+    local i_o, j_o, i_i, j_i = s:tile("i", "j", 4, 4)
+    local k_o, k_i = s:split("k", 4)
+    s:reorder(i_o, j_o, k_o, i_i, j_i, k_i)
+    s:cache_write(C, "local", {at = j_o})
+    s:parallel(i_o)
+  end},
+  {"parts of a stage that others read", with("layer", 5, 6, 12), function(s, _, _, C)
+    local _, k_i = s:split("k", 4)
+    s:rfactor(C, k_i)
+    s:parallel(k_i)
+  end},
+  {"parts of a sum that reads a greatest, and of that greatest", function() return softmax(4, 14) end, function(s, S, M)
+    s:rfactor(M, (s:split("k", 4)))
+    s:rfactor(S, (s:split("l", 5)))
+  end},
+  {"the init of partial results split off", gemm(4, 5, 12), function(s, C)
+    local k_o, k_i = s:split("k", 4)
+    local partial = s:rfactor(C, k_i)
+    s:decompose_reduction(partial, k_o)
+  end},
+  {"partial results in a local buffer", gemm(4, 5, 12), function(s, C)
+    local _, k_i = s:split("k", 4)
+    s:set_scope(s:rfactor(C, k_i), "local")
+  end},
+  {"partial results moved into the row that adds them", with("layer", 4, 5, 12), function(s, _, _, C)
+    local _, k_i = s:split("k", 4)
+    local partial = s:rfactor(C, k_i)
+    s:compute_at(partial, s:loops(C)[1])
+  end},
+}
+
+local illegal = {
+  {"parts of a sum in parallel along what is left of it", gemm(4, 4, 12), function(s, C)
+    local k_o, k_i = s:split("k", 4)
+    s:rfactor(C, k_i)
+    return function() s:parallel(k_o) end
+  end, "reduction"},
+  {"the combination in parallel along the parts", gemm(4, 4, 12), function(s, C)
+    local _, k_i = s:split("k", 4)
+    s:rfactor(C, k_i)
+    local loops = s:loops(C)
+    return function() s:parallel(loops[#loops]) end
+  end, "reduction"},
+  {"the combination as vectors along the parts", gemm(4, 4, 12), function(s, C)
+    local _, k_i = s:split("k", 4)
+    s:rfactor(C, k_i)
+    local loops = s:loops(C)
+    return function() s:vectorize(loops[#loops]) end
+  end, "reduction"},
+  {"parts along the output", gemm(4), function(s, C) return function() s:rfactor(C, "i") end end, "structure"},
+  {"parts along a loop of another stage", with("layer", 4, 4, 4), function(s, R, _, C)
+    local loop = s:loops(R)[1]
+    return function() s:rfactor(C, loop) end
+  end, "structure"},
+  {"parts of what is no reduction", with("map", 4, 4), function(s, Z) return function() s:rfactor(Z, "i") end end, "structure"},
+  {"parts of a reduction whose init was split off", gemm(4), function(s, C)
+    s:decompose_reduction(C, "k")
+    return function() s:rfactor(C, "k") end
+  end, "structure"},
+  {"parts of a reduction in two pieces", gemm(4, 4, 13), function(s, C)
+    local k_o = s:split("k", {factor = 4, tail = "cut"})
+    return function() s:rfactor(C, k_o) end
+  end, "structure"},
+  {"parts along a loop fused with the output", gemm(4, 4, 6), function(s, C)
+    local f = s:fuse("j", "k")
+    return function() s:rfactor(C, f) end
+  end, "structure"},
+  {"partial results inlined", gemm(4, 4, 12), function(s, C)
+    local _, k_i = s:split("k", 4)
+    local partial = s:rfactor(C, k_i)
+    return function() s:compute_inline(partial) end
+  end, "structure"},
+  {"partial results computed inside the loop that makes them", gemm(4, 4, 12), function(s, C)
+    local k_o, k_i = s:split("k", 4)
+    local partial = s:rfactor(C, k_i)
+    return function() s:compute_at(partial, k_o) end
+  end, "structure"},
+}
+
+return {legal = legal, illegal = illegal}

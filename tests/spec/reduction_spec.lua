@@ -1,0 +1,153 @@
+--- Reductions in two stages and with atomic updates.
+local support = require "support"
+local nw = require "nestwright"
+
+local function filled(shape, dtype)
+  local a = nw.zeros(shape, dtype)
+  for n = 1, a:count() do a:setflat(n, (5 * n + n // 7) % 7 - (dtype:sub(1, 1) == "u" and 0 or 3)) end
+  return a
+end
+
+-- The schedule run all ways must give what the definition gives.
+local function same_as_naive(s, outputs, shapes)
+  local data = {}
+  for n, t in ipairs(s:inputs()) do data[n] = filled(shapes and shapes[n] or t.dims, t.dtype) end
+  local expected = nw.evaluate(outputs, data)
+  local ways = {nw.interpret(s, data), nw.interpret(s, data, {lowered = true}), {s:build {threads = 2}(table.unpack(data))}}
+  for way, got in ipairs(ways) do
+    for n, array in ipairs(expected) do
+      for i = 1, array:count() do
+        assert(array:getflat(i) == got[n]:getflat(i),
+          ("way %d, output %d at %d: %s, not %s"):format(way, n, i, got[n]:getflat(i), array:getflat(i)))
+      end
+    end
+  end
+end
+
+local function fold(kind, dtype, m, n)
+  local A = nw.placeholder({m or 5, n or 13}, dtype, "A")
+  local k = nw.reduce_axis(n or 13, "k")
+  local S, I = nw.compute({m or 5}, function(i) return nw[kind](A(i, k), k) end, "S")
+  return nw.schedule(I and {S, I} or {S}), S, I and {S, I} or {S}
+end
+
+describe("rfactor", function()
+  for _, kind in ipairs {"sum", "prod", "min", "max", "argmin", "argmax"} do
+    for _, dtype in ipairs {"f32", "i32", "f16", "u8"} do
+      it(("makes partial results of a %s of %s, along either part of a loop"):format(kind, dtype), function()
+        for part = 1, 2 do
+          local s, S, outputs = fold(kind, dtype)
+          local loops = {s:split("k", 4)}
+          local partial = s:rfactor(S, loops[part])
+          assert.are.equal(s:loops(partial)[1].name, "i")
+          s:parallel(loops[part])
+          same_as_naive(s, outputs)
+        end
+      end)
+    end
+  end
+
+  it("needs no other loop of the reduction", function()
+    local s, S, outputs = fold("sum", "f32")
+    s:rfactor(S, "k")
+    s:parallel "k"
+    same_as_naive(s, outputs)
+  end)
+
+  it("puts the new dimension where it is asked for", function()
+    local C, s = select(2, support.gemm(6, 5, 13))
+    for axis, shape in pairs {[0] = "[4, 6, 5]", [1] = "[6, 4, 5]", [-1] = "[6, 5, 4]", [-3] = "[4, 6, 5]"} do
+      s = nw.schedule(C)
+      local _, k_i = s:split("k", 4)
+      s:rfactor(C, k_i, {factor_axis = axis})
+      assert.truthy(s:text():find("temp C_rf: f32" .. shape, 1, true), s:text())
+    end
+  end)
+
+  it("keeps ties at the lowest place, parts of nothing included", function()
+    for _, n in ipairs {2, 5} do
+      local s, S, outputs = fold("argmin", "f32", 3, n)
+      local _, k_i = s:split("k", 4)
+      s:rfactor(S, k_i)
+      local a = nw.zeros({3, n}, "f32")
+      for i = 1, a:count() do a:setflat(i, 1 / 0) end
+      for _, got in ipairs {nw.evaluate(outputs, {a}), nw.interpret(s, {a}), {s:build()(a)}} do
+        assert.are.equal(0, got[2]:getflat(1))
+      end
+    end
+  end)
+
+  it("works for any extent, none included", function()
+    local K = nw.size("K", {min = 0})
+    local A = nw.placeholder({4, K}, "f32", "A")
+    local k = nw.reduce_axis(K, "k")
+    local S = nw.compute({4}, function(i) return nw.sum(A(i, k), k) end, "S")
+    for part = 1, 2 do
+      local s = nw.schedule(S)
+      local loops = {s:split("k", 4)}
+      s:rfactor(S, loops[part])
+      s:parallel(loops[part])
+      for _, n in ipairs {0, 1, 3, 4, 5, 17} do same_as_naive(s, {S}, {{4, n}}) end
+    end
+  end)
+
+  it("keeps other stages where they are, and its storage to what is used", function()
+    local s, C, A = support.gemm(8, 8, 13)
+    local i_o, j_o, i_i, j_i = s:tile("i", "j", 4, 4)
+    local k_o, k_i = s:split("k", 4)
+    s:reorder(i_o, j_o, k_o, i_i, j_i, k_i)
+    s:cache_read(A, "local", {C}, {at = k_o})
+    s:rfactor(C, k_i)
+    assert.truthy(s:text():find("alloc C_rf[0..4, 4*i_o..4*i_o + 4, 4*j_o..4*j_o + 4]", 1, true), s:text())
+    s:vectorize(j_i)
+    same_as_naive(s, {C})
+  end)
+
+  it("says that floats are summed in another order", function()
+    local s, C = support.gemm(8)
+    s:rfactor(C, (s:split("k", 4)))
+    assert.truthy(s:notes():find "rounding may change")
+    local t, S = fold("max", "f32")
+    t:rfactor(S, "k")
+    assert.is_nil(t:notes():find "rounding")
+  end)
+
+  it("is offered when a reduction shall run in parallel", function()
+    local s = support.gemm(64)
+    local k_o = s:split("k", 16)
+    local err = support.error_of(s.parallel, s, k_o)
+    assert.truthy(table.concat(err.refusal.alternatives, "\n"):find('s:rfactor("C", "k_o")', 1, true))
+  end)
+
+  it("refuses what has no partial results", function()
+    local s, C, A = support.gemm(8)
+    support.fails("does not run along i", "refused", s.rfactor, s, C, "i")
+    support.fails("no stage", nil, s.rfactor, s, A, "k")
+    s:decompose_reduction(C, "k")
+    support.fails("its init was split off", "refused", s.rfactor, s, C, "k")
+    local t, D = support.gemm(8)
+    local f = t:fuse("j", "k")
+    support.fails("runs along the reduction and the output", "refused", t.rfactor, t, D, f)
+    local u, E = support.gemm(8, 8, 9)
+    u:split("k", {factor = 4, tail = "cut"})
+    support.fails("2 blocks write it", "refused", u.rfactor, u, E, "k_i")
+  end)
+
+  it("names an argument that makes no sense, and leaves the schedule alone", function()
+    local s, C = support.gemm(8)
+    local other = support.gemm(8)
+    local before = s:text()
+    for _, args in ipairs {
+      {}, {C}, {"nothing", "k"}, {C, "nothing"}, {C, 7}, {7, "k"}, {C, {}}, {C, other:loops()[3]},
+      {C, "k", {factor_axis = 3}}, {C, "k", {factor_axis = -4}}, {C, "k", {factor_axis = 1 << 62}},
+      {C, "k", {factor_axis = "last"}}, {C, "k", {axis = 1}},
+    } do
+      local err = support.error_of(s.rfactor, s, table.unpack(args))
+      assert.are.equal("table", type(err))
+      assert.are.equal(before, s:text())
+    end
+    local k_o = s:split("k", 4)
+    s:rfactor(C, k_o)
+    support.fails("k_o", nil, s.rfactor, s, C, k_o)
+  end)
+end)
