@@ -135,11 +135,11 @@ local function witness_fault(r)
   if not r.source and not r.sink then return "the refusal names no execution" end
 end
 
--- Replays the witness of the last refusal in the interpreter: does the conflict happen there?
-local function replay_fault(s)
-  local lesson = s:explain()
-  if not lesson.visible or lesson.seen then return nil end
-  return "the witness is not seen when the refused program runs:\n" .. tostring(lesson)
+-- Replays the step that was just refused in the interpreter: does what the refusal says happen there?
+local function replay_fault(s, kind)
+  local told = s:explain()
+  if told.seen or not (told.visible or NEEDS_WITNESS[kind]) then return nil end
+  return "the conflict is not seen when the refused step is replayed:\n" .. tostring(told)
 end
 
 --- Runs an illegal row: the findings {accepted=, kind=, witness=, prepared=}, each nil or a message.
@@ -158,7 +158,7 @@ function judge.illegal(row, times)
   if err.refusal.kind ~= row.kind then
     found.kind = ("expected %s, got %s: %s"):format(row.kind, err.refusal.kind, tostring(err))
   end
-  local fault = witness_fault(err.refusal) or replay_fault(s)
+  local fault = witness_fault(err.refusal) or replay_fault(s, err.refusal.kind)
   if fault then found.witness = fault .. ": " .. tostring(err) end
   return found
 end

@@ -55,9 +55,9 @@ describe("rfactor", function()
   end)
 
   it("puts the new dimension where it is asked for", function()
-    local C, s = select(2, support.gemm(6, 5, 13))
+    local C = select(2, support.gemm(6, 5, 13))
     for axis, shape in pairs {[0] = "[4, 6, 5]", [1] = "[6, 4, 5]", [-1] = "[6, 5, 4]", [-3] = "[4, 6, 5]"} do
-      s = nw.schedule(C)
+      local s = nw.schedule(C)
       local _, k_i = s:split("k", 4)
       s:rfactor(C, k_i, {factor_axis = axis})
       assert.truthy(s:text():find("temp C_rf: f32" .. shape, 1, true), s:text())

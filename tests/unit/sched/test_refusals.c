@@ -21,7 +21,7 @@ static void parallel_over_a_reduction(void **state) {
   assert_string_equal(r->element, "C[0, 0]");
   assert_string_equal(r->loops[0], "k_o");
   assert_string_equal(r->alternatives[0], "s:parallel \"i\"");
-  assert_string_equal(r->alternatives[1], "s:parallel \"j\"");
+  assert_string_equal(r->alternatives[1], "s:rfactor(\"C\", \"k_o\")");
   assert_string_equal(r->picture,
                       "for i in 0..512:\n"
                       "  for j in 0..512:\n"
