@@ -85,6 +85,7 @@ static inline char *read_text(const char *path) {
 // Compares with tests/golden/lower/NAME; UPDATE_GOLDEN=1 writes it.
 static inline void assert_golden(const char *text, const char *name, const char *source_file) {
   char path[1024];
+  while (!strncmp(source_file, "../", 3)) source_file += 3; // a compiler cache may make it relative: run from the top
   snprintf(path, sizeof path, "%.*s/../../golden/lower/%s", (int)(strrchr(source_file, '/') - source_file), source_file,
            name);
   if (getenv("UPDATE_GOLDEN")) {
