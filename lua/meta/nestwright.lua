@@ -182,6 +182,13 @@ function schedule:reparses() end
 ---@return nw.schedule
 function schedule:replay(json) end
 
+---Makes two stages of a reduction: partial results along one of its loops, and their combination. stage: the reduction. loop: one of its loops along the reduction. factor_axis: which dimension of the partial results counts the loop: 0, unless said, is the first, -1 the last. Example: s:rfactor(C, "k_i")
+---@param stage nw.stage|nw.tensor|string
+---@param loop nw.loop|string
+---@param options? {factor_axis?: integer}
+---@return nw.stage
+function schedule:rfactor(stage, loop, options) end
+
 ---Writes the computation and the steps to a file.
 ---@param path string
 ---@return nw.schedule
