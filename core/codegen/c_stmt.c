@@ -102,6 +102,13 @@ static void store(nwt *g, const nw_stmt *s) {
   nw_str_add(&g->out, ";\n");
 }
 
+static void prefetch(nwt *g, const nw_stmt *s) {
+  line_start(g);
+  nw_str_fmt(&g->out, "__builtin_prefetch(&%s[", nwt_name(g, s->prefetch.buffer));
+  nwt_expr(g, s->prefetch.min[0]);
+  nw_str_add(&g->out, "]);\n");
+}
+
 static const nw_storage *storage_of(const nwt *g, const char *buffer) {
   for (int i = 0; i < g->exec->nstorage; i++)
     if (!strcmp(g->exec->storage[i].buffer, buffer)) return &g->exec->storage[i];
@@ -155,6 +162,7 @@ void nwt_stmt(nwt *g, const nw_stmt *s) {
   case NW_GUARD: guard(g, s); break;
   case NW_STORE: store(g, s); break;
   case NW_ALLOC: alloc(g, s); break;
+  case NW_PREFETCH: prefetch(g, s); break;
   default: nwt_fail(g, "a statement of this kind has no form in C");
   }
 }

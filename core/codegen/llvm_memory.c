@@ -325,3 +325,13 @@ void nwc_store(nwc *g, const nw_stmt *s) {
   else
     raw_store(g, s->store.buffer, s->store.index, t, v, m);
 }
+
+// For reading, into every cache.
+void nwc_prefetch(nwc *g, const nw_stmt *s) {
+  const nw_buffer *b = nw_find_buffer(g->p, s->prefetch.buffer);
+  LLVMTypeRef elem = nwc_memory_type(g, (nw_type){(uint8_t)b->dtype, 1});
+  LLVMValueRef ptr = address(g, base_of(g, b->name), elem, s->prefetch.min[0], 0);
+  LLVMTypeRef type = LLVMTypeOf(ptr);
+  LLVMValueRef args[] = {ptr, i32_of(g, 0), i32_of(g, 3), i32_of(g, 1)};
+  nwc_intrinsic(g, "llvm.prefetch", 1, &type, 4, args);
+}

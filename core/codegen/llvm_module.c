@@ -55,6 +55,7 @@ static bool mentions(void *env, nw_stmt *s) {
   case NW_STORE:
     return strcmp(s->store.buffer, buffer) && !nw_uses_load(s->store.value, buffer) &&
            !nw_uses_load(s->store.index, buffer) && !(s->store.mask && nw_uses_load(s->store.mask, buffer));
+  case NW_PREFETCH: return strcmp(s->prefetch.buffer, buffer);
   case NW_GUARD: return !nw_uses_load(s->guard.cond, buffer);
   case NW_LOOP: return !nw_uses_load(s->loop.begin, buffer) && !nw_uses_load(s->loop.extent, buffer);
   default: return true;

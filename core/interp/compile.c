@@ -149,6 +149,7 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
     break;
   case NW_STORE: ok = compile_store(x, s, c); break;
   case NW_ALLOC: ok = compile_alloc(x, s, c); break;
+  case NW_PREFETCH: break; // changes no value
   }
   return ok ? c : NULL;
 }

@@ -169,5 +169,6 @@ void nwi_execute(nwi_program *x, nwi_code *c) {
   case NW_GUARD: run_guard(x, c); break;
   case NW_STORE: run_store(x, c); break;
   case NW_ALLOC: run_alloc(x, c); break;
+  case NW_PREFETCH: break;
   }
 }

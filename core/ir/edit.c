@@ -50,7 +50,7 @@ nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, cons
 // ---- children
 
 void nw_kids_set(nw_program *p, nw_stmt *s, int n, nw_stmt **kid) {
-  assert(!p->frozen && s->kind != NW_BLOCK && s->kind != NW_STORE);
+  assert(!p->frozen && s->kind != NW_BLOCK && s->kind != NW_STORE && (n == 0 || s->kind != NW_PREFETCH));
   nw_stmt **all = NW_NEW_N(p->arena, nw_stmt *, n);
   if (n) memmove(all, kid, (size_t)n * sizeof *all);
   s->kid = all;
@@ -120,6 +120,7 @@ static void map_own(map *m, nw_stmt *s) {
     map_one(m, &s->store.mask);
     break;
   case NW_ALLOC:
+  case NW_PREFETCH:
     map_all(m, s->alloc.n, s->alloc.min);
     map_all(m, s->alloc.n, s->alloc.extent);
     break;

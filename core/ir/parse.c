@@ -134,6 +134,31 @@ static nw_stmt *alloc(nw_parser *ps, int depth) {
   return s->alloc.buffer && box(ps, s) && body(ps, s, indent, depth) ? s : NULL;
 }
 
+// In lowered code one index.
+static bool one_index(nw_parser *ps, nw_stmt *s) {
+  nw_parser ahead = *ps;
+  int depth = 0;
+  for (; ahead.tok.kind != NW_TOK_EOL && ahead.tok.kind != NW_TOK_END && !ahead.failed; nw_next(&ahead)) {
+    if (nw_at(&ahead, "..")) return false;
+    depth += nw_at(&ahead, "[") - nw_at(&ahead, "]");
+  }
+  if (ahead.failed || depth || nw_follows(ps, "]")) return false;
+  const nw_expr *at = nw_expect(ps, "[", "after the buffer") ? nw_parse_typed(ps, NW_INDEX, "index") : NULL;
+  if (!at || !nw_expect(ps, "]", "after the index")) return ps->failed = true, false;
+  s->prefetch.n = 1;
+  s->prefetch.min = nw_keep_exprs(ps, 1, &at);
+  s->prefetch.extent = NW_NEW_N(ps->p->arena, const nw_expr *, 1);
+  return true;
+}
+
+static nw_stmt *prefetch(nw_parser *ps) {
+  nw_stmt *s = nw_parse_stmt(ps, NW_PREFETCH);
+  nw_next(ps);
+  if (!(s->prefetch.buffer = nw_expect_name(ps, "a buffer"))) return NULL;
+  bool ok = one_index(ps, s) || (!ps->failed && box(ps, s));
+  return ok && nw_end_line(ps) ? s : NULL;
+}
+
 static bool store_index(nw_parser *ps, nw_stmt *s) {
   if (!nw_expect(ps, "[", "after the buffer") || !(s->store.index = nw_parse_typed(ps, NW_INDEX, "index")))
     return false;
@@ -159,6 +184,7 @@ static nw_stmt *judged_statement(nw_parser *ps, int depth) {
     if (nw_at(ps, "for")) return loop(ps, NW_SERIAL, depth);
     if (nw_at(ps, "if")) return guard(ps, depth);
     if (nw_at(ps, "alloc")) return alloc(ps, depth);
+    if (nw_at(ps, "prefetch")) return prefetch(ps);
     if (nw_at(ps, "block") || nw_at(ps, "init")) return nw_parse_block(ps);
     if (nw_at(ps, "seq")) return sequence(ps, depth);
     if (nw_loop_kind_parse(word, &mark)) return nw_next(ps), loop(ps, mark, depth);

@@ -229,6 +229,24 @@ static void full_alloc(printer *pr, const nw_stmt *s) {
   text(pr, "]:");
 }
 
+static void box(printer *pr, const nw_stmt *s) {
+  for (int i = 0; i < s->prefetch.n; i++) {
+    if (i) text(pr, ", ");
+    if (s->prefetch.extent[i])
+      range(pr, s->prefetch.min[i], s->prefetch.extent[i]);
+    else
+      expr(pr, s->prefetch.min[i]);
+  }
+}
+
+static void prefetch(printer *pr, const nw_stmt *s) {
+  open_line(pr, s);
+  word(pr, "prefetch ");
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->prefetch.buffer);
+  box(pr, s);
+  text(pr, "]");
+}
+
 // ---- the short form
 
 static void short_line(printer *pr, const nw_stmt *s, const char *keyword, const char *body, const char *comment) {
@@ -291,6 +309,7 @@ static void head(printer *pr, const nw_stmt *s) {
   case NW_BLOCK: (full ? full_block : short_block)(pr, s); break;
   case NW_GUARD: guard(pr, s); break;
   case NW_STORE: store(pr, s); break;
+  case NW_PREFETCH: prefetch(pr, s); break;
   case NW_ALLOC: (full ? full_alloc : short_alloc)(pr, s); break;
   }
 }

@@ -51,7 +51,7 @@ nw_stmt *nw_stmt_clone(nw_arena *a, const nw_stmt *s) {
   *to = *s;
   if (s->kind == NW_LOOP) to->loop.fused = copy_exprs(a, s->loop.nfused, s->loop.fused);
   if (s->kind == NW_BLOCK) copy_block(a, to);
-  if (s->kind == NW_ALLOC) {
+  if (s->kind == NW_ALLOC || s->kind == NW_PREFETCH) { // alike
     to->alloc.min = copy_exprs(a, s->alloc.n, s->alloc.min);
     to->alloc.extent = copy_exprs(a, s->alloc.n, s->alloc.extent);
   }

@@ -81,7 +81,7 @@ typedef struct nw_target {
   bool stream; // stored past the caches: whole aligned vectors only (poly/stream.c)
 } nw_target;
 
-typedef enum nw_stmt_kind { NW_SEQ, NW_LOOP, NW_BLOCK, NW_GUARD, NW_STORE, NW_ALLOC } nw_stmt_kind;
+typedef enum nw_stmt_kind { NW_SEQ, NW_LOOP, NW_BLOCK, NW_GUARD, NW_STORE, NW_ALLOC, NW_PREFETCH } nw_stmt_kind;
 
 typedef struct nw_stmt nw_stmt;
 struct nw_stmt {
@@ -129,6 +129,13 @@ struct nw_stmt {
       int n;
       const nw_expr **min, **extent; // the part of the logical box that is stored; the same indices address it
     } alloc;
+    // Asks for a part of a buffer to be brought near; means nothing to the values. The box may reach outside of the buffer.
+    // Lowered: one line, n = 1, min[0] the linear index and extent[0] NULL.
+    struct {
+      const char *buffer;
+      int n;
+      const nw_expr **min, **extent;
+    } prefetch;
   };
 };
 

@@ -62,6 +62,7 @@ bool nw_same_statement(const nw_stmt *a, const nw_stmt *b) {
            same_expr(a->store.value, b->store.value) && same_expr(a->store.mask, b->store.mask) &&
            a->store.stream == b->store.stream;
   case NW_ALLOC:
+  case NW_PREFETCH:
     return same_text(a->alloc.buffer, b->alloc.buffer) && a->alloc.n == b->alloc.n &&
            same_exprs(a->alloc.n, a->alloc.min, b->alloc.min) &&
            same_exprs(a->alloc.n, a->alloc.extent, b->alloc.extent);

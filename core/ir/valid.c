@@ -281,6 +281,18 @@ static bool check_alloc(check *c, const nw_stmt *s) {
          check_indices(&around, "an alloc", s->alloc.n, s->alloc.extent);
 }
 
+// One that is lowered has an index in the place of a box.
+static bool check_prefetch(check *c, const nw_stmt *s) {
+  scope around = {.c = c, .kind = LOOPS, .stmt = s};
+  const nw_buffer *b = nw_find_buffer(c->p, s->prefetch.buffer);
+  if (!b) return flaw(c, s->id, "prefetch of %s, which is no buffer", s->prefetch.buffer);
+  bool lowered = s->prefetch.n == 1 && !s->prefetch.extent[0];
+  if (!lowered && s->prefetch.n != b->ndim)
+    return flaw(c, s->id, "prefetch of %s with %d indices", s->prefetch.buffer, s->prefetch.n);
+  return check_indices(&around, "a prefetch", s->prefetch.n, s->prefetch.min) &&
+         (lowered || check_indices(&around, "a prefetch", s->prefetch.n, s->prefetch.extent));
+}
+
 static bool check_own(check *c, const nw_stmt *s) {
   switch (s->kind) {
   case NW_SEQ: return true;
@@ -289,6 +301,7 @@ static bool check_own(check *c, const nw_stmt *s) {
   case NW_GUARD: return check_typed(&(scope){.c = c, .kind = LOOPS, .stmt = s}, "a guard", s->guard.cond, NW_BOOL, 1);
   case NW_STORE: return check_store(c, s);
   case NW_ALLOC: return check_alloc(c, s);
+  case NW_PREFETCH: return check_prefetch(c, s);
   }
   return false;
 }

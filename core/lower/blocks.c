@@ -114,6 +114,7 @@ static nw_stmt *lower_stmt(blocks *b, nw_stmt *s) {
   case NW_BLOCK: return lower_block(b, s);
   case NW_LOOP: lower_loop(b, s); break;
   case NW_ALLOC: lower_alloc(b, s); break;
+  case NW_PREFETCH: return nw_lower_prefetch(b->p, &b->r, place_of(b, s->prefetch.buffer), s);
   default: lower_kids(b, s); break;
   }
   return s;

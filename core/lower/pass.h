@@ -48,6 +48,9 @@ typedef struct nw_bound_target {
 } nw_bound_target;
 void nw_emit_block(nw_program *p, const nw_stmt *block, int n, const nw_bound_target *t, nw_vec *out);
 
+// ---- prefetch.c: a box of elements as one prefetch a cache line
+nw_stmt *nw_lower_prefetch(nw_program *p, nw_ranges *r, const nw_physical *place, nw_stmt *s);
+
 // ---- stream.c: is every streaming store a whole aligned vector? Leaves a diagnostic if not.
 bool nw_streams_hold(nw_program *p, nw_ranges *r, const nw_stmt *s);
 

@@ -107,6 +107,7 @@ void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f, void *env) {
     s->store.mask = apply(f, env, s->store.mask);
     break;
   case NW_ALLOC:
+  case NW_PREFETCH:
     for (int i = 0; i < s->alloc.n; i++) {
       s->alloc.min[i] = apply(f, env, s->alloc.min[i]);
       s->alloc.extent[i] = apply(f, env, s->alloc.extent[i]);

@@ -103,6 +103,10 @@ static void simplify_into(simple *s, nw_stmt *at, nw_vec *out) {
   case NW_LOOP: simplify_loop(s, at, out); break;
   case NW_STORE: simplify_store(s, at, out); break;
   case NW_ALLOC: simplify_alloc(s, at, out); break;
+  case NW_PREFETCH:
+    nw_stmt_exprs(at, simplified, s);
+    nw_vec_push(out, at);
+    break;
   default: splice(s, at, out); break;
   }
 }

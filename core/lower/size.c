@@ -29,6 +29,7 @@ static int64_t own_size(const nw_stmt *s) {
   switch (s->kind) {
   case NW_LOOP: return LOOP_OPS + nw_expr_ops(s->loop.begin) + nw_expr_ops(s->loop.extent);
   case NW_GUARD: return 1 + nw_expr_ops(s->guard.cond);
+  case NW_PREFETCH: return 1 + nw_expr_ops(s->prefetch.min[0]);
   case NW_STORE: return 1 + nw_expr_ops(s->store.index) + nw_expr_ops(s->store.value) + nw_expr_ops(s->store.mask);
   default: return 0;
   }

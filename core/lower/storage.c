@@ -125,6 +125,6 @@ void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table) {
     for (int k = 0; gone && k < kid->nkids; k++) nw_vec_push(&kids, kid->kid[k]);
     if (!gone) nw_vec_push(&kids, kid);
   }
-  if (s->kind != NW_STORE) nw_kids_set(p, s, kids.n, (nw_stmt **)kids.at);
+  if (s->kind != NW_STORE && s->kind != NW_PREFETCH) nw_kids_set(p, s, kids.n, (nw_stmt **)kids.at);
   nw_vec_free(&kids);
 }

@@ -165,7 +165,8 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   if (answer == NW_HOLDS && !marks) answer = ask(before, after);
   if (answer == NW_HOLDS && !marks) answer = nw_check_bounds(after);
   if (answer == NW_HOLDS) answer = nw_check_marks(after, before->p);
-  return answer == NW_HOLDS ? nw_check_streams(after) : answer;
+  if (answer == NW_HOLDS) answer = nw_check_streams(after);
+  return answer == NW_HOLDS ? nw_check_prefetches(after) : answer;
 }
 
 bool nw_judge(const nw_program *before, const nw_program *after) {

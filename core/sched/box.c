@@ -1,10 +1,11 @@
-// What part of a tensor is read inside a loop.
+// What part of a tensor is read, or used at all, inside a loop.
 #include "sched/box.h"
 #include "sched/tree.h"
 
 typedef struct reads {
   nw_step *st;
-  const nw_stmt *block; // the producer
+  const nw_stmt *block; // the producer; or NULL, and
+  const char *buffer; // any use of this one
   const nw_path *outside;
   nw_ranges *ranges; // at the reader
   int nover;
@@ -14,7 +15,9 @@ typedef struct reads {
   bool *all; // the whole dimension
 } reads;
 
-static bool is_target(const nw_stmt *block, const char *buffer) { return nw_block_writes(block, buffer); }
+static bool is_wanted(const reads *x, const char *buffer) {
+  return x->block ? nw_block_writes(x->block, buffer) : !strcmp(x->buffer, buffer);
+}
 
 // The lesser (or greater) of two bounds; one of the two where that can be proven.
 static const nw_expr *join(const nw_ranges *r, const nw_expr *a, const nw_expr *b, bool least) {
@@ -44,7 +47,7 @@ static void join_dim(reads *x, int d, const nw_expr *index) {
 
 static bool see_load(void *env, const nw_expr *e) {
   reads *x = env;
-  if (e->op != NW_OP_LOAD || !is_target(x->block, e->name)) return true;
+  if (e->op != NW_OP_LOAD || !is_wanted(x, e->name)) return true;
   for (int d = 0; d < e->n; d++) join_dim(x, d, e->arg[d]);
   return true;
 }
@@ -67,6 +70,7 @@ static void see_block(reads *x, const nw_stmt *reader) {
     nw_visit(g->value, see_load, x);
     if (g->init) nw_visit(g->init, see_load, x);
     for (int i = 0; i < g->n; i++) nw_visit(g->index[i], see_load, x);
+    for (int d = 0; !x->block && d < g->n && is_wanted(x, g->buffer); d++) join_dim(x, d, g->index[d]);
   }
   nw_ranges_free(&ranges);
 }
@@ -86,10 +90,9 @@ static void close_dim(reads *x, const nw_ranges *r, const nw_expr *shape, int d,
   out->extent[d] = extent;
 }
 
-nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const nw_path *outside) {
-  const nw_buffer *buffer = nw_find_buffer(st->p, block->block.target[0].buffer);
+static nw_box box_of(reads x, const nw_buffer *buffer, const nw_stmt *in) {
+  nw_step *st = x.st;
   int n = buffer->ndim;
-  reads x = {.st = st, .block = block, .outside = outside};
   x.lo = NW_NEW_N(st->scratch, const nw_expr *, n + 1);
   x.hi = NW_NEW_N(st->scratch, const nw_expr *, n + 1);
   x.all = NW_NEW_N(st->scratch, bool, n + 1);
@@ -99,8 +102,17 @@ nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const n
                 .lo = NW_NEW_N(st->scratch, const nw_expr *, n + 1),
                 .extent = NW_NEW_N(st->scratch, const nw_expr *, n + 1)};
   nw_ranges r;
-  nw_ranges_of(&r, st->p, outside);
+  nw_ranges_of(&r, st->p, x.outside);
   for (int d = 0; d < n; d++) close_dim(&x, &r, buffer->shape[d], d, &out);
   nw_ranges_free(&r);
   return out;
+}
+
+nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const nw_path *outside) {
+  const nw_buffer *buffer = nw_find_buffer(st->p, block->block.target[0].buffer);
+  return box_of((reads){.st = st, .block = block, .outside = outside}, buffer, in);
+}
+
+nw_box nw_box_used(nw_step *st, const nw_buffer *buffer, const nw_stmt *in, const nw_path *outside) {
+  return box_of((reads){.st = st, .buffer = buffer->name, .outside = outside}, buffer, in);
 }

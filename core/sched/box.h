@@ -10,3 +10,5 @@ typedef struct nw_box {
 // The box of the buffers of `block` that is read below `in`, in terms of the loops on the path `outside` and sizes. Never
 // larger than the domain where that can be seen.
 nw_box nw_box_read(nw_step *st, const nw_stmt *block, const nw_stmt *in, const nw_path *outside);
+// The same of a buffer whoever fills it, reads and writes together.
+nw_box nw_box_used(nw_step *st, const nw_buffer *buffer, const nw_stmt *in, const nw_path *outside);

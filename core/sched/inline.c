@@ -54,6 +54,8 @@ static bool can_inline(nw_step *st, const nw_stmt *block) {
   for (int i = 0; i < b.n; i++)
     if (nw_block_writes(b.at[i], buffer) && strcmp(b.at[i]->block.origin, block->block.origin))
       return refuse(st, "its elements do not all have one expression", "several stages write it");
+  if (nw_tree_prefetches(st->p->root, buffer))
+    return refuse(st, "what has no storage cannot be brought near", "it is prefetched");
   return true;
 }
 

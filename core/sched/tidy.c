@@ -20,6 +20,7 @@ static void tidy_block(const nw_ranges *r, nw_stmt *s) {
   if (s->block.where) s->block.where = needed(r, s->block.where);
 }
 
+// A prefetch is a box as well.
 static void tidy_alloc(const nw_ranges *r, nw_stmt *s) {
   for (int i = 0; i < s->alloc.n; i++) {
     s->alloc.min[i] = nw_simplify(r, s->alloc.min[i]);
@@ -44,7 +45,7 @@ static bool tidy_stmt(void *env, const nw_path *path) {
   nw_stmt *s = path->at[path->n - 1];
   if (s->step != p->step) return true;
   if (s->kind == NW_LOOP) tidy_loop(p, path, s);
-  if (s->kind != NW_BLOCK && s->kind != NW_ALLOC) return true;
+  if (s->kind != NW_BLOCK && s->kind != NW_ALLOC && s->kind != NW_PREFETCH) return true;
   nw_ranges r;
   nw_ranges_of(&r, p, path);
   s->kind == NW_BLOCK ? tidy_block(&r, s) : tidy_alloc(&r, s);

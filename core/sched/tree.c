@@ -64,6 +64,12 @@ const nw_stmt *nw_tree_marked(const nw_stmt *s, nw_loop_kind mark) {
   return NULL;
 }
 
+bool nw_tree_prefetches(const nw_stmt *s, const char *buffer) {
+  bool any = s->kind == NW_PREFETCH && !strcmp(s->prefetch.buffer, buffer);
+  for (int i = 0; !any && i < s->nkids; i++) any = nw_tree_prefetches(s->kid[i], buffer);
+  return any;
+}
+
 int nw_tree_depth(const nw_stmt *s) {
   int deepest = 0;
   for (int i = 0; i < s->nkids; i++) {
@@ -78,6 +84,7 @@ const char *nw_tree_what(const nw_stmt *s) {
   case NW_LOOP: return s->loop.var->name;
   case NW_BLOCK: return s->block.name;
   case NW_ALLOC: return s->alloc.buffer;
+  case NW_PREFETCH: return "a prefetch";
   default: return "something else";
   }
 }

@@ -10,6 +10,7 @@ nw_blocks nw_blocks_below(nw_arena *a, const nw_stmt *s);
 bool nw_block_reads(const nw_stmt *block, const char *buffer);
 bool nw_block_writes(const nw_stmt *block, const char *buffer);
 bool nw_tree_reads(const nw_stmt *s, const char *buffer);
+bool nw_tree_prefetches(const nw_stmt *s, const char *buffer);
 const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer); // the first block that reads it, or NULL
 bool nw_tree_has(const nw_stmt *s, const nw_stmt *what);
 const nw_stmt *nw_tree_marked(const nw_stmt *s, nw_loop_kind mark); // a loop at or below s with that mark

@@ -213,6 +213,12 @@ local function temporary(r, stages, known)
   return name, known.rank(name) or 1
 end
 
+function draw.prefetch(r, loops, all, stages, tensors)
+  local offset = r:pick {1, 1, 2, 5}
+  if r:chance(0.05) then offset = r:pick {0, -1, 1 << 40} end
+  return {r:pick(r:chance(0.7) and tensors or stages), r:pick(r:chance(0.8) and loops or all), offset}
+end
+
 function draw.storage_align(r, _, _, stages, _, known)
   local name, rank = temporary(r, stages, known)
   local factor = r:pick {1, 2, 3, 4, 8, 16, 16}

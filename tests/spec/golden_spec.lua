@@ -226,6 +226,22 @@ programs.stream = {
   },
 }
 
+programs.prefetch = {
+  make = function()
+    local A = nw.placeholder({64, 100}, "f32", "A")
+    local k = nw.reduce_axis(100, "k")
+    local R = nw.compute({64}, function(i) return nw.sum(A(i, k), k) end, "R")
+    return nw.schedule(R), A, R
+  end,
+  lowered = true,
+  steps = {
+    function(s, A) s:prefetch(A, "i", 2) end,
+    function(s) s:split("i", 16) end,
+    function(s, _, R) s:prefetch(R, "i_o") end,
+    function(s) s:parallel "i_o" end,
+  },
+}
+
 programs.storage = {
   make = function()
     local A = nw.placeholder({40, 30}, "f32", "A")
@@ -387,6 +403,9 @@ local refusals = {
 H = nw.scan_state({8, 16}, "f32", "H")
 first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
 ]], 'S = nw.scan(first, nw.compute({8, 16}, function(t, x) return H(t, nw.min(x + 1, 15)) end, "update"), H, "S")'},
+  {"prefetch_unused", STAGES, 's:prefetch(A, s:loops(Y)[1])'},
+  {"prefetch_lanes", STAGES .. 's:prefetch(X, "i_1")\ns:split("i_1", 2)\n', 's:vectorize "i_1_i"'},
+  {"prefetch_offset", STAGES, 's:prefetch(A, "i", 0)'},
   {"align_input", STAGES, 's:storage_align(A, 0, 16)'},
   {"align_capacity", STAGES .. 's:set_scope(X, "local")\n', 's:storage_align(X, 0, 4096)'},
   {"reorder_storage_output", STAGES, 's:reorder_storage(Y, {0})'},

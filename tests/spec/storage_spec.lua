@@ -1,4 +1,4 @@
---- Where results go and how they lie: streaming stores, strides, layouts.
+--- Where results go and how they lie: streaming stores, strides, layouts, prefetches.
 local nw = require "nestwright"
 local support = require "support"
 local fails = support.fails
@@ -296,5 +296,87 @@ describe("transform_layout", function()
     assert.truthy(err.refusal.alternatives[1]:find "cache_write")
     s:storage_align(P, 0, 32)
     fails("its strides are aligned", "refused", s.transform_layout, s, P, function(i, j) return j, i end)
+  end)
+end)
+
+-- ---- prefetch
+
+local function prefetches(s) return select(2, tostring(s:show "lowered"):gsub("prefetch ", "")) end
+
+describe("prefetch", function()
+  it("asks for each line once, and changes no value", function()
+    for _, case in ipairs {{16, 1}, {32, 2}, {48, 3}, {20, 3}, {4, 1}} do -- columns, lines a row
+      local s, Y, P, A = two_stages(6, case[1])
+      s:prefetch(A, "i", 2)
+      assert.equal(case[2] + (case[1] % 16 == 0 and 0 or case[1] > 16 and 0 or 1), prefetches(s))
+      assert.is_true(s:reparses())
+      agrees(s, {Y}, {6, case[1]}, "f32")
+      s:prefetch(P, s:loops(Y)[1])
+      agrees(s, {Y}, {6, case[1]}, "f32")
+      assert.truthy(tostring(s:show "asm"):find "prefetcht0")
+      assert.truthy(tostring(s:show "c"):find "__builtin_prefetch")
+      local again = nw.schedule(Y)
+      again:replay(s:trace "json")
+      assert.equal(s:text(), again:text())
+    end
+  end)
+
+  it("stays where it is when loops are split, and goes along when they are copied", function()
+    local s, Y, _, A = two_stages(10, 20)
+    s:prefetch(A, "i", 3)
+    s:split("i", {factor = 4, tail = "cut"})
+    assert.equal(2, select(2, tostring(s):gsub("prefetch A", "")))
+    s:unroll "i_i"
+    s:parallel "i_o"
+    agrees(s, {Y}, {10, 20}, "f32")
+  end)
+
+  it("takes any layout, and sizes that are not known", function()
+    local s, Y, P = two_stages(8, 24)
+    s:prefetch(P, s:loops(Y)[1])
+    s:reorder_storage(P, {1, 0})
+    agrees(s, {Y}, {8, 24}, "f32")
+    s:storage_align(P, 0, 16)
+    agrees(s, {Y}, {8, 24}, "f32")
+    local M = nw.size("M", {min = 1})
+    local A
+    s, Y, _, A = two_stages(M, M)
+    s:prefetch(A, "i", 4)
+    s:prefetch(A, s:loops()[2])
+    agrees(s, {Y}, {5, 5}, "f32")
+  end)
+
+  it("says when it asks for a lot", function()
+    local s, _, _, A = two_stages(6, 2048)
+    s:prefetch(A, "i")
+    assert.truthy(s:notes():find "128 cache lines in each round")
+  end)
+
+  it("is refused where it would do nothing", function()
+    local s, Y, P, A = two_stages(6, 16)
+    local before = s:text()
+    local mine = s:loops(Y)[1]
+    assert.truthy(tostring(fails("does not use it", "refused", s.prefetch, s, A, mine)):find "cannot prefetch A in i_1")
+    for _, offset in ipairs {0, -3, 1 << 50} do fails("offset = ", "range", s.prefetch, s, P, mine, offset) end
+    fails("no tensor", nil, s.prefetch, s, "Q", mine)
+    fails("expected a loop", "invalid", s.prefetch, s, P, 3)
+    assert.equal(before, s:text())
+    s:vectorize(s:loops(Y)[2])
+    local err = fails("cannot prefetch P in j_1", "refused", s.prefetch, s, P, s:loops(Y)[2])
+    assert.truthy(tostring(err):find "lanes of one vector")
+    s:set_scope(P, "local")
+    fails("near already", "refused", s.prefetch, s, P, mine)
+  end)
+
+  it("holds what follows: what is prefetched stays in use", function()
+    local s, Y, _, A = two_stages(6, 16)
+    s:prefetch(A, "i")
+    local err = fails("cannot read A through", "refused", s.cache_read, s, A, "global")
+    assert.truthy(tostring(err):find "which does not use it")
+    fails("cannot inline P", "refused", s.compute_inline, s, "P") -- its loop would be left with the prefetch alone
+    local t, _, P = two_stages(6, 16)
+    t:prefetch(P, t:loops(P)[1])
+    fails("cannot inline P: it is prefetched", "refused", t.compute_inline, t, P)
+    agrees(s, {Y}, {6, 16}, "f32")
   end)
 end)

@@ -66,7 +66,22 @@ static void own_updates(void **state) {
   refuses(*state, before, after, NW_REFUSE_STRUCTURE, "reads the element it has just stored");
 }
 
+// A prefetch changes nothing, but it must be able to do something.
+static void prefetch(void **state) {
+  const char *form =
+      "program p\ninput A: f32[8, 16]\ninput B: f32[8, 16]\noutput Z: f32[8, 16]\nfor i in 0..8:\n  %s%sfor j "
+      "in 0..16:\n    %sblock Z of Z (i = i in 0..8, j = j in 0..16):\n      Z[i, j] = A[i, j]\n";
+  char before[512], after[512];
+  snprintf(before, sizeof before, form, "", "", "");
+  snprintf(after, sizeof after, form, "prefetch A[i + 1..i + 2, 0..16]\n  ", "", "");
+  accepts(*state, before, after, 0);
+  snprintf(after, sizeof after, form, "prefetch B[i + 1..i + 2, 0..16]\n  ", "", "");
+  refuses(*state, before, after, NW_REFUSE_STRUCTURE, "does not use it");
+  snprintf(after, sizeof after, form, "", "vectorize ", "prefetch A[i..i + 1, j..j + 1]\n    ");
+  refuses(*state, before, after, NW_REFUSE_STRUCTURE, "lanes of one vector");
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {T(widths), T(alignment), T(mask), T(own_updates)};
+  const struct CMUnitTest tests[] = {T(widths), T(alignment), T(mask), T(own_updates), T(prefetch)};
   return cmocka_run_group_tests_name("poly_stream", tests, NULL, NULL);
 }

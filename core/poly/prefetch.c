@@ -1,0 +1,54 @@
+// A prefetch changes no value, so nothing is asked of its addresses. But it must do something: the buffer exists where it
+// stands, and the loop it stands in uses it.
+#include "poly/internal.h"
+
+typedef struct look {
+  const nw_model *m;
+  const char *buffer;
+  nw_answer answer;
+} look;
+
+static bool untouched(void *env, nw_stmt *s) {
+  const look *l = env;
+  for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets; t++) {
+    const nw_target *g = &s->block.target[t];
+    if (!strcmp(g->buffer, l->buffer) || nw_uses_load(g->value, l->buffer)) return false;
+  }
+  return true;
+}
+
+static bool exists(const look *l, const nw_path *path) {
+  if (nw_find_buffer(l->m->p, l->buffer)->role != NW_TEMP) return true;
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i]->kind == NW_ALLOC && !strcmp(path->at[i]->alloc.buffer, l->buffer)) return true;
+  return false;
+}
+
+static const nw_stmt *around(const nw_path *path, bool vector) {
+  for (int i = path->n - 2; i >= 0; i--)
+    if (path->at[i]->kind == NW_LOOP && (!vector || path->at[i]->loop.mark == NW_VECTORIZED)) return path->at[i];
+  return NULL;
+}
+
+static bool refuse(look *l, const nw_stmt *loop, const char *why) {
+  l->answer = nw_tell(l->m, NW_REFUSE_STRUCTURE, loop, NULL, why, l->buffer, loop ? loop->loop.var->name : "");
+  return false;
+}
+
+static bool check_one(void *env, const nw_path *path) {
+  look *l = env;
+  const nw_stmt *s = path->at[path->n - 1], *loop = around(path, false), *vector = around(path, true);
+  if (s->kind != NW_PREFETCH || !NW_RULE(l->m->p->ctx, prefetch_used)) return true;
+  l->buffer = s->prefetch.buffer;
+  if (!exists(l, path)) return refuse(l, loop, "%s is prefetched where it does not exist%.0s");
+  if (vector) return refuse(l, vector, "%s is prefetched inside %s, whose rounds are lanes of one vector");
+  if (nw_walk_from(loop ? loop : l->m->p->root, untouched, l))
+    return refuse(l, loop, "%s is prefetched inside %s, which does not use it");
+  return true;
+}
+
+nw_answer nw_check_prefetches(const nw_model *m) {
+  look l = {.m = m, .answer = NW_HOLDS};
+  nw_walk(m->p, check_one, &l);
+  return l.answer;
+}
