@@ -155,6 +155,12 @@ function schedule:parallel(loop) end
 ---@return nw.loop
 function schedule:partition(loop, options) end
 
+---Brings near, while a loop is at one round, the part of a tensor that a later round will use. tensor: what the loop uses. loop: the loop. offset: how many rounds ahead; 1 if left out. Example: s:prefetch(A, "i", 2)
+---@param tensor nw.stage|nw.tensor|string
+---@param loop nw.loop|string
+---@param offset? integer
+function schedule:prefetch(tensor, loop, offset) end
+
 ---Takes the step again that undo took back, or several.
 ---@param steps? integer
 ---@return nw.schedule
