@@ -21,6 +21,14 @@ typedef struct nw_machine_info {
 } nw_machine_info;
 
 const nw_machine_info *nw_host(void); // read once; from sysfs, /proc and cpuid
+// What a GPU allows one launch: descriptions, by name; "default" is what every CUDA device of the last ten years allows.
+typedef struct nw_gpu_info {
+  const char *name;
+  int64_t threads; // of a block
+  int64_t extent[6]; // blockIdx.x, y, z, threadIdx.x, y, z
+  int64_t shared_bytes; // of a block
+} nw_gpu_info;
+const nw_gpu_info *nw_gpu_find(const char *name); // NULL if there is none
 // Limits the judge holds programs to.
 #define NW_STACK_LIMIT (256 * 1024) // bytes of scope "local" alive at once in one thread
 #define NW_MAX_LANES 256

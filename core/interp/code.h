@@ -2,6 +2,12 @@
 #pragma once
 #include "interp/node.h"
 
+// Which thread of which block of which launch; the parts of a grid index packed.
+typedef struct nwi_owner {
+  int64_t launch; // from 1; 0: none
+  uint64_t block, thread;
+} nwi_owner;
+
 typedef struct nwi_buffer {
   const char *name;
   nw_dtype dtype;
@@ -11,6 +17,9 @@ typedef struct nwi_buffer {
   bool own;
   int n; // the stored box, when accesses are by logical index
   int64_t *min, *extent;
+  struct nwi_shadow *shadow; // who touched each element last; NULL until a launch touches one
+  struct nwi_owner owner; // of a buffer allocated in a launch
+  bool local; // scope local: each thread of a block has its own
 } nwi_buffer;
 
 typedef struct nwi_target {
@@ -29,6 +38,8 @@ struct nwi_code {
   int slot; // LOOP: its variable
   const char *name;
   nwi_node *begin, *extent; // LOOP
+  int dim; // LOOP: of the grid, 0..5; -1 when not bound
+  bool launch; // is met outside of every launch, and is one
   bool reduces; // LOOP: binds a reduce variable of a block that owns its init
   nwi_node *cond; // GUARD; BLOCK: where, or NULL
   nwi_node *init_cond; // BLOCK: the same for its init below a loop without iterations
@@ -43,6 +54,16 @@ struct nwi_code {
   nwi_target *target;
 };
 
+// race.c: a lowered program that runs on a grid.
+typedef struct nwi_grid {
+  int64_t launches, launch; // so far; the one that runs, or 0
+  int64_t index[NW_GRID_DIMS];
+  bool inside[NW_GRID_DIMS]; // a loop of that dimension
+  int64_t tick; // barriers so far
+  struct nwi_wait *wait; // the last barrier of each block, by hash
+  int nwaits, capwaits;
+} nwi_grid;
+
 typedef struct nwi_program {
   nwi_run run;
   const nw_program *p;
@@ -53,6 +74,8 @@ typedef struct nwi_program {
   nwi_buffer *buffer; // in the order of p
   int nslots;
   nwi_code *root;
+  bool gridded; // some loop is bound, and the program is lowered: races are looked for
+  nwi_grid grid;
   nwi_code *at[NW_MAX_DEPTH]; // loops being run, for messages
   int depth;
   nwi_code *block; // being run, and whether it is its init
@@ -69,3 +92,12 @@ int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *i
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,
                const nwi_cell *index);
 void nwi_execute(nwi_program *x, nwi_code *c);
+void nwi_where(const nwi_program *x, nw_str *out); // " at i = 1, j = 2"
+
+// ---- race.c. Nothing happens outside of launches.
+void nwi_grid_enter(nwi_program *x, const nwi_code *loop, int64_t index);
+void nwi_grid_leave(nwi_program *x, const nwi_code *loop);
+void nwi_launch(nwi_program *x, bool begins);
+void nwi_barrier(nwi_program *x);
+void nwi_grid_alloc(nwi_program *x, nwi_buffer *b); // as it is entered
+void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write);

@@ -40,6 +40,7 @@ static bool compile_loop(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   c->extent = make(&x->loops, s->loop.extent, &ok);
   c->slot = x->nslots++;
   c->name = s->loop.var->name;
+  c->dim = x->gridded ? nw_grid_dim(s) : -1;
   nwi_bind(&x->loops, s->loop.var->name, c->slot);
   if (++x->depth > NW_MAX_DEPTH)
     ok = nw_fail(x->run.ctx, NW_ELIMIT, NULL, "loops are nested deeper than %d", NW_MAX_DEPTH);
@@ -138,6 +139,8 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   nwi_code *c = NW_NEW(x->arena, nwi_code);
   c->kind = s->kind;
   c->stmt = s;
+  c->launch = x->gridded && !x->grid.launch && nw_is_launch(x->p, s);
+  if (c->launch) x->grid.launch = 1; // what is inside is part of it
   nwi_forget(&x->loops);
   switch (s->kind) {
   case NW_SEQ: ok = compile_kids(x, s, c); break;
@@ -150,13 +153,16 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   case NW_STORE: ok = compile_store(x, s, c); break;
   case NW_ALLOC: ok = compile_alloc(x, s, c); break;
   case NW_PREFETCH: break; // changes no value
+  case NW_BARRIER: break;
   }
+  if (c->launch) x->grid.launch = 0;
   return ok ? c : NULL;
 }
 
 bool nwi_compile(nwi_program *x) {
   for (int i = 0; i < x->p->nsizes; i++) nwi_bind(&x->loops, x->p->size[i].name, i);
   x->nslots = x->p->nsizes;
+  x->gridded = x->exec && nw_find_bound(x->p->root);
   x->root = compile(x, x->p->root);
   return x->root != NULL;
 }

@@ -32,9 +32,11 @@ static void run_loop(nwi_program *x, nwi_code *c) {
   for (int64_t i = 0; i < extent && !nwi_stop(r); i++) {
     r->slot[c->slot] = begin + (back ? extent - 1 - i : i);
     if (!wanted(x, c, &r->slot[c->slot])) continue;
+    if (c->dim >= 0) nwi_grid_enter(x, c, r->slot[c->slot] - begin);
     nwi_turn(r);
     run_kids(x, c);
   }
+  if (c->dim >= 0) nwi_grid_leave(x, c);
   x->depth--;
 }
 
@@ -56,7 +58,9 @@ static void run_alloc(nwi_program *x, nwi_code *c) {
     if (__builtin_mul_overflow(count, b->extent[d], &count)) return nwi_fail(r, NW_ERANGE, "%s is too large", b->name);
   }
   if (x->exec) count = nwi_int(r, c->size[0]);
-  if (nwi_reserve(x, b, count)) run_kids(x, c);
+  if (!nwi_reserve(x, b, count)) return;
+  nwi_grid_alloc(x, b);
+  run_kids(x, c);
 }
 
 static void run_store(nwi_program *x, nwi_code *c) {
@@ -162,6 +166,7 @@ static void init_kids(nwi_program *x, nwi_code *c) {
 }
 
 void nwi_execute(nwi_program *x, nwi_code *c) {
+  if (c->launch) nwi_launch(x, true);
   switch (c->kind) {
   case NW_SEQ: run_kids(x, c); break;
   case NW_LOOP: run_loop(x, c); break;
@@ -170,5 +175,7 @@ void nwi_execute(nwi_program *x, nwi_code *c) {
   case NW_STORE: run_store(x, c); break;
   case NW_ALLOC: run_alloc(x, c); break;
   case NW_PREFETCH: break;
+  case NW_BARRIER: nwi_barrier(x); break;
   }
+  if (c->launch) nwi_launch(x, false);
 }

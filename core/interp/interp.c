@@ -38,11 +38,13 @@ static bool attach(nwi_program *x, nwi_buffer *b, const nw_buffer *from, const n
   return true;
 }
 
+static bool is_allocated(const nw_storage *s) { return s->kind == NW_STORE_STACK || s->kind == NW_STORE_GRID; }
+
 // Lowered temporaries without an allocation of their own live for the whole run.
 static bool make_temp(nwi_program *x, nwi_buffer *b, int i) {
   int64_t count;
   b->own = true;
-  if (!x->exec || x->exec->storage[i].kind == NW_STORE_STACK) return b->count = 0, true;
+  if (!x->exec || is_allocated(&x->exec->storage[i])) return b->count = 0, true;
   return eval_size(x, x->exec->storage[i].elements, &count) && nwi_reserve(x, b, count);
 }
 
@@ -59,8 +61,10 @@ static bool set_buffers(nwi_program *x, const nw_view *params) {
 static bool prepare(nwi_program *x, const int64_t *sizes, const nw_view *params) {
   const nw_program *p = x->p;
   x->buffer = NW_NEW_N(x->arena, nwi_buffer, p->nbuffers + 1);
-  for (int i = 0; i < p->nbuffers; i++)
-    x->buffer[i] = (nwi_buffer){.name = p->buffer[i]->name, .dtype = p->buffer[i]->dtype, .n = p->buffer[i]->ndim};
+  for (int i = 0; i < p->nbuffers; i++) {
+    const nw_buffer *b = p->buffer[i];
+    x->buffer[i] = (nwi_buffer){.name = b->name, .dtype = b->dtype, .n = b->ndim, .local = b->scope == NW_LOCAL};
+  }
   if (!nwi_compile(x)) return false;
   x->run.slot = NW_NEW_N(x->arena, int64_t, x->nslots + 1);
   for (int i = 0; i < p->nsizes; i++) x->run.slot[i] = sizes[i];
@@ -73,7 +77,9 @@ static void release(nwi_program *x) {
   for (int i = 0; x->buffer && i < x->p->nbuffers; i++) {
     if (x->buffer[i].own) free(x->buffer[i].data);
     free(x->buffer[i].written);
+    free(x->buffer[i].shadow);
   }
+  free(x->grid.wait);
   nwi_scope_free(&x->loops);
   nw_arena_free(x->arena);
   nw_pool_release(x->pool);

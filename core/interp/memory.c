@@ -13,7 +13,8 @@ bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count) {
   if (__builtin_mul_overflow(count, nw_dtype_bytes(b->dtype), &bytes))
     return nwi_fail(&x->run, NW_ERANGE, "%s is too large", b->name), false;
   if (count > b->cap) {
-    free(b->data), free(b->written);
+    free(b->data), free(b->written), free(b->shadow);
+    b->shadow = NULL;
     b->data = calloc(1, (size_t)bytes);
     b->written = calloc(1, (size_t)count);
     b->cap = count;
@@ -28,7 +29,7 @@ bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count) {
 
 // ---- what went wrong, and where
 
-static void add_where(const nwi_program *x, nw_str *out) {
+void nwi_where(const nwi_program *x, nw_str *out) {
   for (int i = 0; i < x->depth; i++)
     nw_str_fmt(out, "%s%s = %lld", i ? ", " : " at ", x->at[i]->name, (long long)x->run.slot[x->at[i]->slot]);
 }
@@ -42,7 +43,7 @@ static void trap_index(nwi_program *x, const nwi_buffer *b, int n, const int64_t
   for (int d = 0; d < b->n && !x->exec; d++)
     nw_str_fmt(&s, "%s%lld..%lld", d ? ", " : "box [", (long long)b->min[d], (long long)(b->min[d] + b->extent[d]));
   if (!x->exec) nw_str_add(&s, "]");
-  add_where(x, &s);
+  nwi_where(x, &s);
   nwi_fail(&x->run, NW_ERANGE, "%s", s.s);
   nw_str_free(&s);
 }
@@ -50,7 +51,7 @@ static void trap_index(nwi_program *x, const nwi_buffer *b, int n, const int64_t
 static void trap_unwritten(nwi_program *x, const nwi_buffer *b, int64_t at) {
   nw_str s = {0};
   nw_str_fmt(&s, "element %lld of %s is read before it is written", (long long)at, b->name);
-  add_where(x, &s);
+  nwi_where(x, &s);
   nwi_fail(&x->run, NW_ERANGE, "%s", s.s);
   nw_str_free(&s);
 }
@@ -132,8 +133,10 @@ static void trace(nwi_program *x, const nwi_buffer *b, int64_t at, int lanes, bo
   tell(x, (nw_access){.buffer = b->name, .index = at, .lanes = lanes, .write = write});
 }
 
-static bool readable(nwi_program *x, const nwi_buffer *b, int64_t at) {
+static bool readable(nwi_program *x, nwi_buffer *b, int64_t at) {
   if (at < 0 || at >= b->count) return trap_index(x, b, 1, &at, "read"), false;
+  nwi_touch(x, b, at, false);
+  if (x->run.failed) return false;
   if (b->written && !b->written[at]) return trap_unwritten(x, b, at), false;
   return true;
 }
@@ -205,6 +208,7 @@ void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_c
     if (at[l].i < 0 || at[l].i >= b->count) return trap_index(x, b, 1, &at[l].i, "written");
     if (!b->written) return nwi_fail(&x->run, NW_ERANGE, "the input %s is written", b->name);
     if (!index && tell_write(x, b, at->i, value)) return;
+    nwi_touch(x, b, at[l].i, true);
     nwi_write(b->dtype, b->data, at[l].i, &value[l]);
     b->written[at[l].i] = 1;
   }

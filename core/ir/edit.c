@@ -50,7 +50,7 @@ nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, cons
 // ---- children
 
 void nw_kids_set(nw_program *p, nw_stmt *s, int n, nw_stmt **kid) {
-  assert(!p->frozen && s->kind != NW_BLOCK && s->kind != NW_STORE && (n == 0 || s->kind != NW_PREFETCH));
+  assert(!p->frozen && (n == 0 || !nw_is_leaf(s)));
   nw_stmt **all = NW_NEW_N(p->arena, nw_stmt *, n);
   if (n) memmove(all, kid, (size_t)n * sizeof *all);
   s->kid = all;
@@ -103,7 +103,8 @@ static void map_all(map *m, int n, const nw_expr **e) {
 // Every expression in loop variables that s itself holds; not the body of a block, which has variables of its own.
 static void map_own(map *m, nw_stmt *s) {
   switch (s->kind) {
-  case NW_SEQ: break;
+  case NW_SEQ:
+  case NW_BARRIER: break;
   case NW_LOOP:
     map_one(m, &s->loop.begin);
     map_one(m, &s->loop.extent);

@@ -34,6 +34,10 @@ bool nw_walk_from(const nw_stmt *s, bool (*f)(void *env, nw_stmt *s), void *env)
   return true;
 }
 
+bool nw_is_leaf(const nw_stmt *s) {
+  return s->kind == NW_BLOCK || s->kind == NW_STORE || s->kind == NW_PREFETCH || s->kind == NW_BARRIER;
+}
+
 // ---- finding
 
 typedef struct by_id {

@@ -28,7 +28,18 @@ static bool word_in(const char *const *words, int n, const char *text, int *out)
 }
 
 static const char *const marks[] = {
-    [NW_SERIAL] = "", [NW_UNROLLED] = "unroll", [NW_VECTORIZED] = "vectorize", [NW_PARALLEL] = "parallel"};
+    [NW_SERIAL] = "",
+    [NW_UNROLLED] = "unroll",
+    [NW_VECTORIZED] = "vectorize",
+    [NW_PARALLEL] = "parallel",
+    [NW_BLOCK_X] = "blockIdx.x",
+    [NW_BLOCK_Y] = "blockIdx.y",
+    [NW_BLOCK_Z] = "blockIdx.z",
+    [NW_THREAD_X] = "threadIdx.x",
+    [NW_THREAD_Y] = "threadIdx.y",
+    [NW_THREAD_Z] = "threadIdx.z",
+    [NW_VTHREAD] = "vthread",
+};
 static const char *const scopes[] = {[NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared"};
 static const char *const roles[] = {[NW_TEMP] = "temp", [NW_INPUT] = "input", [NW_OUTPUT] = "output"};
 static const char *const var_kinds[] = {[NW_SPATIAL] = "", [NW_REDUCE] = "reduce", [NW_ORDERED] = "ordered"};

@@ -175,6 +175,12 @@ static nw_stmt *store(nw_parser *ps) {
   return s->store.value && nw_end_line(ps) ? s : NULL;
 }
 
+static nw_stmt *barrier(nw_parser *ps) {
+  nw_stmt *s = nw_parse_stmt(ps, NW_BARRIER);
+  nw_next(ps);
+  return nw_end_line(ps) ? s : NULL;
+}
+
 // ---- programs
 
 static nw_stmt *judged_statement(nw_parser *ps, int depth) {
@@ -187,6 +193,7 @@ static nw_stmt *judged_statement(nw_parser *ps, int depth) {
     if (nw_at(ps, "prefetch")) return prefetch(ps);
     if (nw_at(ps, "block") || nw_at(ps, "init")) return nw_parse_block(ps);
     if (nw_at(ps, "seq")) return sequence(ps, depth);
+    if (nw_at(ps, "barrier")) return barrier(ps);
     if (nw_loop_kind_parse(word, &mark)) return nw_next(ps), loop(ps, mark, depth);
   }
   return store(ps);

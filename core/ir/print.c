@@ -311,6 +311,7 @@ static void head(printer *pr, const nw_stmt *s) {
   case NW_STORE: store(pr, s); break;
   case NW_PREFETCH: prefetch(pr, s); break;
   case NW_ALLOC: (full ? full_alloc : short_alloc)(pr, s); break;
+  case NW_BARRIER: open_line(pr, s), word(pr, "barrier"); break;
   }
 }
 

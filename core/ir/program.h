@@ -59,8 +59,23 @@ typedef struct nw_buffer {
   nw_stride *stride;
 } nw_buffer;
 
-typedef enum nw_loop_kind { NW_SERIAL, NW_UNROLLED, NW_VECTORIZED, NW_PARALLEL, NW_LOOP_KIND_COUNT } nw_loop_kind;
-const char *nw_loop_kind_name(nw_loop_kind k); // "", "unroll", "vectorize", "parallel"
+// Loops from NW_PARALLEL on stay loops, even of one iteration. The marks from NW_BLOCK_X on are tags: such a loop is bound to
+// an index of a GPU's grid (see grid.c).
+typedef enum nw_loop_kind {
+  NW_SERIAL,
+  NW_UNROLLED,
+  NW_VECTORIZED,
+  NW_PARALLEL,
+  NW_BLOCK_X,
+  NW_BLOCK_Y,
+  NW_BLOCK_Z,
+  NW_THREAD_X,
+  NW_THREAD_Y,
+  NW_THREAD_Z,
+  NW_VTHREAD,
+  NW_LOOP_KIND_COUNT
+} nw_loop_kind;
+const char *nw_loop_kind_name(nw_loop_kind k); // "", "unroll", "vectorize", "parallel", "blockIdx.x", ...
 
 typedef enum nw_var_kind { NW_SPATIAL, NW_REDUCE, NW_ORDERED } nw_var_kind; // ordered: the time axis of a scan
 
@@ -81,7 +96,16 @@ typedef struct nw_target {
   bool stream; // stored past the caches: whole aligned vectors only (poly/stream.c)
 } nw_target;
 
-typedef enum nw_stmt_kind { NW_SEQ, NW_LOOP, NW_BLOCK, NW_GUARD, NW_STORE, NW_ALLOC, NW_PREFETCH } nw_stmt_kind;
+typedef enum nw_stmt_kind {
+  NW_SEQ,
+  NW_LOOP,
+  NW_BLOCK,
+  NW_GUARD,
+  NW_STORE,
+  NW_ALLOC,
+  NW_PREFETCH,
+  NW_BARRIER, // lowered only; all threads of a block pass it: what stands before is done before what stands after it
+} nw_stmt_kind;
 
 typedef struct nw_stmt nw_stmt;
 struct nw_stmt {
@@ -203,6 +227,21 @@ nw_stmt *nw_find_loop(const nw_program *p, const char *name);
 nw_stmt *nw_find_block(const nw_program *p, const char *name);
 nw_buffer *nw_find_buffer(const nw_program *p, const char *name);
 nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer);
+
+bool nw_is_leaf(const nw_stmt *s); // a block, store, prefetch or barrier: nothing can be inside
+
+// ---- grid.c: loops bound to blocks and threads
+#define NW_GRID_DIMS 6 // blockIdx.x .. threadIdx.z
+bool nw_is_block_loop(const nw_stmt *s);
+bool nw_is_thread_loop(const nw_stmt *s); // threadIdx, not vthread
+bool nw_is_vthread_loop(const nw_stmt *s);
+bool nw_is_bound_loop(const nw_stmt *s); // any of them
+int nw_grid_dim(const nw_stmt *s); // 0..5 for a loop bound to blockIdx or threadIdx; -1 otherwise
+const nw_stmt *nw_find_bound(const nw_stmt *s); // the first bound loop at or below s; NULL: nothing runs on a grid
+// Is s, met from outside of every kernel, one launch? Position on the path of the statement that is; -1 when none is.
+bool nw_is_launch(const nw_program *p, const nw_stmt *s);
+int nw_launch_on(const nw_program *p, const nw_path *path);
+
 // Every statement in execution order, parents first; f returns false to stop. `path` ends in the statement.
 bool nw_walk(const nw_program *p, bool (*f)(void *env, const nw_path *path), void *env);
 bool nw_walk_from(const nw_stmt *s, bool (*f)(void *env, nw_stmt *s), void *env);

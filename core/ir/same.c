@@ -53,7 +53,8 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
 bool nw_same_statement(const nw_stmt *a, const nw_stmt *b) {
   if (a->kind != b->kind || a->unsafe != b->unsafe) return false;
   switch (a->kind) {
-  case NW_SEQ: return true;
+  case NW_SEQ:
+  case NW_BARRIER: return true;
   case NW_LOOP: return same_loop(a, b);
   case NW_BLOCK: return same_block(a, b);
   case NW_GUARD: return same_expr(a->guard.cond, b->guard.cond);

@@ -302,6 +302,7 @@ static bool check_own(check *c, const nw_stmt *s) {
   case NW_STORE: return check_store(c, s);
   case NW_ALLOC: return check_alloc(c, s);
   case NW_PREFETCH: return check_prefetch(c, s);
+  case NW_BARRIER: return true;
   }
   return false;
 }

@@ -127,7 +127,7 @@ static nw_stmt *lift_guard(nw_program *p, nw_stmt *s) {
 }
 
 static nw_stmt *hoist(nw_program *p, nw_stmt *s) {
-  if (s->kind == NW_STORE || s->kind == NW_PREFETCH) return s;
+  if (nw_is_leaf(s)) return s;
   hoist_kids(p, s);
   if (s->kind == NW_GUARD) return merge_guards(p, s);
   return s->kind == NW_LOOP || s->kind == NW_ALLOC ? lift_guard(p, s) : s;

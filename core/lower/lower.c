@@ -4,7 +4,10 @@
 
 static const nw_pass passes[] = {
     {"init", "reductions give up the inits they still own", nw_pass_init},
+    {"barriers", "barriers go where threads of a block wait for one another", nw_pass_barriers},
     {"blocks", "blocks become stores with linear indices, conditions become guards", nw_pass_blocks},
+    {"interleave", "virtual threads, and threads around barriers, become loops around each statement",
+     nw_pass_interleave},
     {"guards", "guards move out of the loops they do not depend on", nw_pass_guards},
     {"partition", "rounds that need no guard get a loop without it", nw_pass_partition},
     {"vectorize", "vector loops become vector loads, operations and stores", nw_pass_vectorize, true},

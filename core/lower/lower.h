@@ -8,6 +8,7 @@ typedef enum nw_storage_kind {
   NW_STORE_WORKSPACE, // one block, made before the call, pooled
   NW_STORE_PER_THREAD, // one block a thread, made before the call
   NW_STORE_STACK, // constant size, in the frame
+  NW_STORE_GRID, // of a block or thread of a launch: alive in its allocation, which stays in the tree
 } nw_storage_kind;
 
 typedef struct nw_storage {
@@ -29,7 +30,8 @@ typedef struct nw_storage {
 //   STORE likewise: index and value have as many lanes as each other, a mask too; lanes that are off write nothing.
 //   ramp(b, 1, n) is consecutive; any other vector index is a gather or scatter, lanes in order.
 // * f16 and bf16 appear in LOAD, STORE, SELECT-free casts and constants only: CAST(f32, LOAD), STORE(CAST(f16, x)).
-// * Loops are serial or parallel; ALLOC is a row of elements on the stack: min 0, constant extent.
+// * Loops are serial or parallel, or bound to blockIdx and threadIdx; a barrier stands in no thread loop. ALLOC is a row of
+//   elements from 0: on the stack, of constant extent, or, in a launch, the block's or the thread's.
 typedef struct nw_exec {
   int refs;
   nw_program *p; // counted; buffers in parameter order first

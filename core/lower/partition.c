@@ -137,7 +137,7 @@ static void settle_kids(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, cons
 
 // The statement in rounds where the conditions of the cut hold, or do not; NULL when nothing happens there.
 static nw_stmt *settle(nw_program *p, nw_ranges *r, cut *here, nw_stmt *s, const cut *by, bool holds) {
-  if (s->kind == NW_STORE || s->kind == NW_PREFETCH) return s;
+  if (nw_is_leaf(s)) return s;
   bool never = false;
   const nw_expr *left = s->kind == NW_GUARD ? left_of(r, here, s->guard.cond, by, holds, &never) : NULL;
   if (never) return NULL;

@@ -6,7 +6,9 @@
 #include "lower/lower.h"
 
 nw_program *nw_pass_init(nw_program *p);
+nw_program *nw_pass_barriers(nw_program *p);
 nw_program *nw_pass_blocks(nw_program *p);
+nw_program *nw_pass_interleave(nw_program *p);
 nw_program *nw_pass_guards(nw_program *p);
 nw_program *nw_pass_partition(nw_program *p);
 nw_program *nw_pass_vectorize(nw_program *p);

@@ -67,7 +67,7 @@ static void simplify_loop(simple *s, nw_stmt *at, nw_vec *out) {
   nw_stmt_exprs(at, simplified, s);
   const nw_expr *one = nw_index(s->p->pool, 1);
   if (nw_prove(&s->r, nw_lt(s->p->pool, at->loop.extent, one))) return;
-  if (at->loop.extent == one && at->loop.mark != NW_PARALLEL) {
+  if (at->loop.extent == one && at->loop.mark < NW_PARALLEL) {
     at_once o = {s->p->pool, at->loop.var->name, at->loop.begin};
     for (int i = 0; i < at->nkids; i++) nw_tree_exprs(at->kid[i], put_value, &o);
     splice(s, at, out);
@@ -107,6 +107,7 @@ static void simplify_into(simple *s, nw_stmt *at, nw_vec *out) {
     nw_stmt_exprs(at, simplified, s);
     nw_vec_push(out, at);
     break;
+  case NW_BARRIER: nw_vec_push(out, at); break;
   default: splice(s, at, out); break;
   }
 }

@@ -31,8 +31,9 @@ static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
   return false;
 }
 
-// alive: bytes of stack held by the allocations around.
-static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive) {
+// alive: bytes of stack held by the allocations around. In a launch nothing is on the stack of the host.
+static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive, bool grid) {
+  if (grid && nw_is_launch(p, s)) return true;
   nw_buffer *b = s->kind == NW_ALLOC ? nw_find_buffer(p, s->alloc.buffer) : NULL;
   if (b && b->scope == NW_LOCAL && has_parallel(s)) b->scope = NW_GLOBAL;
   if (b && b->scope == NW_LOCAL) {
@@ -44,12 +45,12 @@ static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive) {
     if (alive > NW_STACK_LIMIT) return fail_limit(p, s, alive);
   }
   for (int i = 0; i < s->nkids; i++) {
-    if (!place_on_stack(p, s->kid[i], alive)) return false;
+    if (!place_on_stack(p, s->kid[i], alive, grid)) return false;
   }
   return true;
 }
 
-nw_program *nw_pass_storage(nw_program *p) { return place_on_stack(p, p->root, 0) ? p : NULL; }
+nw_program *nw_pass_storage(nw_program *p) { return place_on_stack(p, p->root, 0, nw_find_bound(p->root)) ? p : NULL; }
 
 // ---- shapes
 
@@ -81,14 +82,22 @@ static int row_of(const nw_program *p, const char *buffer) {
   return -1;
 }
 
-static void mark_allocs(const nw_program *p, const nw_stmt *s, bool in_parallel, nw_storage *table) {
+typedef struct around {
+  bool grid, launch, parallel; // does anything run on a grid; inside a launch; inside a parallel loop
+} around;
+
+static void mark_allocs(const nw_program *p, const nw_stmt *s, around in, nw_storage *table) {
+  in.launch |= in.grid && nw_is_launch(p, s);
   if (s->kind == NW_ALLOC) {
     nw_storage *row = &table[row_of(p, s->alloc.buffer)];
     bool stack = p->buffer[row - table]->scope == NW_LOCAL;
-    row->kind = stack ? NW_STORE_STACK : in_parallel ? NW_STORE_PER_THREAD : NW_STORE_WORKSPACE;
+    row->kind = in.launch     ? NW_STORE_GRID
+                : stack       ? NW_STORE_STACK
+                : in.parallel ? NW_STORE_PER_THREAD
+                              : NW_STORE_WORKSPACE;
   }
-  in_parallel |= s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
-  for (int i = 0; i < s->nkids; i++) mark_allocs(p, s->kid[i], in_parallel, table);
+  in.parallel |= s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
+  for (int i = 0; i < s->nkids; i++) mark_allocs(p, s->kid[i], in, table);
 }
 
 // A box may be empty, and for some sizes its extents then less than nothing.
@@ -110,9 +119,11 @@ nw_storage *nw_storage_table(const nw_program *p) {
     table[i] =
         (nw_storage){b->name, b->dtype, b->role == NW_TEMP ? NW_STORE_WORKSPACE : NW_STORE_PARAM, not_negative(p, n)};
   }
-  mark_allocs(p, p->root, false, table);
+  mark_allocs(p, p->root, (around){.grid = nw_find_bound(p->root)}, table);
   return table;
 }
+
+static bool stays(const nw_storage *row) { return row->kind == NW_STORE_STACK || row->kind == NW_STORE_GRID; }
 
 // Takes the allocations of workspaces out of the tree.
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table) {
@@ -120,11 +131,10 @@ void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table) {
   nw_vec kids = {0};
   for (int i = 0; i < s->nkids; i++) {
     nw_stmt *kid = s->kid[i];
-    bool gone =
-        kid->kind == NW_SEQ || (kid->kind == NW_ALLOC && table[row_of(p, kid->alloc.buffer)].kind != NW_STORE_STACK);
+    bool gone = kid->kind == NW_SEQ || (kid->kind == NW_ALLOC && !stays(&table[row_of(p, kid->alloc.buffer)]));
     for (int k = 0; gone && k < kid->nkids; k++) nw_vec_push(&kids, kid->kid[k]);
     if (!gone) nw_vec_push(&kids, kid);
   }
-  if (s->kind != NW_STORE && s->kind != NW_PREFETCH) nw_kids_set(p, s, kids.n, (nw_stmt **)kids.at);
+  if (!nw_is_leaf(s)) nw_kids_set(p, s, kids.n, (nw_stmt **)kids.at);
   nw_vec_free(&kids);
 }

@@ -65,7 +65,7 @@ static nw_stmt *expand(nw_program *p, nw_stmt *s) {
   int64_t n;
   for (int i = 0; i < s->nkids; i++) s->kid[i] = expand(p, s->kid[i]);
   if (s->kind != NW_LOOP || !nw_is_int(s->loop.extent, &n)) return s;
-  bool once = n == 1 && s->loop.mark != NW_PARALLEL;
+  bool once = n == 1 && s->loop.mark < NW_PARALLEL;
   if (s->loop.mark == NW_UNROLLED || once || n <= 0) return unrolled(p, s, n > 0 ? n : 0);
   return s;
 }

@@ -286,6 +286,24 @@ nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
 nw_answer nw_check_prefetches(const nw_model *m);
 
+// ---- marks.c: how a conflict is told
+bool nw_known_unsafe(const nw_program *before, const nw_stmt *loop); // marked so by a step nobody judged, earlier
+bool nw_is_reduction(const nw_use *a, const nw_use *b); // two updates of one reduction, or its init and an update
+nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b);
+const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b, const char *by_whom);
+
+// ---- grid.c: the structure of what is bound to a grid
+typedef struct nw_launch {
+  const nw_stmt *at; // the statement that is one launch
+  const nw_expr *extent[NW_GRID_DIMS]; // how many blocks and threads; NULL where nothing is bound
+} nw_launch;
+nw_answer nw_check_grid(const nw_model *m);
+bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out); // path ends in the launch
+
+// ---- threads.c: what blocks and threads do to one another
+// before: may be NULL. syncs: NULL, or gets an nw_sync * for each pair, and nothing is refused.
+nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs);
+
 // ---- witness.c: the smallest executions that fail, as a refusal
 typedef struct nw_story {
   nw_refusal_kind kind;

@@ -1,4 +1,5 @@
-// Parallel and vectorized loops carry no dependence: no two of their iterations touch one element, unless both only read.
+// Parallel and vectorized loops, and virtual threads, carry no dependence: no two of their iterations touch one element,
+// unless both only read.
 #include "poly/internal.h"
 
 static bool is_parallel(const nw_stmt *s) { return s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL; }
@@ -6,6 +7,7 @@ static bool is_vector(const nw_stmt *s) { return s->kind == NW_LOOP && s->loop.m
 
 static const char *cannot(const nw_model *m, const nw_stmt *loop) {
   const char *name = loop->loop.var->name;
+  if (nw_is_vthread_loop(loop)) return NULL;
   return is_parallel(loop) ? nw_arena_printf(m->arena, "cannot run %s in parallel", name)
                            : nw_arena_printf(m->arena, "cannot vectorize %s", name);
 }
@@ -70,14 +72,27 @@ static nw_answer check_structure(const nw_model *m, const nw_stmt *s, const nw_s
 
 // ---- what a loop carries
 
-// Two updates of one reduction, or its init and an update.
-static bool is_reduction(const nw_use *a, const nw_use *b) {
+bool nw_is_reduction(const nw_use *a, const nw_use *b) {
   bool both = a->write && b->write && (a->update || b->update);
   return both && !strcmp(a->site->block->block.origin, b->site->block->block.origin);
 }
 
+nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b) {
+  if (nw_is_reduction(a, b)) return NW_REFUSE_REDUCTION;
+  return !a->write ? NW_REFUSE_WAR : b->write ? NW_REFUSE_WAW : NW_REFUSE_RAW;
+}
+
+const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b, const char *by_whom) {
+  const char *form = nw_is_reduction(a, b) ? "{e} is written at {s}, and read and written again at {t} %s"
+                     : !a->write           ? "{e} is read at {s}, and overwritten at {t} %s"
+                     : b->write            ? "{e} is written at {s}, and again at {t} %s"
+                                           : "{e} is written at {s}, and read at {t} %s";
+  return nw_arena_printf(m->arena, form, by_whom);
+}
+
 static bool rule_on(const nw_model *m, const nw_stmt *loop, bool reduction) {
   nw_ctx *c = m->p->ctx;
+  if (nw_is_vthread_loop(loop)) return NW_RULE(c, vthread_carried);
   if (is_parallel(loop)) return reduction ? NW_RULE(c, parallel_reduction) : NW_RULE(c, parallel_carried);
   return reduction ? NW_RULE(c, vector_reduction) : NW_RULE(c, vector_carried);
 }
@@ -95,23 +110,13 @@ static isl_map *carried(const nw_model *m, nw_use *a, nw_use *b, int level) {
   return out;
 }
 
-static const char *why_of(const nw_stmt *loop, const nw_use *a, const nw_use *b, bool reduction) {
-  bool threads = is_parallel(loop);
-  if (reduction)
-    return threads ? "{e} is written at {s}, and read and written again at {t} by another thread"
-                   : "{e} is written at {s}, and read and written again at {t} in another lane";
-  if (a->write && b->write)
-    return threads ? "{e} is written at {s}, and again at {t} by another thread"
-                   : "{e} is written at {s}, and again at {t} in another lane";
-  if (a->write)
-    return threads ? "{e} is written at {s}, and read at {t} by another thread"
-                   : "{e} is written at {s}, and read at {t} in another lane";
-  return threads ? "{e} is read at {s}, and overwritten at {t} by another thread"
-                 : "{e} is read at {s}, and overwritten at {t} in another lane";
+static const char *by_whom(const nw_stmt *loop) {
+  if (is_parallel(loop)) return "by another thread";
+  return is_vector(loop) ? "in another lane" : "by another virtual thread";
 }
 
 static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, nw_use *a, nw_use *b, int level) {
-  bool reduction = is_reduction(a, b);
+  bool reduction = nw_is_reduction(a, b);
   if (!nw_may_meet(a, b) || a->depth > level || !rule_on(m, loop, reduction)) return NW_HOLDS;
   if (!NW_RULE(m->p->ctx, private_storage) && a->buffer->role == NW_TEMP) return NW_HOLDS;
   int fact = nw_fact_of(m->f, 'p', a->number, b->number, level, nw_common_loops(a->site, b->site));
@@ -120,18 +125,9 @@ static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, nw_use *a, n
   nw_answer answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
   if (answer == NW_FAILS) {
-    nw_refusal_kind kind = reduction   ? NW_REFUSE_REDUCTION
-                           : !a->write ? NW_REFUSE_WAR
-                           : b->write  ? NW_REFUSE_WAW
-                                       : NW_REFUSE_RAW;
-    return nw_tell_pair(m,
-                        &(nw_story){.kind = kind,
-                                    .source = a,
-                                    .sink = b,
-                                    .loop = loop,
-                                    .message = cannot(m, loop),
-                                    .why = why_of(loop, a, b, reduction)},
-                        bad);
+    nw_story story = {.kind = nw_conflict_kind(a, b), .source = a, .sink = b, .loop = loop, .message = cannot(m, loop)};
+    story.why = nw_conflict_why(m, a, b, by_whom(loop));
+    return nw_tell_pair(m, &story, bad);
   }
   isl_map_free(bad);
   return answer;
@@ -165,7 +161,7 @@ static nw_answer check_loop(const nw_model *m, const nw_stmt *loop) {
 }
 
 // A mark that an unsafe step has put there before is not asked about again: it says so itself.
-static bool known_unsafe(const nw_program *before, const nw_stmt *s) {
+bool nw_known_unsafe(const nw_program *before, const nw_stmt *s) {
   nw_path path;
   if (!s->unsafe || !before || !nw_find(before, s->id, &path)) return false;
   const nw_stmt *was = path.at[path.n - 1];
@@ -173,15 +169,19 @@ static bool known_unsafe(const nw_program *before, const nw_stmt *s) {
 }
 
 static nw_answer check_loops(const nw_model *m, const nw_program *before, const nw_stmt *s) {
-  bool asked = (is_parallel(s) || is_vector(s)) && !known_unsafe(before, s);
+  bool asked = (is_parallel(s) || is_vector(s) || nw_is_vthread_loop(s)) && !nw_known_unsafe(before, s);
   nw_answer answer = asked ? check_loop(m, s) : NW_HOLDS;
   for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_loops(m, before, s->kid[i]);
   return answer;
 }
 
-nw_answer nw_check_nesting(const nw_model *m) { return check_structure(m, m->p->root, NULL, NULL); }
+nw_answer nw_check_nesting(const nw_model *m) {
+  nw_answer answer = check_structure(m, m->p->root, NULL, NULL);
+  return answer == NW_HOLDS ? nw_check_grid(m) : answer;
+}
 
 nw_answer nw_check_marks(const nw_model *m, const nw_program *before) {
   nw_answer answer = nw_check_nesting(m);
-  return answer == NW_HOLDS ? check_loops(m, before, m->p->root) : answer;
+  if (answer == NW_HOLDS) answer = check_loops(m, before, m->p->root);
+  return answer == NW_HOLDS ? nw_check_threads(m, before, NULL) : answer;
 }

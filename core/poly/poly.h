@@ -29,6 +29,14 @@ typedef struct nw_interval {
 } nw_interval;
 bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // p frozen; false: undecided
 
+// Where barriers are needed: what block `before` does must be done, for all threads, before what block `after` does; in
+// the same round of the loops around both, or (loop not 0) in a later round of that loop. In the arena of p.
+typedef struct nw_sync {
+  int before, after; // ids of blocks
+  int loop;
+} nw_sync;
+bool nw_syncs(const nw_program *p, nw_vec *out); // nw_sync *; false and a diagnostic when isl gave up
+
 // Which question it answered last: nw_judge_question, in nestwright.h.
 
 // Rules of the judge that the mutant tests can switch off, one bit each (poly/rules.def).

@@ -1,4 +1,5 @@
-// What the target and the layouts ask: local buffers fit on the stack, and a layout gives each element its own place.
+// What the target and the layouts ask: local buffers fit on the stack, shared ones in a block, and a layout gives each
+// element its own place.
 #include "ir/physical.h"
 #include "poly/internal.h"
 #include <stdio.h>
@@ -32,39 +33,63 @@ static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *a
   return count < 0 || __builtin_mul_overflow(count, nw_dtype_bytes(b->dtype), &bytes) ? -1 : bytes;
 }
 
-static bool is_local(const nw_program *p, const nw_stmt *s) {
-  return s->kind == NW_ALLOC && nw_find_buffer(p, s->alloc.buffer)->scope == NW_LOCAL;
+static bool has_scope(const nw_program *p, const nw_stmt *s, nw_scope scope) {
+  return s->kind == NW_ALLOC && nw_find_buffer(p, s->alloc.buffer)->scope == scope;
 }
 
 typedef struct load {
   const nw_model *m;
+  nw_scope scope;
+  int64_t limit;
+  const char *fit, *one; // how messages call what is full, and the scope
   nw_answer answer;
 } load;
 
 static bool too_large(load *l, const nw_stmt *alloc, int64_t bytes) {
   if (bytes < 0)
     l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL,
-                        "no constant bounds the size of %s, so it cannot have scope local", alloc->alloc.buffer);
+                        "no constant bounds the size of %s, so it cannot have scope %s", alloc->alloc.buffer, l->one);
   else
     l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL,
-                        "with %s, buffers of scope local take %lld bytes at once, and %d fit on the stack",
-                        alloc->alloc.buffer, (long long)bytes, NW_STACK_LIMIT);
+                        "with %s, buffers of scope %s take %lld bytes at once, and %lld fit %s", alloc->alloc.buffer,
+                        l->one, (long long)bytes, (long long)l->limit, l->fit);
   return false;
+}
+
+// Every virtual thread around has a copy of its own.
+static int64_t copies_of(const nw_path *path) {
+  int64_t copies = 1, n;
+  for (int i = 0; i < path->n; i++)
+    if (nw_is_vthread_loop(path->at[i]) && nw_is_int(path->at[i]->loop.extent, &n) && n > 0 &&
+        __builtin_mul_overflow(copies, n, &copies))
+      return INT32_MAX;
+  return copies;
 }
 
 static bool check_alloc(void *env, const nw_path *path) {
   load *l = env;
   const nw_stmt *s = path->at[path->n - 1];
-  if (!is_local(l->m->p, s)) return true;
+  if (!has_scope(l->m->p, s, l->scope)) return true;
   int64_t all = 0;
   for (int i = 0; i < path->n; i++) {
-    if (!is_local(l->m->p, path->at[i])) continue;
+    if (!has_scope(l->m->p, path->at[i], l->scope)) continue;
     nw_path upto = *path;
     upto.n = i + 1;
     int64_t bytes = bytes_of(l->m, &upto, path->at[i]);
-    if (bytes < 0 || __builtin_add_overflow(all, bytes, &all)) return too_large(l, path->at[i], -1);
+    if (bytes < 0 || __builtin_mul_overflow(bytes, copies_of(&upto), &bytes) ||
+        __builtin_add_overflow(all, bytes, &all))
+      return too_large(l, path->at[i], -1);
   }
-  return all <= NW_STACK_LIMIT || too_large(l, s, all);
+  return all <= l->limit || too_large(l, s, all);
+}
+
+static nw_answer check_capacity(const nw_model *m) {
+  load stack = {m, NW_LOCAL, NW_STACK_LIMIT, "on the stack", "local", NW_HOLDS};
+  load shared = {m, NW_SHARED, nw_gpu_find("default")->shared_bytes, "in a block", "shared", NW_HOLDS};
+  if (NW_RULE(m->p->ctx, capacity_stack)) nw_walk(m->p, check_alloc, &stack);
+  if (stack.answer != NW_HOLDS) return stack.answer;
+  if (NW_RULE(m->p->ctx, capacity_shared)) nw_walk(m->p, check_alloc, &shared);
+  return shared.answer;
 }
 
 // ---- layouts
@@ -119,8 +144,7 @@ static nw_answer check_layout(const nw_model *m, const nw_buffer *b) {
 }
 
 nw_answer nw_check_storage(const nw_model *m) {
-  load l = {m, NW_HOLDS};
-  if (NW_RULE(m->p->ctx, capacity_stack)) nw_walk(m->p, check_alloc, &l);
-  for (int i = 0; i < m->p->nbuffers && l.answer == NW_HOLDS; i++) l.answer = check_layout(m, m->p->buffer[i]);
-  return l.answer;
+  nw_answer answer = check_capacity(m);
+  for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) answer = check_layout(m, m->p->buffer[i]);
+  return answer;
 }

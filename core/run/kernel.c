@@ -17,6 +17,16 @@ static bool small_enough(nw_ctx *c, const nw_exec *e) {
                  e->p->name ? e->p->name : "the program", (long)e->instructions, NW_CODE_LIMIT);
 }
 
+// The loops of a grid are no loops of this processor, and there is no code generator for another yet.
+static bool for_this_machine(nw_ctx *c, const nw_program *p) {
+  const nw_stmt *loop = nw_find_bound(p->root);
+  if (!loop) return true;
+  return nw_fail(c, NW_ECODEGEN,
+                 "nw.interpret(s, data, {lowered = true}) runs it and looks for races; so does s:check()",
+                 "%s is bound to %s, and no code is generated for a grid of blocks and threads", loop->loop.var->name,
+                 nw_loop_kind_name(loop->loop.mark));
+}
+
 static nw_kernel *new_kernel(nw_ctx *c, nw_exec *e, int threads) {
   nw_kernel *k = nw_xcalloc(1, sizeof *k);
   size_t n = (size_t)e->p->nbuffers + 1;
@@ -56,7 +66,7 @@ static bool harmless(nw_ctx *c, const nw_program *p) {
 
 nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o) {
   static const nw_build_opts usual = {.opt = 1};
-  if (!p || nw_stopped(c) || !harmless(c, p)) return NULL;
+  if (!p || nw_stopped(c) || !for_this_machine(c, p) || !harmless(c, p)) return NULL;
   if (!o) o = &usual;
   double start = nw_now();
   nw_exec *e = nw_lower(p, NULL);

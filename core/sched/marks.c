@@ -1,4 +1,4 @@
-// unroll, vectorize, parallel: how a loop runs. What depends on values is the judge's; here is what the marks themselves ask.
+// unroll, vectorize, parallel, bind: how a loop runs. What depends on values is the judge's; here is what the marks themselves ask.
 #include "hw/hw.h"
 #include "sched/primitives.h"
 #include "sched/shape.h"
@@ -187,4 +187,20 @@ bool nw_apply_parallel(void *step) {
     return false;
   note_work(st, loop, &path);
   return set_mark(st, loop, NW_PARALLEL);
+}
+
+// ---- bind
+
+static nw_loop_kind tag_of(const char *name) {
+  int k = NW_BLOCK_X;
+  while (k < NW_VTHREAD && strcmp(nw_loop_kind_name((nw_loop_kind)k), name)) k++;
+  return (nw_loop_kind)k;
+}
+
+// How nests of one launch and their threads go together is the judge's.
+bool nw_apply_bind(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop = nw_step_loop(st, 0, NULL);
+  if (!loop || !unmarked(st, loop)) return false;
+  return set_mark(st, loop, tag_of(nw_step_str(st, 1, "")));
 }

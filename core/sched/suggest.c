@@ -81,6 +81,18 @@ void nw_suggest_parallel(void *step) {
   if (n) offer_split(st, loop);
 }
 
+// The other loops of the nest with the same tag; then what can be done to this one.
+void nw_suggest_bind(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  int n = nest_of(st, 0, &loop, nest);
+  for (int i = 0; i < n; i++)
+    if (nest[i] != loop) offer2(st, "bind", loop_arg(nest[i]), st->resolved[1]);
+  if (n && nw_grid_dim(loop) < 0) offer2(st, "bind", loop_arg(loop), str_arg("vthread"));
+  if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
+  if (n) offer_split(st, loop);
+}
+
 // Those along the reduction come last: in pieces they are no better.
 static void offer_splits(nw_step *st, int n, nw_stmt *const *nest) {
   nw_blocks b = n ? nw_blocks_below(st->scratch, nest[n - 1]) : (nw_blocks){0};

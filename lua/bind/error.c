@@ -22,6 +22,7 @@ static const char *const code_names[] = {
     [NW_ECRASH] = "crash",
     [NW_EINTERRUPT] = "interrupt",
     [NW_EMISMATCH] = "mismatch",
+    [NW_ERACE] = "race",
 };
 static const char *const kind_names[] = {
     [NW_REFUSE_RAW] = "raw",

@@ -1,0 +1,167 @@
+// Races. A lowered program is run one block after another and one thread after another; here every access in a launch is
+// compared with those before it, of the same element: two threads of one block with no barrier between them, or two
+// blocks, one of them writing, are a race, whatever the values were.
+//
+// This knows nothing of the judge: it sees barriers and addresses as they come.
+#include "interp/code.h"
+#include <stdlib.h>
+
+typedef struct touch {
+  nwi_owner by;
+  int64_t tick; // barriers before it
+} touch;
+
+// Of the reads since the last write: the last one; the last by another thread of its block; the last by another block. If
+// any read is a race with a write to come, one of these is.
+struct nwi_shadow {
+  touch write, read, other, far;
+};
+
+// The last barrier of a block. One that stands outside of a block loop is for all of its blocks.
+struct nwi_wait {
+  bool used, all[3];
+  uint64_t block;
+  int64_t launch, tick;
+};
+
+// ---- indices
+
+static uint64_t pack(const int64_t *i, unsigned low, unsigned high) {
+  return (uint64_t)i[0] | (uint64_t)i[1] << low | (uint64_t)i[2] << high;
+}
+
+static uint64_t pack_block(const int64_t *i) { return pack(i, 31, 47); }
+
+static nwi_owner here(const nwi_program *x) {
+  const int64_t *i = x->grid.index;
+  return (nwi_owner){x->grid.launch, pack_block(i), pack(i + 3, 20, 40)};
+}
+
+static void put_owner(nw_str *s, nwi_owner o) {
+  nw_str_fmt(s, "thread (%d, %d, %d) of block (%d, %d, %d)", (int)(o.thread & 0xfffff), (int)(o.thread >> 20 & 0xfffff),
+             (int)(o.thread >> 40), (int)(o.block & 0x7fffffff), (int)(o.block >> 31 & 0xffff), (int)(o.block >> 47));
+}
+
+void nwi_grid_enter(nwi_program *x, const nwi_code *loop, int64_t index) {
+  x->grid.index[loop->dim] = index;
+  x->grid.inside[loop->dim] = true;
+}
+
+void nwi_grid_leave(nwi_program *x, const nwi_code *loop) {
+  x->grid.index[loop->dim] = 0;
+  x->grid.inside[loop->dim] = false;
+}
+
+void nwi_launch(nwi_program *x, bool begins) { x->grid.launch = begins ? ++x->grid.launches : 0; }
+
+// ---- barriers
+
+static bool same_wait(const struct nwi_wait *a, const struct nwi_wait *b) {
+  return a->block == b->block && a->launch == b->launch && !memcmp(a->all, b->all, sizeof a->all);
+}
+
+static struct nwi_wait *slot(const nwi_grid *g, const struct nwi_wait *key) {
+  uint64_t h = nw_hash_mix(nw_hash_mix(key->block, (uint64_t)key->launch),
+                           (uint64_t)(key->all[0] + 2 * key->all[1] + 4 * key->all[2]));
+  for (;; h++) {
+    struct nwi_wait *w = &g->wait[h & (uint64_t)(g->capwaits - 1)];
+    if (!w->used || same_wait(w, key)) return w;
+  }
+}
+
+static void grow(nwi_grid *g) {
+  nwi_grid old = *g;
+  g->capwaits = old.capwaits ? 2 * old.capwaits : 64;
+  g->wait = nw_xcalloc((size_t)g->capwaits, sizeof *g->wait);
+  for (int i = 0; i < old.capwaits; i++)
+    if (old.wait[i].used) *slot(g, &old.wait[i]) = old.wait[i];
+  free(old.wait);
+}
+
+void nwi_barrier(nwi_program *x) {
+  nwi_grid *g = &x->grid;
+  if (g->inside[3] || g->inside[4] || g->inside[5])
+    return nwi_fail(&x->run, NW_ERACE, "a barrier stands inside a thread loop, where not every thread comes");
+  if (2 * (g->nwaits + 1) > g->capwaits) grow(g);
+  struct nwi_wait key = {.used = true, .launch = g->launch, .tick = ++g->tick};
+  int64_t block[3];
+  for (int d = 0; d < 3; d++) key.all[d] = !g->inside[d], block[d] = g->inside[d] ? g->index[d] : 0;
+  key.block = pack_block(block);
+  struct nwi_wait *w = slot(g, &key);
+  g->nwaits += !w->used;
+  *w = key;
+}
+
+// Has this block passed a barrier since?
+static bool waited(const nwi_grid *g, int64_t since) {
+  for (int mask = 0; mask < 8 && g->nwaits; mask++) {
+    struct nwi_wait key = {.launch = g->launch};
+    int64_t block[3];
+    for (int d = 0; d < 3; d++) key.all[d] = mask >> d & 1, block[d] = key.all[d] ? 0 : g->index[d];
+    key.block = pack_block(block);
+    const struct nwi_wait *w = slot(g, &key);
+    if (w->used && w->tick > since) return true;
+  }
+  return false;
+}
+
+// ---- accesses
+
+static bool races(const nwi_program *x, const nwi_buffer *b, const touch *t, nwi_owner now) {
+  if (t->by.launch != now.launch) return false;
+  if (t->by.block != now.block) return true;
+  return t->by.thread != now.thread && (b->local || !waited(&x->grid, t->tick));
+}
+
+static void report(nwi_program *x, const nwi_buffer *b, int64_t at, const touch *t, bool wrote, bool writes) {
+  nw_str s = {0};
+  nwi_owner now = here(x);
+  nw_str_fmt(&s, "race: element %lld of %s is %s by ", (long long)at, b->name, wrote ? "written" : "read");
+  put_owner(&s, t->by);
+  nw_str_fmt(&s, ", and %s by ", writes ? "written" : "read");
+  put_owner(&s, now);
+  nwi_where(x, &s);
+  nw_str_add(&s, t->by.block != now.block ? ", and nothing orders blocks"
+                 : b->local               ? ", but local storage is each thread's own"
+                                          : ", with no barrier between");
+  nwi_fail(&x->run, NW_ERACE, "%s", s.s);
+  nw_str_free(&s);
+}
+
+static void note_read(struct nwi_shadow *s, const touch *now) {
+  if (s->read.by.launch != now->by.launch) {
+    s->other = s->far = (touch){0};
+  } else if (s->read.by.block != now->by.block) {
+    s->far = s->read;
+    s->other = (touch){0};
+  } else if (s->read.by.thread != now->by.thread) {
+    s->other = s->read;
+  }
+  s->read = *now;
+}
+
+void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write) {
+  if (!x->grid.launch || !b->written) return; // an input is only read
+  if (!b->shadow) b->shadow = nw_xcalloc((size_t)(b->cap > b->count ? b->cap : b->count) + 1, sizeof *b->shadow);
+  struct nwi_shadow *s = &b->shadow[at];
+  touch now = {here(x), x->grid.tick};
+  if (races(x, b, &s->write, now.by)) return report(x, b, at, &s->write, true, write);
+  if (!write) return note_read(s, &now);
+  const touch *reads[] = {&s->read, &s->other, &s->far};
+  for (int i = 0; i < NW_COUNT(reads); i++)
+    if (races(x, b, reads[i], now.by)) return report(x, b, at, reads[i], false, true);
+  *s = (struct nwi_shadow){.write = now};
+}
+
+// The memory of a block is the same each time its allocation is entered; another block, and a thread that allocates
+// inside its loop, has other memory.
+void nwi_grid_alloc(nwi_program *x, nwi_buffer *b) {
+  nwi_grid *g = &x->grid;
+  if (!g->launch) return;
+  nwi_owner now = here(x), last = b->owner;
+  b->owner = now;
+  bool own = b->local || g->inside[3] || g->inside[4] || g->inside[5];
+  if (!b->shadow) return;
+  if (own || now.launch != last.launch || now.block != last.block)
+    memset(b->shadow, 0, (size_t)b->cap * sizeof *b->shadow);
+}

@@ -1,0 +1,90 @@
+// Pass: barriers, as few as do.
+//
+// The judge says which blocks must be done for all threads before which others. Each such need is met by one barrier: in
+// the statement list that holds both, anywhere between them; where the one comes a round of a loop later, anywhere after
+// the first to the end of the loop or from its start to the second. A barrier of a list further in is as good when it
+// stands behind the first there, or in front of the second. So needs are looked at from the innermost list outwards; what is
+// not met yet gets its barrier as late as possible: in front of the second, or at the end of the loop.
+#include "lower/pass.h"
+#include "poly/poly.h"
+#include <stdlib.h>
+
+typedef struct need {
+  nw_path a, b; // to the two blocks
+  int list; // position on both paths of the statement in whose list the barrier goes
+  bool round; // b is in a later round of the loop that this statement is
+} need;
+
+static int common_of(const nw_path *a, const nw_path *b) {
+  int n = 0;
+  while (n < a->n && n < b->n && a->at[n] == b->at[n]) n++;
+  return n;
+}
+
+static int loop_on(const nw_path *path, int id) {
+  int i = path->n - 1;
+  while (i > 0 && path->at[i]->id != id) i--;
+  return i;
+}
+
+static need need_of(const nw_program *p, const nw_sync *s) {
+  need n = {.round = s->loop != 0};
+  nw_find(p, s->before, &n.a);
+  nw_find(p, s->after, &n.b);
+  n.list = n.round ? loop_on(&n.a, s->loop) : common_of(&n.a, &n.b) - 1;
+  return n;
+}
+
+static bool barrier_in(const nw_stmt *s, int from, int to) {
+  for (int i = from; i < to; i++)
+    if (s->kid[i]->kind == NW_BARRIER) return true;
+  return false;
+}
+
+static bool is_met(const need *n) {
+  int inner = n->round ? n->list : n->list + 1;
+  for (int i = inner; i < n->a.n - 1; i++)
+    if (barrier_in(n->a.at[i], n->a.pos[i + 1] + 1, n->a.at[i]->nkids)) return true;
+  for (int i = inner; i < n->b.n - 1; i++)
+    if (barrier_in(n->b.at[i], 0, n->b.pos[i + 1])) return true;
+  return !n->round && barrier_in(n->a.at[n->list], n->a.pos[inner], n->b.pos[inner]);
+}
+
+static void meet(nw_program *p, const nw_sync *s) {
+  need n = need_of(p, s);
+  if (is_met(&n)) return;
+  nw_stmt *list = n.a.at[n.list];
+  int at = n.round ? list->nkids : n.b.pos[n.list + 1];
+  nw_kids_insert(p, list, at, nw_new_like(p, NW_BARRIER, n.b.at[n.b.n - 1]));
+}
+
+typedef struct rank {
+  const nw_sync *s;
+  int list, round, last; // in this order: inner lists first, needs within a round first, early ones first
+} rank;
+
+static int by_rank(const void *a, const void *b) {
+  const rank *x = a, *y = b;
+  if (x->list != y->list) return y->list - x->list;
+  return x->round != y->round ? x->round - y->round : x->last - y->last;
+}
+
+static bool place_all(nw_program *p, const nw_vec *syncs) {
+  rank *all = nw_xcalloc((size_t)syncs->n + 1, sizeof *all);
+  for (int i = 0; i < syncs->n; i++) {
+    need n = need_of(p, syncs->at[i]);
+    all[i] = (rank){syncs->at[i], n.list, n.round, n.b.pos[n.list + 1]};
+  }
+  qsort(all, (size_t)syncs->n, sizeof *all, by_rank);
+  for (int i = 0; i < syncs->n; i++) meet(p, all[i].s);
+  free(all);
+  return true;
+}
+
+nw_program *nw_pass_barriers(nw_program *p) {
+  if (!nw_find_bound(p->root)) return p;
+  nw_vec syncs = {0};
+  bool ok = nw_syncs(p, &syncs) && place_all(p, &syncs);
+  nw_vec_free(&syncs);
+  return ok ? p : NULL;
+}

@@ -1,0 +1,163 @@
+// Pass: virtual threads take turns statement by statement, and a thread loop ends at every barrier.
+//
+// A loop bound to vthread becomes loops around the single statements inside: the loops, allocations and barriers it held
+// are now around them, and what was allocated inside has a copy for each virtual thread. The judge has seen that nothing
+// leads from one to another, so that any order will do. A thread loop with a barrier inside is taken apart in the same way,
+// but only at its barriers: behind each starts a thread loop of its own.
+#include "lower/pass.h"
+
+enum { UNROLL_BELOW = 16 }; // virtual threads: as many copies of a statement, or a loop
+
+typedef struct spread {
+  nw_program *p;
+  nw_stmt *loop;
+  bool all; // as far in as it goes; otherwise only around barriers
+  bool used; // the loop itself stands somewhere already: from now on copies
+  bool failed;
+} spread;
+
+static bool has_barrier(const nw_stmt *s) {
+  bool any = s->kind == NW_BARRIER;
+  for (int i = 0; i < s->nkids && !any; i++) any = has_barrier(s->kid[i]);
+  return any;
+}
+
+// Is the loop to be put inside s, and can it be?
+static bool goes_in(const spread *x, const nw_stmt *s) {
+  const char *var = x->loop->loop.var->name;
+  switch (s->kind) {
+  case NW_BARRIER: return true;
+  case NW_SEQ:
+  case NW_ALLOC: return x->all || has_barrier(s);
+  case NW_GUARD: return (x->all || has_barrier(s)) && !nw_uses_var(s->guard.cond, var);
+  case NW_LOOP:
+    return (x->all || has_barrier(s)) && s->loop.mark != NW_VECTORIZED && !nw_uses_var(s->loop.begin, var) &&
+           !nw_uses_var(s->loop.extent, var);
+  default: return false;
+  }
+}
+
+// ---- a copy of storage for each iteration
+
+typedef struct shift {
+  nw_pool *pool;
+  const char *buffer;
+  const nw_expr *by;
+} shift;
+
+static const nw_expr *shifted_load(void *env, const nw_expr *load) {
+  const shift *s = env;
+  if (strcmp(load->name, s->buffer)) return NULL;
+  const nw_expr *index = nw_add(s->pool, load->arg[0], s->by);
+  return nw_load(s->pool, load->type, load->name, 1, &index);
+}
+
+static const nw_expr *shift_expr(void *env, const nw_expr *e) {
+  const shift *s = env;
+  return nw_rewrite(s->pool, e, NULL, shifted_load, env);
+}
+
+static void shift_stores(const shift *s, nw_stmt *at) {
+  if (at->kind == NW_STORE && !strcmp(at->store.buffer, s->buffer))
+    at->store.index = nw_add(s->pool, at->store.index, s->by);
+  for (int i = 0; i < at->nkids; i++) shift_stores(s, at->kid[i]);
+}
+
+static void copy_storage(const spread *x, nw_stmt *alloc) {
+  nw_pool *pool = x->p->pool;
+  const nw_stmt *l = x->loop;
+  const nw_expr *turn = nw_sub(pool, l->loop.var, l->loop.begin), *n = alloc->alloc.extent[0];
+  shift s = {pool, alloc->alloc.buffer, nw_mul(pool, turn, n)};
+  for (int i = 0; i < alloc->nkids; i++) nw_tree_exprs(alloc->kid[i], shift_expr, &s);
+  shift_stores(&s, alloc);
+  alloc->alloc.extent[0] = nw_mul(pool, n, l->loop.extent);
+}
+
+// ---- the loop around a run of statements
+
+typedef struct renaming {
+  nw_pool *pool;
+  const char *var;
+  const nw_expr *by;
+} renaming;
+
+static const nw_expr *renamed(void *env, const nw_expr *e) {
+  const renaming *r = env;
+  return nw_subst(r->pool, e, r->var, r->by);
+}
+
+static nw_stmt *loop_for(spread *x, const nw_vec *run) {
+  nw_stmt *l = x->loop;
+  if (!x->used) return x->used = true, l;
+  nw_stmt *copy = nw_new_loop(x->p, nw_unique_loop_name(x->p, l->loop.var->name), l->loop.begin, l->loop.extent);
+  copy->step = l->step;
+  copy->loop.mark = l->loop.mark;
+  renaming r = {x->p->pool, l->loop.var->name, copy->loop.var};
+  for (int i = 0; i < run->n; i++) nw_tree_exprs(run->at[i], renamed, &r);
+  return copy;
+}
+
+static void wrap(spread *x, nw_vec *run, nw_vec *out) {
+  if (!run->n) return;
+  nw_stmt *l = loop_for(x, run);
+  nw_kids_set(x->p, l, run->n, (nw_stmt **)run->at);
+  nw_vec_push(out, l);
+  run->n = 0;
+}
+
+// The statements, with the loop around each or inside it.
+static void spread_over(spread *x, int n, nw_stmt **kid, nw_vec *out) {
+  nw_vec run = {0};
+  for (int i = 0; i < n; i++) {
+    if (!goes_in(x, kid[i])) {
+      x->failed |= !x->all && has_barrier(kid[i]);
+      nw_vec_push(&run, kid[i]);
+      continue;
+    }
+    wrap(x, &run, out);
+    nw_vec inside = {0};
+    if (kid[i]->kind == NW_ALLOC) copy_storage(x, kid[i]);
+    spread_over(x, kid[i]->nkids, kid[i]->kid, &inside);
+    if (kid[i]->nkids) nw_kids_set(x->p, kid[i], inside.n, (nw_stmt **)inside.at);
+    nw_vec_push(out, kid[i]);
+    nw_vec_free(&inside);
+  }
+  wrap(x, &run, out);
+  nw_vec_free(&run);
+}
+
+static bool spread_loop(nw_program *p, nw_stmt *loop, nw_vec *out) {
+  spread x = {.p = p, .loop = loop, .all = nw_is_vthread_loop(loop)};
+  int64_t n;
+  if (x.all) loop->loop.mark = nw_is_int(loop->loop.extent, &n) && n < UNROLL_BELOW ? NW_UNROLLED : NW_SERIAL;
+  int nkids = loop->nkids;
+  nw_stmt **kid = loop->kid;
+  spread_over(&x, nkids, kid, out);
+  return !x.failed || nw_fail(p->ctx, NW_ELIMIT, "Take the guard or the bound apart, or undo the step that made it.",
+                              "a barrier would stand where not every thread of %s comes", loop->loop.var->name);
+}
+
+// Innermost first.
+static bool spread_kids(nw_program *p, nw_stmt *s) {
+  nw_vec out = {0};
+  bool ok = true;
+  for (int i = 0; i < s->nkids && ok; i++) {
+    nw_stmt *kid = s->kid[i];
+    ok = spread_kids(p, kid);
+    bool apart = nw_is_vthread_loop(kid) || (nw_is_thread_loop(kid) && has_barrier(kid));
+    if (apart && ok)
+      ok = spread_loop(p, kid, &out);
+    else
+      nw_vec_push(&out, kid);
+  }
+  if (s->nkids) nw_kids_set(p, s, out.n, (nw_stmt **)out.at);
+  nw_vec_free(&out);
+  return ok;
+}
+
+nw_program *nw_pass_interleave(nw_program *p) {
+  if (!nw_find_bound(p->root)) return p;
+  if (!spread_kids(p, p->root)) return NULL;
+  nw_shape_temps(p);
+  return p;
+}

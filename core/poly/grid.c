@@ -1,0 +1,194 @@
+// Loops bound to a grid: how they nest, how many threads a launch has, and where storage may live.
+#include "poly/internal.h"
+
+typedef struct grid {
+  const nw_model *m;
+  const nw_gpu_info *gpu;
+  nw_answer answer;
+} grid;
+
+static const char *tag_of(const nw_stmt *loop) { return nw_loop_kind_name(loop->loop.mark); }
+
+// What is wrong, as a message; and why, as a sentence.
+static bool refuse(grid *g, const nw_stmt *loop, const char *message, const char *fmt, ...) NW_PRINTF(4, 5);
+static bool refuse(grid *g, const nw_stmt *loop, const char *message, const char *fmt, ...) {
+  nw_str why = {0};
+  va_list args;
+  va_start(args, fmt);
+  nw_str_vfmt(&why, fmt, args);
+  va_end(args);
+  g->answer = nw_tell(g->m, NW_REFUSE_STRUCTURE, loop, message, "%s", why.s);
+  nw_str_free(&why);
+  return false;
+}
+
+static const char *inside(grid *g, const nw_stmt *s, const nw_stmt *around) {
+  return nw_arena_printf(g->m->arena, "%s is inside %s", s->loop.var->name, around->loop.var->name);
+}
+
+// ---- nesting
+
+static bool stands_in(grid *g, const nw_stmt *s, const nw_stmt *around) {
+  const char *outer = around->loop.var->name;
+  if (around->loop.mark == NW_VECTORIZED)
+    return refuse(g, s, inside(g, s, around), "%s is vectorized, and a lane is no thread of a grid", outer);
+  if (s->loop.mark == around->loop.mark && nw_grid_dim(s) >= 0)
+    return refuse(g, s, inside(g, s, around), "%s is bound to %s already, and an index of the grid has one value",
+                  outer, tag_of(s));
+  if (nw_is_block_loop(s) && nw_is_bound_loop(around) && !nw_is_block_loop(around))
+    return refuse(g, s, inside(g, s, around), "%s is bound to %s: blocks hold threads, not threads blocks", outer,
+                  tag_of(around));
+  return true;
+}
+
+static bool nests(grid *g, const nw_path *path) {
+  const nw_stmt *s = path->at[path->n - 1], *bound = nw_find_bound(g->m->p->root);
+  if (s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL)
+    return refuse(g, s, "a program runs on a grid or on processors",
+                  "%s is marked parallel, which is for the threads of a processor, and %s is bound to %s",
+                  s->loop.var->name, bound->loop.var->name, tag_of(bound));
+  for (int i = 0; i < path->n - 1 && nw_is_bound_loop(s); i++)
+    if (path->at[i]->kind == NW_LOOP && !stands_in(g, s, path->at[i])) return false;
+  return true;
+}
+
+static bool same_for_all(grid *g, const nw_path *path) {
+  const nw_stmt *s = path->at[path->n - 1];
+  for (int i = 0; i < path->n - 1 && nw_is_bound_loop(s); i++) {
+    const nw_stmt *around = path->at[i];
+    if (!nw_is_bound_loop(around)) continue;
+    const char *var = around->loop.var->name;
+    if (nw_uses_var(s->loop.begin, var) || nw_uses_var(s->loop.extent, var))
+      return refuse(g, s, nw_arena_printf(g->m->arena, "the bounds of %s depend on %s", s->loop.var->name, var),
+                    "%s is bound to %s, and all of its values have the same range of %s", var, tag_of(around),
+                    tag_of(s));
+  }
+  return true;
+}
+
+// ---- extents
+
+typedef struct widening {
+  const nw_program *p;
+  nw_launch *out;
+  const nw_stmt *loop; // the loop that does not fit in
+} widening;
+
+// The extent without the variables of the loops around.
+static const nw_expr *plain_extent(const nw_ranges *r, const nw_path *path) {
+  const char *var[NW_MAX_DEPTH];
+  int n = 0;
+  const nw_expr *e = path->at[path->n - 1]->loop.extent;
+  for (int i = 0; i < path->n - 1; i++)
+    if (path->at[i]->kind == NW_LOOP && nw_uses_var(e, path->at[i]->loop.var->name))
+      var[n++] = path->at[i]->loop.var->name;
+  e = n ? nw_upper_over(r, e, n, var) : e;
+  return e ? nw_simplify(r, e) : NULL;
+}
+
+static bool widen(void *env, const nw_path *path) {
+  widening *w = env;
+  const nw_stmt *s = path->at[path->n - 1];
+  int dim = nw_grid_dim(s);
+  bool inside = false;
+  for (int i = 0; i < path->n; i++) inside |= path->at[i] == w->out->at;
+  if (dim < 0 || !inside) return true;
+  nw_path outside = *path;
+  outside.n--;
+  nw_ranges r;
+  nw_ranges_of(&r, w->p, &outside);
+  const nw_expr *e = plain_extent(&r, path), **most = &w->out->extent[dim];
+  bool fits = e && (!*most || nw_prove(&r, nw_le(r.pool, e, *most)) || nw_prove(&r, nw_le(r.pool, *most, e)));
+  if (fits && (!*most || !nw_prove(&r, nw_le(r.pool, e, *most)))) *most = e;
+  nw_ranges_free(&r);
+  if (!fits) w->loop = s;
+  return fits;
+}
+
+bool nw_launch_extents(const nw_program *p, const nw_path *path, nw_launch *out) {
+  *out = (nw_launch){.at = path->at[path->n - 1]};
+  return nw_walk(p, widen, &(widening){p, out, NULL});
+}
+
+static bool too_many(grid *g, const nw_launch *l, const char *fmt, const char *what, int64_t n, int64_t limit) {
+  g->answer = nw_tell(g->m, NW_REFUSE_CAPACITY, nw_find_bound(l->at), NULL, fmt, what, (long long)n, (long long)limit);
+  return false;
+}
+
+static bool within_limits(grid *g, const nw_launch *l) {
+  nw_ranges r;
+  nw_ranges_of(&r, g->m->p, NULL);
+  int64_t threads = 1, n;
+  bool ok = true;
+  for (int d = 0; d < NW_GRID_DIMS && ok; d++) {
+    if (!l->extent[d]) continue;
+    const char *tag = nw_loop_kind_name((nw_loop_kind)(NW_BLOCK_X + d));
+    bool known = nw_const_upper(&r, l->extent[d], &n);
+    if (d < 3 && !known)
+      continue; // how many blocks may depend on sizes; the launch itself fails when they are too many
+    if (!known) {
+      g->answer = nw_tell(g->m, NW_REFUSE_CAPACITY, NULL, NULL,
+                          "no constant bounds the extent of %s, and a block has %lld threads at most", tag,
+                          (long long)g->gpu->threads);
+      ok = false;
+    } else if (n > g->gpu->extent[d]) {
+      ok = too_many(g, l, "%s would have %lld values, and the target has %lld", tag, n, g->gpu->extent[d]);
+    } else if (d >= 3) {
+      threads *= n > 1 ? n : 1;
+    }
+  }
+  nw_ranges_free(&r);
+  if (ok && threads > g->gpu->threads)
+    return too_many(g, l, "%s would have %lld threads, and %lld is the most", "a block", threads, g->gpu->threads);
+  return ok;
+}
+
+static bool launch_fits(grid *g, const nw_path *path) {
+  if (nw_launch_on(g->m->p, path) != path->n - 1) return true;
+  nw_launch l = {.at = path->at[path->n - 1]};
+  widening w = {g->m->p, &l, NULL};
+  if (nw_walk(g->m->p, widen, &w)) return within_limits(g, &l);
+  return refuse(
+      g, w.loop, nw_arena_printf(g->m->arena, "%s has no extent to launch with", tag_of(w.loop)),
+      "the extent of %s cannot be compared with that of the other loops bound to %s, so that none is known to be "
+      "the greatest",
+      w.loop->loop.var->name, tag_of(w.loop));
+}
+
+// ---- storage
+
+static bool block_below(const nw_stmt *s) {
+  bool any = nw_is_block_loop(s);
+  for (int i = 0; i < s->nkids && !any; i++) any = block_below(s->kid[i]);
+  return any;
+}
+
+static bool lives_right(grid *g, const nw_path *path) {
+  const nw_stmt *s = path->at[path->n - 1];
+  if (s->kind != NW_ALLOC) return true;
+  nw_scope scope = nw_find_buffer(g->m->p, s->alloc.buffer)->scope;
+  const char *lives =
+      nw_arena_printf(g->m->arena, "%s has scope %s", s->alloc.buffer, scope == NW_SHARED ? "shared" : "local");
+  if (scope != NW_GLOBAL && block_below(s)) return refuse(g, NULL, lives, "it lives outside of the blocks that use it");
+  for (int i = 0; i < path->n - 1 && scope == NW_SHARED; i++)
+    if (nw_is_thread_loop(path->at[i]))
+      return refuse(g, path->at[i], lives,
+                    "that is a whole block's, but it lives inside %s: each value of %s has its own",
+                    path->at[i]->loop.var->name, tag_of(path->at[i]));
+  return true;
+}
+
+// ---- all of it
+
+static bool check_stmt(void *env, const nw_path *path) {
+  grid *g = env;
+  nw_ctx *c = g->m->p->ctx;
+  return (!NW_RULE(c, grid_nesting) || nests(g, path)) && (!NW_RULE(c, grid_bounds) || same_for_all(g, path)) &&
+         (!NW_RULE(c, grid_extent) || launch_fits(g, path)) && (!NW_RULE(c, grid_scope) || lives_right(g, path));
+}
+
+nw_answer nw_check_grid(const nw_model *m) {
+  grid g = {m, nw_gpu_find("default"), NW_HOLDS};
+  if (nw_find_bound(m->p->root)) nw_walk(m->p, check_stmt, &g);
+  return g.answer;
+}

@@ -1,0 +1,415 @@
+// What the blocks and threads of one launch do to one another.
+//
+// Blocks run in any order, and nothing orders them: two of them may not touch one element, unless both only read. The
+// threads of a block run freely between barriers. A barrier can stand at a *joint*: in front of or behind a statement
+// that all threads of the block reach alike, so that only loops around it whose bounds are the same for all threads, and
+// thread loops in which no thread of the launch is missing. What two threads do to one element is in order when a joint
+// lies between the two: they are in different rounds of a loop around joints, or in different statements side by side at
+// a joint. And since barriers put the earlier round first whatever the thread, it must be first in the program too.
+//
+// Here storage is what it is on a device: a buffer allocated inside a serial loop is the same memory in every round.
+#include "poly/internal.h"
+#include <assert.h>
+
+typedef struct place { // of a site
+  nw_path path; // to the block
+  int launch; // position on the path; -1: not on a grid
+  int host; // loops outside the launch
+  bool unsafe; // inside a loop that was bound by a step nobody judged
+  int alike; // statements of the path, from the launch on, that all threads reach alike: up to this position
+} place;
+
+typedef struct check {
+  const nw_model *m;
+  place *at; // by position of the site
+  nw_vec *syncs;
+} check;
+
+typedef struct duo { // two accesses of one launch
+  check *c;
+  const nw_model *m;
+  nw_use *a, *b;
+  const place *pa, *pb;
+  int loops, stmts; // common to both
+} duo;
+
+// ---- joints
+
+static bool uses_thread(const nw_expr *e, const place *at, int upto) {
+  for (int i = at->launch; i < upto; i++) {
+    const nw_stmt *s = at->path.at[i];
+    if (nw_is_thread_loop(s) && nw_uses_var(e, s->loop.var->name)) return true;
+  }
+  return false;
+}
+
+static bool all_threads(const nw_program *p, const nw_launch *l, const nw_stmt *loop) {
+  nw_ranges r;
+  nw_ranges_of(&r, p, NULL);
+  bool all = nw_prove(&r, nw_eq(r.pool, loop->loop.extent, l->extent[nw_grid_dim(loop)]));
+  nw_ranges_free(&r);
+  return all;
+}
+
+// Do all threads that reach this statement reach what is inside it, equally often?
+static bool lets_all_in(const nw_program *p, const nw_launch *l, const place *at, int i) {
+  const nw_stmt *s = at->path.at[i];
+  if (s->kind == NW_GUARD) return !uses_thread(s->guard.cond, at, i);
+  if (s->kind != NW_LOOP) return s->kind != NW_BLOCK;
+  if (s->loop.mark == NW_VECTORIZED) return false;
+  if (nw_is_thread_loop(s)) return all_threads(p, l, s);
+  return !uses_thread(s->loop.begin, at, i) && !uses_thread(s->loop.extent, at, i);
+}
+
+static void place_site(const nw_model *m, const nw_program *before, const nw_site *s, place *out) {
+  nw_launch l;
+  *out = (place){.launch = -1};
+  if (!nw_find(m->p, s->block->id, &out->path)) return;
+  out->launch = nw_launch_on(m->p, &out->path);
+  if (out->launch < 0) return;
+  for (int i = 0; i < s->nloops; i++)
+    out->unsafe |= nw_is_bound_loop(s->loop[i]) && nw_known_unsafe(before, s->loop[i]);
+  for (int i = 0; i < out->launch; i++) out->host += out->path.at[i]->kind == NW_LOOP;
+  nw_path upto = out->path;
+  upto.n = out->launch + 1;
+  out->alike = out->launch - 1;
+  if (!nw_launch_extents(m->p, &upto, &l)) return;
+  while (out->alike + 1 < out->path.n && lets_all_in(m->p, &l, out, out->alike + 1)) out->alike++;
+}
+
+// Position on the path of the i-th loop.
+static int loop_at(const place *p, int loop) {
+  for (int i = 0; i < p->path.n; i++)
+    if (p->path.at[i]->kind == NW_LOOP && loop-- == 0) return i;
+  return -1;
+}
+
+// ---- what is touched
+
+// execution -> place in memory: the index from the start of what is stored, for each of the bound loops around.
+static isl_map *touched(const nw_model *m, nw_use *a, int host) {
+  if (!a->alloc || a->depth <= host) return isl_map_copy(nw_use_map(m, a));
+  nw_space v;
+  nw_use_space(m->p, a, &v);
+  const nw_expr *at[NW_MAX_DEPTH];
+  for (int d = 0; d < a->n; d++) {
+    at[d] = nw_sub(m->f->pool, nw_block_bound(m->p, a->site->block, a->index[d]), a->alloc->alloc.min[d]);
+    nw_space_scan(&v, at[d]);
+  }
+  isl_set *domain = isl_set_add_dims(isl_set_copy(a->site->domain), isl_dim_set, (unsigned)v.opaque.n);
+  isl_map *map = isl_map_from_domain(isl_set_intersect(domain, nw_use_conditions(m->p, a, &v)));
+  for (int i = host; i < a->depth; i++)
+    for (int d = a->site->dim[i]; d < a->site->dim[i + 1] && nw_is_bound_loop(a->site->loop[i]); d++)
+      map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_dim(&v, d)));
+  for (int d = 0; d < a->n && !a->buffer->nlayout; d++) // a layout may put any element anywhere
+    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(&v, at[d])));
+  map = isl_map_project_out(map, isl_dim_in, (unsigned)v.ndims, (unsigned)v.opaque.n);
+  nw_space_free(&v);
+  return map;
+}
+
+static const nw_stmt *bound_to(const nw_site *s, int host, int dim) {
+  for (int i = host; i < s->nloops; i++)
+    if (nw_grid_dim(s->loop[i]) == dim) return s->loop[i];
+  return NULL;
+}
+
+// execution -> (execution, index in the grid): 0 where nothing is bound.
+static isl_map *with_index(const nw_model *m, const nw_site *s, int host) {
+  nw_space v;
+  nw_space_init(&v, m->f);
+  for (int i = 0; i < s->nloops; i++) nw_space_loop(&v, s->loop[i]);
+  const nw_expr *index[NW_GRID_DIMS];
+  for (int d = 0; d < NW_GRID_DIMS; d++) {
+    const nw_stmt *loop = bound_to(s, host, d);
+    index[d] = loop ? nw_sub(m->f->pool, loop->loop.var, loop->loop.begin) : nw_index(m->f->pool, 0);
+    nw_space_scan(&v, index[d]);
+  }
+  isl_map *map = nw_space_map(&v, isl_set_copy(s->domain), NW_GRID_DIMS, index);
+  nw_space_free(&v);
+  return isl_map_flat_range_product(isl_set_identity(isl_set_copy(s->domain)), map);
+}
+
+// Pairs of executions in one launch that touch one place, each with its index behind it.
+static isl_map *pairs_of(const duo *d, bool logical) {
+  int host = d->pa->host;
+  isl_map *a = logical ? isl_map_copy(nw_use_map(d->m, d->a)) : touched(d->m, d->a, host);
+  isl_map *b = logical ? isl_map_copy(nw_use_map(d->m, d->b)) : touched(d->m, d->b, host);
+  isl_map *pairs = isl_map_apply_range(a, isl_map_reverse(b));
+  pairs = isl_map_apply_domain(pairs, with_index(d->m, d->a->site, host));
+  pairs = isl_map_apply_range(pairs, with_index(d->m, d->b->site, host));
+  for (int i = 0; i < d->a->site->dim[host]; i++) pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
+  return pairs;
+}
+
+typedef struct range { // dimensions to compare: n from a on one side, from b on the other
+  int a, b, n;
+} range;
+
+// The index of one dimension of the grid: the loop itself where both are inside it, so that it need not be affine.
+static range index_range(const duo *d, int dim) {
+  const nw_site *s = d->a->site, *t = d->b->site;
+  for (int i = d->pa->host; i < d->loops; i++)
+    if (nw_grid_dim(s->loop[i]) == dim) return (range){s->dim[i], s->dim[i], s->dim[i + 1] - s->dim[i]};
+  return (range){s->dim[s->nloops] + dim, t->dim[t->nloops] + dim, 1};
+}
+
+static range loop_range(const duo *d, int i) {
+  const nw_site *s = d->a->site;
+  return (range){s->dim[i], s->dim[i], s->dim[i + 1] - s->dim[i]};
+}
+
+static isl_map *equal(isl_map *pairs, range r) {
+  for (int i = 0; i < r.n; i++) pairs = isl_map_equate(pairs, isl_dim_in, r.a + i, isl_dim_out, r.b + i);
+  return pairs;
+}
+
+// Keeps pairs. Those that are in order (first less), lexicographically.
+static isl_map *less(const isl_map *pairs, range r, bool reversed) {
+  isl_map *rest = isl_map_copy((isl_map *)pairs), *out = isl_map_empty(isl_map_get_space(rest));
+  for (int i = 0; i < r.n; i++) {
+    isl_map *some = isl_map_copy(rest);
+    some = reversed ? isl_map_order_gt(some, isl_dim_in, r.a + i, isl_dim_out, r.b + i)
+                    : isl_map_order_lt(some, isl_dim_in, r.a + i, isl_dim_out, r.b + i);
+    out = isl_map_union(out, some);
+    rest = isl_map_equate(rest, isl_dim_in, r.a + i, isl_dim_out, r.b + i);
+  }
+  isl_map_free(rest);
+  return out;
+}
+
+static isl_map *unlike(const isl_map *pairs, range r) {
+  return isl_map_union(less(pairs, r, false), less(pairs, r, true));
+}
+
+// ---- telling
+
+static isl_map *without_index(const duo *d, isl_map *pairs) {
+  const nw_site *s = d->a->site, *t = d->b->site;
+  pairs = isl_map_project_out(pairs, isl_dim_in, (unsigned)s->dim[s->nloops], NW_GRID_DIMS);
+  return isl_map_project_out(pairs, isl_dim_out, (unsigned)t->dim[t->nloops], NW_GRID_DIMS);
+}
+
+// Takes pairs, of which those that stand in this order in the program are told; NW_HOLDS when there are none: then the
+// same accesses the other way round have them.
+static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char *form, const char *by_whom) {
+  isl_map *bad = nw_before(without_index(d, isl_map_copy(pairs)), d->a, d->b);
+  isl_bool none = isl_map_is_empty(bad);
+  nw_story story = {.kind = nw_conflict_kind(d->a, d->b), .source = d->a, .sink = d->b};
+  story.why = form ? form : nw_conflict_why(d->m, d->a, d->b, by_whom);
+  for (int dim = from; dim < to && none == isl_bool_false && !story.loop; dim++) {
+    isl_map *here = nw_before(without_index(d, unlike(pairs, index_range(d, dim))), d->a, d->b);
+    const nw_stmt *loop = bound_to(d->a->site, d->pa->host, dim);
+    if (!loop) loop = bound_to(d->b->site, d->pa->host, dim);
+    bool differs = isl_map_is_empty(here) == isl_bool_false;
+    isl_map_free(differs ? bad : here);
+    if (differs) bad = here, story.loop = loop;
+  }
+  isl_map_free(pairs);
+  if (none == isl_bool_false) return nw_tell_pair(d->m, &story, bad);
+  isl_map_free(bad);
+  return none == isl_bool_true ? NW_HOLDS : nw_proofs_lost(d->m->f->s);
+}
+
+// Nothing is told where only the places of barriers are asked for.
+static bool rule_on(const duo *d, bool blocks) {
+  nw_ctx *c = d->m->p->ctx;
+  if (d->c->syncs) return false;
+  if (nw_is_reduction(d->a, d->b)) return NW_RULE(c, grid_reduction);
+  return blocks ? NW_RULE(c, block_carried) : NW_RULE(c, thread_ordered);
+}
+
+// ---- between blocks
+
+// Takes pairs; leaves in *pairs those within one block.
+static nw_answer check_blocks(const duo *d, isl_map **pairs) {
+  isl_map *apart = isl_map_empty(isl_map_get_space(*pairs));
+  for (int dim = 0; dim < 3; dim++) {
+    apart = isl_map_union(apart, unlike(*pairs, index_range(d, dim)));
+    *pairs = equal(*pairs, index_range(d, dim));
+  }
+  isl_bool none = isl_map_is_empty(apart);
+  if (none == isl_bool_false && rule_on(d, true)) return tell(d, apart, 0, 3, NULL, "by another block");
+  isl_map_free(apart);
+  return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
+}
+
+static isl_map *threads_apart(const duo *d, isl_map *pairs) {
+  isl_map *apart = isl_map_empty(isl_map_get_space(pairs));
+  for (int dim = 3; dim < NW_GRID_DIMS; dim++) {
+    apart = isl_map_union(apart, unlike(pairs, index_range(d, dim)));
+    pairs = equal(pairs, index_range(d, dim));
+  }
+  isl_map_free(pairs);
+  return apart;
+}
+
+// ---- between threads
+
+// Of pairs that a joint orders (in loop `level`, or behind all of them), those that stand the other way round in the
+// program: a thread loop around puts the second first.
+static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
+  isl_map *rest = isl_map_copy(ordered), *bad = isl_map_empty(isl_map_get_space(ordered));
+  for (int i = d->pa->host; i < level; i++) {
+    if (!nw_is_thread_loop(d->a->site->loop[i])) continue;
+    bad = isl_map_union(bad, less(rest, loop_range(d, i), true));
+    rest = equal(rest, loop_range(d, i));
+  }
+  isl_map_free(rest);
+  isl_bool none = isl_map_is_empty(bad);
+  if (none == isl_bool_false && !d->c->syncs && NW_RULE(d->m->p->ctx, thread_direction)) {
+    duo back = *d;
+    back.a = d->b, back.b = d->a, back.pa = d->pb, back.pb = d->pa;
+    return tell(&back, isl_map_reverse(bad), 3, NW_GRID_DIMS,
+                "at {s} and later at {t} two threads meet at {e}; a barrier between them would put the later one first",
+                NULL);
+  }
+  isl_map_free(bad);
+  return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
+}
+
+// Takes pairs, which a joint orders.
+static nw_answer ordered(const duo *d, isl_map *pairs, int level, const nw_stmt *loop) {
+  isl_bool none = isl_map_is_empty(pairs);
+  nw_answer answer = none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
+  if (none == isl_bool_false) answer = check_direction(d, pairs, level);
+  if (none == isl_bool_false && d->c->syncs) {
+    nw_sync *s = NW_NEW(d->m->p->arena, nw_sync);
+    *s = (nw_sync){d->a->site->block->id, d->b->site->block->id, loop ? loop->id : 0};
+    nw_vec_push(d->c->syncs, s);
+  }
+  isl_map_free(pairs);
+  return answer;
+}
+
+static bool is_alike(const duo *d, int stmt) { return stmt <= d->pa->alike && stmt <= d->pb->alike; }
+
+// Are the two in different statements side by side at a joint, a's first?
+static bool side_by_side(const duo *d) { return d->stmts < d->pa->path.n && is_alike(d, d->stmts - 1); }
+
+static nw_answer check_apart(const duo *d, isl_map *apart) {
+  nw_answer answer = NW_HOLDS;
+  bool alike = true;
+  for (int i = d->pa->host; i < d->loops && answer == NW_HOLDS; i++) {
+    const nw_stmt *loop = d->a->site->loop[i];
+    if (nw_grid_dim(loop) >= 0) continue;
+    alike = is_alike(d, loop_at(d->pa, i));
+    if (!alike) break;
+    if (!nw_is_vthread_loop(loop)) answer = ordered(d, less(apart, loop_range(d, i), false), i, loop);
+    apart = equal(apart, loop_range(d, i));
+  }
+  if (answer != NW_HOLDS || (alike && side_by_side(d))) {
+    bool first = answer == NW_HOLDS && d->a->site->seq < d->b->site->seq;
+    if (first) return ordered(d, apart, d->loops, NULL);
+    isl_map_free(apart);
+    return answer;
+  }
+  isl_bool none = isl_map_is_empty(apart);
+  if (none == isl_bool_false && rule_on(d, false))
+    return tell(d, apart, 3, NW_GRID_DIMS, NULL, "by another thread, and no barrier can stand between");
+  isl_map_free(apart);
+  return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
+}
+
+// Local storage is a thread's own: no barrier helps.
+static nw_answer check_local(const duo *d) {
+  if (d->c->syncs || !NW_RULE(d->m->p->ctx, thread_local)) return NW_HOLDS;
+  isl_map *pairs = pairs_of(d, true);
+  for (int dim = 0; dim < 3; dim++) pairs = equal(pairs, index_range(d, dim));
+  isl_map *apart = threads_apart(d, pairs);
+  isl_bool none = isl_map_is_empty(apart);
+  if (none == isl_bool_false)
+    return tell(d, apart, 3, NW_GRID_DIMS, NULL, "by another thread, but {n} has scope local: each thread has its own");
+  isl_map_free(apart);
+  return none < 0 ? nw_proofs_lost(d->m->f->s) : NW_HOLDS;
+}
+
+static nw_answer check_memory(const duo *d) {
+  isl_map *pairs = pairs_of(d, false);
+  nw_answer answer = check_blocks(d, &pairs);
+  if (answer == NW_HOLDS) return check_apart(d, threads_apart(d, pairs));
+  isl_map_free(pairs);
+  return answer;
+}
+
+// ---- what has been proved need not be asked again
+
+static void key_site(nw_key *k, const nw_site *s, const place *at) {
+  nw_key_add(k, '|');
+  for (int i = 0; i < s->nloops; i++) nw_key_add(k, s->loop[i]->loop.mark);
+  for (int i = 0; i < at->path.n; i++) nw_key_add(k, (uintptr_t)at->path.at[i]->kind);
+  nw_key_add(k, (uintptr_t)at->alike);
+}
+
+static int fact_of(const duo *d) {
+  nw_key k = {0};
+  nw_key_add(&k, 'G');
+  nw_key_add(&k, (uintptr_t)d->a->number);
+  nw_key_add(&k, (uintptr_t)d->b->number);
+  nw_key_add(&k, (uintptr_t)d->loops);
+  nw_key_add(&k, (uintptr_t)d->stmts);
+  nw_key_add(&k, (uintptr_t)d->pa->host);
+  nw_key_add(&k, d->a->site->seq < d->b->site->seq);
+  nw_key_add(&k, d->a->buffer->scope);
+  nw_key_add(&k, d->a->buffer->nlayout > 0);
+  key_site(&k, d->a->site, d->pa);
+  key_site(&k, d->b->site, d->pb);
+  for (int i = 0; d->a->alloc && i < d->a->alloc->alloc.n; i++) nw_key_ptr(&k, d->a->alloc->alloc.min[i]);
+  int fact = nw_fact_number(d->m->f, &k);
+  nw_key_free(&k);
+  return fact;
+}
+
+static int common_stmts(const place *a, const place *b) {
+  int n = 0;
+  while (n < a->path.n && n < b->path.n && a->path.at[n] == b->path.at[n]) n++;
+  return n;
+}
+
+static nw_answer check_duo(check *c, int i, int j, nw_use *a, nw_use *b) {
+  const place *pa = &c->at[i], *pb = &c->at[j];
+  if (!nw_may_meet(a, b) || pa->launch < 0 || pa->launch != pb->launch || pa->unsafe || pb->unsafe) return NW_HOLDS;
+  duo d = {.c = c, .m = c->m, .a = a, .b = b, .pa = pa, .pb = pb};
+  d.loops = nw_common_loops(a->site, b->site);
+  d.stmts = common_stmts(pa, pb);
+  if (d.stmts <= pa->launch) return NW_HOLDS; // another launch
+  int fact = c->syncs ? 0 : fact_of(&d);
+  if (fact && nw_fact_proved(c->m->f, fact)) return NW_HOLDS;
+  bool local = a->buffer->scope == NW_LOCAL;
+  nw_answer answer = local ? check_local(&d) : check_memory(&d);
+  if (fact && answer == NW_HOLDS) nw_fact_prove(c->m->f, fact);
+  return answer;
+}
+
+static nw_answer check_sites(check *c, int i, int j, bool updates) {
+  nw_site *s = c->m->site[i], *t = c->m->site[j];
+  nw_answer answer = NW_HOLDS;
+  for (int k = 0; k < s->nuses && answer == NW_HOLDS; k++)
+    for (int l = 0; l < t->nuses && answer == NW_HOLDS; l++)
+      if ((s->use[k].update && t->use[l].update) == updates) answer = check_duo(c, i, j, &s->use[k], &t->use[l]);
+  return answer;
+}
+
+// First what two updates of one reduction do to each other: that is what a person needs to hear.
+nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs) {
+  nw_answer answer = NW_HOLDS;
+  if (!nw_find_bound(m->p->root)) return answer;
+  check c = {m, NW_NEW_N(m->arena, place, m->nsites + 1), syncs};
+  for (int i = 0; i < m->nsites; i++) place_site(m, before, m->site[i], &c.at[i]);
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
+      for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++) answer = check_sites(&c, i, j, pass == 0);
+  return answer;
+}
+
+// The model goes at once: p will be edited.
+bool nw_syncs(const nw_program *p, nw_vec *out) {
+  assert(!p->model);
+  nw_proofs *s = nw_proofs_of(p->ctx);
+  nw_model *m = nw_proofs_begin(s) ? nw_model_of(p, NULL) : NULL;
+  bool ok = m && nw_check_threads(m, NULL, out) == NW_HOLDS;
+  if (m) nw_model_free(m);
+  ((nw_program *)p)->model = NULL;
+  ((nw_program *)p)->model_free = NULL;
+  return ok;
+}
