@@ -250,6 +250,7 @@ static const char *distance(const place *a, const place *b, int common, const nw
     }
     nw_str_fmt(&s, "%s%lld", i ? ", " : "", by);
   }
+  if (loop) common = 0; // it is not around both
   const char *text = common == 1 ? nw_arena_strdup(arena, s.s) : nw_arena_printf(arena, "(%s)", s.s ? s.s : "");
   nw_str_free(&s);
   return common ? text : NULL;

@@ -1,5 +1,5 @@
 --- Random computations. A case is plain data, so that it can be printed, shrunk and built again:
----   {dtype=, sizes = {{name=, min=, multiple=}}, inputs = {{name=, dims={..}}},
+---   {dtype=, grid = will loops be bound to one?, sizes = {{name=, min=, multiple=}}, inputs = {{name=, dims={..}}},
 ---    stages = {{kind=, name=, from={..}, dims={..}, shown=, ...}}}   shown: an output although somebody reads it
 --- Dimensions are small and awkward: 1, primes, and one more or less than a tile; in a third of the cases some are symbolic.
 local gen = {}
@@ -303,7 +303,7 @@ end
 --- Draws a case.
 function gen.case(r)
   local dtype = r:pick(DTYPES)
-  local case = {dtype = dtype, sizes = draw_sizes(r), inputs = {}, stages = {}}
+  local case = {dtype = dtype, grid = r:chance(0.2), sizes = draw_sizes(r), inputs = {}, stages = {}}
   local have = {}
   local base = dims(r, r:int(1, r:chance(0.2) and 3 or 2), case.sizes)
   for n = 1, r:int(1, 3) do

@@ -116,6 +116,15 @@ end
 function draw.vectorize(r, loops) return {r:chance(0.5) and loops[#loops] or r:pick(loops)} end
 function draw.parallel(r, loops) return {r:chance(0.5) and loops[1] or r:pick(loops)} end
 
+local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread"}
+function draw.bind(r, loops, all) return {r:pick(r:chance(0.7) and loops or all), r:pick(TAGS)} end
+
+--- Does it run on a grid?
+function steps.on_grid(s)
+  local text = "\n" .. s:text()
+  return text:find "\n *blockIdx%.%a for" or text:find "\n *threadIdx%.%a for" or text:find "\n *vthread for"
+end
+
 -- Among the statements of a loop, now and then.
 local function position(r) return r:chance(0.3) and {index = r:pick {1, 1, 2, 3, -1, -2}} or nil end
 
@@ -195,15 +204,15 @@ function draw.cache_read(r, loops, _, stages, tensors, known)
   local tensor = r:pick(tensors)
   local reader = r:chance(0.7) and known.reader(r, tensor) or r:pick(stages)
   local theirs = known.loops(reader)
-  return {tensor, r:pick {"global", "local"}, {reader}, storage(r, {}, known.rank(tensor), #theirs > 0 and theirs or loops)}
+  return {tensor, r:pick {"global", "local", "shared"}, {reader}, storage(r, {}, known.rank(tensor), #theirs > 0 and theirs or loops)}
 end
 
 function draw.cache_write(r, loops, _, stages, tensors, known)
   local stage = r:chance(0.8) and r:pick(stages) or r:pick(tensors)
-  return {stage, r:pick {"local", "global"}, storage(r, {}, known.rank(stage), loops)}
+  return {stage, r:pick {"local", "global", "shared"}, storage(r, {}, known.rank(stage), loops)}
 end
 
-function draw.set_scope(r, _, _, stages) return {r:pick(stages), r:pick {"local", "global"}} end
+function draw.set_scope(r, _, _, stages) return {r:pick(stages), r:pick {"local", "global", "shared"}} end
 
 -- A temporary most of the time, and its rank; strides that fit and a few that do not.
 local function temporary(r, stages, known)
@@ -361,6 +370,8 @@ function steps.draw(r, s, tensors, favoured, case, placed)
   local primitive = r:chance(0.4) and favoured or r:pick(ORDER)
   if primitive == "compute_root" and #placed == 0 and r:chance(0.9) then primitive = "compute_at" end
   if primitive == "join" and r:chance(0.9) and not table.concat(all, " "):find "%.%w" then primitive = "cut" end
+  if case.grid and r:chance(0.35) then primitive = "bind" end -- the others keep their machine code
+  if primitive == "bind" and not case.grid and r:chance(0.7) then primitive = "split" end
   local known = knowledge(case, s, placed)
   if primitive == "stream_stores" and #known.vectorized() == 0 and r:chance(0.9) then -- a vector first
     local last = loops[#loops]

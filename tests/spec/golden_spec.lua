@@ -260,6 +260,47 @@ programs.storage = {
   },
 }
 
+-- Both operands of a tile of C are brought into shared storage by all threads of the block.
+programs.gpu_gemm = {
+  make = function() return matmul(64) end,
+  lowered = true,
+  steps = {
+    function(s) s:tile("i", "j", 16, 16) end,
+    function(s) s:split("k", 16) end,
+    function(s) s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i") end,
+    function(s) s:bind("i_o", "blockIdx.y") end,
+    function(s) s:bind("j_o", "blockIdx.x") end,
+    function(s, C) s:cache_read("A", "shared", {C}, {at = "k_o"}) end,
+    function(s, C) s:cache_read("B", "shared", {C}, {at = "k_o"}) end,
+    function(s) s:bind("i_i", "threadIdx.y") end,
+    function(s) s:bind("j_i", "threadIdx.x") end,
+    function(s) s:bind(s:loops "A_shared"[4], "threadIdx.y") end,
+    function(s) s:bind(s:loops "A_shared"[5], "threadIdx.x") end,
+    function(s) s:bind(s:loops "B_shared"[4], "threadIdx.y") end,
+    function(s) s:bind(s:loops "B_shared"[5], "threadIdx.x") end,
+  },
+}
+
+-- Each thread computes four elements, two virtual threads of two: the tile of A is there twice.
+programs.gpu_vthread = {
+  make = function()
+    local A = nw.placeholder({256}, "f32", "A")
+    local X = nw.compute({254}, function(i) return A(i) + A(i + 1) + A(i + 2) end, "X")
+    return nw.schedule(X)
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("i", 128) end,
+    function(s) s:split("i_i", 64) end,
+    function(s) s:bind("i_o", "blockIdx.x") end,
+    function(s) s:bind("i_i_o", "vthread") end,
+    function(s) s:cache_read("A", "shared", {"X"}, {at = "i_i_o"}) end,
+    function(s) s:bind("i_i_i", "threadIdx.x") end,
+    function(s) s:split(s:loops "A_shared"[3], 64) end,
+    function(s) s:bind(s:loops "A_shared"[4], "threadIdx.x") end,
+  },
+}
+
 -- The short form after every step, then the full form of the last program.
 local function history(case)
   local made = table.pack(case.make())
@@ -351,6 +392,21 @@ local refusals = {
   {"vectorize_marked", GEMM .. 's:parallel "i"\n', 's:vectorize "i"'},
   {"split_marked", GEMM .. 's:parallel "i"\n', 's:split("i", 8)'},
   {"parallel_twice", GEMM .. 's:parallel "i"\n', 's:parallel "i"'},
+  {"bind_reduction", GEMM, 's:bind("k", "threadIdx.x")'},
+  {"bind_blocks_race", HEAT, 's:bind(s:loops(S)[1], "blockIdx.x")'},
+  {"bind_threads_race", SWEEP, 's:bind(s:loops(S)[2], "threadIdx.x")'},
+  {"bind_twice", GEMM .. 's:bind("i", "threadIdx.x")\n', 's:bind("i", "threadIdx.y")'},
+  {"bind_tag_in_itself", GEMM .. 's:split("i", 8)\ns:bind("i_o", "threadIdx.x")\n', 's:bind("i_i", "threadIdx.x")'},
+  {"bind_block_in_thread", GEMM .. 's:split("i", 8)\ns:bind("i_o", "threadIdx.x")\n', 's:bind("i_i", "blockIdx.x")'},
+  {"bind_too_many", GEMM .. 's:bind("i", "threadIdx.x")\n', 's:bind("j", "threadIdx.y")'},
+  {"bind_beside_parallel", GEMM .. 's:parallel "i"\n', 's:bind("j", "threadIdx.y")'},
+  {"bind_unknown_tag", GEMM, 's:bind("i", "threadIdx")'},
+  {"bind_local_shared_out", STAGES .. 's:split(s:loops(Y)[1], 8)\ns:compute_at(X, s:loops(Y)[1])\ns:set_scope(X, "local")\n',
+    's:bind(s:loops(Y)[2], "threadIdx.x")'},
+  {"shared_too_large", GEMM, 's:cache_read(A, "shared", {C})'},
+  {"shared_in_thread", GEMM .. 's:bind("i", "blockIdx.x")\ns:bind("j", "threadIdx.x")\n',
+    's:cache_read(A, "shared", {C}, {at = "j"})'},
+  {"build_grid", GEMM .. 's:bind("i", "blockIdx.x")\n', 's:build()'},
   {"cache_write_after_init", GEMM .. 's:decompose_reduction(C, "k")\n', 's:cache_write(C, "global")'},
   {"cut_order", GEMM, 's:cut("i", 96, 64)'},
   {"cut_inside", GEMM, 's:cut("i", "j + 1")'},

@@ -1,0 +1,299 @@
+--- Loops bound to a grid of blocks and threads: what is accepted, where barriers stand, what runs and what races.
+local nw = require "nestwright"
+local support = require "support"
+
+-- Small whole numbers, so that sums are exact.
+local function data_for(s)
+  local data = {}
+  for n, t in ipairs(s:inputs()) do
+    data[n] = nw.zeros(t:shape(), t.dtype)
+    for i = 1, data[n]:count() do data[n]:setflat(i, (7 * i + 3 * n) % 5) end
+  end
+  return data
+end
+
+-- The schedule computes what its definition says, as it stands and lowered; lowered, races are looked for.
+local function holds(s, outputs)
+  local data = data_for(s)
+  local expected = nw.evaluate(outputs, data)
+  for _, lowered in ipairs {false, true} do
+    local got = nw.interpret(s, data, {lowered = lowered})
+    for o, array in ipairs(expected) do
+      for i = 1, array:count() do assert.equal(array:getflat(i), got[o]:getflat(i)) end
+    end
+  end
+  assert(s:reparses())
+end
+
+local function barriers(s) return select(2, tostring(s:show "lowered"):gsub("barrier", "")) end
+
+-- Tiles of t by t, an operand at a time brought into shared storage by all threads.
+local function tiled(n, t)
+  local s, C, A, B = support.gemm(n)
+  s:tile("i", "j", t, t)
+  s:split("k", t)
+  s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i")
+  s:bind("i_o", "blockIdx.y")
+  s:bind("j_o", "blockIdx.x")
+  for _, operand in ipairs {A, B} do
+    local copy = s:cache_read(operand, "shared", {C}, {at = "k_o"})
+    local loops = s:loops(copy)
+    s:bind(loops[#loops - 1], "threadIdx.y")
+    s:bind(loops[#loops], "threadIdx.x")
+  end
+  s:bind("i_i", "threadIdx.y")
+  s:bind("j_i", "threadIdx.x")
+  return s, C
+end
+
+local function map(n)
+  local A = nw.placeholder({n}, "f32", "A")
+  local X = nw.compute({n}, function(i) return A(i) * 2 end, "X")
+  return nw.schedule(X), X
+end
+
+-- Y reads two neighbours of X.
+local function stages(n)
+  local A = nw.placeholder({n}, "f32", "A")
+  local X = nw.compute({n}, function(i) return A(i) * 2 end, "X")
+  local Y = nw.compute({n - 2}, function(i) return X(i) + X(i + 2) end, "Y")
+  return nw.schedule(Y), Y, X
+end
+
+local function refused(kind, f, ...)
+  local ok, err = pcall(f, ...)
+  assert.is_false(ok)
+  assert.equal(kind, err.refusal and err.refusal.kind, tostring(err))
+  return err
+end
+
+describe("a product in tiles on a grid", function()
+  it("waits twice a tile: for the loads, and before the next", function()
+    local s, C = tiled(8, 4)
+    assert.equal(2, barriers(s))
+    holds(s, {C})
+  end)
+
+  it("is right where the tiles do not divide", function()
+    for _, n in ipairs {1, 3, 5, 9} do
+      local s, C = tiled(n, 4)
+      holds(s, {C})
+    end
+  end)
+
+  it("is checked, and not compiled", function()
+    local s = tiled(8, 4)
+    assert(s:check())
+    local ok, err = pcall(s.build, s)
+    assert.is_false(ok)
+    assert.equal("codegen", err.code)
+    assert.truthy(tostring(err):find("i_o is bound to blockIdx.y", 1, true))
+  end)
+
+  it("keeps its sums in local storage of each thread", function()
+    local s, C, A = support.gemm(8)
+    s:tile("i", "j", 4, 4)
+    s:bind("i_o", "blockIdx.y")
+    s:bind("j_o", "blockIdx.x")
+    local sums = s:cache_write(C, "shared", {at = "j_o"})
+    local _, _, i, j, k = table.unpack(s:loops(sums))
+    local k_o, k_i = s:split(k, 4)
+    s:reorder(k_o, i, j, k_i)
+    local copy = s:cache_read(A, "shared", {sums}, {at = k_o})
+    s:bind(s:loops(copy)[5], "threadIdx.x")
+    s:bind(i, "threadIdx.y")
+    s:bind(j, "threadIdx.x")
+    s:bind(s:loops(C)[3], "threadIdx.y")
+    s:bind(s:loops(C)[4], "threadIdx.x")
+    assert.equal(2, barriers(s))
+    s:set_scope(sums, "local")
+    assert.equal(2, barriers(s))
+    holds(s, {C})
+  end)
+
+  it("replays from its trace to the identical program", function()
+    local s, C = tiled(8, 4)
+    local other = nw.schedule(C)
+    other:replay(s:trace "json")
+    assert.equal(s:text(), other:text())
+  end)
+end)
+
+describe("barriers", function()
+  it("are not needed where each thread reads what it wrote", function()
+    local s, Y = stages(16)
+    s:bind("i", "threadIdx.x")
+    s:bind("i_1", "threadIdx.x")
+    assert.equal(0, barriers(s)) -- two launches
+    holds(s, {Y})
+  end)
+
+  it("stand between stages of one block that read their neighbours", function()
+    local s, Y, X = stages(18)
+    s:split("i_1", 8)
+    s:bind("i_1_o", "blockIdx.x")
+    s:compute_at(X, "i_1_o")
+    s:set_scope(X, "shared")
+    s:bind(s:loops(X)[2], "threadIdx.x")
+    s:bind("i_1_i", "threadIdx.x")
+    assert.equal(1, barriers(s))
+    holds(s, {Y})
+  end)
+
+  it("are shared by the loads in front of them", function()
+    local A, B = nw.placeholder({32}, "f32", "A"), nw.placeholder({32}, "f32", "B")
+    local X = nw.compute({30}, function(i) return A(i) * B(i + 2) + A(i + 1) end, "X")
+    local s = nw.schedule(X)
+    s:split("i", 10)
+    s:bind("i_o", "blockIdx.x")
+    for _, t in ipairs {A, B} do
+      local loops = s:loops(s:cache_read(t, "shared", {X}, {at = "i_o"}))
+      s:bind(loops[#loops], "threadIdx.x")
+    end
+    s:bind("i_i", "threadIdx.x")
+    assert.equal(1, barriers(s))
+    holds(s, {X})
+  end)
+end)
+
+describe("virtual threads", function()
+  it("have storage of their own, and share barriers", function()
+    local s, Y, X = stages(34)
+    s:split("i_1", 16)
+    s:split("i_1_i", 8)
+    s:bind("i_1_o", "blockIdx.x")
+    s:bind("i_1_i_o", "vthread")
+    s:compute_at(X, "i_1_i_o")
+    s:set_scope(X, "shared")
+    s:bind(s:loops(X)[3], "threadIdx.x")
+    s:bind("i_1_i_i", "threadIdx.x")
+    local text = tostring(s:show "lowered")
+    assert.truthy(text:find("alloc X%[20%] shared"))
+    assert.equal(1, barriers(s))
+    holds(s, {Y})
+  end)
+
+  it("carry nothing from one to another", function()
+    local s = support.gemm(8)
+    refused("reduction", s.bind, s, "k", "vthread")
+  end)
+end)
+
+describe("bind", function()
+  it("takes a loop and one of seven tags", function()
+    local s = map(8)
+    for _, tag in ipairs {"blockIdx.x", "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread"} do
+      s:bind("i", tag)
+      assert.truthy(tostring(s):find(tag .. " for i in 0..8:", 1, true))
+      s:undo()
+    end
+  end)
+
+  it("refuses bad arguments and leaves the schedule as it was", function()
+    local s, other = map(8), map(8)
+    local before = s:text()
+    for _, args in ipairs {{}, {"i"}, {"i", "threadIdx"}, {"i", "blockIdx.w"}, {"i", 1}, {"q", "vthread"}, {1, "vthread"},
+      {"i", {}}, {"i", "vthread", "more"}, {other:loops()[1], "vthread"}} do
+      assert.is_false((pcall(s.bind, s, table.unpack(args))), tostring(args[1]))
+    end
+    local i_o = s:split("i", 4)
+    local gone = s:loops()[2]
+    s:undo()
+    assert.is_false((pcall(s.bind, s, gone, "vthread")))
+    assert.is_false((pcall(s.bind, s, i_o, "vthread")))
+    assert.equal(before, s:text())
+  end)
+
+  it("refuses blocks that meet", function()
+    local s = support.gemm(8)
+    refused("reduction", s.bind, s, "k", "blockIdx.x")
+  end)
+
+  it("counts the threads of a block", function()
+    local s = support.gemm(64)
+    s:bind("i", "threadIdx.y")
+    local err = refused("capacity", s.bind, s, "j", "threadIdx.x")
+    assert.truthy(tostring(err):find("4096 threads", 1, true))
+    local z = map(100)
+    refused("capacity", z.bind, z, "i", "threadIdx.z") -- 64 at most
+  end)
+
+  it("needs a bound on the threads of a block, but not on its blocks", function()
+    local M = nw.size "M"
+    local A = nw.placeholder({M}, "f32", "A")
+    local s = nw.schedule(nw.compute({M}, function(i) return A(i) + 1 end, "X"))
+    refused("capacity", s.bind, s, "i", "threadIdx.x")
+    s:split("i", 32)
+    s:bind("i_o", "blockIdx.x")
+    s:bind("i_i", "threadIdx.x")
+    assert(s:check())
+  end)
+
+  it("lets threads that have nothing to do wait with the others", function()
+    local s, Y, X = stages(10)
+    s:split("i_1", 4)
+    s:bind("i_1_o", "blockIdx.x")
+    s:compute_at(X, "i_1_o")
+    s:set_scope(X, "shared")
+    s:bind(s:loops(X)[2], "threadIdx.x") -- six
+    s:bind("i_1_i", "threadIdx.x") -- four
+    holds(s, {Y})
+  end)
+
+  it("refuses what is for processors on a grid, and the other way round", function()
+    local s = support.gemm(8)
+    s:parallel "i"
+    refused("structure", s.bind, s, "j", "threadIdx.x")
+    s:undo()
+    s:bind("i", "blockIdx.x")
+    refused("structure", s.parallel, s, "j")
+    s:undo()
+    s:split("j", 4)
+    s:reorder("i", "j_o", "k", "j_i")
+    s:vectorize "j_i"
+    s:bind("i", "threadIdx.x")
+    refused("structure", s.bind, s, "j_i", "threadIdx.y")
+  end)
+
+  it("lets threads compute in vectors", function()
+    local s, X = map(32)
+    s:split("i", 4)
+    s:vectorize "i_i"
+    s:bind("i_o", "threadIdx.x")
+    holds(s, {X})
+  end)
+
+  it("runs a launch for each round of a loop around its blocks", function()
+    local A = nw.placeholder({1, 8}, "f32", "A")
+    local state = nw.scan_state({4, 8}, "f32", "state")
+    local first = nw.compute({1, 8}, function(t, x) return A(t, x) end, "first")
+    local update = nw.compute({4, 8}, function(t, x)
+      return state(t - 1, nw.max(x - 1, 0)) + state(t - 1, nw.min(x + 1, 7))
+    end, "update")
+    local S = nw.scan(first, update, state, "S")
+    local s = nw.schedule(S)
+    s:bind(s:loops(S)[2], "blockIdx.x")
+    holds(s, {S})
+    s:undo()
+    s:bind(s:loops(S)[2], "threadIdx.x") -- one launch, and a barrier each round
+    assert.equal(1, barriers(s))
+    holds(s, {S})
+  end)
+end)
+
+describe("shared storage", function()
+  it("has a limit", function()
+    local s, C, A = support.gemm(256)
+    refused("capacity", s.cache_read, s, A, "shared", {C})
+  end)
+
+  it("belongs to a block", function()
+    local s, Y, X = stages(16)
+    s:set_scope(X, "shared")
+    refused("structure", s.bind, s, "i_1", "blockIdx.x")
+    s:bind("i_1", "threadIdx.x")
+    s:bind("i", "threadIdx.x") -- one block, which holds both nests
+    assert.equal(1, barriers(s))
+    holds(s, {Y})
+  end)
+end)
