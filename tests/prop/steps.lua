@@ -204,7 +204,8 @@ function draw.cache_read(r, loops, _, stages, tensors, known)
   local tensor = r:pick(tensors)
   local reader = r:chance(0.7) and known.reader(r, tensor) or r:pick(stages)
   local theirs = known.loops(reader)
-  return {tensor, r:pick {"global", "local", "shared"}, {reader}, storage(r, {}, known.rank(tensor), #theirs > 0 and theirs or loops)}
+  local scope = r:pick {"global", "local", "shared"}
+  return {tensor, scope, {reader}, storage(r, {}, known.rank(tensor), #theirs > 0 and theirs or loops)}
 end
 
 function draw.cache_write(r, loops, _, stages, tensors, known)
