@@ -15,6 +15,11 @@ function schedule:add_unit_loop(around) end
 ---@return any ...
 function schedule:apply(primitive, arguments) end
 
+---Binds a loop to an index of a GPU's grid: each block, thread or virtual thread does one iteration. loop: the loop. tag: the index; a vthread is a part of a thread, interleaved with the others. Example: s:bind("i_o", "blockIdx.x")
+---@param loop nw.loop|string
+---@param tag "blockIdx.x"|"blockIdx.y"|"blockIdx.z"|"threadIdx.x"|"threadIdx.y"|"threadIdx.z"|"vthread"
+function schedule:bind(loop, tag) end
+
 ---Names the current version.
 ---@param name string
 ---@return nw.schedule
