@@ -102,6 +102,9 @@ void nw_empty_results(nw_step *st) {
   if (!strcmp(what, "split") || unrolled) give_split(st);
   if (!strcmp(what, "tile")) give_tile(st);
   if (!strcmp(what, "add_unit_loop")) give_loop(st, "u");
+  if (!strcmp(what, "merge") || !strcmp(what, "fission")) st->out.loop[st->out.n++] = (int)st->resolved[0].i;
+  if (!strcmp(what, "fission")) give_loop(st, nw_arena_printf(st->scratch, "%s.after", st->resolved[0].name));
+  if (!strcmp(what, "create_fused_loop")) give_loop(st, "fused");
   if (!strcmp(what, "fuse"))
     give_loop(st, nw_arena_printf(st->scratch, "%s_%s", st->resolved[0].name, st->resolved[1].name));
   if (!strcmp(what, "cache_read") || !strcmp(what, "cache_write")) give_stage(st, st->resolved[1].name);

@@ -147,28 +147,8 @@ bool nw_apply_vectorize(void *step) {
 // What starting a team costs, in operations of one core: about 5 microseconds at 4 operations a nanosecond.
 enum { SPAWN_US = 5, SPAWN_OPERATIONS = 20000 };
 
-static bool count_op(void *env, const nw_expr *e) {
-  *(double *)env += e->n > 0 && e->op != NW_OP_LOAD;
-  return true;
-}
-
-// Operations of one entry of the loop, a store or an update counting as one; negative when that depends on a size.
-static double work_below(const nw_stmt *s) {
-  double n = 0;
-  int64_t extent = 1;
-  if (s->kind == NW_BLOCK)
-    for (int t = 0; t < s->block.ntargets; t++) nw_visit(s->block.target[t].value, count_op, &n), n++;
-  if (s->kind == NW_LOOP && !nw_is_int(s->loop.extent, &extent)) return -1;
-  for (int i = 0; i < s->nkids; i++) {
-    double kid = work_below(s->kid[i]);
-    if (kid < 0) return kid;
-    n += kid;
-  }
-  return n * (double)extent;
-}
-
 static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
-  double work = work_below(loop);
+  double work = nw_work_below(loop);
   if (work < 0 || work >= SPAWN_OPERATIONS) return;
   nw_stmt *around[NW_MAX_DEPTH];
   int n = nw_path_loops(path, around) - 1;

@@ -1,19 +1,8 @@
 // Ways on after a refusal: steps close to what was asked. The driver tries each before the user sees it.
 #include "hw/hw.h"
+#include "sched/suggest.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"
-
-static nw_arg loop_arg(const nw_stmt *loop) { return (nw_arg){.kind = NW_ARG_LOOP, .name = loop->loop.var->name}; }
-static nw_arg stage_arg(const char *name) { return (nw_arg){.kind = NW_ARG_STAGE, .name = name}; }
-static nw_arg str_arg(const char *s) { return (nw_arg){.kind = NW_ARG_STR, .name = s}; }
-static nw_arg int_arg(int64_t i) { return (nw_arg){.kind = NW_ARG_INT, .i = i}; }
-
-static void offer1(nw_step *st, const char *primitive, nw_arg a) { nw_step_suggest(st, primitive, &a, 1); }
-
-static void offer2(nw_step *st, const char *primitive, nw_arg a, nw_arg b) {
-  nw_arg args[] = {a, b};
-  nw_step_suggest(st, primitive, args, 2);
-}
 
 static void offer_order(nw_step *st, int n, nw_stmt *const *loop) {
   nw_arg *item = NW_NEW_N(st->scratch, nw_arg, n);
@@ -45,16 +34,6 @@ static int nest_of_stage(nw_step *st, const char *name, nw_stmt **out) {
   nw_path path;
   const nw_stmt *block = name ? nw_stage_block(st->before, name) : NULL;
   return block && nw_find(st->before, block->id, &path) ? nw_path_loops(&path, out) : 0;
-}
-
-static bool small(const nw_stmt *loop, int64_t most) {
-  int64_t n;
-  return nw_is_int(loop->loop.extent, &n) && n <= most;
-}
-
-// What can nearly always be done to a loop.
-static void offer_split(nw_step *st, const nw_stmt *loop) {
-  if (loop->loop.mark == NW_SERIAL) offer2(st, "split", loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16));
 }
 
 // ---- marks

@@ -198,3 +198,25 @@ bool nw_loop_binds(const nw_stmt *block, const nw_stmt *loop, bool reduce) {
   }
   return false;
 }
+
+// ---- work
+
+static bool count_op(void *env, const nw_expr *e) {
+  *(double *)env += e->n > 0 && e->op != NW_OP_LOAD;
+  return true;
+}
+
+// Operations of one entry of the loop, a store or an update counting as one; negative when that depends on a size.
+double nw_work_below(const nw_stmt *s) {
+  double n = 0;
+  int64_t extent = 1;
+  if (s->kind == NW_BLOCK)
+    for (int t = 0; t < s->block.ntargets; t++) nw_visit(s->block.target[t].value, count_op, &n), n++;
+  if (s->kind == NW_LOOP && !nw_is_int(s->loop.extent, &extent)) return -1;
+  for (int i = 0; i < s->nkids; i++) {
+    double kid = nw_work_below(s->kid[i]);
+    if (kid < 0) return kid;
+    n += kid;
+  }
+  return n * (double)extent;
+}

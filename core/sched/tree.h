@@ -15,6 +15,8 @@ const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer); // the firs
 bool nw_tree_has(const nw_stmt *s, const nw_stmt *what);
 const nw_stmt *nw_tree_marked(const nw_stmt *s, nw_loop_kind mark); // a loop at or below s with that mark
 int nw_tree_depth(const nw_stmt *s);
+double
+nw_work_below(const nw_stmt *s); // operations of one execution, guards aside; negative when that depends on a size
 const char *nw_tree_what(const nw_stmt *s); // how a message names a statement: "loop j", "C", "the storage of P"
 
 // A stage by the name of its block, or of the buffer it writes (the block that is not the init); NULL if there is none.

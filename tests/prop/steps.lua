@@ -82,6 +82,48 @@ function draw.add_unit_loop(r, loops, _, stages)
   return {r:chance(0.5) and r:pick(loops) or r:pick(stages)}
 end
 
+-- Loops of two stages that follow each other, outermost first most of the time.
+local function two_nests(r, stages, known, n)
+  if #stages < 2 then return nil end
+  local at, out = r:int(1, math.max(1, #stages - (n or 2) + 1)), {}
+  for k = at, math.min(#stages, at + (n or 2) - 1) do
+    local theirs = known.loops(stages[k])
+    if #theirs == 0 then return nil end
+    out[#out + 1] = theirs[r:chance(0.7) and 1 or r:int(1, #theirs)]
+  end
+  return out
+end
+
+function draw.merge(r, _, all, stages, _, known)
+  return r:chance(0.85) and two_nests(r, stages, known) or {r:pick(all), r:pick(all)}
+end
+
+function draw.create_fused_loop(r, _, all, stages, _, known)
+  return r:chance(0.9) and two_nests(r, stages, known, r:pick {2, 2, 2, 3}) or {r:pick(all), r:pick(all)}
+end
+
+function draw.reorder_stmts(r, _, all, stages)
+  if #stages > 1 and r:chance(0.7) then
+    local at = r:int(1, #stages - 1)
+    return {stages[at], stages[at + 1]}
+  end
+  return {r:pick(all), r:pick(all)}
+end
+
+-- A loop around two stages, where there is one, behind the first.
+function draw.fission(r, loops, all, stages, _, known)
+  local found = {}
+  for at = 1, #stages - 1 do
+    local inside = {}
+    for _, loop in ipairs(known.loops(stages[at + 1])) do inside[loop] = true end
+    for _, loop in ipairs(known.loops(stages[at])) do
+      if inside[loop] then found[#found + 1] = {loop, {after = stages[at]}} end
+    end
+  end
+  if #found > 0 and r:chance(0.9) then return r:pick(found) end
+  return {r:chance(0.8) and loops[1] or r:pick(all), {after = r:chance(0.7) and r:pick(stages) or r:pick(all)}}
+end
+
 -- Loops that run once are rare: those made for the purpose first.
 function draw.remove_unit_loop(r, loops, all)
   for _, name in ipairs(all) do

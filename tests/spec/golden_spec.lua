@@ -138,6 +138,29 @@ programs.loops = {
   },
 }
 
+programs.nests = {
+  make = function()
+    local A, B = nw.placeholder({8, 10}, "f32", "A"), nw.placeholder({6, 12}, "f32", "B")
+    local X = nw.compute({8, 10}, function(i, j) return A(i, j) + 1 end, "X")
+    local Y = nw.compute({6, 12}, function(i, j) return nw.exp(B(i, j)) end, "Y")
+    local Z = nw.compute({6, 10}, function(i, j) return X(i, j) * Y(i, j) end, "Z")
+    return nw.schedule(Z), X, Y, Z
+  end,
+  lowered = true,
+  steps = {
+    function(s, X, Y) s:reorder_stmts(X, Y) end,
+    function(s) s:create_fused_loop("i_1", "i") end,
+    function(s) s:undo(2) end,
+    function(s) s:compute_at("Y", "i_2") end,
+    function(s) s:fission("i_2", {after = "Y"}) end,
+    function(s) s:undo() end,
+    function(s) s:cut("i", 6) end,
+    function(s) s:reorder_stmts("i.head", "i.rest") end,
+    function(s) s:merge("i.head", "i_2") end,
+    function(s, X, Y) s:create_fused_loop(s:loops(X)[2], s:loops(Y)[2]) end,
+  },
+}
+
 programs.cut_tail = {
   make = function()
     local A = nw.placeholder({100, 30}, "f32", "A")
@@ -358,6 +381,18 @@ S = nw.scan(first, update, H, "S")
 s = nw.schedule(S)
 ]]
 
+-- Two states of one scan, each from the other's past: their loops share the time.
+local PING_PONG = [[
+A, B = nw.placeholder({1, 16}, "f32", "A"), nw.placeholder({1, 16}, "f32", "B")
+P, Q = nw.scan_state({8, 16}, "f32", "P"), nw.scan_state({8, 16}, "f32", "Q")
+p0 = nw.compute({1, 16}, function(t, x) return A(t, x) end, "p0")
+q0 = nw.compute({1, 16}, function(t, x) return B(t, x) end, "q0")
+p = nw.compute({8, 16}, function(t, x) return Q(t - 1, x) + 1 end, "p")
+q = nw.compute({8, 16}, function(t, x) return P(t - 1, x) * 2 end, "q")
+S, R = nw.scan({p0, q0}, {p, q}, {P, Q}, "S")
+s = nw.schedule{S, R}
+]]
+
 local STAGES = [[
 A = nw.placeholder({64}, "f32", "A")
 X = nw.compute({64}, function(i) return A(i) * 2 end, "X")
@@ -440,6 +475,15 @@ local refusals = {
   {"wavefront_too_flat", HEAT .. 's:skew("x_1", "t_1", 1)\ns:reorder("x_1", "t_1")\n', 's:parallel "t_1"'},
   {"skew_outer", HEAT, 's:skew("t_1", "x_1", 1)'},
   {"skew_back", HEAT .. 's:skew("x_1", "t_1", -1)\n', 's:reorder("x_1", "t_1")'},
+  {"merge_unequal", STAGES, 's:merge("i", "i_1")'},
+  {"merge_too_early", STAGES .. 's:cut("i", 62)\ns:reorder_stmts("i.head", "i.rest")\n', 's:merge("i.head", "i_1")'},
+  {"merge_marked", STAGES .. 's:cut("i", 62)\ns:parallel "i.rest"\n', 's:merge("i.rest", "i_1")'},
+  {"fission_nothing_after", STAGES, 's:fission("i", {after = X})'},
+  {"fission_time", PING_PONG, 's:fission("t_2", {after = "S.v0"})'},
+  {"reorder_stmts_read", STAGES, 's:reorder_stmts(X, Y)'},
+  {"reorder_stmts_apart", TWO_READERS, 's:reorder_stmts(X, Z)'},
+  {"fused_loop_dependent", TWO_READERS, 's:create_fused_loop("i", "i_1")'},
+  {"fused_loop_backwards", TWO_READERS, 's:create_fused_loop("i_1", "i")'},
   {"cut_skewed", HEAT .. 's:skew("x_1", "t_1", 1)\n', 's:split("x_1", {factor = 4, tail = "cut"})'},
   {"cache_read_scan", HEAT, 's:cache_read(S, "global", {S})'},
   {"inline_scan", HEAT, 's:compute_inline(S)'},

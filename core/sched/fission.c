@@ -1,0 +1,171 @@
+// fission: a nest becomes two, one up to a statement and one from there on.
+#include "sched/primitives.h"
+#include "sched/tree.h"
+
+typedef struct fission {
+  nw_step *st;
+  nw_path path; // from the root through the loop to the statement
+  int loop;
+  const char *name; // of the second nest
+  nw_vec moved; // storage that only the second nest uses
+} fission;
+
+// ---- storage that both parts use is around both
+
+static bool used_behind(fission *x, const nw_stmt *alloc) {
+  const nw_stmt *point = x->path.at[x->path.n - 1];
+  nw_blocks all = nw_blocks_below(x->st->scratch, alloc), at = nw_blocks_below(x->st->scratch, point);
+  int last = 0;
+  while (all.at[last] != at.at[at.n - 1]) last++;
+  bool front = false, behind = false;
+  for (int i = 0; i < all.n; i++) {
+    bool uses = nw_block_reads(all.at[i], alloc->alloc.buffer) || nw_block_writes(all.at[i], alloc->alloc.buffer);
+    *(i <= last ? &front : &behind) |= uses;
+  }
+  return front && behind;
+}
+
+// What the iterations of the loops that it leaves need together; all of the buffer where that is not known.
+static void widen(fission *x, int at, nw_stmt *alloc) {
+  nw_ranges r;
+  const char *over[NW_MAX_DEPTH];
+  int n = 0;
+  nw_path path = x->path;
+  nw_pool *pool = x->st->p->pool;
+  const nw_buffer *b = nw_find_buffer(x->st->p, alloc->alloc.buffer);
+  path.n = at;
+  nw_ranges_of(&r, x->st->p, &path);
+  for (int i = x->loop; i < at; i++)
+    if (path.at[i]->kind == NW_LOOP) over[n++] = path.at[i]->loop.var->name;
+  for (int d = 0; d < alloc->alloc.n; d++) {
+    const nw_expr *last = nw_sub(pool, nw_add(pool, alloc->alloc.min[d], alloc->alloc.extent[d]), nw_index(pool, 1));
+    const nw_expr *lo = nw_lower_over(&r, alloc->alloc.min[d], n, over), *hi = nw_upper_over(&r, last, n, over);
+    bool known = lo && hi && !nw_uses_any(lo, n, over) && !nw_uses_any(hi, n, over);
+    alloc->alloc.min[d] = known ? lo : nw_index(pool, 0);
+    alloc->alloc.extent[d] = known ? nw_add(pool, nw_sub(pool, hi, lo), nw_index(pool, 1)) : b->shape[d];
+  }
+  nw_ranges_free(&r);
+}
+
+static void find_path(fission *x) {
+  int id = x->path.at[x->path.n - 1]->id, loop = x->path.at[x->loop]->id;
+  nw_find(x->st->p, id, &x->path);
+  for (x->loop = 0; x->path.at[x->loop]->id != loop;) x->loop++;
+}
+
+static void lift(fission *x, int at) {
+  nw_stmt *alloc = x->path.at[at], *in = x->path.at[at - 1], *loop = x->path.at[x->loop];
+  int pos = x->path.pos[at];
+  widen(x, at, alloc);
+  nw_kids_remove(x->st->p, in, pos);
+  for (int i = 0; i < alloc->nkids; i++) nw_kids_insert(x->st->p, in, pos + i, alloc->kid[i]);
+  nw_kids_replace(x->path.at[x->loop - 1], x->path.pos[x->loop], alloc);
+  nw_kids_set(x->st->p, alloc, 1, &loop);
+  alloc->step = x->st->p->step;
+  nw_step_note(x->st, "%s lives around both nests now, for all iterations of %s at once", alloc->alloc.buffer,
+               loop->loop.var->name);
+  find_path(x);
+}
+
+static void lift_storage(fission *x) {
+  for (int i = x->path.n - 1; i > x->loop; i--)
+    if (x->path.at[i]->kind == NW_ALLOC && used_behind(x, x->path.at[i])) {
+      lift(x, i);
+      i = x->path.n;
+    }
+}
+
+// ---- the cut
+
+static const char *name_of(const fission *x, const nw_stmt *s) {
+  const char *own = s->loop.var->name;
+  bool outer = s == x->path.at[x->loop];
+  return nw_unique_loop_name(x->st->p, outer ? x->name : nw_arena_printf(x->st->scratch, "%s/%s", x->name, own));
+}
+
+// The same loop, guard or storage around other statements.
+static nw_stmt *again(fission *x, nw_stmt *s, int n, nw_stmt **kid) {
+  nw_program *p = x->st->p;
+  nw_stmt *copy = nw_new_stmt(p, s->kind);
+  int id = copy->id;
+  *copy = *s;
+  copy->id = id;
+  copy->step = p->step;
+  nw_kids_set(p, copy, n, kid);
+  if (s->kind == NW_LOOP) {
+    copy->loop.var = nw_var(p->pool, name_of(x, s));
+    for (int i = 0; i < n; i++) nw_stmt_subst(p, copy->kid[i], s->loop.var->name, copy->loop.var);
+  }
+  return copy;
+}
+
+static bool uses(nw_step *st, const nw_vec *statements, const char *buffer) {
+  for (int k = 0; k < statements->n; k++) {
+    nw_blocks b = nw_blocks_below(st->scratch, statements->at[k]);
+    for (int i = 0; i < b.n; i++)
+      if (nw_block_reads(b.at[i], buffer) || nw_block_writes(b.at[i], buffer)) return true;
+  }
+  return false;
+}
+
+// Takes what is behind the point out of path.at[at]; the statements it becomes, in out. Storage that only they use goes
+// with them.
+static void cut_behind(fission *x, int at, nw_vec *out) {
+  nw_stmt *s = x->path.at[at];
+  nw_vec rest = {0};
+  if (at == x->path.n - 1) return;
+  cut_behind(x, at + 1, &rest);
+  int keep = x->path.pos[at + 1] + 1;
+  for (int i = keep; i < s->nkids; i++) nw_vec_push(&rest, s->kid[i]);
+  if (rest.n) {
+    nw_kids_set(x->st->p, s, keep, s->kid);
+    s->step = x->st->p->step;
+  }
+  bool theirs = s->kind == NW_ALLOC && uses(x->st, &rest, s->alloc.buffer);
+  if (theirs) nw_vec_push(&x->moved, s);
+  if (rest.n && (theirs || s->kind != NW_ALLOC))
+    nw_vec_push(out, again(x, s, rest.n, (nw_stmt **)rest.at));
+  else
+    for (int i = 0; i < rest.n; i++) nw_vec_push(out, rest.at[i]);
+  nw_vec_free(&rest);
+}
+
+// The first part has no use for storage that went to the second.
+static void drop_moved(fission *x) {
+  for (int i = 0; i < x->moved.n; i++) {
+    nw_stmt *alloc = x->moved.at[i];
+    nw_path path;
+    nw_find(x->st->p, alloc->id, &path);
+    nw_kids_remove(x->st->p, path.at[path.n - 2], path.pos[path.n - 1]);
+    for (int k = 0; k < alloc->nkids; k++)
+      nw_kids_insert(x->st->p, path.at[path.n - 2], path.pos[path.n - 1] + k, alloc->kid[k]);
+  }
+  nw_vec_free(&x->moved);
+}
+
+enum { FISSION_LOOP, FISSION_AFTER };
+
+bool nw_apply_fission(void *step) {
+  nw_step *st = step;
+  fission x = {.st = st};
+  nw_vec second = {0};
+  nw_stmt *loop = nw_step_loop(st, FISSION_LOOP, NULL), *point = nw_step_stmt(st, FISSION_AFTER, &x.path);
+  if (!loop || !point) return false;
+  x.loop = nw_path_index(&x.path, loop);
+  if (x.loop < 0 || point == loop)
+    return nw_step_refuse(st, "a nest is parted behind a statement inside it", loop, "%s is not inside %s",
+                          nw_tree_what(point), loop->loop.var->name);
+  x.name = nw_arena_printf(st->scratch, "%s.after", loop->loop.var->name);
+  lift_storage(&x);
+  cut_behind(&x, x.loop, &second);
+  nw_stmt *other = second.n ? second.at[0] : NULL;
+  nw_vec_free(&second);
+  if (other) nw_kids_insert(st->p, x.path.at[x.loop - 1], x.path.pos[x.loop] + 1, other);
+  drop_moved(&x);
+  if (!other)
+    return nw_step_refuse(st, "both nests would need something to do", loop, "nothing comes after %s in %s",
+                          nw_tree_what(point), loop->loop.var->name);
+  nw_step_returns_loop(st, loop);
+  nw_step_returns_loop(st, other);
+  return true;
+}
