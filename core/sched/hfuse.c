@@ -35,7 +35,10 @@ static bool independent(fused *x, const nw_adjacent *at) {
   nw_refusal *r = ok ? NULL : nw_refusal_edit(st->ctx);
   if (r) r->why = nw_diag_printf(st->ctx, "the branches are not independent: in the other order %s", r->why);
   if (r) nw_refusal_picture(st, q);
-  nw_program_release(q);
+  if (ok)
+    nw_program_release(q);
+  else
+    st->denied = q;
   return ok;
 }
 
