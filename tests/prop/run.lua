@@ -106,7 +106,9 @@ local function check_refusal(s, err, case)
   if err.code ~= "refused" or not lesson.visible then return end
   seen = seen + 1
   if lesson.seen then return end
-  if err.refusal.element and not gathered(case, err.refusal.tensor) then return "the conflict of a refusal is not seen:\n" .. tostring(err) end
+  if err.refusal.element and not gathered(case, err.refusal.tensor) then
+    return "the conflict of a refusal is not seen:\n" .. tostring(err)
+  end
   unseen = unseen + 1
 end
 

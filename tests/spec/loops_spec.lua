@@ -306,7 +306,7 @@ end
 
 describe("merge", function()
   it("makes one loop of two, and then of those inside", function()
-    local s, X, Y, Z = sums(8, 8, 8)
+    local s, _, _, Z = sums(8, 8, 8)
     assert.equal("i", names(s:merge("i", "i_1")))
     assert.equal("i", names(s:merge("i", "i_2")))
     assert.equal("j", names(s:merge("j", "j_1")))

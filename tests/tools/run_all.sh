@@ -65,9 +65,10 @@ run_threads() { # what uses threads, for ThreadSanitizer
   run_walk
 }
 
-run_walk() { # the main job, small, and the example in the README
+run_walk() { # the main job and the tutorials, small
   local log=$logs/walk.log status
-  timeout 300 "$build/bin/nestwright" tutorials/gemm.lua 128 >"$log" 2>&1 && status=0 || status=$?
+  { timeout 300 "$build/bin/nestwright" tutorials/gemm.lua 128 &&
+    timeout 300 "$build/bin/nestwright" tutorials/fused_loop.lua 1024 2; } >"$log" 2>&1 && status=0 || status=$?
   tally walk $status $((status == 0)) 0
 }
 

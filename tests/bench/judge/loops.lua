@@ -225,7 +225,7 @@ local legal = {
     s:fission("i_1", {after = Y})
     s:fission("i_1.after", {after = X})
   end},
-  {"a product's bias and ramp parted from the product in place", with("layer", 6, 7, 8), function(s, R, P, C)
+  {"a product's bias and ramp parted from the product in place", with("layer", 6, 7, 8), function(s, _, P, C)
     s:compute_at(C, (nests.loops(s, P)))
     s:fission((nests.loops(s, P)), {after = C})
   end},
