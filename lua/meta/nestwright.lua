@@ -68,6 +68,11 @@ function schedule:compute_inline(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
+---Fuses nests that follow each other horizontally: one loop over all their iterations, one after the other, in which each body is a branch. The nests are proven to be independent; notes say how the work is balanced. loops: the loops in their order, of any extents. Example: s:create_fused_loop("i", "i_1")
+---@param ... nw.loop|string
+---@return nw.loop
+function schedule:create_fused_loop(...) end
+
 ---Cuts a loop into pieces that follow each other: each is a loop to schedule on its own, i.head and i.rest, or i.1, i.2, ... where there are several cuts. A piece proven empty can still be named. loop: the loop. at: where the next piece begins: a number or an expression in sizes, "M // 2", or several in order. Example: s:cut("i", 64)
 ---@param loop nw.loop|string
 ---@param ... integer|nw.expr|string
@@ -90,6 +95,13 @@ function schedule:diff(a, b) end
 ---Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, whether the conflict showed; how (order, iterations, twice, outside, domain, unwritten, incomplete, value); visible, false when there is nothing to run, as for a step that is refused for its structure.
 ---@return nw.report
 function schedule:explain() end
+
+---Parts a loop behind a statement inside it: one nest runs up to that statement, and then one runs the rest. The loops between are parted too; storage that both need is made to last for all iterations. loop: the loop. after: the stage or the inner loop that ends the first nest. Example: s:fission("i", {after = X})
+---@param loop nw.loop|string
+---@param options? {after?: nw.loop|nw.stage|nw.tensor|string}
+---@return nw.loop
+---@return nw.loop
+function schedule:fission(loop, options) end
 
 ---Makes one loop of two perfectly nested neighbours. outer: the outer loop. inner: the loop directly inside it. Example: s:fuse("i", "j")
 ---@param outer nw.loop|string
@@ -135,6 +147,12 @@ function schedule:loop(name) end
 ---@return nw.loop[]
 function schedule:loops(stage) end
 
+---Makes one loop of two that follow each other and run equally often: the bodies follow each other in it. The loops inside can then be merged as well. first: the first loop, which stays. second: the loop that follows it. Example: s:merge("i", "i_1")
+---@param first nw.loop|string
+---@param second nw.loop|string
+---@return merged
+function schedule:merge(first, second) end
+
 ---What is legal at a loop: every primitive is tried there with sensible arguments. Fields legal and refused, lists of {primitive, step, why}.
 ---@param loop nw.loop|string
 ---@return nw.report
@@ -178,6 +196,11 @@ function schedule:remove_unit_loop(loop) end
 ---Permutes loops of a perfect nest among the places they have. loops: the loops, outermost first. Example: s:reorder("k", "i", "j")
 ---@param ... nw.loop|string
 function schedule:reorder(...) end
+
+---Lets two statements that follow each other change places: what holds the two stages or loops where their nests part. first: the stage or loop that comes first. second: the one that follows it. Example: s:reorder_stmts(X, Y)
+---@param first nw.loop|nw.stage|nw.tensor|string
+---@param second nw.loop|nw.stage|nw.tensor|string
+function schedule:reorder_stmts(first, second) end
 
 ---Permutes the dimensions of a temporary in memory. tensor: a temporary. dims: its dimensions in memory, from 0, outermost first. Example: s:reorder_storage(P, {1, 0})
 ---@param tensor nw.stage|nw.tensor|string
