@@ -109,6 +109,15 @@ static void prefetch(nwt *g, const nw_stmt *s) {
   nw_str_add(&g->out, "]);\n");
 }
 
+// C that stands alone has the nest that the intrinsic stands for.
+static void call(nwt *g, const nw_stmt *s) {
+  line_start(g);
+  nw_str_fmt(&g->out, "{ // the nest that %.*s does\n", (int)strcspn(s->call.intrinsic, ":"), s->call.intrinsic);
+  kids(g, s);
+  line_start(g);
+  nw_str_add(&g->out, "}\n");
+}
+
 static const nw_storage *storage_of(const nwt *g, const char *buffer) {
   for (int i = 0; i < g->exec->nstorage; i++)
     if (!strcmp(g->exec->storage[i].buffer, buffer)) return &g->exec->storage[i];
@@ -161,6 +170,7 @@ void nwt_stmt(nwt *g, const nw_stmt *s) {
   case NW_LOOP: loop(g, s); break;
   case NW_GUARD: guard(g, s); break;
   case NW_STORE: store(g, s); break;
+  case NW_CALL: call(g, s); break;
   case NW_ALLOC: alloc(g, s); break;
   case NW_PREFETCH: prefetch(g, s); break;
   default: nwt_fail(g, "a statement of this kind has no form in C");

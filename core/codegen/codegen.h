@@ -2,6 +2,7 @@
 // module nestwright-jit, opened at the first compile, so nothing here names an LLVM type.
 #pragma once
 #include "interp/interp.h"
+#include "ir/intrinsic.h"
 
 // ABI of a generated kernel. params[i]: data of parameter i. sizes[i]: symbolic sizes. work[i]: workspace of buffer i
 // (per-thread ones: thread t's block at work[i] + t*stride[i]); NULL for others.
@@ -19,6 +20,20 @@ typedef void (*nw_entry)(nw_frame *f);
 // [n*t/T, n*(t+1)/T). The body gets the frame, the captured values, its range and its thread number.
 typedef void (*nw_parallel_body)(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);
 typedef void (*nw_parallel_fn)(nw_frame *f, nw_parallel_body body, void *captured, int64_t n);
+// The function a lowered call comes down to.
+#define NW_CALLEE_PREFIX "nwi."
+typedef struct nw_callee {
+  char name[400];
+  void *address;
+  bool tiles_only; // made for these strides: takes pointers alone
+  bool jump_safe; // else the runtime is told, and nothing jumps out of it but a crash
+  int nwords;
+  int64_t word[NW_MAX_WORDS];
+} nw_callee;
+bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // false with a diagnostic
+#define NW_CALLEE_BEGIN "nw_callee_begin" // around a callee that is not jump-safe
+#define NW_CALLEE_END "nw_callee_end"
+
 #define NW_PARALLEL_SYMBOL "nw_parallel_for"
 
 // What a kernel needs to live outside of a session, as C (c_glue.c): a function with the prototype of the C view that makes

@@ -88,6 +88,8 @@ LLVMValueRef nwc_math(nwc *g, const nw_expr *e);
 LLVMValueRef nwc_load(nwc *g, const nw_expr *e);
 void nwc_store(nwc *g, const nw_stmt *s);
 void nwc_prefetch(nwc *g, const nw_stmt *s);
+LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index); // of an element
+void nwc_call(nwc *g, const nw_stmt *s);
 bool nwc_streams(const nw_stmt *s); // is there a streaming store in it?
 void nwc_stream_fence(nwc *g);
 // A branch of straight code inside a statement: what is emitted in it is forgotten at its end.

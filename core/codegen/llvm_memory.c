@@ -77,6 +77,11 @@ static LLVMValueRef base_of(nwc *g, const char *buffer) {
   return LLVMGetUndef(nwc_ptr(g));
 }
 
+LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index) {
+  const nw_buffer *b = nw_find_buffer(g->p, buffer);
+  return address(g, base_of(g, buffer), nwc_memory_type(g, (nw_type){(uint8_t)b->dtype, 1}), index, 0);
+}
+
 // How a vector access lies in memory.
 typedef enum shape { ONE, LINE, BACKWARDS, SAME, SCATTERED } shape;
 

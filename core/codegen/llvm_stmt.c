@@ -142,6 +142,7 @@ void nwc_stmt(nwc *g, const nw_stmt *s) {
   case NW_ALLOC: alloc(g, s); break;
   case NW_PREFETCH: forgetful(g, s, nwc_prefetch); break;
   case NW_BARRIER: nwc_fail(g, "there is no barrier on a processor"); break;
+  case NW_CALL: forgetful(g, s, nwc_call); break;
   case NW_BLOCK: nwc_fail(g, "block %s was not lowered", s->block.name); break;
   }
 }

@@ -168,7 +168,8 @@ static void init_kids(nwi_program *x, nwi_code *c) {
 void nwi_execute(nwi_program *x, nwi_code *c) {
   if (c->launch) nwi_launch(x, true);
   switch (c->kind) {
-  case NW_SEQ: run_kids(x, c); break;
+  case NW_SEQ:
+  case NW_CALL: run_kids(x, c); break;
   case NW_LOOP: run_loop(x, c); break;
   case NW_BLOCK: run_block(x, c); break;
   case NW_GUARD: run_guard(x, c); break;

@@ -125,6 +125,12 @@ static void map_own(map *m, nw_stmt *s) {
     map_all(m, s->alloc.n, s->alloc.min);
     map_all(m, s->alloc.n, s->alloc.extent);
     break;
+  case NW_CALL:
+    for (int i = 0; i < s->call.ntiles; i++) {
+      map_one(m, &s->call.tile[i].index);
+      map_all(m, s->call.tile[i].n, s->call.tile[i].stride);
+    }
+    break;
   }
 }
 

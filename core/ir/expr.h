@@ -61,6 +61,7 @@ int nw_op_prec(nw_op op);
 const char *nw_op_infix(nw_op op); // "+", "//", "and", or NULL
 
 const char *nw_pool_name(nw_pool *p, const char *s); // interned string
+const char *nw_dim_name(nw_pool *p, int d); // "_0", "_1", ...: what a layout calls the logical dimensions
 size_t nw_pool_bytes(const nw_pool *p);
 
 // What a symbol of an expression stands for (te: a tensor, an axis, a size). The pool keeps a count on the object;

@@ -159,6 +159,41 @@ static nw_stmt *prefetch(nw_parser *ps) {
   return ok && nw_end_line(ps) ? s : NULL;
 }
 
+static bool tile(nw_parser *ps, nw_tile *t) {
+  const nw_expr *stride[NW_PARSE_LIST];
+  t->buffer = nw_expect_name(ps, "the buffer of a tile");
+  if (!t->buffer || !nw_expect(ps, "[", "after the buffer")) return false;
+  if (!(t->index = nw_parse_typed(ps, NW_INDEX, "index"))) return false;
+  if (nw_accept(ps, "]")) return true;
+  if (!nw_expect(ps, ";", "after the index of a tile")) return false;
+  if (!nw_parse_list(ps, "]", NW_INDEX, "stride", &t->n, stride)) return false;
+  t->stride = nw_keep_exprs(ps, t->n, stride);
+  return true;
+}
+
+static bool tiles(nw_parser *ps, nw_stmt *s) {
+  nw_tile t[NW_PARSE_LIST];
+  if (!nw_accept(ps, "(")) return true;
+  for (int n = 0;; n++) {
+    if (n == NW_PARSE_LIST) return nw_parse_fail(ps, &ps->tok, "a call has at most %d tiles", NW_PARSE_LIST);
+    t[n] = (nw_tile){0};
+    if (!tile(ps, &t[n])) return false;
+    if (nw_accept(ps, ",")) continue;
+    s->call.ntiles = n + 1;
+    s->call.tile = NW_NEW_N(ps->p->arena, nw_tile, n + 1);
+    memcpy(s->call.tile, t, sizeof *t * (size_t)(n + 1));
+    return nw_expect(ps, ")", "after the tiles of a call");
+  }
+}
+
+static nw_stmt *call(nw_parser *ps, int depth) {
+  nw_stmt *s = nw_parse_stmt(ps, NW_CALL);
+  int indent = ps->tok.indent;
+  nw_next(ps);
+  s->call.intrinsic = string(ps);
+  return s->call.intrinsic && tiles(ps, s) && body(ps, s, indent, depth) ? s : NULL;
+}
+
 static bool store_index(nw_parser *ps, nw_stmt *s) {
   if (!nw_expect(ps, "[", "after the buffer") || !(s->store.index = nw_parse_typed(ps, NW_INDEX, "index")))
     return false;
@@ -191,6 +226,7 @@ static nw_stmt *judged_statement(nw_parser *ps, int depth) {
     if (nw_at(ps, "if")) return guard(ps, depth);
     if (nw_at(ps, "alloc")) return alloc(ps, depth);
     if (nw_at(ps, "prefetch")) return prefetch(ps);
+    if (nw_at(ps, "call")) return call(ps, depth);
     if (nw_at(ps, "block") || nw_at(ps, "init")) return nw_parse_block(ps);
     if (nw_at(ps, "seq")) return sequence(ps, depth);
     if (nw_at(ps, "barrier")) return barrier(ps);

@@ -3,7 +3,6 @@
 // A parameter is row-major over its shape. A temporary stores only the box of its allocation, at extents that do not
 // depend on the loops around it (their upper bound), so that strides are constants wherever the sizes are.
 #include "ir/physical.h"
-#include <stdio.h>
 
 int nw_physical_dims(const nw_buffer *b) { return b->nlayout ? b->nlayout : b->ndim; }
 
@@ -87,12 +86,6 @@ static bool whole(const box *b) {
   return true;
 }
 
-static const char *dim_name(nw_pool *pool, int d) {
-  char name[16];
-  snprintf(name, sizeof name, "_%d", d);
-  return nw_pool_name(pool, name);
-}
-
 static nw_physical *row_major(const box *b) {
   int n = b->alloc->alloc.n;
   nw_physical *place = new_place(b->a, b->p->pool, b->buffer, n);
@@ -134,7 +127,7 @@ static nw_physical *laid_out(const box *b) {
     for (int d = 0; d < b->alloc->alloc.n; d++) {
       const nw_expr *min = b->alloc->alloc.min[d];
       const nw_expr *end = nw_add(pool, min, b->alloc->alloc.extent[d]);
-      dims[d] = dim_name(pool, d);
+      dims[d] = nw_dim_name(pool, d);
       nw_ranges_push(logical, dims[d], min, nw_sub(pool, end, nw_index(pool, 1)));
     }
     for (int d = 0; d < buf->nlayout; d++) layout_dim(b, logical, dims, d, place, &extent[d]);
@@ -153,16 +146,13 @@ nw_physical *nw_physical_alloc(nw_arena *a, const nw_program *p, const nw_ranges
   return place;
 }
 
-// The position in one physical dimension, from the start of what is stored.
+// The position in one physical dimension.
 static const nw_expr *position(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index, int d) {
   const nw_buffer *b = place->buffer;
-  const nw_expr *e = index[d];
-  if (b->nlayout) {
-    const char *dims[NW_MAX_DEPTH];
-    for (int i = 0; i < b->ndim; i++) dims[i] = dim_name(r->pool, i);
-    e = nw_subst_n(r->pool, b->layout[d], b->ndim, dims, index);
-  }
-  return nw_simplify(r, nw_sub(r->pool, e, place->first[d]));
+  if (!b->nlayout) return index[d];
+  const char *dims[NW_MAX_DEPTH];
+  for (int i = 0; i < b->ndim; i++) dims[i] = nw_dim_name(r->pool, i);
+  return nw_subst_n(r->pool, b->layout[d], b->ndim, dims, index);
 }
 
 // e*stride with the product spread over e's sum, so that what does not change in a loop is a term of its own.
@@ -172,11 +162,17 @@ static const nw_expr *spread(nw_pool *p, const nw_expr *e, const nw_expr *stride
   return nw_mul(p, e, stride);
 }
 
-// The linear index, as a sum of coefficient times variable wherever the positions are.
-const nw_expr *nw_physical_index(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index) {
+const nw_expr *nw_physical_at(const nw_physical *place, const nw_ranges *r, const nw_expr *const *at) {
   const nw_expr *sum = nw_index(r->pool, 0);
   for (int d = 0; d < place->n; d++) {
-    sum = nw_add(r->pool, sum, spread(r->pool, position(place, r, index, d), place->stride[d]));
+    const nw_expr *from = nw_simplify(r, nw_sub(r->pool, at[d], place->first[d]));
+    sum = nw_add(r->pool, sum, spread(r->pool, from, place->stride[d]));
   }
   return nw_simplify(r, sum);
+}
+
+const nw_expr *nw_physical_index(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index) {
+  const nw_expr *at[NW_MAX_DEPTH];
+  for (int d = 0; d < place->n; d++) at[d] = position(place, r, index, d);
+  return nw_physical_at(place, r, at);
 }

@@ -18,4 +18,5 @@ nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer
 nw_physical *nw_physical_alloc(nw_arena *a, const nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops,
                                const char *const *loops);
 // The linear index of an element, as a sum of coefficient times variable wherever the positions are.
+const nw_expr *nw_physical_at(const nw_physical *place, const nw_ranges *r, const nw_expr *const *at); // by position
 const nw_expr *nw_physical_index(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index);

@@ -1,6 +1,7 @@
 // The intern table: expressions, names, and what names stand for.
 #include "ir/fold.h"
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct name_entry {
@@ -109,6 +110,12 @@ void nw_pool_define(nw_pool *p, const char *name, const nw_symbol_class *cls, vo
   e->cls = cls;
   e->object = cls->retain(object);
   if (was) was_cls->release(was);
+}
+
+const char *nw_dim_name(nw_pool *p, int d) {
+  char name[16];
+  snprintf(name, sizeof name, "_%d", d);
+  return nw_pool_name(p, name);
 }
 
 // What a name stands for, or NULL.

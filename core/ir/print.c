@@ -160,6 +160,29 @@ static void store(printer *pr, const nw_stmt *s) {
   expr(pr, s->store.value);
 }
 
+static void tile(printer *pr, const nw_tile *t) {
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", t->buffer);
+  expr(pr, t->index);
+  if (t->n) text(pr, "; ");
+  exprs(pr, t->n, t->stride);
+  text(pr, "]");
+}
+
+// `call "mm16:1c9a2f07":`, with its tiles once it is lowered; for people only the name.
+static void call(printer *pr, const nw_stmt *s) {
+  open_line(pr, s);
+  word(pr, "call ");
+  if (pr->o->full)
+    quoted(pr, s->call.intrinsic);
+  else
+    nw_lines_put(pr->l, NW_PIECE_MARK, "%.*s", (int)strcspn(s->call.intrinsic, ":"), s->call.intrinsic);
+  for (int i = 0; i < s->call.ntiles; i++) {
+    text(pr, i ? ", " : " (");
+    tile(pr, &s->call.tile[i]);
+  }
+  text(pr, s->call.ntiles ? "):" : ":");
+}
+
 // ---- blocks and allocations: the full form
 
 static void element(printer *pr, const nw_target *t) {
@@ -312,13 +335,14 @@ static void head(printer *pr, const nw_stmt *s) {
   case NW_PREFETCH: prefetch(pr, s); break;
   case NW_ALLOC: (full ? full_alloc : short_alloc)(pr, s); break;
   case NW_BARRIER: open_line(pr, s), word(pr, "barrier"); break;
+  case NW_CALL: call(pr, s); break;
   }
 }
 
 static bool indents(const printer *pr, const nw_stmt *s) {
   if (s->kind == NW_SEQ) return pr->o->full && pr->path.n > 1;
   if (s->kind == NW_ALLOC) return pr->o->full;
-  return s->kind == NW_LOOP || s->kind == NW_GUARD;
+  return s->kind == NW_LOOP || s->kind == NW_GUARD || s->kind == NW_CALL;
 }
 
 static void statement(printer *pr, nw_stmt *s, int pos);

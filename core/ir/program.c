@@ -45,12 +45,22 @@ static void copy_block(nw_arena *a, nw_stmt *to) {
   to->block.target = target;
 }
 
+static void copy_tiles(nw_arena *a, nw_stmt *to) {
+  nw_tile *tile = NW_NEW_N(a, nw_tile, to->call.ntiles);
+  for (int i = 0; i < to->call.ntiles; i++) {
+    tile[i] = to->call.tile[i];
+    tile[i].stride = copy_exprs(a, tile[i].n, tile[i].stride);
+  }
+  to->call.tile = tile;
+}
+
 // Names in statements are interned in the pool, which the clone holds too: only arrays need copying.
 nw_stmt *nw_stmt_clone(nw_arena *a, const nw_stmt *s) {
   nw_stmt *to = NW_NEW(a, nw_stmt);
   *to = *s;
   if (s->kind == NW_LOOP) to->loop.fused = copy_exprs(a, s->loop.nfused, s->loop.fused);
   if (s->kind == NW_BLOCK) copy_block(a, to);
+  if (s->kind == NW_CALL) copy_tiles(a, to);
   if (s->kind == NW_ALLOC || s->kind == NW_PREFETCH) { // alike
     to->alloc.min = copy_exprs(a, s->alloc.n, s->alloc.min);
     to->alloc.extent = copy_exprs(a, s->alloc.n, s->alloc.extent);

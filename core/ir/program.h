@@ -104,8 +104,17 @@ typedef enum nw_stmt_kind {
   NW_STORE,
   NW_ALLOC,
   NW_PREFETCH,
+  NW_CALL,
   NW_BARRIER, // lowered only; all threads of a block pass it: what stands before is done before what stands after it
 } nw_stmt_kind;
+
+// What a lowered call is given of one buffer: where its tile begins, and how far apart the elements lie along each dimension.
+typedef struct nw_tile {
+  const char *buffer;
+  const nw_expr *index; // linear
+  int n;
+  const nw_expr **stride; // in elements
+} nw_tile;
 
 typedef struct nw_stmt nw_stmt;
 struct nw_stmt {
@@ -113,7 +122,7 @@ struct nw_stmt {
   int id; // survives into the next program as long as the statement does; 0 for NW_SEQ
   int step; // number of the step that made or last changed it; 0 for the naive program
   bool unsafe; // a step that was not judged made or changed it
-  int nkids; // NW_SEQ, NW_LOOP, NW_GUARD, NW_ALLOC: the statements inside, in order
+  int nkids; // NW_SEQ, NW_LOOP, NW_GUARD, NW_ALLOC, NW_CALL: the statements inside, in order
   nw_stmt **kid;
   union {
     struct {
@@ -160,6 +169,13 @@ struct nw_stmt {
       int n;
       const nw_expr **min, **extent;
     } prefetch;
+    // The nest inside is what happens: judge, proofs and interpreters look at it alone. Generated code calls the intrinsic,
+    // which was verified to do the same.
+    struct {
+      const char *intrinsic; // its identity, "mm16:1c9a2f07"; see ir/intrinsic.h
+      int ntiles; // lowered only: the arguments, in the order the intrinsic takes them
+      nw_tile *tile;
+    } call;
   };
 };
 

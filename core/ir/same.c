@@ -50,6 +50,17 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   return true;
 }
 
+static bool same_call(const nw_stmt *a, const nw_stmt *b) {
+  if (!same_text(a->call.intrinsic, b->call.intrinsic) || a->call.ntiles != b->call.ntiles) return false;
+  for (int i = 0; i < a->call.ntiles; i++) {
+    const nw_tile *x = &a->call.tile[i], *y = &b->call.tile[i];
+    if (!same_text(x->buffer, y->buffer) || !same_expr(x->index, y->index) || x->n != y->n ||
+        !same_exprs(x->n, x->stride, y->stride))
+      return false;
+  }
+  return true;
+}
+
 bool nw_same_statement(const nw_stmt *a, const nw_stmt *b) {
   if (a->kind != b->kind || a->unsafe != b->unsafe) return false;
   switch (a->kind) {
@@ -67,6 +78,7 @@ bool nw_same_statement(const nw_stmt *a, const nw_stmt *b) {
     return same_text(a->alloc.buffer, b->alloc.buffer) && a->alloc.n == b->alloc.n &&
            same_exprs(a->alloc.n, a->alloc.min, b->alloc.min) &&
            same_exprs(a->alloc.n, a->alloc.extent, b->alloc.extent);
+  case NW_CALL: return same_call(a, b);
   }
   return false;
 }

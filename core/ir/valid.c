@@ -293,6 +293,21 @@ static bool check_prefetch(check *c, const nw_stmt *s) {
          (lowered || check_indices(&around, "a prefetch", s->prefetch.n, s->prefetch.extent));
 }
 
+static bool check_call(check *c, const nw_stmt *s) {
+  scope around = {.c = c, .kind = LOOPS, .stmt = s};
+  if (!s->call.intrinsic || !*s->call.intrinsic) return flaw(c, s->id, "a call of no intrinsic");
+  for (int i = 0; i < c->path.n - 1; i++)
+    if (c->path.at[i]->kind == NW_CALL) return flaw(c, s->id, "a call inside a call");
+  for (int i = 0; i < s->call.ntiles; i++) {
+    const nw_tile *t = &s->call.tile[i];
+    if (!names_have(&c->buffers, t->buffer)) return flaw(c, s->id, "a tile of %s, which is no buffer", t->buffer);
+    if (!check_indices(&around, "the index of a tile", 1, &t->index) ||
+        !check_indices(&around, "the stride of a tile", t->n, t->stride))
+      return false;
+  }
+  return true;
+}
+
 static bool check_own(check *c, const nw_stmt *s) {
   switch (s->kind) {
   case NW_SEQ: return true;
@@ -303,6 +318,7 @@ static bool check_own(check *c, const nw_stmt *s) {
   case NW_ALLOC: return check_alloc(c, s);
   case NW_PREFETCH: return check_prefetch(c, s);
   case NW_BARRIER: return true;
+  case NW_CALL: return check_call(c, s);
   }
   return false;
 }

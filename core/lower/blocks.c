@@ -109,8 +109,17 @@ static void lower_alloc(blocks *b, nw_stmt *s) {
   flatten(b->p, s, place->elements);
 }
 
+static nw_stmt *lower_call(blocks *b, nw_stmt *s) {
+  const nw_expr *where;
+  b->failed |= !nw_lower_call(b->p, &b->r, s, b->place, &where);
+  if (b->failed) return s;
+  lower_kids(b, s);
+  return nw_guarded(b->p, nw_remaining(&b->r, where), s);
+}
+
 static nw_stmt *lower_stmt(blocks *b, nw_stmt *s) {
   switch (s->kind) {
+  case NW_CALL: return lower_call(b, s);
   case NW_BLOCK: return lower_block(b, s);
   case NW_LOOP: lower_loop(b, s); break;
   case NW_ALLOC: lower_alloc(b, s); break;

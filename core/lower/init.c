@@ -199,7 +199,7 @@ static void keep_beside(site *s) {
   nw_kids_insert(s->p, s->path.at[last - 1], s->path.pos[last], init_block(s, where));
 }
 
-static void split_off(nw_program *p, int id) {
+void nw_split_init(nw_program *p, int id) {
   site s;
   site_open(&s, p, id);
   if (!never_first(&s)) {
@@ -212,7 +212,9 @@ static void split_off(nw_program *p, int id) {
   nw_ranges_free(&s.r);
 }
 
+// A call's nest is first looked at as it was scheduled: see calls.c.
 static void collect(const nw_stmt *s, nw_vec *out) {
+  if (s->kind == NW_CALL) return;
   if (s->kind == NW_BLOCK && s->block.has_init) nw_vec_push(out, (void *)s);
   for (int i = 0; i < s->nkids; i++) collect(s->kid[i], out);
 }
@@ -220,7 +222,7 @@ static void collect(const nw_stmt *s, nw_vec *out) {
 nw_program *nw_pass_init(nw_program *p) {
   nw_vec owners = {0};
   collect(p->root, &owners);
-  for (int i = 0; i < owners.n; i++) split_off(p, ((nw_stmt *)owners.at[i])->id);
+  for (int i = 0; i < owners.n; i++) nw_split_init(p, ((nw_stmt *)owners.at[i])->id);
   nw_vec_free(&owners);
   return p;
 }

@@ -35,6 +35,10 @@ void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f,
                    void *env); // rewrites the expressions of a lowered statement, not its kids'
 void nw_tree_exprs(nw_stmt *s, nw_expr_fn f, void *env); // ... and its kids'
 
+// ---- calls.c: the tiles of a call, by where the buffers of p lie; *where is a condition that goes around it, or NULL
+bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical *const *place, const nw_expr **where);
+void nw_split_init(nw_program *p, int id); // init.c: the block with that id gives up its init
+
 // ---- storage.c
 void nw_shape_temps(nw_program *p);
 nw_storage *nw_storage_table(const nw_program *p); // heap; one row per buffer

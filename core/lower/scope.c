@@ -113,6 +113,13 @@ void nw_stmt_exprs(nw_stmt *s, nw_expr_fn f, void *env) {
       s->alloc.extent[i] = apply(f, env, s->alloc.extent[i]);
     }
     break;
+  case NW_CALL:
+    for (int i = 0; i < s->call.ntiles; i++) {
+      nw_tile *t = &s->call.tile[i];
+      t->index = apply(f, env, t->index);
+      for (int d = 0; d < t->n; d++) t->stride[d] = apply(f, env, t->stride[d]);
+    }
+    break;
   default: break;
   }
 }

@@ -97,6 +97,12 @@ static void simplify_alloc(simple *s, nw_stmt *at, nw_vec *out) {
   if (at->nkids) nw_vec_push(out, at);
 }
 
+static void simplify_call(simple *s, nw_stmt *at, nw_vec *out) {
+  nw_stmt_exprs(at, simplified, s);
+  simplify_kids(s, at);
+  if (at->nkids) nw_vec_push(out, at);
+}
+
 static void simplify_into(simple *s, nw_stmt *at, nw_vec *out) {
   switch (at->kind) {
   case NW_GUARD: simplify_guard(s, at, out); break;
@@ -108,6 +114,7 @@ static void simplify_into(simple *s, nw_stmt *at, nw_vec *out) {
     nw_vec_push(out, at);
     break;
   case NW_BARRIER: nw_vec_push(out, at); break;
+  case NW_CALL: simplify_call(s, at, out); break;
   default: splice(s, at, out); break;
   }
 }

@@ -3,6 +3,7 @@
 
 #define VECTOR_BYTES 64
 #define LOOP_OPS 4
+#define CALL_OPS 8
 
 typedef struct count {
   int64_t ops;
@@ -25,6 +26,15 @@ int64_t nw_expr_ops(const nw_expr *e) {
   return c.ops;
 }
 
+static int64_t call_size(const nw_stmt *s) {
+  int64_t n = CALL_OPS;
+  for (int i = 0; i < s->call.ntiles; i++) {
+    n += nw_expr_ops(s->call.tile[i].index);
+    for (int d = 0; d < s->call.tile[i].n; d++) n += nw_expr_ops(s->call.tile[i].stride[d]);
+  }
+  return n;
+}
+
 static int64_t own_size(const nw_stmt *s) {
   switch (s->kind) {
   case NW_LOOP: return LOOP_OPS + nw_expr_ops(s->loop.begin) + nw_expr_ops(s->loop.extent);
@@ -35,7 +45,9 @@ static int64_t own_size(const nw_stmt *s) {
   }
 }
 
+// Of a call, only the call becomes code.
 int64_t nw_code_size(const nw_stmt *s) {
+  if (s->kind == NW_CALL) return call_size(s);
   int64_t own = own_size(s), kids = 0, times = 1;
   for (int i = 0; i < s->nkids; i++) kids += nw_code_size(s->kid[i]);
   if (s->kind == NW_LOOP && s->loop.mark == NW_UNROLLED && nw_is_int(s->loop.extent, &times)) own = 0;

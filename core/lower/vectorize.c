@@ -125,6 +125,9 @@ static bool widen_stmt(nw_lanes *v, nw_stmt **at) {
   case NW_GUARD: return widen_guard(v, at);
   case NW_LOOP: return widen_loop(v, s);
   case NW_ALLOC: return widen_alloc(v, s);
+  case NW_CALL:
+    return nw_fail(v->p->ctx, NW_ELIMIT, NULL, "a call of %s stands inside the vector loop %s", s->call.intrinsic,
+                   v->var);
   default: return widen_kids(v, s);
   }
 }

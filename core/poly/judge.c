@@ -66,7 +66,12 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
   return true;
 }
 
+// A call is a mark on its nest: which code does the same.
+static const nw_stmt *through_call(const nw_stmt *s) { return s->kind == NW_CALL && s->nkids == 1 ? s->kid[0] : s; }
+
 static bool same_but_marks(const nw_stmt *a, const nw_stmt *b) {
+  a = through_call(a);
+  b = through_call(b);
   if (a->kind != b->kind || a->nkids != b->nkids) return false;
   if (a->kind == NW_LOOP && !same_loop(a, b)) return false;
   if (a->kind == NW_ALLOC && !same_alloc(a, b)) return false;

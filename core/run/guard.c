@@ -52,9 +52,13 @@ static void jump(void) {
   siglongjmp(*here.point, 1);
 }
 
+// Inside a callee that may hold a lock, an interrupt waits until it returns. A crash cannot wait: it jumps all the same, as
+// the process would end otherwise.
+enum { NATIVE = 1, CALLEE = 2 };
+
 static void on_tell(int sig) {
   (void)sig;
-  if (here.inside && atomic_load(&here.call->stop)) jump();
+  if (here.inside == NATIVE && atomic_load(&here.call->stop)) jump();
 }
 
 static void on_crash(int sig, siginfo_t *info, void *context) {
@@ -137,7 +141,7 @@ static void enter(nw_call *call, sigjmp_buf *point) {
   here.point = point;
   here.call = call;
   atomic_signal_fence(memory_order_seq_cst);
-  here.inside = 1;
+  here.inside = NATIVE;
   atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -170,6 +174,19 @@ void nw_guard_out(nw_call *call) {
 void nw_guard_back(nw_call *call) {
   enter(call, here.point);
   if (atomic_load(&call->stop)) jump();
+}
+
+void nw_callee_begin(void) {
+  if (!here.inside) return;
+  here.inside = CALLEE;
+  atomic_signal_fence(memory_order_seq_cst);
+}
+
+void nw_callee_end(void) {
+  if (!here.inside) return;
+  here.inside = NATIVE;
+  atomic_thread_fence(memory_order_seq_cst);
+  if (atomic_load(&here.call->stop)) jump();
 }
 
 static nw_call *new_call(void) {

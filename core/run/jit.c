@@ -65,6 +65,8 @@ void __truncsfhf2(void);
 static int runtime_symbols(symbol *out, int max) {
   int n = 0, rows;
   out[n++] = (symbol){NW_PARALLEL_SYMBOL, (void *)nw_parallel_for};
+  out[n++] = (symbol){NW_CALLEE_BEGIN, (void *)nw_callee_begin};
+  out[n++] = (symbol){NW_CALLEE_END, (void *)nw_callee_end};
   out[n++] = (symbol){"__extendhfsf2", (void *)__extendhfsf2};
   out[n++] = (symbol){"__truncsfhf2", (void *)__truncsfhf2};
   const nw_math_row *row = nw_math_rows(&rows);
@@ -78,9 +80,7 @@ static int runtime_symbols(symbol *out, int max) {
 
 #define MAX_SYMBOLS 256
 
-static bool define_runtime(nw_jit *j, char *error, size_t size) {
-  symbol s[MAX_SYMBOLS];
-  int n = runtime_symbols(s, MAX_SYMBOLS);
+static bool define(nw_jit *j, int n, const symbol *s, char *error, size_t size) {
   LLVMOrcCSymbolMapPair pairs[MAX_SYMBOLS];
   for (int i = 0; i < n; i++) {
     pairs[i].Name = LLVMOrcLLJITMangleAndIntern(j->lljit, s[i].name);
@@ -94,8 +94,50 @@ static bool define_runtime(nw_jit *j, char *error, size_t size) {
   return nwj_ok(e, "runtime symbols", error, size);
 }
 
+static bool define_runtime(nw_jit *j, char *error, size_t size) {
+  symbol s[MAX_SYMBOLS];
+  int n = runtime_symbols(s, MAX_SYMBOLS);
+  return define(j, n, s, error, size);
+}
+
+// ---- what it may call besides: the intrinsics of its program, which passed their trial
+
+typedef struct defining {
+  nw_jit *j;
+  nw_ctx *ctx;
+  char *error;
+  size_t size;
+} defining;
+
+static bool is_callee(const nw_jit *j, const char *name) {
+  for (int i = 0; i < j->callees.n; i++)
+    if (!strcmp(j->callees.at[i], name)) return true;
+  return false;
+}
+
+// The name says which function it is, to the last stride; so once defined it stays.
+static bool define_callee(void *env, nw_stmt *s) {
+  defining *d = env;
+  nw_callee callee;
+  if (s->kind != NW_CALL) return true;
+  if (!nw_callee_of(d->ctx, s, &callee)) {
+    nwj_say(d->error, d->size, "%s", nw_error(d->ctx)->message);
+    return false;
+  }
+  if (is_callee(d->j, callee.name)) return true;
+  symbol one = {callee.name, callee.address};
+  if (!define(d->j, 1, &one, d->error, d->size)) return false;
+  nw_vec_push(&d->j->callees, nw_xstrdup(callee.name));
+  return true;
+}
+
+static bool define_callees(nw_jit *j, const nw_exec *e, char *error, size_t size) {
+  defining d = {j, e->p->ctx, error, size};
+  return nw_walk_from(e->p->root, define_callee, &d);
+}
+
 // LLJIT would resolve any function of the process; only the table's may be called.
-static bool calls_allowed(LLVMModuleRef m, char *error, size_t size) {
+static bool calls_allowed(const nw_jit *j, LLVMModuleRef m, char *error, size_t size) {
   symbol s[MAX_SYMBOLS];
   int n = runtime_symbols(s, MAX_SYMBOLS);
   for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
@@ -104,7 +146,7 @@ static bool calls_allowed(LLVMModuleRef m, char *error, size_t size) {
     if (!LLVMIsDeclaration(f) || LLVMGetIntrinsicID(f)) continue;
     int i = 0;
     while (i < n && strcmp(s[i].name, name)) i++;
-    if (i < n) continue;
+    if (i < n || is_callee(j, name)) continue;
     nwj_say(error, size, "call of '%s', which generated code may not call", name);
     return false;
   }
@@ -120,6 +162,8 @@ static void jit_close(nw_jit *j) {
   for (int i = 0; i < NWJ_LEVELS; i++)
     if (j->machine[i]) LLVMDisposeTargetMachine(j->machine[i]);
   nwj_cache_free(&j->cache);
+  for (int i = 0; i < j->callees.n; i++) free(j->callees.at[i]);
+  nw_vec_free(&j->callees);
   LLVMDisposeMessage(j->triple);
   LLVMDisposeMessage(j->cpu);
   LLVMDisposeMessage(j->features);
@@ -175,7 +219,7 @@ LLVMModuleRef nwj_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt
   LLVMSetModuleDataLayout(m, layout);
   LLVMDisposeTargetData(layout);
   bool good =
-      calls_allowed(m, error, n) && verified(m, error, n) && (!optimise || optimise_module(j, m, opt, error, n));
+      calls_allowed(j, m, error, n) && verified(m, error, n) && (!optimise || optimise_module(j, m, opt, error, n));
   if (good) return m;
   LLVMDisposeModule(m);
   return NULL;
@@ -238,6 +282,7 @@ static nw_machine_code *jit_compile(nw_jit *j, const nw_exec *e, int opt, bool *
   nw_machine_code *m = already(j, key);
   if (m) return m;
   snprintf(name, sizeof name, "nw_%016lx%016lx", (unsigned long)key.a, (unsigned long)key.b);
+  if (!define_callees(j, e, error, n)) return NULL;
   LLVMMemoryBufferRef object = nwj_cache_get(&j->cache, key);
   *cached = object != NULL;
   if (!object) object = compile_object(j, e, opt, name, error, n);

@@ -32,6 +32,7 @@ struct nw_jit {
   char *triple, *cpu, *features;
   nwj_cache cache;
   nw_machine_code *live;
+  nw_vec callees; // names of intrinsics' functions that are defined, char*
   uint64_t serial; // of objects made past the cache
   char report[512]; // the first thing the session reported
 };

@@ -8,7 +8,7 @@
 #define MODULE "nestwright-jit.so"
 
 // A file that belongs to this library, in a build tree or installed: what the variable names, or one beside the library.
-bool nw_find_beside(const char *variable, const char *name, char *path, size_t n) {
+bool nw_find_library(const char *variable, const char *name, char *path, size_t n) {
   static const char *const places[] = {"/", "/../lib/", "/../bin/", "/../libexec/"};
   const char *given = getenv(variable);
   Dl_info here;
@@ -26,7 +26,7 @@ bool nw_find_beside(const char *variable, const char *name, char *path, size_t n
 // Local symbols: another user of LLVM in the process does not clash with ours.
 static void *open_module(void) {
   char path[4096];
-  return nw_find_beside("NESTWRIGHT_JIT", MODULE, path, sizeof path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+  return nw_find_library("NESTWRIGHT_JIT", MODULE, path, sizeof path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
 static const char *dlerror_text(void) {

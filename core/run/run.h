@@ -36,6 +36,10 @@ void nw_guard_install(nw_ctx *c); // signal handlers; every call looks whether t
 // SIGINT's handler should call this first: true if native code was running and has been told to stop.
 bool nw_guard_interrupt(void);
 
+// Called by generated code around a function that must not be jumped out of.
+void nw_callee_begin(void);
+void nw_callee_end(void);
+
 void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n);
 double nw_now(void); // seconds, monotonic
 double nw_cpu_now(void); // seconds the calling thread has run

@@ -17,8 +17,6 @@ int64_t nw_mem_available(void); // bytes the system could give now
 
 typedef struct nw_worker nw_worker;
 int nw_worker_end(nw_worker *w); // NULL is none
-// A file that belongs to this library: what the variable names, or one beside it.
-bool nw_find_beside(const char *variable, const char *name, char *path, size_t n);
 
 typedef struct nw_session {
   nw_mem mem;

@@ -83,7 +83,7 @@ static nw_worker *worker_of(nw_ctx *c) {
   char path[4096];
   if (s->worker) return s->worker;
   nw_worker w;
-  if (!nw_find_beside("NESTWRIGHT_WORKER", PROGRAM, path, sizeof path))
+  if (!nw_find_library("NESTWRIGHT_WORKER", PROGRAM, path, sizeof path))
     return nw_fail(c, NW_EIO, "NESTWRIGHT_WORKER can name the file", "there is no %s beside the library", PROGRAM);
   if (!spawn(c, &w, path)) return NULL;
   s->worker = nw_xcalloc(1, sizeof w);

@@ -8,6 +8,7 @@
 // Memory is cut into segments of whole pages. The worker maps each by itself with a page on either side that nothing may
 // touch, and those that are not writable as read-only: an access outside its segment is a crash that names the segment.
 #pragma once
+#include "ir/intrinsic.h"
 #include "run/run.h"
 
 typedef struct nw_shared { // memory both sides see; the pages are zero at first
@@ -30,7 +31,6 @@ typedef struct nw_word {
   int segment;
   int64_t value;
 } nw_word;
-#define NW_MAX_WORDS 16 // a function takes at most so many pointers and integers
 
 typedef struct nw_job {
   const char *library, *symbol; // void symbol(word, word, ...), pointers and int64_t

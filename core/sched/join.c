@@ -55,6 +55,7 @@ static bool same(pair *x, const nw_stmt *a, nw_stmt *b) {
   if (a->kind == NW_ALLOC && !same_alloc(a, b)) return differ(x, a, b);
   if (a->kind == NW_GUARD && a->guard.cond != b->guard.cond) return differ(x, a, b);
   if (a->kind == NW_BLOCK && !same_block(a, b)) return differ(x, a, b);
+  if (a->kind == NW_CALL && strcmp(a->call.intrinsic, b->call.intrinsic)) return differ(x, a, b);
   for (int i = 0; i < a->nkids; i++)
     if (!same(x, a->kid[i], b->kid[i])) return false;
   return true;

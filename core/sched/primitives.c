@@ -381,6 +381,15 @@ static const nw_primitive rows[] = {
      nw_apply_rfactor,
      nw_suggest_rfactor,
      "cannot factor $0 along $1"},
+    {"tensorize",
+     "Lets an intrinsic do a nest of loops.",
+     "s:tensorize(\"i_i\", mm16)",
+     NULL,
+     {LOOP("loop", "the outermost loop of the nest"),
+      {.name = "intrinsic", .kind = NW_ARG_STR, .doc = "what nw.intrinsic or nw.xsmm.gemm returned, or its name"}},
+     nw_apply_tensorize,
+     nw_suggest_tensorize,
+     "cannot tensorize $0"},
 };
 
 int nw_primitive_count(void) { return NW_COUNT(rows); }

@@ -6,6 +6,7 @@
 #include "sched/history.h"
 #include "sched/refuse.h"
 #include "sched/refused.h"
+#include "sched/tensorize.h"
 #include "sched/tidy.h"
 #include "sched/tree.h"
 #include <stdio.h>
@@ -152,14 +153,13 @@ static nw_program *edited(nw_step *st) {
   st->p = nw_program_clone(st->before);
   st->p->step = st->sched->version.n; // the number the new version will have
   if (st->sched->next_id > st->p->next_id) st->p->next_id = st->sched->next_id;
-  if (!st->primitive->apply(st) || !nw_storage_holds(st)) {
-    nw_program_release(st->p);
-    st->p = NULL;
-    return NULL;
+  if (st->primitive->apply(st) && nw_storage_holds(st)) {
+    nw_tidy(st);
+    if (st->sched->unsafe) nw_mark_unsafe(st->p);
+    if (nw_calls_hold(st)) return nw_program_freeze(st->p);
   }
-  nw_tidy(st);
-  if (st->sched->unsafe) nw_mark_unsafe(st->p);
-  return nw_program_freeze(st->p);
+  nw_program_release(st->p);
+  return st->p = NULL;
 }
 
 static bool judged(const nw_step *st, const nw_program *p) {

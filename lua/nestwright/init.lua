@@ -21,6 +21,7 @@ require "nestwright.schedule" (nw)
 require "nestwright.kernel" (nw)
 require "nestwright.lessons" (nw)
 require "nestwright.history" (nw)
+require "nestwright.intrinsic" (nw)
 require "nestwright.experiment" (nw)
 require "nestwright.help" (nw)
 

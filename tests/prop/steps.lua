@@ -1,5 +1,7 @@
 --- Random steps: plain data as well, {primitive, arguments...}. Some are sensible, some are not: the judge must refuse
 --- exactly those that change the result. Loops are named, never held, so that a list of steps can be shrunk.
+local kernels = require "kernels"
+
 local steps = {}
 
 local FACTORS = {1, 2, 3, 4, 5, 7, 8, 16, 32}
@@ -313,6 +315,19 @@ function draw.rfactor(r, loops, _, stages, _, known)
   return {stage, r:chance(0.7) and theirs[#theirs] or r:pick(theirs), axis}
 end
 
+-- The innermost loop of a stage, most of the time, with an intrinsic that may well do it.
+function draw.tensorize(r, loops, all, stages, _, known)
+  local stage, loop, n
+  for _, name in ipairs(r:shuffle {table.unpack(stages)}) do
+    local theirs = known.loops(name)
+    stage, loop = name, theirs[#theirs] or r:pick(all)
+    n = known.extent(loop)
+    if n and kernels.knows(known.stage(name), known.dtype, n) then break end
+  end
+  if r:chance(0.1) then loop = r:pick(loops) end
+  return {loop, {kernel = kernels.pick(r, known.stage(stage), known.dtype, loop, n)}}
+end
+
 -- Every primitive there is: a row without a draw function is a gap in the test.
 local ORDER = {}
 for _, p in ipairs(require "nestwright.core".primitives()) do ORDER[#ORDER + 1] = p.name end
@@ -369,6 +384,15 @@ local function knowledge(case, s, placed)
         if alive[stage.name] and REDUCTIONS[stage.kind] then found[#found + 1] = stage.name end
       end
       return #found > 0 and r:pick(found) or nil
+    end,
+    dtype = case.dtype,
+    stage = function(name)
+      for _, stage in ipairs(case.stages) do
+        if stage.name == name then return stage end
+      end
+    end,
+    extent = function(loop)
+      return math.tointeger(tonumber(s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.(%d+):")))
     end,
     vectorized = function()
       local wide, text = {}, s:text()
@@ -438,6 +462,7 @@ end
 
 local function ready(arg)
   if type(arg) == "table" and arg.place then return with_rank(LAYOUTS[arg.place], arg.rank) end
+  if type(arg) == "table" and arg.kernel then return kernels.id(arg.kernel) end
   if type(arg) ~= "table" or not arg.layout then return arg end
   return {layout = with_rank(LAYOUTS[arg.layout], arg.rank), at = arg.at}
 end

@@ -1,5 +1,7 @@
 --- Golden files: programs after each step (*.ir) and refusals as a user sees them (*.diag).
 --- UPDATE_GOLDEN=1 writes what is there now; read the difference before it is committed.
+package.path = "tests/tools/?.lua;" .. package.path
+local kernels = require "microkernels"
 local support = require "support"
 local nw = require "nestwright"
 
@@ -60,6 +62,17 @@ programs.rfactor = {
     function(s) s:split("k", 8) end,
     function(s, S) s:rfactor(S, "k_i") end,
     function(s) s:vectorize "k_i" end,
+programs.tensorized = {
+  make = function() return matmul(64) end,
+  lowered = true,
+  steps = {
+    function(s) s:tile("i", "j", 4, 8) end,
+    function(s) s:split("k", 2) end,
+    function(s) s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i") end,
+    function(s, C, B) s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 8, k, j % 8 end}) end,
+    function(s, C) s:decompose_reduction(C, "k_o") end,
+    function(s) s:tensorize("i_i", kernels.gemm {name = "mm_f32", m = 4, n = 8, k = 2, dtype = "f32"}) end,
+    function(s) s:parallel "i_o" end,
   },
 }
 
@@ -352,6 +365,14 @@ end)
 
 -- ---- refusals
 
+local MM = [[
+local m, n, k = nw.placeholder({8, 4}, "f32", "A"), nw.placeholder({4, 16}, "f32", "B"), nw.reduce_axis(4, "k")
+local out = nw.compute({8, 16}, function(i, j) return nw.sum(m(i, k) * n(k, j), k) end, "C")
+nw.intrinsic {name = "mm", args = {m, n, out}, accumulate = true, source = "void mm(const float *A, const float *B, float *C, "
+  .. "long a, long b, long c) { for (int i = 0; i < 8; i++) for (int j = 0; j < 16; j++) for (int k = 0; k < 4; k++) "
+  .. "C[i*c + j] += A[i*a + k]*B[k*b + j]; }"}
+]]
+
 local GEMM = [[
 A, B = nw.placeholder({512, 512}, "f32", "A"), nw.placeholder({512, 512}, "f32", "B")
 k = nw.reduce_axis(512, "k")
@@ -516,6 +537,13 @@ first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
   {"stream_scalar", STAGES, 's:stream_stores(Y)'},
   {"stream_masked", STAGES .. 's:split("i_1", 16)\ns:vectorize "i_1_i"\n', 's:stream_stores(Y)'},
   {"stream_updates", GEMM .. 's:reorder("k", "i", "j")\ns:split("j", 16)\ns:vectorize "j_i"\n', 's:stream_stores(C)'},
+  {"tensorize_init", MM .. GEMM .. 's:tile("i", "j", 8, 16)\ns:split("k", 4)\n'
+    .. 's:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i")\n', 's:tensorize("i_i", "mm")'},
+  {"tensorize_extents", MM .. GEMM .. 's:tile("i", "j", 8, 8)\ns:split("k", 4)\n'
+    .. 's:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i")\ns:decompose_reduction(C, "k_o")\n', 's:tensorize("i_i", "mm")'},
+  {"tensorize_inside", MM .. GEMM .. 's:tile("i", "j", 8, 16)\ns:split("k", 4)\n'
+    .. 's:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i")\ns:decompose_reduction(C, "k_o")\ns:tensorize("i_i", "mm")\n',
+    's:unroll "k_i"'},
   {"other_schedule", GEMM .. 'other = nw.schedule(C)\n', 's:split(other:loops()[1], 4)'},
 }
 

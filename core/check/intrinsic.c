@@ -1,0 +1,181 @@
+// Registering an intrinsic: its description, its implementation, its trial.
+#include "check/trial.h"
+#include "run/cc.h"
+#include "run/temp.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MOST_WORK 2000000 // block executions of a description: it is interpreted several times
+
+// ---- the description
+
+static bool read_args(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
+  if (s->nargs < 1 || s->nargs > NW_MAX_TILES)
+    return nw_fail(c, NW_EINVAL, NULL, "intrinsic %s: it takes 1 to %d tensors, not %d", s->name, NW_MAX_TILES,
+                   s->nargs);
+  if (s->nconstants > NW_MAX_CONSTANTS)
+    return nw_fail(c, NW_EINVAL, NULL, "intrinsic %s: at most %d constants", s->name, NW_MAX_CONSTANTS);
+  in->nargs = s->nargs;
+  for (int i = 0; i < s->nargs; i++) {
+    in->arg[i].name = nw_tensor_name(s->arg[i]);
+    for (int k = 0; k < i; k++)
+      if (!strcmp(in->arg[k].name, in->arg[i].name))
+        return nw_fail(c, NW_EINVAL, NULL, "intrinsic %s: two arguments are named %s", s->name, in->arg[i].name);
+    for (int d = 0; d < NW_MAX_TILE_DIMS && d < nw_tensor_ndim(s->arg[i]); d++)
+      in->arg[i].dim[d].stride = s->stride && s->stride[i] ? s->stride[i][d] : NW_ANY_STRIDE;
+  }
+  in->nconstants = s->nconstants;
+  for (int i = 0; i < s->nconstants; i++) in->constant[i] = s->constant[i];
+  return true;
+}
+
+static int outputs_of(const nw_intrinsic_spec *s, nw_tensor **out) {
+  int n = 0;
+  for (int i = 0; i < s->nargs; i++)
+    if (!nw_tensor_is_placeholder(s->arg[i])) out[n++] = s->arg[i];
+  return n;
+}
+
+// Names in the arguments become the description's own.
+static bool describe(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
+  nw_tensor *out[NW_MAX_TILES];
+  if (!read_args(c, in, s)) return false;
+  int n = outputs_of(s, out);
+  if (!n) return nw_fail(c, NW_EINVAL, NULL, "intrinsic %s: it computes nothing: no argument is an output", s->name);
+  nw_program *p = nw_te_program(c, n, out);
+  if (!p || !nw_intrinsic_describe(c, in, p)) return false;
+  for (int i = 0; i < in->nargs; i++) in->arg[i].name = nw_find_buffer(p, in->arg[i].name)->name;
+  double work = 1;
+  for (int i = 0; i < in->nloops; i++) {
+    int64_t extent = 1;
+    nw_is_int(in->loop[i]->loop.extent, &extent);
+    work *= (double)extent;
+  }
+  if (work <= MOST_WORK) return true;
+  return nw_fail(c, NW_ELIMIT, "describe a smaller tile",
+                 "intrinsic %s: a description of %.0f steps is too large to try", s->name, work);
+}
+
+typedef struct seen {
+  const nw_intrinsic *in;
+  bool *at[NW_MAX_TILES];
+} seen;
+
+static void see(void *env, const nw_access *a) {
+  seen *x = env;
+  for (int i = 0; i < x->in->nargs; i++)
+    if (!strcmp(x->in->arg[i].name, a->buffer)) x->at[i][a->index] = true;
+}
+
+// An element of a tile that the description does not touch need not exist where the intrinsic is called.
+static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
+  seen x = {.in = in};
+  nw_check_data d;
+  bool good = nw_check_data_make(&d, in->description, NULL, 1);
+  nw_view *v = nw_check_views(&d);
+  for (int i = 0; i < in->nargs; i++)
+    for (int k = 0; k < d.n; k++)
+      if (!strcmp(in->description->buffer[k]->name, in->arg[i].name)) x.at[i] = nw_xcalloc((size_t)v[k].count + 1, 1);
+  good = good && nw_interp_program(c, in->description, NULL, v, &(nw_interp_opts){.trace = see, .env = &x});
+  for (int i = 0; i < in->nargs; i++) {
+    int k = 0;
+    while (strcmp(in->description->buffer[k]->name, in->arg[i].name)) k++;
+    for (int64_t e = 0; good && e < v[k].count; e++) {
+      if (x.at[i][e]) continue;
+      char *element = nw_check_element(in->arg[i].name, d.array[k], e);
+      good = nw_fail(c, NW_EINVAL, "give it the shape of what is touched",
+                     "intrinsic %s: its description never touches %s", in->name, element);
+      free(element);
+    }
+    free(x.at[i]);
+  }
+  free(v);
+  nw_check_data_free(&d);
+  return good;
+}
+
+// ---- the implementation
+
+// Linked without any library: when that works it calls nothing, and can be left at any moment.
+static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const char *dir) {
+  nw_str source = {0}, library = {0};
+  nw_str_fmt(&source, "%s/%s.c", dir, in->name);
+  nw_str_fmt(&library, "%s/%s.so", dir, in->name);
+  in->library = nw_xstrdup(library.s);
+  const char *alone[] = {"-std=gnu11", "-O3",       "-march=native",      "-fPIC", "-shared", "-o", library.s,
+                         source.s,     "-nostdlib", "-Wl,--no-undefined", NULL};
+  const char *usual[] = {"-std=gnu11", "-O3",     "-march=native", "-fPIC", "-shared",
+                         "-o",         library.s, source.s,        "-lm",   NULL};
+  bool good = nw_write_file(c, source.s, s->source, strlen(s->source));
+  in->jump_safe = good && nw_cc(c, alone);
+  if (good && !in->jump_safe && !nw_stopped(c)) {
+    nw_clear(c);
+    good = nw_cc(c, usual);
+  }
+  nw_str_free(&source);
+  nw_str_free(&library);
+  return good;
+}
+
+// All of it, for the id.
+static char *content_of(const char *path, size_t *n) {
+  FILE *f = fopen(path, "rb");
+  nw_str b = {0};
+  char part[1 << 14];
+  for (size_t got; f && (got = fread(part, 1, sizeof part, f));) nw_str_addn(&b, part, got);
+  if (f) fclose(f);
+  *n = b.n;
+  return b.s;
+}
+
+static void identify(nw_intrinsic *in, const nw_intrinsic_spec *s) {
+  size_t n = s->source ? strlen(s->source) : 0;
+  char *content = s->source ? nw_xstrdup(s->source) : content_of(in->library, &n);
+  nw_intrinsic_identify(in, content, n);
+  free(content);
+}
+
+static bool open_library(nw_ctx *c, nw_intrinsic *in) {
+  in->handle = dlopen(in->library, RTLD_NOW | RTLD_LOCAL);
+  return in->handle || nw_fail(c, NW_EIO, NULL, "cannot load %s: %s", in->library, dlerror());
+}
+
+static bool make(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const char *dir) {
+  in->name = nw_xstrdup(s->name);
+  in->symbol = nw_xstrdup(s->symbol ? s->symbol : s->name);
+  in->special = s->special ? nw_xstrdup(s->special) : NULL;
+  in->init = s->init;
+  in->jump_safe = s->jump_safe;
+  if (!describe(c, in, s) || !touches_all(c, in)) return false;
+  if (s->source ? !compile(c, in, s, dir) : !(in->library = nw_xstrdup(s->library))) return false;
+  identify(in, s);
+  return nw_trial(c, in, s->timeout > 0 ? s->timeout : 5) && open_library(c, in);
+}
+
+static bool sensible(nw_ctx *c, const nw_intrinsic_spec *s) {
+  if (!s->name || !*s->name ||
+      strspn(s->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(s->name))
+    return nw_fail(c, NW_EINVAL, NULL, "an intrinsic is named by letters, digits and _, not '%s'",
+                   s->name ? s->name : "");
+  if (!s->source == !s->library)
+    return nw_fail(c, NW_EINVAL, "source = [[C text]], or library = \"file.so\"",
+                   "intrinsic %s: its implementation is C source or a library, one of them", s->name);
+  return true;
+}
+
+const nw_intrinsic *nw_intrinsic_register(nw_ctx *c, const nw_intrinsic_spec *s) {
+  if (nw_stopped(c) || nw_error(c) || !sensible(c, s)) return NULL;
+  char *dir = s->source ? nw_temp_dir(c) : NULL;
+  if (s->source && !dir) return NULL;
+  nw_intrinsic *in = nw_xcalloc(1, sizeof *in);
+  bool good = make(c, in, s, dir);
+  nw_temp_remove(dir);
+  if (good) return nw_intrinsic_add(c, in);
+  nw_intrinsic_free(in);
+  return NULL;
+}
+
+const char *nw_intrinsic_id(const nw_intrinsic *in) { return in->id; }
+
+bool nw_intrinsic_is_jump_safe(const nw_intrinsic *in) { return in->jump_safe; }

@@ -1,0 +1,60 @@
+// A call of an intrinsic: its nest is unified with the description once more, now that it is known where buffers lie, and
+// the call gets its tiles. The nest stays inside, for the interpreter.
+#include "ir/intrinsic.h"
+#include "lower/pass.h"
+
+static bool fail(nw_program *p, const nw_stmt *call, const char *why) {
+  return nw_fail(p->ctx, NW_ECODEGEN, NULL, "the call of %s: %s", call->call.intrinsic, why);
+}
+
+static int buffer_at(const nw_program *p, const char *name) {
+  int i = 0;
+  while (strcmp(p->buffer[i]->name, name)) i++;
+  return i;
+}
+
+// Along a dimension of extent 1 nothing moves: any stride will do, and this one looks like a tile's.
+static int64_t natural(const nw_intrinsic_arg *a, int d) {
+  int64_t n = 1;
+  for (int k = d + 1; k < a->ndim; k++) n *= a->dim[k].extent;
+  return n;
+}
+
+static const nw_expr *stride_of(nw_program *p, const nw_ranges *r, const nw_intrinsic_arg *a, const nw_window *w, int d,
+                                const nw_physical *place) {
+  const nw_tile_dim *dim = &a->dim[d];
+  if (dim->own < 0) return nw_index(p->pool, dim->stride == NW_ANY_STRIDE ? natural(a, d) : dim->stride);
+  const nw_expr *sum = nw_index(p->pool, 0);
+  for (int k = 0; k < w->n; k++)
+    sum = nw_add(p->pool, sum, nw_mul(p->pool, nw_index(p->pool, w->step[d][k]), place->stride[k]));
+  return nw_simplify(r, sum);
+}
+
+static bool make_tile(nw_program *p, const nw_ranges *r, const nw_stmt *call, const nw_intrinsic_arg *a,
+                      const nw_window *w, const nw_physical *place, nw_tile *t) {
+  *t = (nw_tile){.buffer = w->buffer, .n = a->ndim, .index = nw_physical_at(place, r, w->at)};
+  t->stride = NW_NEW_N(p->arena, const nw_expr *, a->ndim + 1);
+  for (int d = 0; d < a->ndim; d++) {
+    t->stride[d] = stride_of(p, r, a, w, d, place);
+    if (a->dim[d].stride != NW_ANY_STRIDE && !nw_is_const(t->stride[d], a->dim[d].stride))
+      return fail(p, call, "a tile does not lie in memory as it was scheduled");
+  }
+  return true;
+}
+
+bool nw_lower_call(nw_program *p, const nw_ranges *r, nw_stmt *call, nw_physical *const *place, const nw_expr **where) {
+  const nw_intrinsic *in = nw_intrinsic_find(p->ctx, call->call.intrinsic);
+  nw_match m;
+  if (!in) return fail(p, call, "no such intrinsic is registered in this session");
+  if (!nw_unify(p, call, in, &m)) return nw_match_free(&m), fail(p, call, "its nest is not what the intrinsic does");
+  call->call.ntiles = in->nargs;
+  call->call.tile = NW_NEW_N(p->arena, nw_tile, in->nargs);
+  for (int i = 0; i < in->nargs; i++)
+    if (!make_tile(p, r, call, &in->arg[i], &m.window[i], place[buffer_at(p, m.window[i].buffer)], &call->call.tile[i]))
+      return false;
+  nw_stmt *block = (nw_stmt *)m.block;
+  *where = m.where;
+  block->block.where = NULL; // what is not proved goes around the call
+  if (block->block.has_init) nw_split_init(p, block->id);
+  return true;
+}

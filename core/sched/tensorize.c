@@ -1,0 +1,160 @@
+// tensorize: a nest is done by an intrinsic. The nest stays where it is, inside the call; so what holds of it, holds.
+#include "sched/tensorize.h"
+#include "ir/intrinsic.h"
+#include "sched/primitives.h"
+#include "sched/tree.h"
+#include <stdlib.h>
+
+// ---- what stands in the way
+
+static bool unknown(nw_step *st, const char *name) {
+  nw_str known = {0};
+  size_t n = strcspn(name, ":");
+  for (int i = 0; i < nw_intrinsic_count(st->ctx); i++)
+    nw_str_fmt(&known, "%s%s", known.n ? ", " : "registered are ", nw_intrinsic_at(st->ctx, i)->id);
+  nw_str_fmt(&known, "%snw.intrinsic{...} registers one", known.n ? "; " : "");
+  const nw_intrinsic *other = NULL;
+  for (int i = 0; name[n] && i < nw_intrinsic_count(st->ctx); i++)
+    if (!strncmp(nw_intrinsic_at(st->ctx, i)->name, name, n) && !nw_intrinsic_at(st->ctx, i)->name[n])
+      other = nw_intrinsic_at(st->ctx, i);
+  if (other)
+    nw_fail(st->ctx, NW_EINVAL, known.s,
+            "tensorize: intrinsic %.*s is registered, but is not %s: it does something else", (int)n, name, name);
+  else
+    nw_fail(st->ctx, NW_EINVAL, known.s, "tensorize: there is no intrinsic %s", name);
+  nw_str_free(&known);
+  return false;
+}
+
+// The nest, with what was expected written beside what was found.
+static void draw(nw_step *st, const nw_stmt *nest, const nw_match *m) {
+  nw_str remark = {0};
+  nw_str_fmt(&remark, "expected %s", m->expected);
+  const nw_stmt *at = m->at && m->at->id ? m->at : nest;
+  nw_path path;
+  int mark[NW_MAX_DEPTH + 1], n = 0;
+  const char *text[NW_MAX_DEPTH + 1];
+  nw_find(st->p, at->id, &path);
+  for (int i = 0; i < path.n; i++)
+    if (path.at[i]->kind == NW_LOOP || path.at[i] == at)
+      text[n] = path.at[i] == at ? remark.s : "", mark[n++] = path.at[i]->id;
+  nw_blocks b = nw_blocks_below(st->scratch, at);
+  for (int i = 0; i < b.n && n < NW_MAX_DEPTH; i++)
+    if (b.at[i] != at) text[n] = "", mark[n++] = b.at[i]->id;
+  nw_show_opts o = {.nmarks = n, .mark = mark, .remark = text, .only_marked = true};
+  char *picture = nw_program_show(st->p, &o);
+  nw_refusal *r = nw_refusal_edit(st->ctx);
+  if (r && picture) r->picture = nw_diag_printf(st->ctx, "%s", picture);
+  free(picture);
+  nw_str_free(&remark);
+}
+
+static bool differs(nw_step *st, const nw_stmt *nest, const nw_intrinsic *in, nw_match *m, const char *message) {
+  const char *why = nw_arena_printf(st->scratch, "expected %s, found %s", m->expected, m->found);
+  nw_step_refuse(st, why, nest, message, in->name);
+  draw(st, nest, m);
+  nw_match_free(m);
+  return false;
+}
+
+static bool in_vector(nw_step *st, const nw_path *path) {
+  const nw_stmt *loop = nw_path_marked(path, NW_VECTORIZED);
+  if (!loop) return false;
+  nw_step_refuse(st, "a call is made once, not for each lane", loop, "%s is a vector loop around it",
+                 loop->loop.var->name);
+  return true;
+}
+
+static bool sums_floats(const nw_program *p, const nw_stmt *block) {
+  nw_combiner k = block->block.combiner;
+  const nw_buffer *b = nw_find_buffer(p, block->block.target[0].buffer);
+  return (k == NW_SUM || k == NW_PROD) && nw_dtype_is_float(b->dtype);
+}
+
+bool nw_apply_tensorize(void *step) {
+  nw_step *st = step;
+  nw_path path;
+  nw_match m;
+  nw_stmt *loop = nw_step_loop(st, 0, &path);
+  const char *name = nw_step_str(st, 1, "");
+  const nw_intrinsic *in = loop ? nw_intrinsic_find(st->ctx, name) : NULL;
+  if (!loop) return false;
+  if (!in) return unknown(st, name);
+  st->resolved[1].name = in->id;
+  if (in_vector(st, &path)) return false;
+  if (!nw_unify(st->p, loop, in, &m)) return differs(st, loop, in, &m, "it is not what %s does");
+  nw_stmt *call = nw_new_stmt(st->p, NW_CALL);
+  call->call.intrinsic = nw_pool_name(st->p->pool, in->id);
+  nw_kids_set(st->p, call, 1, &loop);
+  nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], call);
+  if (sums_floats(st->p, m.block)) nw_step_note(st, "rounding may change: %s adds up in its own order", in->name);
+  return true;
+}
+
+// ---- what every later step must leave as it is
+
+typedef struct holding {
+  nw_step *st;
+  bool ok;
+} holding;
+
+static bool holds(void *env, const nw_path *path) {
+  holding *h = env;
+  const nw_stmt *call = path->at[path->n - 1];
+  nw_match m;
+  if (call->kind != NW_CALL) return true;
+  const nw_intrinsic *in = nw_intrinsic_find(h->st->ctx, call->call.intrinsic);
+  if (in_vector(h->st, path))
+    h->ok = false;
+  else if (in && !nw_unify(h->st->p, call, in, &m))
+    h->ok = differs(h->st, call, in, &m, "the nest of the call would no longer be what %s does");
+  return h->ok;
+}
+
+bool nw_calls_hold(nw_step *st) {
+  holding h = {st, true};
+  nw_walk(st->p, holds, &h);
+  return h.ok;
+}
+
+const nw_stmt *nw_call_around(const nw_path *path) {
+  for (int i = 0; i < path->n - 1; i++)
+    if (path->at[i]->kind == NW_CALL) return path->at[i];
+  return NULL;
+}
+
+// ---- ways on
+
+enum { OFFERED = 4 }; // of the intrinsics there are
+
+static void offer_decompose(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest) {
+  for (int i = 0; i < n; i++) {
+    if (!nw_loop_binds(block, nest[i], true)) continue;
+    nw_arg stage = {.kind = NW_ARG_STAGE, .name = block->block.name};
+    nw_arg at = {.kind = NW_ARG_LOOP, .name = nest[i]->loop.var->name};
+    nw_step_suggest(st, "decompose_reduction", (nw_arg[]){stage, at}, 2);
+    return;
+  }
+}
+
+// The init first, where that is what differs; other intrinsics for this nest, the latest first; other nests for this one.
+void nw_suggest_tensorize(void *step) {
+  nw_step *st = step;
+  nw_path path;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const nw_arg *loop = &st->resolved[0], *name = &st->resolved[1];
+  if (!nw_find(st->before, (int)loop->i, &path)) return;
+  nw_blocks b = nw_blocks_below(st->scratch, path.at[path.n - 1]);
+  if (b.n) nw_find(st->before, b.at[0]->id, &path);
+  int n = nw_path_loops(&path, nest);
+  const nw_intrinsic *in = nw_intrinsic_find(st->ctx, name->name);
+  if (b.n && b.at[0]->block.has_init && in && !in->init) offer_decompose(st, b.at[0], n, nest);
+  for (int i = nw_intrinsic_count(st->ctx) - 1, k = 0; i >= 0 && k < OFFERED; i--, k++) {
+    nw_arg other = {.kind = NW_ARG_STR, .name = nw_intrinsic_at(st->ctx, i)->id};
+    nw_step_suggest(st, "tensorize", (nw_arg[]){*loop, other}, 2);
+  }
+  for (int i = n - 1; i >= 0; i--) {
+    nw_arg at = {.kind = NW_ARG_LOOP, .name = nest[i]->loop.var->name};
+    nw_step_suggest(st, "tensorize", (nw_arg[]){at, *name}, 2);
+  }
+}

@@ -1,0 +1,97 @@
+// Registering intrinsics.
+#include "bind.h"
+#include <string.h>
+
+#define MAX_ARGS 32
+
+// The field as a string, NULL when it is not there. The table holds it.
+static const char *text_field(lua_State *L, const char *name) {
+  lua_getfield(L, 1, name);
+  const char *s = lua_isnil(L, -1) ? NULL : nwl_string(L, -1, name);
+  lua_pop(L, 1);
+  return s;
+}
+
+static bool true_field(lua_State *L, const char *name) {
+  lua_getfield(L, 1, name);
+  bool v = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return v;
+}
+
+static int read_args(lua_State *L, nw_tensor **arg) {
+  lua_getfield(L, 1, "args");
+  int at = lua_gettop(L), n = nwl_list_length(L, at, MAX_ARGS, "args");
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, at, i + 1);
+    arg[i] = nwl_check(L, -1, &nwl_tensor_class, "args");
+  }
+  return n;
+}
+
+// strides: a list for each argument, of numbers, or false where the stride is passed.
+static void read_strides(lua_State *L, int n, int64_t stride[][NWL_MAX_DIMS], const int64_t **out) {
+  lua_getfield(L, 1, "strides");
+  int at = lua_gettop(L);
+  nwl_table(L, at, "strides");
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, at, i + 1);
+    int list = lua_gettop(L), dims = nwl_list_length(L, list, NWL_MAX_DIMS, "strides");
+    for (int d = 0; d < dims; d++, lua_pop(L, 1)) {
+      lua_rawgeti(L, list, d + 1);
+      stride[i][d] = lua_isboolean(L, -1) ? NW_ANY_STRIDE : nwl_integer(L, -1, "strides");
+    }
+    out[i] = stride[i];
+  }
+}
+
+static int read_constants(lua_State *L, int64_t *constant) {
+  lua_getfield(L, 1, "constants");
+  if (lua_isnil(L, -1)) return 0;
+  int at = lua_gettop(L), n = nwl_list_length(L, at, NWL_MAX_DIMS, "constants");
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, at, i + 1);
+    constant[i] = nwl_integer(L, -1, "constants");
+  }
+  return n;
+}
+
+static int f_intrinsic(lua_State *L) {
+  nw_tensor *arg[MAX_ARGS];
+  int64_t stride[MAX_ARGS][NWL_MAX_DIMS] = {{0}}, constant[NWL_MAX_DIMS];
+  const int64_t *strides[MAX_ARGS] = {NULL};
+  nwl_table(L, 1, "intrinsic");
+  nw_intrinsic_spec s = {.name = text_field(L, "name"), .arg = arg, .stride = strides, .constant = constant};
+  s.nargs = read_args(L, arg);
+  read_strides(L, s.nargs, stride, strides);
+  s.nconstants = read_constants(L, constant);
+  s.init = !true_field(L, "accumulate");
+  s.jump_safe = true_field(L, "jump_safe");
+  s.source = text_field(L, "source");
+  s.library = text_field(L, "library");
+  s.symbol = text_field(L, "symbol");
+  s.special = text_field(L, "special");
+  lua_getfield(L, 1, "timeout");
+  s.timeout = nwl_number_or(L, -1, "timeout", 0);
+  nw_clear(nwl_ctx(L));
+  const nw_intrinsic *in = nw_intrinsic_register(nwl_ctx(L), &s);
+  if (!in) return nwl_raise(L);
+  lua_pushstring(L, nw_intrinsic_id(in));
+  lua_pushboolean(L, nw_intrinsic_is_jump_safe(in));
+  return 2;
+}
+
+// Where nestwright-xsmm.so lies, or nil: the library was built without libxsmm.
+static int f_xsmm(lua_State *L) {
+  char path[4096];
+  if (!nw_find_library("NESTWRIGHT_XSMM", "nestwright-xsmm.so", path, sizeof path)) return 0;
+  lua_pushstring(L, path);
+  return 1;
+}
+
+const nwl_row nwl_intrinsic_rows[] = {
+    {"intrinsic", f_intrinsic, "(spec: table): string, boolean",
+     "Registers an intrinsic; its id, and whether it is jump-safe."},
+    {"xsmm_library", f_xsmm, "(): string?", "The module with libxsmm's kernels, if there is one."},
+    {NULL, NULL, NULL, NULL},
+};
