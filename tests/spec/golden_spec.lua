@@ -62,6 +62,9 @@ programs.rfactor = {
     function(s) s:split("k", 8) end,
     function(s, S) s:rfactor(S, "k_i") end,
     function(s) s:vectorize "k_i" end,
+  },
+}
+
 programs.tensorized = {
   make = function() return matmul(64) end,
   lowered = true,
