@@ -57,11 +57,20 @@ static bool differs(nw_step *st, const nw_stmt *nest, const nw_intrinsic *in, nw
   return false;
 }
 
-static bool in_vector(nw_step *st, const nw_path *path) {
-  const nw_stmt *loop = nw_path_marked(path, NW_VECTORIZED);
+static const nw_stmt *lanes_around(const nw_path *path) {
+  for (int i = 0; i < path->n - 1; i++) {
+    const nw_stmt *s = path->at[i];
+    if (s->kind == NW_LOOP && (s->loop.mark == NW_VECTORIZED || s->loop.mark >= NW_BLOCK_X)) return s;
+  }
+  return NULL;
+}
+
+static bool in_lanes(nw_step *st, const nw_path *path) {
+  const nw_stmt *loop = lanes_around(path);
   if (!loop) return false;
-  nw_step_refuse(st, "a call is made once, not for each lane", loop, "%s is a vector loop around it",
-                 loop->loop.var->name);
+  nw_step_refuse(st, "a call is made by a thread of the processor, not for each lane of a vector or thread of a grid",
+                 loop, "%s is a %s loop, and the call would be inside", loop->loop.var->name,
+                 nw_loop_kind_name(loop->loop.mark));
   return true;
 }
 
@@ -81,7 +90,7 @@ bool nw_apply_tensorize(void *step) {
   if (!loop) return false;
   if (!in) return unknown(st, name);
   st->resolved[1].name = in->id;
-  if (in_vector(st, &path)) return false;
+  if (in_lanes(st, &path)) return false;
   if (!nw_unify(st->p, loop, in, &m)) return differs(st, loop, in, &m, "it is not what %s does");
   nw_stmt *call = nw_new_stmt(st->p, NW_CALL);
   call->call.intrinsic = nw_pool_name(st->p->pool, in->id);
@@ -104,7 +113,7 @@ static bool holds(void *env, const nw_path *path) {
   nw_match m;
   if (call->kind != NW_CALL) return true;
   const nw_intrinsic *in = nw_intrinsic_find(h->st->ctx, call->call.intrinsic);
-  if (in_vector(h->st, path))
+  if (in_lanes(h->st, path))
     h->ok = false;
   else if (in && !nw_unify(h->st->p, call, in, &m))
     h->ok = differs(h->st, call, in, &m, "the nest of the call would no longer be what %s does");

@@ -102,7 +102,7 @@ local function xsmm_gemm(nw, spec)
   local accumulate = spec.accumulate ~= false
   local A, B, C = gemm_tensors(nw, m, n, k, dtype)
   return register {
-    name = ("xsmm_%s_%dx%dx%d%s"):format(dtype, m, n, k, accumulate and "" or "_init"), args = {A, B, C},
+    name = ("xsmm_%s_%dx%dx%d%s"):format(dtype, m, n, k, accumulate and "" or "_init"), args = {B, A, C},
     strides = {{false, 1}, {false, 1}, {false, 1}}, accumulate = accumulate, library = library,
     symbol = "nw_xsmm_gemm_" .. dtype, special = "nw_xsmm_make_" .. dtype, constants = {m, n, k, accumulate and 1 or 0},
   }
@@ -120,6 +120,8 @@ return function(nw)
     .. "against its description in a process of its own, timeout seconds at most, and is registered only if it is right.",
     intrinsic)
   nw.xsmm = {}
+  rows.define(nw.xsmm, "xsmm", "available", "(): boolean", "Whether this build has libxsmm.",
+    function() return core.xsmm_library() ~= nil end)
   rows.define(nw.xsmm, "xsmm", "gemm",
     "(spec: {m: integer, n: integer, k: integer, dtype?: string, accumulate?: boolean}): nw.intrinsic",
     "Registers libxsmm's small matrix product C[m, n] += A[m, k]*B[k, n], of f32 or f64, with any leading dimensions; "

@@ -289,7 +289,7 @@ describe("tensorize", function()
     fails_saying("loop j_i is part of the call of mm", s.split, s, "j_i", 2)
     fails_saying("loop i_i is part of the call of mm", s.tensorize, s, "i_i", mm)
     fails_saying("part of the call of mm", s.reorder, s, "k_o", "i_i")
-    fails_saying("a vector loop", s.vectorize, s, "j_o")
+    fails_saying("j_o is a vectorize loop, and the call would be inside", s.vectorize, s, "j_o")
     assert.are.equal(before, s:text())
     s:split("i_o", 2)
     s:unroll "i_o_i"
