@@ -273,6 +273,11 @@ function schedule:storage_align(tensor, axis, factor, offset) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:stream_stores(stage) end
 
+---Lets an intrinsic do a nest of loops. loop: the outermost loop of the nest. intrinsic: what nw.intrinsic or nw.xsmm.gemm returned, or its name. Example: s:tensorize("i_i", mm16)
+---@param loop nw.loop|string
+---@param intrinsic string
+function schedule:tensorize(loop, intrinsic) end
+
 ---The full text form of the program, which reads back.
 ---@param version? integer
 ---@return string
@@ -684,6 +689,11 @@ function nw.i8(x) end
 ---@param options? {lowered?: boolean}
 ---@return nw.array[]
 function nw.interpret(s, arguments, options) end
+
+---Registers somebody else's code for a small computation, to be used by s:tensorize. args: the tensors of one compute of constant sizes, in the order the function takes them. The function gets a pointer to each tile, then (int64_t) the strides that are not fixed, in elements. strides: by tensor, a list of numbers or "any"; unless said the last dimension is contiguous and the others are any. accumulate: a reduction adds to what the output holds. source: C text; library and symbol: a shared library instead, jump_safe if the function holds no lock and owns no memory. It is run against its description in a process of its own, timeout seconds at most, and is registered only if it is right.
+---@param spec {name: string, args: nw.tensor[], strides?: table, accumulate?: boolean, source?: string, library?: string, symbol?: string, jump_safe?: boolean, timeout?: number}
+---@return nw.intrinsic
+function nw.intrinsic(spec) end
 
 ---What the judge was asked last: o by order, v by value, m about marks only.
 ---@return string
