@@ -139,9 +139,32 @@ static const char *how_pair(nw_case *x) {
   return x->w->source.write && x->w->sink.write && same_vars(a, b) ? "twice" : NULL;
 }
 
+static const nw_stmt *marked_loop(const nw_case *x) {
+  return x->w->loop ? nw_find_loop(x->r->after, x->w->loop) : NULL;
+}
+
+static bool on_grid(const nw_case *x) {
+  const nw_stmt *l = marked_loop(x);
+  return l && nw_grid_dim(l) >= 0;
+}
+
+// Between blocks and threads: lowered, with the barriers it gets, the refused program is run, and the race is looked for.
+static const char *how_race(nw_case *x) {
+  nw_check_data out = {0};
+  nw_exec *e = nw_lower(x->r->after, NULL);
+  nw_view *v = e && nw_check_data_outputs(&out, x->r->after, &x->data) ? nw_check_views(&out) : NULL;
+  bool ran = v && nw_interp_exec(x->c, e, x->sizes, v, NULL),
+       raced = nw_error(x->c) && nw_error(x->c)->code == NW_ERACE;
+  if (!ran && !x->c->interrupted) nw_clear(x->c);
+  nw_check_data_free(&out);
+  nw_exec_release(e);
+  free(v);
+  return raced ? "race" : NULL;
+}
+
 // Once more with everything the executions read, so that the values are what they will be.
 static const char *look_at_pair(nw_case *x) {
-  const char *how = meet_after(x, false) ? how_pair(x) : NULL;
+  const char *how = !meet_after(x, false) ? NULL : on_grid(x) ? how_race(x) : how_pair(x);
   if (how && !x->w->loop && meet_after(x, true)) meet_before(x, true);
   return how;
 }
@@ -207,7 +230,8 @@ void nw_case_look(nw_case *x) {
   x->vector = x->w && is_vector(x->r->after, x->w->loop);
   bool pair = x->w && x->w->source.block;
   if (x->w) x->how = pair ? look_at_pair(x) : look_at_one(x);
-  if (pair && x->how && x->w->loop) x->paired = run_pair(x, false, x->pair) && run_pair(x, true, x->raced);
+  if (pair && x->how && x->w->loop && in_two_iterations(x->w))
+    x->paired = run_pair(x, false, x->pair) && run_pair(x, true, x->raced);
   bool wrong = nw_case_wrong_output(x);
   if (!x->w && wrong) x->how = "value";
 }

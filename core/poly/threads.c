@@ -190,21 +190,33 @@ static isl_map *without_index(const duo *d, isl_map *pairs) {
   return isl_map_project_out(pairs, isl_dim_out, (unsigned)t->dim[t->nloops], NW_GRID_DIMS);
 }
 
-// Takes pairs, of which those that stand in this order in the program are told; NW_HOLDS when there are none: then the
+// Of the pairs, those that differ in one dimension of the grid, and not in the others from..to.
+static isl_map *along(const duo *d, const isl_map *pairs, int dim, int from, int to) {
+  isl_map *out = unlike(pairs, index_range(d, dim));
+  for (int other = from; other < to; other++)
+    if (other != dim) out = equal(out, index_range(d, other));
+  return out;
+}
+
+static const nw_stmt *loop_of(const duo *d, int dim) {
+  const nw_stmt *loop = bound_to(d->a->site, d->pa->host, dim);
+  return loop ? loop : bound_to(d->b->site, d->pa->host, dim);
+}
+
+// Takes pairs, of which those that stand in this order in the program are told, along one dimension when there are such; NW_HOLDS when there are none: then the
 // same accesses the other way round have them.
 static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char *form, const char *by_whom) {
   isl_map *bad = nw_before(without_index(d, isl_map_copy(pairs)), d->a, d->b);
   isl_bool none = isl_map_is_empty(bad);
   nw_story story = {.kind = nw_conflict_kind(d->a, d->b), .source = d->a, .sink = d->b};
   story.why = form ? form : nw_conflict_why(d->m, d->a, d->b, by_whom);
-  for (int dim = from; dim < to && none == isl_bool_false && !story.loop; dim++) {
-    isl_map *here = nw_before(without_index(d, unlike(pairs, index_range(d, dim))), d->a, d->b);
-    const nw_stmt *loop = bound_to(d->a->site, d->pa->host, dim);
-    if (!loop) loop = bound_to(d->b->site, d->pa->host, dim);
-    bool differs = isl_map_is_empty(here) == isl_bool_false;
-    isl_map_free(differs ? bad : here);
-    if (differs) bad = here, story.loop = loop;
-  }
+  for (int pass = 0; pass < 2 && none == isl_bool_false; pass++)
+    for (int dim = from; dim < to && !story.loop; dim++) {
+      isl_map *here = nw_before(without_index(d, along(d, pairs, dim, from, pass ? from : to)), d->a, d->b);
+      bool differs = isl_map_is_empty(here) == isl_bool_false;
+      isl_map_free(differs ? bad : here);
+      if (differs) bad = here, story.loop = loop_of(d, dim);
+    }
   isl_map_free(pairs);
   if (none == isl_bool_false) return nw_tell_pair(d->m, &story, bad);
   isl_map_free(bad);

@@ -1,17 +1,7 @@
 // The judge against the interpreter: programs are changed at random, mostly for the worse. Whatever the judge accepts must
 // compute the same, and a loop that it lets run in parallel or in lanes must compute the same backwards.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "interp/interp.h"
+#include "random_judged.h"
 #include "ir/valid.h"
-#include "poly/poly.h"
 
 static const char *const bases[] = {
     "program gemm\ninput A: i32[6, 7]\ninput B: i32[7, 5]\noutput C: i32[6, 5]\n"
@@ -74,36 +64,7 @@ static const char *const bases[] = {
     "for q in 0..2:\n  block R.tail of R (reduce k = 8 + q in 0..10):\n    init R[] = i32(0)\n    R[] += A[k]\n",
 };
 
-// ---- chance
-
-static uint64_t state_of_chance = 1;
-static int case_number;
-static int below(int n) {
-  state_of_chance = nw_hash_mix(state_of_chance + 0x9e3779b97f4a7c15u, 0xd1b54a32d192ed03u);
-  return n > 0 ? (int)((state_of_chance >> 20) % (uint64_t)n) : 0;
-}
-
 // ---- changes
-
-typedef struct pick {
-  nw_stmt_kind kind;
-  nw_vec found;
-} pick;
-
-static bool collect(void *env, const nw_path *path) {
-  pick *p = env;
-  if (path->at[path->n - 1]->kind == p->kind) nw_vec_push(&p->found, path->at[path->n - 1]);
-  return true;
-}
-
-static nw_stmt *any(nw_program *p, nw_stmt_kind kind, nw_path *path) {
-  pick k = {.kind = kind};
-  nw_walk(p, collect, &k);
-  nw_stmt *s = k.found.n ? k.found.at[below(k.found.n)] : NULL;
-  nw_vec_free(&k.found);
-  if (s) nw_find(p, s->id, path);
-  return s;
-}
 
 static nw_stmt *only_loop_inside(const nw_stmt *s) {
   nw_stmt *kid = s->nkids == 1 ? s->kid[0] : NULL;
@@ -303,52 +264,6 @@ static bool (*const changes[])(nw_program *) = {
     drop_kid,   fission,       move_alloc,  change_alloc, drop_init,    mark_loop, mark_loop, split};
 
 // ---- running
-
-#define MAX_PARAMS 4
-
-typedef struct run {
-  int n;
-  nw_view view[MAX_PARAMS];
-} run;
-
-static int32_t datum(int param, int64_t i, int salt, nw_role role) {
-  return role == NW_INPUT ? (int32_t)((i * 7 + param * 5 + i * i * 3) % 11) - 4 : 1000000 + salt;
-}
-
-// Outputs start from something that differs between runs, so that what is not written shows.
-static bool run_program(nw_ctx *c, const nw_program *p, bool lowered, int salt, run *r) {
-  *r = (run){0};
-  for (int i = 0; i < p->nbuffers && p->buffer[i]->role != NW_TEMP; i++) {
-    int64_t count = 1, extent;
-    for (int d = 0; d < p->buffer[i]->ndim; d++) count *= nw_is_int(p->buffer[i]->shape[d], &extent) ? extent : 0;
-    int32_t *data = nw_xcalloc((size_t)count + 1, sizeof *data);
-    for (int64_t k = 0; k < count; k++) data[k] = datum(i, k, salt, p->buffer[i]->role);
-    r->view[r->n++] = (nw_view){NW_I32, count, data};
-  }
-  if (!lowered) return nw_interp_program(c, p, NULL, r->view, NULL);
-  nw_exec *e = nw_lower(p, NULL);
-  bool fine = e && nw_interp_exec(c, e, NULL, r->view, NULL);
-  nw_exec_release(e);
-  return fine;
-}
-
-static void free_run(run *r) {
-  for (int i = 0; i < r->n; i++) free(r->view[i].data);
-}
-
-static bool same_run(const run *a, const run *b) {
-  for (int i = 0; i < a->n; i++)
-    if (memcmp(a->view[i].data, b->view[i].data, (size_t)a->view[i].count * sizeof(int32_t))) return false;
-  return true;
-}
-
-static void complain(nw_ctx *c, const nw_program *before, const nw_program *after, const char *what) {
-  char *x = nw_program_print(before), *y = nw_program_print(after);
-  print_error("%s: %s\n", what, nw_error(c) ? nw_error(c)->message : "other values");
-  fputs(x, stderr);
-  fputs(y, stderr);
-  fail_msg("case %d", case_number);
-}
 
 // The new program computes what the old one did, as it stands and lowered.
 static void agree(nw_ctx *c, const nw_program *before, const nw_program *after, const char *what) {
