@@ -58,10 +58,9 @@ static bool same_for_all(grid *g, const nw_path *path) {
     const nw_stmt *around = path->at[i];
     if (!nw_is_bound_loop(around)) continue;
     const char *var = around->loop.var->name;
-    if (nw_uses_var(s->loop.begin, var) || nw_uses_var(s->loop.extent, var))
-      return refuse(g, s, nw_arena_printf(g->m->arena, "the bounds of %s depend on %s", s->loop.var->name, var),
-                    "%s is bound to %s, and all of its values have the same range of %s", var, tag_of(around),
-                    tag_of(s));
+    if (nw_uses_var(s->loop.extent, var))
+      return refuse(g, s, nw_arena_printf(g->m->arena, "the extent of %s depends on %s", s->loop.var->name, var),
+                    "%s is bound to %s, and each of its values has as many of %s", var, tag_of(around), tag_of(s));
   }
   return true;
 }

@@ -57,8 +57,8 @@ static bool lets_all_in(const nw_program *p, const nw_launch *l, const place *at
   if (s->kind == NW_GUARD) return !uses_thread(s->guard.cond, at, i);
   if (s->kind != NW_LOOP) return s->kind != NW_BLOCK;
   if (s->loop.mark == NW_VECTORIZED) return false;
-  if (nw_is_thread_loop(s)) return all_threads(p, l, s);
-  return !uses_thread(s->loop.begin, at, i) && !uses_thread(s->loop.extent, at, i);
+  if (uses_thread(s->loop.begin, at, i) || uses_thread(s->loop.extent, at, i)) return false;
+  return !nw_is_thread_loop(s) || all_threads(p, l, s);
 }
 
 static void place_site(const nw_model *m, const nw_program *before, const nw_site *s, place *out) {
@@ -146,17 +146,23 @@ typedef struct range { // dimensions to compare: n from a on one side, from b on
   int a, b, n;
 } range;
 
+static range loop_range(const duo *d, int i) {
+  const nw_site *s = d->a->site;
+  return (range){s->dim[i], s->dim[i], s->dim[i + 1] - s->dim[i]};
+}
+
+static bool starts_alike(const nw_site *s, int loop) {
+  bool alike = true;
+  for (int i = 0; i < loop; i++) alike &= !nw_uses_var(s->loop[loop]->loop.begin, s->loop[i]->loop.var->name);
+  return alike;
+}
+
 // The index of one dimension of the grid: the loop itself where both are inside it, so that it need not be affine.
 static range index_range(const duo *d, int dim) {
   const nw_site *s = d->a->site, *t = d->b->site;
   for (int i = d->pa->host; i < d->loops; i++)
-    if (nw_grid_dim(s->loop[i]) == dim) return (range){s->dim[i], s->dim[i], s->dim[i + 1] - s->dim[i]};
+    if (nw_grid_dim(s->loop[i]) == dim && starts_alike(s, i)) return loop_range(d, i);
   return (range){s->dim[s->nloops] + dim, t->dim[t->nloops] + dim, 1};
-}
-
-static range loop_range(const duo *d, int i) {
-  const nw_site *s = d->a->site;
-  return (range){s->dim[i], s->dim[i], s->dim[i + 1] - s->dim[i]};
 }
 
 static isl_map *equal(isl_map *pairs, range r) {
