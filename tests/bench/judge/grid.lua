@@ -118,7 +118,9 @@ local legal = {
     s:bind(o, "blockIdx.x")
     s:bind(i, "threadIdx.x")
   end},
-  {"the place of the greatest of each row, a thread a row", with("arg", "argmax", 9, 7), function(s) s:bind("i", "threadIdx.x") end},
+  {"the place of the greatest of each row, a thread a row", with("arg", "argmax", 9, 7), function(s)
+    s:bind("i", "threadIdx.x")
+  end},
   {"a product, a thread an element", gemm(8), function(s)
     s:bind("i", "blockIdx.x")
     s:bind("j", "threadIdx.x")
@@ -327,8 +329,9 @@ local illegal = {
   end, "reduction"},
   {"a fused loop with the reduction in it", gemm(6), function(s) return try(s.bind, s, s:fuse("j", "k"), "threadIdx.x") end,
     "reduction"},
-  {"the greatest of a row, looked for by threads", with("fold", "max", 5, 7), function(s) return try(s.bind, s, "k", "threadIdx.x") end,
-    "reduction"},
+  {"the greatest of a row, looked for by threads", with("fold", "max", 5, 7), function(s)
+    return try(s.bind, s, "k", "threadIdx.x")
+  end, "reduction"},
   {"steps of time as threads", scan "heat", function(s) return try(s.bind, s, s:loops("S")[1], "threadIdx.x") end, "raw"},
   {"steps of time as blocks", scan "heat", function(s) return try(s.bind, s, s:loops("S")[1], "blockIdx.x") end, "raw"},
   {"steps of time as virtual threads", scan "column", function(s) return try(s.bind, s, s:loops("S")[1], "vthread") end, "raw"},
@@ -336,7 +339,9 @@ local illegal = {
     local _, t = s:split(s:loops("S")[1], 3)
     return try(s.bind, s, t, "threadIdx.x")
   end, "raw"},
-  {"a recurrence along threads in place", scan "sweep", function(s) return try(s.bind, s, s:loops("S")[2], "threadIdx.x") end, "raw"},
+  {"a recurrence along threads in place", scan "sweep", function(s)
+    return try(s.bind, s, s:loops("S")[2], "threadIdx.x")
+  end, "raw"},
   {"a recurrence along blocks in place", scan "sweep", function(s) return try(s.bind, s, s:loops("S")[2], "blockIdx.x") end, "raw"},
   {"stages of one launch whose blocks meet", with("ahead", 20, 3), function(s, Y, X)
     local o = s:split(s:loops(Y)[1], 20) -- one round: both nests are inside it
@@ -371,7 +376,9 @@ local illegal = {
   end, "capacity"},
   {"more values than threadIdx.z has", with("map", 128), function(s) return try(s.bind, s, "i", "threadIdx.z") end, "capacity"},
   {"as many threads as a size says", symbolic_map, function(s) return try(s.bind, s, "j", "threadIdx.x") end, "capacity"},
-  {"more than a block has of shared storage", gemm(128), function(s, C, A) return try(s.cache_read, s, A, "shared", {C}) end, "capacity"},
+  {"more than a block has of shared storage", gemm(128), function(s, C, A)
+    return try(s.cache_read, s, A, "shared", {C})
+  end, "capacity"},
   {"too much shared storage by the copies of virtual threads", with("map", 16384), function(s, Z, A)
     s:split("i", 8192)
     s:cache_read(A, "shared", {Z}, {at = "i_o"})
