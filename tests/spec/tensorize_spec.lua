@@ -424,6 +424,58 @@ describe("tensorize says what differs:", function()
   end)
 end)
 
+-- ---- any window
+
+-- A product whose operands lie anyhow: dimensions exchanged, moved, stepped over, read backwards, one more in front.
+local function anyhow(r)
+  local function operand(name, rows, columns)
+    local o = {step = r:pick {1, 1, 2, 3}, first = r:int(0, 2), turned = r:chance(0.4), front = r:chance(0.3),
+      back = r:chance(0.15), cross = r:chance(0.08)}
+    local a, b = rows + o.first, columns * o.step
+    local shape = o.turned and {b, a} or {a, b}
+    if o.cross then shape[1], shape[2] = shape[1] + columns + rows, shape[2] + rows + columns end
+    if o.front then table.insert(shape, 1, 2) end
+    local t = nw.placeholder(shape, "i32", name)
+    return t, function(y, x)
+      local p, q = y + o.first, o.step * x
+      if o.back then q = columns * o.step - 1 - q end
+      if o.cross then q = q + y end
+      local at = o.turned and {q, p} or {p, q}
+      if o.front then table.insert(at, 1, 1) end
+      return t(table.unpack(at))
+    end
+  end
+  local m, n, k = 4 * r:int(1, 2), 8 * r:int(1, 2), 2 * r:int(1, 3)
+  local A, a = operand("A", m, k)
+  local B, b = operand("B", k, n)
+  local z = nw.reduce_axis(k, "z")
+  local exchanged, flipped = r:chance(0.3), r:chance(0.5)
+  local function term(i, j) return flipped and b(z, j) * a(i, z) or a(i, z) * b(z, j) end
+  local C = exchanged and nw.compute({n, m}, function(y, x) return nw.sum(term(x, y), z) end, "C")
+    or nw.compute({m, n}, function(y, x) return nw.sum(term(y, x), z) end, "C")
+  return C, A, B, exchanged
+end
+
+describe("any window of any operands", function()
+  it("is accepted, and gives what it should", function()
+    package.path = "tests/prop/?.lua;" .. package.path
+    local r = require "rng".new(20)
+    for _ = 1, 40 do
+      local C, A, B, exchanged = anyhow(r)
+      local s = nw.schedule(C)
+      s:tile("y", "x", exchanged and 8 or 4, exchanged and 4 or 8)
+      s:split("z", 2)
+      s:reorder("y_o", "x_o", "z_o", table.unpack(r:shuffle {"y_i", "x_i", "z_i"}))
+      if r:chance(0.3) then s:cache_read(A, "global", {C}) end
+      if r:chance(0.3) then s:cache_read(B, "local", {C}, {at = "z_o"}) end
+      s:decompose_reduction(C, "z_o")
+      local loops = s:loops(C)
+      s:tensorize(loops[#loops - 2], mm)
+      agrees(s)
+    end
+  end)
+end)
+
 -- ---- what runs
 
 -- A kernel whose intrinsic misbehaves when the input's first element is 99, which no trial uses.

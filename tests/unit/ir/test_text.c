@@ -50,6 +50,17 @@ static const char *const texts[] = {
     "      V[i] argmin= A[i, k]\n"
     "      init I[i] = -1 elsewhere\n"
     "      I[i] argmin= k\n",
+    "program calls\n"
+    "input A: i32[8, 4]\n"
+    "output C: i32[8]\n"
+    "for i in 0..8:\n"
+    "  call \"sum:1c9a2f07\":\n"
+    "    for k in 0..4:\n"
+    "      block C of C (i = i in 0..8, reduce k = k in 0..4):\n"
+    "        init C[i] = i32(0)\n"
+    "        C[i] += A[i, k]\n"
+    "call \"copy:2\" (A[4; 1, 4], C[0; 1], C[0]):\n"
+    "  C[0] = A[4]\n",
     "program scan\n"
     "input X: i8[9]\n"
     "output S: i8[4, 9]\n"
