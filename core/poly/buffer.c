@@ -168,6 +168,7 @@ static nw_answer check_buffer(nw_fate *f, bool first) {
   if (single == NW_ABORTED) return single;
   if (single == NW_FAILS && f->by_value && !first) return many_values(f);
   nw_answer answer = single == NW_HOLDS ? check_order(f) : NW_HOLDS;
+  if (answer == NW_HOLDS) answer = nw_check_fold(f);
   if (!f->by_value && !f->nested) return answer;
   if (answer == NW_HOLDS) answer = check_starts(f);
   if (answer == NW_HOLDS && has_updates(f)) answer = nw_contributed_once(f);

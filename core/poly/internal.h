@@ -263,6 +263,13 @@ typedef struct nw_fate { // all accesses of one buffer
 } nw_fate;
 typedef bool (*nw_write_class)(const nw_use *w);
 
+// ---- fold.c: elements that share a place
+isl_map *nw_layout_map(const nw_model *m, const nw_buffer *b); // logical index -> position
+int nw_layout_fact(const nw_model *m, int tag, const nw_buffer *b);
+nw_answer nw_own_places(const nw_model *m, const nw_buffer *b); // does every element have a place of its own?
+isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b); // executions that touch one place
+nw_answer nw_check_fold(const nw_fate *f);
+
 // ---- coverage.c: is what is read written at all?
 nw_answer nw_covered(const nw_fate *f, nw_use *r, nw_write_class of, isl_set **bad);
 nw_answer nw_all_written(const nw_fate *f, nw_write_class of);
@@ -311,7 +318,7 @@ typedef struct nw_story {
   const nw_site *site; // where there is no access
   const nw_stmt *loop; // a marked loop that carries the pair
   const char *message; // NULL: whoever knows the step says what cannot be done
-  const char *why; // with {e} element, {s} source, {t} sink, {b} source's block, {c} sink's block
+  const char *why; // with {e} element, {f} the sink's, {s} source, {t} sink, {b} source's block, {c} sink's block
 } nw_story;
 nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad); // takes bad; NW_FAILS, or NW_ABORTED
 nw_answer nw_tell_one(const nw_model *m, const nw_story *story, isl_set *bad); // executions of the one site

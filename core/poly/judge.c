@@ -69,6 +69,20 @@ static bool same_block(const nw_stmt *a, const nw_stmt *b) {
 // A call is a mark on its nest: which code does the same.
 static const nw_stmt *through_call(const nw_stmt *s) { return s->kind == NW_CALL && s->nkids == 1 ? s->kid[0] : s; }
 
+static bool same_layout(const nw_buffer *a, const nw_buffer *b) {
+  return a->nlayout == b->nlayout && same_pointers(a->nlayout, a->layout, b->layout) &&
+         same_pointers(a->nlayout, a->layout_shape, b->layout_shape);
+}
+
+// Every buffer of the one is in the other, and lies the same.
+static bool same_layouts(const nw_program *a, const nw_program *b) {
+  for (int i = 0; i < a->nbuffers; i++) {
+    const nw_buffer *other = nw_find_buffer(b, a->buffer[i]->name);
+    if (!other || !same_layout(a->buffer[i], other)) return false;
+  }
+  return a->nbuffers == b->nbuffers;
+}
+
 static bool same_but_marks(const nw_stmt *a, const nw_stmt *b) {
   a = through_call(a);
   b = through_call(b);
@@ -163,7 +177,7 @@ static nw_answer ask(const nw_model *before, const nw_model *after) {
 
 static nw_answer judge(const nw_model *before, const nw_model *after) {
   nw_proofs *s = after->f->s;
-  bool marks = same_but_marks(before->p->root, after->p->root);
+  bool marks = same_layouts(before->p, after->p) && same_but_marks(before->p->root, after->p->root);
   s->question = marks ? 'm' : 'o';
   nw_answer answer = check_decidable(after);
   if (answer == NW_HOLDS) answer = nw_check_storage(after);

@@ -82,7 +82,15 @@ nw_refusal_kind nw_conflict_kind(const nw_use *a, const nw_use *b) {
   return !a->write ? NW_REFUSE_WAR : b->write ? NW_REFUSE_WAW : NW_REFUSE_RAW;
 }
 
+// Two elements in one place.
+static const char *folded_form(const nw_use *a, const nw_use *b) {
+  return !a->write  ? "{e} is read at {s}, and {f} written to the same place at {t} %s"
+         : b->write ? "{e} is written at {s}, and {f} to the same place at {t} %s"
+                    : "{e} is written at {s}, and {f} read from the same place at {t} %s";
+}
+
 const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b, const char *by_whom) {
+  if (nw_own_places(m, a->buffer) == NW_FAILS) return nw_arena_printf(m->arena, folded_form(a, b), by_whom);
   const char *form = nw_is_reduction(a, b) ? "{e} is written at {s}, and read and written again at {t} %s"
                      : !a->write           ? "{e} is read at {s}, and overwritten at {t} %s"
                      : b->write            ? "{e} is written at {s}, and again at {t} %s"
@@ -99,7 +107,7 @@ static bool rule_on(const nw_model *m, const nw_stmt *loop, bool reduction) {
 
 // Pairs that agree on the loops outside and meet in different iterations of loop `level`, a's first.
 static isl_map *carried(const nw_model *m, nw_use *a, nw_use *b, int level) {
-  isl_map *pairs = nw_meet(m, a, b);
+  isl_map *pairs = nw_collide(m, a, b);
   for (int d = 0; d < a->site->dim[level]; d++) pairs = isl_map_equate(pairs, isl_dim_in, d, isl_dim_out, d);
   isl_map *out = isl_map_empty(isl_map_get_space(pairs));
   for (int d = a->site->dim[level]; d < a->site->dim[level + 1]; d++) {
@@ -120,6 +128,7 @@ static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, nw_use *a, n
   if (!nw_may_meet(a, b) || a->depth > level || !rule_on(m, loop, reduction)) return NW_HOLDS;
   if (!NW_RULE(m->p->ctx, private_storage) && a->buffer->role == NW_TEMP) return NW_HOLDS;
   int fact = nw_fact_of(m->f, 'p', a->number, b->number, level, nw_common_loops(a->site, b->site));
+  if (a->buffer->nlayout) fact = nw_fact_of(m->f, 'P', fact, nw_layout_fact(m, 'I', a->buffer), 0, 0);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
   isl_map *bad = carried(m, a, b, level);
   nw_answer answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));

@@ -1,8 +1,7 @@
-// What the target and the layouts ask: local buffers fit on the stack, shared ones in a block, and a layout gives each
-// element its own place.
+// What the target and the layouts ask: local buffers fit on the stack, shared ones in a block, and a layout stays inside
+// its own extents.
 #include "ir/physical.h"
 #include "poly/internal.h"
-#include <stdio.h>
 
 // ---- capacity
 
@@ -28,7 +27,7 @@ static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *a
     bool known = nw_const_upper(&r, alloc->alloc.extent[d], &n);
     if (!known || __builtin_mul_overflow(count, n > 0 ? n : 0, &count)) count = -1;
   }
-  if (count >= 0 && (b->nlayout || b->nstrides)) count = spread(m, path, alloc, &r);
+  if (b->nlayout || b->nstrides) count = spread(m, path, alloc, &r);
   nw_ranges_free(&r);
   return count < 0 || __builtin_mul_overflow(count, nw_dtype_bytes(b->dtype), &bytes) ? -1 : bytes;
 }
@@ -98,45 +97,18 @@ static nw_answer bad_layout(const nw_model *m, const nw_buffer *b, const char *w
   return nw_tell(m, NW_REFUSE_STRUCTURE, NULL, NULL, "the layout of %s %s", b->name, what);
 }
 
-static isl_map *layout_map(const nw_model *m, const nw_buffer *b) {
-  nw_space v;
-  nw_space_init(&v, m->f);
-  char name[16];
-  for (int d = 0; d < b->ndim; d++) {
-    snprintf(name, sizeof name, "_%d", d);
-    nw_space_var(&v, nw_pool_name(m->f->pool, name));
-  }
-  for (int d = 0; d < b->nlayout; d++) nw_space_scan(&v, b->layout[d]);
-  isl_set *box = nw_shape_box(m->f, b->ndim, (const nw_expr *const *)b->shape);
-  isl_map *map = nw_space_map(&v, box, b->nlayout, (const nw_expr *const *)b->layout);
-  nw_space_free(&v);
-  return map;
-}
-
 static nw_answer judge_layout(const nw_model *m, const nw_buffer *b) {
-  isl_map *map = layout_map(m, b);
-  nw_answer own = nw_answer_of(m->f->s, isl_map_is_injective(map));
-  isl_set *range = isl_map_range(map), *room = nw_shape_box(m->f, b->nlayout, (const nw_expr *const *)b->layout_shape);
+  isl_set *range = isl_map_range(nw_layout_map(m, b));
+  isl_set *room = nw_shape_box(m->f, b->nlayout, (const nw_expr *const *)b->layout_shape);
   nw_answer fits = nw_answer_of(m->f->s, isl_set_is_subset(range, room));
   isl_set_free(range);
   isl_set_free(room);
-  if (own == NW_FAILS) return bad_layout(m, b, "puts two elements in one place");
-  if (own == NW_HOLDS && fits == NW_FAILS) return bad_layout(m, b, "puts elements outside of its own extents");
-  return own == NW_HOLDS ? fits : own;
+  return fits == NW_FAILS ? bad_layout(m, b, "puts elements outside of its own extents") : fits;
 }
 
 static nw_answer check_layout(const nw_model *m, const nw_buffer *b) {
   if (!b->nlayout || !NW_RULE(m->p->ctx, storage_layout)) return NW_HOLDS;
-  nw_key k = {0};
-  nw_key_add(&k, 'L');
-  for (int d = 0; d < b->ndim; d++) nw_key_ptr(&k, b->shape[d]);
-  nw_key_add(&k, '|');
-  for (int d = 0; d < b->nlayout; d++) {
-    nw_key_ptr(&k, b->layout[d]);
-    nw_key_ptr(&k, b->layout_shape[d]);
-  }
-  int fact = nw_fact_number(m->f, &k);
-  nw_key_free(&k);
+  int fact = nw_layout_fact(m, 'L', b);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
   nw_answer answer = judge_layout(m, b);
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);

@@ -409,11 +409,25 @@ static nw_answer check_sites(check *c, int i, int j, bool updates) {
 }
 
 // First what two updates of one reduction do to each other: that is what a person needs to hear.
+// What shares a place in one thread's order is not known to keep apart in another's.
+static nw_answer check_places(const check *c, int i) {
+  const nw_site *s = c->m->site[i];
+  for (int k = 0; k < s->nuses && c->at[i].launch >= 0; k++) {
+    nw_answer own = nw_own_places(c->m, s->use[k].buffer);
+    if (own == NW_FAILS && NW_RULE(c->m->p->ctx, storage_fold))
+      return nw_tell(c->m, NW_REFUSE_UNDECIDED, NULL, NULL,
+                     "elements of %s share places, and threads of a grid use them", s->use[k].buffer->name);
+    if (own == NW_ABORTED) return own;
+  }
+  return NW_HOLDS;
+}
+
 nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs) {
   nw_answer answer = NW_HOLDS;
   if (!nw_find_bound(m->p->root)) return answer;
   check c = {m, NW_NEW_N(m->arena, place, m->nsites + 1), syncs};
   for (int i = 0; i < m->nsites; i++) place_site(m, before, m->site[i], &c.at[i]);
+  for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++) answer = check_places(&c, i);
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
       for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++) answer = check_sites(&c, i, j, pass == 0);

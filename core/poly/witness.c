@@ -188,12 +188,13 @@ static const nw_conflict *element_conflict(const point *p, const nw_buffer *b) {
 }
 
 typedef struct words {
-  const char *element, *source, *sink, *source_block, *sink_block, *buffer;
+  const char *element, *other, *source, *sink, *source_block, *sink_block, *buffer;
 } words;
 
 static const char *word(const words *w, char key) {
   switch (key) {
   case 'e': return w->element;
+  case 'f': return w->other;
   case 's': return w->source;
   case 't': return w->sink;
   case 'b': return w->source_block;
@@ -271,6 +272,7 @@ nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
   int na = telling(&a, &b, level), nb = x == y ? na : y->nloops;
   bool both = x != y, sink_first = tells_sink_first(story->why);
   words w = {.element = element(&a, story->source),
+             .other = element(&b, story->sink),
              .source = iteration(&a, na, both || !sink_first),
              .sink = iteration(&b, nb, both || sink_first),
              .source_block = x->block->block.name,

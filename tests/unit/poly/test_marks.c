@@ -143,8 +143,38 @@ static void layouts(void **state) {
   "j]\n"
   static const char before[] = LAY("[_0, _1] in [8, 8]");
   accepts(*state, before, LAY("[_1 // 4, _0, _1 % 4] in [2, 8, 4]"), 0);
-  refuses(*state, before, LAY("[_0 // 2, _1] in [4, 8]"), NW_REFUSE_STRUCTURE, "two elements in one place");
+  refuses(*state, before, LAY("[_0 // 2, _1] in [4, 8]"), NW_REFUSE_WAR,
+          "X[0, 0] is read at (y=0, x=0), but X[1, 0] is put in its place at (i=1, j=0)");
   refuses(*state, before, LAY("[_1, _0 + 1] in [8, 8]"), NW_REFUSE_STRUCTURE, "outside of its own extents");
+}
+
+// A window of three rows that moves down, in n rows of storage: three are enough, two are not, unless every round fills
+// them anew. Rounds that run at once need a place each.
+static void folded(void **state) {
+#define FOLD(mark, first, layout)                                                                                      \
+  "program f\ninput A: f32[10]\noutput B: f32[8]\ntemp X: f32[10]" layout "\nalloc X[0..10]:\n"                        \
+  "  for p in 0..2:\n    block P of X (i = p in 0..10):\n      X[i] = A[i] + 1.0\n"                                    \
+  "  " mark "for y in 0..8:\n    for r in " first "..3:\n      block X of X (i = y + r in 0..10):\n"                   \
+  "        X[i] = A[i] + 1.0\n    block B of B (i = y in 0..8):\n      B[i] = X[i] + X[i + 1] + X[i + 2]\n"
+#define FOLDED(first, n) FOLD("", first, " layout [_0 % " n "] in [" n "]")
+  static const char slid[] = FOLD("", "2", ""), again[] = FOLD("", "0", "");
+  accepts(*state, slid, FOLDED("2", "3"), 0);
+  accepts(*state, slid, FOLDED("2", "4"), 0);
+  accepts(*state, again, FOLDED("0", "3"), 0);
+  refuses(*state, slid, FOLDED("2", "2"), NW_REFUSE_WAR,
+          "X[0] is read at (y=0), but X[2] is put in its place at (y=0, r=2)");
+  refuses(*state, FOLDED("2", "3"), FOLD("parallel ", "2", " layout [_0 % 3] in [3]"), NW_REFUSE_WAW,
+          "X[2] is written at (y=0, r=2), and X[5] to the same place at (3, 2) by another thread");
+#define ROWS(mark, layout)                                                                                             \
+  "program r\ninput A: f32[8]\noutput B: f32[8]\ntemp X: f32[8]" layout "\nalloc X[0..8]:\n  " mark                    \
+  "for y in 0..8:\n    block X of X (i = y in 0..8):\n      X[i] = A[i] + 1.0\n"                                       \
+  "    block B of B (i = y in 0..8):\n      B[i] = X[i]\n"
+  accepts(*state, ROWS("", ""), ROWS("", " layout [0] in [1]"), 0);
+  accepts(*state, ROWS("", ""), ROWS("parallel ", ""), 0);
+  refuses(*state, ROWS("", " layout [0] in [1]"), ROWS("parallel ", " layout [0] in [1]"), NW_REFUSE_WAW,
+          "another thread");
+  refuses(*state, ROWS("", " layout [0] in [1]"), ROWS("vectorize ", " layout [0] in [1]"), NW_REFUSE_WAW,
+          "another lane");
 }
 
 // ---- accesses
@@ -219,6 +249,7 @@ int main(void) {
       T(vector_shape),
       T(stack),
       T(layouts),
+      T(folded),
       T(out_of_bounds),
       T(budget_and_interrupt),
       T(rules_have_names),

@@ -1,0 +1,177 @@
+// Folded storage: a layout may give one place to several elements, if they are not needed at once. Every read must find
+// its element where it was put: what is written to that place in between is put there by another write of the element.
+#include "poly/internal.h"
+#include <stdio.h>
+
+// ---- layouts
+
+// logical index -> position
+isl_map *nw_layout_map(const nw_model *m, const nw_buffer *b) {
+  nw_space v;
+  nw_space_init(&v, m->f);
+  char name[16];
+  for (int d = 0; d < b->ndim; d++) {
+    snprintf(name, sizeof name, "_%d", d);
+    nw_space_var(&v, nw_pool_name(m->f->pool, name));
+  }
+  for (int d = 0; d < b->nlayout; d++) nw_space_scan(&v, b->layout[d]);
+  isl_set *box = nw_shape_box(m->f, b->ndim, (const nw_expr *const *)b->shape);
+  isl_map *map = nw_space_map(&v, box, b->nlayout, (const nw_expr *const *)b->layout);
+  nw_space_free(&v);
+  return map;
+}
+
+int nw_layout_fact(const nw_model *m, int tag, const nw_buffer *b) {
+  nw_key k = {0};
+  nw_key_add(&k, (uintptr_t)tag);
+  for (int d = 0; d < b->ndim; d++) nw_key_ptr(&k, b->shape[d]);
+  nw_key_add(&k, '|');
+  for (int d = 0; d < b->nlayout; d++) {
+    nw_key_ptr(&k, b->layout[d]);
+    nw_key_ptr(&k, b->layout_shape[d]);
+  }
+  int fact = nw_fact_number(m->f, &k);
+  nw_key_free(&k);
+  return fact;
+}
+
+nw_answer nw_own_places(const nw_model *m, const nw_buffer *b) {
+  if (!b->nlayout) return NW_HOLDS;
+  int fact = nw_layout_fact(m, 'I', b);
+  if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
+  if (nw_fact_denied(m->f, fact)) return NW_FAILS;
+  isl_map *map = nw_layout_map(m, b);
+  nw_answer answer = nw_answer_of(m->f->s, isl_map_is_injective(map));
+  isl_map_free(map);
+  if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
+  if (answer == NW_FAILS) nw_fact_deny(m->f, fact);
+  return answer;
+}
+
+// ---- places. An element is (iterations around the allocation, index), a place (the same iterations, position).
+
+static isl_map *to_places(const nw_model *m, const nw_use *a, isl_map *to_elements) {
+  isl_map *same = isl_map_identity(isl_space_map_from_set(nw_family_space(m->f, a->site->dim[a->depth])));
+  return isl_map_apply_range(to_elements, isl_map_flat_product(same, nw_layout_map(m, a->buffer)));
+}
+
+// Executions that touch one place.
+isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b) {
+  if (nw_own_places(m, a->buffer) == NW_HOLDS) return nw_meet(m, a, b);
+  isl_map *from = to_places(m, a, isl_map_copy(nw_use_map(m, a)));
+  isl_map *to = to_places(m, b, isl_map_copy(nw_use_map(m, b)));
+  return isl_map_apply_range(from, isl_map_reverse(to));
+}
+
+// ---- who is in the way
+
+// (execution of r, element it reads) -> element
+static isl_map *events(const nw_model *m, nw_use *r) {
+  return isl_map_flatten_domain(isl_map_range_map(isl_map_copy(nw_use_map(m, r))));
+}
+
+static isl_map *from_write(const nw_model *m, nw_use *w, isl_map *event) {
+  return isl_map_apply_range(isl_map_copy(nw_use_map(m, w)), isl_map_reverse(event));
+}
+
+// execution of w -> event of r after it whose place w gives to another element
+static isl_map *in_the_way(const nw_model *m, nw_use *w, nw_use *r) {
+  isl_map *to = to_places(m, r, events(m, r)), *from = to_places(m, w, isl_map_copy(nw_use_map(m, w)));
+  isl_map *clash = isl_map_apply_range(from, isl_map_reverse(to));
+  return nw_before(isl_map_subtract(clash, from_write(m, w, events(m, r))), w, r);
+}
+
+// Of these pairs, those between which no execution of `again` puts the element back.
+static isl_map *not_restored(const nw_model *m, isl_map *bad, nw_use *w, nw_use *again, nw_use *r) {
+  isl_map *between = nw_before(nw_collide(m, w, again), w, again);
+  isl_map *served = nw_before(from_write(m, again, events(m, r)), again, r);
+  return isl_map_subtract(bad, isl_map_apply_range(between, served));
+}
+
+static nw_answer tell(const nw_fate *f, nw_use *w, nw_use *r, isl_map *bad) {
+  unsigned at = (unsigned)r->site->view.ndims, n = (unsigned)isl_map_dim(bad, isl_dim_out) - at;
+  bad = isl_map_reverse(isl_map_project_out(bad, isl_dim_out, at, n));
+  return nw_tell_pair(f->m,
+                      &(nw_story){.kind = NW_REFUSE_WAR,
+                                  .source = r,
+                                  .sink = w,
+                                  .why = "{e} is read at {s}, but {f} is put in its place at {t}"},
+                      bad);
+}
+
+static nw_answer check_pair(const nw_fate *f, nw_use *w, nw_use *r) {
+  if (!nw_may_meet(w, r)) return NW_HOLDS;
+  isl_map *bad = in_the_way(f->m, w, r);
+  for (int i = 0; i < f->nwrites && isl_map_is_empty(bad) == isl_bool_false; i++)
+    if (nw_may_meet(f->write[i], r) && !f->write[i]->site->maybe) bad = not_restored(f->m, bad, w, f->write[i], r);
+  nw_answer answer = nw_answer_of(f->m->f->s, isl_map_is_empty(bad));
+  if (answer == NW_FAILS) return tell(f, w, r, bad);
+  isl_map_free(bad);
+  return answer;
+}
+
+// ---- one buffer
+
+static bool binds_other(const nw_stmt *block, const char *loop) {
+  for (int i = 0; i < block->block.nvars; i++)
+    if (block->block.var[i].kind != NW_REDUCE && nw_uses_var(block->block.var[i].bind, loop)) return true;
+  return false;
+}
+
+// An init that a block still owns is done before the reduction's loops. That is when it seems to be done, unless loops
+// along the output are among them.
+static bool moves_up(const nw_site *s) {
+  bool inside = false;
+  for (int i = 0; i < s->nloops; i++) {
+    const char *loop = s->loop[i]->loop.var->name;
+    inside |= nw_binds_reduce(s->block, loop);
+    if (inside && binds_other(s->block, loop)) return true;
+  }
+  return false;
+}
+
+static nw_answer check_inits(const nw_fate *f) {
+  for (int i = 0; i < f->nwrites; i++)
+    if (f->write[i]->site->init && moves_up(f->write[i]->site))
+      return nw_tell(f->m, NW_REFUSE_UNDECIDED, NULL, NULL,
+                     "elements of %s share places, and the init of its reduction is not a block of its own",
+                     f->buffer->name);
+  return NW_HOLDS;
+}
+
+static int fact_of(const nw_fate *f) {
+  nw_key k = {0};
+  nw_key_add(&k, 'F');
+  nw_key_add(&k, (uintptr_t)nw_layout_fact(f->m, 'I', f->buffer));
+  int n = f->nwrites + f->nreads;
+  for (int i = 0; i < n; i++) {
+    const nw_use *a = i < f->nwrites ? f->write[i] : f->read[i - f->nwrites];
+    nw_key_add(&k, (uintptr_t)a->number);
+    nw_key_add(&k, (uintptr_t)a->write);
+    for (int j = 0; j < i; j++) {
+      const nw_use *b = j < f->nwrites ? f->write[j] : f->read[j - f->nwrites];
+      nw_key_add(&k, (uintptr_t)nw_common_loops(a->site, b->site));
+      nw_key_add(&k, (uintptr_t)(2 * (a->alloc == b->alloc) + (a->site->seq < b->site->seq)));
+    }
+  }
+  int fact = nw_fact_number(f->m->f, &k);
+  nw_key_free(&k);
+  return fact;
+}
+
+// An update reads its element as well.
+nw_answer nw_check_fold(const nw_fate *f) {
+  if (!NW_RULE(f->m->p->ctx, storage_fold)) return NW_HOLDS;
+  nw_answer answer = nw_own_places(f->m, f->buffer);
+  if (answer != NW_FAILS) return answer;
+  int fact = fact_of(f);
+  if (nw_fact_proved(f->m->f, fact)) return NW_HOLDS;
+  answer = check_inits(f);
+  for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++) {
+    for (int j = 0; j < f->nreads && answer == NW_HOLDS; j++) answer = check_pair(f, f->write[i], f->read[j]);
+    for (int j = 0; j < f->nwrites && answer == NW_HOLDS; j++)
+      if (f->write[j]->update) answer = check_pair(f, f->write[i], f->write[j]);
+  }
+  if (answer == NW_HOLDS) nw_fact_prove(f->m->f, fact);
+  return answer;
+}
