@@ -109,12 +109,13 @@ static nw_stmt *build_nest(nw_step *st, nw_lifted *stage, const nw_box *box) {
   return outer ? outer : block;
 }
 
-// The box may reach past the domain; what is outside is not computed.
-static void guard_domain(nw_step *st, nw_stmt *block, const nw_box *box) {
+// A box may reach past the domain; what is outside is not computed. What is sure to be inside loses the guard when the step
+// is tidied.
+void nw_guard_domain(nw_step *st, nw_stmt *block) {
   nw_pool *pool = st->p->pool;
-  for (int i = 0; box && i < block->block.nvars; i++) {
+  for (int i = 0; i < block->block.nvars; i++) {
     const nw_block_var *v = &block->block.var[i];
-    if (dim_of(block, i) < 0) continue;
+    if (v->kind == NW_REDUCE) continue;
     nw_block_guard(st->p, block, nw_le(pool, v->lo, v->bind));
     nw_block_guard(st->p, block, nw_lt(pool, v->bind, nw_add(pool, v->lo, v->extent)));
   }
@@ -193,7 +194,7 @@ bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
   nw_spot spot = nw_spot_at(in, at);
   nw_kids_insert(st->p, spot.in, spot.pos, build_nest(st, stage, loop ? &box : NULL));
   nw_store_around(st, in, stage->block, loop ? &box : NULL);
-  guard_domain(st, stage->block, loop ? &box : NULL);
+  if (loop) nw_guard_domain(st, stage->block);
   if (guard) nw_block_guard(st->p, stage->block, guard);
   return true;
 }

@@ -14,6 +14,7 @@ typedef struct nw_lifted {
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop);
 // Takes the stage's nest out. Loops that will not come back are noted as replaced.
 void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);
+void nw_guard_domain(nw_step *st, nw_stmt *block);
 // A stage that can be moved whole: one block writes it, it is a temporary and no scan. Else a structural refusal.
 bool nw_can_move(nw_step *st, const nw_stmt *block);
 // The innermost loop outside the nest that is the block's own; NULL at the root.

@@ -311,6 +311,18 @@ void nw_suggest_compute_at(void *step) {
   offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
 }
 
+// Kept for fewer loops, computed further out, or computed inside the loop first.
+void nw_suggest_store_at(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  int n = nest_of_stage(st, stage, nest);
+  for (int i = n - 1; i >= 0; i--) offer2(st, "store_at", stage_arg(stage), loop_arg(nest[i]));
+  offer1(st, "store_at", stage_arg(stage));
+  offer_places(st, stage);
+  offer1(st, "compute_root", stage_arg(stage));
+}
+
 void nw_suggest_compute_inline(void *step) {
   nw_step *st = step;
   const char *stage = st->resolved[0].name;
@@ -358,6 +370,15 @@ void nw_suggest_cache_write(void *step) {
   offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
   nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
   for (int i = 0; i < b.n; i++) offer2(st, "cache_write", stage_arg(b.at[i]->block.name), str_arg("global"));
+}
+
+// More rows, other dimensions, or first a window that moves.
+void nw_suggest_rolling_buffer(void *step) {
+  nw_step *st = step;
+  const char *stage = st->resolved[0].name, *buffer = buffer_of(st, stage);
+  const nw_buffer *b = buffer ? nw_find_buffer(st->before, buffer) : NULL;
+  for (int d = 1; b && d <= b->ndim; d++) offer2(st, "rolling_buffer", stage_arg(stage), int_arg(d));
+  nw_suggest_store_at(step);
 }
 
 void nw_suggest_set_scope(void *step) {

@@ -172,17 +172,18 @@ kinds.arg = last_reduced {"argmax", "argmin"}
 kinds.stencil = {
   plan = function(r, have)
     local a = r:pick(have)
-    if #a.dims < 1 or least(a.dims[#a.dims]) < 3 then return nil end
+    local axis = #a.dims > 0 and r:int(1, #a.dims)
+    if not axis or least(a.dims[axis]) < 3 then return nil end
     local out = {table.unpack(a.dims)}
-    out[#out] = out[#out] - 2
-    return {from = {a.name}, dims = out}
+    out[axis] = out[axis] - 2
+    return {from = {a.name}, dims = out, axis = axis}
   end,
   build = function(stage, t)
     local a = t[stage.from[1]]
     return nw.compute(extents(stage.dims), gen.axes(#stage.dims, function(...)
       local function at(shift, ...)
         local index = {...}
-        index[#index] = index[#index] + shift
+        index[stage.axis] = index[stage.axis] + shift
         return a(table.unpack(index))
       end
       return at(0, ...) + at(1, ...) * 2 + at(2, ...)
@@ -288,8 +289,8 @@ kinds.pair = { -- one operation with two outputs
   end,
 }
 
-local ORDER = {"map", "map", "map", "matmul", "matmul", "fold", "fold", "arg", "stencil", "window", "pad", "scan", "scan",
-  "transpose", "gather", "pair"}
+local ORDER = {"map", "map", "map", "matmul", "matmul", "fold", "fold", "arg", "stencil", "stencil", "window", "pad", "scan",
+  "scan", "transpose", "gather", "pair"}
 
 --- A function of exactly n parameters that calls f: axis names come from parameter names.
 function gen.axes(n, f)

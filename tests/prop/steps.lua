@@ -184,6 +184,22 @@ function draw.compute_at(r, loops, all, stages, _, known)
   return {r:pick(stages), r:pick(r:chance(0.5) and all or loops), position(r)}
 end
 
+-- A stage that was moved into a loop, and a loop further out, or all of them.
+function draw.store_at(r, _, _, stages, _, known)
+  local stage = known.moved(r) or r:pick(stages)
+  local theirs = known.loops(stage)
+  known.placed.stored = stage
+  return {stage, #theirs > 0 and r:chance(0.4) and theirs[r:int(1, math.max(1, #theirs - 1))] or nil}
+end
+
+function draw.rolling_buffer(r, _, _, stages, _, known)
+  local stage = known.alive(known.placed.stored) or r:pick(stages)
+  local rank = known.rank(stage)
+  local options = r:chance(0.3) and {size = r:pick {1, 2, 3, 4, 5, 8}} or nil
+  if rank and r:chance(0.3) then return {stage, r:int(1, math.max(1, rank)), options} end
+  return {stage, options}
+end
+
 function draw.compute_inline(r, _, _, stages, _, known)
   local producer = known.pair(r)
   return {producer and r:chance(0.7) and producer or r:pick(stages)}
@@ -366,6 +382,20 @@ local function knowledge(case, s, placed)
   return {
     lanes = lanes,
     placed = placed,
+    alive = function(name) return alive[name] and name end,
+    window = function(r) -- a stage that a stencil reads, and the stencil's loop that moves over it
+      local found = {}
+      for _, stage in ipairs(case.stages) do
+        local theirs = stage.kind == "stencil" and alive[stage.name] and alive[stage.from[1]] and names(s:loops(stage.name))
+        if theirs and theirs[stage.axis] then found[#found + 1] = {stage.from[1], theirs[stage.axis]} end
+      end
+      return #found > 0 and r:pick(found) or nil
+    end,
+    moved = function(r) -- a stage that was placed, and is still there
+      local there = {}
+      for _, name in ipairs(placed) do if alive[name] then there[#there + 1] = name end end
+      return #there > 0 and r:pick(there) or nil
+    end,
     pair = function(r)
       if #pairs_of == 0 then return nil end
       return table.unpack(r:pick(pairs_of))
@@ -440,6 +470,13 @@ function steps.draw(r, s, tensors, favoured, case, placed)
   if case.grid and r:chance(0.35) then primitive = "bind" end -- the others keep their machine code
   if primitive == "bind" and not case.grid and r:chance(0.7) then primitive = "split" end
   local known = knowledge(case, s, placed)
+  if primitive == "rolling_buffer" and not placed.stored and r:chance(0.98) then primitive = "store_at" end
+  if primitive == "store_at" and #placed == 0 and r:chance(0.98) then -- first a window to keep
+    local window = known.window(r)
+    if not window then return steps.draw(r, s, tensors, nil, case, placed) end
+    placed[1] = window[1]
+    return {primitive = "compute_at", args = window}
+  end
   if primitive == "stream_stores" and #known.vectorized() == 0 and r:chance(0.9) then -- a vector first
     local last = loops[#loops]
     if known.lanes(last) then

@@ -97,6 +97,21 @@ programs.blur = {
   },
 }
 
+programs.sliding = {
+  make = programs.blur.make,
+  lowered = true,
+  steps = {
+    function(s, _, Y) s:split(s:loops(Y)[1], 16) end,
+    function(s, X, Y) s:compute_at(X, s:loops(Y)[2], {index = 1}) end,
+    function(s, X) s:split(s:loops(X)[4], 16) end,
+    function(s, X) s:vectorize(s:loops(X)[5]) end,
+    function(s, X, Y) s:store_at(X, s:loops(Y)[1]) end,
+    function(s, X) s:rolling_buffer(X) end,
+    function(s, X) s:set_scope(X, "local") end,
+    function(s, _, Y) s:parallel(s:loops(Y)[1]) end,
+  },
+}
+
 programs.scan = {
   make = function()
     local A = nw.placeholder({32, 20}, "f32", "A")
@@ -424,6 +439,8 @@ Y = nw.compute({62}, function(i) return X(i) + X(i + 2) end, "Y")
 s = nw.schedule(Y)
 ]]
 
+local WINDOW = STAGES .. 's:compute_at(X, s:loops(Y)[1])\n'
+
 local TWO_READERS = [[
 A = nw.placeholder({64}, "f32", "A")
 X = nw.compute({64}, function(i) return A(i) * 2 end, "X")
@@ -517,6 +534,12 @@ local refusals = {
   {"parallel_reduction_symbolic", REDUCED, 's:parallel "k"'},
   {"compute_at_own_loop", STAGES, 's:compute_at(X, s:loops(X)[1])'},
   {"compute_at_other_reader", TWO_READERS, 's:compute_at(X, s:loops(Y)[1])'},
+  {"compute_at_behind", STAGES, 's:compute_at(X, s:loops(Y)[1], {index = 2})'},
+  {"store_at_parallel", WINDOW .. 's:parallel(s:loops(Y)[1])\n', 's:store_at(X)'},
+  {"store_at_whole", STAGES, 's:store_at(X, s:loops(Y)[1])'},
+  {"rolling_too_small", WINDOW .. 's:store_at(X)\n', 's:rolling_buffer(X, {size = 2})'},
+  {"rolling_fresh", WINDOW, 's:rolling_buffer(X)'},
+  {"rolling_parallel", WINDOW .. 's:store_at(X)\ns:rolling_buffer(X)\n', 's:parallel(s:loops(Y)[1])'},
   {"read_past_end", "A = nw.placeholder({16}, \"f32\", \"A\")\n",
     'X = nw.compute({16}, function(i) return A(i) + A(i + 1) end, "X")'},
   {"index_unclamped", "A, I = nw.placeholder({16}, \"f32\", \"A\"), nw.placeholder({8}, \"i32\", \"I\")\n",
