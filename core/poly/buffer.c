@@ -57,17 +57,17 @@ static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
       bad);
 }
 
-// Is every execution of the read after some write of its element? (Others may write the same value again later.)
+// Is every execution of the read after some write of its element, whichever that is? (Others may write the same value again later.)
 static nw_answer written_earlier(const nw_fate *f, nw_use *r) {
   isl_set *served = NULL;
   for (int i = 0; i < f->nwrites; i++) {
     if (!nw_may_meet(f->write[i], r)) continue;
-    isl_map *before = nw_before(nw_meet(f->m, f->write[i], r), f->write[i], r);
+    isl_map *before = nw_before(nw_meet_events(f->m, f->write[i], nw_events(f->m, r)), f->write[i], r);
     isl_set *some = isl_map_range(before);
     served = served ? isl_set_union(served, some) : some;
   }
   if (!served) return NW_FAILS;
-  isl_set *all = isl_map_domain(isl_map_copy(nw_use_map(f->m, r)));
+  isl_set *all = isl_map_domain(nw_events(f->m, r));
   isl_bool fine = isl_set_is_subset(all, served);
   isl_set_free(all);
   isl_set_free(served);

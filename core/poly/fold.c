@@ -65,26 +65,17 @@ isl_map *nw_collide(const nw_model *m, nw_use *a, nw_use *b) {
 
 // ---- who is in the way
 
-// (execution of r, element it reads) -> element
-static isl_map *events(const nw_model *m, nw_use *r) {
-  return isl_map_flatten_domain(isl_map_range_map(isl_map_copy(nw_use_map(m, r))));
-}
-
-static isl_map *from_write(const nw_model *m, nw_use *w, isl_map *event) {
-  return isl_map_apply_range(isl_map_copy(nw_use_map(m, w)), isl_map_reverse(event));
-}
-
 // execution of w -> event of r after it whose place w gives to another element
 static isl_map *in_the_way(const nw_model *m, nw_use *w, nw_use *r) {
-  isl_map *to = to_places(m, r, events(m, r)), *from = to_places(m, w, isl_map_copy(nw_use_map(m, w)));
+  isl_map *to = to_places(m, r, nw_events(m, r)), *from = to_places(m, w, isl_map_copy(nw_use_map(m, w)));
   isl_map *clash = isl_map_apply_range(from, isl_map_reverse(to));
-  return nw_before(isl_map_subtract(clash, from_write(m, w, events(m, r))), w, r);
+  return nw_before(isl_map_subtract(clash, nw_meet_events(m, w, nw_events(m, r))), w, r);
 }
 
 // Of these pairs, those between which no execution of `again` puts the element back.
 static isl_map *not_restored(const nw_model *m, isl_map *bad, nw_use *w, nw_use *again, nw_use *r) {
   isl_map *between = nw_before(nw_collide(m, w, again), w, again);
-  isl_map *served = nw_before(from_write(m, again, events(m, r)), again, r);
+  isl_map *served = nw_before(nw_meet_events(m, again, nw_events(m, r)), again, r);
   return isl_map_subtract(bad, isl_map_apply_range(between, served));
 }
 

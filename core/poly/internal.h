@@ -193,6 +193,10 @@ bool nw_init_lifts(const nw_program *p, const nw_stmt *block);
 bool nw_may_meet(const nw_use *a, const nw_use *b);
 int nw_common_loops(const nw_site *a, const nw_site *b);
 isl_map *nw_meet(const nw_model *m, nw_use *a, nw_use *b); // executions that touch one element
+// One execution may read any of several elements, when the index is data. An event is an execution with one of them:
+// (execution of r, element) -> element; and the executions of w with the events of r that touch one element.
+isl_map *nw_events(const nw_model *m, nw_use *r);
+isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events); // takes events
 // Of these pairs, those whose first is not before its second. Takes pairs.
 isl_map *nw_not_before(isl_map *pairs, const nw_use *a, const nw_use *b);
 isl_map *nw_before(isl_map *pairs, const nw_use *a, const nw_use *b); // those whose first is before

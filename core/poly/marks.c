@@ -160,12 +160,28 @@ static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, nw_site *s,
   return answer;
 }
 
+// One lane alone may be left by a guard; a vector has no place for it to write to.
+static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_site *s) {
+  int level = level_of(s, loop);
+  if (level < 0 || !NW_RULE(m->p->ctx, vector_lanes)) return NW_HOLDS;
+  for (int i = 0; i < s->nuses; i++) {
+    const nw_use *a = &s->use[i];
+    bool varies = !a->write || a->depth > level;
+    for (int d = 0; d < a->n && !varies; d++)
+      varies = nw_uses_var(nw_block_bound(m->p, s->block, a->index[d]), loop->loop.var->name);
+    if (!varies) return refuse(m, loop, "every lane of %s writes the same element of %s", a->buffer->name);
+  }
+  return NW_HOLDS;
+}
+
 static nw_answer check_loop(const nw_model *m, const nw_stmt *loop) {
   nw_answer answer = NW_HOLDS;
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
       for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++)
         answer = check_sites(m, loop, m->site[i], m->site[j], pass == 0);
+  for (int i = 0; i < m->nsites && answer == NW_HOLDS && is_vector(loop) && !nw_is_const(loop->loop.extent, 1); i++)
+    answer = check_lanes(m, loop, m->site[i]);
   return answer;
 }
 

@@ -16,6 +16,14 @@ isl_map *nw_meet(const nw_model *m, nw_use *a, nw_use *b) {
   return isl_map_apply_range(from, isl_map_reverse(to));
 }
 
+isl_map *nw_events(const nw_model *m, nw_use *r) {
+  return isl_map_flatten_domain(isl_map_range_map(isl_map_copy(nw_use_map(m, r))));
+}
+
+isl_map *nw_meet_events(const nw_model *m, nw_use *w, isl_map *events) {
+  return isl_map_apply_range(isl_map_copy(nw_use_map(m, w)), isl_map_reverse(events));
+}
+
 // Which comes first when all common loops agree: -1 for a. Within one execution reads come before writes; one access
 // and itself have no order, and need none.
 static int textual(const nw_use *a, const nw_use *b) {

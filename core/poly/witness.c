@@ -263,6 +263,7 @@ static bool tells_sink_first(const char *form) {
   return sink && (!source || sink < source);
 }
 
+// An element whose index is data is told as the access names it; it is no single element.
 nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
   point p;
   if (!smallest(m, isl_set_flatten(isl_map_wrap(bad)), &p)) return nw_proofs_lost(m->f->s);
@@ -271,7 +272,8 @@ nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
   int common = nw_common_loops(x, y), level = carrying(&a, &b, common);
   int na = telling(&a, &b, level), nb = x == y ? na : y->nloops;
   bool both = x != y, sink_first = tells_sink_first(story->why);
-  words w = {.element = element(&a, story->source),
+  bool data = story->source->exact && !story->sink->exact;
+  words w = {.element = data ? element(&b, story->sink) : element(&a, story->source),
              .other = element(&b, story->sink),
              .source = iteration(&a, na, both || !sink_first),
              .sink = iteration(&b, nb, both || sink_first),
@@ -281,7 +283,7 @@ nw_answer nw_tell_pair(const nw_model *m, const nw_story *story, isl_map *bad) {
   char *why = fill(&p, story->why, &w);
   nw_refusal r = {.kind = story->kind,
                   .tensor = w.buffer,
-                  .element = w.element,
+                  .element = data ? NULL : w.element,
                   .source_block = w.source_block,
                   .source = iteration(&a, na, true),
                   .sink_block = w.sink_block,

@@ -22,18 +22,29 @@ static bool is_scan(const nw_stmt *block) {
   return nw_block_reads(block, output_of(block));
 }
 
-bool nw_can_move(nw_step *st, const nw_stmt *block) {
-  if (is_scan(block)) return nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
+static bool no_scan(nw_step *st, const nw_stmt *block) {
+  return !is_scan(block) || nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
+}
+
+static bool written_once(nw_step *st, const nw_stmt *block) {
   for (int t = 0; t < block->block.ntargets; t++) {
-    const char *buffer = block->block.target[t].buffer;
-    if (nw_find_buffer(st->p, buffer)->role != NW_TEMP)
-      return nw_step_refuse(st, "the caller reads all of an output; cache_write gives it a buffer that can move", NULL,
-                            "it is an output");
-    if (writers(st, buffer) != 1)
+    int n = writers(st, block->block.target[t].buffer);
+    if (n != 1)
       return nw_step_refuse(st, "its init was split off, or a tail was cut: move it before that", NULL,
-                            "%d blocks write it", writers(st, buffer));
+                            "%d blocks write it", n);
   }
   return true;
+}
+
+bool nw_one_nest(nw_step *st, const nw_stmt *block) { return no_scan(st, block) && written_once(st, block); }
+
+bool nw_can_move(nw_step *st, const nw_stmt *block) {
+  if (!no_scan(st, block)) return false;
+  for (int t = 0; t < block->block.ntargets; t++)
+    if (nw_find_buffer(st->p, block->block.target[t].buffer)->role != NW_TEMP)
+      return nw_step_refuse(st, "the caller reads all of an output; cache_write gives it a buffer that can move", NULL,
+                            "it is an output");
+  return written_once(st, block);
 }
 
 // ---- taking it out
@@ -87,16 +98,15 @@ static nw_stmt *fresh_loop(nw_step *st, const nw_block_var *v, nw_stmt *reuse, c
   return loop;
 }
 
-// box NULL: the whole domain, as in a naive nest.
-static nw_stmt *build_nest(nw_step *st, nw_lifted *stage, const nw_box *box) {
+nw_stmt *nw_fresh_nest(nw_step *st, nw_lifted *stage, const nw_rows *rows) {
   nw_pool *pool = st->p->pool;
   nw_stmt *block = stage->block, *outer = NULL, *inner = NULL;
   for (int i = 0; i < block->block.nvars; i++) {
     nw_block_var *v = &block->block.var[i];
-    int d = box ? dim_of(block, i) : -1;
-    nw_stmt *loop = d < 0 ? fresh_loop(st, v, stage->reuse[i], v->lo, v->extent)
-                          : fresh_loop(st, v, stage->reuse[i], nw_index(pool, 0), box->extent[d]);
-    v->bind = d < 0 ? loop->loop.var : nw_add(pool, box->lo[d], loop->loop.var);
+    bool all = !rows[i].lo;
+    nw_stmt *loop = all ? fresh_loop(st, v, stage->reuse[i], v->lo, v->extent)
+                        : fresh_loop(st, v, stage->reuse[i], nw_index(pool, 0), rows[i].extent);
+    v->bind = all ? loop->loop.var : nw_add(pool, rows[i].lo, loop->loop.var);
     if (inner)
       nw_kids_insert(st->p, inner, 0, loop);
     else
@@ -107,6 +117,16 @@ static nw_stmt *build_nest(nw_step *st, nw_lifted *stage, const nw_box *box) {
   block->step = st->p->step;
   if (inner) nw_kids_insert(st->p, inner, 0, block);
   return outer ? outer : block;
+}
+
+// What computes the box; box NULL: the whole domain, as in a naive nest.
+static nw_stmt *nest_for(nw_step *st, nw_lifted *stage, const nw_box *box) {
+  nw_rows *rows = NW_NEW_N(st->scratch, nw_rows, stage->block->block.nvars + 1);
+  for (int i = 0; box && i < stage->block->block.nvars; i++) {
+    int d = dim_of(stage->block, i);
+    if (d >= 0) rows[i] = (nw_rows){box->lo[d], box->extent[d]};
+  }
+  return nw_fresh_nest(st, stage, rows);
 }
 
 // A box may reach past the domain; what is outside is not computed. What is sure to be inside loses the guard when the step
@@ -192,7 +212,7 @@ bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop) {
   int at;
   if (!nw_spot_given(st, stage->index, in, stage->block, nw_spot_last(in, stage->block), &at)) return false;
   nw_spot spot = nw_spot_at(in, at);
-  nw_kids_insert(st->p, spot.in, spot.pos, build_nest(st, stage, loop ? &box : NULL));
+  nw_kids_insert(st->p, spot.in, spot.pos, nest_for(st, stage, loop ? &box : NULL));
   nw_store_around(st, in, stage->block, loop ? &box : NULL);
   if (loop) nw_guard_domain(st, stage->block);
   if (guard) nw_block_guard(st->p, stage->block, guard);

@@ -14,8 +14,14 @@ typedef struct nw_lifted {
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop);
 // Takes the stage's nest out. Loops that will not come back are noted as replaced.
 void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);
+// Fresh loops around the block, one per variable, through these values; lo NULL: all that are declared.
+typedef struct nw_rows {
+  const nw_expr *lo, *extent;
+} nw_rows;
+nw_stmt *nw_fresh_nest(nw_step *st, nw_lifted *stage, const nw_rows *rows);
 void nw_guard_domain(nw_step *st, nw_stmt *block);
 // A stage that can be moved whole: one block writes it, it is a temporary and no scan. Else a structural refusal.
 bool nw_can_move(nw_step *st, const nw_stmt *block);
+bool nw_one_nest(nw_step *st, const nw_stmt *block); // the same of any tensor
 // The innermost loop outside the nest that is the block's own; NULL at the root.
 nw_stmt *nw_loop_around(const nw_path *path);

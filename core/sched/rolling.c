@@ -1,4 +1,5 @@
 // rolling_buffer: storage for as many rows as are needed at once, used in turn.
+#include "sched/fold.h"
 #include "sched/place.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
@@ -74,19 +75,6 @@ static bool find_size(const roll *x, int d, int64_t *out) {
   return true;
 }
 
-static void fold_buffer(nw_step *st, nw_buffer *b, int dim, int64_t size) {
-  nw_pool *pool = st->p->pool;
-  b->nlayout = b->ndim;
-  b->layout = NW_NEW_N(st->p->arena, const nw_expr *, b->ndim);
-  b->layout_shape = NW_NEW_N(st->p->arena, const nw_expr *, b->ndim);
-  for (int d = 0; d < b->ndim; d++) {
-    b->layout[d] = nw_var(pool, nw_arena_printf(st->scratch, "_%d", d));
-    b->layout_shape[d] = b->shape[d];
-  }
-  b->layout[dim] = nw_floormod(pool, b->layout[dim], nw_index(pool, size));
-  b->layout_shape[dim] = nw_index(pool, size);
-}
-
 bool nw_apply_rolling_buffer(void *step) {
   nw_step *st = step;
   roll x = {.st = st};
@@ -101,7 +89,7 @@ bool nw_apply_rolling_buffer(void *step) {
   x.window = nw_box_read(st, block, x.loop, &at);
   if (!find_dim(&x, &dim) || !find_size(&x, dim, &size)) return false;
   for (int t = 0; t < block->block.ntargets; t++)
-    fold_buffer(st, nw_find_buffer(st->p, block->block.target[t].buffer), dim, size);
+    nw_fold_buffer(st->p, nw_find_buffer(st->p, block->block.target[t].buffer), dim, size);
   nw_find_alloc(st->p, x.buffer->name)->step = st->p->step;
   return true;
 }

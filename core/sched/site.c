@@ -26,12 +26,12 @@ nw_spot nw_spot_at(nw_stmt *in, int n) {
   return (nw_spot){in, in->nkids};
 }
 
-static bool feeds(const nw_stmt *s, const nw_stmt *block) {
+bool nw_feeds(const nw_stmt *s, const nw_stmt *block) {
   if (s->kind == NW_BLOCK)
     for (int t = 0; t < s->block.ntargets; t++)
       if (nw_block_reads(block, s->block.target[t].buffer)) return true;
   for (int i = 0; i < s->nkids; i++)
-    if (feeds(s->kid[i], block)) return true;
+    if (nw_feeds(s->kid[i], block)) return true;
   return false;
 }
 
@@ -39,7 +39,7 @@ int nw_spot_first(const nw_stmt *in, const nw_stmt *block) {
   int n = nw_spot_count(in);
   for (; n > 0; n--) {
     nw_spot s = nw_spot_at((nw_stmt *)in, n - 1);
-    if (feeds(s.in->kid[s.pos], block)) break;
+    if (nw_feeds(s.in->kid[s.pos], block)) break;
   }
   return n;
 }
@@ -107,4 +107,34 @@ void nw_store_around(nw_step *st, nw_stmt *in, const nw_stmt *block, const nw_bo
   for (int t = block->block.ntargets - 1; t >= 0; t--)
     around = storage(st, block->block.target[t].buffer, box, around ? 1 : n, around ? &around : kid);
   nw_kids_insert(st->p, in, first, around);
+}
+
+nw_kept nw_take_storage(nw_step *st, const nw_stmt *block) {
+  nw_kept kept = {NULL};
+  nw_path path;
+  const nw_stmt *a = nw_find_alloc(st->p, block->block.target[0].buffer);
+  if (!a || !nw_find(st->p, a->id, &path)) return kept;
+  int up = path.n - 2;
+  while (path.at[up]->kind == NW_ALLOC) up--;
+  kept.in = path.at[up];
+  kept.box = (nw_box){a->alloc.n, a->alloc.min, a->alloc.extent};
+  for (int t = 0; t < block->block.ntargets; t++) nw_splice_alloc(st->p, block->block.target[t].buffer);
+  return kept;
+}
+
+static bool has_all_uses(nw_step *st, const nw_stmt *in, const nw_stmt *block) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < b.n; i++)
+    if ((nw_reads_any(b.at[i], block) || writes_any(b.at[i], block)) && !nw_tree_has(in, b.at[i])) return false;
+  return true;
+}
+
+void nw_put_storage(nw_step *st, const nw_stmt *block, const nw_kept *kept) {
+  nw_path path = {.n = 1, .at = {st->p->root}};
+  bool same = true;
+  if (!kept->in) return;
+  if (kept->in != st->p->root) nw_find(st->p, kept->in->id, &path);
+  int i = path.n - 1;
+  for (; !has_all_uses(st, path.at[i], block); i--) same &= path.at[i]->kind != NW_LOOP;
+  nw_store_around(st, path.at[i], block, same ? &kept->box : NULL);
 }

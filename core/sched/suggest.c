@@ -323,12 +323,42 @@ void nw_suggest_store_at(void *step) {
   offer1(st, "compute_root", stage_arg(stage));
 }
 
+// The other loops of what it reads, innermost first; or what it reads moves instead.
+void nw_suggest_reverse_compute_at(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  const nw_stmt *block = nw_stage_block(st->before, stage);
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  for (int i = 0; block && i < b.n; i++) {
+    if (b.at[i] == block || !nw_block_reads(block, b.at[i]->block.target[0].buffer)) continue;
+    int n = nest_of_stage(st, b.at[i]->block.name, nest);
+    for (int k = n - 1; k >= 0; k--) offer2(st, "reverse_compute_at", stage_arg(stage), loop_arg(nest[k]));
+    n = nest_of_stage(st, stage, nest);
+    for (int k = n - 1; k >= 0; k--) offer2(st, "compute_at", stage_arg(b.at[i]->block.name), loop_arg(nest[k]));
+  }
+}
+
 void nw_suggest_compute_inline(void *step) {
   nw_step *st = step;
   const char *stage = st->resolved[0].name;
   offer_places(st, stage);
   offer_other_stages(st, "compute_inline", stage);
   offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
+}
+
+// What it reads becomes part of it instead, or it moves beside what it reads.
+void nw_suggest_reverse_compute_inline(void *step) {
+  nw_step *st = step;
+  const char *stage = st->resolved[0].name;
+  const nw_stmt *block = nw_stage_block(st->before, stage);
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  for (int i = 0; block && i < b.n; i++)
+    if (b.at[i] != block && nw_block_reads(block, b.at[i]->block.target[0].buffer))
+      offer1(st, "compute_inline", stage_arg(b.at[i]->block.name));
+  nw_suggest_reverse_compute_at(step);
+  offer_other_stages(st, "reverse_compute_inline", stage);
+  offer1(st, "compute_inline", stage_arg(stage));
 }
 
 void nw_suggest_compute_root(void *step) {
@@ -379,6 +409,12 @@ void nw_suggest_rolling_buffer(void *step) {
   const nw_buffer *b = buffer ? nw_find_buffer(st->before, buffer) : NULL;
   for (int d = 1; b && d <= b->ndim; d++) offer2(st, "rolling_buffer", stage_arg(stage), int_arg(d));
   nw_suggest_store_at(step);
+}
+
+void nw_suggest_double_buffer(void *step) {
+  nw_step *st = step;
+  offer_other_stages(st, "double_buffer", st->resolved[0].name);
+  nw_suggest_rolling_buffer(step);
 }
 
 void nw_suggest_set_scope(void *step) {

@@ -200,6 +200,21 @@ function draw.rolling_buffer(r, _, _, stages, _, known)
   return {stage, options}
 end
 
+-- A stage and a loop of what it reads.
+function draw.reverse_compute_at(r, _, all, stages, _, known)
+  local producer, reader = known.pair(r)
+  if not producer then return {r:pick(stages), r:pick(all), position(r)} end
+  local theirs = known.loops(producer)
+  return {reader, #theirs > 0 and r:chance(0.9) and r:pick(theirs) or r:pick(all), position(r)}
+end
+
+function draw.reverse_compute_inline(r, _, _, stages, _, known)
+  local _, reader = known.pair(r)
+  return {reader or r:pick(stages)}
+end
+
+function draw.double_buffer(r, _, _, stages, _, known) return {known.moved(r) or r:pick(stages)} end
+
 function draw.compute_inline(r, _, _, stages, _, known)
   local producer = known.pair(r)
   return {producer and r:chance(0.7) and producer or r:pick(stages)}
@@ -471,7 +486,7 @@ function steps.draw(r, s, tensors, favoured, case, placed)
   if primitive == "bind" and not case.grid and r:chance(0.7) then primitive = "split" end
   local known = knowledge(case, s, placed)
   if primitive == "rolling_buffer" and not placed.stored and r:chance(0.98) then primitive = "store_at" end
-  if primitive == "store_at" and #placed == 0 and r:chance(0.98) then -- first a window to keep
+  if (primitive == "store_at" or primitive == "double_buffer") and #placed == 0 and r:chance(0.98) then -- first a window to keep
     local window = known.window(r)
     if not window then return steps.draw(r, s, tensors, nil, case, placed) end
     placed[1] = window[1]

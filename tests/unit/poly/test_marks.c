@@ -125,6 +125,17 @@ static void vector_shape(void **state) {
           "do not run alike");
 }
 
+// A guard that leaves one lane leaves no dependence, and no vector either.
+static void one_lane(void **state) {
+#define ONE(mark, n, guard)                                                                                            \
+  "program o\ninput A: f32[1]\noutput B: f32[1]\n" mark "for i in 0.." n ":\n  block B of B (i = i in 0..1)" guard     \
+  ":\n"                                                                                                                \
+  "    B[0] = A[i]\n"
+  accepts(*state, ONE("", "1", ""), ONE("vectorize ", "1", ""), 0);
+  refuses(*state, ONE("", "4", " where i < 1"), ONE("vectorize ", "4", " where i < 1"), NW_REFUSE_STRUCTURE,
+          "every lane of i writes the same element of B");
+}
+
 static void stack(void **state) {
 #define BIG(scope, n)                                                                                                  \
   "program b\ninput A: f32[" n "]\noutput B: f32[" n "]\ntemp X: f32[" n "]" scope "\nalloc X[0.." n "]:\n"            \
@@ -247,6 +258,7 @@ int main(void) {
       T(recurrences),
       T(private_or_shared),
       T(vector_shape),
+      T(one_lane),
       T(stack),
       T(layouts),
       T(folded),
