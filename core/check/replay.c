@@ -135,6 +135,7 @@ static const char *how_pair(nw_case *x) {
   bool updates = a->block->block.combiner != NW_PLAIN || a->init;
   if (!x->w->source.write && !x->w->sink.write) return NULL;
   if (x->w->loop) return in_two_iterations(x->w) ? "iterations" : NULL;
+  if (b->when < a->when && a->foreign) return "place";
   if (b->when < a->when && (was_first(x) || b->unwritten || updates)) return "order";
   return x->w->source.write && x->w->sink.write && same_vars(a, b) ? "twice" : NULL;
 }

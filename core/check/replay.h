@@ -5,6 +5,7 @@
 
 typedef struct nw_touch { // the first time an execution reads or writes the element
   bool is, init, unwritten, outside;
+  bool foreign; // what is there by then is another element's value, put in the same place
   int64_t when;
   double value;
   const nw_stmt *block;
@@ -27,6 +28,8 @@ typedef struct nw_watch {
   bool needs; // all that the slice reads is in it
   int64_t max_steps, now;
   nw_touch touch[2][2]; // source and sink; reading and writing
+  int64_t room; // of the element, once it was touched: others may be kept there; -1 before
+  bool foreign; // another element was put there since
   bool written, unwritten, beyond; // the element, ever; the sink stands outside of its domain
   nw_vec contributed; // hashes of the contributions the element took
   int contributions; // how many when the sink read it, or at the end

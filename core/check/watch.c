@@ -4,11 +4,24 @@
 
 enum { MAX_ROUNDS = 64, MAX_FOCUSED = 20000 };
 
-static bool is_element(const nw_watch *x, const nw_access *a) {
+static bool is_named(const nw_watch *x, const nw_access *a) {
   if (!x->w || !x->w->buffer || strcmp(x->w->buffer, a->buffer) || a->n != x->w->ndim) return false;
   for (int d = 0; d < a->n; d++)
     if (a->at[d] != x->w->index[d]) return false;
   return true;
+}
+
+// The element, or one that a layout puts in its place.
+static bool is_element(const nw_watch *x, const nw_access *a) {
+  if (is_named(x, a)) return true;
+  return x->room >= 0 && !a->outside && x->w && !strcmp(x->w->buffer, a->buffer) && a->room == x->room;
+}
+
+// Where it is kept is known once it was touched.
+static void see_room(nw_watch *x, const nw_access *a, bool element) {
+  bool named = is_named(x, a);
+  if (named && !a->outside) x->room = a->room;
+  if (element && a->write) x->foreign = !named;
 }
 
 static bool is_init(const nw_access *a) { return a->init || a->block->block.init_part; }
@@ -32,6 +45,7 @@ static nw_touch touch_of(nw_watch *x, const nw_access *a) {
   const nw_stmt *b = a->block;
   nw_touch t = {.is = true, .init = is_init(a), .unwritten = a->unwritten, .outside = a->outside};
   t.when = x->now;
+  t.foreign = !a->write && x->foreign && is_named(x, a);
   t.value = a->value;
   t.block = b;
   t.var = NW_NEW_N(x->slice.arena, const char *, b->block.nvars + 1);
@@ -85,6 +99,7 @@ static void see(void *env, const nw_access *a) {
   x->now++;
   see_execution(x, NW_SOURCE, a, element);
   see_execution(x, NW_SINK, a, element);
+  see_room(x, a, element);
   if (element) x->written |= a->write, x->unwritten |= a->unwritten;
   if (element && is_update(a)) count_contribution(x, a);
   if (x->needs && !a->write && !a->outside) x->grown |= nw_slice_focus(&x->slice, a->buffer, a->n, a->at);
@@ -123,7 +138,8 @@ static bool run_once(nw_watch *x) {
                       .lenient = true};
   memset(x->touch, 0, sizeof x->touch);
   x->now = x->contributions = x->contributed.n = 0;
-  x->written = x->unwritten = x->beyond = x->grown = false;
+  x->written = x->unwritten = x->beyond = x->grown = x->foreign = false;
+  x->room = -1;
   nw_view *v = nw_check_views(x->data);
   bool ok = nw_interp_program(x->c, x->p, x->slice.sizes, v, &o);
   free(v);

@@ -20,6 +20,7 @@ typedef struct nwi_buffer {
   struct nwi_shadow *shadow; // who touched each element last; NULL until a launch touches one
   struct nwi_owner owner; // of a buffer allocated in a launch
   bool local; // scope local: each thread of a block has its own
+  int64_t *home; // which element's room each one has, when a layout says so; else NULL
 } nwi_buffer;
 
 typedef struct nwi_target {
@@ -45,6 +46,9 @@ struct nwi_code {
   nwi_node *init_cond; // BLOCK: the same for its init below a loop without iterations
   nwi_buffer *buffer; // ALLOC
   nwi_node **min, **size;
+  int nlayout; // ALLOC: of its buffer, as functions of the indices in these slots
+  nwi_node **layout, **room;
+  int *dim_slot;
   int nvars; // BLOCK: binding, slot, start and extent of each variable
   nwi_node **bind, **lo, **length;
   int *var_slot;
@@ -87,6 +91,7 @@ nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name);
 bool nwi_load_setup(nwi_scope *s, nwi_node *n);
 // Makes room for `count` elements, all unwritten.
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count);
+void nwi_fold(nwi_program *x, const nwi_code *c); // the elements of an allocation that share a place
 // The position of a logical index in the stored box, or -1 and, unless the run is lenient, a failure.
 int64_t nwi_place(nwi_program *x, const nwi_buffer *b, int n, nwi_node *const *index, bool write);
 void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_cell *mask, int lanes,

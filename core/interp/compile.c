@@ -1,5 +1,6 @@
 // From statements to code: names become slots, expressions become nodes, reductions become what they store.
 #include "interp/code.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 static nwi_code *compile(nwi_program *x, const nw_stmt *s);
@@ -50,11 +51,30 @@ static bool compile_loop(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   return ok;
 }
 
+static bool make_layout(nwi_program *x, const nw_buffer *b, nwi_code *c) {
+  bool ok = true;
+  nwi_scope body = {.arena = x->arena, .ctx = x->run.ctx, .load = nwi_load_setup, .host = x};
+  for (int i = 0; i < x->p->nsizes; i++) nwi_bind(&body, x->p->size[i].name, i);
+  c->dim_slot = NW_NEW_N(x->arena, int, b->ndim + 1);
+  for (int d = 0; d < b->ndim; d++) {
+    char name[16];
+    snprintf(name, sizeof name, "_%d", d);
+    c->dim_slot[d] = x->nslots++;
+    nwi_bind(&body, nw_pool_name(x->p->pool, name), c->dim_slot[d]);
+  }
+  c->nlayout = b->nlayout;
+  c->layout = make_all(x, &body, b->nlayout, b->layout, &ok);
+  c->room = make_all(x, &body, b->nlayout, b->layout_shape, &ok);
+  nwi_scope_free(&body);
+  return ok;
+}
+
 static bool compile_alloc(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   bool ok = true;
   c->buffer = nwi_buffer_named(x, s->alloc.buffer);
   c->min = make_all(x, &x->loops, s->alloc.n, s->alloc.min, &ok);
   c->size = make_all(x, &x->loops, s->alloc.n, s->alloc.extent, &ok);
+  if (!x->exec) ok = make_layout(x, nw_find_buffer(x->p, s->alloc.buffer), c) && ok;
   return ok && compile_kids(x, s, c);
 }
 

@@ -60,6 +60,7 @@ static void run_alloc(nwi_program *x, nwi_code *c) {
   if (x->exec) count = nwi_int(r, c->size[0]);
   if (!nwi_reserve(x, b, count)) return;
   nwi_grid_alloc(x, b);
+  nwi_fold(x, c);
   run_kids(x, c);
 }
 

@@ -78,6 +78,7 @@ static void release(nwi_program *x) {
     if (x->buffer[i].own) free(x->buffer[i].data);
     free(x->buffer[i].written);
     free(x->buffer[i].shadow);
+    free(x->buffer[i].home);
   }
   free(x->grid.wait);
   nwi_scope_free(&x->loops);

@@ -21,6 +21,7 @@ typedef struct nw_access {
   const int64_t *var; // values of the block's variables
   int n; // the element as the program names it
   const int64_t *at;
+  int64_t room; // where it is kept; elements of one place have one room
   bool outside, unwritten; // not stored; read, and never written since the buffer was made
   double value; // what is read or written
 } nw_access;

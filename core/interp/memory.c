@@ -79,6 +79,8 @@ static double as_double(nw_dtype t, const nwi_cell *v) {
   return t == NW_F64 ? v->d : nw_dtype_is_float(t) ? v->f : (double)v->i;
 }
 
+static int64_t home(const nwi_buffer *b, int64_t at) { return b->home && at >= 0 && at < b->count ? b->home[at] : at; }
+
 // An element of a scheduled program, as it names it.
 static nw_access element_access(const nwi_buffer *b, int64_t at, bool write, int64_t *logical) {
   int64_t rest = at;
@@ -86,7 +88,7 @@ static nw_access element_access(const nwi_buffer *b, int64_t at, bool write, int
     logical[d] = b->min[d] + rest % b->extent[d];
     rest /= b->extent[d];
   }
-  return (nw_access){.buffer = b->name, .index = at, .write = write, .n = b->n, .at = logical};
+  return (nw_access){.buffer = b->name, .index = at, .write = write, .n = b->n, .at = logical, .room = home(b, at)};
 }
 
 static void tell_read(nwi_program *x, const nwi_buffer *b, int64_t at, bool unwritten) {
@@ -95,7 +97,7 @@ static void tell_read(nwi_program *x, const nwi_buffer *b, int64_t at, bool unwr
   if (!x->run.opts || !x->run.opts->trace) return;
   nw_access a = element_access(b, at, false, logical);
   a.unwritten = unwritten;
-  if (!unwritten) nwi_read(b->dtype, b->data, at, &v);
+  if (!unwritten) nwi_read(b->dtype, b->data, home(b, at), &v);
   a.value = as_double(b->dtype, &v);
   tell(x, a);
 }
@@ -135,9 +137,9 @@ static void trace(nwi_program *x, const nwi_buffer *b, int64_t at, int lanes, bo
 
 static bool readable(nwi_program *x, nwi_buffer *b, int64_t at) {
   if (at < 0 || at >= b->count) return trap_index(x, b, 1, &at, "read"), false;
-  nwi_touch(x, b, at, false);
+  nwi_touch(x, b, home(b, at), false);
   if (x->run.failed) return false;
-  if (b->written && !b->written[at]) return trap_unwritten(x, b, at), false;
+  if (b->written && !b->written[home(b, at)]) return trap_unwritten(x, b, at), false;
   return true;
 }
 
@@ -149,10 +151,10 @@ static void load_logical(nwi_run *r, nwi_node *n) {
   int64_t at = nwi_place(x, b, n->nargs, n->arg, false);
   n->v->i = 0;
   if (at < 0) return;
-  bool unwritten = b->written && !b->written[at];
+  bool unwritten = b->written && !b->written[home(b, at)];
   tell_read(x, b, at, unwritten);
   if (unwritten && lenient(x)) return;
-  if (readable(x, b, at)) nwi_read(b->dtype, b->data, at, n->v);
+  if (readable(x, b, at)) nwi_read(b->dtype, b->data, home(b, at), n->v);
 }
 
 // Lanes side by side count as one access.
@@ -208,9 +210,10 @@ void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_c
     if (at[l].i < 0 || at[l].i >= b->count) return trap_index(x, b, 1, &at[l].i, "written");
     if (!b->written) return nwi_fail(&x->run, NW_ERANGE, "the input %s is written", b->name);
     if (!index && tell_write(x, b, at->i, value)) return;
-    nwi_touch(x, b, at[l].i, true);
-    nwi_write(b->dtype, b->data, at[l].i, &value[l]);
-    b->written[at[l].i] = 1;
+    int64_t room = index ? at[l].i : home(b, at[l].i);
+    nwi_touch(x, b, room, true);
+    nwi_write(b->dtype, b->data, room, &value[l]);
+    b->written[room] = 1;
   }
   if (index) trace_lanes(x, b, at, mask, lanes, true);
 }
