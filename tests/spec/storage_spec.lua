@@ -283,9 +283,9 @@ describe("transform_layout", function()
       local err = fails("cannot lay P out so", "refused", s.transform_layout, s, P, layout)
       assert.truthy(tostring(err):find(why, 1, true), tostring(err))
     end
-    refused(function(i, j) return i + j end, "puts two elements in one place")
-    refused(function(i, j) return i // 2, j end, "puts two elements in one place")
-    refused(function(i, j) return i, j % 19 end, "puts two elements in one place")
+    refused(function(i, j) return i + j end, "is put in its place at")
+    refused(function(i, j) return i // 2, j end, "is put in its place at")
+    refused(function(i, j) return i, j % 19 end, "is put in its place at")
     refused(function(i, j) return j - i, i end, "outside of its own extents")
     refused(function(i, j) return 1000 * i, j end, "would be spread over")
     for _, bad in ipairs {function(i, j) return i / 2, j end, function(i, j) return i * (1 << 40), j end} do
