@@ -86,7 +86,7 @@ static bool beyond_domain(const nw_watch *x, const nw_access *a) {
 static void see_execution(nw_watch *x, int who, const nw_access *a, bool element) {
   if (!is_execution(x, who, a)) return;
   if (who == NW_SINK && beyond_domain(x, a)) x->beyond = true;
-  if (x->w->buffer && !element) return;
+  if (x->w->buffer && !(who == NW_SOURCE ? is_named(x, a) : element)) return;
   nw_touch *t = &x->touch[who][a->write];
   if (t->is) return;
   *t = touch_of(x, a);

@@ -34,7 +34,7 @@ static bool see_load(void *env, const nw_expr *e) {
   search *s = env;
   if (e->op != NW_OP_LOAD || !is_written(s->x, e->name)) return true;
   if (s->load && s->load != e) s->other = e;
-  s->load = e;
+  if (!s->load) s->load = e;
   return !s->other;
 }
 

@@ -1,0 +1,358 @@
+--- Where and for how long: positions, consumers moved to their producers, windows that slide, storage used in turn.
+local nests = require "_nests"
+local nw = require "nestwright"
+
+local function with(name, ...)
+  local args = {...}
+  return function() return nests[name](table.unpack(args)) end
+end
+local blur, ahead, layer, gemm = with("blur", 10, 7), with("ahead", 20, 3), with("layer", 8, 8, 6), with("gemm", 16, 16, 16)
+local function symbolic_blur() return nests.blur(nw.size "H", nw.size "W") end
+
+-- A window over the sums of rows.
+local function window_of_sums()
+  local A = nw.placeholder({14, 5}, "i32", "A")
+  local k = nw.reduce_axis(5, "k")
+  local X = nw.compute({14}, function(i) return nw.sum(A(i, k), k) end, "X")
+  local Y = nw.compute({12}, function(i) return X(i) + X(i + 1) + X(i + 2) end, "Y")
+  return nw.schedule(Y), Y, X
+end
+
+-- Two windows, one after the other.
+local function two_windows()
+  local A = nw.placeholder({20}, "i32", "A")
+  local P = nw.compute({20}, function(i) return A(i) + 1 end, "P")
+  local Q = nw.compute({18}, function(i) return P(i) + P(i + 2) end, "Q")
+  local R = nw.compute({16}, function(i) return Q(i) + Q(i + 2) end, "R")
+  return nw.schedule(R), R, Q, P
+end
+
+-- Rows that are read in steps of two, three at a time.
+local function strided()
+  local A = nw.placeholder({21, 4}, "i32", "A")
+  local X = nw.compute({21, 4}, function(i, j) return A(i, j) * 3 end, "X")
+  local Y = nw.compute({10, 4}, function(i, j) return X(2 * i, j) + X(2 * i + 2, j) end, "Y")
+  return nw.schedule(Y), Y, X
+end
+
+-- Three stages, element by element, the last one transposed.
+local function chain()
+  local A = nw.placeholder({6, 9}, "i32", "A")
+  local P = nw.compute({6, 9}, function(i, j) return A(i, j) + 1 end, "P")
+  local Q = nw.compute({6, 9}, function(i, j) return P(i, j) * P(i, j) end, "Q")
+  local R = nw.compute({9, 6}, function(j, i) return Q(i, j) - 2 end, "R")
+  return nw.schedule(R), R, Q, P
+end
+
+-- X read by its row and, whole, by its mirror.
+local function mirrored()
+  local A = nw.placeholder({12}, "i32", "A")
+  local X = nw.compute({12}, function(i) return A(i) + 1 end, "X")
+  local Y = nw.compute({12}, function(i) return X(11 - i) * 2 end, "Y")
+  return nw.schedule(Y), Y, X
+end
+
+local function row(s, stage, n) return s:loops(stage)[n or 1] end
+
+-- X computed at a row of Y.
+local function at_row(s, Y, X) s:compute_at(X, row(s, Y)) end
+local function slid(s, Y, X)
+  at_row(s, Y, X)
+  s:store_at(X)
+end
+local function in_strips(s, Y, X, n, tail)
+  local o, i = s:split(row(s, Y), {factor = n, tail = tail})
+  s:compute_at(X, i)
+  return o, i
+end
+
+local legal = {
+  {"a stage becomes the first statement of its reader's loop", chain, function(s, R, Q)
+    s:compute_at(Q, row(s, R), {index = 1})
+  end},
+  {"as early and as late as possible, among others", chain, function(s, R, Q, P)
+    s:compute_at(Q, row(s, R, 2))
+    s:compute_at(P, row(s, R, 2), {index = -2})
+    s:compute_at(P, row(s, R, 2), {index = -1})
+    s:compute_at(P, row(s, R, 2), {index = 1})
+  end},
+  {"a window slides along rows", blur, slid},
+  {"a window slides in each strip", blur, function(s, Y, X)
+    local o = in_strips(s, Y, X, 5)
+    s:store_at(X, o)
+  end},
+  {"a window slides on over strips", blur, function(s, Y, X)
+    in_strips(s, Y, X, 5)
+    s:store_at(X)
+  end},
+  {"a window slides in strips of which the last is short", blur, function(s, Y, X)
+    local o = in_strips(s, Y, X, 4)
+    s:store_at(X, o)
+  end},
+  {"strips that slide inside run in parallel", blur, function(s, Y, X)
+    local o = in_strips(s, Y, X, 5)
+    s:store_at(X, o)
+    s:parallel(o)
+  end},
+  {"a window slides along columns", with("ahead", 20, 3), slid},
+  {"a window slides over symbolic rows", symbolic_blur, slid},
+  {"a window slides over symbolic strips", symbolic_blur, function(s, Y, X)
+    local o = in_strips(s, Y, X, 8)
+    s:store_at(X, o)
+    s:rolling_buffer(X)
+  end},
+  {"a window moves by two rows a round", strided, slid},
+  {"a window of sums: each contribution once", window_of_sums, slid},
+  {"two windows slide, one over the other", two_windows, function(s, R, Q, P)
+    s:compute_at(P, row(s, Q))
+    s:store_at(P)
+    s:rolling_buffer(P)
+    s:reverse_compute_at(R, row(s, Q))
+  end},
+  {"the rows of a window stay split and vectorized", with("blur", 10, 8), function(s, Y, X)
+    at_row(s, Y, X)
+    s:split(row(s, X, 3), 4)
+    s:vectorize(row(s, X, 4))
+    s:store_at(X)
+  end},
+  {"rounds that share nothing share storage", with("map", 12), function(s, Z)
+    local copy = s:cache_write(Z, "global", {at = row(s, Z)})
+    s:store_at(copy)
+  end},
+  {"three rows in four places", blur, function(s, Y, X)
+    slid(s, Y, X)
+    s:rolling_buffer(X)
+  end},
+  {"three rows in three places", blur, function(s, Y, X)
+    slid(s, Y, X)
+    s:rolling_buffer(X, {size = 3})
+  end},
+  {"three rows in seven places, on the stack", blur, function(s, Y, X)
+    slid(s, Y, X)
+    s:rolling_buffer(X, 1, {size = 7})
+    s:set_scope(X, "local")
+  end},
+  {"a rolling buffer in every strip, strips in parallel", blur, function(s, Y, X)
+    local o = in_strips(s, Y, X, 5)
+    s:store_at(X, o)
+    s:rolling_buffer(X)
+    s:parallel(o)
+  end},
+  {"a rolling buffer of sums", window_of_sums, function(s, Y, X)
+    slid(s, Y, X)
+    s:rolling_buffer(X)
+  end},
+  {"a rolling buffer filled by two rows a round", strided, function(s, Y, X)
+    slid(s, Y, X)
+    s:rolling_buffer(X)
+  end},
+  {"columns of a rolling buffer run as lanes", with("blur", 6, 8), function(s, Y, X)
+    slid(s, Y, X)
+    s:rolling_buffer(X)
+    s:vectorize(row(s, X, 3))
+    s:vectorize(row(s, Y, 2))
+  end},
+  {"a stage without a window in one place a round", with("map", 12), function(s, Z)
+    local copy = s:cache_write(Z, "global", {at = row(s, Z)})
+    s:store_at(copy)
+    s:rolling_buffer(copy, 1)
+  end},
+  {"a tile loaded one round ahead", gemm, function(s, C, _, B)
+    s:split("k", 4)
+    s:reorder("k_o", "i", "j", "k_i")
+    s:double_buffer(s:cache_read(B, "global", {C}, {at = "k_o"}))
+  end},
+  {"a tile loaded one round ahead, on the stack", gemm, function(s, C, A)
+    s:split("k", 4)
+    s:reorder("k_o", "i", "j", "k_i")
+    local copy = s:cache_read(A, "local", {C}, {at = "k_o"})
+    s:double_buffer(copy)
+  end},
+  {"tiles that overlap, one round ahead", blur, function(s, Y, X)
+    local o = s:split(row(s, Y), 5)
+    s:compute_at(X, o)
+    s:double_buffer(X)
+  end},
+  {"rows computed one round ahead in parallel strips", blur, function(s, Y, X)
+    local o = in_strips(s, Y, X, 5)
+    s:double_buffer(X)
+    s:parallel(o)
+  end},
+  {"a reader moves to a tile of its product", layer, function(s, _, P, C)
+    local _, j = s:tile(row(s, C), row(s, C, 2), 4, 4)
+    s:reverse_compute_at(P, j)
+  end},
+  {"two readers follow each other to a row of a product", layer, function(s, R, P, C)
+    s:reverse_compute_at(P, row(s, C))
+    s:reverse_compute_at(R, row(s, C))
+  end},
+  {"a window moves beside the rows it reads", blur, function(s, Y, X) s:reverse_compute_at(Y, row(s, X)) end},
+  {"a window moves beside tiles that do not divide", blur, function(s, Y, X)
+    local o = s:split(row(s, X), 5)
+    s:reverse_compute_at(Y, o)
+  end},
+  {"a window that reads every other row moves beside them", strided, function(s, Y, X)
+    s:reverse_compute_at(Y, row(s, X))
+  end},
+  {"a sum moves beside the terms it adds up", with("centred", 5, 6), function(s, S, E) s:reverse_compute_at(S, row(s, E, 2)) end},
+  {"a reader at a parallel row of what it reads", layer, function(s, _, P, C)
+    s:reverse_compute_at(P, row(s, C))
+    s:parallel(row(s, C))
+  end},
+  {"a stage becomes part of the one before", chain, function(s, _, Q) s:reverse_compute_inline(Q) end},
+  {"a transposed stage becomes part of the one before", chain, function(s, R) s:reverse_compute_inline(R) end},
+  {"a chain of three becomes one, from the back", chain, function(s, R, Q)
+    s:reverse_compute_inline(R)
+    s:reverse_compute_inline(s:stages()[#s:stages()])
+    assert(Q)
+  end},
+  {"a stage becomes part of one that was tiled", chain, function(s, _, Q, P)
+    s:tile(row(s, P), row(s, P, 2), 4, 4)
+    s:reverse_compute_inline(Q)
+  end},
+  {"a stage becomes part of one that was cut in two", chain, function(s, _, Q, P)
+    s:split(row(s, P), {factor = 4, tail = "cut"})
+    s:reverse_compute_inline(Q)
+  end},
+  {"a bias and a ramp become one", layer, function(s, R) s:reverse_compute_inline(R) end},
+  {"a cached sum is stored where its copy was", gemm, function(s, C)
+    s:cache_write(C, "global")
+    s:reverse_compute_inline(C)
+  end},
+  {"a rolling window in strips of which the last is short", with("ahead", 20, 3), function(s, Y, X)
+    local o = in_strips(s, Y, X, 6, "guard")
+    s:store_at(X, o)
+    s:rolling_buffer(X)
+  end},
+}
+
+local illegal = {
+  {"a stage behind what reads it", chain, function(s, R, Q)
+    return function() s:compute_at(Q, row(s, R), {index = 2}) end
+  end, "raw"},
+  {"a stage before what it reads", chain, function(s, R, Q, P)
+    s:compute_at(Q, row(s, R, 2))
+    s:compute_at(P, row(s, R, 2))
+    return function() s:compute_at(Q, row(s, R, 2), {index = 1}) end
+  end, "raw"},
+  {"a window kept over parallel rows", blur, function(s, Y, X)
+    at_row(s, Y, X)
+    s:parallel(row(s, Y))
+    return function() s:store_at(X) end
+  end, "raw"},
+  {"a window kept over parallel strips", blur, function(s, Y, X)
+    local o = in_strips(s, Y, X, 5)
+    s:parallel(o)
+    return function() s:store_at(X) end
+  end, "raw"},
+  {"rows of a window run in parallel", blur, function(s, Y, X)
+    slid(s, Y, X)
+    return function() s:parallel(row(s, Y)) end
+  end, "raw"},
+  {"a window that is computed whole kept", blur, function(s, Y, X)
+    return function() s:store_at(X, row(s, Y)) end
+  end, "structure"},
+  {"a stage kept whose loop was split", blur, function(s, Y, X)
+    at_row(s, Y, X)
+    s:split(row(s, X, 2), 2)
+    return function() s:store_at(X) end
+  end, "structure"},
+  {"an output kept", ahead, function(s, Y) return function() s:store_at(Y) end end, "structure"},
+  {"the same kept over rounds that all need all of it", mirrored, function(s, Y, X)
+    local o, i = s:split(row(s, Y), 4)
+    s:compute_at(X, o)
+    assert(i)
+    return function() s:store_at(X, o) end
+  end, "structure"},
+  {"three rows in two places", blur, function(s, Y, X)
+    slid(s, Y, X)
+    return function() s:rolling_buffer(X, {size = 2}) end
+  end, "war"},
+  {"three rows in one place", blur, function(s, Y, X)
+    slid(s, Y, X)
+    return function() s:rolling_buffer(X, {size = 1}) end
+  end, "war"},
+  {"the columns of a row in two places", blur, function(s, Y, X)
+    slid(s, Y, X)
+    return function() s:rolling_buffer(X, 2, {size = 2}) end
+  end, "war"},
+  {"symbolic rows in two places", symbolic_blur, function(s, Y, X)
+    slid(s, Y, X)
+    return function() s:rolling_buffer(X, {size = 2}) end
+  end, "war"},
+  {"a window that looks far ahead in as few places as it reads", with("ahead", 20, 5), function(s, Y, X)
+    slid(s, Y, X)
+    return function() s:rolling_buffer(X, {size = 3}) end
+  end, "war"},
+  {"rows two apart in two places", strided, function(s, Y, X)
+    slid(s, Y, X)
+    return function() s:rolling_buffer(X, {size = 2}) end
+  end, "war"},
+  {"sums in two places", window_of_sums, function(s, Y, X)
+    slid(s, Y, X)
+    return function() s:rolling_buffer(X, {size = 2}) end
+  end, "war"},
+  {"places that threads share", with("map", 12), function(s, Z)
+    local copy = s:cache_write(Z, "global", {at = row(s, Z)})
+    s:store_at(copy)
+    s:rolling_buffer(copy, 1, {size = 4})
+    return function() s:parallel(row(s, Z)) end
+  end, "waw"},
+  {"a place that lanes share", with("map", 12), function(s, Z)
+    local copy = s:cache_write(Z, "global", {at = row(s, Z)})
+    s:store_at(copy)
+    s:rolling_buffer(copy, 1, {size = 4})
+    return function() s:vectorize(row(s, Z)) end
+  end, "waw"},
+  {"a buffer that is fresh in every round rolled", blur, function(s, Y, X)
+    at_row(s, Y, X)
+    return function() s:rolling_buffer(X) end
+  end, "structure"},
+  {"a double buffer over parallel rounds", gemm, function(s, C, _, B)
+    s:split("j", 4)
+    s:reorder("j_o", "i", "k", "j_i")
+    local copy = s:cache_read(B, "global", {C}, {at = "j_o"})
+    s:parallel "j_o"
+    return function() s:double_buffer(copy) end
+  end, "waw"},
+  {"a double buffer of what is the same in every round", gemm, function(s, C, A)
+    local copy = s:cache_read(A, "global", {C}, {at = "i"})
+    s:compute_at(copy, "j")
+    return function() s:double_buffer(copy) end
+  end, "structure"},
+  {"a double buffer of overlapping sums: contributions twice", window_of_sums, function(s, Y, X)
+    at_row(s, Y, X)
+    return function() s:double_buffer(X) end
+  end, "reduction"},
+  {"a reader moved into a loop of itself", layer, function(s, _, P)
+    return function() s:reverse_compute_at(P, row(s, P)) end
+  end, "structure"},
+  {"a reader of all rows moved to one", with("centred", 5, 6), function(s, _, E, M)
+    return function() s:reverse_compute_at(E, s:loops(M)[2]) end
+  end, "raw"},
+  {"a mirrored reader beside what it reads", mirrored, function(s, Y, X)
+    return function() s:reverse_compute_at(Y, row(s, X)) end
+  end, "raw"},
+  {"a reader before what it reads", chain, function(s, _, Q, P)
+    return function() s:reverse_compute_at(Q, row(s, P), {index = 1}) end
+  end, "raw"},
+  {"a window beside rows that run in parallel", blur, function(s, Y, X)
+    s:parallel(row(s, X))
+    return function() s:reverse_compute_at(Y, row(s, X)) end
+  end, "raw"},
+  {"a ramp made part of a sum", layer, function(s, _, P)
+    return function() s:reverse_compute_inline(P) end
+  end, "structure"},
+  {"a window made part of what it reads", blur, function(s, Y) return function() s:reverse_compute_inline(Y) end end, "structure"},
+  {"a reader made part of what others read too", with("fork", 9), function(s, Y)
+    return function() s:reverse_compute_inline(Y) end
+  end, "structure"},
+  {"16-bit rounding lost between two stages", function()
+    local A = nw.placeholder({8}, "f16", "A")
+    local X = nw.compute({8}, function(i) return A(i) * A(i) * A(i) * A(i) * A(i) * A(i) * A(i) end, "X")
+    local Y = nw.compute({8}, function(i) return X(i) + A(i) end, "Y")
+    return nw.schedule(Y), Y
+  end, function(s, Y) return function() s:reverse_compute_inline(Y) end end, "value"},
+}
+
+return {legal = legal, illegal = illegal}
