@@ -347,12 +347,6 @@ local illegal = {
   {"a reader made part of what others read too", with("fork", 9), function(s, Y)
     return function() s:reverse_compute_inline(Y) end
   end, "structure"},
-  {"16-bit rounding lost between two stages", function()
-    local A = nw.placeholder({8}, "f16", "A")
-    local X = nw.compute({8}, function(i) return A(i) * A(i) * A(i) * A(i) * A(i) * A(i) * A(i) end, "X")
-    local Y = nw.compute({8}, function(i) return X(i) + A(i) end, "Y")
-    return nw.schedule(Y), Y
-  end, function(s, Y) return function() s:reverse_compute_inline(Y) end end, "value"},
 }
 
 return {legal = legal, illegal = illegal}
