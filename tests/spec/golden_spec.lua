@@ -112,6 +112,27 @@ programs.sliding = {
   },
 }
 
+-- Tiles of a product: loaded one round ahead, what follows computed beside them and made part of what it reads.
+programs.ahead = {
+  make = function()
+    local A, B = nw.placeholder({32, 32}, "f32", "A"), nw.placeholder({32, 32}, "f32", "B")
+    local k = nw.reduce_axis(32, "k")
+    local C = nw.compute({32, 32}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+    local P = nw.compute({32, 32}, function(i, j) return C(i, j) + 1 end, "P")
+    local R = nw.compute({32, 32}, function(i, j) return nw.max(P(i, j), 0) end, "R")
+    return nw.schedule(R), C, P, R, B
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("k", 8) end,
+    function(s) s:reorder("i", "k_o", "j", "k_i") end,
+    function(s, C, _, _, B) s:cache_read(B, "global", {C}, {at = "k_o"}) end,
+    function(s) s:double_buffer "B_global" end,
+    function(s, _, P) s:reverse_compute_at(P, "i") end,
+    function(s, _, _, R) s:reverse_compute_inline(R) end,
+  },
+}
+
 programs.scan = {
   make = function()
     local A = nw.placeholder({32, 20}, "f32", "A")
@@ -537,6 +558,10 @@ local refusals = {
   {"compute_at_behind", STAGES, 's:compute_at(X, s:loops(Y)[1], {index = 2})'},
   {"store_at_parallel", WINDOW .. 's:parallel(s:loops(Y)[1])\n', 's:store_at(X)'},
   {"store_at_whole", STAGES, 's:store_at(X, s:loops(Y)[1])'},
+  {"reverse_compute_at_early", STAGES .. 's:parallel(s:loops(X)[1])\n', 's:reverse_compute_at(Y, s:loops(X)[1])'},
+  {"reverse_inline_window", STAGES, 's:reverse_compute_inline(Y)'},
+  {"double_buffer_parallel", WINDOW .. 's:parallel(s:loops(Y)[1])\n', 's:double_buffer(X)'},
+  {"double_buffer_same", GEMM .. 'A2 = s:cache_read(A, "global", {C}, {at = "i"})\ns:compute_at(A2, "j")\n', 's:double_buffer(A2)'},
   {"rolling_too_small", WINDOW .. 's:store_at(X)\n', 's:rolling_buffer(X, {size = 2})'},
   {"rolling_fresh", WINDOW, 's:rolling_buffer(X)'},
   {"rolling_parallel", WINDOW .. 's:store_at(X)\ns:rolling_buffer(X)\n', 's:parallel(s:loops(Y)[1])'},
