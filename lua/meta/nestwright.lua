@@ -92,7 +92,11 @@ function schedule:decompose_reduction(stage, loop) end
 ---@return nw.view
 function schedule:diff(a, b) end
 
----Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, whether the conflict showed; how (order, iterations, twice, outside, domain, unwritten, incomplete, value); visible, false when there is nothing to run, as for a step that is refused for its structure.
+---Computes a stage one round of its loop ahead, into storage for two rounds, so that the work of one can overlap the next. stage: a stage that compute_at has put into a loop. Example: s:double_buffer(P)
+---@param stage nw.stage|nw.tensor|string
+function schedule:double_buffer(stage) end
+
+---Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, whether the conflict showed; how (order, place, iterations, twice, outside, domain, unwritten, incomplete, value); visible, false when there is nothing to run, as for a step that is refused for its structure.
 ---@return nw.report
 function schedule:explain() end
 
@@ -216,12 +220,28 @@ function schedule:reparses() end
 ---@return nw.schedule
 function schedule:replay(json) end
 
+---Computes a stage inside a loop of what it reads: in every round, what has become ready. stage: the stage to move. loop: a loop around what it reads. index: which statement of the loop it becomes: 1 is the first, -1 as late as possible, -2 as early as possible (behind the last that it reads, as if left out). Example: s:reverse_compute_at(C, "i_o")
+---@param stage nw.stage|nw.tensor|string
+---@param loop nw.loop|string
+---@param options? {index?: integer}
+function schedule:reverse_compute_at(stage, loop, options) end
+
+---Makes a stage part of the one stage that it reads, element by element. stage: a stage whose elements are each made of one element of another stage. Example: s:reverse_compute_inline(C)
+---@param stage nw.stage|nw.tensor|string
+function schedule:reverse_compute_inline(stage) end
+
 ---Makes two stages of a reduction: partial results along one of its loops, and their combination. stage: the reduction. loop: one of its loops along the reduction. factor_axis: which dimension of the partial results counts the loop: 0, unless said, is the first, -1 the last. Example: s:rfactor(C, "k_i")
 ---@param stage nw.stage|nw.tensor|string
 ---@param loop nw.loop|string
 ---@param options? {factor_axis?: integer}
 ---@return nw.stage
 function schedule:rfactor(stage, loop, options) end
+
+---Stores only as many rows of a stage as are in use at once, each in the place of one that is not needed any more. stage: a stage that store_at keeps over the rounds of a loop. dim: the dimension along which rows are used in turn, from 1; the first that moves if left out. size: how many rows are stored; the least power of two that is enough if left out. Example: s:rolling_buffer(P)
+---@param stage nw.stage|nw.tensor|string
+---@param dim? integer
+---@param options? {size?: integer}
+function schedule:rolling_buffer(stage, dim, options) end
 
 ---Writes the computation and the steps to a file.
 ---@param path string
@@ -268,6 +288,11 @@ function schedule:stages() end
 ---@param factor integer
 ---@param offset? integer
 function schedule:storage_align(tensor, axis, factor, offset) end
+
+---Keeps a stage computed at an inner loop over the rounds of an outer one, and computes only what is new in each. stage: a stage that compute_at has put into a loop. loop: a loop around that one, which holds the storage; all loops share it if left out. Example: s:store_at(P, "i_o")
+---@param stage nw.stage|nw.tensor|string
+---@param loop? nw.loop|string
+function schedule:store_at(stage, loop) end
 
 ---Stores what a stage computes past the caches, in whole vectors. stage: a vectorized stage whose result is not needed again soon. Example: s:stream_stores(Z)
 ---@param stage nw.stage|nw.tensor|string
