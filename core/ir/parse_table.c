@@ -93,6 +93,7 @@ static bool buffer_line(nw_parser *ps, nw_role role) {
 
 typedef struct tables {
   nw_vec sizes, facts;
+  int assumed; // the last of the facts
 } tables;
 
 // One line of the tables; *more is false at the first statement.
@@ -105,7 +106,8 @@ static bool table_line(nw_parser *ps, tables *t, bool *more) {
     return nw_parse_fail(ps, &ps->tok, "a program has %d sizes, facts and buffers at most", NW_PARSE_TABLE);
   if (nw_accept_word(ps, "unjudged")) return unjudged_line(ps) && nw_end_line(ps);
   if (nw_accept_word(ps, "size")) return size_line(ps, &t->sizes) && nw_end_line(ps);
-  if (nw_accept_word(ps, "fact")) return fact_line(ps, &t->facts) && nw_end_line(ps);
+  if (!t->assumed && nw_accept_word(ps, "fact")) return fact_line(ps, &t->facts) && nw_end_line(ps);
+  if (nw_accept_word(ps, "assume")) return t->assumed++, fact_line(ps, &t->facts) && nw_end_line(ps);
   if (nw_token_text(ps, word, sizeof word) && nw_role_parse(word, &role) && nw_accept_word(ps, word))
     return buffer_line(ps, role) && nw_end_line(ps);
   *more = false;
@@ -118,6 +120,7 @@ static void keep_tables(nw_parser *ps, const tables *t) {
   p->size = NW_NEW_N(p->arena, nw_size, t->sizes.n);
   for (int i = 0; i < t->sizes.n; i++) p->size[i] = *(nw_size *)t->sizes.at[i];
   p->nfacts = t->facts.n;
+  p->nassumed = t->assumed;
   p->fact = nw_keep_exprs(ps, t->facts.n, (const nw_expr *const *)t->facts.at);
 }
 

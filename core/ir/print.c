@@ -89,6 +89,14 @@ static void buffer(printer *pr, const nw_buffer *b) {
   strides(pr, b);
 }
 
+static void assumptions(printer *pr) {
+  for (int i = pr->p->nfacts - pr->p->nassumed; i < pr->p->nfacts; i++) {
+    open_line(pr, NULL);
+    word(pr, "assume ");
+    expr(pr, pr->p->fact[i]);
+  }
+}
+
 static void tables(printer *pr) {
   const nw_program *p = pr->p;
   open_line(pr, NULL);
@@ -104,11 +112,12 @@ static void tables(printer *pr) {
     nw_lines_put(pr->l, NW_PIECE_TEXT, "%s >= ", p->size[i].name);
     expr(pr, p->size[i].lo);
   }
-  for (int i = 0; i < p->nfacts; i++) {
+  for (int i = 0; i < p->nfacts - p->nassumed; i++) {
     open_line(pr, NULL);
     word(pr, "fact ");
     expr(pr, p->fact[i]);
   }
+  assumptions(pr);
   for (int i = 0; i < p->nbuffers; i++) buffer(pr, p->buffer[i]);
 }
 
@@ -383,6 +392,7 @@ void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o) {
     tables(&pr);
   else
     short_head(&pr);
+  if (!o->full && !o->only_marked) assumptions(&pr);
   statement(&pr, p->root, 0);
 }
 

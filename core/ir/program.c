@@ -93,6 +93,7 @@ static void clone_tables(nw_program *to, const nw_program *p) {
   to->size = NW_NEW_N(to->arena, nw_size, p->nsizes);
   if (p->nsizes) memcpy(to->size, p->size, (size_t)p->nsizes * sizeof *to->size);
   to->nfacts = p->nfacts;
+  to->nassumed = p->nassumed;
   to->fact = copy_exprs(to->arena, p->nfacts, p->fact);
   to->nbuffers = p->nbuffers;
   to->buffer = NW_NEW_N(to->arena, nw_buffer *, power_of_two(p->nbuffers));

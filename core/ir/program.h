@@ -195,6 +195,7 @@ struct nw_program {
   nw_size *size;
   int nfacts; // conditions on them, checked when a kernel is called
   const nw_expr **fact;
+  int nassumed; // the last of them: assumed by steps, and shown with the nest
   int nbuffers; // parameters first (inputs, then outputs), then temporaries
   nw_buffer **buffer;
   nw_stmt *root; // NW_SEQ

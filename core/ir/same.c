@@ -110,8 +110,8 @@ static bool same_buffer(const nw_buffer *a, const nw_buffer *b) {
 bool nw_same_program(const nw_program *a, const nw_program *b) {
   if (a == b) return true;
   if (!a || !b || !same_text(a->name, b->name)) return false;
-  if (a->unsafe != b->unsafe || a->nsizes != b->nsizes || a->nfacts != b->nfacts || a->nbuffers != b->nbuffers)
-    return false;
+  if (a->unsafe != b->unsafe || a->nsizes != b->nsizes || a->nbuffers != b->nbuffers) return false;
+  if (a->nfacts != b->nfacts || a->nassumed != b->nassumed) return false;
   for (int i = 0; i < a->nsizes; i++)
     if (!same_text(a->size[i].name, b->size[i].name) || !same_expr(a->size[i].lo, b->size[i].lo)) return false;
   for (int i = 0; i < a->nbuffers; i++)

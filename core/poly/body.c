@@ -37,9 +37,22 @@ static bool same_expr(const compare *c, const nw_expr *was, const nw_expr *is, c
   return form(old_forms(c), was, rounded) == form(new_forms(c), is, rounded);
 }
 
-static bool same_var(const compare *c, const nw_block_var *a, const nw_block_var *b) {
+static bool only_temporaries(const compare *c, const nw_stmt *block) {
+  for (int t = 0; t < block->block.ntargets; t++)
+    if (nw_find_buffer(c->after->p, block->block.target[t].buffer)->role != NW_TEMP) return false;
+  return true;
+}
+
+// Of a temporary more elements may be computed than before, or fewer: those that are read are asked about where they are
+// read. A reduction has the contributions it had.
+static bool same_extent(const compare *c, const nw_stmt *is, const nw_block_var *a, const nw_block_var *b) {
+  if (nw_import(c->pool, a->extent) == b->extent || !NW_RULE(c->after->p->ctx, value_instances)) return true;
+  return b->kind == NW_SPATIAL && only_temporaries(c, is);
+}
+
+static bool same_var(const compare *c, const nw_stmt *is, const nw_block_var *a, const nw_block_var *b) {
   return a->kind == b->kind && nw_import(c->pool, a->var) == b->var && nw_import(c->pool, a->lo) == b->lo &&
-         nw_import(c->pool, a->extent) == b->extent;
+         same_extent(c, is, a, b);
 }
 
 // An init has the spatial variables of its reduction.
@@ -47,7 +60,7 @@ static bool same_vars(const compare *c, const nw_stmt *was, const nw_stmt *is) {
   int at = 0;
   for (int i = 0; i < was->block.nvars; i++) {
     if (is->block.init_part && was->block.var[i].kind == NW_REDUCE) continue;
-    if (at == is->block.nvars || !same_var(c, &was->block.var[i], &is->block.var[at++])) return false;
+    if (at == is->block.nvars || !same_var(c, is, &was->block.var[i], &is->block.var[at++])) return false;
   }
   return at == is->block.nvars;
 }
@@ -96,7 +109,7 @@ static bool same_spatial(const compare *c, const nw_stmt *was, const nw_stmt *is
   for (int i = 0; i < was->block.nvars; i++) {
     if (was->block.var[i].kind == NW_REDUCE) continue;
     while (at < is->block.nvars && is->block.var[at].kind == NW_REDUCE) at++;
-    if (at == is->block.nvars || !same_var(c, &was->block.var[i], &is->block.var[at++])) return false;
+    if (at == is->block.nvars || !same_var(c, is, &was->block.var[i], &is->block.var[at++])) return false;
   }
   while (at < is->block.nvars && is->block.var[at].kind == NW_REDUCE) at++;
   return at == is->block.nvars;

@@ -94,6 +94,12 @@ static nw_answer check_access(const nw_model *m, nw_use *a) {
   return answer;
 }
 
+static const nw_use *written_by(const nw_site *s) {
+  for (int i = 0; i < s->nuses; i++)
+    if (s->use[i].write) return &s->use[i];
+  return NULL;
+}
+
 static nw_answer check_domain(const nw_model *m, const nw_site *s) {
   isl_set *bad = NULL;
   if (!NW_RULE(m->p->ctx, instance_domain)) return NW_HOLDS;
@@ -101,14 +107,18 @@ static nw_answer check_domain(const nw_model *m, const nw_site *s) {
   if (answer != NW_FAILS) return answer;
   return nw_tell_one(m,
                      &(nw_story){.kind = NW_REFUSE_BOUNDS,
+                                 .sink = written_by(s),
                                  .site = s,
                                  .why = "{c} at {t} would compute something outside of its own domain"},
                      bad);
 }
 
+// Blocks before the inits they own: a person looks for the block.
 nw_answer nw_check_bounds(const nw_model *m) {
   nw_answer answer = NW_HOLDS;
-  for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++) answer = check_domain(m, m->site[i]);
+  for (int init = 0; init < 2; init++)
+    for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
+      if (m->site[i]->init == init) answer = check_domain(m, m->site[i]);
   for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
     for (int j = 0; j < m->site[i]->nuses && answer == NW_HOLDS; j++) answer = check_access(m, &m->site[i]->use[j]);
   return answer;

@@ -46,7 +46,11 @@ static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
   nw_ctx *c = f->m->p->ctx;
   if (f->by_value ? !NW_RULE(c, value_init) : !NW_RULE(c, order_init_first)) return NW_HOLDS;
   nw_answer answer = nw_always_before(f->m, init, update, &bad);
-  if (answer != NW_FAILS) return answer;
+  if (answer == NW_FAILS) answer = nw_whole_epochs(f);
+  if (answer != NW_FAILS) {
+    isl_map_free(bad);
+    return answer;
+  }
   return nw_tell_pair(
       f->m,
       &(nw_story){

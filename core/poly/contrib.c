@@ -27,19 +27,23 @@ static isl_map *different(isl_map *pairs, const nw_use *a) {
   return out;
 }
 
-static isl_map *same_contribution(const nw_model *m, nw_use *a, nw_use *b) {
+isl_map *nw_same_contribution(const nw_model *m, nw_use *a, nw_use *b) {
   return isl_map_apply_range(contribution(m, a), isl_map_reverse(contribution(m, b)));
+}
+
+// A contribution that comes again is no fault where the reduction was started anew in between.
+static nw_answer once_or_anew(const nw_fate *f, nw_use *a, nw_use *b, isl_map *bad) {
+  nw_answer answer = nw_answer_of(f->m->f->s, isl_map_is_empty(bad));
+  if (answer == NW_FAILS) answer = nw_whole_epochs(f);
+  if (answer == NW_FAILS) return tell_twice(f, a, b, bad);
+  isl_map_free(bad);
+  return answer;
 }
 
 // A block's own executions.
 static nw_answer once_within(const nw_fate *f, nw_use *u) {
   nw_answer answer = nw_executes_once(f->m, u->site, u->depth);
-  if (answer != NW_FAILS) return answer;
-  isl_map *bad = different(same_contribution(f->m, u, u), u);
-  isl_bool none = isl_map_is_empty(bad);
-  if (none == isl_bool_false) return tell_twice(f, u, u, bad);
-  isl_map_free(bad);
-  return nw_answer_of(f->m->f->s, none);
+  return answer == NW_FAILS ? once_or_anew(f, u, u, different(nw_same_contribution(f->m, u, u), u)) : answer;
 }
 
 // Two blocks that do parts of one reduction.
@@ -47,12 +51,10 @@ static nw_answer once_between(const nw_fate *f, nw_use *a, nw_use *b) {
   if (a->alloc != b->alloc || !nw_site_same_work(a->site, b->site)) return NW_HOLDS;
   int fact = nw_fact_of(f->m->f, '2', a->number, b->number, nw_common_loops(a->site, b->site), 0);
   if (nw_fact_proved(f->m->f, fact)) return NW_HOLDS;
-  isl_map *bad = same_contribution(f->m, a, b);
-  nw_answer answer = nw_answer_of(f->m->f->s, isl_map_is_empty(bad));
-  if (answer == NW_HOLDS) nw_fact_prove(f->m->f, fact);
-  if (answer == NW_FAILS) return tell_twice(f, a, b, bad);
-  isl_map_free(bad);
-  return answer;
+  isl_map *bad = nw_same_contribution(f->m, a, b);
+  isl_bool none = isl_map_is_empty(bad);
+  if (none == isl_bool_true) nw_fact_prove(f->m->f, fact);
+  return once_or_anew(f, a, b, bad);
 }
 
 nw_answer nw_contributed_once(const nw_fate *f) {
@@ -69,19 +71,23 @@ nw_answer nw_contributed_once(const nw_fate *f) {
 
 // ---- all
 
-static uint64_t reduce_vars(const nw_site *s) {
+uint64_t nw_reduce_vars(const nw_site *s) {
   uint64_t mask = 0;
   for (int i = 0; i < s->nvars; i++)
     if (s->var[i]->kind == NW_REDUCE) mask |= UINT64_C(1) << i;
   return mask;
 }
 
-// (element, values of the reduce variables) that some execution contributes.
-static isl_set *contributed(const nw_model *m, nw_use *u) {
+isl_map *nw_reduce_values(const nw_use *u) {
   isl_map *k = isl_map_copy(u->site->instance);
   for (int i = u->site->nvars - 1; i >= 0; i--)
     if (u->site->var[i]->kind != NW_REDUCE) k = isl_map_project_out(k, isl_dim_out, (unsigned)i, 1);
-  return isl_map_range(isl_map_flat_range_product(isl_map_copy(nw_use_map(m, u)), k));
+  return k;
+}
+
+// (element, values of the reduce variables) that some execution contributes.
+static isl_set *contributed(const nw_model *m, nw_use *u) {
+  return isl_map_range(isl_map_flat_range_product(isl_map_copy(nw_use_map(m, u)), nw_reduce_values(u)));
 }
 
 static isl_set *wanted(const nw_fate *f, nw_use *r) {
@@ -122,7 +128,7 @@ static isl_set *started(const reduction *d, int dims) {
 static isl_set *incomplete(const reduction *d, isl_set *elements, int dims) {
   if (!d->update) return elements;
   const nw_site *s = d->update->site;
-  isl_set *box = nw_declared(d->f->m->f, s, reduce_vars(s));
+  isl_set *box = nw_declared(d->f->m->f, s, nw_reduce_vars(s));
   unsigned nk = (unsigned)isl_set_dim(box, isl_dim_set);
   isl_set *need = isl_set_flat_product(elements, box);
   for (int i = 0; i < d->f->nwrites; i++)

@@ -280,7 +280,13 @@ nw_answer nw_all_written(const nw_fate *f, nw_write_class of);
 isl_set *nw_declared_writes(const nw_fate *f, nw_write_class of);
 isl_set *nw_executed_writes(const nw_fate *f, const nw_stmt *alloc, int dims, nw_write_class of);
 
+// ---- epochs.c: reductions that are done more than once
+nw_answer nw_whole_epochs(const nw_fate *f);
+
 // ---- contrib.c: reductions and outputs
+uint64_t nw_reduce_vars(const nw_site *s);
+isl_map *nw_reduce_values(const nw_use *u); // execution -> values of the reduce variables
+isl_map *nw_same_contribution(const nw_model *m, nw_use *a, nw_use *b); // executions that contribute the same
 nw_answer nw_contributed_once(const nw_fate *f);
 nw_answer nw_contributions(const nw_fate *f, nw_use *r); // r NULL: of an output, at the end
 nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, const char *why);

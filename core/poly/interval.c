@@ -114,8 +114,9 @@ static void add_site(asked *x, const nw_site *s) {
 
 // ---- the interval
 
-// The loops around become parameters.
-static isl_set *of_loop_alone(isl_set *set, int outer) {
+// The loops around become parameters, behind the sizes and the products of them that are known by now.
+static isl_set *of_loop_alone(const asked *x, isl_set *set, int outer) {
+  set = isl_set_align_params(set, isl_space_copy(x->m->f->params));
   unsigned params = (unsigned)isl_set_dim(set, isl_dim_param);
   return isl_set_move_dims(set, isl_dim_param, params, isl_dim_set, 0, (unsigned)outer);
 }
@@ -193,18 +194,19 @@ static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out,
 }
 
 static const nw_expr *bound(const asked *x, const nw_site *s, const isl_set *alone, const isl_set *around, bool least) {
-  const nw_expr *param[2 * NW_MAX_DEPTH];
+  const nw_family *f = x->m->f;
+  const nw_expr **param = NW_NEW_N(x->m->arena, const nw_expr *, f->nsizes + f->product.n + s->dim[x->level] + 1);
   isl_pw_aff *a = least ? isl_set_dim_min(isl_set_copy(alone), 0) : isl_set_dim_max(isl_set_copy(alone), 0);
   a = isl_pw_aff_gist_params(a, isl_set_copy(around));
-  const nw_expr *e = nw_expr_back(x->pool, a, parameters(x, s, param), param);
+  const nw_expr *e = nw_expr_back(x->pool, a, parameters(x, s, param), (const nw_expr *const *)param);
   return least || !e ? e : nw_add(x->pool, e, nw_index(x->pool, 1));
 }
 
 // NW_FAILS: there is no such round, or they are apart.
 static nw_answer solve(const asked *x, const nw_site *s, nw_interval *out) {
   isl_set *good = isl_set_subtract(isl_set_copy(x->range), isl_set_copy(x->bad));
-  isl_set *alone = of_loop_alone(isl_set_copy(good), s->dim[x->level]);
-  isl_set *around = isl_set_params(of_loop_alone(isl_set_copy(x->some), s->dim[x->level]));
+  isl_set *alone = of_loop_alone(x, isl_set_copy(good), s->dim[x->level]);
+  isl_set *around = isl_set_params(of_loop_alone(x, isl_set_copy(x->some), s->dim[x->level]));
   alone = isl_set_intersect_params(alone, isl_set_copy(around));
   isl_bool none = isl_set_is_empty(alone), whole = none == isl_bool_false ? in_one_piece(alone) : isl_bool_false;
   if (whole == isl_bool_true) {

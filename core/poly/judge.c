@@ -175,11 +175,21 @@ static nw_answer ask(const nw_model *before, const nw_model *after) {
   return order == NW_HOLDS ? by_order(before, after) : by_value(before, after);
 }
 
+// Of sizes that cannot be, anything could be proved.
+static nw_answer check_facts(const nw_model *m) {
+  if (!NW_RULE(m->p->ctx, facts_agree)) return NW_HOLDS;
+  isl_bool none = isl_set_is_empty(m->f->context);
+  if (none == isl_bool_true)
+    return nw_tell(m, NW_REFUSE_STRUCTURE, NULL, NULL, "no sizes satisfy what is known of them and this as well");
+  return none < 0 ? nw_proofs_lost(m->f->s) : NW_HOLDS;
+}
+
 static nw_answer judge(const nw_model *before, const nw_model *after) {
   nw_proofs *s = after->f->s;
   bool marks = same_layouts(before->p, after->p) && same_but_marks(before->p->root, after->p->root);
   s->question = marks ? 'm' : 'o';
-  nw_answer answer = check_decidable(after);
+  nw_answer answer = check_facts(after);
+  if (answer == NW_HOLDS) answer = check_decidable(after);
   if (answer == NW_HOLDS) answer = nw_check_storage(after);
   if (answer == NW_HOLDS && !marks) answer = ask(before, after);
   if (answer == NW_HOLDS && !marks) answer = nw_check_bounds(after);

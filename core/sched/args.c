@@ -196,7 +196,7 @@ static void show_function(nw_str *b, const nw_arg *a) {
 static void show_written(nw_str *b, const nw_arg *a) {
   if (!a->expr) return show_string(b, a->name);
   char *e = nw_expr_show(a->expr[0]);
-  a->expr[0]->op == NW_OP_INT ? (void)nw_str_add(b, e) : show_string(b, e);
+  a->kind == NW_ARG_EXPR && a->expr[0]->op == NW_OP_INT ? (void)nw_str_add(b, e) : show_string(b, e);
   free(e);
 }
 

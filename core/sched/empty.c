@@ -1,6 +1,7 @@
 // Pieces of a loop that were proven empty, and what steps on them give.
 #include "sched/empty.h"
 #include "sched/history.h"
+#include "sched/pieces.h"
 #include "sched/tree.h"
 
 // ---- found by name and by id, on the way from the naive program to the current version
@@ -58,7 +59,9 @@ static int add_loop(nw_step *st, const char *name) {
 static void add_tree(nw_step *st, const char *piece, const nw_stmt *cut, const nw_stmt *s) {
   if (s->kind == NW_LOOP && s != cut)
     add_loop(st, nw_arena_printf(st->scratch, "%s/%s", piece, nw_name_below(piece, s->loop.var->name)));
-  if (s->kind == NW_BLOCK) add(st, 0, nw_arena_printf(st->scratch, "%s%s", s->block.name, strrchr(piece, '.')));
+  const char *dot = strrchr(piece, '.');
+  if (s->kind == NW_BLOCK && dot) add(st, 0, nw_arena_printf(st->scratch, "%s%s", s->block.name, dot));
+  if (s->kind == NW_BLOCK && !dot) add(st, 0, nw_arena_printf(st->scratch, "%s/%s", piece, s->block.name));
   for (int i = 0; i < s->nkids; i++) add_tree(st, piece, cut, s->kid[i]);
 }
 
@@ -67,6 +70,12 @@ int nw_empty_piece(nw_step *st, const nw_stmt *loop, const nw_stmt *whole, const
   int id = add_loop(st, piece);
   add_tree(st, piece, loop, whole);
   return id;
+}
+
+int nw_empty_version(nw_step *st, const nw_stmt *whole, const char *path) {
+  int first = st->p->next_id;
+  add_tree(st, path, NULL, whole);
+  return first;
 }
 
 // ---- what idle steps give: names as the step itself would make them
@@ -96,6 +105,39 @@ static void give_stage(nw_step *st, const char *suffix) {
   st->out.stage[st->out.n++] = nw_pool_name(st->sched->pool, name);
 }
 
+// The loops inside an empty piece, as its own piece has them: i.tail/j is i.tail.head/j.
+static void give_piece(nw_step *st, const char *from, const char *to) {
+  size_t n = strlen(from);
+  give_loop(st, to);
+  for (const nw_node *node = nw_sched_head(st->sched); node->parent >= 0; node = nw_sched_node(st->sched, node->parent))
+    for (int i = 0; i < node->nempty; i++)
+      if (node->empty[i] && !strncmp(node->empty_name[i], from, n) && node->empty_name[i][n] == '/')
+        add_loop(st, nw_arena_printf(st->scratch, "%s%s", to, node->empty_name[i] + n));
+}
+
+static void give_parts(nw_step *st) {
+  static const char *const parts[] = {"pre", "main", "post"};
+  const char *loop = st->resolved[0].name;
+  bool cut = !strcmp(st->primitive->name, "cut");
+  int n = cut ? st->resolved[1].n + 1 : NW_COUNT(parts);
+  for (int i = 0; i < n; i++) {
+    const char *part = cut ? nw_piece_suffix(st, i, n) : parts[i];
+    give_piece(st, loop, nw_arena_printf(st->scratch, "%s.%s", loop, part));
+  }
+}
+
+static void give_versions(nw_step *st) {
+  const char *loop = st->resolved[1].name;
+  if (!loop) return;
+  give_piece(st, loop, nw_arena_printf(st->scratch, "then/%s", loop));
+  give_piece(st, loop, nw_arena_printf(st->scratch, "else/%s", loop));
+}
+
+static void give_joined(nw_step *st) {
+  const char *first = st->resolved[0].name, *dot = strrchr(first, '.');
+  give_piece(st, first, dot ? nw_arena_strndup(st->scratch, first, (size_t)(dot - first)) : first);
+}
+
 void nw_empty_results(nw_step *st) {
   const char *what = st->primitive->name;
   bool unrolled = !strcmp(what, "unroll") && st->resolved[1].kind == NW_ARG_INT;
@@ -109,5 +151,8 @@ void nw_empty_results(nw_step *st) {
     give_loop(st, nw_arena_printf(st->scratch, "%s_%s", st->resolved[0].name, st->resolved[1].name));
   if (!strcmp(what, "cache_read") || !strcmp(what, "cache_write")) give_stage(st, st->resolved[1].name);
   if (!strcmp(what, "decompose_reduction")) give_stage(st, "init");
+  if (!strcmp(what, "cut") || !strcmp(what, "partition")) give_parts(st);
+  if (!strcmp(what, "specialize")) give_versions(st);
+  if (!strcmp(what, "join")) give_joined(st);
   nw_step_note(st, "%s is empty: nothing to do", st->idle);
 }

@@ -1,5 +1,6 @@
 // Expressions as arguments of a step: read from text or taken from the user, in the sizes and loops of the program.
 #include "sched/args.h"
+#include "sched/empty.h"
 
 typedef struct reading {
   nw_step *st;
@@ -20,7 +21,7 @@ static const nw_expr *program_var(void *env, const nw_expr *v) {
   const nw_program *p = r->st->before;
   for (int i = 0; i < r->sizes.n && i < p->nsizes; i++)
     if (!strcmp(((nw_te_size *)r->sizes.at[i])->symbol, v->name)) return nw_var(p->pool, p->size[i].name);
-  if (!is_size(p, v->name) && !nw_find_loop(p, v->name)) r->unknown = v->name;
+  if (!is_size(p, v->name) && !nw_find_loop(p, v->name) && !nw_empty_loop(r->st->sched, v->name)) r->unknown = v->name;
   return nw_var(p->pool, v->name);
 }
 

@@ -17,10 +17,6 @@ bool nw_factor_ok(nw_step *st, const char *what, int64_t factor) {
   return false;
 }
 
-nw_tail nw_tail_of(const char *name) {
-  return !strcmp(name, "cut") ? NW_TAIL_CUT : !strcmp(name, "mask") ? NW_TAIL_MASK : NW_TAIL_GUARD;
-}
-
 bool nw_can_split(nw_step *st, const nw_stmt *loop) {
   if (loop->loop.mark == NW_SERIAL) return true;
   return nw_step_refuse(st, "a mark speaks of the whole loop: split first, then mark a part", loop,
@@ -63,21 +59,14 @@ static const nw_expr *position(nw_pool *pool, const nw_pieces *x) {
   return at;
 }
 
-// Puts the new loops where the loop was. The old variable becomes `from` and where they stand.
-static void put_nest(nw_step *st, nw_stmt *loop, const nw_expr *from, nw_pieces *x) {
-  nw_pool *pool = st->p->pool;
+// Puts the new loops where the loop was, whose variable becomes `at`.
+static void put_nest(nw_step *st, nw_stmt *loop, const nw_expr *at, nw_pieces *x) {
   nw_path path;
   nw_find(st->p, loop->id, &path);
   nw_kids_set(st->p, x->loop[x->n - 1], loop->nkids, loop->kid);
   for (int i = x->n - 1; i > 0; i--) nw_kids_set(st->p, x->loop[i - 1], 1, &x->loop[i]);
   nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], x->loop[0]);
-  for (int i = 0; i < loop->nkids; i++)
-    nw_stmt_subst(st->p, loop->kid[i], loop->loop.var->name, nw_add(pool, from, position(pool, x)));
-}
-
-static void guard_below(nw_step *st, nw_stmt *s, const nw_expr *cond) {
-  nw_blocks b = nw_blocks_below(st->scratch, s);
-  for (int i = 0; i < b.n; i++) nw_block_guard(st->p, b.at[i], cond);
+  for (int i = 0; i < loop->nkids; i++) nw_stmt_subst(st->p, loop->kid[i], loop->loop.var->name, at);
 }
 
 static const nw_expr *end_of(nw_pool *pool, const nw_stmt *loop) {
@@ -100,20 +89,23 @@ static void split_aligned(nw_step *st, nw_stmt *loop, const nw_expr *block, int 
   nw_pool *pool = st->p->pool;
   const nw_expr *first = nw_floordiv(pool, loop->loop.begin, block), *end = end_of(pool, loop);
   make_loops(st, loop, first, nw_sub(pool, nw_ceildiv(pool, end, block), first), n, factor, x);
-  put_nest(st, loop, nw_index(pool, 0), x);
   const nw_expr *at = position(pool, x);
-  guard_below(st, x->loop[n], nw_and(pool, nw_le(pool, loop->loop.begin, at), nw_lt(pool, at, end)));
+  put_nest(st, loop, at, x);
+  nw_guard_below(st, x->loop[n], nw_and(pool, nw_le(pool, loop->loop.begin, at), nw_lt(pool, at, end)));
 }
 
-static void split_from_begin(nw_step *st, nw_stmt *loop, const nw_expr *block, const nw_expr *outer, int n,
-                             const nw_expr *const *factor, nw_pieces *x) {
+static bool split_from_begin(nw_step *st, nw_stmt *loop, const nw_expr *block, const nw_expr *outer, int n,
+                             const nw_expr *const *factor, nw_tail tail, nw_pieces *x) {
   nw_pool *pool = st->p->pool;
   const nw_expr *extent = loop->loop.extent;
-  const nw_expr *parts = outer && !x->tail ? outer : nw_ceildiv(pool, extent, block);
-  if (x->tail || x->divides) parts = nw_floordiv(pool, extent, block);
+  const nw_expr *parts = outer ? outer : nw_ceildiv(pool, extent, block);
+  if (x->divides || (x->tail && !outer)) parts = nw_floordiv(pool, extent, block);
   make_loops(st, loop, nw_index(pool, 0), parts, n, factor, x);
-  put_nest(st, loop, loop->loop.begin, x);
-  if (!x->divides && !x->tail) guard_below(st, x->loop[n], nw_lt(pool, position(pool, x), extent));
+  const nw_expr *first = nw_mul(pool, block, x->loop[0]->loop.var), *within = nw_sub(pool, position(pool, x), first);
+  bool ragged = !x->divides && !x->tail;
+  if (ragged && tail == NW_TAIL_SHIFT) first = nw_min(pool, first, nw_sub(pool, extent, block));
+  put_nest(st, loop, nw_add(pool, loop->loop.begin, nw_add(pool, first, within)), x);
+  return !ragged || nw_close_tail(st, tail, x, position(pool, x), extent);
 }
 
 static void say_pieces(nw_step *st, const nw_stmt *loop, const nw_pieces *x) {
@@ -124,9 +116,10 @@ static void say_pieces(nw_step *st, const nw_stmt *loop, const nw_pieces *x) {
   nw_str_free(&b);
 }
 
-void nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
+bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
                    nw_pieces *out) {
   nw_path path;
+  bool ok = true;
   nw_find(st->p, loop->id, &path);
   const nw_expr *block = nw_index(st->p->pool, 1);
   for (int i = 0; i < n; i++) block = nw_mul(st->p->pool, block, factor[i]);
@@ -135,37 +128,21 @@ void nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *fact
     split_aligned(st, loop, block, n, factor, out);
   } else {
     out->divides = nw_loop_divides(st->p, &path, block);
-    if (!out->divides && tail == NW_TAIL_CUT) out->tail = nw_cut_tail(st, loop, loop, block);
-    split_from_begin(st, loop, block, outer, n, factor, out);
+    if (!out->divides && tail == NW_TAIL_CUT) out->tail = nw_cut_tail(st, loop, loop, block, outer);
+    ok = split_from_begin(st, loop, block, outer, n, factor, tail, out);
   }
   say_pieces(st, loop, out);
+  return ok && (tail != NW_TAIL_PREDICATE || nw_vectorize_loop(st, out->loop[n]));
 }
 
-// What the guard or the mask costs, said once.
-static void note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail tail, const nw_pieces *x) {
-  int64_t n, factor, rounds;
-  if (x->divides) nw_step_note(st, "%s divides evenly: no tail", loop->loop.var->name);
-  if (x->divides || x->tail || !nw_is_int(by, &factor)) return;
-  const char *how = tail == NW_TAIL_MASK ? "masked" : "guarded";
-  if (x->aligned)
-    nw_step_note(st, "%s begins elsewhere in each row: cut at multiples of %lld, with the ends %s",
-                 loop->loop.var->name, (long long)factor, how);
-  else if (nw_is_int(loop->loop.extent, &n) && nw_is_int(x->loop[0]->loop.extent, &rounds))
-    nw_step_note(st, "%lld does not divide %lld: %lld of %lld iterations are %s away", (long long)factor, (long long)n,
-                 (long long)(rounds * factor - n), (long long)(rounds * factor), how);
-  else
-    nw_step_note(st, "%lld is not known to divide the extent of %s: the last round is %s", (long long)factor,
-                 loop->loop.var->name, how);
-}
-
-// A nest of its own for what is left over is cut off at the end of the loop.
+// Any tail but a guard speaks of the one end of a loop.
 static bool tail_fits(nw_step *st, const nw_stmt *loop, nw_tail tail) {
   nw_path path;
   nw_find(st->p, loop->id, &path);
-  if (tail != NW_TAIL_CUT || !nw_begin_varies(&path)) return true;
+  if (tail == NW_TAIL_GUARD || tail == NW_TAIL_PREDICATE || !nw_begin_varies(&path)) return true;
   return nw_step_refuse(st,
                         "it begins elsewhere in each round of the loops around it, so its pieces have two ragged ends",
-                        loop, "the begin of %s varies, and there is no one tail to cut", loop->loop.var->name);
+                        loop, "the begin of %s varies, and there is no one tail", loop->loop.var->name);
 }
 
 bool nw_split_step(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
@@ -174,8 +151,8 @@ bool nw_split_step(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *fact
   const nw_expr *block = nw_index(st->p->pool, 1);
   for (int i = 0; i < n; i++) block = nw_mul(st->p->pool, block, factor[i]);
   if (!tail_fits(st, loop, tail)) return false;
-  nw_split_loop(st, loop, n, factor, outer, tail, x);
-  note_tail(st, &was, block, tail, x);
+  if (!nw_split_loop(st, loop, n, factor, outer, tail, x)) return false;
+  nw_note_tail(st, &was, block, tail, x);
   for (int i = 0; i < x->n; i++) nw_step_returns_loop(st, x->loop[i]);
   if (x->tail) nw_step_returns_loop(st, x->tail);
   if (!x->tail && tail == NW_TAIL_CUT) st->out.loop[st->out.n++] = nw_empty_piece(st, &was, &was, "tail");
@@ -186,7 +163,7 @@ enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_TAIL, SPLIT_FACTORS };
 
 static nw_tail split_tail(const nw_step *st) { return nw_tail_of(nw_step_str(st, SPLIT_TAIL, "guard")); }
 
-// parts = n: n rounds of ceil(extent/n).
+// parts = n: n rounds of ceil(extent/n); where a tail is cut, of floor(extent/n), and the tail is what is left over.
 static bool split_parts(nw_step *st, nw_stmt *loop) {
   nw_pieces x;
   nw_path path;
@@ -197,8 +174,10 @@ static bool split_parts(nw_step *st, nw_stmt *loop) {
     return nw_step_refuse(st, "its rows begin at different places and are cut at multiples of a factor", loop,
                           "the begin of %s varies: give a factor", loop->loop.var->name);
   nw_pool *pool = st->p->pool;
-  const nw_expr *parts = nw_index(pool, n), *factor = nw_ceildiv(pool, loop->loop.extent, parts);
-  if (nw_is_const(factor, 0)) factor = nw_index(pool, 1);
+  const nw_expr *parts = nw_index(pool, n), *extent = loop->loop.extent;
+  bool cut = split_tail(st) == NW_TAIL_CUT;
+  const nw_expr *factor = cut ? nw_floordiv(pool, extent, parts) : nw_ceildiv(pool, extent, parts);
+  if (nw_is_const(factor, 0)) factor = nw_index(pool, 1), parts = cut ? NULL : parts;
   return nw_split_step(st, loop, 1, &factor, parts, split_tail(st), &x);
 }
 
@@ -257,7 +236,7 @@ static void cut_tiles(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *
     nw_path path;
     nw_find(st->p, loop[i]->id, &path);
     nw_loop_divides(st->p, &path, factor[i]) ? (void)nw_empty_piece(st, loop[i], loop[0], "tail")
-                                             : (void)nw_cut_tail(st, loop[i], loop[0], factor[i]);
+                                             : (void)nw_cut_tail(st, loop[i], loop[0], factor[i], NULL);
   }
 }
 
@@ -269,8 +248,9 @@ static bool tile(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *facto
   for (int i = 0; i < n; i++) {
     nw_pieces x;
     nw_stmt was = *loop[i];
-    nw_split_loop(st, loop[i], 1, &factor[i], NULL, NW_TAIL_GUARD, &x);
-    if (tail != NW_TAIL_CUT) note_tail(st, &was, factor[i], tail, &x);
+    nw_tail each = tail == NW_TAIL_CUT || (tail == NW_TAIL_PREDICATE && i + 1 < n) ? NW_TAIL_GUARD : tail;
+    if (!nw_split_loop(st, loop[i], 1, &factor[i], NULL, each, &x)) return false;
+    if (tail != NW_TAIL_CUT) nw_note_tail(st, &was, factor[i], each, &x);
     order[i] = x.loop[0];
     order[n + i] = x.loop[1];
   }

@@ -2,6 +2,7 @@
 #include "hw/hw.h"
 #include "sched/primitives.h"
 #include "sched/shape.h"
+#include "sched/shape.h"
 #include "sched/tree.h"
 
 static bool set_mark(nw_step *st, nw_stmt *loop, nw_loop_kind mark) {
@@ -128,18 +129,22 @@ static void note_mask(nw_step *st, const nw_stmt *loop) {
       nw_step_note(st, "the guard becomes a mask");
 }
 
-bool nw_apply_vectorize(void *step) {
-  nw_step *st = step;
+bool nw_vectorize_loop(nw_step *st, nw_stmt *loop) {
   nw_path path;
   int64_t extent;
-  nw_stmt *loop = nw_step_loop(st, 0, &path);
-  if (!loop || !unmarked(st, loop)) return false;
+  nw_find(st->p, loop->id, &path);
+  if (!unmarked(st, loop)) return false;
   if (!not_with(st, loop, &path, NW_VECTORIZED, "vectors have no vectors inside")) return false;
   if (nw_tree_marked(loop, NW_PARALLEL) && !not_with(st, loop, &path, NW_PARALLEL, "a lane cannot start threads"))
     return false;
   if (!constant(st, loop, &extent) || !lanes_fit(st, loop, extent) || !nothing_lives_inside(st, loop)) return false;
   note_mask(st, loop);
   return set_mark(st, loop, NW_VECTORIZED);
+}
+
+bool nw_apply_vectorize(void *step) {
+  nw_stmt *loop = nw_step_loop(step, 0, NULL);
+  return loop && nw_vectorize_loop(step, loop);
 }
 
 // ---- parallel

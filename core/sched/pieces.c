@@ -52,12 +52,12 @@ static bool count(void *env, nw_stmt *s) {
   return true;
 }
 
-static bool affordable(nw_step *st, const nw_stmt *loop, int n) {
+bool nw_affordable(nw_step *st, const nw_stmt *loop, int n) {
   int all = 0, own = 0;
   nw_walk_from(st->p->root, count, &all);
   nw_walk_from(loop, count, &own);
   if (all + (n - 1) * own <= MAX_STATEMENTS) return true;
-  nw_fail(st->ctx, NW_ELIMIT, "cut inner loops, or fewer of them",
+  nw_fail(st->ctx, NW_ELIMIT, "make copies of inner loops, or fewer",
           "%s: that makes a program of %d statements, and %d is the limit", st->primitive->name, all + (n - 1) * own,
           MAX_STATEMENTS);
   return false;
@@ -129,7 +129,7 @@ bool nw_make_pieces(nw_step *st, nw_stmt *loop, const char *verb, int n, nw_piec
   bool empty[NW_MAX_PIECES];
   nw_stmt *made[NW_MAX_PIECES];
   nw_path at;
-  if (!affordable(st, loop, n)) return false;
+  if (!nw_affordable(st, loop, n)) return false;
   nw_find(st->p, loop->id, &at);
   find_empty(st, loop, n, piece, &first, empty);
   nw_walk_from(loop, collect_loop, &ids);
@@ -148,7 +148,7 @@ bool nw_make_pieces(nw_step *st, nw_stmt *loop, const char *verb, int n, nw_piec
 
 enum { CUT_LOOP, CUT_AT };
 
-static const char *suffix_of(nw_step *st, int i, int n) {
+const char *nw_piece_suffix(nw_step *st, int i, int n) {
   if (n == 2) return i ? "rest" : "head";
   return nw_arena_printf(st->scratch, "%d", i + 1);
 }
@@ -168,7 +168,7 @@ bool nw_apply_cut(void *step) {
   int n = list->n + 1;
   for (int i = 0; i < list->n; i++) at[i] = list->item[i].expr[0];
   nw_cut_points(st->p, loop, list->n, at, point);
-  for (int i = 0; i < n; i++) piece[i] = (nw_piece){suffix_of(st, i, n), point[i], point[i + 1], 0};
+  for (int i = 0; i < n; i++) piece[i] = (nw_piece){nw_piece_suffix(st, i, n), point[i], point[i + 1], 0};
   if (!nw_make_pieces(st, loop, "cut", n, piece, 0)) return false;
   for (int i = 0; i < n; i++) st->out.loop[st->out.n++] = piece[i].id;
   note_empty(st, n, piece);

@@ -14,4 +14,6 @@ typedef struct nw_piece {
 bool nw_make_pieces(nw_step *st, nw_stmt *loop, const char *verb, int n, nw_piece *piece, int first);
 // The points a loop is cut at, brought inside its range and into order; ends are its own. out has n + 2 entries.
 void nw_cut_points(const nw_program *p, const nw_stmt *loop, int n, const nw_expr *const *at, const nw_expr **out);
+const char *nw_piece_suffix(nw_step *st, int i, int n); // of piece i of n that a cut makes
+bool nw_affordable(nw_step *st, const nw_stmt *s, int n); // n of a statement where there is one; else a failure
 bool nw_points_ok(nw_step *st, const nw_stmt *loop, int param); // of a list of expressions

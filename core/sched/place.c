@@ -9,10 +9,24 @@ static const char *output_of(const nw_stmt *block) { return block->block.target[
 
 // ---- may it move
 
-static int writers(nw_step *st, const char *buffer) {
+static int allocations(const nw_stmt *s, const char *buffer) {
+  int n = s->kind == NW_ALLOC && !strcmp(s->alloc.buffer, buffer);
+  for (int i = 0; i < s->nkids; i++) n += allocations(s->kid[i], buffer);
+  return n;
+}
+
+// Blocks of one origin that do parts of it, each with what its own part needs: together they are the stage.
+static bool is_piece(const nw_stmt *block, const nw_stmt *of) {
+  return !strcmp(block->block.origin, of->block.origin) && !block->block.init_part && !of->block.init_part &&
+         block->block.has_init == of->block.has_init;
+}
+
+// How many blocks write the buffer, the pieces of one stage counting as one where they may.
+static int writers(nw_step *st, const nw_stmt *block, const char *buffer, bool pieces) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
-  int n = 0;
-  for (int i = 0; i < b.n; i++) n += nw_block_writes(b.at[i], buffer);
+  int n = 1;
+  for (int i = 0; i < b.n; i++)
+    n += nw_block_writes(b.at[i], buffer) && b.at[i] != block && !(pieces && is_piece(b.at[i], block));
   return n;
 }
 
@@ -26,25 +40,38 @@ static bool no_scan(nw_step *st, const nw_stmt *block) {
   return !is_scan(block) || nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
 }
 
-static bool written_once(nw_step *st, const nw_stmt *block) {
+// `pieces`: the blocks that do parts of the stage may be several.
+static bool written_by(nw_step *st, const nw_stmt *block, bool pieces) {
   for (int t = 0; t < block->block.ntargets; t++) {
-    int n = writers(st, block->block.target[t].buffer);
+    const char *buffer = block->block.target[t].buffer;
+    int n = writers(st, block, buffer, pieces), places = allocations(st->p->root, buffer);
     if (n != 1)
       return nw_step_refuse(st, "its init was split off, or a tail was cut: move it before that", NULL,
                             "%d blocks write it", n);
+    if (places > 1)
+      return nw_step_refuse(st, "there are several versions of it; move it before it is specialized", NULL,
+                            "it lives in %d places", places);
   }
   return true;
 }
 
-bool nw_one_nest(nw_step *st, const nw_stmt *block) { return no_scan(st, block) && written_once(st, block); }
+bool nw_one_nest(nw_step *st, const nw_stmt *block) { return no_scan(st, block) && written_by(st, block, false); }
 
-bool nw_can_move(nw_step *st, const nw_stmt *block) {
-  if (!no_scan(st, block)) return false;
+static bool is_temporary(nw_step *st, const nw_stmt *block) {
   for (int t = 0; t < block->block.ntargets; t++)
     if (nw_find_buffer(st->p, block->block.target[t].buffer)->role != NW_TEMP)
       return nw_step_refuse(st, "the caller reads all of an output; cache_write gives it a buffer that can move", NULL,
                             "it is an output");
-  return written_once(st, block);
+  return true;
+}
+
+bool nw_can_move(nw_step *st, const nw_stmt *block) {
+  return no_scan(st, block) && is_temporary(st, block) && written_by(st, block, false);
+}
+
+// Moving the whole makes one nest of the pieces.
+static bool can_move_whole(nw_step *st, const nw_stmt *block) {
+  return no_scan(st, block) && is_temporary(st, block) && written_by(st, block, true);
 }
 
 // ---- taking it out
@@ -62,9 +89,26 @@ static bool among(const nw_stmt *s, int n, nw_stmt *const *list) {
   return false;
 }
 
-void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out) {
+// The other pieces of the stage go: what takes their place computes all of it.
+static void drop_pieces(nw_step *st, const nw_stmt *block) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < b.n; i++) {
+    nw_path at;
+    if (b.at[i] == block || !is_piece(b.at[i], block) || !nw_find(st->p, b.at[i]->id, &at)) continue;
+    int top = nw_path_exclusive(&at);
+    for (int k = top; k < at.n - 1; k++)
+      nw_step_replaces(st, at.at[k]->id, "dropped for fresh loops of %s", block->block.name);
+    nw_detach(st->p, &at, top);
+  }
+}
+
+void nw_lift(nw_step *st, const nw_path *old, nw_lifted *out) {
+  nw_stmt *block = old->at[old->n - 1];
+  nw_path own;
+  drop_pieces(st, block);
+  nw_find(st->p, block->id, &own);
+  const nw_path *path = &own;
   int top = nw_path_exclusive(path);
-  nw_stmt *block = path->at[path->n - 1];
   *out = (nw_lifted){.block = block, .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
   for (int v = 0; v < block->block.nvars; v++) out->reuse[v] = unsplit_loop(path, top, &block->block.var[v]);
   for (int i = top; i < path->n - 1; i++)
@@ -269,7 +313,7 @@ bool nw_apply_compute_at(void *step) {
   nw_path own, at;
   nw_stmt *block = nw_step_block(st, 0, &own);
   nw_stmt *loop = block ? nw_step_loop(st, 1, &at) : NULL;
-  if (!loop || !nw_can_move(st, block) || !loop_can_hold(st, &own, &at)) return false;
+  if (!loop || !can_move_whole(st, block) || !loop_can_hold(st, &own, &at)) return false;
   nw_lifted stage;
   nw_lift(st, &own, &stage);
   stage.index = 2;
@@ -284,7 +328,7 @@ bool nw_apply_compute_root(void *step) {
   nw_step *st = step;
   nw_path own;
   nw_stmt *block = nw_step_block(st, 0, &own);
-  if (!block || !nw_can_move(st, block)) return false;
+  if (!block || !can_move_whole(st, block)) return false;
   if (!nw_loop_around(&own))
     return nw_step_refuse(st, "it is computed whole before anything reads it", NULL, "it is there already");
   nw_lifted stage;

@@ -14,9 +14,10 @@
   { .name = "scope", .kind = NW_ARG_STR, .choices = "global|local|shared", .doc = d }
 #define TAIL                                                                                                           \
   {                                                                                                                    \
-    .name = "tail", .kind = NW_ARG_STR, .optional = true, .option = true, .choices = "guard|cut|mask",                 \
-    .doc =                                                                                                             \
-        "what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask)" \
+    .name = "tail", .kind = NW_ARG_STR, .optional = true, .option = true, .choices = "guard|cut|shift|pad|predicate",  \
+    .doc = "what happens where the factor does not divide: an if (guard), a nest of its own (cut), a last round that " \
+           "begins earlier and repeats some iterations (shift), a temporary that is computed beyond its end (pad), "   \
+           "an inner loop that runs as masked vectors (predicate)"                                                     \
   }
 #define STMT(n, d)                                                                                                     \
   { .name = n, .kind = NW_ARG_STMT, .doc = d }
@@ -100,6 +101,29 @@ static const nw_primitive rows[] = {
      nw_apply_partition,
      nw_suggest_partition,
      "cannot partition $0"},
+    {"specialize",
+     "Makes two versions: one for where the condition holds, then/i, which knows it, and one for where it does not, "
+     "else/i. Each is scheduled on its own.",
+     "s:specialize(\"M % 16 == 0\")",
+     "then, else",
+     {{.name = "condition",
+       .kind = NW_ARG_COND,
+       .doc = "a condition on sizes and on loops around: nw.ge(M, 32), or as text"},
+      {.name = "loop",
+       .kind = NW_ARG_LOOP,
+       .optional = true,
+       .doc = "the loop of which there are two; the whole if left out"},
+      {.name = "stage", .kind = NW_ARG_STAGE, .optional = true, .option = true, .doc = "the stage, instead of a loop"}},
+     nw_apply_specialize,
+     nw_suggest_specialize},
+    {"assume",
+     "Takes a fact about the sizes for granted in every proof from here on; a kernel that is called with other sizes "
+     "refuses to run.",
+     "s:assume(\"M % 16 == 0\")",
+     NULL,
+     {{.name = "fact", .kind = NW_ARG_COND, .doc = "a condition on sizes: nw.eq(M % 16, 0), or as text"}},
+     nw_apply_assume,
+     nw_suggest_assume},
     {"join",
      "Makes one loop of two pieces that follow each other and have the same body: undoes a cut.",
      "s:join(\"i.head\", \"i.rest\")",

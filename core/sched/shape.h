@@ -2,7 +2,8 @@
 #pragma once
 #include "sched/sched.h"
 
-typedef enum nw_tail { NW_TAIL_GUARD, NW_TAIL_CUT, NW_TAIL_MASK } nw_tail;
+// What happens where the factor does not divide: see tails.c.
+typedef enum nw_tail { NW_TAIL_GUARD, NW_TAIL_CUT, NW_TAIL_SHIFT, NW_TAIL_PAD, NW_TAIL_PREDICATE } nw_tail;
 enum { NW_MAX_FACTORS = 8 }; // loops of a split, dimensions of a tile
 typedef struct nw_pieces {
   int n;
@@ -13,13 +14,20 @@ typedef struct nw_pieces {
 } nw_pieces;
 
 // A split by n factors, outermost first; `outer` is the extent of the outer loop where it was asked for (parts), NULL where
-// it follows.
-void nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
+// it follows. False, with a diagnostic, when the tail is not possible there.
+bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
                    nw_pieces *out);
 // The same with notes and results, as a step of its own; may be refused.
 bool nw_split_step(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
                    nw_pieces *out);
 nw_tail nw_tail_of(const char *name);
+// What is done about the rounds at or behind `extent`, `at` being where the new loops stand, and what it costs, as a note.
+bool nw_close_tail(nw_step *st, nw_tail tail, const nw_pieces *x, const nw_expr *at, const nw_expr *extent);
+void nw_note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail tail, const nw_pieces *x);
+void nw_guard_below(nw_step *st, nw_stmt *s, const nw_expr *cond);
+bool nw_vectorize_loop(nw_step *st, nw_stmt *loop); // marks.c: with what a vector loop asks
+// The blocks below get the instances that the loops now reach, and their temporaries room for them; pad.c.
+bool nw_pad_below(nw_step *st, const nw_pieces *x);
 bool nw_can_split(nw_step *st, const nw_stmt *loop); // serial; else a structural refusal
 bool nw_factor_ok(nw_step *st, const char *what, int64_t factor);
 int nw_step_factors(nw_step *st, int param, const nw_expr **out); // a list of them, checked; 0 and an error
@@ -28,7 +36,8 @@ int nw_step_factors(nw_step *st, int param, const nw_expr **out); // a list of t
 bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *factor);
 // Cuts the loop at a multiple of `factor`: it keeps the first part; the rest becomes a copy behind it, named by path.
 // `whole` is the statement copied with it, the loop itself or one that encloses it. Returns the loop over the rest.
-nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor);
+// `rounds`: how many of the factor the first part has, where that was asked for; NULL: as many as there are.
+nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds);
 
 // Reorders loops of one perfect nest: `loop` in the order wanted.
 bool nw_reorder_loops(nw_step *st, int n, nw_stmt **loop);

@@ -159,11 +159,30 @@ void nw_suggest_unmark(void *step) {
 
 // ---- pieces of loops
 
+static nw_arg cond_arg(nw_step *st, const nw_expr *cond) {
+  const nw_expr **e = NW_NEW(st->scratch, const nw_expr *);
+  *e = cond;
+  return (nw_arg){.kind = NW_ARG_COND, .n = 1, .expr = e};
+}
+
+// What would let the tail be: that there is a whole round, or nothing but whole rounds.
+static void offer_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64_t factor) {
+  nw_pool *pool = st->before->pool;
+  const nw_expr *extent = loop->loop.extent, *by = nw_index(pool, factor), *fact = NULL;
+  if (!strcmp(tail, "shift")) fact = nw_le(pool, by, extent);
+  if (!strcmp(tail, "pad")) fact = nw_eq(pool, nw_floormod(pool, extent, by), nw_index(pool, 0));
+  if (!fact || fact->op == NW_OP_INT) return;
+  offer1(st, "assume", cond_arg(st, fact));
+  offer2(st, "specialize", cond_arg(st, fact), loop_arg(loop));
+}
+
 void nw_suggest_split(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
   if (!n) return;
+  if (st->resolved[1].kind == NW_ARG_INT && st->resolved[1].i > 0 && st->resolved[3].kind == NW_ARG_STR)
+    offer_fact(st, loop, st->resolved[3].name, st->resolved[1].i);
   nw_arg cut[] = {loop_arg(loop), st->resolved[1], {.kind = NW_ARG_NONE}, str_arg("guard")};
   if (cut[1].kind == NW_ARG_NONE) cut[1] = int_arg(16);
   nw_step_suggest(st, "split", cut, NW_COUNT(cut));
@@ -198,6 +217,28 @@ void nw_suggest_partition(void *step) {
     if (nest[i] != loop) offer1(st, "partition", loop_arg(nest[i]));
   if (n && nw_is_int(loop->loop.extent, &extent) && extent > 1) offer_cut(st, loop, extent / 2);
   if (n) offer_split(st, loop);
+}
+
+void nw_suggest_specialize(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  offer1(st, "specialize", st->resolved[0]);
+  for (int i = 0; i < b.n; i++) {
+    int n = nest_of_stage(st, b.at[i]->block.name, nest);
+    for (int k = 0; k < n; k++) offer2(st, "specialize", st->resolved[0], loop_arg(nest[k]));
+  }
+  if (nest_of(st, 1, &loop, nest)) offer_split(st, loop);
+}
+
+// What does not hold for all sizes can be true of some.
+void nw_suggest_assume(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  int n = b.n ? nest_of_stage(st, b.at[0]->block.name, nest) : 0;
+  offer1(st, "specialize", st->resolved[0]);
+  if (n) offer_split(st, nest[n - 1]);
 }
 
 // The neighbours that the pieces have.

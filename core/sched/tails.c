@@ -1,6 +1,55 @@
-// Cutting a loop at a multiple of a factor: a main part without guards, and the rest as a nest of its own.
+// What a split does where its factor does not divide, chosen by `tail`:
+//   guard      every iteration asks whether it exists
+//   cut        a main part without guards, and the rest as a nest of its own
+//   shift      the last round begins earlier and does some iterations again; the judge asks whether that changes a value
+//   pad        a temporary is computed beyond its end (pad.c)
+//   predicate  guarded, and the inner loop runs as vectors, so that the guard is a mask of loads and stores
 #include "sched/shape.h"
 #include "sched/tree.h"
+
+nw_tail nw_tail_of(const char *name) {
+  static const char *const names[] = {"guard", "cut", "shift", "pad", "predicate"};
+  int i = NW_COUNT(names) - 1;
+  while (i > 0 && strcmp(names[i], name)) i--;
+  return (nw_tail)i;
+}
+
+void nw_guard_below(nw_step *st, nw_stmt *s, const nw_expr *cond) {
+  nw_blocks b = nw_blocks_below(st->scratch, s);
+  for (int i = 0; i < b.n; i++) nw_block_guard(st->p, b.at[i], cond);
+}
+
+bool nw_close_tail(nw_step *st, nw_tail tail, const nw_pieces *x, const nw_expr *at, const nw_expr *extent) {
+  if (tail == NW_TAIL_SHIFT) return true;
+  if (tail == NW_TAIL_PAD) return nw_pad_below(st, x);
+  nw_guard_below(st, x->loop[x->n - 1], nw_lt(st->p->pool, at, extent));
+  return true;
+}
+
+// ---- what it costs
+
+// Of the iterations that are too many, and of a last round that may have some.
+static const char *const too_many[] = {"guarded away", "cut off", "done twice", "beyond the end", "masked away"};
+static const char *const last_round[] = {"is guarded", "is cut off", "begins earlier", "goes beyond the end",
+                                         "is masked"};
+
+void nw_note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail tail, const nw_pieces *x) {
+  int64_t n, factor, rounds;
+  const char *name = loop->loop.var->name;
+  if (x->divides) nw_step_note(st, "%s divides evenly: no tail", name);
+  if (x->divides || x->tail || !nw_is_int(by, &factor)) return;
+  if (x->aligned)
+    nw_step_note(st, "%s begins elsewhere in each row: cut at multiples of %lld, with the ends %s", name,
+                 (long long)factor, tail == NW_TAIL_PREDICATE ? "masked" : "guarded");
+  else if (nw_is_int(loop->loop.extent, &n) && nw_is_int(x->loop[0]->loop.extent, &rounds))
+    nw_step_note(st, "%lld does not divide %lld: %lld of %lld iterations are %s", (long long)factor, (long long)n,
+                 (long long)(rounds * factor - n), (long long)(rounds * factor), too_many[tail]);
+  else
+    nw_step_note(st, "%lld is not known to divide the extent of %s: the last round %s", (long long)factor, name,
+                 last_round[tail]);
+}
+
+// ---- cut
 
 static nw_stmt *loop_in_copy(const nw_stmt *whole, const nw_stmt *loop, nw_stmt *copy) {
   while (whole != loop) whole = whole->kid[0], copy = copy->kid[0];
@@ -9,16 +58,16 @@ static nw_stmt *loop_in_copy(const nw_stmt *whole, const nw_stmt *loop, nw_stmt 
 
 // Every statement from `whole` down to `loop` has one child. Both parts of a cut reduction keep the init: it belongs to
 // the first reduce instance, wherever that is.
-nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor) {
+nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds) {
   nw_pool *pool = st->p->pool;
   nw_path at;
   nw_find(st->p, whole->id, &at);
   const nw_expr *extent = loop->loop.extent;
-  const nw_expr *main = nw_mul(pool, nw_floordiv(pool, extent, factor), factor);
+  const nw_expr *main = nw_mul(pool, rounds ? rounds : nw_floordiv(pool, extent, factor), factor);
   nw_stmt *copy = nw_copy_stmt_as(st->p, whole, nw_arena_printf(st->scratch, "%s.tail", loop->loop.var->name));
   nw_stmt *rest = loop_in_copy(whole, loop, copy);
   rest->loop.begin = nw_add(pool, loop->loop.begin, main);
-  rest->loop.extent = nw_floormod(pool, extent, factor);
+  rest->loop.extent = rounds ? nw_sub(pool, extent, main) : nw_floormod(pool, extent, factor);
   rest->loop.nfused = 0;
   loop->loop.extent = main;
   loop->loop.nfused = 0;

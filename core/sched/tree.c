@@ -86,6 +86,7 @@ const char *nw_tree_what(const nw_stmt *s) {
   case NW_ALLOC: return s->alloc.buffer;
   case NW_PREFETCH: return "a prefetch";
   case NW_CALL: return s->call.intrinsic;
+  case NW_GUARD: return "a condition";
   default: return "something else";
   }
 }

@@ -350,6 +350,46 @@ function gen.sizes(case)
   return list
 end
 
+-- Every value of the sizes from the least to the greatest.
+local function all_sizes(case)
+  local list = {{}}
+  for _, size in ipairs(case.sizes) do
+    local more = {}
+    for _, values in ipairs(list) do
+      for value = size.min, size.max, size.multiple do
+        local with = {[size.name] = value}
+        for name, v in pairs(values) do with[name] = v end
+        more[#more + 1] = with
+      end
+    end
+    list = more
+  end
+  return list
+end
+
+--- The shape of an input when the sizes have these values.
+function gen.shape_with(t, values)
+  local shape = {}
+  for d, size in ipairs(t:shape()) do shape[d] = values[size] or size end
+  return shape
+end
+
+-- May the schedule be run with these sizes?
+local function allowed(s, values)
+  local data = {}
+  for n, t in ipairs(s:inputs()) do data[n] = nw.zeros(gen.shape_with(t, values), t.dtype) end
+  local fine, err = pcall(nw.interpret, s, data)
+  return fine or not err.message:find "does not hold"
+end
+
+--- The sizes to try a schedule with: where it assumes something of them, all that it allows.
+function gen.sizes_for(case, s)
+  if not s:text():find "\nassume " then return gen.sizes(case) end
+  local list = {}
+  for _, values in ipairs(all_sizes(case)) do if allowed(s, values) then list[#list + 1] = values end end
+  return list
+end
+
 --- Builds a case: the list of output tensors (every stage nobody reads, and those shown), the inputs, all tensors by name.
 function gen.build(case)
   local t, read, outputs, inputs = {}, {}, {}, {}

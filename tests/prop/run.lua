@@ -48,22 +48,15 @@ local function compare(what, one, other, exact)
   end
 end
 
--- The shape of an input when the sizes have these values.
-local function shape_with(t, values)
-  local shape = {}
-  for d, extent in ipairs(t:shape()) do shape[d] = values[extent] or extent end
-  return shape
-end
-
 -- Checks one schedule against the definition, at each of the sizes tried. A message, or nil when all agree.
 local function check_results(case, s, outputs, seed)
   local r = rng.new(seed)
   local exact = gen.exact(case)
   local kernel = not steps.on_grid(s) and s:build {threads = 2}
-  for _, values in ipairs(gen.sizes(case)) do
+  for _, values in ipairs(gen.sizes_for(case, s)) do
     local data = {}
     for n, t in ipairs(s:inputs()) do
-      data[n] = nw.zeros(shape_with(t, values), t.dtype)
+      data[n] = nw.zeros(gen.shape_with(t, values), t.dtype)
       fill(r, data[n], t.dtype, exact)
     end
     local naive = nw.evaluate(outputs, data)

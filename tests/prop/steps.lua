@@ -5,7 +5,7 @@ local kernels = require "kernels"
 local steps = {}
 
 local FACTORS = {1, 2, 3, 4, 5, 7, 8, 16, 32}
-local TAILS = {"guard", "cut", "mask"}
+local TAILS = {"guard", "cut", "shift", "shift", "pad", "predicate"}
 
 local function names(list)
   local out = {}
@@ -53,16 +53,40 @@ function draw.partition(r, loops)
   return {loop}
 end
 
--- Neighbours of one origin, where there are any; any two loops else.
-function draw.join(r, _, all)
-  local pieces, follows = {}, {head = "rest", ["1"] = "2", ["2"] = "3", ["3"] = "4"}
-  for n = 1, #all do
-    for m = n + 1, #all do
-      local stem, first = all[n]:match "^(.*)%.([^./]*)$"
-      if stem and all[m] == ("%s.%s"):format(stem, follows[first]) then pieces[#pieces + 1] = {all[n], all[m]} end
-    end
+-- Conditions on the sizes of a case, sensible and not.
+local function condition(r)
+  local size = r:pick {"M", "M", "N", "N", "Q"}
+  if r:chance(0.5) then return ("%s %% %d == %d"):format(size, r:pick {2, 4, 8, 3}, r:pick {0, 0, 0, 1}) end
+  if r:chance(0.1) then return r:pick {"M + 1", "M <", "M == N and M > 2", "not (M < N)"} end
+  return ("%s %s %d"):format(size, r:pick {">=", "<", ">"}, r:int(0, 20))
+end
+
+function draw.assume(r) return {condition(r)} end
+
+-- Also in loops around, which constant sizes have as well.
+function draw.specialize(r, loops, all)
+  local at = r:int(1, #loops)
+  local around = at > 1 and loops[r:int(1, at - 1)]
+  local cond = around and r:chance(0.6) and ("%s %s %d"):format(around, r:pick {"<", ">=", "=="}, r:int(0, 9)) or condition(r)
+  if r:chance(0.15) then return {cond} end
+  return {cond, r:chance(0.8) and loops[at] or r:pick(all)}
+end
+
+-- Pairs of neighbours of one origin.
+local function pieces(all)
+  local out, follows, there = {}, {head = "rest", ["1"] = "2", ["2"] = "3", pre = "main", main = "post"}, {}
+  for _, name in ipairs(all) do there[name] = true end
+  for _, name in ipairs(all) do
+    local stem, first = name:match "^(.*)%.([^./]*)$"
+    local next = stem and follows[first] and ("%s.%s"):format(stem, follows[first])
+    if next and there[next] then out[#out + 1] = {name, next} end
   end
-  if #pieces > 0 and r:chance(0.95) then return r:pick(pieces) end
+  return out
+end
+
+function draw.join(r, _, all)
+  local pairs_of = pieces(all)
+  if #pairs_of > 0 and r:chance(0.9) then return r:pick(pairs_of) end
   return {r:pick(all), r:pick(all)}
 end
 
@@ -481,7 +505,9 @@ function steps.draw(r, s, tensors, favoured, case, placed)
   if #loops == 0 then return nil end
   local primitive = r:chance(0.4) and favoured or r:pick(ORDER)
   if primitive == "compute_root" and #placed == 0 and r:chance(0.9) then primitive = "compute_at" end
-  if primitive == "join" and r:chance(0.9) and not table.concat(all, " "):find "%.%w" then primitive = "cut" end
+  if primitive == "join" and #pieces(all) == 0 and r:chance(0.9) then
+    return {primitive = "cut", args = {r:pick(all), r:int(1, 3)}}
+  end
   if case.grid and r:chance(0.35) then primitive = "bind" end -- the others keep their machine code
   if primitive == "bind" and not case.grid and r:chance(0.7) then primitive = "split" end
   local known = knowledge(case, s, placed)

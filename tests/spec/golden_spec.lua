@@ -221,8 +221,7 @@ programs.cut_tail = {
   end,
   steps = {
     function(s) s:split("i", {factor = 32, tail = "cut"}) end,
-    function(s) s:split("j", {factor = 16, tail = "mask"}) end,
-    function(s) s:vectorize "j_i" end,
+    function(s) s:split("j", {factor = 16, tail = "predicate"}) end,
     function(s) s:vectorize "i.tail/j" end,
   },
 }
@@ -264,6 +263,45 @@ programs.partition_padded = {
     function(s) s:partition "y.main/x" end,
     function(s) s:split("y.main/x.main", 8) end,
     function(s) s:partition "y.main/x.main_o" end,
+  },
+}
+
+programs.specialize = {
+  make = function()
+    local M, N = nw.size("M", {min = 0}), nw.size "N"
+    local A = nw.placeholder({M, N}, "f32", "A")
+    local X = nw.compute({M, N}, function(i, j) return A(i, j) * 2 end, "X")
+    local k = nw.reduce_axis(N, "k")
+    local R = nw.compute({M}, function(i) return nw.sum(X(i, k), k) end, "R")
+    return nw.schedule(R)
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:assume "N % 8 == 0" end,
+    function(s) s:specialize "M >= 32" end,
+    function(s) s:split("then/k", 8) end,
+    function(s) s:specialize("else/i_1 % 2 == 0", "else/k") end,
+    function(s) s:specialize("M < 32", "then/i") end,
+    function(s) s:split("then/then/j", 8) end,
+  },
+}
+
+programs.tails = {
+  make = function()
+    local N = nw.size("N", {min = 8})
+    local A = nw.placeholder({N, 13}, "f32", "A")
+    local X = nw.compute({N, 13}, function(i, j) return nw.cast(i + j, "f32") end, "X")
+    local k = nw.reduce_axis(13, "k")
+    local R = nw.compute({N}, function(i) return nw.sum(X(i, k) * A(i, k), k) end, "R")
+    return nw.schedule(R)
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("j", 8, {tail = "pad"}) end,
+    function(s) s:vectorize "j_i" end,
+    function(s) s:split("i_1", 8, {tail = "shift"}) end,
+    function(s) s:cut("i_1_o", "N // 8") end,
+    function(s) s:parallel "i_1_o.head" end,
   },
 }
 
@@ -511,6 +549,16 @@ local refusals = {
   {"partition_apart", "A = nw.placeholder({64}, \"f32\", \"A\")\n" ..
     'Y = nw.compute({64}, function(i) return nw.select(nw.eq(i % 4, 1), A(i), 0) end, "Y")\n' ..
     "s = nw.schedule(Y)\n", 's:partition "i"'},
+  {"assume_false", "M = nw.size \"M\"\nA = nw.placeholder({M}, \"f32\", \"A\")\n" ..
+    "s = nw.schedule(nw.compute({M}, function(i) return A(i) + 1 end, \"Y\"))\n", 's:assume "M < 1"'},
+  {"assume_apart", "M = nw.size \"M\"\nA = nw.placeholder({M}, \"f32\", \"A\")\n" ..
+    "s = nw.schedule(nw.compute({M}, function(i) return A(i) + 1 end, \"Y\"))\n" ..
+    's:assume "M % 4 == 1"\n', 's:assume "M % 6 == 2"'},
+  {"specialize_inside", GEMM, 's:specialize("k < 8", "i")'},
+  {"shift_twice", GEMM .. 's:reorder("k", "i", "j")\n', 's:split("i", 24, {tail = "shift"})'},
+  {"shift_small", REDUCED, 's:split("i", 24, {tail = "shift"})'},
+  {"pad_output", REDUCED, 's:split("i_1", 24, {tail = "pad"})'},
+  {"predicate_reduction", GEMM, 's:split("k", 24, {tail = "predicate"})'},
   {"join_apart", GEMM .. 's:cut("i", 64, 128)\n', 's:join("i.1", "i.3")'},
   {"join_differ", GEMM .. 's:cut("i", 64)\ns:split("i.rest/j", 8)\n', 's:join("i.head", "i.rest")'},
   {"split_factor", GEMM, 's:split("i", -4)'},

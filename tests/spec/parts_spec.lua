@@ -96,6 +96,20 @@ describe("cut", function()
     agrees(s)
   end)
 
+  it("takes steps on pieces proven empty, which do nothing", function()
+    local s = rows(6)
+    s:cut("i", 9)
+    local head, rest = s:cut("i.rest", 20)
+    assert.same({"i.rest.head", "i.rest.rest"}, {head.name, rest.name})
+    s:split("i.rest.head/k", 4)
+    local _, main = s:partition "i.rest.rest"
+    assert.equal("i.rest.rest.main", main.name)
+    local yes, no = s:specialize("i.rest.rest < 3", "i.rest.rest.main/k")
+    assert.same({"then/i.rest.rest.main/k", "else/i.rest.rest.main/k"}, {yes.name, no.name})
+    assert.equal("i.rest.rest", s:join("i.rest.rest.pre", "i.rest.rest.main").name)
+    agrees(s)
+  end)
+
   it("cuts loops that run in parallel, unrolled, as vectors", function()
     local s = gemm(24)
     s:parallel "i"
@@ -312,5 +326,386 @@ describe("partition", function()
     fails("not next to one another", "refused", function()
       nw.schedule(nw.compute({64}, stripes, "Y")):partition "i"
     end)
+  end)
+end)
+
+local function row_sums()
+  local M, N = nw.size("M", {min = 0}), nw.size("N", {min = 0})
+  local A = nw.placeholder({M, N}, "f32", "A")
+  local k = nw.reduce_axis(N, "k")
+  local X = nw.compute({M, N}, function(i, j) return A(i, j) * 2 end, "X")
+  local R = nw.compute({M}, function(i) return nw.sum(X(i, k), k) end, "R")
+  return nw.schedule(R), M, N, X, R
+end
+
+describe("specialize", function()
+  it("makes two versions of a loop, and the condition is known in the first", function()
+    local s, _, N = row_sums()
+    local yes, no = s:specialize(nw.eq(N % 16, 0), "k")
+    assert.same({"then/k", "else/k"}, {yes.name, no.name})
+    s:split(yes, 16)
+    assert.truthy(s:notes():find "divides evenly")
+    s:split(no, 16)
+    assert.is_nil(s:notes():find "divides evenly")
+    agrees(s)
+    replays(s, function() return (row_sums()) end)
+  end)
+
+  it("makes two versions of a stage, and of the whole with its temporaries", function()
+    local s, _, _, X = row_sums()
+    s:specialize("M >= 8", {stage = X})
+    s:split("then/i", 8)
+    s:parallel "else/i"
+    agrees(s)
+    local t, M = row_sums()
+    local j = t:loop "j"
+    t:specialize(nw.lt(M, 9))
+    fails("j was specialized into then/j, else/j by step 1", "stale", function() return j.name end)
+    t:split("then/i", 4)
+    t:vectorize(select(2, t:split("else/j", 8)))
+    t:specialize("N > 20", "else/i_1")
+    agrees(t)
+  end)
+
+  it("asks about loops around", function()
+    local s = gemm(24)
+    s:specialize("i >= 10 and i < 20", "k")
+    s:unroll "then/k"
+    agrees(s)
+  end)
+
+  it("makes one version where the condition is known, and the other can still be named", function()
+    local s = row_sums()
+    s:assume "N % 16 == 0"
+    local yes, no = s:specialize("N % 4 == 0", "k")
+    assert.equal("the condition always holds: there is one version", s:notes())
+    assert.same({"then/k", "else/k"}, {yes.name, no.name})
+    s:split(no, 4)
+    agrees(s)
+    s = gemm(24)
+    yes, no = s:specialize("16 > 17", "k")
+    assert.same({"then/k", "else/k"}, {yes.name, no.name})
+    s:unroll(yes)
+    s:vectorize(s:loops "C"[2])
+    agrees(s)
+    replays(s, function() return gemm(24) end)
+  end)
+
+  it("refuses conditions that are none, or speak of what is inside", function()
+    local s, M, _, X = row_sums()
+    untouched(s, function()
+      fails("k is neither", "invalid", function() s:specialize("k < 4", "k") end)
+      fails("i is neither", "invalid", function() s:specialize("i < 4") end)
+      fails("must be a condition", "invalid", function() s:specialize("M + 1", "k") end)
+      fails("must be a condition", "invalid", function() s:specialize(M, "k") end)
+      fails("true or false at once", nil, function() s:specialize(M == 3, "k") end)
+      fails("a loop or a stage", "invalid", function() s:specialize("M < 4", "k", {stage = X}) end)
+      fails("no loop", nil, function() s:specialize("M < 4", "q") end)
+      fails("reads no tensor", "invalid", function() s:specialize(nw.lt(nw.cast(X(0, 0), "i64"), 4), "k") end)
+    end)
+  end)
+end)
+
+describe("assume", function()
+  it("is known in every later proof, and shown", function()
+    local s = row_sums()
+    s:assume "M % 16 == 0"
+    s:split("i", 16)
+    assert.truthy(s:notes():find "divides evenly")
+    assert.truthy(tostring(s):find "^assume M %% 16 == 0\n")
+    assert.truthy(s:trace():find('s:assume("M % 16 == 0")', 1, true))
+    s:assume "N >= 4 and N < 100"
+    agrees(s)
+    replays(s, function() return (row_sums()) end)
+    s:undo(3)
+    s:split("i", 16)
+    assert.is_nil(s:notes():find "divides evenly")
+  end)
+
+  it("is checked at the call, in every way of running", function()
+    local s, M = row_sums()
+    s:assume(nw.eq(M % 16, 0))
+    local right, wrong = nw.random({32, 5}, "f32"), nw.random({33, 5}, "f32")
+    local kernel = s:build()
+    kernel(right)
+    nw.interpret(s, {right})
+    fails("M %% 16 == 0 does not hold with M = 33", nil, kernel, wrong)
+    fails("M %% 16 == 0 does not hold with M = 33", nil, nw.interpret, s, {wrong})
+    fails("M %% 16 == 0 does not hold with M = 33", nil, nw.interpret, s, {wrong}, {lowered = true})
+  end)
+
+  it("refuses what no size satisfies", function()
+    local s = row_sums()
+    s:assume "M % 4 == 1"
+    untouched(s, function()
+      fails("it is never true", "refused", function() s:assume "M < 0" end)
+      fails("it is never true", "refused", function() s:assume "16 % 3 == 0" end)
+      local err = fails("cannot assume", "refused", function() s:assume "M % 6 == 2" end)
+      assert.truthy(err.refusal.why:find "no sizes satisfy")
+      fails("none called q", nil, function() s:assume "q < 4" end)
+      fails("i is none", "invalid", function() s:assume "i < 4" end)
+      fails("must be a condition", "invalid", function() s:assume "M" end)
+      fails("true or false at once", nil, function() s:assume(true) end)
+    end)
+    s:assume "5 < 6"
+    assert.equal("that is known already", s:notes())
+  end)
+end)
+
+-- Two stages: Y reads all of X.
+local function staged(n)
+  local A = nw.placeholder({n}, "f32", "A")
+  local X = nw.compute({n}, function(i) return nw.exp(nw.cast(i, "f32") / 64) end, "X")
+  local Y = nw.compute({n}, function(i) return X(i) * A(i) end, "Y")
+  return nw.schedule(Y), X, Y
+end
+
+local SIZES = {1, 7, 8, 9, 13, 16, 31}
+
+describe("a split with tail = shift", function()
+  it("begins the last round earlier, without a guard", function()
+    for _, n in ipairs(SIZES) do
+      if n >= 8 then
+        local s = doubled(n)
+        local _, lanes = s:split("i", 8, {tail = "shift"})
+        s:vectorize(lanes)
+        assert.is_nil(tostring(s):find "if ")
+        agrees(s)
+      end
+    end
+    local s = doubled(13)
+    s:split("i", 8, {tail = "shift"})
+    assert.equal("8 does not divide 13: 3 of 16 iterations are done twice", s:notes())
+  end)
+
+  it("starts the reductions of the last tile anew", function()
+    local s = gemm(10, 13, 7)
+    s:tile("i", "j", 4, 8, {tail = "shift"})
+    s:reorder("k", "i_i", "j_i")
+    s:vectorize "j_i"
+    agrees(s)
+    replays(s, function() return (gemm(10, 13, 7)) end)
+    s = gemm(10, 13, 7)
+    s:decompose_reduction("C", "j")
+    s:split("i", 4, {tail = "shift"})
+    agrees(s)
+  end)
+
+  it("is refused where a contribution would come twice", function()
+    local s = gemm(10, 13, 7)
+    s:reorder("k", "i", "j")
+    untouched(s, function()
+      local err = fails("cannot split i", "refused", function() s:split("i", 4, {tail = "shift"}) end)
+      assert.equal("reduction", err.refusal.kind)
+    end)
+    fails("cannot split k", "refused", function() s:split("k", 4, {tail = "shift"}) end)
+    s = gemm(10, 13, 7)
+    s:decompose_reduction("C", "i")
+    fails("cannot split i", "refused", function() s:split(s:loops "C"[1], 4, {tail = "shift"}) end)
+  end)
+
+  it("needs a whole round: as a constant, a fact, or the condition of a version", function()
+    fails("outside of its own domain", "refused", function()
+      local s = doubled(5)
+      local ok, err = pcall(s.split, s, "i", 8, {tail = "shift"})
+      assert(not ok)
+      error({message = err.refusal.why, code = err.code}, 0)
+    end)
+    local s = doubled(nw.size("N", {min = 0}))
+    local err = fails("cannot split i", "refused", function() s:split("i", 8, {tail = "shift"}) end)
+    assert.equal('s:assume("8 <= N")', err.refusal.alternatives[1])
+    assert.equal('s:specialize("8 <= N", "i")', err.refusal.alternatives[2])
+    s:specialize("8 <= N", "i")
+    s:split("then/i", 8, {tail = "shift"})
+    s:vectorize "then/i_i"
+    agrees(s)
+    s = doubled(nw.size("N", {min = 0}))
+    s:assume "N >= 8"
+    s:split("i", 8, {tail = "shift"})
+    agrees(s)
+  end)
+
+  it("runs in parallel once the last round is peeled", function()
+    local s = doubled(nw.size("N", {min = 8}))
+    s:split("i", 8, {tail = "shift"})
+    local err = fails("cannot run i_o in parallel", "refused", function() s:parallel "i_o" end)
+    assert.equal("waw", err.refusal.kind)
+    s:cut("i_o", "N // 8")
+    s:parallel "i_o.head"
+    agrees(s)
+  end)
+end)
+
+describe("a split with tail = pad", function()
+  it("computes a temporary beyond its end", function()
+    for _, n in ipairs {1, 7, 8, 9, 13, nw.size("N", {min = 0})} do
+      local function make() return (staged(n)) end
+      local s = make()
+      local _, lanes = s:split("i", 8, {tail = "pad"})
+      s:vectorize(lanes)
+      assert.is_nil(tostring(s:show "lowered"):find "if ")
+      agrees(s)
+    end
+  end)
+
+  it("makes room in the storage of a tile", function()
+    local A = nw.placeholder({102}, "f32", "A")
+    local X = nw.compute({102}, function(i) return nw.cast(i, "f32") * 2 end, "X")
+    local Y = nw.compute({100}, function(i) return X(i) + X(i + 2) + A(i) end, "Y")
+    local s = nw.schedule(Y)
+    s:split("i_1", 32)
+    s:compute_at(X, "i_1_o")
+    local _, lanes = s:split("i", 8, {tail = "pad"})
+    s:set_scope(X, "local")
+    s:vectorize(lanes)
+    assert.truthy(tostring(s):find "alloc X%[40%]")
+    agrees(s)
+  end)
+
+  it("is refused for outputs, reductions and reads that are not there", function()
+    local s = gemm(10, 13, 7)
+    untouched(s, function()
+      fails("C is an output", "refused", function() s:split("i", 4, {tail = "pad"}) end)
+      fails("no loop along what C stores", "refused", function() s:split("k", 4, {tail = "pad"}) end)
+    end)
+    s:split("i", 5, {tail = "pad"})
+    assert.truthy(s:notes():find "divides evenly")
+    local A = nw.placeholder({13}, "f32", "A")
+    local X = nw.compute({13}, function(i) return A(i) * 2 end, "X")
+    s = nw.schedule(nw.compute({13}, function(i) return X(i) + 1 end, "Y"))
+    local err = fails("cannot split i", "refused", function() s:split("i", 8, {tail = "pad"}) end)
+    assert.equal("bounds", err.refusal.kind)
+  end)
+end)
+
+describe("a split with tail = predicate", function()
+  it("makes the inner loop a vector with a mask", function()
+    for _, n in ipairs(SIZES) do
+      local s = doubled(n)
+      s:split("i", 8, {tail = "predicate"})
+      assert.truthy(tostring(s):find "vectorize for i_i in 0..8")
+      local text = tostring(s:show "lowered")
+      assert.truthy(text:find "ramp")
+      assert.is_nil(text:find "for i_i")
+      if n % 8 ~= 0 then assert.truthy(text:find "; ") end
+      agrees(s)
+    end
+  end)
+
+  it("is refused where there are no vectors", function()
+    local s = gemm(16, 16, 13)
+    untouched(s, function()
+      fails("cannot split k", "refused", function() s:split("k", 8, {tail = "predicate"}) end)
+      fails("it runs 512 times", "refused", function() s:split("i", 512, {tail = "predicate"}) end)
+    end)
+    s:vectorize "j"
+    fails("it holds j, which is marked vectorize", "refused", function() s:split("i", 8, {tail = "predicate"}) end)
+    fails("tail cannot be 'mask'", "invalid", function() s:split("i", 8, {tail = "mask"}) end)
+  end)
+
+  it("masks the innermost dimension of a tile", function()
+    local s = gemm(13, 11, 5)
+    s:tile("i", "j", 4, 8, {tail = "predicate"})
+    s:reorder("k", "j_i")
+    agrees(s)
+  end)
+end)
+
+-- A mark that cannot be honoured is refused, never dropped: whatever the tail, what is vectorized runs as vectors.
+describe("a vector loop with a tail", function()
+  local function vector_code(s)
+    local lowered, llvm = tostring(s:show "lowered"), tostring(s:show "llvm")
+    assert.truthy(lowered:find "ramp", lowered)
+    assert.truthy(llvm:find "<8 x float>", llvm)
+    return lowered
+  end
+
+  it("is vectors for every tail", function()
+    for _, tail in ipairs {"guard", "cut", "shift", "pad", "predicate"} do
+      local s = staged(45)
+      s:split("i", 8, {tail = tail})
+      if tail ~= "predicate" then s:vectorize "i_i" end
+      if tail == "cut" then s:vectorize "i.tail" end
+      local text = vector_code(s)
+      assert.is_nil(text:find "for i_i")
+      agrees(s)
+    end
+  end)
+
+  it("is vectors where the guard falls inside, is outside, or comes from two splits", function()
+    local s = doubled(45)
+    s:split("i", 8)
+    s:reorder("i_i", "i_o") -- lanes far apart: the guard depends on the outer loop
+    s:vectorize "i_i"
+    vector_code(s)
+    agrees(s)
+    s = gemm(13, 13, 5)
+    s:tile("i", "j", 8, 8)
+    s:vectorize "i_i" -- around another guarded loop
+    vector_code(s)
+    agrees(s)
+    s = doubled(45)
+    local _, i_i = s:split("i", 16)
+    local _, lanes = s:split(i_i, 6)
+    s:vectorize(lanes)
+    local text = tostring(s:show "lowered")
+    assert.truthy(text:find "ramp")
+    agrees(s)
+  end)
+
+  it("is refused where its extent is not constant", function()
+    local s = doubled(nw.size "N")
+    s:cut("i", 8)
+    fails("its extent is not constant", "refused", function() s:vectorize "i.rest" end)
+    fails("its extent is not constant", "refused", function() s:vectorize "i.head" end)
+    s:undo()
+    s:assume "N >= 8"
+    s:cut("i", 8)
+    s:vectorize "i.head"
+    vector_code(s)
+    agrees(s)
+  end)
+end)
+
+describe("a stage in pieces", function()
+  it("is moved whole: the pieces go, and fresh loops take their place", function()
+    for _, n in ipairs {40, nw.size("N", {min = 0})} do
+      local s, X = staged(n)
+      s:split("i", {factor = 7, tail = "cut"})
+      s:cut("i.tail", 36)
+      local tail = s:loop "i.tail.rest"
+      s:split("i_1", 8)
+      s:compute_at(X, "i_1_o")
+      fails("dropped for fresh loops of X", "stale", function() return tail.name end)
+      agrees(s)
+      s:compute_root(X)
+      agrees(s)
+    end
+  end)
+
+  it("is refused where there are versions of it, or its init is apart", function()
+    local s = row_sums()
+    s:specialize "M > 4"
+    fails("it lives in 2 places", "refused", function() s:compute_at("then/X", "then/i_1") end)
+    local A = nw.placeholder({9, 5}, "f32", "A")
+    local k = nw.reduce_axis(5, "k")
+    local R = nw.compute({9}, function(i) return nw.sum(A(i, k), k) end, "R")
+    s = nw.schedule(nw.compute({9}, function(i) return R(i) + 1 end, "Y"))
+    s:decompose_reduction(R, "k")
+    fails("its init was split off", "refused", function()
+      local ok, err = pcall(s.compute_at, s, R, "i_1")
+      assert(not ok)
+      error({message = err.refusal.why, code = err.code}, 0)
+    end)
+  end)
+
+  it("takes a number of parts and what is left over", function()
+    for _, n in ipairs {0, 1, 3, 4, 5, 13, nw.size("N", {min = 0})} do
+      for _, parts in ipairs {1, 2, 4, 7} do
+        local s = doubled(n)
+        s:split("i", {parts = parts, tail = "cut"})
+        agrees(s)
+      end
+    end
   end)
 end)

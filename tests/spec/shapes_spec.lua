@@ -26,7 +26,7 @@ end
 local function plain(m, n, k)
   local C = schedules.matmul(m, n, k)
   local s = nw.schedule(C)
-  local _, j_i = s:split("j", {factor = 8, tail = "mask"})
+  local _, j_i = s:split("j", {factor = 8, tail = "guard"})
   s:reorder("i", "k", "j_o", j_i)
   s:vectorize(j_i)
   return s, C

@@ -32,7 +32,7 @@ local legal = {
   end},
   {"a cut tail of the reduction", gemm(6, 6, 13), function(s) s:split("k", {factor = 4, tail = "cut"}) end},
   {"a masked vector loop over a tail", map(37), function(s)
-    local _, i_i = s:split("i", {factor = 8, tail = "mask"})
+    local _, i_i = s:split("i", {factor = 8, tail = "guard"})
     s:vectorize(i_i)
   end},
   {"a split of a split of a split, nothing dividing", map(101), function(s)
@@ -64,7 +64,7 @@ local legal = {
   end},
   {"three loops fused and vectorized in parts", map(3, 5, 7), function(s)
     local f = s:fuse(s:fuse("i", "j"), "k")
-    local _, lane = s:split(f, {factor = 8, tail = "mask"})
+    local _, lane = s:split(f, {factor = 8, tail = "guard"})
     s:vectorize(lane)
   end},
   {"a reduce loop unrolled", gemm(4, 4, 8), function(s) s:unroll "k" end},
@@ -235,7 +235,7 @@ local illegal = {
     return function() s:decompose_reduction(Z, "i") end
   end, "structure"},
   {"a tile that is masked, vectors over the outer part", map(37), function(s)
-    local i_o = s:split("i", {factor = 8, tail = "mask"})
+    local i_o = s:split("i", {factor = 8, tail = "guard"})
     s:vectorize(i_o)
     return function() s:vectorize "i_i" end
   end, "structure"},

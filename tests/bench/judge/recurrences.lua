@@ -78,7 +78,7 @@ local legal = {
   end},
   {"a heat equation: vectors with a masked tail", scan("heat", 6, 13), function(s)
     local _, x = two(s)
-    local _, lane = s:split(x, {factor = 4, tail = "mask"})
+    local _, lane = s:split(x, {factor = 4, tail = "guard"})
     s:vectorize(lane)
   end},
   {"a mirrored read: each row in parallel, split with a tail", scan("mirror", 6, 11), function(s)

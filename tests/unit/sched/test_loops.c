@@ -110,7 +110,7 @@ static void split_errors(void **state) {
   nw_clear(c);
   refused(s, "split", "give a factor, factors or parts", LP("i"), IN(4), IN(4));
   nw_clear(c);
-  refused(s, "split", "not one of guard|cut|mask", LP("i"), IN(4), NONE, STR("drop"));
+  refused(s, "split", "not one of guard|cut|shift|pad|predicate", LP("i"), IN(4), NONE, STR("drop"));
   nw_clear(c);
   refused(s, "split", "factor must be a whole number, not a string", LP("i"), STR("4"));
   nw_clear(c);

@@ -55,8 +55,8 @@ static void vectors_have_constant_lanes(void **state) {
   nw_clear(c);
   refused(s, "unroll", "cannot unroll j: its extent is not constant", LP("j"));
   nw_clear(c);
-  step(s, "split", LP("j"), IN(16), NONE, STR("mask"));
-  assert_has(nw_sched_notes(s), "is masked");
+  step(s, "split", LP("j"), IN(16), NONE, STR("guard"));
+  assert_has(nw_sched_notes(s), "is guarded");
   step(s, "vectorize", LP("j_i"));
   assert_has(nw_sched_notes(s), "the guard becomes a mask");
   nw_sched_release(s);

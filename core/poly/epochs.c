@@ -1,0 +1,103 @@
+// Reductions that are done more than once. From an init of an element to the next is an *epoch*; each must hold every
+// contribution once, so that whichever is the last leaves the value that one alone would have left.
+//
+// An init that a block still owns stands, in the model, beside the first update. Lowering may do it earlier, before the
+// outermost reduce loop: an update counts as done before such an init only where it is in an earlier round of the loops
+// around that one. Then both places give the same epochs.
+#include "poly/internal.h"
+
+static bool is_init(const nw_use *w) { return w->site->init || w->site->block->block.init_part; }
+
+static int outermost_reduce(const nw_site *s) {
+  int i = 0;
+  while (i < s->nloops && !nw_binds_reduce(s->block, s->loop[i]->loop.var->name)) i++;
+  return i;
+}
+
+// Pairs of a and an init n of its element, a's first wherever the init is done.
+static isl_map *before_init(const nw_model *m, nw_use *a, nw_use *n) {
+  isl_map *pairs = nw_meet(m, a, n);
+  int common = nw_common_loops(a->site, n->site), outer = outermost_reduce(n->site);
+  if (!n->site->init || common <= outer) return nw_before(pairs, a, n);
+  isl_map *good = isl_map_empty(isl_map_get_space(pairs));
+  for (int i = 0; i < a->site->dim[outer]; i++) {
+    good = isl_map_union(good, isl_map_order_lt(isl_map_copy(pairs), isl_dim_in, i, isl_dim_out, i));
+    pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
+  }
+  isl_map_free(pairs);
+  return good;
+}
+
+// Pairs of a and b with an init of their element in between.
+static isl_map *started_between(const nw_fate *f, nw_use *a, nw_use *b, isl_map *none) {
+  for (int i = 0; i < f->nwrites; i++) {
+    nw_use *n = f->write[i];
+    if (!is_init(n) || n->site->maybe || !nw_may_meet(a, n)) continue;
+    isl_map *some = isl_map_apply_range(before_init(f->m, a, n), nw_before(nw_meet(f->m, n, b), n, b));
+    none = isl_map_union(none, some);
+  }
+  return none;
+}
+
+// Nothing is contributed a second time without an init in between.
+static isl_bool set_back(const nw_fate *f, nw_use *a, nw_use *b) {
+  if (a->alloc != b->alloc || !nw_site_same_work(a->site, b->site)) return isl_bool_true;
+  isl_map *again = nw_before(nw_same_contribution(f->m, a, b), a, b);
+  isl_map *fine = started_between(f, a, b, isl_map_empty(isl_map_get_space(again)));
+  isl_bool yes = isl_map_is_subset(again, fine);
+  isl_map_free(again);
+  isl_map_free(fine);
+  return yes;
+}
+
+// Every update has an init before it.
+static isl_bool started(const nw_fate *f, nw_use *u) {
+  isl_set *all = isl_map_domain(isl_map_copy(nw_use_map(f->m, u))), *some = isl_set_empty(isl_set_get_space(all));
+  for (int i = 0; i < f->nwrites; i++) {
+    nw_use *n = f->write[i];
+    if (is_init(n) && !n->site->maybe && nw_may_meet(n, u))
+      some = isl_set_union(some, isl_map_range(nw_before(nw_meet(f->m, n, u), n, u)));
+  }
+  isl_bool yes = isl_set_is_subset(all, some);
+  isl_set_free(all);
+  isl_set_free(some);
+  return yes;
+}
+
+static bool same_origin(const nw_use *a, const nw_use *b) {
+  return !strcmp(a->site->block->block.origin, b->site->block->block.origin);
+}
+
+// After the init every contribution comes.
+static isl_bool whole(const nw_fate *f, nw_use *n) {
+  isl_map *need = NULL, *come = NULL;
+  for (int i = 0; i < f->nwrites; i++) {
+    nw_use *u = f->write[i];
+    if (!u->update || !nw_may_meet(n, u) || !same_origin(n, u)) continue;
+    isl_map *some = isl_map_apply_range(nw_before(nw_meet(f->m, n, u), n, u), nw_reduce_values(u));
+    come = come ? isl_map_union(come, some) : some;
+    if (need) continue;
+    isl_set *at = isl_map_domain(isl_map_copy(nw_use_map(f->m, n)));
+    need = isl_map_from_domain_and_range(at, nw_declared(f->m->f, u->site, nw_reduce_vars(u->site)));
+  }
+  isl_bool yes = need ? isl_map_is_subset(need, come) : isl_bool_false;
+  isl_map_free(need);
+  isl_map_free(come);
+  return yes;
+}
+
+static isl_bool update_holds(const nw_fate *f, nw_use *u) {
+  isl_bool yes = started(f, u);
+  for (int j = 0; j < f->nwrites && yes == isl_bool_true && NW_RULE(f->m->p->ctx, epoch_set_back); j++)
+    if (f->write[j]->update) yes = set_back(f, u, f->write[j]);
+  return yes;
+}
+
+nw_answer nw_whole_epochs(const nw_fate *f) {
+  isl_bool yes = f->by_value ? isl_bool_true : isl_bool_false;
+  for (int i = 0; i < f->nwrites && yes == isl_bool_true; i++) {
+    if (f->write[i]->update) yes = update_holds(f, f->write[i]);
+    if (yes == isl_bool_true && is_init(f->write[i]) && NW_RULE(f->m->p->ctx, epoch_whole)) yes = whole(f, f->write[i]);
+  }
+  return nw_answer_of(f->m->f->s, yes);
+}

@@ -1,0 +1,111 @@
+// The tail of a split computed beyond the end: the blocks declare more instances, and their temporaries hold more.
+//
+// Nobody reads what is more. That what the additional instances read is there, and that no more is contributed to a
+// reduction, is the judge's to say.
+#include "sched/shape.h"
+#include "sched/tree.h"
+
+typedef struct reach {
+  nw_step *st;
+  nw_path path; // of the block
+  nw_ranges r;
+  int nloops;
+  const char *loop[NW_MAX_DEPTH]; // around it, outermost first
+} reach;
+
+static void reach_open(reach *x, nw_step *st, const nw_stmt *block) {
+  *x = (reach){.st = st};
+  nw_find(st->p, block->id, &x->path);
+  nw_ranges_of(&x->r, st->p, &x->path);
+  for (int i = 0; i < x->path.n; i++)
+    if (x->path.at[i]->kind == NW_LOOP) x->loop[x->nloops++] = x->path.at[i]->loop.var->name;
+}
+
+// One more than the greatest value of e over the loops from `first` on; at least `least`.
+static const nw_expr *end_of(const reach *x, const nw_expr *e, int first, const nw_expr *least) {
+  nw_pool *pool = x->st->p->pool;
+  const nw_expr *top = nw_upper_over(&x->r, nw_simplify(&x->r, e), x->nloops - first, x->loop + first);
+  if (!top) return least;
+  const nw_expr *end = nw_add(pool, top, nw_index(pool, 1));
+  nw_ranges sizes;
+  nw_ranges_of(&sizes, x->st->p, NULL);
+  if (nw_prove(&sizes, nw_le(pool, end, least)))
+    end = least;
+  else if (!nw_prove(&sizes, nw_le(pool, least, end)))
+    end = nw_max(pool, least, end);
+  nw_ranges_free(&sizes);
+  return end;
+}
+
+static bool moves(const nw_pieces *x, const nw_expr *bind) {
+  for (int i = 0; i < x->n; i++)
+    if (nw_uses_var(bind, x->loop[i]->loop.var->name)) return true;
+  return false;
+}
+
+// Every block of the same work declares the same instances.
+static void declare(nw_step *st, const nw_stmt *of, const nw_expr *var, const nw_expr *extent) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < b.n; i++) {
+    nw_stmt *s = b.at[i];
+    if (strcmp(s->block.origin, of->block.origin) || s->block.init_part != of->block.init_part) continue;
+    for (int v = 0; v < s->block.nvars; v++)
+      if (s->block.var[v].var == var) s->block.var[v].extent = extent, s->step = st->p->step;
+  }
+}
+
+static int loops_outside(const reach *x, const nw_stmt *alloc) {
+  int n = 0;
+  for (int i = 0; i < x->path.n && x->path.at[i] != alloc; i++) n += x->path.at[i]->kind == NW_LOOP;
+  return n;
+}
+
+static void make_room(const reach *x, const nw_stmt *block, const nw_target *t) {
+  nw_pool *pool = x->st->p->pool;
+  nw_buffer *b = nw_find_buffer(x->st->p, t->buffer);
+  for (int d = 0; d < t->n; d++) {
+    const nw_expr *at = nw_block_bound(x->st->p, block, t->index[d]);
+    b->shape[d] = end_of(x, at, 0, b->shape[d]);
+    for (int i = 0; i < x->path.n; i++) {
+      nw_stmt *a = x->path.at[i];
+      if (a->kind != NW_ALLOC || strcmp(a->alloc.buffer, t->buffer)) continue;
+      a->alloc.extent[d] = end_of(x, nw_sub(pool, at, a->alloc.min[d]), loops_outside(x, a), a->alloc.extent[d]);
+      a->step = x->st->p->step;
+    }
+  }
+}
+
+static bool can_pad(nw_step *st, const nw_stmt *block, const nw_pieces *x) {
+  const char *name = block->block.name;
+  for (int v = 0; v < block->block.nvars; v++)
+    if (block->block.var[v].kind != NW_SPATIAL && moves(x, block->block.var[v].bind))
+      return nw_step_refuse(st, "only elements of a temporary can be more than are asked for", x->loop[0],
+                            "it is no loop along what %s stores", name);
+  for (int t = 0; t < block->block.ntargets; t++)
+    if (nw_find_buffer(st->p, block->block.target[t].buffer)->role != NW_TEMP)
+      return nw_step_refuse(st, "the caller's array ends where it ends; cache_write gives it a temporary", x->loop[0],
+                            "%s is an output", name);
+  return true;
+}
+
+static bool pad_block(nw_step *st, nw_stmt *block, const nw_pieces *x) {
+  reach r;
+  if (!can_pad(st, block, x)) return false;
+  reach_open(&r, st, block);
+  for (int v = 0; v < block->block.nvars; v++) {
+    const nw_block_var *var = &block->block.var[v];
+    if (!moves(x, var->bind)) continue;
+    const nw_expr *from = nw_sub(st->p->pool, var->bind, var->lo);
+    declare(st, block, var->var, end_of(&r, from, 0, var->extent));
+  }
+  for (int t = 0; t < block->block.ntargets; t++) make_room(&r, block, &block->block.target[t]);
+  nw_ranges_free(&r.r);
+  return true;
+}
+
+bool nw_pad_below(nw_step *st, const nw_pieces *x) {
+  nw_blocks b = nw_blocks_below(st->scratch, x->loop[x->n - 1]);
+  for (int i = 0; i < b.n; i++)
+    if (!pad_block(st, b.at[i], x)) return false;
+  return true;
+}
