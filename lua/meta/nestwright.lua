@@ -15,6 +15,10 @@ function schedule:add_unit_loop(around) end
 ---@return any ...
 function schedule:apply(primitive, arguments) end
 
+---Takes a fact about the sizes for granted in every proof from here on; a kernel that is called with other sizes refuses to run. fact: a condition on sizes: nw.eq(M % 16, 0), or as text. Example: s:assume("M % 16 == 0")
+---@param fact nw.expr|string
+function schedule:assume(fact) end
+
 ---Binds a loop to an index of a GPU's grid: each block, thread or virtual thread does one iteration. loop: the loop. tag: the index; a vthread is a part of a thread, interleaved with the others. Example: s:bind("i_o", "blockIdx.x")
 ---@param loop nw.loop|string
 ---@param tag "blockIdx.x"|"blockIdx.y"|"blockIdx.z"|"threadIdx.x"|"threadIdx.y"|"threadIdx.z"|"vthread"
@@ -270,10 +274,18 @@ function schedule:show(what, pass) end
 ---@param factor integer
 function schedule:skew(loop, outer, factor) end
 
----Splits a loop in two, an outer and an inner one; by a list of factors into one loop more than there are factors. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
+---Makes two versions: one for where the condition holds, then/i, which knows it, and one for where it does not, else/i. Each is scheduled on its own. condition: a condition on sizes and on loops around: nw.ge(M, 32), or as text. loop: the loop of which there are two; the whole if left out. stage: the stage, instead of a loop. Example: s:specialize("M % 16 == 0")
+---@param condition nw.expr|string
+---@param loop? nw.loop|string
+---@param options? {stage?: nw.stage|nw.tensor|string}
+---@return nw.loop
+---@return nw.loop
+function schedule:specialize(condition, loop, options) end
+
+---Splits a loop in two, an outer and an inner one; by a list of factors into one loop more than there are factors. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), a last round that begins earlier and repeats some iterations (shift), a temporary that is computed beyond its end (pad), an inner loop that runs as masked vectors (predicate). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
 ---@param loop nw.loop|string
 ---@param factor? integer
----@param options? {parts?: integer, tail?: "guard"|"cut"|"mask", factors?: (integer)[]}
+---@param options? {parts?: integer, tail?: "guard"|"cut"|"shift"|"pad"|"predicate", factors?: (integer)[]}
 ---@return nw.loop
 ---@return nw.loop
 function schedule:split(loop, factor, options) end
@@ -308,10 +320,10 @@ function schedule:tensorize(loop, intrinsic) end
 ---@return string
 function schedule:text(version) end
 
----Splits loops of a perfect nest and moves their inner parts inside: s:tile("i", "j", "k", 32, 32, 8) is a tile of three dimensions, which s:tile({"i", "j", "k"}, {32, 32, 8}) says as well. loops: the loops, outermost first. factors: the extents of a tile, one for each loop. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask). Example: s:tile("i", "j", 32, 32)
+---Splits loops of a perfect nest and moves their inner parts inside: s:tile("i", "j", "k", 32, 32, 8) is a tile of three dimensions, which s:tile({"i", "j", "k"}, {32, 32, 8}) says as well. loops: the loops, outermost first. factors: the extents of a tile, one for each loop. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), a last round that begins earlier and repeats some iterations (shift), a temporary that is computed beyond its end (pad), an inner loop that runs as masked vectors (predicate). Example: s:tile("i", "j", 32, 32)
 ---@param loops (nw.loop|string)[]
 ---@param factors (integer)[]
----@param options? {tail?: "guard"|"cut"|"mask"}
+---@param options? {tail?: "guard"|"cut"|"shift"|"pad"|"predicate"}
 ---@return nw.loop
 ---@return nw.loop
 function schedule:tile(loops, factors, options) end
@@ -344,10 +356,10 @@ function schedule:undo(steps) end
 ---@param loop nw.loop|string
 function schedule:unmark(loop) end
 
----Repeats the body of a loop instead of looping; with a factor, splits it and repeats the body that often. loop: a loop of constant extent; with a factor, any loop. factor: iterations that are unrolled, instead of all. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), masked vectors (mask). Example: s:unroll "k_i"
+---Repeats the body of a loop instead of looping; with a factor, splits it and repeats the body that often. loop: a loop of constant extent; with a factor, any loop. factor: iterations that are unrolled, instead of all. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), a last round that begins earlier and repeats some iterations (shift), a temporary that is computed beyond its end (pad), an inner loop that runs as masked vectors (predicate). Example: s:unroll "k_i"
 ---@param loop nw.loop|string
 ---@param factor? integer
----@param options? {tail?: "guard"|"cut"|"mask"}
+---@param options? {tail?: "guard"|"cut"|"shift"|"pad"|"predicate"}
 ---@return nw.loop
 ---@return nw.loop
 function schedule:unroll(loop, factor, options) end
