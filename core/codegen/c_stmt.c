@@ -1,5 +1,6 @@
 // Statements as C: loops with OpenMP's marks, guards, stores, arrays on the stack.
 #include "codegen/c.h"
+#include "ir/tags.h"
 
 static void line_start(nwt *g) { nw_str_indent(&g->out, 2 * g->depth); }
 
@@ -46,12 +47,19 @@ static void simd(nwt *g, const nw_stmt *s) {
   nw_vec_free(&seen);
 }
 
+static void parallel(nwt *g, const nw_stmt *s) {
+  int64_t chunk = nw_chunk_of(s);
+  nw_str_fmt(&g->out, "#pragma omp parallel for schedule(%s", chunk < 0 ? "dynamic" : "static");
+  if (chunk) nw_str_fmt(&g->out, ", %lld", (long long)(chunk < 0 ? -chunk : chunk));
+  nw_str_add(&g->out, ")\n");
+}
+
 static void mark(nwt *g, const nw_stmt *s) {
   int64_t n;
   if (s->loop.mark == NW_SERIAL) return;
   line_start(g);
   switch (s->loop.mark) {
-  case NW_PARALLEL: nw_str_add(&g->out, "#pragma omp parallel for schedule(static)\n"); break;
+  case NW_PARALLEL: parallel(g, s); break;
   case NW_VECTORIZED: simd(g, s); break;
   case NW_UNROLLED:
     nw_str_fmt(&g->out, "#pragma GCC unroll %lld\n", nw_is_int(s->loop.extent, &n) ? (long long)n : 1);

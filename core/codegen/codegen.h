@@ -16,10 +16,11 @@ typedef struct nw_frame {
   const char *name; // of the kernel, for messages
 } nw_frame;
 typedef void (*nw_entry)(nw_frame *f);
-// A parallel loop becomes a call of this with an outlined body; chunks are contiguous, thread t gets
-// [n*t/T, n*(t+1)/T). The body gets the frame, the captured values, its range and its thread number.
+// A parallel loop becomes a call of this with an outlined body. chunk 0: thread t gets [n*t/T, n*(t+1)/T). Else rounds go
+// out by so many: in turn when it is positive, to whoever is free when it is negative. The body gets the frame, the
+// captured values, its range and its thread number, and may be called more than once.
 typedef void (*nw_parallel_body)(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);
-typedef void (*nw_parallel_fn)(nw_frame *f, nw_parallel_body body, void *captured, int64_t n);
+typedef void (*nw_parallel_fn)(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
 // The function a lowered call comes down to.
 #define NW_CALLEE_PREFIX "nwi."
 typedef struct nw_callee {

@@ -4,6 +4,7 @@
 // what it captures; a wrapper with the public signature reads them from the frame. Passing them as parameters is what
 // tells LLVM that they do not overlap.
 #include "codegen/llvm.h"
+#include "ir/tags.h"
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,13 +248,13 @@ static LLVMValueRef body_wrapper(nwc *g, LLVMValueRef fn, const signature *s) {
   return w;
 }
 
-static void call_parallel_for(nwc *g, LLVMValueRef body, LLVMValueRef captured, LLVMValueRef n) {
-  LLVMTypeRef ptr = nwc_ptr(g), types[] = {ptr, ptr, ptr, i64_type(g)};
-  LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(g->lc), types, 4, false);
+static void call_parallel_for(nwc *g, LLVMValueRef body, LLVMValueRef captured, LLVMValueRef n, int64_t chunk) {
+  LLVMTypeRef ptr = nwc_ptr(g), types[] = {ptr, ptr, ptr, i64_type(g), i64_type(g)};
+  LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(g->lc), types, 5, false);
   LLVMValueRef fn = LLVMGetNamedFunction(g->module, NW_PARALLEL_SYMBOL);
   if (!fn) fn = LLVMAddFunction(g->module, NW_PARALLEL_SYMBOL, t);
-  LLVMValueRef args[] = {g->f->frame, body, captured, n};
-  LLVMBuildCall2(g->b, t, fn, args, 4, "");
+  LLVMValueRef args[] = {g->f->frame, body, captured, n, nwc_i64(g, chunk)};
+  LLVMBuildCall2(g->b, t, fn, args, 5, "");
 }
 
 void nwc_parallel(nwc *g, const nw_stmt *loop) {
@@ -265,7 +266,7 @@ void nwc_parallel(nwc *g, const nw_stmt *loop) {
   nwc_at(g, here);
   LLVMValueRef n = nwc_value(g, loop->loop.extent), words = capture(g, &s, outer);
   if (nwc_streams(g->p->root)) nwc_stream_fence(g);
-  call_parallel_for(g, wrapper, words, n);
+  call_parallel_for(g, wrapper, words, n, nw_chunk_of(loop));
   drop_signature(&s);
 }
 

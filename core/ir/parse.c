@@ -67,27 +67,13 @@ static bool loop_range(nw_parser *ps, nw_stmt *s) {
   return fused(ps, s);
 }
 
-// The text of a string token, its escapes undone.
-static const char *string(nw_parser *ps) {
-  const nw_token *t = &ps->tok;
-  if (t->kind != NW_TOK_STRING) return nw_expected(ps, "a string");
-  char *out = nw_arena_strndup(ps->p->arena, t->s + 1, (size_t)t->n - 2), *to = out;
-  for (const char *s = out; *s; s++) {
-    if (*s == '\\' && s[1]) s++;
-    *to++ = *s;
-  }
-  *to = 0;
-  nw_next(ps);
-  return nw_pool_name(ps->pool, out);
-}
-
 static bool loop_head(nw_parser *ps, nw_stmt *s, nw_loop_kind mark) {
   if (!nw_expect(ps, "for", "after the mark of a loop")) return false;
   const char *name = nw_expect_name(ps, "the name of a loop");
   if (!name || !nw_expect(ps, "in", "after the loop's name") || !loop_range(ps, s)) return false;
   s->loop.var = nw_var(ps->pool, name);
   s->loop.mark = mark;
-  return !nw_accept(ps, "pragma") || (s->loop.pragma = string(ps));
+  return nw_parse_tags(ps, s);
 }
 
 static nw_stmt *loop(nw_parser *ps, nw_loop_kind mark, int depth) {
@@ -207,7 +193,7 @@ static nw_stmt *store(nw_parser *ps) {
   s->store.buffer = nw_expect_name(ps, "a statement");
   if (!s->store.buffer || !store_index(ps, s)) return NULL;
   s->store.value = nw_parse_expr(ps);
-  return s->store.value && nw_end_line(ps) ? s : NULL;
+  return s->store.value && nw_parse_tags(ps, s) && nw_end_line(ps) ? s : NULL;
 }
 
 static nw_stmt *barrier(nw_parser *ps) {

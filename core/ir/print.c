@@ -2,6 +2,7 @@
 // account of every field, and the short one for people, in which blocks speak of the loops around them.
 #include "ir/lines.h"
 #include "ir/short.h"
+#include "ir/tags.h"
 #include <stdlib.h>
 
 typedef struct printer {
@@ -129,6 +130,19 @@ static void quoted(printer *pr, const char *s) {
   text(pr, "\"");
 }
 
+// with chunk = 4, note = "..."
+static void tags(printer *pr, const nw_stmt *s) {
+  for (int i = 0; i < s->ntags; i++) {
+    const nw_tag *t = &s->tag[i];
+    word(pr, i ? ", " : " with ");
+    nw_lines_put(pr->l, NW_PIECE_TEXT, "%s = ", t->row->key);
+    if (t->text)
+      quoted(pr, t->text);
+    else
+      nw_lines_put(pr->l, NW_PIECE_TEXT, "%lld", (long long)t->number);
+  }
+}
+
 static void loop(printer *pr, const nw_stmt *s) {
   open_stmt(pr, s);
   if (s->loop.mark) nw_lines_put(pr->l, NW_PIECE_MARK, "%s ", nw_loop_kind_name(s->loop.mark));
@@ -142,10 +156,7 @@ static void loop(printer *pr, const nw_stmt *s) {
   } else {
     range(pr, s->loop.begin, s->loop.extent);
   }
-  if (s->loop.pragma) {
-    word(pr, " pragma ");
-    quoted(pr, s->loop.pragma);
-  }
+  tags(pr, s);
   text(pr, ":");
 }
 
@@ -167,6 +178,7 @@ static void store(printer *pr, const nw_stmt *s) {
   }
   text(pr, "] = ");
   expr(pr, s->store.value);
+  tags(pr, s);
 }
 
 static void tile(printer *pr, const nw_tile *t) {
@@ -223,6 +235,7 @@ static void full_block_head(printer *pr, const nw_stmt *s) {
     word(pr, " where ");
     expr(pr, s->block.where);
   }
+  tags(pr, s);
   text(pr, ":");
 }
 
@@ -295,7 +308,10 @@ static void short_block(printer *pr, const nw_stmt *s) {
     short_line(pr, s, "if ", b.where, "");
     pr->indent += 2;
   }
-  for (int i = 0; i < b.n; i++) short_line(pr, s, "", b.line[i], i ? "" : b.comment);
+  for (int i = 0; i < b.n; i++) {
+    short_line(pr, s, "", b.line[i], i ? "" : b.comment);
+    if (!i) tags(pr, s);
+  }
   if (b.where) pr->indent -= 2;
   nw_short_block_free(&b);
 }

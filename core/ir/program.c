@@ -61,6 +61,8 @@ nw_stmt *nw_stmt_clone(nw_arena *a, const nw_stmt *s) {
   if (s->kind == NW_LOOP) to->loop.fused = copy_exprs(a, s->loop.nfused, s->loop.fused);
   if (s->kind == NW_BLOCK) copy_block(a, to);
   if (s->kind == NW_CALL) copy_tiles(a, to);
+  to->tag = NW_NEW_N(a, nw_tag, s->ntags + 1);
+  if (s->ntags) memcpy(to->tag, s->tag, (size_t)s->ntags * sizeof *to->tag);
   if (s->kind == NW_ALLOC || s->kind == NW_PREFETCH) { // alike
     to->alloc.min = copy_exprs(a, s->alloc.n, s->alloc.min);
     to->alloc.extent = copy_exprs(a, s->alloc.n, s->alloc.extent);

@@ -116,6 +116,13 @@ typedef struct nw_tile {
   const nw_expr **stride; // in elements
 } nw_tile;
 
+// What a person says of a loop or a stage besides how it runs: one of the keys of ir/tags.h, with its value.
+typedef struct nw_tag {
+  const struct nw_tag_row *row;
+  const char *text; // NULL: a number
+  int64_t number;
+} nw_tag;
+
 typedef struct nw_stmt nw_stmt;
 struct nw_stmt {
   nw_stmt_kind kind;
@@ -124,6 +131,8 @@ struct nw_stmt {
   bool unsafe; // a step that was not judged made or changed it
   int nkids; // NW_SEQ, NW_LOOP, NW_GUARD, NW_ALLOC, NW_CALL: the statements inside, in order
   nw_stmt **kid;
+  int ntags; // NW_LOOP, NW_BLOCK, and the NW_STOREs a block becomes; in the order of the table of keys
+  nw_tag *tag;
   union {
     struct {
       const nw_expr *var; // name unique in the program
@@ -133,7 +142,6 @@ struct nw_stmt {
       // f // E and f % E. poly gives it one dimension each, so that symbolic extents stay affine. 0 when not fused.
       int nfused;
       const nw_expr **fused; // extents, outermost first
-      const char *pragma; // reserved for annotations
     } loop;
     struct {
       const char *name; // unique in the program: "C", "C_init", "B_packed"

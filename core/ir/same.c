@@ -1,6 +1,6 @@
 // When two programs are the same. Within one pool equal expressions are one pointer; of two pools they are compared node
 // by node.
-#include "ir/program.h"
+#include "ir/tags.h"
 
 static bool same_expr(const nw_expr *a, const nw_expr *b) {
   if (a == b) return true;
@@ -24,8 +24,7 @@ static bool same_text(const char *a, const char *b) { return a == b || (a && b &
 static bool same_loop(const nw_stmt *a, const nw_stmt *b) {
   return same_expr(a->loop.var, b->loop.var) && same_expr(a->loop.begin, b->loop.begin) &&
          same_expr(a->loop.extent, b->loop.extent) && a->loop.mark == b->loop.mark &&
-         a->loop.nfused == b->loop.nfused && same_exprs(a->loop.nfused, a->loop.fused, b->loop.fused) &&
-         same_text(a->loop.pragma, b->loop.pragma);
+         a->loop.nfused == b->loop.nfused && same_exprs(a->loop.nfused, a->loop.fused, b->loop.fused);
 }
 
 static bool same_var(const nw_block_var *a, const nw_block_var *b) {

@@ -1,5 +1,6 @@
 // The invariants of a program.
 #include "ir/physical.h"
+#include "ir/tags.h"
 #include "ir/valid.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -308,6 +309,15 @@ static bool check_call(check *c, const nw_stmt *s) {
   return true;
 }
 
+static bool check_tags(check *c, const nw_stmt *s) {
+  for (int i = 0; i < s->ntags; i++) {
+    const nw_tag_row *row = s->tag[i].row;
+    bool fits = s->kind == NW_LOOP ? row->loop : (s->kind == NW_BLOCK || s->kind == NW_STORE) && row->stage;
+    if (!fits || !nw_tag_fits(row, &s->tag[i])) return flaw(c, s->id, "%s cannot be said here", row->key);
+  }
+  return true;
+}
+
 static bool check_own(check *c, const nw_stmt *s) {
   switch (s->kind) {
   case NW_SEQ: return true;
@@ -326,7 +336,7 @@ static bool check_own(check *c, const nw_stmt *s) {
 static bool check_tree(check *c, nw_stmt *s) {
   if (c->path.n == NW_MAX_DEPTH) return flaw(c, s->id, "statements are nested deeper than %d", NW_MAX_DEPTH);
   c->path.at[c->path.n++] = s;
-  bool ok = check_own(c, s);
+  bool ok = check_tags(c, s) && check_own(c, s);
   for (int i = 0; ok && i < s->nkids; i++)
     ok = s->kid[i] ? check_tree(c, s->kid[i]) : flaw(c, s->id, "a statement is NULL");
   c->path.n--;

@@ -7,6 +7,8 @@ static nw_stmt *store(nw_program *p, const nw_stmt *block, const char *buffer, c
   s->store.buffer = buffer;
   s->store.index = index;
   s->store.value = value;
+  s->ntags = block->ntags;
+  s->tag = block->tag;
   return s;
 }
 

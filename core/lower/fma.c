@@ -1,5 +1,6 @@
 // Pass: a product that is only added to something, or that something is taken from, is rounded once with it:
 // a*b + c, a*b - c and c - a*b become fma. Visible in the text, so that every engine rounds alike.
+#include "ir/tags.h"
 #include "lower/pass.h"
 
 typedef struct fused {
@@ -68,7 +69,12 @@ static const nw_expr *formed(void *env, const nw_expr *e) {
   return form(&f, e);
 }
 
+static void form_tree(nw_program *p, nw_stmt *s) {
+  if (!nw_tag_is(s, "fma", "never")) nw_stmt_exprs(s, formed, p->pool);
+  for (int i = 0; i < s->nkids; i++) form_tree(p, s->kid[i]);
+}
+
 nw_program *nw_pass_fma(nw_program *p) {
-  nw_tree_exprs(p->root, formed, p->pool);
+  form_tree(p, p->root);
   return p;
 }

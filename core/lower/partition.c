@@ -4,6 +4,7 @@
 // the rounds in which it always holds: those become a loop of their own without the condition, the rest a copy with it.
 // The innermost serial loop a condition speaks of is the one that is cut, so what is inside has nothing left to decide.
 // Parallel, unrolled and vectorized loops are never cut. A loop that divides evenly has no condition and stays whole.
+#include "ir/tags.h"
 #include "lower/pass.h"
 
 enum {
@@ -199,7 +200,7 @@ static bool affordable(cutter *x, const nw_stmt *loop) {
 // The pieces of a serial loop in order, in `out`.
 static void pieces(cutter *x, nw_stmt *loop, nw_vec *out) {
   nw_vec tried = {0}, after = {0};
-  while (tried.n < CUTS) {
+  while (tried.n < CUTS && !nw_tag_is(loop, "partition", "never")) {
     cut by = {.loop = loop};
     nw_scope_push(&x->r, loop);
     bool found = find(&x->r, &by, loop, &tried);

@@ -291,7 +291,7 @@ nw_answer nw_contributed_once(const nw_fate *f);
 nw_answer nw_contributions(const nw_fate *f, nw_use *r); // r NULL: of an output, at the end
 nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, const char *why);
 
-// ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c: the other questions
+// ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c, tags.c: the other questions
 nw_answer nw_same_values(const nw_model *before, const nw_model *after);
 bool nw_same_blocks(const nw_model *before, const nw_model *after);
 nw_answer nw_each_once(const nw_model *m);
@@ -302,6 +302,7 @@ nw_answer nw_check_bounds(const nw_model *m);
 nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
 nw_answer nw_check_prefetches(const nw_model *m);
+nw_answer nw_check_tags(const nw_model *before, const nw_model *after);
 
 // ---- marks.c: how a conflict is told
 bool nw_known_unsafe(const nw_program *before, const nw_stmt *loop); // marked so by a step nobody judged, earlier

@@ -195,7 +195,8 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   if (answer == NW_HOLDS && !marks) answer = nw_check_bounds(after);
   if (answer == NW_HOLDS) answer = nw_check_marks(after, before->p);
   if (answer == NW_HOLDS) answer = nw_check_streams(after);
-  return answer == NW_HOLDS ? nw_check_prefetches(after) : answer;
+  if (answer == NW_HOLDS) answer = nw_check_prefetches(after);
+  return answer == NW_HOLDS ? nw_check_tags(before, after) : answer;
 }
 
 bool nw_judge(const nw_program *before, const nw_program *after) {

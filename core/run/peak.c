@@ -69,7 +69,7 @@ static void loop_once(nw_frame *f, void *env, int64_t begin, int64_t end, int64_
   for (int64_t i = begin; i < end; i++) ((job *)env)->loop(ROUNDS);
 }
 
-static void all_threads(nw_frame *f) { nw_parallel_for(f, loop_once, f, f->threads); }
+static void all_threads(nw_frame *f) { nw_parallel_for(f, loop_once, f, f->threads, 0); }
 
 static int faster_first(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;

@@ -40,6 +40,6 @@ bool nw_guard_interrupt(void);
 void nw_callee_begin(void);
 void nw_callee_end(void);
 
-void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n);
+void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
 double nw_now(void); // seconds, monotonic
 double nw_cpu_now(void); // seconds the calling thread has run

@@ -1,26 +1,49 @@
 // The one entry point that generated code calls for a parallel loop.
 #include "run/guard.h"
+#include <stdatomic.h>
 
 typedef struct region {
   nw_frame *frame;
   nw_parallel_body body;
   void *captured;
-  int64_t n;
+  int64_t n, chunk;
   int threads;
+  _Atomic int64_t next; // the first round nobody has taken
 } region;
 
 typedef struct part {
-  const region *r;
+  region *r;
   int t;
 } part;
 
-// Contiguous chunks: thread t gets [n*t/T, n*(t+1)/T).
-static void run_part(void *arg) {
-  const part *p = arg;
+// Contiguous parts: thread t gets [n*t/T, n*(t+1)/T).
+static void run_own(const part *p) {
   const region *r = p->r;
   int64_t begin = (int64_t)((__int128)r->n * p->t / r->threads),
           end = (int64_t)((__int128)r->n * (p->t + 1) / r->threads);
   if (begin < end) r->body(r->frame, r->captured, begin, end, p->t);
+}
+
+static int64_t end_of(const region *r, int64_t begin, int64_t chunk) {
+  return r->n - begin < chunk ? r->n : begin + chunk;
+}
+
+static void run_in_turn(const part *p) {
+  const region *r = p->r;
+  for (__int128 begin = (__int128)p->t * r->chunk; begin < r->n; begin += (__int128)r->threads * r->chunk)
+    r->body(r->frame, r->captured, (int64_t)begin, end_of(r, (int64_t)begin, r->chunk), p->t);
+}
+
+static void run_next(const part *p) {
+  region *r = p->r;
+  int64_t chunk = -r->chunk;
+  for (int64_t begin; (begin = atomic_fetch_add(&r->next, chunk)) < r->n;)
+    r->body(r->frame, r->captured, begin, end_of(r, begin, chunk), p->t);
+}
+
+static void run_part(void *arg) {
+  const part *p = arg;
+  (p->r->chunk ? p->r->chunk > 0 ? run_in_turn : run_next : run_own)(p);
 }
 
 static void run_member(void *arg, int t) {
@@ -32,13 +55,13 @@ static void run_member(void *arg, int t) {
     run_part(&p);
 }
 
-void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n) {
+void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk) {
   if (n <= 0) return;
   if (f->threads <= 1) {
     body(f, captured, 0, n, 0);
     return;
   }
-  region r = {f, body, captured, n, f->threads};
+  region r = {.frame = f, .body = body, .captured = captured, .n = n, .chunk = chunk, .threads = f->threads};
   if (f->runtime) nw_guard_out(f->runtime);
   nw_team_run(f->threads, run_member, &r);
   if (f->runtime) nw_guard_back(f->runtime);

@@ -23,6 +23,7 @@ static const char *kind_name(nw_arg_kind k) {
   case NW_ARG_EXPR: return "an expression";
   case NW_ARG_COND: return "a condition";
   case NW_ARG_STMT: return "a loop or a stage";
+  case NW_ARG_VALUE: return "a word or a whole number";
   default: return "nothing";
   }
 }
@@ -221,6 +222,7 @@ static void show_arg(nw_str *b, const nw_arg *a, bool bare_list) {
   case NW_ARG_EXPR:
   case NW_ARG_COND: show_written(b, a); break;
   case NW_ARG_EXPRS: show_function(b, a); break;
+  case NW_ARG_VALUE: a->name ? show_string(b, a->name) : nw_str_fmt(b, "%lld", (long long)a->i); break;
   case NW_ARG_NONE: nw_str_add(b, "nil"); break;
   default: a->name ? show_string(b, a->name) : nw_str_fmt(b, "?%lld", (long long)a->i); break;
   }

@@ -7,7 +7,8 @@
 
 static void write_value(nw_str *b, const nw_arg *a) {
   int64_t number = a->i;
-  if (a->kind == NW_ARG_INT || (a->kind == NW_ARG_EXPR && nw_is_int(a->expr[0], &number))) {
+  if (a->kind == NW_ARG_INT || (a->kind == NW_ARG_VALUE && !a->name) ||
+      (a->kind == NW_ARG_EXPR && nw_is_int(a->expr[0], &number))) {
     nw_str_fmt(b, "%lld", (long long)number);
   } else if (a->kind == NW_ARG_EXPR || a->kind == NW_ARG_COND) {
     char *e = nw_expr_show(a->expr[0]);
@@ -123,6 +124,7 @@ static bool read_number(replay *r, const nw_json *j, nw_arg *out) {
 static bool read_value(replay *r, const nw_param *param, nw_arg_kind kind, const nw_json *j, nw_arg *out) {
   *out = (nw_arg){.kind = kind};
   if (kind == NW_ARG_EXPR && j->kind == NW_JSON_INT) return read_number(r, j, out);
+  if (kind == NW_ARG_VALUE && j->kind == NW_JSON_INT) return out->i = j->i, true;
   bool list = kind == NW_ARG_LIST || kind == NW_ARG_EXPRS;
   if (j->kind != (list ? NW_JSON_LIST : kind == NW_ARG_INT ? NW_JSON_INT : NW_JSON_STR)) return wrong_arg(r, param);
   if (kind == NW_ARG_EXPRS) return read_exprs(r, param, j, out);

@@ -45,6 +45,7 @@ void nwl_session_open(lua_State *L) {
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
   s->ctx = nw_open();
+  nw_measure_threads(s->ctx);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &session_key);
   tell_host(L, s->ctx);
 

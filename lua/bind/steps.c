@@ -95,6 +95,12 @@ static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, 
   case NW_ARG_EXPR:
   case NW_ARG_COND: read_written(L, at, p, out); break;
   case NW_ARG_STMT: read_stmt(L, at, p->name, out); break;
+  case NW_ARG_VALUE:
+    if (lua_type(L, at) == LUA_TSTRING)
+      out->name = lua_tostring(L, at);
+    else
+      out->i = nwl_integer(L, at, p->name);
+    break;
   }
 }
 
@@ -130,7 +136,8 @@ int nwl_apply(lua_State *L) {
 
 // ---- the table of primitives
 
-static const char *const arg_kinds[] = {"none", "loop", "stage", "int", "str", "list", "exprs", "expr", "cond", "stmt"};
+static const char *const arg_kinds[] = {"none",  "loop", "stage", "int",  "str",  "list",
+                                        "exprs", "expr", "cond",  "stmt", "value"};
 
 static void push_param(lua_State *L, const nw_param *p) {
   lua_createtable(L, 0, 7);

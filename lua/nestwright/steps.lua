@@ -148,7 +148,7 @@ end
 -- ---- rows of the primitives
 
 local TYPES = {
-  loop = "nw.loop|string", stage = "nw.stage|nw.tensor|string", int = "integer", str = "string",
+  loop = "nw.loop|string", stage = "nw.stage|nw.tensor|string", int = "integer", str = "string", value = "string|integer",
   expr = "integer|nw.expr|string", cond = "nw.expr|string",
   stmt = "nw.loop|nw.stage|nw.tensor|string",
 }

@@ -322,6 +322,18 @@ local function temporary(r, stages, known)
   return name, known.rank(name) or 1
 end
 
+function draw.pragma(r, loops, all)
+  local key = r:pick {"schedule", "chunk", "partition", "note"}
+  local values = {schedule = {"static", "dynamic"}, chunk = {1, 2, 3, 0}, partition = {"auto", "never"}, note = {"here", "a \"b\""}}
+  return {r:pick(r:chance(0.7) and loops or all), key, not r:chance(0.1) and r:pick(values[key]) or nil}
+end
+
+function draw.annotate(r, _, _, stages)
+  local key = r:pick {"fma", "note"}
+  local values = {fma = {"auto", "never", "sometimes"}, note = {"here", 7}}
+  return {r:pick(stages), key, not r:chance(0.3) and r:pick(values[key]) or nil}
+end
+
 function draw.prefetch(r, loops, all, stages, tensors)
   local offset = r:pick {1, 1, 2, 5}
   if r:chance(0.05) then offset = r:pick {0, -1, 1 << 40} end

@@ -355,6 +355,25 @@ programs.prefetch = {
   },
 }
 
+programs.said = {
+  make = function()
+    local A, B = nw.placeholder({100, 30}, "f32", "A"), nw.placeholder({100, 30}, "f32", "B")
+    local Z = nw.compute({100, 30}, function(i, j) return A(i, j) * B(i, j) + 1 end, "Z")
+    return nw.schedule(Z), Z
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("i", 16) end,
+    function(s) s:parallel "i_o" end,
+    function(s) s:pragma("i_o", "schedule", "dynamic") end,
+    function(s) s:pragma("i_o", "chunk", 2) end,
+    function(s) s:pragma("i_o", "partition", "never") end,
+    function(s, Z) s:annotate(Z, "fma", "never") end,
+    function(s) s:pragma("i_i", "note", 'rows of a "tile"') end,
+    function(s) s:pragma("i_o", "chunk") end,
+  },
+}
+
 programs.storage = {
   make = function()
     local A = nw.placeholder({40, 30}, "f32", "A")
@@ -623,6 +642,11 @@ local refusals = {
 H = nw.scan_state({8, 16}, "f32", "H")
 first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
 ]], 'S = nw.scan(first, nw.compute({8, 16}, function(t, x) return H(t, nw.min(x + 1, 15)) end, "update"), H, "S")'},
+  {"pragma_serial", STAGES, 's:pragma("i", "chunk", 4)'},
+  {"pragma_unknown", STAGES, 's:pragma("i", "chnk", 4)'},
+  {"pragma_value", STAGES, 's:pragma("i", "chunk", "four")'},
+  {"pragma_lost", STAGES .. 's:pragma("i", "partition", "never")\n', 's:split("i", 4)'},
+  {"annotate_value", STAGES, 's:annotate(X, "fma", "sometimes")'},
   {"prefetch_unused", STAGES, 's:prefetch(A, s:loops(Y)[1])'},
   {"prefetch_lanes", STAGES .. 's:prefetch(X, "i_1")\ns:split("i_1", 2)\n', 's:vectorize "i_1_i"'},
   {"prefetch_offset", STAGES, 's:prefetch(A, "i", 0)'},

@@ -88,7 +88,7 @@ static const char *const texts[] = {
     "output init: f32[4]\n"
     "output for: f32[4]\n"
     "temp block: f32[4]\n"
-    "for reduce in 0..4 pragma \"a \\\"b\\\" \\\\ c\":\n"
+    "for reduce in 0..4 with note = \"a \\\"b\\\" \\\\ c\":\n"
     "  init[reduce] = 1.0\n"
     "  for[reduce] = f32(reduce)\n"
     "  seq:\n"

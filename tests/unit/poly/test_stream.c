@@ -81,7 +81,26 @@ static void prefetch(void **state) {
   refuses(*state, before, after, NW_REFUSE_STRUCTURE, "lanes of one vector");
 }
 
+// What is said of a loop stays with it, and what threads shall do is said of a parallel one.
+static void tags(void **state) {
+  const char *form =
+      "program p\ninput A: f32[8]\noutput Z: f32[8]\n%sblock Z of Z (i = %s in 0..8):\n%s  Z[i] = A[i]\n";
+  char before[512], after[512];
+  snprintf(before, sizeof before, form, "for i in 0..8:\n  ", "i", "  ");
+  snprintf(after, sizeof after, form, "for i in 0..8 with partition = \"never\":\n  ", "i", "  ");
+  accepts(*state, before, after, 'm');
+  snprintf(before, sizeof before, form, "for o in 0..2:\n  for t in 0..4:\n    ", "4*o + t", "    ");
+  refuses(*state, after, before, NW_REFUSE_STRUCTURE, "the partition that was said of i would be lost");
+  snprintf(before, sizeof before, form, "for i in 0..8 with note = \"here\":\n  ", "i", "  ");
+  snprintf(after, sizeof after, form, "for o in 0..2:\n  for t in 0..4:\n    ", "4*o + t", "    ");
+  accepts(*state, before, after, 0);
+  snprintf(after, sizeof after, form, "for i in 0..8 with chunk = 4:\n  ", "i", "  ");
+  refuses(*state, before, after, NW_REFUSE_STRUCTURE, "which is not parallel");
+  snprintf(after, sizeof after, form, "parallel for i in 0..8 with schedule = \"dynamic\", chunk = 4:\n  ", "i", "  ");
+  accepts(*state, before, after, 'm');
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {T(widths), T(alignment), T(mask), T(own_updates), T(prefetch)};
+  const struct CMUnitTest tests[] = {T(widths), T(alignment), T(mask), T(own_updates), T(prefetch), T(tags)};
   return cmocka_run_group_tests_name("poly_stream", tests, NULL, NULL);
 }

@@ -61,12 +61,12 @@ static void body_count(nw_frame *f, void *captured, int64_t begin, int64_t end, 
   for (int64_t i = begin; i < end; i++) per_thread[thread * 8]++;
 }
 
-static void parallel_forever(nw_frame *f) { nw_parallel_for(f, body_forever, NULL, 1000); }
+static void parallel_forever(nw_frame *f) { nw_parallel_for(f, body_forever, NULL, 1000, 0); }
 
-static void parallel_crash(nw_frame *f) { nw_parallel_for(f, body_crash_on_last, NULL, 1000); }
+static void parallel_crash(nw_frame *f) { nw_parallel_for(f, body_crash_on_last, NULL, 1000, 0); }
 
 static void parallel_count(nw_frame *f) {
-  for (int i = 0; i < 10; i++) nw_parallel_for(f, body_count, NULL, 1003);
+  for (int i = 0; i < 10; i++) nw_parallel_for(f, body_count, NULL, 1003, i % 5 * (i % 2 ? 7 : -7));
 }
 
 static void still_works(nw_ctx *c) {
