@@ -176,7 +176,7 @@ static nw_stmt *call(nw_parser *ps, int depth) {
   nw_stmt *s = nw_parse_stmt(ps, NW_CALL);
   int indent = ps->tok.indent;
   nw_next(ps);
-  s->call.intrinsic = string(ps);
+  s->call.intrinsic = nw_parse_string(ps);
   return s->call.intrinsic && tiles(ps, s) && body(ps, s, indent, depth) ? s : NULL;
 }
 

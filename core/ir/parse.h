@@ -73,5 +73,6 @@ bool nw_parse_range(nw_parser *ps, const nw_expr **lo, const nw_expr **extent); 
 // ---- parts of a program
 nw_stmt *nw_parse_stmt(nw_parser *ps, nw_stmt_kind kind); // a new one, of this line
 bool nw_parse_tables(nw_parser *ps);
+const char *nw_parse_string(nw_parser *ps); // a string token without its escapes
 bool nw_parse_tags(nw_parser *ps, nw_stmt *s); // none, or `with` and a list
 nw_stmt *nw_parse_block(nw_parser *ps);

@@ -3,7 +3,7 @@
 #include "ir/tags.h"
 
 // The text of a string token, its escapes undone.
-static const char *string(nw_parser *ps) {
+const char *nw_parse_string(nw_parser *ps) {
   const nw_token *t = &ps->tok;
   if (t->kind != NW_TOK_STRING) return nw_expected(ps, "a string");
   char *out = nw_arena_strndup(ps->p->arena, t->s + 1, (size_t)t->n - 2), *to = out;
@@ -19,7 +19,7 @@ static const char *string(nw_parser *ps) {
 static bool value(nw_parser *ps, nw_tag *t) {
   nw_token at = ps->tok;
   if (ps->tok.kind == NW_TOK_STRING) {
-    if (!(t->text = string(ps))) return false;
+    if (!(t->text = nw_parse_string(ps))) return false;
   } else {
     const nw_expr *e = nw_parse_typed(ps, NW_INDEX, "value");
     if (!e || !nw_is_int(e, &t->number))
