@@ -9,6 +9,12 @@ local schedule = {}
 ---@return loop
 function schedule:add_unit_loop(around) end
 
+---Says something of a stage that whoever computes it honours; without a value, takes it back. stage: the stage. key: fma: auto or never, whether a product and a sum may be rounded together; note: a remark for the views. value: a word, as the key wants. Example: s:annotate(C, "fma", "never")
+---@param stage nw.stage|nw.tensor|string
+---@param key "fma"|"note"
+---@param value? string|integer
+function schedule:annotate(stage, key, value) end
+
 ---Takes one step by name, arguments by position; the methods named after the primitives use it.
 ---@param primitive string
 ---@param arguments table
@@ -185,6 +191,12 @@ function schedule:parallel(loop) end
 ---@return nw.loop
 ---@return nw.loop
 function schedule:partition(loop, options) end
+
+---Says something of a loop that whoever runs it honours; without a value, takes it back. loop: the loop. key: schedule: static or dynamic, and chunk: rounds at a time, both for the threads of a parallel loop; partition: auto or never, for loops cut where a condition changes; note: a remark for the views. value: a word or a number, as the key wants. Example: s:pragma("i_o", "schedule", "dynamic")
+---@param loop nw.loop|string
+---@param key "schedule"|"chunk"|"partition"|"note"
+---@param value? string|integer
+function schedule:pragma(loop, key, value) end
 
 ---Brings near, while a loop is at one round, the part of a tensor that a later round will use. tensor: what the loop uses. loop: the loop. offset: how many rounds ahead; 1 if left out. Example: s:prefetch(A, "i", 2)
 ---@param tensor nw.stage|nw.tensor|string
