@@ -1,10 +1,10 @@
-// Pass: barriers, as few as do.
+// Pass: barriers, as few as do; and every launch gets a loop over its blocks.
 //
 // The judge says which blocks must be done for all threads before which others. Each such need is met by one barrier: in
 // the statement list that holds both, anywhere between them; where the one comes a round of a loop later, anywhere after
 // the first to the end of the loop or from its start to the second. A barrier of a list further in is as good when it
 // stands behind the first there, or in front of the second. So needs are looked at from the innermost list outwards; what is
-// not met yet gets its barrier as late as possible: in front of the second, or at the end of the loop.
+// not met yet gets its barrier in front of the second, or at the start of the loop.
 #include "lower/pass.h"
 #include "poly/poly.h"
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void meet(nw_program *p, const nw_sync *s) {
   need n = need_of(p, s);
   if (is_met(&n)) return;
   nw_stmt *list = n.a.at[n.list];
-  int at = n.round ? list->nkids : n.b.pos[n.list + 1];
+  int at = n.round ? 0 : n.b.pos[n.list + 1];
   nw_kids_insert(p, list, at, nw_new_like(p, NW_BARRIER, n.b.at[n.b.n - 1]));
 }
 
@@ -81,10 +81,31 @@ static bool place_all(nw_program *p, const nw_vec *syncs) {
   return true;
 }
 
+// ---- a launch without blocks is one block, and stays one launch whatever becomes of its loops
+
+static nw_stmt *one_block(nw_program *p, nw_stmt *launch) {
+  nw_stmt *block = nw_new_loop(p, nw_unique_loop_name(p, "block"), nw_index(p->pool, 0), nw_index(p->pool, 1));
+  block->step = launch->step;
+  block->loop.mark = NW_BLOCK_X;
+  nw_kids_set(p, block, 1, &launch);
+  return block;
+}
+
+static void wrap_launches(nw_program *p, nw_stmt *s) {
+  for (int i = 0; i < s->nkids; i++) {
+    nw_stmt *kid = s->kid[i];
+    if (!nw_is_launch(p, kid))
+      wrap_launches(p, kid);
+    else if (nw_find_bound(kid) && !nw_is_block_loop(kid))
+      s->kid[i] = one_block(p, kid);
+  }
+}
+
 nw_program *nw_pass_barriers(nw_program *p) {
   if (!nw_find_bound(p->root)) return p;
   nw_vec syncs = {0};
   bool ok = nw_syncs(p, &syncs) && place_all(p, &syncs);
+  if (ok) wrap_launches(p, p->root);
   nw_vec_free(&syncs);
   return ok ? p : NULL;
 }

@@ -329,7 +329,7 @@ describe("threads", function()
     s:reorder(x, t)
     s:bind(x, "threadIdx.x")
     assert.equal(1, barriers(s))
-    assert.truthy(tostring(s:show "lowered"):find "\n  threadIdx.x for [%w_]+ in 0..8:\n    S") -- inside the rounds of t
+    assert.truthy(tostring(s:show "lowered"):find "\n    threadIdx.x for [%w_]+ in 0..8:\n      S") -- inside the rounds of t
     holds(s, {S})
   end)
 

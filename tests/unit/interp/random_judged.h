@@ -55,15 +55,20 @@ static inline int32_t datum(int param, int64_t i, int salt, nw_role role) {
 }
 
 // Outputs start from something that differs between runs, so that what is not written shows.
-static inline bool run_program(nw_ctx *c, const nw_program *p, bool lowered, int salt, run *r) {
-  *r = (run){0};
+static inline run params_of(const nw_program *p, int salt) {
+  run r = {0};
   for (int i = 0; i < p->nbuffers && p->buffer[i]->role != NW_TEMP; i++) {
     int64_t count = 1, extent;
     for (int d = 0; d < p->buffer[i]->ndim; d++) count *= nw_is_int(p->buffer[i]->shape[d], &extent) ? extent : 0;
     int32_t *data = nw_xcalloc((size_t)count + 1, sizeof *data);
     for (int64_t k = 0; k < count; k++) data[k] = datum(i, k, salt, p->buffer[i]->role);
-    r->view[r->n++] = (nw_view){NW_I32, count, data};
+    r.view[r.n++] = (nw_view){NW_I32, count, data};
   }
+  return r;
+}
+
+static inline bool run_program(nw_ctx *c, const nw_program *p, bool lowered, int salt, run *r) {
+  *r = params_of(p, salt);
   if (!lowered) return nw_interp_program(c, p, NULL, r->view, NULL);
   nw_exec *e = nw_lower(p, NULL);
   bool fine = e && nw_interp_exec(c, e, NULL, r->view, NULL);

@@ -103,13 +103,42 @@ static fate run_lowered(nw_ctx *c, const nw_program *p, const run *expected) {
   return f;
 }
 
+// ---- barriers
+
+static nw_stmt *nth_barrier(nw_program *p, int *n, nw_stmt *s, nw_path *path) {
+  if (s->kind == NW_BARRIER && (*n)-- == 0) return nw_find(p, s->id, path), s;
+  for (int i = 0; i < s->nkids; i++) {
+    nw_stmt *found = nth_barrier(p, n, s->kid[i], path);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+// Runs the lowered program without its n-th barrier: *raced tells whether a race is seen. False when it has no such barrier.
+static bool run_without(nw_ctx *c, const nw_program *p, int n, bool *raced) {
+  nw_path path;
+  nw_exec *e = nw_lower(p, NULL);
+  nw_program *q = nw_program_clone(e->p);
+  bool any = nth_barrier(q, &n, q->root, &path) != NULL;
+  if (any) nw_kids_remove(q, path.at[path.n - 2], path.pos[path.n - 1]);
+  nw_program_release(e->p);
+  e->p = nw_program_freeze(q);
+  run r = params_of(p, 1);
+  nw_clear(c);
+  *raced = !nw_interp_exec(c, e, NULL, r.view, NULL) && nw_error(c)->code == NW_ERACE;
+  nw_clear(c);
+  free_run(&r);
+  nw_exec_release(e);
+  return any;
+}
+
 static bool is_conflict(const nw_refusal *r) {
   return r && (r->kind == NW_REFUSE_RAW || r->kind == NW_REFUSE_WAR || r->kind == NW_REFUSE_WAW ||
                r->kind == NW_REFUSE_REDUCTION);
 }
 
 typedef struct tally {
-  int tried, accepted, conflicts, unseen;
+  int tried, accepted, conflicts, barriers, idle;
 } tally;
 
 static void try_binding(nw_ctx *c, const nw_program *p, const run *expected, tally *t) {
@@ -119,6 +148,8 @@ static void try_binding(nw_ctx *c, const nw_program *p, const run *expected, tal
   if (nw_judge(p, q)) {
     t->accepted++;
     if (run_lowered(c, q, expected) != FINE) complain(c, p, q, "accepted, and a race or other values");
+    bool raced;
+    for (int n = 0; run_without(c, q, n, &raced); n++) t->barriers++, t->idle += !raced;
     nw_program *turned = nw_program_clone(q);
     nw_walk(turned, turn_round, turned);
     nw_program_freeze(turned);
@@ -131,7 +162,6 @@ static void try_binding(nw_ctx *c, const nw_program *p, const run *expected, tal
     t->conflicts++;
     fate f = run_lowered(c, q, expected);
     if (f == FINE && !turns) {
-      t->unseen++;
       print_error("%s\n", why);
       complain(c, p, q, "refused as a conflict, and none is seen");
     }
@@ -160,7 +190,9 @@ static void judged_and_run(void **state) {
     nw_pool_release(pool);
     nw_close(c);
   }
-  print_message("%d bindings tried, %d accepted, %d conflicts, all of them seen\n", t.tried, t.accepted, t.conflicts);
+  print_message("%d bindings tried, %d accepted, %d conflicts, all of them seen; %d barriers, %d of no use\n", t.tried,
+                t.accepted, t.conflicts, t.barriers, t.idle);
+  assert_true(t.idle * 20 <= t.barriers);
   assert_true(only || (t.accepted * 5 > t.tried && t.conflicts * 10 > t.tried));
 }
 
