@@ -25,7 +25,7 @@ local function fill(r, array, dtype, exact)
   local lo, hi = -3, 3
   if dtype:sub(1, 1) == "u" then lo = 0 end
   for n = 1, array:count() do array:setflat(n, r:int(lo, hi)) end
-  if not exact and (dtype == "f32" or dtype == "f64") and r:chance(0.1) then
+  if not exact and array:count() > 0 and (dtype == "f32" or dtype == "f64") and r:chance(0.1) then
     array:setflat(r:int(1, array:count()), r:pick {1 / 0, -1 / 0, 0 / 0})
   end
 end

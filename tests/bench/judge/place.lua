@@ -320,10 +320,10 @@ local illegal = {
     s:compute_at(copy, "j")
     return function() s:double_buffer(copy) end
   end, "structure"},
-  {"a double buffer of overlapping sums: contributions twice", window_of_sums, function(s, Y, X)
+  {"a double buffer of overlapping sums: read while they are summed up anew", window_of_sums, function(s, Y, X)
     at_row(s, Y, X)
     return function() s:double_buffer(X) end
-  end, "reduction"},
+  end, "raw"},
   {"a reader moved into a loop of itself", layer, function(s, _, P)
     return function() s:reverse_compute_at(P, row(s, P)) end
   end, "structure"},
