@@ -33,6 +33,15 @@ nw_check_bound nw_check_bound_of(const nw_program *naive) {
   return nw_walk_from(naive->root, exact_block, NULL) ? NW_CHECK_EXACT : NW_CHECK_NEAR;
 }
 
+static bool ordered(void *env, nw_stmt *s) {
+  const nw_program *p = env;
+  if (s->kind != NW_BLOCK || !s->block.atomic || s->block.combiner == NW_MIN_OF || s->block.combiner == NW_MAX_OF)
+    return true;
+  return !nw_dtype_is_float(nw_find_buffer(p, s->block.target[0].buffer)->dtype);
+}
+
+bool nw_check_any_order(const nw_program *p) { return !nw_walk_from(p->root, ordered, (void *)p); }
+
 static double tolerance(nw_dtype t) {
   switch (t) {
   case NW_F64: return 1e-10;

@@ -36,5 +36,6 @@ typedef enum nw_check_bound { NW_CHECK_BITS, NW_CHECK_EXACT, NW_CHECK_NEAR } nw_
 nw_check_bound nw_check_bound_of(const nw_program *naive);
 // The first element that differs, -1 when they agree.
 int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bound);
+bool nw_check_any_order(const nw_program *p); // do threads share a sum of floats?
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound);
 char *nw_check_element(const char *name, const nw_array *a, int64_t flat); // C[1, 2]

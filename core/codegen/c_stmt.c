@@ -103,6 +103,10 @@ static void guard(nwt *g, const nw_stmt *s) {
 static void store(nwt *g, const nw_stmt *s) {
   if (s->store.mask) nwt_fail(g, "a masked store to %s has no form in C", s->store.buffer);
   line_start(g);
+  if (s->store.atomic) {
+    nw_str_add(&g->out, "#pragma omp critical\n"); // OpenMP's atomic has fewer forms than a reduction
+    line_start(g);
+  }
   nw_str_fmt(&g->out, "%s[", nwt_name(g, s->store.buffer));
   nwt_expr(g, s->store.index);
   nw_str_add(&g->out, "] = ");

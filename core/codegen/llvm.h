@@ -90,6 +90,9 @@ void nwc_store(nwc *g, const nw_stmt *s);
 void nwc_prefetch(nwc *g, const nw_stmt *s);
 LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index); // of an element
 void nwc_call(nwc *g, const nw_stmt *s);
+void nwc_atomic(nwc *g, const nw_stmt *s);
+LLVMValueRef nwc_from_memory(nwc *g, LLVMValueRef v, nw_type t);
+LLVMValueRef nwc_to_memory(nwc *g, LLVMValueRef v, nw_type t);
 bool nwc_streams(const nw_stmt *s); // is there a streaming store in it?
 void nwc_stream_fence(nwc *g);
 // A branch of straight code inside a statement: what is emitted in it is forgotten at its end.

@@ -191,12 +191,12 @@ static LLVMValueRef raw_load(nwc *g, const nw_expr *e, LLVMValueRef mask) {
   }
 }
 
-static LLVMValueRef from_memory(nwc *g, LLVMValueRef v, nw_type t) {
+LLVMValueRef nwc_from_memory(nwc *g, LLVMValueRef v, nw_type t) {
   if (t.dtype == NW_BOOL) return LLVMBuildICmp(g->b, LLVMIntNE, v, nwc_const_int(LLVMTypeOf(v), 0), "");
   return t.dtype == NW_F16 ? LLVMBuildBitCast(g->b, v, nwc_type(g, t), "") : v;
 }
 
-static LLVMValueRef to_memory(nwc *g, LLVMValueRef v, nw_type t) {
+LLVMValueRef nwc_to_memory(nwc *g, LLVMValueRef v, nw_type t) {
   if (t.dtype == NW_BOOL) return LLVMBuildZExt(g->b, v, nwc_memory_type(g, t), "");
   return t.dtype == NW_F16 ? LLVMBuildBitCast(g->b, v, nwc_memory_type(g, t), "") : v;
 }
@@ -210,7 +210,7 @@ LLVMValueRef nwc_load(nwc *g, const nw_expr *e) {
   LLVMValueRef m = mask ? nwc_value(g, mask) : NULL;
   LLVMValueRef v = raw_load(g, e, m);
   g->nloads++;
-  return from_memory(g, v, e->type);
+  return nwc_from_memory(g, v, e->type);
 }
 
 static void masked_store(nwc *g, const char *name, LLVMValueRef v, LLVMValueRef ptr, int align, LLVMValueRef mask) {
@@ -304,7 +304,7 @@ static void store_if(nwc *g, const nw_stmt *s, LLVMValueRef cond) {
   nwc_at(g, then);
   nwc_region r = nwc_region_open(g);
   LLVMValueRef v = nwc_value(g, s->store.value);
-  raw_store(g, s->store.buffer, s->store.index, s->store.value->type, to_memory(g, v, s->store.value->type), NULL);
+  raw_store(g, s->store.buffer, s->store.index, s->store.value->type, nwc_to_memory(g, v, s->store.value->type), NULL);
   nwc_region_close(g, r);
   LLVMBuildBr(g->b, join);
   nwc_at(g, join);
@@ -319,7 +319,7 @@ void nwc_store(nwc *g, const nw_stmt *s) {
     return;
   }
   nw_type t = s->store.value->type;
-  LLVMValueRef v = to_memory(g, nwc_value(g, s->store.value), t);
+  LLVMValueRef v = nwc_to_memory(g, nwc_value(g, s->store.value), t);
   int lanes = s->store.index->type.lanes;
   if (t.lanes == 1 && lanes > 1) {
     v = nwc_splat(g, v, lanes);

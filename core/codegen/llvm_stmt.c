@@ -113,7 +113,7 @@ static void store(nwc *g, const nw_stmt *s) {
   nwc_function *f = g->f;
   int outer = f->loads;
   f->loads = nwc_memo_open(&f->memo);
-  nwc_store(g, s);
+  (s->store.atomic ? nwc_atomic : nwc_store)(g, s);
   nwc_memo_close(&f->memo, f->loads);
   f->loads = outer;
 }

@@ -190,6 +190,7 @@ static bool store_index(nw_parser *ps, nw_stmt *s) {
 static nw_stmt *store(nw_parser *ps) {
   nw_stmt *s = nw_parse_stmt(ps, NW_STORE);
   s->store.stream = nw_accept_word(ps, "stream");
+  s->store.atomic = nw_accept_word(ps, "atomic");
   s->store.buffer = nw_expect_name(ps, "a statement");
   if (!s->store.buffer || !store_index(ps, s)) return NULL;
   s->store.value = nw_parse_expr(ps);
@@ -213,7 +214,8 @@ static nw_stmt *judged_statement(nw_parser *ps, int depth) {
     if (nw_at(ps, "alloc")) return alloc(ps, depth);
     if (nw_at(ps, "prefetch")) return prefetch(ps);
     if (nw_at(ps, "call")) return call(ps, depth);
-    if (nw_at(ps, "block") || nw_at(ps, "init")) return nw_parse_block(ps);
+    if (nw_at(ps, "block") || nw_at(ps, "init") || (nw_at(ps, "atomic") && nw_follows(ps, "block")))
+      return nw_parse_block(ps);
     if (nw_at(ps, "seq")) return sequence(ps, depth);
     if (nw_at(ps, "barrier")) return barrier(ps);
     if (nw_loop_kind_parse(word, &mark)) return nw_next(ps), loop(ps, mark, depth);

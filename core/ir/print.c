@@ -170,6 +170,7 @@ static void guard(printer *pr, const nw_stmt *s) {
 static void store(printer *pr, const nw_stmt *s) {
   open_stmt(pr, s);
   if (s->store.stream) word(pr, "stream ");
+  if (s->store.atomic) word(pr, "atomic ");
   nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->store.buffer);
   expr(pr, s->store.index);
   if (s->store.mask) {
@@ -222,7 +223,7 @@ static void full_var(printer *pr, const nw_block_var *v) {
 
 static void full_block_head(printer *pr, const nw_stmt *s) {
   open_stmt(pr, s);
-  word(pr, s->block.init_part ? "init block " : "block ");
+  word(pr, s->block.init_part ? "init block " : s->block.atomic ? "atomic block " : "block ");
   nw_lines_put(pr->l, NW_PIECE_NAME, "%s", s->block.name);
   word(pr, " of ");
   nw_lines_put(pr->l, NW_PIECE_TEXT, "%s (", s->block.origin);

@@ -148,6 +148,7 @@ struct nw_stmt {
       const char *origin; // the stage's first block: instances of blocks with one origin and equal variables are one
       bool init_part; // the split-off init of its origin's reduction
       nw_combiner combiner;
+      bool atomic; // a reduction: threads may update one element side by side
       bool has_init; // this block still owns its init: done at the first reduce instance of each output element
       int nvars;
       nw_block_var *var;
@@ -164,6 +165,7 @@ struct nw_stmt {
       const nw_expr *value;
       const nw_expr *mask; // vector of bool, or NULL
       bool stream; // past the caches
+      bool atomic; // nothing comes between the read of the element in `value` and the store
     } store;
     struct {
       const char *buffer; // exists from here to the end of this statement, fresh (undefined) at each entry

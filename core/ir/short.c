@@ -92,6 +92,7 @@ static char *fit(nw_str *out) {
 
 // Both targets of an arg-reduction move together: `V[i], I[i] argmin= A[i, k], k`.
 static void joint_line(nw_str *out, const place *at) {
+  if (at->s->block.atomic) nw_str_add(out, "atomic ");
   for (int i = 0; i < at->s->block.ntargets; i++) {
     if (i) nw_str_add(out, ", ");
     element(out, at, &at->s->block.target[i]);
@@ -106,6 +107,7 @@ static void joint_line(nw_str *out, const place *at) {
 static void target_line(nw_str *out, const place *at, int i) {
   const nw_target *t = &at->s->block.target[i];
   if (t->stream) nw_str_add(out, "stream ");
+  if (at->s->block.atomic) nw_str_add(out, "atomic ");
   element(out, at, t);
   nw_str_fmt(out, " %s ", nw_combiner_assign(at->s->block.combiner));
   bound(out, at, t->value);

@@ -253,6 +253,8 @@ static bool check_block(check *c, const nw_stmt *s) {
   if (!s->block.ntargets) return flaw(c, s->id, "block %s does nothing", s->block.name);
   if (s->block.has_init && s->block.combiner == NW_PLAIN)
     return flaw(c, s->id, "block %s has an init but is no reduction", s->block.name);
+  if (s->block.atomic && s->block.combiner == NW_PLAIN)
+    return flaw(c, s->id, "block %s is atomic but is no reduction", s->block.name);
   if (!check_vars(c, s)) return false;
   if (s->block.where && !check_typed(&around, "a where", s->block.where, NW_BOOL, 1)) return false;
   for (int i = 0; i < s->block.ntargets; i++)

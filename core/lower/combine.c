@@ -57,6 +57,7 @@ void nw_emit_block(nw_program *p, const nw_stmt *block, int n, const nw_bound_ta
     const nw_expr *value = nw_combine(p->pool, block->block.combiner, 0, old, &t[i].value);
     nw_stmt *s = store(p, block, t[i].buffer, t[i].index, value);
     s->store.stream = t[i].stream;
+    s->store.atomic = block->block.atomic;
     nw_vec_push(out, s);
   }
 }

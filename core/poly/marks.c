@@ -49,6 +49,34 @@ static bool depends_on(const nw_stmt *inner, const char *var) {
   return nw_uses_var(inner->loop.begin, var) || nw_uses_var(inner->loop.extent, var);
 }
 
+// Threads may update one element side by side; the lanes of a vector are one thread, and write it once.
+static nw_answer check_atomic(const nw_model *m, const nw_stmt *s, const nw_stmt *vector) {
+  nw_ctx *c = m->p->ctx;
+  const char *name = s->block.name;
+  if (!s->block.atomic) return NW_HOLDS;
+  if (s->block.ntargets > 1 && NW_RULE(c, atomic_single))
+    return nw_tell(m, NW_REFUSE_STRUCTURE, NULL, NULL,
+                   "%s sets two elements at a time, and no processor updates two as one", name);
+  if (vector && NW_RULE(c, atomic_lanes))
+    return nw_tell(m, NW_REFUSE_STRUCTURE, vector, NULL,
+                   "the updates of %s are atomic, each of one element, and the lanes of %s would make many at once",
+                   name, vector->loop.var->name);
+  return NW_HOLDS;
+}
+
+static bool not_atomic(void *env, nw_stmt *s) {
+  const nw_stmt **found = env;
+  if (s->kind == NW_BLOCK && s->block.atomic) *found = s;
+  return !*found;
+}
+
+static nw_answer check_call(const nw_model *m, const nw_stmt *call) {
+  const nw_stmt *block = NULL;
+  if (!NW_RULE(m->p->ctx, atomic_single) || nw_walk_from(call, not_atomic, &block)) return NW_HOLDS;
+  return nw_tell(m, NW_REFUSE_STRUCTURE, NULL, NULL, "the updates of %s are atomic, and those of an intrinsic are not",
+                 block->block.name);
+}
+
 static nw_answer check_uniform(const nw_model *m, const nw_stmt *loop, const nw_stmt *s) {
   if (s != loop && s->kind == NW_LOOP && depends_on(s, loop->loop.var->name))
     return refuse(m, loop, "the bounds of %2$s depend on %1$s, so its lanes do not run alike", s->loop.var->name);
@@ -62,6 +90,8 @@ static nw_answer check_structure(const nw_model *m, const nw_stmt *s, const nw_s
   nw_answer answer = NW_HOLDS;
   if (is_parallel(s)) answer = check_nesting(m, s, vector ? vector : parallel);
   if (is_vector(s)) answer = check_nesting(m, s, vector);
+  if (s->kind == NW_BLOCK) answer = check_atomic(m, s, vector);
+  if (s->kind == NW_CALL) answer = check_call(m, s);
   if (is_vector(s) && answer == NW_HOLDS) answer = check_extent(m, s);
   if (is_vector(s) && answer == NW_HOLDS && NW_RULE(m->p->ctx, vector_uniform)) answer = check_uniform(m, s, s);
   if (is_parallel(s)) parallel = s;
@@ -91,11 +121,38 @@ static const char *folded_form(const nw_use *a, const nw_use *b) {
 
 const char *nw_conflict_why(const nw_model *m, const nw_use *a, const nw_use *b, const char *by_whom) {
   if (nw_own_places(m, a->buffer) == NW_FAILS) return nw_arena_printf(m->arena, folded_form(a, b), by_whom);
+  if (nw_is_reduction(a, b) && a->site->block->block.atomic && !(a->update && b->update))
+    return a->update
+               ? "{e} takes a contribution at {s}, and another thread sets it to what its reduction starts from at {t}"
+               : "{e} is set to what its reduction starts from at {s}, and another thread contributes to it at {t}";
   const char *form = nw_is_reduction(a, b) ? "{e} is written at {s}, and read and written again at {t} %s"
                      : !a->write           ? "{e} is read at {s}, and overwritten at {t} %s"
                      : b->write            ? "{e} is written at {s}, and again at {t} %s"
                                            : "{e} is written at {s}, and read at {t} %s";
   return nw_arena_printf(m->arena, form, by_whom);
+}
+
+static bool both_atomic(const nw_model *m, const nw_use *a, const nw_use *b) {
+  bool first = a->site->block->block.atomic, second = b->site->block->block.atomic;
+  return NW_RULE(m->p->ctx, atomic_all) ? first && second : first || second;
+}
+
+// An init that a block owns is done before its reduction's loops where it lifts (lift.c): so before loop `level` as well, if
+// that is one of them or inside one.
+static bool init_before(const nw_model *m, const nw_use *init, int level) {
+  const nw_site *s = init->site;
+  if (!NW_RULE(m->p->ctx, atomic_init)) return true;
+  if (!s->init || !nw_init_lifts(m->p, s->block)) return false;
+  for (int i = 0; i <= level; i++)
+    if (nw_binds_reduce(s->block, s->loop[i]->loop.var->name)) return true;
+  return false;
+}
+
+// May the threads of the loop meet here? Atomic updates lose none, whatever their order.
+static bool shared_by_threads(const nw_model *m, const nw_stmt *loop, const nw_use *a, const nw_use *b, int level) {
+  if (!is_parallel(loop) || !nw_is_reduction(a, b) || !both_atomic(m, a, b)) return false;
+  if (nw_own_places(m, a->buffer) != NW_HOLDS) return false;
+  return (a->update && b->update) || init_before(m, a->update ? b : a, level);
 }
 
 static bool rule_on(const nw_model *m, const nw_stmt *loop, bool reduction) {
@@ -126,6 +183,7 @@ static const char *by_whom(const nw_stmt *loop) {
 static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, nw_use *a, nw_use *b, int level) {
   bool reduction = nw_is_reduction(a, b);
   if (!nw_may_meet(a, b) || a->depth > level || !rule_on(m, loop, reduction)) return NW_HOLDS;
+  if (shared_by_threads(m, loop, a, b, level)) return NW_HOLDS;
   if (!NW_RULE(m->p->ctx, private_storage) && a->buffer->role == NW_TEMP) return NW_HOLDS;
   int fact = nw_fact_of(m->f, 'p', a->number, b->number, level, nw_common_loops(a->site, b->site));
   if (a->buffer->nlayout) fact = nw_fact_of(m->f, 'P', fact, nw_layout_fact(m, 'I', a->buffer), 0, 0);

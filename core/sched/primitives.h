@@ -45,6 +45,7 @@ bool nw_apply_stream_stores(void *step);
 bool nw_apply_decompose_reduction(void *step);
 bool nw_apply_rfactor(void *step);
 bool nw_apply_tensorize(void *step);
+bool nw_apply_atomic(void *step);
 
 // Ways on after a refusal (suggest.c).
 void nw_suggest_split(void *step);
@@ -89,3 +90,4 @@ void nw_suggest_stream_stores(void *step);
 void nw_suggest_decompose_reduction(void *step);
 void nw_suggest_rfactor(void *step);
 void nw_suggest_tensorize(void *step);
+void nw_suggest_atomic(void *step);

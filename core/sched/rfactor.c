@@ -220,6 +220,7 @@ static void make_partial(nw_step *st, const factoring *f) {
   b->block.origin = nw_unique_origin(st, b->block.name);
   b->block.has_init = f->nred > 1;
   if (f->nred == 1) b->block.combiner = NW_PLAIN;
+  b->block.atomic = false;
   b->step = st->p->step;
 }
 

@@ -39,10 +39,14 @@ static int nest_of_stage(nw_step *st, const char *name, nw_stmt **out) {
 // ---- marks
 
 // For a loop that a reduction runs along: partial results have no conflict.
-static void offer_parts(nw_step *st, const nw_stmt *loop) {
+static void offer_parts(nw_step *st, const nw_stmt *loop, bool atomic) {
   nw_blocks b = nw_blocks_below(st->scratch, loop);
   for (int i = 0; i < b.n; i++)
-    if (nw_loop_binds(b.at[i], loop, true)) offer2(st, "rfactor", stage_arg(b.at[i]->block.name), loop_arg(loop));
+    if (nw_loop_binds(b.at[i], loop, true)) {
+      offer2(st, "rfactor", stage_arg(b.at[i]->block.name), loop_arg(loop));
+      if (atomic) offer1(st, "atomic", stage_arg(b.at[i]->block.name));
+      if (b.at[i]->block.atomic) offer2(st, "decompose_reduction", stage_arg(b.at[i]->block.name), loop_arg(loop));
+    }
 }
 
 void nw_suggest_parallel(void *step) {
@@ -51,7 +55,7 @@ void nw_suggest_parallel(void *step) {
   int n = nest_of(st, 0, &loop, nest), first = 0;
   while (first < n && nest[first] == loop) first++;
   if (first < n) offer1(st, "parallel", loop_arg(nest[first]));
-  if (n) offer_parts(st, loop);
+  if (n) offer_parts(st, loop, true);
   for (int i = first + 1; i < n; i++)
     if (nest[i] != loop) offer1(st, "parallel", loop_arg(nest[i]));
   for (int i = n - 1; i >= 0; i--)
@@ -87,7 +91,7 @@ void nw_suggest_vectorize(void *step) {
   int n = nest_of(st, 0, &loop, nest);
   for (int i = n - 1; i >= 0; i--)
     if (nest[i] != loop) offer1(st, "vectorize", loop_arg(nest[i]));
-  if (n && small(loop, NW_MAX_LANES)) offer_parts(st, loop);
+  if (n && small(loop, NW_MAX_LANES)) offer_parts(st, loop, false);
   if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
   offer_splits(st, n, nest);
 }
@@ -499,4 +503,12 @@ void nw_suggest_rfactor(void *step) {
       for (int n = nest_of_stage(st, stage, nest); n > 0; n--)
         if (nw_loop_binds(b.at[i], nest[n - 1], true)) offer2(st, "rfactor", stage_arg(stage), loop_arg(nest[n - 1]));
     }
+}
+
+void nw_suggest_atomic(void *step) {
+  nw_step *st = step;
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  nw_suggest_rfactor(st);
+  for (int i = 0; i < b.n; i++)
+    if (b.at[i]->block.combiner != NW_PLAIN) offer1(st, "atomic", stage_arg(b.at[i]->block.name));
 }

@@ -53,6 +53,7 @@ local function check_results(case, s, outputs, seed)
   local r = rng.new(seed)
   local exact = gen.exact(case)
   local kernel = not steps.on_grid(s) and s:build {threads = 2}
+  local any_order = s:text():find("atomic block", 1, true) -- threads may add floats as they come
   for _, values in ipairs(gen.sizes_for(case, s)) do
     local data = {}
     for n, t in ipairs(s:inputs()) do
@@ -65,7 +66,7 @@ local function check_results(case, s, outputs, seed)
     local native = kernel and {kernel(table.unpack(data))} or lowered -- no code is made for a grid: its races are looked for
     local message = compare("the definition and the scheduled program", naive, scheduled, exact)
       or compare("the definition and the lowered program", naive, lowered, exact)
-      or compare("the interpreter and the JIT", lowered, native, true)
+      or compare("the interpreter and the JIT", lowered, native, exact or not any_order)
     if message then return message .. (values.M and (" with M = %d, N = %s"):format(values.M, values.N) or "") end
   end
 end

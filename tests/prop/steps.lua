@@ -395,6 +395,11 @@ function draw.tensorize(r, loops, all, stages, _, known)
   return {loop, {kernel = kernels.pick(r, known.stage(stage), known.dtype, loop, n)}}
 end
 
+function draw.atomic(r, _, _, stages, _, known)
+  local stage = known.reduction(r)
+  return {stage and r:chance(0.8) and stage or r:pick(stages)}
+end
+
 -- Every primitive there is: a row without a draw function is a gap in the test.
 local ORDER = {}
 for _, p in ipairs(require "nestwright.core".primitives()) do ORDER[#ORDER + 1] = p.name end

@@ -50,6 +50,21 @@ programs.gemm_walk = {
   },
 }
 
+programs.atomic = {
+  make = function()
+    local A = nw.placeholder({100}, "f32", "A")
+    local k = nw.reduce_axis(100, "k")
+    local S = nw.compute({1}, function(_) return nw.sum(A(k), k) end, "S")
+    return nw.schedule(S), S
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("k", 8) end,
+    function(s, S) s:atomic(S) end,
+    function(s) s:parallel "k_o" end,
+  },
+}
+
 programs.rfactor = {
   make = function()
     local A = nw.placeholder({100}, "f32", "A")
@@ -655,6 +670,8 @@ first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
   {"reorder_storage_output", STAGES, 's:reorder_storage(Y, {0})'},
   {"transform_layout", STAGES, 's:transform_layout(X, function(i) return i // 2, i // 4 end)'},
   {"transform_layout_extents", STAGES, 's:transform_layout(X, function(i) return i - 1 end)'},
+  {"atomic_lanes", GEMM .. 's:reorder("k", "i", "j")\ns:split("j", 16)\ns:vectorize "j_i"\n', 's:atomic(C)'},
+  {"atomic_init", GEMM .. 's:atomic(C)\nf = s:fuse("j", "k")\n', 's:parallel(f)'},
   {"rfactor_output", GEMM, 's:rfactor(C, "i")'},
   {"rfactor_pieces", GEMM .. 's:split("k", {factor = 5, tail = "cut"})\n', 's:rfactor(C, "k_i")'},
   {"stream_scalar", STAGES, 's:stream_stores(Y)'},

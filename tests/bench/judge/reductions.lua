@@ -119,6 +119,50 @@ local legal = {
     local partial = s:rfactor(C, k_i)
     s:compute_at(partial, s:loops(C)[1])
   end},
+  {"threads that add to one element, atomically", gemm(4, 4, 12), function(s, C)
+    s:atomic(C)
+    s:parallel "k"
+  end},
+  {"threads along the outer part of a reduction, its init first", gemm(4, 5, 13), function(s, C)
+    local k_o = s:split("k", 4)
+    s:atomic(C)
+    s:reorder(k_o, "i", "j", "k_i")
+    s:decompose_reduction(C, k_o)
+    s:parallel(k_o)
+  end},
+  {"threads along a row and the reduction, fused", gemm(4, 5, 6), function(s, C)
+    s:atomic(C)
+    s:decompose_reduction(C, "j")
+    s:parallel(s:fuse("j", "k"))
+  end},
+  {"threads that look for a least value together", with("fold", "min", 3, 20), function(s, S)
+    s:atomic(S)
+    s:parallel((s:split("k", 4)))
+  end},
+  {"products of whole numbers by threads", with("fold", "prod", 3, 11, "i32"), function(s, S)
+    s:atomic(S)
+    s:parallel "k"
+  end},
+  {"threads along a symbolic reduction, over nothing as well", symbolic, function(s, C)
+    s:atomic(C)
+    s:parallel((s:split("k", 4)))
+  end},
+  {"a loop that needs no atomic updates in parallel all the same", gemm(4, 4, 4), function(s, C)
+    s:atomic(C)
+    s:parallel "i"
+  end},
+  {"parts as vectors, combined by threads", with("fold", "sum", 2, 32), function(s, S)
+    local _, k_i = s:split("k", 8)
+    s:rfactor(S, k_i, {factor_axis = -1})
+    s:vectorize(k_i)
+    s:atomic(S)
+    local loops = s:loops(S)
+    s:parallel(loops[#loops])
+  end},
+  {"a window by threads", with("depthwise", 2, 4, 4), function(s, D)
+    s:atomic(D)
+    s:parallel(s:fuse("r", "q"))
+  end},
 }
 
 local illegal = {
@@ -157,6 +201,40 @@ local illegal = {
     local f = s:fuse("j", "k")
     return function() s:rfactor(C, f) end
   end, "structure"},
+  {"threads along a row and the reduction, the init among them", gemm(4, 5, 6), function(s, C)
+    s:atomic(C)
+    local f = s:fuse("j", "k")
+    return function() s:parallel(f) end
+  end, "reduction"},
+  {"lanes that add to one element, atomically or not", gemm(4, 4, 8), function(s, C)
+    s:atomic(C)
+    return function() s:vectorize "k" end
+  end, "structure"},
+  {"lanes with atomic updates of their own elements", gemm(4, 8, 4), function(s, C)
+    s:reorder("i", "k", "j")
+    s:atomic(C)
+    return function() s:vectorize "j" end
+  end, "structure"},
+  {"atomic updates in a loop of lanes", gemm(4, 8, 4), function(s, C)
+    s:reorder("i", "k", "j")
+    s:vectorize "j"
+    return function() s:atomic(C) end
+  end, "structure"},
+  {"atomic updates of a value and its place", with("arg", "argmax", 4, 8), function(s, V)
+    return function() s:atomic(V) end
+  end, "structure"},
+  {"atomic updates of what is no reduction", with("map", 4, 4), function(s, Z)
+    return function() s:atomic(Z) end
+  end, "structure"},
+  {"atomic updates of a recurrence", with("recurrence", 4, 4, nests.step.column), function(s)
+    return function() s:atomic "S" end
+  end, "structure"},
+  {"atomic updates while another stage in the loop reads them", function() return softmax(4, 9) end, function(s, S, M)
+    s:atomic(M)
+    s:compute_at(M, s:loops(S)[1])
+    local loops = s:loops(S)
+    return function() s:parallel(loops[#loops]) end
+  end, "reduction"},
   {"partial results inlined", gemm(4, 4, 12), function(s, C)
     local _, k_i = s:split("k", 4)
     local partial = s:rfactor(C, k_i)

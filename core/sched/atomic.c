@@ -1,0 +1,23 @@
+// atomic: the updates of a reduction as something threads may do side by side.
+#include "sched/primitives.h"
+#include "sched/tidy.h"
+#include "sched/tree.h"
+
+bool nw_apply_atomic(void *step) {
+  nw_step *st = step;
+  const nw_stmt *block = nw_step_block(st, 0, NULL);
+  if (!block) return false;
+  const char *origin = block->block.origin;
+  if (block->block.combiner == NW_PLAIN)
+    return nw_step_refuse(st, "only a reduction takes its elements as they are and changes them", NULL,
+                          "it is no reduction");
+  if (block->block.atomic) return nw_step_refuse(st, "once is enough", NULL, "its updates are atomic already");
+  if (nw_rounds(st->p, block)) nw_step_note(st, "shared by threads, order and rounding may change from run to run");
+  nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < all.n; i++) {
+    if (strcmp(all.at[i]->block.origin, origin) || all.at[i]->block.combiner == NW_PLAIN) continue;
+    all.at[i]->block.atomic = true;
+    all.at[i]->step = st->p->step;
+  }
+  return true;
+}
