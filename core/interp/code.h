@@ -49,11 +49,12 @@ struct nwi_code {
   int nlayout; // ALLOC: of its buffer, as functions of the indices in these slots
   nwi_node **layout, **room;
   int *dim_slot;
-  int nvars; // BLOCK: binding, slot, start and extent of each variable
-  nwi_node **bind, **lo, **length;
+  int nvars; // BLOCK: binding, slot and start of each variable
+  nwi_node **bind, **lo;
   int *var_slot;
   bool *reduce;
   bool has_init;
+  bool lone_init; // that can be done without an update: no loop tells both the element and the contribution
   int ntargets; // BLOCK, STORE
   nwi_target *target;
 };

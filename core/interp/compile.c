@@ -97,14 +97,12 @@ static bool bind_vars(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scope *
   int n = c->nvars = s->block.nvars;
   c->bind = NW_NEW_N(x->arena, nwi_node *, n + 1);
   c->lo = NW_NEW_N(x->arena, nwi_node *, n + 1);
-  c->length = NW_NEW_N(x->arena, nwi_node *, n + 1);
   c->var_slot = NW_NEW_N(x->arena, int, n + 1);
   c->reduce = NW_NEW_N(x->arena, bool, n + 1);
   for (int i = 0; i < n; i++) {
     const nw_block_var *v = &s->block.var[i];
     c->bind[i] = make(&x->loops, v->bind, &ok);
     c->lo[i] = make(&x->loops, v->lo, &ok);
-    c->length[i] = make(&x->loops, v->extent, &ok);
     c->reduce[i] = v->kind == NW_REDUCE;
     c->var_slot[i] = x->nslots++;
     nwi_bind(body, v->var->name, c->var_slot[i]);
@@ -142,13 +140,20 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
   return ok;
 }
 
+static bool lone_init(const nw_program *p, const nw_stmt *s) {
+  for (int i = 0; i < s->block.nvars; i++)
+    if (s->block.var[i].kind != NW_REDUCE && nw_speaks_of_reduction(p, s, s->block.var[i].bind)) return false;
+  return s->block.has_init;
+}
+
 static bool compile_block(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   bool ok = true;
   nwi_scope body = {.arena = x->arena, .ctx = x->run.ctx, .load = nwi_load_setup, .host = x};
   for (int i = 0; i < x->p->nsizes; i++) nwi_bind(&body, x->p->size[i].name, i);
   c->has_init = s->block.has_init;
   c->cond = make(&x->loops, s->block.where, &ok);
-  if (c->has_init) c->init_cond = make(&x->loops, nw_where_of_init(x->p, s), &ok);
+  c->lone_init = lone_init(x->p, s);
+  if (c->lone_init) c->init_cond = make(&x->loops, nw_where_of_init(x->p, s), &ok);
   ok = bind_vars(x, s, c, &body) && make_targets(x, s, c, &body) && ok;
   nwi_scope_free(&body);
   return ok;

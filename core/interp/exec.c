@@ -140,17 +140,8 @@ static void init_loop(nwi_program *x, nwi_code *c) {
   x->depth--;
 }
 
-// Is there such an element at all? A loop that fuses an empty spatial axis with a reduce axis is gone through as well.
-static bool in_domain(nwi_program *x, nwi_code *c) {
-  for (int i = 0; i < c->nvars; i++) {
-    int64_t at = x->run.slot[c->var_slot[i]] - nwi_int(&x->run, c->lo[i]);
-    if (!c->reduce[i] && (at < 0 || at >= nwi_int(&x->run, c->length[i]))) return false;
-  }
-  return true;
-}
-
 static void init_block(nwi_program *x, nwi_code *c) {
-  if (!c->has_init || !enter_block(x, c, c->init_cond) || !in_domain(x, c) || !first_instance(x, c)) return;
+  if (!c->lone_init || !enter_block(x, c, c->init_cond) || !first_instance(x, c)) return;
   if (place_targets(x, c)) store_targets(x, c, true);
 }
 

@@ -61,14 +61,18 @@ static bool not_reduced(void *env, const nw_expr *e) {
   return true;
 }
 
-static const nw_expr *weakened(speaker *x, const nw_expr *cond, const nw_expr *nothing) {
+bool nw_speaks_of_reduction(const nw_program *p, const nw_stmt *block, const nw_expr *e) {
+  return !nw_visit(e, not_reduced, &(speaker){p, block});
+}
+
+static const nw_expr *weakened(const nw_program *p, const nw_stmt *block, const nw_expr *cond, const nw_expr *nothing) {
   if (cond->op == NW_OP_AND)
-    return nw_and(x->p->pool, weakened(x, cond->arg[0], nothing), weakened(x, cond->arg[1], nothing));
-  return nw_visit(cond, not_reduced, x) ? cond : or_of(x->p->pool, cond, nothing);
+    return nw_and(p->pool, weakened(p, block, cond->arg[0], nothing), weakened(p, block, cond->arg[1], nothing));
+  return nw_speaks_of_reduction(p, block, cond) ? or_of(p->pool, cond, nothing) : cond;
 }
 
 const nw_expr *nw_where_of_init(const nw_program *p, const nw_stmt *block) {
   const nw_expr *nothing = over_nothing(p->pool, block);
   if (!block->block.where || !nothing) return block->block.where;
-  return weakened(&(speaker){p, block}, block->block.where, nothing);
+  return weakened(p, block, block->block.where, nothing);
 }

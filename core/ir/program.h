@@ -32,6 +32,8 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
 struct nw_stmt;
 struct nw_program;
 const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
+// Does e use a loop that a reduce variable of the block is bound through?
+bool nw_speaks_of_reduction(const struct nw_program *p, const struct nw_stmt *block, const nw_expr *e);
 
 typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope; // names: global local shared
 typedef enum nw_role { NW_TEMP, NW_INPUT, NW_OUTPUT } nw_role;

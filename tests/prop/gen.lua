@@ -301,8 +301,7 @@ function gen.axes(n, f)
   return function(i, j, k, l) return f(i, j, k, l) end
 end
 
---- Draws a case.
-function gen.case(r)
+local function draw_case(r)
   local dtype = r:pick(DTYPES)
   local case = {dtype = dtype, grid = r:chance(0.2), sizes = draw_sizes(r), inputs = {}, stages = {}}
   local have = {}
@@ -335,6 +334,34 @@ function gen.case(r)
     local stage = kinds.map.plan(r, have, dtype)
     stage.kind, stage.name = "map", "X"
     case.stages[1] = stage
+  end
+  return case
+end
+
+local WANTS = {}
+
+function WANTS.pair(case)
+  local made = {}
+  for _, stage in ipairs(case.stages) do
+    for _, from in ipairs(stage.from) do
+      if made[from] then return true end
+    end
+    made[stage.name] = true
+  end
+end
+
+function WANTS.reduction(case)
+  for _, stage in ipairs(case.stages) do
+    if stage.over or stage.kind == "window" then return true end
+  end
+end
+
+--- Draws a case that has what is wanted (steps.wants), if one of eight does.
+function gen.case(r, want)
+  local case
+  for _ = 1, want and 8 or 1 do
+    case = draw_case(r)
+    if not want or WANTS[want](case) then break end
   end
   return case
 end

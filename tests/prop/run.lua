@@ -9,7 +9,7 @@ package.path = here .. "/?.lua;" .. package.path
 local nw = require "nestwright"
 local gen, rng, steps = require "gen", require "rng", require "steps"
 
-local options = {cases = 3000, seed = os.time() % 1000003, steps = 8}
+local options = {cases = 3000, seed = os.time() % 1000003, steps = 10}
 for at = 1, #arg, 2 do
   local key = arg[at]:match "^%-%-(%a+)$"
   assert(key and tonumber(arg[at + 1]), "usage: run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE]")
@@ -199,8 +199,8 @@ if options.only then first, last = options.only, options.only end
 for number = first, last do
   local seed = options.seed * 100003 + number
   local r = rng.new(seed)
-  local case = gen.case(r)
   local favoured = steps.favoured[number % #steps.favoured + 1]
+  local case = gen.case(r, steps.wants[favoured])
   local message, list = run(case, nil, {count = r:int(0, options.steps), rng = r, placed = {}, favoured = favoured}, seed)
   if message then
     failed = failed + 1

@@ -412,7 +412,17 @@ end
 steps.names = ORDER
 
 --- What the cases favour, in turn: every primitive, those that seldom find something to do more often.
-steps.favoured = {"compute_root", "compute_root", "compute_root", "compute_root", "compute_inline", table.unpack(ORDER)}
+steps.favoured = {"compute_root", "compute_root", "compute_inline", "decompose_reduction", table.unpack(ORDER)}
+
+-- What a step seldom works without: the step to draw first, and whether that was done.
+local PREPARED = {
+  compute_root = {"compute_at", function(known) return #known.placed > 0 end},
+  unmark = {"unroll", function(known) return known.marked() end},
+}
+
+--- What a computation must have for a step to find something to do: "pair", a stage that another reads, or "reduction".
+steps.wants = {rfactor = "reduction", atomic = "reduction", decompose_reduction = "reduction"}
+for _, name in ipairs {"compute_at", "compute_root", "compute_inline", "set_scope", "cache_write"} do steps.wants[name] = "pair" end
 
 local REDUCTIONS = {matmul = true, fold = true, arg = true, window = true}
 
@@ -457,6 +467,7 @@ local function knowledge(case, s, placed)
       return table.unpack(r:pick(pairs_of))
     end,
     loops = function(stage) return names(s:loops(stage)) end,
+    marked = function() return s:text():find "\n%s*unroll for " end,
     temporaries = function() -- {name, rank} of each
       local list = {}
       for name, dims in s:text():gmatch "\ntemp ([^:]+): %w+%[([^%]]*)%]" do
@@ -520,14 +531,14 @@ function steps.draw(r, s, tensors, favoured, case, placed)
   local loops = names(s:loops(stage))
   if #loops == 0 then loops = all end
   if #loops == 0 then return nil end
-  local primitive = r:chance(0.4) and favoured or r:pick(ORDER)
-  if primitive == "compute_root" and #placed == 0 and r:chance(0.9) then primitive = "compute_at" end
+  local primitive = r:chance(0.5) and favoured or r:pick(ORDER)
   if primitive == "join" and #pieces(all) == 0 and r:chance(0.9) then
     return {primitive = "cut", args = {r:pick(all), r:int(1, 3)}}
   end
   if case.grid and r:chance(0.35) then primitive = "bind" end -- the others keep their machine code
   if primitive == "bind" and not case.grid and r:chance(0.7) then primitive = "split" end
-  local known = knowledge(case, s, placed)
+  local known, first = knowledge(case, s, placed), PREPARED[primitive]
+  if first and not first[2](known, all) and r:chance(0.9) then primitive = first[1] end
   if primitive == "rolling_buffer" and not placed.stored and r:chance(0.98) then primitive = "store_at" end
   if (primitive == "store_at" or primitive == "double_buffer") and #placed == 0 and r:chance(0.98) then -- first a window to keep
     local window = known.window(r)
