@@ -21,7 +21,7 @@ static void init_among_the_threads(void **state) {
   refuses(*state, before,
           SUM "parallel for f in 0..128:\n  atomic block R of R (i = f // 16 in 0..8, reduce k = f % 16 in 0..16):\n"
               "    init R[i] = 0.0\n    R[i] += A[i, k]\n",
-          NW_REFUSE_REDUCTION, "by another thread");
+          NW_REFUSE_REDUCTION, "another thread contributes");
 }
 
 // One piece of the reduction, the last contributions to half of the elements, does not know of the other's threads.
