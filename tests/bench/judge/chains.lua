@@ -196,7 +196,7 @@ local legal = {
     local block = s:cache_write(C, "global")
     s:cache_write(block, "local")
   end},
-  {"a depthwise convolution in strips, its padding at the strip", with("depthwise", 2, 9, 8), function(s, D, P)
+  {"a depthwise convolution in strips, its padding at the strip", with("depthwise", 2, 9, 8), function(s, _, P)
     local o = s:split("y_1", 4)
     s:compute_at(P, o)
     s:reorder("r", "q", "x_1")
