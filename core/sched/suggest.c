@@ -71,7 +71,7 @@ void nw_suggest_bind(void *step) {
   int n = nest_of(st, 0, &loop, nest);
   for (int i = 0; i < n; i++)
     if (nest[i] != loop) offer2(st, "bind", loop_arg(nest[i]), st->resolved[1]);
-  if (n) offer_parts(st, loop);
+  if (n) offer_parts(st, loop, false);
   if (n && nw_grid_dim(loop) < 0) offer2(st, "bind", loop_arg(loop), str_arg("vthread"));
   if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
   if (n) offer_split(st, loop);
@@ -499,7 +499,8 @@ void nw_suggest_rfactor(void *step) {
   for (int other = 0; other < 2; other++)
     for (int i = 0; i < b.n; i++) {
       const char *stage = b.at[i]->block.name;
-      if (strcmp(stage, st->resolved[0].name) != 0 != other || !b.at[i]->block.has_init) continue;
+      bool asked = !strcmp(stage, st->resolved[0].name);
+      if (asked == (other > 0) || !b.at[i]->block.has_init) continue;
       for (int n = nest_of_stage(st, stage, nest); n > 0; n--)
         if (nw_loop_binds(b.at[i], nest[n - 1], true)) offer2(st, "rfactor", stage_arg(stage), loop_arg(nest[n - 1]));
     }
