@@ -25,6 +25,10 @@ function schedule:apply(primitive, arguments) end
 ---@param fact nw.expr|string
 function schedule:assume(fact) end
 
+---Makes the updates of a reduction atomic, so that a parallel loop may run along it. stage: a reduction of one value; its loops may then be parallel, not vectors. Example: s:atomic(C)
+---@param stage nw.stage|nw.tensor|string
+function schedule:atomic(stage) end
+
 ---Binds a loop to an index of a GPU's grid: each block, thread or virtual thread does one iteration. loop: the loop. tag: the index; a vthread is a part of a thread, interleaved with the others. Example: s:bind("i_o", "blockIdx.x")
 ---@param loop nw.loop|string
 ---@param tag "blockIdx.x"|"blockIdx.y"|"blockIdx.z"|"threadIdx.x"|"threadIdx.y"|"threadIdx.z"|"vthread"
