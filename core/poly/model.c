@@ -23,8 +23,32 @@ static isl_set *between(isl_set *set, isl_pw_aff *x, isl_pw_aff *lo, isl_pw_aff 
 
 static isl_pw_aff *zero(const nw_space *v) { return nw_space_aff(v, nw_index(v->f->pool, 0)); }
 
+// Below its begin a loop does not run, so that an extent of max(n, 0) says no more than n.
+static const nw_expr *plain_extent(const nw_expr *e) {
+  if (e->op != NW_OP_MAX) return e;
+  return nw_is_const(e->arg[0], 0) ? e->arg[1] : nw_is_const(e->arg[1], 0) ? e->arg[0] : e;
+}
+
+static bool no_extreme(void *env, const nw_expr *e) {
+  (void)env;
+  return e->op != NW_OP_MIN && e->op != NW_OP_MAX;
+}
+
+static bool has_extremes(const nw_stmt *l) {
+  return !nw_visit(l->loop.begin, no_extreme, NULL) || !nw_visit(l->loop.extent, no_extreme, NULL);
+}
+
+// As conditions: the least of several ends is then no reason for several pieces.
+static isl_set *plain_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) {
+  nw_pool *pool = v->f->pool;
+  const nw_expr *end = nw_add(pool, l->loop.begin, plain_extent(l->loop.extent));
+  set = isl_set_intersect(set, nw_space_cond(v, nw_le(pool, l->loop.begin, l->loop.var), true));
+  return isl_set_intersect(set, nw_space_cond(v, nw_lt(pool, l->loop.var, end), true));
+}
+
 isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) {
   int first = nw_space_first(v, l->loop.var->name);
+  if (!l->loop.nfused && !v->opaque.n && has_extremes(l)) return plain_bounds(v, l, set);
   if (!l->loop.nfused)
     return between(set, nw_space_dim(v, first), nw_space_aff(v, l->loop.begin), nw_space_aff(v, l->loop.extent));
   for (int d = 0; d < l->loop.nfused; d++)

@@ -4,6 +4,7 @@
 // those that speak of it; what they say of the others is put together without it, and so on outwards. That a loop is bounded by
 // its own inequalities keeps the set of points exactly as it was: an outer loop that runs too far finds nothing inside.
 #include "sched/bounds.h"
+#include "ir/apart.h"
 #include "ir/fold.h"
 #include "sched/tree.h"
 #include <stdlib.h>
@@ -41,36 +42,10 @@ static bool in_nest(const bounds_system *x, const nw_expr *e) { return nw_uses_a
 
 // ---- one condition e >= 0, with min, max and // taken apart
 
-static bool is_sum(const nw_expr *e) {
-  if (e->op == NW_OP_MUL) return e->arg[0]->op == NW_OP_INT || e->arg[1]->op == NW_OP_INT;
-  return e->op == NW_OP_ADD || e->op == NW_OP_SUB || e->op == NW_OP_NEG;
-}
-
-static int64_t times(const nw_expr *e, int arg) {
-  if (e->op == NW_OP_NEG || (e->op == NW_OP_SUB && arg == 1)) return -1;
-  return e->op == NW_OP_MUL && e->arg[1 - arg]->op == NW_OP_INT ? e->arg[1 - arg]->i : 1;
-}
-
-// The first part of the sum that has to be taken apart, and how often it counts. A quotient of sizes is better gone, too:
-// divisions inside divisions are hard on every proof that follows.
-static const nw_expr *knot(const bounds_system *x, const nw_expr *e, int64_t *coef) {
-  if (e->op == NW_OP_FLOORDIV) return e;
-  if (e->op == NW_OP_MIN || e->op == NW_OP_MAX) return in_nest(x, e) ? e : NULL;
-  for (int i = 0; is_sum(e) && i < e->n; i++) {
-    int64_t by = *coef;
-    const nw_expr *found = knot(x, e->arg[i], coef);
-    *coef = found ? *coef * times(e, i) : by;
-    if (found) return found;
-  }
-  return NULL;
-}
-
-static const nw_expr *without(nw_pool *pool, const nw_expr *e, const nw_expr *was, const nw_expr *is) {
-  if (e == was) return is;
-  if (!is_sum(e)) return e;
-  const nw_expr *arg[2];
-  for (int i = 0; i < e->n; i++) arg[i] = without(pool, e->arg[i], was, is);
-  return nw_make(pool, (nw_op)e->op, e->type, e->n, arg);
+// A part of a sum that has to be taken apart. A quotient of sizes is better gone, too: divisions inside divisions are hard on
+// every proof that follows.
+static bool is_knot(void *env, const nw_expr *e) {
+  return e->op == NW_OP_FLOORDIV || ((e->op == NW_OP_MIN || e->op == NW_OP_MAX) && in_nest(env, e));
 }
 
 static bool add_row(bounds_system *x, const nw_expr *e) {
@@ -88,19 +63,19 @@ static bool add_quotient(bounds_system *x, const nw_expr *e, const nw_expr *div,
   nw_pool *pool = x->pool;
   if (!nw_is_int(div->arg[1], &c) || c < 1 || c > MAX_COEF || (coef != 1 && coef != -1))
     return !in_nest(x, div) && add_row(x, e);
-  const nw_expr *r = nw_mul(pool, nw_index(pool, c), without(pool, e, div, nw_index(pool, 0)));
+  const nw_expr *r = nw_mul(pool, nw_index(pool, c), nw_sum_replace(pool, e, div, nw_index(pool, 0)));
   if (coef == 1) return add_condition(x, nw_add(pool, div->arg[0], r));
   return add_condition(x, nw_sub(pool, nw_add(pool, r, nw_index(pool, c - 1)), div->arg[0]));
 }
 
 static bool add_condition(bounds_system *x, const nw_expr *e) {
-  int64_t coef = 1;
-  const nw_expr *part = knot(x, e, &coef);
+  int64_t coef;
+  const nw_expr *part = nw_sum_part(e, is_knot, x, &coef);
   if (!part) return add_row(x, e);
   if (part->op == NW_OP_FLOORDIV) return add_quotient(x, e, part, coef);
   if ((part->op == NW_OP_MIN) != (coef > 0)) return false;
-  return add_condition(x, without(x->pool, e, part, part->arg[0])) &&
-         add_condition(x, without(x->pool, e, part, part->arg[1]));
+  return add_condition(x, nw_sum_replace(x->pool, e, part, part->arg[0])) &&
+         add_condition(x, nw_sum_replace(x->pool, e, part, part->arg[1]));
 }
 
 // Below its begin a loop does not run, so that an extent of max(n, 0) says no more than n.

@@ -16,6 +16,7 @@ typedef struct moves {
   nw_stmt *nest[NW_MAX_DEPTH];
   nw_vec stage; // names: what is computed inside, what that reads, other tensors
   int variant;
+  bool pairs; // the step takes lists that go together: as many factors as loops
 } moves;
 
 // ---- sensible arguments
@@ -64,10 +65,10 @@ static nw_arg some_value(const moves *m, const nw_param *param, nw_arg_kind kind
 
 // Loops in the order that is not theirs; of anything else, one.
 static nw_arg some_list(const moves *m, const nw_param *param) {
-  int n = param->item == NW_ARG_LOOP ? 2 : 1;
+  int n = param->item == NW_ARG_LOOP || m->pairs ? 2 : 1;
   nw_arg *item = NW_NEW_N(m->a, nw_arg, n);
   for (int i = 0; i < n; i++) {
-    item[i] = some_value(m, param, param->item, n - 1 - i, n);
+    item[i] = some_value(m, param, param->item, m->pairs ? i : n - 1 - i, n);
     if (item[i].kind == NW_ARG_NONE) return (nw_arg){0};
   }
   return (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item};
@@ -75,12 +76,13 @@ static nw_arg some_list(const moves *m, const nw_param *param) {
 
 static nw_arg some_value(const moves *m, const nw_param *param, nw_arg_kind kind, int nth, int of) {
   switch (kind) {
-  case NW_ARG_LOOP: return some_loop(m, nth, of);
+  case NW_ARG_LOOP: return nth && !strcmp(param->name, "outer") ? loop_at(m, m->at - 1) : some_loop(m, nth, of);
   case NW_ARG_STAGE: return some_stage(m);
   case NW_ARG_INT: return some_number(m);
   case NW_ARG_STR: return some_choice(m, param);
   case NW_ARG_LIST: return some_list(m, param);
   case NW_ARG_EXPR: return some_place(m);
+  case NW_ARG_STMT: return (nw_arg){.kind = NW_ARG_STMT, .name = m->loop->loop.var->name};
   default: return (nw_arg){0};
   }
 }
@@ -92,8 +94,9 @@ static int loops_of(const nw_primitive *row) {
 }
 
 // What must be given, and a factor where it may be left out for another option. False when nothing sensible comes to mind.
-static bool fill(const moves *m, const nw_primitive *row, nw_arg *args) {
+static bool fill(moves *m, const nw_primitive *row, nw_arg *args) {
   int nth = 0, of = loops_of(row);
+  m->pairs = row->param[0].kind == NW_ARG_LIST && row->param[1].kind == NW_ARG_LIST;
   for (int i = 0; i < nw_param_count(row); i++) {
     const nw_param *param = &row->param[i];
     args[i] = (nw_arg){0};

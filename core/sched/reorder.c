@@ -20,10 +20,11 @@ const nw_stmt *nw_in_the_way(const nw_stmt *outer, const nw_stmt *inner, bool *n
 // "P is computed between i and j" names the first block of what is in the way.
 bool nw_refuse_imperfect(nw_step *st, const nw_stmt *outer, const nw_stmt *inner, const nw_stmt *way) {
   nw_blocks b = nw_blocks_below(st->scratch, way);
-  const char *what = way->kind == NW_ALLOC ? way->alloc.buffer : b.n ? b.at[0]->block.name : nw_tree_what(way);
+  bool named = way->kind == NW_ALLOC || way->kind == NW_GUARD || !b.n;
+  const char *what = named ? nw_tree_what(way) : b.at[0]->block.name;
+  const char *does = way->kind == NW_ALLOC ? "lives" : way->kind == NW_GUARD ? "stands" : "is computed";
   const char *why = nw_arena_printf(st->scratch, "%s %s inside %s as well, so %s and %s are not perfectly nested", what,
-                                    way->kind == NW_ALLOC ? "lives" : "is computed", outer->loop.var->name,
-                                    outer->loop.var->name, inner->loop.var->name);
+                                    does, outer->loop.var->name, outer->loop.var->name, inner->loop.var->name);
   return nw_step_refuse(st, why, outer, "%s is in the way", what);
 }
 

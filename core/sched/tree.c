@@ -84,6 +84,7 @@ const char *nw_tree_what(const nw_stmt *s) {
   case NW_LOOP: return s->loop.var->name;
   case NW_BLOCK: return s->block.name;
   case NW_ALLOC: return s->alloc.buffer;
+  case NW_GUARD: return "a condition";
   case NW_PREFETCH: return "a prefetch";
   case NW_CALL: return s->call.intrinsic;
   case NW_GUARD: return "a condition";

@@ -147,7 +147,8 @@ describe("skew", function()
   end)
 
   it("takes a symbolic time and place", function()
-    for _, sizes in ipairs {{nw.size("T", {min = 1}), 20}, {9, nw.size("N", {min = 2})}} do
+    local T, N = nw.size("T", {min = 1}), nw.size("N", {min = 2})
+    for _, sizes in ipairs {{T, N}, {T, 20}, {9, N}} do
       local s = heat(sizes[1], sizes[2], 1)
       s:skew("x_1", "t_1", 1)
       s:tile("t_1", "x_1", 4, 8)
