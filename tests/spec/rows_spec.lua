@@ -62,6 +62,14 @@ describe("the rows", function()
     assert.equal("", table.concat(missing, " "))
   end)
 
+  it("name every primitive in the page on scheduling", function()
+    local page, missing = support.read "docs/schedule.md", {}
+    for _, p in ipairs(require "nestwright.core".primitives()) do
+      if not page:find("`" .. p.name .. "`", 1, true) then missing[#missing + 1] = p.name end
+    end
+    assert.equal("", table.concat(missing, " "))
+  end)
+
   it("feed help", function()
     assert.truthy(tostring(nw.help()):find "Methods of a kernel")
     assert.truthy(tostring(nw.help "split"):find "schedule:split%(loop: nw.loop|string")
