@@ -412,7 +412,8 @@ end
 steps.names = ORDER
 
 --- What the cases favour, in turn: every primitive, those that seldom find something to do more often.
-steps.favoured = {"compute_root", "compute_root", "compute_inline", "decompose_reduction", table.unpack(ORDER)}
+steps.favoured = {"stream_stores", "stream_stores", "stream_stores", "compute_root", "compute_root", "compute_inline",
+  "decompose_reduction", table.unpack(ORDER)}
 
 -- What a step seldom works without: the step to draw first, and whether that was done.
 local PREPARED = {
@@ -532,6 +533,7 @@ function steps.draw(r, s, tensors, favoured, case, placed)
   if #loops == 0 then loops = all end
   if #loops == 0 then return nil end
   local primitive = r:chance(0.5) and favoured or r:pick(ORDER)
+  if placed.streaming and r:chance(0.9) then primitive = "stream_stores" end -- what was begun is finished
   if primitive == "join" and #pieces(all) == 0 and r:chance(0.9) then
     return {primitive = "cut", args = {r:pick(all), r:int(1, 3)}}
   end
@@ -546,7 +548,9 @@ function steps.draw(r, s, tensors, favoured, case, placed)
     placed[1] = window[1]
     return {primitive = "compute_at", args = window}
   end
-  if primitive == "stream_stores" and #known.vectorized() == 0 and r:chance(0.9) then -- a vector first
+  local wide = primitive == "stream_stores" and known.vectorized()
+  placed.streaming = primitive == "stream_stores" and #wide == 0
+  if placed.streaming and r:chance(0.9) then -- a vector first
     local last = loops[#loops]
     if known.lanes(last) then
       return {primitive = "vectorize", args = {last}}
