@@ -255,22 +255,22 @@ local illegal = {
   end, "capacity"},
   {"two elements of a row in one place", pair(4, 6), function(s, _, P)
     return function() s:transform_layout(P, function(i, j) return i, j // 2 end) end
-  end, "structure"},
+  end, "war"},
   {"two rows in one place", pair(4, 6), function(s, _, P)
     return function() s:transform_layout(P, function(i, j) return i % 3, j end) end
-  end, "structure"},
+  end, "war"},
   {"a sum of the indices for a layout", pair(4, 6), function(s, _, P)
     return function() s:transform_layout(P, function(i, j) return i + j end) end
-  end, "structure"},
+  end, "war"},
   {"a linear layout with too short rows", pair(4, 6), function(s, _, P)
     return function() s:transform_layout(P, function(i, j) return 5 * i + j end) end
-  end, "structure"},
+  end, "war"},
   {"a layout that begins before its storage", pair(4, 6), function(s, _, P)
     return function() s:transform_layout(P, function(i, j) return i - 1, j end) end
   end, "structure"},
   {"a row rotated over too few places", pair(4, 6), function(s, _, P)
     return function() s:transform_layout(P, function(i, j) return i, (j + i) % 5 end) end
-  end, "structure"},
+  end, "war"},
   {"a prefetch of what the loop does not use", pair(4, 6), function(s, Y, _, A)
     return function() s:prefetch(A, s:loops(Y)[1]) end
   end, "structure"},
