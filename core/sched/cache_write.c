@@ -32,6 +32,20 @@ static bool loops_are_clear(nw_step *st, const takeover *t) {
 
 static bool stays(const takeover *t, const nw_stmt *loop) { return !nw_loop_binds(t->block, loop, true); }
 
+// A loop that stays cannot be bounded by one that goes.
+static bool bounds_are_clear(nw_step *st, const takeover *t) {
+  nw_stmt *gone[NW_MAX_DEPTH];
+  int n = 0;
+  for (int i = t->top; i < t->path.n - 1; i++) {
+    nw_stmt *s = t->path.at[i];
+    if (s->kind == NW_LOOP && !stays(t, s)) gone[n++] = s;
+    if (s->kind == NW_LOOP && stays(t, s) && nw_bounds_use(s, n, gone))
+      return nw_step_refuse(st, "the copy has no loop along the reduction", s, "the bounds of %s depend on one",
+                            s->loop.var->name);
+  }
+  return true;
+}
+
 // The guard of the copy: what is said of the loops that stay.
 static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
   const nw_expr *term[NW_MAX_TERMS], *where = NULL;
@@ -140,8 +154,7 @@ static bool loop_for(nw_step *st, const takeover *t, nw_stmt **out) {
 static void note_marks(nw_step *st, const takeover *t) {
   for (int i = t->top; i < t->path.n - 1; i++) {
     const nw_stmt *s = t->path.at[i];
-    if (!stays(t, s) && s->loop.mark != NW_SERIAL)
-      nw_step_note(st, "%s was marked %s; the fresh loops are not", s->loop.var->name, nw_loop_kind_name(s->loop.mark));
+    if (!stays(t, s)) nw_note_mark(st, s);
   }
 }
 
@@ -153,7 +166,7 @@ bool nw_apply_cache_write(void *step) {
   if (!block || !nw_scope_of(st, WRITE_SCOPE, &scope) || !can_cache(st, block)) return false;
   t.block = block;
   t.top = nw_path_exclusive(&t.path);
-  if (!loops_are_clear(st, &t) || !loop_for(st, &t, &loop)) return false;
+  if (!loops_are_clear(st, &t) || !bounds_are_clear(st, &t) || !loop_for(st, &t, &loop)) return false;
   int n = block->block.ntargets;
   nw_buffer **cache = NW_NEW_N(st->scratch, nw_buffer *, n);
   nw_stmt **copy = NW_NEW_N(st->scratch, nw_stmt *, n);

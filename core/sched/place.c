@@ -89,6 +89,12 @@ static bool among(const nw_stmt *s, int n, nw_stmt *const *list) {
   return false;
 }
 
+void nw_note_mark(nw_step *st, const nw_stmt *loop) {
+  if (loop->loop.mark != NW_SERIAL)
+    nw_step_note(st, "%s was marked %s; the fresh loops are not", loop->loop.var->name,
+                 nw_loop_kind_name(loop->loop.mark));
+}
+
 // The other pieces of the stage go: what takes their place computes all of it.
 static void drop_pieces(nw_step *st, const nw_stmt *block) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
@@ -111,9 +117,11 @@ void nw_lift(nw_step *st, const nw_path *old, nw_lifted *out) {
   int top = nw_path_exclusive(path);
   *out = (nw_lifted){.block = block, .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
   for (int v = 0; v < block->block.nvars; v++) out->reuse[v] = unsplit_loop(path, top, &block->block.var[v]);
-  for (int i = top; i < path->n - 1; i++)
+  for (int i = top; i < path->n - 1; i++) {
     if (!among(path->at[i], block->block.nvars, out->reuse))
       nw_step_replaces(st, path->at[i]->id, "dropped for fresh loops of %s", block->block.name);
+    nw_note_mark(st, path->at[i]);
+  }
   nw_detach(st->p, path, top);
   for (int t = 0; t < block->block.ntargets; t++) nw_splice_alloc(st->p, block->block.target[t].buffer);
 }

@@ -14,6 +14,7 @@ typedef struct nw_lifted {
 bool nw_place(nw_step *st, nw_lifted *stage, nw_stmt *loop);
 // Takes the stage's nest out. Loops that will not come back are noted as replaced.
 void nw_lift(nw_step *st, const nw_path *path, nw_lifted *out);
+void nw_note_mark(nw_step *st, const nw_stmt *loop); // a mark that fresh loops do not have
 // Fresh loops around the block, one per variable, through these values; lo NULL: all that are declared.
 typedef struct nw_rows {
   const nw_expr *lo, *extent;

@@ -83,7 +83,8 @@ static bool find_moving(slide *x) {
                           "the loop of %s along %s was split or marked", name, x->var->var->name);
   x->lo = end_of_range(x, x->var, true);
   x->hi = end_of_range(x, x->var, false);
-  return x->lo && x->hi;
+  return x->lo || nw_step_refuse(x->st, "then it is not known what is new in a round", x->over,
+                                 "the part of %s that a round computes has no first element", name);
 }
 
 // ---- ranges of rows
