@@ -11,6 +11,7 @@ static void put_who(nw_str *b, const nw_touch *t) {
 
 static void put_what(nw_str *b, const nw_case *x, const nw_touch *t, bool write) {
   const char *e = x->r->refusal.element ? x->r->refusal.element : "its element";
+  if (t->other && x->w && x->w->buffer) e = "another element in its place";
   if (t->outside)
     nw_str_fmt(b, "%s %s, which is not there", write ? "writes" : "reads", e);
   else if (t->unwritten)

@@ -5,6 +5,7 @@
 
 typedef struct nw_touch { // the first time an execution reads or writes the element
   bool is, init, unwritten, outside;
+  bool other; // it touches another element, in the same place
   bool foreign; // what is there by then is another element's value, put in the same place
   int64_t when;
   double value;

@@ -45,6 +45,7 @@ static nw_touch touch_of(nw_watch *x, const nw_access *a) {
   const nw_stmt *b = a->block;
   nw_touch t = {.is = true, .init = is_init(a), .unwritten = a->unwritten, .outside = a->outside};
   t.when = x->now;
+  t.other = !is_named(x, a);
   t.foreign = !a->write && x->foreign && is_named(x, a);
   t.value = a->value;
   t.block = b;

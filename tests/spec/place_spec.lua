@@ -283,6 +283,9 @@ describe("rolling_buffer", function()
       assert.equal("war", err.refusal.kind)
       assert.equal("X[0, 0]", err.refusal.element)
       assert.truthy(err.refusal.why:find "is put in its place")
+      local lesson = s:explain()
+      assert.equal("place", lesson.how)
+      assert.truthy(tostring(lesson):find "writes another element in its place", tostring(lesson))
     end
   end)
 
