@@ -256,11 +256,12 @@ typedef enum nw_arg_kind {
   NW_ARG_COND, // a condition on them
   NW_ARG_STMT, // a loop or a stage
   NW_ARG_VALUE, // a word or a whole number: name, or i when that is NULL
+  NW_ARG_INTRINSIC, // by name or id
 } nw_arg_kind;
 typedef struct nw_arg nw_arg;
 struct nw_arg {
   nw_arg_kind kind;
-  const char *name; // STR, STAGE (block or buffer name), LOOP by name, STMT as either; EXPR, COND as text
+  const char *name; // STR, INTRINSIC, STAGE (block or buffer name), LOOP by name, STMT as either; EXPR, COND as text
   int64_t i; // INT; LOOP and STMT by id when name is NULL
   int n; // LIST, EXPRS
   const nw_arg *item; // LIST

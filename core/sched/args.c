@@ -18,6 +18,7 @@ static const char *kind_name(nw_arg_kind k) {
   case NW_ARG_STAGE: return "a stage";
   case NW_ARG_INT: return "a whole number";
   case NW_ARG_STR: return "a string";
+  case NW_ARG_INTRINSIC: return "an intrinsic";
   case NW_ARG_LIST: return "a list";
   case NW_ARG_EXPRS: return "a function of the indices";
   case NW_ARG_EXPR: return "an expression";
@@ -49,7 +50,7 @@ static bool check_kind(nw_step *st, const nw_param *param, nw_arg_kind want, con
 
 static bool check_value(nw_step *st, const nw_param *param, nw_arg_kind kind, const nw_arg *a) {
   if (!check_kind(st, param, kind, a)) return false;
-  bool named = kind == NW_ARG_STR || kind == NW_ARG_STAGE || (kind == NW_ARG_STMT && !a->i);
+  bool named = kind == NW_ARG_STR || kind == NW_ARG_INTRINSIC || kind == NW_ARG_STAGE || (kind == NW_ARG_STMT && !a->i);
   if (named && !a->name) {
     nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "%s: %s has no name", st->primitive->name, param->name);
     return false;

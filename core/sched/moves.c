@@ -1,4 +1,5 @@
 // What is legal at a loop: every primitive tried there with sensible arguments, by the road of every step.
+#include "ir/intrinsic.h"
 #include "sched/args.h"
 #include "sched/attempt.h"
 #include "sched/history.h"
@@ -52,6 +53,13 @@ static nw_arg some_choice(const moves *m, const nw_param *param) {
   return (nw_arg){.kind = NW_ARG_STR, .name = nw_arena_strndup(m->a, at, strcspn(at, "|"))};
 }
 
+// The latest first.
+static nw_arg some_intrinsic(const moves *m) {
+  int n = nw_intrinsic_count(m->s->ctx);
+  if (m->variant >= n) return (nw_arg){0};
+  return (nw_arg){.kind = NW_ARG_INTRINSIC, .name = nw_intrinsic_at(m->s->ctx, n - 1 - m->variant)->id};
+}
+
 // The middle of the loop.
 static nw_arg some_place(const moves *m) {
   int64_t extent;
@@ -80,6 +88,7 @@ static nw_arg some_value(const moves *m, const nw_param *param, nw_arg_kind kind
   case NW_ARG_STAGE: return some_stage(m);
   case NW_ARG_INT: return some_number(m);
   case NW_ARG_STR: return some_choice(m, param);
+  case NW_ARG_INTRINSIC: return some_intrinsic(m);
   case NW_ARG_LIST: return some_list(m, param);
   case NW_ARG_EXPR: return some_place(m);
   case NW_ARG_STMT: return (nw_arg){.kind = NW_ARG_STMT, .name = m->loop->loop.var->name};

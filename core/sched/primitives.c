@@ -503,7 +503,7 @@ static const nw_primitive rows[] = {
      "s:tensorize(\"i_i\", mm16)",
      NULL,
      {LOOP("loop", "the outermost loop of the nest"),
-      {.name = "intrinsic", .kind = NW_ARG_STR, .doc = "what nw.intrinsic or nw.xsmm.gemm returned, or its name"}},
+      {.name = "intrinsic", .kind = NW_ARG_INTRINSIC, .doc = "what nw.intrinsic or nw.xsmm.gemm returned, or its name"}},
      nw_apply_tensorize,
      nw_suggest_tensorize,
      "cannot tensorize $0"},

@@ -159,7 +159,7 @@ void nw_suggest_tensorize(void *step) {
   const nw_intrinsic *in = nw_intrinsic_find(st->ctx, name->name);
   if (b.n && b.at[0]->block.has_init && in && !in->init) offer_decompose(st, b.at[0], n, nest);
   for (int i = nw_intrinsic_count(st->ctx) - 1, k = 0; i >= 0 && k < OFFERED; i--, k++) {
-    nw_arg other = {.kind = NW_ARG_STR, .name = nw_intrinsic_at(st->ctx, i)->id};
+    nw_arg other = {.kind = NW_ARG_INTRINSIC, .name = nw_intrinsic_at(st->ctx, i)->id};
     nw_step_suggest(st, "tensorize", (nw_arg[]){*loop, other}, 2);
   }
   for (int i = n - 1; i >= 0; i--) {

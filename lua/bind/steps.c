@@ -89,7 +89,8 @@ static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, 
   case NW_ARG_LOOP: read_loop(L, at, p->name, out); break;
   case NW_ARG_STAGE: nwl_read_stage(L, at, p->name, out); break;
   case NW_ARG_INT: out->i = nwl_integer(L, at, p->name); break;
-  case NW_ARG_STR: out->name = nwl_string(L, at, p->name); break;
+  case NW_ARG_STR:
+  case NW_ARG_INTRINSIC: out->name = nwl_string(L, at, p->name); break;
   case NW_ARG_LIST: read_list(L, at, p, out); break;
   case NW_ARG_EXPRS: read_exprs(L, at, p, out); break;
   case NW_ARG_EXPR:
@@ -136,8 +137,8 @@ int nwl_apply(lua_State *L) {
 
 // ---- the table of primitives
 
-static const char *const arg_kinds[] = {"none",  "loop", "stage", "int",  "str",  "list",
-                                        "exprs", "expr", "cond",  "stmt", "value"};
+static const char *const arg_kinds[] = {"none",  "loop", "stage", "int",  "str",   "list",
+                                        "exprs", "expr", "cond",  "stmt", "value", "intrinsic"};
 
 static void push_param(lua_State *L, const nw_param *p) {
   lua_createtable(L, 0, 7);
