@@ -328,7 +328,7 @@ function schedule:stream_stores(stage) end
 
 ---Lets an intrinsic do a nest of loops. loop: the outermost loop of the nest. intrinsic: what nw.intrinsic or nw.xsmm.gemm returned, or its name. Example: s:tensorize("i_i", mm16)
 ---@param loop nw.loop|string
----@param intrinsic string
+---@param intrinsic nw.intrinsic|string
 function schedule:tensorize(loop, intrinsic) end
 
 ---The full text form of the program, which reads back.
