@@ -27,6 +27,14 @@ static void some_shape(nw_case *x) {
   for (int i = 0; i < n; i++) free(row[i]);
 }
 
+// Whole numbers that are read as indices: all of them this one.
+static void fill_indices(nw_check_data *d, const nw_program *p, int64_t index) {
+  for (int i = 0; i < nw_check_inputs(p); i++) {
+    nw_array *a = d->array[i];
+    for (int64_t k = 0; nw_dtype_is_int(nw_array_dtype(a)) && k < nw_array_count(a); k++) nw_array_set_int(a, k, index);
+  }
+}
+
 bool nw_case_open(nw_case *x, nw_ctx *c, nw_sched *s) {
   *x = (nw_case){.c = c, .s = s, .r = s->refused};
   if (!x->r) return nw_fail(c, NW_EINVAL, "it is about the last step, when that was refused", "nothing was refused");
@@ -83,12 +91,18 @@ static bool keep_both(const nw_case *x, nw_watch *v, nw_touch out[2]) {
   return ran && out[0].is && out[1].is;
 }
 
+// Between two updates the others of their buffer say nothing.
+static const char *other_updates(const nw_case *x) {
+  return x->w->loop || (x->w->source.write && x->w->sink.write) ? x->w->buffer : NULL;
+}
+
 // The same two instances in the program before the step; `needs` as of a watch.
 static bool meet_before(nw_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->before);
   v.like = x->after;
   v.needs = needs;
+  v.slice.inits_of = other_updates(x);
   want_like(&v, &x->after[NW_SOURCE]);
   want_like(&v, &x->after[NW_SINK]);
   nw_touch both[2] = {{0}};
@@ -97,13 +111,14 @@ static bool meet_before(nw_case *x, bool needs) {
   return met;
 }
 
-// The two executions of the witness, and all that writes their element.
+// The two executions of the witness, and whatever else may set their element.
 static bool meet_after(nw_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->after);
   v.needs = needs;
+  v.slice.inits_of = other_updates(x);
   want_both(&v);
-  if (x->w->buffer) nw_slice_focus(&v.slice, x->w->buffer, x->w->ndim, x->w->index);
+  if (x->w->buffer && !x->w->loop) nw_slice_focus(&v.slice, x->w->buffer, x->w->ndim, x->w->index);
   nw_touch both[2] = {{0}};
   bool met = keep_both(x, &v, both);
   if (met) memcpy(x->after, both, sizeof both);
@@ -239,11 +254,21 @@ static bool can_be_seen(const nw_refused *r) {
   return r->after && k != NW_REFUSE_STRUCTURE && k != NW_REFUSE_CAPACITY && k != NW_REFUSE_UNDECIDED;
 }
 
+// Where an index is read from data, the element of the witness is met for some data only: that which names it.
+static void look(nw_case *x, bool pair) {
+  if (!x->w) return;
+  x->how = pair ? look_at_pair(x) : look_at_one(x);
+  for (int d = 0; !x->how && x->w->buffer && d < x->w->ndim; d++) {
+    fill_indices(&x->data, x->r->before, x->w->index[d]);
+    x->how = pair ? look_at_pair(x) : look_at_one(x);
+  }
+}
+
 void nw_case_look(nw_case *x) {
   if (!can_be_seen(x->r)) return;
   x->vector = x->w && is_vector(x->r->after, x->w->loop);
   bool pair = x->w && x->w->source.block;
-  if (x->w) x->how = pair ? look_at_pair(x) : look_at_one(x);
+  look(x, pair);
   if (pair && x->how && x->w->loop && in_two_iterations(x->w))
     x->paired = run_pair(x, false, x->pair) && run_pair(x, true, x->raced);
   bool wrong = nw_case_wrong_output(x);

@@ -27,7 +27,7 @@ typedef struct nw_watch {
   const char *backwards; // this loop runs from its end
   bool lost; // the source's update of the element comes to nothing
   bool needs; // all that the slice reads is in it
-  int64_t max_steps, now;
+  int64_t now;
   nw_touch touch[2][2]; // source and sink; reading and writing
   int64_t room; // of the element, once it was touched: others may be kept there; -1 before
   bool foreign; // another element was put there since

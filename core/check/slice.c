@@ -8,7 +8,7 @@ struct nw_slice_site {
   const nw_stmt *block;
   int nloops;
   const nw_stmt *loop[NW_MAX_DEPTH];
-  int64_t at[NW_MAX_DEPTH]; // where it stands
+  int64_t at[NW_MAX_DEPTH], upto[NW_MAX_DEPTH]; // where it stands: at one iteration, the innermost known one at a part
   const nw_expr *lo[NW_MAX_DEPTH], *hi[NW_MAX_DEPTH];
   int first; // range of the outermost loop
   nw_ranges r; // sizes, then loops: those entered are fixed
@@ -150,7 +150,7 @@ int nw_slice_focused(const nw_slice *s) {
 static bool stands(const nw_slice_site *t, int known, const nw_execution *e) {
   if (e->n != t->nloops || strcmp(e->block, t->block->block.name)) return false;
   for (int i = 0; i < known; i++)
-    if (t->at[i] != e->at[i]) return false;
+    if (e->at[i] < t->at[i] || e->at[i] > t->upto[i]) return false;
   return true;
 }
 
@@ -189,40 +189,48 @@ static bool may_write(const nw_slice *s, const nw_slice_site *t, bool all) {
   return false;
 }
 
-static bool may_want(const nw_slice *s, const nw_slice_site *t, int known) {
+static bool may_want(const nw_slice *s, const nw_slice_site *t, int known, bool all) {
   if (s->whole) return true;
   for (int i = 0; i < s->wanted.n; i++) {
     const nw_wanted *w = s->wanted.at[i];
     if (w->by_loops ? stands(t, known, w->by_loops) : has_vars(t, w)) return true;
   }
-  return may_write(s, t, known == t->nloops);
+  return may_write(s, t, all);
 }
 
 // ---- the walk
 
-static void stand(nw_slice *s, nw_slice_site *t, int k, int64_t value) {
-  t->at[k] = value;
+static void stand(nw_slice *s, nw_slice_site *t, int k, int64_t lo, int64_t hi) {
+  t->at[k] = lo;
+  t->upto[k] = hi;
   if (s->whole) return;
   nw_range *r = &t->r.at[t->first];
-  r[k].lo = r[k].hi = nw_index(s->pool, value);
+  r[k].lo = nw_index(s->pool, lo);
+  r[k].hi = nw_index(s->pool, hi);
   for (int i = k + 1; i < t->nloops; i++) {
     r[i].lo = t->lo[i];
     r[i].hi = t->hi[i];
   }
 }
 
-bool nw_slice_visit(nw_slice *s, const nw_stmt *stmt, const int64_t *value) {
+// The element itself is looked at only where all loops stand.
+bool nw_slice_enters(nw_slice *s, const nw_stmt *loop, int64_t lo, int64_t hi) {
   bool wanted = false;
   for (int i = 0; i < s->nsites; i++) {
     nw_slice_site *t = &s->site[i];
-    if (stmt == t->block) return may_want(s, t, t->nloops);
-    for (int k = 0; k < t->nloops && stmt->kind == NW_LOOP; k++) {
-      if (t->loop[k] != stmt) continue;
-      stand(s, t, k, *value);
-      wanted = wanted || may_want(s, t, k + 1);
+    for (int k = 0; k < t->nloops; k++) {
+      if (t->loop[k] != loop) continue;
+      stand(s, t, k, lo, hi);
+      wanted = wanted || may_want(s, t, k + 1, k + 1 == t->nloops && lo == hi);
     }
   }
   return wanted;
+}
+
+bool nw_slice_runs(nw_slice *s, const nw_stmt *block) {
+  for (int i = 0; i < s->nsites; i++)
+    if (s->site[i].block == block) return may_want(s, &s->site[i], s->site[i].nloops, true);
+  return false;
 }
 
 bool nw_slice_at(const nw_slice *s, const nw_stmt *block, const nw_execution *e) {

@@ -39,5 +39,6 @@ void nw_slice_want(nw_slice *s, nw_wanted w);
 // Everything that writes this element. False when it was wanted already, or there is no such element.
 bool nw_slice_focus(nw_slice *s, const char *buffer, int n, const int64_t *index);
 int nw_slice_focused(const nw_slice *s); // how many elements
-bool nw_slice_visit(nw_slice *s, const nw_stmt *stmt, const int64_t *value); // as nw_interp_opts has it
+bool nw_slice_enters(nw_slice *s, const nw_stmt *loop, int64_t lo, int64_t hi); // as nw_interp_opts has them
+bool nw_slice_runs(nw_slice *s, const nw_stmt *block);
 bool nw_slice_at(const nw_slice *s, const nw_stmt *block, const nw_execution *e); // is this where the loops stand?

@@ -2,7 +2,12 @@
 #include "check/replay.h"
 #include <stdlib.h>
 
-enum { MAX_ROUNDS = 64, MAX_FOCUSED = 20000 };
+enum {
+  MAX_ROUNDS = 64,
+  MAX_FOCUSED = 20000,
+  MAX_STEPS = 200000, // of a slice: each asks what may be wanted
+  MAX_WHOLE = 4000000,
+};
 
 static bool is_named(const nw_watch *x, const nw_access *a) {
   if (!x->w || !x->w->buffer || strcmp(x->w->buffer, a->buffer) || a->n != x->w->ndim) return false;
@@ -106,9 +111,11 @@ static void see(void *env, const nw_access *a) {
   if (x->needs && !a->write && !a->outside) x->grown |= nw_slice_focus(&x->slice, a->buffer, a->n, a->at);
 }
 
-static bool visit(void *env, const nw_stmt *s, const int64_t *value) {
-  return nw_slice_visit(&((nw_watch *)env)->slice, s, value);
+static bool enters(void *env, const nw_stmt *loop, int64_t lo, int64_t hi) {
+  return nw_slice_enters(&((nw_watch *)env)->slice, loop, lo, hi);
 }
+
+static bool runs(void *env, const nw_stmt *block) { return nw_slice_runs(&((nw_watch *)env)->slice, block); }
 
 static bool runs_backwards(void *env, const nw_stmt *loop) {
   const nw_watch *x = env;
@@ -121,7 +128,7 @@ static bool is_lost(void *env, const nw_access *a) {
 }
 
 void nw_watch_init(nw_watch *x, const nw_program *p, const nw_conflict *w, nw_check_data *data) {
-  *x = (nw_watch){.c = p->ctx, .p = p, .w = w, .data = data, .max_steps = 4000000};
+  *x = (nw_watch){.c = p->ctx, .p = p, .w = w, .data = data};
 }
 
 void nw_watch_free(nw_watch *x) {
@@ -132,8 +139,9 @@ void nw_watch_free(nw_watch *x) {
 static bool run_once(nw_watch *x) {
   nw_interp_opts o = {.trace = see,
                       .env = x,
-                      .max_steps = x->max_steps,
-                      .visit = visit,
+                      .max_steps = x->slice.whole ? MAX_WHOLE : MAX_STEPS,
+                      .enters = enters,
+                      .runs = runs,
                       .backwards = runs_backwards,
                       .drop = is_lost,
                       .lenient = true};

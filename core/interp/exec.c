@@ -8,10 +8,10 @@ static void run_kids(nwi_program *x, nwi_code *c) {
 
 static void init_kids(nwi_program *x, nwi_code *c);
 
-// Whether whoever watches wants this to be run.
-static bool wanted(nwi_program *x, const nwi_code *c, const int64_t *value) {
+// Whether whoever watches wants anything of these iterations.
+static bool wanted(nwi_program *x, const nwi_code *c, int64_t lo, int64_t hi) {
   const nw_interp_opts *o = x->run.opts;
-  return !o || !o->visit || o->visit(o->env, c->stmt, value);
+  return !o || !o->enters || o->enters(o->env, c->stmt, lo, hi);
 }
 
 static bool backwards(nwi_program *x, const nwi_code *c) {
@@ -19,23 +19,42 @@ static bool backwards(nwi_program *x, const nwi_code *c) {
   return o && o->backwards && o->backwards(o->env, c->stmt);
 }
 
+typedef void (*kids_of)(nwi_program *x, nwi_code *c);
+
+static void run_iteration(nwi_program *x, nwi_code *c, int64_t at, kids_of kids) {
+  if (c->dim >= 0 && kids == run_kids) nwi_grid_enter(x, c, at - nwi_int(&x->run, c->begin));
+  x->run.slot[c->slot] = at;
+  nwi_turn(&x->run);
+  kids(x, c);
+}
+
+// Iterations lo..hi; halved until a part holds nothing that is wanted, or a single one.
+static void run_part(nwi_program *x, nwi_code *c, int64_t lo, int64_t hi, kids_of kids) {
+  if (nwi_stop(&x->run) || !wanted(x, c, lo, hi)) return;
+  if (lo == hi) return run_iteration(x, c, lo, kids);
+  int64_t middle = lo + (hi - lo) / 2;
+  bool back = backwards(x, c);
+  if (back) run_part(x, c, middle + 1, hi, kids);
+  run_part(x, c, lo, middle, kids);
+  if (!back) run_part(x, c, middle + 1, hi, kids);
+}
+
+static void run_all(nwi_program *x, nwi_code *c, int64_t begin, int64_t extent, kids_of kids) {
+  const nw_interp_opts *o = x->run.opts;
+  if (extent > 0 && o && (o->enters || o->backwards)) return run_part(x, c, begin, begin + extent - 1, kids);
+  for (int64_t i = 0; i < extent && !nwi_stop(&x->run); i++) run_iteration(x, c, begin + i, kids);
+}
+
 static void run_loop(nwi_program *x, nwi_code *c) {
   nwi_run *r = &x->run;
   nwi_turn(r);
   int64_t begin = nwi_int(r, c->begin), extent = nwi_int(r, c->extent);
   x->at[x->depth++] = c;
-  if (extent <= 0 && c->reduces) {
+  if (extent <= 0 && c->reduces && wanted(x, c, begin, begin)) {
     r->slot[c->slot] = begin;
-    if (wanted(x, c, &begin)) init_kids(x, c);
+    init_kids(x, c);
   }
-  bool back = backwards(x, c);
-  for (int64_t i = 0; i < extent && !nwi_stop(r); i++) {
-    r->slot[c->slot] = begin + (back ? extent - 1 - i : i);
-    if (!wanted(x, c, &r->slot[c->slot])) continue;
-    if (c->dim >= 0) nwi_grid_enter(x, c, r->slot[c->slot] - begin);
-    nwi_turn(r);
-    run_kids(x, c);
-  }
+  run_all(x, c, begin, extent, run_kids);
   if (c->dim >= 0) nwi_grid_leave(x, c);
   x->depth--;
 }
@@ -111,7 +130,7 @@ static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond) {
   nwi_turn(r);
   x->block = c;
   x->init = false;
-  return wanted(x, c, c->nvars ? &r->slot[c->var_slot[0]] : NULL);
+  return !r->opts || !r->opts->runs || r->opts->runs(r->opts->env, c->stmt);
 }
 
 static void run_block(nwi_program *x, nwi_code *c) {
@@ -131,12 +150,7 @@ static void init_loop(nwi_program *x, nwi_code *c) {
   nwi_turn(r);
   int64_t begin = nwi_int(r, c->begin), extent = c->reduces ? 1 : nwi_int(r, c->extent);
   x->at[x->depth++] = c;
-  for (int64_t i = 0; i < extent && !nwi_stop(r); i++) {
-    r->slot[c->slot] = begin + i;
-    if (!wanted(x, c, &r->slot[c->slot])) continue;
-    nwi_turn(r);
-    init_kids(x, c);
-  }
+  run_all(x, c, begin, extent, init_kids);
   x->depth--;
 }
 

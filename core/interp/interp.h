@@ -30,9 +30,11 @@ typedef struct nw_interp_opts {
   void (*trace)(void *env, const nw_access *a); // NULL: none
   void *env;
   int64_t max_steps; // 0: no limit; above, NW_ELIMIT
-  // Scheduled programs only. `visit` is asked before each iteration of a loop (*value: its variable) and each execution of a
-  // block (*value: its variables, one after the other): false leaves it out. `backwards`: whether a loop runs from its end.
-  bool (*visit)(void *env, const nw_stmt *s, const int64_t *value);
+  // Scheduled programs only. `enters`: whether anything is wanted of the iterations lo..hi of a loop, asked of ever smaller
+  // parts, at last of each iteration alone; `runs`: whether a block is, once all loops around it stand. What is not is left
+  // out. `backwards`: whether a loop runs from its end.
+  bool (*enters)(void *env, const nw_stmt *loop, int64_t lo, int64_t hi);
+  bool (*runs)(void *env, const nw_stmt *block);
   bool (*backwards)(void *env, const nw_stmt *loop);
   bool (*drop)(void *env, const nw_access *a); // whether a store comes to nothing, as if it were overwritten at once
   bool lenient; // an access outside is left out, and an element never written reads as 0; else both end the run

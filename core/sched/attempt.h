@@ -2,8 +2,9 @@
 #pragma once
 #include "sched/step.h"
 
-enum { NW_TRY_BUDGET = 300000 }; // operations of isl: finding out what else there is must not take long
+// Operations of isl for one attempt: finding out what else there is must not take long, and looking at everything even less.
+enum { NW_TRY_BUDGET = 300000, NW_LOOK_BUDGET = 100000 };
 
 // The program the step would make, counted, or NULL. *why (may be NULL): the reason, one line; heap. The context has no
 // failure before and after, but for an interrupt.
-nw_program *nw_attempt(nw_sched *s, const nw_primitive *row, const nw_arg *args, char **why);
+nw_program *nw_attempt(nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget, char **why);

@@ -85,7 +85,8 @@ static void try_place(places *x, const nw_stmt *loop) {
   if (l->current) return measure(x, nw_sched_program(x->s), l);
   nw_arg args[NW_MAX_PARAMS] = {{.kind = NW_ARG_STAGE, .name = x->stage}};
   if (loop) args[1] = (nw_arg){.kind = NW_ARG_LOOP, .name = name};
-  nw_program *p = nw_attempt(x->s, nw_primitive_find(loop ? "compute_at" : "compute_root"), args, &l->why);
+  nw_program *p =
+      nw_attempt(x->s, nw_primitive_find(loop ? "compute_at" : "compute_root"), args, NW_TRY_BUDGET, &l->why);
   if (p) measure(x, p, l);
   nw_program_release(p);
 }

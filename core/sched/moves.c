@@ -17,7 +17,7 @@ typedef struct moves {
   nw_stmt *nest[NW_MAX_DEPTH];
   nw_vec stage; // names: what is computed inside, what that reads, other tensors
   int variant;
-  bool pairs; // the step takes lists that go together: as many factors as loops
+  bool outward, in_order; // how the step being tried takes its loops: the outer one last; a list outermost first
 } moves;
 
 // ---- sensible arguments
@@ -27,18 +27,23 @@ static nw_arg loop_at(const moves *m, int at) {
   return (nw_arg){.kind = NW_ARG_LOOP, .name = m->nest[at]->loop.var->name};
 }
 
-// The n-th loop of a step: this one and the next inside; in every other variant, the one around and this one.
-static nw_arg some_loop(const moves *m, int n, int of) { return loop_at(m, m->at + n - (of > 1 && m->variant % 2)); }
+// The n-th loop of a step: this one and the next inside; in every other variant, the one around and this one. Or, for a step
+// that takes the outer one last, the other way round.
+static nw_arg some_loop(const moves *m, int n, int of) {
+  int other = of > 1 && m->variant % 2;
+  return m->outward ? loop_at(m, m->at + other - n) : loop_at(m, m->at - other + n);
+}
 
 static nw_arg some_stage(const moves *m) {
   if (m->variant >= m->stage.n) return (nw_arg){0};
   return (nw_arg){.kind = NW_ARG_STAGE, .name = m->stage.at[m->variant]};
 }
 
-// One that divides, if there is one.
-static nw_arg some_number(const moves *m) {
+// One that divides, if there is one; of dimensions, the first.
+static nw_arg some_number(const moves *m, const nw_param *param) {
   static const int64_t factor[] = {8, 4, 16, 2};
   int64_t extent;
+  if (!strcmp(param->name, "axis")) return (nw_arg){.kind = NW_ARG_INT, .i = m->variant % 2};
   nw_arg a = {.kind = NW_ARG_INT, .i = factor[m->variant]};
   if (m->variant || !nw_is_int(m->loop->loop.extent, &extent)) return a;
   for (int i = NW_COUNT(factor) - 1; i >= 0; i--)
@@ -49,7 +54,7 @@ static nw_arg some_number(const moves *m) {
 static nw_arg some_choice(const moves *m, const nw_param *param) {
   const char *at = param->choices;
   if (!at) return (nw_arg){0};
-  for (int i = 0; i < m->variant % 2 && strchr(at, '|'); i++) at = strchr(at, '|') + 1;
+  for (int i = 0; i < m->variant && strchr(at, '|'); i++) at = strchr(at, '|') + 1;
   return (nw_arg){.kind = NW_ARG_STR, .name = nw_arena_strndup(m->a, at, strcspn(at, "|"))};
 }
 
@@ -69,47 +74,87 @@ static nw_arg some_place(const moves *m) {
   return (nw_arg){.kind = NW_ARG_EXPR, .n = 1, .expr = e};
 }
 
+static int dims_of_stage(const moves *m) {
+  const char *name = some_stage(m).name;
+  const nw_stmt *block = name ? nw_stage_block(m->p, name) : NULL;
+  const nw_buffer *b = name ? nw_find_buffer(m->p, block ? block->block.target[0].buffer : name) : NULL;
+  return b ? b->ndim : 0;
+}
+
+// The dimensions of the stage, last first: as numbers, and as a layout.
+static nw_arg turned_dims(const moves *m) {
+  int n = dims_of_stage(m);
+  nw_arg *item = NW_NEW_N(m->a, nw_arg, n + 1);
+  for (int i = 0; i < n; i++) item[i] = (nw_arg){.kind = NW_ARG_INT, .i = n - 1 - i};
+  return n ? (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item} : (nw_arg){0};
+}
+
+static nw_arg turned_layout(const moves *m) {
+  int n = dims_of_stage(m);
+  const nw_expr **e = NW_NEW_N(m->a, const nw_expr *, n + 1);
+  for (int i = 0; i < n; i++) e[i] = nw_var(m->p->pool, nw_arena_printf(m->a, "_%d", n - 1 - i));
+  return n ? (nw_arg){.kind = NW_ARG_EXPRS, .n = n, .expr = e} : (nw_arg){0};
+}
+
 static nw_arg some_value(const moves *m, const nw_param *param, nw_arg_kind kind, int nth, int of);
 
-// Loops in the order that is not theirs; of anything else, one.
+// Loops in the order that is not theirs, for steps that ask for an order; as many numbers; of anything else, one.
 static nw_arg some_list(const moves *m, const nw_param *param) {
-  int n = param->item == NW_ARG_LOOP || m->pairs ? 2 : 1;
+  int n = param->item == NW_ARG_LOOP || param->item == NW_ARG_INT ? 2 : 1;
+  if (param->item == NW_ARG_INT && !strcmp(param->name, "dims")) return turned_dims(m);
   nw_arg *item = NW_NEW_N(m->a, nw_arg, n);
   for (int i = 0; i < n; i++) {
-    item[i] = some_value(m, param, param->item, m->pairs ? i : n - 1 - i, n);
+    item[i] = some_value(m, param, param->item, m->in_order ? i : n - 1 - i, n);
     if (item[i].kind == NW_ARG_NONE) return (nw_arg){0};
   }
   return (nw_arg){.kind = NW_ARG_LIST, .n = n, .item = item};
 }
 
+// A size above its middle range: what a version for large sizes would ask.
+static nw_arg some_condition(const moves *m) {
+  if (!m->p->nsizes) return (nw_arg){0};
+  const nw_expr **e = NW_NEW_N(m->a, const nw_expr *, 1);
+  e[0] = nw_le(m->p->pool, nw_index(m->p->pool, 64), nw_var(m->p->pool, m->p->size[0].name));
+  return (nw_arg){.kind = NW_ARG_COND, .n = 1, .expr = e};
+}
+
 static nw_arg some_value(const moves *m, const nw_param *param, nw_arg_kind kind, int nth, int of) {
   switch (kind) {
-  case NW_ARG_LOOP: return nth && !strcmp(param->name, "outer") ? loop_at(m, m->at - 1) : some_loop(m, nth, of);
+  case NW_ARG_LOOP: return some_loop(m, nth, of);
   case NW_ARG_STAGE: return some_stage(m);
-  case NW_ARG_INT: return some_number(m);
+  case NW_ARG_INT: return some_number(m, param);
   case NW_ARG_STR: return some_choice(m, param);
   case NW_ARG_INTRINSIC: return some_intrinsic(m);
   case NW_ARG_LIST: return some_list(m, param);
   case NW_ARG_EXPR: return some_place(m);
+  case NW_ARG_EXPRS: return turned_layout(m);
+  case NW_ARG_COND: return some_condition(m);
   case NW_ARG_STMT: return (nw_arg){.kind = NW_ARG_STMT, .name = m->loop->loop.var->name};
   default: return (nw_arg){0};
   }
 }
 
-static int loops_of(const nw_primitive *row) {
+// How many loops it takes one by one.
+static int loops_of(moves *m, const nw_primitive *row) {
   int n = 0;
-  for (int i = 0; i < nw_param_count(row); i++) n += row->param[i].kind == NW_ARG_LOOP && !row->param[i].optional;
+  m->outward = m->in_order = false;
+  for (int i = 0; i < nw_param_count(row); i++) {
+    const nw_param *param = &row->param[i];
+    bool loop = param->kind == NW_ARG_LOOP && !param->optional;
+    if (loop && n && !strcmp(param->name, "outer")) m->outward = true;
+    if (param->kind == NW_ARG_LIST && param->item == NW_ARG_INT) m->in_order = true;
+    n += loop;
+  }
   return n;
 }
 
 // What must be given, and a factor where it may be left out for another option. False when nothing sensible comes to mind.
 static bool fill(moves *m, const nw_primitive *row, nw_arg *args) {
-  int nth = 0, of = loops_of(row);
-  m->pairs = row->param[0].kind == NW_ARG_LIST && row->param[1].kind == NW_ARG_LIST;
+  int nth = 0, of = loops_of(m, row);
   for (int i = 0; i < nw_param_count(row); i++) {
     const nw_param *param = &row->param[i];
     args[i] = (nw_arg){0};
-    if (param->option || (param->optional && param->kind != NW_ARG_INT)) continue;
+    if (param->option || (param->optional && strncmp(param->name, "factor", 6))) continue;
     args[i] = some_value(m, param, param->kind, nth, of);
     nth += param->kind == NW_ARG_LOOP;
     if (args[i].kind == NW_ARG_NONE && !param->optional) return false;
@@ -143,7 +188,7 @@ static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
       free(step);
       continue;
     }
-    nw_program *p = nw_attempt(m->s, row, args, &why);
+    nw_program *p = nw_attempt(m->s, row, args, NW_LOOK_BUDGET, &why);
     nw_program_release(p);
     if (p || !out->step)
       keep(out, step, why);

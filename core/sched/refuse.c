@@ -117,7 +117,7 @@ enum {
 };
 
 static bool works(nw_sched *s, const nw_candidate *c) {
-  nw_program *p = nw_attempt(s, c->primitive, c->args, NULL);
+  nw_program *p = nw_attempt(s, c->primitive, c->args, NW_TRY_BUDGET, NULL);
   nw_program_release(p);
   return p != NULL;
 }

@@ -196,12 +196,27 @@ local function words_for(param, schedule, stage)
   return found
 end
 
+local function stages_of(schedule) return set_of(core.schedule_stages(schedule)) end
+
+local function branches_of(schedule)
+  local found = {}
+  for _, entry in ipairs(core.schedule_log(schedule)) do
+    if entry.branch then found[entry.branch] = true end
+  end
+  return found
+end
+
 -- What the methods that are no primitives take.
 local METHODS = {
   show = function() return set_of(inside.views) end,
   trace = function() return set_of {"lua", "json"} end,
   loop = names_of_loops,
-  loops = function(schedule) return set_of(core.schedule_stages(schedule)) end,
+  loops = stages_of,
+  moves = names_of_loops,
+  locations = stages_of,
+  checkout = branches_of,
+  diff = branches_of,
+  why = function() return set_of {"lowered", "loops"} end,
 }
 
 -- What can stand in quotes as an argument of a schedule's or a stage's method.

@@ -97,7 +97,7 @@ local function node_of(line)
   local unsafe, rest = line:match "^%s*(unsafe )(.*)$"
   rest = rest or line:match "^%s*(.*)$"
   local node = {unsafe = unsafe ~= nil}
-  local mark, loop, range = rest:match "^(%l*) ?for (%S+) in (.-):$"
+  local mark, loop, range = rest:match "^([%w.]*) ?for (%S+) in (.-):$"
   local block, vars = rest:match "^%l* ?block (%S+) of %S+ (%b())"
   if loop then
     node.kind, node.name, node.mark = "loop", loop, mark ~= "" and mark or nil

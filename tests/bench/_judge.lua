@@ -40,8 +40,8 @@ local function timed(times, f, s, ...)
   return table.unpack(result, 2, result.n)
 end
 
---- Times by question ("o", "v", "m": marks only) of accepted steps, and `all` of all.
-function judge.times() return {o = {}, v = {}, m = {}, all = {}} end
+--- Times by question ("o", "v", "m": marks only) of accepted steps, `all` of all, and `moves` of finding what is legal.
+function judge.times() return {o = {}, v = {}, m = {}, all = {}, moves = {}} end
 
 -- Stands for a schedule in a row's steps, so that each step is timed.
 local function watched(s, times)
@@ -112,6 +112,18 @@ local function differs(s, meant)
     or unequal(meant.result, nw.interpret(s, meant.data, {lowered = true}))
 end
 
+-- ---- what is legal now
+
+-- The outermost and the innermost loop of what came out.
+local function time_moves(s, times)
+  local loops = s:loops()
+  for _, loop in ipairs {loops[1], #loops > 1 and loops[#loops] or nil} do
+    local start = os.clock()
+    s:moves(loop)
+    times.moves[#times.moves + 1] = (os.clock() - start) * 1000
+  end
+end
+
 -- ---- rows
 
 --- Runs a legal row: nil, or what is wrong and whether a step was refused.
@@ -123,6 +135,7 @@ function judge.legal(row, times)
   local ok, err = pcall(row.steps, table.unpack(made, 1, made.n))
   if not ok then return tostring(err), true end
   local wrong = differs(s, meant)
+  time_moves(s, times)
   return wrong and "wrong result: " .. wrong, false
 end
 
@@ -135,14 +148,16 @@ local function witness_fault(r)
   if not r.source and not r.sink then return "the refusal names no execution" end
 end
 
--- Replays the step that was just refused in the interpreter: does what the refusal says happen there?
+-- Replays the step that was just refused in the interpreter: does what the refusal says happen there? Nil or what is wrong,
+-- and whether it was seen.
 local function replay_fault(s, kind)
   local told = s:explain()
-  if told.seen or not (told.visible or NEEDS_WITNESS[kind]) then return nil end
+  if told.seen or not (told.visible or NEEDS_WITNESS[kind]) then return nil, told.seen end
   return "the conflict is not seen when the refused step is replayed:\n" .. tostring(told)
 end
 
---- Runs an illegal row: the findings {accepted=, kind=, witness=, prepared=}, each nil or a message.
+--- Runs an illegal row: the findings {accepted=, kind=, witness=, prepared=}, each nil or a message; and whether there was a
+--- conflict that could be replayed, and was seen.
 function judge.illegal(row, times)
   local made = table.pack(row.make())
   local s = made[1]
@@ -158,9 +173,10 @@ function judge.illegal(row, times)
   if err.refusal.kind ~= row.kind then
     found.kind = ("expected %s, got %s: %s"):format(row.kind, err.refusal.kind, tostring(err))
   end
-  local fault = witness_fault(err.refusal) or replay_fault(s, err.refusal.kind)
+  local fault, seen = witness_fault(err.refusal), false
+  if not fault then fault, seen = replay_fault(s, err.refusal.kind) end
   if fault then found.witness = fault .. ": " .. tostring(err) end
-  return found
+  return found, seen
 end
 
 return judge

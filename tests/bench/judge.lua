@@ -16,12 +16,14 @@ for _, row in ipairs(rows.legal) do
   collectgarbage()
 end
 
-local count = {accepted = 0, kind = 0, witness = 0, prepared = 0}
+local count, seen = {accepted = 0, kind = 0, witness = 0, prepared = 0}, 0
 for _, row in ipairs(rows.illegal) do
-  for finding, problem in pairs(judge.illegal(row, times)) do
+  local findings, replayed = judge.illegal(row, times)
+  for finding, problem in pairs(findings) do
     count[finding] = count[finding] + 1
     say(row, problem)
   end
+  if replayed then seen = seen + 1 end
   collectgarbage()
 end
 
@@ -32,8 +34,10 @@ out:bar("judge.illegal_cases", #rows.illegal, ">=", 150)
 out:bar("judge.illegal_accepted", count.accepted, "<=", 0)
 out:bar("judge.wrong_kind", count.kind, "<=", 0)
 out:bar("judge.wrong_witness", count.witness, "<=", 0)
+out:bar("judge.witness_seen", seen)
 out:bar("judge.order_ms_median", bench.median(times.o), "<=", 15)
 out:bar("judge.value_ms_median", bench.median(times.v), "<=", 60)
 out:bar("judge.marks_ms_median", bench.median(times.m))
 out:bar("judge.step_ms_p99", bench.quantile(times.all, 0.99), "<=", 300)
+out:bar("judge.moves_ms", bench.quantile(times.moves, 1), "<=", 500)
 out:close()

@@ -84,25 +84,26 @@ local function check_undo(s, before)
   if s:text() ~= after then return "redo did not return the identical program" end
 end
 
--- Is the tensor read where data says? Then a conflict is one that may happen, and not with these numbers.
-local function gathered(case, tensor)
-  for _, stage in ipairs(case.stages) do
-    for _, from in ipairs(stage.kind == "gather" and stage.from or {}) do
-      if from == tensor then return true end
-    end
-  end
+-- A trace is the schedule: pasted or read back, it makes the identical program.
+local function check_trace(s, outputs)
+  local pasted, read = nw.schedule(outputs), nw.schedule(outputs)
+  local ok, err = pcall(load("local s = ... " .. s:trace()), pasted)
+  if not ok then return "the trace does not run: " .. tostring(err) .. "\n" .. s:trace() end
+  if pasted:text() ~= s:text() then return "the trace makes another program:\n" .. s:trace() end
+  ok, err = pcall(read.replay, read, s:trace "json")
+  if not ok then return "the JSON trace does not replay: " .. tostring(err) end
+  if read:text() ~= s:text() then return "the JSON trace makes another program:\n" .. s:trace() end
 end
 
 -- What a refusal names must show when the refused program runs.
-local unseen, seen = 0, 0
-local function check_refusal(s, err, case)
+local unseen, seen, lost = 0, 0, 0
+local function check_refusal(s, err)
+  if not err.refusal.alternatives[1] then lost = lost + 1 end
   local lesson = s:explain()
   if err.code ~= "refused" or not lesson.visible then return end
   seen = seen + 1
   if lesson.seen then return end
-  if err.refusal.element and not gathered(case, err.refusal.tensor) then
-    return "the conflict of a refusal is not seen:\n" .. tostring(err)
-  end
+  if err.refusal.element then return "the conflict of a refusal is not seen:\n" .. tostring(err) end
   unseen = unseen + 1
 end
 
@@ -138,10 +139,12 @@ local function run(case, list, draw, seed)
     elseif s:text() ~= before then
       return "a refused step changed the schedule", done
     else
-      local message = err.refusal and check_refusal(s, err, case)
+      local message = err.refusal and check_refusal(s, err)
       if message then return message, done end
     end
   end
+  local differs = check_trace(s, outputs)
+  if differs then return differs, done end
   local fine, message = pcall(check_results, case, s, outputs, seed)
   if not fine then
     if type(message) == "table" and message.code == "limit" then return nil, done end -- too much code: not a wrong result
@@ -230,5 +233,6 @@ for _, name in ipairs(steps.names) do
 end
 print(("  undecided: %d"):format(undecided))
 print(("  conflicts replayed: %d; %d of no single element did not show in results"):format(seen, unseen))
+print(("  refusals with no way on: %d"):format(lost))
 print(("property: %d passed, %d failed"):format(passed, failed))
 os.exit(failed == 0)

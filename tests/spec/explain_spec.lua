@@ -54,6 +54,13 @@ describe("s:explain()", function()
     assert.truthy(lesson:find "lane k=0 +lane k=1")
   end)
 
+  it("sees the threads of a grid race as well", function()
+    local err, lesson = refuse(gemm(8), "bind", "k", "threadIdx.x")
+    assert.equal("reduction", err.refusal.kind)
+    assert.is_true(lesson.seen)
+    assert.truthy(lesson:find "after these two")
+  end)
+
   it("needs only the two iterations of a large nest", function()
     local s = gemm(2048)
     local start = os.clock()

@@ -15,7 +15,7 @@ end)
 describe("the judge refuses", function()
   for _, row in ipairs(rows.illegal) do
     it(row.area .. ": " .. row.what, function()
-      local _, problem = next(judge.illegal(row, judge.times()))
+      local _, problem = next((judge.illegal(row, judge.times())))
       if problem then error(problem, 0) end
     end)
   end

@@ -280,6 +280,82 @@ static void accesses_are_traced(void **state) {
   nw_program_release(p);
 }
 
+// ---- whoever watches
+
+typedef struct watch {
+  int64_t lo, hi; // iterations that are wanted
+  bool back, drop;
+  int asked, outside, unwritten;
+  double sum;
+  int64_t order[8];
+  int n;
+} watch;
+
+static void see(void *env, const nw_access *a) {
+  watch *w = env;
+  w->outside += a->outside;
+  w->unwritten += a->unwritten;
+  if (a->write && w->n < 8) w->order[w->n++] = a->var[0];
+  if (a->write) assert_true(a->n == 1 && a->block->kind == NW_BLOCK && !a->init);
+  w->sum += a->value;
+}
+
+static bool enters(void *env, const nw_stmt *loop, int64_t lo, int64_t hi) {
+  watch *w = env;
+  assert_int_equal(loop->kind, NW_LOOP);
+  w->asked++;
+  return lo <= w->hi && hi >= w->lo;
+}
+
+static bool backwards(void *env, const nw_stmt *loop) { return loop && ((watch *)env)->back; }
+static bool drop(void *env, const nw_access *a) { return ((watch *)env)->drop && a->at[0] == 5; }
+
+static bool watched(nw_program *p, watch *w, nw_view *v, bool lenient) {
+  return nw_interp_program(nw, p, NULL, v,
+                           &(nw_interp_opts){.trace = see,
+                                             .env = w,
+                                             .max_steps = 1000,
+                                             .enters = enters,
+                                             .backwards = backwards,
+                                             .drop = drop,
+                                             .lenient = lenient});
+}
+
+// Two iterations of a trillion are found by halves; what is left out, dropped or turned round is what was asked for.
+static void a_part_of_a_program_runs(void **state) {
+  (void)state;
+  nw_program *p = parsed(HEAD "for z in 0..1000000000000:\n  block C of C (i = z in 0..1000000000000) where z < 8:\n"
+                              "    C[i] = A[i] + 1.0\n");
+  float a[8] = {0, 1, 2, 3, 4, 5, 6, 7}, c[8] = {0};
+  nw_view v[] = {{NW_F32, 8, a}, {NW_F32, 8, c}};
+  watch w = {.lo = 4, .hi = 6};
+  assert_true(watched(p, &w, v, false));
+  assert_true(w.n == 3 && w.order[0] == 4 && w.order[2] == 6 && w.asked < 100);
+  assert_true(c[3] == 0 && c[4] == 5 && c[6] == 7 && c[7] == 0);
+  w = (watch){.lo = 4, .hi = 6, .back = true, .drop = true};
+  c[5] = 0;
+  assert_true(watched(p, &w, v, false));
+  assert_true(w.n == 3 && w.order[0] == 6 && w.order[2] == 4);
+  assert_true(c[4] == 5 && c[5] == 0); // its store came to nothing
+  nw_program_release(p);
+}
+
+static void a_lenient_run_goes_on(void **state) {
+  (void)state;
+  nw_program *p = parsed(HEAD "for i in 0..8:\n  block C of C (i = i in 0..8):\n    C[i + 4] = A[i + 1] + C[i]\n");
+  float a[8] = {1, 1, 1, 1, 1, 1, 1, 1}, c[8] = {0};
+  nw_view v[] = {{NW_F32, 8, a}, {NW_F32, 8, c}};
+  watch w = {.lo = 0, .hi = 7};
+  assert_false(watched(p, &w, v, false));
+  nw_clear(nw);
+  w = (watch){.lo = 0, .hi = 7};
+  assert_true(watched(p, &w, v, true));
+  assert_int_equal(w.unwritten, 4); // C[0] to C[3]
+  assert_int_equal(w.outside, 1 + 4); // A[8]; C[8] to C[11]
+  assert_true(c[4] == 1 && c[7] == 1);
+  nw_program_release(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -296,6 +372,8 @@ int main(void) {
       T(bad_accesses_are_trapped),
       T(steps_and_interrupts_end_a_run),
       T(accesses_are_traced),
+      T(a_part_of_a_program_runs),
+      T(a_lenient_run_goes_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
