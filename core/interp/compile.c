@@ -24,14 +24,14 @@ static bool compile_kids(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   return true;
 }
 
-// Does a block below that owns its init have a reduce variable bound to this loop?
+// Does a block below that owns its init reduce along this loop? Behind a guard inside the loop no init is done without an
+// update (poly/lift.c).
 static bool reduces(const nw_stmt *s, const char *loop) {
+  if (s->kind == NW_GUARD) return false;
   for (int i = 0; i < s->nkids; i++)
     if (reduces(s->kid[i], loop)) return true;
   if (s->kind != NW_BLOCK || !s->block.has_init) return false;
-  for (int i = 0; i < s->block.nvars; i++)
-    if (s->block.var[i].kind == NW_REDUCE && nw_uses_var(s->block.var[i].bind, loop)) return true;
-  return false;
+  return nw_binds_reduce(s, loop);
 }
 
 static bool compile_loop(nwi_program *x, const nw_stmt *s, nwi_code *c) {

@@ -48,17 +48,24 @@ typedef struct speaker {
   const nw_stmt *block;
 } speaker;
 
-// False for a loop that a reduce variable is bound through.
+// Does the loop run along the reduction? One that stands for an element as well only moves where the reduction begins.
+bool nw_binds_reduce(const nw_stmt *block, const char *loop) {
+  bool reduces = false;
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    if (!nw_uses_var(v->bind, loop)) continue;
+    if (v->kind != NW_REDUCE) return false;
+    reduces = true;
+  }
+  return reduces;
+}
+
 static bool not_reduced(void *env, const nw_expr *e) {
   const speaker *x = env;
   if (e->op != NW_OP_VAR) return true;
   for (int i = 0; i < x->p->nsizes; i++)
     if (!strcmp(x->p->size[i].name, e->name)) return true;
-  for (int i = 0; i < x->block->block.nvars; i++) {
-    const nw_block_var *v = &x->block->block.var[i];
-    if (v->kind == NW_REDUCE && nw_uses_var(v->bind, e->name)) return false;
-  }
-  return true;
+  return !nw_binds_reduce(x->block, e->name);
 }
 
 bool nw_speaks_of_reduction(const nw_program *p, const nw_stmt *block, const nw_expr *e) {

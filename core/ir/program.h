@@ -32,7 +32,9 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
 struct nw_stmt;
 struct nw_program;
 const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
-// Does e use a loop that a reduce variable of the block is bound through?
+// Does the block reduce along this loop: are reduce variables, and nothing else, bound through it?
+bool nw_binds_reduce(const struct nw_stmt *block, const char *loop);
+// Does e use such a loop?
 bool nw_speaks_of_reduction(const struct nw_program *p, const struct nw_stmt *block, const nw_expr *e);
 
 typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope; // names: global local shared

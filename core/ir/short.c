@@ -130,12 +130,6 @@ static void lines_of(nw_short_block *b, const place *at) {
 
 // ---- comments
 
-static bool bound_by(const nw_stmt *s, const char *loop) {
-  for (int i = 0; i < s->block.nvars; i++)
-    if (s->block.var[i].kind == NW_REDUCE && nw_uses_var(s->block.var[i].bind, loop)) return true;
-  return false;
-}
-
 // As people say it: 0, inf, whatever the dtype.
 static void start(nw_str *out, const place *at, const nw_expr *init) {
   if (init->op == NW_OP_FLOAT)
@@ -155,7 +149,7 @@ static void init_comment(nw_str *out, const place *at, const nw_path *path) {
     start(out, at, at->s->block.target[i].init);
   }
   for (int i = 0; i < path->n; i++)
-    if (path->at[i]->kind == NW_LOOP && bound_by(at->s, path->at[i]->loop.var->name)) {
+    if (path->at[i]->kind == NW_LOOP && nw_binds_reduce(at->s, path->at[i]->loop.var->name)) {
       nw_str_fmt(out, "%s%s", before, path->at[i]->loop.var->name);
       before = ", ";
     }

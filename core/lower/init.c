@@ -17,18 +17,6 @@ typedef struct site {
   bool reduce[NW_MAX_DEPTH]; // which statements of the path are loops that bind a reduce variable
 } site;
 
-// As the judge sees it (poly/lift.c): a loop that stands for an element as well only moves where the reduction begins.
-static bool binds_reduce(const nw_stmt *block, const char *loop) {
-  bool reduces = false;
-  for (int i = 0; i < block->block.nvars; i++) {
-    const nw_block_var *v = &block->block.var[i];
-    if (!nw_uses_var(v->bind, loop)) continue;
-    if (v->kind != NW_REDUCE) return false;
-    reduces = true;
-  }
-  return reduces;
-}
-
 // A reduction over an axis without values: only its init is executed.
 static bool over_nothing(const nw_stmt *block) {
   for (int i = 0; i < block->block.nvars; i++) {
@@ -55,7 +43,7 @@ static void site_open(site *s, nw_program *p, int id) {
   s->outer = s->path.n - 1;
   for (int i = s->path.n - 1; i >= 0; i--) {
     const nw_stmt *at = s->path.at[i];
-    s->reduce[i] = at->kind == NW_LOOP && binds_reduce(s->block, at->loop.var->name);
+    s->reduce[i] = at->kind == NW_LOOP && nw_binds_reduce(s->block, at->loop.var->name);
     if (s->reduce[i]) s->outer = i;
   }
   site_ranges(s);

@@ -186,7 +186,6 @@ isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *loop, isl_set *set); /
 bool nw_site_same_work(const nw_site *a, const nw_site *b); // one origin, both init or both not
 
 // ---- lift.c: an init without updates
-bool nw_binds_reduce(const nw_stmt *block, const char *loop);
 bool nw_init_lifts(const nw_program *p, const nw_stmt *block);
 
 // ---- pair.c: two accesses of one buffer

@@ -11,18 +11,6 @@ typedef struct lift {
   int outer; // position of the outermost reduce loop
 } lift;
 
-// Does the loop run along the reduction? One that stands for an element as well only moves where the reduction begins.
-bool nw_binds_reduce(const nw_stmt *block, const char *loop) {
-  bool reduces = false;
-  for (int i = 0; i < block->block.nvars; i++) {
-    const nw_block_var *v = &block->block.var[i];
-    if (!nw_uses_var(v->bind, loop)) continue;
-    if (v->kind != NW_REDUCE) return false;
-    reduces = true;
-  }
-  return reduces;
-}
-
 static bool is_reduce(const lift *l, int i) {
   const nw_stmt *s = l->path.at[i];
   return s->kind == NW_LOOP && nw_binds_reduce(l->block, s->loop.var->name);

@@ -141,4 +141,19 @@ describe("fixed:", function()
     assert.is_false(pcall(s.undo, s, 0))
     assert.is_false(pcall(s.build, s, {opt = 9}))
   end)
+
+  it("a skewed reduction over nothing starts from its init", function()
+    local M, N = nw.size("M", {min = 0}), nw.size("N", {min = 1})
+    local A = nw.placeholder({N, M}, "f32", "A")
+    local X = nw.compute({N, M}, function(i, j) return A(i, j) end, "X")
+    local k = nw.reduce_axis(M, "k")
+    local Y = nw.compute({N}, function(i) return nw.max(A(i, k), k) end, "Y")
+    local s = nw.schedule {X, Y}
+    s:merge("i", "i_1")
+    s:skew("k", "i", -1)
+    assert.truthy(tostring(s):find("at the first k", 1, true), tostring(s))
+    for _, lowered in ipairs {false, true} do
+      assert.equal(-math.huge, nw.interpret(s, {nw.zeros({1, 0}, "f32")}, {lowered = lowered})[2]:getflat(1))
+    end
+  end)
 end)
