@@ -41,7 +41,9 @@ struct nwi_code {
   nwi_node *begin, *extent; // LOOP
   int dim; // LOOP: of the grid, 0..5; -1 when not bound
   bool launch; // is met outside of every launch, and is one
-  bool reduces; // LOOP: binds a reduce variable of a block that owns its init
+  nwi_code *up; // around this one
+  int nlone; // LOOP: the blocks below whose inits are done alone when it has no iterations
+  nwi_code **lone;
   nwi_node *cond; // GUARD; BLOCK: where, or NULL
   nwi_node *init_cond; // BLOCK: the same for its init below a loop without iterations
   nwi_buffer *buffer; // ALLOC
@@ -83,6 +85,7 @@ typedef struct nwi_program {
   nwi_grid grid;
   nwi_code *at[NW_MAX_DEPTH]; // loops being run, for messages
   int depth;
+  nwi_code *lone; // whose init is done below a loop without iterations
   nwi_code *block; // being run, and whether it is its init
   bool init;
 } nwi_program;

@@ -19,24 +19,45 @@ static nwi_node **make_all(nwi_program *x, nwi_scope *s, int n, const nw_expr *c
 
 static bool compile_kids(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   c->kid = NW_NEW_N(x->arena, nwi_code *, s->nkids + 1);
-  for (c->nkids = 0; c->nkids < s->nkids; c->nkids++)
-    if (!(c->kid[c->nkids] = compile(x, s->kid[c->nkids]))) return false;
+  for (c->nkids = 0; c->nkids < s->nkids; c->nkids++) {
+    nwi_code *kid = c->kid[c->nkids] = compile(x, s->kid[c->nkids]);
+    if (!kid) return false;
+    kid->up = c;
+  }
   return true;
 }
 
-// Does a block below that owns its init reduce along this loop? Behind a guard inside the loop no init is done without an
-// update (poly/lift.c).
-static bool reduces(const nw_stmt *s, const char *loop) {
-  if (s->kind == NW_GUARD) return false;
-  for (int i = 0; i < s->nkids; i++)
-    if (reduces(s->kid[i], loop)) return true;
-  if (s->kind != NW_BLOCK || !s->block.has_init) return false;
-  return nw_binds_reduce(s, loop);
+static bool writes(const nwi_code *block, const nwi_buffer *b) {
+  for (int i = 0; i < block->ntargets; i++)
+    if (block->target[i].buffer == b) return true;
+  return false;
+}
+
+// Is the init of the block done alone when the loop has no iterations? Not behind a guard inside the loop, nor in storage
+// that the loop has inside, and not when the loop is of another reduction (poly/lift.c).
+static bool is_lone(const nwi_code *loop, const nwi_code *block) {
+  if (!block->lone_init || !nw_binds_reduce(block->stmt, loop->name)) return false;
+  for (const nwi_code *at = block->up; at != loop; at = at->up)
+    if (at->kind == NW_GUARD || (at->kind == NW_ALLOC && writes(block, at->buffer))) return false;
+  return true;
+}
+
+static void find_lone(const nwi_code *loop, nwi_code *at, nw_vec *found) {
+  for (int i = 0; i < at->nkids; i++) find_lone(loop, at->kid[i], found);
+  if (at->kind == NW_BLOCK && is_lone(loop, at)) nw_vec_push(found, at);
+}
+
+static void set_lone(nwi_program *x, nwi_code *loop) {
+  nw_vec found = {0};
+  find_lone(loop, loop, &found);
+  loop->nlone = found.n;
+  loop->lone = NW_NEW_N(x->arena, nwi_code *, found.n + 1);
+  for (int i = 0; i < found.n; i++) loop->lone[i] = found.at[i];
+  nw_vec_free(&found);
 }
 
 static bool compile_loop(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   bool ok = true;
-  c->reduces = reduces(s, s->loop.var->name);
   c->begin = make(&x->loops, s->loop.begin, &ok);
   c->extent = make(&x->loops, s->loop.extent, &ok);
   c->slot = x->nslots++;
@@ -46,6 +67,7 @@ static bool compile_loop(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   if (++x->depth > NW_MAX_DEPTH)
     ok = nw_fail(x->run.ctx, NW_ELIMIT, NULL, "loops are nested deeper than %d", NW_MAX_DEPTH);
   ok = ok && compile_kids(x, s, c);
+  if (ok) set_lone(x, c);
   x->depth--;
   nwi_unbind(&x->loops);
   return ok;

@@ -6,7 +6,7 @@ static void run_kids(nwi_program *x, nwi_code *c) {
   for (int i = 0; i < c->nkids && !x->run.failed; i++) nwi_execute(x, c->kid[i]);
 }
 
-static void init_kids(nwi_program *x, nwi_code *c);
+static void init_lone(nwi_program *x, nwi_code *loop);
 
 // Whether whoever watches wants anything of these iterations.
 static bool wanted(nwi_program *x, const nwi_code *c, int64_t lo, int64_t hi) {
@@ -50,9 +50,9 @@ static void run_loop(nwi_program *x, nwi_code *c) {
   nwi_turn(r);
   int64_t begin = nwi_int(r, c->begin), extent = nwi_int(r, c->extent);
   x->at[x->depth++] = c;
-  if (extent <= 0 && c->reduces && wanted(x, c, begin, begin)) {
+  if (extent <= 0 && c->nlone && wanted(x, c, begin, begin)) {
     r->slot[c->slot] = begin;
-    init_kids(x, c);
+    init_lone(x, c);
   }
   run_all(x, c, begin, extent, run_kids);
   if (c->dim >= 0) nwi_grid_leave(x, c);
@@ -145,29 +145,44 @@ static void run_block(nwi_program *x, nwi_code *c) {
 
 // ---- a reduction over nothing is its init: below a reduce loop without iterations, the inits are still done
 
+static bool lone_along(const nwi_code *loop, const nwi_code *block) {
+  for (int i = 0; i < loop->nlone; i++)
+    if (loop->lone[i] == block) return true;
+  return false;
+}
+
+static void init_inside(nwi_program *x, nwi_code *c);
+
 static void init_loop(nwi_program *x, nwi_code *c) {
   nwi_run *r = &x->run;
   nwi_turn(r);
-  int64_t begin = nwi_int(r, c->begin), extent = c->reduces ? 1 : nwi_int(r, c->extent);
+  int64_t begin = nwi_int(r, c->begin), extent = lone_along(c, x->lone) ? 1 : nwi_int(r, c->extent);
   x->at[x->depth++] = c;
-  run_all(x, c, begin, extent, init_kids);
+  run_all(x, c, begin, extent, init_inside);
   x->depth--;
 }
 
 static void init_block(nwi_program *x, nwi_code *c) {
-  if (!c->lone_init || !enter_block(x, c, c->init_cond) || !first_instance(x, c)) return;
+  if (!enter_block(x, c, c->init_cond) || !first_instance(x, c)) return;
   if (place_targets(x, c)) store_targets(x, c, true);
 }
 
-static void init_kids(nwi_program *x, nwi_code *c) {
-  for (int i = 0; i < c->nkids && !x->run.failed; i++) {
-    nwi_code *kid = c->kid[i];
-    if (kid->kind == NW_LOOP)
-      init_loop(x, kid);
-    else if (kid->kind == NW_BLOCK)
-      init_block(x, kid);
-    else
-      init_kids(x, kid);
+// On the way from c to the block.
+static void init_inside(nwi_program *x, nwi_code *c) {
+  nwi_code *kid = x->lone;
+  while (kid->up != c) kid = kid->up;
+  if (kid->kind == NW_LOOP)
+    init_loop(x, kid);
+  else if (kid->kind == NW_BLOCK)
+    init_block(x, kid);
+  else
+    init_inside(x, kid);
+}
+
+static void init_lone(nwi_program *x, nwi_code *loop) {
+  for (int i = 0; i < loop->nlone && !x->run.failed; i++) {
+    x->lone = loop->lone[i];
+    init_inside(x, loop);
   }
 }
 

@@ -13,6 +13,7 @@ typedef struct spread {
   nw_stmt *loop;
   bool all; // as far in as it goes; otherwise only around barriers
   bool used; // the loop itself stands somewhere already: from now on copies
+  nw_vec *copies; // which get names of their own once all stands in the tree
   bool failed;
 } spread;
 
@@ -75,31 +76,19 @@ static void copy_storage(const spread *x, nw_stmt *alloc) {
 
 // ---- the loop around a run of statements
 
-typedef struct renaming {
-  nw_pool *pool;
-  const char *var;
-  const nw_expr *by;
-} renaming;
-
-static const nw_expr *renamed(void *env, const nw_expr *e) {
-  const renaming *r = env;
-  return nw_subst(r->pool, e, r->var, r->by);
-}
-
-static nw_stmt *loop_for(spread *x, const nw_vec *run) {
+static nw_stmt *loop_for(spread *x) {
   nw_stmt *l = x->loop;
   if (!x->used) return x->used = true, l;
-  nw_stmt *copy = nw_new_loop(x->p, nw_unique_loop_name(x->p, l->loop.var->name), l->loop.begin, l->loop.extent);
+  nw_stmt *copy = nw_new_loop(x->p, l->loop.var->name, l->loop.begin, l->loop.extent);
   copy->step = l->step;
   copy->loop.mark = l->loop.mark;
-  renaming r = {x->p->pool, l->loop.var->name, copy->loop.var};
-  for (int i = 0; i < run->n; i++) nw_tree_exprs(run->at[i], renamed, &r);
+  nw_vec_push(x->copies, copy);
   return copy;
 }
 
 static void wrap(spread *x, nw_vec *run, nw_vec *out) {
   if (!run->n) return;
-  nw_stmt *l = loop_for(x, run);
+  nw_stmt *l = loop_for(x);
   nw_kids_set(x->p, l, run->n, (nw_stmt **)run->at);
   nw_vec_push(out, l);
   run->n = 0;
@@ -126,8 +115,8 @@ static void spread_over(spread *x, int n, nw_stmt **kid, nw_vec *out) {
   nw_vec_free(&run);
 }
 
-static bool spread_loop(nw_program *p, nw_stmt *loop, nw_vec *out) {
-  spread x = {.p = p, .loop = loop, .all = nw_is_vthread_loop(loop)};
+static bool spread_loop(nw_program *p, nw_stmt *loop, nw_vec *copies, nw_vec *out) {
+  spread x = {.p = p, .loop = loop, .copies = copies, .all = nw_is_vthread_loop(loop)};
   int64_t n;
   if (x.all) loop->loop.mark = nw_is_int(loop->loop.extent, &n) && n < UNROLL_BELOW ? NW_UNROLLED : NW_SERIAL;
   int nkids = loop->nkids;
@@ -138,15 +127,15 @@ static bool spread_loop(nw_program *p, nw_stmt *loop, nw_vec *out) {
 }
 
 // Innermost first.
-static bool spread_kids(nw_program *p, nw_stmt *s) {
+static bool spread_kids(nw_program *p, nw_stmt *s, nw_vec *copies) {
   nw_vec out = {0};
   bool ok = true;
   for (int i = 0; i < s->nkids && ok; i++) {
     nw_stmt *kid = s->kid[i];
-    ok = spread_kids(p, kid);
+    ok = spread_kids(p, kid, copies);
     bool apart = nw_is_vthread_loop(kid) || (nw_is_thread_loop(kid) && has_barrier(kid));
     if (apart && ok)
-      ok = spread_loop(p, kid, &out);
+      ok = spread_loop(p, kid, copies, &out);
     else
       nw_vec_push(&out, kid);
   }
@@ -155,9 +144,32 @@ static bool spread_kids(nw_program *p, nw_stmt *s) {
   return ok;
 }
 
+// ---- names
+
+typedef struct renaming {
+  nw_pool *pool;
+  const char *var;
+  const nw_expr *by;
+} renaming;
+
+static const nw_expr *renamed(void *env, const nw_expr *e) {
+  const renaming *r = env;
+  return nw_subst(r->pool, e, r->var, r->by);
+}
+
+static void name_loop(nw_program *p, nw_stmt *loop) {
+  renaming r = {p->pool, loop->loop.var->name, nw_var(p->pool, nw_unique_loop_name(p, loop->loop.var->name))};
+  loop->loop.var = r.by;
+  for (int i = 0; i < loop->nkids; i++) nw_tree_exprs(loop->kid[i], renamed, &r);
+}
+
 nw_program *nw_pass_interleave(nw_program *p) {
   if (!nw_find_bound(p->root)) return p;
-  if (!spread_kids(p, p->root)) return NULL;
+  nw_vec copies = {0};
+  bool ok = spread_kids(p, p->root, &copies);
+  for (int i = 0; ok && i < copies.n; i++) name_loop(p, copies.at[i]);
+  nw_vec_free(&copies);
+  if (!ok) return NULL;
   nw_shape_temps(p);
   return p;
 }

@@ -156,4 +156,30 @@ describe("fixed:", function()
       assert.equal(-math.huge, nw.interpret(s, {nw.zeros({1, 0}, "f32")}, {lowered = lowered})[2]:getflat(1))
     end
   end)
+
+  it("loops of virtual threads get names that nothing inside has", function()
+    local A = nw.placeholder({16, 5}, "f32", "A")
+    local X = nw.compute({16, 3}, function(i, j) return A(i, j) + A(i, j + 1) end, "X")
+    local Y = nw.compute({16, 1}, function(i, j) return X(i, j) + X(i, j + 1) end, "Y")
+    local Z = nw.compute({16, 3}, function(i, j) return X(i, j) + 1 end, "Z")
+    local s = nw.schedule {Y, Z}
+    s:bind("i", "vthread")
+    s:reverse_compute_at("Z", "j")
+    local a = nw.zeros({16, 5}, "f32")
+    for n = 1, a:count() do a:setflat(n, n) end
+    local wanted = nw.evaluate({Y, Z}, {a})[2]
+    local got = nw.interpret(s, {a}, {lowered = true})[2]
+    for n = 1, wanted:count() do assert.equal(wanted:getflat(n), got:getflat(n)) end
+  end)
+
+  it("a reduction over nothing starts no other one inside its loop", function()
+    local N = nw.size("N", {min = 0})
+    local A = nw.placeholder({N, N}, "f32", "A")
+    local k = nw.reduce_axis(N, "k")
+    local X = nw.compute({N}, function(i) return nw.prod(A(i, k), k) end, "X")
+    local l = nw.reduce_axis(N, "l")
+    local s = nw.schedule {nw.compute({}, function() return nw.max(X(l), l) end, "Z")}
+    s:compute_at("X", "l")
+    assert.equal(-math.huge, nw.interpret(s, {nw.zeros({0, 0}, "f32")})[1]:getflat(1))
+  end)
 end)
