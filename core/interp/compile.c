@@ -34,7 +34,7 @@ static bool writes(const nwi_code *block, const nwi_buffer *b) {
 }
 
 // Is the init of the block done alone when the loop has no iterations? Not behind a guard inside the loop, nor in storage
-// that the loop has inside, and not when the loop is of another reduction (poly/lift.c).
+// that the loop has inside, and not when the loop is of another reduction (ir/lift.c).
 static bool is_lone(const nwi_code *loop, const nwi_code *block) {
   if (!block->lone_init || !nw_binds_reduce(block->stmt, loop->name)) return false;
   for (const nwi_code *at = block->up; at != loop; at = at->up)

@@ -61,21 +61,25 @@ static nw_answer init_before(const nw_fate *f, nw_use *init, nw_use *update) {
       bad);
 }
 
-// Is every execution of the read after some write of its element, whichever that is? (Others may write the same value again later.)
-static nw_answer written_earlier(const nw_fate *f, nw_use *r) {
-  isl_set *served = NULL;
+// Reads that have no write of their element before them, whichever that is: others may write the same value again later.
+static isl_set *not_served(const nw_fate *f, nw_use *r) {
+  isl_set *left = isl_map_domain(nw_events(f->m, r));
   for (int i = 0; i < f->nwrites; i++) {
     if (!nw_may_meet(f->write[i], r)) continue;
     isl_map *before = nw_before(nw_meet_events(f->m, f->write[i], nw_events(f->m, r)), f->write[i], r);
-    isl_set *some = isl_map_range(before);
-    served = served ? isl_set_union(served, some) : some;
+    left = isl_set_subtract(left, isl_map_range(before));
   }
-  if (!served) return NW_FAILS;
-  isl_set *all = isl_map_domain(nw_events(f->m, r));
-  isl_bool fine = isl_set_is_subset(all, served);
-  isl_set_free(all);
-  isl_set_free(served);
-  return nw_answer_of(f->m->f->s, fine);
+  return left;
+}
+
+// Of the pairs in which r comes before w, those whose read no other write serves.
+static nw_answer none_served(const nw_fate *f, nw_use *w, nw_use *r, isl_map **bad) {
+  isl_set *left = not_served(f, r);
+  isl_map *late = nw_not_before(nw_meet_events(f->m, w, nw_events(f->m, r)), w, r);
+  unsigned at = (unsigned)r->site->view.ndims, n = (unsigned)isl_map_dim(late, isl_dim_out) - at;
+  isl_map_free(*bad);
+  *bad = isl_map_project_out(isl_map_intersect_range(late, left), isl_dim_out, at, n);
+  return nw_answer_of(f->m->f->s, isl_map_is_empty(*bad));
 }
 
 // Is the buffer filled by a reduction? An init alone makes one: its updates may be missing.
@@ -91,7 +95,7 @@ static nw_answer read_after(const nw_fate *f, nw_use *w, nw_use *r) {
   if (f->by_value ? !NW_RULE(c, value_order) : !NW_RULE(c, order_strict)) return NW_HOLDS;
   if (!nw_may_meet(w, r)) return NW_HOLDS;
   nw_answer answer = nw_always_before(f->m, w, r, &bad);
-  if (answer == NW_FAILS && !has_updates(f) && f->by_value) answer = written_earlier(f, r);
+  if (answer == NW_FAILS && !has_updates(f) && f->by_value) answer = none_served(f, w, r, &bad);
   if (answer != NW_FAILS) {
     isl_map_free(bad);
     return answer;

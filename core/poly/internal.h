@@ -185,9 +185,6 @@ void nw_scan_loop(nw_space *v, const nw_stmt *loop);
 isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *loop, isl_set *set); // takes set
 bool nw_site_same_work(const nw_site *a, const nw_site *b); // one origin, both init or both not
 
-// ---- lift.c: an init without updates
-bool nw_init_lifts(const nw_program *p, const nw_stmt *block);
-
 // ---- pair.c: two accesses of one buffer
 bool nw_may_meet(const nw_use *a, const nw_use *b);
 int nw_common_loops(const nw_site *a, const nw_site *b);

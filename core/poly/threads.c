@@ -101,7 +101,7 @@ static isl_map *touched(const nw_model *m, nw_use *a, int host) {
   for (int i = host; i < a->depth; i++)
     for (int d = a->site->dim[i]; d < a->site->dim[i + 1] && nw_is_bound_loop(a->site->loop[i]); d++)
       map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_dim(&v, d)));
-  for (int d = 0; d < a->n && !a->buffer->nlayout; d++) // a layout may put any element anywhere
+  for (int d = 0; d < a->n && !a->buffer->nlayout; d++) // what a layout does, see meet_in_place
     map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(&v, at[d])));
   map = isl_map_project_out(map, isl_dim_in, (unsigned)v.ndims, (unsigned)v.opaque.n);
   nw_space_free(&v);
@@ -128,18 +128,6 @@ static isl_map *with_index(const nw_model *m, const nw_site *s, int host) {
   isl_map *map = nw_space_map(&v, isl_set_copy(s->domain), NW_GRID_DIMS, index);
   nw_space_free(&v);
   return isl_map_flat_range_product(isl_set_identity(isl_set_copy(s->domain)), map);
-}
-
-// Pairs of executions in one launch that touch one place, each with its index behind it.
-static isl_map *pairs_of(const duo *d, bool logical) {
-  int host = d->pa->host;
-  isl_map *a = logical ? isl_map_copy(nw_use_map(d->m, d->a)) : touched(d->m, d->a, host);
-  isl_map *b = logical ? isl_map_copy(nw_use_map(d->m, d->b)) : touched(d->m, d->b, host);
-  isl_map *pairs = isl_map_apply_range(a, isl_map_reverse(b));
-  pairs = isl_map_apply_domain(pairs, with_index(d->m, d->a->site, host));
-  pairs = isl_map_apply_range(pairs, with_index(d->m, d->b->site, host));
-  for (int i = 0; i < d->a->site->dim[host]; i++) pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
-  return pairs;
 }
 
 typedef struct range { // dimensions to compare: n from a on one side, from b on the other
@@ -188,6 +176,27 @@ static isl_map *unlike(const isl_map *pairs, range r) {
   return isl_map_union(less(pairs, r, false), less(pairs, r, true));
 }
 
+// Executions that touch one place. A layout gives each element of one round of the allocation a place of its own; what it
+// puts there in another round may be anything.
+static isl_map *meet_in_place(const duo *d, int host) {
+  isl_map *pairs = isl_map_apply_range(touched(d->m, d->a, host), isl_map_reverse(touched(d->m, d->b, host)));
+  const nw_site *s = d->a->site;
+  if (!d->a->alloc || d->a->depth <= host || !d->a->buffer->nlayout) return pairs;
+  isl_map *other = unlike(pairs, (range){s->dim[host], s->dim[host], s->dim[d->a->depth] - s->dim[host]});
+  isl_map_free(pairs);
+  return isl_map_union(other, nw_meet(d->m, d->a, d->b));
+}
+
+// Pairs of executions in one launch that touch one place, or one element, each with its index behind it.
+static isl_map *pairs_of(const duo *d, bool logical) {
+  int host = d->pa->host;
+  isl_map *pairs = logical ? nw_meet(d->m, d->a, d->b) : meet_in_place(d, host);
+  pairs = isl_map_apply_domain(pairs, with_index(d->m, d->a->site, host));
+  pairs = isl_map_apply_range(pairs, with_index(d->m, d->b->site, host));
+  for (int i = 0; i < d->a->site->dim[host]; i++) pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
+  return pairs;
+}
+
 // ---- telling
 
 static isl_map *without_index(const duo *d, isl_map *pairs) {
@@ -209,8 +218,8 @@ static const nw_stmt *loop_of(const duo *d, int dim) {
   return loop ? loop : bound_to(d->b->site, d->pa->host, dim);
 }
 
-// Takes pairs, of which those that stand in this order in the program are told, along one dimension when there are such; NW_HOLDS when there are none: then the
-// same accesses the other way round have them.
+// Takes pairs, of which those that stand in this order in the program are told, along one dimension when there are such;
+// NW_HOLDS when there are none: then the same accesses the other way round have them.
 static nw_answer tell(const duo *d, isl_map *pairs, int from, int to, const char *form, const char *by_whom) {
   isl_map *bad = nw_before(without_index(d, isl_map_copy(pairs)), d->a, d->b);
   isl_bool none = isl_map_is_empty(bad);
@@ -274,6 +283,7 @@ static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
     rest = equal(rest, loop_range(d, i));
   }
   isl_map_free(rest);
+  if (d->a == d->b && !d->a->update) bad = isl_map_subtract(bad, pairs_of(d, true)); // one value, written twice
   isl_bool none = isl_map_is_empty(bad);
   if (none == isl_bool_false && !d->c->syncs && NW_RULE(d->m->p->ctx, thread_direction)) {
     duo back = *d;

@@ -301,7 +301,20 @@ function gen.axes(n, f)
   return function(i, j, k, l) return f(i, j, k, l) end
 end
 
-local function draw_case(r)
+-- The kind of a stage that reads the one before alone, where that is wanted.
+local FOLLOWS = {epilogue = "map", window = "stencil"}
+
+local function draw_stage(r, have, dtype, before, want)
+  local kind = r:pick(ORDER)
+  local follows = before and FOLLOWS[want]
+  if follows and r:chance(0.7) then kind, have = follows, {before} end
+  local stage = kinds[kind].plan(r, have, dtype)
+  if not stage or volume(stage.dims) > 4096 then return nil end
+  stage.kind = kind
+  return stage
+end
+
+local function draw_case(r, want)
   local dtype = r:pick(DTYPES)
   local case = {dtype = dtype, grid = r:chance(0.2), sizes = draw_sizes(r), inputs = {}, stages = {}}
   local have = {}
@@ -315,16 +328,17 @@ local function draw_case(r)
     case.inputs[n] = input
     have[#have + 1] = input
   end
+  local before
   for n = 1, r:int(1, 3) do
     for _ = 1, 8 do
-      local kind = r:pick(ORDER)
-      local stage = kinds[kind].plan(r, have, dtype)
-      if stage and volume(stage.dims) <= 4096 then
-        stage.kind, stage.name = kind, ("XYZ"):sub(n, n)
+      local stage = draw_stage(r, have, dtype, before, want)
+      if stage then
+        stage.name = ("XYZ"):sub(n, n)
         stage.shown = r:chance(0.15)
         case.stages[#case.stages + 1] = stage
-        if kind ~= "arg" then -- its index output has another dtype
-          have[#have + 1] = {name = stage.name, dims = stage.dims}
+        if stage.kind ~= "arg" then -- its index output has another dtype
+          before = {name = stage.name, dims = stage.dims}
+          have[#have + 1] = before
         end
         break
       end
@@ -340,15 +354,48 @@ end
 
 local WANTS = {}
 
+-- A stage that another reads, and the caller does not.
 function WANTS.pair(case)
   local made = {}
   for _, stage in ipairs(case.stages) do
     for _, from in ipairs(stage.from) do
       if made[from] then return true end
     end
-    made[stage.name] = true
+    made[stage.name] = not stage.shown
   end
 end
+
+-- Something done to each element of a stage, and to nothing else.
+function WANTS.epilogue(case)
+  local made = {}
+  for _, stage in ipairs(case.stages) do
+    if stage.kind == "map" and stage.from[1] == stage.from[2] and made[stage.from[1]] then return true end
+    made[stage.name] = not stage.shown
+  end
+end
+
+-- A stage under a stencil.
+function WANTS.window(case)
+  local made = {}
+  for _, stage in ipairs(case.stages) do
+    if stage.kind == "stencil" and made[stage.from[1]] then return true end
+    made[stage.name] = not stage.shown and stage.kind ~= "scan"
+  end
+end
+
+-- Two stages with one extent outermost; `apart`: the second reads nothing of the first.
+function WANTS.alike(case, apart)
+  for n = 2, #case.stages do
+    local a, b = case.stages[n - 1], case.stages[n]
+    local reads = b.from[1] == a.name or b.from[2] == a.name
+    local one, other = a.dims[1], b.dims[1]
+    if one and other and type(one) == type(other) and one == other and not (apart and reads) then return true end
+  end
+end
+
+function WANTS.apart(case) return WANTS.alike(case, true) end
+
+function WANTS.sizes(case) return #case.sizes > 0 end
 
 function WANTS.reduction(case)
   for _, stage in ipairs(case.stages) do
@@ -356,11 +403,11 @@ function WANTS.reduction(case)
   end
 end
 
---- Draws a case that has what is wanted (steps.wants), if one of eight does.
+--- Draws a case that has what is wanted (steps.wants), if one of many does.
 function gen.case(r, want)
   local case
-  for _ = 1, want and 8 or 1 do
-    case = draw_case(r)
+  for _ = 1, want and 24 or 1 do
+    case = draw_case(r, want)
     if not want or WANTS[want](case) then break end
   end
   return case

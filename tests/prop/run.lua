@@ -121,7 +121,9 @@ local function run(case, list, draw, seed)
     n = n + 1
     local step
     if not draw then step = list[n]
-    elseif n <= draw.count then step = steps.draw(draw.rng, s, names, draw.favoured, case, draw.placed) end
+    elseif n <= draw.count then
+      step = steps.draw(draw.rng, s, names, draw.favoured, case, draw.placed, n <= draw.opening)
+    end
     if not step then break end
     done[#done + 1] = step
     local before = s:text()
@@ -204,7 +206,8 @@ for number = first, last do
   local r = rng.new(seed)
   local favoured = steps.favoured[number % #steps.favoured + 1]
   local case = gen.case(r, steps.wants[favoured])
-  local message, list = run(case, nil, {count = r:int(0, options.steps), rng = r, placed = {}, favoured = favoured}, seed)
+  local draw = {count = r:int(0, options.steps), rng = r, placed = {}, favoured = favoured, opening = r:pick {0, 2, 4}}
+  local message, list = run(case, nil, draw, seed)
   if message then
     failed = failed + 1
     print(("  case %d (--seed %d --only %d): %s"):format(number, options.seed, number, message))

@@ -29,6 +29,7 @@ function draw.tile(r, loops)
   if #loops > at + 1 and r:chance(0.3) then
     return {{loops[at], loops[at + 1], loops[at + 2]}, {r:pick(FACTORS), r:pick(FACTORS), r:pick(FACTORS)}}
   end
+  if r:chance(0.15) then return {loops[at], r:pick {loops[at], "no loop"}, r:pick(FACTORS), r:pick {0, -4, 1.5}} end
   return {loops[at], loops[r:chance(0.85) and at + 1 or r:int(1, #loops)], r:pick(FACTORS), r:pick(FACTORS)}
 end
 
@@ -42,7 +43,10 @@ local function points(r, all)
   return list
 end
 
-function draw.cut(r, loops, all) return {r:pick(loops), {at = points(r, all)}} end
+function draw.cut(r, loops, all)
+  if r:chance(0.15) then return {r:pick(loops), r:pick {{}, {at = {}}, {at = {-1}}, {at = {2, 2}}, {at = "k"}}} end
+  return {r:pick(loops), {at = points(r, all)}}
+end
 
 -- Mostly where there may be conditions: outer loops of guarded splits, loops of padded reads.
 function draw.partition(r, loops)
@@ -50,24 +54,26 @@ function draw.partition(r, loops)
   for n = 1, #loops do if loops[n]:find "_o$" then outer[#outer + 1] = loops[n] end end
   local loop = #outer > 0 and r:chance(0.6) and r:pick(outer) or r:pick(loops)
   if r:chance(0.25) then return {loop, {at = {r:int(0, 12), r:int(2, 16)}}} end
+  if r:chance(0.4) then return {loop, {at = r:pick {{}, {3}, {"M"}, {4, 4}, {9, 2}, {1, 2, 3}}}} end
   return {loop}
 end
 
 -- Conditions on the sizes of a case, sensible and not.
-local function condition(r)
-  local size = r:pick {"M", "M", "N", "N", "Q"}
+local function condition(r, known)
+  local size = known.size and r:chance(0.85) and known.size(r) or r:pick {"M", "N", "Q"}
   if r:chance(0.5) then return ("%s %% %d == %d"):format(size, r:pick {2, 4, 8, 3}, r:pick {0, 0, 0, 1}) end
   if r:chance(0.1) then return r:pick {"M + 1", "M <", "M == N and M > 2", "not (M < N)"} end
   return ("%s %s %d"):format(size, r:pick {">=", "<", ">"}, r:int(0, 20))
 end
 
-function draw.assume(r) return {condition(r)} end
+function draw.assume(r, _, _, _, _, known) return {condition(r, known)} end
 
 -- Also in loops around, which constant sizes have as well.
-function draw.specialize(r, loops, all)
-  local at = r:int(1, #loops)
+function draw.specialize(r, loops, all, _, _, known)
+  local at = r:int(math.min(2, #loops), #loops)
   local around = at > 1 and loops[r:int(1, at - 1)]
-  local cond = around and r:chance(0.6) and ("%s %s %d"):format(around, r:pick {"<", ">=", "=="}, r:int(0, 9)) or condition(r)
+  local cond = around and r:chance(known.size and 0.5 or 0.9)
+    and ("%s %s %d"):format(around, r:pick {"<", ">=", "=="}, r:int(0, 9)) or condition(r, known)
   if r:chance(0.15) then return {cond} end
   return {cond, r:chance(0.8) and loops[at] or r:pick(all)}
 end
@@ -94,7 +100,7 @@ function draw.skew(r, loops, all)
   if #loops < 2 then return nil end
   local at = r:int(1, #loops - 1)
   local factor = r:pick {1, 1, 1, 2, -1, -2, 3}
-  if r:chance(0.1) then return {r:pick(all), r:pick(all), r:chance(0.3) and 0 or factor} end
+  if r:chance(0.45) then return {r:pick(all), r:pick(all), r:chance(0.3) and r:pick {0, 1 << 40} or factor} end
   return {loops[r:int(at + 1, #loops)], loops[at], factor}
 end
 
@@ -108,24 +114,25 @@ function draw.add_unit_loop(r, loops, _, stages)
   return {r:chance(0.5) and r:pick(loops) or r:pick(stages)}
 end
 
--- Loops of two stages that follow each other, outermost first most of the time.
-local function two_nests(r, stages, known, n)
+-- The outermost loops of stages that follow each other, most of the time of one extent.
+local function nests(r, stages, known, n)
   if #stages < 2 then return nil end
-  local at, out = r:int(1, math.max(1, #stages - (n or 2) + 1)), {}
-  for k = at, math.min(#stages, at + (n or 2) - 1) do
+  local at = r:chance(0.8) and known.alike(r, stages) or r:int(1, #stages - 1)
+  local out = {}
+  for k = at, math.min(#stages, at + n - 1) do
     local theirs = known.loops(stages[k])
     if #theirs == 0 then return nil end
-    out[#out + 1] = theirs[r:chance(0.7) and 1 or r:int(1, #theirs)]
+    out[#out + 1] = theirs[r:chance(0.85) and 1 or r:int(1, #theirs)]
   end
   return out
 end
 
 function draw.merge(r, _, all, stages, _, known)
-  return r:chance(0.85) and two_nests(r, stages, known) or {r:pick(all), r:pick(all)}
+  return r:chance(0.85) and nests(r, stages, known, 2) or {r:pick(all), r:pick(all)}
 end
 
 function draw.create_fused_loop(r, _, all, stages, _, known)
-  return r:chance(0.9) and two_nests(r, stages, known, r:pick {2, 2, 2, 3}) or {r:pick(all), r:pick(all)}
+  return r:chance(0.9) and nests(r, stages, known, r:pick {2, 2, 2, 3}) or {r:pick(all), r:pick(all)}
 end
 
 function draw.reorder_stmts(r, _, all, stages)
@@ -138,32 +145,29 @@ end
 
 -- A loop around two stages, where there is one, behind the first.
 function draw.fission(r, loops, all, stages, _, known)
-  local found = {}
-  for at = 1, #stages - 1 do
-    local inside = {}
-    for _, loop in ipairs(known.loops(stages[at + 1])) do inside[loop] = true end
-    for _, loop in ipairs(known.loops(stages[at])) do
-      if inside[loop] then found[#found + 1] = {loop, {after = stages[at]}} end
-    end
+  local found = known.shared(stages)
+  if #found > 0 and r:chance(0.8) then
+    local pick = r:pick(found)
+    return {pick[1], {after = pick[2]}}
   end
-  if #found > 0 and r:chance(0.9) then return r:pick(found) end
   return {r:chance(0.8) and loops[1] or r:pick(all), {after = r:chance(0.7) and r:pick(stages) or r:pick(all)}}
 end
 
--- Loops that run once are rare: those made for the purpose first.
-function draw.remove_unit_loop(r, loops, all)
-  for _, name in ipairs(all) do
-    if name:match "^u" and r:chance(0.7) then return {name} end
-  end
-  return {r:pick(loops)}
+-- Loops that run once are rare.
+function draw.remove_unit_loop(r, loops, _, _, _, known)
+  local once = known.once()
+  return {#once > 0 and r:chance(0.7) and r:pick(once) or r:pick(loops)}
 end
 
-function draw.unmark(r, loops, all) return {r:chance(0.5) and r:pick(all) or r:pick(loops)} end
+function draw.unmark(r, loops, _, _, _, known)
+  local marked = known.marked()
+  return {#marked > 0 and r:chance(0.7) and r:pick(marked) or r:pick(loops)}
+end
 
 function draw.fuse(r, loops)
   if #loops < 2 then return nil end
   local at = r:int(1, #loops - 1)
-  if r:chance(0.1) then return {loops[at + 1], loops[at]} end
+  if r:chance(0.5) then return {r:pick(loops), r:pick(loops)} end
   return {loops[at], loops[at + 1]}
 end
 
@@ -173,7 +177,7 @@ function draw.reorder(r, loops, all)
   local to = math.min(#loops, from + r:int(1, 3))
   local list = {}
   for at = from, to do list[#list + 1] = loops[at] end
-  if r:chance(0.15) then list[#list + 1] = r:pick(all) end
+  if r:chance(0.4) then list[#list + 1] = r:pick(all) end
   return r:shuffle(list)
 end
 
@@ -210,14 +214,13 @@ end
 
 -- A stage that was moved into a loop, and a loop further out, or all of them.
 function draw.store_at(r, _, _, stages, _, known)
-  local stage = known.moved(r) or r:pick(stages)
+  local stage = r:chance(0.8) and known.moved(r) or r:pick(stages)
   local theirs = known.loops(stage)
-  known.placed.stored = stage
   return {stage, #theirs > 0 and r:chance(0.4) and theirs[r:int(1, math.max(1, #theirs - 1))] or nil}
 end
 
 function draw.rolling_buffer(r, _, _, stages, _, known)
-  local stage = known.alive(known.placed.stored) or r:pick(stages)
+  local stage = r:chance(0.8) and known.alive(known.placed.stored) or r:pick(stages)
   local rank = known.rank(stage)
   local options = r:chance(0.3) and {size = r:pick {1, 2, 3, 4, 5, 8}} or nil
   if rank and r:chance(0.3) then return {stage, r:int(1, math.max(1, rank)), options} end
@@ -234,14 +237,14 @@ end
 
 function draw.reverse_compute_inline(r, _, _, stages, _, known)
   local _, reader = known.pair(r)
-  return {reader or r:pick(stages)}
+  return {r:chance(0.7) and known.epilogue(r) or reader or r:pick(stages)}
 end
 
-function draw.double_buffer(r, _, _, stages, _, known) return {known.moved(r) or r:pick(stages)} end
+function draw.double_buffer(r, _, _, stages, _, known) return {r:chance(0.8) and known.moved(r) or r:pick(stages)} end
 
 function draw.compute_inline(r, _, _, stages, _, known)
   local producer = known.pair(r)
-  return {producer and r:chance(0.7) and producer or r:pick(stages)}
+  return {r:chance(0.6) and known.temporary_map(r) or producer and r:chance(0.7) and producer or r:pick(stages)}
 end
 
 function draw.compute_root(r, _, _, stages, _, known)
@@ -412,18 +415,60 @@ end
 steps.names = ORDER
 
 --- What the cases favour, in turn: every primitive, those that seldom find something to do more often.
-steps.favoured = {"stream_stores", "stream_stores", "stream_stores", "compute_root", "compute_root", "compute_inline",
-  "decompose_reduction", table.unpack(ORDER)}
+steps.favoured = {"stream_stores", "stream_stores", "stream_stores", "compute_root", "compute_inline",
+  "decompose_reduction", "rolling_buffer", "rolling_buffer", "double_buffer", "store_at", "reverse_compute_inline",
+  "create_fused_loop", "unmark", "stream_stores", "fission", "fission", "join", "join", "tensorize", "tensorize",
+  "reverse_compute_inline", "decompose_reduction", "fuse", "remove_unit_loop", "double_buffer", "stream_stores",
+  "stream_stores", "stream_stores", "rolling_buffer", "rolling_buffer", "compute_root", "compute_root", "unmark",
+  "remove_unit_loop", "fission", table.unpack(ORDER)}
 
--- What a step seldom works without: the step to draw first, and whether that was done.
-local PREPARED = {
-  compute_root = {"compute_at", function(known) return #known.placed > 0 end},
-  unmark = {"unroll", function(known) return known.marked() end},
-}
+-- What a step seldom works without: a function that tells the step to draw first, its name or the whole of it, or nil.
+local PREPARED = {}
 
---- What a computation must have for a step to find something to do: "pair", a stage that another reads, or "reduction".
-steps.wants = {rfactor = "reduction", atomic = "reduction", decompose_reduction = "reduction"}
-for _, name in ipairs {"compute_at", "compute_root", "compute_inline", "set_scope", "cache_write"} do steps.wants[name] = "pair" end
+function PREPARED.compute_root(_, known) return #known.placed == 0 and "compute_at" end
+function PREPARED.unmark(r, known) return #known.marked() == 0 and r:pick {"unroll", "parallel", "vectorize"} end
+function PREPARED.fission(_, known, stages) return #known.shared(stages) == 0 and "merge" end
+function PREPARED.remove_unit_loop(r, known, stages)
+  return #known.once() == 0 and {primitive = "add_unit_loop", args = {r:pick(stages)}}
+end
+function PREPARED.join(r, _, _, all) return #pieces(all) == 0 and {primitive = "cut", args = {r:pick(all), r:int(1, 3)}} end
+
+-- A window to keep: a stage computed in the loop of the stencil that reads it.
+function PREPARED.store_at(r, known)
+  local window = #known.placed == 0 and known.window(r)
+  return window and {primitive = "compute_at", args = window}
+end
+PREPARED.double_buffer = PREPARED.store_at
+function PREPARED.rolling_buffer(r, known)
+  return not known.alive(known.placed.stored) and (PREPARED.store_at(r, known) or "store_at")
+end
+
+-- A vector first.
+function PREPARED.stream_stores(r, known, stages)
+  local wide = known.vectorized()
+  known.placed.streaming = #wide == 0
+  if #wide > 0 then return nil end
+  local theirs = known.loops(r:pick(stages))
+  local last = theirs[#theirs]
+  if not last then return nil end
+  if known.lanes(last) then return {primitive = "vectorize", args = {last}} end
+  return {primitive = "split", args = {last, {factor = r:pick {4, 4, 8, 16}, tail = "cut"}}}
+end
+
+--- What a computation must have for a step to find something to do (gen.lua has what each word says).
+steps.wants = {}
+for want, list in pairs {
+  reduction = {"rfactor", "atomic", "decompose_reduction"},
+  pair = {"compute_at", "compute_root", "compute_inline", "set_scope", "cache_write", "storage_align", "reorder_storage",
+    "transform_layout", "reverse_compute_at"},
+  epilogue = {"reverse_compute_inline"},
+  window = {"store_at", "rolling_buffer", "double_buffer"},
+  alike = {"merge", "fission"},
+  apart = {"create_fused_loop", "reorder_stmts"},
+  sizes = {"assume", "specialize"},
+} do
+  for _, name in ipairs(list) do steps.wants[name] = want end
+end
 
 local REDUCTIONS = {matmul = true, fold = true, arg = true, window = true}
 
@@ -446,14 +491,35 @@ local function knowledge(case, s, placed)
     local extent = s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.(%d+):")
     return extent == "4" or extent == "8" or extent == "16"
   end
+  local function loops_like(pattern)
+    local list = {}
+    for name in s:text():gmatch(pattern) do list[#list + 1] = name end
+    return list
+  end
+  local function reads(stage, from)
+    for _, pair in ipairs(pairs_of) do
+      if pair[1] == from and pair[2] == stage then return true end
+    end
+  end
+  local function is_temporary(name) return alive[name] and s:text():find("\ntemp " .. name .. ":", 1, true) end
   return {
     lanes = lanes,
     placed = placed,
+    temporary_map = function(r)
+      local list = {}
+      for _, stage in ipairs(case.stages) do
+        if (stage.kind == "map" or stage.kind == "transpose" or stage.kind == "pad") and is_temporary(stage.name) then
+          list[#list + 1] = stage.name
+        end
+      end
+      return #list > 0 and r:pick(list) or nil
+    end,
     alive = function(name) return alive[name] and name end,
     window = function(r) -- a stage that a stencil reads, and the stencil's loop that moves over it
       local found = {}
       for _, stage in ipairs(case.stages) do
-        local theirs = stage.kind == "stencil" and alive[stage.name] and alive[stage.from[1]] and names(s:loops(stage.name))
+        local from = stage.kind == "stencil" and alive[stage.name] and is_temporary(stage.from[1]) and stage.from[1]
+        local theirs = from and names(s:loops(stage.name))
         if theirs and theirs[stage.axis] then found[#found + 1] = {stage.from[1], theirs[stage.axis]} end
       end
       return #found > 0 and r:pick(found) or nil
@@ -468,7 +534,48 @@ local function knowledge(case, s, placed)
       return table.unpack(r:pick(pairs_of))
     end,
     loops = function(stage) return names(s:loops(stage)) end,
-    marked = function() return s:text():find "\n%s*unroll for " end,
+    marked = function() return loops_like "\n *%S+ for (%S+) in " end,
+    once = function() return loops_like "for (%S+) in 0%.%.1:" end,
+    size = #case.sizes > 0 and function(r) return r:pick(case.sizes).name end,
+    shared = function(stages) -- {loop, stage}: a loop around the stage and the next one
+      local list = {}
+      for at = 1, #stages - 1 do
+        local inside = {}
+        for _, loop in ipairs(s:loops(stages[at + 1])) do inside[loop.name] = true end
+        for _, loop in ipairs(s:loops(stages[at])) do
+          if inside[loop.name] then list[#list + 1] = {loop.name, stages[at]} end
+        end
+      end
+      return list
+    end,
+    alike = function(r, stages) -- n: the outermost loops of stages n and n + 1 have one extent, and are two
+      local list, before = {}, {}
+      for n, stage in ipairs(stages) do
+        local loop = names(s:loops(stage))[1]
+        local extent = loop and s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.([^\n]*):")
+        if n > 1 and extent and extent == before.extent and loop ~= before.loop then
+          list[#list + 1] = n - 1
+          if not reads(stage, stages[n - 1]) then list[#list + 1] = n - 1 end
+        end
+        before = {loop = loop, extent = extent}
+      end
+      return #list > 0 and r:pick(list) or nil
+    end,
+    epilogue = function(r) -- a stage that only does something to each element of one that nobody else reads
+      local list = {}
+      for _, stage in ipairs(case.stages) do
+        local from, readers = stage.from[1], 0
+        for _, other in ipairs(case.stages) do
+          for n, name in ipairs(other.from) do
+            if name == from and (n == 1 or other.from[1] ~= name) then readers = readers + 1 end
+          end
+        end
+        if stage.kind == "map" and stage.from[2] == from and readers == 1 and alive[from] and alive[stage.name] then
+          list[#list + 1] = stage.name
+        end
+      end
+      return #list > 0 and r:pick(list) or nil
+    end,
     temporaries = function() -- {name, rank} of each
       local list = {}
       for name, dims in s:text():gmatch "\ntemp ([^:]+): %w+%[([^%]]*)%]" do
@@ -495,7 +602,7 @@ local function knowledge(case, s, placed)
     vectorized = function()
       local wide, text = {}, s:text()
       for _, stage in ipairs(names(s:stages())) do
-        for _, loop in ipairs(s:loops(stage)) do
+        for _, loop in ipairs(placed[stage] and {} or s:loops(stage)) do
           if text:find("vectorize for " .. loop.name .. " ", 1, true) and lanes(loop.name) then
             wide[#wide + 1] = stage
             break
@@ -523,43 +630,24 @@ local function knowledge(case, s, placed)
   }
 end
 
---- Draws one step for schedule s, or nil. The primitive `favoured` comes more often; `placed` has the stages that were
---- moved into loops.
-function steps.draw(r, s, tensors, favoured, case, placed)
+--- Draws one step for schedule s, or nil. The primitive `favoured` comes more often, and where the drawing is `opening`
+--- mostly; `placed` has the stages that were moved into loops.
+function steps.draw(r, s, tensors, favoured, case, placed, opening)
   local stages = names(s:stages())
-  local stage = r:pick(stages)
   local all = names(s:loops())
-  local loops = names(s:loops(stage))
+  local loops = names(s:loops(r:pick(stages)))
   if #loops == 0 then loops = all end
   if #loops == 0 then return nil end
-  local primitive = r:chance(0.5) and favoured or r:pick(ORDER)
+  local primitive = r:chance(opening and 0.9 or 0.5) and favoured or r:pick(ORDER)
   if placed.streaming and r:chance(0.9) then primitive = "stream_stores" end -- what was begun is finished
-  if primitive == "join" and #pieces(all) == 0 and r:chance(0.9) then
-    return {primitive = "cut", args = {r:pick(all), r:int(1, 3)}}
-  end
   if case.grid and r:chance(0.35) then primitive = "bind" end -- the others keep their machine code
   if primitive == "bind" and not case.grid and r:chance(0.7) then primitive = "split" end
-  local known, first = knowledge(case, s, placed), PREPARED[primitive]
-  if first and not first[2](known, all) and r:chance(0.9) then primitive = first[1] end
-  if primitive == "rolling_buffer" and not placed.stored and r:chance(0.98) then primitive = "store_at" end
-  if (primitive == "store_at" or primitive == "double_buffer") and #placed == 0 and r:chance(0.98) then -- first a window to keep
-    local window = known.window(r)
-    if not window then return steps.draw(r, s, tensors, nil, case, placed) end
-    placed[1] = window[1]
-    return {primitive = "compute_at", args = window}
-  end
-  local wide = primitive == "stream_stores" and known.vectorized()
-  placed.streaming = primitive == "stream_stores" and #wide == 0
-  if placed.streaming and r:chance(0.9) then -- a vector first
-    local last = loops[#loops]
-    if known.lanes(last) then
-      return {primitive = "vectorize", args = {last}}
-    end
-    return {primitive = "split", args = {last, {factor = r:pick {4, 4, 8, 16}, tail = "cut"}}}
-  end
+  local known = knowledge(case, s, placed)
+  local first = PREPARED[primitive] and r:chance(0.9) and PREPARED[primitive](r, known, stages, all)
+  if type(first) == "table" then return first end
+  primitive = first or primitive
   local args = draw[primitive](r, loops, all, stages, tensors, known)
-  if not args then return nil end
-  return {primitive = primitive, args = args}
+  return args and {primitive = primitive, args = args}
 end
 
 -- A function with as many parameters as the tensor has dimensions.
@@ -582,7 +670,13 @@ function steps.apply(s, step, placed)
   local args = {}
   for n, arg in ipairs(step.args) do args[n] = ready(arg) end
   local ok, err = pcall(s[step.primitive], s, table.unpack(args))
-  if ok and placed and step.primitive == "compute_at" then placed[#placed + 1] = step.args[1] end
+  if ok and placed then
+    local stage = step.args[1]
+    if step.primitive == "compute_at" then placed[#placed + 1] = stage end
+    if step.primitive == "store_at" then placed.stored = stage end
+    if step.primitive == "rolling_buffer" then placed.stored = nil end
+    if step.primitive == "stream_stores" then placed[stage] = "streams" end
+  end
   return ok, err
 end
 
