@@ -10,7 +10,7 @@ static void put_who(nw_str *b, const nw_touch *t) {
 }
 
 static void put_what(nw_str *b, const nw_case *x, const nw_touch *t, bool write) {
-  const char *e = x->r->refusal.element ? x->r->refusal.element : "its element";
+  const char *e = x->name ? x->name : "its element";
   if (t->other && x->w && x->w->buffer) e = "another element in its place";
   if (t->outside)
     nw_str_fmt(b, "%s %s, which is not there", write ? "writes" : "reads", e);
@@ -30,10 +30,28 @@ static void put_line(nw_str *b, const nw_case *x, const char *label, const nw_to
 
 static bool writes(const nw_case *x, int who) { return who == NW_SOURCE ? x->w->source.write : x->w->sink.write; }
 
+// One line where both are one access: the old program does once what the new one does twice.
 static void put_order(nw_str *b, const nw_case *x, const char *label, const nw_touch *t) {
   int first = t[0].when < t[1].when ? 0 : 1;
   put_line(b, x, label, &t[first], writes(x, first));
-  put_line(b, x, "", &t[!first], writes(x, !first));
+  if (t[0].when != t[1].when) put_line(b, x, "", &t[!first], writes(x, !first));
+}
+
+// As many digits as tell them apart.
+static void put_should(nw_str *b, const char *element, double should, double is) {
+  char one[40], other[40];
+  for (int digits = 6; digits <= 17; digits += 11) {
+    snprintf(one, sizeof one, "%.*g", digits, should);
+    snprintf(other, sizeof other, "%.*g", digits, is);
+    if (strcmp(one, other)) break;
+  }
+  nw_str_fmt(b, "%s should be %s, is %s\n", element, one, other);
+}
+
+// A conflict need not change a value: then it says so, and why the step is refused none the less.
+static void put_same(nw_str *b, const nw_case *x, double value, const char *why) {
+  nw_str_fmt(b, "  %s is %.6g either way; it is refused all the same: %s\n", x->name ? x->name : "the value", value,
+             why);
 }
 
 // ---- two iterations side by side
@@ -52,10 +70,14 @@ static void put_columns(nw_str *b, const nw_case *x) {
   nw_str_free(&left);
 }
 
-static void put_cell(nw_str *b, const nw_case *x, int who, const nw_touch *t, bool write) {
+static void put_cell(nw_str *b, int who, const char *text) {
+  nw_str_fmt(b, "  %*s%s\n", who == NW_SINK ? 36 : 0, "", text);
+}
+
+static void put_touch(nw_str *b, const nw_case *x, int who, bool write) {
   nw_str cell = {0};
-  put_what(&cell, x, t, write);
-  nw_str_fmt(b, "  %*s%s\n", who == NW_SINK ? 36 : 0, "", cell.s);
+  put_what(&cell, x, &x->raced[who][write], write);
+  put_cell(b, who, cell.s);
   nw_str_free(&cell);
 }
 
@@ -64,23 +86,54 @@ static bool same_reduction(const nw_case *x) {
          x->raced[0][0].block->block.combiner != NW_PLAIN;
 }
 
-// Both read before either writes: the first update is lost.
-static void put_lost_update(nw_str *b, const nw_case *x) {
+// Each sets what the reduction starts from, and then both add to it.
+static void put_starts(nw_str *b, const nw_case *x) {
+  nw_str cell = {0};
+  nw_str_fmt(&cell, "sets %s = %.6g", x->name, x->raced[NW_SOURCE][0].value);
+  put_cell(b, NW_SOURCE, cell.s);
+  put_cell(b, NW_SINK, cell.s);
+  nw_str_free(&cell);
+  for (int i = 0; i < 4; i++) put_touch(b, x, i / 2, i % 2);
+}
+
+// Both read before either writes: the update of the one that does not write last is lost.
+static void put_lost(nw_str *b, const nw_case *x) {
+  bool first_stays = x->race == NW_FIRST_STAYS;
+  put_touch(b, x, NW_SOURCE, false);
+  put_touch(b, x, NW_SINK, false);
+  put_touch(b, x, first_stays, true);
+  put_touch(b, x, !first_stays, true);
+}
+
+static void put_updates(nw_str *b, const nw_case *x) {
+  if (x->moved)
+    nw_str_fmt(b, "  at %s the value is the same either way; at %s it is not:\n", x->r->refusal.element, x->name);
   put_columns(b, x);
-  put_cell(b, x, NW_SOURCE, &x->raced[0][0], false);
-  put_cell(b, x, NW_SINK, &x->raced[1][0], false);
-  put_cell(b, x, NW_SOURCE, &x->raced[0][1], true);
-  put_cell(b, x, NW_SINK, &x->raced[1][1], true);
-  nw_str_fmt(b, "  after these two %s should be %.6g, is %.6g\n", x->r->refusal.element, x->pair[1][1].value,
-             x->raced[1][1].value);
+  if (x->race == NW_EARLY_INIT)
+    put_starts(b, x);
+  else
+    put_lost(b, x);
+  if (!x->shows) return;
+  nw_str_add(b, "  after these two ");
+  put_should(b, x->name, nw_case_final(x, x->pair, NW_IN_ORDER), nw_case_final(x, x->raced, x->race));
 }
 
 static void put_iterations(nw_str *b, const nw_case *x) {
   const nw_touch in_order[] = {x->pair[0][writes(x, 0)], x->pair[1][writes(x, 1)]};
   const nw_touch raced[] = {x->raced[0][writes(x, 0)], x->raced[1][writes(x, 1)]};
-  if (!in_order[0].is || !in_order[1].is || !raced[0].is || !raced[1].is) return;
-  put_order(b, x, "in order:", in_order);
-  put_order(b, x, x->vector ? "as lanes:" : "or else:", raced);
+  put_order(b, x, "it is:", in_order);
+  put_order(b, x, x->vector ? "as lanes:" : "it may be:", raced);
+}
+
+static void put_meeting(nw_str *b, const nw_case *x) {
+  if (!x->paired) return;
+  if (same_reduction(x))
+    put_updates(b, x);
+  else
+    put_iterations(b, x);
+  if (!x->shows && (writes(x, 0) || writes(x, 1)))
+    put_same(b, x, x->pair[NW_SINK][writes(x, NW_SINK)].value,
+             x->vector ? "lanes have no order" : "nothing says which thread comes first");
 }
 
 // ---- one access, one element
@@ -97,15 +150,17 @@ static void put_evidence(nw_str *b, const nw_case *x) {
   bool pair = x->w && x->w->source.block;
   if (!x->how || !x->w) return;
   if (!pair) return put_one(b, x);
-  if (x->w->loop && !x->paired) return;
-  if (x->w->loop) return same_reduction(x) ? put_lost_update(b, x) : put_iterations(b, x);
+  if (x->w->loop) return put_meeting(b, x);
   if (x->before[0].is && x->before[1].is) put_order(b, x, "it is:", x->before);
   put_order(b, x, "it would be:", x->after);
+  if (!strcmp(x->how, "twice") && x->after[0].value == x->after[1].value)
+    put_same(b, x, x->after[1].value, "each contribution must be taken once");
 }
 
 // The two iterations were all there are: their line has said it.
 static bool says_it(const nw_case *x) {
-  return x->paired && same_reduction(x) && x->pair[1][1].value == x->should && x->raced[1][1].value == x->is;
+  return x->paired && x->shows && same_reduction(x) && x->pair[1][1].value == x->should &&
+         nw_case_final(x, x->raced, x->race) == x->is;
 }
 
 // Short, for a terminal: the step, why, what happens, and the wrong number.
@@ -115,7 +170,10 @@ char *nw_case_text(const nw_case *x) {
   nw_str_fmt(&b, "%s: %s\n", r->step ? r->step : "", r->message ? r->message : "refused");
   if (r->why) nw_str_fmt(&b, "  %s\n", r->why);
   put_evidence(&b, x);
-  if (x->element && !says_it(x)) nw_str_fmt(&b, "  so %s should be %.6g, is %.6g\n", x->element, x->should, x->is);
+  if (x->element && !says_it(x)) {
+    nw_str_add(&b, "  so ");
+    put_should(&b, x->element, x->should, x->is);
+  }
   return nw_str_take(&b);
 }
 

@@ -8,10 +8,7 @@ enum { MAX_WORK = 400000 };
 static void race_watch(nw_case *x, nw_watch *v, nw_check_data *out) {
   nw_watch_init(v, x->r->after, x->w, out);
   nw_slice_init(&v->slice, x->r->after, x->sizes);
-  if (!x->w || !x->w->loop) return;
-  bool updates = x->after[0].is && x->after[0].block->block.combiner != NW_PLAIN && x->w->source.write;
-  v->lost = updates && x->w->sink.write;
-  v->backwards = v->lost ? NULL : x->w->loop;
+  v->race = x->race;
 }
 
 static bool run_whole(nw_case *x, nw_check_data *out) {
@@ -39,7 +36,7 @@ static bool compare(nw_case *x, const nw_check_data *should, const nw_check_data
     if (!x->element) note_wrong(x, i, should->array[i], is->array[i], at);
     for (; x->w && at < should->array[i]->count; at++) {
       char *name = nw_check_element(x->r->after->buffer[i]->name, should->array[i], at);
-      bool same = x->r->refusal.element && !strcmp(name, x->r->refusal.element);
+      bool same = x->name && !strcmp(name, x->name);
       free(name);
       if (!same) continue;
       if (nw_check_value_differs(should->array[i]->dtype, nw_array_get(should->array[i], at),

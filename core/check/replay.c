@@ -8,14 +8,14 @@
 
 // ---- the case
 
-// Small whole numbers, none of them 0 and neighbours different, so that a wrong order shows.
-static void fill_tiny(nw_check_data *d, const nw_program *p) {
+// Small whole numbers, none of them 0, so that a wrong order shows.
+static void fill_tiny(nw_check_data *d, const nw_program *p, int seed) {
   for (int i = 0; i < nw_check_inputs(p); i++) {
     nw_array *a = d->array[i];
     bool flag = nw_array_dtype(a) == NW_BOOL;
+    uint64_t of = (uint64_t)(i + 1 + seed * 64);
     for (int64_t k = 0; k < nw_array_count(a); k++)
-      nw_array_set(a, k,
-                   flag ? (double)(k % 2) : (double)(1 + (int64_t)(nw_hash_mix((uint64_t)i + 1, (uint64_t)k) % 5)));
+      nw_array_set(a, k, flag ? (double)((k + seed) % 2) : (double)(1 + (int64_t)(nw_hash_mix(of, (uint64_t)k) % 5)));
   }
 }
 
@@ -35,16 +35,22 @@ static void fill_indices(nw_check_data *d, const nw_program *p, int64_t index) {
   }
 }
 
+void nw_case_fill(nw_case *x, int seed) {
+  fill_tiny(&x->data, x->r->before, seed);
+  if (x->index_dim >= 0) fill_indices(&x->data, x->r->before, x->w->index[x->index_dim]);
+}
+
 bool nw_case_open(nw_case *x, nw_ctx *c, nw_sched *s) {
-  *x = (nw_case){.c = c, .s = s, .r = s->refused};
+  *x = (nw_case){.c = c, .s = s, .r = s->refused, .index_dim = -1};
   if (!x->r) return nw_fail(c, NW_EINVAL, "it is about the last step, when that was refused", "nothing was refused");
   x->w = x->r->refusal.conflict;
+  x->name = x->r->refusal.element;
   const nw_program *p = x->r->before;
   x->sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *x->sizes);
   for (int i = 0; x->w && i < p->nsizes; i++) x->sizes[i] = x->w->size[i];
   if (!x->w) some_shape(x);
   if (!nw_check_data_make(&x->data, p, x->sizes, 1)) return false;
-  fill_tiny(&x->data, p);
+  nw_case_fill(x, 0);
   return true;
 }
 
@@ -55,7 +61,7 @@ void nw_case_close(nw_case *x) {
 }
 
 // Copies what the text needs: the watch goes.
-static nw_touch keep(const nw_case *x, const nw_touch *t) {
+nw_touch nw_case_keep(const nw_case *x, const nw_touch *t) {
   nw_touch to = *t;
   to.var = NW_NEW_N(x->r->arena, const char *, t->nvars + 1);
   to.at = NW_NEW_N(x->r->arena, int64_t, t->nvars + 1);
@@ -86,7 +92,7 @@ static const nw_touch *accessed(const nw_watch *v, int who) {
 
 static bool keep_both(const nw_case *x, nw_watch *v, nw_touch out[2]) {
   bool ran = nw_watch_run(v);
-  for (int who = 0; ran && who < 2; who++) out[who] = keep(x, accessed(v, who));
+  for (int who = 0; ran && who < 2; who++) out[who] = nw_case_keep(x, accessed(v, who));
   nw_watch_free(v);
   return ran && out[0].is && out[1].is;
 }
@@ -216,31 +222,9 @@ static const char *look_at_one(nw_case *x) {
   want_both(&v);
   if (x->w->buffer) nw_slice_focus(&v.slice, x->w->buffer, x->w->ndim, x->w->index);
   const char *how = nw_watch_run(&v) ? how_one(x, &v) : NULL;
-  if (how) x->after[NW_SINK] = keep(x, accessed(&v, NW_SINK));
+  if (how) x->after[NW_SINK] = nw_case_keep(x, accessed(&v, NW_SINK));
   nw_watch_free(&v);
   return how;
-}
-
-// ---- the two executions alone
-
-// Of two updates of one reduction the first is lost; else the iterations come the other way round.
-static void race(nw_case *x, nw_watch *v) {
-  bool updates = x->after[0].block->block.combiner != NW_PLAIN && x->w->source.write && x->w->sink.write;
-  v->lost = updates;
-  v->backwards = updates ? NULL : x->w->loop;
-}
-
-static bool run_pair(nw_case *x, bool raced, nw_touch out[2][2]) {
-  nw_watch v;
-  open_watch(x, &v, x->r->after);
-  v.needs = true;
-  v.slice.inits_of = x->w->buffer;
-  if (raced) race(x, &v);
-  want_both(&v);
-  bool ran = nw_watch_run(&v);
-  for (int i = 0; ran && i < 4; i++) out[i / 2][i % 2] = keep(x, &v.touch[i / 2][i % 2]);
-  nw_watch_free(&v);
-  return ran;
 }
 
 static bool is_vector(const nw_program *p, const char *loop) {
@@ -259,7 +243,8 @@ static void look(nw_case *x, bool pair) {
   if (!x->w) return;
   x->how = pair ? look_at_pair(x) : look_at_one(x);
   for (int d = 0; !x->how && x->w->buffer && d < x->w->ndim; d++) {
-    fill_indices(&x->data, x->r->before, x->w->index[d]);
+    x->index_dim = d;
+    nw_case_fill(x, 0);
     x->how = pair ? look_at_pair(x) : look_at_one(x);
   }
 }
@@ -269,8 +254,8 @@ void nw_case_look(nw_case *x) {
   x->vector = x->w && is_vector(x->r->after, x->w->loop);
   bool pair = x->w && x->w->source.block;
   look(x, pair);
-  if (pair && x->how && x->w->loop && in_two_iterations(x->w))
-    x->paired = run_pair(x, false, x->pair) && run_pair(x, true, x->raced);
+  if (pair && x->w->loop) x->race = nw_case_race(x);
+  if (pair && x->how && x->w->loop && in_two_iterations(x->w)) nw_case_meet(x);
   bool wrong = nw_case_wrong_output(x);
   if (!x->w && wrong) x->how = "value";
 }

@@ -17,6 +17,14 @@ typedef struct nw_touch { // the first time an execution reads or writes the ele
 
 enum { NW_SOURCE, NW_SINK };
 
+typedef enum nw_race { // how two iterations meet that nothing keeps apart
+  NW_IN_ORDER, // they do not
+  NW_SECOND_STAYS, // both read, then both write, the second last: the first update is lost
+  NW_FIRST_STAYS, // the first last
+  NW_EARLY_INIT, // both set what the reduction starts from before either adds to it
+  NW_BACKWARDS, // the second comes first
+} nw_race;
+
 typedef struct nw_watch {
   nw_ctx *c;
   const nw_program *p;
@@ -24,12 +32,12 @@ typedef struct nw_watch {
   const nw_touch *like; // the two executions by their instances (source, sink), for a program with other loops; or NULL
   nw_slice slice;
   nw_check_data *data;
-  const char *backwards; // this loop runs from its end
-  bool lost; // the source's update of the element comes to nothing
+  nw_race race; // between source and sink, in the marked loop
   bool needs; // all that the slice reads is in it
   int64_t now;
   nw_touch touch[2][2]; // source and sink; reading and writing
-  int64_t room; // of the element, once it was touched: others may be kept there; -1 before
+  int64_t room; // of the element, once it was touched: others may be kept there; before, known_room
+  int64_t known_room; // from a run before; or -1
   bool foreign; // another element was put there since
   bool written, unwritten, beyond; // the element, ever; the sink stands outside of its domain
   nw_vec contributed; // hashes of the contributions the element took
@@ -49,18 +57,29 @@ typedef struct nw_case {
   nw_sched *s;
   const nw_refused *r;
   const nw_conflict *w; // NULL: nothing to look at but the results
+  const char *name; // of its element, or NULL
+  bool moved; // it is not the witness of the refusal but one like it
   int64_t *sizes;
   nw_check_data data;
+  int index_dim; // whole numbers, read as indices, name this coordinate of the element; -1: they need not
   const char *how; // NULL: not seen
   bool vector; // the loop that carries it is vectorized
   nw_touch before[2], after[2]; // the two accesses in the old and in the new program
   nw_touch pair[2][2], raced[2][2]; // alone: in order, and as the two iterations may meet
-  bool paired;
+  nw_race race; // how they do
+  bool paired, shows; // both runs met the element; a value tells them apart
   char *element; // an output that comes out wrong; heap
   double should, is;
 } nw_case;
 bool nw_case_open(nw_case *x, nw_ctx *c, nw_sched *s);
 void nw_case_close(nw_case *x);
 void nw_case_look(nw_case *x);
+void nw_case_fill(nw_case *x, int seed); // other inputs for each
+nw_touch nw_case_keep(const nw_case *x, const nw_touch *t); // a copy that outlives the watch
 char *nw_case_text(const nw_case *x); // heap
 bool nw_case_wrong_output(nw_case *x); // fills element, should, is
+
+// ---- meet.c: the two iterations of a marked loop, alone
+nw_race nw_case_race(const nw_case *x); // the first way of meeting to think of
+void nw_case_meet(nw_case *x); // fills pair, raced, race, paired, shows; may move the witness and change the data
+double nw_case_final(const nw_case *x, const nw_touch t[2][2], nw_race race); // what the last of the two writes

@@ -119,16 +119,18 @@ static bool runs(void *env, const nw_stmt *block) { return nw_slice_runs(&((nw_w
 
 static bool runs_backwards(void *env, const nw_stmt *loop) {
   const nw_watch *x = env;
-  return x->backwards && !strcmp(x->backwards, loop->loop.var->name);
+  return x->race == NW_BACKWARDS && !strcmp(x->w->loop, loop->loop.var->name);
 }
 
 static bool is_lost(void *env, const nw_access *a) {
   nw_watch *x = env;
-  return x->lost && is_element(x, a) && is_execution(x, NW_SOURCE, a) && !is_init(a);
+  if (x->race < NW_SECOND_STAYS || x->race > NW_EARLY_INIT || !is_element(x, a)) return false;
+  if (x->race == NW_EARLY_INIT) return is_init(a) && x->touch[NW_SOURCE][true].is;
+  return !is_init(a) && is_execution(x, x->race == NW_SECOND_STAYS ? NW_SOURCE : NW_SINK, a);
 }
 
 void nw_watch_init(nw_watch *x, const nw_program *p, const nw_conflict *w, nw_check_data *data) {
-  *x = (nw_watch){.c = p->ctx, .p = p, .w = w, .data = data};
+  *x = (nw_watch){.c = p->ctx, .p = p, .w = w, .data = data, .known_room = -1};
 }
 
 void nw_watch_free(nw_watch *x) {
@@ -148,7 +150,7 @@ static bool run_once(nw_watch *x) {
   memset(x->touch, 0, sizeof x->touch);
   x->now = x->contributions = x->contributed.n = 0;
   x->written = x->unwritten = x->beyond = x->grown = x->foreign = false;
-  x->room = -1;
+  x->room = x->known_room;
   nw_view *v = nw_check_views(x->data);
   bool ok = nw_interp_program(x->c, x->p, x->slice.sizes, v, &o);
   free(v);

@@ -100,6 +100,9 @@ local unseen, seen, lost = 0, 0, 0
 local function check_refusal(s, err)
   if not err.refusal.alternatives[1] then lost = lost + 1 end
   local lesson = s:explain()
+  for should, is in tostring(lesson):gmatch "should be (%S+), is (%S+)" do
+    if should == is then return "a lesson shows no wrong value:\n" .. tostring(lesson) end
+  end
   if err.code ~= "refused" or not lesson.visible then return end
   seen = seen + 1
   if lesson.seen then return end

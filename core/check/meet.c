@@ -1,0 +1,144 @@
+// Two iterations of a marked loop, alone, as nothing keeps them from meeting: looked at until a value shows it.
+//
+// One way of meeting may give the value that it should be, by the data or by what is added up: then another is tried, then
+// other data, then the same two rounds in the middle of the other loops, where no border is near.
+#include "check/replay.h"
+
+enum { FILLINGS = 4 };
+
+static bool updates(const nw_case *x) {
+  return x->after[0].is && x->after[0].block->block.combiner != NW_PLAIN && !x->after[0].init && !x->after[1].init &&
+         x->w->source.write && x->w->sink.write;
+}
+
+nw_race nw_case_race(const nw_case *x) { return updates(x) ? NW_SECOND_STAYS : NW_BACKWARDS; }
+
+// What both write when both have read first is the same whichever stays.
+static nw_race run_as(nw_race race) { return race == NW_FIRST_STAYS ? NW_SECOND_STAYS : race; }
+
+// A run tells where the element is kept: in the next one, another that shares its place counts from the start.
+static bool run_pair(nw_case *x, nw_race race, int64_t *room, nw_touch out[2][2]) {
+  nw_watch v;
+  nw_watch_init(&v, x->r->after, x->w, &x->data);
+  nw_slice_init(&v.slice, x->r->after, x->sizes);
+  v.needs = true;
+  v.race = run_as(race);
+  v.known_room = *room;
+  v.slice.inits_of = x->w->buffer;
+  nw_slice_want(&v.slice, (nw_wanted){.by_loops = &x->w->source});
+  nw_slice_want(&v.slice, (nw_wanted){.by_loops = &x->w->sink});
+  bool ran = nw_watch_run(&v);
+  for (int i = 0; ran && i < 4; i++) out[i / 2][i % 2] = nw_case_keep(x, &v.touch[i / 2][i % 2]);
+  *room = v.room;
+  nw_watch_free(&v);
+  return ran && out[0][x->w->source.write].is && out[1][x->w->sink.write].is;
+}
+
+// ---- does it show?
+
+double nw_case_final(const nw_case *x, const nw_touch t[2][2], nw_race race) {
+  bool source = !x->w->sink.write || (x->w->source.write && (race == NW_FIRST_STAYS || race == NW_BACKWARDS));
+  return t[!source][1].value;
+}
+
+static bool same_touch(const nw_touch *a, const nw_touch *b) {
+  return a->value == b->value && a->unwritten == b->unwritten && a->outside == b->outside && a->foreign == b->foreign;
+}
+
+// What the one that reads finds, or what is there in the end.
+static bool shows(nw_case *x) {
+  bool both = x->w->source.write && x->w->sink.write;
+  int reader = x->w->source.write ? NW_SINK : NW_SOURCE;
+  return both ? nw_case_final(x, x->pair, NW_IN_ORDER) != nw_case_final(x, x->raced, x->race)
+              : !same_touch(&x->pair[reader][0], &x->raced[reader][0]);
+}
+
+static bool meets(nw_case *x, nw_race race) {
+  int64_t room = -1;
+  x->race = race;
+  x->paired = run_pair(x, NW_IN_ORDER, &room, x->pair) && run_pair(x, race, &room, x->raced);
+  return x->paired && shows(x);
+}
+
+static bool meets_somehow(nw_case *x) {
+  if (!updates(x)) return meets(x, NW_BACKWARDS);
+  return meets(x, NW_SECOND_STAYS) || meets(x, NW_FIRST_STAYS) || meets(x, NW_EARLY_INIT);
+}
+
+static bool meets_with_some_data(nw_case *x) {
+  for (int i = 0; i < FILLINGS; i++) {
+    if (i) nw_case_fill(x, i);
+    if (meets_somehow(x)) return true;
+    if (!x->paired) return false;
+  }
+  return false;
+}
+
+// ---- elsewhere
+
+static int64_t value_at(const nw_case *x, const nw_execution *at, int loops, const nw_expr *e) {
+  const nw_program *p = x->r->after;
+  for (int i = 0; i < loops; i++) e = nw_subst(p->pool, e, at->loop[i], nw_index(p->pool, at->at[i]));
+  return nw_check_value(p, e, x->sizes);
+}
+
+static int64_t middle(const nw_case *x, const nw_execution *at, int loop) {
+  const nw_stmt *l = nw_find_loop(x->r->after, at->loop[loop]);
+  return value_at(x, at, loop, l->loop.begin) + value_at(x, at, loop, l->loop.extent) / 2;
+}
+
+// Loops that stand alike in both go to the middle, but for the marked one's.
+static void move_inside(const nw_case *x, nw_execution *a, nw_execution *b) {
+  a->at = memcpy(NW_NEW_N(x->r->arena, int64_t, a->n + 1), a->at, sizeof *a->at * (size_t)a->n);
+  b->at = memcpy(NW_NEW_N(x->r->arena, int64_t, b->n + 1), b->at, sizeof *b->at * (size_t)b->n);
+  for (int i = 0; i < a->n && i < b->n && !strcmp(a->loop[i], b->loop[i]); i++)
+    if (a->at[i] == b->at[i]) a->at[i] = b->at[i] = middle(x, a, i);
+}
+
+static const nw_target *target_of(const nw_case *x) {
+  const nw_stmt *b = nw_find_block(x->r->after, x->w->source.block);
+  for (int i = 0; i < b->block.ntargets; i++)
+    if (!strcmp(b->block.target[i].buffer, x->w->buffer)) return &b->block.target[i];
+  return NULL;
+}
+
+static const char *element_name(nw_arena *arena, const nw_conflict *w) {
+  nw_str s = {0};
+  nw_str_add(&s, w->buffer);
+  for (int d = 0; d < w->ndim; d++) nw_str_fmt(&s, "%s%lld", d ? ", " : "[", (long long)w->index[d]);
+  if (w->ndim) nw_str_add(&s, "]");
+  const char *name = nw_arena_strdup(arena, s.s);
+  nw_str_free(&s);
+  return name;
+}
+
+static const nw_conflict *inner_witness(const nw_case *x) {
+  nw_conflict *w = NW_NEW(x->r->arena, nw_conflict);
+  const nw_target *t = x->w->buffer ? target_of(x) : NULL;
+  if (!t) return NULL;
+  *w = *x->w;
+  move_inside(x, &w->source, &w->sink);
+  w->index = NW_NEW_N(x->r->arena, int64_t, t->n + 1);
+  const nw_stmt *b = nw_find_block(x->r->after, w->source.block);
+  for (int d = 0; d < t->n; d++)
+    w->index[d] = value_at(x, &w->source, w->source.n, nw_block_bound(x->r->after, b, t->index[d]));
+  return w;
+}
+
+static bool meets_inside(nw_case *x) {
+  const nw_conflict *own = x->w, *inner = updates(x) ? inner_witness(x) : NULL;
+  if (!inner) return false;
+  x->w = inner;
+  x->moved = meets_with_some_data(x);
+  if (x->moved) x->name = element_name(x->r->arena, inner);
+  if (!x->moved) x->w = own;
+  return x->moved;
+}
+
+// What does not show anywhere is told as the witness has it.
+void nw_case_meet(nw_case *x) {
+  x->shows = meets_with_some_data(x) || meets_inside(x);
+  if (x->shows) return;
+  nw_case_fill(x, 0);
+  meets(x, nw_case_race(x));
+}
