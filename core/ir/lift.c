@@ -13,6 +13,16 @@ const nw_expr *nw_lift_begin(const nw_lift *l, const nw_expr *e) {
   return e;
 }
 
+const nw_expr *nw_lift_first(const nw_lift *l, const nw_block_var *v) { return nw_eq(l->p->pool, v->bind, v->lo); }
+
+bool nw_lift_starts(const nw_lift *l) {
+  for (int i = 0; i < l->block->block.nvars; i++) {
+    const nw_block_var *v = &l->block->block.var[i];
+    if (v->kind == NW_REDUCE && nw_disprove(&l->r, nw_lift_first(l, v))) return false;
+  }
+  return true;
+}
+
 static bool writes(const nw_stmt *block, const char *buffer) {
   for (int i = 0; i < block->block.ntargets; i++)
     if (!strcmp(block->block.target[i].buffer, buffer)) return true;
@@ -92,4 +102,12 @@ bool nw_init_lifts(const nw_program *p, const nw_stmt *block) {
   bool lifts = nw_lifts(&l);
   nw_lift_free(&l);
   return lifts;
+}
+
+bool nw_init_starts(const nw_program *p, const nw_stmt *block) {
+  nw_lift l;
+  nw_lift_of(&l, p, block->id);
+  bool starts = nw_lift_starts(&l);
+  nw_lift_free(&l);
+  return starts;
 }

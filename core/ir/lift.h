@@ -16,8 +16,12 @@ void nw_lift_of(nw_lift *l, const nw_program *p, int id);
 void nw_lift_free(nw_lift *l);
 // e when every loop it reduces along is at its first iteration.
 const nw_expr *nw_lift_begin(const nw_lift *l, const nw_expr *e);
+const nw_expr *nw_lift_first(const nw_lift *l, const nw_block_var *v); // this variable is at its first value
+// May the block make the first reduce instance? The tail of a cut loop never does, and so does no init.
+bool nw_lift_starts(const nw_lift *l);
 // Is the init done before the outermost of these loops, even when they have no iteration? It is when their first
 // iterations are the first reduce instance of every spatial instance below. Any other nest does the init beside the first
 // update, so never without one.
 bool nw_lifts(const nw_lift *l);
 bool nw_init_lifts(const nw_program *p, const nw_stmt *block); // the same of one block
+bool nw_init_starts(const nw_program *p, const nw_stmt *block);

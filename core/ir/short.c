@@ -1,5 +1,6 @@
 // Blocks in the short form: bindings put in and simplified, long index lists folded.
 #include "ir/short.h"
+#include "ir/lift.h"
 #include "ir/lines.h"
 #include <stdlib.h>
 
@@ -164,7 +165,7 @@ static bool named_by_target(const nw_stmt *s) {
 static void comment_of(nw_short_block *b, const place *at, const nw_path *path) {
   nw_str out = {0};
   if (!named_by_target(at->s)) nw_str_add(&out, at->s->block.name);
-  if (at->s->block.has_init) {
+  if (at->s->block.has_init && nw_init_starts(at->p, at->s)) {
     if (out.n) nw_str_add(&out, ": ");
     init_comment(&out, at, path);
   }

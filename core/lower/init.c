@@ -8,17 +8,6 @@
 #include "ir/lift.h"
 #include "lower/pass.h"
 
-// The condition "this is the first reduce instance" of one variable.
-static const nw_expr *at_first(const nw_lift *l, const nw_block_var *v) { return nw_eq(l->p->pool, v->bind, v->lo); }
-
-static bool never_first(const nw_lift *l) {
-  for (int i = 0; i < l->block->block.nvars; i++) {
-    const nw_block_var *v = &l->block->block.var[i];
-    if (v->kind == NW_REDUCE && nw_disprove(&l->r, at_first(l, v))) return true;
-  }
-  return false;
-}
-
 static const nw_expr **copy_exprs(nw_program *p, const nw_expr *const *e, int n) {
   const nw_expr **copy = NW_NEW_N(p->arena, const nw_expr *, n);
   for (int i = 0; i < n; i++) copy[i] = e[i];
@@ -94,7 +83,7 @@ static void keep_beside(nw_program *p, const nw_lift *l) {
   const nw_expr *where = l->block->block.where;
   for (int i = 0; i < l->block->block.nvars; i++) {
     const nw_block_var *v = &l->block->block.var[i];
-    if (v->kind == NW_REDUCE) where = nw_and(p->pool, where, at_first(l, v));
+    if (v->kind == NW_REDUCE) where = nw_and(p->pool, where, nw_lift_first(l, v));
   }
   int last = l->path.n - 1;
   nw_kids_insert(p, l->path.at[last - 1], l->path.pos[last], init_block(p, l->block, where));
@@ -103,7 +92,7 @@ static void keep_beside(nw_program *p, const nw_lift *l) {
 void nw_split_init(nw_program *p, int id) {
   nw_lift l;
   nw_lift_of(&l, p, id);
-  if (!never_first(&l)) {
+  if (nw_lift_starts(&l)) {
     if (nw_lifts(&l))
       lift(p, &l);
     else
