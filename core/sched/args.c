@@ -1,6 +1,7 @@
 // Arguments of a step: checked against the primitive's row, resolved, copied, and shown as the user would type them.
 #include "sched/args.h"
 #include "sched/empty.h"
+#include "sched/history.h"
 #include "sched/tensorize.h"
 #include "sched/tree.h"
 #include <stdio.h>
@@ -63,14 +64,28 @@ static bool check_value(nw_step *st, const nw_param *param, nw_arg_kind kind, co
   return true;
 }
 
-// A loop of a nest that an intrinsic does is not there any more for what runs.
-static bool out_of_calls(nw_step *st, int id) {
+static const nw_stmt *call_of(const nw_program *p, int id) {
   nw_path path;
-  const nw_stmt *call = nw_find(st->before, id, &path) ? nw_call_around(&path) : NULL;
+  return nw_find(p, id, &path) ? nw_call_around(&path) : NULL;
+}
+
+// How many steps it is back to where the loop was in no call.
+static int steps_since_call(const nw_sched *s, int id) {
+  int n = 0;
+  for (const nw_node *node = nw_sched_head(s); node && call_of(node->program, id); n++)
+    node = nw_sched_node(s, node->parent);
+  return n;
+}
+
+// A loop of a nest that an intrinsic does is not there any more for what runs.
+static bool out_of_calls(nw_step *st, const nw_arg *a) {
+  const nw_stmt *call = call_of(st->before, (int)a->i);
   if (!call) return true;
-  return nw_fail(st->ctx, NW_EINVAL, "s:undo() goes back to before the call", "%s: loop %s is part of the call of %.*s",
-                 st->primitive->name, path.at[path.n - 1]->loop.var->name, (int)strcspn(call->call.intrinsic, ":"),
-                 call->call.intrinsic);
+  int n = steps_since_call(st->sched, (int)a->i);
+  const char *back = n > 1 ? nw_arena_printf(st->scratch, "s:undo(%d)", n) : "s:undo()";
+  return nw_fail(st->ctx, NW_EINVAL, nw_arena_printf(st->scratch, "%s goes back to before the call", back),
+                 "%s: loop %s is part of the call of %.*s", st->primitive->name, a->name,
+                 (int)strcspn(call->call.intrinsic, ":"), call->call.intrinsic);
 }
 
 // Loops given by id get their name, for the trace; a name gets its id.
@@ -78,7 +93,7 @@ static bool resolve_loop(nw_step *st, nw_arg *a) {
   a->i = a->name ? nw_sched_loop(st->sched, a->name) : a->i;
   a->name = a->i ? nw_sched_loop_name(st->sched, (int)a->i) : NULL;
   if (a->name && nw_empty_name(st->sched, (int)a->i)) st->idle = a->name;
-  return a->name != NULL && out_of_calls(st, (int)a->i);
+  return a->name != NULL && out_of_calls(st, a);
 }
 
 static bool is_empty_stage(nw_step *st, const char *name) {

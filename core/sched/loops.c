@@ -11,10 +11,9 @@ enum { MAX_FACTOR = 1 << 30 };
 
 bool nw_factor_ok(nw_step *st, const char *what, int64_t factor) {
   if (factor >= 1 && factor <= MAX_FACTOR) return true;
-  nw_fail(st->ctx, NW_ERANGE,
-          factor < 1 ? "a factor counts iterations: at least 1" : "that is more than a loop can run here",
-          "%s: %s = %lld is out of range", st->primitive->name, what, (long long)factor);
-  return false;
+  const char *hint = nw_arena_printf(st->scratch, "a factor counts iterations: 1 to %d", MAX_FACTOR);
+  return nw_fail(st->ctx, NW_ERANGE, hint, "%s: %s = %lld is out of range", st->primitive->name, what,
+                 (long long)factor);
 }
 
 bool nw_can_split(nw_step *st, const nw_stmt *loop) {

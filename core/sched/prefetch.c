@@ -15,8 +15,8 @@ static bool uses(const nw_stmt *s, const char *buffer) {
 
 static bool offset_ok(nw_step *st, int64_t offset) {
   if (offset >= 1 && offset <= MOST) return true;
-  return nw_fail(st->ctx, NW_ERANGE, "how many rounds ahead: 1 at least", "prefetch: offset = %lld is out of range",
-                 (long long)offset);
+  const char *hint = nw_arena_printf(st->scratch, "how many rounds ahead: 1 to %d", MOST);
+  return nw_fail(st->ctx, NW_ERANGE, hint, "prefetch: offset = %lld is out of range", (long long)offset);
 }
 
 // Lines asked for in one round, where that is a number; rows count as beginning on a line.

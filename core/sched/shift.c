@@ -23,8 +23,8 @@ bool nw_apply_skew(void *step) {
   int64_t f = nw_step_int(st, SKEW_FACTOR, 0);
   if (!loop || !outer) return false;
   if (f == 0 || f > SKEW_LIMIT || f < -SKEW_LIMIT) {
-    nw_fail(st->ctx, NW_ERANGE, st->primitive->example, "skew: factor = %lld is out of range", (long long)f);
-    return false;
+    const char *hint = nw_arena_printf(st->scratch, "a number from %d to %d, but for 0", -SKEW_LIMIT, SKEW_LIMIT);
+    return nw_fail(st->ctx, NW_ERANGE, hint, "skew: factor = %lld is out of range", (long long)f);
   }
   if (loop == outer || !nw_tree_has(outer, loop))
     return nw_step_refuse(st, "a loop is skewed by one it runs inside of", outer, "%s is not inside %s",

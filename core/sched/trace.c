@@ -163,9 +163,12 @@ static bool read_step(replay *r, const nw_json *j, nw_arg *args) {
   return true;
 }
 
-// The failure of a step, with its number and text before the message.
+// The failure of a step, with its number and text before the message. The ways on from there are none from where the schedule
+// stands, which is where it stood before.
 static void name_step(replay *r, const nw_arg *args) {
   nw_diag *d = &r->s->ctx->diag;
+  nw_refusal *refusal = nw_refusal_edit(r->s->ctx);
+  if (refusal) refusal->alternatives[0] = NULL;
   char *text = nw_step_show(r->row, args);
   d->message = nw_diag_printf(r->s->ctx, "step %d, %s: %s", r->step, text, d->message ? d->message : "failed");
   free(text);
