@@ -123,7 +123,7 @@ static const nw_primitive rows[] = {
      NULL,
      {{.name = "fact", .kind = NW_ARG_COND, .doc = "a condition on sizes: nw.eq(M % 16, 0), or as text"}},
      nw_apply_assume,
-     nw_suggest_assume},
+     NULL}, // what is never true is no version worth making, either
     {"join",
      "Makes one loop of two pieces that follow each other and have the same body: undoes a cut.",
      "s:join(\"i.head\", \"i.rest\")",

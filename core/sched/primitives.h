@@ -54,7 +54,6 @@ void nw_suggest_cut(void *step);
 void nw_suggest_join(void *step);
 void nw_suggest_partition(void *step);
 void nw_suggest_specialize(void *step);
-void nw_suggest_assume(void *step);
 void nw_suggest_fuse(void *step);
 void nw_suggest_reorder(void *step);
 void nw_suggest_skew(void *step);

@@ -114,13 +114,8 @@ static const char *keep(nw_arena *a, const char *s) { return s ? nw_arena_strdup
 enum {
   TRIES = 12,
   SHOWN = 3,
+  BACK = 8,
 };
-
-static bool works(nw_sched *s, const nw_candidate *c) {
-  nw_program *p = nw_attempt(s, c->primitive, c->args, NW_TRY_BUDGET, NULL);
-  nw_program_release(p);
-  return p != NULL;
-}
 
 static bool offered(const nw_refusal *r, const char *text) {
   for (int i = 0; i < NW_MAX_NOTES && r->alternatives[i]; i++)
@@ -128,17 +123,29 @@ static bool offered(const nw_refusal *r, const char *text) {
   return false;
 }
 
-// Where nothing near works, the step before is where to go on from: that always does.
-static void try_candidates(nw_step *st, nw_refusal *r) {
+static int try_candidates(nw_step *st, nw_refusal *r) {
   int shown = 0;
   for (int i = 0; i < st->candidate.n && i < TRIES && shown < SHOWN && !st->ctx->interrupted; i++) {
     const nw_candidate *c = st->candidate.at[i];
     char *text = nw_step_show(c->primitive, c->args);
-    if (strcmp(text, r->step) && !offered(r, text) && works(st->sched, c))
+    if (strcmp(text, r->step) && !offered(r, text) && nw_attempt_way(st->sched, c, NW_TRY_BUDGET))
       r->alternatives[shown++] = keep(st->scratch, text);
     free(text);
   }
-  if (!shown && nw_sched_head(st->sched)->parent >= 0) r->alternatives[0] = "s:undo()";
+  return shown;
+}
+
+// Where no step helps, the latest version at which this one is legal: what was done since stands in its way. A step that was
+// taken already is no better taken again.
+static void try_back(nw_step *st, nw_refusal *r) {
+  const nw_node *node = nw_sched_head(st->sched);
+  for (int n = 1; n <= BACK && node->parent >= 0 && !st->ctx->interrupted; n++) {
+    if (!strcmp(node->text, r->step)) return;
+    node = nw_sched_node(st->sched, node->parent);
+    if (!nw_attempt_at(st->sched, node->number, st->primitive, st->resolved, NW_TRY_BUDGET)) continue;
+    r->alternatives[0] = n > 1 ? nw_arena_printf(st->scratch, "s:undo(%d)", n) : "s:undo()";
+    return;
+  }
 }
 
 // The diagnostic goes away while candidates are tried and comes back with those that work. An interrupt ends the search.
@@ -148,7 +155,7 @@ static void find_ways(nw_step *st) {
   nw_clear(st->ctx);
   st->p = (nw_program *)st->before;
   if (st->primitive->suggest) st->primitive->suggest(st);
-  try_candidates(st, &r);
+  if (!try_candidates(st, &r)) try_back(st, &r);
   nw_clear(st->ctx);
   nw_refuse(st->ctx, &r);
   if (hint) st->ctx->diag.hint = nw_diag_printf(st->ctx, "%s", hint);

@@ -240,12 +240,14 @@ void nw_suggest_storage_align(void *step) {
   nw_step *st = step;
   nw_arg line[] = {st->resolved[0], st->resolved[1], {.kind = NW_ARG_INT, .i = 16}};
   nw_arg global[] = {st->resolved[0], {.kind = NW_ARG_STR, .name = "global"}};
-  if (temp_of(st)) nw_step_suggest(st, "storage_align", line, NW_COUNT(line));
-  if (temp_of(st)) nw_step_suggest(st, "set_scope", global, NW_COUNT(global));
-  suggest_copy(st, NULL);
+  if (!temp_of(st)) return suggest_copy(st, NULL);
+  nw_step_suggest(st, "storage_align", line, NW_COUNT(line));
+  nw_step_suggest(st, "set_scope", global, NW_COUNT(global))->then = nw_step_again(st);
 }
 
-void nw_suggest_reorder_storage(void *step) { suggest_copy(step, NULL); }
+void nw_suggest_reorder_storage(void *step) {
+  if (!temp_of(step)) suggest_copy(step, NULL);
+}
 
 void nw_suggest_transform_layout(void *step) {
   nw_step *st = step;

@@ -63,9 +63,11 @@ typedef struct nw_step {
   nw_program *denied; // counted: what the judge refused
 } nw_step;
 
+// A way on after a refusal: a step, and what has to work after it, or NULL.
 typedef struct nw_candidate {
   const nw_primitive *primitive;
   nw_arg *args;
+  struct nw_candidate *then;
 } nw_candidate;
 
 // Argument access, with errors that name the argument. Loops: the statement in st->p, path filled if not NULL.
@@ -85,7 +87,12 @@ void nw_step_replaces(nw_step *st, int loop_id, const char *fmt, ...) NW_PRINTF(
 void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
 void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);
-// Offers `primitive` with these arguments as a way on; the driver tries it on a scratch copy before showing it.
-void nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);
+// Offers `primitive` with these arguments as a way on; the driver tries it on a scratch copy before showing it. Alone it is
+// the same aim reached by another step; a step that only makes way names in `then` what it makes way for.
+nw_candidate *nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);
+nw_candidate *nw_step_candidate(nw_step *st, const char *primitive, const nw_arg *args,
+                                int nargs); // not offered by itself
+nw_candidate *
+nw_step_again(nw_step *st); // the refused step, its loops by what they are and not by what they are called
 // A structural refusal: what is wrong ("it is a scan", behind "cannot compute S at j: "), why, and the loop to point at.
 bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const char *fmt, ...) NW_PRINTF(4, 5);

@@ -109,12 +109,34 @@ bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const cha
   return false;
 }
 
-void nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs) {
+nw_candidate *nw_step_candidate(nw_step *st, const char *primitive, const nw_arg *args, int nargs) {
   nw_candidate *c = NW_NEW(st->scratch, nw_candidate);
   c->primitive = nw_primitive_find(primitive);
   c->args = NW_NEW_N(st->scratch, nw_arg, NW_MAX_PARAMS);
   for (int i = 0; i < nargs; i++) c->args[i] = args[i];
+  return c;
+}
+
+nw_candidate *nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs) {
+  nw_candidate *c = nw_step_candidate(st, primitive, args, nargs);
   nw_vec_push(&st->candidate, c);
+  return c;
+}
+
+static nw_arg by_id(nw_step *st, const nw_arg *a) {
+  nw_arg out = *a;
+  if (a->i && (a->kind == NW_ARG_LOOP || a->kind == NW_ARG_STMT)) out.name = NULL;
+  if (a->kind != NW_ARG_LIST) return out;
+  nw_arg *item = NW_NEW_N(st->scratch, nw_arg, a->n + 1);
+  for (int i = 0; i < a->n; i++) item[i] = by_id(st, &a->item[i]);
+  out.item = item;
+  return out;
+}
+
+nw_candidate *nw_step_again(nw_step *st) {
+  nw_arg args[NW_MAX_PARAMS];
+  for (int i = 0; i < NW_MAX_PARAMS; i++) args[i] = by_id(st, &st->resolved[i]);
+  return nw_step_candidate(st, st->primitive->name, args, NW_MAX_PARAMS);
 }
 
 // ---- the road

@@ -1,6 +1,7 @@
 // stream_stores: results go past the caches. Whether a store can be made that way is the judge's; here is whether it pays.
 #include "hw/hw.h"
 #include "sched/primitives.h"
+#include "sched/suggest.h"
 #include "sched/tree.h"
 
 // Bytes of what the target stores, at least; 0 when that depends on a size.
@@ -46,7 +47,14 @@ bool nw_apply_stream_stores(void *step) {
   return true;
 }
 
-static nw_arg loop_arg(const nw_stmt *loop) { return (nw_arg){.kind = NW_ARG_LOOP, .name = loop->loop.var->name}; }
+// The loop cut into whole vectors, these made lanes, and the step again.
+static void first_whole_vectors(nw_step *st, const nw_stmt *loop) {
+  nw_arg split[] = {loop_arg(loop), int_arg(16), {0}, str_arg("cut")};
+  nw_arg inner = {.kind = NW_ARG_LOOP, .name = nw_arena_printf(st->scratch, "%s_i", loop->loop.var->name)};
+  nw_candidate *lanes = nw_step_candidate(st, "vectorize", &inner, 1);
+  lanes->then = nw_step_again(st);
+  nw_step_suggest(st, "split", split, NW_COUNT(split))->then = lanes;
+}
 
 // A way to whole vectors, or to a copy that is stored once.
 void nw_suggest_stream_stores(void *step) {
@@ -54,14 +62,15 @@ void nw_suggest_stream_stores(void *step) {
   nw_path path;
   nw_stmt *nest[NW_MAX_DEPTH], *block = nw_stage_block(st->before, st->resolved[0].name);
   int n = block && nw_find(st->before, block->id, &path) ? nw_path_loops(&path, nest) : 0;
-  nw_arg stage = {.kind = NW_ARG_STAGE, .name = st->resolved[0].name};
-  nw_arg copy[] = {stage, {.kind = NW_ARG_STR, .name = "local"}, {0}, {0}, {0}};
+  nw_arg copy[] = {stage_arg(st->resolved[0].name), str_arg("local"), {0}, {0}, {0}};
   for (int i = n - 1; i >= 0; i--) {
-    nw_arg loop = loop_arg(nest[i]);
-    nw_step_suggest(st, "vectorize", &loop, 1);
-    nw_arg split[] = {loop, {.kind = NW_ARG_INT, .i = 16}, {0}, {.kind = NW_ARG_STR, .name = "cut"}};
-    nw_step_suggest(st, "split", split, NW_COUNT(split));
-    copy[4] = loop;
-    if (block->block.combiner != NW_PLAIN) nw_step_suggest(st, "cache_write", copy, NW_COUNT(copy));
+    first1(st, "vectorize", loop_arg(nest[i]));
+    first_whole_vectors(st, nest[i]);
+    copy[4] = loop_arg(nest[i]);
+    if (block->block.combiner != NW_PLAIN)
+      nw_step_suggest(st, "cache_write", copy, NW_COUNT(copy))->then = nw_step_again(st);
   }
+  int around = 0;
+  while (around < n && nest[around]->loop.mark != NW_VECTORIZED) around++;
+  if (n) nw_suggest_unguarded(st, block, around, nest, nw_step_again(st));
 }

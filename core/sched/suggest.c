@@ -38,30 +38,45 @@ static int nest_of_stage(nw_step *st, const char *name, nw_stmt **out) {
 
 // ---- marks
 
+static void first_unmarks(nw_step *st, int n, nw_stmt *const *nest) {
+  for (int i = 0; i < n; i++) first_unmark(st, nest[i]);
+}
+
 // For a loop that a reduction runs along: partial results have no conflict.
 static void offer_parts(nw_step *st, const nw_stmt *loop, bool atomic) {
   nw_blocks b = nw_blocks_below(st->scratch, loop);
   for (int i = 0; i < b.n; i++)
     if (nw_loop_binds(b.at[i], loop, true)) {
-      offer2(st, "rfactor", stage_arg(b.at[i]->block.name), loop_arg(loop));
-      if (atomic) offer1(st, "atomic", stage_arg(b.at[i]->block.name));
-      if (b.at[i]->block.atomic) offer2(st, "decompose_reduction", stage_arg(b.at[i]->block.name), loop_arg(loop));
+      first2(st, "rfactor", stage_arg(b.at[i]->block.name), loop_arg(loop));
+      if (atomic) first1(st, "atomic", stage_arg(b.at[i]->block.name));
+      if (b.at[i]->block.atomic) first2(st, "decompose_reduction", stage_arg(b.at[i]->block.name), loop_arg(loop));
     }
+}
+
+// A loop of one round has nothing to share out.
+static void offer_mark(nw_step *st, const char *mark, const nw_stmt *loop) {
+  if (!small(loop, 1)) offer1(st, mark, loop_arg(loop));
+}
+
+// What is too long as a whole may do in pieces.
+static void offer_piece(nw_step *st, const char *mark, const nw_stmt *loop) {
+  nw_arg split[] = {loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16)};
+  nw_arg inner = {.kind = NW_ARG_LOOP, .name = nw_arena_printf(st->scratch, "%s_i", loop->loop.var->name)};
+  nw_step_suggest(st, "split", split, 2)->then = nw_step_candidate(st, mark, &inner, 1);
 }
 
 void nw_suggest_parallel(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest), first = 0;
+  first_unmarks(st, n, nest);
   while (first < n && nest[first] == loop) first++;
-  if (first < n) offer1(st, "parallel", loop_arg(nest[first]));
+  if (first < n) offer_mark(st, "parallel", nest[first]);
   if (n) offer_parts(st, loop, true);
   for (int i = first + 1; i < n; i++)
-    if (nest[i] != loop) offer1(st, "parallel", loop_arg(nest[i]));
+    if (nest[i] != loop) offer_mark(st, "parallel", nest[i]);
   for (int i = n - 1; i >= 0; i--)
-    if (nest[i] != loop) offer1(st, "vectorize", loop_arg(nest[i]));
-  if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
-  if (n) offer_split(st, loop);
+    if (nest[i] != loop) offer_mark(st, "vectorize", nest[i]);
 }
 
 // The other loops of the nest with the same tag; then what can be done to this one.
@@ -69,55 +84,49 @@ void nw_suggest_bind(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
+  first_unmarks(st, n, nest);
   for (int i = 0; i < n; i++)
     if (nest[i] != loop) offer2(st, "bind", loop_arg(nest[i]), st->resolved[1]);
   if (n) offer_parts(st, loop, false);
   if (n && nw_grid_dim(loop) < 0) offer2(st, "bind", loop_arg(loop), str_arg("vthread"));
   if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
-  if (n) offer_split(st, loop);
-}
-
-// Those along the reduction come last: in pieces they are no better.
-static void offer_splits(nw_step *st, int n, nw_stmt *const *nest) {
-  nw_blocks b = n ? nw_blocks_below(st->scratch, nest[n - 1]) : (nw_blocks){0};
-  for (int reduces = 0; reduces < 2; reduces++)
-    for (int i = n - 1; i >= 0; i--)
-      if ((b.n && nw_loop_binds(b.at[0], nest[i], true)) == reduces) offer_split(st, nest[i]);
 }
 
 void nw_suggest_vectorize(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
+  first_unmarks(st, n, nest);
   for (int i = n - 1; i >= 0; i--)
-    if (nest[i] != loop) offer1(st, "vectorize", loop_arg(nest[i]));
+    if (nest[i] != loop) offer_mark(st, "vectorize", nest[i]);
   if (n && small(loop, NW_MAX_LANES)) offer_parts(st, loop, false);
   if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
-  offer_splits(st, n, nest);
+  for (int i = n - 1; i >= 0; i--)
+    if (!small(nest[i], NW_MAX_LANES)) offer_piece(st, "vectorize", nest[i]);
 }
 
 void nw_suggest_unroll(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
-  if (n) offer_split(st, loop);
+  first_unmarks(st, n, nest);
+  if (n) offer_piece(st, "unroll", loop);
   for (int i = n - 1; i >= 0; i--)
     if (nest[i] != loop && small(nest[i], 64)) offer1(st, "unroll", loop_arg(nest[i]));
-  for (int i = 0; i < n; i++) offer_split(st, nest[i]);
 }
 
 // ---- loops
 
-// Of the loops in the list, or of two loops given one by one, the inner ones skewed by the outermost.
-static void offer_skews(nw_step *st) {
+// Of the loops in the list, the inner ones skewed by the one around them.
+static void first_skews(nw_step *st) {
   const nw_arg *list = &st->resolved[0];
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
-  for (int k = 0; k < n; k++)
-    for (int i = 0; list->kind == NW_ARG_LIST && i < list->n; i++) {
-      if (list->item[i].i != nest[k]->id || !k) continue;
+  for (int k = 1; k < n; k++)
+    for (int i = 0; i < list->n; i++) {
+      if (list->item[i].i != nest[k]->id) continue;
       nw_arg args[] = {loop_arg(nest[k]), loop_arg(nest[k - 1]), int_arg(1)};
-      nw_step_suggest(st, "skew", args, 3);
+      nw_step_suggest(st, "skew", args, 3)->then = nw_step_again(st);
     }
 }
 
@@ -137,18 +146,16 @@ void nw_suggest_skew(void *step) {
 void nw_suggest_shift(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
-  if (nest_of(st, 0, &loop, nest)) offer_split(st, loop);
+  first_unmarks(st, nest_of(st, 0, &loop, nest), nest);
 }
 
 void nw_suggest_unit_loop(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
-  if (n && loop->loop.mark != NW_SERIAL) offer1(st, "unmark", loop_arg(loop));
+  first_unmarks(st, n, nest);
   for (int i = 0; i < n; i++)
     if (small(nest[i], 1)) offer1(st, "remove_unit_loop", loop_arg(nest[i]));
-  if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
-  if (n) offer_split(st, loop);
 }
 
 void nw_suggest_unmark(void *step) {
@@ -157,8 +164,6 @@ void nw_suggest_unmark(void *step) {
   int n = nest_of(st, 0, &loop, nest);
   for (int i = 0; i < n; i++)
     if (nest[i]->loop.mark != NW_SERIAL) offer1(st, "unmark", loop_arg(nest[i]));
-  if (n) offer1(st, "parallel", loop_arg(loop)), offer1(st, "vectorize", loop_arg(loop));
-  if (n) offer_split(st, loop);
 }
 
 // ---- pieces of loops
@@ -170,79 +175,77 @@ static nw_arg cond_arg(nw_step *st, const nw_expr *cond) {
 }
 
 // What would let the tail be: that there is a whole round, or nothing but whole rounds.
-static void offer_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64_t factor) {
+static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64_t factor) {
   nw_pool *pool = st->before->pool;
   const nw_expr *extent = loop->loop.extent, *by = nw_index(pool, factor), *fact = NULL;
   if (!strcmp(tail, "shift")) fact = nw_le(pool, by, extent);
   if (!strcmp(tail, "pad")) fact = nw_eq(pool, nw_floormod(pool, extent, by), nw_index(pool, 0));
   if (!fact || fact->op == NW_OP_INT) return;
-  offer1(st, "assume", cond_arg(st, fact));
-  offer2(st, "specialize", cond_arg(st, fact), loop_arg(loop));
+  first1(st, "assume", cond_arg(st, fact));
+  first2(st, "specialize", cond_arg(st, fact), loop_arg(loop));
 }
 
+// The step with no word about the tail, which then is guarded.
 void nw_suggest_split(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
-  int n = nest_of(st, 0, &loop, nest);
-  if (!n) return;
+  if (!nest_of(st, 0, &loop, nest)) return;
   if (st->resolved[1].kind == NW_ARG_INT && st->resolved[1].i > 0 && st->resolved[3].kind == NW_ARG_STR)
-    offer_fact(st, loop, st->resolved[3].name, st->resolved[1].i);
-  nw_arg cut[] = {loop_arg(loop), st->resolved[1], {.kind = NW_ARG_NONE}, str_arg("guard")};
-  if (cut[1].kind == NW_ARG_NONE) cut[1] = int_arg(16);
-  nw_step_suggest(st, "split", cut, NW_COUNT(cut));
-  if (loop->loop.mark != NW_SERIAL) offer1(st, "unmark", loop_arg(loop));
-  for (int i = 0; i < n; i++)
-    if (nest[i]->loop.mark == NW_SERIAL) offer2(st, "split", loop_arg(nest[i]), cut[1]);
-}
-
-static void offer_cut(nw_step *st, const nw_stmt *loop, int64_t at) {
-  const nw_expr **e = NW_NEW(st->scratch, const nw_expr *);
-  nw_arg *item = NW_NEW(st->scratch, nw_arg);
-  *e = nw_index(st->before->pool, nw_is_int(loop->loop.begin, &(int64_t){0}) ? loop->loop.begin->i + at : at);
-  *item = (nw_arg){.kind = NW_ARG_EXPR, .n = 1, .expr = e};
-  offer2(st, "cut", loop_arg(loop), (nw_arg){.kind = NW_ARG_LIST, .n = 1, .item = item});
+    first_fact(st, loop, st->resolved[3].name, st->resolved[1].i);
+  first_unmark(st, loop);
+  nw_arg plain[NW_MAX_PARAMS];
+  memcpy(plain, st->resolved, sizeof plain);
+  plain[3] = (nw_arg){0};
+  nw_step_suggest(st, "split", plain, NW_MAX_PARAMS);
 }
 
 // A split cuts every loop.
 void nw_suggest_cut(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
-  int n = nest_of(st, 0, &loop, nest);
-  for (int i = 0; i < n; i++) offer_split(st, nest[i]);
+  if (!nest_of(st, 0, &loop, nest)) return;
+  first_unmark(st, loop);
+  offer2(st, "split", loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16));
 }
 
-// Other loops of the nest, whose conditions may be what was meant; and a cut in the middle.
+// A cut in the middle, where the rounds lie apart; other loops of the nest, whose conditions may be what was meant.
 void nw_suggest_partition(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int64_t extent;
   int n = nest_of(st, 0, &loop, nest);
+  nw_pool *pool = st->before->pool;
+  if (n && nw_is_int(loop->loop.extent, &extent) && extent > 1)
+    first2(st, "cut", loop_arg(loop), cut_at(st, nw_add(pool, loop->loop.begin, nw_index(pool, extent / 2))));
   for (int i = 0; i < n; i++)
     if (nest[i] != loop) offer1(st, "partition", loop_arg(nest[i]));
-  if (n && nw_is_int(loop->loop.extent, &extent) && extent > 1) offer_cut(st, loop, extent / 2);
-  if (n) offer_split(st, loop);
 }
 
 void nw_suggest_specialize(void *step) {
   nw_step *st = step;
-  nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  nw_stmt *nest[NW_MAX_DEPTH];
   nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
   offer1(st, "specialize", st->resolved[0]);
   for (int i = 0; i < b.n; i++) {
     int n = nest_of_stage(st, b.at[i]->block.name, nest);
     for (int k = 0; k < n; k++) offer2(st, "specialize", st->resolved[0], loop_arg(nest[k]));
   }
-  if (nest_of(st, 1, &loop, nest)) offer_split(st, loop);
 }
 
-// What does not hold for all sizes can be true of some.
-void nw_suggest_assume(void *step) {
-  nw_step *st = step;
-  nw_stmt *nest[NW_MAX_DEPTH];
-  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
-  int n = b.n ? nest_of_stage(st, b.at[0]->block.name, nest) : 0;
-  offer1(st, "specialize", st->resolved[0]);
-  if (n) offer_split(st, nest[n - 1]);
+// The loops around a block that its condition speaks of, partitioned: one of them, then all, outermost first. The main part
+// keeps the name of the stage and what its loops are.
+void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then) {
+  nw_stmt *asked[NW_MAX_DEPTH];
+  int nasked = 0;
+  for (int i = 0; i < n && block->block.where; i++)
+    if (nw_uses_var(block->block.where, nest[i]->loop.var->name)) asked[nasked++] = nest[i];
+  for (int i = 0; i < nasked; i++) nw_step_suggest(st, "partition", (nw_arg[]){loop_arg(asked[i])}, 1)->then = then;
+  for (int i = nasked - 1; i > 0; i--) {
+    nw_candidate *c = nw_step_candidate(st, "partition", (nw_arg[]){same_loop(asked[i])}, 1);
+    c->then = then;
+    then = c;
+  }
+  if (nasked > 1) nw_step_suggest(st, "partition", (nw_arg[]){loop_arg(asked[0])}, 1)->then = then;
 }
 
 // The neighbours that the pieces have.
@@ -252,13 +255,12 @@ void nw_suggest_join(void *step) {
     nw_path path;
     if (!nw_find(st->before, (int)st->resolved[i].i, &path)) continue;
     const nw_stmt *in = path.at[path.n - 2], *loop = path.at[path.n - 1];
+    first_unmark(st, loop);
     for (int k = 0; k + 1 < in->nkids; k++)
       if ((in->kid[k] == loop || in->kid[k + 1] == loop) && in->kid[k]->kind == NW_LOOP &&
           in->kid[k + 1]->kind == NW_LOOP)
         offer2(st, "join", loop_arg(in->kid[k]), loop_arg(in->kid[k + 1]));
   }
-  nw_stmt *loop, *nest[NW_MAX_DEPTH];
-  if (nest_of(st, 0, &loop, nest)) offer_split(st, loop);
 }
 
 static bool neighbours(nw_stmt *const *nest, int i) { return nest[i]->nkids == 1 && nest[i]->kid[0] == nest[i + 1]; }
@@ -267,27 +269,27 @@ void nw_suggest_fuse(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   int n = nest_of(st, 0, &loop, nest);
+  first_unmarks(st, n, nest);
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i + 1 < n; i++) {
       bool about = nest[i] == loop || nest[i + 1] == loop;
       if (about == (pass == 0) && neighbours(nest, i)) offer2(st, "fuse", loop_arg(nest[i]), loop_arg(nest[i + 1]));
     }
-  if (n) offer_split(st, loop);
 }
 
-// Neighbours of the nest with the factors asked for and no tail cut; the loops split one by one; the inner one skewed, which
-// makes a tile legal where dependences point back.
+// With no word about the tail; neighbours of the nest with the factors asked for; the inner one skewed, which makes a tile
+// legal where dependences point back.
 void nw_suggest_tile(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
   const nw_arg *factor = st->resolved[1].item;
   int n = nest_of(st, 0, &loop, nest);
-  for (int i = 0; i + 1 < n && st->resolved[1].n > 1; i++) {
-    nw_arg args[] = {list_of(st, loop_arg(nest[i]), loop_arg(nest[i + 1])), list_of(st, factor[0], factor[1])};
-    if (neighbours(nest, i)) nw_step_suggest(st, "tile", args, 2);
-  }
-  offer_skews(st);
-  for (int i = 0; i < n; i++) offer_split(st, nest[i]);
+  first_unmarks(st, n, nest);
+  if (st->resolved[2].kind != NW_ARG_NONE) nw_step_suggest(st, "tile", st->resolved, 2);
+  for (int i = 0; i + 1 < n && st->resolved[1].n > 1 && st->resolved[2].kind == NW_ARG_NONE; i++)
+    if (neighbours(nest, i))
+      offer2(st, "tile", list_of(st, loop_arg(nest[i]), loop_arg(nest[i + 1])), list_of(st, factor[0], factor[1]));
+  first_skews(st);
 }
 
 // The order asked for with one pair swapped back, then single swaps of neighbours.
@@ -306,14 +308,11 @@ void nw_suggest_reorder(void *step) {
     order[i] = want[i + 1], order[i + 1] = want[i];
     offer_order(st, list->n, order);
   }
-  offer_skews(st);
+  first_skews(st);
   int n = nest_of(st, 0, &loop, nest);
   for (int i = n - 2; i >= 0; i--) {
     if (nest[i]->nkids == 1 && nest[i]->kid[0] == nest[i + 1]) offer_order(st, 2, (nw_stmt *[]){nest[i + 1], nest[i]});
   }
-  for (int i = 0; i < n; i++) offer1(st, "parallel", loop_arg(nest[i]));
-  if (n) offer1(st, "vectorize", loop_arg(nest[n - 1]));
-  for (int k = n - 1; k >= 0; k--) offer_split(st, nest[k]);
 }
 
 // ---- placing
@@ -339,6 +338,11 @@ static bool is_temp(const nw_program *p, const char *buffer) {
   return b && b->role == NW_TEMP;
 }
 
+// What the caller owns stays where it is; a copy of it can move.
+static void offer_copy(nw_step *st, const char *stage) {
+  if (!is_temp(st->before, buffer_of(st, stage))) offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
+}
+
 // Every other temporary, with a primitive that takes one stage.
 static void offer_other_stages(nw_step *st, const char *primitive, const char * not ) {
   nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
@@ -353,7 +357,7 @@ void nw_suggest_compute_at(void *step) {
   offer_places(st, stage);
   offer1(st, "compute_root", stage_arg(stage));
   offer1(st, "compute_inline", stage_arg(stage));
-  offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
+  offer_copy(st, stage);
 }
 
 // Kept for fewer loops, computed further out, or computed inside the loop first.
@@ -389,7 +393,7 @@ void nw_suggest_compute_inline(void *step) {
   const char *stage = st->resolved[0].name;
   offer_places(st, stage);
   offer_other_stages(st, "compute_inline", stage);
-  offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
+  offer_copy(st, stage);
 }
 
 // What it reads becomes part of it instead, or it moves beside what it reads.
@@ -410,14 +414,29 @@ void nw_suggest_compute_root(void *step) {
   nw_step *st = step;
   offer_places(st, st->resolved[0].name);
   offer_other_stages(st, "compute_root", st->resolved[0].name);
-  offer2(st, "cache_write", stage_arg(st->resolved[0].name), str_arg("global"));
+  offer_copy(st, st->resolved[0].name);
 }
 
 // ---- storage
 
+// The copy made inside a loop, for what reads it there.
+static void offer_readers_inside(nw_step *st, const char *buffer) {
+  nw_path path;
+  nw_arg args[] = {st->resolved[0], st->resolved[1], {.kind = NW_ARG_LIST},
+                   st->resolved[3], st->resolved[4], st->resolved[5]};
+  if (!buffer || !args[5].i || !nw_find(st->before, (int)args[5].i, &path)) return;
+  nw_blocks b = nw_blocks_below(st->scratch, path.at[path.n - 1]);
+  nw_arg *item = NW_NEW_N(st->scratch, nw_arg, b.n + 1);
+  for (int i = 0; i < b.n; i++)
+    if (nw_block_reads(b.at[i], buffer)) item[args[2].n++] = stage_arg(b.at[i]->block.name);
+  args[2].item = item;
+  if (args[2].n) nw_step_suggest(st, "cache_read", args, NW_COUNT(args));
+}
+
 void nw_suggest_cache_read(void *step) {
   nw_step *st = step;
   const char *tensor = st->resolved[0].name;
+  offer_readers_inside(st, buffer_of(st, tensor));
   offer2(st, "cache_read", stage_arg(tensor), str_arg("global"));
   const nw_stmt *block = tensor ? nw_stage_block(st->before, tensor) : NULL;
   for (int i = 0; i < st->before->nbuffers; i++) {
@@ -462,14 +481,13 @@ void nw_suggest_double_buffer(void *step) {
   nw_suggest_rolling_buffer(step);
 }
 
+// Less of it at a time; or a copy that lives there.
 void nw_suggest_set_scope(void *step) {
   nw_step *st = step;
   const char *tensor = st->resolved[0].name;
-  const nw_stmt *reader = tensor ? nw_tree_reader(st->before->root, tensor) : NULL;
   if (is_temp(st->before, buffer_of(st, tensor))) offer_places(st, tensor);
-  offer2(st, "set_scope", stage_arg(tensor), str_arg("global"));
-  if (reader) offer2(st, "cache_read", stage_arg(tensor), str_arg("global"));
-  offer2(st, "cache_write", stage_arg(tensor), str_arg("global"));
+  offer2(st, "cache_read", stage_arg(tensor), st->resolved[1]);
+  offer2(st, "cache_write", stage_arg(tensor), st->resolved[1]);
 }
 
 // ---- reductions
@@ -483,13 +501,6 @@ void nw_suggest_decompose_reduction(void *step) {
   for (int i = n - 1; i >= 0; i--)
     if (nw_loop_binds(block, nest[i], true)) first = i;
   for (int i = first; i >= 0; i--) offer2(st, "decompose_reduction", stage_arg(stage), loop_arg(nest[i]));
-  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
-  for (int i = 0; i < b.n; i++) {
-    int m = nest_of_stage(st, b.at[i]->block.name, nest);
-    if (b.at[i]->block.has_init && m)
-      offer2(st, "decompose_reduction", stage_arg(b.at[i]->block.name), loop_arg(nest[0]));
-  }
-  if (n) offer_split(st, nest[n - 1]);
 }
 
 void nw_suggest_rfactor(void *step) {

@@ -5,6 +5,8 @@
 static inline nw_arg loop_arg(const nw_stmt *loop) {
   return (nw_arg){.kind = NW_ARG_LOOP, .name = loop->loop.var->name};
 }
+// By what it is: for a step behind others, which may give it another name.
+static inline nw_arg same_loop(const nw_stmt *loop) { return (nw_arg){.kind = NW_ARG_LOOP, .i = loop->id}; }
 static inline nw_arg stage_arg(const char *name) { return (nw_arg){.kind = NW_ARG_STAGE, .name = name}; }
 static inline nw_arg str_arg(const char *s) { return (nw_arg){.kind = NW_ARG_STR, .name = s}; }
 static inline nw_arg int_arg(int64_t i) { return (nw_arg){.kind = NW_ARG_INT, .i = i}; }
@@ -16,12 +18,33 @@ static inline void offer2(nw_step *st, const char *primitive, nw_arg a, nw_arg b
   nw_step_suggest(st, primitive, args, 2);
 }
 
+static inline nw_arg cut_at(nw_step *st, const nw_expr *at) {
+  const nw_expr **e = NW_NEW(st->scratch, const nw_expr *);
+  nw_arg *item = NW_NEW(st->scratch, nw_arg);
+  *e = at;
+  *item = (nw_arg){.kind = NW_ARG_EXPR, .n = 1, .expr = e};
+  return (nw_arg){.kind = NW_ARG_LIST, .n = 1, .item = item};
+}
+
 static inline bool small(const nw_stmt *loop, int64_t most) {
   int64_t n;
   return nw_is_int(loop->loop.extent, &n) && n <= most;
 }
 
-// What can nearly always be done to a loop.
-static inline void offer_split(nw_step *st, const nw_stmt *loop) {
-  if (loop->loop.mark == NW_SERIAL) offer2(st, "split", loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16));
+// ---- steps that make way: what was refused has to work after them
+
+static inline void first1(nw_step *st, const char *primitive, nw_arg a) {
+  nw_step_suggest(st, primitive, &a, 1)->then = nw_step_again(st);
 }
+
+static inline void first2(nw_step *st, const char *primitive, nw_arg a, nw_arg b) {
+  nw_arg args[] = {a, b};
+  nw_step_suggest(st, primitive, args, 2)->then = nw_step_again(st);
+}
+
+static inline void first_unmark(nw_step *st, const nw_stmt *loop) {
+  if (loop->loop.mark != NW_SERIAL) first1(st, "unmark", loop_arg(loop));
+}
+
+// For what asks that the condition of a block does not speak of these loops around it.
+void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then);

@@ -1,4 +1,5 @@
 // Ways on after the refusal of a step on statements that follow each other.
+#include "sched/args.h"
 #include "sched/primitives.h"
 #include "sched/suggest.h"
 #include "sched/tree.h"
@@ -23,14 +24,51 @@ static nw_arg stmt_arg(const nw_stmt *s) {
 
 static bool named(const nw_stmt *s) { return s->kind == NW_LOOP || s->kind == NW_BLOCK; }
 
-static bool offer_merge(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
+// Is the refused step about one of the two?
+static bool about(const nw_step *st, const nw_arg *args, int n, const nw_stmt *a, const nw_stmt *b) {
+  for (int i = 0; i < n; i++) {
+    const nw_arg *x = &args[i];
+    if (x->kind == NW_ARG_LIST && about(st, x->item, x->n, a, b)) return true;
+    if (x->i && (x->i == a->id || x->i == b->id)) return true;
+    const nw_stmt *block = x->kind == NW_ARG_STMT && !x->i ? nw_stage_block(st->before, x->name) : NULL;
+    if (block && (nw_tree_has(a, block) || nw_tree_has(b, block))) return true;
+  }
+  return false;
+}
+
+static bool asked(const nw_step *st, const nw_stmt *a, const nw_stmt *b) {
+  return about(st, st->resolved, nw_param_count(st->primitive), a, b);
+}
+
+// Loops around those that were to be one, made one first.
+static bool first_merge(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   bool loops = a->kind == NW_LOOP && b->kind == NW_LOOP;
+  if (loops && a->loop.extent == b->loop.extent) first2(st, "merge", loop_arg(a), loop_arg(b));
+  return loops;
+}
+
+static bool offer_merge(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
+  bool loops = a->kind == NW_LOOP && b->kind == NW_LOOP && asked(st, a, b);
   if (loops && a->loop.extent == b->loop.extent) offer2(st, "merge", loop_arg(a), loop_arg(b));
   return loops;
 }
 
+// A piece cut off the longer of two loops, so that what stays beside the shorter runs as often.
+static void cut_longer(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
+  nw_pool *pool = st->before->pool;
+  int64_t more;
+  if (!nw_is_int(nw_sub(pool, a->loop.extent, b->loop.extent), &more) || !more) return;
+  const nw_stmt *cut = more > 0 ? a : b;
+  const nw_expr *at = more > 0 ? nw_index(pool, more) : a->loop.extent;
+  const char *piece = nw_arena_printf(st->scratch, "%s.%s", cut->loop.var->name, more > 0 ? "rest" : "head");
+  nw_arg near = {.kind = NW_ARG_LOOP, .name = piece},
+         args[] = {loop_arg(cut), cut_at(st, nw_add(pool, cut->loop.begin, at))};
+  nw_arg merge[] = {more > 0 ? near : loop_arg(a), more > 0 ? loop_arg(b) : near};
+  nw_step_suggest(st, "cut", args, 2)->then = nw_step_candidate(st, "merge", merge, 2);
+}
+
 static bool offer_fused(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
-  bool loops = a->kind == NW_LOOP && b->kind == NW_LOOP;
+  bool loops = a->kind == NW_LOOP && b->kind == NW_LOOP && asked(st, a, b);
   nw_arg *item = NW_NEW_N(st->scratch, nw_arg, 2);
   if (loops) item[0] = loop_arg(a), item[1] = loop_arg(b);
   if (loops) offer1(st, "create_fused_loop", (nw_arg){.kind = NW_ARG_LIST, .n = 2, .item = item});
@@ -38,15 +76,15 @@ static bool offer_fused(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
 }
 
 static bool offer_swap(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
-  if (named(a) && named(b)) offer2(st, "reorder_stmts", stmt_arg(a), stmt_arg(b));
+  if (named(a) && named(b) && asked(st, a, b)) offer2(st, "reorder_stmts", stmt_arg(a), stmt_arg(b));
   return true;
 }
 
 static bool offer_fission(nw_step *st, const nw_stmt *a, const nw_stmt *b) {
   nw_path path;
   (void)b;
-  if (!named(a) || !nw_find(st->before, a->id, &path) || path.at[path.n - 2]->kind != NW_LOOP) return false;
-  offer2(st, "fission", loop_arg(path.at[path.n - 2]), stmt_arg(a));
+  if (!named(a) || !nw_find(st->before, a->id, &path) || path.at[path.n - 2]->id != st->resolved[0].i) return false;
+  offer2(st, "fission", st->resolved[0], stmt_arg(a));
   return true;
 }
 
@@ -58,25 +96,28 @@ static const nw_stmt *loop_of(nw_step *st, const nw_arg *a) {
   return a->i && nw_find(st->before, (int)a->i, &path) ? path.at[path.n - 1] : NULL;
 }
 
-static void offer_marks_away(nw_step *st, const nw_arg *a) {
+static void first_marks_away(nw_step *st, const nw_arg *a) {
   const nw_arg *item = a->kind == NW_ARG_LIST ? a->item : a;
   for (int i = 0; i < (a->kind == NW_ARG_LIST ? a->n : 1); i++) {
     const nw_stmt *loop = loop_of(st, &item[i]);
-    if (loop && loop->loop.mark != NW_SERIAL) offer1(st, "unmark", loop_arg(loop));
+    if (loop) first_unmark(st, loop);
   }
 }
 
 void nw_suggest_merge(void *step) {
   nw_step *st = step;
-  offer_marks_away(st, &st->resolved[0]);
-  offer_marks_away(st, &st->resolved[1]);
+  first_marks_away(st, &st->resolved[0]);
+  first_marks_away(st, &st->resolved[1]);
+  const nw_stmt *a = loop_of(st, &st->resolved[0]), *b = loop_of(st, &st->resolved[1]);
+  if (a && b) cut_longer(st, a, b);
+  each_pair(st, st->before->root, first_merge);
   each_pair(st, st->before->root, offer_merge);
   each_pair(st, st->before->root, offer_fused);
 }
 
 void nw_suggest_create_fused_loop(void *step) {
   nw_step *st = step;
-  offer_marks_away(st, &st->resolved[0]);
+  first_marks_away(st, &st->resolved[0]);
   each_pair(st, st->before->root, offer_fused);
   each_pair(st, st->before->root, offer_merge);
 }
@@ -89,7 +130,5 @@ void nw_suggest_reorder_stmts(void *step) {
 
 void nw_suggest_fission(void *step) {
   nw_step *st = step;
-  const nw_stmt *loop = loop_of(st, &st->resolved[0]);
   each_pair(st, st->before->root, offer_fission);
-  if (loop) offer_split(st, loop);
 }

@@ -2,6 +2,7 @@
 #include "sched/tensorize.h"
 #include "ir/intrinsic.h"
 #include "sched/primitives.h"
+#include "sched/suggest.h"
 #include "sched/tree.h"
 #include <stdlib.h>
 
@@ -136,17 +137,30 @@ const nw_stmt *nw_call_around(const nw_path *path) {
 
 enum { OFFERED = 4 }; // of the intrinsics there are
 
-static void offer_decompose(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest) {
-  for (int i = 0; i < n; i++) {
-    if (!nw_loop_binds(block, nest[i], true)) continue;
-    nw_arg stage = {.kind = NW_ARG_STAGE, .name = block->block.name};
-    nw_arg at = {.kind = NW_ARG_LOOP, .name = nest[i]->loop.var->name};
-    nw_step_suggest(st, "decompose_reduction", (nw_arg[]){stage, at}, 2);
-    return;
-  }
+// The loop that the init has to come before: of the nest and of the reduction around it, whichever begins first.
+static const nw_stmt *init_before(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest) {
+  int at = 0;
+  while (at + 1 < n && nest[at]->id != st->resolved[0].i && !nw_loop_binds(block, nest[at], true)) at++;
+  return nest[at];
 }
 
-// The init first, where that is what differs; other intrinsics for this nest, the latest first; other nests for this one.
+// What differs of the nest that a step can change: the init, and conditions that speak of loops around.
+static void make_way(nw_step *st, const nw_intrinsic *in, const nw_stmt *block, int n, nw_stmt *const *nest) {
+  nw_candidate *then = nw_step_again(st);
+  if (block->block.has_init && !in->init) {
+    const nw_stmt *loop = init_before(st, block, n, nest);
+    nw_arg stage = stage_arg(block->block.name);
+    first2(st, "decompose_reduction", stage, loop_arg(loop));
+    nw_candidate *part = nw_step_candidate(st, "decompose_reduction", (nw_arg[]){stage, same_loop(loop)}, 2);
+    part->then = then;
+    then = part;
+  }
+  int around = 0;
+  while (around < n && nest[around]->id != st->resolved[0].i) around++;
+  nw_suggest_unguarded(st, block, around, nest, then);
+}
+
+// What makes way for the step; other intrinsics for this nest, the latest first; other nests for this one.
 void nw_suggest_tensorize(void *step) {
   nw_step *st = step;
   nw_path path;
@@ -157,13 +171,10 @@ void nw_suggest_tensorize(void *step) {
   if (b.n) nw_find(st->before, b.at[0]->id, &path);
   int n = nw_path_loops(&path, nest);
   const nw_intrinsic *in = nw_intrinsic_find(st->ctx, name->name);
-  if (b.n && b.at[0]->block.has_init && in && !in->init) offer_decompose(st, b.at[0], n, nest);
+  if (b.n && in) make_way(st, in, b.at[b.n - 1], n, nest);
   for (int i = nw_intrinsic_count(st->ctx) - 1, k = 0; i >= 0 && k < OFFERED; i--, k++) {
     nw_arg other = {.kind = NW_ARG_INTRINSIC, .name = nw_intrinsic_at(st->ctx, i)->id};
-    nw_step_suggest(st, "tensorize", (nw_arg[]){*loop, other}, 2);
+    offer2(st, "tensorize", *loop, other);
   }
-  for (int i = n - 1; i >= 0; i--) {
-    nw_arg at = {.kind = NW_ARG_LOOP, .name = nest[i]->loop.var->name};
-    nw_step_suggest(st, "tensorize", (nw_arg[]){at, *name}, 2);
-  }
+  for (int i = n - 1; i >= 0; i--) offer2(st, "tensorize", loop_arg(nest[i]), *name);
 }

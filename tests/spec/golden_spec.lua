@@ -704,8 +704,10 @@ describe("refusals read as they did:", function()
       compare(name .. ".diag", ("%s%s\n----\n%s\n"):format(before, line, tostring(err)))
       -- What is offered works.
       for _, step in ipairs(err.refusal and err.refusal.alternatives or {}) do
+        local at = tostring(env.s:version())
         assert(load(step, step, "t", env))()
-        if step ~= "s:undo()" then env.s:undo() end
+        if step:find "^s:undo" then assert(load(err.refusal.step, step, "t", env))() end
+        env.s:checkout(at)
       end
     end)
   end

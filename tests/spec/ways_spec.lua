@@ -1,0 +1,143 @@
+-- What a refusal offers: each way was tried, and after it what was asked for works, or something as good was done.
+local nw = require "nestwright"
+
+local function mm(M, N, K)
+  local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
+  local k = nw.reduce_axis(K, "k")
+  return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+end
+
+local function blur(M, N)
+  local A = nw.placeholder({M + 2, N + 2}, "f32", "A")
+  local X = nw.compute({M + 2, N}, function(y, x) return A(y, x) + A(y, x + 1) + A(y, x + 2) end, "X")
+  local Y = nw.compute({M, N}, function(y, x) return X(y, x) + X(y + 1, x) + X(y + 2, x) end, "Y")
+  return nw.schedule(Y)
+end
+
+local function plus(n)
+  local A = nw.placeholder({n}, "f32", "A")
+  return nw.schedule(nw.compute({n}, function(i) return A(i) + 1 end, "Y"))
+end
+
+local function scan()
+  local A, H = nw.placeholder({1, 16}, "f32", "A"), nw.scan_state({8, 16}, "f32", "H")
+  local first = nw.compute({1, 16}, function(t, x) return A(t, x) end, "first")
+  local update = nw.compute({8, 16}, function(t, x) return H(t - 1, x) + 1 end, "update")
+  return nw.schedule(nw.scan(first, update, H, "S"))
+end
+
+local function take(s, steps)
+  for _, step in ipairs(steps) do assert(load("local s, nw = ... " .. step))(s, nw) end
+end
+
+local GEMM = "nw.xsmm.gemm {m = 32, n = 32, k = 64}"
+
+-- A schedule, steps, the step that is refused, what it offers; and, for ways of several steps, the rest of the first.
+local cases = {
+  {"a stage that a cut has made two of", function() return mm(100, 100, 64) end,
+    {'s:tile("i", "j", 8, 16, {tail = "cut"})', 's:parallel "i_o"'}, 's:cache_write("C", "local")', {"s:undo(2)"},
+    {'s:cache_write("C", "global")'}},
+  {"a mark inside a mark", function() return mm(16, 16, 16) end, {'s:parallel "i"', 's:split("k", 4)'},
+    's:parallel "j"', {'s:unmark "i"'}, {'s:parallel "j"'}},
+  {"pieces that are marked differently", function() return mm(16, 16, 16) end, {'s:cut("i", 4)', 's:vectorize "i.head"'},
+    's:join("i.head", "i.rest")', {'s:unmark "i.head"'}, {'s:join("i.head", "i.rest")'}},
+  {"pieces that were split differently", function() return mm(16, 16, 16) end,
+    {'s:cut("i", 4)', 's:split("i.rest/k", 4)', 's:split("i.head/j", 4)'}, 's:join("i.head", "i.rest")', {"s:undo(2)"},
+    {'s:join("i.head", "i.rest")'}},
+  {"an intrinsic that wants the init elsewhere", function() return mm(64, 64, 64) end, {'s:tile("i", "j", 32, 32)'},
+    's:tensorize("i_i", ' .. GEMM .. ")", {'s:decompose_reduction("C", "i_i")'}, {'s:tensorize("i_i", ' .. GEMM .. ")"}},
+  {"an intrinsic under a guard", function() return mm(100, 100, 64) end,
+    {'s:tile("i", "j", 32, 32)', 's:decompose_reduction("C", "i_i")'}, 's:tensorize("i_i", ' .. GEMM .. ")",
+    {'s:partition "i_o"'}, {'s:partition "i_o.main/j_o"', 's:tensorize("i_o.main/j_o.main/i_i", ' .. GEMM .. ")"}},
+  {"an intrinsic under a guard, with the init inside", function() return mm(100, 64, 64) end,
+    {'s:tile("i", "j", 32, 32)'}, 's:tensorize("i_i", ' .. GEMM .. ")", {'s:partition "i_o"'},
+    {'s:decompose_reduction("C", "i_o.main/i_i")', 's:tensorize("i_o.main/i_i", ' .. GEMM .. ")"}},
+  {"an intrinsic that computes something else", function() return mm(64, 64, 60) end, {'s:tile("i", "j", 32, 32)'},
+    's:tensorize("i_i", ' .. GEMM .. ")", {}},
+  {"nests that need each other", function() return blur(16, 16) end, {'s:split("x", 4)'},
+    's:create_fused_loop("y", "y_1")', {}},
+  {"a scan has no copy of its own", scan, {'s:split("x", 4)'}, 's:cache_write("S", "local")', {}},
+  {"loops of unequal length", function() return blur(16, 16) end, {'s:split("x", 4)'}, 's:merge("y", "y_1")',
+    {'s:cut("y", 2)'}, {'s:merge("y.rest", "y_1")'}},
+  {"inner loops before the outer ones", function() local s = blur(16, 16) s:cut("y", 2) return s end, {},
+    's:merge("y.rest/x", "x_1")', {'s:merge("y.rest", "y_1")'}, {'s:merge("y.rest/x", "x_1")'}},
+  {"readers outside the loop of a copy", function() return mm(60, 16, 16) end, {'s:split("i", 8, {tail = "cut"})'},
+    's:cache_read("A", "local", nil, {at = "i_o"})',
+    {'s:cache_read("A", "local", {"C"}, {at = "i_o"})', 's:cache_read("A", "global")'}},
+  {"a fact that never holds", function() return plus(nw.size "N") end, {'s:split("i", 4)'}, 's:assume "1 == 0"', {}},
+  {"a fact against another", function() return plus(nw.size "N") end, {'s:assume "N % 4 == 0"'},
+    's:assume "N % 4 == 1"', {"s:undo()"}, {'s:assume "N % 4 == 1"'}},
+  {"a tail that says what is said anyway", function() return mm(16, 16, 16) end, {'s:parallel "i"'},
+    's:split("i", 7, {tail = "guard"})', {'s:unmark "i"'}, {'s:split("i", 7)'}},
+  {"a padded output", function() return mm(16, 16, 16) end, {'s:split("k", 4)'},
+    's:split("j", 7, {tail = "pad"})', {'s:split("j", 7)'}},
+  {"a padded tile", function() return mm(16, 16, 16) end, {'s:split("k", 4)'},
+    's:tile("i", "j", 7, 7, {tail = "pad"})', {'s:tile("i", "j", 7, 7)'}},
+  {"a loop that is none of one round", function() return mm(16, 16, 16) end, {'s:split("k", 4)'},
+    's:remove_unit_loop "j"', {}},
+  {"stores that stream already", function() return blur(64, 64) end,
+    {'s:vectorize "x_1"', 's:stream_stores "Y"', 's:split("y", 4)'}, 's:stream_stores "Y"', {}},
+  {"loops of one round have nothing to share out", function() return blur(1, 64) end, {},
+    's:parallel(s:loops "X"[1]) s:parallel "x"', {'s:unmark "y"'}, {'s:parallel "x"'}},
+  {"a loop that is too long for lanes", function() return mm(16, 512, 16) end, {}, 's:vectorize "j"',
+    {'s:vectorize "i"', 's:split("j", 16)'}},
+}
+
+describe("a refusal offers ways that lead on:", function()
+  for _, case in ipairs(cases) do
+    local name, make, steps, refused, offered, rest = table.unpack(case)
+    it(name, function()
+      local s = make()
+      take(s, steps)
+      local ok, err = pcall(take, s, {refused})
+      assert.is_false(ok)
+      assert.same(offered, err.refusal.alternatives)
+      if rest then take(s, {offered[1], table.unpack(rest)}) end
+    end)
+  end
+
+  it("a replay that failed offers none: it is undone already", function()
+    local s, other = mm(16, 16, 16), mm(16, 16, 16)
+    s:split("i", 4)
+    s:parallel "i_o"
+    local ok, err = pcall(other.replay, other, (s:trace "json":gsub('"loop": "i_o"', '"loop": "k"')))
+    assert.is_false(ok)
+    assert.truthy(tostring(err):find "step 2, ")
+    assert.same({}, err.refusal.alternatives)
+    assert.is_nil(tostring(err):find "you can")
+  end)
+
+  it("what is tried leaves the versions and redo as they were", function()
+    local s = mm(16, 16, 16)
+    s:parallel "i"
+    s:split("k", 4)
+    local after = s:text()
+    s:undo()
+    assert.is_false(pcall(s.parallel, s, "j"))
+    assert.equal(after, s:redo():text())
+    assert.equal(2, s:version())
+    assert.equal(3, s:split("j", 4) and s:version())
+  end)
+end)
+
+describe("a hint", function()
+  it("says how many steps it is back to before a call", function()
+    local s = mm(64, 64, 64)
+    take(s, {'s:tile("i", "j", 32, 32)', 's:decompose_reduction("C", "i_i")', 's:tensorize("i_i", ' .. GEMM .. ")",
+      's:parallel "i_o"'})
+    local ok, err = pcall(s.split, s, "k", 4)
+    assert.is_false(ok)
+    assert.equal("s:undo(2) goes back to before the call", err.hint)
+    s:undo(2)
+    s:split("k", 4)
+  end)
+
+  it("says how far a number may go", function()
+    local s = mm(16, 16, 16)
+    for _, step in ipairs {'s:skew("k", "j", 1 << 30)', 's:prefetch("A", "j", 1 << 30)', 's:split("i", 1 << 40)'} do
+      local ok, err = pcall(take, s, {step})
+      assert.is_false(ok)
+      assert.truthy(err.hint:find "%d%d%d%d%d", step)
+    end
+  end)
+end)
