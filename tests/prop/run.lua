@@ -2,17 +2,19 @@
 --- read back to the same program and undo must return the identical one; at the end the definition itself, the
 --- interpreter on the scheduled and on the lowered program, and the JIT must agree. A failing case is shrunk.
 ---
---- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE]
---- A case is told by the seed and its number alone, so that a long run can be taken up again where it stopped.
+--- usage: nestwright tests/prop/run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE] [--jobs N]
+--- A case is told by the seed and its number alone, so that a long run can be taken up again where it stopped, and shared
+--- among processes.
 local here = arg[0]:match "^(.*)/[^/]*$"
 package.path = here .. "/?.lua;" .. package.path
 local nw = require "nestwright"
 local gen, rng, steps = require "gen", require "rng", require "steps"
 
-local options = {cases = 3000, seed = os.time() % 1000003, steps = 10}
+local options = {cases = 3000, seed = os.time() % 1000003, steps = 10, jobs = 1}
 for at = 1, #arg, 2 do
   local key = arg[at]:match "^%-%-(%a+)$"
-  assert(key and tonumber(arg[at + 1]), "usage: run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE]")
+  assert(key and tonumber(arg[at + 1]),
+    "usage: run.lua [--cases N] [--seed S] [--steps N] [--only CASE] [--first CASE] [--jobs N]")
   options[key] = tonumber(arg[at + 1])
 end
 
@@ -200,45 +202,95 @@ local function describe(case, list)
   return table.concat(lines, "\n")
 end
 
-print(("seed %d"):format(options.seed))
-local passed, failed = 0, 0
 local first, last = options.first or 1, options.cases
 if options.only then first, last = options.only, options.only end
-for number = first, last do
-  local seed = options.seed * 100003 + number
-  local r = rng.new(seed)
-  local favoured = steps.favoured[number % #steps.favoured + 1]
-  local case = gen.case(r, steps.wants[favoured])
-  local draw = {count = r:int(0, options.steps), rng = r, placed = {}, favoured = favoured, opening = r:pick {0, 2, 4}}
-  local message, list = run(case, nil, draw, seed)
-  if message then
-    failed = failed + 1
-    print(("  case %d (--seed %d --only %d): %s"):format(number, options.seed, number, message))
-    local small, short = shrink(case, list, seed)
-    print(describe(small, short))
-    local again = run(small, short, nil, seed)
-    if again then print("  " .. tostring(again)) end
-    if failed >= 10 then print "  giving up after 10 failures" break end
-  else
-    passed = passed + 1
+
+local MOST = 10 -- failures, then it is given up
+
+local function run_cases()
+  local passed, failed = 0, 0
+  for number = first, last do
+    local seed = options.seed * 100003 + number
+    local r = rng.new(seed)
+    local favoured = steps.favoured[number % #steps.favoured + 1]
+    local case = gen.case(r, steps.wants[favoured])
+    local draw = {count = r:int(1, options.steps), rng = r, placed = {}, favoured = favoured, opening = r:pick {0, 4, 6}}
+    local message, list = run(case, nil, draw, seed)
+    if message then
+      failed = failed + 1
+      print(("  case %d (--seed %d --only %d): %s"):format(number, options.seed, number, message))
+      local small, short = shrink(case, list, seed)
+      print(describe(small, short))
+      local again = run(small, short, nil, seed)
+      if again then print("  " .. tostring(again)) end
+      if failed >= MOST then print(("  giving up after %d failures"):format(MOST)) break end
+    else
+      passed = passed + 1
+    end
+    if number % 100 == 0 then collectgarbage() end
+    if number % 1000 == 0 then
+      print(("  %d cases"):format(number))
+      io.stdout:flush()
+    end
   end
-  if number % 100 == 0 then collectgarbage() end
-  if number % 1000 == 0 then
-    print(("  %d cases"):format(number))
-    io.stdout:flush()
+  return passed, failed
+end
+
+-- A share of the cases in a process of its own, which prints what it found.
+local function start(from, to)
+  return assert(io.popen(("exec /proc/$PPID/exe %s --seed %d --steps %d --first %d --cases %d"):format(arg[0], options.seed,
+    options.steps, from, to)))
+end
+
+-- Adds up what a process found; anything else it says is passed on.
+local function gather(process, total)
+  local done
+  for line in process:lines() do
+    local name, yes, no = line:match "^  ([%a_]+) +(%d+) +(%d+)$"
+    local what, count = line:match "^  ([%a ]+): (%d+)$"
+    local passed, failed = line:match "^property: (%d+) passed, (%d+) failed$"
+    if name then
+      accepted[name], refused[name] = accepted[name] + yes, refused[name] + no
+    elseif what then
+      total[what] = (total[what] or 0) + count
+    elseif passed then
+      done = true
+      total.passed, total.failed = total.passed + passed, total.failed + failed
+    elseif not line:find "^seed " and not line:find "^primitive " then
+      print(line)
+    end
+  end
+  process:close()
+  if not done then
+    print "  a process of the property test ended before its time"
+    total.failed = total.failed + 1
   end
 end
+
+local function share_cases()
+  local processes, total = {}, {passed = 0, failed = 0}
+  local each = (last - first) // options.jobs + 1
+  for from = first, last, each do processes[#processes + 1] = start(from, math.min(from + each - 1, last)) end
+  for _, process in ipairs(processes) do gather(process, total) end
+  undecided, seen, unseen, lost = total.undecided, total["conflicts replayed"], total["not seen in results"],
+    total["refusals with no way on"]
+  return total.passed, total.failed
+end
+
+print(("seed %d"):format(options.seed))
+local passed, failed = (options.jobs > 1 and share_cases or run_cases)()
 
 print "primitive                accepted  refused"
 for _, name in ipairs(steps.names) do
   print(("  %-22s %8d %8d"):format(name, accepted[name], refused[name]))
-  if last - first + 1 >= 2000 and (accepted[name] < LEAST or refused[name] < LEAST) then
+  if not options.first and last >= 2000 and (accepted[name] < LEAST or refused[name] < LEAST) then
     failed = failed + 1
     print(("  %s was not accepted and refused %d times each"):format(name, LEAST))
   end
 end
-print(("  undecided: %d"):format(undecided))
-print(("  conflicts replayed: %d; %d of no single element did not show in results"):format(seen, unseen))
-print(("  refusals with no way on: %d"):format(lost))
+print(("  undecided: %d"):format(undecided or 0))
+print(("  conflicts replayed: %d"):format(seen or 0))
+print(("  not seen in results: %d"):format(unseen or 0)) -- of no single element
+print(("  refusals with no way on: %d"):format(lost or 0))
 print(("property: %d passed, %d failed"):format(passed, failed))
 os.exit(failed == 0)

@@ -29,7 +29,7 @@ function draw.tile(r, loops)
   if #loops > at + 1 and r:chance(0.3) then
     return {{loops[at], loops[at + 1], loops[at + 2]}, {r:pick(FACTORS), r:pick(FACTORS), r:pick(FACTORS)}}
   end
-  if r:chance(0.15) then return {loops[at], r:pick {loops[at], "no loop"}, r:pick(FACTORS), r:pick {0, -4, 1.5}} end
+  if r:chance(0.3) then return {loops[at], r:pick {loops[at], "no loop"}, r:pick(FACTORS), r:pick {0, -4, 1.5}} end
   return {loops[at], loops[r:chance(0.85) and at + 1 or r:int(1, #loops)], r:pick(FACTORS), r:pick(FACTORS)}
 end
 
@@ -92,7 +92,7 @@ end
 
 function draw.join(r, _, all)
   local pairs_of = pieces(all)
-  if #pairs_of > 0 and r:chance(0.9) then return r:pick(pairs_of) end
+  if #pairs_of > 0 and r:chance(0.7) then return r:pick(pairs_of) end
   return {r:pick(all), r:pick(all)}
 end
 
@@ -100,7 +100,7 @@ function draw.skew(r, loops, all)
   if #loops < 2 then return nil end
   local at = r:int(1, #loops - 1)
   local factor = r:pick {1, 1, 1, 2, -1, -2, 3}
-  if r:chance(0.45) then return {r:pick(all), r:pick(all), r:chance(0.3) and r:pick {0, 1 << 40} or factor} end
+  if r:chance(0.55) then return {r:pick(all), r:pick(all), r:chance(0.3) and r:pick {0, 1 << 40} or factor} end
   return {loops[r:int(at + 1, #loops)], loops[at], factor}
 end
 
@@ -146,7 +146,7 @@ end
 -- A loop around two stages, where there is one, behind the first.
 function draw.fission(r, loops, all, stages, _, known)
   local found = known.shared(stages)
-  if #found > 0 and r:chance(0.8) then
+  if #found > 0 and r:chance(0.65) then
     local pick = r:pick(found)
     return {pick[1], {after = pick[2]}}
   end
@@ -161,7 +161,7 @@ end
 
 function draw.unmark(r, loops, _, _, _, known)
   local marked = known.marked()
-  return {#marked > 0 and r:chance(0.7) and r:pick(marked) or r:pick(loops)}
+  return {#marked > 0 and r:chance(0.6) and r:pick(marked) or r:pick(loops)}
 end
 
 function draw.fuse(r, loops)
@@ -357,7 +357,7 @@ function draw.reorder_storage(r, _, _, stages, _, known)
   local order = {}
   for d = 1, rank do order[d] = d - 1 end
   r:shuffle(order)
-  if r:chance(0.1) then order[1] = 0 end
+  if r:chance(0.35) then order[1] = 0 end
   return {name, order}
 end
 
@@ -420,7 +420,8 @@ steps.favoured = {"stream_stores", "stream_stores", "stream_stores", "compute_ro
   "create_fused_loop", "unmark", "stream_stores", "fission", "fission", "join", "join", "tensorize", "tensorize",
   "reverse_compute_inline", "decompose_reduction", "fuse", "remove_unit_loop", "double_buffer", "stream_stores",
   "stream_stores", "stream_stores", "rolling_buffer", "rolling_buffer", "compute_root", "compute_root", "unmark",
-  "remove_unit_loop", "fission", table.unpack(ORDER)}
+  "remove_unit_loop", "fission", "rolling_buffer", "rolling_buffer", "rolling_buffer", "double_buffer", "double_buffer",
+  "atomic", "cache_read", "reverse_compute_at", "compute_inline", "assume", "tensorize", "compute_root", table.unpack(ORDER)}
 
 -- What a step seldom works without: a function that tells the step to draw first, its name or the whole of it, or nil.
 local PREPARED = {}
