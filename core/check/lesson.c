@@ -183,11 +183,7 @@ bool nw_explain(nw_ctx *c, nw_sched *s, nw_lesson *out) {
   if (!s || nw_error(c)) return false;
   bool ok = nw_case_open(&x, c, s);
   if (ok) nw_case_look(&x);
-  if (ok) {
-    *out = (nw_lesson){.how = x.how, .visible = x.r->after != NULL, .text = nw_case_text(&x)};
-    nw_refusal_kind k = x.r->refusal.kind;
-    out->visible &= k != NW_REFUSE_STRUCTURE && k != NW_REFUSE_CAPACITY && k != NW_REFUSE_UNDECIDED;
-  }
+  if (ok) *out = (nw_lesson){.how = x.how, .visible = x.runs, .text = nw_case_text(&x)};
   if (x.r) nw_case_close(&x);
   return ok && !nw_error(c);
 }

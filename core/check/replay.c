@@ -20,11 +20,18 @@ static void fill_tiny(nw_check_data *d, const nw_program *p, int seed) {
 }
 
 // Without a witness any shape may do: the last of those that a check would try, which is no special one.
-static void some_shape(nw_case *x) {
+static bool some_shape(nw_case *x) {
   int64_t *row[NW_CHECK_SHAPES];
   int n = nw_check_shapes(nw_sched_version(x->s, 0), x->r->before, NW_CHECK_SHAPES, row);
   for (int i = 0; n && i < x->r->before->nsizes; i++) x->sizes[i] = row[n - 1][i];
   for (int i = 0; i < n; i++) free(row[i]);
+  return n > 0;
+}
+
+// Nothing is seen of what was refused for its structure, or for lack of a proof.
+static bool can_be_seen(const nw_refused *r) {
+  nw_refusal_kind k = r->refusal.kind;
+  return r->after && k != NW_REFUSE_STRUCTURE && k != NW_REFUSE_CAPACITY && k != NW_REFUSE_UNDECIDED;
 }
 
 // Whole numbers that are read as indices: all of them this one.
@@ -48,7 +55,8 @@ bool nw_case_open(nw_case *x, nw_ctx *c, nw_sched *s) {
   const nw_program *p = x->r->before;
   x->sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *x->sizes);
   for (int i = 0; x->w && i < p->nsizes; i++) x->sizes[i] = x->w->size[i];
-  if (!x->w) some_shape(x);
+  x->runs = can_be_seen(x->r) && (x->w || some_shape(x));
+  if (!x->runs) return true;
   if (!nw_check_data_make(&x->data, p, x->sizes, 1)) return false;
   nw_case_fill(x, 0);
   return true;
@@ -197,9 +205,16 @@ static const char *how_race(nw_case *x) {
   return seen ? "race" : NULL;
 }
 
+// Two writes of one value leave no trace of their order; that threads do them must do.
+static const char *how_threads(nw_case *x) {
+  const char *how = how_race(x);
+  bool write = x->w->source.write && x->w->sink.write;
+  return !how && write && in_two_iterations(x->w) ? "iterations" : how;
+}
+
 // Once more with everything the executions read, so that the values are what they will be.
 static const char *look_at_pair(nw_case *x) {
-  const char *how = !meet_after(x, false) ? NULL : on_grid(x) ? how_race(x) : how_pair(x);
+  const char *how = !meet_after(x, false) ? NULL : on_grid(x) ? how_threads(x) : how_pair(x);
   if (how && !x->w->loop && meet_after(x, true)) meet_before(x, true);
   return how;
 }
@@ -232,12 +247,6 @@ static bool is_vector(const nw_program *p, const char *loop) {
   return l && l->loop.mark == NW_VECTORIZED;
 }
 
-// Nothing is seen of what was refused for its structure, or for lack of a proof.
-static bool can_be_seen(const nw_refused *r) {
-  nw_refusal_kind k = r->refusal.kind;
-  return r->after && k != NW_REFUSE_STRUCTURE && k != NW_REFUSE_CAPACITY && k != NW_REFUSE_UNDECIDED;
-}
-
 // Where an index is read from data, the element of the witness is met for some data only: that which names it.
 static void look(nw_case *x, bool pair) {
   if (!x->w) return;
@@ -250,7 +259,7 @@ static void look(nw_case *x, bool pair) {
 }
 
 void nw_case_look(nw_case *x) {
-  if (!can_be_seen(x->r)) return;
+  if (!x->runs) return;
   x->vector = x->w && is_vector(x->r->after, x->w->loop);
   bool pair = x->w && x->w->source.block;
   look(x, pair);

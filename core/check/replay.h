@@ -62,6 +62,7 @@ typedef struct nw_case {
   int64_t *sizes;
   nw_check_data data;
   int index_dim; // whole numbers, read as indices, name this coordinate of the element; -1: they need not
+  bool runs; // there is a program to run, and a shape to run it with
   const char *how; // NULL: not seen
   bool vector; // the loop that carries it is vectorized
   nw_touch before[2], after[2]; // the two accesses in the old and in the new program

@@ -114,6 +114,8 @@ static bool can_merge(merge *x) {
   if (reduces(b)) return refuse(x->st, "it is made of many elements", "it is a reduction");
   if (b->block.ntargets != 1) return refuse(x->st, "one element becomes one", "it makes several tensors");
   if (!find_producer(x) || !only_reader(x) || !one_to_one(x)) return false;
+  if (nw_tree_prefetches(x->st->p->root, x->buffer))
+    return nw_step_refuse(x->st, "what has no storage cannot be brought near", NULL, "%s is prefetched", x->buffer);
   for (int i = 0; i < x->all.n; i++)
     if (nw_block_writes(x->all.at[i], x->buffer) && !can_take_over(x, x->all.at[i])) return false;
   return true;

@@ -229,7 +229,7 @@ kinds.pad = {
 local RECURRENCES = {
   column = function(S, a, time, x) return S(time - 1, x) + a(time, x) end,
   heat = function(S, a, time, x, last)
-    return S(time - 1, nw.max(x - 1, 0)) + S(time - 1, nw.min(x + 1, last)) - a(time, x)
+    return nw.max(S(time - 1, nw.max(x - 1, 0)), S(time - 1, nw.min(x + 1, last))) - a(time, x)
   end,
   two_back = function(S, a, time, x) return S(time - 2, x) + a(time, x) end,
   diagonal = function(S, a, time, x) return S(time - 1, nw.max(x - 1, 0)) + a(time, x) end,

@@ -29,7 +29,7 @@ function draw.tile(r, loops)
   if #loops > at + 1 and r:chance(0.3) then
     return {{loops[at], loops[at + 1], loops[at + 2]}, {r:pick(FACTORS), r:pick(FACTORS), r:pick(FACTORS)}}
   end
-  if r:chance(0.3) then return {loops[at], r:pick {loops[at], "no loop"}, r:pick(FACTORS), r:pick {0, -4, 1.5}} end
+  if r:chance(0.45) then return {loops[at], r:pick {loops[at], "no loop"}, r:pick(FACTORS), r:pick {0, -4, 1.5}} end
   return {loops[at], loops[r:chance(0.85) and at + 1 or r:int(1, #loops)], r:pick(FACTORS), r:pick(FACTORS)}
 end
 
@@ -54,7 +54,7 @@ function draw.partition(r, loops)
   for n = 1, #loops do if loops[n]:find "_o$" then outer[#outer + 1] = loops[n] end end
   local loop = #outer > 0 and r:chance(0.6) and r:pick(outer) or r:pick(loops)
   if r:chance(0.25) then return {loop, {at = {r:int(0, 12), r:int(2, 16)}}} end
-  if r:chance(0.4) then return {loop, {at = r:pick {{}, {3}, {"M"}, {4, 4}, {9, 2}, {1, 2, 3}}}} end
+  if r:chance(0.5) then return {loop, {at = r:pick {{}, {3}, {"M"}, {4, 4}, {9, 2}, {1, 2, 3}}}} end
   return {loop}
 end
 
@@ -161,7 +161,7 @@ end
 
 function draw.unmark(r, loops, _, _, _, known)
   local marked = known.marked()
-  return {#marked > 0 and r:chance(0.6) and r:pick(marked) or r:pick(loops)}
+  return {#marked > 0 and r:chance(0.45) and r:pick(marked) or r:pick(loops)}
 end
 
 function draw.fuse(r, loops)
@@ -421,7 +421,8 @@ steps.favoured = {"stream_stores", "stream_stores", "stream_stores", "compute_ro
   "reverse_compute_inline", "decompose_reduction", "fuse", "remove_unit_loop", "double_buffer", "stream_stores",
   "stream_stores", "stream_stores", "rolling_buffer", "rolling_buffer", "compute_root", "compute_root", "unmark",
   "remove_unit_loop", "fission", "rolling_buffer", "rolling_buffer", "rolling_buffer", "double_buffer", "double_buffer",
-  "atomic", "cache_read", "reverse_compute_at", "compute_inline", "assume", "tensorize", "compute_root", table.unpack(ORDER)}
+  "atomic", "cache_read", "reverse_compute_at", "compute_inline", "assume", "tensorize", "compute_root", "fuse", "skew", "tile",
+  "reorder", "decompose_reduction", "reverse_compute_inline", "set_scope", "create_fused_loop", table.unpack(ORDER)}
 
 -- What a step seldom works without: a function that tells the step to draw first, its name or the whole of it, or nil.
 local PREPARED = {}
