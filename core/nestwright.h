@@ -407,7 +407,8 @@ NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // as C99 with OpenMP
 NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int n, nw_array *const *args);
 NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,
                         nw_array *const *args); // naive TE, args as a kernel's
-// Lets steps speak of what threads cost on this machine: measured once a process, at the first step that asks.
+// Lets steps speak of what threads cost on this machine: measured at the first step that asks, once
+// a process where the machine is not too busy for it.
 NW_API void nw_measure_threads(nw_ctx *c);
 NW_API double nw_peak_flops(nw_ctx *c, int threads); // measured f32 FMA peak, flop/s
 NW_API double nw_core_hz(void); // clock of this core, from a chain of dependent adds; 0 unknown

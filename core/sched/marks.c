@@ -149,25 +149,26 @@ bool nw_apply_vectorize(void *step) {
 
 // ---- parallel
 
-// Operations a nanosecond of one core that does little else, and microseconds a team costs where nobody measures.
+// Operations a nanosecond of one core that does little else, and microseconds a team costs where nobody could measure.
 enum { OPERATIONS_NS = 4, USUAL_US = 5, ASK_BELOW = 1000000 };
 
 // Said with this machine's numbers, where they can be had. Much work is not worth a measurement.
 static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
-  double work = nw_work_below(loop), us = USUAL_US;
+  double work = nw_work_below(loop);
   if (work < 0 || work >= ASK_BELOW) return;
-  if (st->ctx->spawn_seconds) us = 1e6 * st->ctx->spawn_seconds();
-  if (us < 0) {
+  double measured = st->ctx->spawn_seconds ? 1e6 * st->ctx->spawn_seconds() : 0;
+  if (measured < 0) {
     nw_step_note(st, "this machine has one core: threads take turns on it");
     return;
   }
+  double us = measured > 0 ? measured : USUAL_US;
   if (work >= us * 1e3 * OPERATIONS_NS) return;
   nw_stmt *around[NW_MAX_DEPTH];
   int n = nw_path_loops(path, around) - 1;
-  nw_step_note(
-      st, "little work: about %.0f operations, some %.2f us, against the %.1f us that starting threads costs here%s%s",
-      work, work / (1e3 * OPERATIONS_NS), us, st->ctx->spawn_seconds ? " (measured)" : "",
-      n > 0 ? ", each time round the loops outside" : "");
+  nw_step_note(st,
+               "little work: about %.0f operations, some %.2f us, against the %.1f us that starting threads costs %s%s",
+               work, work / (1e3 * OPERATIONS_NS), us, measured > 0 ? "here (measured)" : "on most machines",
+               n > 0 ? ", each time round the loops outside" : "");
 }
 
 bool nw_apply_parallel(void *step) {
