@@ -151,6 +151,32 @@ nw_count nw_count_executions(const nw_program *p, const nw_path *path) {
   return out;
 }
 
+// ---- a stage, wherever it is computed
+
+typedef struct tally {
+  const nw_program *p;
+  const char *origin;
+  nw_count sum;
+} tally;
+
+static bool see_stage(void *env, const nw_path *path) {
+  tally *t = env;
+  const nw_stmt *b = path->at[path->n - 1];
+  if (b->kind != NW_BLOCK || b->block.init_part || strcmp(b->block.origin, t->origin)) return true;
+  nw_count n = nw_count_executions(t->p, path);
+  t->sum.n = t->sum.n < 0 || n.n < 0 ? -1 : t->sum.n + n.n;
+  t->sum.exact = t->sum.exact && n.exact;
+  return true;
+}
+
+nw_count nw_count_recomputed(const nw_program *p, const nw_stmt *block) {
+  tally t = {p, block->block.origin, {.exact = true}};
+  double once = nw_count_instances(block);
+  nw_walk(p, see_stage, &t);
+  t.sum.n = once <= 0 || t.sum.n < 0 ? -1 : t.sum.n / once;
+  return t.sum;
+}
+
 // ---- one execution
 
 double nw_count_instances(const nw_stmt *block) {

@@ -7,28 +7,6 @@
 
 // ---- what a place costs
 
-typedef struct tally {
-  const nw_program *p;
-  const char *origin;
-  double executed;
-} tally;
-
-static bool see_stage(void *env, const nw_path *path) {
-  tally *t = env;
-  const nw_stmt *b = path->at[path->n - 1];
-  if (b->kind != NW_BLOCK || b->block.init_part || strcmp(b->block.origin, t->origin)) return true;
-  double n = nw_count_executions(t->p, path).n;
-  t->executed = t->executed < 0 || n < 0 ? -1 : t->executed + n;
-  return true;
-}
-
-static double recompute(const nw_program *p, const nw_stmt *block) {
-  tally t = {p, block->block.origin, 0};
-  double once = nw_count_instances(block);
-  nw_walk(p, see_stage, &t);
-  return once <= 0 || t.executed < 0 ? -1 : t.executed / once;
-}
-
 // The greatest an extent can be inside these loops.
 static const nw_expr *widest(const nw_program *p, const nw_path *path, const nw_expr *extent) {
   nw_ranges r;
@@ -73,7 +51,7 @@ typedef struct places {
 } places;
 
 static void measure(places *x, const nw_program *p, nw_location *l) {
-  l->recompute = recompute(p, x->block);
+  l->recompute = nw_count_recomputed(p, x->block).n;
   measure_storage(p, x->buffer, l);
 }
 

@@ -1,6 +1,7 @@
 // compute_at, compute_root: where a stage is computed.
 #include "sched/place.h"
 #include "sched/box.h"
+#include "sched/count.h"
 #include "sched/primitives.h"
 #include "sched/site.h"
 #include "sched/tree.h"
@@ -296,24 +297,11 @@ static bool loop_can_hold(nw_step *st, const nw_path *own, const nw_path *at) {
   return true;
 }
 
-static bool times(double *product, const nw_expr *extent) {
-  int64_t n;
-  if (!nw_is_int(extent, &n)) return false;
-  *product *= (double)n;
-  return true;
-}
-
-// How often each element is computed, guards aside, when that is a number.
 static void note_recompute(nw_step *st, const nw_stmt *block) {
-  double instances = 1, runs = 1;
-  nw_path path;
-  nw_find(st->p, block->id, &path);
-  for (int i = 0; i < block->block.nvars; i++)
-    if (!times(&instances, block->block.var[i].extent)) return;
-  for (int i = 0; i < path.n; i++)
-    if (path.at[i]->kind == NW_LOOP && !times(&runs, path.at[i]->loop.extent)) return;
-  if (runs > 1.005 * instances && instances > 0)
-    nw_step_note(st, "recomputes: each element of %s is computed %.2f times", block->block.name, runs / instances);
+  nw_count n = nw_count_recomputed(st->p, block);
+  if (n.n > 1.005)
+    nw_step_note(st, "recomputes: each element of %s is computed %s%.2f times", block->block.name,
+                 n.exact ? "" : "up to ", n.n);
 }
 
 bool nw_apply_compute_at(void *step) {
