@@ -34,6 +34,15 @@ bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *fa
   return yes;
 }
 
+// Are as many rounds as were asked for exactly those the loop has?
+static bool parts_cover(const nw_program *p, const nw_path *path, const nw_expr *parts, const nw_expr *factor) {
+  nw_ranges r;
+  nw_ranges_of(&r, p, path);
+  bool yes = nw_prove(&r, nw_eq(p->pool, nw_mul(p->pool, parts, factor), path->at[path->n - 1]->loop.extent));
+  nw_ranges_free(&r);
+  return yes;
+}
+
 static nw_stmt *loop_like(nw_step *st, const char *name, const nw_expr *begin, const nw_expr *extent) {
   return nw_new_loop(st->p, nw_unique_loop_name(st->p, name), begin, extent);
 }
@@ -97,8 +106,7 @@ static bool split_from_begin(nw_step *st, nw_stmt *loop, const nw_expr *block, c
                              const nw_expr *const *factor, nw_tail tail, nw_pieces *x) {
   nw_pool *pool = st->p->pool;
   const nw_expr *extent = loop->loop.extent;
-  const nw_expr *parts = outer ? outer : nw_ceildiv(pool, extent, block);
-  if (x->divides || (x->tail && !outer)) parts = nw_floordiv(pool, extent, block);
+  const nw_expr *parts = outer ? outer : (x->divides || x->tail ? nw_floordiv : nw_ceildiv)(pool, extent, block);
   make_loops(st, loop, nw_index(pool, 0), parts, n, factor, x);
   const nw_expr *first = nw_mul(pool, block, x->loop[0]->loop.var), *within = nw_sub(pool, position(pool, x), first);
   bool ragged = !x->divides && !x->tail;
@@ -126,7 +134,7 @@ bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *fact
   if (out->aligned) {
     split_aligned(st, loop, block, n, factor, out);
   } else {
-    out->divides = nw_loop_divides(st->p, &path, block);
+    out->divides = outer ? parts_cover(st->p, &path, outer, block) : nw_loop_divides(st->p, &path, block);
     if (!out->divides && tail == NW_TAIL_CUT) out->tail = nw_cut_tail(st, loop, loop, block, outer);
     ok = split_from_begin(st, loop, block, outer, n, factor, tail, out);
   }
@@ -162,7 +170,8 @@ enum { SPLIT_LOOP, SPLIT_FACTOR, SPLIT_PARTS, SPLIT_TAIL, SPLIT_FACTORS };
 
 static nw_tail split_tail(const nw_step *st) { return nw_tail_of(nw_step_str(st, SPLIT_TAIL, "guard")); }
 
-// parts = n: n rounds of ceil(extent/n); where a tail is cut, of floor(extent/n), and the tail is what is left over.
+// parts = n: n rounds of ceil(extent/n), the last of which may have nothing to do; where a tail is cut, of
+// floor(extent/n), and the tail is what is left over.
 static bool split_parts(nw_step *st, nw_stmt *loop) {
   nw_pieces x;
   nw_path path;
@@ -176,7 +185,7 @@ static bool split_parts(nw_step *st, nw_stmt *loop) {
   const nw_expr *parts = nw_index(pool, n), *extent = loop->loop.extent;
   bool cut = split_tail(st) == NW_TAIL_CUT;
   const nw_expr *factor = cut ? nw_floordiv(pool, extent, parts) : nw_ceildiv(pool, extent, parts);
-  if (nw_is_const(factor, 0)) factor = nw_index(pool, 1), parts = cut ? NULL : parts;
+  if (!cut && nw_is_const(factor, 0)) factor = nw_index(pool, 1);
   return nw_split_step(st, loop, 1, &factor, parts, split_tail(st), &x);
 }
 

@@ -33,17 +33,30 @@ static const char *const too_many[] = {"guarded away", "cut off", "done twice", 
 static const char *const last_round[] = {"is guarded", "is cut off", "begins earlier", "goes beyond the end",
                                          "is masked"};
 
+// `rounds` of `factor` for n iterations; asked for as parts, they may be more than have work.
+static void note_rounds(nw_step *st, int64_t n, int64_t factor, int64_t rounds, nw_tail tail) {
+  int64_t busy = (n + factor - 1) / factor, all = rounds * factor;
+  if (busy < rounds)
+    nw_step_note(st, "%lld rounds of %lld for %lld iterations: only %lld have work; %lld of %lld iterations are %s",
+                 (long long)rounds, (long long)factor, (long long)n, (long long)busy, (long long)(all - n),
+                 (long long)all, too_many[tail]);
+  else
+    nw_step_note(st, "%lld does not divide %lld: %lld of %lld iterations are %s", (long long)factor, (long long)n,
+                 (long long)(all - n), (long long)all, too_many[tail]);
+}
+
 void nw_note_tail(nw_step *st, const nw_stmt *loop, const nw_expr *by, nw_tail tail, const nw_pieces *x) {
   int64_t n, factor, rounds;
   const char *name = loop->loop.var->name;
   if (x->divides) nw_step_note(st, "%s divides evenly: no tail", name);
+  if (x->tail && (nw_is_const(by, 0) || nw_is_const(x->loop[0]->loop.extent, 0)))
+    nw_step_note(st, "all of %s is the tail: it has too few iterations for anything else", name);
   if (x->divides || x->tail || !nw_is_int(by, &factor)) return;
   if (x->aligned)
     nw_step_note(st, "%s begins elsewhere in each row: cut at multiples of %lld, with the ends %s", name,
                  (long long)factor, tail == NW_TAIL_PREDICATE ? "masked" : "guarded");
   else if (nw_is_int(loop->loop.extent, &n) && nw_is_int(x->loop[0]->loop.extent, &rounds))
-    nw_step_note(st, "%lld does not divide %lld: %lld of %lld iterations are %s", (long long)factor, (long long)n,
-                 (long long)(rounds * factor - n), (long long)(rounds * factor), too_many[tail]);
+    note_rounds(st, n, factor, rounds, tail);
   else
     nw_step_note(st, "%lld is not known to divide the extent of %s: the last round %s", (long long)factor, name,
                  last_round[tail]);

@@ -45,6 +45,24 @@ static void split_parts(void **state) {
   nw_sched_release(s);
 }
 
+// As many rounds as were asked for, whatever that leaves to do for the last of them.
+static void split_more_parts_than_work(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 10);
+  step(s, "split", LP("i"), NONE, IN(8));
+  assert_string_equal(nw_sched_notes(s),
+                      "8 rounds of 2 for 10 iterations: only 5 have work; 6 of 16 iterations are guarded away");
+  assert_show_has(s, "for i_o in 0..8:\n  for i_i in 0..2:\n");
+  assert_show_has(s, "if 2*i_o + i_i < 10");
+  step(s, "split", LP("j"), NONE, IN(8), STR("cut"));
+  assert_show_has(s, "for j_o in 0..8:\n      for j_i in 0..1:\n");
+  assert_show_has(s, "for j.tail in 8..10:");
+  step(s, "split", LP("k"), NONE, IN(16), STR("cut"));
+  assert_show_has(s, "for k_o in 0..16:");
+  assert_string_equal(nw_sched_notes(s), "all of k is the tail: it has too few iterations for anything else");
+  nw_sched_release(s);
+}
+
 static void split_larger_than_the_loop(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 5);
@@ -252,6 +270,7 @@ int main(void) {
       T(split_guard),
       T(split_cut),
       T(split_parts),
+      T(split_more_parts_than_work),
       T(split_larger_than_the_loop),
       T(split_symbolic),
       T(split_symbolic_parts),
