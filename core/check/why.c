@@ -165,7 +165,7 @@ static void put_step(nw_str *b, const history *h, int i) {
   const char *unsafe = i && program_at(h, i)->unsafe > program_at(h, i - 1)->unsafe ? ", not judged" : "";
   char *text = i ? nw_sched_step_text(h->s, h->version[i]) : NULL;
   if (i)
-    nw_str_fmt(b, "%s (step %d%s)", text, i, unsafe);
+    nw_str_fmt(b, "%s (step %d%s)", text, h->version[i], unsafe);
   else
     nw_str_add(b, "the computation itself");
   free(text);

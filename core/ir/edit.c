@@ -134,10 +134,15 @@ static void map_own(map *m, nw_stmt *s) {
   }
 }
 
+// Lowering is no step: under it what changes keeps its number.
+static void changed_now(const nw_program *p, nw_stmt *s) {
+  if (s->step < p->step) s->step = p->step;
+}
+
 static void map_tree(map *m, nw_stmt *s) {
   m->changed = false;
   map_own(m, s);
-  if (m->changed) s->step = m->p->step;
+  if (m->changed) changed_now(m->p, s);
   for (int i = 0; i < s->nkids; i++) map_tree(m, s->kid[i]);
 }
 
@@ -201,7 +206,7 @@ static const char *block_name_at(nw_program *p, const char *path, const char *ol
 
 static void renew(nw_program *p, nw_stmt *s, const char *path, bool copy, renaming *r) {
   if (s->kind != NW_SEQ && (copy || s->kind == NW_LOOP)) s->id = p->next_id++;
-  s->step = p->step;
+  changed_now(p, s);
   if (s->kind == NW_LOOP) {
     const char *old = s->loop.var->name;
     s->loop.var = nw_var(p->pool, loop_name_at(p, path, old));

@@ -214,7 +214,7 @@ struct nw_program {
   nw_buffer **buffer;
   nw_stmt *root; // NW_SEQ
   int next_id; // the counter for ids; names are derived from it only when the plain name is taken
-  int step; // number of the step that made this program
+  int step; // number of the step that made this program; 0 while it is lowered
   int unsafe; // steps on the way that were not judged
   void *model; // poly's cache
   void (*model_free)(void *model);

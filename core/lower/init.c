@@ -47,23 +47,13 @@ static nw_stmt *init_block(nw_program *p, const nw_stmt *b, const nw_expr *where
 static nw_stmt *wrap_loop(nw_program *p, const nw_lift *l, const nw_stmt *loop, nw_stmt *body) {
   const char *name = nw_unique_loop_name(p, loop->loop.var->name);
   nw_stmt *copy = nw_new_loop(p, name, nw_lift_begin(l, loop->loop.begin), nw_lift_begin(l, loop->loop.extent));
+  copy->step = loop->step;
   copy->loop.mark = loop->loop.mark;
   copy->loop.nfused = loop->loop.nfused;
   if (loop->loop.nfused) copy->loop.fused = copy_exprs(p, loop->loop.fused, loop->loop.nfused);
   nw_stmt_subst(p, body, loop->loop.var->name, copy->loop.var);
   nw_kids_set(p, copy, 1, &body);
   return copy;
-}
-
-// Substituting made the whole nest new; every statement of it belongs to the step of what it was copied from.
-static void restore_steps(const nw_lift *l, nw_stmt *nest) {
-  for (int i = l->outer; i < l->path.n - 1; i++) {
-    const nw_stmt *at = l->path.at[i];
-    if (at->kind != NW_LOOP || l->reduce[i]) continue;
-    nest->step = at->step;
-    nest = nest->kid[0];
-  }
-  nest->step = l->block->step;
 }
 
 // The condition of a lifted init: that of the block in the first iterations of the reduce loops.
@@ -75,7 +65,6 @@ static void lift(nw_program *p, const nw_lift *l) {
     const nw_stmt *at = l->path.at[i];
     if (at->kind == NW_LOOP && !l->reduce[i]) nest = wrap_loop(p, l, at, nest);
   }
-  restore_steps(l, nest);
   nw_kids_insert(p, l->path.at[l->outer - 1], l->path.pos[l->outer], nest);
 }
 

@@ -40,7 +40,7 @@ static int pass_index(nw_ctx *c, const char *name) {
 // Runs the passes up to `last` on a copy; NULL and a diagnostic when one fails.
 static nw_program *run_passes(const nw_program *p, int last, bool keep_loops) {
   nw_program *q = nw_program_clone(p);
-  q->step = p->step;
+  q->step = 0;
   for (int i = 0; i <= last; i++) {
     if (keep_loops && passes[i].replaces_loops) continue;
     nw_program *next = nw_stopped(p->ctx) ? NULL : passes[i].run(q);

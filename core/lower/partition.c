@@ -170,6 +170,12 @@ static void set_range(const nw_ranges *r, nw_stmt *loop, const nw_expr *begin, c
   loop->loop.extent = nw_simplify(r, nw_sub(r->pool, end, begin));
 }
 
+// A copy is there for the sake of the loop that was cut.
+static void made_for(nw_stmt *copy, const nw_stmt *loop) {
+  if (copy->step < loop->step) copy->step = loop->step;
+  for (int i = 0; i < copy->nkids; i++) made_for(copy->kid[i], loop);
+}
+
 static nw_stmt *settled(cutter *x, nw_stmt *loop, const cut *by, bool holds) {
   cut here = {.loop = loop};
   nw_scope_push(&x->r, loop);
@@ -185,6 +191,7 @@ static nw_stmt *cut_loop(cutter *x, const cut *by, const nw_expr *at, nw_stmt *l
   const char *name = nw_arena_printf(x->p->arena, "%s.%s", loop->loop.var->name, by->before ? "tail" : "head");
   nw_stmt *rest = settled(x, nw_copy_stmt_as(x->p, loop, name), by, false);
   settled(x, loop, by, true);
+  if (rest) made_for(rest, loop);
   set_range(&x->r, loop, by->before ? begin : at, by->before ? at : end);
   if (rest) set_range(&x->r, rest, by->before ? at : begin, by->before ? end : at);
   return rest;

@@ -15,18 +15,8 @@ static const nw_expr *renamed(void *env, const nw_expr *e) {
   return nw_subst(r->pool, e, r->var, r->by);
 }
 
-// The step of every statement under a fresh copy is the step of its original.
-static void keep_steps(nw_stmt *copy, const nw_stmt *from) {
-  copy->step = from->step;
-  for (int i = 0; i < from->nkids; i++) keep_steps(copy->kid[i], from->kid[i]);
-}
-
 static nw_stmt *iteration(nw_program *p, nw_stmt *kid, const char *var, const nw_expr *at, bool last) {
-  nw_stmt *copy = kid;
-  if (!last) {
-    copy = nw_copy_stmt(p, kid);
-    keep_steps(copy, kid);
-  }
+  nw_stmt *copy = last ? kid : nw_copy_stmt(p, kid);
   rename r = {p->pool, var, at};
   nw_tree_exprs(copy, renamed, &r);
   return copy;

@@ -151,8 +151,8 @@ bool nw_sched_branch(nw_sched *s, const char *name) {
     nw_fail(s->ctx, NW_EINVAL, "branch names are given once", "\"%s\" already names version %d", name, node->number);
     return false;
   }
-  if (!*name) {
-    nw_fail(s->ctx, NW_EINVAL, NULL, "a branch needs a name");
+  if (!*name || strpbrk(name, "\n\r\t\v\f")) {
+    nw_fail(s->ctx, NW_EINVAL, NULL, "a branch needs a name%s", *name ? " of one line" : "");
     return false;
   }
   nw_sched_head(s)->name = keep(s, name);
@@ -205,11 +205,5 @@ int nw_sched_line(const nw_sched *s, nw_node ***out) {
   *out = nw_xcalloc((size_t)n + 1, sizeof **out);
   int i = n;
   for (nw_node *node = nw_sched_head(s); node->parent >= 0; node = nw_sched_node(s, node->parent)) (*out)[--i] = node;
-  return n;
-}
-
-int nw_sched_depth(const nw_sched *s, const nw_node *node) {
-  int n = 0;
-  for (; node->parent >= 0; node = nw_sched_node(s, node->parent)) n++;
   return n;
 }

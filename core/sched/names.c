@@ -103,7 +103,7 @@ static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
   if (!g.node || depth > 8) return;
   const char *text = g.node->replacement[g.which];
   const char *name = name_in(nw_sched_node(s, g.node->parent)->program, id);
-  nw_str_fmt(b, "%s%s was %s by step %d", b->n ? "; " : "", name ? name : "it", text, nw_sched_depth(s, g.node));
+  nw_str_fmt(b, "%s%s was %s by step %d", b->n ? "; " : "", name ? name : "it", text, g.node->number);
   const char *into = strstr(text, "into ");
   char *list = nw_xstrdup(into ? into + 5 : ""), *rest = list;
   for (char *word; (word = strtok_r(rest, ", ", &rest));) {

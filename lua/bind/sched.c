@@ -47,13 +47,6 @@ static int sched_branch(lua_State *L) {
   return 1;
 }
 
-static int sched_checkout(lua_State *L) {
-  nw_sched *s = self(L);
-  if (!nw_sched_checkout(s, nwl_string(L, 2, "name"))) return nwl_raise(L);
-  lua_settop(L, 1);
-  return 1;
-}
-
 static int sched_version(lua_State *L) {
   lua_pushinteger(L, nw_sched_current(self(L)));
   return 1;
@@ -86,7 +79,8 @@ static int sched_notes(lua_State *L) {
 
 static int sched_step_text(lua_State *L) {
   nw_sched *s = self(L);
-  nwl_push_text(L, nw_sched_step_text(s, (int)nwl_integer_or(L, 2, "version", nw_sched_current(s))));
+  nwl_push_text(L,
+                nw_sched_step_text(s, nwl_count_or(L, 2, "version", 0, nw_sched_versions(s) - 1, nw_sched_current(s))));
   return 1;
 }
 
@@ -100,6 +94,16 @@ static int version_number(lua_State *L, nw_sched *s, int arg, lua_Integer fallba
   if (v < 0 || v >= nw_sched_versions(s))
     nwl_fail(L, NW_ERANGE, NULL, "there is no version %lld; the last is %d", (long long)v, nw_sched_versions(s) - 1);
   return (int)v;
+}
+
+static int sched_checkout(lua_State *L) {
+  nw_sched *s = self(L);
+  if (lua_type(L, 2) == LUA_TNUMBER)
+    nw_sched_goto(s, version_number(L, s, 2, 0));
+  else if (!nw_sched_checkout(s, nwl_string(L, 2, "version")))
+    return nwl_raise(L);
+  lua_settop(L, 1);
+  return 1;
 }
 
 static const nw_program *version_arg(lua_State *L, nw_sched *s, int arg, lua_Integer fallback) {
@@ -211,7 +215,8 @@ static const nwl_row sched_methods[] = {
     {"redo", sched_redo, "(self: nw.schedule, steps?: integer): nw.schedule",
      "Takes the step again that undo took back, or several."},
     {"branch", sched_branch, "(self: nw.schedule, name: string): nw.schedule", "Names the current version."},
-    {"checkout", sched_checkout, "(self: nw.schedule, name: string): nw.schedule", "Goes to a named version."},
+    {"checkout", sched_checkout, "(self: nw.schedule, version: string|integer): nw.schedule",
+     "Goes to a version, by the name of its branch or by number."},
     {"version", sched_version, "(self: nw.schedule): integer",
      "Number of the current version; 0 is the naive program."},
     {"replay", sched_replay, "(self: nw.schedule, json: string): nw.schedule",

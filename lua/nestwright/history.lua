@@ -22,9 +22,9 @@ local function label(entry)
   return text
 end
 
-local function cells(n, entry)
+local function cells(entry)
   local bound = entry.operations and not entry.exact and "<= " or ""
-  return {tostring(n), label(entry), ("+%d -%d ~%d"):format(entry.added, entry.removed, entry.changed),
+  return {tostring(entry.version), label(entry), ("+%d -%d ~%d"):format(entry.added, entry.removed, entry.changed),
     bound .. (entry.operations and short(entry.operations) or entry.formula or "?"),
     ("%s/%s/%s"):format(short(entry.bytes.input), short(entry.bytes.output), short(entry.bytes.temp)),
     table.concat(entry.buffers, " ")}
@@ -58,7 +58,7 @@ end
 local function log(s)
   local line = line_of(s, core.schedule_log(s))
   local lines = {HEAD}
-  for n, entry in ipairs(line) do lines[n + 1] = cells(n - 1, entry) end
+  for n, entry in ipairs(line) do lines[n + 1] = cells(entry) end
   local out = {}
   for n, text in ipairs(aligned(lines)) do
     out[#out + 1] = text
@@ -171,7 +171,7 @@ return function()
   local method = rows.definer(rows.methods "schedule", "schedule")
 
   method("log", "(self: nw.schedule): nw.report",
-    "The history, one row a step from the naive program on: the step, statements added, removed and changed, operations "
+    "The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, the step, statements added, removed and changed, operations "
     .. "of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields "
     .. "version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, "
     .. "buffers.", log)

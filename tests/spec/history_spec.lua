@@ -175,6 +175,36 @@ describe("s:why()", function()
     local s = made()
     assert.truthy(s:why("for i_i", "lowered"):find "step 1")
     assert.is_string(tostring(s:why(1, "lowered")))
+    local ragged = gemm(37)
+    ragged:split("j", 16)
+    ragged:vectorize "j_i"
+    ragged:parallel "i" -- has nothing to do with the tail that lowering cuts off and masks
+    local n = 0
+    for line in (tostring(ragged:show "lowered") .. "\n"):gmatch "(.-)\n" do
+      n = n + 1
+      if line:find(";", 1, true) then assert.equal('s:split("j", 16) (step 1)', tostring(ragged:why(n, "lowered"))) end
+    end
+  end)
+
+  it("numbers steps as s:diff and s:checkout do", function()
+    local s = gemm(64)
+    s:tile("i", "j", 32, 32)
+    s:branch "tiled"
+    s:decompose_reduction("C", "k")
+    s:checkout "tiled"
+    s:parallel "i_o"
+    assert.equal(3, s:version())
+    assert.truthy(s:why "for i_o":find('parallel: s:parallel "i_o" (step 3)', 1, true))
+    assert.truthy(s:log():find('\n3  s:parallel "i_o"', 1, true))
+    assert.truthy(s:diff(1, 3):find "+ parallel for i_o")
+    s:split("i_i", 4)
+    s:undo()
+    s:split("i_i", 8)
+    local ok, err = pcall(s.loop, s, "i_i")
+    assert(not ok)
+    assert.truthy(tostring(err):find "i_i was split into i_i_o, i_i_i by step 5")
+    s:checkout(4)
+    assert.equal(4, s:version())
   end)
 
   it("says what is wrong with a line", function()

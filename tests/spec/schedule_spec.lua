@@ -244,6 +244,8 @@ describe("histories", function()
     s:checkout "sixteen"
     assert.truthy(tostring(s):find "i_i in 0..16")
     fails("nosuch", nil, function() s:checkout "nosuch" end)
+    fails("there is no version 99", "range", function() s:checkout(99) end)
+    fails("a branch needs a name of one line", "invalid", function() s:branch "a b\nc" end)
   end)
 
   it("show what a step changed", function()
