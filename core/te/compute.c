@@ -201,6 +201,8 @@ static bool finish(nw_teop *op, const nw_vec *written, int n, const nw_expr *con
   if (!check_bodies(op, n, bodies)) return false;
   set_bodies(op, n, bodies);
   for (int i = 0; i < op->nout; i++)
+    if (!nw_te_addressable(op, i)) return false;
+  for (int i = 0; i < op->nout; i++)
     if (!nw_visit(op->body[i], check_var, op)) return false;
   set_reads(op, written);
   return op->deferred || check_bounds(op);

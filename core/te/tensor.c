@@ -82,6 +82,14 @@ static bool set_shape(nw_teop *op, int ndim, const nw_expr *const *shape) {
   return true;
 }
 
+bool nw_te_addressable(const nw_teop *op, int out) {
+  int64_t bytes = nw_dtype_bytes(op->dtype[out]), n;
+  bool fits = true;
+  for (int d = 0; d < op->ndim; d++)
+    if (nw_is_int(op->shape[d], &n) && n > 0) fits = fits && !__builtin_mul_overflow(bytes, n, &bytes);
+  return fits || nw_fail(op->ctx, NW_ERANGE, NULL, "a tensor of the shape of %s has more than 2^63 bytes", op->name);
+}
+
 static nw_tensor *placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape,
                               bool state) {
   char *own = nw_te_name(c, "a tensor", name, state ? "S" : "A");
@@ -93,7 +101,7 @@ static nw_tensor *placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim,
   op->is_state = state;
   op->dtype = nw_xmalloc(sizeof *op->dtype);
   op->dtype[0] = t;
-  if (set_shape(op, ndim, shape)) out = nw_tensor_new(op, 0, own);
+  if (set_shape(op, ndim, shape) && nw_te_addressable(op, 0)) out = nw_tensor_new(op, 0, own);
   nw_teop_release(op);
   nw_pool_release(p);
   free(own);

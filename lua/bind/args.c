@@ -50,6 +50,13 @@ lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer 
   return lua_isnoneornil(L, arg) ? fallback : nwl_integer(L, arg, name);
 }
 
+int nwl_count_or(lua_State *L, int arg, const char *name, int least, int most, int fallback) {
+  lua_Integer v = nwl_integer_or(L, arg, name, fallback);
+  if ((v < least || v > most) && !lua_isnoneornil(L, arg))
+    nwl_fail(L, NW_ERANGE, NULL, "%s: %lld is not in %d..%d", name, (long long)v, least, most);
+  return (int)v;
+}
+
 double nwl_number_or(lua_State *L, int arg, const char *name, double fallback) {
   if (lua_isnoneornil(L, arg)) return fallback;
   if (lua_type(L, arg) != LUA_TNUMBER) expected(L, arg, name, "a number");
@@ -97,7 +104,8 @@ void nwl_table(lua_State *L, int arg, const char *name) {
 int nwl_list_length(lua_State *L, int arg, int max, const char *name) {
   nwl_table(L, arg, name);
   lua_Unsigned n = lua_rawlen(L, arg);
-  if (n > (lua_Unsigned)max) nwl_fail(L, NW_ELIMIT, NULL, "%s: at most %d entries, got %d", name, max, (int)n);
+  if (n > (lua_Unsigned)max)
+    nwl_fail(L, NW_ELIMIT, NULL, "%s: at most %d entries, got %llu", name, max, (unsigned long long)n);
   return (int)n;
 }
 

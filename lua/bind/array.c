@@ -96,7 +96,8 @@ static int array_set(lua_State *L) {
 static int array_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TNUMBER) {
     lua_Integer i = nwl_integer(L, 2, "index");
-    return nwl_fail(L, NW_EINVAL, lua_pushfstring(L, "t[{%d}] or t:get(%d); indices count from 0", (int)i, (int)i),
+    return nwl_fail(L, NW_EINVAL,
+                    lua_pushfstring(L, "t[{%I}] or t:get(%I); indices count from 0", (LUAI_UACINT)i, (LUAI_UACINT)i),
                     "a tensor's elements are read with a list of indices");
   }
   if (lua_type(L, 2) != LUA_TTABLE) return 0;

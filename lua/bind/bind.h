@@ -58,6 +58,8 @@ void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name);
 const char *nwl_string(lua_State *L, int arg, const char *name);
 lua_Integer nwl_integer(lua_State *L, int arg, const char *name);
 lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer fallback);
+// One of least..most; the fallback need not be.
+int nwl_count_or(lua_State *L, int arg, const char *name, int least, int most, int fallback);
 double nwl_number_or(lua_State *L, int arg, const char *name, double fallback);
 nw_dtype nwl_dtype(lua_State *L, int arg, const char *name);
 void nwl_table(lua_State *L, int arg, const char *name);

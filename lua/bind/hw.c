@@ -7,8 +7,7 @@ static int f_machine(lua_State *L) {
 }
 
 static int f_peak(lua_State *L) {
-  lua_Integer threads = nwl_integer_or(L, 1, "threads", 1);
-  double peak = nw_peak_flops(nwl_ctx(L), (int)threads);
+  double peak = nw_peak_flops(nwl_ctx(L), nwl_count_or(L, 1, "threads", 0, 1024, 1));
   if (!(peak > 0)) return nwl_raise(L);
   lua_pushnumber(L, peak);
   return 1;

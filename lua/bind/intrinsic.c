@@ -4,6 +4,8 @@
 
 #define MAX_ARGS 32
 
+enum { TIMEOUT = 5, MAX_TIMEOUT = 3600 }; // seconds
+
 // The field as a string, NULL when it is not there. The table holds it.
 static const char *text_field(lua_State *L, const char *name) {
   lua_getfield(L, 1, name);
@@ -72,7 +74,10 @@ static int f_intrinsic(lua_State *L) {
   s.symbol = text_field(L, "symbol");
   s.special = text_field(L, "special");
   lua_getfield(L, 1, "timeout");
-  s.timeout = nwl_number_or(L, -1, "timeout", 0);
+  s.timeout = nwl_number_or(L, -1, "timeout", TIMEOUT);
+  if (!(s.timeout > 0 && s.timeout <= MAX_TIMEOUT))
+    return nwl_fail(L, NW_ERANGE, NULL, "timeout: %g is not a number of seconds above 0, at most %d", s.timeout,
+                    MAX_TIMEOUT);
   nw_clear(nwl_ctx(L));
   const nw_intrinsic *in = nw_intrinsic_register(nwl_ctx(L), &s);
   if (!in) return nwl_raise(L);

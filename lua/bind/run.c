@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #define MAX_ARGS 64
+#define MAX_REPS 100000
 
 static nw_array *array_arg(lua_State *L, int arg, const char *name) {
   return nwl_check(L, arg, &nwl_array_class, name);
@@ -15,10 +16,7 @@ static void release_kernel(void *p) { nw_kernel_release(p); }
 
 static int f_compile(lua_State *L) {
   nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
-  nw_build_opts o = {.threads = (int)nwl_integer_or(L, 2, "threads", 0), .opt = (int)nwl_integer_or(L, 3, "opt", 1)};
-  if (o.threads < 0 || o.threads > 1024)
-    return nwl_fail(L, NW_ERANGE, NULL, "threads: %d is not in 0..1024", o.threads);
-  if (o.opt < 0 || o.opt > 3) return nwl_fail(L, NW_ERANGE, NULL, "opt: %d is not one of LLVM's levels, 0 to 3", o.opt);
+  nw_build_opts o = {.threads = nwl_count_or(L, 2, "threads", 0, 1024, 0), .opt = nwl_count_or(L, 3, "opt", 0, 3, 1)};
   o.no_cache = lua_toboolean(L, 4);
   nwl_box *b = nwl_new(L, &nwl_kernel_class, release_kernel);
   nw_clear(nwl_ctx(L));
@@ -141,12 +139,12 @@ static int f_kernel_time(lua_State *L) {
   nw_array *args[MAX_ARGS];
   int n = nwl_list_length(L, 2, MAX_ARGS, "arguments");
   read_arrays(L, 2, n, k, args);
-  lua_Integer reps = nwl_integer_or(L, 3, "reps", 0);
+  int reps = nwl_count_or(L, 3, "reps", 1, MAX_REPS, 0);
   double seconds = nwl_number_or(L, 4, "min_seconds", 0);
-  if (reps < 0 || reps > 1000000) return nwl_fail(L, NW_ERANGE, NULL, "reps: %d is not in 1..1000000", (int)reps);
+  if (!(seconds >= 0)) return nwl_fail(L, NW_ERANGE, NULL, "min_seconds: %g is not a time", seconds);
   nw_time t = {0};
   nw_clear(nwl_ctx(L));
-  if (!nw_kernel_time(k, n, args, (int)reps, seconds, &t)) return nwl_raise(L);
+  if (!nw_kernel_time(k, n, args, reps, seconds, &t)) return nwl_raise(L);
   push_time(L, &t);
   return 1;
 }
@@ -154,7 +152,8 @@ static int f_kernel_time(lua_State *L) {
 // kernel_compare({{kernel, {arrays}}, ...}, rounds): one record each, measured in turn.
 static int f_kernel_compare(lua_State *L) {
   nw_kernel *k[MAX_ARGS];
-  int nargs[MAX_ARGS], n = nwl_list_length(L, 1, MAX_ARGS, "kernels"), rounds = (int)nwl_integer_or(L, 2, "rounds", 20);
+  int nargs[MAX_ARGS], n = nwl_list_length(L, 1, MAX_ARGS, "kernels"),
+                       rounds = nwl_count_or(L, 2, "rounds", 1, MAX_REPS, 20);
   nw_array **args[MAX_ARGS];
   nw_time t[MAX_ARGS] = {{0}};
   luaL_checkstack(L, 3 * n + 8, NULL);

@@ -74,9 +74,10 @@ static int f_log(lua_State *L) {
 
 static int f_why(lua_State *L) {
   nw_sched *s = schedule_arg(L);
-  lua_Integer line = nwl_integer(L, 2, "line");
+  nwl_integer(L, 2, "line");
+  int line = nwl_count_or(L, 2, "line", 1, INT32_MAX, 1);
   nw_clear(nwl_ctx(L));
-  nwl_push_text(L, nw_sched_why(s, line < 1 || line > INT32_MAX ? 0 : (int)line, lua_toboolean(L, 3)));
+  nwl_push_text(L, nw_sched_why(s, line, lua_toboolean(L, 3)));
   return 1;
 }
 

@@ -171,7 +171,8 @@ return function()
   local method = rows.definer(rows.methods "schedule", "schedule")
 
   method("log", "(self: nw.schedule): nw.report",
-    "The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, the step, statements added, removed and changed, operations "
+    "The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, "
+    .. "the step, statements added, removed and changed, operations "
     .. "of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields "
     .. "version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, "
     .. "buffers.", log)

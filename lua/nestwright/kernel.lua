@@ -138,10 +138,13 @@ end
 local function time_kernel(kernel, ...)
   local given, options = split_options(...)
   local o = errors.options("time", options, {"reps", "min_seconds", "warmup"})
-  if o.reps == 0 then errors.fail("range", nil, "time: reps must be at least 1") end
+  local warmup = o.warmup == nil and 1 or o.warmup
+  if math.type(warmup) ~= "integer" or warmup < 0 then
+    errors.fail("range", nil, "time: warmup is a number of runs, not %s", tostring(warmup))
+  end
   local args = kernel_arrays("time", kernel, given)
-  for _ = 1, o.warmup or 1 do kernel(table.unpack(args)) end
-  return record(core.kernel_time(kernel, args, o.reps or 0, o.min_seconds or 0), kernel)
+  for _ = 1, warmup do kernel(table.unpack(args)) end
+  return record(core.kernel_time(kernel, args, o.reps, o.min_seconds), kernel)
 end
 
 -- ---- comparisons
@@ -235,7 +238,7 @@ return function(nw)
     .. "f(a, b, c) fills c.",
     function(s, options)
       local o = errors.options("build", options, {"threads", "opt", "cache"})
-      local kernel = core.compile(s, o.threads or 0, o.opt or 1, o.cache == false)
+      local kernel = core.compile(s, o.threads, o.opt, o.cache == false)
       built[kernel] = {threads = o.threads, inputs = inside.signature(s).inputs}
       return kernel
     end)

@@ -110,6 +110,21 @@ describe("a kernel", function()
     fails("threads", "range", function() double(3):build {threads = -1} end)
   end)
 
+  it("takes no option for another that is 2^32 less", function()
+    local s = double(3)
+    for _, n in ipairs {-1, 1025, (1 << 32) + 1, 1 << 40} do
+      fails(("threads: .*%d is not in 0..1024"):format(math.abs(n)), "range", s.build, s, {threads = n})
+    end
+    fails("opt: 4294967297 is not in 0..3", "range", s.build, s, {opt = (1 << 32) + 1})
+    local f = s:build()
+    for _, n in ipairs {0, -1, (1 << 32) + 3, 1 << 62} do
+      fails(("reps: .*%d is not in 1..100000"):format(math.abs(n)), "range", f.time, f, {reps = n})
+      fails(("rounds: .*%d is not in 1..100000"):format(math.abs(n)), "range", nw.compare, {f, s:build(), rounds = n})
+    end
+    fails("min_seconds: .* is not a time", "range", f.time, f, {min_seconds = -1})
+    fails("warmup is a number of runs, not 0.5", "range", f.time, f, {warmup = 0.5})
+  end)
+
   it("outlives its schedule", function()
     local f = double(3):build()
     collectgarbage()

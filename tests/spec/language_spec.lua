@@ -224,6 +224,12 @@ describe("compute", function()
     fails("expected a shape", "invalid", nw.placeholder, "x")
   end)
 
+  it("refuses shapes that no memory has room for", function()
+    fails("more than 2^63 bytes", "range", nw.placeholder, {1 << 62, 4})
+    fails("more than 2^63 bytes", "range", nw.compute, {1 << 62, 4}, function(i, j) return i + j end)
+    assert.equal("A", nw.placeholder({1 << 60, 1}, "f32").name)
+  end)
+
   it("works with sizes 0 and 1", function()
     for _, n in ipairs {0, 1} do
       local A = nw.placeholder({n}, "f32", "A")

@@ -41,6 +41,12 @@ describe("an intrinsic", function()
     return text
   end
 
+  it("has a time limit that is a time", function()
+    for _, seconds in ipairs {-1, 0, 1e9, 0 / 0} do
+      fails_saying("not a number of seconds above 0", register, SOURCE, {timeout = seconds})
+    end
+  end)
+
   it("is what it says it is", function()
     local good = register(SOURCE)
     assert.are.equal("bad", good.name)
