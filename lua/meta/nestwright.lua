@@ -63,10 +63,10 @@ function schedule:cache_write(stage, scope, options) end
 ---@return string
 function schedule:check() end
 
----Goes to a named version.
----@param name string
+---Goes to a version, by the name of its branch or by number.
+---@param version string|integer
 ---@return nw.schedule
-function schedule:checkout(name) end
+function schedule:checkout(version) end
 
 ---Computes what a loop needs of a stage inside that loop. stage: the stage to move. loop: a loop around everything that reads it. index: which statement of the loop it becomes: 1 is the first, -1 as late as possible (before the first that reads it, as if left out), -2 as early as possible (behind the last that it reads). Example: s:compute_at(P, "j_o")
 ---@param stage nw.stage|nw.tensor|string
@@ -151,7 +151,7 @@ function schedule:load(path) end
 ---@return nw.report
 function schedule:locations(stage) end
 
----The history, one row a step from the naive program on: the step, statements added, removed and changed, operations of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers.
+---The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, the step, statements added, removed and changed, operations of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers.
 ---@return nw.report
 function schedule:log() end
 
