@@ -445,8 +445,8 @@ NW_API bool nw_intrinsic_is_jump_safe(const nw_intrinsic *in);
 NW_API bool nw_check(nw_ctx *c, nw_sched *s, char **report);
 // The last step, when it was refused, replayed on small whole numbers. False when nothing was refused.
 typedef struct nw_lesson {
-  const char *how; // the conflict as the interpreter showed it: "order", "iterations", "twice", "outside", "domain",
-      // "unwritten", "incomplete", "value"; NULL: not seen
+  const char *how; // the conflict as the interpreter showed it: "order", "place", "iterations", "race", "twice",
+      // "outside", "domain", "unwritten", "incomplete", "value"; NULL: not seen
   bool visible; // there was something to see: a refusal for structure or capacity has nothing to run
   char *text; // for people; heap
 } nw_lesson;

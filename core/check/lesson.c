@@ -9,15 +9,21 @@ static void put_who(nw_str *b, const nw_touch *t) {
   nw_str_add(b, ")");
 }
 
+// Each thread has its own element, of the one name.
+static bool is_own(const nw_case *x) {
+  const nw_buffer *b = x->w && x->w->buffer ? nw_find_buffer(x->r->after, x->w->buffer) : NULL;
+  return b && b->scope == NW_LOCAL && x->race == NW_UNSEEN;
+}
+
 static void put_what(nw_str *b, const nw_case *x, const nw_touch *t, bool write) {
-  const char *e = x->name ? x->name : "its element";
-  if (t->other && x->w && x->w->buffer) e = "another element in its place";
+  const char *e = t->other ? t->other : x->name ? x->name : "its element";
+  bool shared = t->other && x->w->buffer;
   if (t->outside)
     nw_str_fmt(b, "%s %s, which is not there", write ? "writes" : "reads", e);
   else if (t->unwritten)
-    nw_str_fmt(b, "reads %s, where nothing is written yet", e);
+    nw_str_fmt(b, "reads %s%s, where nothing is written yet", is_own(x) ? "its own " : "", e);
   else
-    nw_str_fmt(b, "%s %s = %.6g", write ? "writes" : "reads", e, t->value);
+    nw_str_fmt(b, "%s %s%s = %.6g", write ? "writes" : "reads", e, shared ? " in its place" : "", t->value);
 }
 
 static void put_line(nw_str *b, const nw_case *x, const char *label, const nw_touch *t, bool write) {
@@ -63,7 +69,7 @@ static int64_t iteration_of(const nw_execution *e, const char *loop) {
 }
 
 static void put_columns(nw_str *b, const nw_case *x) {
-  const char *what = x->vector ? "lane" : "thread", *loop = x->w->loop;
+  const char *what = x->worker, *loop = x->w->loop;
   nw_str left = {0};
   nw_str_fmt(&left, "%s %s=%lld", what, loop, (long long)iteration_of(&x->w->source, loop));
   nw_str_fmt(b, "  %-36s%s %s=%lld\n", left.s, what, loop, (long long)iteration_of(&x->w->sink, loop));
@@ -118,22 +124,27 @@ static void put_updates(nw_str *b, const nw_case *x) {
   put_should(b, x->name, nw_case_final(x, x->pair, NW_IN_ORDER), nw_case_final(x, x->raced, x->race));
 }
 
+// What is not seen in time comes after all.
 static void put_iterations(nw_str *b, const nw_case *x) {
   const nw_touch in_order[] = {x->pair[0][writes(x, 0)], x->pair[1][writes(x, 1)]};
-  const nw_touch raced[] = {x->raced[0][writes(x, 0)], x->raced[1][writes(x, 1)]};
+  nw_touch raced[] = {x->raced[0][writes(x, 0)], x->raced[1][writes(x, 1)]};
+  bool late = x->race == NW_UNSEEN && !is_own(x);
+  if (late) raced[0].when = raced[1].when + 1;
   put_order(b, x, "it is:", in_order);
-  put_order(b, x, x->vector ? "as lanes:" : "it may be:", raced);
+  put_order(b, x, !strcmp(x->worker, "lane") ? "as lanes:" : is_own(x) ? "it would be:" : "it may be:", raced);
 }
 
 static void put_meeting(nw_str *b, const nw_case *x) {
   if (!x->paired) return;
-  if (same_reduction(x))
+  if (same_reduction(x) && nw_in_two_rounds(x->w))
     put_updates(b, x);
   else
     put_iterations(b, x);
-  if (!x->shows && (writes(x, 0) || writes(x, 1)))
-    put_same(b, x, x->pair[NW_SINK][writes(x, NW_SINK)].value,
-             x->vector ? "lanes have no order" : "nothing says which thread comes first");
+  if (x->shows) return;
+  nw_str why = {0};
+  nw_str_fmt(&why, "nothing says which %s comes first", x->worker);
+  put_same(b, x, x->pair[NW_SINK][writes(x, NW_SINK)].value, why.s);
+  nw_str_free(&why);
 }
 
 // ---- one access, one element

@@ -11,7 +11,22 @@ static bool updates(const nw_case *x) {
          x->w->source.write && x->w->sink.write;
 }
 
-nw_race nw_case_race(const nw_case *x) { return updates(x) ? NW_SECOND_STAYS : NW_BACKWARDS; }
+bool nw_in_two_rounds(const nw_conflict *w) {
+  int n = w->source.n < w->sink.n ? w->source.n : w->sink.n;
+  for (int i = 0; i < n; i++) {
+    if (strcmp(w->source.loop[i], w->sink.loop[i])) return false;
+    if (!strcmp(w->source.loop[i], w->loop)) return w->source.at[i] != w->sink.at[i];
+    if (w->source.at[i] != w->sink.at[i]) return false;
+  }
+  return false;
+}
+
+// In two loops of a grid the threads meet in no loop that could run backwards.
+nw_race nw_case_race(const nw_case *x) {
+  if (updates(x)) return NW_SECOND_STAYS;
+  bool apart = x->on_grid && !nw_in_two_rounds(x->w);
+  return apart && x->w->source.write && !x->w->sink.write ? NW_UNSEEN : NW_BACKWARDS;
+}
 
 // What both write when both have read first is the same whichever stays.
 static nw_race run_as(nw_race race) { return race == NW_FIRST_STAYS ? NW_SECOND_STAYS : race; }
@@ -61,7 +76,7 @@ static bool meets(nw_case *x, nw_race race) {
 }
 
 static bool meets_somehow(nw_case *x) {
-  if (!updates(x)) return meets(x, NW_BACKWARDS);
+  if (!updates(x)) return meets(x, nw_case_race(x));
   return meets(x, NW_SECOND_STAYS) || meets(x, NW_FIRST_STAYS) || meets(x, NW_EARLY_INIT);
 }
 
@@ -102,16 +117,6 @@ static const nw_target *target_of(const nw_case *x) {
   return NULL;
 }
 
-static const char *element_name(nw_arena *arena, const nw_conflict *w) {
-  nw_str s = {0};
-  nw_str_add(&s, w->buffer);
-  for (int d = 0; d < w->ndim; d++) nw_str_fmt(&s, "%s%lld", d ? ", " : "[", (long long)w->index[d]);
-  if (w->ndim) nw_str_add(&s, "]");
-  const char *name = nw_arena_strdup(arena, s.s);
-  nw_str_free(&s);
-  return name;
-}
-
 static const nw_conflict *inner_witness(const nw_case *x) {
   nw_conflict *w = NW_NEW(x->r->arena, nw_conflict);
   const nw_target *t = x->w->buffer ? target_of(x) : NULL;
@@ -126,17 +131,18 @@ static const nw_conflict *inner_witness(const nw_case *x) {
 }
 
 static bool meets_inside(nw_case *x) {
-  const nw_conflict *own = x->w, *inner = updates(x) ? inner_witness(x) : NULL;
+  const nw_conflict *own = x->w, *inner = updates(x) && nw_in_two_rounds(x->w) ? inner_witness(x) : NULL;
   if (!inner) return false;
   x->w = inner;
   x->moved = meets_with_some_data(x);
-  if (x->moved) x->name = element_name(x->r->arena, inner);
+  if (x->moved) x->name = nw_element_name(x->r->arena, inner->buffer, inner->ndim, inner->index);
   if (!x->moved) x->w = own;
   return x->moved;
 }
 
 // What does not show anywhere is told as the witness has it.
 void nw_case_meet(nw_case *x) {
+  if (!nw_in_two_rounds(x->w) && x->race == NW_BACKWARDS) return;
   x->shows = meets_with_some_data(x) || meets_inside(x);
   if (x->shows) return;
   nw_case_fill(x, 0);

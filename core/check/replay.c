@@ -71,6 +71,7 @@ void nw_case_close(nw_case *x) {
 // Copies what the text needs: the watch goes.
 nw_touch nw_case_keep(const nw_case *x, const nw_touch *t) {
   nw_touch to = *t;
+  to.other = t->other ? nw_arena_strdup(x->r->arena, t->other) : NULL;
   to.var = NW_NEW_N(x->r->arena, const char *, t->nvars + 1);
   to.at = NW_NEW_N(x->r->arena, int64_t, t->nvars + 1);
   for (int i = 0; i < t->nvars; i++) to.var[i] = t->var[i], to.at[i] = t->at[i];
@@ -148,34 +149,14 @@ static bool same_vars(const nw_touch *a, const nw_touch *b) {
   return true;
 }
 
-// Both stand in one iteration of the loops around the marked one, and in two of it.
-static bool in_two_iterations(const nw_conflict *w) {
-  int n = w->source.n < w->sink.n ? w->source.n : w->sink.n;
-  for (int i = 0; i < n; i++) {
-    if (strcmp(w->source.loop[i], w->sink.loop[i])) return false;
-    if (!strcmp(w->source.loop[i], w->loop)) return w->source.at[i] != w->sink.at[i];
-    if (w->source.at[i] != w->sink.at[i]) return false;
-  }
-  return false;
-}
-
 static const char *how_pair(nw_case *x) {
   const nw_touch *a = &x->after[NW_SOURCE], *b = &x->after[NW_SINK];
   bool updates = a->block->block.combiner != NW_PLAIN || a->init;
   if (!x->w->source.write && !x->w->sink.write) return NULL;
-  if (x->w->loop) return in_two_iterations(x->w) ? "iterations" : NULL;
+  if (x->w->loop) return nw_in_two_rounds(x->w) ? "iterations" : NULL;
   if (b->when < a->when && a->foreign) return "place";
   if (b->when < a->when && (was_first(x) || b->unwritten || updates)) return "order";
   return x->w->source.write && x->w->sink.write && same_vars(a, b) ? "twice" : NULL;
-}
-
-static const nw_stmt *marked_loop(const nw_case *x) {
-  return x->w->loop ? nw_find_loop(x->r->after, x->w->loop) : NULL;
-}
-
-static bool on_grid(const nw_case *x) {
-  const nw_stmt *l = marked_loop(x);
-  return l && nw_grid_dim(l) >= 0;
 }
 
 // Does the lowered program, where barriers have put threads into another order, give what the program gave before?
@@ -209,13 +190,14 @@ static const char *how_race(nw_case *x) {
 static const char *how_threads(nw_case *x) {
   const char *how = how_race(x);
   bool write = x->w->source.write && x->w->sink.write;
-  return !how && write && in_two_iterations(x->w) ? "iterations" : how;
+  return !how && write && nw_in_two_rounds(x->w) ? "iterations" : how;
 }
 
-// Once more with everything the executions read, so that the values are what they will be.
+// Once more with everything the executions read, so that the values are what they will be. Elements that are put in one
+// place by the step do not meet before it.
 static const char *look_at_pair(nw_case *x) {
-  const char *how = !meet_after(x, false) ? NULL : on_grid(x) ? how_threads(x) : how_pair(x);
-  if (how && !x->w->loop && meet_after(x, true)) meet_before(x, true);
+  const char *how = !meet_after(x, false) ? NULL : x->on_grid ? how_threads(x) : how_pair(x);
+  if (how && !x->w->loop && meet_after(x, true) && strcmp(how, "place")) meet_before(x, true);
   return how;
 }
 
@@ -242,9 +224,13 @@ static const char *look_at_one(nw_case *x) {
   return how;
 }
 
-static bool is_vector(const nw_program *p, const char *loop) {
-  const nw_stmt *l = loop ? nw_find_loop(p, loop) : NULL;
-  return l && l->loop.mark == NW_VECTORIZED;
+static void note_workers(nw_case *x) {
+  const nw_stmt *l = x->w && x->w->loop ? nw_find_loop(x->r->after, x->w->loop) : NULL;
+  x->on_grid = l && nw_grid_dim(l) >= 0;
+  x->worker = "thread";
+  if (l && l->loop.mark == NW_VECTORIZED) x->worker = "lane";
+  if (l && nw_is_vthread_loop(l)) x->worker = "virtual thread";
+  if (l && nw_is_block_loop(l)) x->worker = "block";
 }
 
 // Where an index is read from data, the element of the witness is met for some data only: that which names it.
@@ -260,11 +246,11 @@ static void look(nw_case *x, bool pair) {
 
 void nw_case_look(nw_case *x) {
   if (!x->runs) return;
-  x->vector = x->w && is_vector(x->r->after, x->w->loop);
+  note_workers(x);
   bool pair = x->w && x->w->source.block;
   look(x, pair);
   if (pair && x->w->loop) x->race = nw_case_race(x);
-  if (pair && x->how && x->w->loop && in_two_iterations(x->w)) nw_case_meet(x);
+  if (pair && x->how && x->w->loop) nw_case_meet(x);
   bool wrong = nw_case_wrong_output(x);
   if (!x->w && wrong) x->how = "value";
 }

@@ -5,7 +5,7 @@
 
 typedef struct nw_touch { // the first time an execution reads or writes the element
   bool is, init, unwritten, outside;
-  bool other; // it touches another element, in the same place
+  const char *other; // it touches this other element, in the same place; or NULL
   bool foreign; // what is there by then is another element's value, put in the same place
   int64_t when;
   double value;
@@ -22,6 +22,7 @@ typedef enum nw_race { // how two iterations meet that nothing keeps apart
   NW_SECOND_STAYS, // both read, then both write, the second last: the first update is lost
   NW_FIRST_STAYS, // the first last
   NW_EARLY_INIT, // both set what the reduction starts from before either adds to it
+  NW_UNSEEN, // the second does not see what the first writes
   NW_BACKWARDS, // the second comes first
 } nw_race;
 
@@ -46,6 +47,7 @@ typedef struct nw_watch {
   bool grown;
 } nw_watch;
 
+const char *nw_element_name(nw_arena *a, const char *buffer, int n, const int64_t *at); // C[0, 1]
 void nw_watch_init(nw_watch *x, const nw_program *p, const nw_conflict *w, nw_check_data *data);
 void nw_watch_free(nw_watch *x);
 // Runs the slice; with `needs`, again until everything that it reads is in it. False when it takes too long or fails.
@@ -64,7 +66,8 @@ typedef struct nw_case {
   int index_dim; // whole numbers, read as indices, name this coordinate of the element; -1: they need not
   bool runs; // there is a program to run, and a shape to run it with
   const char *how; // NULL: not seen
-  bool vector; // the loop that carries it is vectorized
+  const char *worker; // does a round of the loop that carries it: "thread", "lane", ...
+  bool on_grid; // that loop is bound to blocks or threads
   nw_touch before[2], after[2]; // the two accesses in the old and in the new program
   nw_touch pair[2][2], raced[2][2]; // alone: in order, and as the two iterations may meet
   nw_race race; // how they do
@@ -81,6 +84,7 @@ char *nw_case_text(const nw_case *x); // heap
 bool nw_case_wrong_output(nw_case *x); // fills element, should, is
 
 // ---- meet.c: the two iterations of a marked loop, alone
+bool nw_in_two_rounds(const nw_conflict *w); // in one iteration of the loops around the marked one, and in two of it
 nw_race nw_case_race(const nw_case *x); // the first way of meeting to think of
 void nw_case_meet(nw_case *x); // fills pair, raced, race, paired, shows; may move the witness and change the data
 double nw_case_final(const nw_case *x, const nw_touch t[2][2], nw_race race); // what the last of the two writes

@@ -46,11 +46,21 @@ static bool is_execution(const nw_watch *x, int who, const nw_access *a) {
   return e->block && e->init == a->init && nw_slice_at(&x->slice, a->block, e);
 }
 
+const char *nw_element_name(nw_arena *arena, const char *buffer, int n, const int64_t *at) {
+  nw_str s = {0};
+  nw_str_add(&s, buffer);
+  for (int d = 0; d < n; d++) nw_str_fmt(&s, "%s%lld", d ? ", " : "[", (long long)at[d]);
+  if (n) nw_str_add(&s, "]");
+  const char *name = nw_arena_strdup(arena, s.s);
+  nw_str_free(&s);
+  return name;
+}
+
 static nw_touch touch_of(nw_watch *x, const nw_access *a) {
   const nw_stmt *b = a->block;
   nw_touch t = {.is = true, .init = is_init(a), .unwritten = a->unwritten, .outside = a->outside};
   t.when = x->now;
-  t.other = !is_named(x, a);
+  t.other = is_named(x, a) ? NULL : nw_element_name(x->slice.arena, a->buffer, a->n, a->at);
   t.foreign = !a->write && x->foreign && is_named(x, a);
   t.value = a->value;
   t.block = b;
@@ -122,11 +132,12 @@ static bool runs_backwards(void *env, const nw_stmt *loop) {
   return x->race == NW_BACKWARDS && !strcmp(x->w->loop, loop->loop.var->name);
 }
 
+// What comes to nothing: a write that the other one covers, or that is not seen; a start that was made already.
 static bool is_lost(void *env, const nw_access *a) {
   nw_watch *x = env;
-  if (x->race < NW_SECOND_STAYS || x->race > NW_EARLY_INIT || !is_element(x, a)) return false;
+  if (x->race == NW_IN_ORDER || x->race == NW_BACKWARDS || !is_element(x, a)) return false;
   if (x->race == NW_EARLY_INIT) return is_init(a) && x->touch[NW_SOURCE][true].is;
-  return !is_init(a) && is_execution(x, x->race == NW_SECOND_STAYS ? NW_SOURCE : NW_SINK, a);
+  return is_execution(x, x->race == NW_FIRST_STAYS ? NW_SINK : NW_SOURCE, a);
 }
 
 void nw_watch_init(nw_watch *x, const nw_program *p, const nw_conflict *w, nw_check_data *data) {

@@ -84,13 +84,24 @@ static bool mark_block(void *env, nw_stmt *s) {
   return true;
 }
 
+// Of executions that no loop sets apart it is told what they do.
+static const char *touch_remark(nw_ctx *c, const nw_refusal *r, const nw_execution *e) {
+  if (r->loops[0] || !e || !e->block || !r->tensor) return "";
+  return nw_diag_printf(c, "%s %s", e->write ? "writes" : "reads", r->tensor);
+}
+
+static void mark_touches(nw_ctx *c, marks *m, const nw_program *p, const nw_refusal *r) {
+  const nw_conflict *w = r->conflict;
+  if (r->source_block) mark(m, nw_find_block(p, r->source_block), touch_remark(c, r, w ? &w->source : NULL));
+  if (r->sink_block) mark(m, nw_find_block(p, r->sink_block), touch_remark(c, r, w ? &w->sink : NULL));
+}
+
 // An empty remark shows a statement without pointing at it: the work inside the guilty loops.
 static const char *draw(nw_step *st, const nw_refusal *r, const nw_program *p) {
   marks m = {0};
   for (int i = 0; i < NW_MAX_NOTES && r->loops[i]; i++) mark(&m, nw_find_loop(p, r->loops[i]), remark_of(st->ctx, r));
-  if (r->source_block) mark(&m, nw_find_block(p, r->source_block), "");
-  if (r->sink_block) mark(&m, nw_find_block(p, r->sink_block), "");
-  for (int i = 0; !m.n && i < nw_param_count(st->primitive); i++) mark_arg(&m, p, &st->resolved[i]);
+  mark_touches(st->ctx, &m, p, r);
+  for (int i = 0; i < nw_param_count(st->primitive); i++) mark_arg(&m, p, &st->resolved[i]);
   for (int i = 0, n = m.n; i < n; i++) {
     nw_path at;
     if (nw_find(p, m.id[i], &at)) nw_walk_from(at.at[at.n - 1], mark_block, &m);

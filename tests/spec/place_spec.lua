@@ -285,7 +285,7 @@ describe("rolling_buffer", function()
       assert.truthy(err.refusal.why:find "is put in its place")
       local lesson = s:explain()
       assert.equal("place", lesson.how)
-      assert.truthy(tostring(lesson):find "writes another element in its place", tostring(lesson))
+      assert.truthy(tostring(lesson):find "writes X%[%d.-%] in its place", tostring(lesson))
     end
   end)
 
