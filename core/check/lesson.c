@@ -131,7 +131,8 @@ static void put_iterations(nw_str *b, const nw_case *x) {
   bool late = x->race == NW_UNSEEN && !is_own(x);
   if (late) raced[0].when = raced[1].when + 1;
   put_order(b, x, "it is:", in_order);
-  put_order(b, x, !strcmp(x->worker, "lane") ? "as lanes:" : is_own(x) ? "it would be:" : "it may be:", raced);
+  if (x->shows)
+    put_order(b, x, !strcmp(x->worker, "lane") ? "as lanes:" : is_own(x) ? "it would be:" : "it may be:", raced);
 }
 
 static void put_meeting(nw_str *b, const nw_case *x) {

@@ -3,6 +3,7 @@
 // One way of meeting may give the value that it should be, by the data or by what is added up: then another is tried, then
 // other data, then the same two rounds in the middle of the other loops, where no border is near.
 #include "check/replay.h"
+#include <math.h>
 
 enum { FILLINGS = 4 };
 
@@ -39,7 +40,7 @@ static bool run_pair(nw_case *x, nw_race race, int64_t *room, nw_touch out[2][2]
   v.needs = true;
   v.race = run_as(race);
   v.known_room = *room;
-  v.slice.inits_of = x->w->buffer;
+  v.slice.inits_of = x->race == NW_UNSEEN ? NULL : x->w->buffer; // the reader alone wants all updates
   nw_slice_want(&v.slice, (nw_wanted){.by_loops = &x->w->source});
   nw_slice_want(&v.slice, (nw_wanted){.by_loops = &x->w->sink});
   bool ran = nw_watch_run(&v);
@@ -56,16 +57,19 @@ double nw_case_final(const nw_case *x, const nw_touch t[2][2], nw_race race) {
   return t[!source][1].value;
 }
 
+static bool same_value(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
 static bool same_touch(const nw_touch *a, const nw_touch *b) {
-  return a->value == b->value && a->unwritten == b->unwritten && a->outside == b->outside && a->foreign == b->foreign;
+  return same_value(a->value, b->value) && a->unwritten == b->unwritten && a->outside == b->outside &&
+         a->foreign == b->foreign;
 }
 
 // What the one that reads finds, or what is there in the end.
 static bool shows(nw_case *x) {
   bool both = x->w->source.write && x->w->sink.write;
   int reader = x->w->source.write ? NW_SINK : NW_SOURCE;
-  return both ? nw_case_final(x, x->pair, NW_IN_ORDER) != nw_case_final(x, x->raced, x->race)
-              : !same_touch(&x->pair[reader][0], &x->raced[reader][0]);
+  if (!both) return !same_touch(&x->pair[reader][0], &x->raced[reader][0]);
+  return !same_value(nw_case_final(x, x->pair, NW_IN_ORDER), nw_case_final(x, x->raced, x->race));
 }
 
 static bool meets(nw_case *x, nw_race race) {
@@ -102,31 +106,30 @@ static int64_t middle(const nw_case *x, const nw_execution *at, int loop) {
   return value_at(x, at, loop, l->loop.begin) + value_at(x, at, loop, l->loop.extent) / 2;
 }
 
-// Loops that stand alike in both go to the middle, but for the marked one's.
-static void move_inside(const nw_case *x, nw_execution *a, nw_execution *b) {
+// Loops that stand alike in both go to the middle; those of the reduction stay, at its start.
+static void move_inside(const nw_case *x, const nw_stmt *block, nw_execution *a, nw_execution *b) {
   a->at = memcpy(NW_NEW_N(x->r->arena, int64_t, a->n + 1), a->at, sizeof *a->at * (size_t)a->n);
   b->at = memcpy(NW_NEW_N(x->r->arena, int64_t, b->n + 1), b->at, sizeof *b->at * (size_t)b->n);
   for (int i = 0; i < a->n && i < b->n && !strcmp(a->loop[i], b->loop[i]); i++)
-    if (a->at[i] == b->at[i]) a->at[i] = b->at[i] = middle(x, a, i);
+    if (a->at[i] == b->at[i] && !nw_binds_reduce(block, a->loop[i])) a->at[i] = b->at[i] = middle(x, a, i);
 }
 
-static const nw_target *target_of(const nw_case *x) {
-  const nw_stmt *b = nw_find_block(x->r->after, x->w->source.block);
-  for (int i = 0; i < b->block.ntargets; i++)
-    if (!strcmp(b->block.target[i].buffer, x->w->buffer)) return &b->block.target[i];
+static const nw_target *target_of(const nw_case *x, const nw_stmt *block) {
+  for (int i = 0; x->w->buffer && i < block->block.ntargets; i++)
+    if (!strcmp(block->block.target[i].buffer, x->w->buffer)) return &block->block.target[i];
   return NULL;
 }
 
 static const nw_conflict *inner_witness(const nw_case *x) {
   nw_conflict *w = NW_NEW(x->r->arena, nw_conflict);
-  const nw_target *t = x->w->buffer ? target_of(x) : NULL;
+  const nw_stmt *block = nw_find_block(x->r->after, x->w->source.block);
+  const nw_target *t = target_of(x, block);
   if (!t) return NULL;
   *w = *x->w;
-  move_inside(x, &w->source, &w->sink);
+  move_inside(x, block, &w->source, &w->sink);
   w->index = NW_NEW_N(x->r->arena, int64_t, t->n + 1);
-  const nw_stmt *b = nw_find_block(x->r->after, w->source.block);
   for (int d = 0; d < t->n; d++)
-    w->index[d] = value_at(x, &w->source, w->source.n, nw_block_bound(x->r->after, b, t->index[d]));
+    w->index[d] = value_at(x, &w->source, w->source.n, nw_block_bound(x->r->after, block, t->index[d]));
   return w;
 }
 

@@ -132,10 +132,12 @@ static bool runs_backwards(void *env, const nw_stmt *loop) {
   return x->race == NW_BACKWARDS && !strcmp(x->w->loop, loop->loop.var->name);
 }
 
-// What comes to nothing: a write that the other one covers, or that is not seen; a start that was made already.
+// What comes to nothing: a write that the other one covers; all that was written before a read that sees none of it; a start
+// that was made already.
 static bool is_lost(void *env, const nw_access *a) {
   nw_watch *x = env;
   if (x->race == NW_IN_ORDER || x->race == NW_BACKWARDS || !is_element(x, a)) return false;
+  if (x->race == NW_UNSEEN) return !x->touch[NW_SINK][false].is;
   if (x->race == NW_EARLY_INIT) return is_init(a) && x->touch[NW_SOURCE][true].is;
   return is_execution(x, x->race == NW_FIRST_STAYS ? NW_SINK : NW_SOURCE, a);
 }

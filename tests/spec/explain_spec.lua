@@ -106,6 +106,7 @@ describe("s:explain()", function()
     local s = nw.schedule(O)
     s:compute_inline(P)
     local _, lesson = refuse(s, "parallel", "r")
+    assert.truthy(lesson:find "reads O%[8%] = 0")
     assert.truthy(lesson:find "at O%[0%] the value is the same either way; at O%[8%] it is not:")
     local should, is = lesson:match "after these two O%[8%] should be (%d+), is (%d+)"
     assert.truthy(should and should ~= is)
