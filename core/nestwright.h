@@ -352,6 +352,7 @@ NW_API int nw_sched_loop(nw_sched *s, const char *name); // 0 and an error if th
 NW_API const char *nw_sched_loop_name(nw_sched *s, int id); // NULL and NW_ESTALE, naming the step that consumed it
 NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids); // outermost first; stage NULL: all
 NW_API int nw_sched_stages(nw_sched *s, int max, const char **names);
+NW_API char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t); // what programs call it
 
 // ---------------------------------------------------------------- data (run/)
 

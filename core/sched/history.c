@@ -71,6 +71,10 @@ int nw_sched_parent(const nw_sched *s, int version) {
   return node && node->parent > 0 ? node->parent : 0;
 }
 
+char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t) {
+  return s && t ? nw_te_name_in(s->noutputs, s->output, t) : NULL;
+}
+
 // ---- a step
 
 static char *keep(nw_sched *s, const char *text) { return nw_arena_strdup(s->arena, text ? text : ""); }

@@ -169,10 +169,10 @@ static void set_reads(nw_teop *op, const nw_vec *written) {
 }
 
 // A compute of one output gives it its own name.
-char *nw_te_output_name(const nw_teop *op, int out) {
+char *nw_te_output_name(const nw_teop *op, const char *name, int out) {
   nw_str b = {0};
   bool arg = op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX;
-  nw_str_add(&b, op->name);
+  nw_str_add(&b, name);
   if (op->nout > 1 && arg) nw_str_add(&b, out ? ".index" : ".value");
   if (op->nout > 1 && !arg) nw_str_fmt(&b, ".v%d", out);
   return nw_str_take(&b);
@@ -180,7 +180,7 @@ char *nw_te_output_name(const nw_teop *op, int out) {
 
 static void name_outputs(nw_teop *op, nw_tensor **outputs) {
   for (int i = 0; i < op->nout; i++) {
-    char *name = nw_te_output_name(op, i);
+    char *name = nw_te_output_name(op, op->name, i);
     outputs[i] = nw_tensor_new(op, i, name);
     free(name);
   }

@@ -83,7 +83,8 @@ const nw_expr *nw_te_before(nw_place *at, const nw_expr *load,
                             int d); // it reads an element before the one being written
 bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent, const nw_witness *w); // false
 bool nw_te_addressable(const nw_teop *op, int out); // a tensor no address space can hold is refused
-char *nw_te_output_name(const nw_teop *op, int out); // heap: "C", or "C.v1", "C.index"
+// heap: "C", or "C.v1", "C.index", the operation being called C
+char *nw_te_output_name(const nw_teop *op, const char *name, int out);
 
 // The program of one operation alone, its producers as inputs: what the judge is asked when a proof is beyond ranges.
 nw_program *nw_te_alone(const nw_teop *op);

@@ -50,23 +50,51 @@ char *nw_symbol_name(nw_ctx *c, const char *name, uint64_t *serial) {
   return nw_str_take(&b);
 }
 
+typedef struct naming {
+  nw_pool *p;
+  const nw_expr *of, *load;
+  nw_vec older; // symbols of other tensors with the name of the load
+} naming;
+
 static const nw_expr *plain_var(void *env, const nw_expr *v) {
   char *s = nw_plain_name(NULL, v->name);
-  const nw_expr *e = nw_var_of(env, s, v->type);
+  const nw_expr *e = nw_var_of(((naming *)env)->p, s, v->type);
   free(s);
   return e;
 }
 
+static bool see_older(void *env, const nw_expr *e) {
+  naming *x = env;
+  size_t n = strcspn(x->load->name, "@");
+  if (e->op != NW_OP_LOAD || strncmp(e->name, x->load->name, n + 1) || !e->name[n]) return true;
+  if (strtoull(e->name + n + 1, NULL, 10) >= strtoull(x->load->name + n + 1, NULL, 10)) return true;
+  for (int i = 0; i < x->older.n; i++)
+    if (!strcmp(x->older.at[i], e->name)) return true;
+  nw_vec_push(&x->older, (void *)e->name);
+  return true;
+}
+
+// Of two tensors A the later is A_1, as it is in a program.
 static const nw_expr *plain_load(void *env, const nw_expr *l) {
-  char *s = nw_plain_name(NULL, l->name);
-  const nw_expr *e = nw_load(env, l->type, s, l->n, l->arg);
-  free(s);
+  naming *x = env;
+  char *name = nw_plain_name(NULL, l->name);
+  nw_str b = {0};
+  x->load = l;
+  x->older.n = 0;
+  nw_visit(x->of, see_older, x);
+  nw_str_add(&b, name);
+  if (x->older.n) nw_str_fmt(&b, "_%d", x->older.n);
+  const nw_expr *e = nw_load(x->p, l->type, b.s, l->n, l->arg);
+  nw_str_free(&b);
+  free(name);
   return e;
 }
 
 char *nw_te_text(const nw_expr *e) {
   nw_pool *p = nw_pool_new(nw_pool_ctx(e->pool));
-  char *s = nw_expr_show(nw_rewrite(p, e, plain_var, plain_load, p));
+  naming x = {.p = p, .of = e};
+  char *s = nw_expr_show(nw_rewrite(p, e, plain_var, plain_load, &x));
+  nw_vec_free(&x.older);
   nw_pool_release(p);
   return s;
 }

@@ -19,6 +19,7 @@ typedef struct maker {
   nw_program *p;
   nw_vec order; // const nw_teop *
   const nw_teop *only; // when making the program of one operation: everything else is an input
+  char **name; // of each operation in the order, given once: what its stages and its buffers are called
   place_of *at;
   int nat;
   renaming *size;
@@ -29,6 +30,54 @@ typedef struct maker {
 } maker;
 
 // ---- names
+
+static bool is_leaf(const maker *m, const nw_teop *op) {
+  return op->kind == NW_TE_PLACEHOLDER || (m->only && op != m->only);
+}
+
+// Inputs choose first, then outputs: these names are those of a kernel's parameters.
+static int rank(const maker *m, const nw_teop *op, int n, const place_of *outputs) {
+  if (is_leaf(m, op)) return 0;
+  for (int i = 0; i < n; i++)
+    if (outputs[i].op == op) return 1;
+  return 2;
+}
+
+static bool given(const maker *m, const char *name) {
+  for (int i = 0; i < m->order.n; i++)
+    if (m->name[i] && !strcmp(m->name[i], name)) return true;
+  return false;
+}
+
+static char *fresh_name(const maker *m, const char *want) {
+  nw_str b = {0};
+  nw_str_add(&b, want);
+  for (int k = 1; given(m, b.s); k++) {
+    b.n = 0;
+    nw_str_fmt(&b, "%s_%d", want, k);
+  }
+  return nw_str_take(&b);
+}
+
+static void give_names(maker *m, int n, const place_of *outputs) {
+  m->name = nw_xcalloc((size_t)m->order.n + 1, sizeof *m->name);
+  for (int turn = 0; turn < 3; turn++)
+    for (int i = 0; i < m->order.n; i++) {
+      const nw_teop *op = m->order.at[i];
+      if (rank(m, op, n, outputs) == turn) m->name[i] = fresh_name(m, op->name);
+    }
+}
+
+static void free_names(maker *m) {
+  for (int i = 0; i < m->order.n; i++) free(m->name[i]);
+  free(m->name);
+}
+
+static const char *name_of(const maker *m, const nw_teop *op) {
+  for (int i = 0; i < m->order.n; i++)
+    if (m->order.at[i] == op) return m->name[i];
+  return op->name;
+}
 
 static void map_buffer(maker *m, const nw_teop *op, int out, const char *buffer) {
   m->at = nw_xrealloc(m->at, sizeof *m->at * (size_t)(m->nat + 1));
@@ -121,15 +170,11 @@ static void add_sizes(maker *m) {
 static void add_buffer(maker *m, const nw_teop *op, int out, nw_role role) {
   const nw_expr **shape = nw_xcalloc((size_t)op->ndim + 1, sizeof *shape);
   for (int d = 0; d < op->ndim; d++) shape[d] = plain(m, op->shape[d]);
-  char *name = nw_te_output_name(op, out);
+  char *name = nw_te_output_name(op, name_of(m, op), out);
   const nw_buffer *b = nw_add_buffer(m->p, name, op->dtype[out], NW_GLOBAL, role, op->ndim, shape);
   map_buffer(m, op, out, b->name);
   free(name);
   free(shape);
-}
-
-static bool is_leaf(const maker *m, const nw_teop *op) {
-  return op->kind == NW_TE_PLACEHOLDER || (m->only && op != m->only);
 }
 
 static void add_buffers(maker *m, int n, const place_of *outputs) {
@@ -233,7 +278,7 @@ static void set_combiner(nw_stmt *b, const nw_teop *op) {
 }
 
 static nw_stmt *compute_nest(maker *m, const nw_teop *op) {
-  nest n = {.block = new_block(m, op->name, NULL, op->naxes + op->nreduce, op->nout)};
+  nest n = {.block = new_block(m, name_of(m, op), NULL, op->naxes + op->nreduce, op->nout)};
   add_axes(m, &n, op, NULL);
   for (int k = 0; k < op->nout; k++) add_target(m, n.block, op, k, buffer_of(m, op, k));
   set_combiner(n.block, op);
@@ -244,7 +289,7 @@ static nw_stmt *compute_nest(maker *m, const nw_teop *op) {
 // ---- scans
 
 static const char *state_block(maker *m, const nw_teop *scan, int k, const char *suffix) {
-  char *name = nw_te_output_name(scan, k);
+  char *name = nw_te_output_name(scan, name_of(m, scan), k);
   const char *s = nw_arena_printf(m->p->arena, "%s%s", name, suffix);
   free(name);
   return s;
@@ -293,7 +338,7 @@ static int group_size(const nw_teop *scan, int k) {
 static void update_nest(maker *m, const nw_teop *scan, int k, rows *r, nw_stmt *time) {
   const nw_teop *u = scan->update[k]->op;
   int group = group_size(scan, k);
-  const char *name = group == scan->nout ? scan->name : state_block(m, scan, k, "");
+  const char *name = group == scan->nout ? name_of(m, scan) : state_block(m, scan, k, "");
   nest n = {.outer = time, .inner = time, .block = new_block(m, name, NULL, u->naxes + u->nreduce, group)};
   add_axes(m, &n, u, r);
   for (int j = k; j < scan->nout; j++)
@@ -368,11 +413,13 @@ static nw_program *make(maker *m, int n, const place_of *outputs) {
   m->p = nw_program_new(m->ctx, pool, n ? outputs[0].op->name : "empty");
   nw_pool_release(pool);
   add_sizes(m);
+  give_names(m, n, outputs);
   add_buffers(m, n, outputs);
   nw_stmt *parent = m->p->root;
   for (int i = 0; i < m->order.n; i++)
     if (!is_leaf(m, m->order.at[i])) parent = emit(m, parent, m->order.at[i]);
   free(m->at), free(m->size), free(m->var);
+  free_names(m);
   nw_vec_free(&m->order);
   return finish(m->p);
 }
@@ -384,6 +431,23 @@ static bool check_graph(nw_ctx *c, const nw_vec *order) {
     if (op->is_state) return nw_fail(c, NW_EINVAL, NULL, "%s is the state of a scan, read outside it", op->name);
   }
   return true;
+}
+
+static place_of *places(int n, nw_tensor *const *outputs) {
+  place_of *at = nw_xcalloc((size_t)n, sizeof *at);
+  for (int i = 0; i < n; i++) at[i] = (place_of){outputs[i]->op, outputs[i]->out, NULL};
+  return at;
+}
+
+char *nw_te_name_in(int n, nw_tensor *const *outputs, const nw_tensor *t) {
+  maker m = {.ctx = t->op->ctx, .order = nw_te_order(n, outputs)};
+  place_of *at = places(n, outputs);
+  give_names(&m, n, at);
+  char *name = nw_te_output_name(t->op, name_of(&m, t->op), t->out);
+  free_names(&m);
+  nw_vec_free(&m.order);
+  free(at);
+  return name;
 }
 
 nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs) {
@@ -398,8 +462,7 @@ nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs) {
     nw_vec_free(&m.order);
     return NULL;
   }
-  place_of *at = nw_xcalloc((size_t)n, sizeof *at);
-  for (int i = 0; i < n; i++) at[i] = (place_of){outputs[i]->op, outputs[i]->out, NULL};
+  place_of *at = places(n, outputs);
   nw_program *p = make(&m, n, at);
   free(at);
   return p;

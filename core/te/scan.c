@@ -134,7 +134,7 @@ bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tens
     ok = nw_te_check_scan(op);
   }
   for (int k = 0; ok && k < n; k++) {
-    char *out = nw_te_output_name(op, k);
+    char *out = nw_te_output_name(op, op->name, k);
     outputs[k] = nw_tensor_new(op, k, out);
     free(out);
   }

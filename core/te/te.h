@@ -71,3 +71,5 @@ nw_vec nw_te_sizes(int n, nw_tensor *const *outputs);
 char *nw_te_size_name(const nw_vec *sizes, int i);
 // The naive program: one nest per operation in that order, temporaries allocated at the root.
 nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs);
+// What a tensor is called there; heap. By its own name if it is no part of it.
+char *nw_te_name_in(int n, nw_tensor *const *outputs, const nw_tensor *t);

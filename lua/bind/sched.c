@@ -84,6 +84,12 @@ static int sched_step_text(lua_State *L) {
   return 1;
 }
 
+static int sched_name_of(lua_State *L) {
+  nw_sched *s = self(L);
+  nwl_push_text(L, nw_sched_name_of(s, nwl_check(L, 2, &nwl_tensor_class, "tensor")));
+  return 1;
+}
+
 // ---- views
 
 // A version by number, or by the name of a branch.
@@ -251,6 +257,7 @@ const nwl_row nwl_sched_rows[] = {
      "Whether steps go unjudged from now on; returns what it was."},
     {"schedule_step", sched_step_text, "(s: nw.schedule, version?: integer): string", "A step as the user typed it."},
     {"schedule_loops", sched_loops, "(s: nw.schedule, stage?: string): nw.loop[]", "Loops, outermost first."},
+    {"schedule_name_of", sched_name_of, "(s: nw.schedule, t: nw.tensor): string", "What the programs call a tensor."},
     {"schedule_stages", sched_stages, "(s: nw.schedule): string[]", "Names of the stages."},
     {"judge_question", f_judge_question, "(): string",
      "What the judge was asked last: o by order, v by value, m about marks only."},

@@ -34,7 +34,8 @@ static void read_loop(lua_State *L, int at, const char *name, nw_arg *out) {
 void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out) {
   nw_tensor *t = nwl_test(L, at, &nwl_tensor_class);
   if (t) {
-    out->name = nw_tensor_name(t);
+    nwl_push_text(L, nw_sched_name_of(nwl_check(L, 1, &nwl_schedule_class, "self"), t)); // stays until the call ends
+    out->name = lua_tostring(L, -1);
   } else if (lua_type(L, at) == LUA_TSTRING) {
     out->name = lua_tostring(L, at);
   } else {

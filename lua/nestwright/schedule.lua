@@ -234,7 +234,7 @@ return function(nw)
   SCHEDULE.__tostring = function(s) return tostring(show_loops(s, false)) end
   SCHEDULE.__lookup = function(s, key)
     if steps.is_stage(key) then return steps.stage(s, key.name) end
-    local name = debug.getmetatable(key) == TENSOR and key.name or type(key) == "string" and key
+    local name = debug.getmetatable(key) == TENSOR and core.schedule_name_of(s, key) or type(key) == "string" and key
     if not name then return nil end
     for _, stage in ipairs(core.schedule_stages(s)) do
       if stage == name then return steps.stage(s, name) end

@@ -155,6 +155,13 @@ describe("tensors", function()
     fails("did you mean 'dtype'", "invalid", function() return nw.placeholder({4}, {dtpye = "f32"}) end)
   end)
 
+  it("of one name are told apart as a program tells them apart", function()
+    local a, b, k = nw.placeholder {4, 4}, nw.placeholder {4, 4}, nw.reduce_axis(4, "k")
+    local C = nw.compute({4, 4}, function(i, j) return nw.sum(b(k, j) * a(i, k) + a(k, j), k) end, "C")
+    assert.equal("C[i, j] = sum(A_1[k, j]*A[i, k] + A[k, j], k)", tostring(C))
+    assert.truthy(tostring(nw.schedule(C)):find("A_1[k, j]*A[i, k] + A[k, j]", 1, true))
+  end)
+
   it("are read with parentheses only", function()
     local A = nw.placeholder({4, 4}, "f32", "A")
     fails("A%(i, j%)", "invalid", function() return A[1] end)
