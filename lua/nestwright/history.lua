@@ -92,40 +92,55 @@ local function versions(s)
   return report.new(all[1], text)
 end
 
--- A line of the full text form as a node of the tree.
-local function node_of(line)
-  local unsafe, rest = line:match "^%s*(unsafe )(.*)$"
-  rest = rest or line:match "^%s*(.*)$"
-  local node = {unsafe = unsafe ~= nil}
+-- "block C of C (i = 4*i_o + i_i in 0..10) where 4*i_o + i_i < 10:" is a stage, inside a guard where it has one.
+local function stage_of(name, vars, rest)
+  local stage = {kind = "stage", name = name, text = name .. vars:gsub(" = .- in [^,)]*%.%.[^,)]*", "")}
+  local cond = rest:match "^ where (.-) with .*:$" or rest:match "^ where (.*):$"
+  if cond then return {kind = "guard", text = "if " .. cond, stage}, stage end
+  return stage, stage
+end
+
+-- A line of the full text form as a node of the tree, and the node that what is inside it belongs to. `about`: by
+-- temporary, what its declaration says behind the shape.
+local function node_of(line, about)
+  local rest = line:match "^%s*unsafe (.*)$" or line:match "^%s*(.*)$"
   local mark, loop, range = rest:match "^([%w.]*) ?for (%S+) in (.-):$"
-  local block, vars = rest:match "^%l* ?block (%S+) of %S+ (%b())"
+  local block, vars, behind = rest:match "^%l* ?block (%S+) of %S+ (%b())(.*)$"
+  local storage = rest:match "^alloc ([^%[]+)"
+  local node, inner
   if loop then
-    node.kind, node.name, node.mark = "loop", loop, mark ~= "" and mark or nil
+    node = {kind = "loop", name = loop, mark = mark ~= "" and mark or nil}
     node.text = ("%s in %s%s"):format(loop, range, mark ~= "" and "  " .. mark or "")
   elseif block then
-    node.kind, node.name = "stage", block
-    node.text = ("%s%s"):format(block, vars:gsub(" = .- in [^,)]*%.%.[^,)]*", ""))
-  elseif rest:find "^alloc " then
-    node.kind, node.name = "storage", rest:match "^alloc ([^%[]+)"
-    node.text = "storage " .. rest:match "^alloc (.-):$"
+    node, inner = stage_of(block, vars, behind)
+  elseif storage then
+    node = {kind = "storage", name = storage, text = "storage " .. rest:match "^alloc (.-):$" .. about[storage]}
   elseif rest:find "^if " then
-    node.kind, node.text = "guard", rest:sub(1, -2)
+    node = {kind = "guard", text = rest:sub(1, -2)}
+  elseif rest:find "^prefetch " or rest:find "^call " then
+    node = {kind = rest:match "^%l+", text = rest:gsub(":$", "")}
   else
     return nil
   end
-  if unsafe then node.text = node.text .. "  unsafe" end
-  return node
+  node.unsafe = line:find "^%s*unsafe " ~= nil
+  if node.unsafe then node.text = node.text .. "  unsafe" end
+  return node, inner or node
 end
 
 local function tree(s)
-  local root = {kind = "program", text = core.schedule_print(s):match "^program (%S+)"}
+  local text = core.schedule_print(s)
+  local root, about = {kind = "program", text = text:match "^program (%S+)"}, {}
+  for name, rest in text:gmatch "\ntemp (%S+): %w+%b[]([^\n]*)" do about[name] = rest end
   local stack = {{indent = -1, node = root}}
-  for line in core.schedule_print(s):gmatch "[^\n]+" do
-    local node, indent = node_of(line), #line:match "^ *"
+  for line in text:gmatch "[^\n]+" do
+    local indent, node, inner = #line:match "^ *", node_of(line, about)
     if node then
       while stack[#stack].indent >= indent do stack[#stack] = nil end
       table.insert(stack[#stack].node, node)
-      stack[#stack + 1] = {indent = indent, node = node}
+      stack[#stack + 1] = {indent = indent, node = inner}
+    elseif line:find "^ *stream " then
+      local stage = stack[#stack].node
+      stage.stream, stage.text = true, stage.text .. "  stream"
     end
   end
   return report.new(root, table.concat(draw(root, {}, "", ""), "\n"))
@@ -179,7 +194,8 @@ return function()
   method("history", "(self: nw.schedule): nw.report",
     "The tree of versions with the names of branches, and the one that is current.", versions)
   method("tree", "(self: nw.schedule): nw.report",
-    "The schedule tree: loops, storage, guards and stages, each inside what it stands in.", tree)
+    "The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each "
+    .. "inside what it stands in. Nodes have kind and text; name, mark, stream and unsafe where they apply.", tree)
   method("why", "(self: nw.schedule, line: integer|string, view?: string): nw.report",
     "Which steps made a line of s:show(), by its number or a part of its text: the loop and its mark, each guard, each "
     .. "offset, the storage. With view = 'lowered', a line of s:show \"lowered\".", why)

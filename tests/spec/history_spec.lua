@@ -128,6 +128,22 @@ describe("s:tree()", function()
     grid:bind("i", "blockIdx.x")
     assert.equal("blockIdx.x", grid:tree()[1].mark)
   end)
+
+  it("shows guards, what storage is like, streams and prefetches", function()
+    local s = gemm(10)
+    s:split("i", 4)
+    local guard = s:tree()[1][1][1][1][1]
+    assert.same({"guard", "if 4*i_o + i_i < 10", "stage"}, {guard.kind, guard.text, guard[1].kind})
+    assert.equal("C(i, j, reduce k)", guard[1].text)
+    s:cache_read("A", "local", {layout = function(i, k) return k, i end})
+    assert.truthy(s:tree():find("storage A_packed[0..10, 0..10] local layout [_1, _0] in [10, 10]", 1, true), tostring(s:tree()))
+    local t = stages(34)
+    t:vectorize(t:split("i_1", 16, {tail = "cut"}) and "i_1_i")
+    t:prefetch("X", "i_1_o")
+    t:stream_stores "Y"
+    assert.truthy(t:tree():find("├─ prefetch X[", 1, true), tostring(t:tree()))
+    assert.truthy(t:tree():find "Y%(i%)  stream\n", tostring(t:tree()))
+  end)
 end)
 
 describe("s:why()", function()
