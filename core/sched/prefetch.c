@@ -31,6 +31,13 @@ static void note_lines(nw_step *st, const nw_buffer *b, const nw_box *box) {
   if (lines > MANY_LINES) nw_step_note(st, "that is %.0f cache lines in each round: a prefetch pays for a few", lines);
 }
 
+static void note_beyond(nw_step *st, const nw_stmt *loop, int64_t offset) {
+  int64_t n;
+  if (nw_is_int(loop->loop.extent, &n) && offset >= n)
+    nw_step_note(st, "%s has %lld rounds: none of them uses what is asked for %lld ahead", loop->loop.var->name,
+                 (long long)n, (long long)offset);
+}
+
 static nw_stmt *prefetch_of(nw_step *st, const nw_buffer *b, const nw_box *box, const nw_stmt *loop, int64_t offset) {
   nw_pool *pool = st->p->pool;
   nw_stmt *s = nw_new_stmt(st->p, NW_PREFETCH);
@@ -59,6 +66,7 @@ bool nw_apply_prefetch(void *step) {
   if (b->scope == NW_LOCAL) return nw_step_refuse(st, "it has scope local", loop, "it is near already");
   nw_box box = nw_box_used(st, b, loop, &path);
   note_lines(st, b, &box);
+  note_beyond(st, loop, offset);
   nw_kids_insert(st->p, loop, 0, prefetch_of(st, b, &box, loop, offset));
   return true;
 }

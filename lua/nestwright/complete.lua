@@ -90,7 +90,7 @@ end
 
 -- ---- inside quotes and tables
 
--- Position of the quote or brace that is open at the end of text, and which it is.
+-- Position of the quote or brace that is open at the end of text, and which it is; "[" for a long string.
 local function open_at(text)
   local stack, at = {}, 1
   while at <= #text do
@@ -101,6 +101,11 @@ local function open_at(text)
         stop = stop + (text:sub(stop, stop) == "\\" and 2 or 1)
       end
       if stop > #text then return at, c end
+      at = stop
+    elseif text:find("^%[=*%[", at) then
+      local level = text:match("^%[(=*)%[", at)
+      local _, stop = text:find("]" .. level .. "]", at, true)
+      if not stop then return at, "[" end
       at = stop
     elseif c == "{" or c == "(" then
       stack[#stack + 1] = at
@@ -308,9 +313,21 @@ local function in_names(text)
   return sorted(members(value, separator == ":"), partial, path .. separator), start
 end
 
+-- After a question mark: a name of the user's, or that of a row.
+local function in_question(text)
+  local list, start = in_names(text)
+  local word = text:sub(start)
+  if word:find "[.:]" then return list, start end
+  local found = set_of(list)
+  for _, row in ipairs(rows.all()) do found[row.name] = true end
+  return sorted(found, word, ""), start
+end
+
 --- What can stand at the end of text: a list, and where the word they replace begins.
 function complete.complete(text)
+  if text:find "^%s*%?" then return in_question(text) end
   local at, open = open_at(text)
+  if open == "[" then return {}, #text + 1 end
   if open == '"' or open == "'" then return in_quotes(text, at) end
   if open == "{" then
     local list, start = in_table(text, at)

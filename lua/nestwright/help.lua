@@ -1,4 +1,5 @@
 --- Help: everything from the rows.
+local core = require "nestwright.core"
 local rows = require "nestwright.rows"
 local view = require "nestwright.view"
 
@@ -61,6 +62,12 @@ local function search(word)
   return found
 end
 
+local function names()
+  local list = {}
+  for n, row in ipairs(rows.all()) do list[n] = row.name end
+  return list
+end
+
 --- The text of nw.help(what).
 function help.text(what)
   if what == nil then return overview() end
@@ -71,7 +78,11 @@ function help.text(what)
   for _, match in ipairs(rows.named(what:match "[^.:]*$")) do found[#found + 1] = help.describe(match) end
   if #found > 0 then return table.concat(found, "\n") end
   local near = search(what)
-  if #near == 0 then return ("nothing is called '%s'; nw.help() lists everything"):format(what) end
+  if #near == 0 then
+    local nearest = core.nearest(what, names())
+    return ("nothing is called '%s'; %s"):format(what,
+      nearest and ("did you mean '%s'?"):format(nearest) or "nw.help() lists everything")
+  end
   return ("nothing is called '%s'; these mention it:\n  "):format(what) .. table.concat(near, "\n  ")
 end
 

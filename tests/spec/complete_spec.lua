@@ -79,6 +79,20 @@ describe("completion", function()
     assert.same({}, (candidates 'test_nw.placeholder({8, 8}, "f32", "f'))
   end)
 
+  it("offers nothing inside a long string", function()
+    assert.same({}, (candidates "x = [[\n  wh"))
+    assert.same({}, (candidates "x = [==[ ]]\n  wh"))
+    assert.is_true(has(candidates "x = [[ wh ]] wh", "while"))
+  end)
+
+  it("knows what a question can be about", function()
+    local list, word = candidates "?spl"
+    assert.same({"split"}, list)
+    assert.equal("spl", word)
+    assert.is_true(has(candidates "? test_sch", "test_schedule"))
+    assert.same({"test_nw.zeros"}, (candidates "?test_nw.zer"))
+  end)
+
   it("survives anything", function()
     for _, text in ipairs {"", "(((", "{{{", '"', "'", "a[", "a[b", "a.b:c.", ":::", "--", "x = [[", "a['b", "\\", "}{)("} do
       assert.equal("table", type((complete.complete(text))))
@@ -94,6 +108,7 @@ describe("inspection", function()
     assert.truthy(complete.inspect("test_tensor"):find "test_tensor: tensor")
     assert.truthy(complete.inspect("?"):find "Functions of nw")
     assert.truthy(complete.inspect("nothing_of_the_sort"):find "nothing is called")
+    assert.truthy(complete.inspect("splt"):find "did you mean 'split'%?")
   end)
 end)
 

@@ -304,6 +304,15 @@ end)
 local function prefetches(s) return select(2, tostring(s:show "lowered"):gsub("prefetch ", "")) end
 
 describe("prefetch", function()
+  it("says when no round is left to use what is asked for", function()
+    local s, A = nil, nw.placeholder({34, 8}, "f32", "A")
+    s = nw.schedule(nw.compute({34, 8}, function(i, j) return A(i, j) * 2 end, "Y"))
+    s:prefetch(A, "i", 33)
+    assert.equal("", s:notes())
+    s:prefetch(A, "i", 1000)
+    assert.equal("i has 34 rounds: none of them uses what is asked for 1000 ahead", s:notes())
+  end)
+
   it("asks for each line once, and changes no value", function()
     for _, case in ipairs {{16, 1}, {32, 2}, {48, 3}, {20, 3}, {4, 1}} do -- columns, lines a row
       local s, Y, P, A = two_stages(6, case[1])
