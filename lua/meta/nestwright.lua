@@ -359,7 +359,7 @@ function schedule:trace(format) end
 ---@param layout fun(...: nw.expr): nw.expr ...
 function schedule:transform_layout(tensor, layout) end
 
----The schedule tree: loops, storage, guards and stages, each inside what it stands in.
+---The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each inside what it stands in. Nodes have kind and text; name, mark, stream and unsafe where they apply.
 ---@return nw.report
 function schedule:tree() end
 

@@ -305,8 +305,8 @@ local function prefetches(s) return select(2, tostring(s:show "lowered"):gsub("p
 
 describe("prefetch", function()
   it("says when no round is left to use what is asked for", function()
-    local s, A = nil, nw.placeholder({34, 8}, "f32", "A")
-    s = nw.schedule(nw.compute({34, 8}, function(i, j) return A(i, j) * 2 end, "Y"))
+    local A = nw.placeholder({34, 8}, "f32", "A")
+    local s = nw.schedule(nw.compute({34, 8}, function(i, j) return A(i, j) * 2 end, "Y"))
     s:prefetch(A, "i", 33)
     assert.equal("", s:notes())
     s:prefetch(A, "i", 1000)
