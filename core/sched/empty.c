@@ -78,6 +78,12 @@ int nw_empty_version(nw_step *st, const nw_stmt *whole, const char *path) {
   return first;
 }
 
+int nw_empty_named(nw_step *st, int id, const char *name) {
+  if (!id) return add_loop(st, name);
+  add(st, id, name);
+  return id;
+}
+
 // ---- what idle steps give: names as the step itself would make them
 
 static void give_loop(nw_step *st, const char *name) { st->out.loop[st->out.n++] = add_loop(st, name); }

@@ -152,12 +152,23 @@ static bool tail_fits(nw_step *st, const nw_stmt *loop, nw_tail tail) {
                         loop, "the begin of %s varies, and there is no one tail", loop->loop.var->name);
 }
 
+// A cut whose main part has no round: the outer and inner loops are names only.
+static bool split_off_all(nw_step *st, nw_stmt *loop, int n, const nw_expr *block, nw_pieces *x) {
+  const char *name = loop->loop.var->name;
+  *x = (nw_pieces){.tail = loop};
+  nw_leave_tail(st, loop, loop, block, 1, &loop);
+  for (int i = 0; i <= n; i++) st->out.loop[st->out.n++] = nw_empty_named(st, 0, piece_name(st, name, i, n + 1));
+  nw_step_returns_loop(st, loop);
+  return true;
+}
+
 bool nw_split_step(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
                    nw_pieces *x) {
   nw_stmt was = *loop;
   const nw_expr *block = nw_index(st->p->pool, 1);
   for (int i = 0; i < n; i++) block = nw_mul(st->p->pool, block, factor[i]);
   if (!tail_fits(st, loop, tail)) return false;
+  if (tail == NW_TAIL_CUT && !outer && nw_all_tail(st, loop, block)) return split_off_all(st, loop, n, block, x);
   if (!nw_split_loop(st, loop, n, factor, outer, tail, x)) return false;
   nw_note_tail(st, &was, block, tail, x);
   for (int i = 0; i < x->n; i++) nw_step_returns_loop(st, x->loop[i]);
@@ -238,21 +249,35 @@ bool nw_apply_split(void *step) {
 enum { TILE_LOOPS, TILE_FACTORS, TILE_TAIL };
 
 // All tails are cut before anything is split, each with the whole of the outermost loop, so that the main part stays a
-// perfect nest.
-static void cut_tiles(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor) {
-  for (int i = 0; i < n; i++) {
+// perfect nest. Returns the first loop whose tail is all that is left; none: n.
+static int cut_tiles(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor) {
+  int all = 0;
+  for (; all < n && !nw_all_tail(st, loop[all], factor[all]); all++) {
     nw_path path;
-    nw_find(st->p, loop[i]->id, &path);
-    nw_loop_divides(st->p, &path, factor[i]) ? (void)nw_empty_piece(st, loop[i], loop[0], "tail")
-                                             : (void)nw_cut_tail(st, loop[i], loop[0], factor[i], NULL);
+    nw_find(st->p, loop[all]->id, &path);
+    nw_loop_divides(st->p, &path, factor[all]) ? (void)nw_empty_piece(st, loop[all], loop[0], "tail")
+                                               : (void)nw_cut_tail(st, loop[all], loop[0], factor[all], NULL);
   }
+  for (int i = all + 1; i < n; i++) nw_empty_piece(st, loop[i], loop[0], "tail");
+  return all;
+}
+
+// The loops of a tile that has no round are names only.
+static bool tile_off_all(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor, int all) {
+  const char *name[NW_MAX_FACTORS];
+  for (int i = 0; i < n; i++) name[i] = loop[i]->loop.var->name;
+  nw_leave_tail(st, loop[all], loop[0], factor[all], n, loop);
+  for (int i = 0; i < 2 * n; i++)
+    st->out.loop[st->out.n++] = nw_empty_named(st, 0, piece_name(st, name[i % n], i / n, 2));
+  return true;
 }
 
 static bool tile(nw_step *st, int n, nw_stmt **loop, const nw_expr *const *factor, nw_tail tail) {
   nw_stmt *order[2 * NW_MAX_FACTORS];
   for (int i = 0; i < n; i++)
     if (!tail_fits(st, loop[i], tail)) return false;
-  if (tail == NW_TAIL_CUT) cut_tiles(st, n, loop, factor);
+  int all = tail == NW_TAIL_CUT ? cut_tiles(st, n, loop, factor) : n;
+  if (all < n) return tile_off_all(st, n, loop, factor, all);
   for (int i = 0; i < n; i++) {
     nw_pieces x;
     nw_stmt was = *loop[i];

@@ -84,7 +84,7 @@ bool nw_apply_unroll(void *step) {
   if (!nw_factor_ok(st, "factor", factor)) return false;
   const nw_expr *by = nw_index(st->p->pool, factor);
   return nw_split_step(st, loop, 1, &by, NULL, nw_tail_of(nw_step_str(st, UNROLL_TAIL, "guard")), &x) &&
-         unroll_whole(st, x.loop[1]);
+         (!x.n || unroll_whole(st, x.loop[1]));
 }
 
 // ---- none

@@ -38,6 +38,10 @@ bool nw_loop_divides(const nw_program *p, const nw_path *path, const nw_expr *fa
 // `whole` is the statement copied with it, the loop itself or one that encloses it. Returns the loop over the rest.
 // `rounds`: how many of the factor the first part has, where that was asked for; NULL: as many as there are.
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds);
+// Is the extent of a loop known to be less than `block`, so that a cut would leave no main part?
+bool nw_all_tail(nw_step *st, const nw_stmt *loop, const nw_expr *block);
+// Makes `whole` the tail of the loop: all of it. The other loops inside can still be named, but for those a split consumes.
+void nw_leave_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *block, int n, nw_stmt *const *split);
 
 // Reorders loops of one perfect nest: `loop` in the order wanted.
 bool nw_reorder_loops(nw_step *st, int n, nw_stmt **loop);

@@ -4,8 +4,10 @@
 //   shift      the last round begins earlier and does some iterations again; the judge asks whether that changes a value
 //   pad        a temporary is computed beyond its end (pad.c)
 //   predicate  guarded, and the inner loop runs as vectors, so that the guard is a mask of loads and stores
+#include "sched/empty.h"
 #include "sched/shape.h"
 #include "sched/tree.h"
+#include <stdlib.h>
 
 nw_tail nw_tail_of(const char *name) {
   static const char *const names[] = {"guard", "cut", "shift", "pad", "predicate"};
@@ -86,4 +88,40 @@ nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *
   loop->loop.nfused = 0;
   nw_kids_insert(st->p, at.at[at.n - 2], at.pos[at.n - 1] + 1, copy);
   return rest;
+}
+
+bool nw_all_tail(nw_step *st, const nw_stmt *loop, const nw_expr *block) {
+  nw_path path;
+  nw_ranges r;
+  nw_find(st->p, loop->id, &path);
+  path.n--;
+  nw_ranges_of(&r, st->p, &path);
+  bool all = nw_prove(&r, nw_lt(st->p->pool, loop->loop.extent, block));
+  nw_ranges_free(&r);
+  return all;
+}
+
+typedef struct leaving {
+  nw_step *st;
+  int n;
+  nw_stmt *const *split;
+} leaving;
+
+static bool leave(void *env, nw_stmt *s) {
+  const leaving *x = env;
+  bool split = false;
+  for (int i = 0; i < x->n; i++) split |= x->split[i] == s;
+  if (s->kind == NW_LOOP && !split) nw_empty_named(x->st, s->id, s->loop.var->name);
+  return true;
+}
+
+void nw_leave_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *block, int n, nw_stmt *const *split) {
+  int id[NW_MAX_FACTORS];
+  char *by = nw_expr_show(block);
+  nw_step_note(st, "%s has no round of %s: all of it is the tail", loop->loop.var->name, by);
+  free(by);
+  for (int i = 0; i < n; i++) id[i] = split[i]->id;
+  nw_walk_from(whole, leave, &(leaving){st, n, split});
+  nw_rename_as(st->p, whole, nw_arena_printf(st->scratch, "%s.tail", loop->loop.var->name));
+  for (int i = 0; i < n; i++) nw_step_replaces(st, id[i], "split into %s", split[i]->loop.var->name);
 }

@@ -233,6 +233,47 @@ local function doubled(n)
   return nw.schedule(nw.compute({n}, function(i) return A(i) * 2 end, "Y"))
 end
 
+describe("a split whose cut leaves no whole round", function()
+  it("is all tail, and its other loops are names", function()
+    local s = support.gemm(10)
+    local j = s:loop "j"
+    local o, i, tail = s:split("i", 100, {tail = "cut"})
+    assert.same({"i_o", "i_i", "i.tail"}, {o.name, i.name, tail.name})
+    assert.same({"i.tail", "i.tail/j", "i.tail/k"}, names(s:loops()))
+    assert.equal("i has no round of 100: all of it is the tail", s:notes())
+    s:vectorize "i_i"
+    assert.equal("i_i is empty: nothing to do", s:notes())
+    s:parallel(j)
+    assert.equal("j is empty: nothing to do", s:notes())
+    fails("i was split into i.tail by step 1", "stale", function() s:split("i", 2) end)
+    agrees(s)
+    replays(s, function() return support.gemm(10) end)
+  end)
+
+  it("in a tile, in one of several factors, or to unroll", function()
+    for _, step in ipairs {'s:tile("i", "j", 8, 100, {tail = "cut"})', 's:tile("i", "j", 100, 8, {tail = "cut"})',
+      's:split("j", {factors = {4, 4}, tail = "cut"})', 's:unroll("k", 16, {tail = "cut"})'} do
+      local s = support.gemm(10)
+      load("local s = ... " .. step)(s)
+      assert.is_nil(tostring(s):find "in 0..0:", step)
+      agrees(s)
+      replays(s, function() return support.gemm(10) end)
+    end
+  end)
+
+  it("replays a trace that speaks of both parts", function()
+    local s = support.gemm(40)
+    s:tile("i", "j", 16, 16, {tail = "cut"})
+    s:vectorize "j_i"
+    s:parallel "i.tail"
+    s:split("k", 4)
+    s:unroll "k_i"
+    local t = support.gemm(10):replay(s:trace "json")
+    agrees(t)
+    assert.truthy(tostring(t):find "parallel for i.tail in 0..10:")
+  end)
+end)
+
 describe("partition", function()
   it("frees a guarded split of its guard", function()
     for _, n in ipairs {0, 5, 31, 32, 33, 100, nw.size("N", {min = 0})} do
