@@ -331,6 +331,7 @@ typedef struct nw_move {
   const char *primitive;
   char *step; // as typed; heap, or NULL when nothing sensible could be tried
   char *why; // NULL: legal; heap
+  bool undecided; // it may be legal: a glance did not tell
 } nw_move;
 NW_API int nw_sched_moves(nw_sched *s, int loop, nw_move **out); // how many; heap, nw_moves_free. -1: no such loop
 NW_API void nw_moves_free(int n, nw_move *m);

@@ -9,7 +9,7 @@
 static char *reason_of(const nw_ctx *c) {
   const nw_diag *d = nw_error(c);
   if (!d) return nw_xstrdup("it failed without saying why");
-  if (d->code == NW_EUNDECIDED) return nw_xstrdup("not decided at a glance: take the step to have it judged");
+  if (d->code == NW_EUNDECIDED) return nw_xstrdup(NW_NOT_DECIDED);
   const char *text = d->refusal && d->refusal->why ? d->refusal->why : d->message;
   char *line = nw_xstrdup(text ? text : "refused");
   line[strcspn(line, "\n")] = 0;

@@ -5,6 +5,8 @@
 // Operations of isl for one attempt: finding out what else there is must not take long, and looking at everything even less.
 enum { NW_TRY_BUDGET = 300000, NW_LOOK_BUDGET = 100000 };
 
+#define NW_NOT_DECIDED "not decided at a glance: take the step to have it judged"
+
 // The program the step would make, counted, or NULL. *why (may be NULL): the reason, one line; heap. The context has no
 // failure before and after, but for an interrupt.
 nw_program *nw_attempt(nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget, char **why);

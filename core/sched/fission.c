@@ -149,10 +149,6 @@ bool nw_apply_fission(void *step) {
   nw_step *st = step;
   fission x = {.st = st};
   nw_vec second = {0};
-  if (!nw_step_given(st, FISSION_AFTER)) {
-    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "fission: after is missing");
-    return false;
-  }
   nw_stmt *loop = nw_step_loop(st, FISSION_LOOP, NULL), *point = nw_step_stmt(st, FISSION_AFTER, &x.path);
   if (!loop || !point) return false;
   x.loop = nw_path_index(&x.path, loop);

@@ -1,5 +1,6 @@
 // What is legal at a loop: every primitive tried there with sensible arguments, by the road of every step.
 #include "ir/intrinsic.h"
+#include "ir/tags.h"
 #include "sched/args.h"
 #include "sched/attempt.h"
 #include "sched/history.h"
@@ -17,6 +18,7 @@ typedef struct moves {
   nw_stmt *nest[NW_MAX_DEPTH];
   nw_vec stage; // names: what is computed inside, what that reads, other tensors
   int variant;
+  const nw_param *missing; // the first for which nothing sensible came to mind
   bool outward, in_order; // how the step being tried takes its loops: the outer one last; a list outermost first
 } moves;
 
@@ -118,6 +120,40 @@ static nw_arg some_condition(const moves *m) {
   return (nw_arg){.kind = NW_ARG_COND, .n = 1, .expr = e};
 }
 
+static const nw_stmt *first_in(const nw_stmt *s) {
+  while (s && (s->kind == NW_ALLOC || s->kind == NW_SEQ)) s = s->nkids ? s->kid[0] : NULL;
+  return s;
+}
+
+// What stands `by` places behind the loop; storage is looked through.
+static const nw_stmt *beside(const moves *m, int by) {
+  nw_path path;
+  nw_find(m->p, m->loop->id, &path);
+  for (int i = path.n - 1; i > 0; i--) {
+    const nw_stmt *in = path.at[i - 1];
+    int at = path.pos[i] + by;
+    if (at >= 0 && at < in->nkids) return first_in(in->kid[at]);
+    if (in->kind != NW_ALLOC) break;
+  }
+  return NULL;
+}
+
+// The loop and what follows it; in every other variant, what comes before it and the loop. Of an option, what it holds first.
+static nw_arg some_stmt(const moves *m, const nw_param *param, int nth) {
+  int by = nth - (m->variant % 2 && !param->option);
+  const nw_stmt *s = param->option ? first_in(m->loop->kid[0]) : by ? beside(m, by) : m->loop;
+  if (!s || (s->kind != NW_LOOP && s->kind != NW_BLOCK)) return (nw_arg){0};
+  return (nw_arg){.kind = NW_ARG_STMT, .name = s->kind == NW_LOOP ? s->loop.var->name : s->block.name};
+}
+
+// What a key takes: of its words the last, which is not what holds anyway.
+static nw_arg some_tag(const char *key) {
+  const nw_tag_row *row = nw_tag_row_find(key);
+  const char *last = row && row->choices ? strrchr(row->choices, '|') : NULL;
+  if (row && row->most) return (nw_arg){.kind = NW_ARG_VALUE, .i = 4};
+  return (nw_arg){.kind = NW_ARG_VALUE, .name = last ? last + 1 : "here"};
+}
+
 static nw_arg some_value(const moves *m, const nw_param *param, nw_arg_kind kind, int nth, int of) {
   switch (kind) {
   case NW_ARG_LOOP: return some_loop(m, nth, of);
@@ -129,7 +165,7 @@ static nw_arg some_value(const moves *m, const nw_param *param, nw_arg_kind kind
   case NW_ARG_EXPR: return some_place(m);
   case NW_ARG_EXPRS: return turned_layout(m);
   case NW_ARG_COND: return some_condition(m);
-  case NW_ARG_STMT: return (nw_arg){.kind = NW_ARG_STMT, .name = m->loop->loop.var->name};
+  case NW_ARG_STMT: return some_stmt(m, param, nth);
   default: return (nw_arg){0};
   }
 }
@@ -148,16 +184,23 @@ static int loops_of(moves *m, const nw_primitive *row) {
   return n;
 }
 
-// What must be given, and a factor where it may be left out for another option. False when nothing sensible comes to mind.
+// May it be left out of a try? A factor may only for another option, a value only to take it back.
+static bool left_out(const nw_param *param) {
+  return param->optional && (param->option || (strncmp(param->name, "factor", 6) && param->kind != NW_ARG_VALUE));
+}
+
+// False when nothing sensible comes to mind.
 static bool fill(moves *m, const nw_primitive *row, nw_arg *args) {
   int nth = 0, of = loops_of(m, row);
   for (int i = 0; i < nw_param_count(row); i++) {
     const nw_param *param = &row->param[i];
     args[i] = (nw_arg){0};
-    if (param->option || (param->optional && strncmp(param->name, "factor", 6))) continue;
-    args[i] = some_value(m, param, param->kind, nth, of);
-    nth += param->kind == NW_ARG_LOOP;
-    if (args[i].kind == NW_ARG_NONE && !param->optional) return false;
+    if (left_out(param)) continue;
+    args[i] = param->kind == NW_ARG_VALUE ? some_tag(args[i - 1].name) : some_value(m, param, param->kind, nth, of);
+    nth += param->kind == NW_ARG_LOOP || param->kind == NW_ARG_STMT;
+    if (args[i].kind != NW_ARG_NONE || param->optional) continue;
+    if (!m->missing) m->missing = param;
+    return false;
   }
   return true;
 }
@@ -169,18 +212,27 @@ static void keep(nw_move *out, char *step, char *why) {
   free(out->why);
   out->step = step;
   out->why = why;
+  out->undecided = why && !strcmp(why, NW_NOT_DECIDED);
 }
 
-static bool about_loop(const nw_primitive *row) {
-  for (int i = 0; i < nw_param_count(row); i++)
-    if (row->param[i].kind == NW_ARG_LOOP || row->param[i].item == NW_ARG_LOOP) return true;
-  return false;
+static const char *why_untried(const nw_param *missing) {
+  nw_arg_kind kind = !missing ? NW_ARG_NONE : missing->kind == NW_ARG_LIST ? missing->item : missing->kind;
+  switch (kind) {
+  case NW_ARG_LOOP:
+  case NW_ARG_STMT:
+  case NW_ARG_STAGE: return "there is no loop or stage beside this one that it could be about";
+  case NW_ARG_COND: return "there is no size that a condition could ask about";
+  case NW_ARG_INTRINSIC: return "no intrinsic is registered: nw.intrinsic{...} registers one";
+  case NW_ARG_EXPR: return "there is no place inside: it runs once, or as often as a size says";
+  default: return "it needs arguments of its own: see its help";
+  }
 }
 
-// The first variant that is accepted; else what was said of the first.
+// The first variant that is accepted; else the first that might be; else what was said of the first.
 static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
   nw_arg args[NW_MAX_PARAMS];
   *out = (nw_move){.primitive = row->name};
+  m->missing = NULL;
   for (m->variant = 0; m->variant < VARIANTS && !m->s->ctx->interrupted; m->variant++) {
     if (!fill(m, row, args)) continue;
     char *step = nw_step_show(row, args), *why;
@@ -190,15 +242,13 @@ static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
     }
     nw_program *p = nw_attempt(m->s, row, args, NW_LOOK_BUDGET, &why);
     nw_program_release(p);
-    if (p || !out->step)
+    if (p || !out->step || (!out->undecided && !strcmp(why, NW_NOT_DECIDED)))
       keep(out, step, why);
     else
       free(step), free(why);
     if (p) return;
   }
-  if (out->step) return;
-  out->why = nw_xstrdup(about_loop(row) ? "there is no loop or stage beside this one that it could be about"
-                                        : "it needs arguments of its own: see its help");
+  if (!out->step) out->why = nw_xstrdup(why_untried(m->missing));
 }
 
 // ---- the loop

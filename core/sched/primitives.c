@@ -201,7 +201,6 @@ static const nw_primitive rows[] = {
      {LOOP("loop", "the loop"),
       {.name = "after",
        .kind = NW_ARG_STMT,
-       .optional = true,
        .option = true,
        .doc = "the stage or the inner loop that ends the first nest"}},
      nw_apply_fission,

@@ -88,6 +88,8 @@ static void push_move(lua_State *L, const nw_move *m) {
   set_string(L, "primitive", m->primitive);
   set_string(L, "step", m->step);
   set_string(L, "why", m->why);
+  lua_pushboolean(L, m->undecided);
+  lua_setfield(L, -2, "undecided");
 }
 
 static int f_moves(lua_State *L) {

@@ -12,7 +12,8 @@ local TITLES = {
 
 local help = {titles = TITLES}
 
-local function wrap(text, width, indent)
+--- Words in lines of at most so many characters, each behind the indent.
+function help.wrap(text, width, indent)
   local out, line = {}, indent
   for word in text:gmatch "%S+" do
     if #line > #indent and #line + #word + 1 > width then
@@ -34,7 +35,7 @@ function help.usage(row)
 end
 
 --- Signature and doc of a row.
-function help.describe(row) return help.usage(row) .. "\n" .. wrap(row.doc, 100, "  ") end
+function help.describe(row) return help.usage(row) .. "\n" .. help.wrap(row.doc, 100, "  ") end
 
 local function overview()
   local out = {}
@@ -47,7 +48,7 @@ local function overview()
       end
     end
     table.sort(names)
-    if #names > 0 then out[#out + 1] = title[2] .. "\n" .. wrap(table.concat(names, " "), 100, "  ") end
+    if #names > 0 then out[#out + 1] = title[2] .. "\n" .. help.wrap(table.concat(names, " "), 100, "  ") end
   end
   out[#out + 1] = 'nw.help "split" says more; at the prompt, ?split.'
   return table.concat(out, "\n")

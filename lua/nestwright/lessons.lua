@@ -1,31 +1,51 @@
 --- What a refused step would have done, and what can be done instead.
 local core = require "nestwright.core"
+local help = require "nestwright.help"
 local report = require "nestwright.report"
 local rows = require "nestwright.rows"
 local steps = require "nestwright.steps"
 
+local WIDTH, COLUMN = 100, 40
+
+-- Pairs in two columns. What is too wide for the first stands on a line of its own; the second is wrapped.
 local function aligned(pairs_of, indent)
   local width, out = 0, {}
-  for _, p in ipairs(pairs_of) do width = math.max(width, #p[1]) end
-  for n, p in ipairs(pairs_of) do out[n] = indent .. p[1] .. (" "):rep(width - #p[1]) .. "  " .. p[2] end
+  for _, p in ipairs(pairs_of) do width = math.max(width, math.min(#p[1], COLUMN)) end
+  local behind = (" "):rep(#indent + width + 2)
+  for _, p in ipairs(pairs_of) do
+    local text = help.wrap(p[2], WIDTH, behind)
+    if #p[1] > width then
+      out[#out + 1] = indent .. p[1]
+    else
+      text = indent .. p[1] .. text:sub(#indent + #p[1] + 1)
+    end
+    out[#out + 1] = text
+  end
   return out
 end
 
 -- ---- what is legal at a loop
 
+local function add(out, title, list)
+  local lines = {}
+  for n, move in ipairs(list) do lines[n] = {move.step or move.primitive, move.why} end
+  if #lines > 0 then out[#out + 1] = title end
+  table.move(aligned(lines, "  "), 1, #list * 2, #out + 1, out)
+end
+
 local function moves(s, loop)
-  local legal, refused = {}, {}
+  local legal, undecided, refused = {}, {}, {}
   for _, move in ipairs(core.schedule_moves(s, loop)) do
-    local list = move.why and refused or legal
+    local list = not move.why and legal or move.undecided and undecided or refused
     list[#list + 1] = move
   end
-  local out, lines = {"legal here:"}, {}
+  local out = {"legal here:"}
   for _, move in ipairs(legal) do out[#out + 1] = "  " .. move.step end
   if #legal == 0 then out[#out + 1] = "  nothing that was tried" end
-  for n, move in ipairs(refused) do lines[n] = {move.step or move.primitive, move.why} end
-  if #refused > 0 then out[#out + 1] = "not here:" end
-  for _, line in ipairs(aligned(lines, "  ")) do out[#out + 1] = line end
-  return report.new({legal = legal, refused = refused}, table.concat(out, "\n"))
+  if #undecided > 0 then out[#out + 1] = "not decided at a glance (take the step to have it judged):" end
+  for _, move in ipairs(undecided) do out[#out + 1] = "  " .. move.step end
+  add(out, "not here:", refused)
+  return report.new({legal = legal, undecided = undecided, refused = refused}, table.concat(out, "\n"))
 end
 
 -- ---- where a stage can be computed
@@ -62,8 +82,8 @@ return function()
       return report.new({seen = how ~= nil, how = how, visible = visible}, text)
     end)
   method("moves", "(self: nw.schedule, loop: nw.loop|string): nw.report",
-    "What is legal at a loop: every primitive is tried there with sensible arguments. Fields legal and refused, lists of "
-    .. "{primitive, step, why}.", moves)
+    "What is legal at a loop: every primitive is tried there with sensible arguments. Fields legal, undecided and refused, "
+    .. "lists of {primitive, step, why}.", moves)
   method("locations", "(self: nw.schedule, stage: nw.stage|nw.tensor|string): nw.report",
     "Where a stage can be computed: at each loop, how many times over its values are computed, and the bytes its storage "
     .. "takes; or why not. A list of {loop, legal, why, recompute, bytes, size, current}.", locations)

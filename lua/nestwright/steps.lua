@@ -138,7 +138,7 @@ function steps.arguments(p, ...)
   for n, param in ipairs(p.params) do
     args[n] = convert(param, args[n])
     check_choice(p, param, args[n])
-    if args[n] == nil and not param.optional and not param.option then
+    if args[n] == nil and not param.optional then
       errors.fail("invalid", p.example and "for example " .. p.example, "%s needs %s", p.name, param.name)
     end
   end
@@ -169,7 +169,7 @@ end
 
 --- The signature of a primitive in the style of the other rows.
 function steps.signature(p)
-  local parts, options = {"self: nw.schedule"}, {}
+  local parts, options, must = {"self: nw.schedule"}, {}, false
   local positional = positional_of(p)
   local has_options = #positional < #p.params
   for n, at in ipairs(positional) do
@@ -181,9 +181,14 @@ function steps.signature(p)
     end
   end
   for _, param in ipairs(p.params) do
-    if param.option then options[#options + 1] = param.name .. "?: " .. type_of(param) end
+    if param.option then
+      options[#options + 1] = param.name .. (param.optional and "?: " or ": ") .. type_of(param)
+      must = must or not param.optional
+    end
   end
-  if #options > 0 then parts[#parts + 1] = "options?: {" .. table.concat(options, ", ") .. "}" end
+  if #options > 0 then
+    parts[#parts + 1] = (must and "options: {" or "options?: {") .. table.concat(options, ", ") .. "}"
+  end
   return "(" .. table.concat(parts, ", ") .. ")" .. results_of(p)
 end
 

@@ -29,7 +29,7 @@ describe("s:moves()", function()
       local before = s:text()
       local moves = s:moves(loop)
       assert.equal(before, s:text())
-      assert.equal(#core.primitives(), #moves.legal + #moves.refused)
+      assert.equal(#core.primitives(), #moves.legal + #moves.undecided + #moves.refused)
       for _, move in ipairs(moves.legal) do
         local fresh = gemm(32)
         local ok, err = pcall(load("local s = ... " .. move.step), fresh)
@@ -51,6 +51,47 @@ describe("s:moves()", function()
     assert.truthy(named(moves.legal, "reorder"))
     assert.truthy(moves:find "legal here:" and moves:find "not here:")
     assert.is_nil(named(moves.refused, "split"))
+  end)
+
+  it("gives tags a value, and statements beside and inside the loop", function()
+    local s, X, Y = stencil(18)
+    local i, i_1 = s:loops(X)[1].name, s:loops(Y)[1].name
+    local moves = s:moves(i_1)
+    assert.equal(('s:pragma("%s", "partition", "never")'):format(i_1), named(moves.legal, "pragma").step)
+    assert.equal('s:annotate("Y", "fma", "never")', named(moves.legal, "annotate").step)
+    assert.equal(('s:reorder_stmts("%s", "%s")'):format(i, i_1), named(moves.refused, "reorder_stmts").step)
+  end)
+
+  it("says what is missing where nothing could be tried", function()
+    local moves = gemm(32):moves "k"
+    assert.truthy(named(moves.refused, "specialize").why:find "no size")
+    assert.truthy(named(moves.refused, "assume").why:find "no size")
+    assert.truthy(named(moves.refused, "reorder_stmts").why:find "no loop or stage beside")
+    assert.truthy(named(moves.refused, "fission").step:find 'after = "C"')
+    for _, list in ipairs {moves.legal, moves.refused} do
+      for _, move in ipairs(list) do assert.is_nil((move.why or ""):find "is missing", move.primitive) end
+    end
+  end)
+
+  it("tells what was not decided from what is refused", function()
+    local M, N, K = nw.size "M", nw.size "N", nw.size "K"
+    local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
+    local k = nw.reduce_axis(K, "k")
+    local s = nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+    s:tile("i", "j", "k", 16, 16, 8)
+    local moves = s:moves "i_o"
+    assert.truthy(named(moves.undecided, "specialize"))
+    assert.truthy(moves:find('not decided at a glance (take the step to have it judged):\n  s:', 1, true))
+    for _, move in ipairs(moves.refused) do assert.is_nil(move.why:find "at a glance") end
+  end)
+
+  it("fits a screen of a hundred columns", function()
+    for _, loop in ipairs {"i", "j", "k"} do
+      for line in tostring(gemm(32):moves(loop)):gmatch "[^\n]+" do
+        assert.is_true(#line <= 100, line)
+        assert.is_nil(line:find " $")
+      end
+    end
   end)
 
   it("finds the stages that a loop is about", function()

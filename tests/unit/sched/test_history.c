@@ -191,7 +191,6 @@ static void rows(void **state) {
     for (int k = 0; k < nw_param_count(row); k++) {
       assert_non_null(row->param[k].doc);
       assert_true(row->param[k].kind != NW_ARG_NONE && (row->param[k].kind != NW_ARG_LIST || row->param[k].item));
-      assert_true(!row->param[k].option || row->param[k].optional);
     }
   }
   assert_null(nw_primitive_find("nothing"));
