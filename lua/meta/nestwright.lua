@@ -116,7 +116,7 @@ function schedule:explain() end
 
 ---Parts a loop behind a statement inside it: one nest runs up to that statement, and then one runs the rest. The loops between are parted too; storage that both need is made to last for all iterations. loop: the loop. after: the stage or the inner loop that ends the first nest. Example: s:fission("i", {after = X})
 ---@param loop nw.loop|string
----@param options? {after?: nw.loop|nw.stage|nw.tensor|string}
+---@param options {after: nw.loop|nw.stage|nw.tensor|string}
 ---@return nw.loop
 ---@return nw.loop
 function schedule:fission(loop, options) end
@@ -171,7 +171,7 @@ function schedule:loops(stage) end
 ---@return merged
 function schedule:merge(first, second) end
 
----What is legal at a loop: every primitive is tried there with sensible arguments. Fields legal and refused, lists of {primitive, step, why}.
+---What is legal at a loop: every primitive is tried there with sensible arguments. Fields legal, undecided and refused, lists of {primitive, step, why}.
 ---@param loop nw.loop|string
 ---@return nw.report
 function schedule:moves(loop) end
