@@ -47,6 +47,7 @@ typedef enum nw_code {
   NW_EINTERRUPT, // the user asked to stop
   NW_EMISMATCH, // a check found two results that differ
   NW_ERACE, // two threads of a grid touch one element in no order
+  NW_EINTERNAL, // a fault of this library
 } nw_code;
 
 typedef enum nw_refusal_kind {

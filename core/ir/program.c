@@ -125,18 +125,16 @@ void nw_mark_unsafe(nw_program *p) {
 
 // ---- frozen and counted
 
-// A broken invariant is a bug of this library, never of the user: show the program and stop.
-static void die_of(const nw_program *p, const nw_flaw *flaw) {
-  char *text = nw_program_print(p);
-  fprintf(stderr, "nestwright: program %s, step %d: %s\n%s", p->name, p->step, flaw->text, text);
-  free(text);
-  abort();
-}
-
+// A broken invariant is a fault of this library, never of the user, who keeps the session and everything before.
 nw_program *nw_program_freeze(nw_program *p) {
   if (!p) return NULL;
   nw_flaw flaw;
-  if (nw_program_flaw(p, &flaw)) die_of(p, &flaw);
+  if (nw_program_flaw(p, &flaw)) {
+    nw_fail(p->ctx, NW_EINTERNAL, "Nothing was changed. Please report it, with the program: s:trace() has all of it.",
+            "a fault of Nestwright: a program was made that is not sound: %s", flaw.text);
+    nw_program_release(p);
+    return NULL;
+  }
   p->taken = NULL;
   p->frozen = true;
   p->refs = 1;

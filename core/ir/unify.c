@@ -199,13 +199,26 @@ static bool same_block(unify *u) {
   return same_init(u);
 }
 
+// e without the loops of one iteration, innermost first: one may begin where another stands.
+static const nw_expr *without_units(const unify *u, const nw_expr *e) {
+  for (int i = u->nunits - 1; i >= 0; i--)
+    e = nw_subst(u->p->pool, e, u->unit[i]->loop.var->name, u->unit[i]->loop.begin);
+  return e;
+}
+
+static bool uses_loops(const unify *u, const nw_expr *e) {
+  for (int i = 0; i < u->nloops; i++)
+    if (nw_uses_var(e, u->loop[i]->loop.var->name)) return true;
+  return false;
+}
+
 // What a condition says about loops outside goes around the call; the others have no place in a tile.
 static bool take_where(unify *u, const nw_expr *cond) {
   if (!cond) return true;
   if (cond->op == NW_OP_AND) return take_where(u, cond->arg[0]) && take_where(u, cond->arg[1]);
   if (nw_prove(&u->r, cond)) return true;
-  for (int i = 0; i < u->nloops; i++) {
-    if (!nw_uses_var(cond, u->loop[i]->loop.var->name)) continue;
+  cond = without_units(u, cond);
+  if (uses_loops(u, cond)) {
     char *c = nw_expr_show(cond);
     differs(u, u->out->block, nw_xstrdup("every iteration of the tile"), text("only those where %s%s", c, ""));
     return free(c), false;
@@ -263,8 +276,7 @@ static bool same_body(unify *u, unsigned flips) {
 static bool in_loops(unify *u, const nw_expr *e, int64_t *coef, const nw_expr **rest) {
   const char *var[NW_MAX_DEPTH];
   for (int i = 0; i < u->nloops; i++) var[i] = u->loop[i]->loop.var->name;
-  e = nw_block_bound(u->p, u->out->block, e);
-  for (int i = 0; i < u->nunits; i++) e = nw_subst(u->p->pool, e, u->unit[i]->loop.var->name, u->unit[i]->loop.begin);
+  e = without_units(u, nw_block_bound(u->p, u->out->block, e));
   return nw_affine(u->p->pool, nw_simplify(&u->r, e), u->nloops, var, coef, rest);
 }
 
@@ -288,7 +300,8 @@ static bool place_access(unify *u, use *a) {
     ok = in_loops(u, at[d], a->coef[d], &rest);
     for (int i = 0; ok && i < u->nloops; i++)
       rest = nw_add(u->p->pool, rest, nw_mul(u->p->pool, nw_index(u->p->pool, a->coef[d][i]), u->loop[i]->loop.begin));
-    a->base[d] = ok ? nw_simplify(&u->r, rest) : NULL;
+    a->base[d] = ok ? nw_simplify(&u->r, without_units(u, rest)) : NULL;
+    ok = ok && !uses_loops(u, a->base[d]); // a loop that begins where another stands
   }
   return ok;
 }

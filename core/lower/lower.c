@@ -71,6 +71,13 @@ static nw_exec *new_exec(nw_program *q) {
   return e;
 }
 
+static nw_exec *frozen(nw_exec *e) {
+  e->p = nw_program_freeze(e->p);
+  if (e->p) return e;
+  nw_exec_release(e);
+  return NULL;
+}
+
 // Lowers a scheduled program. With `until`, stops after that pass: a program to look at, which cannot be run unless all
 // passes have run. The caller gets a count.
 nw_exec *nw_lower(const nw_program *p, const char *until) {
@@ -80,16 +87,13 @@ nw_exec *nw_lower(const nw_program *p, const char *until) {
   if (!q) return NULL;
   nw_exec *e = new_exec(q);
   if (!until) nw_strip_workspaces(q, q->root, e->storage);
-  nw_program_freeze(q);
-  return e;
+  return frozen(e);
 }
 
 nw_exec *nw_lower_loops(const nw_program *p) {
   nw_program *q = p ? run_passes(p, nw_pass_count() - 1, true) : NULL;
   if (!q) return NULL;
-  nw_exec *e = new_exec(q);
-  nw_program_freeze(q);
-  return e;
+  return frozen(new_exec(q));
 }
 
 nw_exec *nw_exec_retain(nw_exec *e) {

@@ -30,7 +30,8 @@ static bool independent(fused *x, const nw_adjacent *at) {
     nw_stmt *one = kid[i];
     kid[i] = kid[x->n - 1 - i], kid[x->n - 1 - i] = one;
   }
-  nw_program_freeze(q);
+  q = nw_program_freeze(q);
+  if (!q) return false;
   bool ok = nw_judge(st->before, q);
   nw_refusal *r = ok ? NULL : nw_refusal_edit(st->ctx);
   if (r) r->why = nw_diag_printf(st->ctx, "the branches are not independent: in the other order %s", r->why);

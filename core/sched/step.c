@@ -178,7 +178,7 @@ static nw_program *edited(nw_step *st) {
   if (st->primitive->apply(st) && nw_storage_holds(st)) {
     nw_tidy(st);
     if (st->sched->unsafe) nw_mark_unsafe(st->p);
-    if (nw_calls_hold(st)) return nw_program_freeze(st->p);
+    if (nw_calls_hold(st)) return st->p = nw_program_freeze(st->p);
   }
   nw_program_release(st->p);
   return st->p = NULL;

@@ -20,6 +20,7 @@ static const char *const code_names[] = {
     [NW_EPARSE] = "parse",
     [NW_ECODEGEN] = "codegen",
     [NW_ECRASH] = "crash",
+    [NW_EINTERNAL] = "internal",
     [NW_EINTERRUPT] = "interrupt",
     [NW_EMISMATCH] = "mismatch",
     [NW_ERACE] = "race",

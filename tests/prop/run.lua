@@ -143,8 +143,8 @@ local function run(case, list, draw, seed)
     if fine then
       local message = check_text(s) or check_undo(s, before)
       if message then return message, done end
-    elseif type(err) ~= "table" then
-      return "not an error of ours: " .. tostring(err), done
+    elseif type(err) ~= "table" or err.code == "internal" then
+      return "a fault of ours: " .. tostring(err), done
     elseif s:text() ~= before then
       return "a refused step changed the schedule", done
     else

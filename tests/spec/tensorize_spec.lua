@@ -492,6 +492,17 @@ end)
 -- ---- what runs
 
 -- A kernel whose intrinsic misbehaves when the input's first element is 99, which no trial uses.
+describe("a loop of one iteration inside a nest", function()
+  it("leaves no trace in where the tiles lie", function()
+    local s, C = gemm(4, 8, 2)
+    s:decompose_reduction(C, "i")
+    s:add_unit_loop "i"
+    s:skew("i", "u", 1)
+    s:tensorize("u", mm)
+    assert(s:check())
+  end)
+end)
+
 local function misbehaving(name, how, head)
   local A = nw.placeholder({8}, "i32", "A")
   local B = nw.compute({8}, function(i) return A(i) + 1 end, "B")

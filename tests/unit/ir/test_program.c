@@ -165,6 +165,17 @@ static void copies_have_ids_and_names_of_their_own(void **state) {
   nw_program_release(p);
 }
 
+static void an_unsound_program_is_a_fault_that_is_told(void **state) {
+  env *e = *state;
+  nw_program *p = parsed(e, "program p\noutput C: f32[5]\nfor i in 0..5:\n  C[i] = 1.0\n");
+  nw_program *q = nw_program_clone(p);
+  nw_find_loop(q, "i")->loop.extent = nw_var(p->pool, "nowhere");
+  assert_null(nw_program_freeze(q));
+  assert_int_equal(nw_error(e->c)->code, NW_EINTERNAL);
+  nw_clear(e->c);
+  nw_program_release(p);
+}
+
 static void a_place_knows_its_ranges(void **state) {
   env *e = *state;
   nw_program *p = parsed(e, "program p\nsize M >= 3\noutput C: f32[M]\nfor i in 2..M:\n  if i < 5:\n    C[i] = 1.0\n");
@@ -277,6 +288,7 @@ int main(void) {
       TEST(names_are_fresh),
       TEST(the_same_steps_give_the_same_names),
       TEST(copies_have_ids_and_names_of_their_own),
+      TEST(an_unsound_program_is_a_fault_that_is_told),
       TEST(a_place_knows_its_ranges),
       TEST(bindings_go_in_for_block_variables),
       TEST(broken_invariants_are_seen),
