@@ -5,11 +5,22 @@
 --- Balanced: X = A + 1, Y = B + 3, Z = X*Y, each of M rows. Unbalanced: M rows of N elements of X = A[.., 0] + 1 beside M
 --- rows of N^2 elements of Y = sigmoid(exp(B)). Both for M = 1..8, in parallel over the rows: as they are, two loops one after
 --- the other, and fused, one loop over the rows of X and then those of Y. A thread gets a contiguous part of a loop's
---- rows, so what matters is how rows divide among threads, and how much work a row is.
+--- rows, so what matters is how rows divide among threads, how much work a row is, and which thread makes the rows that
+--- Z reads. Two more schedules take one of these away from the fused loop: dealt out in turn, row m of X and of Y go to
+--- one thread where the threads divide M; dynamic, a thread that is done takes the next row.
 local nw = require "nestwright"
 
-local ROW = tonumber(arg and arg[1]) or 1 << 17
-local RUNS = tonumber(arg and arg[2]) or 30
+-- A whole number from the command line.
+local function argument(n, name, usual, least)
+  local given = arg and arg[n]
+  local value = given == nil and usual or math.tointeger(tonumber(given))
+  if value and value >= least then return value end
+  io.stderr:write(("fused_loop.lua: %s is a whole number of at least %d, not '%s'\n"):format(name, least, given))
+  os.exit(2)
+end
+
+local ROW = argument(1, "row", 1 << 17, 16)
+local RUNS = argument(2, "runs", 30, 1)
 local SIDE = math.max(4, math.floor(math.sqrt(ROW))) -- N of the unbalanced pair
 local MOST = 8 -- values of M
 local LANES = 16
@@ -50,15 +61,20 @@ local function default(make, M)
   return s
 end
 
-local function fused(make, M)
+-- `share`: what the loops' threads are told of sharing the rows.
+local function fused(make, M, share)
   local s, X, Y, Z = make(M)
   local f = s:create_fused_loop(outer(s, X), outer(s, Y))
   local notes = s:notes()
   vectors(s, X, Y, Z)
   s:parallel(f)
   if Z then s:parallel(outer(s, Z)) end
+  for _, loop in ipairs(share and {f, Z and outer(s, Z)} or {}) do share(s, loop) end
   return s, notes
 end
+
+local function in_turn(s, loop) s:pragma(loop, "chunk", 1) end
+local function dynamic(s, loop) s:pragma(loop, "schedule", "dynamic") end
 
 -- ---- measuring
 
@@ -123,76 +139,143 @@ local function busy(branches, threads)
   return most, most * threads - work
 end
 
--- ---- one table
+local function thread_of(row, rows, threads)
+  local t = 0
+  while row >= rows * (t + 1) // threads do t = t + 1 end
+  return t
+end
+
+-- Rows of X and Y that Z reads and another thread made, in the fused loop; in the two loops there are none.
+local function made_elsewhere(M, threads)
+  local count = 0
+  for m = 0, M - 1 do
+    for _, row in ipairs {m, M + m} do
+      if thread_of(row, 2 * M, threads) ~= thread_of(m, M, threads) then count = count + 1 end
+    end
+  end
+  return count
+end
+
+-- ---- one table: times of the four schedules, and what the shares of the threads say about them
+
+local DEFAULT, FUSED, IN_TURN, DYNAMIC = 1, 2, 3, 4
 
 local function ms(seconds) return ("%8.3f"):format(1e3 * seconds) end
 
 local HEADER = [[
-   |          mean of the runs          | the fastest run |  idle thread time, computed from the rows
- M |   default      fused  fused/default |  fused/default  |  default: in X      in Y  |     fused]]
+   |    fastest run       |  fastest runs over the default | fused: rows | idle thread time, from the rows
+ M |   default      fused |   fused    in turn     dynamic | from others | default: in X     in Y |    fused]]
 
-local function row(M, time, idle)
-  return (" %d | %s  %s  %13.2f | %14.2f  | %s  %s  |  %s"):format(M, ms(time[1].mean), ms(time[2].mean),
-    time[2].mean / time[1].mean, time[2].min / time[1].min, ms(idle[1]), ms(idle[2]), ms(idle[3]))
+local function row(M, r)
+  return (" %d |  %s   %s | %7.2f %10.2f %11.2f |   %3d of %-3d |      %s %s | %s"):format(M, ms(r.min[DEFAULT]), ms(r.min[FUSED]),
+    r.ratio[FUSED], r.ratio[IN_TURN], r.ratio[DYNAMIC], r.elsewhere, 2 * M, ms(r.in_x), ms(r.in_y), ms(r.in_fused))
 end
 
+-- Whether there is a Z to read what X and Y make.
+local function has_reader(make) return select("#", make(1)) > 3 end
+
 local function measure(make, M, threads)
-  local d, f = default(make, M), fused(make, M)
-  local data = {}
-  for n, t in ipairs(d:inputs()) do data[n] = nw.random(t:shape(), t.dtype, {seed = n}) end
-  local kernels = {d:build {threads = threads}, f:build {threads = threads}}
-  same({kernels[1](table.unpack(data))}, {kernels[2](table.unpack(data))})
+  local schedules = {default(make, M), (fused(make, M)), (fused(make, M, in_turn)), (fused(make, M, dynamic))}
+  local data, kernels = {}, {}
+  for n, t in ipairs(schedules[1]:inputs()) do data[n] = nw.random(t:shape(), t.dtype, {seed = n}) end
+  for n, s in ipairs(schedules) do kernels[n] = s:build {threads = threads} end
+  local first = {kernels[1](table.unpack(data))}
+  for n = 2, #kernels do same(first, {kernels[n](table.unpack(data))}) end
   return means(kernels, data)
 end
 
+-- One row of the table; x, y: the time of a row of X and of Y on one thread.
+local function look_at(make, M, threads, x, y)
+  local r = {M = M, min = {}, ratio = {}, disturbed = 1}
+  for n, time in ipairs(measure(make, M, threads)) do
+    r.min[n], r.disturbed = time.min, math.max(r.disturbed, time.mean / time.min)
+    r.ratio[n] = r.min[n] / r.min[DEFAULT]
+  end
+  r.in_x, r.in_y = select(2, busy({{M, x}}, threads)), select(2, busy({{M, y}}, threads))
+  r.in_fused = select(2, busy({{M, x}, {M, y}}, threads))
+  r.elsewhere = has_reader(make) and made_elsewhere(M, threads) or 0
+  return r
+end
+
 local function compare(title, make, threads)
-  print(("\n== %s, %d threads, mean of %d runs, milliseconds"):format(title, threads, RUNS))
+  print(("\n== %s, %d threads, fastest of %d runs, milliseconds"):format(title, threads, RUNS))
   local x, y = row_time(make, 1), row_time(make, 2)
   print(("a row of X takes %.4f ms on one thread, a row of Y %.4f ms"):format(1e3 * x, 1e3 * y))
   print(HEADER)
-  local out = {x = x, y = y, threads = threads, disturbed = 1, [0] = {ratio = {}, idle = {0, 0}}, [1] = {ratio = {}, idle = {0, 0}}}
+  local out = {x = x, y = y, threads = threads}
   for M = 1, MOST do
-    local time, of = measure(make, M, threads), out[M % 2]
-    local _, in_x = busy({{M, x}}, threads)
-    local _, in_y = busy({{M, y}}, threads)
-    local _, in_fused = busy({{M, x}, {M, y}}, threads)
-    print(row(M, time, {in_x, in_y, in_fused}))
-    of.ratio[#of.ratio + 1] = time[2].min / time[1].min
-    of.idle[1], of.idle[2] = of.idle[1] + in_x + in_y, of.idle[2] + in_fused
-    for n = 1, 2 do out.disturbed = math.max(out.disturbed, time[n].mean / time[n].min) end
+    out[M] = look_at(make, M, threads, x, y)
+    print(row(M, out[M]))
   end
   return out
 end
 
 -- ---- what the numbers say
 
-local function against(ratio)
+local NAMES = {[0] = "Even", [1] = "Odd"} -- M
+
+-- Over the rows of the table with this parity of M, of a field or of the n-th ratio.
+local function column(r, parity, what)
+  local list = {}
+  for M = 2 - parity, MOST, 2 do list[#list + 1] = r[M][what] or r[M].ratio[what] end
+  return list
+end
+
+local function over(r, parity, what) return mean(column(r, parity, what)) end
+
+local function median(list)
+  table.sort(list)
+  return (list[(#list + 1) // 2] + list[#list // 2 + 1]) / 2
+end
+
+local function against(r, parity, schedule)
+  local ratio = median(column(r, parity, schedule))
   if ratio > 0.97 and ratio < 1.03 then return "as long as" end
   return ("%.0f %% %s time than"):format(math.abs(100 * (ratio - 1)), ratio < 1 and "less" or "more")
 end
 
+local function idle(r, parity)
+  return ("By the rows, threads stand idle for %.3f ms in X and %.3f ms in Y by default, for %.3f ms fused."):format(
+    1e3 * over(r, parity, "in_x"), 1e3 * over(r, parity, "in_y"), 1e3 * over(r, parity, "in_fused"))
+end
+
+local function disturbance(r)
+  local most = 1
+  for M = 1, MOST do most = math.max(most, r[M].disturbed) end
+  if most <= 2 then return end
+  print(("Other work disturbed the runs: a mean is up to %.0f times the fastest run, and the fastest may not be undisturbed. "
+    .. "Run this again when the machine is quiet."):format(most))
+end
+
+local function equal_rows(r)
+  for parity = 1, 0, -1 do
+    print(("%s M: fused takes %s the default, dealt out in turn %s the default. %s Z reads %.1f rows that another thread made "
+      .. "in the fused loop, by default none."):format(NAMES[parity], against(r, parity, FUSED), against(r, parity, IN_TURN),
+      idle(r, parity), over(r, parity, "elsewhere")))
+  end
+  print(("Where idle time is the same, the loops differ in where Z finds its rows: by default a thread reads what it made, from "
+    .. "the caches of its own core; after the fused loop also what another core made. Dealt out in turn, s:pragma(loop, "
+    .. "\"chunk\", 1) for both loops, each thread reads its own rows again where %d divides M: what that column is below "
+    .. "'fused' is what the rows of other cores cost."):format(r.threads))
+end
+
+local function busiest(r, M) return 100 * busy({{M, r.x}, {M, r.y}}, r.threads) / (M * (r.x + r.y)) end
+
+local function unequal_rows(r)
+  for parity = 1, 0, -1 do
+    print(("%s M: fused takes %s the default, dynamic %s the default. %s"):format(NAMES[parity], against(r, parity, FUSED),
+      against(r, parity, DYNAMIC), idle(r, parity)))
+  end
+  print(("A row of one is the work of %.0f rows of the other, and the fused loop gives its first threads the rows of X, its last "
+    .. "those of Y: the busiest of %d has %.0f %% of the work at M = %d and %.0f %% at M = %d, where an even share is %.0f %%. "
+    .. "The remedy is s:pragma(loop, \"schedule\", \"dynamic\"): a thread that is done takes the next row, the column "
+    .. "'dynamic'."):format(math.max(r.x, r.y) / math.max(math.min(r.x, r.y), 1e-12), r.threads, busiest(r, MOST - 1), MOST - 1,
+    busiest(r, MOST), MOST, 100 / r.threads))
+end
+
 local function explain(r)
-  if r.disturbed > 2 then
-    print(("Other work on this machine disturbed the runs: a mean is up to %.0f times the fastest run. What follows goes by the "
-      .. "fastest runs."):format(r.disturbed))
-  end
-  for parity, name in pairs {[1] = "Odd", [0] = "Even"} do
-    print(("%s M: fused takes %s the default, on average. By the rows, the threads stand idle for %.4f ms in the defaults and "
-      .. "%.4f ms fused."):format(name, against(mean(r[parity].ratio)), 1e3 * r[parity].idle[1], 1e3 * r[parity].idle[2]))
-  end
-  local heavy = math.max(r.x, r.y) / math.max(math.min(r.x, r.y), 1e-12)
-  if heavy < 3 then
-    print(("The rows of X and Y are about equal (1 to %.1f). Each of two loops over M rows leaves threads idle where M does not "
-      .. "divide by %d; one loop over 2M rows does so more seldom, and starts the threads once instead of twice."):format(heavy,
-      r.threads))
-  else
-    local most = busy({{4, r.x}, {4, r.y}}, r.threads)
-    local total = 4 * (r.x + r.y)
-    print(("A row of Y is the work of %.0f rows of X. One loop gives the first threads the rows of X and the last those of Y: at "
-      .. "M = 4 the busiest of %d threads has %.0f %% of the work, where an even share is %.0f %%. Two loops share the heavy "
-      .. "rows among all threads, so here fusing costs time wherever M divides evenly."):format(heavy, r.threads,
-      100 * most / total, 100 / r.threads))
-  end
+  disturbance(r)
+  if math.max(r.x, r.y) < 3 * math.min(r.x, r.y) then equal_rows(r) else unequal_rows(r) end
 end
 
 -- ---- the tables

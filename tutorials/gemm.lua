@@ -2,8 +2,8 @@
 ---
 ---   nestwright tutorials/gemm.lua [size]          1024 unless said
 ---
---- Every step prints what it changed in the loops, how long the product now takes, and what part of the machine's peak
---- that is. Every step is proven before it is made, and its result is compared with that of the naive program.
+--- Every step prints why it is taken, what it changed in the loops, how long the product now takes, and what part of the
+--- machine's peak that is. Every step is proven before it is made, and its result is compared with that of the naive program.
 local nw = require "nestwright"
 
 local N = tonumber(arg and arg[1]) or 1024
@@ -45,9 +45,9 @@ end
 
 local last_version = 0
 
--- Shows what a step changed, runs the program, checks its result, and says how fast it was.
-local function report(title, threads)
-  print(("\n== %s"):format(title))
+-- Says why a step was taken, shows what it changed, runs the program, checks its result, and says how fast it was.
+local function report(title, why, threads)
+  print(("\n== %s\n%s\n"):format(title, why))
   print(s:version() == 0 and s or s:diff(last_version))
   last_version = s:version()
   local f = s:build {threads = threads or 1}
@@ -62,34 +62,32 @@ end
 
 print(nw.machine())
 
--- 1. Three loops. Every element of B is fetched from memory N times, down a column: the worst order there is.
-report "naive"
+report("naive", [[
+Three loops. Every element of B is fetched from memory N times, down a column: the worst order there is.]])
 
--- 2. Blocking. One block of C needs ROWS rows of A and COLUMNS columns of B, which stay in the caches while it is made.
 local i_o, j_o, i_i, j_i = s:tile("i", "j", ROWS, COLUMNS)
 local k_o, k_i = s:split("k", 4)
 s:reorder(i_o, j_o, k_o, k_i, i_i, j_i)
-report "blocking"
+report("blocking", ([[
+One block of C needs %d rows of A and %d columns of B, which stay in the caches while it is made.]]):format(ROWS, COLUMNS))
 
--- 3. The innermost loop walks along a row of B and of C, so its iterations can be lanes of vectors.
 s:vectorize(j_i)
-report "vectorize"
+report("vectorize", [[
+The innermost loop walks along a row of B and of C, so its iterations can be lanes of vectors.]])
 
--- 4. Loop order. With k_i inside i_i, a row of the block of C stays in registers for four updates.
 s:reorder(i_o, j_o, k_o, i_i, k_i, j_i)
-report "loop order"
+report("loop order", [[
+With k_i inside i_i, a row of the block of C stays in registers for four updates.]])
 
--- 5. Packing. A copy of B is laid out in panels of COLUMNS columns, so that a block reads one piece of memory from its
---    first byte to its last, and no two rows fight for the same place in the cache.
 local packed = s:cache_read(B, "global", {C}, {layout = function(x, y) return y // COLUMNS, x, y % COLUMNS end})
 local px, py = s[packed]:axes()
 local panel, lane = s:split(py, COLUMNS)
 s:reorder(panel, px, lane)
 s:vectorize(lane)
-report "packing"
+report("packing", ([[
+A copy of B is laid out in panels of %d columns, so that a block reads one piece of memory from its first byte to its
+last, and no two rows fight for the same place in the cache.]]):format(COLUMNS))
 
--- 6. Write cache and register tile. The sums of TILE rows of a block are kept in registers over the whole of k and
---    written to C once. The loops that compute them are unrolled: registers have no addresses.
 local i_t, i_r = s:split(i_i, TILE)
 local block = s:cache_write(C, "local", {at = i_t})
 local x, y, r = table.unpack(s:loops(block), #s:loops(block) - 2)
@@ -97,18 +95,22 @@ s:reorder(r, x, y)
 s:vectorize(y)
 s:unroll(x)
 s:unroll(i_r)
-report "write cache and register tile"
+report("write cache and register tile", ([[
+The sums of %d rows of a block are kept in registers over the whole of k and written to C once. The loops that compute
+them are unrolled: registers have no addresses.]]):format(TILE))
 
--- What is refused: the updates of one sum cannot be shared out among threads. The answer says which two collide.
-print "\n== The sum over k in parallel is refused"
+print [[
+
+== The sum over k in parallel is refused
+The updates of one sum cannot be shared out among threads. The answer says which two collide.
+]]
 local ok, refusal = pcall(s.parallel, s, r)
 assert(not ok)
 print(refusal)
 
--- 7. Parallel. Blocks of C are independent, and so are the panels of B.
 s:parallel(i_o)
 s:parallel(panel)
-report("parallel", 0)
+report("parallel", "Blocks of C are independent, and so are the panels of B.", 0)
 
 print "\n== All steps, to paste back"
 print(s:trace())
