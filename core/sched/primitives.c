@@ -38,7 +38,8 @@
 
 static const nw_primitive rows[] = {
     {"split",
-     "Splits a loop in two, an outer and an inner one; by a list of factors into one loop more than there are factors.",
+     "Splits a loop in two, an outer and an inner one; by a list of factors into one loop more than there are factors. "
+     "With tail = \"cut\" the loop over the rest is one more result.",
      "s:split(\"i\", 32)",
      "outer, inner",
      {LOOP("loop", "the loop"),
@@ -47,7 +48,7 @@ static const nw_primitive rows[] = {
        .kind = NW_ARG_INT,
        .optional = true,
        .option = true,
-       .doc = "iterations of the outer loop, instead of a factor"},
+       .doc = "iterations of the outer loop, instead of a factor; the last of them may have nothing to do"},
       TAIL,
       {.name = "factors",
        .kind = NW_ARG_LIST,
@@ -162,7 +163,9 @@ static const nw_primitive rows[] = {
      "s:shift(\"i\", 1)",
      NULL,
      {LOOP("loop", "the loop"),
-      {.name = "begin", .kind = NW_ARG_EXPR, .doc = "where it begins: a number or an expression in sizes"}},
+      {.name = "begin",
+       .kind = NW_ARG_EXPR,
+       .doc = "where it begins: a number, or an expression in sizes and in the loops around"}},
      nw_apply_shift,
      nw_suggest_shift,
      "cannot shift $0"},
@@ -260,7 +263,9 @@ static const nw_primitive rows[] = {
      nw_suggest_parallel,
      "cannot run $0 in parallel"},
     {"bind",
-     "Binds a loop to an index of a GPU's grid: each block, thread or virtual thread does one iteration.",
+     "Binds a loop to an index of a GPU's grid: each block, thread or virtual thread does one iteration. It is judged, "
+     "and "
+     "s:check() and nw.interpret run it; no code for GPUs is generated yet.",
      "s:bind(\"i_o\", \"blockIdx.x\")",
      NULL,
      {LOOP("loop", "the loop"),
@@ -429,7 +434,8 @@ static const nw_primitive rows[] = {
      nw_suggest_prefetch,
      "cannot prefetch $0 in $1"},
     {"storage_align",
-     "Makes the stride of a dimension of a temporary leave a given rest: rows on cache lines, or spread over the sets.",
+     "Makes the stride of a dimension of a temporary leave a given rest: rows on cache lines, or spread over the sets. "
+     "Programs show it as stride[0] = 4 of 16: elements next to one another along dimension 0 are 16*k + 4 apart.",
      "s:storage_align(P, 0, 16, 4)",
      NULL,
      {STAGE("tensor", "a temporary"),

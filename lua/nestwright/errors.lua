@@ -1,29 +1,38 @@
 --- How a failure reads: where, what, the picture of the loops involved, and what to try.
----@class nestwright.error
----@field code string       "invalid", "range", "refused", ...
----@field message string
----@field hint? string
----@field source? string    "cell[7]", "gemm.lua"
----@field line? integer
----@field refusal? nestwright.refusal
----@class nestwright.refusal
----@field kind string          "raw", "war", "waw", "reduction", "value", "bounds", "cover", "capacity", "structure", "undecided"
----@field primitive string     "parallel"
----@field step string          the step as typed: s:parallel "k"
----@field message string       what cannot be done
----@field why? string          one sentence about the two iterations
----@field tensor? string       "C"
----@field element? string      "C[0, 0]"
----@field source_block? string the block that comes first, and where its loops stand: "(i=0, k=0)"
----@field source? string
----@field sink_block? string   the block that must come later
----@field sink? string
----@field distance? string     iterations between the two, along the loop that carries them or as a vector
----@field loops string[]       the loops that carry the conflict
----@field alternatives string[] steps that were tried and work
----@field picture? string      the nest with those loops marked
----@field witness? table       the same in numbers: sizes, index of the element, source and sink by loop, the marked loop
 local core = require "nestwright.core"
+local rows = require "nestwright.rows"
+
+local function fields(class, list)
+  for _, field in ipairs(list) do rows.field(class, table.unpack(field)) end
+end
+
+fields("error", {
+  {"code", "string", "The kind of failure: invalid, type, range, parse, limit, refused, undecided and others."},
+  {"message", "string", "One sentence."},
+  {"hint", "string?", "What to do about it."},
+  {"source", "string?", "Where it was raised: the name of a file, or repl[7]."},
+  {"line", "integer?", "The line in it."},
+  {"refusal", "nw.refusal?", "Why a step was refused."},
+})
+
+fields("refusal", {
+  {"kind", "string", "Of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided."},
+  {"primitive", "string", "The primitive: parallel."},
+  {"step", "string", "The step as typed: s:parallel \"k\"."},
+  {"message", "string", "What cannot be done."},
+  {"why", "string?", "One sentence about the two iterations."},
+  {"tensor", "string?", "The tensor they meet at: C."},
+  {"element", "string?", "The element: C[0, 0]."},
+  {"source_block", "string?", "The block that comes first."},
+  {"source", "string?", "Where its loops stand: (i=0, k=0)."},
+  {"sink_block", "string?", "The block that must come later."},
+  {"sink", "string?", "Where its loops stand."},
+  {"distance", "string?", "Iterations between the two, along the loop that carries them or as a vector."},
+  {"loops", "string[]", "The loops that carry the conflict."},
+  {"alternatives", "string[]", "Steps that were tried and work."},
+  {"picture", "string?", "The nest with those loops marked."},
+  {"witness", "table?", "The same in numbers: sizes, index of the element, source and sink by loop, the marked loop."},
+})
 
 -- Texts of chunks that are no files, by name; the host fills it.
 local texts = package.loaded["nestwright.sources"] or {}

@@ -7,10 +7,14 @@ local TITLES = {
   {"nw", "Functions of nw"}, {"schedule", "Methods of a schedule"}, {"stage", "Methods of a stage, s[C]"},
   {"loop", "Fields of a loop"}, {"tensor", "Methods and fields of a tensor"}, {"axis", "Fields of an axis"},
   {"expr", "Fields of an expression"}, {"array", "Methods and fields of data"}, {"kernel", "Methods of a kernel"},
-  {"time", "Methods of a time record"},
+  {"time", "Methods of a time record"}, {"xsmm", "Functions of nw.xsmm"}, {"error", "Fields of an error"},
+  {"refusal", "Fields of a refusal, error.refusal"},
 }
 
-local help = {titles = TITLES}
+-- What functions that belong to no object are called by.
+local MODULES = {nw = "nw.", xsmm = "nw.xsmm."}
+
+local help = {titles = TITLES, modules = MODULES}
 
 --- Words in lines of at most so many characters, each behind the indent.
 function help.wrap(text, width, indent)
@@ -28,7 +32,7 @@ end
 
 --- How the thing of a row is written: s:split(...), nw.sum(...), loop.name.
 function help.usage(row)
-  if row.class == "nw" then return "nw." .. row.name .. row.signature end
+  if MODULES[row.class] then return MODULES[row.class] .. row.name .. row.signature end
   if row.field then return ("%s.%s: %s"):format(row.class, row.name, row.signature) end
   local arguments = row.signature:gsub("^%(self: [%w.]+,? ?", "(")
   return ("%s:%s%s"):format(row.class, row.name, arguments)

@@ -24,6 +24,12 @@ function rows.define(target, class, name, signature, doc, fn)
   add({class = class, name = name, signature = signature, doc = doc, field = false}, fn)
 end
 
+--- Writes the row of a field.
+---@param kind string   its type, as LuaLS has it
+function rows.field(class, name, kind, doc)
+  add({class = class, name = name, signature = kind, doc = doc, field = true}, nil)
+end
+
 --- A function that writes rows of one class into one table.
 function rows.definer(target, class)
   return function(name, signature, doc, fn) rows.define(target, class, name, signature, doc, fn) end

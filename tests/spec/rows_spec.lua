@@ -70,6 +70,16 @@ describe("the rows", function()
     assert.equal("", table.concat(missing, " "))
   end)
 
+  it("say how functions of modules are called, and what errors hold", function()
+    assert.truthy(tostring(nw.help "gemm"):find("nw.xsmm.gemm(spec", 1, true))
+    assert.truthy(tostring(nw.help()):find "Functions of nw.xsmm\n  available gemm")
+    local reference = support.read "docs/reference.md"
+    for _, field in ipairs {"error.source: string?", "error.refusal: nw.refusal?", "refusal.sink_block: string?",
+      "refusal.source_block: string?", "refusal.distance: string?"} do
+      assert.truthy(reference:find(field, 1, true), field)
+    end
+  end)
+
   it("feed help", function()
     assert.truthy(tostring(nw.help()):find "Methods of a kernel")
     assert.truthy(tostring(nw.help "split"):find "schedule:split%(loop: nw.loop|string")

@@ -112,7 +112,7 @@ local function meta(classes)
   local out = {"---@meta nestwright", "-- Made from the rows of the bindings by ./dev doc; do not edit.", ""}
   for _, title in ipairs(help.titles) do
     local class, list = title[1], classes[title[1]]
-    if class ~= "nw" and list then
+    if not help.modules[class] and list then
       class_head(out, class, list)
       for _, row in ipairs(list) do
         if not row.field then annotate(out, row, class .. ":") end
@@ -121,7 +121,9 @@ local function meta(classes)
   end
   out[#out + 1] = "---@class nw.view\n---@field render fun(style: 'plain'|'ansi'|'html'): string\n"
   out[#out + 1] = "---@class nestwright\nlocal nw = {}\n"
-  for _, row in ipairs(classes.nw) do annotate(out, row, "nw.") end
+  for _, row in ipairs(classes.nw) do annotate(out, row, help.modules.nw) end
+  out[#out + 1] = "nw.xsmm = {}\n"
+  for _, row in ipairs(classes.xsmm) do annotate(out, row, help.modules.xsmm) end
   out[#out + 1] = "return nw"
   return table.concat(out, "\n") .. "\n"
 end
