@@ -29,7 +29,7 @@ function schedule:assume(fact) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:atomic(stage) end
 
----Binds a loop to an index of a GPU's grid: each block, thread or virtual thread does one iteration. loop: the loop. tag: the index; a vthread is a part of a thread, interleaved with the others. Example: s:bind("i_o", "blockIdx.x")
+---Binds a loop to an index of a GPU's grid: each block, thread or virtual thread does one iteration. It is judged, and s:check() and nw.interpret run it; no code for GPUs is generated yet. loop: the loop. tag: the index; a vthread is a part of a thread, interleaved with the others. Example: s:bind("i_o", "blockIdx.x")
 ---@param loop nw.loop|string
 ---@param tag "blockIdx.x"|"blockIdx.y"|"blockIdx.z"|"threadIdx.x"|"threadIdx.y"|"threadIdx.z"|"vthread"
 function schedule:bind(loop, tag) end
@@ -273,7 +273,7 @@ function schedule:save(path) end
 ---@param scope "global"|"local"|"shared"
 function schedule:set_scope(tensor, scope) end
 
----Lets a loop run from another number on, its iterations as they are. loop: the loop. begin: where it begins: a number or an expression in sizes. Example: s:shift("i", 1)
+---Lets a loop run from another number on, its iterations as they are. loop: the loop. begin: where it begins: a number, or an expression in sizes and in the loops around. Example: s:shift("i", 1)
 ---@param loop nw.loop|string
 ---@param begin integer|nw.expr|string
 function schedule:shift(loop, begin) end
@@ -298,7 +298,7 @@ function schedule:skew(loop, outer, factor) end
 ---@return nw.loop
 function schedule:specialize(condition, loop, options) end
 
----Splits a loop in two, an outer and an inner one; by a list of factors into one loop more than there are factors. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), a last round that begins earlier and repeats some iterations (shift), a temporary that is computed beyond its end (pad), an inner loop that runs as masked vectors (predicate). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
+---Splits a loop in two, an outer and an inner one; by a list of factors into one loop more than there are factors. With tail = "cut" the loop over the rest is one more result. loop: the loop. factor: iterations of the inner loop. parts: iterations of the outer loop, instead of a factor; the last of them may have nothing to do. tail: what happens where the factor does not divide: an if (guard), a nest of its own (cut), a last round that begins earlier and repeats some iterations (shift), a temporary that is computed beyond its end (pad), an inner loop that runs as masked vectors (predicate). factors: iterations of the inner loops, outermost first: {4, 8} makes i_0, i_1 of 4 and i_2 of 8. Example: s:split("i", 32)
 ---@param loop nw.loop|string
 ---@param factor? integer
 ---@param options? {parts?: integer, tail?: "guard"|"cut"|"shift"|"pad"|"predicate", factors?: (integer)[]}
@@ -310,7 +310,7 @@ function schedule:split(loop, factor, options) end
 ---@return nw.stage[]
 function schedule:stages() end
 
----Makes the stride of a dimension of a temporary leave a given rest: rows on cache lines, or spread over the sets. tensor: a temporary. axis: the dimension in memory, from 0. factor: the stride is k*factor + offset elements, for the least k that will do. offset: 0 if left out. Example: s:storage_align(P, 0, 16, 4)
+---Makes the stride of a dimension of a temporary leave a given rest: rows on cache lines, or spread over the sets. Programs show it as stride[0] = 4 of 16: elements next to one another along dimension 0 are 16*k + 4 apart. tensor: a temporary. axis: the dimension in memory, from 0. factor: the stride is k*factor + offset elements, for the least k that will do. offset: 0 if left out. Example: s:storage_align(P, 0, 16, 4)
 ---@param tensor nw.stage|nw.tensor|string
 ---@param axis integer
 ---@param factor integer
@@ -549,6 +549,34 @@ local time = {}
 ---@param flop number
 ---@return number
 function time:gflops(flop) end
+
+---@class nw.error
+---@field code string The kind of failure: invalid, type, range, parse, limit, refused, undecided and others.
+---@field hint string? What to do about it.
+---@field line integer? The line in it.
+---@field message string One sentence.
+---@field refusal nw.refusal? Why a step was refused.
+---@field source string? Where it was raised: the name of a file, or repl[7].
+local error = {}
+
+---@class nw.refusal
+---@field alternatives string[] Steps that were tried and work.
+---@field distance string? Iterations between the two, along the loop that carries them or as a vector.
+---@field element string? The element: C[0, 0].
+---@field kind string Of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided.
+---@field loops string[] The loops that carry the conflict.
+---@field message string What cannot be done.
+---@field picture string? The nest with those loops marked.
+---@field primitive string The primitive: parallel.
+---@field sink string? Where its loops stand.
+---@field sink_block string? The block that must come later.
+---@field source string? Where its loops stand: (i=0, k=0).
+---@field source_block string? The block that comes first.
+---@field step string The step as typed: s:parallel "k".
+---@field tensor string? The tensor they meet at: C.
+---@field why string? One sentence about the two iterations.
+---@field witness table? The same in numbers: sizes, index of the element, source and sink by loop, the marked loop.
+local refusal = {}
 
 ---@class nw.view
 ---@field render fun(style: 'plain'|'ansi'|'html'): string
@@ -958,5 +986,16 @@ function nw.version() end
 ---@param dtype? string
 ---@return nw.array
 function nw.zeros(shape, dtype) end
+
+nw.xsmm = {}
+
+---Whether this build has libxsmm.
+---@return boolean
+function nw.xsmm.available() end
+
+---Registers libxsmm's small matrix product C[m, n] += A[m, k]*B[k, n], of f32 or f64, with any leading dimensions; with accumulate = false it starts from 0.
+---@param spec {m: integer, n: integer, k: integer, dtype?: string, accumulate?: boolean}
+---@return nw.intrinsic
+function nw.xsmm.gemm(spec) end
 
 return nw
