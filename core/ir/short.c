@@ -8,7 +8,7 @@ enum {
   LONG_LINE = 200, // columns from which indices are folded
   LONGEST_FOLD = 64, // indices longer than this are folded first, then those longer than 56, ...
   SHORTEST_FOLD = 24, // ... and none of this length
-  CUT_LINE = 240, // columns at which a line is cut whatever it says
+  CUT_LINE = 320, // columns at which a line is cut whatever it says
 };
 
 typedef struct place {
@@ -32,58 +32,100 @@ static void element(nw_str *out, const place *at, const nw_target *t) {
 
 // ---- folding
 
-// Where the index that starts at s ends: at a comma, semicolon or bracket of its own depth.
+typedef struct fold {
+  size_t longest; // that stays whole
+  bool terms; // the first term of what is folded stays
+} fold;
+
+// Where the index that starts at s ends: at a comma, semicolon or closing bracket of its own depth.
 static const char *index_end(const char *s) {
   int depth = 0;
   for (; *s; s++) {
+    if (depth == 0 && strchr(",;])", *s)) return s;
     if (*s == '(' || *s == '[') depth++;
-    if (depth == 0 && (*s == ',' || *s == ';' || *s == ']')) return s;
     if (*s == ')' || *s == ']') depth--;
   }
   return s;
 }
 
-// What stays of an index: its first term, as in `32*i_o + ...`, or its function, as in `max(...)`.
-static void fold_index(nw_str *out, const char *s, const char *end, size_t longest) {
-  size_t n = (size_t)(end - s), first = strcspn(s, "([+");
-  if (n <= longest) {
-    nw_str_addn(out, s, n);
-    return;
-  }
-  bool term = first < SHORTEST_FOLD && first < n && s[first] == '+';
-  bool call = first > 0 && first < n && s[first] == '(' && s[first - 1] >= 'a' && end[-1] == ')';
-  if (term) nw_str_addn(out, s, first + 2);
-  if (call) nw_str_addn(out, s, first + 1);
-  nw_str_add(out, call ? "...)" : "...");
+static bool is_separator(char c) { return c == ',' || c == ';'; }
+
+// From behind a bracket to the one that closes it.
+static const char *list_end(const char *s) {
+  const char *end = index_end(s);
+  while (is_separator(*end)) end = index_end(end + 1);
+  return end;
 }
 
-// From behind `[` to its `]`.
-static const char *fold_list(nw_str *out, const char *s, size_t longest) {
+static bool is_sum_sign(const char *s) { return !strncmp(s, " + ", 3) || !strncmp(s, " - ", 3); }
+
+// Behind the first sign: `32*i_o + `. NULL where there is none, or brackets come first.
+static const char *first_term(const char *s, const char *end) {
+  for (; s + 3 < end && !strchr("([", *s); s++)
+    if (is_sum_sign(s)) return s + 3;
+  return NULL;
+}
+
+// The constant a sum ends in: ` - 1`; else its end.
+static const char *last_constant(const char *s, const char *end) {
+  const char *at = end;
+  while (at > s && at[-1] >= '0' && at[-1] <= '9') at--;
+  return at < end && at - s > 3 && is_sum_sign(at - 3) ? at - 3 : end;
+}
+
+// The first term, by which it is known, and the constant, by which neighbours differ: `32*i_o + ... - 1`.
+static void fold_sum(nw_str *out, const char *s, const char *end, fold f) {
+  const char *term = first_term(s, end), *constant = last_constant(s, end);
+  if (f.terms && term && term <= constant && term - s < SHORTEST_FOLD) nw_str_addn(out, s, (size_t)(term - s));
+  nw_str_add(out, "...");
+  nw_str_addn(out, constant, (size_t)(end - constant));
+}
+
+static const char *fold_list(nw_str *out, const char *s, fold f);
+
+// A call, as `max(e, 0)`, is folded in its arguments.
+static void fold_index(nw_str *out, const char *s, const char *end, fold f) {
+  size_t n = (size_t)(end - s), open = strcspn(s, "([+");
+  bool call = open > 0 && open < n && s[open] == '(' && s[open - 1] >= 'a' && list_end(s + open + 1) + 1 == end;
+  if (n <= f.longest) {
+    nw_str_addn(out, s, n);
+  } else if (call) {
+    nw_str_addn(out, s, open + 1);
+    fold_list(out, s + open + 1, f);
+    nw_str_add(out, ")");
+  } else {
+    fold_sum(out, s, end, f);
+  }
+}
+
+// From behind a bracket to the one that closes it.
+static const char *fold_list(nw_str *out, const char *s, fold f) {
   for (;;) {
     const char *end = index_end(s);
-    fold_index(out, s, end, longest);
-    if (*end != ',' && *end != ';') return end;
+    fold_index(out, s, end, f);
+    if (!is_separator(*end)) return end;
     nw_str_addn(out, end, 2);
     s = end + 2;
   }
 }
 
-static char *fold_indices(const char *line, size_t longest) {
+static char *fold_indices(const char *line, fold f) {
   nw_str out = {0};
   for (const char *s = line; *s;) {
     nw_str_addn(&out, s, 1);
-    s = *s == '[' ? fold_list(&out, s + 1, longest) : s + 1;
+    s = *s == '[' ? fold_list(&out, s + 1, f) : s + 1;
   }
   return nw_str_take(&out);
 }
 
-// Folds no more than it must.
+// Folds no more than it must: the longest first, and then their first terms as well.
 static char *fit(nw_str *out) {
   char *whole = nw_str_take(out), *line = whole;
-  for (size_t longest = LONGEST_FOLD; strlen(line) > LONG_LINE && longest >= SHORTEST_FOLD; longest -= 8) {
-    if (line != whole) free(line);
-    line = fold_indices(whole, longest);
-  }
+  for (int terms = 1; terms >= 0; terms--)
+    for (size_t longest = LONGEST_FOLD; strlen(line) > LONG_LINE && longest >= SHORTEST_FOLD; longest -= 8) {
+      if (line != whole) free(line);
+      line = fold_indices(whole, (fold){longest, terms});
+    }
   if (line != whole) free(whole);
   if (strlen(line) > CUT_LINE) memcpy(line + CUT_LINE - 4, " ...", 5);
   return line;
