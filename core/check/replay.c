@@ -50,6 +50,8 @@ void nw_case_fill(nw_case *x, int seed) {
 bool nw_case_open(nw_case *x, nw_ctx *c, nw_sched *s) {
   *x = (nw_case){.c = c, .s = s, .r = s->refused, .index_dim = -1};
   if (!x->r) return nw_fail(c, NW_EINVAL, "it is about the last step, when that was refused", "nothing was refused");
+  if (x->r->slip)
+    return nw_fail(c, NW_EINVAL, x->r->hint, "the last step was refused for its arguments: %s", x->r->slip);
   x->w = x->r->refusal.conflict;
   x->name = x->r->refusal.element;
   const nw_program *p = x->r->before;

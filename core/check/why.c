@@ -226,7 +226,7 @@ static char *why_of(nw_sched *s, const nw_program *p, int line, bool lowered) {
   nw_str b = {0};
   nw_program_lines(&lines, p, &(nw_show_opts){.style = NW_TEXT_PLAIN});
   bool ok = line >= 1 && line <= lines.n;
-  if (!ok) nw_fail(s->ctx, NW_ERANGE, NULL, "there is no line %d; the last is %d", line, lines.n);
+  if (!ok) nw_fail(s->ctx, NW_ERANGE, NULL, "there is no such line; they are 1 to %d", lines.n);
   history h = history_of(s);
   const nw_line *l = ok ? &lines.line[line - 1] : NULL;
   const nw_stmt *stmt = ok && !lowered ? with_id(p, l->stmt) : NULL;

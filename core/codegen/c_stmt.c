@@ -64,7 +64,7 @@ static void mark(nwt *g, const nw_stmt *s) {
   case NW_UNROLLED:
     nw_str_fmt(&g->out, "#pragma GCC unroll %lld\n", nw_is_int(s->loop.extent, &n) ? (long long)n : 1);
     break;
-  default: nwt_fail(g, "loop %s has a mark that C does not have", s->loop.var->name);
+  default: nwt_fail(g, "%s is bound to %s, which C does not have", s->loop.var->name, nw_loop_kind_name(s->loop.mark));
   }
 }
 

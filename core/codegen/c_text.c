@@ -12,7 +12,8 @@ bool nwt_fail(nwt *g, const char *fmt, ...) {
   nw_str why = {0};
   nw_str_vfmt(&why, fmt, args);
   va_end(args);
-  nw_fail(g->p->ctx, NW_ECODEGEN, NULL, "%s", why.s);
+  const char *hint = nw_find_bound(g->p->root) ? "a grid is shown \"lowered\"; unmark takes a loop off it" : NULL;
+  nw_fail(g->p->ctx, NW_ECODEGEN, hint, "%s", why.s);
   nw_str_free(&why);
   return false;
 }

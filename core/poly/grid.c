@@ -166,14 +166,17 @@ static bool lives_right(grid *g, const nw_path *path) {
   const nw_stmt *s = path->at[path->n - 1];
   if (s->kind != NW_ALLOC) return true;
   nw_scope scope = nw_find_buffer(g->m->p, s->alloc.buffer)->scope;
-  const char *lives =
-      nw_arena_printf(g->m->arena, "%s has scope %s", s->alloc.buffer, scope == NW_SHARED ? "shared" : "local");
-  if (scope != NW_GLOBAL && block_below(s)) return refuse(g, NULL, lives, "it lives outside of the blocks that use it");
+  const char *owner = scope == NW_SHARED ? "shared: each block has its own" : "local: each thread has its own";
+  if (scope != NW_GLOBAL && block_below(s))
+    return refuse(g, NULL,
+                  nw_arena_printf(g->m->arena, "%s is kept outside of the blocks that use it", s->alloc.buffer),
+                  "its scope is %s", owner);
   for (int i = 0; i < path->n - 1 && scope == NW_SHARED; i++)
     if (nw_is_thread_loop(path->at[i]))
-      return refuse(g, path->at[i], lives,
-                    "that is a whole block's, but it lives inside %s: each value of %s has its own",
-                    path->at[i]->loop.var->name, tag_of(path->at[i]));
+      return refuse(g, path->at[i],
+                    nw_arena_printf(g->m->arena, "%s is kept inside %s", s->alloc.buffer, path->at[i]->loop.var->name),
+                    "its scope is shared, so that it is a whole block's, but each value of %s would have its own",
+                    tag_of(path->at[i]));
   return true;
 }
 

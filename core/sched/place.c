@@ -41,14 +41,23 @@ static bool no_scan(nw_step *st, const nw_stmt *block) {
   return !is_scan(block) || nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
 }
 
+static const char *names_of_writers(nw_step *st, const char *buffer) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  const char *names = NULL;
+  for (int i = 0; i < b.n; i++)
+    if (nw_block_writes(b.at[i], buffer))
+      names = nw_arena_printf(st->scratch, "%s%s%s", names ? names : "", names ? ", " : "", b.at[i]->block.name);
+  return names;
+}
+
 // `pieces`: the blocks that do parts of the stage may be several.
 static bool written_by(nw_step *st, const nw_stmt *block, bool pieces) {
   for (int t = 0; t < block->block.ntargets; t++) {
     const char *buffer = block->block.target[t].buffer;
     int n = writers(st, block, buffer, pieces), places = allocations(st->p->root, buffer);
     if (n != 1)
-      return nw_step_refuse(st, "its init was split off, or a tail was cut: move it before that", NULL,
-                            "%d blocks write it", n);
+      return nw_step_refuse(st, "it must still be one block: take this step before the one that parts it", NULL,
+                            "%d blocks write it: %s", n, names_of_writers(st, buffer));
     if (places > 1)
       return nw_step_refuse(st, "there are several versions of it; move it before it is specialized", NULL,
                             "it lives in %d places", places);

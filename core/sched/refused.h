@@ -2,5 +2,5 @@
 #pragma once
 #include "sched/sched.h"
 
-void nw_refused_keep(nw_step *st); // when the context holds a refusal
+void nw_refused_keep(nw_step *st); // what the context holds
 void nw_refused_forget(nw_sched *s);

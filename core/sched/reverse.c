@@ -146,12 +146,23 @@ static nw_stmt *nest_of(const reverse *x, nw_lifted *stage) {
 
 // ---- the step
 
+// Does the loop hold the stage, and storage around it, which the stage would leave?
+static bool is_kept_inside(const nw_path *own, const nw_stmt *loop) {
+  int at = nw_path_index(own, loop);
+  for (int i = at + 1; at >= 0 && i < own->n; i++)
+    if (own->at[i]->kind == NW_ALLOC) return true;
+  return false;
+}
+
 static bool can_follow(reverse *x, const nw_path *own) {
   const char *name = x->block->block.name, *where = x->loop->loop.var->name;
   if (!nw_one_nest(x->st, x->block)) return false;
   if (nw_path_index(own, x->loop) >= nw_path_exclusive(own))
     return nw_step_refuse(x->st, "a stage moves into a loop of what it reads", x->loop, "that is a loop of %s itself",
                           name);
+  if (is_kept_inside(own, x->loop))
+    return nw_step_refuse(x->st, "what it reads is kept there, and it cannot leave that", x->loop,
+                          "it is computed there already");
   if (!nw_feeds(x->loop, x->block))
     return nw_step_refuse(x->st, "a round would make nothing ready for it", x->loop, "nothing in %s is read by %s",
                           where, name);

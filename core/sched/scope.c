@@ -28,9 +28,8 @@ static bool block_holds(void *env, const nw_path *path) {
   u->path = path;
   for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets; t++)
     if (!target_holds(u, &s->block.target[t]))
-      return nw_step_refuse(
-          u->st, nw_arena_printf(u->st->scratch, "%s uses %s, which does not exist there", s->block.name, u->missing),
-          NULL, "%s lives somewhere else", u->missing);
+      return nw_step_refuse(u->st, "what uses a temporary stands inside the loop that keeps it", NULL,
+                            "%s would use %s outside of where that is kept", s->block.name, u->missing);
   return true;
 }
 

@@ -102,8 +102,8 @@ nw_buffer *nw_tensor_arg(nw_step *st, int param) {
   return NULL;
 }
 
-static bool no_reader(nw_step *st, const char *tensor, const char *reader) {
-  return nw_step_refuse(st, "a copy is made for its readers", NULL, "%s does not read %s", reader, tensor);
+static bool no_reader(nw_step *st, const char *tensor) {
+  return nw_step_refuse(st, "a copy is made for its readers", NULL, "nothing reads %s", tensor);
 }
 
 // Where no readers are named a copy is for all but those that fill the tensor: a scan reads itself.
@@ -118,7 +118,9 @@ static bool readers_read(nw_step *st, const char *tensor, const nw_arg *readers)
   for (int i = 0; i < readers->n && readers->kind == NW_ARG_LIST; i++) {
     const nw_stmt *block = nw_stage_block(st->p, readers->item[i].name);
     if (!block) return nw_fail_unknown_stage(st->ctx, st->p, readers->item[i].name), false;
-    if (!nw_block_reads(block, tensor)) return no_reader(st, tensor, block->block.name);
+    if (!nw_block_reads(block, tensor))
+      return nw_step_refuse(st, "a copy is made for its readers", NULL, "%s does not read %s", block->block.name,
+                            tensor);
   }
   return true;
 }
@@ -224,12 +226,12 @@ bool nw_apply_cache_read(void *step) {
   if (!from || (nw_step_given(st, READ_AT) && !loop) || !nw_scope_of(st, READ_SCOPE, &scope) ||
       !readers_read(st, from->name, readers))
     return false;
-  if (is_output(st, from)) return no_reader(st, from->name, "any stage");
+  if (is_output(st, from)) return no_reader(st, from->name);
   const char *suffix = nw_step_given(st, READ_LAYOUT) ? "packed" : scopes[scope];
   nw_buffer *to = nw_new_cache(st, from, scope, READ_NAME, suffix);
   if (!to || !nw_set_layout(st, to, &st->resolved[READ_LAYOUT])) return false;
   nw_stmt *block = copy_of(st, from, to);
-  if (!rename_readers(st, from->name, to->name, readers)) return no_reader(st, from->name, "any stage");
+  if (!rename_readers(st, from->name, to->name, readers)) return no_reader(st, from->name);
   nw_lifted stage = {.block = block, .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
   if (!loop) loop = home_of(st, from->name);
   if (!nw_place(st, &stage, loop)) return false;

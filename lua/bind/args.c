@@ -3,6 +3,7 @@
 #include <string.h>
 
 const char *nwl_typename(lua_State *L, int arg) {
+  arg = lua_absindex(L, arg);
   static const char *const plain[] = {"nothing",  "nil",     "a boolean",  "a pointer",  "a number",
                                       "a string", "a table", "a function", "a userdata", "a coroutine"};
   if (luaL_getmetafield(L, arg, "__name") == LUA_TSTRING) {
@@ -20,6 +21,7 @@ static int expected(lua_State *L, int arg, const char *name, const char *what) {
 }
 
 void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name) {
+  arg = lua_absindex(L, arg); // the message is put together on the stack
   nwl_box *b = luaL_testudata(L, arg, c->metatable);
   if (!b) {
     bool vowel = strchr("aeiou", c->name[0]) != NULL;

@@ -33,8 +33,10 @@ static int walk_history(lua_State *L, bool (*go)(nw_sched *), bool (*back)(nw_sc
   if (steps < 1) return nwl_fail(L, NW_ERANGE, NULL, "steps: %lld is not at least 1", (long long)steps);
   while (done < steps && go(s)) done++;
   if (done == steps) return lua_settop(L, 1), 1;
-  while (done-- > 0) back(s);
-  return nwl_raise(L);
+  if (!done) return nwl_raise(L);
+  nw_clear(nwl_ctx(L));
+  for (lua_Integer i = 0; i < done; i++) back(s);
+  return nwl_fail(L, NW_ERANGE, NULL, "steps: %lld is more than the %lld there are", (long long)steps, (long long)done);
 }
 
 static int sched_undo(lua_State *L) { return walk_history(L, nw_sched_undo, nw_sched_redo); }

@@ -74,8 +74,8 @@ static int f_log(lua_State *L) {
 
 static int f_why(lua_State *L) {
   nw_sched *s = schedule_arg(L);
-  nwl_integer(L, 2, "line");
-  int line = nwl_count_or(L, 2, "line", 1, INT32_MAX, 1);
+  lua_Integer at = nwl_integer(L, 2, "line");
+  int line = at > INT32_MAX ? INT32_MAX : at < 0 ? 0 : (int)at;
   nw_clear(nwl_ctx(L));
   nwl_push_text(L, nw_sched_why(s, line, lua_toboolean(L, 3)));
   return 1;

@@ -104,7 +104,9 @@ function errors.is_error(e) return getmetatable(e) == core.error end
 ---@param what string      the function's name, for the message
 ---@param options table?
 ---@param allowed string[]
-function errors.options(what, options, allowed)
+---@param listed string[]?   those that the hint names, when not all
+function errors.options(what, options, allowed, listed)
+  listed = listed or allowed
   if options == nil then return {} end
   if type(options) ~= "table" then
     errors.fail("invalid", nil, "%s: expected a table of options, got %s", what, core.type_name(options))
@@ -114,7 +116,8 @@ function errors.options(what, options, allowed)
   for key in pairs(options) do
     if not known[key] then
       local near = type(key) == "string" and core.nearest(key, allowed)
-      local hint = near and ("did you mean '%s'?"):format(near) or "its options are " .. table.concat(allowed, ", ")
+      local list = #listed > 0 and "its options are " .. table.concat(listed, ", ") or "it has no options"
+      local hint = near and ("did you mean '%s'?"):format(near) or list
       errors.fail("invalid", hint, "%s: unknown option '%s'", what, tostring(key))
     end
   end

@@ -124,6 +124,9 @@ return function(nw)
     function(name, options)
       local o = type(options) == "number" and {min = options} or errors.options("size", options, {"min", "multiple"})
       local size = core.size(errors.expect("size: name", name, "string"), o.min or 1)
+      if o.multiple and errors.expect("size: multiple", o.multiple, "number") < 1 then
+        errors.fail("range", nil, "size: a multiple of at least 1, not of %s", o.multiple)
+      end
       if o.multiple then core.fact(size, core.eq(size % o.multiple, 0)) end
       return size
     end)

@@ -51,11 +51,11 @@ end
 -- ---- where a stage can be computed
 
 local function bytes_of(place)
-  if place.bytes then
-    return place.bytes >= 1 << 20 and ("%.3g MiB"):format(place.bytes / (1 << 20))
-      or place.bytes >= 1 << 10 and ("%.3g KiB"):format(place.bytes / (1 << 10)) or ("%d bytes"):format(place.bytes)
+  for power, unit in pairs {[40] = "TiB", [30] = "GiB", [20] = "MiB", [10] = "KiB"} do
+    local n = (place.bytes or 0) / (1 << power)
+    if n >= 1 and n < 1024 then return (n < 100 and "%.3g %s" or "%.0f %s"):format(n, unit) end
   end
-  return place.size and place.size .. " elements" or "storage not known"
+  return place.bytes and ("%d bytes"):format(place.bytes) or place.size and place.size .. " elements" or "storage not known"
 end
 
 local function locations(s, stage)

@@ -31,14 +31,19 @@ local function is_list(value) return type(value) == "table" and getmetatable(val
 
 -- layout = function(k, j) return j // 32, k, j % 32 end, over the variables of the logical dimensions.
 local function layout(name, f)
-  if type(f) ~= "function" then return f end
+  if is_list(f) then return f end
+  errors.expect(name, f, "function")
   local info = debug.getinfo(f, "u")
   if info.isvararg or info.nparams == 0 then
     errors.fail("invalid", nil, "%s: the function must name the dimensions it places", name)
   end
   local vars = {}
   for d = 1, info.nparams do vars[d] = core.variable("_" .. d - 1) end
-  return {f(table.unpack(vars))}
+  local places = {f(table.unpack(vars))}
+  if #places == 0 then
+    errors.fail("invalid", "as in function(i, j) return j // 8, i, j % 8 end", "%s: the function returns no place", name)
+  end
+  return places
 end
 
 -- One argument as the binding reads it.
@@ -66,9 +71,11 @@ local function check_choice(p, param, value)
     "%s: %s cannot be '%s'", p.name, param.name, value)
 end
 
-local function names_of(p)
+local function names_of(p, options_only)
   local names = {}
-  for n, param in ipairs(p.params) do names[n] = param.name end
+  for _, param in ipairs(p.params) do
+    if param.option or not options_only then names[#names + 1] = param.name end
+  end
   return names
 end
 
@@ -118,7 +125,7 @@ local function fill_positional(p, args, given, count)
 end
 
 local function fill_options(p, args, options)
-  errors.options(p.name, options, names_of(p))
+  errors.options(p.name, options, names_of(p), names_of(p, true))
   for n, param in ipairs(p.params) do
     local value = options[param.name]
     if value ~= nil then

@@ -36,9 +36,9 @@ describe("an error", function()
   end)
 end)
 
-describe("a slip", function()
-  local fails = support.fails
+local fails = support.fails
 
+describe("a slip", function()
   it("with Lua's own == is told", function()
     local hint = "write nw.eq"
     fails(hint, "type", nw.compute, {4}, function(i) return i == 2 end)
@@ -56,6 +56,26 @@ describe("a slip", function()
     local t = nw.zeros {2, 3}
     fails("index 2 is 3; it must be at least 0 and below 3", "range", t.get, t, 0, 3)
     fails("values: 2 for 6 elements", "invalid", t.fill_list, t, {1, 2})
+  end)
+
+  it("in an argument is told in terms of the argument", function()
+    local s, C, A = support.gemm(16)
+    fails("layout: expected a function, got a number", "invalid", s.cache_read, s, A, "global", {C}, {layout = 3})
+    fails("layout: the function returns no place", "invalid", s.cache_read, s, A, "global", {C},
+      {layout = function(_) end})
+    fails("unknown option 'tail'.*it has no options", "invalid", s.vectorize, s, "j", {tail = "cut"})
+    fails("size: a multiple of at least 1, not of 0", "range", nw.size, "M", {multiple = 0})
+    fails("output: expected a tensor, got a number", nil, nw.schedule, 3)
+  end)
+
+  it("in the history is told with what there is", function()
+    local s = support.gemm(16)
+    s:split("i", 4)
+    s:split("j", 4)
+    fails("steps: 100 is more than the 2 there are", "range", s.undo, s, 100)
+    assert.equal(2, s:version())
+    fails("there is no such line; they are 1 to 6", "range", s.why, s, -1)
+    fails("there is no such line; they are 1 to 6", "range", s.why, s, 7)
   end)
 end)
 
@@ -100,5 +120,53 @@ describe("a refusal", function()
     assert.equal(before, s:text())
     assert.equal(0, s:version())
     s:split("i", 8)
+  end)
+end)
+
+describe("a refusal in words", function()
+  local function soft()
+    local A = nw.placeholder({16, 32}, "f32", "A")
+    local k = nw.reduce_axis(32, "k")
+    local sums = nw.compute({16}, function(i) return nw.sum(A(i, k), k) end, "sums")
+    local out = nw.compute({16, 32}, function(i, j) return A(i, j) / sums(i) end, "out")
+    return nw.schedule(out), sums, out
+  end
+
+  it("says what is the matter, not where it was found", function()
+    local s, C = support.gemm(16)
+    assert.equal("cannot read C through a local copy: nothing reads C",
+      fails("nothing reads C", "refused", s.cache_read, s, C, "local").message)
+    assert.equal("it takes two loops", fails("neighbours", "refused", s.fuse, s, "i", "i").refusal.why)
+    s:bind("i", "blockIdx.x")
+    fails("i is bound to blockIdx.x, which C does not have.*lowered", nil, s.show, s, "c")
+  end)
+
+  it("knows a stage that is there already", function()
+    local s, sums, out = soft()
+    local loop = s:loops(out)[1]
+    s:compute_at(sums, loop)
+    fails("it is computed there already", "refused", s.reverse_compute_at, s, out, loop)
+  end)
+
+  it("names the blocks that write one stage", function()
+    local s, sums, out = soft()
+    s:decompose_reduction(sums, "i")
+    local err = fails("2 blocks write it: sums_init, sums", "refused", s.compute_at, s, sums, s:loops(out)[1])
+    assert.equal("it must still be one block: take this step before the one that parts it", err.refusal.why)
+  end)
+
+  it("says of storage where it is kept", function()
+    local s, sums, out = soft()
+    s:bind(s:loops(sums)[1], "blockIdx.x")
+    s:bind(s:loops(out)[1], "blockIdx.x")
+    local err = fails("cannot move sums to shared: sums is kept outside of the blocks that use it", "refused", s.set_scope, s,
+      sums, "shared")
+    assert.equal("its scope is shared: each block has its own", err.refusal.why)
+    local A = nw.placeholder({16}, "f32", "A")
+    local X = nw.compute({16}, function(i) return A(i) * 2 end, "X")
+    local Y = nw.compute({16}, function(i) return X(i) + 1 end, "Y")
+    s = nw.schedule(nw.compute({16}, function(i) return Y(i) + 2 end, "Z"))
+    s:compute_at(X, "i_1")
+    fails("Y would use X outside of where that is kept", "refused", s.compute_at, s, Y, "i_2")
   end)
 end)

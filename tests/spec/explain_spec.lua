@@ -209,6 +209,10 @@ describe("s:explain()", function()
     refuse(s, "parallel", "k")
     assert.is_false(pcall(s.split, s, "j", "four")) -- a slip, not a refusal
     assert.is_string(tostring(s:explain()))
+    assert.is_false(pcall(s.split, s, "nope", 2))
+    ok, err = pcall(s.explain, s)
+    assert.is_false(ok)
+    assert.truthy(err.message:find('the last step was refused for its arguments: no loop "nope"', 1, true))
   end)
 
   it("complains about anything but a schedule", function()
