@@ -351,11 +351,23 @@ static void long_indices_fold(void **state) {
               "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
               "    block C of C (i = 3*first_loop + second_loop in 0..9, j = min(first_loop, second_loop) in 0..9):\n"
               "      C[i, j] = A[i, j]*A[i, i]*A[j, j]*A[0, 0]\n");
-  assert_shown(
-      p, NULL,
-      "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
-      "    C[3*first_loop + ..., min(...)] = A[3*first_loop + ..., min(...)]*A[3*first_loop + ..., 3*first_loop + ...]"
-      "*A[min(...), min(...)]*A[0, 0]\n");
+  assert_shown(p, NULL,
+               "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
+               "    C[..., min(first_loop, second_loop)] = A[..., min(first_loop, second_loop)]*A[..., ...]"
+               "*A[min(first_loop, second_loop), min(first_loop, second_loop)]*A[0, 0]\n");
+  nw_program_release(p);
+}
+
+static void neighbours_fold_apart(void **state) {
+  nw_program *p =
+      parsed(*state, "program p\ninput A: f32[99]\noutput C: f32[99]\n"
+                     "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
+                     "    block C of C (i = 9*first_loop + 3*second_loop + 9 in 0..99):\n"
+                     "      C[i] = A[i - 1]*0.25 + A[i]*0.5 + A[max(i - 2, 9)]*0.25 + A[max(i - 3, 9)]*0.25\n");
+  assert_shown(p, NULL,
+               "for first_loop in 0..3:\n  for second_loop in 0..3:\n"
+               "    C[9*first_loop + ... + 9] = A[9*first_loop + ... + 8]*0.25 + A[9*first_loop + ... + 9]*0.5 + "
+               "A[max(9*first_loop + ... + 7, 9)]*0.25 + A[max(9*first_loop + ... + 6, 9)]*0.25\n");
   nw_program_release(p);
 }
 
@@ -366,7 +378,7 @@ int main(void) {
       TEST(errors_say_where_and_what),   TEST(depth_and_length_have_limits), TEST(nesting_has_a_limit),
       TEST(an_expression_parses_alone),  TEST(sums_parse_as_they_are_made),  TEST(the_short_form_speaks_of_loops),
       TEST(remarks_stand_in_a_column),   TEST(changes_are_marked),           TEST(styles_say_the_same),
-      TEST(long_indices_fold),
+      TEST(long_indices_fold),           TEST(neighbours_fold_apart),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
