@@ -322,15 +322,16 @@ static const char *buffer_of(nw_step *st, const char *stage) {
   return block ? block->block.target[0].buffer : stage;
 }
 
-// Loops around the first reader, innermost first.
-static void offer_places(nw_step *st, const char *stage) {
+// Loops around the first reader, innermost first; `then` is what has to work once the stage is there, or NULL.
+static void offer_places(nw_step *st, const char *stage, nw_candidate *then) {
   nw_path path;
   nw_stmt *nest[NW_MAX_DEPTH];
   const char *buffer = buffer_of(st, stage);
   const nw_stmt *reader = buffer ? nw_tree_reader(st->before->root, buffer) : NULL;
   if (!reader || !nw_find(st->before, reader->id, &path)) return;
   int n = nw_path_loops(&path, nest);
-  for (int i = n - 1; i >= 0; i--) offer2(st, "compute_at", stage_arg(stage), loop_arg(nest[i]));
+  for (int i = n - 1; i >= 0; i--)
+    nw_step_suggest(st, "compute_at", (nw_arg[]){stage_arg(stage), loop_arg(nest[i])}, 2)->then = then;
 }
 
 static bool is_temp(const nw_program *p, const char *buffer) {
@@ -354,22 +355,26 @@ static void offer_other_stages(nw_step *st, const char *primitive, const char * 
 void nw_suggest_compute_at(void *step) {
   nw_step *st = step;
   const char *stage = st->resolved[0].name;
-  offer_places(st, stage);
+  offer_places(st, stage, NULL);
   offer1(st, "compute_root", stage_arg(stage));
   offer1(st, "compute_inline", stage_arg(stage));
   offer_copy(st, stage);
 }
 
-// Kept for fewer loops, computed further out, or computed inside the loop first.
+static nw_candidate *store_whole(nw_step *st, const char *stage) {
+  return nw_step_candidate(st, "store_at", (nw_arg[]){stage_arg(stage)}, 1);
+}
+
+// Kept for other loops; no threads between them; or computed inside a loop first.
 void nw_suggest_store_at(void *step) {
   nw_step *st = step;
   nw_stmt *nest[NW_MAX_DEPTH];
   const char *stage = st->resolved[0].name;
   int n = nest_of_stage(st, stage, nest);
+  first_unmarks(st, n, nest);
   for (int i = n - 1; i >= 0; i--) offer2(st, "store_at", stage_arg(stage), loop_arg(nest[i]));
   offer1(st, "store_at", stage_arg(stage));
-  offer_places(st, stage);
-  offer1(st, "compute_root", stage_arg(stage));
+  offer_places(st, stage, store_whole(st, stage));
 }
 
 // The other loops of what it reads, innermost first; or what it reads moves instead.
@@ -391,7 +396,7 @@ void nw_suggest_reverse_compute_at(void *step) {
 void nw_suggest_compute_inline(void *step) {
   nw_step *st = step;
   const char *stage = st->resolved[0].name;
-  offer_places(st, stage);
+  offer_places(st, stage, NULL);
   offer_other_stages(st, "compute_inline", stage);
   offer_copy(st, stage);
 }
@@ -412,7 +417,7 @@ void nw_suggest_reverse_compute_inline(void *step) {
 
 void nw_suggest_compute_root(void *step) {
   nw_step *st = step;
-  offer_places(st, st->resolved[0].name);
+  offer_places(st, st->resolved[0].name, NULL);
   offer_other_stages(st, "compute_root", st->resolved[0].name);
   offer_copy(st, st->resolved[0].name);
 }
@@ -466,26 +471,34 @@ void nw_suggest_cache_write(void *step) {
   for (int i = 0; i < b.n; i++) offer2(st, "cache_write", stage_arg(b.at[i]->block.name), str_arg("global"));
 }
 
-// More rows, other dimensions, or first a window that moves.
+// Other dimensions; or first a window that moves, which no threads share.
 void nw_suggest_rolling_buffer(void *step) {
   nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
   const char *stage = st->resolved[0].name, *buffer = buffer_of(st, stage);
   const nw_buffer *b = buffer ? nw_find_buffer(st->before, buffer) : NULL;
+  first_unmarks(st, nest_of_stage(st, stage, nest), nest);
   for (int d = 1; b && d <= b->ndim; d++) offer2(st, "rolling_buffer", stage_arg(stage), int_arg(d));
-  nw_suggest_store_at(step);
+  first1(st, "store_at", stage_arg(stage));
+  nw_candidate *window = store_whole(st, stage);
+  window->then = nw_step_again(st);
+  offer_places(st, stage, window);
 }
 
+// Computed in another loop, or in one that no threads share.
 void nw_suggest_double_buffer(void *step) {
   nw_step *st = step;
-  offer_other_stages(st, "double_buffer", st->resolved[0].name);
-  nw_suggest_rolling_buffer(step);
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  first_unmarks(st, nest_of_stage(st, stage, nest), nest);
+  offer_places(st, stage, nw_step_again(st));
 }
 
 // Less of it at a time; or a copy that lives there.
 void nw_suggest_set_scope(void *step) {
   nw_step *st = step;
   const char *tensor = st->resolved[0].name;
-  if (is_temp(st->before, buffer_of(st, tensor))) offer_places(st, tensor);
+  if (is_temp(st->before, buffer_of(st, tensor))) offer_places(st, tensor, nw_step_again(st));
   offer2(st, "cache_read", stage_arg(tensor), st->resolved[1]);
   offer2(st, "cache_write", stage_arg(tensor), st->resolved[1]);
 }

@@ -79,6 +79,13 @@ local cases = {
     {'s:vectorize "x_1"', 's:stream_stores "Y"', 's:split("y", 4)'}, 's:stream_stores "Y"', {}},
   {"loops of one round have nothing to share out", function() return blur(1, 64) end, {},
     's:parallel(s:loops "X"[1]) s:parallel "x"', {'s:unmark "y"'}, {'s:parallel "x"'}},
+  {"a window of a stage that is computed whole", function() return blur(16, 16) end, {}, 's:store_at "X"',
+    {'s:compute_at("X", "x_1")', 's:compute_at("X", "y_1")'}, {'s:store_at "X"'}},
+  {"a window that threads would share", function() return blur(16, 16) end,
+    {'s:compute_at("X", "y_1")', 's:parallel "y_1"', 's:split("x", 4)'}, 's:double_buffer "X"',
+    {'s:unmark "y_1"', 's:compute_at("X", "x_1")'}, {'s:double_buffer "X"'}},
+  {"storage that is too large for the stack", function() return blur(256, 256) end, {}, 's:set_scope("X", "local")',
+    {'s:compute_at("X", "x_1")', 's:compute_at("X", "y_1")'}, {'s:set_scope("X", "local")'}},
   {"a loop that is too long for lanes", function() return mm(16, 512, 16) end, {}, 's:vectorize "j"',
     {'s:vectorize "i"', 's:split("j", 16)'}},
 }
