@@ -114,6 +114,9 @@ static bool check_shape(job *j, const int64_t *sizes) {
 
 // ---- a shape too large to interpret
 
+static const char SMALLER[] =
+    "replay the steps on small or symbolic sizes, and check those: t:replay(s:trace \"json\")";
+
 typedef struct points {
   job *j;
   const nw_check_data *d;
@@ -162,10 +165,15 @@ static bool check_point(points *q, int output, int k) {
 static bool check_points(points *q) {
   for (int k = 0; k < NW_CHECK_POINTS && nw_now() < q->until; k++) {
     for (int o = 0; o < q->j->s->noutputs; o++) {
+      if (nw_stopped(q->j->c)) return false;
       if (q->d->array[nw_check_inputs(q->j->p) + o]->count && !check_point(q, o, k)) return false;
     }
   }
-  nw_str_fmt(q->j->report, "%d outputs agree at corners and random points (too large to interpret)\n", q->checked);
+  nw_str_fmt(
+      q->j->report,
+      "%d of %lld outputs agree in the definition and the compiled program, the corners among them; too large to "
+      "interpret, so the scheduled and the lowered program were not run\n",
+      q->checked, (long long)outputs_of(q->j, q->d));
   return true;
 }
 
@@ -188,6 +196,18 @@ static bool check_large(job *j, const int64_t *sizes) {
   return ok;
 }
 
+// What cannot be had at full size can be had of the same steps on smaller sizes.
+static bool check_constant(job *j) {
+  if (!j->kernel) return nw_fail(j->c, NW_ELIMIT, SMALLER, "too large to interpret, and nothing else runs a grid");
+  bool ok = check_large(j, (int64_t[]){0});
+  nw_diag *d = &j->c->diag;
+  if (!ok && !j->mismatch && d->code == NW_ERANGE) {
+    d->message = nw_diag_printf(j->c, "nothing was checked: %s", d->message);
+    d->hint = SMALLER;
+  }
+  return ok;
+}
+
 // ---- the whole
 
 static bool check_shapes(job *j) {
@@ -197,8 +217,7 @@ static bool check_shapes(job *j) {
   for (int i = 0; ok && i < n; i++) ok = check_shape(j, row[i]);
   for (int i = 0; i < n; i++) free(row[i]);
   if (n) return ok;
-  if (!j->p->nsizes && j->kernel) return check_large(j, (int64_t[]){0});
-  if (!j->p->nsizes) return nw_fail(j->c, NW_ELIMIT, NULL, "too large to interpret, and nothing else runs a grid");
+  if (!j->p->nsizes) return check_constant(j);
   return nw_fail(j->c, NW_ELIMIT, NULL, "no small shape satisfies the facts about the sizes");
 }
 

@@ -20,24 +20,30 @@ static nw_array *array_for(const nw_program *p, const nw_buffer *b, const int64_
   return nw_array_new(p->ctx, b->dtype, b->ndim, shape);
 }
 
-static void fill(nw_array *a, uint64_t seed) {
+enum { LOOK_UP = 1 << 20 }; // elements between two looks for an interrupt
+
+static bool fill(nw_ctx *c, nw_array *a, uint64_t seed) {
   bool halves = nw_array_dtype(a) == NW_F16 || nw_array_dtype(a) == NW_BF16;
   bool negative = nw_dtype_is_signed(nw_array_dtype(a));
   double hi = nw_array_dtype(a) == NW_BOOL ? 1 : halves ? 2 : 4;
   nw_array_fill_random(a, seed, negative ? -hi : 0, hi);
   for (int64_t i = 0; i < nw_array_count(a) && nw_dtype_is_float(nw_array_dtype(a)); i++) {
+    if (i % LOOK_UP == 0 && nw_stopped(c)) return false;
     nw_array_set(a, i, __builtin_nearbyint(nw_array_get(a, i)));
   }
+  return !nw_stopped(c);
 }
 
+// Whether there is room for all of them comes first.
 bool nw_check_data_make(nw_check_data *d, const nw_program *p, const int64_t *sizes, uint64_t seed) {
   *d = (nw_check_data){.n = params(p)};
   d->array = nw_xcalloc((size_t)d->n + 1, sizeof *d->array);
   for (int i = 0; i < d->n; i++) {
     d->array[i] = array_for(p, p->buffer[i], sizes);
     if (!d->array[i]) return false;
-    if (p->buffer[i]->role == NW_INPUT) fill(d->array[i], nw_hash_mix(seed, (uint64_t)i));
   }
+  for (int i = 0; i < d->n; i++)
+    if (p->buffer[i]->role == NW_INPUT && !fill(p->ctx, d->array[i], nw_hash_mix(seed, (uint64_t)i))) return false;
   return true;
 }
 

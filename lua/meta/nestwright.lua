@@ -59,7 +59,7 @@ function schedule:cache_read(tensor, scope, readers, options) end
 ---@return nw.stage
 function schedule:cache_write(stage, scope, options) end
 
----Runs the schedule against its definition on small shapes in all three ways; an error names the first difference.
+---Runs the schedule against its definition in all three ways: interpreted, lowered and interpreted, compiled. Symbolic sizes get small awkward values; constant ones are as they are, and where these are too large to interpret only the compiled program is run, and compared at the corners and some random elements. The result says what was checked; an error names the first difference.
 ---@return string
 function schedule:check() end
 

@@ -223,7 +223,10 @@ return function(nw)
       return check_self("load", s):replay(read_saved(errors.expect("load: path", path, "string")).trace)
     end)
   method("check", "(self: nw.schedule): string",
-    "Runs the schedule against its definition on small shapes in all three ways; an error names the first difference.",
+    "Runs the schedule against its definition in all three ways: interpreted, lowered and interpreted, compiled. Symbolic sizes "
+    .. "get small awkward values; constant ones are as they are, and where these are too large to interpret only the compiled "
+    .. "program is run, and compared at the corners and some random elements. The result says what was checked; an error names "
+    .. "the first difference.",
     function(s) return core.check(s) end)
 
   stage_method("axes", "(self: nw.stage): nw.loop ...", "The loops around the stage, outermost first.",

@@ -65,8 +65,30 @@ static void large_sizes_are_checked_at_points(void **state) {
   char *report;
   tile(s);
   if (!nw_check(b->c, s, &report)) fail_msg("%s\n%s", nw_error(b->c)->message, report);
-  assert_has(report, "too large to interpret");
+  assert_has(report, "1000 of 10000 outputs agree in the definition and the compiled program, the corners among them");
+  assert_has(report, "the scheduled and the lowered program were not run");
   free(report);
+  nw_sched_release(s);
+}
+
+static void what_has_no_room_is_said_to_be_unchecked(void **state) {
+  bench *b = *state;
+  nw_sched *s = gemm(b->c, (int64_t)1 << 30);
+  assert_false(nw_check(b->c, s, NULL));
+  assert_has(nw_error(b->c)->message, "nothing was checked: a tensor of");
+  assert_has(nw_error(b->c)->hint, "replay the steps on small or symbolic sizes");
+  nw_clear(b->c);
+  nw_sched_release(s);
+}
+
+static void a_check_can_be_interrupted(void **state) {
+  bench *b = *state;
+  nw_sched *s = gemm(b->c, 100);
+  b->c->interrupted = 1;
+  assert_false(nw_check(b->c, s, NULL));
+  assert_int_equal(nw_error(b->c)->code, NW_EINTERRUPT);
+  b->c->interrupted = 0;
+  nw_clear(b->c);
   nw_sched_release(s);
 }
 
@@ -119,6 +141,8 @@ int main(void) {
       TEST(shapes_satisfy_the_facts),
       TEST(constant_sizes_run_as_they_are),
       TEST(large_sizes_are_checked_at_points),
+      TEST(what_has_no_room_is_said_to_be_unchecked),
+      TEST(a_check_can_be_interrupted),
       TEST(a_wrong_program_is_caught),
       TEST(values_are_compared_as_closely_as_they_should),
   };
