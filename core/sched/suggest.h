@@ -46,5 +46,12 @@ static inline void first_unmark(nw_step *st, const nw_stmt *loop) {
   if (loop->loop.mark != NW_SERIAL) first1(st, "unmark", loop_arg(loop));
 }
 
+static inline void first_unmarks(nw_step *st, int n, nw_stmt *const *nest) {
+  for (int i = 0; i < n; i++) first_unmark(st, nest[i]);
+}
+
+int nw_suggest_nest_of(nw_step *st, const char *stage, nw_stmt **out); // the loops around its block, outermost first
+bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // does an argument mean it, or a stage inside it?
+
 // For what asks that the condition of a block does not speak of these loops around it.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then);

@@ -1,5 +1,4 @@
 // Ways on after the refusal of a step on statements that follow each other.
-#include "sched/args.h"
 #include "sched/primitives.h"
 #include "sched/suggest.h"
 #include "sched/tree.h"
@@ -24,20 +23,8 @@ static nw_arg stmt_arg(const nw_stmt *s) {
 
 static bool named(const nw_stmt *s) { return s->kind == NW_LOOP || s->kind == NW_BLOCK; }
 
-// Is the refused step about one of the two?
-static bool about(const nw_step *st, const nw_arg *args, int n, const nw_stmt *a, const nw_stmt *b) {
-  for (int i = 0; i < n; i++) {
-    const nw_arg *x = &args[i];
-    if (x->kind == NW_ARG_LIST && about(st, x->item, x->n, a, b)) return true;
-    if (x->i && (x->i == a->id || x->i == b->id)) return true;
-    const nw_stmt *block = x->kind == NW_ARG_STMT && !x->i ? nw_stage_block(st->before, x->name) : NULL;
-    if (block && (nw_tree_has(a, block) || nw_tree_has(b, block))) return true;
-  }
-  return false;
-}
-
 static bool asked(const nw_step *st, const nw_stmt *a, const nw_stmt *b) {
-  return about(st, st->resolved, nw_param_count(st->primitive), a, b);
+  return nw_suggest_about(st, a) || nw_suggest_about(st, b);
 }
 
 // Loops around those that were to be one, made one first.

@@ -86,6 +86,8 @@ local cases = {
     {'s:unmark "y_1"', 's:compute_at("X", "x_1")'}, {'s:double_buffer "X"'}},
   {"storage that is too large for the stack", function() return blur(256, 256) end, {}, 's:set_scope("X", "local")',
     {'s:compute_at("X", "x_1")', 's:compute_at("X", "y_1")'}, {'s:set_scope("X", "local")'}},
+  {"only loops that were asked about", function() return mm(16, 16, 16) end, {'s:split("i", 4)', 's:split("j", 4)'},
+    's:fuse("k", "j_i")', {'s:fuse("j_o", "j_i")', 's:fuse("j_i", "k")'}},
   {"a loop that is too long for lanes", function() return mm(16, 512, 16) end, {}, 's:vectorize "j"',
     {'s:vectorize "i"', 's:split("j", 16)'}},
 }
