@@ -143,7 +143,10 @@ static void put_meeting(nw_str *b, const nw_case *x) {
     put_iterations(b, x);
   if (x->shows) return;
   nw_str why = {0};
-  nw_str_fmt(&why, "nothing says which %s comes first", x->worker);
+  if (same_reduction(x))
+    nw_str_add(&why, "one of the two updates is lost");
+  else
+    nw_str_fmt(&why, "nothing says which %s comes first", x->worker);
   put_same(b, x, x->pair[NW_SINK][writes(x, NW_SINK)].value, why.s);
   nw_str_free(&why);
 }
