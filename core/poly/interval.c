@@ -3,6 +3,7 @@
 // Conditions are the conjuncts of a block's guard, those of a select in its body, and the sides of a clamp: max(i - 1, 0)
 // is i - 1 where 0 <= i - 1. Only those that speak of the loop count: the others are the business of other loops.
 #include "poly/internal.h"
+#include <isl/constraint.h>
 
 typedef struct asked {
   const nw_model *m;
@@ -193,12 +194,57 @@ static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out,
   return yes;
 }
 
+// A bound of the one dimension as a constraint gives it; NULL where it gives none.
+static isl_pw_aff *bound_by(isl_constraint *c, bool least) {
+  isl_bool it = isl_constraint_is_equality(c) == isl_bool_true ? isl_bool_false
+                : least                                        ? isl_constraint_is_lower_bound(c, isl_dim_set, 0)
+                                                               : isl_constraint_is_upper_bound(c, isl_dim_set, 0);
+  isl_aff *a = it == isl_bool_true ? isl_constraint_get_bound(c, isl_dim_set, 0) : NULL;
+  a = a && least ? isl_aff_ceil(a) : a ? isl_aff_floor(a) : NULL;
+  isl_constraint_free(c);
+  return a ? isl_pw_aff_project_domain_on_params(isl_pw_aff_from_aff(a)) : NULL;
+}
+
+enum { FEW = 3 }; // pieces whose hull is cheap
+
+// The set as nothing but its constraints; NULL where it is more.
+static isl_basic_set *one_piece(const isl_set *alone) {
+  if (isl_set_n_basic_set(alone) > FEW) return NULL;
+  isl_basic_set *b = isl_set_convex_hull(isl_set_copy(alone));
+  isl_set *hull = isl_set_from_basic_set(isl_basic_set_copy(b));
+  bool same = isl_set_is_subset(hull, alone) == isl_bool_true && isl_basic_set_dim(b, isl_dim_div) == 0;
+  isl_set_free(hull);
+  if (same) return isl_basic_set_remove_redundancies(b);
+  isl_basic_set_free(b);
+  return NULL;
+}
+
+// The greatest of the lower bounds, or the least of the upper ones: shorter than cases. NULL where these are not all.
+static const nw_expr *by_bounds(const asked *x, const isl_set *alone, int n, const nw_expr *const *param, bool least) {
+  isl_basic_set *b = one_piece(alone);
+  isl_constraint_list *list = b ? isl_basic_set_get_constraint_list(b) : NULL;
+  const nw_expr *e = NULL;
+  for (int i = 0; list && i < isl_constraint_list_n_constraint(list); i++) {
+    isl_pw_aff *a = bound_by(isl_constraint_list_get_constraint(list, i), least);
+    const nw_expr *one = a ? nw_expr_back(x->pool, a, n, param) : NULL;
+    if (one) e = !e ? one : (least ? nw_max : nw_min)(x->pool, e, one);
+  }
+  isl_constraint_list_free(list);
+  isl_basic_set_free(b);
+  return e;
+}
+
 static const nw_expr *bound(const asked *x, const nw_site *s, const isl_set *alone, const isl_set *around, bool least) {
   const nw_family *f = x->m->f;
   const nw_expr **param = NW_NEW_N(x->m->arena, const nw_expr *, f->nsizes + f->product.n + s->dim[x->level] + 1);
+  int n = parameters(x, s, param);
   isl_pw_aff *a = least ? isl_set_dim_min(isl_set_copy(alone), 0) : isl_set_dim_max(isl_set_copy(alone), 0);
   a = isl_pw_aff_gist_params(a, isl_set_copy(around));
-  const nw_expr *e = nw_expr_back(x->pool, a, parameters(x, s, param), (const nw_expr *const *)param);
+  const nw_expr *e = isl_pw_aff_n_piece(a) > 1 ? by_bounds(x, alone, n, param, least) : NULL;
+  if (e)
+    isl_pw_aff_free(a);
+  else
+    e = nw_expr_back(x->pool, a, n, param);
   return least || !e ? e : nw_add(x->pool, e, nw_index(x->pool, 1));
 }
 

@@ -275,6 +275,16 @@ describe("a split whose cut leaves no whole round", function()
 end)
 
 describe("partition", function()
+  it("writes a bound that has two sides as a min, not as cases", function()
+    for _, n in ipairs {100, nw.size "N"} do
+      local s = doubled(n)
+      s:split("i", 8)
+      s:partition "i_i"
+      assert.truthy(tostring(s):find "for i_i.main in 0%.%.min%(", tostring(s))
+      agrees(s)
+    end
+  end)
+
   it("frees a guarded split of its guard", function()
     for _, n in ipairs {0, 5, 31, 32, 33, 100, nw.size("N", {min = 0})} do
       local s = doubled(n)
@@ -733,7 +743,7 @@ describe("a stage in pieces", function()
     local R = nw.compute({9}, function(i) return nw.sum(A(i, k), k) end, "R")
     s = nw.schedule(nw.compute({9}, function(i) return R(i) + 1 end, "Y"))
     s:decompose_reduction(R, "k")
-    fails("its init was split off", "refused", function()
+    fails("it must still be one block", "refused", function()
       local ok, err = pcall(s.compute_at, s, R, "i_1")
       assert(not ok)
       error({message = err.refusal.why, code = err.code}, 0)
