@@ -14,6 +14,8 @@ typedef struct asked {
   isl_set *bad; // ... in which some condition may fail
   isl_set *
       some; // sizes, and rounds of the loops around, for which all loops inside have rounds: elsewhere nothing is asked
+  isl_set *taken; // rounds in which some guarded block runs
+  bool branches;
   int n; // conditions
 } asked;
 
@@ -87,6 +89,19 @@ static isl_set *rounds(const asked *x, const nw_site *s, const nw_space *v) {
   return set;
 }
 
+// A guarded block that runs in other rounds than those before it is another branch.
+static void note_branch(asked *x, const nw_site *s, const nw_space *v, isl_set *runs, int keep) {
+  bool guarded = false;
+  for (int i = 0; i < s->nwhere; i++) {
+    guarded |= speaks(x, s->where[i]);
+    runs = isl_set_intersect(runs, nw_space_cond(v, s->where[i], true));
+  }
+  runs = isl_set_project_out(runs, isl_dim_set, (unsigned)keep, (unsigned)(v->ndims + v->opaque.n - keep));
+  bool first = isl_set_is_empty(x->taken) == isl_bool_true, none = isl_set_is_empty(runs) == isl_bool_true;
+  if (guarded && !first && !none) x->branches |= isl_set_is_disjoint(runs, x->taken) == isl_bool_true;
+  x->taken = guarded ? isl_set_union(x->taken, runs) : (isl_set_free(runs), x->taken);
+}
+
 static void add_site(asked *x, const nw_site *s) {
   nw_vec cond = {0};
   nw_space v;
@@ -104,6 +119,7 @@ static void add_site(asked *x, const nw_site *s) {
     x->bad = isl_set_union(x->bad, fails);
   }
   x->n += cond.n;
+  note_branch(x, s, &v, isl_set_copy(set), keep);
   set = isl_set_project_out(set, isl_dim_set, (unsigned)keep, (unsigned)(v.ndims + v.opaque.n - keep));
   if (cond.n)
     x->some = isl_set_intersect(x->some, set);
@@ -286,12 +302,15 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
   x.range = range_of(&x, s);
   x.bad = isl_set_empty(isl_set_get_space(x.range));
   x.some = isl_set_copy(x.range);
+  x.taken = isl_set_copy(x.bad);
   for (int i = 0; i < m->nsites; i++)
     if (is_below(&x, m->site[i]) && !m->site[i]->maybe) add_site(&x, m->site[i]);
   out->nconds = x.n;
+  out->branches = x.branches;
   nw_answer answer = x.n ? solve(&x, s, out) : NW_FAILS;
   isl_set_free(x.range);
   isl_set_free(x.bad);
   isl_set_free(x.some);
+  isl_set_free(x.taken);
   return answer != NW_ABORTED;
 }

@@ -25,6 +25,7 @@ typedef struct nw_interval {
   int nconds; // how many there are
   const nw_expr *lo, *hi; // the rounds lo..hi, in sizes and loops around; NULL when there is no such round or they are
   bool apart; // ... not next to one another
+  bool branches; // some blocks run in rounds in which others do not, as those of a fused loop
   bool stands; // lo..hi are rounds of the loop whatever the sizes are; else they have to be brought inside its range
 } nw_interval;
 bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // p frozen; false: undecided

@@ -52,6 +52,9 @@ static bool by_conditions(nw_step *st, const nw_stmt *loop, nw_piece *piece) {
   if (x.apart)
     return nw_step_refuse(st, "give the first round of the main part and the one behind its last: {at = {1, 63}}", loop,
                           "the rounds in which all conditions hold are not next to one another");
+  if (!x.lo && x.branches)
+    return nw_step_refuse(st, "no round needs none of them; cut takes the branches apart, where one ends", loop,
+                          "the conditions inside %s are those of branches", loop->loop.var->name);
   if (!x.lo) return whole(st, loop, &x, piece), true;
   nw_cut_points(st->p, loop, 2, (const nw_expr *[]){x.lo, x.hi}, point);
   fill(piece, point);

@@ -1,5 +1,6 @@
 // Ways on after a refusal: steps close to what was asked. The driver tries each before the user sees it.
 #include "hw/hw.h"
+#include "poly/poly.h"
 #include "sched/args.h"
 #include "sched/suggest.h"
 #include "sched/primitives.h"
@@ -221,17 +222,21 @@ void nw_suggest_cut(void *step) {
   offer2(st, "split", loop_arg(loop), int_arg(small(loop, 16) ? 4 : 16));
 }
 
-// A cut in the middle, where the rounds lie apart; other loops of the nest, whose conditions may be what was meant.
+// A cut in the middle, where the rounds lie apart; other loops of the nest whose conditions may be what was meant.
 void nw_suggest_partition(void *step) {
   nw_step *st = step;
   nw_stmt *loop, *nest[NW_MAX_DEPTH];
+  nw_interval x;
+  nw_pool *pool = st->before->pool;
   int64_t extent;
   int n = nest_of(st, 0, &loop, nest);
-  nw_pool *pool = st->before->pool;
-  if (n && nw_is_int(loop->loop.extent, &extent) && extent > 1)
-    first2(st, "cut", loop_arg(loop), cut_at(st, nw_add(pool, loop->loop.begin, nw_index(pool, extent / 2))));
-  for (int i = 0; i < n; i++)
-    if (nest[i] != loop) offer1(st, "partition", loop_arg(nest[i]));
+  for (int i = 0; i < n; i++) {
+    bool known = nw_holding_rounds(st->before, nest[i], &x);
+    if (nest[i] != loop && known && x.lo) offer1(st, "partition", loop_arg(nest[i]));
+    if (nest[i] == loop && known && x.apart && nw_is_int(loop->loop.extent, &extent) && extent > 1)
+      first2(st, "cut", loop_arg(loop), cut_at(st, nw_add(pool, loop->loop.begin, nw_index(pool, extent / 2))));
+  }
+  nw_clear(st->ctx);
 }
 
 void nw_suggest_specialize(void *step) {

@@ -362,6 +362,23 @@ describe("partition", function()
     assert.truthy(s:notes():find "no condition inside speaks of j")
   end)
 
+  it("refuses branches, of which every round needs one", function()
+    local A, B = nw.placeholder({64}, "f32", "A"), nw.placeholder({40}, "f32", "B")
+    local Y = nw.compute({64}, function(i) return A(i) + 1 end, "Y")
+    local Z = nw.compute({40}, function(i) return B(i) + 1 end, "Z")
+    local s = nw.schedule {Y, Z}
+    local fused = s:create_fused_loop(s:loops(Y)[1], s:loops(Z)[1])
+    untouched(s, function()
+      local err = fails("those of branches", "refused", function() s:partition(fused) end)
+      assert.same({}, err.refusal.alternatives)
+    end)
+    s = gemm(20)
+    s:split("i", 32)
+    s:decompose_reduction("C", "i_o")
+    s:partition "i_o" -- a guard that no round is free of is no branch
+    agrees(s)
+  end)
+
   it("refuses what cannot be one main part", function()
     local s = gemm(64)
     untouched(s, function()
