@@ -598,8 +598,9 @@ local function knowledge(case, s, placed)
         if stage.name == name then return stage end
       end
     end,
-    extent = function(loop)
-      return math.tointeger(tonumber(s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.(%d+):")))
+    extent = function(loop) -- if it is a number, and there are iterations
+      local n = math.tointeger(tonumber(s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.(%d+):")))
+      return n and n > 0 and n or nil
     end,
     vectorized = function()
       local wide, text = {}, s:text()
