@@ -52,7 +52,7 @@ local function convert(param, value)
   if param.kind == "exprs" then return layout(param.name, value) end
   if steps.is_stage(value) then return value.name end
   if param.kind == "list" and param.item == "expr" and not is_list(value) then return {value} end
-  if param.kind == "intrinsic" and type(value) == "table" and value.id then return value.id end
+  if param.kind == "intrinsic" and type(value) == "table" then return rawget(value, "id") or value end
   if param.kind ~= "list" or not is_list(value) then return value end
   local list = {}
   for n, item in ipairs(value) do list[n] = steps.is_stage(item) and item.name or item end

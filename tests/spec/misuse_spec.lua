@@ -1,0 +1,111 @@
+--- Every primitive with bad arguments in every place: an error that names the line, and a schedule that is as it was.
+local nw = require "nestwright"
+local core = require "nestwright.core"
+
+-- Two stages, a symbolic size, a temporary, a handle that a step has consumed and one of another schedule.
+local function workshop()
+  local M = nw.size("M", {min = 1})
+  local A = nw.placeholder({M, 16}, "f32", "A")
+  local P = nw.compute({M, 16}, function(i, j) return A(i, j) * 2 end, "P")
+  local k = nw.reduce_axis(16, "k")
+  local R = nw.compute({M}, function(i) return nw.sum(P(i, k), k) end, "R")
+  local s, other = nw.schedule(R), nw.schedule(R)
+  local stale = s:loops()[1]
+  s:split(stale, 4)
+  return {s = s, stale = stale, foreign = other:loops()[1], tensor = nw.compute({4}, function(i) return A(0, i) end, "Q")}
+end
+
+-- What fits a parameter, more or less.
+local GOOD = {loop = "i_i", stage = "P", stmt = "P", int = 2, expr = 3, cond = "M > 3", str = "local", tensor = "P"}
+
+local function good(param)
+  if param.choices then return param.choices:match "^[^|]*" end
+  if param.kind == "list" then return {GOOD[param.item], GOOD[param.item]} end
+  return GOOD[param.kind]
+end
+
+local function bad_values(w)
+  return {
+    true, 1.5, 0, -1, 1 << 62, math.mininteger, 0 / 0, 1 / 0, "", "no such thing", "\0\n\"", ("x"):rep(1000), {}, {{}},
+    {1, "i", nil, false}, {loop = "i_i"}, print, coroutine.create(print), io.stdout, nw.f32, w.s, w.stale, w.foreign, w.tensor, {w.stale, w.foreign},
+    setmetatable({}, {__index = error, __len = error, __tostring = error}),
+  }
+end
+
+-- Positional arguments, those that may be left out only up to `upto`, and options.
+local function arguments(row, upto)
+  local args, options, place = {}, {}, 0
+  for _, param in ipairs(row.params) do
+    if not param.option then place = place + 1 end
+    if param.option and not param.optional then
+      options[param.name] = good(param)
+    elseif not param.option and (not param.optional or place <= (upto or 0)) then
+      args[place] = good(param)
+    end
+  end
+  return args, options
+end
+
+local function call(s, row, args, options)
+  if next(options) then args[#args + 1] = options end
+  return pcall(s[row.name], s, table.unpack(args))
+end
+
+local function shown(value)
+  local ok, text = pcall(tostring, value)
+  return ok and text:sub(1, 60) or type(value)
+end
+
+-- nil, or what is wrong with what came of the call.
+local function complaint(s, before, ok, err)
+  if ok then
+    if s:text() ~= before then s:undo() end
+    return s:text() ~= before and "undo does not lead back"
+  end
+  if type(err) ~= "table" then return "no error of ours: " .. shown(err) end
+  if err.code == "internal" then return "a fault: " .. tostring(err) end
+  if s:text() ~= before then return "the schedule has changed" end
+  local text = tostring(err)
+  if not text:find("misuse_spec.lua:%d+") then return "no line is named: " .. text end
+  if not text:find("%w") or #text > 4000 then return "the text is no text: " .. #text end
+end
+
+describe("bad arguments", function()
+  for _, row in ipairs(core.primitives()) do
+    it("of " .. row.name .. " are told, and change nothing", function()
+      local w = workshop()
+      local s, before = w.s, w.s:text()
+      local function try(what, args, options)
+        local problem = complaint(s, before, call(s, row, args, options))
+        assert.is_falsy(problem, ("s:%s with %s: %s"):format(row.name, what, problem))
+      end
+      for _, value in ipairs(bad_values(w)) do
+        local place = 0
+        for _, param in ipairs(row.params) do
+          if not param.option then place = place + 1 end
+          local args, options = arguments(row, param.option and 0 or place)
+          if param.option then options[param.name] = value else args[place] = value end
+          try(("%s = %s"):format(param.name, shown(value)), args, options)
+        end
+        local args, options = arguments(row)
+        options.nonsense = value
+        try("an unknown option", args, options)
+      end
+      try("nothing", {}, {})
+      local args = arguments(row, #row.params)
+      args[#args + 1], args[#args + 2] = 1, "more"
+      try("too many", args, {})
+    end)
+  end
+
+  it("a schedule that is none is told", function()
+    for _, row in ipairs(core.primitives()) do
+      local s = workshop().s
+      for _, value in ipairs {1, "s", {}, print, io.stdout} do
+        local ok, err = pcall(s[row.name], value, "i", 4)
+        assert.is_false(ok)
+        assert.equal("table", type(err), row.name .. ": " .. shown(err))
+      end
+    end
+  end)
+end)
