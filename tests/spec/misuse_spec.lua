@@ -27,7 +27,8 @@ end
 local function bad_values(w)
   return {
     true, 1.5, 0, -1, 1 << 62, math.mininteger, 0 / 0, 1 / 0, "", "no such thing", "\0\n\"", ("x"):rep(1000), {}, {{}},
-    {1, "i", nil, false}, {loop = "i_i"}, print, coroutine.create(print), io.stdout, nw.f32, w.s, w.stale, w.foreign, w.tensor, {w.stale, w.foreign},
+    {1, "i", nil, false}, {loop = "i_i"}, print,
+    coroutine.create(print), io.stdout, nw.f32, w.s, w.stale, w.foreign, w.tensor, {w.stale, w.foreign},
     setmetatable({}, {__index = error, __len = error, __tostring = error}),
   }
 end
