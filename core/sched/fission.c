@@ -6,7 +6,7 @@ typedef struct fission {
   nw_step *st;
   nw_path path; // from the root through the loop to the statement
   int loop;
-  const char *name; // of the second nest
+  const char *name[NW_MAX_DEPTH]; // of the loops of the path in the second nest
   nw_vec moved; // storage that only the second nest uses
 } fission;
 
@@ -77,15 +77,23 @@ static void lift_storage(fission *x) {
 
 // ---- the cut
 
-static const char *name_of(const fission *x, const nw_stmt *s) {
-  const char *own = s->loop.var->name;
-  bool outer = s == x->path.at[x->loop];
-  return nw_unique_loop_name(x->st->p, outer ? x->name : nw_arena_printf(x->st->scratch, "%s/%s", x->name, own));
+// Chosen while all loops stand in the tree.
+static void choose_names(fission *x) {
+  const char *second = NULL;
+  for (int i = x->loop; i < x->path.n; i++) {
+    const nw_stmt *s = x->path.at[i];
+    if (s->kind != NW_LOOP) continue;
+    const char *own = s->loop.var->name;
+    x->name[i] = nw_unique_loop_name(x->st->p, second ? nw_arena_printf(x->st->scratch, "%s/%s", second, own)
+                                                      : nw_arena_printf(x->st->scratch, "%s.after", own));
+    if (!second) second = x->name[i];
+  }
 }
 
 // The same loop, guard or storage around other statements.
-static nw_stmt *again(fission *x, nw_stmt *s, int n, nw_stmt **kid) {
+static nw_stmt *again(fission *x, int at, int n, nw_stmt **kid) {
   nw_program *p = x->st->p;
+  nw_stmt *s = x->path.at[at];
   nw_stmt *copy = nw_new_stmt(p, s->kind);
   int id = copy->id;
   *copy = *s;
@@ -93,7 +101,7 @@ static nw_stmt *again(fission *x, nw_stmt *s, int n, nw_stmt **kid) {
   copy->step = p->step;
   nw_kids_set(p, copy, n, kid);
   if (s->kind == NW_LOOP) {
-    copy->loop.var = nw_var(p->pool, name_of(x, s));
+    copy->loop.var = nw_var(p->pool, x->name[at]);
     for (int i = 0; i < n; i++) nw_stmt_subst(p, copy->kid[i], s->loop.var->name, copy->loop.var);
   }
   return copy;
@@ -124,7 +132,7 @@ static void cut_behind(fission *x, int at, nw_vec *out) {
   bool theirs = s->kind == NW_ALLOC && uses(x->st, &rest, s->alloc.buffer);
   if (theirs) nw_vec_push(&x->moved, s);
   if (rest.n && (theirs || s->kind != NW_ALLOC))
-    nw_vec_push(out, again(x, s, rest.n, (nw_stmt **)rest.at));
+    nw_vec_push(out, again(x, at, rest.n, (nw_stmt **)rest.at));
   else
     for (int i = 0; i < rest.n; i++) nw_vec_push(out, rest.at[i]);
   nw_vec_free(&rest);
@@ -155,8 +163,8 @@ bool nw_apply_fission(void *step) {
   if (x.loop < 0 || point == loop)
     return nw_step_refuse(st, "a nest is parted behind a statement inside it", loop, "%s is not inside %s",
                           nw_tree_what(point), loop->loop.var->name);
-  x.name = nw_arena_printf(st->scratch, "%s.after", loop->loop.var->name);
   lift_storage(&x);
+  choose_names(&x);
   cut_behind(&x, x.loop, &second);
   nw_stmt *other = second.n ? second.at[0] : NULL;
   nw_vec_free(&second);
