@@ -171,17 +171,22 @@ static nw_answer many_values(const nw_fate *f) {
   return answer;
 }
 
+// Is what is read there, and complete, and are the outputs full?
+static nw_answer check_values(const nw_fate *f) {
+  nw_answer answer = check_starts(f);
+  if (answer == NW_HOLDS && has_updates(f)) answer = nw_contributed_once(f);
+  for (int i = 0; i < f->nreads && answer == NW_HOLDS; i++) answer = check_read(f, f->read[i]);
+  if (answer == NW_HOLDS && f->buffer->role == NW_OUTPUT) answer = check_output(f);
+  return answer;
+}
+
 static nw_answer check_buffer(nw_fate *f, bool first) {
   nw_answer single = nw_single_valued(f->m, f->buffer);
   if (single == NW_ABORTED) return single;
   if (single == NW_FAILS && f->by_value && !first) return many_values(f);
   nw_answer answer = single == NW_HOLDS ? check_order(f) : NW_HOLDS;
+  if (answer == NW_HOLDS && (f->by_value || f->nested)) answer = check_values(f);
   if (answer == NW_HOLDS) answer = nw_check_fold(f);
-  if (!f->by_value && !f->nested) return answer;
-  if (answer == NW_HOLDS) answer = check_starts(f);
-  if (answer == NW_HOLDS && has_updates(f)) answer = nw_contributed_once(f);
-  for (int i = 0; i < f->nreads && answer == NW_HOLDS; i++) answer = check_read(f, f->read[i]);
-  if (answer == NW_HOLDS && f->buffer->role == NW_OUTPUT) answer = check_output(f);
   return answer;
 }
 

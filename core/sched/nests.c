@@ -100,13 +100,19 @@ static bool is_whole(nw_step *st, const nw_stmt *top, const nw_stmt *loop) {
   return nw_step_refuse(st, why, loop, "the loops are not in the same nest");
 }
 
-// From the last pair on, so that a loop goes where those behind it already are.
+static bool adjoin_pair(nw_step *st, nw_stmt *const *loop, nw_adjacent *out) {
+  return nw_adjoin(st, loop[0], loop[1], out) && is_whole(st, out->in->kid[out->pos], loop[0]) &&
+         is_whole(st, out->in->kid[out->pos + 1], loop[1]);
+}
+
+// From the last pair on, so that a loop goes into the storage where those behind it are; and back, so that those behind
+// come into the storage where it is.
 bool nw_adjoin_loops(nw_step *st, int n, nw_stmt *const *loop, nw_adjacent *out) {
-  for (int i = n - 2; i >= 0; i--) {
-    if (!nw_adjoin(st, loop[i], loop[i + 1], out)) return false;
-    if (!is_whole(st, out->in->kid[out->pos], loop[i])) return false;
-    if (!is_whole(st, out->in->kid[out->pos + 1], loop[i + 1])) return false;
-  }
+  for (int i = n - 2; i >= 0; i--)
+    if (!adjoin_pair(st, loop + i, out)) return false;
+  nw_adjacent next;
+  for (int i = 1; i < n - 1; i++)
+    if (!adjoin_pair(st, loop + i, &next)) return false;
   return true;
 }
 

@@ -44,7 +44,7 @@ local function points(r, all)
 end
 
 function draw.cut(r, loops, all)
-  if r:chance(0.15) then return {r:pick(loops), r:pick {{}, {at = {}}, {at = {-1}}, {at = {2, 2}}, {at = "k"}}} end
+  if r:chance(0.25) then return {r:pick(loops), r:pick {{}, {at = {}}, {at = {-1}}, {at = {2, 2}}, {at = "k"}}} end
   return {r:pick(loops), {at = points(r, all)}}
 end
 
@@ -422,7 +422,9 @@ steps.favoured = {"stream_stores", "stream_stores", "stream_stores", "compute_ro
   "stream_stores", "stream_stores", "rolling_buffer", "rolling_buffer", "compute_root", "compute_root", "unmark",
   "remove_unit_loop", "fission", "rolling_buffer", "rolling_buffer", "rolling_buffer", "double_buffer", "double_buffer",
   "atomic", "cache_read", "reverse_compute_at", "compute_inline", "assume", "tensorize", "compute_root", "fuse", "skew", "tile",
-  "reorder", "decompose_reduction", "reverse_compute_inline", "set_scope", "create_fused_loop", table.unpack(ORDER)}
+  "reorder", "decompose_reduction", "reverse_compute_inline", "set_scope", "create_fused_loop", "stream_stores",
+  "stream_stores", "stream_stores", "stream_stores", "decompose_reduction", "unmark", "tile", "tensorize", "tensorize",
+  "compute_root", table.unpack(ORDER)}
 
 -- What a step seldom works without: a function that tells the step to draw first, its name or the whole of it, or nil.
 local PREPARED = {}

@@ -246,4 +246,16 @@ describe("fixed:", function()
     s:fission("i", {after = "X"})
     assert(s:check())
   end)
+
+  it("three nests are fused of which the first ends its storage", function()
+    local B = nw.placeholder({2, 3}, "f32", "B")
+    local k = nw.reduce_axis(3, "k")
+    local X = nw.compute({2}, function(i) return nw.min(B(i, k), k) end, "X")
+    local Y = nw.compute({2, 6}, function(i, j) return B(i, 0) * j end, "Y")
+    local Z = nw.compute({2, 3}, function(i, j) return B(i, j) * 2 end, "Z")
+    local s = nw.schedule {X, Y, Z}
+    s:rfactor("X", "k")
+    s:create_fused_loop {"i_3", "i_1", "i_2"}
+    assert(s:check())
+  end)
 end)
