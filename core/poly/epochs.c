@@ -93,11 +93,40 @@ static isl_bool update_holds(const nw_fate *f, nw_use *u) {
   return yes;
 }
 
-nw_answer nw_whole_epochs(const nw_fate *f) {
-  isl_bool yes = f->by_value ? isl_bool_true : isl_bool_false;
+static isl_bool all_whole(const nw_fate *f) {
+  isl_bool yes = isl_bool_true;
   for (int i = 0; i < f->nwrites && yes == isl_bool_true; i++) {
     if (f->write[i]->update) yes = update_holds(f, f->write[i]);
     if (yes == isl_bool_true && is_init(f->write[i]) && NW_RULE(f->m->p->ctx, epoch_whole)) yes = whole(f, f->write[i]);
   }
-  return nw_answer_of(f->m->f->s, yes);
+  return yes;
+}
+
+static int fact_of(const nw_fate *f) {
+  nw_key k = {0};
+  nw_key_add(&k, 'E');
+  for (int i = 0; i < f->nwrites; i++) {
+    const nw_use *a = f->write[i];
+    nw_key_add(&k, (uintptr_t)a->number);
+    nw_key_add(&k, (uintptr_t)(2 * is_init(a) + a->update));
+    for (int j = 0; j < i; j++) {
+      const nw_use *b = f->write[j];
+      nw_key_add(&k, (uintptr_t)nw_common_loops(a->site, b->site));
+      nw_key_add(&k, (uintptr_t)(4 * same_origin(a, b) + 2 * (a->alloc == b->alloc) + (a->site->seq < b->site->seq)));
+    }
+  }
+  int fact = nw_fact_number(f->m->f, &k);
+  nw_key_free(&k);
+  return fact;
+}
+
+nw_answer nw_whole_epochs(const nw_fate *f) {
+  if (!f->by_value) return NW_FAILS;
+  int fact = fact_of(f);
+  if (nw_fact_proved(f->m->f, fact)) return NW_HOLDS;
+  if (nw_fact_denied(f->m->f, fact)) return NW_FAILS;
+  nw_answer answer = nw_answer_of(f->m->f->s, all_whole(f));
+  if (answer == NW_HOLDS) nw_fact_prove(f->m->f, fact);
+  if (answer == NW_FAILS) nw_fact_deny(f->m->f, fact);
+  return answer;
 }

@@ -16,6 +16,7 @@ typedef struct place { // of a site
   int launch; // position on the path; -1: not on a grid
   int host; // loops outside the launch
   bool unsafe; // inside a loop that was bound by a step nobody judged
+  isl_map *indexed; // execution -> (execution, index in the grid); NULL until it is asked for
   int alike; // statements of the path, from the launch on, that all threads reach alike: up to this position
 } place;
 
@@ -29,7 +30,7 @@ typedef struct duo { // two accesses of one launch
   check *c;
   const nw_model *m;
   nw_use *a, *b;
-  const place *pa, *pb;
+  place *pa, *pb;
   int loops, stmts; // common to both
 } duo;
 
@@ -176,6 +177,11 @@ static isl_map *unlike(const isl_map *pairs, range r) {
   return isl_map_union(less(pairs, r, false), less(pairs, r, true));
 }
 
+static isl_map *indexed(const duo *d, const nw_site *s, place *at) {
+  if (!at->indexed) at->indexed = with_index(d->m, s, d->pa->host);
+  return isl_map_copy(at->indexed);
+}
+
 // Executions that touch one place. A layout gives each element of one round of the allocation a place of its own; what it
 // puts there in another round may be anything.
 static isl_map *meet_in_place(const duo *d, int host) {
@@ -191,8 +197,8 @@ static isl_map *meet_in_place(const duo *d, int host) {
 static isl_map *pairs_of(const duo *d, bool logical) {
   int host = d->pa->host;
   isl_map *pairs = logical ? nw_meet(d->m, d->a, d->b) : meet_in_place(d, host);
-  pairs = isl_map_apply_domain(pairs, with_index(d->m, d->a->site, host));
-  pairs = isl_map_apply_range(pairs, with_index(d->m, d->b->site, host));
+  pairs = isl_map_apply_domain(pairs, indexed(d, d->a->site, d->pa));
+  pairs = isl_map_apply_range(pairs, indexed(d, d->b->site, d->pb));
   for (int i = 0; i < d->a->site->dim[host]; i++) pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
   return pairs;
 }
@@ -395,7 +401,7 @@ static int common_stmts(const place *a, const place *b) {
 }
 
 static nw_answer check_duo(check *c, int i, int j, nw_use *a, nw_use *b) {
-  const place *pa = &c->at[i], *pb = &c->at[j];
+  place *pa = &c->at[i], *pb = &c->at[j];
   if (!nw_may_meet(a, b) || pa->launch < 0 || pa->launch != pb->launch || pa->unsafe || pb->unsafe) return NW_HOLDS;
   duo d = {.c = c, .m = c->m, .a = a, .b = b, .pa = pa, .pb = pb};
   d.loops = nw_common_loops(a->site, b->site);
@@ -441,6 +447,7 @@ nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
       for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++) answer = check_sites(&c, i, j, pass == 0);
+  for (int i = 0; i < m->nsites; i++) isl_map_free(c.at[i].indexed);
   return answer;
 }
 

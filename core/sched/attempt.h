@@ -3,7 +3,7 @@
 #include "sched/step.h"
 
 // Operations of isl for one attempt: finding out what else there is must not take long, and looking at everything even less.
-enum { NW_TRY_BUDGET = 300000, NW_LOOK_BUDGET = 100000 };
+enum { NW_TRY_BUDGET = 300000, NW_LOOK_BUDGET = 60000 };
 
 #define NW_NOT_DECIDED "not decided at a glance: take the step to have it judged"
 

@@ -18,6 +18,7 @@ typedef struct moves {
   nw_stmt *nest[NW_MAX_DEPTH];
   nw_vec stage; // names: what is computed inside, what that reads, other tensors
   int variant;
+  int undecided; // steps so far: what follows is looked at the more briefly, so that the whole takes no longer
   const nw_param *missing; // the first for which nothing sensible came to mind
   bool outward, in_order; // how the step being tried takes its loops: the outer one last; a list outermost first
 } moves;
@@ -240,8 +241,9 @@ static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
       free(step);
       continue;
     }
-    nw_program *p = nw_attempt(m->s, row, args, NW_LOOK_BUDGET, &why);
+    nw_program *p = nw_attempt(m->s, row, args, NW_LOOK_BUDGET / (1 + m->undecided / 2), &why);
     nw_program_release(p);
+    m->undecided += !p && !strcmp(why, NW_NOT_DECIDED);
     if (p || !out->step || (!out->undecided && !strcmp(why, NW_NOT_DECIDED)))
       keep(out, step, why);
     else
