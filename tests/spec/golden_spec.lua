@@ -127,6 +127,17 @@ programs.sliding = {
   },
 }
 
+-- There and back.
+programs.root = {
+  make = programs.blur.make,
+  lowered = true,
+  steps = {
+    function(s, X, Y) s:compute_at(X, s:loops(Y)[1]) end,
+    function(s, X) s:set_scope(X, "local") end,
+    function(s, X) s:compute_root(X) end,
+  },
+}
+
 -- Tiles of a product: loaded one round ahead, what follows computed beside them and made part of what it reads.
 programs.ahead = {
   make = function()
@@ -666,6 +677,8 @@ first = nw.compute({1, 16}, function(t, x) return nw.f32(0) end, "first")
   {"prefetch_lanes", STAGES .. 's:prefetch(X, "i_1")\ns:split("i_1", 2)\n', 's:vectorize "i_1_i"'},
   {"prefetch_offset", STAGES, 's:prefetch(A, "i", 0)'},
   {"align_input", STAGES, 's:storage_align(A, 0, 16)'},
+  {"compute_root_shared", STAGES .. 's:split(s:loops(Y)[1], 8)\ns:bind("i_1_o", "blockIdx.x")\ns:compute_at(X, "i_1_o")\n'
+    .. 's:set_scope(X, "shared")\n', 's:compute_root(X)'},
   {"align_capacity", STAGES .. 's:set_scope(X, "local")\n', 's:storage_align(X, 0, 4096)'},
   {"reorder_storage_output", STAGES, 's:reorder_storage(Y, {0})'},
   {"transform_layout", STAGES, 's:transform_layout(X, function(i) return i // 2, i // 4 end)'},
