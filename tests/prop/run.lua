@@ -260,6 +260,7 @@ local function gather(process, total)
       total.passed, total.failed = total.passed + passed, total.failed + failed
     elseif not line:find "^seed " and not line:find "^primitive " then
       print(line)
+      io.stdout:flush()
     end
   end
   process:close()
@@ -285,7 +286,7 @@ local passed, failed = (options.jobs > 1 and share_cases or run_cases)()
 print "primitive                accepted  refused"
 for _, name in ipairs(steps.names) do
   print(("  %-22s %8d %8d"):format(name, accepted[name], refused[name]))
-  if not options.first and last >= 2000 and (accepted[name] < LEAST or refused[name] < LEAST) then
+  if last - first + 1 >= 2000 and (accepted[name] < LEAST or refused[name] < LEAST) then
     failed = failed + 1
     print(("  %s was not accepted and refused %d times each"):format(name, LEAST))
   end
