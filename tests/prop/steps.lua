@@ -100,7 +100,7 @@ function draw.skew(r, loops, all)
   if #loops < 2 then return nil end
   local at = r:int(1, #loops - 1)
   local factor = r:pick {1, 1, 1, 2, -1, -2, 3}
-  if r:chance(0.55) then return {r:pick(all), r:pick(all), r:chance(0.3) and r:pick {0, 1 << 40} or factor} end
+  if r:chance(0.55) then return {r:pick(all), r:pick(all), r:chance(0.3) and 0 or factor} end
   return {loops[r:int(at + 1, #loops)], loops[at], factor}
 end
 
