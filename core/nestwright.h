@@ -408,7 +408,8 @@ NW_API bool nw_kernel_was_cached(const nw_kernel *k);
 NW_API int nw_kernel_unsafe(const nw_kernel *k); // steps of its schedule that were not judged
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass); // after that pass; NULL: the last
 NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // as C99 with OpenMP
-NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int n, nw_array *const *args);
+// most: steps after which it gives up with NW_ELIMIT; 0: none.
+NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, int n, nw_array *const *args);
 NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,
                         nw_array *const *args); // naive TE, args as a kernel's
 // Lets steps speak of what threads cost on this machine: measured at the first step that asks, once

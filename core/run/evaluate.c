@@ -8,22 +8,24 @@ static nw_view *views_of(int n, nw_array *const *args) {
   return v;
 }
 
-static bool interpret(nw_ctx *c, const nw_program *p, bool lowered, const int64_t *sizes, const nw_view *views) {
-  if (!lowered) return nw_interp_program(c, p, sizes, views, NULL);
+static bool interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, const int64_t *sizes,
+                      const nw_view *views) {
+  nw_interp_opts o = {.max_steps = most};
+  if (!lowered) return nw_interp_program(c, p, sizes, views, &o);
   nw_exec *e = nw_lower(p, NULL);
-  bool good = e && nw_interp_exec(c, e, sizes, views, NULL);
+  bool good = e && nw_interp_exec(c, e, sizes, views, &o);
   nw_exec_release(e);
   return good;
 }
 
-bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int n, nw_array *const *args) {
+bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, int n, nw_array *const *args) {
   if (!p) return false;
   nw_formals f = nw_formals_of_program(p);
   int64_t *sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *sizes);
   bool good = nw_formals_count(c, &f, n) && nw_formals_check(c, &f, n, args, sizes);
   if (good) {
     nw_view *views = views_of(n, args);
-    good = interpret(c, p, lowered, sizes, views);
+    good = interpret(c, p, lowered, most, sizes, views);
     free(views);
   }
   free(sizes);

@@ -1,5 +1,6 @@
 // Kernels, times, and the slow ways to run.
 #include "bind.h"
+#include <limits.h>
 #include <stdlib.h>
 
 #define MAX_ARGS 64
@@ -233,8 +234,9 @@ static int f_interpret(lua_State *L) {
   nw_array *args[MAX_ARGS];
   int n = nwl_list_length(L, 3, MAX_ARGS, "arguments");
   read_arrays(L, 3, n, NULL, args);
+  int most = nwl_count_or(L, 4, "steps", 1, INT_MAX, 0);
   nw_clear(nwl_ctx(L));
-  return nw_interpret(nwl_ctx(L), nw_sched_program(s), lowered, n, args) ? 0 : nwl_raise(L);
+  return nw_interpret(nwl_ctx(L), nw_sched_program(s), lowered, most, n, args) ? 0 : nwl_raise(L);
 }
 
 static int f_evaluate(lua_State *L) {
@@ -260,7 +262,7 @@ const nwl_row nwl_run_rows[] = {
     {"kernel_time", f_kernel_time, "(k: nw.kernel, arguments: nw.array[], reps?: integer, min_seconds?: number): table",
      "Measures a kernel."},
     {"kernel_compare", f_kernel_compare, "(entries: table[], rounds: integer): table[]", "Measures kernels in turn."},
-    {"interpret", f_interpret, "(s: nw.schedule, lowered: boolean, arguments: nw.array[])", "Runs the slow judge."},
+    {"interpret", f_interpret, "(s: nw.schedule, lowered: boolean, arguments: nw.array[], steps?: integer)", "Runs the slow judge."},
     {"evaluate", f_evaluate, "(outputs: nw.tensor[], arguments: nw.array[])", "Evaluates the definition itself."},
     {NULL, NULL, NULL, NULL},
 };

@@ -291,12 +291,14 @@ return function(nw)
       return made
     end)
 
-  define("interpret", "(s: nw.schedule, arguments: nw.array[], options?: {lowered?: boolean}): nw.array[]",
-    "Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled.",
+  define("interpret",
+    "(s: nw.schedule, arguments: nw.array[], options?: {lowered?: boolean, steps?: integer}): nw.array[]",
+    "Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled. "
+    .. "steps: after so many executed statements it gives up with a limit error.",
     function(s, arguments, options)
-      local o = errors.options("interpret", options, {"lowered"})
+      local o = errors.options("interpret", options, {"lowered", "steps"})
       local args, made = complete("interpret", inside.signature(s), errors.expect("interpret: arguments", arguments, "table"))
-      core.interpret(s, o.lowered or false, args)
+      core.interpret(s, o.lowered or false, args, o.steps)
       return made
     end)
 

@@ -110,7 +110,7 @@ function draw.shift(r, loops)
 end
 
 function draw.add_unit_loop(r, loops, _, stages)
-  if r:chance(0.4) then return {r:pick {"no stage", 3, {}}} end
+  if r:chance(0.5) then return {r:pick {"no stage", 3, {}}} end
   return {r:chance(0.5) and r:pick(loops) or r:pick(stages)}
 end
 

@@ -28,6 +28,10 @@ describe("a kernel", function()
     assert.is_true((nw.allclose(jit, lowered, {rtol = 0, atol = 0})))
     local scheduled = nw.interpret(s, {a, b})[1]
     assert.is_true((nw.allclose(scheduled, naive, {rtol = 1e-5})))
+    for _, lowering in ipairs {false, true} do
+      fails("stopped after 100 steps", "limit", function() nw.interpret(s, {a, b}, {lowered = lowering, steps = 100}) end)
+    end
+    fails("steps", "range", function() nw.interpret(s, {a, b}, {steps = 0}) end)
   end)
 
   it("knows its parameters, and prints", function()

@@ -300,10 +300,10 @@ static void test_the_interpreter_on_arrays(void **state) {
   fixture *f = *state;
   nw_array *a[] = {vector(f, NW_F32, 6), vector(f, NW_F32, 6), vector(f, NW_F32, 6)};
   for (int lowered = 0; lowered < 2; lowered++) {
-    assert_true(nw_interpret(f->c, f->p, lowered, 3, a));
+    assert_true(nw_interpret(f->c, f->p, lowered, 0, 3, a));
     assert_true(nw_array_get(a[2], 5) == 15);
   }
-  assert_false(nw_interpret(f->c, f->p, false, 2, a));
+  assert_false(nw_interpret(f->c, f->p, false, 0, 2, a));
   nw_clear(f->c);
   drop(3, a);
 }
