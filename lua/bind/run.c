@@ -262,7 +262,8 @@ const nwl_row nwl_run_rows[] = {
     {"kernel_time", f_kernel_time, "(k: nw.kernel, arguments: nw.array[], reps?: integer, min_seconds?: number): table",
      "Measures a kernel."},
     {"kernel_compare", f_kernel_compare, "(entries: table[], rounds: integer): table[]", "Measures kernels in turn."},
-    {"interpret", f_interpret, "(s: nw.schedule, lowered: boolean, arguments: nw.array[], steps?: integer)", "Runs the slow judge."},
+    {"interpret", f_interpret, "(s: nw.schedule, lowered: boolean, arguments: nw.array[], steps?: integer)",
+     "Runs the slow judge."},
     {"evaluate", f_evaluate, "(outputs: nw.tensor[], arguments: nw.array[])", "Evaluates the definition itself."},
     {NULL, NULL, NULL, NULL},
 };

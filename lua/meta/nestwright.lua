@@ -764,10 +764,10 @@ function nw.i64(x) end
 ---@return nw.expr
 function nw.i8(x) end
 
----Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled.
+---Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled. steps: after so many executed statements it gives up with a limit error.
 ---@param s nw.schedule
 ---@param arguments nw.array[]
----@param options? {lowered?: boolean}
+---@param options? {lowered?: boolean, steps?: integer}
 ---@return nw.array[]
 function nw.interpret(s, arguments, options) end
 
