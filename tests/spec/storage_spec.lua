@@ -1,18 +1,7 @@
 --- Where results go and how they lie: streaming stores, strides, layouts, prefetches.
 local nw = require "nestwright"
 local support = require "support"
-local fails = support.fails
-
--- Every way of running agrees with the definition, to the bit unless said.
-local function agrees(s, outputs, shape, dtype, tolerance)
-  local data = {}
-  for n in ipairs(s:inputs()) do data[n] = nw.random(shape, dtype, {seed = n, lo = -4, hi = 4}) end
-  local want = nw.evaluate(outputs, data)
-  local native = {s:build {threads = 2}(table.unpack(data))}
-  for _, got in ipairs {nw.interpret(s, data), nw.interpret(s, data, {lowered = true}), native} do
-    for n = 1, #want do assert.is_true(nw.allclose(want[n], got[n], {rtol = tolerance or 0, atol = tolerance or 0})) end
-  end
-end
+local agrees, fails, two_stages = support.agrees_with, support.fails, support.two_stages
 
 local function pointwise(n, dtype)
   dtype = dtype or "f32"
@@ -138,13 +127,6 @@ describe("stream_stores", function()
 end)
 
 -- ---- how a temporary lies
-
-local function two_stages(m, n)
-  local A = nw.placeholder({m, n}, "f32", "A")
-  local P = nw.compute({m, n}, function(i, j) return A(i, j) * 2 end, "P")
-  local Y = nw.compute({m, n}, function(i, j) return P(i, j) + 1 end, "Y")
-  return nw.schedule(Y), Y, P, A
-end
 
 local function strides_of(s, tensor) -- the index of its store in the lowered program
   local text = tostring(s:show "lowered")
@@ -386,138 +368,5 @@ describe("prefetch", function()
     t:prefetch(P, t:loops(P)[1])
     fails("cannot inline P: it is prefetched", "refused", t.compute_inline, t, P)
     agrees(s, {Y}, {6, 16}, "f32")
-  end)
-end)
-
--- ---- what is said of loops and stages
-
-describe("pragma", function()
-  it("shares the rounds of a parallel loop as it says", function()
-    for _, said in ipairs {{"static", 1}, {"static", 3}, {"dynamic", 1}, {"dynamic", 4}, {"dynamic", 1000}, {"dynamic"}} do
-      local s, Y = two_stages(37, 12)
-      local rows = s:loops(Y)[1]
-      s:parallel(rows)
-      s:pragma(rows, "schedule", said[1])
-      if said[2] then s:pragma(rows, "chunk", said[2]) end
-      assert.is_true(s:reparses())
-      agrees(s, {Y}, {37, 12}, "f32")
-      local by = said[2] and ", " .. said[2] or ", 1"
-      assert.truthy(tostring(s:show "c"):find(("schedule(%s%s)"):format(said[1], by), 1, true))
-      local want = said[1] == "dynamic" and -(said[2] or 1) or said[2]
-      assert.truthy(tostring(s:show "llvm"):find(("i64 37, i64 %d)"):format(want), 1, true))
-      local again = nw.schedule(Y)
-      again:replay(s:trace "json")
-      assert.equal(s:text(), again:text())
-      local pasted = nw.schedule(Y)
-      assert(load("local s = ... " .. s:trace()))(pasted)
-      assert.equal(s:text(), pasted:text())
-    end
-  end)
-
-  it("keeps a loop whole that would be cut where its condition changes", function()
-    local function whole_vectors(said)
-      local s, Y = two_stages(3, 29)
-      local _, inner = s:split(s:loops(Y)[2], 4)
-      s:vectorize(inner)
-      if said then s:pragma("j_1_o", "partition", said) end
-      agrees(s, {Y}, {3, 29}, "f32")
-      return tostring(s:show "lowered"):find "Y%[ramp%([^;%]]*%)%] =" ~= nil
-    end
-    assert.is_true(whole_vectors())
-    assert.is_true(whole_vectors "auto")
-    assert.is_false(whole_vectors "never")
-  end)
-
-  it("is shown, replaced, and taken back", function()
-    local s = two_stages(8, 8)
-    s:pragma("i", "note", "rows \\ \"here\"")
-    assert.truthy(tostring(s):find('for i in 0..8 with note = "rows \\\\ \\"here\\"":', 1, true))
-    assert.is_true(s:reparses())
-    s:pragma("i", "note", "others")
-    assert.falsy(tostring(s):find "rows")
-    s:pragma("i", "note")
-    assert.falsy(tostring(s):find "with")
-    fails("nothing was said of it", "refused", s.pragma, s, "i", "note")
-  end)
-
-  it("knows its keys and what they take", function()
-    local s = two_stages(8, 8)
-    local before = s:text()
-    local err = fails("key cannot be 'chnk'", "invalid", s.pragma, s, "i", "chnk", 4)
-    assert.truthy(err.hint:find "chunk")
-    fails("key cannot be 'x'", "invalid", s.pragma, s, "i", "x", 1)
-    fails("chunk takes a whole number from 1", "invalid", s.pragma, s, "i", "chunk", "four")
-    fails("chunk takes a whole number from 1", "invalid", s.pragma, s, "i", "chunk", 0)
-    fails("chunk takes a whole number from 1", "invalid", s.pragma, s, "i", "chunk", 1 << 60)
-    fails("schedule takes static|dynamic", "invalid", s.pragma, s, "i", "schedule", "guided")
-    fails("schedule takes static|dynamic", "invalid", s.pragma, s, "i", "schedule", 3)
-    fails("note takes a line of text", "invalid", s.pragma, s, "i", "note", "two\nlines")
-    fails("note takes a line of text", "invalid", s.pragma, s, "i", "note", ("x"):rep(1000))
-    fails("", "invalid", s.pragma, s, "i", "chunk", {1})
-    fails("", "invalid", s.pragma, s, 7, "chunk", 1)
-    fails("fma", "invalid", s.pragma, s, "i", "fma", "never")
-    assert.equal(before, s:text())
-  end)
-
-  it("is refused where nothing would honour it, and never lost in silence", function()
-    local s, Y = two_stages(8, 8)
-    local err = fails("cannot say that of i", "refused", s.pragma, s, "i", "schedule", "dynamic")
-    assert.truthy(tostring(err):find "which is not parallel")
-    s:pragma("i", "partition", "never")
-    err = fails("cannot split i", "refused", s.split, s, "i", 4)
-    assert.truthy(tostring(err):find "would be lost with it")
-    s:pragma("i", "partition")
-    s:split("i", 4)
-    s:parallel(s:loops(Y)[1])
-    s:pragma(s:loops(Y)[1], "schedule", "dynamic")
-    fails("cannot", "refused", s.unmark, s, s:loops(Y)[1])
-  end)
-end)
-
-describe("annotate", function()
-  it("keeps products and sums apart", function()
-    local A, B = nw.placeholder({16}, "f32", "A"), nw.placeholder({16}, "f32", "B")
-    local Z = nw.compute({16}, function(i) return A(i) * B(i) + 1 end, "Z")
-    local s = nw.schedule(Z)
-    assert.truthy(tostring(s:show "lowered"):find "fma%(")
-    s:annotate(Z, "fma", "never")
-    assert.falsy(tostring(s:show "lowered"):find "fma%(")
-    assert.truthy(tostring(s):find('with fma = "never"', 1, true))
-    agrees(s, {Z}, {16}, "f32")
-    s:annotate(Z, "note", "no contraction")
-    assert.is_true(s:reparses())
-    s:split("i", 4)
-    assert.falsy(tostring(s:show "lowered"):find "fma%(")
-    s:annotate(Z, "fma")
-    assert.truthy(tostring(s:show "lowered"):find "fma%(")
-  end)
-
-  it("knows its keys and what they take", function()
-    local s, Y = two_stages(8, 8)
-    fails("fma takes auto|never", "invalid", s.annotate, s, Y, "fma", "sometimes")
-    fails("key cannot be 'chunk'", "invalid", s.annotate, s, Y, "chunk", 3)
-    fails("annotate needs key", "invalid", s.annotate, s, Y)
-    fails("stage", "invalid", s.annotate, s, 3, "note", "x")
-  end)
-end)
-
--- ---- threads for too little work
-
-describe("parallel", function()
-  it("over little work says so, with what was measured", function()
-    local s, Y = two_stages(4, 8)
-    s:parallel(s:loops(Y)[1])
-    local note = s:notes()
-    local work, us, cost = note:match "about (%d+) operations, some ([%d.]+) us, against the ([%d.]+) us"
-    if note:find "one core" then return end
-    assert.equal("64", work)
-    assert.truthy(tonumber(us) < tonumber(cost), note)
-    assert.truthy(note:find "measured")
-  end)
-
-  it("over much work says nothing", function()
-    local s, Y = two_stages(2048, 2048)
-    s:parallel(s:loops(Y)[1])
-    assert.equal("", s:notes())
   end)
 end)

@@ -60,6 +60,94 @@ function support.read(path)
   return text
 end
 
+--- The names of loops or stages.
+function support.names(list)
+  local out = {}
+  for n, item in ipairs(list) do out[n] = item.name end
+  return out
+end
+
+--- The schedule computes in every way of running what its definition says, on small shapes, and its text reads back.
+function support.agrees(s)
+  local report = s:check()
+  assert(report:find "agree", report)
+  assert(not report:find "differ", report)
+  assert(s:reparses())
+end
+
+--- The same for these outputs of whole numbers, to the bit, on the shapes as they are.
+function support.computes(s, outputs)
+  local nw = require "nestwright"
+  local data = {}
+  for n, t in ipairs(s:inputs()) do
+    data[n] = nw.zeros(t:shape(), t.dtype)
+    for i = 1, data[n]:count() do data[n]:setflat(i, (i * 7 + 3 * n) % 11) end
+  end
+  local want = nw.evaluate(outputs, data)
+  local ways = {nw.interpret(s, data), nw.interpret(s, data, {lowered = true}), {s:build()(table.unpack(data))}}
+  for way, got in ipairs(ways) do
+    for n, array in ipairs(want) do
+      for i = 1, array:count() do
+        local x, y = array:getflat(i), got[n]:getflat(i)
+        assert(x == y, ("way %d, output %d at %d: %s, not %s"):format(way, n, i, y, x))
+      end
+    end
+  end
+  assert(s:reparses())
+end
+
+--- Every way of running agrees with the definition on random inputs of one shape and dtype, to the bit unless said.
+function support.agrees_with(s, outputs, shape, dtype, tolerance)
+  local nw = require "nestwright"
+  local data, near = {}, {rtol = tolerance or 0, atol = tolerance or 0}
+  for n in ipairs(s:inputs()) do data[n] = nw.random(shape, dtype, {seed = n, lo = -4, hi = 4}) end
+  local want = nw.evaluate(outputs, data)
+  local native = {s:build {threads = 2}(table.unpack(data))}
+  for _, got in ipairs {nw.interpret(s, data), nw.interpret(s, data, {lowered = true}), native} do
+    for n = 1, #want do assert(nw.allclose(want[n], got[n], near)) end
+  end
+end
+
+--- The trace, pasted and as JSON, makes the identical program of a new schedule of the same computation.
+function support.replays(s, make)
+  local pasted = make()
+  assert(load("local s = ... " .. s:trace()))(pasted)
+  assert(s:text() == pasted:text(), s:trace())
+  assert(s:text() == make():replay(s:trace "json"):text(), s:trace())
+end
+
+--- What f does is refused, and leaves the schedule as it was.
+function support.untouched(s, f)
+  local before = s:text()
+  f()
+  assert(before == s:text(), "a refused step changed the schedule")
+end
+
+--- A step that fails, as support.fails has it, and leaves the schedule as it was.
+function support.refuses(s, pattern, code, f, ...)
+  local before = s:text()
+  local err = support.fails(pattern, code, f, ...)
+  assert(before == s:text(), "a refused step changed the schedule")
+  return err
+end
+
+--- Checks that f fails with an error of the library whose whole text has these words.
+function support.fails_saying(words, f, ...)
+  local err = support.error_of(f, ...)
+  assert(type(err) == "table", "not an error of the library: " .. tostring(err))
+  assert(tostring(err):find(words, 1, true), ("expected '%s' in: %s"):format(words, tostring(err)))
+  return err
+end
+
+--- Compares a text with a golden file; UPDATE_GOLDEN=1 writes what is there now.
+function support.golden(file, text)
+  local path = "tests/golden/" .. file
+  if os.getenv "UPDATE_GOLDEN" then return support.write(path, text) end
+  local readable, golden = pcall(support.read, path)
+  assert(readable, path .. " is missing; UPDATE_GOLDEN=1 writes it")
+  assert(text == golden, ("%s is no longer what it was; it is now:\n%s"):format(path, text))
+end
+
 --- A matrix product and what it is made of.
 function support.gemm(m, n, k)
   local nw = require "nestwright"
@@ -68,6 +156,42 @@ function support.gemm(m, n, k)
   local r = nw.reduce_axis(k, "k")
   local C = nw.compute({m, n}, function(i, j) return nw.sum(A(i, r) * B(r, j), r) end, "C")
   return nw.schedule(C), C, A, B
+end
+
+--- Y = 2A, of n elements.
+function support.doubled(n)
+  local nw = require "nestwright"
+  local A = nw.placeholder({n}, "f32", "A")
+  return nw.schedule(nw.compute({n}, function(i) return A(i) * 2 end, "Y"))
+end
+
+--- Two stages of n elements: X reads nothing, Y each of X.
+function support.staged(n)
+  local nw = require "nestwright"
+  local A = nw.placeholder({n}, "f32", "A")
+  local X = nw.compute({n}, function(i) return nw.exp(nw.cast(i, "f32") / 64) end, "X")
+  local Y = nw.compute({n}, function(i) return X(i) * A(i) end, "Y")
+  return nw.schedule(Y), X, Y
+end
+
+--- Y = P + 1, P = 2A, m x n.
+function support.two_stages(m, n)
+  local nw = require "nestwright"
+  local A = nw.placeholder({m, n}, "f32", "A")
+  local P = nw.compute({m, n}, function(i, j) return A(i, j) * 2 end, "P")
+  local Y = nw.compute({m, n}, function(i, j) return P(i, j) + 1 end, "Y")
+  return nw.schedule(Y), Y, P, A
+end
+
+--- The sums of the rows of X = 2A, M x N.
+function support.row_sums()
+  local nw = require "nestwright"
+  local M, N = nw.size("M", {min = 0}), nw.size("N", {min = 0})
+  local A = nw.placeholder({M, N}, "f32", "A")
+  local k = nw.reduce_axis(N, "k")
+  local X = nw.compute({M, N}, function(i, j) return A(i, j) * 2 end, "X")
+  local R = nw.compute({M}, function(i) return nw.sum(X(i, k), k) end, "R")
+  return nw.schedule(R), M, N, X, R
 end
 
 return support

@@ -1,7 +1,9 @@
---- Intrinsics: what may be registered, what a nest must look like, and that what runs is right.
+--- Nests that intrinsics do: what a nest must look like, and that what runs is right.
 package.path = "tests/tools/?.lua;" .. package.path
 local kernels = require "microkernels"
 local nw = require "nestwright"
+local support = require "support"
+local agrees, fails, fails_saying = support.agrees, support.fails, support.fails_saying
 
 local function gemm(m, n, k, o)
   o = o or {}
@@ -9,142 +11,14 @@ local function gemm(m, n, k, o)
   return nw.schedule(t[3]), t[3], t[1], t[2]
 end
 
-local function fails(f, ...)
-  local ok, err = pcall(f, ...)
-  assert.is_false(ok)
-  assert.is_true(type(err) == "table", tostring(err))
-  return tostring(err), err
-end
-
-local function fails_saying(pattern, f, ...)
-  local text, err = fails(f, ...)
-  assert.is_truthy(text:find(pattern, 1, true), text)
-  return err
-end
-
 local mm -- C[4, 8] += A[4, 2]*B[2, 8] of i32
 setup(function() mm = kernels.gemm {name = "mm", m = 4, n = 8, k = 2} end)
-
--- ---- registering
-
-describe("an intrinsic", function()
-  local SOURCE = kernels.gemm_source {name = "bad", m = 4, n = 8, k = 2}
-  local function register(source, more)
-    local spec = {name = "bad", args = kernels.gemm_tensors(4, 8, 2, "i32"), accumulate = true, source = source, timeout = 1,
-      strides = {A = {"any", "any"}, B = {"any", "any"}, C = {"any", "any"}}}
-    for key, value in pairs(more or {}) do spec[key] = value end
-    return nw.intrinsic(spec)
-  end
-  local function changed(from, to)
-    local text, n = SOURCE:gsub(from, to, 1)
-    assert(n == 1)
-    return text
-  end
-
-  it("has a time limit that is a time", function()
-    for _, seconds in ipairs {-1, 0, 1e9, 0 / 0} do
-      fails_saying("not a number of seconds above 0", register, SOURCE, {timeout = seconds})
-    end
-  end)
-
-  it("is what it says it is", function()
-    local good = register(SOURCE)
-    assert.are.equal("bad", good.name)
-    assert.is_true(good.jump_safe)
-    assert.is_truthy(tostring(good):find("C[i, j] = sum(A[i, k]*B[k, j], k)", 1, true))
-    assert.are.equal(good.id, register(SOURCE).id)
-    assert.are_not.equal(good.id, register(SOURCE .. "\n").id)
-  end)
-  it("that computes something else is refused with the first element that differs", function()
-    fails_saying("intrinsic bad failed its trial: C[3, 0] is", register, changed("i < 4", "i < 3"))
-    fails_saying("failed its trial: C[0, 0] is", register, changed("sum %+=", "sum -="))
-  end)
-  it("that reads or writes beside its tiles is refused", function()
-    fails_saying("behind the end of", register, changed("i < 4", "i < 5"))
-    fails_saying("writes outside of the tile of C", register,
-      changed("= sum;", "= sum; if (j == 7 && i < 3 && ci > 8*cj) C[i*ci + 8*cj] = 0;"))
-    fails_saying("writes A, which it may only read", register, changed("int32_t sum", "((int32_t *)A)[0] = 1; int32_t sum"))
-  end)
-  it("that ignores a stride is refused", function()
-    fails_saying("the tiles had strides", register, changed("i%*ai", "i*2"))
-    fails_saying("the tiles had strides", register, changed("j%*cj%] = sum", "j] = sum"))
-  end)
-  it("that crashes, exits or hangs is an error of its registration", function()
-    fails_saying("crashed: Segmentation fault", register, changed("int32_t sum", "*(volatile int *)8 = 1; int32_t sum"))
-    fails_saying("crashed: Illegal instruction", register, changed("int32_t sum", "__builtin_trap(); int32_t sum"))
-    fails_saying("ended its process, with status 3", register,
-      "#include <stdlib.h>\n" .. changed("int32_t sum", "exit(3); int32_t sum"))
-    fails_saying("did not end within 1 seconds", register, changed("int32_t sum", "for (volatile int x = 1; x;) {} int32_t sum"))
-    assert.is_truthy(register(SOURCE))
-  end)
-  it("that reads the output it should only write is refused", function()
-    fails_saying("failed its trial", register, SOURCE, {accumulate = false})
-  end)
-  it("that does not compile says what the compiler says", function()
-    fails_saying("failed: ", register, "void bad(")
-    fails_saying("has no function bad", register, "void other(void) {}")
-  end)
-  it("that calls a library is not jump-safe", function()
-    local f = register("#include <stdlib.h>\n" .. changed("int32_t sum", "free(malloc(1)); int32_t sum") .. "/**/")
-    assert.is_boolean(f.jump_safe)
-    local g = register("#include <stdio.h>\n" .. changed("int32_t sum", "fflush(stdout); int32_t sum"))
-    assert.is_false(g.jump_safe)
-  end)
-  it("needs sensible arguments", function()
-    fails_saying("named by letters", register, SOURCE, {name = "a b"})
-    fails_saying("unknown option 'sauce'", register, SOURCE, {sauce = 1})
-    fails_saying("one of them", register, nil)
-    fails_saying("one of them", register, SOURCE, {library = "x.so"})
-    fails_saying("args holds tensors", register, SOURCE, {args = {1, 2}})
-    fails_saying("is not among its arguments", function()
-      local t = kernels.gemm_tensors(4, 8, 2, "i32")
-      return nw.intrinsic {name = "bad", args = {t[1], t[3]}, source = SOURCE}
-    end)
-    fails_saying("2 dimensions, and 1 strides", register, SOURCE, {strides = {A = {1}}})
-    fails_saying("unknown option 'D'", register, SOURCE, {strides = {D = {1}}})
-    fails_saying("cannot load", register, nil, {library = "/no/such.so"})
-  end)
-  it("has a description of one stage, constant sizes, and indices alone", function()
-    local function describe_it(make)
-      local args = {make()}
-      return nw.intrinsic {name = "bad", args = args, source = "void bad(void) {}"}
-    end
-    fails_saying("symbolic size", describe_it, function()
-      local A = nw.placeholder({nw.size "M"}, "i32", "A")
-      return A, nw.compute({A:shape()[1]}, function(i) return A(i) end, "B")
-    end)
-    fails_saying("outside of an index", describe_it, function()
-      local A = nw.placeholder({8}, "i32", "A")
-      return A, nw.compute({8}, function(i) return A(i) + nw.cast(i, "i32") end, "B")
-    end)
-    fails_saying("never touches A[8]", describe_it, function()
-      local A = nw.placeholder({9}, "i32", "A")
-      return A, nw.compute({8}, function(i) return A(i) end, "B")
-    end)
-    fails_saying("more than one stage", describe_it, function()
-      local A = nw.placeholder({8}, "i32", "A")
-      local B = nw.compute({8}, function(i) return A(i) + 1 end, "B")
-      return A, nw.compute({8}, function(i) return B(i) + 1 end, "D")
-    end)
-    fails_saying("along one dimension of A alone", describe_it, function()
-      local A = nw.placeholder({8, 8}, "i32", "A")
-      return A, nw.compute({8}, function(i) return A(i, i) end, "B")
-    end)
-  end)
-end)
-
--- ---- what matches
 
 -- Splits the loops of a product for mm: the nest of the tile is outermost at i_i.
 local function tiled(s, i, j, k)
   s:tile("i", "j", i or 4, j or 8)
   s:split("k", k or 2)
   s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i")
-end
-
-local function agrees(s)
-  assert.is_true(s:reparses())
-  assert.is_truthy(s:check():find "agree")
 end
 
 describe("tensorize", function()
@@ -334,7 +208,16 @@ describe("tensorize", function()
   end)
 end)
 
--- ---- what does not match, and how it is said
+describe("a loop of one iteration inside a nest", function()
+  it("leaves no trace in where the tiles lie", function()
+    local s, C = gemm(4, 8, 2)
+    s:decompose_reduction(C, "i")
+    s:add_unit_loop "i"
+    s:skew("i", "u", 1)
+    s:tensorize("u", mm)
+    assert(s:check())
+  end)
+end)
 
 local function two(make)
   local A, B = nw.placeholder({4, 2}, "i32", "A"), nw.placeholder({2, 8}, "i32", "B")
@@ -349,8 +232,7 @@ describe("tensorize says what differs:", function()
   setup(function() whole = kernels.gemm {name = "mm_whole", m = 4, n = 8, k = 2, accumulate = false} end)
   local function refuses(expected, found, s, loop, what)
     local before = s:text()
-    local _, err = fails(s.tensorize, s, loop, what or whole)
-    assert.are.equal("refused", err.code)
+    local err = fails("cannot", "refused", s.tensorize, s, loop, what or whole)
     assert.are.equal("structure", err.refusal.kind:lower())
     assert.is_truthy(err.refusal.why:find("expected " .. expected, 1, true), err.refusal.why)
     assert.is_truthy(err.refusal.why:find("found " .. found, 1, true), err.refusal.why)
@@ -423,7 +305,7 @@ describe("tensorize says what differs:", function()
   it("an init that is owned, with a way on that works", function()
     local s = gemm(8, 16, 4)
     tiled(s)
-    local _, err = fails(s.tensorize, s, "i_i", mm)
+    local err = fails("cannot", "refused", s.tensorize, s, "i_i", mm)
     assert.is_truthy(err.refusal.why:find("one that owns its init", 1, true))
     assert.are.equal('s:decompose_reduction("C", "k_o")', err.refusal.alternatives[1])
   end)
@@ -431,13 +313,11 @@ describe("tensorize says what differs:", function()
     local s = gemm(4, 8, 2)
     local err = fails_saying("there is no intrinsic nothing", s.tensorize, s, "i", "nothing")
     assert.is_truthy(err.hint:find("mm_whole", 1, true))
-    fails(s.tensorize, s, "i", 7)
-    fails(s.tensorize, s, "i")
-    fails(s.tensorize, s, 3, mm)
+    fails("intrinsic: expected a string, got a number", "invalid", s.tensorize, s, "i", 7)
+    fails("tensorize needs intrinsic", "invalid", s.tensorize, s, "i")
+    fails("loop: expected a loop, got a number", "invalid", s.tensorize, s, 3, mm)
   end)
 end)
-
--- ---- any window
 
 -- A product whose operands lie anyhow: dimensions exchanged, moved, stepped over, read backwards, one more in front.
 local function anyhow(r)
@@ -486,50 +366,5 @@ describe("any window of any operands", function()
       s:tensorize(loops[#loops - 2], mm)
       agrees(s)
     end
-  end)
-end)
-
--- ---- what runs
-
--- A kernel whose intrinsic misbehaves when the input's first element is 99, which no trial uses.
-describe("a loop of one iteration inside a nest", function()
-  it("leaves no trace in where the tiles lie", function()
-    local s, C = gemm(4, 8, 2)
-    s:decompose_reduction(C, "i")
-    s:add_unit_loop "i"
-    s:skew("i", "u", 1)
-    s:tensorize("u", mm)
-    assert(s:check())
-  end)
-end)
-
-local function misbehaving(name, how, head)
-  local A = nw.placeholder({8}, "i32", "A")
-  local B = nw.compute({8}, function(i) return A(i) + 1 end, "B")
-  local f = nw.intrinsic {name = name, args = {A, B}, strides = {A = {1}, B = {1}}, source = (head or "") .. ([[
-    void %s(const int *A, int *B) {
-      if (A[0] == 99) { %s; }
-      for (int i = 0; i < 8; i++) B[i] = A[i] + 1;
-    }]]):format(name, how)}
-  local s = nw.schedule(B)
-  s:tensorize("i", f)
-  local bad, good = nw.zeros({8}, "i32"), nw.zeros({8}, "i32")
-  bad:setflat(1, 99)
-  good:setflat(8, 8)
-  return s:build(), bad, good, f
-end
-
-describe("a call that crashes after all", function()
-  it("ends the call, not the session", function()
-    local kernel, bad, good, f = misbehaving("crashes", "*(volatile int *)8 = 1")
-    assert.is_true(f.jump_safe)
-    fails_saying("crashed", kernel, bad)
-    assert.are.equal(9, kernel(good):getflat(8))
-  end)
-  it("also where it is not jump-safe", function()
-    local kernel, bad, good, f = misbehaving("crashes_too", "fflush(stdout); *(volatile int *)8 = 1", "#include <stdio.h>\n")
-    assert.is_false(f.jump_safe)
-    fails_saying("crashed", kernel, bad)
-    assert.are.equal(9, kernel(good):getflat(8))
   end)
 end)

@@ -1,0 +1,250 @@
+--- What a split does with the rounds that are left over, and what a vector loop makes of them.
+local nw = require "nestwright"
+local support = require "support"
+local agrees, doubled, fails, gemm, names = support.agrees, support.doubled, support.fails, support.gemm, support.names
+local replays, staged, untouched = support.replays, support.staged, support.untouched
+
+describe("a split whose cut leaves no whole round", function()
+  it("is all tail, and its other loops are names", function()
+    local s = gemm(10)
+    local j = s:loop "j"
+    local o, i, tail = s:split("i", 100, {tail = "cut"})
+    assert.same({"i_o", "i_i", "i.tail"}, {o.name, i.name, tail.name})
+    assert.same({"i.tail", "i.tail/j", "i.tail/k"}, names(s:loops()))
+    assert.equal("i has no round of 100: all of it is the tail", s:notes())
+    s:vectorize "i_i"
+    assert.equal("i_i is empty: nothing to do", s:notes())
+    s:parallel(j)
+    assert.equal("j is empty: nothing to do", s:notes())
+    fails("i was split into i.tail by step 1", "stale", function() s:split("i", 2) end)
+    agrees(s)
+    replays(s, function() return gemm(10) end)
+  end)
+
+  it("in a tile, in one of several factors, or to unroll", function()
+    for _, step in ipairs {'s:tile("i", "j", 8, 100, {tail = "cut"})', 's:tile("i", "j", 100, 8, {tail = "cut"})',
+      's:split("j", {factors = {4, 4}, tail = "cut"})', 's:unroll("k", 16, {tail = "cut"})'} do
+      local s = gemm(10)
+      load("local s = ... " .. step)(s)
+      assert.is_nil(tostring(s):find "in 0..0:", step)
+      agrees(s)
+      replays(s, function() return gemm(10) end)
+    end
+  end)
+
+  it("replays a trace that speaks of both parts", function()
+    local s = gemm(40)
+    s:tile("i", "j", 16, 16, {tail = "cut"})
+    s:vectorize "j_i"
+    s:parallel "i.tail"
+    s:split("k", 4)
+    s:unroll "k_i"
+    local t = gemm(10):replay(s:trace "json")
+    agrees(t)
+    assert.truthy(tostring(t):find "parallel for i.tail in 0..10:")
+  end)
+end)
+
+local SIZES = {1, 7, 8, 9, 13, 16, 31}
+
+describe("a split with tail = shift", function()
+  it("begins the last round earlier, without a guard", function()
+    for _, n in ipairs(SIZES) do
+      if n >= 8 then
+        local s = doubled(n)
+        local _, lanes = s:split("i", 8, {tail = "shift"})
+        s:vectorize(lanes)
+        assert.is_nil(tostring(s):find "if ")
+        agrees(s)
+      end
+    end
+    local s = doubled(13)
+    s:split("i", 8, {tail = "shift"})
+    assert.equal("8 does not divide 13: 3 of 16 iterations are done twice", s:notes())
+  end)
+
+  it("starts the reductions of the last tile anew", function()
+    local s = gemm(10, 13, 7)
+    s:tile("i", "j", 4, 8, {tail = "shift"})
+    s:reorder("k", "i_i", "j_i")
+    s:vectorize "j_i"
+    agrees(s)
+    replays(s, function() return (gemm(10, 13, 7)) end)
+    s = gemm(10, 13, 7)
+    s:decompose_reduction("C", "j")
+    s:split("i", 4, {tail = "shift"})
+    agrees(s)
+  end)
+
+  it("is refused where a contribution would come twice", function()
+    local s = gemm(10, 13, 7)
+    s:reorder("k", "i", "j")
+    untouched(s, function()
+      local err = fails("cannot split i", "refused", function() s:split("i", 4, {tail = "shift"}) end)
+      assert.equal("reduction", err.refusal.kind)
+    end)
+    fails("cannot split k", "refused", function() s:split("k", 4, {tail = "shift"}) end)
+    s = gemm(10, 13, 7)
+    s:decompose_reduction("C", "i")
+    fails("cannot split i", "refused", function() s:split(s:loops "C"[1], 4, {tail = "shift"}) end)
+  end)
+
+  it("needs a whole round: as a constant, a fact, or the condition of a version", function()
+    local s = doubled(5)
+    local err = support.refuses(s, "cannot split i", "refused", s.split, s, "i", 8, {tail = "shift"})
+    assert.truthy(err.refusal.why:find "outside of its own domain")
+    s = doubled(nw.size("N", {min = 0}))
+    err = fails("cannot split i", "refused", function() s:split("i", 8, {tail = "shift"}) end)
+    assert.equal('s:assume("8 <= N")', err.refusal.alternatives[1])
+    assert.equal('s:specialize("8 <= N", "i")', err.refusal.alternatives[2])
+    s:specialize("8 <= N", "i")
+    s:split("then/i", 8, {tail = "shift"})
+    s:vectorize "then/i_i"
+    agrees(s)
+    s = doubled(nw.size("N", {min = 0}))
+    s:assume "N >= 8"
+    s:split("i", 8, {tail = "shift"})
+    agrees(s)
+  end)
+
+  it("runs in parallel once the last round is peeled", function()
+    local s = doubled(nw.size("N", {min = 8}))
+    s:split("i", 8, {tail = "shift"})
+    local err = fails("cannot run i_o in parallel", "refused", function() s:parallel "i_o" end)
+    assert.equal("waw", err.refusal.kind)
+    s:cut("i_o", "N // 8")
+    s:parallel "i_o.head"
+    agrees(s)
+  end)
+end)
+
+describe("a split with tail = pad", function()
+  it("computes a temporary beyond its end", function()
+    for _, n in ipairs {1, 7, 8, 9, 13, nw.size("N", {min = 0})} do
+      local function make() return (staged(n)) end
+      local s = make()
+      local _, lanes = s:split("i", 8, {tail = "pad"})
+      s:vectorize(lanes)
+      assert.is_nil(tostring(s:show "lowered"):find "if ")
+      agrees(s)
+    end
+  end)
+
+  it("makes room in the storage of a tile", function()
+    local A = nw.placeholder({102}, "f32", "A")
+    local X = nw.compute({102}, function(i) return nw.cast(i, "f32") * 2 end, "X")
+    local Y = nw.compute({100}, function(i) return X(i) + X(i + 2) + A(i) end, "Y")
+    local s = nw.schedule(Y)
+    s:split("i_1", 32)
+    s:compute_at(X, "i_1_o")
+    local _, lanes = s:split("i", 8, {tail = "pad"})
+    s:set_scope(X, "local")
+    s:vectorize(lanes)
+    assert.truthy(tostring(s):find "alloc X%[40%]")
+    agrees(s)
+  end)
+
+  it("is refused for outputs, reductions and reads that are not there", function()
+    local s = gemm(10, 13, 7)
+    untouched(s, function()
+      fails("C is an output", "refused", function() s:split("i", 4, {tail = "pad"}) end)
+      fails("no loop along what C stores", "refused", function() s:split("k", 4, {tail = "pad"}) end)
+    end)
+    s:split("i", 5, {tail = "pad"})
+    assert.truthy(s:notes():find "divides evenly")
+    local A = nw.placeholder({13}, "f32", "A")
+    local X = nw.compute({13}, function(i) return A(i) * 2 end, "X")
+    s = nw.schedule(nw.compute({13}, function(i) return X(i) + 1 end, "Y"))
+    local err = fails("cannot split i", "refused", function() s:split("i", 8, {tail = "pad"}) end)
+    assert.equal("bounds", err.refusal.kind)
+  end)
+end)
+
+describe("a split with tail = predicate", function()
+  it("makes the inner loop a vector with a mask", function()
+    for _, n in ipairs(SIZES) do
+      local s = doubled(n)
+      s:split("i", 8, {tail = "predicate"})
+      assert.truthy(tostring(s):find "vectorize for i_i in 0..8")
+      local text = tostring(s:show "lowered")
+      assert.truthy(text:find "ramp")
+      assert.is_nil(text:find "for i_i")
+      if n % 8 ~= 0 then assert.truthy(text:find "; ") end
+      agrees(s)
+    end
+  end)
+
+  it("is refused where there are no vectors", function()
+    local s = gemm(16, 16, 13)
+    untouched(s, function()
+      fails("cannot split k", "refused", function() s:split("k", 8, {tail = "predicate"}) end)
+      fails("it runs 512 times", "refused", function() s:split("i", 512, {tail = "predicate"}) end)
+    end)
+    s:vectorize "j"
+    fails("it holds j, which is marked vectorize", "refused", function() s:split("i", 8, {tail = "predicate"}) end)
+    fails("tail cannot be 'mask'", "invalid", function() s:split("i", 8, {tail = "mask"}) end)
+  end)
+
+  it("masks the innermost dimension of a tile", function()
+    local s = gemm(13, 11, 5)
+    s:tile("i", "j", 4, 8, {tail = "predicate"})
+    s:reorder("k", "j_i")
+    agrees(s)
+  end)
+end)
+
+-- A mark that cannot be honoured is refused, never dropped: whatever the tail, what is vectorized runs as vectors.
+describe("a vector loop with a tail", function()
+  local function vector_code(s)
+    local lowered, llvm = tostring(s:show "lowered"), tostring(s:show "llvm")
+    assert.truthy(lowered:find "ramp", lowered)
+    assert.truthy(llvm:find "<8 x float>", llvm)
+    return lowered
+  end
+
+  it("is vectors for every tail", function()
+    for _, tail in ipairs {"guard", "cut", "shift", "pad", "predicate"} do
+      local s = staged(45)
+      s:split("i", 8, {tail = tail})
+      if tail ~= "predicate" then s:vectorize "i_i" end
+      if tail == "cut" then s:vectorize "i.tail" end
+      local text = vector_code(s)
+      assert.is_nil(text:find "for i_i")
+      agrees(s)
+    end
+  end)
+
+  it("is vectors where the guard falls inside, is outside, or comes from two splits", function()
+    local s = doubled(45)
+    s:split("i", 8)
+    s:reorder("i_i", "i_o") -- lanes far apart: the guard depends on the outer loop
+    s:vectorize "i_i"
+    vector_code(s)
+    agrees(s)
+    s = gemm(13, 13, 5)
+    s:tile("i", "j", 8, 8)
+    s:vectorize "i_i" -- around another guarded loop
+    vector_code(s)
+    agrees(s)
+    s = doubled(45)
+    local _, i_i = s:split("i", 16)
+    local _, lanes = s:split(i_i, 6)
+    s:vectorize(lanes)
+    local text = tostring(s:show "lowered")
+    assert.truthy(text:find "ramp")
+    agrees(s)
+  end)
+
+  it("is refused where its extent is not constant", function()
+    local s = doubled(nw.size "N")
+    s:cut("i", 8)
+    fails("its extent is not constant", "refused", function() s:vectorize "i.rest" end)
+    fails("its extent is not constant", "refused", function() s:vectorize "i.head" end)
+    s:undo()
+    s:assume "N >= 8"
+    s:cut("i", 8)
+    s:vectorize "i.head"
+    vector_code(s)
+    agrees(s)
+  end)
+end)

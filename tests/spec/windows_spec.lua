@@ -1,0 +1,320 @@
+--- How long what stages compute is kept: sliding windows, buffers in turn.
+local nw = require "nestwright"
+local support = require "support"
+local computes, refuses = support.computes, support.refuses
+
+-- A blur of rows: each row of Y needs three rows of X.
+local function blur(h, w, dtype)
+  local A = nw.placeholder({h + 2, w}, dtype or "i32", "A")
+  local X = nw.compute({h + 2, w}, function(y, x) return A(y, x) * 3 end, "X")
+  local Y = nw.compute({h, w}, function(y, x) return X(y, x) + X(y + 1, x) * 2 + X(y + 2, x) end, "Y")
+  return nw.schedule(Y), X, Y, A
+end
+
+-- How many elements of the stage's buffer are computed, from the loops around each of its blocks.
+local function computed(s, stage)
+  local runs = 0
+  for _, one in ipairs(s:stages()) do
+    if one.name == stage or one.name == stage .. ".pre" then
+      local n = 1
+      for _, loop in ipairs(s:loops(one.name)) do n = n * tonumber(tostring(loop):match "%.%.(%d+)") end
+      runs = runs + n
+    end
+  end
+  return runs
+end
+
+describe("store_at", function()
+  it("computes every row once where the loops in between go on one after another", function()
+    local s, X, Y = blur(12, 5)
+    s:compute_at(X, s:loops(Y)[1])
+    assert.equal(12 * 3 * 5, computed(s, "X"))
+    s:store_at(X)
+    assert.equal(14 * 5, computed(s, "X"))
+    assert.truthy(s:notes():find "X slides along y_1")
+    assert.equal("s:store_at \"X\"", s:trace():match "[^\n]*store_at[^\n]*")
+    computes(s, {Y})
+  end)
+
+  it("starts afresh in each strip", function()
+    local s, X, Y = blur(12, 5)
+    local y_o, y_i = s:split(s:loops(Y)[1], 4)
+    s:compute_at(X, y_i)
+    s:store_at(X, y_o)
+    assert.equal(3 * (2 + 4) * 5, computed(s, "X"))
+    computes(s, {Y})
+    s:parallel(y_o)
+    computes(s, {Y})
+  end)
+
+  it("goes on over strips when they share the storage", function()
+    local s, X, Y = blur(12, 5)
+    local _, y_i = s:split(s:loops(Y)[1], 4)
+    s:compute_at(X, y_i)
+    s:store_at(X)
+    assert.equal(14 * 5, computed(s, "X"))
+    computes(s, {Y})
+  end)
+
+  it("keeps what was done to the other loops of the stage", function()
+    local s, X, Y = blur(8, 16)
+    s:compute_at(X, s:loops(Y)[1])
+    local loops = s:loops(X)
+    s:split(loops[#loops], 8)
+    s:vectorize(s:loops(X)[4])
+    s:store_at(X)
+    assert.truthy(tostring(s):find("vectorize for y.pre/x_i in 0..8", 1, true))
+    computes(s, {Y})
+  end)
+
+  it("works for any length of the last strip, any step and any size", function()
+    for _, tail in ipairs {"guard", "cut"} do
+      local s, X, Y = blur(11, 3)
+      local y_o, y_i = s:split(s:loops(Y)[1], {factor = 4, tail = tail})
+      if tail == "guard" then
+        s:compute_at(X, y_i)
+        s:store_at(X, y_o)
+      end
+      computes(s, {Y})
+    end
+    local A = nw.placeholder({30}, "i32", "A")
+    local X = nw.compute({30}, function(i) return A(i) + 1 end, "X")
+    local Y = nw.compute({14}, function(i) return X(2 * i) + X(2 * i + 2) end, "Y")
+    local s = nw.schedule(Y)
+    s:compute_at(X, s:loops(Y)[1])
+    s:store_at(X)
+    assert.equal(2 * 14 + 1, computed(s, "X"))
+    computes(s, {Y})
+  end)
+
+  it("serves symbolic sizes", function()
+    local M, N = nw.size "M", nw.size "N"
+    local A = nw.placeholder({M, N}, "f32", "A")
+    local X = nw.compute({M + 2, N}, function(i, j) return A(nw.min(i, M - 1), j) + i end, "X")
+    local Y = nw.compute({M, N}, function(i, j) return X(i, j) + X(i + 2, j) end, "Y")
+    local s = nw.schedule(Y)
+    s:compute_at(X, s:loops(Y)[1])
+    s:store_at(X)
+    s:rolling_buffer(X)
+    local f = s:build()
+    for _, m in ipairs {1, 2, 7} do
+      local data = nw.zeros({m, 3}, "f32")
+      for i = 1, data:count() do data:setflat(i, i * i % 13) end
+      local want, got = nw.evaluate({Y}, {data})[1], f(data)
+      for i = 1, want:count() do assert.equal(want:getflat(i), got:getflat(i)) end
+    end
+  end)
+
+  it("moves a reduction with its window", function()
+    local A = nw.placeholder({18, 6}, "i32", "A")
+    local k = nw.reduce_axis(6, "k")
+    local R = nw.compute({18}, function(i) return nw.sum(A(i, k), k) end, "R")
+    local Y = nw.compute({16}, function(i) return R(i) + R(i + 1) + R(i + 2) end, "Y")
+    local s = nw.schedule(Y)
+    s:compute_at(R, s:loops(Y)[1])
+    s:store_at(R)
+    s:rolling_buffer(R)
+    assert.equal(18 * 6, computed(s, "R"))
+    computes(s, {Y})
+  end)
+
+  it("is refused over a parallel loop: threads would need each other's rows", function()
+    local s, X, Y = blur(12, 5)
+    s:compute_at(X, s:loops(Y)[1])
+    s:parallel(s:loops(Y)[1])
+    local err = refuses(s, "cannot store X further out", "refused", s.store_at, s, X)
+    assert.equal("raw", err.refusal.kind)
+    assert.truthy(err.refusal.why:find "X%[2, 0%] is written at .* and read at .* by another thread")
+  end)
+
+  it("is refused where nothing moves, or nothing is left to keep", function()
+    local s, X, Y = blur(12, 5)
+    refuses(s, "it is not computed inside that loop", "refused", s.store_at, s, X, s:loops(Y)[1])
+    refuses(s, "it is an output", "refused", s.store_at, s, Y)
+    s:compute_at(X, s:loops(Y)[1])
+    refuses(s, "stored there already", "refused", s.store_at, s, X, s:loops(Y)[1])
+    s:store_at(X)
+    local before = s:text()
+    assert.is_false(pcall(s.store_at, s, X))
+    assert.equal(before, s:text())
+  end)
+
+  it("names bad arguments", function()
+    local s, X, Y = blur(12, 5)
+    refuses(s, "store_at needs stage", "invalid", s.store_at, s)
+    refuses(s, "no stage \"Q\"", nil, s.store_at, s, "Q")
+    refuses(s, "no loop \"q\"", nil, s.store_at, s, X, "q")
+    refuses(s, "expected a loop, got a number", "invalid", s.store_at, s, X, 3)
+    refuses(s, "another schedule", "invalid", s.store_at, s, X, (blur(4, 4)):loops()[1])
+    local y = s:loops(Y)[1]
+    s:split(y, 4)
+    refuses(s, "y_1_o", "stale", s.store_at, s, X, y)
+  end)
+end)
+
+describe("rolling_buffer", function()
+  local function rolled(options)
+    local s, X, Y = blur(12, 5)
+    s:compute_at(X, s:loops(Y)[1])
+    s:store_at(X)
+    if options then s:rolling_buffer(X, options) end
+    return s, X, Y
+  end
+
+  it("stores the least power of two of rows that is enough", function()
+    local s, X, Y = rolled()
+    s:rolling_buffer(X)
+    assert.truthy(tostring(s):find("layout [_0 % 4, _1] in [4, 5]", 1, true))
+    assert.truthy(s:notes():find "3 rows of X are used at once; 4 are stored")
+    computes(s, {Y})
+    s:set_scope(X, "local")
+    computes(s, {Y})
+  end)
+
+  it("stores as many as it is told to, when they are enough", function()
+    for _, size in ipairs {3, 4, 5, 14, 100} do
+      local s, _, Y = rolled {size = size}
+      computes(s, {Y})
+    end
+    local s, X = rolled()
+    for _, size in ipairs {1, 2} do
+      local err = refuses(s, "cannot roll the buffer of X", "refused", s.rolling_buffer, s, X, {size = size})
+      assert.equal("war", err.refusal.kind)
+      assert.equal("X[0, 0]", err.refusal.element)
+      assert.truthy(err.refusal.why:find "is put in its place")
+      local lesson = s:explain()
+      assert.equal("place", lesson.how)
+      assert.truthy(tostring(lesson):find "writes X%[%d.-%] in its place", tostring(lesson))
+    end
+  end)
+
+  it("rolls along the dimension it is told", function()
+    local s, X, Y = rolled()
+    s:rolling_buffer(X, 1)
+    computes(s, {Y})
+    s:undo()
+    refuses(s, "no window of X moves along y_1", "refused", s.rolling_buffer, s, X, 2)
+    local err = refuses(s, "cannot roll", "refused", s.rolling_buffer, s, X, 2, {size = 2})
+    assert.equal("war", err.refusal.kind)
+  end)
+
+  it("keeps the loops around it from running at once", function()
+    local s, X = rolled {size = 3}
+    local err = refuses(s, "cannot run y_1 in parallel", "refused", s.parallel, s, "y_1")
+    assert.truthy(err.refusal.why:find "to the same place")
+    local t, Z, Y = blur(12, 5)
+    local y_o, y_i = t:split(t:loops(Y)[1], 4)
+    t:compute_at(Z, y_i)
+    t:store_at(Z, y_o)
+    t:rolling_buffer(Z)
+    t:parallel(y_o)
+    computes(t, {Y})
+    assert.equal("X", X.name)
+  end)
+
+  it("makes room on the stack for what is stored only", function()
+    local s, X = blur(2000, 512)
+    s:compute_at(X, s:loops "Y"[1])
+    s:store_at(X)
+    local err = refuses(s, "cannot move X to local", "refused", s.set_scope, s, X, "local")
+    assert.equal("capacity", err.refusal.kind)
+    s:rolling_buffer(X)
+    s:set_scope(X, "local")
+  end)
+
+  it("is refused where there is no window", function()
+    local s, X, Y, A = blur(12, 5)
+    refuses(s, "X is computed whole", "refused", s.rolling_buffer, s, X)
+    refuses(s, "Y is an output", "refused", s.rolling_buffer, s, Y)
+    refuses(s, "no stage \"A\"", nil, s.rolling_buffer, s, A)
+    s:compute_at(X, s:loops(Y)[1])
+    refuses(s, "X is fresh in every round of y_1", "refused", s.rolling_buffer, s, X)
+    s:store_at(X)
+    s:rolling_buffer(X)
+    refuses(s, "X has a layout already", "refused", s.rolling_buffer, s, X)
+  end)
+
+  it("names bad arguments", function()
+    local s, X = rolled()
+    for _, dim in ipairs {0, -1, 3, 1 << 40} do
+      refuses(s, "dim must be 1 to 2, not", "range", s.rolling_buffer, s, X, dim)
+    end
+    for _, size in ipairs {0, -4, 1 << 62, math.mininteger} do
+      refuses(s, "size must be 1 to", "range", s.rolling_buffer, s, X, {size = size})
+    end
+    refuses(s, "size: expected a whole number", "invalid", s.rolling_buffer, s, X, {size = "3"})
+    refuses(s, "unknown option", "invalid", s.rolling_buffer, s, X, {rows = 3})
+  end)
+end)
+
+describe("a trace of placements", function()
+  it("replays to the identical program, as Lua and as JSON", function()
+    local s, X, Y = blur(12, 8)
+    local y_o, y_i = s:split(s:loops(Y)[1], 4)
+    s:compute_at(X, y_i, {index = 1})
+    s:store_at(X, y_o)
+    s:rolling_buffer(X, {size = 3})
+    local copy = nw.schedule(Y)
+    assert(load("local s = ... " .. s:trace()))(copy)
+    assert.equal(s:text(), copy:text())
+    local other = nw.schedule(Y)
+    other:replay(s:trace "json")
+    assert.equal(s:text(), other:text())
+  end)
+end)
+
+describe("double_buffer", function()
+  local function tiles()
+    local A = nw.placeholder({16, 6}, "i32", "A")
+    local P = nw.compute({16, 6}, function(i, j) return A(i, j) * 5 end, "P")
+    local R = nw.compute({14, 6}, function(i, j) return P(i, j) + P(i + 2, j) end, "R")
+    return nw.schedule(R), P, R
+  end
+
+  it("computes a round ahead, into room for two", function()
+    local s, P, R = tiles()
+    local i_o = s:split(s:loops(R)[1], 4)
+    s:compute_at(P, i_o)
+    s:double_buffer(P)
+    assert.truthy(tostring(s):find("layout [_0 % 10, _1] in [10, 6]", 1, true), tostring(s))
+    assert.truthy(s:notes():find "P is computed a round of i_1_o ahead, P.pre")
+    computes(s, {R})
+    s:set_scope(P, "local")
+    computes(s, {R})
+  end)
+
+  it("has no condition in all rounds but the last", function()
+    local s, C, _, B = support.gemm(16)
+    s:split("k", 4)
+    s:reorder("k_o", "i", "j", "k_i")
+    s:double_buffer(s:cache_read(B, "global", {C}, {at = "k_o"}))
+    assert.is_nil(tostring(s:show "lowered"):find "if ")
+    computes(s, {C})
+  end)
+
+  it("works inside strips, and those in parallel", function()
+    local s, P, R = tiles()
+    local i_o, i_i = s:split(s:loops(R)[1], 7)
+    s:compute_at(P, i_i)
+    s:double_buffer(P)
+    s:parallel(i_o)
+    computes(s, {R})
+  end)
+
+  it("says why it cannot", function()
+    local s, P, R = tiles()
+    refuses(s, "P is computed whole", "refused", s.double_buffer, s, P)
+    refuses(s, "it is an output", "refused", s.double_buffer, s, R)
+    refuses(s, "no stage \"A\"", nil, s.double_buffer, s, "A")
+    refuses(s, "needs stage", "invalid", s.double_buffer, s)
+    s:compute_at(P, s:loops(R)[1])
+    s:parallel(s:loops(R)[1])
+    local err = refuses(s, "cannot double the buffer of P", "refused", s.double_buffer, s, P)
+    assert.equal("waw", err.refusal.kind)
+    assert.truthy(err.refusal.why:find "another thread")
+    local t, C, A = support.gemm(8)
+    local copy = t:cache_read(A, "global", {C}, {at = "i"})
+    t:compute_at(copy, "j")
+    refuses(t, "every round of j computes the same part of A_global", "refused", t.double_buffer, t, copy)
+  end)
+end)
