@@ -1,0 +1,339 @@
+--- How the arguments of each primitive are drawn: draw[primitive](r, loops, all, stages, tensors, known). `loops` are those
+--- of one stage, `all` those of the schedule; `known` is what known.lua says of it. A list of arguments, or nil. Some are
+--- sensible, some are not.
+local kernels = require "kernels"
+
+local FACTORS = {1, 2, 3, 4, 5, 7, 8, 16, 32}
+local TAILS = {"guard", "cut", "shift", "shift", "pad", "predicate"}
+
+local draw = {}
+
+function draw.split(r, loops)
+  local options = {tail = r:pick(TAILS)}
+  if r:chance(0.2) then options.parts = r:pick(FACTORS) else options.factor = r:pick(FACTORS) end
+  if r:chance(0.2) then options.factor, options.parts, options.factors = nil, nil, {r:pick(FACTORS), r:pick(FACTORS)} end
+  if r:chance(0.1) then options.factor, options.parts, options.factors = r:pick {0, -1, 1 << 62}, nil, nil end
+  return {r:pick(loops), options}
+end
+
+function draw.tile(r, loops)
+  if #loops < 2 then return nil end
+  local at = r:int(1, #loops - 1)
+  if #loops > at + 1 and r:chance(0.3) then
+    return {{loops[at], loops[at + 1], loops[at + 2]}, {r:pick(FACTORS), r:pick(FACTORS), r:pick(FACTORS)}}
+  end
+  if r:chance(0.45) then return {loops[at], r:pick {loops[at], "no loop"}, r:pick(FACTORS), r:pick {0, -4, 1.5}} end
+  return {loops[at], loops[r:chance(0.85) and at + 1 or r:int(1, #loops)], r:pick(FACTORS), r:pick(FACTORS)}
+end
+
+-- Points inside and outside, in order and not, in sizes and in loops.
+local function points(r, all)
+  if r:chance(0.1) then return {r:pick(all) .. " + 1"} end
+  if r:chance(0.15) then return {r:pick {"M // 2", "M - 1", "N - 3", "M +"}} end
+  local list = {}
+  for n = 1, r:pick {1, 1, 1, 2, 2, 3} do list[n] = r:int(0, 24) end
+  if r:chance(0.75) then table.sort(list) end
+  return list
+end
+
+function draw.cut(r, loops, all)
+  if r:chance(0.25) then return {r:pick(loops), r:pick {{}, {at = {}}, {at = {-1}}, {at = {2, 2}}, {at = "k"}}} end
+  return {r:pick(loops), {at = points(r, all)}}
+end
+
+-- Mostly where there may be conditions: outer loops of guarded splits, loops of padded reads.
+function draw.partition(r, loops)
+  local outer = {}
+  for n = 1, #loops do if loops[n]:find "_o$" then outer[#outer + 1] = loops[n] end end
+  local loop = #outer > 0 and r:chance(0.6) and r:pick(outer) or r:pick(loops)
+  if r:chance(0.25) then return {loop, {at = {r:int(0, 12), r:int(2, 16)}}} end
+  if r:chance(0.5) then return {loop, {at = r:pick {{}, {3}, {"M"}, {4, 4}, {9, 2}, {1, 2, 3}}}} end
+  return {loop}
+end
+
+-- Conditions on the sizes of a case, sensible and not.
+local function condition(r, known)
+  local size = known.size and r:chance(0.85) and known.size(r) or r:pick {"M", "N", "Q"}
+  if r:chance(0.5) then return ("%s %% %d == %d"):format(size, r:pick {2, 4, 8, 3}, r:pick {0, 0, 0, 1}) end
+  if r:chance(0.1) then return r:pick {"M + 1", "M <", "M == N and M > 2", "not (M < N)"} end
+  return ("%s %s %d"):format(size, r:pick {">=", "<", ">"}, r:int(0, 20))
+end
+
+function draw.assume(r, _, _, _, _, known) return {condition(r, known)} end
+
+-- Also in loops around, which constant sizes have as well.
+function draw.specialize(r, loops, all, _, _, known)
+  local at = r:int(math.min(2, #loops), #loops)
+  local around = at > 1 and loops[r:int(1, at - 1)]
+  local cond = around and r:chance(known.size and 0.5 or 0.9)
+    and ("%s %s %d"):format(around, r:pick {"<", ">=", "=="}, r:int(0, 9)) or condition(r, known)
+  if r:chance(0.15) then return {cond} end
+  return {cond, r:chance(0.8) and loops[at] or r:pick(all)}
+end
+
+function draw.join(r, _, all, _, _, known)
+  local pairs_of = known.pieces(all)
+  if #pairs_of > 0 and r:chance(0.7) then return r:pick(pairs_of) end
+  return {r:pick(all), r:pick(all)}
+end
+
+function draw.skew(r, loops, all)
+  if #loops < 2 then return nil end
+  local at = r:int(1, #loops - 1)
+  local factor = r:pick {1, 1, 1, 2, -1, -2, 3}
+  if r:chance(0.55) then return {r:pick(all), r:pick(all), r:chance(0.3) and 0 or factor} end
+  return {loops[r:int(at + 1, #loops)], loops[at], factor}
+end
+
+-- What is always legal is drawn with bad input as well.
+function draw.shift(r, loops)
+  return {r:chance(0.3) and "no loop" or r:pick(loops), r:chance(0.3) and r:pick {"Q", 1.5, "", 1 << 62} or r:int(-3, 9)}
+end
+
+function draw.add_unit_loop(r, loops, _, stages)
+  if r:chance(0.5) then return {r:pick {"no stage", 3, {}}} end
+  return {r:chance(0.5) and r:pick(loops) or r:pick(stages)}
+end
+
+-- The outermost loops of stages that follow each other, most of the time of one extent.
+local function nests(r, stages, known, n)
+  if #stages < 2 then return nil end
+  local at = r:chance(0.8) and known.alike(r, stages) or r:int(1, #stages - 1)
+  local out = {}
+  for k = at, math.min(#stages, at + n - 1) do
+    local theirs = known.loops(stages[k])
+    if #theirs == 0 then return nil end
+    out[#out + 1] = theirs[r:chance(0.85) and 1 or r:int(1, #theirs)]
+  end
+  return out
+end
+
+function draw.merge(r, _, all, stages, _, known)
+  return r:chance(0.85) and nests(r, stages, known, 2) or {r:pick(all), r:pick(all)}
+end
+
+function draw.create_fused_loop(r, _, all, stages, _, known)
+  return r:chance(0.9) and nests(r, stages, known, r:pick {2, 2, 2, 3}) or {r:pick(all), r:pick(all)}
+end
+
+function draw.reorder_stmts(r, _, all, stages)
+  if #stages > 1 and r:chance(0.7) then
+    local at = r:int(1, #stages - 1)
+    return {stages[at], stages[at + 1]}
+  end
+  return {r:pick(all), r:pick(all)}
+end
+
+-- A loop around two stages, where there is one, behind the first.
+function draw.fission(r, loops, all, stages, _, known)
+  local found = known.shared(stages)
+  if #found > 0 and r:chance(0.65) then
+    local pick = r:pick(found)
+    return {pick[1], {after = pick[2]}}
+  end
+  return {r:chance(0.8) and loops[1] or r:pick(all), {after = r:chance(0.7) and r:pick(stages) or r:pick(all)}}
+end
+
+-- Loops that run once are rare.
+function draw.remove_unit_loop(r, loops, _, _, _, known)
+  local once = known.once()
+  return {#once > 0 and r:chance(0.7) and r:pick(once) or r:pick(loops)}
+end
+
+function draw.unmark(r, loops, _, _, _, known)
+  local marked = known.marked()
+  return {#marked > 0 and r:chance(0.45) and r:pick(marked) or r:pick(loops)}
+end
+
+function draw.fuse(r, loops)
+  if #loops < 2 then return nil end
+  local at = r:int(1, #loops - 1)
+  if r:chance(0.5) then return {r:pick(loops), r:pick(loops)} end
+  return {loops[at], loops[at + 1]}
+end
+
+function draw.reorder(r, loops, all)
+  if #loops < 2 then return nil end
+  local from = r:int(1, #loops - 1)
+  local to = math.min(#loops, from + r:int(1, 3))
+  local list = {}
+  for at = from, to do list[#list + 1] = loops[at] end
+  if r:chance(0.4) then list[#list + 1] = r:pick(all) end
+  return r:shuffle(list)
+end
+
+function draw.unroll(r, loops, all)
+  if r:chance(0.3) then return {r:pick(loops), r:pick(FACTORS), {tail = r:pick(TAILS)}} end
+  return {r:pick(r:chance(0.5) and loops or all)}
+end
+function draw.vectorize(r, loops) return {r:chance(0.5) and loops[#loops] or r:pick(loops)} end
+function draw.parallel(r, loops) return {r:chance(0.5) and loops[1] or r:pick(loops)} end
+
+local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread"}
+function draw.bind(r, loops, all) return {r:pick(r:chance(0.7) and loops or all), r:pick(TAGS)} end
+
+-- Among the statements of a loop, now and then.
+local function position(r) return r:chance(0.3) and {index = r:pick {1, 1, 2, 3, -1, -2}} or nil end
+
+-- A stage somebody reads and a loop of a reader, most of the time: pairs drawn blindly are nearly always refused.
+function draw.compute_at(r, loops, all, stages, _, known)
+  local producer, reader = known.pair(r)
+  if producer and r:chance(0.8) then
+    local theirs = known.loops(reader)
+    if #theirs > 0 then
+      return {producer, r:pick(theirs), position(r)}
+    end
+  end
+  return {r:pick(stages), r:pick(r:chance(0.5) and all or loops), position(r)}
+end
+
+-- A stage that was moved into a loop, and a loop further out, or all of them.
+function draw.store_at(r, _, _, stages, _, known)
+  local stage = r:chance(0.8) and known.moved(r) or r:pick(stages)
+  local theirs = known.loops(stage)
+  return {stage, #theirs > 0 and r:chance(0.4) and theirs[r:int(1, math.max(1, #theirs - 1))] or nil}
+end
+
+function draw.rolling_buffer(r, _, _, stages, _, known)
+  local stage = r:chance(0.8) and known.alive(known.placed.stored) or r:pick(stages)
+  local rank = known.rank(stage)
+  local options = r:chance(0.3) and {size = r:pick {1, 2, 3, 4, 5, 8}} or nil
+  if rank and r:chance(0.3) then return {stage, r:int(1, math.max(1, rank)), options} end
+  return {stage, options}
+end
+
+-- A stage and a loop of what it reads.
+function draw.reverse_compute_at(r, _, all, stages, _, known)
+  local producer, reader = known.pair(r)
+  if not producer then return {r:pick(stages), r:pick(all), position(r)} end
+  local theirs = known.loops(producer)
+  return {reader, #theirs > 0 and r:chance(0.9) and r:pick(theirs) or r:pick(all), position(r)}
+end
+
+function draw.reverse_compute_inline(r, _, _, stages, _, known)
+  local _, reader = known.pair(r)
+  return {r:chance(0.7) and known.epilogue(r) or reader or r:pick(stages)}
+end
+
+function draw.double_buffer(r, _, _, stages, _, known) return {r:chance(0.8) and known.moved(r) or r:pick(stages)} end
+
+function draw.compute_inline(r, _, _, stages, _, known)
+  local producer = known.pair(r)
+  return {r:chance(0.6) and known.temporary_map(r) or producer and r:chance(0.7) and producer or r:pick(stages)}
+end
+
+function draw.compute_root(r, _, _, stages, _, known)
+  return {#known.placed > 0 and r:chance(0.8) and r:pick(known.placed) or r:pick(stages)}
+end
+
+-- Where the copy is made and how it lies, now and then. The rank is known from the tensor's description.
+local function storage(r, options, rank, loops)
+  if rank and rank > 0 and r:chance(0.3) then
+    options.layout, options.rank = r:pick {"reversed", "panels", "panels", "skewed"}, rank
+  end
+  if #loops > 0 and r:chance(0.4) then options.at = r:pick(loops) end
+  return options
+end
+
+function draw.cache_read(r, loops, _, stages, tensors, known)
+  local tensor = r:pick(tensors)
+  local reader = r:chance(0.7) and known.reader(r, tensor) or r:pick(stages)
+  local theirs = known.loops(reader)
+  local scope = r:pick {"global", "local", "shared"}
+  return {tensor, scope, {reader}, storage(r, {}, known.rank(tensor), #theirs > 0 and theirs or loops)}
+end
+
+function draw.cache_write(r, loops, _, stages, tensors, known)
+  local stage = r:chance(0.8) and r:pick(stages) or r:pick(tensors)
+  return {stage, r:pick {"local", "global", "shared"}, storage(r, {}, known.rank(stage), loops)}
+end
+
+function draw.set_scope(r, _, _, stages) return {r:pick(stages), r:pick {"local", "global", "shared"}} end
+
+-- A temporary most of the time, and its rank; strides that fit and a few that do not.
+local function temporary(r, stages, known)
+  local temps = known.temporaries()
+  if #temps > 0 and r:chance(0.85) then return table.unpack(r:pick(temps)) end
+  local name = r:pick(stages)
+  return name, known.rank(name) or 1
+end
+
+function draw.pragma(r, loops, all)
+  local key = r:pick {"schedule", "chunk", "partition", "note"}
+  local values = {schedule = {"static", "dynamic"}, chunk = {1, 2, 3, 0}, partition = {"auto", "never"}, note = {"here", "a \"b\""}}
+  return {r:pick(r:chance(0.7) and loops or all), key, not r:chance(0.1) and r:pick(values[key]) or nil}
+end
+
+function draw.annotate(r, _, _, stages)
+  local key = r:pick {"fma", "note"}
+  local values = {fma = {"auto", "never", "sometimes"}, note = {"here", 7}}
+  return {r:pick(stages), key, not r:chance(0.3) and r:pick(values[key]) or nil}
+end
+
+function draw.prefetch(r, loops, all, stages, tensors)
+  local offset = r:pick {1, 1, 2, 5}
+  if r:chance(0.05) then offset = r:pick {0, -1, 1 << 40} end
+  return {r:pick(r:chance(0.7) and tensors or stages), r:pick(r:chance(0.8) and loops or all), offset}
+end
+
+function draw.storage_align(r, _, _, stages, _, known)
+  local name, rank = temporary(r, stages, known)
+  local factor = r:pick {1, 2, 3, 4, 8, 16, 16}
+  local axis, offset = r:int(0, math.max(rank - 1, 0)), r:int(0, factor - 1)
+  if r:chance(0.1) then axis = rank end
+  if r:chance(0.1) then offset = factor end
+  return {name, axis, r:chance(0.05) and 0 or factor, offset}
+end
+
+function draw.reorder_storage(r, _, _, stages, _, known)
+  local name, rank = temporary(r, stages, known)
+  local order = {}
+  for d = 1, rank do order[d] = d - 1 end
+  r:shuffle(order)
+  if r:chance(0.35) then order[1] = 0 end
+  return {name, order}
+end
+
+function draw.transform_layout(r, _, _, stages, _, known)
+  local name, rank = temporary(r, stages, known)
+  local names_ = {"reversed", "panels", "skewed", "slanted", "slanted", "rotated", "backwards", "gaps"}
+  return {name, {place = r:pick(names_), rank = rank}}
+end
+
+-- A stage that is vectorized, if there is one.
+function draw.stream_stores(r, _, _, stages, _, known)
+  local wide = known.vectorized()
+  return {#wide > 0 and r:chance(0.8) and r:pick(wide) or r:pick(stages)}
+end
+
+function draw.decompose_reduction(r, loops, _, stages) return {r:pick(stages), r:pick(loops)} end
+
+-- A reduction and one of its innermost loops, most of the time.
+function draw.rfactor(r, loops, _, stages, _, known)
+  local stage = known.reduction(r)
+  if not stage or r:chance(0.2) then return {r:pick(stages), r:pick(loops)} end
+  local theirs = known.loops(stage)
+  if #theirs == 0 then return nil end
+  local axis = r:chance(0.5) and {factor_axis = r:int(-2, 2)} or nil
+  return {stage, r:chance(0.7) and theirs[#theirs] or r:pick(theirs), axis}
+end
+
+-- The innermost loop of a stage, most of the time, with an intrinsic that may well do it.
+function draw.tensorize(r, loops, all, stages, _, known)
+  local stage, loop, n
+  for _, name in ipairs(r:shuffle {table.unpack(stages)}) do
+    local theirs = known.loops(name)
+    stage, loop = name, theirs[#theirs] or r:pick(all)
+    n = known.extent(loop)
+    if n and kernels.knows(known.stage(name), known.dtype, n) then break end
+  end
+  if r:chance(0.1) then loop = r:pick(loops) end
+  return {loop, {kernel = kernels.pick(r, known.stage(stage), known.dtype, loop, n)}}
+end
+
+function draw.atomic(r, _, _, stages, _, known)
+  local stage = known.reduction(r)
+  return {stage and r:chance(0.8) and stage or r:pick(stages)}
+end
+
+return draw

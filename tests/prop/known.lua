@@ -1,0 +1,187 @@
+--- What the drawing of steps knows of a schedule: which stage reads which, its loops, and what was placed.
+local known = {}
+
+--- The names of loops or stages.
+function known.names(list)
+  local out = {}
+  for n, item in ipairs(list) do out[n] = item.name or tostring(item) end
+  return out
+end
+
+local names = known.names
+
+-- Pairs of neighbours of one origin.
+local function pieces(all)
+  local out, follows, there = {}, {head = "rest", ["1"] = "2", ["2"] = "3", pre = "main", main = "post"}, {}
+  for _, name in ipairs(all) do there[name] = true end
+  for _, name in ipairs(all) do
+    local stem, first = name:match "^(.*)%.([^./]*)$"
+    local next = stem and follows[first] and ("%s.%s"):format(stem, follows[first])
+    if next and there[next] then out[#out + 1] = {name, next} end
+  end
+  return out
+end
+
+local REDUCTIONS = {matmul = true, fold = true, arg = true, window = true}
+
+--- Of schedule s of a case; `placed` has the stages that were moved into loops.
+function known.of(case, s, placed)
+  local pairs_of = {}
+  local alive = {}
+  for _, name in ipairs(names(s:stages())) do alive[name] = true end
+  for _, stage in ipairs(case.stages) do
+    for _, from in ipairs(stage.from) do
+      if alive[from] and alive[stage.name] then pairs_of[#pairs_of + 1] = {from, stage.name} end
+    end
+  end
+  for name in pairs(alive) do -- a buffer made by cache_read or cache_write is named after its tensor
+    local base = name:match "^(%a)_%a+$"
+    if base and alive[base] then pairs_of[#pairs_of + 1] = {name, base} end
+  end
+  table.sort(pairs_of, function(a, b) return a[1] .. a[2] < b[1] .. b[2] end)
+  local function lanes(loop) -- an extent vectors come in
+    local extent = s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.(%d+):")
+    return extent == "4" or extent == "8" or extent == "16"
+  end
+  local function loops_like(pattern)
+    local list = {}
+    for name in s:text():gmatch(pattern) do list[#list + 1] = name end
+    return list
+  end
+  local function reads(stage, from)
+    for _, pair in ipairs(pairs_of) do
+      if pair[1] == from and pair[2] == stage then return true end
+    end
+  end
+  local function is_temporary(name) return alive[name] and s:text():find("\ntemp " .. name .. ":", 1, true) end
+  return {
+    lanes = lanes,
+    pieces = pieces,
+    placed = placed,
+    temporary_map = function(r)
+      local list = {}
+      for _, stage in ipairs(case.stages) do
+        if (stage.kind == "map" or stage.kind == "transpose" or stage.kind == "pad") and is_temporary(stage.name) then
+          list[#list + 1] = stage.name
+        end
+      end
+      return #list > 0 and r:pick(list) or nil
+    end,
+    alive = function(name) return alive[name] and name end,
+    window = function(r) -- a stage that a stencil reads, and the stencil's loop that moves over it
+      local found = {}
+      for _, stage in ipairs(case.stages) do
+        local from = stage.kind == "stencil" and alive[stage.name] and is_temporary(stage.from[1]) and stage.from[1]
+        local theirs = from and names(s:loops(stage.name))
+        if theirs and theirs[stage.axis] then found[#found + 1] = {stage.from[1], theirs[stage.axis]} end
+      end
+      return #found > 0 and r:pick(found) or nil
+    end,
+    moved = function(r) -- a stage that was placed, and is still there
+      local there = {}
+      for _, name in ipairs(placed) do if alive[name] then there[#there + 1] = name end end
+      return #there > 0 and r:pick(there) or nil
+    end,
+    pair = function(r)
+      if #pairs_of == 0 then return nil end
+      return table.unpack(r:pick(pairs_of))
+    end,
+    loops = function(stage) return names(s:loops(stage)) end,
+    marked = function() return loops_like "\n *%S+ for (%S+) in " end,
+    once = function() return loops_like "for (%S+) in 0%.%.1:" end,
+    size = #case.sizes > 0 and function(r) return r:pick(case.sizes).name end,
+    shared = function(stages) -- {loop, stage}: a loop around the stage and the next one
+      local list = {}
+      for at = 1, #stages - 1 do
+        local inside = {}
+        for _, loop in ipairs(s:loops(stages[at + 1])) do inside[loop.name] = true end
+        for _, loop in ipairs(s:loops(stages[at])) do
+          if inside[loop.name] then list[#list + 1] = {loop.name, stages[at]} end
+        end
+      end
+      return list
+    end,
+    alike = function(r, stages) -- n: the outermost loops of stages n and n + 1 have one extent, and are two
+      local list, before = {}, {}
+      for n, stage in ipairs(stages) do
+        local loop = names(s:loops(stage))[1]
+        local extent = loop and s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.([^\n]*):")
+        if n > 1 and extent and extent == before.extent and loop ~= before.loop then
+          list[#list + 1] = n - 1
+          if not reads(stage, stages[n - 1]) then list[#list + 1] = n - 1 end
+        end
+        before = {loop = loop, extent = extent}
+      end
+      return #list > 0 and r:pick(list) or nil
+    end,
+    epilogue = function(r) -- a stage that only does something to each element of one that nobody else reads
+      local list = {}
+      for _, stage in ipairs(case.stages) do
+        local from, readers = stage.from[1], 0
+        for _, other in ipairs(case.stages) do
+          for n, name in ipairs(other.from) do
+            if name == from and (n == 1 or other.from[1] ~= name) then readers = readers + 1 end
+          end
+        end
+        if stage.kind == "map" and stage.from[2] == from and readers == 1 and alive[from] and alive[stage.name] then
+          list[#list + 1] = stage.name
+        end
+      end
+      return #list > 0 and r:pick(list) or nil
+    end,
+    temporaries = function() -- {name, rank} of each
+      local list = {}
+      for name, dims in s:text():gmatch "\ntemp ([^:]+): %w+%[([^%]]*)%]" do
+        list[#list + 1] = {name, select(2, dims:gsub("[^,]+", ""))}
+      end
+      return list
+    end,
+    reduction = function(r)
+      local found = {}
+      for _, stage in ipairs(case.stages) do
+        if alive[stage.name] and REDUCTIONS[stage.kind] then found[#found + 1] = stage.name end
+      end
+      return #found > 0 and r:pick(found) or nil
+    end,
+    dtype = case.dtype,
+    stage = function(name)
+      for _, stage in ipairs(case.stages) do
+        if stage.name == name then return stage end
+      end
+    end,
+    extent = function(loop) -- if it is a number, and there are iterations
+      local n = math.tointeger(tonumber(s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.(%d+):")))
+      return n and n > 0 and n or nil
+    end,
+    vectorized = function()
+      local wide, text = {}, s:text()
+      for _, stage in ipairs(names(s:stages())) do
+        for _, loop in ipairs(placed[stage] and {} or s:loops(stage)) do
+          if text:find("vectorize for " .. loop.name .. " ", 1, true) and lanes(loop.name) then
+            wide[#wide + 1] = stage
+            break
+          end
+        end
+      end
+      return wide
+    end,
+    rank = function(name)
+      for _, list in ipairs {case.inputs, case.stages} do
+        for _, t in ipairs(list) do
+          if t.name == name then return #t.dims end
+        end
+      end
+    end,
+    reader = function(r, tensor)
+      local readers = {}
+      for _, stage in ipairs(case.stages) do
+        for _, from in ipairs(stage.from) do
+          if from == tensor and alive[stage.name] then readers[#readers + 1] = stage.name end
+        end
+      end
+      return #readers > 0 and r:pick(readers) or nil
+    end,
+  }
+end
+
+return known

@@ -1,0 +1,52 @@
+--- Layouts by name, so that a step stays plain data. The functions take the logical dimensions.
+local layouts = {
+  reversed = function(...)
+    local at, out = {...}, {}
+    for d = 1, #at do out[d] = at[#at + 1 - d] end
+    return table.unpack(out)
+  end,
+  panels = function(...) -- the last dimension in pieces of 4, the piece outermost
+    local at = {...}
+    local last = at[#at]
+    at[#at] = nil
+    table.insert(at, 1, last // 4)
+    at[#at + 1] = last % 4
+    return table.unpack(at)
+  end,
+  slanted = function(...) -- the first index grows with the last
+    local at = {...}
+    at[1] = at[1] + at[#at]
+    return table.unpack(at)
+  end,
+  rotated = function(...) -- the last index, turned by the first, over seven places: one to one up to seven
+    local at = {...}
+    at[#at] = (at[#at] + at[1]) % 7
+    return table.unpack(at)
+  end,
+  backwards = function(...)
+    local at = {...}
+    at[#at] = 17 - at[#at]
+    return table.unpack(at)
+  end,
+  gaps = function(...)
+    local at = {...}
+    at[#at] = 3 * at[#at] + 1
+    return table.unpack(at)
+  end,
+  skewed = function(...) -- not one to one
+    local at = {...}
+    at[#at] = at[#at] // 2
+    return table.unpack(at)
+  end,
+}
+
+-- A function with as many parameters as the tensor has dimensions.
+local function with_rank(f, rank)
+  if rank == 1 then return function(a) return f(a) end end
+  if rank == 2 then return function(a, b) return f(a, b) end end
+  if rank == 3 then return function(a, b, c) return f(a, b, c) end end
+  return function(a, b, c, d) return f(a, b, c, d) end
+end
+
+--- The layout of that name for a tensor of that rank.
+return function(name, rank) return with_rank(layouts[name], rank) end
