@@ -118,25 +118,15 @@ void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v) {
   for (int i = 0; i < a->nconds; i++) nw_space_scan(v, nw_block_bound(p, a->site->block, a->cond[i].cond));
 }
 
-static isl_map *with_iterations(const nw_use *a, const nw_space *v, isl_map *map) {
-  for (int i = 0; i < a->site->dim[a->depth]; i++)
-    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_dim(v, i)));
-  return map;
-}
-
 // execution -> (iterations of the loops around the allocation, index), where the access happens.
 isl_map *nw_use_map(const nw_model *m, nw_use *a) {
   if (a->map) return a->map;
   nw_space v;
   nw_use_space(m->p, a, &v);
   isl_set *domain = isl_set_add_dims(isl_set_copy(a->site->domain), isl_dim_set, (unsigned)v.opaque.n);
-  isl_map *map = isl_map_from_domain(isl_set_intersect(domain, nw_use_conditions(m->p, a, &v)));
-  map = with_iterations(a, &v, map);
-  for (int i = 0; i < a->n; i++) {
-    const nw_expr *index = nw_block_bound(m->p, a->site->block, a->index[i]);
-    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(&v, index)));
-  }
-  a->map = isl_map_project_out(map, isl_dim_in, (unsigned)v.ndims, (unsigned)v.opaque.n);
+  isl_pw_aff_list *value = nw_values_dims(nw_values(&v), &v, 0, a->site->dim[a->depth]);
+  for (int i = 0; i < a->n; i++) value = nw_values_expr(value, &v, nw_block_bound(m->p, a->site->block, a->index[i]));
+  a->map = nw_values_at(&v, isl_set_intersect(domain, nw_use_conditions(m->p, a, &v)), value);
   a->exact = a->site->exact && v.opaque.n == 0;
   for (int i = 0; i < a->nconds; i++) a->exact = a->exact && nw_cond_exact(a->cond[i].cond);
   nw_space_free(&v);

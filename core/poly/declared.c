@@ -51,10 +51,9 @@ isl_map *nw_declared_elements(nw_family *f, const nw_use *a) {
   isl_set *set = isl_set_add_dims(nw_declared(f, s, nw_all_vars(s)), isl_dim_set, (unsigned)v.opaque.n);
   set = isl_set_intersect(set, nw_space_all(&v));
   for (int i = 0; i < a->nconds; i++) set = isl_set_intersect(set, nw_space_cond(&v, a->cond[i].cond, a->cond[i].want));
-  isl_map *map = isl_map_from_domain(set);
-  for (int d = 0; d < a->n; d++)
-    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(&v, a->index[d])));
-  map = isl_map_project_out(map, isl_dim_in, (unsigned)v.ndims, (unsigned)v.opaque.n);
+  isl_pw_aff_list *value = nw_values(&v);
+  for (int d = 0; d < a->n; d++) value = nw_values_expr(value, &v, a->index[d]);
+  isl_map *map = nw_values_at(&v, set, value);
   nw_space_free(&v);
   return map;
 }

@@ -307,10 +307,50 @@ isl_set *nw_space_all(const nw_space *v) {
   return set;
 }
 
+// ---- values at points
+
+isl_pw_aff_list *nw_values(const nw_space *v) { return isl_pw_aff_list_alloc(v->f->s->isl, 8); }
+
+isl_pw_aff_list *nw_values_dims(isl_pw_aff_list *value, const nw_space *v, int from, int to) {
+  for (int i = from; i < to; i++) value = isl_pw_aff_list_add(value, nw_space_dim(v, i));
+  return value;
+}
+
+isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const nw_expr *e) {
+  return isl_pw_aff_list_add(value, nw_space_aff(v, e));
+}
+
+// All in one, where each is of one piece: what most are, and much quicker than one by one. Else NULL.
+static isl_map *plain_values(isl_space *space, isl_pw_aff_list *value) {
+  isl_aff_list *plain = isl_aff_list_alloc(isl_space_get_ctx(space), 8);
+  for (int i = 0, n = isl_pw_aff_list_size(value); i < n && plain; i++) {
+    isl_pw_aff *a = isl_pw_aff_list_get_at(value, i);
+    if (isl_pw_aff_isa_aff(a) == isl_bool_true)
+      plain = isl_aff_list_add(plain, isl_pw_aff_as_aff(a));
+    else
+      plain = isl_aff_list_free(plain), isl_pw_aff_free(a);
+  }
+  return plain ? isl_map_from_multi_aff(isl_multi_aff_from_aff_list(isl_space_copy(space), plain)) : NULL;
+}
+
+// The points come last: to intersect with them for each value costs ten times as much.
+isl_map *nw_values_at(const nw_space *v, isl_set *set, isl_pw_aff_list *value) {
+  isl_space *space = isl_space_from_domain(nw_family_space(v->f, v->ndims + v->opaque.n));
+  space = isl_space_add_dims(space, isl_dim_out, (unsigned)isl_pw_aff_list_size(value));
+  isl_map *map = value ? plain_values(space, value) : NULL;
+  if (!map)
+    map = isl_map_from_multi_pw_aff(
+        isl_multi_pw_aff_from_pw_aff_list(isl_space_copy(space), isl_pw_aff_list_copy(value)));
+  isl_space_free(space);
+  isl_pw_aff_list_free(value);
+  map = isl_map_intersect_domain(map, set);
+  return isl_map_project_out(map, isl_dim_in, (unsigned)v->ndims, (unsigned)v->opaque.n);
+}
+
 // Points of `domain` -> values of e. The domain has only the dimensions of the variables.
 isl_map *nw_space_map(const nw_space *v, isl_set *domain, int n, const nw_expr *const *e) {
   isl_set *wide = isl_set_intersect(nw_space_all(v), isl_set_add_dims(domain, isl_dim_set, (unsigned)v->opaque.n));
-  isl_map *map = isl_map_from_domain(wide);
-  for (int i = 0; i < n; i++) map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(v, e[i])));
-  return isl_map_project_out(map, isl_dim_in, (unsigned)v->ndims, (unsigned)v->opaque.n);
+  isl_pw_aff_list *value = nw_values(v);
+  for (int i = 0; i < n; i++) value = nw_values_expr(value, v, e[i]);
+  return nw_values_at(v, wide, value);
 }

@@ -119,6 +119,12 @@ isl_pw_aff *nw_space_dim(const nw_space *v, int dim);
 isl_set *nw_space_cond(const nw_space *v, const nw_expr *cond, bool want); // a superset where it is not exact
 bool nw_cond_exact(const nw_expr *cond);
 bool nw_space_digits(const nw_space *v, const nw_expr *e, const nw_dim **of, int *from, int *to);
+// Values to be put side by side, and what they are at the points of a set that has the opaque dimensions as well; these are
+// projected out. Lists and sets are taken.
+isl_pw_aff_list *nw_values(const nw_space *v);
+isl_pw_aff_list *nw_values_dims(isl_pw_aff_list *value, const nw_space *v, int from, int to);
+isl_pw_aff_list *nw_values_expr(isl_pw_aff_list *value, const nw_space *v, const nw_expr *e);
+isl_map *nw_values_at(const nw_space *v, isl_set *set, isl_pw_aff_list *value);
 isl_map *nw_space_map(const nw_space *v, isl_set *domain, int n,
                       const nw_expr *const *e); // takes domain; opaque projected out
 

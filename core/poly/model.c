@@ -22,6 +22,19 @@ static isl_set *between(isl_set *set, isl_pw_aff *x, isl_pw_aff *lo, isl_pw_aff 
   return isl_set_intersect(set, isl_pw_aff_lt_set(x, hi));
 }
 
+static bool is_small(const nw_expr *e, int64_t *out) {
+  return nw_is_int(e, out) && *out > -(1 << 30) && *out < 1 << 30;
+}
+
+// lo <= dim < lo + extent. Numbers need no expressions, which cost ten times as much.
+static isl_set *bounded(const nw_space *v, isl_set *set, int dim, const nw_expr *lo, const nw_expr *extent) {
+  int64_t from, n;
+  if (!is_small(lo, &from) || !is_small(extent, &n))
+    return between(set, nw_space_dim(v, dim), nw_space_aff(v, lo), nw_space_aff(v, extent));
+  set = isl_set_lower_bound_si(set, isl_dim_set, (unsigned)dim, (int)from);
+  return isl_set_upper_bound_si(set, isl_dim_set, (unsigned)dim, (int)(from + n - 1));
+}
+
 static isl_pw_aff *zero(const nw_space *v) { return nw_space_aff(v, nw_index(v->f->pool, 0)); }
 
 // Below its begin a loop does not run, so that an extent of max(n, 0) says no more than n.
@@ -50,10 +63,8 @@ static isl_set *plain_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) 
 isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *l, isl_set *set) {
   int first = nw_space_first(v, l->loop.var->name);
   if (!l->loop.nfused && !v->opaque.n && has_extremes(l)) return plain_bounds(v, l, set);
-  if (!l->loop.nfused)
-    return between(set, nw_space_dim(v, first), nw_space_aff(v, l->loop.begin), nw_space_aff(v, l->loop.extent));
-  for (int d = 0; d < l->loop.nfused; d++)
-    set = between(set, nw_space_dim(v, first + d), zero(v), nw_space_aff(v, l->loop.fused[d]));
+  if (!l->loop.nfused) return bounded(v, set, first, l->loop.begin, l->loop.extent);
+  for (int d = 0; d < l->loop.nfused; d++) set = bounded(v, set, first + d, nw_index(v->f->pool, 0), l->loop.fused[d]);
   return set;
 }
 

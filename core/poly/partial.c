@@ -269,10 +269,9 @@ static isl_map *contributions(const whole *w) {
   if (x.n < NW_MAX_DEPTH && open_space(w, &x, &v)) {
     isl_set *set = box_of(&x, &v);
     if (w->cond) set = isl_set_intersect(set, nw_space_cond(&v, w->cond, true));
-    map = isl_map_from_domain(set);
-    for (int d = 0; d < nx; d++) map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_dim(&v, d)));
-    for (int k = 0; k < w->nk; k++)
-      map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(&v, w->solved[k])));
+    isl_pw_aff_list *value = nw_values_dims(nw_values(&v), &v, 0, nx);
+    for (int k = 0; k < w->nk; k++) value = nw_values_expr(value, &v, w->solved[k]);
+    map = nw_values_at(&v, set, value);
   }
   nw_space_free(&v);
   return map;

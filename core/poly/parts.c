@@ -103,9 +103,8 @@ static isl_map *whole_map(const nw_site *s, int from, nw_part part) {
   isl_map *map = isl_map_copy(s->instance);
   for (int i = s->nvars - 1; i >= 0; i--)
     if (!(part.vars >> i & 1)) map = isl_map_project_out(map, isl_dim_out, (unsigned)i, 1);
-  isl_map *outer = isl_map_from_domain(isl_set_copy(s->domain));
-  for (int d = 0; d < s->dim[from]; d++)
-    outer = isl_map_flat_range_product(outer, isl_map_from_pw_aff(nw_space_dim(&s->view, d)));
+  isl_map *outer = isl_set_identity(isl_set_copy(s->domain));
+  outer = isl_map_project_out(outer, isl_dim_out, (unsigned)s->dim[from], (unsigned)(s->dim[s->nloops] - s->dim[from]));
   return isl_map_flat_range_product(outer, map);
 }
 
@@ -115,12 +114,10 @@ isl_map *nw_part_map(const nw_site *s, int from, nw_part part) {
   nw_space v;
   nw_space_init(&v, s->view.f);
   scan_part(s, loops, &v);
-  isl_map *map = isl_map_from_domain(part_domain(s, loops, &v));
-  for (int d = 0; d < s->dim[from]; d++)
-    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_dim(&v, d)));
+  isl_pw_aff_list *value = nw_values_dims(nw_values(&v), &v, 0, s->dim[from]);
   for (int i = 0; i < s->nvars; i++)
-    if (part.vars >> i & 1)
-      map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(&v, s->var[i]->bind)));
+    if (part.vars >> i & 1) value = nw_values_expr(value, &v, s->var[i]->bind);
+  isl_map *map = nw_values_at(&v, part_domain(s, loops, &v), value);
   nw_space_free(&v);
   return map;
 }

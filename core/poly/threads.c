@@ -16,7 +16,8 @@ typedef struct place { // of a site
   int launch; // position on the path; -1: not on a grid
   int host; // loops outside the launch
   bool unsafe; // inside a loop that was bound by a step nobody judged
-  isl_map *indexed; // execution -> (execution, index in the grid); NULL until it is asked for
+  isl_map *indexed; // execution -> (execution, index in the grid along the dimensions in `along`); NULL until asked for
+  unsigned along; // a bit for each
   int alike; // statements of the path, from the launch on, that all threads reach alike: up to this position
 } place;
 
@@ -32,6 +33,7 @@ typedef struct duo { // two accesses of one launch
   nw_use *a, *b;
   place *pa, *pb;
   int loops, stmts; // common to both
+  unsigned along; // dimensions of the grid whose index stands behind each execution of a pair, a bit for each
 } duo;
 
 // ---- joints
@@ -98,13 +100,12 @@ static isl_map *touched(const nw_model *m, nw_use *a, int host) {
     nw_space_scan(&v, at[d]);
   }
   isl_set *domain = isl_set_add_dims(isl_set_copy(a->site->domain), isl_dim_set, (unsigned)v.opaque.n);
-  isl_map *map = isl_map_from_domain(isl_set_intersect(domain, nw_use_conditions(m->p, a, &v)));
+  isl_pw_aff_list *value = nw_values(&v);
   for (int i = host; i < a->depth; i++)
-    for (int d = a->site->dim[i]; d < a->site->dim[i + 1] && nw_is_bound_loop(a->site->loop[i]); d++)
-      map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_dim(&v, d)));
+    if (nw_is_bound_loop(a->site->loop[i])) value = nw_values_dims(value, &v, a->site->dim[i], a->site->dim[i + 1]);
   for (int d = 0; d < a->n && !a->buffer->nlayout; d++) // what a layout does, see meet_in_place
-    map = isl_map_flat_range_product(map, isl_map_from_pw_aff(nw_space_aff(&v, at[d])));
-  map = isl_map_project_out(map, isl_dim_in, (unsigned)v.ndims, (unsigned)v.opaque.n);
+    value = nw_values_expr(value, &v, at[d]);
+  isl_map *map = nw_values_at(&v, isl_set_intersect(domain, nw_use_conditions(m->p, a, &v)), value);
   nw_space_free(&v);
   return map;
 }
@@ -116,17 +117,19 @@ static const nw_stmt *bound_to(const nw_site *s, int host, int dim) {
 }
 
 // execution -> (execution, index in the grid): 0 where nothing is bound.
-static isl_map *with_index(const nw_model *m, const nw_site *s, int host) {
+static isl_map *with_index(const nw_model *m, const nw_site *s, int host, unsigned along) {
   nw_space v;
   nw_space_init(&v, m->f);
   for (int i = 0; i < s->nloops; i++) nw_space_loop(&v, s->loop[i]);
   const nw_expr *index[NW_GRID_DIMS];
+  int n = 0;
   for (int d = 0; d < NW_GRID_DIMS; d++) {
+    if (!(along >> d & 1)) continue;
     const nw_stmt *loop = bound_to(s, host, d);
-    index[d] = loop ? nw_sub(m->f->pool, loop->loop.var, loop->loop.begin) : nw_index(m->f->pool, 0);
-    nw_space_scan(&v, index[d]);
+    index[n] = loop ? nw_sub(m->f->pool, loop->loop.var, loop->loop.begin) : nw_index(m->f->pool, 0);
+    nw_space_scan(&v, index[n++]);
   }
-  isl_map *map = nw_space_map(&v, isl_set_copy(s->domain), NW_GRID_DIMS, index);
+  isl_map *map = nw_space_map(&v, isl_set_copy(s->domain), n, index);
   nw_space_free(&v);
   return isl_map_flat_range_product(isl_set_identity(isl_set_copy(s->domain)), map);
 }
@@ -146,12 +149,29 @@ static bool starts_alike(const nw_site *s, int loop) {
   return alike;
 }
 
-// The index of one dimension of the grid: the loop itself where both are inside it, so that it need not be affine.
+// The loop that both are inside, where its variable tells the index, so that it need not be affine; else -1.
+static int shared_loop(const duo *d, int dim) {
+  for (int i = d->pa->host; i < d->loops; i++)
+    if (nw_grid_dim(d->a->site->loop[i]) == dim && starts_alike(d->a->site, i)) return i;
+  return -1;
+}
+
+// Dimensions whose index must be computed: something is bound to them, and no one loop tells it.
+static unsigned computed_dims(const duo *d) {
+  unsigned along = 0;
+  for (int dim = 0; dim < NW_GRID_DIMS; dim++) {
+    bool bound = bound_to(d->a->site, d->pa->host, dim) || bound_to(d->b->site, d->pa->host, dim);
+    if (bound && shared_loop(d, dim) < 0) along |= 1u << dim;
+  }
+  return along;
+}
+
+// Nothing to compare where nothing is bound to the dimension.
 static range index_range(const duo *d, int dim) {
   const nw_site *s = d->a->site, *t = d->b->site;
-  for (int i = d->pa->host; i < d->loops; i++)
-    if (nw_grid_dim(s->loop[i]) == dim && starts_alike(s, i)) return loop_range(d, i);
-  return (range){s->dim[s->nloops] + dim, t->dim[t->nloops] + dim, 1};
+  int loop = shared_loop(d, dim), before = __builtin_popcount(d->along & ((1u << dim) - 1));
+  if (loop >= 0) return loop_range(d, loop);
+  return (range){s->dim[s->nloops] + before, t->dim[t->nloops] + before, (int)(d->along >> dim & 1)};
 }
 
 static isl_map *equal(isl_map *pairs, range r) {
@@ -159,26 +179,30 @@ static isl_map *equal(isl_map *pairs, range r) {
   return pairs;
 }
 
-// Keeps pairs. Those that are in order (first less), lexicographically.
-static isl_map *less(const isl_map *pairs, range r, bool reversed) {
+// Of `pairs`, those in which the first is less, or greater, by the first dimension in which they differ.
+static isl_map *by_first(const isl_map *pairs, range r, bool want_less, bool want_greater) {
   isl_map *rest = isl_map_copy((isl_map *)pairs), *out = isl_map_empty(isl_map_get_space(rest));
   for (int i = 0; i < r.n; i++) {
-    isl_map *some = isl_map_copy(rest);
-    some = reversed ? isl_map_order_gt(some, isl_dim_in, r.a + i, isl_dim_out, r.b + i)
-                    : isl_map_order_lt(some, isl_dim_in, r.a + i, isl_dim_out, r.b + i);
-    out = isl_map_union(out, some);
-    rest = isl_map_equate(rest, isl_dim_in, r.a + i, isl_dim_out, r.b + i);
+    int a = r.a + i, b = r.b + i;
+    if (want_less)
+      out = isl_map_union_disjoint(out, isl_map_order_lt(isl_map_copy(rest), isl_dim_in, a, isl_dim_out, b));
+    if (want_greater)
+      out = isl_map_union_disjoint(out, isl_map_order_gt(isl_map_copy(rest), isl_dim_in, a, isl_dim_out, b));
+    if (i + 1 < r.n) rest = isl_map_equate(rest, isl_dim_in, r.a + i, isl_dim_out, r.b + i);
   }
   isl_map_free(rest);
   return out;
 }
 
-static isl_map *unlike(const isl_map *pairs, range r) {
-  return isl_map_union(less(pairs, r, false), less(pairs, r, true));
-}
+static isl_map *less(const isl_map *pairs, range r) { return by_first(pairs, r, true, false); }
+static isl_map *greater(const isl_map *pairs, range r) { return by_first(pairs, r, false, true); }
+static isl_map *unlike(const isl_map *pairs, range r) { return by_first(pairs, r, true, true); }
 
 static isl_map *indexed(const duo *d, const nw_site *s, place *at) {
-  if (!at->indexed) at->indexed = with_index(d->m, s, d->pa->host);
+  if (at->indexed && at->along == d->along) return isl_map_copy(at->indexed);
+  isl_map_free(at->indexed);
+  at->along = d->along;
+  at->indexed = with_index(d->m, s, d->pa->host, d->along);
   return isl_map_copy(at->indexed);
 }
 
@@ -197,8 +221,10 @@ static isl_map *meet_in_place(const duo *d, int host) {
 static isl_map *pairs_of(const duo *d, bool logical) {
   int host = d->pa->host;
   isl_map *pairs = logical ? nw_meet(d->m, d->a, d->b) : meet_in_place(d, host);
-  pairs = isl_map_apply_domain(pairs, indexed(d, d->a->site, d->pa));
-  pairs = isl_map_apply_range(pairs, indexed(d, d->b->site, d->pb));
+  if (d->along) {
+    pairs = isl_map_apply_domain(pairs, indexed(d, d->a->site, d->pa));
+    pairs = isl_map_apply_range(pairs, indexed(d, d->b->site, d->pb));
+  }
   for (int i = 0; i < d->a->site->dim[host]; i++) pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
   return pairs;
 }
@@ -207,8 +233,9 @@ static isl_map *pairs_of(const duo *d, bool logical) {
 
 static isl_map *without_index(const duo *d, isl_map *pairs) {
   const nw_site *s = d->a->site, *t = d->b->site;
-  pairs = isl_map_project_out(pairs, isl_dim_in, (unsigned)s->dim[s->nloops], NW_GRID_DIMS);
-  return isl_map_project_out(pairs, isl_dim_out, (unsigned)t->dim[t->nloops], NW_GRID_DIMS);
+  unsigned n = (unsigned)__builtin_popcount(d->along);
+  pairs = isl_map_project_out(pairs, isl_dim_in, (unsigned)s->dim[s->nloops], n);
+  return isl_map_project_out(pairs, isl_dim_out, (unsigned)t->dim[t->nloops], n);
 }
 
 // Of the pairs, those that differ in one dimension of the grid, and not in the others from..to.
@@ -258,7 +285,7 @@ static bool rule_on(const duo *d, bool blocks) {
 static nw_answer check_blocks(const duo *d, isl_map **pairs) {
   isl_map *apart = isl_map_empty(isl_map_get_space(*pairs));
   for (int dim = 0; dim < 3; dim++) {
-    apart = isl_map_union(apart, unlike(*pairs, index_range(d, dim)));
+    apart = isl_map_union_disjoint(apart, unlike(*pairs, index_range(d, dim)));
     *pairs = equal(*pairs, index_range(d, dim));
   }
   isl_bool none = isl_map_is_empty(apart);
@@ -270,7 +297,7 @@ static nw_answer check_blocks(const duo *d, isl_map **pairs) {
 static isl_map *threads_apart(const duo *d, isl_map *pairs) {
   isl_map *apart = isl_map_empty(isl_map_get_space(pairs));
   for (int dim = 3; dim < NW_GRID_DIMS; dim++) {
-    apart = isl_map_union(apart, unlike(pairs, index_range(d, dim)));
+    apart = isl_map_union_disjoint(apart, unlike(pairs, index_range(d, dim)));
     pairs = equal(pairs, index_range(d, dim));
   }
   isl_map_free(pairs);
@@ -285,7 +312,7 @@ static nw_answer check_direction(const duo *d, isl_map *ordered, int level) {
   isl_map *rest = isl_map_copy(ordered), *bad = isl_map_empty(isl_map_get_space(ordered));
   for (int i = d->pa->host; i < level; i++) {
     if (!nw_is_thread_loop(d->a->site->loop[i])) continue;
-    bad = isl_map_union(bad, less(rest, loop_range(d, i), true));
+    bad = isl_map_union_disjoint(bad, greater(rest, loop_range(d, i)));
     rest = equal(rest, loop_range(d, i));
   }
   isl_map_free(rest);
@@ -329,7 +356,7 @@ static nw_answer check_apart(const duo *d, isl_map *apart) {
     if (nw_grid_dim(loop) >= 0) continue;
     alike = is_alike(d, loop_at(d->pa, i));
     if (!alike) break;
-    if (!nw_is_vthread_loop(loop)) answer = ordered(d, less(apart, loop_range(d, i), false), i, loop);
+    if (!nw_is_vthread_loop(loop)) answer = ordered(d, less(apart, loop_range(d, i)), i, loop);
     apart = equal(apart, loop_range(d, i));
   }
   if (answer != NW_HOLDS || (alike && side_by_side(d))) {
@@ -406,6 +433,7 @@ static nw_answer check_duo(check *c, int i, int j, nw_use *a, nw_use *b) {
   duo d = {.c = c, .m = c->m, .a = a, .b = b, .pa = pa, .pb = pb};
   d.loops = nw_common_loops(a->site, b->site);
   d.stmts = common_stmts(pa, pb);
+  d.along = computed_dims(&d);
   if (d.stmts <= pa->launch) return NW_HOLDS; // another launch
   int fact = c->syncs ? 0 : fact_of(&d);
   if (fact && nw_fact_proved(c->m->f, fact)) return NW_HOLDS;
