@@ -82,7 +82,14 @@ int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const cha
   return n;
 }
 
-// The dtype that literals among the operands take: what the others promote to; -1 if there are only literals.
+// Of literals alone: i64 if one of them needs it, else each its own.
+static int literal_type(lua_State *L, int first, int n) {
+  for (int i = first; i < first + n; i++)
+    if (lua_isinteger(L, i) && !fits(NW_I32, lua_tointeger(L, i))) return NW_I64;
+  return -1;
+}
+
+// The dtype that literals among the operands take: what the others promote to; -1 if there are only small literals.
 static int common_type(lua_State *L, int first, int n) {
   int like = -1;
   for (int i = first; i < first + n; i++) {
@@ -91,7 +98,7 @@ static int common_type(lua_State *L, int first, int n) {
     nw_dtype t = (nw_dtype)nw_expr_type(e).dtype;
     like = like < 0 ? (int)t : (int)nw_dtype_promote((nw_dtype)like, t);
   }
-  return like;
+  return like < 0 ? literal_type(L, first, n) : like;
 }
 
 static int apply(lua_State *L, nw_op op, int first, int n) {

@@ -258,4 +258,13 @@ describe("fixed:", function()
     s:create_fused_loop {"i_3", "i_1", "i_2"}
     assert(s:check())
   end)
+
+  it("numbers beside one that needs i64 take it as well", function()
+    local A = nw.placeholder({4}, "i32", "A")
+    local function dtype(a, b) return nw.compute({4}, function(i) return nw.select(nw.lt(A(i), 1), a, b) end, "X").dtype end
+    assert.equal("i64", dtype(1 << 40, 0))
+    assert.equal("i64", dtype(0, -1 << 40))
+    assert.equal("f32", dtype(1 << 40, 0.5))
+    assert.equal("i32", dtype(1, 0))
+  end)
 end)
