@@ -1,0 +1,56 @@
+--- What the page on the language shows is what the program does.
+local nw = require "nestwright"
+local support = require "support"
+
+local PAGE = support.read "docs/language.md"
+
+-- A text as an example on the page.
+local function indented(text) return "\n\n    " .. text:gsub("\n+$", ""):gsub("\n", "\n    ") .. "\n\n" end
+
+local function shows(text) assert.truthy(PAGE:find(indented(text), 1, true), text) end
+
+describe("the page on the language shows", function()
+  it("the short form", function()
+    local s, C, _, B = support.gemm(1024)
+    local i_o, j_o, i_i, j_i = s:tile("i", "j", 15, 32)
+    s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end})
+    s:reorder(i_o, j_o, "k", i_i, j_i)
+    local copy = s:cache_write(C, "local", {at = j_o})
+    local _, _, i, j, k = s[copy]:axes()
+    s:reorder(k, i, j)
+    s:vectorize(j)
+    s:unroll(i)
+    s:parallel(i_o)
+    shows(tostring(s))
+    assert.truthy(tostring(s:show "lowered"):find("for i_i in 0..min(1024 - 15*i_o, 15):", 1, true))
+  end)
+
+  it("the full form, which reads back", function()
+    local s, C = support.gemm(nw.size("M", {multiple = 16}), 1024, 1024)
+    s:split("i", 16)
+    s:cache_write(C, "local", {at = "i_o"})
+    shows(s:text())
+    assert.is_true(s:reparses())
+  end)
+
+  it("an intrinsic that is refused", function()
+    local code = assert(PAGE:match "\n\n(    local A, B = .-)\n\nThis one is refused", "no example found")
+    local env = setmetatable({nw = nw}, {__index = _G})
+    support.fails_saying("failed its trial: C[", assert(load(code, "=language.md", "t", env)))
+    assert(load(code:gsub("C%[i%*lda", "C[i*ldc"), "=language.md", "t", env))()
+  end)
+end)
+
+describe("a number you write", function()
+  local function dtype(f)
+    local A = nw.placeholder({4}, "i32", "A")
+    return nw.compute({4}, function(i) return f(A(i)) end, "X").dtype
+  end
+
+  it("is whole without a point", function()
+    assert.equal("i32", dtype(function(x) return nw.select(nw.lt(x, 1), 1, 0) end))
+    assert.equal("i64", dtype(function(x) return nw.select(nw.lt(x, 1), 1 << 40, 0) end))
+    assert.equal("f32", dtype(function(x) return nw.select(nw.lt(x, 1), 1.0, 0.0) end))
+    assert.equal("f32", dtype(function(x) return x + 1.0 end))
+  end)
+end)
