@@ -130,6 +130,22 @@ nests.step = {
   end,
 }
 
+--- What makes the computation of that name and shape, for a row.
+function nests.with(name, ...)
+  local shape = {...}
+  return function() return nests[name](table.unpack(shape)) end
+end
+
+--- What makes the recurrence of that step, for a row: 7 steps of 9 elements unless said.
+function nests.scan(step, steps, n, rows)
+  return function() return nests.recurrence(steps or 7, n or 9, nests.step[step], rows) end
+end
+
+--- The same of any size.
+function nests.symbolic_scan(step)
+  return function() return nests.recurrence(nw.size("T", {min = 2}), nw.size("N", {min = 2}), nests.step[step]) end
+end
+
 --- The loops of a stage by position.
 function nests.loops(s, stage) return table.unpack(s:loops(stage)) end
 

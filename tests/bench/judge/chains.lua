@@ -2,10 +2,7 @@
 local nests = require "_nests"
 local nw = require "nestwright"
 
-local function with(name, ...)
-  local args = {...}
-  return function() return nests[name](table.unpack(args)) end
-end
+local with = nests.with
 local function gemm(...) return with("gemm", ...) end
 
 -- A three-point stencil over rows of a plane, three times, each reading the one before.

@@ -2,17 +2,9 @@
 local nests = require "_nests"
 local nw = require "nestwright"
 
-local function with(name, ...)
-  local args = {...}
-  return function() return nests[name](table.unpack(args)) end
-end
+local with = nests.with
 local function gemm(...) return with("gemm", ...) end
-local function scan(step, steps, n, rows)
-  return function() return nests.recurrence(steps or 7, n or 9, nests.step[step], rows) end
-end
-local function symbolic(step)
-  return function() return nests.recurrence(nw.size("T", {min = 2}), nw.size("N", {min = 2}), nests.step[step]) end
-end
+local scan, symbolic = nests.scan, nests.symbolic_scan
 local function symbolic_gemm() return nests.gemm(nw.size "M", nw.size "N", nw.size "K") end
 
 -- Three rows back: S(t, x) = S(t - 3, x) + A(t, x).

@@ -2,14 +2,9 @@
 local nests = require "_nests"
 local nw = require "nestwright"
 
-local function with(name, ...)
-  local args = {...}
-  return function() return nests[name](table.unpack(args)) end
-end
+local with = nests.with
 local function gemm(...) return with("gemm", ...) end
-local function scan(step, steps, n, rows)
-  return function() return nests.recurrence(steps or 5, n or 8, nests.step[step], rows) end
-end
+local function scan(step, steps, n, rows) return nests.scan(step, steps or 5, n or 8, rows) end
 
 -- The last loops of a stage to the last tags.
 local function threads(s, stage, ...)

@@ -2,13 +2,7 @@
 local nests = require "_nests"
 local nw = require "nestwright"
 
-local function with(name, ...)
-  local args = {...}
-  return function() return nests[name](table.unpack(args)) end
-end
-local function scan(step, steps, n, rows)
-  return function() return nests.recurrence(steps or 7, n or 9, nests.step[step], rows) end
-end
+local with, scan = nests.with, nests.scan
 local function two(s) return nests.loops(s, "S") end
 
 -- A heat equation of two dimensions of space.

@@ -2,18 +2,9 @@
 local nests = require "_nests"
 local nw = require "nestwright"
 
-local function gemm(...)
-  local shape = {...}
-  return function() return nests.gemm(table.unpack(shape)) end
-end
-local function map(...)
-  local shape = {...}
-  return function() return nests.map(table.unpack(shape)) end
-end
-local function with(name, ...)
-  local args = {...}
-  return function() return nests[name](table.unpack(args)) end
-end
+local with = nests.with
+local function gemm(...) return with("gemm", ...) end
+local function map(...) return with("map", ...) end
 local function symbolic_gemm()
   return nests.gemm(nw.size("M", {min = 0}), nw.size "N", nw.size("K", {min = 0}))
 end

@@ -2,22 +2,14 @@
 local nests = require "_nests"
 local nw = require "nestwright"
 
-local function gemm(...)
-  local shape = {...}
-  return function() return nests.gemm(table.unpack(shape)) end
-end
-local function map(...)
-  local shape = {...}
-  return function() return nests.map(table.unpack(shape)) end
-end
+local with = nests.with
+local function gemm(...) return with("gemm", ...) end
+local function map(...) return with("map", ...) end
 local function symbolic(min)
   return function() return nests.map(nw.size("M", {min = min or 0}), 7) end
 end
 local function symbolic_gemm() return nests.gemm(nw.size("M", {min = 0}), nw.size("N", {min = 0}), nw.size("K", {min = 0})) end
-local function recurrence(step, ...)
-  local shape = {...}
-  return function() return nests.recurrence(shape[1] or 9, shape[2] or 11, nests.step[step]) end
-end
+local function recurrence(step) return nests.scan(step, 9, 11) end
 
 local function padded(h, w)
   return function()

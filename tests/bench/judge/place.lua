@@ -2,10 +2,7 @@
 local nests = require "_nests"
 local nw = require "nestwright"
 
-local function with(name, ...)
-  local args = {...}
-  return function() return nests[name](table.unpack(args)) end
-end
+local with = nests.with
 local blur, ahead, layer, gemm = with("blur", 10, 7), with("ahead", 20, 3), with("layer", 8, 8, 6), with("gemm", 16, 16, 16)
 local function symbolic_blur() return nests.blur(nw.size "H", nw.size "W") end
 

@@ -2,12 +2,8 @@
 local nests = require "_nests"
 local nw = require "nestwright"
 
-local function scan(step, steps, n, rows)
-  return function() return nests.recurrence(steps or 7, n or 9, nests.step[step], rows) end
-end
-local function symbolic(step)
-  return function() return nests.recurrence(nw.size("T", {min = 2}), nw.size("N", {min = 2}), nests.step[step]) end
-end
+local scan, symbolic = nests.scan, nests.symbolic_scan
+
 -- A recurrence in two dimensions of space, by what a step reads.
 local function plane(step)
   return function()

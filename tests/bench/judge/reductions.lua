@@ -2,10 +2,7 @@
 local nests = require "_nests"
 local nw = require "nestwright"
 
-local function with(name, ...)
-  local args = {...}
-  return function() return nests[name](table.unpack(args)) end
-end
+local with = nests.with
 local function gemm(...) return with("gemm", ...) end
 local function symbolic() return nests.gemm(nw.size("M", {min = 0}), nw.size "N", nw.size("K", {min = 0})) end
 

@@ -3,10 +3,7 @@
 local nests = require "_nests"
 local nw = require "nestwright"
 
-local function with(name, ...)
-  local args = {...}
-  return function() return nests[name](table.unpack(args)) end
-end
+local with = nests.with
 
 -- Y = P + 1, P = 2A, m x n; sizes may be symbolic.
 local function pair(m, n, dtype)
