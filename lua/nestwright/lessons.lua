@@ -30,7 +30,7 @@ local function add(out, title, list)
   local lines = {}
   for n, move in ipairs(list) do lines[n] = {move.step or move.primitive, move.why} end
   if #lines > 0 then out[#out + 1] = title end
-  table.move(aligned(lines, "  "), 1, #list * 2, #out + 1, out)
+  for _, line in ipairs(aligned(lines, "  ")) do out[#out + 1] = line end
 end
 
 local function moves(s, loop)
