@@ -1,5 +1,6 @@
 --- Bugs that were, each under its name.
 local nw = require "nestwright"
+local support = require "support"
 
 describe("fixed:", function()
   it("stores before a parallel loop are seen inside it and its stores after it", function()
@@ -101,11 +102,11 @@ describe("fixed:", function()
       end
       return T
     end
-    local err = require "support".fails("too many stages", "limit", nw.schedule, chain(200))
+    local err = support.fails("too many stages", "limit", nw.schedule, chain(200))
     assert.truthy(err.message:find "T")
     assert.are.equal(50, nw.schedule(chain(50)):build {threads = 1}(nw.zeros {8}):getflat(1))
     local s = nw.schedule(chain(50))
-    require "support".fails("nested 52 deep", "limit", function() s:split("i", 2) end)
+    support.fails("nested 52 deep", "limit", function() s:split("i", 2) end)
   end)
 
   it("a loop fused of an element's axis and a reduce axis, both empty, divides nothing by zero", function()
@@ -123,7 +124,7 @@ describe("fixed:", function()
     local k = nw.reduce_axis(3, "k")
     local s = nw.schedule(nw.compute({0}, function(i) return nw.sum(A(i, k), k) end, "T"))
     s:fuse("i", "k")
-    assert.is_string(s:check())
+    support.agrees(s)
   end)
 
   it("arguments that were taken without effect count or are refused", function()

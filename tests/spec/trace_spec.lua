@@ -1,5 +1,6 @@
 --- Traces on another shape: every step is judged anew, and the first that fails is named.
 local nw = require "nestwright"
+local support = require "support"
 
 local function gemm(m, n, k)
   local A, B = nw.placeholder({m, k}, "f32", "A"), nw.placeholder({k, n}, "f32", "B")
@@ -53,15 +54,14 @@ describe("a trace", function()
     local other = gemm(32, 96, 24)
     other:replay(s:trace "json")
     assert.equal(s:trace(), other:trace())
-    assert.is_string(other:check())
+    support.agrees(other)
   end)
 
   it("names the first step that is refused on another shape", function()
     local s = recurrence(12, 4, 3)
-    local t_o, t_i = s:split("t_1", 3)
+    local _, t_i = s:split("t_1", 3)
     s:vectorize(t_i) -- three steps of time do not need each other
     s:parallel "x"
-    assert.is_not_nil(t_o)
     local other = recurrence(12, 4, 2)
     local before = other:text()
     local ok, err = pcall(other.replay, other, s:trace "json")
@@ -73,7 +73,7 @@ describe("a trace", function()
   end)
 
   it("names the first step that needs what another shape has not", function()
-    local s, X, Y = stencil(34)
+    local s, X = stencil(34)
     local j_o = select(2, s:tile("i_1", "j_1", 8, 16))
     s:compute_at(X, j_o)
     s:vectorize "j_1_i"
@@ -83,7 +83,6 @@ describe("a trace", function()
     local ok, err = pcall(function() return nw.schedule(Z):replay(s:trace "json") end)
     assert.is_false(ok)
     assert.truthy(err.message:find "^step 1, s:tile%(\"i_1\", \"j_1\", 8, 16%): no loop \"i_1\"", err.message)
-    assert.is_not_nil(Y)
   end)
 
   it("names a step that fails for its size", function()

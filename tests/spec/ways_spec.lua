@@ -101,7 +101,12 @@ describe("a refusal offers ways that lead on:", function()
       local ok, err = pcall(take, s, {refused})
       assert.is_false(ok)
       assert.same(offered, err.refusal.alternatives)
-      if rest then take(s, {offered[1], table.unpack(rest)}) end
+      local before = s:version()
+      for n, way in ipairs(offered) do
+        take(s, {way, table.unpack(n == 1 and rest or {})})
+        assert.is_true(s:reparses())
+        s:checkout(before)
+      end
     end)
   end
 
