@@ -79,6 +79,49 @@ static void a_local_buffer_has_to_fit(void **state) {
   nw_sched_release(s);
 }
 
+// However little work a proof may take: the step is undecided, or makes the program that it makes with all the time there is.
+static void little_work_decides_nothing_else(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  const struct {
+    const char *primitive;
+    nw_arg arg[3];
+  } row[] = {{"partition", {LP("i_o")}},
+             {"cut", {LP("j"), LIST(((nw_arg){.kind = NW_ARG_EXPR, .n = 1, .expr = (const nw_expr *[]){I(c, 7)}}))}},
+             {"rfactor", {ST("C"), LP("k_o")}},
+             {"cache_read", {ST("A"), STR("global")}},
+             {"reorder", {LIST(LP("j"), LP("i_i"))}},
+             {"parallel", {LP("i_o")}}};
+  nw_sched *s = gemm(c, 100);
+  step(s, "split", LP("i"), IN(32));
+  step(s, "split", LP("k"), IN(16));
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    const nw_arg *a = row[i].arg;
+    int undecided = 0, steps = 0;
+    nw_judge_budget(c, 0);
+    assert_step(s, row[i].primitive, ARGS(a[0], a[1], a[2]), __LINE__);
+    char *all = nw_program_show(nw_sched_program(s), NULL);
+    nw_sched_undo(s);
+    for (long budget = 20; budget < 40000; budget += budget / 4, steps++) {
+      nw_judge_budget(c, budget);
+      if (nw_sched_apply(s, nw_primitive_find(row[i].primitive), ARGS(a[0], a[1], a[2]), NULL)) {
+        char *some = nw_program_show(nw_sched_program(s), NULL);
+        assert_string_equal(some, all);
+        free(some);
+        nw_sched_undo(s);
+      } else if (nw_error(c)->code == NW_EUNDECIDED) {
+        undecided++;
+      } else {
+        fail_msg("%s with %ld operations: %s", row[i].primitive, budget, nw_error(c)->message);
+      }
+      nw_clear(c);
+    }
+    assert_in_range(undecided, 1, steps - 1);
+    free(all);
+  }
+  nw_judge_budget(c, 0);
+  nw_sched_release(s);
+}
+
 static void a_refused_replay_names_its_step(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
@@ -94,8 +137,13 @@ static void a_refused_replay_names_its_step(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(parallel_over_a_reduction), T(vectorize_over_a_reduction), T(the_init_comes_first),
-      T(the_tail_has_no_init),      T(a_local_buffer_has_to_fit),  T(a_refused_replay_names_its_step),
+      T(parallel_over_a_reduction),
+      T(vectorize_over_a_reduction),
+      T(the_init_comes_first),
+      T(the_tail_has_no_init),
+      T(a_local_buffer_has_to_fit),
+      T(a_refused_replay_names_its_step),
+      T(little_work_decides_nothing_else),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
