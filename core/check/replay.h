@@ -41,7 +41,7 @@ typedef struct nw_watch {
   int64_t known_room; // from a run before; or -1
   bool foreign; // another element was put there since
   bool written, unwritten, beyond; // the element, ever; the sink stands outside of its domain
-  nw_vec contributed; // hashes of the contributions the element took
+  nw_numbers contributed; // hashes of the contributions the element took
   int contributions; // how many when the sink read it, or at the end
   double expected; // how many there are
   bool grown;

@@ -77,7 +77,7 @@ void nw_slice_init(nw_slice *s, const nw_program *p, const int64_t *sizes) {
 
 void nw_slice_free(nw_slice *s) {
   for (int i = 0; i < s->nsites; i++) nw_ranges_free(&s->site[i].r);
-  for (int i = 0; s->focus && i < s->p->nbuffers; i++) free(s->focus[i].flat);
+  for (int i = 0; s->focus && i < s->p->nbuffers; i++) nw_numbers_free(&s->focus[i].flat);
   nw_vec_free(&s->wanted);
   nw_pool_release(s->pool);
   nw_arena_free(s->arena);
@@ -100,23 +100,6 @@ static int64_t flat_of(const nw_elements *e, const int64_t *index) {
   return flat;
 }
 
-static int64_t *slot_of(const nw_elements *e, int64_t flat) {
-  for (uint64_t h = nw_hash_mix(1, (uint64_t)flat);; h++) {
-    int64_t *at = &e->flat[h % (uint64_t)e->cap];
-    if (!*at || *at == flat + 1) return at;
-  }
-}
-
-static void make_room(nw_elements *e) {
-  if (2 * e->n < e->cap) return;
-  nw_elements old = *e;
-  e->cap = old.cap ? 4 * old.cap : 16;
-  e->flat = nw_xcalloc((size_t)e->cap, sizeof *e->flat);
-  for (int i = 0; i < old.cap; i++)
-    if (old.flat[i]) *slot_of(e, old.flat[i] - 1) = old.flat[i];
-  free(old.flat);
-}
-
 static nw_elements *elements_of(const nw_slice *s, const char *buffer) {
   for (int i = 0; i < s->p->nbuffers; i++)
     if (!strcmp(s->p->buffer[i]->name, buffer)) return &s->focus[i];
@@ -126,22 +109,18 @@ static nw_elements *elements_of(const nw_slice *s, const char *buffer) {
 bool nw_slice_focus(nw_slice *s, const char *buffer, int n, const int64_t *index) {
   nw_elements *e = elements_of(s, buffer);
   int64_t flat = e && e->buffer->ndim == n ? flat_of(e, index) : -1;
-  if (flat < 0) return false;
-  make_room(e);
-  int64_t *at = slot_of(e, flat);
-  if (*at) return false;
-  *at = flat + 1;
+  if (flat < 0 || !nw_numbers_add(&e->flat, (uint64_t)flat)) return false;
+  bool first = e->flat.n == 1;
   for (int d = 0; d < n; d++) {
-    e->lo[d] = e->n && e->lo[d] < index[d] ? e->lo[d] : index[d];
-    e->hi[d] = e->n && e->hi[d] > index[d] ? e->hi[d] : index[d];
+    e->lo[d] = !first && e->lo[d] < index[d] ? e->lo[d] : index[d];
+    e->hi[d] = !first && e->hi[d] > index[d] ? e->hi[d] : index[d];
   }
-  e->n++;
   return true;
 }
 
 int nw_slice_focused(const nw_slice *s) {
   int n = 0;
-  for (int i = 0; i < s->p->nbuffers; i++) n += s->focus[i].n;
+  for (int i = 0; i < s->p->nbuffers; i++) n += s->focus[i].flat.n;
   return n;
 }
 
@@ -174,7 +153,7 @@ static bool is_element(const nw_slice_site *t, const nw_elements *e, const nw_ex
   for (int d = 0; d < e->buffer->ndim; d++)
     if (!nw_const_range(&t->r, index[d], &at[d], &to) || at[d] != to) return true;
   int64_t flat = flat_of(e, at);
-  return flat >= 0 && *slot_of(e, flat);
+  return flat >= 0 && nw_numbers_has(&e->flat, (uint64_t)flat);
 }
 
 // All but updates of the buffer whose inits alone are asked for.
@@ -182,7 +161,7 @@ static bool may_write(const nw_slice *s, const nw_slice_site *t, bool all) {
   for (int i = 0; i < t->block->block.ntargets; i++) {
     const nw_target *to = &t->block->block.target[i];
     const nw_elements *e = elements_of(s, to->buffer);
-    bool may = e && e->n && !(t->block->block.combiner && s->inits_of && !strcmp(to->buffer, s->inits_of));
+    bool may = e && e->flat.n && !(t->block->block.combiner && s->inits_of && !strcmp(to->buffer, s->inits_of));
     for (int d = 0; may && d < to->n; d++) may = may_be(t, t->index[i][d], e->lo[d], e->hi[d]);
     if (may && (!all || is_element(t, e, t->index[i]))) return true;
   }

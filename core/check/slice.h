@@ -2,6 +2,7 @@
 // one conflict in a large nest is replayed in no time; what is run keeps its order.
 #pragma once
 #include "check/check.h"
+#include "check/numbers.h"
 
 typedef struct nw_wanted { // executions of one block
   const nw_execution *by_loops; // where its loops stand; or, when NULL:
@@ -15,8 +16,7 @@ typedef struct nw_elements { // elements of one buffer
   const nw_buffer *buffer;
   int64_t extent[NW_MAX_DEPTH];
   int64_t lo[NW_MAX_DEPTH], hi[NW_MAX_DEPTH]; // the box around them
-  int n, cap;
-  int64_t *flat; // a hash set: flat index + 1, or 0
+  nw_numbers flat; // their flat indices
 } nw_elements;
 
 typedef struct nw_slice_site nw_slice_site;

@@ -85,9 +85,7 @@ static void count_contribution(nw_watch *x, const nw_access *a) {
     h = nw_hash_mix(h, (uint64_t)a->var[i]);
     x->expected *= (double)nw_check_value(x->p, v->extent, x->slice.sizes);
   }
-  for (int i = 0; i < x->contributed.n; i++)
-    if (x->contributed.at[i] == (void *)(uintptr_t)h) return;
-  nw_vec_push(&x->contributed, (void *)(uintptr_t)h);
+  nw_numbers_add(&x->contributed, h);
 }
 
 static bool beyond_domain(const nw_watch *x, const nw_access *a) {
@@ -148,7 +146,7 @@ void nw_watch_init(nw_watch *x, const nw_program *p, const nw_conflict *w, nw_ch
 
 void nw_watch_free(nw_watch *x) {
   nw_slice_free(&x->slice);
-  nw_vec_free(&x->contributed);
+  nw_numbers_free(&x->contributed);
 }
 
 static bool run_once(nw_watch *x) {
@@ -161,7 +159,8 @@ static bool run_once(nw_watch *x) {
                       .drop = is_lost,
                       .lenient = true};
   memset(x->touch, 0, sizeof x->touch);
-  x->now = x->contributions = x->contributed.n = 0;
+  x->now = x->contributions = 0;
+  nw_numbers_free(&x->contributed);
   x->written = x->unwritten = x->beyond = x->grown = x->foreign = false;
   x->room = x->known_room;
   nw_view *v = nw_check_views(x->data);
