@@ -304,7 +304,8 @@ nw_answer nw_check_bounds(const nw_model *m);
 nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
 nw_answer nw_check_prefetches(const nw_model *m);
-nw_answer nw_check_tags(const nw_model *before, const nw_model *after);
+// `marks`: the step changes nothing but marks, and so may take back what was said.
+nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
 
 // ---- marks.c: how a conflict is told
 bool nw_known_unsafe(const nw_program *before, const nw_stmt *loop); // marked so by a step nobody judged, earlier

@@ -74,11 +74,11 @@ static bool same_layout(const nw_buffer *a, const nw_buffer *b) {
          same_pointers(a->nlayout, a->layout_shape, b->layout_shape);
 }
 
-// Every buffer of the one is in the other, and lies the same.
-static bool same_layouts(const nw_program *a, const nw_program *b) {
+// Every buffer of the one is in the other, holds the same, and lies the same.
+static bool same_buffers(const nw_program *a, const nw_program *b) {
   for (int i = 0; i < a->nbuffers; i++) {
     const nw_buffer *other = nw_find_buffer(b, a->buffer[i]->name);
-    if (!other || !same_layout(a->buffer[i], other)) return false;
+    if (!other || !same_shape(a->buffer[i], other) || !same_layout(a->buffer[i], other)) return false;
   }
   return a->nbuffers == b->nbuffers;
 }
@@ -184,9 +184,13 @@ static nw_answer check_facts(const nw_model *m) {
   return none < 0 ? nw_proofs_lost(m->f->s) : NW_HOLDS;
 }
 
+static bool only_marks(const nw_program *before, const nw_program *after) {
+  return same_buffers(before, after) && same_but_marks(before->root, after->root);
+}
+
 static nw_answer judge(const nw_model *before, const nw_model *after) {
   nw_proofs *s = after->f->s;
-  bool marks = same_layouts(before->p, after->p) && same_but_marks(before->p->root, after->p->root);
+  bool marks = only_marks(before->p, after->p);
   s->question = marks ? 'm' : 'o';
   nw_answer answer = check_facts(after);
   if (answer == NW_HOLDS) answer = check_decidable(after);
@@ -196,7 +200,7 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   if (answer == NW_HOLDS) answer = nw_check_marks(after, before->p);
   if (answer == NW_HOLDS) answer = nw_check_streams(after);
   if (answer == NW_HOLDS) answer = nw_check_prefetches(after);
-  return answer == NW_HOLDS ? nw_check_tags(before, after) : answer;
+  return answer == NW_HOLDS ? nw_check_tags(before, after, marks) : answer;
 }
 
 bool nw_judge(const nw_program *before, const nw_program *after) {
@@ -211,7 +215,8 @@ bool nw_judge(const nw_program *before, const nw_program *after) {
   return judge(old, new) == NW_HOLDS;
 }
 
-// What holds even of a step nobody judges: it can be lowered, and its storage and marks are what the machine has.
+// What holds even of a step nobody judges: it can be lowered, its storage and marks are what the machine has, and what a
+// person said of it is honoured.
 bool nw_judge_structure(const nw_program *before, const nw_program *after) {
   if (!before || !after || !nw_proofs_begin(nw_proofs_of(after->ctx))) return false;
   const nw_model *old = nw_model_of(before, NULL), *new = old ? nw_model_of(after, old->f) : NULL;
@@ -221,7 +226,8 @@ bool nw_judge_structure(const nw_program *before, const nw_program *after) {
   nw_answer answer = check_decidable(new);
   if (answer == NW_HOLDS) answer = nw_check_storage(new);
   if (answer == NW_HOLDS) answer = nw_check_nesting(new);
-  return (answer == NW_HOLDS ? nw_check_streams(new) : answer) == NW_HOLDS;
+  if (answer == NW_HOLDS) answer = nw_check_streams(new);
+  return (answer == NW_HOLDS ? nw_check_tags(old, new, only_marks(before, after)) : answer) == NW_HOLDS;
 }
 
 bool nw_judge_bounds(const nw_program *p) {

@@ -9,10 +9,11 @@ typedef struct said {
 
 static const char *name_of(const nw_stmt *s) { return s->kind == NW_LOOP ? s->loop.var->name : s->block.name; }
 
-// By its name; or, where a step renamed it, by its id with what was said of it.
+// By its name, or, where a step renamed it, by its id: with what was said of it.
 static bool survives(const nw_program *p, const nw_stmt *s, const nw_tag *t) {
   nw_path path;
-  if (s->kind == NW_LOOP ? nw_find_loop(p, name_of(s)) : nw_find_block(p, name_of(s))) return true;
+  const nw_stmt *named = s->kind == NW_LOOP ? nw_find_loop(p, name_of(s)) : nw_find_block(p, name_of(s));
+  if (named && nw_tag_of(named, t->row->key)) return true;
   return nw_find(p, s->id, &path) && path.at[path.n - 1]->kind == s->kind &&
          nw_tag_of(path.at[path.n - 1], t->row->key);
 }
@@ -41,9 +42,9 @@ static bool is_honoured(void *env, nw_stmt *s) {
   return true;
 }
 
-nw_answer nw_check_tags(const nw_model *before, const nw_model *after) {
+nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks) {
   said x = {after, NW_HOLDS};
-  if (NW_RULE(after->p->ctx, tags_kept)) nw_walk_from(before->p->root, is_kept, &x);
+  if (!marks && NW_RULE(after->p->ctx, tags_kept)) nw_walk_from(before->p->root, is_kept, &x);
   if (x.answer == NW_HOLDS && NW_RULE(after->p->ctx, tags_honoured)) nw_walk_from(after->p->root, is_honoured, &x);
   return x.answer;
 }

@@ -1,5 +1,6 @@
 // compute_at, compute_root: where a stage is computed.
 #include "sched/place.h"
+#include "ir/tags.h"
 #include "sched/box.h"
 #include "sched/count.h"
 #include "sched/primitives.h"
@@ -156,7 +157,9 @@ static nw_stmt *fresh_loop(nw_step *st, const nw_block_var *v, nw_stmt *reuse, c
                            const nw_expr *extent) {
   const char *name = reuse ? reuse->loop.var->name : nw_unique_loop_name(st->p, v->var->name);
   nw_stmt *loop = nw_new_loop(st->p, name, begin, extent);
-  if (reuse) loop->id = reuse->id;
+  if (!reuse) return loop;
+  loop->id = reuse->id;
+  for (int i = 0; i < reuse->ntags; i++) nw_tag_set(st->p, loop, reuse->tag[i]);
   return loop;
 }
 

@@ -279,4 +279,26 @@ describe("fixed:", function()
     assert.is_true(s:explain().seen)
     assert.is_true(os.clock() - start < 5)
   end)
+
+  it("what was said of a loop stays when its stage moves", function()
+    -- The fresh loop had the name and the id of the old one, and was taken for it.
+    local A = nw.placeholder({64, 64}, "f32", "A")
+    local T = nw.compute({64, 64}, function(i, j) return A(i, j) + 1 end, "T")
+    local s = nw.schedule(nw.compute({64, 64}, function(i, j) return T(i, j) * 2 end, "O"))
+    s:pragma(s:loops "T" [2], "partition", "never")
+    s:compute_at("T", s:loops "O" [1])
+    assert.truthy(tostring(s:show()):find('for j in 0..64 with partition = "never"', 1, true))
+  end)
+
+  it("a step that nobody judges leaves nothing said of a loop that cannot honour it", function()
+    -- It was accepted, and every later step refused for it.
+    local A = nw.placeholder({64, 64}, "f32", "A")
+    local s = nw.schedule(nw.compute({64, 64}, function(i, j) return A(i, j) * 2 end, "O"))
+    s:parallel "i"
+    s:pragma("i", "chunk", 4)
+    assert.is_false((pcall(s.unsafe, s, function() s:unmark "i" end)))
+    s:split("j", 4)
+    s:pragma("i", "chunk")
+    s:unmark "i"
+  end)
 end)
