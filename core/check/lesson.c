@@ -124,6 +124,11 @@ static void put_updates(nw_str *b, const nw_case *x) {
   put_should(b, x->name, nw_case_final(x, x->pair, NW_IN_ORDER), nw_case_final(x, x->raced, x->race));
 }
 
+static const char *label_of(const nw_case *x) {
+  if (!strcmp(x->worker, "lane")) return "as lanes:";
+  return is_own(x) || x->ordered ? "it would be:" : "it may be:";
+}
+
 // What is not seen in time comes after all.
 static void put_iterations(nw_str *b, const nw_case *x) {
   const nw_touch in_order[] = {x->pair[0][writes(x, 0)], x->pair[1][writes(x, 1)]};
@@ -131,19 +136,18 @@ static void put_iterations(nw_str *b, const nw_case *x) {
   bool late = x->race == NW_UNSEEN && !is_own(x);
   if (late) raced[0].when = raced[1].when + 1;
   put_order(b, x, "it is:", in_order);
-  if (x->shows)
-    put_order(b, x, !strcmp(x->worker, "lane") ? "as lanes:" : is_own(x) ? "it would be:" : "it may be:", raced);
+  if (x->shows) put_order(b, x, label_of(x), raced);
 }
 
 static void put_meeting(nw_str *b, const nw_case *x) {
   if (!x->paired) return;
-  if (same_reduction(x) && nw_in_two_rounds(x->w))
-    put_updates(b, x);
-  else
-    put_iterations(b, x);
+  bool lost = same_reduction(x) && nw_in_two_rounds(x->w) && !x->ordered;
+  (lost ? put_updates : put_iterations)(b, x);
   if (x->shows) return;
   nw_str why = {0};
-  if (same_reduction(x))
+  if (x->ordered)
+    nw_str_add(&why, "a barrier would put the later one first");
+  else if (same_reduction(x))
     nw_str_add(&why, "one of the two updates is lost");
   else
     nw_str_fmt(&why, "nothing says which %s comes first", x->worker);

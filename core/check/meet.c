@@ -5,8 +5,6 @@
 #include "check/replay.h"
 #include <math.h>
 
-enum { FILLINGS = 4 };
-
 static bool updates(const nw_case *x) {
   return x->after[0].is && x->after[0].block->block.combiner != NW_PLAIN && !x->after[0].init && !x->after[1].init &&
          x->w->source.write && x->w->sink.write;
@@ -24,6 +22,7 @@ bool nw_in_two_rounds(const nw_conflict *w) {
 
 // In two loops of a grid the threads meet in no loop that could run backwards.
 nw_race nw_case_race(const nw_case *x) {
+  if (x->ordered) return NW_BACKWARDS;
   if (updates(x)) return NW_SECOND_STAYS;
   bool apart = x->on_grid && !nw_in_two_rounds(x->w);
   return apart && x->w->source.write && !x->w->sink.write ? NW_UNSEEN : NW_BACKWARDS;
@@ -80,12 +79,12 @@ static bool meets(nw_case *x, nw_race race) {
 }
 
 static bool meets_somehow(nw_case *x) {
-  if (!updates(x)) return meets(x, nw_case_race(x));
+  if (!updates(x) || x->ordered) return meets(x, nw_case_race(x));
   return meets(x, NW_SECOND_STAYS) || meets(x, NW_FIRST_STAYS) || meets(x, NW_EARLY_INIT);
 }
 
 static bool meets_with_some_data(nw_case *x) {
-  for (int i = 0; i < FILLINGS; i++) {
+  for (int i = 0; i < NW_CASE_FILLINGS; i++) {
     if (i) nw_case_fill(x, i);
     if (meets_somehow(x)) return true;
     if (!x->paired) return false;

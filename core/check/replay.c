@@ -8,13 +8,17 @@
 
 // ---- the case
 
+enum { LOOK_UP = 1 << 20 }; // elements between two looks for an interrupt
+
+static bool goes_on(const nw_program *p, int64_t k) { return k % LOOK_UP || !nw_stopped(p->ctx); }
+
 // Small whole numbers, none of them 0, so that a wrong order shows.
 static void fill_tiny(nw_check_data *d, const nw_program *p, int seed) {
   for (int i = 0; i < nw_check_inputs(p); i++) {
     nw_array *a = d->array[i];
     bool flag = nw_array_dtype(a) == NW_BOOL;
     uint64_t of = (uint64_t)(i + 1 + seed * 64);
-    for (int64_t k = 0; k < nw_array_count(a); k++)
+    for (int64_t k = 0; k < nw_array_count(a) && goes_on(p, k); k++)
       nw_array_set(a, k, flag ? (double)((k + seed) % 2) : (double)(1 + (int64_t)(nw_hash_mix(of, (uint64_t)k) % 5)));
   }
 }
@@ -38,7 +42,8 @@ static bool can_be_seen(const nw_refused *r) {
 static void fill_indices(nw_check_data *d, const nw_program *p, int64_t index) {
   for (int i = 0; i < nw_check_inputs(p); i++) {
     nw_array *a = d->array[i];
-    for (int64_t k = 0; nw_dtype_is_int(nw_array_dtype(a)) && k < nw_array_count(a); k++) nw_array_set_int(a, k, index);
+    if (!nw_dtype_is_int(nw_array_dtype(a))) continue;
+    for (int64_t k = 0; k < nw_array_count(a) && goes_on(p, k); k++) nw_array_set_int(a, k, index);
   }
 }
 
@@ -165,7 +170,7 @@ static const char *how_pair(nw_case *x) {
 static bool still_right(nw_case *x, const nw_check_data *out) {
   nw_check_data was = {0};
   nw_view *v = nw_check_data_outputs(&was, x->r->before, &x->data) ? nw_check_views(&was) : NULL;
-  bool same = v && nw_interp_program(x->c, x->r->before, x->sizes, v, NULL);
+  bool same = v && nw_interp_program(x->c, x->r->before, x->sizes, v, &(nw_interp_opts){.max_steps = NW_CASE_STEPS});
   for (int i = 0; same && i < was.n; i++) same = nw_check_differs(was.array[i], out->array[i], NW_CHECK_BITS) < 0;
   nw_check_data_free(&was);
   free(v);
@@ -178,9 +183,11 @@ static const char *how_race(nw_case *x) {
   nw_check_data out = {0};
   nw_exec *e = nw_lower(x->r->after, NULL);
   nw_view *v = e && nw_check_data_outputs(&out, x->r->after, &x->data) ? nw_check_views(&out) : NULL;
-  bool ran = v && nw_interp_exec(x->c, e, x->sizes, v, NULL), right = ran && still_right(x, &out);
+  bool ran = v && nw_interp_exec(x->c, e, x->sizes, v, &(nw_interp_opts){.max_steps = NW_CASE_STEPS});
+  bool right = ran && still_right(x, &out);
   const nw_diag *d = nw_error(x->c);
-  bool seen = ran ? !right : d && (d->code == NW_ERACE || d->code == NW_ERANGE);
+  bool seen = d ? d->code == NW_ERACE || d->code == NW_ERANGE : ran && !right;
+  x->ordered = right;
   if (!x->c->interrupted) nw_clear(x->c);
   nw_check_data_free(&out);
   nw_exec_release(e);
@@ -188,10 +195,17 @@ static const char *how_race(nw_case *x) {
   return seen ? "race" : NULL;
 }
 
-// An element that gets one value twice shows no trace of the order; that two threads meet at it must do.
+// An element that gets one value twice, whatever the inputs, shows no trace of the order; that two threads meet at it, one of
+// them writing, must do.
 static const char *how_threads(nw_case *x) {
   const char *how = how_race(x);
-  return !how && nw_in_two_rounds(x->w) ? "iterations" : how;
+  for (int i = 1; x->ordered && i < NW_CASE_FILLINGS; i++) {
+    nw_case_fill(x, i);
+    how = how_race(x);
+  }
+  if (x->ordered) nw_case_fill(x, 0);
+  bool write = x->w->source.write || x->w->sink.write;
+  return !how && write && nw_in_two_rounds(x->w) ? "iterations" : how;
 }
 
 // Once more with everything the executions read, so that the values are what they will be. Elements that are put in one

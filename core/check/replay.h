@@ -17,6 +17,11 @@ typedef struct nw_touch { // the first time an execution reads or writes the ele
 
 enum { NW_SOURCE, NW_SINK };
 
+enum {
+  NW_CASE_STEPS = 4000000, // that a whole program may take
+  NW_CASE_FILLINGS = 4, // inputs that are tried until one shows the conflict
+};
+
 typedef enum nw_race { // how two iterations meet that nothing keeps apart
   NW_IN_ORDER, // they do not
   NW_SECOND_STAYS, // both read, then both write, the second last: the first update is lost
@@ -68,6 +73,7 @@ typedef struct nw_case {
   const char *how; // NULL: not seen
   const char *worker; // does a round of the loop that carries it: "thread", "lane", ...
   bool on_grid; // that loop is bound to blocks or threads
+  bool ordered; // ... and lowered, barriers keep all apart that meet: what is wrong is the order
   nw_touch before[2], after[2]; // the two accesses in the old and in the new program
   nw_touch pair[2][2], raced[2][2]; // alone: in order, and as the two iterations may meet
   nw_race race; // how they do

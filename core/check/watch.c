@@ -6,7 +6,6 @@ enum {
   MAX_ROUNDS = 64,
   MAX_FOCUSED = 20000,
   MAX_STEPS = 200000, // of a slice: each asks what may be wanted
-  MAX_WHOLE = 4000000,
 };
 
 static bool is_named(const nw_watch *x, const nw_access *a) {
@@ -152,7 +151,7 @@ void nw_watch_free(nw_watch *x) {
 static bool run_once(nw_watch *x) {
   nw_interp_opts o = {.trace = see,
                       .env = x,
-                      .max_steps = x->slice.whole ? MAX_WHOLE : MAX_STEPS,
+                      .max_steps = x->slice.whole ? NW_CASE_STEPS : MAX_STEPS,
                       .enters = enters,
                       .runs = runs,
                       .backwards = runs_backwards,
