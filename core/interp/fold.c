@@ -2,7 +2,10 @@
 #include "interp/code.h"
 #include <stdlib.h>
 
-enum { MOST = 1 << 26 }; // places; a layout with more is taken to give each element its own
+enum {
+  MOST = 1 << 26, // places; a layout with more is taken to give each element its own
+  LOOK_UP = 1 << 16, // elements between two looks for an interrupt
+};
 
 // The position of the element in the layout, as one number; -1 when it is outside.
 static int64_t position(nwi_program *x, const nwi_code *c, const int64_t *index) {
@@ -48,6 +51,7 @@ void nwi_fold(nwi_program *x, const nwi_code *c) {
   for (int64_t i = 0; first && i < n; i++) first[i] = -1;
   first_index(b, index);
   for (int64_t i = 0; first && b->home && i < b->count; i++, next_index(b, index)) {
+    if (i % LOOK_UP == 0 && nwi_stop(&x->run)) break;
     int64_t at = position(x, c, index);
     if (at >= 0 && first[at] < 0) first[at] = i;
     b->home[i] = at < 0 ? i : first[at];
