@@ -2,7 +2,6 @@
 #include "hw/hw.h"
 #include "sched/primitives.h"
 #include "sched/shape.h"
-#include "sched/shape.h"
 #include "sched/tree.h"
 
 static bool set_mark(nw_step *st, nw_stmt *loop, nw_loop_kind mark) {
@@ -152,7 +151,7 @@ bool nw_apply_vectorize(void *step) {
 // Operations a nanosecond of one core that does little else, and microseconds a team costs where nobody could measure.
 enum { OPERATIONS_NS = 4, USUAL_US = 5, ASK_BELOW = 1000000 };
 
-// Said with this machine's numbers, where they can be had. Much work is not worth a measurement.
+// Said with this machine's numbers where they can be had, and else as what it is, an assumption. Much work is not worth a measurement.
 static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
   double work = nw_work_below(loop);
   if (work < 0 || work >= ASK_BELOW) return;
@@ -165,9 +164,9 @@ static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
   if (work >= us * 1e3 * OPERATIONS_NS) return;
   nw_stmt *around[NW_MAX_DEPTH];
   int n = nw_path_loops(path, around) - 1;
-  nw_step_note(st,
-               "little work: about %.0f operations, some %.2f us, against the %.1f us that starting threads costs %s%s",
-               work, work / (1e3 * OPERATIONS_NS), us, measured > 0 ? "here (measured)" : "on most machines",
+  nw_step_note(st, "little work: about %.0f operations, some %.2f us, against the %.1f us that starting threads %s%s",
+               work, work / (1e3 * OPERATIONS_NS), us,
+               measured > 0 ? "costs here (measured)" : "is assumed to cost (not measured here)",
                n > 0 ? ", each time round the loops outside" : "");
 }
 
