@@ -304,7 +304,7 @@ NW_API bool nw_sched_redo(nw_sched *s);
 NW_API bool nw_sched_unsafe(nw_sched *s, bool on);
 NW_API bool nw_sched_branch(nw_sched *s, const char *name); // names the current version
 NW_API bool nw_sched_checkout(nw_sched *s, const char *name); // goes to a named version
-NW_API void nw_sched_goto(nw_sched *s, int version); // ... or to one there is, by number
+NW_API void nw_sched_goto(nw_sched *s, int version); // ... or to one by its number; stays where there is none
 NW_API int nw_sched_named(const nw_sched *s, const char *name); // the version so named, or numbered; -1 and an error
 NW_API char *nw_sched_trace(const nw_sched *s, bool json); // pasteable Lua, or JSON
 NW_API bool nw_sched_replay(nw_sched *s, const char *json); // judged anew; the first step that fails is named

@@ -84,8 +84,8 @@ struct nw_ctx {
   nw_slot slot[NW_SLOT_COUNT];
   volatile sig_atomic_t interrupted;
   uint64_t serial; // names TE symbols apart: "A@12"
-  double (*spawn_seconds)(
-      void); // what starting threads costs here, measured, or 0; NULL: nobody measures (run/spawn.c)
+  // What starting threads costs here, measured; 0: not known, below 0: there is one core. NULL: nobody measures.
+  double (*spawn_seconds)(void);
   uint64_t mutants; // test hook: judge rules switched off, see poly/rules.def; 0 outside `dev test mutants`
 };
 

@@ -65,20 +65,15 @@ static bool over_nothing(const nw_lift *l) {
   return false;
 }
 
-static void know(nw_lift *l, const nw_path *path) {
-  nw_ranges_init(&l->r, l->p->pool);
-  nw_ranges_of(&l->r, l->p, path);
-}
-
 // From being at a block that is never reached anything would follow.
 static void known_there(nw_lift *l) {
-  know(l, &l->path);
+  nw_ranges_of(&l->r, l->p, &l->path);
   if (l->block->block.where) nw_ranges_fact(&l->r, l->block->block.where);
   if (!over_nothing(l)) return;
   nw_path outside = l->path;
   outside.n = l->outer;
   nw_ranges_free(&l->r);
-  know(l, &outside);
+  nw_ranges_of(&l->r, l->p, &outside);
 }
 
 void nw_lift_of(nw_lift *l, const nw_program *p, int id) {

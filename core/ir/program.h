@@ -226,7 +226,8 @@ nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name);
 // An unfrozen deep copy of the statement tree and the tables, same ids; expressions are shared. step = old step + 1.
 nw_program *nw_program_clone(const nw_program *p);
 void nw_mark_unsafe(nw_program *p); // the step that made p is not judged: it and what it changed say so
-nw_program *nw_program_freeze(nw_program *p); // checks the invariants (asserts), returns p; now counted once
+nw_program *nw_program_freeze(
+    nw_program *p); // p, counted once from now on; NULL and NW_EINTERNAL, and p is gone, when it is not sound
 
 nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s, nw_role r, int ndim,
                          const nw_expr *const *shape); // the name is made unique

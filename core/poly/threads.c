@@ -452,7 +452,6 @@ static nw_answer check_sites(check *c, int i, int j, bool updates) {
   return answer;
 }
 
-// First what two updates of one reduction do to each other: that is what a person needs to hear.
 // What shares a place in one thread's order is not known to keep apart in another's.
 static nw_answer check_places(const check *c, int i) {
   const nw_site *s = c->m->site[i];
@@ -466,6 +465,7 @@ static nw_answer check_places(const check *c, int i) {
   return NW_HOLDS;
 }
 
+// First what two updates of one reduction do to each other: that is what a person needs to hear.
 nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *syncs) {
   nw_answer answer = NW_HOLDS;
   if (!nw_find_bound(m->p->root)) return answer;

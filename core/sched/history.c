@@ -165,6 +165,7 @@ bool nw_sched_branch(nw_sched *s, const char *name) {
 
 // Versions on the way down from the naive program, so that redo leads back here.
 void nw_sched_goto(nw_sched *s, int version) {
+  if (!s || !nw_sched_node(s, version)) return;
   s->current = version;
   for (nw_node *node = nw_sched_node(s, version); node->parent >= 0; node = nw_sched_node(s, node->parent))
     nw_sched_node(s, node->parent)->last_child = node->number;

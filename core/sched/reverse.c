@@ -65,7 +65,6 @@ static bool reach(const reverse *x, const nw_expr *e, int64_t *a, const nw_expr 
   const char *others[NW_MAX_DEPTH];
   nw_ranges r;
   if (!nw_affine(pool, e, 1, (const char *[]){x->var->var->name}, a, &rest) || *a < 1) return false;
-  nw_ranges_init(&r, pool);
   nw_ranges_of(&r, x->st->p, NULL);
   int n = 0;
   for (int i = 0; i < x->block->block.nvars; i++) {
@@ -79,7 +78,8 @@ static bool reach(const reverse *x, const nw_expr *e, int64_t *a, const nw_expr 
   return *most && !nw_uses_any(*most, n, others);
 }
 
-static const nw_expr *later(const reverse *x, const nw_expr *a, const nw_expr *b) {
+// The one that comes first; b where that is not known.
+static const nw_expr *earlier(const reverse *x, const nw_expr *a, const nw_expr *b) {
   nw_ranges r;
   nw_ranges_of(&r, x->st->p, &x->at);
   bool first = nw_prove(&r, nw_le(x->st->p->pool, a, b));
@@ -95,7 +95,7 @@ static void see_index(reverse *x, const nw_expr *index, const nw_expr *lo, const
   if (!reach(x, index, &a, &most)) return;
   const nw_expr *by = nw_index(pool, a);
   const nw_expr *last = nw_floordiv(pool, nw_sub(pool, hi, most), by);
-  if (x->hi[x->v] && later(x, x->hi[x->v], last) == x->hi[x->v]) return;
+  if (x->hi[x->v] && earlier(x, x->hi[x->v], last) == x->hi[x->v]) return;
   x->lo[x->v] = nw_ceildiv(pool, nw_sub(pool, lo, most), by);
   x->hi[x->v] = last;
 }

@@ -31,10 +31,10 @@ static void offer_copy(nw_step *st, const char *stage) {
 }
 
 // Every other temporary, with a primitive that takes one stage.
-static void offer_other_stages(nw_step *st, const char *primitive, const char * not ) {
+static void offer_other_stages(nw_step *st, const char *primitive, const char *except) {
   nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
   for (int i = 0; i < b.n; i++)
-    if (strcmp(b.at[i]->block.name, not ) && is_temp(st->before, b.at[i]->block.target[0].buffer))
+    if (strcmp(b.at[i]->block.name, except) && is_temp(st->before, b.at[i]->block.target[0].buffer))
       offer1(st, primitive, stage_arg(b.at[i]->block.name));
 }
 
