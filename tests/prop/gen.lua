@@ -424,13 +424,13 @@ function gen.sizes(case)
   return list
 end
 
--- Every value of the sizes from the least to the greatest.
-local function all_sizes(case)
+-- Every value of the sizes, from the least to `beyond` steps above the greatest.
+local function all_sizes(case, beyond)
   local list = {{}}
   for _, size in ipairs(case.sizes) do
     local more = {}
     for _, values in ipairs(list) do
-      for value = size.min, size.max, size.multiple do
+      for value = size.min, size.max + beyond * size.multiple, size.multiple do
         local with = {[size.name] = value}
         for name, v in pairs(values) do with[name] = v end
         more[#more + 1] = with
@@ -456,12 +456,17 @@ local function allowed(s, values)
   return fine or not err.message:find "does not hold"
 end
 
---- The sizes to try a schedule with: where it assumes something of them, all that it allows.
+local BEYOND = 24
+
+--- The sizes to try a schedule with: where it assumes something of them, all that it allows, and where it allows none of
+--- those that the case was drawn for, the first one beyond, if there is one.
 function gen.sizes_for(case, s)
   if not s:text():find "\nassume " then return gen.sizes(case) end
   local list = {}
-  for _, values in ipairs(all_sizes(case)) do if allowed(s, values) then list[#list + 1] = values end end
-  return list
+  for _, values in ipairs(all_sizes(case, 0)) do if allowed(s, values) then list[#list + 1] = values end end
+  if #list > 0 then return list end
+  for _, values in ipairs(all_sizes(case, BEYOND)) do if allowed(s, values) then return {values} end end
+  return {}
 end
 
 --- Builds a case: the list of output tensors (every stage nobody reads, and those shown), the inputs, all tensors by name.

@@ -59,13 +59,17 @@ local function interpret(s, data, lowered)
   too_long = too_long + 1
 end
 
+local no_size = 0 -- cases whose schedules assume what none of the sizes tried has
+
 -- Checks one schedule against the definition, at each of the sizes tried. A message, or nil when all agree.
 local function check_results(case, s, outputs, seed)
   local r = rng.new(seed)
   local exact = gen.exact(case)
   local kernel = not steps.on_grid(s) and s:build {threads = 2}
   local any_order = s:text():find("atomic block", 1, true) -- threads may add floats as they come
-  for _, values in ipairs(gen.sizes_for(case, s)) do
+  local sizes = gen.sizes_for(case, s)
+  if #sizes == 0 then no_size = no_size + 1 end
+  for _, values in ipairs(sizes) do
     local data = {}
     for n, t in ipairs(s:inputs()) do
       data[n] = nw.zeros(gen.shape_with(t, values), t.dtype)
@@ -286,7 +290,7 @@ local function share_cases()
   for _, process in ipairs(processes) do gather(process, total) end
   undecided, seen, unseen, lost = total.undecided, total["conflicts replayed"], total["not seen in results"],
     total["refusals with no way on"]
-  too_long = total["too long to interpret"]
+  too_long, no_size = total["too long to interpret"], total["run at no size"]
   return total.passed, total.failed
 end
 
@@ -303,6 +307,7 @@ for _, name in ipairs(steps.names) do
 end
 print(("  undecided: %d"):format(undecided or 0))
 print(("  too long to interpret: %d"):format(too_long or 0))
+print(("  run at no size: %d"):format(no_size or 0))
 print(("  conflicts replayed: %d"):format(seen or 0))
 print(("  not seen in results: %d"):format(unseen or 0)) -- of no single element
 print(("  refusals with no way on: %d"):format(lost or 0))
