@@ -41,6 +41,20 @@ describe("the page on the language shows", function()
   end)
 end)
 
+describe("the page on the rooms", function()
+  it("names files that there are", function()
+    local text, n = support.read "docs/architecture.md", 0
+    for name, ending in text:gmatch "`([%w_/*]+%.([a-z]+))`" do
+      if ("c h def py md"):find(ending, 1, true) then
+        n = n + 1
+        local out = support.run(("ls %s core/%s core/*/%s 2>/dev/null"):format(name, name, name))
+        assert.truthy(#out > 0, name)
+      end
+    end
+    assert.truthy(n > 20, n)
+  end)
+end)
+
 describe("a number you write", function()
   local function dtype(f)
     local A = nw.placeholder({4}, "i32", "A")
