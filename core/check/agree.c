@@ -83,6 +83,18 @@ int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bo
   return -1;
 }
 
+int64_t nw_check_flat(const nw_array *a, const int64_t *index) {
+  int64_t flat = 0;
+  for (int d = 0; d < a->ndim; d++) flat = flat * a->shape[d] + index[d];
+  return flat;
+}
+
+void nw_check_put_element(nw_str *b, const char *name, int n, const int64_t *at) {
+  nw_str_add(b, name);
+  for (int d = 0; d < n; d++) nw_str_fmt(b, "%s%lld", d ? ", " : "[", (long long)at[d]);
+  if (n) nw_str_add(b, "]");
+}
+
 char *nw_check_element(const char *name, const nw_array *a, int64_t flat) {
   int64_t at[NW_MAX_DEPTH];
   for (int d = a->ndim - 1; d >= 0; d--) {
@@ -90,8 +102,6 @@ char *nw_check_element(const char *name, const nw_array *a, int64_t flat) {
     flat /= a->shape[d];
   }
   nw_str s = {0};
-  nw_str_add(&s, name);
-  for (int d = 0; d < a->ndim; d++) nw_str_fmt(&s, "%s%lld", d ? ", " : "[", (long long)at[d]);
-  if (a->ndim) nw_str_add(&s, "]");
+  nw_check_put_element(&s, name, a->ndim, at);
   return nw_str_take(&s);
 }

@@ -135,12 +135,6 @@ static void coordinates(const nw_array *a, uint64_t h, int k, int64_t *index) {
   }
 }
 
-static int64_t flat_of(const nw_array *a, const int64_t *index) {
-  int64_t flat = 0;
-  for (int d = 0; d < a->ndim; d++) flat = flat * a->shape[d] + index[d];
-  return flat;
-}
-
 static bool check_point(points *q, int output, int k) {
   job *j = q->j;
   int param = nw_check_inputs(j->p) + output;
@@ -151,10 +145,10 @@ static bool check_point(points *q, int output, int k) {
   if (!nw_naive_point(j->c, j->s->output[output], q->names, q->sizes, j->p->nsizes, nw_check_inputs(j->p), q->views,
                       index, &want))
     return false;
-  double got = nw_array_get(a, flat_of(a, index));
+  double got = nw_array_get(a, nw_check_flat(a, index));
   q->checked++;
   if (!nw_check_value_differs(a->dtype, want, got, j->bound)) return true;
-  char *element = nw_check_element(j->p->buffer[param]->name, a, flat_of(a, index));
+  char *element = nw_check_element(j->p->buffer[param]->name, a, nw_check_flat(a, index));
   nw_str_fmt(j->report, "differs: %s is %.9g in the definition, %.9g in the compiled program\n", element, want, got);
   nw_fail(j->c, NW_EMISMATCH, NULL, "%s is %.9g in the definition, %.9g in the compiled program", element, want, got);
   j->mismatch = true;

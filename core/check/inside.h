@@ -38,4 +38,6 @@ nw_check_bound nw_check_bound_of(const nw_program *naive);
 int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bound);
 bool nw_check_any_order(const nw_program *p); // do threads share a sum of floats?
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound);
+int64_t nw_check_flat(const nw_array *a, const int64_t *index); // the index must be inside
+void nw_check_put_element(nw_str *b, const char *name, int n, const int64_t *at); // C[1, 2]
 char *nw_check_element(const char *name, const nw_array *a, int64_t flat); // C[1, 2]

@@ -60,12 +60,6 @@ static bool define_point(nw_case *x, int output, const int64_t *index, double *v
   return ok;
 }
 
-static int64_t flat_of(const nw_array *a, const int64_t *index) {
-  int64_t flat = 0;
-  for (int d = 0; d < a->ndim; d++) flat = flat * a->shape[d] + index[d];
-  return flat;
-}
-
 // False when it takes too long to tell.
 static bool wrong_point(nw_case *x, int output, const int64_t *index, bool *wrong) {
   int param = nw_check_inputs(x->r->after) + output;
@@ -77,10 +71,10 @@ static bool wrong_point(nw_case *x, int output, const int64_t *index, bool *wron
   double should = 0;
   bool ok = nw_watch_run(&v) && define_point(x, output, index, &should);
   nw_watch_free(&v);
-  double is = ok ? nw_array_get(a, flat_of(a, index)) : 0;
+  double is = ok ? nw_array_get(a, nw_check_flat(a, index)) : 0;
   *wrong = ok && nw_check_value_differs(a->dtype, should, is, nw_check_bound_of(nw_sched_version(x->s, 0)));
   if (!*wrong) return ok;
-  x->element = nw_check_element(x->r->after->buffer[param]->name, a, flat_of(a, index));
+  x->element = nw_check_element(x->r->after->buffer[param]->name, a, nw_check_flat(a, index));
   x->should = should;
   x->is = is;
   return true;

@@ -47,9 +47,7 @@ static bool is_execution(const nw_watch *x, int who, const nw_access *a) {
 
 const char *nw_element_name(nw_arena *arena, const char *buffer, int n, const int64_t *at) {
   nw_str s = {0};
-  nw_str_add(&s, buffer);
-  for (int d = 0; d < n; d++) nw_str_fmt(&s, "%s%lld", d ? ", " : "[", (long long)at[d]);
-  if (n) nw_str_add(&s, "]");
+  nw_check_put_element(&s, buffer, n, at);
   const char *name = nw_arena_strdup(arena, s.s);
   nw_str_free(&s);
   return name;

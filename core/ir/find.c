@@ -98,6 +98,24 @@ nw_buffer *nw_find_buffer(const nw_program *p, const char *name) {
   return NULL;
 }
 
+// ---- what a block touches
+
+bool nw_block_reads(const nw_stmt *block, const char *buffer) {
+  for (int t = 0; t < block->block.ntargets; t++) {
+    const nw_target *g = &block->block.target[t];
+    if (nw_uses_load(g->value, buffer) || (g->init && nw_uses_load(g->init, buffer))) return true;
+    for (int i = 0; i < g->n; i++)
+      if (nw_uses_load(g->index[i], buffer)) return true;
+  }
+  return false;
+}
+
+bool nw_block_writes(const nw_stmt *block, const char *buffer) {
+  for (int t = 0; t < block->block.ntargets; t++)
+    if (!strcmp(block->block.target[t].buffer, buffer)) return true;
+  return false;
+}
+
 // ---- what holds at a place
 
 static void range_of_loop(nw_ranges *r, nw_pool *pool, const nw_stmt *s) {

@@ -23,17 +23,11 @@ bool nw_lift_starts(const nw_lift *l) {
   return true;
 }
 
-static bool writes(const nw_stmt *block, const char *buffer) {
-  for (int i = 0; i < block->block.ntargets; i++)
-    if (!strcmp(block->block.target[i].buffer, buffer)) return true;
-  return false;
-}
-
 // Does nothing between the outermost reduce loop and the block hinder it?
 static bool path_allows(const nw_lift *l) {
   for (int i = l->outer; i < l->path.n - 1; i++) {
     const nw_stmt *s = l->path.at[i];
-    if (s->kind == NW_GUARD || (s->kind == NW_ALLOC && writes(l->block, s->alloc.buffer))) return false;
+    if (s->kind == NW_GUARD || (s->kind == NW_ALLOC && nw_block_writes(l->block, s->alloc.buffer))) return false;
     if (s->kind != NW_LOOP || l->reduce[i]) continue;
     if (uses_reduce_loop(l, s->loop.begin) || uses_reduce_loop(l, s->loop.extent)) return false;
   }

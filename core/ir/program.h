@@ -260,6 +260,8 @@ nw_stmt *nw_find_block(const nw_program *p, const char *name);
 nw_buffer *nw_find_buffer(const nw_program *p, const char *name);
 nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer);
 
+bool nw_block_reads(const nw_stmt *block, const char *buffer); // in a value, an init or an index
+bool nw_block_writes(const nw_stmt *block, const char *buffer);
 bool nw_is_leaf(const nw_stmt *s); // a block, store, prefetch or barrier: nothing can be inside
 
 // ---- grid.c: loops bound to blocks and threads

@@ -146,21 +146,10 @@ static bool spread_kids(nw_program *p, nw_stmt *s, nw_vec *copies) {
 
 // ---- names
 
-typedef struct renaming {
-  nw_pool *pool;
-  const char *var;
-  const nw_expr *by;
-} renaming;
-
-static const nw_expr *renamed(void *env, const nw_expr *e) {
-  const renaming *r = env;
-  return nw_subst(r->pool, e, r->var, r->by);
-}
-
 static void name_loop(nw_program *p, nw_stmt *loop) {
-  renaming r = {p->pool, loop->loop.var->name, nw_var(p->pool, nw_unique_loop_name(p, loop->loop.var->name))};
-  loop->loop.var = r.by;
-  for (int i = 0; i < loop->nkids; i++) nw_tree_exprs(loop->kid[i], renamed, &r);
+  const char *old = loop->loop.var->name;
+  loop->loop.var = nw_var(p->pool, nw_unique_loop_name(p, old));
+  for (int i = 0; i < loop->nkids; i++) nw_stmt_subst(p, loop->kid[i], old, loop->loop.var);
 }
 
 nw_program *nw_pass_interleave(nw_program *p) {

@@ -4,21 +4,9 @@
 
 static nw_stmt *expand(nw_program *p, nw_stmt *s);
 
-typedef struct rename {
-  nw_pool *pool;
-  const char *var;
-  const nw_expr *by;
-} rename;
-
-static const nw_expr *renamed(void *env, const nw_expr *e) {
-  const rename *r = env;
-  return nw_subst(r->pool, e, r->var, r->by);
-}
-
 static nw_stmt *iteration(nw_program *p, nw_stmt *kid, const char *var, const nw_expr *at, bool last) {
   nw_stmt *copy = last ? kid : nw_copy_stmt(p, kid);
-  rename r = {p->pool, var, at};
-  nw_tree_exprs(copy, renamed, &r);
+  nw_stmt_subst(p, copy, var, at);
   return copy;
 }
 

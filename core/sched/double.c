@@ -54,12 +54,6 @@ static bool find_rows(ahead *x, const nw_stmt *alloc) {
 
 // ---- may it
 
-static const nw_stmt *storage_in(const nw_path *path, const char *buffer, int from) {
-  for (int i = from; i < path->n; i++)
-    if (path->at[i]->kind == NW_ALLOC && !strcmp(path->at[i]->alloc.buffer, buffer)) return path->at[i];
-  return NULL;
-}
-
 static bool can_double(ahead *x) {
   nw_step *st = x->st;
   const char *name = x->block->block.name, *buffer = x->block->block.target[0].buffer;
@@ -72,11 +66,11 @@ static bool can_double(ahead *x) {
                           name);
   x->at = nw_path_index(&x->own, x->loop);
   x->top = nw_path_exclusive(&x->own);
-  const nw_stmt *alloc = storage_in(&x->own, buffer, x->at);
-  if (!alloc)
+  int alloc = nw_path_storage(&x->own, buffer);
+  if (alloc < x->at)
     return nw_step_refuse(st, "a round finds there what others have left", x->loop, "%s is stored outside of %s", name,
                           x->loop->loop.var->name);
-  return find_rows(x, alloc);
+  return find_rows(x, x->own.at[alloc]);
 }
 
 // ---- the two nests

@@ -125,16 +125,11 @@ static void rename_joined(nw_step *st, nw_stmt *s, const nw_stmt *top, const cha
   for (int i = 0; i < s->nkids; i++) rename_joined(st, s->kid[i], top, piece);
 }
 
-static bool list_loop(void *env, nw_stmt *s) {
-  if (s->kind == NW_LOOP) nw_vec_push(env, s);
-  return true;
-}
-
 // Handles of either piece lead to the joined loops, which are new ones.
 static void say_where(nw_step *st, nw_stmt *a, const nw_stmt *b) {
   nw_vec now = {0}, old = {0};
-  nw_walk_from(a, list_loop, &now);
-  nw_walk_from(b, list_loop, &old);
+  nw_tree_loops(a, &now);
+  nw_tree_loops(b, &old);
   for (int i = 0; i < now.n; i++) {
     nw_stmt *s = now.at[i];
     nw_step_replaces(st, s->id, "joined into %s", s->loop.var->name);

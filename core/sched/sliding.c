@@ -191,12 +191,6 @@ static void slide_along(slide *x, int keep) {
 
 // ---- the step
 
-static int storage_on(const nw_path *path, const char *buffer) {
-  for (int i = path->n - 1; i > 0; i--)
-    if (path->at[i]->kind == NW_ALLOC && !strcmp(path->at[i]->alloc.buffer, buffer)) return i;
-  return 0;
-}
-
 static int loop_above(const nw_path *path, int from) {
   while (from > 0 && path->at[from]->kind != NW_LOOP) from--;
   return from;
@@ -224,7 +218,7 @@ bool nw_apply_store_at(void *step) {
     return false;
   nw_stmt *keep = loop ? loop : st->p->root;
   x.top = nw_path_exclusive(&x.path);
-  x.home = storage_on(&x.path, block->block.target[0].buffer);
+  x.home = nw_path_storage(&x.path, block->block.target[0].buffer);
   int at = nw_path_index(&x.path, keep);
   if (!can_hold(&x, loop, at) || !find_moving(&x)) return false;
   nw_box box = nw_box_read(st, block, keep, &outside);

@@ -75,11 +75,6 @@ static nw_stmt *under(nw_step *st, const nw_expr *cond, nw_stmt *s) {
   return g;
 }
 
-static bool list_loop(void *env, nw_stmt *s) {
-  if (s->kind == NW_LOOP) nw_vec_push(env, s);
-  return true;
-}
-
 static void give(nw_step *st, int then, int otherwise) {
   st->out.loop[st->out.n++] = then;
   st->out.loop[st->out.n++] = otherwise;
@@ -92,13 +87,13 @@ static void make_versions(nw_step *st, const nw_path *path, nw_stmt *s, const nw
   const nw_expr *no = nw_apply(pool, NW_OP_NOT, 1, &cond);
   nw_stmt *in = path->at[path->n - 2], *copy = known ? NULL : nw_copy_stmt_as(st->p, s, "else");
   int pos = path->pos[path->n - 1];
-  nw_walk_from(s, list_loop, &old);
+  nw_tree_loops(s, &old);
   for (int i = 0; i < old.n; i++) old.at[i] = (void *)(intptr_t)((nw_stmt *)old.at[i])->id;
   int empty = known ? nw_empty_version(st, s, known > 0 ? "else" : "then") : copy->id;
   nw_rename_as(st->p, s, known < 0 ? "else" : "then");
   if (!known) nw_kids_replace(in, pos, under(st, cond, s)), nw_kids_insert(st->p, in, pos + 1, under(st, no, copy));
-  nw_walk_from(s, list_loop, &now);
-  if (copy) nw_walk_from(copy, list_loop, &other);
+  nw_tree_loops(s, &now);
+  if (copy) nw_tree_loops(copy, &other);
   for (int i = 0; i < old.n; i++)
     nw_step_replaces(st, (int)(intptr_t)old.at[i], "specialized into %s%s%s", ((nw_stmt *)now.at[i])->loop.var->name,
                      copy ? ", " : "", copy ? ((nw_stmt *)other.at[i])->loop.var->name : "");

@@ -21,20 +21,17 @@ nw_blocks nw_blocks_below(nw_arena *a, const nw_stmt *s) {
   return b;
 }
 
-bool nw_block_reads(const nw_stmt *block, const char *buffer) {
-  for (int t = 0; t < block->block.ntargets; t++) {
-    const nw_target *g = &block->block.target[t];
-    if (nw_uses_load(g->value, buffer) || (g->init && nw_uses_load(g->init, buffer))) return true;
-    for (int i = 0; i < g->n; i++)
-      if (nw_uses_load(g->index[i], buffer)) return true;
-  }
-  return false;
+static bool list_loop(void *env, nw_stmt *s) {
+  if (s->kind == NW_LOOP) nw_vec_push(env, s);
+  return true;
 }
 
-bool nw_block_writes(const nw_stmt *block, const char *buffer) {
-  for (int t = 0; t < block->block.ntargets; t++)
-    if (!strcmp(block->block.target[t].buffer, buffer)) return true;
-  return false;
+void nw_tree_loops(const nw_stmt *s, nw_vec *out) { nw_walk_from(s, list_loop, out); }
+
+int nw_path_storage(const nw_path *path, const char *buffer) {
+  for (int i = path->n - 1; i > 0; i--)
+    if (path->at[i]->kind == NW_ALLOC && !strcmp(path->at[i]->alloc.buffer, buffer)) return i;
+  return 0;
 }
 
 const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer) {

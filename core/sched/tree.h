@@ -7,13 +7,12 @@ typedef struct nw_blocks { // blocks below a statement, in execution order
   nw_stmt **at;
 } nw_blocks;
 nw_blocks nw_blocks_below(nw_arena *a, const nw_stmt *s);
-bool nw_block_reads(const nw_stmt *block, const char *buffer);
-bool nw_block_writes(const nw_stmt *block, const char *buffer);
 bool nw_tree_reads(const nw_stmt *s, const char *buffer);
 bool nw_tree_prefetches(const nw_stmt *s, const char *buffer);
 const nw_stmt *nw_tree_reader(const nw_stmt *s, const char *buffer); // the first block that reads it, or NULL
 bool nw_tree_has(const nw_stmt *s, const nw_stmt *what);
 const nw_stmt *nw_tree_marked(const nw_stmt *s, nw_loop_kind mark); // a loop at or below s with that mark
+void nw_tree_loops(const nw_stmt *s, nw_vec *out); // at or below s, in execution order
 int nw_tree_depth(const nw_stmt *s);
 double
 nw_work_below(const nw_stmt *s); // operations of one execution, guards aside; negative when that depends on a size
@@ -25,6 +24,7 @@ void nw_fail_unknown_stage(nw_ctx *c, const nw_program *p, const char *name);
 
 // Loops on a path, outermost first.
 int nw_path_loops(const nw_path *path, nw_stmt **out);
+int nw_path_storage(const nw_path *path, const char *buffer); // index of its innermost allocation; 0: none
 int nw_path_index(const nw_path *path, const nw_stmt *s); // -1: not on it
 const nw_stmt *nw_path_marked(const nw_path *path, nw_loop_kind mark); // strictly above the end
 // Index on the path of the outermost loop that holds nothing but the path's end, through loops with one child only;
