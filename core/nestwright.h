@@ -111,7 +111,7 @@ NW_API nw_ctx *nw_open(void);
 NW_API void nw_close(nw_ctx *c);
 NW_API const nw_diag *nw_error(const nw_ctx *c); // last failure, or NULL
 NW_API void nw_clear(nw_ctx *c); // forget it
-NW_API void nw_interrupt(nw_ctx *c); // stop what is running; safe in a signal handler
+NW_API void nw_interrupt(nw_ctx *c); // stop what is running; safe in a signal handler and in another thread
 NW_API const char *nw_version(void);
 
 // ---------------------------------------------------------------- types

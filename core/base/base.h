@@ -4,8 +4,8 @@
 // it. Out of memory aborts inside the arena, so no caller checks for it.
 #pragma once
 #include "nestwright.h"
-#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define NW_COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -63,31 +63,26 @@ int64_t nw_floormod_i64(int64_t a, int64_t b);
 // ---- context
 //
 // A room may keep one private object per session in a slot (isl's context, the JIT). `interrupt` must be safe in a
-// signal handler.
-typedef enum nw_slot_id {
-  NW_SLOT_POLY,
-  NW_SLOT_RUN,
-  NW_SLOT_CODEGEN,
-  NW_SLOT_TE,
-  NW_SLOT_INTRINSICS,
-  NW_SLOT_COUNT
-} nw_slot_id;
+// signal handler, and in another thread; it is set last.
+typedef enum nw_slot_id { NW_SLOT_POLY, NW_SLOT_RUN, NW_SLOT_TE, NW_SLOT_INTRINSICS, NW_SLOT_COUNT } nw_slot_id;
 typedef struct nw_slot {
   void *data;
   void (*free)(void *data);
-  void (*interrupt)(void *data);
+  void (*_Atomic interrupt)(void *data);
 } nw_slot;
 
 struct nw_ctx {
   nw_arena *diag_arena; // holds the last failure; emptied by nw_clear
   nw_diag diag; // code NW_OK when there is none
   nw_slot slot[NW_SLOT_COUNT];
-  volatile sig_atomic_t interrupted;
+  atomic_int interrupted;
   uint64_t serial; // names TE symbols apart: "A@12"
   // What starting threads costs here, measured; 0: not known, below 0: there is one core. NULL: nobody measures.
   double (*spawn_seconds)(void);
   uint64_t mutants; // test hook: judge rules switched off, see poly/rules.def; 0 outside `dev test mutants`
 };
+
+void nw_slot_fill(nw_ctx *c, nw_slot_id id, void *data, void (*free)(void *data), void (*interrupt)(void *data));
 
 // Leaves a diagnostic (the first one wins) and returns NULL. `hint` may be NULL.
 void *nw_fail(nw_ctx *c, nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(4, 5);

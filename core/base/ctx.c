@@ -12,9 +12,11 @@ nw_ctx *nw_open(void) {
 void nw_close(nw_ctx *c) {
   if (!c) return;
   for (int i = NW_SLOT_COUNT - 1; i >= 0; i--) {
-    nw_slot s = c->slot[i];
-    c->slot[i] = (nw_slot){0};
-    if (s.free) s.free(s.data);
+    nw_slot *s = &c->slot[i];
+    void *data = s->data;
+    s->interrupt = NULL;
+    s->data = NULL;
+    if (data && s->free) s->free(data);
   }
   nw_arena_free(c->diag_arena);
   free(c);
@@ -31,11 +33,20 @@ void nw_clear(nw_ctx *c) {
   c->diag_arena = nw_arena_new();
 }
 
-// Runs in a signal handler: only the flag and the slots' own flags.
+void nw_slot_fill(nw_ctx *c, nw_slot_id id, void *data, void (*free)(void *data), void (*interrupt)(void *data)) {
+  nw_slot *s = &c->slot[id];
+  s->data = data;
+  s->free = free;
+  s->interrupt = interrupt;
+}
+
+// Runs in a signal handler, or in another thread: only the flag and the slots' own flags.
 void nw_interrupt(nw_ctx *c) {
   c->interrupted = 1;
-  for (int i = 0; i < NW_SLOT_COUNT; i++)
-    if (c->slot[i].interrupt) c->slot[i].interrupt(c->slot[i].data);
+  for (int i = 0; i < NW_SLOT_COUNT; i++) {
+    void (*interrupt)(void *) = c->slot[i].interrupt;
+    if (interrupt) interrupt(c->slot[i].data);
+  }
 }
 
 bool nw_stopped(nw_ctx *c) {

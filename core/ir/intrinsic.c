@@ -17,7 +17,7 @@ static void free_table(void *data) {
 
 static table *table_of(nw_ctx *c) {
   nw_slot *slot = &c->slot[NW_SLOT_INTRINSICS];
-  if (!slot->data) *slot = (nw_slot){nw_xcalloc(1, sizeof(table)), free_table, NULL};
+  if (!slot->data) nw_slot_fill(c, NW_SLOT_INTRINSICS, nw_xcalloc(1, sizeof(table)), free_table, NULL);
   return slot->data;
 }
 

@@ -38,8 +38,7 @@ static void close_session(void *data) {
 static void interrupt(void *data) { isl_ctx_abort(((nw_proofs *)data)->isl); }
 
 nw_proofs *nw_proofs_of(nw_ctx *c) {
-  nw_slot *slot = &c->slot[NW_SLOT_POLY];
-  if (slot->data) return slot->data;
+  if (c->slot[NW_SLOT_POLY].data) return c->slot[NW_SLOT_POLY].data;
   read_mutant(c);
   nw_proofs *s = nw_xcalloc(1, sizeof *s);
   s->refs = 1;
@@ -47,7 +46,7 @@ nw_proofs *nw_proofs_of(nw_ctx *c) {
   s->isl = isl_ctx_alloc();
   s->budget = DEFAULT_BUDGET;
   isl_options_set_on_error(s->isl, ISL_ON_ERROR_CONTINUE);
-  *slot = (nw_slot){s, close_session, interrupt};
+  nw_slot_fill(c, NW_SLOT_POLY, s, close_session, interrupt);
   return s;
 }
 

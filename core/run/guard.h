@@ -2,6 +2,7 @@
 #pragma once
 #include "run/run.h"
 #include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 #define NW_MAX_TEAM 1024

@@ -18,6 +18,6 @@ static void session_interrupt(void *data) {
 
 nw_session *nw_session_of(nw_ctx *c) {
   nw_slot *slot = &c->slot[NW_SLOT_RUN];
-  if (!slot->data) *slot = (nw_slot){nw_xcalloc(1, sizeof(nw_session)), session_free, session_interrupt};
+  if (!slot->data) nw_slot_fill(c, NW_SLOT_RUN, nw_xcalloc(1, sizeof(nw_session)), session_free, session_interrupt);
   return slot->data;
 }

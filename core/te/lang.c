@@ -15,7 +15,7 @@ static void pen_free(void *data) {
 
 nw_pen *nw_pen_of(nw_ctx *c) {
   nw_slot *slot = &c->slot[NW_SLOT_TE];
-  if (!slot->data) *slot = (nw_slot){.data = nw_xcalloc(1, sizeof(nw_pen)), .free = pen_free};
+  if (!slot->data) nw_slot_fill(c, NW_SLOT_TE, nw_xcalloc(1, sizeof(nw_pen)), pen_free, NULL);
   return slot->data;
 }
 

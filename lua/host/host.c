@@ -1,5 +1,6 @@
 // Opening the state: memory limit, libraries, paths.
 #include "inside.h"
+#include <signal.h>
 #include <limits.h>
 #include <lualib.h>
 #include <stdio.h>

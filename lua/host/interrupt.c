@@ -5,6 +5,7 @@
 // hook and finds out by itself that the interrupt is over.
 #include "inside.h"
 #include "run/run.h"
+#include <signal.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

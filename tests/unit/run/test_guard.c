@@ -1,4 +1,5 @@
 // Crashes and interrupts in native code: the call ends, the session goes on.
+#include <signal.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>

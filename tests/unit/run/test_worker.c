@@ -1,4 +1,5 @@
 // The worker: jobs done, and jobs that crash, exit, hang or are interrupted.
+#include <signal.h>
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
