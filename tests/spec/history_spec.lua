@@ -47,6 +47,7 @@ describe("s:log()", function()
     local s = gemm(65)
     s:tile("i", "j", 8, 16)
     s:split("k", 4)
+    assert.equal(3, #s:log())
     for _, entry in ipairs(s:log()) do
       assert.is_true(entry.exact)
       assert.equal(2 * 65 ^ 3, entry.operations)

@@ -193,7 +193,7 @@ static void judged_and_run(void **state) {
   print_message("%d bindings tried, %d accepted, %d conflicts, all of them seen; %d barriers, %d of no use\n", t.tried,
                 t.accepted, t.conflicts, t.barriers, t.idle);
   assert_true(t.idle * 20 <= t.barriers);
-  assert_true(only || (t.accepted * 5 > t.tried && t.conflicts * 10 > t.tried));
+  assert_true(only || (t.accepted * 5 > t.tried && t.conflicts * 10 > t.tried && t.barriers * 10 > t.tried));
 }
 
 int main(void) {
