@@ -3,6 +3,7 @@
 #include "poly/internal.h"
 
 typedef struct said {
+  const nw_program *before;
   const nw_model *after;
   nw_answer answer;
 } said;
@@ -18,12 +19,59 @@ static bool survives(const nw_program *p, const nw_stmt *s, const nw_tag *t) {
          nw_tag_of(path.at[path.n - 1], t->row->key);
 }
 
+static bool same_tag(const nw_tag *a, const nw_tag *b) {
+  return a && b && a->number == b->number && (a->text == b->text || (a->text && b->text && !strcmp(a->text, b->text)));
+}
+
+static bool stands_in(const nw_path *path, const nw_stmt *loop) {
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i]->id == loop->id && path->at[i]->kind == NW_LOOP) return true;
+  return false;
+}
+
+typedef struct carried {
+  const said *x;
+  const nw_stmt *loop;
+  const nw_tag *tag;
+  const char *origin;
+  bool found, lost;
+} carried;
+
+static bool is_origin(void *env, nw_stmt *s) {
+  return s->kind != NW_BLOCK || strcmp(s->block.origin, ((carried *)env)->origin);
+}
+
+static bool stood_in_loop(carried *c, const nw_stmt *block) {
+  nw_path was;
+  if (nw_find(c->x->before, block->id, &was)) return stands_in(&was, c->loop);
+  c->origin = block->block.origin; // a copy
+  return !nw_walk_from(c->loop, is_origin, c);
+}
+
+static bool look_at_block(void *env, const nw_path *path) {
+  carried *c = env;
+  const nw_stmt *s = path->at[path->n - 1];
+  if (s->kind != NW_BLOCK || !stood_in_loop(c, s)) return true;
+  c->found = c->lost = true;
+  for (int i = 0; i < path->n && c->lost; i++)
+    c->lost = path->at[i]->kind != NW_LOOP || !same_tag(nw_tag_of(path->at[i], c->tag->row->key), c->tag);
+  return !c->lost;
+}
+
+// As where a loop was cut: all that stood in it stands in loops of which the same is said.
+static bool is_carried(const said *x, const nw_stmt *loop, const nw_tag *t) {
+  carried c = {.x = x, .loop = loop, .tag = t};
+  nw_walk(x->after->p, look_at_block, &c);
+  return c.found && !c.lost;
+}
+
 // A remark may go with what it was about.
 static bool is_kept(void *env, nw_stmt *s) {
   said *x = env;
   for (int i = 0; i < s->ntags; i++) {
     const nw_tag *t = &s->tag[i];
     if (!strcmp(t->row->key, "note") || survives(x->after->p, s, t)) continue;
+    if (s->kind == NW_LOOP && is_carried(x, s, t)) continue;
     x->answer = nw_tell(x->after, NW_REFUSE_STRUCTURE, NULL, NULL, "the %s that was said of %s would be lost with it",
                         t->row->key, name_of(s));
     return false;
@@ -43,7 +91,7 @@ static bool is_honoured(void *env, nw_stmt *s) {
 }
 
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks) {
-  said x = {after, NW_HOLDS};
+  said x = {before->p, after, NW_HOLDS};
   if (!marks && NW_RULE(after->p->ctx, tags_kept)) nw_walk_from(before->p->root, is_kept, &x);
   if (x.answer == NW_HOLDS && NW_RULE(after->p->ctx, tags_honoured)) nw_walk_from(after->p->root, is_honoured, &x);
   return x.answer;
