@@ -163,12 +163,13 @@ local DEFAULT, FUSED, IN_TURN, DYNAMIC = 1, 2, 3, 4
 local function ms(seconds) return ("%8.3f"):format(1e3 * seconds) end
 
 local HEADER = [[
-   |    fastest run       |  fastest runs over the default | fused: rows | idle thread time, from the rows
- M |   default      fused |   fused    in turn     dynamic | from others | default: in X     in Y |    fused]]
+   |   mean of the runs  |     fastest run     | fastest runs over default | fused: rows | idle time, from the rows
+ M |  default      fused |  default      fused |   fused  in turn  dynamic | from others | default: X       Y     fused]]
 
 local function row(M, r)
-  return (" %d |  %s   %s | %7.2f %10.2f %11.2f |   %3d of %-3d |      %s %s | %s"):format(M, ms(r.min[DEFAULT]), ms(r.min[FUSED]),
-    r.ratio[FUSED], r.ratio[IN_TURN], r.ratio[DYNAMIC], r.elsewhere, 2 * M, ms(r.in_x), ms(r.in_y), ms(r.in_fused))
+  return (" %d | %s   %s | %s   %s | %7.2f %8.2f %8.2f |  %3d of %-3d |  %s%s  %s"):format(M, ms(r.mean[DEFAULT]),
+    ms(r.mean[FUSED]), ms(r.min[DEFAULT]), ms(r.min[FUSED]), r.ratio[FUSED], r.ratio[IN_TURN], r.ratio[DYNAMIC], r.elsewhere,
+    2 * M, ms(r.in_x), ms(r.in_y), ms(r.in_fused))
 end
 
 -- Whether there is a Z to read what X and Y make.
@@ -186,9 +187,9 @@ end
 
 -- One row of the table; x, y: the time of a row of X and of Y on one thread.
 local function look_at(make, M, threads, x, y)
-  local r = {M = M, min = {}, ratio = {}, disturbed = 1}
+  local r = {M = M, mean = {}, min = {}, ratio = {}, disturbed = 1}
   for n, time in ipairs(measure(make, M, threads)) do
-    r.min[n], r.disturbed = time.min, math.max(r.disturbed, time.mean / time.min)
+    r.mean[n], r.min[n], r.disturbed = time.mean, time.min, math.max(r.disturbed, time.mean / time.min)
     r.ratio[n] = r.min[n] / r.min[DEFAULT]
   end
   r.in_x, r.in_y = select(2, busy({{M, x}}, threads)), select(2, busy({{M, y}}, threads))
@@ -198,7 +199,7 @@ local function look_at(make, M, threads, x, y)
 end
 
 local function compare(title, make, threads)
-  print(("\n== %s, %d threads, fastest of %d runs, milliseconds"):format(title, threads, RUNS))
+  print(("\n== %s, %d threads, %d runs of each, milliseconds"):format(title, threads, RUNS))
   local x, y = row_time(make, 1), row_time(make, 2)
   print(("a row of X takes %.4f ms on one thread, a row of Y %.4f ms"):format(1e3 * x, 1e3 * y))
   print(HEADER)
