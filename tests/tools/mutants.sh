@@ -20,7 +20,7 @@ property() { lua tests/prop/run.lua --cases 300 --seed 1; }
 suites() {
   local exe
   for exe in "$build"/tests/unit_poly_* "$build"/tests/unit_sched_*; do echo "$exe"; done
-  printf '%s\n' 'spec illegal' 'spec grid' "$build/tests/unit_interp_test_judged" 'spec schedule' 'spec golden' property
+  printf '%s\n' 'spec illegal' 'spec grid' "$build/tests/unit_interp_test_judged" 'spec schedule' 'spec golden' 'spec refusals' property
 }
 
 # Names the first suite that fails; nothing when all pass.
