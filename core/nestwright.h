@@ -419,6 +419,8 @@ NW_API double nw_peak_flops(nw_ctx *c, int threads); // measured f32 FMA peak, f
 NW_API double nw_core_hz(void); // clock of this core, from a chain of dependent adds; 0 unknown
 NW_API double nw_peak_vs_ports(nw_ctx *c); // that peak of one thread against two full-width units at that clock
 NW_API char *nw_machine(nw_ctx *c); // cpu, features, caches, cores: text
+// The n-th cache of this machine, from 0, the one nearest to a core first. False: there is none.
+NW_API bool nw_machine_cache(int n, int64_t *bytes, int *ways, int *line);
 
 // Intrinsics: small computations that somebody else's code does; see ir/intrinsic.h for how it is called. Registering one
 // runs it against its description in a worker process; what is registered may be named in s:tensorize.
@@ -455,6 +457,62 @@ typedef struct nw_lesson {
   char *text; // for people; heap
 } nw_lesson;
 NW_API bool nw_explain(nw_ctx *c, nw_sched *s, nw_lesson *out);
+
+// ---- the accesses of a program, and what caches make of them: cost/walker.h, cost/place.h, cost/sim.h
+NW_API int nw_program_sizes(const nw_program *p); // symbolic sizes
+NW_API const char *nw_program_size(const nw_program *p, int i); // name
+typedef struct nw_touched {
+  const char *tensor;
+  int64_t index; // linear, of the first element
+  int lanes; // elements side by side
+  bool write;
+  uint64_t address;
+} nw_touched;
+typedef struct nw_trace nw_trace;
+// What the lowered program touches, in order, found without running it. sizes: values of the symbolic sizes, in order.
+// NULL where it depends on data, and where there are more than `most` (NW_ELIMIT).
+NW_API nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const int64_t *sizes, int64_t most);
+// The same from the interpreter, on arguments as for nw_interpret.
+NW_API nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *args, int64_t most);
+NW_API void nw_trace_free(nw_trace *t);
+NW_API int64_t nw_trace_count(const nw_trace *t);
+NW_API const nw_touched *nw_trace_at(const nw_trace *t, int64_t i);
+NW_API int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b); // the first access that does; -1: none
+
+#define NW_MAX_LEVELS 4
+
+typedef struct nw_sim_level {
+  int64_t bytes; // a multiple of line * ways
+  int ways; // 0: fully associative
+} nw_sim_level;
+
+typedef enum nw_outcome { NW_HIT, NW_COLD, NW_CAPACITY, NW_CONFLICT, NW_OUTCOMES } nw_outcome;
+
+typedef struct nw_sim_opts {
+  int nlevels;
+  nw_sim_level level[NW_MAX_LEVELS]; // the one nearest to the core first
+  int line; // bytes, a power of two, of all levels
+  bool misses; // how levels are fed: false FULL, true MISSES
+  bool conflicts; // tell conflicts from capacity; costs a second, fully associative simulation of each level
+} nw_sim_opts;
+
+typedef struct nw_sim_counts {
+  int64_t asked; // lines asked for
+  int64_t outcome[NW_OUTCOMES];
+  int64_t read_misses, write_misses;
+  int64_t written_back; // lines; those still dirty at the end are not counted
+} nw_sim_counts;
+typedef struct nw_missed { // of one level, one load or store of the program
+  int level; // from 0
+  const char *tensor, *loop; // loop: the innermost around; NULL: none
+  bool write;
+  nw_sim_counts count;
+} nw_missed;
+typedef struct nw_misses nw_misses;
+NW_API nw_misses *nw_misses_of(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_sim_opts *o);
+NW_API void nw_misses_free(nw_misses *m);
+NW_API int nw_misses_count(const nw_misses *m);
+NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
 
 #ifdef __cplusplus
 }

@@ -23,3 +23,12 @@ char *nw_machine(nw_ctx *c) {
              (double)nw_mem_available() / 1e9);
   return nw_str_take(&b);
 }
+
+bool nw_machine_cache(int n, int64_t *bytes, int *ways, int *line) {
+  const nw_machine_info *m = nw_host();
+  if (n < 0 || n >= m->ncaches) return false;
+  *bytes = m->cache[n].bytes;
+  *ways = m->cache[n].ways;
+  *line = m->cache[n].line;
+  return true;
+}

@@ -6,6 +6,23 @@ static int f_machine(lua_State *L) {
   return 1;
 }
 
+static int f_caches(lua_State *L) {
+  int64_t bytes;
+  int ways, line;
+  lua_newtable(L);
+  for (int i = 0; nw_machine_cache(i, &bytes, &ways, &line); i++) {
+    lua_createtable(L, 0, 3);
+    lua_pushinteger(L, bytes);
+    lua_setfield(L, -2, "bytes");
+    lua_pushinteger(L, ways);
+    lua_setfield(L, -2, "ways");
+    lua_pushinteger(L, line);
+    lua_setfield(L, -2, "line");
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
 static int f_peak(lua_State *L) {
   double peak = nw_peak_flops(nwl_ctx(L), nwl_count_or(L, 1, "threads", 0, 1024, 1));
   if (!(peak > 0)) return nwl_raise(L);
@@ -32,6 +49,7 @@ static int f_version(lua_State *L) {
 
 const nwl_row nwl_hw_rows[] = {
     {"machine_text", f_machine, "(): string", "Cpu, features, caches, cores."},
+    {"machine_caches", f_caches, "(): table[]", "Size, ways and line of each cache, the one nearest to a core first."},
     {"peak_flops", f_peak, "(threads?: integer): number",
      "Measured peak of f32 fused multiply-adds on this machine, flop/s; about 0.1 s the first time."},
     {"peak_vs_ports", f_peak_vs_ports, "(): number",

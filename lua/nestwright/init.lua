@@ -22,6 +22,7 @@ require "nestwright.kernel" (nw)
 require "nestwright.lessons" (nw)
 require "nestwright.history" (nw)
 require "nestwright.intrinsic" (nw)
+require "nestwright.memory" (nw)
 require "nestwright.experiment" (nw)
 require "nestwright.help" (nw)
 

@@ -305,5 +305,5 @@ return function(nw)
   define("machine", "(): nw.view", "This machine: cpu, features, caches, cores.",
     function() return view.text(core.machine_text()) end)
 
-  inside.seconds = seconds
+  inside.seconds, inside.complete = seconds, complete
 end

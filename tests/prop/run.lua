@@ -61,6 +61,26 @@ end
 
 local no_size = 0 -- cases whose schedules assume what none of the sizes tried has
 
+-- The accesses found without running the program are those that the interpreter makes, in their order.
+local MOST_ACCESSES, walks, unwalked = 200000, 0, 0
+local function check_accesses(s, values, data)
+  local text, sizes = s:text(), {}
+  for name, value in pairs(values) do
+    if text:find("\nsize " .. name .. " ", 1, true) then sizes[name] = value end
+  end
+  local ok, walked = pcall(nw.accesses, s, {sizes = sizes, most = MOST_ACCESSES})
+  if not ok and type(walked) == "table" and walked.code == "limit" then unwalked = unwalked + 1 return end
+  if not ok then return "the accesses are not found: " .. tostring(walked) end
+  walks = walks + 1
+  local ran = nw.accesses(s, {arguments = data, most = MOST_ACCESSES})
+  local n = walked:differs(ran)
+  local function shown(list)
+    local at = list:at(n)
+    return at and ("%s[%d] x%d%s"):format(at.tensor, at.index, at.lanes, at.write and " written" or "") or "none"
+  end
+  if n then return ("access %d is %s in the walk and %s when it runs"):format(n, shown(walked), shown(ran)) end
+end
+
 -- Checks one schedule against the definition, at each of the sizes tried. A message, or nil when all agree.
 local function check_results(case, s, outputs, seed)
   local r = rng.new(seed)
@@ -69,7 +89,7 @@ local function check_results(case, s, outputs, seed)
   local any_order = s:text():find("atomic block", 1, true) -- threads may add floats as they come
   local sizes = gen.sizes_for(case, s)
   if #sizes == 0 then no_size = no_size + 1 end
-  for _, values in ipairs(sizes) do
+  for k, values in ipairs(sizes) do
     local data = {}
     for n, t in ipairs(s:inputs()) do
       data[n] = nw.zeros(gen.shape_with(t, values), t.dtype)
@@ -77,11 +97,13 @@ local function check_results(case, s, outputs, seed)
     end
     local naive = nw.evaluate(outputs, data)
     local scheduled = interpret(s, data) or naive
-    local lowered = interpret(s, data, true) or naive
+    local in_time = interpret(s, data, true)
+    local lowered = in_time or naive
     local native = kernel and {kernel(table.unpack(data))} or lowered -- no code is made for a grid: its races are looked for
     local message = compare("the definition and the scheduled program", naive, scheduled, exact)
       or compare("the definition and the lowered program", naive, lowered, exact)
       or compare("the interpreter and the JIT", lowered, native, exact or not any_order)
+      or k == 1 and in_time and check_accesses(s, values, data)
     if message then return message .. (values.M and (" with M = %d, N = %s"):format(values.M, values.N) or "") end
   end
 end
@@ -301,6 +323,7 @@ local function share_cases()
   undecided, seen, unseen, lost = total.undecided, total["conflicts replayed"], total["not seen in results"],
     total["refusals with no way on"]
   too_long, no_size = total["too long to interpret"], total["run at no size"]
+  walks, unwalked = total["walks compared"], total["not walked"]
   return total.passed, total.failed
 end
 
@@ -318,6 +341,8 @@ end
 print(("  undecided: %d"):format(undecided or 0))
 print(("  too long to interpret: %d"):format(too_long or 0))
 print(("  run at no size: %d"):format(no_size or 0))
+print(("  walks compared: %d"):format(walks or 0))
+print(("  not walked: %d"):format(unwalked or 0)) -- what they touch depends on data, or it is too much
 print(("  conflicts replayed: %d"):format(seen or 0))
 print(("  not seen in results: %d"):format(unseen or 0)) -- of no single element, or of one that a stage names
 print(("  refusals with no way on: %d"):format(lost or 0))

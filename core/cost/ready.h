@@ -1,0 +1,70 @@
+// A walk made ready: statements with their accesses as addresses. Private to cost/.
+#pragma once
+#include "cost/address.h"
+#include "cost/walker.h"
+
+#define NW_BATCH 2048 // accesses handed on at a time
+
+typedef struct nw_site_code {
+  nw_ref_site site;
+  bool affine;
+  nw_form at; // affine: elements from the start of the buffer
+  nw_calc *index; // otherwise
+  nw_calc *mask; // NULL: all lanes
+  bool repeated; // stands in the statement more than once: made the first time one of them is reached
+  int64_t done; // repeated: the execution that made it last
+  int elem; // bytes
+  uint64_t base;
+} nw_site_code;
+
+typedef enum nw_act_kind { NW_ACT_TOUCH, NW_ACT_UNLESS, NW_ACT_JUMP } nw_act_kind;
+
+// What a statement does, in order. UNLESS: goes on at `to` where cond is false.
+typedef struct nw_act {
+  nw_act_kind kind;
+  uint32_t site;
+  nw_calc *cond;
+  int to;
+} nw_act;
+
+typedef struct nw_nest nw_nest;
+struct nw_nest {
+  const nw_stmt *stmt;
+  int nkids;
+  nw_nest **kid;
+  int slot; // LOOP
+  nw_calc *begin, *extent; // LOOP
+  nw_calc *cond; // GUARD
+  int nacts; // STORE
+  nw_act *act;
+  bool plain; // STORE: touches, each of them one access, at an affine address
+  bool flat; // LOOP: nothing inside but plain stores, and few enough
+  int nrefs; // flat: accesses of an iteration, with what an iteration adds to each address
+  nw_ref *ref;
+  uint64_t *step;
+  const nw_site_code **from;
+};
+
+struct nw_walker {
+  nw_ctx *ctx;
+  nw_exec *exec; // counted
+  nw_arena *arena;
+  int64_t *slot;
+  int nslots;
+  nw_names names;
+  nw_places places;
+  nw_vec site; // nw_site_code *
+  nw_nest *root;
+  // while it walks
+  nw_ref *batch;
+  int n;
+  int64_t time; // accesses handed on
+  int64_t execution; // of a statement
+  unsigned ticks;
+  bool stop;
+  nw_refs_fn f;
+  nw_round_fn round;
+  void *env;
+};
+
+bool nw_walker_ready(nw_walker *w); // compiles the program: ready.c

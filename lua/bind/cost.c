@@ -1,0 +1,188 @@
+// The accesses of a schedule, and what caches make of them.
+#include "bind.h"
+#include <stdlib.h>
+
+static nw_sched *schedule_arg(lua_State *L) { return nwl_check(L, 1, &nwl_schedule_class, "schedule"); }
+
+// program_sizes(s): names.
+static int f_sizes(lua_State *L) {
+  const nw_program *p = nw_sched_program(schedule_arg(L));
+  int n = nw_program_sizes(p);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushstring(L, nw_program_size(p, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+static void read_sizes(lua_State *L, int arg, const nw_program *p, int64_t *sizes) {
+  int n = nwl_list_length(L, arg, NWL_MAX_DIMS, "sizes");
+  if (n != nw_program_sizes(p)) nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d, got %d", nw_program_sizes(p), n);
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, arg, i + 1);
+    sizes[i] = nwl_integer(L, -1, nw_program_size(p, i));
+  }
+}
+
+// ---- traces
+
+static nw_trace *trace_arg(lua_State *L, int arg) { return nwl_check(L, arg, &nwl_trace_class, "trace"); }
+static void release_trace(void *p) { nw_trace_free(p); }
+
+static int push_trace(lua_State *L, nwl_box *b, nw_trace *t) {
+  b->p = t;
+  return t ? 1 : nwl_raise(L);
+}
+
+static int f_walk(lua_State *L) {
+  const nw_program *p = nw_sched_program(schedule_arg(L));
+  int64_t sizes[NWL_MAX_DIMS];
+  read_sizes(L, 2, p, sizes);
+  int64_t most = nwl_integer(L, 3, "most");
+  nwl_box *b = nwl_new(L, &nwl_trace_class, release_trace);
+  nw_clear(nwl_ctx(L));
+  return push_trace(L, b, nw_trace_walk(nwl_ctx(L), p, sizes, most));
+}
+
+static int f_run(lua_State *L) {
+  const nw_program *p = nw_sched_program(schedule_arg(L));
+  nw_array *args[NWL_MAX_DIMS * 2];
+  int n = nwl_list_length(L, 2, NWL_MAX_DIMS * 2, "arguments");
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, 2, i + 1);
+    args[i] = nwl_check(L, lua_gettop(L), &nwl_array_class, "argument");
+  }
+  int64_t most = nwl_integer(L, 3, "most");
+  nwl_box *b = nwl_new(L, &nwl_trace_class, release_trace);
+  nw_clear(nwl_ctx(L));
+  return push_trace(L, b, nw_trace_run(nwl_ctx(L), p, n, args, most));
+}
+
+static int trace_at(lua_State *L) {
+  nw_trace *t = trace_arg(L, 1);
+  lua_Integer i = nwl_integer(L, 2, "n");
+  if (i < 1 || i > nw_trace_count(t)) return 0;
+  const nw_touched *x = nw_trace_at(t, i - 1);
+  lua_createtable(L, 0, 5);
+  lua_pushstring(L, x->tensor);
+  lua_setfield(L, -2, "tensor");
+  lua_pushinteger(L, x->index);
+  lua_setfield(L, -2, "index");
+  lua_pushinteger(L, x->lanes);
+  lua_setfield(L, -2, "lanes");
+  lua_pushboolean(L, x->write);
+  lua_setfield(L, -2, "write");
+  lua_pushinteger(L, (lua_Integer)x->address);
+  lua_setfield(L, -2, "address");
+  return 1;
+}
+
+static int trace_differs(lua_State *L) {
+  int64_t at = nw_trace_differs(trace_arg(L, 1), trace_arg(L, 2));
+  if (at < 0) return 0;
+  lua_pushinteger(L, at + 1);
+  return 1;
+}
+
+static int trace_length(lua_State *L) {
+  lua_pushinteger(L, nw_trace_count(trace_arg(L, 1)));
+  return 1;
+}
+
+static int trace_text(lua_State *L) {
+  lua_pushfstring(L, "%I accesses", (LUAI_UACINT)nw_trace_count(trace_arg(L, 1)));
+  return 1;
+}
+
+static const nwl_row trace_methods[] = {
+    {"at", trace_at, "(self: nw.accesses, n: integer): table?",
+     "The n-th access, from 1: tensor, index (linear, of its first element), lanes (elements side by side), write, address."},
+    {"differs", trace_differs, "(self: nw.accesses, other: nw.accesses): integer?",
+     "The number of the first access in which two lists differ, or nil."},
+    {NULL, NULL, NULL, NULL},
+};
+static const luaL_Reg trace_meta[] = {{"__len", trace_length}, {"__tostring", trace_text}, {NULL, NULL}};
+const nwl_class nwl_trace_class = {"accesses", "nestwright.accesses", trace_methods, NULL, trace_meta};
+
+// ---- misses
+
+static int64_t field(lua_State *L, int at, const char *name) {
+  lua_getfield(L, at, name);
+  int64_t v = nwl_integer(L, -1, name);
+  lua_pop(L, 1);
+  return v;
+}
+
+static bool flag(lua_State *L, int at, const char *name) {
+  lua_getfield(L, at, name);
+  bool v = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return v;
+}
+
+static nw_sim_opts read_levels(lua_State *L, int at) {
+  nwl_table(L, at, "options");
+  nw_sim_opts o = {.line = (int)field(L, at, "line"), .misses = flag(L, at, "misses"), .conflicts = flag(L, at, "conflicts")};
+  lua_getfield(L, at, "levels");
+  int list = lua_gettop(L);
+  o.nlevels = nwl_list_length(L, list, NW_MAX_LEVELS, "levels");
+  for (int i = 0; i < o.nlevels; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, list, i + 1);
+    int level = lua_gettop(L);
+    nwl_table(L, level, "level");
+    o.level[i] = (nw_sim_level){field(L, level, "bytes"), (int)field(L, level, "ways")};
+  }
+  lua_settop(L, list - 1);
+  return o;
+}
+
+static void set_count(lua_State *L, const char *name, int64_t value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void push_missed(lua_State *L, const nw_missed *m) {
+  lua_createtable(L, 0, 12);
+  set_count(L, "level", m->level + 1);
+  lua_pushstring(L, m->tensor);
+  lua_setfield(L, -2, "tensor");
+  lua_pushstring(L, m->loop);
+  lua_setfield(L, -2, "loop");
+  lua_pushboolean(L, m->write);
+  lua_setfield(L, -2, "write");
+  set_count(L, "asked", m->count.asked);
+  set_count(L, "hits", m->count.outcome[NW_HIT]);
+  set_count(L, "cold", m->count.outcome[NW_COLD]);
+  set_count(L, "capacity", m->count.outcome[NW_CAPACITY]);
+  set_count(L, "conflict", m->count.outcome[NW_CONFLICT]);
+  set_count(L, "written_back", m->count.written_back);
+}
+
+static int f_misses(lua_State *L) {
+  const nw_program *p = nw_sched_program(schedule_arg(L));
+  int64_t sizes[NWL_MAX_DIMS];
+  read_sizes(L, 2, p, sizes);
+  nw_sim_opts o = read_levels(L, 3);
+  nw_clear(nwl_ctx(L));
+  nw_misses *m = nw_misses_of(nwl_ctx(L), p, sizes, &o);
+  if (!m) return nwl_raise(L);
+  lua_createtable(L, nw_misses_count(m), 0);
+  for (int i = 0; i < nw_misses_count(m); i++) {
+    push_missed(L, nw_misses_at(m, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  nw_misses_free(m);
+  return 1;
+}
+
+const nwl_row nwl_cost_rows[] = {
+    {"program_sizes", f_sizes, "(s: nw.schedule): string[]", "Names of the symbolic sizes."},
+    {"accesses_walked", f_walk, "(s: nw.schedule, sizes: integer[], most: integer): nw.accesses",
+     "What the lowered schedule touches, found without running it."},
+    {"accesses_run", f_run, "(s: nw.schedule, arguments: nw.array[], most: integer): nw.accesses",
+     "The same, from the interpreter."},
+    {"misses", f_misses, "(s: nw.schedule, sizes: integer[], options: table): table[]",
+     "Every level's hits and misses by load and store."},
+    {NULL, NULL, NULL, NULL},
+};

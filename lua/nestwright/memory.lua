@@ -1,0 +1,171 @@
+--- What a schedule does to memory: its accesses, and what caches make of them. Found from the lowered program, not measured.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local inside = require "nestwright.inside"
+local report = require "nestwright.report"
+local rows = require "nestwright.rows"
+
+local SCHEDULE = core.classes.schedule
+local MOST = 1000000 -- accesses in a list, unless more are asked for
+
+local function check_schedule(what, s)
+  if debug.getmetatable(s) == SCHEDULE then return s end
+  errors.fail("invalid", nil, "%s: expected a schedule, got %s", what, core.type_name(s))
+end
+
+-- ---- sizes
+
+-- Values of the symbolic sizes, in their order, from {M = 64}.
+local function sizes_of(what, s, given)
+  local names, values = core.program_sizes(s), {}
+  given = errors.expect(what .. ": sizes", given or {}, "table")
+  local known = {}
+  for n, name in ipairs(names) do
+    known[name] = true
+    values[n] = math.tointeger(given[name])
+    if given[name] ~= nil and not values[n] then
+      errors.fail("invalid", nil, "%s: %s: expected a whole number, got %s", what, name, core.type_name(given[name]))
+    elseif not values[n] then
+      errors.fail("invalid", ("{sizes = {%s = 64}}"):format(name), "%s: the size %s has no value", what, name)
+    end
+  end
+  for name in pairs(given) do
+    if not known[name] then errors.fail("invalid", nil, "%s: there is no size %s", what, tostring(name)) end
+  end
+  return values
+end
+
+-- ---- caches
+
+-- This machine's, nearest to the core first.
+local function host_levels()
+  local levels, line = {}, 64
+  for n, c in ipairs(core.machine_caches()) do
+    levels[n], line = {bytes = c.bytes, ways = c.ways}, c.line
+  end
+  return levels, line
+end
+
+local function whole(what, value, name)
+  local v = math.tointeger(value)
+  if v then return v end
+  errors.fail("invalid", nil, "%s: %s: expected a whole number, got %s", what, name, core.type_name(value))
+end
+
+local FEEDS = {full = false, misses = true}
+
+local function cache_of(what, o)
+  local levels, line = host_levels()
+  if o.levels then
+    levels, line = {}, 64
+    for n, level in ipairs(errors.expect(what .. ": levels", o.levels, "table")) do
+      local given = errors.options(what .. ": level", level, {"bytes", "ways"})
+      levels[n] = {bytes = whole(what, given.bytes, "bytes"), ways = whole(what, given.ways or 0, "ways")}
+    end
+  end
+  if #levels == 0 then
+    errors.fail("invalid", "{levels = {{bytes = 32768, ways = 8}}}", "%s: there are no levels of cache", what)
+  end
+  local feed = o.feed or "misses"
+  if FEEDS[feed] == nil then
+    errors.fail("invalid", nil, "%s: feed is 'misses' or 'full', not '%s'", what, tostring(feed))
+  end
+  return {levels = levels, line = whole(what, o.line or line, "line"), misses = FEEDS[feed], conflicts = o.conflicts ~= false}
+end
+
+-- ---- the table
+
+local KINDS = {"asked", "hits", "cold", "capacity", "conflict", "written_back"}
+
+-- Rows with equal keys added up, in the order in which they come.
+local function added(list, key_of)
+  local out, at = {}, {}
+  for _, row in ipairs(list) do
+    local key = key_of(row)
+    local sum = at[key]
+    if not sum then
+      sum = {level = row.level, tensor = row.tensor, loop = row.loop}
+      for _, kind in ipairs(KINDS) do sum[kind] = 0 end
+      at[key], out[#out + 1] = sum, sum
+    end
+    for _, kind in ipairs(KINDS) do sum[kind] = sum[kind] + row[kind] end
+  end
+  return out
+end
+
+local function bytes_text(n)
+  if n % (1 << 20) == 0 then return ("%d MiB"):format(n >> 20) end
+  if n % (1 << 10) == 0 then return ("%d KiB"):format(n >> 10) end
+  return ("%d B"):format(n)
+end
+
+local function level_text(cache, n)
+  local level = cache.levels[n]
+  return ("L%d, %s, %s"):format(n, bytes_text(level.bytes),
+    level.ways == 0 and "fully associative" or ("%d ways"):format(level.ways))
+end
+
+local HEADER = ("%-16s %14s %14s %12s %12s %12s %12s"):format("", "lines asked", "hits", "cold", "capacity", "conflict",
+  "written back")
+
+local function line_of(name, row)
+  return ("%-16s %14d %14d %12d %12d %12d %12d"):format(name, row.asked, row.hits, row.cold, row.capacity, row.conflict,
+    row.written_back)
+end
+
+local function text_of(cache, by_tensor)
+  local out = {}
+  for n in ipairs(cache.levels) do
+    out[#out + 1] = level_text(cache, n)
+    out[#out + 1] = HEADER
+    for _, row in ipairs(by_tensor) do
+      if row.level == n then out[#out + 1] = line_of("  " .. row.tensor, row) end
+    end
+  end
+  local feed = cache.misses and "a level is asked what the one before has not" or "every level is asked everything"
+  out[#out + 1] = ("lines of %d bytes; least recently used goes; %s; no prefetcher, no TLB"):format(cache.line, feed)
+  return table.concat(out, "\n")
+end
+
+return function(nw)
+  local define = rows.definer(nw, "nw")
+
+  define("accesses", "(s: nw.schedule, options?: {sizes?: table, most?: integer, arguments?: nw.array[]}): nw.accesses",
+    "Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: "
+    .. "values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; "
+    .. "then the interpreter runs the schedule and tells them, for programs whose addresses depend on data.",
+    function(s, options)
+      local o = errors.options("accesses", options, {"sizes", "most", "arguments"})
+      local most = whole("accesses", o.most or MOST, "most")
+      check_schedule("accesses", s)
+      if o.arguments then
+        local given = errors.expect("accesses: arguments", o.arguments, "table")
+        return core.accesses_run(s, (inside.complete("accesses", inside.signature(s), given)), most)
+      end
+      return core.accesses_walked(s, sizes_of("accesses", s, o.sizes), most)
+    end)
+
+  define("misses", "(s: nw.schedule, options?: {sizes?: table, levels?: table[], line?: integer, feed?: string, "
+    .. "conflicts?: boolean}): nw.report",
+    "Cache hits and misses of the schedule, simulated access by access: set-associative or fully associative levels, least "
+    .. "recently used, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, ways = 0 fully associative; this "
+    .. "machine's unless said. feed: 'misses' (a level is asked what the one before has not) or 'full' (each is asked "
+    .. "everything). The answer prints a table by tensor and holds by_tensor, by_loop, by_access and total: records with level, "
+    .. "asked, hits, cold, capacity, conflict, written_back, in lines. Conflicts are told from capacity by a fully associative "
+    .. "cache of the same size; conflicts = false leaves that out.",
+    function(s, options)
+      local o = errors.options("misses", options, {"sizes", "levels", "line", "feed", "conflicts"})
+      check_schedule("misses", s)
+      local cache = cache_of("misses", o)
+      local by_access = core.misses(s, sizes_of("misses", s, o.sizes), cache)
+      local by_tensor = added(by_access, function(row) return row.level .. row.tensor end)
+      local fields = {
+        by_access = by_access,
+        by_tensor = by_tensor,
+        by_loop = added(by_access, function(row) return row.level .. tostring(row.loop) end),
+        total = added(by_access, function(row) return row.level end),
+        levels = cache.levels, line = cache.line, feed = cache.misses and "misses" or "full",
+      }
+      return report.new(fields, text_of(cache, by_tensor))
+    end)
+end

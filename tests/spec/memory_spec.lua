@@ -1,0 +1,152 @@
+--- Accesses and misses: against counts worked by hand.
+local nw = require "nestwright"
+local support = require "support"
+local fails = support.fails
+
+local ONE = {{bytes = 1024, ways = 0}} -- 16 lines
+
+-- Y[i] = X[i] + X[(i + shift) % n]
+local function twice_read(n, shift)
+  local X = nw.placeholder({n}, "f32", "X")
+  return nw.schedule(nw.compute({n}, function(i) return X(i) + X((i + shift) % n) end, "Y"))
+end
+
+local function row(list, level, tensor)
+  for _, r in ipairs(list) do if r.level == level and r.tensor == tensor then return r end end
+end
+
+describe("nw.accesses", function()
+  it("lists them in order", function()
+    local X = nw.placeholder({3}, "f32", "X")
+    local a = nw.accesses(nw.schedule(nw.compute({3}, function(i) return X(2 - i) * 2 end, "Y")))
+    assert.equal(6, #a)
+    local words = {}
+    for n = 1, #a do
+      local at = a:at(n)
+      words[n] = ("%s%d%s"):format(at.tensor, at.index, at.write and "w" or "")
+    end
+    assert.same({"X2", "Y0w", "X1", "Y1w", "X0", "Y2w"}, words)
+    assert.equal(a:at(1).address, a:at(5).address + 8)
+    assert.is_nil(a:at(7))
+    assert.is_nil(a:at(0))
+    assert.equal("6 accesses", tostring(a))
+  end)
+
+  it("takes lanes side by side as one", function()
+    local s = twice_read(64, 0)
+    local _, inner = s:split("i", 16)
+    s:vectorize(inner)
+    local a = nw.accesses(s)
+    assert.equal(8, #a) -- X is read once: the two reads are one expression
+    assert.equal(16, a:at(1).lanes)
+  end)
+
+  it("are those of a run", function()
+    local s = twice_read(10, 3)
+    local walked, ran = nw.accesses(s), nw.accesses(s, {arguments = {nw.random({10}, "f32", {seed = 1})}})
+    assert.is_nil(walked:differs(ran))
+    assert.equal(1, walked:differs(nw.accesses(twice_read(4, 3))) and 1)
+  end)
+
+  it("follow data when they are given", function()
+    local X, I = nw.placeholder({8}, "f32", "X"), nw.placeholder({8}, "i64", "I")
+    local s = nw.schedule(nw.compute({8}, function(i) return X(nw.minimum(nw.maximum(I(i), 0), 7)) end, "Y"))
+    local err = fails("depends on what is in I", "limit", nw.accesses, s)
+    assert.truthy(err.hint:find "not the contents")
+    local index = nw.zeros({8}, "i64")
+    index:setflat(1, 5)
+    local a = nw.accesses(s, {arguments = {nw.zeros({8}, "f32"), index}})
+    local first
+    for n = 1, #a do if a:at(n).tensor == "X" then first = first or a:at(n).index end end
+    assert.equal(5, first)
+  end)
+
+  it("asks for sizes, and for no more than it can hold", function()
+    local M = nw.size("M", {min = 0})
+    local X = nw.placeholder({M}, "f32", "X")
+    local s = nw.schedule(nw.compute({M}, function(i) return X(i) + 1 end, "Y"))
+    local err = fails("the size M has no value", "invalid", nw.accesses, s)
+    assert.truthy(err.hint:find "sizes = {M = 64}")
+    assert.equal(10, #nw.accesses(s, {sizes = {M = 5}}))
+    assert.equal(0, #nw.accesses(s, {sizes = {M = 0}}))
+    fails("there is no size N", "invalid", nw.accesses, s, {sizes = {M = 5, N = 2}})
+    fails("M: expected a whole number", "invalid", nw.accesses, s, {sizes = {M = "x"}})
+    fails("at least 0", "range", nw.accesses, s, {sizes = {M = -1}})
+    fails("more than 9 accesses", "limit", nw.accesses, s, {sizes = {M = 5}, most = 9})
+    fails("expected a schedule", "invalid", nw.accesses, 7)
+    fails("unknown option", "invalid", nw.accesses, s, {size = 1})
+  end)
+end)
+
+describe("nw.misses", function()
+  it("counts a stream once a line", function()
+    local m = nw.misses(twice_read(1024, 0), {levels = ONE})
+    assert.equal(64, row(m.by_tensor, 1, "X").cold)
+    assert.equal(64, row(m.by_tensor, 1, "Y").cold)
+    assert.equal(1024 - 64, row(m.by_tensor, 1, "X").hits)
+    assert.equal(64 - 8, row(m.by_tensor, 1, "Y").written_back) -- every other line of 16 is Y's; they are still there
+    assert.equal(2048, m.total[1].asked)
+    assert.equal(128, m.total[1].cold)
+  end)
+
+  it("tells what is read again too late from what is read again in time", function()
+    local near = nw.misses(twice_read(1024, 16 * 4), {levels = ONE}) -- 4 lines ahead
+    assert.equal(4, row(near.by_tensor, 1, "X").capacity) -- the first four, at the end
+    local far = nw.misses(twice_read(1024, 16 * 32), {levels = ONE})
+    assert.equal(64, row(far.by_tensor, 1, "X").capacity)
+  end)
+
+  it("tells conflicts", function()
+    -- Rows of 4 KiB: all of a column in one set of 16 lines, direct-mapped or of two ways.
+    local X = nw.placeholder({4, 1024}, "f32", "X")
+    local k = nw.reduce_axis(4, "k")
+    local s = nw.schedule(nw.compute({1024}, function(j) return nw.sum(X(k, j), k) end, "Y"))
+    local sets = nw.misses(s, {levels = {{bytes = 4096, ways = 2}}})
+    local x = row(sets.by_tensor, 1, "X")
+    assert.equal(4 * 1024, x.asked)
+    assert.equal(4 * 64, x.cold)
+    assert.equal(4 * 1024 - 4 * 64, x.conflict)
+    assert.equal(0, row(nw.misses(s, {levels = {{bytes = 4096, ways = 0}}}).by_tensor, 1, "X").conflict)
+    local untold = row(nw.misses(s, {levels = {{bytes = 4096, ways = 2}}, conflicts = false}).by_tensor, 1, "X")
+    assert.equal(x.conflict, untold.capacity)
+  end)
+
+  it("feeds a level what the one before has not, or everything", function()
+    local s = twice_read(1024, 0)
+    local two = {{bytes = 1024, ways = 0}, {bytes = 1 << 20, ways = 16}}
+    assert.equal(128, nw.misses(s, {levels = two}).total[2].asked)
+    assert.equal(2048, nw.misses(s, {levels = two, feed = "full"}).total[2].asked)
+    assert.equal(128, nw.misses(s, {levels = two, feed = "full"}).total[2].cold)
+  end)
+
+  it("adds up by loop, by tensor and by access", function()
+    local m = nw.misses(support.gemm(8, 8, 8), {levels = ONE})
+    local sums = {}
+    for _, key in ipairs {"by_access", "by_tensor", "by_loop", "total"} do
+      local asked = 0
+      for _, r in ipairs(m[key]) do asked = asked + r.asked end
+      sums[#sums + 1] = asked
+    end
+    local all = 8 * 8 * (1 + 4 * 8)
+    assert.same({all, all, all, all}, sums)
+  end)
+
+  it("is of this machine unless said, and prints", function()
+    local m = nw.misses(twice_read(64, 0))
+    assert.equal(#m.levels, #m.total)
+    assert.truthy(tostring(m):find "lines asked")
+    assert.truthy(tostring(nw.misses(twice_read(64, 0), {levels = ONE})):find "L1, 1 KiB, fully associative")
+  end)
+
+  it("refuses what makes no cache", function()
+    local s = twice_read(64, 0)
+    fails("whole lines", "invalid", nw.misses, s, {levels = {{bytes = 100}}})
+    fails("do not share", "invalid", nw.misses, s, {levels = {{bytes = 640, ways = 3}}})
+    fails("no levels", "invalid", nw.misses, s, {levels = {}})
+    fails("bytes: expected a whole number", "invalid", nw.misses, s, {levels = {{}}})
+    fails("feed is", "invalid", nw.misses, s, {feed = "none"})
+    fails("power of two", "invalid", nw.misses, s, {levels = {{bytes = 640}}, line = 60})
+    fails("expected a schedule", "invalid", nw.misses, nil)
+    fails("unknown option 'way'", "invalid", nw.misses, s, {levels = {{bytes = 640, way = 3}}})
+  end)
+end)
