@@ -10,7 +10,8 @@ const char *nw_program_size(const nw_program *p, int i) { return p->size[i].name
 
 static bool is_allowed(nw_ctx *c, const nw_formals *f, int i, const int64_t *sizes) {
   int64_t lo = 0;
-  if (sizes[i] >= 0 && (!f->lo[i] || !nw_eval_size(f->lo[i], f->nsizes, f->size, sizes, &lo) || sizes[i] >= lo)) return true;
+  if (sizes[i] >= 0 && (!f->lo[i] || !nw_eval_size(f->lo[i], f->nsizes, f->size, sizes, &lo) || sizes[i] >= lo))
+    return true;
   return nw_fail(c, NW_ERANGE, NULL, "%s = %lld: it is at least %lld", f->size[i], (long long)sizes[i], (long long)lo);
 }
 
@@ -19,7 +20,8 @@ static bool holds(nw_ctx *c, const nw_formals *f, const nw_expr *fact, const int
   if (!nw_eval_size(fact, f->nsizes, f->size, sizes, &v) || v) return true;
   nw_str s = {0};
   nw_expr_print(&s, fact);
-  nw_fail(c, NW_ERANGE, "It is known of the sizes, from where they are declared or from an assume.", "%s does not hold", s.s);
+  nw_fail(c, NW_ERANGE, "It is known of the sizes, from where they are declared or from an assume.", "%s does not hold",
+          s.s);
   nw_str_free(&s);
   return false;
 }

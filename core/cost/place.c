@@ -26,7 +26,8 @@ static bool in_registers(const nw_storage *s, const nw_buffer *b, int64_t bytes)
 bool nw_place_all(nw_ctx *c, nw_arena *a, const nw_exec *e, const int64_t *sizes, nw_places *out) {
   nw_names names = {0};
   bool ok = true;
-  *out = (nw_places){.n = e->p->nbuffers, .at = NW_NEW_N(a, nw_placed, e->p->nbuffers + 1), .from = NW_PAGE, .to = NW_PAGE};
+  *out = (nw_places){
+      .n = e->p->nbuffers, .at = NW_NEW_N(a, nw_placed, e->p->nbuffers + 1), .from = NW_PAGE, .to = NW_PAGE};
   nw_name_sizes(&names, e->p);
   for (int i = 0; i < out->n && ok; i++) {
     nw_placed *x = &out->at[i];

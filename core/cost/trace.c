@@ -100,7 +100,8 @@ static void see_access(void *env, const nw_access *a) {
                          .address = p->address + (uint64_t)(a->index * nw_dtype_bytes(p->buffer->dtype))});
 }
 
-static nw_trace *run_watched(nw_ctx *c, const nw_exec *e, const int64_t *sizes, int n, nw_array *const *args, int64_t most) {
+static nw_trace *run_watched(nw_ctx *c, const nw_exec *e, const int64_t *sizes, int n, nw_array *const *args,
+                             int64_t most) {
   nw_trace *t = trace_new(most);
   nw_view *view = nw_xcalloc((size_t)n + 1, sizeof *view);
   for (int i = 0; i < n; i++) view[i] = nw_view_of(args[i]);

@@ -97,7 +97,8 @@ static int trace_text(lua_State *L) {
 
 static const nwl_row trace_methods[] = {
     {"at", trace_at, "(self: nw.accesses, n: integer): table?",
-     "The n-th access, from 1: tensor, index (linear, of its first element), lanes (elements side by side), write, address."},
+     "The n-th access, from 1: tensor, index (linear, of its first element), lanes (elements side by side), write, "
+     "address."},
     {"differs", trace_differs, "(self: nw.accesses, other: nw.accesses): integer?",
      "The number of the first access in which two lists differ, or nil."},
     {NULL, NULL, NULL, NULL},
@@ -123,7 +124,8 @@ static bool flag(lua_State *L, int at, const char *name) {
 
 static nw_sim_opts read_levels(lua_State *L, int at) {
   nwl_table(L, at, "options");
-  nw_sim_opts o = {.line = (int)field(L, at, "line"), .misses = flag(L, at, "misses"), .conflicts = flag(L, at, "conflicts")};
+  nw_sim_opts o = {
+      .line = (int)field(L, at, "line"), .misses = flag(L, at, "misses"), .conflicts = flag(L, at, "conflicts")};
   lua_getfield(L, at, "levels");
   int list = lua_gettop(L);
   o.nlevels = nwl_list_length(L, list, NW_MAX_LEVELS, "levels");

@@ -589,6 +589,12 @@ local nw = {}
 ---@return nw.expr
 function nw.abs(x) end
 
+---Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; then the interpreter runs the schedule and tells them, for programs whose addresses depend on data.
+---@param s nw.schedule
+---@param options? {sizes?: table, most?: integer, arguments?: nw.array[]}
+---@return nw.accesses
+function nw.accesses(s, options) end
+
 ---True when every condition is; both sides are evaluated.
 ---@param ... nw.expr|boolean
 ---@return nw.expr
@@ -827,6 +833,12 @@ function nw.min(a, ...) end
 ---@param ... nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.minimum(...) end
+
+---Cache hits and misses of the schedule, simulated access by access: set-associative or fully associative levels, least recently used, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, ways = 0 fully associative; this machine's unless said. feed: 'misses' (a level is asked what the one before has not) or 'full' (each is asked everything). The answer prints a table by tensor and holds by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. Conflicts are told from capacity by a fully associative cache of the same size; conflicts = false leaves that out.
+---@param s nw.schedule
+---@param options? {sizes?: table, levels?: table[], line?: integer, feed?: string, conflicts?: boolean}
+---@return nw.report
+function nw.misses(s, options) end
 
 ---a ~= b, as an expression.
 ---@param a nw.expr|nw.axis|number
