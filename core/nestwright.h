@@ -461,24 +461,9 @@ NW_API bool nw_explain(nw_ctx *c, nw_sched *s, nw_lesson *out);
 // ---- the accesses of a program, and what caches make of them: cost/walker.h, cost/place.h, cost/sim.h
 NW_API int nw_program_sizes(const nw_program *p); // symbolic sizes
 NW_API const char *nw_program_size(const nw_program *p, int i); // name
-typedef struct nw_touched {
-  const char *tensor;
-  int64_t index; // linear, of the first element
-  int lanes; // elements side by side
-  bool write;
-  uint64_t address;
-} nw_touched;
-typedef struct nw_trace nw_trace;
-// What the lowered program touches, in order, found without running it. sizes: values of the symbolic sizes, in order.
-// NULL where it depends on data, and where there are more than `most` (NW_ELIMIT).
-NW_API nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const int64_t *sizes, int64_t most);
-// The same from the interpreter, on arguments as for nw_interpret.
-NW_API nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *args, int64_t most);
-NW_API void nw_trace_free(nw_trace *t);
-NW_API int64_t nw_trace_count(const nw_trace *t);
-NW_API const nw_touched *nw_trace_at(const nw_trace *t, int64_t i);
-NW_API int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b); // the first access that does; -1: none
-
+NW_API int nw_program_buffers(const nw_program *p);
+NW_API const char *nw_program_buffer(const nw_program *p, int i); // name
+NW_API nw_dtype nw_program_buffer_dtype(const nw_program *p, int i);
 #define NW_MAX_LEVELS 4
 
 typedef struct nw_sim_level {
@@ -502,6 +487,34 @@ typedef struct nw_sim_counts {
   int64_t read_misses, write_misses;
   int64_t written_back; // lines; those still dirty at the end are not counted
 } nw_sim_counts;
+typedef struct nw_touched {
+  const char *tensor;
+  int64_t index; // linear, of the first element
+  int lanes; // elements side by side
+  bool write;
+  uint64_t address;
+  uint8_t outcome[NW_MAX_LEVELS]; // by level, the worst of its lines: nw_outcome
+} nw_touched;
+typedef struct nw_iteration { // an iteration of a loop
+  const char *loop;
+  int depth; // loops around
+  int64_t index; // from 0
+  int64_t from, to; // accesses
+} nw_iteration;
+typedef struct nw_trace nw_trace;
+// What the lowered program touches, in order, found without running it. sizes: values of the symbolic sizes, in order.
+// NULL where it depends on data, and where there are more than `most` (NW_ELIMIT).
+// o: caches to simulate; NULL: none.
+NW_API nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const int64_t *sizes, int64_t most,
+                               const nw_sim_opts *o);
+// The same from the interpreter, on arguments as for nw_interpret.
+NW_API nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *args, int64_t most);
+NW_API void nw_trace_free(nw_trace *t);
+NW_API int64_t nw_trace_count(const nw_trace *t);
+NW_API const nw_touched *nw_trace_at(const nw_trace *t, int64_t i);
+NW_API int64_t nw_trace_iterations(const nw_trace *t); // of a walk; in the order in which they end
+NW_API const nw_iteration *nw_trace_iteration(const nw_trace *t, int64_t i);
+NW_API int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b); // the first access that does; -1: none
 typedef struct nw_missed { // of one level, one load or store of the program
   int level; // from 0
   const char *tensor, *loop; // loop: the innermost around; NULL: none

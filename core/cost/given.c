@@ -5,6 +5,9 @@
 
 int nw_program_sizes(const nw_program *p) { return p->nsizes; }
 const char *nw_program_size(const nw_program *p, int i) { return p->size[i].name; }
+int nw_program_buffers(const nw_program *p) { return p->nbuffers; }
+const char *nw_program_buffer(const nw_program *p, int i) { return p->buffer[i]->name; }
+nw_dtype nw_program_buffer_dtype(const nw_program *p, int i) { return p->buffer[i]->dtype; }
 
 // ---- sizes that were given
 

@@ -1,5 +1,5 @@
 // Traces: the accesses of a program as a list, from a walk or from a run.
-#include "cost/walker.h"
+#include "cost/sim.h"
 #include "interp/interp.h"
 #include "run/formals.h"
 #include <stdlib.h>
@@ -10,6 +10,7 @@ struct nw_trace {
   int64_t n, cap, most;
   nw_touched *at;
   bool more; // than there is room for
+  nw_vec round; // nw_iteration *, in the arena
 };
 
 static bool add(nw_trace *t, nw_touched x) {
@@ -32,6 +33,7 @@ static nw_trace *trace_new(int64_t most) {
 void nw_trace_free(nw_trace *t) {
   if (!t) return;
   nw_arena_free(t->arena);
+  nw_vec_free(&t->round);
   free(t->at);
   free(t);
 }
@@ -61,6 +63,9 @@ typedef struct watch {
   nw_trace *t;
   const nw_walker *w;
   const nw_places *places;
+  nw_sim *sim; // NULL: none
+  int depth;
+  nw_iteration *open[NW_MAX_DEPTH]; // by depth
 } watch;
 
 static bool see_refs(void *env, const nw_ref *ref, int n) {
@@ -73,18 +78,40 @@ static bool see_refs(void *env, const nw_ref *ref, int n) {
                      .lanes = ref[i].bytes / bytes,
                      .write = ref[i].write,
                      .address = ref[i].address};
+    if (x->sim) nw_sim_feed(x->sim, &ref[i], 1, at.outcome);
     if (!add(x->t, at)) return false;
   }
   return true;
 }
 
-nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const int64_t *sizes, int64_t most) {
+// A round ends where the next one of its loop begins, or the loop ends.
+static void see_round(void *env, const nw_stmt *loop, int64_t index, int64_t time) {
+  watch *x = env;
+  int depth = x->depth - 1;
+  bool again = depth >= 0 && x->open[depth] && !strcmp(x->open[depth]->loop, loop->loop.var->name);
+  if (again) {
+    x->open[depth]->to = time;
+    nw_vec_push(&x->t->round, x->open[depth]);
+  }
+  if (index < 0) {
+    x->depth -= again; // a loop without rounds was never open
+    return;
+  }
+  if (!again) depth = x->depth++;
+  nw_iteration *r = NW_NEW(x->t->arena, nw_iteration);
+  *r = (nw_iteration){again ? x->open[depth]->loop : nw_arena_strdup(x->t->arena, loop->loop.var->name), depth, index,
+                      time, time};
+  x->open[depth] = r;
+}
+
+nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const int64_t *sizes, int64_t most, const nw_sim_opts *o) {
   nw_walker *w = nw_walker_for(c, p, sizes);
   if (!w) return NULL;
-  nw_trace *t = trace_new(most);
-  watch x = {t, w, nw_walker_places(w)};
-  bool ok = nw_walk_refs(w, see_refs, NULL, &x);
-  t = finish(c, t, x.places, ok);
+  watch x = {.t = trace_new(most), .w = w, .places = nw_walker_places(w)};
+  if (o) x.sim = nw_sim_new(c, o, x.places->from, x.places->to, nw_walker_sites(w));
+  bool ok = (!o || x.sim) && nw_walk_refs(w, see_refs, see_round, &x);
+  nw_sim_free(x.sim);
+  nw_trace *t = finish(c, x.t, x.places, ok);
   nw_walker_free(w);
   return t;
 }
@@ -127,6 +154,8 @@ nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *a
 
 int64_t nw_trace_count(const nw_trace *t) { return t->n; }
 const nw_touched *nw_trace_at(const nw_trace *t, int64_t i) { return &t->at[i]; }
+int64_t nw_trace_iterations(const nw_trace *t) { return t->round.n; }
+const nw_iteration *nw_trace_iteration(const nw_trace *t, int64_t i) { return t->round.at[i]; }
 
 int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b) {
   for (int64_t i = 0; i < a->n || i < b->n; i++) {

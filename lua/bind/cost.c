@@ -1,5 +1,6 @@
 // The accesses of a schedule, and what caches make of them.
 #include "bind.h"
+#include <limits.h>
 #include <stdlib.h>
 
 static nw_sched *schedule_arg(lua_State *L) { return nwl_check(L, 1, &nwl_schedule_class, "schedule"); }
@@ -16,6 +17,17 @@ static int f_sizes(lua_State *L) {
   return 1;
 }
 
+// element_bytes(s): by tensor.
+static int f_element_bytes(lua_State *L) {
+  const nw_program *p = nw_sched_program(schedule_arg(L));
+  lua_newtable(L);
+  for (int i = 0; i < nw_program_buffers(p); i++) {
+    lua_pushinteger(L, nw_dtype_bytes(nw_program_buffer_dtype(p, i)));
+    lua_setfield(L, -2, nw_program_buffer(p, i));
+  }
+  return 1;
+}
+
 static void read_sizes(lua_State *L, int arg, const nw_program *p, int64_t *sizes) {
   int n = nwl_list_length(L, arg, NWL_MAX_DIMS, "sizes");
   if (n != nw_program_sizes(p)) nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d, got %d", nw_program_sizes(p), n);
@@ -25,88 +37,12 @@ static void read_sizes(lua_State *L, int arg, const nw_program *p, int64_t *size
   }
 }
 
-// ---- traces
-
-static nw_trace *trace_arg(lua_State *L, int arg) { return nwl_check(L, arg, &nwl_trace_class, "trace"); }
-static void release_trace(void *p) { nw_trace_free(p); }
-
-static int push_trace(lua_State *L, nwl_box *b, nw_trace *t) {
-  b->p = t;
-  return t ? 1 : nwl_raise(L);
+static void set_count(lua_State *L, const char *name, int64_t value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
 }
 
-static int f_walk(lua_State *L) {
-  const nw_program *p = nw_sched_program(schedule_arg(L));
-  int64_t sizes[NWL_MAX_DIMS];
-  read_sizes(L, 2, p, sizes);
-  int64_t most = nwl_integer(L, 3, "most");
-  nwl_box *b = nwl_new(L, &nwl_trace_class, release_trace);
-  nw_clear(nwl_ctx(L));
-  return push_trace(L, b, nw_trace_walk(nwl_ctx(L), p, sizes, most));
-}
-
-static int f_run(lua_State *L) {
-  const nw_program *p = nw_sched_program(schedule_arg(L));
-  nw_array *args[NWL_MAX_DIMS * 2];
-  int n = nwl_list_length(L, 2, NWL_MAX_DIMS * 2, "arguments");
-  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
-    lua_rawgeti(L, 2, i + 1);
-    args[i] = nwl_check(L, lua_gettop(L), &nwl_array_class, "argument");
-  }
-  int64_t most = nwl_integer(L, 3, "most");
-  nwl_box *b = nwl_new(L, &nwl_trace_class, release_trace);
-  nw_clear(nwl_ctx(L));
-  return push_trace(L, b, nw_trace_run(nwl_ctx(L), p, n, args, most));
-}
-
-static int trace_at(lua_State *L) {
-  nw_trace *t = trace_arg(L, 1);
-  lua_Integer i = nwl_integer(L, 2, "n");
-  if (i < 1 || i > nw_trace_count(t)) return 0;
-  const nw_touched *x = nw_trace_at(t, i - 1);
-  lua_createtable(L, 0, 5);
-  lua_pushstring(L, x->tensor);
-  lua_setfield(L, -2, "tensor");
-  lua_pushinteger(L, x->index);
-  lua_setfield(L, -2, "index");
-  lua_pushinteger(L, x->lanes);
-  lua_setfield(L, -2, "lanes");
-  lua_pushboolean(L, x->write);
-  lua_setfield(L, -2, "write");
-  lua_pushinteger(L, (lua_Integer)x->address);
-  lua_setfield(L, -2, "address");
-  return 1;
-}
-
-static int trace_differs(lua_State *L) {
-  int64_t at = nw_trace_differs(trace_arg(L, 1), trace_arg(L, 2));
-  if (at < 0) return 0;
-  lua_pushinteger(L, at + 1);
-  return 1;
-}
-
-static int trace_length(lua_State *L) {
-  lua_pushinteger(L, nw_trace_count(trace_arg(L, 1)));
-  return 1;
-}
-
-static int trace_text(lua_State *L) {
-  lua_pushfstring(L, "%I accesses", (LUAI_UACINT)nw_trace_count(trace_arg(L, 1)));
-  return 1;
-}
-
-static const nwl_row trace_methods[] = {
-    {"at", trace_at, "(self: nw.accesses, n: integer): table?",
-     "The n-th access, from 1: tensor, index (linear, of its first element), lanes (elements side by side), write, "
-     "address."},
-    {"differs", trace_differs, "(self: nw.accesses, other: nw.accesses): integer?",
-     "The number of the first access in which two lists differ, or nil."},
-    {NULL, NULL, NULL, NULL},
-};
-static const luaL_Reg trace_meta[] = {{"__len", trace_length}, {"__tostring", trace_text}, {NULL, NULL}};
-const nwl_class nwl_trace_class = {"accesses", "nestwright.accesses", trace_methods, NULL, trace_meta};
-
-// ---- misses
+// ---- caches
 
 static int64_t field(lua_State *L, int at, const char *name) {
   lua_getfield(L, at, name);
@@ -139,10 +75,122 @@ static nw_sim_opts read_levels(lua_State *L, int at) {
   return o;
 }
 
-static void set_count(lua_State *L, const char *name, int64_t value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
+// ---- traces
+
+static const char *const outcomes[NW_OUTCOMES] = {"hit", "cold", "capacity", "conflict"};
+
+static nw_trace *trace_arg(lua_State *L, int arg) { return nwl_check(L, arg, &nwl_trace_class, "trace"); }
+static void release_trace(void *p) { nw_trace_free(p); }
+
+static int push_trace(lua_State *L, nwl_box *b, nw_trace *t) {
+  b->p = t;
+  return t ? 1 : nwl_raise(L);
 }
+
+static int f_walk(lua_State *L) {
+  const nw_program *p = nw_sched_program(schedule_arg(L));
+  int64_t sizes[NWL_MAX_DIMS];
+  read_sizes(L, 2, p, sizes);
+  int64_t most = nwl_integer(L, 3, "most");
+  nw_sim_opts o = {0};
+  bool caches = !lua_isnoneornil(L, 4);
+  if (caches) o = read_levels(L, 4);
+  nwl_box *b = nwl_new(L, &nwl_trace_class, release_trace);
+  nw_clear(nwl_ctx(L));
+  return push_trace(L, b, nw_trace_walk(nwl_ctx(L), p, sizes, most, caches ? &o : NULL));
+}
+
+static int f_run(lua_State *L) {
+  const nw_program *p = nw_sched_program(schedule_arg(L));
+  nw_array *args[NWL_MAX_DIMS * 2];
+  int n = nwl_list_length(L, 2, NWL_MAX_DIMS * 2, "arguments");
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, 2, i + 1);
+    args[i] = nwl_check(L, lua_gettop(L), &nwl_array_class, "argument");
+  }
+  int64_t most = nwl_integer(L, 3, "most");
+  nwl_box *b = nwl_new(L, &nwl_trace_class, release_trace);
+  nw_clear(nwl_ctx(L));
+  return push_trace(L, b, nw_trace_run(nwl_ctx(L), p, n, args, most));
+}
+
+static int trace_at(lua_State *L) {
+  nw_trace *t = trace_arg(L, 1);
+  lua_Integer i = nwl_integer(L, 2, "n");
+  if (i < 1 || i > nw_trace_count(t)) return 0;
+  const nw_touched *x = nw_trace_at(t, i - 1);
+  lua_createtable(L, 0, 5);
+  lua_pushstring(L, x->tensor);
+  lua_setfield(L, -2, "tensor");
+  lua_pushinteger(L, x->index);
+  lua_setfield(L, -2, "index");
+  lua_pushinteger(L, x->lanes);
+  lua_setfield(L, -2, "lanes");
+  lua_pushboolean(L, x->write);
+  lua_setfield(L, -2, "write");
+  lua_pushinteger(L, (lua_Integer)x->address);
+  lua_setfield(L, -2, "address");
+  lua_createtable(L, NW_MAX_LEVELS, 0);
+  for (int k = 0; k < NW_MAX_LEVELS; k++) {
+    lua_pushstring(L, outcomes[x->outcome[k]]);
+    lua_rawseti(L, -2, k + 1);
+  }
+  lua_setfield(L, -2, "outcome");
+  return 1;
+}
+
+static int trace_iterations(lua_State *L) {
+  nw_trace *t = trace_arg(L, 1);
+  int64_t n = nw_trace_iterations(t);
+  lua_createtable(L, n < INT_MAX ? (int)n : 0, 0);
+  for (int64_t i = 0; i < n; i++) {
+    const nw_iteration *x = nw_trace_iteration(t, i);
+    lua_createtable(L, 0, 5);
+    lua_pushstring(L, x->loop);
+    lua_setfield(L, -2, "loop");
+    set_count(L, "depth", x->depth);
+    set_count(L, "index", x->index);
+    set_count(L, "from", x->from);
+    set_count(L, "to", x->to);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+static int trace_differs(lua_State *L) {
+  int64_t at = nw_trace_differs(trace_arg(L, 1), trace_arg(L, 2));
+  if (at < 0) return 0;
+  lua_pushinteger(L, at + 1);
+  return 1;
+}
+
+static int trace_length(lua_State *L) {
+  lua_pushinteger(L, nw_trace_count(trace_arg(L, 1)));
+  return 1;
+}
+
+static int trace_text(lua_State *L) {
+  lua_pushfstring(L, "%I accesses", (LUAI_UACINT)nw_trace_count(trace_arg(L, 1)));
+  return 1;
+}
+
+static const nwl_row trace_methods[] = {
+    {"at", trace_at, "(self: nw.accesses, n: integer): table?",
+     "The n-th access, from 1: tensor, index (linear, of its first element), lanes (elements side by side), write, "
+     "address; outcome, by level of the caches simulated: 'hit', 'cold', 'capacity' or 'conflict', the worst of its "
+     "lines."},
+    {"iterations", trace_iterations, "(self: nw.accesses): table[]",
+     "The iterations of its loops, in the order in which they end: loop, depth (loops around), index from 0, and from "
+     "and to: the "
+     "accesses made before it begins, and when it ends."},
+    {"differs", trace_differs, "(self: nw.accesses, other: nw.accesses): integer?",
+     "The number of the first access in which two lists differ, or nil."},
+    {NULL, NULL, NULL, NULL},
+};
+static const luaL_Reg trace_meta[] = {{"__len", trace_length}, {"__tostring", trace_text}, {NULL, NULL}};
+const nwl_class nwl_trace_class = {"accesses", "nestwright.accesses", trace_methods, NULL, trace_meta};
+
+// ---- misses
 
 static void push_missed(lua_State *L, const nw_missed *m) {
   lua_createtable(L, 0, 12);
@@ -180,7 +228,8 @@ static int f_misses(lua_State *L) {
 
 const nwl_row nwl_cost_rows[] = {
     {"program_sizes", f_sizes, "(s: nw.schedule): string[]", "Names of the symbolic sizes."},
-    {"accesses_walked", f_walk, "(s: nw.schedule, sizes: integer[], most: integer): nw.accesses",
+    {"element_bytes", f_element_bytes, "(s: nw.schedule): table", "Bytes of an element, by tensor and buffer."},
+    {"accesses_walked", f_walk, "(s: nw.schedule, sizes: integer[], most: integer, caches?: table): nw.accesses",
      "What the lowered schedule touches, found without running it."},
     {"accesses_run", f_run, "(s: nw.schedule, arguments: nw.array[], most: integer): nw.accesses",
      "The same, from the interpreter."},

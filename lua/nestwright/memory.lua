@@ -130,19 +130,21 @@ end
 return function(nw)
   local define = rows.definer(nw, "nw")
 
-  define("accesses", "(s: nw.schedule, options?: {sizes?: table, most?: integer, arguments?: nw.array[]}): nw.accesses",
+  define("accesses", "(s: nw.schedule, options?: {sizes?: table, most?: integer, arguments?: nw.array[], levels?: table[], "
+    .. "line?: integer, feed?: string}): nw.accesses",
     "Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: "
     .. "values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; "
-    .. "then the interpreter runs the schedule and tells them, for programs whose addresses depend on data.",
+    .. "then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, feed: "
+    .. "caches to simulate, as in nw.misses; each access then says what became of it.",
     function(s, options)
-      local o = errors.options("accesses", options, {"sizes", "most", "arguments"})
+      local o = errors.options("accesses", options, {"sizes", "most", "arguments", "levels", "line", "feed"})
       local most = whole("accesses", o.most or MOST, "most")
       check_schedule("accesses", s)
       if o.arguments then
         local given = errors.expect("accesses: arguments", o.arguments, "table")
         return core.accesses_run(s, (inside.complete("accesses", inside.signature(s), given)), most)
       end
-      return core.accesses_walked(s, sizes_of("accesses", s, o.sizes), most)
+      return core.accesses_walked(s, sizes_of("accesses", s, o.sizes), most, o.levels and cache_of("accesses", o))
     end)
 
   define("misses", "(s: nw.schedule, options?: {sizes?: table, levels?: table[], line?: integer, feed?: string, "
@@ -167,5 +169,29 @@ return function(nw)
         levels = cache.levels, line = cache.line, feed = cache.misses and "misses" or "full",
       }
       return report.new(fields, text_of(cache, by_tensor))
+    end)
+
+  define("spacetime", "(s: nw.schedule, options?: {y?: string, level?: integer, sizes?: table, levels?: table[], line?: integer, "
+    .. "feed?: string, title?: string}): nw.plot",
+    "The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, "
+    .. "shape and colour say hit, cold, capacity or conflict miss in the level asked for (1). Loops stand above as brackets with "
+    .. "the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', "
+    .. "'line' or 'set'. levels, line, feed, sizes: as in nw.misses. Printing the plot gives its caption; plot:save \"x.svg\" "
+    .. "writes it. Up to 3,000 accesses.",
+    function(s, options)
+      local o = errors.options("spacetime", options, {"y", "level", "sizes", "levels", "line", "feed", "title"})
+      local spacetime = require "nestwright.plots.spacetime"
+      check_schedule("spacetime", s)
+      local cache, y, level = cache_of("spacetime", o), o.y or "index", whole("spacetime", o.level or 1, "level")
+      if not spacetime.units[y] then
+        errors.fail("invalid", nil, "spacetime: y is 'index', 'address', 'line' or 'set', not '%s'", tostring(y))
+      elseif not cache.levels[level] then
+        errors.fail("invalid", nil, "spacetime: there is no level %d", level)
+      end
+      local accesses = core.accesses_walked(s, sizes_of("spacetime", s, o.sizes), spacetime.MOST, cache)
+      local at = cache.levels[level]
+      cache.sets = at.ways == 0 and 1 or at.bytes // (cache.line * at.ways)
+      return spacetime.make(accesses, core.element_bytes(s), {y = y, level = level, cache = cache,
+        title = o.title and errors.expect("spacetime: title", o.title, "string") or "space and time"})
     end)
 end
