@@ -589,9 +589,9 @@ local nw = {}
 ---@return nw.expr
 function nw.abs(x) end
 
----Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; then the interpreter runs the schedule and tells them, for programs whose addresses depend on data.
+---Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, feed: caches to simulate, as in nw.misses; each access then says what became of it.
 ---@param s nw.schedule
----@param options? {sizes?: table, most?: integer, arguments?: nw.array[]}
+---@param options? {sizes?: table, most?: integer, arguments?: nw.array[], levels?: table[], line?: integer, feed?: string}
 ---@return nw.accesses
 function nw.accesses(s, options) end
 
@@ -941,6 +941,12 @@ function nw.sigmoid(x) end
 ---@param options? {min?: integer, multiple?: integer}
 ---@return nw.expr
 function nw.size(name, options) end
+
+---The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, shape and colour say hit, cold, capacity or conflict miss in the level asked for (1). Loops stand above as brackets with the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', 'line' or 'set'. levels, line, feed, sizes: as in nw.misses. Printing the plot gives its caption; plot:save "x.svg" writes it. Up to 3,000 accesses.
+---@param s nw.schedule
+---@param options? {y?: string, level?: integer, sizes?: table, levels?: table[], line?: integer, feed?: string, title?: string}
+---@return nw.plot
+function nw.spacetime(s, options) end
 
 ---Square root, correctly rounded.
 ---@param x nw.expr|nw.axis|number
