@@ -515,6 +515,27 @@ NW_API const nw_touched *nw_trace_at(const nw_trace *t, int64_t i);
 NW_API int64_t nw_trace_iterations(const nw_trace *t); // of a walk; in the order in which they end
 NW_API const nw_iteration *nw_trace_iteration(const nw_trace *t, int64_t i);
 NW_API int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b); // the first access that does; -1: none
+// All accesses of a program as pixels, however many there are: of several on one pixel the worst shows, so that no miss is
+// ever lost. 0: none; 1 read, 2 written, and it was there; 3 cold, 4 capacity, 5 conflict miss.
+typedef enum nw_raster_y { NW_Y_INDEX, NW_Y_ADDRESS, NW_Y_LINE, NW_Y_SET } nw_raster_y;
+typedef struct nw_lane {
+  const char *tensor;
+  int64_t from, to; // what the lowest and the highest row begin and end with, in units of y
+  int64_t accesses;
+  int64_t outcome[NW_OUTCOMES]; // of accesses
+  uint8_t *pixel; // rows of `width`, the lowest first
+} nw_lane;
+typedef struct nw_raster nw_raster;
+NW_API nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_sim_opts *o, int level,
+                               nw_raster_y y, int width, int height);
+NW_API void nw_raster_free(nw_raster *r);
+NW_API int64_t nw_raster_time(const nw_raster *r); // accesses in all
+NW_API int nw_raster_lanes(const nw_raster *r); // tensors that are touched, in the order of their addresses
+NW_API const nw_lane *nw_raster_lane(const nw_raster *r, int i);
+NW_API int64_t nw_raster_touched(const nw_raster *r,
+                                 int column); // bytes of distinct lines up to the end of that column
+NW_API int64_t nw_raster_iterations(const nw_raster *r); // of loops with 300 or fewer in all
+NW_API const nw_iteration *nw_raster_iteration(const nw_raster *r, int64_t i);
 typedef struct nw_missed { // of one level, one load or store of the program
   int level; // from 0
   const char *tensor, *loop; // loop: the innermost around; NULL: none

@@ -3,8 +3,6 @@
 #include "cost/address.h"
 #include "cost/walker.h"
 
-#define NW_BATCH 2048 // accesses handed on at a time
-
 typedef struct nw_site_code {
   nw_ref_site site;
   bool affine;

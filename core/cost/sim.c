@@ -135,11 +135,11 @@ static void ask(nw_sim *k, uint32_t line, const nw_ref *r, uint8_t *out) {
 }
 
 void nw_sim_feed(nw_sim *k, const nw_ref *ref, int n, uint8_t *out) {
+  if (out) memset(out, NW_HIT, (size_t)n * (size_t)k->o.nlevels);
   for (int i = 0; i < n; i++) {
     const nw_ref *r = &ref[i];
     uint32_t first = (uint32_t)((r->address >> k->shift) - k->from) + 1;
     uint32_t last = (uint32_t)(((r->address + r->bytes - 1) >> k->shift) - k->from) + 1;
-    if (out) memset(out, NW_HIT, (size_t)k->o.nlevels);
     for (uint32_t line = first; line <= last; line++) ask(k, line, r, out);
     if (out) out += k->o.nlevels;
   }

@@ -1,4 +1,5 @@
 // Traces: the accesses of a program as a list, from a walk or from a run.
+#include "cost/rounds.h"
 #include "cost/sim.h"
 #include "interp/interp.h"
 #include "run/formals.h"
@@ -10,7 +11,7 @@ struct nw_trace {
   int64_t n, cap, most;
   nw_touched *at;
   bool more; // than there is room for
-  nw_vec round; // nw_iteration *, in the arena
+  nw_rounds rounds;
 };
 
 static bool add(nw_trace *t, nw_touched x) {
@@ -25,7 +26,7 @@ static bool add(nw_trace *t, nw_touched x) {
 
 static nw_trace *trace_new(int64_t most) {
   nw_trace *t = nw_xcalloc(1, sizeof *t);
-  t->arena = nw_arena_new();
+  t->arena = t->rounds.arena = nw_arena_new();
   t->most = most;
   return t;
 }
@@ -33,7 +34,7 @@ static nw_trace *trace_new(int64_t most) {
 void nw_trace_free(nw_trace *t) {
   if (!t) return;
   nw_arena_free(t->arena);
-  nw_vec_free(&t->round);
+  nw_rounds_free(&t->rounds);
   free(t->at);
   free(t);
 }
@@ -64,8 +65,6 @@ typedef struct watch {
   const nw_walker *w;
   const nw_places *places;
   nw_sim *sim; // NULL: none
-  int depth;
-  nw_iteration *open[NW_MAX_DEPTH]; // by depth
 } watch;
 
 static bool see_refs(void *env, const nw_ref *ref, int n) {
@@ -84,24 +83,8 @@ static bool see_refs(void *env, const nw_ref *ref, int n) {
   return true;
 }
 
-// A round ends where the next one of its loop begins, or the loop ends.
 static void see_round(void *env, const nw_stmt *loop, int64_t index, int64_t time) {
-  watch *x = env;
-  int depth = x->depth - 1;
-  bool again = depth >= 0 && x->open[depth] && !strcmp(x->open[depth]->loop, loop->loop.var->name);
-  if (again) {
-    x->open[depth]->to = time;
-    nw_vec_push(&x->t->round, x->open[depth]);
-  }
-  if (index < 0) {
-    x->depth -= again; // a loop without rounds was never open
-    return;
-  }
-  if (!again) depth = x->depth++;
-  nw_iteration *r = NW_NEW(x->t->arena, nw_iteration);
-  *r = (nw_iteration){again ? x->open[depth]->loop : nw_arena_strdup(x->t->arena, loop->loop.var->name), depth, index,
-                      time, time};
-  x->open[depth] = r;
+  nw_rounds_see(&((watch *)env)->t->rounds, loop, index, time);
 }
 
 nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const int64_t *sizes, int64_t most, const nw_sim_opts *o) {
@@ -154,8 +137,8 @@ nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *a
 
 int64_t nw_trace_count(const nw_trace *t) { return t->n; }
 const nw_touched *nw_trace_at(const nw_trace *t, int64_t i) { return &t->at[i]; }
-int64_t nw_trace_iterations(const nw_trace *t) { return t->round.n; }
-const nw_iteration *nw_trace_iteration(const nw_trace *t, int64_t i) { return t->round.at[i]; }
+int64_t nw_trace_iterations(const nw_trace *t) { return t->rounds.round.n; }
+const nw_iteration *nw_trace_iteration(const nw_trace *t, int64_t i) { return t->rounds.round.at[i]; }
 
 int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b) {
   for (int64_t i = 0; i < a->n || i < b->n; i++) {

@@ -30,6 +30,7 @@ int nw_walker_sites(const nw_walker *w);
 const nw_ref_site *nw_walker_site(const nw_walker *w, int i);
 const nw_places *nw_walker_places(const nw_walker *w);
 
+#define NW_BATCH 2048 // accesses handed on at a time, at most
 // Gets the accesses in parts, in order; returns false to end the walk.
 typedef bool (*nw_refs_fn)(void *env, const nw_ref *ref, int n);
 // A loop begins an iteration, or ends (index -1), before access number `time`.

@@ -139,19 +139,22 @@ static int trace_at(lua_State *L) {
   return 1;
 }
 
+static void push_iteration(lua_State *L, const nw_iteration *x) {
+  lua_createtable(L, 0, 5);
+  lua_pushstring(L, x->loop);
+  lua_setfield(L, -2, "loop");
+  set_count(L, "depth", x->depth);
+  set_count(L, "index", x->index);
+  set_count(L, "from", x->from);
+  set_count(L, "to", x->to);
+}
+
 static int trace_iterations(lua_State *L) {
   nw_trace *t = trace_arg(L, 1);
   int64_t n = nw_trace_iterations(t);
   lua_createtable(L, n < INT_MAX ? (int)n : 0, 0);
   for (int64_t i = 0; i < n; i++) {
-    const nw_iteration *x = nw_trace_iteration(t, i);
-    lua_createtable(L, 0, 5);
-    lua_pushstring(L, x->loop);
-    lua_setfield(L, -2, "loop");
-    set_count(L, "depth", x->depth);
-    set_count(L, "index", x->index);
-    set_count(L, "from", x->from);
-    set_count(L, "to", x->to);
+    push_iteration(L, nw_trace_iteration(t, i));
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
@@ -189,6 +192,63 @@ static const nwl_row trace_methods[] = {
 };
 static const luaL_Reg trace_meta[] = {{"__len", trace_length}, {"__tostring", trace_text}, {NULL, NULL}};
 const nwl_class nwl_trace_class = {"accesses", "nestwright.accesses", trace_methods, NULL, trace_meta};
+
+// ---- rasters
+
+static void push_lane(lua_State *L, const nw_lane *lane, int width, int height) {
+  lua_createtable(L, 0, 9);
+  lua_pushstring(L, lane->tensor);
+  lua_setfield(L, -2, "tensor");
+  set_count(L, "from", lane->from);
+  set_count(L, "to", lane->to);
+  set_count(L, "accesses", lane->accesses);
+  for (int i = 0; i < NW_OUTCOMES; i++) set_count(L, outcomes[i], lane->outcome[i]);
+  lua_createtable(L, height, 0);
+  for (int row = 0; row < height; row++) {
+    lua_pushlstring(L, (const char *)lane->pixel + (size_t)row * (size_t)width, (size_t)width);
+    lua_rawseti(L, -2, row + 1);
+  }
+  lua_setfield(L, -2, "rows");
+}
+
+static void push_raster(lua_State *L, const nw_raster *r, int width, int height) {
+  lua_createtable(L, 0, 4);
+  set_count(L, "time", nw_raster_time(r));
+  lua_newtable(L);
+  for (int i = 0; i < nw_raster_lanes(r); i++) {
+    push_lane(L, nw_raster_lane(r, i), width, height);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "lanes");
+  lua_createtable(L, width, 0);
+  for (int i = 0; i < width; i++) {
+    lua_pushinteger(L, nw_raster_touched(r, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "touched");
+  lua_newtable(L);
+  for (int64_t i = 0; i < nw_raster_iterations(r); i++) {
+    push_iteration(L, nw_raster_iteration(r, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "iterations");
+}
+
+static int f_raster(lua_State *L) {
+  static const char *const ys[] = {"index", "address", "line", "set", NULL};
+  const nw_program *p = nw_sched_program(schedule_arg(L));
+  int64_t sizes[NWL_MAX_DIMS];
+  read_sizes(L, 2, p, sizes);
+  nw_sim_opts o = read_levels(L, 3);
+  int level = nwl_count_or(L, 4, "level", 1, o.nlevels, 1), y = luaL_checkoption(L, 5, "index", ys);
+  int width = nwl_count_or(L, 6, "width", 1, 10000, 800), height = nwl_count_or(L, 7, "height", 1, 10000, 120);
+  nw_clear(nwl_ctx(L));
+  nw_raster *r = nw_raster_of(nwl_ctx(L), p, sizes, &o, level - 1, (nw_raster_y)y, width, height);
+  if (!r) return nwl_raise(L);
+  push_raster(L, r, width, height);
+  nw_raster_free(r);
+  return 1;
+}
 
 // ---- misses
 
@@ -233,6 +293,10 @@ const nwl_row nwl_cost_rows[] = {
      "What the lowered schedule touches, found without running it."},
     {"accesses_run", f_run, "(s: nw.schedule, arguments: nw.array[], most: integer): nw.accesses",
      "The same, from the interpreter."},
+    {"raster", f_raster,
+     "(s: nw.schedule, sizes: integer[], caches: table, level: integer, y: string, width: integer, height: integer): "
+     "table",
+     "All accesses as pixels, a byte each: the worst of what falls on it."},
     {"misses", f_misses, "(s: nw.schedule, sizes: integer[], options: table): table[]",
      "Every level's hits and misses by load and store."},
     {NULL, NULL, NULL, NULL},

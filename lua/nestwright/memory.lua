@@ -177,7 +177,7 @@ return function(nw)
     .. "shape and colour say hit, cold, capacity or conflict miss in the level asked for (1). Loops stand above as brackets with "
     .. "the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', "
     .. "'line' or 'set'. levels, line, feed, sizes: as in nw.misses. Printing the plot gives its caption; plot:save \"x.svg\" "
-    .. "writes it. Up to 3,000 accesses.",
+    .. "writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, so that no miss is lost.",
     function(s, options)
       local o = errors.options("spacetime", options, {"y", "level", "sizes", "levels", "line", "feed", "title"})
       local spacetime = require "nestwright.plots.spacetime"
@@ -188,10 +188,13 @@ return function(nw)
       elseif not cache.levels[level] then
         errors.fail("invalid", nil, "spacetime: there is no level %d", level)
       end
-      local accesses = core.accesses_walked(s, sizes_of("spacetime", s, o.sizes), spacetime.MOST, cache)
+      local sizes, title = sizes_of("spacetime", s, o.sizes), o.title or "space and time"
       local at = cache.levels[level]
       cache.sets = at.ways == 0 and 1 or at.bytes // (cache.line * at.ways)
-      return spacetime.make(accesses, core.element_bytes(s), {y = y, level = level, cache = cache,
-        title = o.title and errors.expect("spacetime: title", o.title, "string") or "space and time"})
+      local how = {y = y, level = level, cache = cache, title = errors.expect("spacetime: title", title, "string")}
+      local few, accesses = pcall(core.accesses_walked, s, sizes, spacetime.MOST, cache)
+      if few then return spacetime.make(accesses, core.element_bytes(s), how) end
+      if accesses.code ~= "limit" then error(accesses, 0) end
+      return spacetime.make_raster(core.raster(s, sizes, cache, level, y, spacetime.WIDTH, spacetime.HEIGHT), how)
     end)
 end

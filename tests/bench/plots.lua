@@ -1,4 +1,4 @@
---- How quick walking and simulating is. Figures of pictures come with the pictures.
+--- How quick walking, simulating and drawing are.
 package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
 local nw = require "nestwright"
 local bench = require "_bench"
@@ -23,6 +23,34 @@ local function rate(s, accesses)
   return accesses / best / 1e6
 end
 
+local function now()
+  local pipe = io.popen "date +%s%N"
+  local ns = pipe:read "n"
+  pipe:close()
+  return ns / 1e9
+end
+
+-- Seconds from a schedule to its picture in a file, gnuplot's among them; and the file's kilobytes.
+local function picture(n, path)
+  local s, best = gemm(n), math.huge
+  for _ = 1, 3 do
+    local start = now()
+    nw.spacetime(s, {levels = {{bytes = 32768, ways = 8}}}):save(path)
+    best = math.min(best, now() - start)
+  end
+  local file = assert(io.open(path, "rb"))
+  local size = file:seek "end"
+  file:close()
+  os.remove(path)
+  return best, size / 1000
+end
+
 local out = bench.open(arg[1] or "build/bench/plots.json")
+local path = os.tmpname()
+local seconds, kb = picture(29, path .. ".svg") -- 98,397 accesses
+out:bar("spacetime.svg_1e5_s", seconds, "<=", 1.5)
+out:bar("spacetime.svg_1e5_kb", kb, "<=", 500)
+out:bar("spacetime.raster_1e8_s", (picture(292, path .. ".svg")), "<=", 3) -- 99,673,616 accesses
+os.remove(path)
 out:bar("trace.million_per_s", rate(gemm(N), N * N * (1 + 4 * N)), ">=", 100)
 out:close()

@@ -6,8 +6,9 @@ local plot = require "nestwright.plots.plot"
 
 local spacetime = {}
 
-spacetime.MOST = 3000 -- accesses with a mark of their own
-local BRACKETS = 64 -- of one loop: more are too narrow to be told apart
+spacetime.MOST = 3000 -- accesses with a mark of their own; of more a raster is made
+spacetime.WIDTH, spacetime.HEIGHT = 860, 134 -- pixels of a lane
+local BRACKETS = 300 -- of one loop: more are too narrow to be told apart
 
 -- Colours that the colour-blind tell apart (Okabe and Ito), and shapes that need no colour: open is read, filled is written.
 local OUTCOMES = {
@@ -103,6 +104,15 @@ local function median(list)
   return list[(#list + 1) // 2]
 end
 
+local function misses_text(counts)
+  local missed = {}
+  for k = 2, #OUTCOMES do
+    local n = counts[OUTCOMES[k].name]
+    if n and n > 0 then missed[#missed + 1] = ("%d %s"):format(n, OUTCOMES[k].name) end
+  end
+  return #missed > 0 and table.concat(missed, ", ") .. " misses" or "no misses"
+end
+
 local function about_tensor(t, o)
   local counts, elements, distinct = {}, {}, 0
   for _, m in ipairs(t.marks) do
@@ -117,18 +127,11 @@ local function about_tensor(t, o)
     parts[#parts + 1] = ("a line is used again after %s of others, in the middle, %s L%d holds %s"):format(bytes_text(far),
       far > capacity and "more than" or "and", o.level, bytes_text(capacity))
   end
-  local missed = {}
-  for k = 2, #OUTCOMES do
-    local n = counts[OUTCOMES[k].name]
-    if n then missed[#missed + 1] = ("%d %s"):format(n, OUTCOMES[k].name) end
-  end
-  parts[#parts + 1] = #missed > 0 and table.concat(missed, ", ") .. " misses" or "no misses"
+  parts[#parts + 1] = misses_text(counts)
   return table.concat(parts, "; ")
 end
 
-local function caption_of(tensors, o)
-  local out = {}
-  for _, t in ipairs(tensors) do out[#out + 1] = about_tensor(t, o) end
+local function caption_of(out, o)
   local level = o.cache.levels[o.level]
   out[#out + 1] = ("L%d: %s, %s, lines of %d bytes, least recently used goes. Simulated: no prefetcher, no TLB."):format(o.level,
     bytes_text(level.bytes), level.ways == 0 and "fully associative" or level.ways .. " ways", o.cache.line)
@@ -196,6 +199,12 @@ local function lane_data(lane, t, data)
   end
 end
 
+local function lane_head(t, o, top, time, lo, hi, size)
+  return table.concat({margins(top, LANE_PX - GAP_PX, size), ("set xrange [-0.5:%d - 0.5]; set yrange [%.9g:%.9g]"):format(time, lo,
+    hi), "set format x ''; set xtics; set grid xtics lc rgb '#EEEEEE'", ("set ylabel %s noenhanced"):format(
+    gnuplot.quote(t.name .. ", " .. UNITS[o.y]:gsub(",.*", "")))}, "\n")
+end
+
 local function lane_panel(lane, t, o, top, time, size)
   local lo, hi, parts = math.huge, -math.huge, {}
   local present = {}
@@ -212,9 +221,7 @@ local function lane_panel(lane, t, o, top, time, size)
     end
   end
   local pad = math.max((hi - lo) * 0.06, 0.6)
-  return table.concat({margins(top, LANE_PX - GAP_PX, size), ("set xrange [-0.5:%d - 0.5]; set yrange [%g:%g]"):format(time,
-    lo - pad, hi + pad), "set format x ''; set xtics; set grid xtics lc rgb '#EEEEEE'", ("set ylabel %s noenhanced"):format(
-    gnuplot.quote(t.name .. ", " .. UNITS[o.y]:gsub(",.*", ""))), "plot " .. table.concat(parts, ", \\\n  ")}, "\n")
+  return lane_head(t, o, top, time, lo - pad, hi + pad, size) .. "\nplot " .. table.concat(parts, ", \\\n  ")
 end
 
 -- What the shapes mean, as a key of empty plots.
@@ -227,10 +234,9 @@ local function key_entries()
   return out
 end
 
-local function curve_panel(curve, o, top, time, size)
-  local most = curve[#curve][2]
+local function curve_panel(most, entries, o, top, time, size)
   local out = {margins(top, CURVE_PX, size), ("set xrange [-0.5:%d - 0.5]; set yrange [0:%g]"):format(time, most * 1.15),
-    "set format x '%g'; set xlabel 'time, accesses'; set ylabel 'touched, bytes'",
+    ("set format x '%s'; set xlabel 'time, accesses'; set ylabel 'touched, bytes'"):format(time < 1e6 and "%.0f" or "%.1s%c"),
     "set key below horizontal maxrows 2 samplen 1 width 1 font ',11'"}
   local parts = {"$curve using 1:2 with lines lw 2 lc rgb '#000000' notitle"}
   for n, level in ipairs(o.cache.levels) do
@@ -240,26 +246,24 @@ local function curve_panel(curve, o, top, time, size)
         bytes_text(level.bytes), level.bytes)
     end
   end
-  for _, entry in ipairs(key_entries()) do parts[#parts + 1] = entry end
+  for _, entry in ipairs(entries) do parts[#parts + 1] = entry end
   out[#out + 1] = "plot " .. table.concat(parts, ", \\\n  ")
   return table.concat(out, "\n")
 end
 
-local function script_of(tensors, curve, iterations, o, time)
-  local loops, data, panels = loops_of(iterations), {}, {}
-  local size = {1000, TOP_PX + LOOP_PX * #loops + GAP_PX + LANE_PX * #tensors + CURVE_PX + BOTTOM_PX}
+-- x: {time, lanes, iterations, curve (data lines), most (bytes), entries (of the key)}; draw(lane, t, top, size) gives a panel.
+local function script_of(x, data, draw, o)
+  local loops, panels = loops_of(x.iterations), {}
+  local size = {1000, TOP_PX + LOOP_PX * #loops + GAP_PX + LANE_PX * #x.lanes + CURVE_PX + BOTTOM_PX}
   local top = TOP_PX
-  if #loops > 0 then panels[1] = bracket_panel(loops, time, top, size) end
+  if #loops > 0 then panels[1] = bracket_panel(loops, x.time, top, size) end
   top = top + LOOP_PX * #loops + GAP_PX
-  for lane, t in ipairs(tensors) do
-    lane_data(lane, t, data)
-    panels[#panels + 1] = lane_panel(lane, t, o, top, time, size)
+  for lane, t in ipairs(x.lanes) do
+    panels[#panels + 1] = draw(lane, t, top, size)
     top = top + LANE_PX
   end
-  local lines = {}
-  for n, point in ipairs(curve) do lines[n] = ("%d %d"):format(point[1] - 1, point[2]) end
-  data[#data + 1] = gnuplot.data("curve", lines)
-  panels[#panels + 1] = curve_panel(curve, o, top, time, size)
+  panels[#panels + 1] = curve_panel(x.most, x.entries, o, top, x.time, size)
+  data[#data + 1] = gnuplot.data("curve", x.curve)
   local head = {("set multiplot title %s noenhanced font ',14'"):format(gnuplot.quote(o.title)),
     ("set lmargin at screen %g; set rmargin at screen %g"):format(LEFT, RIGHT), "unset key"}
   return table.concat({table.concat(data, "\n"), table.concat(head, "\n"), table.concat(panels, "\n"), "unset multiplot"}, "\n"),
@@ -275,14 +279,73 @@ function spacetime.make(accesses, widths, o)
     errors.fail("invalid", nil, "spacetime: the schedule touches no memory at these sizes")
   end
   local list, tensors, of = collect(accesses, widths, o)
-  local curve = footprint(list, of, o.cache.line)
-  local script, size = script_of(tensors, curve, accesses:iterations(), o, #list)
+  local curve, data = footprint(list, of, o.cache.line), {}
+  local lines = {}
+  for n, point in ipairs(curve) do lines[n] = ("%d %d"):format(point[1] - 1, point[2]) end
+  for lane, t in ipairs(tensors) do lane_data(lane, t, data) end
+  local script, size = script_of({time = #list, lanes = tensors, iterations = accesses:iterations(), curve = lines,
+    most = curve[#curve][2], entries = key_entries()}, data, function(lane, t, top, whole)
+    return lane_panel(lane, t, o, top, #list, whole)
+  end, o)
   local rows = {}
   for n, at in ipairs(list) do
     rows[n] = {n - 1, at.tensor, at.index, at.lanes, at.write and "write" or "read", at.address, at.outcome[o.level]}
   end
-  return plot.new {caption = caption_of(tensors, o), script = script, size = size, rows = rows,
+  local about = {}
+  for n, t in ipairs(tensors) do about[n] = about_tensor(t, o) end
+  return plot.new {caption = caption_of(about, o), script = script, size = size, rows = rows,
     columns = {"time", "tensor", "index", "lanes", "access", "address", "outcome"}}
+end
+
+-- ---- a raster: more accesses than marks can show
+
+local PIXELS = {"#CFE8F7", "#56B4E9", "#009E73", "#E69F00", "#D55E00"} -- read, written, cold, capacity, conflict
+local PALETTE = ("set palette maxcolors 6 defined (0 '#FFFFFF', 1 '%s', 2 '%s', 3 '%s', 4 '%s', 5 '%s')\n"):format(
+  table.unpack(PIXELS)) .. "set cbrange [-0.5:5.5]; unset colorbox"
+
+local function raster_entries()
+  local out = {}
+  for n, name in ipairs {"read, there", "written, there", "cold miss", "capacity miss", "conflict miss"} do
+    out[n] = ("NaN with boxes fs solid 1 lc rgb '%s' title '%s'"):format(PIXELS[n], name)
+  end
+  return out
+end
+
+local function raster_data(lane, t, data)
+  local lines = {}
+  for n, row in ipairs(t.rows) do
+    lines[n] = row:gsub(".", function(c) return tostring(c:byte()) .. " " end)
+  end
+  data[#data + 1] = gnuplot.data("lane" .. lane, lines)
+end
+
+local function raster_panel(lane, t, o, top, time, size)
+  local dx, dy = time / spacetime.WIDTH, (t.to - t.from) / spacetime.HEIGHT
+  return lane_head(t, o, top, time, t.from, t.to, size) .. ("\nplot $lane%d matrix using (($1 + 0.5)*%.9g - 0.5):(%d + ($2 + "
+    .. "0.5)*%.9g):3 with image notitle"):format(lane, dx, t.from, dy)
+end
+
+--- raster: of core.raster, with WIDTH columns and HEIGHT rows; o as for make.
+function spacetime.make_raster(raster, o)
+  local data, about, rows, lines = {PALETTE}, {}, {}, {}
+  for lane, t in ipairs(raster.lanes) do
+    t.name = t.tensor
+    raster_data(lane, t, data)
+    about[lane] = ("%s: %d accesses; %s"):format(t.tensor, t.accesses, misses_text(t))
+    for y, row in ipairs(t.rows) do
+      for x = 1, #row do
+        if row:byte(x) > 0 then rows[#rows + 1] = {x - 1, y - 1, t.tensor, row:byte(x)} end
+      end
+    end
+  end
+  for n, bytes in ipairs(raster.touched) do lines[n] = ("%.9g %d"):format(n * raster.time / spacetime.WIDTH, bytes) end
+  local script, size = script_of({time = raster.time, lanes = raster.lanes, iterations = raster.iterations, curve = lines,
+    most = raster.touched[#raster.touched], entries = raster_entries()}, data, function(lane, t, top, whole)
+    return raster_panel(lane, t, o, top, raster.time, whole)
+  end, o)
+  about[#about + 1] = "Each pixel stands for many accesses and shows the worst of them: no miss is lost."
+  return plot.new {caption = caption_of(about, o), script = script, size = size, rows = rows,
+    columns = {"column", "row", "tensor", "pixel"}}
 end
 
 spacetime.units = UNITS
