@@ -942,7 +942,7 @@ function nw.sigmoid(x) end
 ---@return nw.expr
 function nw.size(name, options) end
 
----The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, shape and colour say hit, cold, capacity or conflict miss in the level asked for (1). Loops stand above as brackets with the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', 'line' or 'set'. levels, line, feed, sizes: as in nw.misses. Printing the plot gives its caption; plot:save "x.svg" writes it. Up to 3,000 accesses.
+---The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, shape and colour say hit, cold, capacity or conflict miss in the level asked for (1). Loops stand above as brackets with the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', 'line' or 'set'. levels, line, feed, sizes: as in nw.misses. Printing the plot gives its caption; plot:save "x.svg" writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, so that no miss is lost.
 ---@param s nw.schedule
 ---@param options? {y?: string, level?: integer, sizes?: table, levels?: table[], line?: integer, feed?: string, title?: string}
 ---@return nw.plot
