@@ -2,6 +2,7 @@
 package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
 local nw = require "nestwright"
 local bench = require "_bench"
+local cachegrind = require "_cachegrind"
 
 local N, ROUNDS = 256, 7
 
@@ -52,5 +53,17 @@ out:bar("spacetime.svg_1e5_s", seconds, "<=", 1.5)
 out:bar("spacetime.svg_1e5_kb", kb, "<=", 500)
 out:bar("spacetime.raster_1e8_s", (picture(292, path .. ".svg")), "<=", 3) -- 99,673,616 accesses
 os.remove(path)
+if cachegrind.installed() then
+  local worst = 0
+  for _, kernel in ipairs(cachegrind.kernels) do
+    local difference, counts = cachegrind.compare(kernel[2]())
+    print(("%s: misses simulated, and cachegrind's: L1 %d, %d; L2 %d, %d"):format(kernel[1], counts[1][1], counts[1][2],
+      counts[2][1], counts[2][2]))
+    worst = math.max(worst, difference)
+  end
+  out:bar("simulator.vs_cachegrind", worst, "<=", 0.001)
+else
+  print "simulator.vs_cachegrind: skipped, valgrind or gcc is not installed"
+end
 out:bar("trace.million_per_s", rate(gemm(N), N * N * (1 + 4 * N)), ">=", 100)
 out:close()
