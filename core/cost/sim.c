@@ -126,7 +126,20 @@ static nw_outcome ask_level(nw_sim *k, int i, uint32_t line, uint32_t site, bool
   return miss(l, line, shadow, n, write);
 }
 
+// The line that its set was asked for last: most are.
+static bool is_recent(nw_sim *k, uint32_t line, const nw_ref *r) {
+  level *l = &k->level[0];
+  if (l->full || !k->o.misses) return false;
+  uint32_t *way = l->sets.way + (size_t)nw_sets_row(&l->sets, line) * (size_t)l->sets.ways;
+  if (*way >> 1 != line) return false;
+  *way |= r->write;
+  l->count[r->site].asked++;
+  if (l->shadowed && l->shadow.next[0] != line) nw_list_ask(&l->shadow, line, false);
+  return true;
+}
+
 static void ask(nw_sim *k, uint32_t line, const nw_ref *r, uint8_t *out) {
+  if (is_recent(k, line, r)) return;
   for (int i = 0; i < k->o.nlevels; i++) {
     nw_outcome what = ask_level(k, i, line, r->site, r->write);
     if (out && what > out[i]) out[i] = (uint8_t)what;
