@@ -485,7 +485,7 @@ typedef struct nw_sim_counts {
   int64_t asked; // lines asked for
   int64_t outcome[NW_OUTCOMES];
   int64_t read_misses, write_misses;
-  int64_t written_back; // lines; those still dirty at the end are not counted
+  int64_t written_back; // lines it wrote last; those still dirty at the end are not counted
 } nw_sim_counts;
 typedef struct nw_touched {
   const char *tensor;

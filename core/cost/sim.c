@@ -17,6 +17,7 @@ struct nw_sim {
   nw_sim_opts o;
   int nsites, shift;
   uint64_t from; // line of the first address
+  uint32_t *writer; // by line: the site that wrote it last
   level level[NW_MAX_LEVELS];
 };
 
@@ -72,6 +73,7 @@ nw_sim *nw_sim_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint64_t to, 
     free(k);
     return nw_fail(c, NW_ERANGE, NULL, "the program touches too much memory to be simulated");
   }
+  k->writer = nw_xcalloc(lines + 1, sizeof *k->writer);
   for (int i = 0; i < o->nlevels; i++) level_init(k, i, (uint32_t)lines);
   return k;
 }
@@ -85,6 +87,7 @@ void nw_sim_free(nw_sim *k) {
     free(l->seen);
     free(l->count);
   }
+  if (k) free(k->writer);
   free(k);
 }
 
@@ -101,9 +104,9 @@ static bool soil(level *l, uint32_t line) {
   return l->full ? nw_list_soil(&l->list, line) : nw_sets_soil(&l->sets, line);
 }
 
-// A dirty line that left level i: its copy further out takes the change, or memory does.
-static void write_back(nw_sim *k, int i, uint32_t line, uint32_t site) {
-  k->level[i].count[site].written_back++;
+// A dirty line that left level i: its copy further out takes the change, or memory does. It is counted where it was written.
+static void write_back(nw_sim *k, int i, uint32_t line) {
+  k->level[i].count[k->writer[line]].written_back++;
   for (int next = i + 1; k->o.misses && next < k->o.nlevels; next++)
     if (soil(&k->level[next], line)) return;
 }
@@ -122,7 +125,7 @@ static nw_outcome ask_level(nw_sim *k, int i, uint32_t line, uint32_t site, bool
   bool shadow = l->shadowed && nw_list_ask(&l->shadow, line, false).hit;
   nw_lru_answer a = l->full ? nw_list_ask(&l->list, line, write) : nw_sets_ask(&l->sets, line, write);
   if (a.hit) return NW_HIT;
-  if (a.dirty) write_back(k, i, a.gone, site);
+  if (a.dirty) write_back(k, i, a.gone);
   return miss(l, line, shadow, n, write);
 }
 
@@ -139,6 +142,7 @@ static bool is_recent(nw_sim *k, uint32_t line, const nw_ref *r) {
 }
 
 static void ask(nw_sim *k, uint32_t line, const nw_ref *r, uint8_t *out) {
+  if (r->write) k->writer[line] = r->site;
   if (is_recent(k, line, r)) return;
   for (int i = 0; i < k->o.nlevels; i++) {
     nw_outcome what = ask_level(k, i, line, r->site, r->write);

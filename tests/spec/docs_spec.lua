@@ -41,6 +41,20 @@ describe("the page on the language shows", function()
   end)
 end)
 
+describe("the page on memory", function()
+  it("shows what its example prints", function()
+    local page, printed = support.read "docs/memory.md", {}
+    local code = {}
+    for block in page:gmatch "\n\n(    [^\n]*local A, B.-)\n\n" do code[#code + 1] = block end
+    code[#code + 1] = page:match "\n\n(    s:tile.-)\n\n"
+    assert.equal(2, #code)
+    local env = setmetatable({nw = nw, print = function(v) printed[#printed + 1] = tostring(v) end}, {__index = _G})
+    assert(load(table.concat(code, "\n"), "=memory.md", "t", env))()
+    assert.equal(2, #printed)
+    for _, text in ipairs(printed) do assert.truthy(page:find(indented(text), 1, true), text) end
+  end)
+end)
+
 describe("the page on the rooms", function()
   it("names files that there are", function()
     local text, n = support.read "docs/architecture.md", 0

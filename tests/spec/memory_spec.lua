@@ -119,6 +119,13 @@ describe("nw.misses", function()
     assert.equal(128, nw.misses(s, {levels = two, feed = "full"}).total[2].cold)
   end)
 
+  it("counts what is written back where it was written", function()
+    local m = nw.misses(support.gemm(32, 32, 32), {levels = ONE})
+    assert.equal(0, row(m.by_tensor, 1, "A").written_back)
+    assert.equal(0, row(m.by_tensor, 1, "B").written_back)
+    assert.is_true(row(m.by_tensor, 1, "C").written_back >= 64 - 16)
+  end)
+
   it("adds up by loop, by tensor and by access", function()
     local m = nw.misses(support.gemm(8, 8, 8), {levels = ONE})
     local sums = {}
