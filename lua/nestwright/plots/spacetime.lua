@@ -105,12 +105,13 @@ local function median(list)
 end
 
 local function misses_text(counts)
-  local missed = {}
+  local missed, all = {}, 0
   for k = 2, #OUTCOMES do
     local n = counts[OUTCOMES[k].name]
-    if n and n > 0 then missed[#missed + 1] = ("%d %s"):format(n, OUTCOMES[k].name) end
+    if n and n > 0 then missed[#missed + 1], all = ("%d %s"):format(n, OUTCOMES[k].name), all + n end
   end
-  return #missed > 0 and table.concat(missed, ", ") .. " misses" or "no misses"
+  if all == 0 then return "no misses" end
+  return table.concat(missed, ", ") .. (all == 1 and " miss" or " misses")
 end
 
 local function about_tensor(t, o)
@@ -200,9 +201,13 @@ local function lane_data(lane, t, data)
 end
 
 local function lane_head(t, o, top, time, lo, hi, size)
-  return table.concat({margins(top, LANE_PX - GAP_PX, size), ("set xrange [-0.5:%d - 0.5]; set yrange [%.9g:%.9g]"):format(time, lo,
-    hi), "set format x ''; set xtics; set grid xtics lc rgb '#EEEEEE'", ("set ylabel %s noenhanced"):format(
-    gnuplot.quote(t.name .. ", " .. UNITS[o.y]:gsub(",.*", "")))}, "\n")
+  return table.concat({
+    margins(top, LANE_PX - GAP_PX, size),
+    ("set xrange [-0.5:%d - 0.5]; set yrange [%.9g:%.9g]"):format(time, lo, hi),
+    "set ytics " .. (hi - lo < 6 and "1" or "autofreq"),
+    "set format x ''; set xtics; set grid xtics lc rgb '#EEEEEE'",
+    ("set ylabel %s noenhanced"):format(gnuplot.quote(t.name .. ", " .. UNITS[o.y]:gsub(",.*", ""))),
+  }, "\n")
 end
 
 local function lane_panel(lane, t, o, top, time, size)
@@ -237,8 +242,8 @@ end
 local function curve_panel(most, entries, o, top, time, size)
   local out = {margins(top, CURVE_PX, size), ("set xrange [-0.5:%d - 0.5]; set yrange [0:%g]"):format(time, most * 1.15),
     ("set format x '%s'; set xlabel 'time, accesses'; set ylabel 'touched, bytes'"):format(time < 1e6 and "%.0f" or "%.1s%c"),
-    "set key below horizontal maxrows 2 samplen 1 width 1 font ',11'"}
-  local parts = {"$curve using 1:2 with lines lw 2 lc rgb '#000000' notitle"}
+    "set ytics autofreq; set key below horizontal maxrows 2 samplen 1 width 1 font ',11'"}
+  local parts = {"$curve using 1:2 with steps lw 2 lc rgb '#000000' notitle"}
   for n, level in ipairs(o.cache.levels) do
     if level.bytes <= most * 1.1 then
       parts[#parts + 1] = ("%d with lines dt 2 lc rgb '#777777' notitle"):format(level.bytes)
