@@ -57,6 +57,7 @@ static nw_site_code *add_site(making *m, const char *buffer, const nw_expr *inde
   s->affine = nw_form_of(w->arena, &w->names, index, &s->at);
   if (!s->affine && !(s->index = number(w, index, "an address"))) return NULL;
   if (mask && !(s->mask = number(w, mask, "a mask"))) return NULL;
+  s->number = (uint32_t)w->site.n;
   nw_vec_push(&w->site, s);
   return s;
 }
@@ -87,9 +88,7 @@ static bool touch(making *m, const char *buffer, const nw_expr *index, const nw_
     nw_vec_push(&m->load, (void *)load);
     nw_vec_push(&m->site, s);
   }
-  uint32_t number_of = 0;
-  while (m->w->site.at[number_of] != s) number_of++;
-  add_act(m, NW_ACT_TOUCH)->site = number_of;
+  add_act(m, NW_ACT_TOUCH)->site = s->number;
   return true;
 }
 

@@ -5,6 +5,7 @@
 
 typedef struct nw_site_code {
   nw_ref_site site;
+  uint32_t number; // among the sites of the walk
   bool affine;
   nw_form at; // affine: elements from the start of the buffer
   nw_calc *index; // otherwise

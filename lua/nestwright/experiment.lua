@@ -1,6 +1,7 @@
 --- Experiments: one measurement for each combination of parameters, kept in a file so that a stopped sweep goes on.
 local errors = require "nestwright.errors"
 local rows = require "nestwright.rows"
+local written = require "nestwright.written"
 
 local function sorted_keys(t)
   local keys = {}
@@ -34,12 +35,6 @@ local function key_of(point, names)
 end
 
 -- ---- CSV
-
-local function quote(value)
-  local text = value == nil and "" or tostring(value)
-  if text:find '[,"\n\r]' then text = '"' .. text:gsub('"', '""') .. '"' end
-  return text
-end
 
 local function typed(text)
   if text == "" then return nil end
@@ -136,11 +131,11 @@ end
 local function to_csv(results, columns)
   local lines = {}
   local head = {}
-  for n, name in ipairs(columns) do head[n] = quote(name) end
+  for n, name in ipairs(columns) do head[n] = written.csv(name) end
   lines[1] = table.concat(head, ",")
   for _, row in ipairs(results) do
     local cells = {}
-    for n, name in ipairs(columns) do cells[n] = quote(row[name]) end
+    for n, name in ipairs(columns) do cells[n] = written.csv(row[name]) end
     lines[#lines + 1] = table.concat(cells, ",")
   end
   return table.concat(lines, "\n") .. "\n"

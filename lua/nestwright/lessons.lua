@@ -4,6 +4,7 @@ local help = require "nestwright.help"
 local report = require "nestwright.report"
 local rows = require "nestwright.rows"
 local steps = require "nestwright.steps"
+local written = require "nestwright.written"
 
 local WIDTH, COLUMN = 100, 40
 
@@ -51,11 +52,7 @@ end
 -- ---- where a stage can be computed
 
 local function bytes_of(place)
-  for power, unit in pairs {[40] = "TiB", [30] = "GiB", [20] = "MiB", [10] = "KiB"} do
-    local n = (place.bytes or 0) / (1 << power)
-    if n >= 1 and n < 1024 then return (n < 100 and "%.3g %s" or "%.0f %s"):format(n, unit) end
-  end
-  return place.bytes and ("%d bytes"):format(place.bytes) or place.size and place.size .. " elements" or "storage not known"
+  return place.bytes and written.bytes(place.bytes) or place.size and place.size .. " elements" or "storage not known"
 end
 
 local function locations(s, stage)

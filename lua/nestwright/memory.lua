@@ -4,6 +4,7 @@ local errors = require "nestwright.errors"
 local inside = require "nestwright.inside"
 local report = require "nestwright.report"
 local rows = require "nestwright.rows"
+local written = require "nestwright.written"
 
 local SCHEDULE = core.classes.schedule
 local MOST = 1000000 -- accesses in a list, unless more are asked for
@@ -93,15 +94,9 @@ local function added(list, key_of)
   return out
 end
 
-local function bytes_text(n)
-  if n % (1 << 20) == 0 then return ("%d MiB"):format(n >> 20) end
-  if n % (1 << 10) == 0 then return ("%d KiB"):format(n >> 10) end
-  return ("%d B"):format(n)
-end
-
 local function level_text(cache, n)
   local level = cache.levels[n]
-  return ("L%d, %s, %s"):format(n, bytes_text(level.bytes),
+  return ("L%d, %s, %s"):format(n, written.bytes(level.bytes),
     level.ways == 0 and "fully associative" or ("%d ways"):format(level.ways))
 end
 

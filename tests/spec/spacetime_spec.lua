@@ -13,7 +13,7 @@ local function have_gnuplot()
   return text:find "^gnuplot" ~= nil
 end
 
--- Width, height and how many different bytes the pixels hold: a blank picture has one or two.
+-- Width, height and bytes of the file: one of this size that is blank takes about three thousand.
 local function png_of(path)
   local data = support.read(path)
   assert.equal("\137PNG\r\n\26\n", data:sub(1, 8))

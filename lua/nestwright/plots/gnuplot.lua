@@ -10,12 +10,6 @@ function gnuplot.quote(text)
   return "'" .. tostring(text):gsub("[%c]", " "):gsub("'", "''") .. "'"
 end
 
---- A number as gnuplot reads it; what is none is left out of a plot.
-function gnuplot.number(v)
-  if v ~= v or v == math.huge or v == -math.huge then return "NaN" end
-  return math.type(v) == "integer" and tostring(v) or ("%.9g"):format(v)
-end
-
 --- Lines of a datablock: $name << EOD.
 function gnuplot.data(name, lines)
   local out = {("$%s << EOD"):format(name)}

@@ -2,6 +2,7 @@
 local errors = require "nestwright.errors"
 local gnuplot = require "nestwright.plots.gnuplot"
 local rows = require "nestwright.rows"
+local written = require "nestwright.written"
 
 local plot = {}
 
@@ -11,14 +12,9 @@ local meta = {__name = "nestwright.plot", __index = methods}
 --- `fields`: caption, columns (names), rows (lists of values), script (of gnuplot, with its data), size ({width, height}).
 function plot.new(fields) return setmetatable(fields, meta) end
 
-local function csv_field(v)
-  local text = v == nil and "" or tostring(v)
-  return text:find '[",\n\r]' and '"' .. text:gsub('"', '""') .. '"' or text
-end
-
 local function csv_line(list, n)
   local out = {}
-  for k = 1, n do out[k] = csv_field(list[k]) end
+  for k = 1, n do out[k] = written.csv(list[k]) end
   return table.concat(out, ",")
 end
 

@@ -3,6 +3,7 @@
 local errors = require "nestwright.errors"
 local gnuplot = require "nestwright.plots.gnuplot"
 local plot = require "nestwright.plots.plot"
+local written = require "nestwright.written"
 
 local spacetime = {}
 
@@ -19,12 +20,6 @@ local OUTCOMES = {
 }
 
 -- ---- what is plotted
-
-local function bytes_text(n)
-  if n >= 1 << 20 and n % (1 << 20) == 0 then return ("%d MiB"):format(n >> 20) end
-  if n >= 1 << 10 and n % (1 << 10) == 0 then return ("%d KiB"):format(n >> 10) end
-  return ("%d B"):format(n)
-end
 
 -- Lines of the cache that an access covers.
 local function lines_of(at, width, line)
@@ -125,8 +120,8 @@ local function about_tensor(t, o)
   if t.distances then
     local far = median(t.distances)
     local capacity = o.cache.levels[o.level].bytes
-    parts[#parts + 1] = ("a line is used again after %s of others, in the middle, %s L%d holds %s"):format(bytes_text(far),
-      far > capacity and "more than" or "and", o.level, bytes_text(capacity))
+    parts[#parts + 1] = ("a line is used again after %s of lines (median), %s L%d holds: %s"):format(written.bytes(far),
+      far > capacity and "more than" or "no more than", o.level, written.bytes(capacity))
   end
   parts[#parts + 1] = misses_text(counts)
   return table.concat(parts, "; ")
@@ -135,7 +130,7 @@ end
 local function caption_of(out, o)
   local level = o.cache.levels[o.level]
   out[#out + 1] = ("L%d: %s, %s, lines of %d bytes, least recently used goes. Simulated: no prefetcher, no TLB."):format(o.level,
-    bytes_text(level.bytes), level.ways == 0 and "fully associative" or level.ways .. " ways", o.cache.line)
+    written.bytes(level.bytes), level.ways == 0 and "fully associative" or level.ways .. " ways", o.cache.line)
   return table.concat(out, "\n")
 end
 
@@ -248,7 +243,7 @@ local function curve_panel(most, entries, o, top, time, size)
     if level.bytes <= most * 1.1 then
       parts[#parts + 1] = ("%d with lines dt 2 lc rgb '#777777' notitle"):format(level.bytes)
       out[#out + 1] = ("set label 'L%d holds %s' at graph 0.995, first %d right offset 0,0.5 font ',10'"):format(n,
-        bytes_text(level.bytes), level.bytes)
+        written.bytes(level.bytes), level.bytes)
     end
   end
   for _, entry in ipairs(entries) do parts[#parts + 1] = entry end
