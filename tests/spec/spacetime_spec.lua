@@ -6,21 +6,6 @@ local fails = support.fails
 
 local SMALL = {{bytes = 256, ways = 2}}
 
-local function have_gnuplot()
-  local pipe = io.popen "gnuplot --version 2>/dev/null"
-  local text = pipe:read "a"
-  pipe:close()
-  return text:find "^gnuplot" ~= nil
-end
-
--- Width, height and bytes of the file: one of this size that is blank takes about three thousand.
-local function png_of(path)
-  local data = support.read(path)
-  assert.equal("\137PNG\r\n\26\n", data:sub(1, 8))
-  local width, height = (">I4I4"):unpack(data, 17)
-  return width, height, #data
-end
-
 describe("nw.spacetime", function()
   local path
   before_each(function() path = nil end)
@@ -35,7 +20,7 @@ describe("nw.spacetime", function()
       assert.same({n - 1, at.tensor, at.index, at.lanes, at.write and "write" or "read", at.address, at.outcome[1]}, row)
     end
     local marks = 0 -- of the script's data blocks
-    for block in p.script:gmatch "%$m%d+_%d[rw] << EOD\n(.-)EOD\n" do
+    for block in p.script:gmatch "%$marks%d+ << EOD\n(.-)EOD\n" do
       for _ in block:gmatch "[^\n]+" do marks = marks + 1 end
     end
     assert.equal(#a, marks)
@@ -56,10 +41,12 @@ describe("nw.spacetime", function()
 
   it("shows elements, addresses, lines and sets", function()
     local s = support.gemm(4, 4, 4)
-    local function ys(y)
+    local function ys(y) -- of A, the first lane
       local seen = {}
-      for block in nw.spacetime(s, {levels = SMALL, y = y}).script:gmatch "%$m1_%d[rw] << EOD\n(.-)EOD\n" do
-        for v in block:gmatch "%d+ (%d+)\n" do seen[tonumber(v)] = true end
+      local script = nw.spacetime(s, {levels = SMALL, y = y}).script
+      local lane = script:match "set ylabel 'A,.-\nplot (.-)\nreset"
+      for name in lane:gmatch "$(marks%d+)" do
+        for v in script:match("%$" .. name .. " << EOD\n(.-)EOD\n"):gmatch "%d+ (%d+)\n" do seen[tonumber(v)] = true end
       end
       local n = 0
       for _ in pairs(seen) do n = n + 1 end
@@ -114,10 +101,8 @@ describe("nw.spacetime", function()
       assert.equal(t.asked, tonumber(line:match "(%d+) accesses"))
       assert.equal(t.conflict, tonumber(line:match "(%d+) conflict") or 0)
     end
-    if not have_gnuplot() then return pending "gnuplot is not installed" end
-    path = support.temporary ".png"
-    local _, _, bytes = png_of(p:save(path) and path)
-    assert.is_true(bytes > 10000)
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    support.picture(p)
   end)
 
   it("makes files of every kind", function()
@@ -127,22 +112,19 @@ describe("nw.spacetime", function()
     local lines = 0
     for _ in support.read(path):gmatch "\n" do lines = lines + 1 end
     assert.equal(#p.rows + 1, lines)
-    if not have_gnuplot() then return pending "gnuplot is not installed" end
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     for _, format in ipairs {".svg", ".png", ".pdf", ".gp"} do
       os.remove(path)
       path = support.temporary(format)
       p:save(path)
       assert.is_true(#support.read(path) > 1000)
     end
-    os.remove(path)
-    path = support.temporary ".png"
-    local width, height, bytes = png_of(p:save(path) and path)
-    assert.equal(1000, width)
-    assert.is_true(height > 400 and bytes > 10000)
+    local width, height = support.picture(p)
+    assert.same(p.size, {width, height})
   end)
 
   it("executes nothing that it is told", function()
-    if not have_gnuplot() then return pending "gnuplot is not installed" end
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local harm = support.temporary ".harm"
     path = support.temporary ".svg"
     local title = ("it's `touch %s` \" @x {/Bold y} $z\n'; system('touch %s') #"):format(harm, harm)

@@ -47,6 +47,23 @@ function support.temporary(suffix)
   return name .. (suffix or "")
 end
 
+function support.have_gnuplot()
+  local text = support.run "gnuplot --version"
+  return text:find "^gnuplot" ~= nil
+end
+
+--- Draws a plot as PNG and fails where that is blank; its width and height. One of a few hundred pixels either way that is
+--- blank takes about three thousand bytes.
+function support.picture(plot)
+  local path = support.temporary ".png"
+  plot:save(path)
+  local data = support.read(path)
+  os.remove(path)
+  assert(data:sub(1, 8) == "\137PNG\r\n\26\n", "not a PNG")
+  assert(#data > 5000, "the picture is blank")
+  return (">I4I4"):unpack(data, 17)
+end
+
 function support.write(path, text)
   local file = assert(io.open(path, "w"))
   file:write(text)

@@ -1,6 +1,7 @@
 --- The space-time diagram: which element of which tensor is touched when, and what a cache makes of it. One lane a tensor on a
 --- shared time axis; loops as brackets above; below, how much was touched so far against what the caches hold.
 local errors = require "nestwright.errors"
+local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
 local plot = require "nestwright.plots.plot"
 local written = require "nestwright.written"
@@ -11,12 +12,14 @@ spacetime.MOST = 3000 -- accesses with a mark of their own; of more a raster is 
 spacetime.WIDTH, spacetime.HEIGHT = 860, 134 -- pixels of a lane
 local BRACKETS = 300 -- of one loop: more are too narrow to be told apart
 
--- Colours that the colour-blind tell apart (Okabe and Ito), and shapes that need no colour: open is read, filled is written.
+local colour = figure.colour
+
+-- Shapes need no colour: open is read, filled is written.
 local OUTCOMES = {
-  {name = "hit", colour = "#56B4E9", read = 6, write = 7, size = 0.55},
-  {name = "cold", colour = "#009E73", read = 8, write = 9, size = 0.9},
-  {name = "capacity", colour = "#E69F00", read = 4, write = 5, size = 0.8},
-  {name = "conflict", colour = "#D55E00", read = 12, write = 13, size = 1.0},
+  {name = "hit", colour = colour.sky, read = 6, write = 7, size = 0.55},
+  {name = "cold", colour = colour.green, read = 8, write = 9, size = 0.9},
+  {name = "capacity", colour = colour.orange, read = 4, write = 5, size = 0.8},
+  {name = "conflict", colour = colour.red, read = 12, write = 13, size = 1.0},
 }
 
 -- ---- what is plotted
@@ -89,6 +92,7 @@ local function footprint(list, of, line)
     end
     curve[n] = {n, total}
   end
+  curve.most = total
   return curve
 end
 
@@ -127,20 +131,9 @@ local function about_tensor(t, o)
   return table.concat(parts, "; ")
 end
 
-local function caption_of(out, o)
-  local level = o.cache.levels[o.level]
-  out[#out + 1] = ("L%d: %s, %s, lines of %d bytes, least recently used goes. Simulated: no prefetcher, no TLB."):format(o.level,
-    written.bytes(level.bytes), level.ways == 0 and "fully associative" or level.ways .. " ways", o.cache.line)
-  return table.concat(out, "\n")
-end
+-- ---- the panels
 
--- ---- the script
-
-local LEFT, RIGHT, TOP_PX, LANE_PX, LOOP_PX, CURVE_PX, BOTTOM_PX, GAP_PX = 0.11, 0.97, 44, 150, 22, 110, 96, 16
-
-local function margins(top, height, size)
-  return ("set tmargin at screen %.5f\nset bmargin at screen %.5f"):format(1 - top / size[2], 1 - (top + height) / size[2])
-end
+local LEFT, RIGHT, LANE, LOOP, CURVE, UNDER = 110, 970, 150, 22, 110, 54 -- pixels
 
 -- Loops that are worth a row, outermost first: {name, depth, rounds}.
 local function loops_of(iterations)
@@ -162,112 +155,100 @@ local function loops_of(iterations)
   return out
 end
 
-local function bracket_panel(rows, time, top, size)
-  local out = {margins(top, LOOP_PX * #rows, size), "unset key; unset border; unset xtics; unset ytics; unset ylabel; unset xlabel",
-    ("set xrange [-0.5:%d - 0.5]; set yrange [0:%d]"):format(time, #rows)}
+local function bracket_panel(f, rows, time)
+  if #rows == 0 then return end
+  local out = {"unset border; unset xtics; unset ytics", ("set xrange [-0.5:%d - 0.5]; set yrange [0:%d]"):format(time, #rows)}
   for n, row in ipairs(rows) do
     local y = #rows - n
     out[#out + 1] = ("set label %s at graph -0.01, first %g right noenhanced"):format(gnuplot.quote(row.name), y + 0.45)
     for k, r in ipairs(row.rounds) do
-      out[#out + 1] = ("set object rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid 1 border rgb '#777777'"):format(
-        r.from - 0.5, y + 0.1, r.to - 0.5, y + 0.85, k % 2 == 1 and "#F0F0F0" or "#DDDDDD")
+      out[#out + 1] = ("set object rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid 1 border rgb '%s'"):format(
+        r.from - 0.5, y + 0.1, r.to - 0.5, y + 0.85, k % 2 == 1 and colour.faint or colour.pale, colour.grey)
       if (r.to - r.from) / time > 0.03 then
         out[#out + 1] = ("set label '%d' at %g,%g center font ',10'"):format(r.index, (r.from + r.to) / 2 - 0.5, y + 0.45)
       end
     end
   end
-  out[#out + 1] = "plot NaN notitle"
-  out[#out + 1] = "unset label; unset object; set border; set ytics"
-  return table.concat(out, "\n")
+  f:panel({left = LEFT, right = RIGHT, top = f.bottom, height = LOOP * #rows}, out, {"NaN notitle"})
 end
 
-local function marks_name(lane, kind, write) return ("m%d_%d%s"):format(lane, kind, write and "w" or "r") end
+local function lane_panel(f, t, o, time, lo, hi, parts, more)
+  f:panel({left = LEFT, right = RIGHT, top = f.bottom + figure.GAP, height = LANE - figure.GAP}, {
+    ("set xrange [-0.5:%d - 0.5]; set yrange [%.9g:%.9g]"):format(time, lo, hi),
+    "set ytics " .. (hi - lo < 6 and "1" or "autofreq"),
+    "set format x ''; set xtics; set grid xtics lc rgb '#EEEEEE'",
+    ("set ylabel %s noenhanced"):format(gnuplot.quote(t.name .. ", " .. UNITS[o.y]:gsub(",.*", ""))),
+    more,
+  }, parts)
+end
 
-local function lane_data(lane, t, data)
-  for kind, outcome in ipairs(OUTCOMES) do
+-- Of the marks, a series an outcome and kind of access.
+local function mark_parts(f, t)
+  local parts = {}
+  for _, outcome in ipairs(OUTCOMES) do
     for _, write in ipairs {false, true} do
       local lines = {}
       for _, m in ipairs(t.marks) do
         if m[4] == outcome.name and m[3] == write then lines[#lines + 1] = ("%d %d"):format(m[1], m[2]) end
       end
-      if #lines > 0 then data[#data + 1] = gnuplot.data(marks_name(lane, kind, write), lines) end
-    end
-  end
-end
-
-local function lane_head(t, o, top, time, lo, hi, size)
-  return table.concat({
-    margins(top, LANE_PX - GAP_PX, size),
-    ("set xrange [-0.5:%d - 0.5]; set yrange [%.9g:%.9g]"):format(time, lo, hi),
-    "set ytics " .. (hi - lo < 6 and "1" or "autofreq"),
-    "set format x ''; set xtics; set grid xtics lc rgb '#EEEEEE'",
-    ("set ylabel %s noenhanced"):format(gnuplot.quote(t.name .. ", " .. UNITS[o.y]:gsub(",.*", ""))),
-  }, "\n")
-end
-
-local function lane_panel(lane, t, o, top, time, size)
-  local lo, hi, parts = math.huge, -math.huge, {}
-  local present = {}
-  for _, m in ipairs(t.marks) do
-    lo, hi = math.min(lo, m[2]), math.max(hi, m[2])
-    present[m[4] .. tostring(m[3])] = true
-  end
-  for kind, outcome in ipairs(OUTCOMES) do
-    for _, write in ipairs {false, true} do
-      if present[outcome.name .. tostring(write)] then
-        parts[#parts + 1] = ("$%s using 1:2 with points pt %d ps %g lc rgb '%s' notitle"):format(marks_name(lane, kind, write),
+      if #lines > 0 then
+        parts[#parts + 1] = ("%s using 1:2 with points pt %d ps %g lc rgb '%s' notitle"):format(f:data(lines, "marks"),
           write and outcome.write or outcome.read, outcome.size, outcome.colour)
       end
     end
   end
-  local pad = math.max((hi - lo) * 0.06, 0.6)
-  return lane_head(t, o, top, time, lo - pad, hi + pad, size) .. "\nplot " .. table.concat(parts, ", \\\n  ")
+  return parts
 end
 
--- What the shapes mean, as a key of empty plots.
+local function mark_panel(f, t, o, time)
+  local lo, hi = math.huge, -math.huge
+  for _, m in ipairs(t.marks) do lo, hi = math.min(lo, m[2]), math.max(hi, m[2]) end
+  local pad = math.max((hi - lo) * 0.06, 0.6)
+  lane_panel(f, t, o, time, lo - pad, hi + pad, mark_parts(f, t))
+end
+
+-- What the shapes mean.
 local function key_entries()
   local out = {}
   for _, outcome in ipairs(OUTCOMES) do
-    out[#out + 1] = ("NaN with points pt %d ps 1 lc rgb '%s' title '%s, read'"):format(outcome.read, outcome.colour, outcome.name)
-    out[#out + 1] = ("NaN with points pt %d ps 1 lc rgb '%s' title 'written'"):format(outcome.write, outcome.colour)
+    out[#out + 1] = {text = outcome.name .. ", read", pt = outcome.read, colour = outcome.colour}
+    out[#out + 1] = {text = outcome.name .. ", written", pt = outcome.write, colour = outcome.colour}
   end
   return out
 end
 
-local function curve_panel(most, entries, o, top, time, size)
-  local out = {margins(top, CURVE_PX, size), ("set xrange [-0.5:%d - 0.5]; set yrange [0:%g]"):format(time, most * 1.15),
-    ("set format x '%s'; set xlabel 'time, accesses'; set ylabel 'touched, bytes'"):format(time < 1e6 and "%.0f" or "%.1s%c"),
-    "set ytics autofreq; set key below horizontal maxrows 2 samplen 1 width 1 font ',11'"}
-  local parts = {"$curve using 1:2 with steps lw 2 lc rgb '#000000' notitle"}
+local function curve_panel(f, curve, most, o, time)
+  local out = {("set xrange [-0.5:%d - 0.5]; set yrange [0:%g]"):format(time, most * 1.15),
+    ("set format x '%s'; set xlabel 'time, accesses'; set ylabel 'touched'"):format(time < 1e6 and "%.0f" or "%.1s%c"),
+    figure.byte_tics("y", most)}
+  local parts = {f:data(curve, "curve") .. " using 1:2 with steps lw 2 lc rgb '#000000' notitle"}
   for n, level in ipairs(o.cache.levels) do
     if level.bytes <= most * 1.1 then
-      parts[#parts + 1] = ("%d with lines dt 2 lc rgb '#777777' notitle"):format(level.bytes)
+      parts[#parts + 1] = ("%d with lines dt 2 lc rgb '%s' notitle"):format(level.bytes, colour.grey)
       out[#out + 1] = ("set label 'L%d holds %s' at graph 0.995, first %d right offset 0,0.5 font ',10'"):format(n,
         written.bytes(level.bytes), level.bytes)
     end
   end
-  for _, entry in ipairs(entries) do parts[#parts + 1] = entry end
-  out[#out + 1] = "plot " .. table.concat(parts, ", \\\n  ")
-  return table.concat(out, "\n")
+  f:panel({left = LEFT, right = RIGHT, top = f.bottom + figure.GAP, height = CURVE - figure.GAP}, out, parts)
 end
 
--- x: {time, lanes, iterations, curve (data lines), most (bytes), entries (of the key)}; draw(lane, t, top, size) gives a panel.
-local function script_of(x, data, draw, o)
-  local loops, panels = loops_of(x.iterations), {}
-  local size = {1000, TOP_PX + LOOP_PX * #loops + GAP_PX + LANE_PX * #x.lanes + CURVE_PX + BOTTOM_PX}
-  local top = TOP_PX
-  if #loops > 0 then panels[1] = bracket_panel(loops, x.time, top, size) end
-  top = top + LOOP_PX * #loops + GAP_PX
-  for lane, t in ipairs(x.lanes) do
-    panels[#panels + 1] = draw(lane, t, top, size)
-    top = top + LANE_PX
-  end
-  panels[#panels + 1] = curve_panel(x.most, x.entries, o, top, x.time, size)
-  data[#data + 1] = gnuplot.data("curve", x.curve)
-  local head = {("set multiplot title %s noenhanced font ',14'"):format(gnuplot.quote(o.title)),
-    ("set lmargin at screen %g; set rmargin at screen %g"):format(LEFT, RIGHT), "unset key"}
-  return table.concat({table.concat(data, "\n"), table.concat(head, "\n"), table.concat(panels, "\n"), "unset multiplot"}, "\n"),
-    size
+local function small_print(o)
+  local level = o.cache.levels[o.level]
+  return ("L%d: %s, %s, lines of %d bytes, least recently used goes. Simulated: no prefetcher, no TLB."):format(o.level,
+    written.bytes(level.bytes), level.ways == 0 and "fully associative" or level.ways .. " ways", o.cache.line)
+end
+
+-- x: {time, lanes, iterations, curve (data), most (bytes), entries (of the key), about (lines of the caption)};
+-- draw(f, t, o, time) places a lane.
+local function finish(x, draw, o, columns, rows)
+  local f, small = figure.new {title = o.title}, small_print(o)
+  bracket_panel(f, loops_of(x.iterations), x.time)
+  for _, t in ipairs(x.lanes) do draw(f, t, o, x.time) end
+  curve_panel(f, x.curve, x.most, o, x.time)
+  f:key(x.entries)
+  x.about[#x.about + 1] = small
+  local script, size = f:finish(UNDER, small)
+  return plot.new {caption = table.concat(x.about, "\n"), script = script, size = size, columns = columns, rows = rows}
 end
 
 -- ---- making
@@ -279,22 +260,15 @@ function spacetime.make(accesses, widths, o)
     errors.fail("invalid", nil, "spacetime: the schedule touches no memory at these sizes")
   end
   local list, tensors, of = collect(accesses, widths, o)
-  local curve, data = footprint(list, of, o.cache.line), {}
-  local lines = {}
-  for n, point in ipairs(curve) do lines[n] = ("%d %d"):format(point[1] - 1, point[2]) end
-  for lane, t in ipairs(tensors) do lane_data(lane, t, data) end
-  local script, size = script_of({time = #list, lanes = tensors, iterations = accesses:iterations(), curve = lines,
-    most = curve[#curve][2], entries = key_entries()}, data, function(lane, t, top, whole)
-    return lane_panel(lane, t, o, top, #list, whole)
-  end, o)
-  local rows = {}
+  local curve, rows, about = footprint(list, of, o.cache.line), {}, {}
+  for n, point in ipairs(curve) do curve[n] = ("%d %d"):format(point[1] - 1, point[2]) end
   for n, at in ipairs(list) do
     rows[n] = {n - 1, at.tensor, at.index, at.lanes, at.write and "write" or "read", at.address, at.outcome[o.level]}
   end
-  local about = {}
   for n, t in ipairs(tensors) do about[n] = about_tensor(t, o) end
-  return plot.new {caption = caption_of(about, o), script = script, size = size, rows = rows,
-    columns = {"time", "tensor", "index", "lanes", "access", "address", "outcome"}}
+  return finish({time = #list, lanes = tensors, iterations = accesses:iterations(), curve = curve, most = curve.most,
+    entries = key_entries(), about = about}, mark_panel, o,
+    {"time", "tensor", "index", "lanes", "access", "address", "outcome"}, rows)
 end
 
 -- ---- a raster: more accesses than marks can show
@@ -306,31 +280,26 @@ local PALETTE = ("set palette maxcolors 6 defined (0 '#FFFFFF', 1 '%s', 2 '%s', 
 local function raster_entries()
   local out = {}
   for n, name in ipairs {"read, there", "written, there", "cold miss", "capacity miss", "conflict miss"} do
-    out[n] = ("NaN with boxes fs solid 1 lc rgb '%s' title '%s'"):format(PIXELS[n], name)
+    out[n] = {text = name, pt = 5, colour = PIXELS[n]}
   end
   return out
 end
 
-local function raster_data(lane, t, data)
+local function raster_panel(f, t, o, time)
   local lines = {}
   for n, row in ipairs(t.rows) do
     lines[n] = row:gsub(".", function(c) return tostring(c:byte()) .. " " end)
   end
-  data[#data + 1] = gnuplot.data("lane" .. lane, lines)
-end
-
-local function raster_panel(lane, t, o, top, time, size)
   local dx, dy = time / spacetime.WIDTH, (t.to - t.from) / spacetime.HEIGHT
-  return lane_head(t, o, top, time, t.from, t.to, size) .. ("\nplot $lane%d matrix using (($1 + 0.5)*%.9g - 0.5):(%d + ($2 + "
-    .. "0.5)*%.9g):3 with image notitle"):format(lane, dx, t.from, dy)
+  local image = "%s matrix using (($1 + 0.5)*%.9g - 0.5):(%d + ($2 + 0.5)*%.9g):3 with image notitle"
+  lane_panel(f, t, o, time, t.from, t.to, {image:format(f:data(lines, "pixels"), dx, t.from, dy)}, PALETTE)
 end
 
 --- raster: of core.raster, with WIDTH columns and HEIGHT rows; o as for make.
 function spacetime.make_raster(raster, o)
-  local data, about, rows, lines = {PALETTE}, {}, {}, {}
+  local about, rows, lines = {}, {}, {}
   for lane, t in ipairs(raster.lanes) do
     t.name = t.tensor
-    raster_data(lane, t, data)
     about[lane] = ("%s: %d accesses; %s"):format(t.tensor, t.accesses, misses_text(t))
     for y, row in ipairs(t.rows) do
       for x = 1, #row do
@@ -339,13 +308,10 @@ function spacetime.make_raster(raster, o)
     end
   end
   for n, bytes in ipairs(raster.touched) do lines[n] = ("%.9g %d"):format(n * raster.time / spacetime.WIDTH, bytes) end
-  local script, size = script_of({time = raster.time, lanes = raster.lanes, iterations = raster.iterations, curve = lines,
-    most = raster.touched[#raster.touched], entries = raster_entries()}, data, function(lane, t, top, whole)
-    return raster_panel(lane, t, o, top, raster.time, whole)
-  end, o)
   about[#about + 1] = "Each pixel stands for many accesses and shows the worst of them: no miss is lost."
-  return plot.new {caption = caption_of(about, o), script = script, size = size, rows = rows,
-    columns = {"column", "row", "tensor", "pixel"}}
+  return finish({time = raster.time, lanes = raster.lanes, iterations = raster.iterations, curve = lines,
+    most = raster.touched[#raster.touched], entries = raster_entries(), about = about}, raster_panel, o,
+    {"column", "row", "tensor", "pixel"}, rows)
 end
 
 spacetime.units = UNITS

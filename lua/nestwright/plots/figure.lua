@@ -1,0 +1,144 @@
+--- A figure: panels placed by pixels, each of which sets what it needs, under one title; small print at the foot.
+local gnuplot = require "nestwright.plots.gnuplot"
+local written = require "nestwright.written"
+
+local figure = {}
+
+local methods = {}
+local meta = {__index = methods}
+
+--- Colours that the colour-blind tell apart (Okabe and Ito), by what they are used for. Shape, dash or fill says the same again.
+figure.colour = {
+  blue = "#0072B2", sky = "#56B4E9", green = "#009E73", orange = "#E69F00", red = "#D55E00", pink = "#CC79A7",
+  black = "#000000", grey = "#777777", pale = "#DDDDDD", faint = "#F0F0F0",
+}
+
+--- In the order in which series take them.
+figure.series = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
+
+figure.TITLE = 44 -- pixels for the title
+figure.GAP = 16
+local FOOT = 22 -- pixels for a line of small print
+
+--- o: {title, width in pixels (1000)}. Its `bottom` is where what was placed so far ends.
+function figure.new(o)
+  return setmetatable({title = o.title, width = o.width or 1000, bottom = figure.TITLE, panels = {}, blocks = {}}, meta)
+end
+
+--- Numbers as gnuplot reads them; what is not finite becomes a gap.
+function figure.number(v)
+  if v == nil or v ~= v or v == math.huge or v == -math.huge then return "NaN" end
+  return math.type(v) == "integer" and ("%d"):format(v) or ("%.9g"):format(v)
+end
+
+--- Ticks at round numbers of bytes up to `most`, about four of them.
+function figure.byte_tics(axis, most)
+  local step, tics = 1, {}
+  while step * 4 < most do step = step * 2 end
+  for at = 0, most, step do tics[#tics + 1] = ("'%s' %d"):format(at == 0 and "0" or written.bytes(at), at) end
+  return ("set %stics (%s)"):format(axis, table.concat(tics, ", "))
+end
+
+--- Keeps rows (lists of numbers, or lines made already) as a datablock; the answer is how a plot command names it. Names of
+--- the user's never go into one: they are labels, quoted. `kind`: what the rows are, for people who read the script.
+function methods:data(rows, kind)
+  local name, lines = (kind or "data") .. #self.blocks + 1, {}
+  for n, row in ipairs(rows) do
+    if type(row) == "table" then
+      local cells = {}
+      for k = 1, #row do cells[k] = figure.number(row[k]) end
+      row = table.concat(cells, " ")
+    end
+    lines[n] = row
+  end
+  self.blocks[#self.blocks + 1] = gnuplot.data(name, lines)
+  return "$" .. name
+end
+
+--- A panel: pixels from the left edge to where its axes begin and end, from the top edge to its upper axis, and its height.
+--- `commands` set it up; `parts` are what is plotted.
+function methods:panel(rect, commands, parts)
+  self.panels[#self.panels + 1] = {rect = rect, commands = commands, parts = parts}
+  self.bottom = math.max(self.bottom, rect.top + rect.height)
+end
+
+local function placed(f, p, height)
+  local r = p.rect
+  return ("set lmargin at screen %.5f; set rmargin at screen %.5f; set tmargin at screen %.5f; set bmargin at screen %.5f"):format(
+    r.left / f.width, r.right / f.width, 1 - r.top / height, 1 - (r.top + r.height) / height)
+end
+
+--- What marks mean: {text, pt (gnuplot's number of the shape), colour}, in one or more rows below the panels.
+function methods:key(entries) self.entries = entries end
+
+local CHARACTER, KEY_ROW = 6.8, 20 -- pixels
+
+-- Labels with their points, and how many rows they take. A row is filled before the next begins.
+local function key_labels(f)
+  local out, x, row = {}, 20, 1
+  for _, e in ipairs(f.entries or {}) do
+    local width = 34 + CHARACTER * utf8.len(e.text)
+    if x > 20 and x + width > f.width - 10 then x, row = 20, row + 1 end
+    out[#out + 1] = {x = x + 8, row = row, entry = e}
+    x = x + width
+  end
+  return out, #out > 0 and row or 0
+end
+
+local function key_commands(labels, rows, f, height, above)
+  local out = {}
+  for n, l in ipairs(labels) do
+    local y = above + KEY_ROW * (rows - l.row) + KEY_ROW / 2
+    out[n] = ("set label %s at screen %.5f, screen %.5f left noenhanced point pt %d ps 1 lc rgb '%s' offset 1,0 font ',11'"):format(
+      gnuplot.quote(l.entry.text), l.x / f.width, y / height, l.entry.pt, l.entry.colour)
+  end
+  return out
+end
+
+-- An average character of the small type is five pixels wide.
+local function folded(text, width)
+  local most, lines, line = width // 5.4, {}, ""
+  for word in text:gmatch "%S+" do
+    if #line + 1 + #word > most then
+      lines[#lines + 1], line = line, word
+    else
+      line = line == "" and word or line .. " " .. word
+    end
+  end
+  if line ~= "" then lines[#lines + 1] = line end
+  return lines
+end
+
+local function foot_commands(f, lines, height)
+  local out = {}
+  for n, line in ipairs(lines) do
+    out[n] = ("set label %s at screen %.5f, screen %.5f left noenhanced font ',9' textcolor rgb '#666666'"):format(
+      gnuplot.quote(line), 20 / f.width, (FOOT * (#lines - n) + FOOT / 2 + 2) / height)
+  end
+  return out
+end
+
+--- The script and its size in pixels. `under`: pixels below the last panel for what is written at its axis; small: the small
+--- print: machine and spread where something was measured, the model where not.
+function methods:finish(under, small)
+  local print, labels, rows = folded(small or "", self.width - 40), key_labels(self)
+  local foot = FOOT * #print + 4
+  local height = self.bottom + under + KEY_ROW * rows + foot
+  local last = self.panels[#self.panels].commands
+  table.move(foot_commands(self, print, height), 1, #print, #last + 1, last)
+  table.move(key_commands(labels, rows, self, height, foot), 1, #labels, #last + 1, last)
+  local out = {table.concat(self.blocks, "\n"), "set multiplot"}
+  for n, p in ipairs(self.panels) do
+    out[#out + 1] = "reset; unset key; set encoding utf8\n" .. placed(self, p, height)
+    if n == 1 then
+      out[#out + 1] = ("set label %s at screen 0.5, screen %.5f center noenhanced font ',14'"):format(gnuplot.quote(self.title),
+        1 - figure.TITLE / 2 / height)
+    end
+    out[#out + 1] = table.concat(p.commands, "\n")
+    out[#out + 1] = "plot " .. table.concat(p.parts, ", \\\n  ")
+  end
+  out[#out + 1] = "unset multiplot"
+  return table.concat(out, "\n"), {self.width, height}
+end
+
+return figure
