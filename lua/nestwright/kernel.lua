@@ -3,6 +3,7 @@ local assembly = require "nestwright.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local rows = require "nestwright.rows"
+local times = require "nestwright.times"
 local view = require "nestwright.view"
 local inside = require "nestwright.inside"
 
@@ -96,35 +97,7 @@ end
 
 -- ---- times
 
-local function seconds(t)
-  if t ~= t then return "?" end
-  if t >= 1 then return ("%.3g s"):format(t) end
-  if t >= 1e-3 then return ("%.3g ms"):format(t * 1e3) end
-  if t >= 1e-6 then return ("%.3g us"):format(t * 1e6) end
-  return ("%.3g ns"):format(t * 1e9)
-end
-
 local function count(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
-
-local time_methods = {}
-local time_meta = {__name = "nestwright.time", __index = time_methods}
-
-function time_meta.__tostring(t)
-  return ("min %s, median %s, spread %.1f %%, %s, %s"):format(seconds(t.min), seconds(t.median), 100 * t.spread,
-    count(t.reps, "rep"), count(t.threads, "thread")) .. (t.unsafe and ", unsafe" or "")
-end
-
-local cpu
-local function cpu_name()
-  cpu = cpu or core.machine_text():match "[^\n]+" or "unknown"
-  return cpu
-end
-
-local function record(t, kernel)
-  t.machine, t.what = cpu_name(), kernel and tostring(kernel)
-  t.unsafe = kernel and kernel.unsafe or nil
-  return setmetatable(t, time_meta)
-end
 
 local function kernel_signature(kernel)
   local ins, outs = {}, {}
@@ -144,80 +117,35 @@ local function time_kernel(kernel, ...)
   end
   local args = kernel_arrays("time", kernel, given)
   for _ = 1, warmup do kernel(table.unpack(args)) end
-  return record(core.kernel_time(kernel, args, o.reps, o.min_seconds), kernel)
-end
-
--- ---- comparisons
-
-local function quartiles(samples)
-  local sorted = {table.unpack(samples)}
-  table.sort(sorted)
-  local n = #sorted
-  return sorted[math.max(1, (n + 3) // 4)], sorted[math.max(1, (3 * n + 3) // 4)]
-end
-
--- Two are told apart when the middle halves of their times do not overlap.
-local function distinguishable(a, b)
-  local alo, ahi = quartiles(a.samples)
-  local blo, bhi = quartiles(b.samples)
-  return ahi < blo or bhi < alo
-end
-
-local compare_meta = {__name = "nestwright.comparison"}
-
-function compare_meta.__tostring(c)
-  local out, width = {}, 1
-  for _, t in ipairs(c) do width = math.max(width, #t.label) end
-  for _, t in ipairs(c) do
-    out[#out + 1] = ("%-" .. width .. "s  min %9s  median %9s  spread %5.1f %%  %s"):format(t.label, seconds(t.min),
-      seconds(t.median), 100 * t.spread, t.verdict .. (t.unsafe and ", unsafe" or ""))
-  end
-  out[#out + 1] = ("interleaved, %s, %s"):format(count(c.rounds, "round"), c.machine)
-  return table.concat(out, "\n")
-end
-
-local function verdict(t, base)
-  if t == base then return "1.00x" end
-  if not distinguishable(t, base) then return ("not distinguishable from %s"):format(base.label) end
-  return ("%.2fx"):format(base.median / t.median)
+  return times.record(core.kernel_time(kernel, args, o.reps, o.min_seconds), kernel)
 end
 
 -- Entries of nw.compare{f, g, name = h}: kernels with their labels, listed ones first.
-local function entries(list)
-  local found = {}
-  for n, kernel in ipairs(list) do found[n] = {label = "#" .. n, kernel = kernel} end
-  local names = {}
-  for key in pairs(list) do
-    if type(key) == "string" and key ~= "args" and key ~= "rounds" then names[#names + 1] = key end
+local function kernels_of(list)
+  local found = times.entries(list, {args = true, rounds = true, base = type(list.base) == "string"})
+  for _, entry in ipairs(found) do
+    if debug.getmetatable(entry.value) ~= core.classes.kernel then
+      errors.fail("invalid", "make one with s:build()", "compare: %s: expected a kernel, got %s", entry.label,
+        core.type_name(entry.value))
+    end
   end
-  table.sort(names)
-  for _, name in ipairs(names) do found[#found + 1] = {label = name, kernel = list[name]} end
   return found
 end
 
 local function compare(list, ...)
   errors.expect("compare", list, "table")
-  local found = entries(list)
+  local found = kernels_of(list)
   if #found < 2 then errors.fail("invalid", nil, "compare: needs at least two kernels, as in nw.compare{f, g}") end
   local given = list.args or {...}
   local runs = {}
   for n, entry in ipairs(found) do
-    if debug.getmetatable(entry.kernel) ~= core.classes.kernel then
-      errors.fail("invalid", "make one with s:build()", "compare: %s: expected a kernel, got %s", entry.label,
-        core.type_name(entry.kernel))
-    end
-    runs[n] = {entry.kernel, kernel_arrays("compare", entry.kernel, given)}
-    entry.kernel(table.unpack(runs[n][2]))
+    runs[n] = {entry.value, kernel_arrays("compare", entry.value, given)}
+    entry.value(table.unpack(runs[n][2]))
   end
   local rounds = list.rounds or 20
-  local times = core.kernel_compare(runs, rounds)
-  for n, t in ipairs(times) do
-    record(t, found[n].kernel)
-    t.label = found[n].label
-  end
-  for _, t in ipairs(times) do t.verdict = verdict(t, times[1]) end
-  times.rounds, times.machine = rounds, cpu_name()
-  return setmetatable(times, compare_meta)
+  local measured = core.kernel_compare(runs, rounds)
+  for n, t in ipairs(measured) do times.record(t, found[n].value).label = found[n].label end
+  return times.comparison(measured, {rounds = rounds, base = type(list.base) == "string" and list.base or nil})
 end
 
 local function outputs_list(what, outputs)
@@ -231,7 +159,6 @@ return function(nw)
   local define = rows.definer(nw, "nw")
   local schedule_method = rows.definer(rows.methods "schedule", "schedule")
   local kernel_method = rows.definer(rows.methods "kernel", "kernel")
-  local time_method = rows.definer(time_methods, "time")
 
   schedule_method("build", "(self: nw.schedule, options?: {threads?: integer, opt?: integer, cache?: boolean}): nw.kernel",
     "Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; "
@@ -273,13 +200,10 @@ return function(nw)
       (about.threads or 0) > 0 and count(about.threads, "thread") or "all cores", kernel.compile_ms)
   end
 
-  time_method("gflops", "(self: nw.time, flop: number): number", "Billions of operations a second, by the fastest run.",
-    function(t, flop) return flop / t.min / 1e9 end)
-
-  define("compare", "(kernels: table, ...: nw.array): table",
+  define("compare", "(kernels: table, ...: nw.array): nw.comparison",
     "Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or "
-    .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50}. Those whose middle halves of times overlap are not "
-    .. "distinguishable.", compare)
+    .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = \"naive\"}. base: the one that the others are "
+    .. "compared with, the first unless said. Those whose middle halves of times overlap are not distinguishable.", compare)
 
   define("evaluate", "(outputs: nw.tensor|nw.tensor[], arguments: nw.array[]): nw.array[]",
     "Evaluates the definition itself, element by element, without any schedule. Slow, and the judge of the others.",
@@ -305,5 +229,5 @@ return function(nw)
   define("machine", "(): nw.view", "This machine: cpu, features, caches, cores.",
     function() return view.text(core.machine_text()) end)
 
-  inside.seconds, inside.complete = seconds, complete
+  inside.complete = complete
 end

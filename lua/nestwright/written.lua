@@ -12,6 +12,41 @@ function written.bytes(n)
   return ("%d bytes"):format(n)
 end
 
+-- Three digits, and no power of ten where the thousand is not full.
+local function digits(v) return (v < 999.5 and "%.3g" or "%.0f"):format(v) end
+
+--- Seconds in the unit that suits them.
+function written.seconds(t)
+  if t ~= t then return "?" end
+  if t >= 0.9995 then return digits(t) .. " s" end
+  if t >= 0.9995e-3 then return digits(t * 1e3) .. " ms" end
+  if t >= 0.9995e-6 then return digits(t * 1e6) .. " us" end
+  return digits(t * 1e9) .. " ns"
+end
+
+--- A number with the prefix that suits it: written.quantity(3.2e10, "flop/s") is "32 Gflop/s".
+function written.quantity(v, unit)
+  for _, prefix in ipairs {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} do
+    if v >= 0.9995 * prefix[1] then return ("%s %s%s"):format(digits(v / prefix[1]), prefix[2], unit) end
+  end
+  return ("%s %s"):format(digits(v), unit)
+end
+
+--- How many times: 0.953x, 2.31x, 41.2x, 1930x.
+function written.times(ratio)
+  return ((ratio < 0.1 and "%.2g" or ratio < 9.995 and "%.2f" or ratio < 99.95 and "%.1f" or "%.0f") .. "x"):format(ratio)
+end
+
+--- Text of at most so many characters: of a longer one the middle goes. What is not UTF-8 becomes a question mark.
+function written.shortened(text, most)
+  if not utf8.len(text) then text = text:gsub("[\128-\255]", "?") end
+  local n = utf8.len(text)
+  if n <= most then return text end
+  local head = (most - 1) * 2 // 3
+  local tail = most - 1 - head
+  return text:sub(1, utf8.offset(text, head + 1) - 1) .. "…" .. text:sub(utf8.offset(text, n - tail + 1))
+end
+
 --- A field of a CSV file; nil is an empty one.
 function written.csv(value)
   local field = value == nil and "" or tostring(value)

@@ -5,9 +5,10 @@ local gnuplot = {}
 
 local OLDEST = 5.4
 
---- Text as gnuplot reads it: in single quotes nothing is executed, nothing is a variable.
+--- Text as gnuplot reads it: in single quotes nothing is executed, nothing is a variable. A single quote is joined on: two in
+--- a row stand for one only where no other is next to them.
 function gnuplot.quote(text)
-  return "'" .. tostring(text):gsub("[%c]", " "):gsub("'", "''") .. "'"
+  return "'" .. tostring(text):gsub("[%c]", " "):gsub("'", "'.\"\\047\".'") .. "'"
 end
 
 --- Lines of a datablock: $name << EOD.

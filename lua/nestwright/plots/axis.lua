@@ -1,0 +1,46 @@
+--- Axes of measured numbers: where they begin and end, and ticks at round values, each written with its unit.
+local axis = {}
+
+-- 1, 2 or 5 times a power of ten, so that at most `most` steps make up the range.
+local function step_of(range, most)
+  local power = 10 ^ math.floor(math.log(range / most, 10))
+  for _, times in ipairs {1, 2, 5} do
+    if times * power * most >= range * (1 - 1e-9) then return times * power end
+  end
+  return 10 * power
+end
+
+local function linear(lo, hi, most)
+  local step, out = step_of(hi - lo, most), {}
+  for k = math.ceil(lo / step - 1e-9), math.floor(hi / step + 1e-9) do out[#out + 1] = k * step end
+  return out
+end
+
+-- Powers of ten; of less than two of them also twice and five times each, of many every second or third.
+local function powers(lo, hi)
+  local from, to, out = math.floor(math.log(lo, 10) + 1e-9), math.ceil(math.log(hi, 10) - 1e-9), {}
+  local stride, times = (to - from + 7) // 8, math.log(hi / lo, 10) < 2 and {1, 2, 5} or {1}
+  for k = from, to, stride do
+    for _, t in ipairs(times) do
+      local v = t * 10.0 ^ k
+      if v >= lo * (1 - 1e-9) and v <= hi * (1 + 1e-9) then out[#out + 1] = v end
+    end
+  end
+  return out
+end
+
+--- Values from lo to hi at which ticks stand.
+function axis.values(lo, hi, log, most)
+  if log then return powers(lo, hi) end
+  return linear(lo, hi, most or 6)
+end
+
+--- Commands for axis "x" or "y" from lo to hi. write(v): a tick's label, of our own making: gnuplot reads formats in it.
+function axis.commands(which, lo, hi, log, write, most)
+  local tics = {}
+  for n, v in ipairs(axis.values(lo, hi, log, most)) do tics[n] = ("'%s' %.9g"):format(write(v), v) end
+  return ("%sset %srange [%.9g:%.9g]; set %stics (%s)"):format(log and ("set logscale %s 10; "):format(which) or "", which, lo, hi,
+    which, table.concat(tics, ", "))
+end
+
+return axis

@@ -1,0 +1,200 @@
+--- Times as records, and what may be said of several: how many times as fast, or not distinguishable.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local rows = require "nestwright.rows"
+local written = require "nestwright.written"
+
+local times = {}
+
+local seconds = written.seconds
+
+local function count(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
+
+-- ---- one record
+
+local time_methods = {}
+local time_meta = {__name = "nestwright.time", __index = time_methods}
+
+local function spread_text(t) return t.spread and ("spread %.1f %%"):format(100 * t.spread) or "spread unknown" end
+
+function time_meta.__tostring(t)
+  return ("min %s, median %s, %s, %s, %s"):format(seconds(t.min), seconds(t.median), spread_text(t), count(t.reps or 1, "rep"),
+    count(t.threads or 1, "thread")) .. (t.unsafe and ", unsafe" or "")
+end
+
+local cpu
+--- What is measured here is measured on this.
+function times.machine()
+  cpu = cpu or core.machine_text():match "[^\n]+" or "unknown"
+  return cpu
+end
+
+--- Makes a record of what the core measured.
+function times.record(t, kernel)
+  t.machine, t.what = times.machine(), kernel and tostring(kernel)
+  t.unsafe = kernel and kernel.unsafe or nil
+  return setmetatable(t, time_meta)
+end
+
+function times.is_record(t) return getmetatable(t) == time_meta end
+
+local function sorted_copy(samples)
+  local sorted = table.move(samples, 1, #samples, 1, {})
+  table.sort(sorted)
+  return sorted
+end
+
+--- Of numbers in order or not: the ends of the middle half.
+function times.quartiles(samples)
+  local sorted = sorted_copy(samples)
+  local n = #sorted
+  return sorted[math.max(1, (n + 3) // 4)], sorted[math.max(1, (3 * n + 3) // 4)]
+end
+
+--- The middle half of a record's times; of one that has no samples, its median twice.
+function times.half(t)
+  if t.samples and #t.samples > 0 then return times.quartiles(t.samples) end
+  return t.median, t.median
+end
+
+--- Two are told apart when the middle halves of their times do not overlap.
+function times.distinguishable(a, b)
+  local alo, ahi = times.half(a)
+  local blo, bhi = times.half(b)
+  return ahi < blo or bhi < alo
+end
+
+-- ---- records from elsewhere
+
+local FIELDS = {"min", "median", "samples", "spread", "reps", "threads", "machine", "label"}
+
+local function positive(what, v)
+  if type(v) == "number" and v > 0 and v < math.huge then return v end
+  errors.fail("invalid", nil, "%s: %s is no time: seconds, above 0", what, tostring(v))
+end
+
+local function summarise(t)
+  local sorted, lo, hi = sorted_copy(t.samples), times.quartiles(t.samples)
+  local n = #sorted
+  t.min, t.median = t.min or sorted[1], t.median or (sorted[(n + 1) // 2] + sorted[n // 2 + 1]) / 2
+  t.reps, t.spread = t.reps or #t.samples, t.spread or (hi - lo) / t.median
+end
+
+--- A record of numbers somebody measured: {min, median, samples}, one of them at least, in seconds.
+function times.given(what, value)
+  if times.is_record(value) then return value end
+  local o, t = errors.options(what, value, FIELDS), {}
+  for _, name in ipairs(FIELDS) do t[name] = o[name] end
+  local samples = errors.expect(what .. ": samples", t.samples or {}, "table")
+  for n, v in ipairs(samples) do positive(what .. ": samples: " .. n, v) end
+  if #samples > 0 then summarise(t) end
+  if not t.min and not t.median then
+    errors.fail("invalid", "as in {median = 0.0012, samples = {0.0012, 0.0013}}", "%s: has neither min nor median nor samples",
+      what)
+  end
+  t.median, t.min = positive(what .. ": median", t.median or t.min), positive(what .. ": min", t.min or t.median)
+  return setmetatable(t, time_meta)
+end
+
+-- ---- several
+
+local comparison_methods = {}
+local comparison_meta = {__name = "nestwright.comparison", __index = comparison_methods}
+
+--- Entries of {f, g, name = h} with their labels: those of the list first, then by name. `options`: keys that are none.
+function times.entries(list, options)
+  local found, names = {}, {}
+  for n, value in ipairs(list) do found[n] = {label = "#" .. n, value = value} end
+  for key in pairs(list) do
+    if type(key) == "string" and not options[key] then names[#names + 1] = key end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do found[#found + 1] = {label = name, value = list[name]} end
+  return found
+end
+
+local function verdict(t, base)
+  if t.refused then return "refused: " .. t.refused end
+  if t == base then return "1.00x" end
+  if not times.distinguishable(t, base) then return ("not distinguishable from %s"):format(base.label) end
+  return ("%.2fx"):format(base.median / t.median)
+end
+
+local function name_of(list, base)
+  for n, t in ipairs(list) do
+    if t.label == base then return n end
+  end
+  errors.fail("invalid", nil, "base: there is no '%s'", tostring(base))
+end
+
+-- The first that was measured is what the others are compared with.
+local function judge(list)
+  for _, t in ipairs(list) do
+    if not t.refused then list.base = t break end
+  end
+  for _, t in ipairs(list) do t.verdict = verdict(t, list.base) end
+end
+
+--- Makes a comparison of records with labels. fields: rounds (in turn; none: measured apart), base (the label of the one that
+--- stands first).
+function times.comparison(list, fields)
+  if fields.base then table.insert(list, 1, table.remove(list, name_of(list, fields.base))) end
+  judge(list)
+  list.rounds, list.machine = fields.rounds, list.base and list.base.machine or times.machine()
+  return setmetatable(list, comparison_meta)
+end
+
+local function line_of(t, width)
+  local label = t.label .. (" "):rep(width - #t.label)
+  if t.refused then return ("%s  %s"):format(label, t.verdict) end
+  return ("%s  min %9s  median %9s  %-14s  %s"):format(label, seconds(t.min), seconds(t.median),
+    t.spread and ("spread %5.1f %%"):format(100 * t.spread) or "spread unknown", t.verdict .. (t.unsafe and ", unsafe" or ""))
+end
+
+function comparison_meta.__tostring(c)
+  local out, width = {}, 1
+  for _, t in ipairs(c) do width = math.max(width, #t.label) end
+  for n, t in ipairs(c) do out[n] = line_of(t, width) end
+  out[#out + 1] = ("%s, %s"):format(c.rounds and "interleaved, " .. count(c.rounds, "round") or "measured apart, not in turn",
+    c.machine or "unknown machine")
+  return table.concat(out, "\n")
+end
+
+rows.define(time_methods, "time", "gflops", "(self: nw.time, flop: number): number",
+  "Billions of operations a second, by the fastest run.", function(t, flop) return flop / t.min / 1e9 end)
+
+rows.define(comparison_methods, "comparison", "plot",
+  "(self: nw.comparison, options?: {style?: string, title?: string}): nw.plot",
+  "Draws the times, a row each, in the order given: the median, the middle half and the fastest. style: 'bars' from zero; "
+  .. "'points', on an axis of powers where the times lie far apart; 'speedup', how many times as fast as the first. bars unless "
+  .. "one is 20 times as fast as another, then points. Those not distinguishable from the first are hatched; brackets join those "
+  .. "that are not distinguishable from each other.",
+  function(c, options)
+    return require "nestwright.plots.times".make(c, errors.options("plot", options, {"style", "title"}))
+  end)
+
+-- Copies, so that a label or verdict given here does not change the record.
+local function labelled(what, entry)
+  local given, t = times.given(("%s: %s"):format(what, entry.label), entry.value), {}
+  for key, value in pairs(given) do t[key] = value end
+  t.label = entry.label:find "^#" and given.label or entry.label
+  return setmetatable(t, time_meta)
+end
+
+local function timings(list)
+  errors.expect("timings", list, "table")
+  local named, out = type(list.base) == "string", {}
+  for n, entry in ipairs(times.entries(list, {base = named})) do out[n] = labelled("timings", entry) end
+  if #out == 0 then errors.fail("invalid", "as in nw.timings{naive = f:time(), tiled = g:time()}", "timings: there are no times") end
+  return times.comparison(out, {base = named and list.base or nil})
+end
+
+function times.install(nw)
+  rows.define(nw, "nw", "timings", "(times: table): nw.comparison",
+    "Times that were measured apart, as one list to print and to plot: nw.timings{naive = t1, tiled = t2, base = \"naive\"}. "
+    .. "An entry is what s:time answers, or numbers measured elsewhere: {median = 0.0012, min = 0.0011, samples = {...}, machine = "
+    .. "\"...\"}, in seconds. base: the one that the others are compared with, the first unless said. What is measured in turn, "
+    .. "by nw.compare, is compared better.", timings)
+end
+
+return times

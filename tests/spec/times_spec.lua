@@ -1,0 +1,175 @@
+--- Pictures of measured times: what is drawn against the samples, who is told apart, and input that is not good.
+local nw = require "nestwright"
+local support = require "support"
+local fails = support.fails
+
+-- Twenty times around a median, told exactly: the middle half is from 0.96 to 1.04 of it.
+local function around(median, wide)
+  local t = {samples = {}, threads = 1, machine = "a machine"}
+  for n = 1, 21 do t.samples[n] = median * (1 + (wide or 0.08) * (n - 11) / 10) end
+  return t
+end
+
+-- Numbers of a datablock of the script whose name begins so.
+local function block(p, name)
+  local rows = {}
+  for text in p.script:gmatch("%$" .. name .. "%d+ << EOD\n(.-)EOD\n") do
+    for line in text:gmatch "[^\n]+" do
+      local row = {}
+      for cell in line:gmatch "%S+" do row[#row + 1] = tonumber(cell) end
+      rows[#rows + 1] = row
+    end
+  end
+  return rows
+end
+
+local function near(a, b) return math.abs(a - b) <= 1e-6 * math.abs(b) end
+
+describe("nw.timings", function()
+  it("keeps records under their names, and says how they compare", function()
+    local c = nw.timings {slow = around(4e-3), fast = around(1e-3), same = around(4.1e-3), base = "slow"}
+    assert.same({"slow", "fast", "same"}, {c[1].label, c[2].label, c[3].label})
+    assert.same({"1.00x", "4.00x", "not distinguishable from slow"}, {c[1].verdict, c[2].verdict, c[3].verdict})
+    assert.truthy(tostring(c):find "measured apart")
+    assert.is_true(near(c[1].min, 4e-3 * 0.92))
+    assert.is_true(near(c[1].median, 4e-3))
+  end)
+
+  it("takes what nw.time answers, and leaves it as it was", function()
+    local t = support.doubled(8):time {threads = 1, reps = 3}
+    local c = nw.timings {t, peer = {min = 1, median = 2}}
+    assert.same({"#1", "peer"}, {c[1].label, c[2].label})
+    assert.is_nil(t.label)
+    assert.equal(t.median, c[1].median)
+    assert.truthy(tostring(c):find "spread unknown")
+  end)
+
+  it("says what it wants", function()
+    fails("there are no times", "invalid", nw.timings, {})
+    fails("expected a table", "invalid", nw.timings, 3)
+    fails("neither min nor median", "invalid", nw.timings, {a = {}})
+    fails("did you mean 'median'", "invalid", nw.timings, {a = {medain = 1}})
+    fails("there is no 'b'", "invalid", nw.timings, {a = {min = 1}, base = "b"})
+    for _, bad in ipairs {0 / 0, math.huge, -1, 0, "1"} do
+      fails("is no time", "invalid", nw.timings, {a = {min = bad}})
+      fails("is no time", "invalid", nw.timings, {a = {samples = {1, bad}}})
+    end
+  end)
+end)
+
+describe("comparison:plot", function()
+  local function picture(style)
+    local c = nw.timings {slow = around(4e-3), fast = around(1e-3), same = around(4.1e-3), base = "slow"}
+    return c:plot {style = style}, c
+  end
+
+  it("draws medians, middle halves and the fastest", function()
+    for _, style in ipairs {"bars", "points"} do
+      local p, c = picture(style)
+      assert.equal(3, #p.rows)
+      local halves, fastest, marks = block(p, "halves"), block(p, "fastest"), block(p, style)
+      assert.equal(3, #marks)
+      for n, t in ipairs(c) do
+        assert.same({t.label, t.min, t.median}, {table.unpack(p.rows[n], 1, 3)})
+        local sorted = {table.unpack(t.samples)}
+        table.sort(sorted)
+        assert.same({sorted[6], sorted[16]}, {p.rows[n][4], p.rows[n][5]})
+        local half = halves[n]
+        assert.equal(3 - n, half[2])
+        assert.is_true(near(half[1], t.median) and near(half[3], sorted[6]) and near(half[4], sorted[16]))
+        assert.is_true(near(fastest[n][1], t.min))
+      end
+    end
+  end)
+
+  it("draws speed-ups against the first, the spread of both in them", function()
+    local p, c = picture "speedup"
+    local halves = block(p, "halves")
+    assert.is_true(near(halves[2][1], 4))
+    assert.is_true(near(halves[2][3], 4 * 0.96 / 1.04) and near(halves[2][4], 4 * 1.04 / 0.96))
+    assert.is_true(near(p.rows[3][6], c[1].median / c[3].median))
+  end)
+
+  it("hatches, says and joins what is not distinguishable, and ranks nothing", function()
+    local p = picture "bars"
+    local hatched = p.script:match "%$(bars%d+) using [%d:]+ with boxxyerror fillstyle pattern"
+    local y = p.script:match("%$" .. hatched .. " << EOD\n%S+ (%S+)")
+    assert.equal("0", y) -- the third of three rows
+    assert.truthy(p.script:find("'not distinguishable'", 1, true))
+    assert.truthy(tostring(p):find("Not distinguishable from each other: slow, same.", 1, true))
+    local at = {}
+    for _, name in ipairs {"slow", "fast", "same"} do at[#at + 1] = p.script:find("label '" .. name .. "'", 1, true) end
+    assert.is_true(at[1] < at[2] and at[2] < at[3])
+  end)
+
+  -- Overlap is not transitive: a and b overlap, b and c, not a and c. By brute force over all subsets.
+  it("finds the largest sets of those alike", function()
+    local list = {}
+    for n, half in ipairs {{1, 3}, {2, 5}, {4, 6}, {9, 9}, {4.5, 4.6}, {9, 10}} do list[n] = {lo = half[1], hi = half[2]} end
+    local want = {}
+    for mask = 1, (1 << #list) - 1 do
+      local set, ok = {}, true
+      for n = 1, #list do if mask >> (n - 1) & 1 == 1 then set[#set + 1] = n end end
+      for _, a in ipairs(set) do for _, b in ipairs(set) do
+        ok = ok and not (list[a].hi < list[b].lo or list[b].hi < list[a].lo)
+      end end
+      if ok and #set > 1 then want[#want + 1] = mask end
+    end
+    local maximal = {}
+    for _, a in ipairs(want) do
+      local inside = false
+      for _, b in ipairs(want) do inside = inside or a ~= b and a & b == a end
+      if not inside then maximal[a] = true end
+    end
+    local got = {}
+    for _, set in ipairs(require "nestwright.plots.times".alike(list)) do
+      local mask = 0
+      for _, n in ipairs(set) do mask = mask | 1 << (n - 1) end
+      got[mask] = true
+    end
+    assert.same(maximal, got)
+  end)
+
+  it("takes an axis of powers where times lie far apart", function()
+    local c = nw.timings {around(1), around(1e-6)}
+    assert.truthy(c:plot().script:find "set logscale x 10")
+    assert.falsy(c:plot {style = "bars"}.script:find "logscale")
+    assert.truthy(c:plot {style = "speedup"}.script:find "logscale")
+    assert.falsy(nw.timings {around(1), around(2)}:plot().script:find "logscale")
+  end)
+
+  it("tells machine and spread", function()
+    local c = nw.timings {a = around(1), peer = {median = 1, machine = "another", threads = 2}}
+    local text = tostring(c:plot())
+    assert.truthy(text:find("a machine; peer: another. Measured apart, not in turn, threads: 1, peer: 2.", 1, true))
+    assert.truthy(text:find("at most 8.0 %, of some not known", 1, true))
+    local measured = nw.compare {support.doubled(8):build {threads = 1}, support.doubled(8):build {threads = 1}, rounds = 3}
+    assert.truthy(tostring(measured:plot()):find("Measured in turn, 3 rounds, threads: 1", 1, true))
+  end)
+
+  it("says what it wants", function()
+    local c = nw.timings {around(1)}
+    fails("style is 'bars', 'points' or 'speedup'", "invalid", c.plot, c, {style = "pie"})
+    fails("did you mean 'style'", "invalid", c.plot, c, {stile = "bars"})
+    fails("title", "invalid", c.plot, c, {title = 3})
+    local many = {}
+    for n = 1, 61 do many[n] = around(n) end
+    c = nw.timings(many)
+    fails("a picture holds 60", "limit", c.plot, c)
+  end)
+
+  it("is drawn, one row or many, and executes nothing", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local path = support.temporary()
+    local hostile = {}
+    for _, name in ipairs {"a'b\"c", "`touch %s`", "$(touch %s)", "';system('touch %s');'", "'';system('touch %s')#",
+      "@x\n!touch %s", "%g %s \\n", "\255\254"} do
+      hostile[name:gsub("%%s", path)] = around(1)
+    end
+    local c = nw.timings(hostile)
+    for _, style in ipairs {"bars", "points", "speedup"} do support.picture(c:plot {style = style, title = "`''x'"}) end
+    assert.is_nil(io.open(path))
+    support.picture(nw.timings {around(1)}:plot())
+    support.picture(nw.timings {{min = 1e-9}, {min = 1e9}}:plot())
+  end)
+end)
