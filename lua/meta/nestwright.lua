@@ -550,6 +550,14 @@ local time = {}
 ---@return number
 function time:gflops(flop) end
 
+---@class nw.comparison
+local comparison = {}
+
+---Draws the times, a row each, in the order given: the median, the middle half and the fastest. style: 'bars' from zero; 'points', on an axis of powers where the times lie far apart; 'speedup', how many times as fast as the first. bars unless one is 20 times as fast as another, then points. Those not distinguishable from the first are hatched; brackets join those that are not distinguishable from each other.
+---@param options? {style?: string, title?: string}
+---@return nw.plot
+function comparison:plot(options) end
+
 ---@class nw.error
 ---@field code string The kind of failure: invalid, type, range, parse, limit, refused, undecided and others.
 ---@field hint string? What to do about it.
@@ -645,10 +653,10 @@ function nw.cast(x, dtype) end
 ---@return nw.expr
 function nw.ceil(x) end
 
----Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50}. Those whose middle halves of times overlap are not distinguishable.
+---Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = "naive"}. base: the one that the others are compared with, the first unless said. Those whose middle halves of times overlap are not distinguishable.
 ---@param kernels table
 ---@param ... nw.array
----@return table
+---@return nw.comparison
 function nw.compare(kernels, ...) end
 
 ---A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are called as the parameters of the function. A body that returns several expressions makes several tensors. Whole numbers alone are i32, other numbers f32.
@@ -974,6 +982,11 @@ function nw.tanh(x) end
 ---@param dtype? string
 ---@return nw.array
 function nw.tensor(values, dtype) end
+
+---Times that were measured apart, as one list to print and to plot: nw.timings{naive = t1, tiled = t2, base = "naive"}. An entry is what s:time answers, or numbers measured elsewhere: {median = 0.0012, min = 0.0011, samples = {...}, machine = "..."}, in seconds. base: the one that the others are compared with, the first unless said. What is measured in turn, by nw.compare, is compared better.
+---@param times table
+---@return nw.comparison
+function nw.timings(times) end
 
 ---x as u16; short for nw.cast(x, "u16").
 ---@param x nw.expr|nw.axis|number

@@ -185,7 +185,9 @@ local function timings(list)
   errors.expect("timings", list, "table")
   local named, out = type(list.base) == "string", {}
   for n, entry in ipairs(times.entries(list, {base = named})) do out[n] = labelled("timings", entry) end
-  if #out == 0 then errors.fail("invalid", "as in nw.timings{naive = f:time(), tiled = g:time()}", "timings: there are no times") end
+  if #out == 0 then
+    errors.fail("invalid", "as in nw.timings{naive = f:time(), tiled = g:time()}", "timings: there are no times")
+  end
   return times.comparison(out, {base = named and list.base or nil})
 end
 
