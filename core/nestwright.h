@@ -548,6 +548,53 @@ NW_API void nw_misses_free(nw_misses *m);
 NW_API int nw_misses_count(const nw_misses *m);
 NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
 
+// ---- the executions of a program's blocks, in order: cost/visits.c
+
+typedef struct nw_visit_loop { // a loop around a block
+  const char *name, *mark; // mark: "", "parallel", "vectorize", ...
+} nw_visit_loop;
+typedef struct nw_visit_axis { // an axis of its stage
+  const char *name;
+  char kind; // 's'patial, 'r'educe, 'o'rdered
+  int64_t lo, extent; // from lo
+  const int64_t *step; // by loop: what a round of it adds to the axis; INT64_MIN: not always the same
+} nw_visit_axis;
+typedef struct nw_visit_block {
+  const char *name, *stage; // stage: what its executions are instances of
+  bool init; // the split-off init of a reduction
+  int naxes, nloops, nindex;
+  const nw_visit_axis *axis;
+  const nw_visit_loop *loop; // outermost first
+  const char *buffer; // what it writes first; nindex: its dimensions, 0 where the index is data
+} nw_visit_block;
+typedef struct nw_visited { // an execution
+  int block;
+  const int64_t *axis, *loop; // values
+  const int64_t *index; // of the element that it writes
+} nw_visited;
+typedef struct nw_visits nw_visits;
+// NULL where what runs depends on data.
+NW_API nw_visits *nw_visits_new(nw_ctx *c, const nw_program *p, const int64_t *sizes);
+NW_API void nw_visits_free(nw_visits *v);
+NW_API int nw_visits_blocks(const nw_visits *v);
+NW_API const nw_visit_block *nw_visits_block(const nw_visits *v, int block);
+// Asks for the executions of a block; of an axis only these values, ascending. Nothing is walked that was not asked for.
+NW_API void nw_visits_ask(nw_visits *v, int block);
+NW_API void nw_visits_only(nw_visits *v, int block, int axis, int n, const int64_t *values);
+// Finds them, in the order in which they run: iterations of a vectorized loop side by side, other loops in sequence, also those
+// that threads share. False when there are more than `most` (NW_ELIMIT), and when interrupted.
+NW_API bool nw_visits_walk(nw_visits *v, int64_t most);
+NW_API int64_t nw_visits_count(const nw_visits *v);
+NW_API const nw_visited *nw_visits_at(const nw_visits *v, int64_t i);
+// The execution of a block where its loops have these values, whether it is ever reached or not.
+NW_API const nw_visited *nw_visits_there(nw_visits *v, int block, const int64_t *loop);
+
+// The step that was refused last, with the program before it and the one it would have made. NULL: the last step was not.
+typedef struct nw_refused nw_refused; // counted
+NW_API nw_refused *nw_sched_refused(nw_sched *s);
+NW_API void nw_refused_release(nw_refused *r);
+NW_API const nw_program *nw_refused_program(const nw_refused *r, bool after); // borrowed; NULL: it never made one
+
 #ifdef __cplusplus
 }
 #endif

@@ -169,3 +169,74 @@ int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane) {
   int64_t v = binary(c->op, a, nw_calc_at(c->arg[1], slot, lane));
   return c->dtype == NW_BOOL ? v : nw_wrap(c->dtype, v);
 }
+
+// ---- bounds
+
+typedef struct span {
+  int64_t lo, hi;
+} span;
+
+static bool span_of(const nw_calc *c, const int64_t *lo, const int64_t *hi, span *out);
+
+static bool add_spans(span a, span b, span *out) {
+  return !__builtin_add_overflow(a.lo, b.lo, &out->lo) && !__builtin_add_overflow(a.hi, b.hi, &out->hi);
+}
+
+static bool subtract_spans(span a, span b, span *out) {
+  return !__builtin_sub_overflow(a.lo, b.hi, &out->lo) && !__builtin_sub_overflow(a.hi, b.lo, &out->hi);
+}
+
+static bool multiply_spans(span a, span b, span *out) {
+  int64_t p[4];
+  if (__builtin_mul_overflow(a.lo, b.lo, &p[0]) || __builtin_mul_overflow(a.lo, b.hi, &p[1]) ||
+      __builtin_mul_overflow(a.hi, b.lo, &p[2]) || __builtin_mul_overflow(a.hi, b.hi, &p[3]))
+    return false;
+  *out = (span){p[0], p[0]};
+  for (int i = 1; i < 4; i++) {
+    if (p[i] < out->lo) out->lo = p[i];
+    if (p[i] > out->hi) out->hi = p[i];
+  }
+  return true;
+}
+
+// By one positive number only.
+static bool divide_spans(nw_op op, span a, span b, span *out) {
+  if (b.lo != b.hi || b.lo <= 0) return false;
+  span q = {nw_floordiv_i64(a.lo, b.lo), nw_floordiv_i64(a.hi, b.lo)};
+  if (op == NW_OP_FLOORDIV)
+    *out = q;
+  else
+    *out = q.lo == q.hi ? (span){a.lo - q.lo * b.lo, a.hi - q.lo * b.lo} : (span){0, b.lo - 1};
+  return true;
+}
+
+static bool binary_spans(nw_op op, span a, span b, span *out) {
+  switch (op) {
+  case NW_OP_ADD: return add_spans(a, b, out);
+  case NW_OP_SUB: return subtract_spans(a, b, out);
+  case NW_OP_MUL: return multiply_spans(a, b, out);
+  case NW_OP_FLOORDIV:
+  case NW_OP_FLOORMOD: return divide_spans(op, a, b, out);
+  case NW_OP_MIN: *out = (span){a.lo < b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi}; return true;
+  case NW_OP_MAX: *out = (span){a.lo > b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi}; return true;
+  default: return false;
+  }
+}
+
+static bool span_of(const nw_calc *c, const int64_t *lo, const int64_t *hi, span *out) {
+  span arg[2];
+  if (c->op == NW_OP_INT) return *out = (span){c->i, c->i}, true;
+  if (c->op == NW_OP_VAR) return *out = (span){lo[c->slot], hi[c->slot]}, true;
+  if (c->n != 2 || c->dtype != NW_INDEX) return false;
+  for (int i = 0; i < 2; i++)
+    if (!span_of(c->arg[i], lo, hi, &arg[i])) return false;
+  return binary_spans(c->op, arg[0], arg[1], out);
+}
+
+bool nw_calc_range(const nw_calc *c, const int64_t *lo, const int64_t *hi, int64_t *from, int64_t *to) {
+  span s;
+  if (!span_of(c, lo, hi, &s)) return false;
+  *from = s.lo;
+  *to = s.hi;
+  return true;
+}

@@ -26,3 +26,5 @@ int64_t nw_form_coef(const nw_form *f, int slot);
 typedef struct nw_calc nw_calc;
 nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e); // NULL: it has something else in it
 int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane);
+// The least and the greatest value when slots run from lo to hi, in lane 0; true bounds, not always the closest. False: unknown.
+bool nw_calc_range(const nw_calc *c, const int64_t *lo, const int64_t *hi, int64_t *from, int64_t *to);

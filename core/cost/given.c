@@ -29,7 +29,7 @@ static bool holds(nw_ctx *c, const nw_formals *f, const nw_expr *fact, const int
   return false;
 }
 
-static bool sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
+bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
   nw_formals f = nw_formals_of_program(p);
   bool ok = true;
   for (int i = 0; i < f.nsizes && ok; i++) ok = is_allowed(c, &f, i, sizes);
@@ -39,7 +39,7 @@ static bool sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes) 
 }
 
 nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
-  if (!p || !sizes_allowed(c, p, sizes)) return NULL;
+  if (!p || !nw_sizes_allowed(c, p, sizes)) return NULL;
   nw_exec *e = nw_lower(p, NULL);
   nw_walker *w = e ? nw_walker_new(c, e, sizes) : NULL;
   nw_exec_release(e);

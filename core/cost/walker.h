@@ -23,6 +23,8 @@ typedef struct nw_ref_site { // a load or store of the program
 typedef struct nw_walker nw_walker;
 // sizes: values of the program's symbolic sizes, in order. Fails (NULL) where the addresses, or what runs, depend on data.
 nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes);
+// Does a program allow these sizes? False, and a diagnostic that says why not.
+bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 // Of a scheduled program, lowered; the sizes must be ones it allows.
 nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const int64_t *sizes);
 void nw_walker_free(nw_walker *w);

@@ -24,12 +24,13 @@ typedef struct nw_node {
 
 // The last step that was refused, until the next step: what was said, and the program it would have made. Or, with `slip`,
 // one that was refused for its arguments: the message and its hint alone.
-typedef struct nw_refused {
+struct nw_refused {
+  int refs;
   nw_arena *arena;
   nw_refusal refusal;
   const char *slip, *hint;
   nw_program *before, *after; // counted; after is NULL when the step never made one
-} nw_refused;
+};
 
 struct nw_sched {
   int refs;

@@ -35,9 +35,9 @@ typedef struct nwl_box {
 } nwl_box;
 
 extern const nwl_class nwl_expr_class, nwl_axis_class, nwl_tensor_class, nwl_build_class, nwl_schedule_class,
-    nwl_loop_class, nwl_array_class, nwl_kernel_class, nwl_trace_class;
+    nwl_loop_class, nwl_array_class, nwl_kernel_class, nwl_trace_class, nwl_refused_class, nwl_visits_class;
 extern const nwl_row nwl_ir_rows[], nwl_te_rows[], nwl_sched_rows[], nwl_data_rows[], nwl_run_rows[], nwl_check_rows[],
-    nwl_teach_rows[], nwl_hw_rows[], nwl_intrinsic_rows[], nwl_cost_rows[];
+    nwl_teach_rows[], nwl_hw_rows[], nwl_intrinsic_rows[], nwl_cost_rows[], nwl_visits_rows[];
 
 // ---- box.c: session, objects, identity
 nw_ctx *nwl_ctx(lua_State *L);
@@ -82,9 +82,13 @@ void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out);
 int nwl_apply(lua_State *L); // apply(schedule, primitive, {arguments}): takes one step
 int nwl_primitives(lua_State *L); // the table of primitives as data
 
+// ---- visits.c
+void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s); // of the step that was refused last, for its refusal
+
 // ---- error.c
 // Raises what the core left in the context as a nestwright.error.
 int nwl_raise(lua_State *L);
+int nwl_raise_step(lua_State *L, nw_sched *s); // the same after a step: its refusal can be drawn
 int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void nwl_error_open(lua_State *L);
 extern const nwl_row nwl_error_rows[];

@@ -103,6 +103,7 @@ static void push_refusal(lua_State *L, const nw_refusal *r) {
   set_strings(L, "alternatives", r->alternatives);
   set_string(L, "picture", r->picture);
   set_witness(L, r->conflict);
+  luaL_setmetatable(L, "nestwright.refusal");
 }
 
 static bool in_library(lua_State *L, const lua_Debug *ar) {
@@ -141,7 +142,8 @@ static void push_error(lua_State *L, nw_code code, const char *message, const ch
   luaL_setmetatable(L, "nestwright.error");
 }
 
-int nwl_raise(lua_State *L) {
+// Pushes it.
+static void push_diagnostic(lua_State *L) {
   nw_ctx *c = nwl_ctx(L);
   const nw_diag *d = nw_error(c);
   push_error(L, d ? d->code : NW_EINVAL, d ? d->message : NULL, d ? d->hint : NULL);
@@ -150,6 +152,17 @@ int nwl_raise(lua_State *L) {
     lua_setfield(L, -2, "refusal");
   }
   nw_clear(c);
+}
+
+int nwl_raise(lua_State *L) {
+  push_diagnostic(L);
+  return lua_error(L);
+}
+
+int nwl_raise_step(lua_State *L, nw_sched *s) {
+  push_diagnostic(L);
+  if (lua_getfield(L, -1, "refusal") == LUA_TTABLE) nwl_keep_programs(L, -1, s);
+  lua_pop(L, 1);
   return lua_error(L);
 }
 
@@ -253,4 +266,6 @@ const nwl_row nwl_error_rows[] = {
 void nwl_error_open(lua_State *L) {
   luaL_newmetatable(L, "nestwright.error");
   lua_setfield(L, -2, "error");
+  luaL_newmetatable(L, "nestwright.refusal");
+  lua_setfield(L, -2, "refusal");
 }

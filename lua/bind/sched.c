@@ -63,7 +63,7 @@ static int sched_trace(lua_State *L) {
 
 static int sched_replay(lua_State *L) {
   nw_sched *s = self(L);
-  if (!nw_sched_replay(s, nwl_string(L, 2, "json"))) return nwl_raise(L);
+  if (!nw_sched_replay(s, nwl_string(L, 2, "json"))) return nwl_raise_step(L, s);
   lua_settop(L, 1);
   return 1;
 }

@@ -132,7 +132,7 @@ int nwl_apply(lua_State *L) {
   }
   nw_results out = {0};
   nw_clear(nwl_ctx(L));
-  if (!nw_sched_apply(s, p, args, &out)) return nwl_raise(L);
+  if (!nw_sched_apply(s, p, args, &out)) return nwl_raise_step(L, s);
   return push_results(L, &out);
 }
 

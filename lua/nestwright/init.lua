@@ -24,6 +24,7 @@ require "nestwright.lessons" (nw)
 require "nestwright.history" (nw)
 require "nestwright.intrinsic" (nw)
 require "nestwright.memory" (nw)
+require "nestwright.order" (nw)
 require "nestwright.experiment" (nw)
 require "nestwright.help" (nw)
 

@@ -4,36 +4,16 @@ local errors = require "nestwright.errors"
 local inside = require "nestwright.inside"
 local report = require "nestwright.report"
 local rows = require "nestwright.rows"
+local sizes = require "nestwright.sizes"
 local written = require "nestwright.written"
 
+local whole, sizes_of = sizes.whole, sizes.of
 local SCHEDULE = core.classes.schedule
 local MOST = 1000000 -- accesses in a list, unless more are asked for
 
 local function check_schedule(what, s)
   if debug.getmetatable(s) == SCHEDULE then return s end
   errors.fail("invalid", nil, "%s: expected a schedule, got %s", what, core.type_name(s))
-end
-
--- ---- sizes
-
--- Values of the symbolic sizes, in their order, from {M = 64}.
-local function sizes_of(what, s, given)
-  local names, values = core.program_sizes(s), {}
-  given = errors.expect(what .. ": sizes", given or {}, "table")
-  local known = {}
-  for n, name in ipairs(names) do
-    known[name] = true
-    values[n] = math.tointeger(given[name])
-    if given[name] ~= nil and not values[n] then
-      errors.fail("invalid", nil, "%s: %s: expected a whole number, got %s", what, name, core.type_name(given[name]))
-    elseif not values[n] then
-      errors.fail("invalid", ("{sizes = {%s = 64}}"):format(name), "%s: the size %s has no value", what, name)
-    end
-  end
-  for name in pairs(given) do
-    if not known[name] then errors.fail("invalid", nil, "%s: there is no size %s", what, tostring(name)) end
-  end
-  return values
 end
 
 -- ---- caches
@@ -45,12 +25,6 @@ local function host_levels()
     levels[n], line = {bytes = c.bytes, ways = c.ways}, c.line
   end
   return levels, line
-end
-
-local function whole(what, value, name)
-  local v = math.tointeger(value)
-  if v then return v end
-  errors.fail("invalid", nil, "%s: %s: expected a whole number, got %s", what, name, core.type_name(value))
 end
 
 local FEEDS = {full = false, misses = true}
@@ -183,13 +157,13 @@ return function(nw)
       elseif not cache.levels[level] then
         errors.fail("invalid", nil, "spacetime: there is no level %d", level)
       end
-      local sizes, title = sizes_of("spacetime", s, o.sizes), o.title or "space and time"
+      local values, title = sizes_of("spacetime", s, o.sizes), o.title or "space and time"
       local at = cache.levels[level]
       cache.sets = at.ways == 0 and 1 or at.bytes // (cache.line * at.ways)
       local how = {y = y, level = level, cache = cache, title = errors.expect("spacetime: title", title, "string")}
-      local few, accesses = pcall(core.accesses_walked, s, sizes, spacetime.MOST, cache)
+      local few, accesses = pcall(core.accesses_walked, s, values, spacetime.MOST, cache)
       if few then return spacetime.make(accesses, core.element_bytes(s), how) end
       if accesses.code ~= "limit" then error(accesses, 0) end
-      return spacetime.make_raster(core.raster(s, sizes, cache, level, y, spacetime.WIDTH, spacetime.HEIGHT), how)
+      return spacetime.make_raster(core.raster(s, values, cache, level, y, spacetime.WIDTH, spacetime.HEIGHT), how)
     end)
 end

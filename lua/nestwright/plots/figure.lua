@@ -22,7 +22,7 @@ local FOOT = 22 -- pixels for a line of small print
 
 --- o: {title, width in pixels (1000)}. Its `bottom` is where what was placed so far ends.
 function figure.new(o)
-  return setmetatable({title = o.title, width = o.width or 1000, bottom = figure.TITLE, panels = {}, blocks = {}}, meta)
+  return setmetatable({title = o.title, width = o.width or 1000, bottom = figure.TITLE, panels = {}, blocks = {}, drawn = {}}, meta)
 end
 
 --- Numbers as gnuplot reads them; what is not finite becomes a gap.
@@ -66,6 +66,25 @@ local function placed(f, p, height)
   local r = p.rect
   return ("set lmargin at screen %.5f; set rmargin at screen %.5f; set tmargin at screen %.5f; set bmargin at screen %.5f"):format(
     r.left / f.width, r.right / f.width, 1 - r.top / height, 1 - (r.top + r.height) / height)
+end
+
+--- Text at a place in pixels from the upper left corner, on top of all panels. o: {align ("left", "center", "right"), size (11),
+--- colour, turned (degrees)}.
+function methods:text(x, y, text, o)
+  o = o or {}
+  self.drawn[#self.drawn + 1] = function(height)
+    return ("set label %s at screen %.5f, screen %.5f %s rotate by %d noenhanced front font ',%d' textcolor rgb '%s'"):format(
+      gnuplot.quote(text), x / self.width, 1 - y / height, o.align or "left", o.turned or 0, o.size or 11,
+      o.colour or figure.colour.black)
+  end
+end
+
+--- A line between places in pixels, on top of all panels. style: as gnuplot has it.
+function methods:line(x1, y1, x2, y2, style)
+  self.drawn[#self.drawn + 1] = function(height)
+    return ("set arrow from screen %.5f, screen %.5f to screen %.5f, screen %.5f front %s"):format(x1 / self.width, 1 - y1 / height,
+      x2 / self.width, 1 - y2 / height, style)
+  end
 end
 
 --- What marks mean: {text, pt (gnuplot's number of the shape), colour}, in one or more rows below the panels.
@@ -127,6 +146,7 @@ function methods:finish(under, small)
   local last = self.panels[#self.panels].commands
   table.move(foot_commands(self, print, height), 1, #print, #last + 1, last)
   table.move(key_commands(labels, rows, self, height, foot), 1, #labels, #last + 1, last)
+  for _, draw in ipairs(self.drawn) do last[#last + 1] = draw(height) end
   local out = {table.concat(self.blocks, "\n"), "set multiplot"}
   for n, p in ipairs(self.panels) do
     out[#out + 1] = "reset; unset key; set encoding utf8\n" .. placed(self, p, height)

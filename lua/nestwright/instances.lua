@@ -1,0 +1,152 @@
+--- The executions of stages in the order of the program, as pictures of iteration spaces need them: at which time, by which
+--- thread, in which piece and which tile.
+local core = require "nestwright.core"
+
+local instances = {}
+
+local MOST = 100000 -- executions
+
+--- Blocks of a program by stage, in the order of the program: {name, axes, blocks (their numbers)}. The split-off init of a
+--- reduction is a stage of its own. holder: a schedule, or what core.refused_programs gives.
+function instances.stages(holder, after, sizes)
+  local blocks, list, at = core.visit_blocks(holder, after, sizes), {}, {}
+  for n, block in ipairs(blocks) do
+    local name = block.init and block.name or block.stage
+    if not at[name] then
+      at[name] = {name = name, axes = block.axes, blocks = {}}
+      list[#list + 1] = at[name]
+    end
+    table.insert(at[name].blocks, n)
+  end
+  return list, blocks
+end
+
+-- ---- what the loops around a block say
+
+-- A piece is called by the innermost loop around that a cut made: y.main/x.pre.
+local function piece_of(block)
+  for n = #block.loops, 1, -1 do
+    if block.loops[n].name:find "%.%a+%d*$" then return block.loops[n].name end
+  end
+  return block.name
+end
+
+local SHARED = {[""] = false, unroll = false, vectorize = false, vthread = false}
+
+-- Loops of a kind, by number.
+local function loops_where(block, holds)
+  local out = {}
+  for n, loop in ipairs(block.loops) do if holds(loop, n) then out[#out + 1] = n end end
+  return out
+end
+
+local function is_shared(loop) return SHARED[loop.mark] ~= false end
+local function is_vector(loop) return loop.mark == "vectorize" end
+
+-- A loop cuts an axis into tiles where a round of it goes on by more than one; of what is not affine, where a loop further in
+-- counts the same axis.
+local function is_tile_loop(axis, n, nloops)
+  local step = axis.step[n]
+  if step then return math.abs(step) > 1 end
+  for inner = n + 1, nloops do if axis.step[inner] ~= 0 then return true end end
+  return false
+end
+
+-- Of the axes named.
+local function tile_loops(block, shown)
+  return loops_where(block, function(_, n)
+    for _, axis in ipairs(block.axes) do
+      if shown[axis.name] and is_tile_loop(axis, n, #block.loops) then return true end
+    end
+    return false
+  end)
+end
+
+local function key_of(visit, loops)
+  local values = {}
+  for n, loop in ipairs(loops) do values[n] = visit.loops[loop] end
+  return table.concat(values, " ")
+end
+
+local function text_of(block, visit, loops)
+  local words = {}
+  for n, loop in ipairs(loops) do words[n] = ("%s = %d"):format(block.loops[loop].name, visit.loops[loop]) end
+  return table.concat(words, ", ")
+end
+
+-- What stays the same for all executions of a block.
+local function about(block, shown)
+  local shared = loops_where(block, is_shared)
+  return {
+    piece = piece_of(block), tiles = tile_loops(block, shown), shared = shared, vectors = loops_where(block, is_vector),
+    serial = loops_where(block, function(loop) return not is_vector(loop) end),
+    outside = loops_where(block, function(_, n) return n < (shared[1] or 0) end),
+  }
+end
+
+-- ---- time
+
+-- Vectors are one moment. Rounds that threads share begin together: each thread has a clock of its own, set to the latest of
+-- all when the shared loop is entered.
+local function clock()
+  local region, latest, base, now, of_stroke = nil, 0, 0, {}, {}
+  return function(where, thread, stroke)
+    if where ~= region then
+      region, base, now, of_stroke = where, latest, {}, {}
+    end
+    local key = thread .. "|" .. stroke
+    if not of_stroke[key] then
+      now[thread] = (now[thread] or base) + 1
+      of_stroke[key] = now[thread]
+      latest = math.max(latest, now[thread])
+    end
+    return of_stroke[key]
+  end
+end
+
+-- ---- the list
+
+local function asked_of(blocks, stages, values)
+  local asked = {}
+  for n in ipairs(blocks) do asked[n] = false end
+  for _, stage in ipairs(stages) do
+    for _, n in ipairs(stage.blocks) do
+      asked[n] = {}
+      for k, axis in ipairs(blocks[n].axes) do asked[n][k] = values[stage.name][axis.name] or false end
+    end
+  end
+  return asked
+end
+
+local function named(axes, values)
+  local at = {}
+  for n, axis in ipairs(axes) do at[axis.name] = values[n] end
+  return at
+end
+
+--- All executions of these stages, in order: {stage, piece, at (value by axis), time, thread (text, "" where there is but one),
+--- stroke (equal within a vector), tile, loops (text), index (of the element)}. values: by stage and axis the values asked for,
+--- nil being all; shown: the axes, by name, whose tiles count.
+function instances.list(holder, after, sizes, stages, values, shown)
+  local _, blocks = instances.stages(holder, after, sizes)
+  local told, stage_of, tick = {}, {}, clock()
+  for n, block in ipairs(blocks) do told[n] = about(block, shown) end
+  for _, stage in ipairs(stages) do for _, n in ipairs(stage.blocks) do stage_of[n] = stage.name end end
+  local list = core.visits(holder, after, sizes, asked_of(blocks, stages, values), MOST)
+  for n, visit in ipairs(list) do
+    local block, t = blocks[visit.block], told[visit.block]
+    local stroke = visit.block .. ":" .. key_of(visit, t.serial)
+    local thread = text_of(block, visit, t.shared)
+    local first = block.loops[t.shared[1]]
+    local region = first and first.name .. ":" .. key_of(visit, t.outside) or ""
+    list[n] = {
+      stage = stage_of[visit.block], block = visit.block, piece = t.piece, at = named(block.axes, visit.axes), index = visit.index,
+      stroke = stroke, vector = #t.vectors > 0, thread = thread, time = tick(region, thread, stroke),
+      tile = #t.tiles > 0 and visit.block .. ":" .. key_of(visit, t.tiles) or nil,
+      loops = text_of(block, visit, loops_where(block, function() return true end)),
+    }
+  end
+  return list, blocks
+end
+
+return instances

@@ -1,0 +1,228 @@
+--- A grid of instances on a figure: the first axis down, the second to the right, as a matrix is written. Cells are filled, tiles
+--- outlined, the order of visits is a path through the cells. What is plotted is in cells: column, row.
+
+local grid = {}
+
+grid.FIRST, grid.LAST = {240, 246, 252}, {74, 144, 196} -- from light to dark, so that it works in grey
+grid.UNVISITED = "#FFFFFF"
+local NUMBERS = 26 -- pixels of a cell that has room for a number
+local TEXT = 9 -- pixels of a cell beside which a tick has room
+
+--- An axis to be shown: its values in ascending order, where they are not neighbours with a gap between.
+function grid.axis(name, values)
+  local at, ticks, n = {}, {}, 0
+  for k, value in ipairs(values) do
+    if k > 1 and value ~= values[k - 1] + 1 then n = n + 1 end
+    at[value], ticks[k], n = n, {n, value}, n + 1
+  end
+  return {name = name, values = values, at = at, ticks = ticks, n = n}
+end
+
+--- The axis of what has none: one row.
+grid.NONE = {values = {0}, at = {[0] = 0}, ticks = {}, n = 1}
+
+--- Pixels of a cell with which the axes fit into width x height.
+function grid.cell(rows, columns, width, height)
+  return math.max(7, math.min(46, width // columns.n, height // rows.n))
+end
+
+--- A colour of the ramp from light to dark, as a number. part: 0 to 1.
+function grid.shade(part)
+  local v = 0
+  for k = 1, 3 do v = v * 256 + math.floor(grid.FIRST[k] + part * (grid.LAST[k] - grid.FIRST[k]) + 0.5) end
+  return v
+end
+
+local function tics(axis, letter, cell)
+  local step, list = 1, {}
+  local widest = 1
+  for _, tick in ipairs(axis.ticks) do widest = math.max(widest, #tostring(tick[2])) end
+  while step * cell < (letter == "x2" and TEXT * widest or 14) do step = step * 2 end
+  for k, tick in ipairs(axis.ticks) do
+    local edge = k == 1 or axis.ticks[k - 1][1] + 1 ~= tick[1]
+    if edge or tick[2] % step == 0 then list[#list + 1] = ("'%d' %d"):format(tick[2], tick[1]) end
+  end
+  return ("set %stics (%s) scale 0 offset 0,%s font ',10'"):format(letter, table.concat(list, ", "),
+    letter == "x2" and "-0.4" or "0")
+end
+
+-- Where values are left out.
+local function gaps(axis, across)
+  local out = {}
+  for k = 2, #axis.ticks do
+    local at = axis.ticks[k][1] - 1
+    if at > axis.ticks[k - 1][1] then
+      out[#out + 1] = across and ("set label '…' at %d, graph 1.0 center offset 0,0.6"):format(at)
+        or ("set label '⋮' at graph 0, first %d right offset -0.8,0"):format(at)
+    end
+  end
+  return out
+end
+
+local function frame(o)
+  local rows, columns = o.rows, o.columns
+  local out = {
+    "unset border; unset xtics; unset ytics; set style fill solid 1 noborder",
+    ("set xrange [-0.5:%d - 0.5]; set x2range [-0.5:%d - 0.5]; set yrange [%d - 0.5:-0.5]"):format(columns.n, columns.n, rows.n),
+    tics(columns, "x2", o.cell),
+  }
+  if rows ~= grid.NONE then out[#out + 1] = tics(rows, "y", o.cell) end
+  table.move(gaps(rows, false), 1, #rows.ticks, #out + 1, out)
+  table.move(gaps(columns, true), 1, #columns.ticks, #out + 1, out)
+  return out
+end
+
+-- ---- parts
+
+-- Cells that are there, whether they are visited or not: {column, row}.
+local function cells(o)
+  local out = {}
+  for _, row in ipairs(o.rows == grid.NONE and {{0, 0}} or o.rows.ticks) do
+    for _, column in ipairs(o.columns.ticks) do out[#out + 1] = {column[1], row[1]} end
+  end
+  return out
+end
+
+local WHOLE = "using 1:2:($1-0.5):($1+0.5):($2-0.5):($2+0.5)" -- cells, edge to edge
+
+local function domain(f, o)
+  return ("%s %s with boxxyerror fs solid 0 border lc rgb '#BBBBBB' notitle"):format(f:data(cells(o), "domain"), WHOLE)
+end
+
+local function filled(f, fills)
+  return ("%s %s:3 with boxxyerror fs solid 1 border lc rgb '#DDDDDD' lc rgb variable notitle"):format(f:data(fills, "cells"),
+    WHOLE)
+end
+
+--- The path from stroke to stroke as segments {from column, row, column and row further}: neighbours, and jumps.
+function grid.segments(strokes)
+  local steps, jumps = {}, {}
+  for k = 2, #strokes do
+    local a, b = strokes[k - 1], strokes[k]
+    local list = math.abs(a.to[1] - b.from[1]) + math.abs(a.to[2] - b.from[2]) <= 1 and steps or jumps
+    list[#list + 1] = {a.middle[1], a.middle[2], b.middle[1] - a.middle[1], b.middle[2] - a.middle[2]}
+  end
+  return steps, jumps
+end
+
+-- Points of an arc: a row alone shows a jump beside itself, forward above, back below.
+local function arc(j)
+  local high = -math.min(0.42, 0.12 + 0.03 * math.abs(j[3]))
+  if j[3] < 0 then high = -high end
+  local points = {}
+  for k = 0, 12 do
+    local t = k / 12
+    points[#points + 1] = {j[1] + t * j[3], j[2] + 4 * t * (1 - t) * high}
+  end
+  points[#points + 1] = ""
+  return points
+end
+
+local function arcs(f, jumps, style)
+  local points = {}
+  for _, j in ipairs(jumps) do table.move(arc(j), 1, 14, #points + 1, points) end
+  return ("%s using 1:2 with lines %s notitle"):format(f:data(points, "jumps"), style)
+end
+
+local function path(f, o, lane, parts)
+  local steps, jumps = grid.segments(lane.strokes)
+  local head = ("filled head size %.3f,20 fixed"):format(math.min(0.22, 4 / o.cell + 0.08))
+  local width, dash = o.cell < 14 and 0.8 or 1.2, o.dashed and 2 or 1
+  if #steps > 0 then
+    parts[#parts + 1] = ("%s using 1:2:3:4 with vectors %s lw %.1f dt %d lc rgb '%s' notitle"):format(f:data(steps, "steps"),
+      o.cell >= 14 and head or "nohead", width, dash, lane.colour)
+  end
+  if #jumps == 0 then return end
+  local style = ("lw %.1f dt %d lc rgb '%s'"):format(width * 0.8, o.dashed and 2 or 3, lane.colour)
+  if o.rows == grid.NONE then
+    parts[#parts + 1] = arcs(f, jumps, style)
+  else
+    parts[#parts + 1] = ("%s using 1:2:3:4 with vectors %s %s notitle"):format(f:data(jumps, "jumps"), head, style)
+  end
+end
+
+-- Edges of a set of cells: {column, row, further}.
+local function edges(tile)
+  local out, has = {}, {}
+  for _, c in ipairs(tile) do has[c[1] .. " " .. c[2]] = true end
+  local function side(c, dx, dy, x, y, wide, high)
+    if not has[(c[1] + dx) .. " " .. (c[2] + dy)] then out[#out + 1] = {c[1] + x, c[2] + y, wide, high} end
+  end
+  for _, c in ipairs(tile) do
+    side(c, -1, 0, -0.5, -0.5, 0, 1)
+    side(c, 1, 0, 0.5, -0.5, 0, 1)
+    side(c, 0, -1, -0.5, -0.5, 1, 0)
+    side(c, 0, 1, -0.5, 0.5, 1, 0)
+  end
+  return out
+end
+
+local function outlines(f, o, parts)
+  local list = {}
+  for _, tile in ipairs(o.tiles or {}) do table.move(edges(tile), 1, 4 * #tile, #list + 1, list) end
+  if #list == 0 then return end
+  parts[#parts + 1] = ("%s using 1:2:3:4 with vectors nohead lw %.1f lc rgb '#000000' notitle"):format(f:data(list, "tiles"),
+    o.cell < 14 and 1.4 or 2.2)
+end
+
+-- Vectors as bars through their cells.
+local function bars(f, o, lane, parts)
+  local list = {}
+  for _, stroke in ipairs(lane.strokes) do
+    if stroke.vector then
+      list[#list + 1] = {stroke.from[1], stroke.from[2], stroke.to[1] - stroke.from[1], stroke.to[2] - stroke.from[2]}
+    end
+  end
+  if #list > 0 then
+    parts[#parts + 1] = ("%s using 1:2:3:4 with vectors nohead lw %.1f lc rgb '%s' notitle"):format(f:data(list, "vectors"),
+      math.max(2, o.cell * 0.16), lane.colour)
+  end
+end
+
+-- A dot where a lane is; the first of all is open.
+local function dots(f, o, lane, parts)
+  local size = o.cell < 14 and 0.3 or 0.6
+  local list = {}
+  for _, stroke in ipairs(lane.strokes) do list[#list + 1] = {stroke.middle[1], stroke.middle[2]} end
+  parts[#parts + 1] = ("%s using 1:2 with points pt %d ps %.1f lc rgb '%s' notitle"):format(f:data(list, "visits"),
+    lane.point, size, lane.colour)
+end
+
+local function numbers(f, o, parts)
+  if o.cell < NUMBERS or not o.numbers then return end
+  parts[#parts + 1] = ("%s using ($1-0.44):($2-0.28):3 with labels left font ',%d' tc rgb '#333333' notitle"):format(
+    f:data(o.numbers, "times"), o.cell < 34 and 7 or 8)
+end
+
+-- ---- the panel
+
+local function labels(f, o)
+  local rect = o.rect
+  f:text(rect.left + rect.width / 2, rect.top - 30, o.columns.name .. " →", {align = "center"})
+  if o.rows ~= grid.NONE then f:text(rect.left - 34, rect.top + rect.height / 2, o.rows.name .. " ↓", {align = "right"}) end
+end
+
+--- Places a grid. o: {left, top, cell (pixels), rows, columns (grid.axis; rows may be grid.NONE), fills ({column, row, colour as
+--- a number}), hatches ({pattern, colour, cells}), lanes ({strokes, colour, point}), numbers ({column, row, text}), tiles (lists
+--- of cells), dashed}. A stroke: {from, to, middle ({column, row}), vector}. Answers where it lies.
+function grid.place(f, o)
+  o.rect = {left = o.left, top = o.top, width = o.cell * o.columns.n, height = o.cell * o.rows.n}
+  local parts = {domain(f, o)}
+  if o.fills and #o.fills > 0 then parts[#parts + 1] = filled(f, o.fills) end
+  for _, h in ipairs(o.hatches or {}) do
+    parts[#parts + 1] = ("%s %s with boxxyerror fs transparent pattern %d noborder fc rgb '%s' notitle"):format(
+      f:data(h.cells, "hatched"), WHOLE, h.pattern, h.colour)
+  end
+  outlines(f, o, parts)
+  for _, lane in ipairs(o.lanes or {}) do
+    bars(f, o, lane, parts)
+    path(f, o, lane, parts)
+    dots(f, o, lane, parts)
+  end
+  numbers(f, o, parts)
+  labels(f, o)
+  f:panel({left = o.rect.left, right = o.rect.left + o.rect.width, top = o.rect.top, height = o.rect.height}, frame(o), parts)
+  return o.rect
+end
+
+return grid

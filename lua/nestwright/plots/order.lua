@@ -1,0 +1,220 @@
+--- The order in which the instances of a stage are visited: a grid of its axes, a path from visit to visit, darker with time.
+local figure = require "nestwright.plots.figure"
+local grid = require "nestwright.plots.grid"
+local plot = require "nestwright.plots.plot"
+
+local order = {}
+
+local LEFT, TOP, WIDTH, HEIGHT = 90, 96, 780, 600 -- pixels: where the grid begins, and the most it takes
+local POINTS = {7, 5, 9, 13, 11, 15, 3} -- of threads, filled
+
+-- ---- from the list of executions to what is drawn
+
+--- Where an execution stands: {column, row}.
+function order.cell(view, visit)
+  local row = view.rows == grid.NONE and 0 or view.rows.at[visit.at[view.rows.name]]
+  return {view.columns.at[visit.at[view.columns.name]], row}
+end
+
+-- Executions of one vector, which stand together in the list, become one stroke.
+local function strokes_of(view, list)
+  local out, last = {}, nil
+  for _, visit in ipairs(list) do
+    local cell = order.cell(view, visit)
+    if not last or last.key ~= visit.stroke then
+      last = {key = visit.stroke, from = cell, time = visit.time, thread = visit.thread, vector = visit.vector}
+      out[#out + 1] = last
+    end
+    last.to = cell
+    last.middle = {(last.from[1] + cell[1]) / 2, (last.from[2] + cell[2]) / 2}
+  end
+  return out
+end
+
+--- A path for each thread: {name, strokes, colour, point}.
+function order.lanes(view, list)
+  local lanes, at = {}, {}
+  for _, stroke in ipairs(strokes_of(view, list)) do
+    local lane = at[stroke.thread]
+    if not lane then
+      local n = #lanes
+      lane = {name = stroke.thread, strokes = {}, point = POINTS[n % #POINTS + 1]}
+      lanes[n + 1], at[stroke.thread] = lane, lane
+    end
+    table.insert(lane.strokes, stroke)
+  end
+  for n, lane in ipairs(lanes) do
+    lane.colour = #lanes == 1 and figure.colour.black or figure.series[(n - 1) % #figure.series + 1]
+  end
+  return lanes
+end
+
+--- Cells with the times at which they are visited: {column, row, times}, in the order of the first visit.
+function order.visited(view, list)
+  local out, at = {}, {}
+  for _, visit in ipairs(list) do
+    local cell = order.cell(view, visit)
+    local key = cell[1] .. " " .. cell[2]
+    if not at[key] then
+      at[key] = {cell[1], cell[2], {}}
+      out[#out + 1] = at[key]
+    end
+    table.insert(at[key][3], visit.time)
+  end
+  return out
+end
+
+--- The cells of each tile.
+function order.tiles(view, list)
+  local tiles, at = {}, {}
+  for _, visit in ipairs(list) do
+    if visit.tile then
+      if not at[visit.tile] then
+        at[visit.tile] = {}
+        tiles[#tiles + 1] = at[visit.tile]
+      end
+      table.insert(at[visit.tile], order.cell(view, visit))
+    end
+  end
+  return tiles
+end
+
+function order.last(list)
+  local last = 0
+  for _, visit in ipairs(list) do last = math.max(last, visit.time) end
+  return last
+end
+
+--- Fills that darken with time.
+function order.fills(visited, last)
+  local out = {}
+  for n, cell in ipairs(visited) do
+    out[n] = {cell[1], cell[2], grid.shade(last > 1 and (cell[3][1] - 1) / (last - 1) or 0)}
+  end
+  return out
+end
+
+--- Times as text in the cells; of many visits the first and how many.
+function order.numbers(visited)
+  local out = {}
+  for n, cell in ipairs(visited) do
+    local times = cell[3]
+    local text = #times <= 2 and table.concat(times, " ") or ("%d.. %dx"):format(times[1], #times)
+    out[n] = ('%d %d "%s"'):format(cell[1], cell[2], text)
+  end
+  return out
+end
+
+-- Those visited more than once.
+local function repeated(visited)
+  local out = {}
+  for _, cell in ipairs(visited) do if #cell[3] > 1 then out[#out + 1] = {cell[1], cell[2]} end end
+  return out
+end
+
+-- ---- words
+
+local function count(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
+order.count = count
+
+--- " at k = 0", or nothing.
+function order.fixed_text(view)
+  local words = {}
+  for n, fixed in ipairs(view.fixed) do words[n] = ("%s = %d"):format(fixed.name, fixed.value) end
+  return #words > 0 and " at " .. table.concat(words, ", ") or ""
+end
+
+--- The part of an axis that is shown: i in 0..17, or i in 0..8 of 0..17.
+local function axis_text(axis)
+  local first, last = axis.values[1], axis.values[#axis.values]
+  local text = ("%s in %d..%d"):format(axis.name, first, last + 1)
+  if first == axis.lo and last == axis.hi then return text end
+  return ("%s of %d..%d"):format(text, axis.lo, axis.hi + 1)
+end
+
+function order.shown_text(view)
+  local words = {}
+  for _, axis in ipairs(view.shown) do words[#words + 1] = axis_text(axis) end
+  return ("%s, %s%s"):format(view.stage, table.concat(words, ", "), order.fixed_text(view))
+end
+
+-- Sentences about n things, where there are any.
+local function say(out, n, what, one, many)
+  if n > 0 then out[#out + 1] = ("%s %s."):format(count(n, what), n == 1 and one or many) end
+end
+
+local function vectors_in(lanes)
+  local n = 0
+  for _, lane in ipairs(lanes) do
+    for _, stroke in ipairs(lane.strokes) do if stroke.vector then n = n + 1 end end
+  end
+  return n
+end
+
+local function words_of(view, lanes, visited, tiles)
+  local again, there = #repeated(visited), #view.columns.values * #view.rows.values
+  local once = again == 0 and #visited == there
+  local out = {("%s: %s %s."):format(order.shown_text(view), count(there, "instance"),
+    once and "visited once each" or "and " .. count(#view.list, "visit"))}
+  say(out, again, "instance", "is visited more than once", "are visited more than once")
+  say(out, there - #visited, "instance", "is never visited", "are never visited")
+  if #tiles > 1 then say(out, #tiles, "tile", "", "are outlined") end
+  say(out, vectors_in(lanes), "vector", "is a bar: done at once", "are bars: each is done at once")
+  if #lanes > 1 then
+    out[#out + 1] = ("%d rounds of a loop that threads share: each has a path, a colour and times of its own."):format(#lanes)
+  end
+  return table.concat(out, " ")
+end
+
+-- ---- making
+
+local function key_of(lanes, again, last)
+  local rgb = function(part) return ("#%06X"):format(grid.shade(part)) end
+  local entries = {}
+  if last > 1 then entries = {{text = "early", pt = 5, colour = rgb(0.15)}, {text = "late", pt = 5, colour = rgb(1)}} end
+  for n, lane in ipairs(lanes) do
+    if #lanes > 1 and n <= #figure.series then entries[#entries + 1] = {text = lane.name, pt = lane.point, colour = lane.colour} end
+  end
+  if #lanes > #figure.series then entries[#entries + 1] = {text = "and so on", pt = 0, colour = "#FFFFFF"} end
+  if again then entries[#entries + 1] = {text = "visited again", pt = 1, colour = figure.colour.red} end
+  return entries
+end
+
+order.columns = {"order", "time", "thread", "piece", "loops"}
+
+--- What is plotted, as rows: of each execution its place in the order of the program, its time, its thread, its piece, where the
+--- loops stand, and the values of the stage's axes.
+function order.rows(view)
+  local columns, rows = table.move(order.columns, 1, #order.columns, 1, {}), {}
+  for _, axis in ipairs(view.axes) do columns[#columns + 1] = axis.name end
+  for n, visit in ipairs(view.list) do
+    rows[n] = {n, visit.time, visit.thread, visit.piece, visit.loops}
+    for k, axis in ipairs(view.axes) do rows[n][#order.columns + k] = visit.at[axis.name] end
+  end
+  return columns, rows
+end
+
+--- The width that a title and a grid take.
+function order.width(title, columns, cell)
+  return math.min(1000, math.max(LEFT + columns.n * cell + 40, 8.2 * utf8.len(title) + 40, 460)) // 1
+end
+
+--- view: {stage, rows, columns (grid.axis, with lo and hi of the domain), shown (the one or two of them), fixed ({name, value}),
+--- axes, list (of instances.list), title}.
+function order.make(view)
+  local cell = grid.cell(view.rows, view.columns, WIDTH, HEIGHT)
+  local lanes, visited = order.lanes(view, view.list), order.visited(view, view.list)
+  local tiles, last, again = order.tiles(view, view.list), order.last(view.list), repeated(visited)
+  local f = figure.new {title = view.title, width = order.width(view.title, view.columns, cell)}
+  f:text(f.width / 2, figure.TITLE, order.shown_text(view), {align = "center", size = 10, colour = "#444444"})
+  grid.place(f, {left = (f.width - view.columns.n * cell) // 2, top = TOP, cell = cell, rows = view.rows, columns = view.columns,
+    fills = order.fills(visited, last), lanes = lanes, numbers = order.numbers(visited), tiles = #tiles > 1 and tiles or nil,
+    hatches = #again > 0 and {{pattern = 4, colour = figure.colour.red, cells = again}} or nil})
+  f:key(key_of(lanes, #again > 0, last))
+  local caption = words_of(view, lanes, visited, tiles)
+  local script, size = f:finish(14, caption)
+  local columns, rows = order.rows(view)
+  return plot.new {caption = caption, script = script, size = size, columns = columns, rows = rows}
+end
+
+return order
