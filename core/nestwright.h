@@ -471,6 +471,12 @@ typedef struct nw_sim_level {
   int ways; // 0: fully associative
 } nw_sim_level;
 
+// A run of a program that is looked at without being run.
+typedef struct nw_walk_opts {
+  const int64_t *sizes; // values of the symbolic sizes, in order
+  int thread, threads; // what this thread of so many does of it; 0 threads: everything, one after the other
+} nw_walk_opts;
+
 typedef enum nw_outcome { NW_HIT, NW_COLD, NW_CAPACITY, NW_CONFLICT, NW_OUTCOMES } nw_outcome;
 
 typedef struct nw_sim_opts {
@@ -502,10 +508,10 @@ typedef struct nw_iteration { // an iteration of a loop
   int64_t from, to; // accesses
 } nw_iteration;
 typedef struct nw_trace nw_trace;
-// What the lowered program touches, in order, found without running it. sizes: values of the symbolic sizes, in order.
+// What the lowered program touches, in order, found without running it.
 // NULL where it depends on data, and where there are more than `most` (NW_ELIMIT).
 // o: caches to simulate; NULL: none.
-NW_API nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const int64_t *sizes, int64_t most,
+NW_API nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int64_t most,
                                const nw_sim_opts *o);
 // The same from the interpreter, on arguments as for nw_interpret.
 NW_API nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *args, int64_t most);
@@ -516,7 +522,8 @@ NW_API int64_t nw_trace_iterations(const nw_trace *t); // of a walk; in the orde
 NW_API const nw_iteration *nw_trace_iteration(const nw_trace *t, int64_t i);
 NW_API int64_t nw_trace_differs(const nw_trace *a, const nw_trace *b); // the first access that does; -1: none
 // All accesses of a program as pixels, however many there are: of several on one pixel the worst shows, so that no miss is
-// ever lost. 0: none; 1 read, 2 written, and it was there; 3 cold, 4 capacity, 5 conflict miss.
+// ever lost. 0: none; 1 read, 2 written, and it was there; 3 cold, 4 capacity, 5 conflict miss. Of level -1: 1 found in the first
+// level, 2 in the second, ..., one more than there are levels: in memory.
 typedef enum nw_raster_y { NW_Y_INDEX, NW_Y_ADDRESS, NW_Y_LINE, NW_Y_SET } nw_raster_y;
 typedef struct nw_lane {
   const char *tensor;
@@ -526,8 +533,8 @@ typedef struct nw_lane {
   uint8_t *pixel; // rows of `width`, the lowest first
 } nw_lane;
 typedef struct nw_raster nw_raster;
-NW_API nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_sim_opts *o, int level,
-                               nw_raster_y y, int width, int height);
+NW_API nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o,
+                               int level, nw_raster_y y, int width, int height);
 NW_API void nw_raster_free(nw_raster *r);
 NW_API int64_t nw_raster_time(const nw_raster *r); // accesses in all
 NW_API int nw_raster_lanes(const nw_raster *r); // tensors that are touched, in the order of their addresses
@@ -543,7 +550,7 @@ typedef struct nw_missed { // of one level, one load or store of the program
   nw_sim_counts count;
 } nw_missed;
 typedef struct nw_misses nw_misses;
-NW_API nw_misses *nw_misses_of(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_sim_opts *o);
+NW_API nw_misses *nw_misses_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o);
 NW_API void nw_misses_free(nw_misses *m);
 NW_API int nw_misses_count(const nw_misses *m);
 NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
@@ -594,6 +601,45 @@ typedef struct nw_refused nw_refused; // counted
 NW_API nw_refused *nw_sched_refused(nw_sched *s);
 NW_API void nw_refused_release(nw_refused *r);
 NW_API const nw_program *nw_refused_program(const nw_refused *r, bool after); // borrowed; NULL: it never made one
+
+// How far apart in time a line is asked for and asked for again, in other lines asked for in between: fully associative
+// caches of more lines than that hit. Counted by tensor, exactly below 64, then in 64 bins an octave.
+typedef struct nw_reuse nw_reuse;
+NW_API nw_reuse *nw_reuse_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int line);
+NW_API void nw_reuse_free(nw_reuse *r);
+NW_API int nw_reuse_tensors(const nw_reuse *r); // in the order of their addresses
+NW_API const char *nw_reuse_tensor(const nw_reuse *r, int i);
+NW_API int64_t nw_reuse_first(const nw_reuse *r, int i); // lines asked for that never were before
+NW_API int nw_reuse_bins(const nw_reuse *r);
+NW_API int64_t nw_reuse_from(const nw_reuse *r, int bin); // its least distance; the next bin's ends it
+NW_API int64_t nw_reuse_count(const nw_reuse *r, int i, int bin);
+
+// How full the sets of a level are, and how many different lines they are asked for, in equal parts of the time.
+typedef struct nw_filling nw_filling;
+NW_API nw_filling *nw_filling_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o,
+                                 int level, int columns);
+NW_API void nw_filling_free(nw_filling *f);
+NW_API int64_t nw_filling_time(const nw_filling *f); // accesses in all
+NW_API int nw_filling_columns(const nw_filling *f); // no more than there are accesses
+NW_API int nw_filling_sets(const nw_filling *f);
+NW_API int nw_filling_held(const nw_filling *f, int column, int set); // lines, at the end of the column
+NW_API int nw_filling_asked(const nw_filling *f, int column, int set); // different lines during it
+
+// A load or store, and how its address moves with the loops around it.
+typedef struct nw_moved {
+  const char *loop;
+  int64_t extent; // -1: it varies
+  int64_t bytes; // what an iteration adds to the address
+  bool parallel;
+} nw_moved;
+typedef struct nw_sweeps nw_sweeps;
+NW_API nw_sweeps *nw_sweeps_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk);
+NW_API void nw_sweeps_free(nw_sweeps *s);
+NW_API int nw_sweeps_count(const nw_sweeps *s); // of those whose addresses are affine
+NW_API const char *nw_sweep_tensor(const nw_sweeps *s, int i);
+NW_API bool nw_sweep_writes(const nw_sweeps *s, int i);
+NW_API int nw_sweep_loops(const nw_sweeps *s, int i); // around it, the outermost first
+NW_API nw_moved nw_sweep_loop(const nw_sweeps *s, int i, int k);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 // A refusal as a lesson: what happens now, what would happen, and the number that comes out wrong.
 #include "check/replay.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 // C(i=0, k=1), an execution by what it computes: that name is the same before and after the step.

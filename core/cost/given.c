@@ -1,5 +1,5 @@
 // A walk of a schedule's program at sizes that somebody gave.
-#include "cost/walker.h"
+#include "cost/ready.h"
 #include "run/formals.h"
 #include <stdlib.h>
 
@@ -38,10 +38,11 @@ bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
   return ok;
 }
 
-nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
-  if (!p || !nw_sizes_allowed(c, p, sizes)) return NULL;
+nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk) {
+  if (!p || !nw_sizes_allowed(c, p, walk->sizes)) return NULL;
   nw_exec *e = nw_lower(p, NULL);
-  nw_walker *w = e ? nw_walker_new(c, e, sizes) : NULL;
+  nw_walker *w = e ? nw_walker_new(c, e, walk->sizes) : NULL;
   nw_exec_release(e);
+  if (w) w->thread = walk->thread, w->threads = walk->threads;
   return w;
 }

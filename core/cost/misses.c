@@ -29,8 +29,8 @@ static nw_misses *gather(const nw_walker *w, const nw_sim *k, int nlevels) {
   return m;
 }
 
-nw_misses *nw_misses_of(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_sim_opts *o) {
-  nw_walker *w = nw_walker_for(c, p, sizes);
+nw_misses *nw_misses_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o) {
+  nw_walker *w = nw_walker_for(c, p, walk);
   if (!w) return NULL;
   const nw_places *places = nw_walker_places(w);
   nw_sim *k = nw_sim_new(c, o, places->from, places->to, nw_walker_sites(w));

@@ -91,18 +91,29 @@ static void see_lines(painting *x, const nw_ref *ref) {
   x->r->touched[x->column] = x->lines;
 }
 
+// 1: in the first level. A level that was not asked says hit.
+static uint8_t found_in(const painting *x, const uint8_t *out) {
+  int n = 0;
+  while (n < x->nlevels && out[n] != NW_HIT) n++;
+  return (uint8_t)(n + 1);
+}
+
 static bool paint_refs(void *env, const nw_ref *ref, int n) {
   painting *x = env;
   nw_sim_feed(x->sim, ref, n, x->out);
   for (int i = 0; i < n; i++) {
-    uint8_t what = x->out[i * x->nlevels + x->level];
+    const uint8_t *out = x->out + (size_t)i * (size_t)x->nlevels;
+    uint8_t what = out[x->level < 0 ? 0 : x->level];
     nw_lane *lane = x->at[ref[i].site].lane;
     if (x->time >= x->until) next_column(x);
     x->time++;
     lane->accesses++;
     lane->outcome[what]++;
-    paint(x, &ref[i], what == NW_HIT ? (uint8_t)(1 + ref[i].write) : (uint8_t)(2 + what));
-    if (x->out[i * x->nlevels] == NW_COLD) see_lines(x, &ref[i]);
+    paint(x, &ref[i],
+          x->level < 0     ? found_in(x, out)
+          : what == NW_HIT ? (uint8_t)(1 + ref[i].write)
+                           : (uint8_t)(2 + what));
+    if (out[0] == NW_COLD) see_lines(x, &ref[i]);
   }
   return true;
 }
@@ -164,7 +175,7 @@ static void make_lanes(painting *x, nw_raster_y y, int line) {
 static bool paint_all(nw_ctx *c, painting *x, const nw_sim_opts *o, nw_raster_y y) {
   nw_raster *r = x->r;
   const nw_places *places = nw_walker_places(x->w);
-  const nw_sim_level *level = &o->level[x->level];
+  const nw_sim_level *level = &o->level[x->level < 0 ? 0 : x->level];
   if (!nw_walk_refs(x->w, count_refs, see_round, r)) return false;
   nw_rounds_close(&r->rounds);
   x->sim = nw_sim_new(c, o, places->from, places->to, nw_walker_sites(x->w));
@@ -185,9 +196,9 @@ static bool paint_all(nw_ctx *c, painting *x, const nw_sim_opts *o, nw_raster_y 
   return ok;
 }
 
-nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const int64_t *sizes, const nw_sim_opts *o, int level,
+nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o, int level,
                         nw_raster_y y, int width, int height) {
-  nw_walker *w = nw_walker_for(c, p, sizes);
+  nw_walker *w = nw_walker_for(c, p, walk);
   if (!w) return NULL;
   nw_raster *r = nw_xcalloc(1, sizeof *r);
   r->arena = r->rounds.arena = nw_arena_new();

@@ -54,7 +54,9 @@ struct nw_walker {
   nw_places places;
   nw_vec site; // nw_site_code *
   nw_nest *root;
+  int thread, threads; // whose share is walked; 0 threads: all
   // while it walks
+  bool inside; // of a parallel loop
   nw_ref *batch;
   int n;
   int64_t time; // accesses handed on

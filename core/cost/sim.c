@@ -162,6 +162,23 @@ void nw_sim_feed(nw_sim *k, const nw_ref *ref, int n, uint8_t *out) {
   }
 }
 
+// ---- sets
+
+bool nw_sim_by_misses(const nw_sim *k) { return k->o.misses; }
+
+uint32_t nw_sim_set(const nw_sim *k, int lv, uint64_t line) {
+  const level *l = &k->level[lv];
+  return l->full ? 0 : nw_sets_row(&l->sets, (uint32_t)(line - k->from) + 1);
+}
+
+int nw_sim_held(const nw_sim *k, int lv, uint32_t set) {
+  const level *l = &k->level[lv];
+  if (l->full) return (int)l->list.held;
+  int n = 0;
+  for (int way = 0; way < l->sets.ways; way++) n += l->sets.way[(size_t)set * (size_t)l->sets.ways + (size_t)way] != 0;
+  return n;
+}
+
 // ---- counts
 
 const nw_sim_counts *nw_sim_site(const nw_sim *k, int lv, int site) {

@@ -87,8 +87,8 @@ static void see_round(void *env, const nw_stmt *loop, int64_t index, int64_t tim
   nw_rounds_see(&((watch *)env)->t->rounds, loop, index, time);
 }
 
-nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const int64_t *sizes, int64_t most, const nw_sim_opts *o) {
-  nw_walker *w = nw_walker_for(c, p, sizes);
+nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int64_t most, const nw_sim_opts *o) {
+  nw_walker *w = nw_walker_for(c, p, walk);
   if (!w) return NULL;
   watch x = {.t = trace_new(most), .w = w, .places = nw_walker_places(w)};
   if (o) x.sim = nw_sim_new(c, o, x.places->from, x.places->to, nw_walker_sites(w));

@@ -1,6 +1,7 @@
 // The walk itself: loops count addresses up, and hand on what is touched in parts.
 #include "cost/walker.h"
 #include "cost/ready.h"
+#include "ir/tags.h"
 #include <stdlib.h>
 
 // ---- making and asking
@@ -84,7 +85,11 @@ static void touch(nw_walker *w, uint32_t site) {
     if (lane_on(w, s, l)) put(w, s, site, index_at(w, s, l), 1);
 }
 
+// What is outside of parallel loops is done by the first thread.
+static bool is_idle(const nw_walker *w) { return w->thread && !w->inside; }
+
 static void run_store(nw_walker *w, const nw_nest *c) {
+  if (is_idle(w)) return;
   w->execution++;
   for (int i = 0; i < c->nacts;) {
     const nw_act *a = &c->act[i++];
@@ -101,11 +106,13 @@ static void tick(nw_walker *w) {
   if (++w->ticks % 65536 == 0 && !w->stop && nw_stopped(w->ctx)) w->stop = true;
 }
 
-static void run_flat(nw_walker *w, nw_nest *c, int64_t begin, int64_t extent) {
-  w->slot[c->slot] = begin;
+// Rounds from..to of the loop.
+static void run_flat(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int64_t to) {
+  if (is_idle(w)) return;
+  w->slot[c->slot] = begin + from;
   for (int k = 0; k < c->nrefs; k++)
     c->ref[k].address = c->from[k]->base + (uint64_t)(c->from[k]->elem * nw_form_at(&c->from[k]->at, w->slot));
-  for (int64_t i = 0; i < extent && !w->stop; i++) {
+  for (int64_t i = from; i < to && !w->stop; i++) {
     if (NW_BATCH - w->n < c->nrefs) flush(w);
     if (w->round) w->round(w->env, c->stmt, i, w->time + w->n);
     nw_ref *out = w->batch + w->n;
@@ -117,8 +124,8 @@ static void run_flat(nw_walker *w, nw_nest *c, int64_t begin, int64_t extent) {
   }
 }
 
-static void run_rounds(nw_walker *w, nw_nest *c, int64_t begin, int64_t extent) {
-  for (int64_t i = 0; i < extent && !w->stop; i++) {
+static void run_rounds(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int64_t to) {
+  for (int64_t i = from; i < to && !w->stop; i++) {
     w->slot[c->slot] = begin + i;
     if (w->round) w->round(w->env, c->stmt, i, w->time + w->n);
     tick(w);
@@ -126,12 +133,28 @@ static void run_rounds(nw_walker *w, nw_nest *c, int64_t begin, int64_t extent) 
   }
 }
 
+static void run_part(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int64_t to) {
+  (c->flat ? run_flat : run_rounds)(w, c, begin, from, to);
+}
+
+// A thread's share, as run/threads.c hands it out.
+static void run_share(nw_walker *w, nw_nest *c, int64_t begin, int64_t extent) {
+  int64_t chunk = nw_chunk_of(c->stmt), t = w->thread, threads = w->threads;
+  if (chunk < 0) chunk = -chunk;
+  w->inside = true;
+  if (!chunk)
+    run_part(w, c, begin, (int64_t)((__int128)extent * t / threads), (int64_t)((__int128)extent * (t + 1) / threads));
+  for (__int128 from = (__int128)t * chunk; chunk && from < extent && !w->stop; from += (__int128)threads * chunk)
+    run_part(w, c, begin, (int64_t)from, extent - from < chunk ? extent : (int64_t)from + chunk);
+  w->inside = false;
+}
+
 static void run_loop(nw_walker *w, nw_nest *c) {
   int64_t begin = nw_calc_at(c->begin, w->slot, 0), extent = nw_calc_at(c->extent, w->slot, 0);
-  if (c->flat)
-    run_flat(w, c, begin, extent);
+  if (w->threads && !w->inside && c->stmt->loop.mark == NW_PARALLEL)
+    run_share(w, c, begin, extent);
   else
-    run_rounds(w, c, begin, extent);
+    run_part(w, c, begin, 0, extent);
   if (w->round) w->round(w->env, c->stmt, -1, w->time + w->n);
 }
 

@@ -25,8 +25,9 @@ typedef struct nw_walker nw_walker;
 nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes);
 // Does a program allow these sizes? False, and a diagnostic that says why not.
 bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes);
-// Of a scheduled program, lowered; the sizes must be ones it allows.
-nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const int64_t *sizes);
+// Of a scheduled program, lowered; the sizes must be ones it allows. A thread does its share of each outermost parallel loop, as
+// the run-time hands it out (one that goes to whoever is free is dealt in turn), and thread 0 what is outside of them.
+nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk);
 void nw_walker_free(nw_walker *w);
 int nw_walker_sites(const nw_walker *w);
 const nw_ref_site *nw_walker_site(const nw_walker *w, int i);

@@ -17,9 +17,11 @@ static int f_sizes(lua_State *L) {
   return 1;
 }
 
-// element_bytes(s): by tensor.
+// element_bytes(s, version?): by tensor.
 static int f_element_bytes(lua_State *L) {
-  const nw_program *p = nw_sched_program(schedule_arg(L));
+  const nw_sched *s = schedule_arg(L);
+  const nw_program *p = nw_sched_version(s, nwl_count_or(L, 2, "version", 0, INT_MAX, nw_sched_current(s)));
+  if (!p) nwl_fail(L, NW_ERANGE, NULL, "there is no such version");
   lua_newtable(L);
   for (int i = 0; i < nw_program_buffers(p); i++) {
     lua_pushinteger(L, nw_dtype_bytes(nw_program_buffer_dtype(p, i)));
@@ -28,13 +30,41 @@ static int f_element_bytes(lua_State *L) {
   return 1;
 }
 
-static void read_sizes(lua_State *L, int arg, const nw_program *p, int64_t *sizes) {
-  int n = nwl_list_length(L, arg, NWL_MAX_DIMS, "sizes");
-  if (n != nw_program_sizes(p)) nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d, got %d", nw_program_sizes(p), n);
+typedef struct walk { // what argument 2 says: {sizes, version?, thread?, threads?}
+  const nw_program *program;
+  int64_t size[NWL_MAX_DIMS];
+  nw_walk_opts walk;
+} walk;
+
+static int count_or(lua_State *L, int at, const char *name, int lo, int hi, int otherwise) {
+  lua_getfield(L, at, name);
+  int v = nwl_count_or(L, lua_gettop(L), name, lo, hi, otherwise);
+  lua_pop(L, 1);
+  return v;
+}
+
+static void read_sizes(lua_State *L, int arg, walk *w) {
+  lua_getfield(L, arg, "sizes");
+  int list = lua_gettop(L), n = nwl_list_length(L, list, NWL_MAX_DIMS, "sizes");
+  if (n != nw_program_sizes(w->program))
+    nwl_fail(L, NW_EINVAL, NULL, "sizes: expected %d, got %d", nw_program_sizes(w->program), n);
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
-    lua_rawgeti(L, arg, i + 1);
-    sizes[i] = nwl_integer(L, -1, nw_program_size(p, i));
+    lua_rawgeti(L, list, i + 1);
+    w->size[i] = nwl_integer(L, -1, nw_program_size(w->program, i));
   }
+  lua_settop(L, list - 1);
+}
+
+static void read_walk(lua_State *L, walk *w) {
+  const nw_sched *s = schedule_arg(L);
+  nwl_table(L, 2, "walk");
+  w->program = nw_sched_version(s, count_or(L, 2, "version", 0, INT_MAX, nw_sched_current(s)));
+  if (!w->program) nwl_fail(L, NW_ERANGE, NULL, "there is no such version");
+  read_sizes(L, 2, w);
+  w->walk.sizes = w->size;
+  w->walk.threads = count_or(L, 2, "threads", 0, 1024, 0);
+  w->walk.thread = count_or(L, 2, "thread", 0, 1023, 0);
+  nw_clear(nwl_ctx(L));
 }
 
 static void set_count(lua_State *L, const char *name, int64_t value) {
@@ -88,16 +118,14 @@ static int push_trace(lua_State *L, nwl_box *b, nw_trace *t) {
 }
 
 static int f_walk(lua_State *L) {
-  const nw_program *p = nw_sched_program(schedule_arg(L));
-  int64_t sizes[NWL_MAX_DIMS];
-  read_sizes(L, 2, p, sizes);
+  walk w;
+  read_walk(L, &w);
   int64_t most = nwl_integer(L, 3, "most");
   nw_sim_opts o = {0};
   bool caches = !lua_isnoneornil(L, 4);
   if (caches) o = read_levels(L, 4);
   nwl_box *b = nwl_new(L, &nwl_trace_class, release_trace);
-  nw_clear(nwl_ctx(L));
-  return push_trace(L, b, nw_trace_walk(nwl_ctx(L), p, sizes, most, caches ? &o : NULL));
+  return push_trace(L, b, nw_trace_walk(nwl_ctx(L), w.program, &w.walk, most, caches ? &o : NULL));
 }
 
 static int f_run(lua_State *L) {
@@ -236,14 +264,12 @@ static void push_raster(lua_State *L, const nw_raster *r, int width, int height)
 
 static int f_raster(lua_State *L) {
   static const char *const ys[] = {"index", "address", "line", "set", NULL};
-  const nw_program *p = nw_sched_program(schedule_arg(L));
-  int64_t sizes[NWL_MAX_DIMS];
-  read_sizes(L, 2, p, sizes);
+  walk w;
+  read_walk(L, &w);
   nw_sim_opts o = read_levels(L, 3);
-  int level = nwl_count_or(L, 4, "level", 1, o.nlevels, 1), y = luaL_checkoption(L, 5, "index", ys);
+  int level = nwl_count_or(L, 4, "level", 0, o.nlevels, 1), y = luaL_checkoption(L, 5, "index", ys);
   int width = nwl_count_or(L, 6, "width", 1, 10000, 800), height = nwl_count_or(L, 7, "height", 1, 10000, 120);
-  nw_clear(nwl_ctx(L));
-  nw_raster *r = nw_raster_of(nwl_ctx(L), p, sizes, &o, level - 1, (nw_raster_y)y, width, height);
+  nw_raster *r = nw_raster_of(nwl_ctx(L), w.program, &w.walk, &o, level - 1, (nw_raster_y)y, width, height);
   if (!r) return nwl_raise(L);
   push_raster(L, r, width, height);
   nw_raster_free(r);
@@ -270,12 +296,10 @@ static void push_missed(lua_State *L, const nw_missed *m) {
 }
 
 static int f_misses(lua_State *L) {
-  const nw_program *p = nw_sched_program(schedule_arg(L));
-  int64_t sizes[NWL_MAX_DIMS];
-  read_sizes(L, 2, p, sizes);
+  walk w;
+  read_walk(L, &w);
   nw_sim_opts o = read_levels(L, 3);
-  nw_clear(nwl_ctx(L));
-  nw_misses *m = nw_misses_of(nwl_ctx(L), p, sizes, &o);
+  nw_misses *m = nw_misses_of(nwl_ctx(L), w.program, &w.walk, &o);
   if (!m) return nwl_raise(L);
   lua_createtable(L, nw_misses_count(m), 0);
   for (int i = 0; i < nw_misses_count(m); i++) {
@@ -286,18 +310,129 @@ static int f_misses(lua_State *L) {
   return 1;
 }
 
+// ---- reuse
+
+// Bins that hold something: {from, to, count}.
+static void push_bins(lua_State *L, const nw_reuse *r, int tensor) {
+  lua_newtable(L);
+  for (int bin = 0; bin < nw_reuse_bins(r); bin++) {
+    int64_t n = nw_reuse_count(r, tensor, bin);
+    if (!n) continue;
+    lua_createtable(L, 0, 3);
+    set_count(L, "from", nw_reuse_from(r, bin));
+    set_count(L, "to", nw_reuse_from(r, bin + 1));
+    set_count(L, "count", n);
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  }
+}
+
+static int f_reuse(lua_State *L) {
+  walk w;
+  read_walk(L, &w);
+  int line = nwl_count_or(L, 3, "line", 1, 1 << 20, 64);
+  nw_reuse *r = nw_reuse_of(nwl_ctx(L), w.program, &w.walk, line);
+  if (!r) return nwl_raise(L);
+  lua_newtable(L);
+  for (int i = 0; i < nw_reuse_tensors(r); i++) {
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, nw_reuse_tensor(r, i));
+    lua_setfield(L, -2, "tensor");
+    set_count(L, "first", nw_reuse_first(r, i));
+    push_bins(L, r, i);
+    lua_setfield(L, -2, "bins");
+    lua_rawseti(L, -2, i + 1);
+  }
+  nw_reuse_free(r);
+  return 1;
+}
+
+// ---- sets
+
+typedef int count_of(const nw_filling *f, int column, int set);
+
+// A list of columns, each a list of counts by set.
+static void push_filling(lua_State *L, const nw_filling *f, count_of *of) {
+  lua_createtable(L, nw_filling_columns(f), 0);
+  for (int column = 0; column < nw_filling_columns(f); column++) {
+    lua_createtable(L, nw_filling_sets(f), 0);
+    for (int set = 0; set < nw_filling_sets(f); set++) {
+      lua_pushinteger(L, of(f, column, set));
+      lua_rawseti(L, -2, set + 1);
+    }
+    lua_rawseti(L, -2, column + 1);
+  }
+}
+
+static int f_filling(lua_State *L) {
+  walk w;
+  read_walk(L, &w);
+  nw_sim_opts o = read_levels(L, 3);
+  int level = nwl_count_or(L, 4, "level", 1, o.nlevels, 1), columns = nwl_count_or(L, 5, "columns", 1, 10000, 400);
+  nw_filling *f = nw_filling_of(nwl_ctx(L), w.program, &w.walk, &o, level - 1, columns);
+  if (!f) return nwl_raise(L);
+  lua_createtable(L, 0, 3);
+  set_count(L, "time", nw_filling_time(f));
+  push_filling(L, f, nw_filling_held);
+  lua_setfield(L, -2, "held");
+  push_filling(L, f, nw_filling_asked);
+  lua_setfield(L, -2, "asked");
+  nw_filling_free(f);
+  return 1;
+}
+
+// ---- sweeps
+
+static void push_moved(lua_State *L, nw_moved m) {
+  lua_createtable(L, 0, 4);
+  lua_pushstring(L, m.loop);
+  lua_setfield(L, -2, "loop");
+  if (m.extent >= 0) set_count(L, "extent", m.extent);
+  set_count(L, "bytes", m.bytes);
+  lua_pushboolean(L, m.parallel);
+  lua_setfield(L, -2, "parallel");
+}
+
+static int f_sweeps(lua_State *L) {
+  walk w;
+  read_walk(L, &w);
+  nw_sweeps *s = nw_sweeps_of(nwl_ctx(L), w.program, &w.walk);
+  if (!s) return nwl_raise(L);
+  lua_newtable(L);
+  for (int i = 0; i < nw_sweeps_count(s); i++) {
+    lua_createtable(L, nw_sweep_loops(s, i), 2);
+    lua_pushstring(L, nw_sweep_tensor(s, i));
+    lua_setfield(L, -2, "tensor");
+    lua_pushboolean(L, nw_sweep_writes(s, i));
+    lua_setfield(L, -2, "write");
+    for (int k = 0; k < nw_sweep_loops(s, i); k++) {
+      push_moved(L, nw_sweep_loop(s, i, k));
+      lua_rawseti(L, -2, k + 1);
+    }
+    lua_rawseti(L, -2, i + 1);
+  }
+  nw_sweeps_free(s);
+  return 1;
+}
+
 const nwl_row nwl_cost_rows[] = {
     {"program_sizes", f_sizes, "(s: nw.schedule): string[]", "Names of the symbolic sizes."},
-    {"element_bytes", f_element_bytes, "(s: nw.schedule): table", "Bytes of an element, by tensor and buffer."},
-    {"accesses_walked", f_walk, "(s: nw.schedule, sizes: integer[], most: integer, caches?: table): nw.accesses",
+    {"element_bytes", f_element_bytes, "(s: nw.schedule, version?: integer): table",
+     "Bytes of an element, by tensor and buffer."},
+    {"accesses_walked", f_walk, "(s: nw.schedule, walk: table, most: integer, caches?: table): nw.accesses",
      "What the lowered schedule touches, found without running it."},
     {"accesses_run", f_run, "(s: nw.schedule, arguments: nw.array[], most: integer): nw.accesses",
      "The same, from the interpreter."},
     {"raster", f_raster,
-     "(s: nw.schedule, sizes: integer[], caches: table, level: integer, y: string, width: integer, height: integer): "
+     "(s: nw.schedule, walk: table, caches: table, level: integer, y: string, width: integer, height: integer): "
      "table",
-     "All accesses as pixels, a byte each: the worst of what falls on it."},
-    {"misses", f_misses, "(s: nw.schedule, sizes: integer[], options: table): table[]",
+     "All accesses as pixels, a byte each: the worst of what falls on it. Level 0: in which level it was found."},
+    {"misses", f_misses, "(s: nw.schedule, walk: table, options: table): table[]",
      "Every level's hits and misses by load and store."},
+    {"reuse", f_reuse, "(s: nw.schedule, walk: table, line: integer): table[]",
+     "By tensor: lines never asked for before, and bins of distances in lines."},
+    {"filling", f_filling, "(s: nw.schedule, walk: table, caches: table, level: integer, columns: integer): table",
+     "Lines held by each set at the end of each part of the time, and different lines asked of it."},
+    {"sweeps", f_sweeps, "(s: nw.schedule, walk: table): table[]",
+     "Loads and stores at affine addresses, with what each loop around adds in bytes; no extent where it varies."},
     {NULL, NULL, NULL, NULL},
 };

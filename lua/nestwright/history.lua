@@ -3,15 +3,9 @@ local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local report = require "nestwright.report"
 local rows = require "nestwright.rows"
+local written = require "nestwright.written"
 
--- 1.5e6 as "1.5 M".
-local function short(n)
-  if n == nil then return "?" end
-  for _, unit in ipairs {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} do
-    if n >= unit[1] then return ("%.3g %s"):format(n / unit[1], unit[2]) end
-  end
-  return ("%d"):format(n)
-end
+local function short(n) return n and written.count(n) or "?" end
 
 -- ---- the log
 

@@ -1,52 +1,13 @@
 --- What a schedule does to memory: its accesses, and what caches make of them. Found from the lowered program, not measured.
+local caches = require "nestwright.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local inside = require "nestwright.inside"
 local report = require "nestwright.report"
 local rows = require "nestwright.rows"
-local sizes = require "nestwright.sizes"
-local written = require "nestwright.written"
 
-local whole, sizes_of = sizes.whole, sizes.of
-local SCHEDULE = core.classes.schedule
 local MOST = 1000000 -- accesses in a list, unless more are asked for
-
-local function check_schedule(what, s)
-  if debug.getmetatable(s) == SCHEDULE then return s end
-  errors.fail("invalid", nil, "%s: expected a schedule, got %s", what, core.type_name(s))
-end
-
--- ---- caches
-
--- This machine's, nearest to the core first.
-local function host_levels()
-  local levels, line = {}, 64
-  for n, c in ipairs(core.machine_caches()) do
-    levels[n], line = {bytes = c.bytes, ways = c.ways}, c.line
-  end
-  return levels, line
-end
-
-local FEEDS = {full = false, misses = true}
-
-local function cache_of(what, o)
-  local levels, line = host_levels()
-  if o.levels then
-    levels, line = {}, 64
-    for n, level in ipairs(errors.expect(what .. ": levels", o.levels, "table")) do
-      local given = errors.options(what .. ": level", level, {"bytes", "ways"})
-      levels[n] = {bytes = whole(what, given.bytes, "bytes"), ways = whole(what, given.ways or 0, "ways")}
-    end
-  end
-  if #levels == 0 then
-    errors.fail("invalid", "{levels = {{bytes = 32768, ways = 8}}}", "%s: there are no levels of cache", what)
-  end
-  local feed = o.feed or "misses"
-  if FEEDS[feed] == nil then
-    errors.fail("invalid", nil, "%s: feed is 'misses' or 'full', not '%s'", what, tostring(feed))
-  end
-  return {levels = levels, line = whole(what, o.line or line, "line"), misses = FEEDS[feed], conflicts = o.conflicts ~= false}
-end
+local whole = caches.whole
 
 -- ---- the table
 
@@ -68,12 +29,6 @@ local function added(list, key_of)
   return out
 end
 
-local function level_text(cache, n)
-  local level = cache.levels[n]
-  return ("L%d, %s, %s"):format(n, written.bytes(level.bytes),
-    level.ways == 0 and "fully associative" or ("%d ways"):format(level.ways))
-end
-
 local HEADER = ("%-16s %14s %14s %12s %12s %12s %12s"):format("", "lines asked", "hits", "cold", "capacity", "conflict",
   "written back")
 
@@ -85,7 +40,7 @@ end
 local function text_of(cache, by_tensor)
   local out = {}
   for n in ipairs(cache.levels) do
-    out[#out + 1] = level_text(cache, n)
+    out[#out + 1] = caches.level_text(cache, n)
     out[#out + 1] = HEADER
     for _, row in ipairs(by_tensor) do
       if row.level == n then out[#out + 1] = line_of("  " .. row.tensor, row) end
@@ -96,39 +51,97 @@ local function text_of(cache, by_tensor)
   return table.concat(out, "\n")
 end
 
+-- ---- pictures
+
+local function plot_misses(m, options)
+  local o = errors.options("plot", options, {"by", "title"})
+  local by = o.by or "tensor"
+  if by ~= "tensor" and by ~= "loop" then
+    errors.fail("invalid", nil, "plot: by is 'tensor' or 'loop', not '%s'", tostring(by))
+  end
+  return require "nestwright.plots.misses".make(m, by, errors.expect("plot: title", o.title or "Misses by " .. by, "string"))
+end
+
+-- What the space-time diagram sets a schedule beside: an earlier version of it, or another schedule.
+local function columns_of(s, o)
+  local columns = {{schedule = s, walks = caches.walks("spacetime", s, o), label = ""}}
+  if o.before == nil then return columns end
+  columns[1].label = "after"
+  if math.type(o.before) == "integer" then
+    columns[1].label = ("version %d"):format(s:version())
+    local walks = caches.walks("spacetime", s, setmetatable({version = o.before}, {__index = o}))
+    table.insert(columns, 1, {schedule = s, walks = walks, label = ("version %d"):format(o.before)})
+  else
+    caches.check_schedule("spacetime: before", o.before)
+    table.insert(columns, 1, {schedule = o.before, walks = caches.walks("spacetime: before", o.before, o), label = "before"})
+  end
+  return columns
+end
+
+local Y = {index = true, address = true, line = true, set = true}
+
+local function spacetime(s, options)
+  local o = errors.options("spacetime", options, caches.options {"y", "level", "title", "before"})
+  caches.check_schedule("spacetime", s)
+  local cache, y, all = caches.of("spacetime", o), o.y or "index", o.level == "all"
+  local level = all and 1 or caches.level("spacetime", cache, o.level)
+  if not Y[y] then
+    errors.fail("invalid", nil, "spacetime: y is 'index', 'address', 'line' or 'set', not '%s'", tostring(y))
+  end
+  return require "nestwright.plots.spacetime".make(columns_of(s, o), {y = y, level = level, all = all, cache = cache,
+    sets = caches.sets(cache, level), threads = o.threads,
+    title = errors.expect("spacetime: title", o.title or "space and time", "string")})
+end
+
+local function reuse(s, options)
+  local o = errors.options("reuse", options, caches.options {"title"})
+  local walk, cache = caches.walk("reuse", s, o), caches.of("reuse", o)
+  return require "nestwright.plots.reuse".make(core.reuse(s, walk, cache.line), cache,
+    errors.expect("reuse: title", o.title or "Reuse distances", "string"))
+end
+
+local function cache_sets(s, options)
+  local o = errors.options("cache_sets", options, caches.options {"level", "title"})
+  local walk, cache = caches.walk("cache_sets", s, o), caches.of("cache_sets", o)
+  local level = caches.level("cache_sets", cache, o.level)
+  local sets = require "nestwright.plots.sets"
+  return sets.make(core.filling(s, walk, cache, level, sets.COLUMNS), cache, level,
+    errors.expect("cache_sets: title", o.title or ("Sets of L%d"):format(level), "string"))
+end
+
+local COMMON = "sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer"
+
 return function(nw)
   local define = rows.definer(nw, "nw")
 
-  define("accesses", "(s: nw.schedule, options?: {sizes?: table, most?: integer, arguments?: nw.array[], levels?: table[], "
-    .. "line?: integer, feed?: string}): nw.accesses",
+  define("accesses", "(s: nw.schedule, options?: {most?: integer, arguments?: nw.array[], " .. COMMON .. "}): nw.accesses",
     "Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: "
     .. "values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; "
     .. "then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, feed: "
-    .. "caches to simulate, as in nw.misses; each access then says what became of it.",
+    .. "caches to simulate, as in nw.misses; each access then says what became of it. threads: those of the first of so many.",
     function(s, options)
-      local o = errors.options("accesses", options, {"sizes", "most", "arguments", "levels", "line", "feed"})
+      local o = errors.options("accesses", options, caches.options {"most", "arguments"})
       local most = whole("accesses", o.most or MOST, "most")
-      check_schedule("accesses", s)
+      caches.check_schedule("accesses", s)
       if o.arguments then
         local given = errors.expect("accesses: arguments", o.arguments, "table")
         return core.accesses_run(s, (inside.complete("accesses", inside.signature(s), given)), most)
       end
-      return core.accesses_walked(s, sizes_of("accesses", s, o.sizes), most, o.levels and cache_of("accesses", o))
+      return core.accesses_walked(s, caches.walk("accesses", s, o), most, o.levels and caches.of("accesses", o))
     end)
 
-  define("misses", "(s: nw.schedule, options?: {sizes?: table, levels?: table[], line?: integer, feed?: string, "
-    .. "conflicts?: boolean}): nw.report",
+  define("misses", "(s: nw.schedule, options?: {conflicts?: boolean, " .. COMMON .. "}): nw.report",
     "Cache hits and misses of the schedule, simulated access by access: set-associative or fully associative levels, least "
     .. "recently used, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, ways = 0 fully associative; this "
     .. "machine's unless said. feed: 'misses' (a level is asked what the one before has not) or 'full' (each is asked "
-    .. "everything). The answer prints a table by tensor and holds by_tensor, by_loop, by_access and total: records with level, "
+    .. "everything). threads: what the first of so many does, with caches of its own. The answer prints a table by tensor and "
+    .. "holds by_tensor, by_loop, by_access and total: records with level, "
     .. "asked, hits, cold, capacity, conflict, written_back, in lines. Conflicts are told from capacity by a fully associative "
-    .. "cache of the same size; conflicts = false leaves that out.",
+    .. "cache of the same size; conflicts = false leaves that out. Its method plot{by = 'tensor' or 'loop'} draws it.",
     function(s, options)
-      local o = errors.options("misses", options, {"sizes", "levels", "line", "feed", "conflicts"})
-      check_schedule("misses", s)
-      local cache = cache_of("misses", o)
-      local by_access = core.misses(s, sizes_of("misses", s, o.sizes), cache)
+      local o = errors.options("misses", options, caches.options {"conflicts"})
+      local walk, cache = caches.walk("misses", s, o), caches.of("misses", o)
+      local by_access = core.misses(s, walk, cache)
       local by_tensor = added(by_access, function(row) return row.level .. row.tensor end)
       local fields = {
         by_access = by_access,
@@ -137,33 +150,27 @@ return function(nw)
         total = added(by_access, function(row) return row.level end),
         levels = cache.levels, line = cache.line, feed = cache.misses and "misses" or "full",
       }
-      return report.new(fields, text_of(cache, by_tensor))
+      return report.new(fields, text_of(cache, by_tensor), {plot = plot_misses})
     end)
 
-  define("spacetime", "(s: nw.schedule, options?: {y?: string, level?: integer, sizes?: table, levels?: table[], line?: integer, "
-    .. "feed?: string, title?: string}): nw.plot",
+  define("spacetime",
+    "(s: nw.schedule, options?: {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: string, " .. COMMON
+    .. "}): nw.plot",
     "The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, "
-    .. "shape and colour say hit, cold, capacity or conflict miss in the level asked for (1). Loops stand above as brackets with "
-    .. "the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', "
-    .. "'line' or 'set'. levels, line, feed, sizes: as in nw.misses. Printing the plot gives its caption; plot:save \"x.svg\" "
-    .. "writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, so that no miss is lost.",
-    function(s, options)
-      local o = errors.options("spacetime", options, {"y", "level", "sizes", "levels", "line", "feed", "title"})
-      local spacetime = require "nestwright.plots.spacetime"
-      check_schedule("spacetime", s)
-      local cache, y, level = cache_of("spacetime", o), o.y or "index", whole("spacetime", o.level or 1, "level")
-      if not spacetime.units[y] then
-        errors.fail("invalid", nil, "spacetime: y is 'index', 'address', 'line' or 'set', not '%s'", tostring(y))
-      elseif not cache.levels[level] then
-        errors.fail("invalid", nil, "spacetime: there is no level %d", level)
-      end
-      local values, title = sizes_of("spacetime", s, o.sizes), o.title or "space and time"
-      local at = cache.levels[level]
-      cache.sets = at.ways == 0 and 1 or at.bytes // (cache.line * at.ways)
-      local how = {y = y, level = level, cache = cache, title = errors.expect("spacetime: title", title, "string")}
-      local few, accesses = pcall(core.accesses_walked, s, values, spacetime.MOST, cache)
-      if few then return spacetime.make(accesses, core.element_bytes(s), how) end
-      if accesses.code ~= "limit" then error(accesses, 0) end
-      return spacetime.make_raster(core.raster(s, values, cache, level, y, spacetime.WIDTH, spacetime.HEIGHT), how)
-    end)
+    .. "shape and colour say hit, cold, capacity or conflict miss in the level asked for (1); level = 'all' says instead in which "
+    .. "level it was found. Loops stand above as brackets with the number of each iteration, below is what was touched so far "
+    .. "against what the caches hold. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a "
+    .. "version, drawn beside it on the same axes. threads: lanes for each of so many threads. sizes, levels, line, feed: as in "
+    .. "nw.misses. Printing the plot gives its caption; plot:save \"x.svg\" writes it. More than 3,000 accesses become a raster in "
+    .. "which the worst of a pixel shows, so that no miss is lost.", spacetime)
+
+  define("reuse", "(s: nw.schedule, options?: {title?: string, " .. COMMON .. "}): nw.plot",
+    "How far apart, in bytes of other lines, a line is asked for and asked for again: a histogram a tensor, with what the caches "
+    .. "hold marked. What stands to the right of a cache's mark misses in it, were it fully associative. Rows: tensor, from, to "
+    .. "(bytes), count; of lines that never were asked for before, from and to are empty. Exact, for all accesses.", reuse)
+
+  define("cache_sets", "(s: nw.schedule, options?: {level?: integer, title?: string, " .. COMMON .. "}): nw.plot",
+    "How full each set of a level is over time, and how many different lines it is asked for in each part of the time: where that "
+    .. "is more than it has ways, lines go before they are used again. A stride of a large power of two sends all to few sets. "
+    .. "Rows: column (of the time), set, held, asked (lines).", cache_sets)
 end

@@ -3,10 +3,11 @@ local report = {}
 
 local meta = {__name = "nestwright.report"}
 local texts = setmetatable({}, {__mode = "k"})
+local methods = setmetatable({}, {__mode = "k"})
 
---- `fields` becomes the answer; `text` is how it reads.
-function report.new(fields, text)
-  texts[fields] = text:gsub("\n$", "")
+--- `fields` becomes the answer; `text` is how it reads; `own` are methods of it, by name.
+function report.new(fields, text, own)
+  texts[fields], methods[fields] = text:gsub("\n$", ""), own
   return setmetatable(fields, meta)
 end
 
@@ -14,6 +15,8 @@ function meta.__tostring(self) return texts[self] end
 function meta.__concat(a, b) return tostring(a) .. tostring(b) end
 
 function meta.__index(self, key)
+  local own = methods[self]
+  if own and own[key] then return own[key] end
   local method = string[key]
   return method and function(_, ...) return method(texts[self], ...) end
 end

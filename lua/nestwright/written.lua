@@ -47,6 +47,11 @@ function written.shortened(text, most)
   return text:sub(1, utf8.offset(text, head + 1) - 1) .. "…" .. text:sub(utf8.offset(text, n - tail + 1))
 end
 
+--- A count to three digits: 1.5e6 as "1.5 M".
+function written.count(n)
+  return n < 1000 and ("%d"):format(n) or (written.quantity(n, ""))
+end
+
 --- A field of a CSV file; nil is an empty one.
 function written.csv(value)
   local field = value == nil and "" or tostring(value)

@@ -65,7 +65,7 @@ describe("nw.spacetime", function()
     local s = support.gemm(6, 5, 7)
     local width, height = 37, 11
     local cache = {levels = SMALL, line = 64, misses = true, conflicts = true}
-    local r, a = core.raster(s, {}, cache, 1, "index", width, height), nw.accesses(s, {levels = SMALL})
+    local r, a = core.raster(s, {sizes = {}}, cache, 1, "index", width, height), nw.accesses(s, {levels = SMALL})
     local elements, want, code = {A = 42, B = 35, C = 30}, {}, {cold = 3, capacity = 4, conflict = 5}
     assert.equal(#a, r.time)
     for n = 1, #a do

@@ -31,12 +31,32 @@ function figure.number(v)
   return math.type(v) == "integer" and ("%d"):format(v) or ("%.9g"):format(v)
 end
 
+local function tics(axis, from, most, step, text)
+  local out = {}
+  for at = from, most, step do out[#out + 1] = ("'%s' %.9g"):format(text(at), at) end
+  return ("set %stics (%s)"):format(axis, table.concat(out, ", "))
+end
+
+--- "64 B", "4 KiB": for ticks.
+function figure.bytes(n) return (written.bytes(n):gsub(" bytes", " B")) end
+
 --- Ticks at round numbers of bytes up to `most`, about four of them.
 function figure.byte_tics(axis, most)
-  local step, tics = 1, {}
+  local step = 1
   while step * 4 < most do step = step * 2 end
-  for at = 0, most, step do tics[#tics + 1] = ("'%s' %d"):format(at == 0 and "0" or written.bytes(at), at) end
-  return ("set %stics (%s)"):format(axis, table.concat(tics, ", "))
+  return tics(axis, 0, most, step, function(at) return at == 0 and "0" or figure.bytes(at) end)
+end
+
+--- Ticks at round counts between two values, `n` or fewer; `blank`: without their numbers.
+function figure.count_tics(axis, from, most, n, blank)
+  local step = 1
+  while (most - from) / step > n do
+    local first = tonumber(("%g"):format(step):sub(1, 1))
+    step = first == 1 and step * 2 or first == 2 and step * 5 // 2 or step * 2
+  end
+  return tics(axis, math.ceil(from / step) * step, most, step, function(at)
+    return blank and "" or at < 1e4 and ("%d"):format(at) or written.count(at)
+  end)
 end
 
 --- Keeps rows (lists of numbers, or lines made already) as a datablock; the answer is how a plot command names it. Names of

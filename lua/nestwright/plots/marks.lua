@@ -1,0 +1,181 @@
+--- Accesses as marks of the space-time diagram, one each.
+local core = require "nestwright.core"
+local figure = require "nestwright.plots.figure"
+local words = require "nestwright.plots.words"
+
+local marks = {columns = {"time", "tensor", "index", "lanes", "access", "address", "outcome"}}
+
+local MOST = 3000
+local colour = figure.colour
+
+-- Shapes need no colour: open is read, filled is written.
+local OUTCOMES = {
+  {name = "hit", colour = colour.sky, read = 6, write = 7, size = 0.55},
+  {name = "cold", colour = colour.green, read = 8, write = 9, size = 0.9},
+  {name = "capacity", colour = colour.orange, read = 4, write = 5, size = 0.8},
+  {name = "conflict", colour = colour.red, read = 12, write = 13, size = 1.0},
+}
+
+-- Where it was found, when all levels are shown: in the first, the second, ..., the last of these in memory.
+local FOUND = {
+  {colour = colour.sky, read = 6, write = 7, size = 0.55},
+  {colour = colour.green, read = 8, write = 9, size = 0.9},
+  {colour = colour.orange, read = 4, write = 5, size = 0.8},
+  {colour = colour.pink, read = 10, write = 11, size = 0.9},
+  {colour = colour.red, read = 12, write = 13, size = 1.0},
+}
+
+local function found(n, levels)
+  local kind = n > levels and FOUND[#FOUND] or FOUND[n]
+  return {name = n > levels and "memory" or "L" .. n, colour = kind.colour, read = kind.read, write = kind.write, size = kind.size}
+end
+
+local function kinds_of(o)
+  if not o.all then return OUTCOMES end
+  local out = {}
+  for n = 1, #o.cache.levels + 1 do out[n] = found(n, #o.cache.levels) end
+  return out
+end
+
+-- The number of its kind.
+local function kind_of(at, o)
+  if o.all then
+    local n = 1
+    while n <= #o.cache.levels and at.outcome[n] ~= "hit" do n = n + 1 end
+    return n
+  end
+  for n, outcome in ipairs(OUTCOMES) do
+    if outcome.name == at.outcome[o.level] then return n end
+  end
+end
+
+--- What the shapes mean.
+function marks.key(o)
+  local out = {}
+  for _, kind in ipairs(kinds_of(o)) do
+    out[#out + 1] = {text = kind.name .. ", read", pt = kind.read, colour = kind.colour}
+    out[#out + 1] = {text = "written", pt = kind.write, colour = kind.colour}
+  end
+  return out
+end
+
+-- ---- what is plotted
+
+-- Lines of the cache that an access covers.
+local function lines_of(at, width, line)
+  return at.address // line, (at.address + at.lanes * width - 1) // line
+end
+
+-- Where the marks of one access stand: first, last, and the step between.
+local PLACES = {
+  index = function(at) return at.index, at.index + at.lanes - 1, 1 end,
+  address = function(at, width) return at.address, at.address + (at.lanes - 1) * width, width end,
+  line = function(at, width, o)
+    local first, last = lines_of(at, width, o.cache.line)
+    return first, last, 1
+  end,
+  set = function(at, width, o)
+    local first, last = lines_of(at, width, o.cache.line)
+    return first % o.sets, first % o.sets + (last - first), 1
+  end,
+}
+
+local PLURAL = {index = "elements", address = "addresses", line = "lines", set = "sets"}
+local SINGULAR = {index = "element", address = "address", line = "line", set = "set"}
+
+local function lane_new(at, widths)
+  return {name = at.tensor, address = at.address, width = widths[at.tensor] or 4, accesses = 0, from = math.huge, to = -math.huge,
+    series = {}, spans = {}, counts = {}, touched = {}, distinct = 0}
+end
+
+-- An access of several elements is a stroke, with a mark at each of them.
+local function put(lane, n, at, o)
+  local from, to, step = PLACES[o.y](at, lane.width, o)
+  local key = kind_of(at, o) * 2 + (at.write and 1 or 0)
+  local series = lane.series[key] or {}
+  lane.series[key] = series
+  for y = from, to, step do
+    series[#series + 1] = ("%d %d"):format(n, y)
+    if not lane.touched[y] then lane.touched[y], lane.distinct = true, lane.distinct + 1 end
+  end
+  if to > from then lane.spans[#lane.spans + 1] = ("%d %d %d"):format(n, from, to - from) end
+  lane.address, lane.accesses = math.min(lane.address, at.address), lane.accesses + 1
+  lane.from, lane.to = math.min(lane.from, from), math.max(lane.to, to)
+  local outcome = at.outcome[o.level]
+  lane.counts[outcome] = (lane.counts[outcome] or 0) + 1
+end
+
+local function parts_of(lane, o)
+  return function(f)
+    local parts = {}
+    if #lane.spans > 0 then
+      parts[1] = ("%s using 1:2:(0):3 with vectors nohead lc rgb '%s' notitle"):format(f:data(lane.spans, "lanes"), colour.pale)
+    end
+    for n, kind in ipairs(kinds_of(o)) do
+      for write = 0, 1 do
+        local series = lane.series[2 * n + write]
+        if series then
+          parts[#parts + 1] = ("%s using 1:2 with points pt %d ps %g lc rgb '%s' notitle"):format(f:data(series, "marks"),
+            write == 1 and kind.write or kind.read, kind.size, kind.colour)
+        end
+      end
+    end
+    return parts
+  end
+end
+
+-- ---- a run
+
+-- Bytes of distinct lines touched up to each access.
+local function footprint(list, widths, line)
+  local curve, seen, total = {}, {}, 0
+  for n, at in ipairs(list) do
+    local first, last = lines_of(at, widths[at.tensor] or 4, line)
+    for l = first, last do
+      if not seen[l] then seen[l], total = true, total + line end
+    end
+    curve[n] = ("%d %d"):format(n - 1, total)
+  end
+  curve.most = total
+  return curve
+end
+
+-- The place of a level's outcome, or of all levels'.
+local function outcome_text(at, o)
+  return o.all and table.concat(at.outcome, "/", 1, #o.cache.levels) or at.outcome[o.level]
+end
+
+local function close_lane(lane, o)
+  local pad = math.max((lane.to - lane.from) * 0.06, 0.6)
+  lane.from, lane.to = lane.from - pad, lane.to + pad
+  lane.said = ("L%d: %s"):format(o.level, words.misses(lane.counts))
+  lane.distinct = (" to %d %s"):format(lane.distinct, (lane.distinct == 1 and SINGULAR or PLURAL)[o.y])
+  lane.parts = parts_of(lane, o)
+end
+
+--- {time, lanes, iterations, curve, rows} of a run, or nil where it has too many accesses.
+function marks.run(s, walk, o)
+  local few, accesses = pcall(core.accesses_walked, s, walk, MOST, o.cache)
+  if not few then
+    if accesses.code ~= "limit" then error(accesses, 0) end
+    return nil
+  end
+  local widths, list, lanes, at_name, rows = core.element_bytes(s, walk.version), {}, {}, {}, {}
+  for n = 1, #accesses do
+    local at = accesses:at(n)
+    local lane = at_name[at.tensor]
+    if not lane then
+      lane = lane_new(at, widths)
+      at_name[at.tensor], lanes[#lanes + 1] = lane, lane
+    end
+    put(lane, n - 1, at, o)
+    list[n] = at
+    rows[n] = {n - 1, at.tensor, at.index, at.lanes, at.write and "write" or "read", at.address, outcome_text(at, o)}
+  end
+  for _, lane in ipairs(lanes) do close_lane(lane, o) end
+  table.sort(lanes, function(a, b) return a.address < b.address end)
+  return {time = #list, lanes = lanes, iterations = accesses:iterations(), rows = rows,
+    curve = footprint(list, widths, o.cache.line)}
+end
+
+return marks

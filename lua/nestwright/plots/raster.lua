@@ -1,0 +1,76 @@
+--- More accesses than marks can show: pixels, each of which shows the worst of what falls on it.
+local core = require "nestwright.core"
+local figure = require "nestwright.plots.figure"
+local words = require "nestwright.plots.words"
+
+local raster = {raster = true, columns = {"column", "row", "tensor", "pixel"}}
+
+local WIDTH, HEIGHT = 860, 134 -- pixels of a lane
+local colour = figure.colour
+
+local PIXELS = {"#9CCDEB", colour.blue, colour.green, colour.orange, colour.red} -- read, written, cold, capacity, conflict
+local NAMES = {"read, there", "written, there", "cold miss", "capacity miss", "conflict miss"}
+local FOUND = {"#9CCDEB", "#2E86C1", "#C7580A", "#8F2D00", "#4A0D00"} -- in L1, L2, ..., memory: ever darker
+
+local function colours_of(o)
+  if not o.all then return PIXELS end
+  local levels, out = #o.cache.levels, {}
+  for n = 1, levels do out[n] = FOUND[n] end
+  for n = levels + 1, #FOUND do out[n] = FOUND[#FOUND] end
+  return out
+end
+
+local function palette(o)
+  local parts = {"0 '#FFFFFF'"}
+  for n, c in ipairs(colours_of(o)) do parts[n + 1] = ("%d '%s'"):format(n, c) end
+  return ("set palette maxcolors 6 defined (%s)\nset cbrange [-0.5:5.5]; unset colorbox"):format(table.concat(parts, ", "))
+end
+
+function raster.key(o)
+  local out, colours = {}, colours_of(o)
+  if not o.all then
+    for n, name in ipairs(NAMES) do out[n] = {text = name, pt = 5, colour = colours[n]} end
+    return out
+  end
+  for n = 1, #o.cache.levels + 1 do
+    out[n] = {text = n > #o.cache.levels and "memory" or "found in L" .. n, pt = 5, colour = colours[n]}
+  end
+  return out
+end
+
+local function parts_of(t, time, o)
+  return function(f)
+    local lines = {}
+    for n, row in ipairs(t.rows) do
+      lines[n] = row:gsub(".", function(c) return tostring(c:byte()) .. " " end)
+    end
+    local dx, dy = time / WIDTH, (t.to - t.from) / HEIGHT
+    local image = "%s matrix using (($1 + 0.5)*%.9g - 0.5):(%d + ($2 + 0.5)*%.9g):3 with image notitle"
+    return {image:format(f:data(lines, "pixels"), dx, t.from, dy)}, palette(o)
+  end
+end
+
+-- Pixels of one run as rows of data.
+local function add_rows(rows, t)
+  for y, row in ipairs(t.rows) do
+    for x = 1, #row do
+      if row:byte(x) > 0 then rows[#rows + 1] = {x - 1, y - 1, t.tensor, row:byte(x)} end
+    end
+  end
+end
+
+--- {time, lanes, iterations, curve, rows} of a run.
+function raster.run(s, walk, o)
+  local r = core.raster(s, walk, o.cache, o.all and 0 or o.level, o.y, WIDTH, HEIGHT)
+  local lanes, rows, curve = {}, {}, {}
+  for n, t in ipairs(r.lanes) do
+    add_rows(rows, t)
+    lanes[n] = {name = t.tensor, address = n, from = t.from, to = t.to, accesses = t.accesses, parts = parts_of(t, r.time, o),
+      said = ("L%d: %s"):format(o.level, words.misses(t))}
+  end
+  for n, bytes in ipairs(r.touched) do curve[n] = ("%.9g %d"):format(n * r.time / WIDTH, bytes) end
+  curve.most = r.touched[#r.touched]
+  return {time = r.time, lanes = lanes, iterations = r.iterations, curve = curve, rows = rows}
+end
+
+return raster

@@ -1,0 +1,319 @@
+--- Pictures of what caches make of a schedule: their data against counts made here, one access after the other.
+local nw = require "nestwright"
+local core = require "nestwright.core"
+local support = require "support"
+local fails = support.fails
+
+local SMALL = {{bytes = 512, ways = 2}} -- 4 sets
+local TWO = {{bytes = 512, ways = 2}, {bytes = 2048, ways = 4}}
+
+local function draws(p)
+  if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+  local width, height = support.picture(p)
+  assert.same(p.size, {width, height})
+end
+
+-- Lines of the accesses of a schedule, one after the other: {tensor, line}.
+local function lines_of(s, options)
+  local list, a = {}, nw.accesses(s, options)
+  for n = 1, #a do
+    local at = a:at(n)
+    for l = at.address // 64, (at.address + at.lanes * 4 - 1) // 64 do list[#list + 1] = {at.tensor, l, n} end
+  end
+  return list, #a
+end
+
+describe("nw.reuse", function()
+  it("counts the other lines in between", function()
+    local s, want, firsts = support.gemm(7, 9, 20), {}, {}
+    local list = lines_of(s)
+    for n, at in ipairs(list) do
+      local seen, others, k = {}, 0, n - 1
+      while k > 0 and list[k][2] ~= at[2] do
+        if not seen[list[k][2]] then seen[list[k][2]], others = true, others + 1 end
+        k = k - 1
+      end
+      if k == 0 then
+        firsts[at[1]] = (firsts[at[1]] or 0) + 1
+      else
+        want[at[1] .. others * 64] = (want[at[1] .. others * 64] or 0) + 1
+      end
+    end
+    local got, p = {}, nw.reuse(s)
+    for _, row in ipairs(p.rows) do
+      if row[2] then
+        assert.equal(row[2] + 64, row[3])
+        got[row[1] .. row[2]] = row[4]
+      else
+        assert.equal(firsts[row[1]], row[4])
+      end
+    end
+    assert.same(want, got)
+    draws(p)
+  end)
+
+  it("agrees with a fully associative cache of any size", function()
+    local s = support.gemm(24, 30, 40)
+    local p = nw.reuse(s)
+    for _, bytes in ipairs {64, 192, 448, 1024, 3072, 4096} do
+      local m = nw.misses(s, {levels = {{bytes = bytes, ways = 0}}})
+      local hits = {}
+      for _, row in ipairs(p.rows) do
+        if row[2] and row[2] < bytes then
+          assert.is_true(row[3] <= bytes) -- no bin across a cache's size
+          hits[row[1]] = (hits[row[1]] or 0) + row[4]
+        end
+      end
+      for _, t in ipairs(m.by_tensor) do assert.equal(t.hits, hits[t.tensor] or 0, t.tensor .. bytes) end
+    end
+  end)
+
+  it("draws what it counts", function()
+    local p = nw.reuse(support.gemm(20, 20, 20), {levels = TWO})
+    local drawn, all = 0, 0
+    for block in p.script:gmatch "%$reuse%d+ << EOD\n(.-)EOD\n" do
+      for count in block:gmatch "%S+ (%d+) [^\n]*\n" do drawn = drawn + tonumber(count) end
+    end
+    for _, row in ipairs(p.rows) do all = all + row[4] end
+    assert.equal(20 * 20 * (1 + 4 * 20), all)
+    assert.equal(all, drawn)
+    assert.truthy(tostring(p):find("400 of them", 1, true) or tostring(p):find("lines never asked for before", 1, true))
+    assert.truthy(p.script:find("L2 2 KiB", 1, true))
+  end)
+
+  it("has sensible ends", function()
+    local M = nw.size("M", {min = 0})
+    local X = nw.placeholder({M}, "f32", "X")
+    local s = nw.schedule(nw.compute({M}, function(i) return X(i) + 1 end, "Y"))
+    fails("the size M has no value", "invalid", nw.reuse, s)
+    local one = nw.reuse(s, {sizes = {M = 1}, title = "a 'title' `touch x` $y \" {"})
+    assert.same({{"X", nil, nil, 1}, {"Y", nil, nil, 1}}, one.rows)
+    draws(one)
+    draws(nw.reuse(s, {sizes = {M = 0}})) -- tensors, and nothing asked for
+    fails("unknown option", "invalid", nw.reuse, s, {y = 1})
+    fails("power of two", "invalid", nw.reuse, s, {sizes = {M = 1}, line = 60, levels = {{bytes = 600}}})
+  end)
+end)
+
+describe("nw.misses():plot", function()
+  it("draws what was counted, by tensor and by loop", function()
+    local s = support.gemm(16, 16, 16)
+    s:split("k", 4)
+    local m = nw.misses(s, {levels = TWO})
+    for _, by in ipairs {"tensor", "loop"} do
+      local p = m:plot {by = by}
+      assert.equal(#m["by_" .. by], #p.rows)
+      for n, row in ipairs(m["by_" .. by]) do
+        assert.same({row.level, row[by], row.asked, row.hits, row.cold, row.capacity, row.conflict, row.written_back}, p.rows[n])
+      end
+      local drawn, missed = 0, 0
+      for _, kind in ipairs {"cold", "capacity", "conflict"} do
+        for block in p.script:gmatch("%$" .. kind .. "%d+ << EOD\n(.-)EOD\n") do
+          for _, from, to in block:gmatch "(%S+) %S+ (%S+) (%S+) %S+ %S+\n" do drawn = drawn + to - from end
+        end
+        for level = 1, 2 do missed = missed + m.total[level][kind] end
+      end
+      assert.equal(missed, drawn)
+      draws(p)
+    end
+  end)
+
+  it("has sensible ends", function()
+    local M = nw.size("M", {min = 0})
+    local X = nw.placeholder({M}, "f32", "X")
+    local s = nw.schedule(nw.compute({M}, function(i) return X(i) + 1 end, "Y"))
+    draws(nw.misses(s, {sizes = {M = 0}, levels = SMALL}):plot())
+    draws(nw.misses(s, {sizes = {M = 1}, levels = SMALL}):plot {by = "loop", title = "`touch x` ' \" $(y)"})
+    local m = nw.misses(s, {sizes = {M = 1}, levels = SMALL})
+    fails("by is 'tensor' or 'loop'", "invalid", m.plot, m, {by = "line"})
+    fails("unknown option", "invalid", m.plot, m, {x = 1})
+  end)
+end)
+
+describe("nw.cache_sets", function()
+  it("counts lines held and lines asked for", function()
+    local s, sets, ways = support.gemm(6, 8, 12), 4, 2
+    local list, time = lines_of(s)
+    local columns = math.min(300, time)
+    local held, asked = {}, {}
+    for c = 0, columns - 1 do held[c], asked[c] = {}, {} end
+    local recent, fresh, at = {}, {}, 0
+    local function snapshot(c)
+      for set = 0, sets - 1 do held[c][set] = #(recent[set] or {}) end
+    end
+    for _, access in ipairs(list) do
+      local column = (access[3] - 1) * columns // time
+      while at < column do
+        snapshot(at)
+        at, fresh = at + 1, {}
+      end
+      local set = access[2] % sets
+      recent[set] = recent[set] or {}
+      for k, line in ipairs(recent[set]) do if line == access[2] then table.remove(recent[set], k) end end
+      table.insert(recent[set], 1, access[2])
+      recent[set][ways + 1] = nil
+      if not fresh[access[2]] then
+        fresh[access[2]] = true
+        asked[column][set] = (asked[column][set] or 0) + 1
+      end
+    end
+    snapshot(at)
+    local p, n = nw.cache_sets(s, {levels = SMALL}), 0
+    for _, row in ipairs(p.rows) do
+      assert.equal(held[row[1]][row[2]] or 0, row[3])
+      assert.equal(asked[row[1]][row[2]] or 0, row[4])
+      n = n + row[4]
+    end
+    local all = 0
+    for c = 0, columns - 1 do for _, count in pairs(asked[c]) do all = all + count end end
+    assert.equal(all, n)
+    draws(p)
+  end)
+
+  -- Columns of a matrix with rows of 4 KiB go to 4 of 64 sets; with rows of 3,968 bytes to half of them in turn.
+  it("shows why a leading dimension of a power of two is slow", function()
+    local function crowded(n)
+      local A, k = nw.placeholder({n, n}, "f32", "A"), nw.reduce_axis(64, "k")
+      local s = nw.schedule(nw.compute({16, 64}, function(i, j) return nw.sum(A(j, k) * (i + 1.0), k) end, "C"))
+      s:reorder("i", "k", "j")
+      local p = nw.cache_sets(s, {levels = {{bytes = 32768, ways = 8}}})
+      return tonumber(tostring(p):match "([%d.]+) %% of the sets are at some time asked for more than they hold"), p
+    end
+    assert.equal(0, (crowded(992)))
+    local share, p = crowded(1024)
+    assert.equal(6.25, share) -- 4 of 64
+    draws(p)
+  end)
+
+  it("shows an outer level, which is asked for what the first has not", function()
+    local s = support.gemm(16, 16, 16)
+    local p, m = nw.cache_sets(s, {levels = TWO, level = 2}), nw.misses(s, {levels = TWO})
+    local asked = 0
+    for _, row in ipairs(p.rows) do asked = asked + row[4] end
+    assert.is_true(asked > 0 and asked <= m.total[2].asked)
+    draws(p)
+    draws(nw.cache_sets(s, {levels = {{bytes = 512, ways = 0}}}))
+    draws(nw.cache_sets(s, {levels = {{bytes = 64 * 2048, ways = 1}}})) -- more sets than rows
+  end)
+
+  it("has sensible ends", function()
+    local M = nw.size("M", {min = 0})
+    local X = nw.placeholder({M}, "f32", "X")
+    local s = nw.schedule(nw.compute({M}, function(i) return X(i) + 1 end, "Y"))
+    fails("touches no memory", "invalid", nw.cache_sets, s, {sizes = {M = 0}})
+    draws(nw.cache_sets(s, {sizes = {M = 1}, levels = SMALL}))
+    fails("there is no level 2", "invalid", nw.cache_sets, s, {sizes = {M = 1}, levels = SMALL, level = 2})
+  end)
+end)
+
+describe("threads", function()
+  local function parallel(m, n)
+    local s = support.gemm(m, n, 5)
+    s:parallel "i"
+    return s
+  end
+
+  local function walked(s, thread, threads)
+    local a, out = core.accesses_walked(s, {sizes = {}, thread = thread, threads = threads}, 100000), {}
+    for k = 1, #a do
+      local at = a:at(k)
+      out[k] = ("%s %d %s"):format(at.tensor, at.index, at.write)
+    end
+    return out
+  end
+
+  it("share a parallel loop as they do when it runs", function()
+    for _, rows in ipairs {7, 2, 1} do
+      local s = parallel(rows, 3)
+      local all, joined = walked(s), {}
+      for t = 0, 2 do table.move(walked(s, t, 3), 1, #all, #joined + 1, joined) end
+      assert.same(all, joined) -- contiguous parts, in their order
+      assert.equal((7 * 2 // 3 - 7 // 3) * 3 * (1 + 4 * 5), rows == 7 and #walked(s, 1, 3) or 2 * 3 * 21)
+    end
+  end)
+
+  it("take rounds in turn where a chunk is said", function()
+    local s = parallel(6, 1)
+    s:pragma("i", "chunk", 1)
+    local rows = {}
+    for _, text in ipairs(walked(s, 1, 2)) do
+      local row = text:match "^C (%d+) true"
+      if row then rows[row] = true end
+    end
+    assert.same({["1"] = true, ["3"] = true, ["5"] = true}, rows)
+  end)
+
+  it("have lanes of their own", function()
+    local s = parallel(6, 4)
+    local p = nw.spacetime(s, {levels = SMALL, threads = 2})
+    local count = {}
+    for _, row in ipairs(p.rows) do count[row[9]] = (count[row[9]] or 0) + 1 end
+    assert.same({["thread 0"] = 3 * 4 * 21, ["thread 1"] = 3 * 4 * 21}, count)
+    assert.truthy(tostring(p):find "thread 1, C: 132 accesses")
+    assert.truthy(tostring(p):find "caches of its own")
+    draws(p)
+    draws(nw.spacetime(parallel(20, 20), {levels = TWO, threads = 3, level = "all"}))
+    fails("threads: 0 is not in", "range", nw.spacetime, s, {threads = 0})
+  end)
+end)
+
+describe("before and after", function()
+  it("stand side by side on the same axes", function()
+    local s = support.gemm(8, 8, 8)
+    s:tile("i", "j", 4, 4)
+    local p = nw.spacetime(s, {levels = SMALL, before = 0})
+    local m, count = nw.misses(s, {levels = SMALL}), {}
+    for _, row in ipairs(p.rows) do
+      local key = row[8] .. row[2] .. row[7]
+      count[key] = (count[key] or 0) + 1
+    end
+    for _, t in ipairs(m.by_tensor) do
+      assert.equal(t.capacity, count["version 1" .. t.tensor .. "capacity"] or 0)
+      assert.equal(t.conflict, count["version 1" .. t.tensor .. "conflict"] or 0)
+    end
+    local ranges = {} -- each axis of a lane twice
+    for range in p.script:gmatch "set xrange [^\n]+" do ranges[range] = (ranges[range] or 0) + 1 end
+    for range, n in pairs(ranges) do assert.equal(0, n % 2, range) end
+    draws(p)
+    draws(nw.spacetime(support.gemm(20, 20, 20), {levels = SMALL, before = s}))
+    fails("no such version", "range", nw.spacetime, s, {before = 99})
+    fails("spacetime: before: expected a schedule", "invalid", nw.spacetime, s, {before = "x"})
+  end)
+
+  it("tell the levels apart", function()
+    local s = support.gemm(8, 8, 8)
+    local p, m = nw.spacetime(s, {levels = TWO, level = "all"}), nw.misses(s, {levels = TWO})
+    local memory = 0
+    for _, row in ipairs(p.rows) do
+      local first, second = row[7]:match "^(%l+)/(%l+)$"
+      if first ~= "hit" and second ~= "hit" then memory = memory + 1 end
+    end
+    local total = m.total[2]
+    assert.equal(total.cold + total.capacity + total.conflict, memory)
+    draws(p)
+    local r, found = nw.spacetime(support.gemm(16, 16, 16), {levels = TWO, level = "all"}), {}
+    for _, row in ipairs(r.rows) do found[row[4]] = true end
+    assert.same({true, true, true}, found)
+    draws(r)
+  end)
+end)
+
+describe("captions", function()
+  it("say what is swept, how often, and what comes back how late", function()
+    local s = support.gemm(8, 16, 32)
+    local text = tostring(nw.spacetime(s, {levels = SMALL}))
+    local a, b, c = text:match "A: [^\n]*", text:match "B: [^\n]*", text:match "C: [^\n]*"
+    assert.truthy(a:find("swept once, by i, k, each part 16 times (j)", 1, true))
+    assert.truthy(b:find("swept 8 times, by j, k, once for each i, steps of 64 bytes (k)", 1, true))
+    assert.truthy(c:find("swept once, by i, j, each element kept for 32 turns of k", 1, true))
+    assert.truthy(b:find("a line comes back after 2.", 1, true), b) -- 32 lines of B, 2 of A and 1 of C
+    assert.truthy(b:find("of the time after 512 bytes or more, which L1 holds", 1, true))
+  end)
+
+  it("do not guess where a loop varies", function()
+    local k = nw.reduce_axis(8, "k")
+    local X = nw.placeholder({8}, "f32", "X")
+    local s = nw.schedule(nw.compute({8}, function(i) return nw.sum(nw.select(nw.le(k, i), X(k), 0), k) end, "Y"))
+    assert.truthy(tostring(nw.spacetime(s, {levels = SMALL})):find "X: 36 accesses")
+  end)
+end)
