@@ -597,9 +597,9 @@ local nw = {}
 ---@return nw.expr
 function nw.abs(x) end
 
----Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, feed: caches to simulate, as in nw.misses; each access then says what became of it.
+---Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, feed: caches to simulate, as in nw.misses; each access then says what became of it. threads: those of the first of so many.
 ---@param s nw.schedule
----@param options? {sizes?: table, most?: integer, arguments?: nw.array[], levels?: table[], line?: integer, feed?: string}
+---@param options? {most?: integer, arguments?: nw.array[], sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
 ---@return nw.accesses
 function nw.accesses(s, options) end
 
@@ -641,6 +641,12 @@ function nw.bf16(x) end
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.bool(x) end
+
+---How full each set of a level is over time, and how many different lines it is asked for in each part of the time: where that is more than it has ways, lines go before they are used again. A stride of a large power of two sends all to few sets. Rows: column (of the time), set, held, asked (lines).
+---@param s nw.schedule
+---@param options? {level?: integer, title?: string, sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
+---@return nw.plot
+function nw.cache_sets(s, options) end
 
 ---x in another dtype. Floats become integers by truncation, saturating, NaN becomes 0.
 ---@param x nw.expr|nw.axis|number
@@ -842,9 +848,9 @@ function nw.min(a, ...) end
 ---@return nw.expr
 function nw.minimum(...) end
 
----Cache hits and misses of the schedule, simulated access by access: set-associative or fully associative levels, least recently used, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, ways = 0 fully associative; this machine's unless said. feed: 'misses' (a level is asked what the one before has not) or 'full' (each is asked everything). The answer prints a table by tensor and holds by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. Conflicts are told from capacity by a fully associative cache of the same size; conflicts = false leaves that out.
+---Cache hits and misses of the schedule, simulated access by access: set-associative or fully associative levels, least recently used, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, ways = 0 fully associative; this machine's unless said. feed: 'misses' (a level is asked what the one before has not) or 'full' (each is asked everything). threads: what the first of so many does, with caches of its own. The answer prints a table by tensor and holds by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. Conflicts are told from capacity by a fully associative cache of the same size; conflicts = false leaves that out. Its method plot{by = 'tensor' or 'loop'} draws it.
 ---@param s nw.schedule
----@param options? {sizes?: table, levels?: table[], line?: integer, feed?: string, conflicts?: boolean}
+---@param options? {conflicts?: boolean, sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
 ---@return nw.report
 function nw.misses(s, options) end
 
@@ -912,6 +918,12 @@ function nw.random(shape, dtype, options) end
 ---@return nw.axis
 function nw.reduce_axis(extent, name) end
 
+---How far apart, in bytes of other lines, a line is asked for and asked for again: a histogram a tensor, with what the caches hold marked. What stands to the right of a cache's mark misses in it, were it fully associative. Rows: tensor, from, to (bytes), count; of lines that never were asked for before, from and to are empty. Exact, for all accesses.
+---@param s nw.schedule
+---@param options? {title?: string, sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
+---@return nw.plot
+function nw.reuse(s, options) end
+
 ---Writes a .npy file.
 ---@param array nw.array
 ---@param path string
@@ -956,9 +968,9 @@ function nw.sigmoid(x) end
 ---@return nw.expr
 function nw.size(name, options) end
 
----The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, shape and colour say hit, cold, capacity or conflict miss in the level asked for (1). Loops stand above as brackets with the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', 'line' or 'set'. levels, line, feed, sizes: as in nw.misses. Printing the plot gives its caption; plot:save "x.svg" writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, so that no miss is lost.
+---The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, shape and colour say hit, cold, capacity or conflict miss in the level asked for (1); level = 'all' says instead in which level it was found. Loops stand above as brackets with the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: lanes for each of so many threads. sizes, levels, line, feed: as in nw.misses. Printing the plot gives its caption; plot:save "x.svg" writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, so that no miss is lost.
 ---@param s nw.schedule
----@param options? {y?: string, level?: integer, sizes?: table, levels?: table[], line?: integer, feed?: string, title?: string}
+---@param options? {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: string, sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
 ---@return nw.plot
 function nw.spacetime(s, options) end
 
