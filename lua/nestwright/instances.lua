@@ -23,12 +23,13 @@ end
 
 -- ---- what the loops around a block say
 
--- A piece is called by the innermost loop around that a cut made: y.main/x.pre.
-local function piece_of(block)
+-- A piece is called by the innermost loop around that a cut made, y.main/x.pre, or else by the outermost there is. A stage in
+-- one piece keeps its name.
+local function piece_of(block, alone)
   for n = #block.loops, 1, -1 do
     if block.loops[n].name:find "%.%a+%d*$" then return block.loops[n].name end
   end
-  return block.name
+  return not alone and block.loops[1] and block.loops[1].name or block.name
 end
 
 local SHARED = {[""] = false, unroll = false, vectorize = false, vthread = false}
@@ -52,20 +53,36 @@ local function is_tile_loop(axis, n, nloops)
   return false
 end
 
--- Of the axes named.
-local function tile_loops(block, shown)
-  return loops_where(block, function(_, n)
-    for _, axis in ipairs(block.axes) do
-      if shown[axis.name] and is_tile_loop(axis, n, #block.loops) then return true end
+-- Of the axes named: loops by level, the largest tiles first. Each axis counts its loops from the outermost.
+local function tile_levels(block, shown)
+  local levels = {}
+  for _, axis in ipairs(block.axes) do
+    local level = 0
+    for n in ipairs(block.loops) do
+      if shown[axis.name] and is_tile_loop(axis, n, #block.loops) then
+        level = level + 1
+        levels[level] = levels[level] or {}
+        table.insert(levels[level], n)
+      end
     end
-    return false
-  end)
+  end
+  return levels
 end
 
 local function key_of(visit, loops)
   local values = {}
   for n, loop in ipairs(loops) do values[n] = visit.loops[loop] end
   return table.concat(values, " ")
+end
+
+-- The tile that an execution is in, by level: those of a level are equal where all loops down to it stand equal.
+local function tiles_of(visit, levels)
+  local out, key = {}, visit.block .. ":"
+  for n, loops in ipairs(levels) do
+    key = key .. key_of(visit, loops) .. ";"
+    out[n] = key
+  end
+  return out
 end
 
 local function text_of(block, visit, loops)
@@ -75,10 +92,10 @@ local function text_of(block, visit, loops)
 end
 
 -- What stays the same for all executions of a block.
-local function about(block, shown)
+local function about(block, shown, alone)
   local shared = loops_where(block, is_shared)
   return {
-    piece = piece_of(block), tiles = tile_loops(block, shown), shared = shared, vectors = loops_where(block, is_vector),
+    piece = piece_of(block, alone), levels = tile_levels(block, shown), shared = shared, vectors = loops_where(block, is_vector),
     serial = loops_where(block, function(loop) return not is_vector(loop) end),
     outside = loops_where(block, function(_, n) return n < (shared[1] or 0) end),
   }
@@ -124,14 +141,15 @@ local function named(axes, values)
   return at
 end
 
---- All executions of these stages, in order: {stage, piece, at (value by axis), time, thread (text, "" where there is but one),
---- stroke (equal within a vector), tile, loops (text), index (of the element)}. values: by stage and axis the values asked for,
---- nil being all; shown: the axes, by name, whose tiles count.
+--- All executions of these stages, in order: {stage, block (its number), piece, at (value by axis), index (of the element), time,
+--- thread (text, "" where there is but one), stroke (equal within a vector), vector, tiles (by level), loops (text)}. values: by
+--- stage and axis the values asked for, nil being all; shown: the axes, by name, whose tiles count.
 function instances.list(holder, after, sizes, stages, values, shown)
   local _, blocks = instances.stages(holder, after, sizes)
   local told, stage_of, tick = {}, {}, clock()
-  for n, block in ipairs(blocks) do told[n] = about(block, shown) end
-  for _, stage in ipairs(stages) do for _, n in ipairs(stage.blocks) do stage_of[n] = stage.name end end
+  for _, stage in ipairs(stages) do
+    for _, n in ipairs(stage.blocks) do told[n], stage_of[n] = about(blocks[n], shown, #stage.blocks == 1), stage.name end
+  end
   local list = core.visits(holder, after, sizes, asked_of(blocks, stages, values), MOST)
   for n, visit in ipairs(list) do
     local block, t = blocks[visit.block], told[visit.block]
@@ -140,9 +158,10 @@ function instances.list(holder, after, sizes, stages, values, shown)
     local first = block.loops[t.shared[1]]
     local region = first and first.name .. ":" .. key_of(visit, t.outside) or ""
     list[n] = {
-      stage = stage_of[visit.block], block = visit.block, piece = t.piece, at = named(block.axes, visit.axes), index = visit.index,
-      stroke = stroke, vector = #t.vectors > 0, thread = thread, time = tick(region, thread, stroke),
-      tile = #t.tiles > 0 and visit.block .. ":" .. key_of(visit, t.tiles) or nil,
+      stage = stage_of[visit.block], block = visit.block, piece = t.piece, at = named(block.axes, visit.axes),
+      index = visit.index, stroke = stroke, vector = #t.vectors > 0, thread = thread,
+      time = tick(region, thread, stroke),
+      tiles = tiles_of(visit, t.levels),
       loops = text_of(block, visit, loops_where(block, function() return true end)),
     }
   end

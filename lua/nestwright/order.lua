@@ -150,6 +150,16 @@ local WHICH = "stage: the first with two axes unless said. axes: one or two of i
 local SIGNATURE = "(s: nw.schedule, options?: {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, "
   .. "title?: string}): nw.plot"
 
+-- A picture of the kind that `what` is.
+local function picture(what, title)
+  return function(s, options)
+    local o = check(what, s, options)
+    local view = view_of(what, s, o)
+    view.title = errors.expect(what .. ": title", o.title or title, "string")
+    return require("nestwright.plots." .. what).make(view)
+  end
+end
+
 return function(nw)
   local define = rows.definer(nw, "nw")
 
@@ -157,10 +167,9 @@ return function(nw)
     "The order in which the instances of a stage are visited, found from the program: a grid of the stage's axes, a path from "
     .. "visit to visit, cells darker with time, tiles outlined. A vector is a bar; each round of a loop that threads share has a "
     .. "path, a colour and times of its own; what is visited more than once is hatched. " .. WHICH,
-    function(s, options)
-      local o = check("order", s, options)
-      local view = view_of("order", s, o)
-      view.title = errors.expect("order: title", o.title or "order of visits", "string")
-      return require "nestwright.plots.order".make(view)
-    end)
+    picture("order", "order of visits"))
+
+  define("pieces", SIGNATURE,
+    "The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name; tiles are outlined. " .. WHICH,
+    picture("pieces", "pieces and tiles"))
 end

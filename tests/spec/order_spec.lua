@@ -153,3 +153,178 @@ describe("nw.order", function()
     assert.equal(4, #nw.order(t, {sizes = {M = 1}}).rows)
   end)
 end)
+
+-- Cells of each piece, as a set of "i j".
+local function pieces_of(p)
+  local out = {}
+  for _, r in ipairs(records(p)) do
+    out[r.piece] = out[r.piece] or {}
+    out[r.piece][r.i .. " " .. r.j] = true
+  end
+  return out
+end
+
+-- What a function of (i, j) names each instance of m x n.
+local function named(m, n, name)
+  local out = {}
+  for i = 0, m - 1 do
+    for j = 0, n - 1 do
+      local piece = name(i, j)
+      out[piece] = out[piece] or {}
+      out[piece][i .. " " .. j] = true
+    end
+  end
+  return out
+end
+
+local function triangle(n)
+  local A = nw.placeholder({n, n}, "f32", "A")
+  local s = nw.schedule(nw.compute({n, n}, function(i, j) return nw.select(nw.le(j, i), A(i, j), 0) end, "Y"))
+  s:partition "j"
+  return s
+end
+
+-- A convolution of h x w by 3 x 3, padded with zeros.
+local function padded(h, w)
+  local I, F = nw.placeholder({h, w}, "f32", "I"), nw.placeholder({3, 3}, "f32", "F")
+  local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
+  local function inside(y, x) return nw.all(nw.ge(y, 0), nw.lt(y, h), nw.ge(x, 0), nw.lt(x, w)) end
+  local function padding(y, x) return nw.select(inside(y, x), I(y, x), 0) end
+  return nw.schedule(nw.compute({h, w}, function(i, j) return nw.sum(padding(i + r - 1, j + q - 1) * F(r, q), {r, q}) end, "Y"))
+end
+
+describe("nw.pieces", function()
+  it("names the two halves of a triangle", function()
+    local p = nw.pieces(triangle(9))
+    assert.same(named(9, 9, function(i, j) return j <= i and "j.main" or "j.post" end), pieces_of(p))
+    assert.truthy(tostring(p):find "j.main 45 instances, j.post 36 instances")
+  end)
+
+  it("names the border of a padded convolution", function()
+    local s = padded(8, 12)
+    s:partition "i"
+    s:partition "i.main/j"
+    local p = nw.pieces(s)
+    assert.same(named(8, 12, function(i, j)
+      if i == 0 then return "i.pre" elseif i == 7 then return "i.post" end
+      return j == 0 and "i.main/j.pre" or j == 11 and "i.main/j.post" or "i.main/j.main"
+    end), pieces_of(p))
+    for name in pairs(pieces_of(p)) do assert.truthy(p.script:find("'" .. name .. "'", 1, true), name) end
+  end)
+
+  it("has corners where both axes have a tail", function()
+    local s = support.gemm(17, 17, 4)
+    s:split("i", 4, {tail = "cut"})
+    s:split("j", 4, {tail = "cut"})
+    s:split("i.tail/j", 4, {tail = "cut"})
+    local p = nw.pieces(s)
+    assert.same(named(17, 17, function(i, j)
+      if i < 16 then return j < 16 and "i_o" or "j.tail" end
+      return j < 16 and "i.tail" or "i.tail/j.tail"
+    end), pieces_of(p))
+    assert.equal(33, #block_lines(p, "hatched")) -- all but the largest piece
+    assert.truthy(tostring(p):find "24 tiles outlined") -- 4 x 4, and 4 along each tail
+    if support.have_gnuplot() then support.picture(p) end
+  end)
+
+  it("outlines tiles along their edges", function()
+    local s = doubled(4, 6)
+    s:tile("i", "j", 2, 3)
+    local p, sides = nw.pieces(s), {}
+    for _, line in ipairs(block_lines(p, "tiles")) do sides[line] = (sides[line] or 0) + 1 end
+    local want = 0
+    for i = 0, 3 do -- upright edges at -0.5, 2.5 and 5.5: the middle one belongs to two tiles
+      for at, n in pairs {["-0.5"] = 1, ["2.5"] = 2, ["5.5"] = 1} do
+        assert.equal(n, sides[("%s %g 0 1"):format(at, i - 0.5)])
+        want = want + n
+      end
+    end
+    for j = 0, 5 do
+      for at, n in pairs {["-0.5"] = 1, ["1.5"] = 2, ["3.5"] = 1} do
+        assert.equal(n, sides[("%g %s 1 0"):format(j - 0.5, at)])
+        want = want + n
+      end
+    end
+    assert.equal(want, #block_lines(p, "tiles"))
+  end)
+
+  it("is one piece where nothing was cut", function()
+    fails("unknown option", "invalid", nw.pieces, triangle(4), {colour = "red"})
+    assert.same({Y = named(2, 2, function() return "Y" end).Y}, pieces_of(nw.pieces(doubled(2, 2))))
+  end)
+end)
+
+describe("a visit", function()
+  it("is one of several where instances are computed again", function()
+    local s = doubled(11, 3)
+    s:split("i", 4, {tail = "shift"})
+    local p, times = nw.order(s), {}
+    for _, r in ipairs(records(p)) do
+      times[r.i] = times[r.i] or {}
+      if r.j == 0 then table.insert(times[r.i], r.time) end
+    end
+    assert.same({22, 25}, times[7]) -- the last of the second tile is the first of the third
+    assert.same({19}, times[6])
+    assert.equal(3, #block_lines(p, "hatched"))
+    assert.truthy(tostring(p):find "33 instances and 36 visits. 3 instances are visited more than once.")
+  end)
+
+  it("is one moment in all lanes of a vector", function()
+    local s = doubled(3, 8)
+    s:split("j", 4)
+    s:vectorize "j_i"
+    local p = nw.order(s)
+    for n, r in ipairs(records(p)) do assert.equal((n - 1) // 4 + 1, r.time) end
+    assert.equal(6, #block_lines(p, "vectors"))
+    assert.equal("0 0 3 0", block_lines(p, "vectors")[1])
+    assert.equal(6, #block_lines(p, "times"))
+  end)
+
+  it("is made in lanes side by side when the vector loop is outside", function()
+    local s = doubled(4, 3)
+    s:vectorize "i"
+    local want = {}
+    for j = 0, 2 do for i = 0, 3 do want[#want + 1] = {i, j} end end
+    assert.same(want, places(nw.order(s), "i", "j"))
+  end)
+
+  it("has a clock for each round of a loop that threads share", function()
+    local s = doubled(6, 4)
+    s:split("i", 2)
+    s:parallel "i_o"
+    local p = nw.order(s)
+    for _, r in ipairs(records(p)) do
+      assert.equal(("i_o = %d"):format(r.i // 2), r.thread)
+      assert.equal(r.i % 2 * 4 + r.j + 1, r.time)
+    end
+    assert.truthy(tostring(p):find "3 rounds of a loop that threads share")
+  end)
+
+  it("is found in a slice of a nest that is far too large to walk", function()
+    local s = support.gemm(4096, 4096, 4096)
+    s:tile("i", "j", 32, 32)
+    s:reorder("k", "i_o", "j_o", "i_i", "j_i")
+    local p = nw.order(s, {at = {k = 4095}, from = {i = 4064, j = 4064}})
+    assert.equal(1024, #p.rows)
+    assert.same({4064, 4064}, places(p, "i", "j")[1])
+    assert.same({4095, 4095}, places(p, "i", "j")[1024])
+  end)
+
+  it("stands alone", function()
+    local A = nw.placeholder({1}, "f32", "A")
+    local p = nw.order(nw.schedule(nw.compute({1}, function(i) return A(i) end, "Y")))
+    assert.equal(1, #p.rows)
+    if support.have_gnuplot() then support.picture(p) end
+  end)
+
+  it("stands on a line where there is one axis", function()
+    local s = support.doubled(6)
+    s:split("i", 3)
+    s:reorder("i_i", "i_o")
+    local p, at = nw.order(s), {}
+    for n, r in ipairs(records(p)) do at[n] = r.i end
+    assert.same({0, 3, 1, 4, 2, 5}, at)
+    assert.equal(5, #block_lines(p, "heads"))
+    if support.have_gnuplot() then support.picture(p) end
+  end)
+end)

@@ -89,13 +89,13 @@ local function placed(f, p, height)
 end
 
 --- Text at a place in pixels from the upper left corner, on top of all panels. o: {align ("left", "center", "right"), size (11),
---- colour, turned (degrees)}.
+--- colour, boxed (on white), upright}.
 function methods:text(x, y, text, o)
   o = o or {}
   self.drawn[#self.drawn + 1] = function(height)
-    return ("set label %s at screen %.5f, screen %.5f %s rotate by %d noenhanced front font ',%d' textcolor rgb '%s'"):format(
-      gnuplot.quote(text), x / self.width, 1 - y / height, o.align or "left", o.turned or 0, o.size or 11,
-      o.colour or figure.colour.black)
+    return ("set label %s at screen %.5f, screen %.5f %s noenhanced front font ',%d' textcolor rgb '%s'%s%s"):format(
+      gnuplot.quote(text), x / self.width, 1 - y / height, o.align or "left", o.size or 11, o.colour or figure.colour.black,
+      o.boxed and " boxed" or "", o.upright and " rotate by 90" or "")
   end
 end
 
@@ -166,6 +166,7 @@ function methods:finish(under, small)
   local last = self.panels[#self.panels].commands
   table.move(foot_commands(self, print, height), 1, #print, #last + 1, last)
   table.move(key_commands(labels, rows, self, height, foot), 1, #labels, #last + 1, last)
+  if #self.drawn > 0 then last[#last + 1] = "set style textbox opaque noborder margins 0.5,0.5 fillcolor rgb '#FFFFFF'" end
   for _, draw in ipairs(self.drawn) do last[#last + 1] = draw(height) end
   local out = {table.concat(self.blocks, "\n"), "set multiplot"}
   for n, p in ipairs(self.panels) do

@@ -6,7 +6,9 @@ local grid = {}
 grid.FIRST, grid.LAST = {240, 246, 252}, {74, 144, 196} -- from light to dark, so that it works in grey
 grid.UNVISITED = "#FFFFFF"
 local NUMBERS = 26 -- pixels of a cell that has room for a number
-local TEXT = 9 -- pixels of a cell beside which a tick has room
+local TEXT = 9 -- pixels of a character of a tick
+local SMALL = 14 -- pixels of a cell that is too small for heads of arrows
+local ROOM = 2.2 -- cells above a row that is alone, for arcs
 
 --- An axis to be shown: its values in ascending order, where they are not neighbours with a gap between.
 function grid.axis(name, values)
@@ -33,17 +35,19 @@ function grid.shade(part)
   return v
 end
 
+local function above(o) return o.rows == grid.NONE and o.lanes and ROOM or 0 end
+
 local function tics(axis, letter, cell)
   local step, list = 1, {}
   local widest = 1
   for _, tick in ipairs(axis.ticks) do widest = math.max(widest, #tostring(tick[2])) end
-  while step * cell < (letter == "x2" and TEXT * widest or 14) do step = step * 2 end
+  while step * cell < (letter == "y" and 14 or TEXT * widest) do step = step * 2 end
   for k, tick in ipairs(axis.ticks) do
     local edge = k == 1 or axis.ticks[k - 1][1] + 1 ~= tick[1]
     if edge or tick[2] % step == 0 then list[#list + 1] = ("'%d' %d"):format(tick[2], tick[1]) end
   end
   return ("set %stics (%s) scale 0 offset 0,%s font ',10'"):format(letter, table.concat(list, ", "),
-    letter == "x2" and "-0.4" or "0")
+    letter == "x2" and "-0.4" or letter == "x" and "0.4" or "0")
 end
 
 -- Where values are left out.
@@ -60,13 +64,14 @@ local function gaps(axis, across)
 end
 
 local function frame(o)
-  local rows, columns = o.rows, o.columns
+  local rows, columns, alone = o.rows, o.columns, o.rows == grid.NONE
   local out = {
     "unset border; unset xtics; unset ytics; set style fill solid 1 noborder",
-    ("set xrange [-0.5:%d - 0.5]; set x2range [-0.5:%d - 0.5]; set yrange [%d - 0.5:-0.5]"):format(columns.n, columns.n, rows.n),
-    tics(columns, "x2", o.cell),
+    ("set xrange [-0.5:%d - 0.5]; set x2range [-0.5:%d - 0.5]"):format(columns.n, columns.n),
+    ("set yrange [%d - 0.5:-0.5 - %g]"):format(rows.n, above(o)),
+    tics(columns, alone and "x" or "x2", o.cell),
   }
-  if rows ~= grid.NONE then out[#out + 1] = tics(rows, "y", o.cell) end
+  if not alone then out[#out + 1] = tics(rows, "y", o.cell) end
   table.move(gaps(rows, false), 1, #rows.ticks, #out + 1, out)
   table.move(gaps(columns, true), 1, #columns.ticks, #out + 1, out)
   return out
@@ -99,46 +104,49 @@ function grid.segments(strokes)
   local steps, jumps = {}, {}
   for k = 2, #strokes do
     local a, b = strokes[k - 1], strokes[k]
-    local list = math.abs(a.to[1] - b.from[1]) + math.abs(a.to[2] - b.from[2]) <= 1 and steps or jumps
+    local near = math.max(math.abs(a.to[1] - b.from[1]), math.abs(a.to[2] - b.from[2])) <= 1
+    local list = near and steps or jumps
     list[#list + 1] = {a.middle[1], a.middle[2], b.middle[1] - a.middle[1], b.middle[2] - a.middle[2]}
   end
   return steps, jumps
 end
 
--- Points of an arc: a row alone shows a jump beside itself, forward above, back below.
+-- Points of an arc above a row that is alone: a jump would hide behind the row.
 local function arc(j)
-  local high = -math.min(0.42, 0.12 + 0.03 * math.abs(j[3]))
-  if j[3] < 0 then high = -high end
-  local points = {}
+  local points, high = {}, math.min(ROOM - 0.4, 0.4 + 0.12 * math.abs(j[3]))
   for k = 0, 12 do
     local t = k / 12
-    points[#points + 1] = {j[1] + t * j[3], j[2] + 4 * t * (1 - t) * high}
+    points[#points + 1] = {j[1] + t * j[3], -0.2 - 4 * t * (1 - t) * high}
   end
   points[#points + 1] = ""
   return points
 end
 
-local function arcs(f, jumps, style)
-  local points = {}
-  for _, j in ipairs(jumps) do table.move(arc(j), 1, 14, #points + 1, points) end
-  return ("%s using 1:2 with lines %s notitle"):format(f:data(points, "jumps"), style)
+local function arcs(f, jumps, head, style, parts)
+  local points, heads = {}, {}
+  for n, j in ipairs(jumps) do
+    local of = arc(j)
+    local a, b = of[#of - 2], of[#of - 1]
+    heads[n] = {a[1], a[2], b[1] - a[1], b[2] - a[2]}
+    table.move(of, 1, #of, #points + 1, points)
+  end
+  parts[#parts + 1] = ("%s using 1:2 with lines %s notitle"):format(f:data(points, "arcs"), style)
+  parts[#parts + 1] = ("%s using 1:2:3:4 with vectors %s %s notitle"):format(f:data(heads, "heads"), head, style)
 end
 
 local function path(f, o, lane, parts)
   local steps, jumps = grid.segments(lane.strokes)
-  local head = ("filled head size %.3f,20 fixed"):format(math.min(0.22, 4 / o.cell + 0.08))
-  local width, dash = o.cell < 14 and 0.8 or 1.2, o.dashed and 2 or 1
+  local small = o.cell < SMALL
+  local head = small and "nohead" or ("filled head size %.3f,20 fixed"):format(math.min(0.22, 4 / o.cell + 0.08))
+  local width, dash = small and 0.7 or 1.2, o.dashed and 2 or 1
   if #steps > 0 then
-    parts[#parts + 1] = ("%s using 1:2:3:4 with vectors %s lw %.1f dt %d lc rgb '%s' notitle"):format(f:data(steps, "steps"),
-      o.cell >= 14 and head or "nohead", width, dash, lane.colour)
+    parts[#parts + 1] = ("%s using 1:2:3:4 with vectors %s lw %.1f dt %d lc rgb '%s' notitle"):format(f:data(steps, "steps"), head,
+      width, dash, lane.colour)
   end
   if #jumps == 0 then return end
-  local style = ("lw %.1f dt %d lc rgb '%s'"):format(width * 0.8, o.dashed and 2 or 3, lane.colour)
-  if o.rows == grid.NONE then
-    parts[#parts + 1] = arcs(f, jumps, style)
-  else
-    parts[#parts + 1] = ("%s using 1:2:3:4 with vectors %s %s notitle"):format(f:data(jumps, "jumps"), head, style)
-  end
+  local style = ("lw %.1f dt %d lc rgb '%s'"):format(width * 0.7, o.dashed and 2 or 3, lane.colour)
+  if o.rows == grid.NONE then return arcs(f, jumps, head, style, parts) end
+  parts[#parts + 1] = ("%s using 1:2:3:4 with vectors %s %s notitle"):format(f:data(jumps, "jumps"), head, style)
 end
 
 -- Edges of a set of cells: {column, row, further}.
@@ -157,12 +165,20 @@ local function edges(tile)
   return out
 end
 
-local function outlines(f, o, parts)
+local function outline(f, tiles, kind, width)
   local list = {}
-  for _, tile in ipairs(o.tiles or {}) do table.move(edges(tile), 1, 4 * #tile, #list + 1, list) end
-  if #list == 0 then return end
-  parts[#parts + 1] = ("%s using 1:2:3:4 with vectors nohead lw %.1f lc rgb '#000000' notitle"):format(f:data(list, "tiles"),
-    o.cell < 14 and 1.4 or 2.2)
+  for _, tile in ipairs(tiles) do
+    local sides = edges(tile)
+    table.move(sides, 1, #sides, #list + 1, list)
+  end
+  return ("%s using 1:2:3:4 with vectors nohead lw %.1f lc rgb '#000000' notitle"):format(f:data(list, kind), width)
+end
+
+-- Larger tiles have thicker edges.
+local function outlines(f, o, parts)
+  local levels, thick = o.tiles or {}, o.cell < SMALL and 1.2 or 2.4
+  for n = #levels, 1, -1 do parts[#parts + 1] = outline(f, levels[n], "tiles", thick * (n == 1 and 1 or 0.5)) end
+  if o.borders then parts[#parts + 1] = outline(f, o.borders, "borders", thick) end
 end
 
 -- Vectors as bars through their cells.
@@ -179,13 +195,17 @@ local function bars(f, o, lane, parts)
   end
 end
 
--- A dot where a lane is; the first of all is open.
+local function points(f, list, kind, lane, size)
+  return ("%s using 1:2 with points pt %d ps %.1f lc rgb '%s' notitle"):format(f:data(list, kind), lane.point, size, lane.colour)
+end
+
+-- A dot a visit, and a larger one where a path begins.
 local function dots(f, o, lane, parts)
-  local size = o.cell < 14 and 0.3 or 0.6
   local list = {}
-  for _, stroke in ipairs(lane.strokes) do list[#list + 1] = {stroke.middle[1], stroke.middle[2]} end
-  parts[#parts + 1] = ("%s using 1:2 with points pt %d ps %.1f lc rgb '%s' notitle"):format(f:data(list, "visits"),
-    lane.point, size, lane.colour)
+  for n, stroke in ipairs(lane.strokes) do list[n] = stroke.middle end
+  parts[#parts + 1] = points(f, list, "visits", lane, o.cell < SMALL and 0.2 or 0.6)
+  local first = lane.strokes[1]
+  parts[#parts + 1] = points(f, {first.from}, "begin", lane, (o.cell < SMALL and 0.8 or 1.4) * (first.vector and 1.4 or 1))
 end
 
 local function numbers(f, o, parts)
@@ -197,16 +217,18 @@ end
 -- ---- the panel
 
 local function labels(f, o)
-  local rect = o.rect
-  f:text(rect.left + rect.width / 2, rect.top - 30, o.columns.name .. " →", {align = "center"})
-  if o.rows ~= grid.NONE then f:text(rect.left - 34, rect.top + rect.height / 2, o.rows.name .. " ↓", {align = "right"}) end
+  local rect, alone = o.rect, o.rows == grid.NONE
+  f:text(rect.left + rect.width / 2, alone and rect.top + rect.height + 32 or rect.top - 30, o.columns.name .. " →",
+    {align = "center"})
+  if not alone then f:text(rect.left - 34, rect.top + rect.height / 2, o.rows.name .. " ↓", {align = "right"}) end
 end
 
---- Places a grid. o: {left, top, cell (pixels), rows, columns (grid.axis; rows may be grid.NONE), fills ({column, row, colour as
---- a number}), hatches ({pattern, colour, cells}), lanes ({strokes, colour, point}), numbers ({column, row, text}), tiles (lists
---- of cells), dashed}. A stroke: {from, to, middle ({column, row}), vector}. Answers where it lies.
+--- Places a grid and answers where it lies. o: {left, top, cell (pixels), rows, columns (grid.axis; rows may be grid.NONE), fills
+--- ({column, row, colour as a number}), hatches ({pattern, colour, cells}), lanes ({strokes, colour, point}), numbers ({column,
+--- row, text}), tiles (by level, lists of cells), borders (such a list), dashed}. A stroke: {from, to, middle ({column, row}),
+--- vector}.
 function grid.place(f, o)
-  o.rect = {left = o.left, top = o.top, width = o.cell * o.columns.n, height = o.cell * o.rows.n}
+  o.rect = {left = o.left, top = o.top, width = o.cell * o.columns.n, height = math.ceil(o.cell * (o.rows.n + above(o)))}
   local parts = {domain(f, o)}
   if o.fills and #o.fills > 0 then parts[#parts + 1] = filled(f, o.fills) end
   for _, h in ipairs(o.hatches or {}) do

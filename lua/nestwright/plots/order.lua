@@ -6,7 +6,8 @@ local plot = require "nestwright.plots.plot"
 local order = {}
 
 local LEFT, TOP, WIDTH, HEIGHT = 90, 96, 780, 600 -- pixels: where the grid begins, and the most it takes
-local POINTS = {7, 5, 9, 13, 11, 15, 3} -- of threads, filled
+local POINTS = {7, 5, 9, 13, 11, 15} -- of threads, filled; their colours repeat later
+local NAMED = 14 -- threads in the key
 
 -- ---- from the list of executions to what is drawn
 
@@ -49,34 +50,51 @@ function order.lanes(view, list)
   return lanes
 end
 
---- Cells with the times at which they are visited: {column, row, times}, in the order of the first visit.
+--- Cells with the times at which they are visited: {column, row, times, inside (a vector, not its first)}, in the order of the
+--- first visit.
 function order.visited(view, list)
-  local out, at = {}, {}
+  local out, at, last = {}, {}, nil
   for _, visit in ipairs(list) do
     local cell = order.cell(view, visit)
     local key = cell[1] .. " " .. cell[2]
     if not at[key] then
-      at[key] = {cell[1], cell[2], {}}
+      at[key] = {cell[1], cell[2], {}, inside = last == visit.stroke}
       out[#out + 1] = at[key]
     end
     table.insert(at[key][3], visit.time)
+    last = visit.stroke
   end
   return out
 end
 
---- The cells of each tile.
+--- Tiles by level, the largest first: lists of cells.
 function order.tiles(view, list)
-  local tiles, at = {}, {}
+  local levels, at = {}, {}
   for _, visit in ipairs(list) do
-    if visit.tile then
-      if not at[visit.tile] then
-        at[visit.tile] = {}
-        tiles[#tiles + 1] = at[visit.tile]
+    for level, key in ipairs(visit.tiles) do
+      levels[level] = levels[level] or {}
+      if not at[key] then
+        at[key] = {}
+        table.insert(levels[level], at[key])
       end
-      table.insert(at[visit.tile], order.cell(view, visit))
+      table.insert(at[key], order.cell(view, visit))
     end
   end
-  return tiles
+  for n = #levels, 1, -1 do if #levels[n] < 2 then table.remove(levels, n) end end
+  return levels
+end
+
+--- The cells of each piece, as one level of tiles; none where there is but one.
+function order.borders(view, list)
+  local out, at = {}, {}
+  for _, visit in ipairs(list) do
+    if not at[visit.piece] then
+      at[visit.piece] = {}
+      out[#out + 1] = at[visit.piece]
+    end
+    table.insert(at[visit.piece], order.cell(view, visit))
+  end
+  return #out > 1 and out or nil
 end
 
 function order.last(list)
@@ -94,13 +112,13 @@ function order.fills(visited, last)
   return out
 end
 
---- Times as text in the cells; of many visits the first and how many.
-function order.numbers(visited)
+--- Times as text in the cells, of a vector in its first; of many visits the first. cell: pixels.
+function order.numbers(visited, cell)
   local out = {}
-  for n, cell in ipairs(visited) do
-    local times = cell[3]
-    local text = #times <= 2 and table.concat(times, " ") or ("%d.. %dx"):format(times[1], #times)
-    out[n] = ('%d %d "%s"'):format(cell[1], cell[2], text)
+  for _, v in ipairs(visited) do
+    local text = table.concat(v[3], " ")
+    if 5 * #text > cell - 6 and #v[3] > 1 then text = v[3][1] .. ".." end
+    if not v.inside then out[#out + 1] = ('%d %d "%s"'):format(v[1], v[2], text) end
   end
   return out
 end
@@ -158,7 +176,7 @@ local function words_of(view, lanes, visited, tiles)
     once and "visited once each" or "and " .. count(#view.list, "visit"))}
   say(out, again, "instance", "is visited more than once", "are visited more than once")
   say(out, there - #visited, "instance", "is never visited", "are never visited")
-  if #tiles > 1 then say(out, #tiles, "tile", "", "are outlined") end
+  if #tiles > 0 then say(out, #tiles[#tiles], "tile", "", "are outlined") end
   say(out, vectors_in(lanes), "vector", "is a bar: done at once", "are bars: each is done at once")
   if #lanes > 1 then
     out[#out + 1] = ("%d rounds of a loop that threads share: each has a path, a colour and times of its own."):format(#lanes)
@@ -169,14 +187,13 @@ end
 -- ---- making
 
 local function key_of(lanes, again, last)
-  local rgb = function(part) return ("#%06X"):format(grid.shade(part)) end
-  local entries = {}
+  local rgb, entries = function(part) return ("#%06X"):format(grid.shade(part)) end, {}
   if last > 1 then entries = {{text = "early", pt = 5, colour = rgb(0.15)}, {text = "late", pt = 5, colour = rgb(1)}} end
   for n, lane in ipairs(lanes) do
-    if #lanes > 1 and n <= #figure.series then entries[#entries + 1] = {text = lane.name, pt = lane.point, colour = lane.colour} end
+    if #lanes > 1 and n <= NAMED then entries[#entries + 1] = {text = lane.name, pt = lane.point, colour = lane.colour} end
   end
-  if #lanes > #figure.series then entries[#entries + 1] = {text = "and so on", pt = 0, colour = "#FFFFFF"} end
-  if again then entries[#entries + 1] = {text = "visited again", pt = 1, colour = figure.colour.red} end
+  if #lanes > NAMED then entries[#entries + 1] = {text = "and so on", pt = 0, colour = "#FFFFFF"} end
+  if again then entries[#entries + 1] = {text = "hatched: visited more than once", pt = 4, colour = figure.colour.red} end
   return entries
 end
 
@@ -208,11 +225,12 @@ function order.make(view)
   local f = figure.new {title = view.title, width = order.width(view.title, view.columns, cell)}
   f:text(f.width / 2, figure.TITLE, order.shown_text(view), {align = "center", size = 10, colour = "#444444"})
   grid.place(f, {left = (f.width - view.columns.n * cell) // 2, top = TOP, cell = cell, rows = view.rows, columns = view.columns,
-    fills = order.fills(visited, last), lanes = lanes, numbers = order.numbers(visited), tiles = #tiles > 1 and tiles or nil,
+    fills = order.fills(visited, last), lanes = lanes, numbers = order.numbers(visited, cell), tiles = tiles,
+    borders = order.borders(view, view.list),
     hatches = #again > 0 and {{pattern = 4, colour = figure.colour.red, cells = again}} or nil})
   f:key(key_of(lanes, #again > 0, last))
   local caption = words_of(view, lanes, visited, tiles)
-  local script, size = f:finish(14, caption)
+  local script, size = f:finish(view.rows == grid.NONE and 46 or 14, caption)
   local columns, rows = order.rows(view)
   return plot.new {caption = caption, script = script, size = size, columns = columns, rows = rows}
 end

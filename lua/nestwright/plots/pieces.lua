@@ -1,0 +1,180 @@
+--- Pieces and tiles of a stage: each piece that cuts made of its loops has a colour, a hatch and its name; tiles are outlined.
+local figure = require "nestwright.plots.figure"
+local grid = require "nestwright.plots.grid"
+local order = require "nestwright.plots.order"
+local plot = require "nestwright.plots.plot"
+
+local pieces = {}
+
+local TOP, WIDTH, HEIGHT = 96, 620, 600 -- pixels: where the grid begins, and the most it takes
+local CHARACTER, LINE = 7, 18 -- pixels of a label
+local LEFT = 90
+
+-- Light fills, and hatches that tell them apart without colour.
+local FILLS = {0xFFFFFF, 0xCFE3F2, 0xF9D9C6, 0xCDEBDF, 0xF3DDE9, 0xFBE9C2, 0xDDF0FA, 0xE4E4E4}
+local HATCHES = {
+  false, {4, "#0072B2"}, {5, "#D55E00"}, {1, "#009E73"}, {6, "#CC79A7"}, {7, "#E69F00"}, {2, "#56B4E9"}, {4, "#555555"},
+}
+
+-- ---- which cells are whose
+
+-- The pieces in the order in which they run: {name, cells, tiles}. An instance in two pieces is a cell of both.
+local function pieces_of(view)
+  local list, at = {}, {}
+  for _, visit in ipairs(view.list) do
+    local p = at[visit.piece]
+    if not p then
+      p = {name = visit.piece, cells = {}, has = {}}
+      list[#list + 1], at[visit.piece] = p, p
+    end
+    local cell = order.cell(view, visit)
+    local key = cell[1] .. " " .. cell[2]
+    if not p.has[key] then
+      p.has[key] = true
+      table.insert(p.cells, cell)
+    end
+  end
+  table.sort(list, function(a, b) return #a.cells > #b.cells end)
+  return list
+end
+
+-- ---- colours
+
+local function style_of(n) return (n - 1) % #FILLS + 1 end
+
+local function fills_of(list)
+  local out = {}
+  for n, p in ipairs(list) do
+    for _, cell in ipairs(p.cells) do out[#out + 1] = {cell[1], cell[2], FILLS[style_of(n)]} end
+  end
+  return out
+end
+
+local function hatches_of(list)
+  local out = {}
+  for n, p in ipairs(list) do
+    local hatch = HATCHES[style_of(n)]
+    if hatch then out[#out + 1] = {pattern = hatch[1], colour = hatch[2], cells = p.cells} end
+  end
+  return out
+end
+
+-- ---- names
+
+local function centre(p)
+  local x, y = 0, 0
+  for _, c in ipairs(p.cells) do x, y = x + c[1] / #p.cells, y + c[2] / #p.cells end
+  return x, y
+end
+
+-- The middle of a run of `need` cells to the right (dx = 1) or down (dy = 1), the one nearest to the middle of the piece; or nil.
+local function run_inside(p, need, dx, dy)
+  local best, least, x, y = nil, math.huge, centre(p)
+  for _, c in ipairs(p.cells) do
+    local fits = true
+    for k = 1, need - 1 do fits = fits and p.has[c[1] + k * dx .. " " .. c[2] + k * dy] end
+    local at = {c[1] + dx * (need - 1) / 2, c[2] + dy * (need - 1) / 2}
+    local far = math.abs(at[1] - x) + math.abs(at[2] - y)
+    if fits and far < least then best, least = at, far end
+  end
+  return best
+end
+
+-- Where the name has room in the piece, to the right or else upright.
+local function room_inside(p, cell)
+  if cell < LINE then return nil end
+  local need = math.ceil((CHARACTER * utf8.len(p.name) + 8) / cell)
+  local at = run_inside(p, need, 1, 0)
+  if at then return at end
+  at = run_inside(p, need, 0, 1)
+  if at then at.upright = true end
+  return at
+end
+
+-- The cell farthest to the right, of those the middle one.
+local function anchor(p)
+  local most, list = -1, {}
+  for _, c in ipairs(p.cells) do most = math.max(most, c[1]) end
+  for _, c in ipairs(p.cells) do if c[1] == most then list[#list + 1] = c end end
+  table.sort(list, function(a, b) return a[2] < b[2] end)
+  return list[#list // 2 + 1]
+end
+
+-- Names that have no room inside stand in a column beside the grid, from top to bottom as their cells do.
+local function place_names(list, cell)
+  local beside = {}
+  for _, p in ipairs(list) do
+    p.inside = room_inside(p, cell)
+    if not p.inside then
+      p.anchor = anchor(p)
+      beside[#beside + 1] = p
+    end
+  end
+  table.sort(beside, function(a, b)
+    if a.anchor[2] ~= b.anchor[2] then return a.anchor[2] < b.anchor[2] end
+    return a.anchor[1] > b.anchor[1]
+  end)
+  return beside
+end
+
+local function middle(rect, cell, at) return rect.left + (at[1] + 0.5) * cell, rect.top + (at[2] + 0.5) * cell end
+
+local function draw_inside(f, rect, list, cell)
+  for _, p in ipairs(list) do
+    if p.inside then
+      local x, y = middle(rect, cell, p.inside)
+      f:text(x, y, p.name, {align = "center", boxed = true, upright = p.inside.upright})
+    end
+  end
+end
+
+-- As near to their cells as those above and below let them.
+local function draw_beside(f, rect, beside, cell)
+  local x, lowest = rect.left + rect.width + 36, rect.top - LINE
+  for _, p in ipairs(beside) do
+    local from, at = middle(rect, cell, p.anchor)
+    local y = math.max(lowest + LINE, at)
+    f:line(x - 4, y, from, at, "head filled size screen 0.008,20 lw 0.8 lc rgb '#333333'")
+    f:text(x, y, p.name)
+    lowest = y
+  end
+  return lowest + LINE
+end
+
+-- ---- making
+
+local function caption_of(view, list, tiles)
+  local out = {order.shown_text(view) .. ":"}
+  local words = {}
+  for n, p in ipairs(list) do words[n] = ("%s %s"):format(p.name, order.count(#p.cells, "instance")) end
+  out[#out + 1] = table.concat(words, ", ") .. "."
+  if #tiles > 0 then out[#out + 1] = ("%s outlined."):format(order.count(#tiles[#tiles], "tile")) end
+  return table.concat(out, " ")
+end
+
+local function longest(list)
+  local most = 0
+  for _, p in ipairs(list) do most = math.max(most, utf8.len(p.name)) end
+  return most
+end
+
+--- view: as order.make has it.
+function pieces.make(view)
+  local cell = grid.cell(view.rows, view.columns, WIDTH, HEIGHT)
+  local list, tiles = pieces_of(view), order.tiles(view, view.list)
+  local beside = place_names(list, cell)
+  local wide = LEFT + view.columns.n * cell + (#beside > 0 and 60 + CHARACTER * longest(beside) or 40)
+  local f = figure.new {title = view.title, width = math.max(wide, order.width(view.title, view.columns, cell))}
+  f:text(f.width / 2, figure.TITLE, order.shown_text(view), {align = "center", size = 10, colour = "#444444"})
+  local left = #beside > 0 and LEFT or (f.width - view.columns.n * cell) // 2
+  local rect = grid.place(f, {left = left, top = TOP, cell = cell, rows = view.rows, columns = view.columns,
+    fills = fills_of(list), hatches = hatches_of(list), tiles = tiles, borders = order.borders(view, view.list)})
+  draw_inside(f, rect, list, cell)
+  f.bottom = math.max(f.bottom, math.ceil(draw_beside(f, rect, beside, cell)))
+  local caption = caption_of(view, list, tiles)
+  local script, size = f:finish(view.rows == grid.NONE and 46 or 14, caption)
+  local columns, rows = order.rows(view)
+  return plot.new {caption = caption, script = script, size = size, columns = columns, rows = rows}
+end
+
+return pieces
