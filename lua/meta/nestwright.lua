@@ -880,6 +880,12 @@ function nw.peak_flops(threads) end
 ---@return number
 function nw.peak_vs_ports() end
 
+---The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name; tiles are outlined. stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is shown, {i = 8}; at most 64 values of each. sizes: values of symbolic sizes.
+---@param s nw.schedule
+---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, title?: string}
+---@return nw.plot
+function nw.pieces(s, options) end
+
 ---An input of the computation. The dtype is f32 unless said. Elements are read with parentheses: A(i, k). The last arguments may be given as {dtype = ..., name = ...}.
 ---@param shape table
 ---@param dtype? string
