@@ -117,7 +117,7 @@ static nw_trace *run_watched(nw_ctx *c, const nw_exec *e, const int64_t *sizes, 
   for (int i = 0; i < n; i++) view[i] = nw_view_of(args[i]);
   bool ok = nw_place_all(c, t->arena, e, sizes, &t->places);
   watch x = {.t = t, .places = &t->places};
-  ok = ok && nw_interp_exec(c, e, sizes, view, &(nw_interp_opts){.trace = see_access, .env = &x});
+  ok = ok && nw_interp_exec(c, e, sizes, view, &(nw_interp_opts){.trace = see_access, .env = &x, .enough = &t->more});
   free(view);
   return finish(c, t, &t->places, ok);
 }

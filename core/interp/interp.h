@@ -29,6 +29,7 @@ typedef struct nw_access {
 typedef struct nw_interp_opts {
   void (*trace)(void *env, const nw_access *a); // NULL: none
   void *env;
+  const bool *enough; // NULL: never. The run ends, without a diagnostic, once it is set
   int64_t max_steps; // 0: no limit; above, NW_ELIMIT
   // Scheduled programs only. `enters`: whether anything is wanted of the iterations lo..hi of a loop, asked of ever smaller
   // parts, at last of each iteration alone; `runs`: whether a block is, once all loops around it stand. What is not is left

@@ -17,6 +17,7 @@ void nwi_fail(nwi_run *r, nw_code code, const char *fmt, ...) {
 bool nwi_stop(nwi_run *r) {
   if (r->failed) return true;
   if (r->ctx->interrupted) return nw_stopped(r->ctx), r->failed = true;
+  if (r->opts && r->opts->enough && *r->opts->enough) return r->failed = true;
   if (++r->steps <= r->max_steps || !r->max_steps) return false;
   nwi_fail(r, NW_ELIMIT, "the interpreter was stopped after %lld steps", (long long)r->max_steps);
   return true;

@@ -307,7 +307,7 @@ describe("captions", function()
     assert.truthy(b:find("swept 8 times, by j, k, once for each i, steps of 64 bytes (k)", 1, true))
     assert.truthy(c:find("swept once, by i, j, each element kept for 32 turns of k", 1, true))
     assert.truthy(b:find("a line comes back after 2.", 1, true), b) -- 32 lines of B, 2 of A and 1 of C
-    assert.truthy(b:find("of the time after 512 bytes or more, which L1 holds", 1, true))
+    assert.truthy(b:find("of the time too late for L1 (512 bytes)", 1, true))
   end)
 
   it("do not guess where a loop varies", function()

@@ -61,6 +61,14 @@ describe("nw.accesses", function()
     assert.equal(5, first)
   end)
 
+  it("end a run once there are more than asked for", function()
+    local s = support.gemm(200, 200, 200) -- the interpreter would take a minute
+    local data = {nw.zeros({200, 200}, "f32"), nw.zeros({200, 200}, "f32")}
+    local start = os.clock()
+    fails("more than 1000 accesses", "limit", nw.accesses, s, {arguments = data, most = 1000})
+    assert.is_true(os.clock() - start < 20)
+  end)
+
   it("asks for sizes, and for no more than it can hold", function()
     local M = nw.size("M", {min = 0})
     local X = nw.placeholder({M}, "f32", "X")

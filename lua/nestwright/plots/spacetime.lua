@@ -43,20 +43,44 @@ local function loops_of(iterations)
   return out
 end
 
-local function bracket_commands(rows, time, room)
-  local out = {"unset border; unset xtics; unset ytics", ("set xrange [-0.5:%d - 0.5]; set yrange [0:%d]"):format(time, room)}
+-- Few iterations are boxes, shaded in turn and numbered where there is room.
+local function box_commands(out, row, y, time)
+  for k, r in ipairs(row.rounds) do
+    out[#out + 1] = ("set object rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid 1 border rgb '%s'"):format(
+      r.from - 0.5, y + 0.1, r.to - 0.5, y + 0.85, k % 2 == 1 and colour.faint or colour.pale, colour.grey)
+    if (r.to - r.from) / time > 0.03 then
+      out[#out + 1] = ("set label '%d' at %g,%g center font ',10'"):format(r.index, (r.from + r.to) / 2 - 0.5, y + 0.45)
+    end
+  end
+end
+
+-- Many are outlines, which take a tenth of the room in a file.
+local function outlines(row, y)
+  local lines = {}
+  for _, r in ipairs(row.rounds) do
+    local from, to, low, high = r.from - 0.5, r.to - 0.5, y + 0.1, y + 0.85
+    table.move({("%g %g"):format(from, low), ("%g %g"):format(from, high), ("%g %g"):format(to, high), ("%g %g"):format(to, low),
+      ("%g %g"):format(from, low), ""}, 1, 6, #lines + 1, lines)
+  end
+  return lines
+end
+
+local SHADED = 40
+
+local function bracket_panel(f, rect, rows, time, room, label)
+  local out = {"unset border; unset xtics; unset ytics", ("set xrange [-0.5:%d - 0.5]; set yrange [0:%d]"):format(time, room),
+    label}
+  local parts = {}
   for n, row in ipairs(rows) do
     local y = room - n
     out[#out + 1] = ("set label %s at graph -0.01, first %g right noenhanced"):format(gnuplot.quote(row.name), y + 0.45)
-    for k, r in ipairs(row.rounds) do
-      out[#out + 1] = ("set object rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid 1 border rgb '%s'"):format(
-        r.from - 0.5, y + 0.1, r.to - 0.5, y + 0.85, k % 2 == 1 and colour.faint or colour.pale, colour.grey)
-      if (r.to - r.from) / time > 0.03 then
-        out[#out + 1] = ("set label '%d' at %g,%g center font ',10'"):format(r.index, (r.from + r.to) / 2 - 0.5, y + 0.45)
-      end
+    if #row.rounds <= SHADED then
+      box_commands(out, row, y, time)
+    else
+      parts[#parts + 1] = ("%s with lines lc rgb '%s' notitle"):format(f:data(outlines(row, y), "rounds"), colour.grey)
     end
   end
-  return out
+  f:panel(rect, out, #parts > 0 and parts or {"NaN notitle"})
 end
 
 -- ---- layout
@@ -109,11 +133,9 @@ local function place_group(f, x, g, group, o)
   for n, column in ipairs(x.columns) do
     local left, run = column.left, column.runs[g]
     local rect = {left = left, right = left + WIDTH, top = top, height = math.max(LOOP * group.loops, 1)}
-    local commands = bracket_commands(run.loops, x.time, math.max(group.loops, 1))
-    if group.label and n == 1 then
-      commands[#commands + 1] = ("set label %s at graph 0, graph 1 offset 0,0.8 left noenhanced"):format(gnuplot.quote(group.label))
-    end
-    f:panel(rect, commands, {"NaN notitle"})
+    local label = group.label and n == 1
+      and ("set label %s at graph 0, graph 1 offset 0,0.8 left noenhanced"):format(gnuplot.quote(group.label))
+    bracket_panel(f, rect, run.loops, x.time, math.max(group.loops, 1), label or nil)
   end
   for _, row in ipairs(group.lanes) do
     top = f.bottom + figure.GAP

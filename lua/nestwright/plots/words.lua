@@ -101,8 +101,8 @@ function words.reuse(bins, cache, level)
   if #bins == 0 then return nil end
   local capacity = cache.levels[level].bytes
   local median, share = spread(bins, capacity // cache.line)
-  return ("a line comes back after %s of other lines (median), %.3g %% of the time after %s or more, which L%d holds"):format(
-    median == 0 and "none" or written.bytes(median * cache.line), 100 * share, written.bytes(capacity), level)
+  return ("a line comes back after %s of other lines (median), %.3g %% of the time too late for L%d (%s)"):format(
+    median == 0 and "none" or written.bytes(median * cache.line), 100 * share, level, written.bytes(capacity))
 end
 
 --- By tensor.

@@ -1,0 +1,41 @@
+--- Draws the pictures of docs/memory.md.
+--- usage: nestwright tests/tools/pictures.lua docs
+local nw = require "nestwright"
+local folder = arg[1] or "docs"
+
+-- Y(i, j) = 2*X((i + 2) % 6, 9 - j)
+local function backwards()
+  local X = nw.placeholder({6, 10}, "f32", "X")
+  return nw.schedule(nw.compute({6, 10}, function(i, j) return 2 * X((i + 2) % 6, 9 - j) end, "Y"))
+end
+
+local function product(n)
+  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
+  local k = nw.reduce_axis(n, "k")
+  return nw.schedule(nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+end
+
+-- A tile of a large matrix, read by columns.
+local function columns(n)
+  local A, k = nw.placeholder({n, n}, "f32", "A"), nw.reduce_axis(64, "k")
+  local s = nw.schedule(nw.compute({16, 64}, function(i, j) return nw.sum(A(j, k) * (i + 1.0), k) end, "C"))
+  s:reorder("i", "k", "j")
+  return s
+end
+
+local L1 = {{bytes = 32768, ways = 8}}
+
+nw.spacetime(backwards(), {levels = {{bytes = 256, ways = 2}}, title = "Y(i, j) = 2*X((i + 2) % 6, 9 - j)"})
+  :save(folder .. "/spacetime.svg")
+
+local tiled = product(16)
+tiled:tile("i", "j", 8, 8)
+tiled:split("k", 8)
+tiled:reorder("i_o", "j_o", "k_o", "i_i", "k_i", "j_i")
+nw.spacetime(tiled, {levels = {{bytes = 1024, ways = 0}}, before = 0, title = "C = A*B, 16 x 16, before and after tiling"})
+  :save(folder .. "/before_after.svg")
+
+nw.reuse(product(64), {levels = {{bytes = 4096, ways = 4}, {bytes = 32768, ways = 8}}, title = "C = A*B, 64 x 64"})
+  :save(folder .. "/reuse.svg")
+nw.cache_sets(columns(1024), {levels = L1, title = "A tile by columns, rows of 1024 numbers"}):save(folder .. "/sets_1024.svg")
+nw.cache_sets(columns(992), {levels = L1, title = "A tile by columns, rows of 992 numbers"}):save(folder .. "/sets_992.svg")
