@@ -396,6 +396,8 @@ typedef struct nw_time {
   double *sample; // heap, reps of them, in order; caller frees
 } nw_time;
 NW_API bool nw_kernel_time(nw_kernel *k, int n, nw_array *const *args, int reps, double min_seconds, nw_time *out);
+// Seconds of one call, which is stopped after `limit` seconds; -1: failed, with NW_ELIMIT when it was stopped.
+NW_API double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double limit);
 // Interleaved: A B C A B C ...; out has n entries.
 NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
                               nw_time *out);
@@ -416,6 +418,10 @@ NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,
 // a process where the machine is not too busy for it.
 NW_API void nw_measure_threads(nw_ctx *c);
 NW_API double nw_peak_flops(nw_ctx *c, int threads); // measured f32 FMA peak, flop/s
+// Bytes a second of a loop over `bytes` of memory: what it reads and writes by name, as STREAM counts. Fills at most `most`
+// samples and answers how many; 0: failed.
+typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD } nw_stream;
+NW_API int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most, double *rate);
 NW_API double nw_core_hz(void); // clock of this core, from a chain of dependent adds; 0 unknown
 NW_API double nw_peak_vs_ports(nw_ctx *c); // that peak of one thread against two full-width units at that clock
 NW_API char *nw_machine(nw_ctx *c); // cpu, features, caches, cores: text

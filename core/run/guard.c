@@ -7,10 +7,13 @@
 // no lock and owns no memory; anything else that crashes gets what it had before us.
 #include "run/guard.h"
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TELL (SIGRTMIN + 5)
@@ -249,7 +252,49 @@ static void run_entry(void *arg) {
   s->entry(s->frame);
 }
 
-bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f) {
+// A thread that waits for the end of a call, and ends it when it takes too long.
+typedef struct watch {
+  nw_call *call;
+  double seconds;
+  bool late; // read when the thread is gone
+  sem_t done;
+  pthread_t thread;
+} watch;
+
+static void *wait_for_end(void *arg) {
+  watch *w = arg;
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  double whole = floor(w->seconds);
+  t.tv_sec += (time_t)whole;
+  t.tv_nsec += (long)((w->seconds - whole) * 1e9);
+  if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
+  int r;
+  while ((r = sem_clockwait(&w->done, CLOCK_MONOTONIC, &t)) && errno == EINTR) {}
+  if (!r) return NULL;
+  w->late = true;
+  atomic_store(&w->call->stop, true);
+  tell_team(w->call, 0);
+  return NULL;
+}
+
+static bool begin_watch(watch *w) {
+  sigset_t old;
+  sem_init(&w->done, 0, 0);
+  nw_guard_block_user(&old);
+  bool good = !pthread_create(&w->thread, NULL, wait_for_end, w);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return good;
+}
+
+static bool end_watch(watch *w) {
+  sem_post(&w->done);
+  pthread_join(w->thread, NULL);
+  sem_destroy(&w->done);
+  return w->late;
+}
+
+static bool guarded(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds) {
   if (nw_stopped(c)) return false;
   nw_guard_install(c);
   nw_guard_seat(false);
@@ -258,9 +303,19 @@ bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f) {
   if (!call) return nw_fail(c, NW_ELIMIT, NULL, "more than %d kernels are running", MAX_CALLS);
   start s = {entry, f};
   f->runtime = call;
+  watch w = {.call = call, .seconds = seconds};
+  bool watched = seconds > 0 && begin_watch(&w);
   nw_guard_run(call, 0, run_entry, &s);
+  bool late = watched && end_watch(&w);
   f->runtime = NULL;
-  bool good = outcome(c, call, f->name ? f->name : "the kernel");
+  const char *name = f->name ? f->name : "the kernel";
+  bool good = late ? nw_fail(c, NW_ELIMIT, NULL, "%s was stopped after %g s", name, seconds) : outcome(c, call, name);
   end_call(call, f->threads);
   return good;
+}
+
+bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f) { return guarded(c, entry, f, 0); }
+
+bool nw_guarded_call_within(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds) {
+  return guarded(c, entry, f, seconds);
 }

@@ -32,6 +32,7 @@ typedef const nw_jit_api *(*nw_jit_entry_fn)(void);
 
 // Enters native code guarded: an interrupt or a crash ends the call and leaves a diagnostic; the session goes on.
 bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f);
+bool nw_guarded_call_within(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds); // NW_ELIMIT: it took longer
 void nw_guard_install(nw_ctx *c); // signal handlers; every call looks whether they still stand
 // SIGINT's handler should call this first: true if native code was running and has been told to stop.
 bool nw_guard_interrupt(void);

@@ -30,6 +30,23 @@ static int f_peak(lua_State *L) {
   return 1;
 }
 
+// bandwidth(loop, bytes, threads): samples.
+static int f_bandwidth(lua_State *L) {
+  static const char *const loops[] = {"read", "copy", "triad", NULL};
+  double rate[12];
+  int loop = luaL_checkoption(L, 1, NULL, loops), threads = nwl_count_or(L, 3, "threads", 0, 1024, 1);
+  lua_Integer bytes = nwl_integer(L, 2, "bytes");
+  nw_clear(nwl_ctx(L));
+  int n = nw_bandwidth(nwl_ctx(L), (nw_stream)loop, bytes, threads, 12, rate);
+  if (!n) return nwl_raise(L);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushnumber(L, rate[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
 static int f_peak_vs_ports(lua_State *L) {
   double ratio = nw_peak_vs_ports(nwl_ctx(L));
   if (!(ratio > 0)) return nwl_raise(L);
@@ -52,6 +69,8 @@ const nwl_row nwl_hw_rows[] = {
     {"machine_caches", f_caches, "(): table[]", "Size, ways and line of each cache, the one nearest to a core first."},
     {"peak_flops", f_peak, "(threads?: integer): number",
      "Measured peak of f32 fused multiply-adds on this machine, flop/s; about 0.1 s the first time."},
+    {"bandwidth", f_bandwidth, "(loop: string, bytes: integer, threads: integer): number[]",
+     "Bytes a second of 'read', 'copy' or 'triad' over so much memory: a sample each."},
     {"peak_vs_ports", f_peak_vs_ports, "(): number",
      "That peak against two full-width units at the measured clock: near 1 when the peak loop is honest."},
     {"core_hz", f_core_hz, "(): number", "Cycles a second of this core, from a chain of dependent adds."},

@@ -150,6 +150,20 @@ static int f_kernel_time(lua_State *L) {
   return 1;
 }
 
+// kernel_once(k, arrays, limit): seconds.
+static int f_kernel_once(lua_State *L) {
+  nw_kernel *k = kernel_arg(L, 1);
+  nw_array *args[MAX_ARGS];
+  int n = nwl_list_length(L, 2, MAX_ARGS, "arguments");
+  read_arrays(L, 2, n, k, args);
+  double limit = nwl_number_or(L, 3, "limit", 1);
+  nw_clear(nwl_ctx(L));
+  double t = nw_kernel_once(k, n, args, limit);
+  if (t < 0) return nwl_raise(L);
+  lua_pushnumber(L, t);
+  return 1;
+}
+
 // kernel_compare({{kernel, {arrays}}, ...}, rounds): one record each, measured in turn.
 static int f_kernel_compare(lua_State *L) {
   nw_kernel *k[MAX_ARGS];
@@ -261,6 +275,8 @@ const nwl_row nwl_run_rows[] = {
     {"kernel_text", kernel_text, "(k: nw.kernel, what: string): string", "A kernel's code as text."},
     {"kernel_time", f_kernel_time, "(k: nw.kernel, arguments: nw.array[], reps?: integer, min_seconds?: number): table",
      "Measures a kernel."},
+    {"kernel_once", f_kernel_once, "(k: nw.kernel, arguments: nw.array[], limit: number): number",
+     "Seconds of one run; a limit error when it takes longer than so many."},
     {"kernel_compare", f_kernel_compare, "(entries: table[], rounds: integer): table[]", "Measures kernels in turn."},
     {"interpret", f_interpret, "(s: nw.schedule, lowered: boolean, arguments: nw.array[], steps?: integer)",
      "Runs the slow judge."},

@@ -229,5 +229,5 @@ return function(nw)
   define("machine", "(): nw.view", "This machine: cpu, features, caches, cores.",
     function() return view.text(core.machine_text()) end)
 
-  inside.complete = complete
+  inside.complete, inside.kernel_arrays, inside.split_options = complete, kernel_arrays, split_options
 end

@@ -136,27 +136,30 @@ local function judge(list)
 end
 
 --- Makes a comparison of records with labels. fields: rounds (in turn; none: measured apart), base (the label of the one that
---- stands first).
+--- stands first), style (of its plot).
 function times.comparison(list, fields)
   if fields.base then table.insert(list, 1, table.remove(list, name_of(list, fields.base))) end
   judge(list)
-  list.rounds, list.machine = fields.rounds, list.base and list.base.machine or times.machine()
+  list.rounds, list.style, list.machine = fields.rounds, fields.style, list.base and list.base.machine or times.machine()
   return setmetatable(list, comparison_meta)
 end
 
+local LABEL = 60 -- characters of a label in a table
+
 local function line_of(t, width)
-  local label = t.label .. (" "):rep(width - #t.label)
+  local label = written.shortened(t.label, LABEL)
+  label = label .. (" "):rep(width - utf8.len(label))
   if t.refused then return ("%s  %s"):format(label, t.verdict) end
-  return ("%s  min %9s  median %9s  %-14s  %s"):format(label, seconds(t.min), seconds(t.median),
-    t.spread and ("spread %5.1f %%"):format(100 * t.spread) or "spread unknown", t.verdict .. (t.unsafe and ", unsafe" or ""))
+  return ("%s  min %9s  median %9s  %-14s  %s%s"):format(label, seconds(t.min), seconds(t.median),
+    t.spread and ("spread %5.1f %%"):format(100 * t.spread) or "spread unknown", t.verdict, t.unsafe and ", unsafe" or "")
 end
 
 function comparison_meta.__tostring(c)
   local out, width = {}, 1
-  for _, t in ipairs(c) do width = math.max(width, #t.label) end
+  for _, t in ipairs(c) do width = math.max(width, utf8.len(written.shortened(t.label, LABEL))) end
   for n, t in ipairs(c) do out[n] = line_of(t, width) end
-  out[#out + 1] = ("%s, %s"):format(c.rounds and "interleaved, " .. count(c.rounds, "round") or "measured apart, not in turn",
-    c.machine or "unknown machine")
+  local how = c.rounds and "interleaved, " .. count(c.rounds, "round") or "measured apart, not in turn"
+  out[#out + 1] = ("%s, %s"):format(how, c.machine or "unknown machine")
   return table.concat(out, "\n")
 end
 
@@ -166,9 +169,9 @@ rows.define(time_methods, "time", "gflops", "(self: nw.time, flop: number): numb
 rows.define(comparison_methods, "comparison", "plot",
   "(self: nw.comparison, options?: {style?: string, title?: string}): nw.plot",
   "Draws the times, a row each, in the order given: the median, the middle half and the fastest. style: 'bars' from zero; "
-  .. "'points', on an axis of powers where the times lie far apart; 'speedup', how many times as fast as the first. bars unless "
-  .. "one is 20 times as fast as another, then points. Those not distinguishable from the first are hatched; brackets join those "
-  .. "that are not distinguishable from each other.",
+  .. "'points', on an axis of powers where the times lie far apart; 'speedup', how many times as fast as the first; 'steps', "
+  .. "a curve, as for s:time_steps. bars unless one is 20 times as fast as another, then points. Those not distinguishable "
+  .. "from the first are hatched; brackets join those that are not distinguishable from each other.",
   function(c, options)
     return require "nestwright.plots.times".make(c, errors.options("plot", options, {"style", "title"}))
   end)

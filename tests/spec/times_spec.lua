@@ -149,7 +149,7 @@ describe("comparison:plot", function()
 
   it("says what it wants", function()
     local c = nw.timings {around(1)}
-    fails("style is 'bars', 'points' or 'speedup'", "invalid", c.plot, c, {style = "pie"})
+    fails("style is 'bars', 'points', 'speedup' or 'steps'", "invalid", c.plot, c, {style = "pie"})
     fails("did you mean 'style'", "invalid", c.plot, c, {stile = "bars"})
     fails("title", "invalid", c.plot, c, {title = 3})
     local many = {}
@@ -167,9 +167,85 @@ describe("comparison:plot", function()
       hostile[name:gsub("%%s", path)] = around(1)
     end
     local c = nw.timings(hostile)
-    for _, style in ipairs {"bars", "points", "speedup"} do support.picture(c:plot {style = style, title = "`''x'"}) end
+    for _, style in ipairs {"bars", "points", "speedup", "steps"} do support.picture(c:plot {style = style, title = "`''x'"}) end
     assert.is_nil(io.open(path))
     support.picture(nw.timings {around(1)}:plot())
     support.picture(nw.timings {{min = 1e-9}, {min = 1e9}}:plot())
+  end)
+end)
+
+describe("s:time_steps", function()
+  local function stepped()
+    local s = support.gemm(16)
+    s:split("i", 4)
+    s:vectorize "j"
+    return s
+  end
+
+  it("measures every version, and leaves the schedule and its redo as they were", function()
+    local s = stepped()
+    s:unroll "i_i"
+    s:undo()
+    local text, version = s:text(), s:version()
+    local c = s:time_steps {threads = 1, rounds = 3}
+    assert.same({"the naive program", 's:split("i", 4)', 's:vectorize "j"'}, {c[1].label, c[2].label, c[3].label})
+    assert.same({0, 1, 2}, {c[1].version, c[2].version, c[3].version})
+    assert.same({3, 3, 3}, {c[1].reps, c[2].reps, c[3].reps})
+    assert.equal("1.00x", c[1].verdict)
+    assert.equal(version, s:version())
+    assert.equal(text, s:text())
+    s:redo()
+    assert.truthy(s:trace():find "unroll")
+  end)
+
+  it("measures versions and inputs that are given", function()
+    local s = stepped()
+    local a, b = nw.zeros {16, 16}, nw.zeros {16, 16}
+    local c = s:time_steps(a, b, {versions = {2, 0}, rounds = 2})
+    assert.same({2, 0}, {c[1].version, c[2].version})
+    fails("version 7 is not on the way", "range", s.time_steps, s, {versions = {7}})
+    fails("limit is seconds", "range", s.time_steps, s, {limit = 0 / 0})
+    fails("did you mean 'limit'", "invalid", s.time_steps, s, {limits = 1})
+  end)
+
+  it("says which cannot be built, and measures the others", function()
+    local s = support.doubled(64)
+    s:split("i", 8)
+    s:bind("i_o", "blockIdx.x")
+    local c = s:time_steps {threads = 1, rounds = 2}
+    assert.is_nil(c[2].refused)
+    assert.truthy(c[3].refused and c[3].verdict:find "^refused: ")
+    local p = c:plot()
+    assert.equal(c[3].refused, p.rows[3][10])
+    assert.is_nil(p.rows[3][3])
+    assert.equal(1, #block(p, "refused"))
+    assert.truthy(tostring(p):find("refused: " .. c[3].refused, 1, true))
+    assert.equal(2, #block(c:plot {style = "bars"}, "halves"))
+  end)
+
+  it("stops what takes too long", function()
+    fails("one run takes more than 1 ms", "limit", function() support.gemm(512):time_steps {threads = 1, limit = 1e-3} end)
+    assert.is_true(support.gemm(8):time {threads = 1, reps = 1}.min > 0) -- the session goes on
+  end)
+
+  it("draws a curve: what is told apart from the version before, what not, and what was not measured", function()
+    local times = require "nestwright.times"
+    local list = {around(4), around(4.1), {refused = "too slow"}, around(1), around(1.02), around(0.5)}
+    for n, t in ipairs(list) do t.label, t.version = ("s:step(%d, '`touch x`', %s)"):format(n, ("long"):rep(20)), n - 1 end
+    for n, t in ipairs(list) do if not t.refused then list[n] = times.given("t", {samples = t.samples, label = t.label}) end end
+    local p = times.comparison(list, {rounds = 21, style = "steps"}):plot()
+    local function places(name)
+      local out = {}
+      for n, row in ipairs(block(p, name)) do out[n] = row[1] end
+      return out
+    end
+    assert.same({{0, 3, 5}, {1, 4}, {2}}, {places "told", places "same", places "refused"})
+    local curve = p.script:match "%$curve%d+ << EOD\n(.-)EOD"
+    assert.truthy(curve:find "\n\n") -- broken where nothing was measured
+    for _, word in ipairs {"'8.00x'", "'4.00x'", "'≈ 1x'"} do assert.truthy(p.script:find(word, 1, true), word) end
+    assert.equal(list[1].label, p.rows[1][1])
+    assert.falsy(p.script:find(("long"):rep(20), 1, true)) -- shortened below the axis
+    assert.truthy(tostring(p):find(("long"):rep(20), 1, true)) -- whole in the caption
+    if support.have_gnuplot() then support.picture(p) end
   end)
 end)

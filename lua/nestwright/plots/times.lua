@@ -22,9 +22,11 @@ local colour, seconds = figure.colour, written.seconds
 local function sets_of(list)
   local out = {}
   for _, start in ipairs(list) do
-    local at, set = start.lo, {}
-    for n, r in ipairs(list) do if not r.refused and r.lo <= at and at <= r.hi then set[#set + 1] = n end end
-    if not start.refused and #set > 1 then out[#out + 1] = set end
+    local set = {}
+    for n, r in ipairs(list) do
+      if not start.refused and not r.refused and r.lo <= start.lo and start.lo <= r.hi then set[#set + 1] = n end
+    end
+    if #set > 1 then out[#out + 1] = set end
   end
   return out
 end
@@ -90,8 +92,8 @@ local STYLES = {
 }
 
 local function style_of(list, name)
-  if name and not STYLES[name] then
-    errors.fail("invalid", nil, "plot: style is 'bars', 'points' or 'speedup', not '%s'", tostring(name))
+  if name and not STYLES[name] and name ~= "steps" then
+    errors.fail("invalid", nil, "plot: style is 'bars', 'points', 'speedup' or 'steps', not '%s'", tostring(name))
   end
   local lo, hi = extent(list, "median", "median")
   return name or (hi > FAR * lo and "points" or "bars")
@@ -310,18 +312,31 @@ local function check(c)
   end
 end
 
+local TITLES = {bars = "times", points = "times", speedup = "speed-up", steps = "time after each step"}
+
+-- A figure, the pixels below its panel, and what its small print says of those alike.
+local function draw(list, name, c, sets, title)
+  if name == "steps" then
+    local f, under = require "nestwright.plots.steps".figure(list, title)
+    local base = written.shortened(c.base.label, NAME)
+    return f, under, (" At each point: how many times as fast as %s; ≈ 1x: not distinguishable from it."):format(base)
+  end
+  local f = figure.new {title = title}
+  times_panel(f, list, name, c, sets)
+  return f, UNDER, #sets > 0 and ALIKE or ""
+end
+
 --- c: a comparison; o: style, title.
 function pictures.make(c, o)
   check(c)
-  local list = rows_of(c)
-  local name, sets = style_of(list, o.style), pictures.alike(list)
-  local title = errors.expect("plot: title", o.title or (name == "speedup" and "speed-up" or "times"), "string")
-  local f, small, about = figure.new {title = title}, pictures.small_print(list, c) .. (#sets > 0 and ALIKE or ""), {}
-  times_panel(f, list, name, c, sets)
-  for n, r in ipairs(list) do about[n] = about_row(r, list[1]) end
+  local list, about = rows_of(c), {}
+  local name, sets = style_of(list, o.style or c.style), pictures.alike(list)
+  local f, under, alike = draw(list, name, c, sets, errors.expect("plot: title", o.title or TITLES[name], "string"))
+  local small = pictures.small_print(list, c) .. alike
+  for n, r in ipairs(list) do about[n] = about_row(r, c.base) end
   about_sets(list, sets, about)
   about[#about + 1] = small
-  local script, size = f:finish(UNDER, small)
+  local script, size = f:finish(under, small)
   return plot.new {caption = table.concat(about, "\n"), columns = COLUMNS, rows = data_of(list), script = script, size = size}
 end
 

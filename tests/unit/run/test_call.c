@@ -317,6 +317,34 @@ static void test_peak_is_what_the_ports_give(void **state) {
   free(m);
 }
 
+// Sizes that no vector divides; that the figures are right is seen where they are drawn.
+static void test_bandwidths(void **state) {
+  fixture *f = *state;
+  for (int loop = NW_STREAM_READ; loop <= NW_STREAM_TRIAD; loop++)
+    for (int threads = 1; threads <= 3; threads++) {
+      double rate[2] = {0};
+      assert_int_equal(nw_bandwidth(f->c, (nw_stream)loop, threads * 10007, threads, 2, rate), 2);
+      assert_true(rate[0] > 0 && rate[1] > 0);
+    }
+  assert_int_equal(nw_bandwidth(f->c, NW_STREAM_TRIAD, 1, 2, 1, (double[1]){0}), 1);
+  assert_int_equal(nw_bandwidth(f->c, NW_STREAM_READ, (int64_t)1 << 60, 1, 1, (double[1]){0}), 0);
+  assert_int_equal(nw_error(f->c)->code, NW_ELIMIT);
+  nw_clear(f->c);
+}
+
+// One run is timed, or stopped when it takes too long.
+static void test_one_run(void **state) {
+  fixture *f = *state;
+  nw_kernel *k = compiled(f, 1);
+  nw_array *a[] = {vector(f, NW_F32, 100), vector(f, NW_F32, 100), vector(f, NW_F32, 100)};
+  double t = nw_kernel_once(k, 3, a, 100);
+  assert_true(t > 0 && t < 1);
+  assert_true(nw_kernel_once(k, 2, a, 100) < 0);
+  nw_clear(f->c);
+  drop(3, a);
+  nw_kernel_release(k);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_objects_are_cached_by_content),
@@ -331,6 +359,8 @@ int main(void) {
       cmocka_unit_test(test_interrupting_generated_code),
       cmocka_unit_test(test_the_interpreter_on_arrays),
       cmocka_unit_test(test_peak_is_what_the_ports_give),
+      cmocka_unit_test(test_bandwidths),
+      cmocka_unit_test(test_one_run),
   };
   return cmocka_run_group_tests_name("call", tests, setup, teardown);
 }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "run/run.h"
@@ -152,6 +153,25 @@ static void test_interrupt_from_another_thread(void **state) {
   nw_close(c);
 }
 
+static void test_a_call_that_takes_too_long(void **state) {
+  (void)state;
+  nw_ctx *c = nw_open();
+  nw_entry entries[] = {forever, parallel_forever, parallel_forever};
+  for (int i = 0; i < 6; i++) {
+    nw_frame f = {.threads = i % 3 + 1, .name = "gemm"};
+    assert_false(nw_guarded_call_within(c, entries[i % 3], &f, 0.01));
+    assert_int_equal(nw_error(c)->code, NW_ELIMIT);
+    assert_non_null(strstr(nw_error(c)->message, "gemm was stopped after 0.01 s"));
+    still_works(c);
+    int64_t value = 0, *p = &value;
+    void *params[] = {p};
+    nw_frame quick = {.params = params, .threads = 1};
+    assert_true(nw_guarded_call_within(c, fine, &quick, 1e6));
+    assert_int_equal(value, 1);
+  }
+  nw_close(c);
+}
+
 static nw_ctx *session;
 static volatile sig_atomic_t handled, finished;
 
@@ -204,6 +224,7 @@ static void skipped(void **state) {
 }
 #define test_crash_on_one_thread skipped
 #define test_interrupt_from_another_thread skipped
+#define test_a_call_that_takes_too_long skipped
 #define test_interrupt_from_the_handler skipped
 #endif
 
@@ -212,6 +233,7 @@ int main(void) {
       cmocka_unit_test(test_crashes),
       cmocka_unit_test(test_crash_on_one_thread),
       cmocka_unit_test(test_interrupt_from_another_thread),
+      cmocka_unit_test(test_a_call_that_takes_too_long),
       cmocka_unit_test(test_interrupt_from_the_handler),
   };
   return cmocka_run_group_tests_name("guard", tests, NULL, NULL);

@@ -1,0 +1,146 @@
+// What this machine can move at most: the loops of STREAM over as much memory as is asked for.
+//
+// Bytes are counted as STREAM counts them: those that the loop reads and writes by name. What a cache fetches before it is
+// written to is not among them. Each thread has a stretch of its own, which it has touched first.
+#include "run/guard.h"
+#include "run/session.h"
+#include "hw/hw.h"
+#include <stdlib.h>
+
+#define SAMPLE_SECONDS 1e-2 // long against what it takes to start threads on a busy machine
+#define ENOUGH_SECONDS 0.6 // of samples, when there are three
+#define MOST_PASSES ((int64_t)1 << 30)
+#define STEP 512 // bytes of an array that a round of a loop goes on by: eight of the widest vectors
+
+typedef struct stretch { // of one thread: up to three arrays of so many bytes
+  char *a, *b, *c;
+  int64_t bytes;
+} stretch;
+
+typedef void (*stream_loop)(const stretch *s);
+
+static const int arrays[] = {[NW_STREAM_READ] = 1, [NW_STREAM_COPY] = 2, [NW_STREAM_TRIAD] = 3};
+
+#if defined __x86_64__
+
+// Eight vectors a round, in registers by name, as in the loop for the peak: what is measured is not the compiler.
+#define EACH(text) ".irp r, 0,1,2,3,4,5,6,7\n\t" text "\n\t.endr\n\t"
+#define LOOP(name, features, begin, text, step, end)                                                                   \
+  __attribute__((target(features))) static void name(const stretch *s) {                                               \
+    int64_t at = 0;                                                                                                    \
+    __asm__ volatile(begin "1:\n\t" text "add $" step ", %0\n\tcmp %4, %0\n\tjb 1b\n\t" end                            \
+                     : "+r"(at)                                                                                        \
+                     : "r"(s->a), "r"(s->b), "r"(s->c), "r"(s->bytes)                                                  \
+                     : "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm15");       \
+  }
+// Reads a; a = b; a = x*c + b. add: register r times register 15, which is 0, and b on top.
+#define LOOPS(cpu, features, width, step, move, reg, begin, add, end)                                                  \
+  LOOP(read_##cpu, features, begin, EACH(move " \\r*" width "(%1,%0), %%" reg "\\r"), step, end)                       \
+  LOOP(copy_##cpu, features, begin,                                                                                    \
+       EACH(move " \\r*" width "(%2,%0), %%" reg "\\r") EACH(move " %%" reg "\\r, \\r*" width "(%1,%0)"), step, end)   \
+  LOOP(triad_##cpu, features, begin,                                                                                   \
+       EACH(move " \\r*" width "(%3,%0), %%" reg "\\r") EACH(add) EACH(move " %%" reg "\\r, \\r*" width "(%1,%0)"),    \
+       step, end)                                                                                                      \
+  static const stream_loop loops_##cpu[] = {read_##cpu, copy_##cpu, triad_##cpu};
+
+LOOPS(avx512, "avx512f", "64", "512", "vmovaps", "zmm", "vxorps %%ymm15, %%ymm15, %%ymm15\n\t",
+      "vfmadd213ps \\r*64(%2,%0), %%zmm15, %%zmm\\r", "vzeroupper")
+LOOPS(avx2, "avx2,fma", "32", "256", "vmovaps", "ymm", "vxorps %%ymm15, %%ymm15, %%ymm15\n\t",
+      "vfmadd213ps \\r*32(%2,%0), %%ymm15, %%ymm\\r", "vzeroupper")
+LOOPS(sse, "sse2", "16", "128", "movaps", "xmm", "xorps %%xmm15, %%xmm15\n\t",
+      "mulps %%xmm15, %%xmm\\r\n\taddps \\r*16(%2,%0), %%xmm\\r", "")
+
+static stream_loop widest(nw_stream loop) {
+  const nw_machine_info *m = nw_host();
+  return (m->avx512 ? loops_avx512 : m->vector_bytes >= 32 && m->fma ? loops_avx2 : loops_sse)[loop];
+}
+
+#else
+
+static stream_loop widest(nw_stream loop) { return (void)loop, NULL; }
+
+#endif
+
+typedef struct job {
+  nw_frame frame; // first: it is what the entry gets
+  stream_loop loop;
+  stretch of[NW_MAX_TEAM];
+  int64_t passes;
+  bool touch; // writes everything once, instead
+} job;
+
+static void touch(const stretch *s) {
+  memset(s->a, 0, (size_t)s->bytes);
+  memset(s->b, 0, (size_t)s->bytes);
+  memset(s->c, 0, (size_t)s->bytes);
+}
+
+static void run_stretch(nw_frame *f, void *env, int64_t begin, int64_t end, int64_t thread) {
+  (void)f, (void)thread;
+  job *j = env;
+  for (int64_t t = begin; t < end; t++) {
+    const stretch *s = &j->of[t];
+    if (j->touch) touch(s);
+    for (int64_t i = 0; i < j->passes && !j->touch; i++) j->loop(s);
+  }
+}
+
+static void run_all(nw_frame *f) { nw_parallel_for(f, run_stretch, f, f->threads, 0); }
+
+// Seconds of so many passes; below 0: interrupted.
+static double passes(nw_ctx *c, job *j, int64_t n) {
+  double (*clock)(void) = j->frame.threads > 1 ? nw_now : nw_cpu_now;
+  j->passes = n;
+  double start = clock();
+  return nw_guarded_call(c, run_all, &j->frame) ? clock() - start : -1;
+}
+
+// How many passes make a sample, by what one thread takes for its stretch; 0: interrupted.
+static int64_t calibrate(nw_ctx *c, job *j) {
+  int threads = j->frame.threads;
+  double t = 0;
+  int64_t n = 1;
+  for (j->frame.threads = 1; (t = passes(c, j, n)) >= 0 && t < SAMPLE_SECONDS && n < MOST_PASSES;) n *= 2;
+  j->frame.threads = threads;
+  return t < 0 ? 0 : n;
+}
+
+static int sample(nw_ctx *c, job *j, double bytes, int most, double *rate) {
+  int64_t n = calibrate(c, j);
+  double start = nw_now();
+  for (int i = 0; i < most && n; i++) {
+    if (i >= 3 && nw_now() - start > ENOUGH_SECONDS) return i;
+    double t = passes(c, j, n);
+    if (t < 0) return 0;
+    rate[i] = bytes * (double)n / t;
+  }
+  return n ? most : 0;
+}
+
+// Each thread's share in arrays side by side. Answers the bytes that one pass names.
+static double divide(job *j, char *data, int64_t bytes, int narrays) {
+  int64_t each = bytes / j->frame.threads / narrays / STEP * STEP;
+  if (each < STEP) each = STEP;
+  for (int t = 0; t < j->frame.threads; t++, data += each * narrays)
+    j->of[t] = (stretch){data, narrays > 1 ? data + each : data, narrays > 2 ? data + 2 * each : data, each};
+  return (double)each * narrays * j->frame.threads;
+}
+
+int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most, double *rate) {
+  if (!widest(loop)) return nw_fail(c, NW_ELIMIT, NULL, "bandwidths are measured on x86-64 only");
+  if (threads <= 0) threads = nw_host()->cores;
+  if (threads > NW_MAX_TEAM) threads = NW_MAX_TEAM;
+  int64_t least = (int64_t)threads * arrays[loop] * STEP;
+  if (bytes < least) bytes = least;
+  char *data = bytes < nw_mem_available() ? nw_mem_get(&nw_session_of(c)->mem, (size_t)bytes, false) : NULL;
+  if (!data) return nw_fail(c, NW_ELIMIT, NULL, "there is no memory for a loop over %lld bytes", (long long)bytes);
+  job *j = nw_xcalloc(1, sizeof *j);
+  j->frame = (nw_frame){.threads = threads, .name = "the bandwidth loop"};
+  j->loop = widest(loop);
+  double moved = divide(j, data, bytes, arrays[loop]);
+  j->touch = true;
+  int n = passes(c, j, 1) < 0 ? 0 : (j->touch = false, sample(c, j, moved, most, rate));
+  nw_mem_put(&nw_session_of(c)->mem, data);
+  free(j);
+  return n;
+}
