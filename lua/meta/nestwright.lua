@@ -349,6 +349,11 @@ function schedule:tile(loops, factors, options) end
 ---@return nw.time
 function schedule:time(...) end
 
+---Measures every version from the naive program to the current one, in turn as nw.compare does: what each step was worth. Without inputs, on random ones. The last argument may be options: threads, opt; limit: seconds that one run may take (2), slower versions are stopped and said to be refused, as are those that cannot be built; rounds: 20 unless said, fewer where they would take more than ten seconds; versions: numbers of those wanted, as s:log() has them. Its plot is a curve.
+---@param ... nw.array|table
+---@return nw.comparison
+function schedule:time_steps(...) end
+
 ---The steps as Lua to paste back, or as 'json'; automatic choices as resolved.
 ---@param format? string
 ---@return string
@@ -553,7 +558,7 @@ function time:gflops(flop) end
 ---@class nw.comparison
 local comparison = {}
 
----Draws the times, a row each, in the order given: the median, the middle half and the fastest. style: 'bars' from zero; 'points', on an axis of powers where the times lie far apart; 'speedup', how many times as fast as the first. bars unless one is 20 times as fast as another, then points. Those not distinguishable from the first are hatched; brackets join those that are not distinguishable from each other.
+---Draws the times, a row each, in the order given: the median, the middle half and the fastest. style: 'bars' from zero; 'points', on an axis of powers where the times lie far apart; 'speedup', how many times as fast as the first; 'steps', a curve, as for s:time_steps. bars unless one is 20 times as fast as another, then points. Those not distinguishable from the first are hatched; brackets join those that are not distinguishable from each other.
 ---@param options? {style?: string, title?: string}
 ---@return nw.plot
 function comparison:plot(options) end
