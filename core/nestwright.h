@@ -112,6 +112,10 @@ NW_API void nw_close(nw_ctx *c);
 NW_API const nw_diag *nw_error(const nw_ctx *c); // last failure, or NULL
 NW_API void nw_clear(nw_ctx *c); // forget it
 NW_API void nw_interrupt(nw_ctx *c); // stop what is running; safe in a signal handler and in another thread
+// Hears of work that takes longer than `patience` seconds: what is done, which part of it (0..1; below 0: not known), since
+// how many seconds; `what` is NULL when it is over. NULL: nobody listens.
+typedef void (*nw_progress_fn)(void *env, const char *what, double part, double seconds);
+NW_API void nw_on_progress(nw_ctx *c, nw_progress_fn tell, void *env, double patience);
 NW_API const char *nw_version(void);
 
 // ---------------------------------------------------------------- types
@@ -427,6 +431,20 @@ NW_API double nw_peak_vs_ports(nw_ctx *c); // that peak of one thread against tw
 NW_API char *nw_machine(nw_ctx *c); // cpu, features, caches, cores: text
 // The n-th cache of this machine, from 0, the one nearest to a core first. False: there is none.
 NW_API bool nw_machine_cache(int n, int64_t *bytes, int *ways, int *line);
+
+// Somebody else's program, found on PATH and run to its end without a shell. Its input is a file in memory, which it may also
+// open as /dev/stdin. An interrupt, or `stopped` (may be NULL), kills it and what it started.
+typedef struct nw_child {
+  const char *what; // for progress: "gnuplot draws"
+  const char *input;
+  size_t ninput;
+  bool (*stopped)(void *env);
+  void *env;
+  int status; // its exit status; a signal that ended it, negative
+  char *out, *said; // heap: standard output, and standard error as far as it is short
+  size_t nout;
+} nw_child;
+NW_API bool nw_child_run(nw_ctx *c, const char *const *argv, nw_child *child); // false: not started, or stopped
 
 // Intrinsics: small computations that somebody else's code does; see ir/intrinsic.h for how it is called. Registering one
 // runs it against its description in a worker process; what is registered may be named in s:tensorize.

@@ -71,6 +71,13 @@ typedef struct nw_slot {
   void (*_Atomic interrupt)(void *data);
 } nw_slot;
 
+typedef struct nw_progress_state {
+  nw_progress_fn tell; // NULL: nobody wants to know
+  void *env;
+  double patience; // seconds
+  double since, told; // seconds; 0: not yet
+} nw_progress_state;
+
 struct nw_ctx {
   nw_arena *diag_arena; // holds the last failure; emptied by nw_clear
   nw_diag diag; // code NW_OK when there is none
@@ -79,6 +86,7 @@ struct nw_ctx {
   uint64_t serial; // names TE symbols apart: "A@12"
   // What starting threads costs here, measured; 0: not known, below 0: there is one core. NULL: nobody measures.
   double (*spawn_seconds)(void);
+  nw_progress_state progress;
   uint64_t mutants; // test hook: judge rules switched off, see poly/rules.def; 0 outside `dev test mutants`
 };
 
@@ -96,3 +104,6 @@ nw_refusal *nw_refusal_edit(nw_ctx *c);
 const char *nw_diag_printf(nw_ctx *c, const char *fmt, ...) NW_PRINTF(2, 3);
 // True (and a NW_EINTERRUPT diagnostic) if the user asked to stop.
 bool nw_stopped(nw_ctx *c);
+// Says that `part` (0..1, below 0: not known) of `what` is done; cheap, but it looks at the clock.
+void nw_progress(nw_ctx *c, const char *what, double part);
+void nw_progress_end(nw_ctx *c);

@@ -24,9 +24,10 @@ void nw_close(nw_ctx *c) {
 
 const nw_diag *nw_error(const nw_ctx *c) { return c->diag.code == NW_OK ? NULL : &c->diag; }
 
-// Also forgets an interrupt: what it was meant for is over.
+// Also forgets an interrupt, and since when something runs: what they were meant for is over.
 void nw_clear(nw_ctx *c) {
   c->interrupted = 0;
+  c->progress.since = 0;
   if (c->diag.code == NW_OK) return;
   c->diag = (nw_diag){0};
   nw_arena_free(c->diag_arena);

@@ -31,6 +31,7 @@ struct nw_nest {
   const nw_stmt *stmt;
   int nkids;
   nw_nest **kid;
+  int at; // the kid that runs now
   int slot; // LOOP
   nw_calc *begin, *extent; // LOOP
   nw_calc *cond; // GUARD
@@ -60,6 +61,7 @@ struct nw_walker {
   nw_ref *batch;
   int n;
   int64_t time; // accesses handed on
+  int64_t tell; // when it says next how far it is
   int64_t execution; // of a statement
   unsigned ticks;
   bool stop;
@@ -69,3 +71,4 @@ struct nw_walker {
 };
 
 bool nw_walker_ready(nw_walker *w); // compiles the program: ready.c
+double nw_walk_part(const nw_walker *w); // how much of the walk is done, 0..1: progress.c

@@ -49,10 +49,18 @@ const nw_places *nw_walker_places(const nw_walker *w) { return &w->places; }
 
 // ---- handing on
 
+enum { TELL = 1 << 18 }; // accesses: a few milliseconds
+
+static void tell(nw_walker *w) {
+  w->tell = w->time + TELL;
+  nw_progress(w->ctx, "walking the accesses", nw_walk_part(w));
+}
+
 static void flush(nw_walker *w) {
   if (w->n && !w->stop) w->stop = !w->f(w->env, w->batch, w->n);
   w->time += w->n;
   w->n = 0;
+  if (w->time >= w->tell) tell(w);
   if (!w->stop && nw_stopped(w->ctx)) w->stop = true;
 }
 
@@ -102,6 +110,10 @@ static void run_store(nw_walker *w, const nw_nest *c) {
 
 static void run(nw_walker *w, nw_nest *c);
 
+static void run_kids(nw_walker *w, nw_nest *c) {
+  for (c->at = 0; c->at < c->nkids; c->at++) run(w, c->kid[c->at]);
+}
+
 static void tick(nw_walker *w) {
   if (++w->ticks % 65536 == 0 && !w->stop && nw_stopped(w->ctx)) w->stop = true;
 }
@@ -129,7 +141,7 @@ static void run_rounds(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, in
     w->slot[c->slot] = begin + i;
     if (w->round) w->round(w->env, c->stmt, i, w->time + w->n);
     tick(w);
-    for (int k = 0; k < c->nkids; k++) run(w, c->kid[k]);
+    run_kids(w, c);
   }
 }
 
@@ -163,7 +175,7 @@ static void run(nw_walker *w, nw_nest *c) {
   if (c->stmt->kind == NW_LOOP) return run_loop(w, c);
   if (c->stmt->kind == NW_STORE) return run_store(w, c);
   if (c->stmt->kind == NW_GUARD && !nw_calc_at(c->cond, w->slot, 0)) return;
-  for (int k = 0; k < c->nkids; k++) run(w, c->kid[k]);
+  run_kids(w, c);
 }
 
 bool nw_walk_refs(nw_walker *w, nw_refs_fn f, nw_round_fn round, void *env) {
@@ -173,8 +185,10 @@ bool nw_walk_refs(nw_walker *w, nw_refs_fn f, nw_round_fn round, void *env) {
   w->env = env;
   w->n = 0;
   w->time = 0;
+  w->tell = TELL;
   w->stop = false;
   run(w, w->root);
   if (!w->stop) flush(w);
+  nw_progress_end(w->ctx);
   return !w->stop;
 }

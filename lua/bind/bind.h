@@ -37,7 +37,8 @@ typedef struct nwl_box {
 extern const nwl_class nwl_expr_class, nwl_axis_class, nwl_tensor_class, nwl_build_class, nwl_schedule_class,
     nwl_loop_class, nwl_array_class, nwl_kernel_class, nwl_trace_class, nwl_refused_class, nwl_visits_class;
 extern const nwl_row nwl_ir_rows[], nwl_te_rows[], nwl_sched_rows[], nwl_data_rows[], nwl_run_rows[], nwl_check_rows[],
-    nwl_teach_rows[], nwl_hw_rows[], nwl_intrinsic_rows[], nwl_cost_rows[], nwl_visits_rows[];
+    nwl_teach_rows[], nwl_hw_rows[], nwl_intrinsic_rows[], nwl_cost_rows[], nwl_visits_rows[], nwl_program_rows[],
+    nwl_terminal_rows[];
 
 // ---- box.c: session, objects, identity
 nw_ctx *nwl_ctx(lua_State *L);
@@ -52,6 +53,8 @@ void nwl_push_expr(lua_State *L, const nw_expr *e); // raises if e is NULL
 void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes the count; raises if NULL
 void nwl_push_array(lua_State *L, nw_array *a); // takes the count; raises if NULL
 void nwl_push_text(lua_State *L, char *s); // takes the heap string; raises if NULL
+
+void nwl_show_progress(lua_State *L); // program.c: on the terminal, if there is one
 
 // ---- args.c: reading arguments; failures name the argument
 void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name);

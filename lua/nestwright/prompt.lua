@@ -78,7 +78,13 @@ local function is_schedule(value)
   return type(value) == "userdata" and type(meta) == "table" and meta.__name == "nestwright.schedule"
 end
 
+local function is_plot(value)
+  local meta = type(value) == "table" and debug.getmetatable(value)
+  return type(meta) == "table" and meta.__name == "nestwright.plot"
+end
+
 local function show_result(value, style)
+  if is_plot(value) then return require "nestwright.plots.terminal".shown(value) end
   if view.is(value) then return (value.render(style):gsub("\n$", "")) end
   if is_schedule(value) then return show_result(value:show(), style) end
   if type(value) == "string" and value:find "\n" then return (value:gsub("\n$", "")) end

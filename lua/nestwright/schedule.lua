@@ -31,11 +31,16 @@ local listeners = {}
 --- Calls f(text) with the remarks a step leaves; the prompt shows them.
 local function on_note(f) listeners[#listeners + 1] = f end
 
+-- What is worth a remark, but no error.
+local function note(text)
+  for _, f in ipairs(listeners) do f(text) end
+end
+
 local function tell(s, ...)
   if listeners[1] then
     local notes = s:notes()
     if notes ~= "" then
-      for _, f in ipairs(listeners) do f(notes) end
+      note(notes)
     end
   end
   return ...
@@ -247,5 +252,6 @@ return function(nw)
     end
   end
 
-  package.loaded["nestwright.inside"] = {signature = signature, signature_of = signature_of, on_note = on_note, views = VIEWS}
+  package.loaded["nestwright.inside"] = {signature = signature, signature_of = signature_of, on_note = on_note, note = note,
+    views = VIEWS}
 end

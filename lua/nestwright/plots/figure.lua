@@ -157,7 +157,8 @@ local function foot_commands(f, lines, height)
   return out
 end
 
---- The script and its size in pixels. `under`: pixels below the last panel for what is written at its axis; small: the small
+--- The script and its size in pixels; its first line says where the panels are, for a terminal, which writes title, key and
+--- small print itself. `under`: pixels below the last panel for what is written at its axis; small: the small
 --- print: machine and spread where something was measured, the model where not.
 function methods:finish(under, small)
   local print, labels, rows = folded(small or "", self.width - 40), key_labels(self)
@@ -168,7 +169,8 @@ function methods:finish(under, small)
   table.move(key_commands(labels, rows, self, height, foot), 1, #labels, #last + 1, last)
   if #self.drawn > 0 then last[#last + 1] = "set style textbox opaque noborder margins 0.5,0.5 fillcolor rgb '#FFFFFF'" end
   for _, draw in ipairs(self.drawn) do last[#last + 1] = draw(height) end
-  local out = {table.concat(self.blocks, "\n"), "set multiplot"}
+  local out = {("# panels from %d to %d of %d pixels"):format(figure.TITLE, self.bottom, height),
+    table.concat(self.blocks, "\n"), "set multiplot"}
   for n, p in ipairs(self.panels) do
     out[#out + 1] = "reset; unset key; set encoding utf8\n" .. placed(self, p, height)
     if n == 1 then

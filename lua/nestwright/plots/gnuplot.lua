@@ -1,14 +1,17 @@
---- gnuplot: scripts with their data in them, run to make a file. What a user names is only ever text or a number in them.
+--- gnuplot: scripts with their data in them, run to make a picture. What a user names is only ever text or a number in them.
+local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 
 local gnuplot = {}
 
-local OLDEST = 5.4
+local OLDEST = {5, 4}
 
 --- Text as gnuplot reads it: in single quotes nothing is executed, nothing is a variable. A single quote is joined on: two in
---- a row stand for one only where no other is next to them.
+--- a row stand for one only where no other is next to them. Bytes that are no UTF-8 would make files that nothing reads.
 function gnuplot.quote(text)
-  return "'" .. tostring(text):gsub("[%c]", " "):gsub("'", "'.\"\\047\".'") .. "'"
+  text = tostring(text)
+  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", "?") end
+  return "'" .. text:gsub("[%c]", " "):gsub("'", "'.\"\\047\".'") .. "'"
 end
 
 --- Lines of a datablock: $name << EOD.
@@ -21,24 +24,79 @@ end
 
 -- ---- running
 
-local function output_of(command)
-  local pipe = io.popen(command)
-  if not pipe then return "", false end
-  local text = pipe:read "a"
-  return text, pipe:close() == true
+local KEPT = "The data is kept, in plot.rows: plot:save(\"x.csv\") writes it, plot:save(\"x.gp\") the script; "
+  .. "neither needs gnuplot."
+
+local function fail(message, ...) errors.fail("io", KEPT, message, ...) end
+
+local function missing()
+  errors.fail("io", "Debian: apt install gnuplot-nox. " .. KEPT, "gnuplot is not installed")
+end
+
+-- What it says when it runs, without what fontconfig says of the fonts it has not.
+local function remarks(said)
+  local lines = {}
+  for line in said:gmatch "[^\n]+" do
+    if line:find "%S" and not line:lower():find "fontconfig" then lines[#lines + 1] = line:match "^%s*(.-)%s*$" end
+  end
+  return lines
+end
+
+local function run(words, input, what)
+  local ok, r = pcall(core.run_program, words, input, what)
+  if ok then return r end
+  if errors.is_error(r) and r.code == "io" then missing() end
+  error(r, 0)
+end
+
+local function check_ending(r)
+  local said = remarks(r.said)
+  if r.status < 0 then fail("gnuplot was killed by signal %d", -r.status) end
+  if r.status > 0 then fail("gnuplot failed: %s", said[1] or "it ended with status " .. r.status) end
+  return said
 end
 
 local checked
 local function check_installed()
   if checked then return end
-  local text = output_of "gnuplot --version 2>/dev/null"
-  local version = tonumber(text:match "^gnuplot (%d+%.%d+)")
-  if not version then
-    errors.fail("io", "Debian: apt install gnuplot-nox; plot:save(\"x.gp\") and \".csv\" do without it", "gnuplot is not installed")
-  elseif version < OLDEST then
-    errors.fail("io", nil, "gnuplot %s is too old: %s is the oldest that will do", version, OLDEST)
+  local r = run({"gnuplot", "--version"}, nil, "gnuplot starts")
+  local major, minor = r.out:match "^gnuplot (%d+)%.(%d+)"
+  if not major then
+    check_ending(r)
+    fail "what is called gnuplot here does not say which version it is"
+  end
+  major, minor = tonumber(major), tonumber(minor)
+  if major < OLDEST[1] or (major == OLDEST[1] and minor < OLDEST[2]) then
+    fail("gnuplot %d.%d is too old: %d.%d is the oldest that will do", major, minor, table.unpack(OLDEST))
   end
   checked = true
+end
+
+local known
+--- Whether this gnuplot has a terminal.
+function gnuplot.has(name)
+  check_installed()
+  if not known then
+    local r = run({"gnuplot", "-d", "/dev/stdin"}, "set print '-'\nprint GPVAL_TERMINALS\n", "gnuplot starts")
+    check_ending(r)
+    known = " " .. r.out:gsub("%s+", " ") .. " "
+  end
+  return known:find(" " .. name .. " ", 1, true) ~= nil
+end
+
+--- What gnuplot makes of a script on a terminal ("pngcairo size 800,600"), and its remarks (lines).
+function gnuplot.draw(script, terminal)
+  check_installed()
+  local r = run({"gnuplot", "-d", "/dev/stdin"}, "set terminal " .. terminal .. "\n" .. script .. "\n", "gnuplot draws")
+  local said = check_ending(r)
+  if r.out == "" then fail("gnuplot drew nothing%s", said[1] and ": " .. said[1] or "") end
+  return r.out, said
+end
+
+--- A script shown in a window, which stays when gnuplot has ended.
+function gnuplot.open_window(script, terminal)
+  local words = {"gnuplot", "-d", "-persist", "/dev/stdin"}
+  check_ending(run(words, "set terminal " .. terminal .. "\n" .. script .. "\n", "gnuplot draws"))
 end
 
 local TERMINALS = {
@@ -47,42 +105,34 @@ local TERMINALS = {
   pdf = "pdfcairo size %gin,%gin noenhanced font 'Helvetica,11'",
 }
 
-local function terminal(format, width, height)
-  if format == "pdf" then width, height = width / 100, height / 100 end
-  return "set terminal " .. TERMINALS[format]:format(width, height)
-end
-
-local function write(path, text)
-  local file, why = io.open(path, "w")
-  if not file then errors.fail("io", nil, "cannot write %s", why) end
-  file:write(text)
-  file:close()
-end
-
 --- The formats that gnuplot makes.
 gnuplot.formats = {"svg", "png", "pdf"}
 
---- Runs a script; the picture goes to `path`. size: {width, height} in pixels.
-function gnuplot.run(script, format, path, size)
-  check_installed()
-  local file = os.tmpname()
-  local head = terminal(format, size[1], size[2]) .. "\nset output " .. gnuplot.quote(path)
-  write(file, head .. "\n" .. script .. "\nunset output\n")
-  local said, ok = output_of(("gnuplot '%s' 2>&1"):format(file))
-  os.remove(file)
-  if not ok then
-    errors.fail("io", "The data is kept: plot:save(\"x.gp\") writes the script.", "gnuplot failed: %s",
-      said:match "[^\n]*%S[^\n]*" or "it said nothing")
+--- A script as "svg", "png" or "pdf". size: {width, height} in pixels; scale: of a PNG. Second: gnuplot's remarks.
+function gnuplot.picture(script, format, size, scale)
+  local width, height, more = size[1], size[2], ""
+  if format == "pdf" then width, height = width / 100, height / 100 end
+  if scale and scale ~= 1 then
+    width, height = math.max(width * scale // 1, 1), math.max(height * scale // 1, 1)
+    more = (" fontscale %g pointscale %g linewidth %g"):format(scale, scale, scale)
   end
+  return gnuplot.draw(script, TERMINALS[format]:format(width, height) .. more)
+end
+
+function gnuplot.write(path, text)
+  local file, why = io.open(path, "wb")
+  if not file then errors.fail("io", nil, "cannot write %s", why) end
+  local ok, failed = file:write(text)
+  local closed, late = file:close()
+  if not (ok and closed) then errors.fail("io", nil, "cannot write %s: %s", path, failed or late) end
 end
 
 --- A script that runs anywhere: `gnuplot x.gp` makes x.svg.
 function gnuplot.standalone(script, path, size)
   local base = path:match "([^/]*)%.gp$" or "plot"
-  write(path, table.concat({"# gnuplot " .. base .. ".gp writes " .. base .. ".svg", terminal("svg", size[1], size[2]),
-    "set output " .. gnuplot.quote(base .. ".svg"), script, "unset output", ""}, "\n"))
+  gnuplot.write(path, table.concat({"# gnuplot " .. base .. ".gp writes " .. base .. ".svg",
+    "set terminal " .. TERMINALS.svg:format(size[1], size[2]), "set output " .. gnuplot.quote(base .. ".svg"), script,
+    "unset output", ""}, "\n"))
 end
-
-gnuplot.write = write
 
 return gnuplot

@@ -1,0 +1,122 @@
+// Programs of others, and how far long work is.
+#include "bind.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_WORDS 32
+#define PATIENCE 1.0 // seconds
+
+// ---- programs
+
+typedef struct hook {
+  lua_State *L;
+  lua_Hook was;
+} hook;
+
+// A host of its own stops the core; the stock interpreter's Ctrl-C sets a hook, which waits for the next instruction.
+static bool hook_set(void *env) {
+  const hook *h = env;
+  return lua_gethook(h->L) != h->was;
+}
+
+static void push_outcome(lua_State *L, const nw_child *child) {
+  lua_createtable(L, 0, 3);
+  lua_pushinteger(L, child->status);
+  lua_setfield(L, -2, "status");
+  lua_pushlstring(L, child->out, child->nout);
+  lua_setfield(L, -2, "out");
+  lua_pushstring(L, child->said);
+  lua_setfield(L, -2, "said");
+}
+
+static int f_run_program(lua_State *L) {
+  const char *argv[MOST_WORDS + 1] = {NULL};
+  int n = nwl_list_length(L, 1, MOST_WORDS, "words");
+  if (n == 0) return nwl_fail(L, NW_EINVAL, NULL, "there is no program to run");
+  luaL_checkstack(L, n + 8, NULL);
+  size_t ninput = 0;
+  const char *input = luaL_optlstring(L, 2, "", &ninput), *what = luaL_optstring(L, 3, "another program runs");
+  for (int i = 0; i < n; i++) {
+    lua_rawgeti(L, 1, i + 1);
+    argv[i] = nwl_string(L, -1, "word");
+  }
+  hook h = {L, lua_gethook(L)};
+  nw_child child = {.what = what, .input = input, .ninput = ninput, .stopped = hook_set, .env = &h};
+  nw_clear(nwl_ctx(L));
+  if (!nw_child_run(nwl_ctx(L), argv, &child)) return nwl_raise(L);
+  push_outcome(L, &child);
+  free(child.out);
+  free(child.said);
+  return 1;
+}
+
+// ---- progress
+
+static const char listener_key;
+
+// The line is on the terminal for as long as the work lasts, and in no pipe.
+static void show(void *env, const char *what, double part, double seconds) {
+  (void)env;
+  if (!what)
+    fputs("\r\033[K", stderr);
+  else if (part < 0)
+    fprintf(stderr, "\r%s, %.0f s\033[K", what, seconds);
+  else
+    fprintf(stderr, "\r%s: %.0f %%\033[K", what, 100 * part);
+  fflush(stderr);
+}
+
+// Runs below the core: whatever the listener does wrong ends here.
+static void tell_listener(void *env, const char *what, double part, double seconds) {
+  lua_State *L = env;
+  if (!lua_checkstack(L, 8)) return;
+  int top = lua_gettop(L);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &listener_key) == LUA_TFUNCTION) {
+    lua_pushstring(L, what);
+    lua_pushnumber(L, part);
+    lua_pushnumber(L, seconds);
+    lua_pcall(L, 3, 0, 0);
+  }
+  lua_settop(L, top);
+}
+
+// A thread of its own, since any coroutine may be running when it is called.
+static lua_State *listening_thread(lua_State *L) {
+  static const char key;
+  lua_State *thread = lua_newthread(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
+  return thread;
+}
+
+void nwl_show_progress(lua_State *L) {
+  const char *term = getenv("TERM");
+  bool terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+  nw_on_progress(nwl_ctx(L), terminal ? show : NULL, NULL, PATIENCE);
+}
+
+static int f_on_progress(lua_State *L) {
+  bool listens = !lua_isnoneornil(L, 1);
+  double patience = nwl_number_or(L, 2, "patience", PATIENCE);
+  if (listens) luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &listener_key);
+  if (listens)
+    nw_on_progress(nwl_ctx(L), tell_listener, listening_thread(L), patience);
+  else
+    nwl_show_progress(L);
+  return 0;
+}
+
+const nwl_row nwl_program_rows[] = {
+    {"run_program", f_run_program,
+     "(words: string[], input?: string, what?: string): {status: integer, out: string, said: string}",
+     "Runs a program found on PATH, without a shell, to its end; Ctrl-C kills it. status is negative where a signal "
+     "ended "
+     "it; said is what it wrote to standard error."},
+    {"on_progress", f_on_progress, "(listener?: fun(what: string?, part: number, seconds: number), patience?: number)",
+     "Who hears of work that takes longer than so many seconds (1): what it is (nil: it is over), which part is done "
+     "(below 0: not known), since how many seconds. Without a listener it is a line on the terminal's standard error."},
+    {NULL, NULL, NULL, NULL},
+};

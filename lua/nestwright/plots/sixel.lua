@@ -1,0 +1,93 @@
+--- A bitmap out of sixels: what gnuplot's sixelgd draws, as colours of dots.
+local sixel = {}
+
+local SIX = 6 -- rows that a character stands for
+
+-- The value of what is drawn with a colour: how far it is from the white ground, and how colourful. Pale is ground, pale grey
+-- sooner than a pale colour.
+local PALE, PALE_GREY = 0.1, 0.25
+
+local function value_of(r, g, b)
+  local least, most = math.min(r, g, b), math.max(r, g, b)
+  if 1 - least < (most - least < 0.08 and PALE_GREY or PALE) then return nil end
+  return (most - least) ^ 2 + 0.02 * (1 - least)
+end
+
+local function colours_of(data)
+  local colours = {}
+  for n, r, g, b in data:gmatch "#(%d+);2;(%d+);(%d+);(%d+)" do
+    r, g, b = r / 100, g / 100, b / 100
+    colours[n] = {red = r, green = g, blue = b, value = value_of(r, g, b)}
+  end
+  return colours
+end
+
+-- Calls paint(x, times, bits, colour) for each run, and close(y) at the end of six rows.
+local function runs(data, colours, paint, close)
+  local x, y, at, colour = 0, 0, 1, nil
+  while at <= #data do
+    local times, pattern, after = data:match("^!(%d+)([?-~])()", at)
+    if not times then
+      pattern, after = data:match("^([?-~])()", at)
+      times = 1
+    end
+    if pattern then
+      times, at = math.tointeger(times), after
+      if pattern ~= "?" then paint(x, times, pattern:byte() - 63, colour) end
+      x = x + times
+    else
+      local c = data:sub(at, at)
+      local number, behind = data:match("^#(%d+)[;%d]*()", at)
+      if number then colour = colours[number] end
+      at = behind or at + 1
+      if c == "$" or c == "-" then x = 0 end
+      if c == "-" then
+        close(y)
+        y = y + SIX
+      end
+    end
+  end
+  close(y)
+end
+
+local function count(dots, x, y, colour)
+  local row = dots[y]
+  if not row then
+    row = {}
+    dots[y] = row
+  end
+  local dot = row[x]
+  if not dot then
+    row[x] = {n = 1, colour = colour}
+    return
+  end
+  dot.n = dot.n + 1
+  if colour.value > dot.colour.value then dot.colour = colour end
+end
+
+--- Reduced by `by` either way: dots[y][x] is {n (pixels drawn of by*by), colour (the most telling of them)}, from 0.
+function sixel.dots(data, by)
+  local dots, lines = {}, {}
+  for bit = 0, SIX - 1 do lines[bit] = {} end
+  -- What is painted later lies on top.
+  local function paint(x, times, bits, colour)
+    for bit = 0, SIX - 1 do
+      if bits >> bit & 1 == 1 then
+        local line = lines[bit]
+        for px = x, x + times - 1 do line[px] = colour end
+      end
+    end
+  end
+  local function close(y)
+    for bit = 0, SIX - 1 do
+      for px, colour in pairs(lines[bit]) do
+        if colour.value then count(dots, px // by, (y + bit) // by, colour) end
+      end
+      lines[bit] = {}
+    end
+  end
+  runs(data:match "\27P[^q]*q(.*)\27\\" or "", colours_of(data), paint, close)
+  return dots
+end
+
+return sixel

@@ -1,0 +1,74 @@
+--- SVG: with words for those who cannot see it, and small enough for a notebook.
+local gnuplot = require "nestwright.plots.gnuplot"
+
+local svg = {}
+
+svg.MOST = 500000 -- bytes that a notebook gets
+local SCALES = {1, 0.75, 0.5, 0.35} -- of a raster, until it is small enough
+
+local ESCAPES = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;"}
+
+local function escaped(text)
+  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", "?") end
+  return (text:gsub("[^%C\n]", " "):gsub("[&<>]", ESCAPES))
+end
+
+local function about(title, p) return ("<title>%s</title>\n<desc>%s</desc>"):format(title, escaped(p.caption)) end
+
+-- A figure's first words are its title.
+local function title_of(text, p)
+  local title = p.script:find "^# panels" and text:match "<text>([^<]*)</text>"
+  return title or escaped(p.caption:match "^[^\n]*")
+end
+
+-- gnuplot's own title and description say nothing of the picture.
+local function described(text, p)
+  local from, to = text:find "<title>.-</title>%s*<desc>.-</desc>"
+  if not from then return text end
+  local head = text:sub(1, from - 1):gsub("<svg%s", "<svg role=\"img\"\n ", 1)
+  return head .. about(title_of(text, p), p) .. text:sub(to + 1)
+end
+
+--- The picture as it is drawn. Second: gnuplot's remarks.
+function svg.of(p)
+  local text, remarks = gnuplot.picture(p.script, "svg", p.size)
+  return described(text, p), remarks
+end
+
+local ALPHABET = {}
+for c in ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"):gmatch "." do ALPHABET[#ALPHABET + 1] = c end
+
+local function four(bytes)
+  local a, b, c = bytes:byte(1, 3)
+  local n = a << 16 | (b or 0) << 8 | (c or 0)
+  return ALPHABET[(n >> 18) + 1] .. ALPHABET[(n >> 12 & 63) + 1] .. (b and ALPHABET[(n >> 6 & 63) + 1] or "=")
+    .. (c and ALPHABET[(n & 63) + 1] or "=")
+end
+
+function svg.base64(bytes) return (bytes:gsub("..?.?", four)) end
+
+local FRAME = [[
+<svg role="img" width="%d" height="%d" viewBox="0 0 %d %d" xmlns="http://www.w3.org/2000/svg">
+%s
+<image width="%d" height="%d" href="data:image/png;base64,%s"/>
+</svg>
+]]
+
+local function raster(p, title, scale)
+  local width, height = p.size[1], p.size[2]
+  local png = gnuplot.picture(p.script, "png", p.size, scale)
+  return FRAME:format(width, height, width, height, about(title, p), width, height, svg.base64(png))
+end
+
+--- The picture in at most MOST bytes: as it is, or as an image. Second: gnuplot's remarks.
+function svg.small(p)
+  local text, remarks = svg.of(p)
+  local title = title_of(text, p)
+  for _, scale in ipairs(SCALES) do
+    if #text <= svg.MOST then break end
+    text = raster(p, title, scale)
+  end
+  return text, remarks
+end
+
+return svg

@@ -1,0 +1,128 @@
+--- Pictures on the terminal: kitty's graphics or sixel where it answers that it can, else braille, else plain characters.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local gnuplot = require "nestwright.plots.gnuplot"
+local plot = require "nestwright.plots.plot"
+local svg = require "nestwright.plots.svg"
+
+local terminal = {}
+
+-- ---- which way
+
+local WAYS = {"kitty", "sixel", "braille", "dumb", "none"}
+
+local function env(name) return os.getenv(name) or "" end
+
+local function utf8_locale()
+  for _, name in ipairs {"LC_ALL", "LC_CTYPE", "LANG"} do
+    if env(name) ~= "" then return env(name):upper():find "UTF%-?8" ~= nil end
+  end
+  return false
+end
+
+-- Inside a multiplexer it is the multiplexer that answers, and it takes kitty's query for a title; these others print it.
+local function takes_kitty_query()
+  local term = env "TERM"
+  local wrapped = env "TMUX" ~= "" or env "STY" ~= "" or term:find "^tmux" or term:find "^screen"
+  return not wrapped and term ~= "linux" and env "TERM_PROGRAM" ~= "Apple_Terminal"
+end
+
+local KITTY, ATTRIBUTES = "\27_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\27\\", "\27[c"
+local PATIENCE = 1000 -- milliseconds; every terminal answers the second question
+
+-- What an answer says, or nil where there is none.
+local function understood(answer)
+  if answer:find("\27_Gi=31;OK", 1, true) then return "kitty" end
+  local attributes = answer:match "\27%[%?([%d;]*)c"
+  if not attributes then return nil end
+  return (";" .. attributes .. ";"):find(";4;", 1, true) and "sixel" or "text"
+end
+
+local asked
+local function can()
+  if env "TERM" == "dumb" or env "TERM" == "" then return "text" end
+  if not asked then
+    local answer = core.terminal_ask((takes_kitty_query() and KITTY or "") .. ATTRIBUTES, PATIENCE)
+    if not answer then return "text" end -- something was typed ahead: ask again next time
+    asked = understood(answer) or "text"
+  end
+  return asked
+end
+
+local function chosen()
+  local name = env "NESTWRIGHT_GRAPHICS"
+  if name == "" then return nil end
+  for _, way in ipairs(WAYS) do if name == way then return way end end
+  errors.fail("invalid", nil, "NESTWRIGHT_GRAPHICS is %s, not '%s'", table.concat(WAYS, ", "), name)
+end
+
+--- How pictures are shown here: "kitty", "sixel", "braille", "dumb", or "none" where the output is no terminal.
+function terminal.way()
+  if not core.terminal() then return "none" end
+  if chosen() then return chosen() end
+  local way = can()
+  if way == "kitty" or (way == "sixel" and gnuplot.has "sixelgd") then return way end
+  return utf8_locale() and env "TERM" ~= "dumb" and gnuplot.has "sixelgd" and "braille" or "dumb"
+end
+
+-- ---- pixels
+
+local CELL = {8, 16} -- pixels of a character, where the terminal does not say
+
+-- The scale at which a picture fits the window's width; twice as large where characters are, for eyes far from small pixels.
+local function scale_of(p, screen)
+  local cell = screen.width > 0 and screen.width / screen.columns or CELL[1]
+  local wanted = cell > 14 and 2 or 1
+  return math.min(wanted, (screen.columns - 1) * cell / p.size[1])
+end
+
+-- Chunks of 4,096 bytes; all but the last say that more comes. q=2: kitty is to say nothing.
+local function kitty(p, screen)
+  local data = svg.base64((gnuplot.picture(p.script, "png", p.size, scale_of(p, screen))))
+  local out, head = {}, "a=T,f=100,q=2,"
+  for at = 1, #data, 4096 do
+    local more = at + 4096 <= #data and 1 or 0
+    out[#out + 1] = ("\27_G%sm=%d;%s\27\\"):format(head, more, data:sub(at, at + 4095))
+    head = ""
+  end
+  return table.concat(out)
+end
+
+local function sixel(p, screen)
+  local scale = scale_of(p, screen)
+  return (gnuplot.draw(p.script, ("sixelgd truecolor size %d,%d noenhanced font 'sans,%g' fontscale %g linewidth %g"):format(
+    p.size[1] * scale // 1, p.size[2] * scale // 1, 9, scale, math.max(scale, 1))))
+end
+
+-- ---- characters
+
+local function dumb(p, screen)
+  local columns = math.min(math.max(screen.columns, 20) - 1, 120)
+  local rows = math.max(columns * p.size[2] // (2 * p.size[1]), 12)
+  local picture = gnuplot.draw(p.script, ("dumb size %d,%d noenhanced mono"):format(columns, rows))
+  return (picture:gsub("\f", ""):gsub("^\n", ""):gsub("%s+$", ""))
+end
+
+-- The small print, where the caption does not say it.
+local function braille(p, screen)
+  local drawn = require "nestwright.plots.braille"
+  local picture, print = drawn.drawn(p, screen.columns - 1)
+  if p.caption:gsub("%s+", " "):find(print, 1, true) then return picture end
+  return picture .. "\n" .. drawn.wrapped(print, screen.columns - 1)
+end
+
+local DRAW = {kitty = kitty, sixel = sixel, braille = braille, dumb = dumb}
+
+local function drawn(p)
+  local way, screen = terminal.way(), core.terminal()
+  if way == "none" then return p.caption end
+  return DRAW[way](p, screen) .. "\n" .. require "nestwright.plots.braille".wrapped(p.caption, screen.columns - 1)
+end
+
+--- The picture as what is to be written to the terminal; its caption where that is none; the text form where it cannot be drawn.
+function terminal.shown(p)
+  local ok, picture = pcall(drawn, p)
+  return ok and picture or plot.undrawn(p, picture)
+end
+
+return terminal

@@ -1,0 +1,383 @@
+--- Where pictures appear: on terminals of every kind, in notebooks, and what is said where they cannot.
+local nw = require "nestwright"
+local core = require "nestwright.core"
+local pty = require "nw_pty"
+local support = require "support"
+local sixel = require "nestwright.plots.sixel"
+local svg = require "nestwright.plots.svg"
+
+local function picture() return nw.spacetime(support.gemm(4, 4, 4), {levels = {{bytes = 256, ways = 2}}, title = "a & <b>"}) end
+
+local MAKE = [[
+local A = nw.placeholder({4}, "f32", "A")
+p = nw.spacetime(nw.schedule(nw.compute({4}, function(i) return A(i) + 1 end, "Y")))
+]]
+
+describe("a picture as text", function()
+  it("has the caption and the first rows of the data", function()
+    local p = picture()
+    local text = p:text()
+    assert.equal(p.caption, text:sub(1, #p.caption))
+    assert.truthy(text:find "\n  time  tensor  index  lanes  access  address  outcome\n")
+    assert.truthy(text:find(("\n  and %d more; "):format(#p.rows - 8)))
+    assert.equal(tostring(p), p.caption)
+  end)
+end)
+
+describe("a picture for a notebook", function()
+  local most = svg.MOST
+  after_each(function() svg.MOST = most end)
+
+  it("is SVG with a title and a description, and small", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local p = picture()
+    local text = p:svg()
+    assert.truthy(text:find('<svg role="img"', 1, true))
+    assert.truthy(text:find("<title>a &amp; &lt;b></title>\n<desc>" .. p.caption .. "</desc>", 1, true))
+    assert.is_true(#text <= svg.MOST)
+    local bundle = p:bundle()
+    assert.equal(text, bundle["image/svg+xml"])
+    assert.equal(p.caption, bundle["text/plain"])
+  end)
+
+  it("is an image where lines and words would be too large, and a smaller one where that is", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local p = picture()
+    local sizes = {}
+    for n, bytes in ipairs {#p:svg() - 1, 40000} do
+      svg.MOST = bytes
+      local text = p:svg()
+      local data = text:match 'href="data:image/png;base64,([^"]*)"'
+      assert.is_true(#text <= bytes)
+      assert.equal("iVBORw0KGgo", data:sub(1, 11)) -- a PNG
+      assert.equal(0, #data % 4)
+      assert.truthy(text:find(('width="%d" height="%d"'):format(p.size[1], p.size[2]), 1, true))
+      assert.truthy(text:find("<desc>A: 64 accesses", 1, true))
+      sizes[n] = #text
+    end
+    assert.is_true(sizes[2] < sizes[1])
+  end)
+
+  it("writes bytes in base 64", function()
+    for plain, coded in pairs {[""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", ["\0\255\16\131"] = "AP8Qgw=="} do
+      assert.equal(coded, svg.base64(plain))
+    end
+  end)
+end)
+
+describe("a bitmap out of sixels", function()
+  it("has the dots that are drawn, and what is painted last on top", function()
+    local head = '\27Pq"1;1;12;12#0;2;100;100;100#1;2;0;0;100#2;2;100;0;0'
+    local dots = sixel.dots(head .. "#1!12~$#0!6~$#2?@-#2!2?!3B\27\\", 6)
+    assert.same({red = 1, green = 0, blue = 0}, {red = dots[0][0].colour.red, green = dots[0][0].colour.green,
+      blue = dots[0][0].colour.blue})
+    assert.equal(1, dots[0][0].n)
+    assert.equal(36, dots[0][1].n)
+    assert.equal(1, dots[0][1].colour.blue)
+    assert.equal(6, dots[1][0].n)
+    assert.is_nil(dots[1][1])
+  end)
+
+  it("has no dots of pale grey, but of a pale colour", function()
+    local head = '\27Pq#1;2;87;87;87#2;2;81;91;97'
+    assert.same({}, sixel.dots(head .. "#1!6~\27\\", 6))
+    assert.equal(36, sixel.dots(head .. "#2!6~\27\\", 6)[0][0].n)
+  end)
+
+  it("is empty where there is none", function()
+    assert.same({}, sixel.dots("", 4))
+    assert.same({}, sixel.dots("\27Pq\27\\", 4))
+  end)
+end)
+
+-- A directory with a gnuplot of our own, first on the PATH of a session.
+local function session_with(gnuplot, code, before)
+  local dir = support.temporary()
+  os.execute(("mkdir '%s'"):format(dir))
+  if gnuplot then
+    support.write(dir .. "/gnuplot", "#!/bin/sh\n" .. gnuplot)
+    os.execute(("chmod +x '%s/gnuplot'"):format(dir))
+  end
+  support.write(dir .. "/code.lua", "nw = require 'nestwright'\n" .. MAKE .. code)
+  local path = gnuplot and dir .. ":" .. os.getenv "PATH" or dir
+  local out, status = support.run(("cd '%s' && PATH='%s' DIR='%s' %s '%s' code.lua"):format(dir, path, dir, before or "",
+    support.run("realpath " .. support.program):gsub("\n", "")))
+  return out, dir, status
+end
+
+local VERSION = 'if [ "$1" = --version ]; then echo gnuplot 5.4 patchlevel 4; exit; fi\n'
+local SAVED = [[
+local ok, err = pcall(p.save, p, "x.png")
+print(ok, err.code, err.message, err.hint)
+print(#p.rows, io.open "x.png")
+p:save "x.csv"
+p:save "x.gp"
+print(io.open "x.csv" ~= nil, io.open "x.gp" ~= nil)
+local b = p:bundle()
+print(b["image/svg+xml"], b["text/plain"])
+]]
+
+describe("where gnuplot cannot draw", function()
+  local dir
+  after_each(function()
+    if dir then os.execute(("rm -rf '%s'"):format(dir)) end
+    dir = nil
+  end)
+
+  local function fails_with(message, gnuplot)
+    local out
+    out, dir = session_with(gnuplot, SAVED)
+    assert.truthy(out:find("^false\tio\t" .. message), out)
+    assert.truthy(out:find "The data is kept, in plot.rows", out)
+    assert.truthy(out:find "\n8\tnil", out)
+    assert.truthy(out:find "\ntrue\ttrue\n", out)
+    assert.truthy(out:find "\nnil\tA: 4 accesses.-\n  time .-\n\nnot drawn: .*" .. message, out)
+  end
+
+  it("says that it is missing", function() fails_with "gnuplot is not installed" end)
+  it("says that it is too old", function()
+    fails_with("gnuplot 4.6 is too old: 5.4 is the oldest", "echo gnuplot 4.6 patchlevel 6")
+  end)
+  it("says that it is something else", function() fails_with("what is called gnuplot here does not say", "echo hello") end)
+  it("says that it died", function() fails_with("gnuplot was killed by signal 9", VERSION .. "kill -9 $$") end)
+  it("says why it failed", function()
+    fails_with("gnuplot failed: line 3: undefined", VERSION .. "echo '   line 3: undefined' >&2; exit 1")
+  end)
+  it("says that it drew nothing", function()
+    fails_with("gnuplot drew nothing: warning: no points", VERSION .. "echo warning: no points >&2")
+  end)
+
+  it("keeps its remarks and the picture", function()
+    local out
+    out, dir = session_with(VERSION .. "echo picture; echo 'Fontconfig error' >&2; echo ' warning: odd' >&2",
+      'p:save "x.png" print(p.remarks, io.open "x.png":read "a")')
+    assert.equal("warning: odd\tpicture\n\n", out)
+  end)
+
+  it("draws later versions", function()
+    local out
+    out, dir = session_with('if [ "$1" = --version ]; then echo gnuplot 5.10; else echo drawn; fi',
+      'p:save "x.png" print(io.open "x.png":read "a")')
+    assert.equal("drawn\n\n", out)
+  end)
+
+  it("ends at Ctrl-C with all it started", function()
+    local out, status
+    local begin = os.time()
+    out, dir, status = session_with(VERSION .. "sleep 61 & echo $! > $DIR/pid; sleep 61",
+      'io.stdout:write "ready\\n" io.stdout:flush() p:save "x.png"', "timeout -s INT --preserve-status 1")
+    assert.equal(130, status)
+    assert.truthy(out:find "interrupted")
+    assert.is_true(os.time() - begin < 20)
+    local pid = support.read(dir .. "/pid"):match "%d+"
+    local alive = io.open("/proc/" .. pid .. "/cmdline")
+    assert.is_true(alive == nil or not alive:read "a":find "sleep")
+  end)
+
+  it("opens no window where there is no desktop", function()
+    local out
+    out, dir = session_with("", 'print(pcall(p.window, p))', "DISPLAY= WAYLAND_DISPLAY=")
+    assert.truthy(out:find "no desktop here: neither DISPLAY nor WAYLAND_DISPLAY")
+    assert.truthy(out:find "plot:save")
+  end)
+end)
+
+describe("a window", function()
+  local dir
+  after_each(function() os.execute(("rm -rf '%s'"):format(dir)) end)
+
+  it("is gnuplot's where it has one, and stays", function()
+    local out
+    out, dir = session_with(VERSION .. [[
+      cat /dev/stdin > $DIR/script.$$; echo "$@" > $DIR/words
+      if grep -q GPVAL_TERMINALS $DIR/script.$$; then echo dumb qt svg; exit; fi
+      sleep 3 & echo $! > $DIR/pid]], 'print(p:window() == p)', "DISPLAY=:7")
+    assert.equal("true\n", out)
+    assert.truthy(support.read(dir .. "/words"):find "-persist")
+    assert.truthy(io.open("/proc/" .. support.read(dir .. "/pid"):match "%d+" .. "/cmdline"))
+  end)
+
+  it("is the desktop's where gnuplot has none", function()
+    local out
+    out, dir = session_with(VERSION .. [[
+      if grep -q GPVAL_TERMINALS /dev/stdin; then echo dumb svg; exit; fi
+      echo '<svg  >'
+      printf '#!/bin/sh\ncat "$1" > $DIR/opened; rm "$1"' > $DIR/xdg-open; chmod +x $DIR/xdg-open]], 'print(p:window() == p)',
+      "DISPLAY=:7")
+    assert.equal("true\n", out)
+    assert.truthy(support.read(dir .. "/opened"):find "<svg")
+  end)
+end)
+
+describe("programs", function()
+  it("get their input and give their output and status", function()
+    local r = core.run_program({"sh", "-c", "cat; echo oops >&2; exit 3"}, "a\0b")
+    assert.same({status = 3, out = "a\0b", said = "oops\n"}, r)
+    assert.equal(-15, core.run_program({"sh", "-c", "kill -15 $$"}).status)
+    support.fails("cannot start nw%-nonesuch", "io", core.run_program, {"nw-nonesuch"})
+    support.fails("no program", "invalid", core.run_program, {})
+  end)
+end)
+
+describe("how far long work is", function()
+  after_each(function() core.on_progress() end)
+
+  it("is told as a part that grows to one, and that it is over", function()
+    local heard = {}
+    core.on_progress(function(what, part, seconds) heard[#heard + 1] = {what, part, seconds} end, 0)
+    nw.misses(support.gemm(80, 80, 80), {levels = {{bytes = 4096, ways = 4}}})
+    assert.is_true(#heard > 4)
+    for n = 1, #heard - 1 do
+      assert.equal("walking the accesses", heard[n][1])
+      assert.is_true(heard[n][2] > (n > 1 and heard[n - 1][2] or 0) and heard[n][2] <= 1)
+    end
+    assert.is_true(heard[1][2] < 0.3 and heard[#heard - 1][2] > 0.7)
+    assert.is_nil(heard[#heard][1])
+  end)
+
+  it("is not told of what is quickly over", function()
+    local heard = 0
+    core.on_progress(function() heard = heard + 1 end, 1000)
+    nw.misses(support.gemm(80, 80, 80), {levels = {{bytes = 4096, ways = 4}}})
+    assert.equal(0, heard)
+  end)
+
+  it("does not mind a listener that fails", function()
+    core.on_progress(function() error "no" end, 0)
+    assert.is_true((pcall(core.run_program, {"true"})))
+  end)
+end)
+
+describe("on a terminal", function()
+  local child
+  local inputrc = support.temporary ".inputrc"
+  setup(function() support.write(inputrc, "set enable-bracketed-paste off\n") end)
+  teardown(function() os.remove(inputrc) end)
+  after_each(function()
+    if child then
+      child:send "\4"
+      child:finish()
+    end
+    child = nil
+  end)
+
+  local function start(...)
+    child = pty.spawn("/usr/bin/env", "XDG_STATE_HOME=/tmp", "NO_COLOR=1", "INPUTRC=" .. inputrc, ...)
+    assert(child:expect("nw> ", 10000), "no prompt")
+    child:send((MAKE:gsub("\n", " ")) .. "\n")
+    assert(child:expect("nw> ", 10000), "no prompt")
+  end
+
+  local function shown(mark)
+    local found, text = child:expect(mark, 10000)
+    assert(found, text)
+    return text
+  end
+
+  it("is kitty's graphics where it says that it can", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    start("TERM=xterm", "TMUX=", "STY=", support.program)
+    child:send "p\n"
+    shown "\27[c"
+    child:send "\27_Gi=31;OK\27\\\27[?62;4c"
+    local text = shown "nw> "
+    local chunks, data = {}, {}
+    for head, part in text:gmatch "\27_G(.-);(.-)\27\\" do chunks[#chunks + 1], data[#data + 1] = head, part end
+    assert.equal("a=T,f=100,q=2,m=1", chunks[1])
+    assert.equal("m=0", chunks[#chunks])
+    for n = 1, #data - 1 do assert.equal(4096, #data[n]) end
+    assert.equal("iVBORw0KGgo", data[1]:sub(1, 11))
+    assert.truthy(text:find "A: 4 accesses")
+    child:send "1 + 1\n" -- no byte of the answer is left in the input, and it is asked once
+    text = shown "nw> "
+    assert.truthy(text:find "^1 %+ 1\r?\n2\r?\n", text)
+    child:send "p\n"
+    assert.is_nil(shown("nw> "):find("\27[c", 1, true))
+  end)
+
+  it("is sixel where it says that it can", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    start("TERM=xterm", "TMUX=", "STY=", support.program)
+    child:send "p\n"
+    shown "\27[c"
+    child:send "\27[?62;4;22c"
+    assert.truthy(shown("nw> "):find "\27P[%d;]*q.*\27\\")
+  end)
+
+  it("asks a multiplexer nothing it would misread", function()
+    start("TERM=tmux-256color", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", support.program)
+    child:send "p\n"
+    assert.is_nil(shown("\27[c"):find "\27_G")
+    child:send "\27[?1;2c"
+    assert.truthy(shown("nw> "):find "A: 4 accesses")
+  end)
+
+  it("is braille where it cannot, with words as words", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    start("TERM=xterm", "NESTWRIGHT_GRAPHICS=braille", support.program)
+    child:send "p\n"
+    local text = shown "nw> "
+    assert.is_nil(text:find("\27[c", 1, true))
+    assert.is_nil(text:find "\27%[3")
+    assert.truthy(text:find "space and time\r\n")
+    assert.truthy(text:find "\r\nA, +")
+    assert.truthy(text:find "time, accesses")
+    assert.truthy(text:find "○ hit, read   ● hit, written")
+    local dots = 0
+    for _ in text:gmatch "\xe2[\xa0-\xa3][\x80-\xbf]" do dots = dots + 1 end
+    assert.is_true(dots > 200)
+    for line in text:gmatch "[^\r\n]+" do assert.is_true(utf8.len(line) <= 100, line) end
+  end)
+
+  it("is plain characters where there is nothing else", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    start("LC_ALL=C", "TERM=dumb", support.program)
+    child:send "p:show()\n"
+    local text = shown "A: 4 accesses"
+    assert.truthy(text:find "time, accesses")
+    assert.is_nil(text:find "[\27\x80-\xff]")
+  end)
+
+  it("is its caption where that is asked for", function()
+    start("NESTWRIGHT_GRAPHICS=none", support.program)
+    child:send "p\n"
+    assert.truthy(shown("nw> "):find "^p\r\nA: 4 accesses")
+  end)
+
+  it("says which ways there are", function()
+    start("NESTWRIGHT_GRAPHICS=gif", support.program)
+    child:send "p\n"
+    assert.truthy(shown("nw> "):find "NESTWRIGHT_GRAPHICS is kitty, sixel, braille, dumb, none, not 'gif'")
+  end)
+
+  it("asks nothing where something was typed already", function()
+    start("TERM=xterm", "TMUX=", "LC_ALL=C.UTF-8", support.program)
+    child:send "os.execute 'sleep 0.5' print(#p:text())\np\n5 + 6\n"
+    local text = shown "\n11"
+    assert.is_nil(text:find("\27[c", 1, true))
+    assert.truthy(text:find "A: 4 accesses")
+  end)
+
+  it("shows how long gnuplot takes, and wipes it away", function()
+    local dir = support.temporary()
+    os.execute(("mkdir '%s'"):format(dir))
+    support.write(dir .. "/gnuplot", "#!/bin/sh\n" .. VERSION .. "sleep 1.4; echo drawn")
+    os.execute(("chmod +x '%s/gnuplot'"):format(dir))
+    start("TERM=xterm", ("PATH=%s:%s"):format(dir, os.getenv "PATH"), support.program)
+    child:send(("p:save '%s/x.png';\n"):format(dir))
+    local text = shown "\r\27[Knw> "
+    assert.truthy(text:find "\rgnuplot draws, 1 s\27%[K")
+    os.execute(("rm -rf '%s'"):format(dir))
+  end)
+
+  it("stops a walk at Ctrl-C", function()
+    start("TERM=xterm", support.program)
+    child:send("B = nw.placeholder({4000, 4000}, 'f32', 'B')\nk = nw.reduce_axis(4000, 'k')\n"
+      .. "q = nw.schedule(nw.compute({4000, 4000}, function(i, j) return nw.sum(B(i, k)*B(k, j), k) end, 'Q'))\nnw.spacetime(q)\n")
+    shown "walking the accesses: "
+    child:send "\3"
+    shown "interrupted"
+    child:send "7 + 8\n"
+    shown "\n15"
+  end)
+end)
