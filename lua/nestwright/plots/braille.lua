@@ -27,7 +27,7 @@ end
 
 local function texts_of(text)
   local out = {}
-  for attributes, body in text:gmatch '<g transform="(translate[^>]*)>%s*<text>(.-)</text>' do
+  for attributes, body in text:gmatch '<g transform="(translate[^>]*)>%s*<text[^>]*>(.-)</text>' do
     local x, y = attributes:match "translate%(([-%d.]+),([-%d.]+)%)"
     local size = tonumber(attributes:match 'font%-size="([%d.]+)"') or 12
     out[#out + 1] = {
@@ -184,7 +184,8 @@ end
 -- The mark that words of the key stand behind.
 local function mark_of(t, marks)
   for _, m in ipairs(marks) do
-    if math.abs(m.y - t.y) < HEIGHT / 2 and m.x < t.x and t.x - m.x < 5 * WIDTH then return m end
+    local behind = t.x - m.x
+    if t.anchor == "start" and math.abs(m.y - t.y) < 4 and behind > 0 and behind < 3 * WIDTH then return m end
   end
 end
 
