@@ -405,6 +405,31 @@ NW_API double nw_kernel_once(nw_kernel *k, int n, nw_array *const *args, double 
 // Interleaved: A B C A B C ...; out has n entries.
 NW_API bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
                               nw_time *out);
+// What the threads of one call did: each part of a parallel loop that a thread ran in one go, with the wall clock and with
+// that of the thread, which stands still while other processes have its core. Seconds since the call began.
+typedef struct nw_span {
+  int loop; // by the program, from 0
+  int64_t region; // the how-manieth parallel loop of the call, from 0
+  int thread;
+  int64_t from, to; // rounds of the loop
+  double begin, end, cpu;
+} nw_span;
+typedef struct nw_region { // from the first thread's start to the last one's end, the barrier included
+  int loop;
+  double begin, end;
+} nw_region;
+typedef struct nw_log nw_log;
+NW_API nw_log *nw_kernel_log(nw_kernel *k, int n, nw_array *const *args); // of one call; NULL: it failed
+NW_API void nw_log_free(nw_log *l);
+NW_API double nw_log_seconds(const nw_log *l);
+NW_API int nw_log_threads(const nw_log *l);
+NW_API int64_t nw_log_spans(const nw_log *l);
+NW_API const nw_span *nw_log_span(const nw_log *l, int64_t i);
+NW_API int64_t nw_log_regions(const nw_log *l);
+NW_API const nw_region *nw_log_region(const nw_log *l, int64_t i);
+NW_API int64_t nw_log_lost(const nw_log *l); // spans and regions there was no room for
+NW_API int nw_log_loops(const nw_log *l);
+NW_API const char *nw_log_loop(const nw_log *l, int i); // its name; NULL: not known
 NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm"
 // Writes a shared library (path ends in .so) with the kernel as a plain C function, and its header beside it. Needs a C
 // compiler; the code is for this machine's processor.

@@ -14,6 +14,8 @@ typedef struct nw_frame {
   int threads;
   void *runtime; // the guarded call in progress, or NULL
   const char *name; // of the kernel, for messages
+  struct nw_log
+      *log; // where the threads write what they do; NULL: nobody asked (run/log.h). Generated code does not know it.
 } nw_frame;
 typedef void (*nw_entry)(nw_frame *f);
 // A parallel loop becomes a call of this with an outlined body. chunk 0: thread t gets [n*t/T, n*(t+1)/T). Else rounds go

@@ -1,5 +1,6 @@
 // The one entry point that generated code calls for a parallel loop.
 #include "run/guard.h"
+#include "run/log.h"
 #include <stdatomic.h>
 
 typedef struct region {
@@ -55,14 +56,24 @@ static void run_member(void *arg, int t) {
     run_part(&p);
 }
 
-void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk) {
-  if (n <= 0) return;
+static void run_region(nw_frame *f, region *r) {
   if (f->threads <= 1) {
-    body(f, captured, 0, n, 0);
+    r->body(f, r->captured, 0, r->n, 0);
     return;
   }
-  region r = {.frame = f, .body = body, .captured = captured, .n = n, .chunk = chunk, .threads = f->threads};
   if (f->runtime) nw_guard_out(f->runtime);
-  nw_team_run(f->threads, run_member, &r);
+  nw_team_run(f->threads, run_member, r);
   if (f->runtime) nw_guard_back(f->runtime);
+}
+
+void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk) {
+  region r = {.frame = f, .body = body, .captured = captured, .n = n, .chunk = chunk, .threads = f->threads};
+  nw_logged logged = {body, captured, 0};
+  if (f->log) {
+    nw_log_begin(f->log, &logged);
+    r.body = nw_log_body;
+    r.captured = &logged;
+  }
+  if (n > 0) run_region(f, &r);
+  if (f->log) nw_log_end(f->log, &logged);
 }

@@ -107,7 +107,8 @@ function methods:line(x1, y1, x2, y2, style)
   end
 end
 
---- What marks mean: {text, pt (gnuplot's number of the shape), colour}, in one or more rows below the panels.
+--- What marks mean: {text, pt (gnuplot's number of the shape), colour}, in one or more rows below the panels; of fillings:
+--- {text, fill (a style of gnuplot's), colour}.
 function methods:key(entries) self.entries = entries end
 
 local CHARACTER, KEY_ROW = 6.8, 20 -- pixels
@@ -124,12 +125,21 @@ local function key_labels(f)
   return out, #out > 0 and row or 0
 end
 
+-- A filling lies on a square, which is what stands for it where there are only characters.
+local function swatch(f, l, y, height)
+  local e, half = l.entry, 7
+  return ("set object rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f front fillstyle %s border lc rgb '%s' "
+    .. "fc rgb '%s'"):format((l.x - half) / f.width, y - half / height, (l.x + half) / f.width, y + half / height, e.fill, e.colour,
+    e.colour)
+end
+
 local function key_commands(labels, rows, f, height, above)
   local out = {}
   for n, l in ipairs(labels) do
     local y = above + KEY_ROW * (rows - l.row) + KEY_ROW / 2
     out[n] = ("set label %s at screen %.5f, screen %.5f left noenhanced point pt %d ps 1 lc rgb '%s' offset 1,0 font ',11'"):format(
-      gnuplot.quote(l.entry.text), l.x / f.width, y / height, l.entry.pt, l.entry.colour)
+      gnuplot.quote(l.entry.text), l.x / f.width, y / height, l.entry.pt or 5, l.entry.colour)
+    if l.entry.fill then out[n] = out[n] .. "\n" .. swatch(f, l, y / height, height) end
   end
   return out
 end

@@ -1,0 +1,158 @@
+#include "run/log.h"
+#include "run/kernel.h"
+#include <stdlib.h>
+
+enum { MOST_SPANS = 1 << 13, MOST_TOGETHER = 1 << 19, LEAST_SPANS = 64, MOST_REGIONS = 1 << 13, MOST_LOOPS = 64 };
+
+typedef struct lane { // a thread's own
+  int64_t n, lost;
+  nw_span *at;
+} lane;
+
+struct nw_log {
+  int threads;
+  lane *lane;
+  int64_t room; // for spans, of a thread
+  int64_t nregions, lost;
+  nw_region region[MOST_REGIONS];
+  int nloops;
+  nw_parallel_body loop[MOST_LOOPS]; // by the order in which they were first come to
+  char *name[MOST_LOOPS];
+  double begin, seconds;
+  nw_span *span; // all of them, when it is over
+  int64_t nspans;
+};
+
+// ---- while it runs
+
+static int loop_of(nw_log *l, nw_parallel_body body) {
+  for (int i = 0; i < l->nloops; i++)
+    if (l->loop[i] == body) return i;
+  if (l->nloops == MOST_LOOPS) return MOST_LOOPS - 1;
+  l->loop[l->nloops] = body;
+  return l->nloops++;
+}
+
+void nw_log_begin(nw_log *l, nw_logged *r) {
+  int loop = loop_of(l, r->body);
+  r->region = l->nregions < MOST_REGIONS ? l->nregions++ : MOST_REGIONS;
+  if (r->region == MOST_REGIONS) {
+    l->lost++;
+    return;
+  }
+  l->region[r->region] = (nw_region){.loop = loop, .begin = nw_now()};
+}
+
+void nw_log_end(nw_log *l, const nw_logged *r) {
+  if (r->region < MOST_REGIONS) l->region[r->region].end = nw_now();
+}
+
+void nw_log_body(nw_frame *f, void *captured, int64_t from, int64_t to, int64_t thread) {
+  const nw_logged *r = captured;
+  lane *mine = &f->log->lane[thread];
+  double cpu = nw_cpu_now(), begin = nw_now();
+  r->body(f, r->captured, from, to, thread);
+  double end = nw_now();
+  if (mine->n == f->log->room || r->region == MOST_REGIONS) {
+    mine->lost++;
+    return;
+  }
+  mine->at[mine->n++] = (nw_span){.region = r->region,
+                                  .thread = (int)thread,
+                                  .from = from,
+                                  .to = to,
+                                  .begin = begin,
+                                  .end = end,
+                                  .cpu = nw_cpu_now() - cpu};
+}
+
+// ---- before and after
+
+// Memory that was never touched would cost its time at the first touch, in the middle of what is measured.
+static nw_log *log_new(int threads) {
+  nw_log *l = nw_xcalloc(1, sizeof *l);
+  int64_t room = MOST_TOGETHER / threads;
+  l->threads = threads;
+  l->room = room > MOST_SPANS ? MOST_SPANS : room < LEAST_SPANS ? LEAST_SPANS : room;
+  l->lane = nw_xcalloc((size_t)threads, sizeof *l->lane);
+  for (int t = 0; t < threads; t++) {
+    l->lane[t].at = nw_xmalloc((size_t)l->room * sizeof(nw_span));
+    memset(l->lane[t].at, 1, (size_t)l->room * sizeof(nw_span));
+  }
+  return l;
+}
+
+static void free_lanes(nw_log *l) {
+  for (int t = 0; l->lane && t < l->threads; t++) free(l->lane[t].at);
+  free(l->lane);
+  l->lane = NULL;
+}
+
+void nw_log_free(nw_log *l) {
+  if (!l) return;
+  for (int i = 0; i < l->nloops; i++) free(l->name[i]);
+  free_lanes(l);
+  free(l->span);
+  free(l);
+}
+
+static int by_begin(const void *a, const void *b) {
+  const nw_span *x = a, *y = b;
+  return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static void gather(nw_log *l) {
+  for (int t = 0; t < l->threads; t++) l->nspans += l->lane[t].n, l->lost += l->lane[t].lost;
+  l->span = nw_xcalloc((size_t)l->nspans + 1, sizeof *l->span);
+  int64_t at = 0;
+  for (int t = 0; t < l->threads; t++)
+    for (int64_t i = 0; i < l->lane[t].n; i++) {
+      nw_span s = l->lane[t].at[i];
+      s.loop = l->region[s.region].loop;
+      s.begin -= l->begin;
+      s.end -= l->begin;
+      l->span[at++] = s;
+    }
+  qsort(l->span, (size_t)l->nspans, sizeof *l->span, by_begin);
+  for (int64_t i = 0; i < l->nregions; i++) l->region[i].begin -= l->begin, l->region[i].end -= l->begin;
+  free_lanes(l);
+}
+
+static void parallel_loops(const nw_stmt *s, nw_vec *out) {
+  if (s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL) nw_vec_push(out, (void *)s->loop.var->name);
+  for (int i = 0; i < s->nkids; i++) parallel_loops(s->kid[i], out);
+}
+
+// Loops are come to in the order of the program. Where one never was, nobody knows which; then none has a name.
+static void name_loops(nw_log *l, const nw_program *p) {
+  nw_vec names = {0};
+  parallel_loops(p->root, &names);
+  for (int i = 0; i < l->nloops && names.n == l->nloops; i++) l->name[i] = nw_xstrdup(names.at[i]);
+  nw_vec_free(&names);
+}
+
+nw_log *nw_kernel_log(nw_kernel *k, int n, nw_array *const *args) {
+  if (!k || !nw_kernel_begin(k, n, args)) return NULL;
+  nw_log *l = log_new(k->threads);
+  k->frame.log = l;
+  l->begin = nw_now();
+  bool good = nw_guarded_call(k->ctx, k->entry, &k->frame);
+  l->seconds = nw_now() - l->begin;
+  k->frame.log = NULL;
+  nw_kernel_end(k);
+  gather(l);
+  name_loops(l, k->exec->p);
+  if (good) return l;
+  nw_log_free(l);
+  return NULL;
+}
+
+double nw_log_seconds(const nw_log *l) { return l->seconds; }
+int nw_log_threads(const nw_log *l) { return l->threads; }
+int64_t nw_log_spans(const nw_log *l) { return l->nspans; }
+const nw_span *nw_log_span(const nw_log *l, int64_t i) { return &l->span[i]; }
+int64_t nw_log_regions(const nw_log *l) { return l->nregions; }
+const nw_region *nw_log_region(const nw_log *l, int64_t i) { return &l->region[i]; }
+int64_t nw_log_lost(const nw_log *l) { return l->lost; }
+int nw_log_loops(const nw_log *l) { return l->nloops; }
+const char *nw_log_loop(const nw_log *l, int i) { return l->name[i]; }

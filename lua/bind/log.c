@@ -1,0 +1,89 @@
+// What the threads of a kernel did.
+#include "bind.h"
+#include <limits.h>
+
+#define MAX_ARGS 64
+
+static void set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void set_integer(lua_State *L, const char *name, int64_t value) {
+  lua_pushinteger(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void push_spans(lua_State *L, const nw_log *l) {
+  int64_t n = nw_log_spans(l);
+  lua_createtable(L, n < INT_MAX ? (int)n : 0, 0);
+  for (int64_t i = 0; i < n; i++) {
+    const nw_span *s = nw_log_span(l, i);
+    lua_createtable(L, 0, 8);
+    set_integer(L, "loop", s->loop + 1);
+    set_integer(L, "region", s->region + 1);
+    set_integer(L, "thread", s->thread);
+    set_integer(L, "first", s->from);
+    set_integer(L, "last", s->to - 1);
+    set_number(L, "from", s->begin);
+    set_number(L, "to", s->end);
+    set_number(L, "cpu", s->cpu);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_regions(lua_State *L, const nw_log *l) {
+  int64_t n = nw_log_regions(l);
+  lua_createtable(L, n < INT_MAX ? (int)n : 0, 0);
+  for (int64_t i = 0; i < n; i++) {
+    const nw_region *r = nw_log_region(l, i);
+    lua_createtable(L, 0, 3);
+    set_integer(L, "loop", r->loop + 1);
+    set_number(L, "from", r->begin);
+    set_number(L, "to", r->end);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_log(lua_State *L, const nw_log *l) {
+  lua_createtable(L, 0, 6);
+  set_number(L, "seconds", nw_log_seconds(l));
+  set_integer(L, "threads", nw_log_threads(l));
+  set_integer(L, "lost", nw_log_lost(l));
+  push_spans(L, l);
+  lua_setfield(L, -2, "spans");
+  push_regions(L, l);
+  lua_setfield(L, -2, "regions");
+  lua_createtable(L, nw_log_loops(l), 0);
+  for (int i = 0; i < nw_log_loops(l); i++) {
+    if (nw_log_loop(l, i))
+      lua_pushstring(L, nw_log_loop(l, i));
+    else
+      lua_pushfstring(L, "loop %d", i + 1);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "loops");
+}
+
+static int f_log(lua_State *L) {
+  nw_kernel *k = nwl_check(L, 1, &nwl_kernel_class, "kernel");
+  nw_array *args[MAX_ARGS];
+  int n = nwl_list_length(L, 2, MAX_ARGS, "arguments");
+  for (int i = 0; i < n; i++, lua_pop(L, 1)) {
+    lua_rawgeti(L, 2, i + 1);
+    args[i] = nwl_check(L, lua_gettop(L), &nwl_array_class, "argument");
+  }
+  nw_clear(nwl_ctx(L));
+  nw_log *l = nw_kernel_log(k, n, args);
+  if (!l) return nwl_raise(L);
+  push_log(L, l);
+  nw_log_free(l);
+  return 1;
+}
+
+const nwl_row nwl_log_rows[] = {
+    {"kernel_log", f_log, "(k: nw.kernel, arguments: nw.array[]): table",
+     "Runs a kernel once and says what its threads did: seconds, threads, loops (names), spans (loop, region, thread, "
+     "first and last round, from, to, cpu), regions (loop, from, to), lost."},
+    {NULL, NULL, NULL, NULL},
+};

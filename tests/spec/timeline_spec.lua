@@ -1,0 +1,252 @@
+--- Timelines: their data, idle time against an independent count, arrows, hostile input; and what is measured of a kernel's
+--- threads, by what must hold whatever the clock says.
+local nw = require "nestwright"
+local core = require "nestwright.core"
+local support = require "support"
+local fails = support.fails
+
+local function bars(p) -- of all blocks of the script: {from, to}
+  local out = {}
+  for block in p.script:gmatch "%$bars%d+ << EOD\n(.-)EOD\n" do
+    for from, to in block:gmatch "[-%d.e+]+ [-%d.e+]+ ([-%d.e+]+) ([-%d.e+]+) [-%d.e+]+ [-%d.e+]+\n" do
+      out[#out + 1] = {tonumber(from), tonumber(to)}
+    end
+  end
+  table.sort(out, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
+  return out
+end
+
+-- Marked on a line of a thousand points, one after the other.
+local function idle_of(records, lane, from, to)
+  local free = 0
+  for k = 0, 999 do
+    local at, busy = from + (to - from) * (k + 0.5) / 1000, false
+    for _, r in ipairs(records) do busy = busy or r.lane == lane and r.from <= at and at < r.to end
+    if not busy then free = free + 1 end
+  end
+  return free / 1000
+end
+
+describe("nw.timeline", function()
+  local records = {
+    {lane = "thread 0", from = 0, to = 4, label = "a", kind = "X"},
+    {lane = "thread 1", from = 1, to = 2, label = "b", kind = "Y"},
+    {lane = "thread 1", from = 1.5, to = 5, kind = "X"},
+    {lane = "thread 0", from = 6, to = 8, label = "c"},
+    {lane = "thread 2", from = 10, to = 10},
+  }
+
+  it("keeps its records, and draws a bar for each", function()
+    local p = nw.timeline(records)
+    assert.same({"lane", "from", "to", "label", "kind"}, p.columns)
+    for n, r in ipairs(records) do assert.same({r.lane, r.from, r.to, r.label, r.kind}, p.rows[n]) end
+    assert.same({{0, 4}, {1, 2}, {1.5, 5}, {6, 8}, {10, 10}}, bars(p))
+  end)
+
+  it("counts idle time as what no bar covers", function()
+    local p = nw.timeline(records)
+    for n, lane in ipairs {"thread 0", "thread 1", "thread 2"} do
+      assert.equal(lane, p.idle[n].name)
+      assert.is_true(math.abs(p.idle[n].idle - idle_of(records, lane, 0, 10)) < 0.002)
+    end
+    assert.truthy(p.caption:find "3 lanes over 10 s; on the whole 67 %% idle: thread 0 least with 40 %%, thread 2 most with 100 %%")
+    local more = nw.timeline(records, {from = -10, to = 30})
+    assert.is_true(math.abs(more.idle[1].idle - idle_of(records, "thread 0", -10, 30)) < 0.002)
+    assert.truthy(more.caption:find "over 40 s")
+  end)
+
+  it("lays bars that overlap under one another", function()
+    local p = nw.timeline(records)
+    assert.equal(2, p.idle[2].rows)
+    assert.equal(1, p.idle[1].rows)
+  end)
+
+  it("draws arrows, and says which go back in time", function()
+    local p = nw.timeline(records, {arrows = {{from = 1, to = 4}, {from = records[1], to = records[2]}}})
+    assert.truthy(p.caption:find "2 arrows from what is made to what needs it; 1 point back in time")
+    assert.truthy(p.script:find "set arrow from 4,2 to 6,2 .- dt 1\n")
+    assert.truthy(p.script:find "set arrow from 4,1.7 to 1,1.3 .- dt 2\n")
+    if support.have_gnuplot() then support.picture(p) end
+  end)
+
+  it("writes times in the unit that suits them, or in the one it is told", function()
+    local function axis(scale, unit)
+      return nw.timeline({{lane = "a", from = 0, to = 4 * scale}}, {unit = unit}).script:match "set xlabel '(.-)'"
+    end
+    assert.same({"time, s", "time, ms", "time, us", "time, ns", "time, cycles"},
+      {axis(1), axis(1e-3), axis(1e-6), axis(1e-9), axis(1000, "cycles")})
+  end)
+
+  it("draws one record, and one of no length", function()
+    local p = nw.timeline {{lane = "a", from = 3, to = 3}}
+    assert.truthy(p.caption:find "^1 lane over 1 s; on the whole 100 %% idle\n")
+    if support.have_gnuplot() then support.picture(p) end
+  end)
+
+  it("joins bars that are nearer than a pixel, and loses none of the data", function()
+    local many = {}
+    for n = 1, 50000 do many[n] = {lane = "l" .. n % 4, from = n, to = n + 0.5} end
+    local p = nw.timeline(many)
+    assert.equal(50000, #p.rows)
+    local drawn = bars(p)
+    assert.is_true(#drawn < 8000)
+    assert.equal(1, drawn[1][1])
+    for n = 1, 4 do
+      local lane = p.idle[n]
+      assert.is_true(math.abs(lane.idle - 0.875) < 0.001)
+    end
+  end)
+
+  it("executes nothing that it is told", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local harm, path = support.temporary ".harm", support.temporary ".svg"
+    local name = ("it's '' `touch %s` \" @x {/B y} $z\n'; system('touch %s') #\255"):format(harm, harm)
+    nw.timeline({{lane = name, from = 0, to = 1, label = name, kind = name}, {lane = "b", from = 0, to = 1, kind = "k"}},
+      {title = name, unit = name, small = name}):save(path)
+    assert.is_nil(io.open(harm))
+    assert.truthy(support.read(path):find("touch", 1, true))
+    os.remove(path)
+  end)
+
+  it("says what it cannot draw", function()
+    fails("there are no records", "invalid", nw.timeline, {})
+    fails("expected a table", "invalid", nw.timeline, 1)
+    fails("record 1: expected a table", "invalid", nw.timeline, {1})
+    fails("record 2 has no lane", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1}, {from = 0, to = 1}})
+    fails("record 1: from: expected a number", "invalid", nw.timeline, {{lane = "a", from = "0", to = 1}})
+    fails("record 1: to is nan", "invalid", nw.timeline, {{lane = "a", from = 0, to = math.abs(0 / 0)}})
+    fails("record 1: to is inf", "invalid", nw.timeline, {{lane = "a", from = 0, to = math.huge}})
+    fails("ends at 1, before it begins at 2", "invalid", nw.timeline, {{lane = "a", from = 2, to = 1}})
+    fails("label: expected a string", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1, label = {}}})
+    fails("arrow 1: from and to are records, or their numbers from 1 to 5", "invalid", nw.timeline, records,
+      {arrows = {{from = 1, to = 6}}})
+    fails("unknown option 'titel'", "invalid", nw.timeline, records, {titel = "x"})
+    fails("title: expected a string", "invalid", nw.timeline, records, {title = 1})
+    local lanes, far, arrows = {}, {}, {}
+    for n = 1, 101 do lanes[n] = {lane = "l" .. n, from = 0, to = 1} end
+    for n = 1, 501 do arrows[n] = {from = 1, to = 4} end
+    for n = 1, 100 do for k = 1, 250 do far[#far + 1] = {lane = "l" .. n, from = 4 * k, to = 4 * k + 2} end end
+    fails("there are 101 lanes; at most 100", "limit", nw.timeline, lanes)
+    fails("501 arrows are too many", "limit", nw.timeline, records, {arrows = arrows})
+    fails("25000 bars are too many", "limit", nw.timeline, far)
+  end)
+end)
+
+-- Two parallel loops of `rows` rounds, of one name in the definition; the first is shared out by `share`.
+local function schedule(rows, share)
+  local A = nw.placeholder({rows, 64}, "f32", "A")
+  local X = nw.compute({rows, 64}, function(i, j) return A(i, j) * 2 end, "X")
+  local Y = nw.compute({rows, 64}, function(i, j) return X(i, j) + 1 end, "Y")
+  local s = nw.schedule(Y)
+  for _, stage in ipairs {X, Y} do s:parallel(s:loops(stage)[1]) end
+  if share then share(s, s:loops(X)[1]) end
+  return s, X, Y
+end
+
+describe("what threads do", function()
+  -- Rounds of the loop by part, as a list of {first, last} in order, and what must hold of any run.
+  local function parts(log, loop, rounds)
+    local mine, seen, last = {}, {}, {}
+    for _, s in ipairs(log.spans) do
+      assert.is_true(0 <= s.from and s.from <= s.to and s.to <= log.seconds)
+      assert.is_true(s.thread >= 0 and s.thread < log.threads)
+      assert.is_true(s.from >= (last[s.thread] or 0), "a thread does one thing at a time")
+      last[s.thread] = s.to
+      local region = log.regions[s.region]
+      assert.equal(region.loop, s.loop)
+      assert.is_true(region.from <= s.from and s.to <= region.to)
+      if s.loop == loop then
+        mine[#mine + 1] = {s.first, s.last, s.thread}
+        for n = s.first, s.last do seen[n] = (seen[n] or 0) + 1 end
+      end
+    end
+    for n = 0, rounds - 1 do assert.equal(1, seen[n], "round " .. n) end
+    table.sort(mine, function(a, b) return a[1] < b[1] end)
+    return mine
+  end
+
+  local function logged(s, threads)
+    local f = s:build {threads = threads}
+    local data = nw.random({s:inputs()[1]:shape()[1], 64}, "f32", {seed = 1})
+    return core.kernel_log(f, core.kernel_args(f, {data}))
+  end
+
+  it("is written down for every part of a loop", function()
+    local log = logged(schedule(10), 3)
+    assert.equal(3, log.threads)
+    assert.equal(0, log.lost)
+    assert.equal(2, #log.loops)
+    assert.equal(2, #log.regions)
+    assert.is_true(log.regions[1].to <= log.regions[2].from)
+    for loop = 1, 2 do assert.same({{0, 2, 0}, {3, 5, 1}, {6, 9, 2}}, parts(log, loop, 10)) end
+  end)
+
+  it("is written down for chunks in turn, and for dynamic ones", function()
+    local log = logged(schedule(7, function(s, loop) s:pragma(loop, "chunk", 2) end), 2)
+    assert.same({{0, 1, 0}, {2, 3, 1}, {4, 5, 0}, {6, 6, 1}}, parts(log, 1, 7))
+    log = logged(schedule(7, function(s, loop) s:pragma(loop, "schedule", "dynamic") end), 3)
+    assert.equal(7, #parts(log, 1, 7))
+    assert.equal(3, #parts(log, 2, 7))
+  end)
+
+  it("is written down where there is one thread, and where there is more than there is room for", function()
+    local log = logged(schedule(5), 1)
+    assert.same({{0, 4, 0}}, parts(log, 1, 5))
+    local many = logged(schedule(20000, function(s, loop) s:pragma(loop, "chunk", 1) end), 2)
+    assert.equal(2 * 10000 + 2, #many.spans + many.lost)
+    assert.is_true(many.lost > 0)
+  end)
+
+  it("is not written down when nobody asked: the next call is as ever", function()
+    local s = schedule(10)
+    local f = s:build {threads = 2}
+    local a = nw.random({10, 64}, "f32", {seed = 1})
+    local want = f(a)
+    core.kernel_log(f, core.kernel_args(f, {a}))
+    assert.is_true((nw.allclose(want, f(a), {rtol = 0, atol = 0})))
+  end)
+
+  it("adds up", function()
+    local s = schedule(12)
+    local f = s:build {threads = 3}
+    local r = f:busy {reps = 3}
+    assert.equal(3, #r.threads)
+    local busy, rounds = 0, 0
+    for n, t in ipairs(r.threads) do
+      assert.equal(n - 1, t.thread)
+      assert.equal(8, t.rounds)
+      assert.equal(2, t.parts)
+      assert.is_true(math.abs(t.busy + t.idle - r.within) < 1e-9)
+      busy, rounds = busy + t.busy, rounds + t.rounds
+    end
+    assert.equal(24, rounds)
+    assert.is_true(math.abs(r.idle - (1 - busy / (3 * r.within))) < 1e-9)
+    assert.is_true(r.min <= r.median and r.seconds == r.median and r.within <= r.seconds)
+    assert.is_true(r.idle_low <= r.idle_high)
+    assert.truthy(tostring(r):find "thread 2 .*\nmedian run of 3: ")
+    assert.is_true(f:busy({reps = 2, fastest = true}).fastest)
+  end)
+
+  it("is drawn: a lane a thread, a bar a part", function()
+    local s = schedule(12)
+    local p = s:timeline {threads = 2, reps = 1, title = "mine"}
+    local labels = {}
+    for _, row in ipairs(p.rows) do
+      if row[5] ~= "outside of parallel loops" then labels[#labels + 1] = row[1] .. " " .. row[5] .. " " .. row[4] end
+    end
+    local names = {}
+    for n, loop in ipairs {s:loops "X"[1].name, s:loops "Y"[1].name} do names[n] = loop end
+    assert.same({"thread 0 " .. names[1] .. " 0-5", "thread 0 " .. names[2] .. " 0-5", "thread 1 " .. names[1] .. " 6-11",
+      "thread 1 " .. names[2] .. " 6-11"}, labels)
+    assert.truthy(p.script:find("'mine'", 1, true))
+    assert.truthy(p.caption:find "idle")
+    if support.have_gnuplot() then support.picture(s:build {threads = 2}:timeline {reps = 1}) end
+  end)
+
+  it("is nothing where no loop is parallel", function()
+    local f = support.gemm(4, 4, 4):build()
+    fails("no loop of this kernel runs in parallel", "invalid", f.busy, f)
+    fails("reps is a number of runs from 1 to 10000, not 0", "range", f.busy, f, {reps = 0})
+    fails("unknown option 'title'", "invalid", f.busy, f, {title = "x"})
+  end)
+end)
