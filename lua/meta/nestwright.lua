@@ -354,6 +354,11 @@ function schedule:time(...) end
 ---@return nw.comparison
 function schedule:time_steps(...) end
 
+---Builds the schedule and draws the timeline of its threads; without inputs, on random ones. The last argument may be the options of build and of kernel:timeline.
+---@param ... nw.array|table
+---@return nw.plot
+function schedule:timeline(...) end
+
 ---The steps as Lua to paste back, or as 'json'; automatic choices as resolved.
 ---@param format? string
 ---@return string
@@ -528,6 +533,11 @@ function array:totable() end
 ---@operator call(nw.array): nw.array
 local kernel = {}
 
+---Runs the kernel and measures what each thread does in its parallel loops: when it begins and ends each part of a loop. The answer prints a table and holds, of the median run (the fastest, if asked for) of reps (11): seconds, within (in parallel loops), idle (a part of that, over all threads), threads: records of thread, busy, idle, cpu (what it ran, by its own clock), rounds, parts; and records for nw.timeline, with the first and last round of each part. Over all runs: min, median, idle_low and idle_high (the middle half).
+---@param ... nw.array|{reps?: integer, fastest?: boolean}
+---@return nw.report
+function kernel:busy(...) end
+
 ---Writes a shared library, "gemm.so", with the kernel as a plain C function, and gemm.h beside it: pointers to row-major data, symbolic sizes first; 0 is success. Needs a C compiler; the code is for this machine's processor.
 ---@param path string
 ---@return nw.kernel
@@ -546,6 +556,11 @@ function kernel:show(what) end
 ---@param ... nw.array|{reps?: integer, min_seconds?: number, warmup?: integer}
 ---@return nw.time
 function kernel:time(...) end
+
+---Draws what kernel:busy measures: who ran which rounds of the parallel loops when, and how long threads were idle.
+---@param ... nw.array|{reps?: integer, fastest?: boolean, title?: string}
+---@return nw.plot
+function kernel:timeline(...) end
 
 ---@class nw.time
 local time = {}
@@ -1011,6 +1026,12 @@ function nw.tanh(x) end
 ---@param dtype? string
 ---@return nw.array
 function nw.tensor(values, dtype) end
+
+---Draws who does what when: a lane a thread or stage, in the order of the records, a bar a record from one second to another, its label where it fits, a fill a kind; idle time is what is left, in per cent at the right. arrows go from the end of a record to the beginning of one that needs it; records are meant by number or by themselves. unit: of the numbers, when not 's', as 'cycles'. from and to: the time against which idle is counted, when more than the records cover. small: print at the foot, as where the records are from.
+---@param records {lane: string, from: number, to: number, label?: string, kind?: string}[]
+---@param options? {arrows?: {from: integer|table, to: integer|table}[], title?: string, unit?: string, from?: number, to?: number, small?: string}
+---@return nw.plot
+function nw.timeline(records, options) end
 
 ---Times that were measured apart, as one list to print and to plot: nw.timings{naive = t1, tiled = t2, base = "naive"}. An entry is what s:time answers, or numbers measured elsewhere: {median = 0.0012, min = 0.0011, samples = {...}, machine = "..."}, in seconds. base: the one that the others are compared with, the first unless said. What is measured in turn, by nw.compare, is compared better.
 ---@param times table
