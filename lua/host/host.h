@@ -40,4 +40,5 @@ char *nwh_notes(nwh *h); // remarks steps left since the last call; heap, NULL: 
 void nwh_catch_interrupts(nwh *h, void (*idle)(void));
 void nwh_run_begin(nwh *h);
 bool nwh_run_end(nwh *h); // true if it was interrupted
+bool nwh_interrupted(const nwh *h); // was what runs asked to stop?
 void nwh_open_coroutines(nwh *h); // resume, wrap and close that the interrupt can see through

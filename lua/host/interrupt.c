@@ -71,6 +71,8 @@ void nwh_run_begin(nwh *h) {
   h->chain[0] = h->L;
 }
 
+bool nwh_interrupted(const nwh *h) { return h->pending > 0; }
+
 bool nwh_run_end(nwh *h) {
   if (h->running > 1) {
     h->running--;

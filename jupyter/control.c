@@ -1,0 +1,83 @@
+// The control and heartbeat threads.
+#include "kernel.h"
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+#include <zmq.h>
+
+enum { LOOK_MS = 1000 }; // how often it is asked whether the front end is still there
+
+json_t *nwj_kernel_info(const nwj *k) {
+  (void)k;
+  return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:s, s:b, s:[], s:[{s:s, s:s}]}", "status", "ok",
+                   "protocol_version", NWJ_PROTOCOL, "implementation", "nestwright", "implementation_version",
+                   nw_version(), "language_info", "name", "lua", "version", LUA_VERSION_MAJOR "." LUA_VERSION_MINOR,
+                   "mimetype", "text/x-lua", "file_extension", ".lua", "pygments_lexer", "lua", "codemirror_mode", "lua",
+                   "banner", "Nestwright: a workbench for loop nests. nw.help() lists what there is.", "debugger", 0,
+                   "supported_features", "help_links", "text", "Nestwright", "url",
+                   "https://www.lua.org/manual/5.4/");
+}
+
+// To us and to what a cell started, where this process has a group of its own; else to us alone.
+static void interrupt(nwj *k) {
+  if (getpgrp() == getpid())
+    kill(0, SIGINT);
+  else
+    pthread_kill(k->main, SIGINT);
+}
+
+static void leave(nwj *k, bool restart) {
+  k->restart = restart;
+  k->leaving = true;
+  if (k->busy) interrupt(k);
+  pthread_kill(k->main, SIGUSR1); // out of its poll
+}
+
+static void answer(nwj *k, void *queue, nwj_message *m) {
+  nwj_status(k, queue, m->header, "busy");
+  if (strcmp(m->type, "kernel_info_request") == 0) {
+    nwj_reply(k, k->control, m, "kernel_info_reply", nwj_kernel_info(k));
+  } else if (strcmp(m->type, "interrupt_request") == 0) {
+    interrupt(k);
+    nwj_reply(k, k->control, m, "interrupt_reply", json_pack("{s:s}", "status", "ok"));
+  } else if (strcmp(m->type, "shutdown_request") == 0) {
+    bool restart = nwj_flag(m->content, "restart", false);
+    nwj_publish(k, queue, "shutdown_reply", m->header, json_pack("{s:s, s:b}", "status", "ok", "restart", restart));
+    nwj_reply(k, k->control, m, "shutdown_reply", json_pack("{s:s, s:b}", "status", "ok", "restart", restart));
+    nwj_status(k, queue, m->header, "idle");
+    leave(k, restart);
+    return;
+  }
+  nwj_status(k, queue, m->header, "idle");
+}
+
+static void *control(void *arg) {
+  nwj *k = arg;
+  void *queue = nwj_queue_new(k);
+  pid_t parent = getppid();
+  for (;;) {
+    zmq_pollitem_t item = {k->control, 0, ZMQ_POLLIN, 0};
+    if (zmq_poll(&item, 1, LOOK_MS) < 0 && zmq_errno() == ETERM) break;
+    nwj_message m;
+    while (nwj_receive(k, k->control, &m)) {
+      answer(k, queue, &m);
+      nwj_message_free(&m);
+    }
+    if (parent > 1 && getppid() != parent && !k->leaving) leave(k, false); // whom we worked for is gone
+  }
+  zmq_close(queue);
+  zmq_close(k->control);
+  return NULL;
+}
+
+static void *heartbeat(void *arg) {
+  nwj *k = arg;
+  zmq_proxy(k->heartbeat, k->heartbeat, NULL);
+  zmq_close(k->heartbeat);
+  return NULL;
+}
+
+bool nwj_control_start(nwj *k, pthread_t *control_thread, pthread_t *heartbeat_thread) {
+  return pthread_create(control_thread, NULL, control, k) == 0 &&
+         pthread_create(heartbeat_thread, NULL, heartbeat, k) == 0;
+}

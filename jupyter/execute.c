@@ -1,0 +1,143 @@
+// Cells.
+#include "kernel.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *error_content(nwj *k, nwh_status status) {
+  lua_State *L = nwh_lua(k->host);
+  lua_pushvalue(L, -1);
+  char *text = nwh_error_text(k->host, true);
+  json_t *out = nwj_call_on_top(k, "failure", json_pack("{s:s, s:b}", "text", text ? text : "", "interrupted",
+                                                        status == NWH_INTERRUPTED));
+  if (!json_is_object(out)) {
+    json_decref(out);
+    out = json_pack("{s:s, s:s, s:[s]}", "ename", "Error", "evalue", text ? text : "", "traceback", text ? text : "");
+  }
+  free(text);
+  return out;
+}
+
+static bool is_question(const char *s) {
+  size_t n = strlen(s);
+  while (n > 0 && isspace((unsigned char)s[n - 1])) n--;
+  s += strspn(s, " \t\n");
+  return *s == '?' || (n > 1 && s[n - 1] == '?' && !strpbrk(s, "\"'\n"));
+}
+
+// ?name opens the pager with what is known about it.
+static json_t *answer_question(nwj *k, const char *code) {
+  char *text = nwh_inspect(k->host, code);
+  json_t *page = json_pack("{s:s, s:i, s:{s:s}}", "source", "page", "start", 0, "data", "text/plain",
+                           text ? text : "nothing is known about that");
+  free(text);
+  return json_pack("[o]", page);
+}
+
+
+
+
+static void publish_result(nwj *k, int n) {
+  json_t *bundle = nwj_bundle(k, n);
+  if (!json_is_object(bundle)) {
+    json_decref(bundle);
+    return;
+  }
+  json_object_set_new(bundle, "execution_count", json_integer(k->count));
+  nwj_cell_publish(k, "execute_result", NULL, bundle);
+}
+
+static void say_notes(nwj *k) {
+  char *notes = nwh_notes(k->host);
+  if (notes) printf("%s\n", notes);
+  free(notes);
+}
+
+// NULL, or the content of an error.
+static json_t *run(nwj *k, const char *code, const char *name, bool silent) {
+  int n = 0;
+  bool quiet = false;
+  nwh_status status = nwh_eval(k->host, code, name, &n, &quiet);
+  json_t *failed = NULL;
+  if (status == NWH_INCOMPLETE) {
+    failed = json_pack("{s:s, s:s, s:[s]}", "ename", "Incomplete", "evalue", "the cell is not finished", "traceback",
+                       "the cell is not finished");
+  } else if (status != NWH_OK) {
+    failed = error_content(k, status);
+  } else if (silent || quiet) {
+    lua_settop(nwh_lua(k->host), 0);
+  } else {
+    publish_result(k, n);
+  }
+  say_notes(k);
+  lua_settop(nwh_lua(k->host), 0);
+  return failed;
+}
+
+static json_t *expression(nwj *k, const char *code) {
+  int n = 0;
+  bool quiet;
+  nwh_status status = nwh_eval(k->host, code, "=user_expression", &n, &quiet);
+  json_t *out = status == NWH_OK ? nwj_bundle(k, n) : status == NWH_INCOMPLETE ? NULL : error_content(k, status);
+  if (!json_is_object(out)) {
+    json_decref(out);
+    out = json_pack("{s:{}, s:{}}", "data", "metadata");
+  }
+  json_object_set_new(out, "status", json_string(status == NWH_OK ? "ok" : "error"));
+  lua_settop(nwh_lua(k->host), 0);
+  return out;
+}
+
+static json_t *expressions(nwj *k, json_t *asked) {
+  json_t *out = json_object();
+  const char *name;
+  json_t *code;
+  json_object_foreach(asked, name, code) {
+    if (json_is_string(code)) json_object_set_new(out, name, expression(k, json_string_value(code)));
+  }
+  return out;
+}
+
+static json_t *reply_content(nwj *k, nwj_message *m, json_t *failed, json_t *payload) {
+  json_t *out = failed ? json_deep_copy(failed) : json_object();
+  json_object_set_new(out, "status", json_string(failed ? "error" : "ok"));
+  json_object_set_new(out, "execution_count", json_integer(k->count));
+  json_t *asked = json_object_get(m->content, "user_expressions");
+  json_object_set_new(out, "user_expressions", failed ? json_object() : expressions(k, asked));
+  json_object_set_new(out, "payload", payload ? payload : json_array());
+  return out;
+}
+
+static void begin(nwj *k, nwj_message *m, const char *code, bool silent, bool store) {
+  if (store) {
+    k->count++;
+    nwj_history_add(k->count, code);
+  }
+  if (!silent)
+    nwj_publish(k, k->queue, "execute_input", m->header, json_pack("{s:s, s:i}", "code", code, "execution_count", k->count));
+  k->allow_stdin = nwj_flag(m->content, "allow_stdin", true);
+  nwj_drain(k, k->queue, m->header);
+  nwj_busy(k, true);
+}
+
+void nwj_execute(nwj *k, nwj_message *m) {
+  const char *code = nwj_string(m->content, "code", "");
+  bool silent = nwj_flag(m->content, "silent", false);
+  bool store = !silent && nwj_flag(m->content, "store_history", true);
+  char name[32];
+  begin(k, m, code, silent, store);
+  snprintf(name, sizeof name, "=In[%d]", k->count);
+  json_t *payload = NULL, *failed = NULL;
+  if (is_question(code))
+    payload = answer_question(k, code);
+  else if (code[strspn(code, " \t\r\n")])
+    failed = run(k, code, name, silent);
+  if (failed && !silent) nwj_cell_publish(k, "error", NULL, json_deep_copy(failed));
+  json_t *content = reply_content(k, m, failed, payload);
+  nwj_busy(k, false);
+  nwj_drain(k, k->queue, m->header);
+  if (failed && nwj_flag(m->content, "stop_on_error", true)) nwj_shell_hold(k);
+  nwj_reply(k, k->shell, m, "execute_reply", content);
+  json_decref(failed);
+}

@@ -1,0 +1,35 @@
+// What a cell asks the user: input_request to whom the cell came from, and the answer.
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+// An answer that came too late for an earlier question.
+static void forget_old(nwj *k) {
+  nwj_message m;
+  while (nwj_receive(k, k->input, &m)) nwj_message_free(&m);
+}
+
+static char *wait_for_answer(nwj *k, const char **problem) {
+  for (;;) {
+    nwj_message m;
+    if (nwj_receive(k, k->input, &m)) {
+      bool answer = strcmp(m.type, "input_reply") == 0;
+      char *text = answer ? strdup(nwj_string(m.content, "value", "")) : NULL;
+      nwj_message_free(&m);
+      if (text) return text;
+      continue;
+    }
+    if (nwh_interrupted(k->host) || k->leaving) return *problem = "interrupted", NULL;
+    zmq_pollitem_t item = {k->input, 0, ZMQ_POLLIN, 0};
+    zmq_poll(&item, 1, 200);
+  }
+}
+
+char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem) {
+  if (!k->request || !k->allow_stdin) return *problem = "this front end does not let a cell ask for input", NULL;
+  nwj_drain(k, k->queue, k->request->header);
+  forget_old(k);
+  nwj_reply(k, k->input, k->request, "input_request", json_pack("{s:s, s:b}", "prompt", prompt, "password", password));
+  return wait_for_answer(k, problem);
+}

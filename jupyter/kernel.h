@@ -1,0 +1,102 @@
+// The Jupyter kernel: what its threads share.
+//
+//   main      Lua; the shell socket, and stdin while a cell asks
+//   control   interrupt and shutdown, also while a cell runs; watches whether the front end is still there
+//   iopub     owns the socket that everybody listens to; reads what is written to stdout and stderr
+//   heartbeat echoes
+//   flusher   empties the buffer of stdout while a cell runs
+//
+// One socket, one thread. What main and control publish goes to iopub through one queue, so its order is theirs.
+#pragma once
+#include "wire.h"
+#include "lua/host/host.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define NWJ_PROTOCOL "5.4"
+
+typedef struct nwj_connection { // the file that the front end wrote
+  char transport[16], ip[256];
+  int shell, control, iopub, input, heartbeat; // ports
+  nwj_key key;
+  char curve_secret[64]; // empty: no encryption
+  char curve_public[64];
+} nwj_connection;
+
+typedef struct nwj nwj;
+struct nwj {
+  nwj_connection at;
+  void *zmq; // context
+  void *shell, *control, *input, *iopub, *heartbeat;
+  char session[40];
+  atomic_bool leaving, restart;
+  atomic_bool busy; // a cell runs
+  pthread_t main;
+  // main only
+  nwh *host;
+  void *queue; // to iopub
+  int count; // executions
+  bool allow_stdin;
+  nwj_message *request; // the one being answered
+};
+
+// ---- connection.c
+bool nwj_connection_read(const char *path, nwj_connection *out, char *why, size_t size);
+bool nwj_bind(nwj *k, char *why, size_t size); // makes and binds all sockets
+void nwj_unbind(nwj *k);
+
+// ---- message.c
+void nwj_new_id(char out[40]);
+json_t *nwj_header(const nwj *k, const char *type); // new
+// Receives a whole message; false when there is none (or the call was interrupted), or it is not for us. Ignored ones are dropped.
+bool nwj_receive(nwj *k, void *socket, nwj_message *out);
+// Sends to whom m came from, as an answer to it. content is given away.
+void nwj_reply(nwj *k, void *socket, const nwj_message *m, const char *type, json_t *content);
+
+// ---- iopub.c
+bool nwj_iopub_start(nwj *k, pthread_t *thread); // takes over stdout and stderr
+void *nwj_queue_new(nwj *k); // a thread's way to iopub
+// content is given away; parent: the header of what it belongs to, or NULL.
+void nwj_publish(nwj *k, void *queue, const char *type, json_t *parent, json_t *content);
+void nwj_publish_with(nwj *k, void *queue, const char *type, json_t *parent, json_t *metadata, json_t *content);
+void nwj_status(nwj *k, void *queue, json_t *parent, const char *state);
+// What was written so far goes out with the parent it had; what comes from now on has this one. Waits until that is so.
+void nwj_drain(nwj *k, void *queue, json_t *parent);
+int nwj_log_fd(void); // where the process's own stderr went
+
+// ---- control.c
+bool nwj_control_start(nwj *k, pthread_t *control, pthread_t *heartbeat);
+json_t *nwj_kernel_info(const nwj *k);
+
+// ---- shell.c
+void nwj_shell_run(nwj *k); // until the kernel is to leave
+void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *content); // for the cell that runs
+void nwj_shell_hold(nwj *k); // requests that are there already: executions among them will be aborted
+
+// ---- execute.c
+void nwj_execute(nwj *k, nwj_message *m);
+
+// ---- flusher.c
+bool nwj_flusher_start(nwj *k);
+void nwj_busy(nwj *k, bool busy);
+
+// ---- input.c: what a cell asks the user
+char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem); // heap; NULL: see problem
+
+// ---- history.c
+void nwj_history_open(void);
+void nwj_history_add(int line, const char *source);
+json_t *nwj_history_answer(const json_t *request);
+
+// ---- library.c: what Lua finds as nestwright.front
+void nwj_library(nwj *k);
+// Calls function `name` of nestwright.notebook with a JSON text; its answer, or NULL. Never leaves an error.
+json_t *nwj_call(nwj *k, const char *name, json_t *argument);
+// The same, with the value on top of the stack as second argument, popped.
+json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument);
+// The n values on top of the stack, popped, as {data, metadata}; NULL: nothing to show.
+json_t *nwj_bundle(nwj *k, int n);
+
+// ---- install.c
+int nwj_install(const char *program, int argc, char **argv);

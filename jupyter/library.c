@@ -1,0 +1,107 @@
+// Between Lua and the kernel: nestwright.front, by which the library reaches it, and calls of nestwright.notebook.
+#include "kernel.h"
+#include <stdlib.h>
+#include <string.h>
+
+static nwj *kernel; // one a process
+
+// ---- nestwright.front
+
+// publish(type, content, metadata?): JSON texts.
+static int f_publish(lua_State *L) {
+  const char *type = luaL_checkstring(L, 1), *content = luaL_checkstring(L, 2), *metadata = luaL_optstring(L, 3, "{}");
+  json_t *c = json_loads(content, 0, NULL), *m = json_loads(metadata, 0, NULL);
+  if (json_is_object(c) && json_is_object(m)) {
+    nwj_cell_publish(kernel, type, m, c);
+    return 0;
+  }
+  json_decref(c);
+  json_decref(m);
+  return luaL_error(L, "what is published must be an object of JSON");
+}
+
+// ask(prompt, password?): a line.
+static int f_ask(lua_State *L) {
+  const char *problem = NULL;
+  char *text = nwj_ask(kernel, luaL_optstring(L, 1, ""), lua_toboolean(L, 2), &problem);
+  if (!text) return luaL_error(L, "%s", problem);
+  lua_pushstring(L, text);
+  free(text);
+  return 1;
+}
+
+static int open_front(lua_State *L) {
+  static const luaL_Reg functions[] = {{"publish", f_publish}, {"ask", f_ask}, {NULL, NULL}};
+  luaL_newlib(L, functions);
+  return 1;
+}
+
+void nwj_library(nwj *k) {
+  lua_State *L = nwh_lua(k->host);
+  kernel = k;
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_pushcfunction(L, open_front);
+  lua_setfield(L, -2, "nestwright.front");
+  lua_pop(L, 1);
+}
+
+// ---- nestwright.notebook
+
+// Pushes function `name`; false, and nothing, when the library cannot be loaded.
+static bool push_function(lua_State *L, const char *name) {
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "nestwright.notebook");
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK) return lua_pop(L, 1), false;
+  lua_getfield(L, -1, name);
+  lua_remove(L, -2);
+  return true;
+}
+
+static json_t *taken(lua_State *L) {
+  size_t n = 0;
+  const char *s = lua_tolstring(L, -1, &n);
+  json_t *v = s ? json_loadb(s, n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL) : NULL;
+  lua_pop(L, 1);
+  return v;
+}
+
+// An error of a handler is shown as text; it is nobody's cell.
+static json_t *called(nwj *k, int nargs) {
+  nwh_status status = nwh_call(k->host, nargs, 1);
+  if (status == NWH_OK) return taken(nwh_lua(k->host));
+  char *text = nwh_error_text(k->host, true);
+  fprintf(stderr, "%s\n", text ? text : "");
+  free(text);
+  return NULL;
+}
+
+static void push_json(lua_State *L, json_t *v) {
+  char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
+  lua_pushstring(L, text);
+  free(text);
+  json_decref(v);
+}
+
+json_t *nwj_call(nwj *k, const char *name, json_t *argument) {
+  lua_State *L = nwh_lua(k->host);
+  if (!push_function(L, name)) return json_decref(argument), NULL;
+  push_json(L, argument);
+  return called(k, 1);
+}
+
+json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument) {
+  lua_State *L = nwh_lua(k->host);
+  if (!push_function(L, name)) return lua_pop(L, 1), json_decref(argument), NULL;
+  push_json(L, argument);
+  lua_pushvalue(L, -3);
+  lua_remove(L, -4);
+  return called(k, 2);
+}
+
+json_t *nwj_bundle(nwj *k, int n) {
+  lua_State *L = nwh_lua(k->host);
+  if (n == 0) return NULL;
+  if (!push_function(L, "bundle")) return lua_pop(L, n), NULL;
+  lua_insert(L, -(n + 1));
+  return called(k, n);
+}

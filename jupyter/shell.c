@@ -1,0 +1,204 @@
+// The shell socket: one row a kind of request.
+#include "kernel.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+typedef struct queued { // requests that were there before a cell failed
+  nwj_message m;
+  bool aborted;
+  struct queued *next;
+} queued;
+
+static queued *waiting, **last = &waiting;
+
+void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *content) {
+  fflush(NULL);
+  nwj_publish_with(k, k->queue, type, k->request ? k->request->header : NULL, metadata, content);
+}
+
+static void reply(nwj *k, nwj_message *m, const char *type, json_t *content) {
+  nwj_reply(k, k->shell, m, type, content);
+}
+
+// ---- code points and bytes
+
+static size_t bytes_before(const char *text, json_int_t points) {
+  const char *p = text;
+  while (points > 0 && *p) {
+    do p++;
+    while ((*p & 0xC0) == 0x80);
+    points--;
+  }
+  return (size_t)(p - text);
+}
+
+static json_int_t points_before(const char *text, size_t bytes) {
+  json_int_t n = 0;
+  for (size_t i = 0; i < bytes; i++) n += (text[i] & 0xC0) != 0x80;
+  return n;
+}
+
+// Where the cursor is, in bytes; without one, or beyond the end: at the end.
+static size_t cursor_of(const json_t *content, const char *code) {
+  json_int_t at = nwj_integer(content, "cursor_pos", -1);
+  return at < 0 ? strlen(code) : bytes_before(code, at);
+}
+
+// ---- requests
+
+static void kernel_info(nwj *k, nwj_message *m) { reply(k, m, "kernel_info_reply", nwj_kernel_info(k)); }
+
+static void connect_info(nwj *k, nwj_message *m) {
+  reply(k, m, "connect_reply",
+        json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "status", "ok", "shell_port", k->at.shell, "iopub_port", k->at.iopub,
+                  "stdin_port", k->at.input, "hb_port", k->at.heartbeat, "control_port", k->at.control));
+}
+
+static void complete(nwj *k, nwj_message *m) {
+  const char *code = nwj_string(m->content, "code", "");
+  size_t at = cursor_of(m->content, code);
+  int start = (int)at;
+  char **list = nwh_complete(k->host, code, (int)at, &start);
+  json_t *matches = json_array();
+  for (int i = 0; list && list[i]; i++) {
+    json_array_append_new(matches, json_string(list[i]));
+    free(list[i]);
+  }
+  free(list);
+  reply(k, m, "complete_reply",
+        json_pack("{s:s, s:o, s:I, s:I, s:{}}", "status", "ok", "matches", matches, "cursor_start",
+                  points_before(code, (size_t)start), "cursor_end", points_before(code, at), "metadata"));
+}
+
+static bool in_name(char c) { return c && (strchr("_.:", c) || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z')); }
+
+// The name around the cursor, or before the bracket in which it stands. Heap.
+static char *name_at(const char *code, size_t at) {
+  size_t from = at, to = at;
+  if (from > 0 && !in_name(code[from]) && !in_name(code[from - 1])) {
+    int depth = 0;
+    while (from > 0 && !(code[from - 1] == '(' && depth == 0)) {
+      from--;
+      depth += code[from] == ')' ? 1 : code[from] == '(' ? -1 : 0;
+    }
+    if (from > 0) from--;
+    to = from;
+  }
+  while (from > 0 && in_name(code[from - 1])) from--;
+  while (in_name(code[to])) to++;
+  while (to > from && (code[to - 1] == '.' || code[to - 1] == ':')) to--;
+  return strndup(code + from, to - from);
+}
+
+static void inspect(nwj *k, nwj_message *m) {
+  const char *code = nwj_string(m->content, "code", "");
+  char *name = name_at(code, cursor_of(m->content, code));
+  json_t *found = *name ? nwj_call(k, "inspected", json_pack("{s:s, s:I}", "name", name, "detail",
+                                                               nwj_integer(m->content, "detail_level", 0)))
+                        : NULL;
+  bool ok = json_is_object(found) && json_object_size(found) > 0;
+  reply(k, m, "inspect_reply",
+        json_pack("{s:s, s:b, s:o, s:{}}", "status", "ok", "found", ok, "data", ok ? json_incref(found) : json_object(),
+                  "metadata"));
+  json_decref(found);
+  free(name);
+}
+
+static void is_complete(nwj *k, nwj_message *m) {
+  json_t *answer = nwj_call(k, "is_complete", json_pack("{s:s}", "code", nwj_string(m->content, "code", "")));
+  reply(k, m, "is_complete_reply", answer ? answer : json_pack("{s:s}", "status", "unknown"));
+}
+
+static void history(nwj *k, nwj_message *m) { reply(k, m, "history_reply", nwj_history_answer(m->content)); }
+
+static void comm_info(nwj *k, nwj_message *m) {
+  json_t *comms = nwj_call(k, "comms", json_pack("{s:s}", "target", nwj_string(m->content, "target_name", "")));
+  reply(k, m, "comm_info_reply",
+        json_pack("{s:s, s:o}", "status", "ok", "comms", json_is_object(comms) ? json_incref(comms) : json_object()));
+  json_decref(comms);
+}
+
+// Comms are Lua's: what a handler prints belongs to the message.
+static void comm(nwj *k, nwj_message *m) {
+  nwj_drain(k, k->queue, m->header);
+  json_decref(nwj_call(k, m->type, json_incref(m->content)));
+  nwj_drain(k, k->queue, m->header);
+}
+
+static void shutdown(nwj *k, nwj_message *m) {
+  bool restart = nwj_flag(m->content, "restart", false);
+  reply(k, m, "shutdown_reply", json_pack("{s:s, s:b}", "status", "ok", "restart", restart));
+  k->restart = restart;
+  k->leaving = true;
+}
+
+static const struct {
+  const char *type;
+  void (*answer)(nwj *k, nwj_message *m);
+} rows[] = {
+    {"execute_request", nwj_execute},   {"kernel_info_request", kernel_info}, {"complete_request", complete},
+    {"inspect_request", inspect},       {"is_complete_request", is_complete}, {"history_request", history},
+    {"comm_info_request", comm_info},   {"comm_open", comm},                  {"comm_msg", comm},
+    {"comm_close", comm},               {"connect_request", connect_info},    {"shutdown_request", shutdown},
+};
+
+// ---- the loop
+
+static void abort_request(nwj *k, nwj_message *m) {
+  reply(k, m, "execute_reply",
+        json_pack("{s:s, s:i, s:s, s:s, s:[]}", "status", "aborted", "execution_count", k->count, "ename", "Aborted",
+                  "evalue", "a cell before it failed", "traceback"));
+}
+
+static void handle(nwj *k, nwj_message *m, bool aborted) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (strcmp(rows[i].type, m->type) != 0) continue;
+    k->request = m;
+    nwj_status(k, k->queue, m->header, "busy");
+    if (aborted && rows[i].answer == nwj_execute)
+      abort_request(k, m);
+    else
+      rows[i].answer(k, m);
+    nwj_status(k, k->queue, m->header, "idle");
+    k->request = NULL;
+    return;
+  }
+}
+
+void nwj_shell_hold(nwj *k) {
+  nwj_message m;
+  while (nwj_receive(k, k->shell, &m)) {
+    queued *q = calloc(1, sizeof *q);
+    q->m = m;
+    *last = q;
+    last = &q->next;
+  }
+  for (queued *q = waiting; q; q = q->next) q->aborted = true;
+}
+
+static bool take_waiting(nwj *k) {
+  queued *q = waiting;
+  if (!q) return false;
+  waiting = q->next;
+  if (!waiting) last = &waiting;
+  handle(k, &q->m, q->aborted);
+  nwj_message_free(&q->m);
+  free(q);
+  return true;
+}
+
+void nwj_shell_run(nwj *k) {
+  while (!k->leaving) {
+    if (take_waiting(k)) continue;
+    nwj_message m;
+    if (nwj_receive(k, k->shell, &m)) {
+      handle(k, &m, false);
+      nwj_message_free(&m);
+      continue;
+    }
+    zmq_pollitem_t item = {k->shell, 0, ZMQ_POLLIN, 0};
+    zmq_poll(&item, 1, 1000);
+  }
+}
