@@ -9,12 +9,12 @@ enum { LOOK_MS = 1000 }; // how often it is asked whether the front end is still
 
 json_t *nwj_kernel_info(const nwj *k) {
   (void)k;
-  return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:s, s:b, s:[], s:[{s:s, s:s}]}", "status", "ok",
-                   "protocol_version", NWJ_PROTOCOL, "implementation", "nestwright", "implementation_version",
+  return json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:s, s:b, s:[], s:[{s:s, s:s}]}", "status",
+                   "ok", "protocol_version", NWJ_PROTOCOL, "implementation", "nestwright", "implementation_version",
                    nw_version(), "language_info", "name", "lua", "version", LUA_VERSION_MAJOR "." LUA_VERSION_MINOR,
-                   "mimetype", "text/x-lua", "file_extension", ".lua", "pygments_lexer", "lua", "codemirror_mode", "lua",
-                   "banner", "Nestwright: a workbench for loop nests. nw.help() lists what there is.", "debugger", 0,
-                   "supported_features", "help_links", "text", "Nestwright", "url",
+                   "mimetype", "text/x-lua", "file_extension", ".lua", "pygments_lexer", "lua", "codemirror_mode",
+                   "lua", "banner", "Nestwright: a workbench for loop nests. nw.help() lists what there is.",
+                   "debugger", 0, "supported_features", "help_links", "text", "Nestwright", "url",
                    "https://www.lua.org/manual/5.4/");
 }
 

@@ -9,8 +9,8 @@ static json_t *error_content(nwj *k, nwh_status status) {
   lua_State *L = nwh_lua(k->host);
   lua_pushvalue(L, -1);
   char *text = nwh_error_text(k->host, true);
-  json_t *out = nwj_call_on_top(k, "failure", json_pack("{s:s, s:b}", "text", text ? text : "", "interrupted",
-                                                        status == NWH_INTERRUPTED));
+  json_t *out = nwj_call_on_top(
+      k, "failure", json_pack("{s:s, s:b}", "text", text ? text : "", "interrupted", status == NWH_INTERRUPTED));
   if (!json_is_object(out)) {
     json_decref(out);
     out = json_pack("{s:s, s:s, s:[s]}", "ename", "Error", "evalue", text ? text : "", "traceback", text ? text : "");
@@ -34,9 +34,6 @@ static json_t *answer_question(nwj *k, const char *code) {
   free(text);
   return json_pack("[o]", page);
 }
-
-
-
 
 static void publish_result(nwj *k, int n) {
   json_t *bundle = nwj_bundle(k, n);
@@ -115,7 +112,8 @@ static void begin(nwj *k, nwj_message *m, const char *code, bool silent, bool st
     nwj_history_add(k->count, code);
   }
   if (!silent)
-    nwj_publish(k, k->queue, "execute_input", m->header, json_pack("{s:s, s:i}", "code", code, "execution_count", k->count));
+    nwj_publish(k, k->queue, "execute_input", m->header,
+                json_pack("{s:s, s:i}", "code", code, "execution_count", k->count));
   k->allow_stdin = nwj_flag(m->content, "allow_stdin", true);
   nwj_drain(k, k->queue, m->header);
   nwj_busy(k, true);

@@ -19,9 +19,9 @@ static bool make_dirs(char *dir) {
 }
 
 static json_t *spec(const char *program) {
-  return json_pack("{s:[s, s, s], s:s, s:s, s:s, s:{s:b, s:[s]}}", "argv", program, "-f", "{connection_file}", "display_name",
-                   "Nestwright (Lua)", "language", "lua", "interrupt_mode", "signal", "metadata", "debugger", 0,
-                   "supported_encryption", "curve");
+  return json_pack("{s:[s, s, s], s:s, s:s, s:s, s:{s:b, s:[s]}}", "argv", program, "-f", "{connection_file}",
+                   "display_name", "Nestwright (Lua)", "language", "lua", "interrupt_mode", "signal", "metadata",
+                   "debugger", 0, "supported_encryption", "curve");
 }
 
 // A mark for lists of kernels: a nest of three loops.

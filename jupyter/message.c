@@ -13,8 +13,8 @@ enum { MAX_FRAMES = 64 };
 void nwj_new_id(char out[40]) {
   unsigned char b[16];
   randombytes_buf(b, sizeof b);
-  snprintf(out, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4],
-           b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+  snprintf(out, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
+           b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
 static void now(char *out, size_t size) {
@@ -30,8 +30,8 @@ json_t *nwj_header(const nwj *k, const char *type) {
   char id[40], date[40];
   nwj_new_id(id);
   now(date, sizeof date);
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "msg_id", id, "session", k->session, "username", "kernel", "date", date,
-                   "msg_type", type, "version", NWJ_PROTOCOL);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "msg_id", id, "session", k->session, "username", "kernel", "date",
+                   date, "msg_type", type, "version", NWJ_PROTOCOL);
 }
 
 // ---- receiving

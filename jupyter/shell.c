@@ -52,8 +52,8 @@ static void kernel_info(nwj *k, nwj_message *m) { reply(k, m, "kernel_info_reply
 
 static void connect_info(nwj *k, nwj_message *m) {
   reply(k, m, "connect_reply",
-        json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "status", "ok", "shell_port", k->at.shell, "iopub_port", k->at.iopub,
-                  "stdin_port", k->at.input, "hb_port", k->at.heartbeat, "control_port", k->at.control));
+        json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "status", "ok", "shell_port", k->at.shell, "iopub_port",
+                  k->at.iopub, "stdin_port", k->at.input, "hb_port", k->at.heartbeat, "control_port", k->at.control));
 }
 
 static void complete(nwj *k, nwj_message *m) {
@@ -72,7 +72,9 @@ static void complete(nwj *k, nwj_message *m) {
                   points_before(code, (size_t)start), "cursor_end", points_before(code, at), "metadata"));
 }
 
-static bool in_name(char c) { return c && (strchr("_.:", c) || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z')); }
+static bool in_name(char c) {
+  return c && (strchr("_.:", c) || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'));
+}
 
 // The name around the cursor, or before the bracket in which it stands. Heap.
 static char *name_at(const char *code, size_t at) {
@@ -95,9 +97,10 @@ static char *name_at(const char *code, size_t at) {
 static void inspect(nwj *k, nwj_message *m) {
   const char *code = nwj_string(m->content, "code", "");
   char *name = name_at(code, cursor_of(m->content, code));
-  json_t *found = *name ? nwj_call(k, "inspected", json_pack("{s:s, s:I}", "name", name, "detail",
-                                                               nwj_integer(m->content, "detail_level", 0)))
-                        : NULL;
+  json_t *found =
+      *name ? nwj_call(k, "inspected",
+                       json_pack("{s:s, s:I}", "name", name, "detail", nwj_integer(m->content, "detail_level", 0)))
+            : NULL;
   bool ok = json_is_object(found) && json_object_size(found) > 0;
   reply(k, m, "inspect_reply",
         json_pack("{s:s, s:b, s:o, s:{}}", "status", "ok", "found", ok, "data", ok ? json_incref(found) : json_object(),
@@ -138,10 +141,18 @@ static const struct {
   const char *type;
   void (*answer)(nwj *k, nwj_message *m);
 } rows[] = {
-    {"execute_request", nwj_execute},   {"kernel_info_request", kernel_info}, {"complete_request", complete},
-    {"inspect_request", inspect},       {"is_complete_request", is_complete}, {"history_request", history},
-    {"comm_info_request", comm_info},   {"comm_open", comm},                  {"comm_msg", comm},
-    {"comm_close", comm},               {"connect_request", connect_info},    {"shutdown_request", shutdown},
+    {"execute_request", nwj_execute},
+    {"kernel_info_request", kernel_info},
+    {"complete_request", complete},
+    {"inspect_request", inspect},
+    {"is_complete_request", is_complete},
+    {"history_request", history},
+    {"comm_info_request", comm_info},
+    {"comm_open", comm},
+    {"comm_msg", comm},
+    {"comm_close", comm},
+    {"connect_request", connect_info},
+    {"shutdown_request", shutdown},
 };
 
 // ---- the loop

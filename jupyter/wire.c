@@ -37,8 +37,10 @@ static bool is_shallow(nwj_frame f) {
   bool quoted = false;
   for (size_t i = 0; i < f.size; i++) {
     if (quoted) {
-      if (s[i] == '\\') i++;
-      else if (s[i] == '"') quoted = false;
+      if (s[i] == '\\')
+        i++;
+      else if (s[i] == '"')
+        quoted = false;
     } else if (s[i] == '"') {
       quoted = true;
     } else if (s[i] == '{' || s[i] == '[') {

@@ -115,6 +115,7 @@ nwh *nwh_open(void) {
   lua_setfield(h->L, LUA_REGISTRYINDEX, "nestwright.host.state");
   set_paths(h);
   nwh_open_coroutines(h);
+  nwh_open_commands(h);
   return h;
 }
 

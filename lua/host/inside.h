@@ -7,6 +7,8 @@
 
 #define NWH_MAX_CHAIN 256
 
+void nwh_open_commands(nwh *h); // command.c
+
 struct nwh {
   lua_State *L;
   nw_ctx *volatile ctx; // first of the fields the binding and the signal handler share; set when nestwright is loaded

@@ -7,6 +7,7 @@ local TITLES = {
   {"nw", "Functions of nw"}, {"schedule", "Methods of a schedule"}, {"stage", "Methods of a stage, s[C]"},
   {"loop", "Fields of a loop"}, {"tensor", "Methods and fields of a tensor"}, {"axis", "Fields of an axis"},
   {"expr", "Fields of an expression"}, {"array", "Methods and fields of data"}, {"kernel", "Methods of a kernel"},
+  {"output", "Methods of what nw.display shows"}, {"progress", "Methods of a bar of progress"},
   {"time", "Methods of a time record"}, {"comparison", "Methods of times, nw.compare and nw.timings"},
   {"xsmm", "Functions of nw.xsmm"}, {"error", "Fields of an error"},
   {"refusal", "Fields of a refusal, error.refusal"},

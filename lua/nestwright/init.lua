@@ -28,6 +28,7 @@ require "nestwright.memory" (nw)
 require "nestwright.busy" (nw)
 require "nestwright.order" (nw)
 require "nestwright.experiment" (nw)
+require "nestwright.display" (nw)
 require "nestwright.help" (nw)
 
 return nw

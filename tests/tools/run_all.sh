@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every suite against one build tree and ends with one line over all of them: "N passed, N failed[, N skipped]".
-# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec walk mutants prop; threads (a part of
+# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec walk kernel mutants prop; threads (a part of
 # unit and spec), cpus (older processors, by emulation)
 # NW_PROP_ARGS goes to the property test: "--cases N --seed S". Without it the cases are the same in every run, so that what
 # fails here was broken by a change; ./dev fuzz steps draws new ones.
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")
 shift
 suites=("$@")
-[ ${#suites[@]} -gt 0 ] || suites=(lint unit fuzz spec walk mutants prop)
+[ ${#suites[@]} -gt 0 ] || suites=(lint unit fuzz spec walk kernel mutants prop)
 logs=$build/log
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0
@@ -71,6 +71,21 @@ run_walk() { # the main job and the tutorials, small
   { timeout 300 "$build/bin/nestwright" tutorials/gemm.lua 128 &&
     timeout 300 "$build/bin/nestwright" tutorials/fused_loop.lua 1024 2; } >"$log" 2>&1 && status=0 || status=$?
   tally walk $status $((status == 0)) 0
+}
+
+# The Jupyter kernel, by real clients. Debian's Jupyter belongs to Debian's Python.
+run_kernel() {
+  local test name status log
+  [ -x "$build/bin/nestwright-kernel" ] || { echo "kernel: skipped, built without libzmq"; skipped=$((skipped + 1)); return; }
+  "$build/bin/nestwright-kernel" --install --prefix "$build" >/dev/null || { tally kernel 1 0 1; return; }
+  for test in tests/jupyter/test_*.py; do
+    name=kernel_$(basename "$test" .py) log=$logs/kernel_$(basename "$test" .py).log
+    rm -rf "$build/jupyter" && mkdir -p "$build/jupyter"
+    JUPYTER_PATH=$build/share/jupyter XDG_STATE_HOME=$build/jupyter JUPYTER_RUNTIME_DIR=$build/jupyter/runtime \
+      JUPYTER_CONFIG_DIR=$build/jupyter/config IPYTHONDIR=$build/jupyter/ipython \
+      timeout 600 /usr/bin/python3 -W ignore "$test" -v >"$log" 2>&1 && status=0 || status=$?
+    tally "$name" $status "$(count ' \.\.\. ok$' "$log")" "$(count '^(FAIL|ERROR): ' "$log")" "$(count " \.\.\. skipped " "$log")"
+  done
 }
 
 run_prop() {

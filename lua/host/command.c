@@ -1,0 +1,54 @@
+// os.execute, as loslib.c has it, but one that an interrupt ends: system() ignores the signal while it waits.
+#include "inside.h"
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+static bool start(pid_t *pid, const char *command) {
+  char sh[] = "sh", c[] = "-c", *const args[] = {sh, c, (char *)command, NULL};
+  posix_spawnattr_t a;
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_init(&a);
+  posix_spawnattr_setsigmask(&a, &none);
+  posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK);
+  int failed = posix_spawn(pid, "/bin/sh", NULL, &a, args, environ);
+  posix_spawnattr_destroy(&a);
+  return !failed;
+}
+
+// Its exit status, once it has ended. The terminal or the front end has told the child as well, where it can; a kernel that
+// was told by a message has not.
+static int wait_for(const nwh *h, pid_t pid) {
+  int status = 0;
+  bool told = false;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    if (!nwh_interrupted(h) || told) continue;
+    told = true;
+    kill(pid, SIGINT);
+  }
+  return status;
+}
+
+static int execute(lua_State *L) {
+  const char *command = luaL_optstring(L, 1, NULL);
+  pid_t pid;
+  if (!command) return lua_pushboolean(L, true), 1;
+  lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.host.state");
+  const nwh *h = lua_touserdata(L, -1);
+  fflush(NULL); // what was printed before comes first
+  if (!start(&pid, command)) return luaL_fileresult(L, 0, "sh");
+  return luaL_execresult(L, wait_for(h, pid));
+}
+
+void nwh_open_commands(nwh *h) {
+  lua_State *L = h->L;
+  lua_getglobal(L, "os");
+  lua_pushcfunction(L, execute);
+  lua_setfield(L, -2, "execute");
+  lua_pop(L, 1);
+}

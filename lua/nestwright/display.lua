@@ -1,0 +1,148 @@
+--- Showing values while a cell or script runs: in a notebook as rich outputs, elsewhere as text.
+local comms = require "nestwright.comms"
+local errors = require "nestwright.errors"
+local json = require "nestwright.json"
+local mime = require "nestwright.mime"
+local rows = require "nestwright.rows"
+local view = require "nestwright.view"
+
+local display = {}
+
+local front -- nil: no notebook
+
+--- The kernel calls it with its end.
+function display.connect(kernel)
+  front = kernel
+  comms.connect(kernel)
+end
+
+function display.connected() return front ~= nil end
+
+local function plain(value) return require "nestwright.prompt".display(false, value) or "" end
+
+local number = 0
+local function new_id()
+  number = number + 1
+  return ("nestwright-%x-%x-%d"):format(os.time(), math.random(0, 0xffffff), number)
+end
+
+-- ---- outputs that can change
+
+local methods = {}
+local meta = {__index = methods, __name = "nestwright.output"}
+
+local function publish(kind, bundle, id)
+  front.publish(kind, json.encode {data = bundle, metadata = {}, transient = {display_id = id}})
+end
+
+rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.output",
+  "Shows another value in the place of the output; elsewhere than in a notebook, below it.",
+  function(output, value)
+    if front then
+      publish("update_display_data", mime.of(value, plain), output.id)
+    else
+      print(plain(value))
+    end
+    return output
+  end)
+
+local function show(value, options)
+  local o = errors.options("display", options, {"id"})
+  local output = setmetatable({id = o.id or new_id()}, meta)
+  errors.expect("display: id", output.id, "string")
+  if not front then
+    print(plain(value))
+    return output
+  end
+  publish("display_data", mime.of(value, plain), output.id)
+  return output
+end
+
+-- ---- progress
+
+local progress_methods = {}
+local progress_meta = {__index = progress_methods, __name = "nestwright.progress"}
+
+local MOST_A_SECOND = 10
+
+local function progress_text(p)
+  local share = p.total > 0 and math.min(p.done / p.total, 1) or 1
+  local filled = math.floor(share * 30 + 0.5)
+  return ("%s[%s%s] %d of %d%s"):format(p.title ~= "" and p.title .. " " or "", ("#"):rep(filled), ("."):rep(30 - filled), p.done,
+    p.total, p.note and ", " .. p.note or "")
+end
+
+local function progress_view(p)
+  local text = progress_text(p)
+  return view.new(function(style)
+    if style ~= "html" then return text end
+    return ("<div><progress max='%d' value='%d'></progress> %s</div>"):format(math.max(p.total, 1), p.done,
+      mime.escape(("%s %d of %d%s"):format(p.title, p.done, p.total, p.note and ", " .. p.note or "")))
+  end)
+end
+
+local clock = require "nestwright.core".now or os.clock
+
+local function draw(p, last)
+  local now = clock()
+  if not last and now - p.drawn < 1 / MOST_A_SECOND then return end
+  p.drawn = now
+  if front then
+    if p.output then p.output:update(progress_view(p)) else p.output = show(progress_view(p)) end
+  elseif p.terminal then
+    io.stderr:write("\r", progress_text(p), last and "\n" or "")
+  end
+end
+
+rows.define(progress_methods, "progress", "step", "(self: nw.progress, n?: integer, note?: string): nw.progress",
+  "One more is done, or n more. note: a word on the state of things.",
+  function(p, n, note)
+    p.done = p.done + (n or 1)
+    p.note = note or p.note
+    draw(p, p.done >= p.total)
+    return p
+  end)
+
+local function progress(total, title)
+  local n = math.tointeger(total)
+  if not n or n < 0 then errors.fail("invalid", nil, "progress: total: expected a number of steps, got %s", tostring(total)) end
+  local p = setmetatable({total = n, done = 0, title = title or "", drawn = -math.huge}, progress_meta)
+  errors.expect("progress: title", p.title, "string")
+  p.terminal = os.getenv "TERM" ~= nil
+  draw(p, n == 0)
+  return p
+end
+
+local function install(nw)
+  local define = rows.definer(nw, "nw")
+
+  define("display", "(value: any, options?: {id?: string}): nw.output",
+    "Shows a value now, while the cell runs on; in a notebook as the picture or table it is. The answer's update(value) shows "
+    .. "another in its place. id: by which it is known to the front end.", show)
+
+  define("html", "(text: string): nw.view", "A piece of HTML to be shown in a notebook; elsewhere its source.",
+    function(text)
+      errors.expect("html", text, "string")
+      return view.new(function() return text end)
+    end)
+
+  define("clear_output", "(wait?: boolean)", "Takes away what the cell has shown so far; wait: once it shows something new.",
+    function(wait)
+      if front then front.publish("clear_output", json.encode {wait = wait == true}) end
+    end)
+
+  define("progress", "(total: integer, title?: string): nw.progress",
+    "A bar that counts to total: p:step() for each that is done. At most ten changes a second are shown, and the last.", progress)
+
+  define("input", "(prompt?: string, options?: {password?: boolean}): string",
+    "Asks the user for a line. password: what is typed is not shown.",
+    function(prompt, options)
+      local o = errors.options("input", options, {"password"})
+      if front then return front.ask(prompt or "", o.password == true) end
+      io.stdout:write(prompt or "")
+      io.stdout:flush()
+      return io.read "l" or ""
+    end)
+end
+
+return setmetatable(display, {__call = function(_, nw) install(nw) end})

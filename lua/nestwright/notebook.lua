@@ -1,0 +1,104 @@
+--- What the Jupyter kernel asks of the library, and how cells reach the front end. Answers and arguments are texts of JSON.
+local notebook = {}
+
+local errors = require "nestwright.errors"
+local front = require "nestwright.front"
+local json = require "nestwright.json"
+local mime = require "nestwright.mime"
+local prompt = require "nestwright.prompt"
+
+-- ---- the beginning
+
+-- Input comes from the front end; the process has none.
+local function read_line(what)
+  what = type(what) == "string" and what:gsub("^%*", "") or what or "l"
+  local line = front.ask("", false)
+  if what == "n" then return tonumber(line) end
+  return what == "L" and line .. "\n" or line
+end
+
+function notebook.begin()
+  local nw = require "nestwright"
+  rawset(_G, "nw", nw)
+  rawset(_G, "help", nw.help)
+  rawset(io, "read", read_line)
+  rawset(os, "exit", function() error("a cell cannot end the kernel; restart it or shut it down from the menu", 2) end)
+  require("nestwright.display").connect(front)
+end
+
+-- ---- results
+
+local function plain(value) return prompt.display(false, value) end
+
+--- The results of a cell: one may be a picture or a table; several are shown as text. The first becomes the global `_`.
+function notebook.bundle(...)
+  local n = select("#", ...)
+  local first = ...
+  if n == 1 and first == nil then return nil end
+  rawset(_G, "_", first)
+  local bundle = n == 1 and mime.of(first, plain) or {["text/plain"] = mime.clean(prompt.display(false, ...))}
+  return json.encode {data = bundle, metadata = {}}
+end
+
+-- ---- errors
+
+local CODES = {invalid = "InvalidArgument", refused = "Refused", range = "OutOfRange", limit = "Limit", io = "InputOutput",
+  parse = "Syntax", internal = "Fault", crash = "Crash"}
+
+local function name_of(err, interrupted)
+  if interrupted then return "Interrupted" end
+  return errors.is_error(err) and (CODES[err.code] or "Error") or "LuaError"
+end
+
+local function first_line(text) return text:gsub("\27%[[%d;]*m", ""):match "^[^\n]*" end
+
+--- ename, evalue and traceback of an error. argument: {text, interrupted}, the text as the prompt would show it.
+function notebook.failure(argument, err)
+  local given = json.decode(argument)
+  local lines = {}
+  for line in (mime.clean(given.text) .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = line end
+  return json.encode {ename = name_of(err, given.interrupted), evalue = mime.clean(first_line(given.text)), traceback = lines}
+end
+
+-- ---- code
+
+--- Help for a name, by MIME type; detail 1 adds the value.
+function notebook.inspected(argument)
+  local given = json.decode(argument)
+  local text = prompt.inspect(given.name)
+  return text and json.encode {["text/plain"] = mime.clean(text)}
+end
+
+-- How deep the blocks of an unfinished chunk are, by its words; strings and comments left out.
+local OPEN, CLOSE = {["function"] = 1, ["do"] = 1, ["then"] = 1, ["repeat"] = 1, ["{"] = 1, ["("] = 1},
+  {["end"] = 1, ["until"] = 1, ["}"] = 1, [")"] = 1, ["elseif"] = 1}
+
+local function depth_of(code)
+  code = code:gsub("%-%-%[(=*)%[.-%]%1%]", ""):gsub("%-%-[^\n]*", ""):gsub("\\.", ""):gsub('"[^"\n]*"', ""):gsub("'[^'\n]*'", "")
+  local depth = 0
+  for word in code:gmatch "[%a_][%w_]*" do depth = depth + (OPEN[word] or 0) - (CLOSE[word] or 0) end
+  for mark in code:gmatch "[{}()]" do depth = depth + (OPEN[mark] or 0) - (CLOSE[mark] or 0) end
+  return math.max(depth, 0)
+end
+
+local function loads(code) return load("return " .. code, "=input", "t") or load(code, "=input", "t") end
+
+function notebook.is_complete(argument)
+  local code = json.decode(argument).code
+  if code:find "^%s*%?" or code:find "%?%s*$" then return json.encode {status = "complete"} end
+  if loads(code:gsub("^%s*=", "")) then return json.encode {status = "complete"} end
+  local _, message = load(code, "=input", "t")
+  if not message:find "near <eof>$" then return json.encode {status = "invalid"} end
+  return json.encode {status = "incomplete", indent = ("  "):rep(depth_of(code))}
+end
+
+-- ---- comms
+
+local comms = require "nestwright.comms"
+
+function notebook.comms(argument) return json.encode(comms.list(json.decode(argument).target)) end
+function notebook.comm_open(argument) comms.opened(json.decode(argument)) end
+function notebook.comm_msg(argument) comms.received(json.decode(argument)) end
+function notebook.comm_close(argument) comms.closed(json.decode(argument)) end
+
+return notebook
