@@ -562,6 +562,23 @@ function kernel:time(...) end
 ---@return nw.plot
 function kernel:timeline(...) end
 
+---@class nw.output
+local output = {}
+
+---Shows another value in the place of the output; elsewhere than in a notebook, below it.
+---@param value any
+---@return nw.output
+function output:update(value) end
+
+---@class nw.progress
+local progress = {}
+
+---One more is done, or n more. note: a word on the state of things.
+---@param n? integer
+---@param note? string
+---@return nw.progress
+function progress:step(n, note) end
+
 ---@class nw.time
 local time = {}
 
@@ -679,6 +696,10 @@ function nw.cast(x, dtype) end
 ---@return nw.expr
 function nw.ceil(x) end
 
+---Takes away what the cell has shown so far; wait: once it shows something new.
+---@param wait? boolean
+function nw.clear_output(wait) end
+
 ---Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = "naive"}. base: the one that the others are compared with, the first unless said. Those whose middle halves of times overlap are not distinguishable.
 ---@param kernels table
 ---@param ... nw.array
@@ -695,6 +716,12 @@ function nw.compute(shape, body, name) end
 ---Cycles a second of this core, from a chain of dependent adds.
 ---@return number
 function nw.core_hz() end
+
+---Shows a value now, while the cell runs on; in a notebook as the picture or table it is. The answer's update(value) shows another in its place. id: by which it is known to the front end.
+---@param value any
+---@param options? {id?: string}
+---@return nw.output
+function nw.display(value, options) end
 
 ---The names of all dtypes.
 ---@return string[]
@@ -784,6 +811,11 @@ function nw.gt(a, b) end
 ---@return nw.view
 function nw.help(what) end
 
+---A piece of HTML to be shown in a notebook; elsewhere its source.
+---@param text string
+---@return nw.view
+function nw.html(text) end
+
 ---x as i16; short for nw.cast(x, "i16").
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
@@ -803,6 +835,12 @@ function nw.i64(x) end
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.i8(x) end
+
+---Asks the user for a line. password: what is typed is not shown.
+---@param prompt? string
+---@param options? {password?: boolean}
+---@return string
+function nw.input(prompt, options) end
 
 ---Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled. steps: after so many executed statements it gives up with a limit error.
 ---@param s nw.schedule
@@ -924,6 +962,12 @@ function nw.pow(x, y) end
 ---@param ... nw.axis
 ---@return nw.expr
 function nw.prod(term, ...) end
+
+---A bar that counts to total: p:step() for each that is done. At most ten changes a second are shown, and the last.
+---@param total integer
+---@param title? string
+---@return nw.progress
+function nw.progress(total, title) end
 
 ---The dtype in which an operation on these two is computed.
 ---@param a string
