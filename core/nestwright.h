@@ -456,6 +456,7 @@ NW_API double nw_peak_vs_ports(nw_ctx *c); // that peak of one thread against tw
 NW_API char *nw_machine(nw_ctx *c); // cpu, features, caches, cores: text
 // The n-th cache of this machine, from 0, the one nearest to a core first. False: there is none.
 NW_API bool nw_machine_cache(int n, int64_t *bytes, int *ways, int *line);
+NW_API int nw_machine_cache_cpus(int n); // logical cpus that share it
 
 // Somebody else's program, found on PATH and run to its end without a shell. Its input is a file in memory, which it may also
 // open as /dev/stdin. An interrupt, or `stopped` (may be NULL), kills it and what it started.

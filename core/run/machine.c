@@ -32,3 +32,8 @@ bool nw_machine_cache(int n, int64_t *bytes, int *ways, int *line) {
   *line = m->cache[n].line;
   return true;
 }
+
+int nw_machine_cache_cpus(int n) {
+  const nw_machine_info *m = nw_host();
+  return n >= 0 && n < m->ncaches ? m->cache[n].shared_by : 0;
+}

@@ -11,7 +11,9 @@ static int f_caches(lua_State *L) {
   int ways, line;
   lua_newtable(L);
   for (int i = 0; nw_machine_cache(i, &bytes, &ways, &line); i++) {
-    lua_createtable(L, 0, 3);
+    lua_createtable(L, 0, 4);
+    lua_pushinteger(L, nw_machine_cache_cpus(i));
+    lua_setfield(L, -2, "cpus");
     lua_pushinteger(L, bytes);
     lua_setfield(L, -2, "bytes");
     lua_pushinteger(L, ways);
@@ -66,7 +68,8 @@ static int f_version(lua_State *L) {
 
 const nwl_row nwl_hw_rows[] = {
     {"machine_text", f_machine, "(): string", "Cpu, features, caches, cores."},
-    {"machine_caches", f_caches, "(): table[]", "Size, ways and line of each cache, the one nearest to a core first."},
+    {"machine_caches", f_caches, "(): table[]",
+     "Size, ways, line and cpus that share it of each cache, the one nearest to a core first."},
     {"peak_flops", f_peak, "(threads?: integer): number",
      "Measured peak of f32 fused multiply-adds on this machine, flop/s; about 0.1 s the first time."},
     {"bandwidth", f_bandwidth, "(loop: string, bytes: integer, threads: integer): number[]",

@@ -230,4 +230,5 @@ return function(nw)
     function() return view.text(core.machine_text()) end)
 
   inside.complete, inside.kernel_arrays, inside.split_options = complete, kernel_arrays, split_options
+  inside.extent, inside.bind_sizes = extent, bind_sizes
 end

@@ -29,6 +29,9 @@ function times.machine()
   return cpu
 end
 
+--- Logical cores that this process may use.
+function times.cores() return math.tointeger(core.machine_text():match "(%d+) cores?,") or 1 end
+
 --- Makes a record of what the core measured.
 function times.record(t, kernel)
   t.machine, t.what = times.machine(), kernel and tostring(kernel)

@@ -1,0 +1,372 @@
+--- The roofline: what this machine gives at most, by operations a byte, and a dot a version under it.
+local axis = require "nestwright.plots.axis"
+local errors = require "nestwright.errors"
+local figure = require "nestwright.plots.figure"
+local pictures = require "nestwright.plots.times"
+local plot = require "nestwright.plots.plot"
+local times = require "nestwright.times"
+local written = require "nestwright.written"
+
+local roofline = {}
+
+local WIDTH, LEFT, RIGHT, HEIGHT, UNDER = 1000, 100, 30, 440, 58 -- pixels
+local MOST, NAME, CHARACTER, LINE = 60, 30, 6.6, 15 -- dots; characters of a name; pixels of a character, of a line of text
+local CLOSE = 1.25 -- roofs nearer than that have one label
+
+local colour = figure.colour
+
+local function flops(v) return written.quantity(v, "flop/s") end
+
+-- ---- what bounds a dot
+
+-- Operations a second that a roof allows this dot, or nil where the traffic to that level is not known.
+local function allowed(d, level)
+  local bytes = d.bytes[level.name]
+  return bytes and bytes > 0 and d.flops / bytes * level.best or nil
+end
+
+-- The lowest roof over a dot: its name and what it allows.
+local function bound(d, roofs)
+  local name, most = "the peak", roofs.peak.best
+  for _, level in ipairs(roofs.levels) do
+    local v = allowed(d, level)
+    if v and v < most then name, most = level.name, v end
+  end
+  return name, most
+end
+
+local function measured(d, roofs, level)
+  local bytes = d.bytes[level]
+  if not bytes or bytes <= 0 then
+    errors.fail("invalid", "simulate = 1e9 simulates more operations", "roofline: %s: its traffic to %s is not known: %s", d.label,
+      level, d.how == "simulated" and "there is none" or "it was not simulated")
+  end
+  local lo, hi = times.half(d.time)
+  d.intensity, d.rate, d.low, d.high = d.flops / bytes, d.flops / d.time.median, d.flops / hi, d.flops / lo
+  d.roof, d.allowed = bound(d, roofs)
+  d.share = d.rate / d.allowed
+  return d
+end
+
+-- ---- pixels
+
+local function frame_of(dots, sets)
+  local x0, x1, y0, y1 = math.huge, 0, math.huge, 0
+  for _, d in ipairs(dots) do
+    x0, x1, y0, y1 = math.min(x0, d.intensity), math.max(x1, d.intensity), math.min(y0, d.low), math.max(y1, d.high)
+  end
+  local dots_end = x1
+  for _, r in ipairs(sets) do
+    y1 = math.max(y1, r.peak.best)
+    for _, l in ipairs(r.levels) do
+      local ridge = r.peak.best / l.best
+      x0, x1 = math.min(x0, ridge), math.max(x1, ridge)
+    end
+  end
+  local room = x0 / 3 * (dots_end / (x0 / 3)) ^ (1 / 0.7) -- for what is written beside the last dot
+  local f = {x0 = x0 / 3, x1 = math.max(x1 * 3, room), y0 = y0 / 4, y1 = y1 * 2, wide = WIDTH - LEFT - RIGHT, high = HEIGHT}
+  f.per_x, f.per_y = f.wide / math.log(f.x1 / f.x0), f.high / math.log(f.y1 / f.y0)
+  return f
+end
+
+local function across(f, x) return LEFT + f.per_x * math.log(x / f.x0) end
+local function down(f, top, y) return top + f.per_y * math.log(f.y1 / y) end
+
+-- ---- roofs
+
+local function roof_name(r, many) return many and (" (%d thread%s)"):format(r.threads, r.threads == 1 and "" or "s") or "" end
+
+local function roof_parts(f, r, frame, level, dash)
+  local parts = {}
+  local left = frame.x1
+  for _, l in ipairs(r.shown) do
+    local ridge = r.peak.best / l.best
+    left = math.min(left, ridge)
+    parts[#parts + 1] = ("%s using 1:2 with lines lw %g dt %d lc rgb '%s' notitle"):format(
+      f:data({{frame.x0, frame.x0 * l.best}, {ridge, r.peak.best}}, "roof"), l.name == level and 2.5 or 1.2, dash,
+      l.name == level and colour.black or colour.grey)
+  end
+  parts[#parts + 1] = ("%s using 1:2 with lines lw 2.5 dt %d lc rgb '#000000' notitle"):format(
+    f:data({{left, r.peak.best}, {frame.x1, r.peak.best}}, "peak"), dash)
+  return parts
+end
+
+-- Levels from the fastest on, those close to each other together.
+local function groups_of(r)
+  local sorted, out = table.move(r.shown, 1, #r.shown, 1, {}), {}
+  table.sort(sorted, function(a, b) return a.best > b.best end)
+  for _, l in ipairs(sorted) do
+    local last = out[#out]
+    if last and last[1].best / l.best < CLOSE then last[#last + 1] = l else out[#out + 1] = {l} end
+  end
+  return out
+end
+
+-- Along the roofs, up to where they meet the peak: dots are rare there.
+local function roof_labels(r, frame, more, out)
+  local angle = math.deg(math.atan(frame.per_y, frame.per_x))
+  for _, group in ipairs(groups_of(r)) do
+    local names = {}
+    for n, l in ipairs(group) do names[n] = ("%s %s"):format(l.name, written.quantity(l.best, "B/s")) end
+    local x = r.peak.best / group[1].best * math.exp(-16 / frame.per_x)
+    out[#out + 1] = ("set label '%s' at %.9g, %.9g right rotate by %.1f noenhanced font ',10' offset 0,0.7"):format(
+      table.concat(names, ", ") .. more, x, x * group[1].best, angle)
+  end
+end
+
+local function ridge_parts(f, r)
+  local points = {}
+  for n, l in ipairs(r.shown) do points[n] = {r.peak.best / l.best, r.peak.best} end
+  return f:data(points, "ridge") .. " using 1:2 with points pt 7 ps 0.6 lc rgb '#000000' notitle"
+end
+
+-- Over the peak: what it is, and where each roof meets it. Answers where the words stand.
+local function peak_labels(f, r, frame, top, many)
+  local y, text = down(frame, top, r.peak.best) - 10, "peak " .. flops(r.peak.best) .. roof_name(r, many)
+  local last, right = -math.huge, WIDTH - RIGHT - 4
+  f:text(right, y, text, {align = "right", size = 10})
+  for _, group in ipairs(groups_of(r)) do
+    local x = across(frame, r.peak.best / group[1].best)
+    if x - last > 44 and x < right - CHARACTER * #text - 24 then
+      f:text(x, y, ("%.2g"):format(r.peak.best / group[1].best), {align = "center", size = 9})
+      last = x
+    end
+  end
+  return {y = y, from = right - CHARACTER * #text, wide = CHARACTER * #text}
+end
+
+-- ---- dots
+
+local function name_of(d)
+  local name = written.shortened(d.label:gsub("^s:", ""), NAME)
+  return (d.time.version and ("%d  %s"):format(d.time.version, name) or name) .. (d.time.unsafe and " (unsafe)" or "")
+end
+
+local function about_share(d)
+  return ((d.share < 0.0995 and "%.1f" or "%.0f") .. " %% of %s"):format(100 * d.share, d.roof)
+end
+
+local function dot_parts(f, dots)
+  local parts, spread = {}, {}
+  for n, d in ipairs(dots) do spread[n] = {d.intensity, d.rate, d.low, d.high} end
+  parts[1] = f:data(spread, "spread") .. " using 1:2:3:4 with yerrorbars pt -1 lw 1.2 lc rgb '#000000' notitle"
+  for _, kind in ipairs {{how = true, pt = 7}, {how = false, pt = 6}} do
+    local points = {}
+    for _, d in ipairs(dots) do
+      if (d.how ~= "compulsory") == kind.how then points[#points + 1] = {d.intensity, d.rate} end
+    end
+    if #points > 0 then
+      parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 1.4 lw 2 lc rgb '%s' notitle"):format(f:data(points, "dots"), kind.pt,
+        colour.blue)
+    end
+  end
+  return parts
+end
+
+local function is_flat(a, b, frame)
+  if not a or not b then return false end
+  local x, y = frame.per_x * math.log(a.intensity / b.intensity), frame.per_y * math.log(a.rate / b.rate)
+  return math.abs(x) > 2 * math.abs(y)
+end
+
+-- Beside its dot, on the side with room; a little lower where an arrow is in the way.
+local function label_of(dots, n, frame, top, arrows)
+  local d = dots[n]
+  local l = {x = across(frame, d.intensity), at = down(frame, top, d.rate)}
+  l.text = ("%s: %s"):format(name_of(d), about_share(d))
+  l.wide = CHARACTER * utf8.len(l.text)
+  l.right = l.x + 14 + l.wide < WIDTH - RIGHT or l.x - 14 - l.wide < LEFT
+  l.from = l.right and l.x + 14 or l.x - 14 - l.wide
+  l.y = l.at + (arrows and (is_flat(dots[n - 1], d, frame) or is_flat(d, dots[n + 1], frame)) and LINE or 0)
+  return l
+end
+
+local function hides(a, b)
+  return math.abs(a.y - b.y) < LINE and a.from < b.from + b.wide and b.from < a.from + a.wide
+end
+
+local function dot_box(d, frame, top) return {y = down(frame, top, d.rate), from = across(frame, d.intensity) - 7, wide = 14} end
+
+local function free(l, bars, boxes)
+  for _, y in ipairs(bars) do if math.abs(l.y - y) < 9 then return false end end
+  for _, box in ipairs(boxes) do if hides(l, box) then return false end end
+  return true
+end
+
+-- From the top down, each as near to where it wants to be as lines, dots and the labels before it let it.
+local function place(labels, bars, boxes)
+  table.sort(labels, function(a, b) return a.at < b.at end)
+  for _, l in ipairs(labels) do
+    local want = l.y
+    for k = 1, 2 * HEIGHT do
+      if free(l, bars, boxes) then break end
+      l.y = want + (k % 2 == 1 and 1 or -1) * (k + 1) // 2 * 4
+    end
+    boxes[#boxes + 1] = l
+  end
+end
+
+local function dot_labels(f, dots, frame, top, bars, boxes, arrows)
+  local labels = {}
+  for n, d in ipairs(dots) do labels[n], boxes[#boxes + 1] = label_of(dots, n, frame, top, arrows), dot_box(d, frame, top) end
+  place(labels, bars, boxes)
+  for _, l in ipairs(labels) do
+    local edge = l.right and l.from - 3 or l.from + l.wide + 3
+    if math.abs(l.y - l.at) > 5 then f:line(l.x, l.at, edge, l.y, "nohead lw 0.7 lc rgb '#999999'") end
+    f:text(l.right and l.from or l.from + l.wide, l.y, l.text, {align = l.right and "left" or "right", size = 10, boxed = true})
+  end
+end
+
+-- From one dot to the next, where there is room for an arrow between them. Below the words.
+local function dot_arrows(dots, frame, out)
+  for n = 2, #dots do
+    local a, b = dots[n - 1], dots[n]
+    local x, y = frame.per_x * math.log(b.intensity / a.intensity), frame.per_y * math.log(b.rate / a.rate)
+    local long = math.sqrt(x * x + y * y)
+    if long > 24 then
+      local dx, dy = math.exp(9 * x / long / frame.per_x), math.exp(9 * y / long / frame.per_y)
+      out[#out + 1] = ("set arrow from %.9g, %.9g to %.9g, %.9g back head filled size screen 0.009,22 lw 1.5 lc rgb '%s'"):format(
+        a.intensity * dx, a.rate * dy, b.intensity / dx, b.rate / dy, colour.orange)
+    end
+  end
+end
+
+-- ---- words
+
+local BECAUSE = "; above that roof, which is what simple loops reached: repeated runs may find in nearer caches what a first one "
+  .. "fetches"
+
+local function about(d)
+  if d.refused then return ("%s: refused: %s"):format(d.label, d.refused) end
+  return ("%s: %s at %.3g flop/byte of %s: %s, which allows %s%s"):format(d.label, flops(d.rate), d.intensity, d.traffic,
+    about_share(d), flops(d.allowed), d.share > 1 and BECAUSE or "")
+end
+
+local function ridge_words(r)
+  local out = {}
+  for n, l in ipairs(r.levels) do out[n] = ("%s %.3g"):format(l.name, r.peak.best / l.best) end
+  return ("Ridges of %d thread%s, in flop/byte: %s."):format(r.threads, r.threads == 1 and "" or "s", table.concat(out, ", "))
+end
+
+local function roofs_words(sets)
+  local most, machine = 0, sets[1].machine or "machine not told"
+  for _, r in ipairs(sets) do
+    most = math.max(most, r.peak.spread or 0)
+    for _, l in ipairs(r.levels) do most = math.max(most, l.spread or 0) end
+  end
+  local busy = sets[2] and sets[1].peak.best < sets[2].peak.best
+  return ("Roofs: measured on %s: the peak in f32 multiply-adds, bandwidths as the fastest of STREAM's read, copy and triad over "
+    .. "half of each cache, and over memory; the best of many, spread at most %.0f %%.%s"):format(machine, 100 * most,
+      busy and " Other work was in the way: more threads reached less." or "")
+end
+
+local HOW = {
+  simulated = "Filled dots: bytes of a first run, simulated, of one thread.",
+  compulsory = "Open dots: bytes of inputs and outputs, once each.",
+  given = "Bytes as given.",
+}
+
+local function bytes_words(dots)
+  local out, seen = {}, {}
+  for _, d in ipairs(dots) do
+    if not seen[d.how] then
+      seen[d.how] = true
+      out[#out + 1] = HOW[d.how]
+    end
+  end
+  return table.concat(out, " ")
+end
+
+local function small_print(dots, refused, sets, o)
+  local out = {roofs_words(sets), "Dots: " .. pictures.small_print(dots, o), bytes_words(dots), "Operations: the definition's. "
+    .. "Shares: of the lowest roof over a dot, each roof at the dot's own traffic to that level."}
+  for _, d in ipairs(refused) do out[#out + 1] = ("Not drawn: %s: %s."):format(written.shortened(d.label, NAME), d.refused) end
+  return table.concat(out, " ")
+end
+
+-- ---- making
+
+local COLUMNS = {"label", "flops", "bytes", "bytes_are", "flop_per_byte", "median", "q1", "q3", "flop_per_s", "roof", "allowed",
+  "share", "threads", "refused"}
+
+local function row_of(d)
+  if d.refused then return {d.label, [14] = d.refused} end
+  local lo, hi = times.half(d.time)
+  return {d.label, d.flops, d.flops / d.intensity, d.how, d.intensity, d.time.median, lo, hi, d.rate, d.roof, d.allowed, d.share,
+    d.threads}
+end
+
+local function check(dots, drawn)
+  if #dots > MOST then errors.fail("limit", nil, "roofline: %d dots; a picture holds %d", #dots, MOST) end
+  if #drawn == 0 then errors.fail("invalid", nil, "roofline: nothing was measured: %s", dots[1].refused) end
+end
+
+-- Different sets of roofs, those of most threads first.
+local function sets_of(roofs)
+  local threads, sets, seen = {}, {}, {}
+  for n in pairs(roofs) do threads[#threads + 1] = n end
+  table.sort(threads, function(a, b) return a > b end)
+  for _, n in ipairs(threads) do
+    if not seen[roofs[n]] then
+      seen[roofs[n]] = true
+      sets[#sets + 1] = roofs[n]
+    end
+  end
+  return sets
+end
+
+-- All roofs of most threads; of fewer only the one that the axis counts, and the peak.
+local function shown_of(r, first, level)
+  if first then return r.levels end
+  for _, l in ipairs(r.levels) do if l.name == level then return {l} end end
+  return {}
+end
+
+local function check_level(level, sets)
+  for _, l in ipairs(sets[1].levels) do
+    if l.name == level and level ~= "L1" then return end
+  end
+  errors.fail("invalid", nil, "roofline: level is 'memory' or a cache behind the first, such as 'L2', not '%s'", tostring(level))
+end
+
+local function axis_number(v) return ("%g"):format(v) end
+
+local function draw(drawn, sets, o)
+  local f, frame = figure.new {title = o.title, width = WIDTH}, frame_of(drawn, sets)
+  local top, parts, bars, boxes = f.bottom + figure.GAP, {}, {}, {}
+  local out = {axis.commands("x", frame.x0, frame.x1, true, axis_number), axis.commands("y", frame.y0, frame.y1, true, flops),
+    "set border 3; set xtics nomirror; set ytics nomirror; set grid xtics ytics lc rgb '#EEEEEE'",
+    ("set xlabel 'operations a byte of traffic to %s (flop/byte)'"):format(o.level)}
+  for n, r in ipairs(sets) do
+    r = {peak = r.peak, threads = r.threads, shown = shown_of(r, n == 1, o.level)}
+    for _, part in ipairs(roof_parts(f, r, frame, o.level, n == 1 and 1 or 2)) do parts[#parts + 1] = part end
+    parts[#parts + 1] = ridge_parts(f, r)
+    roof_labels(r, frame, n > 1 and roof_name(r, true) or "", out)
+    boxes[n] = peak_labels(f, r, frame, top, #sets > 1)
+    bars[n] = down(frame, top, r.peak.best)
+  end
+  for _, part in ipairs(dot_parts(f, drawn)) do parts[#parts + 1] = part end
+  if o.arrows then dot_arrows(drawn, frame, out) end
+  dot_labels(f, drawn, frame, top, bars, boxes, o.arrows)
+  f:panel({left = LEFT, right = WIDTH - RIGHT, top = top, height = HEIGHT}, out, parts)
+  return f
+end
+
+--- dots: {label, flops, bytes (by level), how, time, threads}, or {label, refused}; roofs: of nw.roofs, by threads; o: arrows,
+--- rounds, level, title.
+function roofline.make(dots, roofs, o)
+  o.level = o.level or "memory"
+  local drawn, refused, lines, rows, sets = {}, {}, {}, {}, sets_of(roofs)
+  for _, d in ipairs(dots) do table.insert(d.refused and refused or drawn, d) end
+  check(dots, drawn)
+  check_level(o.level, sets)
+  for _, d in ipairs(drawn) do measured(d, roofs[d.threads], o.level).traffic = "traffic to " .. o.level end
+  for n, d in ipairs(dots) do lines[n], rows[n] = about(d), row_of(d) end
+  for _, r in ipairs(sets) do lines[#lines + 1] = ridge_words(r) end
+  local small = small_print(drawn, refused, sets, o)
+  lines[#lines + 1] = small
+  local script, size = draw(drawn, sets, o):finish(UNDER, small)
+  return plot.new {caption = table.concat(lines, "\n"), columns = COLUMNS, rows = rows, script = script, size = size}
+end
+
+return roofline

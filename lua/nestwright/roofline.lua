@@ -1,0 +1,229 @@
+--- The roofline: operations a second over operations a byte, for versions of a schedule, under what this machine can do.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local inside = require "nestwright.inside"
+local roofs = require "nestwright.roofs"
+local rows = require "nestwright.rows"
+local times = require "nestwright.times"
+local versions = require "nestwright.versions"
+
+local SCHEDULE = core.classes.schedule
+local SIMULATED = 5e7 -- operations up to which traffic is simulated, unless said: some seconds a version
+local OPTIONS = {"arguments", "sizes", "roofs", "level", "simulate", "arrows", "title"}
+
+-- ---- what a schedule does
+
+-- The sizes' values: as given, or from the inputs.
+local function sizes_of(s, o)
+  return o.sizes or o.arguments and inside.bind_sizes(inside.signature(s).inputs, o.arguments) or {}
+end
+
+-- The value of an extent written in sizes; what it is read with is a table of its own.
+local function value_of(formula, sizes)
+  local copy = {}
+  for name, v in pairs(sizes) do copy[name] = v end
+  return inside.extent(formula, copy)
+end
+
+local function missing(what, size)
+  errors.fail("invalid", ("{sizes = {%s = 64}}, or {arguments = {a, b}}"):format(size), "%s: the size %s has no value", what, size)
+end
+
+local function check_sizes(s, sizes)
+  for _, name in ipairs(core.program_sizes(s)) do
+    if not math.tointeger(sizes[name]) then missing("roofline", name) end
+  end
+end
+
+-- Operations of one run, as the definition has them: what a version computes twice is done once.
+local function flops_of(s, sizes)
+  local first = core.schedule_log(s)[1]
+  local n = first.operations or first.formula and value_of(first.formula, sizes)
+  if n and n > 0 then return n + 0.0 end
+  errors.fail("invalid", "give the numbers: nw.roofline{a = {flops = 1e9, bytes = 1e6, time = t}}",
+    "roofline: the operations of the schedule cannot be counted")
+end
+
+local function elements(dims, sizes)
+  local n = 1
+  for _, dim in ipairs(dims) do n = n * value_of(dim, sizes) end
+  return n
+end
+
+-- Inputs read once, outputs written once.
+local function compulsory(s, sizes)
+  local signature, width, bytes = inside.signature(s), core.element_bytes(s), 0
+  for _, list in ipairs {signature.inputs, signature.outputs} do
+    for _, t in ipairs(list) do bytes = bytes + elements(t.dims, sizes) * width[t.name] end
+  end
+  return bytes
+end
+
+-- Bytes that go between each level of cache and what is behind it: lines that it missed, and lines written back.
+local function simulated(nw, s, sizes)
+  local m, bytes = nw.misses(s, {sizes = sizes, conflicts = false}), {}
+  for _, row in ipairs(m.total) do
+    local behind = m.levels[row.level + 1] and "L" .. row.level + 1 or "memory"
+    bytes[behind] = (row.asked - row.hits + row.written_back) * m.line
+  end
+  return bytes
+end
+
+-- As few threads as work, whatever the kernel was given.
+local function threads_of(s, t) return core.schedule_print(s):find "\n *%l* ?parallel for" and t.threads or 1 end
+
+local function small(entry, o)
+  local most = o.simulate == nil and SIMULATED or o.simulate
+  return most and (entry.operations or math.huge) <= most
+end
+
+-- flops, bytes (by level), how they were found, and what a first run must move at least.
+local function work_of(nw, s, entry, o)
+  local sizes = sizes_of(s, o)
+  check_sizes(s, sizes)
+  local w = {flops = flops_of(s, sizes), least = compulsory(s, sizes)}
+  local ok, bytes = pcall(function() return small(entry, o) and simulated(nw, s, sizes) end)
+  if not ok and (not errors.is_error(bytes) or bytes.code == "interrupt") then error(bytes, 0) end
+  if ok and bytes and bytes.memory > 0 then
+    w.bytes, w.how = bytes, "simulated"
+  else
+    w.bytes, w.how = {memory = w.least}, "compulsory"
+  end
+  return w
+end
+
+-- ---- dots
+
+local function dot_of(label, w, t, threads)
+  return {label = label, flops = w.flops, bytes = w.bytes, least = w.least, how = w.how, time = t, threads = threads}
+end
+
+-- Of a schedule: all versions on the way to the current one.
+local function history(nw, s, o)
+  local line, out = versions.line("roofline", s, o), {}
+  local measured, n = versions.times("roofline", s, line, o.arguments or {}, o), 0
+  local numbers = {}
+  for k, entry in ipairs(line) do numbers[k] = entry.version end
+  versions.each(s, numbers, function()
+    n = n + 1
+    local t = measured[n]
+    out[n] = t.refused and {label = t.label, refused = t.refused}
+      or dot_of(t.label, work_of(nw, s, line[n], o), t, threads_of(s, t))
+  end)
+  return out, measured.rounds
+end
+
+local function is_schedule(v) return debug.getmetatable(v) == SCHEDULE end
+
+local function number(what, v)
+  if type(v) == "number" and v > 0 and v < math.huge then return v + 0.0 end
+  errors.fail("invalid", nil, "roofline: %s: expected a number above 0, got %s", what, tostring(v))
+end
+
+local function time_of(label, v)
+  if type(v) == "number" then v = {median = v} end
+  return times.given(("roofline: %s: time"):format(label), errors.expect(("roofline: %s: time"):format(label), v, "table"))
+end
+
+-- {flops, bytes, time}: nothing is measured.
+local function from_numbers(label, v)
+  local t, bytes = time_of(label, v.time), number(label .. ": bytes", v.bytes)
+  local w = {flops = number(label .. ": flops", v.flops), bytes = {memory = bytes}, least = bytes, how = "given"}
+  return dot_of(v.label or label, w, t, v.threads or t.threads or 1)
+end
+
+-- One of a list: a schedule; {schedule, time}; {flops, bytes, time}.
+local function read(entry)
+  local label, v = entry.label, entry.value
+  if is_schedule(v) then return {label = label, schedule = v} end
+  local o = errors.options("roofline: " .. label, v, {"schedule", "time", "flops", "bytes", "threads", "label"})
+  if not o.schedule then return {label = label, dot = from_numbers(label, o)} end
+  if not is_schedule(o.schedule) then
+    errors.fail("invalid", nil, "roofline: %s: expected a schedule, got %s", label, core.type_name(o.schedule))
+  end
+  return {label = o.label or label, schedule = o.schedule, time = o.time and time_of(label, o.time)}
+end
+
+-- Times of those schedules that have none yet, in turn.
+local function measure(list, o)
+  local programs, at = {}, {}
+  for n, e in ipairs(list) do
+    if e.schedule and not e.time then
+      local p = {label = e.label}
+      p.kernel, p.refused = versions.build(e.schedule, o)
+      p.arguments = p.kernel and inside.kernel_arrays("roofline", p.kernel, o.arguments or {})
+      programs[#programs + 1], at[#at + 1] = p, n
+    end
+  end
+  if #programs == 0 then return nil end
+  local measured, rounds = versions.measure("roofline", programs, o)
+  for k, t in ipairs(measured) do list[at[k]].time, list[at[k]].refused = t, t.refused end
+  return rounds
+end
+
+local function listed(nw, what, o)
+  local list, out = {}, {}
+  for n, entry in ipairs(times.entries(what, {})) do list[n] = read(entry) end
+  if #list == 0 then errors.fail("invalid", "as in nw.roofline{s1, s2}", "roofline: there is nothing to draw") end
+  local rounds = measure(list, o)
+  for n, e in ipairs(list) do
+    out[n] = e.dot or e.refused and {label = e.label, refused = e.refused}
+    if not out[n] then
+      local log = core.schedule_log(e.schedule)
+      out[n] = dot_of(e.label, work_of(nw, e.schedule, log[e.schedule:version() + 1], o), e.time, threads_of(e.schedule, e.time))
+    end
+  end
+  return out, rounds
+end
+
+-- ---- roofs
+
+local function check_roofs(r)
+  local ok = type(r) == "table" and type(r.peak) == "table" and type(r.levels) == "table" and #r.levels > 0
+  if not ok then errors.fail("invalid", nil, "roofline: roofs is what nw.roofs answers") end
+  number("roofs: peak", r.peak.best)
+  for n, l in ipairs(r.levels) do number("roofs: level " .. n, l.best) end
+  return r
+end
+
+-- By number of threads, for all that dots have.
+local function roofs_for(dots, o)
+  local out = {}
+  if o.roofs then
+    local r = check_roofs(o.roofs)
+    out[r.threads or 1] = r
+    for _, d in ipairs(dots) do if d.threads then out[d.threads] = r end end
+    return out
+  end
+  for _, d in ipairs(dots) do
+    if d.threads and not out[d.threads] then out[d.threads] = roofs.of(d.threads) end
+  end
+  return out
+end
+
+local function roofline(nw, what, options)
+  local o = versions.check("roofline", options, OPTIONS)
+  local one = is_schedule(what)
+  if not one then errors.expect("roofline", what, "table") end
+  local dots, rounds = (one and history or listed)(nw, what, o)
+  local arrows = o.arrows
+  if arrows == nil then arrows = one or #what == #dots end
+  return require "nestwright.plots.roofline".make(dots, roofs_for(dots, o),
+    {arrows = arrows, rounds = rounds, level = o.level, title = errors.expect("roofline: title", o.title or "roofline", "string")})
+end
+
+return {
+  install = function(nw)
+    rows.define(nw, "nw", "roofline", "(what: nw.schedule|table, options?: {threads?: integer, opt?: integer, limit?: number, "
+      .. "rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, "
+      .. "roofs?: table, arrows?: boolean, title?: string}): nw.plot",
+      "The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). "
+      .. "nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; "
+      .. "nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured "
+      .. "elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two. Bytes are those "
+      .. "beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and "
+      .. "outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the "
+      .. "lowest of the roofs over it. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: of "
+      .. "symbolic sizes; roofs: those of nw.roofs, kept.", function(what, options) return roofline(nw, what, options) end)
+  end,
+}

@@ -1,0 +1,129 @@
+--- What this machine can do at most, measured: multiply-adds a second, and bytes a second from each cache and from memory.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local report = require "nestwright.report"
+local rows = require "nestwright.rows"
+local times = require "nestwright.times"
+local written = require "nestwright.written"
+
+local roofs = {}
+
+local LOOPS = {"read", "copy", "triad"}
+local PEAKS = 6 -- times that the peak is measured
+local MOST = 1 << 30 -- bytes that stand for memory, where twice the last cache is not more
+
+-- ---- measuring
+
+-- The best of the samples, their median, and how far the middle half reaches over it.
+local function summary(samples)
+  table.sort(samples)
+  local n = #samples
+  local lo, hi = times.quartiles(samples)
+  local median = (samples[(n + 1) // 2] + samples[n // 2 + 1]) / 2
+  return {best = samples[n], median = median, spread = (hi - lo) / median, samples = n}
+end
+
+local function peak(threads)
+  local samples = {}
+  for n = 1, PEAKS do samples[n] = core.peak_flops(threads) end
+  return summary(samples)
+end
+
+-- The fastest of STREAM's loops over so many bytes.
+local function bandwidth(name, bytes, threads)
+  local best
+  for _, loop in ipairs(LOOPS) do
+    local r = summary(core.bandwidth(loop, bytes, threads))
+    r.name, r.loop, r.over = name, loop, bytes
+    if not best or r.best > best.best then best = r end
+  end
+  return best
+end
+
+-- Half of what the threads' caches of a level hold together; for memory four times the last level, but no more than a
+-- gigabyte where that is twice as much as well.
+local function sizes(threads)
+  local out, last = {}, 0
+  for n, cache in ipairs(core.machine_caches()) do
+    local caches = (threads + cache.cpus - 1) // cache.cpus
+    last = caches * cache.bytes
+    out[n] = {name = "L" .. n, over = last // 2, bytes = cache.bytes}
+  end
+  out[#out + 1] = {name = "memory", over = math.max(math.min(4 * last, MOST), 2 * last, 1 << 26)}
+  return out
+end
+
+local function measure(threads)
+  local out = {threads = threads, machine = times.machine(), peak = peak(threads), levels = {}}
+  for n, size in ipairs(sizes(threads)) do
+    out.levels[n] = bandwidth(size.name, size.over, threads)
+    out.levels[n].bytes = size.bytes
+  end
+  return out
+end
+
+-- ---- reading
+
+local function text_of(r)
+  local out = {("of %d thread%s, %s"):format(r.threads, r.threads == 1 and "" or "s", r.machine)}
+  local line = "%-8s %14s  spread %5.1f %%  %s"
+  out[2] = line:format("peak", written.quantity(r.peak.best, "flop/s"), 100 * r.peak.spread,
+    "f32 multiply-adds, two operations each")
+  for _, l in ipairs(r.levels) do
+    out[#out + 1] = line:format(l.name, written.quantity(l.best, "B/s"), 100 * l.spread,
+      ("%s over %s"):format(l.loop, written.bytes(l.over)))
+  end
+  return table.concat(out, "\n")
+end
+
+local known = {} -- by threads, for as long as the process lives
+
+--- Those of so many threads, measured once a process.
+function roofs.of(threads, fresh)
+  if fresh or not known[threads] then
+    local r = measure(threads)
+    known[threads] = report.new(r, text_of(r))
+  end
+  return known[threads]
+end
+
+local function threads_of(what, value)
+  if value == nil then return times.cores() end
+  if math.type(value) == "integer" and value >= 1 and value <= 1024 then return value end
+  errors.fail("range", nil, "%s: threads is a number from 1 to 1024, not %s", what, tostring(value))
+end
+
+local function loop_of(value)
+  for _, loop in ipairs(LOOPS) do if value == loop then return loop end end
+  errors.fail("invalid", nil, "bandwidth: loop is 'read', 'copy' or 'triad', not '%s'", tostring(value))
+end
+
+function roofs.install(nw)
+  local define = rows.definer(nw, "nw")
+
+  define("bandwidth", "(bytes: integer, options?: {loop?: string, threads?: integer}): number, number[]",
+    "Bytes a second that a loop over so many bytes of memory reads and writes on this machine: the best of a dozen samples, "
+    .. "then all of them. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), of STREAM, which counts the bytes that the "
+    .. "loop names. threads: one unless said; each has a part of its own.",
+    function(bytes, options)
+      local o = errors.options("bandwidth", options, {"loop", "threads"})
+      if math.type(bytes) ~= "integer" or bytes < 1 then
+        errors.fail("range", nil, "bandwidth: bytes is a whole number above 0, not %s", tostring(bytes))
+      end
+      local samples = core.bandwidth(loop_of(o.loop or "read"), bytes, threads_of("bandwidth", o.threads or 1))
+      return math.max(table.unpack(samples)), samples
+    end)
+
+  define("roofs", "(options?: {threads?: integer, fresh?: boolean}): nw.report",
+    "What this machine can do at most, measured: the peak of f32 multiply-adds in flop/s, and for each cache and for memory the "
+    .. "bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times the last cache, "
+    .. "or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak and levels: records with best, "
+    .. "median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a process, and again with "
+    .. "fresh = true.",
+    function(options)
+      local o = errors.options("roofs", options, {"threads", "fresh"})
+      return roofs.of(threads_of("roofs", o.threads), o.fresh)
+    end)
+end
+
+return roofs

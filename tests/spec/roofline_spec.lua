@@ -1,0 +1,190 @@
+--- Rooflines: dots and roofs against numbers worked out by hand, what bounds a dot, and input that is not good.
+local nw = require "nestwright"
+local support = require "support"
+local fails = support.fails
+
+local function roof(name, best) return {name = name, best = best, median = best, spread = 0.02, loop = "read", over = 1} end
+
+-- Ridges at 0.25, 1 and 10 flop/byte.
+local function roofs(threads)
+  return {threads = threads or 1, machine = "a machine", peak = {best = 100e9, median = 99e9, spread = 0.01},
+    levels = {roof("L1", 400e9), roof("L2", 100e9), roof("memory", 10e9)}}
+end
+
+local function near(a, b) return math.abs(a - b) <= 1e-6 * math.abs(b) end
+
+-- Numbers of the datablocks of the script whose names begin so.
+local function block(p, name)
+  local out = {}
+  for text in p.script:gmatch("%$" .. name .. "%d+ << EOD\n(.-)EOD\n") do
+    for line in text:gmatch "[^\n]+" do
+      local row = {}
+      for cell in line:gmatch "%S+" do row[#row + 1] = tonumber(cell) end
+      out[#out + 1] = row
+    end
+  end
+  return out
+end
+
+describe("nw.roofline", function()
+  it("places dots by operations a byte and a second, under the roof that is lowest there", function()
+    local p = nw.roofline({
+      {flops = 1e9, bytes = 1e9, time = 0.2, label = "low"}, -- 1 flop/byte: memory allows 10 Gflop/s
+      {flops = 1e9, bytes = 1e7, time = {samples = {0.02, 0.025, 0.05}}, label = "high"}, -- 100 flop/byte: the peak
+    }, {roofs = roofs()})
+    local low, high = p.rows[1], p.rows[2]
+    assert.same({"low", 1e9, 1e9, "given", 1.0, 0.2}, {table.unpack(low, 1, 6)})
+    assert.same({"memory", 10e9, 0.5}, {low[10], low[11], low[12]})
+    assert.same({"the peak", 100e9}, {high[10], high[11]})
+    assert.is_true(near(high[12], 1e9 / 0.025 / 100e9))
+    local dots, spread = block(p, "dots"), block(p, "spread")
+    assert.is_true(near(dots[1][1], 1) and near(dots[1][2], 5e9))
+    assert.is_true(near(dots[2][1], 100) and near(dots[2][2], 40e9))
+    assert.is_true(near(spread[2][3], 1e9 / 0.05) and near(spread[2][4], 1e9 / 0.02))
+    assert.truthy(tostring(p):find("50 % of memory", 1, true))
+    assert.truthy(tostring(p):find("40 % of the peak", 1, true))
+  end)
+
+  it("draws each roof up to its ridge, and names ridges and the machine", function()
+    local p = nw.roofline({{flops = 1e9, bytes = 1e9, time = 0.2}}, {roofs = roofs()})
+    local lines, ridges = block(p, "roof"), block(p, "ridge")
+    for n, best in ipairs {400e9, 100e9, 10e9} do
+      local from, to = lines[2 * n - 1], lines[2 * n]
+      assert.is_true(near(from[2], from[1] * best))
+      assert.is_true(near(to[1], 100e9 / best) and near(to[2], 100e9))
+      assert.is_true(near(ridges[n][1], 100e9 / best))
+    end
+    local text = tostring(p)
+    assert.truthy(text:find("Ridges of 1 thread, in flop/byte: L1 0.25, L2 1, memory 10.", 1, true))
+    assert.truthy(text:find("measured on a machine", 1, true))
+    assert.truthy(text:find("spread at most 2 %", 1, true))
+  end)
+
+  it("draws a dot above its roof, and says so", function()
+    local p = nw.roofline({{flops = 1e9, bytes = 1e9, time = 0.01, label = "warm"}}, {roofs = roofs()})
+    assert.is_true(near(p.rows[1][12], 10))
+    assert.truthy(tostring(p):find("warm: 100 Gflop/s at 1 flop/byte of traffic to memory: 1000 % of memory", 1, true))
+    assert.truthy(tostring(p):find("above that roof", 1, true))
+  end)
+
+  it("counts operations, and bytes as the simulator does", function()
+    local s = support.gemm(32)
+    s:split("i", 8)
+    local p = nw.roofline({{schedule = s, time = 1e-3}}, {roofs = roofs()})
+    local total = nw.misses(s).total
+    local last = total[#total]
+    assert.equal(2.0 * 32 ^ 3, p.rows[1][2])
+    assert.is_true(near(p.rows[1][3], (last.cold + last.capacity + last.conflict + last.written_back) * 64))
+    assert.equal("simulated", p.rows[1][4])
+    assert.truthy(tostring(p):find "simulated, of one thread")
+    local l2 = nw.roofline({{schedule = s, time = 1e-3}}, {roofs = roofs(), level = "L2"})
+    local first = total[1]
+    assert.is_true(near(l2.rows[1][3], (first.asked - first.hits + first.written_back) * 64))
+  end)
+
+  it("takes inputs and outputs once where there is too much to simulate", function()
+    local s = support.gemm(32)
+    local p = nw.roofline({{schedule = s, time = 1e-3}}, {roofs = roofs(), simulate = 100})
+    assert.same({2.0 * 32 ^ 3, 3 * 32 * 32 * 4.0, "compulsory"}, {p.rows[1][2], p.rows[1][3], p.rows[1][4]})
+    assert.truthy(tostring(p):find "Open dots: bytes of inputs and outputs, once each")
+    assert.truthy(p.script:find "points pt 6")
+    fails("not simulated", "invalid", nw.roofline, {{schedule = s, time = 1e-3}}, {roofs = roofs(), simulate = 100, level = "L2"})
+  end)
+
+  it("asks for the values of sizes, or takes them from the inputs", function()
+    local s = support.row_sums()
+    local list = {{schedule = s, time = 1e-3}}
+    fails("the size M has no value", "invalid", nw.roofline, list, {roofs = roofs()})
+    local p = nw.roofline(list, {roofs = roofs(), sizes = {M = 8, N = 16}})
+    local q = nw.roofline(list, {roofs = roofs(), arguments = {nw.zeros {8, 16}}})
+    assert.equal(2.0 * 8 * 16, p.rows[1][2])
+    assert.same(p.rows, q.rows)
+  end)
+
+  it("has a dot for each version, arrows between them, and leaves the schedule as it was", function()
+    local s = support.gemm(16)
+    s:split("i", 4)
+    s:vectorize "j"
+    local version = s:version()
+    local p = nw.roofline(s, {roofs = roofs(), threads = 1, rounds = 2})
+    assert.equal(version, s:version())
+    assert.same({"the naive program", 's:split("i", 4)', 's:vectorize "j"'}, {p.rows[1][1], p.rows[2][1], p.rows[3][1]})
+    for n = 1, 3 do
+      assert.equal(2.0 * 16 ^ 3, p.rows[n][2])
+      assert.is_true(near(p.rows[n][9], p.rows[n][2] / p.rows[n][6]))
+      assert.equal(1, p.rows[n][13])
+    end
+    local q = nw.roofline({a = s, b = support.gemm(16)}, {roofs = roofs(), rounds = 2})
+    assert.same({"a", "b"}, {q.rows[1][1], q.rows[2][1]})
+    assert.falsy(q.script:find "head filled") -- of names nothing says which came first
+  end)
+
+  it("knows which versions use several threads", function()
+    local s = support.gemm(16)
+    local t = {median = 1e-3, threads = 2}
+    local p = nw.roofline({{schedule = s, time = t}}, {roofs = roofs()})
+    assert.equal(1, p.rows[1][13])
+    s:parallel "i"
+    p = nw.roofline({{schedule = s, time = t}}, {roofs = roofs(2)})
+    assert.equal(2, p.rows[1][13])
+  end)
+
+  it("says what could not be measured", function()
+    local s = support.doubled(64)
+    s:split("i", 8)
+    s:bind("i_o", "blockIdx.x")
+    local p = nw.roofline(s, {roofs = roofs(), threads = 1, rounds = 2})
+    assert.is_nil(p.rows[3][9])
+    assert.truthy(p.rows[3][14])
+    assert.truthy(tostring(p):find("Not drawn: ", 1, true))
+  end)
+
+  it("says what it wants", function()
+    local function bad(pattern, code, entry, o) fails(pattern, code, nw.roofline, {entry}, o or {roofs = roofs()}) end
+    fails("nothing to draw", "invalid", nw.roofline, {})
+    fails("expected a table", "invalid", nw.roofline, 3)
+    for _, v in ipairs {0, -1, 0 / 0, math.huge, "x"} do
+      bad("flops: expected a number above 0", "invalid", {flops = v, bytes = 1, time = 1})
+      bad("bytes: expected a number above 0", "invalid", {flops = 1, bytes = v, time = 1})
+    end
+    bad("is no time", "invalid", {flops = 1, bytes = 1, time = 0 / 0})
+    bad("time", "invalid", {flops = 1, bytes = 1})
+    bad("unknown option", "invalid", {flop = 1, bytes = 1, time = 1})
+    bad("expected a schedule", "invalid", {schedule = 3})
+    bad("level is 'memory'", "invalid", {flops = 1, bytes = 1, time = 1}, {roofs = roofs(), level = "L1"})
+    bad("roofs is what nw.roofs answers", "invalid", {flops = 1, bytes = 1, time = 1}, {roofs = {}})
+    bad("did you mean 'roofs'", "invalid", {flops = 1, bytes = 1, time = 1}, {roof = roofs()})
+    local many = {}
+    for n = 1, 61 do many[n] = {flops = 1, bytes = 1, time = 1} end
+    fails("a picture holds 60", "limit", nw.roofline, many, {roofs = roofs()})
+  end)
+
+  it("is drawn, with few dots and many, and executes nothing", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local path, list = support.temporary(), {}
+    for n, name in ipairs {"a'b\"c", "`touch %s`", "$(touch %s)", "'';system('touch %s')#", "@x\n!touch %s", "%g", "\255"} do
+      list[n] = {flops = 1e9, bytes = 10.0 ^ (4 + n), time = 0.01 * n, label = (name:gsub("%%s", path))}
+    end
+    support.picture(nw.roofline(list, {roofs = roofs(), title = "`x'"}))
+    assert.is_nil(io.open(path))
+    support.picture(nw.roofline({{flops = 1, bytes = 1e12, time = 1e6}}, {roofs = roofs()}))
+    for n = 1, 60 do list[n] = {flops = 1e9, bytes = 1e8, time = 0.05} end
+    support.picture(nw.roofline(list, {roofs = roofs()}))
+  end)
+end)
+
+describe("nw.roofs", function()
+  it("measures bandwidths with STREAM's loops", function()
+    for _, loop in ipairs {"read", "copy", "triad"} do
+      local best, samples = nw.bandwidth(10007, {loop = loop})
+      assert.is_true(best > 0)
+      assert.equal(best, math.max(table.unpack(samples)))
+    end
+    fails("loop is 'read'", "invalid", nw.bandwidth, 100, {loop = "scale"})
+    fails("bytes is a whole number", "range", nw.bandwidth, 0)
+    fails("bytes is a whole number", "range", nw.bandwidth, 1.5)
+    fails("no memory", "limit", nw.bandwidth, 1 << 60)
+    fails("threads is a number", "range", nw.bandwidth, 100, {threads = 0})
+    fails("threads is a number", "range", nw.roofs, {threads = 1.5})
+  end)
+end)
