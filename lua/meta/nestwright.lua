@@ -669,6 +669,12 @@ function nw.argmax(term, ...) end
 ---@return nw.expr
 function nw.argmin(term, ...) end
 
+---Bytes a second that a loop over so many bytes of memory reads and writes on this machine: the best of a dozen samples, then all of them. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), of STREAM, which counts the bytes that the loop names. threads: one unless said; each has a part of its own.
+---@param bytes integer
+---@param options? {loop?: string, threads?: integer}
+---@return number, number[]
+function nw.bandwidth(bytes, options) end
+
 ---x as bf16; short for nw.cast(x, "bf16").
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
@@ -993,6 +999,17 @@ function nw.reduce_axis(extent, name) end
 ---@param options? {title?: string, sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
 ---@return nw.plot
 function nw.reuse(s, options) end
+
+---The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two. Bytes are those beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the lowest of the roofs over it. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: of symbolic sizes; roofs: those of nw.roofs, kept.
+---@param what nw.schedule|table
+---@param options? {threads?: integer, opt?: integer, limit?: number, rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, roofs?: table, arrows?: boolean, title?: string}
+---@return nw.plot
+function nw.roofline(what, options) end
+
+---What this machine can do at most, measured: the peak of f32 multiply-adds in flop/s, and for each cache and for memory the bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times the last cache, or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak and levels: records with best, median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a process, and again with fresh = true.
+---@param options? {threads?: integer, fresh?: boolean}
+---@return nw.report
+function nw.roofs(options) end
 
 ---Writes a .npy file.
 ---@param array nw.array
