@@ -622,7 +622,7 @@ typedef struct nw_visit_block {
   int naxes, nloops, nindex;
   const nw_visit_axis *axis;
   const nw_visit_loop *loop; // outermost first
-  const char *buffer; // what it writes first; nindex: its dimensions, 0 where the index is data
+  const char *buffer; // what it writes first, at nindex indices; NULL where they are data
 } nw_visit_block;
 typedef struct nw_visited { // an execution
   int block;
@@ -651,6 +651,7 @@ typedef struct nw_refused nw_refused; // counted
 NW_API nw_refused *nw_sched_refused(nw_sched *s);
 NW_API void nw_refused_release(nw_refused *r);
 NW_API const nw_program *nw_refused_program(const nw_refused *r, bool after); // borrowed; NULL: it never made one
+NW_API const nw_refusal *nw_refused_why(const nw_refused *r); // borrowed; NULL: it was refused for its arguments
 
 // How far apart in time a line is asked for and asked for again, in other lines asked for in between: fully associative
 // caches of more lines than that hit. Counted by tensor, exactly below 64, then in 64 bins an octave.

@@ -101,16 +101,16 @@ static void set_axes(nw_visits *v, site *s, const nw_stmt *b) {
   s->told.axis = axis;
 }
 
-// Of the first store; none where an index is data.
+// Of the first store; not where an index is data.
 static void set_index(nw_visits *v, site *s, const nw_stmt *b) {
   if (!b->block.ntargets) return;
   const nw_target *t = &b->block.target[0];
-  s->told.buffer = t->buffer;
   s->index = NW_NEW_N(v->arena, nw_calc *, t->n + 1);
   for (int i = 0; i < t->n; i++) {
     const nw_expr *e = nw_import(v->pool, nw_block_bound(v->p, b, t->index[i]));
     if (!(s->index[i] = nw_calc_of(v->arena, &v->names, e))) return;
   }
+  s->told.buffer = t->buffer;
   s->told.nindex = t->n;
 }
 

@@ -20,6 +20,8 @@ nw_refused *nw_sched_refused(nw_sched *s) {
   return s->refused;
 }
 
+const nw_refusal *nw_refused_why(const nw_refused *r) { return r->slip ? NULL : &r->refusal; }
+
 const nw_program *nw_refused_program(const nw_refused *r, bool after) { return after ? r->after : r->before; }
 
 void nw_refused_keep(nw_step *st) {

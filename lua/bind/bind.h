@@ -91,6 +91,7 @@ void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s); // of the step t
 // ---- error.c
 // Raises what the core left in the context as a nestwright.error.
 int nwl_raise(lua_State *L);
+void nwl_push_refusal(lua_State *L, const nw_refusal *r);
 int nwl_raise_step(lua_State *L, nw_sched *s); // the same after a step: its refusal can be drawn
 int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void nwl_error_open(lua_State *L);

@@ -62,7 +62,7 @@ static void set_integers(lua_State *L, const char *field, int n, const int64_t *
   lua_setfield(L, -2, field);
 }
 
-// {block = "C", i = 0, k = 1}
+// {block = "C", i = 0, k = 1}; with init = true, where it sets what a reduction starts from.
 static void set_execution(lua_State *L, const char *field, const nw_execution *e) {
   if (!e->block) return;
   lua_newtable(L);
@@ -71,6 +71,10 @@ static void set_execution(lua_State *L, const char *field, const nw_execution *e
     lua_setfield(L, -2, e->loop[i]);
   }
   set_string(L, "block", e->block);
+  if (e->init) {
+    lua_pushboolean(L, true);
+    lua_setfield(L, -2, "init");
+  }
   lua_setfield(L, -2, field);
 }
 
@@ -85,7 +89,7 @@ static void set_witness(lua_State *L, const nw_conflict *w) {
   lua_setfield(L, -2, "witness");
 }
 
-static void push_refusal(lua_State *L, const nw_refusal *r) {
+void nwl_push_refusal(lua_State *L, const nw_refusal *r) {
   lua_newtable(L);
   set_string(L, "kind", kind_names[r->kind]);
   set_string(L, "primitive", r->primitive);
@@ -148,7 +152,7 @@ static void push_diagnostic(lua_State *L) {
   const nw_diag *d = nw_error(c);
   push_error(L, d ? d->code : NW_EINVAL, d ? d->message : NULL, d ? d->hint : NULL);
   if (d && d->refusal) {
-    push_refusal(L, d->refusal);
+    nwl_push_refusal(L, d->refusal);
     lua_setfield(L, -2, "refusal");
   }
   nw_clear(c);

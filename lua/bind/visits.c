@@ -39,6 +39,17 @@ static int f_programs(lua_State *L) {
   return 1;
 }
 
+// The refusal of the last step, or nil.
+static int f_refusal(lua_State *L) {
+  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "schedule");
+  nwl_box *b = nwl_new(L, &nwl_refused_class, release_refused);
+  const nw_refused *r = b->p = nw_sched_refused(s);
+  if (!r || !nw_refused_why(r)) return 0;
+  nwl_push_refusal(L, nw_refused_why(r));
+  nwl_keep_programs(L, -1, s);
+  return 1;
+}
+
 // The program that arguments 1 and 2 mean: a schedule's, or what was before or would be after a step.
 static const nw_program *program_arg(lua_State *L) {
   nw_sched *s = nwl_test(L, 1, &nwl_schedule_class);
@@ -207,6 +218,7 @@ static int f_visit_there(lua_State *L) {
 const nwl_row nwl_visits_rows[] = {
     {"refused_programs", f_programs, "(refusal: nw.refusal): nw.refused?",
      "The programs before and after the refused step."},
+    {"schedule_refusal", f_refusal, "(s: nw.schedule): nw.refusal?", "Why the last step was refused."},
     {"visit_blocks", f_blocks, "(s: nw.schedule|nw.refused, after: boolean, sizes: integer[]): table[]",
      "Blocks: name, stage, init, buffer, axes (name, kind, lo, extent, step by loop), loops (name, mark)."},
     {"visits", f_visits,

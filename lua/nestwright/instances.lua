@@ -6,12 +6,15 @@ local instances = {}
 
 local MOST = 100000 -- executions
 
---- Blocks of a program by stage, in the order of the program: {name, axes, blocks (their numbers)}. The split-off init of a
---- reduction is a stage of its own. holder: a schedule, or what core.refused_programs gives.
+-- The split-off init of a reduction is a stage of its own.
+local function stage_of(block) return block.init and block.name or block.stage end
+
+--- Blocks of a program by stage, in the order of the program: {name, axes, blocks (their numbers)}. holder: a
+--- schedule, or what core.refused_programs gives.
 function instances.stages(holder, after, sizes)
   local blocks, list, at = core.visit_blocks(holder, after, sizes), {}, {}
   for n, block in ipairs(blocks) do
-    local name = block.init and block.name or block.stage
+    local name = stage_of(block)
     if not at[name] then
       at[name] = {name = name, axes = block.axes, blocks = {}}
       list[#list + 1] = at[name]
@@ -91,6 +94,10 @@ local function text_of(block, visit, loops)
   return table.concat(words, ", ")
 end
 
+local function loops_text(block, visit)
+  return text_of(block, visit, loops_where(block, function() return true end))
+end
+
 -- What stays the same for all executions of a block.
 local function about(block, shown, alone)
   local shared = loops_where(block, is_shared)
@@ -146,9 +153,9 @@ end
 --- stage and axis the values asked for, nil being all; shown: the axes, by name, whose tiles count.
 function instances.list(holder, after, sizes, stages, values, shown)
   local _, blocks = instances.stages(holder, after, sizes)
-  local told, stage_of, tick = {}, {}, clock()
+  local told, tick = {}, clock()
   for _, stage in ipairs(stages) do
-    for _, n in ipairs(stage.blocks) do told[n], stage_of[n] = about(blocks[n], shown, #stage.blocks == 1), stage.name end
+    for _, n in ipairs(stage.blocks) do told[n] = about(blocks[n], shown, #stage.blocks == 1) end
   end
   local list = core.visits(holder, after, sizes, asked_of(blocks, stages, values), MOST)
   for n, visit in ipairs(list) do
@@ -158,14 +165,41 @@ function instances.list(holder, after, sizes, stages, values, shown)
     local first = block.loops[t.shared[1]]
     local region = first and first.name .. ":" .. key_of(visit, t.outside) or ""
     list[n] = {
-      stage = stage_of[visit.block], block = visit.block, piece = t.piece, at = named(block.axes, visit.axes),
+      stage = stage_of(block), block = visit.block, piece = t.piece, at = named(block.axes, visit.axes),
       index = visit.index, stroke = stroke, vector = #t.vectors > 0, thread = thread,
       time = tick(region, thread, stroke),
       tiles = tiles_of(visit, t.levels),
-      loops = text_of(block, visit, loops_where(block, function() return true end)),
+      loops = loops_text(block, visit),
     }
   end
   return list, blocks
+end
+
+local function element_of(block, visit)
+  if not block.buffer or #visit.index == 0 then return block.buffer end
+  return ("%s[%s]"):format(block.buffer, table.concat(visit.index, ", "))
+end
+
+--- Are two executions, by the values of their axes, of one instance?
+function instances.same(a, b)
+  for name, value in pairs(a) do if b[name] ~= value then return false end end
+  return true
+end
+
+--- The execution of a block, by name, where its loops have these values, {i = 0}: {stage, block (its number), axes, at, loops,
+--- writes (C[0, 1]; nil where the index is data)}. nil
+--- where there is no such block, or a loop has no value.
+function instances.there(holder, after, sizes, name, values)
+  for n, block in ipairs(core.visit_blocks(holder, after, sizes)) do
+    if block.name == name then
+      local loops = {}
+      for k, loop in ipairs(block.loops) do loops[k] = math.tointeger(values[loop.name]) end
+      if #loops < #block.loops then return nil end
+      local visit = core.visit_there(holder, after, sizes, n, loops)
+      return {stage = stage_of(block), block = n, axes = block.axes, at = named(block.axes, visit.axes),
+        loops = loops_text(block, visit), writes = element_of(block, visit)}
+    end
+  end
 end
 
 return instances

@@ -90,12 +90,6 @@ local function range_of(what, axis, from, to)
   return values
 end
 
-local function grid_axis(grid, axis, values)
-  local out = grid.axis(axis.name, values)
-  out.lo, out.hi = axis.lo, axis.lo + axis.extent - 1
-  return out
-end
-
 -- Axes that are not shown stand at one value.
 local function fixed_axes(what, stage, is_shown, at)
   local fixed = {}
@@ -123,7 +117,7 @@ local function view_of(what, s, o)
     fixed = fixed_axes(what, stage, is_shown, values_given(what, stage, "at", o.at))}
   for n, axis in ipairs(axes) do
     values[axis.name] = range_of(what, axis, from, to)
-    view.shown[n] = grid_axis(grid, axis, values[axis.name])
+    view.shown[n] = grid.axis(axis.name, values[axis.name], axis.lo, axis.lo + axis.extent - 1)
   end
   for _, fixed in ipairs(view.fixed) do values[fixed.name] = {fixed.value} end
   view.rows, view.columns = #axes == 2 and view.shown[1] or grid.NONE, view.shown[#axes]
@@ -172,4 +166,19 @@ return function(nw)
   define("pieces", SIGNATURE,
     "The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name; tiles are outlined. " .. WHICH,
     picture("pieces", "pieces and tiles"))
+
+  core.refusal.__index = {}
+  rows.define(core.refusal.__index, "refusal", "plot", "(self: nw.refusal, options?: {title?: string}): nw.plot",
+    "The two instances in conflict among their neighbours, at the smallest sizes that fail: the order in which they are visited "
+    .. "now, and dashed the one after the step. The arrow goes from the instance that must come first to the one that needs it. "
+    .. "A refusal without two executions, as for structure or capacity, is an error that says so.",
+    function(refusal, options)
+      local o = errors.options("plot", options, {"title"})
+      if getmetatable(refusal) ~= core.refusal then
+        errors.fail("invalid", "call it with a colon: e.refusal:plot()", "plot: expected a refusal, got %s",
+          core.type_name(refusal))
+      end
+      local title = errors.expect("plot: title", o.title or refusal.message, "string")
+      return require "nestwright.plots.refusal".make(require "nestwright.conflict".of(refusal), refusal, title)
+    end)
 end

@@ -19,10 +19,12 @@ figure.series = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9
 figure.TITLE = 44 -- pixels for the title
 figure.GAP = 16
 local FOOT = 22 -- pixels for a line of small print
+local CHARACTER, SMALL = 6.8, 5.4 -- pixels of a character, and of one of the small print
 
 --- o: {title, width in pixels (1000)}. Its `bottom` is where what was placed so far ends.
 function figure.new(o)
-  return setmetatable({title = o.title, width = o.width or 1000, bottom = figure.TITLE, panels = {}, blocks = {}, drawn = {}}, meta)
+  return setmetatable({title = o.title, width = o.width or 1000, bottom = figure.TITLE, right = 0, panels = {}, blocks = {},
+    drawn = {}}, meta)
 end
 
 --- Numbers as gnuplot reads them; what is not finite becomes a gap.
@@ -79,7 +81,12 @@ end
 --- `commands` set it up; `parts` are what is plotted.
 function methods:panel(rect, commands, parts)
   self.panels[#self.panels + 1] = {rect = rect, commands = commands, parts = parts}
-  self.bottom = math.max(self.bottom, rect.top + rect.height)
+  self.bottom, self.right = math.max(self.bottom, rect.top + rect.height), math.max(self.right, rect.right)
+end
+
+--- As wide as what was placed so far, and its title; `least` pixels or more.
+function methods:fit(least)
+  self.width = math.ceil(math.max(least, self.right + 24, 8.2 * utf8.len(self.title) + 40))
 end
 
 local function placed(f, p, height)
@@ -92,6 +99,7 @@ end
 --- colour, boxed (on white), upright}.
 function methods:text(x, y, text, o)
   o = o or {}
+  if (o.align or "left") == "left" then self.right = math.max(self.right, x + CHARACTER * utf8.len(text)) end
   self.drawn[#self.drawn + 1] = function(height)
     return ("set label %s at screen %.5f, screen %.5f %s noenhanced front font ',%d' textcolor rgb '%s'%s%s"):format(
       gnuplot.quote(text), x / self.width, 1 - y / height, o.align or "left", o.size or 11, o.colour or figure.colour.black,
@@ -107,11 +115,33 @@ function methods:line(x1, y1, x2, y2, style)
   end
 end
 
+local PIECE = 7 -- pixels of a line that is a piece of a curve
+
+local function on_curve(x1, y1, x2, y2, bend, t)
+  local mx, my = (x1 + x2) / 2 - bend * (y2 - y1), (y1 + y2) / 2 + bend * (x2 - x1)
+  local a, b, c = (1 - t) * (1 - t), 2 * t * (1 - t), t * t
+  return a * x1 + b * mx + c * x2, a * y1 + b * my + c * y2
+end
+
+--- A bent arrow. o: {bend (how far the curve goes aside, in parts of its length), broken (dashed), width, colour}.
+function methods:arrow(x1, y1, x2, y2, o)
+  local pieces = math.max(4, math.ceil(math.sqrt((x2 - x1) ^ 2 + (y2 - y1) ^ 2) / PIECE))
+  for k = 1, pieces do
+    local ax, ay = on_curve(x1, y1, x2, y2, o.bend, (k - 1) / pieces)
+    local bx, by = on_curve(x1, y1, x2, y2, o.bend, k / pieces)
+    local last = k == pieces
+    if last or not o.broken or k % 3 ~= 0 then
+      self:line(ax, ay, bx, by, ("%s lw %g lc rgb '%s'"):format(last and "head filled size screen 0.012,22" or "nohead", o.width,
+        o.colour))
+    end
+  end
+end
+
 --- What marks mean: {text, pt (gnuplot's number of the shape), colour}, in one or more rows below the panels; of fillings:
 --- {text, fill (a style of gnuplot's), colour}.
 function methods:key(entries) self.entries = entries end
 
-local CHARACTER, KEY_ROW = 6.8, 20 -- pixels
+local KEY_ROW = 20 -- pixels
 
 -- Labels with their points, and how many rows they take. A row is filled before the next begins.
 local function key_labels(f)
@@ -144,9 +174,9 @@ local function key_commands(labels, rows, f, height, above)
   return out
 end
 
--- An average character of the small type is five pixels wide.
-local function folded(text, width)
-  local most, lines, line = width // 5.4, {}, ""
+--- Text in lines of at most so many characters, broken between words.
+function figure.folded(text, most)
+  local lines, line = {}, ""
   for word in text:gmatch "%S+" do
     if #line + 1 + #word > most then
       lines[#lines + 1], line = line, word
@@ -171,7 +201,7 @@ end
 --- small print itself. `under`: pixels below the last panel for what is written at its axis; small: the small
 --- print: machine and spread where something was measured, the model where not.
 function methods:finish(under, small)
-  local print, labels, rows = folded(small or "", self.width - 40), key_labels(self)
+  local print, labels, rows = figure.folded(small or "", (self.width - 40) // SMALL), key_labels(self)
   local foot = FOOT * #print + 4
   local height = self.bottom + under + KEY_ROW * rows + foot
   local last = self.panels[#self.panels].commands

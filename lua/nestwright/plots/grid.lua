@@ -10,14 +10,14 @@ local TEXT = 9 -- pixels of a character of a tick
 local SMALL = 14 -- pixels of a cell that is too small for heads of arrows
 local ROOM = 2.2 -- cells above a row that is alone, for arcs
 
---- An axis to be shown: its values in ascending order, where they are not neighbours with a gap between.
-function grid.axis(name, values)
+--- An axis to be shown: its values in ascending order, where they are not neighbours with a gap between. lo, hi: its domain.
+function grid.axis(name, values, lo, hi)
   local at, ticks, n = {}, {}, 0
   for k, value in ipairs(values) do
     if k > 1 and value ~= values[k - 1] + 1 then n = n + 1 end
     at[value], ticks[k], n = n, {n, value}, n + 1
   end
-  return {name = name, values = values, at = at, ticks = ticks, n = n}
+  return {name = name, values = values, at = at, ticks = ticks, n = n, lo = lo, hi = hi}
 end
 
 --- The axis of what has none: one row.
@@ -35,7 +35,26 @@ function grid.shade(part)
   return v
 end
 
-local function above(o) return o.rows == grid.NONE and o.lanes and ROOM or 0 end
+--- The path from stroke to stroke as segments {from column, row, column and row further}: neighbours, and jumps.
+function grid.segments(strokes)
+  local steps, jumps = {}, {}
+  for k = 2, #strokes do
+    local a, b = strokes[k - 1], strokes[k]
+    local near = math.max(math.abs(a.to[1] - b.from[1]), math.abs(a.to[2] - b.from[2])) <= 1
+    local list = near and steps or jumps
+    list[#list + 1] = {a.middle[1], a.middle[2], b.middle[1] - a.middle[1], b.middle[2] - a.middle[2]}
+  end
+  return steps, jumps
+end
+
+-- Room for arcs, where there are some.
+local function above(o)
+  for _, lane in ipairs(o.rows == grid.NONE and o.lanes or {}) do
+    local _, jumps = grid.segments(lane.strokes)
+    if #jumps > 0 then return ROOM end
+  end
+  return 0
+end
 
 local function tics(axis, letter, cell)
   local step, list = 1, {}
@@ -79,19 +98,25 @@ end
 
 -- ---- parts
 
--- Cells that are there, whether they are visited or not: {column, row}.
+local function is_inside(axis, value) return not axis.lo or value >= axis.lo and value <= axis.hi end
+
+-- Cells of the domain, whether they are visited or not, and those outside: {column, row}.
 local function cells(o)
-  local out = {}
+  local inside, outside = {}, {}
   for _, row in ipairs(o.rows == grid.NONE and {{0, 0}} or o.rows.ticks) do
-    for _, column in ipairs(o.columns.ticks) do out[#out + 1] = {column[1], row[1]} end
+    for _, column in ipairs(o.columns.ticks) do
+      local list = is_inside(o.rows, row[2]) and is_inside(o.columns, column[2]) and inside or outside
+      list[#list + 1] = {column[1], row[1]}
+    end
   end
-  return out
+  return inside, outside
 end
 
 local WHOLE = "using 1:2:($1-0.5):($1+0.5):($2-0.5):($2+0.5)" -- cells, edge to edge
 
-local function domain(f, o)
-  return ("%s %s with boxxyerror fs solid 0 border lc rgb '#BBBBBB' notitle"):format(f:data(cells(o), "domain"), WHOLE)
+local function hatched(f, kind, list, pattern, colour)
+  return ("%s %s with boxxyerror fs transparent pattern %d noborder fc rgb '%s' notitle"):format(f:data(list, kind), WHOLE, pattern,
+    colour)
 end
 
 local function filled(f, fills)
@@ -99,16 +124,14 @@ local function filled(f, fills)
     WHOLE)
 end
 
---- The path from stroke to stroke as segments {from column, row, column and row further}: neighbours, and jumps.
-function grid.segments(strokes)
-  local steps, jumps = {}, {}
-  for k = 2, #strokes do
-    local a, b = strokes[k - 1], strokes[k]
-    local near = math.max(math.abs(a.to[1] - b.from[1]), math.abs(a.to[2] - b.from[2])) <= 1
-    local list = near and steps or jumps
-    list[#list + 1] = {a.middle[1], a.middle[2], b.middle[1] - a.middle[1], b.middle[2] - a.middle[2]}
+-- What is outside of the domain is hatched in grey, visited or not.
+local function background(f, o, parts)
+  local inside, outside = cells(o)
+  if #inside > 0 then
+    parts[#parts + 1] = ("%s %s with boxxyerror fs solid 0 border lc rgb '#BBBBBB' notitle"):format(f:data(inside, "domain"), WHOLE)
   end
-  return steps, jumps
+  if o.fills and #o.fills > 0 then parts[#parts + 1] = filled(f, o.fills) end
+  if #outside > 0 then parts[#parts + 1] = hatched(f, "outside", outside, 2, "#888888") end
 end
 
 -- Points of an arc above a row that is alone: a jump would hide behind the row.
@@ -214,6 +237,15 @@ local function numbers(f, o, parts)
     f:data(o.numbers, "times"), o.cell < 34 and 7 or 8)
 end
 
+-- Shapes on a white rim, above all else.
+local function marked(f, o, parts)
+  for _, mark in ipairs(o.marks or {}) do
+    local at = f:data({{mark.column, mark.row}}, "mark")
+    parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 2.9 lc rgb '#FFFFFF' notitle"):format(at, mark.point)
+    parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 2.1 lc rgb '%s' notitle"):format(at, mark.point, mark.colour)
+  end
+end
+
 -- ---- the panel
 
 local function labels(f, o)
@@ -225,15 +257,14 @@ end
 
 --- Places a grid and answers where it lies. o: {left, top, cell (pixels), rows, columns (grid.axis; rows may be grid.NONE), fills
 --- ({column, row, colour as a number}), hatches ({pattern, colour, cells}), lanes ({strokes, colour, point}), numbers ({column,
---- row, text}), tiles (by level, lists of cells), borders (such a list), dashed}. A stroke: {from, to, middle ({column, row}),
---- vector}.
+--- row, text}), tiles (by level, lists of cells), borders (such a list), marks ({column, row, point, colour}), dashed}. A
+--- stroke: {from, to, middle ({column, row}), vector}.
 function grid.place(f, o)
   o.rect = {left = o.left, top = o.top, width = o.cell * o.columns.n, height = math.ceil(o.cell * (o.rows.n + above(o)))}
-  local parts = {domain(f, o)}
-  if o.fills and #o.fills > 0 then parts[#parts + 1] = filled(f, o.fills) end
+  local parts = {}
+  background(f, o, parts)
   for _, h in ipairs(o.hatches or {}) do
-    parts[#parts + 1] = ("%s %s with boxxyerror fs transparent pattern %d noborder fc rgb '%s' notitle"):format(
-      f:data(h.cells, "hatched"), WHOLE, h.pattern, h.colour)
+    parts[#parts + 1] = hatched(f, "hatched", h.cells, h.pattern, h.colour)
   end
   outlines(f, o, parts)
   for _, lane in ipairs(o.lanes or {}) do
@@ -242,6 +273,7 @@ function grid.place(f, o)
     dots(f, o, lane, parts)
   end
   numbers(f, o, parts)
+  marked(f, o, parts)
   labels(f, o)
   f:panel({left = o.rect.left, right = o.rect.left + o.rect.width, top = o.rect.top, height = o.rect.height}, frame(o), parts)
   return o.rect
