@@ -193,7 +193,7 @@ local function key_of(lanes, again, last)
     if #lanes > 1 and n <= NAMED then entries[#entries + 1] = {text = lane.name, pt = lane.point, colour = lane.colour} end
   end
   if #lanes > NAMED then entries[#entries + 1] = {text = "and so on", pt = 0, colour = "#FFFFFF"} end
-  if again then entries[#entries + 1] = {text = "hatched: visited more than once", pt = 4, colour = figure.colour.red} end
+  if again then entries[#entries + 1] = {text = "visited more than once", fill = "pattern 4", colour = figure.colour.red} end
   return entries
 end
 
