@@ -110,7 +110,7 @@ function schedule:diff(a, b) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:double_buffer(stage) end
 
----Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, whether the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false when there is nothing to run, as for a step that is refused for its structure.
+---Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, whether the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false when there is nothing to run, as for a step that is refused for its structure; refusal, which refusal:plot() draws.
 ---@return nw.report
 function schedule:explain() end
 
@@ -622,6 +622,11 @@ local error = {}
 ---@field why string? One sentence about the two iterations.
 ---@field witness table? The same in numbers: sizes, index of the element, source and sink by loop, the marked loop.
 local refusal = {}
+
+---The two instances in conflict among their neighbours, at the smallest sizes that fail: the order in which they are visited now, and dashed the one after the step. The arrow goes from the instance that must come first to the one that needs it. A refusal without two executions, as for structure or capacity, is an error that says so.
+---@param options? {title?: string}
+---@return nw.plot
+function refusal:plot(options) end
 
 ---@class nw.view
 ---@field render fun(style: 'plain'|'ansi'|'html'): string
