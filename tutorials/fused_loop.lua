@@ -99,15 +99,11 @@ local function means(kernels, data)
   return samples
 end
 
--- What a row of a branch takes on its own: the whole of that branch on one thread, by rows.
-local function row_time(make, which)
-  local made = {make(MOST)}
-  local stage = made[1 + which]
-  local s = nw.schedule(stage)
-  vectors(s, stage)
-  local data = {}
-  for n, t in ipairs(s:inputs()) do data[n] = nw.random(t:shape(), t.dtype, {seed = n}) end
-  return means({s:build {threads = 1}}, data)[1].min / MOST
+-- Busy and idle time of the threads in the fastest of RUNS runs.
+local function watched(kernel, data)
+  local call = {table.unpack(data)}
+  call[#call + 1] = {reps = RUNS, fastest = true}
+  return kernel:busy(table.unpack(call))
 end
 
 local function same(a, b)
@@ -118,26 +114,6 @@ local function same(a, b)
 end
 
 -- ---- what a thread is given: rows [n*t/T, n*(t+1)/T) of a loop of n, as the runtime shares them out
-
-local function part(n, t, threads, from, to)
-  local lo, hi = math.max(n * t // threads, from), math.min(n * (t + 1) // threads, to)
-  return math.max(hi - lo, 0)
-end
-
--- How long the busiest thread works, and what all of them together stand idle meanwhile. branches: {rows, time of a row}.
-local function busy(branches, threads)
-  local n, most, work = 0, 0, 0
-  for _, b in ipairs(branches) do n = n + b[1] end
-  for t = 0, threads - 1 do
-    local mine, from = 0, 0
-    for _, b in ipairs(branches) do
-      mine = mine + b[2] * part(n, t, threads, from, from + b[1])
-      from = from + b[1]
-    end
-    most, work = math.max(most, mine), work + mine
-  end
-  return most, most * threads - work
-end
 
 local function thread_of(row, rows, threads)
   local t = 0
@@ -156,58 +132,91 @@ local function made_elsewhere(M, threads)
   return count
 end
 
--- ---- one table: times of the four schedules, and what the shares of the threads say about them
+-- ---- one table: times of the four schedules, and how long threads stood idle
 
 local DEFAULT, FUSED, IN_TURN, DYNAMIC = 1, 2, 3, 4
+local TITLES = {[DEFAULT] = "default", [FUSED] = "fused", [DYNAMIC] = "dynamic"}
 
 local function ms(seconds) return ("%8.3f"):format(1e3 * seconds) end
+local function percent(share) return ("%3.0f %%"):format(100 * share) end
 
 local HEADER = [[
-   |   mean of the runs  |     fastest run     | fastest runs over default | fused: rows | idle time, from the rows
- M |  default      fused |  default      fused |   fused  in turn  dynamic | from others | default: X       Y     fused]]
+   |   mean of the runs  |     fastest run     | fastest runs over default | fused: rows | threads idle, measured, of a loop's time
+ M |  default      fused |  default      fused |   fused  in turn  dynamic | from others | default: X       Y |  fused dynamic]]
 
 local function row(M, r)
-  return (" %d | %s   %s | %s   %s | %7.2f %8.2f %8.2f |  %3d of %-3d |  %s%s  %s"):format(M, ms(r.mean[DEFAULT]),
+  return (" %d | %s   %s | %s   %s | %7.2f %8.2f %8.2f |  %3d of %-3d |      %s   %s | %s   %s"):format(M, ms(r.mean[DEFAULT]),
     ms(r.mean[FUSED]), ms(r.min[DEFAULT]), ms(r.min[FUSED]), r.ratio[FUSED], r.ratio[IN_TURN], r.ratio[DYNAMIC], r.elsewhere,
-    2 * M, ms(r.in_x), ms(r.in_y), ms(r.in_fused))
+    2 * M, percent(r.in_x), percent(r.in_y), percent(r.in_fused), percent(r.in_dynamic))
 end
 
 -- Whether there is a Z to read what X and Y make.
 local function has_reader(make) return select("#", make(1)) > 3 end
 
+-- Times of the four, and what the threads of all but the one in turn do.
 local function measure(make, M, threads)
   local schedules = {default(make, M), (fused(make, M)), (fused(make, M, in_turn)), (fused(make, M, dynamic))}
-  local data, kernels = {}, {}
+  local data, kernels, threads_of = {}, {}, {}
   for n, t in ipairs(schedules[1]:inputs()) do data[n] = nw.random(t:shape(), t.dtype, {seed = n}) end
   for n, s in ipairs(schedules) do kernels[n] = s:build {threads = threads} end
   local first = {kernels[1](table.unpack(data))}
   for n = 2, #kernels do same(first, {kernels[n](table.unpack(data))}) end
-  return means(kernels, data)
+  for n in pairs(TITLES) do threads_of[n] = watched(kernels[n], data) end
+  return means(kernels, data), threads_of
 end
 
--- One row of the table; x, y: the time of a row of X and of Y on one thread.
-local function look_at(make, M, threads, x, y)
+-- What a row of X and one of Y take: the parts of the dynamic loop are its rows, first those of X.
+local function row_times(threads, M)
+  local rows = {{}, {}}
+  for _, part in ipairs(threads.records) do
+    if part.kind == threads.loops[1].loop then table.insert(rows[part.first < M and 1 or 2], part.to - part.from) end
+  end
+  for n, list in ipairs(rows) do rows[n] = math.min(table.unpack(list)) end
+  return rows[1], rows[2]
+end
+
+-- One row of the table.
+local function look_at(make, M, threads)
   local r = {M = M, mean = {}, min = {}, ratio = {}, disturbed = 1}
-  for n, time in ipairs(measure(make, M, threads)) do
+  local samples, threads_of = measure(make, M, threads)
+  for n, time in ipairs(samples) do
     r.mean[n], r.min[n], r.disturbed = time.mean, time.min, math.max(r.disturbed, time.mean / time.min)
     r.ratio[n] = r.min[n] / r.min[DEFAULT]
   end
-  r.in_x, r.in_y = select(2, busy({{M, x}}, threads)), select(2, busy({{M, y}}, threads))
-  r.in_fused = select(2, busy({{M, x}, {M, y}}, threads))
-  r.elsewhere = has_reader(make) and made_elsewhere(M, threads) or 0
+  r.in_x, r.in_y = threads_of[DEFAULT].loops[1].idle, threads_of[DEFAULT].loops[2].idle
+  r.in_fused, r.in_dynamic = threads_of[FUSED].loops[1].idle, threads_of[DYNAMIC].loops[1].idle
+  r.x, r.y = row_times(threads_of[DYNAMIC], M)
+  r.elsewhere, r.threads_of = has_reader(make) and made_elsewhere(M, threads) or 0, threads_of
   return r
+end
+
+-- What each thread did, as it was measured; of many threads those that worked most and least.
+local function print_threads(r)
+  for n = DEFAULT, DYNAMIC do
+    local list, words = r.threads_of[n] and r.threads_of[n].threads or {}, {}
+    table.sort(list, function(a, b) return a.busy > b.busy end)
+    for k, t in ipairs(list) do
+      if k <= 3 or k > #list - 3 then
+        words[#words + 1] = ("thread %d busy %.3f ms, idle %.3f ms"):format(t.thread, 1e3 * t.busy, 1e3 * t.idle)
+      end
+    end
+    if #words > 0 then print(("M = %d, %s: %s"):format(r.M, TITLES[n], table.concat(words, " | "))) end
+  end
 end
 
 local function compare(title, make, threads)
   print(("\n== %s, %d threads, %d runs of each, milliseconds"):format(title, threads, RUNS))
-  local x, y = row_time(make, 1), row_time(make, 2)
-  print(("a row of X takes %.4f ms on one thread, a row of Y %.4f ms"):format(1e3 * x, 1e3 * y))
   print(HEADER)
-  local out = {x = x, y = y, threads = threads}
+  local out = {threads = threads}
   for M = 1, MOST do
-    out[M] = look_at(make, M, threads, x, y)
+    out[M] = look_at(make, M, threads)
     print(row(M, out[M]))
   end
+  out.x, out.y = out[MOST].x, out[MOST].y
+  print(("in the dynamic loop a row of X takes %.4f ms, a row of Y %.4f ms (the fastest of %d each)"):format(1e3 * out.x,
+    1e3 * out.y, MOST))
+  print_threads(out[MOST - 1])
+  print_threads(out[MOST])
   return out
 end
 
@@ -236,8 +245,9 @@ local function against(r, parity, schedule)
 end
 
 local function idle(r, parity)
-  return ("By the rows, threads stand idle for %.3f ms in X and %.3f ms in Y by default, for %.3f ms fused."):format(
-    1e3 * over(r, parity, "in_x"), 1e3 * over(r, parity, "in_y"), 1e3 * over(r, parity, "in_fused"))
+  return ("Measured, threads stand idle, waiting for work or for each other, for %.0f %% of the loop of X and %.0f %% of that of Y "
+    .. "by default, for %.0f %% of the fused loop, for %.0f %% of the dynamic one."):format(100 * over(r, parity, "in_x"),
+    100 * over(r, parity, "in_y"), 100 * over(r, parity, "in_fused"), 100 * over(r, parity, "in_dynamic"))
 end
 
 local function disturbance(r)
@@ -260,7 +270,12 @@ local function equal_rows(r)
     .. "'fused' is what the rows of other cores cost."):format(r.threads))
 end
 
-local function busiest(r, M) return 100 * busy({{M, r.x}, {M, r.y}}, r.threads) / (M * (r.x + r.y)) end
+-- The part of all the work, in per cent, that the busiest thread of the fused loop was measured to do.
+local function busiest(r, M)
+  local most, all = 0, 0
+  for _, t in ipairs(r[M].threads_of[FUSED].threads) do most, all = math.max(most, t.busy), all + t.busy end
+  return 100 * most / all
+end
 
 local function unequal_rows(r)
   for parity = 1, 0, -1 do
@@ -268,8 +283,8 @@ local function unequal_rows(r)
       against(r, parity, DYNAMIC), idle(r, parity)))
   end
   print(("A row of one is the work of %.0f rows of the other, and the fused loop gives its first threads the rows of X, its last "
-    .. "those of Y: the busiest of %d has %.0f %% of the work at M = %d and %.0f %% at M = %d, where an even share is %.0f %%. "
-    .. "The remedy is s:pragma(loop, \"schedule\", \"dynamic\"): a thread that is done takes the next row, the column "
+    .. "those of Y: the busiest of %d was measured to do %.0f %% of the work at M = %d and %.0f %% at M = %d, where an even share "
+    .. "is %.0f %%. The remedy is s:pragma(loop, \"schedule\", \"dynamic\"): a thread that is done takes the next row, the column "
     .. "'dynamic'."):format(math.max(r.x, r.y) / math.max(math.min(r.x, r.y), 1e-12), r.threads, busiest(r, MOST - 1), MOST - 1,
     busiest(r, MOST), MOST, 100 / r.threads))
 end
@@ -292,6 +307,13 @@ print ""
 print(s)
 print(notes)
 explain(compare("unbalanced: N of X beside N^2 of Y", unbalanced, threads))
+
+print "\n== who does what when"
+for n, share in ipairs {false, dynamic} do
+  local title = ("unbalanced, M = %d, %s"):format(MOST, ({"fused", "dynamic"})[n])
+  print(title)
+  fused(unbalanced, MOST, share):timeline({threads = threads, reps = RUNS, fastest = true, title = title}):show()
+end
 
 -- ---- inner loops: the rows merged, and the loops inside them fused
 

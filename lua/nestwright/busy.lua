@@ -25,6 +25,26 @@ local function thread_of(log, t, within)
   return r
 end
 
+-- Loops of one name are told apart by their numbers.
+local function loop_names(log)
+  local out, seen = {}, {}
+  for n, name in ipairs(log.loops) do
+    seen[name] = (seen[name] or 0) + 1
+    out[n] = seen[name] > 1 and ("%s (%d)"):format(name, seen[name]) or name
+  end
+  return out
+end
+
+-- Of one loop: seconds from its first thread's start to its last one's end, and the part of them, over all threads, that is idle.
+local function loops_of(log)
+  local out = {}
+  for n, name in ipairs(loop_names(log)) do out[n] = {loop = name, within = 0, busy = 0} end
+  for _, region in ipairs(log.regions) do out[region.loop].within = out[region.loop].within + region.to - region.from end
+  for _, s in ipairs(log.spans) do out[s.loop].busy = out[s.loop].busy + s.to - s.from end
+  for _, l in ipairs(out) do l.idle = l.within > 0 and math.max(0, 1 - l.busy / (l.within * log.threads)) or 0 end
+  return out
+end
+
 local function look(log)
   local run = {seconds = log.seconds, within = 0, busy = 0, threads = {}, log = log}
   for _, region in ipairs(log.regions) do run.within = run.within + region.to - region.from end
@@ -32,6 +52,7 @@ local function look(log)
     run.threads[t + 1] = thread_of(log, t, run.within)
     run.busy = run.busy + run.threads[t + 1].busy
   end
+  run.loops = loops_of(log)
   run.idle = run.within > 0 and math.max(0, 1 - run.busy / (run.within * log.threads)) or 0
   return run
 end
@@ -63,16 +84,6 @@ end
 -- ---- what is told of it
 
 local function rounds_text(s) return s.first == s.last and ("%d"):format(s.first) or ("%d-%d"):format(s.first, s.last) end
-
--- Loops of one name are told apart by their numbers.
-local function loop_names(log)
-  local out, seen = {}, {}
-  for n, name in ipairs(log.loops) do
-    seen[name] = (seen[name] or 0) + 1
-    out[n] = seen[name] > 1 and ("%s (%d)"):format(name, seen[name]) or name
-  end
-  return out
-end
 
 -- The calling thread alone runs what is outside of parallel loops.
 local function serial_records(log, out)
@@ -129,6 +140,9 @@ local function text_of(r)
     out[#out + 1] = ("%-10s %10s %10s %8s %8d %6d"):format("thread " .. t.thread, seconds(t.busy), seconds(t.idle),
       r.within > 0 and percent(t.idle / r.within) or "", t.rounds, t.parts)
   end
+  for _, l in ipairs(r.loops) do
+    out[#out + 1] = ("loop %s takes %s, of which threads are idle %s"):format(l.loop, seconds(l.within), percent(l.idle))
+  end
   out[#out + 1] = summary(r)
   return table.concat(out, "\n")
 end
@@ -146,8 +160,8 @@ local function busy(what, kernel, ...)
   end
   local shown, over = measured(kernel, arrays, {reps = reps, fastest = o.fastest})
   local r = {seconds = shown.seconds, min = over.min, median = over.median, within = shown.within, idle = shown.idle,
-    idle_low = over.low, idle_high = over.high, threads = shown.threads, records = records_of(shown.log), reps = reps,
-    fastest = o.fastest, taken = taken(shown.threads), machine = times.machine()}
+    idle_low = over.low, idle_high = over.high, threads = shown.threads, loops = shown.loops,
+    records = records_of(shown.log), reps = reps, fastest = o.fastest, taken = taken(shown.threads), machine = times.machine()}
   return report.new(r, text_of(r))
 end
 
@@ -195,8 +209,9 @@ return function(nw)
     "Runs the kernel and measures what each thread does in its parallel loops: when it begins and ends each part of a loop. "
     .. "The answer prints a table and holds, of the median run (the fastest, if asked for) of reps (11): seconds, within (in "
     .. "parallel loops), idle (a part of that, over all threads), threads: records of thread, busy, idle, cpu (what it ran, by "
-    .. "its own clock), rounds, parts; and records for nw.timeline, with the first and last round of each part. Over all runs: "
-    .. "min, median, idle_low and idle_high (the middle half).",
+    .. "its own clock), rounds, parts; loops: of each within and idle, in the order in which they begin; and records for "
+    .. "nw.timeline, with the first and last round of each part. Over all runs: min, median, idle_low and idle_high (the middle "
+    .. "half).",
     function(kernel, ...) return busy("busy", kernel, ...) end)
 
   kernel_method("timeline", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean, title?: string}): nw.plot",
