@@ -533,7 +533,7 @@ function array:totable() end
 ---@operator call(nw.array): nw.array
 local kernel = {}
 
----Runs the kernel and measures what each thread does in its parallel loops: when it begins and ends each part of a loop. The answer prints a table and holds, of the median run (the fastest, if asked for) of reps (11): seconds, within (in parallel loops), idle (a part of that, over all threads), threads: records of thread, busy, idle, cpu (what it ran, by its own clock), rounds, parts; and records for nw.timeline, with the first and last round of each part. Over all runs: min, median, idle_low and idle_high (the middle half).
+---Runs the kernel and measures what each thread does in its parallel loops: when it begins and ends each part of a loop. The answer prints a table and holds, of the median run (the fastest, if asked for) of reps (11): seconds, within (in parallel loops), idle (a part of that, over all threads), threads: records of thread, busy, idle, cpu (what it ran, by its own clock), rounds, parts; loops: of each within and idle, in the order in which they begin; and records for nw.timeline, with the first and last round of each part. Over all runs: min, median, idle_low and idle_high (the middle half).
 ---@param ... nw.array|{reps?: integer, fastest?: boolean}
 ---@return nw.report
 function kernel:busy(...) end
