@@ -9,14 +9,14 @@ local MOST = 100000 -- executions
 -- The split-off init of a reduction is a stage of its own.
 local function stage_of(block) return block.init and block.name or block.stage end
 
---- Blocks of a program by stage, in the order of the program: {name, axes, blocks (their numbers)}. holder: a
---- schedule, or what core.refused_programs gives.
+--- Blocks of a program by stage, in the order of the program: {name, axes, init, blocks (their numbers)}. holder:
+--- a schedule, or what core.refused_programs gives.
 function instances.stages(holder, after, sizes)
   local blocks, list, at = core.visit_blocks(holder, after, sizes), {}, {}
   for n, block in ipairs(blocks) do
     local name = stage_of(block)
     if not at[name] then
-      at[name] = {name = name, axes = block.axes, blocks = {}}
+      at[name] = {name = name, axes = block.axes, init = block.init, blocks = {}}
       list[#list + 1] = at[name]
     end
     table.insert(at[name].blocks, n)

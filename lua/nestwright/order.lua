@@ -35,8 +35,8 @@ local function stage_of(what, s, list, asked)
   end
   local most
   for _, stage in ipairs(list) do
-    if #stage.axes >= 2 then return stage end
-    if #stage.axes == 1 then most = most or stage end
+    if #stage.axes >= 2 and not stage.init then return stage end
+    if #stage.axes == 1 and not stage.init then most = most or stage end
   end
   return most or errors.fail("invalid", nil, "%s: no stage has an axis: there is no order to show", what)
 end

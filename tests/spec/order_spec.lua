@@ -230,22 +230,19 @@ describe("nw.pieces", function()
   it("outlines tiles along their edges", function()
     local s = doubled(4, 6)
     s:tile("i", "j", 2, 3)
-    local p, sides = nw.pieces(s), {}
-    for _, line in ipairs(block_lines(p, "tiles")) do sides[line] = (sides[line] or 0) + 1 end
-    local want = 0
-    for i = 0, 3 do -- upright edges at -0.5, 2.5 and 5.5: the middle one belongs to two tiles
-      for at, n in pairs {["-0.5"] = 1, ["2.5"] = 2, ["5.5"] = 1} do
-        assert.equal(n, sides[("%s %g 0 1"):format(at, i - 0.5)])
-        want = want + n
-      end
+    local lines = block_lines(nw.pieces(s), "tiles")
+    table.sort(lines)
+    -- From corner to corner of 4 x 6: upright at -0.5, 2.5, 5.5; level at -0.5, 1.5, 3.5.
+    assert.same({"-0.5 -0.5 0 4", "-0.5 -0.5 6 0", "-0.5 1.5 6 0", "-0.5 3.5 6 0", "2.5 -0.5 0 4", "5.5 -0.5 0 4"}, lines)
+  end)
+
+  it("outlines the steps of a triangle", function()
+    local unit = 0 -- of the border between the halves, from corner to corner
+    for _, line in ipairs(block_lines(nw.pieces(triangle(5)), "borders")) do
+      local wide, high = line:match " (%S+) (%S+)$"
+      unit = unit + wide + high
     end
-    for j = 0, 5 do
-      for at, n in pairs {["-0.5"] = 1, ["1.5"] = 2, ["3.5"] = 1} do
-        assert.equal(n, sides[("%g %s 1 0"):format(j - 0.5, at)])
-        want = want + n
-      end
-    end
-    assert.equal(want, #block_lines(p, "tiles"))
+    assert.equal(4 * 5 + 4 + 4, unit) -- around, and down and across between
   end)
 
   it("is one piece where nothing was cut", function()
@@ -297,7 +294,7 @@ describe("a visit", function()
       assert.equal(("i_o = %d"):format(r.i // 2), r.thread)
       assert.equal(r.i % 2 * 4 + r.j + 1, r.time)
     end
-    assert.truthy(tostring(p):find "3 rounds of a loop that threads share")
+    assert.truthy(tostring(p):find "3 rounds of loops that threads share")
   end)
 
   it("is found in a slice of a nest that is far too large to walk", function()
@@ -308,6 +305,28 @@ describe("a visit", function()
     assert.equal(1024, #p.rows)
     assert.same({4064, 4064}, places(p, "i", "j")[1])
     assert.same({4095, 4095}, places(p, "i", "j")[1024])
+  end)
+
+  it("is drawn of 64 x 64 in a file that is not large", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local steps = {
+      function(s) s:reorder("j", "i") end,
+      function(s) s:tile("i", "j", 8, 8) end,
+      function(s) s:skew("j", "i", 1) s:reorder("j", "i") end,
+      function(s) s:split("i", 4) s:reorder("i_i", "j", "i_o") s:vectorize "i_o" end,
+      function(s) s:bind("i", "blockIdx.x") s:bind("j", "threadIdx.x") end,
+    }
+    local path = support.temporary ".svg"
+    for n, step in ipairs(steps) do
+      local s = doubled(64, 64)
+      step(s)
+      nw.order(s):save(path)
+      local bytes = #support.read(path)
+      assert.is_true(bytes < 500000, n .. ": " .. bytes)
+    end
+    nw.pieces(triangle(64)):save(path)
+    assert.is_true(#support.read(path) < 500000)
+    os.remove(path)
   end)
 
   it("stands alone", function()

@@ -21,10 +21,18 @@ figure.GAP = 16
 local FOOT = 22 -- pixels for a line of small print
 local CHARACTER, SMALL = 6.8, 5.4 -- pixels of a character, and of one of the small print
 
+local TITLE_MOST = 115 -- characters
+
+--- Text of at most so many characters.
+function figure.shortened(text, most)
+  if not utf8.len(text) or utf8.len(text) <= most then return text end
+  return text:sub(1, utf8.offset(text, most) - 1) .. "…"
+end
+
 --- o: {title, width in pixels (1000)}. Its `bottom` is where what was placed so far ends.
 function figure.new(o)
-  return setmetatable({title = o.title, width = o.width or 1000, bottom = figure.TITLE, right = 0, panels = {}, blocks = {},
-    drawn = {}}, meta)
+  return setmetatable({title = figure.shortened(o.title, TITLE_MOST), width = o.width or 1000, bottom = figure.TITLE, right = 0,
+    panels = {}, blocks = {}, drawn = {}}, meta)
 end
 
 --- Numbers as gnuplot reads them; what is not finite becomes a gap.

@@ -7,6 +7,7 @@ local order = {}
 
 local LEFT, TOP, WIDTH, HEIGHT = 90, 96, 780, 600 -- pixels: where the grid begins, and the most it takes
 local POINTS = {7, 5, 9, 13, 11, 15} -- of threads, filled; their colours repeat later
+local TOLD_APART = #POINTS * #figure.series -- threads that have a shape and a colour of their own
 local NAMED = 14 -- threads in the key
 
 -- ---- from the list of executions to what is drawn
@@ -38,14 +39,15 @@ function order.lanes(view, list)
   for _, stroke in ipairs(strokes_of(view, list)) do
     local lane = at[stroke.thread]
     if not lane then
-      local n = #lanes
-      lane = {name = stroke.thread, strokes = {}, point = POINTS[n % #POINTS + 1]}
-      lanes[n + 1], at[stroke.thread] = lane, lane
+      lane = {name = stroke.thread, strokes = {}, colour = figure.colour.black, point = POINTS[1]}
+      lanes[#lanes + 1], at[stroke.thread] = lane, lane
     end
     table.insert(lane.strokes, stroke)
   end
-  for n, lane in ipairs(lanes) do
-    lane.colour = #lanes == 1 and figure.colour.black or figure.series[(n - 1) % #figure.series + 1]
+  if #lanes > 1 and #lanes <= TOLD_APART then
+    for n, lane in ipairs(lanes) do
+      lane.colour, lane.point = figure.series[(n - 1) % #figure.series + 1], POINTS[(n - 1) % #POINTS + 1]
+    end
   end
   return lanes
 end
@@ -179,20 +181,27 @@ local function words_of(view, lanes, visited, tiles)
   if #tiles > 0 then say(out, #tiles[#tiles], "tile", "", "are outlined") end
   say(out, vectors_in(lanes), "vector", "is a bar: done at once", "are bars: each is done at once")
   if #lanes > 1 then
-    out[#out + 1] = ("%d rounds of a loop that threads share: each has a path, a colour and times of its own."):format(#lanes)
+    out[#out + 1] = ("%d rounds of loops that threads share: each has a path%s and times of its own."):format(#lanes,
+      #lanes <= TOLD_APART and ", a colour" or "")
   end
   return table.concat(out, " ")
 end
 
 -- ---- making
 
+-- Threads by shape and colour, as long as each has its own.
+local function add_threads(lanes, entries)
+  if #lanes == 1 or #lanes > TOLD_APART then return end
+  for n = 1, math.min(#lanes, NAMED) do
+    entries[#entries + 1] = {text = lanes[n].name, pt = lanes[n].point, colour = lanes[n].colour}
+  end
+  if #lanes > NAMED then entries[#entries + 1] = {text = "and so on", pt = 0, colour = "#FFFFFF"} end
+end
+
 local function key_of(lanes, again, last)
   local rgb, entries = function(part) return ("#%06X"):format(grid.shade(part)) end, {}
   if last > 1 then entries = {{text = "early", pt = 5, colour = rgb(0.15)}, {text = "late", pt = 5, colour = rgb(1)}} end
-  for n, lane in ipairs(lanes) do
-    if #lanes > 1 and n <= NAMED then entries[#entries + 1] = {text = lane.name, pt = lane.point, colour = lane.colour} end
-  end
-  if #lanes > NAMED then entries[#entries + 1] = {text = "and so on", pt = 0, colour = "#FFFFFF"} end
+  add_threads(lanes, entries)
   if again then entries[#entries + 1] = {text = "visited more than once", fill = "pattern 4", colour = figure.colour.red} end
   return entries
 end

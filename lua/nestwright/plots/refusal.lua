@@ -89,11 +89,6 @@ end
 
 -- ---- words
 
-local function shortened(text, most)
-  if utf8.len(text) <= most then return text end
-  return text:sub(1, utf8.offset(text, most) - 1) .. "…"
-end
-
 local function nth(n)
   local ending = n % 100 // 10 ~= 1 and ({"st", "nd", "rd"})[n % 10] or "th"
   return n .. ending
@@ -208,7 +203,7 @@ end
 -- One stage: now on the left, refused on the right.
 local function side_by_side(f, data, r, found, cell)
   local part, left, bottom, flat = data.parts[1], LEFT, 0, #data.parts[1].shown == 1
-  local top, titles = f.bottom + HEAD, {"now" .. fixed_text(part):gsub("^ ", ", "), shortened("with " .. r.step, TITLE)}
+  local top, titles = f.bottom + HEAD, {"now" .. fixed_text(part):gsub("^ ", ", "), figure.shortened("with " .. r.step, TITLE)}
   for n, program in ipairs {data.now, data.refused} do
     f.right = left
     f:text(left, top - HEAD + 18, titles[n], {size = 12})
@@ -228,7 +223,7 @@ local function above_each_other(f, data, r, found, cell)
   for n, program in ipairs {data.now, data.refused} do
     local top, places, left, flat = f.bottom + HEAD + LINE, {}, LEFT, false
     local what = n == 2 and verdict(data, r) or ""
-    f:text(LEFT - 50, top - HEAD, (n == 1 and "now" or shortened("with " .. r.step, 2 * TITLE)), {size = 12})
+    f:text(LEFT - 50, top - HEAD, (n == 1 and "now" or figure.shortened("with " .. r.step, 2 * TITLE)), {size = 12})
     for _, part in ipairs(data.parts) do
       f:text(left - 50, top - 30, part.stage.name .. fixed_text(part))
       for which, at in pairs(place(f, part, program, left, top, cell)) do places[which] = at end
@@ -248,7 +243,7 @@ local ARROW = "The arrow goes from what must come first to what depends on it; i
 --- data: of conflict.of; r: the refusal; title.
 function refusal.make(data, r, title)
   local found = data.source and {data.source, data.sink} or {data.sink}
-  local cell, f = cell_of(data), figure.new {title = shortened(title, WHY)}
+  local cell, f = cell_of(data), figure.new {title = title}
   why(f, r)
   local draw = #data.parts == 1 and side_by_side or above_each_other
   draw(f, data, r, found, cell)
