@@ -329,6 +329,22 @@ describe("on a terminal", function()
     for line in text:gmatch "[^\r\n]+" do assert.is_true(utf8.len(line) <= 100, line) end
   end)
 
+  -- What fills a cell is its ground; what is drawn on it, and words, can be told from it.
+  it("has fillings as grounds where there are colours", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    child = pty.spawn("/usr/bin/env", "NO_COLOR=", "TERM=xterm", "COLORTERM=truecolor", "NESTWRIGHT_GRAPHICS=braille",
+      support.program, "-e",
+      "nw.timeline({{lane = 'a', from = 0, to = 2, label = 'word'}, {lane = 'b', from = 2, to = 3}}):show()")
+    local text = shown "time, s"
+    assert.truthy(text:find "\27%[1mwho does what when\27%[22m")
+    assert.truthy(text:find "\27%[38;2;0;0;0;48;2;%d+;%d+;%d+mword\27%[[^m]*m", text)
+    for line in text:gmatch "[^\r\n]+" do
+      assert.truthy(not line:find "48;2" or line:find "\27%[39;49m%s*$" or line:find "39;49m[^\27]*$", line)
+    end
+    child:finish()
+    child = nil
+  end)
+
   it("is plain characters where there is nothing else", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     start("LC_ALL=C", "TERM=dumb", support.program)

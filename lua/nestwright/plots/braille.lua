@@ -1,14 +1,15 @@
 --- Pictures in braille: lines, marks and fillings as dots, two by four a character, and the words as words. The dots come from
 --- a bitmap that is drawn without words, the words and where they stand from the same picture as SVG.
+local characters = require "nestwright.plots.characters"
 local gnuplot = require "nestwright.plots.gnuplot"
 local sixel = require "nestwright.plots.sixel"
+local written = require "nestwright.written"
 
 local braille = {}
 
 local WIDTH, HEIGHT = 8, 16 -- pixels of a character
-local BY = 6 -- pixels of a dot in the bitmap, either way
-local ENOUGH = 5 -- of them drawn, for the dot to be
 local SPECK = 14 -- of a grey one alone: fewer are what is left of a letter
+local BELOW = 6 -- pixels under the panels: ticks
 local PRINT = 9 -- size of small print
 local WIDEST, NARROWEST = 120, 40 -- columns
 
@@ -48,49 +49,7 @@ local function marks_of(text)
   return out
 end
 
--- ---- colours
-
-local function indexed(c)
-  local function level(v) return (v * 5 + 0.5) // 1 | 0 end
-  return 16 + 36 * level(c.red) + 6 * level(c.green) + level(c.blue)
-end
-
--- Black is whatever the terminal writes in; grey its own grey.
-local function escape(c, full)
-  local least, most = math.min(c.red, c.green, c.blue), math.max(c.red, c.green, c.blue)
-  if most - least < 0.06 then return most < 0.3 and "\27[39m" or "\27[90m" end
-  if not full then return ("\27[38;5;%dm"):format(indexed(c)) end
-  return ("\27[38;2;%d;%d;%dm"):format(c.red * 255 // 1, c.green * 255 // 1, c.blue * 255 // 1)
-end
-
-local function palette()
-  local colour = (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= "dumb"
-  if not colour then return function() return "" end, "" end
-  local full = (os.getenv "COLORTERM" or ""):find "truecolor" or (os.getenv "COLORTERM" or ""):find "24bit"
-  return function(c) return escape(c, full) end, "\27[39m"
-end
-
--- ---- cells
-
-local BITS = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}} -- by row and column of the dot
-
--- The dots of a cell as a character, with the colour that tells most.
-local function cell_of(dots, column, row)
-  local bits, best = 0, nil
-  for dy = 1, 4 do
-    local line = dots[row * 4 + dy - 1] or {}
-    for dx = 1, 2 do
-      local dot = line[column * 2 + dx - 1]
-      if dot and dot.n >= ENOUGH then
-        bits = bits | BITS[dy][dx]
-        if not best or dot.colour.value > best.value then best = dot.colour end
-      end
-    end
-  end
-  if bits > 0 then return {text = utf8.char(0x2800 + bits), colour = best} end
-end
-
-local function characters(text)
+local function letters(text)
   local out = {}
   for _, c in utf8.codes(text) do out[#out + 1] = utf8.char(c) end
   return out
@@ -98,43 +57,51 @@ end
 
 local START = {start = 0, middle = 0.5, ["end"] = 1}
 
--- Writes words over what is there, unless other words are in the way.
-local function write(cells, taken, t, columns)
-  local row, chars = t.y // HEIGHT | 0, characters(t.text)
-  local from = (t.x / WIDTH - START[t.anchor] * #chars + 0.5) // 1 | 0
-  from = math.max(0, math.min(from, columns - #chars))
-  local line = taken[row] or {}
-  for k = -1, #chars do if line[from + k] then return end end
-  taken[row] = line
-  for k, c in ipairs(chars) do
-    line[from + k - 1] = true
-    cells[row] = cells[row] or {}
-    cells[row][from + k - 1] = {text = c, colour = t.colour}
+-- Where words begin that are to stand at `from`: there, or a column beside, where no other words are in the way; nil: nowhere.
+local function room_for(line, from, n, columns)
+  for _, shift in ipairs {0, 1, -1} do
+    local free = from + shift >= 0 and from + shift + n <= columns
+    for k = -1, n do free = free and not line[from + shift + k] end
+    if free then return from + shift end
   end
 end
 
-local function put_marks(cells, marks, to)
+-- Writes words over what is there.
+local function write(grid, taken, t, columns, ground_at)
+  local row, chars = t.y // HEIGHT | 0, letters(written.shortened(t.text, columns))
+  local wanted = (t.x / WIDTH - START[t.anchor] * #chars + 0.5) // 1 | 0
+  local line = taken[row] or {}
+  local from = room_for(line, math.max(0, math.min(wanted, columns - #chars)), #chars, columns)
+  if not from then return end
+  taken[row] = line
+  local ground = ground_at(row, from, #chars)
+  for k, c in ipairs(chars) do
+    line[from + k - 1] = true
+    characters.put(grid, row, from + k - 1, c, t.colour, ground)
+  end
+end
+
+local function put_marks(grid, marks, to, ground_at)
   local count = {}
   for _, m in ipairs(marks) do count[m.name] = (count[m.name] or 0) + 1 end
   for _, m in ipairs(marks) do
     if m.y <= to and count[m.name] <= FEW then
-      local row = m.y // HEIGHT | 0
-      cells[row] = cells[row] or {}
-      cells[row][m.x // WIDTH | 0] = {text = GLYPHS[(m.kind + 1) % 16] or "*", colour = m.colour}
+      local row, column = m.y // HEIGHT | 0, m.x // WIDTH | 0
+      characters.put(grid, row, column, GLYPHS[(m.kind + 1) % 16], m.colour, ground_at(row, column, 1))
     end
   end
 end
 
-local function line_of(cells, columns, paint, plain)
+local function line_of(line, columns, paint, plain)
   local out, now = {}, plain
   for column = 0, columns - 1 do
-    local cell = cells and cells[column]
-    local wanted = cell and cell.text ~= " " and paint(cell.colour) or now
+    local cell = line and line[column]
+    local wanted = not cell and plain or (cell.text ~= " " or cell.ground) and paint(cell.colour, cell.ground) or plain
     if wanted ~= now then out[#out + 1], now = wanted, wanted end
     out[#out + 1] = cell and cell.text or " "
   end
-  local text = table.concat(out):gsub("%s+$", "")
-  return now ~= plain and text .. plain or text
+  if now ~= plain then out[#out + 1] = plain end
+  return (table.concat(out):gsub("%s+$", ""))
 end
 
 -- ---- around the panels
@@ -236,16 +203,22 @@ local function alone(dots, x, y)
   for dy = -1, 1 do
     for dx = -1, 1 do
       local line = dots[y + dy]
-      if (dx ~= 0 or dy ~= 0) and line and line[x + dx] and line[x + dx].n >= ENOUGH then return false end
+      if (dx ~= 0 or dy ~= 0) and line and line[x + dx] and line[x + dx].n >= characters.ENOUGH then return false end
     end
   end
   return true
 end
 
+-- What is under the panels is not theirs.
+local function cut(dots, to)
+  for y in pairs(dots) do if y > (to + BELOW) * 4 // HEIGHT then dots[y] = nil end end
+  return dots
+end
+
 -- Of the words, drawn too small to be read, specks are left: where they are anchored, and beside axes.
 local function without_specks(dots, texts)
   for _, t in ipairs(texts) do
-    local long = (utf8.len(t.text) or #t.text) * WIDTH / BY / 3
+    local long = (utf8.len(t.text) or #t.text) * WIDTH / characters.BY / 3
     local from = t.x * 2 / WIDTH - long * START[t.anchor]
     for y = t.y * 4 // HEIGHT - 1 | 0, t.y * 4 // HEIGHT + 1 | 0 do
       for x = from // 1 | 0, (from + long) // 1 | 0 do
@@ -255,9 +228,7 @@ local function without_specks(dots, texts)
   end
   for y, line in pairs(dots) do
     for x, dot in pairs(line) do
-      local c = dot.colour
-      local grey = math.max(c.red, c.green, c.blue) - math.min(c.red, c.green, c.blue) < 0.06
-      if grey and dot.n < SPECK and alone(dots, x, y) then line[x] = nil end
+      if characters.is_grey(dot.colour) and dot.n < SPECK and alone(dots, x, y) then line[x] = nil end
     end
   end
   return dots
@@ -265,8 +236,8 @@ end
 
 local function dots_at(p, columns, rows, texts)
   local picture = gnuplot.draw(p.script, ("sixelgd truecolor size %d,%d noenhanced font 'sans,1' fontscale 0.1"):format(
-    columns * 2 * BY, rows * 4 * BY))
-  return without_specks(sixel.dots(picture, BY), texts)
+    columns * 2 * characters.BY, rows * 4 * characters.BY))
+  return without_specks(sixel.dots(picture, characters.BY), texts)
 end
 
 -- Where the panels are, in pixels of a picture `height` high.
@@ -276,41 +247,58 @@ local function panels_of(p, height)
   return from * height // of, to * height // of
 end
 
-local function cells_at(dots, first, last, columns)
-  local cells = {}
+local function cells_at(dots, first, last, columns, coloured)
+  local grid = {}
   for row = first, last do
-    cells[row] = {}
-    for column = 0, columns - 1 do cells[row][column] = cell_of(dots, column, row) end
+    grid[row] = {}
+    for column = 0, columns - 1 do grid[row][column] = characters.at(dots, column, row, coloured) end
   end
-  return cells
+  return grid
 end
 
--- The picture without the words that stand upright, so many columns wide, and how wide these are.
+local LOWEST = 0.8 -- of the height that it was made for: in less, rows of words would fall on one another
+
+-- Words and marks of the picture beside what stands upright, and how many columns and rows it has.
 local function laid_out(p, all)
-  local function rows_of(columns) return columns * WIDTH * p.size[2] // p.size[1] // HEIGHT | 0 end
+  local function rows_of(columns) return p.size[2] * math.max(columns * WIDTH / p.size[1], LOWEST) // HEIGHT | 0 end
   local texts, marks = svg_at(p, all * WIDTH, rows_of(all) * HEIGHT)
   local gutter = gutter_of(texts)
-  if gutter == 0 then return texts, marks, all, rows_of(all), 0 end
   local columns = all - gutter
-  texts, marks = svg_at(p, columns * WIDTH, rows_of(columns) * HEIGHT)
-  return texts, marks, columns, rows_of(columns), gutter
+  if gutter > 0 then texts, marks = svg_at(p, columns * WIDTH, rows_of(columns) * HEIGHT) end
+  return texts, marks, {columns = columns, rows = rows_of(columns), gutter = gutter}
+end
+
+-- Lines of the panels, with what stands upright at their left.
+local function panel_lines(p, words, marks, place)
+  local paint, plain = characters.palette()
+  local from, to = panels_of(p, place.rows * HEIGHT)
+  local first, last = from // HEIGHT | 0, to // HEIGHT | 0
+  local dots = cut(dots_at(p, place.columns, place.rows, words), to)
+  local taken, upright, out = {}, write_gutter(place.gutter, words), {}
+  local grid = cells_at(dots, first, last, place.columns, plain ~= "")
+  local function ground_at(row, column, n) return plain ~= "" and characters.ground_under(dots, row, column, n) or nil end
+  put_marks(grid, marks, to, ground_at)
+  for _, t in ipairs(words) do
+    last = math.max(last, t.y // HEIGHT | 0)
+    if not t.rotated then write(grid, taken, t, place.columns, ground_at) end
+  end
+  for row = first, last do
+    out[#out + 1] = (upright(row) .. line_of(grid[row], place.columns, paint, plain)):gsub("%s+$", "")
+  end
+  return out
 end
 
 --- The picture as lines of characters, so many columns wide. Second: its small print.
 function braille.drawn(p, wide)
   local all = math.max(math.min(wide, WIDEST), NARROWEST)
-  local texts, marks, columns, rows, gutter = laid_out(p, all)
-  local from, to = panels_of(p, rows * HEIGHT)
-  local paint, plain = palette()
+  local texts, marks, place = laid_out(p, all)
+  local from, to = panels_of(p, place.rows * HEIGHT)
   local title, words, key, print = sorted(texts, marks, from, to)
-  local first, last = from // HEIGHT | 0, to // HEIGHT | 0
-  local cells, taken = cells_at(dots_at(p, columns, rows, texts), first, last, columns), {}
-  for _, t in ipairs(words) do last = math.max(last, t.y // HEIGHT | 0) end
-  put_marks(cells, marks, to)
-  for _, t in ipairs(words) do if not t.rotated then write(cells, taken, t, columns) end end
-  local upright, out = write_gutter(gutter, words), {table.concat(title, " ")}
-  for row = first, last do out[#out + 1] = (upright(row) .. line_of(cells[row], columns, paint, plain)):gsub("%s+$", "") end
-  local lines = key_lines(key, all, paint, plain)
+  local paint, plain = characters.palette()
+  local out = {(plain ~= "" and "\27[1m%s\27[22m" or "%s"):format(table.concat(title, " "))}
+  local lines = panel_lines(p, words, marks, place)
+  table.move(lines, 1, #lines, #out + 1, out)
+  lines = key_lines(key, all, paint, plain)
   table.move(lines, 1, #lines, #out + 1, out)
   return table.concat(out, "\n"), print
 end

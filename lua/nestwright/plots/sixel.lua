@@ -58,14 +58,15 @@ local function count(dots, x, y, colour)
   end
   local dot = row[x]
   if not dot then
-    row[x] = {n = 1, colour = colour}
+    row[x] = {n = 1, colour = colour, of = {[colour] = 1}}
     return
   end
-  dot.n = dot.n + 1
+  dot.n, dot.of[colour] = dot.n + 1, (dot.of[colour] or 0) + 1
   if colour.value > dot.colour.value then dot.colour = colour end
 end
 
---- Reduced by `by` either way: dots[y][x] is {n (pixels drawn of by*by), colour (the most telling of them)}, from 0.
+--- Reduced by `by` either way: dots[y][x] is {n (pixels drawn of by*by), colour (the most telling of them), of
+--- (pixels by colour)}, from 0.
 function sixel.dots(data, by)
   local dots, lines = {}, {}
   for bit = 0, SIX - 1 do lines[bit] = {} end

@@ -1,0 +1,138 @@
+--- Characters of a picture in braille: two by four dots on a ground, in the colours that tell most.
+local characters = {}
+
+characters.BY = 6 -- pixels of a dot in the bitmap, either way
+characters.ENOUGH = 5 -- of them drawn, for the dot to be
+
+local BY, ENOUGH = characters.BY, characters.ENOUGH
+
+-- ---- colours
+
+local WHITE, BLACK = {red = 1, green = 1, blue = 1}, {red = 0, green = 0, blue = 0}
+
+local function indexed(c)
+  local function level(v) return (v * 5 + 0.5) // 1 | 0 end
+  return 16 + 36 * level(c.red) + 6 * level(c.green) + level(c.blue)
+end
+
+local function code(c, ground, full)
+  if not full then return ("%d;5;%d"):format(ground and 48 or 38, indexed(c)) end
+  return ("%d;2;%d;%d;%d"):format(ground and 48 or 38, c.red * 255 // 1, c.green * 255 // 1, c.blue * 255 // 1)
+end
+
+function characters.is_grey(c) return math.max(c.red, c.green, c.blue) - math.min(c.red, c.green, c.blue) < 0.06 end
+
+-- On the terminal's own ground black is whatever it writes in, grey its own grey; on a colour they are what they are.
+local function escape(c, ground, full)
+  if ground then return ("\27[%s;%sm"):format(code(c, false, full), code(ground, true, full)) end
+  if not characters.is_grey(c) then return ("\27[%s;49m"):format(code(c, false, full)) end
+  return c.red < 0.3 and "\27[39;49m" or "\27[90;49m"
+end
+
+--- A function of a colour and a ground (nil: the terminal's) that makes the escape for both, and the escape that ends it; empty
+--- where there are to be no colours.
+function characters.palette()
+  local colour = (os.getenv "NO_COLOR" or "") == "" and os.getenv "TERM" ~= "dumb"
+  if not colour then return function() return "" end, "" end
+  local full = (os.getenv "COLORTERM" or ""):find "truecolor" or (os.getenv "COLORTERM" or ""):find "24bit"
+  return function(c, ground) return escape(c, ground, full) end, "\27[39;49m"
+end
+
+local function distance(a, b)
+  return math.max(math.abs(a.red - b.red), math.abs(a.green - b.green), math.abs(a.blue - b.blue))
+end
+
+local function light(c) return 0.3 * c.red + 0.6 * c.green + 0.1 * c.blue end
+
+-- ---- cells
+
+local BITS = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}} -- by row and column of the dot
+local PIXELS = BY * BY
+local FILLED, HALF_FILLED = 0.55, 0.3 -- of a cell in one colour: it is the ground on which the rest is drawn; on which words stand
+local ALIKE, OTHER = 0.1, 0.2 -- distances of colours
+
+-- Calls f(dot, bit) for the eight dots of a cell; dots in which nothing is drawn are nil.
+local function each_dot(dots, column, row, f)
+  for dy = 1, 4 do
+    local line = dots[row * 4 + dy - 1] or {}
+    for dx = 1, 2 do f(line[column * 2 + dx - 1], BITS[dy][dx]) end
+  end
+end
+
+-- The colour that fills so much of a cell, or nil.
+local function ground_of(dots, column, row, part)
+  local count, most = {}, nil
+  each_dot(dots, column, row, function(dot)
+    for c, n in pairs(dot and dot.of or {}) do
+      count[c] = (count[c] or 0) + n
+      if not most or count[c] > count[most] then most = c end
+    end
+  end)
+  local filled = 0
+  for c, n in pairs(count) do if distance(c, most) < ALIKE then filled = filled + n end end
+  return filled >= part * 8 * PIXELS and most or nil
+end
+
+-- Dots on a coloured ground: what differs from it, white included.
+local function drawn_on(ground, dots, column, row)
+  local bits, best, far = 0, nil, 0
+  each_dot(dots, column, row, function(dot, bit)
+    local white, other = PIXELS - (dot and dot.n or 0), 0
+    for c, n in pairs(dot and dot.of or {}) do
+      local d = distance(c, ground)
+      if d > OTHER then
+        other = other + n
+        if d > far then best, far = c, d end
+      end
+    end
+    if other >= ENOUGH or white > PIXELS / 2 then bits = bits | bit end
+  end)
+  return {text = bits > 0 and utf8.char(0x2800 + bits) or " ", colour = best or WHITE, ground = ground}
+end
+
+local PALER = 0.4 -- of the contrast of what tells most in a cell: it is not drawn there
+
+local function contrast(c) return 1 - math.min(c.red, c.green, c.blue) end
+
+-- Dots on the ground of the terminal, in the colour that tells most.
+local function drawn_plain(dots, column, row)
+  local best, most = nil, 0
+  each_dot(dots, column, row, function(dot)
+    if dot and dot.n >= ENOUGH then
+      most = math.max(most, contrast(dot.colour))
+      if not best or dot.colour.value > best.value then best = dot.colour end
+    end
+  end)
+  local bits = 0
+  each_dot(dots, column, row, function(dot, bit)
+    if dot and dot.n >= ENOUGH and contrast(dot.colour) >= PALER * most then bits = bits | bit end
+  end)
+  if bits > 0 then return {text = utf8.char(0x2800 + bits), colour = best} end
+end
+
+--- A cell of the picture: {text, colour, ground}, or nil where nothing is.
+function characters.at(dots, column, row, coloured)
+  local ground = coloured and ground_of(dots, column, row, FILLED)
+  if ground then return drawn_on(ground, dots, column, row) end
+  return drawn_plain(dots, column, row)
+end
+
+--- Writes a character; on a coloured ground in what can be read on it.
+function characters.put(grid, row, column, text, colour, ground)
+  if ground and characters.is_grey(colour) then colour = light(ground) > 0.45 and BLACK or WHITE end
+  grid[row] = grid[row] or {}
+  grid[row][column] = {text = text, colour = colour, ground = ground}
+end
+
+--- The ground of words: one for all of them, where most stand on it.
+function characters.ground_under(dots, row, from, n)
+  local count, most = {}, nil
+  for column = from, from + n - 1 do
+    local c = ground_of(dots, column, row, HALF_FILLED)
+    if c then count[c] = (count[c] or 0) + 1 end
+    if c and (not most or count[c] > count[most]) then most = c end
+  end
+  return most and count[most] >= n / 2 and most or nil
+end
+
+return characters
