@@ -1,7 +1,10 @@
 --- Experiments: one measurement for each combination of parameters, kept in a file so that a stopped sweep goes on.
 local errors = require "nestwright.errors"
 local rows = require "nestwright.rows"
+local times = require "nestwright.times"
 local written = require "nestwright.written"
+
+local sweep_methods = {}
 
 local function sorted_keys(t)
   local keys = {}
@@ -151,20 +154,28 @@ end
 
 -- ---- one point
 
--- What a run returned, as plain columns. A time record gives its minimum, median and spread.
+-- The columns of a time record; q1 and q3 are the ends of the middle half of its times.
+local function time_columns(t)
+  local q1, q3 = times.half(t)
+  return {min = t.min, median = t.median, q1 = q1, q3 = q3, spread = t.spread, threads = t.threads, machine = t.machine,
+    unsafe = t.unsafe}
+end
+
+-- Of a time record under a name: its minimum, and what a plot needs beside it.
+local function named_time(row, name, t)
+  local q1, q3 = times.half(t)
+  row[name], row[name .. "_median"], row[name .. "_q1"], row[name .. "_q3"] = t.min, t.median, q1, q3
+  row.machine, row.unsafe = t.machine, row.unsafe or t.unsafe
+end
+
+-- What a run returned, as plain columns. A time record gives its minimum, median, quartiles and spread.
 local function flatten(value)
   local row = {}
   if type(value) ~= "table" then return {result = value} end
-  local is_time = (getmetatable(value) or {}).__name == "nestwright.time"
-  if is_time then
-    return {min = value.min, median = value.median, spread = value.spread, threads = value.threads, unsafe = value.unsafe}
-  end
+  if times.is_record(value) then return time_columns(value) end
   for key, item in pairs(value) do
     if type(item) ~= "table" and type(item) ~= "function" then row[tostring(key)] = item end
-    if (getmetatable(item) or {}).__name == "nestwright.time" then
-      row[tostring(key)] = item.min
-      row.unsafe = row.unsafe or item.unsafe
-    end
+    if times.is_record(item) then named_time(row, tostring(key), item) end
   end
   return row
 end
@@ -184,8 +195,21 @@ local function cell(value)
   return value == nil and "" or tostring(value)
 end
 
+-- What the table leaves to the files: where the times come from, and the rest of what a plot needs.
+local function is_shown(name, all)
+  local time = name:match "^(.*)_median$" or name:match "^(.*)_q[13]$"
+  return name ~= "machine" and name ~= "q1" and name ~= "q3" and not (time and all[time .. "_q1"])
+end
+
+local function shown_columns(results)
+  local columns, all, out = columns_of(results, results.params), {}, {}
+  for _, name in ipairs(columns) do all[name] = true end
+  for _, name in ipairs(columns) do if is_shown(name, all) then out[#out + 1] = name end end
+  return out
+end
+
 local function to_string(results)
-  local columns = columns_of(results, results.params)
+  local columns = shown_columns(results)
   local lines, width = {columns}, {}
   for _, row in ipairs(results) do
     local cells = {}
@@ -231,12 +255,27 @@ local function sweep(options)
     if not done[key_of(point, names)] then write(o, results, names) end
   end
   write(o, results, names)
-  return setmetatable(results, {__name = "nestwright.sweep", __index = {params = names}, __tostring = to_string})
+  local index = setmetatable({params = names, values = o.params}, {__index = sweep_methods})
+  return setmetatable(results, {__name = "nestwright.sweep", __index = index, __tostring = to_string})
 end
+
+rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: string, y?: string|string[], by?: string, "
+  .. "value?: string, style?: string, where?: table, log?: string, unit?: string, best?: string, title?: string}): nw.plot",
+  "Draws what was measured over a parameter. style 'lines' (where x is numbers), 'bars' or 'heat'. x: the parameter along the "
+  .. "axis, the first unless said; y: the column drawn, or several, the median of times unless said; by: a curve for each "
+  .. "value of another parameter. heat: x and y are parameters, value is the column. where: values of the parameters that are "
+  .. "left, {threads = 1}. Spread is drawn where the sweep has it; the best is marked with all that is not distinguishable from "
+  .. "it (best: 'min', the default for times, 'max' or false; of each curve, of several columns at each x). What was refused is "
+  .. "shown as refused, what is missing is a gap. log: 'x', 'y', 'xy' or '' for axes of powers, which are otherwise taken for "
+  .. "powers of two and for values far apart. unit: of the column; 's' for seconds.",
+  function(results, options)
+    return require "nestwright.plots.sweep".make(results, errors.options("plot", options,
+      {"x", "y", "by", "value", "style", "where", "log", "unit", "best", "title"}))
+  end)
 
 return function(nw)
   rows.define(nw, "nw", "sweep",
-    "(options: {params: table, run: fun(point: table): any, csv?: string, json?: string}): table",
+    "(options: {params: table, run: fun(point: table): any, csv?: string, json?: string}): nw.sweep",
     "Calls run(point) for every combination of the lists in params, and collects what it returns, one row a point. With csv "
     .. "or json the rows are kept in a file after every point, and points already there are not run again. A point that is "
     .. "refused gets an error column.", sweep)

@@ -1,4 +1,6 @@
 --- Axes of measured numbers: where they begin and end, and ticks at round values, each written with its unit.
+local gnuplot = require "nestwright.plots.gnuplot"
+
 local axis = {}
 
 -- 1, 2 or 5 times a power of ten, so that at most `most` steps make up the range.
@@ -35,10 +37,12 @@ function axis.values(lo, hi, log, most)
   return linear(lo, hi, most or 6)
 end
 
---- Commands for axis "x" or "y" from lo to hi. write(v): a tick's label, of our own making: gnuplot reads formats in it.
+--- Commands for axis "x", "y" or "cb" from lo to hi. write(v): a tick's label, in which gnuplot would read formats.
 function axis.commands(which, lo, hi, log, write, most)
   local tics = {}
-  for n, v in ipairs(axis.values(lo, hi, log, most)) do tics[n] = ("'%s' %.9g"):format(write(v), v) end
+  for n, v in ipairs(axis.values(lo, hi, log, most)) do
+    tics[n] = ("%s %.9g"):format(gnuplot.quote((write(v):gsub("%%", "%%%%"))), v)
+  end
   return ("%sset %srange [%.9g:%.9g]; set %stics (%s)"):format(log and ("set logscale %s 10; "):format(which) or "", which, lo, hi,
     which, table.concat(tics, ", "))
 end

@@ -16,6 +16,11 @@ figure.colour = {
 --- In the order in which series take them.
 figure.series = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
 
+--- How a middle half is drawn, of rows {x, y, from, to}: a line with ends, up and down or along. (gnuplot's own error bars are
+--- blanked out about the point.)
+figure.UPRIGHT = "using 1:3:(0):($4 - $3) with vectors heads size screen 0.004,90"
+figure.ALONG = "using 3:2:($4 - $3):(0) with vectors heads size screen 0.004,90"
+
 figure.TITLE = 44 -- pixels for the title
 figure.GAP = 16
 local FOOT = 22 -- pixels for a line of small print

@@ -149,7 +149,7 @@ end
 local function dot_parts(f, dots)
   local parts, spread = {}, {}
   for n, d in ipairs(dots) do spread[n] = {d.intensity, d.rate, d.low, d.high} end
-  parts[1] = f:data(spread, "spread") .. " using 1:2:3:4 with yerrorbars pt -1 lw 1.2 lc rgb '#000000' notitle"
+  parts[1] = f:data(spread, "spread") .. " " .. figure.UPRIGHT .. " lw 1.2 lc rgb '#000000' notitle"
   for _, kind in ipairs {{how = true, pt = 7}, {how = false, pt = 6}} do
     local points = {}
     for _, d in ipairs(dots) do

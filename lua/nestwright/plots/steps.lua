@@ -72,7 +72,7 @@ local function curve_parts(f, list, kinds, top)
     end
   end
   parts[1] = f:data(line, "curve") .. (" using 1:2 with lines lw 1.5 lc rgb '%s' notitle"):format(colour.grey)
-  parts[2] = f:data(halves, "halves") .. " using 1:2:3:4 with yerrorbars pt -1 lw 1.5 lc rgb '#000000' notitle"
+  parts[2] = f:data(halves, "halves") .. " " .. figure.UPRIGHT .. " lw 1.5 lc rgb '#000000' notitle"
   parts[3] = f:data(fastest, "fastest") .. " using 1:2:3:4 with vectors nohead lw 2 lc rgb '#000000' notitle"
   for _, kind in ipairs(KINDS) do
     local data = series(f, list, kinds, kind.name, top)

@@ -160,7 +160,7 @@ local function spread_parts(f, list, style, name, parts)
       fastest[#fastest + 1] = {r.min, y - 0.2, 0, 0.4}
     end
   end
-  parts[#parts + 1] = f:data(halves, "halves") .. " using 1:2:3:4 with xerrorbars pt -1 lw 1.5 lc rgb '#000000' notitle"
+  parts[#parts + 1] = f:data(halves, "halves") .. " " .. figure.ALONG .. " lw 1.5 lc rgb '#000000' notitle"
   if name ~= "speedup" then
     parts[#parts + 1] = f:data(fastest, "fastest") .. " using 1:2:3:4 with vectors nohead lw 2 lc rgb '#000000' notitle"
   end
