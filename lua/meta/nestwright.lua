@@ -595,6 +595,14 @@ local comparison = {}
 ---@return nw.plot
 function comparison:plot(options) end
 
+---@class nw.sweep
+local sweep = {}
+
+---Draws what was measured over a parameter. style 'lines' (where x is numbers), 'bars' or 'heat'. x: the parameter along the axis, the first unless said; y: the column drawn, or several, the median of times unless said; by: a curve for each value of another parameter. heat: x and y are parameters, value is the column. where: values of the parameters that are left, {threads = 1}. Spread is drawn where the sweep has it; the best is marked with all that is not distinguishable from it (best: 'min', the default for times, 'max' or false; of each curve, of several columns at each x). What was refused is shown as refused, what is missing is a gap. log: 'x', 'y', 'xy' or '' for axes of powers, which are otherwise taken for powers of two and for values far apart. unit: of the column; 's' for seconds.
+---@param options? {x?: string, y?: string|string[], by?: string, value?: string, style?: string, where?: table, log?: string, unit?: string, best?: string, title?: string}
+---@return nw.plot
+function sweep:plot(options) end
+
 ---@class nw.error
 ---@field code string The kind of failure: invalid, type, range, parse, limit, refused, undecided and others.
 ---@field hint string? What to do about it.
@@ -1079,7 +1087,7 @@ function nw.sum(term, ...) end
 
 ---Calls run(point) for every combination of the lists in params, and collects what it returns, one row a point. With csv or json the rows are kept in a file after every point, and points already there are not run again. A point that is refused gets an error column.
 ---@param options {params: table, run: fun(point: table): any, csv?: string, json?: string}
----@return table
+---@return nw.sweep
 function nw.sweep(options) end
 
 ---Hyperbolic tangent.
