@@ -227,6 +227,8 @@ static bool span_of(const nw_calc *c, const int64_t *lo, const int64_t *hi, span
   span arg[2];
   if (c->op == NW_OP_INT) return *out = (span){c->i, c->i}, true;
   if (c->op == NW_OP_VAR) return *out = (span){lo[c->slot], hi[c->slot]}, true;
+  if (c->op == NW_OP_NEG && c->dtype == NW_INDEX)
+    return span_of(c->arg[0], lo, hi, &arg[0]) && subtract_spans((span){0, 0}, arg[0], out);
   if (c->n != 2 || c->dtype != NW_INDEX) return false;
   for (int i = 0; i < 2; i++)
     if (!span_of(c->arg[i], lo, hi, &arg[i])) return false;

@@ -55,6 +55,20 @@ describe("the page on memory", function()
   end)
 end)
 
+describe("the page on the order of instances", function()
+  it("shows what its examples print", function()
+    local page, code, printed = support.read "docs/order.md", {}, {}
+    for block in (page .. "\n\n"):gmatch "\n\n(    .-)\n\n" do
+      if load(block) then code[#code + 1] = block end
+    end
+    assert.equal(3, #code)
+    local env = setmetatable({nw = nw, print = function(v) printed[#printed + 1] = tostring(v) end}, {__index = _G})
+    assert(load(table.concat(code, "\n"), "=order.md", "t", env))()
+    assert.equal(3, #printed)
+    for _, text in ipairs(printed) do assert.truthy(page:find(indented(text), 1, true), text) end
+  end)
+end)
+
 describe("the page on the rooms", function()
   it("names files that there are", function()
     local text, n = support.read "docs/architecture.md", 0

@@ -1,4 +1,4 @@
---- Draws the pictures of docs/memory.md.
+--- Draws the pictures of docs/memory.md and docs/order.md.
 --- usage: nestwright tests/tools/pictures.lua docs
 local nw = require "nestwright"
 local folder = arg[1] or "docs"
@@ -39,3 +39,44 @@ nw.reuse(product(64), {levels = {{bytes = 4096, ways = 4}, {bytes = 32768, ways 
   :save(folder .. "/reuse.svg")
 nw.cache_sets(columns(1024), {levels = L1, title = "A tile by columns, rows of 1024 numbers"}):save(folder .. "/sets_1024.svg")
 nw.cache_sets(columns(992), {levels = L1, title = "A tile by columns, rows of 992 numbers"}):save(folder .. "/sets_992.svg")
+
+-- ---- the order of instances
+
+local ordered = nw.schedule((function()
+  local A, B = nw.placeholder({17, 12}, "f32", "A"), nw.placeholder({12, 14}, "f32", "B")
+  local k = nw.reduce_axis(12, "k")
+  return nw.compute({17, 14}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+end)())
+ordered:tile("i", "j", 4, 8)
+ordered:split("j_i", 4)
+ordered:vectorize "j_i_i"
+nw.order(ordered, {from = {i = 8}}):save(folder .. "/order.svg")
+
+-- A convolution of h x w, padded with zeros.
+local function padded(h, w)
+  local I, F = nw.placeholder({h, w}, "f32", "I"), nw.placeholder({3, 3}, "f32", "F")
+  local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
+  return nw.schedule(nw.compute({h, w}, function(y, x)
+    local inside = nw.all(nw.ge(y + r, 1), nw.lt(y + r, h + 1), nw.ge(x + q, 1), nw.lt(x + q, w + 1))
+    return nw.sum(nw.select(inside, I(y + r - 1, x + q - 1), 0) * F(r, q), {r, q})
+  end, "Y"))
+end
+
+local pieces = padded(9, 16)
+pieces:partition "y"
+pieces:partition "y.main/x"
+nw.pieces(pieces):save(folder .. "/pieces.svg")
+
+-- S(t, x) from its two neighbours a step before.
+local function heat(steps, width)
+  local X, state = nw.placeholder({1, width}, "f32", "X"), nw.scan_state({steps, width}, "f32", "state")
+  local first = nw.compute({1, width}, function(t, x) return X(t, x) end, "first")
+  local update = nw.compute({steps, width}, function(t, x)
+    return state(t - 1, nw.max(x - 1, 0)) + state(t - 1, nw.min(x + 1, width - 1))
+  end, "update")
+  return nw.schedule(nw.scan(first, update, state, "S"))
+end
+
+local refused = heat(4, 6)
+local _, err = pcall(refused.reorder, refused, "x_1", "t_1")
+err.refusal:plot():save(folder .. "/refusal.svg")

@@ -155,8 +155,8 @@ end
 local function marked(f, o, parts)
   for _, mark in ipairs(o.marks or {}) do
     local at = f:data({{mark.column, mark.row}}, "mark")
-    parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 2.9 lc rgb '#FFFFFF' notitle"):format(at, mark.point)
-    parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 2.1 lc rgb '%s' notitle"):format(at, mark.point, mark.colour)
+    parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 2.3 lc rgb '#FFFFFF' notitle"):format(at, mark.point)
+    parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 1.6 lc rgb '%s' notitle"):format(at, mark.point, mark.colour)
   end
 end
 

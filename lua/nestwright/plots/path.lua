@@ -99,10 +99,15 @@ local function points(f, list, kind, lane, size)
   return ("%s using 1:2 with points pt %d ps %.1f lc rgb '%s' notitle"):format(f:data(list, kind), lane.point, size, lane.colour)
 end
 
--- A dot a visit, and a larger one where a path begins, unless there are many.
+-- A larger dot where a path begins, unless there are many, or other marks it could be taken for.
+local function begin_size(o, lane)
+  if #lane.begins > 1 or o.marks then return 0.5 end
+  return o.cell < SMALL and 0.8 or 1.4
+end
+
 local function dots(f, o, lane, parts)
   if o.heads then parts[#parts + 1] = points(f, lane.visits, "visits", lane, o.cell < SMALL and 0.3 or 0.6) end
-  parts[#parts + 1] = points(f, lane.begins, "begin", lane, #lane.begins > 1 and 0.5 or o.cell < SMALL and 0.8 or 1.4)
+  parts[#parts + 1] = points(f, lane.begins, "begin", lane, begin_size(o, lane))
 end
 
 -- ---- lanes that look alike are plotted together

@@ -82,7 +82,7 @@ local function arrow(f, places, program)
   local dx, dy = b[1] - a[1], b[2] - a[2]
   local long = math.sqrt(dx * dx + dy * dy)
   if long < 26 then return end
-  local ux, uy = dx / long * 10, dy / long * 10
+  local ux, uy = dx / long * 11, dy / long * 11
   f:arrow(a[1] + ux, a[2] + uy, b[1] - ux, b[2] - uy, {bend = math.min(0.25, 20 / long), broken = broken, width = 2.4,
     colour = broken and figure.colour.red or figure.colour.blue})
 end
