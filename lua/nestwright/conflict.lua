@@ -17,11 +17,16 @@ local DOES = { -- what the first and the second do with the element
   bounds = {"", "reaches for"},
 }
 
+local REASONS = {
+  structure = "for its structure", capacity = "for lack of room", undecided = "because it could not be decided",
+  cover = "for what is left out", value = "for what is left out",
+}
+
 local function check(refusal)
   local w = refusal.witness
   if not w or not w.sink then
-    errors.fail("invalid", refusal.why, "plot: %s was refused for its %s: no two executions are in conflict",
-      refusal.step or "the step", refusal.kind)
+    errors.fail("invalid", refusal.why, "plot: %s was refused %s: no two executions are in conflict", refusal.step or "the step",
+      REASONS[refusal.kind] or "as a whole")
   end
   local programs = core.refused_programs(refusal)
   return w, programs or errors.fail("invalid", nil, "plot: this refusal is not one that a schedule gave")

@@ -108,6 +108,40 @@ describe("nw.order", function()
     agrees_with_interpreter(s, 8)
   end)
 
+  it("is that order after any steps", function()
+    local seed, taken = 1, {}
+    local function draw(n)
+      seed = (seed * 1103515245 + 12345) % (1 << 31)
+      return (seed >> 16) % n + 1
+    end
+    local function loop(s)
+      local loops = s:loops "Y"
+      return loops[draw(#loops)]
+    end
+    local steps = {
+      function(s) s:split(loop(s), draw(6)) end,
+      function(s) s:split(loop(s), draw(6), {tail = "cut"}) end,
+      function(s) s:split(loop(s), draw(4), {tail = "shift"}) end,
+      function(s) s:reorder(loop(s), loop(s)) end,
+      function(s) s:fuse(loop(s), loop(s)) end,
+      function(s) s:skew(loop(s), loop(s), draw(3)) end,
+      function(s) s:cut(loop(s), draw(5)) end,
+      function(s) s:unroll(loop(s)) end,
+      function(s) s:vectorize(loop(s)) end,
+      function(s) s:parallel(loop(s)) end,
+    }
+    for _ = 1, 60 do
+      local m, n = draw(12), draw(12)
+      local s = doubled(m, n)
+      for _ = 1, 5 do
+        local k = draw(#steps)
+        if pcall(steps[k], s) then taken[k] = (taken[k] or 0) + 1 end
+      end
+      agrees_with_interpreter(s, n)
+    end
+    for k in ipairs(steps) do assert.is_true((taken[k] or 0) > 3, "step " .. k .. " was hardly ever legal") end
+  end)
+
   it("plots what its rows say", function()
     local s = doubled(3, 4)
     s:reorder("j", "i")

@@ -21,7 +21,7 @@ function grid.axis(name, values, lo, hi)
   return {name = name, values = values, at = at, ticks = ticks, n = n, lo = lo, hi = hi}
 end
 
---- The axis of what has none: one row.
+--- The axis of what has none: one row, or one column.
 grid.NONE = {values = {0}, at = {[0] = 0}, ticks = {}, n = 1}
 
 --- Pixels of a cell with which the axes fit into width x height.
@@ -69,8 +69,8 @@ local function frame(o)
     "unset border; unset xtics; unset ytics; set style fill solid 1 noborder",
     ("set xrange [-0.5:%d - 0.5]; set x2range [-0.5:%d - 0.5]"):format(columns.n, columns.n),
     ("set yrange [%d - 0.5:-0.5 - %g]"):format(rows.n, path.room(o)),
-    tics(columns, alone and "x" or "x2", o.cell),
   }
+  if columns ~= grid.NONE then out[#out + 1] = tics(columns, alone and "x" or "x2", o.cell) end
   if not alone then out[#out + 1] = tics(rows, "y", o.cell) end
   table.move(gaps(rows, false), 1, #rows.ticks, #out + 1, out)
   table.move(gaps(columns, true), 1, #columns.ticks, #out + 1, out)
@@ -81,11 +81,13 @@ end
 
 local function is_inside(axis, value) return not axis.lo or value >= axis.lo and value <= axis.hi end
 
+local function ticks_of(axis) return axis == grid.NONE and {{0, 0}} or axis.ticks end
+
 -- Cells that are no instances: {column, row}.
 local function outside(o)
   local out = {}
-  for _, row in ipairs(o.rows == grid.NONE and {{0, 0}} or o.rows.ticks) do
-    for _, column in ipairs(o.columns.ticks) do
+  for _, row in ipairs(ticks_of(o.rows)) do
+    for _, column in ipairs(ticks_of(o.columns)) do
       if not (is_inside(o.rows, row[2]) and is_inside(o.columns, column[2])) then out[#out + 1] = {column[1], row[1]} end
     end
   end
@@ -164,12 +166,12 @@ end
 
 local function labels(f, o)
   local rect, alone = o.rect, o.rows == grid.NONE
-  f:text(rect.left + rect.width / 2, alone and rect.top + rect.height + 32 or rect.top - 30, o.columns.name .. " →",
-    {align = "center"})
+  local y = alone and rect.top + rect.height + 32 or rect.top - 30
+  if o.columns ~= grid.NONE then f:text(rect.left + rect.width / 2, y, o.columns.name .. " →", {align = "center"}) end
   if not alone then f:text(rect.left - 34, rect.top + rect.height / 2, o.rows.name .. " ↓", {align = "right"}) end
 end
 
---- Places a grid and answers where it lies. o: {left, top, cell (pixels), rows, columns (grid.axis; rows may be grid.NONE), fills
+--- Places a grid and answers where it lies. o: {left, top, cell (pixels), rows, columns (grid.axis or grid.NONE), fills
 --- ({column, row, colour as a number}), hatches ({pattern, colour, cells}), lanes ({strokes, colour, point}), numbers ({column,
 --- row, text}), tiles (by level, lists of cells), borders (such a list), marks ({column, row, point, colour}), dashed}. A
 --- stroke: {from, to, middle ({column, row}), vector}.

@@ -12,11 +12,10 @@ local NAMED = 14 -- threads in the key
 
 -- ---- from the list of executions to what is drawn
 
+local function position(axis, visit) return axis == grid.NONE and 0 or axis.at[visit.at[axis.name]] end
+
 --- Where an execution stands: {column, row}.
-function order.cell(view, visit)
-  local row = view.rows == grid.NONE and 0 or view.rows.at[visit.at[view.rows.name]]
-  return {view.columns.at[visit.at[view.columns.name]], row}
-end
+function order.cell(view, visit) return {position(view.columns, visit), position(view.rows, visit)} end
 
 -- Executions of one vector, which stand together in the list, become one stroke.
 local function strokes_of(view, list)
