@@ -70,7 +70,9 @@ static bool watch(nw_ctx *c, nw_filling *f, nw_walker *w, const nw_sim_opts *o, 
   const nw_places *places = nw_walker_places(w);
   watching x = {.f = f, .level = level, .nlevels = o->nlevels, .column = -1};
   x.sim = nw_sim_new(c, o, places->from, places->to, nw_walker_sites(w));
+  nw_walker_does(w, "counting the accesses");
   if (!x.sim || !nw_walk_refs(w, count_refs, NULL, f)) return nw_sim_free(x.sim), false;
+  nw_walker_does(w, NULL);
   const nw_sim_level *l = &o->level[level];
   x.shift = __builtin_ctz((unsigned)o->line);
   x.first = places->from >> x.shift;

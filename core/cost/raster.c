@@ -176,7 +176,9 @@ static bool paint_all(nw_ctx *c, painting *x, const nw_sim_opts *o, nw_raster_y 
   nw_raster *r = x->r;
   const nw_places *places = nw_walker_places(x->w);
   const nw_sim_level *level = &o->level[x->level < 0 ? 0 : x->level];
+  nw_walker_does(x->w, "counting the accesses");
   if (!nw_walk_refs(x->w, count_refs, see_round, r)) return false;
+  nw_walker_does(x->w, NULL);
   nw_rounds_close(&r->rounds);
   x->sim = nw_sim_new(c, o, places->from, places->to, nw_walker_sites(x->w));
   if (!x->sim) return false;

@@ -62,6 +62,7 @@ struct nw_walker {
   int n;
   int64_t time; // accesses handed on
   int64_t tell; // when it says next how far it is
+  const char *what; // it then says that it does
   int64_t execution; // of a statement
   unsigned ticks;
   bool stop;

@@ -53,7 +53,7 @@ enum { TELL = 1 << 18 }; // accesses: a few milliseconds
 
 static void tell(nw_walker *w) {
   w->tell = w->time + TELL;
-  nw_progress(w->ctx, "walking the accesses", nw_walk_part(w));
+  nw_progress(w->ctx, w->what ? w->what : "walking the accesses", nw_walk_part(w));
 }
 
 static void flush(nw_walker *w) {
@@ -177,6 +177,8 @@ static void run(nw_walker *w, nw_nest *c) {
   if (c->stmt->kind == NW_GUARD && !nw_calc_at(c->cond, w->slot, 0)) return;
   run_kids(w, c);
 }
+
+void nw_walker_does(nw_walker *w, const char *what) { w->what = what; }
 
 bool nw_walk_refs(nw_walker *w, nw_refs_fn f, nw_round_fn round, void *env) {
   if (!w->batch) w->batch = nw_xmalloc(sizeof *w->batch * NW_BATCH);

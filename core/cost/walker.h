@@ -40,3 +40,5 @@ typedef bool (*nw_refs_fn)(void *env, const nw_ref *ref, int n);
 typedef void (*nw_round_fn)(void *env, const nw_stmt *loop, int64_t index, int64_t time);
 // False when interrupted, or when f ended it. `round` may be NULL; to ask for it costs time.
 bool nw_walk_refs(nw_walker *w, nw_refs_fn f, nw_round_fn round, void *env);
+// What people are told that walks do from now on, where it takes long; NULL: that they walk the accesses.
+void nw_walker_does(nw_walker *w, const char *what);

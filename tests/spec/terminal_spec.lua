@@ -350,7 +350,7 @@ describe("on a terminal", function()
     start("LC_ALL=C", "TERM=dumb", support.program)
     child:send "p:show()\n"
     local text = shown "A: 4 accesses"
-    assert.truthy(text:find "time, accesses")
+    assert.truthy(text:find "time, accesses\r\n *\r?\n?F hit, read   G written   H ")
     assert.is_nil(text:find "[\27\x80-\xff]")
   end)
 
@@ -390,7 +390,7 @@ describe("on a terminal", function()
     start("TERM=xterm", support.program)
     child:send("B = nw.placeholder({4000, 4000}, 'f32', 'B')\nk = nw.reduce_axis(4000, 'k')\n"
       .. "q = nw.schedule(nw.compute({4000, 4000}, function(i, j) return nw.sum(B(i, k)*B(k, j), k) end, 'Q'))\nnw.spacetime(q)\n")
-    shown "walking the accesses: "
+    shown "counting the accesses: "
     child:send "\3"
     shown "interrupted"
     child:send "7 + 8\n"

@@ -171,12 +171,10 @@ local function sorted(texts, marks, from, to)
   return title, panels, key, table.concat(print, " ")
 end
 
-local function key_lines(key, columns, paint, plain)
+-- mark(m): how a mark reads.
+local function key_lines(key, columns, mark)
   local pieces = {}
-  for n, e in ipairs(key) do
-    pieces[n] = {text = paint(e.mark.colour) .. GLYPHS[(e.mark.kind + 1) % 16] .. plain .. " " .. e.text,
-      width = utf8.len(e.text) + 2}
-  end
+  for n, e in ipairs(key) do pieces[n] = {text = mark(e.mark) .. " " .. e.text, width = utf8.len(e.text) + 2} end
   return filled(pieces, columns, "   ")
 end
 
@@ -268,6 +266,15 @@ local function laid_out(p, all)
   return texts, marks, {columns = columns, rows = rows_of(columns), gutter = gutter}
 end
 
+--- What stands under the panels: lines of the key, with letters for marks, and small print.
+function braille.below(p, columns, letter)
+  local width, height = p.size[1], p.size[2]
+  local texts, marks = svg_at(p, width, height)
+  local from, to = panels_of(p, height)
+  local _, _, key, print = sorted(texts, marks, from, to)
+  return key_lines(key, columns, function(m) return letter(m.kind + 1) end), print
+end
+
 -- Lines of the panels, with what stands upright at their left.
 local function panel_lines(p, words, marks, place)
   local paint, plain = characters.palette()
@@ -298,7 +305,7 @@ function braille.drawn(p, wide)
   local out = {(plain ~= "" and "\27[1m%s\27[22m" or "%s"):format(table.concat(title, " "))}
   local lines = panel_lines(p, words, marks, place)
   table.move(lines, 1, #lines, #out + 1, out)
-  lines = key_lines(key, all, paint, plain)
+  lines = key_lines(key, all, function(m) return paint(m.colour) .. GLYPHS[(m.kind + 1) % 16] .. plain end)
   table.move(lines, 1, #lines, #out + 1, out)
   return table.concat(out, "\n"), print
 end

@@ -91,24 +91,57 @@ end
 local function sixel(p, screen)
   local scale = scale_of(p, screen)
   return (gnuplot.draw(p.script, ("sixelgd truecolor size %d,%d noenhanced font 'sans,%g' fontscale %g linewidth %g"):format(
-    p.size[1] * scale // 1, p.size[2] * scale // 1, 9, scale, math.max(scale, 1))))
+    p.size[1] * scale // 1, p.size[2] * scale // 1, 10, scale, math.max(scale, 1))))
 end
 
 -- ---- characters
 
-local function dumb(p, screen)
-  local columns = math.min(math.max(screen.columns, 20) - 1, 120)
-  local rows = math.max(columns * p.size[2] // (2 * p.size[1]), 12)
-  local picture = gnuplot.draw(p.script, ("dumb size %d,%d noenhanced mono"):format(columns, rows))
-  return (picture:gsub("\f", ""):gsub("^\n", ""):gsub("%s+$", ""))
+local PLAIN = {["→"] = "->", ["←"] = "<-", ["…"] = "..", ["×"] = "x", ["µ"] = "u", ["–"] = "-", ["●"] = "*", ["■"] = "#"}
+
+-- What a terminal without UTF-8 can show of a text.
+local function plain(text)
+  return utf8_locale() and text or (text:gsub("[\xc2-\xf4][\x80-\xbf]+", function(c) return PLAIN[c] or "?" end))
 end
 
 -- The small print, where the caption does not say it.
+local function unsaid(p, print)
+  return not p.caption:gsub("%s+", " "):find(print, 1, true) and print or nil
+end
+
+-- Commands of figure.lua for what is under the panels. A label is one line, and ends in what no user wrote.
+local BELOW = {"^set label .* point pt %d+ ps 1 lc rgb '[^']*' offset 1,0 font ',11'$",
+  "^set label .* font ',9' textcolor rgb '#666666'$", "^set object rectangle from screen "}
+
+local function without_below(script)
+  local out = {}
+  for line in script:gmatch "[^\n]*" do
+    local below = false
+    for _, pattern in ipairs(BELOW) do below = below or line:find(pattern) ~= nil end
+    if not below then out[#out + 1] = line end
+  end
+  return table.concat(out, "\n")
+end
+
+local function letter(pt) return string.char(("A"):byte() + (pt - 1) % 26) end -- as gnuplot draws marks
+
+-- The panels as gnuplot draws them; key and small print, which it would write over one another, by ourselves.
+local function dumb(p, screen)
+  local braille, columns = require "nestwright.plots.braille", math.min(math.max(screen.columns, 40) - 1, 120)
+  local rows = math.max(columns * p.size[2] // (2 * p.size[1]), p.size[2] // 24, 12)
+  local picture, lines = gnuplot.draw(without_below(p.script), ("dumb size %d,%d noenhanced mono"):format(columns, rows)), {}
+  for line in picture:gsub("\f", ""):gmatch "[^\n]*" do lines[#lines + 1] = line:gsub("%s+$", "") end
+  while lines[1] == "" do table.remove(lines, 1) end
+  while lines[#lines] == "" do table.remove(lines) end
+  local key, print = braille.below(p, columns, letter)
+  table.move(key, 1, #key, #lines + 1, lines)
+  lines[#lines + 1] = unsaid(p, print) and braille.wrapped(print, columns)
+  return plain(table.concat(lines, "\n"))
+end
+
 local function braille(p, screen)
   local drawn = require "nestwright.plots.braille"
   local picture, print = drawn.drawn(p, screen.columns - 1)
-  if p.caption:gsub("%s+", " "):find(print, 1, true) then return picture end
-  return picture .. "\n" .. drawn.wrapped(print, screen.columns - 1)
+  return unsaid(p, print) and picture .. "\n" .. drawn.wrapped(print, screen.columns - 1) or picture
 end
 
 local DRAW = {kitty = kitty, sixel = sixel, braille = braille, dumb = dumb}
@@ -116,7 +149,7 @@ local DRAW = {kitty = kitty, sixel = sixel, braille = braille, dumb = dumb}
 local function drawn(p)
   local way, screen = terminal.way(), core.terminal()
   if way == "none" then return p.caption end
-  return DRAW[way](p, screen) .. "\n" .. require "nestwright.plots.braille".wrapped(p.caption, screen.columns - 1)
+  return DRAW[way](p, screen) .. "\n" .. plain(require "nestwright.plots.braille".wrapped(p.caption, screen.columns - 1))
 end
 
 --- The picture as what is to be written to the terminal; its caption where that is none; the text form where it cannot be drawn.
