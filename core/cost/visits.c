@@ -275,7 +275,7 @@ static void run_block(nw_visits *v, const site *s) {
     if (!any_between(&s->only[a], at, at)) return;
   }
   if (v->visit.n >= v->most) {
-    nw_fail(v->ctx, NW_ELIMIT, NULL, "there are more than %lld executions", (long long)v->most);
+    nw_fail(v->ctx, NW_ELIMIT, "Ask for a part of them.", "there are more than %lld executions", (long long)v->most);
     v->failed = true;
     return;
   }

@@ -32,7 +32,7 @@ local function strokes_of(view, list)
   return out
 end
 
---- A path for each thread: {name, strokes, colour, point}.
+--- A path for each thread, and one for what is not shared (its name is empty): {name, strokes, colour, point}.
 function order.lanes(view, list)
   local lanes, at = {}, {}
   for _, stroke in ipairs(strokes_of(view, list)) do
@@ -44,8 +44,12 @@ function order.lanes(view, list)
     table.insert(lane.strokes, stroke)
   end
   if #lanes > 1 and #lanes <= TOLD_APART then
-    for n, lane in ipairs(lanes) do
-      lane.colour, lane.point = figure.series[(n - 1) % #figure.series + 1], POINTS[(n - 1) % #POINTS + 1]
+    local n = 0
+    for _, lane in ipairs(lanes) do
+      if lane.name ~= "" then
+        lane.colour, lane.point = figure.series[n % #figure.series + 1], POINTS[n % #POINTS + 1]
+        n = n + 1
+      end
     end
   end
   return lanes
@@ -170,6 +174,12 @@ local function vectors_in(lanes)
   return n
 end
 
+local function rounds_of(lanes)
+  local n = 0
+  for _, lane in ipairs(lanes) do if lane.name ~= "" then n = n + 1 end end
+  return n
+end
+
 local function words_of(view, lanes, visited, tiles)
   local again, there = #repeated(visited), #view.columns.values * #view.rows.values
   local once = again == 0 and #visited == there
@@ -179,8 +189,9 @@ local function words_of(view, lanes, visited, tiles)
   say(out, there - #visited, "instance", "is never visited", "are never visited")
   if #tiles > 0 then say(out, #tiles[#tiles], "tile", "", "are outlined") end
   say(out, vectors_in(lanes), "vector", "is a bar: done at once", "are bars: each is done at once")
-  if #lanes > 1 then
-    out[#out + 1] = ("%d rounds of loops that threads share: each has a path%s and times of its own."):format(#lanes,
+  local rounds = rounds_of(lanes)
+  if rounds > 1 then
+    out[#out + 1] = ("%d rounds of loops that threads share: each has a path%s and times of its own."):format(rounds,
       #lanes <= TOLD_APART and ", a colour" or "")
   end
   return table.concat(out, " ")
@@ -192,7 +203,8 @@ end
 local function add_threads(lanes, entries)
   if #lanes == 1 or #lanes > TOLD_APART then return end
   for n = 1, math.min(#lanes, NAMED) do
-    entries[#entries + 1] = {text = lanes[n].name, pt = lanes[n].point, colour = lanes[n].colour}
+    local lane = lanes[n]
+    entries[#entries + 1] = {text = lane.name ~= "" and lane.name or "not shared", pt = lane.point, colour = lane.colour}
   end
   if #lanes > NAMED then entries[#entries + 1] = {text = "and so on", pt = 0, colour = "#FFFFFF"} end
 end

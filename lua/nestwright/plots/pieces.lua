@@ -8,12 +8,13 @@ local pieces = {}
 
 local TOP, WIDTH, HEIGHT = 96, 620, 600 -- pixels: where the grid begins, and the most it takes
 local CHARACTER, LINE = 7, 18 -- pixels of a label
-local LEFT = 90
+local LEFT, TICKS = 90, 56 -- pixels left of a grid, and of what stands at its rows
 
 -- Light fills, and hatches that tell them apart without colour.
-local FILLS = {0xFFFFFF, 0xCFE3F2, 0xF9D9C6, 0xCDEBDF, 0xF3DDE9, 0xFBE9C2, 0xDDF0FA, 0xE4E4E4}
+local FILLS = {0xFFFFFF, 0xCFE3F2, 0xF9D9C6, 0xCDEBDF, 0xF3DDE9, 0xFBE9C2, 0xDDF0FA, 0xE4E4E4, 0xF7F3B0, 0xE6DDF2}
 local HATCHES = {
   false, {4, "#0072B2"}, {5, "#D55E00"}, {1, "#009E73"}, {6, "#CC79A7"}, {7, "#E69F00"}, {2, "#56B4E9"}, {4, "#555555"},
+  {5, "#999900"}, {1, "#7B52A8"},
 }
 
 -- ---- which cells are whose
@@ -40,7 +41,8 @@ end
 
 -- ---- colours
 
-local function style_of(n) return (n - 1) % #FILLS + 1 end
+-- White is the largest piece's alone.
+local function style_of(n) return n == 1 and 1 or (n - 2) % (#FILLS - 1) + 2 end
 
 local function fills_of(list)
   local out = {}
@@ -67,53 +69,63 @@ local function centre(p)
   return x, y
 end
 
--- The middle of a run of `need` cells to the right (dx = 1) or down (dy = 1), the one nearest to the middle of the piece; or nil.
-local function run_inside(p, need, dx, dy)
+local function has_block(p, c, wide, high)
+  for x = c[1], c[1] + wide - 1 do
+    for y = c[2], c[2] + high - 1 do if not p.has[x .. " " .. y] then return false end end
+  end
+  return true
+end
+
+-- The middle of a block of wide x high cells, the one nearest to the middle of the piece; or nil.
+local function block_inside(p, wide, high)
   local best, least, x, y = nil, math.huge, centre(p)
   for _, c in ipairs(p.cells) do
-    local fits = true
-    for k = 1, need - 1 do fits = fits and p.has[c[1] + k * dx .. " " .. c[2] + k * dy] end
-    local at = {c[1] + dx * (need - 1) / 2, c[2] + dy * (need - 1) / 2}
+    local at = {c[1] + (wide - 1) / 2, c[2] + (high - 1) / 2}
     local far = math.abs(at[1] - x) + math.abs(at[2] - y)
-    if fits and far < least then best, least = at, far end
+    if far < least and has_block(p, c, wide, high) then best, least = at, far end
   end
   return best
 end
 
 -- Where the name has room in the piece, to the right or else upright.
 local function room_inside(p, cell)
-  if cell < LINE then return nil end
-  local need = math.ceil((CHARACTER * utf8.len(p.name) + 8) / cell)
-  local at = run_inside(p, need, 1, 0)
+  local long, thick = math.ceil((CHARACTER * utf8.len(p.name) + 8) / cell), math.ceil(LINE / cell)
+  local at = block_inside(p, long, thick)
   if at then return at end
-  at = run_inside(p, need, 0, 1)
+  at = block_inside(p, thick, long)
   if at then at.upright = true end
   return at
 end
 
--- The cell farthest to the right, of those the middle one.
-local function anchor(p)
-  local most, list = -1, {}
-  for _, c in ipairs(p.cells) do most = math.max(most, c[1]) end
-  for _, c in ipairs(p.cells) do if c[1] == most then list[#list + 1] = c end end
+-- The cell farthest to the right (1) or to the left (-1), of those the middle one.
+local function anchor(p, side)
+  local most, list = -math.huge, {}
+  for _, c in ipairs(p.cells) do most = math.max(most, side * c[1]) end
+  for _, c in ipairs(p.cells) do if side * c[1] == most then list[#list + 1] = c end end
   table.sort(list, function(a, b) return a[2] < b[2] end)
   return list[#list // 2 + 1]
 end
 
--- Names that have no room inside stand in a column beside the grid, from top to bottom as their cells do.
-local function place_names(list, cell)
-  local beside = {}
+-- From top to bottom as their cells are, those that are nearer first.
+local function sort_beside(list, side)
+  table.sort(list, function(a, b)
+    if a.anchor[2] ~= b.anchor[2] then return a.anchor[2] < b.anchor[2] end
+    return side * a.anchor[1] > side * b.anchor[1]
+  end)
+end
+
+-- Names that have no room inside stand beside the grid, on the side that is nearer: {[1] = right, [-1] = left}.
+local function place_names(list, cell, columns)
+  local beside = {[1] = {}, [-1] = {}}
   for _, p in ipairs(list) do
     p.inside = room_inside(p, cell)
     if not p.inside then
-      p.anchor = anchor(p)
-      beside[#beside + 1] = p
+      local side = centre(p) < (columns - 1) / 3 and -1 or 1
+      p.anchor = anchor(p, side)
+      table.insert(beside[side], p)
     end
   end
-  table.sort(beside, function(a, b)
-    if a.anchor[2] ~= b.anchor[2] then return a.anchor[2] < b.anchor[2] end
-    return a.anchor[1] > b.anchor[1]
-  end)
+  for side, names in pairs(beside) do sort_beside(names, side) end
   return beside
 end
 
@@ -129,16 +141,16 @@ local function draw_inside(f, rect, list, cell)
 end
 
 -- As near to their cells as those above and below let them.
-local function draw_beside(f, rect, beside, cell)
-  local x, lowest = rect.left + rect.width + 36, rect.top - LINE
-  for _, p in ipairs(beside) do
+local function draw_beside(f, rect, list, side, cell)
+  local x, lowest = side > 0 and rect.left + rect.width + 36 or rect.left - TICKS, rect.top - LINE
+  for _, p in ipairs(list) do
     local from, at = middle(rect, cell, p.anchor)
     local y = math.max(lowest + LINE, at)
-    f:line(x - 4, y, from, at, "head filled size screen 0.008,20 lw 0.8 lc rgb '#333333'")
-    f:text(x, y, p.name)
+    f:line(x - side * 4, y, from, at, "head filled size screen 0.008,20 lw 0.8 lc rgb '#333333'")
+    f:text(x, y, p.name, {align = side > 0 and "left" or "right"})
     lowest = y
   end
-  return lowest + LINE
+  f.bottom = math.max(f.bottom, math.ceil(lowest + LINE))
 end
 
 -- ---- making
@@ -152,9 +164,10 @@ local function caption_of(view, list, tiles)
   return table.concat(out, " ")
 end
 
-local function longest(list)
+-- Pixels that names beside the grid take.
+local function room_beside(list)
   local most = 0
-  for _, p in ipairs(list) do most = math.max(most, utf8.len(p.name)) end
+  for _, p in ipairs(list) do most = math.max(most, 60 + CHARACTER * utf8.len(p.name)) end
   return most
 end
 
@@ -162,15 +175,16 @@ end
 function pieces.make(view)
   local cell = grid.cell(view.rows, view.columns, WIDTH, HEIGHT)
   local list, tiles = pieces_of(view), order.tiles(view, view.list)
-  local beside = place_names(list, cell)
-  local wide = LEFT + view.columns.n * cell + (#beside > 0 and 60 + CHARACTER * longest(beside) or 40)
+  local beside = place_names(list, cell, view.columns.n)
+  local left, right = LEFT + room_beside(beside[-1]), math.max(40, room_beside(beside[1]))
+  local wide = left + view.columns.n * cell + right
   local f = figure.new {title = view.title, width = math.max(wide, order.width(view.title, view.columns, cell))}
   f:text(f.width / 2, figure.TITLE, order.shown_text(view), {align = "center", size = 10, colour = "#444444"})
-  local left = #beside > 0 and LEFT or (f.width - view.columns.n * cell) // 2
-  local rect = grid.place(f, {left = left, top = TOP, cell = cell, rows = view.rows, columns = view.columns,
-    fills = fills_of(list), hatches = hatches_of(list), tiles = tiles, borders = order.borders(view, view.list)})
+  local rect = grid.place(f, {left = left + (f.width - wide) // 2, top = TOP, cell = cell, rows = view.rows,
+    columns = view.columns, fills = fills_of(list), hatches = hatches_of(list), tiles = tiles,
+    borders = order.borders(view, view.list)})
   draw_inside(f, rect, list, cell)
-  f.bottom = math.max(f.bottom, math.ceil(draw_beside(f, rect, beside, cell)))
+  for side, names in pairs(beside) do draw_beside(f, rect, names, side, cell) end
   local caption = caption_of(view, list, tiles)
   local script, size = f:finish(view.rows == grid.NONE and 46 or 14, caption)
   local columns, rows = order.rows(view)
