@@ -56,24 +56,29 @@ static void run_member(void *arg, int t) {
     run_part(&p);
 }
 
-static void run_region(nw_frame *f, region *r) {
-  if (f->threads <= 1) {
-    r->body(f, r->captured, 0, r->n, 0);
-    return;
-  }
+static void run_team(nw_frame *f, region *r) {
   if (f->runtime) nw_guard_out(f->runtime);
   nw_team_run(f->threads, run_member, r);
   if (f->runtime) nw_guard_back(f->runtime);
 }
 
-void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk) {
-  region r = {.frame = f, .body = body, .captured = captured, .n = n, .chunk = chunk, .threads = f->threads};
+// The same, written down: another body stands for the loop's own.
+static void run_logged(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk) {
   nw_logged logged = {body, captured, 0};
-  if (f->log) {
-    nw_log_begin(f->log, &logged);
-    r.body = nw_log_body;
-    r.captured = &logged;
+  region r = {.frame = f, .body = nw_log_body, .captured = &logged, .n = n, .chunk = chunk, .threads = f->threads};
+  nw_log_begin(f->log, &logged);
+  if (n > 0 && f->threads <= 1) nw_log_body(f, &logged, 0, n, 0);
+  if (n > 0 && f->threads > 1) run_team(f, &r);
+  nw_log_end(f->log, &logged);
+}
+
+void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk) {
+  if (f->log) return run_logged(f, body, captured, n, chunk);
+  if (n <= 0) return;
+  if (f->threads <= 1) {
+    body(f, captured, 0, n, 0);
+    return;
   }
-  if (n > 0) run_region(f, &r);
-  if (f->log) nw_log_end(f->log, &logged);
+  region r = {.frame = f, .body = body, .captured = captured, .n = n, .chunk = chunk, .threads = f->threads};
+  run_team(f, &r);
 }

@@ -69,6 +69,20 @@ describe("the page on the order of instances", function()
   end)
 end)
 
+describe("the page on pictures", function()
+  it("shows what its examples print", function()
+    local page, code, printed = support.read "docs/pictures.md", {}, {}
+    for block in (page .. "\n\n"):gmatch "\n\n(    .-)\n\n" do
+      if load(block) then code[#code + 1] = block end
+    end
+    assert.equal(2, #code)
+    local env = setmetatable({nw = nw, print = function(v) printed[#printed + 1] = tostring(v) end}, {__index = _G})
+    assert(load(table.concat(code, "\n"), "=pictures.md", "t", env))()
+    assert.equal(1, #printed)
+    assert.truthy(page:find(indented(printed[1]), 1, true), printed[1])
+  end)
+end)
+
 describe("the page on the rooms", function()
   it("names files that there are", function()
     local text, n = support.read "docs/architecture.md", 0

@@ -197,6 +197,18 @@ describe("what threads do", function()
     assert.is_true(many.lost > 0)
   end)
 
+  it("is nothing in loops without rounds, which keep their names", function()
+    local M = nw.size("M", {min = 0})
+    local A = nw.placeholder({M, 64}, "f32", "A")
+    local s = nw.schedule(nw.compute({M, 64}, function(i, j) return A(i, j) * 2 end, "X"))
+    s:parallel "i"
+    local f = s:build {threads = 2}
+    local log = core.kernel_log(f, core.kernel_args(f, {nw.zeros {0, 64}}))
+    assert.same({"i"}, log.loops)
+    assert.equal(0, #log.spans)
+    assert.equal(0, f:busy(nw.zeros {0, 64}, {reps = 1}).threads[2].busy)
+  end)
+
   it("is not written down when nobody asked: the next call is as ever", function()
     local s = schedule(10)
     local f = s:build {threads = 2}

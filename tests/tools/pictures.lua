@@ -1,4 +1,4 @@
---- Draws the pictures of docs/memory.md and docs/order.md.
+--- Draws the pictures of docs/memory.md, docs/order.md and docs/pictures.md.
 --- usage: nestwright tests/tools/pictures.lua docs
 local nw = require "nestwright"
 local folder = arg[1] or "docs"
@@ -80,3 +80,14 @@ end
 local refused = heat(4, 6)
 local _, err = pcall(refused.reorder, refused, "x_1", "t_1")
 err.refusal:plot():save(folder .. "/refusal.svg")
+
+-- ---- a pipeline
+
+local tiles, arrows = {}, {}
+for tile = 0, 3 do
+  local load, compute = 3 * tile, math.max(3 * tile + 3, 3 + 5 * tile)
+  tiles[#tiles + 1] = {lane = "load", from = load, to = load + 3, label = "tile " .. tile, kind = "DMA"}
+  tiles[#tiles + 1] = {lane = "compute", from = compute, to = compute + 5, label = "tile " .. tile, kind = "MACs"}
+  arrows[#arrows + 1] = {from = #tiles - 1, to = #tiles}
+end
+nw.timeline(tiles, {arrows = arrows, unit = "cycles", title = "a pipeline"}):save(folder .. "/timeline.svg")
