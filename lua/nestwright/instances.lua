@@ -98,6 +98,16 @@ local function loops_text(block, visit)
   return text_of(block, visit, loops_where(block, function() return true end))
 end
 
+-- Who does it: the round of a parallel loop, or the thread of a grid, which is one through all loops bound to it.
+local function thread_of(block, visit, loops)
+  local words = {}
+  for n, loop in ipairs(loops) do
+    local l = block.loops[loop]
+    words[n] = ("%s = %d"):format(l.mark == "parallel" and l.name or l.mark, visit.loops[loop])
+  end
+  return table.concat(words, ", ")
+end
+
 -- What stays the same for all executions of a block.
 local function about(block, shown, alone)
   local shared = loops_where(block, is_shared)
@@ -161,7 +171,7 @@ function instances.list(holder, after, sizes, stages, values, shown)
   for n, visit in ipairs(list) do
     local block, t = blocks[visit.block], told[visit.block]
     local stroke = visit.block .. ":" .. key_of(visit, t.serial)
-    local thread = text_of(block, visit, t.shared)
+    local thread = thread_of(block, visit, t.shared)
     local first = block.loops[t.shared[1]]
     local region = first and first.name .. ":" .. key_of(visit, t.outside) or ""
     list[n] = {

@@ -66,6 +66,8 @@ local function locations(s, stage)
   return report.new(places, table.concat(aligned(lines, ""), "\n"))
 end
 
+local function plot(lesson, options) return lesson.refusal:plot(options) end
+
 return function()
   local method = rows.definer(rows.methods "schedule", "schedule")
 
@@ -73,11 +75,11 @@ return function()
     "Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the "
     .. "two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, "
     .. "whether the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, "
-    .. "value); visible, false when there is nothing to run, as for a step that is refused for its structure; refusal, which "
-    .. "refusal:plot() draws.",
+    .. "value); visible, false when there is nothing to run, as for a step that is refused for its structure; refusal, and "
+    .. "plot, a method, which draws it as refusal:plot() does.",
     function(s)
       local text, how, visible = core.explain(s)
-      return report.new({seen = how ~= nil, how = how, visible = visible, refusal = core.schedule_refusal(s)}, text)
+      return report.new({seen = how ~= nil, how = how, visible = visible, refusal = core.schedule_refusal(s), plot = plot}, text)
     end)
   method("moves", "(self: nw.schedule, loop: nw.loop|string): nw.report",
     "What is legal at a loop: every primitive is tried there with sensible arguments. Fields legal, undecided and refused, "

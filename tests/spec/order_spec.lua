@@ -270,6 +270,17 @@ describe("nw.pieces", function()
     assert.same({"-0.5 -0.5 0 4", "-0.5 -0.5 6 0", "-0.5 1.5 6 0", "-0.5 3.5 6 0", "2.5 -0.5 0 4", "5.5 -0.5 0 4"}, lines)
   end)
 
+  it("outlines the short tile at the end", function()
+    local s = support.doubled(17)
+    s:split("i", 4)
+    local p, upright = nw.pieces(s), {}
+    for _, line in ipairs(block_lines(p, "tiles")) do
+      if line:find " 0 1$" then upright[#upright + 1] = tonumber(line:match "^%S+") end
+    end
+    assert.same({-0.5, 3.5, 7.5, 11.5, 15.5, 16.5}, upright)
+    assert.truthy(tostring(p):find "5 tiles outlined")
+  end)
+
   it("outlines the steps of a triangle", function()
     local unit = 0 -- of the border between the halves, from corner to corner
     for _, line in ipairs(block_lines(nw.pieces(triangle(5)), "borders")) do
@@ -282,6 +293,18 @@ describe("nw.pieces", function()
   it("is one piece where nothing was cut", function()
     fails("unknown option", "invalid", nw.pieces, triangle(4), {colour = "red"})
     assert.same({Y = named(2, 2, function() return "Y" end).Y}, pieces_of(nw.pieces(doubled(2, 2))))
+  end)
+end)
+
+describe("the ramp of times", function()
+  it("darkens all the way, in grey as well", function()
+    local grid, last = require "nestwright.plots.grid", math.huge
+    for part = 0, 63 do
+      local c = grid.shade(part / 63)
+      local grey = 0.299 * (c >> 16) + 0.587 * (c >> 8 & 255) + 0.114 * (c & 255)
+      assert.is_true(grey < last)
+      last = grey
+    end
   end)
 end)
 
