@@ -110,7 +110,7 @@ function schedule:diff(a, b) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:double_buffer(stage) end
 
----Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, whether the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false when there is nothing to run, as for a step that is refused for its structure; refusal, which refusal:plot() draws.
+---Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, whether the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false when there is nothing to run, as for a step that is refused for its structure; refusal, and plot, a method, which draws it as refusal:plot() does.
 ---@return nw.report
 function schedule:explain() end
 
