@@ -109,6 +109,7 @@ static int sample(nw_ctx *c, job *j, double bytes, int most, double *rate) {
   int64_t n = calibrate(c, j);
   double start = nw_now();
   for (int i = 0; i < most && n; i++) {
+    nw_progress(c, "measuring bandwidths", -1);
     if (i >= 3 && nw_now() - start > ENOUGH_SECONDS) return i;
     double t = passes(c, j, n);
     if (t < 0) return 0;
@@ -140,6 +141,7 @@ int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most
   double moved = divide(j, data, bytes, arrays[loop]);
   j->touch = true;
   int n = passes(c, j, 1) < 0 ? 0 : (j->touch = false, sample(c, j, moved, most, rate));
+  nw_progress_end(c);
   nw_mem_put(&nw_session_of(c)->mem, data);
   free(j);
   return n;

@@ -111,8 +111,11 @@ static bool rounds_of(int n, nw_kernel *const *k, int rounds, nw_time *out) {
   int64_t *times = nw_xcalloc((size_t)n, sizeof *times);
   bool good = true;
   for (int i = 0; i < n && good; i++) good = (times[i] = calibrate(k[i])) > 0;
-  for (int r = 0; r < rounds && good; r++)
+  for (int r = 0; r < rounds && good; r++) {
+    nw_progress(k[0]->ctx, "measuring in turn", (double)r / rounds);
     for (int i = 0; i < n && good; i++) good = take(k[i], times[i], &out[i]);
+  }
+  nw_progress_end(k[0]->ctx);
   free(times);
   return good;
 }

@@ -120,11 +120,15 @@ local function time_kernel(kernel, ...)
   return times.record(core.kernel_time(kernel, args, o.reps, o.min_seconds), kernel)
 end
 
--- Entries of nw.compare{f, g, name = h}: kernels with their labels, listed ones first.
-local function kernels_of(list)
+local function is_kernel(value) return debug.getmetatable(value) == core.classes.kernel end
+
+-- Entries of nw.compare{f, g, name = h}: kernels, and tables of numbers measured elsewhere.
+local function entries_of(list)
   local found = times.entries(list, {args = true, rounds = true, base = type(list.base) == "string"})
   for _, entry in ipairs(found) do
-    if debug.getmetatable(entry.value) ~= core.classes.kernel then
+    if type(entry.value) == "table" then
+      entry.time = times.labelled("compare", entry)
+    elseif not is_kernel(entry.value) then
       errors.fail("invalid", "make one with s:build()", "compare: %s: expected a kernel, got %s", entry.label,
         core.type_name(entry.value))
     end
@@ -132,20 +136,33 @@ local function kernels_of(list)
   return found
 end
 
+-- Kernels with their arguments, each run once; and the entries they are of.
+local function runs_of(found, given)
+  local runs, of = {}, {}
+  for _, entry in ipairs(found) do
+    if not entry.time then
+      runs[#runs + 1] = {entry.value, kernel_arrays("compare", entry.value, given)}
+      of[#runs] = entry
+      entry.value(table.unpack(runs[#runs][2]))
+    end
+  end
+  return runs, of
+end
+
 local function compare(list, ...)
   errors.expect("compare", list, "table")
-  local found = kernels_of(list)
-  if #found < 2 then errors.fail("invalid", nil, "compare: needs at least two kernels, as in nw.compare{f, g}") end
-  local given = list.args or {...}
-  local runs = {}
-  for n, entry in ipairs(found) do
-    runs[n] = {entry.value, kernel_arrays("compare", entry.value, given)}
-    entry.value(table.unpack(runs[n][2]))
+  local found, out = entries_of(list), {}
+  local runs, of = runs_of(found, list.args or {...})
+  if #found < 2 or #runs == 0 then
+    errors.fail("invalid", nil, "compare: needs at least two kernels, as in nw.compare{f, g}, or one and times measured elsewhere")
   end
   local rounds = list.rounds or 20
-  local measured = core.kernel_compare(runs, rounds)
-  for n, t in ipairs(measured) do times.record(t, found[n].value).label = found[n].label end
-  return times.comparison(measured, {rounds = rounds, base = type(list.base) == "string" and list.base or nil})
+  for n, t in ipairs(core.kernel_compare(runs, rounds)) do
+    of[n].time = times.record(t, of[n].value)
+    t.label = of[n].label
+  end
+  for n, entry in ipairs(found) do out[n] = entry.time end
+  return times.comparison(out, {rounds = rounds, base = type(list.base) == "string" and list.base or nil})
 end
 
 local function outputs_list(what, outputs)
@@ -203,7 +220,8 @@ return function(nw)
   define("compare", "(kernels: table, ...: nw.array): nw.comparison",
     "Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or "
     .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = \"naive\"}. base: the one that the others are "
-    .. "compared with, the first unless said. Those whose middle halves of times overlap are not distinguishable.", compare)
+    .. "compared with, the first unless said. A peer's times, measured elsewhere, are a table of numbers: {median = 0.0012, "
+    .. "samples = {...}}. Those whose middle halves of times overlap are not distinguishable.", compare)
 
   define("evaluate", "(outputs: nw.tensor|nw.tensor[], arguments: nw.array[]): nw.array[]",
     "Evaluates the definition itself, element by element, without any schedule. Slow, and the judge of the others.",

@@ -86,7 +86,7 @@ end
 --- A record of numbers somebody measured: {min, median, samples}, one of them at least, in seconds.
 function times.given(what, value)
   if times.is_record(value) then return value end
-  local o, t = errors.options(what, value, FIELDS), {}
+  local o, t = errors.options(what, value, FIELDS), {elsewhere = true}
   for _, name in ipairs(FIELDS) do t[name] = o[name] end
   local samples = errors.expect(what .. ": samples", t.samples or {}, "table")
   for n, v in ipairs(samples) do positive(what .. ": samples: " .. n, v) end
@@ -154,7 +154,8 @@ local function line_of(t, width)
   label = label .. (" "):rep(width - utf8.len(label))
   if t.refused then return ("%s  %s"):format(label, t.verdict) end
   return ("%s  min %9s  median %9s  %-14s  %s%s"):format(label, seconds(t.min), seconds(t.median),
-    t.spread and ("spread %5.1f %%"):format(100 * t.spread) or "spread unknown", t.verdict, t.unsafe and ", unsafe" or "")
+    t.spread and ("spread %5.1f %%"):format(100 * t.spread) or "spread unknown", t.verdict,
+    (t.unsafe and ", unsafe" or "") .. (t.elsewhere and ", measured elsewhere" or ""))
 end
 
 function comparison_meta.__tostring(c)
@@ -179,8 +180,8 @@ rows.define(comparison_methods, "comparison", "plot",
     return require "nestwright.plots.times".make(c, errors.options("plot", options, {"style", "title"}))
   end)
 
--- Copies, so that a label or verdict given here does not change the record.
-local function labelled(what, entry)
+--- The record of an entry, or of its numbers, under its label: a copy, so that what is said of it here does not change it.
+function times.labelled(what, entry)
   local given, t = times.given(("%s: %s"):format(what, entry.label), entry.value), {}
   for key, value in pairs(given) do t[key] = value end
   t.label = entry.label:find "^#" and given.label or entry.label
@@ -190,7 +191,7 @@ end
 local function timings(list)
   errors.expect("timings", list, "table")
   local named, out = type(list.base) == "string", {}
-  for n, entry in ipairs(times.entries(list, {base = named})) do out[n] = labelled("timings", entry) end
+  for n, entry in ipairs(times.entries(list, {base = named})) do out[n] = times.labelled("timings", entry) end
   if #out == 0 then
     errors.fail("invalid", "as in nw.timings{naive = f:time(), tiled = g:time()}", "timings: there are no times")
   end

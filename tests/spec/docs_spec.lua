@@ -83,6 +83,31 @@ describe("the page on pictures", function()
   end)
 end)
 
+-- The roofs are made up: measuring them takes seconds.
+describe("the page on measuring", function()
+  it("has examples that run", function()
+    local page, code, saved, printed = support.read "docs/measuring.md", {}, 0, {}
+    for block in page:gmatch "\n\n(    .-)\n\n" do code[#code + 1] = block end
+    local made_up = {threads = 1, peak = {best = 1e11}, levels = {{name = "L1", best = 4e11}, {name = "L2", best = 1e11},
+      {name = "memory", best = 1e10}}}
+    local here = setmetatable({roofs = function() return made_up end}, {__index = nw})
+    function here.roofline(s, o)
+      o.roofs = made_up
+      return nw.roofline(s, o)
+    end
+    local plots = getmetatable(nw.timings {{min = 1}}:plot()).__index
+    local save = plots.save
+    function plots.save(p) saved = saved + 1 return p end
+    local env = {nw = here, print = function(v) printed[#printed + 1] = tostring(v) end}
+    local ok, problem = pcall(assert(load(table.concat(code, "\n"), "=measuring.md", "t", setmetatable(env, {__index = _G}))))
+    plots.save = save
+    assert.is_true(ok, tostring(problem))
+    assert.same({6, 4}, {saved, #printed})
+    assert.truthy(printed[1]:find "interleaved")
+    for picture in page:gmatch "%]%((%w+%.svg)%)" do assert.truthy(support.read("docs/" .. picture):find "</svg>", picture) end
+  end)
+end)
+
 describe("the page on the rooms", function()
   it("names files that there are", function()
     local text, n = support.read "docs/architecture.md", 0

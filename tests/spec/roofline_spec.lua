@@ -165,7 +165,10 @@ describe("nw.roofline", function()
     for n, name in ipairs {"a'b\"c", "`touch %s`", "$(touch %s)", "'';system('touch %s')#", "@x\n!touch %s", "%g", "\255"} do
       list[n] = {flops = 1e9, bytes = 10.0 ^ (4 + n), time = 0.01 * n, label = (name:gsub("%%s", path))}
     end
-    support.picture(nw.roofline(list, {roofs = roofs(), title = "`x'"}))
+    local named = roofs()
+    named.machine, named.levels[3].name = "'`touch " .. path .. "`", "'';system('touch " .. path .. "')#"
+    table.insert(named.levels, roof("memory", 9e9))
+    support.picture(nw.roofline(list, {roofs = named, title = "`x'"}))
     assert.is_nil(io.open(path))
     support.picture(nw.roofline({{flops = 1, bytes = 1e12, time = 1e6}}, {roofs = roofs()}))
     for n = 1, 60 do list[n] = {flops = 1e9, bytes = 1e8, time = 0.05} end

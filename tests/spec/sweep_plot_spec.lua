@@ -160,7 +160,9 @@ describe("sweep:plot", function()
     assert.truthy(three:plot {x = "a", by = "b", where = {c = "x"}, y = "v"})
     fails("c is not numbers", "invalid", three.plot, three, {x = "c", by = "b", where = {a = 1}, y = "v", style = "lines"})
     local none = nw.sweep {params = {a = {1, 2}}, run = refuse}
-    fails("no column of numbers", "invalid", none.plot, none)
+    fails("nothing was measured: does not divide", "invalid", none.plot, none)
+    local flags = nw.sweep {params = {a = {1, 2}}, run = function() return {ok = true} end}
+    fails("no column of numbers", "invalid", flags.plot, flags)
     local words = nw.sweep {params = {a = {1, 2}}, run = function() return {v = "x"} end}
     fails("v is not numbers", "invalid", words.plot, words, {y = "v"})
     local odd = nw.sweep {params = {a = {1, 2}}, run = function() return {v = 0 / 0} end}

@@ -147,6 +147,18 @@ describe("comparison:plot", function()
     assert.truthy(tostring(measured:plot()):find("Measured in turn, 3 rounds, threads: 1", 1, true))
   end)
 
+  it("sets a peer's times beside kernels", function()
+    local f = support.doubled(8):build {threads = 1}
+    local c = nw.compare {ours = f, peer = {median = 1, samples = {1, 1}}, base = "peer", rounds = 2}
+    assert.same({"peer", "ours"}, {c[1].label, c[2].label})
+    assert.equal(2, c[2].reps)
+    assert.truthy(tostring(c):find "peer .- 1.00x, measured elsewhere\n")
+    assert.truthy(tostring(c:plot()):find("Measured elsewhere: peer.", 1, true))
+    assert.is_true(c:plot().rows[2][6] > 1)
+    fails("at least two kernels", "invalid", nw.compare, {{median = 1}, {median = 2}})
+    fails("is no time", "invalid", nw.compare, {f, {median = 0 / 0}})
+  end)
+
   it("says what it wants", function()
     local c = nw.timings {around(1)}
     fails("style is 'bars', 'points', 'speedup' or 'steps'", "invalid", c.plot, c, {style = "pie"})

@@ -120,7 +120,7 @@ local function legend(d)
   local seen, n = {}, 0
   for _, p in ipairs(d.points) do
     local key = p.column .. " " .. p.line
-    if not seen[key] then seen[key], n = true, n + 1 end
+    if not seen[key] and (p.value or p.refused) then seen[key], n = true, n + 1 end
   end
   if has.best then out[#out + 1] = "thick frame: the best" end
   if has.alike then out[#out + 1] = "thin frame: not distinguishable from it" end

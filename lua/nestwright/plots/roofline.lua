@@ -2,16 +2,17 @@
 local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.errors"
 local figure = require "nestwright.plots.figure"
+local gnuplot = require "nestwright.plots.gnuplot"
 local pictures = require "nestwright.plots.times"
 local plot = require "nestwright.plots.plot"
+local roofs = require "nestwright.plots.roofs"
 local times = require "nestwright.times"
 local written = require "nestwright.written"
 
 local roofline = {}
 
-local WIDTH, LEFT, RIGHT, HEIGHT, UNDER = 1000, 100, 30, 440, 58 -- pixels
+local WIDTH, LEFT, RIGHT, HEIGHT, UNDER = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT, 58 -- pixels
 local MOST, NAME, CHARACTER, LINE = 60, 30, 6.6, 15 -- dots; characters of a name; pixels of a character, of a line of text
-local CLOSE = 1.25 -- roofs nearer than that have one label
 
 local colour = figure.colour
 
@@ -26,16 +27,16 @@ local function allowed(d, level)
 end
 
 -- The lowest roof over a dot: its name and what it allows.
-local function bound(d, roofs)
-  local name, most = "the peak", roofs.peak.best
-  for _, level in ipairs(roofs.levels) do
+local function bound(d, r)
+  local name, most = "the peak", r.peak.best
+  for _, level in ipairs(r.levels) do
     local v = allowed(d, level)
     if v and v < most then name, most = level.name, v end
   end
   return name, most
 end
 
-local function measured(d, roofs, level)
+local function measured(d, r, level)
   local bytes = d.bytes[level]
   if not bytes or bytes <= 0 then
     errors.fail("invalid", "simulate = 1e9 simulates more operations", "roofline: %s: its traffic to %s is not known: %s", d.label,
@@ -43,96 +44,9 @@ local function measured(d, roofs, level)
   end
   local lo, hi = times.half(d.time)
   d.intensity, d.rate, d.low, d.high = d.flops / bytes, d.flops / d.time.median, d.flops / hi, d.flops / lo
-  d.roof, d.allowed = bound(d, roofs)
+  d.roof, d.allowed = bound(d, r)
   d.share = d.rate / d.allowed
   return d
-end
-
--- ---- pixels
-
-local function frame_of(dots, sets)
-  local x0, x1, y0, y1 = math.huge, 0, math.huge, 0
-  for _, d in ipairs(dots) do
-    x0, x1, y0, y1 = math.min(x0, d.intensity), math.max(x1, d.intensity), math.min(y0, d.low), math.max(y1, d.high)
-  end
-  local dots_end = x1
-  for _, r in ipairs(sets) do
-    y1 = math.max(y1, r.peak.best)
-    for _, l in ipairs(r.levels) do
-      local ridge = r.peak.best / l.best
-      x0, x1 = math.min(x0, ridge), math.max(x1, ridge)
-    end
-  end
-  local room = x0 / 3 * (dots_end / (x0 / 3)) ^ (1 / 0.7) -- for what is written beside the last dot
-  local f = {x0 = x0 / 3, x1 = math.max(x1 * 3, room), y0 = y0 / 4, y1 = y1 * 2, wide = WIDTH - LEFT - RIGHT, high = HEIGHT}
-  f.per_x, f.per_y = f.wide / math.log(f.x1 / f.x0), f.high / math.log(f.y1 / f.y0)
-  return f
-end
-
-local function across(f, x) return LEFT + f.per_x * math.log(x / f.x0) end
-local function down(f, top, y) return top + f.per_y * math.log(f.y1 / y) end
-
--- ---- roofs
-
-local function roof_name(r, many) return many and (" (%d thread%s)"):format(r.threads, r.threads == 1 and "" or "s") or "" end
-
-local function roof_parts(f, r, frame, level, dash)
-  local parts = {}
-  local left = frame.x1
-  for _, l in ipairs(r.shown) do
-    local ridge = r.peak.best / l.best
-    left = math.min(left, ridge)
-    parts[#parts + 1] = ("%s using 1:2 with lines lw %g dt %d lc rgb '%s' notitle"):format(
-      f:data({{frame.x0, frame.x0 * l.best}, {ridge, r.peak.best}}, "roof"), l.name == level and 2.5 or 1.2, dash,
-      l.name == level and colour.black or colour.grey)
-  end
-  parts[#parts + 1] = ("%s using 1:2 with lines lw 2.5 dt %d lc rgb '#000000' notitle"):format(
-    f:data({{left, r.peak.best}, {frame.x1, r.peak.best}}, "peak"), dash)
-  return parts
-end
-
--- Levels from the fastest on, those close to each other together.
-local function groups_of(r)
-  local sorted, out = table.move(r.shown, 1, #r.shown, 1, {}), {}
-  table.sort(sorted, function(a, b) return a.best > b.best end)
-  for _, l in ipairs(sorted) do
-    local last = out[#out]
-    if last and last[1].best / l.best < CLOSE then last[#last + 1] = l else out[#out + 1] = {l} end
-  end
-  return out
-end
-
--- Along the roofs, up to where they meet the peak: dots are rare there.
-local function roof_labels(r, frame, more, out)
-  local angle = math.deg(math.atan(frame.per_y, frame.per_x))
-  for _, group in ipairs(groups_of(r)) do
-    local names = {}
-    for n, l in ipairs(group) do names[n] = ("%s %s"):format(l.name, written.quantity(l.best, "B/s")) end
-    local x = r.peak.best / group[1].best * math.exp(-16 / frame.per_x)
-    out[#out + 1] = ("set label '%s' at %.9g, %.9g right rotate by %.1f noenhanced font ',10' offset 0,0.7"):format(
-      table.concat(names, ", ") .. more, x, x * group[1].best, angle)
-  end
-end
-
-local function ridge_parts(f, r)
-  local points = {}
-  for n, l in ipairs(r.shown) do points[n] = {r.peak.best / l.best, r.peak.best} end
-  return f:data(points, "ridge") .. " using 1:2 with points pt 7 ps 0.6 lc rgb '#000000' notitle"
-end
-
--- Over the peak: what it is, and where each roof meets it. Answers where the words stand.
-local function peak_labels(f, r, frame, top, many)
-  local y, text = down(frame, top, r.peak.best) - 10, "peak " .. flops(r.peak.best) .. roof_name(r, many)
-  local last, right = -math.huge, WIDTH - RIGHT - 4
-  f:text(right, y, text, {align = "right", size = 10})
-  for _, group in ipairs(groups_of(r)) do
-    local x = across(frame, r.peak.best / group[1].best)
-    if x - last > 44 and x < right - CHARACTER * #text - 24 then
-      f:text(x, y, ("%.2g"):format(r.peak.best / group[1].best), {align = "center", size = 9})
-      last = x
-    end
-  end
-  return {y = y, from = right - CHARACTER * #text, wide = CHARACTER * #text}
 end
 
 -- ---- dots
@@ -170,9 +84,9 @@ local function is_flat(a, b, frame)
 end
 
 -- Beside its dot, on the side with room; a little lower where an arrow is in the way.
-local function label_of(dots, n, frame, top, arrows)
+local function label_of(dots, n, frame, arrows)
   local d = dots[n]
-  local l = {x = across(frame, d.intensity), at = down(frame, top, d.rate)}
+  local l = {x = roofs.across(frame, d.intensity), at = roofs.down(frame, d.rate)}
   l.text = ("%s: %s"):format(name_of(d), about_share(d))
   l.wide = CHARACTER * utf8.len(l.text)
   l.right = l.x + 14 + l.wide < WIDTH - RIGHT or l.x - 14 - l.wide < LEFT
@@ -185,7 +99,7 @@ local function hides(a, b)
   return math.abs(a.y - b.y) < LINE and a.from < b.from + b.wide and b.from < a.from + a.wide
 end
 
-local function dot_box(d, frame, top) return {y = down(frame, top, d.rate), from = across(frame, d.intensity) - 7, wide = 14} end
+local function dot_box(d, frame) return {y = roofs.down(frame, d.rate), from = roofs.across(frame, d.intensity) - 7, wide = 14} end
 
 local function free(l, bars, boxes)
   for _, y in ipairs(bars) do if math.abs(l.y - y) < 9 then return false end end
@@ -206,9 +120,9 @@ local function place(labels, bars, boxes)
   end
 end
 
-local function dot_labels(f, dots, frame, top, bars, boxes, arrows)
+local function dot_labels(f, dots, frame, bars, boxes, arrows)
   local labels = {}
-  for n, d in ipairs(dots) do labels[n], boxes[#boxes + 1] = label_of(dots, n, frame, top, arrows), dot_box(d, frame, top) end
+  for n, d in ipairs(dots) do labels[n], boxes[#boxes + 1] = label_of(dots, n, frame, arrows), dot_box(d, frame) end
   place(labels, bars, boxes)
   for _, l in ipairs(labels) do
     local edge = l.right and l.from - 3 or l.from + l.wide + 3
@@ -302,20 +216,19 @@ local function check(dots, drawn)
 end
 
 -- Different sets of roofs, those of most threads first.
-local function sets_of(roofs)
+local function sets_of(by_threads)
   local threads, sets, seen = {}, {}, {}
-  for n in pairs(roofs) do threads[#threads + 1] = n end
+  for n in pairs(by_threads) do threads[#threads + 1] = n end
   table.sort(threads, function(a, b) return a > b end)
   for _, n in ipairs(threads) do
-    if not seen[roofs[n]] then
-      seen[roofs[n]] = true
-      sets[#sets + 1] = roofs[n]
+    if not seen[by_threads[n]] then
+      seen[by_threads[n]] = true
+      sets[#sets + 1] = by_threads[n]
     end
   end
   return sets
 end
 
--- All roofs of most threads; of fewer only the one that the axis counts, and the peak.
 local function shown_of(r, first, level)
   if first then return r.levels end
   for _, l in ipairs(r.levels) do if l.name == level then return {l} end end
@@ -331,36 +244,45 @@ end
 
 local function axis_number(v) return ("%g"):format(v) end
 
-local function draw(drawn, sets, o)
-  local f, frame = figure.new {title = o.title, width = WIDTH}, frame_of(drawn, sets)
-  local top, parts, bars, boxes = f.bottom + figure.GAP, {}, {}, {}
-  local out = {axis.commands("x", frame.x0, frame.x1, true, axis_number), axis.commands("y", frame.y0, frame.y1, true, flops),
+local function axes(frame, level)
+  return {axis.commands("x", frame.x0, frame.x1, true, axis_number), axis.commands("y", frame.y0, frame.y1, true, flops),
     "set border 3; set xtics nomirror; set ytics nomirror; set grid xtics ytics lc rgb '#EEEEEE'",
-    ("set xlabel 'operations a byte of traffic to %s (flop/byte)'"):format(o.level)}
+    ("set xlabel %s noenhanced"):format(gnuplot.quote(("operations a byte of traffic to %s (flop/byte)"):format(level)))}
+end
+
+-- Of the first set of roofs all are drawn, of the others, dashed, the one that the axis counts, and the peak.
+local function draw(drawn, sets, o)
+  local f = figure.new {title = o.title, width = WIDTH}
+  local top, parts, bars, boxes = f.bottom + figure.GAP, {}, {}, {}
+  local frame = roofs.frame(drawn, sets, top)
+  local out = axes(frame, o.level)
   for n, r in ipairs(sets) do
     r = {peak = r.peak, threads = r.threads, shown = shown_of(r, n == 1, o.level)}
-    for _, part in ipairs(roof_parts(f, r, frame, o.level, n == 1 and 1 or 2)) do parts[#parts + 1] = part end
-    parts[#parts + 1] = ridge_parts(f, r)
-    roof_labels(r, frame, n > 1 and roof_name(r, true) or "", out)
-    boxes[n] = peak_labels(f, r, frame, top, #sets > 1)
-    bars[n] = down(frame, top, r.peak.best)
+    for _, part in ipairs(roofs.parts(f, r, frame, o.level, n == 1 and 1 or 2)) do parts[#parts + 1] = part end
+    parts[#parts + 1] = roofs.ridges(f, r)
+    boxes[n] = roofs.peak(f, r, frame, #sets > 1, n > 1)
+    bars[n] = roofs.down(frame, r.peak.best)
   end
   for _, part in ipairs(dot_parts(f, drawn)) do parts[#parts + 1] = part end
   if o.arrows then dot_arrows(drawn, frame, out) end
-  dot_labels(f, drawn, frame, top, bars, boxes, o.arrows)
+  dot_labels(f, drawn, frame, bars, boxes, o.arrows)
+  for n, r in ipairs(sets) do
+    local shown = {peak = r.peak, shown = shown_of(r, n == 1, o.level)}
+    roofs.labels(shown, frame, n > 1 and roofs.whose(r, true) or "", boxes, out)
+  end
   f:panel({left = LEFT, right = WIDTH - RIGHT, top = top, height = HEIGHT}, out, parts)
   return f
 end
 
---- dots: {label, flops, bytes (by level), how, time, threads}, or {label, refused}; roofs: of nw.roofs, by threads; o: arrows,
+--- dots: {label, flops, bytes (by level), how, time, threads}, or {label, refused}; by_threads: what nw.roofs answers; o: arrows,
 --- rounds, level, title.
-function roofline.make(dots, roofs, o)
+function roofline.make(dots, by_threads, o)
   o.level = o.level or "memory"
-  local drawn, refused, lines, rows, sets = {}, {}, {}, {}, sets_of(roofs)
+  local drawn, refused, lines, rows, sets = {}, {}, {}, {}, sets_of(by_threads)
   for _, d in ipairs(dots) do table.insert(d.refused and refused or drawn, d) end
   check(dots, drawn)
   check_level(o.level, sets)
-  for _, d in ipairs(drawn) do measured(d, roofs[d.threads], o.level).traffic = "traffic to " .. o.level end
+  for _, d in ipairs(drawn) do measured(d, by_threads[d.threads], o.level).traffic = "traffic to " .. o.level end
   for n, d in ipairs(dots) do lines[n], rows[n] = about(d), row_of(d) end
   for _, r in ipairs(sets) do lines[#lines + 1] = ridge_words(r) end
   local small = small_print(drawn, refused, sets, o)

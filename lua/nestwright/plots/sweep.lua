@@ -83,8 +83,14 @@ local function columns(s, list)
   return out, seen
 end
 
+local function check_measured(list)
+  for _, row in ipairs(list) do if not row.error then return end end
+  fail(nil, "nothing was measured: %s", tostring(list[1].error))
+end
+
 -- The only column that there can be a question of.
 local function usual_column(s, list)
+  check_measured(list)
   local names, seen = columns(s, list)
   if seen.median then return "median" end
   local out = {}
@@ -301,7 +307,7 @@ function sweep.make(s, o)
   local d = is_heat and heat(s, o, list) or curves(s, o, list, o.style)
   d.log, d.unit, d.small = check_log(o.log), o.unit and errors.expect("plot: unit", o.unit, "string"), sweep.small_print(list)
   d.better = check_best(o.best, d.kind or d.series[1].kind)
-  local title = o.title or (is_heat and sweep.column(d.column) or ("%s over %s"):format(d.column, d.x))
+  local title = o.title or (is_heat and sweep.column(d.column) or ("%s over %s"):format(d.column:gsub("^time, .*", "time"), d.x))
   d.title = errors.expect("plot: title", title, "string")
   if is_heat then
     d.points = {}

@@ -275,10 +275,17 @@ local function values_of(list, field)
     local v = r.time[field]
     if v and not seen[v] then
       seen[v] = true
-      out[#out + 1] = #out == 0 and tostring(v) or ("%s: %s"):format(r.label, v)
+      out[#out + 1] = #out == 0 and tostring(v) or ("%s: %s"):format(written.shortened(r.label, NAME), v)
     end
   end
   return out
+end
+
+-- Of those measured in turn, which were not.
+local function elsewhere(list, c)
+  local names = {}
+  for _, r in ipairs(list) do if r.time and r.time.elsewhere then names[#names + 1] = written.shortened(r.label, NAME) end end
+  return c.rounds and #names > 0 and (" Measured elsewhere: %s."):format(table.concat(names, ", ")) or ""
 end
 
 --- Machine, threads, repetitions and spread of what is drawn, in words. list: {label, time, refused}; c: rounds.
@@ -289,6 +296,7 @@ function pictures.small_print(list, c)
     #machines > 0 and table.concat(machines, "; ") or "Machine not told",
     c.rounds and ("Measured in turn, %d rounds"):format(c.rounds) or "Measured apart, not in turn",
     #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "", 100 * spread, unknown and ", of some not known" or "")
+    .. elsewhere(list, c)
 end
 
 local ALIKE = " Alike: not distinguishable from each other, since the middle halves of their times overlap."
