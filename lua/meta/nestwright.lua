@@ -719,7 +719,7 @@ function nw.ceil(x) end
 ---@param wait? boolean
 function nw.clear_output(wait) end
 
----Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = "naive"}. base: the one that the others are compared with, the first unless said. Those whose middle halves of times overlap are not distinguishable.
+---Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = "naive"}. base: the one that the others are compared with, the first unless said. A peer's times, measured elsewhere, are a table of numbers: {median = 0.0012, samples = {...}}. Those whose middle halves of times overlap are not distinguishable.
 ---@param kernels table
 ---@param ... nw.array
 ---@return nw.comparison
