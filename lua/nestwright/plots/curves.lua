@@ -205,7 +205,27 @@ end
 
 -- ---- names at the ends of the curves
 
--- Pixels from the top of the panel to each name, moved apart.
+-- Moves labels apart that are too close, each group of them about where its members want to be.
+local function spread_out(list)
+  local groups = {}
+  for _, e in ipairs(list) do
+    local g = {at = e.at, n = 1, from = e.at - LINE / 2, e}
+    while groups[#groups] and g.from < groups[#groups].from + LINE * groups[#groups].n do
+      local before = table.remove(groups)
+      table.move(g, 1, g.n, before.n + 1, before)
+      before.at, before.n = (before.at * before.n + g.at * g.n) / (before.n + g.n), before.n + g.n
+      before.from, g = before.at - LINE * before.n / 2, before
+    end
+    groups[#groups + 1] = g
+  end
+  for _, g in ipairs(groups) do
+    local from = math.max(0, math.min(g.from, HEIGHT - LINE * g.n))
+    for k = 1, g.n do g[k].y = from + LINE * (k - 0.5) end
+  end
+  return list
+end
+
+-- Pixels from the top of the panel to the last point of each series, and to its name.
 local function ends_of(d, lo, hi, log)
   local out = {}
   for n, s in ipairs(d.series) do
@@ -217,17 +237,7 @@ local function ends_of(d, lo, hi, log)
     end
   end
   table.sort(out, function(a, b) return a.at < b.at end)
-  local y = 6
-  for _, e in ipairs(out) do
-    e.y = math.max(e.at, y)
-    y = e.y + LINE
-  end
-  local over = out[#out] and math.max(0, out[#out].y - HEIGHT + 4) or 0
-  for k = #out, 1, -1 do
-    local e = out[k]
-    e.y = math.min(e.y, (out[k + 1] and out[k + 1].y or HEIGHT + 4) - (out[k + 1] and LINE or 0), e.y + over)
-  end
-  return out
+  return spread_out(out)
 end
 
 local function end_labels(f, d, top, right, lo, hi, log)
