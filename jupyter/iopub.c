@@ -17,9 +17,9 @@
 enum {
   GATHER_MS = 30, // text waits that long for more
   BATCH = 256 << 10,
-  WINDOW_MS = 3000, // of the front end's limit, and what may go out in it
-  BURST = 1400000, // with what a pipe holds less than three megabytes
-  MOST = 8 << 20, // of one cell
+  BURST = 900000, // bytes that may go out at once, and a millisecond after that: under 3 MB in any 3 s
+  RATE = 600,
+  MOST = 4 << 20, // of one cell
 };
 
 typedef struct stream {
@@ -37,8 +37,7 @@ typedef struct publisher {
   void *in; // the queue
   json_t *parent; // of the text
   stream stream[2];
-  int64_t window; // when it began
-  size_t sent; // in it
+  int64_t budget, counted; // bytes that may still go out, as of when
 } publisher;
 
 static int done_fd = -1, log_fd = STDERR_FILENO;
@@ -122,10 +121,23 @@ static char *repaired(const char *text, size_t n, bool last, size_t *used, size_
   return out;
 }
 
+// Waits until the front end may be sent more; meanwhile the pipes fill and those who write wait too.
+static void wait_for_budget(publisher *p) {
+  for (;;) {
+    int64_t now = now_ms();
+    p->budget += RATE * (now - p->counted);
+    p->counted = now;
+    if (p->budget > BURST) p->budget = BURST;
+    if (p->budget > 0 || p->k->leaving) return;
+    usleep(10000);
+  }
+}
+
 static void send_text(publisher *p, stream *s, const char *text, size_t n) {
+  wait_for_budget(p);
   json_t *content = json_pack("{s:s, s:s%}", "name", s->name, "text", text, n);
   if (content) publish_json(p, "stream", p->parent, content);
-  p->sent += n;
+  p->budget -= (int64_t)n;
 }
 
 static void flush_stream(publisher *p, stream *s, bool last) {
@@ -137,13 +149,6 @@ static void flush_stream(publisher *p, stream *s, bool last) {
   memmove(s->text, s->text + used, s->n - used);
   s->n -= used;
   s->since = now_ms();
-}
-
-// How long nothing may be sent, so that the front end does not give up on us.
-static int64_t throttled_ms(publisher *p) {
-  int64_t now = now_ms();
-  if (now - p->window >= WINDOW_MS) p->window = now, p->sent = 0;
-  return p->sent < BURST ? 0 : WINDOW_MS - (now - p->window);
 }
 
 static void cap(publisher *p, stream *s) {
@@ -188,7 +193,7 @@ static void drain(publisher *p) {
   }
 }
 
-// ---- the queue: type, parent, metadata, content of a message; or "drain" and a parent
+// ---- the queue: type, parent, metadata, content of a message, and one more if somebody waits; or "drain" and a parent
 
 static char *received(void *socket, bool *more) {
   zmq_msg_t m;
@@ -210,11 +215,14 @@ static void new_parent(publisher *p, const char *text) {
   json_decref(p->parent);
   p->parent = json_loads(text, 0, NULL);
   for (int i = 0; i < 2; i++) p->stream[i].cell = 0, p->stream[i].capped = false;
+}
+
+static void done(void) {
   uint64_t one = 1;
   if (write(done_fd, &one, sizeof one) < 0) return;
 }
 
-static void pass_on(publisher *p, char *const field[4]) {
+static void pass_on(publisher *p, char *const *field) {
   json_t *header = nwj_header(p->k, field[0]);
   char *text = dumped(header);
   nwj_frame part[4] = {{text, strlen(text)}};
@@ -226,12 +234,13 @@ static void pass_on(publisher *p, char *const field[4]) {
 }
 
 static void take_queue(publisher *p) {
-  char *field[4] = {NULL};
+  char *field[5] = {NULL};
   bool more = true;
   int n = 0;
-  while (more && n < 4) field[n++] = received(p->in, &more);
+  while (more && n < 5) field[n++] = received(p->in, &more);
   if (n == 2 && field[0] && strcmp(field[0], "drain") == 0) new_parent(p, field[1]);
-  if (n == 4 && field[0]) pass_on(p, field);
+  if (n >= 4 && field[0]) pass_on(p, field);
+  if (n == 2 || n == 5) done();
   for (int i = 0; i < n; i++) free(field[i]);
 }
 
@@ -262,13 +271,10 @@ static long due(publisher *p) {
     if (left < 0) left = 0;
     if (at < 0 || left < at) at = left;
   }
-  if (at < 0) return -1;
-  int64_t held = throttled_ms(p);
-  return (long)(at > held ? at : held);
+  return (long)at;
 }
 
 static void flush_due(publisher *p) {
-  if (throttled_ms(p) > 0) return;
   for (int i = 0; i < 2; i++) {
     stream *s = &p->stream[i];
     if (s->n && (s->n >= BATCH || now_ms() - s->since >= GATHER_MS)) flush_stream(p, s, false);
@@ -278,16 +284,15 @@ static void flush_due(publisher *p) {
 static void *run(void *arg) {
   publisher *p = arg;
   for (;;) {
-    bool full = p->stream[0].n + p->stream[1].n > 2 * BATCH && throttled_ms(p) > 0; // the writer waits
     zmq_pollitem_t item[] = {{p->in, 0, ZMQ_POLLIN, 0},
                              {p->k->iopub, 0, ZMQ_POLLIN, 0},
                              {NULL, p->stream[0].fd, ZMQ_POLLIN, 0},
                              {NULL, p->stream[1].fd, ZMQ_POLLIN, 0}};
-    if (zmq_poll(item, full ? 2 : 4, due(p)) < 0) {
+    if (zmq_poll(item, 4, due(p)) < 0) {
       if (zmq_errno() == ETERM) break;
       continue;
     }
-    for (int i = 0; i < 2 && !full; i++)
+    for (int i = 0; i < 2; i++)
       if (item[2 + i].revents) read_stream(p, &p->stream[i]);
     if (item[0].revents) take_queue(p);
     if (item[1].revents) welcome(p);
@@ -338,20 +343,33 @@ void *nwj_queue_new(nwj *k) {
 
 // ---- what other threads call
 
-void nwj_publish_with(nwj *k, void *queue, const char *type, json_t *parent, json_t *metadata, json_t *content) {
-  (void)k;
+static void wait_until_done(void) {
+  uint64_t n;
+  while (read(done_fd, &n, sizeof n) < 0 && errno == EINTR) {}
+}
+
+static void enqueue(void *queue, const char *type, json_t *parent, json_t *metadata, json_t *content, bool wait) {
   char *text[] = {dumped(parent), dumped(metadata), dumped(content)};
   send_part(queue, type, strlen(type), true);
   for (int i = 0; i < 3; i++) {
-    send_part(queue, text[i], strlen(text[i]), i < 2);
+    send_part(queue, text[i], strlen(text[i]), i < 2 || wait);
     free(text[i]);
   }
+  if (wait) send_part(queue, "", 0, false);
   json_decref(metadata);
   json_decref(content);
 }
 
 void nwj_publish(nwj *k, void *queue, const char *type, json_t *parent, json_t *content) {
-  nwj_publish_with(k, queue, type, parent, NULL, content);
+  (void)k;
+  enqueue(queue, type, parent, NULL, content, false);
+}
+
+void nwj_publish_now(nwj *k, void *queue, const char *type, json_t *parent, json_t *metadata, json_t *content) {
+  (void)k;
+  fflush(NULL);
+  enqueue(queue, type, parent, metadata, content, true);
+  wait_until_done();
 }
 
 void nwj_status(nwj *k, void *queue, json_t *parent, const char *state) {
@@ -361,10 +379,9 @@ void nwj_status(nwj *k, void *queue, json_t *parent, const char *state) {
 void nwj_drain(nwj *k, void *queue, json_t *parent) {
   (void)k;
   char *text = dumped(parent);
-  uint64_t done;
   fflush(NULL);
   send_part(queue, "drain", 5, true);
   send_part(queue, text, strlen(text), false);
-  while (read(done_fd, &done, sizeof done) < 0 && errno == EINTR) {}
+  wait_until_done();
   free(text);
 }

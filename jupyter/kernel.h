@@ -59,7 +59,8 @@ bool nwj_iopub_start(nwj *k, pthread_t *thread); // takes over stdout and stderr
 void *nwj_queue_new(nwj *k); // a thread's way to iopub
 // content is given away; parent: the header of what it belongs to, or NULL.
 void nwj_publish(nwj *k, void *queue, const char *type, json_t *parent, json_t *content);
-void nwj_publish_with(nwj *k, void *queue, const char *type, json_t *parent, json_t *metadata, json_t *content);
+// The same after all that was written so far; waits until it is out, so that what is written next comes behind it.
+void nwj_publish_now(nwj *k, void *queue, const char *type, json_t *parent, json_t *metadata, json_t *content);
 void nwj_status(nwj *k, void *queue, json_t *parent, const char *state);
 // What was written so far goes out with the parent it had; what comes from now on has this one. Waits until that is so.
 void nwj_drain(nwj *k, void *queue, json_t *parent);

@@ -14,8 +14,7 @@ typedef struct queued { // requests that were there before a cell failed
 static queued *waiting, **last = &waiting;
 
 void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *content) {
-  fflush(NULL);
-  nwj_publish_with(k, k->queue, type, k->request ? k->request->header : NULL, metadata, content);
+  nwj_publish_now(k, k->queue, type, k->request ? k->request->header : NULL, metadata, content);
 }
 
 static void reply(nwj *k, nwj_message *m, const char *type, json_t *content) {

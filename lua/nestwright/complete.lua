@@ -352,15 +352,15 @@ local function describe_value(text, value)
   return table.concat(out, "\n")
 end
 
---- Help for "split", "nw.sum", "s:split" or a variable; nil when nothing is known.
+--- Help for "split", "nw.sum", "s:split" or a variable, and whether it is known; of what is not, what comes near.
 function complete.inspect(text)
   text = text:match "^%s*%??%s*(.-)%s*%??%s*$"
-  if text == "" then return help.text(nil) end
+  if text == "" then return help.text(nil), true end
   local value = resolve(text)
   local row = type(value) == "function" and rows.of(value)
-  if row then return help.describe(row) end
-  if value ~= nil and value ~= _G then return describe_value(text, value) end
-  return help.text(text)
+  if row then return help.describe(row), true end
+  if value ~= nil and value ~= _G then return describe_value(text, value), true end
+  return help.text(text), #rows.named(text:match "[^.:]*$") > 0
 end
 
 return complete

@@ -65,8 +65,8 @@ end
 --- Help for a name, by MIME type; detail 1 adds the value.
 function notebook.inspected(argument)
   local given = json.decode(argument)
-  local text = prompt.inspect(given.name)
-  return text and json.encode {["text/plain"] = mime.clean(text)}
+  local text, known = prompt.inspect(given.name)
+  return known and json.encode {["text/plain"] = mime.clean(text)}
 end
 
 -- How deep the blocks of an unfinished chunk are, by its words; strings and comments left out.

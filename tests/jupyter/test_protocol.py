@@ -1,0 +1,365 @@
+"""The messages, one kind after the other, beyond what jupyter_kernel_test asks."""
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from jupyter_client.blocking import BlockingKernelClient
+
+from client import KernelTest, result_of, text_of, types, wait_until
+
+
+class Cells(KernelTest):
+    def test_order_and_counts(self):
+        reply, out = self.run_cell("print 'a' return 7")
+        self.assertEqual(types(out), ["execute_input", "stream", "execute_result"])
+        states = [c["execution_state"] for kind, c in out if kind == "status"]
+        self.assertEqual(states, ["busy", "idle"])
+        counts = {c["execution_count"] for kind, c in out if kind in ("execute_input", "execute_result")}
+        self.assertEqual(counts, {reply["execution_count"]})
+
+    def test_silent_says_and_counts_nothing(self):
+        before = self.run_cell("1")[0]["execution_count"]
+        reply, out = self.run_cell("hidden = 5 print 'seen' return 1", silent=True)
+        self.assertEqual(reply["status"], "ok")
+        self.assertEqual(types(out), ["stream"])
+        reply, out = self.run_cell("return hidden")
+        self.assertEqual(reply["execution_count"], before + 1)
+        self.assertEqual(result_of(out), "5")
+        _, out = self.run_cell("error 'x'", silent=True)
+        self.assertEqual(types(out), [])
+
+    def test_store_history_false_counts_nothing(self):
+        before = self.run_cell("1")[0]["execution_count"]
+        reply, out = self.run_cell("2", store_history=False)
+        self.assertEqual(reply["execution_count"], before)
+        self.assertEqual(result_of(out), "2")
+
+    def test_semicolon_and_nothing_show_nothing(self):
+        for code in ("5;", "", "   ", "x = 1", "nil", "-- only a remark"):
+            reply, out = self.run_cell(code)
+            self.assertEqual(reply["status"], "ok", code)
+            self.assertNotIn("execute_result", types(out), code)
+
+    def test_user_expressions(self):
+        reply, _ = self.run_cell("a = 3", user_expressions={"twice": "2*a", "wrong": "nope()", "half": "("})
+        answers = reply["user_expressions"]
+        self.assertEqual(answers["twice"]["data"]["text/plain"], "6")
+        self.assertEqual(answers["twice"]["status"], "ok")
+        self.assertEqual(answers["wrong"]["status"], "error")
+        self.assertIn("nope", answers["wrong"]["evalue"])
+        self.assertEqual(answers["half"]["status"], "error")
+
+    def test_errors_show_the_users_frames_and_no_others(self):
+        self.run_cell("function inner() error 'deep' end\nfunction outer() inner() local x = 1 end")
+        reply, out = self.run_cell("\nouter()\nlocal y")
+        error = dict(out)["error"]
+        self.assertEqual(reply["ename"], "LuaError")
+        text = "\n".join(error["traceback"])
+        self.assertIn("deep", text)
+        self.assertIn("inner", text)
+        self.assertIn("In[", text)
+        self.assertIn("\x1b[", text)
+        self.assertNotIn("nestwright/", text)
+        self.assertEqual(error["evalue"], reply["evalue"])
+
+    def test_refusals_are_errors_with_ways_on(self):
+        reply, out = self.run_cell(
+            "A = nw.placeholder({8, 8}, 'f32', 'A')\nk = nw.reduce_axis(8, 'k')\n"
+            "s = nw.schedule(nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, 'C'))\ns:parallel 'k'")
+        self.assertEqual(reply["ename"], "Refused")
+        self.assertIn("you can", "\n".join(reply["traceback"]))
+        self.alive()
+
+    def test_display_ids(self):
+        _, out = self.run_cell("d = nw.display('a', {id = 'one'}) d:update 'b'")
+        shown, updated = dict(out)["display_data"], dict(out)["update_display_data"]
+        self.assertEqual(shown["transient"]["display_id"], "one")
+        self.assertEqual(updated["transient"]["display_id"], "one")
+        self.assertEqual(updated["data"]["text/plain"], '"b"')
+        _, out = self.run_cell("d:update 'c'")
+        self.assertIn("update_display_data", types(out))
+
+    def test_stop_on_error_aborts_what_was_queued(self):
+        ids = [self.client.execute("for i = 1, 3e7 do end error 'first'"), self.client.execute("second = 1"),
+               self.client.execute("third = 1")]
+        info = self.client.kernel_info()
+        replies = [self.reply_to(i) for i in ids[:1]]
+        statuses = {}
+        while len(statuses) < 3:
+            message = self.client.get_shell_msg(timeout=20)
+            statuses[message["parent_header"]["msg_id"]] = message["content"]["status"]
+        self.assertEqual(replies[0]["status"], "error")
+        self.assertEqual([statuses[i] for i in ids[1:]], ["aborted", "aborted"])
+        self.assertEqual(statuses[info], "ok")  # only executions are
+        for message_id in ids:
+            self.published_for(message_id)
+        for _ in range(30):  # what comes after the reply is not aborted
+            self.assertEqual(self.run_cell("error 'x'")[0]["status"], "error")
+            self.assertEqual(self.run_cell("1")[0]["status"], "ok")
+
+    def test_stop_on_error_false_goes_on(self):
+        first = self.client.execute("for i = 1, 3e7 do end error 'first'", stop_on_error=False)
+        second = self.client.execute("return 2")
+        self.assertEqual(self.reply_to(first)["status"], "error")
+        self.assertEqual(self.reply_to(second)["status"], "ok")
+        self.published_for(first)
+        self.published_for(second)
+
+
+class Output(KernelTest):
+    def test_every_line_in_its_cell(self):
+        for n in range(40):
+            _, out = self.run_cell(f"for i = 1, 2000 do print({n}, i) end")
+            lines = text_of(out).splitlines()
+            self.assertEqual(lines, [f"{n}\t{i}" for i in range(1, 2001)])
+        self.assertEqual([m for m in self.strays if m["msg_type"] == "stream"], [])
+
+    def test_a_hundred_thousand_lines_in_few_messages(self):
+        _, out = self.run_cell("for i = 1, 100000 do print(i) end")
+        self.assertEqual(text_of(out), "".join(f"{i}\n" for i in range(1, 100001)))
+        self.assertLessEqual(len([1 for kind, _ in out if kind == "stream"]), 20)
+
+    def test_order_of_lua_c_and_children(self):
+        _, out = self.run_cell("print(1) io.write '2\\n' os.execute 'echo 3' print(4) io.popen('echo 5 1>&2'):close() print(6)")
+        self.assertEqual(text_of(out), "1\n2\n3\n4\n6\n")
+        self.assertEqual(text_of(out, "stderr"), "5\n")
+
+    def test_display_stands_between_what_was_printed(self):
+        _, out = self.run_cell("print(1) nw.display(2) print(3)")
+        self.assertEqual(types(out), ["execute_input", "stream", "display_data", "stream"])
+
+    def test_what_is_no_text_is_replaced(self):
+        _, out = self.run_cell("io.write('a\\xFFb\\xE2\\x82', '\\xAC', '\\xF0\\x9F\\x98\\x80', '\\xED\\xA0\\x80', '\\xE2\\x82')")
+        self.assertEqual(text_of(out), "a\ufffdb\u20ac\U0001F600\ufffd\ufffd\ufffd\ufffd\ufffd")
+        _, out = self.run_cell("return 'x\\xFFy'")
+        self.assertIn("\ufffd", result_of(out))
+
+    def test_output_comes_while_the_cell_runs(self):
+        message_id = self.client.execute("print 'now' os.execute 'sleep 2' return 1")
+        start, seen = time.time(), None
+        while seen is None:
+            message = self.client.get_iopub_msg(timeout=10)
+            if message["msg_type"] == "stream":
+                seen = time.time() - start
+        self.assertLess(seen, 1.5)
+        self.reply_to(message_id)
+        self.published_for(message_id)
+
+    def test_a_flood_is_capped_with_a_notice(self):
+        start = time.time()
+        _, out = self.run_cell("local x = ('x'):rep(1023) for i = 1, 40000 do print(x) end", timeout=60)
+        text = text_of(out)
+        self.assertLess(len(text), 5 << 20)
+        self.assertIn("is not shown", text)
+        self.assertLess(time.time() - start, 40)
+        per_second = len(text) / max(time.time() - start, 1)
+        self.assertLess(per_second, 1.5e6)
+        _, out = self.run_cell("print 'after'")
+        self.assertEqual(text_of(out), "after\n")
+
+
+class Input(KernelTest):
+    def ask(self, code, answer):
+        message_id = self.client.execute(code, allow_stdin=True)
+        request = self.client.get_stdin_msg(timeout=10)
+        self.client.input(answer)
+        reply = self.reply_to(message_id)
+        return request["content"], reply, self.published_for(message_id)
+
+    def test_lines_and_passwords(self):
+        request, _, out = self.ask("return nw.input 'name? '", "b\u00f6b")
+        self.assertEqual(request, {"prompt": "name? ", "password": False})
+        self.assertEqual(result_of(out), '"b\u00f6b"')
+        request, _, _ = self.ask("secret = nw.input('key ', {password = true})", "hunter2")
+        self.assertTrue(request["password"])
+        _, _, out = self.ask("return io.read 'n' + 1", "41")
+        self.assertEqual(result_of(out), "42")
+
+    def test_without_a_user(self):
+        reply, _ = self.run_cell("nw.input 'x'", allow_stdin=False)
+        self.assertEqual(reply["status"], "error")
+        self.assertIn("input", reply["evalue"])
+
+    def test_an_answer_to_nothing_is_forgotten(self):
+        self.client.input("stray")
+        time.sleep(0.1)
+        _, _, out = self.ask("return nw.input 'x'", "right")
+        self.assertEqual(result_of(out), '"right"')
+
+    def test_secrets_are_in_no_history(self):
+        self.ask("k = nw.input('key ', {password = true})", "s3cr3t-word")
+        history = os.path.join(os.environ["XDG_STATE_HOME"], "nestwright", "notebook_history")
+        with open(history) as f:
+            text = f.read()
+        self.assertNotIn("s3cr3t-word", text)
+        self.assertNotIn(self.manager.session.key.decode(), text)
+        self.assertEqual(os.stat(history).st_mode & 0o77, 0)
+
+
+class Requests(KernelTest):
+    def answer(self, kind, content):
+        return self.reply_to(self.request(kind, content))
+
+    def test_complete_by_code_points(self):
+        code = "x = '\U0001F600\u00e9' nw.place"
+        reply = self.answer("complete_request", {"code": code, "cursor_pos": len(code)})
+        self.assertEqual(reply["matches"], ["nw.placeholder"])
+        self.assertEqual((reply["cursor_start"], reply["cursor_end"]), (len(code) - len("nw.place"), len(code)))
+        for cursor in (-5, 10 ** 9, 0):
+            self.assertEqual(self.answer("complete_request", {"code": code, "cursor_pos": cursor})["status"], "ok")
+        self.assertEqual(self.answer("complete_request", {})["status"], "ok")
+
+    def test_complete_runs_nothing(self):
+        self.run_cell("t = setmetatable({}, {__index = function() ran = true end})")
+        self.answer("complete_request", {"code": "t.a", "cursor_pos": 3})
+        self.assertEqual(result_of(self.run_cell("return ran == nil")[1]), "true")
+
+    def test_inspect(self):
+        reply = self.answer("inspect_request", {"code": "local y = nw.sum(x, k)", "cursor_pos": 14, "detail_level": 0})
+        self.assertTrue(reply["found"])
+        self.assertIn("nw.sum", reply["data"]["text/plain"])
+        reply = self.answer("inspect_request", {"code": "nw.sum(x, ", "cursor_pos": 10, "detail_level": 1})
+        self.assertTrue(reply["found"])  # inside its arguments
+        reply = self.answer("inspect_request", {"code": "no_such_thing", "cursor_pos": 4})
+        self.assertFalse(reply["found"])
+        self.assertEqual(reply["data"], {})
+
+    def test_is_complete_gives_the_indent(self):
+        reply = self.answer("is_complete_request", {"code": "for i = 1, 3 do\n  if x then"})
+        self.assertEqual(reply, {"status": "incomplete", "indent": "    "})
+
+    def test_connect_and_kernel_info(self):
+        ports = self.answer("connect_request", {})
+        self.assertEqual(ports["shell_port"], self.manager.shell_port)
+        info = self.answer("kernel_info_request", {})
+        self.assertEqual(info["protocol_version"], "5.4")
+        self.assertEqual(info["language_info"]["name"], "lua")
+        self.assertEqual(info["supported_features"], [])
+
+    def test_history_of_sessions(self):
+        self.run_cell("history_test_cell = 1")
+        tail = self.answer("history_request", {"hist_access_type": "tail", "n": 1, "output": True, "raw": True})["history"]
+        session, line, (source, output) = tail[0]
+        self.assertEqual((source, output), ("history_test_cell = 1", None))
+        self.stop()
+        self.start()
+        found = self.answer("history_request", {"hist_access_type": "search", "pattern": "history_test*", "n": 5})["history"]
+        self.assertEqual(found[-1], [session, line, "history_test_cell = 1"])
+        last = self.answer("history_request", {"hist_access_type": "range", "session": -1, "start": line, "stop": line + 1})
+        self.assertEqual(last["history"], [[session, line, "history_test_cell = 1"]])
+        self.run_cell("in_the_new_one = 1")
+        tail = self.answer("history_request", {"hist_access_type": "tail", "n": 1})["history"]
+        self.assertGreater(tail[0][0], session)
+
+    def test_unknown_requests_are_left_alone(self):
+        self.request("no_such_request", {})
+        self.request("debug_request", {"seq": 1})
+        self.alive()
+
+    def test_control_answers_while_a_cell_runs(self):
+        message_id = self.client.execute("os.execute 'sleep 1'")
+        time.sleep(0.2)
+        start = time.time()
+        self.request("kernel_info_request", {}, self.client.control_channel)
+        reply = self.client.get_control_msg(timeout=5)
+        self.assertEqual(reply["msg_type"], "kernel_info_reply")
+        self.assertLess(time.time() - start, 0.3)
+        self.assertTrue(self.client.hb_channel.is_beating())
+        self.reply_to(message_id)
+        self.published_for(message_id)
+
+    def test_two_clients(self):
+        other = BlockingKernelClient(connection_file=self.manager.connection_file)
+        other.load_connection_file()
+        other.start_channels()
+        other.wait_for_ready(timeout=10)
+        mine = self.client.execute("print 'mine'")
+        theirs = other.execute("print 'theirs'")
+        self.assertEqual(self.reply_to(mine)["status"], "ok")
+        while other.get_shell_msg(timeout=10)["parent_header"].get("msg_id") != theirs:
+            pass
+        self.assertEqual(text_of(self.published_for(mine)), "mine\n")
+        other.stop_channels()
+
+
+class Comms(KernelTest):
+    def test_there_and_back(self):
+        self.run_cell("""comms = require "nestwright.comms"
+            comms.register("echo", function(comm, data)
+              comm.on_message = function(d) print(d.x) comm:send {x = d.x + data.add} end
+              comm.on_close = function() gone = true end
+            end)""")
+        opened = self.request("comm_open", {"comm_id": "c1", "target_name": "echo", "data": {"add": 10}})
+        self.published_for(opened)
+        info = self.reply_to(self.request("comm_info_request", {"target_name": "echo"}))
+        self.assertEqual(info["comms"], {"c1": {"target_name": "echo"}})
+        out = self.published_for(self.request("comm_msg", {"comm_id": "c1", "data": {"x": 5}}))
+        self.assertEqual(text_of(out), "5\n")
+        self.assertEqual(dict(out)["comm_msg"], {"comm_id": "c1", "data": {"x": 15}})
+        self.published_for(self.request("comm_close", {"comm_id": "c1", "data": {}}))
+        self.assertEqual(result_of(self.run_cell("return gone")[1]), "true")
+
+    def test_what_nobody_takes_is_closed(self):
+        out = self.published_for(self.request("comm_open", {"comm_id": "c2", "target_name": "nobody", "data": {}}))
+        self.assertEqual(dict(out)["comm_close"]["comm_id"], "c2")
+
+    def test_a_handler_that_fails_harms_nothing(self):
+        self.run_cell("""comms = require "nestwright.comms"
+            comms.register("bad", function(comm) comm.on_message = function() error "handler" end end)""")
+        self.published_for(self.request("comm_open", {"comm_id": "c3", "target_name": "bad", "data": {}}))
+        out = self.published_for(self.request("comm_msg", {"comm_id": "c3", "data": {}}))
+        self.assertIn("handler", text_of(out, "stderr"))
+        self.alive()
+
+
+class Ends(KernelTest):
+    def test_shutdown_and_restart(self):
+        pid = self.manager.provisioner.pid
+        self.manager.restart_kernel(now=False)
+        self.client.wait_for_ready(timeout=20)
+        self.assertNotEqual(pid, self.manager.provisioner.pid)
+        self.alive()
+
+    def test_shutdown_while_a_cell_runs(self):
+        self.client.execute("while true do end")
+        time.sleep(0.3)
+        process = self.manager.provisioner.process
+        self.request("shutdown_request", {"restart": False}, self.client.control_channel)
+        self.assertTrue(wait_until(lambda: process.poll() is not None, 5))
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+        self.start()
+
+    def test_it_ends_with_its_parent(self):
+        shell = subprocess.Popen(["sh", "-c", f"{self.command()} & echo $!; sleep 30"], stdout=subprocess.PIPE, text=True)
+        kernel = int(shell.stdout.readline())
+        self.assertTrue(wait_until(lambda: os.path.exists(f"/proc/{kernel}")))
+        time.sleep(0.5)
+        shell.send_signal(signal.SIGKILL)
+        shell.wait()
+        self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{kernel}"), 10))
+
+    def command(self):
+        """A kernel of its own, with a connection file of its own."""
+        from jupyter_client.connect import write_connection_file
+        path = os.path.join(os.environ["XDG_STATE_HOME"], "other.json")
+        write_connection_file(path, key=b"k")
+        return f"{self.manager.kernel_spec.argv[0]} -f {path}"
+
+    def test_bad_connection_files(self):
+        program = self.manager.kernel_spec.argv[0]
+        path = os.path.join(os.environ["XDG_STATE_HOME"], "bad.json")
+        for text in ("", "[]", "{}", '{"shell_port": "x"}', '{"key": "k", "signature_scheme": "hmac-md5", "shell_port": 1, '
+                     '"control_port": 2, "iopub_port": 3, "stdin_port": 4, "hb_port": 5}'):
+            with open(path, "w") as f:
+                f.write(text)
+            done = subprocess.run([program, "-f", path], capture_output=True, text=True, timeout=10)
+            self.assertEqual(done.returncode, 1, text)
+            self.assertIn("nestwright-kernel: ", done.stderr)
+        self.assertEqual(subprocess.run([program], capture_output=True, timeout=10).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
