@@ -17,7 +17,7 @@
 enum {
   GATHER_MS = 30, // text waits that long for more
   BATCH = 256 << 10,
-  BURST = 900000, // bytes that may go out at once, and a millisecond after that: under 3 MB in any 3 s
+  BURST = 1000000, // bytes that may go out at once, and a millisecond after that: under 3 MB in any 3 s
   RATE = 600,
   MOST = 4 << 20, // of one cell
 };
@@ -71,15 +71,21 @@ static char *dumped(const json_t *v) {
   return s ? s : strdup("{}");
 }
 
-static void publish_json(publisher *p, const char *type, const json_t *parent, json_t *content) {
+// The bytes of the message.
+static size_t publish_json(publisher *p, const char *type, const json_t *parent, json_t *content) {
   json_t *header = nwj_header(p->k, type);
   char *text[4] = {dumped(header), dumped(parent), strdup("{}"), dumped(content)};
   nwj_frame part[4];
-  for (int i = 0; i < 4; i++) part[i] = (nwj_frame){text[i], strlen(text[i])};
+  size_t bytes = 0;
+  for (int i = 0; i < 4; i++) {
+    part[i] = (nwj_frame){text[i], strlen(text[i])};
+    bytes += part[i].size;
+  }
   publish(p, type, part);
   for (int i = 0; i < 4; i++) free(text[i]);
   json_decref(header);
   json_decref(content);
+  return bytes;
 }
 
 // ---- text
@@ -136,8 +142,7 @@ static void wait_for_budget(publisher *p) {
 static void send_text(publisher *p, stream *s, const char *text, size_t n) {
   wait_for_budget(p);
   json_t *content = json_pack("{s:s, s:s%}", "name", s->name, "text", text, n);
-  if (content) publish_json(p, "stream", p->parent, content);
-  p->budget -= (int64_t)n;
+  if (content) p->budget -= (int64_t)publish_json(p, "stream", p->parent, content);
 }
 
 static void flush_stream(publisher *p, stream *s, bool last) {

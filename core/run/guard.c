@@ -30,7 +30,7 @@ typedef struct seat {
 // Its model keeps a handler's look at it free of allocation, even when the library was opened late.
 static __thread seat here __attribute__((tls_model("initial-exec")));
 static nw_call calls[MAX_CALLS];
-static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static struct sigaction before[NW_COUNT(crash_signals)];
 
 static void tell(int tid) {

@@ -214,10 +214,18 @@ char *nwh_display(nwh *h, int n, bool colour) {
   return take_string(L);
 }
 
+static int to_text(lua_State *L) {
+  luaL_tolstring(L, 1, NULL);
+  return 1;
+}
+
+// What an error is may be the user's, and its __tostring may fail.
 static char *plain_error(lua_State *L) {
-  const char *s = luaL_tolstring(L, -1, NULL);
-  char *copy = strdup(s);
-  lua_pop(L, 2);
+  lua_pushcfunction(L, to_text);
+  lua_insert(L, -2);
+  bool ok = lua_pcall(L, 1, 1, 0) == LUA_OK;
+  char *copy = strdup(ok ? lua_tostring(L, -1) : "an error that cannot be shown");
+  lua_pop(L, 1);
   return copy;
 }
 

@@ -26,6 +26,12 @@ describe("scripts", function()
     assert.equal(0, status)
   end)
 
+  it("survive an error that fails to say what it is", function()
+    local out, status = script "error(setmetatable({}, {__tostring = error}))"
+    assert.equal(1, status)
+    assert.truthy(out:find "an error that cannot be shown")
+  end)
+
   it("end with 1 on an error, shown on standard error with its place", function()
     local out, status = script "local x = nil\nx.y = 1"
     assert.equal(1, status)

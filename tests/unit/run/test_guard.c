@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "run/run.h"
+#include <stdlib.h>
 
 static volatile int64_t sink;
 
@@ -37,6 +38,11 @@ static int64_t dig(int64_t n) {
   volatile char big[4096];
   big[0] = (char)n;
   return n < 0 ? 0 : dig(n + 1) + big[0];
+}
+
+static void stops(nw_frame *f) {
+  (void)f;
+  abort();
 }
 
 static void overflow(nw_frame *f) {
@@ -103,6 +109,7 @@ static void test_crashes(void **state) {
   crashes(c, null_write, 1, "SEGV");
   crashes(c, divide, 1, "FPE");
   crashes(c, illegal, 1, "ILL");
+  crashes(c, stops, 1, "ABRT");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   crashes(c, overflow, 1, "SEGV");
 #endif

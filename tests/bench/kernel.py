@@ -1,0 +1,200 @@
+"""How quick the Jupyter kernel is, and ipykernel of the distribution in the same run, by the same client."""
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from jupyter_client.blocking import BlockingKernelClient
+from jupyter_client.connect import write_connection_file
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import KernelManager
+
+OURS, THEIRS = "nestwright", "python3"
+LINES = {OURS: "for i = 1, 100000 do print(i) end", THEIRS: "for i in range(1, 100001): print(i)"}
+
+
+def started(name):
+    """A kernel without any help of a manager, which polls: milliseconds to kernel_info_reply, the process and a client."""
+    path = os.path.join(tempfile.mkdtemp(), "connection.json")
+    write_connection_file(path, ip="127.0.0.1", key=b"key")
+    spec = KernelSpecManager().get_kernel_spec(name)
+    start = time.perf_counter()
+    process = subprocess.Popen([a.format(connection_file=path) for a in spec.argv], env={**os.environ, **spec.env})
+    client = BlockingKernelClient(connection_file=path)
+    client.load_connection_file()
+    client.start_channels(stdin=False, hb=False, control=False, iopub=False)
+    client.kernel_info()
+    client.get_shell_msg(timeout=30)
+    return (time.perf_counter() - start) * 1000, process, client
+
+
+def start_ms(name, times):
+    out = []
+    for _ in range(times):
+        ms, process, client = started(name)
+        client.stop_channels()
+        process.kill()
+        process.wait()
+        out.append(ms)
+    return statistics.median(out)
+
+
+class Kernel:
+    def __init__(self, name):
+        self.name = name
+        self.manager = KernelManager(kernel_name=name)
+        self.manager.start_kernel()
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=30)
+
+    def reply(self, message_id):
+        while True:
+            message = self.client.get_shell_msg(timeout=30)
+            if message["parent_header"].get("msg_id") == message_id:
+                return message["content"]
+
+    def published(self, message_id):
+        out = []
+        while True:
+            message = self.client.get_iopub_msg(timeout=30)
+            if message["parent_header"].get("msg_id") != message_id:
+                continue
+            out.append(message)
+            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                return out
+
+    def roundtrip_ms(self):
+        socket, session = self.client.shell_channel.socket, self.client.session
+        message = session.msg("execute_request", {"code": "1+1", "silent": False, "store_history": True, "user_expressions": {},
+                                                  "allow_stdin": False, "stop_on_error": True})
+        frames = session.serialize(message)
+        start = time.perf_counter()
+        socket.send_multipart(frames)
+        while not socket.poll(30000):
+            pass
+        ms = (time.perf_counter() - start) * 1000
+        socket.recv_multipart()
+        self.published(message["header"]["msg_id"])
+        return ms
+
+    def lines(self):
+        """Seconds, lines lost, and messages of a hundred thousand printed lines."""
+        start = time.perf_counter()
+        message_id = self.client.execute(LINES[self.name])
+        out = self.published(message_id)
+        seconds = time.perf_counter() - start
+        self.reply(message_id)
+        text = [m["content"]["text"] for m in out if m["msg_type"] == "stream"]
+        right = sum(a == str(b) for b, a in enumerate("".join(text).splitlines(), 1))
+        return seconds, 100000 - right, len(text)
+
+    def interrupt_ms(self, code):
+        message_id = self.client.execute(code)
+        time.sleep(0.15)
+        start = time.perf_counter()
+        self.manager.interrupt_kernel()
+        reply = self.reply(message_id)
+        assert reply["status"] == "error", code
+        return (time.perf_counter() - start) * 1000
+
+    def rss_mb(self):
+        with open(f"/proc/{self.manager.provisioner.pid}/statm") as f:
+            return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def stop(self):
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+
+def notebook(name, cells):
+    return {"cells": [{"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": c} for c in cells],
+            "metadata": {"kernelspec": {"name": name, "display_name": name, "language": ""}}, "nbformat": 4, "nbformat_minor": 4}
+
+
+def nbconvert_s(name, cells):
+    folder = tempfile.mkdtemp()
+    with open(f"{folder}/n.ipynb", "w") as f:
+        json.dump(notebook(name, cells), f)
+    start = time.perf_counter()
+    subprocess.run(["/usr/bin/python3", "-m", "nbconvert", "--to", "notebook", "--execute", "--output", "out.ipynb",
+                    f"{folder}/n.ipynb"], check=True, capture_output=True)
+    return time.perf_counter() - start
+
+
+INTERRUPTED = [
+    "while true do end", "while true do pcall(error) end", "coroutine.wrap(function() while true do end end)()",
+    "os.execute 'sleep 10'", "while true do print 'x' end", "while true do one(a, a) end", "while true do two(a, a) end",
+    "while true do nw.misses(s) end",
+]
+SETUP = """
+  local n = 1024
+  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
+  local k = nw.reduce_axis(n, "k")
+  s = nw.schedule(nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+  one = s:build {threads = 1}
+  s:parallel "i"
+  two = s:build {threads = 2}
+  a = nw.zeros({n, n}, "f32")
+"""
+
+BARS = {
+    "kernel.start_ms": ("<=", 50), "kernel.roundtrip_ms_median": ("<=", 0.3), "kernel.roundtrip_ms_p95": ("<=", 1),
+    "kernel.vs_ipykernel_roundtrip": (">=", 8), "kernel.lines_1e5_s": ("<=", 0.3), "kernel.lines_lost": ("<=", 0),
+    "kernel.stream_messages": ("<=", 20), "kernel.interrupt_ms_p95": ("<=", 50), "kernel.rss_idle_mb": ("<=", 25),
+    "kernel.nbconvert_vs_ipykernel": (">=", 1.3),
+}
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def measure():
+    out = {"kernel.start_ms": start_ms(OURS, 15), "ipykernel.start_ms": start_ms(THEIRS, 3)}
+    ours, theirs = Kernel(OURS), Kernel(THEIRS)
+    out["kernel.rss_idle_mb"], out["ipykernel.rss_idle_mb"] = ours.rss_mb(), theirs.rss_mb()
+    mine, others = [], []
+    for n in range(220):  # interleaved; the first are left out
+        a, b = ours.roundtrip_ms(), theirs.roundtrip_ms()
+        if n >= 20:
+            mine.append(a)
+            others.append(b)
+    out["kernel.roundtrip_ms_median"], out["kernel.roundtrip_ms_p95"] = statistics.median(mine), percentile(mine, 0.95)
+    out["ipykernel.roundtrip_ms_median"] = statistics.median(others)
+    out["kernel.vs_ipykernel_roundtrip"] = statistics.median(others) / statistics.median(mine)
+    runs = []
+    for _ in range(40):
+        time.sleep(1.3)  # a front end takes a megabyte a second, and the kernel keeps to it
+        runs.append(ours.lines())
+    out["kernel.lines_1e5_s"] = statistics.median(r[0] for r in runs)
+    out["kernel.lines_lost"], out["kernel.stream_messages"] = sum(r[1] for r in runs), max(r[2] for r in runs)
+    ours.reply(ours.client.execute(SETUP))
+    out["kernel.interrupt_ms_p95"] = percentile([ours.interrupt_ms(code) for _ in range(8) for code in INTERRUPTED], 0.95)
+    ours.stop()
+    theirs.stop()
+    pairs = [(nbconvert_s(OURS, ["x = 1", "x + 1"]), nbconvert_s(THEIRS, ["x = 1", "x + 1"])) for _ in range(5)]
+    out["kernel.nbconvert_vs_ipykernel"] = statistics.median(b for _, b in pairs) / statistics.median(a for a, _ in pairs)
+    return out
+
+
+def main():
+    figures, missed = measure(), 0
+    for name, value in figures.items():
+        line = f"{name:34s} {value:10.3f}"
+        if name in BARS:
+            sign, bar = BARS[name]
+            met = value <= bar if sign == "<=" else value >= bar
+            missed += not met
+            line += f"  bar {sign} {bar}  {'met' if met else 'MISSED'}"
+        print(line)
+    with open(sys.argv[1], "w") as f:
+        json.dump(figures, f, indent=2)
+    print(f"{sys.argv[1]}: {len(figures)} figures, {missed} bars missed")
+
+
+if __name__ == "__main__":
+    main()

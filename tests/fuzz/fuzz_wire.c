@@ -1,0 +1,41 @@
+// Any frames are either no message, or one with the four objects. Without a key nothing stands between them and the parser.
+// A byte of the input says how long each frame is: 255 is the delimiter, 254 the rest.
+#include "jupyter/wire.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MOST = 32 };
+
+static int frames_of(const uint8_t *data, size_t size, nwj_frame *out) {
+  int n = 0;
+  for (size_t at = 0; at < size && n < MOST; n++) {
+    size_t want = data[at++];
+    if (want == 255) {
+      out[n] = (nwj_frame){"<IDS|MSG>", 9};
+      continue;
+    }
+    if (want == 254 || want > size - at) want = size - at;
+    out[n] = (nwj_frame){data + at, want};
+    at += want;
+  }
+  return n;
+}
+
+static void try_key(const char *key, const nwj_frame *frame, int n) {
+  nwj_key k = {(unsigned char *)key, strlen(key)};
+  nwj_message m;
+  if (!nwj_parse(&k, frame, n, &m)) return;
+  if (!m.type || !json_is_object(m.header) || !json_is_object(m.content) || k.size) abort(); // nothing here is signed
+  nwj_message_free(&m);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  nwj_frame frame[MOST];
+  int n = frames_of(data, size, frame);
+  try_key("", frame, n);
+  try_key("a key", frame, n);
+  return 0;
+}

@@ -1,0 +1,175 @@
+"""What no client should send. The kernel answers or ignores; it never dies, and never acts on what is not signed."""
+import hashlib
+import hmac
+import json
+import os
+import random
+import time
+import unittest
+
+import zmq
+
+from client import KernelTest, resident_mb
+
+DELIMITER = b"<IDS|MSG>"
+
+
+class Malformed(KernelTest):
+    def setUp(self):
+        super().setUp()
+        self.context = zmq.Context()
+        self.key = self.manager.session.key
+        self.sockets = []
+
+    def tearDown(self):
+        self.alive()
+        for socket in self.sockets:
+            socket.close(0)
+        self.context.term()
+
+    def socket(self, channel="shell", kind=zmq.DEALER):
+        s = self.context.socket(kind)
+        s.linger = 1000
+        s.connect(f"tcp://{self.manager.ip}:{getattr(self.manager, channel + '_port')}")
+        self.sockets.append(s)
+        return s
+
+    def sign(self, parts):
+        mac = hmac.new(self.key, digestmod=hashlib.sha256)
+        for part in parts:
+            mac.update(part)
+        return mac.hexdigest().encode()
+
+    def header(self, kind="execute_request", **more):
+        return {"msg_id": os.urandom(8).hex(), "session": "s", "username": "u", "date": "", "msg_type": kind, "version": "5.3", **more}
+
+    def parts(self, content=None, header=None):
+        header = self.header() if header is None else header
+        content = {"code": "owned = true", "silent": False} if content is None else content
+        return [json.dumps(header).encode(), b"{}", b"{}", json.dumps(content).encode()]
+
+    def message(self, parts, signature=None):
+        return [DELIMITER, self.sign(parts) if signature is None else signature, *parts]
+
+    def not_owned(self):
+        reply, out = self.run_cell("return owned == nil")
+        self.assertEqual([c["data"]["text/plain"] for k, c in out if k == "execute_result"], ["true"])
+
+    def test_bad_signatures_do_nothing(self):
+        s, parts = self.socket(), self.parts()
+        good = self.sign(parts)
+        for bad in (b"", b"0" * 64, good[:-1], good + b"0", good.upper(), b"\0" * 64, good[:-1] + b"x"):
+            s.send_multipart(self.message(parts, bad))
+        changed = self.message(parts)
+        changed[-1] = changed[-1].replace(b"true", b"1000")
+        s.send_multipart(changed)
+        time.sleep(0.2)
+        self.not_owned()
+
+    def test_missing_and_extra_frames(self):
+        s, whole = self.socket(), self.message(self.parts({"code": "1"}))
+        for n in range(len(whole)):
+            s.send_multipart(whole[:n] or [b""])
+        s.send_multipart(whole[1:])
+        s.send_multipart([b"x"] * 200)
+        s.send_multipart([b"id"] * 20 + whole)
+        s.send_multipart([DELIMITER] * 6)
+        s.send_multipart(whole + [b"buffer", b"\xff" * 1000])  # buffers are allowed
+        self.assertTrue(s.poll(5000))
+
+    def test_what_is_no_object(self):
+        s = self.socket()
+        for text in (b"", b"[]", b"null", b"7", b'"x"', b"{", b"{]", b'{"a":}', b"\xff\xfe", b'{"a": "\xff"}', b'{"a": "\\ud800"}',
+                     b'{"a": 1e999}', b"[" * 100000, b'{"a":' * 100000, b"{}" * 10, b'{"a": "\\u0000"}', b"\0"):
+            for place in range(4):
+                parts = self.parts({"code": "1"})
+                parts[place] = text
+                s.send_multipart(self.message(parts))
+
+    def test_odd_headers_and_contents(self):
+        s = self.socket()
+        headers = [{}, {"msg_type": 7}, {"msg_type": None}, {"msg_type": ""}, {"msg_type": "x" * 100000},
+                   self.header("comm_msg"), self.header("complete_request"), self.header(msg_id=7, session=[])]
+        contents = [{}, {"code": 7}, {"code": None}, {"code": "1", "silent": "yes", "user_expressions": []},
+                    {"code": "1", "user_expressions": {"a": 7, "b": "1"}}, {"code": "1\u0000 2"}, {"comm_id": []}, {"cursor_pos": "x"},
+                    {"code": "nw.", "cursor_pos": -(2 ** 63)}, {"code": "nw.", "cursor_pos": 1e300}]
+        kinds = ["execute_request", "complete_request", "inspect_request", "is_complete_request", "history_request", "comm_open",
+                 "comm_msg", "comm_close", "comm_info_request", "kernel_info_request", "connect_request", "input_reply"]
+        for header in headers:
+            s.send_multipart(self.message(self.parts({"code": "1"}, header)))
+        for kind in kinds:
+            for content in contents:
+                s.send_multipart(self.message(self.parts(content, self.header(kind))))
+
+    def test_odd_histories(self):
+        s = self.socket()
+        for content in ({"hist_access_type": 7}, {"hist_access_type": "range", "session": 2 ** 62, "start": -1, "stop": -5},
+                        {"hist_access_type": "search", "pattern": "[" * 5000}, {"hist_access_type": "tail", "n": -1},
+                        {"hist_access_type": "search", "pattern": "*a" * 200 + "b"}):
+            s.send_multipart(self.message(self.parts(content, self.header("history_request"))))
+
+    def test_a_large_cell_and_a_larger_message(self):
+        s = self.socket()
+        s.send_multipart(self.message(self.parts({"code": "--" + "x" * (10 << 20)})))
+        self.assertTrue(s.poll(20000))
+        s.send_multipart(self.message(self.parts({"code": "--" + "x" * (100 << 20)})))
+        time.sleep(0.5)
+        self.alive()
+
+    def test_junk_on_the_other_sockets(self):
+        for channel in ("control", "stdin"):
+            s = self.socket(channel)
+            s.send_multipart([b"junk"])
+            s.send_multipart(self.message(self.parts(), b"0" * 64))
+            s.send_multipart(self.message(self.parts(header=self.header("shutdown_request")), b""))  # not signed
+            s.send_multipart(self.message(self.parts()))  # an execution does not belong there
+        heart = self.socket("hb")
+        heart.send(b"x" * (1 << 20))
+        self.assertEqual(len(heart.recv()), 1 << 20)
+        s = self.socket("iopub", zmq.SUB)
+        for topic in (b"", b"stream", b"\xff\x00"):
+            s.subscribe(topic)
+        time.sleep(0.2)
+        self.not_owned()
+
+    def test_subscribers_are_welcomed(self):
+        s = self.socket("iopub", zmq.SUB)
+        s.subscribe(b"")
+        self.assertTrue(s.poll(5000))
+        frames = s.recv_multipart()
+        self.assertEqual(frames[0], b"iopub_welcome")
+        self.assertEqual(frames[2], self.sign(frames[3:]))
+        header, parent, _, content = map(json.loads, frames[3:])
+        self.assertEqual((header["msg_type"], parent, content), ("iopub_welcome", {}, {"subscription": ""}))
+
+    def test_chance(self):
+        """Messages with bytes changed by chance, signed before and after."""
+        chance, s = random.Random(7), self.socket()
+        kinds = ["execute_request", "complete_request", "inspect_request", "is_complete_request", "history_request", "comm_msg"]
+        for n in range(3000):
+            parts = self.parts({"code": "1", "cursor_pos": 1}, self.header(kinds[n % len(kinds)]))
+            signature = self.sign(parts) if n % 3 == 0 else None
+            for _ in range(chance.randint(1, 4)):
+                part = chance.randrange(4)
+                text = bytearray(parts[part])
+                text[chance.randrange(len(text))] = chance.randrange(256)
+                parts[part] = bytes(text)
+            s.send_multipart(self.message(parts, signature))
+            if n % 100 == 0:
+                while s.poll(1):
+                    s.recv_multipart()
+        self.alive()
+
+    def test_nothing_is_kept_of_it(self):
+        s, pid = self.socket(), self.manager.provisioner.pid
+        self.alive()
+        before = resident_mb(pid)
+        for _ in range(200):
+            s.send_multipart(self.message(self.parts({"code": "x" * 100000}), b"0" * 64))
+        time.sleep(0.5)
+        self.alive()
+        self.assertLess(resident_mb(pid) - before, 30)
+
+
+if __name__ == "__main__":
+    unittest.main()
