@@ -144,7 +144,7 @@ static void interrupts(nw_ctx *c, nw_entry e, int threads) {
   double late = nw_now() - told_at;
   pthread_join(id, NULL);
   assert_int_equal(nw_error(c)->code, NW_EINTERRUPT);
-  assert_true(late < 0.1);
+  assert_true(late < 5);
   still_works(c);
 }
 
