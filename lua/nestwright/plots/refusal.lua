@@ -96,7 +96,8 @@ end
 
 local function when(visit, sign)
   if not visit then return sign .. " not at all" end
-  return ("%s %s%s"):format(sign, nth(visit.time), visit.thread ~= "" and " in round " .. visit.thread or "")
+  local whose = visit.thread:find "Idx" and " of " or " in round "
+  return ("%s %s%s"):format(sign, nth(visit.time), visit.thread ~= "" and whose .. visit.thread or "")
 end
 
 -- What the step does to the two.
@@ -105,6 +106,7 @@ local function verdict(data, r)
   if data.sink.outside then return ("%s is outside of the domain"):format(MARKS.sink.sign) end
   if not a or not b then return "" end
   if r.witness.loop then
+    if r.primitive == "set_scope" then return ("each thread has its own %s"):format(r.tensor) end
     return a.stroke == b.stroke and "both at once, in one vector" or ("nothing orders rounds of %s"):format(r.witness.loop)
   elseif data.source.does == data.sink.does and a.stage == b.stage and a.at ~= b.at and instances.same(a.at, b.at) then
     return "one instance, and both count"
