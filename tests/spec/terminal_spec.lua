@@ -58,6 +58,23 @@ describe("a picture for a notebook", function()
     assert.is_true(sizes[2] < sizes[1])
   end)
 
+  it("shares no names of patterns with others on the page", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local ids, n = {}, 0
+    for k = 1, 2 do
+      local records = {{lane = "a 'gp #gp", from = 0, to = k, kind = "x"}, {lane = "b", from = 0, to = 1, kind = "y"}}
+      local text = nw.timeline(records):svg()
+      for id in text:gmatch "id='([^']*gp[^']*)'" do
+        assert.is_nil(ids[id] and ids[id] ~= k and id)
+        ids[id], n = k, n + 1
+      end
+      for id in text:gmatch "url%(#([^)]*gp[^)]*)%)" do assert.equal(k, ids[id]) end
+      for id in text:gmatch "href='#([^']*)'" do assert.equal(k, ids[id]) end
+      assert.truthy(text:find("<text>a 'gp #gp", 1, true))
+    end
+    assert.is_true(n > 10)
+  end)
+
   it("writes bytes in base 64", function()
     for plain, coded in pairs {[""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", ["\0\255\16\131"] = "AP8Qgw=="} do
       assert.equal(coded, svg.base64(plain))

@@ -60,10 +60,19 @@ local function raster(p, title, scale)
   return FRAME:format(width, height, width, height, about(title, p), width, height, svg.base64(png))
 end
 
+-- Several pictures stand in one page of a notebook, and gnuplot gives patterns of all of them the same names.
+local function renamed(text, p)
+  local sum = #p.script
+  for at = 1, #p.script, 61 do sum = (sum * 31 + p.script:byte(at)) % 0xfffffff end
+  local name = ("p%x_gp"):format(sum)
+  return (text:gsub("<[^>]*>", function(tag) return (tag:gsub("(['#])gp", "%1" .. name)) end))
+end
+
 --- The picture in at most MOST bytes: as it is, or as an image. Second: gnuplot's remarks.
 function svg.small(p)
   local text, remarks = svg.of(p)
   local title = title_of(text, p)
+  text = renamed(text, p)
   for _, scale in ipairs(SCALES) do
     if #text <= svg.MOST then break end
     text = raster(p, title, scale)
