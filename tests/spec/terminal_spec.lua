@@ -403,6 +403,26 @@ describe("on a terminal", function()
     os.execute(("rm -rf '%s'"):format(dir))
   end)
 
+  it("stops gnuplot at Ctrl-C, shows its remarks, and the session goes on", function()
+    local dir = support.temporary()
+    os.execute(("mkdir '%s'"):format(dir))
+    local function gnuplot(code)
+      support.write(dir .. "/gnuplot", "#!/bin/sh\n" .. VERSION .. code)
+      os.execute(("chmod +x '%s/gnuplot'"):format(dir))
+    end
+    gnuplot(("echo $$ > %s/pid; echo begun > /dev/tty; sleep 61"):format(dir))
+    start("TERM=xterm", "NESTWRIGHT_GRAPHICS=kitty", ("PATH=%s:%s"):format(dir, os.getenv "PATH"), support.program)
+    child:send "p\n"
+    shown "begun"
+    child:send "\3"
+    shown "interrupted"
+    assert.is_nil(io.open("/proc/" .. support.read(dir .. "/pid"):match "%d+" .. "/cmdline"))
+    gnuplot "echo warning: odd >&2; echo picture"
+    child:send(("p:save '%s/x.png';\n"):format(dir))
+    shown "note: gnuplot says: warning: odd"
+    os.execute(("rm -rf '%s'"):format(dir))
+  end)
+
   it("stops a walk at Ctrl-C", function()
     start("TERM=xterm", support.program)
     child:send("B = nw.placeholder({4000, 4000}, 'f32', 'B')\nk = nw.reduce_axis(4000, 'k')\n"
