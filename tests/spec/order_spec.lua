@@ -323,6 +323,31 @@ describe("a visit", function()
     assert.truthy(tostring(p):find "33 instances and 36 visits. 3 instances are visited more than once.")
   end)
 
+  it("is made again where tiles of what is read overlap", function()
+    local A = nw.placeholder({12, 4}, "f32", "A")
+    local P = nw.compute({12, 4}, function(i, j) return A(i, j) * 2 end, "P")
+    local s = nw.schedule(nw.compute({10, 4}, function(i, j) return P(i, j) + P(i + 2, j) end, "Y"))
+    local i_o = s:split(s:loops "Y"[1], 4)
+    s:compute_at(P, i_o)
+    local want = {}
+    for o = 0, 2 do
+      for i = 4 * o, math.min(4 * o + 5, 11) do for j = 0, 3 do want[#want + 1] = {i, j} end end
+    end
+    local p = nw.order(s, {stage = P})
+    assert.same(want, places(p, "i", "j"))
+    assert.equal(4 * 4, #block_lines(p, "hatched")) -- rows 4, 5, 8 and 9
+    assert.same(places(p, "i", "j"), places(nw.order(s, {stage = "P"}), "i", "j"))
+    assert.same(places(p, "i", "j"), places(nw.order(s, {stage = s[P]}), "i", "j"))
+  end)
+
+  it("is not made in lanes that are masked", function()
+    local s = doubled(2, 10)
+    s:split("j", 4, {tail = "predicate"})
+    local p = nw.order(s)
+    assert.equal(20, #p.rows)
+    assert.equal("8 0 1 0", block_lines(p, "vectors")[3]) -- two lanes of four
+  end)
+
   it("is one moment in all lanes of a vector", function()
     local s = doubled(3, 8)
     s:split("j", 4)
