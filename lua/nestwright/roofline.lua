@@ -72,9 +72,11 @@ end
 -- As few threads as work, whatever the kernel was given.
 local function threads_of(s, t) return core.schedule_print(s):find "\n *%l* ?parallel for" and t.threads or 1 end
 
-local function small(entry, o)
+-- Whether a version, with a row of the log, is soon simulated.
+local function small(entry, sizes, o)
   local most = o.simulate == nil and SIMULATED or o.simulate
-  return most and (entry.operations or math.huge) <= most
+  local operations = entry.operations or entry.formula and value_of(entry.formula, sizes) or math.huge
+  return most and operations <= most
 end
 
 -- flops, bytes (by level), how they were found, and what a first run must move at least.
@@ -82,7 +84,7 @@ local function work_of(nw, s, entry, o)
   local sizes = sizes_of(s, o)
   check_sizes(s, sizes)
   local w = {flops = flops_of(s, sizes), least = compulsory(s, sizes)}
-  local ok, bytes = pcall(function() return small(entry, o) and simulated(nw, s, sizes) end)
+  local ok, bytes = pcall(function() return small(entry, sizes, o) and simulated(nw, s, sizes) end)
   if not ok and (not errors.is_error(bytes) or bytes.code == "interrupt") then error(bytes, 0) end
   if ok and bytes and bytes.memory > 0 then
     w.bytes, w.how = bytes, "simulated"

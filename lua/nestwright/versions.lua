@@ -103,9 +103,7 @@ function versions.line(what, s, o)
 end
 
 --- How a row of the log reads.
-function versions.label(entry)
-  return (entry.unsafe and "unsafe: " or "") .. (entry.step or "the naive program")
-end
+function versions.label(entry) return entry.step or "the naive program" end
 
 --- Times of the rows of a log. given: arrays, or none.
 function versions.times(what, s, line, given, o)

@@ -99,6 +99,7 @@ describe("nw.roofline", function()
     local q = nw.roofline(list, {roofs = roofs(), arguments = {nw.zeros {8, 16}}})
     assert.equal(2.0 * 8 * 16, p.rows[1][2])
     assert.same(p.rows, q.rows)
+    assert.equal("simulated", p.rows[1][4])
   end)
 
   it("has a dot for each version, arrows between them, and leaves the schedule as it was", function()

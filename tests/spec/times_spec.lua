@@ -220,6 +220,17 @@ describe("s:time_steps", function()
     fails("did you mean 'limit'", "invalid", s.time_steps, s, {limits = 1})
   end)
 
+  it("marks steps that nobody judged", function()
+    local s = support.gemm(8)
+    s:unsafe(function() s:parallel "k" end)
+    local p = s:time_steps({threads = 1, rounds = 2}):plot()
+    assert.truthy(tostring(p):find('s:parallel "k" (unsafe): median', 1, true))
+    assert.truthy(p.script:find('parallel "k" (unsafe)', 1, true))
+    assert.falsy(tostring(p):find("the naive program (unsafe)", 1, true))
+    local sweep = nw.sweep {params = {n = {1, 2}}, run = function() return s:time {threads = 1, reps = 2} end}
+    assert.truthy(tostring(sweep:plot()):find("(unsafe)", 1, true))
+  end)
+
   it("says which cannot be built, and measures the others", function()
     local s = support.doubled(64)
     s:split("i", 8)

@@ -53,7 +53,7 @@ end
 
 local function name_of(d)
   local name = written.shortened(d.label:gsub("^s:", ""), NAME)
-  return (d.time.version and ("%d  %s"):format(d.time.version, name) or name) .. (d.time.unsafe and " (unsafe)" or "")
+  return (d.time.version and ("%d  %s"):format(d.time.version, name) or name) .. pictures.unsafe(d.time)
 end
 
 local function about_share(d)
@@ -152,7 +152,8 @@ local BECAUSE = "; above that roof, which is what simple loops reached: repeated
 
 local function about(d)
   if d.refused then return ("%s: refused: %s"):format(d.label, d.refused) end
-  return ("%s: %s at %.3g flop/byte of %s: %s, which allows %s%s"):format(d.label, flops(d.rate), d.intensity, d.traffic,
+  local name = d.label .. pictures.unsafe(d.time)
+  return ("%s: %s at %.3g flop/byte of %s: %s, which allows %s%s"):format(name, flops(d.rate), d.intensity, d.traffic,
     about_share(d), flops(d.allowed), d.share > 1 and BECAUSE or "")
 end
 

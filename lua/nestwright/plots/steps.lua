@@ -32,7 +32,10 @@ end
 
 -- ---- the names below
 
-local function name_of(n, r) return ("%d  %s"):format(r.time.version or n - 1, written.shortened(r.label:gsub("^s:", ""), NAME)) end
+local function name_of(n, r)
+  local name = written.shortened(r.label:gsub("^s:", ""), NAME)
+  return ("%d  %s%s"):format(r.time.version or n - 1, name, r.time.unsafe and " (unsafe)" or "")
+end
 
 -- Pixels that the longest name takes to the left of its point and below the axis.
 local function room_of(list, step)

@@ -219,10 +219,13 @@ function sweep.small_print(list)
     if spread then most = math.max(most or 0, spread) end
   end
   local threads = values_of(list, "threads")
+  local unsafe = false
+  for _, row in ipairs(list) do unsafe = unsafe or row.unsafe ~= nil and row.unsafe ~= false end
   local machine = #machines > 0 and table.concat(machines, "; ") or "Machine not told"
-  return ("%s%s. Points measured one after the other.%s"):format(machine,
+  return ("%s%s. Points measured one after the other.%s%s"):format(machine,
     #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "",
-    most and (" Spread (middle half over median) at most %.1f %%."):format(100 * most) or "")
+    most and (" Spread (middle half over median) at most %.1f %%."):format(100 * most) or "",
+    unsafe and " Some are of schedules with steps that nobody judged (unsafe)." or "")
 end
 
 -- ---- making

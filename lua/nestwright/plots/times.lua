@@ -172,13 +172,16 @@ local function label(text, x, y, how)
   return ("set label %s at %s, %s noenhanced %s"):format(gnuplot.quote(text), x, y, how)
 end
 
+--- Steps nobody judged are marked wherever their times are shown.
+function pictures.unsafe(t) return t.unsafe and " (unsafe)" or "" end
+
 local GREY = " textcolor rgb '#666666'"
 local TIME, AGAINST = 78, 92 -- pixels from the axis's end to where the time ends, and to where what is said of it begins
 
 -- Where the panel is so wide, pixels behind its right end.
 local function behind(pixels, wide) return ("graph %.4f"):format(1 + pixels / wide) end
 
-local function name_of(r) return written.shortened(r.label, NAME) .. (r.time.unsafe and " (unsafe)" or "") end
+local function name_of(r) return written.shortened(r.label, NAME) .. pictures.unsafe(r.time) end
 
 local function row_labels(list, wide, out)
   for n, r in ipairs(list) do
@@ -243,7 +246,7 @@ end
 -- ---- words
 
 local function about_row(r, base)
-  local name = r.label
+  local name = r.label .. pictures.unsafe(r.time)
   if r.refused then return ("%s: refused: %s"):format(name, r.refused) end
   local said = ("%s: median %s, middle half %s to %s, fastest %s"):format(name, seconds(r.median), seconds(r.lo), seconds(r.hi),
     seconds(r.min))
