@@ -379,6 +379,19 @@ describe("a visit", function()
     assert.truthy(tostring(p):find "3 rounds of loops that threads share")
   end)
 
+  it("has a shape and a colour for each thread, and black where nothing is shared", function()
+    local s = doubled(22, 2)
+    s:cut("i", 20)
+    s:parallel "i.head"
+    local looks, n = {}, 0
+    for look in nw.order(s).script:gmatch "%$visits%d+ using 1:2 with points (pt %d+ ps %S+ lc rgb '%S+')" do
+      assert.is_nil(looks[look])
+      looks[look], n = true, n + 1
+    end
+    assert.equal(21, n)
+    assert.is_true(looks["pt 7 ps 0.6 lc rgb '#000000'"])
+  end)
+
   it("is found in a slice of a nest that is far too large to walk", function()
     local s = support.gemm(4096, 4096, 4096)
     s:tile("i", "j", 32, 32)

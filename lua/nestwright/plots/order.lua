@@ -6,8 +6,9 @@ local plot = require "nestwright.plots.plot"
 local order = {}
 
 local LEFT, TOP, WIDTH, HEIGHT = 90, 96, 780, 600 -- pixels: where the grid begins, and the most it takes
-local POINTS = {7, 5, 9, 13, 11, 15} -- of threads, filled; their colours repeat later
-local TOLD_APART = #POINTS * #figure.series -- threads that have a shape and a colour of their own
+-- Shapes and colours of threads: as many as there are pairs have one of their own. Black is what is not shared.
+local POINTS, COLOURS = {7, 5, 9, 13, 11, 15, 3}, table.move(figure.series, 1, 6, 1, {})
+local TOLD_APART = #POINTS * #COLOURS
 local NAMED = 14 -- threads in the key
 
 -- ---- from the list of executions to what is drawn
@@ -47,7 +48,7 @@ function order.lanes(view, list)
     local n = 0
     for _, lane in ipairs(lanes) do
       if lane.name ~= "" then
-        lane.colour, lane.point = figure.series[n % #figure.series + 1], POINTS[n % #POINTS + 1]
+        lane.colour, lane.point = COLOURS[n % #COLOURS + 1], POINTS[n % #POINTS + 1]
         n = n + 1
       end
     end
