@@ -200,7 +200,10 @@ return function(nw)
         if o[name] ~= nil then errors.expect("timeline: " .. name, o[name], "string") end
       end
       for _, name in ipairs {"from", "to"} do
-        if o[name] ~= nil then errors.expect("timeline: " .. name, o[name], "number") end
+        local value = errors.expect("timeline: " .. name, o[name] or 0, "number")
+        if value ~= value or math.abs(value) == math.huge then
+          errors.fail("invalid", nil, "timeline: %s is %s", name, value)
+        end
       end
       return require "nestwright.plots.timeline".make(records, o)
     end)

@@ -24,6 +24,15 @@ describe("a picture as text", function()
   end)
 end)
 
+describe("a picture's words", function()
+  it("hold nothing that a terminal would obey", function()
+    local p = nw.timeline {{lane = "a\27[31m\7\r", from = 0, to = 1}, {lane = "b\27]0;x\7", from = 0, to = 3}}
+    assert.is_nil(p.caption:find "[^%C\n]")
+    assert.truthy(p.caption:find("a [31m", 1, true))
+    assert.is_nil(p.script:find "[^%C\n]")
+  end)
+end)
+
 describe("a picture for a notebook", function()
   local most = svg.MOST
   after_each(function() svg.MOST = most end)

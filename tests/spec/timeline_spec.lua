@@ -77,6 +77,16 @@ describe("nw.timeline", function()
       {axis(1), axis(1e-3), axis(1e-6), axis(1e-9), axis(1000, "cycles")})
   end)
 
+  it("draws times far from zero from the first one on", function()
+    local p = nw.timeline {{lane = "a", from = 1e9, to = 1e9 + 0.25}, {lane = "b", from = 1e9 + 0.25, to = 1e9 + 1}}
+    assert.same({{0, 0.25}, {0.25, 1}}, bars(p))
+    assert.same({"a", 1e9, 1e9 + 0.25}, p.rows[1])
+    assert.truthy(p.script:find "time since 1000000000 s, s")
+    assert.equal(0.75, p.idle[1].idle)
+    if support.have_gnuplot() then support.picture(p) end
+    assert.truthy(nw.timeline {{lane = "a", from = 1e18, to = 1e18}})
+  end)
+
   it("draws one record, and one of no length", function()
     local p = nw.timeline {{lane = "a", from = 3, to = 3}}
     assert.truthy(p.caption:find "^1 lane over 1 s; on the whole 100 %% idle\n")
@@ -121,6 +131,7 @@ describe("nw.timeline", function()
     fails("arrow 1: from and to are records, or their numbers from 1 to 5", "invalid", nw.timeline, records,
       {arrows = {{from = 1, to = 6}}})
     fails("unknown option 'titel'", "invalid", nw.timeline, records, {titel = "x"})
+    fails("timeline: to is inf", "invalid", nw.timeline, records, {to = math.huge})
     fails("title: expected a string", "invalid", nw.timeline, records, {title = 1})
     local lanes, far, arrows = {}, {}, {}
     for n = 1, 101 do lanes[n] = {lane = "l" .. n, from = 0, to = 1} end

@@ -11,7 +11,11 @@ local methods = {}
 local meta = {__name = "nestwright.plot", __index = methods}
 
 --- `fields`: caption, columns (names), rows (lists of values), script (of gnuplot, with its data), size ({width, height}).
-function plot.new(fields) return setmetatable(fields, meta) end
+--- Control characters, which a name may hold, are not for terminals.
+function plot.new(fields)
+  fields.caption = fields.caption:gsub("[^%C\n]", " ")
+  return setmetatable(fields, meta)
+end
 
 local function csv_line(list, n)
   local out = {}

@@ -10,9 +10,10 @@ local written = require "nestwright.written"
 
 local timeline = {}
 
-local MOST_LANES, MOST_BARS, MOST_LABELS, MOST_ARROWS = 100, 20000, 400, 500
+local MOST_LANES, MOST_BARS, MOST_LABELS, MOST_ARROWS = 100, 20000, 150, 500
 local RIGHT, WIDTH, HEAD, UNDER = 885, 1000, 20, 56 -- pixels
 local TALLEST, LOWEST, ROOM = 36, 13, 560 -- of a lane; of all of them
+local FAR = 1000 -- from zero, in lengths of the time shown
 local CHARACTER, SMALL, NAME = 7, 6, 26 -- pixels, of a label on a bar; characters of a lane's name
 local colour = figure.colour
 
@@ -20,8 +21,8 @@ local colour = figure.colour
 local KINDS = {
   {colour = colour.blue, fill = "solid 0.5"}, {colour = colour.orange, fill = "pattern 4"},
   {colour = colour.green, fill = "solid 0.2"}, {colour = colour.red, fill = "pattern 2"},
-  {colour = colour.sky, fill = "solid 0.9"}, {colour = colour.pink, fill = "pattern 5"},
-  {colour = colour.black, fill = "pattern 6"}, {colour = colour.grey, fill = "solid 0.6"},
+  {colour = colour.pink, fill = "pattern 5"}, {colour = colour.black, fill = "solid 0.75"},
+  {colour = colour.sky, fill = "pattern 1"}, {colour = colour.grey, fill = "pattern 6"},
 }
 
 -- ---- records
@@ -107,7 +108,14 @@ local function span_of(list, o)
   local from, to = math.huge, -math.huge
   for _, r in ipairs(list) do from, to = math.min(from, r.from), math.max(to, r.to) end
   from, to = math.min(from, o.from or from), math.max(to, o.to or to)
-  return from, to > from and to or from + 1
+  return from, to > from and to or from + math.max(1, 1e-6 * math.abs(from))
+end
+
+-- Times of which only the last digits differ are drawn from the first one on; the answer is that one, else 0.
+local function origin_of(list, from, to)
+  if math.abs(from) <= FAR * (to - from) then return 0 end
+  for _, r in ipairs(list) do r.from, r.to = r.from - from, r.to - from end
+  return from
 end
 
 -- ---- words
@@ -230,17 +238,18 @@ local function lane_commands(lanes, from, to)
   return out
 end
 
+-- Those that fit; none where that would be most of the ink.
 local function label_commands(labels, left, from, to, height, out)
-  local drawn = 0
+  local fitting = {}
   for _, l in ipairs(labels) do
     local pixels = (l.bar.to - l.bar.from) / (to - from) * (RIGHT - left)
     local label = clean(l.bar.bar.label, 60)
-    if drawn < MOST_LABELS and pixels > SMALL * utf8.len(label) + 6 and height / l.rows > 11 then
-      drawn = drawn + 1
-      out[#out + 1] = ("set label %s at %.9g,%.9g center noenhanced front font ',10'%s"):format(gnuplot.quote(label),
+    if pixels > SMALL * utf8.len(label) + 6 and height / l.rows > 11 then
+      fitting[#fitting + 1] = ("set label %s at %.9g,%.9g center noenhanced front font ',10'%s"):format(gnuplot.quote(label),
         (l.bar.from + l.bar.to) / 2, l.y, l.boxed and " boxed" or "")
     end
   end
+  if #fitting <= MOST_LABELS then table.move(fitting, 1, #fitting, #out + 1, out) end
 end
 
 local function arrow_commands(arrows, out)
@@ -272,7 +281,7 @@ local function write_sides(f, lanes, left, height)
   end
 end
 
-local function axis_commands(from, to, unit)
+local function axis_commands(from, to, unit, origin)
   local scale, name = 1, unit
   if unit == "s" then
     for _, s in ipairs {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}} do
@@ -280,8 +289,9 @@ local function axis_commands(from, to, unit)
       if to - from >= s[1] then break end
     end
   end
+  local since = origin == 0 and "" or (" since %.15g %s"):format(origin, unit)
   return axis.commands("x", from, to, false, function(v) return ("%.6g"):format(v / scale) end)
-    .. ("; set xlabel %s noenhanced"):format(gnuplot.quote("time, " .. name))
+    .. ("; set xlabel %s noenhanced"):format(gnuplot.quote(("time%s, %s"):format(since, name)))
 end
 
 local function place(list, lanes)
@@ -294,7 +304,7 @@ end
 
 local function columns_of(list)
   local rows = {}
-  for n, r in ipairs(list) do rows[n] = {r.lane, r.from, r.to, r.label, r.kind} end
+  for n, r in ipairs(list) do rows[n] = {r.lane, r.given.from, r.given.to, r.label, r.kind} end
   return rows
 end
 
@@ -303,6 +313,8 @@ function timeline.make(records, o)
   local list, lanes = read_all(records)
   local arrows, unit = read_arrows(list, o.arrows), o.unit or "s"
   local from, to = span_of(list, o)
+  local origin = origin_of(list, from, to)
+  from, to = from - origin, to - origin
   for _, lane in ipairs(lanes) do
     settle(lane)
     lane.idle = math.max(0, 1 - lane.busy / (to - from))
@@ -314,7 +326,7 @@ function timeline.make(records, o)
   local labels = fill_boxes(lanes, kinds, at, from, to)
   local commands = lane_commands(lanes, from, to)
   commands[#commands + 1] = ("set border 1; unset ytics; set yrange [-0.5:%g]; set xtics nomirror out"):format(#lanes - 0.5)
-  commands[#commands + 1] = axis_commands(from, to, unit)
+  commands[#commands + 1] = axis_commands(from, to, unit, origin)
   label_commands(labels, left, from, to, height, commands)
   arrow_commands(arrows, commands)
   write_sides(f, lanes, left, height)
