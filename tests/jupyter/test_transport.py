@@ -1,0 +1,83 @@
+"""Ways to the kernel: ipc, an empty key, and encryption where the connection file offers it."""
+import json
+import os
+import subprocess
+import unittest
+
+import zmq
+from jupyter_client.connect import write_connection_file
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import KernelManager
+from jupyter_client.session import Session
+
+from client import KernelTest
+
+
+class Ipc(KernelTest):
+    @classmethod
+    def start(cls, **kwargs):
+        cls.manager = KernelManager(kernel_name="nestwright", transport="ipc")
+        cls.manager.ip = os.path.join(os.environ["XDG_STATE_HOME"], "ipc")
+        cls.manager.start_kernel()
+        cls.client = cls.manager.client()
+        cls.client.start_channels()
+        cls.client.wait_for_ready(timeout=20)
+
+    def test_cells(self):
+        self.alive()
+
+
+class Transport(unittest.TestCase):
+    def start(self, key, **more):
+        self.path = os.path.join(os.environ["XDG_STATE_HOME"], "transport.json")
+        _, self.info = write_connection_file(self.path, ip="127.0.0.1", key=key)
+        self.info.update(more)
+        with open(self.path, "w") as f:
+            json.dump({**self.info, "key": key.decode()}, f)
+        program = KernelSpecManager().get_kernel_spec("nestwright").argv[0]
+        self.process = subprocess.Popen([program, "-f", self.path])
+
+    def tearDown(self):
+        self.process.kill()
+        self.process.wait()
+
+    def answers(self, key, setup=None, timeout=3000):
+        s = zmq.Context.instance().socket(zmq.DEALER)
+        s.linger = 0
+        try:
+            return self.asked(s, key, setup, timeout)
+        finally:
+            s.close()
+
+    def asked(self, s, key, setup, timeout):
+        if setup:
+            setup(s)
+        s.connect(f"tcp://127.0.0.1:{self.info['shell_port']}")
+        session = Session(key=key)
+        session.send(s, "kernel_info_request", {})
+        if not s.poll(timeout):
+            return False
+        _, message = session.recv(s)
+        return message["msg_type"] == "kernel_info_reply"
+
+    def test_an_empty_key_signs_nothing(self):
+        self.start(b"")
+        self.assertTrue(self.answers(b""))
+
+    def test_curve(self):
+        if not zmq.has("curve"):
+            self.skipTest("this libzmq was built without CURVE")
+        public, secret = zmq.curve_keypair()
+        self.start(b"key", curve_publickey=public.decode(), curve_secretkey=secret.decode())
+
+        def encrypted(s, server=public):
+            s.curve_publickey, s.curve_secretkey = zmq.curve_keypair()
+            s.curve_serverkey = server
+
+        self.assertTrue(self.answers(b"key", encrypted))
+        self.assertFalse(self.answers(b"key", timeout=500))  # in the clear
+        self.assertFalse(self.answers(b"key", lambda s: encrypted(s, zmq.curve_keypair()[0]), timeout=500))
+
+
+if __name__ == "__main__":
+    unittest.main()
