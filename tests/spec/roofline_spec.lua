@@ -77,8 +77,9 @@ describe("nw.roofline", function()
     assert.is_true(near(p.rows[1][3], (last.cold + last.capacity + last.conflict + last.written_back) * 64))
     assert.equal("simulated", p.rows[1][4])
     assert.truthy(tostring(p):find "simulated, of one thread")
-    local l2 = nw.roofline({{schedule = s, time = 1e-3}}, {roofs = roofs(), level = "L2"})
-    local first = total[1]
+    local stream = support.doubled(1 << 18)
+    local l2, first = nw.roofline({{schedule = stream, time = 1e-3}}, {roofs = roofs(), level = "L2"}), nw.misses(stream).total[1]
+    assert.is_true(first.written_back > 0)
     assert.is_true(near(l2.rows[1][3], (first.asked - first.hits + first.written_back) * 64))
   end)
 

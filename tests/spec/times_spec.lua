@@ -78,6 +78,10 @@ describe("comparison:plot", function()
         assert.equal(3 - n, half[2])
         assert.is_true(near(half[1], t.median) and near(half[3], sorted[6]) and near(half[4], sorted[16]))
         assert.is_true(near(fastest[n][1], t.min))
+        for _, mark in ipairs(marks) do
+          local ends = style == "bars" and mark[3] == 0 and mark[4] or mark[1]
+          if mark[2] == 3 - n then assert.is_true(near(ends, t.median)) end
+        end
       end
     end
   end)
@@ -214,7 +218,7 @@ describe("s:time_steps", function()
     local s = stepped()
     local a, b = nw.zeros {16, 16}, nw.zeros {16, 16}
     local c = s:time_steps(a, b, {versions = {2, 0}, rounds = 2})
-    assert.same({2, 0}, {c[1].version, c[2].version})
+    assert.same({2, 0, 2}, {c[1].version, c[2].version, s:version()})
     fails("version 7 is not on the way", "range", s.time_steps, s, {versions = {7}})
     fails("limit is seconds", "range", s.time_steps, s, {limit = 0 / 0})
     fails("did you mean 'limit'", "invalid", s.time_steps, s, {limits = 1})
