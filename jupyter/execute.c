@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *error_content(nwj *k, nwh_status status) {
+// shown: the cell's error, which may be shown with a picture.
+static json_t *error_content(nwj *k, nwh_status status, bool shown) {
   lua_State *L = nwh_lua(k->host);
   lua_pushvalue(L, -1);
   char *text = nwh_error_text(k->host, true);
   json_t *out = nwj_call_on_top(
-      k, "failure", json_pack("{s:s, s:b}", "text", text ? text : "", "interrupted", status == NWH_INTERRUPTED));
+      k, "failure",
+      json_pack("{s:s, s:b, s:b}", "text", text ? text : "", "interrupted", status == NWH_INTERRUPTED, "shown", shown));
   if (!json_is_object(out)) {
     json_decref(out);
     out = json_pack("{s:s, s:s, s:[s]}", "ename", "Error", "evalue", text ? text : "", "traceback", text ? text : "");
@@ -61,7 +63,7 @@ static json_t *run(nwj *k, const char *code, const char *name, bool silent) {
     failed = json_pack("{s:s, s:s, s:[s]}", "ename", "Incomplete", "evalue", "the cell is not finished", "traceback",
                        "the cell is not finished");
   } else if (status != NWH_OK) {
-    failed = error_content(k, status);
+    failed = error_content(k, status, !silent);
   } else if (silent || quiet) {
     lua_settop(nwh_lua(k->host), 0);
   } else {
@@ -76,7 +78,7 @@ static json_t *expression(nwj *k, const char *code) {
   int n = 0;
   bool quiet;
   nwh_status status = nwh_eval(k->host, code, "=user_expression", &n, &quiet);
-  json_t *out = status == NWH_OK ? nwj_bundle(k, n) : status == NWH_INCOMPLETE ? NULL : error_content(k, status);
+  json_t *out = status == NWH_OK ? nwj_bundle(k, n) : status == NWH_INCOMPLETE ? NULL : error_content(k, status, false);
   if (!json_is_object(out)) {
     json_decref(out);
     out = json_pack("{s:{}, s:{}}", "data", "metadata");

@@ -69,19 +69,25 @@ local function number(v)
   return ("%.5g"):format(v)
 end
 
--- One matrix (or row) starting at flat position `base`, as lines with aligned columns.
-local function matrix(array, base, nrows, ncols)
-  local cells, width = {}, 1
+-- One matrix (or row) starting at flat position `base`, as rows of texts.
+local function grid(array, base, nrows, ncols)
+  local cells = {}
   for _, r in ipairs(shown(nrows)) do
     local line = {}
     for _, c in ipairs(shown(ncols)) do
-      local text = (r == 0 or c == 0) and "..." or number(array:getflat(base + (r - 1) * ncols + c))
-      width = math.max(width, #text)
-      line[#line + 1] = text
+      line[#line + 1] = (r == 0 or c == 0) and "..." or number(array:getflat(base + (r - 1) * ncols + c))
     end
     cells[#cells + 1] = line
   end
-  local out = {}
+  return cells
+end
+
+-- The same as lines with aligned columns.
+local function matrix(array, base, nrows, ncols)
+  local cells, width, out = grid(array, base, nrows, ncols), 1, {}
+  for _, line in ipairs(cells) do
+    for _, text in ipairs(line) do width = math.max(width, #text) end
+  end
   for n, line in ipairs(cells) do
     for c, text in ipairs(line) do line[c] = (" "):rep(width - #text) .. text end
     out[n] = "  " .. table.concat(line, "  ")
@@ -89,9 +95,25 @@ local function matrix(array, base, nrows, ncols)
   return table.concat(out, "\n")
 end
 
+local function head_of(array, shape) return ("%s[%s]"):format(array.dtype, table.concat(shape, ", ")) end
+
+-- For a table: its first matrix with the numbers of rows and columns.
+local function cells(array)
+  local shape = array:shape()
+  local ncols, nrows = shape[#shape] or 1, #shape > 1 and shape[#shape - 1] or 1
+  local caption = head_of(array, shape)
+  if array:count() == 0 then return {caption = caption .. " (empty)", rows = {}} end
+  local rows_of, head = grid(array, 0, nrows, ncols), {""}
+  for _, c in ipairs(shown(ncols)) do head[#head + 1] = c == 0 and "..." or ("%d"):format(c - 1) end
+  for n, r in ipairs(shown(nrows)) do table.insert(rows_of[n], 1, r == 0 and "..." or ("%d"):format(r - 1)) end
+  local more = array:count() // (nrows * ncols) - 1
+  return {caption = caption, head = head, rows = rows_of, left = {heads = true},
+    foot = more > 0 and ("and %d more like this"):format(more) or nil}
+end
+
 local function to_string(array)
   local shape = array:shape()
-  local head = ("%s[%s]"):format(array.dtype, table.concat(shape, ", "))
+  local head = head_of(array, shape)
   if array:count() == 0 then return head .. " (empty)" end
   if #shape == 0 then return head .. " " .. number(array:getflat(1)) end
   local ncols = shape[#shape]
@@ -110,7 +132,7 @@ end
 
 return function(nw)
   local define = rows.definer(nw, "nw")
-  core.classes.array.__tostring = to_string
+  core.classes.array.__tostring, core.classes.array.__cells = to_string, cells
   core.classes.array.__len = function(array) return array:shape()[1] or 0 end
 
   define("tensor", "(values: table|number|boolean, dtype?: string): nw.array",

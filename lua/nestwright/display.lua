@@ -1,6 +1,7 @@
 --- Showing values while a cell or script runs: in a notebook as rich outputs, elsewhere as text.
 local comms = require "nestwright.comms"
 local errors = require "nestwright.errors"
+local html = require "nestwright.html"
 local json = require "nestwright.json"
 local mime = require "nestwright.mime"
 local rows = require "nestwright.rows"
@@ -31,15 +32,16 @@ end
 local methods = {}
 local meta = {__index = methods, __name = "nestwright.output"}
 
-local function publish(kind, bundle, id)
-  front.publish(kind, json.encode {data = bundle, metadata = {}, transient = {display_id = id}})
+local function publish(kind, value, id)
+  local bundle, metadata = mime.of(value, plain)
+  front.publish(kind, json.encode {data = bundle, metadata = metadata, transient = {display_id = id}})
 end
 
 rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.output",
   "Shows another value in the place of the output; elsewhere than in a notebook, below it.",
   function(output, value)
     if front then
-      publish("update_display_data", mime.of(value, plain), output.id)
+      publish("update_display_data", value, output.id)
     else
       print(plain(value))
     end
@@ -54,7 +56,7 @@ local function show(value, options)
     print(plain(value))
     return output
   end
-  publish("display_data", mime.of(value, plain), output.id)
+  publish("display_data", value, output.id)
   return output
 end
 
@@ -77,7 +79,7 @@ local function progress_view(p)
   return view.new(function(style)
     if style ~= "html" then return text end
     return ("<div><progress max='%d' value='%d'></progress> %s</div>"):format(math.max(p.total, 1), p.done,
-      mime.escape(("%s %d of %d%s"):format(p.title, p.done, p.total, p.note and ", " .. p.note or "")))
+      html.escape(("%s %d of %d%s"):format(p.title, p.done, p.total, p.note and ", " .. p.note or "")))
   end)
 end
 

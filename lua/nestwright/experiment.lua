@@ -208,14 +208,18 @@ local function shown_columns(results)
   return out
 end
 
-local function to_string(results)
-  local columns = shown_columns(results)
-  local lines, width = {columns}, {}
-  for _, row in ipairs(results) do
-    local cells = {}
-    for c, name in ipairs(columns) do cells[c] = cell(row[name]) end
-    lines[#lines + 1] = cells
+local function cells_of(results)
+  local columns, lines = shown_columns(results), {}
+  for n, row in ipairs(results) do
+    lines[n] = {}
+    for c, name in ipairs(columns) do lines[n][c] = cell(row[name]) end
   end
+  return {head = columns, rows = lines}
+end
+
+local function to_string(results)
+  local t, width = cells_of(results), {}
+  local lines = {t.head, table.unpack(t.rows)}
   for _, cells in ipairs(lines) do
     for c, text in ipairs(cells) do width[c] = math.max(width[c] or 0, #text) end
   end
@@ -256,7 +260,7 @@ local function sweep(options)
   end
   write(o, results, names)
   local index = setmetatable({params = names, values = o.params}, {__index = sweep_methods})
-  return setmetatable(results, {__name = "nestwright.sweep", __index = index, __tostring = to_string})
+  return setmetatable(results, {__name = "nestwright.sweep", __index = index, __tostring = to_string, __cells = cells_of})
 end
 
 rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: string, y?: string|string[], by?: string, "

@@ -51,15 +51,19 @@ end
 
 local function log(s)
   local line = line_of(s, core.schedule_log(s))
-  local lines = {HEAD}
-  for n, entry in ipairs(line) do lines[n + 1] = cells(entry) end
+  local lines, in_table = {HEAD}, {}
+  for n, entry in ipairs(line) do
+    lines[n + 1] = cells(entry)
+    in_table[n] = {table.unpack(lines[n + 1])}
+    if entry.notes then in_table[n][2] = in_table[n][2] .. " -- " .. entry.notes:gsub("\n", "; ") end
+  end
   local out = {}
   for n, text in ipairs(aligned(lines)) do
     out[#out + 1] = text
     local notes = n > 1 and line[n - 1].notes
     if notes then out[#out + 1] = "   -- " .. notes:gsub("\n", "; ") end
   end
-  return report.new(line, table.concat(out, "\n"))
+  return report.new(line, table.concat(out, "\n"), {cells = {head = HEAD, rows = in_table, left = {[2] = true, [6] = true}}})
 end
 
 -- ---- trees as text

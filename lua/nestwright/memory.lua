@@ -150,6 +150,7 @@ return function(nw)
         total = added(by_access, function(row) return row.level end),
         levels = cache.levels, line = cache.line, feed = cache.misses and "misses" or "full",
       }
+      require "nestwright.nests".learn(s, by_tensor)
       return report.new(fields, text_of(cache, by_tensor), {plot = plot_misses})
     end)
 

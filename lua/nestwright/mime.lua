@@ -1,10 +1,8 @@
 --- How a value is shown: texts by MIME type, text/plain always among them.
-local core = require "nestwright.core"
-local view = require "nestwright.view"
+local errors = require "nestwright.errors"
+local html = require "nestwright.html"
 
 local mime = {}
-
-local SCHEDULE = core.classes.schedule
 
 --- Text as front ends need it: what is no UTF-8 becomes U+FFFD.
 function mime.clean(text)
@@ -20,24 +18,54 @@ function mime.clean(text)
   return table.concat(out)
 end
 
-function mime.escape(text) return (text:gsub("[&<>\"]", {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;"})) end
+-- ---- kinds of values
 
--- What a value offers itself: a method `bundle`, as plots have it, or texts in a style, as views have them.
-local function own(value)
-  if view.is(value) then return {["text/html"] = value.render "html", ["text/plain"] = tostring(value)} end
-  if debug.getmetatable(value) == SCHEDULE then return own(value:show()) end
-  local meta = type(value) == "table" and getmetatable(value)
-  local bundle = type(meta) == "table" and type(meta.__index) == "table" and rawget(meta.__index, "bundle")
-  return bundle and bundle(value)
+local function view_of(value) return {["text/html"] = value.render "html", ["text/plain"] = tostring(value)} end
+
+-- A refusal: its words, and where it can be drawn what collides.
+local function error_of(err)
+  local text = tostring(err)
+  local picture = mime.refusal(err)
+  local ok, drawn = pcall(function() return html.picture(picture:svg(), picture.caption) end)
+  return {["text/plain"] = text, ["text/html"] = html.pre(text) .. (ok and drawn or "")}
 end
 
---- {["text/plain"] = ..., ...} of a value; `plain(value)` gives the text of one that has no other form.
+-- By the name of the metatable. What has cells (html.table) in its metatable needs no row.
+local KINDS = {
+  ["nestwright.view"] = view_of,
+  ["nestwright.schedule"] = function(s) return view_of(s:show()) end,
+  ["nestwright.plot"] = function(p) return p:bundle() end,
+  ["nestwright.error"] = error_of,
+}
+
+local function own(value)
+  local meta = debug.getmetatable(value)
+  if type(meta) ~= "table" or type(value) == "string" then return nil end
+  local kind = KINDS[rawget(meta, "__name")]
+  if kind then return kind(value) end
+  local cells = rawget(meta, "__cells")
+  local t = cells and cells(value)
+  return t and {["text/html"] = html.table(t), ["text/plain"] = tostring(value)}
+end
+
+--- {["text/plain"] = ..., ...} of a value, and its metadata; `plain(value)` gives the text of one that has no other form.
 function mime.of(value, plain)
-  local bundle = own(value) or {["text/plain"] = plain(value)}
+  local bundle, metadata = own(value)
+  bundle = bundle or {["text/plain"] = plain(value)}
   for kind, text in pairs(bundle) do
     if type(text) == "string" then bundle[kind] = mime.clean(text) end
   end
-  return bundle
+  return bundle, metadata or {}
+end
+
+-- ---- refusals
+
+--- The picture of a refused step, or nil: where nothing can be drawn, words must do.
+function mime.refusal(err)
+  local refusal = errors.is_error(err) and err.refusal
+  if not refusal or not refusal.witness then return nil end
+  local ok, picture = pcall(refusal.plot, refusal)
+  return ok and picture or nil
 end
 
 return mime

@@ -36,8 +36,13 @@ function notebook.bundle(...)
   local first = ...
   if n == 1 and first == nil then return nil end
   rawset(_G, "_", first)
-  local bundle = n == 1 and mime.of(first, plain) or {["text/plain"] = mime.clean(prompt.display(false, ...))}
-  return json.encode {data = bundle, metadata = {}}
+  local bundle, metadata
+  if n == 1 then
+    bundle, metadata = mime.of(first, plain)
+  else
+    bundle = {["text/plain"] = mime.clean(prompt.display(false, ...))}
+  end
+  return json.encode {data = bundle, metadata = metadata or {}}
 end
 
 -- ---- errors
@@ -52,9 +57,18 @@ end
 
 local function first_line(text) return text:gsub("\27%[[%d;]*m", ""):match "^[^\n]*" end
 
---- ename, evalue and traceback of an error. argument: {text, interrupted}, the text as the prompt would show it.
+-- What collides, as a picture before the words.
+local function show_refusal(err)
+  local picture = mime.refusal(err)
+  local bundle, metadata = mime.of(picture or "", tostring)
+  if not bundle["image/svg+xml"] then return end
+  front.publish("display_data", json.encode {data = bundle, metadata = metadata, transient = {}})
+end
+
+--- ename, evalue and traceback of an error. argument: {text, interrupted, shown}, the text as the prompt would show it.
 function notebook.failure(argument, err)
   local given = json.decode(argument)
+  if given.shown then pcall(show_refusal, err) end -- a picture that cannot be drawn leaves the words
   local lines = {}
   for line in (mime.clean(given.text) .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = line end
   return json.encode {ename = name_of(err, given.interrupted), evalue = mime.clean(first_line(given.text)), traceback = lines}

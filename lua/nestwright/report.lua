@@ -5,18 +5,20 @@ local meta = {__name = "nestwright.report"}
 local texts = setmetatable({}, {__mode = "k"})
 local methods = setmetatable({}, {__mode = "k"})
 
---- `fields` becomes the answer; `text` is how it reads; `own` are methods of it, by name.
+--- `fields` becomes the answer; `text` is how it reads; `own` are methods of it, by name, and `cells`: the text as a table of
+--- html.lua, where it is one.
 function report.new(fields, text, own)
   texts[fields], methods[fields] = text:gsub("\n$", ""), own
   return setmetatable(fields, meta)
 end
 
 function meta.__tostring(self) return texts[self] end
+function meta.__cells(self) return methods[self] and methods[self].cells end
 function meta.__concat(a, b) return tostring(a) .. tostring(b) end
 
 function meta.__index(self, key)
   local own = methods[self]
-  if own and own[key] then return own[key] end
+  if own and own[key] and key ~= "cells" then return own[key] end
   local method = string[key]
   return method and function(_, ...) return method(texts[self], ...) end
 end

@@ -106,7 +106,11 @@ function show.trace(s) return core.schedule_trace(s) end
 
 local function show_loops(s, changed)
   local version = s:version()
-  return view.new(function(style) return core.schedule_show(s, style, version, changed) end)
+  return view.new(function(style)
+    local text = core.schedule_show(s, style, version, changed)
+    if style ~= "html" then return text end
+    return require "nestwright.nests".html(s, version, text, changed and version > 0)
+  end)
 end
 
 local function show_view(s, what, ...)
@@ -117,6 +121,12 @@ local function show_view(s, what, ...)
       "show: there is no view '%s'", tostring(what))
   end
   return view.text(show[what](s, ...))
+end
+
+-- A version as the head of a column: its number, or the name of its branch, and the step that made it.
+local function version_text(s, version)
+  local entry = math.type(version) == "integer" and core.schedule_log(s)[version + 1]
+  return ("version %s%s"):format(version, entry and entry.step and ": " .. entry.step or "")
 end
 
 -- ---- what the computation takes and gives, from the header of its text form
@@ -197,7 +207,11 @@ return function(nw)
     function(s, a, b)
       b = b or s:version()
       core.schedule_diff(s, "plain", a, b) -- complains now, not when shown
-      return view.new(function(style) return core.schedule_diff(s, style, a, b) end)
+      return view.new(function(style)
+        local text = core.schedule_diff(s, style, a, b)
+        if style ~= "html" then return text end
+        return require "nestwright.nests".beside(text, a and "version " .. a or "before the step", version_text(s, b))
+      end)
     end)
   method("trace", "(self: nw.schedule, format?: string): string",
     "The steps as Lua to paste back, or as 'json'; automatic choices as resolved.",

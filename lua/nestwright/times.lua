@@ -22,6 +22,12 @@ function time_meta.__tostring(t)
     count(t.threads or 1, "thread")) .. (t.unsafe and ", unsafe" or "")
 end
 
+function time_meta.__cells(t)
+  return {caption = t.what, head = {"min", "median", "spread", "reps", "threads"},
+    rows = {{seconds(t.min), seconds(t.median), (spread_text(t):gsub("^spread ", "")), tostring(t.reps or 1),
+      tostring(t.threads or 1)}}, foot = (t.machine or "unknown machine") .. (t.unsafe and "; unsafe" or "")}
+end
+
 local cpu
 --- What is measured here is measured on this.
 function times.machine()
@@ -158,12 +164,27 @@ local function line_of(t, width)
     (t.unsafe and ", unsafe" or "") .. (t.elsewhere and ", measured elsewhere" or ""))
 end
 
+local function how_text(c)
+  local how = c.rounds and "interleaved, " .. count(c.rounds, "round") or "measured apart, not in turn"
+  return ("%s, %s"):format(how, c.machine or "unknown machine")
+end
+
+function comparison_meta.__cells(c)
+  local out = {}
+  for n, t in ipairs(c) do
+    local label = written.shortened(t.label, LABEL)
+    out[n] = t.refused and {label, "", "", "", t.verdict} or {label, seconds(t.min), seconds(t.median),
+      (spread_text(t):gsub("^spread ", "")), t.verdict .. (t.unsafe and ", unsafe" or "")}
+  end
+  return {head = {"", "min", "median", "spread", "compared"}, rows = out, left = {true, heads = true, [5] = true},
+    foot = how_text(c)}
+end
+
 function comparison_meta.__tostring(c)
   local out, width = {}, 1
   for _, t in ipairs(c) do width = math.max(width, utf8.len(written.shortened(t.label, LABEL))) end
   for n, t in ipairs(c) do out[n] = line_of(t, width) end
-  local how = c.rounds and "interleaved, " .. count(c.rounds, "round") or "measured apart, not in turn"
-  out[#out + 1] = ("%s, %s"):format(how, c.machine or "unknown machine")
+  out[#out + 1] = how_text(c)
   return table.concat(out, "\n")
 end
 

@@ -97,3 +97,200 @@ describe("nw.clear_output and nw.input", function()
     fails("unknown option", "invalid", nw.input, "x", {hidden = true})
   end)
 end)
+
+-- ---- what values look like in a notebook
+
+local mime = require "nestwright.mime"
+local function html(value)
+  local bundle = mime.of(value, tostring)
+  assert.truthy(#bundle["text/plain"] > 0)
+  return assert(bundle["text/html"], "no HTML")
+end
+
+-- Texts of the cells of a table, row by row.
+local function cells(text)
+  local out = {}
+  for row in text:gmatch "<tr>(.-)</tr>" do
+    local texts = {}
+    for _, cell in row:gmatch "<(t[hd])[^>]*>(.-)</t[hd]>" do texts[#texts + 1] = (cell:gsub("<[^>]*>", "")) end
+    out[#out + 1] = texts
+  end
+  return out
+end
+
+local function words(text)
+  local plain = text:gsub("<style>.-</style>%s*", ""):gsub("<[^>]*>", "")
+  return (plain:gsub("&lt;", "<"):gsub("&gt;", ">"):gsub("&quot;", '"'):gsub("&amp;", "&"))
+end
+
+local function title_of(text, line) -- of the element around a piece of text
+  local escaped = line:gsub("[%W]", "%%%0")
+  local title = text:match('<span title="([^"]*)"[^>]*>' .. escaped)
+  return title and title:gsub("&#10;", "\n"):gsub("&quot;", '"') or nil
+end
+
+describe("a schedule in a notebook", function()
+  local function tiled()
+    local s = support.gemm(64, 64, 64)
+    local _, _, _, j_i = s:tile("i", "j", 15, 32)
+    s:vectorize(j_i)
+    return s
+  end
+
+  it("has the text that it has at the prompt, whether or not styles are kept", function()
+    local s = tiled()
+    assert.equal(tostring(s:show()), (words(html(s)):gsub("\n$", "")))
+    assert.equal(tostring(s:show()), (words(html(s:show())):gsub("\n$", "")))
+  end)
+
+  it("folds at each loop and guard, without a script", function()
+    local text = html(tiled())
+    local _, opened = text:gsub("<details open>", "")
+    local _, closed = text:gsub("</details>", "")
+    assert.equal(6, opened)
+    assert.equal(6, closed)
+    assert.falsy(text:find "<script")
+  end)
+
+  it("marks what the last step changed, and that alone", function()
+    local text = html(tiled())
+    local marked = {}
+    for line in text:gmatch "<ins[^>]*>(.-)</ins>" do marked[#marked + 1] = words(line) end
+    assert.same({"+       vectorize for j_i in 0..32:"}, marked)
+  end)
+
+  it("tells which steps made a loop", function()
+    local s = tiled()
+    local text = html(s)
+    local title = text:match 'title="([^"]*)">[^\n]*vectorize'
+    assert.equal('loop j_i, 32 iterations: s:tile("i", "j", 15, 32) (step 1)\nvectorize: s:vectorize "j_i" (step 2)',
+      (title:gsub("&#10;", "\n"):gsub("&quot;", '"')))
+  end)
+
+  it("tells how far apart an access finds its elements", function()
+    local text = html(tiled())
+    assert.equal("A\nstride: 4 bytes for each k; 256 bytes for each i_i; 3.75 KiB for each i_o; none for j_o; "
+      .. "j_i are the lanes of a vector", title_of(text, "A[15*i_o + i_i, k]"))
+    local of_b = title_of(text, "B[k, 32*j_o + j_i]")
+    assert.truthy(of_b:find("256 bytes for each k; 128 bytes for each j_o; none for i_i, i_o", 1, true), of_b)
+  end)
+
+  it("tells what is known of its misses, until the next step", function()
+    local s = tiled()
+    local m = nw.misses(s, {levels = {{bytes = 1024, ways = 2}}})
+    local row
+    for _, r in ipairs(m.by_tensor) do if r.tensor == "B" then row = r end end
+    local said = title_of(html(s), "B[k, 32*j_o + j_i]")
+    assert.truthy(said:find(("(%.3g %%)"):format(100 * (row.asked - row.hits) / row.asked), 1, true), said)
+    s:unroll "k"
+    assert.falsy(title_of(html(s), "B[k, 32*j_o + j_i]"):find "missed")
+  end)
+
+  it("says nothing of strides where sizes are symbolic", function()
+    local s = support.gemm(nw.size "M", 8, 8)
+    assert.equal(tostring(s:show()), (words(html(s)):gsub("\n$", "")))
+  end)
+
+  it("is as it was when a view is shown after the next step", function()
+    local s = tiled()
+    local before = s:show()
+    local text = tostring(before)
+    s:unroll "k"
+    assert.equal(text, (words(html(before)):gsub("\n$", "")))
+  end)
+
+  it("stands beside another version, line by line", function()
+    local s = tiled()
+    local rows = cells(html(s:diff()))
+    assert.same({"before the step", 'version 2: s:vectorize &quot;j_i&quot;'}, rows[1])
+    local left, right = {}, {}
+    for line in (rows[2][1]):gmatch "([^\n]*)\n" do left[#left + 1] = line end
+    for line in (rows[2][2]):gmatch "([^\n]*)\n" do right[#right + 1] = line end
+    assert.equal(#left, #right)
+    assert.equal("-       for j_i in 0..32:", left[4])
+    assert.equal("+       vectorize for j_i in 0..32:", right[4])
+    assert.equal(left[5], right[5])
+  end)
+
+  it("shows names as they are, not as elements", function()
+    local A = nw.placeholder({4}, "f32", "A")
+    local C = nw.compute({4}, function(i) return nw.select(nw.lt(A(i), 0), 0, A(i)) end, "C")
+    assert.truthy(html(nw.schedule(C)):find("&lt;", 1, true))
+  end)
+end)
+
+describe("a table in a notebook", function()
+  it("shows the corners of a tensor with their places", function()
+    local t = nw.zeros {40, 30}
+    t:set(39, 29, 7.5)
+    local text = html(t)
+    assert.truthy(text:find("f32[40, 30]", 1, true))
+    local rows = cells(text)
+    assert.same({"", "0", "1", "2", "...", "27", "28", "29"}, rows[1])
+    assert.equal(8, #rows)
+    assert.same({"39", "0", "0", "0", "...", "0", "0", "7.5"}, rows[8])
+    assert.truthy(html(nw.zeros {3, 2, 2}):find "and 2 more like this")
+    assert.truthy(html(nw.zeros {0, 4}):find "empty")
+    assert.same({{"", "0"}, {"0", "0"}}, cells(html(nw.zeros {})))
+  end)
+
+  it("shows times and what may be said of several", function()
+    local t = nw.timings {naive = {median = 2e-3, min = 1e-3, samples = {1e-3, 2e-3, 3e-3}, machine = "m"}, ["a<b"] = {median = 1}}
+    local rows = cells(html(t))
+    assert.same({"", "min", "median", "spread", "compared"}, rows[1])
+    assert.equal("a&lt;b", rows[2][1])
+    assert.equal("naive", rows[3][1])
+    assert.truthy(html(t[1]):find "<table>")
+  end)
+
+  it("shows a sweep and a log", function()
+    local r = nw.sweep {params = {x = {1, 2}}, run = function(p) return {y = p.x / 2} end}
+    assert.same({{"x", "y"}, {"1", "0.5"}, {"2", "1"}}, cells(html(r)))
+    local s = support.gemm(64, 64, 64)
+    s:split("i", 15)
+    local rows = cells(html(s:log()))
+    assert.equal(3, #rows)
+    assert.truthy(rows[3][2]:find("s:split(&quot;i&quot;, 15)", 1, true), rows[3][2])
+    assert.truthy(rows[3][2]:find("guarded", 1, true))
+  end)
+end)
+
+describe("a picture in a notebook", function()
+  local function bundle()
+    return mime.of(nw.spacetime((support.gemm(2, 2, 2)), {levels = {{bytes = 256, ways = 2}}}), tostring)
+  end
+
+  it("is SVG and PNG, with its size", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local data, metadata = bundle()
+    assert.truthy(data["image/svg+xml"]:find 'viewBox="0 0 ')
+    assert.equal("iVBORw0KGgo", data["image/png"]:sub(1, 11))
+    local width = tonumber(data["image/svg+xml"]:match 'width="(%d+)"')
+    assert.equal(width, metadata["image/png"].width)
+  end)
+
+  it("has ids that no other on the page has, and uses them", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local seen, n = {}, 0
+    for _ = 1, 2 do
+      local text, own = bundle()["image/svg+xml"], {}
+      for id in text:gmatch "%sid=['\"]([^'\"]+)['\"]" do
+        assert.falsy(seen[id], id)
+        own[id], seen[id], n = true, true, n + 1
+      end
+      for id in text:gmatch "href=['\"]#([^'\"]+)['\"]" do assert.truthy(own[id], id) end
+      for id in text:gmatch "url%(#([^)]+)%)" do assert.truthy(own[id], id) end
+    end
+    assert.truthy(n > 10)
+  end)
+
+  it("goes with a refusal", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local s = support.gemm(8, 8, 8)
+    local refused = support.error_of(s.parallel, s, "k")
+    local text = html(refused)
+    assert.truthy(text:find("cannot run k in parallel", 1, true))
+    assert.truthy(text:find('src="data:image/svg+xml;base64,', 1, true))
+    assert.falsy(html(support.error_of(s.split, s, "i", -1)):find "<img")
+  end)
+end)

@@ -100,13 +100,20 @@ rows.define(methods, "plot", "svg", "(self: nw.plot): string",
   .. "too many, an image.",
   function(p) return remarked(p, svg.small(p)) end)
 
-rows.define(methods, "plot", "bundle", "(self: nw.plot): table<string, string>",
-  "The picture for a notebook, by MIME type: image/svg+xml and text/plain, the caption. Where nothing can be drawn, text/plain "
-  .. "alone, with what went wrong and the text form.",
+-- Viewers that do not trust a notebook, and those that make other documents of it, take the PNG.
+local function bundle(p)
+  local picture, size = p:svg(), {width = p.size[1], height = p.size[2]}
+  local png = svg.base64((gnuplot.picture(p.script, "png", p.size)))
+  return {["image/svg+xml"] = picture, ["image/png"] = png, ["text/plain"] = p.caption}, {["image/png"] = size}
+end
+
+rows.define(methods, "plot", "bundle", "(self: nw.plot): table<string, string>, table",
+  "The picture for a notebook, by MIME type: image/svg+xml, image/png in base 64, and text/plain, the caption; then its metadata. "
+  .. "Where nothing can be drawn, text/plain alone, with what went wrong and the text form.",
   function(p)
-    local ok, picture = pcall(p.svg, p)
-    if ok then return {["image/svg+xml"] = picture, ["text/plain"] = p.caption} end
-    return {["text/plain"] = plot.undrawn(p, picture)}
+    local ok, picture, metadata = pcall(bundle, p)
+    if ok then return picture, metadata end
+    return {["text/plain"] = plot.undrawn(p, picture)}, {}
   end)
 
 --- The text form with the error that is the reason for it; other errors go on.

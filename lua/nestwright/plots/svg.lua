@@ -60,19 +60,22 @@ local function raster(p, title, scale)
   return FRAME:format(width, height, width, height, about(title, p), width, height, svg.base64(png))
 end
 
--- Several pictures stand in one page of a notebook, and gnuplot gives patterns of all of them the same names.
-local function renamed(text, p)
-  local sum = #p.script
-  for at = 1, #p.script, 61 do sum = (sum * 31 + p.script:byte(at)) % 0xfffffff end
-  local name = ("p%x_gp"):format(sum)
-  return (text:gsub("<[^>]*>", function(tag) return (tag:gsub("(['#])gp", "%1" .. name)) end))
+local number = 0
+
+-- Several pictures stand in one page of a notebook, and gnuplot gives parts of all of them the same names.
+local function renamed(text)
+  number = number + 1
+  local own = ("nw%x%x_%d_"):format(os.time() & 0xffffff, math.random(0, 0xffff), number)
+  return (text:gsub("<[^>]*>", function(tag)
+    return (tag:gsub("(%sid=['\"])", "%1" .. own):gsub("(href=['\"]#)", "%1" .. own):gsub("(url%(['\"]?#)", "%1" .. own))
+  end))
 end
 
 --- The picture in at most MOST bytes: as it is, or as an image. Second: gnuplot's remarks.
 function svg.small(p)
   local text, remarks = svg.of(p)
   local title = title_of(text, p)
-  text = renamed(text, p)
+  text = renamed(text)
   for _, scale in ipairs(SCALES) do
     if #text <= svg.MOST then break end
     text = raster(p, title, scale)
