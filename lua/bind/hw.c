@@ -1,5 +1,6 @@
 // The machine, and the version of this library.
 #include "bind.h"
+#include <time.h>
 
 static int f_machine(lua_State *L) {
   nwl_push_text(L, nw_machine(nwl_ctx(L)));
@@ -61,6 +62,13 @@ static int f_core_hz(lua_State *L) {
   return 1;
 }
 
+static int f_now(lua_State *L) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  lua_pushnumber(L, (lua_Number)t.tv_sec + 1e-9 * (lua_Number)t.tv_nsec);
+  return 1;
+}
+
 static int f_version(lua_State *L) {
   lua_pushstring(L, nw_version());
   return 1;
@@ -77,6 +85,7 @@ const nwl_row nwl_hw_rows[] = {
     {"peak_vs_ports", f_peak_vs_ports, "(): number",
      "That peak against two full-width units at the measured clock: near 1 when the peak loop is honest."},
     {"core_hz", f_core_hz, "(): number", "Cycles a second of this core, from a chain of dependent adds."},
+    {"now", f_now, "(): number", "Seconds since some time: differences count."},
     {"version", f_version, "(): string", "The version of Nestwright."},
     {NULL, NULL, NULL, NULL},
 };

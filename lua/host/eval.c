@@ -113,6 +113,29 @@ static bool load_expression(lua_State *L, const char *code, const char *name) {
   return load_joined(L, "return (...)(", code, ")", name) || load_joined(L, "return (...)(", code, "\n)", name);
 }
 
+#define MOST_LINES 60 // of an expression behind statements
+
+// Statements, and an expression in the last lines: as few of these as will do. As load_expression; `code` has no end to trim.
+static bool load_last_lines(lua_State *L, const char *code, const char *name) {
+  size_t n = strlen(code);
+  for (int lines = 0; lines < MOST_LINES; lines++) {
+    while (n > 0 && code[n - 1] != '\n') n--;
+    if (n == 0) return false;
+    lua_pushlstring(L, code, n);
+    const char *before = lua_tostring(L, -1);
+    const char *plain = lua_pushfstring(L, "%sreturn ", before),
+               *passed = lua_pushfstring(L, "%sreturn (...)(", before);
+    bool loads = load_joined(L, plain, code + n, "", name);
+    if (loads) lua_pop(L, 1);
+    loads = loads && (load_joined(L, passed, code + n, ")", name) || load_joined(L, passed, code + n, "\n)", name));
+    if (loads) lua_insert(L, -4);
+    lua_pop(L, 3);
+    if (loads) return true;
+    n--;
+  }
+  return false;
+}
+
 // Without the leading "=" and, for an expression, without the trailing ";" that keeps it from being shown.
 static void push_trimmed(lua_State *L, const char *code, bool *quiet) {
   while (isspace((unsigned char)*code)) code++;
@@ -130,20 +153,32 @@ static const char *skip_equals(const char *code) {
   return *p == '=' ? p + 1 : code;
 }
 
-// Pushes the chunk, and pass_on for an expression; LUA_OK or the status with a message.
+static int with_pass_on(lua_State *L, int below, int *nargs) {
+  lua_rotate(L, below, 1);
+  lua_settop(L, below);
+  lua_pushcfunction(L, pass_on);
+  *nargs = 1;
+  return LUA_OK;
+}
+
+// Pushes the chunk, and pass_on for one that ends in an expression; LUA_OK or the status with a message.
 static int load_chunk(lua_State *L, const char *code, const char *name, int *nargs, bool *quiet) {
+  int at = lua_gettop(L) + 1;
   push_trimmed(L, code, quiet);
-  bool blank = *lua_tostring(L, -1) == '\0';
-  if (!blank && load_expression(L, lua_tostring(L, -1), name)) {
-    lua_remove(L, -2);
-    lua_pushcfunction(L, pass_on);
-    *nargs = 1;
-    return LUA_OK;
-  }
-  lua_pop(L, 1);
+  const char *trimmed = lua_tostring(L, -1);
+  if (*trimmed && load_expression(L, trimmed, name)) return with_pass_on(L, at, nargs);
   *nargs = 0;
   code = skip_equals(code);
-  return load(L, code, strlen(code), name);
+  int status = load(L, code, strlen(code), name);
+  if (status == LUA_ERRSYNTAX) {
+    const char *blank = code + strspn(code, " \t\r\n"); // lines keep their numbers
+    lua_pushlstring(L, code, (size_t)(blank - code));
+    lua_pushfstring(L, "%s%s", lua_tostring(L, -1), trimmed);
+    if (load_last_lines(L, lua_tostring(L, -1), name)) return with_pass_on(L, at, nargs);
+    lua_pop(L, 2);
+  }
+  lua_remove(L, at);
+  return status;
 }
 
 bool nwh_incomplete(nwh *h, const char *code) {

@@ -17,7 +17,8 @@ function display.connect(kernel)
   comms.connect(kernel)
 end
 
-function display.connected() return front ~= nil end
+--- The kernel's end, or nil where there is no notebook.
+function display.front() return front end
 
 local function plain(value) return require "nestwright.prompt".display(false, value) or "" end
 
@@ -32,6 +33,8 @@ end
 local methods = {}
 local meta = {__index = methods, __name = "nestwright.output"}
 
+local caught -- a list, while what is shown is collected
+
 local function publish(kind, value, id)
   local bundle, metadata = mime.of(value, plain)
   front.publish(kind, json.encode {data = bundle, metadata = metadata, transient = {display_id = id}})
@@ -40,6 +43,8 @@ end
 rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.output",
   "Shows another value in the place of the output; elsewhere than in a notebook, below it.",
   function(output, value)
+    if output.item then output.item.value = value end -- collected, and perhaps not shown yet
+    if output.item or caught then return output end
     if front then
       publish("update_display_data", value, output.id)
     else
@@ -48,10 +53,39 @@ rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.outp
     return output
   end)
 
+--- Calls f and collects what it shows and prints, in order: {value = ...} or {text = ...}. Then pcall's results.
+function display.caught(f, ...)
+  local before, list, real_print, real_write = caught, {}, print, io.write
+  local function say(text)
+    local last = list[#list]
+    if last and last.text then last.text = last.text .. text else list[#list + 1] = {text = text} end
+  end
+  caught = list
+  rawset(_G, "print", function(...)
+    local parts = table.pack(...)
+    for n = 1, parts.n do parts[n] = tostring(parts[n]) end
+    say(table.concat(parts, "\t") .. "\n")
+  end)
+  rawset(io, "write", function(...)
+    say(table.concat {...})
+    return io.stdout
+  end)
+  local results = table.pack(pcall(f, ...))
+  caught = before
+  rawset(_G, "print", real_print)
+  rawset(io, "write", real_write)
+  return list, table.unpack(results, 1, results.n)
+end
+
 local function show(value, options)
   local o = errors.options("display", options, {"id"})
   local output = setmetatable({id = o.id or new_id()}, meta)
   errors.expect("display: id", output.id, "string")
+  if caught then
+    output.item = {value = value}
+    caught[#caught + 1] = output.item
+    return output
+  end
   if not front then
     print(plain(value))
     return output
@@ -59,6 +93,8 @@ local function show(value, options)
   publish("display_data", value, output.id)
   return output
 end
+
+display.new = show
 
 -- ---- progress
 
@@ -83,7 +119,7 @@ local function progress_view(p)
   end)
 end
 
-local clock = require "nestwright.core".now or os.clock
+local clock = require "nestwright.core".now
 
 local function draw(p, last)
   local now = clock()

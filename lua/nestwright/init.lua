@@ -31,6 +31,7 @@ require "nestwright.roofline".install(nw)
 require "nestwright.order" (nw)
 require "nestwright.experiment" (nw)
 require "nestwright.display" (nw)
+require "nestwright.interact" (nw)
 require "nestwright.help" (nw)
 
 return nw

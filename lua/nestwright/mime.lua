@@ -58,6 +58,17 @@ function mime.of(value, plain)
   return bundle, metadata or {}
 end
 
+--- One piece of HTML for a value and its text, whatever kind it is. Pictures are images.
+function mime.piece(value, plain)
+  local meta = debug.getmetatable(value)
+  if type(meta) == "table" and rawget(meta, "__name") == "nestwright.plot" then
+    local ok, drawn = pcall(function() return html.picture(value:svg(), value.caption) end)
+    if ok then return drawn, value.caption end
+  end
+  local bundle = mime.of(value, plain)
+  return bundle["text/html"] or html.pre(bundle["text/plain"]), bundle["text/plain"]
+end
+
 -- ---- refusals
 
 --- The picture of a refused step, or nil: where nothing can be drawn, words must do.

@@ -24,6 +24,7 @@ function notebook.begin()
   rawset(io, "read", read_line)
   rawset(os, "exit", function() error("a cell cannot end the kernel; restart it or shut it down from the menu", 2) end)
   require("nestwright.display").connect(front)
+  require("nestwright.widgets").listen()
 end
 
 -- ---- results
@@ -95,7 +96,20 @@ local function depth_of(code)
   return math.max(depth, 0)
 end
 
-local function loads(code) return load("return " .. code, "=input", "t") or load(code, "=input", "t") end
+local MOST_LINES = 60
+
+-- As the host does it: an expression, statements, or statements and an expression in the last lines.
+local function loads(code)
+  if load("return " .. code, "=input", "t") or load(code, "=input", "t") then return true end
+  local at = #code
+  for _ = 1, MOST_LINES do
+    at = code:sub(1, at):match "^.*()\n"
+    if not at then return false end
+    if load(code:sub(1, at) .. "return " .. code:sub(at + 1), "=input", "t") then return true end
+    at = at - 1
+  end
+  return false
+end
 
 function notebook.is_complete(argument)
   local code = json.decode(argument).code

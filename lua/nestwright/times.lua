@@ -38,8 +38,11 @@ end
 --- Logical cores that this process may use.
 function times.cores() return math.tointeger(core.machine_text():match "(%d+) cores?,") or 1 end
 
+times.made = 0 -- records so far
+
 --- Makes a record of what the core measured.
 function times.record(t, kernel)
+  times.made = times.made + 1
   t.machine, t.what = times.machine(), kernel and tostring(kernel)
   t.unsafe = kernel and kernel.unsafe or nil
   return setmetatable(t, time_meta)

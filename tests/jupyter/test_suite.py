@@ -15,13 +15,15 @@ class Suite(jkt.KernelTests):
         {"text": "string.fo", "matches": {"string.format"}},
         {"text": "retu", "matches": {"return"}},
     ]
-    complete_code_samples = ["1", "x = 1", "for i = 1, 3 do end", "return 1\n+ 2", "?nw.sum"]
+    complete_code_samples = ["1", "x = 1", "for i = 1, 3 do end", "return 1\n+ 2", "x = 1\nx", "?nw.sum"]
     incomplete_code_samples = ["for i = 1, 3 do", "f(", "x = {", 'print "a" if x then']
     invalid_code_samples = ["x = = 1", "end", "for for"]
     code_page_something = "?nw.sum"
     code_generate_error = 'error "no"'
     code_execute_result = [
         {"code": "1+2", "result": "3"},
+        {"code": "local x = 4\nx", "result": "4"},
+        {"code": "\nx = 5 -- five\n{x,\nx} -- twice\n", "result": "{5, 5}"},
         {"code": "'a' .. 'b'", "result": '"ab"'},
         {"code": "nw.html '<b>x</b>'", "result": "<b>x</b>", "mime": "text/html"},
     ]
