@@ -115,22 +115,37 @@ static bool load_expression(lua_State *L, const char *code, const char *name) {
 
 #define MOST_LINES 60 // of an expression behind statements
 
-// Statements, and an expression in the last lines: as few of these as will do. As load_expression; `code` has no end to trim.
-static bool load_last_lines(lua_State *L, const char *code, const char *name) {
+static bool loads(lua_State *L, const char *before, const char *code) {
+  bool ok = load_joined(L, before, code, "", "=input");
+  if (ok) lua_pop(L, 1);
+  return ok;
+}
+
+// Whether the lines from `last` on are a call of their own, when all of it is statements: they could also go on with what
+// stands before.
+static bool stands_alone(lua_State *L, const char *before, const char *last) {
+  if (last[strspn(last, " \t\r\n")] == '(') return false;
+  bool ok = loads(L, lua_pushfstring(L, "%s;", before), last);
+  lua_pop(L, 1);
+  return ok;
+}
+
+// Statements, and an expression in the last lines: as few of these as will do. As load_expression; `code` has no end to
+// trim. statements: it is a chunk as it is.
+static bool load_last_lines(lua_State *L, const char *code, const char *name, bool statements) {
   size_t n = strlen(code);
   for (int lines = 0; lines < MOST_LINES; lines++) {
     while (n > 0 && code[n - 1] != '\n') n--;
     if (n == 0) return false;
     lua_pushlstring(L, code, n);
-    const char *before = lua_tostring(L, -1);
+    const char *before = lua_tostring(L, -1), *last = code + n;
     const char *plain = lua_pushfstring(L, "%sreturn ", before),
                *passed = lua_pushfstring(L, "%sreturn (...)(", before);
-    bool loads = load_joined(L, plain, code + n, "", name);
-    if (loads) lua_pop(L, 1);
-    loads = loads && (load_joined(L, passed, code + n, ")", name) || load_joined(L, passed, code + n, "\n)", name));
-    if (loads) lua_insert(L, -4);
+    bool ok = loads(L, plain, last) && (!statements || stands_alone(L, before, last)) &&
+              (load_joined(L, passed, last, ")", name) || load_joined(L, passed, last, "\n)", name));
+    if (ok) lua_insert(L, -4);
     lua_pop(L, 3);
-    if (loads) return true;
+    if (ok) return true;
     n--;
   }
   return false;
@@ -170,13 +185,11 @@ static int load_chunk(lua_State *L, const char *code, const char *name, int *nar
   *nargs = 0;
   code = skip_equals(code);
   int status = load(L, code, strlen(code), name);
-  if (status == LUA_ERRSYNTAX) {
-    const char *blank = code + strspn(code, " \t\r\n"); // lines keep their numbers
-    lua_pushlstring(L, code, (size_t)(blank - code));
-    lua_pushfstring(L, "%s%s", lua_tostring(L, -1), trimmed);
-    if (load_last_lines(L, lua_tostring(L, -1), name)) return with_pass_on(L, at, nargs);
-    lua_pop(L, 2);
-  }
+  const char *blank = code + strspn(code, " \t\r\n"); // lines keep their numbers
+  lua_pushlstring(L, code, (size_t)(blank - code));
+  lua_pushfstring(L, "%s%s", lua_tostring(L, -1), trimmed);
+  if (load_last_lines(L, lua_tostring(L, -1), name, status == LUA_OK)) return with_pass_on(L, at, nargs);
+  lua_pop(L, 2);
   lua_remove(L, at);
   return status;
 }

@@ -34,6 +34,7 @@ local methods = {}
 local meta = {__index = methods, __name = "nestwright.output"}
 
 local caught -- a list, while what is shown is collected
+local io = io -- a cell may have given the name to something else
 
 local function publish(kind, value, id)
   local bundle, metadata = mime.of(value, plain)

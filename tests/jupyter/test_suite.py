@@ -23,6 +23,9 @@ class Suite(jkt.KernelTests):
     code_execute_result = [
         {"code": "1+2", "result": "3"},
         {"code": "local x = 4\nx", "result": "4"},
+        {"code": "x = 6\nmath.max(x,\n  2)", "result": "6"},
+        {"code": "y = 1\nx = y\n-3\nx", "result": "-2"},
+        {"code": "z = math.max\n(4, 5)\nz", "result": "5"},
         {"code": "\nx = 5 -- five\n{x,\nx} -- twice\n", "result": "{5, 5}"},
         {"code": "'a' .. 'b'", "result": '"ab"'},
         {"code": "nw.html '<b>x</b>'", "result": "<b>x</b>", "mime": "text/html"},
