@@ -263,6 +263,7 @@ describe("a picture in a notebook", function()
   it("is SVG and PNG, with its size", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local data, metadata = bundle()
+    assert.truthy(data["image/svg+xml"]:find "^<svg") -- nbconvert cannot read a declaration of XML
     assert.truthy(data["image/svg+xml"]:find 'viewBox="0 0 ')
     assert.equal("iVBORw0KGgo", data["image/png"]:sub(1, 11))
     local width = tonumber(data["image/svg+xml"]:match 'width="(%d+)"')
