@@ -861,6 +861,11 @@ function nw.i8(x) end
 ---@return string
 function nw.input(prompt, options) end
 
+---Controls for the arguments of a function, in a notebook; what it returns, shows and prints follows them. nw.interact{tile = {8, 16, 32}, function(tile) ... end}: a list of numbers is a slider, one of words a drop-down list, {min = 1, max = 64, step = 1} a slider, true or false a checkbox; arguments are found by their names, or stand in order: {{"tile", {8, 16}}, {"unroll", true}, function(t, u) ... end}. A function that measures times, or takes long, is called when a slider is let go; release = true or false decides it. button = "measure": it is called when that is pressed; button = {"measure", g}: so is g, whose results stand below. start: values to begin with, {tile = 16}. A saved notebook keeps the last results; at the prompt there are those of the first values.
+---@param spec table
+---@param options? {button?: string|table, release?: boolean, start?: table}
+function nw.interact(spec, options) end
+
 ---Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled. steps: after so many executed statements it gives up with a limit error.
 ---@param s nw.schedule
 ---@param arguments nw.array[]
