@@ -266,13 +266,21 @@ local function laid_out(p, all)
   return texts, marks, {columns = columns, rows = rows_of(columns), gutter = gutter}
 end
 
+-- Fillings have one letter: where all that is told apart is, nothing is told.
+local function told_apart(key)
+  local first = key[1] and key[1].mark.kind
+  for _, e in ipairs(key) do if e.mark.kind ~= first then return true end end
+  return #key < 2
+end
+
 --- What stands under the panels: lines of the key, with letters for marks, and small print.
 function braille.below(p, columns, letter)
   local width, height = p.size[1], p.size[2]
   local texts, marks = svg_at(p, width, height)
   local from, to = panels_of(p, height)
   local _, _, key, print = sorted(texts, marks, from, to)
-  return key_lines(key, columns, function(m) return letter(m.kind + 1) end), print
+  local lines = told_apart(key) and key_lines(key, columns, function(m) return letter(m.kind + 1) end)
+  return lines or {}, print
 end
 
 -- Lines of the panels, with what stands upright at their left.

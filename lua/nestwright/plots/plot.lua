@@ -38,14 +38,16 @@ function plot.is(value) return getmetatable(value) == meta end
 
 local ROWS = 8 -- of the data, in the text form
 
+local function cell_of(value)
+  if value == nil then return "" end
+  return math.type(value) == "float" and ("%.6g"):format(value) or (tostring(value):gsub("%c", " "))
+end
+
 local function cells_of(p)
   local cells, width = {p.columns}, {}
   for n = 1, math.min(#p.rows, ROWS) do
     cells[n + 1] = {}
-    for k = 1, #p.columns do
-      local value = p.rows[n][k]
-      cells[n + 1][k] = value == nil and "" or math.type(value) == "float" and ("%.6g"):format(value) or tostring(value)
-    end
+    for k = 1, #p.columns do cells[n + 1][k] = cell_of(p.rows[n][k]) end
   end
   for _, row in ipairs(cells) do
     for k, cell in ipairs(row) do width[k] = math.max(width[k] or 0, #cell) end
