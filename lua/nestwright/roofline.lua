@@ -15,7 +15,12 @@ local OPTIONS = {"arguments", "sizes", "roofs", "level", "simulate", "arrows", "
 
 -- The sizes' values: as given, or from the inputs.
 local function sizes_of(s, o)
-  return o.sizes or o.arguments and inside.bind_sizes(inside.signature(s).inputs, o.arguments) or {}
+  if o.sizes or not o.arguments then return o.sizes or {} end
+  local inputs = inside.signature(s).inputs
+  if #o.arguments < #inputs then
+    errors.fail("invalid", nil, "roofline: arguments: expected %d inputs, got %d", #inputs, #o.arguments)
+  end
+  return inside.bind_sizes(inputs, o.arguments)
 end
 
 -- The value of an extent written in sizes; what it is read with is a table of its own.
@@ -124,26 +129,34 @@ end
 
 local function time_of(label, v)
   if type(v) == "number" then v = {median = v} end
-  return times.given(("roofline: %s: time"):format(label), errors.expect(("roofline: %s: time"):format(label), v, "table"))
+  return times.given(("roofline: %s: time"):format(label), v)
 end
+
+local function is_threads(v) return math.type(v) == "integer" and v >= 1 and v <= 1024 end
 
 -- {flops, bytes, time}: nothing is measured.
 local function from_numbers(label, v)
   local t, bytes = time_of(label, v.time), number(label .. ": bytes", v.bytes)
   local w = {flops = number(label .. ": flops", v.flops), bytes = {memory = bytes}, least = bytes, how = "given"}
-  return dot_of(v.label or label, w, t, v.threads or t.threads or 1)
+  local threads = v.threads or t.threads or 1
+  if not is_threads(threads) then
+    errors.fail("range", nil, "roofline: %s: threads is a number from 1 to 1024, not %s", label, tostring(threads))
+  end
+  return dot_of(label, w, t, threads)
 end
 
 -- One of a list: a schedule; {schedule, time}; {flops, bytes, time}.
 local function read(entry)
   local label, v = entry.label, entry.value
   if is_schedule(v) then return {label = label, schedule = v} end
-  local o = errors.options("roofline: " .. label, v, {"schedule", "time", "flops", "bytes", "threads", "label"})
+  local o = errors.options("roofline: " .. label, times.plain("roofline: " .. label, v),
+    {"schedule", "time", "flops", "bytes", "threads", "label"})
+  label = errors.expect("roofline: label", o.label or label, "string")
   if not o.schedule then return {label = label, dot = from_numbers(label, o)} end
   if not is_schedule(o.schedule) then
     errors.fail("invalid", nil, "roofline: %s: expected a schedule, got %s", label, core.type_name(o.schedule))
   end
-  return {label = o.label or label, schedule = o.schedule, time = o.time and time_of(label, o.time)}
+  return {label = label, schedule = o.schedule, time = o.time and time_of(label, o.time)}
 end
 
 -- Times of those schedules that have none yet, in turn.
@@ -180,11 +193,22 @@ end
 
 -- ---- roofs
 
+local function check_roof(what, r)
+  times.plain("roofs: " .. what, r)
+  number("roofs: " .. what .. ": best", r.best)
+  if r.spread ~= nil then errors.expect(("roofline: roofs: %s: spread"):format(what), r.spread, "number") end
+end
+
 local function check_roofs(r)
   local ok = type(r) == "table" and type(r.peak) == "table" and type(r.levels) == "table" and #r.levels > 0
   if not ok then errors.fail("invalid", nil, "roofline: roofs is what nw.roofs answers") end
-  number("roofs: peak", r.peak.best)
-  for n, l in ipairs(r.levels) do number("roofs: level " .. n, l.best) end
+  if r.threads ~= nil and not is_threads(r.threads) then errors.fail("range", nil, "roofline: roofs: threads is a number") end
+  if r.machine ~= nil then errors.expect("roofline: roofs: machine", r.machine, "string") end
+  check_roof("peak", r.peak)
+  for n, l in ipairs(r.levels) do
+    check_roof("level " .. n, l)
+    errors.expect("roofline: roofs: name", l.name, "string")
+  end
   return r
 end
 
@@ -203,10 +227,21 @@ local function roofs_for(dots, o)
   return out
 end
 
+local function check_options(o)
+  for n, a in ipairs(times.plain("roofline: arguments", o.arguments or {})) do
+    if debug.getmetatable(a) ~= core.classes.array then
+      errors.fail("invalid", nil, "roofline: argument %d: expected a tensor with data, got %s", n, core.type_name(a))
+    end
+  end
+  times.plain("roofline: sizes", o.sizes or {})
+  if o.simulate and type(o.simulate) ~= "number" then errors.expect("roofline: simulate", o.simulate, "number") end
+  return o
+end
+
 local function roofline(nw, what, options)
-  local o = versions.check("roofline", options, OPTIONS)
+  local o = check_options(versions.check("roofline", options, OPTIONS))
   local one = is_schedule(what)
-  if not one then errors.expect("roofline", what, "table") end
+  if not one then times.plain("roofline", what) end
   local dots, rounds = (one and history or listed)(nw, what, o)
   local arrows = o.arrows
   if arrows == nil then arrows = one or #what == #dots end

@@ -76,6 +76,12 @@ function times.distinguishable(a, b)
   return ahi < blo or bhi < alo
 end
 
+--- A table as people write it; what is more than that has ways of its own to be read.
+function times.plain(what, value)
+  if type(value) == "table" and getmetatable(value) == nil then return value end
+  errors.fail("invalid", nil, "%s: expected a table, got %s", what, core.type_name(value))
+end
+
 -- ---- records from elsewhere
 
 local FIELDS = {"min", "median", "samples", "spread", "reps", "threads", "machine", "label"}
@@ -83,6 +89,22 @@ local FIELDS = {"min", "median", "samples", "spread", "reps", "threads", "machin
 local function positive(what, v)
   if type(v) == "number" and v > 0 and v < math.huge then return v end
   errors.fail("invalid", nil, "%s: %s is no time: seconds, above 0", what, tostring(v))
+end
+
+local function number_or_none(what, v, least)
+  if v == nil or type(v) == "number" and v >= least and v < math.huge then return v end
+  errors.fail("invalid", nil, "%s: expected a number from %d on, got %s", what, least, core.type_name(v))
+end
+
+-- The fields as they are given, each of its kind.
+local function check_fields(what, t)
+  for _, name in ipairs {"min", "median"} do if t[name] ~= nil then positive(what .. ": " .. name, t[name]) end end
+  for _, name in ipairs {"spread", "reps"} do number_or_none(what .. ": " .. name, t[name], 0) end
+  number_or_none(what .. ": threads", t.threads, 1)
+  for _, name in ipairs {"machine", "label"} do
+    if t[name] ~= nil then errors.expect(what .. ": " .. name, t[name], "string") end
+  end
+  for n, v in ipairs(times.plain(what .. ": samples", t.samples or {})) do positive(what .. ": samples: " .. n, v) end
 end
 
 local function summarise(t)
@@ -95,16 +117,15 @@ end
 --- A record of numbers somebody measured: {min, median, samples}, one of them at least, in seconds.
 function times.given(what, value)
   if times.is_record(value) then return value end
-  local o, t = errors.options(what, value, FIELDS), {elsewhere = true}
+  local o, t = errors.options(what, times.plain(what, value), FIELDS), {elsewhere = true}
   for _, name in ipairs(FIELDS) do t[name] = o[name] end
-  local samples = errors.expect(what .. ": samples", t.samples or {}, "table")
-  for n, v in ipairs(samples) do positive(what .. ": samples: " .. n, v) end
-  if #samples > 0 then summarise(t) end
+  check_fields(what, t)
+  if t.samples and #t.samples > 0 then summarise(t) end
   if not t.min and not t.median then
     errors.fail("invalid", "as in {median = 0.0012, samples = {0.0012, 0.0013}}", "%s: has neither min nor median nor samples",
       what)
   end
-  t.median, t.min = positive(what .. ": median", t.median or t.min), positive(what .. ": min", t.min or t.median)
+  t.median, t.min = t.median or t.min, t.min or t.median
   return setmetatable(t, time_meta)
 end
 
@@ -213,7 +234,7 @@ function times.labelled(what, entry)
 end
 
 local function timings(list)
-  errors.expect("timings", list, "table")
+  times.plain("timings", list)
   local named, out = type(list.base) == "string", {}
   for n, entry in ipairs(times.entries(list, {base = named})) do out[n] = times.labelled("timings", entry) end
   if #out == 0 then

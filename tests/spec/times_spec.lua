@@ -53,7 +53,12 @@ describe("nw.timings", function()
     for _, bad in ipairs {0 / 0, math.huge, -1, 0, "1"} do
       fails("is no time", "invalid", nw.timings, {a = {min = bad}})
       fails("is no time", "invalid", nw.timings, {a = {samples = {1, bad}}})
+      fails("is no time", "invalid", nw.timings, {a = {median = bad, samples = {1, 2}}})
     end
+    fails("threads: expected a number", "invalid", nw.timings, {a = {min = 1, threads = 0 / 0}})
+    fails("spread: expected a number", "invalid", nw.timings, {a = {min = 1, spread = "1"}})
+    fails("label: expected a string", "invalid", nw.timings, {a = {min = 1, label = {}}})
+    fails("expected a table", "invalid", nw.timings, {a = io.stdout})
   end)
 end)
 

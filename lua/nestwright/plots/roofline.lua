@@ -160,7 +160,8 @@ end
 local function ridge_words(r)
   local out = {}
   for n, l in ipairs(r.levels) do out[n] = ("%s %.3g"):format(l.name, r.peak.best / l.best) end
-  return ("Ridges of %d thread%s, in flop/byte: %s."):format(r.threads, r.threads == 1 and "" or "s", table.concat(out, ", "))
+  local threads = r.threads or 1
+  return ("Ridges of %d thread%s, in flop/byte: %s."):format(threads, threads == 1 and "" or "s", table.concat(out, ", "))
 end
 
 local function roofs_words(sets)

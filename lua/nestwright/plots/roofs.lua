@@ -40,7 +40,10 @@ function roofs.down(f, y) return f.top + f.per_y * math.log(f.y1 / y) end
 -- ---- roofs
 
 --- Whose roofs these are, where there are others as well.
-function roofs.whose(r, many) return many and (" (%d thread%s)"):format(r.threads, r.threads == 1 and "" or "s") or "" end
+function roofs.whose(r, many)
+  local threads = r.threads or 1
+  return many and (" (%d thread%s)"):format(threads, threads == 1 and "" or "s") or ""
+end
 
 --- The lines: those that the axis counts, and the peak, are bold.
 function roofs.parts(f, r, frame, level, dash)
