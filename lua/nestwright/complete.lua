@@ -352,15 +352,46 @@ local function describe_value(text, value)
   return table.concat(out, "\n")
 end
 
---- Help for "split", "nw.sum", "s:split" or a variable, and whether it is known; of what is not, what comes near.
-function complete.inspect(text)
-  text = text:match "^%s*%??%s*(.-)%s*%??%s*$"
-  if text == "" then return help.text(nil), true end
-  local value = resolve(text)
+local function text_of_file(path)
+  local file = io.open(path)
+  if not file then return nil end
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+-- The lines in which a function was written: at the prompt, in a cell, or in a file.
+local function source_of(value)
+  local info = type(value) == "function" and debug.getinfo(value, "S")
+  if not info or info.what == "C" then return nil end
+  local kind, name = info.source:sub(1, 1), info.source:sub(2)
+  local text = kind == "=" and (package.loaded["nestwright.sources"] or {})[name] or kind == "@" and text_of_file(name)
+  if not text then return nil end
+  local lines, n = {}, 0
+  for line in (text .. "\n"):gmatch "(.-)\n" do
+    n = n + 1
+    if n >= info.linedefined and n <= info.lastlinedefined then lines[#lines + 1] = "  " .. line end
+  end
+  return ("%s:%d\n%s"):format(name, info.linedefined, table.concat(lines, "\n"))
+end
+
+local function explained(text, value)
   local row = type(value) == "function" and rows.of(value)
   if row then return help.describe(row), true end
   if value ~= nil and value ~= _G then return describe_value(text, value), true end
   return help.text(text), #rows.named(text:match "[^.:]*$") > 0
+end
+
+--- Help for "split", "nw.sum", "s:split" or a variable, and whether it is known; of what is not, what comes near. With two
+--- question marks, or `detail`, the source of a function as well.
+function complete.inspect(text, detail)
+  detail = detail or text:find "^%s*%?%?" or text:find "%?%?%s*$"
+  text = text:match "^[%s?]*(.-)[%s?]*$"
+  if text == "" then return help.text(nil), true end
+  local value = resolve(text)
+  local answer, known = explained(text, value)
+  local source = detail and source_of(value)
+  return source and answer .. "\n" .. source or answer, known
 end
 
 return complete

@@ -77,10 +77,10 @@ end
 
 -- ---- code
 
---- Help for a name, by MIME type; detail 1 adds the value.
+--- Help for a name, by MIME type; detail 1 adds the source of a function.
 function notebook.inspected(argument)
   local given = json.decode(argument)
-  local text, known = prompt.inspect(given.name)
+  local text, known = prompt.inspect(given.name, given.detail == 1)
   return known and json.encode {["text/plain"] = mime.clean(text)}
 end
 

@@ -157,6 +157,6 @@ function prompt.notes()
 end
 
 function prompt.complete(text) return require "nestwright.complete".complete(text) end
-function prompt.inspect(text) return require "nestwright.complete".inspect(text) end
+function prompt.inspect(text, detail) return require "nestwright.complete".inspect(text, detail) end
 
 return prompt

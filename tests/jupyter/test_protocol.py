@@ -222,6 +222,11 @@ class Requests(KernelTest):
         self.assertIn("nw.sum", reply["data"]["text/plain"])
         reply = self.answer("inspect_request", {"code": "nw.sum(x, ", "cursor_pos": 10, "detail_level": 1})
         self.assertTrue(reply["found"])  # inside its arguments
+        self.run_cell("function mine(x)\n  return x + 1\nend")
+        reply = self.answer("inspect_request", {"code": "mine", "cursor_pos": 4, "detail_level": 1})
+        self.assertIn("return x + 1", reply["data"]["text/plain"])
+        reply = self.answer("inspect_request", {"code": "mine", "cursor_pos": 4, "detail_level": 0})
+        self.assertNotIn("return x + 1", reply["data"]["text/plain"])
         reply = self.answer("inspect_request", {"code": "no_such_thing", "cursor_pos": 4})
         self.assertFalse(reply["found"])
         self.assertEqual(reply["data"], {})
