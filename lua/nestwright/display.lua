@@ -1,5 +1,6 @@
 --- Showing values while a cell or script runs: in a notebook as rich outputs, elsewhere as text.
 local comms = require "nestwright.comms"
+local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local html = require "nestwright.html"
 local json = require "nestwright.json"
@@ -11,10 +12,13 @@ local display = {}
 
 local front -- nil: no notebook
 
+local work -- what listens to how far long work of the core is
+
 --- The kernel calls it with its end.
 function display.connect(kernel)
   front = kernel
   comms.connect(kernel)
+  core.on_progress(kernel and work() or nil)
 end
 
 --- The kernel's end, or nil where there is no notebook.
@@ -120,7 +124,7 @@ local function progress_view(p)
   end)
 end
 
-local clock = require "nestwright.core".now
+local clock = core.now
 
 local function draw(p, last)
   local now = clock()
@@ -141,6 +145,16 @@ rows.define(progress_methods, "progress", "step", "(self: nw.progress, n?: integ
     draw(p, p.done >= p.total)
     return p
   end)
+
+-- A line that is gone from the page when the work is over.
+function work()
+  local output
+  return function(what, part, seconds)
+    local text = not what and "" or part < 0 and ("%s, %.0f s"):format(what, seconds) or ("%s: %.0f %%"):format(what, 100 * part)
+    if output then output:update(view.text(text)) elseif what then output = show(view.text(text)) end
+    if not what then output = nil end
+  end
+end
 
 local function progress(total, title)
   local n = math.tointeger(total)

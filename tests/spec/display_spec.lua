@@ -24,6 +24,28 @@ local function printed(f)
   return lines
 end
 
+describe("a notebook", function()
+  it("is told how far long work is, on a line that is gone in the end", function()
+    local core = require "nestwright.core"
+    local seen = with_front(function() pcall(core.run_program, {"sleep", "1.3"}, nil, "sleeping") end)
+    assert.equal("display_data", seen[1][1])
+    assert.equal("sleeping, 1 s", seen[1][2].data["text/plain"])
+    assert.equal("update_display_data", seen[#seen][1])
+    assert.equal("", seen[#seen][2].data["text/plain"])
+    for n = 2, #seen do assert.equal(seen[1][2].transient.display_id, seen[n][2].transient.display_id) end
+  end)
+
+  it("gets pictures that are shown as pictures", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local p = nw.timeline {{lane = "a", from = 0, to = 1}}
+    local seen = with_front(function() p:show() end)
+    local last = seen[#seen]
+    assert.equal("display_data", last[1])
+    assert.truthy(last[2].data["image/svg+xml"]:find "<svg role")
+    assert.equal(p.caption, last[2].data["text/plain"])
+  end)
+end)
+
 describe("nw.display", function()
   it("prints at the prompt, and updates below", function()
     assert.same({"{1, 2}", "3"}, printed(function() nw.display({1, 2}):update(3) end))

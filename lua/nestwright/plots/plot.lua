@@ -127,8 +127,10 @@ end
 rows.define(methods, "plot", "show", "(self: nw.plot)",
   "Draws the picture on the terminal, in the best way it has: kitty's graphics, sixel, braille, or plain characters. The "
   .. "environment variable NESTWRIGHT_GRAPHICS (kitty, sixel, braille, dumb, none) chooses. Where the output is no terminal, "
-  .. "its caption. At the prompt the value of a line is drawn without it.",
+  .. "its caption. At the prompt the value of a line is drawn without it; in a notebook it is shown as by nw.display.",
   function(p)
+    local display = require "nestwright.display"
+    if display.front() then display.new(p) return end
     io.stdout:write(require "nestwright.plots.terminal".shown(p), "\n")
     io.stdout:flush()
   end)
