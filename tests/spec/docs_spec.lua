@@ -114,7 +114,7 @@ describe("the page on the rooms", function()
     for name, ending in text:gmatch "`([%w_/*]+%.([a-z]+))`" do
       if ("c h def py md"):find(ending, 1, true) then
         n = n + 1
-        local out = support.run(("ls %s core/%s core/*/%s 2>/dev/null"):format(name, name, name))
+        local out = support.run(("ls %s core/%s core/*/%s jupyter/%s 2>/dev/null"):format(name, name, name, name))
         assert.truthy(#out > 0, name)
       end
     end

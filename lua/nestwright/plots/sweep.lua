@@ -249,6 +249,15 @@ local function check_log(log)
   fail(nil, "log is 'x', 'y', 'xy' or '', not '%s'", tostring(log))
 end
 
+-- What a style has no use for is refused.
+local function check_fits(o, style)
+  local log = check_log(o.log)
+  if style == "heat" and o.by ~= nil then fail("style = 'lines'", "a heat map has no curves: by = '%s'", tostring(o.by)) end
+  if style ~= "heat" and o.value ~= nil then fail("style = 'heat'", "value is of heat maps; y = '%s'", tostring(o.value)) end
+  if style == "heat" and log and log ~= "" then fail("log = '' for plain colours", "a heat map has no axes of powers") end
+  if style == "bars" and log and log ~= "" then fail("style = 'lines'", "bars begin at zero, which is no power") end
+end
+
 local function check_best(best, kind)
   if best == nil then return kind.time and "min" or nil end
   if best == "min" or best == "max" then return best end
@@ -308,7 +317,8 @@ function sweep.make(s, o)
   local list = chosen(s, o.where)
   local is_heat = o.style == "heat" or o.style == nil and o.value ~= nil
   local d = is_heat and heat(s, o, list) or curves(s, o, list, o.style)
-  d.log, d.unit, d.small = check_log(o.log), o.unit and errors.expect("plot: unit", o.unit, "string"), sweep.small_print(list)
+  check_fits(o, d.style)
+  d.log, d.unit, d.small = o.log, o.unit and errors.expect("plot: unit", o.unit, "string"), sweep.small_print(list)
   d.better = check_best(o.best, d.kind or d.series[1].kind)
   local title = o.title or (is_heat and sweep.column(d.column) or ("%s over %s"):format(d.column:gsub("^time, .*", "time"), d.x))
   d.title = errors.expect("plot: title", title, "string")
