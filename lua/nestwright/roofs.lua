@@ -40,6 +40,17 @@ local function bandwidth(name, bytes, threads)
   return best
 end
 
+-- Over half as much, and half of that, where there is no room for more.
+local function bandwidth_that_fits(size, threads)
+  local over = size.over
+  while true do
+    local ok, got = pcall(bandwidth, size.name, over, threads)
+    if ok then return got end
+    if not errors.is_error(got) or got.code ~= "limit" or over < 1 << 20 then error(got, 0) end
+    over = over // 2
+  end
+end
+
 -- Half of what the threads' caches of a level hold together; for memory four times the last level, but no more than a
 -- gigabyte where that is twice as much as well.
 local function sizes(threads)
@@ -56,7 +67,7 @@ end
 local function measure(threads)
   local out = {threads = threads, machine = times.machine(), peak = peak(threads), levels = {}}
   for n, size in ipairs(sizes(threads)) do
-    out.levels[n] = bandwidth(size.name, size.over, threads)
+    out.levels[n] = bandwidth_that_fits(size, threads)
     out.levels[n].bytes = size.bytes
   end
   return out
