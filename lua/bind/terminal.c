@@ -61,10 +61,13 @@ static bool typed_ahead(int fd) {
   return poll(&p, 1, 0) > 0;
 }
 
+// A job in the background that touches the terminal is stopped.
+static bool in_foreground(int fd) { return tcgetpgrp(fd) == getpgrp(); }
+
 static size_t ask(int fd, const char *query, int ms, char *answer) {
   struct termios was, raw;
   size_t n = 0;
-  if (tcgetattr(fd, &was)) return 0;
+  if (!in_foreground(fd) || tcgetattr(fd, &was)) return 0;
   raw = was;
   raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
   raw.c_cc[VMIN] = 1;

@@ -401,6 +401,15 @@ describe("on a terminal", function()
     assert.truthy(text:find "A: 4 accesses")
   end)
 
+  it("asks nothing from the background, where it would be stopped", function()
+    child = pty.spawn("/usr/bin/env", "TERM=xterm", "TMUX=", "LC_ALL=C.UTF-8", "/bin/sh", "-c", "set -m; " .. support.program
+      .. " -e \"nw.timeline({{lane = 'a', from = 0, to = 1}}):show() print 'over'\" & wait")
+    local text = shown "over"
+    assert.is_nil(text:find("\27[c", 1, true))
+    child:finish()
+    child = nil
+  end)
+
   it("shows how long gnuplot takes, and wipes it away", function()
     local dir = support.temporary()
     os.execute(("mkdir '%s'"):format(dir))
