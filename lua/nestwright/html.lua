@@ -42,11 +42,10 @@ function html.table(t)
   return table.concat(out, "\n")
 end
 
---- A picture in SVG as an image, whose ids are its own and which is shown untrusted, too.
-function html.picture(svg, words)
-  local width, height = svg:match 'width="(%d+)"', svg:match 'height="(%d+)"'
-  return ("<img width=\"%s\" height=\"%s\" alt=%s src=\"data:image/svg+xml;base64,%s\">"):format(width or "", height or "",
-    html.attribute(words), require "nestwright.plots.svg".base64(svg))
+--- An image. kind: of its type, "png"; data: in base 64; size: {width, height}; words: for those who cannot see it.
+function html.image(kind, data, size, words)
+  return ("<img width=\"%d\" height=\"%d\" alt=%s src=\"data:image/%s;base64,%s\">"):format(size.width, size.height,
+    html.attribute(words), kind, data)
 end
 
 return html

@@ -51,6 +51,18 @@ local function text_of(cache, by_tensor)
   return table.concat(out, "\n")
 end
 
+local function cells_of(cache, by_tensor)
+  local out = {}
+  for k, row in ipairs(by_tensor) do
+    out[k] = {("L%d %s"):format(row.level, row.tensor)}
+    for n, kind in ipairs(KINDS) do out[k][n + 1] = ("%d"):format(row[kind]) end
+  end
+  local levels = {}
+  for n in ipairs(cache.levels) do levels[n] = caches.level_text(cache, n) end
+  return {head = {"", "lines asked", "hits", "cold", "capacity", "conflict", "written back"}, rows = out,
+    left = {true, heads = true}, foot = table.concat(levels, "; ") .. "; lines of " .. cache.line .. " bytes"}
+end
+
 -- ---- pictures
 
 local function plot_misses(m, options)
@@ -151,7 +163,7 @@ return function(nw)
         levels = cache.levels, line = cache.line, feed = cache.misses and "misses" or "full",
       }
       require "nestwright.nests".learn(s, by_tensor)
-      return report.new(fields, text_of(cache, by_tensor), {plot = plot_misses})
+      return report.new(fields, text_of(cache, by_tensor), {plot = plot_misses, cells = cells_of(cache, by_tensor)})
     end)
 
   define("spacetime",

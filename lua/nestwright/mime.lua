@@ -26,8 +26,8 @@ local function view_of(value) return {["text/html"] = value.render "html", ["tex
 local function error_of(err)
   local text = tostring(err)
   local picture = mime.refusal(err)
-  local ok, drawn = pcall(function() return html.picture(picture:svg(), picture.caption) end)
-  return {["text/plain"] = text, ["text/html"] = html.pre(text) .. (ok and drawn or "")}
+  local bundle = picture and picture:bundle() or {}
+  return {["text/plain"] = text, ["text/html"] = html.pre(text) .. (bundle["text/html"] or "")}
 end
 
 -- By the name of the metatable. What has cells (html.table) in its metatable needs no row.
@@ -58,13 +58,8 @@ function mime.of(value, plain)
   return bundle, metadata or {}
 end
 
---- One piece of HTML for a value and its text, whatever kind it is. Pictures are images.
+--- One piece of HTML for a value, and its text, whatever kind it is.
 function mime.piece(value, plain)
-  local meta = debug.getmetatable(value)
-  if type(meta) == "table" and rawget(meta, "__name") == "nestwright.plot" then
-    local ok, drawn = pcall(function() return html.picture(value:svg(), value.caption) end)
-    if ok then return drawn, value.caption end
-  end
   local bundle = mime.of(value, plain)
   return bundle["text/html"] or html.pre(bundle["text/plain"]), bundle["text/plain"]
 end

@@ -194,7 +194,7 @@ local STYLE = [[
 .nw details:not([open]) > summary::before { content: "\25B8" }
 </style>
 ]]
-local PRE = "<pre class=\"nw\" style=\"line-height:1.4;padding-left:1.4em\">"
+local PRE = "<pre class=\"nw\" style=\"line-height:1.4;padding-left:1.4em;white-space:pre\">"
 
 --- The nest of a schedule at a version as HTML. raw: the core's; gutters: its lines begin with what changed. Something is said
 --- of its lines only while the version is the current one.

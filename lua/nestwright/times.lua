@@ -23,9 +23,10 @@ function time_meta.__tostring(t)
 end
 
 function time_meta.__cells(t)
-  return {caption = t.what, head = {"min", "median", "spread", "reps", "threads"},
+  return {head = {"min", "median", "spread", "reps", "threads"},
     rows = {{seconds(t.min), seconds(t.median), (spread_text(t):gsub("^spread ", "")), tostring(t.reps or 1),
-      tostring(t.threads or 1)}}, foot = (t.machine or "unknown machine") .. (t.unsafe and "; unsafe" or "")}
+      tostring(t.threads or 1)}}, foot = ("%s%s%s"):format(t.what and t.what .. "; " or "", t.machine or "unknown machine",
+      t.unsafe and "; unsafe" or "")}
 end
 
 local cpu

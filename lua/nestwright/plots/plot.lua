@@ -1,6 +1,7 @@
 --- A picture: its data, the script that draws it, a caption in words. Saved in the format that a file's name asks for.
 local errors = require "nestwright.errors"
 local gnuplot = require "nestwright.plots.gnuplot"
+local html = require "nestwright.html"
 local rows = require "nestwright.rows"
 local svg = require "nestwright.plots.svg"
 local written = require "nestwright.written"
@@ -102,16 +103,22 @@ rows.define(methods, "plot", "svg", "(self: nw.plot): string",
   .. "too many, an image.",
   function(p) return remarked(p, svg.small(p)) end)
 
--- Viewers that do not trust a notebook, and those that make other documents of it, take the PNG.
+local MOST_SVG = 120000 -- bytes that are sent once more
+
+-- An element img is what all viewers show, trusted or not; SVG on a page loses its attributes in nbconvert. What makes other
+-- documents takes the PNG.
 local function bundle(p)
   local picture, size = p:svg(), {width = p.size[1], height = p.size[2]}
   local png = svg.base64((gnuplot.picture(p.script, "png", p.size)))
-  return {["image/svg+xml"] = picture, ["image/png"] = png, ["text/plain"] = p.caption}, {["image/png"] = size}
+  local image = #picture <= MOST_SVG and html.image("svg+xml", svg.base64(picture), size, p.caption)
+    or html.image("png", png, size, p.caption)
+  return {["text/html"] = image, ["image/svg+xml"] = picture, ["image/png"] = png, ["text/plain"] = p.caption},
+    {["image/png"] = size}
 end
 
 rows.define(methods, "plot", "bundle", "(self: nw.plot): table<string, string>, table",
-  "The picture for a notebook, by MIME type: image/svg+xml, image/png in base 64, and text/plain, the caption; then its metadata. "
-  .. "Where nothing can be drawn, text/plain alone, with what went wrong and the text form.",
+  "The picture for a notebook, by MIME type: text/html, an image, image/svg+xml, image/png in base 64, and text/plain, the "
+  .. "caption; then its metadata. Where nothing can be drawn, text/plain alone, with what went wrong and the text form.",
   function(p)
     local ok, picture, metadata = pcall(bundle, p)
     if ok then return picture, metadata end
