@@ -24,14 +24,6 @@ static json_t *spec(const char *program) {
                    "debugger", 0, "supported_encryption", "curve");
 }
 
-// A mark for lists of kernels: a nest of three loops.
-static const char logo[] =
-    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 64 64\" width=\"64\" height=\"64\">\n"
-    "<rect x=\"4\" y=\"4\" width=\"56\" height=\"56\" rx=\"10\" fill=\"#0072B2\"/>\n"
-    "<rect x=\"13\" y=\"13\" width=\"38\" height=\"38\" rx=\"7\" fill=\"#56B4E9\"/>\n"
-    "<rect x=\"22\" y=\"22\" width=\"20\" height=\"20\" rx=\"4\" fill=\"#F0E442\"/>\n"
-    "</svg>\n";
-
 static bool write_text(const char *dir, const char *name, const char *text) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/%s", dir, name);
@@ -41,11 +33,40 @@ static bool write_text(const char *dir, const char *name, const char *text) {
   return fclose(f) == 0 && ok;
 }
 
-static bool write_spec(char *dir, const char *program) {
+// The logos: beside what is installed, or in the sources.
+static bool logo_path(const char *exe, const char *name, char *out, size_t size) {
+  const char *slash = strrchr(exe, '/');
+  int n = slash ? (int)(slash - exe) : 0;
+  snprintf(out, size, "%.*s/../share/nestwright/logos/%s", n, exe, name);
+  if (access(out, R_OK) == 0) return true;
+  snprintf(out, size, NW_SOURCE_DIR "/jupyter/logos/%s", name);
+  return access(out, R_OK) == 0;
+}
+
+static bool copy(const char *from, const char *dir, const char *name) {
+  char path[PATH_MAX], buffer[4096];
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  FILE *in = fopen(from, "rb"), *out = in ? fopen(path, "wb") : NULL;
+  bool ok = out != NULL;
+  for (size_t n; ok && (n = fread(buffer, 1, sizeof buffer, in)) > 0;) ok = fwrite(buffer, 1, n, out) == n;
+  if (out) ok = fclose(out) == 0 && ok;
+  if (in) fclose(in);
+  return ok;
+}
+
+static bool write_logos(const char *dir, const char *exe) {
+  static const char *const names[] = {"logo-32x32.png", "logo-64x64.png", "logo-svg.svg"};
+  char from[PATH_MAX];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (logo_path(exe, names[i], from, sizeof from) && !copy(from, dir, names[i])) return false;
+  return true;
+}
+
+static bool write_spec(char *dir, const char *exe, const char *program) {
   if (!make_dirs(dir)) return false;
   json_t *o = spec(program);
   char *text = json_dumps(o, JSON_INDENT(2));
-  bool ok = write_text(dir, "kernel.json", text) && write_text(dir, "logo-svg.svg", logo);
+  bool ok = write_text(dir, "kernel.json", text) && write_logos(dir, exe);
   free(text);
   json_decref(o);
   return ok;
@@ -63,15 +84,26 @@ static bool directory(int argc, char **argv, char *out, size_t n) {
   return home && snprintf(out, n, "%s/.local/share/jupyter/kernels/nestwright", home) < (int)n;
 }
 
-int nwj_install(const char *program, int argc, char **argv) {
+// --program PATH at the end: where the kernel will be, when it is not where it is now (packages, `cmake --install`).
+static const char *program_of(const char *exe, int *argc, char **argv) {
+  if (*argc < 2 || strcmp(argv[*argc - 2], "--program") != 0) return exe;
+  *argc -= 2;
+  return argv[*argc + 1];
+}
+
+int nwj_install(const char *own_name, int argc, char **argv) {
   char dir[PATH_MAX - 32], exe[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-  if (n > 0) exe[n] = '\0';
+  if (n > 0)
+    exe[n] = '\0';
+  else
+    snprintf(exe, sizeof exe, "%s", own_name);
+  const char *program = program_of(exe, &argc, argv);
   if (!directory(argc, argv, dir, sizeof dir)) {
     fputs("nestwright-kernel: --install takes --user, --sys-prefix or --prefix DIR\n", stderr);
     return 2;
   }
-  if (!write_spec(dir, n > 0 ? exe : program)) {
+  if (!write_spec(dir, exe, program)) {
     fprintf(stderr, "nestwright-kernel: cannot write %s: %s\n", dir, strerror(errno));
     return EXIT_FAILURE;
   }

@@ -1,6 +1,7 @@
 // nestwright: the prompt, and scripts.
 #include "repl.h"
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +21,8 @@ static void usage(FILE *out) {
         "  -e CODE        run CODE; nw is the library\n"
         "  -l NAME        require NAME into the global NAME\n"
         "  -i             the prompt, after the script\n"
+        "  --install-kernel [--user | --sys-prefix | --prefix DIR]\n"
+        "                 tells Jupyter about the kernel\n"
         "  -v, --version  version\n"
         "  -h, --help     this text\n"
         "  -              the script is standard input\n"
@@ -141,7 +144,27 @@ static void die_of_interrupt(void) {
   raise(SIGINT);
 }
 
+// The kernel writes its own kernelspec; it stands beside this program. Returns only when there is none.
+static int install_kernel(int argc, char **argv) {
+  char path[PATH_MAX];
+  ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
+  if (n > 0) path[n] = '\0';
+  char *slash = n > 0 ? strrchr(path, '/') : NULL;
+  strcpy(slash ? slash + 1 : path, "nestwright-kernel");
+  char **words = calloc((size_t)argc + 1,
+                        sizeof *words); // "nestwright --install-kernel ..." becomes "nestwright-kernel --install ..."
+  if (!words) return EXIT_FAILURE;
+  memcpy(words, argv, (size_t)argc * sizeof *words);
+  words[0] = path;
+  words[1] = "--install";
+  execv(path, words);
+  fprintf(stderr, "nestwright: %s: %s; is it built with libzmq, jansson and libsodium?\n", path, strerror(errno));
+  free(words);
+  return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "--install-kernel") == 0) return install_kernel(argc, argv);
   options o = {0};
   int status = parse(argc, argv, &o);
   if (status) return status;

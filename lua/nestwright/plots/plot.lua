@@ -103,7 +103,7 @@ rows.define(methods, "plot", "svg", "(self: nw.plot): string",
   .. "too many, an image.",
   function(p) return remarked(p, svg.small(p)) end)
 
-local MOST_SVG = 120000 -- bytes that are sent once more
+local MOST_SVG = 60000 -- bytes that are sent once more
 
 -- An element img is what all viewers show, trusted or not; SVG on a page loses its attributes in nbconvert. What makes other
 -- documents takes the PNG.

@@ -1,0 +1,145 @@
+"""The notebooks that ship: what is stored in them, and that they run, small, and become other documents."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+TUTORIALS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tutorials")
+NOTEBOOKS = sorted(glob.glob(os.path.join(TUTORIALS, "*.ipynb")))
+MOST = 900000  # bytes of a file
+SMALL = {"gemm.ipynb": [("N = 1024", "N = 128")]}
+PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|build|var|opt|mnt)/\w")
+
+
+def text(value):
+    return "".join(value) if isinstance(value, list) else value
+
+
+def read(path):
+    with open(path) as f:
+        return json.load(f)
+
+
+def outputs(notebook):
+    return [(n, o) for n, c in enumerate(notebook["cells"]) for o in c.get("outputs", [])]
+
+
+def convert(*words):
+    return subprocess.run(["/usr/bin/python3", "-m", "nbconvert", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=300)
+
+
+def missing():
+    try:
+        import nbconvert  # noqa: F401
+    except ImportError:
+        return "nbconvert is not installed"
+    return None
+
+
+class Stored(unittest.TestCase):
+    def each(self):
+        self.assertTrue(NOTEBOOKS)
+        for path in NOTEBOOKS:
+            with self.subTest(os.path.basename(path)):
+                yield path, read(path)
+
+    def test_every_cell_has_run_in_order(self):
+        for _, notebook in self.each():
+            code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
+            self.assertEqual([c["execution_count"] for c in code], list(range(1, len(code) + 1)))
+            self.assertEqual(notebook["metadata"]["kernelspec"]["name"], "nestwright")
+
+    def test_there_is_no_error_and_no_stderr(self):
+        for _, notebook in self.each():
+            for n, o in outputs(notebook):
+                self.assertNotEqual(o["output_type"], "error", n)
+                self.assertNotEqual(o.get("name"), "stderr", n)
+
+    def test_all_that_is_shown_has_words(self):
+        for _, notebook in self.each():
+            for n, o in outputs(notebook):
+                data = o.get("data", {})
+                if data and "application/vnd.jupyter.widget-view+json" not in data:
+                    self.assertTrue(text(data["text/plain"]).strip(), n)
+
+    def test_it_is_small_and_names_no_place_of_the_machine(self):
+        for path, notebook in self.each():
+            self.assertLess(os.path.getsize(path), MOST)
+            for n, o in outputs(notebook):
+                words = text(o.get("text", "")) + "".join(text(v) for k, v in o.get("data", {}).items()
+                                                          if k in ("text/plain", "text/html"))
+                words = re.sub(r"base64,[A-Za-z0-9+/=]*", "", words)
+                self.assertIsNone(PATH.search(words), n)
+
+    def test_there_are_no_scripts(self):
+        for _, notebook in self.each():
+            for n, o in outputs(notebook):
+                self.assertNotIn("application/javascript", o.get("data", {}))
+                self.assertNotIn("<script", text(o.get("data", {}).get("text/html", "")), n)
+
+
+@unittest.skipIf(missing(), missing())
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="nestwright-notebooks-")
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def small(self, path):
+        """A copy that takes little time, without outputs."""
+        notebook = read(path)
+        for c in notebook["cells"]:
+            if c["cell_type"] != "code":
+                continue
+            c["outputs"], c["execution_count"], source = [], None, text(c["source"])
+            for old, new in SMALL.get(os.path.basename(path), []):
+                source = source.replace(old, new)
+            c["source"] = source
+        sources = "".join(text(c["source"]) for c in notebook["cells"])
+        for _, new in SMALL.get(os.path.basename(path), []):
+            self.assertIn(new, sources)
+        copy = os.path.join(self.folder, os.path.basename(path))
+        with open(copy, "w") as f:
+            json.dump(notebook, f)
+        return copy
+
+    def test_they_run_and_show_what_is_stored(self):
+        for path in NOTEBOOKS:
+            with self.subTest(os.path.basename(path)):
+                copy = self.small(path)
+                done = convert("--to", "notebook", "--execute", "--inplace", copy)
+                self.assertEqual(done.returncode, 0, done.stdout[-3000:])
+                made = read(copy)
+                self.assertFalse([o for _, o in outputs(made) if o["output_type"] == "error"])
+                self.assertEqual(self.kinds(made), self.kinds(read(path)))
+
+    def kinds(self, notebook):
+        """By cell, what is shown, remarks apart: large pictures of small sizes may be sent in other forms."""
+        return [sorted({"picture" if "image/png" in o["data"] else "text/html" if "text/html" in o["data"] else "text"
+                        for o in c.get("outputs", []) if "data" in o}) for c in notebook["cells"]]
+
+    def test_they_become_other_documents(self):
+        for path in NOTEBOOKS:
+            with self.subTest(os.path.basename(path)):
+                image = r'<img [^>]*src="data:image/'
+                for form, wanted in (("html", image), ("markdown", image), ("script", r"nw\.")):
+                    done = convert("--to", form, "--output-dir", self.folder, "--output", "made", path)
+                    self.assertEqual(done.returncode, 0, done.stdout[-3000:])
+                    made = glob.glob(os.path.join(self.folder, "made.*"))
+                    self.assertEqual(len(made), 1, made)
+                    with open(made[0]) as f:
+                        words = f.read()
+                    self.assertTrue(re.search(wanted, words), form)
+                    if form == "html":
+                        self.assertTrue("<details open" in words)
+                    os.remove(made[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
