@@ -122,6 +122,25 @@ describe("the page on the rooms", function()
   end)
 end)
 
+describe("the page on notebooks", function()
+  it("has a control that works, with what it is said to take", function()
+    local code = assert(support.read "docs/notebook.md":match "\n\n(    nw%.interact.-end}\n)", "no example found")
+    local shown = {}
+    local env = setmetatable({nw = nw, print = function(text) shown[#shown + 1] = text end, blocked = function(tile)
+      local s = support.gemm(16, 16, 16)
+      s:tile("i", "j", tile, tile)
+      return s
+    end}, {__index = _G})
+    local real = print
+    rawset(_G, "print", env.print)
+    local ok, err = pcall(assert(load(code, "=notebook.md", "t", env)))
+    rawset(_G, "print", real)
+    assert(ok, err)
+    assert.truthy(shown[1]:find("tile = 8   (of 8, 16, 32, 64;", 1, true), shown[1])
+    assert.truthy(table.concat(shown, "\n"):find("for i_o in 0..2", 1, true))
+  end)
+end)
+
 describe("a number you write", function()
   local function dtype(f)
     local A = nw.placeholder({4}, "i32", "A")
