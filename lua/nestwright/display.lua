@@ -58,27 +58,47 @@ rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.outp
     return output
   end)
 
+local real -- print and io.write, while others stand in their place
+
+--- Ends all collecting. Whoever catches the end of a run calls it: an interrupt leaves no instruction to the functions it ends.
+function display.release()
+  if not real then return end
+  rawset(_G, "print", real.print)
+  rawset(io, "write", real.write)
+  caught, real = nil, nil
+end
+
+local function say(text)
+  local last = caught[#caught]
+  if last and last.text then last.text = last.text .. text else caught[#caught + 1] = {text = text} end
+end
+
+local function say_line(...)
+  local parts = table.pack(...)
+  for n = 1, parts.n do parts[n] = tostring(parts[n]) end
+  say(table.concat(parts, "\t") .. "\n")
+end
+
+local function say_parts(...)
+  say(table.concat {...})
+  return io.stdout
+end
+
+local function stand_in()
+  if real then return end
+  real = {print = print, write = io.write}
+  rawset(_G, "print", say_line)
+  rawset(io, "write", say_parts)
+end
+
 --- Calls f and collects what it shows and prints, in order: {value = ...} or {text = ...}. Then pcall's results.
 function display.caught(f, ...)
-  local before, list, real_print, real_write = caught, {}, print, io.write
-  local function say(text)
-    local last = list[#list]
-    if last and last.text then last.text = last.text .. text else list[#list + 1] = {text = text} end
-  end
+  local before, list = caught, {}
+  stand_in()
   caught = list
-  rawset(_G, "print", function(...)
-    local parts = table.pack(...)
-    for n = 1, parts.n do parts[n] = tostring(parts[n]) end
-    say(table.concat(parts, "\t") .. "\n")
-  end)
-  rawset(io, "write", function(...)
-    say(table.concat {...})
-    return io.stdout
-  end)
   local results = table.pack(pcall(f, ...))
   caught = before
-  rawset(_G, "print", real_print)
-  rawset(io, "write", real_write)
+  if not before then display.release() end
   return list, table.unpack(results, 1, results.n)
 end
 

@@ -170,7 +170,8 @@ local MODEL = {}
 function MODEL.box(c, live)
   local set = follows(live, c)
   return live.new("Checkbox", {description = c.name, value = c.value}, function(changed)
-    if type(changed.value) == "boolean" then set(changed.value) end
+    if type(changed.value) ~= "boolean" then return false end
+    set(changed.value)
   end)
 end
 
@@ -181,7 +182,8 @@ function MODEL.range(c, live)
   return live.new(c.whole and "IntSlider" or "FloatSlider", state, function(changed)
     local v = type(changed.value) == "number" and changed.value
     if v and c.whole then v = math.tointeger(v) end
-    if v and v >= c.min and v <= c.max then set(v) end
+    if not (v and v >= c.min and v <= c.max) then return false end
+    set(v)
   end)
 end
 

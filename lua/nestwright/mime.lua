@@ -22,12 +22,18 @@ end
 
 local function view_of(value) return {["text/html"] = value.render "html", ["text/plain"] = tostring(value)} end
 
+-- A picture as one piece of HTML, or nil where it cannot be drawn.
+local function drawn(picture)
+  local ok, svg = pcall(picture.svg, picture)
+  if not ok then return nil end
+  local size = {width = picture.size[1], height = picture.size[2]}
+  return html.image("svg+xml", require "nestwright.plots.svg".base64(svg), size, picture.caption)
+end
+
 -- A refusal: its words, and where it can be drawn what collides.
 local function error_of(err)
-  local text = tostring(err)
-  local picture = mime.refusal(err)
-  local bundle = picture and picture:bundle() or {}
-  return {["text/plain"] = text, ["text/html"] = html.pre(text) .. (bundle["text/html"] or "")}
+  local text, picture = tostring(err), mime.refusal(err)
+  return {["text/plain"] = text, ["text/html"] = html.pre(text) .. (picture and drawn(picture) or "")}
 end
 
 -- By the name of the metatable. What has cells (html.table) in its metatable needs no row.
@@ -60,6 +66,9 @@ end
 
 --- One piece of HTML for a value, and its text, whatever kind it is.
 function mime.piece(value, plain)
+  local meta = debug.getmetatable(value)
+  local picture = type(meta) == "table" and rawget(meta, "__name") == "nestwright.plot" and drawn(value)
+  if picture then return picture, value.caption end
   local bundle = mime.of(value, plain)
   return bundle["text/html"] or html.pre(bundle["text/plain"]), bundle["text/plain"]
 end

@@ -3,6 +3,7 @@
 local prompt = {}
 
 require "nestwright"
+local display = require "nestwright.display"
 local errors = require "nestwright.errors"
 local view = require "nestwright.view"
 
@@ -135,6 +136,7 @@ end
 
 --- How an error is shown. `traceback`: the user's frames, when there is more than one.
 function prompt.error_text(err, traceback, colour)
+  display.release()
   local text = plain(err)
   if traceback then
     local rest = traceback:gsub("\n$", "")

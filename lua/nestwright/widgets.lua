@@ -68,9 +68,9 @@ local function received(model, data)
   if data.method == "request_state" then
     model:send(model.state)
     if model.on_reload then model.on_reload() end
-  elseif changed then
+  elseif type(changed) == "table" then
+    if model.on_change and model.on_change(changed) == false then return end
     for key, value in pairs(changed) do model.state[key] = value end
-    if model.on_change then model.on_change(changed) end
   elseif data.method == "custom" and model.on_event then
     model.on_event(data.content or {})
   end
@@ -98,7 +98,8 @@ function methods:reference() return "IPY_MODEL_" .. self.comm.id end
 
 local STYLED = {IntSlider = "SliderStyle", FloatSlider = "SliderStyle", Button = "ButtonStyle"}
 
---- A control: name as ipywidgets has it ("IntSlider"), its state, on_change(changed), on_event(content).
+--- A control: name as ipywidgets has it ("IntSlider"), its state, on_change(changed), which answers false to what cannot be,
+--- on_event(content).
 function widgets.new(name, state, on_change, on_event)
   state.layout = open(named({}, "Layout", true, BASE)):reference()
   if STYLED[name] then
@@ -118,8 +119,9 @@ function widgets.choice(name, labels, index, state, on_index)
   for n, label in ipairs(labels) do at[label] = n end
   if widgets.form() == 6 then state.value = labels[index] else state.index = index - 1 end
   return widgets.new(name, state, function(changed)
-    local n = changed.index and math.tointeger(changed.index) and changed.index + 1 or at[changed.value]
-    if n and labels[n] then on_index(math.tointeger(n)) end
+    local n = math.tointeger(changed.index) and changed.index + 1 or at[changed.value] or 0
+    if not labels[n] then return false end
+    on_index(math.tointeger(n))
   end)
 end
 

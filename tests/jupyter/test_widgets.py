@@ -1,0 +1,135 @@
+"""Controls by raw messages: a front end of ipywidgets 6, and one of 8, without a browser."""
+import time
+import unittest
+
+from client import KernelTest, result_of, text_of, types
+
+INTERACT = """
+nw.interact({tile = {8, 16, 32}, way = {"slow", "fast", "loop"}, function(tile, way)
+  print("tile is " .. tile)
+  if way == "loop" then while true do end end
+  return tile * 2
+end}, {button = {"measure", function(tile) return "measured " .. tile end}})
+"""
+
+
+class Form:
+    """The tests; a class for each form says how it talks: hello, changed, choice."""
+
+    def setUp(self):
+        super().setUp()
+        self.hello()
+        reply, self.out = self.run_cell(INTERACT)
+        self.assertEqual(reply["status"], "ok")
+        self.models = {}
+        for kind, content in self.out:
+            if kind == "comm_open":
+                state = content["data"].get("state", content["data"])
+                self.models[state["_model_name"]] = (content["comm_id"], state)
+
+    def send(self, model, data):
+        return self.request("comm_msg", {"comm_id": self.models[model][0], "data": data})
+
+    def change(self, model, state):
+        return self.published_for(self.send(model, self.changed(state)))
+
+    def updates(self, out):
+        return [c for kind, c in out if kind == "update_display_data"]
+
+    def test_controls_are_opened_shown_and_followed_by_the_output(self):
+        for name in ("SelectionSliderModel", "DropdownModel", "ButtonModel", "VBoxModel"):
+            self.assertEqual(self.models[name][1]["_model_module"], self.module)
+        shown = [c for kind, c in self.out if kind == "display_data"]
+        view = shown[0]["data"]["application/vnd.jupyter.widget-view+json"]
+        self.assertEqual(view["model_id"], self.models["VBoxModel"][0])
+        self.assertEqual(self.models["VBoxModel"][1]["children"],
+                         ["IPY_MODEL_" + self.models[n][0] for n in ("SelectionSliderModel", "DropdownModel", "ButtonModel")])
+        self.assertEqual(shown[1]["data"]["text/plain"], "tile = 8, way = slow\ntile is 8\n16")
+        self.assertIn("tile is 8", shown[1]["data"]["text/html"])
+        self.assertNotIn("stream", types(self.out))
+
+    def test_the_output_follows(self):
+        shown = [c for kind, c in self.out if kind == "display_data"]
+        out = self.change("SelectionSliderModel", self.choice(["8", "16", "32"], 2))
+        self.assertEqual([c for c in types(out) if c != "update_display_data"], [])
+        update = self.updates(out)[0]
+        self.assertEqual(update["transient"]["display_id"], shown[1]["transient"]["display_id"])
+        self.assertEqual(update["data"]["text/plain"], "tile = 32, way = slow\ntile is 32\n64")
+        out = self.published_for(self.send("ButtonModel", {"method": "custom", "content": {"event": "click"}}))
+        self.assertIn("measured 32", self.updates(out)[0]["data"]["text/plain"])
+        self.assertEqual(self.updates(out)[0]["transient"]["display_id"], shown[2]["transient"]["display_id"])
+
+    def test_stop_ends_what_a_control_began(self):
+        message = self.send("DropdownModel", self.changed(self.choice(["slow", "fast", "loop"], 2)))
+        time.sleep(0.3)
+        self.manager.interrupt_kernel()
+        out = self.published_for(message)
+        self.assertIn("interrupted", text_of(out, "stderr"))
+        reply, out = self.run_cell("print 'as before'\n1 + 1")
+        self.assertEqual(text_of(out), "as before\n")
+        self.assertEqual(result_of(out), "2")
+        out = self.change("DropdownModel", self.choice(["slow", "fast", "loop"], 1))
+        self.assertIn("tile = 8, way = fast\ntile is 8\n16", self.updates(out)[0]["data"]["text/plain"])
+
+    def test_what_makes_no_sense_does_no_harm(self):
+        for data in ({}, {"method": 7}, {"method": "update"}, {"method": "update", "state": 5}, {"method": "backbone", "sync_data": "x"},
+                     {"method": "custom", "content": "x"}, {"method": "custom"}, self.changed({"index": 10 ** 9, "value": "no"}),
+                     self.changed({"index": -1, "value": None}), self.changed({"index": 1.5, "value": [1]})):
+            for model in ("SelectionSliderModel", "ButtonModel"):
+                self.assertEqual(types(self.published_for(self.send(model, data))), [], data)
+        self.alive()
+        out = self.published_for(self.send("SelectionSliderModel", {"method": "request_state"}))
+        for key, value in self.choice(["8", "16", "32"], 0).items():
+            self.assertEqual(dict(out)["comm_msg"]["data"]["state"][key], value)
+
+    def test_a_page_that_is_loaded_again_gets_the_state(self):
+        self.change("SelectionSliderModel", self.choice(["8", "16", "32"], 1))
+        out = self.published_for(self.send("SelectionSliderModel", {"method": "request_state"}))
+        sent = dict(out)["comm_msg"]["data"]
+        self.assertEqual(sent["method"], "update")
+        for key, value in self.choice(["8", "16", "32"], 1).items():
+            self.assertEqual(sent["state"][key], value)
+
+
+class Six(Form, KernelTest):
+    module = "jupyter-js-widgets"
+
+    def hello(self):
+        out = self.published_for(self.request("comm_open", {"comm_id": "v%f" % time.time(), "data": {},
+                                                            "target_name": "jupyter.widget.version"}))
+        self.assertEqual(dict(out)["comm_msg"]["data"], {"version": "~2.1.4"})
+
+    def changed(self, state):
+        return {"method": "backbone", "sync_data": state, "buffer_keys": []}
+
+    def choice(self, labels, n):
+        return {"value": labels[n]}
+
+    def test_a_message_asks_to_show_the_box(self):
+        asked = [c for kind, c in self.out if kind == "comm_msg" and c["data"] == {"method": "display"}]
+        self.assertEqual([c["comm_id"] for c in asked], [self.models["VBoxModel"][0]])
+
+
+class Eight(Form, KernelTest):
+    module = "@jupyter-widgets/controls"
+
+    def hello(self):
+        self.control = "c%f" % time.time()
+        self.published_for(self.request("comm_open", {"comm_id": self.control, "data": {}, "target_name": "jupyter.widget.control"}))
+
+    def changed(self, state):
+        return {"method": "update", "state": state, "buffer_paths": []}
+
+    def choice(self, labels, n):
+        return {"index": n}
+
+    def test_all_states_are_given_at_once(self):
+        out = self.published_for(self.request("comm_msg", {"comm_id": self.control, "data": {"method": "request_states"}}))
+        states = dict(out)["comm_msg"]["data"]["states"]
+        identity, state = self.models["SelectionSliderModel"]
+        self.assertEqual(states[identity]["model_name"], "SelectionSliderModel")
+        self.assertEqual(states[identity]["state"]["_options_labels"], ["8", "16", "32"])
+
+
+if __name__ == "__main__":
+    unittest.main()
