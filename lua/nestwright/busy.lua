@@ -147,6 +147,15 @@ local function text_of(r)
   return table.concat(out, "\n")
 end
 
+local function cells_of(r)
+  local out = {}
+  for n, t in ipairs(r.threads) do
+    out[n] = {"thread " .. t.thread, seconds(t.busy), seconds(t.idle), r.within > 0 and percent(t.idle / r.within) or "",
+      tostring(t.rounds), tostring(t.parts)}
+  end
+  return {head = {"", "busy", "idle", "idle", "rounds", "parts"}, rows = out, left = {true, heads = true}, foot = summary(r)}
+end
+
 local function busy(what, kernel, ...)
   local given, options = inside.split_options(...)
   local o = errors.options(what, options, {"reps", "fastest"})
@@ -162,7 +171,7 @@ local function busy(what, kernel, ...)
   local r = {seconds = shown.seconds, min = over.min, median = over.median, within = shown.within, idle = shown.idle,
     idle_low = over.low, idle_high = over.high, threads = shown.threads, loops = shown.loops,
     records = records_of(shown.log), reps = reps, fastest = o.fastest, taken = taken(shown.threads), machine = times.machine()}
-  return report.new(r, text_of(r))
+  return report.new(r, text_of(r), {cells = cells_of(r)})
 end
 
 local function drawn(r, title)

@@ -209,6 +209,14 @@ end
 
 local function put(side, line) side[#side + 1] = line and looking(line.html) or "" end
 
+local LONG = 56 -- characters of a line that is the same on both sides
+
+local function shortened(line)
+  local text = line.text:gsub("%s+#.*", "")
+  if #text <= LONG then return (line.html:gsub('<span class="nw%-comment">.*', "")) end
+  return ("<span title=%s>  %s ...</span>"):format(html.attribute(line.text), html.escape(text:sub(1, LONG - 4)))
+end
+
 -- Rows of removed and added lines stand beside each other; the shorter side is filled with empty lines.
 local function level(left, right)
   while #left < #right do put(left) end
@@ -230,9 +238,8 @@ function nests.beside(raw, before, after)
       put(right, line)
     else
       level(left, right)
-      local same = {html = line.html:gsub('<span class="nw%-comment">.*', "")}
-      put(left, same)
-      put(right, same)
+      put(left, {html = shortened(line)})
+      put(right, {html = shortened(line)})
     end
   end
   level(left, right)

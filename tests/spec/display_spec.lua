@@ -232,6 +232,7 @@ describe("a schedule in a notebook", function()
     assert.equal("-       for j_i in 0..32:", left[4])
     assert.equal("+       vectorize for j_i in 0..32:", right[4])
     assert.equal(left[5], right[5])
+    assert.truthy(left[7]:find "^ +C%[15%*i_o %+ i_i, 32%*j_o %+ j_i%] %+= .* %.%.%.$", left[7])
   end)
 
   it("shows names as they are, not as elements", function()
@@ -263,6 +264,19 @@ describe("a table in a notebook", function()
     assert.equal("a&lt;b", rows[2][1])
     assert.equal("naive", rows[3][1])
     assert.truthy(html(t[1]):find "<table>")
+  end)
+
+  it("shows misses, and what threads did", function()
+    local s = support.gemm(16, 16, 16)
+    local m = nw.misses(s, {levels = {{bytes = 512, ways = 2}}})
+    local rows = cells(html(m))
+    assert.equal(1 + #m.by_tensor, #rows)
+    assert.same({"L1 " .. m.by_tensor[1].tensor, ("%d"):format(m.by_tensor[1].asked), ("%d"):format(m.by_tensor[1].hits)},
+      {table.unpack(rows[2], 1, 3)})
+    s:parallel "i"
+    rows = cells(html(s:build({threads = 1}):busy {reps = 1}))
+    assert.equal("thread 0", rows[2][1])
+    assert.equal("16", rows[2][5])
   end)
 
   it("shows a sweep and a log", function()
