@@ -123,11 +123,11 @@ local function taken(threads)
   return most
 end
 
-local function summary(r)
+-- idle: how idle time in parallel loops is told.
+local function summary(r, idle)
   local this, other = r.fastest and "fastest" or "median", r.fastest and "median" or "fastest"
-  local out = ("%s run of %d: %s (%s %s); threads are idle %s of the time in parallel loops (middle half of the runs: %s to %s)")
-    :format(this, r.reps, seconds(r.seconds), other, seconds(r[other == "median" and "median" or "min"]), percent(r.idle),
-    percent(r.idle_low), percent(r.idle_high))
+  local out = ("%s run of %d: %s (%s %s); %s (middle half of the runs: %s to %s)"):format(this, r.reps, seconds(r.seconds), other,
+    seconds(r[other == "median" and "median" or "min"]), idle, percent(r.idle_low), percent(r.idle_high))
   if r.taken > 0.1 then
     out = out .. ("; other processes had the core of a thread for up to %.0f %% of what counts as busy"):format(100 * r.taken)
   end
@@ -143,7 +143,7 @@ local function text_of(r)
   for _, l in ipairs(r.loops) do
     out[#out + 1] = ("loop %s takes %s, of which threads are idle %s"):format(l.loop, seconds(l.within), percent(l.idle))
   end
-  out[#out + 1] = summary(r)
+  out[#out + 1] = summary(r, ("threads are idle %s of the time in parallel loops"):format(percent(r.idle)))
   return table.concat(out, "\n")
 end
 
@@ -174,10 +174,17 @@ local function busy(what, kernel, ...)
   return report.new(r, text_of(r), {cells = cells_of(r)})
 end
 
+-- A thread that got nothing has a lane as well; idle is what f:busy says, which outside of parallel loops is nothing.
 local function drawn(r, title)
-  local small = summary(r) .. ". " .. r.machine .. "; wall clock, read before and after each part of a loop."
+  local small = summary(r, "idle: of the time in parallel loops") .. ". " .. r.machine
+    .. "; wall clock, read before and after each part of a loop."
+  local lanes, idle = {}, {}
+  for n, t in ipairs(r.threads) do
+    lanes[n] = ("thread %d"):format(t.thread)
+    idle[lanes[n]] = r.within > 0 and t.idle / r.within or 0
+  end
   return require "nestwright.plots.timeline".make(r.records, {title = title or "busy and idle threads", from = 0, to = r.seconds,
-    small = small})
+    lanes = lanes, idle = {whole = r.idle, lanes = idle, within = "in parallel loops threads are"}, small = small})
 end
 
 -- The options of both kinds, from a list of arguments whose last may be options.
@@ -196,15 +203,16 @@ return function(nw)
   local schedule_method = rows.definer(rows.methods "schedule", "schedule")
 
   rows.define(nw, "nw", "timeline", "(records: {lane: string, from: number, to: number, label?: string, kind?: string}[], "
-    .. "options?: {arrows?: {from: integer|table, to: integer|table}[], title?: string, unit?: string, from?: number, to?: number, "
-    .. "small?: string}): nw.plot",
-    "Draws who does what when: a lane a thread or stage, in the order of the records, a bar a record from one second to another, "
-    .. "its label where it fits, a fill a kind; idle time is what is left, in per cent at the right. arrows go from the end of "
-    .. "a record to the beginning of one that needs it; records are meant by number or by themselves. unit: of the numbers, when "
-    .. "not 's', as 'cycles'. from and to: the time against which idle is counted, when more than the records cover. small: print "
-    .. "at the foot, as where the records are from.",
+    .. "options?: {arrows?: {from: integer|table, to: integer|table}[], title?: string, unit?: string, lanes?: string[], "
+    .. "from?: number, to?: number, small?: string}): nw.plot",
+    "Draws who does what when: a lane a thread or stage, in the order of lanes (those without a record too), then of the "
+    .. "records, a bar a record from one second to another, its label where it fits, a fill a kind; idle time is what is left, in "
+    .. "per cent at the right. Where bars are too narrow to be told apart, they are drawn as high as they fill the time. arrows go "
+    .. "from the end of a record to the beginning of one that needs it; records are meant by number or by themselves. unit: of the "
+    .. "numbers, when not 's', as 'cycles'. from and to: the time against which idle is counted, when more than the records cover. "
+    .. "small: print at the foot, as where the records are from.",
     function(records, options)
-      local o = errors.options("timeline", options, {"arrows", "title", "unit", "from", "to", "small"})
+      local o = errors.options("timeline", options, {"arrows", "title", "unit", "lanes", "from", "to", "small"})
       for _, name in ipairs {"title", "unit", "small"} do
         if o[name] ~= nil then errors.expect("timeline: " .. name, o[name], "string") end
       end

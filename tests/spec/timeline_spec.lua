@@ -87,24 +87,75 @@ describe("nw.timeline", function()
     assert.truthy(nw.timeline {{lane = "a", from = 1e18, to = 1e18}})
   end)
 
-  it("draws one record, and one of no length", function()
+  it("counts no idle time where no time passes", function()
     local p = nw.timeline {{lane = "a", from = 3, to = 3}}
-    assert.truthy(p.caption:find "^1 lane over 1 s; on the whole 100 %% idle\n")
+    assert.truthy(p.caption:find "^1 lane, all at 3 s: no time passes, so none of it is idle\n")
+    assert.is_nil(p.caption:find "%%")
+    assert.is_nil(p.idle[1].idle)
+    assert.truthy(nw.timeline({{lane = "a", from = 0, to = 0}, {lane = "b", from = 0, to = 0}}).caption:find "^2 lanes, all at 0: ")
+    assert.truthy(nw.timeline({{lane = "a", from = 3, to = 3}}, {to = 5}).caption:find "^1 lane over 2 s; on the whole 100 %% idle")
     if support.have_gnuplot() then support.picture(p) end
   end)
 
-  it("joins bars that are nearer than a pixel, and loses none of the data", function()
-    local many = {}
-    for n = 1, 50000 do many[n] = {lane = "l" .. n % 4, from = n, to = n + 0.5} end
-    local p = nw.timeline(many)
-    assert.equal(50000, #p.rows)
-    local drawn = bars(p)
-    assert.is_true(#drawn < 8000)
-    assert.equal(1, drawn[1][1])
-    for n = 1, 4 do
-      local lane = p.idle[n]
-      assert.is_true(math.abs(lane.idle - 0.875) < 0.001)
+  it("has lanes in the order asked for, also those without a record", function()
+    local p = nw.timeline({{lane = "b", from = 0, to = 4}, {lane = "d", from = 0, to = 2}}, {lanes = {"a", "b", "c"}})
+    local names, idle = {}, {}
+    for n, lane in ipairs(p.idle) do names[n], idle[n] = lane.name, lane.idle end
+    assert.same({"a", "b", "c", "d"}, names)
+    assert.same({1, 0, 1, 0.5}, idle)
+    assert.truthy(p.caption:find "^4 lanes over 4 s; on the whole 62 %% idle")
+    fails("a is named twice", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1}}, {lanes = {"a", "a"}})
+    fails("lanes: name 1: expected a string", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1}}, {lanes = {1}})
+  end)
+
+  it("draws bars too narrow to be told apart as high as they fill the time", function()
+    local many, kinds = {}, {"x", "y", "z"}
+    for n = 1, 30000 do
+      local lane = n % 3
+      many[n] = {lane = "l" .. lane, from = n, to = n + ({0.5, 2.25, 1})[lane + 1], kind = kinds[n // 3 % (lane + 1) + 1]}
     end
+    local p = nw.timeline(many)
+    assert.equal(30000, #p.rows)
+    local area, drawn = {0, 0, 0}, 0
+    for block in p.script:gmatch "%$columns%d+ << EOD\n(.-)EOD\n" do
+      for y, from, to, low, high in block:gmatch "[-%d.e+]+ ([-%d.e+]+) ([-%d.e+]+) ([-%d.e+]+) ([-%d.e+]+) ([-%d.e+]+)\n" do
+        local lane = 3 - (tonumber(y) + 0.5) // 1
+        area[lane], drawn = area[lane] + (to - from) * (high - low) / 0.76, drawn + 1
+      end
+    end
+    assert.is_true(drawn < 2000)
+    for n, lane in ipairs(p.idle) do assert.is_true(math.abs(area[n] / 30000 - (1 - lane.idle)) < 0.04, lane.name) end
+    assert.truthy(p.caption:find "the height says for how much of the time there is one")
+    assert.is_nil(nw.timeline(records).caption:find "the height says")
+    if support.have_gnuplot() then support.picture(p) end
+  end)
+
+  it("leaves a bar that can be seen a bar, among narrow ones too", function()
+    local list = {{lane = "a", from = 0, to = 500}}
+    for n = 1, 499 do list[n + 1] = {lane = "a", from = 500 + n, to = 500.5 + n} end
+    list[501] = {lane = "a", from = 1000, to = 1000}
+    list[502] = {lane = "a", from = 1000, to = 1000}
+    assert.same({{0, 500}}, bars(nw.timeline(list)))
+  end)
+
+  it("has a look of its own for each kind, and says when fillings come again", function()
+    local function looks(n)
+      local list, seen, different = {}, {}, 0
+      for k = 1, n do list[k] = {lane = "a", from = k, to = k + 1, kind = "k" .. k} end
+      local p = nw.timeline(list)
+      for fill, paint in p.script:gmatch "boxxyerror fillstyle (.-) border .- fc rgb '(.-)'" do
+        if not seen[fill .. paint] then seen[fill .. paint], different = true, different + 1 end
+      end
+      return different, p.caption
+    end
+    local eight, caption = looks(8)
+    assert.equal(8, eight)
+    assert.is_nil(caption:find "fillings")
+    local twelve, more = looks(12)
+    assert.equal(12, twelve)
+    assert.truthy(more:find "12 kinds have 8 fillings: those that share one differ in colour")
+    assert.equal(64, (looks(64)))
+    assert.truthy(select(2, looks(65)):find "65 kinds have 8 fillings: some look alike")
   end)
 
   it("executes nothing that it is told", function()
@@ -136,7 +187,7 @@ describe("nw.timeline", function()
     local lanes, far, arrows = {}, {}, {}
     for n = 1, 101 do lanes[n] = {lane = "l" .. n, from = 0, to = 1} end
     for n = 1, 501 do arrows[n] = {from = 1, to = 4} end
-    for n = 1, 100 do for k = 1, 250 do far[#far + 1] = {lane = "l" .. n, from = 4 * k, to = 4 * k + 2} end end
+    for n = 1, 100 do for k = 1, 250 do far[#far + 1] = {lane = "l" .. n, from = k, to = k + 1} end end
     fails("there are 101 lanes; at most 100", "limit", nw.timeline, lanes)
     fails("501 arrows are too many", "limit", nw.timeline, records, {arrows = arrows})
     fails("25000 bars are too many", "limit", nw.timeline, far)
@@ -264,6 +315,18 @@ describe("what threads do", function()
     assert.truthy(p.script:find("'mine'", 1, true))
     assert.truthy(p.caption:find "idle")
     if support.have_gnuplot() then support.picture(s:build {threads = 2}:timeline {reps = 1}) end
+  end)
+
+  it("has a lane for a thread that got nothing, and one figure for idle time", function()
+    local s = schedule(2)
+    local p = s:timeline {threads = 4, reps = 1}
+    local names, idle = {}, 0
+    for n, lane in ipairs(p.idle) do names[n], idle = lane.name, idle + lane.idle / 4 end
+    assert.same({"thread 0", "thread 1", "thread 2", "thread 3"}, names)
+    local said = p.caption:match "^4 lanes over .-; in parallel loops threads are ([%d.]+) %% idle: "
+    assert.is_true(math.abs(tonumber(said) - 100 * idle) <= 0.5)
+    assert.is_nil(p.caption:find "threads are idle")
+    assert.equal(1, select(2, p.caption:gsub("idle: of the time in parallel loops", "")))
   end)
 
   it("is nothing where no loop is parallel", function()

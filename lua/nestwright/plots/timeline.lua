@@ -1,6 +1,7 @@
 --- The timeline (Gantt): who does what when. A lane a thread or a stage of a pipeline, a bar for what it does, arrows for what
 --- needs what; what is left of a lane is idle.
 local axis = require "nestwright.plots.axis"
+local bars = require "nestwright.plots.bars"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local figure = require "nestwright.plots.figure"
@@ -13,11 +14,13 @@ local timeline = {}
 local MOST_LANES, MOST_BARS, MOST_LABELS, MOST_ARROWS = 100, 20000, 150, 500
 local RIGHT, WIDTH, HEAD, UNDER = 885, 1000, 20, 56 -- pixels
 local TALLEST, LOWEST, ROOM = 36, 13, 560 -- of a lane; of all of them
+local COLUMN = 5 -- pixels, of bars too narrow to be told apart
 local FAR = 1000 -- from zero, in lengths of the time shown
 local CHARACTER, SMALL, NAME = 7, 6, 26 -- pixels, of a label on a bar; characters of a lane's name
+local NARROW = " Where bars are too narrow to be told apart, the height says for how much of the time there is one."
 local colour = figure.colour
 
--- Fills need no colour: density and pattern say the same.
+-- Fills need no colour: density and pattern say the same. After eight kinds they come again, each in another colour.
 local KINDS = {
   {colour = colour.blue, fill = "solid 0.5"}, {colour = colour.orange, fill = "pattern 4"},
   {colour = colour.green, fill = "solid 0.2"}, {colour = colour.red, fill = "pattern 2"},
@@ -50,11 +53,23 @@ local function read(n, r)
   return out
 end
 
-local function read_all(records)
+-- Lanes by name, in their order, and where each is; those that are asked for come first.
+local function lanes_asked(names)
+  local lanes, at = {}, {}
+  for n, name in ipairs(names and errors.expect("timeline: lanes", names, "table") or {}) do
+    if type(name) ~= "string" then fail("lanes: name %d: expected a string, got %s", n, core.type_name(name)) end
+    if at[name] then fail("lanes: %s is named twice", name) end
+    lanes[n] = {name = name, bars = {}}
+    at[name] = lanes[n]
+  end
+  return lanes, at
+end
+
+local function read_all(records, names)
   if #errors.expect("timeline: records", records, "table") == 0 then
     fail "there are no records: {{lane = \"thread 0\", from = 0, to = 1.5}, ...}"
   end
-  local list, lanes, at = {}, {}, {}
+  local list, lanes, at = {}, lanes_asked(names)
   for n, r in ipairs(records) do
     list[n] = read(n, r)
     local lane = at[list[n].lane]
@@ -104,11 +119,13 @@ local function settle(lane)
   lane.rows, lane.busy = #ends, busy
 end
 
+-- The time shown; third, whether it has any length: else a unit of it is drawn.
 local function span_of(list, o)
   local from, to = math.huge, -math.huge
   for _, r in ipairs(list) do from, to = math.min(from, r.from), math.max(to, r.to) end
   from, to = math.min(from, o.from or from), math.max(to, o.to or to)
-  return from, to > from and to or from + math.max(1, 1e-6 * math.abs(from))
+  if to > from then return from, to, true end
+  return from, from + math.max(1, 1e-6 * math.abs(from)), false
 end
 
 -- Times of which only the last digits differ are drawn from the first one on; the answer is that one, else 0.
@@ -123,6 +140,7 @@ end
 local function clean(text, most) return written.shortened(text:gsub("%c", " "), most) end
 
 local function percent(share)
+  if not share then return "–" end
   local p = 100 * share
   return p > 0 and p < 0.95 and ("%.1f %%"):format(p) or ("%.0f %%"):format(p)
 end
@@ -132,42 +150,44 @@ local function amount(v, unit)
   return ("%.6g %s"):format(v, unit)
 end
 
-local function caption_of(lanes, from, to, arrows, unit)
-  local least, most, idle = lanes[1], lanes[1], 0
+local function plural(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
+
+-- Idle time of all lanes, and of the lanes with the least and the most.
+local function idle_text(lanes, whole, o)
+  local least, most = lanes[1], lanes[1]
   for _, lane in ipairs(lanes) do
     if lane.idle < least.idle then least = lane end
     if lane.idle > most.idle then most = lane end
-    idle = idle + lane.idle / #lanes
   end
-  local out = {("%d lane%s over %s; on the whole %s idle"):format(#lanes, #lanes == 1 and "" or "s", amount(to - from, unit),
-    percent(idle))}
-  if #lanes > 1 and least ~= most then
-    out[1] = ("%s: %s least with %s, %s most with %s"):format(out[1], least.name, percent(least.idle), most.name,
-      percent(most.idle))
-  end
+  local text = ("%s %s idle"):format(o.idle and o.idle.within or "on the whole", percent(whole))
+  if least == most then return text end
+  return ("%s: %s least with %s, %s most with %s"):format(text, least.name, percent(least.idle), most.name, percent(most.idle))
+end
+
+local function arrows_text(arrows)
   local back = 0
   for _, a in ipairs(arrows) do if a.back then back = back + 1 end end
-  if #arrows > 0 then out[2] = ("%d arrow%s from what is made to what needs it"):format(#arrows, #arrows == 1 and "" or "s") end
-  if back > 0 then out[2] = out[2] .. ("; %d point back in time: what is needed is not there yet (dashed)"):format(back) end
+  local text = plural(#arrows, "arrow") .. " from what is made to what needs it"
+  return back == 0 and text or ("%s; %d point back in time: what is needed is not there yet (dashed)"):format(text, back)
+end
+
+local function kinds_text(kinds)
+  local more = #kinds <= #KINDS * #KINDS and "those that share one differ in colour" or "some look alike: join kinds"
+  return (" %d kinds have %d fillings: %s."):format(#kinds, #KINDS, more)
+end
+
+local function caption_of(x, lanes, arrows, o)
+  local out = {plural(#lanes, "lane")}
+  if x.long then
+    out[1] = ("%s over %s; %s"):format(out[1], amount(x.to - x.from, x.unit), idle_text(lanes, x.idle, o))
+  else
+    out[1] = ("%s, all at %s: no time passes, so none of it is idle"):format(out[1], amount(x.from + x.origin, x.unit))
+  end
+  if #arrows > 0 then out[2] = arrows_text(arrows) end
   return table.concat(out, "\n")
 end
 
 -- ---- bars
-
--- A lane's bars of one kind that are nearer than half a pixel become one, so that a million of them are a picture as well.
-local function merged(bars, near)
-  local out, last = {}, {}
-  for _, bar in ipairs(bars) do
-    local at = last[bar.row]
-    if at and bar.from - at.to < near and (at.to - at.from < near or bar.to - bar.from < near) then
-      at.to, at.many = math.max(at.to, bar.to), true
-    else
-      at = {from = bar.from, to = bar.to, row = bar.row, bar = bar}
-      out[#out + 1], last[bar.row] = at, at
-    end
-  end
-  return out
-end
 
 -- In the order in which they begin.
 local function kinds_of(list)
@@ -176,9 +196,9 @@ local function kinds_of(list)
   for _, r in ipairs(ordered) do
     local name = r.kind or ""
     if not at[name] then
-      local style = KINDS[#kinds % #KINDS + 1]
-      kinds[#kinds + 1] = {name = name, colour = style.colour, fill = style.fill, boxes = {},
-        hatched = style.fill:find "pattern" ~= nil}
+      local n, fill = #kinds, KINDS[#kinds % #KINDS + 1].fill
+      kinds[n + 1] = {name = name, fill = fill, hatched = fill:find "pattern" ~= nil, boxes = {}, columns = {},
+        colour = KINDS[(n + n // #KINDS) % #KINDS + 1].colour}
       at[name] = kinds[#kinds]
     end
   end
@@ -191,34 +211,35 @@ local function bottom_and_top(lane, row)
   return top - high * (lane.rows > 1 and 0.92 or 1), top
 end
 
-local function fill_boxes(lanes, kinds, at, from, to)
-  local pixel, labels = (to - from) / WIDTH, {}
+-- Boxes go to their kinds; the answer is labels, and whether bars were too narrow to be told apart.
+local function fill_boxes(lanes, kinds, at, pixel)
+  local column, labels, narrow = pixel * math.max(COLUMN, 2 * WIDTH * #lanes * #kinds / MOST_BARS), {}, false
   for _, lane in ipairs(lanes) do
-    local by_kind = {}
-    for _, bar in ipairs(lane.bars) do
-      local name = bar.kind or ""
-      by_kind[name] = by_kind[name] or {}
-      table.insert(by_kind[name], bar)
-    end
-    for _, kind in ipairs(kinds) do
-      for _, b in ipairs(merged(by_kind[kind.name] or {}, #lane.bars > 200 and pixel / 2 or 0)) do
-        local low, high = bottom_and_top(lane, b.row)
-        table.insert(at[kind.name].boxes, {(b.from + b.to) / 2, (low + high) / 2, b.from, b.to, low, high})
-        if b.bar.label and not b.many then
-          labels[#labels + 1] = {bar = b, y = (low + high) / 2, rows = lane.rows, boxed = kind.hatched}
-        end
+    for _, b in ipairs(bars.boxes(lane.bars, kinds, pixel, column)) do
+      local kind, bottom, top = at[b.kind], bottom_and_top(lane, b.row)
+      local low, high = bottom + b.low * (top - bottom), bottom + b.high * (top - bottom)
+      table.insert(b.bar and kind.boxes or kind.columns, {(b.from + b.to) / 2, (low + high) / 2, b.from, b.to, low, high})
+      narrow = narrow or not b.bar
+      if b.bar and b.bar.label then
+        labels[#labels + 1] = {bar = b, y = (low + high) / 2, rows = lane.rows, boxed = kind.hatched}
       end
     end
   end
-  return labels
+  return labels, narrow
 end
 
+-- Columns stand side by side: an edge would make them higher and wider.
 local function box_parts(f, kinds)
   local parts, total = {}, 0
   for _, kind in ipairs(kinds) do
-    total = total + #kind.boxes
-    parts[#parts + 1] = ("%s using 1:2:3:4:5:6 with boxxyerror fillstyle %s border lc rgb '%s' fc rgb '%s' notitle"):format(
-      f:data(kind.boxes, "bars"), kind.fill, kind.colour, kind.colour)
+    local edge = ("border lc rgb '%s'"):format(kind.colour)
+    for _, x in ipairs {{kind.boxes, "bars", edge}, {kind.columns, "columns", "noborder"}} do
+      total = total + #x[1]
+      if #x[1] > 0 then
+        parts[#parts + 1] = ("%s using 1:2:3:4:5:6 with boxxyerror fillstyle %s %s fc rgb '%s' notitle"):format(
+          f:data(x[1], x[2]), kind.fill, x[3], kind.colour)
+      end
+    end
   end
   if total > MOST_BARS then
     errors.fail("limit", "show a part of the time, or fewer lanes", "timeline: %d bars are too many to draw; at most %d", total,
@@ -308,39 +329,50 @@ local function columns_of(list)
   return rows
 end
 
---- records: {lane, from, to, label, kind}; o: {title, arrows ({from, to}), unit ("s"), from, to (of the time shown), small}.
-function timeline.make(records, o)
-  local list, lanes = read_all(records)
-  local arrows, unit = read_arrows(list, o.arrows), o.unit or "s"
-  local from, to = span_of(list, o)
-  local origin = origin_of(list, from, to)
-  from, to = from - origin, to - origin
+-- Idle time of each lane, and of all: what no bar covers, or what was measured.
+local function count_idle(lanes, x, o)
   for _, lane in ipairs(lanes) do
     settle(lane)
-    lane.idle = math.max(0, 1 - lane.busy / (to - from))
+    lane.idle = x.long and math.max(0, 1 - lane.busy / (x.to - x.from)) or nil
+    if o.idle then lane.idle = o.idle.lanes[lane.name] end
+    x.idle = x.idle + (lane.idle or 0) / #lanes
   end
+  if o.idle then x.idle = o.idle.whole end
+end
+
+local function key_of(kinds)
+  local entries = {}
+  for n, kind in ipairs(kinds) do
+    entries[n] = {text = kind.name == "" and "other" or clean(kind.name, 40), fill = kind.fill, colour = kind.colour}
+  end
+  return (#kinds > 1 or kinds[1].name ~= "") and entries or {}
+end
+
+--- records: {lane, from, to, label, kind}; o: {title, arrows ({from, to}), unit ("s"), lanes (names), from, to (of the time shown),
+--- idle (as measured: {whole, lanes by name, within (of which time, in words)}), small}.
+function timeline.make(records, o)
+  local list, lanes = read_all(records, o.lanes)
+  local arrows, x = read_arrows(list, o.arrows), {unit = o.unit or "s", idle = 0}
+  x.from, x.to, x.long = span_of(list, o)
+  x.origin = origin_of(list, x.from, x.to)
+  x.from, x.to = x.from - x.origin, x.to - x.origin
+  count_idle(lanes, x, o)
   place(list, lanes)
   local f = figure.new {title = o.title or "who does what when", width = WIDTH}
   local height, left = math.max(LOWEST, math.min(TALLEST, ROOM // #lanes)), left_of(lanes)
   local kinds, at = kinds_of(list)
-  local labels = fill_boxes(lanes, kinds, at, from, to)
-  local commands = lane_commands(lanes, from, to)
+  local labels, narrow = fill_boxes(lanes, kinds, at, (x.to - x.from) / (RIGHT - left))
+  local commands = lane_commands(lanes, x.from, x.to)
   commands[#commands + 1] = ("set border 1; unset ytics; set yrange [-0.5:%g]; set xtics nomirror out"):format(#lanes - 0.5)
-  commands[#commands + 1] = axis_commands(from, to, unit, origin)
-  label_commands(labels, left, from, to, height, commands)
+  commands[#commands + 1] = axis_commands(x.from, x.to, x.unit, x.origin)
+  label_commands(labels, left, x.from, x.to, height, commands)
   arrow_commands(arrows, commands)
   write_sides(f, lanes, left, height)
   f:panel({left = left, right = RIGHT, top = f.bottom + HEAD, height = height * #lanes}, commands, box_parts(f, kinds))
-  if #kinds > 1 or kinds[1].name ~= "" then
-    local entries = {}
-    for n, kind in ipairs(kinds) do
-      entries[n] = {text = kind.name == "" and "other" or clean(kind.name, 40), fill = kind.fill, colour = kind.colour}
-    end
-    f:key(entries)
-  end
-  local small = o.small or "Idle: where no bar is."
+  f:key(key_of(kinds))
+  local small = (o.small or "Idle: where no bar is.") .. (narrow and NARROW or "") .. (#kinds > #KINDS and kinds_text(kinds) or "")
   local script, size = f:finish(UNDER, small)
-  return plot.new {caption = caption_of(lanes, from, to, arrows, unit) .. "\n" .. small, script = script, size = size,
+  return plot.new {caption = caption_of(x, lanes, arrows, o) .. "\n" .. small, script = script, size = size,
     columns = {"lane", "from", "to", "label", "kind"}, rows = columns_of(list), idle = lanes}
 end
 
