@@ -1106,9 +1106,9 @@ function nw.tanh(x) end
 ---@return nw.array
 function nw.tensor(values, dtype) end
 
----Draws who does what when: a lane a thread or stage, in the order of the records, a bar a record from one second to another, its label where it fits, a fill a kind; idle time is what is left, in per cent at the right. arrows go from the end of a record to the beginning of one that needs it; records are meant by number or by themselves. unit: of the numbers, when not 's', as 'cycles'. from and to: the time against which idle is counted, when more than the records cover. small: print at the foot, as where the records are from.
+---Draws who does what when: a lane a thread or stage, in the order of lanes (those without a record too), then of the records, a bar a record from one second to another, its label where it fits, a fill a kind; idle time is what is left, in per cent at the right. Where bars are too narrow to be told apart, they are drawn as high as they fill the time. arrows go from the end of a record to the beginning of one that needs it; records are meant by number or by themselves. unit: of the numbers, when not 's', as 'cycles'. from and to: the time against which idle is counted, when more than the records cover. small: print at the foot, as where the records are from.
 ---@param records {lane: string, from: number, to: number, label?: string, kind?: string}[]
----@param options? {arrows?: {from: integer|table, to: integer|table}[], title?: string, unit?: string, from?: number, to?: number, small?: string}
+---@param options? {arrows?: {from: integer|table, to: integer|table}[], title?: string, unit?: string, lanes?: string[], from?: number, to?: number, small?: string}
 ---@return nw.plot
 function nw.timeline(records, options) end
 
