@@ -583,6 +583,8 @@ typedef struct nw_lane {
   uint8_t *pixel; // rows of `width`, the lowest first
 } nw_lane;
 typedef struct nw_raster nw_raster;
+// Pixels of a lane on fewer of them: of those that fall on one the worst shows. out has to_width * to_height bytes.
+NW_API void nw_raster_shrink(const uint8_t *pixel, int width, int height, int to_width, int to_height, uint8_t *out);
 NW_API nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, const nw_sim_opts *o,
                                int level, nw_raster_y y, int width, int height);
 NW_API void nw_raster_free(nw_raster *r);

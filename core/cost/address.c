@@ -52,12 +52,22 @@ static bool form_of_ramp(nw_arena *a, const nw_form *base, const nw_form *stride
   return true;
 }
 
+// A size is a number: M*i is as affine as 8*i.
+static bool form_of_name(nw_arena *a, const nw_names *names, const char *name, nw_form *out) {
+  int slot = nw_name_slot(names, name);
+  if (slot < 0) return false;
+  if (names->size && slot < names->nsizes)
+    out->rest += names->size[slot];
+  else
+    add_term(a, out, slot, 1);
+  return true;
+}
+
 bool nw_form_of(nw_arena *a, const nw_names *names, const nw_expr *e, nw_form *out) {
   nw_form arg[2] = {0};
-  int slot;
   *out = (nw_form){0};
   if (e->op == NW_OP_INT) return out->rest = e->i, true;
-  if (e->op == NW_OP_VAR) return (slot = nw_name_slot(names, e->name)) >= 0 && (add_term(a, out, slot, 1), true);
+  if (e->op == NW_OP_VAR) return form_of_name(a, names, e->name, out);
   if (e->type.dtype != NW_INDEX || !e->n || e->n > 2) return false;
   for (int i = 0; i < e->n; i++)
     if (!nw_form_of(a, names, e->arg[i], &arg[i])) return false;

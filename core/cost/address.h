@@ -6,6 +6,8 @@
 typedef struct nw_names {
   nw_vec name; // const char *, innermost last
   nw_vec slot; // (intptr_t)
+  int nsizes; // slots below hold sizes, whose values are known when forms are made
+  const int64_t *size; // NULL: they are not
 } nw_names;
 
 // e in lane l is rest + step*l + the sum of coef[i] * slot[i].

@@ -118,6 +118,15 @@ static bool paint_refs(void *env, const nw_ref *ref, int n) {
   return true;
 }
 
+void nw_raster_shrink(const uint8_t *pixel, int width, int height, int to_width, int to_height, uint8_t *out) {
+  memset(out, 0, (size_t)to_width * (size_t)to_height);
+  for (int y = 0; y < height; y++) {
+    uint8_t *row = out + (size_t)((int64_t)y * to_height / height) * (size_t)to_width;
+    for (int x = 0; x < width; x++)
+      worst(&row[(int64_t)x * to_width / width], pixel[(size_t)y * (size_t)width + (size_t)x]);
+  }
+}
+
 // ---- lanes
 
 static nw_lane *lane_of(nw_raster *r, const nw_placed *p) {

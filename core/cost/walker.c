@@ -17,7 +17,8 @@ static void name_sizes(nw_walker *w, const int64_t *sizes) {
   w->slot = NW_NEW_N(w->arena, int64_t, p->nsizes + count_loops(p->root) + 1);
   nw_name_sizes(&w->names, p);
   for (int i = 0; i < p->nsizes; i++) w->slot[i] = sizes[i];
-  w->nslots = p->nsizes;
+  w->nslots = w->names.nsizes = p->nsizes;
+  w->names.size = w->slot;
 }
 
 nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes) {

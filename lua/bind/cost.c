@@ -2,6 +2,7 @@
 #include "bind.h"
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 static nw_sched *schedule_arg(lua_State *L) { return nwl_check(L, 1, &nwl_schedule_class, "schedule"); }
 
@@ -276,6 +277,33 @@ static int f_raster(lua_State *L) {
   return 1;
 }
 
+// pixels(rows, width, height): rows of the raster on so many pixels or fewer, as lines of numbers, each with a blank behind.
+static int f_pixels(lua_State *L) {
+  int rows = nwl_list_length(L, 1, 10000, "rows");
+  lua_rawgeti(L, 1, 1);
+  size_t width = rows ? lua_rawlen(L, -1) : 0;
+  int to_width = nwl_count_or(L, 2, "width", 1, 10000, 100), to_height = nwl_count_or(L, 3, "height", 1, 10000, 100);
+  if (!width || to_width > (int)width || to_height > rows) nwl_fail(L, NW_EINVAL, NULL, "pixels: not fewer pixels");
+  uint8_t *from = lua_newuserdatauv(L, width * (size_t)rows, 0);
+  uint8_t *to = lua_newuserdatauv(L, (size_t)to_width * (size_t)to_height, 0);
+  for (int y = 0; y < rows; y++, lua_pop(L, 1)) {
+    size_t n;
+    lua_rawgeti(L, 1, y + 1);
+    const char *row = luaL_checklstring(L, -1, &n);
+    memcpy(from + (size_t)y * width, row, n < width ? n : width);
+  }
+  nw_raster_shrink(from, (int)width, rows, to_width, to_height, to);
+  lua_createtable(L, to_height, 0);
+  char *line = lua_newuserdatauv(L, 2 * (size_t)to_width, 0);
+  for (int y = 0; y < to_height; y++) {
+    for (int x = 0; x < to_width; x++) line[2 * x] = (char)('0' + to[y * to_width + x]), line[2 * x + 1] = ' ';
+    lua_pushlstring(L, line, 2 * (size_t)to_width);
+    lua_rawseti(L, -3, y + 1);
+  }
+  lua_pop(L, 1);
+  return 1;
+}
+
 // ---- misses
 
 static void push_missed(lua_State *L, const nw_missed *m) {
@@ -426,6 +454,8 @@ const nwl_row nwl_cost_rows[] = {
      "(s: nw.schedule, walk: table, caches: table, level: integer, y: string, width: integer, height: integer): "
      "table",
      "All accesses as pixels, a byte each: the worst of what falls on it. Level 0: in which level it was found."},
+    {"pixels", f_pixels, "(rows: string[], width: integer, height: integer): string[]",
+     "A raster's rows on fewer pixels, the worst of each, as lines of digits."},
     {"misses", f_misses, "(s: nw.schedule, walk: table, options: table): table[]",
      "Every level's hits and misses by load and store."},
     {"reuse", f_reuse, "(s: nw.schedule, walk: table, line: integer): table[]",

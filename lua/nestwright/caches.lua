@@ -62,7 +62,11 @@ function caches.of(what, o)
   if FEEDS[feed] == nil then
     errors.fail("invalid", nil, "%s: feed is 'misses' or 'full', not '%s'", what, tostring(feed))
   end
-  return {levels = levels, line = caches.whole(what, o.line or line, "line"), misses = FEEDS[feed],
+  local size = caches.whole(what, o.line or line, "line")
+  if size < 1 or size & (size - 1) ~= 0 then
+    errors.fail("invalid", nil, "%s: a line of %d bytes is not a power of two", what, size)
+  end
+  return {levels = levels, line = size, misses = FEEDS[feed],
     conflicts = o.conflicts ~= false}
 end
 

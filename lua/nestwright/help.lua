@@ -10,7 +10,7 @@ local TITLES = {
   {"output", "Methods of what nw.display shows"}, {"progress", "Methods of a bar of progress"},
   {"time", "Methods of a time record"}, {"comparison", "Methods of times, nw.compare and nw.timings"},
   {"sweep", "Methods of a sweep"},
-  {"xsmm", "Functions of nw.xsmm"}, {"error", "Fields of an error"},
+  {"accesses", "Methods of what nw.accesses gives"}, {"xsmm", "Functions of nw.xsmm"}, {"error", "Fields of an error"},
   {"refusal", "Fields of a refusal, error.refusal"},
 }
 

@@ -9,7 +9,7 @@ function written.bytes(n)
     local of = n / unit[1]
     if of >= 1 then return (of < 100 and "%.3g %s" or "%.0f %s"):format(of, unit[2]) end
   end
-  return ("%d bytes"):format(n)
+  return n == 1 and "1 byte" or ("%d bytes"):format(n)
 end
 
 -- Three digits, and no power of ten where the thousand is not full.
@@ -46,6 +46,9 @@ function written.shortened(text, most)
   local tail = most - 1 - head
   return text:sub(1, utf8.offset(text, head + 1) - 1) .. "…" .. text:sub(utf8.offset(text, n - tail + 1))
 end
+
+--- "1 access", "2 accesses"; the plural is with an s unless said.
+function written.plural(n, one, many) return ("%d %s"):format(n, n == 1 and one or many or one .. "s") end
 
 --- A count to three digits: 1.5e6 as "1.5 M".
 function written.count(n)

@@ -202,6 +202,9 @@ describe("nw.cache_sets", function()
     local s = nw.schedule(nw.compute({M}, function(i) return X(i) + 1 end, "Y"))
     fails("touches no memory", "invalid", nw.cache_sets, s, {sizes = {M = 0}})
     draws(nw.cache_sets(s, {sizes = {M = 1}, levels = SMALL}))
+    local one = nw.cache_sets(s, {sizes = {M = 40}, levels = {{bytes = 256, ways = 0}}}) -- one set: an image has two rows
+    assert.equal(2, select(2, one.script:match("%$sets%d+ << EOD\n(.-)EOD\n"):gsub("\n", "")))
+    fails("a line of 0 bytes", "invalid", nw.cache_sets, s, {sizes = {M = 1}, line = 0})
     fails("there is no level 2", "invalid", nw.cache_sets, s, {sizes = {M = 1}, levels = SMALL, level = 2})
   end)
 end)
@@ -298,6 +301,51 @@ describe("before and after", function()
   end)
 end)
 
+-- What a raster has is what is drawn: every miss of the data is on a pixel of the picture.
+local function drawn_pixels(p)
+  local seen = {}
+  for block in p.script:gmatch "%$pixels%d+ << EOD\n(.-)EOD\n" do
+    for digit in block:gmatch "%d" do seen[digit] = (seen[digit] or 0) + 1 end
+  end
+  return seen
+end
+
+describe("a raster in a narrow place", function()
+  it("loses no miss beside a longer one", function()
+    local X = nw.placeholder({4096}, "f32", "X")
+    local function twice() return nw.schedule(nw.compute({4096}, function(i) return X(i) * 2 end, "Y")) end
+    local s, v = twice(), twice()
+    v:split("i", 16)
+    v:vectorize "i_i"
+    local p = nw.spacetime(v, {before = s, levels = SMALL})
+    local across = {} -- pixels of each image
+    for block in p.script:gmatch "%$pixels%d+ << EOD\n(.-)EOD\n" do
+      local line = block:match "^[^\n]*"
+      across[#across + 1] = select(2, line:gsub("%d", ""))
+    end
+    table.sort(across)
+    local time = {#nw.accesses(v), #nw.accesses(s)}
+    assert.is_true(across[1] <= 860 * time[1] / time[2])
+    assert.equal(860, across[#across])
+    assert.is_true(drawn_pixels(p)["3"] > 0)
+  end)
+
+  it("shows the worst of the pixels that fall together", function()
+    local rows = {"\0\1\0\5", "\2\0\3\0", "\0\0\1\0"}
+    assert.same({"2 5 "}, core.pixels(rows, 2, 1))
+    assert.same({"0 1 0 5 ", "2 0 3 0 ", "0 0 1 0 "}, core.pixels(rows, 4, 3))
+    assert.same({"5 "}, core.pixels(rows, 1, 1))
+    fails("not fewer", "invalid", core.pixels, rows, 5, 1)
+  end)
+
+  it("stays small with many threads", function()
+    local s = support.gemm(32, 16, 16)
+    s:parallel "i"
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    assert.is_true(#nw.spacetime(s, {threads = 16, levels = SMALL}):svg() < 500000)
+  end)
+end)
+
 describe("captions", function()
   it("say what is swept, how often, and what comes back how late", function()
     local s = support.gemm(8, 16, 32)
@@ -307,7 +355,23 @@ describe("captions", function()
     assert.truthy(b:find("swept 8 times, by j, k, once for each i, steps of 64 bytes (k)", 1, true))
     assert.truthy(c:find("swept once, by i, j, each element kept for 32 turns of k", 1, true))
     assert.truthy(b:find("a line comes back after 2.", 1, true), b) -- 32 lines of B, 2 of A and 1 of C
-    assert.truthy(b:find("of the time too late for L1 (512 bytes)", 1, true))
+    assert.truthy(b:find("of the time too late for an L1 without sets (512 bytes)", 1, true))
+  end)
+
+  it("say it of symbolic sizes as well", function()
+    local N = nw.size "N"
+    local s = support.gemm(N, N, N)
+    local text = tostring(nw.spacetime(s, {levels = SMALL, sizes = {N = 8}}))
+    assert.truthy(text:find("B: 512 accesses to 64 elements; swept 8 times, by j, k, once for each i, steps of 32 b", 1, true))
+  end)
+
+  it("name passes that overlap, and loops that have no bracket", function()
+    local X, r = nw.placeholder({66}, "f32", "X"), nw.reduce_axis(3, "r")
+    local s = nw.schedule(nw.compute({64}, function(i) return nw.sum(X(i + r), r) end, "Y"))
+    local text = tostring(nw.spacetime(s, {levels = SMALL}))
+    assert.truthy(text:find("X: 192 accesses to 66 elements; swept once, by i, r, in passes that overlap", 1, true))
+    local long = tostring(nw.spacetime((support.gemm(20, 20, 20)), {levels = SMALL}))
+    assert.truthy(long:find("no brackets: j, k", 1, true) or long:find("no brackets: k", 1, true))
   end)
 
   it("do not guess where a loop varies", function()

@@ -4,6 +4,7 @@ local caches = require "nestwright.caches"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
 local plot = require "nestwright.plots.plot"
+local written = require "nestwright.written"
 
 local misses = {}
 
@@ -49,7 +50,7 @@ local function place(f, m, level, rows, by, most, last)
   for n, row in ipairs(rows) do
     local y, right = #rows - n, missed(row) < 0.55 * most
     commands[#commands + 1] = ("set label %s at graph -0.01, first %d right noenhanced"):format(
-      gnuplot.quote(row[by] or "outside of loops"), y)
+      gnuplot.quote(written.shortened(row[by] or "outside of loops", 17)), y)
     commands[#commands + 1] = ("set label %s at first %.9g, first %d %s noenhanced front font ',10'"):format(
       gnuplot.quote(label_of(row)), right and missed(row) or most * 0.01, y, right and "left offset 0.7,0" or "left")
   end
@@ -65,7 +66,7 @@ local function caption(m, by)
       if row.level == level and (not worst or missed(row) > missed(worst)) then worst = row end
     end
     all = missed(m.total[level])
-    out[#out + 1] = ("%s: %d misses%s"):format(caches.level_text(m, level), all, worst and all > 0 and
+    out[#out + 1] = ("%s: %s%s"):format(caches.level_text(m, level), written.plural(all, "miss", "misses"), worst and all > 0 and
       (", %.3g %% of them %s %s"):format(100 * missed(worst) / all, by == "loop" and "in" or "of", worst[by] or "outside of loops")
       or "")
   end

@@ -1,15 +1,13 @@
 --- More accesses than marks can show: pixels, each of which shows the worst of what falls on it.
 local core = require "nestwright.core"
-local figure = require "nestwright.plots.figure"
 local words = require "nestwright.plots.words"
 
 local raster = {raster = true, columns = {"column", "row", "tensor", "pixel"}}
 
 local WIDTH, HEIGHT = 860, 134 -- pixels of a lane
-local colour = figure.colour
 
-local PIXELS = {"#9CCDEB", colour.blue, colour.green, colour.orange, colour.red} -- read, written, cold, capacity, conflict
-local NAMES = {"read, there", "written, there", "cold miss", "capacity miss", "conflict miss"}
+local PIXELS = {"#B3D4EC", "#84B6DE", "#4FAE73", "#B85A00", "#701200"} -- the worse the darker, also in grey
+local NAMES = {"hit, read", "hit, written", "cold miss", "capacity miss", "conflict miss"}
 local FOUND = {"#9CCDEB", "#2E86C1", "#C7580A", "#8F2D00", "#4A0D00"} -- in L1, L2, ..., memory: ever darker
 
 local function colours_of(o)
@@ -38,13 +36,13 @@ function raster.key(o)
   return out
 end
 
+-- On as many pixels as there are in the picture, so that none is left out when it is drawn.
 local function parts_of(t, time, o)
-  return function(f)
-    local lines = {}
-    for n, row in ipairs(t.rows) do
-      lines[n] = row:gsub(".", function(c) return tostring(c:byte()) .. " " end)
-    end
-    local dx, dy = time / WIDTH, (t.to - t.from) / HEIGHT
+  return function(f, pixels)
+    local width = math.max(2, math.min(WIDTH, math.floor(pixels.width * time / pixels.time)))
+    local height = math.max(2, math.min(HEIGHT, pixels.height))
+    local lines = core.pixels(t.rows, width, height)
+    local dx, dy = time / width, (t.to - t.from) / height
     local image = "%s matrix using (($1 + 0.5)*%.9g - 0.5):(%d + ($2 + 0.5)*%.9g):3 with image notitle"
     return {image:format(f:data(lines, "pixels"), dx, t.from, dy)}, palette(o)
   end

@@ -87,7 +87,7 @@ local function place(f, t, cache, octaves, last)
   table.move({
     ("set xrange [-2.2:%g]"):format(octaves + 2.2), "set logscale y; set format y '%.0s%c'", "set ytics 100 nomirror; set mytics 1",
     tics(octaves, cache.line, last),
-    ("set ylabel %s noenhanced"):format(gnuplot.quote(t.tensor .. ", lines")),
+    ("set ylabel %s noenhanced"):format(gnuplot.quote(written.shortened(t.tensor, 10) .. ", lines")),
     last and "set xlabel 'other lines asked for in between, bytes'" or "",
     "set style fill solid 0.7 border rgb '#333333'", "set grid ytics lc rgb '#EEEEEE'",
   }, 1, 8, #commands + 1, commands)
@@ -98,7 +98,7 @@ end
 local function caption(tensors, cache)
   local out = {}
   for n, t in ipairs(tensors) do
-    local parts = {("%s: %d lines never asked for before"):format(t.tensor, t.first)}
+    local parts = {("%s: %s never asked for before"):format(t.tensor, written.plural(t.first, "line"))}
     for level = 1, #cache.levels do parts[#parts + 1] = words.reuse(t.bins, cache, level) end
     out[n] = table.concat(parts, "; ")
   end

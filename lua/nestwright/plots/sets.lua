@@ -3,6 +3,7 @@ local errors = require "nestwright.errors"
 local caches = require "nestwright.caches"
 local figure = require "nestwright.plots.figure"
 local plot = require "nestwright.plots.plot"
+local written = require "nestwright.written"
 
 local sets = {}
 
@@ -26,28 +27,41 @@ local function map_lines(columns, nsets)
     end
     lines[#lines + 1] = table.concat(cells, " ")
   end
+  if #lines == 1 then lines[2], each = lines[1], each / 2 end -- an image has at least two rows
   return lines, each
 end
 
--- Up to the number of ways a paler or darker blue; above it orange to red: that is too much for the set.
+-- Columns of which there are at least two.
+local function doubled(columns) return #columns > 1 and columns or {columns[1], columns[1]} end
+
+-- A tick stands at the middle of its set.
+local function set_tics(n)
+  local step, out = math.max(1, 2 ^ math.ceil(math.log(n / 8, 2))) // 1 | 0, {}
+  for set = 0, n - 1, step do out[#out + 1] = ("'%d' %g"):format(set, set + 0.5) end
+  return "set ytics (" .. table.concat(out, ", ") .. ")"
+end
+
+
+-- Up to the number of ways a paler or darker blue; above it orange to red: that is too much for the set. Ever darker, in grey too.
 local function palette(ways, most)
   if most <= ways then
     return ("set palette defined (0 '#FFFFFF', %g '#0B3C5D'); set cbrange [0:%g]"):format(ways, ways)
   end
-  return ("set palette defined (0 '#FFFFFF', %g '#0072B2', %g '#F5B041', %g '#8B1A00'); set cbrange [0:%g]"):format(ways,
+  return ("set palette defined (0 '#FFFFFF', %g '#6BAED6', %g '#F08A24', %g '#5A0F00'); set cbrange [0:%g]"):format(ways,
     ways * 1.001, most, most)
 end
 
 local function place(f, x, columns, most, what, last)
+  columns = doubled(columns)
   local lines, each = map_lines(columns, x.sets)
   local width, rows = x.time / #columns, math.max(x.sets, 1)
   f:panel({left = LEFT, right = RIGHT, top = f.bottom + 30, height = PANEL}, {
     ("set xrange [0:%.9g]; set yrange [0:%d]"):format(x.time, rows), palette(x.ways, most),
     ("set cblabel '%s' offset 1,0"):format(what), figure.count_tics("cb", 0, math.max(most, x.ways), 9),
     figure.count_tics("x", 0, x.time, 8, not last), last and "set xlabel 'time, accesses'" or "",
-    ("set ylabel 'set of L%d'; set xtics out nomirror; set ytics out nomirror"):format(
-      x.level),
-  }, {("%s matrix using (($1 + 0.5)*%.9g):(($2 + 0.5)*%d):3 with image notitle"):format(f:data(lines, "sets"), width, each)})
+    ("set ylabel 'set of L%d'; set xtics out nomirror; set ytics out nomirror; %s"):format(
+      x.level, set_tics(rows)),
+  }, {("%s matrix using (($1 + 0.5)*%.9g):(($2 + 0.5)*%g):3 with image notitle"):format(f:data(lines, "sets"), width, each)})
 end
 
 -- ---- what is to be seen
@@ -74,9 +88,10 @@ end
 
 local function caption(x, filling, cache)
   local crowded, unused = shares(filling.asked, x.sets, x.ways)
-  local text = "L%d has %d sets of %d ways. In a %dth of the time a set is asked for up to %d different lines; %.3g %% of the "
+  local text = "L%d has %s of %s. In one of %s of the time a set is asked for up to %d different lines; %.3g %% of the "
     .. "sets are at some time asked for more than they hold, %.3g %% are never asked for anything."
-  local out = {text:format(x.level, x.sets, x.ways, #filling.asked, most_of(filling.asked), 100 * crowded, 100 * unused)}
+  local out = {text:format(x.level, written.plural(x.sets, "set"), written.plural(x.ways, "way"),
+    written.plural(#filling.asked, "part"), most_of(filling.asked), 100 * crowded, 100 * unused)}
   if sets_a_row(x.sets) > 1 then
     out[#out + 1] = ("A row stands for %d sets and shows the fullest."):format(sets_a_row(x.sets))
   end

@@ -1,6 +1,7 @@
 --- The space-time diagram: which element of which tensor is touched when, and what caches make of it. A column a schedule; in
 --- it a group of lanes for each thread, a lane a tensor, on one time axis; loops as brackets above; at the foot, how much was
 --- touched so far against what the caches hold.
+local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local caches = require "nestwright.caches"
 local figure = require "nestwright.plots.figure"
@@ -24,7 +25,7 @@ spacetime.units = UNITS
 -- ---- loops
 
 -- Loops that are worth a row, outermost first: {name, depth, rounds}.
-local function loops_of(iterations)
+local function loops_of(iterations, most)
   local rows, at = {}, {}
   for _, r in ipairs(iterations) do
     if not at[r.loop] then
@@ -35,7 +36,7 @@ local function loops_of(iterations)
     if r.to > r.from then rounds[#rounds + 1] = r end
   end
   local out = {}
-  for _, row in ipairs(rows) do if #row.rounds > 0 and #row.rounds <= BRACKETS then out[#out + 1] = row end end
+  for _, row in ipairs(rows) do if #row.rounds > 0 and #row.rounds <= most then out[#out + 1] = row end end
   table.sort(out, function(a, b)
     if a.depth ~= b.depth then return a.depth < b.depth end
     return a.rounds[1].from < b.rounds[1].from
@@ -73,7 +74,8 @@ local function bracket_panel(f, rect, rows, time, room, label)
   local parts = {}
   for n, row in ipairs(rows) do
     local y = room - n
-    out[#out + 1] = ("set label %s at graph -0.01, first %g right noenhanced"):format(gnuplot.quote(row.name), y + 0.45)
+    out[#out + 1] = ("set label %s at graph -0.01, first %g right noenhanced"):format(
+      gnuplot.quote(written.shortened(row.name, 13)), y + 0.45)
     if #row.rounds <= SHADED then
       box_commands(out, row, y, time)
     else
@@ -110,14 +112,23 @@ end
 local function lane_height(groups)
   local n = 0
   for _, group in ipairs(groups) do n = n + #group.lanes end
-  return n <= 4 and 134 or n <= 8 and 100 or 70
+  return n <= 4 and 134 or n <= 8 and 100 or n <= 24 and 70 or 40, n
 end
+
+-- Of many lanes the pixels are made wider: the file is to stay small.
+local function pixels_across(lanes, height, columns)
+  return math.max(150, math.min(WIDTH, 700000 // (lanes * height * columns)))
+end
+
 
 local function lane_commands(row, column, x, o)
   local out = {("set xrange [-0.5:%d - 0.5]; set yrange [%.9g:%.9g]"):format(x.time, row.from, row.to),
     figure.count_tics("x", 0, x.time, 8, true), "set grid xtics lc rgb '#EEEEEE'",
     figure.count_tics("y", row.from, row.to, x.height // 22, column > 1)}
-  if column == 1 then out[#out + 1] = ("set ylabel %s noenhanced"):format(gnuplot.quote(row.name .. ", " .. UNITS[o.y])) end
+  if column == 1 then
+    local name = written.shortened(row.name, x.height // 8 - 4)
+    out[#out + 1] = ("set ylabel %s noenhanced"):format(gnuplot.quote(x.height < 60 and name or name .. ", " .. UNITS[o.y]))
+  end
   return out
 end
 
@@ -142,7 +153,7 @@ local function place_group(f, x, g, group, o)
     for n, column in ipairs(x.columns) do
       local lane, commands = lane_of(column.runs[g], row.name), lane_commands(row, n, x, o)
       local parts, setup = {"NaN notitle"}, nil
-      if lane then parts, setup = lane.parts(f) end
+      if lane then parts, setup = lane.parts(f, {width = x.pixels, height = x.height, time = x.time}) end
       commands[#commands + 1] = setup
       f:panel({left = column.left, right = column.left + WIDTH, top = top, height = x.height}, commands, parts)
     end
@@ -157,11 +168,12 @@ local function curve_commands(x, column, o, first)
   out[#out + 1] = first and "set ylabel 'touched'" or "set ytics ('' 0)"
   local parts = {}
   for n, run in ipairs(column.runs) do
+    local shade = n == 1 and colour.black or figure.series[(n - 2) % #figure.series + 1]
     parts[n] = ("%s using 1:2 with steps lw 2 dt %d lc rgb '%s' notitle"):format("%s", DASHES[(n - 1) % #DASHES + 1],
-      n == 1 and colour.black or figure.series[(n - 2) % #figure.series + 1])
-    if #column.runs > 1 then
-      out[#out + 1] = ("set label %s at %.9g,%d right offset 0,0.45 noenhanced font ',10'"):format(gnuplot.quote(run.label),
-        run.time * 0.12 * n, run.curve.most)
+      shade)
+    if #column.runs > 1 and n <= 8 then
+      out[#out + 1] = ("set label %s at %.9g,%d right offset 0,0.45 noenhanced font ',10' textcolor rgb '%s'"):format(
+        gnuplot.quote(run.label), run.time * 0.12 * n, run.curve.most, shade)
     end
   end
   for n, level in ipairs(o.cache.levels) do
@@ -205,15 +217,36 @@ end
 
 -- ---- captions
 
+-- Loops around accesses that have no row above: they have too many iterations.
+local function undrawn(run, s)
+  local shown, names = {}, {}
+  for _, row in ipairs(run.loops) do shown[row.name] = true end
+  for _, site in ipairs(core.sweeps(s, run.walk)) do
+    for _, loop in ipairs(site) do
+      if not shown[loop.loop] and loop.extent ~= 1 then
+        shown[loop.loop] = true
+        names[#names + 1] = loop.loop
+      end
+    end
+  end
+  return names
+end
+
 local function run_caption(run, s, o, out, prefix)
   local sweeps = words.sweeps(s, run.walk)
   local reuses = run.time <= QUICK and words.reuses(s, run.walk, o.cache, o.level) or {}
   for _, lane in ipairs(run.lanes) do
-    local parts = {("%s%s: %d accesses%s"):format(prefix, lane.name, lane.accesses, lane.distinct or "")}
+    local parts = {("%s%s: %s%s"):format(prefix, lane.name, written.plural(lane.accesses, "access", "accesses"),
+      lane.distinct or "")}
     parts[#parts + 1] = sweeps[lane.name]
     parts[#parts + 1] = reuses[lane.name]
     parts[#parts + 1] = lane.said
     out[#out + 1] = table.concat(parts, "; ")
+  end
+  local left_out = undrawn(run, s)
+  if #left_out > 0 then
+    out[#out + 1] = ("%sLoops with too many iterations to be told apart have no brackets: %s."):format(prefix,
+      table.concat(left_out, ", "))
   end
 end
 
@@ -249,7 +282,9 @@ end
 local function draw(columns, kind, o)
   local time, most = extents(columns)
   local groups = rows_of(columns)
-  local x = {columns = columns, time = time, most = most, height = lane_height(groups)}
+  local height, lanes = lane_height(groups)
+  local x = {columns = columns, time = time, most = most, height = height}
+  x.pixels = pixels_across(math.max(lanes or 1, 1), height, #columns)
   local f = figure.new {title = o.title, width = LEFT + #columns * (WIDTH + BETWEEN) - BETWEEN + 30}
   for n, column in ipairs(columns) do column.left = LEFT + (n - 1) * (WIDTH + BETWEEN) end
   place_headings(f, columns)
@@ -265,6 +300,13 @@ local function draw(columns, kind, o)
   return plot.new {caption = table.concat(caption, "\n"), script = script, size = size, columns = names, rows = data_rows(columns)}
 end
 
+-- Brackets of one loop, in a picture of few runs or many.
+local function most_rounds(columns)
+  local runs = 0
+  for _, column in ipairs(columns) do runs = runs + #column.walks end
+  return math.max(8, 2 * BRACKETS // (1 + runs))
+end
+
 -- All runs as marks, or nil where one has too many accesses.
 local function gather(columns, o, kind)
   for _, column in ipairs(columns) do
@@ -272,7 +314,7 @@ local function gather(columns, o, kind)
     for n, walk in ipairs(column.walks) do
       local run = kind.run(column.schedule, walk, o)
       if not run then return false end
-      run.walk, run.loops = walk, loops_of(run.iterations)
+      run.walk, run.loops = walk, loops_of(run.iterations, most_rounds(columns))
       run.label = walk.threads and ("thread %d"):format(walk.thread) or nil
       column.runs[n] = run
     end

@@ -32,9 +32,22 @@ local function turns(loops, from, to, still)
   return n, names
 end
 
-local function times(n) return n and ("%d times"):format(n) or "as often as they run" end
+local function times(n) return n and ("%d times"):format(n) end
 
 local function list(names) return table.concat(names, ", ") end
+
+-- Do the loops that move the address come to some elements more than once? Windows that slide do.
+local function overlaps(site, first, last)
+  local visits, span = 1, 1
+  for k = first, last do
+    local loop = site[k]
+    if loop.bytes ~= 0 then
+      if not loop.extent then return false end
+      visits, span = visits * loop.extent, span + math.abs(loop.bytes) * (loop.extent - 1) / site.width
+    end
+  end
+  return visits > span
+end
 
 -- How one load or store goes through its tensor. Loops that leave the address where it is say how often: those around the
 -- loops that move it sweep all of it, those among them a part, those inside hold it.
@@ -46,19 +59,24 @@ local function sweep_text(site)
   if not first then return nil end
   local parts, outer, outer_names = {}, turns(site, 1, first - 1, true)
   local _, moving = turns(site, first, last, false)
-  if #outer_names > 0 then
+  if #outer_names == 0 then
+    parts[1] = ("swept once, by %s"):format(list(moving))
+  elseif outer then
     parts[1] = ("swept %s, by %s, once for each %s"):format(times(outer), list(moving), list(outer_names))
   else
-    parts[1] = ("swept once, by %s"):format(list(moving))
+    parts[1] = ("swept by %s, once for each %s"):format(list(moving), list(outer_names))
   end
+  if overlaps(site, first, last) then parts[#parts + 1] = "in passes that overlap" end
   local among, among_names = turns(site, first, last, true)
-  if #among_names > 0 then parts[#parts + 1] = ("each part %s (%s)"):format(times(among), list(among_names)) end
+  if #among_names > 0 then
+    parts[#parts + 1] = ("each part %s (%s)"):format(times(among) or "again and again", list(among_names))
+  end
   local inner, inner_names = turns(site, last + 1, #site, true)
   if #inner_names > 0 then
     parts[#parts + 1] = ("each element kept for %s turns of %s"):format(inner or "all", list(inner_names))
   end
   if site[last].extent ~= 1 then
-    parts[#parts + 1] = ("steps of %d bytes (%s)"):format(site[last].bytes, site[last].loop)
+    parts[#parts + 1] = ("steps of %s (%s)"):format(written.plural(site[last].bytes, "byte"), site[last].loop)
   end
   return table.concat(parts, ", ")
 end
@@ -72,8 +90,9 @@ end
 
 --- By tensor, the words for the load or store with the most loops around it.
 function words.sweeps(s, walk)
-  local best, depth = {}, {}
+  local best, depth, widths = {}, {}, core.element_bytes(s, walk.version)
   for _, site in ipairs(core.sweeps(s, walk)) do
+    site.width = widths[site.tensor] or 4
     if walk.threads then forget_shared(site) end
     local text = sweep_text(site)
     if text and #site > (depth[site.tensor] or 0) then best[site.tensor], depth[site.tensor] = text, #site end
@@ -101,7 +120,7 @@ function words.reuse(bins, cache, level)
   if #bins == 0 then return nil end
   local capacity = cache.levels[level].bytes
   local median, share = spread(bins, capacity // cache.line)
-  return ("a line comes back after %s of other lines (median), %.3g %% of the time too late for L%d (%s)"):format(
+  return ("a line comes back after %s of other lines (median), %.3g %% of the time too late for an L%d without sets (%s)"):format(
     median == 0 and "none" or written.bytes(median * cache.line), 100 * share, level, written.bytes(capacity))
 end
 
