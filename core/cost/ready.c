@@ -27,8 +27,9 @@ static bool first_load(void *env, const nw_expr *e) {
 static bool depends(nw_walker *w, const nw_expr *e, const char *what) {
   const char *buffer = NULL;
   nw_visit(e, first_load, &buffer);
-  nw_fail(w->ctx, NW_ELIMIT, "A walk knows sizes, not the contents of tensors; nw.accesses(s, {arguments = {...}}) runs it and tells.", "%s depends on %s%s", what,
-          buffer ? "what is in " : "numbers that are not whole", buffer ? buffer : "");
+  nw_fail(w->ctx, NW_ELIMIT,
+          "A walk knows sizes, not the contents of tensors; nw.accesses(s, {arguments = {...}}) runs it and tells.",
+          "%s depends on %s%s", what, buffer ? "what is in " : "numbers that are not whole", buffer ? buffer : "");
   return false;
 }
 

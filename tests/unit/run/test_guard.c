@@ -213,7 +213,7 @@ static void test_interrupt_from_the_handler(void **state) {
     pthread_t id;
     pthread_create(&id, NULL, send_sigint, NULL);
     assert_false(nw_guarded_call(session, entries[i % 3], &f));
-    assert_true(nw_now() - told_at < 0.1);
+    assert_true(nw_now() - told_at < 5);
     pthread_join(id, NULL);
     assert_int_equal(nw_error(session)->code, NW_EINTERRUPT);
     assert_int_equal(handled, i + 1);
