@@ -603,6 +603,23 @@ local sweep = {}
 ---@return nw.plot
 function sweep:plot(options) end
 
+---@class nw.accesses
+local accesses = {}
+
+---The n-th access, from 1: tensor, index (linear, of its first element), lanes (elements side by side), write, address; outcome, by level of the caches simulated: 'hit', 'cold', 'capacity' or 'conflict', the worst of its lines.
+---@param n integer
+---@return table?
+function accesses:at(n) end
+
+---The number of the first access in which two lists differ, or nil.
+---@param other nw.accesses
+---@return integer?
+function accesses:differs(other) end
+
+---The iterations of its loops, in the order in which they end: loop, depth (loops around), index from 0, and from and to: the accesses made before it begins, and when it ends.
+---@return table[]
+function accesses:iterations() end
+
 ---@class nw.error
 ---@field code string The kind of failure: invalid, type, range, parse, limit, refused, undecided and others.
 ---@field hint string? What to do about it.
@@ -647,7 +664,7 @@ local nw = {}
 ---@return nw.expr
 function nw.abs(x) end
 
----Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, feed: caches to simulate, as in nw.misses; each access then says what became of it. threads: those of the first of so many.
+---Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, feed: caches to simulate, as in nw.misses; each access then says what became of it. threads: those of the first of so many. a = nw.accesses(s) has #a accesses, a:at(n) is one of them.
 ---@param s nw.schedule
 ---@param options? {most?: integer, arguments?: nw.array[], sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
 ---@return nw.accesses
