@@ -104,6 +104,12 @@ local function choice_of(c)
   return c.kind == "range" and ("%s to %s by %s"):format(c.min, c.max, c.step) or "true, false"
 end
 
+local function choices(controls)
+  local out = {}
+  for n, c in ipairs(controls) do out[n] = ("%s (%s)"):format(c.name, choice_of(c)) end
+  return table.concat(out, ", ")
+end
+
 local function heading(controls)
   local out = {}
   for n, c in ipairs(controls) do out[n] = words_of(c) end
@@ -240,7 +246,7 @@ local function in_notebook(controls, f, o)
   end
   local box = widgets.new("VBox", {children = children})
   function box.on_reload() live.reloaded = widgets.apart() end
-  widgets.show(box)
+  widgets.show(box, "controls: " .. choices(controls))
   output = display.new(f and page(first) or press())
   if f and o.label then below = display.new(press()) end
 end

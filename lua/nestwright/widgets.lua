@@ -128,10 +128,11 @@ end
 --- Whether clearing the output of a cell leaves its controls: those of 6 stand beside it.
 function widgets.apart() return widgets.form() == 6 end
 
---- Shows a model in the cell that runs.
-function widgets.show(model)
+--- Shows a model in the cell that runs; words: instead of it, where there are no widgets. Front ends of 6 show what a message
+--- asks them to, and would show the words as well.
+function widgets.show(model, words)
   local data = {["application/vnd.jupyter.widget-view+json"] = {model_id = model.comm.id, version_major = 2, version_minor = 0}}
-  if widgets.form() == 6 then model.comm:send {method = "display"} end
+  if widgets.form() == 6 then model.comm:send {method = "display"} else data["text/plain"] = words end
   display.front().publish("display_data", json.encode {data = data, metadata = {}, transient = {}})
 end
 

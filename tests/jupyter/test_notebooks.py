@@ -64,7 +64,7 @@ class Stored(unittest.TestCase):
         for _, notebook in self.each():
             for n, o in outputs(notebook):
                 data = o.get("data", {})
-                if data and "application/vnd.jupyter.widget-view+json" not in data:
+                if data:
                     self.assertTrue(text(data["text/plain"]).strip(), n)
 
     def test_it_is_small_and_names_no_place_of_the_machine(self):

@@ -42,6 +42,7 @@ class Form:
         shown = [c for kind, c in self.out if kind == "display_data"]
         view = shown[0]["data"]["application/vnd.jupyter.widget-view+json"]
         self.assertEqual(view["model_id"], self.models["VBoxModel"][0])
+        self.assertEqual(shown[0]["data"].get("text/plain"), self.words)
         self.assertEqual(self.models["VBoxModel"][1]["children"],
                          ["IPY_MODEL_" + self.models[n][0] for n in ("SelectionSliderModel", "DropdownModel", "ButtonModel")])
         self.assertEqual(shown[1]["data"]["text/plain"], "tile = 8, way = slow\ntile is 8\n16")
@@ -92,7 +93,7 @@ class Form:
 
 
 class Six(Form, KernelTest):
-    module = "jupyter-js-widgets"
+    module, words = "jupyter-js-widgets", None
 
     def hello(self):
         out = self.published_for(self.request("comm_open", {"comm_id": "v%f" % time.time(), "data": {},
@@ -111,7 +112,7 @@ class Six(Form, KernelTest):
 
 
 class Eight(Form, KernelTest):
-    module = "@jupyter-widgets/controls"
+    module, words = "@jupyter-widgets/controls", "controls: tile (8, 16, 32), way (slow, fast, loop)"
 
     def hello(self):
         self.control = "c%f" % time.time()
