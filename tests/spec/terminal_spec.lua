@@ -381,6 +381,32 @@ describe("on a terminal", function()
     assert.is_nil(text:find "[\27\x80-\xff]")
   end)
 
+  it("has marks on frames, and names of axes, in plain characters", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    start("NESTWRIGHT_GRAPHICS=dumb", "TERM=xterm", support.program)
+    child:send "A = nw.placeholder({100}, 'f32', 'A')\n"
+    shown "nw> "
+    child:send "nw.spacetime(nw.schedule(nw.compute({100}, function(i) return A(i) end, 'Y'))) -- drawn\n"
+    shown "drawn"
+    local text = shown "nw> "
+    assert.truthy(text:find "\n[^\n]* 0 H", text) -- A, at time 0 and element 0
+    assert.truthy(text:find "\n[^\n]* 0 %+I", text) -- Y, right after
+    for _, word in ipairs {"A,", "Y,", "element", "touched"} do assert.truthy(text:find("\n" .. word .. " "), word) end
+    child:send "nw.order(nw.schedule(nw.compute({2, 3}, function(i, j) return i + j end, 'Z')))\n"
+    assert.is_nil(shown("nw> "):find "early")
+  end)
+
+  it("has no shading where there are no colours", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local line = "nw.order(nw.schedule(nw.compute({4, 4}, function(i, j) return i + j end, 'Z')))\n"
+    start("NESTWRIGHT_GRAPHICS=braille", "TERM=xterm", support.program)
+    child:send(line)
+    local text = shown "nw> "
+    assert.is_nil(text:find("⣿⣿", 1, true))
+    assert.is_nil(text:find("early", 1, true))
+    assert.equal(16, select(2, text:gsub("●", "")))
+  end)
+
   it("is its caption where that is asked for", function()
     start("NESTWRIGHT_GRAPHICS=none", support.program)
     child:send "p\n"

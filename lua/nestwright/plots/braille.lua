@@ -1,6 +1,7 @@
 --- Pictures in braille: lines, marks and fillings as dots, two by four a character, and the words as words. The dots come from
 --- a bitmap that is drawn without words, the words and where they stand from the same picture as SVG.
 local characters = require "nestwright.plots.characters"
+local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
 local sixel = require "nestwright.plots.sixel"
 local written = require "nestwright.written"
@@ -273,6 +274,13 @@ local function told_apart(key)
   return #key < 2
 end
 
+--- What stands upright in a picture of so many columns and rows: the columns that it takes, and of each row what is there.
+function braille.upright(p, columns, rows)
+  local texts = svg_at(p, columns * WIDTH, rows * HEIGHT)
+  local gutter = gutter_of(texts)
+  return gutter, write_gutter(gutter, texts)
+end
+
 --- What stands under the panels: lines of the key, with letters for marks, and small print.
 function braille.below(p, columns, letter)
   local width, height = p.size[1], p.size[2]
@@ -306,10 +314,11 @@ end
 --- The picture as lines of characters, so many columns wide. Second: its small print.
 function braille.drawn(p, wide)
   local all = math.max(math.min(wide, WIDEST), NARROWEST)
+  local paint, plain = characters.palette()
+  if plain == "" then p = {script = figure.unshaded(p.script), size = p.size} end
   local texts, marks, place = laid_out(p, all)
   local from, to = panels_of(p, place.rows * HEIGHT)
   local title, words, key, print = sorted(texts, marks, from, to)
-  local paint, plain = characters.palette()
   local out = {(plain ~= "" and "\27[1m%s\27[22m" or "%s"):format(table.concat(title, " "))}
   local lines = panel_lines(p, words, marks, place)
   table.move(lines, 1, #lines, #out + 1, out)

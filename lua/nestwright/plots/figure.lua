@@ -151,7 +151,7 @@ function methods:arrow(x1, y1, x2, y2, o)
 end
 
 --- What marks mean: {text, pt (gnuplot's number of the shape), colour}, in one or more rows below the panels; of fillings:
---- {text, fill (a style of gnuplot's), colour}.
+--- {text, fill (a style of gnuplot's), colour}. shade: it is told by colour alone.
 function methods:key(entries) self.entries = entries end
 
 local KEY_ROW = 20 -- pixels
@@ -182,6 +182,7 @@ local function key_commands(labels, rows, f, height, above)
     local y = above + KEY_ROW * (rows - l.row) + KEY_ROW / 2
     out[n] = ("set label %s at screen %.5f, screen %.5f left noenhanced point pt %d ps 1 lc rgb '%s' offset 1,0 font ',11'"):format(
       gnuplot.quote(l.entry.text), l.x / f.width, y / height, l.entry.pt or 5, l.entry.colour)
+    if l.entry.shade then out[n] = out[n] .. " # shade" end
     if l.entry.fill then out[n] = out[n] .. "\n" .. swatch(f, l, y / height, height) end
   end
   return out
@@ -208,6 +209,12 @@ local function foot_commands(f, lines, height)
       gnuplot.quote(line), 20 / f.width, (FOOT * (#lines - n) + FOOT / 2 + 2) / height)
   end
   return out
+end
+
+--- A script without what only colour tells, for where there is none: the cells of a grid, and what the key says of them.
+function figure.unshaded(script)
+  script = script:gsub("plot %$cells%d+ using [^\n]* lc rgb variable notitle, \\\n  ", "plot ")
+  return (script:gsub("\nset label [^\n]* # shade%f[\n]", ""))
 end
 
 --- The script and its size in pixels; its first line says where the panels are, for a terminal, which writes title, key and

@@ -212,7 +212,9 @@ end
 
 local function key_of(lanes, again, last)
   local rgb, entries = function(part) return ("#%06X"):format(grid.shade(part)) end, {}
-  if last > 1 then entries = {{text = "early", pt = 5, colour = rgb(0.15)}, {text = "late", pt = 5, colour = rgb(1)}} end
+  if last > 1 then
+    entries = {{text = "early", pt = 5, colour = rgb(0.15), shade = true}, {text = "late", pt = 5, colour = rgb(1), shade = true}}
+  end
   add_threads(lanes, entries)
   if again then entries[#entries + 1] = {text = "visited more than once", fill = "pattern 4", colour = figure.colour.red} end
   return entries

@@ -1,6 +1,7 @@
 --- Pictures on the terminal: kitty's graphics or sixel where it answers that it can, else braille, else plain characters.
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
+local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
 local plot = require "nestwright.plots.plot"
 local svg = require "nestwright.plots.svg"
@@ -124,12 +125,31 @@ end
 
 local function letter(pt) return string.char(("A"):byte() + (pt - 1) % 26) end -- as gnuplot draws marks
 
+-- Frames lie under marks, which are as large as they; names of axes are written beside the picture, where they have room.
+local function bare(script)
+  script = without_below(script):gsub("\nreset; [^\n]*", "%0; set border back"):gsub("\nplot ", "\nunset ylabel%0")
+  return script
+end
+
+-- Of labels only those of axes stand upright here.
+local function upright(p, columns, rows)
+  local script = p.script:gsub("\nset label [^\n]* rotate by 90%f[\n]", "")
+  return require "nestwright.plots.braille".upright({script = script}, columns, rows)
+end
+
+local function dumb_lines(p, all, rows)
+  local gutter, beside = upright(p, all, rows)
+  local picture, lines = gnuplot.draw(bare(p.script), ("dumb size %d,%d noenhanced mono"):format(all - gutter, rows)), {}
+  for line in picture:gsub("\f\n?", ""):gmatch "[^\n]*" do lines[#lines + 1] = (beside(#lines) .. line):gsub("%s+$", "") end
+  return lines
+end
+
 -- The panels as gnuplot draws them; key and small print, which it would write over one another, by ourselves.
 local function dumb(p, screen)
   local braille, columns = require "nestwright.plots.braille", math.min(math.max(screen.columns, 40) - 1, 120)
   local rows = math.max(columns * p.size[2] // (2 * p.size[1]), p.size[2] // 24, 12)
-  local picture, lines = gnuplot.draw(without_below(p.script), ("dumb size %d,%d noenhanced mono"):format(columns, rows)), {}
-  for line in picture:gsub("\f", ""):gmatch "[^\n]*" do lines[#lines + 1] = line:gsub("%s+$", "") end
+  p = setmetatable({script = figure.unshaded(p.script)}, {__index = p})
+  local lines = dumb_lines(p, columns, rows)
   while lines[1] == "" do table.remove(lines, 1) end
   while lines[#lines] == "" do table.remove(lines) end
   local key, print = braille.below(p, columns, letter)
