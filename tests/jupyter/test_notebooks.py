@@ -117,12 +117,13 @@ class Run(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stdout[-3000:])
                 made = read(copy)
                 self.assertFalse([o for _, o in outputs(made) if o["output_type"] == "error"])
-                self.assertEqual(self.kinds(made), self.kinds(read(path)))
+                for n, (stored, shown) in enumerate(zip(self.kinds(read(path)), self.kinds(made))):
+                    self.assertLessEqual(stored, shown, n)  # a slow machine also shows how far long work was
 
     def kinds(self, notebook):
         """By cell, what is shown, remarks apart: large pictures of small sizes may be sent in other forms."""
-        return [sorted({"picture" if "image/png" in o["data"] else "text/html" if "text/html" in o["data"] else "text"
-                        for o in c.get("outputs", []) if "data" in o}) for c in notebook["cells"]]
+        return [{"picture" if "image/png" in o["data"] else "text/html" if "text/html" in o["data"] else "text"
+                 for o in c.get("outputs", []) if "data" in o} for c in notebook["cells"]]
 
     def test_they_become_other_documents(self):
         for path in NOTEBOOKS:
