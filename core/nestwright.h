@@ -446,7 +446,8 @@ NW_API bool nw_evaluate(nw_ctx *c, int n, nw_tensor *const *outputs, int nargs,
 // Lets steps speak of what threads cost on this machine: measured at the first step that asks, once
 // a process where the machine is not too busy for it.
 NW_API void nw_measure_threads(nw_ctx *c);
-NW_API double nw_peak_flops(nw_ctx *c, int threads); // measured f32 FMA peak, flop/s
+// Measured peak of fused multiply-adds of NW_F32 or NW_F64, flop/s.
+NW_API double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads);
 // Bytes a second of a loop over `bytes` of memory: what it reads and writes by name, as STREAM counts. Fills at most `most`
 // samples and answers how many; 0: failed.
 typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD } nw_stream;

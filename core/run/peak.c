@@ -20,31 +20,33 @@
       "xmm15"
 #define LOOP "dec %0\n\tjnz 1b\n\t"
 
-__attribute__((target("avx512f"))) static void fma_avx512(int64_t rounds) {
-  __asm__ volatile(EACH(FIRST24 ",30,31", "vpxord %%zmm\\r, %%zmm\\r, %%zmm\\r") "1:\n\t" //
-                   EACH(FIRST24, "vfmadd231ps %%zmm30, %%zmm31, %%zmm\\r") LOOP "vzeroupper"
-                   : "+r"(rounds)
-                   :
-                   : CLOBBER12, "xmm12", "xmm13", "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22",
-                     "xmm23", "xmm30", "xmm31");
-}
+#define LOOPS(type, mul, add, fma)                                                                                     \
+  __attribute__((target("avx512f"))) static void type##_avx512(int64_t rounds) {                                       \
+    __asm__ volatile(EACH(FIRST24 ",30,31", "vpxord %%zmm\\r, %%zmm\\r, %%zmm\\r") "1:\n\t" EACH(                      \
+                         FIRST24, fma " %%zmm30, %%zmm31, %%zmm\\r") LOOP "vzeroupper"                                 \
+                     : "+r"(rounds)                                                                                    \
+                     :                                                                                                 \
+                     : CLOBBER12, "xmm12", "xmm13", "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22",     \
+                       "xmm23", "xmm30", "xmm31");                                                                     \
+  }                                                                                                                    \
+  __attribute__((target("avx2,fma"))) static void type##_avx2(int64_t rounds) {                                        \
+    __asm__ volatile(EACH(FIRST12 ",14,15", "vxorps %%ymm\\r, %%ymm\\r, %%ymm\\r") "1:\n\t" EACH(                      \
+                         FIRST12 "," FIRST12, fma " %%ymm14, %%ymm15, %%ymm\\r") LOOP "vzeroupper"                     \
+                     : "+r"(rounds)                                                                                    \
+                     :                                                                                                 \
+                     : CLOBBER12);                                                                                     \
+  }                                                                                                                    \
+  static void type##_sse(int64_t rounds) {                                                                             \
+    __asm__ volatile(EACH(FIRST12 ",14,15", "xorps %%xmm\\r, %%xmm\\r") "1:\n\t" EACH(                                 \
+                         FIRST12 "," FIRST12, mul " %%xmm15, %%xmm\\r\n\t" add " %%xmm14, %%xmm\\r") LOOP              \
+                     : "+r"(rounds)                                                                                    \
+                     :                                                                                                 \
+                     : CLOBBER12);                                                                                     \
+  }
 
-// Twelve accumulators, each twice a round, so that every loop does CHAINS operations a round.
-__attribute__((target("avx2,fma"))) static void fma_avx2(int64_t rounds) {
-  __asm__ volatile(EACH(FIRST12 ",14,15", "vxorps %%ymm\\r, %%ymm\\r, %%ymm\\r") "1:\n\t" //
-                   EACH(FIRST12 "," FIRST12, "vfmadd231ps %%ymm14, %%ymm15, %%ymm\\r") LOOP "vzeroupper"
-                   : "+r"(rounds)
-                   :
-                   : CLOBBER12);
-}
-
-static void fma_sse(int64_t rounds) {
-  __asm__ volatile(EACH(FIRST12 ",14,15", "xorps %%xmm\\r, %%xmm\\r") "1:\n\t" //
-                   EACH(FIRST12 "," FIRST12, "mulps %%xmm15, %%xmm\\r\n\taddps %%xmm14, %%xmm\\r") LOOP
-                   : "+r"(rounds)
-                   :
-                   : CLOBBER12);
-}
+// Of twelve accumulators each does twice a round, so that every loop does CHAINS operations a round.
+LOOPS(f32, "mulps", "addps", "vfmadd231ps")
+LOOPS(f64, "mulpd", "addpd", "vfmadd231pd")
 
 static int64_t add_chain(int64_t rounds) {
   int64_t x = 1, y = 3;
@@ -54,11 +56,14 @@ static int64_t add_chain(int64_t rounds) {
 
 typedef void (*fma_loop)(int64_t rounds);
 
-static fma_loop widest(int *lanes) {
-  *lanes = __builtin_cpu_supports("avx512f")                                 ? 16
-           : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 8
-                                                                             : 4;
-  return *lanes == 16 ? fma_avx512 : *lanes == 8 ? fma_avx2 : fma_sse;
+// The loop with the widest vectors, and how many numbers of the type one holds.
+static fma_loop widest(nw_dtype type, int *lanes) {
+  static const fma_loop loops[][3] = {{f32_sse, f32_avx2, f32_avx512}, {f64_sse, f64_avx2, f64_avx512}};
+  int width = __builtin_cpu_supports("avx512f")                                 ? 2
+              : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1
+                                                                                : 0;
+  *lanes = (16 << width) / nw_dtype_bytes(type);
+  return loops[type == NW_F64][width];
 }
 
 typedef struct job {
@@ -95,10 +100,10 @@ static int fits(fma_loop loop, double sample) {
 
 // The upper quartile of a dozen samples: what is faster is the clock's error, what is slower was disturbed. By the
 // thread's own clock when there is one thread.
-double nw_peak_flops(nw_ctx *c, int threads) {
+double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads) {
   int lanes;
   double rate[12];
-  job j = {.loop = widest(&lanes)};
+  job j = {.loop = widest(type, &lanes)};
   if (threads <= 0) threads = nw_host()->cores;
   j.frame = (nw_frame){.threads = threads < NW_MAX_TEAM ? threads : NW_MAX_TEAM, .name = "the peak loop"};
   j.times = fits(j.loop, threads > 1 ? TEAM_SECONDS : SAMPLE_SECONDS);
@@ -130,21 +135,21 @@ double nw_core_hz(void) {
 // have two. A peak loop that spilled would flatter everything compared with it.
 double nw_peak_vs_ports(nw_ctx *c) {
   int lanes;
-  widest(&lanes);
-  double peak = nw_peak_flops(c, 1), hz = nw_core_hz();
+  widest(NW_F32, &lanes);
+  double peak = nw_peak_flops(c, NW_F32, 1), hz = nw_core_hz();
   return hz > 0 ? peak / (hz * lanes * 2 * 2) : 0;
 }
 
 #else
 
-double nw_peak_flops(nw_ctx *c, int threads) {
-  (void)threads;
+double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads) {
+  (void)type, (void)threads;
   nw_fail(c, NW_ELIMIT, NULL, "the peak is measured on x86-64 only");
   return 0;
 }
 
 double nw_core_hz(void) { return 0; }
 
-double nw_peak_vs_ports(nw_ctx *c) { return nw_peak_flops(c, 1); }
+double nw_peak_vs_ports(nw_ctx *c) { return nw_peak_flops(c, NW_F32, 1); }
 
 #endif

@@ -27,7 +27,9 @@ static int f_caches(lua_State *L) {
 }
 
 static int f_peak(lua_State *L) {
-  double peak = nw_peak_flops(nwl_ctx(L), nwl_count_or(L, 1, "threads", 0, 1024, 1));
+  nw_dtype type = lua_isnoneornil(L, 2) ? NW_F32 : nwl_dtype(L, 2, "dtype");
+  if (type != NW_F32 && type != NW_F64) nwl_fail(L, NW_EINVAL, NULL, "peak_flops: dtype is 'f32' or 'f64'");
+  double peak = nw_peak_flops(nwl_ctx(L), type, nwl_count_or(L, 1, "threads", 0, 1024, 1));
   if (!(peak > 0)) return nwl_raise(L);
   lua_pushnumber(L, peak);
   return 1;
@@ -78,8 +80,8 @@ const nwl_row nwl_hw_rows[] = {
     {"machine_text", f_machine, "(): string", "Cpu, features, caches, cores."},
     {"machine_caches", f_caches, "(): table[]",
      "Size, ways, line and cpus that share it of each cache, the one nearest to a core first."},
-    {"peak_flops", f_peak, "(threads?: integer): number",
-     "Measured peak of f32 fused multiply-adds on this machine, flop/s; about 0.1 s the first time."},
+    {"peak_flops", f_peak, "(threads?: integer, dtype?: string): number",
+     "Measured peak of fused multiply-adds of 'f32' or 'f64' on this machine, flop/s."},
     {"bandwidth", f_bandwidth, "(loop: string, bytes: integer, threads: integer): number[]",
      "Bytes a second of 'read', 'copy' or 'triad' over so much memory: a sample each."},
     {"peak_vs_ports", f_peak_vs_ports, "(): number",

@@ -49,6 +49,12 @@ local function bind_sizes(inputs, arrays)
   return sizes
 end
 
+local function shape_of(dims, sizes)
+  local shape = {}
+  for d, dim in ipairs(dims) do shape[d] = extent(dim, sizes) end
+  return shape
+end
+
 -- The arguments of a run: inputs as given, then outputs, given or made.
 local function complete(what, signature, arrays)
   local nin, nout = #signature.inputs, #signature.outputs
@@ -65,13 +71,16 @@ local function complete(what, signature, arrays)
   local sizes = bind_sizes(signature.inputs, arrays)
   for n, output in ipairs(signature.outputs) do
     if not args[nin + n] then
-      local shape = {}
-      for d, dim in ipairs(output.dims) do shape[d] = extent(dim, sizes) end
-      args[nin + n] = core.array(shape, output.dtype)
+      args[nin + n] = core.array(shape_of(output.dims, sizes), output.dtype)
     end
     outputs[n] = args[nin + n]
   end
   return args, outputs
+end
+
+local function random_array(n, input, sizes)
+  local narrow = input.dtype:find "f" or input.dtype == "bool"
+  return core.array(shape_of(input.dims, sizes), input.dtype):fill_random(n, 0, narrow and 1 or 9)
 end
 
 -- Random inputs for a computation whose shapes are constant.
@@ -83,8 +92,17 @@ local function make_inputs(what, inputs)
         errors.fail("invalid", nil, "%s: pass the inputs: the size %s has no value", what, dim)
       end
     end
-    local float = input.dtype:find "f"
-    arrays[n] = core.array(input.dims, input.dtype):fill_random(n, 0, (float or input.dtype == "bool") and 1 or 9)
+    arrays[n] = random_array(n, input, {})
+  end
+  return arrays
+end
+
+-- Random inputs of a schedule, and its outputs, at these values of its sizes.
+local function sized_arrays(s, values)
+  local signature, arrays = inside.signature(s), {}
+  for n, input in ipairs(signature.inputs) do arrays[n] = random_array(n, input, values) end
+  for _, output in ipairs(signature.outputs) do
+    arrays[#arrays + 1] = core.array(shape_of(output.dims, values), output.dtype)
   end
   return arrays
 end
@@ -248,5 +266,5 @@ return function(nw)
     function() return view.text(core.machine_text()) end)
 
   inside.complete, inside.kernel_arrays, inside.split_options = complete, kernel_arrays, split_options
-  inside.extent, inside.bind_sizes = extent, bind_sizes
+  inside.extent, inside.bind_sizes, inside.sized_arrays = extent, bind_sizes, sized_arrays
 end

@@ -4,69 +4,60 @@ local errors = require "nestwright.errors"
 local inside = require "nestwright.inside"
 local roofs = require "nestwright.roofs"
 local rows = require "nestwright.rows"
+local sizes = require "nestwright.sizes"
 local times = require "nestwright.times"
 local versions = require "nestwright.versions"
 
 local SCHEDULE = core.classes.schedule
 local SIMULATED = 5e7 -- operations up to which traffic is simulated, unless said: some seconds a version
-local OPTIONS = {"arguments", "sizes", "roofs", "level", "simulate", "arrows", "title"}
+local OPTIONS = {"arguments", "roofs", "level", "simulate", "arrows", "title"}
 
 -- ---- what a schedule does
 
 -- The sizes' values: as given, or from the inputs.
 local function sizes_of(s, o)
-  if o.sizes or not o.arguments then return o.sizes or {} end
+  if o.sizes or not o.arguments then return sizes.named("roofline", s, o.sizes or {}) end
   local inputs = inside.signature(s).inputs
   if #o.arguments < #inputs then
     errors.fail("invalid", nil, "roofline: arguments: expected %d inputs, got %d", #inputs, #o.arguments)
   end
-  return inside.bind_sizes(inputs, o.arguments)
+  return sizes.named("roofline", s, inside.bind_sizes(inputs, o.arguments))
 end
 
 -- The value of an extent written in sizes; what it is read with is a table of its own.
-local function value_of(formula, sizes)
+local function value_of(formula, values)
   local copy = {}
-  for name, v in pairs(sizes) do copy[name] = v end
+  for name, v in pairs(values) do copy[name] = v end
   return inside.extent(formula, copy)
 end
 
-local function missing(what, size)
-  errors.fail("invalid", ("{sizes = {%s = 64}}, or {arguments = {a, b}}"):format(size), "%s: the size %s has no value", what, size)
-end
-
-local function check_sizes(s, sizes)
-  for _, name in ipairs(core.program_sizes(s)) do
-    if not math.tointeger(sizes[name]) then missing("roofline", name) end
-  end
-end
-
 -- Operations of one run, as the definition has them: what a version computes twice is done once.
-local function flops_of(s, sizes)
+local function flops_of(s, values)
   local first = core.schedule_log(s)[1]
-  local n = first.operations or first.formula and value_of(first.formula, sizes)
+  local n = first.operations or first.formula and value_of(first.formula, values)
   if n and n > 0 then return n + 0.0 end
   errors.fail("invalid", "give the numbers: nw.roofline{a = {flops = 1e9, bytes = 1e6, time = t}}",
     "roofline: the operations of the schedule cannot be counted")
 end
 
-local function elements(dims, sizes)
+local function elements(dims, values)
   local n = 1
-  for _, dim in ipairs(dims) do n = n * value_of(dim, sizes) end
+  for _, dim in ipairs(dims) do n = n * value_of(dim, values) end
   return n
 end
 
 -- Inputs read once, outputs written once.
-local function compulsory(s, sizes)
+local function compulsory(s, values)
   local signature, width, bytes = inside.signature(s), core.element_bytes(s), 0
   for _, list in ipairs {signature.inputs, signature.outputs} do
-    for _, t in ipairs(list) do bytes = bytes + elements(t.dims, sizes) * width[t.name] end
+    for _, t in ipairs(list) do bytes = bytes + elements(t.dims, values) * width[t.name] end
   end
   return bytes
 end
 
 -- Bytes that go between each level of cache and what is behind it: lines that it missed, and lines written back.
-local function simulated(nw, s, sizes)
-  local m, bytes = nw.misses(s, {sizes = sizes, conflicts = false}), {}
+local function simulated(nw, s, values)
+  local m, bytes = nw.misses(s, {sizes = values, conflicts = false}), {}
   for _, row in ipairs(m.total) do
     local behind = m.levels[row.level + 1] and "L" .. row.level + 1 or "memory"
     bytes[behind] = (row.asked - row.hits + row.written_back) * m.line
@@ -78,18 +69,27 @@ end
 local function threads_of(s, t) return core.schedule_print(s):find "\n *%l* ?parallel for" and t.threads or 1 end
 
 -- Whether a version, with a row of the log, is soon simulated.
-local function small(entry, sizes, o)
+local function small(entry, values, o)
   local most = o.simulate == nil and SIMULATED or o.simulate
-  local operations = entry.operations or entry.formula and value_of(entry.formula, sizes) or math.huge
+  local operations = entry.operations or entry.formula and value_of(entry.formula, values) or math.huge
   return most and operations <= most
+end
+
+-- What it computes with: "f64" where any output is, "integer" where none is of floats, else "f32".
+local function arithmetic_of(s)
+  local kind = "integer"
+  for _, output in ipairs(inside.signature(s).outputs) do
+    if output.dtype == "f64" then return "f64" end
+    if output.dtype:find "f" then kind = "f32" end
+  end
+  return kind
 end
 
 -- flops, bytes (by level), how they were found, and what a first run must move at least.
 local function work_of(nw, s, entry, o)
-  local sizes = sizes_of(s, o)
-  check_sizes(s, sizes)
-  local w = {flops = flops_of(s, sizes), least = compulsory(s, sizes)}
-  local ok, bytes = pcall(function() return small(entry, sizes, o) and simulated(nw, s, sizes) end)
+  local values = sizes_of(s, o)
+  local w = {flops = flops_of(s, values), arithmetic = arithmetic_of(s), least = compulsory(s, values)}
+  local ok, bytes = pcall(function() return small(entry, values, o) and simulated(nw, s, values) end)
   if not ok and (not errors.is_error(bytes) or bytes.code == "interrupt") then error(bytes, 0) end
   if ok and bytes and bytes.memory > 0 then
     w.bytes, w.how = bytes, "simulated"
@@ -102,7 +102,8 @@ end
 -- ---- dots
 
 local function dot_of(label, w, t, threads)
-  return {label = label, flops = w.flops, bytes = w.bytes, least = w.least, how = w.how, time = t, threads = threads}
+  return {label = label, flops = w.flops, arithmetic = w.arithmetic, bytes = w.bytes, least = w.least, how = w.how, time = t,
+    threads = threads}
 end
 
 -- Of a schedule: all versions on the way to the current one.
@@ -138,6 +139,7 @@ local function is_threads(v) return math.type(v) == "integer" and v >= 1 and v <
 local function from_numbers(label, v)
   local t, bytes = time_of(label, v.time), number(label .. ": bytes", v.bytes)
   local w = {flops = number(label .. ": flops", v.flops), bytes = {memory = bytes}, least = bytes, how = "given"}
+  w.arithmetic = "f32"
   local threads = v.threads or t.threads or 1
   if not is_threads(threads) then
     errors.fail("range", nil, "roofline: %s: threads is a number from 1 to 1024, not %s", label, tostring(threads))
@@ -166,7 +168,7 @@ local function measure(list, o)
     if e.schedule and not e.time then
       local p = {label = e.label}
       p.kernel, p.refused = versions.build(e.schedule, o)
-      p.arguments = p.kernel and inside.kernel_arrays("roofline", p.kernel, o.arguments or {})
+      p.arguments = p.kernel and versions.arguments("roofline", e.schedule, p.kernel, o.arguments or {}, o)
       programs[#programs + 1], at[#at + 1] = p, n
     end
   end
@@ -205,6 +207,7 @@ local function check_roofs(r)
   if r.threads ~= nil and not is_threads(r.threads) then errors.fail("range", nil, "roofline: roofs: threads is a number") end
   if r.machine ~= nil then errors.expect("roofline: roofs: machine", r.machine, "string") end
   check_roof("peak", r.peak)
+  if r.peak_f64 ~= nil then check_roof("peak_f64", r.peak_f64) end
   for n, l in ipairs(r.levels) do
     check_roof("level " .. n, l)
     errors.expect("roofline: roofs: name", l.name, "string")
@@ -233,7 +236,6 @@ local function check_options(o)
       errors.fail("invalid", nil, "roofline: argument %d: expected a tensor with data, got %s", n, core.type_name(a))
     end
   end
-  times.plain("roofline: sizes", o.sizes or {})
   if o.simulate and type(o.simulate) ~= "number" then errors.expect("roofline: simulate", o.simulate, "number") end
   return o
 end
@@ -257,7 +259,8 @@ return {
       "The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). "
       .. "nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; "
       .. "nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured "
-      .. "elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two. Bytes are those "
+      .. "elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two; over "
+      .. "integers, whose peak is not measured, only bandwidths are roofs, over f64 the peak is that of f64. Bytes are those "
       .. "beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and "
       .. "outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the "
       .. "lowest of the roofs over it. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: of "

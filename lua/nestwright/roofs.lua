@@ -23,9 +23,9 @@ local function summary(samples)
   return {best = samples[n], median = median, spread = (hi - lo) / median, samples = n}
 end
 
-local function peak(threads)
+local function peak(threads, dtype)
   local samples = {}
-  for n = 1, PEAKS do samples[n] = core.peak_flops(threads) end
+  for n = 1, PEAKS do samples[n] = core.peak_flops(threads, dtype) end
   return summary(samples)
 end
 
@@ -65,7 +65,8 @@ local function sizes(threads)
 end
 
 local function measure(threads)
-  local out = {threads = threads, machine = times.machine(), peak = peak(threads), levels = {}}
+  local out = {threads = threads, machine = times.machine(), peak = peak(threads, "f32"), peak_f64 = peak(threads, "f64"),
+    levels = {}}
   for n, size in ipairs(sizes(threads)) do
     out.levels[n] = bandwidth_that_fits(size, threads)
     out.levels[n].bytes = size.bytes
@@ -80,6 +81,7 @@ local function text_of(r)
   local line = "%-8s %14s  spread %5.1f %%  %s"
   out[2] = line:format("peak", written.quantity(r.peak.best, "flop/s"), 100 * r.peak.spread,
     "f32 multiply-adds, two operations each")
+  out[3] = line:format("peak f64", written.quantity(r.peak_f64.best, "flop/s"), 100 * r.peak_f64.spread, "f64 multiply-adds")
   for _, l in ipairs(r.levels) do
     out[#out + 1] = line:format(l.name, written.quantity(l.best, "B/s"), 100 * l.spread,
       ("%s over %s"):format(l.loop, written.bytes(l.over)))
@@ -126,11 +128,11 @@ function roofs.install(nw)
     end)
 
   define("roofs", "(options?: {threads?: integer, fresh?: boolean}): nw.report",
-    "What this machine can do at most, measured: the peak of f32 multiply-adds in flop/s, and for each cache and for memory the "
-    .. "bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times the last cache, "
-    .. "or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak and levels: records with best, "
-    .. "median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a process, and again with "
-    .. "fresh = true.",
+    "What this machine can do at most, measured: the peak of multiply-adds of f32 and of f64 in flop/s, and for each cache and "
+    .. "for memory the bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times "
+    .. "the last cache, or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak, peak_f64 and "
+    .. "levels: records with best, median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a "
+    .. "process, and again with fresh = true.",
     function(options)
       local o = errors.options("roofs", options, {"threads", "fresh"})
       return roofs.of(threads_of("roofs", o.threads), o.fresh)

@@ -28,4 +28,12 @@ function sizes.of(what, s, given)
   return values
 end
 
+--- Values by name, those of this schedule's sizes only: {M = 64, N = 8} may be for several schedules.
+function sizes.named(what, s, given)
+  local own = {}
+  for _, name in ipairs(core.program_sizes(s)) do own[name] = given[name] end
+  sizes.of(what, s, own)
+  return own
+end
+
 return sizes

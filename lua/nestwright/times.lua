@@ -15,16 +15,19 @@ local function count(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" o
 local time_methods = {}
 local time_meta = {__name = "nestwright.time", __index = time_methods}
 
+-- Of numbers measured elsewhere one may be missing.
+local function min_text(t) return t.min and seconds(t.min) or "unknown" end
+local function median_text(t) return t.fastest_alone and "unknown" or seconds(t.median) end
 local function spread_text(t) return t.spread and ("spread %.1f %%"):format(100 * t.spread) or "spread unknown" end
 
 function time_meta.__tostring(t)
-  return ("min %s, median %s, %s, %s, %s"):format(seconds(t.min), seconds(t.median), spread_text(t), count(t.reps or 1, "rep"),
+  return ("min %s, median %s, %s, %s, %s"):format(min_text(t), median_text(t), spread_text(t), count(t.reps or 1, "rep"),
     count(t.threads or 1, "thread")) .. (t.unsafe and ", unsafe" or "")
 end
 
 function time_meta.__cells(t)
   return {head = {"min", "median", "spread", "reps", "threads"},
-    rows = {{seconds(t.min), seconds(t.median), (spread_text(t):gsub("^spread ", "")), tostring(t.reps or 1),
+    rows = {{min_text(t), median_text(t), (spread_text(t):gsub("^spread ", "")), tostring(t.reps or 1),
       tostring(t.threads or 1)}}, foot = ("%s%s%s"):format(t.what and t.what .. "; " or "", t.machine or "unknown machine",
       t.unsafe and "; unsafe" or "")}
 end
@@ -45,6 +48,7 @@ times.made = 0 -- records so far
 function times.record(t, kernel)
   times.made = times.made + 1
   t.machine, t.what = times.machine(), kernel and tostring(kernel)
+  if not times.half(t) then t.spread = nil end
   t.unsafe = kernel and kernel.unsafe or nil
   return setmetatable(t, time_meta)
 end
@@ -64,16 +68,16 @@ function times.quartiles(samples)
   return sorted[math.max(1, (n + 3) // 4)], sorted[math.max(1, (3 * n + 3) // 4)]
 end
 
---- The middle half of a record's times; of one that has no samples, its median twice.
+--- The middle half of a record's times, or nothing where it is not known: one time alone has no spread.
 function times.half(t)
-  if t.samples and #t.samples > 0 then return times.quartiles(t.samples) end
-  return t.median, t.median
+  if t.samples and #t.samples > 1 then return times.quartiles(t.samples) end
 end
 
---- Two are told apart when the middle halves of their times do not overlap.
+--- Two are told apart when the middle halves of their times do not overlap; nil where one of these is not known.
 function times.distinguishable(a, b)
   local alo, ahi = times.half(a)
   local blo, bhi = times.half(b)
+  if not alo or not blo then return nil end
   return ahi < blo or bhi < alo
 end
 
@@ -109,10 +113,10 @@ local function check_fields(what, t)
 end
 
 local function summarise(t)
-  local sorted, lo, hi = sorted_copy(t.samples), times.quartiles(t.samples)
+  local sorted, lo, hi = sorted_copy(t.samples), times.half(t)
   local n = #sorted
   t.min, t.median = t.min or sorted[1], t.median or (sorted[(n + 1) // 2] + sorted[n // 2 + 1]) / 2
-  t.reps, t.spread = t.reps or #t.samples, t.spread or (hi - lo) / t.median
+  t.reps, t.spread = t.reps or #t.samples, t.spread or lo and (hi - lo) / t.median
 end
 
 --- A record of numbers somebody measured: {min, median, samples}, one of them at least, in seconds.
@@ -126,7 +130,7 @@ function times.given(what, value)
     errors.fail("invalid", "as in {median = 0.0012, samples = {0.0012, 0.0013}}", "%s: has neither min nor median nor samples",
       what)
   end
-  t.median, t.min = t.median or t.min, t.min or t.median
+  t.median, t.fastest_alone = t.median or t.min, not t.median or nil
   return setmetatable(t, time_meta)
 end
 
@@ -147,10 +151,15 @@ function times.entries(list, options)
   return found
 end
 
+--- What is said of a time against another where the spread of one of them is not known.
+times.UNKNOWN = "no verdict: spread unknown"
+
 local function verdict(t, base)
   if t.refused then return "refused: " .. t.refused end
   if t == base then return "1.00x" end
-  if not times.distinguishable(t, base) then return ("not distinguishable from %s"):format(base.label) end
+  local apart = times.distinguishable(t, base)
+  if apart == nil then return times.UNKNOWN end
+  if not apart then return ("not distinguishable from %s"):format(base.label) end
   return ("%.2fx"):format(base.median / t.median)
 end
 
@@ -184,7 +193,7 @@ local function line_of(t, width)
   local label = written.shortened(t.label, LABEL)
   label = label .. (" "):rep(width - utf8.len(label))
   if t.refused then return ("%s  %s"):format(label, t.verdict) end
-  return ("%s  min %9s  median %9s  %-14s  %s%s"):format(label, seconds(t.min), seconds(t.median),
+  return ("%s  min %9s  median %9s  %-14s  %s%s"):format(label, min_text(t), median_text(t),
     t.spread and ("spread %5.1f %%"):format(100 * t.spread) or "spread unknown", t.verdict,
     (t.unsafe and ", unsafe" or "") .. (t.elsewhere and ", measured elsewhere" or ""))
 end
@@ -198,7 +207,7 @@ function comparison_meta.__cells(c)
   local out = {}
   for n, t in ipairs(c) do
     local label = written.shortened(t.label, LABEL)
-    out[n] = t.refused and {label, "", "", "", t.verdict} or {label, seconds(t.min), seconds(t.median),
+    out[n] = t.refused and {label, "", "", "", t.verdict} or {label, min_text(t), median_text(t),
       (spread_text(t):gsub("^spread ", "")), t.verdict .. (t.unsafe and ", unsafe" or "")}
   end
   return {head = {"", "min", "median", "spread", "compared"}, rows = out, left = {true, heads = true, [5] = true},
@@ -214,7 +223,7 @@ function comparison_meta.__tostring(c)
 end
 
 rows.define(time_methods, "time", "gflops", "(self: nw.time, flop: number): number",
-  "Billions of operations a second, by the fastest run.", function(t, flop) return flop / t.min / 1e9 end)
+  "Billions of operations a second, by the fastest run.", function(t, flop) return flop / (t.min or t.median) / 1e9 end)
 
 rows.define(comparison_methods, "comparison", "plot",
   "(self: nw.comparison, options?: {style?: string, title?: string}): nw.plot",

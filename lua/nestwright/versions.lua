@@ -3,6 +3,7 @@ local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local inside = require "nestwright.inside"
 local rows = require "nestwright.rows"
+local sizes = require "nestwright.sizes"
 local times = require "nestwright.times"
 local written = require "nestwright.written"
 
@@ -79,13 +80,14 @@ end
 
 -- ---- the steps
 
-local OPTIONS = {"threads", "opt", "limit", "rounds", "versions"}
+local OPTIONS = {"threads", "opt", "limit", "rounds", "versions", "sizes"}
 
 function versions.check(what, options, more)
   local o = errors.options(what, options, table.move(more or {}, 1, #(more or {}), #OPTIONS + 1, {table.unpack(OPTIONS)}))
   if o.limit and not (type(o.limit) == "number" and o.limit > 0 and o.limit <= 1e6) then
     errors.fail("range", nil, "%s: limit is seconds that one run may take, not %s", what, tostring(o.limit))
   end
+  times.plain(what .. ": sizes", o.sizes or {})
   return o
 end
 
@@ -105,6 +107,12 @@ end
 --- How a row of the log reads.
 function versions.label(entry) return entry.step or "the naive program" end
 
+--- What a kernel of the schedule is measured on: arrays as given, or random ones of the shapes that the sizes make.
+function versions.arguments(what, s, kernel, given, o)
+  if #given == 0 then given = inside.sized_arrays(s, sizes.named(what, s, o.sizes or {})) end
+  return inside.kernel_arrays(what, kernel, given)
+end
+
 --- Times of the rows of a log. given: arrays, or none.
 function versions.times(what, s, line, given, o)
   local list, numbers, arguments = {}, {}, nil
@@ -112,7 +120,7 @@ function versions.times(what, s, line, given, o)
   versions.each(s, numbers, function()
     local p = {label = versions.label(line[#list + 1])}
     p.kernel, p.refused = versions.build(s, o)
-    arguments = arguments or p.kernel and inside.kernel_arrays(what, p.kernel, given)
+    arguments = arguments or p.kernel and versions.arguments(what, s, p.kernel, given, o)
     p.arguments = arguments
     list[#list + 1] = p
   end)
@@ -126,7 +134,8 @@ function versions.install()
     "Measures every version from the naive program to the current one, in turn as nw.compare does: what each step was worth. "
     .. "Without inputs, on random ones. The last argument may be options: threads, opt; limit: seconds that one run may take (2), "
     .. "slower versions are stopped and said to be refused, as are those that cannot be built; rounds: 20 unless said, fewer where "
-    .. "they would take more than ten seconds; versions: numbers of those wanted, as s:log() has them. Its plot is a curve.",
+    .. "they would take more than ten seconds; versions: numbers of those wanted, as s:log() has them; sizes: values of symbolic "
+    .. "sizes, {N = 64}, for random inputs. Its plot is a curve.",
     function(s, ...)
       local given, options = inside.split_options(...)
       local o = versions.check("time_steps", options)

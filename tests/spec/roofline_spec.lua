@@ -40,7 +40,8 @@ describe("nw.roofline", function()
     local dots, spread = block(p, "dots"), block(p, "spread")
     assert.is_true(near(dots[1][1], 1) and near(dots[1][2], 5e9))
     assert.is_true(near(dots[2][1], 100) and near(dots[2][2], 40e9))
-    assert.is_true(near(spread[2][3], 1e9 / 0.05) and near(spread[2][4], 1e9 / 0.02))
+    assert.equal(1, #spread) -- a lone number has none
+    assert.is_true(near(spread[1][3], 1e9 / 0.05) and near(spread[1][4], 1e9 / 0.02))
     assert.truthy(tostring(p):find("50 % of memory", 1, true))
     assert.truthy(tostring(p):find("40 % of the peak", 1, true))
   end)
@@ -101,6 +102,81 @@ describe("nw.roofline", function()
     assert.equal(2.0 * 8 * 16, p.rows[1][2])
     assert.same(p.rows, q.rows)
     assert.equal("simulated", p.rows[1][4])
+  end)
+
+  it("measures symbolic sizes on random inputs of the sizes given", function()
+    local s = support.row_sums()
+    s:split("i", 4)
+    local p = nw.roofline(s, {roofs = roofs(), sizes = {M = 8, N = 16}, threads = 1, rounds = 2})
+    assert.equal(2, #p.rows)
+    for n = 1, 2 do assert.equal(2.0 * 8 * 16, p.rows[n][2]) end
+    local q = nw.roofline({s}, {roofs = roofs(), sizes = {M = 8, N = 16, other = 3}, threads = 1, rounds = 2})
+    assert.equal(2.0 * 8 * 16, q.rows[1][2])
+    local err = fails("the size M has no value", "invalid", nw.roofline, s, {roofs = roofs(), threads = 1})
+    assert.truthy(err.hint:find("sizes = {M = ", 1, true))
+    fails("N: expected a whole number", "invalid", nw.roofline, s, {roofs = roofs(), sizes = {M = 8, N = "x"}})
+    fails("sizes: expected a table", "invalid", nw.roofline, s, {roofs = roofs(), sizes = 8})
+  end)
+
+  -- A sum of 64 numbers a row: integers have no peak here, f64 has its own.
+  it("holds integers against bandwidths alone, and f64 against the peak of f64", function()
+    local function one(dtype)
+      local A = nw.placeholder({64, 64}, dtype, "A")
+      return nw.schedule(nw.compute({64, 64}, function(i, j) return A(j, i) + 1 end, "T"))
+    end
+    local r = roofs()
+    local ints = nw.roofline({{schedule = one "i32", time = 1e-9}}, {roofs = r})
+    local text = tostring(ints)
+    assert.truthy(text:find("op/s at [%d.]+ op/byte"))
+    assert.falsy(text:find("flop", 1, true))
+    assert.truthy(text:find("No peak is drawn for integers", 1, true))
+    assert.equal("memory", ints.rows[1][10])
+    assert.same({}, block(ints, "peak"))
+    assert.truthy(ints.script:find("(op/byte)", 1, true))
+    local dots = {{schedule = one "f64", time = 1e-9}}
+    r.levels[3].best = 1e15
+    local held = nw.roofline(dots, {roofs = r, simulate = 1})
+    assert.same({"the f32 peak", 100e9}, {held.rows[1][10], held.rows[1][11]})
+    r.peak_f64 = {best = 40e9, median = 40e9, spread = 0.01}
+    held = nw.roofline(dots, {roofs = r, simulate = 1})
+    assert.same({"the peak", 40e9}, {held.rows[1][10], held.rows[1][11]})
+    assert.equal(40e9, block(held, "peak")[1][2])
+    assert.truthy(tostring(held):find("the peak in f64 multiply-adds", 1, true))
+    for _, dtype in ipairs {"f32", "i32"} do dots[#dots + 1] = {schedule = one(dtype), time = 1e-3} end
+    local both = nw.roofline(dots, {roofs = r, simulate = 1})
+    assert.truthy(both.script:find("peak 100 Gflop/s (f32)", 1, true))
+    assert.truthy(both.script:find("peak 40 Gflop/s (f64)", 1, true))
+  end)
+
+  -- The place of the words along the right edge, in parts of the picture.
+  it("keeps the words at roofs of one and of two threads apart", function()
+    local one, two = roofs(), roofs(2)
+    one.peak.best, two.peak.best, two.levels[1].best, two.levels[2].best = 174e9, 131e9, 300e9, 300e9
+    one.levels[2].best = 290e9
+    local list = {}
+    for n, threads in ipairs {1, 2} do
+      list[n] = {label = "a", flops = 1e9, bytes = {memory = 1e9, L2 = 1e9}, how = "given", time = {median = 0.2},
+        threads = threads, arithmetic = "f32"}
+    end
+    local p = require "nestwright.plots.roofline".make(list, {one, two}, {level = "L2", title = "t"})
+    local y, seen = {}, {}
+    for threads, at in p.script:gmatch "set label 'peak %d+ Gflop/s %((%d) threads?%)' at screen [%d.]+, screen ([%d.]+)" do
+      y[threads] = tonumber(at) * p.size[2]
+    end
+    assert.is_true(y["1"] - y["2"] > 14, "the peaks' words overlap")
+    for text in p.script:gmatch "set label '([^'\n]+)' at [%d.e+-]+, [%d.e+-]+ right rotate" do seen[#seen + 1] = text end
+    local all = table.concat(seen, ", ")
+    for _, words in ipairs {"L1 300 GB/s (2", "L2 300 GB/s (2", "memory 10 GB/s (2", "L2 290 GB/s (1"} do
+      assert.truthy(all:find(words .. " thread", 1, true), words .. " is not among " .. all)
+    end
+  end)
+
+  it("does not explain a dot above the peak by caches", function()
+    local p = tostring(nw.roofline({a = {flops = 2e9, bytes = 1e7, time = 0.01}}, {roofs = roofs()}))
+    assert.truthy(p:find("200 %% of the peak"))
+    assert.truthy(p:find("above that peak, which no cache explains", 1, true))
+    assert.falsy(p:find("nearer caches", 1, true))
+    assert.truthy(p:find("Spread not known.", 1, true))
   end)
 
   it("has a dot for each version, arrows between them, and leaves the schedule as it was", function()
@@ -196,5 +272,10 @@ describe("nw.roofs", function()
     fails("no memory", "limit", nw.bandwidth, 1 << 60)
     fails("threads is a number", "range", nw.bandwidth, 100, {threads = 0})
     fails("threads is a number", "range", nw.roofs, {threads = 1.5})
+  end)
+
+  it("measures the peak of f64 as well", function()
+    assert.is_true(nw.peak_flops(1, "f64") > 1e7)
+    fails("dtype is 'f32' or 'f64'", "invalid", nw.peak_flops, 1, "i32")
   end)
 end)

@@ -44,6 +44,27 @@ describe("nw.timings", function()
     assert.truthy(tostring(c):find "spread unknown")
   end)
 
+  -- One number has no spread, and what has none is not told apart from anything.
+  it("says nothing of times of which one number is known", function()
+    local c = nw.timings {a = {median = 1}, b = {median = 1.0001}, c = {min = 2}, d = {samples = {3}}, e = around(1)}
+    for n = 2, 5 do assert.equal("no verdict: spread unknown", c[n].verdict) end
+    for n = 1, 4 do assert.is_nil(c[n].spread) end
+    for _, style in ipairs {"bars", "points", "speedup", "steps"} do
+      local p = c:plot {style = style}
+      local text = tostring(p)
+      assert.truthy(text:find("a: median 1 s, spread unknown\n", 1, true))
+      assert.truthy(text:find("b: median 1 s, spread unknown; no verdict against a", 1, true))
+      assert.truthy(text:find("c: fastest 2 s, spread unknown; no verdict against a", 1, true))
+      assert.falsy(text:find "%d times as fast")
+      assert.same({"b", 1.0001}, {p.rows[2][1], p.rows[2][3]})
+      for _, column in ipairs {2, 4, 5} do assert.is_nil(p.rows[2][column]) end
+      assert.equal(style == "speedup" and 0 or 1, #block(p, "halves"))
+    end
+    local alone = nw.timings {a = {median = 1}}
+    assert.truthy(tostring(alone:plot()):find("Spread not known.", 1, true))
+    assert.is_nil(support.doubled(8):time({threads = 1, reps = 1}).spread)
+  end)
+
   it("says what it wants", function()
     fails("there are no times", "invalid", nw.timings, {})
     fails("expected a table", "invalid", nw.timings, 3)
@@ -227,6 +248,16 @@ describe("s:time_steps", function()
     fails("version 7 is not on the way", "range", s.time_steps, s, {versions = {7}})
     fails("limit is seconds", "range", s.time_steps, s, {limit = 0 / 0})
     fails("did you mean 'limit'", "invalid", s.time_steps, s, {limits = 1})
+  end)
+
+  it("takes values of symbolic sizes, for random inputs", function()
+    local s = support.row_sums()
+    s:split("i", 4)
+    local c = s:time_steps {sizes = {M = 8, N = 16}, threads = 1, rounds = 2}
+    assert.equal(2, #c)
+    for n = 1, 2 do assert.is_true(c[n].median > 0) end
+    local err = fails("the size N has no value", "invalid", s.time_steps, s, {threads = 1, sizes = {M = 8}})
+    assert.truthy(err.hint:find("sizes = {N = ", 1, true))
   end)
 
   it("marks steps that nobody judged", function()

@@ -17,6 +17,7 @@ local colour, seconds = figure.colour, written.seconds
 local KINDS = {
   {name = "told", text = "told apart from the version before", pt = 7, colour = colour.blue},
   {name = "same", text = "not distinguishable from the version before", pt = 6, colour = colour.red},
+  {name = "unknown", text = "spread not known, no verdict", pt = 4, colour = colour.blue},
   {name = "refused", text = "not measured", pt = 2, colour = colour.black},
 }
 
@@ -24,7 +25,8 @@ local KINDS = {
 local function kinds_of(list)
   local out, last = {}, nil
   for n, r in ipairs(list) do
-    out[n] = r.refused and "refused" or last and not times.distinguishable(r.time, last.time) and "same" or "told"
+    local apart = last and not r.refused and times.distinguishable(r.time, last.time)
+    out[n] = r.refused and "refused" or last and apart == nil and "unknown" or last and not apart and "same" or "told"
     if not r.refused then last = r end
   end
   return out
@@ -69,14 +71,16 @@ local function curve_parts(f, list, kinds, top)
   local line, halves, fastest, parts = {}, {}, {}, {}
   for n, r in ipairs(list) do
     line[n] = r.refused and "" or {n - 1, r.median}
-    if not r.refused then
-      halves[#halves + 1] = {n - 1, r.median, r.lo, r.hi}
-      fastest[#fastest + 1] = {n - 1 - 0.09, r.min, 0.18, 0}
-    end
+    if r.lo then halves[#halves + 1] = {n - 1, r.median, r.lo, r.hi} end
+    if r.min then fastest[#fastest + 1] = {n - 1 - 0.09, r.min, 0.18, 0} end
   end
   parts[1] = f:data(line, "curve") .. (" using 1:2 with lines lw 1.5 lc rgb '%s' notitle"):format(colour.grey)
-  parts[2] = f:data(halves, "halves") .. " " .. figure.UPRIGHT .. " lw 1.5 lc rgb '#000000' notitle"
-  parts[3] = f:data(fastest, "fastest") .. " using 1:2:3:4 with vectors nohead lw 2 lc rgb '#000000' notitle"
+  if #halves > 0 then
+    parts[#parts + 1] = f:data(halves, "halves") .. " " .. figure.UPRIGHT .. " lw 1.5 lc rgb '#000000' notitle"
+  end
+  if #fastest > 0 then
+    parts[#parts + 1] = f:data(fastest, "fastest") .. " using 1:2:3:4 with vectors nohead lw 2 lc rgb '#000000' notitle"
+  end
   for _, kind in ipairs(KINDS) do
     local data = series(f, list, kinds, kind.name, top)
     if data then
@@ -91,10 +95,11 @@ local function place_of(list, n)
   local r, before, after = list[n], list[n - 1], list[n + 1]
   local falls = before and not before.refused and before.median > r.median
   local rises = after and not after.refused and after.median > r.median
-  if falls and rises then return r.min, "center offset 0,-1.1" end
-  if falls then return r.hi, "left offset 0.4,0.9" end
-  if rises then return r.hi, "right offset -0.4,0.9" end
-  return r.hi, "center offset 0,1.1"
+  if falls and rises then return r.min or r.median, "center offset 0,-1.1" end
+  local top = r.hi or r.median
+  if falls then return top, "left offset 0.4,0.9" end
+  if rises then return top, "right offset -0.4,0.9" end
+  return top, "center offset 0,1.1"
 end
 
 local function ratio_labels(list, out)
@@ -103,8 +108,8 @@ local function ratio_labels(list, out)
       out[#out + 1] = ("set label 'refused' at first %d, graph 1 center offset 0,0.7 font ',9'"):format(n - 1)
     else
       local y, how = place_of(list, n)
-      out[#out + 1] = ("set label '%s' at first %d, first %.9g %s font ',10'"):format(r.same and "≈ 1x" or written.times(r.ratio),
-        n - 1, y, how)
+      out[#out + 1] = ("set label '%s' at first %d, first %.9g %s font ',10'"):format(
+        r.unknown and "?" or r.same and "≈ 1x" or written.times(r.ratio), n - 1, y, how)
     end
   end
 end
@@ -122,7 +127,7 @@ end
 local function range_of(list)
   local lo, hi = math.huge, 0
   for _, r in ipairs(list) do
-    if not r.refused then lo, hi = math.min(lo, r.min), math.max(hi, r.hi) end
+    if not r.refused then lo, hi = math.min(lo, r.min or r.median), math.max(hi, r.hi or r.median) end
   end
   if hi > FAR * lo then return lo / 1.8, hi * 2, true end
   return 0, hi * 1.2, false

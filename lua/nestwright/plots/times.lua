@@ -24,7 +24,7 @@ local function sets_of(list)
   for _, start in ipairs(list) do
     local set = {}
     for n, r in ipairs(list) do
-      if not start.refused and not r.refused and r.lo <= start.lo and start.lo <= r.hi then set[#set + 1] = n end
+      if start.lo and r.lo and r.lo <= start.lo and start.lo <= r.hi then set[#set + 1] = n end
     end
     if #set > 1 then out[#out + 1] = set end
   end
@@ -58,8 +58,10 @@ local function row_of(t, base)
   if t.refused then return r end
   r.min, r.median = t.min, t.median
   r.lo, r.hi = times.half(t)
-  r.ratio, r.ratio_lo, r.ratio_hi = base.median / t.median, base.lo and base.lo / r.hi, base.hi and base.hi / r.lo
-  r.first, r.same = t == base.time, t ~= base.time and not times.distinguishable(t, base.time)
+  r.ratio, r.first = base.median / t.median, t == base.time
+  if r.lo and base.lo then r.ratio_lo, r.ratio_hi = base.lo / r.hi, base.hi / r.lo end
+  local apart = times.distinguishable(t, base.time)
+  r.same, r.unknown = not r.first and apart == false, not r.first and apart == nil
   return r
 end
 
@@ -71,10 +73,11 @@ local function rows_of(c)
   return out
 end
 
-local function extent(list, low, high)
+-- From the least to the most of what is drawn, where `at` is what is always known.
+local function extent(list, low, at, high)
   local lo, hi = math.huge, 0
   for _, r in ipairs(list) do
-    if not r.refused then lo, hi = math.min(lo, r[low]), math.max(hi, r[high]) end
+    if not r.refused then lo, hi = math.min(lo, r[low] or r[at]), math.max(hi, r[high] or r[at]) end
   end
   return lo, hi
 end
@@ -95,14 +98,14 @@ local function style_of(list, name)
   if name and not STYLES[name] and name ~= "steps" then
     errors.fail("invalid", nil, "plot: style is 'bars', 'points', 'speedup' or 'steps', not '%s'", tostring(name))
   end
-  local lo, hi = extent(list, "median", "median")
+  local lo, hi = extent(list, "median", "median", "median")
   return name or (hi > FAR * lo and "points" or "bars")
 end
 
 -- Where the axis begins and ends, whether it is one of powers, and where bars begin.
 local function axis_of(list, name)
   local style = STYLES[name]
-  local lo, hi = extent(list, style.from, style.hi)
+  local lo, hi = extent(list, style.from, style.at, style.hi)
   if name == "bars" then return 0, hi * 1.05, false, 0 end
   if name == "speedup" then
     local log = hi > FAR or lo < 1 / FAR
@@ -114,11 +117,12 @@ local function axis_of(list, name)
   return lo - pad, hi + pad, false
 end
 
--- Bars: plain of the first, filled of those told apart from it, hatched of the rest.
+-- Bars: plain of the first, filled of those told apart from it, hatched of those that are not; empty where nothing is said.
 local KINDS = {
   {fill = "solid 0.45", colour = colour.grey, point = 7, is = function(r) return r.first end},
-  {fill = "solid 0.8", colour = colour.blue, point = 7, is = function(r) return not r.first and not r.same end},
+  {fill = "solid 0.8", colour = colour.blue, point = 7, is = function(r) return not r.first and not r.same and not r.unknown end},
   {fill = "pattern 4", colour = colour.blue, point = 6, is = function(r) return r.same end},
+  {fill = "empty", colour = colour.blue, point = 4, is = function(r) return r.unknown end},
 }
 
 local function bar_parts(f, list, style, from, parts)
@@ -155,13 +159,13 @@ local function spread_parts(f, list, style, name, parts)
   local halves, fastest = {}, {}
   for n, r in ipairs(list) do
     local y = #list - n
-    if not r.refused then
-      halves[#halves + 1] = {r[style.at], y, r[style.lo], r[style.hi]}
-      fastest[#fastest + 1] = {r.min, y - 0.2, 0, 0.4}
-    end
+    if r[style.lo] then halves[#halves + 1] = {r[style.at], y, r[style.lo], r[style.hi]} end
+    if r.min then fastest[#fastest + 1] = {r.min, y - 0.2, 0, 0.4} end
   end
-  parts[#parts + 1] = f:data(halves, "halves") .. " " .. figure.ALONG .. " lw 1.5 lc rgb '#000000' notitle"
-  if name ~= "speedup" then
+  if #halves > 0 then
+    parts[#parts + 1] = f:data(halves, "halves") .. " " .. figure.ALONG .. " lw 1.5 lc rgb '#000000' notitle"
+  end
+  if name ~= "speedup" and #fastest > 0 then
     parts[#parts + 1] = f:data(fastest, "fastest") .. " using 1:2:3:4 with vectors nohead lw 2 lc rgb '#000000' notitle"
   end
 end
@@ -191,7 +195,7 @@ local function row_labels(list, wide, out)
       out[#out + 1] = label(written.shortened(r.refused, wide // CHARACTER), "graph 0.01", y, "left" .. GREY)
       out[#out + 1] = label("refused", behind(TIME, wide), y, "right" .. GREY)
     else
-      local said = r.first and "" or r.same and "not distinguishable" or written.times(r.ratio)
+      local said = r.first and "" or r.unknown and "no verdict" or r.same and "not distinguishable" or written.times(r.ratio)
       out[#out + 1] = label(seconds(r.median), behind(TIME, wide), y, "right")
       out[#out + 1] = label(said, behind(AGAINST, wide), y, "left")
     end
@@ -248,9 +252,11 @@ end
 local function about_row(r, base)
   local name = r.label .. pictures.unsafe(r.time)
   if r.refused then return ("%s: refused: %s"):format(name, r.refused) end
-  local said = ("%s: median %s, middle half %s to %s, fastest %s"):format(name, seconds(r.median), seconds(r.lo), seconds(r.hi),
-    seconds(r.min))
+  local said = ("%s: %s %s"):format(name, r.time.fastest_alone and "fastest" or "median", seconds(r.median))
+  said = said .. (r.lo and (", middle half %s to %s"):format(seconds(r.lo), seconds(r.hi)) or ", spread unknown")
+  if r.min and not r.time.fastest_alone then said = said .. ", fastest " .. seconds(r.min) end
   if r.first then return said end
+  if r.unknown then return ("%s; no verdict against %s: it takes the middle half of both"):format(said, base.label) end
   if r.same then return ("%s; not distinguishable from %s"):format(said, base.label) end
   return ("%s; %s times as fast as %s"):format(said, written.times(r.ratio):gsub("x$", ""), base.label)
 end
@@ -263,12 +269,14 @@ local function about_sets(list, sets, out)
   end
 end
 
-local function most_spread(list)
-  local most, unknown = 0, false
+local function spread_words(list)
+  local most, unknown = nil, false
   for _, r in ipairs(list) do
-    most, unknown = math.max(most, r.time.spread or 0), unknown or not r.refused and not r.time.spread
+    if r.time.spread then most = math.max(most or 0, r.time.spread) end
+    unknown = unknown or not r.refused and not r.time.spread
   end
-  return most, unknown
+  if not most then return "Spread not known." end
+  return ("Spread (middle half over median) at most %.1f %%%s."):format(100 * most, unknown and ", of some not known" or "")
 end
 
 -- Different values of a field, in the order in which they come; of others than the first, whose they are.
@@ -294,12 +302,10 @@ end
 --- Machine, threads, repetitions and spread of what is drawn, in words. list: {label, time, refused}; c: rounds.
 function pictures.small_print(list, c)
   local machines, threads = values_of(list, "machine"), values_of(list, "threads")
-  local spread, unknown = most_spread(list)
-  return ("%s. %s%s. Spread (middle half over median) at most %.1f %%%s."):format(
+  return ("%s. %s%s. %s"):format(
     #machines > 0 and table.concat(machines, "; ") or "Machine not told",
     c.rounds and ("Measured in turn, %d rounds"):format(c.rounds) or "Measured apart, not in turn",
-    #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "", 100 * spread, unknown and ", of some not known" or "")
-    .. elsewhere(list, c)
+    #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "", spread_words(list)) .. elsewhere(list, c)
 end
 
 local ALIKE = " Alike: not distinguishable from each other, since the middle halves of their times overlap."

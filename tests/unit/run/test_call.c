@@ -310,7 +310,8 @@ static void test_the_interpreter_on_arrays(void **state) {
 
 static void test_peak_is_what_the_ports_give(void **state) {
   fixture *f = *state;
-  assert_true(nw_peak_flops(f->c, 1) > 0);
+  assert_true(nw_peak_flops(f->c, NW_F32, 1) > 0);
+  assert_true(nw_peak_flops(f->c, NW_F64, 1) > 0);
   assert_true(nw_core_hz() > 0);
   char *m = nw_machine(f->c);
   assert_non_null(strstr(m, "memory"));
