@@ -349,7 +349,7 @@ function schedule:tile(loops, factors, options) end
 ---@return nw.time
 function schedule:time(...) end
 
----Measures every version from the naive program to the current one, in turn as nw.compare does: what each step was worth. Without inputs, on random ones. The last argument may be options: threads, opt; limit: seconds that one run may take (2), slower versions are stopped and said to be refused, as are those that cannot be built; rounds: 20 unless said, fewer where they would take more than ten seconds; versions: numbers of those wanted, as s:log() has them. Its plot is a curve.
+---Measures every version from the naive program to the current one, in turn as nw.compare does: what each step was worth. Without inputs, on random ones. The last argument may be options: threads, opt; limit: seconds that one run may take (2), slower versions are stopped and said to be refused, as are those that cannot be built; rounds: 20 unless said, fewer where they would take more than ten seconds; versions: numbers of those wanted, as s:log() has them; sizes: values of symbolic sizes, {N = 64}, for random inputs. Its plot is a curve.
 ---@param ... nw.array|table
 ---@return nw.comparison
 function schedule:time_steps(...) end
@@ -970,10 +970,11 @@ function nw.not_(c) end
 ---@return nw.plot
 function nw.order(s, options) end
 
----Measured peak of f32 fused multiply-adds on this machine, flop/s; about 0.1 s the first time.
+---Measured peak of fused multiply-adds of 'f32' or 'f64' on this machine, flop/s.
 ---@param threads? integer
+---@param dtype? string
 ---@return number
-function nw.peak_flops(threads) end
+function nw.peak_flops(threads, dtype) end
 
 ---That peak against two full-width units at the measured clock: near 1 when the peak loop is honest.
 ---@return number
@@ -1035,13 +1036,13 @@ function nw.reduce_axis(extent, name) end
 ---@return nw.plot
 function nw.reuse(s, options) end
 
----The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two. Bytes are those beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the lowest of the roofs over it. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: of symbolic sizes; roofs: those of nw.roofs, kept.
+---The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two; over integers, whose peak is not measured, only bandwidths are roofs, over f64 the peak is that of f64. Bytes are those beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the lowest of the roofs over it. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: of symbolic sizes; roofs: those of nw.roofs, kept.
 ---@param what nw.schedule|table
 ---@param options? {threads?: integer, opt?: integer, limit?: number, rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, roofs?: table, arrows?: boolean, title?: string}
 ---@return nw.plot
 function nw.roofline(what, options) end
 
----What this machine can do at most, measured: the peak of f32 multiply-adds in flop/s, and for each cache and for memory the bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times the last cache, or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak and levels: records with best, median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a process, and again with fresh = true.
+---What this machine can do at most, measured: the peak of multiply-adds of f32 and of f64 in flop/s, and for each cache and for memory the bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times the last cache, or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak, peak_f64 and levels: records with best, median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a process, and again with fresh = true.
 ---@param options? {threads?: integer, fresh?: boolean}
 ---@return nw.report
 function nw.roofs(options) end
