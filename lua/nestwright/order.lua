@@ -61,14 +61,16 @@ local function shown_axes(what, stage, asked)
   return list
 end
 
--- Values given by axis, {k = 0}, each in its domain.
+-- Values given by axis, {k = 0}, each in its domain, or one behind it: what a range is to, it does not hold.
 local function values_given(what, stage, option, given)
+  local behind = option == "to" and 1 or 0
   local out = {}
   for name, value in pairs(errors.expect(what .. ": " .. option, given or {}, "table")) do
     local axis = axis_of(what, stage, name)
     out[name] = sizes.whole(what, value, option .. "." .. name)
-    if out[name] < axis.lo or out[name] >= axis.lo + axis.extent then
-      errors.fail("range", nil, "%s: %s.%s = %d is not in %d..%d", what, option, name, out[name], axis.lo, axis.lo + axis.extent)
+    local lo, hi = axis.lo + behind, axis.lo + axis.extent + behind
+    if out[name] < lo or out[name] >= hi then
+      errors.fail("range", nil, "%s: %s.%s = %d is not in %d..%d", what, option, name, out[name], lo, hi)
     end
   end
   return out
@@ -76,17 +78,19 @@ end
 
 local function check_extent(what, axis, from, to)
   if axis.extent <= 0 then errors.fail("invalid", nil, "%s: %s has no values: there is nothing to show", what, axis.name) end
-  if from > to then errors.fail("range", nil, "%s: from.%s = %d is behind to.%s = %d", what, axis.name, from, axis.name, to) end
-  if to - from < MOST then return end
-  errors.fail("limit", ("{from = {%s = %d}, to = {%s = %d}} shows a part"):format(axis.name, from, axis.name, from + MOST - 1),
-    "%s: %s has %d values; at most %d are drawn", what, axis.name, to - from + 1, MOST)
+  if from >= to then
+    errors.fail("range", nil, "%s: %s in %d..%d holds no value: to is the first that is not shown", what, axis.name, from, to)
+  end
+  if to - from <= MOST then return end
+  errors.fail("limit", ("{from = {%s = %d}, to = {%s = %d}} shows a part"):format(axis.name, from, axis.name, from + MOST),
+    "%s: %s has %d values; at most %d are drawn", what, axis.name, to - from, MOST)
 end
 
 local function range_of(what, axis, from, to)
-  local lo, hi = from[axis.name] or axis.lo, to[axis.name] or axis.lo + axis.extent - 1
+  local lo, hi = from[axis.name] or axis.lo, to[axis.name] or axis.lo + axis.extent
   check_extent(what, axis, lo, hi)
   local values = {}
-  for v = lo, hi do values[#values + 1] = v end
+  for v = lo, hi - 1 do values[#values + 1] = v end
   return values
 end
 
@@ -139,7 +143,7 @@ end
 
 local WHICH = "stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its "
   .. "first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is "
-  .. "shown, {i = 8}; at most 64 values of each. sizes: values of symbolic sizes."
+  .. "shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes."
 
 local SIGNATURE = "(s: nw.schedule, options?: {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, "
   .. "title?: string}): nw.plot"

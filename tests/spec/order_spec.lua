@@ -173,10 +173,16 @@ describe("nw.order", function()
     fails("expected a whole number", "invalid", nw.order, s, {at = {k = 0 / 0}})
     fails("expected a whole number", "invalid", nw.order, s, {to = {i = math.huge}})
     fails("that axis is shown", "invalid", nw.order, s, {at = {i = 0}})
-    fails("is behind", "range", nw.order, s, {from = {i = 2}, to = {i = 1}})
+    fails("i in 2..1 holds no value", "range", nw.order, s, {from = {i = 2}, to = {i = 1}})
+    fails("i in 2..2 holds no value", "range", nw.order, s, {from = {i = 2}, to = {i = 2}})
+    fails("to.i = 0 is not in 1..", "range", nw.order, s, {to = {i = 0}})
     fails("expected a string", "invalid", nw.order, s, {title = 1})
     local big = support.gemm(128, 64, 4)
-    fails("i has 128 values; at most 64 are drawn.*from = {i = 0}, to = {i = 63}", "limit", nw.order, big)
+    fails("i has 128 values; at most 64 are drawn.*from = {i = 0}, to = {i = 64}", "limit", nw.order, big)
+    local part = nw.order(big, {from = {i = 32}, to = {i = 96}})
+    assert.equal(64 * 64, #part.rows)
+    assert.truthy(part.caption:find("C, i in 32..96 of 0..128, j in 0..64 at k = 0: ", 1, true))
+    assert.equal(64 * 64, #nw.order(big, {from = {i = 64}, to = {i = 128}}).rows)
     assert.equal(8 * 64, #nw.order(big, {from = {i = 120}}).rows)
     local M = nw.size("M", {min = 0})
     local X = nw.placeholder({M, 4}, "f32", "X")
@@ -293,6 +299,81 @@ describe("nw.pieces", function()
   it("is one piece where nothing was cut", function()
     fails("unknown option", "invalid", nw.pieces, triangle(4), {colour = "red"})
     assert.same({Y = named(2, 2, function() return "Y" end).Y}, pieces_of(nw.pieces(doubled(2, 2))))
+  end)
+end)
+
+describe("cells visited more than once", function()
+  -- Rows of a stage that is computed again for each row of what needs it.
+  local function again(rows, width, reach)
+    local I = nw.placeholder({rows, width}, "f32", "I")
+    local X = nw.compute({rows, width}, function(i, j) return I(i, j) * 2 end, "X")
+    local r = nw.reduce_axis(reach, "r")
+    local Y = nw.compute({rows + 1 - reach, width}, function(i, j) return nw.sum(X(i + r, j), r) end, "Y")
+    local s = nw.schedule(Y)
+    s:compute_at(X, s:loops(Y)[1])
+    return nw.order(s, {stage = "X"})
+  end
+
+  it("show all times where each cell has room, and a gap to the next", function()
+    local p = again(4, 2, 2)
+    assert.same({'0 0 "1"', '1 0 "2"', '0 1 "3 5"', '1 1 "4 6"', '0 2 "7 9"', '1 2 "8 10"', '0 3 "11"', '1 3 "12"'},
+      block_lines(p, "times"))
+    assert.truthy(p.script:find("'visited more than once'", 1, true))
+  end)
+
+  it("show, where one has not, the first time and how many there are, in all", function()
+    local p = again(6, 10, 3)
+    local times = block_lines(p, "times")
+    for row, text in pairs {[0] = "1", "11 ×2", "21 ×3", "51 ×3", "81 ×2", "111"} do
+      assert.equal(('0 %d "%s"'):format(row, text), times[10 * row + 1])
+    end
+    assert.truthy(p.script:find("visited more than once: first time ×visits", 1, true))
+  end)
+end)
+
+describe("the shades of cells", function()
+  it("are grey where paths have colours, which they would hide", function()
+    local function shades(p)
+      local grey, n = true, 0
+      for _, line in ipairs(block_lines(p, "cells")) do
+        local v = math.tointeger(tonumber(line:match "^%S+ %S+ (%S+)"))
+        grey, n = grey and v >> 16 == v & 255 and v & 255 >= 200, n + 1
+      end
+      assert.is_true(n > 1)
+      return grey
+    end
+    local s = support.gemm(4, 4, 2)
+    assert.is_false(shades(nw.order(s)))
+    s:parallel "i"
+    assert.is_true(shades(nw.order(s)))
+  end)
+end)
+
+describe("names of pieces", function()
+  it("at the left have lines that meet no number of a row, nor the axis's name", function()
+    local I = nw.placeholder({64, 64}, "f32", "I")
+    local q = nw.reduce_axis(3, "q")
+    local s = nw.schedule(nw.compute({64, 64}, function(y, x)
+      return nw.sum(nw.select(nw.all(nw.ge(x + q, 1), nw.lt(x + q, 65)), I(y, x + q - 1), 0), q)
+    end, "Y"))
+    s:partition "x"
+    local p = nw.pieces(s)
+    local height = p.size[2]
+    local rows = {}
+    for at in p.script:match "set ytics %((.-)%)":gmatch "'%d+' (%d+)" do rows[#rows + 1] = 96 + (tonumber(at) + 0.5) * 9 end
+    local lines = 0
+    local arrow = "set arrow from screen ([%d.]+), screen ([%d.]+) to screen [%d.]+, screen ([%d.]+) front head"
+    for x, y, to in p.script:gmatch(arrow) do
+      if tonumber(x) < 0.4 then
+        local from = height * (1 - tonumber(y))
+        lines = lines + 1
+        assert.is_true(math.abs(from - height * (1 - tonumber(to))) < 0.1)
+        for _, row in ipairs(rows) do assert.is_true(math.abs(from - row) > 6) end
+        assert.is_true(math.abs(from - (96 + 32 * 9)) > 10)
+      end
+    end
+    assert.equal(32, #rows)
+    assert.equal(1, lines)
   end)
 end)
 

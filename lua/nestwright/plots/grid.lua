@@ -5,9 +5,10 @@ local path = require "nestwright.plots.path"
 
 local grid = {}
 
-grid.FIRST, grid.LAST = {240, 246, 252}, {74, 144, 196} -- from light to dark, so that it works in grey
-local NUMBERS = 26 -- pixels of a cell that has room for a number
-local TEXT = 9 -- pixels of a character of a tick
+-- From light to dark, so that it works in grey; where paths have colours, grey that hides none of them.
+local BLUES, GREYS = {{240, 246, 252}, {74, 144, 196}}, {{252, 252, 252}, {200, 200, 200}}
+grid.NUMBERS = 26 -- pixels of a cell that has room for a number
+local TEXT, NAME = 9, 12 -- pixels: of a character of a tick; above and below the middle of an axis's name
 local SMALL = 14 -- pixels of a cell that has thin lines
 local SHADES = 63 -- steps of the ramp
 
@@ -30,22 +31,39 @@ function grid.cell(rows, columns, width, height)
 end
 
 --- A colour of the ramp from light to dark, as a number. part: 0 to 1.
-function grid.shade(part)
-  local v = 0
+function grid.shade(part, grey)
+  local v, first, last = 0, table.unpack(grey and GREYS or BLUES)
   part = math.floor(part * SHADES + 0.5) / SHADES
-  for k = 1, 3 do v = v * 256 + math.floor(grid.FIRST[k] + part * (grid.LAST[k] - grid.FIRST[k]) + 0.5) end
+  for k = 1, 3 do v = v * 256 + math.floor(first[k] + part * (last[k] - first[k]) + 0.5) end
   return v
 end
 
-local function tics(axis, letter, cell)
-  local step, list = 1, {}
-  local widest = 1
+-- The ticks that have a number: {position, value}.
+local function numbered(axis, upright, cell)
+  local step, list, widest = 1, {}, 1
   for _, tick in ipairs(axis.ticks) do widest = math.max(widest, #tostring(tick[2])) end
-  while step * cell < (letter == "y" and 14 or TEXT * widest) do step = step * 2 end
+  while step * cell < (upright and 14 or TEXT * widest) do step = step * 2 end
   for k, tick in ipairs(axis.ticks) do
     local edge = k == 1 or axis.ticks[k - 1][1] + 1 ~= tick[1]
-    if edge or tick[2] % step == 0 then list[#list + 1] = ("'%d' %d"):format(tick[2], tick[1]) end
+    if edge or tick[2] % step == 0 then list[#list + 1] = tick end
   end
+  return list
+end
+
+--- Where a line from the left meets no number of the rows, nor the name of their axis: pixels from the top.
+function grid.free_rows(rect, rows, cell)
+  local list, out = numbered(rows, true, cell), {}
+  for k = 1, #list do
+    local last = list[k + 1] or {2 * list[k][1] - (list[k - 1] or {list[k][1] - 2})[1]}
+    local y = ((list[k][1] + last[1]) / 2 + 0.5) * cell
+    if math.abs(y - rect.height / 2) > NAME and y <= rect.height then out[#out + 1] = rect.top + y end
+  end
+  return out
+end
+
+local function tics(axis, letter, cell)
+  local list = {}
+  for k, tick in ipairs(numbered(axis, letter == "y", cell)) do list[k] = ("'%d' %d"):format(tick[2], tick[1]) end
   return ("set %stics (%s) scale 0 offset 0,%s font ',10'"):format(letter, table.concat(list, ", "),
     letter == "x2" and "-0.4" or letter == "x" and "0.4" or "0")
 end
@@ -148,7 +166,7 @@ local function outlines(f, o, parts)
 end
 
 local function numbers(f, o, parts)
-  if o.cell < NUMBERS or not o.numbers then return end
+  if o.cell < grid.NUMBERS or not o.numbers then return end
   parts[#parts + 1] = ("%s using ($1-0.44):($2-0.28):3 with labels left font ',%d' tc rgb '#333333' notitle"):format(
     f:data(o.numbers, "times"), o.cell < 34 and 7 or 8)
 end

@@ -33,6 +33,9 @@ local function strokes_of(view, list)
   return out
 end
 
+--- Whether paths have colours of their own.
+function order.coloured(lanes) return #lanes > 1 and #lanes <= TOLD_APART end
+
 --- A path for each thread, and one for what is not shared (its name is empty): {name, strokes, colour, point}.
 function order.lanes(view, list)
   local lanes, at = {}, {}
@@ -44,7 +47,7 @@ function order.lanes(view, list)
     end
     table.insert(lane.strokes, stroke)
   end
-  if #lanes > 1 and #lanes <= TOLD_APART then
+  if order.coloured(lanes) then
     local n = 0
     for _, lane in ipairs(lanes) do
       if lane.name ~= "" then
@@ -109,24 +112,29 @@ function order.last(list)
   return last
 end
 
---- Fills that darken with time.
-function order.fills(visited, last)
+--- Fills that darken with time, in grey where paths have colours.
+function order.fills(visited, last, grey)
   local out = {}
   for n, cell in ipairs(visited) do
-    out[n] = {cell[1], cell[2], grid.shade(last > 1 and (cell[3][1] - 1) / (last - 1) or 0)}
+    out[n] = {cell[1], cell[2], grid.shade(last > 1 and (cell[3][1] - 1) / (last - 1) or 0, grey)}
   end
   return out
 end
 
---- Times as text in the cells, of a vector in its first; of many visits the first. cell: pixels.
+local DIGIT, APART = 5, 10 -- pixels: of a character of a number in a cell; between two cells' numbers
+
+--- Times as text in the cells, of a vector in its first: all times, or where one cell has no room for its own, of each the first
+--- time and how many; second, whether that is so. cell: pixels.
 function order.numbers(visited, cell)
-  local out = {}
+  local out, short = {}, false
   for _, v in ipairs(visited) do
-    local text = table.concat(v[3], " ")
-    if 5 * #text > cell - 6 and #v[3] > 1 then text = v[3][1] .. ".." end
+    short = short or not v.inside and #v[3] > 1 and DIGIT * #table.concat(v[3], " ") > cell - APART
+  end
+  for _, v in ipairs(visited) do
+    local text = short and #v[3] > 1 and ("%d ×%d"):format(v[3][1], #v[3]) or table.concat(v[3], " ")
     if not v.inside then out[#out + 1] = ('%d %d "%s"'):format(v[1], v[2], text) end
   end
-  return out
+  return out, short and cell >= grid.NUMBERS
 end
 
 -- Those visited more than once.
@@ -202,7 +210,7 @@ end
 
 -- Threads by shape and colour, as long as each has its own.
 local function add_threads(lanes, entries)
-  if #lanes == 1 or #lanes > TOLD_APART then return end
+  if not order.coloured(lanes) then return end
   for n = 1, math.min(#lanes, NAMED) do
     local lane = lanes[n]
     entries[#entries + 1] = {text = lane.name ~= "" and lane.name or "not shared", pt = lane.point, colour = lane.colour}
@@ -210,13 +218,14 @@ local function add_threads(lanes, entries)
   if #lanes > NAMED then entries[#entries + 1] = {text = "and so on", pt = 0, colour = "#FFFFFF"} end
 end
 
+-- again: what is said of those visited more than once, if there are any.
 local function key_of(lanes, again, last)
-  local rgb, entries = function(part) return ("#%06X"):format(grid.shade(part)) end, {}
+  local rgb, entries = function(part) return ("#%06X"):format(grid.shade(part, order.coloured(lanes))) end, {}
   if last > 1 then
     entries = {{text = "early", pt = 5, colour = rgb(0.15), shade = true}, {text = "late", pt = 5, colour = rgb(1), shade = true}}
   end
   add_threads(lanes, entries)
-  if again then entries[#entries + 1] = {text = "visited more than once", fill = "pattern 4", colour = figure.colour.red} end
+  if again then entries[#entries + 1] = {text = again, fill = "pattern 4", colour = figure.colour.red} end
   return entries
 end
 
@@ -245,13 +254,14 @@ function order.make(view)
   local cell = grid.cell(view.rows, view.columns, WIDTH, HEIGHT)
   local lanes, visited = order.lanes(view, view.list), order.visited(view, view.list)
   local tiles, last, again = order.tiles(view, view.list), order.last(view.list), repeated(visited)
+  local numbers, short = order.numbers(visited, cell)
   local f = figure.new {title = view.title, width = order.width(view.title, view.columns, cell)}
   f:text(f.width / 2, figure.TITLE, order.shown_text(view), {align = "center", size = 10, colour = "#444444"})
   grid.place(f, {left = (f.width - view.columns.n * cell) // 2, top = TOP, cell = cell, rows = view.rows, columns = view.columns,
-    fills = order.fills(visited, last), lanes = lanes, numbers = order.numbers(visited, cell), tiles = tiles,
+    fills = order.fills(visited, last, order.coloured(lanes)), lanes = lanes, numbers = numbers, tiles = tiles,
     borders = order.borders(view, view.list),
     hatches = #again > 0 and {{pattern = 4, colour = figure.colour.red, cells = again}} or nil})
-  f:key(key_of(lanes, #again > 0, last))
+  f:key(key_of(lanes, #again > 0 and (short and "visited more than once: first time ×visits" or "visited more than once"), last))
   local caption = words_of(view, lanes, visited, tiles)
   local script, size = f:finish(view.rows == grid.NONE and 46 or 14, caption)
   local columns, rows = order.rows(view)

@@ -140,12 +140,30 @@ local function draw_inside(f, rect, list, cell)
   end
 end
 
+-- At the left lines pass between the numbers of the rows, each to the cell of the piece's edge that is nearest.
+local function between_rows(rect, view, list, cell)
+  local free, last = grid.free_rows(rect, view.rows, cell), 0
+  for _, p in ipairs(list) do
+    local _, at = middle(rect, cell, p.anchor)
+    local best, least = nil, math.huge
+    for n = last + 1, #free do if math.abs(free[n] - at) < least then best, least = n, math.abs(free[n] - at) end end
+    if best then
+      p.line, last = free[best], best
+      for _, c in ipairs(p.cells) do
+        local _, y = middle(rect, cell, c)
+        if c[1] == p.anchor[1] and math.abs(y - p.line) < math.abs(at - p.line) then p.anchor, at = c, y end
+      end
+    end
+  end
+end
+
 -- As near to their cells as those above and below let them.
 local function draw_beside(f, rect, list, side, cell)
   local x, lowest = side > 0 and rect.left + rect.width + 36 or rect.left - TICKS, rect.top - LINE
   for _, p in ipairs(list) do
     local from, at = middle(rect, cell, p.anchor)
-    local y = math.max(lowest + LINE, at)
+    local y = p.line or math.max(lowest + LINE, at)
+    if p.line then at = math.max(at - cell / 2, math.min(p.line, at + cell / 2)) end
     f:line(x - side * 4, y, from, at, "head filled size screen 0.008,20 lw 0.8 lc rgb '#333333'")
     f:text(x, y, p.name, {align = side > 0 and "left" or "right"})
     lowest = y
@@ -183,6 +201,7 @@ function pieces.make(view)
   local rect = grid.place(f, {left = left + (f.width - wide) // 2, top = TOP, cell = cell, rows = view.rows,
     columns = view.columns, fills = fills_of(list), hatches = hatches_of(list), tiles = tiles,
     borders = order.borders(view, view.list)})
+  if view.rows ~= grid.NONE then between_rows(rect, view, beside[-1], cell) end
   draw_inside(f, rect, list, cell)
   for side, names in pairs(beside) do draw_beside(f, rect, names, side, cell) end
   local caption = caption_of(view, list, tiles)

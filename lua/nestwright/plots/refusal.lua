@@ -62,12 +62,12 @@ local function place(f, part, program, left, top, cell)
     f.bottom = math.max(f.bottom, top + 40)
     return places
   end
-  local visited, shapes = order.visited(view, list), {}
+  local visited, lanes, shapes = order.visited(view, list), order.lanes(view, list), {}
   local marks = marks_of(view, program, part)
   for n, mark in ipairs(marks) do shapes[n] = shape(mark) end
   local rect = grid.place(f, {left = left, top = top, cell = cell, rows = view.rows, columns = view.columns,
-    fills = order.fills(visited, last), lanes = order.lanes(view, list), marks = shapes,
-    numbers = order.numbers(visited, cell), tiles = order.tiles(view, list), dashed = program.after})
+    fills = order.fills(visited, last, order.coloured(lanes)), lanes = lanes, marks = shapes,
+    numbers = (order.numbers(visited, cell)), tiles = order.tiles(view, list), dashed = program.after})
   local bottom = rect.top + rect.height - cell * view.rows.n
   for _, mark in ipairs(marks) do
     places[mark.which] = {rect.left + (mark.x + 0.5) * cell, bottom + (mark.y + 0.5) * cell}
