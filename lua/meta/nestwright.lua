@@ -964,7 +964,7 @@ function nw.ne(a, b) end
 ---@return nw.expr
 function nw.not_(c) end
 
----The order in which the instances of a stage are visited, found from the program: a grid of the stage's axes, a path from visit to visit, cells darker with time, tiles outlined. A vector is a bar; each round of a loop that threads share has a path, a colour and times of its own; what is visited more than once is hatched. stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is shown, {i = 8}; at most 64 values of each. sizes: values of symbolic sizes.
+---The order in which the instances of a stage are visited, found from the program: a grid of the stage's axes, a path from visit to visit, cells darker with time, tiles outlined. A vector is a bar; each round of a loop that threads share has a path, a colour and times of its own; what is visited more than once is hatched. stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, title?: string}
 ---@return nw.plot
@@ -980,7 +980,7 @@ function nw.peak_flops(threads, dtype) end
 ---@return number
 function nw.peak_vs_ports() end
 
----The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name; tiles are outlined. stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is shown, {i = 8}; at most 64 values of each. sizes: values of symbolic sizes.
+---The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name; tiles are outlined. stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, title?: string}
 ---@return nw.plot
