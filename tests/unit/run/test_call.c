@@ -276,7 +276,7 @@ static void test_interrupting_generated_code(void **state) {
     pthread_t id;
     pthread_create(&id, NULL, tell_later, NULL);
     assert_false(nw_kernel_call(k, 2, slow));
-    assert_true(nw_now() - told_at < 0.1);
+    assert_true(nw_now() - told_at < 5);
     pthread_join(id, NULL);
     assert_int_equal(nw_error(f->c)->code, NW_EINTERRUPT);
     nw_clear(f->c);
