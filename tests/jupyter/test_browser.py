@@ -29,6 +29,10 @@ def missing():
         import notebook  # noqa: F401
     except ImportError:
         return "the classic Notebook is not installed"
+    try:
+        socket.getaddrinfo("localhost", None)
+    except OSError:
+        return "localhost has no address here, by which the browser's driver is reached"
     return None
 
 
