@@ -7,6 +7,7 @@
 
 #define MOST_WORDS 32
 #define PATIENCE 1.0 // seconds
+#define QUIET 10.0 // of them, between lines where there is no terminal
 
 // ---- programs
 
@@ -56,6 +57,23 @@ static int f_run_program(lua_State *L) {
 
 static const char listener_key;
 
+typedef struct lines {
+  double every, told; // seconds; of this work
+} lines;
+
+// Where there is no terminal a line now and then says that it is not stuck, and stays.
+static void tell_line(void *env, const char *what, double part, double seconds) {
+  lines *l = env;
+  if (!what) l->told = 0;
+  if (!what || seconds < l->told + l->every) return;
+  l->told = seconds;
+  if (part < 0)
+    fprintf(stderr, "%s, %.0f s\n", what, seconds);
+  else
+    fprintf(stderr, "%s: %.0f %%, %.0f s\n", what, 100 * part, seconds);
+  fflush(stderr);
+}
+
 // The line is on the terminal for as long as the work lasts, and in no pipe.
 static void show(void *env, const char *what, double part, double seconds) {
   (void)env;
@@ -90,22 +108,28 @@ static lua_State *listening_thread(lua_State *L) {
   return thread;
 }
 
-void nwl_show_progress(lua_State *L) {
+// patience: seconds, or negative for what suits where it is shown.
+static void show_progress(lua_State *L, double patience) {
+  static lines told;
   const char *term = getenv("TERM");
   bool terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
-  nw_on_progress(nwl_ctx(L), terminal ? show : NULL, NULL, PATIENCE);
+  if (patience < 0) patience = terminal ? PATIENCE : QUIET;
+  told = (lines){.every = patience};
+  nw_on_progress(nwl_ctx(L), terminal ? show : tell_line, &told, patience);
 }
+
+void nwl_show_progress(lua_State *L) { show_progress(L, -1); }
 
 static int f_on_progress(lua_State *L) {
   bool listens = !lua_isnoneornil(L, 1);
-  double patience = nwl_number_or(L, 2, "patience", PATIENCE);
+  double patience = nwl_number_or(L, 2, "patience", listens ? PATIENCE : -1);
   if (listens) luaL_checktype(L, 1, LUA_TFUNCTION);
   lua_settop(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &listener_key);
   if (listens)
     nw_on_progress(nwl_ctx(L), tell_listener, listening_thread(L), patience);
   else
-    nwl_show_progress(L);
+    show_progress(L, patience);
   return 0;
 }
 
@@ -117,6 +141,8 @@ const nwl_row nwl_program_rows[] = {
      "it; said is what it wrote to standard error."},
     {"on_progress", f_on_progress, "(listener?: fun(what: string?, part: number, seconds: number), patience?: number)",
      "Who hears of work that takes longer than so many seconds (1): what it is (nil: it is over), which part is done "
-     "(below 0: not known), since how many seconds. Without a listener it is a line on the terminal's standard error."},
+     "(below 0: not known), since how many seconds. Without a listener it is a line on the terminal's standard error, "
+     "or where that "
+     "is none, a line every ten seconds."},
     {NULL, NULL, NULL, NULL},
 };

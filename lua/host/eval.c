@@ -7,7 +7,7 @@
 
 // ---- calls
 
-static bool ours(const nwh *h, const lua_Debug *ar) {
+bool nwh_is_ours(const nwh *h, const lua_Debug *ar) {
   if (ar->source[0] == '=') return strcmp(ar->source, "=[C]") == 0;
   return h->library && ar->source[0] == '@' && strncmp(ar->source + 1, h->library, strlen(h->library)) == 0;
 }
@@ -46,7 +46,7 @@ static void keep_traceback(nwh *h, lua_State *L) {
   int text = lua_gettop(L);
   for (int level = 1; frames < 12 && level < 5000 && lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "Sln", &ar);
-    if (ours(h, &ar) || ar.currentline <= 0) continue;
+    if (nwh_is_ours(h, &ar) || ar.currentline <= 0) continue;
     push_frame(L, &ar);
     frames += add_frame(L, text);
   }

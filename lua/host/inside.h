@@ -8,6 +8,7 @@
 #define NWH_MAX_CHAIN 256
 
 void nwh_open_commands(nwh *h); // command.c
+bool nwh_is_ours(const nwh *h, const lua_Debug *ar); // eval.c: a frame of the library, or in C
 
 struct nwh {
   lua_State *L;

@@ -12,6 +12,19 @@
 
 static nwh *volatile active;
 
+// The user's line, where there is one: a line of the library tells nobody anything.
+static void raise_here(const nwh *h, lua_State *L) {
+  lua_Debug ar;
+  for (int level = 0; level < 5000 && lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (nwh_is_ours(h, &ar) || ar.currentline <= 0) continue;
+    lua_pushfstring(L, "%s:%d: interrupted", ar.short_src, ar.currentline);
+    lua_error(L);
+  }
+  lua_pushliteral(L, "interrupted");
+  lua_error(L);
+}
+
 static void stop(lua_State *L, lua_Debug *ar) {
   (void)ar;
   nwh *h = active;
@@ -19,7 +32,7 @@ static void stop(lua_State *L, lua_Debug *ar) {
     lua_sethook(L, NULL, 0, 0);
     return;
   }
-  luaL_error(L, "interrupted");
+  raise_here(h, L);
 }
 
 static void arm(nwh *h, bool on) {

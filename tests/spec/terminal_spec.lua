@@ -188,13 +188,31 @@ describe("where gnuplot cannot draw", function()
     assert.equal("drawn\n\n", out)
   end)
 
+  it("takes a path and nothing else", function()
+    support.fails("save: takes a path and nothing else", "invalid", function()
+      nw.timeline({{lane = "a", from = 0, to = 1}}):save("y.csv", {width = 1})
+    end)
+    assert.is_nil(io.open "y.csv")
+  end)
+
+  it("says in lines that it is not stuck, where there is no terminal, and nothing of what is soon over", function()
+    local out
+    out, dir = session_with(VERSION .. "sleep 1; echo drawn", 'p:save "x.png"')
+    assert.equal("", out)
+    os.execute(("rm -rf '%s'"):format(dir))
+    out, dir = session_with(VERSION .. "sleep 1; echo drawn", 'require "nestwright.core".on_progress(nil, 0.1) p:save "x.png"')
+    assert.truthy(out:find "^gnuplot draws, 0 s\n", out)
+    assert.is_nil(out:find "[\r\27]")
+  end)
+
   it("ends at Ctrl-C with all it started", function()
     local out, status
     local begin = os.time()
     out, dir, status = session_with(VERSION .. "sleep 61 & echo $! > $DIR/pid; sleep 61",
       'io.stdout:write "ready\\n" io.stdout:flush() p:save "x.png"', "timeout -s INT --preserve-status 1")
     assert.equal(130, status)
-    assert.truthy(out:find "interrupted")
+    assert.truthy(out:find "code.lua:%d+: interrupted")
+    assert.is_nil(out:find("gnuplot.lua", 1, true))
     assert.is_true(os.time() - begin < 20)
     local pid = support.read(dir .. "/pid"):match "%d+"
     local alive = io.open("/proc/" .. pid .. "/cmdline")
@@ -460,7 +478,7 @@ describe("on a terminal", function()
     child:send "p\n"
     shown "begun"
     child:send "\3"
-    shown "interrupted"
+    assert.is_nil(shown("interrupted"):find("gnuplot.lua", 1, true))
     assert.is_nil(io.open("/proc/" .. support.read(dir .. "/pid"):match "%d+" .. "/cmdline"))
     gnuplot "echo warning: odd >&2; echo picture"
     child:send(("p:save '%s/x.png';\n"):format(dir))

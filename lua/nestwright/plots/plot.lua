@@ -87,8 +87,11 @@ end
 
 rows.define(methods, "plot", "save", "(self: nw.plot, path: string): nw.plot",
   "Writes the picture: .svg, .png or .pdf; .csv is its data, .gp a gnuplot script with the data, which runs anywhere.",
-  function(p, path)
+  function(p, path, ...)
     errors.expect("save: path", path, "string")
+    if select("#", ...) > 0 then
+      errors.fail("invalid", "plot:save(\"picture.png\")", "save: takes a path and nothing else: a picture has its own size")
+    end
     local format = path:match "%.(%w+)$"
     if format == "csv" then gnuplot.write(path, csv(p)) return p end
     if format == "gp" then gnuplot.standalone(p.script, path, p.size) return p end
