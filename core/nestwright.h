@@ -116,6 +116,8 @@ NW_API void nw_interrupt(nw_ctx *c); // stop what is running; safe in a signal h
 // how many seconds; `what` is NULL when it is over. NULL: nobody listens.
 typedef void (*nw_progress_fn)(void *env, const char *what, double part, double seconds);
 NW_API void nw_on_progress(nw_ctx *c, nw_progress_fn tell, void *env, double patience);
+// For work that is made of many calls, begun at `since` (seconds, monotonic clock): as above; `what` is NULL when it is over.
+NW_API void nw_tell_progress(nw_ctx *c, const char *what, double part, double since);
 NW_API const char *nw_version(void);
 
 // ---------------------------------------------------------------- types

@@ -24,6 +24,14 @@ void nw_progress(nw_ctx *c, const char *what, double part) {
   p->tell(p->env, what, part > 1 ? 1 : part, t - p->since);
 }
 
+void nw_tell_progress(nw_ctx *c, const char *what, double part, double since) {
+  c->progress.since = since;
+  if (what)
+    nw_progress(c, what, part);
+  else
+    nw_progress_end(c);
+}
+
 void nw_progress_end(nw_ctx *c) {
   nw_progress_state *p = &c->progress;
   if (p->tell && p->told > 0) p->tell(p->env, NULL, 1, 0);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define SAMPLE_SECONDS 1e-2 // long against what it takes to start threads on a busy machine
-#define ENOUGH_SECONDS 0.6 // of samples, when there are three
+#define ENOUGH_SECONDS 0.4 // of samples, when there are three
 #define MOST_PASSES ((int64_t)1 << 30)
 #define STEP 512 // bytes of an array that a round of a loop goes on by: eight of the widest vectors
 
@@ -71,8 +71,8 @@ typedef struct job {
 
 static void touch(const stretch *s) {
   memset(s->a, 0, (size_t)s->bytes);
-  memset(s->b, 0, (size_t)s->bytes);
-  memset(s->c, 0, (size_t)s->bytes);
+  if (s->b != s->a) memset(s->b, 0, (size_t)s->bytes);
+  if (s->c != s->a) memset(s->c, 0, (size_t)s->bytes);
 }
 
 static void run_stretch(nw_frame *f, void *env, int64_t begin, int64_t end, int64_t thread) {
@@ -109,7 +109,6 @@ static int sample(nw_ctx *c, job *j, double bytes, int most, double *rate) {
   int64_t n = calibrate(c, j);
   double start = nw_now();
   for (int i = 0; i < most && n; i++) {
-    nw_progress(c, "measuring bandwidths", -1);
     if (i >= 3 && nw_now() - start > ENOUGH_SECONDS) return i;
     double t = passes(c, j, n);
     if (t < 0) return 0;
@@ -141,7 +140,6 @@ int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most
   double moved = divide(j, data, bytes, arrays[loop]);
   j->touch = true;
   int n = passes(c, j, 1) < 0 ? 0 : (j->touch = false, sample(c, j, moved, most, rate));
-  nw_progress_end(c);
   nw_mem_put(&nw_session_of(c)->mem, data);
   free(j);
   return n;

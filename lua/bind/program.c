@@ -133,7 +133,14 @@ static int f_on_progress(lua_State *L) {
   return 0;
 }
 
+static int f_progress(lua_State *L) {
+  nw_tell_progress(nwl_ctx(L), luaL_optstring(L, 1, NULL), luaL_optnumber(L, 2, -1), luaL_optnumber(L, 3, 0));
+  return 0;
+}
+
 const nwl_row nwl_program_rows[] = {
+    {"tell_progress", f_progress, "(what?: string, part?: number, since?: number)",
+     "Says how far work is that is made of many calls and was begun at such a time (core.now()); nothing: it is over."},
     {"run_program", f_run_program,
      "(words: string[], input?: string, what?: string): {status: integer, out: string, said: string}",
      "Runs a program found on PATH, without a shell, to its end; Ctrl-C kills it. status is negative where a signal "

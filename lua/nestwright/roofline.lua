@@ -36,8 +36,12 @@ local function flops_of(s, values)
   local first = core.schedule_log(s)[1]
   local n = first.operations or first.formula and value_of(first.formula, values)
   if n and n > 0 then return n + 0.0 end
-  errors.fail("invalid", "give the numbers: nw.roofline{a = {flops = 1e9, bytes = 1e6, time = t}}",
-    "roofline: the operations of the schedule cannot be counted")
+  if n then
+    errors.fail("invalid", "hold the bytes a second of s:time() against nw.roofs(), or give numbers of your own: nw.roofline{"
+      .. "mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: the program moves data and does no operations that count")
+  end
+  errors.fail("invalid", "count them yourself, time it on inputs of yours, local t = s:time(a, b), and give the numbers: "
+    .. "nw.roofline{mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: how many operations it does depends on the data")
 end
 
 local function elements(dims, values)

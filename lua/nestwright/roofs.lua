@@ -9,7 +9,7 @@ local written = require "nestwright.written"
 local roofs = {}
 
 local LOOPS = {"read", "copy", "triad"}
-local PEAKS = 6 -- times that the peak is measured
+local PEAKS = 3 -- times that the peak is measured
 local MOST = 1 << 30 -- bytes that stand for memory, where twice the last cache is not more
 
 -- ---- measuring
@@ -23,16 +23,18 @@ local function summary(samples)
   return {best = samples[n], median = median, spread = (hi - lo) / median, samples = n}
 end
 
-local function peak(threads, dtype)
+local function peak(threads, dtype, step)
   local samples = {}
+  step()
   for n = 1, PEAKS do samples[n] = core.peak_flops(threads, dtype) end
   return summary(samples)
 end
 
 -- The fastest of STREAM's loops over so many bytes.
-local function bandwidth(name, bytes, threads)
+local function bandwidth(name, bytes, threads, step)
   local best
   for _, loop in ipairs(LOOPS) do
+    step()
     local r = summary(core.bandwidth(loop, bytes, threads))
     r.name, r.loop, r.over = name, loop, bytes
     if not best or r.best > best.best then best = r end
@@ -41,10 +43,10 @@ local function bandwidth(name, bytes, threads)
 end
 
 -- Over half as much, and half of that, where there is no room for more.
-local function bandwidth_that_fits(size, threads)
+local function bandwidth_that_fits(size, threads, step)
   local over = size.over
   while true do
-    local ok, got = pcall(bandwidth, size.name, over, threads)
+    local ok, got = pcall(bandwidth, size.name, over, threads, step)
     if ok then return got end
     if not errors.is_error(got) or got.code ~= "limit" or over < 1 << 20 then error(got, 0) end
     over = over // 2
@@ -64,14 +66,28 @@ local function sizes(threads)
   return out
 end
 
-local function measure(threads)
-  local out = {threads = threads, machine = times.machine(), peak = peak(threads, "f32"), peak_f64 = peak(threads, "f64"),
-    levels = {}}
-  for n, size in ipairs(sizes(threads)) do
-    out.levels[n] = bandwidth_that_fits(size, threads)
+local function measured(threads, list, step)
+  local out = {threads = threads, machine = times.machine(), peak = peak(threads, "f32", step), levels = {}}
+  out.peak_f64 = peak(threads, "f64", step)
+  for n, size in ipairs(list) do
+    out.levels[n] = bandwidth_that_fits(size, threads, step)
     out.levels[n].bytes = size.bytes
   end
   return out
+end
+
+-- It takes seconds, and who waits sees how far it is.
+local function measure(threads)
+  local list, done, since = sizes(threads), 0, core.now()
+  local what, all = ("measuring what %d thread%s can do at most"):format(threads, threads == 1 and "" or "s"), 2 + #LOOPS * #list
+  local function step()
+    core.tell_progress(what, math.min(done / all, 1), since)
+    done = done + 1
+  end
+  local ok, got = pcall(measured, threads, list, step)
+  core.tell_progress()
+  if not ok then error(got, 0) end
+  return got
 end
 
 -- ---- reading

@@ -53,13 +53,15 @@ function versions.measure(what, list, o)
   if #list > MOST then
     errors.fail("limit", "s:time_steps{versions = {0, 5, 9}}", "%s: %d programs; %d are measured at most", what, #list, MOST)
   end
-  local limit, runs, at, out, total = o.limit or LIMIT, {}, {}, {}, 0
+  local limit, runs, at, out, total, since = o.limit or LIMIT, {}, {}, {}, 0, core.now()
   for n, p in ipairs(list) do
     local seconds, why
+    core.tell_progress("running each once", (n - 1) / #list, since)
     if p.kernel then seconds, why = once(p, limit) end
     out[n] = {label = p.label, refused = p.refused or why}
     if seconds then runs[#runs + 1], at[#at + 1], total = {p.kernel, p.arguments}, n, total + seconds end
   end
+  core.tell_progress()
   if #runs == 0 then
     errors.fail("limit", nil, "%s: none could be measured: %s", what, out[1] and out[1].refused or "there are none")
   end

@@ -12,8 +12,8 @@ function written.bytes(n)
   return n == 1 and "1 byte" or ("%d bytes"):format(n)
 end
 
--- Three digits, and no power of ten where the thousand is not full.
-local function digits(v) return (v < 999.5 and "%.3g" or "%.0f"):format(v) end
+-- Three digits, and no power of ten but where there is no end to the noughts.
+local function digits(v) return ((v < 999.5 or v >= 1e6) and "%.3g" or "%.0f"):format(v) end
 
 --- Seconds in the unit that suits them.
 function written.seconds(t)
@@ -34,7 +34,8 @@ end
 
 --- How many times: 0.953x, 2.31x, 41.2x, 1930x.
 function written.times(ratio)
-  return ((ratio < 0.1 and "%.2g" or ratio < 9.995 and "%.2f" or ratio < 99.95 and "%.1f" or "%.0f") .. "x"):format(ratio)
+  local format = ratio < 0.1 and "%.2g" or ratio < 9.995 and "%.2f" or ratio < 99.95 and "%.1f" or ratio < 1e6 and "%.0f" or "%.3g"
+  return (format .. "x"):format(ratio)
 end
 
 --- Text of at most so many characters: of a longer one the middle goes. What is not UTF-8 becomes a question mark.

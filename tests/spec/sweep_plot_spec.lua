@@ -69,7 +69,8 @@ describe("sweep:plot", function()
     local note = {}
     for _, row in ipairs(p.rows) do note[row[2] .. " " .. row[1]] = row[6] end
     assert.same({["threads = 1 8"] = "best", ["threads = 2 8"] = "best", ["threads = 1 16"] = "not distinguishable from the best",
-      ["threads = 2 16"] = "not distinguishable from the best", ["threads = 2 4"] = "refused: does not divide"}, note)
+      ["threads = 2 16"] = "not distinguishable from the best", ["threads = 2 4"] = "refused: does not divide",
+      ["threads = 1 2"] = "not drawn: not a number"}, note)
     local text = tostring(p)
     assert.truthy(text:find("best at tile = 8: 1 ms; not distinguishable from it: 16", 1, true))
     assert.truthy(text:find("refused: tile = 4 (does not divide)", 1, true))
@@ -91,6 +92,31 @@ describe("sweep:plot", function()
     assert.falsy(p.script:find "set logscale x")
     assert.equal(3, #block(p, "curve"))
     assert.falsy(tostring(s):find "_q1") -- the table keeps to what people read
+  end)
+
+  it("takes an axis of powers for values far apart, and for no others", function()
+    local function axis(values)
+      local p = nw.sweep({params = {n = values}, run = function(o) return {a = o.n} end}):plot {x = "n", y = "a"}
+      return p.script:find("set logscale x", 1, true) ~= nil, p.script:match "set xtics (%b())"
+    end
+    local log, tics = axis {1, 10, 100, 1000}
+    assert.is_true(log)
+    assert.equal("('1' 1, '10' 10, '100' 100, '1000' 1000)", tics)
+    for _, values in ipairs {{100, 200, 300, 400}, {1, 2, 3, 5, 10}, {-1, 10, 100, 1000}, {0, 10, 1000}, {7}} do
+      assert.is_false((axis(values)))
+    end
+  end)
+
+  it("says what is not drawn since it is no finite number", function()
+    local odd = {0 / 0, 1 / 0, -1 / 0, 4}
+    local s = nw.sweep {params = {n = {1, 2, 3, 4}, m = {1, 2}}, run = function(p) return {a = odd[p.n], b = p.m * p.n} end}
+    local p = s:plot {x = "n", y = {"a", "b"}, where = {m = 1}}
+    assert.truthy(tostring(p):find("not drawn: n = 1 (not a number), n = 2 (infinite), n = 3 (minus infinite)", 1, true))
+    assert.same({1, "a"}, {p.rows[1][1], p.rows[1][2]})
+    assert.equal("not drawn: not a number", p.rows[1][6])
+    assert.truthy(p.script:find("set ylabel 'a, b'", 1, true))
+    local heat = tostring(s:plot {style = "heat", x = "n", y = "m", value = "a"})
+    assert.truthy(heat:find("(2, 1) is infinite", 1, true))
   end)
 
   it("draws groups of bars from zero", function()

@@ -280,6 +280,34 @@ describe("how far long work is", function()
     assert.is_nil(heard[#heard][1])
   end)
 
+  -- Work made of many calls, each of which is quickly over: what counts is when all of it began.
+  it("is told of work that many calls make up", function()
+    local heard, since = {}, core.now() - 10
+    core.on_progress(function(what, part, seconds) heard[#heard + 1] = {what, part, seconds} end, 5)
+    core.tell_progress("much", 0.5, core.now())
+    core.tell_progress("much", 0.5, since)
+    core.tell_progress()
+    assert.equal(2, #heard)
+    assert.same({"much", 0.5}, {heard[1][1], heard[1][2]})
+    assert.is_true(heard[1][3] >= 10)
+    assert.is_nil(heard[2][1])
+  end)
+
+  it("is told while roofs are measured", function()
+    local heard, caches, bandwidth, peak = {}, core.machine_caches, core.bandwidth, core.peak_flops
+    core.machine_caches = function() return {{bytes = 4096, cpus = 1}} end
+    core.bandwidth = function() return {1e9, 1e9} end
+    core.peak_flops = function() return 1e9 end
+    core.on_progress(function(what, part) heard[#heard + 1] = {what, part} end, 0)
+    local ok, problem = pcall(nw.roofs, {threads = 777, fresh = true})
+    core.machine_caches, core.bandwidth, core.peak_flops = caches, bandwidth, peak
+    assert(ok, problem)
+    assert.equal(9, #heard) -- two peaks, three loops over a cache and over memory, and that it is over
+    assert.same({"measuring what 777 threads can do at most", 0.0}, heard[1])
+    assert.same({"measuring what 777 threads can do at most", 7 / 8}, heard[8])
+    assert.is_nil(heard[9][1])
+  end)
+
   it("is not told of what is quickly over", function()
     local heard = 0
     core.on_progress(function() heard = heard + 1 end, 1000)

@@ -44,6 +44,18 @@ describe("nw.timings", function()
     assert.truthy(tostring(c):find "spread unknown")
   end)
 
+  it("writes times and ratios without end in a few characters", function()
+    local text = tostring(nw.timings({a = {samples = {1e300, 1.1e300}}, b = {samples = {1, 1.1}}}):plot())
+    assert.falsy(text:find("%d%d%d%d%d%d%d"))
+    assert.truthy(text:find("a: median 1.05e+300 s", 1, true))
+    assert.truthy(text:find("1e+300 times as fast as a", 1, true))
+  end)
+
+  it("keeps the first step's words off the axis where the next is slower", function()
+    local script = nw.timings({a = around(1), b = around(3)}):plot({style = "steps"}).script
+    assert.truthy(script:find "label '1.00x' at first 0, first [%d.]+ center")
+  end)
+
   -- One number has no spread, and what has none is not told apart from anything.
   it("says nothing of times of which one number is known", function()
     local c = nw.timings {a = {median = 1}, b = {median = 1.0001}, c = {min = 2}, d = {samples = {3}}, e = around(1)}

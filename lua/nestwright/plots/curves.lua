@@ -49,11 +49,28 @@ local function x_tics(values, place)
   return ("set xtics (%s)"):format(table.concat(tics, ", "))
 end
 
+-- The least distance between neighbours, in parts of the whole.
+local function least_gap(sorted, value)
+  local least, whole = 1, value(sorted[#sorted]) - value(sorted[1])
+  for n = 2, #sorted do least = math.min(least, (value(sorted[n]) - value(sorted[n - 1])) / whole) end
+  return least
+end
+
+local function itself(v) return v end
+
+-- Powers of two, and values far apart that an axis of powers keeps apart better.
+local function is_for_powers(sorted)
+  local lo, hi = sorted[1], sorted[#sorted]
+  if lo <= 0 or hi < 4 * lo then return false end
+  if all(sorted, is_power_of_two) then return true end
+  return hi >= FAR * lo and least_gap(sorted, math.log) > 2 * least_gap(sorted, itself)
+end
+
 local function number_axis(d, wide)
   local sorted = table.move(d.values, 1, #d.values, 1, {})
   table.sort(sorted)
   local lo, hi = sorted[1], sorted[#sorted]
-  local log = d.log and d.log:find "x" or not d.log and hi >= 4 * lo and all(sorted, is_power_of_two)
+  local log = d.log and d.log:find "x" or not d.log and is_for_powers(sorted)
   if log then
     check_positive("x", sorted)
     local pad = (hi / lo) ^ 0.04 * (hi == lo and 2 or 1)
@@ -271,7 +288,8 @@ local function rows_of(d)
   for _, s in ipairs(d.series) do
     for _, p in ipairs(s.points) do
       out[#out + 1] = {p.row[d.x], s.name, p.value, p.spread and p.lo or nil, p.spread and p.hi or nil,
-        p.refused and "refused: " .. p.refused or p.best and MARK.best or p.alike and MARK.alike or nil}
+        p.refused and "refused: " .. p.refused or p.odd and "not drawn: " .. p.odd or p.best and MARK.best
+          or p.alike and MARK.alike or nil}
     end
   end
   return out

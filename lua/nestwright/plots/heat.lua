@@ -200,15 +200,17 @@ local function rows_of(d)
   local out = {}
   for n, p in ipairs(d.points) do
     out[n] = {p.row[d.x], p.row[d.y], not p.refused and p.value or nil, p.spread and p.lo or nil, p.spread and p.hi or nil,
-      p.refused and "refused: " .. p.refused or p.best and "best" or p.alike and "not distinguishable from the best" or nil}
+      p.refused and "refused: " .. p.refused or p.odd and "not drawn: " .. p.odd or p.best and "best"
+        or p.alike and "not distinguishable from the best" or nil}
   end
   return out
 end
 
 local function about(d, best, write)
-  local refused, alike, out = 0, {}, {}
+  local refused, alike, odd, out = 0, {}, {}, {}
   for _, p in ipairs(d.points) do
     if p.refused then refused = refused + 1 end
+    if p.odd then odd[#odd + 1] = ("(%s, %s) is %s"):format(sweep.text(p.row[d.x]), sweep.text(p.row[d.y]), p.odd) end
     if p.alike then alike[#alike + 1] = ("(%s, %s)"):format(sweep.text(p.row[d.x]), sweep.text(p.row[d.y])) end
   end
   local lo, hi = range_of(d)
@@ -219,6 +221,7 @@ local function about(d, best, write)
     if #alike > 0 then out[3] = "not distinguishable from it: " .. table.concat(alike, ", ") end
   end
   if refused > 0 then out[#out + 1] = ("%d refused"):format(refused) end
+  if #odd > 0 then out[#out + 1] = "not drawn: " .. table.concat(odd, ", ") end
   return table.concat(out, "; ")
 end
 

@@ -96,6 +96,7 @@ local function place_of(list, n)
   local falls = before and not before.refused and before.median > r.median
   local rises = after and not after.refused and after.median > r.median
   if falls and rises then return r.min or r.median, "center offset 0,-1.1" end
+  if rises and not before then return r.min or r.median, "center offset 0,-1.1" end -- to the left is the axis
   local top = r.hi or r.median
   if falls then return top, "left offset 0.4,0.9" end
   if rises then return top, "right offset -0.4,0.9" end

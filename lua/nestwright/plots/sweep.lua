@@ -128,12 +128,18 @@ local function finite(v) return type(v) == "number" and v == v and v ~= math.hug
 
 -- ---- points
 
+-- What is in a row in place of a number that could be drawn.
+local function odd(v)
+  if type(v) ~= "number" or finite(v) then return nil end
+  return v ~= v and "not a number" or v > 0 and "infinite" or "minus infinite"
+end
+
 -- A row as a point: where, how much, from where to where; or why not.
 local function point_of(row, kind)
   local v = finite(row[kind.value])
   local lo, hi = finite(row[kind.q1 or ""]), finite(row[kind.q3 or ""])
   return {row = row, value = v, lo = v and (lo or v), hi = v and (hi or v), spread = lo ~= nil and hi ~= nil,
-    refused = row.error and tostring(row.error) or nil}
+    odd = not row.error and odd(row[kind.value]) or nil, refused = row.error and tostring(row.error) or nil}
 end
 
 --- Marks the best of these points, of two at least, and those not distinguishable from it. better: "min", "max", or nil: none is.
@@ -196,10 +202,12 @@ end
 
 --- A line of the caption about points along x: how many, from where to where, the best, those refused.
 function sweep.about(name, points, best, x, write)
-  local lo, hi, n, refused = math.huge, -math.huge, 0, {}
+  local lo, hi, n, refused, undrawn = math.huge, -math.huge, 0, {}, {}
   for _, p in ipairs(points) do
     if p.refused then
       refused[#refused + 1] = ("%s = %s (%s)"):format(x, sweep.text(p.row[x]), p.refused)
+    elseif p.odd then
+      undrawn[#undrawn + 1] = ("%s = %s (%s)"):format(x, sweep.text(p.row[x]), p.odd)
     elseif p.value then
       lo, hi, n = math.min(lo, p.value), math.max(hi, p.value), n + 1
     end
@@ -207,6 +215,7 @@ function sweep.about(name, points, best, x, write)
   local parts = {("%s: %d point%s"):format(name, n, n == 1 and "" or "s")}
   if n > 0 then parts[1] = ("%s from %s to %s"):format(parts[1], write(lo), write(hi)) end
   if best then parts[#parts + 1] = best_words(points, best, x, write) end
+  if #undrawn > 0 then parts[#parts + 1] = "not drawn: " .. table.concat(undrawn, ", ") end
   if #refused > 0 then parts[#parts + 1] = "refused: " .. table.concat(refused, ", ") end
   return table.concat(parts, "; ")
 end
