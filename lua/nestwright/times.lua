@@ -115,7 +115,7 @@ end
 local function summarise(t)
   local sorted, lo, hi = sorted_copy(t.samples), times.half(t)
   local n = #sorted
-  t.min, t.median = t.min or sorted[1], t.median or (sorted[(n + 1) // 2] + sorted[n // 2 + 1]) / 2
+  t.min, t.median = t.min or sorted[1], t.median or sorted[(n + 1) // 2] / 2 + sorted[n // 2 + 1] / 2
   t.reps, t.spread = t.reps or #t.samples, t.spread or lo and (hi - lo) / t.median
 end
 
@@ -160,7 +160,8 @@ local function verdict(t, base)
   local apart = times.distinguishable(t, base)
   if apart == nil then return times.UNKNOWN end
   if not apart then return ("not distinguishable from %s"):format(base.label) end
-  return ("%.2fx"):format(base.median / t.median)
+  local ratio = base.median / t.median
+  return (ratio < 1e6 and "%.2fx" or "%.3gx"):format(ratio)
 end
 
 local function name_of(list, base)

@@ -49,6 +49,12 @@ describe("nw.timings", function()
     assert.falsy(text:find("%d%d%d%d%d%d%d"))
     assert.truthy(text:find("a: median 1.05e+300 s", 1, true))
     assert.truthy(text:find("1e+300 times as fast as a", 1, true))
+    local most = nw.timings {a = {samples = {1.7e308, 1.71e308}}, b = {samples = {1e-300, 1.1e-300}}}
+    assert.is_true(near(most[1].median, 1.705e308))
+    assert.is_true(#tostring(most) < 400)
+    for _, style in ipairs {"bars", "points", "speedup", "steps"} do
+      assert.falsy(most:plot({style = style}).script:find("range %[[^]]*inf"))
+    end
   end)
 
   it("keeps the first step's words off the axis where the next is slower", function()

@@ -3,6 +3,8 @@ local gnuplot = require "nestwright.plots.gnuplot"
 
 local axis = {}
 
+local LEAST, MOST = 1e-306, 1e306 -- what gnuplot can still reckon with
+
 -- 1, 2 or 5 times a power of ten, so that at most `most` steps make up the range.
 local function step_of(range, most)
   local power = 10 ^ math.floor(math.log(range / most, 10))
@@ -39,6 +41,7 @@ end
 
 --- Commands for axis "x", "y" or "cb" from lo to hi. write(v): a tick's label, in which gnuplot would read formats.
 function axis.commands(which, lo, hi, log, write, most)
+  lo, hi = math.max(lo, log and LEAST or -MOST), math.min(hi, MOST)
   local tics = {}
   for n, v in ipairs(axis.values(lo, hi, log, most)) do
     tics[n] = ("%s %.9g"):format(gnuplot.quote((write(v):gsub("%%", "%%%%"))), v)
