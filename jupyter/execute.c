@@ -21,13 +21,6 @@ static json_t *error_content(nwj *k, nwh_status status, bool shown) {
   return out;
 }
 
-static bool is_question(const char *s) {
-  size_t n = strlen(s);
-  while (n > 0 && isspace((unsigned char)s[n - 1])) n--;
-  s += strspn(s, " \t\n");
-  return *s == '?' || (n > 1 && s[n - 1] == '?' && !strpbrk(s, "\"'\n"));
-}
-
 // ?name opens the pager with what is known about it.
 static json_t *answer_question(nwj *k, const char *code) {
   char *text = nwh_inspect(k->host, code);
@@ -129,7 +122,7 @@ void nwj_execute(nwj *k, nwj_message *m) {
   begin(k, m, code, silent, store);
   snprintf(name, sizeof name, "=In[%d]", k->count);
   json_t *payload = NULL, *failed = NULL;
-  if (is_question(code))
+  if (nwh_is_question(code))
     payload = answer_question(k, code);
   else if (code[strspn(code, " \t\r\n")])
     failed = run(k, code, name, silent);

@@ -1,13 +1,11 @@
 // What was executed, in this session and those before: a file of JSON lines, [session, line, source].
 #include "kernel.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST = 5000, LONGEST = 1 << 20 };
@@ -15,24 +13,6 @@ enum { MOST = 5000, LONGEST = 1 << 20 };
 static json_t *entries; // arrays [session, line, source]
 static json_int_t session = 1;
 static char path[PATH_MAX];
-
-// $XDG_STATE_HOME/nestwright, or ~/.local/state/nestwright; made where it is missing. False without a home.
-static bool state_dir(char *out, size_t n) {
-  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  if (state && *state == '/')
-    snprintf(out, n, "%s/nestwright", state);
-  else if (home && *home)
-    snprintf(out, n, "%s/.local/state/nestwright", home);
-  else
-    return false;
-  for (char *p = out + 1; *p; p++) {
-    if (*p != '/') continue;
-    *p = '\0';
-    mkdir(out, 0700);
-    *p = '/';
-  }
-  return !mkdir(out, 0700) || errno == EEXIST;
-}
 
 static bool is_entry(const json_t *v) {
   return json_array_size(v) == 3 && json_is_integer(json_array_get(v, 0)) && json_is_integer(json_array_get(v, 1)) &&
@@ -59,7 +39,7 @@ static void read_file(FILE *f) {
 void nwj_history_open(void) {
   char dir[PATH_MAX - 32];
   entries = json_array();
-  if (!state_dir(dir, sizeof dir)) return;
+  if (!nwh_state_dir(dir, sizeof dir)) return;
   snprintf(path, sizeof path, "%s/notebook_history", dir);
   FILE *f = fopen(path, "re");
   if (!f) return;

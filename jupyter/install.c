@@ -8,16 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool make_dirs(char *dir) {
-  for (char *p = dir + 1; *p; p++) {
-    if (*p != '/') continue;
-    *p = '\0';
-    if (mkdir(dir, 0755) && errno != EEXIST) return false;
-    *p = '/';
-  }
-  return !mkdir(dir, 0755) || errno == EEXIST;
-}
-
 static json_t *spec(const char *program) {
   return json_pack("{s:[s, s, s], s:s, s:s, s:s, s:{s:b, s:[s]}}", "argv", program, "-f", "{connection_file}",
                    "display_name", "Nestwright (Lua)", "language", "lua", "interrupt_mode", "signal", "metadata",
@@ -63,7 +53,7 @@ static bool write_logos(const char *dir, const char *exe) {
 }
 
 static bool write_spec(char *dir, const char *exe, const char *program) {
-  if (!make_dirs(dir)) return false;
+  if (!nwh_make_dirs(dir, 0755)) return false;
   json_t *o = spec(program);
   char *text = json_dumps(o, JSON_INDENT(2));
   bool ok = write_text(dir, "kernel.json", text) && write_logos(dir, exe);

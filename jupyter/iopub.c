@@ -52,29 +52,15 @@ static int64_t now_ms(void) {
 
 // ---- sending
 
-static void send_part(void *socket, const void *data, size_t size, bool more) {
-  while (zmq_send(socket, data, size, more ? ZMQ_SNDMORE : 0) < 0 && zmq_errno() == EINTR) {}
-}
-
-// topic, delimiter, signature, and four parts of JSON.
 static void publish(publisher *p, const char *topic, const nwj_frame part[4]) {
-  char signature[65];
-  nwj_sign(&p->k->at.key, part, 4, signature);
-  send_part(p->k->iopub, topic, strlen(topic), true);
-  send_part(p->k->iopub, "<IDS|MSG>", 9, true);
-  send_part(p->k->iopub, signature, strlen(signature), true);
-  for (int i = 0; i < 4; i++) send_part(p->k->iopub, part[i].data, part[i].size, i < 3);
-}
-
-static char *dumped(const json_t *v) {
-  char *s = v ? json_dumps(v, JSON_COMPACT) : NULL;
-  return s ? s : strdup("{}");
+  nwj_send_part(p->k->iopub, topic, strlen(topic), true);
+  nwj_send_signed(p->k, p->k->iopub, part);
 }
 
 // The bytes of the message.
 static size_t publish_json(publisher *p, const char *type, const json_t *parent, json_t *content) {
   json_t *header = nwj_header(p->k, type);
-  char *text[4] = {dumped(header), dumped(parent), strdup("{}"), dumped(content)};
+  char *text[4] = {nwj_dumped(header), nwj_dumped(parent), nwj_dumped(NULL), nwj_dumped(content)};
   nwj_frame part[4];
   size_t bytes = 0;
   for (int i = 0; i < 4; i++) {
@@ -229,7 +215,7 @@ static void done(void) {
 
 static void pass_on(publisher *p, char *const *field) {
   json_t *header = nwj_header(p->k, field[0]);
-  char *text = dumped(header);
+  char *text = nwj_dumped(header);
   nwj_frame part[4] = {{text, strlen(text)}};
   for (int i = 1; i < 4; i++) part[i] = (nwj_frame){field[i], strlen(field[i])};
   drain(p);
@@ -354,13 +340,13 @@ static void wait_until_done(void) {
 }
 
 static void enqueue(void *queue, const char *type, json_t *parent, json_t *metadata, json_t *content, bool wait) {
-  char *text[] = {dumped(parent), dumped(metadata), dumped(content)};
-  send_part(queue, type, strlen(type), true);
+  char *text[] = {nwj_dumped(parent), nwj_dumped(metadata), nwj_dumped(content)};
+  nwj_send_part(queue, type, strlen(type), true);
   for (int i = 0; i < 3; i++) {
-    send_part(queue, text[i], strlen(text[i]), i < 2 || wait);
+    nwj_send_part(queue, text[i], strlen(text[i]), i < 2 || wait);
     free(text[i]);
   }
-  if (wait) send_part(queue, "", 0, false);
+  if (wait) nwj_send_part(queue, "", 0, false);
   json_decref(metadata);
   json_decref(content);
 }
@@ -383,10 +369,10 @@ void nwj_status(nwj *k, void *queue, json_t *parent, const char *state) {
 
 void nwj_drain(nwj *k, void *queue, json_t *parent) {
   (void)k;
-  char *text = dumped(parent);
+  char *text = nwj_dumped(parent);
   fflush(NULL);
-  send_part(queue, "drain", 5, true);
-  send_part(queue, text, strlen(text), false);
+  nwj_send_part(queue, "drain", 5, true);
+  nwj_send_part(queue, text, strlen(text), false);
   wait_until_done();
   free(text);
 }

@@ -51,6 +51,10 @@ void nwj_new_id(char out[40]);
 json_t *nwj_header(const nwj *k, const char *type); // new
 // Receives a whole message; false when there is none (or the call was interrupted), or it is not for us. Ignored ones are dropped.
 bool nwj_receive(nwj *k, void *socket, nwj_message *out);
+char *nwj_dumped(const json_t *v); // heap; NULL: an empty object
+void nwj_send_part(void *socket, const void *data, size_t size, bool more);
+// The delimiter, the signature, and header, parent header, metadata and content as they are.
+void nwj_send_signed(const nwj *k, void *socket, const nwj_frame part[4]);
 // Sends to whom m came from, as an answer to it. content is given away.
 void nwj_reply(nwj *k, void *socket, const nwj_message *m, const char *type, json_t *content);
 

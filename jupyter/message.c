@@ -67,25 +67,30 @@ bool nwj_receive(nwj *k, void *socket, nwj_message *out) {
 
 // ---- sending
 
-static void send_part(void *socket, const void *data, size_t size, bool more) {
+char *nwj_dumped(const json_t *v) {
+  char *s = v ? json_dumps(v, JSON_COMPACT) : NULL;
+  return s ? s : strdup("{}");
+}
+
+void nwj_send_part(void *socket, const void *data, size_t size, bool more) {
   while (zmq_send(socket, data, size, more ? ZMQ_SNDMORE : 0) < 0 && zmq_errno() == EINTR) {}
+}
+
+void nwj_send_signed(const nwj *k, void *socket, const nwj_frame part[4]) {
+  char signature[65];
+  nwj_sign(&k->at.key, part, 4, signature);
+  nwj_send_part(socket, "<IDS|MSG>", 9, true);
+  nwj_send_part(socket, signature, strlen(signature), true);
+  for (int i = 0; i < 4; i++) nwj_send_part(socket, part[i].data, part[i].size, i < 3);
 }
 
 void nwj_reply(nwj *k, void *socket, const nwj_message *m, const char *type, json_t *content) {
   json_t *header = nwj_header(k, type);
-  char *text[4] = {json_dumps(header, JSON_COMPACT), json_dumps(m->header, JSON_COMPACT), strdup("{}"),
-                   json_dumps(content, JSON_COMPACT)};
+  char *text[4] = {nwj_dumped(header), nwj_dumped(m->header), nwj_dumped(NULL), nwj_dumped(content)};
   nwj_frame part[4];
-  char signature[65];
-  for (int i = 0; i < 4; i++) {
-    if (!text[i]) text[i] = strdup("{}");
-    part[i] = (nwj_frame){text[i], strlen(text[i])};
-  }
-  nwj_sign(&k->at.key, part, 4, signature);
-  for (int i = 0; i < m->nids; i++) send_part(socket, m->id[i], m->idsize[i], true);
-  send_part(socket, "<IDS|MSG>", 9, true);
-  send_part(socket, signature, strlen(signature), true);
-  for (int i = 0; i < 4; i++) send_part(socket, part[i].data, part[i].size, i < 3);
+  for (int i = 0; i < 4; i++) part[i] = (nwj_frame){text[i], strlen(text[i])};
+  for (int i = 0; i < m->nids; i++) nwj_send_part(socket, m->id[i], m->idsize[i], true);
+  nwj_send_signed(k, socket, part);
   for (int i = 0; i < 4; i++) free(text[i]);
   json_decref(header);
   json_decref(content);

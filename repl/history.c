@@ -1,37 +1,16 @@
 // History between runs: XDG_STATE_HOME/nestwright/history, readable by its owner only, without repetitions.
 #include "repl.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <readline/history.h>
 
 #define MOST 5000
 
 static char path[PATH_MAX];
-
-// $XDG_STATE_HOME, or ~/.local/state; false if there is no home.
-static bool state_dir(char *out, size_t n) {
-  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  if (state && *state == '/') return snprintf(out, n, "%s/nestwright", state) < (int)n;
-  return home && *home && snprintf(out, n, "%s/.local/state/nestwright", home) < (int)n;
-}
-
-static bool make_dirs(const char *dir) {
-  char part[PATH_MAX];
-  snprintf(part, sizeof part, "%s", dir);
-  for (char *p = part + 1; *p; p++) {
-    if (*p != '/') continue;
-    *p = '\0';
-    if (mkdir(part, 0700) && errno != EEXIST) return false;
-    *p = '/';
-  }
-  return !mkdir(part, 0700) || errno == EEXIST;
-}
 
 static void write_escaped(FILE *f, const char *s) {
   for (; *s; s++) {
@@ -98,7 +77,7 @@ void nwr_history_open(void) {
   char dir[PATH_MAX - 16];
   using_history();
   stifle_history(MOST);
-  if (!state_dir(dir, sizeof dir) || !make_dirs(dir)) return;
+  if (!nwh_state_dir(dir, sizeof dir)) return;
   snprintf(path, sizeof path, "%s/history", dir);
   FILE *f = fopen(path, "re");
   if (!f) return;

@@ -156,7 +156,8 @@ static int install_kernel(int argc, char **argv) {
   if (!words) return EXIT_FAILURE;
   memcpy(words, argv, (size_t)argc * sizeof *words);
   words[0] = path;
-  words[1] = "--install";
+  static char install[] = "--install";
+  words[1] = install;
   execv(path, words);
   fprintf(stderr, "nestwright: %s: %s; is it built with libzmq, jansson and libsodium?\n", path, strerror(errno));
   free(words);

@@ -118,13 +118,6 @@ static char *join(char *first, const char *line) {
 }
 
 static bool blank(const char *s) { return s[strspn(s, " \t\r\n")] == '\0'; }
-static bool is_question(const char *s) {
-  size_t n = strlen(s);
-  while (n > 0 && isspace((unsigned char)s[n - 1])) n--;
-  s += strspn(s, " \t");
-  return *s == '?' || (n > 1 && s[n - 1] == '?' && !strpbrk(s, "\"'\n"));
-}
-
 // A whole chunk, or NULL at the end of input. Ctrl-C drops what was typed so far; two blank lines end a chunk that
 // cannot be finished.
 static char *read_chunk(nwh *h) {
@@ -152,7 +145,7 @@ static char *read_chunk(nwh *h) {
     blanks = blank(line) ? blanks + 1 : 0;
     chunk = join(chunk, line);
     free(line);
-    if (blank(chunk) || is_question(chunk) || blanks > 1 || !nwh_incomplete(h, chunk)) return chunk;
+    if (blank(chunk) || nwh_is_question(chunk) || blanks > 1 || !nwh_incomplete(h, chunk)) return chunk;
   }
 }
 
@@ -206,7 +199,7 @@ int nwr_interactive(nwh *h) {
       size_t n = strlen(chunk);
       while (n > 0 && isspace((unsigned char)chunk[n - 1])) chunk[--n] = '\0';
       nwr_history_add(chunk);
-      if (is_question(chunk)) {
+      if (nwh_is_question(chunk)) {
         explain(h, chunk);
       } else {
         run(h, chunk, name);

@@ -227,6 +227,13 @@ nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bo
   return done;
 }
 
+bool nwh_is_question(const char *code) {
+  const char *first = code + strspn(code, " \t\n");
+  size_t n = strlen(first);
+  while (n > 0 && isspace((unsigned char)first[n - 1])) n--;
+  return *first == '?' || (n > 1 && first[n - 1] == '?' && !strpbrk(first, "\"'\n"));
+}
+
 // ---- services in Lua
 
 // Pushes function `name` of nestwright.prompt; false if the library cannot be loaded.

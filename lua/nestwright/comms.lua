@@ -27,14 +27,16 @@ function methods:close(data)
 end
 
 local number = 0
-local function new_id()
+
+--- A name for a channel or an output that no other has.
+function comms.new_id()
   number = number + 1
   return ("nestwright-%x-%x-%d"):format(os.time(), math.random(0, 0xffffff), number)
 end
 
 --- Opens a channel to `target`. on_message(data) is called with what comes back.
 function comms.open(target, data, on_message, metadata, id)
-  local comm = setmetatable({id = id or new_id(), target = target, on_message = on_message, metadata = metadata}, meta)
+  local comm = setmetatable({id = id or comms.new_id(), target = target, on_message = on_message, metadata = metadata}, meta)
   open[comm.id] = comm
   send("comm_open", comm, data, {target_name = target})
   return comm

@@ -26,12 +26,6 @@ function display.front() return front end
 
 local function plain(value) return require "nestwright.prompt".display(false, value) or "" end
 
-local number = 0
-local function new_id()
-  number = number + 1
-  return ("nestwright-%x-%x-%d"):format(os.time(), math.random(0, 0xffffff), number)
-end
-
 -- ---- outputs that can change
 
 local methods = {}
@@ -104,7 +98,7 @@ end
 
 local function show(value, options)
   local o = errors.options("display", options, {"id"})
-  local output = setmetatable({id = o.id or new_id()}, meta)
+  local output = setmetatable({id = o.id or comms.new_id()}, meta)
   errors.expect("display: id", output.id, "string")
   if caught then
     output.item = {value = value}
