@@ -27,11 +27,11 @@ typedef struct nw_affine_ref {
   int site; // number of the load or store it counts for; a gather has several references of one site
 } nw_affine_ref;
 
-typedef struct nw_affine nw_affine;
-struct nw_affine {
+typedef struct nw_affine_node nw_affine_node;
+struct nw_affine_node {
   nw_affine_kind kind;
   int nkids;
-  nw_affine **kid; // of all but STMT
+  nw_affine_node **kid; // of all but STMT
   // LOOP: slot = first, first + step, ... up to and with last, where first is the greatest of `begin`, last the least of `end`
   const char *name;
   int slot;
@@ -60,5 +60,5 @@ typedef struct nw_affine_nest {
   int nslots; // of loops
   int nsites;
   nw_affine_site *site;
-  nw_affine *root;
+  nw_affine_node *root;
 } nw_affine_nest;
