@@ -119,6 +119,8 @@ NW_API void nw_on_progress(nw_ctx *c, nw_progress_fn tell, void *env, double pat
 // For work that is made of many calls, begun at `since` (seconds, monotonic clock): as above; `what` is NULL when it is over.
 NW_API void nw_tell_progress(nw_ctx *c, const char *what, double part, double since);
 NW_API const char *nw_version(void);
+// The one of some words that is nearest to a misspelt one, or NULL if none is near.
+NW_API const char *nw_nearest(const char *word, int n, const char *const *words);
 
 // ---------------------------------------------------------------- types
 
@@ -456,7 +458,7 @@ typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD } nw_st
 NW_API int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most, double *rate);
 NW_API double nw_core_hz(void); // clock of this core, from a chain of dependent adds; 0 unknown
 NW_API double nw_peak_vs_ports(nw_ctx *c); // that peak of one thread against two full-width units at that clock
-NW_API char *nw_machine(nw_ctx *c); // cpu, features, caches, cores: text
+NW_API char *nw_machine_text(nw_ctx *c); // cpu, features, caches, cores: text
 // The n-th cache of this machine, from 0, the one nearest to a core first. False: there is none.
 NW_API bool nw_machine_cache(int n, int64_t *bytes, int *ways, int *line);
 NW_API int nw_machine_cache_cpus(int n); // logical cpus that share it

@@ -21,9 +21,8 @@ typedef struct nw_machine_info {
 } nw_machine_info;
 
 const nw_machine_info *nw_host(void); // read once; from sysfs, /proc and cpuid
-// What a GPU allows one launch: descriptions, by name; "default" is what every CUDA device of the last ten years allows.
+// What a GPU allows one launch; "default" is what every CUDA device of the last ten years allows.
 typedef struct nw_gpu_info {
-  const char *name;
   int64_t threads; // of a block
   int64_t extent[6]; // blockIdx.x, y, z, threadIdx.x, y, z
   int64_t shared_bytes; // of a block

@@ -2,7 +2,7 @@
 #include "run/session.h"
 
 // LLVM's name for the cpu is known once the JIT is open; `generic` means that LLVM does not know it, and code is slower.
-char *nw_machine(nw_ctx *c) {
+char *nw_machine_text(nw_ctx *c) {
   const nw_machine_info *m = nw_host();
   const nw_session *s = nw_session_of(c);
   nw_str b = {0};

@@ -93,7 +93,7 @@ nw_dtype nwl_dtype(lua_State *L, int arg, const char *name) {
   }
   luaL_pushresult(&all);
   const char *all_names = lua_tostring(L, -1);
-  const char *elsewhere = dtype_elsewhere(L, s), *near = elsewhere ? elsewhere : nwl_nearest(s, NW_DTYPE_COUNT, names);
+  const char *elsewhere = dtype_elsewhere(L, s), *near = elsewhere ? elsewhere : nw_nearest(s, NW_DTYPE_COUNT, names);
   const char *hint = near ? lua_pushfstring(L, "did you mean '%s'?", near) : lua_pushfstring(L, "one of %s", all_names);
   nwl_fail(L, NW_EINVAL, hint, "%s: there is no dtype '%s'", name, s);
   return NW_F32;

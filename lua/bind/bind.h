@@ -96,5 +96,3 @@ int nwl_raise_step(lua_State *L, nw_sched *s); // the same after a step: its ref
 int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void nwl_error_open(lua_State *L);
 extern const nwl_row nwl_error_rows[];
-// The entry of a list of words nearest to `word`, or NULL if none is near; used for "did you mean".
-const char *nwl_nearest(const char *word, int n, const char *const *words);

@@ -203,7 +203,7 @@ static int no_such_field(lua_State *L) {
   for (int up = 1; up <= 2; up++) {
     for (lua_pushnil(L); lua_next(L, lua_upvalueindex(up)) && n < 256; lua_pop(L, 1)) words[n++] = lua_tostring(L, -2);
   }
-  const char *near = nwl_nearest(lua_tostring(L, 2), n, words);
+  const char *near = nw_nearest(lua_tostring(L, 2), n, words);
   if (near) lua_pushfstring(L, "did you mean '%s'?", near);
   return nwl_fail(L, NW_EINVAL, near ? lua_tostring(L, -1) : NULL, "a %s has no field or method '%s'", class,
                   lua_tostring(L, 2));

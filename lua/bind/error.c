@@ -180,41 +180,6 @@ int nwl_fail(lua_State *L, nw_code code, const char *hint, const char *fmt, ...)
   return lua_error(L);
 }
 
-// ---- did you mean
-
-// Edit distance with swapped neighbours counted once, words up to 31 letters; longer ones are not near anything.
-static int distance(const char *a, const char *b) {
-  int n = (int)strlen(a), m = (int)strlen(b);
-  if (n > 31 || m > 31) return 99;
-  int d[32][32];
-  for (int i = 0; i <= n; i++) d[i][0] = i;
-  for (int j = 0; j <= m; j++) d[0][j] = j;
-  for (int i = 1; i <= n; i++) {
-    for (int j = 1; j <= m; j++) {
-      int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-      if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
-      if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
-      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped && d[i - 2][j - 2] + 1 < best) best = d[i - 2][j - 2] + 1;
-      d[i][j] = best;
-    }
-  }
-  return d[n][m];
-}
-
-const char *nwl_nearest(const char *word, int n, const char *const *words) {
-  int letters = (int)strlen(word), limit = letters < 2 ? 0 : letters <= 3 ? 1 : letters / 3 + 1, best = limit + 1;
-  const char *found = NULL;
-  for (int i = 0; i < n; i++) {
-    int d = distance(word, words[i]);
-    if (d < best || (d == best && found && strcmp(words[i], found) < 0)) {
-      best = d;
-      found = words[i];
-    }
-  }
-  return found;
-}
-
 // ---- for the Lua half of the library
 
 static int lua_fail(lua_State *L) {
@@ -232,7 +197,7 @@ static int lua_nearest(lua_State *L) {
   nwl_table(L, 2, "words");
   int n = 0;
   for (int i = 1; n < 256 && lua_rawgeti(L, 2, i) == LUA_TSTRING; i++, lua_pop(L, 1)) words[n++] = lua_tostring(L, -1);
-  lua_pushstring(L, nwl_nearest(word, n, words));
+  lua_pushstring(L, nw_nearest(word, n, words));
   return 1;
 }
 

@@ -3,7 +3,7 @@
 #include <time.h>
 
 static int f_machine(lua_State *L) {
-  nwl_push_text(L, nw_machine(nwl_ctx(L)));
+  nwl_push_text(L, nw_machine_text(nwl_ctx(L)));
   return 1;
 }
 

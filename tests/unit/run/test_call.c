@@ -313,7 +313,7 @@ static void test_peak_is_what_the_ports_give(void **state) {
   assert_true(nw_peak_flops(f->c, NW_F32, 1) > 0);
   assert_true(nw_peak_flops(f->c, NW_F64, 1) > 0);
   assert_true(nw_core_hz() > 0);
-  char *m = nw_machine(f->c);
+  char *m = nw_machine_text(f->c);
   assert_non_null(strstr(m, "memory"));
   free(m);
 }
