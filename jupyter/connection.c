@@ -73,11 +73,10 @@ bool nwj_bind(nwj *k, char *why, size_t size) {
   return k->iopub != NULL;
 }
 
-// Sockets of threads are closed by them, when the context ends.
+// The sockets of threads are closed by them.
 void nwj_unbind(nwj *k) {
   zmq_close(k->shell);
   zmq_close(k->input);
-  zmq_close(k->queue);
   zmq_ctx_term(k->zmq);
   free(k->at.key.bytes);
 }

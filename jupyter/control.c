@@ -33,8 +33,8 @@ static void leave(nwj *k, bool restart) {
   pthread_kill(k->main, SIGUSR1); // out of its poll
 }
 
-static void answer(nwj *k, void *queue, nwj_message *m) {
-  nwj_status(k, queue, m->header, "busy");
+static void answer(nwj *k, nwj_message *m) {
+  nwj_status(m->header_text, "busy");
   if (strcmp(m->type, "kernel_info_request") == 0) {
     nwj_reply(k, k->control, m, "kernel_info_reply", nwj_kernel_info(k));
   } else if (strcmp(m->type, "interrupt_request") == 0) {
@@ -42,30 +42,28 @@ static void answer(nwj *k, void *queue, nwj_message *m) {
     nwj_reply(k, k->control, m, "interrupt_reply", json_pack("{s:s}", "status", "ok"));
   } else if (strcmp(m->type, "shutdown_request") == 0) {
     bool restart = nwj_flag(m->content, "restart", false);
-    nwj_publish(k, queue, "shutdown_reply", m->header, json_pack("{s:s, s:b}", "status", "ok", "restart", restart));
+    nwj_publish("shutdown_reply", m->header_text, json_pack("{s:s, s:b}", "status", "ok", "restart", restart));
     nwj_reply(k, k->control, m, "shutdown_reply", json_pack("{s:s, s:b}", "status", "ok", "restart", restart));
-    nwj_status(k, queue, m->header, "idle");
+    nwj_status(m->header_text, "idle");
     leave(k, restart);
     return;
   }
-  nwj_status(k, queue, m->header, "idle");
+  nwj_status(m->header_text, "idle");
 }
 
 static void *control(void *arg) {
   nwj *k = arg;
-  void *queue = nwj_queue_new(k);
   pid_t parent = getppid();
   for (;;) {
     zmq_pollitem_t item = {k->control, 0, ZMQ_POLLIN, 0};
     if (zmq_poll(&item, 1, LOOK_MS) < 0 && zmq_errno() == ETERM) break;
     nwj_message m;
     while (nwj_receive(k, k->control, &m)) {
-      answer(k, queue, &m);
+      answer(k, &m);
       nwj_message_free(&m);
     }
     if (parent > 1 && getppid() != parent && !k->leaving) leave(k, false); // whom we worked for is gone
   }
-  zmq_close(queue);
   zmq_close(k->control);
   return NULL;
 }

@@ -30,24 +30,14 @@ static json_t *answer_question(nwj *k, const char *code) {
   return json_pack("[o]", page);
 }
 
-static void publish_result(nwj *k, int n) {
-  json_t *bundle = nwj_bundle(k, n);
-  if (!json_is_object(bundle)) {
-    json_decref(bundle);
-    return;
-  }
-  json_object_set_new(bundle, "execution_count", json_integer(k->count));
-  nwj_cell_publish(k, "execute_result", NULL, bundle);
-}
-
 static void say_notes(nwj *k) {
   char *notes = nwh_notes(k->host);
   if (notes) printf("%s\n", notes);
   free(notes);
 }
 
-// NULL, or the content of an error.
-static json_t *run(nwj *k, const char *code, const char *name, bool silent) {
+// NULL, or the content of an error. *result: what is shown of its values, or NULL.
+static json_t *run(nwj *k, const char *code, const char *name, bool silent, json_t **result) {
   int n = 0;
   bool quiet = false;
   nwh_status status = nwh_eval(k->host, code, name, &n, &quiet);
@@ -60,7 +50,7 @@ static json_t *run(nwj *k, const char *code, const char *name, bool silent) {
   } else if (silent || quiet) {
     lua_settop(nwh_lua(k->host), 0);
   } else {
-    publish_result(k, n);
+    *result = nwj_bundle(k, n);
   }
   say_notes(k);
   lua_settop(nwh_lua(k->host), 0);
@@ -107,13 +97,22 @@ static void begin(nwj *k, nwj_message *m, const char *code, bool silent, bool st
     nwj_history_add(k->count, code);
   }
   if (!silent)
-    nwj_publish(k, k->queue, "execute_input", m->header,
-                json_pack("{s:s, s:i}", "code", code, "execution_count", k->count));
+    nwj_publish("execute_input", m->header_text, json_pack("{s:s, s:i}", "code", code, "execution_count", k->count));
   k->allow_stdin = nwj_flag(m->content, "allow_stdin", true);
-  nwj_drain(k, k->queue, m->header);
+  nwj_drain(m->header_text);
   nwj_busy(k, true);
 }
 
+static void publish_result(nwj *k, json_t *bundle) {
+  if (json_is_object(bundle)) {
+    json_object_set_new(bundle, "execution_count", json_integer(k->count));
+    nwj_cell_publish(k, "execute_result", NULL, bundle);
+  } else {
+    json_decref(bundle);
+  }
+}
+
+// The reply goes before what is published: who waits for it need not wait for that.
 void nwj_execute(nwj *k, nwj_message *m) {
   const char *code = nwj_string(m->content, "code", "");
   bool silent = nwj_flag(m->content, "silent", false);
@@ -121,16 +120,17 @@ void nwj_execute(nwj *k, nwj_message *m) {
   char name[32];
   begin(k, m, code, silent, store);
   snprintf(name, sizeof name, "=In[%d]", k->count);
-  json_t *payload = NULL, *failed = NULL;
+  json_t *payload = NULL, *failed = NULL, *result = NULL;
   if (nwh_is_question(code))
     payload = answer_question(k, code);
   else if (code[strspn(code, " \t\r\n")])
-    failed = run(k, code, name, silent);
-  if (failed && !silent) nwj_cell_publish(k, "error", NULL, json_deep_copy(failed));
+    failed = run(k, code, name, silent, &result);
   json_t *content = reply_content(k, m, failed, payload);
   nwj_busy(k, false);
-  nwj_drain(k, k->queue, m->header);
   if (failed && nwj_flag(m->content, "stop_on_error", true)) nwj_shell_hold(k);
   nwj_reply(k, k->shell, m, "execute_reply", content);
+  publish_result(k, result);
+  if (failed && !silent) nwj_cell_publish(k, "error", NULL, json_incref(failed));
+  nwj_drain(m->header_text);
   json_decref(failed);
 }

@@ -12,7 +12,7 @@ enum { MOST = 5000, LONGEST = 1 << 20 };
 
 static json_t *entries; // arrays [session, line, source]
 static json_int_t session = 1;
-static char path[PATH_MAX];
+static int file = -1; // to append to
 
 static bool is_entry(const json_t *v) {
   return json_array_size(v) == 3 && json_is_integer(json_array_get(v, 0)) && json_is_integer(json_array_get(v, 1)) &&
@@ -37,14 +37,14 @@ static void read_file(FILE *f) {
 }
 
 void nwj_history_open(void) {
-  char dir[PATH_MAX - 32];
+  char dir[PATH_MAX - 32], path[PATH_MAX];
   entries = json_array();
   if (!nwh_state_dir(dir, sizeof dir)) return;
   snprintf(path, sizeof path, "%s/notebook_history", dir);
   FILE *f = fopen(path, "re");
-  if (!f) return;
-  read_file(f);
-  fclose(f);
+  if (f) read_file(f);
+  if (f) fclose(f);
+  file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 }
 
 void nwj_history_add(int line, const char *source) {
@@ -52,12 +52,10 @@ void nwj_history_add(int line, const char *source) {
   if (!*source || strlen(source) > LONGEST) return;
   json_t *v = json_pack("[I, i, s]", session, line, source);
   json_array_append_new(entries, v);
-  int fd = *path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
-  if (fd < 0) return;
+  if (file < 0) return;
   char *text = json_dumps(v, JSON_COMPACT);
-  dprintf(fd, "%s\n", text);
+  dprintf(file, "%s\n", text);
   free(text);
-  close(fd);
 }
 
 // ---- questions

@@ -1,7 +1,9 @@
-// The thread that publishes: what other threads hand it, and what is written to stdout and stderr.
+// What everybody listens to: messages, and what is written to stdout and stderr.
 //
-// Text is gathered for a moment and goes out in few messages; a front end gives up on a kernel that sends too many, or more
-// than a megabyte a second (notebook: iopub_msg_rate_limit, iopub_data_rate_limit), so bytes are counted over its window.
+// Whoever publishes sends for itself, under a lock: to wake a thread that sends took several times as long as `1+1`. Text has a
+// lock of its own, taken first, so that control can tell its state while text waits. A thread gathers text for a moment, so
+// that it goes out in few messages; a front end gives up on a kernel that sends too many, or more than a megabyte a second
+// (notebook: iopub_msg_rate_limit, iopub_data_rate_limit), so bytes are counted over its window.
 #include "kernel.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -19,6 +22,7 @@ enum {
   BATCH = 256 << 10,
   BURST = 1000000, // bytes that may go out at once, and a millisecond after that: under 3 MB in any 3 s
   RATE = 600,
+  COUNT = 1000, // a message counts as so many bytes at least: under 3,000 of them in any 3 s
   MOST = 4 << 20, // of one cell
 };
 
@@ -34,13 +38,19 @@ typedef struct stream {
 
 typedef struct publisher {
   nwj *k;
-  void *in; // the queue
-  json_t *parent; // of the text
+  pthread_mutex_t text; // over what follows
+  atomic_int wanted; // threads that want it
+  char *parent; // of the text
   stream stream[2];
-  int64_t budget, counted; // bytes that may still go out, as of when
+  int64_t budget, counted; // what may still go out, as of when
+  pthread_mutex_t send; // over the socket
+  int changed; // becomes readable when somebody subscribes
+  int stop; // and this when the thread is to end
 } publisher;
 
-static int done_fd = -1, log_fd = STDERR_FILENO;
+static publisher the_one = {
+    .text = PTHREAD_MUTEX_INITIALIZER, .send = PTHREAD_MUTEX_INITIALIZER, .changed = -1, .stop = -1};
+static int log_fd = STDERR_FILENO;
 
 int nwj_log_fd(void) { return log_fd; }
 
@@ -52,25 +62,37 @@ static int64_t now_ms(void) {
 
 // ---- sending
 
-static void publish(publisher *p, const char *topic, const nwj_frame part[4]) {
-  nwj_send_part(p->k->iopub, topic, strlen(topic), true);
-  nwj_send_signed(p->k, p->k->iopub, part);
+// The bytes of the message. Called with the lock.
+static size_t send_one(publisher *p, const char *type, const char *parent, json_t *metadata, json_t *content) {
+  nwj_send_part(p->k->iopub, type, strlen(type), true);
+  return nwj_send(p->k, p->k->iopub, type, parent, metadata, content);
 }
 
-// The bytes of the message.
-static size_t publish_json(publisher *p, const char *type, const json_t *parent, json_t *content) {
-  json_t *header = nwj_header(p->k, type);
-  char *text[4] = {nwj_dumped(header), nwj_dumped(parent), nwj_dumped(NULL), nwj_dumped(content)};
-  nwj_frame part[4];
-  size_t bytes = 0;
-  for (int i = 0; i < 4; i++) {
-    part[i] = (nwj_frame){text[i], strlen(text[i])};
-    bytes += part[i].size;
+// A subscription: the welcome of JEP 65, so that a client knows from when on it misses nothing.
+static void welcome(publisher *p, const char *message, size_t size) {
+  if (size == 0 || *message != 1) return;
+  char *topic = strndup(message + 1, size - 1);
+  json_t *content = json_pack("{s:s}", "subscription", topic);
+  send_one(p, "iopub_welcome", NULL, NULL, content ? content : json_pack("{s:s}", "subscription", ""));
+  free(topic);
+}
+
+// All there are: to send may have taken the news that there is one off p->changed. Called with the lock.
+static void take_subscriptions(publisher *p) {
+  for (bool more = true; more;) {
+    zmq_msg_t m;
+    zmq_msg_init(&m);
+    more = zmq_msg_recv(&m, p->k->iopub, ZMQ_DONTWAIT) >= 0;
+    if (more) welcome(p, zmq_msg_data(&m), zmq_msg_size(&m));
+    zmq_msg_close(&m);
   }
-  publish(p, type, part);
-  for (int i = 0; i < 4; i++) free(text[i]);
-  json_decref(header);
-  json_decref(content);
+}
+
+static size_t publish(publisher *p, const char *type, const char *parent, json_t *metadata, json_t *content) {
+  pthread_mutex_lock(&p->send);
+  size_t bytes = send_one(p, type, parent, metadata, content);
+  take_subscriptions(p);
+  pthread_mutex_unlock(&p->send);
   return bytes;
 }
 
@@ -120,15 +142,20 @@ static void wait_for_budget(publisher *p) {
     p->budget += RATE * (now - p->counted);
     p->counted = now;
     if (p->budget > BURST) p->budget = BURST;
-    if (p->budget > 0 || p->k->leaving) return;
+    if (p->budget > 0 || p->k->leaving || nwh_interrupted(p->k->host)) return;
     usleep(10000);
   }
 }
 
-static void send_text(publisher *p, stream *s, const char *text, size_t n) {
+static void send_counted(publisher *p, const char *type, const char *parent, json_t *metadata, json_t *content) {
   wait_for_budget(p);
+  int64_t bytes = (int64_t)publish(p, type, parent, metadata, content);
+  p->budget -= bytes > COUNT ? bytes : COUNT;
+}
+
+static void send_text(publisher *p, stream *s, const char *text, size_t n) {
   json_t *content = json_pack("{s:s, s:s%}", "name", s->name, "text", text, n);
-  if (content) p->budget -= (int64_t)publish_json(p, "stream", p->parent, content);
+  if (content) send_counted(p, "stream", p->parent, NULL, content);
 }
 
 static void flush_stream(publisher *p, stream *s, bool last) {
@@ -163,17 +190,19 @@ static void keep_text(publisher *p, stream *s, const char *text, size_t n) {
   if (s->cell > MOST) cap(p, s);
 }
 
-// Reads once; false when there is nothing.
-static bool read_stream(publisher *p, stream *s) {
+// Reads once: how much.
+static ssize_t read_stream(publisher *p, stream *s) {
   static char buffer[1 << 16];
   ssize_t n = read(s->fd, buffer, sizeof buffer);
-  if (n <= 0) return false;
-  keep_text(p, s, buffer, (size_t)n);
-  return true;
+  if (n > 0) keep_text(p, s, buffer, (size_t)n);
+  return n;
 }
 
+// What is in the pipe now, not what others write meanwhile: they may never stop.
 static void drain_stream(publisher *p, stream *s) {
-  while (read_stream(p, s))
+  int left = 0;
+  if (ioctl(s->fd, FIONREAD, &left) < 0) return;
+  for (ssize_t n; left > 0 && (n = read_stream(p, s)) > 0; left -= (int)n)
     if (s->n >= BATCH) flush_stream(p, s, false);
 }
 
@@ -184,76 +213,16 @@ static void drain(publisher *p) {
   }
 }
 
-// ---- the queue: type, parent, metadata, content of a message, and one more if somebody waits; or "drain" and a parent
-
-static char *received(void *socket, bool *more) {
-  zmq_msg_t m;
-  zmq_msg_init(&m);
-  char *s = NULL;
-  if (zmq_msg_recv(&m, socket, 0) >= 0) {
-    size_t n = zmq_msg_size(&m);
-    s = malloc(n + 1);
-    memcpy(s, zmq_msg_data(&m), n);
-    s[n] = '\0';
-  }
-  *more = zmq_msg_more(&m);
-  zmq_msg_close(&m);
-  return s;
+static void lock_text(publisher *p) {
+  p->wanted++;
+  pthread_mutex_lock(&p->text);
+  p->wanted--;
 }
 
-static void new_parent(publisher *p, const char *text) {
-  drain(p);
-  json_decref(p->parent);
-  p->parent = json_loads(text, 0, NULL);
-  for (int i = 0; i < 2; i++) p->stream[i].cell = 0, p->stream[i].capped = false;
-}
-
-static void done(void) {
-  uint64_t one = 1;
-  if (write(done_fd, &one, sizeof one) < 0) return;
-}
-
-static void pass_on(publisher *p, char *const *field) {
-  json_t *header = nwj_header(p->k, field[0]);
-  char *text = nwj_dumped(header);
-  nwj_frame part[4] = {{text, strlen(text)}};
-  for (int i = 1; i < 4; i++) part[i] = (nwj_frame){field[i], strlen(field[i])};
-  drain(p);
-  publish(p, field[0], part);
-  free(text);
-  json_decref(header);
-}
-
-static void take_queue(publisher *p) {
-  char *field[5] = {NULL};
-  bool more = true;
-  int n = 0;
-  while (more && n < 5) field[n++] = received(p->in, &more);
-  if (n == 2 && field[0] && strcmp(field[0], "drain") == 0) new_parent(p, field[1]);
-  if (n >= 4 && field[0]) pass_on(p, field);
-  if (n == 2 || n == 5) done();
-  for (int i = 0; i < n; i++) free(field[i]);
-}
-
-// A subscription: the welcome of JEP 65, so that a client knows from when on it misses nothing.
-static void welcome(publisher *p) {
-  zmq_msg_t m;
-  zmq_msg_init(&m);
-  if (zmq_msg_recv(&m, p->k->iopub, ZMQ_DONTWAIT) > 0 && *(char *)zmq_msg_data(&m) == 1) {
-    size_t n = zmq_msg_size(&m) - 1;
-    char *topic = calloc(n + 1, 1);
-    memcpy(topic, (char *)zmq_msg_data(&m) + 1, n);
-    json_t *content = json_pack("{s:s}", "subscription", topic);
-    publish_json(p, "iopub_welcome", NULL, content ? content : json_pack("{s:s}", "subscription", ""));
-    free(topic);
-  }
-  zmq_msg_close(&m);
-}
-
-// ---- the loop
+// ---- the thread that gathers
 
 // When the earliest gathered text is due, in ms from now; -1: there is none.
-static long due(publisher *p) {
+static int due(publisher *p) {
   int64_t at = -1;
   for (int i = 0; i < 2; i++) {
     stream *s = &p->stream[i];
@@ -262,7 +231,7 @@ static long due(publisher *p) {
     if (left < 0) left = 0;
     if (at < 0 || left < at) at = left;
   }
-  return (long)at;
+  return (int)at;
 }
 
 static void flush_due(publisher *p) {
@@ -272,32 +241,36 @@ static void flush_due(publisher *p) {
   }
 }
 
-static void *run(void *arg) {
-  publisher *p = arg;
-  for (;;) {
-    zmq_pollitem_t item[] = {{p->in, 0, ZMQ_POLLIN, 0},
-                             {p->k->iopub, 0, ZMQ_POLLIN, 0},
-                             {NULL, p->stream[0].fd, ZMQ_POLLIN, 0},
-                             {NULL, p->stream[1].fd, ZMQ_POLLIN, 0}};
-    if (zmq_poll(item, 4, due(p)) < 0) {
-      if (zmq_errno() == ETERM) break;
-      continue;
-    }
-    for (int i = 0; i < 2; i++)
-      if (item[2 + i].revents) read_stream(p, &p->stream[i]);
-    if (item[0].revents) take_queue(p);
-    if (item[1].revents) welcome(p);
-    flush_due(p);
-  }
-  zmq_close(p->in);
-  zmq_close(p->k->iopub);
-  json_decref(p->parent);
-  for (int i = 0; i < 2; i++) free(p->stream[i].text);
-  free(p);
-  return NULL;
+static void gather(publisher *p, const struct pollfd fd[2]) {
+  for (int i = 0; i < 2; i++)
+    if (fd[i].revents) read_stream(p, &p->stream[i]);
+  flush_due(p);
 }
 
-// ---- starting
+static void see_subscriptions(publisher *p) {
+  pthread_mutex_lock(&p->send);
+  take_subscriptions(p);
+  pthread_mutex_unlock(&p->send);
+}
+
+static void *run(void *arg) {
+  publisher *p = arg;
+  int wait = -1;
+  for (;;) {
+    struct pollfd fd[] = {
+        {p->stream[0].fd, POLLIN, 0}, {p->stream[1].fd, POLLIN, 0}, {p->changed, POLLIN, 0}, {p->stop, POLLIN, 0}};
+    if (poll(fd, 4, wait) < 0) continue;
+    if (fd[3].revents) return NULL;
+    if (fd[2].revents) see_subscriptions(p);
+    while (p->wanted) usleep(100); // a lock is not fair by itself
+    pthread_mutex_lock(&p->text);
+    gather(p, fd);
+    wait = due(p);
+    pthread_mutex_unlock(&p->text);
+  }
+}
+
+// ---- starting and ending
 
 // What is written to fd from now on is read at the answer; -1: it cannot be.
 static int captured(int fd) {
@@ -311,68 +284,54 @@ static int captured(int fd) {
 }
 
 bool nwj_iopub_start(nwj *k, pthread_t *thread) {
-  publisher *p = calloc(1, sizeof *p);
+  publisher *p = &the_one;
+  size_t size = sizeof p->changed;
   p->k = k;
-  done_fd = eventfd(0, EFD_CLOEXEC);
+  p->stop = eventfd(0, EFD_CLOEXEC);
   log_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   p->stream[0] = (stream){.name = "stdout", .fd = captured(STDOUT_FILENO)};
   p->stream[1] = (stream){.name = "stderr", .fd = captured(STDERR_FILENO)};
   setvbuf(stdout, NULL, _IOFBF, 1 << 16);
-  p->in = zmq_socket(k->zmq, ZMQ_PULL);
-  if (p->stream[0].fd < 0 || p->stream[1].fd < 0 || zmq_bind(p->in, "inproc://iopub")) return false;
+  if (p->stream[0].fd < 0 || p->stream[1].fd < 0 || zmq_getsockopt(k->iopub, ZMQ_FD, &p->changed, &size)) return false;
   return pthread_create(thread, NULL, run, p) == 0;
 }
 
-void *nwj_queue_new(nwj *k) {
-  void *s = zmq_socket(k->zmq, ZMQ_PUSH);
-  int none = 0;
-  zmq_setsockopt(s, ZMQ_SNDHWM, &none, sizeof none);
-  zmq_setsockopt(s, ZMQ_LINGER, &none, sizeof none);
-  zmq_connect(s, "inproc://iopub");
-  return s;
+void nwj_iopub_stop(pthread_t thread) {
+  publisher *p = &the_one;
+  uint64_t one = 1;
+  if (write(p->stop, &one, sizeof one) < 0) return;
+  pthread_join(thread, NULL);
+  zmq_close(p->k->iopub);
+  free(p->parent);
+  for (int i = 0; i < 2; i++) free(p->stream[i].text);
 }
 
-// ---- what other threads call
+// ---- what all threads call
 
-static void wait_until_done(void) {
-  uint64_t n;
-  while (read(done_fd, &n, sizeof n) < 0 && errno == EINTR) {}
+void nwj_publish(const char *type, const char *parent, json_t *content) {
+  publish(&the_one, type, parent, NULL, content);
 }
 
-static void enqueue(void *queue, const char *type, json_t *parent, json_t *metadata, json_t *content, bool wait) {
-  char *text[] = {nwj_dumped(parent), nwj_dumped(metadata), nwj_dumped(content)};
-  nwj_send_part(queue, type, strlen(type), true);
-  for (int i = 0; i < 3; i++) {
-    nwj_send_part(queue, text[i], strlen(text[i]), i < 2 || wait);
-    free(text[i]);
-  }
-  if (wait) nwj_send_part(queue, "", 0, false);
-  json_decref(metadata);
-  json_decref(content);
-}
-
-void nwj_publish(nwj *k, void *queue, const char *type, json_t *parent, json_t *content) {
-  (void)k;
-  enqueue(queue, type, parent, NULL, content, false);
-}
-
-void nwj_publish_now(nwj *k, void *queue, const char *type, json_t *parent, json_t *metadata, json_t *content) {
-  (void)k;
+void nwj_publish_now(const char *type, const char *parent, json_t *metadata, json_t *content) {
+  publisher *p = &the_one;
   fflush(NULL);
-  enqueue(queue, type, parent, metadata, content, true);
-  wait_until_done();
+  lock_text(p);
+  drain(p);
+  send_counted(p, type, parent, metadata, content);
+  pthread_mutex_unlock(&p->text);
 }
 
-void nwj_status(nwj *k, void *queue, json_t *parent, const char *state) {
-  nwj_publish(k, queue, "status", parent, json_pack("{s:s}", "execution_state", state));
+void nwj_status(const char *parent, const char *state) {
+  nwj_publish("status", parent, json_pack("{s:s}", "execution_state", state));
 }
 
-void nwj_drain(nwj *k, void *queue, json_t *parent) {
-  (void)k;
-  char *text = nwj_dumped(parent);
+void nwj_drain(const char *parent) {
+  publisher *p = &the_one;
   fflush(NULL);
-  nwj_send_part(queue, "drain", 5, true);
-  nwj_send_part(queue, text, strlen(text), false);
-  wait_until_done();
-  free(text);
+  lock_text(p);
+  drain(p);
+  free(p->parent);
+  p->parent = parent ? strdup(parent) : NULL;
+  for (int i = 0; i < 2; i++) p->stream[i].cell = 0, p->stream[i].capped = false;
+  pthread_mutex_unlock(&p->text);
 }

@@ -2,11 +2,11 @@
 //
 //   main      Lua; the shell socket, and stdin while a cell asks
 //   control   interrupt and shutdown, also while a cell runs; watches whether the front end is still there
-//   iopub     owns the socket that everybody listens to; reads what is written to stdout and stderr
+//   iopub     gathers what is written to stdout and stderr
 //   heartbeat echoes
 //   flusher   empties the buffer of stdout while a cell runs
 //
-// One socket, one thread. What main and control publish goes to iopub through one queue, so its order is theirs.
+// One socket, one thread; but all of them send to the socket that everybody listens to, under its lock.
 #pragma once
 #include "wire.h"
 #include "lua/host/host.h"
@@ -35,7 +35,6 @@ struct nwj {
   pthread_t main;
   // main only
   nwh *host;
-  void *queue; // to iopub
   int count; // executions
   bool allow_stdin;
   nwj_message *request; // the one being answered
@@ -48,26 +47,25 @@ void nwj_unbind(nwj *k);
 
 // ---- message.c
 void nwj_new_id(char out[40]);
-json_t *nwj_header(const nwj *k, const char *type); // new
 // Receives a whole message; false when there is none (or the call was interrupted), or it is not for us. Ignored ones are dropped.
 bool nwj_receive(nwj *k, void *socket, nwj_message *out);
-char *nwj_dumped(const json_t *v); // heap; NULL: an empty object
 void nwj_send_part(void *socket, const void *data, size_t size, bool more);
-// The delimiter, the signature, and header, parent header, metadata and content as they are.
-void nwj_send_signed(const nwj *k, void *socket, const nwj_frame part[4]);
+// A message behind what says who it is for. type: letters and underscores; parent: text of a header, or NULL. metadata, which may be
+// NULL, and content are given away. Bytes of the message.
+size_t nwj_send(const nwj *k, void *socket, const char *type, const char *parent, json_t *metadata, json_t *content);
 // Sends to whom m came from, as an answer to it. content is given away.
 void nwj_reply(nwj *k, void *socket, const nwj_message *m, const char *type, json_t *content);
 
-// ---- iopub.c
+// ---- iopub.c: for all threads
 bool nwj_iopub_start(nwj *k, pthread_t *thread); // takes over stdout and stderr
-void *nwj_queue_new(nwj *k); // a thread's way to iopub
-// content is given away; parent: the header of what it belongs to, or NULL.
-void nwj_publish(nwj *k, void *queue, const char *type, json_t *parent, json_t *content);
-// The same after all that was written so far; waits until it is out, so that what is written next comes behind it.
-void nwj_publish_now(nwj *k, void *queue, const char *type, json_t *parent, json_t *metadata, json_t *content);
-void nwj_status(nwj *k, void *queue, json_t *parent, const char *state);
-// What was written so far goes out with the parent it had; what comes from now on has this one. Waits until that is so.
-void nwj_drain(nwj *k, void *queue, json_t *parent);
+void nwj_iopub_stop(pthread_t thread); // when no other thread publishes any more; closes the socket
+// content is given away; parent: the text of the header of what it belongs to, or NULL.
+void nwj_publish(const char *type, const char *parent, json_t *content);
+// The same after all that was written so far, and before what is written next.
+void nwj_publish_now(const char *type, const char *parent, json_t *metadata, json_t *content);
+void nwj_status(const char *parent, const char *state);
+// What was written so far goes out with the parent it had; what comes from now on has this one.
+void nwj_drain(const char *parent);
 int nwj_log_fd(void); // where the process's own stderr went
 
 // ---- control.c

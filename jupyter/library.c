@@ -7,9 +7,10 @@ static nwj *kernel; // one a process
 
 // ---- nestwright.front
 
-// publish(type, content, metadata?): JSON texts.
+// publish(type, content, metadata?): JSON texts; a type has letters and underscores.
 static int f_publish(lua_State *L) {
   const char *type = luaL_checkstring(L, 1), *content = luaL_checkstring(L, 2), *metadata = luaL_optstring(L, 3, "{}");
+  if (type[strspn(type, "abcdefghijklmnopqrstuvwxyz_")]) return luaL_error(L, "there is no message '%s'", type);
   json_t *c = json_loads(content, 0, NULL), *m = json_loads(metadata, 0, NULL);
   if (json_is_object(c) && json_is_object(m)) {
     nwj_cell_publish(kernel, type, m, c);

@@ -58,15 +58,16 @@ static int run(nwj *k) {
   k->main = pthread_self();
   take_signals(k);
   if (!start_threads(k, thread)) return EXIT_FAILURE;
-  k->queue = nwj_queue_new(k);
   nwj_library(k);
-  nwj_status(k, k->queue, NULL, "starting");
+  nwj_status(NULL, "starting");
   json_decref(nwj_call(k, "begin", json_object()));
   nwj_shell_run(k);
-  nwj_drain(k, k->queue, NULL);
+  nwj_drain(NULL);
   nwj_busy(k, false);
+  zmq_ctx_shutdown(k->zmq);
+  for (int i = 1; i < 3; i++) pthread_join(thread[i], NULL);
+  nwj_iopub_stop(thread[0]);
   nwj_unbind(k);
-  for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
   return EXIT_SUCCESS;
 }
 

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <zmq.h>
 
-enum { MAX_FRAMES = 64 };
+enum { MAX_FRAMES = 64, HEADER = 400 };
 
 void nwj_new_id(char out[40]) {
   unsigned char b[16];
@@ -26,12 +26,15 @@ static void now(char *out, size_t size) {
   snprintf(out + n, size - n, ".%06ldZ", (long)t.tv_usec);
 }
 
-json_t *nwj_header(const nwj *k, const char *type) {
+// No field has a character that JSON would have to quote.
+static void make_header(const nwj *k, const char *type, char out[HEADER]) {
   char id[40], date[40];
   nwj_new_id(id);
   now(date, sizeof date);
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "msg_id", id, "session", k->session, "username", "kernel", "date",
-                   date, "msg_type", type, "version", NWJ_PROTOCOL);
+  snprintf(out, HEADER,
+           "{\"msg_id\":\"%s\",\"session\":\"%s\",\"username\":\"kernel\",\"date\":\"%s\",\"msg_type\":\"%.60s\","
+           "\"version\":\"" NWJ_PROTOCOL "\"}",
+           id, k->session, date, type);
 }
 
 // ---- receiving
@@ -67,7 +70,8 @@ bool nwj_receive(nwj *k, void *socket, nwj_message *out) {
 
 // ---- sending
 
-char *nwj_dumped(const json_t *v) {
+// Heap; NULL is an empty object.
+static char *dumped(const json_t *v) {
   char *s = v ? json_dumps(v, JSON_COMPACT) : NULL;
   return s ? s : strdup("{}");
 }
@@ -76,22 +80,24 @@ void nwj_send_part(void *socket, const void *data, size_t size, bool more) {
   while (zmq_send(socket, data, size, more ? ZMQ_SNDMORE : 0) < 0 && zmq_errno() == EINTR) {}
 }
 
-void nwj_send_signed(const nwj *k, void *socket, const nwj_frame part[4]) {
-  char signature[65];
+size_t nwj_send(const nwj *k, void *socket, const char *type, const char *parent, json_t *metadata, json_t *content) {
+  char header[HEADER], *extra = dumped(metadata), *text = dumped(content), signature[65];
+  make_header(k, type, header);
+  if (!parent) parent = "{}";
+  nwj_frame part[] = {{header, strlen(header)}, {parent, strlen(parent)}, {extra, strlen(extra)}, {text, strlen(text)}};
   nwj_sign(&k->at.key, part, 4, signature);
   nwj_send_part(socket, "<IDS|MSG>", 9, true);
   nwj_send_part(socket, signature, strlen(signature), true);
   for (int i = 0; i < 4; i++) nwj_send_part(socket, part[i].data, part[i].size, i < 3);
+  size_t bytes = part[0].size + part[1].size + part[2].size + part[3].size;
+  free(extra);
+  free(text);
+  json_decref(metadata);
+  json_decref(content);
+  return bytes;
 }
 
 void nwj_reply(nwj *k, void *socket, const nwj_message *m, const char *type, json_t *content) {
-  json_t *header = nwj_header(k, type);
-  char *text[4] = {nwj_dumped(header), nwj_dumped(m->header), nwj_dumped(NULL), nwj_dumped(content)};
-  nwj_frame part[4];
-  for (int i = 0; i < 4; i++) part[i] = (nwj_frame){text[i], strlen(text[i])};
   for (int i = 0; i < m->nids; i++) nwj_send_part(socket, m->id[i], m->idsize[i], true);
-  nwj_send_signed(k, socket, part);
-  for (int i = 0; i < 4; i++) free(text[i]);
-  json_decref(header);
-  json_decref(content);
+  nwj_send(k, socket, type, m->header_text, NULL, content);
 }

@@ -14,7 +14,7 @@ typedef struct queued { // requests that were there before a cell failed
 static queued *waiting, **last = &waiting;
 
 void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *content) {
-  nwj_publish_now(k, k->queue, type, k->request ? k->request->header : NULL, metadata, content);
+  nwj_publish_now(type, k->request ? k->request->header_text : NULL, metadata, content);
 }
 
 static void reply(nwj *k, nwj_message *m, const char *type, json_t *content) {
@@ -124,9 +124,9 @@ static void comm_info(nwj *k, nwj_message *m) {
 
 // Comms are Lua's: what a handler prints belongs to the message.
 static void comm(nwj *k, nwj_message *m) {
-  nwj_drain(k, k->queue, m->header);
+  nwj_drain(m->header_text);
   json_decref(nwj_call(k, m->type, json_incref(m->content)));
-  nwj_drain(k, k->queue, m->header);
+  nwj_drain(m->header_text);
 }
 
 static void shutdown(nwj *k, nwj_message *m) {
@@ -166,12 +166,12 @@ static void handle(nwj *k, nwj_message *m, bool aborted) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(rows[i].type, m->type) != 0) continue;
     k->request = m;
-    nwj_status(k, k->queue, m->header, "busy");
+    nwj_status(m->header_text, "busy");
     if (aborted && rows[i].answer == nwj_execute)
       abort_request(k, m);
     else
       rows[i].answer(k, m);
-    nwj_status(k, k->queue, m->header, "idle");
+    nwj_status(m->header_text, "idle");
     k->request = NULL;
     return;
   }

@@ -77,6 +77,7 @@ static bool is_small(const nwj_frame *part) {
 static char *copy_of(nwj_frame f) {
   char *p = malloc(f.size + 1);
   if (p && f.size) memcpy(p, f.data, f.size);
+  if (p) p[f.size] = '\0';
   return p;
 }
 
@@ -90,6 +91,7 @@ bool nwj_parse(const nwj_key *key, const nwj_frame *frame, int n, nwj_message *o
   bool ok = true;
   for (int i = 0; i < PARTS && ok; i++) ok = (*field[i] = object_of(part[i])) != NULL;
   out->type = ok ? nwj_string(out->header, "msg_type", NULL) : NULL;
+  out->header_text = copy_of(part[0]);
   if (!out->type) {
     nwj_message_free(out);
     return false;
@@ -103,6 +105,7 @@ bool nwj_parse(const nwj_key *key, const nwj_frame *frame, int n, nwj_message *o
 
 void nwj_message_free(nwj_message *m) {
   for (int i = 0; i < m->nids; i++) free(m->id[i]);
+  free(m->header_text);
   json_decref(m->header);
   json_decref(m->parent);
   json_decref(m->metadata);

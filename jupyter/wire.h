@@ -26,6 +26,7 @@ typedef struct nwj_message {
   size_t idsize[NWJ_MAX_IDS];
   json_t *header, *parent, *metadata, *content; // objects
   const char *type; // of the header
+  char *header_text; // as it came: answers repeat it
 } nwj_message;
 
 // False for what is no message, or not signed with the key; nothing is allocated then.

@@ -99,7 +99,7 @@ class Malformed(KernelTest):
             s.send_multipart(self.message(self.parts({"code": "1"}, header)))
         for kind in kinds:
             for content in contents:
-                s.send_multipart(self.message(self.parts(content, self.header(kind))))
+                s.send_multipart(self.message(self.parts({"stop_on_error": False, **content}, self.header(kind))))
 
     def test_odd_histories(self):
         s = self.socket()

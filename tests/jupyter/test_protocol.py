@@ -159,6 +159,19 @@ class Output(KernelTest):
         _, out = self.run_cell("print 'after'")
         self.assertEqual(text_of(out), "after\n")
 
+    def test_displays_come_slowly_enough_for_a_front_end_that_counts_them(self):
+        start = time.time()
+        _, out = self.run_cell("for i = 1, 2200 do nw.display(i) end", timeout=60)
+        shown = [c["data"]["text/plain"] for kind, c in out if kind == "display_data"]
+        self.assertEqual(shown, [str(i) for i in range(1, 2201)])
+        self.assertGreater(time.time() - start, 1.5)  # no more than 3000 in any 3 s
+
+    def test_a_child_that_never_stops_writing_does_not_hold_the_cell(self):
+        reply, _ = self.run_cell("os.execute '(while :; do echo x; done) & echo $! > /tmp/nestwright_child.$PPID'", timeout=60)
+        self.assertEqual(reply["status"], "ok")
+        reply, out = self.run_cell("os.execute 'kill $(cat /tmp/nestwright_child.$PPID); rm /tmp/nestwright_child.$PPID' return 7", timeout=60)
+        self.assertEqual(result_of(out), "7")
+
 
 class Input(KernelTest):
     def ask(self, code, answer):
