@@ -55,6 +55,7 @@ static nw_site_code *add_site(making *m, const char *buffer, const nw_expr *inde
   s->elem = nw_dtype_bytes(place->buffer->dtype);
   s->base = place->address;
   s->done = -1;
+  s->where = index, s->when = mask;
   s->affine = nw_form_of(w->arena, &w->names, index, &s->at);
   if (!s->affine && !(s->index = number(w, index, "an address"))) return NULL;
   if (mask && !(s->mask = number(w, mask, "a mask"))) return NULL;
@@ -117,7 +118,8 @@ static bool make_select(making *m, const nw_expr *e) {
   if (!has_access(m, e->arg[1]) && !has_access(m, e->arg[2])) return true;
   nw_calc *cond = number(m->w, e->arg[0], "what is read");
   if (!cond) return false;
-  add_act(m, NW_ACT_UNLESS)->cond = cond;
+  nw_act *branch = add_act(m, NW_ACT_UNLESS);
+  branch->cond = cond, branch->when = e->arg[0];
   int unless = m->code->nacts - 1;
   if (!make_branch(m, e->arg[1])) return false;
   add_act(m, NW_ACT_JUMP);

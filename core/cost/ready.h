@@ -10,6 +10,7 @@ typedef struct nw_site_code {
   nw_form at; // affine: elements from the start of the buffer
   nw_calc *index; // otherwise
   nw_calc *mask; // NULL: all lanes
+  const nw_expr *where, *when; // the same as expressions
   bool repeated; // stands in the statement more than once: made the first time one of them is reached
   int64_t done; // repeated: the execution that made it last
   int elem; // bytes
@@ -23,6 +24,7 @@ typedef struct nw_act {
   nw_act_kind kind;
   uint32_t site;
   nw_calc *cond;
+  const nw_expr *when; // the same as an expression
   int to;
 } nw_act;
 

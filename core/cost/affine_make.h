@@ -1,0 +1,27 @@
+// An affine nest under construction, from a program. Private to cost/.
+#pragma once
+#include "cost/cases.h"
+#include "cost/ready.h"
+
+typedef struct nw_maker {
+  nw_affine_scope s;
+  const nw_walker *w;
+  nw_affine_nest *nest;
+  int *array; // by place: its number in the nest
+  bool inside; // of a parallel loop
+  int nodes;
+  nw_conds path; // of a statement: what holds where an access is made
+  nw_vec site, under; // nw_site_code *, nw_conds *: accesses of a statement made so far, each where its path holds
+} nw_maker;
+
+nw_affine_node *nw_maker_node(nw_maker *m, nw_affine_kind kind);
+// False: there are too many nodes. Statements side by side become one.
+bool nw_maker_add(nw_maker *m, nw_affine_node *to, nw_affine_node *kid);
+// Where kids go that are made where c holds: `to` itself, or a guard that is already in it. NULL: there are too many nodes.
+nw_affine_node *nw_maker_where(nw_maker *m, nw_affine_node *to, const nw_conds *c);
+// The quotients made since there were n, as loops around a node.
+nw_affine_node *nw_maker_wrap(nw_maker *m, nw_affine_node *x, int n);
+
+bool nw_make_store(nw_maker *m, const nw_nest *c, nw_affine_node *to); // affine_store.c
+bool nw_make_loop(nw_maker *m, const nw_nest *c, nw_affine_node *to); // affine_loop.c
+bool nw_make_nest(nw_maker *m, const nw_nest *c, nw_affine_node *to);
