@@ -36,7 +36,7 @@ static bool is_level(nw_ctx *c, const nw_sim_opts *o, int i) {
   return true;
 }
 
-static bool is_cache(nw_ctx *c, const nw_sim_opts *o) {
+bool nw_sim_allowed(nw_ctx *c, const nw_sim_opts *o) {
   if (o->line < 1 || (o->line & (o->line - 1)))
     return nw_fail(c, NW_EINVAL, NULL, "a line of %d bytes is not a power of two", o->line);
   if (o->nlevels < 1 || o->nlevels > NW_MAX_LEVELS)
@@ -62,7 +62,7 @@ static void level_init(nw_sim *k, int i, uint32_t lines) {
 }
 
 nw_sim *nw_sim_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint64_t to, int nsites) {
-  if (!is_cache(c, o)) return NULL;
+  if (!nw_sim_allowed(c, o)) return NULL;
   nw_sim *k = nw_xcalloc(1, sizeof *k);
   k->o = *o;
   k->nsites = nsites;

@@ -11,6 +11,7 @@
 #include "cost/walker.h"
 
 typedef struct nw_sim nw_sim;
+bool nw_sim_allowed(nw_ctx *c, const nw_sim_opts *o); // false, and a failure, for sizes that make no cache
 // For addresses from..to. NULL and a failure for sizes that make no cache.
 nw_sim *nw_sim_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint64_t to, int nsites);
 void nw_sim_free(nw_sim *k);

@@ -92,6 +92,185 @@ static inline void draw_gemm(drawn *d, int64_t m, int64_t n, int64_t k, int elem
   d->nest.root = upto(d, 0, m, upto(d, 1, n, upto(d, 2, k, s)));
 }
 
+// ---- nests by chance
+
+static inline int64_t roll(drawn *d, int64_t n) { // 0..n-1
+  d->chance = nw_hash_mix(d->chance + 1, 0x9e3779b97f4a7c15u);
+  return (int64_t)((d->chance >> 20) % (uint64_t)n);
+}
+
+static inline int64_t between(drawn *d, int64_t lo, int64_t hi) { return lo + roll(d, hi - lo + 1); }
+
+typedef struct around { // the loops around, and what their slots go through
+  int n, slot[8];
+  int64_t lo[8], hi[8];
+  int64_t rounds; // how many more there may be inside
+} around;
+
+typedef struct layout { // of an array: what most of its references add to an address by slot, in elements
+  int64_t stride[32];
+  int64_t lo, hi; // bytes that were reached
+} layout;
+
+typedef struct drawing {
+  drawn *d;
+  layout layout[5];
+  int elem[5], narrays, nrefs;
+  nw_affine_ref *made[64];
+  bool wild; // guards, triangles, references that move apart; else rectangles
+} drawing;
+
+static inline nw_form combine(drawing *g, const around *in, int64_t rest, const int64_t *by) {
+  return form_of(g->d, rest, in->n, in->slot, by);
+}
+
+static inline void reach(const around *in, const int64_t *by, int64_t *lo, int64_t *hi) {
+  for (int i = 0; i < in->n; i++) {
+    int64_t x = by[i] * in->lo[i], y = by[i] * in->hi[i];
+    *lo += x < y ? x : y;
+    *hi += x < y ? y : x;
+  }
+}
+
+static inline void draw_ref(drawing *g, const around *in, nw_affine_node *stmt) {
+  int a = (int)roll(g->d, g->narrays), elem = g->elem[a];
+  layout *l = &g->layout[a];
+  int64_t by[8] = {0};
+  for (int i = 0; i < in->n; i++) by[i] = elem * l->stride[in->slot[i]];
+  if (g->wild && !roll(g->d, 8) && in->n) by[roll(g->d, in->n)] = elem * between(g->d, -3, 9);
+  int lanes = roll(g->d, 3) ? 1 : (int)between(g->d, 1, 16);
+  int64_t rest = elem * between(g->d, -2, 2), lo = rest, hi = rest;
+  reach(in, by, &lo, &hi);
+  if (lo < l->lo) l->lo = lo;
+  if (hi + elem * lanes > l->hi) l->hi = hi + elem * lanes;
+  g->made[g->nrefs++] = &stmt->ref[stmt->nrefs];
+  add_ref(g->d, stmt, a, combine(g, in, rest, by), elem * lanes, !roll(g->d, 3));
+}
+
+static inline nw_affine_node *draw_stmt(drawing *g, const around *in) {
+  nw_affine_node *s = stmt_of(g->d, 6);
+  for (int64_t n = between(g->d, 1, 4); n > 0 && g->nrefs < 64; n--) draw_ref(g, in, s);
+  return s;
+}
+
+static inline nw_affine_node *draw_part(drawing *g, around in, int depth);
+
+static inline nw_affine_node *draw_body(drawing *g, const around *in, int depth) {
+  nw_affine_node *kid[3];
+  int n = roll(g->d, 3) ? 1 : (int)between(g->d, 2, 3);
+  for (int i = 0; i < n; i++) kid[i] = draw_part(g, *in, depth);
+  return n == 1 ? kid[0] : node_of(g->d, NW_AFFINE_SEQ, n, kid);
+}
+
+static inline int64_t draw_rounds(drawing *g, const around *in) {
+  static const int64_t most[] = {3, 12, 40, 200};
+  int64_t n = between(g->d, 1, most[roll(g->d, 4)]);
+  return n < in->rounds ? n : in->rounds;
+}
+
+// A tile's tail: the least of n and of what is left of `all` behind the rounds of an outer loop.
+static inline void add_tail(drawing *g, nw_affine_node *x, const around *in, int64_t n) {
+  int outer = (int)roll(g->d, in->n);
+  int64_t by[8] = {0}, all = n * (in->hi[outer] + 1) - between(g->d, 0, n);
+  by[outer] = -n;
+  add_end(g->d, x, combine(g, in, all - 1, by), 1);
+}
+
+static inline void add_triangle(drawing *g, nw_affine_node *x, const around *in, int64_t n) {
+  int outer = (int)roll(g->d, in->n);
+  int64_t by[8] = {0};
+  by[outer] = between(g->d, 0, 1) ? 1 : -1;
+  int64_t div = between(g->d, 1, 2);
+  add_end(g->d, x, combine(g, in, between(g->d, 0, n), by), div);
+}
+
+static inline void add_slope(drawing *g, nw_affine_node *x, const around *in) {
+  int64_t by[8] = {0};
+  by[roll(g->d, in->n)] = between(g->d, 1, 2);
+  add_begin(g->d, x, combine(g, in, between(g->d, -3, 3), by), between(g->d, 1, 2));
+}
+
+static inline void draw_bounds(drawing *g, nw_affine_node *x, const around *in, int64_t n) {
+  int64_t from = roll(g->d, 4) ? 0 : between(g->d, -5, 20);
+  bool slope = g->wild && in->n && !roll(g->d, 8);
+  if (!slope || !roll(g->d, 2)) add_begin(g->d, x, number(g->d, from), 1);
+  if (slope) add_slope(g, x, in);
+  add_end(g->d, x, number(g->d, from + (n - 1) * x->step), 1);
+  if (in->n && !roll(g->d, 4)) add_tail(g, x, in, n);
+  if (g->wild && in->n && !roll(g->d, 5)) add_triangle(g, x, in, n);
+}
+
+static inline nw_affine_node *draw_loop(drawing *g, const around *in, int depth) {
+  int slot = g->d->nest.nslots++;
+  int64_t n = draw_rounds(g, in), step = roll(g->d, 5) ? 1 : between(g->d, 2, 5);
+  nw_affine_node *x = loop_of(g->d, slot, step, 1, &(nw_affine_node *){NULL});
+  draw_bounds(g, x, in, n);
+  x->parallel = !roll(g->d, 4);
+  x->chunk = roll(g->d, 2) ? 0 : (int)between(g->d, -3, 5);
+  around inner = *in;
+  inner.slot[inner.n] = slot;
+  inner.lo[inner.n] = -60;
+  inner.hi[inner.n++] = 20 + n * step;
+  inner.rounds /= n;
+  x->kid[0] = draw_body(g, &inner, depth + 1);
+  return x;
+}
+
+static inline nw_affine_node *draw_guard(drawing *g, const around *in, nw_affine_node *kid) {
+  nw_affine_node *x = node_of(g->d, NW_AFFINE_GUARD, 1, &kid);
+  x->nconds = (int)between(g->d, 1, 2);
+  x->cond = NW_NEW_N(g->d->a, nw_form, 2);
+  for (int i = 0; i < x->nconds; i++) {
+    int64_t by[8] = {0}, lo = 0, hi = 0;
+    for (int k = 0; k < in->n; k++) by[k] = roll(g->d, 2) ? 0 : between(g->d, -3, 3);
+    reach(in, by, &lo, &hi);
+    x->cond[i] = combine(g, in, -lo - between(g->d, 0, (hi - lo) * 2 / 3), by);
+  }
+  return x;
+}
+
+static inline nw_affine_node *draw_part(drawing *g, around in, int depth) {
+  nw_affine_node *x = depth < 5 && in.rounds > 1 && (depth < 2 || roll(g->d, 2)) && g->d->nest.nslots < 32
+                          ? draw_loop(g, &in, depth)
+                          : draw_stmt(g, &in);
+  return g->wild && in.n && !roll(g->d, 6) ? draw_guard(g, &in, x) : x;
+}
+
+// Arrays as large as what is reached, one behind the other: at lines, at pages, or at odd places where they share lines.
+static inline void draw_arrays(drawing *g) {
+  for (int a = 0; a < g->narrays; a++) {
+    static const int64_t gap[] = {64, 64, 4096, 4096, 4096, 8};
+    layout *l = &g->layout[a];
+    add_array(g->d, g->elem[a], l->hi - l->lo + (l->hi == l->lo), gap[roll(g->d, 6)]);
+  }
+  for (int i = 0; i < g->nrefs; i++) g->made[i]->at.rest -= g->layout[g->made[i]->array].lo;
+}
+
+static inline void draw_nest(drawn *d, bool wild) {
+  drawing g = {.d = d, .wild = wild, .narrays = (int)between(d, 1, 5)};
+  for (int a = 0; a < g.narrays; a++) {
+    g.elem[a] = (int)(1 << between(d, 0, 3));
+    static const int64_t strides[] = {0, 0, 1, 1, 1, -1, 2, 3, 8, 16, 17, 32, 64, 100, 128, 250, 256, 512};
+    for (int s = 0; s < 32; s++) g.layout[a].stride[s] = strides[roll(d, 18)];
+  }
+  around none = {.rounds = 30000};
+  d->nest.root = draw_body(&g, &none, 0);
+  draw_arrays(&g);
+}
+
+static inline nw_cache_opts draw_caches(drawn *d) {
+  static const nw_sim_level level[] = {{1024, 0}, {1024, 8},   {3072, 12},   {4096, 16},    {4096, 0},
+                                       {8192, 8}, {24576, 12}, {16384, 0},   {16384, 16},   {512, 1},
+                                       {768, 4},  {320, 5},    {64 * 24, 8}, {64 * 36, 12}, {65536, 16}};
+  nw_cache_opts o = {.caches = {.nlevels = (int)between(d, 1, 3), .line = roll(d, 5) ? 64 : 1 << between(d, 4, 7)}};
+  for (int i = 0; i < o.caches.nlevels; i++) {
+    o.caches.level[i] = level[roll(d, NW_COUNT(level))];
+    o.caches.level[i].bytes = o.caches.level[i].bytes / 64 * o.caches.line;
+  }
+  if (!roll(d, 4)) o.share = (nw_affine_share){(int)roll(d, 3), 3};
+  return o;
+}
+
 // ---- the model against the simulator
 
 static inline const char *field_that_differs(const nw_sim_counts *a, const nw_sim_counts *b) {
@@ -104,23 +283,17 @@ static inline const char *field_that_differs(const nw_sim_counts *a, const nw_si
   return a->written_back != b->written_back ? "written back" : NULL;
 }
 
-// NULL: they agree.
-static inline const char *modelled_wrong(const nw_cached *m, const nw_sim *k, int nlevels, int nsites) {
-  for (int level = 0; level < nlevels; level++)
-    for (int s = 0; s < nsites && nw_cached_exact(m, level); s++) {
-      const char *field = field_that_differs(nw_cached_site(m, level, s), nw_sim_site(k, level, s));
-      if (field) return field;
-    }
-  return NULL;
-}
-
-static inline void assert_modelled(nw_ctx *c, const nw_affine_nest *n, const nw_cache_opts *o) {
+static inline void assert_modelled(nw_ctx *c, const char *name, const nw_affine_nest *n, const nw_cache_opts *o) {
   nw_sim *k = nw_affine_simulate(c, n, o->share, &o->caches);
   nw_cached *m = nw_cached_of(c, n, o);
-  if (!k || !m) fail_msg("%s", nw_error(c)->message);
-  for (int level = 0; level < o->caches.nlevels; level++) assert_true(nw_cached_exact(m, level));
-  const char *wrong = modelled_wrong(m, k, o->caches.nlevels, n->nsites);
-  if (wrong) fail_msg("%s differ", wrong);
+  if (!k || !m) fail_msg("%s: %s", name, nw_error(c)->message);
+  for (int level = 0; level < o->caches.nlevels; level++) {
+    assert_true(nw_cached_exact(m, level));
+    for (int s = 0; s < n->nsites; s++) {
+      const char *field = field_that_differs(nw_cached_site(m, level, s), nw_sim_site(k, level, s));
+      if (field) fail_msg("%s, level %d, site %d: %s", name, level + 1, s, field);
+    }
+  }
   nw_cached_free(m);
   nw_sim_free(k);
 }

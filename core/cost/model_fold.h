@@ -1,0 +1,54 @@
+// What the model keeps of a part of a run: a fold. Folds follow one another, move with their regions, and repeat; a folder puts
+// one together. There are two kinds: of the lines a level keeps (model_level.c), and of all lines ever touched (model_lines.c).
+// Private to the model.
+#pragma once
+#include "cost/model_stack.h"
+
+typedef struct nw_fold {
+  nw_tally *tally; // what was counted in it
+  int64_t weight; // lines in it: what it costs to put it behind others
+  bool kept; // by a memo
+} nw_fold;
+
+typedef struct nw_folder {
+  nw_counting count;
+} nw_folder;
+
+typedef struct nw_fold_kind {
+  nw_folder *(*open)(const void *of);
+  void (*free)(nw_folder *f);
+  void (*clear)(nw_folder *f);
+  void (*ask)(nw_folder *f, int64_t line, int region, int site, bool write);
+  void (*apply)(nw_folder *f, const nw_fold *x, const int64_t *origin); // origin: by region, in lines
+  // The fold of all that came, relative to origins; its tally is the caller's to set. The folder is left as it is.
+  nw_fold *(*end)(nw_folder *f, const int64_t *origin);
+  // f began with x at `origin`, then more came. Did the latter only move what x leaves behind by `by`?
+  bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
+  nw_fold *(*moved_on)(const nw_fold *x, const int64_t *by); // x, with what it leaves behind moved
+  void (*drop)(nw_fold *x);
+} nw_fold_kind;
+
+typedef struct nw_level_of { // a level of a cache
+  int64_t sets, ways;
+  int64_t shadow; // lines of a fully associative one as large, that tells conflicts; 0: none
+  int nsites;
+} nw_level_of;
+// Cells of a tally, by site.
+enum { NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK, NW_CELL_CONFLICT, NW_LEVEL_CELLS };
+extern const nw_fold_kind nw_level_kind; // of an nw_level_of
+const nw_stacked *nw_fold_stacked(const nw_fold *x);
+
+typedef struct nw_lines_of { // everything touched
+  int nsites; // a cell each: lines it asked for; one more: accesses
+  int nregions;
+  const int64_t *from, *to; // by region: the lines it may touch
+  bool *astray; // is set where something else was touched
+} nw_lines_of;
+typedef struct nw_run_of_lines { // side by side, first touched by one site
+  int64_t from, to;
+  int site;
+  uint16_t region;
+  uint8_t write;
+} nw_run_of_lines;
+extern const nw_fold_kind nw_lines_kind; // of an nw_lines_of
+const nw_run_of_lines *nw_fold_lines(const nw_fold *x, int *n);

@@ -1,0 +1,210 @@
+// Folds of all lines ever touched, and who touched them first: what cold misses are, and whether everything fits.
+#include "cost/model_fold.h"
+#include <stdlib.h>
+
+typedef nw_run_of_lines run;
+
+typedef struct runs { // in the order of lines, none twice
+  run *at;
+  int n, cap;
+  int64_t lines;
+} runs;
+
+typedef struct lines_fold {
+  nw_fold base;
+  runs runs;
+} lines_fold;
+
+enum { BUFFER = 4096, RECENT = 256 };
+
+typedef struct fresh { // a line that came alone
+  int64_t line;
+  int order, site;
+  uint16_t region;
+  uint8_t write;
+} fresh;
+
+typedef struct lines_folder {
+  nw_folder base;
+  const nw_lines_of *of;
+  runs runs, spare;
+  fresh buffer[BUFFER];
+  int nbuffer;
+  int64_t recent[RECENT]; // lines it knows of
+} lines_folder;
+
+const run *nw_fold_lines(const nw_fold *x, int *n) {
+  const lines_fold *f = (const lines_fold *)x;
+  *n = f->runs.n;
+  return f->runs.at;
+}
+
+// ---- runs
+
+static void add_run(runs *to, run r) {
+  run *last = to->n ? &to->at[to->n - 1] : NULL;
+  to->lines += r.to - r.from;
+  if (last && last->to == r.from && last->site == r.site && last->region == r.region && last->write == r.write) {
+    last->to = r.to;
+    return;
+  }
+  if (to->n == to->cap) {
+    to->cap = to->cap ? 2 * to->cap : 64;
+    to->at = nw_xrealloc(to->at, (size_t)to->cap * sizeof *to->at);
+  }
+  to->at[to->n++] = r;
+}
+
+// Of r, what is not in old; old up to there goes with it. i: how far old is used up.
+static int add_rest(runs *to, const runs *old, int i, run r) {
+  while (r.from < r.to) {
+    while (i < old->n && old->at[i].to <= r.from) add_run(to, old->at[i++]);
+    int64_t until = i < old->n && old->at[i].from < r.to ? old->at[i].from : r.to;
+    if (until > r.from) {
+      run part = r;
+      part.to = until;
+      add_run(to, part);
+      r.from = until;
+    } else {
+      r.from = old->at[i].to;
+    }
+  }
+  return i;
+}
+
+static bool is_inside(const nw_lines_of *of, const run *r) {
+  return r->from >= of->from[r->region] && r->to <= of->to[r->region];
+}
+
+static int merge_run(lines_folder *f, int i, run r) {
+  if (!is_inside(f->of, &r)) *f->of->astray = true;
+  return add_rest(&f->spare, &f->runs, i, r);
+}
+
+static void begin_merge(lines_folder *f) { f->spare.n = 0, f->spare.lines = 0; }
+
+static void end_merge(lines_folder *f, int i) {
+  while (i < f->runs.n) add_run(&f->spare, f->runs.at[i++]);
+  runs was = f->runs;
+  f->runs = f->spare;
+  f->spare = was;
+}
+
+// ---- lines that come alone
+
+static int by_line(const void *a, const void *b) {
+  const fresh *x = a, *y = b;
+  return x->line != y->line ? (x->line < y->line ? -1 : 1) : x->order - y->order;
+}
+
+static void flush(lines_folder *f) {
+  if (!f->nbuffer) return;
+  qsort(f->buffer, (size_t)f->nbuffer, sizeof *f->buffer, by_line);
+  begin_merge(f);
+  int i = 0;
+  for (int k = 0; k < f->nbuffer; k++) {
+    const fresh *x = &f->buffer[k];
+    if (k && x->line == x[-1].line) continue;
+    i = merge_run(f, i, (run){x->line, x->line + 1, x->site, x->region, x->write});
+  }
+  end_merge(f, i);
+  f->nbuffer = 0;
+}
+
+static void lines_ask(nw_folder *base, int64_t line, int region, int site, bool write) {
+  lines_folder *f = (lines_folder *)base;
+  nw_counting_add(&base->count, site, 1);
+  int64_t *known = &f->recent[line & (RECENT - 1)];
+  if (*known == line) return;
+  *known = line;
+  if (f->nbuffer == BUFFER) flush(f);
+  f->buffer[f->nbuffer] = (fresh){line, f->nbuffer, site, (uint16_t)region, write};
+  f->nbuffer++;
+}
+
+// ---- folds
+
+static nw_folder *lines_open(const void *of) {
+  lines_folder *f = nw_xcalloc(1, sizeof *f);
+  f->of = of;
+  memset(f->recent, 0xff, sizeof f->recent);
+  nw_counting_open(&f->base.count, f->of->nsites + 1);
+  return &f->base;
+}
+
+static void lines_free(nw_folder *base) {
+  lines_folder *f = (lines_folder *)base;
+  nw_counting_close(&base->count);
+  free(f->runs.at);
+  free(f->spare.at);
+  free(f);
+}
+
+static void lines_clear(nw_folder *base) {
+  lines_folder *f = (lines_folder *)base;
+  nw_counting_clear(&base->count);
+  f->runs.n = f->nbuffer = 0;
+  f->runs.lines = 0;
+  memset(f->recent, 0xff, sizeof f->recent);
+}
+
+static void lines_apply(nw_folder *base, const nw_fold *from, const int64_t *origin) {
+  lines_folder *f = (lines_folder *)base;
+  const lines_fold *x = (const lines_fold *)from;
+  flush(f);
+  begin_merge(f);
+  int i = 0;
+  for (int k = 0; k < x->runs.n; k++) {
+    run r = x->runs.at[k];
+    r.from += origin[r.region];
+    r.to += origin[r.region];
+    i = merge_run(f, i, r);
+  }
+  end_merge(f, i);
+}
+
+static lines_fold *copy_of(const runs *from, const int64_t *by, int sign) {
+  lines_fold *x = nw_xcalloc(1, sizeof *x);
+  x->base.weight = from->n;
+  x->runs = *from;
+  x->runs.cap = from->n;
+  x->runs.at = nw_xmalloc((size_t)from->n * sizeof *from->at + 1);
+  for (int i = 0; i < from->n; i++) {
+    run r = from->at[i];
+    int64_t shift = by ? sign * by[r.region] : 0;
+    r.from += shift;
+    r.to += shift;
+    x->runs.at[i] = r;
+  }
+  return x;
+}
+
+static nw_fold *lines_end(nw_folder *base, const int64_t *origin) {
+  lines_folder *f = (lines_folder *)base;
+  flush(f);
+  return &copy_of(&f->runs, origin, -1)->base;
+}
+
+// Nothing new came, and nothing moves: nothing new ever will.
+static bool lines_moved(nw_folder *base, const nw_fold *x, const int64_t *origin, const int64_t *by) {
+  (void)origin;
+  lines_folder *f = (lines_folder *)base;
+  flush(f);
+  if (f->runs.lines != ((const lines_fold *)x)->runs.lines) return false;
+  for (int i = 0; i < f->of->nregions; i++)
+    if (by[i]) return false;
+  return true;
+}
+
+static nw_fold *lines_moved_on(const nw_fold *x, const int64_t *by) {
+  (void)by;
+  return &copy_of(&((const lines_fold *)x)->runs, NULL, 0)->base;
+}
+
+static void lines_drop(nw_fold *x) {
+  free(((lines_fold *)x)->runs.at);
+  free(x);
+}
+
+const nw_fold_kind nw_lines_kind = {lines_open, lines_free,  lines_clear,    lines_ask, lines_apply,
+                                    lines_end,  lines_moved, lines_moved_on, lines_drop};

@@ -1,0 +1,388 @@
+// Folding a nest: each loop once for all places where it does the same, and its rounds by doubling.
+#include "cost/model_run.h"
+#include <stdlib.h>
+
+typedef struct known { // a loop that was folded
+  uint64_t hash;
+  int n;
+  int64_t *key;
+  nw_fold *fold;
+} known;
+
+typedef struct run {
+  nw_fold_run *job;
+  const nw_fold_kind *kind;
+  int shift; // of a line
+  int64_t val[64]; // of loops around
+  int64_t *origin, *by; // by region
+  int64_t *key;
+  uint8_t *fact[2];
+  nw_vec folders, folds; // not in use; kept
+  known *memo;
+  int nknown, memo_room;
+  int accesses; // the cell that counts them, or -1
+  bool inside, stop; // of a parallel loop
+  int64_t polled;
+} run;
+
+enum { POLL = 1 << 20 };
+
+static void touch(run *e, int64_t n) {
+  e->job->touched += n;
+  if (e->job->touched < e->polled) return;
+  e->polled = e->job->touched + POLL;
+  if (e->job->touched > e->job->most || nw_stopped(e->job->ctx)) e->stop = true;
+}
+
+// ---- folders
+
+static nw_folder *take(run *e) {
+  if (!e->folders.n) return e->kind->open(e->job->of);
+  nw_folder *f = e->folders.at[--e->folders.n];
+  e->kind->clear(f);
+  return f;
+}
+
+static void give(run *e, nw_folder *f) { nw_vec_push(&e->folders, f); }
+
+// The lines in which the regions of a loop are in one of its rounds.
+static void place(run *e, const nw_shape *l, int64_t round) {
+  for (int i = 0; i < l->nanchors; i++) {
+    const nw_anchor *a = &l->anchor[i];
+    e->origin[a->region] = (nw_linear_at(&a->at, e->val, l->depth) + a->move * round) >> e->shift;
+  }
+}
+
+static nw_fold *end(run *e, nw_folder *f, const nw_shape *l, int64_t round) {
+  place(e, l, round);
+  nw_fold *x = e->kind->end(f, e->origin);
+  x->tally = nw_counting_end(&f->count, &e->job->tallies);
+  touch(e, x->weight);
+  return x;
+}
+
+static void put_behind(run *e, nw_folder *f, const nw_fold *x, const nw_shape *l, int64_t round) {
+  place(e, l, round);
+  e->kind->apply(f, x, e->origin);
+  nw_counting_part(&f->count, x->tally, 1);
+  touch(e, x->weight);
+}
+
+static void drop(run *e, nw_fold *x) {
+  if (!x->kept) e->kind->drop(x);
+}
+
+// ---- rounds that repeat
+
+static int64_t gcd(int64_t a, int64_t b) {
+  if (a < 0) a = -a;
+  while (b) {
+    int64_t r = a % b;
+    a = b;
+    b = r;
+  }
+  return a;
+}
+
+// The least number of rounds in which all regions move by whole lines, and where lines go to sets, all by as many sets. That many
+// rounds later the loop does the same again, elsewhere: lines that share a set still do, and the sets are equal among themselves.
+static int64_t period_of(const run *e, const nw_shape *l) {
+  int64_t line = e->job->line, sets = e->job->sets, p = 1;
+  for (int i = 0; i < l->nanchors; i++) {
+    int64_t whole = line / gcd(l->anchor[i].move, line);
+    if (whole > p) p = whole; // all are powers of two
+  }
+  int64_t all = 1;
+  for (int i = 1; i < l->nanchors && sets > 1; i++) {
+    int64_t apart = (int64_t)((__int128)(l->anchor[i].move - l->anchor[0].move) * p / line % sets);
+    int64_t part = sets / gcd(apart, sets);
+    all = all / gcd(all, part) * part;
+  }
+  return all * p;
+}
+
+// By how much regions move in so many rounds.
+static void move(run *e, const nw_shape *l, __int128 rounds) {
+  memset(e->by, 0, (size_t)e->job->nest->nregions * sizeof *e->by);
+  for (int i = 0; i < l->nanchors; i++)
+    e->by[l->anchor[i].region] = (int64_t)(l->anchor[i].move * rounds / e->job->line);
+}
+
+// `once` so many times, each time a period further. By doubling; and where one time more leaves everything as it was, but for the
+// move, any number of times will: each of them meets what the one before did, moved.
+static nw_fold *repeat(run *e, const nw_shape *l, nw_fold *once, int64_t times, int64_t from, int64_t p) {
+  nw_fold *made[64] = {once}, *out = NULL;
+  int64_t len[64] = {1};
+  int n = 0;
+  nw_folder *f = take(e);
+  while (!out && !e->stop) {
+    nw_fold *x = made[n];
+    int64_t k = len[n];
+    if (k == times) {
+      out = x;
+      break;
+    }
+    e->kind->clear(f);
+    put_behind(e, f, x, l, from);
+    nw_counting_clear(&f->count);
+    put_behind(e, f, once, l, from + k * p);
+    nw_tally *more = nw_counting_end(&f->count, &e->job->tallies);
+    nw_counting_part(&f->count, x->tally, 1);
+    place(e, l, from);
+    move(e, l, p);
+    if (e->kind->moved(f, x, e->origin, e->by)) {
+      move(e, l, (__int128)p * (times - k));
+      out = e->kind->moved_on(x, e->by);
+      nw_counting_part(&f->count, more, times - k);
+      out->tally = nw_counting_end(&f->count, &e->job->tallies);
+      break;
+    }
+    nw_counting_part(&f->count, more, 1);
+    k++;
+    if (k + len[n] <= times) {
+      put_behind(e, f, x, l, from + k * p);
+      len[n + 1] = k + len[n];
+      made[++n] = end(e, f, l, from);
+      continue;
+    }
+    for (int i = n; i >= 0; i--)
+      for (; k + len[i] <= times; k += len[i]) put_behind(e, f, made[i], l, from + k * p);
+    out = end(e, f, l, from);
+  }
+  for (int i = 1; i <= n; i++)
+    if (made[i] != out) drop(e, made[i]);
+  give(e, f);
+  return out;
+}
+
+// ---- nodes
+
+static void run_node(run *e, const nw_shape *s, nw_folder *f);
+
+static void run_kids(run *e, const nw_shape *s, nw_folder *f) {
+  for (int i = 0; i < s->nkids && !e->stop; i++) run_node(e, s->kid[i], f);
+}
+
+static void run_ref(run *e, const nw_access_form *r, int depth, nw_folder *f) {
+  int64_t at = nw_linear_at(&r->at, e->val, depth), last = (at + r->bytes - 1) >> e->shift;
+  for (int64_t line = at >> e->shift; line <= last; line++) {
+    e->kind->ask(f, line, r->region, r->site, r->write);
+    touch(e, 1);
+  }
+}
+
+// What is outside of parallel loops is done by the first thread.
+static void run_stmt(run *e, const nw_shape *s, nw_folder *f) {
+  if (e->job->share.thread && !e->inside) return;
+  for (int i = 0; i < s->nrefs; i++) run_ref(e, &s->ref[i], s->depth, f);
+  if (e->accesses >= 0) nw_counting_add(&f->count, e->accesses, s->nrefs);
+}
+
+// Rounds from..to one after the other. `first` is the value of the loop in round 0.
+static void run_each(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  for (int64_t t = from; t < to && !e->stop; t++) {
+    e->val[l->depth] = first + t * l->step;
+    touch(e, l->nkids == 0);
+    run_kids(e, l, f);
+  }
+}
+
+// Rounds from..to, which all run the same iterations.
+static void run_alike(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  int64_t p = period_of(e, l), times = (to - from) / p;
+  if (times >= 2) {
+    nw_folder *g = take(e);
+    run_each(e, l, first, from, from + p, g);
+    nw_fold *once = end(e, g, l, from);
+    give(e, g);
+    nw_fold *all = repeat(e, l, once, times, from, p);
+    if (all) put_behind(e, f, all, l, from);
+    if (all && all != once) drop(e, all);
+    drop(e, once);
+    from += times * p;
+  }
+  run_each(e, l, first, from, to, f);
+}
+
+static bool class_at(run *e, const nw_shape *l, int64_t first, int64_t round, uint8_t *fact) {
+  e->val[l->depth] = first + round * l->step;
+  return nw_shape_class(l, e->val, fact);
+}
+
+// The end of the rounds that are like `from` in every fact: each fact turns over at most once.
+static int64_t end_of_class(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same) {
+  int n = nw_shape_facts(l);
+  *same = class_at(e, l, first, from, e->fact[0]) && l->uniform;
+  int64_t in = from, out = to;
+  while (out - in > 1) {
+    int64_t mid = out == to ? to - 1 : in + (out - in) / 2;
+    class_at(e, l, first, mid, e->fact[1]);
+    if (!memcmp(e->fact[0], e->fact[1], (size_t)n))
+      in = mid;
+    else
+      out = mid;
+  }
+  return in + 1;
+}
+
+static void run_range(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  while (from < to && !e->stop) {
+    bool same;
+    int64_t until = end_of_class(e, l, first, from, to, &same);
+    (same ? run_alike : run_each)(e, l, first, from, until, f);
+    from = until;
+  }
+}
+
+// A thread's share, as run/threads.c hands it out.
+static void run_share(run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f) {
+  int64_t chunk = l->chunk < 0 ? -(int64_t)l->chunk : l->chunk, t = e->job->share.thread, all = e->job->share.threads;
+  e->inside = true;
+  if (!chunk)
+    run_range(e, l, first, (int64_t)((__int128)rounds * t / all), (int64_t)((__int128)rounds * (t + 1) / all), f);
+  for (__int128 from = (__int128)t * chunk; chunk && from < rounds && !e->stop; from += (__int128)all * chunk) {
+    touch(e, 1);
+    run_range(e, l, first, (int64_t)from, rounds - from < chunk ? rounds : (int64_t)from + chunk, f);
+  }
+  e->inside = false;
+}
+
+// ---- loops that were folded before
+
+// A loop does the same where it runs the same iterations and its regions lie alike: to the byte within a line, and where lines
+// go to sets, as many sets apart.
+static int key_of(run *e, const nw_shape *l, int64_t *key) {
+  int n = 0;
+  int64_t line0 = 0;
+  key[n++] = l->id;
+  for (int i = 0; i < l->napart; i++) key[n++] = nw_linear_at(&l->apart[i], e->val, l->depth);
+  for (int i = 0; i < l->nanchors; i++) {
+    int64_t at = nw_linear_at(&l->anchor[i].at, e->val, l->depth), line = at >> e->shift, sets = e->job->sets;
+    if (!i) line0 = line;
+    key[n++] = (at & (e->job->line - 1)) + e->job->line * (sets > 1 ? nw_floormod_i64(line - line0, sets) : 0);
+  }
+  return n + nw_shape_key(l, e->val, key + n);
+}
+
+static uint64_t hash_of(const int64_t *key, int n) { return nw_hash_bytes(key, (size_t)n * sizeof *key); }
+
+static known *slot_of(run *e, const int64_t *key, int n, uint64_t hash) {
+  int mask = e->memo_room - 1, i = (int)(hash & (uint64_t)mask);
+  for (;; i = (i + 1) & mask) {
+    known *k = &e->memo[i];
+    if (!k->fold || (k->hash == hash && k->n == n && !memcmp(k->key, key, (size_t)n * sizeof *key))) return k;
+  }
+}
+
+static void grow_memo(run *e) {
+  known *old = e->memo;
+  int n = e->memo_room;
+  e->memo_room *= 2;
+  e->memo = nw_xcalloc((size_t)e->memo_room, sizeof *e->memo);
+  for (int i = 0; i < n; i++)
+    if (old[i].fold) *slot_of(e, old[i].key, old[i].n, old[i].hash) = old[i];
+  free(old);
+}
+
+static void keep(run *e, const int64_t *key, int n, uint64_t hash, nw_fold *x) {
+  if (2 * ++e->nknown > e->memo_room) grow_memo(e);
+  known *k = slot_of(e, key, n, hash);
+  *k = (known){hash, n, NW_NEW_N(e->job->tallies.arena, int64_t, n), x};
+  memcpy(k->key, key, (size_t)n * sizeof *key);
+  x->kept = true;
+}
+
+static nw_fold *fold_loop(run *e, const nw_shape *l) {
+  int64_t first, last;
+  nw_shape_bounds(l, e->val, &first, &last);
+  if (last < first) return NULL;
+  int64_t rounds = (last - first) / l->step + 1;
+  int n = key_of(e, l, e->key);
+  uint64_t hash = hash_of(e->key, n);
+  known *k = slot_of(e, e->key, n, hash);
+  if (k->fold) return k->fold;
+  int64_t key[n];
+  memcpy(key, e->key, (size_t)n * sizeof *key);
+  nw_folder *f = take(e);
+  if (l->parallel && e->job->share.threads && !e->inside)
+    run_share(e, l, first, rounds, f);
+  else
+    run_range(e, l, first, 0, rounds, f);
+  nw_fold *x = end(e, f, l, 0);
+  give(e, f);
+  keep(e, key, n, hash, x);
+  return x;
+}
+
+static void run_loop(run *e, const nw_shape *l, nw_folder *f) {
+  nw_fold *x = fold_loop(e, l);
+  if (!x) return;
+  put_behind(e, f, x, l, 0);
+  drop(e, x);
+}
+
+static void run_node(run *e, const nw_shape *s, nw_folder *f) {
+  switch (s->kind) {
+  case NW_AFFINE_LOOP: run_loop(e, s, f); return;
+  case NW_AFFINE_STMT: run_stmt(e, s, f); return;
+  case NW_AFFINE_GUARD:
+    if (!nw_shape_holds(s, e->val)) return;
+    break;
+  case NW_AFFINE_SEQ: break;
+  }
+  run_kids(e, s, f);
+}
+
+// ---- everything
+
+static void most_room(const nw_shape *s, int *key, int *facts) {
+  if (s->kind == NW_AFFINE_LOOP) {
+    int n = 1 + s->napart + s->nanchors + nw_shape_key_room(s), m = nw_shape_facts(s);
+    if (n > *key) *key = n;
+    if (m > *facts) *facts = m;
+  }
+  for (int i = 0; i < s->nkids; i++) most_room(s->kid[i], key, facts);
+}
+
+static void open_run(run *e, nw_fold_run *r) {
+  int key = 1, facts = 1;
+  most_room(r->nest->root, &key, &facts);
+  *e = (run){.job = r, .kind = r->kind, .shift = __builtin_ctz((unsigned)r->line), .memo_room = 256, .accesses = -1};
+  if (r->kind == &nw_lines_kind) e->accesses = r->nest->nsites;
+  e->origin = nw_xcalloc((size_t)r->nest->nregions + 1, sizeof *e->origin);
+  e->by = nw_xcalloc((size_t)r->nest->nregions + 1, sizeof *e->by);
+  e->key = nw_xcalloc((size_t)key, sizeof *e->key);
+  for (int i = 0; i < 2; i++) e->fact[i] = nw_xcalloc((size_t)facts, 1);
+  e->memo = nw_xcalloc((size_t)e->memo_room, sizeof *e->memo);
+}
+
+static void close_run(run *e) {
+  for (int i = 0; i < e->folders.n; i++) e->kind->free(e->folders.at[i]);
+  for (int i = 0; i < e->memo_room; i++)
+    if (e->memo[i].fold) e->kind->drop(e->memo[i].fold);
+  nw_vec_free(&e->folders);
+  free(e->memo);
+  free(e->origin);
+  free(e->by);
+  free(e->key);
+  for (int i = 0; i < 2; i++) free(e->fact[i]);
+}
+
+bool nw_fold_nest(nw_fold_run *r) {
+  run e;
+  open_run(&e, r);
+  nw_tallies_open(&r->tallies);
+  nw_folder *f = take(&e);
+  run_node(&e, r->nest->root, f);
+  memset(e.origin, 0, (size_t)r->nest->nregions * sizeof *e.origin);
+  r->fold = e.kind->end(f, e.origin);
+  r->fold->tally = nw_counting_end(&f->count, &r->tallies);
+  give(&e, f);
+  close_run(&e);
+  return !e.stop;
+}
+
+void nw_fold_run_free(nw_fold_run *r) {
+  if (r->fold) r->kind->drop(r->fold);
+  nw_tallies_close(&r->tallies);
+}

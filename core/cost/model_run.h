@@ -1,0 +1,24 @@
+// Folds a whole nest. Private to the model.
+#pragma once
+#include "cost/affine_walk.h"
+#include "cost/model_fold.h"
+#include "cost/model_shape.h"
+
+typedef struct nw_fold_run {
+  nw_ctx *ctx;
+  const nw_shaped *nest;
+  const nw_fold_kind *kind;
+  const void *of; // the kind's
+  int line; // bytes
+  int64_t
+      sets; // which lines a region may move by without changing what it does: multiples of so many, with the others; 1: any
+  nw_affine_share share;
+  int64_t most; // touches
+  // out
+  int64_t touched;
+  nw_tallies tallies;
+  nw_fold *fold; // of everything, its lines counted from 0
+} nw_fold_run;
+
+bool nw_fold_nest(nw_fold_run *r); // false: interrupted, or too many touches; in any case:
+void nw_fold_run_free(nw_fold_run *r);
