@@ -119,6 +119,8 @@ NW_API void nw_on_progress(nw_ctx *c, nw_progress_fn tell, void *env, double pat
 // For work that is made of many calls, begun at `since` (seconds, monotonic clock): as above; `what` is NULL when it is over.
 NW_API void nw_tell_progress(nw_ctx *c, const char *what, double part, double since);
 NW_API const char *nw_version(void);
+// $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, made where it is missing. False: there is no home.
+NW_API bool nw_state_dir(char *out, size_t n);
 // The one of some words that is nearest to a misspelt one, or NULL if none is near.
 NW_API const char *nw_nearest(const char *word, int n, const char *const *words);
 

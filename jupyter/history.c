@@ -39,7 +39,7 @@ static void read_file(FILE *f) {
 void nwj_history_open(void) {
   char dir[PATH_MAX - 32], path[PATH_MAX];
   entries = json_array();
-  if (!nwh_state_dir(dir, sizeof dir)) return;
+  if (!nw_state_dir(dir, sizeof dir)) return;
   snprintf(path, sizeof path, "%s/notebook_history", dir);
   FILE *f = fopen(path, "re");
   if (f) read_file(f);

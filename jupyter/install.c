@@ -1,5 +1,6 @@
 // The kernelspec: how front ends find the kernel.
 #include "kernel.h"
+#include "base/base.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ static bool write_logos(const char *dir, const char *exe) {
 }
 
 static bool write_spec(char *dir, const char *exe, const char *program) {
-  if (!nwh_make_dirs(dir, 0755)) return false;
+  if (!nw_make_dirs(dir, 0755)) return false;
   json_t *o = spec(program);
   char *text = json_dumps(o, JSON_INDENT(2));
   bool ok = write_text(dir, "kernel.json", text) && write_logos(dir, exe);

@@ -77,7 +77,7 @@ void nwr_history_open(void) {
   char dir[PATH_MAX - 16];
   using_history();
   stifle_history(MOST);
-  if (!nwh_state_dir(dir, sizeof dir)) return;
+  if (!nw_state_dir(dir, sizeof dir)) return;
   snprintf(path, sizeof path, "%s/history", dir);
   FILE *f = fopen(path, "re");
   if (!f) return;

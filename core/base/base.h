@@ -56,6 +56,9 @@ void nw_vec_free(nw_vec *v);
 uint64_t nw_hash_mix(uint64_t h, uint64_t x);
 uint64_t nw_hash_bytes(const void *p, size_t n);
 
+// Makes a directory with those above it.
+bool nw_make_dirs(char *dir, unsigned mode);
+
 // ---- floor arithmetic on 64-bit integers, right for negative numbers; the divisor must not be 0
 int64_t nw_floordiv_i64(int64_t a, int64_t b);
 int64_t nw_floormod_i64(int64_t a, int64_t b);

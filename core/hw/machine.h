@@ -51,7 +51,7 @@ typedef enum nw_class {
 #define NW_MACHINE_LEVELS 4
 #define NW_MACHINE_TEAMS 12
 #define NW_MACHINE_BUFFERS 8
-#define NW_MACHINE_SOURCES 16
+#define NW_MACHINE_SOURCES 128
 
 typedef struct nw_op_cost {
   double per_cycle[NW_WIDTHS]; // instructions (calls, of functions); 0: there are none of that width

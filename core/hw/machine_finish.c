@@ -186,6 +186,7 @@ static bool check_teams(nw_ctx *c, const nw_machine *m) {
 static bool check_cpu(nw_ctx *c, nw_machine *m) {
   nw_op_cost *load = &m->op[NW_CLASS_LOAD];
   if (load->latency == 0) load->latency = m->level[0].latency;
+  if (!(m->memory.latency > 0)) return nw_fail(c, NW_EINVAL, NULL, "memory.latency is missing: a number, in ns"), false;
   if (!is_power_of_two(m->vector_bytes))
     return nw_fail(c, NW_EINVAL, NULL, "vector_bytes: %d bytes is not a power of two", (int)m->vector_bytes), false;
   for (int i = 0; i < m->nlevels; i++)

@@ -82,7 +82,8 @@ static const nw_field level_rows[] = {
 
 static const nw_field memory_rows[] = {
     WHOLE("bytes", "bytes", nw_machine_memory, bytes, 1, MOST, NULL, "its size"),
-    REAL("latency", "ns", nw_machine_memory, latency, 0, 1e6, NULL, "from an address to the value"),
+    REAL("latency", "ns", nw_machine_memory, latency, 0, 1e6, "0",
+         "from an address to the value; a cpu must say it; 0: not known"),
     REAL("bandwidth", "GB/s", nw_machine_memory, bandwidth, 1e-3, 1e6, NULL, "for one thread; of a GPU for all of it"),
     REAL("bandwidth_all", "GB/s", nw_machine_memory, bandwidth_all, 1e-3, 1e6, "bandwidth", "for all threads together"),
     FLAG("overlaps", nw_machine_memory, overlaps, "false",

@@ -37,11 +37,6 @@ char *nwh_notes(nwh *h); // remarks steps left since the last call; heap, NULL: 
 
 bool nwh_is_question(const char *code); // ?name, or name?: help is asked for
 
-// ---- place.c
-bool nwh_make_dirs(char *dir, unsigned mode); // with those above it
-// $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, made where it is missing. False: there is no home.
-bool nwh_state_dir(char *out, size_t n);
-
 // ---- interrupt.c
 // Takes SIGINT from now on: it stops what runs in h, or calls idle() when nothing does (in the signal handler).
 void nwh_catch_interrupts(nwh *h, void (*idle)(void));

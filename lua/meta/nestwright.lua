@@ -603,6 +603,23 @@ local sweep = {}
 ---@return nw.plot
 function sweep:plot(options) end
 
+---@class nw.machine
+---@field name string Its name; every other field of the record is read in the same way: m.clock, m.caches[1].bytes, m.ops.fma.per_cycle[4]; m:fields() lists them.
+local machine = {}
+
+---Every field that this kind of machine has: path, value, unit, doc, source.
+---@return table[]
+function machine:fields() end
+
+---Where the number of a field comes from: m:source "ops.fma.latency".
+---@param path string
+---@return string
+function machine:source(path) end
+
+---The record as a Lua table that reads back: write it into a file, change it, and nw.machine "that_file.lua" is the new one.
+---@return string
+function machine:text() end
+
 ---@class nw.accesses
 local accesses = {}
 
@@ -921,9 +938,19 @@ function nw.log(x) end
 ---@return nw.expr
 function nw.lt(a, b) end
 
----This machine: cpu, features, caches, cores.
----@return nw.view
-function nw.machine() end
+---A machine record: what the cost model knows of a processor, a GPU or an accelerator. Without an argument this host: what the system says of its cores and caches, and what nw.calibrate has measured; where nothing was measured, the numbers of its family, and the record says so. A name of nw.machines(); a file that returns a table, "mine.lua"; or the table. extends = a name, a file or a record: what the table does not say is as there; a list, such as caches, stands for the whole list. sources = {[""] = text, ops = text}: where numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists them with units and defaults.
+---@param what? string|table|nw.machine
+---@return nw.machine
+function nw.machine(what) end
+
+---The fields of machine records, of a 'cpu', a 'gpu', an 'accelerator' or of all: name, unit, default and meaning.
+---@param kind? string
+---@return nw.report
+function nw.machine_fields(kind) end
+
+---The names that nw.machine knows.
+---@return string[]
+function nw.machines() end
 
 ---With reduce axes after a value that depends on them, the greatest over them: nw.max(A(i, k), k). Otherwise the greatest of its arguments.
 ---@param a nw.expr|nw.axis|number

@@ -9,7 +9,7 @@ local TITLES = {
   {"expr", "Fields of an expression"}, {"array", "Methods and fields of data"}, {"kernel", "Methods of a kernel"},
   {"output", "Methods of what nw.display shows"}, {"progress", "Methods of a bar of progress"},
   {"time", "Methods of a time record"}, {"comparison", "Methods of times, nw.compare and nw.timings"},
-  {"sweep", "Methods of a sweep"},
+  {"sweep", "Methods of a sweep"}, {"machine", "Methods and fields of a machine record"},
   {"accesses", "Methods of what nw.accesses gives"}, {"xsmm", "Functions of nw.xsmm"}, {"error", "Fields of an error"},
   {"refusal", "Fields of a refusal, error.refusal"},
 }

@@ -262,9 +262,6 @@ return function(nw)
       return made
     end)
 
-  define("machine", "(): nw.view", "This machine: cpu, features, caches, cores.",
-    function() return view.text(core.machine_text()) end)
-
   inside.complete, inside.kernel_arrays, inside.split_options = complete, kernel_arrays, split_options
   inside.extent, inside.bind_sizes, inside.sized_arrays = extent, bind_sizes, sized_arrays
 end

@@ -1,12 +1,11 @@
-// Where what outlives a session is kept. The prompt and the kernel have their histories there.
-#include "inside.h"
+// Where what outlives a session is kept: histories of the prompt and the kernel, what was measured of the machine.
+#include "base/base.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-bool nwh_make_dirs(char *dir, unsigned mode) {
+bool nw_make_dirs(char *dir, unsigned mode) {
   for (char *p = dir + 1; *p; p++) {
     if (*p != '/') continue;
     *p = '\0';
@@ -23,4 +22,4 @@ static bool state_path(char *out, size_t n) {
   return home && *home && snprintf(out, n, "%s/.local/state/nestwright", home) < (int)n;
 }
 
-bool nwh_state_dir(char *out, size_t n) { return state_path(out, n) && nwh_make_dirs(out, 0700); }
+bool nw_state_dir(char *out, size_t n) { return state_path(out, n) && nw_make_dirs(out, 0700); }

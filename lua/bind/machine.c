@@ -1,0 +1,208 @@
+// Machine records: from nested tables, and as lists of fields.
+#include "bind.h"
+#include "hw/machine.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEPTH 6
+
+typedef struct reader {
+  lua_State *L;
+  nw_machine *m;
+  char path[128];
+} reader;
+
+static nw_value value_at(lua_State *L, const char *path) {
+  switch (lua_type(L, -1)) {
+  case LUA_TNUMBER: return (nw_value){.kind = NW_FIELD_REAL, .number = lua_tonumber(L, -1)};
+  case LUA_TBOOLEAN: return (nw_value){.kind = NW_FIELD_FLAG, .flag = lua_toboolean(L, -1)};
+  case LUA_TSTRING: return (nw_value){.kind = NW_FIELD_TEXT, .text = lua_tostring(L, -1)};
+  default:
+    nwl_fail(L, NW_EINVAL, NULL, "%s: expected a number, a text, true or false, or a table of fields, got %s", path,
+             nwl_typename(L, -1));
+    return (nw_value){0};
+  }
+}
+
+static void read_table(reader *r, int depth);
+
+// Of the value on top, whose path is longer by `more` than it was up to n.
+static void read_value(reader *r, size_t n, const char *more, int depth) {
+  if (n + strlen(more) >= sizeof r->path || depth > MAX_DEPTH)
+    nwl_fail(r->L, NW_EINVAL, NULL, "%s: a machine has no field there", r->path);
+  strcpy(r->path + n, more);
+  if (lua_type(r->L, -1) == LUA_TTABLE)
+    read_table(r, depth + 1);
+  else if (!nw_machine_set(nwl_ctx(r->L), r->m, r->path, value_at(r->L, r->path)))
+    nwl_raise(r->L);
+  r->path[n] = 0;
+}
+
+static void read_list(reader *r, size_t n, int depth) {
+  char more[32];
+  for (lua_Integer i = 1; lua_rawgeti(r->L, -1, i) != LUA_TNIL; i++, lua_pop(r->L, 1)) {
+    snprintf(more, sizeof more, "[%d]", (int)i);
+    read_value(r, n, more, depth);
+  }
+  lua_pop(r->L, 1);
+}
+
+static void read_names(reader *r, size_t n, int depth) {
+  char more[64];
+  for (lua_pushnil(r->L); lua_next(r->L, -2); lua_pop(r->L, 1)) {
+    if (lua_type(r->L, -2) == LUA_TNUMBER && n > 0) continue; // of the list
+    if (lua_type(r->L, -2) != LUA_TSTRING)
+      nwl_fail(r->L, NW_EINVAL, NULL, "a machine is a table of fields by name, not by %s", nwl_typename(r->L, -2));
+    snprintf(more, sizeof more, "%s%s", n ? "." : "", lua_tostring(r->L, -2));
+    read_value(r, n, more, depth);
+  }
+}
+
+static void read_table(reader *r, int depth) {
+  size_t n = strlen(r->path);
+  luaL_checkstack(r->L, 8, NULL);
+  if (n > 0) read_list(r, n, depth);
+  read_names(r, n, depth);
+}
+
+static void read_sources(lua_State *L, nw_machine *m) {
+  if (lua_isnoneornil(L, 2)) return;
+  nwl_table(L, 2, "sources");
+  for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
+      nwl_fail(L, NW_EINVAL, "sources = {[\"\"] = \"the vendor's manual\", ops = \"measured\"}",
+               "sources: texts by the beginnings of paths");
+    if (!nw_machine_cite(nwl_ctx(L), m, lua_tostring(L, -2), lua_tostring(L, -1))) nwl_raise(L);
+  }
+}
+
+static int f_new(lua_State *L) {
+  nwl_table(L, 1, "machine");
+  lua_settop(L, 2);
+  nwl_box *b = nwl_new(L, &nwl_machine_class, free);
+  nw_machine *m = b->p = malloc(sizeof *m);
+  if (!m) return nwl_fail(L, NW_ELIMIT, NULL, "no memory for a machine record");
+  reader r = {.L = L, .m = m};
+  nw_clear(nwl_ctx(L));
+  nw_machine_init(m);
+  lua_pushvalue(L, 1);
+  read_table(&r, 0);
+  lua_pop(L, 1);
+  read_sources(L, m);
+  return nw_machine_finish(nwl_ctx(L), m) ? 1 : nwl_raise(L);
+}
+
+// ---- listing
+
+static void push_value(lua_State *L, nw_value v) {
+  if (v.kind == NW_FIELD_TEXT)
+    lua_pushstring(L, v.text);
+  else if (v.kind == NW_FIELD_FLAG)
+    lua_pushboolean(L, v.flag);
+  else if (v.number == (double)(lua_Integer)v.number)
+    lua_pushinteger(L, (lua_Integer)v.number);
+  else
+    lua_pushnumber(L, v.number);
+}
+
+static void set_text(lua_State *L, const char *key, const char *text) {
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, key);
+}
+
+typedef struct lister {
+  lua_State *L;
+  const nw_machine *m;
+} lister;
+
+static void list_field(void *env, const char *path, const nw_section *s, const nw_field *f, nw_value v) {
+  lister *l = env;
+  lua_State *L = l->L;
+  lua_createtable(L, 0, 6);
+  set_text(L, "path", path);
+  set_text(L, "section", s->path);
+  set_text(L, "unit", f->unit);
+  set_text(L, "doc", f->doc);
+  set_text(L, "source", nw_machine_cited(l->m, path));
+  push_value(L, v);
+  lua_setfield(L, -2, "value");
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+}
+
+static int f_list(lua_State *L) {
+  lister l = {L, nwl_check(L, 1, &nwl_machine_class, "machine")};
+  lua_newtable(L);
+  nw_machine_each(l.m, list_field, &l);
+  return 1;
+}
+
+static void push_row(lua_State *L, const nw_section *s, const nw_field *f) {
+  static const char *const kinds[] = {"number", "integer", "boolean", "word", "text"};
+  lua_createtable(L, 0, 8);
+  set_text(L, "section", s->path);
+  set_text(L, "name", f->name);
+  set_text(L, "unit", f->unit);
+  set_text(L, "kind", kinds[f->kind]);
+  set_text(L, "otherwise", f->otherwise);
+  set_text(L, "words", f->words);
+  set_text(L, "doc", f->doc);
+  lua_pushinteger(L, f->kind == NW_FIELD_REAL ? f->count : 1);
+  lua_setfield(L, -2, "count");
+}
+
+static int f_rows(lua_State *L) {
+  int n;
+  const nw_section *s = nw_machine_sections(&n);
+  lua_newtable(L);
+  for (int i = 0; i < n; i++) {
+    for (int r = 0; r < s[i].nrows; r++) {
+      push_row(L, &s[i], &s[i].row[r]);
+      lua_pushboolean(L, s[i].stride && !s[i].key);
+      lua_setfield(L, -2, "list");
+      lua_pushboolean(L, s[i].key != NULL);
+      lua_setfield(L, -2, "named");
+      lua_pushinteger(L, s[i].kinds);
+      lua_setfield(L, -2, "kinds");
+      set_text(L, "about", s[i].doc);
+      lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    }
+  }
+  return 1;
+}
+
+static void set_integer(lua_State *L, const char *key, int64_t v) {
+  lua_pushinteger(L, v);
+  lua_setfield(L, -2, key);
+}
+
+// What a record of this host can say without measuring.
+static int f_host(lua_State *L) {
+  const nw_machine_info *h = nw_host();
+  lua_createtable(L, 0, 8);
+  set_text(L, "cpu", h->cpu);
+  set_text(L, "model", h->model);
+  set_integer(L, "cores", h->cores);
+  set_integer(L, "vector_bytes", h->vector_bytes);
+  set_integer(L, "vector_registers", h->vector_registers);
+  set_integer(L, "memory", h->memory_bytes);
+  return 1;
+}
+
+static int f_state_dir(lua_State *L) {
+  char dir[1024];
+  if (!nw_state_dir(dir, sizeof dir)) return 0;
+  lua_pushstring(L, dir);
+  return 1;
+}
+
+const nwl_class nwl_machine_class = {.name = "machine", .metatable = "nestwright.machine"};
+
+const nwl_row nwl_machine_rows[] = {
+    {"machine_new", f_new, "(fields: table, sources?: table): nw.machine", "A record, completed and checked."},
+    {"machine_list", f_list, "(m: nw.machine): table[]", "Fields: path, section, unit, doc, source, value."},
+    {"machine_rows", f_rows, "(): table[]",
+     "Rows of fields: section, name, unit, kind, otherwise, words, doc, count, list, named, kinds, about."},
+    {"machine_host", f_host, "(): table", "This host: cpu, model, cores, vector_bytes, vector_registers, memory."},
+    {"state_dir", f_state_dir, "(): string?", "The directory for what outlives a session, made where it is missing."},
+    {NULL, NULL, NULL, NULL},
+};

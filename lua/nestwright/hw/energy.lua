@@ -1,0 +1,46 @@
+--- Energies that are published, in the form of machine records. What they are of is 45 nm, long ago: totals are estimates, and
+--- good for comparing.
+local energy = {}
+
+-- One number of 8, 16, 32, 64 bits. M. Horowitz, "Computing's energy problem", ISSCC 2014, 45 nm at 0.9 V; of 16 bit integers
+-- and of f64 it says nothing.
+energy.ops = {
+  add = {0.03, 0.4, 0.9, 1.8},
+  mul = {0.2, 1.1, 3.7, 14.8},
+  fma = {0.23, 1.5, 4.6, 16.6},
+  int = {0.03, 0.05, 0.1, 0.2},
+  intmul = {0.2, 0.8, 3.1, 12.4},
+  instruction = 70,
+}
+
+energy.SOURCE = "Horowitz, ISSCC 2014, 45 nm at 0.9 V"
+
+--- Where the numbers of `ops` come from.
+function energy.sources()
+  local wider = "f32 of Horowitz, by width: an addition twice, a multiplication four times"
+  return {energy = energy.SOURCE, ["energy.add[4]"] = wider, ["energy.mul[4]"] = wider,
+    ["energy.fma"] = "a multiplication and an addition", ["energy.int[2]"] = "between the widths of Horowitz",
+    ["energy.int[4]"] = "twice Horowitz's 32 bits", ["energy.intmul[2]"] = "between the widths of Horowitz",
+    ["energy.intmul[4]"] = "four times Horowitz's 32 bits"}
+end
+
+-- pJ of 8 bytes from a cache of so many.
+local CACHES = {{8 << 10, 10}, {32 << 10, 20}, {1 << 20, 100}}
+
+--- pJ of a byte from a cache of so many bytes: on lines between Horowitz's three sizes, and beyond them, in logarithms.
+function energy.cache(bytes)
+  local a, b = CACHES[1], CACHES[2]
+  if bytes > b[1] then a, b = b, CACHES[3] end
+  local slope = math.log(b[2] / a[2]) / math.log(b[1] / a[1])
+  return a[2] * (bytes / a[1]) ^ slope / 8
+end
+
+energy.CACHE_SOURCE = "Horowitz, ISSCC 2014, 8 KB, 32 KB and 1 MB; other sizes on a line through these, in logarithms"
+
+-- pJ of a byte of memory.
+energy.DRAM = 1950 / 8 -- the middle of Horowitz's 1300 to 2600 pJ for 8 bytes
+energy.LPDDR4 = 64 -- 8 pJ a bit
+energy.DRAM_SOURCE = "Horowitz, ISSCC 2014: the middle of 1300 to 2600 pJ for 64 bits"
+energy.LPDDR4_SOURCE = "LPDDR4 at 8 pJ a bit, as in Accelergy's table"
+
+return energy

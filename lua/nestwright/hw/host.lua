@@ -1,0 +1,43 @@
+--- This host: what the system says of it, what nw.calibrate has measured, and for the rest the numbers of its family.
+local core = require "nestwright.core"
+
+-- By the cpu's name, the first that fits.
+local FAMILIES = {
+  {"^AuthenticAMD family 26 ", "zen5"},
+  {"^GenuineIntel family 6 model 85$", "skylake_x"},
+  {"^unknown", "neoverse_n1"},
+  {"", "x86_server"},
+}
+
+local function family_of(cpu)
+  for _, family in ipairs(FAMILIES) do if cpu:find(family[1]) then return family[2] end end
+end
+
+local SIZES = {"bytes", "ways", "line", "shared_by"} -- that the system knows
+
+-- Sizes are this host's; what a level costs is that of the family's level of that number.
+local function add_caches(t, family)
+  local like = require("nestwright.machine").of(family).caches
+  for n, c in ipairs(core.machine_caches()) do
+    local level = {}
+    for key, value in pairs(like[n] or like[#like]) do level[key] = value end
+    level.bytes, level.ways, level.line, level.shared_by, level.effective_bytes = c.bytes, c.ways, c.line, c.cpus, nil
+    t.caches[n] = level
+    for _, field in ipairs(SIZES) do t.sources[("caches[%d].%s"):format(n, field)] = "the system" end
+  end
+  if #t.caches == 0 then t.caches = nil end
+end
+
+return function()
+  local h = core.machine_host()
+  local family = family_of(h.cpu)
+  local t = {
+    name = "host", extends = family, about = ("%s; not measured: rates are those of %s, nw.calibrate{} measures them"):format(
+      h.model, family),
+    cores = h.cores, vector_bytes = h.vector_bytes, vector_registers = h.vector_registers,
+    caches = {}, memory = {bytes = h.memory},
+    sources = {[""] = "the system", caches = "as of " .. family},
+  }
+  add_caches(t, family)
+  return t
+end

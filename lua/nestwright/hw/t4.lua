@@ -1,0 +1,16 @@
+--- NVIDIA T4.
+return {
+  name = "t4",
+  about = "NVIDIA T4: Turing TU104, compute capability 7.5",
+  kind = "gpu",
+  clock = 1.59,
+  memory = {bytes = 16 << 30, bandwidth = 320},
+  gpu = {
+    sms = 40, lanes = 64, lanes64 = 2, warps = 32, blocks = 16,
+    shared = 64 << 10, shared_block = 64 << 10, shared_reserved = 0, l1_bytes = 96 << 10,
+    l2_bytes = 4 << 20,
+    tensor_f16 = 65, tensor_int8 = 130,
+  },
+  energy = {static_watts = 0},
+  sources = {[""] = "NVIDIA Turing GPU architecture whitepaper, T4 data sheet, CUDA programming guide (7.5)"},
+}

@@ -1,0 +1,33 @@
+--- Zen 5, a core of an EPYC 9005.
+local energy = require "nestwright.hw.energy"
+
+local MANUAL = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455)"
+
+return {
+  name = "zen5",
+  extends = "x86_server",
+  about = "AMD Zen 5 as in an EPYC 9005: full-width AVX-512, 8 cores share a last level",
+  cores = 16,
+  clock = 4.2,
+  vector_bytes = 64,
+  vector_registers = 32,
+  dispatch = 8,
+  ops = {
+    fma = {per_cycle = 2, latency = 4},
+    add = {per_cycle = 2, latency = 3},
+    mul = {per_cycle = 2, latency = 3},
+    int = {per_cycle = {6, 4, 4, 4}, latency = 1},
+    load = {per_cycle = {4, 2, 2, 2}},
+    store = {per_cycle = {2, 2, 2, 1}},
+  },
+  caches = {
+    {bytes = 48 << 10, ways = 12, line = 64, latency = 4, bytes_per_cycle = 128, back_per_cycle = 64,
+      read_pj = energy.cache(48 << 10)},
+    {bytes = 1 << 20, ways = 16, line = 64, latency = 14, bytes_per_cycle = 62, back_per_cycle = 62,
+      read_pj = energy.cache(1 << 20)},
+    {bytes = 32 << 20, ways = 16, line = 64, latency = 50, bytes_per_cycle = 29, back_per_cycle = 29, shared_by = 16,
+      read_pj = energy.cache(32 << 20)},
+  },
+  memory = {bytes = 128 << 30, latency = 130, bandwidth = 40, bandwidth_all = 70},
+  sources = {[""] = MANUAL},
+}
