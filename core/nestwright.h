@@ -614,6 +614,39 @@ NW_API void nw_misses_free(nw_misses *m);
 NW_API int nw_misses_count(const nw_misses *m);
 NW_API const nw_missed *nw_misses_at(const nw_misses *m, int i);
 
+// ---- what a program costs: cost/cost.c
+typedef struct nw_machine nw_machine; // what is known of a machine: hw/machine.h
+typedef struct nw_cost_opts {
+  const nw_machine *machine;
+  const int64_t *sizes;
+  int threads; // 0: one, which does everything
+  int64_t budget; // accesses that may be simulated at most
+} nw_cost_opts;
+typedef struct nw_cost_loop { // a loop or a guard of the lowered program, outermost first; number 0 is the whole
+  const char *name; // of a loop; NULL: the whole, or a guard
+  int depth; // loops around
+  int64_t times; // iterations in all
+  double cycles; // with all that is inside
+  double own_instructions; // in all, without what is inside
+  const char *bound;
+} nw_cost_loop;
+typedef struct nw_cost_term { // cycles that one thing would take if all else were free
+  const char *name;
+  double cycles;
+} nw_cost_term;
+typedef struct nw_cost nw_cost;
+NW_API nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o);
+NW_API void nw_cost_free(nw_cost *k);
+NW_API double nw_cost_cycles(const nw_cost *k);
+NW_API double nw_cost_seconds(const nw_cost *k);
+NW_API const char *nw_cost_bound(const nw_cost *k);
+NW_API int nw_cost_terms(const nw_cost *k);
+NW_API nw_cost_term nw_cost_term_at(const nw_cost *k, int i);
+NW_API int nw_cost_loops(const nw_cost *k);
+NW_API nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i);
+NW_API int nw_cost_missed(const nw_cost *k); // by level and load or store
+NW_API const nw_missed *nw_cost_missed_at(const nw_cost *k, int i);
+
 // ---- the executions of a program's blocks, in order: cost/visits.c
 
 typedef struct nw_visit_loop { // a loop around a block

@@ -89,7 +89,7 @@ typedef struct nw_machine_energy {
   double static_watts; // of the part that a core has; of all of it on a GPU or an accelerator
 } nw_machine_energy;
 
-typedef enum nw_combine { NW_COMBINE_MAX, NW_COMBINE_ECM } nw_combine;
+typedef enum nw_overlap { NW_COMBINE_MAX, NW_COMBINE_ECM } nw_overlap;
 
 typedef struct nw_machine_gpu {
   nw_gpu_info limit; // of a launch
@@ -123,7 +123,7 @@ typedef struct nw_machine_source { // where numbers come from: the path of a fie
   char path[40], text[160];
 } nw_machine_source;
 
-typedef struct nw_machine {
+struct nw_machine {
   char name[40], about[120];
   int kind; // nw_machine_kind
   int64_t cores; // logical cpus to run threads on; units of a GPU or accelerator are fields of theirs
@@ -136,9 +136,12 @@ typedef struct nw_machine {
   double gather; // cycles per lane
   double line_crossing, page_crossing, store_crossing; // cycles that a load, or a store, costs more when it crosses
   double alias_4k; // cycles that a load costs more after a store to the same offset of another page
+  double window; // instructions that can be under way at once
+  double forward; // cycles from a store to a load of what it stored
+  double misses; // lines that the first level can wait for at once
   double branch_miss, loop,
       call; // cycles: of a mispredicted branch; of an iteration of an empty loop; of an empty function
-  int combine; // nw_combine
+  int combine; // nw_overlap
   int nlevels;
   nw_machine_level level[NW_MACHINE_LEVELS]; // the nearest to the core first
   nw_machine_memory memory;
@@ -149,7 +152,7 @@ typedef struct nw_machine {
   nw_machine_accelerator accelerator;
   int nsources;
   nw_machine_source source[NW_MACHINE_SOURCES];
-} nw_machine;
+};
 
 // ---- the rows
 

@@ -442,7 +442,50 @@ static int f_sweeps(lua_State *L) {
   return 1;
 }
 
+// ---- cost
+
+static void set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static int f_cost(lua_State *L) {
+  walk w;
+  read_walk(L, &w);
+  nw_cost_opts o = {.sizes = w.size, .threads = w.walk.threads};
+  nw_cost *k = nw_cost_of(nwl_ctx(L), w.program, &o);
+  if (!k) return nwl_raise(L);
+  lua_newtable(L);
+  set_number(L, "cycles", nw_cost_cycles(k));
+  set_number(L, "seconds", nw_cost_seconds(k));
+  lua_pushstring(L, nw_cost_bound(k));
+  lua_setfield(L, -2, "bound");
+  lua_newtable(L);
+  for (int i = 0; i < nw_cost_terms(k); i++) {
+    nw_cost_term t = nw_cost_term_at(k, i);
+    set_number(L, t.name, t.cycles);
+  }
+  lua_setfield(L, -2, "terms");
+  lua_newtable(L);
+  for (int i = 0; i < nw_cost_loops(k); i++) {
+    nw_cost_loop t = nw_cost_loop_at(k, i);
+    lua_newtable(L);
+    lua_pushstring(L, t.name);
+    lua_setfield(L, -2, "name");
+    set_count(L, "depth", t.depth);
+    set_count(L, "times", t.times);
+    set_number(L, "cycles", t.cycles);
+    lua_pushstring(L, t.bound);
+    lua_setfield(L, -2, "bound");
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "loops");
+  nw_cost_free(k);
+  return 1;
+}
+
 const nwl_row nwl_cost_rows[] = {
+    {"cost", f_cost, "(s: nw.schedule, walk: table): table", "What a schedule costs."},
     {"program_sizes", f_sizes, "(s: nw.schedule): string[]", "Names of the symbolic sizes."},
     {"element_bytes", f_element_bytes, "(s: nw.schedule, version?: integer): table",
      "Bytes of an element, by tensor and buffer."},

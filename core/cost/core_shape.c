@@ -1,0 +1,469 @@
+// Which instructions each body holds.
+//
+// A value is computed in the innermost loop on whose variable it depends; a load no further out than the innermost loop that may
+// store to the same element, and not out of a guard. A value that was computed in the same run of a body is not computed again,
+// a load only while nothing was stored to memory since.
+#include "cost/core_class.h"
+#include "ir/fold.h" // nw_gcd
+#include <stdlib.h>
+
+typedef struct seen { // a value that was computed
+  const nw_expr *e;
+  const nw_core_node *loop, *guard; // in this loop's body, under this guard (NULL: none)
+  int home, generation;
+  bool loads, folded;
+  nw_core_node *body; // that it was counted in
+  const nw_core_node *used; // the body that was last counted to need it from outside
+} seen;
+
+typedef struct shaping {
+  nw_core *k;
+  nw_core_node *at; // the body that is being written
+  nw_core_node *loop[NW_MAX_DEPTH + 1]; // around, by depth; 0: the root
+  const nw_stmt *stmt;
+  int first; // of its accesses
+  int generation; // grows with every store to memory
+  int cap, n;
+  seen *seen;
+} shaping;
+
+// ---- accesses
+
+static int buffer_number(const nw_core *k, const char *name) {
+  int i = 0;
+  while (strcmp(k->exec->p->buffer[i]->name, name)) i++;
+  return i;
+}
+
+static void add_access(nw_core *k, nw_core_node *body, const nw_stmt *s, const nw_expr *load) {
+  nw_core_access *a = NW_NEW(k->arena, nw_core_access);
+  const nw_expr *index = load ? load->arg[0] : s->store.index;
+  int64_t step;
+  *a = (nw_core_access){.stmt = s, .load = load, .index = index, .write = !load, .body = body, .lanes = index->type.lanes};
+  a->buffer = buffer_number(k, load ? load->name : s->store.buffer);
+  a->elem = nw_dtype_bytes(k->exec->p->buffer[a->buffer]->dtype);
+  a->affine = nw_form_of(k->arena, &k->names, index, &a->at);
+  a->masked = load ? load->n > 1 : s->store.mask != NULL;
+  bool line = index->op == NW_OP_RAMP && nw_is_int(index->arg[1], &step) && (step == 1 || step == -1);
+  a->scattered = a->lanes > 1 && !line && index->op != NW_OP_BROADCAST;
+  if (index->op == NW_OP_BROADCAST) a->lanes = 1;
+  nw_vec_push(&k->access, a);
+}
+
+typedef struct collecting {
+  nw_core *k;
+  nw_core_node *body;
+  const nw_stmt *stmt;
+} collecting;
+
+static bool collect_load(void *env, const nw_expr *e) {
+  collecting *c = env;
+  if (e->op == NW_OP_LOAD) add_access(c->k, c->body, c->stmt, e);
+  return true;
+}
+
+static void collect_store(nw_core *k, nw_core_node *body, const nw_stmt *s) {
+  collecting c = {k, body, s};
+  if (s->store.mask) nw_visit(s->store.mask, collect_load, &c);
+  nw_visit(s->store.index, collect_load, &c);
+  nw_visit(s->store.value, collect_load, &c);
+  add_access(k, body, s, NULL);
+}
+
+typedef void store_fn(void *env, nw_core_node *body, const nw_stmt *s);
+typedef void body_fn(void *env, nw_core_node *body, bool opens);
+
+// The stores of a body and the bodies inside, in order, with loop variables in scope.
+static void go(nw_core *k, nw_core_node *body, const nw_stmt *s, int *kid, store_fn *store, body_fn *enter, void *env);
+
+static void go_into(nw_core *k, nw_core_node *body, store_fn *store, body_fn *enter, void *env) {
+  bool loop = body->stmt->kind == NW_LOOP;
+  int kid = 0;
+  if (loop) nw_vec_push(&k->names.name, (void *)body->stmt->loop.var->name);
+  if (loop) nw_vec_push(&k->names.slot, (void *)(intptr_t)body->slot);
+  if (enter) enter(env, body, true);
+  for (int i = 0; i < body->stmt->nkids; i++) go(k, body, body->stmt->kid[i], &kid, store, enter, env);
+  if (enter) enter(env, body, false);
+  if (loop) k->names.name.n--, k->names.slot.n--;
+}
+
+static void go(nw_core *k, nw_core_node *body, const nw_stmt *s, int *kid, store_fn *store, body_fn *enter, void *env) {
+  if (s->kind == NW_STORE) return store(env, body, s);
+  if (s->kind == NW_LOOP || s->kind == NW_GUARD) return go_into(k, body->kid[(*kid)++], store, enter, env);
+  for (int i = 0; i < s->nkids; i++) go(k, body, s->kid[i], kid, store, enter, env);
+}
+
+static void collect(void *env, nw_core_node *body, const nw_stmt *s) { collect_store(env, body, s); }
+
+// ---- what was seen
+
+static seen *seen_at(shaping *s, const nw_expr *e) {
+  unsigned mask = (unsigned)s->cap - 1, i = (unsigned)e->hash & mask;
+  while (s->seen[i].e && s->seen[i].e != e) i = (i + 1) & mask;
+  return &s->seen[i];
+}
+
+static seen *seen_put(shaping *s, const nw_expr *e) {
+  if (2 * s->n >= s->cap) {
+    seen *old = s->seen;
+    int cap = s->cap;
+    s->cap = cap ? 2 * cap : 256;
+    s->seen = nw_xcalloc((size_t)s->cap, sizeof *s->seen);
+    for (int i = 0; i < cap; i++)
+      if (old[i].e) *seen_at(s, old[i].e) = old[i];
+    free(old);
+  }
+  seen *x = seen_at(s, e);
+  s->n += !x->e;
+  return x;
+}
+
+static bool under(const nw_core_node *at, const nw_core_node *guard) {
+  while (at && at != guard) at = at->up;
+  return at != NULL;
+}
+
+static bool still_there(const shaping *s, const seen *x) {
+  if (!x->e || x->home > s->at->depth || s->loop[x->home] != x->loop) return false;
+  if (x->guard && !under(s->at, x->guard)) return false;
+  return !x->loads || x->home < s->at->depth || x->generation == s->generation;
+}
+
+// A value that comes from outside of the body takes a register there.
+static void needs(shaping *s, seen *x) {
+  if (x->home >= s->at->depth || x->used == s->at) return;
+  x->used = s->at;
+  if (!nw_core_is_address(x->e)) s->at->live += nw_core_pieces(s->k->machine, x->e->type);
+}
+
+static nw_core_node *guard_of(nw_core_node *at) { return at->stmt->kind == NW_GUARD ? at : NULL; }
+
+static seen *remember(shaping *s, const nw_expr *e, int home, bool loads) {
+  seen *x = seen_put(s, e);
+  nw_core_node *body = home == s->at->depth ? s->at : s->loop[home];
+  *x = (seen){.e = e, .loop = s->loop[home], .home = home, .generation = s->generation, .loads = loads, .body = body};
+  x->guard = home == s->at->depth ? guard_of(s->at) : NULL;
+  return x;
+}
+
+// ---- loads
+
+static nw_core_access *access_of(shaping *s, const nw_expr *load) {
+  for (int i = s->first; i < s->k->access.n; i++) {
+    nw_core_access *a = s->k->access.at[i];
+    if (a->stmt == s->stmt && a->load == load) return a;
+  }
+  return NULL;
+}
+
+// How many of the places where a vector of so many bytes may begin make it reach into a second line.
+static double crossing(const shaping *s, const nw_core_access *a, int64_t bytes, int64_t offset) {
+  int64_t line = s->k->machine->level[0].line, step = line;
+  if (!a->affine || bytes > line) return 0;
+  for (int i = 0; i < a->at.n; i++) step = nw_gcd(step, a->at.coef[i] * a->elem);
+  int64_t first = (a->at.rest * a->elem + offset) % step, over = 0;
+  if (first < 0) first += step;
+  for (int64_t at = first; at < line; at += step) over += at + bytes > line;
+  return (double)over * (double)step / (double)line;
+}
+
+// A load or a store, in pieces as wide as the machine's vectors.
+static void add_memory(shaping *s, nw_core_ops *to, const nw_core_access *a) {
+  const nw_machine *m = s->k->machine;
+  nw_class c = a->write ? NW_CLASS_STORE : NW_CLASS_LOAD;
+  nw_core_unit over = a->write ? NW_CORE_STORE_CROSSING : NW_CORE_LOAD_CROSSING;
+  if (a->scattered) {
+    to->unit[NW_CORE_GATHER] += a->lanes;
+    return;
+  }
+  int64_t left = (int64_t)a->lanes * a->elem, offset = 0;
+  for (; left > 0;) {
+    int64_t piece = m->vector_bytes;
+    while (piece > left && piece > a->elem) piece /= 2;
+    int width = piece > a->elem || a->lanes > 1 ? nw_width_of(piece) : 0;
+    to->op[c][width]++;
+    if (a->lanes > 1) to->unit[over] += crossing(s, a, piece, offset);
+    offset += piece, left -= piece;
+  }
+}
+
+static bool may_meet(const nw_core_access *a, const nw_core_access *b, const nw_core_node *loop);
+
+// The innermost loop around that may store to what is loaded: the load stays in it.
+static int stored_in(const shaping *s, const nw_core_access *a, int least) {
+  for (int d = s->at->depth; d > least; d--)
+    for (int i = 0; i < s->k->access.n; i++) {
+      const nw_core_access *b = s->k->access.at[i];
+      if (b->write && b->buffer == a->buffer && may_meet(a, b, s->loop[d])) return d;
+    }
+  return least;
+}
+
+// A load is not moved out of a guard, nor out of a loop that may have no iteration.
+static int guarded_in(const shaping *s, int least) {
+  int64_t n;
+  for (const nw_core_node *at = s->at; at && at->depth > least; at = at->up) {
+    if (at->stmt->kind == NW_GUARD) return at->depth;
+    if (!nw_is_int(at->stmt->loop.extent, &n)) return at->depth - 1 > least ? at->depth - 1 : least;
+  }
+  return least;
+}
+
+static int home_of_form(const shaping *s, const nw_core_access *a) {
+  int home = 0;
+  for (int d = s->at->depth; d > 0 && !home; d--)
+    if (!a->affine || nw_form_coef(&a->at, s->loop[d]->slot)) home = d;
+  return home;
+}
+
+static int value(shaping *s, const nw_expr *e);
+
+static int load_value(shaping *s, const nw_expr *e) {
+  nw_core_access *a = access_of(s, e);
+  for (int i = 0; i < e->n; i++) value(s, e->arg[i]);
+  if (s->k->apart[a->buffer] || a->held) return s->at->depth;
+  int home = home_of_form(s, a);
+  if (home < s->at->depth) home = stored_in(s, a, home);
+  if (home < s->at->depth) home = guarded_in(s, home);
+  seen *x = remember(s, e, home, true);
+  add_memory(s, &x->body->ops, a);
+  return home;
+}
+
+// ---- operations
+
+// Addressed by a base and the loop's counter times 1, 2, 4 or 8. Such a load does not stay part of another instruction.
+static bool is_indexed(const nw_core_access *a, const nw_core_node *at) {
+  while (at && at->stmt->kind != NW_LOOP) at = at->up;
+  int64_t step = at && a->affine ? nw_form_coef(&a->at, at->slot) * a->elem : 0;
+  return step == 1 || step == 2 || step == 4 || step == 8;
+}
+
+// A load that only this operation uses is part of it.
+static void fold_load(shaping *s, const nw_expr *e, int home) {
+  if (nw_core_class(e) == NW_CLASS_COUNT) return;
+  for (int i = 0; i < e->n; i++) {
+    const nw_expr *arg = e->arg[i]->op == NW_OP_BROADCAST ? e->arg[i]->arg[0] : e->arg[i];
+    if (arg->op != NW_OP_LOAD || !s->cap) continue;
+    seen *x = seen_at(s, arg);
+    if (!x->e || x->folded || x->home != home || x->used) continue;
+    const nw_core_access *a = access_of(s, arg);
+    if (!a || is_indexed(a, s->at)) continue;
+    double pieces = e->arg[i] == arg ? nw_core_pieces(s->k->machine, e->type) : 1;
+    x->folded = true;
+    x->body->ops.unit[NW_CORE_FOLDED] += pieces;
+    return;
+  }
+}
+
+static void unfold(shaping *s, seen *x) {
+  if (!x->folded || x->e->op != NW_OP_LOAD) return;
+  x->folded = false;
+  x->used = s->at; // and stays that way
+  x->body->ops.unit[NW_CORE_FOLDED] -= nw_core_pieces(s->k->machine, x->e->type);
+}
+
+static int operation(shaping *s, const nw_expr *e) {
+  int home = 0;
+  for (int i = 0; i < e->n; i++) {
+    int h = value(s, e->arg[i]);
+    if (h > home) home = h;
+  }
+  seen *x = remember(s, e, home, false);
+  for (int i = 0; i < e->n; i++) {
+    seen *y = seen_at(s, e->arg[i]);
+    if (y->e) x->loads |= y->loads || e->arg[i]->op == NW_OP_LOAD;
+  }
+  nw_core_add_op(s->k->machine, &x->body->ops, e);
+  fold_load(s, e, home);
+  return home;
+}
+
+// What an address costs beside what addressing modes and counted-up registers do: operations that are not affine.
+static int address(shaping *s, const nw_expr *e) {
+  nw_form f;
+  int home = 0;
+  if (!nw_form_of(s->k->arena, &s->k->names, e, &f)) return operation(s, e);
+  for (int d = s->at->depth; d > 0 && !home; d--)
+    if (nw_form_coef(&f, s->loop[d]->slot)) home = d;
+  return home;
+}
+
+static int value(shaping *s, const nw_expr *e) {
+  if (e->op == NW_OP_INT) return 0;
+  if (nw_core_is_address(e) && e->op != NW_OP_LOAD) return address(s, e);
+  seen *x = s->cap ? seen_at(s, e) : NULL;
+  if (x && still_there(s, x)) return unfold(s, x), needs(s, x), x->home;
+  if (e->op == NW_OP_LOAD) {
+    int home = load_value(s, e);
+    x = s->cap ? seen_at(s, e) : NULL;
+    if (x && x->e && still_there(s, x)) needs(s, x);
+    return home;
+  }
+  int home = e->n ? operation(s, e) : (remember(s, e, 0, false), 0);
+  needs(s, seen_at(s, e));
+  return home;
+}
+
+// ---- stores
+
+static bool moves_in(const nw_core_access *a, const nw_core_node *loop) {
+  return !a->affine || nw_form_coef(&a->at, loop->slot);
+}
+
+static bool inside(const nw_core_node *at, const nw_core_node *loop) {
+  while (at && at != loop) at = at->up;
+  return at != NULL;
+}
+
+static bool may_meet(const nw_core_access *a, const nw_core_access *b, const nw_core_node *loop) {
+  if (!inside(b->body, loop)) return false;
+  if (!a->affine || !b->affine || a->scattered || b->scattered) return true;
+  bool alike = true;
+  for (int i = 0; i < a->at.n; i++) alike &= nw_form_coef(&b->at, a->at.slot[i]) == a->at.coef[i];
+  for (int i = 0; i < b->at.n; i++) alike &= nw_form_coef(&a->at, b->at.slot[i]) == b->at.coef[i];
+  int64_t by = b->at.rest - a->at.rest;
+  return !alike || moves_in(a, loop) || (by < a->lanes && -by < b->lanes);
+}
+
+static double longest(const nw_machine *m, const nw_expr *e, const char *buffer, const nw_expr *index) {
+  if (e->op == NW_OP_LOAD) return !strcmp(e->name, buffer) && e->arg[0] == index ? 0 : -1;
+  double most = -1;
+  for (int i = 0; i < e->n; i++) {
+    double d = longest(m, e->arg[i], buffer, index);
+    if (d > most) most = d;
+  }
+  return most < 0 ? -1 : most + nw_core_latency(m, e);
+}
+
+static void add_chain(shaping *s, const nw_core_access *a) {
+  double latency = longest(s->k->machine, s->stmt->store.value, s->stmt->store.buffer, s->stmt->store.index);
+  if (latency < 0) return;
+  nw_core_chain *c = NW_NEW(s->k->arena, nw_core_chain);
+  *c = (nw_core_chain){a, latency};
+  nw_vec_push(&s->at->chain, c);
+}
+
+// LLVM hands a vector from one block to the next in registers of its own only if its lanes are a power of two, or fit one
+// register when rounded up to one; else number by number: put together before it is used, taken apart behind.
+static bool falls_apart(const nw_machine *m, nw_type t) {
+  int lanes = 1;
+  while (lanes < t.lanes) lanes *= 2;
+  return lanes != t.lanes && (int64_t)lanes * nw_dtype_bytes((nw_dtype)t.dtype) > m->vector_bytes;
+}
+
+// Held elements are loaded before the loops that hold them and stored behind: once, whatever the number of statements. The load
+// is not needed where the body around has just stored the element.
+static void add_held(shaping *s, const nw_core_access *a) {
+  const nw_core_node *loop = s->loop[a->held];
+  bool stored = false;
+  for (int i = 0; i < s->k->access.n; i++) {
+    const nw_core_access *b = s->k->access.at[i];
+    if (b == a) break;
+    if (b->write && b->buffer == a->buffer && b->index == a->index && b->held == a->held && inside(b->body, loop)) return;
+    stored |= b->write && b->buffer == a->buffer && !inside(b->body, loop) && under(loop, b->body);
+  }
+  add_memory(s, &loop->up->ops, a);
+  nw_type type = s->stmt->store.value->type;
+  if (falls_apart(s->k->machine, type)) s->at->ops.op[NW_CLASS_SHUFFLE][1] += 2 * type.lanes;
+  int pieces = nw_core_pieces(s->k->machine, s->stmt->store.value->type);
+  for (nw_core_node *at = s->at; at != loop->up; at = at->up) at->held += pieces;
+  if (stored) return;
+  nw_core_access load = *a;
+  load.write = false;
+  add_memory(s, &loop->up->ops, &load);
+}
+
+static void add_store(void *env, nw_core_node *body, const nw_stmt *stmt) {
+  shaping *s = env;
+  s->at = body;
+  s->stmt = stmt;
+  while (((nw_core_access *)s->k->access.at[s->first])->stmt != stmt) s->first++;
+  if (stmt->store.mask) value(s, stmt->store.mask);
+  value(s, stmt->store.index);
+  value(s, stmt->store.value);
+  int at = s->first;
+  while (((nw_core_access *)s->k->access.at[at])->load) at++;
+  const nw_core_access *a = s->k->access.at[at];
+  add_chain(s, a);
+  if (s->k->apart[a->buffer]) return;
+  if (a->held) return add_held(s, a);
+  add_memory(s, &body->ops, a);
+  s->generation++;
+  if (a->masked) return;
+  const nw_expr *index = stmt->store.index;
+  const nw_expr *again = nw_load(stmt->store.value->type.lanes == index->type.lanes ? index->pool : index->pool,
+                                 stmt->store.value->type, stmt->store.buffer, 1, &index);
+  remember(s, again, body->depth, true);
+}
+
+// ---- loops
+
+static int64_t step_of(const nw_core_access *a, const nw_core_node *loop) {
+  int64_t step = a->affine ? nw_form_coef(&a->at, loop->slot) * a->elem : 0;
+  return step < 0 ? -step : step;
+}
+
+// Different steps of the addresses inside. Those of 1, 2, 4 and 8 bytes are scales of the loop's own counter.
+static int strides_of(const nw_core *k, const nw_core_node *loop) {
+  int64_t found[64];
+  int n = 0;
+  for (int i = 0; i < k->access.n && n < 64; i++) {
+    const nw_core_access *a = k->access.at[i];
+    int64_t step = inside(a->body, loop) && !k->apart[a->buffer] ? step_of(a, loop) : 0;
+    if (step == 0 || step == 1 || step == 2 || step == 4 || step == 8) continue;
+    int at = 0;
+    while (at < n && found[at] != step) at++;
+    if (at == n) found[n++] = step;
+  }
+  return n;
+}
+
+// A register counted up for each step, compared, and a branch back; an outer loop sets up those of the inner ones as well.
+static void add_loop(nw_core *k, nw_core_node *loop) {
+  loop->strides = strides_of(k, loop);
+  loop->ops.op[NW_CLASS_INT][0] += 1 + loop->strides;
+  loop->ops.unit[NW_CORE_BRANCH]++;
+  loop->up->ops.op[NW_CLASS_INT][0] += 2 + loop->strides;
+}
+
+static void enter(void *env, nw_core_node *body, bool opens) {
+  shaping *s = env;
+  bool loop = body->stmt->kind == NW_LOOP;
+  s->at = opens ? body : body->up;
+  if (!opens) return;
+  if (loop) s->loop[body->depth] = body;
+  if (loop) add_loop(s->k, body);
+  if (body->stmt->kind == NW_GUARD) {
+    body->up->ops.op[NW_CLASS_INT][0]++;
+    body->up->ops.unit[NW_CORE_BRANCH]++;
+  }
+}
+
+// What has no register is stored and loaded again: values from outside are loaded, elements that are kept also stored.
+static void spill(nw_core *k, nw_core_node *at) {
+  for (int i = 0; i < at->nkids; i++) spill(k, at->kid[i]);
+  if (at->stmt->kind != NW_LOOP) return;
+  int over = at->live + at->held + 2 - (int)k->machine->vector_registers;
+  if (over <= 0) return;
+  int loads = over < at->live ? over : at->live, both = over - loads < at->held ? over - loads : at->held;
+  at->ops.unit[NW_CORE_SPILL] += loads + 2 * both;
+}
+
+static int count_apart(const nw_core *k) {
+  int n = 0;
+  for (int i = 0; i < k->places.n; i++)
+    if (k->apart[i]) n += (int)((k->places.at[i].bytes + k->machine->vector_bytes - 1) / k->machine->vector_bytes);
+  return n;
+}
+
+bool nw_core_shape(nw_core *k) {
+  shaping s = {.k = k, .at = k->root, .loop = {k->root}};
+  go_into(k, k->root, collect, NULL, k);
+  nw_core_hold(k);
+  go_into(k, k->root, add_store, enter, &s);
+  k->root->held = count_apart(k);
+  spill(k, k->root);
+  free(s.seen);
+  return true;
+}

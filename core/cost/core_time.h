@@ -1,0 +1,14 @@
+// Cycles of the bodies that core.h describes. Private to cost/.
+#pragma once
+#include "cost/core.h"
+
+typedef struct nw_core_cost { // of one execution of a loop, guard or program, with everything inside
+  double busy[NW_CORE_BOUNDS]; // cycles that each resource is busy
+  double instructions; // as they are dispatched
+  double cycles; // when nothing but resources limits it
+  double wait; // of its longest chain of results that wait for one another
+} nw_core_cost;
+
+// With a row for every body, by nw_core_node.number; owned by k.
+nw_core_cost nw_core_time(nw_core *k);
+const char *nw_core_bound_name(int bound);

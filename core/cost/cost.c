@@ -1,0 +1,112 @@
+// What a program costs: the core model with the bytes that its caches move.
+#include "cost/core_time.h"
+#include "cost/usual.h"
+#include <stdlib.h>
+
+struct nw_cost {
+  nw_core *core;
+  nw_misses *misses;
+  nw_core_cost whole;
+  double cycles, seconds;
+  int nloops;
+  const nw_core_node **loop;
+};
+
+static nw_sim_opts caches_of(const nw_machine *m) {
+  nw_sim_opts o = {.nlevels = m->nlevels, .line = (int)m->level[0].line, .misses = true};
+  for (int i = 0; i < m->nlevels; i++) o.level[i] = (nw_sim_level){m->level[i].bytes, (int)m->level[i].ways};
+  return o;
+}
+
+static nw_core_node *named(nw_core_node *at, const char *loop) {
+  if (!loop) return at;
+  if (at->stmt->kind == NW_LOOP && !strcmp(at->stmt->loop.var->name, loop)) return at;
+  nw_core_node *found = NULL;
+  for (int i = 0; i < at->nkids && !found; i++) found = named(at->kid[i], loop);
+  return found;
+}
+
+// A level that holds all that is touched has it from the call before.
+static bool holds_all(const nw_core *k, const nw_machine *m, int level) {
+  return (int64_t)(k->places.to - k->places.from) <= m->level[level].bytes;
+}
+
+static void spread_bytes(nw_cost *k, const nw_machine *m) {
+  for (int i = 0; i < nw_misses_count(k->misses); i++) {
+    const nw_missed *x = nw_misses_at(k->misses, i);
+    nw_core_node *at = named(k->core->root, x->loop);
+    if (holds_all(k->core, m, x->level)) continue;
+    int64_t lines = x->count.read_misses + x->count.write_misses + x->count.written_back;
+    (at ? at : k->core->root)->bytes[x->level] += (double)(lines * m->level[x->level].line);
+  }
+}
+
+static int count_bodies(const nw_core_node *at) {
+  int n = 1;
+  for (int i = 0; i < at->nkids; i++) n += count_bodies(at->kid[i]);
+  return n;
+}
+
+static void list_bodies(nw_cost *k, const nw_core_node *at) {
+  k->loop[k->nloops++] = at;
+  for (int i = 0; i < at->nkids; i++) list_bodies(k, at->kid[i]);
+}
+
+static bool find_cost(nw_ctx *c, nw_cost *k, const nw_program *p, const nw_cost_opts *o) {
+  nw_exec *e = nw_lower(p, NULL);
+  k->core = e ? nw_core_new(c, e, o->sizes, o->machine) : NULL;
+  nw_exec_release(e);
+  if (!k->core || !nw_core_count(k->core, 0, o->threads) || !nw_core_shape(k->core)) return false;
+  nw_sim_opts caches = caches_of(o->machine);
+  nw_walk_opts walk = {.sizes = o->sizes, .threads = o->threads};
+  k->misses = nw_misses_of(c, p, &walk, &caches);
+  if (!k->misses) return false;
+  spread_bytes(k, o->machine);
+  k->whole = nw_core_time(k->core);
+  k->cycles = k->core->root->cycles;
+  k->seconds = k->cycles / (o->machine->clock * 1e9);
+  k->loop = NW_NEW_N(k->core->arena, const nw_core_node *, count_bodies(k->core->root));
+  list_bodies(k, k->core->root);
+  return true;
+}
+
+nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *given) {
+  static nw_machine usual;
+  nw_cost_opts with = *given, *o = &with;
+  if (!o->machine && !nw_machine_usual(c, &usual)) return NULL;
+  if (!o->machine) o->machine = &usual;
+  nw_cost *k = nw_xcalloc(1, sizeof *k);
+  if (find_cost(c, k, p, o)) return k;
+  nw_cost_free(k);
+  return NULL;
+}
+
+void nw_cost_free(nw_cost *k) {
+  if (!k) return;
+  nw_core_free(k->core);
+  nw_misses_free(k->misses);
+  free(k);
+}
+
+double nw_cost_cycles(const nw_cost *k) { return k->cycles; }
+double nw_cost_seconds(const nw_cost *k) { return k->seconds; }
+const char *nw_cost_bound(const nw_cost *k) { return nw_core_bound_name(k->core->root->bound); }
+int nw_cost_terms(const nw_cost *k) { (void)k; return NW_CORE_BOUNDS + 1; }
+
+nw_cost_term nw_cost_term_at(const nw_cost *k, int i) {
+  return (nw_cost_term){nw_core_bound_name(i), i < NW_CORE_BOUNDS ? k->whole.busy[i] : k->whole.wait};
+}
+
+int nw_cost_loops(const nw_cost *k) { return k->nloops; }
+
+nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i) {
+  const nw_core_node *at = k->loop[i];
+  return (nw_cost_loop){.name = at->stmt->kind == NW_LOOP ? at->stmt->loop.var->name : NULL,
+                        .depth = at->depth,
+                        .times = at->times,
+                        .cycles = at->cycles,
+                        .bound = nw_core_bound_name(at->bound)};
+}
+
+int nw_cost_missed(const nw_cost *k) { return nw_misses_count(k->misses); }
+const nw_missed *nw_cost_missed_at(const nw_cost *k, int i) { return nw_misses_at(k->misses, i); }
