@@ -644,8 +644,6 @@ NW_API int nw_cost_terms(const nw_cost *k);
 NW_API nw_cost_term nw_cost_term_at(const nw_cost *k, int i);
 NW_API int nw_cost_loops(const nw_cost *k);
 NW_API nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i);
-NW_API int nw_cost_missed(const nw_cost *k); // by level and load or store
-NW_API const nw_missed *nw_cost_missed_at(const nw_cost *k, int i);
 
 // ---- the executions of a program's blocks, in order: cost/visits.c
 

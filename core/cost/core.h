@@ -41,6 +41,7 @@ typedef struct nw_core_access { // a load or store as it stands in the program
 typedef struct nw_core_chain { // a store whose value depends on what it overwrites
   const nw_core_access *store;
   double latency; // cycles from what is loaded to what is stored
+  bool through_memory; // the element is loaded again, not handed on in a register
 } nw_core_chain;
 
 typedef struct nw_core_node nw_core_node;
@@ -59,7 +60,7 @@ struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
   int strides; // different steps by which addresses move, for which a register is counted up
   int live, held; // registers of numbers: values it needs that come from outside, and elements it keeps
   nw_vec chain; // nw_core_chain *: of the stores that stand in it
-  double bytes[NW_MACHINE_LEVELS]; // that come from or go to the level behind the first, the second, ...; in all
+  double transfer[NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
   // of the time, in all: core_time.c
   double cycles; // with all that is inside
   int bound; // nw_core_bound

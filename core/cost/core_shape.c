@@ -23,6 +23,7 @@ typedef struct shaping {
   const nw_stmt *stmt;
   int first; // of its accesses
   int generation; // grows with every store to memory
+  bool loaded; // the statement loads what it stores
   int cap, n;
   seen *seen;
 } shaping;
@@ -177,7 +178,8 @@ static void add_memory(shaping *s, nw_core_ops *to, const nw_core_access *a) {
     return;
   }
   int64_t left = (int64_t)a->lanes * a->elem, offset = 0;
-  for (; left > 0;) {
+  int pieces = (int)((left + m->vector_bytes - 1) / m->vector_bytes);
+  for (; left > 0; pieces--) {
     int64_t piece = m->vector_bytes;
     while (piece > left && piece > a->elem) piece /= 2;
     int width = piece > a->elem || a->lanes > 1 ? nw_width_of(piece) : 0;
@@ -185,6 +187,7 @@ static void add_memory(shaping *s, nw_core_ops *to, const nw_core_access *a) {
     if (a->lanes > 1) to->unit[over] += crossing(s, a, piece, offset);
     offset += piece, left -= piece;
   }
+  if (a->lanes > 1 && !a->masked) to->op[NW_CLASS_SHUFFLE][1] -= pieces; // parts of one register are put together
 }
 
 static bool may_meet(const nw_core_access *a, const nw_core_access *b, const nw_core_node *loop);
@@ -227,6 +230,7 @@ static int load_value(shaping *s, const nw_expr *e) {
   if (home < s->at->depth) home = guarded_in(s, home);
   seen *x = remember(s, e, home, true);
   add_memory(s, &x->body->ops, a);
+  s->loaded |= !strcmp(e->name, s->stmt->store.buffer) && e->arg[0] == s->stmt->store.index;
   return home;
 }
 
@@ -340,7 +344,7 @@ static void add_chain(shaping *s, const nw_core_access *a) {
   double latency = longest(s->k->machine, s->stmt->store.value, s->stmt->store.buffer, s->stmt->store.index);
   if (latency < 0) return;
   nw_core_chain *c = NW_NEW(s->k->arena, nw_core_chain);
-  *c = (nw_core_chain){a, latency};
+  *c = (nw_core_chain){a, latency, s->loaded};
   nw_vec_push(&s->at->chain, c);
 }
 
@@ -378,6 +382,7 @@ static void add_store(void *env, nw_core_node *body, const nw_stmt *stmt) {
   shaping *s = env;
   s->at = body;
   s->stmt = stmt;
+  s->loaded = false;
   while (((nw_core_access *)s->k->access.at[s->first])->stmt != stmt) s->first++;
   if (stmt->store.mask) value(s, stmt->store.mask);
   value(s, stmt->store.index);

@@ -51,13 +51,9 @@ static nw_core_cost own_cost(const nw_machine *m, const nw_core_ops *ops) {
   return c;
 }
 
-// Bytes were counted in all.
-static void add_bytes(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
-  for (int i = 0; i < m->nlevels; i++) {
-    bool last = i == m->nlevels - 1;
-    double rate = last ? m->memory.bandwidth / m->clock : m->level[i + 1].bytes_per_cycle;
-    if (at->times) c->busy[NW_BOUND_LEVEL + i] += at->bytes[i] / rate / (double)at->times;
-  }
+// Transfers were counted in all.
+static void add_transfers(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
+  for (int i = 0; i < m->nlevels && at->times; i++) c->busy[NW_BOUND_LEVEL + i] += at->transfer[i] / (double)at->times;
 }
 
 static void add_times(nw_core_cost *to, const nw_core_cost *c, double times) {
@@ -92,8 +88,9 @@ static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_n
   const nw_core_access *a = c->store;
   bool apart = k->apart[a->buffer];
   double cycles = c->latency;
-  if (!apart && !a->held) cycles += k->machine->forward;
+  if (c->through_memory) cycles += a->masked ? k->machine->forward_masked : k->machine->forward;
   for (const nw_core_node *at = a->body; at != loop; at = at->up) {
+    if (!is_loop(at)) cycles *= average(at);
     if (!is_loop(at) || moves_in(a, at)) continue;
     cycles *= average(at);
     if (!apart && a->held == at->depth) cycles += k->machine->forward;
@@ -137,8 +134,17 @@ static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_n
   return false;
 }
 
+// A store under a mask is taken to reach as far as its whole vector: the next one, which begins within that, waits for it.
+static bool overlaps_next(const nw_core_access *a, const nw_core_node *loop) {
+  if (!a->masked || a->scattered || !a->affine || a->body != loop) return false;
+  int64_t lanes = 1, step = nw_form_coef(&a->at, loop->slot);
+  while (lanes < a->lanes) lanes *= 2;
+  return step && step < lanes && -step < lanes;
+}
+
 static void add_chain(chaining *c, const nw_core_chain *chain) {
   const nw_core_access *a = chain->store;
+  if (c->carried && overlaps_next(a, c->loop)) c->most = fmax(c->most, chain->latency + c->k->machine->forward_masked);
   if (c->carried && (moves_in(a, c->loop) || begins_in(c->k, a, c->loop))) return;
   int e = 0;
   while (e < c->n && !(c->list[e].a->buffer == a->buffer && c->list[e].a->index == a->index)) e++;
@@ -177,7 +183,7 @@ static double beside(const nw_machine *m, double wait, double instructions) {
 static nw_core_cost body_time(nw_core *k, nw_core_node *at, int *bound) {
   const nw_machine *m = k->machine;
   nw_core_cost all = own_cost(m, &at->ops), own;
-  add_bytes(m, at, &all);
+  add_transfers(m, at, &all);
   own = all;
   double apart = 0;
   for (int i = 0; i < at->nkids; i++) {

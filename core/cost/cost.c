@@ -1,45 +1,17 @@
 // What a program costs: the core model with the bytes that its caches move.
 #include "cost/core_time.h"
+#include "cost/traffic.h"
 #include "cost/usual.h"
 #include <stdlib.h>
 
 struct nw_cost {
   nw_core *core;
-  nw_misses *misses;
+  nw_traffic *traffic;
   nw_core_cost whole;
   double cycles, seconds;
   int nloops;
   const nw_core_node **loop;
 };
-
-static nw_sim_opts caches_of(const nw_machine *m) {
-  nw_sim_opts o = {.nlevels = m->nlevels, .line = (int)m->level[0].line, .misses = true};
-  for (int i = 0; i < m->nlevels; i++) o.level[i] = (nw_sim_level){m->level[i].bytes, (int)m->level[i].ways};
-  return o;
-}
-
-static nw_core_node *named(nw_core_node *at, const char *loop) {
-  if (!loop) return at;
-  if (at->stmt->kind == NW_LOOP && !strcmp(at->stmt->loop.var->name, loop)) return at;
-  nw_core_node *found = NULL;
-  for (int i = 0; i < at->nkids && !found; i++) found = named(at->kid[i], loop);
-  return found;
-}
-
-// A level that holds all that is touched has it from the call before.
-static bool holds_all(const nw_core *k, const nw_machine *m, int level) {
-  return (int64_t)(k->places.to - k->places.from) <= m->level[level].bytes;
-}
-
-static void spread_bytes(nw_cost *k, const nw_machine *m) {
-  for (int i = 0; i < nw_misses_count(k->misses); i++) {
-    const nw_missed *x = nw_misses_at(k->misses, i);
-    nw_core_node *at = named(k->core->root, x->loop);
-    if (holds_all(k->core, m, x->level)) continue;
-    int64_t lines = x->count.read_misses + x->count.write_misses + x->count.written_back;
-    (at ? at : k->core->root)->bytes[x->level] += (double)(lines * m->level[x->level].line);
-  }
-}
 
 static int count_bodies(const nw_core_node *at) {
   int n = 1;
@@ -57,11 +29,9 @@ static bool find_cost(nw_ctx *c, nw_cost *k, const nw_program *p, const nw_cost_
   k->core = e ? nw_core_new(c, e, o->sizes, o->machine) : NULL;
   nw_exec_release(e);
   if (!k->core || !nw_core_count(k->core, 0, o->threads) || !nw_core_shape(k->core)) return false;
-  nw_sim_opts caches = caches_of(o->machine);
-  nw_walk_opts walk = {.sizes = o->sizes, .threads = o->threads};
-  k->misses = nw_misses_of(c, p, &walk, &caches);
-  if (!k->misses) return false;
-  spread_bytes(k, o->machine);
+  k->traffic = nw_traffic_of(c, k->core->exec, o->sizes, o->machine, 0, o->threads);
+  if (!k->traffic) return false;
+  nw_traffic_charge(k->traffic, k->core);
   k->whole = nw_core_time(k->core);
   k->cycles = k->core->root->cycles;
   k->seconds = k->cycles / (o->machine->clock * 1e9);
@@ -84,7 +54,7 @@ nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *given) {
 void nw_cost_free(nw_cost *k) {
   if (!k) return;
   nw_core_free(k->core);
-  nw_misses_free(k->misses);
+  nw_traffic_free(k->traffic);
   free(k);
 }
 
@@ -108,5 +78,3 @@ nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i) {
                         .bound = nw_core_bound_name(at->bound)};
 }
 
-int nw_cost_missed(const nw_cost *k) { return nw_misses_count(k->misses); }
-const nw_missed *nw_cost_missed_at(const nw_cost *k, int i) { return nw_misses_at(k->misses, i); }

@@ -64,6 +64,7 @@ typedef struct nw_machine_level { // of data cache
   double latency; // cycles
   double bytes_per_cycle; // to the level above, or to the registers
   double back_per_cycle; // bytes written back into it from the level above
+  double crowded, crowded_store; // cycles per line that comes from it into few sets; 0: not known
   int write_allocate; // 0, 1: a line that is written is fetched first
   int overlaps; // 0, 1: its transfers go on while others do; for combine = "ecm"
   double read_pj, write_pj; // per byte
@@ -138,6 +139,7 @@ struct nw_machine {
   double alias_4k; // cycles that a load costs more after a store to the same offset of another page
   double window; // instructions that can be under way at once
   double forward; // cycles from a store to a load of what it stored
+  double forward_masked; // the same where the store has a mask
   double misses; // lines that the first level can wait for at once
   double branch_miss, loop,
       call; // cycles: of a mispredicted branch; of an iteration of an empty loop; of an empty function

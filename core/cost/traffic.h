@@ -1,0 +1,26 @@
+// What the caches do, by load and store of a program: counted by the model, or by the simulator where the program is no affine
+// nest. Private to cost/.
+#pragma once
+#include "cost/core.h"
+#include "cost/walker.h"
+
+typedef struct nw_traffic_row { // of one load or store and one level
+  int level; // from 0
+  const nw_ref_site *site;
+  nw_sim_counts count;
+} nw_traffic_row;
+
+typedef struct nw_traffic {
+  nw_walker *walker; // owns the sites
+  int n;
+  nw_traffic_row *row; // by level, then site
+  bool exact[NW_MAX_LEVELS];
+  double error[NW_MAX_LEVELS]; // of an estimate: a part of the misses
+  bool simulated; // access by access
+} nw_traffic;
+
+// What one thread of so many does (0 threads: everything). NULL: a failure.
+nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m, int thread, int threads);
+void nw_traffic_free(nw_traffic *t);
+// Cycles of the transfers, by body of the core model.
+void nw_traffic_charge(const nw_traffic *t, nw_core *k);
