@@ -620,7 +620,6 @@ typedef struct nw_cost_opts {
   const nw_machine *machine;
   const int64_t *sizes;
   int threads; // 0: one, which does everything
-  int64_t budget; // accesses that may be simulated at most
 } nw_cost_opts;
 typedef struct nw_cost_loop { // a loop or a guard of the lowered program, outermost first; number 0 is the whole
   const char *name; // of a loop; NULL: the whole, or a guard
@@ -644,6 +643,11 @@ NW_API int nw_cost_terms(const nw_cost *k);
 NW_API nw_cost_term nw_cost_term_at(const nw_cost *k, int i);
 NW_API int nw_cost_loops(const nw_cost *k);
 NW_API nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i);
+typedef nw_missed nw_cost_missed;
+NW_API int nw_cost_misses(const nw_cost *k); // by level, then load or store
+NW_API nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i);
+// Are a level's counts those of the reference simulator? If not, *error is a part of the misses.
+NW_API bool nw_cost_exact(const nw_cost *k, int level, double *error);
 
 // ---- the executions of a program's blocks, in order: cost/visits.c
 

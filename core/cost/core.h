@@ -60,7 +60,8 @@ struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
   int strides; // different steps by which addresses move, for which a register is counted up
   int live, held; // registers of numbers: values it needs that come from outside, and elements it keeps
   nw_vec chain; // nw_core_chain *: of the stores that stand in it
-  double transfer[NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
+  double transfer
+      [NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
   // of the time, in all: core_time.c
   double cycles; // with all that is inside
   int bound; // nw_core_bound

@@ -10,7 +10,9 @@ static nw_class by_width(const nw_expr *e, nw_class narrow, nw_class wide) {
   return e->type.dtype == NW_F64 ? wide : narrow;
 }
 
-static bool constant_value(const nw_expr *e, int64_t *v) { return nw_is_int(e->op == NW_OP_BROADCAST ? e->arg[0] : e, v); }
+static bool constant_value(const nw_expr *e, int64_t *v) {
+  return nw_is_int(e->op == NW_OP_BROADCAST ? e->arg[0] : e, v);
+}
 
 static nw_class class_of_division(const nw_expr *e) {
   int64_t by;

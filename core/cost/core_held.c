@@ -78,7 +78,8 @@ static int held_through(const nw_core *k, const nw_core_access *a) {
 static bool written_alike(const nw_core *k, const nw_core_access *a, const nw_core_access **store) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];
-    if (b->write && b->buffer == a->buffer && same_place(a, b) && (a == b || inside(a->body, b->body) || inside(b->body, a->body)))
+    if (b->write && b->buffer == a->buffer && same_place(a, b) &&
+        (a == b || inside(a->body, b->body) || inside(b->body, a->body)))
       return *store = b, true;
   }
   return false;

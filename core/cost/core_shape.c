@@ -40,7 +40,8 @@ static void add_access(nw_core *k, nw_core_node *body, const nw_stmt *s, const n
   nw_core_access *a = NW_NEW(k->arena, nw_core_access);
   const nw_expr *index = load ? load->arg[0] : s->store.index;
   int64_t step;
-  *a = (nw_core_access){.stmt = s, .load = load, .index = index, .write = !load, .body = body, .lanes = index->type.lanes};
+  *a = (nw_core_access){
+      .stmt = s, .load = load, .index = index, .write = !load, .body = body, .lanes = index->type.lanes};
   a->buffer = buffer_number(k, load ? load->name : s->store.buffer);
   a->elem = nw_dtype_bytes(k->exec->p->buffer[a->buffer]->dtype);
   a->affine = nw_form_of(k->arena, &k->names, index, &a->at);
@@ -364,7 +365,8 @@ static void add_held(shaping *s, const nw_core_access *a) {
   for (int i = 0; i < s->k->access.n; i++) {
     const nw_core_access *b = s->k->access.at[i];
     if (b == a) break;
-    if (b->write && b->buffer == a->buffer && b->index == a->index && b->held == a->held && inside(b->body, loop)) return;
+    if (b->write && b->buffer == a->buffer && b->index == a->index && b->held == a->held && inside(b->body, loop))
+      return;
     stored |= b->write && b->buffer == a->buffer && !inside(b->body, loop) && under(loop, b->body);
   }
   add_memory(s, &loop->up->ops, a);

@@ -10,8 +10,8 @@
 enum { PREDICTED = 64 }; // iterations whose end a predictor foresees
 
 const char *nw_core_bound_name(int bound) {
-  static const char *const names[] = {"dispatch", "loads",      "stores",     "arithmetic", "division",
-                                      "integers", "L2 to L1", "L3 to L2", "L4 to L3", "memory", "latency"};
+  static const char *const names[] = {"dispatch", "loads",    "stores",   "arithmetic", "division", "integers",
+                                      "L2 to L1", "L3 to L2", "L4 to L3", "memory",     "latency"};
   return names[bound];
 }
 
@@ -207,7 +207,8 @@ static double exit_miss(const nw_machine *m, const nw_core_node *at, const nw_co
   int64_t n;
   bool constant = nw_is_int(at->stmt->loop.extent, &n);
   if (constant && n <= PREDICTED) return 0;
-  double ahead = fmin(1, m->window / fmax(c->instructions, 1)) * (fmax(c->cycles, c->wait) - c->instructions / m->dispatch);
+  double ahead =
+      fmin(1, m->window / fmax(c->instructions, 1)) * (fmax(c->cycles, c->wait) - c->instructions / m->dispatch);
   return fmax(0, m->branch_miss - fmax(0, ahead));
 }
 

@@ -167,7 +167,8 @@ static void count_share(counting *c, nw_core_node *at, int64_t begin, int64_t ex
   if (chunk < 0) chunk = -chunk;
   c->inside = true;
   if (!chunk)
-    count_part(c, at, begin, (int64_t)((__int128)extent * t / threads), (int64_t)((__int128)extent * (t + 1) / threads), times);
+    count_part(c, at, begin, (int64_t)((__int128)extent * t / threads), (int64_t)((__int128)extent * (t + 1) / threads),
+               times);
   for (__int128 from = (__int128)t * chunk; chunk && from < extent && !c->stop; from += (__int128)threads * chunk)
     count_part(c, at, begin, (int64_t)from, extent - from < chunk ? extent : (int64_t)from + chunk, times);
   c->inside = false;

@@ -1,7 +1,6 @@
 // What a program costs: the core model with the bytes that its caches move.
 #include "cost/core_time.h"
 #include "cost/traffic.h"
-#include "cost/usual.h"
 #include <stdlib.h>
 
 struct nw_cost {
@@ -40,11 +39,10 @@ static bool find_cost(nw_ctx *c, nw_cost *k, const nw_program *p, const nw_cost_
   return true;
 }
 
-nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *given) {
-  static nw_machine usual;
-  nw_cost_opts with = *given, *o = &with;
-  if (!o->machine && !nw_machine_usual(c, &usual)) return NULL;
-  if (!o->machine) o->machine = &usual;
+nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o) {
+  if (o->machine->kind != NW_MACHINE_CPU)
+    return nw_fail(c, NW_EINVAL, "nw.machine{} is this host's; nw.machines() names others.",
+                   "%s is no processor: only those are modelled", o->machine->name);
   nw_cost *k = nw_xcalloc(1, sizeof *k);
   if (find_cost(c, k, p, o)) return k;
   nw_cost_free(k);
@@ -61,7 +59,25 @@ void nw_cost_free(nw_cost *k) {
 double nw_cost_cycles(const nw_cost *k) { return k->cycles; }
 double nw_cost_seconds(const nw_cost *k) { return k->seconds; }
 const char *nw_cost_bound(const nw_cost *k) { return nw_core_bound_name(k->core->root->bound); }
-int nw_cost_terms(const nw_cost *k) { (void)k; return NW_CORE_BOUNDS + 1; }
+nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i) {
+  const nw_traffic_row *r = &k->traffic->row[i];
+  return (nw_cost_missed){.level = r->level,
+                          .tensor = r->site->place->buffer->name,
+                          .loop = r->site->loop ? r->site->loop->loop.var->name : NULL,
+                          .write = r->site->write,
+                          .count = r->count};
+}
+
+int nw_cost_misses(const nw_cost *k) { return k->traffic->n; }
+bool nw_cost_exact(const nw_cost *k, int level, double *error) {
+  *error = k->traffic->error[level];
+  return k->traffic->exact[level];
+}
+
+int nw_cost_terms(const nw_cost *k) {
+  (void)k;
+  return NW_CORE_BOUNDS + 1;
+}
 
 nw_cost_term nw_cost_term_at(const nw_cost *k, int i) {
   return (nw_cost_term){nw_core_bound_name(i), i < NW_CORE_BOUNDS ? k->whole.busy[i] : k->whole.wait};
@@ -77,4 +93,3 @@ nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i) {
                         .cycles = at->cycles,
                         .bound = nw_core_bound_name(at->bound)};
 }
-

@@ -52,7 +52,8 @@ static bool feed(void *env, const nw_ref *ref, int n) {
 
 static bool too_many(nw_ctx *c) {
   nw_fail(c, NW_ELIMIT, "Smaller sizes, or a machine whose caches are simple.",
-          "the caches of this program cannot be modelled, and it makes more than %d accesses: too many to simulate", MOST_SIMULATED);
+          "the caches of this program cannot be modelled, and it makes more than %d accesses: too many to simulate",
+          MOST_SIMULATED);
   return false;
 }
 
@@ -70,7 +71,8 @@ static bool by_simulator(nw_ctx *c, nw_traffic *t, const nw_sim_opts *caches) {
   return ok;
 }
 
-nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m, int thread, int threads) {
+nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m, int thread,
+                          int threads) {
   nw_traffic *t = nw_xcalloc(1, sizeof *t);
   nw_sim_opts caches = caches_of(m);
   t->walker = nw_walker_new(c, e, sizes);
@@ -138,7 +140,8 @@ static behind behind_of(const nw_machine *m, int level) {
 static double cycles_of(const nw_sim_counts *n, const behind *b, bool crowded, double warm) {
   double cold = (double)n->outcome[NW_COLD] * (1 - warm), all = (double)(n->read_misses + n->write_misses);
   double part = all > 0 ? (all - cold) / all : 1;
-  double reads = part * (double)n->read_misses, writes = part * (double)n->write_misses, back = part * (double)n->written_back;
+  double reads = part * (double)n->read_misses, writes = part * (double)n->write_misses,
+         back = part * (double)n->written_back;
   if (!crowded) return (reads + writes) * b->in + back * b->back;
   return reads * b->crowded + writes * (b->crowded_store - b->back) + back * b->back;
 }

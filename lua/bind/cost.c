@@ -449,43 +449,73 @@ static void set_number(lua_State *L, const char *name, double value) {
   lua_setfield(L, -2, name);
 }
 
-static int f_cost(lua_State *L) {
-  walk w;
-  read_walk(L, &w);
-  nw_cost_opts o = {.sizes = w.size, .threads = w.walk.threads};
-  nw_cost *k = nw_cost_of(nwl_ctx(L), w.program, &o);
-  if (!k) return nwl_raise(L);
-  lua_newtable(L);
-  set_number(L, "cycles", nw_cost_cycles(k));
-  set_number(L, "seconds", nw_cost_seconds(k));
-  lua_pushstring(L, nw_cost_bound(k));
-  lua_setfield(L, -2, "bound");
+static void set_text(lua_State *L, const char *name, const char *value) {
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void push_terms(lua_State *L, const nw_cost *k) {
   lua_newtable(L);
   for (int i = 0; i < nw_cost_terms(k); i++) {
     nw_cost_term t = nw_cost_term_at(k, i);
-    set_number(L, t.name, t.cycles);
+    lua_createtable(L, 0, 2);
+    set_text(L, "name", t.name);
+    set_number(L, "cycles", t.cycles);
+    lua_rawseti(L, -2, i + 1);
   }
-  lua_setfield(L, -2, "terms");
-  lua_newtable(L);
+}
+
+static void push_cost_loops(lua_State *L, const nw_cost *k) {
+  lua_createtable(L, nw_cost_loops(k), 0);
   for (int i = 0; i < nw_cost_loops(k); i++) {
     nw_cost_loop t = nw_cost_loop_at(k, i);
-    lua_newtable(L);
-    lua_pushstring(L, t.name);
-    lua_setfield(L, -2, "name");
+    lua_createtable(L, 0, 5);
+    set_text(L, "name", t.name);
     set_count(L, "depth", t.depth);
     set_count(L, "times", t.times);
     set_number(L, "cycles", t.cycles);
-    lua_pushstring(L, t.bound);
-    lua_setfield(L, -2, "bound");
+    set_text(L, "bottleneck", t.bound);
     lua_rawseti(L, -2, i + 1);
   }
+}
+
+static void push_cost_misses(lua_State *L, const nw_cost *k) {
+  lua_createtable(L, nw_cost_misses(k), 0);
+  for (int i = 0; i < nw_cost_misses(k); i++) {
+    nw_missed m = nw_cost_missed_at(k, i);
+    double error;
+    push_missed(L, &m);
+    lua_pushboolean(L, nw_cost_exact(k, m.level, &error));
+    lua_setfield(L, -2, "exact");
+    set_number(L, "error", error);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static int f_cost(lua_State *L) {
+  walk w;
+  read_walk(L, &w);
+  const nw_machine *machine = nwl_check(L, 3, &nwl_machine_class, "machine");
+  nw_cost_opts o = {.machine = machine, .sizes = w.size, .threads = w.walk.threads};
+  nw_cost *k = nw_cost_of(nwl_ctx(L), w.program, &o);
+  if (!k) return nwl_raise(L);
+  lua_createtable(L, 0, 6);
+  set_number(L, "cycles", nw_cost_cycles(k));
+  set_number(L, "seconds", nw_cost_seconds(k));
+  set_text(L, "bottleneck", nw_cost_bound(k));
+  push_terms(L, k);
+  lua_setfield(L, -2, "terms");
+  push_cost_loops(L, k);
   lua_setfield(L, -2, "loops");
+  push_cost_misses(L, k);
+  lua_setfield(L, -2, "by_access");
   nw_cost_free(k);
   return 1;
 }
 
 const nwl_row nwl_cost_rows[] = {
-    {"cost", f_cost, "(s: nw.schedule, walk: table): table", "What a schedule costs."},
+    {"cost", f_cost, "(s: nw.schedule, walk: table, machine: nw.machine): table",
+     "Cycles, seconds and bottleneck; terms, loops and by_access."},
     {"program_sizes", f_sizes, "(s: nw.schedule): string[]", "Names of the symbolic sizes."},
     {"element_bytes", f_element_bytes, "(s: nw.schedule, version?: integer): table",
      "Bytes of an element, by tensor and buffer."},
