@@ -82,6 +82,11 @@ function schedule:compute_inline(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
+---What the schedule should take, by a model: cycles, seconds, the bottleneck, and terms: cycles of each resource were all others free. machine: as nw.machine takes it; this host unless said. sizes: values of symbolic sizes. The answer prints a table and has the fields cycles, seconds, bottleneck, terms (name, cycles), loops (name, depth, times, cycles, bottleneck), by_access, by_tensor, by_loop and levels (lines asked, hits, misses by kind, written_back; exact, error).
+---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer}
+---@return nw.report
+function schedule:cost(options) end
+
 ---Fuses nests that follow each other horizontally: one loop over all their iterations, one after the other, in which each body is a branch. The nests are proven to be independent; notes say how the work is balanced. loops: the loops in their order, of any extents. Example: s:create_fused_loop("i", "i_1")
 ---@param ... nw.loop|string
 ---@return nw.loop
