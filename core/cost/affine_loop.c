@@ -2,12 +2,7 @@
 #include "cost/affine_make.h"
 #include "ir/tags.h"
 
-enum { MOST_BOUNDS = 16, MOST_BLOCKS = 8 };
-
-typedef struct bounds { // the greatest of ceil(form / div), or the least of floor(form / div)
-  int n;
-  nw_affine_bound at[MOST_BOUNDS];
-} bounds;
+enum { MOST_BLOCKS = 8 };
 
 typedef struct blocks { // a variable is used by quotient and rest of these, each of which divides the one before
   int n;
@@ -18,81 +13,6 @@ static const nw_form zero = {0};
 
 static nw_form scaled(nw_maker *m, int64_t by, const nw_form *f, int64_t rest) {
   return nw_form_sum(m->s.arena, &zero, by, f, rest);
-}
-
-// ---- the form of a bound
-
-// floor((q + g) / div) = floor((of + by*g) / (by*div)), of the quotient q = floor(of / by); so for ceil, with what rounds up.
-static nw_affine_bound without_quotient(nw_maker *m, nw_affine_bound b, bool begin) {
-  for (int i = m->s.quotient.n - 1; i >= 0; i--) {
-    const nw_quotient *q = m->s.quotient.at[i];
-    int64_t coef = nw_form_coef(&b.form, q->slot);
-    if ((coef != 1 && coef != -1) || b.div > INT64_MAX / 4096 / q->by) continue;
-    nw_form slot = nw_form_slot(m->s.arena, q->slot), g = nw_form_sum(m->s.arena, &b.form, -coef, &slot, 0);
-    g = scaled(m, q->by, &g, 0);
-    // floor(of/by) = ceil((of - by + 1)/by), and -floor(of/by) = ceil(-of/by)
-    int64_t rest = begin ? (coef > 0 ? 1 - q->by : 0) : (coef > 0 ? 0 : q->by - 1);
-    b = (nw_affine_bound){nw_form_sum(m->s.arena, &g, coef, &q->of, rest), b.div * q->by};
-  }
-  nw_form_keep(&m->s, &b.form);
-  return b;
-}
-
-static bool add_bound(nw_maker *m, bounds *to, nw_affine_bound b, bool begin) {
-  if (to->n == MOST_BOUNDS) return false;
-  to->at[to->n++] = without_quotient(m, b, begin);
-  return true;
-}
-
-// The value of e where it is one form everywhere. False and no diagnostic: it is not.
-static bool one_form(nw_maker *m, const nw_expr *e, nw_form *out) {
-  nw_cases x;
-  bool one = nw_cases_of(&m->s, e, &x) && x.n == 1 && !x.at[0].when.n;
-  nw_clear(m->s.ctx);
-  if (one) *out = x.at[0].value;
-  return one;
-}
-
-// ends: the least of these is e + plus. False: it is not of that shape.
-static bool ends_of(nw_maker *m, const nw_expr *e, const nw_form *plus, bounds *out) {
-  nw_form f;
-  if (e->op == NW_OP_MIN) return ends_of(m, e->arg[0], plus, out) && ends_of(m, e->arg[1], plus, out);
-  if (one_form(m, e, &f)) {
-    return add_bound(m, out, (nw_affine_bound){nw_form_sum(m->s.arena, &f, 1, plus, 0), 1}, false);
-  }
-  if (e->op == NW_OP_ADD || e->op == NW_OP_SUB) {
-    int side = one_form(m, e->arg[1], &f) ? 0 : 1;
-    if (side == 1 && (e->op == NW_OP_SUB || !one_form(m, e->arg[0], &f))) return false;
-    f = nw_form_sum(m->s.arena, plus, e->op == NW_OP_SUB ? -1 : 1, &f, 0);
-    return ends_of(m, e->arg[side], &f, out);
-  }
-  return false;
-}
-
-// A loop that runs no round does not run one fewer.
-static const nw_expr *without_zero(const nw_expr *extent) {
-  while (extent->op == NW_OP_MAX) {
-    int64_t v;
-    int side = nw_is_int(extent->arg[0], &v) && v <= 0 ? 1 : nw_is_int(extent->arg[1], &v) && v <= 0 ? 0 : -1;
-    if (side < 0) break;
-    extent = extent->arg[side];
-  }
-  return extent;
-}
-
-static void range_of(const nw_maker *m, const bounds *begin, const bounds *end, int64_t *lo, int64_t *hi) {
-  int64_t from, to;
-  *lo = INT64_MIN, *hi = INT64_MAX;
-  for (int i = 0; i < begin->n; i++) {
-    if (!nw_form_range(&m->s, &begin->at[i].form, &from, &to)) continue;
-    from = -nw_floordiv_i64(-from, begin->at[i].div);
-    if (from > *lo) *lo = from;
-  }
-  for (int i = 0; i < end->n; i++) {
-    if (!nw_form_range(&m->s, &end->at[i].form, &from, &to)) continue;
-    to = nw_floordiv_i64(to, end->at[i].div);
-    if (to < *hi) *hi = to;
-  }
 }
 
 // ---- taking apart
@@ -158,24 +78,15 @@ typedef struct wanted {
   blocks by;
 } wanted;
 
-static nw_affine_bound *kept(nw_maker *m, const bounds *b) {
-  nw_affine_bound *at = NW_NEW_N(m->s.arena, nw_affine_bound, b->n + 1);
-  for (int i = 0; i < b->n; i++) {
-    at[i] = b->at[i];
-    nw_form_keep(&m->s, &at[i].form);
-  }
-  return at;
-}
-
-static nw_affine_node *new_loop(nw_maker *m, const wanted *x, int slot, const bounds *begin, const bounds *end) {
+static nw_affine_node *new_loop(nw_maker *m, const wanted *x, int slot, const nw_bounds *begin, const nw_bounds *end) {
   nw_affine_node *loop = nw_maker_node(m, NW_AFFINE_LOOP);
   loop->name = nw_arena_strdup(m->s.arena, x->from->stmt->loop.var->name);
   loop->slot = slot;
   loop->step = 1;
   loop->nbegin = begin->n;
   loop->nend = end->n;
-  loop->begin = kept(m, begin);
-  loop->end = kept(m, end);
+  loop->begin = nw_bounds_keep(&m->s, begin);
+  loop->end = nw_bounds_keep(&m->s, end);
   loop->parallel = x->parallel;
   loop->chunk = x->parallel ? (int)nw_chunk_of(x->from->stmt) : 0;
   return loop;
@@ -193,8 +104,8 @@ static bool make_body(nw_maker *m, const wanted *x, const nw_form *value, nw_aff
 }
 
 // floor(first / block), floor(last / block)
-static bounds in_blocks(nw_maker *m, const bounds *b, int64_t block, bool begin) {
-  bounds out = {.n = b->n};
+static nw_bounds in_blocks(nw_maker *m, const nw_bounds *b, int64_t block, bool begin) {
+  nw_bounds out = {.n = b->n};
   for (int i = 0; i < b->n; i++) {
     const nw_affine_bound *x = &b->at[i];
     out.at[i] = (nw_affine_bound){scaled(m, 1, &x->form, begin ? x->div * (1 - block) : 0), x->div * block};
@@ -203,29 +114,29 @@ static bounds in_blocks(nw_maker *m, const bounds *b, int64_t block, bool begin)
 }
 
 // Is a number, that a block begins at (0), or ends before (1)?
-static bool is_even(const bounds *b, int64_t block, int64_t plus) {
+static bool is_even(const nw_bounds *b, int64_t block, int64_t plus) {
   return b->n == 1 && !b->at[0].form.n && b->at[0].div == 1 && (b->at[0].form.rest + plus) % block == 0;
 }
 
 // Within the block of number `outer`: what is left of the bounds.
-static bool in_block(nw_maker *m, const bounds *b, int64_t block, int outer, bool begin, bounds *out) {
-  *out = (bounds){.n = 1, .at = {{.form.rest = begin ? 0 : block - 1, .div = 1}}};
+static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, bool begin, nw_bounds *out) {
+  *out = (nw_bounds){.n = 1, .at = {{.form.rest = begin ? 0 : block - 1, .div = 1}}};
   if (is_even(b, block, begin ? 0 : 1)) return true;
   nw_form slot = nw_form_slot(m->s.arena, outer);
   for (int i = 0; i < b->n; i++) {
     const nw_affine_bound *x = &b->at[i];
     nw_form f = nw_form_sum(m->s.arena, &x->form, -x->div * block, &slot, 0);
-    if (out->n == MOST_BOUNDS) return false;
+    if (out->n == NW_MOST_BOUNDS) return false;
     out->at[out->n++] = (nw_affine_bound){f, x->div};
   }
   return true;
 }
 
 // base: what is added to the loop's value to give the variable's.
-static bool make_loops(nw_maker *m, const wanted *x, int block, const bounds *begin, const bounds *end, nw_form base,
-                       nw_affine_node *to) {
+static bool make_loops(nw_maker *m, const wanted *x, int block, const nw_bounds *begin, const nw_bounds *end,
+                       nw_form base, nw_affine_node *to) {
   int64_t lo, hi;
-  range_of(m, begin, end, &lo, &hi);
+  nw_bounds_range(&m->s, begin, end, &lo, &hi);
   if (lo > hi) return true;
   if (lo == INT64_MIN || hi == INT64_MAX)
     return nw_fail(m->s.ctx, NW_ELIMIT, NULL, "how often %s runs is not known", x->from->stmt->loop.var->name);
@@ -236,7 +147,7 @@ static bool make_loops(nw_maker *m, const wanted *x, int block, const bounds *be
     return make_body(m, x, value, loop) && nw_maker_add(m, to, loop);
   }
   int64_t size = x->by.at[block];
-  bounds from = in_blocks(m, begin, size, true), until = in_blocks(m, end, size, false), inner_from, inner_until;
+  nw_bounds from = in_blocks(m, begin, size, true), until = in_blocks(m, end, size, false), inner_from, inner_until;
   int outer = nw_affine_scope_slot(&m->s, nw_floordiv_i64(lo, size), nw_floordiv_i64(hi, size));
   nw_affine_node *loop = new_loop(m, x, outer, &from, &until);
   nw_form slot = nw_form_slot(m->s.arena, outer);
@@ -245,24 +156,36 @@ static bool make_loops(nw_maker *m, const wanted *x, int block, const bounds *be
          make_loops(m, x, block + 1, &inner_from, &inner_until, base, loop) && nw_maker_add(m, to, loop);
 }
 
-static bool make_bounded(nw_maker *m, const nw_nest *c, const bounds *begin, const bounds *end, nw_affine_node *to) {
+static bool make_bounded(nw_maker *m, const nw_nest *c, const nw_bounds *begin, const nw_bounds *end,
+                         nw_affine_node *to) {
   wanted x = {.from = c, .parallel = c->stmt->loop.mark == NW_PARALLEL && !m->inside};
   int64_t lo, hi;
-  range_of(m, begin, end, &lo, &hi);
+  nw_bounds_range(&m->s, begin, end, &lo, &hi);
   if (lo > hi) return true;
   if (!x.parallel) x.by = blocks_of(m, c, lo, hi);
   return make_loops(m, &x, 0, begin, end, zero, to);
 }
 
+// A loop that runs no round does not run one fewer.
+static const nw_expr *without_zero(const nw_expr *extent) {
+  while (extent->op == NW_OP_MAX) {
+    int64_t v;
+    int side = nw_is_int(extent->arg[0], &v) && v <= 0 ? 1 : nw_is_int(extent->arg[1], &v) && v <= 0 ? 0 : -1;
+    if (side < 0) break;
+    extent = extent->arg[side];
+  }
+  return extent;
+}
+
 // Where begin is one form, and the extent the least of some.
 static bool make_plain(nw_maker *m, const nw_nest *c, nw_affine_node *to, bool *made) {
   nw_form begin, last;
-  bounds from = {0}, until = {0};
-  *made = one_form(m, c->stmt->loop.begin, &begin);
+  nw_bounds from = {0}, until = {0};
+  *made = nw_one_form(&m->s, c->stmt->loop.begin, &begin);
   if (!*made) return true;
   last = scaled(m, 1, &begin, -1);
-  *made = ends_of(m, without_zero(c->stmt->loop.extent), &last, &until) &&
-          add_bound(m, &from, (nw_affine_bound){begin, 1}, true);
+  *made = nw_bounds_of(&m->s, without_zero(c->stmt->loop.extent), &last, false, &until) &&
+          nw_bounds_add(&m->s, &from, (nw_affine_bound){begin, 1}, true);
   return !*made || make_bounded(m, c, &from, &until, to);
 }
 
@@ -273,12 +196,12 @@ static bool make_cases(nw_maker *m, const nw_nest *c, nw_affine_node *to) {
   for (int i = 0; i < b.n; i++)
     for (int k = 0; k < e.n; k++) {
       nw_conds when;
-      bounds from = {0}, until = {0};
+      nw_bounds from = {0}, until = {0};
       if (!nw_conds_join(&m->s, &b.at[i].when, &e.at[k].when, &when)) continue;
       nw_affine_node *in = nw_maker_where(m, to, &when);
       nw_form last = nw_form_sum(m->s.arena, &b.at[i].value, 1, &e.at[k].value, -1);
-      add_bound(m, &from, (nw_affine_bound){b.at[i].value, 1}, true);
-      add_bound(m, &until, (nw_affine_bound){last, 1}, false);
+      nw_bounds_add(&m->s, &from, (nw_affine_bound){b.at[i].value, 1}, true);
+      nw_bounds_add(&m->s, &until, (nw_affine_bound){last, 1}, false);
       if (!in || !make_bounded(m, c, &from, &until, in)) return false;
     }
   return true;

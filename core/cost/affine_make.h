@@ -22,6 +22,26 @@ nw_affine_node *nw_maker_where(nw_maker *m, nw_affine_node *to, const nw_conds *
 // The quotients made since there were n, as loops around a node.
 nw_affine_node *nw_maker_wrap(nw_maker *m, nw_affine_node *x, int n);
 
+// ---- bounds of loops: affine_bounds.c
+
+#define NW_MOST_BOUNDS 16
+
+typedef struct nw_bounds { // the greatest of ceil(form / div), or the least of floor(form / div)
+  int n;
+  nw_affine_bound at[NW_MOST_BOUNDS];
+} nw_bounds;
+
+bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin); // false: there are too many
+// e + plus as the greatest of these (where a loop begins) or the least. False, with no diagnostic: it is not of that shape.
+bool nw_bounds_of(nw_affine_scope *s, const nw_expr *e, const nw_form *plus, bool begin, nw_bounds *out);
+// Between what a loop stays; INT64_MIN, INT64_MAX: not known.
+void nw_bounds_range(const nw_affine_scope *s, const nw_bounds *begin, const nw_bounds *end, int64_t *lo, int64_t *hi);
+nw_affine_bound *nw_bounds_keep(nw_affine_scope *s, const nw_bounds *b); // in the arena
+// The value of e where it is one form everywhere. False, with no diagnostic: it is not.
+bool nw_one_form(nw_affine_scope *s, const nw_expr *e, nw_form *out);
+
+// ---- parts of programs
+
 bool nw_make_store(nw_maker *m, const nw_nest *c, nw_affine_node *to); // affine_store.c
 bool nw_make_loop(nw_maker *m, const nw_nest *c, nw_affine_node *to); // affine_loop.c
 bool nw_make_nest(nw_maker *m, const nw_nest *c, nw_affine_node *to);

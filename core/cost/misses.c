@@ -1,5 +1,5 @@
 // Misses: a walk through the simulator, counted by what asked.
-#include "cost/sim.h"
+#include "cost/misses.h"
 #include <stdlib.h>
 
 struct nw_misses {
@@ -13,18 +13,29 @@ static bool feed(void *env, const nw_ref *ref, int n) {
   return true;
 }
 
-static nw_misses *gather(const nw_walker *w, const nw_sim *k, int nlevels) {
+nw_misses *nw_misses_new(int most) {
   nw_misses *m = nw_xcalloc(1, sizeof *m);
   m->arena = nw_arena_new();
-  m->at = NW_NEW_N(m->arena, nw_missed, nlevels * nw_walker_sites(w) + 1);
+  m->at = NW_NEW_N(m->arena, nw_missed, most + 1);
+  return m;
+}
+
+void nw_misses_add(nw_misses *m, int level, const char *tensor, const char *loop, bool write,
+                   const nw_sim_counts *count) {
+  m->at[m->n++] = (nw_missed){.level = level,
+                              .tensor = nw_arena_strdup(m->arena, tensor),
+                              .loop = loop ? nw_arena_strdup(m->arena, loop) : NULL,
+                              .write = write,
+                              .count = *count};
+}
+
+static nw_misses *gather(const nw_walker *w, const nw_sim *k, int nlevels) {
+  nw_misses *m = nw_misses_new(nlevels * nw_walker_sites(w));
   for (int level = 0; level < nlevels; level++)
     for (int s = 0; s < nw_walker_sites(w); s++) {
       const nw_ref_site *at = nw_walker_site(w, s);
-      m->at[m->n++] = (nw_missed){.level = level,
-                                  .tensor = nw_arena_strdup(m->arena, at->place->buffer->name),
-                                  .loop = at->loop ? nw_arena_strdup(m->arena, at->loop->loop.var->name) : NULL,
-                                  .write = at->write,
-                                  .count = *nw_sim_site(k, level, s)};
+      nw_misses_add(m, level, at->place->buffer->name, at->loop ? at->loop->loop.var->name : NULL, at->write,
+                    nw_sim_site(k, level, s));
     }
   return m;
 }

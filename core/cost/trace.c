@@ -1,4 +1,5 @@
 // Traces: the accesses of a program as a list, from a walk or from a run.
+#include "cost/nest_trace.h"
 #include "cost/rounds.h"
 #include "cost/sim.h"
 #include "interp/interp.h"
@@ -133,6 +134,45 @@ nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *a
   free(sizes);
   nw_formals_free(&f);
   return t;
+}
+
+// ---- of a nest
+
+typedef struct nest_watch {
+  nw_trace *t;
+  const nw_affine_nest *nest;
+  const char **name; // of its arrays, for as long as there is the trace
+  nw_sim *sim; // NULL: none
+} nest_watch;
+
+static bool see_nest(void *env, const nw_ref *ref, int n) {
+  nest_watch *x = env;
+  for (int i = 0; i < n; i++) {
+    int number = x->nest->site[ref[i].site].array;
+    const nw_affine_array *a = &x->nest->array[number];
+    nw_touched at = {.tensor = x->name[number],
+                     .index = (int64_t)(ref[i].address - a->address) / a->elem,
+                     .lanes = ref[i].bytes / a->elem,
+                     .write = ref[i].write,
+                     .address = ref[i].address};
+    if (x->sim) nw_sim_feed(x->sim, &ref[i], 1, at.outcome);
+    if (!add(x->t, at)) return false;
+  }
+  return true;
+}
+
+nw_trace *nw_trace_of_nest(nw_ctx *c, const nw_affine_nest *n, nw_affine_share share, int64_t most,
+                           const nw_sim_opts *o) {
+  static const nw_places none = {0};
+  nest_watch x = {.t = trace_new(most), .nest = n};
+  uint64_t from, to;
+  nw_affine_span(n, &from, &to);
+  x.name = NW_NEW_N(x.t->arena, const char *, n->narrays + 1);
+  for (int i = 0; i < n->narrays; i++) x.name[i] = nw_arena_strdup(x.t->arena, n->array[i].name);
+  if (o) x.sim = nw_sim_new(c, o, from, to, n->nsites);
+  bool ok = (!o || x.sim) && nw_affine_refs(c, n, share, see_nest, &x);
+  nw_sim_free(x.sim);
+  return finish(c, x.t, &none, ok);
 }
 
 int64_t nw_trace_count(const nw_trace *t) { return t->n; }

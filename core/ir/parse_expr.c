@@ -140,11 +140,22 @@ static const nw_expr *cast(nw_parser *ps, nw_dtype t) {
 
 static int arguments_of(nw_op op) { return op == NW_OP_RAMP ? 3 : op == NW_OP_BROADCAST ? 2 : nw_op_arity(op); }
 
+static const nw_expr *ceildiv(nw_parser *ps, const nw_token *at) {
+  const nw_expr *args[2];
+  int n;
+  nw_next(ps);
+  if (!arguments(ps, 2, &n, args)) return NULL;
+  if (n != 2 || args[0]->type.dtype != NW_INDEX || args[1]->type.dtype != NW_INDEX)
+    return nw_parse_fail(ps, at, "ceildiv takes two whole numbers");
+  return nw_ceildiv(ps->pool, args[0], args[1]);
+}
+
 static const nw_expr *call(nw_parser *ps, const char *name) {
   nw_op op;
   nw_token at = ps->tok;
   const nw_expr *args[3];
   int n;
+  if (!strcmp(name, "ceildiv")) return ceildiv(ps, &at);
   if (!nw_op_parse(name, &op) || arguments_of(op) < 1 || op == NW_OP_CAST)
     return nw_parse_fail(ps, &at, "there is no function %s", name);
   nw_next(ps);

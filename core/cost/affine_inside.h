@@ -1,0 +1,7 @@
+// Do the references of a nest stay inside their arrays? Private to cost/.
+#pragma once
+#include "cost/affine.h"
+
+// The number of a reference's site for which that is not seen; -1: all of them do. It is proved from the bounds of loops and the
+// guards around, each an inequality: what is true but follows from them only as integers, or from no few of them, is not seen.
+int nw_affine_outside(const nw_affine_nest *n);
