@@ -36,10 +36,10 @@ typedef struct nwl_box {
 
 extern const nwl_class nwl_expr_class, nwl_axis_class, nwl_tensor_class, nwl_build_class, nwl_schedule_class,
     nwl_loop_class, nwl_array_class, nwl_kernel_class, nwl_trace_class, nwl_refused_class, nwl_visits_class,
-    nwl_machine_class;
+    nwl_machine_class, nwl_loopnest_class;
 extern const nwl_row nwl_ir_rows[], nwl_te_rows[], nwl_sched_rows[], nwl_data_rows[], nwl_run_rows[], nwl_check_rows[],
     nwl_teach_rows[], nwl_hw_rows[], nwl_intrinsic_rows[], nwl_cost_rows[], nwl_visits_rows[], nwl_program_rows[],
-    nwl_terminal_rows[], nwl_log_rows[], nwl_machine_rows[];
+    nwl_terminal_rows[], nwl_log_rows[], nwl_machine_rows[], nwl_nest_rows[];
 
 // ---- box.c: session, objects, identity
 nw_ctx *nwl_ctx(lua_State *L);
@@ -54,6 +54,11 @@ void nwl_push_expr(lua_State *L, const nw_expr *e); // raises if e is NULL
 void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes the count; raises if NULL
 void nwl_push_array(lua_State *L, nw_array *a); // takes the count; raises if NULL
 void nwl_push_text(lua_State *L, char *s); // takes the heap string; raises if NULL
+
+// ---- cost.c
+nw_sim_opts nwl_read_caches(lua_State *L, int at); // {levels, line, misses, conflicts}
+void nwl_push_misses(lua_State *L, nw_misses *m); // takes it; a list of records
+nwl_box *nwl_new_trace(lua_State *L); // pushes an empty one
 
 void nwl_show_progress(lua_State *L); // program.c: on the terminal, if there is one
 

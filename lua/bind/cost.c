@@ -89,7 +89,7 @@ static bool flag(lua_State *L, int at, const char *name) {
   return v;
 }
 
-static nw_sim_opts read_levels(lua_State *L, int at) {
+nw_sim_opts nwl_read_caches(lua_State *L, int at) {
   nwl_table(L, at, "options");
   nw_sim_opts o = {
       .line = (int)field(L, at, "line"), .misses = flag(L, at, "misses"), .conflicts = flag(L, at, "conflicts")};
@@ -118,14 +118,16 @@ static int push_trace(lua_State *L, nwl_box *b, nw_trace *t) {
   return t ? 1 : nwl_raise(L);
 }
 
+nwl_box *nwl_new_trace(lua_State *L) { return nwl_new(L, &nwl_trace_class, release_trace); }
+
 static int f_walk(lua_State *L) {
   walk w;
   read_walk(L, &w);
   int64_t most = nwl_integer(L, 3, "most");
   nw_sim_opts o = {0};
   bool caches = !lua_isnoneornil(L, 4);
-  if (caches) o = read_levels(L, 4);
-  nwl_box *b = nwl_new(L, &nwl_trace_class, release_trace);
+  if (caches) o = nwl_read_caches(L, 4);
+  nwl_box *b = nwl_new_trace(L);
   return push_trace(L, b, nw_trace_walk(nwl_ctx(L), w.program, &w.walk, most, caches ? &o : NULL));
 }
 
@@ -138,7 +140,7 @@ static int f_run(lua_State *L) {
     args[i] = nwl_check(L, lua_gettop(L), &nwl_array_class, "argument");
   }
   int64_t most = nwl_integer(L, 3, "most");
-  nwl_box *b = nwl_new(L, &nwl_trace_class, release_trace);
+  nwl_box *b = nwl_new_trace(L);
   nw_clear(nwl_ctx(L));
   return push_trace(L, b, nw_trace_run(nwl_ctx(L), p, n, args, most));
 }
@@ -267,7 +269,7 @@ static int f_raster(lua_State *L) {
   static const char *const ys[] = {"index", "address", "line", "set", NULL};
   walk w;
   read_walk(L, &w);
-  nw_sim_opts o = read_levels(L, 3);
+  nw_sim_opts o = nwl_read_caches(L, 3);
   int level = nwl_count_or(L, 4, "level", 0, o.nlevels, 1), y = luaL_checkoption(L, 5, "index", ys);
   int width = nwl_count_or(L, 6, "width", 1, 10000, 800), height = nwl_count_or(L, 7, "height", 1, 10000, 120);
   nw_raster *r = nw_raster_of(nwl_ctx(L), w.program, &w.walk, &o, level - 1, (nw_raster_y)y, width, height);
@@ -323,18 +325,22 @@ static void push_missed(lua_State *L, const nw_missed *m) {
   set_count(L, "written_back", m->count.written_back);
 }
 
-static int f_misses(lua_State *L) {
-  walk w;
-  read_walk(L, &w);
-  nw_sim_opts o = read_levels(L, 3);
-  nw_misses *m = nw_misses_of(nwl_ctx(L), w.program, &w.walk, &o);
-  if (!m) return nwl_raise(L);
+void nwl_push_misses(lua_State *L, nw_misses *m) {
   lua_createtable(L, nw_misses_count(m), 0);
   for (int i = 0; i < nw_misses_count(m); i++) {
     push_missed(L, nw_misses_at(m, i));
     lua_rawseti(L, -2, i + 1);
   }
   nw_misses_free(m);
+}
+
+static int f_misses(lua_State *L) {
+  walk w;
+  read_walk(L, &w);
+  nw_sim_opts o = nwl_read_caches(L, 3);
+  nw_misses *m = nw_misses_of(nwl_ctx(L), w.program, &w.walk, &o);
+  if (!m) return nwl_raise(L);
+  nwl_push_misses(L, m);
   return 1;
 }
 
@@ -394,7 +400,7 @@ static void push_filling(lua_State *L, const nw_filling *f, count_of *of) {
 static int f_filling(lua_State *L) {
   walk w;
   read_walk(L, &w);
-  nw_sim_opts o = read_levels(L, 3);
+  nw_sim_opts o = nwl_read_caches(L, 3);
   int level = nwl_count_or(L, 4, "level", 1, o.nlevels, 1), columns = nwl_count_or(L, 5, "columns", 1, 10000, 400);
   nw_filling *f = nw_filling_of(nwl_ctx(L), w.program, &w.walk, &o, level - 1, columns);
   if (!f) return nwl_raise(L);

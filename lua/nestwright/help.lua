@@ -10,12 +10,13 @@ local TITLES = {
   {"output", "Methods of what nw.display shows"}, {"progress", "Methods of a bar of progress"},
   {"time", "Methods of a time record"}, {"comparison", "Methods of times, nw.compare and nw.timings"},
   {"sweep", "Methods of a sweep"}, {"machine", "Methods and fields of a machine record"},
-  {"accesses", "Methods of what nw.accesses gives"}, {"xsmm", "Functions of nw.xsmm"}, {"error", "Fields of an error"},
+  {"accesses", "Methods of what nw.accesses gives"}, {"xsmm", "Functions of nw.xsmm"}, {"nest", "Functions of nw.nest"},
+  {"loopnest", "Methods of a nest"}, {"error", "Fields of an error"},
   {"refusal", "Fields of a refusal, error.refusal"},
 }
 
 -- What functions that belong to no object are called by.
-local MODULES = {nw = "nw.", xsmm = "nw.xsmm."}
+local MODULES = {nw = "nw.", xsmm = "nw.xsmm.", nest = "nw.nest."}
 
 local help = {titles = TITLES, modules = MODULES}
 

@@ -61,8 +61,23 @@ end
 
 local no_size = 0 -- cases whose schedules assume what none of the sizes tried has
 
+local MOST_ACCESSES = 200000
+
+-- A schedule as an affine nest touches the same, in the same order; also read back from its text.
+local nests, reasons = 0, {}
+local function check_nest(s, sizes, walked)
+  local ok, nest = pcall(nw.nest.of, s, {sizes = sizes})
+  if not ok and nest.code == "limit" then reasons[nest.message] = (reasons[nest.message] or 0) + 1 return end
+  if not ok then return "no nest is made: " .. tostring(nest) end
+  nests = nests + 1
+  local n = nest:accesses {most = MOST_ACCESSES}:differs(walked)
+  if n then return ("access %d of the nest is another one"):format(n) end
+  n = nw.nest.parse(tostring(nest)):accesses {most = MOST_ACCESSES}:differs(walked)
+  if n then return ("access %d of the nest's text, read back, is another one:\n%s"):format(n, tostring(nest)) end
+end
+
 -- The accesses found without running the program are those that the interpreter makes, in their order.
-local MOST_ACCESSES, walks, unwalked = 200000, 0, 0
+local walks, unwalked = 0, 0
 local function check_accesses(s, values, data)
   local text, sizes = s:text(), {}
   for name, value in pairs(values) do
@@ -79,6 +94,7 @@ local function check_accesses(s, values, data)
     return at and ("%s[%d] x%d%s"):format(at.tensor, at.index, at.lanes, at.write and " written" or "") or "none"
   end
   if n then return ("access %d is %s in the walk and %s when it runs"):format(n, shown(walked), shown(ran)) end
+  return check_nest(s, sizes, walked)
 end
 
 -- Checks one schedule against the definition, at each of the sizes tried. A message, or nil when all agree.
@@ -323,7 +339,7 @@ local function share_cases()
   undecided, seen, unseen, lost = total.undecided, total["conflicts replayed"], total["not seen in results"],
     total["refusals with no way on"]
   too_long, no_size = total["too long to interpret"], total["run at no size"]
-  walks, unwalked = total["walks compared"], total["not walked"]
+  walks, unwalked, nests = total["walks compared"], total["not walked"], total["nests compared"]
   return total.passed, total.failed
 end
 
@@ -342,6 +358,8 @@ print(("  undecided: %d"):format(undecided or 0))
 print(("  too long to interpret: %d"):format(too_long or 0))
 print(("  run at no size: %d"):format(no_size or 0))
 print(("  walks compared: %d"):format(walks or 0))
+print(("  nests compared: %d"):format(nests or 0))
+for why, n in pairs(reasons) do print(("  no nest, since %s: %d"):format(why:gsub(":", ""), n)) end
 print(("  not walked: %d"):format(unwalked or 0)) -- what they touch depends on data, or it is too much
 print(("  conflicts replayed: %d"):format(seen or 0))
 print(("  not seen in results: %d"):format(unseen or 0)) -- of no single element, or of one that a stage names

@@ -1,0 +1,213 @@
+--- Loop nests as text: reading, printing, what they touch, what caches make of it.
+local nw = require "nestwright"
+local support = require "support"
+local fails = support.fails
+
+local LEVELS = {{bytes = 2048, ways = 4}, {bytes = 8192, ways = 0}}
+
+-- Accesses as text: "A0 B3w C8:4", elements by linear index.
+local function touched(nest, options)
+  local list, out = nest:accesses(options), {}
+  for n = 1, #list do
+    local a = list:at(n)
+    out[n] = a.tensor .. a.index .. (a.lanes > 1 and ":" .. a.lanes or "") .. (a.write and "w" or "")
+  end
+  return table.concat(out, " ")
+end
+
+local function of(text, params) return touched(nw.nest.parse(text, params)) end
+
+describe("the text of a nest", function()
+  it("reads the target of an update first, then the value in the order it is written, and writes last", function()
+    assert.equal("C1 A2 B3 C1w", of "array C: f64[4]\narray A: f64[4]\narray B: f64[4]\nC[1] += alpha*A[2]*B[3]\n")
+    assert.equal("B3 A2 C1w", of "array C: f64[4]\narray A: f64[4]\narray B: f64[4]\nC[1] = sqrt(B[3]) - (2.5 + A[2])/x\n")
+    assert.equal("A0 A0 A0w A1 A1w", of "array A: f64[4]\nA[0] -= A[0]\nA[1] /= 2\n")
+    assert.equal("A3 A2", of "array A: f64[4]\ns = A[3]\ns += A[2]*s\n")
+    assert.equal("A3 A2", of "array A: f64[4]\nA[3] + A[2]\n")
+    assert.equal("A6 A6 A6w", of "array A: f64[2, 4]\nA[1][2] *= A[1, 2]\n")
+    assert.equal("A4:4 A0:2w", of "array A: f64[8]\nA[0 : 2] = A[4 : 4]\n")
+  end)
+
+  it("has loops with bounds, steps, and an order", function()
+    assert.equal("A0 A3 A6 A9", of "array A: f64[10]\nfor i in 0..10 step 3:\n  A[i]\n")
+    assert.equal("A3 A2 A1", of "array A: f64[10]\nfor i in 1..4 reversed:\n  A[i]\n")
+    assert.equal("A2 A3", of "array A: f64[10]\nfor i in max(0, 2)..min(4, 7):\n  A[i]\n")
+    assert.equal("A2 A3", of "param N = 7\narray A: f64[10]\nfor i in (N - 2)//2..ceildiv(N, 2):\n  A[i]\n")
+    assert.equal("", of "array A: f64[10]\nfor i in 4..4:\n  A[i]\nfor i in 4..1:\n  A[i]\n")
+    assert.equal("A0 A1 A2 A4 A5 A8", of "array A: f64[3, 4]\nfor i in 0..3:\n  for j in i..3:\n    A[i, j - i]\n")
+  end)
+
+  it("has ifs with affine conditions, also of quotients and rests", function()
+    assert.equal("A0 B1 A2 B3 A4", of [[
+array A: f64[10]
+array B: f64[10]
+for i in 0..5:
+  if i % 2 == 0:
+    A[i]
+  else:
+    B[i]
+]])
+    assert.equal("A1 A2 A5", of "array A: f64[10]\nfor i in 0..6:\n  if 1 <= i and i < 3 or i // 5 != 0:\n    A[i]\n")
+  end)
+
+  it("places arrays: pages, alignment, addresses, padding", function()
+    local n = nw.nest.parse [[
+param N = 3
+array A: f64[N, N]
+array B: bytes(12)[N] align 64
+array C: f32[N, N + 1] pad 2 address 4096*4
+array S: i8[]
+]]
+    assert.same({
+      {name = "A", address = 4096, bytes = 72, element = 8}, {name = "B", address = 4224, bytes = 36, element = 12},
+      {name = "C", address = 16384, bytes = 72, element = 4}, {name = "S", address = 20480, bytes = 1, element = 1},
+    }, n:arrays())
+    assert.equal("A17", of "array A: f32[3, 4] pad 3\nA[2, 3]\n")
+  end)
+
+  it("prints, and reads back to the same", function()
+    local text = [[
+nest all_of_it
+param N = 12
+param M = 2*N
+array A: f64[N, M] pad 1
+array B: bytes(12)[M] align 64
+array C: f32[M] address 65536
+array s: f64[]
+parallel for i in 0..N chunk 2:
+  for j in max(i - 2, 0)..min(M, i + 3) step 2:
+    s[] += A[i, j]*B[j]/(2 - sqrt(x, 1)) < 3
+  for k in 0..i reversed:
+    C[k : 2] = A[i, k]
+if 0 <= N:
+  t = C[0]
+else:
+  pass]]
+    local n = nw.nest.parse(text)
+    assert.equal(tostring(n), tostring(nw.nest.parse(tostring(n))))
+    assert.equal(text, tostring(n))
+    assert.is_true(n == nw.nest.parse(text))
+    assert.is_true(n ~= n:with {N = 13})
+    assert.equal(tostring(n), tostring(n:show()))
+  end)
+
+  it("takes other values for parameters", function()
+    local n = nw.nest.parse "param N = 4, M = N + 1\narray A: f64[M]\nfor i in 0..N:\n  A[i]\n"
+    assert.same({N = 4, M = 5}, n:params())
+    assert.same({N = 7, M = 8}, n:with({N = 7}):params())
+    assert.same({N = 7, M = 9}, n:with({N = 7}):with({M = 9}):params())
+    assert.truthy(tostring(n:with {N = 7}):find "param N = 7\n")
+    assert.equal(7, #n:with({N = 7}):accesses())
+    fails("K is no parameter", "invalid", n.with, n, {K = 1})
+    fails("N: expected a whole number", "invalid", n.with, n, {N = 1.5})
+  end)
+
+  it("says where it is wrong", function()
+    local function wrong(text, pattern, code) fails(pattern, code or "parse", nw.nest.parse, text) end
+    wrong("array A: f64[4]\nA[k]\n", "2:3: k is no parameter and no loop")
+    wrong("B[1] = 2\n", "1:1: B is no array")
+    wrong("array A: f65[4]\n", "1:10: 'f65' is no type")
+    wrong("array A: f64[4]\nA[1, 2]\n", "2:1: A has 1 dimensions, not 2")
+    wrong("array A: f64[4]\nfor A in 0..3:\n  A[0]\n", "2:5: A is already the name")
+    wrong("for i in 0..3:\nx = 1\n", "2:1: expected an indented line")
+    wrong("array A: f64[4]\n  A[0]\n", "2:3: this line is indented by 2")
+    wrong("else:\n  x = 1\n", "1:1: there is no if")
+    wrong("array A: f64[4]\nA[0] + 1 = 2\n", "2:10: what is assigned to is one reference")
+    wrong("array A: f64[4]\nA[0] = \n", "expected a value, found the end of the line")
+    wrong("for i in 0..4 step 0:\n  x = 1\n", "a step is 1 or more")
+    wrong("for i in 0..4:\n  i = 1\n", "2:3: i is a parameter or a loop")
+    wrong("array A: f64[4]\nfor i in 0..4:\n  A[i*i]\n", "3:3: loop variables are multiplied", "limit")
+    wrong("array A: f64[4]\nfor i in 0..4:\n  for j in 0..3:\n    if i*j < 2:\n      A[i]\n",
+      "4:5: loop variables are multi", "limit")
+    wrong("param N = M\n", "M is no parameter")
+    wrong("param N = 3 // 0\n", "division", "limit")
+    wrong("array A: f64[4]\nfor i in 0..5:\n  A[i]\n", "3:3: it is not seen that A stays inside its bounds", "range")
+    wrong("array A: f64[4, 4]\nfor i in 0..3:\n  A[i, i + 2]\n", "3:3: it is not seen that A stays", "range")
+    wrong("array A: f64[4] address 0\narray B: f64[4] address 8\n", "A and B share memory", "invalid")
+    wrong("array A: f64[1000000, 1000000, 1000000]\n", "1:7: A is too large", "limit")
+    wrong(("array A: f64[4]\n" .. ("for i%d in 0..2:\n"):rep(1)):format(1) .. ("("):rep(300), "expected", "parse")
+    wrong("array A: f64[4]\nA[" .. ("("):rep(300), "nested deeper")
+    wrong("x = " .. ("("):rep(300), "nested deeper")
+    wrong("x = 1 \1 2\n", "found byte 1")
+  end)
+
+  it("reads files, and names them in errors", function()
+    local path = support.temporary ".nest"
+    local file = assert(io.open(path, "w"))
+    file:write "param N = 3\narray A: f64[N]\nfor i in 0..N:\n  A[i]\n"
+    file:close()
+    assert.equal("A0 A1", touched(nw.nest.read(path, {N = 2})))
+    file = assert(io.open(path, "w"))
+    file:write "array A: f64[3]\nA[x]\n"
+    file:close()
+    fails(path:gsub("%p", "%%%0") .. ":2:3: x is no parameter", "parse", nw.nest.read, path)
+    os.remove(path)
+    fails("No such file", "io", nw.nest.read, path)
+  end)
+end)
+
+describe("a nest", function()
+  local gemm = "tutorials/nests/gemm.nest"
+
+  it("counts by the model what the simulator counts", function()
+    local n = nw.nest.read(gemm, {NI = 20, NJ = 22, NK = 24})
+    local model, brute = n:misses {levels = LEVELS}, n:misses {levels = LEVELS, simulate = true}
+    assert.same({true, true}, model.exact)
+    assert.equal(20 * 22 * 2 + 20 * 22 * 24 * 4, model.accesses)
+    for key, list in pairs {by_access = brute.by_access, total = brute.total, by_loop = brute.by_loop} do
+      assert.same(list, model[key])
+    end
+    assert.truthy(tostring(model):find "L1 exact, L2 exact; 43120 accesses")
+  end)
+
+  it("does a thread's share", function()
+    local n = nw.nest.parse "array A: f64[8]\nA[7]\nparallel for i in 0..4:\n  A[i]\n"
+    assert.equal("A7 A0 A1", touched(n, {threads = 2}))
+    assert.equal("A2 A3", touched(n, {threads = 2, thread = 1}))
+    assert.equal(2, n:misses({levels = LEVELS, threads = 2, thread = 1}).accesses)
+    fails("thread: 2 is not in", "range", n.misses, n, {levels = LEVELS, threads = 2, thread = 2})
+  end)
+
+  it("has misses as a function of sizes", function()
+    local n = nw.nest.parse "param N = 4\narray A: f64[N]\nfor r in 0..2:\n  for i in 0..N:\n    A[i]\n"
+    local s = n:sweep({N = {64, 512, 1024}}, {levels = {{bytes = 4096}}})
+    assert.same({8, 64, 256}, {s[1].L1, s[2].L1, s[3].L1})
+    assert.equal(2048, s[3].accesses)
+    assert.truthy(tostring(s:plot {y = "L1"}):find "L1")
+    fails("K is no parameter", "invalid", n.sweep, n, {K = {1}})
+  end)
+
+  it("is refused caches that are none", function()
+    local n = nw.nest.parse "array A: f64[8]\nA[7]\n"
+    fails("there are no levels of cache", "invalid", n.misses, n, {levels = {}})
+    fails("does not hold whole lines", "invalid", n.misses, n, {levels = {{bytes = 100}}})
+    fails("do not share", "invalid", n.misses, n, {levels = {{bytes = 640, ways = 3}}})
+    fails("unknown", nil, n.misses, n, {levels = LEVELS, way = 3})
+    assert.equal(1, n:misses({levels = {{bytes = 3 * 640, ways = 10}}}).total[1].cold) -- three sets
+  end)
+
+  it("is taken from a schedule, with the same accesses", function()
+    local A = nw.placeholder({20, 12}, "f32", "A")
+    local B = nw.placeholder({12, 24}, "f32", "B")
+    local k = nw.reduce_axis(12, "k")
+    local C = nw.compute({20, 24}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+    local s = nw.schedule(C)
+    s:split("i", 8)
+    s:split("j", 8)
+    s:vectorize "j_i"
+    local n = nw.nest.of(s)
+    assert.is_nil(n:accesses():differs(nw.accesses(s)))
+    local again = nw.nest.parse(tostring(n))
+    assert.is_nil(again:accesses():differs(nw.accesses(s)))
+    assert.equal(tostring(n), tostring(again))
+    fails("no parameters", "invalid", n.with, n, {N = 3})
+  end)
+
+  it("of a symbolic schedule takes its sizes", function()
+    local N = nw.size "N"
+    local A = nw.placeholder({N}, "f32", "A")
+    local s = nw.schedule(nw.compute({N}, function(i) return A(i) + 1 end, "B"))
+    assert.equal(14, #nw.nest.of(s, {sizes = {N = 7}}):accesses())
+    fails("the size N has no value", "invalid", nw.nest.of, s)
+  end)
+end)
