@@ -642,6 +642,42 @@ function accesses:differs(other) end
 ---@return table[]
 function accesses:iterations() end
 
+---@class nw.loopnest
+local loopnest = {}
+
+---Every access in order, as nw.accesses gives those of a schedule; most: how many there may be, a million unless said.
+---@param options? {most?: integer, levels?: table[], line?: integer, feed?: string, threads?: integer, thread?: integer}
+---@return nw.accesses
+function loopnest:accesses(options) end
+
+---Its arrays in the order of their addresses: name, address, bytes, element (bytes of one).
+---@return table[]
+function loopnest:arrays() end
+
+---Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model: equal to the simulator where it says exact (fields exact and error, by level). levels, line, feed, conflicts: as in nw.misses. simulate: by brute force, every access through the simulator. exact: fail rather than estimate. budget: lines the model may ask for. threads, thread: what one of so many threads does, from 0, with caches of its own. The answer is that of nw.misses, with accesses, touched (lines asked for to count), exact, error.
+---@param options? {levels?: table[], line?: integer, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}
+---@return nw.report
+function loopnest:misses(options) end
+
+---The values of its parameters, by name.
+---@return table
+function loopnest:params() end
+
+---Its text, which reads back to the same nest; so does tostring.
+---@return nw.view
+function loopnest:show() end
+
+---Misses as a function of sizes: one row for each combination of values, with accesses and the misses of each level, L1, L2, ... options as in misses. Example: n:sweep({N = {100, 200}}, {levels = {{bytes = 32768, ways = 8}}}):plot{y = "L1"}.
+---@param params table
+---@param options? table
+---@return nw.sweep
+function loopnest:sweep(params, options) end
+
+---The same nest with other values of some parameters: n:with{N = 500}.
+---@param params table
+---@return nw.loopnest
+function loopnest:with(params) end
+
 ---@class nw.error
 ---@field code string The kind of failure: invalid, type, range, parse, limit, refused, undecided and others.
 ---@field hint string? What to do about it.
