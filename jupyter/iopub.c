@@ -135,6 +135,10 @@ static char *repaired(const char *text, size_t n, bool last, size_t *used, size_
   return out;
 }
 
+static bool is_interrupted(const publisher *p) {
+  return pthread_equal(pthread_self(), p->k->main) && nwh_interrupted(p->k->host);
+}
+
 // Waits until the front end may be sent more; meanwhile the pipes fill and those who write wait too.
 static void wait_for_budget(publisher *p) {
   for (;;) {
@@ -142,7 +146,7 @@ static void wait_for_budget(publisher *p) {
     p->budget += RATE * (now - p->counted);
     p->counted = now;
     if (p->budget > BURST) p->budget = BURST;
-    if (p->budget > 0 || p->k->leaving || nwh_interrupted(p->k->host)) return;
+    if (p->budget > 0 || p->k->leaving || is_interrupted(p)) return;
     usleep(10000);
   }
 }

@@ -64,6 +64,7 @@ run_threads() { # what uses threads, for ThreadSanitizer
   run_unit check
   run_specs threads tests/spec/kernel_spec.lua tests/spec/experiment_spec.lua
   run_walk
+  run_clients tests/jupyter/test_protocol.py
 }
 
 run_walk() { # the main job and the tutorials, small
@@ -73,17 +74,23 @@ run_walk() { # the main job and the tutorials, small
   tally walk $status $((status == 0)) 0
 }
 
-# The Jupyter kernel, by real clients. Debian's Jupyter belongs to Debian's Python.
-run_kernel() {
-  local test name status log
+# The Jupyter kernel, by real clients. Debian's Jupyter belongs to Debian's Python. A sanitizer's reports go to files, as the
+# kernel's stderr is its client's.
+run_kernel() { run_clients tests/jupyter/test_*.py; }
+
+run_clients() { # TEST...
+  local test name status log ASAN_OPTIONS=${ASAN_OPTIONS:-} TSAN_OPTIONS=${TSAN_OPTIONS:-}
+  ASAN_OPTIONS+=${ASAN_OPTIONS:+:log_path=$logs/report}
+  TSAN_OPTIONS+=${TSAN_OPTIONS:+:log_path=$logs/report}
   [ -x "$build/bin/nestwright-kernel" ] || { echo "kernel: skipped, built without libzmq"; skipped=$((skipped + 1)); return; }
   "$build/bin/nestwright-kernel" --install --prefix "$build" >/dev/null || { tally kernel 1 0 1; return; }
-  for test in tests/jupyter/test_*.py; do
+  for test in "$@"; do
     name=kernel_$(basename "$test" .py) log=$logs/kernel_$(basename "$test" .py).log
-    rm -rf "$build/jupyter" && mkdir -p "$build/jupyter"
+    rm -rf "$build/jupyter" "$logs"/report.* && mkdir -p "$build/jupyter"
     JUPYTER_PATH=$build/share/jupyter XDG_STATE_HOME=$build/jupyter JUPYTER_RUNTIME_DIR=$build/jupyter/runtime \
       JUPYTER_CONFIG_DIR=$build/jupyter/config IPYTHONDIR=$build/jupyter/ipython \
       timeout 600 /usr/bin/python3 -W ignore "$test" -v >"$log" 2>&1 && status=0 || status=$?
+    cat "$logs"/report.* >>"$log" 2>/dev/null && status=1
     tally "$name" $status "$(count ' \.\.\. ok$' "$log")" "$(count '^(FAIL|ERROR): ' "$log")" "$(count " \.\.\. skipped " "$log")"
   done
 }
