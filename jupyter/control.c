@@ -28,7 +28,7 @@ static void interrupt(nwj *k) {
 
 static void leave(nwj *k, bool restart) {
   k->restart = restart;
-  k->leaving = true;
+  k->leaving = k->hurry = true;
   if (k->busy) interrupt(k);
   pthread_kill(k->main, SIGUSR1); // out of its poll
 }

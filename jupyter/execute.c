@@ -42,10 +42,8 @@ static json_t *run(nwj *k, const char *code, const char *name, bool silent, json
   bool quiet = false;
   nwh_status status = nwh_eval(k->host, code, name, &n, &quiet);
   json_t *failed = NULL;
-  if (status == NWH_INCOMPLETE) {
-    failed = json_pack("{s:s, s:s, s:[s]}", "ename", "Incomplete", "evalue", "the cell is not finished", "traceback",
-                       "the cell is not finished");
-  } else if (status != NWH_OK) {
+  k->hurry = status == NWH_INTERRUPTED;
+  if (status != NWH_OK) {
     failed = error_content(k, status, !silent);
   } else if (silent || quiet) {
     lua_settop(nwh_lua(k->host), 0);
@@ -61,7 +59,7 @@ static json_t *expression(nwj *k, const char *code) {
   int n = 0;
   bool quiet;
   nwh_status status = nwh_eval(k->host, code, "=user_expression", &n, &quiet);
-  json_t *out = status == NWH_OK ? nwj_bundle(k, n) : status == NWH_INCOMPLETE ? NULL : error_content(k, status, false);
+  json_t *out = status == NWH_OK ? nwj_bundle(k, n) : error_content(k, status, false);
   if (!json_is_object(out)) {
     json_decref(out);
     out = json_pack("{s:{}, s:{}}", "data", "metadata");
@@ -98,7 +96,7 @@ static void begin(nwj *k, nwj_message *m, const char *code, bool silent, bool st
   }
   if (!silent)
     nwj_publish("execute_input", m->header_text, json_pack("{s:s, s:i}", "code", code, "execution_count", k->count));
-  k->allow_stdin = nwj_flag(m->content, "allow_stdin", true);
+  k->asks = nwj_flag(m->content, "allow_stdin", true) ? NULL : NWJ_NO_STDIN;
   nwj_drain(m->header_text);
   nwj_busy(k, true);
 }
@@ -112,7 +110,7 @@ static void publish_result(nwj *k, json_t *bundle) {
   }
 }
 
-// The reply goes before what is published: who waits for it need not wait for that.
+// The reply goes behind the text, which may take its time, and before the result: who waits for it need not wait for that.
 void nwj_execute(nwj *k, nwj_message *m) {
   const char *code = nwj_string(m->content, "code", "");
   bool silent = nwj_flag(m->content, "silent", false);
@@ -126,11 +124,11 @@ void nwj_execute(nwj *k, nwj_message *m) {
   else if (code[strspn(code, " \t\r\n")])
     failed = run(k, code, name, silent, &result);
   json_t *content = reply_content(k, m, failed, payload);
+  nwj_drain(m->header_text);
   nwj_busy(k, false);
   if (failed && nwj_flag(m->content, "stop_on_error", true)) nwj_shell_hold(k);
   nwj_reply(k, k->shell, m, "execute_reply", content);
   publish_result(k, result);
   if (failed && !silent) nwj_cell_publish(k, "error", NULL, json_incref(failed));
-  nwj_drain(m->header_text);
   json_decref(failed);
 }

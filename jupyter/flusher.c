@@ -24,6 +24,7 @@ static void *run(void *arg) {
 void nwj_busy(nwj *k, bool busy) {
   pthread_mutex_lock(&lock);
   k->busy = busy;
+  k->hurry = !busy;
   pthread_cond_signal(&changed);
   pthread_mutex_unlock(&lock);
 }

@@ -27,7 +27,7 @@ static char *wait_for_answer(nwj *k, const char **problem) {
 }
 
 char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem) {
-  if (!k->request || !k->allow_stdin) return *problem = "this front end does not let a cell ask for input", NULL;
+  if (k->asks) return *problem = k->asks, NULL;
   nwj_drain(k->request->header_text);
   forget_old(k);
   nwj_reply(k, k->input, k->request, "input_request", json_pack("{s:s, s:b}", "prompt", prompt, "password", password));

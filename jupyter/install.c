@@ -66,8 +66,10 @@ static bool write_spec(char *dir, const char *exe, const char *program) {
 // Where kernels of this user, or of everybody under a prefix, are looked for.
 static bool directory(int argc, char **argv, char *out, size_t n) {
   const char *data = getenv("JUPYTER_DATA_DIR"), *home = getenv("HOME");
-  if (argc == 2 && strcmp(argv[0], "--prefix") == 0)
-    return snprintf(out, n, "%s/share/jupyter/kernels/nestwright", argv[1]) < (int)n;
+  const char *prefix = argc == 2 && strcmp(argv[0], "--prefix") == 0        ? argv[1]
+                       : argc == 1 && strncmp(argv[0], "--prefix=", 9) == 0 ? argv[0] + 9
+                                                                            : NULL;
+  if (prefix) return *prefix && snprintf(out, n, "%s/share/jupyter/kernels/nestwright", prefix) < (int)n;
   if (argc == 1 && strcmp(argv[0], "--sys-prefix") == 0)
     return snprintf(out, n, "/usr/local/share/jupyter/kernels/nestwright") < (int)n;
   if (argc > 1 || (argc == 1 && strcmp(argv[0], "--user") != 0)) return false;
@@ -91,7 +93,7 @@ int nwj_install(const char *own_name, int argc, char **argv) {
     snprintf(exe, sizeof exe, "%s", own_name);
   const char *program = program_of(exe, &argc, argv);
   if (!directory(argc, argv, dir, sizeof dir)) {
-    fputs("nestwright-kernel: --install takes --user, --sys-prefix or --prefix DIR\n", stderr);
+    fputs("nestwright-kernel: to install it, say --user, --sys-prefix or --prefix DIR, which is not empty\n", stderr);
     return 2;
   }
   if (!write_spec(dir, exe, program)) {

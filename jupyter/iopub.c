@@ -20,6 +20,7 @@
 enum {
   GATHER_MS = 30, // text waits that long for more
   BATCH = 256 << 10,
+  PIPE = 512 << 10,
   BURST = 1000000, // bytes that may go out at once, and a millisecond after that: under 3 MB in any 3 s
   RATE = 600,
   COUNT = 1000, // a message counts as so many bytes at least: under 3,000 of them in any 3 s
@@ -135,6 +136,7 @@ static char *repaired(const char *text, size_t n, bool last, size_t *used, size_
   return out;
 }
 
+// Main alone may ask.
 static bool is_interrupted(const publisher *p) {
   return pthread_equal(pthread_self(), p->k->main) && nwh_interrupted(p->k->host);
 }
@@ -146,7 +148,7 @@ static void wait_for_budget(publisher *p) {
     p->budget += RATE * (now - p->counted);
     p->counted = now;
     if (p->budget > BURST) p->budget = BURST;
-    if (p->budget > 0 || p->k->leaving || is_interrupted(p)) return;
+    if (p->budget > 0 || p->k->hurry || is_interrupted(p)) return;
     usleep(10000);
   }
 }
@@ -280,7 +282,7 @@ static void *run(void *arg) {
 static int captured(int fd) {
   int end[2];
   if (pipe2(end, O_CLOEXEC)) return -1;
-  fcntl(end[1], F_SETPIPE_SZ, 1 << 20);
+  fcntl(end[1], F_SETPIPE_SZ, PIPE);
   fcntl(end[0], F_SETFL, O_NONBLOCK);
   if (dup2(end[1], fd) < 0) return -1;
   close(end[1]);

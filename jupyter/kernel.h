@@ -32,11 +32,12 @@ struct nwj {
   char session[40];
   atomic_bool leaving, restart;
   atomic_bool busy; // a cell runs
+  atomic_bool hurry; // what is to go out waits for nothing: no cell runs, or it was stopped
   pthread_t main;
   // main only
   nwh *host;
   int count; // executions
-  bool allow_stdin;
+  const char *asks; // NULL: what runs may ask the user; else why not
   nwj_message *request; // the one being answered
 };
 
@@ -85,6 +86,8 @@ bool nwj_flusher_start(nwj *k);
 void nwj_busy(nwj *k, bool busy);
 
 // ---- input.c: what a cell asks the user
+#define NWJ_NO_STDIN "this front end does not let a cell ask for input; give the value in the cell"
+#define NWJ_NO_CELL "what a control calls cannot ask for input; ask in a cell, or add a control"
 char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem); // heap; NULL: see problem
 
 // ---- history.c

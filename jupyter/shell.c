@@ -13,7 +13,30 @@ typedef struct queued { // requests that were there before a cell failed
 
 static queued *waiting, **last = &waiting;
 
+enum { MOST_SHOWN = 2 << 20 }; // bytes of one form of a value: front ends drop what is more than they take in a while
+
+static void leave_out(json_t *data, const char *kind, size_t size) {
+  char note[160];
+  snprintf(note, sizeof note, "[%s of %.1f MB is not shown: a front end takes %d MB]\n", kind, (double)size / 1e6,
+           MOST_SHOWN >> 20);
+  json_object_del(data, kind);
+  const char *plain = nwj_string(data, "text/plain", "");
+  json_object_set_new(data, "text/plain", json_sprintf("%s%s", note, plain));
+}
+
+// Forms of a value that are too large are left out, with a word.
+static void limit(json_t *data) {
+  const char *kind;
+  json_t *form;
+  void *next;
+  json_object_foreach_safe(data, next, kind, form) {
+    size_t size = json_string_length(form);
+    if (size > MOST_SHOWN) leave_out(data, kind, size);
+  }
+}
+
 void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *content) {
+  limit(json_object_get(content, "data"));
   nwj_publish_now(type, k->request ? k->request->header_text : NULL, metadata, content);
 }
 
@@ -125,8 +148,10 @@ static void comm_info(nwj *k, nwj_message *m) {
 // Comms are Lua's: what a handler prints belongs to the message.
 static void comm(nwj *k, nwj_message *m) {
   nwj_drain(m->header_text);
+  nwj_busy(k, true);
   json_decref(nwj_call(k, m->type, json_incref(m->content)));
   nwj_drain(m->header_text);
+  nwj_busy(k, false);
 }
 
 static void shutdown(nwj *k, nwj_message *m) {
@@ -158,14 +183,15 @@ static const struct {
 
 static void abort_request(nwj *k, nwj_message *m) {
   reply(k, m, "execute_reply",
-        json_pack("{s:s, s:i, s:s, s:s, s:[]}", "status", "aborted", "execution_count", k->count, "ename", "Aborted",
-                  "evalue", "a cell before it failed", "traceback"));
+        json_pack("{s:s, s:s, s:s, s:[]}", "status", "aborted", "ename", "Aborted", "evalue", "a cell before it failed",
+                  "traceback"));
 }
 
 static void handle(nwj *k, nwj_message *m, bool aborted) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(rows[i].type, m->type) != 0) continue;
     k->request = m;
+    k->asks = NWJ_NO_CELL; // a front end shows a box for cells alone
     nwj_status(m->header_text, "busy");
     if (aborted && rows[i].answer == nwj_execute)
       abort_request(k, m);

@@ -165,9 +165,7 @@ static void run(nwh *h, const char *chunk, const char *name) {
   int n = 0;
   bool quiet = false;
   nwh_status status = nwh_eval(h, chunk, name, &n, &quiet);
-  if (status == NWH_INCOMPLETE) {
-    fprintf(stderr, "the chunk is not finished\n");
-  } else if (!nwr_report(h, status)) {
+  if (!nwr_report(h, status)) {
     // shown
   } else if (quiet) {
     lua_settop(nwh_lua(h), 0);

@@ -42,7 +42,9 @@ static int execute(lua_State *L) {
   const nwh *h = lua_touserdata(L, -1);
   fflush(NULL); // what was printed before comes first
   if (!start(&pid, command)) return luaL_fileresult(L, 0, "sh");
-  return luaL_execresult(L, wait_for(h, pid));
+  int status = wait_for(h, pid);
+  errno = 0; // else it is taken for the reason of a failure
+  return luaL_execresult(L, status);
 }
 
 void nwh_open_commands(nwh *h) {

@@ -113,7 +113,7 @@ static bool load_expression(lua_State *L, const char *code, const char *name) {
   return load_joined(L, "return (...)(", code, ")", name) || load_joined(L, "return (...)(", code, "\n)", name);
 }
 
-#define MOST_LINES 60 // of an expression behind statements
+#define MOST_PARTS 100 // lines, and parts of lines, of an expression behind statements
 
 static bool loads(lua_State *L, const char *before, const char *code) {
   bool ok = load_joined(L, before, code, "", "=input");
@@ -130,12 +130,12 @@ static bool stands_alone(lua_State *L, const char *before, const char *last) {
   return ok;
 }
 
-// Statements, and an expression in the last lines: as few of these as will do. As load_expression; `code` has no end to
-// trim. statements: it is a chunk as it is.
-static bool load_last_lines(lua_State *L, const char *code, const char *name, bool statements) {
+// Statements, and an expression behind a semicolon or in the last lines: as little of these as will do. As load_expression;
+// `code` has no end to trim. statements: it is a chunk as it is.
+static bool load_last_part(lua_State *L, const char *code, const char *name, bool statements) {
   size_t n = strlen(code);
-  for (int lines = 0; lines < MOST_LINES; lines++) {
-    while (n > 0 && code[n - 1] != '\n') n--;
+  for (int parts = 0; parts < MOST_PARTS; parts++) {
+    while (n > 0 && code[n - 1] != '\n' && code[n - 1] != ';') n--;
     if (n == 0) return false;
     lua_pushlstring(L, code, n);
     const char *before = lua_tostring(L, -1), *last = code + n;
@@ -188,7 +188,7 @@ static int load_chunk(lua_State *L, const char *code, const char *name, int *nar
   const char *blank = code + strspn(code, " \t\r\n"); // lines keep their numbers
   lua_pushlstring(L, code, (size_t)(blank - code));
   lua_pushfstring(L, "%s%s", lua_tostring(L, -1), trimmed);
-  if (load_last_lines(L, lua_tostring(L, -1), name, status == LUA_OK)) return with_pass_on(L, at, nargs);
+  if (load_last_part(L, lua_tostring(L, -1), name, status == LUA_OK)) return with_pass_on(L, at, nargs);
   lua_pop(L, 2);
   lua_remove(L, at);
   return status;
@@ -216,12 +216,8 @@ nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bo
   int top = lua_gettop(L), nargs;
   int status = load_chunk(L, code, name, &nargs, quiet);
   *results = 0;
-  if (status != LUA_OK) {
-    if (!unfinished(L, status)) return NWH_ERROR;
-    lua_settop(L, top);
-    return NWH_INCOMPLETE;
-  }
   keep_source(L, name, code);
+  if (status != LUA_OK) return NWH_ERROR;
   nwh_status done = nwh_call(h, nargs, LUA_MULTRET);
   if (done == NWH_OK) *results = lua_gettop(L) - top;
   return done;

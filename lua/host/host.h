@@ -11,7 +11,6 @@ typedef struct nwh nwh;
 typedef enum nwh_status {
   NWH_OK,
   NWH_ERROR, // the error is on top of the stack, its traceback in nwh_traceback
-  NWH_INCOMPLETE, // more input is wanted; nothing on the stack
   NWH_INTERRUPTED, // the user stopped it
 } nwh_status;
 

@@ -96,14 +96,14 @@ local function depth_of(code)
   return math.max(depth, 0)
 end
 
-local MOST_LINES = 60
+local MOST_PARTS = 100
 
--- As the host does it: an expression, statements, or statements and an expression in the last lines.
+-- As the host does it: an expression, statements, or statements and an expression behind a semicolon or in the last lines.
 local function loads(code)
   if load("return " .. code, "=input", "t") or load(code, "=input", "t") then return true end
   local at = #code
-  for _ = 1, MOST_LINES do
-    at = code:sub(1, at):match "^.*()\n"
+  for _ = 1, MOST_PARTS do
+    at = code:sub(1, at):match "^.*()[;\n]"
     if not at then return false end
     if load(code:sub(1, at) .. "return " .. code:sub(at + 1), "=input", "t") then return true end
     at = at - 1

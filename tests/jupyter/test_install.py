@@ -51,6 +51,15 @@ class Install(unittest.TestCase):
         found = self.listed(JUPYTER_PATH=self.prefix + "/share/jupyter")
         self.check(found, os.path.realpath(os.path.join(BUILD, "bin/nestwright-kernel")))
 
+    def test_words_it_does_not_take(self):
+        for words in (["--prefix", ""], ["--prefix="], ["--prefix"], ["--bogus"], ["--user", "--sys-prefix"]):
+            done = run(os.path.join(BUILD, "bin/nestwright"), "--install-kernel", *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn("--prefix DIR", done.stdout)
+        done = run(os.path.join(BUILD, "bin/nestwright"), "--install-kernel", "--prefix=" + self.prefix)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertTrue(os.path.exists(self.prefix + "/share/jupyter/kernels/nestwright/kernel.json"))
+
     def test_for_one_user(self):
         home = {"HOME": self.prefix, "JUPYTER_DATA_DIR": "", "JUPYTER_PATH": ""}
         done = run(os.path.join(BUILD, "bin/nestwright"), "--install-kernel", "--user", env=dict(os.environ, **home))

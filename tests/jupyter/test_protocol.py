@@ -86,12 +86,15 @@ class Cells(KernelTest):
                self.client.execute("third = 1")]
         info = self.client.kernel_info()
         replies = [self.reply_to(i) for i in ids[:1]]
-        statuses = {}
+        statuses, counts = {}, set()
         while len(statuses) < 3:
             message = self.client.get_shell_msg(timeout=20)
             statuses[message["parent_header"]["msg_id"]] = message["content"]["status"]
+            if "execution_count" in message["content"]:
+                counts.add(message["parent_header"]["msg_id"])
         self.assertEqual(replies[0]["status"], "error")
-        self.assertEqual([statuses[i] for i in ids[1:]], ["aborted", "aborted"])
+        self.assertEqual([statuses[i] for i in ids[1:]], ["aborted", "aborted"])  # and no count, as if they had run
+        self.assertFalse(counts & set(ids[1:]))
         self.assertEqual(statuses[info], "ok")  # only executions are
         for message_id in ids:
             self.published_for(message_id)
@@ -171,6 +174,26 @@ class Output(KernelTest):
         self.assertEqual(reply["status"], "ok")
         reply, out = self.run_cell("os.execute 'kill $(cat /tmp/nestwright_child.$PPID); rm /tmp/nestwright_child.$PPID' return 7", timeout=60)
         self.assertEqual(result_of(out), "7")
+
+    def test_what_is_too_large_is_left_out_with_a_word(self):
+        for code in ("return ('z'):rep(5e6)", "return nw.html(('h'):rep(5e6))"):
+            _, out = self.run_cell(code)
+            self.assertLess(len(str(dict(out)["execute_result"]["data"])), 200)
+            self.assertIn("of 5.0 MB is not shown", result_of(out))
+
+    def test_how_commands_end(self):
+        for command, answer in (("exit 3", 'nil  "exit"  3'), ("kill -9 $$", 'nil  "signal"  9'), ("true", 'true  "exit"  0')):
+            self.assertEqual(result_of(self.run_cell(f"return os.execute '{command}'")[1]), answer)
+
+    def test_the_last_part_of_a_line_is_shown(self):
+        self.assertEqual(result_of(self.run_cell("x = 5; x")[1]), "5")
+        self.assertEqual(result_of(self.run_cell("local ok, e = pcall(error, 'x; y'); e")[1]), '"x; y"')
+        self.assertNotIn("execute_result", types(self.run_cell("x = 5; x;")[1]))
+        self.assertNotIn("execute_result", types(self.run_cell("x = 'a; x'")[1]))
+
+    def test_what_is_not_finished_says_what_lacks_and_where(self):
+        reply, _ = self.run_cell("x = 1\nfor i = 1, 3 do\n  print(i)")
+        self.assertRegex(reply["evalue"], r"^In\[\d+\]:3: 'end' expected \(to close 'for' at line 2\)")
 
 
 class Input(KernelTest):
@@ -322,6 +345,13 @@ class Comms(KernelTest):
     def test_what_nobody_takes_is_closed(self):
         out = self.published_for(self.request("comm_open", {"comm_id": "c2", "target_name": "nobody", "data": {}}))
         self.assertEqual(dict(out)["comm_close"]["comm_id"], "c2")
+
+    def test_a_handler_cannot_ask(self):
+        self.run_cell("""comms = require "nestwright.comms"
+            comms.register("asks", function(comm) comm.on_message = function() nw.input "who? " end end)""")
+        self.published_for(self.request("comm_open", {"comm_id": "c4", "target_name": "asks", "data": {}}))
+        out = self.published_for(self.request("comm_msg", {"comm_id": "c4", "data": {}}))
+        self.assertIn("cannot ask for input", text_of(out, "stderr"))
 
     def test_a_handler_that_fails_harms_nothing(self):
         self.run_cell("""comms = require "nestwright.comms"
