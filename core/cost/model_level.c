@@ -14,6 +14,8 @@ typedef struct level_folder {
 
 const nw_stacked *nw_fold_stacked(const nw_fold *x) { return &((const level_fold *)x)->main; }
 
+int64_t nw_level_lines(const nw_folder *f) { return nw_stack_nfirst(((const level_folder *)f)->main); }
+
 static nw_folder *level_open(const void *of) {
   const nw_level_of *l = of;
   level_folder *f = nw_xcalloc(1, sizeof *f);

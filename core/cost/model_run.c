@@ -9,7 +9,8 @@ typedef struct known { // a loop that was folded
   nw_fold *fold;
 } known;
 
-typedef struct run {
+typedef struct run run;
+struct run {
   nw_fold_run *job;
   const nw_fold_kind *kind;
   int shift; // of a line
@@ -23,7 +24,10 @@ typedef struct run {
   int accesses; // the cell that counts them, or -1
   bool inside, stop; // of a parallel loop
   int64_t polled;
-} run;
+  run *roomy; // folds as if there were one set; NULL: there is, or it is that one
+  int64_t room; // of such a run: it gives up (stop) where it gets so many lines
+  uint32_t *held; // lines by set
+};
 
 enum { POLL = 1 << 20 };
 
@@ -35,6 +39,10 @@ static void touch(run *e, int64_t n) {
 }
 
 // ---- folders
+
+static void check_room(run *e, nw_folder *f) {
+  if (e->room && nw_level_lines(f) >= e->room) e->stop = true;
+}
 
 static nw_folder *take(run *e) {
   if (!e->folders.n) return e->kind->open(e->job->of);
@@ -66,6 +74,7 @@ static void put_behind(run *e, nw_folder *f, const nw_fold *x, const nw_shape *l
   e->kind->apply(f, x, e->origin);
   nw_counting_part(&f->count, x->tally, 1);
   touch(e, x->weight);
+  check_room(e, f);
 }
 
 static void drop(run *e, nw_fold *x) {
@@ -158,6 +167,7 @@ static nw_fold *repeat(run *e, const nw_shape *l, nw_fold *once, int64_t times, 
 // ---- nodes
 
 static void run_node(run *e, const nw_shape *s, nw_folder *f);
+static nw_fold *fold_loop(run *e, const nw_shape *l);
 
 static void run_kids(run *e, const nw_shape *s, nw_folder *f) {
   for (int i = 0; i < s->nkids && !e->stop; i++) run_node(e, s->kid[i], f);
@@ -184,6 +194,7 @@ static void run_each(run *e, const nw_shape *l, int64_t first, int64_t from, int
     e->val[l->depth] = first + t * l->step;
     touch(e, l->nkids == 0);
     run_kids(e, l, f);
+    check_room(e, f);
   }
 }
 
@@ -292,10 +303,7 @@ static void keep(run *e, const int64_t *key, int n, uint64_t hash, nw_fold *x) {
   x->kept = true;
 }
 
-static nw_fold *fold_loop(run *e, const nw_shape *l) {
-  int64_t first, last;
-  nw_shape_bounds(l, e->val, &first, &last);
-  if (last < first) return NULL;
+static nw_fold *fold_in_sets(run *e, const nw_shape *l, int64_t first, int64_t last) {
   int64_t rounds = (last - first) / l->step + 1;
   int n = key_of(e, l, e->key);
   uint64_t hash = hash_of(e->key, n);
@@ -308,14 +316,64 @@ static nw_fold *fold_loop(run *e, const nw_shape *l) {
     run_share(e, l, first, rounds, f);
   else
     run_range(e, l, first, 0, rounds, f);
+  if (e->room && e->stop) e->kind->clear(f); // there is no room: an empty fold says so
   nw_fold *x = end(e, f, l, 0);
   give(e, f);
   keep(e, key, n, hash, x);
   return x;
 }
 
+// ---- loops that fit
+
+// No set gets more lines than it holds.
+static bool fits(run *e, const nw_fold *x, const nw_shape *l) {
+  const nw_stacked *s = nw_fold_stacked(x);
+  uint32_t ways = (uint32_t)((const nw_level_of *)e->job->of)->ways;
+  int64_t sets = e->job->sets, mask = sets & (sets - 1) ? 0 : sets - 1;
+  bool all = true;
+  int n = 0;
+  place(e, l, 0);
+  for (; n < s->nlast && all; n++) {
+    int64_t line = s->last[n].line + e->origin[s->last[n].region];
+    all = ++e->held[mask ? line & mask : line % sets] <= ways;
+  }
+  for (int i = 0; i < n; i++) {
+    int64_t line = s->last[i].line + e->origin[s->last[i].region];
+    e->held[mask ? line & mask : line % sets] = 0;
+  }
+  touch(e, n);
+  return all;
+}
+
+// What a loop does to sets that have room for all of its lines does not depend on where those lie: nothing leaves. So it is the
+// same as in one set with as much room as all of them, wherever its regions are. NULL: some set has no room.
+static nw_fold *fold_with_room(run *e, const nw_shape *l) {
+  run *r = e->roomy;
+  memcpy(r->val, e->val, (size_t)l->depth * sizeof *r->val);
+  r->inside = e->inside;
+  r->job->touched = 0;
+  r->job->most = e->job->most - e->job->touched;
+  r->polled = 0;
+  nw_fold *x = fold_loop(r, l);
+  touch(e, r->job->touched);
+  r->stop = false;
+  return x && x->weight && fits(e, x, l) ? x : NULL;
+}
+
+static nw_fold *fold_loop(run *e, const nw_shape *l) {
+  int64_t first, last;
+  nw_shape_bounds(l, e->val, &first, &last);
+  if (last < first) return NULL;
+  nw_fold *x = e->roomy ? fold_with_room(e, l) : NULL;
+  return x ? x : fold_in_sets(e, l, first, last);
+}
+
 static void run_loop(run *e, const nw_shape *l, nw_folder *f) {
   nw_fold *x = fold_loop(e, l);
+  if (e->room && (e->stop || !x || !x->weight)) {
+    e->stop = e->stop || x;
+    return;
+  }
   if (!x) return;
   put_behind(e, f, x, l, 0);
   drop(e, x);
@@ -354,6 +412,7 @@ static void open_run(run *e, nw_fold_run *r) {
   e->key = nw_xcalloc((size_t)key, sizeof *e->key);
   for (int i = 0; i < 2; i++) e->fact[i] = nw_xcalloc((size_t)facts, 1);
   e->memo = nw_xcalloc((size_t)e->memo_room, sizeof *e->memo);
+  e->held = nw_xcalloc((size_t)r->sets, sizeof *e->held);
 }
 
 static void close_run(run *e) {
@@ -365,19 +424,48 @@ static void close_run(run *e) {
   free(e->origin);
   free(e->by);
   free(e->key);
+  free(e->held);
   for (int i = 0; i < 2; i++) free(e->fact[i]);
+}
+
+// A run beside, whose folds fit one set with the room of all.
+static run *open_roomy(const nw_fold_run *r) {
+  run *e = nw_xcalloc(1, sizeof *e);
+  nw_fold_run *job = nw_xmalloc(sizeof *job);
+  nw_level_of *of = nw_xmalloc(sizeof *of);
+  *of = *(const nw_level_of *)r->of;
+  of->ways *= of->sets;
+  of->sets = 1;
+  *job = *r;
+  job->of = of;
+  job->sets = 1;
+  open_run(e, job);
+  nw_tallies_open(&job->tallies);
+  e->room = of->ways;
+  return e;
+}
+
+static void close_roomy(run *e) {
+  if (!e) return;
+  close_run(e);
+  nw_tallies_close(&e->job->tallies);
+  free((void *)e->job->of);
+  free(e->job);
+  free(e);
 }
 
 bool nw_fold_nest(nw_fold_run *r) {
   run e;
   open_run(&e, r);
   nw_tallies_open(&r->tallies);
+  if (r->sets > 1) e.roomy = open_roomy(r);
   nw_folder *f = take(&e);
   run_node(&e, r->nest->root, f);
   memset(e.origin, 0, (size_t)r->nest->nregions * sizeof *e.origin);
   r->fold = e.kind->end(f, e.origin);
   r->fold->tally = nw_counting_end(&f->count, &r->tallies);
   give(&e, f);
+  close_roomy(e.roomy);
   close_run(&e);
   return !e.stop;
 }
