@@ -26,6 +26,9 @@ typedef struct nw_fold_kind {
   bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
   nw_fold *(*moved_on)(const nw_fold *x, const int64_t *by); // x, with what it leaves behind moved
   void (*drop)(nw_fold *x);
+  int64_t (*size)(nw_folder *f); // the weight of what it would end in
+  int64_t (*most)(const nw_folder *f); // of any
+  int64_t (*overhead)(const nw_folder *f); // of apply, besides the weight of what is applied
 } nw_fold_kind;
 
 typedef struct nw_level_of { // a level of a cache

@@ -10,6 +10,7 @@ typedef struct level_fold {
 typedef struct level_folder {
   nw_folder base;
   nw_stack *main;
+  int64_t most;
 } level_folder;
 
 const nw_stacked *nw_fold_stacked(const nw_fold *x) { return &((const level_fold *)x)->main; }
@@ -20,6 +21,7 @@ static nw_folder *level_open(const void *of) {
   const nw_level_of *l = of;
   level_folder *f = nw_xcalloc(1, sizeof *f);
   nw_counting_open(&f->base.count, l->nsites * NW_LEVEL_CELLS);
+  f->most = 2 * l->sets * l->ways;
   f->main = nw_stack_new(l->sets, l->ways,
                          (nw_stack_counts){&f->base.count, NW_LEVEL_CELLS, NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK});
   return &f->base;
@@ -70,5 +72,13 @@ static void level_drop(nw_fold *x) {
   free(x);
 }
 
-const nw_fold_kind nw_level_kind = {level_open, level_free,  level_clear,    level_ask, level_apply,
-                                    level_end,  level_moved, level_moved_on, level_drop};
+static int64_t level_size(nw_folder *base) { return nw_stack_size(((level_folder *)base)->main); }
+static int64_t level_most(const nw_folder *base) { return ((const level_folder *)base)->most; }
+
+static int64_t level_overhead(const nw_folder *base) {
+  (void)base;
+  return 0;
+}
+
+const nw_fold_kind nw_level_kind = {level_open,  level_free,     level_clear, level_ask,  level_apply, level_end,
+                                    level_moved, level_moved_on, level_drop,  level_size, level_most,  level_overhead};

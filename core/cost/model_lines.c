@@ -206,5 +206,18 @@ static void lines_drop(nw_fold *x) {
   free(x);
 }
 
-const nw_fold_kind nw_lines_kind = {lines_open, lines_free,  lines_clear,    lines_ask, lines_apply,
-                                    lines_end,  lines_moved, lines_moved_on, lines_drop};
+static int64_t lines_size(nw_folder *base) {
+  lines_folder *f = (lines_folder *)base;
+  flush(f);
+  return f->runs.n;
+}
+
+static int64_t lines_most(const nw_folder *base) {
+  (void)base;
+  return INT64_MAX;
+}
+
+static int64_t lines_overhead(const nw_folder *base) { return ((const lines_folder *)base)->runs.n; }
+
+const nw_fold_kind nw_lines_kind = {lines_open,  lines_free,     lines_clear, lines_ask,  lines_apply, lines_end,
+                                    lines_moved, lines_moved_on, lines_drop,  lines_size, lines_most,  lines_overhead};

@@ -117,50 +117,94 @@ static void move(run *e, const nw_shape *l, __int128 rounds) {
     e->by[l->anchor[i].region] = (int64_t)(l->anchor[i].move * rounds / e->job->line);
 }
 
-// `once` so many times, each time a period further. By doubling; and where one time more leaves everything as it was, but for the
-// move, any number of times will: each of them meets what the one before did, moved.
-static nw_fold *repeat(run *e, const nw_shape *l, nw_fold *once, int64_t times, int64_t from, int64_t p) {
-  nw_fold *made[64] = {once}, *out = NULL;
-  int64_t len[64] = {1};
-  int n = 0;
-  nw_folder *f = take(e);
-  while (!out && !e->stop) {
-    nw_fold *x = made[n];
-    int64_t k = len[n];
-    if (k == times) {
-      out = x;
-      break;
-    }
-    e->kind->clear(f);
-    put_behind(e, f, x, l, from);
-    nw_counting_clear(&f->count);
-    put_behind(e, f, once, l, from + k * p);
-    nw_tally *more = nw_counting_end(&f->count, &e->job->tallies);
-    nw_counting_part(&f->count, x->tally, 1);
-    place(e, l, from);
-    move(e, l, p);
-    if (e->kind->moved(f, x, e->origin, e->by)) {
-      move(e, l, (__int128)p * (times - k));
-      out = e->kind->moved_on(x, e->by);
-      nw_counting_part(&f->count, more, times - k);
-      out->tally = nw_counting_end(&f->count, &e->job->tallies);
-      break;
-    }
-    nw_counting_part(&f->count, more, 1);
-    k++;
-    if (k + len[n] <= times) {
-      put_behind(e, f, x, l, from + k * p);
-      len[n + 1] = k + len[n];
-      made[++n] = end(e, f, l, from);
-      continue;
-    }
-    for (int i = n; i >= 0; i--)
-      for (; k + len[i] <= times; k += len[i]) put_behind(e, f, made[i], l, from + k * p);
-    out = end(e, f, l, from);
+// `once` so many times, each time a period further.
+typedef struct repetition {
+  run *e;
+  const nw_shape *l;
+  int64_t times, from, period;
+  nw_folder *f; // the first k of them
+  int64_t k;
+  nw_fold *made[64]; // of len[i] times
+  int64_t len[64];
+  int n;
+  int64_t size, growth; // lines in f; how many the last one brought
+  int64_t check; // at so many times it is worth to see whether it goes on alike
+} repetition;
+
+static void append(repetition *r, const nw_fold *x, int64_t times) {
+  put_behind(r->e, r->f, x, r->l, r->from + r->k * r->period);
+  r->k += times;
+  int64_t size = r->e->kind->size(r->f);
+  r->growth = (size - r->size) / times;
+  r->size = size;
+}
+
+static nw_fold *so_far(repetition *r) {
+  if (r->len[r->n] == r->k) return r->made[r->n];
+  nw_fold *x = end(r->e, r->f, r->l, r->from);
+  nw_counting_part(&r->f->count, x->tally, 1);
+  r->len[++r->n] = r->k;
+  return r->made[r->n] = x;
+}
+
+// Where one time more leaves everything as it was, but for the move, any number of times will: each of them meets what the one
+// before did, moved.
+static nw_fold *all_alike(repetition *r) {
+  run *e = r->e;
+  nw_fold *x = so_far(r);
+  nw_counting_clear(&r->f->count);
+  append(r, r->made[0], 1);
+  nw_tally *more = nw_counting_end(&r->f->count, &e->job->tallies);
+  nw_counting_part(&r->f->count, x->tally, 1);
+  place(e, r->l, r->from);
+  move(e, r->l, r->period);
+  if (!e->kind->moved(r->f, x, e->origin, e->by)) {
+    nw_counting_part(&r->f->count, more, 1);
+    r->check = r->k + r->k / 4 + 1;
+    return NULL;
   }
-  for (int i = 1; i <= n; i++)
-    if (made[i] != out) drop(e, made[i]);
-  give(e, f);
+  int64_t left = r->times - r->k + 1;
+  move(e, r->l, (__int128)r->period * left);
+  nw_fold *out = e->kind->moved_on(x, e->by);
+  nw_counting_part(&r->f->count, more, left);
+  out->tally = nw_counting_end(&r->f->count, &e->job->tallies);
+  return out;
+}
+
+// Lines to be handled until the end, by doubling and one by one.
+static bool doubling_pays(const repetition *r) {
+  int64_t left = r->times - r->k, most = r->e->kind->most(r->f);
+  double one_by_one = (double)left * (double)(r->made[0]->weight + r->e->kind->overhead(r->f)), doubling = 0,
+         size = (double)r->size, growth = (double)(r->growth > 0 ? r->growth : 0);
+  for (double k = (double)r->k; k < (double)r->times; k *= 2, size += growth * k)
+    doubling += 2 * (size < (double)most ? size : (double)most);
+  return doubling < one_by_one;
+}
+
+static void append_most(repetition *r) {
+  if (2 * r->k <= r->times && doubling_pays(r)) {
+    append(r, so_far(r), r->k);
+    return;
+  }
+  int i = r->n;
+  while (i && r->len[i] > r->times - r->k) i--;
+  bool pays = r->made[i]->weight < r->len[i] * (r->made[0]->weight + r->e->kind->overhead(r->f));
+  append(r, r->made[pays ? i : 0], r->len[pays ? i : 0]);
+}
+
+static nw_fold *repeat(run *e, const nw_shape *l, nw_fold *once, int64_t times, int64_t from, int64_t p) {
+  repetition r = {.e = e, .l = l, .times = times, .from = from, .period = p, .f = take(e), .made = {once}, .len = {1}};
+  nw_fold *out = NULL;
+  append(&r, once, 1);
+  for (r.growth = 0; r.k < times && !out && !e->stop;)
+    if (r.growth <= 0 && r.k >= r.check)
+      out = all_alike(&r);
+    else
+      append_most(&r);
+  if (!out) out = so_far(&r);
+  for (int i = 1; i <= r.n; i++)
+    if (r.made[i] != out) drop(e, r.made[i]);
+  give(e, r.f);
   return out;
 }
 

@@ -79,6 +79,7 @@ void nw_stack_clear(nw_stack *k) {
 }
 
 int nw_stack_nfirst(const nw_stack *k) { return k->nfirst; }
+int64_t nw_stack_size(const nw_stack *k) { return k->nfirst + (int64_t)k->live; }
 
 // ---- lines by number
 
