@@ -456,8 +456,11 @@ NW_API void nw_measure_threads(nw_ctx *c);
 NW_API double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads);
 // Bytes a second of a loop over `bytes` of memory: what it reads and writes by name, as STREAM counts. Fills at most `most`
 // samples and answers how many; 0: failed.
-typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD } nw_stream;
+typedef enum nw_stream { NW_STREAM_READ, NW_STREAM_COPY, NW_STREAM_TRIAD, NW_STREAM_WRITE } nw_stream;
 NW_API int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most, double *rate);
+// Measures this machine in about two seconds and tells of each figure under the path of a machine record's field (machine.h).
+typedef void (*nw_calibrated_fn)(void *env, const char *path, double value);
+NW_API bool nw_calibrate(nw_ctx *c, nw_calibrated_fn found, void *env);
 NW_API double nw_core_hz(void); // clock of this core, from a chain of dependent adds; 0 unknown
 NW_API double nw_peak_vs_ports(nw_ctx *c); // that peak of one thread against two full-width units at that clock
 NW_API char *nw_machine_text(nw_ctx *c); // cpu, features, caches, cores: text

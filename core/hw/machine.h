@@ -125,7 +125,7 @@ typedef struct nw_machine_source { // where numbers come from: the path of a fie
 } nw_machine_source;
 
 struct nw_machine {
-  char name[40], about[120];
+  char name[40], about[200];
   int kind; // nw_machine_kind
   int64_t cores; // logical cpus to run threads on; units of a GPU or accelerator are fields of theirs
   double clock; // GHz, while it computes

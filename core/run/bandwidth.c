@@ -2,6 +2,7 @@
 //
 // Bytes are counted as STREAM counts them: those that the loop reads and writes by name. What a cache fetches before it is
 // written to is not among them. Each thread has a stretch of its own, which it has touched first.
+#include "run/calibrate.h"
 #include "run/guard.h"
 #include "run/session.h"
 #include "hw/hw.h"
@@ -19,7 +20,7 @@ typedef struct stretch { // of one thread: up to three arrays of so many bytes
 
 typedef void (*stream_loop)(const stretch *s);
 
-static const int arrays[] = {[NW_STREAM_READ] = 1, [NW_STREAM_COPY] = 2, [NW_STREAM_TRIAD] = 3};
+static const int arrays[] = {[NW_STREAM_READ] = 1, [NW_STREAM_COPY] = 2, [NW_STREAM_TRIAD] = 3, [NW_STREAM_WRITE] = 1};
 
 #if defined __x86_64__
 
@@ -33,7 +34,7 @@ static const int arrays[] = {[NW_STREAM_READ] = 1, [NW_STREAM_COPY] = 2, [NW_STR
                      : "r"(s->a), "r"(s->b), "r"(s->c), "r"(s->bytes)                                                  \
                      : "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm15");       \
   }
-// Reads a; a = b; a = x*c + b. add: register r times register 15, which is 0, and b on top.
+// Reads a; a = b; a = x*c + b; a = 0. add: register r times register 15, which is 0, and b on top.
 #define LOOPS(cpu, features, width, step, move, reg, begin, add, end)                                                  \
   LOOP(read_##cpu, features, begin, EACH(move " \\r*" width "(%1,%0), %%" reg "\\r"), step, end)                       \
   LOOP(copy_##cpu, features, begin,                                                                                    \
@@ -41,7 +42,8 @@ static const int arrays[] = {[NW_STREAM_READ] = 1, [NW_STREAM_COPY] = 2, [NW_STR
   LOOP(triad_##cpu, features, begin,                                                                                   \
        EACH(move " \\r*" width "(%3,%0), %%" reg "\\r") EACH(add) EACH(move " %%" reg "\\r, \\r*" width "(%1,%0)"),    \
        step, end)                                                                                                      \
-  static const stream_loop loops_##cpu[] = {read_##cpu, copy_##cpu, triad_##cpu};
+  LOOP(write_##cpu, features, begin, EACH(move " %%" reg "15, \\r*" width "(%1,%0)"), step, end)                       \
+  static const stream_loop loops_##cpu[] = {read_##cpu, copy_##cpu, triad_##cpu, write_##cpu};
 
 LOOPS(avx512, "avx512f", "64", "512", "vmovaps", "zmm", "vxorps %%ymm15, %%ymm15, %%ymm15\n\t",
       "vfmadd213ps \\r*64(%2,%0), %%zmm15, %%zmm\\r", "vzeroupper")
@@ -60,6 +62,11 @@ static stream_loop widest(nw_stream loop) {
 static stream_loop widest(nw_stream loop) { return (void)loop, NULL; }
 
 #endif
+
+void nw_stream_pass(nw_stream loop, char *data, int64_t bytes) {
+  stretch s = {data, data, data, bytes};
+  widest(loop)(&s);
+}
 
 typedef struct job {
   nw_frame frame; // first: it is what the entry gets

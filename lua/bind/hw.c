@@ -37,7 +37,7 @@ static int f_peak(lua_State *L) {
 
 // bandwidth(loop, bytes, threads): samples.
 static int f_bandwidth(lua_State *L) {
-  static const char *const loops[] = {"read", "copy", "triad", NULL};
+  static const char *const loops[] = {"read", "copy", "triad", "write", NULL};
   double rate[12];
   int loop = luaL_checkoption(L, 1, NULL, loops), threads = nwl_count_or(L, 3, "threads", 0, 1024, 1);
   lua_Integer bytes = nwl_integer(L, 2, "bytes");
@@ -83,7 +83,7 @@ const nwl_row nwl_hw_rows[] = {
     {"peak_flops", f_peak, "(threads?: integer, dtype?: string): number",
      "Measured peak of fused multiply-adds of 'f32' or 'f64' on this machine, flop/s."},
     {"bandwidth", f_bandwidth, "(loop: string, bytes: integer, threads: integer): number[]",
-     "Bytes a second of 'read', 'copy' or 'triad' over so much memory: a sample each."},
+     "Bytes a second of 'read', 'copy', 'triad' or 'write' over so much memory: a sample each."},
     {"peak_vs_ports", f_peak_vs_ports, "(): number",
      "That peak against two full-width units at the measured clock: near 1 when the peak loop is honest."},
     {"core_hz", f_core_hz, "(): number", "Cycles a second of this core, from a chain of dependent adds."},

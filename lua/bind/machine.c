@@ -188,6 +188,29 @@ static int f_host(lua_State *L) {
   return 1;
 }
 
+// The table is on top; a collector in a protected call: memory may run out, and the core's frames are around.
+static int add_figure(lua_State *L) {
+  lua_pushnumber(L, *(double *)lua_touserdata(L, 3));
+  lua_setfield(L, 1, lua_touserdata(L, 2));
+  return 0;
+}
+
+static void keep_figure(void *env, const char *path, double value) {
+  lua_State *L = env;
+  lua_pushcfunction(L, add_figure);
+  lua_pushvalue(L, -2);
+  lua_pushlightuserdata(L, (void *)(uintptr_t)path);
+  lua_pushlightuserdata(L, &value);
+  if (lua_pcall(L, 3, 0, 0) != LUA_OK) lua_pop(L, 1);
+}
+
+static int f_calibrate(lua_State *L) {
+  luaL_checkstack(L, 8, NULL);
+  lua_newtable(L);
+  nw_clear(nwl_ctx(L));
+  return nw_calibrate(nwl_ctx(L), keep_figure, L) ? 1 : nwl_raise(L);
+}
+
 static int f_state_dir(lua_State *L) {
   char dir[1024];
   if (!nw_state_dir(dir, sizeof dir)) return 0;
@@ -203,6 +226,7 @@ const nwl_row nwl_machine_rows[] = {
     {"machine_rows", f_rows, "(): table[]",
      "Rows of fields: section, name, unit, kind, otherwise, words, doc, count, list, named, kinds, about."},
     {"machine_host", f_host, "(): table", "This host: cpu, model, cores, vector_bytes, vector_registers, memory."},
+    {"calibrate", f_calibrate, "(): table", "Measures this machine: figures by the path of the field of its record."},
     {"state_dir", f_state_dir, "(): string?", "The directory for what outlives a session, made where it is missing."},
     {NULL, NULL, NULL, NULL},
 };

@@ -27,13 +27,21 @@ local function from_file(path)
     "machine: %s returns no table of fields", path)
 end
 
+-- With what was measured, where there is a calibration that makes a record.
+local function host()
+  local calibration, table_of = require "nestwright.calibration", require "nestwright.hw.host"
+  local measured, why = calibration.known()
+  local ok, got = pcall(machine.checked, table_of(measured, why))
+  if ok then return got end
+  if not measured then error(got, 0) end
+  why = "what was measured cannot be used: " .. (got.message or tostring(got))
+  calibration.forget(why)
+  return table_of(nil, why)
+end
+
 local function named(name)
-  for _, known in ipairs(NAMES) do
-    if known == name then
-      local found = require("nestwright.hw." .. name)
-      return type(found) == "function" and found() or found
-    end
-  end
+  if name == "host" then return host() end
+  for _, known in ipairs(NAMES) do if known == name then return require("nestwright.hw." .. name) end end
   if name:find "[/\\]" or name:find "%.lua$" then return from_file(name) end
   local near = core.nearest(name, NAMES)
   errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "those that there are: " .. table.concat(NAMES, ", "),
@@ -87,6 +95,12 @@ local function sources_of(list, sources)
     out[n] = {path = f.path, source = sources[f.path] or sources[f.path:gsub("%[%d+%]$", "")] or DEFAULT}
   end
   return merge.brief(out)
+end
+
+--- The table, if it makes a record; else its error is raised.
+function machine.checked(t)
+  machine.of(t)
+  return t
 end
 
 --- The record of a name, a file, a table or nothing (this host).

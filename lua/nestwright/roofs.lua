@@ -1,4 +1,5 @@
 --- What this machine can do at most, measured: multiply-adds a second, and bytes a second from each cache and from memory.
+local calibration = require "nestwright.calibration"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local report = require "nestwright.report"
@@ -107,12 +108,22 @@ end
 
 local known = {} -- by threads, for as long as the process lives
 
---- Those of so many threads, measured once a process.
+-- Those that are kept with the calibration of this machine; nil where there are none that can be read.
+local function kept(threads)
+  local r = calibration.roofs(threads)
+  local ok, text = pcall(text_of, r or {})
+  return ok and report.new(r, text) or nil
+end
+
+local function measured_now(threads)
+  local r = measure(threads)
+  calibration.keep_roofs(threads, r)
+  return report.new(r, text_of(r))
+end
+
+--- Those of so many threads, measured once a process, or once for all where nw.calibrate keeps a file.
 function roofs.of(threads, fresh)
-  if fresh or not known[threads] then
-    local r = measure(threads)
-    known[threads] = report.new(r, text_of(r))
-  end
+  if fresh or not known[threads] then known[threads] = not fresh and kept(threads) or measured_now(threads) end
   return known[threads]
 end
 
@@ -123,8 +134,8 @@ local function threads_of(what, value)
 end
 
 local function loop_of(value)
-  for _, loop in ipairs(LOOPS) do if value == loop then return loop end end
-  errors.fail("invalid", nil, "bandwidth: loop is 'read', 'copy' or 'triad', not '%s'", tostring(value))
+  for _, loop in ipairs {"write", table.unpack(LOOPS)} do if value == loop then return loop end end
+  errors.fail("invalid", nil, "bandwidth: loop is 'read', 'copy', 'triad' or 'write', not '%s'", tostring(value))
 end
 
 function roofs.install(nw)
@@ -148,7 +159,7 @@ function roofs.install(nw)
     .. "for memory the bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times "
     .. "the last cache, or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak, peak_f64 and "
     .. "levels: records with best, median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a "
-    .. "process, and again with fresh = true.",
+    .. "process, or once for all and kept beside what nw.calibrate keeps, and again with fresh = true.",
     function(options)
       local o = errors.options("roofs", options, {"threads", "fresh"})
       return roofs.of(threads_of("roofs", o.threads), o.fresh)

@@ -28,16 +28,40 @@ local function add_caches(t, family)
   if #t.caches == 0 then t.caches = nil end
 end
 
-return function()
+-- One figure of the calibration, by the path of its field, into nested tables; a level that the system does not have is left.
+local function add_figure(t, path, value)
+  local at, last = t, nil
+  for part in path:gmatch "[^%.%[%]]+" do
+    if last then
+      if at[last] == nil and at == t.caches then return end
+      at[last] = at[last] or {}
+      at = at[last]
+    end
+    last = math.tointeger(part) or part
+  end
+  at[last] = math.tointeger(value) or value
+  return true
+end
+
+local function add_figures(t, measured)
+  for path, value in pairs(measured.figures) do
+    if add_figure(t, path, value) then t.sources[path] = "measured here, " .. measured.when end
+  end
+end
+
+--- What is said of the host, with what was measured (nil: nothing was, `why` says why).
+return function(measured, why)
   local h = core.machine_host()
   local family = family_of(h.cpu)
+  local state = measured and "measured " .. measured.when
+    or ("not measured%s: rates are those of %s, nw.calibrate{} measures them"):format(why and " (" .. why .. ")" or "", family)
   local t = {
-    name = "host", extends = family, about = ("%s; not measured: rates are those of %s, nw.calibrate{} measures them"):format(
-      h.model, family),
+    name = "host", extends = family, about = ("%s; %s"):format(h.model, state):sub(1, 199),
     cores = h.cores, vector_bytes = h.vector_bytes, vector_registers = h.vector_registers,
     caches = {}, memory = {bytes = h.memory},
     sources = {[""] = "the system", caches = "as of " .. family},
   }
   add_caches(t, family)
+  if measured then add_figures(t, measured) end
   return t
 end
