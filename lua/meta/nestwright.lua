@@ -779,6 +779,11 @@ function nw.bool(x) end
 ---@return nw.plot
 function nw.cache_sets(s, options) end
 
+---Measures this machine for nw.machine(): clock, instructions per cycle and latencies by class and width, functions such as exp, accesses that cross lines, branches, gathers; latency and bytes per cycle of each cache, how much of the last can be counted on, memory; what threads cost. About two seconds; each figure is the least of several short turns, in cycles of the clock at that moment. Kept in a file of the state directory (keep = false: for this session only), which later sessions read. The answer has machine, seconds, file, figures. x86-64 only.
+---@param options? {keep?: boolean}
+---@return nw.report
+function nw.calibrate(options) end
+
 ---x in another dtype. Floats become integers by truncation, saturating, NaN becomes 0.
 ---@param x nw.expr|nw.axis|number
 ---@param dtype string
@@ -1110,7 +1115,7 @@ function nw.reuse(s, options) end
 ---@return nw.plot
 function nw.roofline(what, options) end
 
----What this machine can do at most, measured: the peak of multiply-adds of f32 and of f64 in flop/s, and for each cache and for memory the bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times the last cache, or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak, peak_f64 and levels: records with best, median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a process, and again with fresh = true.
+---What this machine can do at most, measured: the peak of multiply-adds of f32 and of f64 in flop/s, and for each cache and for memory the bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times the last cache, or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak, peak_f64 and levels: records with best, median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a process, or once for all and kept beside what nw.calibrate keeps, and again with fresh = true.
 ---@param options? {threads?: integer, fresh?: boolean}
 ---@return nw.report
 function nw.roofs(options) end
