@@ -42,16 +42,36 @@ static nw_arg some_stage(const moves *m) {
   return (nw_arg){.kind = NW_ARG_STAGE, .name = m->stage.at[m->variant]};
 }
 
-// One that divides, if there is one; of dimensions, the first.
-static nw_arg some_number(const moves *m, const nw_param *param) {
-  static const int64_t factor[] = {8, 4, 16, 2};
+// The loop that a number is about: of the 8 and 4 in tile({"x", "y"}, {8, 4}), one each.
+static const nw_stmt *loop_of_number(const moves *m, int nth, int of) {
+  const char *name = nth < of && of > 1 ? some_loop(m, nth, of).name : NULL;
+  for (int i = 0; i < m->n && name; i++)
+    if (!strcmp(m->nest[i]->loop.var->name, name)) return m->nest[i];
+  return m->loop;
+}
+
+// Factors of a loop, those that divide it first; none is larger than it.
+static int factors_of(const nw_stmt *loop, int64_t *out) {
+  static const int64_t usual[] = {8, 4, 16, 2};
   int64_t extent;
+  int n = 0;
+  if (!nw_is_int(loop->loop.extent, &extent)) {
+    memcpy(out, usual, sizeof usual);
+    return NW_COUNT(usual);
+  }
+  for (int rest = 0; rest < 2; rest++)
+    for (int i = 0; i < NW_COUNT(usual); i++)
+      if (extent > usual[i] && (extent % usual[i] != 0) == rest) out[n++] = usual[i];
+  if (!n) out[n++] = extent > 1 ? extent : 1;
+  return n;
+}
+
+// Of dimensions, the first; of anything else, a factor.
+static nw_arg some_number(const moves *m, const nw_param *param, int nth, int of) {
+  int64_t factor[VARIANTS];
   if (!strcmp(param->name, "axis")) return (nw_arg){.kind = NW_ARG_INT, .i = m->variant % 2};
-  nw_arg a = {.kind = NW_ARG_INT, .i = factor[m->variant]};
-  if (m->variant || !nw_is_int(m->loop->loop.extent, &extent)) return a;
-  for (int i = NW_COUNT(factor) - 1; i >= 0; i--)
-    if (extent > factor[i] && extent % factor[i] == 0) a.i = factor[i];
-  return a;
+  int n = factors_of(loop_of_number(m, nth, of), factor);
+  return (nw_arg){.kind = NW_ARG_INT, .i = factor[m->variant < n ? m->variant : n - 1]};
 }
 
 static nw_arg some_choice(const moves *m, const nw_param *param) {
@@ -159,7 +179,7 @@ static nw_arg some_value(const moves *m, const nw_param *param, nw_arg_kind kind
   switch (kind) {
   case NW_ARG_LOOP: return some_loop(m, nth, of);
   case NW_ARG_STAGE: return some_stage(m);
-  case NW_ARG_INT: return some_number(m, param);
+  case NW_ARG_INT: return some_number(m, param, nth, of);
   case NW_ARG_STR: return some_choice(m, param);
   case NW_ARG_INTRINSIC: return some_intrinsic(m);
   case NW_ARG_LIST: return some_list(m, param);

@@ -46,6 +46,8 @@ static bool only_sizes(void *env, const nw_expr *e) {
   return e->op != NW_OP_VAR || nw_size_of(e);
 }
 
+bool nw_speaks_of_sizes(const nw_expr *e) { return nw_visit(e, only_sizes, NULL); }
+
 static const nw_expr *undefined_var(void *env, const nw_expr *v) { return nw_var_of(env, v->name, v->type); }
 
 // Facts live in a pool without symbols: a size that kept itself alive would never go.
@@ -58,7 +60,7 @@ bool nw_size_fact(const nw_expr *size, const nw_expr *fact) {
   if (!s) return nw_fail(c, NW_EINVAL, "give the value of nw.size", "a fact belongs to a symbolic size");
   if (fact->type.dtype != NW_BOOL || fact->type.lanes != 1)
     return nw_fail(c, NW_ETYPE, NULL, "a fact is a condition, not a value of type %s", nw_dtype_name(fact->type.dtype));
-  if (!nw_visit(fact, only_sizes, NULL)) return nw_fail(c, NW_EINVAL, NULL, "a fact speaks of symbolic sizes only");
+  if (!nw_speaks_of_sizes(fact)) return nw_fail(c, NW_EINVAL, NULL, "a fact speaks of symbolic sizes only");
   nw_vec_push(&s->facts, (void *)bare(s->pool, fact));
   return true;
 }

@@ -65,6 +65,9 @@ extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 // update and, where it is a plain compute, its init) and without states. Placeholders come first, in the order they were
 // made: that is the order of a kernel's inputs.
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
+// Whether an expression is made of symbolic sizes and numbers alone.
+bool nw_speaks_of_sizes(const nw_expr *e);
+
 // The symbolic sizes of a computation, in the order of the program's; heap vector of nw_te_size*. The name that the
 // program gives the i-th is nw_te_size_name(sizes, i), to be freed.
 nw_vec nw_te_sizes(int n, nw_tensor *const *outputs);

@@ -1,6 +1,7 @@
 // Expressions: operators, functions of ops.def, casts, literals.
 #include "bind.h"
 #include "ir/expr.h"
+#include "te/te.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -124,15 +125,21 @@ BINARY(meta_pow, POW)
 static int meta_unm(lua_State *L) { return apply(L, NW_OP_NEG, 1, 1); }
 
 static int meta_compare(lua_State *L) {
-  return nwl_fail(L, NW_ETYPE, "write nw.lt(a, b), nw.le(a, b), nw.gt(a, b) or nw.ge(a, b)",
-                  "Lua cannot make an expression of < or <=: they give true or false at once");
+  return nwl_fail(
+      L, NW_ETYPE,
+      "write nw.lt(a, b), nw.le(a, b), nw.gt(a, b) or nw.ge(a, b); and nw.eq(a, b) or nw.ne(a, b) for == and ~=",
+      "Lua cannot make an expression of < or <=: they give true or false at once");
 }
 
-// Within a pool equal expressions are the same value already; this is for those that come from two.
-static int expr_eq(lua_State *L) {
-  const nw_expr *a = nwl_test(L, 1, &nwl_expr_class), *b = nwl_test(L, 2, &nwl_expr_class);
+// Sizes are compared: a shape may hold M, or M + 1 of two pools. Of anything else the answer would decide what is described.
+// Lua asks only where both sides are expressions.
+static int meta_equal(lua_State *L) {
+  const nw_expr *a = object(L, 1), *b = object(L, 2);
   nw_pool *p = nwl_pool(L);
-  lua_pushboolean(L, a && b && nw_import(p, a) == nw_import(p, b));
+  if (!a || !b || !nw_speaks_of_sizes(a) || !nw_speaks_of_sizes(b))
+    return nwl_fail(L, NW_ETYPE, "write nw.eq(a, b) or nw.ne(a, b)",
+                    "Lua cannot make an expression of == or ~=: they give true or false at once");
+  lua_pushboolean(L, nw_import(p, a) == nw_import(p, b));
   return 1;
 }
 
@@ -171,11 +178,12 @@ static int axis_var(lua_State *L) {
 
 #define ARITHMETIC                                                                                                     \
   {"__add", meta_add}, {"__sub", meta_sub}, {"__mul", meta_mul}, {"__div", meta_div}, {"__idiv", meta_idiv},           \
-      {"__mod", meta_mod}, {"__pow", meta_pow}, {"__unm", meta_unm}, {"__lt", meta_compare}, {"__le", meta_compare}, { \
+      {"__mod", meta_mod}, {"__pow", meta_pow}, {"__unm", meta_unm}, {"__lt", meta_compare}, {"__le", meta_compare},   \
+      {"__eq", meta_equal}, {                                                                                          \
     "__concat", meta_concat                                                                                            \
   }
 
-static const luaL_Reg expr_meta[] = {ARITHMETIC, {"__eq", expr_eq}, {"__tostring", expr_tostring}, {NULL, NULL}};
+static const luaL_Reg expr_meta[] = {ARITHMETIC, {"__tostring", expr_tostring}, {NULL, NULL}};
 static const luaL_Reg axis_meta[] = {ARITHMETIC, {"__tostring", axis_tostring}, {NULL, NULL}};
 static const nwl_row expr_fields[] = {
     {"dtype", expr_dtype, "string", "The type of the value: 'f32', 'i64', 'bool'."},

@@ -1,5 +1,6 @@
 --- The language: placeholders, axes, computes, reductions, scans, sizes. Names and meanings are those of TVM's tensor
 --- expressions wherever they exist.
+local comparisons = require "nestwright.comparisons"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local rows = require "nestwright.rows"
@@ -32,6 +33,7 @@ local function axis_names(what, f, n)
     errors.fail("invalid", nil, "%s: the function takes %d parameter%s, but the shape has %d dimension%s", what,
       info.nparams, info.nparams == 1 and "" or "s", n, n == 1 and "" or "s")
   end
+  comparisons.check(what, f)
   local names = {}
   for d = 1, n do
     local name = d <= info.nparams and debug.getlocal(f, d)

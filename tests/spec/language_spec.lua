@@ -57,6 +57,46 @@ describe("expressions", function()
     fails("nw%.lt", "type", function() return A(0, 0) <= 1 end)
   end)
 
+  it("refuse Lua's == and ~=, which would decide at once", function()
+    local function refused(pattern, f) fails(pattern, "type", nw.compute, {4, 4}, f, "Q") end
+    refused("nw%.eq%(a, b%)", function(i, j) if i == j then return A(i, j) else return A(j, i) end end)
+    refused("nw%.ne%(a, b%)", function(i, j) return i ~= j and A(i, j) or A(j, i) end)
+    fails("nw%.eq%(a, b%)", "type", function() return nw.reduce_axis(4, "k") == nw.reduce_axis(4, "k") end)
+    fails("nw%.eq%(a, b%)", "type", function() return A(0, 0) < A(1, 1) end)
+  end)
+
+  it("refuse them with numbers as well, of which no metamethod hears", function()
+    local n = 4
+    local function refused(text, f) fails("`" .. text:gsub("%p", "%%%0") .. "` is false", "type", nw.compute, {4, 4}, f, "Q") end
+    refused("i == 3", function(i, _) return i == 3 and 1 or 0 end)
+    refused("i == 1000000", function(i, _) return i == 1000000 and 1 or 0 end)
+    refused("j == 0.5", function(_, j) return 0.5 == j and 1 or 0 end)
+    refused("i % 2 == 0", function(i, j) if i % 2 ~= 0 then return A(i, j) end return 0 end)
+    refused("((i + 1) * j) - 1 == 0", function(i, j) return (i + 1) * j - 1 == 0 and 1 or 0 end)
+    refused("-i == n - 1", function(i, _) return n - 1 == -i and 1 or 0 end)
+    refused("i + j == n", function(i, j) return i + j == n and 1 or 0 end)
+    fails("scan: step: `t == 0`", "type", nw.scan, {shape = {4, 4}, init = function(_, _) return 0 end,
+      step = function(S, t, x) return t == 0 and 1 or S(t - 1, x) end})
+  end)
+
+  it("leave other comparisons alone", function()
+    local n = 4
+    local function body(f) return tostring(nw.compute({4, 4}, f, "Q")) end
+    assert.equal("Q[i, j] = A[i, j]", body(function(i, j) return n == 4 and A(i, j) or 0 end))
+    assert.equal("Q[i, j] = A[j, i]", body(function(i, j) if i == nil then return 0 end return A(j, i) end))
+    assert.equal("Q[i, j] = A[i, j]", body(function(i, j) return type(i) == "number" and i == 3 and 0 or A(i, j) end))
+    assert.equal("Q[i, j] = i32(1)", body(function(i, _)
+      if n == 4 then i = 3 end
+      return i == 3 and 1 or 0
+    end))
+    assert.equal("Q[i, j] = i32(1)", body(function(i, _) local x = n == 4 and 5 or i % 2 return x == 5 and 1 or 0 end))
+    assert.equal("Q[i, j] = A[i, j]*6.0", body(function(i, j)
+      local sum = i * 0
+      for k = 0, 3 do if k == 3 then sum = 6 end end
+      return A(i, j) * (sum == 6 and sum or 0)
+    end))
+  end)
+
   it("take literals in the type of what they meet", function()
     local H, N = nw.placeholder({1}, "f16", "H"), nw.placeholder({1}, "i8", "N")
     assert.equal("f16", (H(0) * 2).dtype)
@@ -355,6 +395,7 @@ describe("sizes", function()
     local T = nw.compute({M}, function(i) return A(i) * 2 end, "T")
     assert.equal("A: f32[M]", tostring(A))
     assert.equal(M, A:shape()[1])
+    assert.is_true(nw.size "N" ~= M)
     assert.same({2, 4, 6}, nw.evaluate(T, {nw.tensor {1, 2, 3}})[1]:totable())
   end)
 

@@ -53,6 +53,19 @@ describe("s:moves()", function()
     assert.is_nil(named(moves.refused, "split"))
   end)
 
+  it("proposes no factor larger than the loop it is for", function()
+    local A, W = nw.placeholder({12, 12}, "f32", "A"), nw.placeholder({3, 3}, "f32", "W")
+    local dy, dx = nw.reduce_axis(3, "dy"), nw.reduce_axis(3, "dx")
+    local s = nw.schedule(nw.compute({10, 10}, function(y, x) return nw.sum(A(y + dy, x + dx) * W(dy, dx), dy, dx) end, "Y"))
+    s:split("x", 5)
+    local function step(loop, primitive) return named(s:moves(loop).legal, primitive).step end
+    assert.equal('s:split("x_i", 4)', step("x_i", "split"))
+    assert.equal('s:unroll("x_i", 4)', step("x_i", "unroll"))
+    assert.equal('s:tile("x_i", "dy", 4, 2)', step("x_i", "tile"))
+    assert.equal('s:split("dy", 2)', step("dy", "split"))
+    assert.equal('s:split("x_o", 2)', step("x_o", "split"))
+  end)
+
   it("gives tags a value, and statements beside and inside the loop", function()
     local s, X, Y = stencil(18)
     local i, i_1 = s:loops(X)[1].name, s:loops(Y)[1].name
