@@ -41,15 +41,10 @@ static json_t *run(nwj *k, const char *code, const char *name, bool silent, json
   int n = 0;
   bool quiet = false;
   nwh_status status = nwh_eval(k->host, code, name, &n, &quiet);
+  if (status == NWH_OK && !silent && !quiet) status = nwj_bundle(k, n, result);
   json_t *failed = NULL;
   k->hurry = status == NWH_INTERRUPTED;
-  if (status != NWH_OK) {
-    failed = error_content(k, status, !silent);
-  } else if (silent || quiet) {
-    lua_settop(nwh_lua(k->host), 0);
-  } else {
-    *result = nwj_bundle(k, n);
-  }
+  if (status != NWH_OK) failed = error_content(k, status, !silent);
   say_notes(k);
   lua_settop(nwh_lua(k->host), 0);
   return failed;
@@ -59,7 +54,9 @@ static json_t *expression(nwj *k, const char *code) {
   int n = 0;
   bool quiet;
   nwh_status status = nwh_eval(k->host, code, "=user_expression", &n, &quiet);
-  json_t *out = status == NWH_OK ? nwj_bundle(k, n) : error_content(k, status, false);
+  json_t *out = NULL;
+  if (status == NWH_OK) status = nwj_bundle(k, n, &out);
+  if (status != NWH_OK) out = error_content(k, status, false);
   if (!json_is_object(out)) {
     json_decref(out);
     out = json_pack("{s:{}, s:{}}", "data", "metadata");

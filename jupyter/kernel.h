@@ -101,8 +101,9 @@ void nwj_library(nwj *k);
 json_t *nwj_call(nwj *k, const char *name, json_t *argument);
 // The same, with the value on top of the stack as second argument, popped.
 json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument);
-// The n values on top of the stack, popped, as {data, metadata}; NULL: nothing to show.
-json_t *nwj_bundle(nwj *k, int n);
+// The n values on top of the stack, popped, as {data, metadata}; NULL: nothing to show. Values that cannot be shown leave the
+// error on top of the stack.
+nwh_status nwj_bundle(nwj *k, int n, json_t **bundle);
 
 // ---- install.c
 int nwj_install(const char *program, int argc, char **argv);

@@ -49,13 +49,10 @@ void nwj_library(nwj *k) {
 // ---- nestwright.notebook
 
 // Pushes function `name`; false, and nothing, when the library cannot be loaded.
-static bool push_function(lua_State *L, const char *name) {
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "nestwright.notebook");
-  if (lua_pcall(L, 1, 1, 0) != LUA_OK) return lua_pop(L, 1), false;
-  lua_getfield(L, -1, name);
-  lua_remove(L, -2);
-  return true;
+static bool push_function(nwj *k, const char *name) {
+  if (nwh_push_function(k->host, "nestwright.notebook", name)) return true;
+  lua_pop(nwh_lua(k->host), 1);
+  return false;
 }
 
 static json_t *taken(lua_State *L) {
@@ -85,24 +82,27 @@ static void push_json(lua_State *L, json_t *v) {
 
 json_t *nwj_call(nwj *k, const char *name, json_t *argument) {
   lua_State *L = nwh_lua(k->host);
-  if (!push_function(L, name)) return json_decref(argument), NULL;
+  if (!push_function(k, name)) return json_decref(argument), NULL;
   push_json(L, argument);
   return called(k, 1);
 }
 
 json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument) {
   lua_State *L = nwh_lua(k->host);
-  if (!push_function(L, name)) return lua_pop(L, 1), json_decref(argument), NULL;
+  if (!push_function(k, name)) return lua_pop(L, 1), json_decref(argument), NULL;
   push_json(L, argument);
   lua_pushvalue(L, -3);
   lua_remove(L, -4);
   return called(k, 2);
 }
 
-json_t *nwj_bundle(nwj *k, int n) {
+nwh_status nwj_bundle(nwj *k, int n, json_t **bundle) {
   lua_State *L = nwh_lua(k->host);
-  if (n == 0) return NULL;
-  if (!push_function(L, "bundle")) return lua_pop(L, n), NULL;
+  *bundle = NULL;
+  if (n == 0) return NWH_OK;
+  if (!nwh_push_function(k->host, "nestwright.notebook", "bundle")) return NWH_ERROR;
   lua_insert(L, -(n + 1));
-  return called(k, n);
+  nwh_status status = nwh_call(k->host, n, 1);
+  if (status == NWH_OK) *bundle = taken(L);
+  return status;
 }

@@ -232,17 +232,35 @@ bool nwh_is_question(const char *code) {
 
 // ---- services in Lua
 
-// Pushes function `name` of nestwright.prompt; false if the library cannot be loaded.
-static bool push_service(lua_State *L, const char *name) {
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "nestwright.prompt");
-  if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
-    lua_pop(L, 1);
-    return false;
-  }
+// Module `name` of the library, by a `require` that no cell can reach; false, and a message instead, if it cannot be loaded.
+static bool push_module(lua_State *L, const char *name) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  bool there = lua_getfield(L, -1, name) == LUA_TTABLE;
+  lua_remove(L, -2);
+  if (there) return true;
+  lua_pop(L, 1);
+  lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.require");
+  lua_pushliteral(L, "nestwright.own");
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK) return false;
+  lua_getfield(L, -1, "require");
+  lua_remove(L, -2);
+  lua_pushstring(L, name);
+  return lua_pcall(L, 1, 1, 0) == LUA_OK;
+}
+
+bool nwh_push_function(nwh *h, const char *module, const char *name) {
+  lua_State *L = h->L;
+  if (!push_module(L, module)) return false;
   lua_getfield(L, -1, name);
   lua_remove(L, -2);
   return true;
+}
+
+// Pushes function `name` of nestwright.prompt; false if the library cannot be loaded.
+static bool push_service(nwh *h, const char *name) {
+  if (nwh_push_function(h, "nestwright.prompt", name)) return true;
+  lua_pop(h->L, 1);
+  return false;
 }
 
 static char *take_string(lua_State *L) {
@@ -254,7 +272,7 @@ static char *take_string(lua_State *L) {
 
 char *nwh_display(nwh *h, int n, bool colour) {
   lua_State *L = h->L;
-  if (!push_service(L, "display")) {
+  if (!push_service(h, "display")) {
     lua_pop(L, n);
     return NULL;
   }
@@ -285,7 +303,7 @@ char *nwh_error_text(nwh *h, bool colour) {
   lua_State *L = h->L;
   char *traceback = h->traceback;
   h->traceback = NULL;
-  if (!push_service(L, "error_text")) {
+  if (!push_service(h, "error_text")) {
     free(traceback);
     return plain_error(L);
   }
@@ -318,7 +336,7 @@ char **nwh_complete(nwh *h, const char *text, int cursor, int *start) {
   int top = lua_gettop(L);
   char **list = NULL;
   *start = cursor;
-  if (push_service(L, "complete")) {
+  if (push_service(h, "complete")) {
     lua_pushlstring(L, text, (size_t)cursor);
     if (nwh_call(h, 1, 2) == NWH_OK && lua_istable(L, -2)) {
       *start = (int)lua_tointeger(L, -1) - 1;
@@ -334,7 +352,7 @@ static char *ask(nwh *h, const char *service, const char *text) {
   lua_State *L = h->L;
   int top = lua_gettop(L);
   char *answer = NULL;
-  if (push_service(L, service)) {
+  if (push_service(h, service)) {
     lua_pushstring(L, text);
     if (nwh_call(h, 1, 1) == NWH_OK) answer = take_string(L);
   }

@@ -113,6 +113,8 @@ nwh *nwh_open(void) {
   lua_setfield(h->L, LUA_REGISTRYINDEX, "nestwright.host");
   lua_pushlightuserdata(h->L, h);
   lua_setfield(h->L, LUA_REGISTRYINDEX, "nestwright.host.state");
+  lua_getglobal(h->L, "require");
+  lua_setfield(h->L, LUA_REGISTRYINDEX, "nestwright.require");
   set_paths(h);
   nwh_open_coroutines(h);
   nwh_open_commands(h);

@@ -27,6 +27,8 @@ nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bo
 bool nwh_incomplete(nwh *h, const char *code);
 // Calls the function below `nargs` arguments, with traceback and interrupts.
 nwh_status nwh_call(nwh *h, int nargs, int nresults);
+// Pushes a function of a module of the library; false, and a message instead, if that cannot be loaded.
+bool nwh_push_function(nwh *h, const char *module, const char *name);
 // Shows values on top of the stack (popped) as the prompt does; heap, NULL when there is nothing to show.
 char *nwh_display(nwh *h, int n, bool colour);
 // What can stand at `cursor`: a NULL-terminated heap list of heap strings (NULL: none); [*start, cursor) is replaced.

@@ -95,7 +95,7 @@ bool nwh_run_end(nwh *h) {
   h->depth = 0;
   h->running = 0;
   h->pending = 0;
-  if (stopped) arm(h, false);
+  arm(h, false); // nor does a hook of the run's own outlive it
   if (stopped && h->ctx) nw_clear(h->ctx);
   return stopped;
 }

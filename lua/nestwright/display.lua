@@ -24,6 +24,12 @@ end
 --- The kernel's end, or nil where there is no notebook.
 function display.front() return front end
 
+--- Prints as cells do: they may have a print of their own.
+function display.print(text)
+  local theirs = rawget(_G, "print")
+  if type(theirs) == "function" then theirs(text) else print(text) end
+end
+
 local function plain(value) return require "nestwright.prompt".display(false, value) or "" end
 
 -- ---- outputs that can change
@@ -32,7 +38,7 @@ local methods = {}
 local meta = {__index = methods, __name = "nestwright.output"}
 
 local caught -- a list, while what is shown is collected
-local io = io -- a cell may have given the name to something else
+local cells_io = package.loaded.io -- that of cells
 
 local function publish(kind, value, id)
   local bundle, metadata = mime.of(value, plain)
@@ -47,7 +53,7 @@ rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.outp
     if front then
       publish("update_display_data", value, output.id)
     else
-      print(plain(value))
+      display.print(plain(value))
     end
     return output
   end)
@@ -58,7 +64,7 @@ local real -- print and io.write, while others stand in their place
 function display.release()
   if not real then return end
   rawset(_G, "print", real.print)
-  rawset(io, "write", real.write)
+  rawset(cells_io, "write", real.write)
   caught, real = nil, nil
 end
 
@@ -80,9 +86,9 @@ end
 
 local function stand_in()
   if real then return end
-  real = {print = print, write = io.write}
+  real = {print = rawget(_G, "print"), write = rawget(cells_io, "write")}
   rawset(_G, "print", say_line)
-  rawset(io, "write", say_parts)
+  rawset(cells_io, "write", say_parts)
 end
 
 --- Calls f and collects what it shows and prints, in order: {value = ...} or {text = ...}. Then pcall's results.
@@ -106,7 +112,7 @@ local function show(value, options)
     return output
   end
   if not front then
-    print(plain(value))
+    display.print(plain(value))
     return output
   end
   publish("display_data", value, output.id)

@@ -2,6 +2,7 @@
 ---@class nestwright
 local nw = {}
 
+local require = require "nestwright.own".require
 local core = require "nestwright.core"
 
 -- Whatever goes wrong is reported at the first line outside this directory.

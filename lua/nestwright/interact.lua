@@ -155,10 +155,12 @@ end
 -- ---- at the prompt
 
 local function at_prompt(controls, f, o)
-  for _, c in ipairs(controls) do print(("%s   (of %s; a notebook has a control for it)"):format(words_of(c), choice_of(c))) end
+  for _, c in ipairs(controls) do
+    display.print(("%s   (of %s; a notebook has a control for it)"):format(words_of(c), choice_of(c)))
+  end
   local items = f and call(f, controls) or {}
   for _, item in ipairs(o.label and call(o.run, controls) or {}) do items[#items + 1] = item end
-  for _, item in ipairs(items) do print(item.text and item.text:gsub("\n$", "") or plain(item.value)) end
+  for _, item in ipairs(items) do display.print(item.text and item.text:gsub("\n$", "") or plain(item.value)) end
 end
 
 -- ---- in a notebook

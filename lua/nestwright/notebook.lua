@@ -21,8 +21,10 @@ function notebook.begin()
   local nw = require "nestwright"
   rawset(_G, "nw", nw)
   rawset(_G, "help", nw.help)
-  rawset(io, "read", read_line)
-  rawset(os, "exit", function() error("a cell cannot end the kernel; restart it or shut it down from the menu", 2) end)
+  rawset(package.loaded.io, "read", read_line)
+  rawset(package.loaded.os, "exit", function()
+    error("a cell cannot end the kernel; restart it or shut it down from the menu", 2)
+  end)
   require("nestwright.display").connect(front)
   require("nestwright.widgets").listen()
 end

@@ -111,6 +111,57 @@ class Cells(KernelTest):
         self.published_for(second)
 
 
+SHOWN = """A = nw.placeholder({8, 8}, 'f32', 'A')
+k = nw.reduce_axis(8, 'k')
+s = nw.schedule(nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, 'C'))"""
+
+
+class Globals(KernelTest):
+    """A cell may change what it likes: the library does not run on it."""
+
+    def works(self, why):
+        reply, out = self.run_cell("s")
+        self.assertEqual(reply["status"], "ok", why)
+        shown = [c for kind, c in out if kind == "execute_result"]
+        self.assertIn("for i in 0..8", shown[0]["data"]["text/plain"], why)
+        self.assertIn("text/html", shown[0]["data"], why)
+        reply, _ = self.run_cell("s:parallel 'k'")
+        self.assertEqual(reply["ename"], "Refused", why)
+        reply, out = self.run_cell("nw.display(1) nw.interact{n = {1, 2}, function(n) return n end}")
+        self.assertEqual(reply["status"], "ok", why)
+        self.assertEqual(text_of(out, "stderr"), "", why)
+        self.assertEqual(types(out).count("display_data"), 3, why)
+        self.client.complete("nw.re")
+        self.assertIn("nw.reduce_axis", self.client.get_shell_msg(timeout=10)["content"]["matches"], why)
+
+    def test_globals_and_libraries_may_be_anything(self):
+        names = """assert collectgarbage error getmetatable ipairs load loadfile next pairs pcall print rawequal rawget rawlen rawset
+            require select setmetatable tonumber tostring type xpcall coroutine debug io math os package string table utf8""".split()
+        self.run_cell(SHOWN)
+        for name in names:
+            self.run_cell(f"kept = {name} {name} = 'f32'")
+            self.works(name)
+            self.run_cell(f"{name} = kept")
+        for name in ("string.format", "string.gsub", "table.concat", "math.max", "io.open", "os.getenv", "utf8.len", "package.path"):
+            self.run_cell(f"kept = {name} {name} = nil")
+            self.works(name)
+            self.run_cell(f"{name} = kept")
+
+    def test_a_hook_ends_with_its_cell(self):
+        self.run_cell(SHOWN)
+        self.run_cell("debug.sethook(function() error 'hook' end, 'l')\nlocal x = 1")
+        self.works("hook")
+
+    def test_what_cannot_be_shown_is_an_error_of_its_cell(self):
+        reply, out = self.run_cell("setmetatable({}, {__tostring = function() error 'no text' end})")
+        self.assertEqual(reply["status"], "error")
+        self.assertIn("no text", reply["evalue"])
+        self.assertIn("error", types(out))
+        reply, _ = self.run_cell("1", user_expressions={"bad": "setmetatable({}, {__tostring = function() error 'no text' end})"})
+        self.assertEqual(reply["user_expressions"]["bad"]["status"], "error")
+        self.alive()
+
+
 class Output(KernelTest):
     def test_every_line_in_its_cell(self):
         for n in range(40):
