@@ -655,8 +655,8 @@ NW_API bool nw_cost_exact(const nw_cost *k, int level, double *error);
 // ---- loop nests by themselves, from a text or from a program: cost/nest.c
 
 typedef struct nw_loopnest nw_loopnest;
-// value: of n parameters by name, for those that are not to be as written. docs/cost.md has the grammar.
-NW_API nw_loopnest *nw_loopnest_parse(nw_ctx *c, const char *text, int n, const char *const *name,
+// Parameters that are not to be as written: those of a set of sizes (NULL: none), and n by name. docs/cost.md has the grammar.
+NW_API nw_loopnest *nw_loopnest_parse(nw_ctx *c, const char *text, const char *set, int n, const char *const *name,
                                       const int64_t *value);
 // What a program touches, as a nest. NW_ELIMIT: it is not affine.
 NW_API nw_loopnest *nw_loopnest_of(nw_ctx *c, const nw_program *p, const int64_t *sizes);

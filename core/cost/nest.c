@@ -29,11 +29,11 @@ void nw_loopnest_free(nw_loopnest *n) {
   free(n);
 }
 
-nw_loopnest *nw_loopnest_parse(nw_ctx *c, const char *text, int nvalues, const char *const *name,
+nw_loopnest *nw_loopnest_parse(nw_ctx *c, const char *text, const char *set, int nvalues, const char *const *name,
                                const int64_t *value) {
   nw_loopnest *n = loopnest_new(c);
   n->text = nw_text_parse(c, text);
-  if (n->text && nw_text_values(c, n->text, nvalues, name, value, n->given, n->value))
+  if (n->text && nw_text_values(c, n->text, set, nvalues, name, value, n->given, n->value))
     n->nest = nw_text_nest(c, n->arena, n->text, n->value);
   if (n->nest) return n;
   nw_loopnest_free(n);

@@ -59,18 +59,34 @@ static bool all_known(nw_ctx *c, const nw_text *t, int n, const char *const *nam
   return true;
 }
 
-bool nw_text_values(nw_ctx *c, const nw_text *t, int n, const char *const *name, const int64_t *value, bool *given,
-                    int64_t *out) {
+static bool of_set(nw_ctx *c, const nw_text *t, const char *name, const nw_text_set **out) {
+  *out = NULL;
+  for (int i = 0; i < t->set.n && name; i++)
+    if (!strcmp(((nw_text_set *)t->set.at[i])->name, name)) *out = t->set.at[i];
+  if (*out || !name) return true;
+  return nw_fail(c, NW_EINVAL, t->set.n ? ((nw_text_set *)t->set.at[0])->name : "sizes SMALL: N = 60",
+                 "the nest has no sizes %s", name);
+}
+
+// Given by name, or by the set.
+static bool given_value(const char *param, int n, const char *const *name, const int64_t *value, const nw_text_set *set,
+                        int64_t *out) {
+  int at = number_of(param, n, name);
+  if (at >= 0) return *out = value[at], true;
+  at = set ? number_of(param, set->n, set->param) : -1;
+  if (at >= 0) *out = set->value[at];
+  return at >= 0;
+}
+
+bool nw_text_values(nw_ctx *c, const nw_text *t, const char *set, int n, const char *const *name, const int64_t *value,
+                    bool *given, int64_t *out) {
   maker k = {.m.s = {.ctx = c, .arena = nw_arena_new(), .lanes = 1, .lane = -1}, .t = t};
-  bool ok = all_known(c, t, n, name);
+  const nw_text_set *by_set;
+  bool ok = all_known(c, t, n, name) && of_set(c, t, set, &by_set);
   for (int i = 0; i < t->param.n && ok; i++) {
     const nw_text_param *p = t->param.at[i];
-    int at = number_of(p->name, n, name);
-    given[i] = at >= 0;
-    if (at >= 0)
-      out[i] = value[at];
-    else if (!(ok = number(&k, p->value, &out[i])))
-      break;
+    given[i] = given_value(p->name, n, name, value, by_set, &out[i]);
+    if (!given[i] && !(ok = number(&k, p->value, &out[i]))) break;
     if (out[i] > INT64_C(1) << 56 || out[i] < -(INT64_C(1) << 56))
       ok = nw_fail(c, NW_ERANGE, NULL, "%s = %lld is too large", p->name, (long long)out[i]);
     name_param(&k.m.s, p->name, out[i]);

@@ -96,9 +96,16 @@ static void print_param(nw_str *out, const nw_text_param *p, const int64_t *valu
   nw_str_add(out, "\n");
 }
 
+static void print_set(nw_str *out, const nw_text_set *x) {
+  nw_str_fmt(out, "sizes %s:", x->name);
+  for (int i = 0; i < x->n; i++) nw_str_fmt(out, "%s %s = %lld", i ? "," : "", x->param[i], (long long)x->value[i]);
+  nw_str_add(out, "\n");
+}
+
 void nw_text_print(nw_str *out, const nw_text *t, const bool *given, const int64_t *value) {
   if (t->name) nw_str_fmt(out, "nest %s\n", t->name);
   for (int i = 0; i < t->param.n; i++) print_param(out, t->param.at[i], given && given[i] ? &value[i] : NULL);
+  for (int i = 0; i < t->set.n; i++) print_set(out, t->set.at[i]);
   for (int i = 0; i < t->array.n; i++) print_array(out, t->array.at[i]);
   print_kids(out, t, t->root, 0);
 }

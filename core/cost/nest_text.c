@@ -36,6 +36,7 @@ void nw_text_free(nw_text *t) {
   for (int i = 0; i < t->vec.n; i++) nw_vec_free(t->vec.at[i]);
   nw_vec_free(&t->vec);
   nw_vec_free(&t->param);
+  nw_vec_free(&t->set);
   nw_vec_free(&t->array);
   nw_pool_release(t->pool);
   nw_arena_free(t->arena);
@@ -112,6 +113,28 @@ static bool read_params(reader *r) {
       return false;
     nw_vec_push(&r->t->param, p);
   } while (nw_accept(&r->ps, ","));
+  return nw_end_line(&r->ps);
+}
+
+static bool read_sizes(reader *r) {
+  nw_text_set *x = NW_NEW(r->t->arena, nw_text_set);
+  if (r->t->set.n == NW_TEXT_SETS)
+    return nw_parse_fail(&r->ps, &r->ps.tok, "there are more than %d sets of sizes", NW_TEXT_SETS);
+  x->param = NW_NEW_N(r->t->arena, const char *, NW_TEXT_PARAMS);
+  x->value = NW_NEW_N(r->t->arena, int64_t, NW_TEXT_PARAMS);
+  if (!(x->name = nw_expect_name(&r->ps, "the name of the sizes")) ||
+      !nw_expect(&r->ps, ":", "and values of parameters"))
+    return false;
+  do {
+    nw_token at = r->ps.tok;
+    const char *name = nw_expect_name(&r->ps, "a parameter");
+    if (!name) return false;
+    if (!is_param(r->t, name)) return nw_parse_fail(&r->ps, &at, "%s is no parameter", name);
+    if (x->n == NW_TEXT_PARAMS) return nw_parse_fail(&r->ps, &at, "there are more than %d values", NW_TEXT_PARAMS);
+    x->param[x->n] = name;
+    if (!nw_expect(&r->ps, "=", "and a number") || !whole(r, "size", &x->value[x->n++])) return false;
+  } while (nw_accept(&r->ps, ","));
+  nw_vec_push(&r->t->set, x);
   return nw_end_line(&r->ps);
 }
 
@@ -400,10 +423,14 @@ static bool read_all(reader *r) {
   if (nw_accept_word(&r->ps, "nest")) {
     if (!(r->t->name = nw_expect_name(&r->ps, "the name of the nest")) || !nw_end_line(&r->ps)) return false;
   }
-  for (;;) {
-    bool param = nw_accept_word(&r->ps, "param");
-    if (!param && !nw_accept_word(&r->ps, "array")) break;
-    if (!(param ? read_params : read_array)(r)) return false;
+  static const struct {
+    const char *word;
+    bool (*read)(reader *r);
+  } lines[] = {{"param", read_params}, {"sizes", read_sizes}, {"array", read_array}};
+  for (int i = 0; i < NW_COUNT(lines); i++) {
+    if (!nw_accept_word(&r->ps, lines[i].word)) continue;
+    if (!lines[i].read(r)) return false;
+    i = -1;
   }
   return read_body(r, r->t->root, 0, 0);
 }

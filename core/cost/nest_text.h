@@ -5,6 +5,7 @@
 
 enum {
   NW_TEXT_PARAMS = 64,
+  NW_TEXT_SETS = 64,
   NW_TEXT_ARRAYS = 256,
   NW_TEXT_DIMS = 16,
   NW_TEXT_DEPTH = 64, // loops and ifs inside one another
@@ -16,6 +17,13 @@ typedef struct nw_text_param {
   const char *name;
   const nw_expr *value; // of those before it
 } nw_text_param;
+
+typedef struct nw_text_set { // values of some parameters under a name: `sizes SMALL: N = 60, M = 70`
+  const char *name;
+  int n;
+  const char **param;
+  int64_t *value;
+} nw_text_set;
 
 typedef struct nw_text_array {
   const char *name;
@@ -61,7 +69,7 @@ typedef struct nw_text {
   nw_arena *arena;
   nw_pool *pool;
   const char *name;
-  nw_vec param, array; // nw_text_param *, nw_text_array *
+  nw_vec param, set, array; // nw_text_param *, nw_text_set *, nw_text_array *
   nw_vec vec; // nw_vec *: those of nodes, to be freed
   nw_text_node *root;
 } nw_text;
@@ -76,9 +84,9 @@ nw_text_node *nw_text_node_new(nw_text *t, nw_text_kind kind);
 
 // The nest that it stands for, in the arena; value: of the parameters, by number.
 nw_affine_nest *nw_text_nest(nw_ctx *c, nw_arena *a, const nw_text *t, const int64_t *value);
-// The values of parameters: those given by name, and what is written for the others. False: a name is none of them, or a value
-// does not come out.
-bool nw_text_values(nw_ctx *c, const nw_text *t, int n, const char *const *name, const int64_t *value, bool *given,
-                    int64_t *out);
+// The values of parameters: those given by name, of the set (NULL: none), and what is written for the others. False: a name is
+// none of them, or a value does not come out.
+bool nw_text_values(nw_ctx *c, const nw_text *t, const char *set, int n, const char *const *name, const int64_t *value,
+                    bool *given, int64_t *out);
 // A nest as a text that stands for the same accesses.
 nw_text *nw_text_of(nw_ctx *c, const nw_affine_nest *n);

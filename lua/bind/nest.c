@@ -12,7 +12,7 @@ static int push_nest(lua_State *L, nwl_box *b, nw_loopnest *n) {
   return n ? 1 : nwl_raise(L);
 }
 
-// nest_parse(text, names, values)
+// nest_parse(text, names, values, set?)
 static int f_parse(lua_State *L) {
   const char *text = nwl_string(L, 1, "text"), *name[MOST_VALUES];
   int64_t value[MOST_VALUES];
@@ -23,9 +23,10 @@ static int f_parse(lua_State *L) {
     lua_rawgeti(L, 3, i + 1);
     value[i] = nwl_integer(L, -1, name[i]);
   }
+  const char *set = lua_isnoneornil(L, 4) ? NULL : nwl_string(L, 4, "sizes");
   nwl_box *b = nwl_new(L, &nwl_loopnest_class, release_nest);
   nw_clear(nwl_ctx(L));
-  return push_nest(L, b, nw_loopnest_parse(nwl_ctx(L), text, n, name, value));
+  return push_nest(L, b, nw_loopnest_parse(nwl_ctx(L), text, set, n, name, value));
 }
 
 // nest_of(schedule, sizes, version?)
@@ -160,7 +161,8 @@ static const luaL_Reg nest_meta[] = {{"__tostring", f_text}, {"__eq", nest_same}
 const nwl_class nwl_loopnest_class = {"loopnest", "nestwright.loopnest", NULL, NULL, nest_meta};
 
 const nwl_row nwl_nest_rows[] = {
-    {"nest_parse", f_parse, "(text: string, names: string[], values: integer[]): nw.loopnest", "A nest from its text."},
+    {"nest_parse", f_parse, "(text: string, names: string[], values: integer[], sizes?: string): nw.loopnest",
+     "A nest from its text."},
     {"nest_of", f_of, "(s: nw.schedule, sizes: integer[], version?: integer): nw.loopnest",
      "What a lowered schedule touches, as a nest."},
     {"nest_text", f_text, "(n: nw.loopnest): string", "Its text form."},

@@ -13,15 +13,25 @@ local source = setmetatable({}, {__mode = "k"}) -- of a nest: the text it was re
 
 -- ---- making
 
-local function parse(what, text, params)
-  local names, values = {}, {}
+-- Parameters as names and values, and the name of sizes: "SMALL", {N = 60}, {"SMALL", N = 60}.
+local function params_of(what, params)
+  local names, values, set = {}, {}, nil
+  if type(params) == "string" then return names, values, params end
   for name in pairs(errors.expect(what .. ": params", params or {}, "table")) do
-    names[#names + 1] = errors.expect(what .. ": params", name, "string")
+    if name == 1 then
+      set = errors.expect(what .. ": sizes", params[1], "string")
+    else
+      names[#names + 1] = errors.expect(what .. ": params", name, "string")
+    end
   end
   table.sort(names)
   for n, name in ipairs(names) do values[n] = caches.whole(what, params[name], name) end
-  local nest = core.nest_parse(text, names, values)
-  source[nest] = {text = text, params = params or {}}
+  return names, values, set
+end
+
+local function parse(what, text, params)
+  local nest = core.nest_parse(text, params_of(what, params))
+  source[nest] = {text = text, params = type(params) == "string" and {params} or params or {}}
   return nest
 end
 
@@ -116,13 +126,14 @@ return function(nw)
   nw.nest = {}
   local define, method = rows.definer(nw.nest, "nest"), rows.definer(methods, "loopnest")
 
-  define("parse", "(text: string, params?: table): nw.loopnest",
+  define("parse", "(text: string, params?: table|string): nw.loopnest",
     "A loop nest from its text: arrays, loops with affine bounds, ifs, and statements of which only the references count. params: "
-    .. "values for parameters that are not to be as written, {N = 500}. docs/cost.md has the grammar. Errors say line and column.",
+    .. "values for parameters that are not to be as written, {N = 500}, or the name of sizes that the text has, \"SMALL\", or both, "
+    .. "{\"SMALL\", N = 500}. docs/cost.md has the grammar. Errors say line and column.",
     function(text, params) return parse("nest.parse", errors.expect("nest.parse", text, "string"), params) end)
 
-  define("read", "(path: string, params?: table): nw.loopnest",
-    "A loop nest from a file of text, as nw.nest.parse has it. Example: nw.nest.read(\"tutorials/nests/gemm.nest\", {NI = 200}).",
+  define("read", "(path: string, params?: table|string): nw.loopnest",
+    "A loop nest from a file of text, as nw.nest.parse has it. Example: nw.nest.read(\"tutorials/nests/gemm.nest\", \"SMALL\").",
     read)
 
   define("of", "(s: nw.schedule, options?: {sizes?: table, version?: integer}): nw.loopnest",
