@@ -27,7 +27,7 @@ typedef struct painting {
   nw_walker *w;
   nw_sim *sim;
   int level, nlevels, shift;
-  bool by_set;
+  bool by_line, by_set;
   uint64_t sets;
   axis set; // rows a set
   axis *at; // by site
@@ -67,10 +67,12 @@ static void paint_part(const painting *x, const axis *a, const axis *scale, uint
   for (; row < top; row++) worst(pixel += x->r->width, value);
 }
 
+// A line is as high as it is, whatever part of it is asked for.
 static void paint(const painting *x, const nw_ref *ref, uint8_t value) {
   const axis *a = &x->at[ref->site];
-  uint64_t end = ref->address + ref->bytes;
-  if (!x->by_set) return paint_part(x, a, a, ref->address - a->from, end - a->from, value);
+  uint64_t in_line = x->by_line ? (UINT64_C(1) << x->shift) - 1 : 0;
+  uint64_t start = ref->address & ~in_line, end = (ref->address + ref->bytes + in_line) & ~in_line;
+  if (!x->by_set) return paint_part(x, a, a, start - a->from, end - a->from, value);
   for (uint64_t l = ref->address >> x->shift; l <= (end - 1) >> x->shift; l++)
     paint_part(x, a, &x->set, l % x->sets, l % x->sets + 1, value);
 }
@@ -171,11 +173,11 @@ static void make_lanes(painting *x, nw_raster_y y, int line) {
   for (int i = 0; i < n; i++) set_range(x, lane_of(r, place[i]), place[i], y, line);
   for (int i = 0; i < n; i++) {
     const nw_placed *p = nw_walker_site(x->w, i)->place;
-    uint64_t bytes = p->bytes ? (uint64_t)p->bytes : 1;
-    if (y == NW_Y_LINE) bytes = (bytes + (uint64_t)line - 1) / (uint64_t)line * (uint64_t)line;
-    x->at[i] = scaled(r, bytes);
+    uint64_t from = p->address, to = from + (p->bytes ? (uint64_t)p->bytes : 1), unit = (uint64_t)line;
+    if (y == NW_Y_LINE) from = from / unit * unit, to = (to + unit - 1) / unit * unit;
+    x->at[i] = scaled(r, to - from);
     x->at[i].lane = lane_of(r, p);
-    x->at[i].from = p->address;
+    x->at[i].from = from;
   }
 }
 
@@ -192,6 +194,7 @@ static bool paint_all(nw_ctx *c, painting *x, const nw_sim_opts *o, nw_raster_y 
   x->sim = nw_sim_new(c, o, places->from, places->to, nw_walker_sites(x->w));
   if (!x->sim) return false;
   x->shift = __builtin_ctz((unsigned)o->line);
+  x->by_line = y == NW_Y_LINE;
   x->by_set = y == NW_Y_SET;
   x->sets = level->ways ? (uint64_t)(level->bytes / o->line / level->ways) : 1;
   x->set = scaled(r, x->sets);

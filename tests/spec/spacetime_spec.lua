@@ -92,6 +92,38 @@ describe("nw.spacetime", function()
     assert.equal(6, #r.iterations - 6 * 5 - 6 * 5 * 7)
   end)
 
+  it("shows a line as high as it is, and a miss as wide as can be seen", function()
+    local s = support.gemm(16, 16, 16)
+    local r = core.raster(s, {sizes = {}}, {levels = SMALL, line = 64, misses = true, conflicts = true}, 1, "line", 400, 64)
+    for _, lane in ipairs(r.lanes) do
+      for x = 1, 400 do -- 16 lines, each of 4 pixels of one kind
+        for y = 1, 64, 4 do
+          for more = 1, 3 do assert.equal(lane.rows[y]:byte(x), lane.rows[y + more]:byte(x)) end
+        end
+      end
+    end
+    local alone = 0 -- misses beside which there is a hit or nothing
+    for block in nw.spacetime(s, {levels = SMALL, y = "line"}).script:gmatch "$pixels%d+ << EOD\n(.-)EOD\n" do
+      for line in block:gmatch "[^\n]+" do
+        for _ in line:gmatch "%f[%d][0-2] [345] [0-2] " do alone = alone + 1 end
+      end
+    end
+    assert.equal(0, alone)
+  end)
+
+  it("has brackets for the loops around most accesses, and says which of them are too short", function()
+    local s = support.gemm(16, 16, 16)
+    local i_o, j_o, i_i, j_i = s:tile("i", "j", 4, 4)
+    local k_o, k_i = s:split("k", 4)
+    s:reorder(i_o, j_o, k_o, k_i, i_i, j_i)
+    local p, names = nw.spacetime(s, {levels = SMALL}), {}
+    local panel = p.script:match "unset border.-\nplot"
+    for name in panel:gmatch "set label '([%w_]+)' at graph" do names[#names + 1] = name end
+    assert.same({"i_o", "j_o", "k_o", "k_i", "i_i", "j_i"}, names) -- not those of what sets the elements to 0
+    assert.equal(2, select(2, panel:gsub("4 iterations, too short to be told apart", "")))
+    assert.truthy(tostring(p):find("no brackets: i_i_1, j_i_1, i_i, j_i.", 1, true))
+  end)
+
   it("draws a raster of more than marks can show", function()
     local s = support.gemm(16, 16, 16)
     local p, m = nw.spacetime(s, {levels = SMALL}), nw.misses(s, {levels = SMALL})

@@ -36,12 +36,19 @@ function raster.key(o)
   return out
 end
 
+-- A miss takes the pixel behind it as well, where that is a hit or nothing: one alone would hardly be seen.
+local function widened(lines, o)
+  local pattern = o.all and "([2-9]) [01] " or "([3-9]) [0-2] "
+  for n, line in ipairs(lines) do lines[n] = line:gsub(pattern, "%1 %1 ") end
+  return lines
+end
+
 -- On as many pixels as there are in the picture, so that none is left out when it is drawn.
 local function parts_of(t, time, o)
   return function(f, pixels)
     local width = math.max(2, math.min(WIDTH, math.floor(pixels.width * time / pixels.time)))
     local height = math.max(2, math.min(HEIGHT, pixels.height))
-    local lines = core.pixels(t.rows, width, height)
+    local lines = widened(core.pixels(t.rows, width, height), o)
     local dx, dy = time / width, (t.to - t.from) / height
     local image = "%s matrix using (($1 + 0.5)*%.9g - 0.5):(%d + ($2 + 0.5)*%.9g):3 with image notitle"
     return {image:format(f:data(lines, "pixels"), dx, t.from, dy)}, palette(o)

@@ -16,7 +16,7 @@ local colour = figure.colour
 
 spacetime.MOST = 3000 -- accesses with a mark of their own; of more a raster is made
 local QUICK = 20000000 -- accesses whose reuse distances are worth waiting for
-local BRACKETS = 300 -- of one loop: more are too narrow to be told apart
+local BRACKETS, NARROW = 300, 1.5 -- brackets of one loop, and pixels of one: more, or narrower ones, are not told apart
 local LEFT, BETWEEN, WIDTH, LOOP, CURVE, UNDER, HEADING = 110, 80, 860, 22, 110, 54, 34 -- pixels
 
 local UNITS = {index = "element", address = "address", line = "cache line", set = "cache set"}
@@ -24,22 +24,61 @@ spacetime.units = UNITS
 
 -- ---- loops
 
--- Loops that are worth a row, outermost first: {name, depth, rounds}.
-local function loops_of(iterations, most)
+-- Rounds by loop: {name, depth, rounds, width (of all of them, in accesses)}.
+local function rounds_by_loop(iterations)
   local rows, at = {}, {}
   for _, r in ipairs(iterations) do
     if not at[r.loop] then
-      at[r.loop] = {name = r.loop, depth = r.depth, rounds = {}}
+      at[r.loop] = {name = r.loop, depth = r.depth, rounds = {}, width = 0}
       rows[#rows + 1] = at[r.loop]
     end
-    local rounds = at[r.loop].rounds
-    if r.to > r.from then rounds[#rounds + 1] = r end
+    local row = at[r.loop]
+    if r.to > r.from then row.rounds[#row.rounds + 1], row.width = r, row.width + r.to - r.from end
   end
+  return rows
+end
+
+-- Are the rounds of a loop few enough, and wide enough, to be told apart? time: accesses that are as wide as the picture.
+local function told_apart(row, most, time)
+  return #row.rounds > 0 and #row.rounds <= most and row.width / #row.rounds / time * WIDTH >= NARROW
+end
+
+-- The loops around the most accesses, outermost first: what the schedule is about.
+local function main_nest(s, walk)
+  local best, most = {}, -1
+  for _, site in ipairs(core.sweeps(s, walk)) do
+    local n = 1
+    for _, loop in ipairs(site) do n = n * (loop.extent or 1) end
+    if n > most or n == most and #site > #best then best, most = site, n end
+  end
+  return best
+end
+
+-- Rows for loops of the main nest that have no brackets, which say so. They stand below the loops around them.
+local function wordy_rows(s, run, rows)
+  local drawn, out, depth = {}, {}, -1
+  for _, row in ipairs(rows) do drawn[row.name] = row end
+  for _, loop in ipairs(main_nest(s, run.walk)) do
+    depth = drawn[loop.loop] and drawn[loop.loop].depth or depth + 1
+    if not drawn[loop.loop] and loop.extent ~= 1 then
+      local many = loop.extent and written.plural(loop.extent, "iteration") .. ", " or ""
+      out[#out + 1] = {name = loop.loop, depth = depth, rounds = {}, words = many .. "too short to be told apart"}
+    end
+  end
+  return out
+end
+
+-- Loops that are worth a row, outermost first.
+local function loops_of(s, run, most, time, alone)
   local out = {}
-  for _, row in ipairs(rows) do if #row.rounds > 0 and #row.rounds <= most then out[#out + 1] = row end end
+  for _, row in ipairs(rounds_by_loop(run.iterations)) do if told_apart(row, most, time) then out[#out + 1] = row end end
+  if alone then
+    local more = wordy_rows(s, run, out)
+    table.move(more, 1, #more, #out + 1, out)
+  end
   table.sort(out, function(a, b)
     if a.depth ~= b.depth then return a.depth < b.depth end
-    return a.rounds[1].from < b.rounds[1].from
+    return (a.rounds[1] and a.rounds[1].from or -1) < (b.rounds[1] and b.rounds[1].from or -1)
   end)
   return out
 end
@@ -76,7 +115,10 @@ local function bracket_panel(f, rect, rows, time, room, label)
     local y = room - n
     out[#out + 1] = ("set label %s at graph -0.01, first %g right noenhanced"):format(
       gnuplot.quote(written.shortened(row.name, 13)), y + 0.45)
-    if #row.rounds <= SHADED then
+    if row.words then
+      out[#out + 1] = ("set label %s at graph 0.5, first %g center noenhanced font ',10' textcolor rgb '%s'"):format(
+        gnuplot.quote(row.words), y + 0.45, colour.grey)
+    elseif #row.rounds <= SHADED then
       box_commands(out, row, y, time)
     else
       parts[#parts + 1] = ("%s with lines lc rgb '%s' notitle"):format(f:data(outlines(row, y), "rounds"), colour.grey)
@@ -220,7 +262,7 @@ end
 -- Loops around accesses that have no row above: they have too many iterations.
 local function undrawn(run, s)
   local shown, names = {}, {}
-  for _, row in ipairs(run.loops) do shown[row.name] = true end
+  for _, row in ipairs(run.loops) do shown[row.name] = not row.words or nil end
   for _, site in ipairs(core.sweeps(s, run.walk)) do
     for _, loop in ipairs(site) do
       if not shown[loop.loop] and loop.extent ~= 1 then
@@ -245,7 +287,7 @@ local function run_caption(run, s, o, out, prefix)
   end
   local left_out = undrawn(run, s)
   if #left_out > 0 then
-    out[#out + 1] = ("%sLoops with too many iterations to be told apart have no brackets: %s."):format(prefix,
+    out[#out + 1] = ("%sLoops with iterations too many or too short to be told apart have no brackets: %s."):format(prefix,
       table.concat(left_out, ", "))
   end
 end
@@ -258,7 +300,9 @@ local function caption_of(columns, o, raster)
       run_caption(run, column.schedule, o, out, prefix)
     end
   end
-  if raster then out[#out + 1] = "Each pixel stands for many accesses and shows the worst of them: no miss is lost." end
+  if raster then
+    out[#out + 1] = "Each pixel stands for many accesses and shows the worst of them, a miss two pixels wide: no miss is lost."
+  end
   return out
 end
 
@@ -279,8 +323,23 @@ local function data_rows(columns)
   return out
 end
 
+-- Brackets of one loop, in a picture of few runs or many.
+local function most_rounds(columns)
+  local runs = 0
+  for _, column in ipairs(columns) do runs = runs + #column.walks end
+  return math.max(8, 2 * BRACKETS // (1 + runs))
+end
+
+local function place_loops(columns, time)
+  local most = most_rounds(columns)
+  for _, column in ipairs(columns) do
+    for _, run in ipairs(column.runs) do run.loops = loops_of(column.schedule, run, most, time, #column.runs == 1) end
+  end
+end
+
 local function draw(columns, kind, o)
   local time, most = extents(columns)
+  place_loops(columns, time)
   local groups = rows_of(columns)
   local height, lanes = lane_height(groups)
   local x = {columns = columns, time = time, most = most, height = height}
@@ -300,13 +359,6 @@ local function draw(columns, kind, o)
   return plot.new {caption = table.concat(caption, "\n"), script = script, size = size, columns = names, rows = data_rows(columns)}
 end
 
--- Brackets of one loop, in a picture of few runs or many.
-local function most_rounds(columns)
-  local runs = 0
-  for _, column in ipairs(columns) do runs = runs + #column.walks end
-  return math.max(8, 2 * BRACKETS // (1 + runs))
-end
-
 -- All runs as marks, or nil where one has too many accesses.
 local function gather(columns, o, kind)
   for _, column in ipairs(columns) do
@@ -314,7 +366,7 @@ local function gather(columns, o, kind)
     for n, walk in ipairs(column.walks) do
       local run = kind.run(column.schedule, walk, o)
       if not run then return false end
-      run.walk, run.loops = walk, loops_of(run.iterations, most_rounds(columns))
+      run.walk = walk
       run.label = walk.threads and ("thread %d"):format(walk.thread) or nil
       column.runs[n] = run
     end
