@@ -29,14 +29,15 @@ local function plain(line) return (line:gsub("<[^>]*>", ""):gsub("&%l+;", UNESCA
 
 -- ---- lines
 
--- Lines of the core's HTML: html, text, gutter (" ", "+", "-" or none) and indent. `gutters`: each begins with one.
-local function lines_of(raw, gutters)
+-- Lines of the core's HTML: html (of at most so many columns), text, gutter (" ", "+", "-" or none) and indent. `gutters`: each
+-- begins with one.
+local function lines_of(raw, gutters, columns)
   local out = {}
   for line in raw:match '^<pre class="nw">(.*)</pre>%s*$':gmatch "([^\n]*)\n" do
     local text = plain(line)
     local gutter = gutters and text:sub(1, 1) or ""
     if gutters then text = text:sub(3) end
-    out[#out + 1] = {html = line, text = text, gutter = gutter, indent = #text:match "^ *"}
+    out[#out + 1] = {html = html.hanging(line, columns), text = text, gutter = gutter, indent = #text:match "^ *"}
   end
   return out
 end
@@ -199,7 +200,7 @@ local PRE = "<pre class=\"nw\" style=\"line-height:1.4;padding-left:1.4em;white-
 --- The nest of a schedule at a version as HTML. raw: the core's; gutters: its lines begin with what changed. Something is said
 --- of its lines only while the version is the current one.
 function nests.html(s, version, raw, gutters)
-  local lines, out = lines_of(raw, gutters), {}
+  local lines, out = lines_of(raw, gutters, html.COLUMNS), {}
   if s:version() == version then annotate(s, lines) end
   folded(lines, 1, -1, out)
   return STYLE .. PRE .. table.concat(out) .. "</pre>"
@@ -207,14 +208,11 @@ end
 
 -- ---- two versions
 
-local function put(side, line) side[#side + 1] = line and looking(line.html) or "" end
+local COLUMNS = 56 -- of a side: both are to be seen at once
 
-local LONG = 56 -- characters of a line that is the same on both sides
-
-local function shortened(line)
-  local text = line.text:gsub("%s+#.*", "")
-  if #text <= LONG then return (line.html:gsub('<span class="nw%-comment">.*', "")) end
-  return ("<span title=%s>  %s ...</span>"):format(html.attribute(line.text), html.escape(text:sub(1, LONG - 4)))
+-- The rows of a line, or one that is empty.
+local function put(side, line)
+  for row in ((line and looking(line.html) or "") .. "\n"):gmatch "(.-)\n" do side[#side + 1] = row end
 end
 
 -- Rows of removed and added lines stand beside each other; the shorter side is filled with empty lines.
@@ -231,15 +229,15 @@ end
 --- A diff as the core writes it, as a table of two columns.
 function nests.beside(raw, before, after)
   local left, right = {}, {}
-  for _, line in ipairs(lines_of(raw, true)) do
+  for _, line in ipairs(lines_of(raw, true, COLUMNS)) do
     if line.gutter == "-" then
       put(left, line)
     elseif line.gutter == "+" then
       put(right, line)
     else
       level(left, right)
-      put(left, {html = shortened(line)})
-      put(right, {html = shortened(line)})
+      put(left, line)
+      put(right, line)
     end
   end
   level(left, right)
