@@ -21,6 +21,7 @@ typedef struct asking {
   int64_t most;
   nw_arena *arena;
   nw_shaped shape;
+  nw_spares spares;
   nw_cached *m;
 } asking;
 
@@ -125,11 +126,11 @@ static bool holds_all(const nw_level_of *l, const nw_fold *lines) {
   return all;
 }
 
-static nw_level_of level_of(const asking *q, int level) {
+static nw_level_of level_of(asking *q, int level) {
   const nw_sim_level *l = &q->o->caches.level[level];
   int64_t lines = l->bytes / q->o->caches.line, ways = l->ways ? l->ways : lines;
   bool shadow = q->o->caches.conflicts && ways < lines;
-  return (nw_level_of){lines / ways, ways, shadow ? lines : 0, q->m->nsites};
+  return (nw_level_of){lines / ways, ways, shadow ? lines : 0, q->m->nsites, &q->spares};
 }
 
 // The first lines of everything are cold; all other misses were counted on the way.
@@ -199,6 +200,7 @@ nw_cached *nw_cached_of(nw_ctx *c, const nw_affine_nest *n, const nw_cache_opts 
       .ctx = c, .nest = n, .o = o, .most = o->budget ? o->budget : NW_CACHED_BUDGET, .arena = nw_arena_new(), .m = m};
   bool done = count_all(&q);
   nw_arena_free(q.arena);
+  nw_spares_free(&q.spares);
   if (done) return m;
   nw_cached_free(m);
   return NULL;

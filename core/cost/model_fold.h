@@ -24,8 +24,8 @@ typedef struct nw_fold_kind {
   nw_fold *(*end)(nw_folder *f, const int64_t *origin);
   // f began with x at `origin`, then more came. Did the latter only move what x leaves behind by `by`?
   bool (*moved)(nw_folder *f, const nw_fold *x, const int64_t *origin, const int64_t *by);
-  nw_fold *(*moved_on)(const nw_fold *x, const int64_t *by); // x, with what it leaves behind moved
-  void (*drop)(nw_fold *x);
+  nw_fold *(*moved_on)(const void *of, const nw_fold *x, const int64_t *by); // x, with what it leaves behind moved
+  void (*drop)(const void *of, nw_fold *x);
   int64_t (*size)(nw_folder *f); // the weight of what it would end in
   int64_t (*most)(const nw_folder *f); // of any
   int64_t (*overhead)(const nw_folder *f); // of apply, besides the weight of what is applied
@@ -35,6 +35,7 @@ typedef struct nw_level_of { // a level of a cache
   int64_t sets, ways;
   int64_t shadow; // lines of a fully associative one as large, that tells conflicts; 0: none
   int nsites;
+  nw_spares *spares;
 } nw_level_of;
 // Cells of a tally, by site.
 enum { NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK, NW_CELL_CONFLICT, NW_LEVEL_CELLS };

@@ -22,7 +22,7 @@ static nw_folder *level_open(const void *of) {
   level_folder *f = nw_xcalloc(1, sizeof *f);
   nw_counting_open(&f->base.count, l->nsites * NW_LEVEL_CELLS);
   f->most = 2 * l->sets * l->ways;
-  f->main = nw_stack_new(l->sets, l->ways,
+  f->main = nw_stack_new(l->spares, l->sets, l->ways,
                          (nw_stack_counts){&f->base.count, NW_LEVEL_CELLS, NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK});
   return &f->base;
 }
@@ -58,17 +58,17 @@ static bool level_moved(nw_folder *base, const nw_fold *x, const int64_t *origin
   return nw_stack_moved(((level_folder *)base)->main, &((const level_fold *)x)->main, origin, by);
 }
 
-static nw_fold *level_moved_on(const nw_fold *from, const int64_t *by) {
+static nw_fold *level_moved_on(const void *of, const nw_fold *from, const int64_t *by) {
   const level_fold *f = (const level_fold *)from;
   level_fold *x = nw_xcalloc(1, sizeof *x);
   *x = *f;
   x->base.kept = false;
-  x->main = nw_stacked_moved(&f->main, by);
+  x->main = nw_stacked_moved(((const nw_level_of *)of)->spares, &f->main, by);
   return &x->base;
 }
 
-static void level_drop(nw_fold *x) {
-  nw_stacked_free(&((level_fold *)x)->main);
+static void level_drop(const void *of, nw_fold *x) {
+  nw_stacked_free(((const nw_level_of *)of)->spares, &((level_fold *)x)->main);
   free(x);
 }
 

@@ -196,12 +196,14 @@ static bool lines_moved(nw_folder *base, const nw_fold *x, const int64_t *origin
   return true;
 }
 
-static nw_fold *lines_moved_on(const nw_fold *x, const int64_t *by) {
+static nw_fold *lines_moved_on(const void *of, const nw_fold *x, const int64_t *by) {
+  (void)of;
   (void)by;
   return &copy_of(&((const lines_fold *)x)->runs, NULL, 0)->base;
 }
 
-static void lines_drop(nw_fold *x) {
+static void lines_drop(const void *of, nw_fold *x) {
+  (void)of;
   free(((lines_fold *)x)->runs.at);
   free(x);
 }

@@ -78,7 +78,7 @@ static void put_behind(run *e, nw_folder *f, const nw_fold *x, const nw_shape *l
 }
 
 static void drop(run *e, nw_fold *x) {
-  if (!x->kept) e->kind->drop(x);
+  if (!x->kept) e->kind->drop(e->job->of, x);
 }
 
 // ---- rounds that repeat
@@ -165,19 +165,20 @@ static nw_fold *all_alike(repetition *r) {
   }
   int64_t left = r->times - r->k + 1;
   move(e, r->l, (__int128)r->period * left);
-  nw_fold *out = e->kind->moved_on(x, e->by);
+  nw_fold *out = e->kind->moved_on(e->job->of, x, e->by);
   nw_counting_part(&r->f->count, more, left);
   out->tally = nw_counting_end(&r->f->count, &e->job->tallies);
   return out;
 }
 
-// Lines to be handled until the end, by doubling and one by one.
+// Lines to be handled by doubling and one by one: until the end, or until the level is full, where most loops go on alike.
 static bool doubling_pays(const repetition *r) {
-  int64_t left = r->times - r->k, most = r->e->kind->most(r->f);
-  double one_by_one = (double)left * (double)(r->made[0]->weight + r->e->kind->overhead(r->f)), doubling = 0,
-         size = (double)r->size, growth = (double)(r->growth > 0 ? r->growth : 0);
-  for (double k = (double)r->k; k < (double)r->times; k *= 2, size += growth * k)
-    doubling += 2 * (size < (double)most ? size : (double)most);
+  int64_t most = r->e->kind->most(r->f), growth = r->growth > 0 ? r->growth : 1;
+  double until = (double)r->times, full = (double)r->k + (double)((most - r->size) / growth), doubling = 0,
+         size = (double)r->size;
+  if (full < until) until = full;
+  double one_by_one = (until - (double)r->k) * (double)(r->made[0]->weight + r->e->kind->overhead(r->f));
+  for (double k = (double)r->k; k < until; k *= 2, size += (double)growth * k) doubling += 2 * size;
   return doubling < one_by_one;
 }
 
@@ -242,21 +243,27 @@ static void run_each(run *e, const nw_shape *l, int64_t first, int64_t from, int
   }
 }
 
-// Rounds from..to, which all run the same iterations.
-static void run_alike(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+// Rounds from..to, which all run the same iterations, as far as they make whole periods. NULL: not two of them.
+static nw_fold *fold_alike(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until) {
   int64_t p = period_of(e, l), times = (to - from) / p;
-  if (times >= 2) {
-    nw_folder *g = take(e);
-    run_each(e, l, first, from, from + p, g);
-    nw_fold *once = end(e, g, l, from);
-    give(e, g);
-    nw_fold *all = repeat(e, l, once, times, from, p);
-    if (all) put_behind(e, f, all, l, from);
-    if (all && all != once) drop(e, all);
-    drop(e, once);
-    from += times * p;
-  }
-  run_each(e, l, first, from, to, f);
+  *until = from;
+  if (times < 2) return NULL;
+  nw_folder *g = take(e);
+  run_each(e, l, first, from, from + p, g);
+  nw_fold *once = end(e, g, l, from);
+  give(e, g);
+  nw_fold *all = repeat(e, l, once, times, from, p);
+  if (all != once) drop(e, once);
+  *until = from + times * p;
+  return all;
+}
+
+static void run_alike(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  int64_t until;
+  nw_fold *x = fold_alike(e, l, first, from, to, &until);
+  if (x) put_behind(e, f, x, l, from);
+  if (x) drop(e, x);
+  run_each(e, l, first, until, to, f);
 }
 
 static bool class_at(run *e, const nw_shape *l, int64_t first, int64_t round, uint8_t *fact) {
@@ -347,6 +354,27 @@ static void keep(run *e, const int64_t *key, int n, uint64_t hash, nw_fold *x) {
   x->kept = true;
 }
 
+// All rounds are alike and make whole periods: no need to put them behind nothing.
+static nw_fold *fold_whole(run *e, const nw_shape *l, int64_t first, int64_t rounds) {
+  bool same, shared = l->parallel && e->job->share.threads;
+  if (shared || !l->uniform || end_of_class(e, l, first, 0, rounds, &same) < rounds || !same) return NULL;
+  int64_t until;
+  return rounds % period_of(e, l) ? NULL : fold_alike(e, l, first, 0, rounds, &until);
+}
+
+static nw_fold *fold_rounds(run *e, const nw_shape *l, int64_t first, int64_t rounds) {
+  nw_fold *x = fold_whole(e, l, first, rounds);
+  if (x) return x;
+  nw_folder *f = take(e);
+  if (l->parallel && e->job->share.threads && !e->inside)
+    run_share(e, l, first, rounds, f);
+  else
+    run_range(e, l, first, 0, rounds, f);
+  x = end(e, f, l, 0);
+  give(e, f);
+  return x;
+}
+
 static nw_fold *fold_in_sets(run *e, const nw_shape *l, int64_t first, int64_t last) {
   int64_t rounds = (last - first) / l->step + 1;
   int n = key_of(e, l, e->key);
@@ -355,14 +383,13 @@ static nw_fold *fold_in_sets(run *e, const nw_shape *l, int64_t first, int64_t l
   if (k->fold) return k->fold;
   int64_t key[n];
   memcpy(key, e->key, (size_t)n * sizeof *key);
-  nw_folder *f = take(e);
-  if (l->parallel && e->job->share.threads && !e->inside)
-    run_share(e, l, first, rounds, f);
-  else
-    run_range(e, l, first, 0, rounds, f);
-  if (e->room && e->stop) e->kind->clear(f); // there is no room: an empty fold says so
-  nw_fold *x = end(e, f, l, 0);
-  give(e, f);
+  nw_fold *x = fold_rounds(e, l, first, rounds);
+  if (e->room && e->stop) { // there is no room: an empty fold says so
+    nw_folder *f = take(e);
+    if (x) drop(e, x);
+    x = end(e, f, l, 0);
+    give(e, f);
+  }
   keep(e, key, n, hash, x);
   return x;
 }
@@ -462,7 +489,7 @@ static void open_run(run *e, nw_fold_run *r) {
 static void close_run(run *e) {
   for (int i = 0; i < e->folders.n; i++) e->kind->free(e->folders.at[i]);
   for (int i = 0; i < e->memo_room; i++)
-    if (e->memo[i].fold) e->kind->drop(e->memo[i].fold);
+    if (e->memo[i].fold) e->kind->drop(e->job->of, e->memo[i].fold);
   nw_vec_free(&e->folders);
   free(e->memo);
   free(e->origin);
@@ -515,6 +542,6 @@ bool nw_fold_nest(nw_fold_run *r) {
 }
 
 void nw_fold_run_free(nw_fold_run *r) {
-  if (r->fold) r->kind->drop(r->fold);
+  if (r->fold) r->kind->drop(r->of, r->fold);
   nw_tallies_close(&r->tallies);
 }

@@ -5,6 +5,7 @@
 // Summaries follow one another: apply() puts one behind what a stack has seen. Its cost goes by the lines, not the accesses.
 // Private to the model.
 #pragma once
+#include "cost/model_spare.h"
 #include "cost/model_tally.h"
 
 enum { NW_CLEAN = -1, NW_AS_BEFORE = -2 }; // writers that are no site: nobody; whoever it was before
@@ -26,8 +27,9 @@ typedef struct nw_stack_first {
 typedef struct nw_stack_last {
   int64_t line;
   int writer; // the site, or NW_CLEAN or NW_AS_BEFORE
+  int first; // its number among the first lines, or -1: not there, or not known
   uint16_t region;
-  uint8_t from_start; // there since it was first asked for
+  uint8_t stayed; // since it was asked for then
 } nw_stack_last;
 
 typedef struct nw_stacked { // a summary; lines count from the origin of their region
@@ -35,8 +37,8 @@ typedef struct nw_stacked { // a summary; lines count from the origin of their r
   nw_stack_first *first; // in their order
   nw_stack_last *last; // of each set the least recent first
 } nw_stacked;
-void nw_stacked_free(nw_stacked *s);
-nw_stacked nw_stacked_moved(const nw_stacked *s, const int64_t *by); // a copy, with what stays moved
+void nw_stacked_free(nw_spares *spares, nw_stacked *s);
+nw_stacked nw_stacked_moved(nw_spares *spares, const nw_stacked *s, const int64_t *by); // a copy, with what stays moved
 
 typedef struct nw_stack nw_stack;
 enum { NW_STACK_HIT = -2, NW_STACK_MISS = -1 }; // else: the number of a first line, where nobody can know
@@ -47,7 +49,7 @@ typedef struct nw_stack_counts { // cells of a counting, by site
   int read, write, back; // misses, and written back
 } nw_stack_counts;
 
-nw_stack *nw_stack_new(int64_t sets, int64_t ways, nw_stack_counts counts);
+nw_stack *nw_stack_new(nw_spares *spares, int64_t sets, int64_t ways, nw_stack_counts counts);
 void nw_stack_free(nw_stack *k);
 void nw_stack_clear(nw_stack *k);
 int nw_stack_ask(nw_stack *k, int64_t line, int region, int site, bool write);
