@@ -67,7 +67,14 @@ int64_t nw_floormod_i64(int64_t a, int64_t b);
 //
 // A room may keep one private object per session in a slot (isl's context, the JIT). `interrupt` must be safe in a
 // signal handler, and in another thread; it is set last.
-typedef enum nw_slot_id { NW_SLOT_POLY, NW_SLOT_RUN, NW_SLOT_TE, NW_SLOT_INTRINSICS, NW_SLOT_COUNT } nw_slot_id;
+typedef enum nw_slot_id {
+  NW_SLOT_POLY,
+  NW_SLOT_RUN,
+  NW_SLOT_TE,
+  NW_SLOT_INTRINSICS,
+  NW_SLOT_COST,
+  NW_SLOT_COUNT
+} nw_slot_id;
 typedef struct nw_slot {
   void *data;
   void (*free)(void *data);

@@ -21,7 +21,7 @@ typedef struct asking {
   int64_t most;
   nw_arena *arena;
   nw_shaped shape;
-  nw_spares spares;
+  nw_spares *spares;
   nw_cached *m;
 } asking;
 
@@ -130,7 +130,7 @@ static nw_level_of level_of(asking *q, int level) {
   const nw_sim_level *l = &q->o->caches.level[level];
   int64_t lines = l->bytes / q->o->caches.line, ways = l->ways ? l->ways : lines;
   bool shadow = q->o->caches.conflicts && ways < lines;
-  return (nw_level_of){lines / ways, ways, shadow ? lines : 0, q->m->nsites, &q->spares};
+  return (nw_level_of){lines / ways, ways, shadow ? lines : 0, q->m->nsites, q->spares};
 }
 
 // The first lines of everything are cold; all other misses were counted on the way.
@@ -196,11 +196,16 @@ nw_cached *nw_cached_of(nw_ctx *c, const nw_affine_nest *n, const nw_cache_opts 
   m->nlevels = o->caches.nlevels;
   m->nsites = n->nsites;
   m->count = nw_xcalloc((size_t)(NW_MAX_LEVELS * n->nsites) + 1, sizeof *m->count);
-  asking q = {
-      .ctx = c, .nest = n, .o = o, .most = o->budget ? o->budget : NW_CACHED_BUDGET, .arena = nw_arena_new(), .m = m};
+  asking q = {.ctx = c,
+              .nest = n,
+              .o = o,
+              .most = o->budget ? o->budget : NW_CACHED_BUDGET,
+              .arena = nw_arena_new(),
+              .spares = nw_spares_of(c),
+              .m = m};
   bool done = count_all(&q);
   nw_arena_free(q.arena);
-  nw_spares_free(&q.spares);
+  nw_spares_trim(q.spares);
   if (done) return m;
   nw_cached_free(m);
   return NULL;

@@ -243,15 +243,38 @@ static void run_each(run *e, const nw_shape *l, int64_t first, int64_t from, int
   }
 }
 
+// The one loop inside of a loop, and nothing else. NULL: there is more, or it is elsewhere: in a loop that does not count from 0
+// regions begin where its slot is 0.
+static const nw_shape *only_kid(const nw_shape *l) {
+  const nw_shape *s = l;
+  do s = s->nkids == 1 ? s->kid[0] : NULL;
+  while (s && s->kind == NW_AFFINE_SEQ);
+  return s && s->kind == NW_AFFINE_LOOP && !l->absolute ? s : NULL;
+}
+
+// Some rounds, one after the other. What is folded already need not be put behind nothing.
+static nw_fold *fold_each(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to) {
+  const nw_shape *kid = only_kid(l);
+  if (to == from + 1 && kid) {
+    e->val[l->depth] = first + from * l->step;
+    nw_fold *x = fold_loop(e, kid);
+    if (x && e->room && !x->weight) e->stop = true;
+    if (x) return x;
+  }
+  nw_folder *f = take(e);
+  run_each(e, l, first, from, to, f);
+  nw_fold *x = end(e, f, l, from);
+  give(e, f);
+  return x;
+}
+
 // Rounds from..to, which all run the same iterations, as far as they make whole periods. NULL: not two of them.
 static nw_fold *fold_alike(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until) {
   int64_t p = period_of(e, l), times = (to - from) / p;
   *until = from;
   if (times < 2) return NULL;
-  nw_folder *g = take(e);
-  run_each(e, l, first, from, from + p, g);
-  nw_fold *once = end(e, g, l, from);
-  give(e, g);
+  nw_fold *once = fold_each(e, l, first, from, from + p);
+  if (e->stop) return once;
   nw_fold *all = repeat(e, l, once, times, from, p);
   if (all != once) drop(e, once);
   *until = from + times * p;
@@ -489,7 +512,7 @@ static void open_run(run *e, nw_fold_run *r) {
 static void close_run(run *e) {
   for (int i = 0; i < e->folders.n; i++) e->kind->free(e->folders.at[i]);
   for (int i = 0; i < e->memo_room; i++)
-    if (e->memo[i].fold) e->kind->drop(e->job->of, e->memo[i].fold);
+    if (e->memo[i].fold && e->memo[i].fold->kept) e->kind->drop(e->job->of, e->memo[i].fold);
   nw_vec_free(&e->folders);
   free(e->memo);
   free(e->origin);
@@ -525,17 +548,27 @@ static void close_roomy(run *e) {
   free(e);
 }
 
+static void fold_root(run *e) {
+  nw_fold_run *r = e->job;
+  nw_folder *f = take(e);
+  run_node(e, r->nest->root, f);
+  memset(e->origin, 0, (size_t)r->nest->nregions * sizeof *e->origin);
+  r->fold = e->kind->end(f, e->origin);
+  r->fold->tally = nw_counting_end(&f->count, &r->tallies);
+  give(e, f);
+}
+
 bool nw_fold_nest(nw_fold_run *r) {
   run e;
   open_run(&e, r);
   nw_tallies_open(&r->tallies);
   if (r->sets > 1) e.roomy = open_roomy(r);
-  nw_folder *f = take(&e);
-  run_node(&e, r->nest->root, f);
-  memset(e.origin, 0, (size_t)r->nest->nregions * sizeof *e.origin);
-  r->fold = e.kind->end(f, e.origin);
-  r->fold->tally = nw_counting_end(&f->count, &r->tallies);
-  give(&e, f);
+  const nw_shape *root = r->nest->root;
+  if (e.accesses < 0 && root->kind == NW_AFFINE_LOOP) r->fold = fold_loop(&e, root); // its lines do not matter any more
+  if (r->fold)
+    r->fold->kept = false;
+  else
+    fold_root(&e);
   close_roomy(e.roomy);
   close_run(&e);
   return !e.stop;
