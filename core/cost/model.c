@@ -86,6 +86,18 @@ static bool too_many(asking *q) {
                  "the nest makes more accesses than can be counted");
 }
 
+static void add_first_touches(nw_sim_counts *c, const nw_run_of_lines *r) {
+  int64_t lines = r->to - r->from;
+  int n = r->pattern->n;
+  for (int i = 0; i < n && i < lines; i++) {
+    int label = r->pattern->label[(r->phase + i) % n];
+    int64_t times = (lines - i + n - 1) / n;
+    nw_sim_counts *at = &c[label / 2];
+    at->outcome[NW_COLD] += times;
+    *(label & 1 ? &at->write_misses : &at->read_misses) += times;
+  }
+}
+
 // Lines asked for by each site, and those it was the first to ask for.
 static bool count_cold(asking *q, const nw_fold_run *r) {
   int nsites = q->m->nsites, n;
@@ -96,11 +108,7 @@ static bool count_cold(asking *q, const nw_fold_run *r) {
   for (int level = 0; level < q->m->nlevels; level++) {
     nw_sim_counts *c = counts_of(q, level);
     for (int s = 0; s < nsites; s++) c[s].asked = cell[s];
-    for (int i = 0; i < n; i++) {
-      int64_t lines = run[i].to - run[i].from;
-      c[run[i].site].outcome[NW_COLD] += lines;
-      *(run[i].write ? &c[run[i].site].write_misses : &c[run[i].site].read_misses) += lines;
-    }
+    for (int i = 0; i < n; i++) add_first_touches(c, &run[i]);
   }
   free(cell);
   return fits || too_many(q);
@@ -153,11 +161,11 @@ static bool count_level(asking *q, const nw_fold_run *r, int level) {
   return fits || too_many(q);
 }
 
-static bool fold_level(asking *q, const nw_fold *lines, int level) {
+static bool fold_level(asking *q, const nw_fold_run *lines, int level) {
   nw_level_of of = level_of(q, level);
   q->m->exact[level] = true;
-  if (holds_all(&of, lines)) return true;
-  nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets};
+  if (holds_all(&of, lines->fold)) return true;
+  nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .lines = lines};
   bool done = fold(q, &r) && count_level(q, &r, level);
   nw_fold_run_free(&r);
   return done;
@@ -172,12 +180,15 @@ static void count_hits(asking *q) {
 
 // astray: a reference leaves its array, and then regions cannot be told apart.
 static bool fold_all(asking *q, bool *astray) {
-  nw_lines_of of = {q->m->nsites, q->shape.nregions, q->shape.from, q->shape.to, astray};
+  nw_patterns patterns;
+  nw_patterns_open(&patterns);
+  nw_lines_of of = {q->m->nsites, q->shape.nregions, q->shape.from, q->shape.to, astray, &patterns};
   nw_fold_run r = {.kind = &nw_lines_kind, .of = &of, .sets = 1};
   bool done = fold(q, &r) && !*astray && count_cold(q, &r);
-  for (int level = 0; done && level < q->m->nlevels; level++) done = fold_level(q, r.fold, level);
+  for (int level = 0; done && level < q->m->nlevels; level++) done = fold_level(q, &r, level);
   if (done) count_hits(q);
   nw_fold_run_free(&r);
+  nw_patterns_close(&patterns);
   return done;
 }
 

@@ -2,11 +2,13 @@
 // one together. There are two kinds: of the lines a level keeps (model_level.c), and of all lines ever touched (model_lines.c).
 // Private to the model.
 #pragma once
+#include "cost/model_pattern.h"
 #include "cost/model_stack.h"
 
 typedef struct nw_fold {
   nw_tally *tally; // what was counted in it
-  int64_t weight; // lines in it: what it costs to put it behind others
+  int64_t weight; // what it costs to put it behind others
+  int64_t lines; // of everything touched: how many
   bool kept; // by a memo
 } nw_fold;
 
@@ -48,12 +50,13 @@ typedef struct nw_lines_of { // everything touched
   int nregions;
   const int64_t *from, *to; // by region: the lines it may touch
   bool *astray; // is set where something else was touched
+  nw_patterns *patterns;
 } nw_lines_of;
-typedef struct nw_run_of_lines { // side by side, first touched by one site
+typedef struct nw_run_of_lines { // side by side
   int64_t from, to;
-  int site;
+  const nw_pattern *pattern; // of those who touched them first
+  int phase; // of line `from` in it
   uint16_t region;
-  uint8_t write;
 } nw_run_of_lines;
 extern const nw_fold_kind nw_lines_kind; // of an nw_lines_of
 const nw_run_of_lines *nw_fold_lines(const nw_fold *x, int *n);

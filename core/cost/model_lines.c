@@ -19,9 +19,8 @@ enum { BUFFER = 4096, RECENT = 256 };
 
 typedef struct fresh { // a line that came alone
   int64_t line;
-  int order, site;
+  int order, label;
   uint16_t region;
-  uint8_t write;
 } fresh;
 
 typedef struct lines_folder {
@@ -41,10 +40,13 @@ const run *nw_fold_lines(const nw_fold *x, int *n) {
 
 // ---- runs
 
+static int phase_at(const run *r, int64_t line) { return (int)((r->phase + (line - r->from)) % r->pattern->n); }
+
 static void add_run(runs *to, run r) {
   run *last = to->n ? &to->at[to->n - 1] : NULL;
   to->lines += r.to - r.from;
-  if (last && last->to == r.from && last->site == r.site && last->region == r.region && last->write == r.write) {
+  if (last && last->to == r.from && last->pattern == r.pattern && last->region == r.region &&
+      phase_at(last, r.from) == r.phase) {
     last->to = r.to;
     return;
   }
@@ -53,6 +55,11 @@ static void add_run(runs *to, run r) {
     to->at = nw_xrealloc(to->at, (size_t)to->cap * sizeof *to->at);
   }
   to->at[to->n++] = r;
+}
+
+static void begin_at(run *r, int64_t line) {
+  r->phase = phase_at(r, line);
+  r->from = line;
 }
 
 // Of r, what is not in old; old up to there goes with it. i: how far old is used up.
@@ -64,9 +71,9 @@ static int add_rest(runs *to, const runs *old, int i, run r) {
       run part = r;
       part.to = until;
       add_run(to, part);
-      r.from = until;
+      begin_at(&r, until);
     } else {
-      r.from = old->at[i].to;
+      begin_at(&r, old->at[i].to < r.to ? old->at[i].to : r.to);
     }
   }
   return i;
@@ -105,7 +112,7 @@ static void flush(lines_folder *f) {
   for (int k = 0; k < f->nbuffer; k++) {
     const fresh *x = &f->buffer[k];
     if (k && x->line == x[-1].line) continue;
-    i = merge_run(f, i, (run){x->line, x->line + 1, x->site, x->region, x->write});
+    i = merge_run(f, i, (run){x->line, x->line + 1, nw_pattern_of(f->of->patterns, &x->label, 1), 0, x->region});
   }
   end_merge(f, i);
   f->nbuffer = 0;
@@ -118,7 +125,7 @@ static void lines_ask(nw_folder *base, int64_t line, int region, int site, bool 
   if (*known == line) return;
   *known = line;
   if (f->nbuffer == BUFFER) flush(f);
-  f->buffer[f->nbuffer] = (fresh){line, f->nbuffer, site, (uint16_t)region, write};
+  f->buffer[f->nbuffer] = (fresh){line, f->nbuffer, 2 * site + write, (uint16_t)region};
   f->nbuffer++;
 }
 
@@ -163,9 +170,45 @@ static void lines_apply(nw_folder *base, const nw_fold *from, const int64_t *ori
   end_merge(f, i);
 }
 
+// ---- patterns
+
+enum { SHORT = 64, LONG = 512 };
+
+// Short runs side by side, from the i-th on: their labels one after the other. Returns how many runs.
+static int side_by_side(const runs *r, int i, int *label, int *n) {
+  int k = i;
+  for (*n = 0; k < r->n; k++) {
+    const run *x = &r->at[k];
+    int64_t lines = x->to - x->from;
+    if (lines > SHORT || *n + lines > LONG || (k > i && (x->from != x[-1].to || x->region != x[-1].region))) break;
+    for (int64_t line = x->from; line < x->to; line++) label[(*n)++] = x->pattern->label[phase_at(x, line)];
+  }
+  return k - i;
+}
+
+// Short runs side by side become one, so that they repeat as one.
+static void find_patterns(lines_folder *f) {
+  int label[LONG], n;
+  begin_merge(f);
+  for (int i = 0; i < f->runs.n;) {
+    int k = side_by_side(&f->runs, i, label, &n);
+    run r = f->runs.at[i];
+    if (k > 1) {
+      int phase;
+      r.to = r.from + n;
+      r.pattern = nw_pattern_in(f->of->patterns, label, n, &phase);
+      r.phase = phase;
+    }
+    add_run(&f->spare, r);
+    i += k > 1 ? k : 1;
+  }
+  end_merge(f, f->runs.n);
+}
+
 static lines_fold *copy_of(const runs *from, const int64_t *by, int sign) {
   lines_fold *x = nw_xcalloc(1, sizeof *x);
   x->base.weight = from->n;
+  x->base.lines = from->lines;
   x->runs = *from;
   x->runs.cap = from->n;
   x->runs.at = nw_xmalloc((size_t)from->n * sizeof *from->at + 1);
@@ -182,6 +225,7 @@ static lines_fold *copy_of(const runs *from, const int64_t *by, int sign) {
 static nw_fold *lines_end(nw_folder *base, const int64_t *origin) {
   lines_folder *f = (lines_folder *)base;
   flush(f);
+  find_patterns(f);
   return &copy_of(&f->runs, origin, -1)->base;
 }
 

@@ -351,7 +351,7 @@ static int key_of(run *e, const nw_shape *l, int64_t *key) {
 
 static uint64_t hash_of(const int64_t *key, int n) { return nw_hash_bytes(key, (size_t)n * sizeof *key); }
 
-static known *slot_of(run *e, const int64_t *key, int n, uint64_t hash) {
+static known *slot_of(const run *e, const int64_t *key, int n, uint64_t hash) {
   int mask = e->memo_room - 1, i = (int)(hash & (uint64_t)mask);
   for (;; i = (i + 1) & mask) {
     known *k = &e->memo[i];
@@ -398,6 +398,13 @@ static nw_fold *fold_rounds(run *e, const nw_shape *l, int64_t first, int64_t ro
   return x;
 }
 
+// How many lines a loop touches, as far as that is known: the fold of all lines has the same key.
+static int64_t lines_of(const run *e, const int64_t *key, int n, uint64_t hash) {
+  const nw_fold_run *lines = e->job->lines;
+  const known *k = lines ? slot_of(lines->run, key, n, hash) : NULL;
+  return k && k->fold ? k->fold->lines : 0;
+}
+
 static nw_fold *fold_in_sets(run *e, const nw_shape *l, int64_t first, int64_t last) {
   int64_t rounds = (last - first) / l->step + 1;
   int n = key_of(e, l, e->key);
@@ -406,7 +413,8 @@ static nw_fold *fold_in_sets(run *e, const nw_shape *l, int64_t first, int64_t l
   if (k->fold) return k->fold;
   int64_t key[n];
   memcpy(key, e->key, (size_t)n * sizeof *key);
-  nw_fold *x = fold_rounds(e, l, first, rounds);
+  if (e->room && lines_of(e, key, n, hash) >= e->room) e->stop = true;
+  nw_fold *x = e->stop ? NULL : fold_rounds(e, l, first, rounds);
   if (e->room && e->stop) { // there is no room: an empty fold says so
     nw_folder *f = take(e);
     if (x) drop(e, x);
@@ -559,22 +567,23 @@ static void fold_root(run *e) {
 }
 
 bool nw_fold_nest(nw_fold_run *r) {
-  run e;
-  open_run(&e, r);
+  run *e = r->run = nw_xcalloc(1, sizeof *e);
+  open_run(e, r);
   nw_tallies_open(&r->tallies);
-  if (r->sets > 1) e.roomy = open_roomy(r);
+  if (r->sets > 1) e->roomy = open_roomy(r);
   const nw_shape *root = r->nest->root;
-  if (e.accesses < 0 && root->kind == NW_AFFINE_LOOP) r->fold = fold_loop(&e, root); // its lines do not matter any more
+  if (e->accesses < 0 && root->kind == NW_AFFINE_LOOP) r->fold = fold_loop(e, root); // its lines do not matter any more
   if (r->fold)
     r->fold->kept = false;
   else
-    fold_root(&e);
-  close_roomy(e.roomy);
-  close_run(&e);
-  return !e.stop;
+    fold_root(e);
+  return !e->stop;
 }
 
 void nw_fold_run_free(nw_fold_run *r) {
+  close_roomy(r->run->roomy);
+  close_run(r->run);
+  free(r->run);
   if (r->fold) r->kind->drop(r->of, r->fold);
   nw_tallies_close(&r->tallies);
 }

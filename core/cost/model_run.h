@@ -14,10 +14,12 @@ typedef struct nw_fold_run {
       sets; // which lines a region may move by without changing what it does: multiples of so many, with the others; 1: any
   nw_affine_share share;
   int64_t most; // touches
+  const struct nw_fold_run *lines; // of a level: how many lines each loop touches; NULL: not known
   // out
   int64_t touched;
   nw_tallies tallies;
   nw_fold *fold; // of everything, its lines counted from 0
+  struct run *run; // that made it, for others to ask
 } nw_fold_run;
 
 bool nw_fold_nest(nw_fold_run *r); // false: interrupted, or too many touches; in any case:

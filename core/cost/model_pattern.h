@@ -1,0 +1,22 @@
+// Who was first to touch lines side by side: sites in a pattern that repeats. A loop unrolled four times makes one of four.
+// Private to the model.
+#pragma once
+#include "base/base.h"
+
+typedef struct nw_pattern {
+  int n;
+  uint64_t hash;
+  int label[]; // 2 * site, and 1 for a write
+} nw_pattern;
+
+typedef struct nw_patterns { // each once
+  nw_arena *arena;
+  nw_vec all;
+  const nw_pattern **slot;
+  int room;
+} nw_patterns;
+void nw_patterns_open(nw_patterns *p);
+void nw_patterns_close(nw_patterns *p);
+const nw_pattern *nw_pattern_of(nw_patterns *p, const int *label, int n);
+// The shortest pattern that gives these labels, and where it begins in it.
+const nw_pattern *nw_pattern_in(nw_patterns *p, const int *label, int n, int *phase);
