@@ -461,6 +461,14 @@ NW_API int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, i
 // Measures this machine in about two seconds and tells of each figure under the path of a machine record's field (machine.h).
 typedef void (*nw_calibrated_fn)(void *env, const char *path, double value);
 NW_API bool nw_calibrate(nw_ctx *c, nw_calibrated_fn found, void *env);
+// A counter of energy: of a package ("package-0") or of its memory ("dram").
+typedef struct nw_energy_zone {
+  char zone[64], name[32];
+  double joules, limit; // what it says; where it begins anew
+} nw_energy_zone;
+// How many there are, in the order of their zones; 0, and a failure: none. root: /sys/class/powercap where NULL.
+NW_API int nw_energy_zones(nw_ctx *c, const char *root, nw_energy_zone *zone, int most);
+NW_API double nw_energy_used(const nw_energy_zone *before, const nw_energy_zone *after); // joules
 NW_API double nw_core_hz(void); // clock of this core, from a chain of dependent adds; 0 unknown
 NW_API double nw_peak_vs_ports(nw_ctx *c); // that peak of one thread against two full-width units at that clock
 NW_API char *nw_machine_text(nw_ctx *c); // cpu, features, caches, cores: text

@@ -88,8 +88,8 @@ void nw_found(nw_calibration *k, double value, const char *path, ...) {
 static bool measure(nw_calibration *k) {
   nw_found(k, k->hz / 1e9, "clock");
   nw_found(k, clock_ratio(), "clock_ratio");
-  return nw_calibrate_ops(k) && nw_calibrate_math(k) && nw_calibrate_core(k) && nw_calibrate_levels(k) &&
-         nw_calibrate_teams(k);
+  return nw_calibrate_ops(k) && nw_calibrate_math(k) && nw_calibrate_core(k) && nw_calibrate_window(k) &&
+         nw_calibrate_levels(k) && nw_calibrate_teams(k);
 }
 
 bool nw_calibrate(nw_ctx *c, nw_calibrated_fn found, void *env) {

@@ -40,9 +40,12 @@ void nw_found(nw_calibration *k, double value, const char *path, ...) NW_PRINTF(
 // One pass of a loop of STREAM over the bytes, a multiple of 4096.
 void nw_stream_pass(nw_stream loop, char *data, int64_t bytes);
 
+void nw_flush(char *base, int64_t bytes); // out of every cache
+
 // Each measures its part: false when interrupted, or with a failure.
 bool nw_calibrate_ops(nw_calibration *k);
 bool nw_calibrate_math(nw_calibration *k);
 bool nw_calibrate_core(nw_calibration *k);
+bool nw_calibrate_window(nw_calibration *k);
 bool nw_calibrate_levels(nw_calibration *k);
 bool nw_calibrate_teams(nw_calibration *k);

@@ -45,7 +45,7 @@ static double random_cycles(char *base, int64_t bytes) {
   return nw_cycles_of(chase_random, &c);
 }
 
-static void flush(char *base, int64_t bytes) {
+void nw_flush(char *base, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += LINE) __builtin_ia32_clflush(base + i);
   __builtin_ia32_mfence();
 }
@@ -62,7 +62,7 @@ static double first_latency(nw_calibration *k) {
 
 static double memory_latency(char *base, int64_t bytes) {
   chase c = {base, (uint64_t)(power_of_two(bytes) - 1) & ~UINT64_C(63), 7};
-  flush(base, bytes);
+  nw_flush(base, bytes);
   return nw_cycles_of(chase_random, &c);
 }
 
@@ -142,7 +142,7 @@ typedef struct team {
 
 static void flush_part(void *arg, int t) {
   team *x = arg;
-  flush(x->base + t * x->each, x->each);
+  nw_flush(x->base + t * x->each, x->each);
 }
 
 static void read_part(void *arg, int t) {

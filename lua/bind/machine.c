@@ -211,6 +211,49 @@ static int f_calibrate(lua_State *L) {
   return nw_calibrate(nwl_ctx(L), keep_figure, L) ? 1 : nwl_raise(L);
 }
 
+// ---- energy
+
+#define MOST_ZONES 32
+
+static void push_zone(lua_State *L, const nw_energy_zone *z) {
+  lua_createtable(L, 0, 4);
+  set_text(L, "zone", z->zone);
+  set_text(L, "name", z->name);
+  lua_pushnumber(L, z->joules);
+  lua_setfield(L, -2, "joules");
+  lua_pushnumber(L, z->limit);
+  lua_setfield(L, -2, "limit");
+}
+
+static int f_energy_zones(lua_State *L) {
+  nw_energy_zone zone[MOST_ZONES];
+  nw_clear(nwl_ctx(L));
+  int n = nw_energy_zones(nwl_ctx(L), lua_isnoneornil(L, 1) ? NULL : nwl_string(L, 1, "root"), zone, MOST_ZONES);
+  if (!n) return nwl_raise(L);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    push_zone(L, &zone[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
+static nw_energy_zone zone_at(lua_State *L, int arg) {
+  nw_energy_zone z = {.zone = ""};
+  nwl_table(L, arg, "zone");
+  lua_getfield(L, arg, "joules");
+  z.joules = lua_tonumber(L, -1);
+  lua_getfield(L, arg, "limit");
+  z.limit = lua_tonumber(L, -1);
+  return z;
+}
+
+static int f_energy_used(lua_State *L) {
+  nw_energy_zone before = zone_at(L, 1), after = zone_at(L, 2);
+  lua_pushnumber(L, nw_energy_used(&before, &after));
+  return 1;
+}
+
 static int f_state_dir(lua_State *L) {
   char dir[1024];
   if (!nw_state_dir(dir, sizeof dir)) return 0;
@@ -227,6 +270,8 @@ const nwl_row nwl_machine_rows[] = {
      "Rows of fields: section, name, unit, kind, otherwise, words, doc, count, list, named, kinds, about."},
     {"machine_host", f_host, "(): table", "This host: cpu, model, cores, vector_bytes, vector_registers, memory."},
     {"calibrate", f_calibrate, "(): table", "Measures this machine: figures by the path of the field of its record."},
+    {"energy_zones", f_energy_zones, "(root?: string): table[]", "Counters of energy: zone, name, joules, limit."},
+    {"energy_used", f_energy_used, "(before: table, after: table): number", "Joules between two looks at one counter."},
     {"state_dir", f_state_dir, "(): string?", "The directory for what outlives a session, made where it is missing."},
     {NULL, NULL, NULL, NULL},
 };

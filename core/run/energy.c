@@ -1,0 +1,55 @@
+// Joules that the processor counts: the powercap zones of the kernel (RAPL), where there are any and they may be read.
+//
+// A counter grows in microjoules and begins anew at a limit of its own. Zones of packages hold those of their cores; memory
+// has zones of its own. What is counted is all that runs on the package, not this process alone.
+#include "run/run.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool read_text(const char *root, const char *zone, const char *file, char *buf, int size) {
+  char path[512];
+  FILE *f = snprintf(path, sizeof path, "%s/%s/%s", root, zone, file) < (int)sizeof path ? fopen(path, "re") : NULL;
+  bool good = f && fgets(buf, size, f);
+  if (f) fclose(f);
+  if (good) buf[strcspn(buf, "\n")] = 0;
+  return good;
+}
+
+static bool read_joules(const char *root, const char *zone, const char *file, double *out) {
+  char buf[64], *end;
+  if (!read_text(root, zone, file, buf, sizeof buf)) return false;
+  *out = strtod(buf, &end) * 1e-6;
+  return end != buf;
+}
+
+// Of a package or of memory, when its counter can be read. Zones of mmio count the same again.
+static bool read_zone(const char *root, const char *name, nw_energy_zone *z) {
+  if (!strchr(name, ':') || strstr(name, "mmio") || !read_text(root, name, "name", z->name, sizeof z->name))
+    return false;
+  if (strncmp(z->name, "package", 7) && strcmp(z->name, "dram")) return false;
+  snprintf(z->zone, sizeof z->zone, "%s", name);
+  if (!read_joules(root, name, "max_energy_range_uj", &z->limit)) z->limit = 0;
+  return read_joules(root, name, "energy_uj", &z->joules);
+}
+
+static int by_zone(const void *a, const void *b) {
+  return strcmp(((const nw_energy_zone *)a)->zone, ((const nw_energy_zone *)b)->zone);
+}
+
+int nw_energy_zones(nw_ctx *c, const char *root, nw_energy_zone *zone, int most) {
+  if (!root) root = "/sys/class/powercap";
+  DIR *d = opendir(root);
+  int n = 0;
+  for (struct dirent *x; d && n < most && (x = readdir(d));) n += read_zone(root, x->d_name, &zone[n]);
+  if (d) closedir(d);
+  if (n) return qsort(zone, (size_t)n, sizeof *zone, by_zone), n;
+  nw_fail(c, NW_ELIMIT, NULL, "this machine has no energy counters that can be read: %s: %s", root,
+          d ? "there is no zone of a package whose counter this user may read" : "there is no such folder");
+  return 0;
+}
+
+double nw_energy_used(const nw_energy_zone *before, const nw_energy_zone *after) {
+  double more = after->joules - before->joules;
+  return more >= 0 ? more : more + after->limit;
+}

@@ -1,0 +1,64 @@
+--- Counters of energy, in a folder that is like the kernel's.
+local nw = require "nestwright"
+local support = require "support"
+local fails = support.fails_saying
+
+local function zone(root, name, files)
+  assert(os.execute(("mkdir -p %s/%s"):format(root, name)))
+  for file, text in pairs(files) do support.write(("%s/%s/%s"):format(root, name, file), text .. "\n") end
+end
+
+local function folder()
+  local root = os.tmpname()
+  os.remove(root)
+  zone(root, "intel-rapl:0", {name = "package-0", energy_uj = 5000000, max_energy_range_uj = 8000000})
+  zone(root, "intel-rapl:0:0", {name = "core", energy_uj = 1, max_energy_range_uj = 8000000})
+  zone(root, "intel-rapl:0:1", {name = "dram", energy_uj = 100, max_energy_range_uj = 8000000})
+  zone(root, "intel-rapl:1", {name = "package-1", energy_uj = 7999999, max_energy_range_uj = 8000000})
+  zone(root, "intel-rapl-mmio:0", {name = "package-0", energy_uj = 5, max_energy_range_uj = 8000000})
+  return root
+end
+
+describe("nw.joules", function()
+  it("adds up what packages counted, and apart from them memory; counters begin anew", function()
+    local root = folder()
+    local r = nw.joules(function()
+      support.write(root .. "/intel-rapl:0/energy_uj", "6500000\n") -- 1.5 J
+      support.write(root .. "/intel-rapl:1/energy_uj", "249999\n") -- 0.25 J, past the limit
+      support.write(root .. "/intel-rapl:0:0/energy_uj", "900000\n") -- part of the package
+      support.write(root .. "/intel-rapl:0:1/energy_uj", "500100\n") -- 0.5 J
+      support.write(root .. "/intel-rapl-mmio:0/energy_uj", "900000\n")
+    end, {root = root, least = 0})
+    assert.equal(1, r.runs)
+    assert.is_true(math.abs(r.joules - 1.75) < 1e-9, r.joules)
+    assert.is_true(math.abs(r.memory - 0.5) < 1e-9)
+    assert.is_true(math.abs(r.watts * r.seconds - 1.75) < 1e-6)
+    assert.truthy(tostring(r):find("of the package", 1, true))
+    os.execute("rm -r " .. root)
+  end)
+
+  it("is of one run of several", function()
+    local root, at, runs = folder(), 5000000, 0
+    local r = nw.joules(function()
+      runs, at = runs + 1, at + 1000
+      support.write(root .. "/intel-rapl:0/energy_uj", at .. "\n")
+    end, {root = root, least = 0.01})
+    assert.equal(runs, r.runs)
+    assert.is_true(math.abs(r.joules - 1e-3) < 1e-9)
+    os.execute("rm -r " .. root)
+  end)
+
+  it("says that there are no counters, or none that may be read", function()
+    local root = os.tmpname()
+    os.remove(root)
+    fails("no such folder", nw.joules, print, {root = root})
+    assert(os.execute("mkdir " .. root))
+    fails("no zone of a package", nw.joules, print, {root = root})
+    zone(root, "intel-rapl:0", {name = "package-0", energy_uj = "none"})
+    fails("no zone of a package", nw.joules, print, {root = root})
+    os.execute("rm -r " .. root)
+    fails("expected a function", nw.joules, 3)
+    fails("is not in 0..3600", nw.joules, print, {least = 0 / 0})
+    fails("unknown option 'leest'", nw.joules, print, {leest = 3})
+  end)
+end)
