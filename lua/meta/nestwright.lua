@@ -958,6 +958,12 @@ function nw.interpret(s, arguments, options) end
 ---@return nw.intrinsic
 function nw.intrinsic(spec) end
 
+---Energy of a call of f, measured: what the counters of the processor (RAPL, by the kernel's powercap) say of its packages and of their memory, over calls of f for `least` seconds (0.2). All that runs meanwhile is counted. The answer has joules, memory (joules; nil where it is not counted), seconds, runs, watts. An error where the machine has no counters or the user may not read them. root: the folder of the counters, /sys/class/powercap.
+---@param f fun()
+---@param options? {least?: number, root?: string}
+---@return nw.report
+function nw.joules(f, options) end
+
 ---What the judge was asked last: o by order, v by value, m about marks only.
 ---@return string
 function nw.judge_question() end
