@@ -36,19 +36,15 @@ typedef struct misses {
 #define APART(n) MISSING(apart_##n, LATE("r8", "r10") NOPS(#n) LATE("r9", "r11") NOPS(#n))
 MISSING(one_chain, LATE("r8", "r10"))
 MISSING(independent, STEP("r8") "mov (%[base],%%rax), %%r10\n\t")
-APART(64)
-APART(96)
-APART(128)
-APART(160)
-APART(192)
-APART(224) APART(256) APART(320) APART(384) APART(448) APART(512) APART(640)
+#define SIZES(each)                                                                                                    \
+  each(64) each(96) each(128) each(160) each(192) each(224) each(256) each(320) each(384) each(448) each(512) each(640)
+SIZES(APART)
 
-    static const struct {
+#define ROW(n) {n, apart_##n},
+static const struct {
   int nops;
   nw_bench_loop loop;
-} apart[] = {{64, apart_64},   {96, apart_96},   {128, apart_128}, {160, apart_160},
-             {192, apart_192}, {224, apart_224}, {256, apart_256}, {320, apart_320},
-             {384, apart_384}, {448, apart_448}, {512, apart_512}, {640, apart_640}};
+} apart[] = {SIZES(ROW)};
 
 #define STORE_LOAD(move, reg) ".rept 24\n\t" move " %%" reg "0, (%1)\n\t" move " (%1), %%" reg "0\n\t.endr\n\t"
 NW_BENCH_LOOP(forward_one, "", STORE_LOAD("vmovss", "xmm"), "")

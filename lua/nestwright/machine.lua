@@ -8,7 +8,8 @@ local text = require "nestwright.machine_text"
 
 local machine = {}
 
-local NAMES = {"host", "x86_server", "zen5", "skylake_x", "neoverse_n1", "t4", "a100", "h200", "vta", "eyeriss"}
+local NAMES = {"host", "x86_server", "zen5", "skylake_x", "sapphire_rapids", "neoverse_n1", "t4", "a100", "h200", "vta",
+  "eyeriss"}
 local DEFAULT = "default" -- the source of what nobody said
 local DEEPEST = 8 -- of records that extend one another
 local RECORD = core.classes.machine

@@ -83,6 +83,26 @@ describe("the page on pictures", function()
   end)
 end)
 
+describe("the page on cost", function()
+  local page = support.read "docs/cost.md"
+
+  it("shows a machine of one's own that is one, and what is refused", function()
+    local block = assert(page:match "\n\n(    return {.-\n    })\n", "no example found")
+    local m = nw.machine(assert(load(block))())
+    assert.same({"desk", 5.2, 96 << 20, 15}, {m.name, m.clock, m.caches[3].bytes, m.ops.sqrt.latency})
+    assert.truthy(select(2, block:gsub("\n", "")) < 20)
+    local wrong, message = page:match "\n\n    (nw%.machine{[^\n]+)\n\n    ([^\n]+)\n"
+    support.fails_saying(message, assert(load(wrong, "=cost.md", "t", setmetatable({nw = nw}, {__index = _G}))))
+  end)
+
+  it("reads fields that there are", function()
+    local block = assert(page:match "\n\n(    local zen.-)\n\n", "no example found")
+    local shown
+    assert(load(block, "=cost.md", "t", {nw = nw, print = function(...) shown = {...} end}))()
+    assert.same({4.2, 2, 1 << 20}, {table.unpack(shown, 1, 3)})
+  end)
+end)
+
 -- The roofs are made up: measuring them takes seconds.
 describe("the page on measuring", function()
   it("has examples that run", function()

@@ -5,6 +5,8 @@ local core = require "nestwright.core"
 local FAMILIES = {
   {"^AuthenticAMD family 26 ", "zen5"},
   {"^GenuineIntel family 6 model 85$", "skylake_x"},
+  {"^GenuineIntel family 6 model 143$", "sapphire_rapids"},
+  {"^GenuineIntel family 6 model 207$", "sapphire_rapids"},
   {"^unknown", "neoverse_n1"},
   {"", "x86_server"},
 }

@@ -33,6 +33,7 @@ return {
   },
   gather = 2,
   branch_miss = 11,
+  window = 128,
   caches = {
     {bytes = 64 << 10, ways = 4, line = 64, latency = 5, bytes_per_cycle = 32, back_per_cycle = 16,
       read_pj = energy.cache(64 << 10)},
@@ -43,7 +44,8 @@ return {
   },
   memory = {bytes = 256 << 30, latency = 110, bandwidth = 20, bandwidth_all = 170},
   sources = {
-    ops = MODEL, dispatch = MANUAL, vector_bytes = MANUAL, vector_registers = MANUAL, caches = MANUAL, branch_miss = MANUAL,
+    ops = MODEL, dispatch = MANUAL, window = MANUAL, vector_bytes = MANUAL, vector_registers = MANUAL, caches = MANUAL,
+    branch_miss = MANUAL,
     gather = "there is no such instruction: a load and an insertion for each lane",
     cores = "AWS Graviton2", clock = "AWS Graviton2",
     ["caches[3]"] = "AWS Graviton2: 32 MB behind a mesh; latency, ways and bandwidth typical",

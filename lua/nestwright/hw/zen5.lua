@@ -2,6 +2,7 @@
 local energy = require "nestwright.hw.energy"
 
 local MANUAL = "AMD, Software Optimization Guide for the Zen 5 Microarchitecture (58455)"
+local MEASURED = "measured on an EPYC 9005 (AuthenticAMD family 26) by loops such as nw.calibrate's"
 
 return {
   name = "zen5",
@@ -25,9 +26,18 @@ return {
       read_pj = energy.cache(48 << 10)},
     {bytes = 1 << 20, ways = 16, line = 64, latency = 14, bytes_per_cycle = 62, back_per_cycle = 62,
       read_pj = energy.cache(1 << 20)},
-    {bytes = 32 << 20, ways = 16, line = 64, latency = 50, bytes_per_cycle = 29, back_per_cycle = 29, shared_by = 16,
+    {bytes = 32 << 20, ways = 16, line = 64, latency = 48, bytes_per_cycle = 29, back_per_cycle = 29, shared_by = 16,
       read_pj = energy.cache(32 << 20)},
   },
-  memory = {bytes = 128 << 30, latency = 130, bandwidth = 40, bandwidth_all = 70},
-  sources = {[""] = MANUAL},
+  window = 448,
+  memory = {bytes = 128 << 30, latency = 155, bandwidth = 40, bandwidth_all = 70},
+  sources = {
+    [""] = MANUAL, clock = MEASURED, cores = "assumed", memory = MEASURED, ["memory.bytes"] = "assumed",
+    ["ops.fma"] = MEASURED, ["caches[3]"] = MEASURED,
+    ["caches[1].read_pj"] = energy.CACHE_SOURCE, ["caches[2].read_pj"] = energy.CACHE_SOURCE,
+    ["caches[3].read_pj"] = energy.CACHE_SOURCE,
+    ["caches[1].bytes_per_cycle"] = MEASURED, ["caches[2].bytes_per_cycle"] = MEASURED, ["caches[1].latency"] = MEASURED,
+    ["caches[2].latency"] = MEASURED, ["caches[3].bytes"] = MANUAL, ["caches[3].ways"] = MANUAL,
+    ["caches[3].line"] = MANUAL, ["caches[3].shared_by"] = MANUAL,
+  },
 }
