@@ -440,6 +440,16 @@ describe("a visit", function()
     assert.equal(6, #block_lines(p, "times"))
   end)
 
+  it("has no bars for vectors along an axis that is not shown", function()
+    local s = support.gemm(4, 6, 8)
+    s:vectorize "j"
+    local p = nw.order(s, {axes = {"i", "k"}})
+    assert.falsy(tostring(p):find " bar")
+    assert.truthy(tostring(p):find("32 vectors are shown by one element each.", 1, true))
+    assert.equal(0, #block_lines(p, "vectors"))
+    assert.truthy(tostring(nw.order(s)):find("4 vectors are bars: each is done at once.", 1, true))
+  end)
+
   it("is made in lanes side by side when the vector loop is outside", function()
     local s = doubled(4, 3)
     s:vectorize "i"

@@ -192,7 +192,7 @@ end
 --- Places a grid and answers where it lies. o: {left, top, cell (pixels), rows, columns (grid.axis or grid.NONE), fills
 --- ({column, row, colour as a number}), hatches ({pattern, colour, cells}), lanes ({strokes, colour, point}), numbers ({column,
 --- row, text}), tiles (by level, lists of cells), borders (such a list), marks ({column, row, point, colour}), dashed}. A
---- stroke: {from, to, middle ({column, row}), vector}.
+--- stroke: {from, to, middle ({column, row}), bar (a vector)}.
 function grid.place(f, o)
   o.rect = {left = o.left, top = o.top, width = o.cell * o.columns.n, height = math.ceil(o.cell * (o.rows.n + path.room(o)))}
   local parts = {}

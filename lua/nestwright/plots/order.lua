@@ -30,6 +30,9 @@ local function strokes_of(view, list)
     last.to = cell
     last.middle = {(last.from[1] + cell[1]) / 2, (last.from[2] + cell[2]) / 2}
   end
+  for _, stroke in ipairs(out) do -- of a vector along an axis that is not shown there is one cell, and no bar
+    stroke.bar = stroke.vector and (stroke.from[1] ~= stroke.to[1] or stroke.from[2] ~= stroke.to[2])
+  end
   return out
 end
 
@@ -175,12 +178,15 @@ local function say(out, n, what, one, many)
   if n > 0 then out[#out + 1] = ("%s %s."):format(count(n, what), n == 1 and one or many) end
 end
 
+-- Vectors that are bars, and those of which but one element is shown.
 local function vectors_in(lanes)
-  local n = 0
+  local bars, single = 0, 0
   for _, lane in ipairs(lanes) do
-    for _, stroke in ipairs(lane.strokes) do if stroke.vector then n = n + 1 end end
+    for _, stroke in ipairs(lane.strokes) do
+      if stroke.bar then bars = bars + 1 elseif stroke.vector then single = single + 1 end
+    end
   end
-  return n
+  return bars, single
 end
 
 local function rounds_of(lanes)
@@ -197,7 +203,9 @@ local function words_of(view, lanes, visited, tiles)
   say(out, again, "instance", "is visited more than once", "are visited more than once")
   say(out, there - #visited, "instance", "is never visited", "are never visited")
   if #tiles > 0 then say(out, #tiles[#tiles], "tile", "", "are outlined") end
-  say(out, vectors_in(lanes), "vector", "is a bar: done at once", "are bars: each is done at once")
+  local bars, single = vectors_in(lanes)
+  say(out, bars, "vector", "is a bar: done at once", "are bars: each is done at once")
+  say(out, single, "vector", "is shown by one element", "are shown by one element each")
   local rounds = rounds_of(lanes)
   if rounds > 1 then
     out[#out + 1] = ("%d rounds of loops that threads share: each has a path%s and times of its own."):format(rounds,

@@ -121,7 +121,7 @@ local function add_lane(to, lane)
   table.insert(to.begins, lane.strokes[1].from)
   for _, stroke in ipairs(lane.strokes) do
     table.insert(to.visits, stroke.middle)
-    if stroke.vector then
+    if stroke.bar then
       table.insert(to.vectors, {stroke.from[1], stroke.from[2], stroke.to[1] - stroke.from[1], stroke.to[2] - stroke.from[2]})
     end
   end
