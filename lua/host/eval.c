@@ -201,13 +201,15 @@ bool nwh_incomplete(nwh *h, const char *code) {
   return more;
 }
 
-// Kept so that an error can show its line.
+// Kept so that an error can show its line, and nil the name that stands for nothing.
 static void keep_source(lua_State *L, const char *name, const char *code) {
   if (*name != '=') return;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   luaL_getsubtable(L, -1, "nestwright.sources");
   lua_pushstring(L, code);
-  lua_setfield(L, -2, name + 1);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, name + 1);
+  lua_rawseti(L, -2, 0); // the latest
   lua_pop(L, 2);
 }
 

@@ -323,6 +323,8 @@ local function in_question(text)
   return sorted(found, word, ""), start
 end
 
+complete.member, complete.members = raw_index, members
+
 --- What can stand at the end of text: a list, and where the word they replace begins.
 function complete.complete(text)
   if text:find "^%s*%?" then return in_question(text) end

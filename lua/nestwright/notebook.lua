@@ -37,7 +37,10 @@ local function plain(value) return prompt.display(false, value) end
 function notebook.bundle(...)
   local n = select("#", ...)
   local first = ...
-  if n == 1 and first == nil then return nil end
+  if n == 1 and first == nil then
+    local text = prompt.lost()
+    return text and json.encode {data = {["text/plain"] = mime.clean(text)}, metadata = {}}
+  end
   rawset(_G, "_", first)
   local bundle, metadata
   if n == 1 then

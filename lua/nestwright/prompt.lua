@@ -96,6 +96,7 @@ end
 function prompt.display(colour, ...)
   local n = select("#", ...)
   if n == 0 then return nil end
+  if n == 1 and (...) == nil then return prompt.lost() or "nil" end
   local parts, lines = {}, false
   for i = 1, n do
     parts[i] = show_result((select(i, ...)), colour and "ansi" or "plain")
@@ -104,6 +105,12 @@ function prompt.display(colour, ...)
   local first = ...
   if first ~= nil then rawset(_G, "_", first) end
   return table.concat(parts, lines and "\n" or "  ")
+end
+
+--- What to say where the last line was nil: which name stands for nothing; or nil.
+function prompt.lost()
+  local code = (package.loaded["nestwright.sources"] or {})[0]
+  return code and require "nestwright.lost".text(code)
 end
 
 -- ---- errors

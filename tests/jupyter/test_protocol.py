@@ -42,6 +42,16 @@ class Cells(KernelTest):
             self.assertEqual(reply["status"], "ok", code)
             self.assertNotIn("execute_result", types(out), code)
 
+    def test_a_name_that_stands_for_nothing_is_named(self):
+        for code, words in (("compite", "nothing was run that gives compite a value"), ("x = 1\nnw.shedule", "did you mean 'nw.schedule'?"),
+                            ("os.date('*t').yeer", "os.date('*t') has nothing called yeer")):
+            reply, out = self.run_cell(code)
+            self.assertEqual(reply["status"], "ok")
+            self.assertIn("nil: ", result_of(out))
+            self.assertIn(words, result_of(out))
+        for code in ("rawget({}, 1)", "local x = nil\nx", "({})[1]"):
+            self.assertNotIn("execute_result", types(self.run_cell(code)[1]), code)
+
     def test_user_expressions(self):
         reply, _ = self.run_cell("a = 3", user_expressions={"twice": "2*a", "wrong": "nope()", "half": "("})
         answers = reply["user_expressions"]

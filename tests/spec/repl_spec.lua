@@ -185,6 +185,21 @@ describe("the prompt", function()
     assert.truthy(send("nw.tensor{{1, 2}}"):find "f32%[1, 2%]")
   end)
 
+  it("says which name stands for nothing", function()
+    start "NO_COLOR=1"
+    assert.truthy(send("compite"):find("nil: nothing was run that gives compite a value", 1, true))
+    assert.truthy(send("nw.shedule"):find("nil: nw has nothing called shedule; did you mean 'nw.schedule'?", 1, true))
+    send "misspelt = {}"
+    assert.truthy(send("misspelt.part"):find("nil: misspelt has nothing called part", 1, true))
+    assert.truthy(send("mispelt -- a remark"):find("did you mean 'misspelt'?", 1, true))
+    assert.truthy(send("os.date('*t').yeer"):find("nil: os.date('*t') has nothing called yeer", 1, true))
+    for _, quiet in ipairs {"nil", "rawget({}, 1)", "({})[1]"} do
+      local shown = send(quiet)
+      assert.truthy(shown:find "nil", quiet)
+      assert.is_nil(shown:find "nil:", quiet)
+    end
+  end)
+
   it("goes on until a chunk is whole, and recalls it whole", function()
     start "NO_COLOR=1"
     assert.truthy(send("for i = 1, 2 do\nprint('turn', i)\nend"):find "turn\t?%s*1\r?\n.*turn%s*2")
