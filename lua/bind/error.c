@@ -163,8 +163,83 @@ int nwl_raise(lua_State *L) {
   return lua_error(L);
 }
 
+// ---- what the user calls a schedule
+
+// Takes the value on top; whether it is the one at `wanted`, which is then replaced by its name.
+static bool named(lua_State *L, int wanted, const char *name) {
+  bool found = *name != '(' && lua_rawequal(L, -1, wanted);
+  lua_pop(L, 1);
+  if (!found) return false;
+  lua_pushstring(L, name);
+  lua_replace(L, wanted);
+  return true;
+}
+
+// Of globals in the table on top, which is taken, the first in the alphabet; `_` is the prompt's.
+static bool named_globally(lua_State *L, int wanted) {
+  const char *best = NULL;
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING || !lua_rawequal(L, -1, wanted)) continue;
+    const char *name = lua_tostring(L, -2);
+    if (strcmp(name, "_") != 0 && (!best || strcmp(name, best) < 0)) best = name;
+  }
+  lua_pop(L, 1);
+  if (!best) return false;
+  lua_pushvalue(L, wanted);
+  return named(L, wanted, best);
+}
+
+// What the function on top, which is taken, sees of those around it, or of its globals.
+static bool named_outside(lua_State *L, int wanted) {
+  const char *name;
+  int f = lua_gettop(L), globals = 0;
+  bool found = false;
+  for (int n = 1; !found && (name = lua_getupvalue(L, f, n)); n++) {
+    if (strcmp(name, "_ENV") == 0 && lua_istable(L, -1)) globals = n;
+    found = named(L, wanted, name);
+  }
+  if (!found && globals && lua_getupvalue(L, f, globals)) found = named_globally(L, wanted);
+  lua_settop(L, f - 1);
+  return found;
+}
+
+// Of a running function: a local, the latest, or what is outside of it.
+static bool named_in_frame(lua_State *L, int wanted, lua_Debug *ar) {
+  const char *name, *local = NULL;
+  for (int n = 1; (name = lua_getlocal(L, ar, n)); lua_pop(L, 1), n++)
+    if (*name != '(' && lua_rawequal(L, -1, wanted)) local = name;
+  if (local) {
+    lua_pushvalue(L, wanted);
+    return named(L, wanted, local);
+  }
+  lua_getinfo(L, "f", ar);
+  return named_outside(L, wanted);
+}
+
+// Sets the field of the error on top to what the schedule at index 1 is called where the user speaks of it.
+static void set_schedule_name(lua_State *L) {
+  lua_Debug ar;
+  bool found = false;
+  lua_pushvalue(L, 1);
+  int wanted = lua_gettop(L);
+  for (int level = 1; !found && lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "Sl", &ar);
+    if (ar.currentline > 0 && !in_library(L, &ar)) found = named_in_frame(L, wanted, &ar);
+  }
+  if (!found) {
+    lua_pushglobaltable(L);
+    found = named_globally(L, wanted);
+  }
+  if (found)
+    lua_setfield(L, -2, "schedule");
+  else
+    lua_pop(L, 1);
+}
+
+// The schedule is at index 1.
 int nwl_raise_step(lua_State *L, nw_sched *s) {
   push_diagnostic(L);
+  set_schedule_name(L);
   if (lua_getfield(L, -1, "refusal") == LUA_TTABLE) nwl_keep_programs(L, -1, s);
   lua_pop(L, 1);
   return lua_error(L);

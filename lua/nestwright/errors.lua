@@ -13,6 +13,7 @@ fields("error", {
   {"source", "string?", "Where it was raised: the name of a file, or repl[7]."},
   {"line", "integer?", "The line in it."},
   {"refusal", "nw.refusal?", "Why a step was refused."},
+  {"schedule", "string?", "The name of a variable that holds the schedule of the step; the text of the error speaks of it."},
 })
 
 fields("refusal", {
@@ -64,12 +65,20 @@ local function indent(out, text, by)
   for line in (text:gsub("\n$", "") .. "\n"):gmatch "(.-)\n" do out[#out + 1] = by .. line end
 end
 
-local function add_refusal(out, r)
-  if r.step then indent(out, r.step, "    ") end
+-- A step as the user would write it: of the schedule's own name, or of none where it has no name.
+local function of_schedule(step, name)
+  if not name then return (step:gsub("^s:", ":")) end
+  return (step:gsub("^s:", name:gsub("%%", "%%%%") .. ":"))
+end
+
+local function add_refusal(out, r, name)
+  if r.step then indent(out, of_schedule(r.step, name), "    ") end
   if r.why then indent(out, r.why, "  ") end
   if r.picture then indent(out, r.picture, "  ") end
   if r.alternatives and r.alternatives[1] then
-    out[#out + 1] = "  you can: " .. table.concat(r.alternatives, " · ")
+    local steps = {}
+    for n, step in ipairs(r.alternatives) do steps[n] = of_schedule(step, name) end
+    out[#out + 1] = "  you can: " .. table.concat(steps, " · ")
   end
 end
 
@@ -78,7 +87,7 @@ local function picture(e)
   local out = {e.line and ("%s:%d: %s"):format(e.source, e.line, message) or message}
   local line = not (e.refusal and e.refusal.step) and source_line(e)
   if line and line:find "%S" then out[#out + 1] = "    " .. line:match "^%s*(.-)%s*$" end
-  if e.refusal then add_refusal(out, e.refusal) end
+  if e.refusal then add_refusal(out, e.refusal, e.schedule) end
   if e.hint then indent(out, e.hint, "  hint: ") end
   return table.concat(out, "\n")
 end

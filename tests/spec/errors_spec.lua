@@ -101,6 +101,22 @@ describe("a refusal", function()
     assert.truthy(text:find "\n  you can: s:")
   end)
 
+  it("speak of a schedule by its name where one holds it, else by none", function()
+    local function text_of(f, ...) return tostring(support.error_of(f, ...)) end
+    local function says(text, step, way)
+      assert.truthy(text:find("\n    " .. step, 1, true), text)
+      assert.truthy(text:find("\n  you can: " .. way, 1, true), text)
+    end
+    local mine = support.gemm(8, 8, 8)
+    says(text_of(mine.parallel, mine, "k"), 'mine:parallel "k"', 'mine:parallel "i" · mine:')
+    says(text_of(function() mine:parallel "k" end), 'mine:parallel "k"', 'mine:parallel "i"')
+    says(text_of(function(given) given:parallel "k" end, support.gemm(8, 8, 8)), 'given:parallel "k"', 'given:parallel "i"')
+    says(text_of(function() support.gemm(8, 8, 8):parallel "k" end), ':parallel "k"', ':parallel "i" · :')
+    local cell = load("t = ...; u = t; t:parallel 'k'", "=cell", "t", {support = support})
+    says(text_of(function() cell((support.gemm(8, 8, 8))) end), 't:parallel "k"', 't:parallel "i"')
+    assert.equal('s:parallel "k"', support.error_of(mine.parallel, mine, "k").refusal.step)
+  end)
+
   it("offers what works", function()
     local s = support.gemm(512)
     local k_o = s:split("k", 32)
