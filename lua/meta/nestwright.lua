@@ -684,6 +684,7 @@ function loopnest:with(params) end
 ---@field line integer? The line in it.
 ---@field message string One sentence.
 ---@field refusal nw.refusal? Why a step was refused.
+---@field schedule string? The name of a variable that holds the schedule of the step; the text of the error speaks of it.
 ---@field source string? Where it was raised: the name of a file, or repl[7].
 local error = {}
 
