@@ -5,6 +5,8 @@
 #pragma once
 #include "cost/affine.h"
 
+#define NW_MOST_CASES 64
+
 typedef struct nw_conds { // all of them >= 0
   int n;
   nw_form *at;
@@ -49,6 +51,7 @@ void nw_affine_scope_push(nw_affine_scope *s, const char *name, const nw_form *v
 void nw_affine_scope_pop(nw_affine_scope *s);
 
 nw_form nw_form_sum(nw_arena *a, const nw_form *x, int64_t by, const nw_form *y, int64_t rest); // x + by*y + rest
+nw_form nw_form_scaled(nw_arena *a, const nw_form *f, int64_t by);
 nw_form nw_form_slot(nw_arena *a, int slot);
 nw_form nw_form_in_lane(const nw_form *f, int lane);
 bool nw_form_same(const nw_form *x, const nw_form *y);
@@ -62,8 +65,10 @@ bool nw_union_of(nw_affine_scope *s, const nw_expr *cond, bool holds, nw_union *
 bool nw_conds_add(nw_affine_scope *s, nw_conds *c, const nw_form *f);
 bool nw_conds_join(nw_affine_scope *s, const nw_conds *x, const nw_conds *y, nw_conds *out); // false: nothing is left
 bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_union *out); // where both hold
+void nw_union_add(nw_affine_scope *s, nw_union *u, nw_conds c);
 void nw_union_not(nw_affine_scope *s, const nw_conds *c, nw_union *out);
 
+bool nw_form_divide(nw_affine_scope *s, const nw_form *f, int64_t by, nw_form *out); // floor(f / by), by > 0
 // The same without quotients, where those allow: q + ... >= 0 says as much of what is divided. Marks those that stay as used.
 nw_form nw_form_plain(nw_affine_scope *s, const nw_form *cond);
 void nw_form_keep(nw_affine_scope *s, const nw_form *f); // marks its quotients as used

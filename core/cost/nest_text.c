@@ -1,17 +1,6 @@
 // Loop nests read from text.
-#include "cost/nest_text.h"
-#include "ir/parse.h"
+#include "cost/nest_read.h"
 #include <stdlib.h>
-
-typedef struct reader {
-  nw_parser ps;
-  nw_text *t;
-  nw_vec scope; // const char *: loops around
-  int lines;
-  nw_str value; // of the statement being read
-  nw_text_ref ref[NW_TEXT_REFS];
-  int nrefs;
-} reader;
 
 // ---- making and freeing
 
@@ -43,203 +32,44 @@ void nw_text_free(nw_text *t) {
   free(t);
 }
 
-// ---- names
-
-static bool is_param(const nw_text *t, const char *name) {
-  for (int i = 0; i < t->param.n; i++)
-    if (!strcmp(((nw_text_param *)t->param.at[i])->name, name)) return true;
-  return false;
-}
-
-static bool is_loop(const reader *r, const char *name) {
-  for (int i = 0; i < r->scope.n; i++)
-    if (!strcmp(r->scope.at[i], name)) return true;
-  return false;
-}
-
-static int array_of(const nw_text *t, const nw_token *name) {
-  for (int i = 0; i < t->array.n; i++) {
-    const char *s = ((nw_text_array *)t->array.at[i])->name;
-    if ((int)strlen(s) == name->n && !memcmp(s, name->s, (size_t)name->n)) return i;
-  }
-  return -1;
-}
-
-static const char *new_name(reader *r, const char *what) {
-  nw_token at = r->ps.tok;
-  const char *name = nw_expect_name(&r->ps, what);
-  if (!name) return NULL;
-  if (is_param(r->t, name) || is_loop(r, name) || array_of(r->t, &at) >= 0)
-    return nw_parse_fail(&r->ps, &at, "%s is already the name of something else", name);
-  return name;
-}
-
-typedef struct unknown {
-  const reader *r;
-  const char *name;
-} unknown;
-
-static bool is_known(void *env, const nw_expr *e) {
-  unknown *u = env;
-  if (e->op != NW_OP_VAR || is_param(u->r->t, e->name) || is_loop(u->r, e->name)) return true;
-  u->name = e->name;
-  return false;
-}
-
-static const nw_expr *number(reader *r, nw_dtype t, const char *what) {
-  nw_token at = r->ps.tok;
-  unknown u = {.r = r};
-  const nw_expr *e = nw_parse_typed(&r->ps, t, what);
-  if (!e || nw_visit(e, is_known, &u)) return e;
-  return nw_parse_fail(&r->ps, &at, "%s is no parameter and no loop around this", u.name);
-}
-
-static bool whole(reader *r, const char *what, int64_t *out) {
-  nw_token at = r->ps.tok;
-  const nw_expr *e = number(r, NW_INDEX, what);
-  if (!e) return false;
-  return nw_is_int(e, out) || nw_parse_fail(&r->ps, &at, "this %s is a number", what);
-}
-
-// ---- parameters and arrays
-
-static bool read_params(reader *r) {
-  do {
-    nw_text_param *p = NW_NEW(r->t->arena, nw_text_param);
-    if (r->t->param.n == NW_TEXT_PARAMS)
-      return nw_parse_fail(&r->ps, &r->ps.tok, "there are more than %d parameters", NW_TEXT_PARAMS);
-    if (!(p->name = new_name(r, "the name of a parameter")) || !nw_expect(&r->ps, "=", "and a number") ||
-        !(p->value = number(r, NW_INDEX, "parameter")))
-      return false;
-    nw_vec_push(&r->t->param, p);
-  } while (nw_accept(&r->ps, ","));
-  return nw_end_line(&r->ps);
-}
-
-static bool read_sizes(reader *r) {
-  nw_text_set *x = NW_NEW(r->t->arena, nw_text_set);
-  if (r->t->set.n == NW_TEXT_SETS)
-    return nw_parse_fail(&r->ps, &r->ps.tok, "there are more than %d sets of sizes", NW_TEXT_SETS);
-  x->param = NW_NEW_N(r->t->arena, const char *, NW_TEXT_PARAMS);
-  x->value = NW_NEW_N(r->t->arena, int64_t, NW_TEXT_PARAMS);
-  if (!(x->name = nw_expect_name(&r->ps, "the name of the sizes")) ||
-      !nw_expect(&r->ps, ":", "and values of parameters"))
-    return false;
-  do {
-    nw_token at = r->ps.tok;
-    const char *name = nw_expect_name(&r->ps, "a parameter");
-    if (!name) return false;
-    if (!is_param(r->t, name)) return nw_parse_fail(&r->ps, &at, "%s is no parameter", name);
-    if (x->n == NW_TEXT_PARAMS) return nw_parse_fail(&r->ps, &at, "there are more than %d values", NW_TEXT_PARAMS);
-    x->param[x->n] = name;
-    if (!nw_expect(&r->ps, "=", "and a number") || !whole(r, "size", &x->value[x->n++])) return false;
-  } while (nw_accept(&r->ps, ","));
-  nw_vec_push(&r->t->set, x);
-  return nw_end_line(&r->ps);
-}
-
-static bool read_element(reader *r, nw_text_array *x) {
-  nw_token at = r->ps.tok;
-  char word[16];
-  nw_dtype t;
-  int64_t bytes;
-  if (!nw_token_text(&r->ps, word, sizeof word)) return nw_expected(&r->ps, "the type of an element");
-  nw_next(&r->ps);
-  if (nw_dtype_parse(word, &t)) {
-    x->dtype = nw_dtype_name(t);
-    x->elem = nw_dtype_bytes(t);
-    return true;
-  }
-  if (strcmp(word, "bytes")) return nw_parse_fail(&r->ps, &at, "'%s' is no type: f64, f32, i32, ..., bytes(12)", word);
-  if (!nw_expect(&r->ps, "(", "and the bytes of an element") || !whole(r, "number of bytes", &bytes)) return false;
-  if (bytes < 1 || bytes > 4096) return nw_parse_fail(&r->ps, &at, "an element has 1 to 4096 bytes");
-  x->elem = (int)bytes;
-  return nw_expect(&r->ps, ")", "after the bytes");
-}
-
-static const nw_expr **kept(reader *r, int n, const nw_expr *const *e) {
-  const nw_expr **to = NW_NEW_N(r->t->arena, const nw_expr *, n + 1);
-  if (n) memcpy(to, e, (size_t)n * sizeof *to);
-  return to;
-}
-
-// A list in brackets, up to the closing one; `most` in all.
-static bool read_indices(reader *r, int most, const char *what, int *n, const nw_expr **out) {
-  for (bool first = true; !nw_accept(&r->ps, "]"); first = false) {
-    if (!first && nw_at(&r->ps, ":")) return true;
-    if (!first && !nw_expect(&r->ps, ",", "or ']' after the index")) return false;
-    if (*n == most) return nw_parse_fail(&r->ps, &r->ps.tok, "there are more than %d dimensions", most);
-    if (!(out[(*n)++] = number(r, NW_INDEX, what))) return false;
-  }
-  return true;
-}
-
-static bool read_place(reader *r, nw_text_array *x) {
-  for (;;) {
-    const nw_expr **to = nw_at(&r->ps, "pad")       ? &x->pad
-                         : nw_at(&r->ps, "align")   ? &x->align
-                         : nw_at(&r->ps, "address") ? &x->address
-                                                    : NULL;
-    if (!to) return nw_end_line(&r->ps);
-    nw_next(&r->ps);
-    if (!(*to = number(r, NW_INDEX, "number"))) return false;
-  }
-}
-
-static bool read_array(reader *r) {
-  const nw_expr *dim[NW_TEXT_DIMS];
-  nw_text_array *x = NW_NEW(r->t->arena, nw_text_array);
-  x->line = r->ps.tok.line, x->column = r->ps.tok.column;
-  if (r->t->array.n == NW_TEXT_ARRAYS)
-    return nw_parse_fail(&r->ps, &r->ps.tok, "there are more than %d arrays", NW_TEXT_ARRAYS);
-  if (!(x->name = new_name(r, "the name of an array")) || !nw_expect(&r->ps, ":", "and the type of its elements") ||
-      !read_element(r, x))
-    return false;
-  while (nw_accept(&r->ps, "["))
-    if (!read_indices(r, NW_TEXT_DIMS, "size", &x->ndim, dim)) return false;
-  x->dim = kept(r, x->ndim, dim);
-  nw_vec_push(&r->t->array, x);
-  return read_place(r, x);
-}
-
 // ---- references
 
 // `[i, j]`, `[i][j]`, `[i, j : 8]`: eight elements from there.
-static bool read_ref(reader *r) {
+static bool read_ref(nw_text_reader *r) {
   nw_token at = r->ps.tok;
   const nw_expr *index[NW_TEXT_DIMS];
   nw_text_ref *x = &r->ref[r->nrefs];
-  *x = (nw_text_ref){.array = array_of(r->t, &at), .lanes = 1, .line = at.line, .column = at.column};
+  *x = (nw_text_ref){.array = nw_text_array_of(r->t, &at), .lanes = 1, .line = at.line, .column = at.column};
   if (x->array < 0) return nw_parse_fail(&r->ps, &at, "%.*s is no array", at.n < 80 ? at.n : 80, at.s);
   if (r->nrefs == NW_TEXT_REFS - 1)
     return nw_parse_fail(&r->ps, &at, "a statement has more than %d references", NW_TEXT_REFS - 1);
   const nw_text_array *array = r->t->array.at[x->array];
   nw_next(&r->ps);
   while (x->lanes == 1 && nw_accept(&r->ps, "[")) {
-    if (!read_indices(r, NW_TEXT_DIMS, "index", &x->nindex, index)) return false;
+    if (!nw_text_indices(r, NW_TEXT_DIMS, "index", &x->nindex, index)) return false;
     if (!nw_accept(&r->ps, ":")) continue;
-    if (!whole(r, "number of elements", &x->lanes) || !nw_expect(&r->ps, "]", "after the number of elements"))
+    if (!nw_text_whole(r, "number of elements", &x->lanes) || !nw_expect(&r->ps, "]", "after the number of elements"))
       return false;
     if (x->lanes < 2 || x->lanes * array->elem > 32768)
       return nw_parse_fail(&r->ps, &at, "2 elements or more are touched side by side, in 32768 bytes at most");
   }
   if (x->nindex != array->ndim)
     return nw_parse_fail(&r->ps, &at, "%s has %d dimensions, not %d", array->name, array->ndim, x->nindex);
-  x->index = kept(r, x->nindex, index);
+  x->index = nw_text_kept(r, x->nindex, index);
   r->nrefs++;
   return true;
 }
 
 // ---- values: what stands between the references is not looked into
 
-static bool read_value(reader *r);
+static bool read_value(nw_text_reader *r);
 
-static void copy_token(reader *r) {
+static void copy_token(nw_text_reader *r) {
   nw_str_addn(&r->value, r->ps.tok.s, (size_t)r->ps.tok.n);
   nw_next(&r->ps);
 }
 
-static bool read_arguments(reader *r) {
+static bool read_arguments(nw_text_reader *r) {
   copy_token(r);
   while (!nw_at(&r->ps, ")")) {
     if (!read_value(r)) return false;
@@ -254,7 +84,7 @@ static bool read_arguments(reader *r) {
   return true;
 }
 
-static bool read_term(reader *r) {
+static bool read_term(nw_text_reader *r) {
   if (nw_at(&r->ps, "-") || nw_at(&r->ps, "not")) {
     bool word = nw_at(&r->ps, "not");
     copy_token(r);
@@ -264,7 +94,7 @@ static bool read_term(reader *r) {
   if (nw_at(&r->ps, "(")) return read_arguments(r);
   if (r->ps.tok.kind == NW_TOK_INT || r->ps.tok.kind == NW_TOK_FLOAT) return copy_token(r), true;
   if (r->ps.tok.kind != NW_TOK_NAME) return nw_expected(&r->ps, "a value");
-  if (nw_follows(&r->ps, "[") || array_of(r->t, &r->ps.tok) >= 0) {
+  if (nw_follows(&r->ps, "[") || nw_text_array_of(r->t, &r->ps.tok) >= 0) {
     nw_str_add(&r->value, "\x01");
     return read_ref(r);
   }
@@ -279,7 +109,7 @@ static bool at_operator(const nw_parser *ps, bool *tight) {
   return false;
 }
 
-static bool read_value(reader *r) {
+static bool read_value(nw_text_reader *r) {
   bool tight;
   if (r->ps.depth == NW_PARSE_DEPTH)
     return nw_parse_fail(&r->ps, &r->ps.tok, "this is nested deeper than %d", NW_PARSE_DEPTH);
@@ -297,7 +127,7 @@ static bool read_value(reader *r) {
 
 // ---- statements
 
-static const char *read_op(reader *r) {
+static const char *read_op(nw_text_reader *r) {
   static const char *const ops[] = {"=", "+=", "*="};
   for (int i = 0; i < NW_COUNT(ops); i++)
     if (nw_accept(&r->ps, ops[i])) return ops[i];
@@ -309,7 +139,7 @@ static const char *read_op(reader *r) {
   return NULL;
 }
 
-static bool at_assignment(const reader *r) {
+static bool at_assignment(const nw_text_reader *r) {
   nw_parser ahead = r->ps;
   nw_next(&ahead);
   static const char *const ops[] = {"=", "+=", "*="};
@@ -319,16 +149,16 @@ static bool at_assignment(const reader *r) {
 }
 
 // `s = value`, of a scalar, which is kept in a register.
-static bool read_scalar(reader *r, nw_text_node *x) {
+static bool read_scalar(nw_text_reader *r, nw_text_node *x) {
   nw_token at = r->ps.tok;
   if (!(x->scalar = nw_expect_name(&r->ps, "a name"))) return false;
-  if (is_param(r->t, x->scalar) || is_loop(r, x->scalar))
+  if (nw_text_is_param(r->t, x->scalar) || nw_text_is_loop(r, x->scalar))
     return nw_parse_fail(&r->ps, &at, "%s is a parameter or a loop: it cannot be assigned to", x->scalar);
   x->op = read_op(r);
   return read_value(r);
 }
 
-static bool read_target(reader *r, nw_text_node *x) {
+static bool read_target(nw_text_reader *r, nw_text_node *x) {
   if (!read_value(r)) return false;
   nw_token at = r->ps.tok;
   if (!(x->op = read_op(r))) return true;
@@ -338,12 +168,12 @@ static bool read_target(reader *r, nw_text_node *x) {
   return read_value(r);
 }
 
-static nw_text_node *read_statement(reader *r) {
+static nw_text_node *read_statement(nw_text_reader *r) {
   nw_text_node *x = nw_text_node_new(r->t, NW_TEXT_STMT);
   x->line = r->ps.tok.line, x->column = r->ps.tok.column;
   r->nrefs = 0;
   r->value.n = 0;
-  bool scalar = r->ps.tok.kind == NW_TOK_NAME && array_of(r->t, &r->ps.tok) < 0 && at_assignment(r);
+  bool scalar = r->ps.tok.kind == NW_TOK_NAME && nw_text_array_of(r->t, &r->ps.tok) < 0 && at_assignment(r);
   if (!(scalar ? read_scalar : read_target)(r, x) || !nw_end_line(&r->ps)) return NULL;
   x->value = nw_arena_strndup(r->t->arena, r->value.s, r->value.n);
   x->nrefs = r->nrefs;
@@ -352,28 +182,28 @@ static nw_text_node *read_statement(reader *r) {
   return x;
 }
 
-static bool read_body(reader *r, nw_text_node *to, int indent, int depth);
+static bool read_body(nw_text_reader *r, nw_text_node *to, int indent, int depth);
 
-static bool read_range(reader *r, nw_text_node *x) {
-  if (!(x->lo = number(r, NW_INDEX, "bound")) || !nw_expect(&r->ps, "..", "in a range") ||
-      !(x->hi = number(r, NW_INDEX, "bound")))
+static bool read_range(nw_text_reader *r, nw_text_node *x) {
+  if (!(x->lo = nw_text_number(r, NW_INDEX, "bound")) || !nw_expect(&r->ps, "..", "in a range") ||
+      !(x->hi = nw_text_number(r, NW_INDEX, "bound")))
     return false;
   x->step = 1;
   x->reversed = nw_accept(&r->ps, "reversed");
   nw_token at = r->ps.tok;
-  if (nw_accept(&r->ps, "step") && !whole(r, "step", &x->step)) return false;
+  if (nw_accept(&r->ps, "step") && !nw_text_whole(r, "step", &x->step)) return false;
   if (x->step < 1 || x->step > INT64_C(1) << 40 || (x->step > 1 && x->reversed))
     return nw_parse_fail(&r->ps, &at, "a step is 1 or more; 1 where the loop is reversed");
   at = r->ps.tok;
-  if (x->parallel && nw_accept(&r->ps, "chunk") && !whole(r, "chunk", &x->chunk)) return false;
+  if (x->parallel && nw_accept(&r->ps, "chunk") && !nw_text_whole(r, "chunk", &x->chunk)) return false;
   if (x->chunk < 0 || x->chunk > 1 << 30) return nw_parse_fail(&r->ps, &at, "a chunk is 1 or more");
   return true;
 }
 
-static bool read_loop(reader *r, nw_text_node *x, int indent, int depth) {
+static bool read_loop(nw_text_reader *r, nw_text_node *x, int indent, int depth) {
   x->kind = NW_TEXT_LOOP;
   x->parallel = nw_accept(&r->ps, "parallel");
-  if (!nw_expect(&r->ps, "for", "here") || !(x->name = new_name(r, "the name of a loop")) ||
+  if (!nw_expect(&r->ps, "for", "here") || !(x->name = nw_text_new_name(r, "the name of a loop")) ||
       !nw_expect(&r->ps, "in", "after the loop's name") || !read_range(r, x) || !nw_opens_body(&r->ps, indent))
     return false;
   nw_vec_push(&r->scope, (void *)x->name);
@@ -382,10 +212,10 @@ static bool read_loop(reader *r, nw_text_node *x, int indent, int depth) {
   return ok;
 }
 
-static bool read_if(reader *r, nw_text_node *x, int indent, int depth) {
+static bool read_if(nw_text_reader *r, nw_text_node *x, int indent, int depth) {
   x->kind = NW_TEXT_IF;
   nw_next(&r->ps);
-  if (!(x->cond = number(r, NW_BOOL, "condition")) || !nw_opens_body(&r->ps, indent) ||
+  if (!(x->cond = nw_text_number(r, NW_BOOL, "condition")) || !nw_opens_body(&r->ps, indent) ||
       !read_body(r, x, r->ps.tok.indent, depth + 1))
     return false;
   if (r->ps.tok.kind == NW_TOK_END || r->ps.tok.indent != indent || !nw_accept_word(&r->ps, "else")) return true;
@@ -393,7 +223,7 @@ static bool read_if(reader *r, nw_text_node *x, int indent, int depth) {
   return nw_opens_body(&r->ps, indent) && read_body(r, x->other, r->ps.tok.indent, depth + 1);
 }
 
-static nw_text_node *read_line(reader *r, int indent, int depth) {
+static nw_text_node *read_line(nw_text_reader *r, int indent, int depth) {
   if (++r->lines > NW_TEXT_LINES)
     return nw_parse_fail(&r->ps, &r->ps.tok, "there are more than %d lines", NW_TEXT_LINES);
   if (depth > NW_TEXT_DEPTH) return nw_parse_fail(&r->ps, &r->ps.tok, "this is nested deeper than %d", NW_TEXT_DEPTH);
@@ -404,7 +234,7 @@ static nw_text_node *read_line(reader *r, int indent, int depth) {
   return (loop ? read_loop : read_if)(r, x, indent, depth) ? x : NULL;
 }
 
-static bool read_body(reader *r, nw_text_node *to, int indent, int depth) {
+static bool read_body(nw_text_reader *r, nw_text_node *to, int indent, int depth) {
   while (r->ps.tok.kind != NW_TOK_END && r->ps.tok.indent == indent) {
     if (nw_accept_word(&r->ps, "pass")) {
       if (!nw_end_line(&r->ps)) return false;
@@ -419,24 +249,16 @@ static bool read_body(reader *r, nw_text_node *to, int indent, int depth) {
   return nw_parse_fail(&r->ps, &r->ps.tok, "this line is indented by %d, which fits no line above", r->ps.tok.indent);
 }
 
-static bool read_all(reader *r) {
+static bool read_all(nw_text_reader *r) {
   if (nw_accept_word(&r->ps, "nest")) {
     if (!(r->t->name = nw_expect_name(&r->ps, "the name of the nest")) || !nw_end_line(&r->ps)) return false;
   }
-  static const struct {
-    const char *word;
-    bool (*read)(reader *r);
-  } lines[] = {{"param", read_params}, {"sizes", read_sizes}, {"array", read_array}};
-  for (int i = 0; i < NW_COUNT(lines); i++) {
-    if (!nw_accept_word(&r->ps, lines[i].word)) continue;
-    if (!lines[i].read(r)) return false;
-    i = -1;
-  }
+  if (!nw_text_tables(r)) return false;
   return read_body(r, r->t->root, 0, 0);
 }
 
 nw_text *nw_text_parse(nw_ctx *c, const char *text) {
-  reader *r = nw_xcalloc(1, sizeof *r);
+  nw_text_reader *r = nw_xcalloc(1, sizeof *r);
   r->t = nw_text_new(c);
   bool ok = nw_parser_open(&r->ps, c, r->t->pool, text) && read_all(r);
   nw_text *t = r->t;

@@ -110,15 +110,21 @@ local function count(program, argument)
   return {number "D1 +misses: +([%d,]+)", number "LLd +misses: +([%d,]+)"}
 end
 
---- The two counts of each level, simulated and cachegrind's, and the worst relative difference beyond the allowance.
-function cachegrind.compare(s)
+local function simulated(s) return nw.misses(s, {levels = LEVELS, conflicts = false}) end
+
+--- The same counts by the cache model; not by its simulator.
+function cachegrind.modelled(s) return nw.nest.of(s):misses {levels = LEVELS, conflicts = false} end
+
+--- The two counts of each level, ours and cachegrind's, and the worst relative difference beyond the allowance. ours_of(s): how
+--- ours come about, simulated unless said.
+function cachegrind.compare(s, ours_of)
   local path = os.tmpname()
   write(path .. ".c", main_of(s))
   run(("gcc -O1 -w -march=haswell -o %s %s.c -lm"):format(path, path))
   local idle, busy = count(path, ""), count(path, "run")
   os.remove(path)
   os.remove(path .. ".c")
-  local total, worst, counts = nw.misses(s, {levels = LEVELS, conflicts = false}).total, 0, {}
+  local total, worst, counts = (ours_of or simulated)(s).total, 0, {}
   for n, t in ipairs(total) do
     local ours, theirs = t.asked - t.hits, busy[n] - idle[n]
     counts[n] = {ours, theirs}

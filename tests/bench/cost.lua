@@ -1,0 +1,245 @@
+--- The cache model: exact where it says so, and how little it looks at.
+---
+--- usage: nestwright tests/bench/cost.lua [FILE.json [PART]]   PART: exact, touched, published, times or cachegrind
+package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
+local nw = require "nestwright"
+local bench = require "_bench"
+local cachegrind = require "_cachegrind"
+local random = require "_random_nests"
+local schedules = require "_schedules"
+local big = require "_random_schedules"
+
+local NESTS, CASES = 2004, 320
+local KIB = 1024
+local out = bench.open(arg[1] or "build/bench/cost.json")
+local only = arg[2]
+
+-- ---- against brute force
+
+-- Fully associative, 8, 12 and 16 ways of one size, side by side: each is asked everything.
+local function levels_of(bytes)
+  local list = {}
+  for n, ways in ipairs {0, 8, 12, 16} do list[n] = {bytes = bytes, ways = ways} end
+  return list
+end
+
+local SIZES = {3 * KIB, 12 * KIB, 48 * KIB}
+local FIELDS = {"asked", "hits", "cold", "capacity", "conflict", "written_back"}
+
+local function same(a, b)
+  for n, row in ipairs(a) do
+    for _, field in ipairs(FIELDS) do
+      if row[field] ~= b[n][field] then return false end
+    end
+  end
+  return #a == #b
+end
+
+-- Levels are told apart by their exactness: what is estimated is not compared.
+local function compare(nest, bytes, conflicts)
+  local options = {levels = levels_of(bytes), feed = "full", conflicts = conflicts}
+  local model = nest:misses(options)
+  options.simulate = true
+  local brute = nest:misses(options)
+  local exact, wrong = true, false
+  for level = 1, #options.levels do
+    local of_model, of_brute = {}, {}
+    for n, row in ipairs(model.by_access) do
+      if row.level == level then of_model[#of_model + 1], of_brute[#of_brute + 1] = row, brute.by_access[n] end
+    end
+    if not model.exact[level] then exact = false
+    elseif not same(of_model, of_brute) then wrong = true end
+  end
+  return exact, wrong or model.accesses ~= brute.accesses
+end
+
+local parts = {}
+
+function parts.exact()
+  local mismatches, cases, rectangular, exact_of, kinds = 0, 0, 0, 0, {}
+  for seed = 1, NESTS do
+    local kind = random.kinds[seed % #random.kinds + 1]
+    local nest = nw.nest.parse(random.text(seed, kind, seed % 5 == 0 and 20000 or 2500))
+    local all = true
+    for n, bytes in ipairs(SIZES) do
+      local exact, wrong = compare(nest, bytes, (seed + n) % 3 == 0)
+      cases, all = cases + #levels_of(bytes), all and exact
+      if wrong then
+        mismatches = mismatches + 1
+        print(("MISMATCH: seed %d, %s, %d bytes"):format(seed, kind, bytes))
+      end
+    end
+    kinds[kind] = kinds[kind] or {0, 0}
+    kinds[kind][1], kinds[kind][2] = kinds[kind][1] + (all and 1 or 0), kinds[kind][2] + 1
+    if random.rectangular[kind] then rectangular, exact_of = rectangular + 1, exact_of + (all and 1 or 0) end
+  end
+  for _, kind in ipairs(random.kinds) do print(("%-12s exact %d of %d"):format(kind, kinds[kind][1], kinds[kind][2])) end
+  print(("%d nests, each in fully associative and 8-, 12- and 16-way caches of three sizes: %d counts of a level"):format(NESTS,
+    cases))
+  out:bar("cost.exact_cases", NESTS, ">=", 2000)
+  out:bar("cost.exact_mismatches", mismatches, "<=", 0)
+  out:bar("cost.exact_share", exact_of / rectangular, ">=", 0.9)
+end
+
+-- ---- how much it looks at
+
+local CACHES = {{bytes = 32 * KIB, ways = 0}, {bytes = 32 * KIB, ways = 8}, {bytes = 48 * KIB, ways = 12},
+  {bytes = 1024 * KIB, ways = 16}}
+local LEAST = 10000000
+
+-- A nest of 1e7 accesses or more, from the kinds with loops of boxes in turn, or from a schedule.
+local function big_nest(number)
+  if number % 3 == 0 then return big.nest(number, LEAST) end
+  local list = {"plain", "tiled", "packed", "imperfect", "guarded"}
+  local kind = list[number % #list + 1]
+  return nw.nest.parse(random.text(number + 100000, kind, LEAST * (number % 7 == 0 and 30 or 3))), kind
+end
+
+-- What the model asked for, as a share of the accesses; all of it where it gives up. nil: the nest has too few.
+local function share_of(nest, cache)
+  local ok, m = pcall(nest.misses, nest, {levels = {cache}, feed = "full", conflicts = false})
+  if not ok and m.code == "limit" then return 1, false end
+  if not ok then error(m, 0) end
+  if m.accesses >= LEAST then return m.touched / m.accesses, m.exact[1] end
+end
+
+function parts.touched()
+  local shares, exact, of, times = {}, 0, {}, {}
+  local number = 0
+  while #shares < CASES do
+    number = number + 1
+    local nest, kind = big_nest(number)
+    local cache = CACHES[number % #CACHES + 1]
+    local start = os.clock()
+    local share, is_exact
+    if nest then share, is_exact = share_of(nest, cache) end
+    if share then
+      shares[#shares + 1], times[#times + 1] = share, os.clock() - start
+      exact = exact + (is_exact and 1 or 0)
+      of[kind] = of[kind] or {}
+      table.insert(of[kind], share)
+    end
+  end
+  local sum = 0
+  for _, share in ipairs(shares) do sum = sum + share end
+  for kind, list in pairs(of) do
+    print(("%-12s %4d cases, median share %.2g, worst %.2g"):format(kind, #list, bench.median(list), math.max(table.unpack(list))))
+  end
+  print(("%d cases of 1e7 accesses or more, %d of them exact; median share %.2g, 0.95 of them below %.2g; median time %.3g ms, "
+    .. "worst %.3g ms"):format(#shares, exact, bench.median(shares), bench.quantile(shares, 0.95), 1e3 * bench.median(times),
+    1e3 * math.max(table.unpack(times))))
+  out:bar("cost.touched_cases", #shares, ">=", 300)
+  out:bar("cost.touched_share", sum / #shares, "<=", 0.05)
+  out:bar("cost.touched_exact_share", exact / #shares)
+end
+
+-- ---- published counts: Gysi et al. (HayStack, PLDI 2019) and Morelli and Reineke (Warping, PLDI 2022), PolyBench LARGE
+
+local PUBLISHED = {gemm = 165287500, ["2mm"] = 1864049200, ["jacobi-2d"] = 843702000}
+local FULLY = {{bytes = 32 * KIB, ways = 0}}
+
+local function kernel(name) return nw.nest.read("tutorials/nests/" .. name .. ".nest") end
+
+local function missed(total) return total.asked - total.hits end
+
+function parts.published()
+  local mismatches = 0
+  for name, want in pairs(PUBLISHED) do
+    local m = kernel(name):misses {levels = FULLY, feed = "full", conflicts = false}
+    local got = missed(m.total[1])
+    print(("%-12s %d accesses, %d misses, published %d%s"):format(name, m.accesses, got, want, m.exact[1] and "" or " (estimate)"))
+    if got ~= want or not m.exact[1] then mismatches = mismatches + 1 end
+    if name == "gemm" and m.accesses ~= 5282200000 then mismatches = mismatches + 1 end
+  end
+  out:bar("cost.published_mismatches", mismatches, "<=", 0)
+end
+
+-- ---- times
+
+-- Milliseconds of the processor, the least of a few runs.
+local function ms(nest, levels)
+  local best, m = math.huge, nil
+  for _ = 1, 5 do
+    local start = os.clock()
+    m = nest:misses {levels = levels, feed = "full", conflicts = false}
+    best = math.min(best, os.clock() - start)
+    if best > 1 then break end
+  end
+  return 1e3 * best, m
+end
+
+local TILED = [[
+param N = 1024, T = 64
+array C: f64[N, N]
+array A: f64[N, N]
+array B: f64[N, N]
+for io in 0..N step 64:
+  for ko in 0..N step 64:
+    for jo in 0..N step 64:
+      for i in io..io + T:
+        for k in ko..ko + T:
+          for j in jo..jo + T:
+            C[i, j] += A[i, k]*B[k, j]
+]]
+local TWO = {{bytes = 32 * KIB, ways = 0}, {bytes = 1024 * KIB, ways = 0}}
+local THREE = {{bytes = 48 * KIB, ways = 12}, {bytes = 1024 * KIB, ways = 16}, {bytes = 32768 * KIB, ways = 16}}
+
+local POLYBENCH = {"2mm", "3mm", "atax", "bicg", "cholesky", "doitgen", "fdtd-2d", "gemm", "gesummv", "heat-3d", "jacobi-2d", "lu",
+  "mvt", "seidel-2d", "syrk", "trisolv"}
+
+-- The schedules whose times the other benches hold against their peers.
+local function benched()
+  local out_of = {
+    {"gemm 1024", schedules.gemm(1024, 1)}, {"gemm 2000", schedules.gemm(2000, 1)},
+    {"conv1d", schedules.conv1d(1 << 20, 128)}, {"depthwise", schedules.depthwise(256, 56, 56, 1)},
+  }
+  for _, more in ipairs(big.named()) do out_of[#out_of + 1] = more end
+  return out_of
+end
+
+local function tell(name, t, m)
+  local exact = {}
+  for n, e in ipairs(m.exact) do exact[n] = ("L%d %d%s"):format(n, missed(m.total[n]), e and "" or " (estimate)") end
+  print(("%-24s %9.2f ms  %.3g accesses, %s"):format(name, t, m.accesses, table.concat(exact, ", ")))
+end
+
+function parts.times()
+  local t, m = ms(kernel "gemm", TWO)
+  tell("gemm LARGE", t, m)
+  out:bar("cost.ms_gemm_large", t, "<=", 10)
+  t, m = ms(nw.nest.parse(TILED), TWO)
+  tell("tiled gemm 1024", t, m)
+  out:bar("cost.ms_tiled_gemm_1024", t, "<=", 10)
+  local all, ours = {}, {}
+  for _, name in ipairs(POLYBENCH) do
+    local ok, took, counted = pcall(ms, kernel(name), THREE)
+    if ok then tell(name, took, counted) else print(("%-24s %s"):format(name, tostring(took))) end
+    all[#all + 1] = ok and took or math.huge
+  end
+  for _, x in ipairs(benched()) do
+    local took, counted = ms(nw.nest.of(x[2]), THREE)
+    tell(x[1], took, counted)
+    all[#all + 1], ours[#ours + 1] = took, took
+  end
+  out:bar("cost.ms_median_schedules", bench.median(ours))
+  out:bar("cost.ms_median", bench.median(all), "<=", 20)
+end
+
+-- ---- cachegrind
+
+function parts.cachegrind()
+  if not cachegrind.installed() then return print "cost.vs_cachegrind: skipped, valgrind or gcc is not installed" end
+  local worst = 0
+  for _, k in ipairs(cachegrind.kernels) do
+    local difference, counts = cachegrind.compare(k[2](), cachegrind.modelled)
+    print(("%s: misses by the model, and cachegrind's: L1 %d, %d; L2 %d, %d"):format(k[1], counts[1][1], counts[1][2],
+      counts[2][1], counts[2][2]))
+    worst = math.max(worst, difference)
+  end
+  out:bar("cost.vs_cachegrind", worst, "<=", 0.001)
+end
+
+for _, name in ipairs {"exact", "touched", "published", "times", "cachegrind"} do
+  if not only or only == name then parts[name]() end
+end
+out:close()

@@ -1,0 +1,99 @@
+// Any text is either refused with an error, or is a nest whose printed form reads back to it, and whose accesses, walked one by
+// one, stay inside their arrays and are those of the text that is made from it.
+#include "cost/affine_walk.h"
+#include "cost/nest_text.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST = 20000 }; // accesses that are looked at
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool holds, const char *what, const char *text) {
+  if (holds) return;
+  fprintf(stderr, "%s:\n%s\n", what, text);
+  abort();
+}
+
+typedef struct looking {
+  const nw_affine_nest *nest;
+  const char *text;
+  int64_t n;
+  uint64_t hash;
+} looking;
+
+static bool look(void *env, const nw_ref *ref, int n) {
+  looking *x = env;
+  for (int i = 0; i < n && x->n < MOST; i++, x->n++) {
+    const nw_affine_array *a = &x->nest->array[x->nest->site[ref[i].site].array];
+    must(ref[i].address >= a->address && ref[i].address + ref[i].bytes <= a->address + (uint64_t)a->bytes,
+         "an access outside of its array", x->text);
+    x->hash = nw_hash_mix(x->hash + ref[i].address, ref[i].bytes + (uint64_t)ref[i].write);
+  }
+  return x->n < MOST;
+}
+
+static uint64_t walked(nw_ctx *c, const nw_affine_nest *n, const char *text) {
+  looking x = {.nest = n, .text = text};
+  nw_affine_refs(c, n, (nw_affine_share){0}, look, &x);
+  nw_clear(c);
+  return x.hash;
+}
+
+static nw_affine_nest *nest_of(nw_ctx *c, nw_arena *a, const nw_text *t) {
+  int64_t value[NW_TEXT_PARAMS];
+  bool given[NW_TEXT_PARAMS];
+  return nw_text_values(c, t, NULL, 0, NULL, NULL, given, value) ? nw_text_nest(c, a, t, value) : NULL;
+}
+
+static char *printed(const nw_text *t) {
+  nw_str s = {0};
+  nw_text_print(&s, t, NULL, NULL);
+  return nw_str_take(&s);
+}
+
+// The text that is made from the nest itself may be refused: its bounds are harder to see through.
+static void made_text(nw_ctx *c, nw_arena *a, const nw_affine_nest *n, const char *text) {
+  nw_text *made = nw_text_of(c, n);
+  char *written = printed(made);
+  nw_text *again = nw_text_parse(c, written);
+  must(again, nw_error(c) ? nw_error(c)->message : "no text", written);
+  nw_affine_nest *same = nest_of(c, a, again);
+  must(same || nw_error(c), "no nest and no error", written);
+  nw_clear(c);
+  must(!same || walked(c, same, written) == walked(c, n, text), "other accesses", written);
+  nw_text_free(again);
+  nw_text_free(made);
+  free(written);
+}
+
+static void round_trip(nw_ctx *c, const nw_text *t) {
+  char *text = printed(t);
+  nw_text *again = nw_text_parse(c, text);
+  must(again, nw_error(c) ? nw_error(c)->message : "no text", text);
+  char *second = printed(again);
+  must(!strcmp(text, second), "another text after printing", text);
+  nw_arena *a = nw_arena_new();
+  nw_affine_nest *n = nest_of(c, a, t);
+  must(n || nw_error(c), "no nest and no error", text);
+  nw_clear(c);
+  if (n) made_text(c, a, n, text);
+  nw_arena_free(a);
+  nw_text_free(again);
+  free(second);
+  free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  char *text = nw_xmalloc(size + 1);
+  memcpy(text, data, size);
+  text[size] = 0;
+  nw_ctx *c = nw_open();
+  nw_text *t = nw_text_parse(c, text);
+  must(t || nw_error(c), "no text and no error", text);
+  if (t) round_trip(c, t);
+  nw_text_free(t);
+  nw_close(c);
+  free(text);
+  return 0;
+}
