@@ -97,10 +97,20 @@ static void add_calls(const nw_machine *m, nw_core_ops *to, const nw_expr *e, nw
   }
 }
 
+// Has the machine no vectors for it, of any width?
+static bool one_by_one(const nw_machine *m, nw_class c, int width) {
+  while (width > 0 && !(m->op[c].per_cycle[width] > 0)) width--;
+  return width == 0;
+}
+
 void nw_core_add_op(const nw_machine *m, nw_core_ops *to, const nw_expr *e) {
   nw_class c = nw_core_class(e);
   if (c == NW_CLASS_COUNT) return;
   if (is_call(e)) return add_calls(m, to, e, c);
   nw_type t = type_of_work(e);
-  to->op[c][nw_core_width(m, t)] += nw_core_pieces(m, t);
+  int width = nw_core_width(m, t);
+  if (one_by_one(m, c, width))
+    to->op[c][0] += t.lanes;
+  else
+    to->op[c][width] += nw_core_pieces(m, t);
 }

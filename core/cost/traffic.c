@@ -8,9 +8,13 @@
 
 enum { MOST_SIMULATED = 400000000 }; // accesses: some seconds
 
+// A level that others use too has fewer ways for us.
 static nw_sim_opts caches_of(const nw_machine *m) {
   nw_sim_opts o = {.nlevels = m->nlevels, .line = (int)m->level[0].line, .misses = true};
-  for (int i = 0; i < m->nlevels; i++) o.level[i] = (nw_sim_level){m->level[i].bytes, (int)m->level[i].ways};
+  for (int i = 0; i < m->nlevels; i++) {
+    int64_t ways = nw_machine_effective_ways(&m->level[i]);
+    o.level[i] = (nw_sim_level){m->level[i].bytes / m->level[i].ways * ways, (int)ways};
+  }
   return o;
 }
 

@@ -211,6 +211,8 @@ typedef void (*nw_machine_fn)(void *env, const char *path, const nw_section *s, 
 void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
 const char *nw_machine_cited(const nw_machine *m, const char *path); // where the number comes from; NULL: not said
 
+// The ways of a level that leave effective_bytes of it, with as many sets as it has; at least one.
+int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
 int nw_width_of(int64_t bytes); // of a vector: the index into per_cycle of the least width that holds it; 0: one number
 // Microseconds that a parallel loop of so many threads costs beside its work: between two rows on a line, outside of them as

@@ -240,6 +240,11 @@ bool nw_machine_finish(nw_ctx *c, nw_machine *m) {
 
 int nw_width_of(int64_t bytes) { return bytes <= 8 ? 0 : bytes <= 16 ? 1 : bytes <= 32 ? 2 : 3; }
 
+int64_t nw_machine_effective_ways(const nw_machine_level *l) {
+  int64_t way = l->bytes / l->ways, ways = l->effective_bytes / way;
+  return ways > 0 ? ways : 1;
+}
+
 static nw_machine_team between(const nw_machine_team *a, const nw_machine_team *b, int threads) {
   double part = (double)(threads - a->threads) / (double)(b->threads - a->threads);
   return (nw_machine_team){threads, a->spawn + part * (b->spawn - a->spawn),

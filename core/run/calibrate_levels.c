@@ -121,6 +121,38 @@ static bool measure_level(nw_calibration *k, int level, int64_t bytes) {
   return true;
 }
 
+typedef struct columns { // of an array whose rows are pages: its lines fall into few sets, one column after the other
+  char *base;
+  int64_t bytes, column;
+} columns;
+
+#define COLUMNS(name, access)                                                                                          \
+  static void name(int64_t rounds, void *data) {                                                                       \
+    columns *c = data;                                                                                                 \
+    for (int64_t i = 0; i < rounds; i++, c->column = (c->column + LINE) % PAGE) {                                      \
+      char *at = c->base + c->column, *end = at + c->bytes;                                                            \
+      __asm__ volatile("1:\n\t" access "\n\tadd $4096, %0\n\tcmp %1, %0\n\tjb 1b"                                      \
+                       : "+r"(at)                                                                                      \
+                       : "r"(end)                                                                                      \
+                       : "cc", "memory", "rax");                                                                       \
+    }                                                                                                                  \
+  }
+COLUMNS(load_columns, "mov (%0), %%rax")
+COLUMNS(store_columns, "mov %%rax, (%0)")
+
+static bool measure_crowded(nw_calibration *k, int level, int64_t bytes) {
+  bytes = bytes / PAGE * PAGE;
+  char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + PAGE, true);
+  columns c = {base, bytes, 0};
+  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is no memory to measure it in"), false;
+  double lines = (double)(bytes / PAGE);
+  load_columns(PAGE / LINE, &c);
+  nw_found(k, nw_cycles_of(load_columns, &c) / lines, "caches[%d].crowded", level);
+  nw_found(k, nw_cycles_of(store_columns, &c) / lines, "caches[%d].crowded_store", level);
+  nw_mem_put(&nw_session_of(k->ctx)->mem, base);
+  return true;
+}
+
 static bool measure_levels(nw_calibration *k) {
   const nw_machine_info *m = nw_host();
   for (int i = 0; i < m->ncaches; i++) {
@@ -128,7 +160,7 @@ static bool measure_levels(nw_calibration *k) {
     bool last = i > 0 && i == m->ncaches - 1;
     int64_t bytes = last ? 4 * m->cache[i - 1].bytes : m->cache[i].bytes / 2;
     k->hz = nw_core_hz();
-    if (!measure_level(k, i + 1, bytes)) return false;
+    if (!measure_level(k, i + 1, bytes) || (i > 0 && !measure_crowded(k, i + 1, bytes))) return false;
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// How much is under way at once: lines that are waited for, instructions in the reorder buffer; and stores that are read back.
+// How many instructions are under way at once, in the reorder buffer; and stores: that are read back, and from line to line.
 //
 // Two loads that miss, far apart in the code, take as long as one where both are in the reorder buffer, else as long as two
 // (H. Wong, "Measuring Reorder Buffer Capacity", 2013).
@@ -35,7 +35,6 @@ typedef struct misses {
 #define LATE(state, value) "add %%" value ", %%" state "\n\t" STEP(state) "mov (%[base],%%rax), %%" value "\n\t"
 #define APART(n) MISSING(apart_##n, LATE("r8", "r10") NOPS(#n) LATE("r9", "r11") NOPS(#n))
 MISSING(one_chain, LATE("r8", "r10"))
-MISSING(independent, STEP("r8") "mov (%[base],%%rax), %%r10\n\t")
 #define SIZES(each)                                                                                                    \
   each(64) each(96) each(128) each(160) each(192) each(224) each(256) each(320) each(384) each(448) each(512) each(640)
 SIZES(APART)
@@ -55,6 +54,8 @@ NW_BENCH_LOOP(masked_ymm, "vpcmpeqd %%ymm15, %%ymm15, %%ymm15\n\tvpsrldq $4, %%y
 NW_BENCH_LOOP(masked_zmm, "mov $0x0fff, %%eax\n\tkmovw %%eax, %%k1\n\t",
               ".rept 24\n\tvmovups %%zmm0, (%1)%{%%k1%}\n\tvmovups (%1), %%zmm0\n\t.endr\n\t", "vzeroupper")
 
+NW_BENCH_LOOP(store_lines, "", ".irp r,0,1,2,3,4,5,6,7,8,9,10,11\n\tmov %%rax, \\r*64(%1)\n\t.endr\n\t", "")
+
 static void measure_forwarding(nw_calibration *k) {
   bool wide = k->width == 3;
   double one = nw_cycles_of(forward_one, k->data) / 24,
@@ -73,16 +74,14 @@ static int window(misses *m, double alone) {
 
 bool nw_calibrate_window(nw_calibration *k) {
   if (k->width >= 2) measure_forwarding(k);
+  nw_found(k, 12 / nw_cycles_of(store_lines, k->data), "store_lines");
   char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)MEMORY, true);
   if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is no memory to measure it in: 32 MiB"), false;
   memset(base, 0, (size_t)MEMORY);
   misses m = {base, (uint64_t)(MEMORY - 1) & ~UINT64_C(63), 5};
   nw_flush(base, MEMORY);
   bool good = nw_calibration_goes_on(k);
-  double alone = good ? nw_cycles_of(one_chain, &m) : 0, many = good ? nw_cycles_of(independent, &m) : 0;
-  if (good) nw_found(k, alone > many ? alone / many : 1, "misses");
-  good = good && nw_calibration_goes_on(k);
-  int instructions = good ? window(&m, alone) : 0;
+  int instructions = good ? window(&m, nw_cycles_of(one_chain, &m)) : 0;
   if (instructions) nw_found(k, instructions, "window");
   nw_mem_put(&nw_session_of(k->ctx)->mem, base);
   return good;

@@ -191,6 +191,40 @@ describe("what is wrong with a record", function()
   end)
 end)
 
+describe("a prediction", function()
+  it("counts on effective_bytes of a level, by the ways that are left of it", function()
+    local A, B = nw.placeholder({64, 64}, "f32", "A"), nw.placeholder({64, 64}, "f32", "B")
+    local k = nw.reduce_axis(64, "k")
+    local s = nw.schedule(nw.compute({64, 64}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+    local function misses(effective)
+      return s:cost {machine = least {caches = {{bytes = 32768, ways = 8, latency = 4, bytes_per_cycle = 64,
+        effective_bytes = effective}}}}.levels[1].misses
+    end
+    local function simulated(bytes, ways)
+      local t = nw.misses(s, {levels = {{bytes = bytes, ways = ways}}}).total[1]
+      return t.cold + t.capacity + t.conflict
+    end
+    assert.equal(simulated(32768, 8), misses(nil))
+    assert.equal(simulated(12288, 3), misses(14000))
+    assert.is_true(misses(14000) > misses(nil))
+  end)
+
+  it("takes one number after the other where a machine has no vectors of an operation", function()
+    local A, B = nw.placeholder({1024}, "f32", "A"), nw.placeholder({1024}, "f32", "B")
+    local s = nw.schedule(nw.compute({1024}, function(i) return A(i) / B(i) end, "C"))
+    local _, i_i = s:split("i", 8)
+    s:vectorize(i_i)
+    local function cycles(rates)
+      local ops = {fma = {per_cycle = 2}, int = {per_cycle = 4}, load = {per_cycle = 2}, store = {per_cycle = 1},
+        div = {per_cycle = rates, latency = 1}}
+      return s:cost {machine = least {ops = ops}}.cycles
+    end
+    local one, vectors = cycles {0.01, 0, 0, 0}, cycles {0.01, 0.01, 0.01, 0}
+    assert.is_true(math.abs(one / (1024 * 100) - 1) < 0.02, one)
+    assert.is_true(math.abs(vectors / (1024 // 8 * 100) - 1) < 0.02, vectors)
+  end)
+end)
+
 describe("nw.machine_fields", function()
   it("lists every field with unit, default and meaning", function()
     local text = tostring(nw.machine_fields())

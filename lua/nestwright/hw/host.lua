@@ -30,6 +30,17 @@ local function add_caches(t, family)
   if #t.caches == 0 then t.caches = nil end
 end
 
+-- The fields that there are, as figures name them: "ops.*.latency", "caches.bytes", "clock".
+local function fields()
+  local out = {}
+  for _, row in ipairs(core.machine_rows()) do
+    out[row.section == "" and row.name or ("%s.%s%s"):format(row.section, row.named and "*." or "", row.name)] = true
+  end
+  return out
+end
+
+local function field_of(path) return (path:gsub("%[%d+%]", ""):gsub("^ops%.[^.]+%.", "ops.*.")) end
+
 -- One figure of the calibration, by the path of its field, into nested tables; a level that the system does not have is left.
 local function add_figure(t, path, value)
   local at, last = t, nil
@@ -45,9 +56,11 @@ local function add_figure(t, path, value)
   return true
 end
 
+-- A file of another version may have figures of fields that there are not any more.
 local function add_figures(t, measured)
+  local known = fields()
   for path, value in pairs(measured.figures) do
-    if add_figure(t, path, value) then t.sources[path] = "measured here, " .. measured.when end
+    if known[field_of(path)] and add_figure(t, path, value) then t.sources[path] = "measured here, " .. measured.when end
   end
 end
 

@@ -47,7 +47,6 @@ return {
   store_crossing = 1,
   alias_4k = 0,
   window = 512,
-  misses = 16,
   forward = 6.5,
   forward_masked = 18,
   branch_miss = 19,
@@ -62,7 +61,7 @@ return {
   },
   memory = {bytes = 512 << 30, latency = 130, bandwidth = 16, bandwidth_all = 280},
   sources = {
-    [""] = MEASURED, dispatch = MANUAL, window = MANUAL, misses = MANUAL, cores = "Xeon Platinum 8592+ (Intel's data sheet)",
+    [""] = MEASURED, dispatch = MANUAL, window = MANUAL, cores = "Xeon Platinum 8592+ (Intel's data sheet)",
     ["caches[1].read_pj"] = energy.CACHE_SOURCE, ["caches[2].read_pj"] = energy.CACHE_SOURCE,
     ["caches[3].read_pj"] = energy.CACHE_SOURCE, ["caches[3].bytes"] = "Xeon Platinum 8592+ (Intel's data sheet)",
     ["caches[2].latency"] = MANUAL, ["caches[3].latency"] = "typical",

@@ -34,7 +34,6 @@ return {
   gather = 0.625,
   combine = "ecm",
   window = 224,
-  misses = 12,
   caches = {
     {bytes = 32 << 10, ways = 8, line = 64, latency = 5, bytes_per_cycle = 128, back_per_cycle = 64,
       read_pj = energy.cache(32 << 10)},
@@ -45,7 +44,6 @@ return {
   },
   memory = {bytes = 96 << 30, latency = 85, bandwidth = 13, bandwidth_all = 105},
   sources = {
-    misses = MANUAL,
     ops = MODEL, ["ops.load"] = MANUAL, ["ops.store"] = MANUAL, gather = "half a cycle for each load of " .. MODEL,
     dispatch = MANUAL, window = MANUAL, vector_bytes = MANUAL, vector_registers = MANUAL, caches = MANUAL,
     clock = "Xeon Gold 6148's base clock (Intel's data sheet)", cores = "Xeon Gold 6148 (Intel's data sheet)",

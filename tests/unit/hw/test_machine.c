@@ -212,6 +212,17 @@ static void sets_need_not_be_a_power_of_two(void **state) {
   assert_int_equal(x->m.nlevels, 2);
 }
 
+static void ways_that_others_leave(void **state) {
+  fixture *x = *state;
+  level(x, 2, 20 * 1000 * 64, 20);
+  number(x, "caches[2].effective_bytes", 7.5 * 1000 * 64);
+  finish(x);
+  assert_int_equal(nw_machine_effective_ways(&x->m.level[0]), 8);
+  assert_int_equal(nw_machine_effective_ways(&x->m.level[1]), 7);
+  x->m.level[1].effective_bytes = 1;
+  assert_int_equal(nw_machine_effective_ways(&x->m.level[1]), 1);
+}
+
 typedef struct copy {
   fixture *to;
   int n;
@@ -292,6 +303,7 @@ int main(void) {
       TEST(values_that_do_not_fit),
       TEST(sizes_that_make_no_cache),
       TEST(sets_need_not_be_a_power_of_two),
+      TEST(ways_that_others_leave),
       TEST(a_record_reads_back_field_by_field),
       TEST(teams_between_and_beyond),
       TEST(sources_by_the_longest_beginning),
