@@ -8,7 +8,7 @@
 local here = arg[0]:match "^(.*)/[^/]*$"
 package.path = here .. "/?.lua;" .. package.path
 local nw = require "nestwright"
-local gen, rng, steps = require "gen", require "rng", require "steps"
+local gen, rng, steps = require "gen", require "nestwright.rng", require "steps"
 
 local options = {cases = 3000, seed = os.time() % 1000003, steps = 10, jobs = 1}
 for at = 1, #arg, 2 do

@@ -3,7 +3,7 @@ local nw = require "nestwright"
 local support = require "support"
 
 package.path = "tests/prop/?.lua;" .. package.path
-local gen, rng, steps = require "gen", require "rng", require "steps"
+local gen, rng, steps = require "gen", require "nestwright.rng", require "steps"
 
 local FLAGS = "-std=c99 -O2 -fopenmp -Wall -Wextra -Werror"
 

@@ -352,7 +352,7 @@ end
 describe("any window of any operands", function()
   it("is accepted, and gives what it should", function()
     package.path = "tests/prop/?.lua;" .. package.path
-    local r = require "rng".new(20)
+    local r = require "nestwright.rng".new(20)
     for _ = 1, 40 do
       local C, A, B, exchanged = anyhow(r)
       local s = nw.schedule(C)

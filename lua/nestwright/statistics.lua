@@ -1,0 +1,104 @@
+--- How well one list of numbers foretells another: plain functions of two lists of equal length, in any order.
+local statistics = {}
+
+--- Ranks from 1, those of equal numbers being their mean.
+function statistics.ranks(list)
+  local order, ranks = {}, {}
+  for n = 1, #list do order[n] = n end
+  table.sort(order, function(a, b) return list[a] < list[b] end)
+  local from = 1
+  while from <= #order do
+    local to = from
+    while to < #order and list[order[to + 1]] == list[order[from]] do to = to + 1 end
+    for n = from, to do ranks[order[n]] = (from + to) / 2 end
+    from = to + 1
+  end
+  return ranks
+end
+
+--- Pairs in the same order in both, in opposite order, equal in a alone, in b alone, and in both.
+function statistics.pairs_of(a, b)
+  local p = {same = 0, opposite = 0, equal_a = 0, equal_b = 0, equal = 0}
+  for i = 2, #a do
+    for j = 1, i - 1 do
+      local kind
+      if a[i] == a[j] then kind = b[i] == b[j] and "equal" or "equal_a"
+      elseif b[i] == b[j] then kind = "equal_b"
+      else kind = (a[i] < a[j]) == (b[i] < b[j]) and "same" or "opposite" end
+      p[kind] = p[kind] + 1
+    end
+  end
+  return p
+end
+
+--- Kendall's tau-b: from -1 to 1; nothing where one list has but one value. Ties count for nothing above the line, and make the
+--- line below shorter (M. G. Kendall, The treatment of ties in ranking problems, Biometrika 33, 1945).
+function statistics.tau(a, b)
+  local p = statistics.pairs_of(a, b)
+  local differ = p.same + p.opposite
+  local below = (differ + p.equal_a) * (differ + p.equal_b)
+  if below > 0 then return (p.same - p.opposite) / math.sqrt(below) end
+end
+
+local function mean(list)
+  local sum = 0
+  for _, v in ipairs(list) do sum = sum + v end
+  return sum / #list
+end
+
+local function correlation(a, b)
+  local ma, mb, ab, aa, bb = mean(a), mean(b), 0, 0, 0
+  for n = 1, #a do
+    local x, y = a[n] - ma, b[n] - mb
+    ab, aa, bb = ab + x * y, aa + x * x, bb + y * y
+  end
+  if aa > 0 and bb > 0 then return ab / math.sqrt(aa * bb) end
+end
+
+--- Spearman's rho: the correlation of the ranks. Nothing where one list has but one value.
+function statistics.spearman(a, b)
+  if #a > 1 then return correlation(statistics.ranks(a), statistics.ranks(b)) end
+end
+
+--- The share of pairs that differ in `truth` whose order `guess` says right; a pair that it calls equal counts half.
+function statistics.pairwise(guess, truth)
+  local p = statistics.pairs_of(guess, truth)
+  local all = p.same + p.opposite + p.equal_a
+  if all > 0 then return (p.same + p.equal_a / 2) / all end
+end
+
+function statistics.median(list)
+  local sorted = table.move(list, 1, #list, 1, {})
+  table.sort(sorted)
+  local n = #sorted
+  if n > 0 then return (sorted[(n + 1) // 2] + sorted[n // 2 + 1]) / 2 end
+end
+
+--- The median of |guess - truth| / truth.
+function statistics.median_error(guess, truth)
+  local errors = {}
+  for n = 1, #guess do errors[n] = math.abs(guess[n] - truth[n]) / truth[n] end
+  return statistics.median(errors)
+end
+
+--- Of times: how much longer the best of the k that are guessed best takes than the best of all: 0 when it is among them.
+function statistics.regret(guess, truth, k)
+  local order, best, found = {}, math.huge, math.huge
+  for n = 1, #guess do order[n], best = n, math.min(best, truth[n]) end
+  table.sort(order, function(i, j) return guess[i] < guess[j] or guess[i] == guess[j] and i < j end)
+  for n = 1, math.min(k, #order) do found = math.min(found, truth[order[n]]) end
+  if #order > 0 then return found / best - 1 end
+end
+
+--- The two lists where truth is among its lowest share, ties with the last one included.
+function statistics.lowest(guess, truth, share)
+  local sorted = table.move(truth, 1, #truth, 1, {})
+  table.sort(sorted)
+  local most, g, t = sorted[math.max(1, math.ceil(share * #sorted))], {}, {}
+  for n = 1, #truth do
+    if truth[n] <= most then g[#g + 1], t[#t + 1] = guess[n], truth[n] end
+  end
+  return g, t
+end
+
+return statistics
