@@ -92,10 +92,8 @@ static int load(lua_State *L, const char *code, size_t n, const char *name) {
   return luaL_loadbufferx(L, code, n, name, "t");
 }
 
-static int pass_on(lua_State *L) { return lua_gettop(L); }
-
-static bool load_joined(lua_State *L, const char *before, const char *code, const char *after, const char *name) {
-  lua_pushfstring(L, "%s%s%s", before, code, after);
+static bool load_joined(lua_State *L, const char *before, const char *code, const char *name) {
+  lua_pushfstring(L, "%s%s", before, code);
   size_t n;
   const char *text = lua_tolstring(L, -1, &n);
   bool loaded = load(L, text, n, name) == LUA_OK;
@@ -104,19 +102,21 @@ static bool load_joined(lua_State *L, const char *before, const char *code, cons
   return loaded;
 }
 
-// The chunk as an expression: a function that wants pass_on as its argument. Not `return CODE`, whose tail call would
-// lose the frame that says which line failed. The newline is for code that ends in a comment. False, and nothing pushed,
-// when it is no expression.
+// Not a plain return, whose tail call would lose the frame that says which line failed: where a variable waits to be closed,
+// there are none.
+#define RETURN "local nestwright_result <close> = nil return "
+
+// The chunk as an expression; false, and nothing pushed, when it is none.
 static bool load_expression(lua_State *L, const char *code, const char *name) {
-  if (!load_joined(L, "return ", code, "", name)) return false;
+  if (!load_joined(L, "return ", code, name)) return false;
   lua_pop(L, 1);
-  return load_joined(L, "return (...)(", code, ")", name) || load_joined(L, "return (...)(", code, "\n)", name);
+  return load_joined(L, RETURN, code, name);
 }
 
 #define MOST_PARTS 100 // lines, and parts of lines, of an expression behind statements
 
 static bool loads(lua_State *L, const char *before, const char *code) {
-  bool ok = load_joined(L, before, code, "", "=input");
+  bool ok = load_joined(L, before, code, "=input");
   if (ok) lua_pop(L, 1);
   return ok;
 }
@@ -130,6 +130,13 @@ static bool stands_alone(lua_State *L, const char *before, const char *last) {
   return ok;
 }
 
+// Not so `end`, which what stands before may let follow a return.
+static bool is_expression(lua_State *L, const char *last) {
+  bool ok = loads(L, lua_pushfstring(L, "return nothing(%s\n", last), ")");
+  lua_pop(L, 1);
+  return ok;
+}
+
 // Statements, and an expression behind a semicolon or in the last lines: as little of these as will do. As load_expression;
 // `code` has no end to trim. statements: it is a chunk as it is.
 static bool load_last_part(lua_State *L, const char *code, const char *name, bool statements) {
@@ -139,10 +146,9 @@ static bool load_last_part(lua_State *L, const char *code, const char *name, boo
     if (n == 0) return false;
     lua_pushlstring(L, code, n);
     const char *before = lua_tostring(L, -1), *last = code + n;
-    const char *plain = lua_pushfstring(L, "%sreturn ", before),
-               *passed = lua_pushfstring(L, "%sreturn (...)(", before);
-    bool ok = loads(L, plain, last) && (!statements || stands_alone(L, before, last)) &&
-              (load_joined(L, passed, last, ")", name) || load_joined(L, passed, last, "\n)", name));
+    const char *plain = lua_pushfstring(L, "%sreturn ", before), *framed = lua_pushfstring(L, "%s" RETURN, before);
+    bool ok = loads(L, plain, last) && is_expression(L, last) && (!statements || stands_alone(L, before, last)) &&
+              load_joined(L, framed, last, name);
     if (ok) lua_insert(L, -4);
     lua_pop(L, 3);
     if (ok) return true;
@@ -168,35 +174,33 @@ static const char *skip_equals(const char *code) {
   return *p == '=' ? p + 1 : code;
 }
 
-static int with_pass_on(lua_State *L, int below, int *nargs) {
-  lua_rotate(L, below, 1);
-  lua_settop(L, below);
-  lua_pushcfunction(L, pass_on);
-  *nargs = 1;
+// The chunk on top alone of what lies from `at` on.
+static int keep_top(lua_State *L, int at) {
+  lua_replace(L, at);
+  lua_settop(L, at);
   return LUA_OK;
 }
 
-// Pushes the chunk, and pass_on for one that ends in an expression; LUA_OK or the status with a message.
-static int load_chunk(lua_State *L, const char *code, const char *name, int *nargs, bool *quiet) {
+// Pushes the chunk, or a message; LUA_OK or the status.
+static int load_chunk(lua_State *L, const char *code, const char *name, bool *quiet) {
   int at = lua_gettop(L) + 1;
   push_trimmed(L, code, quiet);
   const char *trimmed = lua_tostring(L, -1);
-  if (*trimmed && load_expression(L, trimmed, name)) return with_pass_on(L, at, nargs);
-  *nargs = 0;
+  if (*trimmed && load_expression(L, trimmed, name)) return keep_top(L, at);
   code = skip_equals(code);
   int status = load(L, code, strlen(code), name);
   const char *blank = code + strspn(code, " \t\r\n"); // lines keep their numbers
   lua_pushlstring(L, code, (size_t)(blank - code));
   lua_pushfstring(L, "%s%s", lua_tostring(L, -1), trimmed);
-  if (load_last_part(L, lua_tostring(L, -1), name, status == LUA_OK)) return with_pass_on(L, at, nargs);
+  if (load_last_part(L, lua_tostring(L, -1), name, status == LUA_OK)) return keep_top(L, at);
   lua_pop(L, 2);
   lua_remove(L, at);
   return status;
 }
 
 bool nwh_incomplete(nwh *h, const char *code) {
-  int nargs, top = lua_gettop(h->L);
-  bool quiet, more = unfinished(h->L, load_chunk(h->L, code, "=input", &nargs, &quiet));
+  int top = lua_gettop(h->L);
+  bool quiet, more = unfinished(h->L, load_chunk(h->L, code, "=input", &quiet));
   lua_settop(h->L, top);
   return more;
 }
@@ -215,12 +219,12 @@ static void keep_source(lua_State *L, const char *name, const char *code) {
 
 nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bool *quiet) {
   lua_State *L = h->L;
-  int top = lua_gettop(L), nargs;
-  int status = load_chunk(L, code, name, &nargs, quiet);
+  int top = lua_gettop(L);
+  int status = load_chunk(L, code, name, quiet);
   *results = 0;
   keep_source(L, name, code);
   if (status != LUA_OK) return NWH_ERROR;
-  nwh_status done = nwh_call(h, nargs, LUA_MULTRET);
+  nwh_status done = nwh_call(h, 0, LUA_MULTRET);
   if (done == NWH_OK) *results = lua_gettop(L) - top;
   return done;
 }

@@ -182,6 +182,7 @@ describe("the prompt", function()
     assert.truthy(send("_[1] + 10"):find "\n11\r")
     assert.truthy(send("nil, 'a', 2 -- a remark"):find 'nil  "a"  2')
     assert.is_nil(send("4321 + 1;"):find "4322")
+    assert.truthy(send("print(select('#', ...))"):find "\n0\r")
     assert.truthy(send("nw.tensor{{1, 2}}"):find "f32%[1, 2%]")
   end)
 
