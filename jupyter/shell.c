@@ -98,37 +98,46 @@ static bool in_name(char c) {
   return c && (strchr("_.:", c) || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z'));
 }
 
-// The name around the cursor, or before the bracket in which it stands. Heap.
+// The place of the bracket in which the cursor stands, or -1.
+static ptrdiff_t bracket_before(const char *code, size_t at) {
+  int depth = 0;
+  for (size_t i = at; i > 0; i--) {
+    char c = code[i - 1];
+    if (c == '(' && depth == 0) return (ptrdiff_t)i - 1;
+    depth += c == ')' ? 1 : c == '(' ? -1 : 0;
+  }
+  return -1;
+}
+
+// The name around a place; heap.
 static char *name_at(const char *code, size_t at) {
   size_t from = at, to = at;
-  if (from > 0 && !in_name(code[from]) && !in_name(code[from - 1])) {
-    int depth = 0;
-    while (from > 0 && !(code[from - 1] == '(' && depth == 0)) {
-      from--;
-      depth += code[from] == ')' ? 1 : code[from] == '(' ? -1 : 0;
-    }
-    if (from > 0) from--;
-    to = from;
-  }
   while (from > 0 && in_name(code[from - 1])) from--;
   while (in_name(code[to])) to++;
   while (to > from && (code[to - 1] == '.' || code[to - 1] == ':')) to--;
   return strndup(code + from, to - from);
 }
 
+// What is known of a name, by MIME type; NULL: nothing. The name is given away.
+static json_t *known(nwj *k, char *name, json_int_t detail) {
+  json_t *found = *name ? nwj_call(k, "inspected", json_pack("{s:s, s:I}", "name", name, "detail", detail)) : NULL;
+  free(name);
+  if (json_is_object(found) && json_object_size(found) > 0) return found;
+  json_decref(found);
+  return NULL;
+}
+
+// The name at the cursor, and if nothing is known of that, the function in whose brackets it stands.
 static void inspect(nwj *k, nwj_message *m) {
   const char *code = nwj_string(m->content, "code", "");
-  char *name = name_at(code, cursor_of(m->content, code));
-  json_t *found =
-      *name ? nwj_call(k, "inspected",
-                       json_pack("{s:s, s:I}", "name", name, "detail", nwj_integer(m->content, "detail_level", 0)))
-            : NULL;
-  bool ok = json_is_object(found) && json_object_size(found) > 0;
+  size_t at = cursor_of(m->content, code);
+  json_int_t detail = nwj_integer(m->content, "detail_level", 0);
+  json_t *found = known(k, name_at(code, at), detail);
+  for (ptrdiff_t open = bracket_before(code, at); !found && open > 0; open = bracket_before(code, (size_t)open))
+    found = known(k, name_at(code, (size_t)open), detail);
   reply(k, m, "inspect_reply",
-        json_pack("{s:s, s:b, s:o, s:{}}", "status", "ok", "found", ok, "data", ok ? json_incref(found) : json_object(),
-                  "metadata"));
-  json_decref(found);
-  free(name);
+        json_pack("{s:s, s:b, s:o, s:{}}", "status", "ok", "found", found != NULL, "data",
+                  found ? found : json_object(), "metadata"));
 }
 
 static void is_complete(nwj *k, nwj_message *m) {
