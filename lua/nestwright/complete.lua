@@ -364,7 +364,7 @@ end
 
 -- The lines in which a function was written: at the prompt, in a cell, or in a file.
 local function source_of(value)
-  local info = type(value) == "function" and debug.getinfo(value, "S")
+  local info = type(value) == "function" and debug.getinfo(rows.written(value), "S")
   if not info or info.what == "C" then return nil end
   local kind, name = info.source:sub(1, 1), info.source:sub(2)
   local text = kind == "=" and (package.loaded["nestwright.sources"] or {})[name] or kind == "@" and text_of_file(name)

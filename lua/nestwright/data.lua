@@ -5,9 +5,10 @@ local rows = require "nestwright.rows"
 
 -- Shape of nested tables by their first entries; every other entry must agree.
 local function shape_of(value)
-  local shape = {}
+  local shape, seen = {}, {}
   while type(value) == "table" do
-    shape[#shape + 1] = #value
+    if seen[value] then errors.fail("invalid", nil, "tensor: the table is an entry of itself, %d deep", #shape) end
+    seen[value], shape[#shape + 1] = true, #value
     value = value[1]
   end
   return shape

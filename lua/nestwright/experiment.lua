@@ -190,7 +190,21 @@ local function run_point(o, point)
   return {error = value.message}
 end
 
-local function cell(value)
+-- The columns that hold seconds, and those that hold a share of them: what time records became.
+local function kinds_of(all)
+  local kinds = {}
+  for name in pairs(all) do
+    local of = name:match "^(.*)_median$"
+    if of and all[of] and all.machine then kinds[of], kinds[name] = written.seconds, written.seconds end
+  end
+  if all.min and all.median and all.machine then
+    kinds.min, kinds.median, kinds.spread = written.seconds, written.seconds, function(v) return ("%.1f %%"):format(100 * v) end
+  end
+  return kinds
+end
+
+local function cell(value, kind)
+  if kind and type(value) == "number" then return kind(value) end
   if math.type(value) == "float" then return ("%.5g"):format(value) end
   return value == nil and "" or tostring(value)
 end
@@ -205,14 +219,14 @@ local function shown_columns(results)
   local columns, all, out = columns_of(results, results.params), {}, {}
   for _, name in ipairs(columns) do all[name] = true end
   for _, name in ipairs(columns) do if is_shown(name, all) then out[#out + 1] = name end end
-  return out
+  return out, kinds_of(all)
 end
 
 local function cells_of(results)
-  local columns, lines = shown_columns(results), {}
+  local lines, columns, kinds = {}, shown_columns(results)
   for n, row in ipairs(results) do
     lines[n] = {}
-    for c, name in ipairs(columns) do lines[n][c] = cell(row[name]) end
+    for c, name in ipairs(columns) do lines[n][c] = cell(row[name], kinds[name]) end
   end
   return {head = columns, rows = lines}
 end
@@ -242,7 +256,7 @@ end
 
 local function sweep(options)
   errors.expect("sweep", options, "table")
-  local o = errors.options("sweep", options, {"params", "run", "csv", "json", "quiet"})
+  local o = errors.options("sweep", options, {"params", "run", "csv", "json"})
   errors.expect("sweep: run", o.run, "function")
   local names = check_params(o.params)
   local results, done = {}, {}

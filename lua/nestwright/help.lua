@@ -78,12 +78,24 @@ local function names()
   return list
 end
 
+-- Of the module, all; of an object, what its class has.
+local function of_value(what)
+  if what == package.loaded.nestwright then return overview() end
+  local meta = debug.getmetatable(what)
+  local class, out = type(meta) == "table" and tostring(rawget(meta, "__name")):match "^nestwright%.(.*)$", {}
+  for _, row in ipairs(class and rows.all() or {}) do
+    if row.class == class then out[#out + 1] = help.usage(row) end
+  end
+  if #out > 0 then return table.concat(out, "\n") end
+  return ("there is no help for %s; nw.help() lists everything"):format(core.type_name(what))
+end
+
 --- The text of nw.help(what).
 function help.text(what)
   if what == nil then return overview() end
   local row = rows.of(what)
   if row then return help.describe(row) end
-  if type(what) ~= "string" then what = tostring(what) end
+  if type(what) ~= "string" then return of_value(what) end
   local found = {}
   for _, match in ipairs(rows.named(what:match "[^.:]*$")) do found[#found + 1] = help.describe(match) end
   if #found > 0 then return table.concat(found, "\n") end
@@ -98,8 +110,9 @@ end
 
 --- Called by init: adds nw.help.
 local function install(nw)
-  rows.define(nw, "nw", "help", "(what?: string|function): nw.view",
-    "What there is, or what one thing does: nw.help(), nw.help \"split\", nw.help(nw.sum).",
+  rows.define(nw, "nw", "help", "(what?: any): nw.view",
+    "What there is, or what one thing does: nw.help(), nw.help \"split\", nw.help(nw.sum); of an object, what it has: "
+    .. "nw.help(s).",
     function(what) return view.text(help.text(what)) end)
 end
 

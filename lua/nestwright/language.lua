@@ -219,7 +219,10 @@ return function(nw)
     end)
 
   define("sigmoid", ("(x: %s): nw.expr"):format(EXPRESSION), "1/(1 + exp(-x)).",
-    function(x) return 1 / (1 + core.exp(-x)) end)
+    function(x)
+      core.exp(x) -- complains of what is no number
+      return 1 / (1 + core.exp(-x))
+    end)
 
   for _, dtype in ipairs(core.dtypes()) do
     define(dtype, ("(x: %s): nw.expr"):format(EXPRESSION), ("x as %s; short for nw.cast(x, %q)."):format(dtype, dtype),

@@ -12,6 +12,22 @@ local function add(row, value)
   if type(value) == "function" then of_value[value] = row end
 end
 
+local written = setmetatable({}, {__mode = "k"}) -- what stands behind a method
+
+-- A method that is called with a dot has no object, and would fail somewhere inside.
+local function method(class, name, fn)
+  local function checked(self, ...)
+    if debug.getmetatable(self) and type(self) ~= "string" then return fn(self, ...) end
+    core.fail("invalid", ("%s: expected a %s, got %s"):format(name, class, core.type_name(self)),
+      ("call it with a colon: x:%s(...)"):format(name))
+  end
+  written[checked] = fn
+  return checked
+end
+
+--- The function as it was written, for those who look at its source.
+function rows.written(fn) return written[fn] or fn end
+
 --- Offers a function as target[name] and writes its row.
 ---@param target table
 ---@param class string   "nw" for functions of the module, else the class whose method it is
@@ -20,6 +36,7 @@ end
 ---@param doc string
 ---@param fn function
 function rows.define(target, class, name, signature, doc, fn)
+  if signature:find "^%(self:" then fn = method(class, name, fn) end
   target[name] = fn
   add({class = class, name = name, signature = signature, doc = doc, field = false}, fn)
 end

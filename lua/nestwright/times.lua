@@ -224,7 +224,8 @@ function comparison_meta.__tostring(c)
 end
 
 rows.define(time_methods, "time", "gflops", "(self: nw.time, flop: number): number",
-  "Billions of operations a second, by the fastest run.", function(t, flop) return flop / (t.min or t.median) / 1e9 end)
+  "Billions of operations a second, by the fastest run. flop: the operations of one run, 2*M*N*K of a matrix product.",
+  function(t, flop) return errors.expect("gflops: flop", flop, "number") / (t.min or t.median) / 1e9 end)
 
 rows.define(comparison_methods, "comparison", "plot",
   "(self: nw.comparison, options?: {style?: string, title?: string}): nw.plot",
@@ -243,6 +244,13 @@ function times.labelled(what, entry)
   t.label = entry.label:find "^#" and given.label or entry.label
   return setmetatable(t, time_meta)
 end
+
+rows.define(time_methods, "time", "plot", "(self: nw.time, options?: {style?: string, title?: string}): nw.plot",
+  "Draws the time as a comparison of one: nw.timings of several says more.",
+  function(t, options)
+    local name = t.label or t.what or "time"
+    return times.comparison({times.labelled("plot", {label = name, value = t})}, {}):plot(options)
+  end)
 
 local function timings(list)
   times.plain("timings", list)

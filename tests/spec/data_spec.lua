@@ -27,6 +27,13 @@ describe("nw.tensor", function()
     assert.truthy(tostring(nw.tensor {}):find "empty")
   end)
 
+  it("refuses a table that is in itself", function()
+    local t = {}
+    t[1] = t
+    fails("an entry of itself", "invalid", nw.tensor, t)
+    fails("an entry of itself", "invalid", nw.tensor, {{t}})
+  end)
+
   it("refuses ragged tables and what is no number", function()
     fails("ragged: entry {1} has 1 entries", "invalid", nw.tensor, {{1, 2}, {3}})
     fails("ragged: entry {1} is a number", "invalid", nw.tensor, {{1, 2}, 3})

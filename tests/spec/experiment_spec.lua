@@ -88,7 +88,21 @@ describe("nw.sweep", function()
     assert.is_true(q[1].time > 0)
   end)
 
+  it("tells times with their units, in its table alone", function()
+    local given = nw.timings {{median = 2e-3, samples = {1.9e-3, 2e-3, 2e-3, 2.1e-3}, machine = "here"}}[1]
+    local text = tostring(nw.sweep {params = {n = {1}}, run = function() return given end})
+    assert.truthy(text:find "2 ms")
+    assert.truthy(text:find "1.9 ms")
+    assert.truthy(text:find "%d %%")
+    local r = nw.sweep {params = {n = {1}}, run = function() return {tiled = given, min = 0.5} end}
+    assert.truthy(tostring(r):find "1.9 ms")
+    assert.truthy(tostring(r):find "0.5")
+    assert.equal(1.9e-3, r[1].tiled)
+  end)
+
   it("says what it wants", function()
+    local unknown = fails("unknown option", "invalid", nw.sweep, {params = {a = {1}}, run = print, no = 1})
+    assert.equal("its options are params, run, csv, json", unknown.hint)
     fails("expected a function", "invalid", nw.sweep, {params = {a = {1}}})
     fails("params", "invalid", nw.sweep, {run = print})
     fails("params is empty", "invalid", nw.sweep, {params = {}, run = print})

@@ -101,6 +101,21 @@ describe("nw.timings", function()
   end)
 end)
 
+describe("a time", function()
+  local t = nw.timings {naive = {median = 2e-3, min = 1e-3}}[1]
+
+  it("is drawn as a comparison of one", function()
+    local p = t:plot {title = "alone"}
+    assert.truthy(p.caption:find "naive")
+    fails("unknown option", "invalid", t.plot, t, {nonsense = 1})
+  end)
+
+  it("tells operations a second, when it is told how many there are", function()
+    assert.equal(2.0, t:gflops(2e6))
+    fails("gflops: flop: expected a number", "invalid", t.gflops, t)
+  end)
+end)
+
 describe("comparison:plot", function()
   local function picture(style)
     local c = nw.timings {slow = around(4e-3), fast = around(1e-3), same = around(4.1e-3), base = "slow"}
