@@ -21,11 +21,11 @@ static int f_publish(lua_State *L) {
   return luaL_error(L, "what is published must be an object of JSON");
 }
 
-// ask(prompt, password?): a line.
+// ask(prompt, password?): a line, or nil and why there is none.
 static int f_ask(lua_State *L) {
   const char *problem = NULL;
   char *text = nwj_ask(kernel, luaL_optstring(L, 1, ""), lua_toboolean(L, 2), &problem);
-  if (!text) return luaL_error(L, "%s", problem);
+  if (!text) return lua_pushnil(L), lua_pushstring(L, problem), 2;
   lua_pushstring(L, text);
   free(text);
   return 1;

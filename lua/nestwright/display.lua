@@ -30,15 +30,18 @@ function display.print(text)
   if type(theirs) == "function" then theirs(text) else print(text) end
 end
 
-local function plain(value) return require "nestwright.prompt".display(false, value) or "" end
+local function plain(value) return require "nestwright.prompt".text(false, value) end
 
 -- ---- outputs that can change
+--
+-- What is answered for what is on the page already shows nothing of its own, as the value of a cell: __quiet.
 
 local methods = {}
-local meta = {__index = methods, __name = "nestwright.output"}
+local meta = {__index = methods, __name = "nestwright.output", __quiet = true}
+
+function meta.__tostring(output) return plain(output.value) end
 
 local caught -- a list, while what is shown is collected
-local cells_io = package.loaded.io -- that of cells
 
 local function publish(kind, value, id)
   local bundle, metadata = mime.of(value, plain)
@@ -48,6 +51,7 @@ end
 rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.output",
   "Shows another value in the place of the output; elsewhere than in a notebook, below it.",
   function(output, value)
+    output.value = value
     if output.item then output.item.value = value end -- collected, and perhaps not shown yet
     if output.item or caught then return output end
     if front then
@@ -58,45 +62,27 @@ rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.outp
     return output
   end)
 
-local real -- print and io.write, while others stand in their place
-
 --- Ends all collecting. Whoever catches the end of a run calls it: an interrupt leaves no instruction to the functions it ends.
 function display.release()
-  if not real then return end
-  rawset(_G, "print", real.print)
-  rawset(cells_io, "write", real.write)
-  caught, real = nil, nil
+  core.release_output()
+  caught = nil
 end
 
-local function say(text)
-  local last = caught[#caught]
-  if last and last.text then last.text = last.text .. text else caught[#caught + 1] = {text = text} end
+-- What was written so far, by whoever it was, comes before what is shown next.
+local function take_text()
+  local text, all = core.held_output()
+  if text and not all then text = text .. "\n[what is written beyond 4 MB is not shown]" end
+  if text and text ~= "" then caught[#caught + 1] = {text = text} end
 end
 
-local function say_line(...)
-  local parts = table.pack(...)
-  for n = 1, parts.n do parts[n] = tostring(parts[n]) end
-  say(table.concat(parts, "\t") .. "\n")
-end
-
-local function say_parts(...)
-  say(table.concat {...})
-  return io.stdout
-end
-
-local function stand_in()
-  if real then return end
-  real = {print = rawget(_G, "print"), write = rawget(cells_io, "write")}
-  rawset(_G, "print", say_line)
-  rawset(cells_io, "write", say_parts)
-end
-
---- Calls f and collects what it shows and prints, in order: {value = ...} or {text = ...}. Then pcall's results.
+--- Calls f and collects what it shows, and what it, C and child processes write meanwhile, in order: {value = ...} or
+--- {text = ...}. Then pcall's results.
 function display.caught(f, ...)
   local before, list = caught, {}
-  stand_in()
+  if before then take_text() else core.hold_output() end
   caught = list
   local results = table.pack(pcall(f, ...))
+  take_text()
   caught = before
   if not before then display.release() end
   return list, table.unpack(results, 1, results.n)
@@ -104,9 +90,10 @@ end
 
 local function show(value, options)
   local o = errors.options("display", options, {"id"})
-  local output = setmetatable({id = o.id or comms.new_id()}, meta)
+  local output = setmetatable({id = o.id or comms.new_id(), value = value}, meta)
   errors.expect("display: id", output.id, "string")
   if caught then
+    take_text()
     output.item = {value = value}
     caught[#caught + 1] = output.item
     return output
@@ -124,7 +111,7 @@ display.new = show
 -- ---- progress
 
 local progress_methods = {}
-local progress_meta = {__index = progress_methods, __name = "nestwright.progress"}
+local progress_meta = {__index = progress_methods, __name = "nestwright.progress", __quiet = true}
 
 local MOST_A_SECOND = 10
 
@@ -134,6 +121,8 @@ local function progress_text(p)
   return ("%s[%s%s] %d of %d%s"):format(p.title ~= "" and p.title .. " " or "", ("#"):rep(filled), ("."):rep(30 - filled), p.done,
     p.total, p.note and ", " .. p.note or "")
 end
+
+progress_meta.__tostring = progress_text
 
 local function progress_view(p)
   local text = progress_text(p)
@@ -146,25 +135,49 @@ end
 
 local clock = core.now
 
-local function draw(p, last)
-  local now = clock()
-  if not last and now - p.drawn < 1 / MOST_A_SECOND then return end
-  p.drawn = now
+local behind = {} -- bars that show less than is done
+
+local function draw(p, at_once)
+  local time = clock()
+  behind[p] = not at_once and time - p.drawn < 1 / MOST_A_SECOND or nil
+  if behind[p] then return end
+  p.drawn = time
   if front then
     if p.output then p.output:update(progress_view(p)) else p.output = show(progress_view(p)) end
   elseif p.terminal then
-    io.stderr:write("\r", progress_text(p), last and "\n" or "")
+    io.stderr:write("\r", progress_text(p), at_once and "\n" or "")
   end
 end
 
+display.on_end = nil -- called as well: what else ends with a cell
+
+--- The end of a line of the prompt, or of a cell, whether or not it failed: what is on the page is as far as the work is.
+function display.settle()
+  if display.on_end then display.on_end() end
+  if not next(behind) then return end
+  local late = behind
+  behind = {}
+  for p in pairs(late) do draw(p, true) end
+end
+
+local function step(p, n, note)
+  n = n == nil and 1 or n
+  local whole = math.tointeger(n)
+  if not whole or whole < 0 then
+    errors.fail("invalid", nil, "step: expected how many more are done, a whole number, got %s", tostring(n))
+  end
+  if note ~= nil then errors.expect("step: note", note, "string") end
+  if p.done + whole > p.total then
+    errors.fail("invalid", "nw.progress(total) says how many there are", "step: %d of %d are done; %d more are too many", p.done,
+      p.total, whole)
+  end
+  p.done, p.note = p.done + whole, note or p.note
+  draw(p, p.done == p.total)
+  return p
+end
+
 rows.define(progress_methods, "progress", "step", "(self: nw.progress, n?: integer, note?: string): nw.progress",
-  "One more is done, or n more. note: a word on the state of things.",
-  function(p, n, note)
-    p.done = p.done + (n or 1)
-    p.note = note or p.note
-    draw(p, p.done >= p.total)
-    return p
-  end)
+  "One more is done, or n more: no more than there are. note: a word on the state of things.", step)
 
 -- A line that is gone from the page when the work is over.
 function work()
@@ -186,6 +199,12 @@ local function progress(total, title)
   return p
 end
 
+--- Asks the user of the front end for a line; what: who asks.
+function display.ask(what, prompt, password)
+  local text, why = front.ask(prompt, password)
+  return text or errors.fail(why == "interrupted" and "interrupt" or "io", nil, "%s: %s", what, why)
+end
+
 local function install(nw)
   local define = rows.definer(nw, "nw")
 
@@ -205,13 +224,18 @@ local function install(nw)
     end)
 
   define("progress", "(total: integer, title?: string): nw.progress",
-    "A bar that counts to total: p:step() for each that is done. At most ten changes a second are shown, and the last.", progress)
+    "A bar that counts to total: p:step() for each that is done. At most ten changes a second are shown, and the last; when a "
+    .. "cell ends, the bar is as far as the work.", progress)
 
   define("input", "(prompt?: string, options?: {password?: boolean}): string",
     "Asks the user for a line. password: what is typed is not shown.",
     function(prompt, options)
+      if type(prompt) == "table" then
+        errors.fail("invalid", "nw.input(\"key \", {password = true})", "input: the prompt comes first, then the options")
+      end
+      errors.expect("input: prompt", prompt or "", "string")
       local o = errors.options("input", options, {"password"})
-      if front then return front.ask(prompt or "", o.password == true) end
+      if front then return display.ask("input", prompt or "", o.password == true) end
       io.stdout:write(prompt or "")
       io.stdout:flush()
       return io.read "l" or ""

@@ -95,7 +95,7 @@ end
 
 -- ---- what is shown
 
-local function plain(value) return require "nestwright.prompt".display(false, value) or "" end
+local function plain(value) return require "nestwright.prompt".text(false, value) end
 
 local function words_of(c) return ("%s = %s"):format(c.name, tostring(c.value)) end
 

@@ -64,13 +64,24 @@ function mime.of(value, plain)
   return bundle, metadata or {}
 end
 
---- One piece of HTML for a value, and its text, whatever kind it is.
+--- One piece of HTML for a value, and its text, whatever kind it is; then whether it is more than text.
 function mime.piece(value, plain)
   local meta = debug.getmetatable(value)
   local picture = type(meta) == "table" and rawget(meta, "__name") == "nestwright.plot" and drawn(value)
-  if picture then return picture, value.caption end
+  if picture then return picture, value.caption, true end
   local bundle = mime.of(value, plain)
-  return bundle["text/html"] or html.pre(bundle["text/plain"]), bundle["text/plain"]
+  local page = bundle["text/html"]
+  return page or html.pre(bundle["text/plain"]), bundle["text/plain"], page ~= nil
+end
+
+--- Several values in one: their texts, and where one of them is more than text, their pieces one below the other.
+function mime.several(plain, ...)
+  local pieces, rich = {}, false
+  for n = 1, select("#", ...) do
+    local piece, _, more = mime.piece((select(n, ...)), plain)
+    pieces[n], rich = piece, rich or more
+  end
+  return {["text/plain"] = mime.clean(plain(...)), ["text/html"] = rich and table.concat(pieces, "\n") or nil}
 end
 
 -- ---- refusals

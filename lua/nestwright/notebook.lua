@@ -9,19 +9,11 @@ local prompt = require "nestwright.prompt"
 
 -- ---- the beginning
 
--- Input comes from the front end; the process has none.
-local function read_line(what)
-  what = type(what) == "string" and what:gsub("^%*", "") or what or "l"
-  local line = front.ask("", false)
-  if what == "n" then return tonumber(line) end
-  return what == "L" and line .. "\n" or line
-end
-
 function notebook.begin()
   local nw = require "nestwright"
   rawset(_G, "nw", nw)
   rawset(_G, "help", nw.help)
-  rawset(package.loaded.io, "read", read_line)
+  require "nestwright.stdin".install(package.loaded.io)
   rawset(package.loaded.os, "exit", function()
     error("a cell cannot end the kernel; restart it or shut it down from the menu", 2)
   end)
@@ -31,23 +23,19 @@ end
 
 -- ---- results
 
-local function plain(value) return prompt.display(false, value) end
+local function plain(...) return prompt.text(false, ...) end
 
---- The results of a cell: one may be a picture or a table; several are shown as text. The first becomes the global `_`.
+--- The results of a cell: a picture, a table, or several of these. The first becomes the global `_`.
 function notebook.bundle(...)
-  local n = select("#", ...)
-  local first = ...
+  local n, first = select("#", ...), ...
   if n == 1 and first == nil then
     local text = prompt.lost()
     return text and json.encode {data = {["text/plain"] = mime.clean(text)}, metadata = {}}
   end
+  if n == 1 and prompt.is_quiet(first) then return nil end
   rawset(_G, "_", first)
   local bundle, metadata
-  if n == 1 then
-    bundle, metadata = mime.of(first, plain)
-  else
-    bundle = {["text/plain"] = mime.clean(prompt.display(false, ...))}
-  end
+  if n == 1 then bundle, metadata = mime.of(first, plain) else bundle = mime.several(plain, ...) end
   return json.encode {data = bundle, metadata = metadata or {}}
 end
 

@@ -92,18 +92,20 @@ local function show_result(value, style)
   return (show(value, 0, {}))
 end
 
---- Text for the results of a chunk, or nil for none. The first also becomes the global `_`.
-function prompt.display(colour, ...)
+--- Whether a value is left of a call made for what it does: an output that is shown already, or the stream that was written to.
+function prompt.is_quiet(value)
+  local meta = debug.getmetatable(value)
+  return rawequal(value, io.stdout) or rawequal(value, io.stderr) or type(meta) == "table" and rawget(meta, "__quiet") == true
+end
+
+--- How values read.
+function prompt.text(colour, ...)
   local n = select("#", ...)
-  if n == 0 then return nil end
-  if n == 1 and (...) == nil then return prompt.lost() or "nil" end
   local parts, lines = {}, false
   for i = 1, n do
     parts[i] = show_result((select(i, ...)), colour and "ansi" or "plain")
     lines = lines or parts[i]:find "\n" ~= nil
   end
-  local first = ...
-  if first ~= nil then rawset(_G, "_", first) end
   return table.concat(parts, lines and "\n" or "  ")
 end
 
@@ -111,6 +113,15 @@ end
 function prompt.lost()
   local code = (package.loaded["nestwright.sources"] or {})[0]
   return code and require "nestwright.lost".text(code)
+end
+
+--- Text for the results of a chunk, or nil for none. The first also becomes the global `_`.
+function prompt.display(colour, ...)
+  local n, first = select("#", ...), ...
+  if n == 0 or n == 1 and prompt.is_quiet(first) then return nil end
+  if n == 1 and first == nil then return prompt.lost() or "nil" end
+  if first ~= nil then rawset(_G, "_", first) end
+  return prompt.text(colour, ...)
 end
 
 -- ---- errors
@@ -144,6 +155,7 @@ end
 --- How an error is shown. `traceback`: the user's frames, when there is more than one.
 function prompt.error_text(err, traceback, colour)
   display.release()
+  display.settle()
   local text = plain(err)
   if traceback then
     local rest = traceback:gsub("\n$", "")
@@ -157,8 +169,9 @@ end
 local pending = {}
 require "nestwright.inside".on_note(function(text) pending[#pending + 1] = text end)
 
---- Remarks since the last call, or nil.
+--- Remarks since the last call, or nil. Asked for when a line of the prompt, or a cell, has ended.
 function prompt.notes()
+  display.settle()
   if #pending == 0 then return nil end
   local text = table.concat(pending, "\n")
   pending = {}

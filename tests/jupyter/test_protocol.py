@@ -10,6 +10,11 @@ from jupyter_client.blocking import BlockingKernelClient
 from client import KernelTest, result_of, text_of, types, wait_until
 
 
+SHOWN = """A = nw.placeholder({8, 8}, 'f32', 'A')
+k = nw.reduce_axis(8, 'k')
+s = nw.schedule(nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, 'C'))"""
+
+
 class Cells(KernelTest):
     def test_order_and_counts(self):
         reply, out = self.run_cell("print 'a' return 7")
@@ -51,6 +56,37 @@ class Cells(KernelTest):
             self.assertIn(words, result_of(out))
         for code in ("rawget({}, 1)", "local x = nil\nx", "({})[1]"):
             self.assertNotIn("execute_result", types(self.run_cell(code)[1]), code)
+
+    def test_calls_that_show_something_are_not_shown_as_well(self):
+        for code in ("nw.display(5)", "p = nw.progress(3, 'tiles')", "p:step()", "d = nw.display 'a'", "d:update 'b'", "io.write 'y'",
+                     "io.stderr:write 'y'", "p", "d"):
+            reply, out = self.run_cell(code)
+            self.assertEqual(reply["status"], "ok", code)
+            self.assertNotIn("execute_result", types(out), code)
+        _, out = self.run_cell("d, 1")
+        self.assertEqual(result_of(out), '"b"  1')
+
+    def test_a_cell_has_no_arguments(self):
+        for code in ("select('#', ...)", "print(...) return select('#', ...)", "x = 1\nselect('#', ...)"):
+            self.assertEqual(result_of(self.run_cell(code)[1]), "0", code)
+
+    def test_several_values_are_what_each_is(self):
+        _, out = self.run_cell(SHOWN + "\ns, nw.reuse(s, {levels = {{bytes = 256, ways = 2}}}), nw.tensor{1, 2}, 7")
+        data = dict(out)["execute_result"]["data"]
+        at = 0
+        for part in ("<details", "data:image/svg+xml;base64,", "<table>", "<pre>7</pre>"):
+            at = data["text/html"].index(part, at)
+        self.assertIn("for i in 0..8", data["text/plain"])
+        _, out = self.run_cell("1, 'a'")
+        self.assertEqual(list(dict(out)["execute_result"]["data"]), ["text/plain"])
+
+    def test_progress_is_as_far_as_the_work_when_a_cell_fails(self):
+        for end in ("error 'failed'", "", "return 1", "nw.display(2)"):
+            _, out = self.run_cell("p = nw.progress(10, 'bar') p:step(1) p:step(2) " + end)
+            shown = [c["data"]["text/plain"] for kind, c in out if kind == "update_display_data"]
+            self.assertIn("3 of 10", shown[-1], end)
+        _, out = self.run_cell("p:step(8)")
+        self.assertIn("3 of 10 are done; 8 more are too many", dict(out)["error"]["evalue"])
 
     def test_user_expressions(self):
         reply, _ = self.run_cell("a = 3", user_expressions={"twice": "2*a", "wrong": "nope()", "half": "("})
@@ -119,11 +155,6 @@ class Cells(KernelTest):
         self.assertEqual(self.reply_to(second)["status"], "ok")
         self.published_for(first)
         self.published_for(second)
-
-
-SHOWN = """A = nw.placeholder({8, 8}, 'f32', 'A')
-k = nw.reduce_axis(8, 'k')
-s = nw.schedule(nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, 'C'))"""
 
 
 class Globals(KernelTest):
@@ -274,6 +305,48 @@ class Input(KernelTest):
         _, _, out = self.ask("return io.read 'n' + 1", "41")
         self.assertEqual(result_of(out), "42")
 
+    def answered(self, code, *answers):
+        """The text of what a cell returns, when its questions get these answers; no more are asked."""
+        message_id = self.client.execute(code, allow_stdin=True)
+        for answer in answers:
+            self.client.get_stdin_msg(timeout=10)
+            self.client.input(answer)
+        reply = self.reply_to(message_id)
+        self.assertEqual(reply["status"], "ok", (code, reply))
+        return result_of(self.published_for(message_id))
+
+    def test_reading_is_as_lua_has_it(self):
+        for code, answers, wanted in (
+                ("return io.read(3)", ["abcdef"], '"abc"'),
+                ("return io.read(3), io.read(10)", ["abcdef"], '"abc"  "def"'),
+                ("return io.read('n', 'l')", ["12 abc"], '12  " abc"'),
+                ("return io.read 'n', io.read()", ["12", "next"], '12  "next"'),
+                ("return io.read('n', 'n', 'n')", ["1 -2.5e1 0x1p4"], "1  -25.0  16.0"),
+                ("return io.read('n', 'n')", ["", "1", "2"], "1  2"),
+                ("return io.read('*l', 'L', 'a')", ["a", "b", "c"], '"a"  b  "c"'),
+                ("return io.read('n', 'l')", ["no"], "nil  nil"),
+                ("return io.read(0)", [], '""'),
+                ("return io.stdin:read(), io.input():read 'n'", ["a", "7"], '"a"  7'),
+                ("for a in io.lines() do if a == '' then break end print(a) end return 1", ["a", ""], "1"),
+                ("for a, b in io.stdin:lines('n', 'n') do return a + b end", ["1 2"], "3"),
+                ("local f = assert(io.open '/etc/hostname') local a = f:read() f:close() io.input '/etc/hostname'\n"
+                 "local b, c = io.read(), io.lines '/etc/hostname'() io.input():close() io.input(io.stdin)\n"
+                 "return a == b and b == c", [], "true"),
+                ("return io.read()", ["again"], '"again"')):
+            self.assertEqual(self.answered(code, *answers), wanted, code)
+
+    def test_what_was_not_read_is_gone_with_the_cell(self):
+        self.assertEqual(self.answered("return io.read(1)", "abc"), '"a"')
+        self.assertEqual(self.answered("return io.read()", "new"), '"new"')
+
+    def test_wrong_reads_say_where(self):
+        for code in ("io.read 'x'", "io.stdin:read {}"):
+            reply, _ = self.run_cell(code)
+            self.assertIn("bad argument #1 to 'read' (invalid format)", reply["evalue"])
+            self.assertTrue(reply["evalue"].startswith("In["), reply["evalue"])
+        reply, _ = self.run_cell("local x = io.read()", allow_stdin=False)
+        self.assertTrue(reply["evalue"].startswith("In["), reply["evalue"])
+
     def test_without_a_user(self):
         reply, _ = self.run_cell("nw.input 'x'", allow_stdin=False)
         self.assertEqual(reply["status"], "error")
@@ -320,6 +393,9 @@ class Requests(KernelTest):
         reply = self.answer("inspect_request", {"code": "nw.sum(x, ", "cursor_pos": 10, "detail_level": 1})
         self.assertTrue(reply["found"])  # inside its arguments
         self.run_cell("function mine(x)\n  return x + 1\nend")
+        for code in ("nw.progress(3", "nw.progress(3, ", "nw.progress(x", "nw.progress(tostring(3), y"):
+            reply = self.answer("inspect_request", {"code": code, "cursor_pos": len(code)})
+            self.assertIn("A bar that counts", reply["data"].get("text/plain", ""), code)
         reply = self.answer("inspect_request", {"code": "mine", "cursor_pos": 4, "detail_level": 1})
         self.assertIn("return x + 1", reply["data"]["text/plain"])
         reply = self.answer("inspect_request", {"code": "mine", "cursor_pos": 4, "detail_level": 0})

@@ -60,6 +60,25 @@ class Form:
         self.assertIn("measured 32", self.updates(out)[0]["data"]["text/plain"])
         self.assertEqual(self.updates(out)[0]["transient"]["display_id"], shown[2]["transient"]["display_id"])
 
+    def test_what_c_and_children_write_follows_too(self):
+        _, out = self.run_cell("""nw.interact{n = {1, 2}, function(n)
+  print("lua " .. n)
+  os.execute("echo child " .. n .. "; echo complaint " .. n .. " >&2")
+  io.stderr:write("error " .. n .. "\\n")
+  return "end"
+end}""")
+        wanted = 'n = %d\nlua %d\nchild %d\ncomplaint %d\nerror %d\n"end"'
+        self.assertEqual([c["data"].get("text/plain") for kind, c in out if kind == "display_data"][-1], wanted % ((1,) * 5))
+        self.assertNotIn("stream", types(out))
+        for kind, content in out:
+            if kind == "comm_open":
+                state = content["data"].get("state", content["data"])
+                if state["_model_name"] == "SelectionSliderModel":
+                    slider = content["comm_id"]
+        out = self.published_for(self.request("comm_msg", {"comm_id": slider, "data": self.changed(self.choice(["1", "2"], 1))}))
+        self.assertEqual(self.updates(out)[0]["data"]["text/plain"], wanted % ((2,) * 5))
+        self.assertNotIn("stream", types(out))
+
     def test_stop_ends_what_a_control_began(self):
         message = self.send("DropdownModel", self.changed(self.choice(["slow", "fast", "loop"], 2)))
         time.sleep(0.3)

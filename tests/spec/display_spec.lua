@@ -77,6 +77,40 @@ describe("nw.display", function()
     assert.equal("a\u{FFFD}b", seen[2][2].data["text/html"])
   end)
 
+  it("answers with what shows nothing of its own, and reads as what is shown", function()
+    local prompt = require "nestwright.prompt"
+    with_front(function()
+      local d, p = nw.display {1, 2}, nw.progress(3, "tiles")
+      for _, value in ipairs {d, p, d:update(7), p:step(), io.stdout, io.stderr} do
+        assert.is_nil(prompt.display(false, value))
+      end
+      assert.equal("7", tostring(d))
+      assert.truthy(tostring(p):find "^tiles %[")
+      assert.equal("7  1", prompt.display(false, d, 1))
+      fails("call it with a colon", "invalid", function() d.update(3) end)
+    end)
+  end)
+
+  it("collects what is written by whoever it is, in order, and all that is written later goes where it went", function()
+    local items = display.caught(function()
+      print("one")
+      os.execute "echo two; echo three >&2"
+      nw.display "four"
+      io.stderr:write "five"
+    end)
+    assert.same({{text = "one\ntwo\nthree\n"}, {value = "four"}, {text = "five"}}, items)
+    local out = support.run(support.program .. [[ -e 'local d = require "nestwright.display"
+      d.caught(function() print(1) end) print(2) os.execute "echo 3" io.stderr:write "4"']])
+    assert.equal("2\n3\n4", out)
+  end)
+
+  it("keeps no more than there is room for, and says so", function()
+    local items = display.caught(function() for _ = 1, 100 do print(("x"):rep(100000)) end end)
+    assert.is_true(#items[1].text < 5 << 20)
+    assert.truthy(items[1].text:find "is not shown%]$")
+    assert.truthy(io.stdout:write "")
+  end)
+
   it("complains of what it does not know", function()
     fails("unknown option", "invalid", nw.display, 1, {name = 1})
     fails("display: id: expected a string", "invalid", nw.display, 1, {id = 7})
@@ -94,6 +128,35 @@ describe("nw.progress", function()
     assert.equal("display_data", seen[1][1])
     assert.truthy(seen[#seen][2].data["text/plain"]:find("tiles [##############################] 1000 of 1000, best 3 ms", 1, true))
     assert.truthy(seen[#seen][2].data["text/html"]:find("value='1000'", 1, true))
+  end)
+
+  it("is as far as the work is when a cell ends, and when it fails", function()
+    local function ended(how)
+      local seen = with_front(function()
+        local p = nw.progress(5, "tiles")
+        p:step(1)
+        p:step(2)
+        how()
+      end)
+      return seen[#seen][2].data["text/plain"]
+    end
+    local prompt = require "nestwright.prompt"
+    assert.truthy(ended(prompt.notes):find("3 of 5", 1, true))
+    assert.truthy(ended(function() prompt.error_text("failed", nil, false) end):find("3 of 5", 1, true))
+  end)
+
+  it("counts no further than there are steps, and not back", function()
+    with_front(function()
+      local p = nw.progress(5)
+      p:step(4)
+      fails("4 of 5 are done; 2 more are too many", "invalid", p.step, p, 2)
+      fails("whole number", "invalid", p.step, p, -1)
+      fails("whole number", "invalid", p.step, p, 1.5)
+      fails("whole number", "invalid", p.step, p, "a")
+      fails("note: expected a string", "invalid", p.step, p, 1, {})
+      fails("call it with a colon", "invalid", function() p.step() end)
+      assert.truthy(tostring(p):find("4 of 5", 1, true))
+    end)
   end)
 
   it("takes any number of steps", function()
@@ -117,6 +180,7 @@ describe("nw.clear_output and nw.input", function()
   it("do no harm at the prompt", function()
     nw.clear_output()
     fails("unknown option", "invalid", nw.input, "x", {hidden = true})
+    fails("nw.input%(\"key \"", "invalid", nw.input, {password = true})
   end)
 end)
 

@@ -1,0 +1,75 @@
+// Keeping what is written to standard output and standard error, by Lua, C and child processes alike: the descriptors point to
+// a file in memory meanwhile.
+#include "bind.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MOST_HELD = 4 << 20, PAGE = 4096 }; // what would end beyond is not written, back to where its page begins
+
+static int held = -1, real[2] = {-1, -1};
+static off_t taken;
+
+// A file that cannot grow: who writes more is told that there is no room.
+static int new_file(void) {
+  int fd = memfd_create("nestwright output", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return -1;
+  if (ftruncate(fd, MOST_HELD) == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+static void close_all(int fd, const int keep[2]) {
+  close(fd);
+  for (int i = 0; i < 2; i++)
+    if (keep[i] >= 0) close(keep[i]);
+}
+
+static int f_hold(lua_State *L) {
+  if (held >= 0) return lua_pushboolean(L, true), 1;
+  int fd = new_file();
+  if (fd < 0) return lua_pushboolean(L, false), 1;
+  int keep[] = {fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
+  fflush(NULL);
+  bool ok = keep[0] >= 0 && keep[1] >= 0 && dup2(fd, STDOUT_FILENO) >= 0 && dup2(fd, STDERR_FILENO) >= 0;
+  if (ok) held = fd, taken = 0, real[0] = keep[0], real[1] = keep[1];
+  if (!ok) close_all(fd, keep);
+  lua_pushboolean(L, ok);
+  return 1;
+}
+
+// The place where the next byte goes is that of all who write.
+static int f_held(lua_State *L) {
+  if (held < 0) return 0;
+  fflush(NULL);
+  off_t end = lseek(held, 0, SEEK_CUR);
+  luaL_Buffer b;
+  char *to = luaL_buffinitsize(L, &b, end > taken ? (size_t)(end - taken) : 0);
+  ssize_t n = end > taken ? pread(held, to, (size_t)(end - taken), taken) : 0;
+  if (n > 0) taken += n;
+  luaL_pushresultsize(&b, n > 0 ? (size_t)n : 0);
+  lua_pushboolean(L, !ferror(stdout) && end + PAGE <= MOST_HELD);
+  return 2;
+}
+
+static int f_release(lua_State *L) {
+  (void)L;
+  if (held < 0) return 0;
+  fflush(NULL);
+  dup2(real[0], STDOUT_FILENO);
+  dup2(real[1], STDERR_FILENO);
+  close_all(held, real);
+  clearerr(stdout);
+  held = -1;
+  return 0;
+}
+
+const nwl_row nwl_hold_rows[] = {
+    {"hold_output", f_hold, "(): boolean",
+     "What is written to standard output and standard error is kept from now on, 4 MiB of it; false where that cannot be."},
+    {"held_output", f_held, "(): string?, boolean?",
+     "What was written since it was last asked, and whether there was room for all; nothing where nothing is kept."},
+    {"release_output", f_release, "()", "Output goes where it went before; what nobody asked for is lost."},
+    {NULL, NULL, NULL, NULL},
+};
