@@ -578,7 +578,7 @@ function output:update(value) end
 ---@class nw.progress
 local progress = {}
 
----One more is done, or n more. note: a word on the state of things.
+---One more is done, or n more: no more than there are. note: a word on the state of things.
 ---@param n? integer
 ---@param note? string
 ---@return nw.progress
@@ -587,10 +587,15 @@ function progress:step(n, note) end
 ---@class nw.time
 local time = {}
 
----Billions of operations a second, by the fastest run.
+---Billions of operations a second, by the fastest run. flop: the operations of one run, 2*M*N*K of a matrix product.
 ---@param flop number
 ---@return number
 function time:gflops(flop) end
+
+---Draws the time as a comparison of one: nw.timings of several says more.
+---@param options? {style?: string, title?: string}
+---@return nw.plot
+function time:plot(options) end
 
 ---@class nw.comparison
 local comparison = {}
@@ -906,8 +911,8 @@ function nw.ge(a, b) end
 ---@return nw.expr
 function nw.gt(a, b) end
 
----What there is, or what one thing does: nw.help(), nw.help "split", nw.help(nw.sum).
----@param what? string|function
+---What there is, or what one thing does: nw.help(), nw.help "split", nw.help(nw.sum); of an object, what it has: nw.help(s).
+---@param what? any
 ---@return nw.view
 function nw.help(what) end
 
@@ -1085,7 +1090,7 @@ function nw.pow(x, y) end
 ---@return nw.expr
 function nw.prod(term, ...) end
 
----A bar that counts to total: p:step() for each that is done. At most ten changes a second are shown, and the last.
+---A bar that counts to total: p:step() for each that is done. At most ten changes a second are shown, and the last; when a cell ends, the bar is as far as the work.
 ---@param total integer
 ---@param title? string
 ---@return nw.progress
