@@ -194,6 +194,43 @@ static bool check_cpu(nw_ctx *c, nw_machine *m) {
   return check_teams(c, m);
 }
 
+// A field that is more than another of the same machine may be.
+static bool no_more(nw_ctx *c, const char *field, int64_t v, const char *limit, int64_t most) {
+  if (v <= most) return true;
+  nw_fail(c, NW_EINVAL, NULL, "gpu.%s: %lld is more than gpu.%s allows: %lld", field, (long long)v, limit,
+          (long long)most);
+  return false;
+}
+
+static bool check_gpu(nw_ctx *c, const nw_machine *m) {
+  const nw_machine_gpu *g = &m->gpu;
+  if (!is_power_of_two(g->warp))
+    return nw_fail(c, NW_EINVAL, NULL, "gpu.warp: %d is not a power of two", (int)g->warp), false;
+  if (g->line % g->sector)
+    return nw_fail(c, NW_EINVAL, NULL, "gpu.sector: a line of %d bytes is not a whole number of sectors of %d",
+                   (int)g->line, (int)g->sector),
+           false;
+  return no_more(c, "shared_block", g->limit.shared_bytes, "shared", g->shared) &&
+         no_more(c, "shared", g->shared, "l1_bytes", g->l1_bytes) &&
+         no_more(c, "threads", g->limit.threads, "warps", g->warps * g->warp) &&
+         no_more(c, "registers_thread", g->registers_thread, "registers", g->registers);
+}
+
+static bool check_accelerator(nw_ctx *c, const nw_machine *m) {
+  const nw_machine_accelerator *a = &m->accelerator;
+  if (a->sum_bits < a->input_bits || a->sum_bits < a->weight_bits)
+    return nw_fail(c, NW_EINVAL, NULL, "accelerator.sum_bits: %d bits are fewer than an input or a weight has",
+                   (int)a->sum_bits),
+           false;
+  for (int i = 0; i < a->nbuffers; i++)
+    for (int j = 0; j < i; j++)
+      if (!strcmp(a->buffer[i].name, a->buffer[j].name))
+        return nw_fail(c, NW_EINVAL, NULL, "accelerator.buffers[%d].name: there is a '%s' already", i + 1,
+                       a->buffer[i].name),
+               false;
+  return true;
+}
+
 static bool check_name(nw_ctx *c, const nw_machine *m) {
   for (const char *s = m->name; *s; s++)
     if (!isalnum((unsigned char)*s) && !strchr("_-", *s))
@@ -233,7 +270,10 @@ bool nw_machine_finish(nw_ctx *c, nw_machine *m) {
          ops = has && s[i].row[0].offset == offsetof(nw_op_cost, per_cycle) && s[i].key;
     if (ops ? !fill_ops(c, m) : has ? !fill_section(c, m, &s[i]) : !drop_section(c, m, &s[i])) return false;
   }
-  return check_name(c, m) && (m->kind != NW_MACHINE_CPU || check_cpu(c, m));
+  if (!check_name(c, m)) return false;
+  return m->kind == NW_MACHINE_CPU   ? check_cpu(c, m)
+         : m->kind == NW_MACHINE_GPU ? check_gpu(c, m)
+                                     : check_accelerator(c, m);
 }
 
 // ---- asking

@@ -65,9 +65,11 @@ static double clock_ratio(void) {
   return (double)CHAIN_ADDS / (double)least;
 }
 
+// The loops over vectors are of AVX2 and FMA, the widest of AVX-512.
 static int widest(void) {
   const nw_machine_info *m = nw_host();
-  return m->vector_bytes >= 32 && m->fma ? nw_width_of(m->vector_bytes) : -1;
+  bool good = m->vector_bytes >= 32 && m->fma && __builtin_cpu_supports("avx2");
+  return good ? nw_width_of(m->vector_bytes) : -1;
 }
 
 bool nw_calibration_goes_on(nw_calibration *k) {

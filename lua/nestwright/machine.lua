@@ -10,6 +10,9 @@ local machine = {}
 
 local NAMES = {"host", "x86_server", "zen5", "skylake_x", "sapphire_rapids", "neoverse_n1", "t4", "a100", "h200", "vta",
   "eyeriss"}
+local KNOWN = {}
+for _, name in ipairs(NAMES) do KNOWN[name] = true end
+
 local DEFAULT = "default" -- the source of what nobody said
 local DEEPEST = 8 -- of records that extend one another
 local RECORD = core.classes.machine
@@ -42,7 +45,7 @@ end
 
 local function named(name)
   if name == "host" then return host() end
-  for _, known in ipairs(NAMES) do if known == name then return require("nestwright.hw." .. name) end end
+  if KNOWN[name] then return require("nestwright.hw." .. name) end
   if name:find "[/\\]" or name:find "%.lua$" then return from_file(name) end
   local near = core.nearest(name, NAMES)
   errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "those that there are: " .. table.concat(NAMES, ", "),
@@ -104,12 +107,24 @@ function machine.checked(t)
   return t
 end
 
+local function made(what)
+  local got = said(what, 1)
+  local complete = core.machine_new(got.values)
+  return core.machine_new(got.values, sources_of(core.machine_list(complete), got.sources))
+end
+
+local kept = {} -- by name; the host's until something else is known of it
+local kept_with
+
 --- The record of a name, a file, a table or nothing (this host).
 function machine.of(what)
   if machine.is(what) then return what end
-  local got = said(what == nil and "host" or what, 1)
-  local complete = core.machine_new(got.values)
-  return core.machine_new(got.values, sources_of(core.machine_list(complete), got.sources))
+  if what == nil then what = "host" end
+  local measured = what == "host" and (require "nestwright.calibration".known() or false)
+  if what == "host" and measured ~= kept_with then kept.host, kept_with = nil, measured end
+  if type(what) ~= "string" or not KNOWN[what] then return made(what) end
+  kept[what] = kept[what] or made(what)
+  return kept[what]
 end
 
 -- ---- records
@@ -118,7 +133,6 @@ local methods = rows.methods "machine"
 
 function RECORD.__lookup(m, key) return merge.nested(core.machine_list(m))[key] end
 function RECORD.__tostring(m) return text.plain(m) end
-function RECORD.__cells(m) return text.cells(m) end
 function RECORD.__eq(a, b) return text.code(a) == text.code(b) end
 
 rows.define(methods, "machine", "fields", "(self: nw.machine): table[]",

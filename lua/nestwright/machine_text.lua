@@ -24,7 +24,10 @@ local function value_text(v, unit)
   return number(v)
 end
 
+-- What a field's 0 stands for is said in its doc: "0: not known".
 local function with_unit(f)
+  local none = f.value == 0 and (f.doc:match "0: (not %a+)" or f.doc:match "0: (none)")
+  if none then return none end
   local value = value_text(f.value, f.unit)
   local unit = f.unit == "bytes" and value:find "B$" and "" or f.unit
   return unit == "" and value or value .. " " .. unit
@@ -160,15 +163,6 @@ function text.plain(m)
   out[#out + 1] = "sources"
   out[#out + 1] = table.concat(source_lines(list), "\n")
   return table.concat(out, "\n")
-end
-
---- The same for html.table.
-function text.cells(m)
-  local lines = {}
-  for n, f in ipairs(core.machine_list(m)) do
-    lines[n] = {f.path, value_text(f.value, f.unit == "bytes" and "" or f.unit), f.unit, f.source or "default"}
-  end
-  return {head = {"field", "value", "unit", "source"}, rows = lines, left = {true, false, true, true}, foot = heading(m)}
 end
 
 -- ---- as Lua

@@ -76,6 +76,11 @@ describe("the records that come along", function()
     fails("no field or method 'caches'", function() return t4.caches end)
   end)
 
+  it("say of what is not known that it is not", function()
+    assert.truthy(tostring(nw.machine "t4"):find "memory.latency +not known")
+    assert.truthy(tostring(nw.machine "t4"):find "gpu.tensor_tf32 +none")
+  end)
+
   it("agree with what is printed of their peaks", function()
     -- TFLOP/s of f32 in the data sheets: SMs * lanes * 2 * clock.
     for name, peak in pairs {t4 = 8.1, a100 = 19.5, h200 = 66.9} do
@@ -175,6 +180,20 @@ describe("what is wrong with a record", function()
     fails("gpu.sms: a cpu has no such field", nw.machine, least {gpu = {sms = 3}})
     fails("clock", nw.machine, least {clock = {}})
     fails("expected a number", nw.machine, least {clock = print})
+  end)
+
+  it("is a GPU or an accelerator that contradicts itself", function()
+    local function gpu(more) return {name = "g", extends = "a100", gpu = more} end
+    fails("gpu.shared_block: 999999 is more than gpu.shared allows: 167936", nw.machine, gpu {shared_block = 999999})
+    fails("gpu.shared: 200000 is more than gpu.l1_bytes", nw.machine, gpu {shared = 200000})
+    fails("gpu.threads: 4096 is more than gpu.warps allows: 2048", nw.machine, gpu {threads = 4096})
+    fails("gpu.registers_thread: 65535 is more", nw.machine, gpu {registers_thread = 65535, registers = 65534})
+    fails("gpu.warp: 48 is not a power of two", nw.machine, gpu {warp = 48})
+    fails("not a whole number of sectors", nw.machine, gpu {sector = 48})
+    fails("sum_bits: 4 bits are fewer", nw.machine, {name = "v", extends = "vta", accelerator = {sum_bits = 4}})
+    fails("there is a 'a' already", nw.machine, {name = "v", extends = "vta", accelerator = {buffers = {
+      {name = "a", bytes = 1}, {name = "a", bytes = 2}}}})
+    fails("caches[1].bytes: a GPU has no such field", nw.machine, {name = "g", extends = "a100", caches = {CACHE}})
   end)
 
   it("is something that is no record, or records that go round in a circle", function()

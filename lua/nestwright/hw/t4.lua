@@ -11,6 +11,5 @@ return {
     l2_bytes = 4 << 20,
     tensor_f16 = 65, tensor_int8 = 130,
   },
-  energy = {static_watts = 0},
   sources = {[""] = "NVIDIA Turing GPU architecture whitepaper, T4 data sheet, CUDA programming guide (7.5)"},
 }
