@@ -18,7 +18,7 @@ local written = setmetatable({}, {__mode = "k"}) -- what stands behind a method
 local function method(class, name, fn)
   local function checked(self, ...)
     if debug.getmetatable(self) and type(self) ~= "string" then return fn(self, ...) end
-    core.fail("invalid", ("%s: expected a %s, got %s"):format(name, class, core.type_name(self)),
+    core.fail("invalid", ("%s: expected nw.%s, got %s"):format(name, class, core.type_name(self)),
       ("call it with a colon: x:%s(...)"):format(name))
   end
   written[checked] = fn

@@ -88,6 +88,7 @@ describe("nw.display", function()
       assert.truthy(tostring(p):find "^tiles %[")
       assert.equal("7  1", prompt.display(false, d, 1))
       fails("call it with a colon", "invalid", function() d.update(3) end)
+      fails("update: expected nw.output, got a number", "invalid", function() d.update(3) end)
     end)
   end)
 
