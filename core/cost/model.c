@@ -196,7 +196,7 @@ static bool fold_all(asking *q, bool *astray) {
 
 static bool count_all(asking *q) {
   const nw_sim_opts *s = &q->o->caches;
-  if (s->misses || s->conflicts || !nw_shape_of(q->arena, q->nest, s->line, &q->shape)) return simulate(q);
+  if (s->misses || !nw_shape_of(q->arena, q->nest, s->line, &q->shape)) return simulate(q);
   bool astray = false;
   return fold_all(q, &astray) || (astray && simulate(q));
 }

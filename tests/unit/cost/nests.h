@@ -267,6 +267,7 @@ static inline nw_cache_opts draw_caches(drawn *d) {
     o.caches.level[i] = level[roll(d, NW_COUNT(level))];
     o.caches.level[i].bytes = o.caches.level[i].bytes / 64 * o.caches.line;
   }
+  o.caches.conflicts = roll(d, 2);
   if (!roll(d, 4)) o.share = (nw_affine_share){(int)roll(d, 3), 3};
   return o;
 }
