@@ -4,12 +4,12 @@
 #pragma once
 #include "cost/affine_walk.h"
 
-#define NW_CACHED_BUDGET INT64_C(300000000) // touches: a few seconds
+#define NW_CACHED_BUDGET INT64_C(50000000) // touches of a level: less than a second
 
 typedef struct nw_cache_opts {
   nw_sim_opts caches;
   nw_affine_share share; // what one thread does of it, alone in its caches; 0 threads: everything
-  int64_t budget; // touches it may make, at most; 0: NW_CACHED_BUDGET
+  int64_t budget; // touches of a level it may make, at most; 0: NW_CACHED_BUDGET
   bool exact; // refuse (NW_ELIMIT) what cannot be counted within the budget, instead of estimating it
 } nw_cache_opts;
 
@@ -23,4 +23,5 @@ nw_sim_counts nw_cached_total(const nw_cached *m, int level);
 bool nw_cached_exact(const nw_cached *m, int level);
 double nw_cached_error(const nw_cached *m, int level);
 int64_t nw_cached_accesses(const nw_cached *m); // that the nest makes
-int64_t nw_cached_touched(const nw_cached *m); // lines that the model itself asked some level for, all levels together
+int64_t nw_cached_touched(
+    const nw_cached *m); // times that the model itself asked a level for a line; a simulator: once an access

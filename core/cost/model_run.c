@@ -53,11 +53,15 @@ static nw_folder *take(run *e) {
 
 static void give(run *e, nw_folder *f) { nw_vec_push(&e->folders, f); }
 
+static int64_t address_of(const run *e, int region, const nw_linear *f, int depth) {
+  return nw_linear_at(f, e->val, depth) + e->job->nest->jitter * region;
+}
+
 // The lines in which the regions of a loop are in one of its rounds.
 static void place(run *e, const nw_shape *l, int64_t round) {
   for (int i = 0; i < l->nanchors; i++) {
     const nw_anchor *a = &l->anchor[i];
-    e->origin[a->region] = (nw_linear_at(&a->at, e->val, l->depth) + a->move * round) >> e->shift;
+    e->origin[a->region] = (address_of(e, a->region, &a->at, l->depth) + a->move * round) >> e->shift;
   }
 }
 
@@ -93,10 +97,12 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a;
 }
 
+static int64_t sets_told(const run *e) { return e->job->rough ? 1 : e->job->sets; }
+
 // The least number of rounds in which all regions move by whole lines, and where lines go to sets, all by as many sets. That many
 // rounds later the loop does the same again, elsewhere: lines that share a set still do, and the sets are equal among themselves.
 static int64_t period_of(const run *e, const nw_shape *l) {
-  int64_t line = e->job->line, sets = e->job->sets, p = 1;
+  int64_t line = e->job->line, sets = sets_told(e), p = 1;
   for (int i = 0; i < l->nanchors; i++) {
     int64_t whole = line / gcd(l->anchor[i].move, line);
     if (whole > p) p = whole; // all are powers of two
@@ -219,7 +225,7 @@ static void run_kids(run *e, const nw_shape *s, nw_folder *f) {
 }
 
 static void run_ref(run *e, const nw_access_form *r, int depth, nw_folder *f) {
-  int64_t at = nw_linear_at(&r->at, e->val, depth), last = (at + r->bytes - 1) >> e->shift;
+  int64_t at = address_of(e, r->region, &r->at, depth), last = (at + r->bytes - 1) >> e->shift;
   for (int64_t line = at >> e->shift; line <= last; line++) {
     e->kind->ask(f, line, r->region, r->site, r->write);
     touch(e, 1);
@@ -233,14 +239,37 @@ static void run_stmt(run *e, const nw_shape *s, nw_folder *f) {
   if (e->accesses >= 0) nw_counting_add(&f->count, e->accesses, s->nrefs);
 }
 
+static void run_round(run *e, const nw_shape *l, int64_t first, int64_t round, nw_folder *f) {
+  e->val[l->depth] = first + round * l->step;
+  touch(e, l->nkids == 0);
+  run_kids(e, l, f);
+  check_room(e, f);
+}
+
+enum { SAMPLES = 12 }; // of the rounds of a loop that differ
+
+// The round in the middle of each part speaks for all of it; the one before it brings the lines that would be there, uncounted.
+static void run_some(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  for (int i = 0; i < SAMPLES && !e->stop; i++) {
+    int64_t a = from + (int64_t)((__int128)(to - from) * i / SAMPLES),
+            b = from + (int64_t)((__int128)(to - from) * (i + 1) / SAMPLES);
+    nw_tally *before = nw_counting_end(&f->count, &e->job->tallies);
+    run_round(e, l, first, a + (b - a) / 2 - 1, f);
+    nw_counting_clear(&f->count);
+    run_round(e, l, first, a + (b - a) / 2, f);
+    nw_tally *one = nw_counting_end(&f->count, &e->job->tallies);
+    nw_counting_part(&f->count, before, 1);
+    nw_counting_part(&f->count, one, b - a);
+  }
+}
+
 // Rounds from..to one after the other. `first` is the value of the loop in round 0.
 static void run_each(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
-  for (int64_t t = from; t < to && !e->stop; t++) {
-    e->val[l->depth] = first + t * l->step;
-    touch(e, l->nkids == 0);
-    run_kids(e, l, f);
-    check_room(e, f);
+  if (e->job->rough && to - from > 4 * SAMPLES && !l->flat) {
+    run_some(e, l, first, from, to, f);
+    return;
   }
+  for (int64_t t = from; t < to && !e->stop; t++) run_round(e, l, first, t, f);
 }
 
 // The one loop inside of a loop, and nothing else. NULL: there is more, or it is elsewhere: in a loop that does not count from 0
@@ -342,7 +371,8 @@ static int key_of(run *e, const nw_shape *l, int64_t *key) {
   key[n++] = l->id;
   for (int i = 0; i < l->napart; i++) key[n++] = nw_linear_at(&l->apart[i], e->val, l->depth);
   for (int i = 0; i < l->nanchors; i++) {
-    int64_t at = nw_linear_at(&l->anchor[i].at, e->val, l->depth), line = at >> e->shift, sets = e->job->sets;
+    int64_t at = address_of(e, l->anchor[i].region, &l->anchor[i].at, l->depth), line = at >> e->shift,
+            sets = sets_told(e);
     if (!i) line0 = line;
     key[n++] = (at & (e->job->line - 1)) + e->job->line * (sets > 1 ? nw_floormod_i64(line - line0, sets) : 0);
   }
@@ -415,7 +445,7 @@ static nw_fold *fold_in_sets(run *e, const nw_shape *l, int64_t first, int64_t l
   memcpy(key, e->key, (size_t)n * sizeof *key);
   if (e->room && lines_of(e, key, n, hash) >= e->room) e->stop = true;
   nw_fold *x = e->stop ? NULL : fold_rounds(e, l, first, rounds);
-  if (e->room && e->stop) { // there is no room: an empty fold says so
+  if (e->stop) { // there is no room: an empty fold says so; or it was stopped
     nw_folder *f = take(e);
     if (x) drop(e, x);
     x = end(e, f, l, 0);
@@ -570,7 +600,7 @@ bool nw_fold_nest(nw_fold_run *r) {
   run *e = r->run = nw_xcalloc(1, sizeof *e);
   open_run(e, r);
   nw_tallies_open(&r->tallies);
-  if (r->sets > 1) e->roomy = open_roomy(r);
+  if (r->sets > 1 && !r->rough) e->roomy = open_roomy(r);
   const nw_shape *root = r->nest->root;
   if (e->accesses < 0 && root->kind == NW_AFFINE_LOOP) r->fold = fold_loop(e, root); // its lines do not matter any more
   if (r->fold)

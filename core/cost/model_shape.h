@@ -77,6 +77,7 @@ typedef struct nw_shaped {
   nw_shape *root;
   int depth, nloops, nregions, nsites;
   int64_t *from, *to; // by region: lines
+  int64_t jitter; // bytes by which a region is moved against the one before, in estimates
 } nw_shaped;
 
 bool nw_shape_of(nw_arena *a, const nw_affine_nest *n, int line,

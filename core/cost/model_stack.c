@@ -189,6 +189,7 @@ static void drop_last(nw_stack *k, row *r) {
   uint32_t e = r->tail;
   unlink_entry(k, r, e);
   take_out(k, k->entry[e].line);
+  k->entry[e].line = -1;
   k->entry[e].next = k->spare;
   k->spare = e;
   k->live--;
@@ -280,7 +281,8 @@ static int apply_first(nw_stack *k, const nw_stack_first *from, const int64_t *o
 // The lines that stay are put into their order. Those that were not among the first come in for ones that left.
 static void apply_last(nw_stack *k, const nw_stack_last *l, const int64_t *origin) {
   int64_t line = l->line + origin[l->region];
-  uint32_t e = l->first >= 0 ? k->came[l->first] : find(k, line);
+  uint32_t e = l->first >= 0 ? k->came[l->first] : 0;
+  if (!e || k->entry[e].line != line) e = find(k, line);
   row *r = row_of(k, line);
   if (e)
     refresh(k, r, e);

@@ -1,0 +1,94 @@
+// Folds, and the counts that are read from them.
+#include "cost/model_ask.h"
+#include <stdlib.h>
+
+nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most) {
+  r->ctx = q->ctx;
+  r->nest = &q->shape;
+  r->line = q->o->caches.line;
+  r->share = q->o->share;
+  r->most = most;
+  bool done = nw_fold_nest(r);
+  q->m->touched += r->touched;
+  return done ? NW_ANSWERED : r->touched > r->most ? NW_TOO_MANY : NW_FAILED;
+}
+
+static bool too_many(nw_asking *q) {
+  return nw_fail(q->ctx, NW_ELIMIT, "Smaller sizes have the same shape.",
+                 "the nest makes more accesses than can be counted");
+}
+
+static void add_first_touches(nw_sim_counts *c, const nw_run_of_lines *r) {
+  int64_t lines = r->to - r->from;
+  int n = r->pattern->n;
+  for (int i = 0; i < n && i < lines; i++) {
+    int label = r->pattern->label[(r->phase + i) % n];
+    int64_t times = (lines - i + n - 1) / n;
+    nw_sim_counts *at = &c[label / 2];
+    at->outcome[NW_COLD] += times;
+    *(label & 1 ? &at->write_misses : &at->read_misses) += times;
+  }
+}
+
+// Lines asked for by each site, and those it was the first to ask for.
+bool nw_count_cold(nw_asking *q, const nw_fold_run *r) {
+  int nsites = q->m->nsites, n;
+  int64_t *cell = nw_xcalloc((size_t)nsites + 1, sizeof *cell);
+  bool fits = nw_tally_sum(&r->tallies, r->fold->tally, cell);
+  q->m->accesses = cell[nsites];
+  const nw_run_of_lines *run = nw_fold_lines(r->fold, &n);
+  for (int level = 0; level < q->m->nlevels; level++) {
+    nw_sim_counts *c = nw_counts_at(q, level);
+    for (int s = 0; s < nsites; s++) c[s].asked = cell[s];
+    for (int i = 0; i < n; i++) add_first_touches(c, &run[i]);
+  }
+  free(cell);
+  return fits || too_many(q);
+}
+
+// Does no set of the level get more lines than it holds? Runs of lines are counted where they begin and end, going around.
+bool nw_holds_all(const nw_level_of *l, const nw_fold *lines) {
+  int n;
+  const nw_run_of_lines *run = nw_fold_lines(lines, &n);
+  int64_t *change = nw_xcalloc((size_t)l->sets + 1, sizeof *change), held = 0;
+  bool all = true;
+  for (int i = 0; i < n; i++) {
+    int64_t from = run[i].from % l->sets, to = run[i].to % l->sets;
+    held += (run[i].to - run[i].from) / l->sets + (to < from);
+    change[from]++;
+    change[to]--;
+  }
+  for (int64_t s = 0; s < l->sets && all; s++) {
+    held += change[s];
+    all = held <= l->ways;
+  }
+  free(change);
+  return all;
+}
+
+nw_level_of nw_level_asked(nw_asking *q, int level) {
+  const nw_sim_level *l = &q->o->caches.level[level];
+  int64_t lines = l->bytes / q->o->caches.line, ways = l->ways ? l->ways : lines;
+  bool shadow = q->o->caches.conflicts && ways < lines;
+  return (nw_level_of){lines / ways, ways, shadow ? lines : 0, q->m->nsites, q->spares};
+}
+
+// The first lines of everything are cold; all other misses were counted on the way.
+bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level) {
+  int64_t *cell = nw_xcalloc((size_t)q->m->nsites * NW_LEVEL_CELLS + 1, sizeof *cell);
+  bool fits = nw_tally_sum(&r->tallies, r->fold->tally, cell);
+  const nw_stacked *s = nw_fold_stacked(r->fold);
+  for (int i = 0; i < s->nfirst; i++)
+    cell[s->first[i].site * NW_LEVEL_CELLS + (s->first[i].write ? NW_CELL_WRITE : NW_CELL_READ)]++;
+  for (int i = 0; i < q->m->nsites; i++) {
+    const int64_t *at = cell + i * NW_LEVEL_CELLS;
+    nw_sim_counts *c = &nw_counts_at(q, level)[i];
+    c->read_misses = at[NW_CELL_READ];
+    c->write_misses = at[NW_CELL_WRITE];
+    c->written_back = at[NW_CELL_BACK];
+    c->outcome[NW_CONFLICT] = at[NW_CELL_CONFLICT];
+    c->outcome[NW_CAPACITY] = c->read_misses + c->write_misses - c->outcome[NW_COLD] - c->outcome[NW_CONFLICT];
+  }
+  free(cell);
+  return fits || too_many(q);
+}
