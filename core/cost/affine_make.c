@@ -68,3 +68,13 @@ nw_affine_node *nw_maker_wrap(nw_maker *m, nw_affine_node *x, int n) {
   m->s.quotient.n = n;
   return x;
 }
+
+void nw_maker_prune(nw_affine_node *x) {
+  int n = 0;
+  for (int i = 0; i < x->nkids; i++) {
+    nw_affine_node *kid = x->kid[i];
+    nw_maker_prune(kid);
+    if (kid->nkids || kid->nrefs) x->kid[n++] = kid;
+  }
+  x->nkids = n;
+}

@@ -19,6 +19,8 @@ nw_affine_node *nw_maker_node(nw_maker *m, nw_affine_kind kind);
 bool nw_maker_add(nw_maker *m, nw_affine_node *to, nw_affine_node *kid);
 // Where kids go that are made where c holds: `to` itself, or a guard that is already in it. NULL: there are too many nodes.
 nw_affine_node *nw_maker_where(nw_maker *m, nw_affine_node *to, const nw_conds *c);
+// Leaves out what touches nothing.
+void nw_maker_prune(nw_affine_node *x);
 // The quotients made since there were n, as loops around a node.
 nw_affine_node *nw_maker_wrap(nw_maker *m, nw_affine_node *x, int n);
 

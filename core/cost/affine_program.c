@@ -79,6 +79,7 @@ nw_affine_nest *nw_affine_of(nw_arena *a, const nw_walker *w) {
   make_sites(&m);
   m.nest->root = nw_maker_node(&m, NW_AFFINE_SEQ);
   bool ok = nw_make_nest(&m, w->root, m.nest->root);
+  nw_maker_prune(m.nest->root);
   m.nest->nslots = m.s.nslots;
   nw_affine_scope_free(&m.s);
   nw_vec_free(&m.site);

@@ -231,6 +231,7 @@ static nw_affine_nest *make(nw_ctx *c, nw_arena *a, const nw_text *t, const int6
   if (ok && !indices) name_sites(&k, t->root, NULL, 0);
   if (ok && indices) nw_nest_indices(&k);
   ok = ok && make_node(&k, t->root, 0, n->root);
+  nw_maker_prune(n->root);
   n->nslots = k.m.s.nslots;
   ok = ok && (!indices || is_inside(&k));
   nw_affine_scope_free(&k.m.s);

@@ -79,13 +79,15 @@ local function foot_of(how)
   for n, exact in ipairs(how.exact) do
     parts[n] = exact and ("L%d exact"):format(n) or ("L%d estimated, within %.2g %%"):format(n, 100 * how.error[n])
   end
-  return ("%s; %d accesses, %d lines asked for to count them"):format(table.concat(parts, ", "), how.accesses, how.touched)
+  return ("%s; %d accesses"):format(table.concat(parts, ", "), how.accesses)
 end
 
 local OPTIONS = {"levels", "line", "feed", "conflicts", "simulate", "exact", "budget", "threads", "thread"}
 
+-- The model has its short cuts where every level is asked everything and conflicts are not told from capacity.
 local function misses(nest, options)
   local o = errors.options("misses", options, OPTIONS)
+  o = setmetatable({feed = o.feed or "full", conflicts = o.conflicts or false}, {__index = o})
   local cache, how = caches.of("misses", o), share("misses", o)
   how.simulate, how.exact = o.simulate, o.exact
   how.budget = o.budget and caches.whole("misses", o.budget, "budget")
@@ -159,7 +161,8 @@ return function(nw)
   method("misses", "(self: nw.loopnest, options?: {levels?: table[], line?: integer, feed?: string, conflicts?: boolean, "
     .. "simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}): nw.report",
     "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model: equal to "
-    .. "the simulator where it says exact (fields exact and error, by level). levels, line, feed, conflicts: as in nw.misses. "
+    .. "the simulator where it says exact (fields exact and error, by level). levels, line, feed, conflicts: as in nw.misses, but "
+    .. "feed is 'full' and conflicts are not told from capacity unless said: for anything else there is no short cut. "
     .. "simulate: by brute force, every access through the simulator. exact: fail rather than estimate. budget: lines the model "
     .. "may ask for. threads, thread: what one of so many threads does, from 0, with caches of its own. The answer is that of "
     .. "nw.misses, with accesses, touched (lines asked for to count), exact, error.", misses)

@@ -157,7 +157,7 @@ describe("a nest", function()
     for key, list in pairs {by_access = brute.by_access, total = brute.total, by_loop = brute.by_loop} do
       assert.same(list, model[key])
     end
-    assert.truthy(tostring(model):find "L1 exact, L2 exact; 43120 accesses")
+    assert.truthy(tostring(model):find "L1 exact, L2 exact; 43120 accesses$")
   end)
 
   it("does a thread's share", function()
@@ -209,5 +209,123 @@ describe("a nest", function()
     local s = nw.schedule(nw.compute({N}, function(i) return A(i) + 1 end, "B"))
     assert.equal(14, #nw.nest.of(s, {sizes = {N = 7}}):accesses())
     fails("the size N has no value", "invalid", nw.nest.of, s)
+  end)
+end)
+
+describe("the page on cost", function()
+  local page = support.read "docs/cost.md"
+  local examples = {}
+  for block in page:gmatch "\n\n(    nest .-)\n\n" do examples[#examples + 1] = block:gsub("\n    ", "\n"):sub(5) end
+  for block in page:gmatch "\n\n(    param .-)\n\n" do examples[#examples + 1] = block:gsub("\n    ", "\n"):sub(5) end
+
+  it("has nests that read", function()
+    assert.equal(4, #examples) -- three, and the table of the grammar
+    assert.equal(1000 * 1100 * (2 + 4 * 1200), nw.nest.parse(examples[1]):misses({levels = {{bytes = 32768}}}).accesses)
+    local jacobi = nw.nest.parse(examples[3], {T = 3, N = 20})
+    assert.equal(3 * 2 * 18 * 18 * 6, #jacobi:accesses())
+    assert.equal(40 * (2 + 3) + 40 * 39 // 2 * 4, #nw.nest.parse(examples[4], {N = 40}):accesses())
+  end)
+
+  it("shows what its example prints", function()
+    local printed
+    local code = page:match "with `(local L1.-)`" .. "\n" .. page:match "\n\n(    local n = .-)\n\n"
+    local env = setmetatable({nw = nw, print = function(v) printed = tostring(v) end}, {__index = _G})
+    assert(load(code, "=cost.md", "t", env))()
+    assert.truthy(page:find("\n\n    " .. printed:gsub("\n", "\n    ") .. "\n\n", 1, true), printed)
+  end)
+
+  it("sweeps", function()
+    local L1 = {{bytes = 32768, ways = 8}, {bytes = 1 << 20, ways = 16}}
+    local rows = nw.nest.read("tutorials/nests/gemm.nest", "SMALL"):sweep({NI = {40, 50, 60}, NK = {80, 160}}, {levels = L1})
+    assert.equal(6, #rows)
+    if support.have_gnuplot() then support.picture(rows:plot {x = "NI", by = "NK", y = "L1"}) end
+  end)
+end)
+
+describe("kernels of PolyBench", function()
+  -- Accesses of LARGE, by the loops as they are written.
+  local LARGE = {
+    gemm = 5282200000, ["2mm"] = 6626640000, ["jacobi-2d"] = 10108824000, ["seidel-2d"] = 500 * 1998 * 1998 * 10,
+  }
+
+  it("read, at both sizes, and print to what reads back", function()
+    local files = io.popen "ls tutorials/nests"
+    local n = 0
+    for name in files:lines() do
+      local nest = nw.nest.read("tutorials/nests/" .. name)
+      assert.is_true(nest == nw.nest.parse(tostring(nest)), name)
+      assert.is_true(nest ~= nw.nest.read("tutorials/nests/" .. name, "SMALL"), name)
+      n = n + 1
+    end
+    files:close()
+    assert.is_true(n >= 16)
+  end)
+
+  it("make as many accesses as is published", function()
+    for name, accesses in pairs(LARGE) do
+      local nest = nw.nest.read("tutorials/nests/" .. name .. ".nest")
+      assert.equal(accesses, nest:misses({levels = {{bytes = 32768}}, feed = "full"}).accesses, name)
+    end
+  end)
+end)
+
+describe("the model", function()
+  package.path = "tests/bench/?.lua;" .. package.path
+  local random = require "_random_nests"
+
+  local function missed(nest, levels)
+    local out = {}
+    for n, total in ipairs(nest:misses({levels = levels, feed = "full"}).total) do out[n] = total.asked - total.hits end
+    return out
+  end
+
+  it("never finds more misses in a larger cache, fully associative", function()
+    local levels = {{bytes = 1024}, {bytes = 2048}, {bytes = 4096}, {bytes = 65536}}
+    for seed = 1, 60 do
+      local found = missed(nw.nest.parse(random.text(seed, random.kinds[seed % #random.kinds + 1], 2000)), levels)
+      for n = 2, #found do assert.is_true(found[n] <= found[n - 1], "seed " .. seed) end
+    end
+  end)
+
+  it("does not ask what arrays and loops are called", function()
+    local levels = {{bytes = 3072, ways = 8}, {bytes = 12288}}
+    for seed = 61, 90 do
+      local text = random.text(seed, random.kinds[seed % #random.kinds + 1], 2000)
+      local renamed = text:gsub("%f[%w]A(%d)", "zebra_%1"):gsub(": i(%d+)%[", ": int%1["):gsub("%f[%w]i(%d+)", "q%1_")
+        :gsub("int(%d+)", "i%1")
+      assert.same(missed(nw.nest.parse(text), levels), missed(nw.nest.parse(renamed), levels))
+    end
+  end)
+
+  it("equals the simulator on random nests", function()
+    for seed = 1, 90 do
+      local nest = nw.nest.parse(random.text(seed, random.kinds[seed % #random.kinds + 1], 1500))
+      local o = {levels = {{bytes = 3072}, {bytes = 3072, ways = 8}, {bytes = 3072, ways = 12}},
+        feed = seed % 2 == 0 and "full" or "misses"}
+      local model = nest:misses(o)
+      o.simulate = true
+      local brute = nest:misses(o)
+      for n, row in ipairs(brute.by_access) do
+        if model.exact[row.level] then assert.same(row, model.by_access[n], "seed " .. seed) end
+      end
+    end
+  end)
+
+  it("counts a nest of 1e18 accesses, or says why not", function()
+    local nest = nw.nest.parse [[
+param N = 1000000
+array A: f64[N]
+for i in 0..N:
+  for j in 0..N:
+    for k in 0..N:
+      A[k]
+]]
+    local ok, m = pcall(nest.misses, nest, {levels = {{bytes = 32768, ways = 8}}, conflicts = false})
+    if ok then
+      assert.equal(1000000000000000000, m.accesses)
+    else
+      assert.equal("limit", m.code)
+    end
+    fails("more than 1000 accesses", "limit", nest.accesses, nest, {most = 1000})
   end)
 end)
