@@ -120,7 +120,7 @@ local function sweep(nw)
     for name in pairs(errors.expect("sweep", params, "table")) do
       if not known[name] then errors.fail("invalid", nil, "sweep: %s is no parameter of this nest", tostring(name)) end
     end
-    return nw.sweep {params = params, quiet = true, run = function(point) return point_of(nest, point, options) end}
+    return nw.sweep {params = params, run = function(point) return point_of(nest, point, options) end}
   end
 end
 

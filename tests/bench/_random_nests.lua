@@ -1,7 +1,5 @@
 --- Random loop nests as text, told by a seed: plain, tiled, guarded, packed, triangular and imperfect ones.
-local here = debug.getinfo(1, "S").source:match "^@(.*)/[^/]*$" or "tests/bench"
-package.path = here .. "/../prop/?.lua;" .. package.path
-local rng = require "rng"
+local rng = require "nestwright.rng"
 
 local random = {}
 
