@@ -8,6 +8,7 @@
 #define TURN_SECONDS 1e-4
 #define CHAIN_ADDS (64 * 3000)
 #define TURNS 8
+#define LEAST_CYCLES 1e-2 // of a round
 #define STEPS 40 // as the parts together tell of, about
 
 #if defined __x86_64__
@@ -26,9 +27,11 @@ static double seconds_of(nw_bench_loop loop, int64_t rounds, void *data) {
 
 static double lesser(double a, double b) { return a < b ? a : b; }
 
+// What is done once only, the first time, does not count.
 static int64_t rounds_of_turn(nw_bench_loop loop, void *data) {
   int64_t n = 8;
   double t;
+  seconds_of(loop, n, data);
   while ((t = seconds_of(loop, n, data)) < TURN_SECONDS / 4 && n < INT64_C(1) << 30) n *= 2;
   return t < TURN_SECONDS && t > 0 ? (int64_t)((double)n * TURN_SECONDS / t) + 1 : n;
 }
@@ -44,7 +47,8 @@ double nw_cycles_of(nw_bench_loop loop, void *data) {
     chain_seconds = lesser(chain_seconds, seconds_of(add_chain, CHAIN_ADDS / 64, NULL));
     loop_seconds = lesser(loop_seconds, seconds_of(loop, rounds, data));
   }
-  return (loop_seconds - look) / (double)rounds / ((chain_seconds - look) / CHAIN_ADDS);
+  double cycles = (loop_seconds - look) / (double)rounds / ((chain_seconds - look) / CHAIN_ADDS);
+  return cycles > LEAST_CYCLES ? cycles : LEAST_CYCLES;
 }
 
 static uint64_t ticks(void) {

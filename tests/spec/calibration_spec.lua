@@ -163,6 +163,20 @@ describe("the file of the calibration", function()
     os.execute("rm -r " .. dir)
   end)
 
+  it("keeps roofs, which are measured anew only when they cannot be read", function()
+    local dir = folder()
+    assert(os.execute(("mkdir %s/nestwright"):format(dir)))
+    local path = ("%s/nestwright/%s"):format(dir, calibration.path():match "[^/]*$")
+    local t = made_up()
+    local peak = {best = 123e9, median = 122e9, spread = 0.01, samples = {121e9, 122e9, 123e9}}
+    t.roofs = {["1"] = {threads = 1, machine = "this", peak = peak, peak_f64 = peak, levels = {
+      {name = "L1", best = 1e9, median = 1e9, spread = 0, samples = {1e9}, loop = "read", over = 24576, bytes = 49152}}}}
+    assert(calibration.write(path, t))
+    local out = host_of(dir, "local r = nw.roofs{threads = 1} print(r.peak.best, #r.levels, r)")
+    assert.truthy(out:find "^1230+%.?0?\t1\tof 1 thread", out)
+    os.execute("rm -r " .. dir)
+  end)
+
   it("is not written where the measuring is stopped", function()
     if not X86 then pending "this machine is no x86-64" return end
     local dir = folder()
