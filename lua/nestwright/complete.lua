@@ -5,6 +5,7 @@ local complete = {}
 local core = require "nestwright.core"
 local help = require "nestwright.help"
 local inside = require "nestwright.inside"
+local locals = require "nestwright.locals"
 local rows = require "nestwright.rows"
 local steps = require "nestwright.steps"
 
@@ -305,6 +306,7 @@ local function in_names(text)
   local path, separator, partial = word:match "^(.-)([.:])([%w_]*)$"
   if not path then
     local found = members(_G, false)
+    for name in pairs(locals.at_end(text)) do found[name] = true end
     for _, keyword in ipairs(KEYWORDS) do found[keyword] = true end
     return sorted(found, word, ""), start
   end
