@@ -76,6 +76,17 @@ class Stored(unittest.TestCase):
                 words = re.sub(r"base64,[A-Za-z0-9+/=]*", "", words)
                 self.assertIsNone(PATH.search(words), n)
 
+    def test_what_the_walk_says_is_what_its_outputs_show(self):
+        notebook = read(os.path.join(TUTORIALS, "gemm.ipynb"))
+        tables = [text(o["data"]["text/plain"]) for _, o in outputs(notebook) if "data" in o
+                  and "L1, 1 KiB, 16 ways" in text(o["data"].get("text/plain", ""))]
+        rows = [re.search(r"^ *B +(\d+) +(\d+) +(\d+) +(\d+)", t, re.M).groups() for t in tables]
+        self.assertEqual(rows, [("4096", "0", "16", "4080"), ("4096", "3840", "16", "240")])  # all; one in sixteen
+        shown = "".join(text(o.get("text", "")) for _, o in outputs(notebook))
+        speed = {title: float(gflops) for title, gflops in re.findall(r"^([^:\n]+): ([\d.]+) GFLOP/s", shown, re.M)}
+        self.assertGreater(speed["register tile"], speed["register tile, B not packed"])
+        self.assertGreater(speed["threads"], speed["register tile"])
+
     def test_there_are_no_scripts(self):
         for _, notebook in self.each():
             for n, o in outputs(notebook):
