@@ -9,6 +9,7 @@ typedef struct nw_fold {
   nw_tally *tally; // what was counted in it
   int64_t weight; // what it costs to put it behind others
   int64_t lines; // of everything touched: how many
+  int64_t peak; // of a level with one set: the most lines any set could get, wherever regions lie; 0: not found out yet
   bool kept; // by a memo
 } nw_fold;
 

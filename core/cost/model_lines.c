@@ -15,7 +15,7 @@ typedef struct lines_fold {
   runs runs;
 } lines_fold;
 
-enum { BUFFER = 4096, RECENT = 256 };
+enum { BUFFER = 1024, RECENT = 256 };
 
 typedef struct fresh { // a line that came alone
   int64_t line;
@@ -27,7 +27,8 @@ typedef struct lines_folder {
   nw_folder base;
   const nw_lines_of *of;
   runs runs, spare;
-  fresh buffer[BUFFER];
+  fresh buffer[BUFFER], sorted[BUFFER];
+  int *begin; // by region, of those sorted
   int nbuffer;
   int64_t recent[RECENT]; // lines it knows of
 } lines_folder;
@@ -104,13 +105,33 @@ static int by_line(const void *a, const void *b) {
   return x->line != y->line ? (x->line < y->line ? -1 : 1) : x->order - y->order;
 }
 
+static bool in_order(const fresh *x, int n) {
+  for (int i = 1; i < n; i++)
+    if (x[i].line < x[i - 1].line) return false;
+  return true;
+}
+
+// Regions lie in the order of their numbers, and most are gone through upwards: put by region, they need no sorting.
+static void sort_buffer(lines_folder *f) {
+  int nregions = f->of->nregions;
+  memset(f->begin, 0, ((size_t)nregions + 2) * sizeof *f->begin);
+  for (int i = 0; i < f->nbuffer; i++) f->begin[f->buffer[i].region + 2]++;
+  for (int r = 2; r <= nregions + 1; r++) f->begin[r] += f->begin[r - 1];
+  for (int i = 0; i < f->nbuffer; i++) f->sorted[f->begin[f->buffer[i].region + 1]++] = f->buffer[i];
+  for (int r = 0; r < nregions; r++) {
+    fresh *x = f->sorted + f->begin[r];
+    int n = f->begin[r + 1] - f->begin[r];
+    if (!in_order(x, n)) qsort(x, (size_t)n, sizeof *x, by_line);
+  }
+}
+
 static void flush(lines_folder *f) {
   if (!f->nbuffer) return;
-  qsort(f->buffer, (size_t)f->nbuffer, sizeof *f->buffer, by_line);
+  sort_buffer(f);
   begin_merge(f);
   int i = 0;
   for (int k = 0; k < f->nbuffer; k++) {
-    const fresh *x = &f->buffer[k];
+    const fresh *x = &f->sorted[k];
     if (k && x->line == x[-1].line) continue;
     i = merge_run(f, i, (run){x->line, x->line + 1, nw_pattern_of(f->of->patterns, &x->label, 1), 0, x->region});
   }
@@ -134,6 +155,7 @@ static void lines_ask(nw_folder *base, int64_t line, int region, int site, bool 
 static nw_folder *lines_open(const void *of) {
   lines_folder *f = nw_xcalloc(1, sizeof *f);
   f->of = of;
+  f->begin = nw_xcalloc((size_t)f->of->nregions + 2, sizeof *f->begin);
   memset(f->recent, 0xff, sizeof f->recent);
   nw_counting_open(&f->base.count, f->of->nsites + 1);
   return &f->base;
@@ -144,6 +166,7 @@ static void lines_free(nw_folder *base) {
   nw_counting_close(&base->count);
   free(f->runs.at);
   free(f->spare.at);
+  free(f->begin);
   free(f);
 }
 

@@ -457,22 +457,50 @@ static nw_fold *fold_in_sets(run *e, const nw_shape *l, int64_t first, int64_t l
 
 // ---- loops that fit
 
+static uint32_t set_of(const run *e, int64_t line) {
+  int64_t sets = e->job->sets;
+  return (uint32_t)(sets & (sets - 1) ? line % sets : line & (sets - 1));
+}
+
+static void unhold(run *e, const nw_stack_last *at, int n) {
+  for (int i = 0; i < n; i++) e->held[set_of(e, at[i].line + e->origin[at[i].region])] = 0;
+}
+
+// The most lines that a set gets of each region, one above the other: no place of the regions can bring more.
+static int64_t peak_of(run *e, const nw_stacked *s, const nw_shape *l) {
+  int64_t sum = 0;
+  for (int i = 0; i < l->nanchors; i++) {
+    uint32_t most = 0;
+    for (int n = 0; n < s->nlast; n++) {
+      const nw_stack_last *at = &s->last[n];
+      if (at->region != l->anchor[i].region) continue;
+      uint32_t held = ++e->held[set_of(e, at->line + e->origin[at->region])];
+      if (held > most) most = held;
+    }
+    unhold(e, s->last, s->nlast);
+    sum += most;
+  }
+  return sum;
+}
+
 // No set gets more lines than it holds.
-static bool fits(run *e, const nw_fold *x, const nw_shape *l) {
+static bool fits(run *e, nw_fold *x, const nw_shape *l) {
   const nw_stacked *s = nw_fold_stacked(x);
-  uint32_t ways = (uint32_t)((const nw_level_of *)e->job->of)->ways;
-  int64_t sets = e->job->sets, mask = sets & (sets - 1) ? 0 : sets - 1;
+  int64_t ways = ((const nw_level_of *)e->job->of)->ways;
+  if (x->peak && x->peak <= ways) return true;
+  place(e, l, 0);
+  if (!x->peak) {
+    x->peak = peak_of(e, s, l);
+    touch(e, s->nlast);
+    return fits(e, x, l);
+  }
   bool all = true;
   int n = 0;
-  place(e, l, 0);
-  for (; n < s->nlast && all; n++) {
-    int64_t line = s->last[n].line + e->origin[s->last[n].region];
-    all = ++e->held[mask ? line & mask : line % sets] <= ways;
+  while (n < s->nlast && all) {
+    const nw_stack_last *at = &s->last[n++];
+    all = ++e->held[set_of(e, at->line + e->origin[at->region])] <= ways;
   }
-  for (int i = 0; i < n; i++) {
-    int64_t line = s->last[i].line + e->origin[s->last[i].region];
-    e->held[mask ? line & mask : line % sets] = 0;
-  }
+  unhold(e, s->last, n);
   touch(e, n);
   return all;
 }
