@@ -13,8 +13,10 @@
 typedef enum nw_core_unit {
   NW_CORE_LOAD_CROSSING, // loads that reach into a second line
   NW_CORE_STORE_CROSSING,
-  NW_CORE_GATHER, // lanes that are loaded or stored one by one
-  NW_CORE_BRANCH, // taken or not, loops' own and guards'
+  NW_CORE_STORE_LINE, // stores that go to another line than the one before
+  NW_CORE_GATHER, // lanes that are loaded one by one
+  NW_CORE_SCATTER, // lanes that are stored one by one
+  NW_CORE_BRANCH, // that are taken: loops' own, around guards and around branches of a select
   NW_CORE_SPILL, // registers stored or loaded again for want of registers
   NW_CORE_FOLDED, // loads that are part of the instruction that uses them
   NW_CORE_UNITS
@@ -22,6 +24,7 @@ typedef enum nw_core_unit {
 
 typedef struct nw_core_ops { // of one execution of a body, on average
   double op[NW_CLASS_COUNT][NW_WIDTHS]; // instructions, by width
+  double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // that they work on, by size
   double unit[NW_CORE_UNITS];
 } nw_core_ops;
 
@@ -59,6 +62,7 @@ struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
   nw_core_ops ops; // of one run of the body without kids
   int strides; // different steps by which addresses move, for which a register is counted up
   int live, held; // registers of numbers: values it needs that come from outside, and elements it keeps
+  const nw_core_access *first_store, *last_store; // to memory
   nw_vec chain; // nw_core_chain *: of the stores that stand in it
   double transfer
       [NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
@@ -98,6 +102,7 @@ typedef enum nw_core_bound {
   NW_BOUND_FLOAT, // units that compute on vectors and floats
   NW_BOUND_DIVIDE,
   NW_BOUND_INTEGER,
+  NW_BOUND_BRANCH,
   NW_BOUND_LEVEL,
   NW_CORE_BOUNDS = NW_BOUND_LEVEL + NW_MACHINE_LEVELS,
   NW_BOUND_LATENCY = NW_CORE_BOUNDS, // each step waits for the one before

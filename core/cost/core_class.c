@@ -103,11 +103,18 @@ static bool one_by_one(const nw_machine *m, nw_class c, int width) {
   return width == 0;
 }
 
+int nw_core_bits(nw_dtype t) {
+  int bytes = nw_dtype_bytes(t), bits = 0;
+  while (bytes > 1) bytes /= 2, bits++;
+  return bits;
+}
+
 void nw_core_add_op(const nw_machine *m, nw_core_ops *to, const nw_expr *e) {
   nw_class c = nw_core_class(e);
   if (c == NW_CLASS_COUNT) return;
-  if (is_call(e)) return add_calls(m, to, e, c);
   nw_type t = type_of_work(e);
+  to->numbers[c][nw_core_bits((nw_dtype)t.dtype)] += t.lanes;
+  if (is_call(e)) return add_calls(m, to, e, c);
   int width = nw_core_width(m, t);
   if (one_by_one(m, c, width))
     to->op[c][0] += t.lanes;

@@ -9,4 +9,5 @@ int nw_core_pieces(const nw_machine *m, nw_type t); // instructions for one oper
 double nw_core_latency(const nw_machine *m, const nw_expr *e); // 0 for what is no operation
 // Instructions of an operation on whole numbers by a constant, or by a power of two, or by anything.
 void nw_core_add_op(const nw_machine *m, nw_core_ops *to, const nw_expr *e);
+int nw_core_bits(nw_dtype t); // the index of a size of numbers: 8, 16, 32, 64 bits
 bool nw_core_is_address(const nw_expr *e); // a scalar of index type

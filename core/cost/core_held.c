@@ -75,14 +75,15 @@ static int held_through(const nw_core *k, const nw_core_access *a) {
   return depth;
 }
 
-static bool written_alike(const nw_core *k, const nw_core_access *a, const nw_core_access **store) {
+// A load has its element in a register where a loop around it holds what is stored there.
+static int held_around(const nw_core *k, const nw_core_access *a) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];
-    if (b->write && b->buffer == a->buffer && same_place(a, b) &&
-        (a == b || inside(a->body, b->body) || inside(b->body, a->body)))
-      return *store = b, true;
+    if (!b->write || !b->held || b->buffer != a->buffer || !same_place(a, b)) continue;
+    for (const nw_core_node *at = a->body; at; at = at->up)
+      if (at->stmt->kind == NW_LOOP && at->depth == b->held && inside(b->body, at)) return b->held;
   }
-  return false;
+  return 0;
 }
 
 void nw_core_hold(nw_core *k) {
@@ -93,7 +94,6 @@ void nw_core_hold(nw_core *k) {
   }
   for (int i = 0; i < k->access.n; i++) {
     nw_core_access *a = k->access.at[i];
-    const nw_core_access *store;
-    if (!a->write && written_alike(k, a, &store)) a->held = store->held <= a->body->depth ? store->held : 0;
+    if (!a->write) a->held = held_around(k, a);
   }
 }

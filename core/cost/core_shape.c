@@ -12,6 +12,7 @@ typedef struct seen { // a value that was computed
   const nw_core_node *loop, *guard; // in this loop's body, under this guard (NULL: none)
   int home, generation;
   bool loads, folded;
+  bool stored; // what was just stored: the same run of the same body has it
   nw_core_node *body; // that it was counted in
   const nw_core_node *used; // the body that was last counted to need it from outside
 } seen;
@@ -128,7 +129,8 @@ static bool under(const nw_core_node *at, const nw_core_node *guard) {
 static bool still_there(const shaping *s, const seen *x) {
   if (!x->e || x->home > s->at->depth || s->loop[x->home] != x->loop) return false;
   if (x->guard && !under(s->at, x->guard)) return false;
-  return !x->loads || x->home < s->at->depth || x->generation == s->generation;
+  return !x->loads || (x->home < s->at->depth && !x->stored) ||
+         (x->home == s->at->depth && x->generation == s->generation);
 }
 
 // A value that comes from outside of the body takes a register there.
@@ -169,15 +171,29 @@ static double crossing(const shaping *s, const nw_core_access *a, int64_t bytes,
   return (double)over * (double)step / (double)line;
 }
 
+// Gathers go by powers of two, with 64-bit addresses: as many lanes as a vector has of those. One of less than six lanes costs as
+// much as one of six; a lane alone is a load.
+static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_access *a) {
+  int most = (int)m->vector_bytes / 8;
+  nw_core_unit unit = a->write ? NW_CORE_SCATTER : NW_CORE_GATHER;
+  for (int left = a->lanes, piece; left > 0; left -= piece) {
+    for (piece = most; piece > left;) piece /= 2;
+    if (piece > 1)
+      to->unit[unit] += piece < 6 ? 6 : piece;
+    else
+      to->op[a->write ? NW_CLASS_STORE : NW_CLASS_LOAD][0]++;
+    if (a->lanes > most) to->op[NW_CLASS_SHUFFLE][1]++; // into or out of a wider vector
+    if (piece > 1) to->op[NW_CLASS_INT][NW_WIDTHS - 1] += 2; // its addresses
+  }
+}
+
 // A load or a store, in pieces as wide as the machine's vectors.
 static void add_memory(shaping *s, nw_core_ops *to, const nw_core_access *a) {
   const nw_machine *m = s->k->machine;
   nw_class c = a->write ? NW_CLASS_STORE : NW_CLASS_LOAD;
+  to->numbers[c][nw_core_bits((nw_dtype)s->k->exec->p->buffer[a->buffer]->dtype)] += a->lanes;
   nw_core_unit over = a->write ? NW_CORE_STORE_CROSSING : NW_CORE_LOAD_CROSSING;
-  if (a->scattered) {
-    to->unit[NW_CORE_GATHER] += a->lanes;
-    return;
-  }
+  if (a->scattered) return add_scattered(m, to, a);
   int64_t left = (int64_t)a->lanes * a->elem, offset = 0;
   int pieces = (int)((left + m->vector_bytes - 1) / m->vector_bytes);
   for (; left > 0; pieces--) {
@@ -218,6 +234,14 @@ static int home_of_form(const shaping *s, const nw_core_access *a) {
   for (int d = s->at->depth; d > 0 && !home; d--)
     if (!a->affine || nw_form_coef(&a->at, s->loop[d]->slot)) home = d;
   return home;
+}
+
+// LLVM hands a vector from one block to the next in registers of its own only if its lanes are a power of two, or fit one
+// register when rounded up to one; else number by number: put together before it is used, taken apart behind.
+static bool falls_apart(const nw_machine *m, nw_type t) {
+  int lanes = 1;
+  while (lanes < t.lanes) lanes *= 2;
+  return lanes != t.lanes && (int64_t)lanes * nw_dtype_bytes((nw_dtype)t.dtype) > m->vector_bytes;
 }
 
 static int value(shaping *s, const nw_expr *e);
@@ -268,6 +292,12 @@ static void unfold(shaping *s, seen *x) {
   x->body->ops.unit[NW_CORE_FOLDED] -= nw_core_pieces(s->k->machine, x->e->type);
 }
 
+// Of a condition that is the same in all lanes only one branch is evaluated, where it has a load.
+static bool is_branch(const nw_expr *e) {
+  return e->op == NW_OP_SELECT && e->arg[0]->type.lanes == 1 &&
+         (nw_uses_load(e->arg[1], NULL) || nw_uses_load(e->arg[2], NULL));
+}
+
 static int operation(shaping *s, const nw_expr *e) {
   int home = 0;
   for (int i = 0; i < e->n; i++) {
@@ -279,6 +309,7 @@ static int operation(shaping *s, const nw_expr *e) {
     seen *y = seen_at(s, e->arg[i]);
     if (y->e) x->loads |= y->loads || e->arg[i]->op == NW_OP_LOAD;
   }
+  if (is_branch(e)) return x->body->ops.unit[NW_CORE_BRANCH]++, home;
   nw_core_add_op(s->k->machine, &x->body->ops, e);
   fold_load(s, e, home);
   return home;
@@ -349,14 +380,6 @@ static void add_chain(shaping *s, const nw_core_access *a) {
   nw_vec_push(&s->at->chain, c);
 }
 
-// LLVM hands a vector from one block to the next in registers of its own only if its lanes are a power of two, or fit one
-// register when rounded up to one; else number by number: put together before it is used, taken apart behind.
-static bool falls_apart(const nw_machine *m, nw_type t) {
-  int lanes = 1;
-  while (lanes < t.lanes) lanes *= 2;
-  return lanes != t.lanes && (int64_t)lanes * nw_dtype_bytes((nw_dtype)t.dtype) > m->vector_bytes;
-}
-
 // Held elements are loaded before the loops that hold them and stored behind: once, whatever the number of statements. The load
 // is not needed where the body around has just stored the element.
 static void add_held(shaping *s, const nw_core_access *a) {
@@ -380,6 +403,27 @@ static void add_held(shaping *s, const nw_core_access *a) {
   add_memory(s, &loop->up->ops, &load);
 }
 
+// Do b's elements begin on the line where a's end, mostly?
+static bool same_line(const shaping *s, const nw_core_access *a, const nw_core_access *b, int64_t moved) {
+  if (a->buffer != b->buffer || !a->affine || !b->affine || a->scattered || b->scattered) return false;
+  int64_t by = (b->at.rest + moved - a->at.rest) * a->elem;
+  return llabs(by) < s->k->machine->level[0].line;
+}
+
+static void add_line(shaping *s, nw_core_node *body, const nw_core_access *a) {
+  if (body->last_store && !same_line(s, body->last_store, a, 0)) body->ops.unit[NW_CORE_STORE_LINE]++;
+  if (!body->first_store) body->first_store = a;
+  body->last_store = a;
+}
+
+// From the last store of an iteration to the first of the next.
+static void close_lines(shaping *s, nw_core_node *body) {
+  if (!body->first_store) return;
+  bool loop = body->stmt->kind == NW_LOOP && body->first_store->affine;
+  int64_t moved = loop ? nw_form_coef(&body->first_store->at, body->slot) : 0;
+  if (!loop || !same_line(s, body->last_store, body->first_store, moved)) body->ops.unit[NW_CORE_STORE_LINE]++;
+}
+
 static void add_store(void *env, nw_core_node *body, const nw_stmt *stmt) {
   shaping *s = env;
   s->at = body;
@@ -396,12 +440,12 @@ static void add_store(void *env, nw_core_node *body, const nw_stmt *stmt) {
   if (s->k->apart[a->buffer]) return;
   if (a->held) return add_held(s, a);
   add_memory(s, &body->ops, a);
+  add_line(s, body, a);
   s->generation++;
   if (a->masked) return;
   const nw_expr *index = stmt->store.index;
-  const nw_expr *again = nw_load(stmt->store.value->type.lanes == index->type.lanes ? index->pool : index->pool,
-                                 stmt->store.value->type, stmt->store.buffer, 1, &index);
-  remember(s, again, body->depth, true);
+  const nw_expr *again = nw_load(index->pool, stmt->store.value->type, stmt->store.buffer, 1, &index);
+  remember(s, again, body->depth, true)->stored = true;
 }
 
 // ---- loops
@@ -438,7 +482,7 @@ static void enter(void *env, nw_core_node *body, bool opens) {
   shaping *s = env;
   bool loop = body->stmt->kind == NW_LOOP;
   s->at = opens ? body : body->up;
-  if (!opens) return;
+  if (!opens) return close_lines(s, body);
   if (loop) s->loop[body->depth] = body;
   if (loop) add_loop(s->k, body);
   if (body->stmt->kind == NW_GUARD) {

@@ -9,10 +9,11 @@
 
 enum { PREDICTED = 64 }; // iterations whose end a predictor foresees
 
-const char *nw_core_bound_name(int bound) {
+// What comes from behind the last level comes from memory.
+const char *nw_core_bound_name(const nw_machine *m, int bound) {
   static const char *const names[] = {"dispatch", "loads",    "stores",   "arithmetic", "division", "integers",
-                                      "L2 to L1", "L3 to L2", "L4 to L3", "memory",     "latency"};
-  return names[bound];
+                                      "branches", "L2 to L1", "L3 to L2", "L4 to L3",   "memory",   "latency"};
+  return names[bound == NW_BOUND_LEVEL + m->nlevels - 1 ? NW_CORE_BOUNDS - 1 : bound];
 }
 
 // ---- resources of one run of a body
@@ -44,9 +45,12 @@ static nw_core_cost own_cost(const nw_machine *m, const nw_core_ops *ops) {
       c.instructions += is_call(k) ? cycles * m->dispatch : ops->op[k][w];
     }
   c.busy[NW_BOUND_LOAD] += unit[NW_CORE_LOAD_CROSSING] * m->line_crossing + unit[NW_CORE_GATHER] * m->gather;
-  c.busy[NW_BOUND_STORE] += unit[NW_CORE_STORE_CROSSING] * m->store_crossing;
+  c.busy[NW_BOUND_STORE] += unit[NW_CORE_STORE_CROSSING] * m->store_crossing + unit[NW_CORE_SCATTER] * 2 * m->gather;
+  c.busy[NW_BOUND_STORE] = fmax(c.busy[NW_BOUND_STORE], unit[NW_CORE_STORE_LINE] / m->store_lines);
+  c.busy[NW_BOUND_BRANCH] += unit[NW_CORE_BRANCH] * m->loop;
   c.busy[NW_BOUND_LOAD] += unit[NW_CORE_SPILL] / rate(m, NW_CLASS_LOAD, nw_width_of(m->vector_bytes));
-  c.instructions += unit[NW_CORE_GATHER] * 2 + unit[NW_CORE_SPILL] + unit[NW_CORE_BRANCH] - unit[NW_CORE_FOLDED];
+  c.instructions += 3 * (unit[NW_CORE_GATHER] + unit[NW_CORE_SCATTER]) + unit[NW_CORE_SPILL] + unit[NW_CORE_BRANCH] -
+                    unit[NW_CORE_FOLDED];
   c.busy[NW_BOUND_DISPATCH] = c.instructions / m->dispatch;
   return c;
 }
@@ -79,7 +83,7 @@ static bool is_loop(const nw_core_node *at) { return at->stmt->kind == NW_LOOP; 
 static double average(const nw_core_node *at) { return at->entered ? (double)at->times / (double)at->entered : 0; }
 
 static bool moves_in(const nw_core_access *a, const nw_core_node *loop) {
-  return !a->affine || a->scattered || nw_form_coef(&a->at, loop->slot);
+  return !a->affine || nw_form_coef(&a->at, loop->slot);
 }
 
 // Cycles of the chain through one element in one iteration of a loop around the store: it is updated in every iteration of the
@@ -88,7 +92,7 @@ static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_n
   const nw_core_access *a = c->store;
   bool apart = k->apart[a->buffer];
   double cycles = c->latency;
-  if (c->through_memory) cycles += a->masked ? k->machine->forward_masked : k->machine->forward;
+  if (c->through_memory) cycles += a->masked || a->scattered ? k->machine->forward_masked : k->machine->forward;
   for (const nw_core_node *at = a->body; at != loop; at = at->up) {
     if (!is_loop(at)) cycles *= average(at);
     if (!is_loop(at) || moves_in(a, at)) continue;
@@ -230,4 +234,37 @@ static nw_core_cost time_of(nw_core *k, nw_core_node *at) {
   return all;
 }
 
-nw_core_cost nw_core_time(nw_core *k) { return time_of(k, k->root); }
+// A loop whose chain is long, but runs beside others, takes no longer than what it is in.
+static void limit(nw_core_node *at, double most) {
+  at->cycles = fmin(at->cycles, most);
+  for (int i = 0; i < at->nkids; i++) limit(at->kid[i], at->cycles);
+}
+
+nw_core_cost nw_core_time(nw_core *k) {
+  nw_core_cost c = time_of(k, k->root);
+  limit(k->root, k->root->cycles);
+  return c;
+}
+
+static void add_ops(nw_core_ops *to, const nw_core_ops *ops, double times) {
+  for (int c = 0; c < NW_CLASS_COUNT; c++) {
+    for (int w = 0; w < NW_WIDTHS; w++) to->op[c][w] += times * ops->op[c][w];
+    for (int b = 0; b < NW_ENERGY_BITS; b++) to->numbers[c][b] += times * ops->numbers[c][b];
+  }
+  for (int u = 0; u < NW_CORE_UNITS; u++) to->unit[u] += times * ops->unit[u];
+}
+
+static void add_body(const nw_core_node *at, nw_core_ops *to) {
+  add_ops(to, &at->ops, (double)at->times);
+  for (int i = 0; i < at->nkids; i++) add_body(at->kid[i], to);
+}
+
+void nw_core_add_all(const nw_core *k, nw_core_ops *to) { add_body(k->root, to); }
+
+double nw_core_instructions(const nw_core_ops *ops) {
+  double n = ops->unit[NW_CORE_BRANCH] + ops->unit[NW_CORE_SPILL] + ops->unit[NW_CORE_GATHER] + ops->unit[NW_CORE_SCATTER] -
+             ops->unit[NW_CORE_FOLDED];
+  for (int c = 0; c < NW_CLASS_COUNT; c++)
+    for (int w = 0; w < NW_WIDTHS; w++) n += ops->op[c][w];
+  return n;
+}

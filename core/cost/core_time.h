@@ -11,4 +11,7 @@ typedef struct nw_core_cost { // of one execution of a loop, guard or program, w
 
 // With a row for every body, by nw_core_node.number; owned by k.
 nw_core_cost nw_core_time(nw_core *k);
-const char *nw_core_bound_name(int bound);
+// Adds what all bodies do, as often as they run.
+void nw_core_add_all(const nw_core *k, nw_core_ops *to);
+double nw_core_instructions(const nw_core_ops *ops);
+const char *nw_core_bound_name(const nw_machine *m, int bound);

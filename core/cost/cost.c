@@ -1,21 +1,114 @@
-// What a program costs: the core model with the bytes that its caches move.
-#include "cost/core_time.h"
+// What a program costs: the core model, the bytes that its caches move, threads and energy as one record.
+#include "cost/energy.h"
 #include "cost/traffic.h"
+#include <math.h>
 #include <stdlib.h>
+
+enum { MOST_THREADS = 64 };
 
 struct nw_cost {
   nw_core *core;
-  nw_traffic *traffic;
+  nw_traffic *traffic; // of the first thread
+  nw_machine machine; // as one thread of so many has it
   nw_core_cost whole;
-  double cycles, seconds;
+  nw_core_ops all; // of all threads
+  nw_moved_bytes moved;
+  nw_energy energy;
+  int threads, nregions;
+  double share[MOST_THREADS]; // cycles inside of parallel loops, by thread
+  double outside, cycles, seconds, team_seconds;
   int nloops;
   const nw_core_node **loop;
 };
+
+// ---- one thread
+
+static bool is_region(const nw_core_node *at) { return at->stmt->kind == NW_LOOP && at->stmt->loop.mark == NW_PARALLEL; }
+
+static double cycles_in_regions(const nw_core_node *at, int *entered) {
+  if (is_region(at)) return *entered += (int)fmin((double)at->entered, 1e9), at->cycles;
+  double all = 0;
+  for (int i = 0; i < at->nkids; i++) all += cycles_in_regions(at->kid[i], entered);
+  return all;
+}
+
+// Of lines that a level is asked for, those that miss come from the one behind and push out what they wrote.
+static void add_moved(nw_cost *k, const nw_traffic *t) {
+  for (int i = 0; i < t->n; i++) {
+    const nw_traffic_row *r = &t->row[i];
+    double line = (double)k->machine.level[r->level].line;
+    k->moved.read[r->level + 1] += line * (double)(r->count.read_misses + r->count.write_misses);
+    k->moved.written[r->level + 1] += line * (double)r->count.written_back;
+  }
+}
+
+static bool same_share(const nw_core_node *at, const int64_t *times, int *n) {
+  bool same = times[(*n)++] == at->times;
+  for (int i = 0; i < at->nkids; i++) same &= same_share(at->kid[i], times, n);
+  return same;
+}
+
+static void note_share(const nw_core_node *at, int64_t *times, int *n) {
+  times[(*n)++] = at->times;
+  for (int i = 0; i < at->nkids; i++) note_share(at->kid[i], times, n);
+}
 
 static int count_bodies(const nw_core_node *at) {
   int n = 1;
   for (int i = 0; i < at->nkids; i++) n += count_bodies(at->kid[i]);
   return n;
+}
+
+// A thread that runs every body as often as the one before it is taken to miss as often.
+static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread, int64_t *before, nw_traffic **traffic) {
+  int n = 0, entered = 0;
+  if (!nw_core_count(k->core, thread, o->threads > 1 ? o->threads : 0)) return false;
+  if (thread == 0 || !*traffic || !same_share(k->core->root, before, &n)) {
+    nw_traffic_free(*traffic);
+    *traffic = nw_traffic_of(c, k->core->exec, o->sizes, o->machine, thread, o->threads > 1 ? o->threads : 0, o->conflicts);
+    if (!*traffic) return false;
+  }
+  n = 0;
+  note_share(k->core->root, before, &n);
+  nw_traffic_charge(*traffic, k->core);
+  k->whole = nw_core_time(k->core);
+  nw_core_add_all(k->core, &k->all);
+  add_moved(k, *traffic);
+  k->share[thread] = cycles_in_regions(k->core->root, &entered);
+  k->outside = k->core->root->cycles - k->share[thread];
+  k->nregions = entered;
+  return true;
+}
+
+// The first thread last: what it does is what is shown.
+static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
+  int64_t *before = NW_NEW_N(k->core->arena, int64_t, count_bodies(k->core->root));
+  bool ok = true;
+  for (int t = k->threads - 1; ok && t >= 0; t--) ok = run_thread(c, k, o, t, before, &k->traffic);
+  return ok;
+}
+
+// ---- together
+
+// Threads share memory, and the rest of the record is one thread's.
+static nw_machine shared_machine(const nw_machine *m, int threads) {
+  nw_machine one = *m;
+  if (one.memory.bandwidth * threads > one.memory.bandwidth_all) one.memory.bandwidth = one.memory.bandwidth_all / threads;
+  return one;
+}
+
+static void add_up(nw_cost *k) {
+  const nw_machine *m = &k->machine;
+  double most = 0, spawn = 0, barrier = 0;
+  for (int t = 0; t < k->threads; t++) most = fmax(most, k->share[t]);
+  if (k->threads > 1 && k->nregions) k->team_seconds = k->nregions * 1e-6 * nw_machine_team_us(m, k->threads, &spawn, &barrier);
+  k->cycles = k->outside + most + k->team_seconds * m->clock * 1e9;
+  k->seconds = k->cycles / (m->clock * 1e9);
+  for (int b = 0; b < NW_ENERGY_BITS; b++) {
+    k->moved.read[0] += k->all.numbers[NW_CLASS_LOAD][b] * (1 << b);
+    k->moved.written[0] += k->all.numbers[NW_CLASS_STORE][b] * (1 << b);
+  }
+  nw_energy_of(m, &k->all, &k->moved, k->seconds, k->threads, &k->energy);
 }
 
 static void list_bodies(nw_cost *k, const nw_core_node *at) {
@@ -25,15 +118,10 @@ static void list_bodies(nw_cost *k, const nw_core_node *at) {
 
 static bool find_cost(nw_ctx *c, nw_cost *k, const nw_program *p, const nw_cost_opts *o) {
   nw_exec *e = nw_lower(p, NULL);
-  k->core = e ? nw_core_new(c, e, o->sizes, o->machine) : NULL;
+  k->core = e ? nw_core_new(c, e, o->sizes, &k->machine) : NULL;
   nw_exec_release(e);
-  if (!k->core || !nw_core_count(k->core, 0, o->threads) || !nw_core_shape(k->core)) return false;
-  k->traffic = nw_traffic_of(c, k->core->exec, o->sizes, o->machine, 0, o->threads);
-  if (!k->traffic) return false;
-  nw_traffic_charge(k->traffic, k->core);
-  k->whole = nw_core_time(k->core);
-  k->cycles = k->core->root->cycles;
-  k->seconds = k->cycles / (o->machine->clock * 1e9);
+  if (!k->core || !nw_core_shape(k->core) || !run_threads(c, k, o)) return false;
+  add_up(k);
   k->loop = NW_NEW_N(k->core->arena, const nw_core_node *, count_bodies(k->core->root));
   list_bodies(k, k->core->root);
   return true;
@@ -43,7 +131,13 @@ nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o) {
   if (o->machine->kind != NW_MACHINE_CPU)
     return nw_fail(c, NW_EINVAL, "nw.machine{} is this host's; nw.machines() names others.",
                    "%s is no processor: only those are modelled", o->machine->name);
+  if (o->threads > MOST_THREADS || o->threads > o->machine->cores)
+    return nw_fail(c, NW_ERANGE, NULL, "threads: %d is more than the %d cores of %s, or than %d", o->threads,
+                   (int)o->machine->cores, o->machine->name, MOST_THREADS);
+  if (!nw_sizes_allowed(c, p, o->sizes)) return NULL;
   nw_cost *k = nw_xcalloc(1, sizeof *k);
+  k->threads = o->threads > 1 ? o->threads : 1;
+  k->machine = shared_machine(o->machine, k->threads);
   if (find_cost(c, k, p, o)) return k;
   nw_cost_free(k);
   return NULL;
@@ -56,9 +150,51 @@ void nw_cost_free(nw_cost *k) {
   free(k);
 }
 
-double nw_cost_cycles(const nw_cost *k) { return k->cycles; }
-double nw_cost_seconds(const nw_cost *k) { return k->seconds; }
-const char *nw_cost_bound(const nw_cost *k) { return nw_core_bound_name(k->core->root->bound); }
+// ---- reading
+
+static double flops(const nw_cost *k) {
+  double n = 0;
+  for (int b = 0; b < NW_ENERGY_BITS; b++) {
+    n += 2 * k->all.numbers[NW_CLASS_FMA][b];
+    for (int c = NW_CLASS_ADD; c <= NW_CLASS_POW64; c++)
+      if (c != NW_CLASS_CAST) n += k->all.numbers[c][b];
+  }
+  return n;
+}
+
+nw_cost_total nw_cost_total_of(const nw_cost *k) {
+  return (nw_cost_total){.cycles = k->cycles,
+                         .seconds = k->seconds,
+                         .bound = nw_core_bound_name(&k->machine, k->core->root->bound),
+                         .flops = flops(k),
+                         .instructions = nw_core_instructions(&k->all),
+                         .spills = k->all.unit[NW_CORE_SPILL],
+                         .joules = nw_energy_joules(&k->energy),
+                         .threads = k->threads,
+                         .outside_cycles = k->outside,
+                         .team_seconds = k->team_seconds};
+}
+
+double nw_cost_share(const nw_cost *k, int thread) { return k->share[thread]; }
+int nw_cost_levels(const nw_cost *k) { return k->machine.nlevels + 1; }
+
+void nw_cost_moved(const nw_cost *k, int level, double *read, double *written) {
+  *read = k->moved.read[level];
+  *written = k->moved.written[level];
+}
+
+int nw_cost_energies(const nw_cost *k) { return k->energy.n; }
+const nw_energy_row *nw_cost_energy(const nw_cost *k, int i) { return &k->energy.row[i]; }
+
+int nw_cost_buffers(const nw_cost *k) { return k->core->places.n; }
+
+nw_cost_buffer nw_cost_buffer_at(const nw_cost *k, int i) {
+  static const char *const kinds[] = {"parameter", "workspace", "workspace of each thread", "stack", "grid"};
+  const nw_placed *x = &k->core->places.at[i];
+  bool apart = k->core->apart[i];
+  return (nw_cost_buffer){x->buffer->name, apart ? "registers" : kinds[k->core->exec->storage[i].kind], x->bytes};
+}
+
 nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i) {
   const nw_traffic_row *r = &k->traffic->row[i];
   return (nw_cost_missed){.level = r->level,
@@ -69,18 +205,17 @@ nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i) {
 }
 
 int nw_cost_misses(const nw_cost *k) { return k->traffic->n; }
+
 bool nw_cost_exact(const nw_cost *k, int level, double *error) {
   *error = k->traffic->error[level];
   return k->traffic->exact[level];
 }
 
-int nw_cost_terms(const nw_cost *k) {
-  (void)k;
-  return NW_CORE_BOUNDS + 1;
-}
+int nw_cost_terms(const nw_cost *k) { return (void)k, NW_CORE_BOUNDS + 1; }
 
+// The last level's bytes come from memory, however many levels there are.
 nw_cost_term nw_cost_term_at(const nw_cost *k, int i) {
-  return (nw_cost_term){nw_core_bound_name(i), i < NW_CORE_BOUNDS ? k->whole.busy[i] : k->whole.wait};
+  return (nw_cost_term){nw_core_bound_name(&k->machine, i), i < NW_CORE_BOUNDS ? k->whole.busy[i] : k->whole.wait};
 }
 
 int nw_cost_loops(const nw_cost *k) { return k->nloops; }
@@ -89,7 +224,8 @@ nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i) {
   const nw_core_node *at = k->loop[i];
   return (nw_cost_loop){.name = at->stmt->kind == NW_LOOP ? at->stmt->loop.var->name : NULL,
                         .depth = at->depth,
+                        .entered = at->entered,
                         .times = at->times,
                         .cycles = at->cycles,
-                        .bound = nw_core_bound_name(at->bound)};
+                        .bound = nw_core_bound_name(&k->machine, at->bound)};
 }

@@ -8,13 +8,16 @@
 
 enum { MOST_SIMULATED = 400000000 }; // accesses: some seconds
 
-// A level that others use too has fewer ways for us.
-static nw_sim_opts caches_of(const nw_machine *m) {
-  nw_sim_opts o = {.nlevels = m->nlevels, .line = (int)m->level[0].line, .misses = true};
-  for (int i = 0; i < m->nlevels; i++) {
-    int64_t ways = nw_machine_effective_ways(&m->level[i]);
-    o.level[i] = (nw_sim_level){m->level[i].bytes / m->level[i].ways * ways, (int)ways};
-  }
+// As much of a level as a thread can count on: what others leave of its ways, and of those its part where several share it.
+static nw_sim_level level_of(const nw_machine_level *x, int threads) {
+  int64_t sharers = threads > x->shared_by ? x->shared_by : threads < 1 ? 1 : threads;
+  int64_t left = nw_machine_effective_ways(x), ways = left / sharers > 0 ? left / sharers : 1;
+  return (nw_sim_level){x->bytes / x->ways * ways, (int)ways};
+}
+
+static nw_sim_opts caches_of(const nw_machine *m, int threads, bool conflicts) {
+  nw_sim_opts o = {.nlevels = m->nlevels, .line = (int)m->level[0].line, .misses = true, .conflicts = conflicts};
+  for (int i = 0; i < m->nlevels; i++) o.level[i] = level_of(&m->level[i], threads);
   return o;
 }
 
@@ -76,9 +79,9 @@ static bool by_simulator(nw_ctx *c, nw_traffic *t, const nw_sim_opts *caches) {
 }
 
 nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m, int thread,
-                          int threads) {
+                          int threads, bool conflicts) {
   nw_traffic *t = nw_xcalloc(1, sizeof *t);
-  nw_sim_opts caches = caches_of(m);
+  nw_sim_opts caches = caches_of(m, threads, conflicts);
   t->walker = nw_walker_new(c, e, sizes);
   if (!t->walker) return nw_traffic_free(t), NULL;
   t->row = nw_xcalloc((size_t)(m->nlevels * nw_walker_sites(t->walker)) + 1, sizeof *t->row);
@@ -159,7 +162,13 @@ static double lost_between_calls(const nw_core *k, int level) {
   return m;
 }
 
+static void clear(nw_core_node *at) {
+  for (int i = 0; i < NW_MACHINE_LEVELS; i++) at->transfer[i] = 0;
+  for (int i = 0; i < at->nkids; i++) clear(at->kid[i]);
+}
+
 void nw_traffic_charge(const nw_traffic *t, nw_core *k) {
+  clear(k->root);
   for (int i = 0; i < t->n; i++) {
     const nw_traffic_row *r = &t->row[i];
     const nw_core_access *a = access_of(k, r->site);

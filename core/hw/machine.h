@@ -140,7 +140,7 @@ struct nw_machine {
   double window; // instructions that can be under way at once
   double forward; // cycles from a store to a load of what it stored
   double forward_masked; // the same where the store has a mask
-  double misses; // lines that the first level can wait for at once
+  double store_lines; // lines per cycle that stores can write to, one after the other
   double branch_miss, loop,
       call; // cycles: of a mispredicted branch; of an iteration of an empty loop; of an empty function
   int combine; // nw_overlap

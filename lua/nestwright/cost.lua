@@ -5,7 +5,7 @@ local errors = require "nestwright.errors"
 local machine = require "nestwright.machine"
 local report = require "nestwright.report"
 local rows = require "nestwright.rows"
-local written = require "nestwright.written"
+local text = require "nestwright.cost_text"
 
 local cost = {}
 
@@ -28,72 +28,207 @@ local function added(list, key_of)
   return out
 end
 
--- ---- the text
-
-local function terms_text(c, out)
-  local shown = {}
-  for _, term in ipairs(c.terms) do if term.cycles >= 0.005 * c.cycles then shown[#shown + 1] = term end end
-  table.sort(shown, function(a, b) return a.cycles > b.cycles end)
-  for _, term in ipairs(shown) do
-    out[#out + 1] = ("  %-12s %12s cycles  %3.0f %%"):format(term.name, written.count(math.floor(term.cycles)),
-      100 * term.cycles / c.cycles)
-  end
-end
-
-local HEADER = ("%-16s %14s %14s %14s %14s"):format("", "lines asked", "misses", "conflicts", "written back")
-
-local function misses_text(c, out)
-  out[#out + 1] = HEADER
-  for _, row in ipairs(c.by_tensor) do
-    out[#out + 1] = ("%-16s %14d %14d %14d %14d"):format(("  L%d %s"):format(row.level, row.tensor), row.asked, row.misses,
-      row.conflict, row.written_back)
-  end
-end
-
-local function exact_text(c)
-  local parts = {}
-  for _, level in ipairs(c.levels) do
-    parts[#parts + 1] = ("L%d %s"):format(level.level,
-      level.exact and "exact" or ("estimated, %.1f %% off where it was checked"):format(100 * level.error))
-  end
-  return "misses of least-recently-used caches: " .. table.concat(parts, ", ")
-end
-
-local function text_of(c)
-  local out = {("%s on %s: %s cycles; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name,
-    written.count(math.floor(c.cycles)), c.bottleneck)}
-  terms_text(c, out)
-  misses_text(c, out)
-  out[#out + 1] = exact_text(c)
-  return table.concat(out, "\n")
-end
-
 -- ---- the record
 
-local OPTIONS = {"machine", "sizes", "threads"}
+-- Bytes between two levels, and operations for each of them.
+local function traffic_of(c, m)
+  local out = {}
+  for n, moved in ipairs(c.moved) do
+    local bytes = moved.read + moved.written
+    out[n] = {name = m.caches[n] and "L" .. n or "memory", read = moved.read, written = moved.written, bytes = bytes,
+      intensity = bytes > 0 and c.flops / bytes or math.huge}
+  end
+  return out
+end
 
---- The record of a schedule, or of its version o.version.
+-- Bytes that exist at once, by where they are.
+local function memory_of(c)
+  local out = {}
+  for _, b in ipairs(c.buffers) do out[b.where] = (out[b.where] or 0) + b.bytes end
+  return out
+end
+
+local function balance_of(c)
+  local most, all = 0, 0
+  for _, cycles in ipairs(c.shares) do most, all = math.max(most, cycles), all + cycles end
+  return most > 0 and all / #c.shares / most or 1
+end
+
+local function threads_of(what, value)
+  local n = caches.whole(what, value or 1, "threads")
+  if n < 1 then errors.fail("range", nil, "%s: threads: %d is less than one", what, n) end
+  return n
+end
+
+--- The record of a schedule, or of its version o.version: o has machine, sizes, threads and conflicts, as in s:cost.
 function cost.of(what, s, o)
-  caches.check_schedule(what, s)
   local walk = caches.walk(what, s, {sizes = o.sizes, version = o.version})
   local m = machine.of(o.machine)
+  walk.threads, walk.conflicts = threads_of(what, o.threads), o.conflicts ~= false
   local c = core.cost(s, walk, m)
   c.machine = m
   c.by_tensor = added(c.by_access, function(row) return row.level .. row.tensor end)
   c.by_loop = added(c.by_access, function(row) return row.level .. tostring(row.loop) end)
   c.levels = added(c.by_access, function(row) return row.level end)
-  return report.new(c, text_of(c))
+  c.traffic, c.memory, c.balance = traffic_of(c, m), memory_of(c), balance_of(c)
+  return c
 end
 
-function cost.install()
+-- ---- beside the measurement
+
+-- Inputs of the sizes given, filled with numbers; outputs empty.
+local function arguments_of(s, values)
+  local inside, nw, list = require "nestwright.inside", require "nestwright", {}
+  local signature = inside.signature(s)
+  local function make(t, with)
+    local shape = {}
+    for n, dim in ipairs(t.dims) do shape[n] = values[dim] or dim end
+    for n, dim in ipairs(shape) do
+      if math.type(dim) ~= "integer" then
+        errors.fail("invalid", "give the arrays: s:cost{measure = {a, b, c}}", "cost: the extent %s of %s (dimension %d) is no number",
+          dim, t.name, n)
+      end
+    end
+    list[#list + 1] = with(shape, t.dtype)
+  end
+  for n, t in ipairs(signature.inputs) do
+    make(t, function(shape, dtype) return nw.random(shape, dtype, {seed = n}) end)
+  end
+  for _, t in ipairs(signature.outputs) do make(t, nw.zeros) end
+  return list
+end
+
+local function measured(s, o)
+  local list = o.measure
+  if list == true then list = arguments_of(s, o.sizes or {}) end
+  errors.expect("cost: measure", list, "table")
+  local call = table.move(list, 1, #list, 1, {})
+  call[#call + 1] = {reps = 10, warmup = 2}
+  return s:build {threads = threads_of("cost", o.threads)}:time(table.unpack(call))
+end
+
+-- ---- prices of counts
+
+local function pj_of_accelerator(m, name)
+  local a = m.accelerator
+  local bytes = a.input_bits // 8
+  if name == "mac" then return m.energy.fma[({[8] = 1, [16] = 2, [32] = 3, [64] = 4})[a.input_bits]] end
+  if name == "memory" then return m.memory.read_pj * bytes end
+  if name == "network" then return a.network_pj * bytes end
+  for _, b in ipairs(a.buffers or {}) do if b.name == name then return b.read_pj * b.word_bits / 8 end end
+end
+
+local BITS = {["8"] = 1, ["16"] = 2, ["32"] = 3, ["64"] = 4}
+
+local function pj_of_processor(m, name)
+  local class, bits = name:match "^(%l+%d*) (%d+)$"
+  if class and m.energy[class] and BITS[bits] then return m.energy[class][BITS[bits]] end
+  if name == "instruction" then return m.energy.instruction end
+  if name == "memory" then return m.memory.read_pj end
+  local level = m.caches[tonumber(name:match "^L(%d)$")]
+  return level and level.read_pj
+end
+
+local function price_cycles(m, counts, utilisation)
+  if m.kind ~= "accelerator" or not counts.mac then return nil end
+  local a = m.accelerator
+  return counts.mac / (a.rows * a.columns * a.depth * utilisation)
+end
+
+local function price(options)
+  local o = errors.options("price", errors.expect("price", options, "table"), {"counts", "machine", "pj", "utilisation"})
+  local m, own = machine.of(o.machine), errors.expect("price: pj", o.pj or {}, "table")
+  local utilisation = errors.expect("price: utilisation", o.utilisation or 1, "number")
+  if not (utilisation > 0 and utilisation <= 1) then
+    errors.fail("range", nil, "price: utilisation: %s is not above 0 and up to 1", utilisation)
+  end
+  local names, list, joules = {}, {}, 0
+  for name in pairs(errors.expect("price: counts", o.counts, "table")) do names[#names + 1] = tostring(name) end
+  table.sort(names)
+  for n, name in ipairs(names) do
+    local count = errors.expect("price: counts." .. name, o.counts[name], "number")
+    local pj = own[name] or (m.kind == "accelerator" and pj_of_accelerator or pj_of_processor)(m, name)
+    if not pj then
+      errors.fail("invalid", ("give it: pj = {[\"%s\"] = 1.0}"):format(name), "price: %s has no energy for '%s'", m.name, name)
+    end
+    list[n] = {name = name, count = count, pj = pj, joules = count * pj * 1e-12}
+    joules = joules + list[n].joules
+  end
+  local p = {rows = list, joules = joules, cycles = price_cycles(m, o.counts, utilisation), machine = m}
+  return report.new(p, text.price(p))
+end
+
+-- ---- sizes
+
+local function curve(s, options)
+  local o = errors.options("cost_curve", errors.expect("cost_curve", options, "table"),
+    {"size", "values", "machine", "sizes", "threads", "conflicts", "measure", "title"})
+  local names = core.program_sizes(caches.check_schedule("cost_curve", s))
+  local size = o.size or names[1]
+  if not size then
+    errors.fail("invalid", "M = nw.size \"M\" is one", "cost_curve: this schedule has no symbolic size")
+  end
+  local list, values = {}, errors.expect("cost_curve: values", o.values, "table")
+  if #values == 0 then errors.fail("invalid", "{values = {64, 128, 256}}", "cost_curve: values is empty") end
+  for n, value in ipairs(values) do
+    local sizes = {}
+    for name, v in pairs(o.sizes or {}) do sizes[name] = v end
+    sizes[size] = value
+    local c = cost.of("cost_curve", s, setmetatable({sizes = sizes}, {__index = o}))
+    list[n] = {size = value, cycles = c.cycles, seconds = c.seconds, bottleneck = c.bottleneck, flops = c.flops,
+      joules = c.joules, misses = {}}
+    for level, row in ipairs(c.levels) do list[n].misses[level] = row.misses end
+  end
+  return report.new({rows = list, size = size}, text.curve(list, size), {plot = function(_, more)
+    return require "nestwright.plots.cost".curve(list, size, errors.options("plot", more, {"y", "title"}))
+  end})
+end
+
+-- ---- the method
+
+local OPTIONS = {"machine", "sizes", "threads", "conflicts", "measure", "mca"}
+
+local function full(s, options)
+  local o = errors.options("cost", options, OPTIONS)
+  caches.check_schedule("cost", s)
+  local c = cost.of("cost", s, o)
+  if o.measure then
+    c.measured = measured(s, o)
+    c.ratio = c.seconds / c.measured.min
+  end
+  if o.mca then c.mca = require "nestwright.mca".of(s) end
+  return report.new(c, text.of(c), {cells = text.cells(c)})
+end
+
+function cost.install(nw)
   local method = rows.definer(rows.methods "schedule", "schedule")
 
-  method("cost", "(self: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, threads?: integer}): nw.report",
-    "What the schedule should take, by a model: cycles, seconds, the bottleneck, and terms: cycles of each resource were all "
-    .. "others free. machine: as nw.machine takes it; this host unless said. sizes: values of symbolic sizes. The answer prints a "
-    .. "table and has the fields cycles, seconds, bottleneck, terms (name, cycles), loops (name, depth, times, cycles, "
-    .. "bottleneck), by_access, by_tensor, by_loop and levels (lines asked, hits, misses by kind, written_back; exact, error).",
-    function(s, options) return cost.of("cost", s, errors.options("cost", options, OPTIONS)) end)
+  method("cost", "(self: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, threads?: integer, "
+    .. "conflicts?: boolean, measure?: boolean|nw.array[], mca?: boolean}): nw.report",
+    "What the schedule should take, by a model; docs/cost.md says how. It is called again and again, so that what fits a cache is "
+    .. "there. machine: as nw.machine takes it; this host unless said. sizes: values of symbolic sizes. threads: one unless said. "
+    .. "conflicts = false: conflict misses are not told from those of capacity, which is quicker. measure: true, or the arrays: "
+    .. "it is compiled, run and timed as well (this host). mca = true: what llvm-mca says of the innermost loop, where it is "
+    .. "installed. Printing it gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: of each resource if all else "
+    .. "were free); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, "
+    .. "tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact or not, and error, a part of the "
+    .. "misses); traffic (name, read, written, bytes, intensity in operations per byte) of each level; flops; instructions; spills; "
+    .. "memory (bytes by where they are) and buffers; shares, balance, outside, team_seconds of threads; joules and energy "
+    .. "(name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); mca; machine.", full)
+
+  method("cost_curve", "(self: nw.schedule, options: {values: integer[], size?: string, sizes?: table, machine?: any, "
+    .. "threads?: integer, conflicts?: boolean}): nw.report",
+    "The cost of a schedule of symbolic sizes for each of the values of one of them (the first unless said): rows with size, "
+    .. "cycles, seconds, bottleneck, flops, joules and misses by level. Its method plot{y = 'seconds', 'cycles', 'joules' or "
+    .. "'misses'} draws it.", curve)
+
+  nw.cost = nw.cost or {}
+  rows.define(nw.cost, "cost", "price",
+    "(options: {counts: table<string, number>, machine?: any, pj?: table<string, number>, utilisation?: number}): nw.report",
+    "The energy of counts by a machine's table: rows of name, count, pj and joules, and their sum. Of an accelerator: 'mac', "
+    .. "'network', 'memory' and the names of its buffers, in accesses of a word, and cycles = mac / (units * utilisation). Of a "
+    .. "processor: 'fma 32' and other classes with their bits, 'instruction', and 'L1', 'memory' in bytes. pj: energies that the "
+    .. "table does not have, or others.", price)
 end
 
 return cost

@@ -49,11 +49,21 @@ local function line_of(s, all)
   return line
 end
 
-local function log(s)
+-- What each version should take, where that is asked for.
+local function predict(s, entry, o, row)
+  local shown, c = require "nestwright.costs_shown".version(s, entry.version, o)
+  entry.predicted, entry.bottleneck = c and c.seconds, c and c.bottleneck
+  return table.move(shown, 1, 2, #row + 1, row)
+end
+
+local function log(s, options)
+  local o = errors.options("log", options, {"cost", "machine", "sizes"})
   local line = line_of(s, core.schedule_log(s))
-  local lines, in_table = {HEAD}, {}
+  local head = table.move(HEAD, 1, #HEAD, 1, {})
+  if o.cost then table.move({"predicted", "bottleneck"}, 1, 2, #head + 1, head) end
+  local lines, in_table = {head}, {}
   for n, entry in ipairs(line) do
-    lines[n + 1] = cells(entry)
+    lines[n + 1] = o.cost and predict(s, entry, o, cells(entry)) or cells(entry)
     in_table[n] = {table.unpack(lines[n + 1])}
     if entry.notes then in_table[n][2] = in_table[n][2] .. " -- " .. entry.notes:gsub("\n", "; ") end
   end
@@ -63,7 +73,7 @@ local function log(s)
     local notes = n > 1 and line[n - 1].notes
     if notes then out[#out + 1] = "   -- " .. notes:gsub("\n", "; ") end
   end
-  return report.new(line, table.concat(out, "\n"), {cells = {head = HEAD, rows = in_table, left = {[2] = true, [6] = true}}})
+  return report.new(line, table.concat(out, "\n"), {cells = {head = head, rows = in_table, left = {[2] = true, [6] = true}}})
 end
 
 -- ---- trees as text
@@ -183,12 +193,13 @@ end
 return function()
   local method = rows.definer(rows.methods "schedule", "schedule")
 
-  method("log", "(self: nw.schedule): nw.report",
+  method("log", "(self: nw.schedule, options?: {cost?: boolean, machine?: any, sizes?: table}): nw.report",
     "The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, "
     .. "the step, statements added, removed and changed, operations "
     .. "of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields "
     .. "version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, "
-    .. "buffers.", log)
+    .. "buffers. cost = true: what each version should take by s:cost, and its bottleneck, as predicted (seconds) and bottleneck; "
+    .. "machine and sizes as there.", log)
   method("history", "(self: nw.schedule): nw.report",
     "The tree of versions with the names of branches, and the one that is current.", versions)
   method("tree", "(self: nw.schedule): nw.report",

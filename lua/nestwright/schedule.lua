@@ -115,6 +115,7 @@ end
 
 local function show_view(s, what, ...)
   if what == nil or what == "loops" then return show_loops(s, true) end
+  if type(what) == "table" then return view.text(require "nestwright.costs_shown".nest(s, what)) end
   if not show[what] then
     local near = type(what) == "string" and core.nearest(what, VIEWS)
     errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "views are " .. table.concat(VIEWS, ", "),
@@ -196,9 +197,11 @@ return function(nw)
     stage_methods[p.name] = forward(p)
   end
 
-  method("show", "(self: nw.schedule, what?: string, pass?: string): nw.view",
+  method("show", "(self: nw.schedule, what?: string|table, pass?: string): nw.view",
     "The loop nest, with what the last step changed marked; or another view: " .. table.concat(VIEWS, ", ")
-    .. ". 'lowered' may name the pass to stop after.", show_view)
+    .. ". 'lowered' may name the pass to stop after. s:show{cost = true} is the lowered nest with what s:cost predicts beside "
+    .. "each loop: its part of the time, cycles with all that is inside, misses of the first cache, bottleneck; machine, sizes and "
+    .. "threads as there.", show_view)
   method("text", "(self: nw.schedule, version?: integer): string", "The full text form of the program, which reads back.",
     function(s, version) return core.schedule_print(s, version) end)
   method("diff", "(self: nw.schedule, a?: integer|string, b?: integer|string): nw.view",

@@ -1,0 +1,59 @@
+--- Costs beside what they are of: the loops of the lowered nest, the versions of a schedule.
+local cost = require "nestwright.cost"
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local written = require "nestwright.written"
+
+local shown = {}
+
+local function whole(n) return written.count(math.floor(n + 0.5)) end
+
+-- Misses of the first level by loop, with those of all loops inside.
+local function misses_of(c)
+  local own, out, stack = {}, {}, {}
+  for _, row in ipairs(c.by_loop) do
+    if row.level == 1 and row.loop then own[row.loop] = (own[row.loop] or 0) + row.misses end
+  end
+  for _, loop in ipairs(c.loops) do
+    while #stack > 0 and stack[#stack].depth >= loop.depth and loop.name do stack[#stack] = nil end
+    if loop.name then
+      stack[#stack + 1] = loop
+      for _, around in ipairs(stack) do out[around.name] = (out[around.name] or 0) + (own[loop.name] or 0) end
+    end
+  end
+  return out
+end
+
+local function remark(loop, misses, all)
+  return ("%5.1f %%  %8s cy  %8s L1 misses  %s"):format(100 * loop.cycles / all, whole(loop.cycles), whole(misses or 0),
+    loop.bottleneck)
+end
+
+--- The lowered nest with cycles, misses of the first level and the bottleneck beside each loop.
+function shown.nest(s, options)
+  local o = errors.options("show", options, {"cost", "machine", "sizes", "threads"})
+  local c = cost.of("show", s, o)
+  local by_name, misses, lines, width = {}, misses_of(c), {}, 0
+  for _, loop in ipairs(c.loops) do if loop.name then by_name[loop.name] = loop end end
+  for line in (core.schedule_lowered(s) .. "\n"):gmatch "(.-)\n" do
+    lines[#lines + 1] = line
+    if line:match "for (%S+) in " then width = math.max(width, math.min(utf8.len(line), 56)) end
+  end
+  for n, line in ipairs(lines) do
+    local loop = by_name[line:match "for (%S+) in "]
+    if loop then lines[n] = line .. (" "):rep(width - utf8.len(line)) .. "  # " .. remark(loop, misses[loop.name], c.cycles) end
+  end
+  lines[#lines + 1] = ("# %s on %s (%s cycles), a prediction; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name,
+    whole(c.cycles), c.bottleneck)
+  return (table.concat(lines, "\n"):gsub("\n\n+#", "\n#"))
+end
+
+--- What a version should take: {text of the time, bottleneck}, the record; or why it is not known.
+function shown.version(s, version, o)
+  local ok, c = pcall(cost.of, "log", s, {machine = o.machine, sizes = o.sizes, version = version, conflicts = false})
+  if ok then return {written.seconds(c.seconds), c.bottleneck}, c end
+  if not errors.is_error(c) or c.code == "interrupt" then error(c, 0) end
+  return {"?", c.message}
+end
+
+return shown
