@@ -641,7 +641,8 @@ typedef struct nw_cost_total {
   double outside_cycles; // of parallel loops
   double team_seconds; // to begin and end parallel loops
 } nw_cost_total;
-typedef struct nw_cost_loop { // a loop or a guard of the lowered program, outermost first; number 0 is the whole; of the first thread
+typedef struct
+    nw_cost_loop { // a loop or a guard of the lowered program, outermost first; number 0 is the whole; of the first thread
   const char *name; // of a loop; NULL: the whole, or a guard
   int depth; // loops around, itself included
   int64_t entered, times; // how often it begins; iterations in all
@@ -676,7 +677,8 @@ NW_API nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i);
 // Are a level's counts those of the reference simulator? If not, *error is a part of the misses.
 NW_API bool nw_cost_exact(const nw_cost *k, int level, double *error);
 NW_API int nw_cost_levels(const nw_cost *k); // of caches, and memory
-NW_API void nw_cost_moved(const nw_cost *k, int level, double *read, double *written); // bytes out of and into it, of all threads
+NW_API void nw_cost_moved(const nw_cost *k, int level, double *read,
+                          double *written); // bytes out of and into it, of all threads
 NW_API int nw_cost_energies(const nw_cost *k);
 NW_API const nw_energy_row *nw_cost_energy(const nw_cost *k, int i);
 NW_API int nw_cost_buffers(const nw_cost *k);

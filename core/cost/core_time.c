@@ -262,8 +262,8 @@ static void add_body(const nw_core_node *at, nw_core_ops *to) {
 void nw_core_add_all(const nw_core *k, nw_core_ops *to) { add_body(k->root, to); }
 
 double nw_core_instructions(const nw_core_ops *ops) {
-  double n = ops->unit[NW_CORE_BRANCH] + ops->unit[NW_CORE_SPILL] + ops->unit[NW_CORE_GATHER] + ops->unit[NW_CORE_SCATTER] -
-             ops->unit[NW_CORE_FOLDED];
+  double n = ops->unit[NW_CORE_BRANCH] + ops->unit[NW_CORE_SPILL] + ops->unit[NW_CORE_GATHER] +
+             ops->unit[NW_CORE_SCATTER] - ops->unit[NW_CORE_FOLDED];
   for (int c = 0; c < NW_CLASS_COUNT; c++)
     for (int w = 0; w < NW_WIDTHS; w++) n += ops->op[c][w];
   return n;

@@ -23,7 +23,9 @@ struct nw_cost {
 
 // ---- one thread
 
-static bool is_region(const nw_core_node *at) { return at->stmt->kind == NW_LOOP && at->stmt->loop.mark == NW_PARALLEL; }
+static bool is_region(const nw_core_node *at) {
+  return at->stmt->kind == NW_LOOP && at->stmt->loop.mark == NW_PARALLEL;
+}
 
 static double cycles_in_regions(const nw_core_node *at, int *entered) {
   if (is_region(at)) return *entered += (int)fmin((double)at->entered, 1e9), at->cycles;
@@ -60,12 +62,14 @@ static int count_bodies(const nw_core_node *at) {
 }
 
 // A thread that runs every body as often as the one before it is taken to miss as often.
-static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread, int64_t *before, nw_traffic **traffic) {
+static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread, int64_t *before,
+                       nw_traffic **traffic) {
   int n = 0, entered = 0;
   if (!nw_core_count(k->core, thread, o->threads > 1 ? o->threads : 0)) return false;
   if (thread == 0 || !*traffic || !same_share(k->core->root, before, &n)) {
     nw_traffic_free(*traffic);
-    *traffic = nw_traffic_of(c, k->core->exec, o->sizes, o->machine, thread, o->threads > 1 ? o->threads : 0, o->conflicts);
+    *traffic =
+        nw_traffic_of(c, k->core->exec, o->sizes, o->machine, thread, o->threads > 1 ? o->threads : 0, o->conflicts);
     if (!*traffic) return false;
   }
   n = 0;
@@ -93,7 +97,8 @@ static bool run_threads(nw_ctx *c, nw_cost *k, const nw_cost_opts *o) {
 // Threads share memory, and the rest of the record is one thread's.
 static nw_machine shared_machine(const nw_machine *m, int threads) {
   nw_machine one = *m;
-  if (one.memory.bandwidth * threads > one.memory.bandwidth_all) one.memory.bandwidth = one.memory.bandwidth_all / threads;
+  if (one.memory.bandwidth * threads > one.memory.bandwidth_all)
+    one.memory.bandwidth = one.memory.bandwidth_all / threads;
   return one;
 }
 
@@ -101,7 +106,8 @@ static void add_up(nw_cost *k) {
   const nw_machine *m = &k->machine;
   double most = 0, spawn = 0, barrier = 0;
   for (int t = 0; t < k->threads; t++) most = fmax(most, k->share[t]);
-  if (k->threads > 1 && k->nregions) k->team_seconds = k->nregions * 1e-6 * nw_machine_team_us(m, k->threads, &spawn, &barrier);
+  if (k->threads > 1 && k->nregions)
+    k->team_seconds = k->nregions * 1e-6 * nw_machine_team_us(m, k->threads, &spawn, &barrier);
   k->cycles = k->outside + most + k->team_seconds * m->clock * 1e9;
   k->seconds = k->cycles / (m->clock * 1e9);
   for (int b = 0; b < NW_ENERGY_BITS; b++) {

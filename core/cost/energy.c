@@ -21,7 +21,8 @@ static void add_numbers(const nw_machine *m, const nw_core_ops *all, nw_energy *
     }
 }
 
-void nw_energy_of(const nw_machine *m, const nw_core_ops *all, const nw_moved_bytes *moved, double seconds, int cores, nw_energy *out) {
+void nw_energy_of(const nw_machine *m, const nw_core_ops *all, const nw_moved_bytes *moved, double seconds, int cores,
+                  nw_energy *out) {
   int memory = m->nlevels;
   out->n = 0;
   add_numbers(m, all, out);

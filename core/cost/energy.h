@@ -12,5 +12,6 @@ typedef struct nw_moved_bytes { // between levels: of the first one by the core 
 } nw_moved_bytes;
 
 // An estimate: counts times the machine's table, and what it takes at rest for as long as the program runs on so many cores.
-void nw_energy_of(const nw_machine *m, const nw_core_ops *all, const nw_moved_bytes *moved, double seconds, int cores, nw_energy *out);
+void nw_energy_of(const nw_machine *m, const nw_core_ops *all, const nw_moved_bytes *moved, double seconds, int cores,
+                  nw_energy *out);
 double nw_energy_joules(const nw_energy *e);
