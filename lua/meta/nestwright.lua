@@ -82,10 +82,15 @@ function schedule:compute_inline(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
----What the schedule should take, by a model: cycles, seconds, the bottleneck, and terms: cycles of each resource were all others free. machine: as nw.machine takes it; this host unless said. sizes: values of symbolic sizes. The answer prints a table and has the fields cycles, seconds, bottleneck, terms (name, cycles), loops (name, depth, times, cycles, bottleneck), by_access, by_tensor, by_loop and levels (lines asked, hits, misses by kind, written_back; exact, error).
----@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer}
+---What the schedule should take, by a model; docs/cost.md says how. It is called again and again, so that what fits a cache is there. machine: as nw.machine takes it; this host unless said. sizes: values of symbolic sizes. threads: one unless said. conflicts = false: conflict misses are not told from those of capacity, which is quicker. measure: true, or the arrays: it is compiled, run and timed as well (this host). mca = true: what llvm-mca says of the innermost loop, where it is installed. Printing it gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: of each resource if all else were free); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact or not, and error, a part of the misses); traffic (name, read, written, bytes, intensity in operations per byte) of each level; flops; instructions; spills; memory (bytes by where they are) and buffers; shares, balance, outside, team_seconds of threads; joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); mca; machine.
+---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer, conflicts?: boolean, measure?: boolean|nw.array[], mca?: boolean}
 ---@return nw.report
 function schedule:cost(options) end
+
+---The cost of a schedule of symbolic sizes for each of the values of one of them (the first unless said): rows with size, cycles, seconds, bottleneck, flops, joules and misses by level. Its method plot{y = 'seconds', 'cycles', 'joules' or 'misses'} draws it.
+---@param options {values: integer[], size?: string, sizes?: table, machine?: any, threads?: integer, conflicts?: boolean}
+---@return nw.report
+function schedule:cost_curve(options) end
 
 ---Fuses nests that follow each other horizontally: one loop over all their iterations, one after the other, in which each body is a branch. The nests are proven to be independent; notes say how the work is balanced. loops: the loops in their order, of any extents. Example: s:create_fused_loop("i", "i_1")
 ---@param ... nw.loop|string
@@ -156,9 +161,10 @@ function schedule:load(path) end
 ---@return nw.report
 function schedule:locations(stage) end
 
----The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, the step, statements added, removed and changed, operations of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers.
+---The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, the step, statements added, removed and changed, operations of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: what each version should take by s:cost, and its bottleneck, as predicted (seconds) and bottleneck; machine and sizes as there.
+---@param options? {cost?: boolean, machine?: any, sizes?: table}
 ---@return nw.report
-function schedule:log() end
+function schedule:log(options) end
 
 ---The loop with that name.
 ---@param name string
@@ -283,8 +289,8 @@ function schedule:set_scope(tensor, scope) end
 ---@param begin integer|nw.expr|string
 function schedule:shift(loop, begin) end
 
----The loop nest, with what the last step changed marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. 'lowered' may name the pass to stop after.
----@param what? string
+---The loop nest, with what the last step changed marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. 'lowered' may name the pass to stop after. s:show{cost = true} is the lowered nest with what s:cost predicts beside each loop: its part of the time, cycles with all that is inside, misses of the first cache, bottleneck; machine, sizes and threads as there.
+---@param what? string|table
 ---@param pass? string
 ---@return nw.view
 function schedule:show(what, pass) end

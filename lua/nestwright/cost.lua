@@ -206,13 +206,16 @@ function cost.install(nw)
   method("cost", "(self: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, threads?: integer, "
     .. "conflicts?: boolean, measure?: boolean|nw.array[], mca?: boolean}): nw.report",
     "What the schedule should take, by a model; docs/cost.md says how. It is called again and again, so that what fits a cache "
-    .. "is there. machine: as nw.machine takes it; this host unless said. sizes: values of symbolic sizes. threads: one unless said. "
+    .. "is there. machine: as nw.machine takes it; this host unless said. sizes: values of "
+    .. "symbolic sizes. threads: one unless said. "
     .. "conflicts = false: conflict misses are not told from those of capacity, which is quicker. measure: true, or the arrays: "
     .. "it is compiled, run and timed as well (this host). mca = true: what llvm-mca says of the innermost loop, where it is "
     .. "installed. Printing it gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: of each resource if all "
     .. "else were free); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, "
-    .. "tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact or not, and error, a part of the "
-    .. "misses); traffic (name, read, written, bytes, intensity in operations per byte) of each level; flops; instructions; spills; "
+    .. "tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; "
+    .. "exact or not, and error, a part of the "
+    .. "misses); traffic (name, read, written, bytes, intensity in operations per byte) of each "
+    .. "level; flops; instructions; spills; "
     .. "memory (bytes by where they are) and buffers; shares, balance, outside, team_seconds of threads; joules and energy "
     .. "(name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); mca; machine.", full)
 
