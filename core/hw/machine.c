@@ -72,12 +72,22 @@ static bool no_such(nw_ctx *c, const char *path, const char *word, int n, const 
   return false;
 }
 
+// A section's name where one of its fields should be.
+static bool no_field(nw_ctx *c, const nw_section *s) {
+  bool list = s->stride && !s->key;
+  const char *hint = nw_diag_printf(c, list ? "%s = {{...}, {...}}" : "%s = {...}", s->path);
+  nw_fail(c, NW_EINVAL, hint, "%s: expected a %s, got a %s", s->path, list ? "list of tables" : "table of fields",
+          list ? "value or a table of fields" : "value");
+  return false;
+}
+
 // Everything that can stand where the path goes wrong: the rows of the sections of that name, and at the top their names.
 static bool unknown_field(nw_ctx *c, const char *path, const char *section, const char *word) {
   int n, nwords = 0;
   const char *words[160];
   const nw_section *s = nw_machine_sections(&n);
   for (int i = 0; i < n; i++) {
+    if (!*section && *s[i].path && !strcmp(s[i].path, word)) return no_field(c, &s[i]);
     if (!*section && *s[i].path && !strchr(s[i].path, '.')) words[nwords++] = s[i].path;
     for (int r = 0; r < s[i].nrows && !strcmp(s[i].path, section); r++) words[nwords++] = s[i].row[r].name;
   }
@@ -140,7 +150,7 @@ bool nw_field_find(nw_ctx *c, nw_machine *m, const char *path, nw_place *out) {
   *out = (nw_place){s, f, (char *)m + s->offset + (size_t)element * s->stride + f->offset, index_at(&rest)};
   bool single = f->kind != NW_FIELD_REAL || f->count == 1;
   if (*rest || (out->at && single))
-    return nw_fail(c, NW_EINVAL, NULL, "%s: %.*s is %s", path, (int)(rest - path), path, nw_field_wants(f)), false;
+    return nw_fail(c, NW_EINVAL, NULL, "%s: expected %s, got a table", f->name, nw_field_wants(f)), false;
   if (out->at > f->count) return nw_fail(c, NW_EINVAL, NULL, "%s: there are %d numbers at most", path, f->count), false;
   return true;
 }
