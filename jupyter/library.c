@@ -68,7 +68,7 @@ static json_t *called(nwj *k, int nargs) {
   nwh_status status = nwh_call(k->host, nargs, 1);
   if (status == NWH_OK) return taken(nwh_lua(k->host));
   char *text = nwh_error_text(k->host, true);
-  fprintf(stderr, "%s\n", text ? text : "");
+  if (text && *text) fprintf(stderr, "%s\n", text);
   free(text);
   return NULL;
 }

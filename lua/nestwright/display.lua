@@ -62,17 +62,27 @@ rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.outp
     return output
   end)
 
---- Ends all collecting. Whoever catches the end of a run calls it: an interrupt leaves no instruction to the functions it ends.
-function display.release()
-  core.release_output()
-  caught = nil
-end
-
 -- What was written so far, by whoever it was, comes before what is shown next.
 local function take_text()
   local text, all = core.held_output()
   if text and not all then text = text .. "\n[what is written beyond 4 MB is not shown]" end
   if text and text ~= "" then caught[#caught + 1] = {text = text} end
+end
+
+display.unfinished = nil -- takes what was collected by a call that was stopped
+display.partly = nil -- takes what was collected so far by one that goes on
+
+--- Ends all collecting. Whoever catches the end of a run calls it: an interrupt leaves no instruction to the functions it ends.
+--- True: what was collected is shown, and that it was stopped.
+function display.release()
+  local list, take = caught, display.unfinished
+  if list then take_text() end
+  core.release_output()
+  caught, display.unfinished, display.partly = nil, nil, nil
+  if not list then return false end
+  if take then return (pcall(take, list)) end
+  for _, item in ipairs(list) do display.print(item.text and item.text:gsub("\n$", "") or plain(item.value)) end
+  return false
 end
 
 --- Calls f and collects what it shows, and what it, C and child processes write meanwhile, in order: {value = ...} or
@@ -115,6 +125,13 @@ local progress_meta = {__index = progress_methods, __name = "nestwright.progress
 
 local MOST_A_SECOND = 10
 
+local function show_partly(list)
+  take_text()
+  caught = nil
+  display.partly(list)
+  caught = list
+end
+
 local function progress_text(p)
   local share = p.total > 0 and math.min(p.done / p.total, 1) or 1
   local filled = math.floor(share * 30 + 0.5)
@@ -144,6 +161,7 @@ local function draw(p, at_once)
   p.drawn = time
   if front then
     if p.output then p.output:update(progress_view(p)) else p.output = show(progress_view(p)) end
+    if caught and display.partly then show_partly(caught) end
   elseif p.terminal then
     io.stderr:write("\r", progress_text(p), at_once and "\n" or "")
   end

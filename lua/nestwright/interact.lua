@@ -116,11 +116,18 @@ local function heading(controls)
   return table.concat(out, ", ")
 end
 
--- What a call showed, printed and answered: {value} and {text}.
-local function call(f, controls)
+-- What a call showed, printed and answered: {value} and {text}. show(items): where there is a place for what it has so far.
+local function call(f, controls, show)
   local arguments = {}
   for n, c in ipairs(controls) do arguments[n] = c.value end
+  function display.unfinished(items)
+    items[#items + 1] = {text = "interrupted"}
+    show(items)
+  end
+  display.partly = show
+  if not show then display.unfinished = nil end
   local results = table.pack(display.caught(f, table.unpack(arguments, 1, #controls)))
+  display.unfinished, display.partly = nil, nil
   local items, ok = results[1], results[2]
   local notes = require "nestwright.prompt".notes()
   if notes then items[#items + 1] = {text = notes} end
@@ -202,9 +209,9 @@ function MODEL.list(c, live)
 end
 
 -- Whether a call takes so long, or measures, that it waits until the mouse is let go.
-local function watched(f, controls, live)
+local function watched(f, controls, live, show)
   local made, from = times.made, core.now()
-  local items = call(f, controls)
+  local items = call(f, controls, show)
   if not live.asked and (times.made > made or core.now() - from > SLOW) and not live.release then
     live.release = true
     for n, model in ipairs(live.models) do
@@ -232,11 +239,16 @@ local function in_notebook(controls, f, o)
       if below then below:update(lower) end
     end
   end
-  function live.show() put(f and page(watched(f, controls, live)) or press(), below and press()) end
-  local function pressed(content)
-    if content.event ~= "click" then return end
-    local result = page(call(o.run, controls))
+  local function put_upper(items) put(page(items), below and press()) end
+  function live.show()
+    if f then put_upper(watched(f, controls, live, put_upper)) else put(press(), below and press()) end
+  end
+  local function put_pressed(items)
+    local result = page(items)
     if not below then put(result) elseif live.reloaded then put(page(call(f, controls)), result) else below:update(result) end
+  end
+  local function pressed(content)
+    if content.event == "click" then put_pressed(call(o.run, controls, put_pressed)) end
   end
   local children = {}
   for n, c in ipairs(controls) do

@@ -152,10 +152,11 @@ local function paint(text)
   return text
 end
 
---- How an error is shown. `traceback`: the user's frames, when there is more than one.
+--- How an error is shown; "" when it is already. `traceback`: the user's frames, when there is more than one.
 function prompt.error_text(err, traceback, colour)
-  display.release()
+  local shown = display.release()
   display.settle()
+  if shown then return "" end
   local text = plain(err)
   if traceback then
     local rest = traceback:gsub("\n$", "")

@@ -1,5 +1,6 @@
 --- Controls of ipywidgets, without its Python package: models that live in channels to the front end. Two forms of messages are
 --- known: that of ipywidgets 6, which Debian has, and that of 7 and 8. Jupyter Widgets, "model state", "messages".
+local errors = require "nestwright.errors"
 local comms = require "nestwright.comms"
 local display = require "nestwright.display"
 local json = require "nestwright.json"
@@ -15,10 +16,14 @@ local SIX = {"jupyter-js-widgets", "~2.1.4"}
 local form -- 6 or 8, when a front end has said so
 local models = {} -- by id
 
+local FORMS = {["6"] = 6, ["7"] = 8, ["8"] = 8}
+
 --- The form of messages: what NESTWRIGHT_WIDGETS says, else what the front end said, else that of 7 and 8.
 function widgets.form()
-  local asked = tonumber(os.getenv "NESTWRIGHT_WIDGETS" or "")
-  return (asked and (asked < 7 and 6 or 8)) or form or 8
+  local asked = os.getenv "NESTWRIGHT_WIDGETS"
+  if asked == nil or asked == "" then return form or 8 end
+  return FORMS[asked] or errors.fail("invalid", "unset it: the form is found out", "NESTWRIGHT_WIDGETS: expected 6, 7 or 8, got %s",
+    asked)
 end
 
 -- Front ends of 6 ask for the version when they load.

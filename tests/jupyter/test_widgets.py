@@ -84,12 +84,28 @@ end}""")
         time.sleep(0.3)
         self.manager.interrupt_kernel()
         out = self.published_for(message)
-        self.assertIn("interrupted", text_of(out, "stderr"))
+        self.assertNotIn("stream", types(out))
+        self.assertIn("way = loop\ntile is 8\ninterrupted", self.updates(out)[0]["data"]["text/plain"])
         reply, out = self.run_cell("print 'as before'\n1 + 1")
         self.assertEqual(text_of(out), "as before\n")
         self.assertEqual(result_of(out), "2")
         out = self.change("DropdownModel", self.choice(["slow", "fast", "loop"], 1))
         self.assertIn("tile = 8, way = fast\ntile is 8\n16", self.updates(out)[0]["data"]["text/plain"])
+
+    def test_long_work_behind_a_control_shows_how_far_it_is(self):
+        _, out = self.run_cell("""nw.interact({a = {1, 2}, function(a) return a end}, {button = {"go", function()
+            local p = nw.progress(3, "work")
+            for _ = 1, 3 do os.execute "sleep 0.15" p:step() end
+            return "done"
+          end}})""")
+        button = [c["comm_id"] for kind, c in out
+                  if kind == "comm_open" and c["data"].get("state", c["data"])["_model_name"] == "ButtonModel"]
+        click = {"method": "custom", "content": {"event": "click"}}
+        out = self.published_for(self.request("comm_msg", {"comm_id": button[0], "data": click}))
+        texts = [c["data"]["text/plain"] for c in self.updates(out)]
+        self.assertTrue(any("1 of 3" in t for t in texts), texts)
+        self.assertIn("3 of 3", texts[-1])
+        self.assertIn("done", texts[-1])
 
     def test_what_makes_no_sense_does_no_harm(self):
         for data in ({}, {"method": 7}, {"method": "update"}, {"method": "update", "state": 5}, {"method": "backbone", "sync_data": "x"},
