@@ -84,7 +84,7 @@ end
 
 local OPTIONS = {"levels", "line", "feed", "conflicts", "simulate", "exact", "budget", "threads", "thread"}
 
--- The model has its short cuts where every level is asked everything and conflicts are not told from capacity.
+-- The model has its short cuts where every level is asked everything; to tell conflicts from capacity takes it longer.
 local function misses(nest, options)
   local o = errors.options("misses", options, OPTIONS)
   o = setmetatable({feed = o.feed or "full", conflicts = o.conflicts or false}, {__index = o})
@@ -120,7 +120,9 @@ local function sweep(nw)
     for name in pairs(errors.expect("sweep", params, "table")) do
       if not known[name] then errors.fail("invalid", nil, "sweep: %s is no parameter of this nest", tostring(name)) end
     end
-    return nw.sweep {params = params, run = function(point) return point_of(nest, point, options) end}
+    local found = nw.sweep {params = params, run = function(point) return point_of(nest, point, options) end}
+    found.small = "Counted by the cache model, not measured."
+    return found
   end
 end
 
@@ -162,7 +164,7 @@ return function(nw)
     .. "simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}): nw.report",
     "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model: equal to "
     .. "the simulator where it says exact (fields exact and error, by level). levels, line, feed, conflicts: as in nw.misses, but "
-    .. "feed is 'full' and conflicts are not told from capacity unless said: for anything else there is no short cut. "
+    .. "feed is 'full' and conflicts are not told from capacity unless said; for 'misses' there is no short cut. "
     .. "simulate: by brute force, every access through the simulator. exact: fail rather than estimate. budget: lines the model "
     .. "may ask for. threads, thread: what one of so many threads does, from 0, with caches of its own. The answer is that of "
     .. "nw.misses, with accesses, touched (lines asked for to count), exact, error.", misses)

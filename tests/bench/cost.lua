@@ -88,14 +88,21 @@ end
 
 local CACHES = {{bytes = 32 * KIB, ways = 0}, {bytes = 32 * KIB, ways = 8}, {bytes = 48 * KIB, ways = 12},
   {bytes = 1024 * KIB, ways = 16}}
-local LEAST = 10000000
+local LEAST, MOST_BYTES = 10000000, 1 << 28
 
--- A nest of 1e7 accesses or more, from the kinds with loops of boxes in turn, or from a schedule.
+local function bytes_of(nest)
+  local last = nest:arrays()
+  return last[#last].address + last[#last].bytes
+end
+
+-- A nest of 1e7 accesses or more, from the kinds with loops of boxes in turn, or from a schedule; nil where its arrays are larger
+-- than anyone's.
 local function big_nest(number)
   if number % 3 == 0 then return big.nest(number, LEAST) end
   local list = {"plain", "tiled", "packed", "imperfect", "guarded"}
   local kind = list[number % #list + 1]
-  return nw.nest.parse(random.text(number + 100000, kind, LEAST * (number % 7 == 0 and 30 or 3))), kind
+  local ok, nest = pcall(nw.nest.parse, random.text(number + 100000, kind, LEAST * (number % 7 == 0 and 30 or 3)))
+  return ok and bytes_of(nest) <= MOST_BYTES and nest or nil, kind
 end
 
 -- What the model asked for, as a share of the accesses; all of it where it gives up. nil: the nest has too few.
@@ -108,6 +115,7 @@ end
 
 function parts.touched()
   local shares, exact, of, times = {}, 0, {}, {}
+  io.stdout:setvbuf "line"
   local number = 0
   while #shares < CASES do
     number = number + 1

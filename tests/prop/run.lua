@@ -64,7 +64,7 @@ local no_size = 0 -- cases whose schedules assume what none of the sizes tried h
 local MOST_ACCESSES = 200000
 
 -- A schedule as an affine nest touches the same, in the same order; also read back from its text.
-local nests, reasons = 0, {}
+local NESTS_LEAST, nests, reasons = 0.95, 0, {} -- of the schedules walked, so many are affine at least
 local function check_nest(s, sizes, walked)
   local ok, nest = pcall(nw.nest.of, s, {sizes = sizes})
   if not ok and nest.code == "limit" then reasons[nest.message] = (reasons[nest.message] or 0) + 1 return end
@@ -360,6 +360,10 @@ print(("  run at no size: %d"):format(no_size or 0))
 print(("  walks compared: %d"):format(walks or 0))
 print(("  nests compared: %d"):format(nests or 0))
 for why, n in pairs(reasons) do print(("  no nest, since %s: %d"):format(why:gsub(":", ""), n)) end
+if (walks or 0) >= 200 and (nests or 0) < NESTS_LEAST * walks then
+  failed = failed + 1
+  print(("  fewer than %g of the schedules became nests"):format(NESTS_LEAST))
+end
 print(("  not walked: %d"):format(unwalked or 0)) -- what they touch depends on data, or it is too much
 print(("  conflicts replayed: %d"):format(seen or 0))
 print(("  not seen in results: %d"):format(unseen or 0)) -- of no single element, or of one that a stage names

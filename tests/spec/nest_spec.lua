@@ -173,7 +173,7 @@ describe("a nest", function()
     local s = n:sweep({N = {64, 512, 1024}}, {levels = {{bytes = 4096}}})
     assert.same({8, 64, 256}, {s[1].L1, s[2].L1, s[3].L1})
     assert.equal(2048, s[3].accesses)
-    assert.truthy(tostring(s:plot {y = "L1"}):find "L1")
+    assert.truthy(tostring(s:plot {y = "L1"}):find "Counted by the cache model, not measured%.")
     fails("K is no parameter", "invalid", n.sweep, n, {K = {1}})
   end)
 

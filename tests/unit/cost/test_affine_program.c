@@ -1,6 +1,7 @@
 // Programs as affine nests: the same accesses, of the same sites, in the same order as the walk of the program.
 #include "cost/affine_program.h"
 #include "cost/affine_walk.h"
+#include "cost/ready.h"
 #include "walking.h"
 
 typedef struct list {
@@ -38,6 +39,20 @@ static int nodes_of(const nw_affine_node *x, nw_affine_kind kind) {
   return n;
 }
 
+// Each thread's share of so many; 0: everything, one after the other.
+static void assert_shares(lowering *l, nw_walker *w, const nw_affine_nest *nest, int threads) {
+  for (int t = 0; t < (threads ? threads : 1); t++) {
+    list want = {0}, got = {0};
+    w->thread = t, w->threads = threads;
+    assert_true(nw_walk_refs(w, collect, NULL, &want));
+    assert_true(nw_affine_refs(l->c, nest, (nw_affine_share){t, threads}, collect, &got));
+    assert_same(&want, &got);
+    free(want.at);
+    free(got.at);
+  }
+  w->thread = w->threads = 0;
+}
+
 typedef struct made {
   int64_t accesses;
   int loops, guards;
@@ -51,13 +66,11 @@ static made converted(lowering *l, const char *text, const int64_t *sizes) {
   nw_arena *a = nw_arena_new();
   nw_affine_nest *nest = nw_affine_of(a, w);
   if (!nest) fail_msg("%s", nw_error(l->c)->message);
-  list want = {0}, got = {0};
-  assert_true(nw_walk_refs(w, collect, NULL, &want));
-  assert_true(nw_affine_refs(l->c, nest, (nw_affine_share){0}, collect, &got));
-  assert_same(&want, &got);
-  made out = {got.n, loops_in(nest->root), nodes_of(nest->root, NW_AFFINE_GUARD)};
-  free(want.at);
-  free(got.at);
+  list all = {0};
+  for (int threads = 0; threads <= 3; threads++) assert_shares(l, w, nest, threads);
+  assert_true(nw_affine_refs(l->c, nest, (nw_affine_share){0}, collect, &all));
+  made out = {all.n, loops_in(nest->root), nodes_of(nest->root, NW_AFFINE_GUARD)};
+  free(all.at);
   nw_arena_free(a);
   nw_walker_free(w);
   nw_exec_release(e);
@@ -134,9 +147,41 @@ static void a_fused_loop(void **state) {
   assert_int_equal(m.guards, 0);
 }
 
+static void shares_of_threads(void **state) {
+  static const char *const tags[] = {"", " with chunk = 3", " with schedule = dynamic",
+                                     " with schedule = dynamic, chunk = 2"};
+  for (int i = 0; i < NW_COUNT(tags); i++) {
+    char text[600];
+    snprintf(text, sizeof text,
+             GEMM("parallel for i in 0..20%s:\n  for j in 0..24:\n    for k in 0..12:\n      %s" STORES("      ")),
+             tags[i], BODY("i", "j", "k", ""));
+    converted(*state, text, NULL);
+  }
+}
+
+// What cannot be said as an affine nest is refused, with the reason; nothing else comes of it.
+static void refused(void **state) {
+  lowering *l = *state;
+  nw_program *p = parsed(l, "program p\ninput A: f32[64]\noutput B: f32[8, 8]\nfor i in 0..8:\n  for j in 0..8:\n"
+                            "    block B of B (i = i in 0..8, j = j in 0..8):\n      B[i, j] = A[i*j]\n");
+  nw_exec *e = nw_lower(p, NULL);
+  nw_walker *w = nw_walker_new(l->c, e, NULL);
+  nw_arena *a = nw_arena_new();
+  assert_non_null(w);
+  assert_null(nw_affine_of(a, w));
+  assert_int_equal(nw_error(l->c)->code, NW_ELIMIT);
+  assert_has(nw_error(l->c)->message, "multiplied");
+  nw_clear(l->c);
+  nw_arena_free(a);
+  nw_walker_free(w);
+  nw_exec_release(e);
+  nw_program_release(p);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 int main(void) {
-  const struct CMUnitTest tests[] = {T(plain_loops),      T(guards_and_vectors), T(masks),       T(strides_and_clamps),
-                                     T(selects_are_lazy), T(sizes_are_given),    T(a_fused_loop)};
+  const struct CMUnitTest tests[] = {T(plain_loops),        T(guards_and_vectors), T(masks),
+                                     T(strides_and_clamps), T(selects_are_lazy),   T(sizes_are_given),
+                                     T(a_fused_loop),       T(shares_of_threads),  T(refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
