@@ -148,8 +148,8 @@ static void a_fused_loop(void **state) {
 }
 
 static void shares_of_threads(void **state) {
-  static const char *const tags[] = {"", " with chunk = 3", " with schedule = dynamic",
-                                     " with schedule = dynamic, chunk = 2"};
+  static const char *const tags[] = {"", " with chunk = 3", " with schedule = \"dynamic\"",
+                                     " with schedule = \"dynamic\", chunk = 2"};
   for (int i = 0; i < NW_COUNT(tags); i++) {
     char text[600];
     snprintf(text, sizeof text,
