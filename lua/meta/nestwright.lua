@@ -665,7 +665,7 @@ function loopnest:accesses(options) end
 ---@return table[]
 function loopnest:arrays() end
 
----Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model: equal to the simulator where it says exact (fields exact and error, by level). levels, line, feed, conflicts: as in nw.misses, but feed is 'full' and conflicts are not told from capacity unless said: for anything else there is no short cut. simulate: by brute force, every access through the simulator. exact: fail rather than estimate. budget: lines the model may ask for. threads, thread: what one of so many threads does, from 0, with caches of its own. The answer is that of nw.misses, with accesses, touched (lines asked for to count), exact, error.
+---Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model: equal to the simulator where it says exact (fields exact and error, by level). levels, line, feed, conflicts: as in nw.misses, but feed is 'full' and conflicts are not told from capacity unless said; for 'misses' there is no short cut. simulate: by brute force, every access through the simulator. exact: fail rather than estimate. budget: lines the model may ask for. threads, thread: what one of so many threads does, from 0, with caches of its own. The answer is that of nw.misses, with accesses, touched (lines asked for to count), exact, error.
 ---@param options? {levels?: table[], line?: integer, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}
 ---@return nw.report
 function loopnest:misses(options) end
