@@ -269,7 +269,7 @@ end)
 
 describe("nw.roofs", function()
   it("measures bandwidths with STREAM's loops", function()
-    for _, loop in ipairs {"read", "copy", "triad"} do
+    for _, loop in ipairs {"read", "copy", "triad", "write"} do
       local best, samples = nw.bandwidth(10007, {loop = loop})
       assert.is_true(best > 0)
       assert.equal(best, math.max(table.unpack(samples)))

@@ -321,7 +321,7 @@ static void test_peak_is_what_the_ports_give(void **state) {
 // Sizes that no vector divides; that the figures are right is seen where they are drawn.
 static void test_bandwidths(void **state) {
   fixture *f = *state;
-  for (int loop = NW_STREAM_READ; loop <= NW_STREAM_TRIAD; loop++)
+  for (int loop = NW_STREAM_READ; loop <= NW_STREAM_WRITE; loop++)
     for (int threads = 1; threads <= 3; threads++) {
       double rate[2] = {0};
       assert_int_equal(nw_bandwidth(f->c, (nw_stream)loop, threads * 10007, threads, 2, rate), 2);
