@@ -174,3 +174,13 @@ describe("a number you write", function()
     assert.equal("f32", dtype(function(x) return x + 1.0 end))
   end)
 end)
+
+describe("the page on costs", function()
+  it("shows what its example prints", function()
+    local page, printed = support.read "docs/cost.md", nil
+    local code = assert(page:match "\n\n(    local nw = require.-)\n\n", "no example found")
+    local env = setmetatable({nw = nw, print = function(v) printed = tostring(v) end}, {__index = _G})
+    assert(load(code, "=cost.md", "t", env))()
+    assert.truthy(page:find(indented(printed), 1, true), printed)
+  end)
+end)
