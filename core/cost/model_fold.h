@@ -44,6 +44,7 @@ typedef struct nw_level_of { // a level of a cache
 enum { NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK, NW_CELL_CONFLICT, NW_LEVEL_CELLS };
 extern const nw_fold_kind nw_level_kind; // of an nw_level_of
 const nw_stacked *nw_fold_stacked(const nw_fold *x);
+nw_stack *nw_level_stack(const nw_folder *f);
 int64_t nw_level_lines(const nw_folder *f); // different ones, up to as many as the level holds
 
 typedef struct nw_lines_of { // everything touched

@@ -26,6 +26,7 @@ typedef struct level_folder {
 } level_folder;
 
 const nw_stacked *nw_fold_stacked(const nw_fold *x) { return &((const level_fold *)x)->main; }
+nw_stack *nw_level_stack(const nw_folder *f) { return ((const level_folder *)f)->main; }
 int64_t nw_level_lines(const nw_folder *f) { return nw_stack_nfirst(((const level_folder *)f)->main); }
 
 static nw_folder *level_open(const void *of) {

@@ -101,8 +101,8 @@ static int64_t sets_told(const run *e) { return e->job->rough ? 1 : e->job->sets
 
 // The least number of rounds in which all regions move by whole lines, and where lines go to sets, all by as many sets. That many
 // rounds later the loop does the same again, elsewhere: lines that share a set still do, and the sets are equal among themselves.
-static int64_t period_of(const run *e, const nw_shape *l) {
-  int64_t line = e->job->line, sets = sets_told(e), p = 1;
+static int64_t period_of(const run *e, const nw_shape *l, int64_t sets) {
+  int64_t line = e->job->line, p = 1;
   for (int i = 0; i < l->nanchors; i++) {
     int64_t whole = line / gcd(l->anchor[i].move, line);
     if (whole > p) p = whole; // all are powers of two
@@ -297,9 +297,157 @@ static nw_fold *fold_each(run *e, const nw_shape *l, int64_t first, int64_t from
   return x;
 }
 
+static nw_fold *fold_alike(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
+static int64_t peak_of(run *e, const nw_stacked *s, const nw_shape *l);
+static void join(run *other, const run *e, const nw_shape *l);
+
+// ---- rounds whose regions drift apart within the sets
+//
+// A step is as many rounds as move each region by whole lines. Let any set have room for the lines of two steps, wherever their
+// regions lie, and let the lines of all steps be as many as those of the first and, for each other step, those that the second
+// adds to it: then a step asks for no line that came before the step before it. So all lines asked for again are found, whatever
+// the sets; what misses are the new lines, as many each step, once every set is full. Nor do the sets decide who wrote a line last.
+// So most steps need not be made: the last ones bring what stays behind, which is so when every line that moves came within
+// them, but for the first of them, whose lines may have come earlier. Lines written back are those written, and not there.
+
+enum { MANY = 16 }; // steps that are worth it
+
+typedef struct drift {
+  run *e;
+  const nw_shape *l;
+  int64_t from, q, steps; // q rounds a step
+  nw_fold *once; // a step, in one set
+  nw_folder *f;
+  int64_t t; // steps made
+  int64_t *cell, *dirty; // of one step, by site: counts; lines that are dirty, before and after
+} drift;
+
+static bool has_room_for_two(drift *d, int64_t *lines) {
+  run *e = d->e, *r = e->roomy;
+  nw_folder *g = take(r);
+  put_behind(r, g, d->once, d->l, d->from);
+  put_behind(r, g, d->once, d->l, d->from + d->q);
+  bool has = !r->stop;
+  if (has) {
+    nw_fold *two = end(r, g, d->l, d->from);
+    place(e, d->l, d->from);
+    has = peak_of(e, nw_fold_stacked(two), d->l) <= ((const nw_level_of *)e->job->of)->ways;
+    lines[0] = nw_fold_stacked(d->once)->nfirst;
+    lines[1] = nw_fold_stacked(two)->nfirst;
+    drop(r, two);
+  }
+  give(r, g);
+  return has;
+}
+
+static bool comes_from_before(drift *d, int64_t first, const int64_t *lines) {
+  run *n = d->e->job->lines->run;
+  int64_t until, was = n->job->touched, all = -1;
+  join(n, d->e, d->l);
+  nw_fold *x = fold_alike(n, d->l, first, d->from, d->from + d->steps * d->q, &until);
+  if (x && !n->stop) all = x->lines;
+  if (x) drop(n, x);
+  n->stop = false;
+  touch(d->e, n->job->touched - was);
+  return all != lines[0] + (d->steps - 1) * (lines[1] - lines[0]);
+}
+
+static void make_step(drift *d) { put_behind(d->e, d->f, d->once, d->l, d->from + d->t++ * d->q); }
+
+// Steps until every set is full, and the lines of the first steps are gone.
+static bool settle(drift *d) {
+  const nw_stack *k = nw_level_stack(d->f);
+  for (int64_t check = 0; 3 * d->t + 8 < d->steps && !d->e->stop; make_step(d)) {
+    if (d->t < check || !nw_stack_full(k)) continue;
+    if (nw_stack_settled(k, d->e->by)) return true;
+    check = d->t + d->t / 8 + 1;
+  }
+  return false;
+}
+
+// The counts of a step; of written back those that it will bring in the end.
+static nw_tally *measure_step(drift *d) {
+  int nsites = ((const nw_level_of *)d->e->job->of)->nsites;
+  nw_stack *k = nw_level_stack(d->f);
+  int64_t *before = nw_xcalloc((size_t)nsites + 1, sizeof *before);
+  nw_stack_dirty(k, before);
+  make_step(d);
+  nw_stack_dirty(k, d->dirty);
+  for (int i = 0; i < nsites * NW_LEVEL_CELLS; i++) d->cell[i] = d->f->count.cell[i];
+  for (int s = 0; s < nsites; s++) d->cell[s * NW_LEVEL_CELLS + NW_CELL_BACK] += d->dirty[s] - before[s];
+  free(before);
+  return nw_counting_end(&d->f->count, &d->e->job->tallies);
+}
+
+static bool count_steps(drift *d, int64_t steps) {
+  int nsites = ((const nw_level_of *)d->e->job->of)->nsites;
+  int64_t *now = nw_xcalloc((size_t)nsites + 1, sizeof *now);
+  bool fits = true;
+  nw_stack_dirty(nw_level_stack(d->f), now);
+  for (int i = 0; i < nsites * NW_LEVEL_CELLS; i++) {
+    int64_t n, site = i / NW_LEVEL_CELLS;
+    fits = fits && !__builtin_mul_overflow(d->cell[i], steps, &n);
+    if (fits && i % NW_LEVEL_CELLS == NW_CELL_BACK) n += d->dirty[site] - now[site];
+    if (fits && n) nw_counting_add(&d->f->count, i, n);
+  }
+  free(now);
+  return fits;
+}
+
+// Goes on to the last steps, as many as it took to settle and some, and makes those.
+static bool leap(drift *d) {
+  nw_stack *k = nw_level_stack(d->f);
+  nw_tally *before = nw_counting_end(&d->f->count, &d->e->job->tallies), *step = measure_step(d);
+  int64_t left = d->steps - d->t;
+  d->t = d->steps - (d->t + 4);
+  nw_stack_stamp(k, 1);
+  make_step(d);
+  nw_stack_stamp(k, 2);
+  while (d->t < d->steps && !d->e->stop) make_step(d);
+  nw_counting_clear(&d->f->count);
+  nw_counting_part(&d->f->count, before, 1);
+  nw_counting_part(&d->f->count, step, 1);
+  return nw_stack_full(k) && nw_stack_renewed(k, d->e->by, 2) && count_steps(d, left);
+}
+
+static nw_fold *fold_steps(drift *d) {
+  run *e = d->e;
+  nw_fold *out = NULL;
+  int ncells = ((const nw_level_of *)e->job->of)->nsites * NW_LEVEL_CELLS;
+  d->f = take(e);
+  d->cell = nw_xcalloc((size_t)ncells + 1, sizeof *d->cell);
+  d->dirty = nw_xcalloc((size_t)ncells + 1, sizeof *d->dirty);
+  move(e, d->l, d->q);
+  if (settle(d) && leap(d)) out = end(e, d->f, d->l, d->from);
+  give(e, d->f);
+  free(d->cell);
+  free(d->dirty);
+  return out;
+}
+
+// NULL: the rounds are not of this kind.
+static nw_fold *fold_drift(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until) {
+  drift d = {.e = e, .l = l, .from = from, .q = period_of(e, l, 1)};
+  d.steps = (to - from) / d.q;
+  if (d.steps < MANY || ((const nw_level_of *)e->job->of)->shadow || !e->job->lines) return NULL;
+  run *r = e->roomy;
+  join(r, e, l);
+  int64_t lines[2], was = r->job->touched;
+  d.once = fold_each(r, l, first, from, from + d.q);
+  bool is = !r->stop && d.once->weight && has_room_for_two(&d, lines) && !comes_from_before(&d, first, lines);
+  r->stop = false;
+  touch(e, r->job->touched - was);
+  nw_fold *out = is ? fold_steps(&d) : NULL;
+  drop(r, d.once);
+  *until = from + d.steps * d.q;
+  return out;
+}
+
 // Rounds from..to, which all run the same iterations, as far as they make whole periods. NULL: not two of them.
 static nw_fold *fold_alike(run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until) {
-  int64_t p = period_of(e, l), times = (to - from) / p;
+  int64_t p = period_of(e, l, sets_told(e)), times = (to - from) / p;
+  nw_fold *x = e->roomy && times < MANY ? fold_drift(e, l, first, from, to, until) : NULL;
+  if (x) return x;
   *until = from;
   if (times < 2) return NULL;
   nw_fold *once = fold_each(e, l, first, from, from + p);
@@ -412,7 +560,7 @@ static nw_fold *fold_whole(run *e, const nw_shape *l, int64_t first, int64_t rou
   bool same, shared = l->parallel && e->job->share.threads;
   if (shared || !l->uniform || end_of_class(e, l, first, 0, rounds, &same) < rounds || !same) return NULL;
   int64_t until;
-  return rounds % period_of(e, l) ? NULL : fold_alike(e, l, first, 0, rounds, &until);
+  return rounds % period_of(e, l, sets_told(e)) ? NULL : fold_alike(e, l, first, 0, rounds, &until);
 }
 
 static nw_fold *fold_rounds(run *e, const nw_shape *l, int64_t first, int64_t rounds) {
@@ -505,17 +653,22 @@ static bool fits(run *e, nw_fold *x, const nw_shape *l) {
   return all;
 }
 
+// Another run at the same place of the nest.
+static void join(run *other, const run *e, const nw_shape *l) {
+  memcpy(other->val, e->val, (size_t)(l->depth + 1) * sizeof *other->val);
+  other->inside = e->inside;
+  other->job->most = other->job->touched + e->job->most - e->job->touched;
+  other->polled = other->job->touched + POLL;
+}
+
 // What a loop does to sets that have room for all of its lines does not depend on where those lie: nothing leaves. So it is the
 // same as in one set with as much room as all of them, wherever its regions are. NULL: some set has no room.
 static nw_fold *fold_with_room(run *e, const nw_shape *l) {
   run *r = e->roomy;
-  memcpy(r->val, e->val, (size_t)l->depth * sizeof *r->val);
-  r->inside = e->inside;
-  r->job->touched = 0;
-  r->job->most = e->job->most - e->job->touched;
-  r->polled = 0;
+  join(r, e, l);
+  int64_t was = r->job->touched;
   nw_fold *x = fold_loop(r, l);
-  touch(e, r->job->touched);
+  touch(e, r->job->touched - was);
   r->stop = false;
   return x && x->weight && fits(e, x, l) ? x : NULL;
 }

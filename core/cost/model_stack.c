@@ -6,6 +6,7 @@ typedef struct entry { // a line that is there; number 0 is none
   int64_t line;
   uint32_t prev, next; // in its set: more, and less recent
   int writer;
+  uint32_t born; // the stamp when it came
   int first; // its number among the first lines, or -1: came later, or again
   uint16_t region;
   bool stayed; // since then
@@ -28,6 +29,7 @@ struct nw_stack {
   nw_spares *spares;
   int64_t sets, mask; // mask: sets - 1 where that is a power of two, else 0
   uint32_t ways;
+  uint32_t now; // stamp
   uint32_t era; // rows and places of another are empty
   row *row;
   uint32_t *used, *wide; // rows; those with too many lines for now
@@ -84,6 +86,7 @@ void nw_stack_free(nw_stack *k) {
 void nw_stack_clear(nw_stack *k) {
   k->era++;
   k->nused = k->nwide = k->nfirst = 0;
+  k->now = 0;
   k->n = 1;
   k->spare = k->live = k->taken = 0;
 }
@@ -178,7 +181,7 @@ static uint32_t new_entry(nw_stack *k) {
 static entry *enter(nw_stack *k, row *r, int64_t line, int region) {
   k->live++;
   uint32_t e = new_entry(k);
-  k->entry[e] = (entry){.line = line, .region = (uint16_t)region, .writer = NW_CLEAN, .first = -1};
+  k->entry[e] = (entry){.line = line, .region = (uint16_t)region, .writer = NW_CLEAN, .first = -1, .born = k->now};
   link_first(k, r, e);
   put(k, line, e);
   r->held++;
@@ -356,4 +359,29 @@ nw_stacked nw_stacked_moved(nw_spares *spares, const nw_stacked *s, const int64_
     if (by[s->last[i].region]) out.last[i].first = -1;
   }
   return out;
+}
+
+// ---- steps
+
+bool nw_stack_full(const nw_stack *k) { return k->nused == k->sets && k->live == k->sets * k->ways; }
+void nw_stack_stamp(nw_stack *k, uint32_t now) { k->now = now; }
+
+bool nw_stack_settled(const nw_stack *k, const int64_t *by) {
+  for (int i = 0; i < k->nused; i++)
+    for (uint32_t e = k->row[k->used[i]].head; e; e = k->entry[e].next)
+      if (k->entry[e].stayed && by[k->entry[e].region]) return false;
+  return true;
+}
+
+bool nw_stack_renewed(const nw_stack *k, const int64_t *by, uint32_t since) {
+  for (int i = 0; i < k->nused; i++)
+    for (uint32_t e = k->row[k->used[i]].head; e; e = k->entry[e].next)
+      if (by[k->entry[e].region] && k->entry[e].born < since) return false;
+  return true;
+}
+
+void nw_stack_dirty(const nw_stack *k, int64_t *lines) {
+  for (int i = 0; i < k->nused; i++)
+    for (uint32_t e = k->row[k->used[i]].head; e; e = k->entry[e].next)
+      if (k->entry[e].writer >= 0) lines[k->entry[e].writer]++;
 }

@@ -59,4 +59,12 @@ void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out);
 int nw_stack_nfirst(const nw_stack *k);
 int64_t nw_stack_size(const nw_stack *k); // lines of the summary it would end in
 // Is it what `s` was, with lines that stay moved by so much each region? k began with s at `origin`.
+// Of stacks whose regions move by so much a step:
+bool nw_stack_full(const nw_stack *k);
+bool nw_stack_settled(const nw_stack *k,
+                      const int64_t *by); // no line of a region that moves is there since it was first asked for
+void nw_stack_stamp(nw_stack *k, uint32_t now); // lines that come from here on
+bool nw_stack_renewed(const nw_stack *k, const int64_t *by,
+                      uint32_t since); // all lines of regions that move came since that stamp
+void nw_stack_dirty(const nw_stack *k, int64_t *lines); // adds, by site, the lines it wrote last
 bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by);

@@ -258,6 +258,29 @@ static inline void draw_nest(drawn *d, bool wild) {
   draw_arrays(&g);
 }
 
+// Arrays that stay and arrays that move on, each in strides of its own, round after round; some reach back into what rounds before
+// touched.
+static inline void draw_stream(drawn *d) {
+  int arrays = (int)between(d, 1, 4), elem = 4;
+  int64_t rounds = between(d, 300, 1800), inner = between(d, 1, 8);
+  nw_affine_node *s = stmt_of(d, 8);
+  for (int a = 0; a < arrays; a++) {
+    int64_t stride = 32 * (roll(d, 4) ? 2 * between(d, 0, 4) : between(d, 0, 9));
+    add_array(d, elem, stride * rounds + elem * (18 * inner + 40), roll(d, 3) ? 64 : 4096);
+    for (int64_t n = between(d, 1, 2); n > 0; n--) {
+      int64_t by[] = {stride, elem * between(d, 0, 18)};
+      add_ref(d, s, a, form_of(d, elem * between(d, 0, 20), 2, (int[]){0, 1}, by), elem, !roll(d, 3));
+    }
+  }
+  d->nest.root = upto(d, 0, rounds, upto(d, 1, inner, s));
+}
+
+static inline nw_cache_opts draw_small_cache(drawn *d) {
+  static const int64_t some[] = {61, 64, 97, 128, 160};
+  int64_t ways = between(d, 2, 8), sets = some[roll(d, NW_COUNT(some))];
+  return (nw_cache_opts){.caches = {.nlevels = 1, .level = {{ways * sets * 64, (int)ways}}, .line = 64}};
+}
+
 static inline nw_cache_opts draw_caches(drawn *d) {
   static const nw_sim_level level[] = {{1024, 0}, {1024, 8},   {3072, 12},   {4096, 16},    {4096, 0},
                                        {8192, 8}, {24576, 12}, {16384, 0},   {16384, 16},   {512, 1},
