@@ -77,17 +77,8 @@ static int key_of_loop(const nw_control *c, const int64_t *at, int64_t *key) {
   return c->n;
 }
 
-static int most_watched(const nw_shape *l) {
-  int most = 0;
-  for (int i = 0; i < l->nkeys; i++)
-    if (l->keyed[i].n > most) most = l->keyed[i].n;
-  for (int i = 0; i < l->nclasses; i++)
-    if (l->classed[i].n > most) most = l->classed[i].n;
-  return most;
-}
-
 int nw_shape_key(const nw_shape *l, const int64_t *val, int64_t *key) {
-  int64_t at[most_watched(l) + 1];
+  int64_t *at = l->scratch;
   int n = 0;
   for (int i = 0; i < l->nkeys; i++) {
     const nw_control *c = &l->keyed[i];
@@ -130,7 +121,7 @@ static bool class_of_loop(const nw_control *c, const int64_t *at, uint8_t *fact)
 }
 
 bool nw_shape_class(const nw_shape *l, const int64_t *val, uint8_t *fact) {
-  int64_t at[most_watched(l) + 1];
+  int64_t *at = l->scratch;
   bool same = true;
   for (int i = 0; i < l->nclasses; i++) {
     const nw_control *c = &l->classed[i];

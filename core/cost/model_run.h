@@ -21,7 +21,7 @@ typedef struct nw_fold_run {
   int64_t touched;
   nw_tallies tallies;
   nw_fold *fold; // of everything, its lines counted from 0
-  struct run *run; // that made it, for others to ask
+  struct nw_run *run; // that made it, for others to ask
 } nw_fold_run;
 
 bool nw_fold_nest(nw_fold_run *r); // false: interrupted, or too many touches; in any case:

@@ -259,11 +259,21 @@ static void gather_node(gather *g, nw_shape *s) {
   for (int i = 0; i < s->nkids; i++) gather_node(g, s->kid[i]);
 }
 
+static int most_watched(const nw_shape *l) {
+  int most = 0;
+  for (int i = 0; i < l->nkeys; i++)
+    if (l->keyed[i].n > most) most = l->keyed[i].n;
+  for (int i = 0; i < l->nclasses; i++)
+    if (l->classed[i].n > most) most = l->classed[i].n;
+  return most;
+}
+
 static void gather_all(making *m, nw_shape *s) {
   if (s->kind == NW_AFFINE_LOOP) {
     gather g = {m, s, 0, 0, 0, 0};
     s->uniform = s->flat = true;
     gather_node(&g, s);
+    s->scratch = NW_NEW_N(m->a, int64_t, most_watched(s) + 1);
   }
   for (int i = 0; i < s->nkids; i++) gather_all(m, s->kid[i]);
 }

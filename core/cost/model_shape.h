@@ -64,6 +64,7 @@ struct nw_shape {
   nw_linear *apart;
   int nkeys, nclasses; // what its rounds depend on around it; what depends on the number of the round
   nw_control *keyed, *classed;
+  int64_t *scratch; // as many as a control has
   // GUARD
   int nconds;
   nw_linear *cond;

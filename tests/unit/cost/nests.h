@@ -92,6 +92,59 @@ static inline void draw_gemm(drawn *d, int64_t m, int64_t n, int64_t k, int elem
   d->nest.root = upto(d, 0, m, upto(d, 1, n, upto(d, 2, k, s)));
 }
 
+// PolyBench's gemm: C *= beta, then for each k and j C[i][j] += A[i][k] * B[k][j].
+static inline void draw_polybench_gemm(drawn *d, int64_t ni, int64_t nj, int64_t nk) {
+  int scaled[] = {0, 1}, inner[] = {0, 2, 3};
+  int a = add_array(d, 8, 8 * ni * nk, 4096), b = add_array(d, 8, 8 * nk * nj, 4096),
+      c = add_array(d, 8, 8 * ni * nj, 4096);
+  nw_form at = form_of(d, 0, 2, scaled, (int64_t[]){8 * nj, 8}),
+          in = form_of(d, 0, 3, inner, (int64_t[]){8 * nj, 0, 8});
+  nw_affine_node *s = stmt_of(d, 2), *t = stmt_of(d, 4);
+  add_ref(d, s, c, at, 8, false);
+  add_ref(d, s, c, at, 8, true);
+  add_ref(d, t, c, in, 8, false);
+  add_ref(d, t, a, form_of(d, 0, 3, inner, (int64_t[]){8 * nk, 8, 0}), 8, false);
+  add_ref(d, t, b, form_of(d, 0, 3, inner, (int64_t[]){0, 8 * nj, 8}), 8, false);
+  add_ref(d, t, c, in, 8, true);
+  nw_affine_node *both[] = {upto(d, 1, nj, s), upto(d, 2, nk, upto(d, 3, nj, t))};
+  d->nest.root = upto(d, 0, ni, node_of(d, NW_AFFINE_SEQ, 2, both));
+}
+
+// PolyBench's jacobi-2d: five points of A to B, then of B to A, over and over.
+static inline void draw_jacobi(drawn *d, int64_t times, int64_t n) {
+  int array[] = {add_array(d, 8, 8 * n * n, 4096), add_array(d, 8, 8 * n * n, 4096)};
+  int64_t to[] = {0, -8, 8, 8 * n, -8 * n}, middle = 8 * n + 8;
+  nw_affine_node *half[2];
+  for (int h = 0; h < 2; h++) {
+    int slot[] = {1 + 2 * h, 2 + 2 * h};
+    nw_affine_node *s = stmt_of(d, 6);
+    for (int k = 0; k < 5; k++)
+      add_ref(d, s, array[h], form_of(d, middle + to[k], 2, slot, (int64_t[]){8 * n, 8}), 8, false);
+    add_ref(d, s, array[1 - h], form_of(d, middle, 2, slot, (int64_t[]){8 * n, 8}), 8, true);
+    half[h] = upto(d, slot[0], n - 2, upto(d, slot[1], n - 2, s));
+  }
+  d->nest.root = upto(d, 0, times, node_of(d, NW_AFFINE_SEQ, 2, half));
+}
+
+// for i, j < i, k < j: A[i][j] -= A[i][k] * A[k][j]
+static inline void draw_triangle(drawn *d, int64_t n) {
+  int a = add_array(d, 8, 8 * n * n, 4096), slot[] = {0, 1, 2};
+  nw_form at = form_of(d, 0, 3, slot, (int64_t[]){8 * n, 8, 0});
+  nw_affine_node *s = stmt_of(d, 4);
+  add_ref(d, s, a, at, 8, false);
+  add_ref(d, s, a, form_of(d, 0, 3, slot, (int64_t[]){8 * n, 0, 8}), 8, false);
+  add_ref(d, s, a, form_of(d, 0, 3, slot, (int64_t[]){0, 8, 8 * n}), 8, false);
+  add_ref(d, s, a, at, 8, true);
+  nw_affine_node *in = s;
+  for (int i = 2; i > 0; i--) {
+    nw_affine_node *x = loop_of(d, i, 1, 1, &in);
+    add_begin(d, x, number(d, 0), 1);
+    add_end(d, x, form_of(d, -1, 1, &slot[i - 1], (int64_t[]){1}), 1);
+    in = x;
+  }
+  d->nest.root = upto(d, 0, n, in);
+}
+
 // ---- nests by chance
 
 static inline int64_t roll(drawn *d, int64_t n) { // 0..n-1

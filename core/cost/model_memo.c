@@ -1,0 +1,92 @@
+// Loops that were folded before.
+#include "cost/model_rounds.h"
+#include <stdlib.h>
+
+// A loop does the same where it runs the same iterations and its regions lie alike: to the byte within a line, and where lines
+// go to sets, as many sets apart.
+static int key_of(nw_run *e, const nw_shape *l, int64_t *key) {
+  int n = 0;
+  int64_t line0 = 0;
+  key[n++] = l->id;
+  for (int i = 0; i < l->napart; i++) key[n++] = nw_linear_at(&l->apart[i], e->val, l->depth);
+  for (int i = 0; i < l->nanchors; i++) {
+    int64_t at = nw_run_address(e, l->anchor[i].region, &l->anchor[i].at, l->depth), line = at >> e->shift,
+            sets = nw_run_sets(e);
+    if (!i) line0 = line;
+    key[n++] = (at & (e->job->line - 1)) + e->job->line * (sets > 1 ? nw_floormod_i64(line - line0, sets) : 0);
+  }
+  return n + nw_shape_key(l, e->val, key + n);
+}
+
+static uint64_t hash_of(const int64_t *key, int n) { return nw_hash_bytes(key, (size_t)n * sizeof *key); }
+
+static nw_known *slot_of(const nw_run *e, const int64_t *key, int n, uint64_t hash) {
+  int mask = e->memo_room - 1, i = (int)(hash & (uint64_t)mask);
+  for (;; i = (i + 1) & mask) {
+    nw_known *k = &e->memo[i];
+    if (!k->fold || (k->hash == hash && k->n == n && !memcmp(k->key, key, (size_t)n * sizeof *key))) return k;
+  }
+}
+
+static void grow_memo(nw_run *e) {
+  nw_known *old = e->memo;
+  int n = e->memo_room;
+  e->memo_room *= 2;
+  e->memo = nw_xcalloc((size_t)e->memo_room, sizeof *e->memo);
+  for (int i = 0; i < n; i++)
+    if (old[i].fold) *slot_of(e, old[i].key, old[i].n, old[i].hash) = old[i];
+  free(old);
+}
+
+static void keep(nw_run *e, int64_t *key, int n, uint64_t hash, nw_fold *x) {
+  if (2 * ++e->nknown > e->memo_room) grow_memo(e);
+  *slot_of(e, key, n, hash) = (nw_known){hash, n, key, x};
+  x->kept = true;
+}
+
+// All rounds are alike and make whole periods: no need to put them behind nothing.
+static nw_fold *fold_whole(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
+  bool same, shared = l->parallel && e->job->share.threads;
+  if (shared || !l->uniform || nw_run_end_of_class(e, l, first, 0, rounds, &same) < rounds || !same) return NULL;
+  int64_t until;
+  return rounds % nw_run_period(e, l, nw_run_sets(e)) ? NULL : nw_run_fold_alike(e, l, first, 0, rounds, &until);
+}
+
+static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
+  nw_fold *x = fold_whole(e, l, first, rounds);
+  if (x) return x;
+  nw_folder *f = nw_run_take(e);
+  if (l->parallel && e->job->share.threads && !e->inside)
+    nw_run_share(e, l, first, rounds, f);
+  else
+    nw_run_range(e, l, first, 0, rounds, f);
+  x = nw_run_end(e, f, l, 0);
+  nw_run_give(e, f);
+  return x;
+}
+
+// How many lines a loop touches, as far as that is known: the fold of all lines has the same key.
+static int64_t lines_of(const nw_run *e, const int64_t *key, int n, uint64_t hash) {
+  const nw_fold_run *lines = e->job->lines;
+  const nw_known *k = lines ? slot_of(lines->run, key, n, hash) : NULL;
+  return k && k->fold ? k->fold->lines : 0;
+}
+
+nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
+  int64_t rounds = (last - first) / l->step + 1;
+  int n = key_of(e, l, e->key);
+  uint64_t hash = hash_of(e->key, n);
+  nw_known *k = slot_of(e, e->key, n, hash);
+  if (k->fold) return k->fold;
+  int64_t *key = memcpy(NW_NEW_N(e->job->tallies.arena, int64_t, n), e->key, (size_t)n * sizeof *key);
+  if (e->room && lines_of(e, key, n, hash) >= e->room) e->stop = true;
+  nw_fold *x = e->stop ? NULL : fold_rounds(e, l, first, rounds);
+  if (e->stop) { // there is no room: an empty fold says so; or it was stopped
+    nw_folder *f = nw_run_take(e);
+    if (x) nw_run_drop(e, x);
+    x = nw_run_end(e, f, l, 0);
+    nw_run_give(e, f);
+  }
+  keep(e, key, n, hash, x);
+  return x;
+}

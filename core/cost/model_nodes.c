@@ -1,0 +1,169 @@
+// The nodes of a nest, and the rounds of a loop in classes that run the same iterations.
+#include "cost/model_rounds.h"
+#include <stdlib.h>
+
+static void run_kids(nw_run *e, const nw_shape *s, nw_folder *f) {
+  for (int i = 0; i < s->nkids && !e->stop; i++) nw_run_node(e, s->kid[i], f);
+}
+
+static void run_ref(nw_run *e, const nw_access_form *r, int depth, nw_folder *f) {
+  int64_t at = nw_run_address(e, r->region, &r->at, depth), last = (at + r->bytes - 1) >> e->shift;
+  for (int64_t line = at >> e->shift; line <= last; line++) {
+    e->kind->ask(f, line, r->region, r->site, r->write);
+    nw_run_touch(e, 1);
+  }
+}
+
+// What is outside of parallel loops is done by the first thread.
+static void run_stmt(nw_run *e, const nw_shape *s, nw_folder *f) {
+  if (e->job->share.thread && !e->inside) return;
+  for (int i = 0; i < s->nrefs; i++) run_ref(e, &s->ref[i], s->depth, f);
+  if (e->accesses >= 0) nw_counting_add(&f->count, e->accesses, s->nrefs);
+}
+
+static void run_round(nw_run *e, const nw_shape *l, int64_t first, int64_t round, nw_folder *f) {
+  e->val[l->depth] = first + round * l->step;
+  nw_run_touch(e, l->nkids == 0);
+  run_kids(e, l, f);
+  nw_run_check_room(e, f);
+}
+
+enum { SAMPLES = 12 }; // of the rounds of a loop that differ
+
+// The round in the middle of each part speaks for all of it; the one before it brings the lines that would be there, uncounted.
+static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  for (int i = 0; i < SAMPLES && !e->stop; i++) {
+    int64_t a = from + (int64_t)((__int128)(to - from) * i / SAMPLES),
+            b = from + (int64_t)((__int128)(to - from) * (i + 1) / SAMPLES);
+    nw_tally *before = nw_counting_end(&f->count, &e->job->tallies);
+    run_round(e, l, first, a + (b - a) / 2 - 1, f);
+    nw_counting_clear(&f->count);
+    run_round(e, l, first, a + (b - a) / 2, f);
+    nw_tally *one = nw_counting_end(&f->count, &e->job->tallies);
+    nw_counting_part(&f->count, before, 1);
+    nw_counting_part(&f->count, one, b - a);
+  }
+}
+
+// Rounds from..to one after the other. `first` is the value of the loop in round 0.
+static void run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  if (e->job->rough && to - from > 4 * SAMPLES && !l->flat) {
+    run_some(e, l, first, from, to, f);
+    return;
+  }
+  for (int64_t t = from; t < to && !e->stop; t++) run_round(e, l, first, t, f);
+}
+
+// The one loop inside of a loop, and nothing else. NULL: there is more, or it is elsewhere: in a loop that does not count from 0
+// regions begin where its slot is 0.
+static const nw_shape *only_kid(const nw_shape *l) {
+  const nw_shape *s = l;
+  do s = s->nkids == 1 ? s->kid[0] : NULL;
+  while (s && s->kind == NW_AFFINE_SEQ);
+  return s && s->kind == NW_AFFINE_LOOP && !l->absolute ? s : NULL;
+}
+
+// Some rounds, one after the other. What is folded already need not be put behind nothing.
+nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to) {
+  const nw_shape *kid = only_kid(l);
+  if (to == from + 1 && kid) {
+    e->val[l->depth] = first + from * l->step;
+    nw_fold *x = nw_run_fold_loop(e, kid);
+    if (x && e->room && !x->weight) e->stop = true;
+    if (x) return x;
+  }
+  nw_folder *f = nw_run_take(e);
+  run_each(e, l, first, from, to, f);
+  nw_fold *x = nw_run_end(e, f, l, from);
+  nw_run_give(e, f);
+  return x;
+}
+
+// Rounds from..to, which all run the same iterations, as far as they make whole periods. NULL: not two of them.
+nw_fold *nw_run_fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until) {
+  int64_t p = nw_run_period(e, l, nw_run_sets(e)), times = (to - from) / p;
+  nw_fold *x = e->roomy && times < NW_DRIFT_STEPS ? nw_run_fold_drift(e, l, first, from, to, until) : NULL;
+  if (x) return x;
+  *until = from;
+  if (times < 2) return NULL;
+  nw_fold *once = nw_run_fold_each(e, l, first, from, from + p);
+  if (e->stop) return once;
+  nw_fold *all = nw_run_repeat(e, l, once, times, from, p);
+  if (all != once) nw_run_drop(e, once);
+  *until = from + times * p;
+  return all;
+}
+
+static void run_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  int64_t until;
+  nw_fold *x = nw_run_fold_alike(e, l, first, from, to, &until);
+  if (x) nw_run_put_behind(e, f, x, l, from);
+  if (x) nw_run_drop(e, x);
+  run_each(e, l, first, until, to, f);
+}
+
+static bool class_at(nw_run *e, const nw_shape *l, int64_t first, int64_t round, uint8_t *fact) {
+  e->val[l->depth] = first + round * l->step;
+  return nw_shape_class(l, e->val, fact);
+}
+
+// The end of the rounds that are like `from` in every fact: each fact turns over at most once.
+int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same) {
+  int n = nw_shape_facts(l);
+  *same = class_at(e, l, first, from, e->fact[0]) && l->uniform;
+  int64_t in = from, out = to;
+  while (out - in > 1) {
+    int64_t mid = out == to ? to - 1 : in + (out - in) / 2;
+    class_at(e, l, first, mid, e->fact[1]);
+    if (!memcmp(e->fact[0], e->fact[1], (size_t)n))
+      in = mid;
+    else
+      out = mid;
+  }
+  return in + 1;
+}
+
+void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  while (from < to && !e->stop) {
+    bool same;
+    int64_t until = nw_run_end_of_class(e, l, first, from, to, &same);
+    (same ? run_alike : run_each)(e, l, first, from, until, f);
+    from = until;
+  }
+}
+
+// A thread's share, as run/threads.c hands it out.
+void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f) {
+  int64_t chunk = l->chunk < 0 ? -(int64_t)l->chunk : l->chunk, t = e->job->share.thread, all = e->job->share.threads;
+  e->inside = true;
+  if (!chunk)
+    nw_run_range(e, l, first, (int64_t)((__int128)rounds * t / all), (int64_t)((__int128)rounds * (t + 1) / all), f);
+  for (__int128 from = (__int128)t * chunk; chunk && from < rounds && !e->stop; from += (__int128)all * chunk) {
+    nw_run_touch(e, 1);
+    nw_run_range(e, l, first, (int64_t)from, rounds - from < chunk ? rounds : (int64_t)from + chunk, f);
+  }
+  e->inside = false;
+}
+
+static void run_loop(nw_run *e, const nw_shape *l, nw_folder *f) {
+  nw_fold *x = nw_run_fold_loop(e, l);
+  if (e->room && (e->stop || !x || !x->weight)) {
+    e->stop = e->stop || x;
+    return;
+  }
+  if (!x) return;
+  nw_run_put_behind(e, f, x, l, 0);
+  nw_run_drop(e, x);
+}
+
+void nw_run_node(nw_run *e, const nw_shape *s, nw_folder *f) {
+  switch (s->kind) {
+  case NW_AFFINE_LOOP: run_loop(e, s, f); return;
+  case NW_AFFINE_STMT: run_stmt(e, s, f); return;
+  case NW_AFFINE_GUARD:
+    if (!nw_shape_holds(s, e->val)) return;
+    break;
+  case NW_AFFINE_SEQ: break;
+  }
+  run_kids(e, s, f);
+}

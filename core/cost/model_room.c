@@ -1,0 +1,105 @@
+// Loops that fit: what they do does not depend on where they lie.
+#include "cost/model_rounds.h"
+#include <stdlib.h>
+
+static uint32_t set_of(const nw_run *e, int64_t line) {
+  int64_t sets = e->job->sets;
+  return (uint32_t)(sets & (sets - 1) ? line % sets : line & (sets - 1));
+}
+
+static void unhold(nw_run *e, const nw_stack_last *at, int n) {
+  for (int i = 0; i < n; i++) e->held[set_of(e, at[i].line + e->origin[at[i].region])] = 0;
+}
+
+// The most lines that a set gets of each region, one above the other: no place of the regions can bring more.
+int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l) {
+  int64_t sum = 0;
+  for (int i = 0; i < l->nanchors; i++) {
+    uint32_t most = 0;
+    for (int n = 0; n < s->nlast; n++) {
+      const nw_stack_last *at = &s->last[n];
+      if (at->region != l->anchor[i].region) continue;
+      uint32_t held = ++e->held[set_of(e, at->line + e->origin[at->region])];
+      if (held > most) most = held;
+    }
+    unhold(e, s->last, s->nlast);
+    sum += most;
+  }
+  return sum;
+}
+
+// No set gets more lines than it holds.
+static bool fits(nw_run *e, nw_fold *x, const nw_shape *l) {
+  const nw_stacked *s = nw_fold_stacked(x);
+  int64_t ways = ((const nw_level_of *)e->job->of)->ways;
+  if (x->peak && x->peak <= ways) return true;
+  nw_run_place(e, l, 0);
+  if (!x->peak) {
+    x->peak = nw_run_peak(e, s, l);
+    nw_run_touch(e, s->nlast);
+    return fits(e, x, l);
+  }
+  bool all = true;
+  int n = 0;
+  while (n < s->nlast && all) {
+    const nw_stack_last *at = &s->last[n++];
+    all = ++e->held[set_of(e, at->line + e->origin[at->region])] <= ways;
+  }
+  unhold(e, s->last, n);
+  nw_run_touch(e, n);
+  return all;
+}
+
+// Another run at the same place of the nest.
+void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l) {
+  memcpy(other->val, e->val, (size_t)(l->depth + 1) * sizeof *other->val);
+  other->inside = e->inside;
+  other->job->most = other->job->touched + e->job->most - e->job->touched;
+  other->polled = other->job->touched + NW_RUN_POLL;
+}
+
+// What a loop does to sets that have room for all of its lines does not depend on where those lie: nothing leaves. So it is the
+// same as in one set with as much room as all of them, wherever its regions are. NULL: some set has no room.
+static nw_fold *fold_with_room(nw_run *e, const nw_shape *l) {
+  nw_run *r = e->roomy;
+  nw_run_join(r, e, l);
+  int64_t was = r->job->touched;
+  nw_fold *x = nw_run_fold_loop(r, l);
+  nw_run_touch(e, r->job->touched - was);
+  r->stop = false;
+  return x && x->weight && fits(e, x, l) ? x : NULL;
+}
+
+nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l) {
+  int64_t first, last;
+  nw_shape_bounds(l, e->val, &first, &last);
+  if (last < first) return NULL;
+  nw_fold *x = e->roomy ? fold_with_room(e, l) : NULL;
+  return x ? x : nw_run_fold_in_sets(e, l, first, last);
+}
+
+// A run beside, whose folds fit one set with the room of all.
+nw_run *nw_run_open_roomy(const nw_fold_run *r) {
+  nw_run *e = nw_xcalloc(1, sizeof *e);
+  nw_fold_run *job = nw_xmalloc(sizeof *job);
+  nw_level_of *of = nw_xmalloc(sizeof *of);
+  *of = *(const nw_level_of *)r->of;
+  of->ways *= of->sets;
+  of->sets = 1;
+  *job = *r;
+  job->of = of;
+  job->sets = 1;
+  nw_run_open(e, job);
+  nw_tallies_open(&job->tallies);
+  e->room = of->ways;
+  return e;
+}
+
+void nw_run_close_roomy(nw_run *e) {
+  if (!e) return;
+  nw_run_close(e);
+  nw_tallies_close(&e->job->tallies);
+  free((void *)e->job->of);
+  free(e->job);
+  free(e);
+}
