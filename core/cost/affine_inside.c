@@ -3,23 +3,27 @@
 #include <stdlib.h>
 
 enum { TRIES = 20000, STEPS = 5, ROWS = 200 }; // of one proof: at most, one after the other; of what is known
+static const int64_t MOST_TRIES = 50000000; // of all of them
 
-typedef struct inequality { // >= 0; coef: by slot
+typedef struct inequality { // >= 0; coef: by depth of the loop, outermost first
   bool cut; // its rest was rounded: it holds of whole numbers only
   int64_t rest;
   int64_t *coef;
 } inequality;
 
 typedef struct prover {
+  nw_ctx *ctx;
   const nw_affine_nest *nest;
-  int nslots;
-  int64_t *lo, *hi; // by slot: its range here
+  int depth, most; // loops around here; that there are around anything
+  int *at; // by slot: the depth of its loop
+  int64_t *lo, *hi; // by depth: the range of the loop here
   nw_vec row; // inequality *: what holds here
+  int64_t total; // tries of all proofs
   int tries, found; // found: a site, -1: none
 } prover;
 
 static inequality *new_row(const prover *p) {
-  inequality *x = nw_xcalloc(1, sizeof *x + (size_t)p->nslots * sizeof *x->coef);
+  inequality *x = nw_xcalloc(1, sizeof *x + (size_t)p->most * sizeof *x->coef);
   x->coef = (int64_t *)(x + 1);
   return x;
 }
@@ -28,13 +32,13 @@ static inequality *new_row(const prover *p) {
 static inequality *row_of(const prover *p, const nw_form *f, int64_t by, int64_t rest) {
   inequality *x = new_row(p);
   x->rest = by * f->rest + rest;
-  for (int i = 0; i < f->n; i++) x->coef[f->slot[i]] += by * f->coef[i];
+  for (int i = 0; i < f->n; i++) x->coef[p->at[f->slot[i]]] += by * f->coef[i];
   return x;
 }
 
 static int64_t common(const prover *p, const inequality *x) {
   int64_t g = 0;
-  for (int s = 0; s < p->nslots; s++)
+  for (int s = 0; s < p->depth; s++)
     for (int64_t b = llabs(x->coef[s]), rest; b; b = rest) rest = g % b, g = b;
   return g;
 }
@@ -45,7 +49,7 @@ static inequality *eliminated(const prover *p, const inequality *x, const inequa
   inequality *y = new_row(p);
   __int128 rest = (__int128)a * x->rest + (__int128)c * row->rest;
   bool fits = rest <= INT64_MAX / 4 && rest >= INT64_MIN / 4;
-  for (int s = 0; s < p->nslots && fits; s++) {
+  for (int s = 0; s < p->depth && fits; s++) {
     __int128 v = (__int128)a * x->coef[s] + (__int128)c * row->coef[s];
     fits = v <= INT64_MAX / 4 && v >= INT64_MIN / 4;
     y->coef[s] = (int64_t)v;
@@ -55,14 +59,14 @@ static inequality *eliminated(const prover *p, const inequality *x, const inequa
   int64_t g = common(p, y);
   y->cut = g > 1 && y->rest % g;
   if (g > 1) y->rest = nw_floordiv_i64(y->rest, g);
-  for (int s = 0; s < p->nslots && g > 1; s++) y->coef[s] /= g;
+  for (int s = 0; s < p->depth && g > 1; s++) y->coef[s] /= g;
   return y;
 }
 
 // The least value in the box of the slots' ranges.
 static bool holds_in_box(const prover *p, const inequality *x) {
   __int128 least = x->rest;
-  for (int s = 0; s < p->nslots; s++) least += (__int128)x->coef[s] * (x->coef[s] > 0 ? p->lo[s] : p->hi[s]);
+  for (int s = 0; s < p->depth; s++) least += (__int128)x->coef[s] * (x->coef[s] > 0 ? p->lo[s] : p->hi[s]);
   return least >= 0;
 }
 
@@ -72,7 +76,7 @@ static bool holds_by(prover *p, const inequality *x, int slot, int steps) {
   for (int i = p->row.n - 1; i >= 0 && p->tries < TRIES; i--) {
     const inequality *row = p->row.at[i];
     if (!row->coef[slot] || (row->coef[slot] > 0) != (x->coef[slot] > 0)) continue;
-    p->tries++;
+    p->tries++, p->total++;
     inequality *y = eliminated(p, x, row, slot, -1);
     bool yes = y && holds(p, y, steps - 1);
     free(y);
@@ -83,7 +87,7 @@ static bool holds_by(prover *p, const inequality *x, int slot, int steps) {
 
 static bool holds(prover *p, const inequality *x, int steps) {
   if (holds_in_box(p, x)) return true;
-  for (int slot = p->nslots - 1; slot >= 0 && steps > 0; slot--)
+  for (int slot = p->depth - 1; slot >= 0 && steps > 0; slot--)
     if (x->coef[slot] && holds_by(p, x, slot, steps)) return true;
   return false;
 }
@@ -104,6 +108,7 @@ static void look(prover *p, const nw_affine_node *x);
 static void look_at_refs(prover *p, const nw_affine_node *x) {
   for (int i = 0; i < x->nrefs && p->found < 0; i++) {
     const nw_affine_ref *r = &x->ref[i];
+    if (p->total > MOST_TRIES || nw_stopped(p->ctx)) p->found = r->site;
     if (!form_holds(p, &r->at, 1, 0) || !form_holds(p, &r->at, -1, p->nest->array[r->array].bytes - r->bytes))
       p->found = r->site;
   }
@@ -113,7 +118,7 @@ static void look_at_refs(prover *p, const nw_affine_node *x) {
 static void add_row(prover *p, inequality *row) {
   int n = p->row.n;
   for (int i = 0; i < n && p->row.n < ROWS; i++)
-    for (int slot = 0; slot < p->nslots; slot++) {
+    for (int slot = 0; slot < p->depth; slot++) {
       const inequality *other = p->row.at[i];
       if (!row->coef[slot] || !other->coef[slot] || (row->coef[slot] > 0) == (other->coef[slot] > 0)) continue;
       inequality *y = eliminated(p, row, other, slot, 1);
@@ -133,7 +138,7 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static bool form_range(const prover *p, const nw_form *f, int64_t *from, int64_t *to) {
   __int128 lo = f->rest, hi = f->rest;
   for (int i = 0; i < f->n; i++) {
-    __int128 a = (__int128)f->coef[i] * p->lo[f->slot[i]], b = (__int128)f->coef[i] * p->hi[f->slot[i]];
+    __int128 a = (__int128)f->coef[i] * p->lo[p->at[f->slot[i]]], b = (__int128)f->coef[i] * p->hi[p->at[f->slot[i]]];
     lo += a < b ? a : b, hi += a < b ? b : a;
   }
   *from = (int64_t)lo, *to = (int64_t)hi;
@@ -144,7 +149,7 @@ static bool form_range(const prover *p, const nw_form *f, int64_t *from, int64_t
 static void assume(prover *p, const nw_affine_node *x, int n, const nw_affine_bound *b, int sign) {
   for (int i = 0; i < n; i++) {
     inequality *row = row_of(p, &b[i].form, sign, 0);
-    row->coef[x->slot] -= sign * b[i].div;
+    row->coef[p->at[x->slot]] -= sign * b[i].div;
     add_row(p, row);
   }
 }
@@ -157,12 +162,13 @@ static void range_of(prover *p, const nw_affine_node *x) {
     if (form_range(p, &x->end[i].form, &from, &to)) hi = least(hi, nw_floordiv_i64(to, x->end[i].div));
   bool fixed = x->nbegin == 1 && !x->begin->form.n && x->begin->div == 1; // where it begins: then every step is known
   if (fixed && lo <= hi && hi < FAR) hi = lo + (hi - lo) / x->step * x->step;
-  p->lo[x->slot] = most(lo, -FAR), p->hi[x->slot] = least(hi, FAR);
+  p->lo[p->at[x->slot]] = most(lo, -FAR), p->hi[p->at[x->slot]] = least(hi, FAR);
 }
 
 static void look(prover *p, const nw_affine_node *x) {
-  int n = p->row.n;
+  int n = p->row.n, depth = p->depth;
   if (x->kind == NW_AFFINE_LOOP) {
+    p->at[x->slot] = p->depth++;
     range_of(p, x);
     assume(p, x, x->nbegin, x->begin, -1);
     assume(p, x, x->nend, x->end, 1);
@@ -171,14 +177,26 @@ static void look(prover *p, const nw_affine_node *x) {
   if (x->kind == NW_AFFINE_STMT) look_at_refs(p, x);
   for (int i = 0; i < x->nkids && p->found < 0; i++) look(p, x->kid[i]);
   while (p->row.n > n) free(p->row.at[--p->row.n]);
+  p->depth = depth;
 }
 
-int nw_affine_outside(const nw_affine_nest *n) {
-  prover p = {.nest = n, .nslots = n->nslots, .found = -1};
-  p.lo = nw_xcalloc((size_t)n->nslots + 1, sizeof *p.lo);
-  p.hi = nw_xcalloc((size_t)n->nslots + 1, sizeof *p.hi);
+static int loops_deep(const nw_affine_node *x) {
+  int most = 0;
+  for (int i = 0; i < x->nkids; i++) {
+    int n = loops_deep(x->kid[i]);
+    if (n > most) most = n;
+  }
+  return most + (x->kind == NW_AFFINE_LOOP);
+}
+
+int nw_affine_outside(nw_ctx *c, const nw_affine_nest *n) {
+  prover p = {.ctx = c, .nest = n, .most = loops_deep(n->root), .found = -1};
+  p.at = nw_xcalloc((size_t)n->nslots + 1, sizeof *p.at);
+  p.lo = nw_xcalloc((size_t)p.most + 1, sizeof *p.lo);
+  p.hi = nw_xcalloc((size_t)p.most + 1, sizeof *p.hi);
   look(&p, n->root);
   nw_vec_free(&p.row);
+  free(p.at);
   free(p.lo);
   free(p.hi);
   return p.found;

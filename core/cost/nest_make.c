@@ -210,7 +210,7 @@ static const nw_text_ref *ref_of(const nw_text_node *x, int site) {
 }
 
 static bool is_inside(nw_nest_maker *k) {
-  int site = nw_affine_outside(k->m.nest);
+  int site = nw_affine_outside(k->m.s.ctx, k->m.nest);
   if (site < 0) return true;
   const nw_text_ref *r = ref_of(k->t->root, site);
   const nw_text_array *array = k->t->array.at[r->array];

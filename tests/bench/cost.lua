@@ -1,6 +1,6 @@
 --- The cache model: exact where it says so, and how little it looks at.
 ---
---- usage: nestwright tests/bench/cost.lua [FILE.json [PART]]   PART: exact, touched, published, times or cachegrind
+--- usage: nestwright tests/bench/cost.lua [FILE.json [PART [CASES]]]   PART: exact, touched, published, times or cachegrind
 package.path = arg[0]:match "^(.*)/[^/]*$" .. "/?.lua;" .. package.path
 local nw = require "nestwright"
 local bench = require "_bench"
@@ -9,7 +9,7 @@ local random = require "_random_nests"
 local schedules = require "_schedules"
 local big = require "_random_schedules"
 
-local NESTS, CASES = 2004, 320
+local NESTS, CASES = 2004, tonumber(arg[3]) or 320
 local KIB = 1024
 local out = bench.open(arg[1] or "build/bench/cost.json")
 local only = arg[2]
@@ -101,7 +101,7 @@ local function big_nest(number)
   if number % 3 == 0 then return big.nest(number, LEAST) end
   local list = {"plain", "tiled", "packed", "imperfect", "guarded"}
   local kind = list[number % #list + 1]
-  local ok, nest = pcall(nw.nest.parse, random.text(number + 100000, kind, LEAST * (number % 7 == 0 and 30 or 3)))
+  local ok, nest = pcall(nw.nest.parse, random.text(number + 100000, kind, LEAST * (number % 7 == 0 and 30 or 1)))
   return ok and bytes_of(nest) <= MOST_BYTES and nest or nil, kind
 end
 
