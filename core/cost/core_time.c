@@ -86,8 +86,28 @@ static bool moves_in(const nw_core_access *a, const nw_core_node *loop) {
   return !a->affine || nw_form_coef(&a->at, loop->slot);
 }
 
+static bool inside(const nw_core_node *at, const nw_core_node *loop) {
+  while (at && at != loop) at = at->up;
+  return at != NULL;
+}
+
+static bool is_chained(const nw_core_access *a) {
+  for (int i = 0; i < a->body->chain.n; i++)
+    if (((nw_core_chain *)a->body->chain.at[i])->store == a) return true;
+  return false;
+}
+
+// Does the loop store something new to the buffer first, so that nothing is handed on to its next iteration?
+static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_node *loop) {
+  for (int i = 0; i < k->access.n; i++) {
+    const nw_core_access *b = k->access.at[i];
+    if (b->write && b->buffer == a->buffer && inside(b->body, loop) && !is_chained(b)) return true;
+  }
+  return false;
+}
+
 // Cycles of the chain through one element in one iteration of a loop around the store: it is updated in every iteration of the
-// loops between that do not move it, and goes through memory wherever no loop holds it.
+// loops between that neither move it nor begin anew, and goes through memory wherever no loop holds it.
 static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_node *loop) {
   const nw_core_access *a = c->store;
   bool apart = k->apart[a->buffer];
@@ -95,7 +115,7 @@ static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_n
   if (c->through_memory) cycles += a->masked || a->scattered ? k->machine->forward_masked : k->machine->forward;
   for (const nw_core_node *at = a->body; at != loop; at = at->up) {
     if (!is_loop(at)) cycles *= average(at);
-    if (!is_loop(at) || moves_in(a, at)) continue;
+    if (!is_loop(at) || moves_in(a, at) || begins_in(k, a, at)) continue;
     cycles *= average(at);
     if (!apart && a->held == at->depth) cycles += k->machine->forward;
   }
@@ -117,26 +137,6 @@ typedef struct chaining {
   double most;
   chained list[MOST_CHAINS];
 } chaining;
-
-static bool inside(const nw_core_node *at, const nw_core_node *loop) {
-  while (at && at != loop) at = at->up;
-  return at != NULL;
-}
-
-static bool is_chained(const nw_core_access *a) {
-  for (int i = 0; i < a->body->chain.n; i++)
-    if (((nw_core_chain *)a->body->chain.at[i])->store == a) return true;
-  return false;
-}
-
-// Does the loop store something new to the buffer first, so that nothing is handed on to its next iteration?
-static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_node *loop) {
-  for (int i = 0; i < k->access.n; i++) {
-    const nw_core_access *b = k->access.at[i];
-    if (b->write && b->buffer == a->buffer && inside(b->body, loop) && !is_chained(b)) return true;
-  }
-  return false;
-}
 
 // A store under a mask is taken to reach as far as its whole vector: the next one, which begins within that, waits for it.
 static bool overlaps_next(const nw_core_access *a, const nw_core_node *loop) {
@@ -199,8 +199,8 @@ static nw_core_cost body_time(nw_core *k, nw_core_node *at, int *bound) {
   }
   int ignored = 0;
   bool merged = all.instructions <= m->window;
-  double together = busiest(m, &all, bound);
-  double waits = merged ? beside(m, longest_chain(k, at, false), all.instructions) : apart + busiest(m, &own, &ignored);
+  double together = busiest(m, &all, bound), waits = beside(m, longest_chain(k, at, false), all.instructions);
+  if (!merged) waits = fmax(waits, apart + busiest(m, &own, &ignored));
   all.cycles = fmax(together, waits);
   if (waits > 1.05 * together) *bound = NW_BOUND_LATENCY;
   return all;

@@ -1,0 +1,149 @@
+// The core model on loops made by hand: which instructions each body holds, how often it runs, what it waits for.
+#include "../lower/lowering.h"
+#include "cost/core_time.h"
+
+// A machine that does one of each a cycle, with vectors of 32 bytes.
+static nw_machine plain_machine(void) {
+  nw_machine m = {.kind = NW_MACHINE_CPU,
+                  .cores = 1,
+                  .clock = 1,
+                  .vector_bytes = 32,
+                  .vector_registers = 16,
+                  .dispatch = 4,
+                  .gather = 1,
+                  .window = 100,
+                  .forward = 5,
+                  .forward_masked = 15,
+                  .store_lines = 1,
+                  .loop = 1,
+                  .nlevels = 1};
+  for (int c = 0; c < NW_CLASS_COUNT; c++) {
+    for (int w = 0; w < NW_WIDTHS; w++) m.op[c].per_cycle[w] = 1;
+    m.op[c].latency = 4;
+  }
+  m.level[0] = (nw_machine_level){.bytes = 32768, .ways = 8, .line = 64, .shared_by = 1, .effective_bytes = 32768};
+  return m;
+}
+
+static nw_core *shaped(lowering *l, const char *text, const nw_machine *m) {
+  nw_program *p = parsed(l, text);
+  nw_exec *e = nw_lower(p, NULL);
+  nw_core *k = e ? nw_core_new(l->c, e, NULL, m) : NULL;
+  if (!k || !nw_core_count(k, 0, 0) || !nw_core_shape(k)) fail_msg("%s", nw_error(l->c)->message);
+  nw_exec_release(e);
+  nw_program_release(p);
+  return k;
+}
+
+static const nw_core_node *loop_named(const nw_core_node *at, const char *name) {
+  if (at->stmt->kind == NW_LOOP && !strcmp(at->stmt->loop.var->name, name)) return at;
+  for (int i = 0; i < at->nkids; i++) {
+    const nw_core_node *found = loop_named(at->kid[i], name);
+    if (found) return found;
+  }
+  return NULL;
+}
+
+static double count(const nw_core *k, const char *loop, nw_class c, int width) {
+  const nw_core_node *at = loop_named(k->root, loop);
+  if (!at) fail_msg("there is no loop %s", loop);
+  return at->ops.op[c][width];
+}
+
+#define GEMM(loops)                                                                                                    \
+  "program gemm\ninput A: f32[20, 12]\ninput B: f32[12, 24]\noutput C: f32[20, 24]\n" loops                            \
+  "      block C of C (i = i in 0..20, j = j in 0..24, reduce k = k in 0..12):\n        init C[i, j] = 0.0\n"          \
+  "        C[i, j] += A[i, k]*B[k, j]\n"
+
+static void a_sum_stays_in_a_register(void **state) {
+  nw_machine m = plain_machine();
+  nw_core *k = shaped(*state, GEMM("for i in 0..20:\n  for j in 0..24:\n    for k in 0..12:\n"), &m);
+  assert_int_equal(loop_named(k->root, "k")->times, 20 * 24 * 12);
+  assert_int_equal(loop_named(k->root, "k")->entered, 20 * 24);
+  assert_true(count(k, "k", NW_CLASS_FMA, 0) == 1);
+  assert_true(count(k, "k", NW_CLASS_LOAD, 0) == 2);
+  assert_true(count(k, "k", NW_CLASS_STORE, 0) == 0);
+  assert_true(count(k, "j", NW_CLASS_STORE, 0) == 2); // before and behind the loop
+  nw_core_time(k);
+  assert_int_equal(loop_named(k->root, "k")->bound, NW_BOUND_LATENCY);
+  nw_core_free(k);
+}
+
+// A[i, k] does not change along j: it is loaded outside. C[i, j] moves: it is loaded and stored each time.
+static void what_does_not_change_moves_out(void **state) {
+  nw_machine m = plain_machine();
+  nw_core *k = shaped(*state, GEMM("for k in 0..12:\n  for i in 0..20:\n    for j in 0..24:\n"), &m);
+  assert_true(count(k, "j", NW_CLASS_LOAD, 0) == 2);
+  assert_true(count(k, "j", NW_CLASS_STORE, 0) == 1);
+  assert_true(count(k, "i", NW_CLASS_LOAD, 0) == 1);
+  nw_core_free(k);
+}
+
+static void triangles_and_guards_are_counted(void **state) {
+  nw_machine m = plain_machine();
+  nw_core *k = shaped(*state,
+                      "program p\ninput A: f32[32]\noutput B: f32[10, 10]\nfor i in 0..10:\n  for j in 0..i + 1:\n"
+                      "    block B of B (i = i in 0..10, j = j in 0..10) where j < 7:\n      B[i, j] = A[i + j]\n",
+                      &m);
+  int64_t runs = 0;
+  for (int i = 0; i < 10; i++) runs += i + 1 < 7 ? i + 1 : 7;
+  nw_core_ops all = {0};
+  nw_core_add_all(k, &all);
+  assert_true(all.op[NW_CLASS_STORE][0] == (double)runs);
+  nw_core_free(k);
+}
+
+#define COPY(lanes, at)                                                                                                \
+  "program p\ninput A: f32[1100]\noutput B: f32[1024]\nfor i in 0..32:\n  vectorize for l in 0.." lanes ":\n"          \
+  "    block B of B (i = 32*i + l in 0..1024):\n      B[i] = A[" at "]\n"
+
+static void vectors_are_cut_to_those_of_the_machine(void **state) {
+  nw_machine m = plain_machine();
+  nw_core *k = shaped(*state, COPY("32", "i"), &m);
+  assert_true(count(k, "i", NW_CLASS_LOAD, 2) == 4);
+  assert_true(count(k, "i", NW_CLASS_STORE, 2) == 4);
+  assert_true(loop_named(k->root, "i")->ops.unit[NW_CORE_LOAD_CROSSING] == 0);
+  nw_core_free(k);
+  k = shaped(*state, COPY("32", "i + 1"), &m); // 32 bytes from 4, 36, 68, 100: the second and the last cross a line
+  assert_true(loop_named(k->root, "i")->ops.unit[NW_CORE_LOAD_CROSSING] == 2);
+  nw_core_free(k);
+}
+
+static void strided_lanes_are_gathered(void **state) {
+  nw_machine m = plain_machine();
+  nw_core *k =
+      shaped(*state,
+             "program p\ninput A: f32[64, 8]\noutput B: f32[8, 8]\nfor i in 0..8:\n  vectorize for l in 0..8:\n"
+             "    block B of B (i = i in 0..8, l = l in 0..8):\n      B[i, l] = A[8*l, i]\n",
+             &m);
+  const nw_core_node *i = loop_named(k->root, "i");
+  assert_true(i->ops.unit[NW_CORE_GATHER] >= 8);
+  assert_true(i->ops.op[NW_CLASS_STORE][2] == 1);
+  nw_core_free(k);
+}
+
+// Chains of sums that begin anew run beside one another: a longer window is never slower, and a short sum not bound by latency.
+static void short_chains_run_side_by_side(void **state) {
+  nw_machine m = plain_machine();
+  const char *text = GEMM("for i in 0..20:\n  for j in 0..24:\n    for k in 0..12:\n");
+  double last = 1e18;
+  for (int window = 20; window <= 2000; window *= 10) {
+    m.window = window;
+    nw_core *k = shaped(*state, text, &m);
+    nw_core_time(k);
+    assert_true(k->root->cycles <= last);
+    assert_true(k->root->cycles >= 20 * 24 * 12 * 2); // loads: two an iteration, one a cycle
+    last = k->root->cycles;
+    nw_core_free(k);
+  }
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
+  const struct CMUnitTest tests[] = {
+      TEST(a_sum_stays_in_a_register),        TEST(what_does_not_change_moves_out),
+      TEST(triangles_and_guards_are_counted), TEST(vectors_are_cut_to_those_of_the_machine),
+      TEST(strided_lanes_are_gathered),       TEST(short_chains_run_side_by_side),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
