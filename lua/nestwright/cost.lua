@@ -76,6 +76,8 @@ end
 
 -- ---- beside the measurement
 
+local JOULES_SECONDS = 0.2 -- of runs whose energy is counted
+
 -- Inputs of the sizes given, filled with numbers; outputs empty.
 local function arguments_of(s, values)
   local inside, nw, list = require "nestwright.inside", require "nestwright", {}
@@ -98,13 +100,21 @@ local function arguments_of(s, values)
   return list
 end
 
+-- Joules of a run, where the processor counts them; nil where it does not.
+local function joules_of(kernel, list)
+  local ok, got = pcall(require "nestwright.joules".of, function() kernel(table.unpack(list)) end, JOULES_SECONDS)
+  if ok then return got.joules end
+  if not errors.is_error(got) or got.code ~= "limit" then error(got, 0) end
+end
+
 local function measured(s, o)
   local list = o.measure
   if list == true then list = arguments_of(s, o.sizes or {}) end
   errors.expect("cost: measure", list, "table")
   local call = table.move(list, 1, #list, 1, {})
   call[#call + 1] = {reps = 10, warmup = 2}
-  return s:build {threads = threads_of("cost", o.threads)}:time(table.unpack(call))
+  local kernel = s:build {threads = threads_of("cost", o.threads)}
+  return kernel:time(table.unpack(call)), joules_of(kernel, list)
 end
 
 -- ---- prices of counts
@@ -193,7 +203,7 @@ local function full(s, options)
   caches.check_schedule("cost", s)
   local c = cost.of("cost", s, o)
   if o.measure then
-    c.measured = measured(s, o)
+    c.measured, c.measured_joules = measured(s, o)
     c.ratio = c.seconds / c.measured.min
   end
   if o.mca then c.mca = require "nestwright.mca".of(s) end
@@ -217,7 +227,8 @@ function cost.install(nw)
     .. "misses); traffic (name, read, written, bytes, intensity in operations per byte) of each "
     .. "level; flops; instructions; spills; "
     .. "memory (bytes by where they are) and buffers; shares, balance, outside, team_seconds of threads; joules and energy "
-    .. "(name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured); mca; machine.", full)
+    .. "(name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured), "
+    .. "measured_joules (of the package, where it counts them); mca; machine.", full)
 
   method("cost_curve", "(self: nw.schedule, options: {values: integer[], size?: string, sizes?: table, machine?: any, "
     .. "threads?: integer, conflicts?: boolean}): nw.report",

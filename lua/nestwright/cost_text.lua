@@ -89,6 +89,9 @@ function text.of(c)
   add_threads(c, out)
   if c.spills > 0 then out[#out + 1] = ("registers stored and loaded again for want of more: %s times"):format(whole(c.spills)) end
   if c.joules > 0 then out[#out + 1] = ("energy: %s, an estimate by the machine's table"):format(joules_text(c.joules)) end
+  if c.measured_joules then
+    out[#out + 1] = ("energy measured: %s of the package, with all that ran on it"):format(joules_text(c.measured_joules))
+  end
   if c.mca then out[#out + 1] = c.mca.text end
   return table.concat(out, "\n")
 end

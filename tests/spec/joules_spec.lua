@@ -62,3 +62,31 @@ describe("nw.joules", function()
     fails("unknown option 'leest'", nw.joules, print, {leest = 3})
   end)
 end)
+
+describe("a prediction beside its measurement", function()
+  local joules = require "nestwright.joules"
+  local of = joules.of
+  after_each(function() joules.of = of end)
+
+  local function cost()
+    local A = nw.placeholder({64}, "f32", "A")
+    return nw.schedule(nw.compute({64}, function(i) return A(i) + 1 end, "B")):cost {machine = "zen5", measure = true}
+  end
+
+  it("has the joules of a run where they are counted", function()
+    function joules.of(f)
+      f()
+      return {joules = 0.25}
+    end
+    local c = cost()
+    assert.equal(0.25, c.measured_joules)
+    assert.truthy(tostring(c):find("energy measured: ", 1, true))
+  end)
+
+  it("has none where there are no counters", function()
+    function joules.of(f) return of(f, 0, "/nowhere") end
+    local c = cost()
+    assert.is_nil(c.measured_joules)
+    assert.falsy(tostring(c):find("energy measured", 1, true))
+  end)
+end)
