@@ -19,6 +19,8 @@ static nw_answered ended(nw_asking *q, nw_answered a) {
   return a == NW_ANSWERED ? a : NW_FAILED;
 }
 
+enum { PLAIN = 4 }; // accesses that are simulated in the time of a touch of a fold
+
 // ---- estimates
 
 static double misses_of(const nw_asking *q, int level) {
@@ -59,13 +61,12 @@ static nw_answered count_level(nw_asking *q, const nw_fold_run *lines, int level
   q->m->exact[level] = true;
   if (lines->rough) return estimate_level(q, level);
   if (nw_holds_all(&of, lines->fold)) return NW_ANSWERED;
-  int64_t most =
-      q->m->accesses / 4 < SOME ? SOME : q->m->accesses / 4; // a touch of a fold takes as long as some accesses
+  int64_t most = q->m->accesses / PLAIN < SOME ? SOME : q->m->accesses / PLAIN;
   nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .lines = lines};
   nw_answered a = nw_fold_run_of(q, &r, most < q->most ? most : q->most);
   if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
   nw_fold_run_free(&r);
-  if (a == NW_TOO_MANY && q->m->accesses <= q->most) a = nw_plain_level(q, level, q->most);
+  if (a == NW_TOO_MANY && q->m->accesses <= PLAIN * q->most) a = nw_plain_level(q, level, PLAIN * q->most);
   return a == NW_TOO_MANY && !q->o->exact ? estimate_level(q, level) : a;
 }
 
@@ -98,9 +99,9 @@ static nw_answered fold_all(nw_asking *q, bool rough, bool *astray) {
 
 static nw_answered count_full(nw_asking *q) {
   bool astray = false;
-  if (!nw_shape_of(q->arena, q->nest, q->o->caches.line, &q->shape)) return nw_plain_all(q, q->most);
+  if (!nw_shape_of(q->arena, q->nest, q->o->caches.line, &q->shape)) return nw_plain_all(q, PLAIN * q->most);
   nw_answered a = fold_all(q, false, &astray);
-  if (a == NW_TOO_MANY) a = nw_plain_all(q, q->most);
+  if (a == NW_TOO_MANY) a = nw_plain_all(q, PLAIN * q->most);
   return a == NW_TOO_MANY && !astray && !q->o->exact ? fold_all(q, true, &astray) : a;
 }
 
@@ -108,7 +109,7 @@ static nw_answered count_full(nw_asking *q) {
 // taken from levels that are fed everything, and how far those are apart is seen over the first accesses.
 static nw_answered count_misses(nw_asking *q) {
   enum { FIRST = 2000000 };
-  nw_answered a = nw_plain_all(q, q->most);
+  nw_answered a = nw_plain_all(q, PLAIN * q->most);
   if (a != NW_TOO_MANY || q->o->exact) return a;
   double apart[NW_MAX_LEVELS] = {0};
   if ((a = count_full(q)) != NW_ANSWERED || !nw_plain_apart(q, FIRST, apart)) return a == NW_ANSWERED ? NW_FAILED : a;
@@ -124,6 +125,11 @@ static nw_answered count_misses(nw_asking *q) {
   return a;
 }
 
+static int64_t most_of(int64_t budget) {
+  if (budget <= 0) return NW_CACHED_BUDGET;
+  return budget < INT64_MAX / 8 ? budget : INT64_MAX / 8;
+}
+
 nw_cached *nw_cached_of(nw_ctx *c, const nw_affine_nest *n, const nw_cache_opts *o) {
   if (!nw_sim_allowed(c, &o->caches)) return NULL;
   nw_cached *m = nw_xcalloc(1, sizeof *m);
@@ -133,7 +139,7 @@ nw_cached *nw_cached_of(nw_ctx *c, const nw_affine_nest *n, const nw_cache_opts 
   nw_asking q = {.ctx = c,
                  .nest = n,
                  .o = o,
-                 .most = o->budget ? o->budget : NW_CACHED_BUDGET,
+                 .most = most_of(o->budget),
                  .arena = nw_arena_new(),
                  .spares = nw_spares_of(c),
                  .m = m};

@@ -4,12 +4,12 @@
 #pragma once
 #include "cost/affine_walk.h"
 
-#define NW_CACHED_BUDGET INT64_C(50000000) // touches of a level: less than a second
+#define NW_CACHED_BUDGET INT64_C(12000000) // touches of a level: some tenths of a second
 
 typedef struct nw_cache_opts {
   nw_sim_opts caches;
   nw_affine_share share; // what one thread does of it, alone in its caches; 0 threads: everything
-  int64_t budget; // touches of a level it may make, at most; 0: NW_CACHED_BUDGET
+  int64_t budget; // touches of a level it may make, at most, or four times as many plain accesses; 0: NW_CACHED_BUDGET
   bool exact; // refuse (NW_ELIMIT) what cannot be counted within the budget, instead of estimating it
 } nw_cache_opts;
 
