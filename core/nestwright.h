@@ -684,6 +684,29 @@ NW_API const nw_energy_row *nw_cost_energy(const nw_cost *k, int i);
 NW_API int nw_cost_buffers(const nw_cost *k);
 NW_API nw_cost_buffer nw_cost_buffer_at(const nw_cost *k, int i);
 
+// ---- models that rank, learned from measurements: cost/learn.c
+typedef struct nw_learn_rows {
+  int rows, features;
+  const float *feature; // row after row
+  const float *margin; // what a row's score begins with; NULL: 0
+  const float *label; // more is better; of no matter where scores are asked for
+  int ngroups;
+  const int *group; // rows of each group: only those of one group are compared with each other
+} nw_learn_rows;
+typedef struct nw_learn_opts {
+  int rounds, depth, seed;
+  double rate; // of what each round adds
+  double columns, sample; // shares of features and rows that each tree sees
+} nw_learn_opts;
+typedef struct nw_learner nw_learner;
+NW_API nw_learner *nw_learn(nw_ctx *c, const nw_learn_rows *r, const nw_learn_opts *o);
+NW_API void nw_learner_free(nw_learner *m);
+NW_API int nw_learner_features(const nw_learner *m);
+NW_API bool nw_learner_predict(const nw_learner *m, const nw_learn_rows *r, float *out); // a score a row
+NW_API char *nw_learner_text(const nw_learner *m); // on the heap
+NW_API nw_learner *nw_learner_read(nw_ctx *c, const char *text);
+
+
 // ---- loop nests by themselves, from a text or from a program: cost/nest.c
 
 typedef struct nw_loopnest nw_loopnest;

@@ -46,7 +46,8 @@ end
 
 local function settings(options)
   local given = errors.options("audit", errors.expect("audit", options, "table"), OPTIONS)
-  local o = {machine = given.machine, model = given.model}
+  local o = {machine = given.machine}
+  o.model = given.model ~= nil and require "nestwright.learn".check("audit: model", given.model) or nil
   o.outputs, o.name = kernel_of(given.kernel)
   o.schedules = whole("schedules", given.schedules or 200, 2, MOST)
   o.seed = whole("seed", given.seed or 1, 0, 1 << 31)
@@ -91,6 +92,13 @@ end
 local function column(points, name)
   local out = {}
   for n, p in ipairs(points) do out[n] = p[name] end
+  return out
+end
+
+-- Slowest first, so that they compare as times do.
+local function learned(points, model)
+  local out = {}
+  for n, score in ipairs(require "nestwright.learn".scores(model, points)) do points[n].learned, out[n] = score, -score end
   return out
 end
 
@@ -178,6 +186,7 @@ local function of_sample(m, o)
     schedules = #kept, unpriced = #unpriced, why = unpriced[1] and unpriced[1].why, best = math.min(table.unpack(measured)),
     worst = math.max(table.unpack(measured)), measured_on = m.machine, machine = points[1].cost.machine,
     analytic = audit.figures(column(points, "predicted"), measured, true)}
+  if o.model then a.learned = audit.figures(learned(points, o.model), measured, false) end
   return report.new(a, text_of(a), methods)
 end
 
@@ -185,7 +194,7 @@ function audit.install(nw)
   nw.cost = nw.cost or {}
   rows.define(nw.cost, "cost", "audit",
     "(options: {kernel: nw.tensor|nw.tensor[]|string, schedules?: integer, seed?: integer, threads?: integer, file?: string, "
-    .. "machine?: nw.machine|string|table}): nw.report",
+    .. "machine?: nw.machine|string|table, model?: nw.learner}): nw.report",
     "Holds predictions against measurements: draws random legal schedules of a computation (by a seed, 1 unless said), measures "
     .. "each in turn, the least of seven rounds, its results compared with those of the naive program, and prices each with "
     .. "s:cost. Those slower than 20 times the best are no part of the sample: it goes on until there are so many (200) that are "
@@ -194,7 +203,8 @@ function audit.install(nw)
     .. "answer prints a table: Kendall's tau-b, the same within the best quarter, Spearman's rho, the share of pairs in the "
     .. "right order, the median of |predicted - measured| / measured, and how much longer the best of the 1 or 5 that are "
     .. "predicted fastest takes than the best of all. Fields: points (trace, measured, predicted in seconds, schedule, cost), "
-    .. "analytic (the figures), drawn, rejected, unpriced. a:outliers(n): the n worst predictions; a:plot(): both times of "
+    .. "analytic (the figures), drawn, rejected, unpriced; with a learned model also learned: the score of "
+    .. "each point, and the figures. a:outliers(n): the n worst predictions; a:plot(): both times of "
     .. "each, on logarithmic axes.",
     function(options)
       local o = settings(options)

@@ -12,6 +12,7 @@ local TITLES = {
   {"sweep", "Methods of a sweep"}, {"machine", "Methods and fields of a machine record"},
   {"accesses", "Methods of what nw.accesses gives"}, {"xsmm", "Functions of nw.xsmm"}, {"nest", "Functions of nw.nest"},
   {"cost", "Functions of nw.cost"},
+  {"learner", "Methods of a learned model"},
   {"loopnest", "Methods of a nest"}, {"error", "Fields of an error"},
   {"refusal", "Fields of a refusal, error.refusal"},
 }

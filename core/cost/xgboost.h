@@ -1,0 +1,30 @@
+// XGBoost, opened when it is first asked for: a session that learns nothing does not load it. Private to cost/learn.c.
+#pragma once
+#include "base/base.h"
+
+// What is called of it: result, name, parameters. Each answers 0, or -1 with the reason in XGBGetLastError.
+#define NW_XGBOOST_FUNCTIONS(X)                                                                                        \
+  X(int, XGDMatrixCreateFromMat_omp, (const float *, uint64_t, uint64_t, float, void **, int))                         \
+  X(int, XGDMatrixSetFloatInfo, (void *, const char *, const float *, uint64_t))                                       \
+  X(int, XGDMatrixSetUIntInfo, (void *, const char *, const unsigned *, uint64_t))                                     \
+  X(int, XGDMatrixFree, (void *))                                                                                      \
+  X(int, XGBoosterCreate, (void *const *, uint64_t, void **))                                                          \
+  X(int, XGBoosterFree, (void *))                                                                                      \
+  X(int, XGBoosterSetParam, (void *, const char *, const char *))                                                      \
+  X(int, XGBoosterUpdateOneIter, (void *, int, void *))                                                                \
+  X(int, XGBoosterPredictFromDMatrix, (void *, void *, const char *, const uint64_t **, uint64_t *, const float **))   \
+  X(int, XGBoosterSaveModelToBuffer, (void *, const char *, uint64_t *, const char **))                                \
+  X(int, XGBoosterLoadModelFromBuffer, (void *, const void *, uint64_t))                                               \
+  X(int, XGBoosterGetNumFeature, (void *, uint64_t *))                                                                 \
+  X(const char *, XGBGetLastError, (void))
+
+typedef struct nw_xgboost {
+  void *library;
+#define NW_ROW(type, name, params) type(*name) params;
+  NW_XGBOOST_FUNCTIONS(NW_ROW)
+#undef NW_ROW
+} nw_xgboost;
+
+// Fails (false, NW_ELIMIT) where the library was built without it, or where it is not installed.
+bool nw_xgboost_open(nw_ctx *c, nw_xgboost *x);
+void nw_xgboost_close(nw_xgboost *x);
