@@ -706,7 +706,6 @@ NW_API bool nw_learner_predict(const nw_learner *m, const nw_learn_rows *r, floa
 NW_API char *nw_learner_text(const nw_learner *m); // on the heap
 NW_API nw_learner *nw_learner_read(nw_ctx *c, const char *text);
 
-
 // ---- loop nests by themselves, from a text or from a program: cost/nest.c
 
 typedef struct nw_loopnest nw_loopnest;
