@@ -653,6 +653,24 @@ function accesses:differs(other) end
 ---@return table[]
 function accesses:iterations() end
 
+---@class nw.learner
+local learner = {}
+
+---Kendall's tau by audit: kernel, schedules, analytic (the cost model), transfer (learned from the others), with_64 and analytic_64 (64 of its schedules seen, on the rest).
+---@return table[]
+function learner:held_out() end
+
+---A score: of two schedules of one computation the one with the higher score should be faster. Its unit is no time.
+---@param s nw.schedule
+---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer}
+---@return number
+function learner:predict(s, options) end
+
+---Writes the model to a file, as JSON.
+---@param path string
+---@return nw.learner
+function learner:save(path) end
+
 ---@class nw.loopnest
 local loopnest = {}
 
