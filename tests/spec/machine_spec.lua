@@ -96,6 +96,7 @@ describe("this host", function()
     for n, c in ipairs(core.machine_caches()) do
       assert.same({c.bytes, c.ways, c.line, c.cpus}, {m.caches[n].bytes, m.caches[n].ways, m.caches[n].line, m.caches[n].shared_by})
       assert.equal("the system", m:source(("caches[%d].ways"):format(n)))
+      assert.truthy(m:source(("caches[%d].read_pj"):format(n)):find "Horowitz")
     end
     assert.equal(core.machine_host().cores, m.cores)
   end)

@@ -17,12 +17,16 @@ end
 
 local SIZES = {"bytes", "ways", "line", "shared_by"} -- that the system knows
 
--- Sizes are this host's; what a level costs is that of the family's level of that number.
+-- Sizes are this host's; what a level costs is that of the family's level of that number, and its source too.
 local function add_caches(t, family)
-  local like = require("nestwright.machine").of(family).caches
+  local like = require("nestwright.machine").of(family)
+  local levels = like.caches
   for n, c in ipairs(core.machine_caches()) do
-    local level = {}
-    for key, value in pairs(like[n] or like[#like]) do level[key] = value end
+    local from, level = math.min(n, #levels), {}
+    for key, value in pairs(levels[from]) do
+      level[key] = value
+      t.sources[("caches[%d].%s"):format(n, key)] = like:source(("caches[%d].%s"):format(from, key))
+    end
     level.bytes, level.ways, level.line, level.shared_by, level.effective_bytes = c.bytes, c.ways, c.line, c.cpus, nil
     t.caches[n] = level
     for _, field in ipairs(SIZES) do t.sources[("caches[%d].%s"):format(n, field)] = "the system" end
@@ -74,7 +78,7 @@ return function(measured, why)
     name = "host", extends = family, about = ("%s; %s"):format(h.model, state):sub(1, 199),
     cores = h.cores, vector_bytes = h.vector_bytes, vector_registers = h.vector_registers,
     caches = {}, memory = {bytes = h.memory},
-    sources = {[""] = "the system", caches = "as of " .. family},
+    sources = {[""] = "the system"},
   }
   add_caches(t, family)
   if measured then add_figures(t, measured) end
