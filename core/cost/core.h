@@ -66,6 +66,8 @@ struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
   nw_vec chain; // nw_core_chain *: of the stores that stand in it
   double transfer
       [NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
+  double crowded_in[NW_MACHINE_LEVELS],
+      crowded_back[NW_MACHINE_LEVELS]; // the same where they fall into few sets; side by side
   // of the time, in all: core_time.c
   double cycles; // with all that is inside
   int bound; // nw_core_bound

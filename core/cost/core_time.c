@@ -57,7 +57,10 @@ static nw_core_cost own_cost(const nw_machine *m, const nw_core_ops *ops) {
 
 // Transfers were counted in all.
 static void add_transfers(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
-  for (int i = 0; i < m->nlevels && at->times; i++) c->busy[NW_BOUND_LEVEL + i] += at->transfer[i] / (double)at->times;
+  for (int i = 0; i < m->nlevels && at->times; i++) {
+    double crowded = fmax(at->crowded_in[i], at->crowded_back[i]);
+    c->busy[NW_BOUND_LEVEL + i] += (at->transfer[i] + crowded) / (double)at->times;
+  }
 }
 
 static void add_times(nw_core_cost *to, const nw_core_cost *c, double times) {
@@ -114,10 +117,10 @@ static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_n
   double cycles = c->latency;
   if (c->through_memory) cycles += a->masked || a->scattered ? k->machine->forward_masked : k->machine->forward;
   for (const nw_core_node *at = a->body; at != loop; at = at->up) {
-    if (!is_loop(at)) cycles *= average(at);
-    if (!is_loop(at) || moves_in(a, at) || begins_in(k, a, at)) continue;
-    cycles *= average(at);
-    if (!apart && a->held == at->depth) cycles += k->machine->forward;
+    double runs = at->up->times ? (double)at->times / (double)at->up->times : 0;
+    bool apart_each = is_loop(at) && (moves_in(a, at) || begins_in(k, a, at));
+    cycles *= apart_each ? fmin(1, runs) : runs;
+    if (!apart && a->held == at->depth && is_loop(at) && !apart_each) cycles += k->machine->forward;
   }
   return cycles;
 }

@@ -115,15 +115,30 @@ static const nw_core_access *access_of(const nw_core *k, const nw_ref_site *s) {
 
 static double average(const nw_core_node *at) { return at->entered ? (double)at->times / (double)at->entered : 0; }
 
-// Does one access after the other fall into a quarter of the sets, or fewer? Lines that come in for one set wait for those that
-// go out of it.
-static bool crowded(const nw_core_access *a, int64_t line) {
+typedef struct spread { // of lines over sets, from the innermost dimension out
+  int64_t apart; // bytes between two of them, at least, within a way
+  double lines;
+} spread;
+
+// 1: more lines than their sets hold; 0: they go to many sets; -1: not known yet.
+static int widen(spread *x, int64_t step, double count, const nw_machine_level *level) {
+  int64_t way = level->bytes / level->ways;
+  if (!step || count <= 1) return -1;
+  x->apart = nw_gcd(x->apart ? x->apart : way, step);
+  x->lines *= count;
+  if (x->apart < 4 * level->line) return 0;
+  return x->lines > (double)(way / x->apart * level->ways) ? 1 : -1;
+}
+
+// Does one access after the other fall into a quarter of the sets or fewer, until there are more lines than those sets hold? Lines
+// that come in for one set wait for those that go out of it.
+static bool crowded(const nw_core_access *a, const nw_machine_level *level) {
   if (!a->affine) return false;
-  for (const nw_core_node *at = a->body; at; at = at->up) {
-    int64_t step = at->stmt->kind == NW_LOOP ? nw_form_coef(&a->at, at->slot) * a->elem : 0;
-    if (step && average(at) > 1) return nw_gcd(step, NW_PAGE) >= 4 * line;
-  }
-  return false;
+  spread x = {0, 1};
+  int known = a->scattered ? widen(&x, a->at.step * a->elem, a->lanes, level) : -1;
+  for (const nw_core_node *at = a->body; at && known < 0; at = at->up)
+    if (at->stmt->kind == NW_LOOP) known = widen(&x, nw_form_coef(&a->at, at->slot) * a->elem, average(at), level);
+  return known == 1;
 }
 
 // Cycles for a line to come from a level, or from memory, behind `level`.
@@ -144,13 +159,18 @@ static behind behind_of(const nw_machine *m, int level) {
   return b;
 }
 
-static double cycles_of(const nw_sim_counts *n, const behind *b, bool crowded, double warm) {
+// Where lines crowd into few sets, those that go out are what takes long, and those that come in come beside them.
+static void charge(nw_core_node *at, int level, const nw_sim_counts *n, const behind *b, bool crowded, double warm) {
   double cold = (double)n->outcome[NW_COLD] * (1 - warm), all = (double)(n->read_misses + n->write_misses);
   double part = all > 0 ? (all - cold) / all : 1;
   double reads = part * (double)n->read_misses, writes = part * (double)n->write_misses,
          back = part * (double)n->written_back;
-  if (!crowded) return (reads + writes) * b->in + back * b->back;
-  return reads * b->crowded + writes * (b->crowded_store - b->back) + back * b->back;
+  if (!crowded) {
+    at->transfer[level] += (reads + writes) * b->in + back * b->back;
+    return;
+  }
+  at->crowded_in[level] += (reads + writes) * b->crowded;
+  at->crowded_back[level] += fmax(writes, back) * b->crowded_store;
 }
 
 // The part of what is touched that a level no longer has when the program is called again: none where all fits; else that of
@@ -163,7 +183,7 @@ static double lost_between_calls(const nw_core *k, int level) {
 }
 
 static void clear(nw_core_node *at) {
-  for (int i = 0; i < NW_MACHINE_LEVELS; i++) at->transfer[i] = 0;
+  for (int i = 0; i < NW_MACHINE_LEVELS; i++) at->transfer[i] = at->crowded_in[i] = at->crowded_back[i] = 0;
   for (int i = 0; i < at->nkids; i++) clear(at->kid[i]);
 }
 
@@ -174,7 +194,7 @@ void nw_traffic_charge(const nw_traffic *t, nw_core *k) {
     const nw_core_access *a = access_of(k, r->site);
     behind b = behind_of(k->machine, r->level);
     nw_core_node *at = a ? a->body : k->root;
-    bool few = a && crowded(a, k->machine->level[0].line);
-    at->transfer[r->level] += cycles_of(&r->count, &b, few, lost_between_calls(k, r->level));
+    bool few = a && crowded(a, &k->machine->level[0]);
+    charge(at, r->level, &r->count, &b, few, lost_between_calls(k, r->level));
   }
 }
