@@ -73,7 +73,8 @@ function audit.points(m, o)
     core.tell_progress(("predicting: %d of %d"):format(n, #kept), (n - 1) / #kept, since)
     local s = sample.schedule(entry, o.outputs)
     local c, why = price(s, o)
-    local point = {trace = s:trace(), measured = entry.seconds, schedule = s, cost = c, predicted = c and c.seconds, why = why}
+    local point = {trace = s:trace(), measured = entry.seconds, halves = entry.halves,
+      schedule = s, cost = c, predicted = c and c.seconds, why = why}
     table.insert(c and out or unpriced, point)
   end
   core.tell_progress()
@@ -115,7 +116,7 @@ end
 local function cells_of(a)
   local head, lines = {""}, {}
   for n, c in ipairs(COLUMNS) do head[n + 1] = c[1] end
-  for _, name in ipairs {"analytic", "learned"} do
+  for _, name in ipairs {"analytic", "learned", "measured"} do
     if a[name] then
       local line = {name}
       for n, c in ipairs(COLUMNS) do line[n + 1] = cell(a[name][c[2]], c[3]) end
@@ -174,6 +175,16 @@ function methods.plot(a, options)
   return require "nestwright.plots.scatter".make(a, o.title)
 end
 
+-- How well every other round foretells the rounds between: no prediction can be expected to do better.
+local function repeated(points)
+  local a, b = {}, {}
+  for n, p in ipairs(points) do
+    if not p.halves then return nil end
+    a[n], b[n] = p.halves[1], p.halves[2]
+  end
+  return audit.figures(a, b, true)
+end
+
 local function of_sample(m, o)
   local points, unpriced = audit.points(m, o)
   if #points < 2 then
@@ -186,6 +197,7 @@ local function of_sample(m, o)
     schedules = #kept, unpriced = #unpriced, why = unpriced[1] and unpriced[1].why, best = math.min(table.unpack(measured)),
     worst = math.max(table.unpack(measured)), measured_on = m.machine, machine = points[1].cost.machine,
     analytic = audit.figures(column(points, "predicted"), measured, true)}
+  a.measured = repeated(points)
   if o.model then a.learned = audit.figures(learned(points, o.model), measured, false) end
   return report.new(a, text_of(a), methods)
 end
@@ -203,7 +215,8 @@ function audit.install(nw)
     .. "answer prints a table: Kendall's tau-b, the same within the best quarter, Spearman's rho, the share of pairs in the "
     .. "right order, the median of |predicted - measured| / measured, and how much longer the best of the 1 or 5 that are "
     .. "predicted fastest takes than the best of all. Fields: points (trace, measured, predicted in seconds, schedule, cost), "
-    .. "analytic (the figures), drawn, rejected, unpriced; with a learned model also learned: the score of "
+    .. "analytic (the figures), measured (those of every other round of the measurement beside the rounds between: "
+    .. "what no prediction can be expected to exceed), drawn, rejected, unpriced; with a learned model also learned: the score of "
     .. "each point, and the figures. a:outliers(n): the n worst predictions; a:plot(): both times of "
     .. "each, on logarithmic axes.",
     function(options)

@@ -111,7 +111,7 @@ end
 -- ---- training
 
 local OPTIONS = {"rounds", "depth", "rate", "columns", "sample", "seed", "held_out"}
-local USUAL = {rounds = 100, depth = 4, rate = 0.08, columns = 0.5, sample = 0.8, seed = 1}
+local USUAL = {rounds = 60, depth = 3, rate = 0.08, columns = 0.5, sample = 0.8, seed = 1}
 
 local function options_of(given)
   local named, o = {}, {}
@@ -257,11 +257,11 @@ function learn.install(nw)
   local define, method = rows.definer(nw.cost, "cost"), rows.definer(rows.methods "learner", "learner")
 
   define("train", "(audits: table): nw.learner",
-    "Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 100}. Gradient-boosted trees (XGBoost, rank:pairwise, "
+    "Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 60}. Gradient-boosted trees (XGBoost, rank:pairwise, "
     .. "one thread) over the rows of nw.cost.features(); the label is the speed relative to the best of its audit, and only "
     .. "schedules of one audit are compared. A score begins with what s:cost says, so the trees learn where that is wrong. The "
     .. "model prints Kendall's tau of what was held out, by audit: of the cost model alone, of a model that learned from the "
-    .. "other audits only, and of one that saw 64 of its schedules, on the rest. rounds (100), depth (4), rate (0.08), "
+    .. "other audits only, and of one that saw 64 of its schedules, on the rest. rounds (60), depth (3), rate (0.08), "
     .. "columns (0.5) and sample (0.8): shares of features and rows that a tree sees; seed; held_out = false leaves those "
     .. "figures out.", train)
 

@@ -19,6 +19,7 @@ for n, name in ipairs(KERNELS) do
   print(a)
   out:bar(("audit.%s.tau"):format(name), a.analytic.tau, ">=", 0.75)
   out:bar(("audit.%s.tau_best_quarter"):format(name), a.analytic.tau_best_quarter)
+  if a.measured then out:bar(("audit.%s.tau_measured_again"):format(name), a.measured.tau) end
   out:bar(("audit.%s.schedules"):format(name), #a.points, ">=", SCHEDULES)
   out:bar(("audit.%s.median_error"):format(name), a.analytic.median_error)
   for _, p in ipairs(a.points) do errors[#errors + 1] = error_of(p) end

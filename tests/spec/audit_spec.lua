@@ -101,6 +101,16 @@ describe("an audit", function()
     assert.equal(a.drawn - a.rejected, a.schedules)
   end)
 
+  it("says how far two measurements agree", function()
+    local one, two = {}, {}
+    for n, p in ipairs(a.points) do
+      one[n], two[n] = p.halves[1], p.halves[2]
+      assert.equal(p.measured, math.min(one[n], two[n]))
+    end
+    assert.equal(statistics.tau(one, two), a.measured.tau)
+    assert.is_truthy(tostring(a):find "\nmeasured +[%d-]")
+  end)
+
   it("reads as a table, and lists its worst predictions", function()
     assert.is_truthy(tostring(a):find "tau")
     assert.is_truthy(tostring(a):find("rejected: slower than 20 times the best", 1, true))
@@ -130,7 +140,7 @@ describe("an audit", function()
     local m = sample.load(file)
     local cut, first = support.temporary ".json", m.entries[1].trace
     m.entries = {table.unpack(m.entries, 1, 4)}
-    for _, entry in ipairs(m.entries) do entry.seconds, entry.rounds = 1e-6, 7 end
+    for _, entry in ipairs(m.entries) do entry.seconds, entry.halves, entry.rounds = 1e-6, {1e-6, 2e-6}, 7 end
     sample.save(m, cut)
     m = sample.measure(nw, {outputs = {small "blur"}, schedules = 6, seed = 2, threads = 1, file = cut, name = "Y"})
     assert.is_true(#m.entries >= 6)
