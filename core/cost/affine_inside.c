@@ -1,5 +1,7 @@
-// References inside their arrays: an inequality is shown from the ranges of slots, or from others by eliminating slots.
+// References inside their arrays: an inequality is shown from the ranges of slots, or from others by eliminating slots. Where
+// that fails and there are few, they are tried one by one.
 #include "cost/affine_inside.h"
+#include "cost/affine_walk.h"
 #include <stdlib.h>
 
 enum { TRIES = 20000, STEPS = 5, ROWS = 200 }; // of one proof: at most, one after the other; of what is known
@@ -180,6 +182,55 @@ static void look(prover *p, const nw_affine_node *x) {
   p->depth = depth;
 }
 
+// ---- one by one
+
+enum { MOST_TRIED = 1000000 }; // rounds and references
+
+typedef struct trial {
+  const nw_affine_nest *nest;
+  int64_t *slot;
+  int64_t left;
+} trial;
+
+static bool run(trial *t, const nw_affine_node *x);
+
+static bool run_kids(trial *t, const nw_affine_node *x) {
+  for (int i = 0; i < x->nkids; i++)
+    if (!run(t, x->kid[i])) return false;
+  return true;
+}
+
+static bool run_loop(trial *t, const nw_affine_node *x) {
+  int64_t first, last;
+  nw_affine_bounds(x, t->slot, &first, &last);
+  for (int64_t n = nw_affine_rounds(x, first, last); n > 0; n--, first += x->step) {
+    t->slot[x->slot] = first;
+    if (--t->left < 0 || !run_kids(t, x)) return false;
+  }
+  return true;
+}
+
+static bool is_inside(trial *t, const nw_affine_ref *r) {
+  int64_t at = nw_form_at(&r->at, t->slot);
+  return --t->left >= 0 && at >= 0 && at <= t->nest->array[r->array].bytes - r->bytes;
+}
+
+// False: one is outside, or there are too many.
+static bool run(trial *t, const nw_affine_node *x) {
+  if (x->kind == NW_AFFINE_LOOP) return run_loop(t, x);
+  if (x->kind == NW_AFFINE_GUARD && !nw_affine_holds(x, t->slot)) return true;
+  for (int i = 0; i < x->nrefs; i++)
+    if (!is_inside(t, &x->ref[i])) return false;
+  return run_kids(t, x);
+}
+
+static bool all_inside(const nw_affine_nest *n) {
+  trial t = {.nest = n, .slot = nw_xcalloc((size_t)n->nslots + 1, sizeof(int64_t)), .left = MOST_TRIED};
+  bool inside = run(&t, n->root);
+  free(t.slot);
+  return inside;
+}
+
 static int loops_deep(const nw_affine_node *x) {
   int most = 0;
   for (int i = 0; i < x->nkids; i++) {
@@ -199,5 +250,5 @@ int nw_affine_outside(nw_ctx *c, const nw_affine_nest *n) {
   free(p.at);
   free(p.lo);
   free(p.hi);
-  return p.found;
+  return p.found >= 0 && !nw_stopped(c) && all_inside(n) ? -1 : p.found;
 }

@@ -123,6 +123,9 @@ else:
     wrong("param N = 3 // 0\n", "division", "limit")
     wrong("array A: f64[4]\nfor i in 0..5:\n  A[i]\n", "3:3: it is not seen that A stays inside its bounds", "range")
     wrong("array A: f64[4, 4]\nfor i in 0..3:\n  A[i, i + 2]\n", "3:3: it is not seen that A stays", "range")
+    local only_two = "for i in 0..3:\n  for j in 0..3:\n    if 2*i + 3*j == 7:\n      A[i - 2]\n" -- i = 2 alone, of whole numbers
+    assert.equal(1, #nw.nest.parse("array A: f64[1]\n" .. only_two):accesses())
+    wrong("array A: f64[1]\nfor o in 0..1000000:\n  " .. only_two:gsub("\n(.)", "\n  %1"), "6:9: it is not seen", "range")
     wrong("array A: f64[4] address 0\narray B: f64[4] address 8\n", "A and B share memory", "invalid")
     wrong("array A: f64[1000000, 1000000, 1000000]\n", "1:7: A is too large", "limit")
     wrong(("array A: f64[4]\n" .. ("for i%d in 0..2:\n"):rep(1)):format(1) .. ("("):rep(300), "expected", "parse")
