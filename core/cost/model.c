@@ -42,7 +42,7 @@ static nw_answered estimate_level(nw_asking *q, int level) {
   for (int i = 0; i < 2 && a == NW_ANSWERED; i++) {
     nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .rough = true};
     move_apart(q, i ? 0 : of.sets / 3 + 1);
-    a = nw_fold_run_of(q, &r, q->most);
+    a = nw_fold_run_of(q, &r, PLAIN * q->most); // the last resort: it may take as long as a simulation
     if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
     nw_fold_run_free(&r);
     if (!i) was = misses_of(q, level);
@@ -87,7 +87,7 @@ static nw_answered fold_all(nw_asking *q, bool rough, bool *astray) {
   nw_fold_run r = {.kind = &nw_lines_kind, .of = &of, .sets = 1, .rough = rough};
   q->shape.jitter = 0;
   memset(q->m->count, 0, (size_t)(q->m->nlevels * q->m->nsites) * sizeof *q->m->count);
-  nw_answered a = nw_fold_run_of(q, &r, rough ? q->most : q->most / 4 + SOME);
+  nw_answered a = nw_fold_run_of(q, &r, rough ? PLAIN * q->most : q->most / 4 + SOME);
   if (a == NW_ANSWERED && *astray) a = NW_TOO_MANY;
   if (a == NW_ANSWERED && !nw_count_cold(q, &r)) a = NW_FAILED;
   for (int level = 0; a == NW_ANSWERED && level < q->m->nlevels; level++) a = count_level(q, &r, level);
