@@ -162,14 +162,7 @@ const nw_sim_counts *nw_cached_site(const nw_cached *m, int level, int site) {
 
 nw_sim_counts nw_cached_total(const nw_cached *m, int level) {
   nw_sim_counts sum = {0};
-  for (int s = 0; s < m->nsites; s++) {
-    const nw_sim_counts *n = nw_cached_site(m, level, s);
-    sum.asked += n->asked;
-    for (int i = 0; i < NW_OUTCOMES; i++) sum.outcome[i] += n->outcome[i];
-    sum.read_misses += n->read_misses;
-    sum.write_misses += n->write_misses;
-    sum.written_back += n->written_back;
-  }
+  for (int s = 0; s < m->nsites; s++) nw_sim_counts_add(&sum, nw_cached_site(m, level, s));
   return sum;
 }
 

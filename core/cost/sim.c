@@ -187,15 +187,16 @@ const nw_sim_counts *nw_sim_site(const nw_sim *k, int lv, int site) {
   return n;
 }
 
+void nw_sim_counts_add(nw_sim_counts *sum, const nw_sim_counts *n) {
+  sum->asked += n->asked;
+  for (int i = 0; i < NW_OUTCOMES; i++) sum->outcome[i] += n->outcome[i];
+  sum->read_misses += n->read_misses;
+  sum->write_misses += n->write_misses;
+  sum->written_back += n->written_back;
+}
+
 nw_sim_counts nw_sim_total(const nw_sim *k, int lv) {
   nw_sim_counts sum = {0};
-  for (int s = 0; s < k->nsites; s++) {
-    const nw_sim_counts *n = nw_sim_site(k, lv, s);
-    sum.asked += n->asked;
-    for (int i = 0; i < NW_OUTCOMES; i++) sum.outcome[i] += n->outcome[i];
-    sum.read_misses += n->read_misses;
-    sum.write_misses += n->write_misses;
-    sum.written_back += n->written_back;
-  }
+  for (int s = 0; s < k->nsites; s++) nw_sim_counts_add(&sum, nw_sim_site(k, lv, s));
   return sum;
 }

@@ -20,5 +20,6 @@ void nw_sim_feed(nw_sim *k, const nw_ref *ref, int n, uint8_t *out);
 bool nw_sim_by_misses(const nw_sim *k); // MISSES, not FULL
 uint32_t nw_sim_set(const nw_sim *k, int level, uint64_t line); // of an address, in lines: the set it goes to
 int nw_sim_held(const nw_sim *k, int level, uint32_t set); // lines in a set
+void nw_sim_counts_add(nw_sim_counts *sum, const nw_sim_counts *n);
 nw_sim_counts nw_sim_total(const nw_sim *k, int level);
 const nw_sim_counts *nw_sim_site(const nw_sim *k, int level, int site);

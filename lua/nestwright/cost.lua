@@ -3,27 +3,15 @@ local caches = require "nestwright.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local machine = require "nestwright.machine"
+local missed = require "nestwright.missed"
 local report = require "nestwright.report"
 local rows = require "nestwright.rows"
 local text = require "nestwright.cost_text"
 
 local cost = {}
 
-local KINDS = {"asked", "hits", "cold", "capacity", "conflict", "written_back"}
-
--- Rows with equal keys added up, in the order in which they come.
 local function added(list, key_of)
-  local out, at = {}, {}
-  for _, row in ipairs(list) do
-    local key = key_of(row)
-    local sum = at[key]
-    if not sum then
-      sum = {level = row.level, tensor = row.tensor, loop = row.loop, exact = row.exact, error = row.error}
-      for _, kind in ipairs(KINDS) do sum[kind] = 0 end
-      at[key], out[#out + 1] = sum, sum
-    end
-    for _, kind in ipairs(KINDS) do sum[kind] = sum[kind] + row[kind] end
-  end
+  local out = missed.added(list, key_of)
   for _, sum in ipairs(out) do sum.misses = sum.cold + sum.capacity + sum.conflict end
   return out
 end

@@ -9,14 +9,14 @@ local missed = {}
 
 local KINDS = {"asked", "hits", "cold", "capacity", "conflict", "written_back"}
 
--- Rows with equal keys added up, in the order in which they come.
-local function added(list, key_of)
+--- Rows with equal keys added up, in the order in which they come.
+function missed.added(list, key_of)
   local out, at = {}, {}
   for _, row in ipairs(list) do
     local key = key_of(row)
     local sum = at[key]
     if not sum then
-      sum = {level = row.level, tensor = row.tensor, loop = row.loop}
+      sum = {level = row.level, tensor = row.tensor, loop = row.loop, exact = row.exact, error = row.error}
       for _, kind in ipairs(KINDS) do sum[kind] = 0 end
       at[key], out[#out + 1] = sum, sum
     end
@@ -71,12 +71,12 @@ end
 
 --- What was counted, record by record, for the caches of caches.of; extra: more fields, and `foot`, a line below the table.
 function missed.report(by_access, cache, extra)
-  local by_tensor = added(by_access, function(row) return row.level .. row.tensor end)
+  local by_tensor = missed.added(by_access, function(row) return row.level .. row.tensor end)
   local fields = {
     by_access = by_access,
     by_tensor = by_tensor,
-    by_loop = added(by_access, function(row) return row.level .. tostring(row.loop) end),
-    total = added(by_access, function(row) return row.level end),
+    by_loop = missed.added(by_access, function(row) return row.level .. tostring(row.loop) end),
+    total = missed.added(by_access, function(row) return row.level end),
     levels = cache.levels, line = cache.line, feed = cache.misses and "misses" or "full",
   }
   local foot = extra and extra.foot

@@ -2,6 +2,7 @@
 import os
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -262,10 +263,11 @@ class Output(KernelTest):
         self.assertGreater(time.time() - start, 1.5)  # no more than 3000 in any 3 s
 
     def test_a_child_that_never_stops_writing_does_not_hold_the_cell(self):
-        reply, _ = self.run_cell("os.execute '(while :; do echo x; done) & echo $! > /tmp/nestwright_child.$PPID'", timeout=60)
-        self.assertEqual(reply["status"], "ok")
-        reply, out = self.run_cell("os.execute 'kill $(cat /tmp/nestwright_child.$PPID); rm /tmp/nestwright_child.$PPID' return 7", timeout=60)
-        self.assertEqual(result_of(out), "7")
+        with tempfile.NamedTemporaryFile() as pid:
+            reply, _ = self.run_cell(f"os.execute '(while :; do echo x; done) & echo $! > {pid.name}'", timeout=60)
+            self.assertEqual(reply["status"], "ok")
+            _, out = self.run_cell(f"os.execute 'kill $(cat {pid.name})' return 7", timeout=60)
+            self.assertEqual(result_of(out), "7")
 
     def test_what_is_too_large_is_left_out_with_a_word(self):
         for code in ("return ('z'):rep(5e6)", "return nw.html(('h'):rep(5e6))"):
