@@ -31,12 +31,6 @@ static int f_element_bytes(lua_State *L) {
   return 1;
 }
 
-typedef struct walk { // what argument 2 says: {sizes, version?, thread?, threads?}
-  const nw_program *program;
-  int64_t size[NWL_MAX_DIMS];
-  nw_walk_opts walk;
-} walk;
-
 static int count_or(lua_State *L, int at, const char *name, int lo, int hi, int otherwise) {
   lua_getfield(L, at, name);
   int v = nwl_count_or(L, lua_gettop(L), name, lo, hi, otherwise);
@@ -44,7 +38,7 @@ static int count_or(lua_State *L, int at, const char *name, int lo, int hi, int 
   return v;
 }
 
-static void read_sizes(lua_State *L, int arg, walk *w) {
+static void read_sizes(lua_State *L, int arg, nwl_walk *w) {
   lua_getfield(L, arg, "sizes");
   int list = lua_gettop(L), n = nwl_list_length(L, list, NWL_MAX_DIMS, "sizes");
   if (n != nw_program_sizes(w->program))
@@ -56,7 +50,7 @@ static void read_sizes(lua_State *L, int arg, walk *w) {
   lua_settop(L, list - 1);
 }
 
-static void read_walk(lua_State *L, walk *w) {
+void nwl_read_walk(lua_State *L, nwl_walk *w) {
   const nw_sched *s = schedule_arg(L);
   nwl_table(L, 2, "walk");
   w->program = nw_sched_version(s, count_or(L, 2, "version", 0, INT_MAX, nw_sched_current(s)));
@@ -68,7 +62,7 @@ static void read_walk(lua_State *L, walk *w) {
   nw_clear(nwl_ctx(L));
 }
 
-static void set_count(lua_State *L, const char *name, int64_t value) {
+void nwl_set_count(lua_State *L, const char *name, int64_t value) {
   lua_pushinteger(L, value);
   lua_setfield(L, -2, name);
 }
@@ -82,7 +76,7 @@ static int64_t field(lua_State *L, int at, const char *name) {
   return v;
 }
 
-static bool flag(lua_State *L, int at, const char *name) {
+bool nwl_flag_in(lua_State *L, int at, const char *name) {
   lua_getfield(L, at, name);
   bool v = lua_toboolean(L, -1);
   lua_pop(L, 1);
@@ -91,8 +85,9 @@ static bool flag(lua_State *L, int at, const char *name) {
 
 nw_sim_opts nwl_read_caches(lua_State *L, int at) {
   nwl_table(L, at, "options");
-  nw_sim_opts o = {
-      .line = (int)field(L, at, "line"), .misses = flag(L, at, "misses"), .conflicts = flag(L, at, "conflicts")};
+  nw_sim_opts o = {.line = (int)field(L, at, "line"),
+                   .misses = nwl_flag_in(L, at, "misses"),
+                   .conflicts = nwl_flag_in(L, at, "conflicts")};
   lua_getfield(L, at, "levels");
   int list = lua_gettop(L);
   o.nlevels = nwl_list_length(L, list, NW_MAX_LEVELS, "levels");
@@ -121,8 +116,8 @@ static int push_trace(lua_State *L, nwl_box *b, nw_trace *t) {
 nwl_box *nwl_new_trace(lua_State *L) { return nwl_new(L, &nwl_trace_class, release_trace); }
 
 static int f_walk(lua_State *L) {
-  walk w;
-  read_walk(L, &w);
+  nwl_walk w;
+  nwl_read_walk(L, &w);
   int64_t most = nwl_integer(L, 3, "most");
   nw_sim_opts o = {0};
   bool caches = !lua_isnoneornil(L, 4);
@@ -174,10 +169,10 @@ static void push_iteration(lua_State *L, const nw_iteration *x) {
   lua_createtable(L, 0, 5);
   lua_pushstring(L, x->loop);
   lua_setfield(L, -2, "loop");
-  set_count(L, "depth", x->depth);
-  set_count(L, "index", x->index);
-  set_count(L, "from", x->from);
-  set_count(L, "to", x->to);
+  nwl_set_count(L, "depth", x->depth);
+  nwl_set_count(L, "index", x->index);
+  nwl_set_count(L, "from", x->from);
+  nwl_set_count(L, "to", x->to);
 }
 
 static int trace_iterations(lua_State *L) {
@@ -230,10 +225,10 @@ static void push_lane(lua_State *L, const nw_lane *lane, int width, int height) 
   lua_createtable(L, 0, 9);
   lua_pushstring(L, lane->tensor);
   lua_setfield(L, -2, "tensor");
-  set_count(L, "from", lane->from);
-  set_count(L, "to", lane->to);
-  set_count(L, "accesses", lane->accesses);
-  for (int i = 0; i < NW_OUTCOMES; i++) set_count(L, outcomes[i], lane->outcome[i]);
+  nwl_set_count(L, "from", lane->from);
+  nwl_set_count(L, "to", lane->to);
+  nwl_set_count(L, "accesses", lane->accesses);
+  for (int i = 0; i < NW_OUTCOMES; i++) nwl_set_count(L, outcomes[i], lane->outcome[i]);
   lua_createtable(L, height, 0);
   for (int row = 0; row < height; row++) {
     lua_pushlstring(L, (const char *)lane->pixel + (size_t)row * (size_t)width, (size_t)width);
@@ -244,7 +239,7 @@ static void push_lane(lua_State *L, const nw_lane *lane, int width, int height) 
 
 static void push_raster(lua_State *L, const nw_raster *r, int width, int height) {
   lua_createtable(L, 0, 4);
-  set_count(L, "time", nw_raster_time(r));
+  nwl_set_count(L, "time", nw_raster_time(r));
   lua_newtable(L);
   for (int i = 0; i < nw_raster_lanes(r); i++) {
     push_lane(L, nw_raster_lane(r, i), width, height);
@@ -267,8 +262,8 @@ static void push_raster(lua_State *L, const nw_raster *r, int width, int height)
 
 static int f_raster(lua_State *L) {
   static const char *const ys[] = {"index", "address", "line", "set", NULL};
-  walk w;
-  read_walk(L, &w);
+  nwl_walk w;
+  nwl_read_walk(L, &w);
   nw_sim_opts o = nwl_read_caches(L, 3);
   int level = nwl_count_or(L, 4, "level", 0, o.nlevels, 1), y = luaL_checkoption(L, 5, "index", ys);
   int width = nwl_count_or(L, 6, "width", 1, 10000, 800), height = nwl_count_or(L, 7, "height", 1, 10000, 120);
@@ -308,35 +303,35 @@ static int f_pixels(lua_State *L) {
 
 // ---- misses
 
-static void push_missed(lua_State *L, const nw_missed *m) {
+void nwl_push_missed(lua_State *L, const nw_missed *m) {
   lua_createtable(L, 0, 12);
-  set_count(L, "level", m->level + 1);
+  nwl_set_count(L, "level", m->level + 1);
   lua_pushstring(L, m->tensor);
   lua_setfield(L, -2, "tensor");
   lua_pushstring(L, m->loop);
   lua_setfield(L, -2, "loop");
   lua_pushboolean(L, m->write);
   lua_setfield(L, -2, "write");
-  set_count(L, "asked", m->count.asked);
-  set_count(L, "hits", m->count.outcome[NW_HIT]);
-  set_count(L, "cold", m->count.outcome[NW_COLD]);
-  set_count(L, "capacity", m->count.outcome[NW_CAPACITY]);
-  set_count(L, "conflict", m->count.outcome[NW_CONFLICT]);
-  set_count(L, "written_back", m->count.written_back);
+  nwl_set_count(L, "asked", m->count.asked);
+  nwl_set_count(L, "hits", m->count.outcome[NW_HIT]);
+  nwl_set_count(L, "cold", m->count.outcome[NW_COLD]);
+  nwl_set_count(L, "capacity", m->count.outcome[NW_CAPACITY]);
+  nwl_set_count(L, "conflict", m->count.outcome[NW_CONFLICT]);
+  nwl_set_count(L, "written_back", m->count.written_back);
 }
 
 void nwl_push_misses(lua_State *L, nw_misses *m) {
   lua_createtable(L, nw_misses_count(m), 0);
   for (int i = 0; i < nw_misses_count(m); i++) {
-    push_missed(L, nw_misses_at(m, i));
+    nwl_push_missed(L, nw_misses_at(m, i));
     lua_rawseti(L, -2, i + 1);
   }
   nw_misses_free(m);
 }
 
 static int f_misses(lua_State *L) {
-  walk w;
-  read_walk(L, &w);
+  nwl_walk w;
+  nwl_read_walk(L, &w);
   nw_sim_opts o = nwl_read_caches(L, 3);
   nw_misses *m = nw_misses_of(nwl_ctx(L), w.program, &w.walk, &o);
   if (!m) return nwl_raise(L);
@@ -353,16 +348,16 @@ static void push_bins(lua_State *L, const nw_reuse *r, int tensor) {
     int64_t n = nw_reuse_count(r, tensor, bin);
     if (!n) continue;
     lua_createtable(L, 0, 3);
-    set_count(L, "from", nw_reuse_from(r, bin));
-    set_count(L, "to", nw_reuse_from(r, bin + 1));
-    set_count(L, "count", n);
+    nwl_set_count(L, "from", nw_reuse_from(r, bin));
+    nwl_set_count(L, "to", nw_reuse_from(r, bin + 1));
+    nwl_set_count(L, "count", n);
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
   }
 }
 
 static int f_reuse(lua_State *L) {
-  walk w;
-  read_walk(L, &w);
+  nwl_walk w;
+  nwl_read_walk(L, &w);
   int line = nwl_count_or(L, 3, "line", 1, 1 << 20, 64);
   nw_reuse *r = nw_reuse_of(nwl_ctx(L), w.program, &w.walk, line);
   if (!r) return nwl_raise(L);
@@ -371,7 +366,7 @@ static int f_reuse(lua_State *L) {
     lua_createtable(L, 0, 3);
     lua_pushstring(L, nw_reuse_tensor(r, i));
     lua_setfield(L, -2, "tensor");
-    set_count(L, "first", nw_reuse_first(r, i));
+    nwl_set_count(L, "first", nw_reuse_first(r, i));
     push_bins(L, r, i);
     lua_setfield(L, -2, "bins");
     lua_rawseti(L, -2, i + 1);
@@ -398,14 +393,14 @@ static void push_filling(lua_State *L, const nw_filling *f, count_of *of) {
 }
 
 static int f_filling(lua_State *L) {
-  walk w;
-  read_walk(L, &w);
+  nwl_walk w;
+  nwl_read_walk(L, &w);
   nw_sim_opts o = nwl_read_caches(L, 3);
   int level = nwl_count_or(L, 4, "level", 1, o.nlevels, 1), columns = nwl_count_or(L, 5, "columns", 1, 10000, 400);
   nw_filling *f = nw_filling_of(nwl_ctx(L), w.program, &w.walk, &o, level - 1, columns);
   if (!f) return nwl_raise(L);
   lua_createtable(L, 0, 3);
-  set_count(L, "time", nw_filling_time(f));
+  nwl_set_count(L, "time", nw_filling_time(f));
   push_filling(L, f, nw_filling_held);
   lua_setfield(L, -2, "held");
   push_filling(L, f, nw_filling_asked);
@@ -420,15 +415,15 @@ static void push_moved(lua_State *L, nw_moved m) {
   lua_createtable(L, 0, 4);
   lua_pushstring(L, m.loop);
   lua_setfield(L, -2, "loop");
-  if (m.extent >= 0) set_count(L, "extent", m.extent);
-  set_count(L, "bytes", m.bytes);
+  if (m.extent >= 0) nwl_set_count(L, "extent", m.extent);
+  nwl_set_count(L, "bytes", m.bytes);
   lua_pushboolean(L, m.parallel);
   lua_setfield(L, -2, "parallel");
 }
 
 static int f_sweeps(lua_State *L) {
-  walk w;
-  read_walk(L, &w);
+  nwl_walk w;
+  nwl_read_walk(L, &w);
   nw_sweeps *s = nw_sweeps_of(nwl_ctx(L), w.program, &w.walk);
   if (!s) return nwl_raise(L);
   lua_newtable(L);
@@ -448,142 +443,7 @@ static int f_sweeps(lua_State *L) {
   return 1;
 }
 
-// ---- cost
-
-static void set_number(lua_State *L, const char *name, double value) {
-  lua_pushnumber(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void set_text(lua_State *L, const char *name, const char *value) {
-  lua_pushstring(L, value);
-  lua_setfield(L, -2, name);
-}
-
-static void push_terms(lua_State *L, const nw_cost *k) {
-  lua_newtable(L);
-  for (int i = 0; i < nw_cost_terms(k); i++) {
-    nw_cost_term t = nw_cost_term_at(k, i);
-    lua_createtable(L, 0, 2);
-    set_text(L, "name", t.name);
-    set_number(L, "cycles", t.cycles);
-    lua_rawseti(L, -2, i + 1);
-  }
-}
-
-static void push_cost_loops(lua_State *L, const nw_cost *k) {
-  lua_createtable(L, nw_cost_loops(k), 0);
-  for (int i = 0; i < nw_cost_loops(k); i++) {
-    nw_cost_loop t = nw_cost_loop_at(k, i);
-    lua_createtable(L, 0, 5);
-    set_text(L, "name", t.name);
-    set_count(L, "depth", t.depth);
-    set_count(L, "entered", t.entered);
-    set_count(L, "times", t.times);
-    set_number(L, "cycles", t.cycles);
-    set_text(L, "bottleneck", t.bound);
-    lua_rawseti(L, -2, i + 1);
-  }
-}
-
-static void push_cost_misses(lua_State *L, const nw_cost *k) {
-  lua_createtable(L, nw_cost_misses(k), 0);
-  for (int i = 0; i < nw_cost_misses(k); i++) {
-    nw_missed m = nw_cost_missed_at(k, i);
-    double error;
-    push_missed(L, &m);
-    lua_pushboolean(L, nw_cost_exact(k, m.level, &error));
-    lua_setfield(L, -2, "exact");
-    set_number(L, "error", error);
-    lua_rawseti(L, -2, i + 1);
-  }
-}
-
-static void push_moves(lua_State *L, const nw_cost *k) {
-  lua_createtable(L, nw_cost_levels(k), 0);
-  for (int i = 0; i < nw_cost_levels(k); i++) {
-    double read, written;
-    nw_cost_moved(k, i, &read, &written);
-    lua_createtable(L, 0, 2);
-    set_number(L, "read", read);
-    set_number(L, "written", written);
-    lua_rawseti(L, -2, i + 1);
-  }
-}
-
-static void push_energies(lua_State *L, const nw_cost *k) {
-  lua_createtable(L, nw_cost_energies(k), 0);
-  for (int i = 0; i < nw_cost_energies(k); i++) {
-    const nw_energy_row *r = nw_cost_energy(k, i);
-    lua_createtable(L, 0, 5);
-    set_text(L, "name", r->name);
-    set_text(L, "unit", r->unit);
-    set_number(L, "count", r->count);
-    set_number(L, "pj", r->pj);
-    set_number(L, "joules", r->joules);
-    lua_rawseti(L, -2, i + 1);
-  }
-}
-
-static void push_buffers(lua_State *L, const nw_cost *k) {
-  lua_createtable(L, nw_cost_buffers(k), 0);
-  for (int i = 0; i < nw_cost_buffers(k); i++) {
-    nw_cost_buffer b = nw_cost_buffer_at(k, i);
-    lua_createtable(L, 0, 3);
-    set_text(L, "name", b.name);
-    set_text(L, "where", b.where);
-    set_count(L, "bytes", b.bytes);
-    lua_rawseti(L, -2, i + 1);
-  }
-}
-
-static void set_total(lua_State *L, const nw_cost *k) {
-  nw_cost_total t = nw_cost_total_of(k);
-  set_number(L, "cycles", t.cycles);
-  set_number(L, "seconds", t.seconds);
-  set_text(L, "bottleneck", t.bound);
-  set_number(L, "flops", t.flops);
-  set_number(L, "instructions", t.instructions);
-  set_number(L, "spills", t.spills);
-  set_number(L, "joules", t.joules);
-  set_count(L, "threads", t.threads);
-  set_number(L, "outside", t.outside_cycles);
-  set_number(L, "team_seconds", t.team_seconds);
-  lua_createtable(L, t.threads, 0);
-  for (int i = 0; i < t.threads; i++) {
-    lua_pushnumber(L, nw_cost_share(k, i));
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, "shares");
-}
-
-static int f_cost(lua_State *L) {
-  typedef void push_fn(lua_State *, const nw_cost *);
-  static const struct {
-    const char *name;
-    push_fn *push;
-  } lists[] = {{"terms", push_terms}, {"loops", push_cost_loops}, {"by_access", push_cost_misses},
-               {"moved", push_moves}, {"energy", push_energies},  {"buffers", push_buffers}};
-  walk w;
-  read_walk(L, &w);
-  const nw_machine *machine = nwl_check(L, 3, &nwl_machine_class, "machine");
-  nw_cost_opts o = {
-      .machine = machine, .sizes = w.size, .threads = w.walk.threads, .conflicts = flag(L, 2, "conflicts")};
-  nw_cost *k = nw_cost_of(nwl_ctx(L), w.program, &o);
-  if (!k) return nwl_raise(L);
-  lua_newtable(L);
-  set_total(L, k);
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-    lists[i].push(L, k);
-    lua_setfield(L, -2, lists[i].name);
-  }
-  nw_cost_free(k);
-  return 1;
-}
-
 const nwl_row nwl_cost_rows[] = {
-    {"cost", f_cost, "(s: nw.schedule, walk: table, machine: nw.machine): table",
-     "Cycles, seconds and bottleneck; terms, loops and by_access."},
     {"program_sizes", f_sizes, "(s: nw.schedule): string[]", "Names of the symbolic sizes."},
     {"element_bytes", f_element_bytes, "(s: nw.schedule, version?: integer): table",
      "Bytes of an element, by tensor and buffer."},

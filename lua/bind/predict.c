@@ -1,0 +1,139 @@
+// What a schedule should take: the cost model's record.
+#include "bind.h"
+
+static void set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void set_text(lua_State *L, const char *name, const char *value) {
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void push_terms(lua_State *L, const nw_cost *k) {
+  lua_newtable(L);
+  for (int i = 0; i < nw_cost_terms(k); i++) {
+    nw_cost_term t = nw_cost_term_at(k, i);
+    lua_createtable(L, 0, 2);
+    set_text(L, "name", t.name);
+    set_number(L, "cycles", t.cycles);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_cost_loops(lua_State *L, const nw_cost *k) {
+  lua_createtable(L, nw_cost_loops(k), 0);
+  for (int i = 0; i < nw_cost_loops(k); i++) {
+    nw_cost_loop t = nw_cost_loop_at(k, i);
+    lua_createtable(L, 0, 5);
+    set_text(L, "name", t.name);
+    nwl_set_count(L, "depth", t.depth);
+    nwl_set_count(L, "entered", t.entered);
+    nwl_set_count(L, "times", t.times);
+    set_number(L, "cycles", t.cycles);
+    set_text(L, "bottleneck", t.bound);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_cost_misses(lua_State *L, const nw_cost *k) {
+  lua_createtable(L, nw_cost_misses(k), 0);
+  for (int i = 0; i < nw_cost_misses(k); i++) {
+    nw_missed m = nw_cost_missed_at(k, i);
+    double error;
+    nwl_push_missed(L, &m);
+    lua_pushboolean(L, nw_cost_exact(k, m.level, &error));
+    lua_setfield(L, -2, "exact");
+    set_number(L, "error", error);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_moves(lua_State *L, const nw_cost *k) {
+  lua_createtable(L, nw_cost_levels(k), 0);
+  for (int i = 0; i < nw_cost_levels(k); i++) {
+    double read, written;
+    nw_cost_moved(k, i, &read, &written);
+    lua_createtable(L, 0, 2);
+    set_number(L, "read", read);
+    set_number(L, "written", written);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_energies(lua_State *L, const nw_cost *k) {
+  lua_createtable(L, nw_cost_energies(k), 0);
+  for (int i = 0; i < nw_cost_energies(k); i++) {
+    const nw_energy_row *r = nw_cost_energy(k, i);
+    lua_createtable(L, 0, 5);
+    set_text(L, "name", r->name);
+    set_text(L, "unit", r->unit);
+    set_number(L, "count", r->count);
+    set_number(L, "pj", r->pj);
+    set_number(L, "joules", r->joules);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_buffers(lua_State *L, const nw_cost *k) {
+  lua_createtable(L, nw_cost_buffers(k), 0);
+  for (int i = 0; i < nw_cost_buffers(k); i++) {
+    nw_cost_buffer b = nw_cost_buffer_at(k, i);
+    lua_createtable(L, 0, 3);
+    set_text(L, "name", b.name);
+    set_text(L, "where", b.where);
+    nwl_set_count(L, "bytes", b.bytes);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void set_total(lua_State *L, const nw_cost *k) {
+  nw_cost_total t = nw_cost_total_of(k);
+  set_number(L, "cycles", t.cycles);
+  set_number(L, "seconds", t.seconds);
+  set_text(L, "bottleneck", t.bound);
+  set_number(L, "flops", t.flops);
+  set_number(L, "instructions", t.instructions);
+  set_number(L, "spills", t.spills);
+  set_number(L, "joules", t.joules);
+  nwl_set_count(L, "threads", t.threads);
+  set_number(L, "outside", t.outside_cycles);
+  set_number(L, "team_seconds", t.team_seconds);
+  lua_createtable(L, t.threads, 0);
+  for (int i = 0; i < t.threads; i++) {
+    lua_pushnumber(L, nw_cost_share(k, i));
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "shares");
+}
+
+static int f_cost(lua_State *L) {
+  typedef void push_fn(lua_State *, const nw_cost *);
+  static const struct {
+    const char *name;
+    push_fn *push;
+  } lists[] = {{"terms", push_terms}, {"loops", push_cost_loops}, {"by_access", push_cost_misses},
+               {"moved", push_moves}, {"energy", push_energies},  {"buffers", push_buffers}};
+  nwl_walk w;
+  nwl_read_walk(L, &w);
+  const nw_machine *machine = nwl_check(L, 3, &nwl_machine_class, "machine");
+  nw_cost_opts o = {
+      .machine = machine, .sizes = w.size, .threads = w.walk.threads, .conflicts = nwl_flag_in(L, 2, "conflicts")};
+  nw_cost *k = nw_cost_of(nwl_ctx(L), w.program, &o);
+  if (!k) return nwl_raise(L);
+  lua_newtable(L);
+  set_total(L, k);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    lists[i].push(L, k);
+    lua_setfield(L, -2, lists[i].name);
+  }
+  nw_cost_free(k);
+  return 1;
+}
+
+const nwl_row nwl_predict_rows[] = {
+    {"cost", f_cost, "(s: nw.schedule, walk: table, machine: nw.machine): table",
+     "Cycles, seconds and bottleneck; terms, loops and by_access."},
+    {NULL, NULL, NULL, NULL},
+};
