@@ -29,8 +29,7 @@ bool nwj_connection_read(const char *path, nwj_connection *out, char *why, size_
   snprintf(out->curve_secret, sizeof out->curve_secret, "%s", nwj_string(o, "curve_secretkey", ""));
   snprintf(out->curve_public, sizeof out->curve_public, "%s", nwj_string(o, "curve_publickey", ""));
   const char *key = nwj_string(o, "key", ""), *scheme = nwj_string(o, "signature_scheme", "hmac-sha256");
-  out->key.size = strlen(key);
-  out->key.bytes = (unsigned char *)strdup(key);
+  out->key = nwj_key_of(key);
   bool ok = out->shell && out->control && out->iopub && out->input && out->heartbeat;
   if (!ok) snprintf(why, size, "%s does not name the five ports", path);
   if (ok && out->key.size && strcmp(scheme, "hmac-sha256") != 0) {
@@ -78,5 +77,4 @@ void nwj_unbind(nwj *k) {
   zmq_close(k->shell);
   zmq_close(k->input);
   zmq_ctx_term(k->zmq);
-  free(k->at.key.bytes);
 }

@@ -36,12 +36,12 @@ static void say_notes(nwj *k) {
   free(notes);
 }
 
-// NULL, or the content of an error. *result: what is shown of its values, or NULL.
-static json_t *run(nwj *k, const char *code, const char *name, bool silent, json_t **result) {
+// NULL, or the content of an error. *result: what is shown of its values.
+static json_t *run(nwj *k, const char *code, const char *name, bool silent, int *result) {
   int n = 0;
   bool quiet = false;
   nwh_status status = nwh_eval(k->host, code, name, &n, &quiet);
-  if (status == NWH_OK && !silent && !quiet) status = nwj_bundle(k, n, result);
+  if (status == NWH_OK && !silent && !quiet) status = nwj_show(k, n, result);
   json_t *failed = NULL;
   k->hurry = status == NWH_INTERRUPTED;
   if (status != NWH_OK) failed = error_content(k, status, !silent);
@@ -51,12 +51,11 @@ static json_t *run(nwj *k, const char *code, const char *name, bool silent, json
 }
 
 static json_t *expression(nwj *k, const char *code) {
-  int n = 0;
+  int n = 0, shown;
   bool quiet;
   nwh_status status = nwh_eval(k->host, code, "=user_expression", &n, &quiet);
-  json_t *out = NULL;
-  if (status == NWH_OK) status = nwj_bundle(k, n, &out);
-  if (status != NWH_OK) out = error_content(k, status, false);
+  if (status == NWH_OK) status = nwj_show(k, n, &shown);
+  json_t *out = status == NWH_OK ? nwj_bundle(k, shown) : error_content(k, status, false);
   if (!json_is_object(out)) {
     json_decref(out);
     out = json_pack("{s:{}, s:{}}", "data", "metadata");
@@ -92,7 +91,8 @@ static void begin(nwj *k, nwj_message *m, const char *code, bool silent, bool st
     nwj_history_add(k->count, code);
   }
   if (!silent)
-    nwj_publish("execute_input", m->header_text, json_pack("{s:s, s:i}", "code", code, "execution_count", k->count));
+    nwj_publish_soon("execute_input", m->header_text,
+                     json_pack("{s:s, s:i}", "code", code, "execution_count", k->count));
   k->asks = nwj_flag(m->content, "allow_stdin", true) ? NULL : NWJ_NO_STDIN;
   nwj_drain(m->header_text);
   nwj_busy(k, true);
@@ -115,7 +115,8 @@ void nwj_execute(nwj *k, nwj_message *m) {
   char name[32];
   begin(k, m, code, silent, store);
   snprintf(name, sizeof name, "=In[%d]", k->count);
-  json_t *payload = NULL, *failed = NULL, *result = NULL;
+  json_t *payload = NULL, *failed = NULL;
+  int result = LUA_REFNIL;
   if (nwh_is_question(code))
     payload = answer_question(k, code);
   else if (code[strspn(code, " \t\r\n")])
@@ -125,7 +126,8 @@ void nwj_execute(nwj *k, nwj_message *m) {
   nwj_busy(k, false);
   if (failed && nwj_flag(m->content, "stop_on_error", true)) nwj_shell_hold(k);
   nwj_reply(k, k->shell, m, "execute_reply", content);
-  publish_result(k, result);
+  if (store) nwj_history_write();
+  publish_result(k, nwj_bundle(k, result));
   if (failed && !silent) nwj_cell_publish(k, "error", NULL, json_incref(failed));
   json_decref(failed);
 }

@@ -14,6 +14,9 @@ static json_t *entries; // arrays [session, line, source]
 static json_int_t session = 1;
 static int file = -1; // to append to
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char *unwritten; // a line, or NULL
+
 static bool is_entry(const json_t *v) {
   return json_array_size(v) == 3 && json_is_integer(json_array_get(v, 0)) && json_is_integer(json_array_get(v, 1)) &&
          json_is_string(json_array_get(v, 2));
@@ -53,9 +56,18 @@ void nwj_history_add(int line, const char *source) {
   json_t *v = json_pack("[I, i, s]", session, line, source);
   json_array_append_new(entries, v);
   if (file < 0) return;
-  char *text = json_dumps(v, JSON_COMPACT);
-  dprintf(file, "%s\n", text);
-  free(text);
+  nwj_history_write();
+  pthread_mutex_lock(&lock);
+  unwritten = json_dumps(v, JSON_COMPACT);
+  pthread_mutex_unlock(&lock);
+}
+
+void nwj_history_write(void) {
+  pthread_mutex_lock(&lock);
+  if (unwritten) dprintf(file, "%s\n", unwritten);
+  free(unwritten);
+  unwritten = NULL;
+  pthread_mutex_unlock(&lock);
 }
 
 // ---- questions

@@ -25,6 +25,7 @@ enum {
   RATE = 600,
   COUNT = 1000, // a message counts as so many bytes at least: under 3,000 of them in any 3 s
   MOST = 4 << 20, // of one cell
+  HELD = 2, // that a request is worked on, and what a cell is
 };
 
 typedef struct stream {
@@ -37,6 +38,12 @@ typedef struct stream {
   bool capped;
 } stream;
 
+typedef struct held { // a message that can wait a moment
+  const char *type;
+  char *parent;
+  json_t *content;
+} held;
+
 typedef struct publisher {
   nwj *k;
   pthread_mutex_t text; // over what follows
@@ -44,7 +51,9 @@ typedef struct publisher {
   char *parent; // of the text
   stream stream[2];
   int64_t budget, counted; // what may still go out, as of when
-  pthread_mutex_t send; // over the socket
+  pthread_mutex_t send; // over the socket, and what follows
+  held held[HELD]; // goes out before all else
+  int nheld;
   int changed; // becomes readable when somebody subscribes
   int stop; // and this when the thread is to end
 } publisher;
@@ -89,8 +98,18 @@ static void take_subscriptions(publisher *p) {
   }
 }
 
+// Called with the lock.
+static void release(publisher *p) {
+  for (int i = 0; i < p->nheld; i++) {
+    send_one(p, p->held[i].type, p->held[i].parent, NULL, p->held[i].content);
+    free(p->held[i].parent);
+  }
+  p->nheld = 0;
+}
+
 static size_t publish(publisher *p, const char *type, const char *parent, json_t *metadata, json_t *content) {
   pthread_mutex_lock(&p->send);
+  release(p);
   size_t bytes = send_one(p, type, parent, metadata, content);
   take_subscriptions(p);
   pthread_mutex_unlock(&p->send);
@@ -316,6 +335,21 @@ void nwj_iopub_stop(pthread_t thread) {
 
 void nwj_publish(const char *type, const char *parent, json_t *content) {
   publish(&the_one, type, parent, NULL, content);
+}
+
+void nwj_publish_soon(const char *type, const char *parent, json_t *content) {
+  publisher *p = &the_one;
+  pthread_mutex_lock(&p->send);
+  if (p->nheld == HELD) release(p);
+  p->held[p->nheld++] = (held){type, strdup(parent), content};
+  pthread_mutex_unlock(&p->send);
+}
+
+void nwj_publish_held(void) {
+  publisher *p = &the_one;
+  pthread_mutex_lock(&p->send);
+  release(p);
+  pthread_mutex_unlock(&p->send);
 }
 
 void nwj_publish_now(const char *type, const char *parent, json_t *metadata, json_t *content) {

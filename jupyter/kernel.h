@@ -4,7 +4,7 @@
 //   control   interrupt and shutdown, also while a cell runs; watches whether the front end is still there
 //   iopub     gathers what is written to stdout and stderr
 //   heartbeat echoes
-//   flusher   empties the buffer of stdout while a cell runs
+//   watch     tells that a request takes longer, and empties the buffer of stdout meanwhile
 //
 // One socket, one thread; but all of them send to the socket that everybody listens to, under its lock.
 #pragma once
@@ -62,7 +62,10 @@ bool nwj_iopub_start(nwj *k, pthread_t *thread); // takes over stdout and stderr
 void nwj_iopub_stop(pthread_t thread); // when no other thread publishes any more; closes the socket
 // content is given away; parent: the text of the header of what it belongs to, or NULL.
 void nwj_publish(const char *type, const char *parent, json_t *content);
-// The same after all that was written so far, and before what is written next.
+// The same, before the next message or at nwj_publish_held. type must last. A reply to a quick request need not wait for it.
+void nwj_publish_soon(const char *type, const char *parent, json_t *content);
+void nwj_publish_held(void);
+// As nwj_publish, after all that was written so far, and before what is written next.
 void nwj_publish_now(const char *type, const char *parent, json_t *metadata, json_t *content);
 void nwj_status(const char *parent, const char *state);
 // What was written so far goes out with the parent it had; what comes from now on has this one.
@@ -78,12 +81,14 @@ void nwj_shell_run(nwj *k); // until the kernel is to leave
 void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *content); // for the cell that runs
 void nwj_shell_hold(nwj *k); // requests that are there already: executions among them will be aborted
 
+void nwj_busy(nwj *k, bool busy); // what Lua runs may be stopped, and what it writes is paced
+
 // ---- execute.c
 void nwj_execute(nwj *k, nwj_message *m);
 
-// ---- flusher.c
-bool nwj_flusher_start(nwj *k);
-void nwj_busy(nwj *k, bool busy);
+// ---- watch.c
+bool nwj_watch_start(nwj *k);
+void nwj_watch(bool on); // while main answers a request
 
 // ---- input.c: what a cell asks the user
 #define NWJ_NO_STDIN "this front end does not let a cell ask for input; give the value in the cell"
@@ -92,7 +97,8 @@ char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem); 
 
 // ---- history.c
 void nwj_history_open(void);
-void nwj_history_add(int line, const char *source);
+void nwj_history_add(int line, const char *source); // in the file at nwj_history_write, for which a reply need not wait
+void nwj_history_write(void); // by any thread
 json_t *nwj_history_answer(const json_t *request);
 
 // ---- library.c: what Lua finds as nestwright.front
@@ -101,9 +107,11 @@ void nwj_library(nwj *k);
 json_t *nwj_call(nwj *k, const char *name, json_t *argument);
 // The same, with the value on top of the stack as second argument, popped.
 json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument);
-// The n values on top of the stack, popped, as {data, metadata}; NULL: nothing to show. Values that cannot be shown leave the
-// error on top of the stack.
-nwh_status nwj_bundle(nwj *k, int n, json_t **bundle);
+// How the n values on top of the stack, popped, are shown; LUA_REFNIL: not at all. Values that cannot be shown leave the error on
+// top of the stack.
+nwh_status nwj_show(nwj *k, int n, int *shown);
+// The same as {data, metadata}; NULL: nothing to show. To be asked once.
+json_t *nwj_bundle(nwj *k, int shown);
 
 // ---- install.c
 int nwj_install(const char *program, int argc, char **argv);

@@ -96,13 +96,21 @@ json_t *nwj_call_on_top(nwj *k, const char *name, json_t *argument) {
   return called(k, 2);
 }
 
-nwh_status nwj_bundle(nwj *k, int n, json_t **bundle) {
+nwh_status nwj_show(nwj *k, int n, int *shown) {
   lua_State *L = nwh_lua(k->host);
-  *bundle = NULL;
+  *shown = LUA_REFNIL;
   if (n == 0) return NWH_OK;
-  if (!nwh_push_function(k->host, "nestwright.notebook", "bundle")) return NWH_ERROR;
+  if (!nwh_push_function(k->host, "nestwright.notebook", "shown")) return NWH_ERROR;
   lua_insert(L, -(n + 1));
   nwh_status status = nwh_call(k->host, n, 1);
-  if (status == NWH_OK) *bundle = taken(L);
+  if (status == NWH_OK) *shown = luaL_ref(L, LUA_REGISTRYINDEX);
   return status;
+}
+
+json_t *nwj_bundle(nwj *k, int shown) {
+  lua_State *L = nwh_lua(k->host);
+  if (shown == LUA_REFNIL || !push_function(k, "encoded")) return NULL;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, shown);
+  luaL_unref(L, LUA_REGISTRYINDEX, shown);
+  return called(k, 1);
 }

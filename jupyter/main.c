@@ -35,7 +35,7 @@ static void only_main(sigset_t *before) {
 static bool start_threads(nwj *k, pthread_t thread[3]) {
   sigset_t before;
   only_main(&before);
-  bool ok = nwj_iopub_start(k, &thread[0]) && nwj_control_start(k, &thread[1], &thread[2]) && nwj_flusher_start(k);
+  bool ok = nwj_iopub_start(k, &thread[0]) && nwj_control_start(k, &thread[1], &thread[2]) && nwj_watch_start(k);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return ok;
 }

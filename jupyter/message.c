@@ -12,9 +12,10 @@ enum { MAX_FRAMES = 64, HEADER = 400 };
 
 void nwj_new_id(char out[40]) {
   unsigned char b[16];
+  char hex[33];
   randombytes_buf(b, sizeof b);
-  snprintf(out, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
-           b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+  sodium_bin2hex(hex, sizeof hex, b, sizeof b);
+  snprintf(out, 40, "%.8s-%.4s-%.4s-%.4s-%s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
 }
 
 static void now(char *out, size_t size) {

@@ -154,6 +154,11 @@ static void comm_info(nwj *k, nwj_message *m) {
   json_decref(comms);
 }
 
+void nwj_busy(nwj *k, bool busy) {
+  k->busy = busy;
+  k->hurry = !busy;
+}
+
 // Comms are Lua's: what a handler prints belongs to the message.
 static void comm(nwj *k, nwj_message *m) {
   nwj_drain(m->header_text);
@@ -201,12 +206,14 @@ static void handle(nwj *k, nwj_message *m, bool aborted) {
     if (strcmp(rows[i].type, m->type) != 0) continue;
     k->request = m;
     k->asks = NWJ_NO_CELL; // a front end shows a box for cells alone
-    nwj_status(m->header_text, "busy");
+    nwj_watch(true);
+    nwj_publish_soon("status", m->header_text, json_pack("{s:s}", "execution_state", "busy"));
     if (aborted && rows[i].answer == nwj_execute)
       abort_request(k, m);
     else
       rows[i].answer(k, m);
     nwj_status(m->header_text, "idle");
+    nwj_watch(false);
     k->request = NULL;
     return;
   }

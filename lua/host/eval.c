@@ -108,8 +108,6 @@ static bool load_joined(lua_State *L, const char *before, const char *code, cons
 
 // The chunk as an expression; false, and nothing pushed, when it is none.
 static bool load_expression(lua_State *L, const char *code, const char *name) {
-  if (!load_joined(L, "return ", code, name)) return false;
-  lua_pop(L, 1);
   return load_joined(L, RETURN, code, name);
 }
 

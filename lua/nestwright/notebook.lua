@@ -25,19 +25,22 @@ end
 
 local function plain(...) return prompt.text(false, ...) end
 
---- The results of a cell: a picture, a table, or several of these. The first becomes the global `_`.
-function notebook.bundle(...)
+--- The results of a cell, as {data, metadata}: a picture, a table, or several of these; nil for none. The first becomes the global
+--- `_`.
+function notebook.shown(...)
   local n, first = select("#", ...), ...
   if n == 1 and first == nil then
     local text = prompt.lost()
-    return text and json.encode {data = {["text/plain"] = mime.clean(text)}, metadata = {}}
+    return text and {data = {["text/plain"] = mime.clean(text)}, metadata = {}}
   end
   if n == 1 and prompt.is_quiet(first) then return nil end
   rawset(_G, "_", first)
   local bundle, metadata
   if n == 1 then bundle, metadata = mime.of(first, plain) else bundle = mime.several(plain, ...) end
-  return json.encode {data = bundle, metadata = metadata or {}}
+  return {data = bundle, metadata = metadata or {}}
 end
+
+notebook.encoded = json.encode
 
 -- ---- errors
 

@@ -25,7 +25,7 @@ static int frames_of(const uint8_t *data, size_t size, nwj_frame *out) {
 }
 
 static void try_key(const char *key, const nwj_frame *frame, int n) {
-  nwj_key k = {(unsigned char *)key, strlen(key)};
+  nwj_key k = nwj_key_of(key);
   nwj_message m;
   if (!nwj_parse(&k, frame, n, &m)) return;
   if (!m.type || !json_is_object(m.header) || !json_is_object(m.content) || k.size) abort(); // nothing here is signed

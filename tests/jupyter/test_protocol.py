@@ -1,4 +1,5 @@
 """The messages, one kind after the other, beyond what jupyter_kernel_test asks."""
+import json
 import os
 import signal
 import subprocess
@@ -24,6 +25,19 @@ class Cells(KernelTest):
         self.assertEqual(states, ["busy", "idle"])
         counts = {c["execution_count"] for kind, c in out if kind in ("execute_input", "execute_result")}
         self.assertEqual(counts, {reply["execution_count"]})
+
+    def test_a_cell_that_runs_is_told_of_and_kept_before_it_ends(self):
+        go = os.path.join(tempfile.mkdtemp(), "go")
+        code = f"local f repeat f = io.open {go!r} until f f:close()"
+        message_id = self.client.execute(code)
+        told = [self.client.get_iopub_msg(timeout=10) for _ in range(2)]
+        self.assertEqual([(m["msg_type"], m["parent_header"]["msg_id"]) for m in told],
+                         [("status", message_id), ("execute_input", message_id)])
+        with open(os.path.join(os.environ["XDG_STATE_HOME"], "nestwright", "notebook_history")) as f:
+            self.assertEqual(json.loads(f.read().splitlines()[-1])[2], code)
+        open(go, "w").close()
+        self.assertEqual(self.reply_to(message_id)["status"], "ok")
+        self.assertEqual(types(self.published_for(message_id)), [])
 
     def test_silent_says_and_counts_nothing(self):
         before = self.run_cell("1")[0]["execution_count"]
