@@ -18,8 +18,8 @@ local values = {{1, 2}, {3, 4}}
 local function use()
   local _, refused = pcall(s.parallel, s, "k")
   return concat({prompt.display(false, s, nw.tensor(values), {1, "x"}), prompt.error_text(refused, nil, false),
-    notebook.encoded(notebook.shown(s)),
-      notebook.failure('{"text": "x", "shown": false}', refused), prompt.inspect "nw.sum", prompt.inspect "G",
+    notebook.encoded(notebook.shown(s)), notebook.failure('{"text": "x", "shown": false}', refused),
+    prompt.inspect "nw.sum", prompt.inspect "G",
     notebook.is_complete '{"code": "for"}', concat(prompt.complete "nw.red"), s:show "lowered" .. "", s:trace() .. "",
     nw.misses(s) .. "", nw.reuse(s).caption, nw.help() .. ""}, "\n")
 end
