@@ -38,9 +38,9 @@ extern const nwl_class nwl_expr_class, nwl_axis_class, nwl_tensor_class, nwl_bui
     nwl_loop_class, nwl_array_class, nwl_kernel_class, nwl_trace_class, nwl_refused_class, nwl_visits_class,
     nwl_machine_class, nwl_loopnest_class, nwl_learner_class;
 extern const nwl_row nwl_ir_rows[], nwl_te_rows[], nwl_sched_rows[], nwl_data_rows[], nwl_run_rows[], nwl_check_rows[],
-    nwl_teach_rows[], nwl_hw_rows[], nwl_intrinsic_rows[], nwl_cost_rows[], nwl_predict_rows[], nwl_visits_rows[],
-    nwl_program_rows[], nwl_terminal_rows[], nwl_log_rows[], nwl_hold_rows[], nwl_machine_rows[], nwl_nest_rows[],
-    nwl_learn_rows[];
+    nwl_teach_rows[], nwl_hw_rows[], nwl_intrinsic_rows[], nwl_memory_rows[], nwl_trace_rows[], nwl_raster_rows[],
+    nwl_predict_rows[], nwl_visits_rows[], nwl_program_rows[], nwl_terminal_rows[], nwl_log_rows[], nwl_hold_rows[],
+    nwl_machine_rows[], nwl_nest_rows[], nwl_learn_rows[];
 
 // ---- box.c: session, objects, identity
 nw_ctx *nwl_ctx(lua_State *L);
@@ -56,7 +56,7 @@ void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes the count; raises if 
 void nwl_push_array(lua_State *L, nw_array *a); // takes the count; raises if NULL
 void nwl_push_text(lua_State *L, char *s); // takes the heap string; raises if NULL
 
-// ---- cost.c
+// ---- memory.c
 nw_sim_opts nwl_read_caches(lua_State *L, int at); // {levels, line, misses, conflicts}
 void nwl_push_missed(lua_State *L, const nw_missed *m); // a record
 void nwl_push_misses(lua_State *L, nw_misses *m); // takes it; a list of records
@@ -68,7 +68,11 @@ typedef struct nwl_walk { // what argument 2 says: {sizes, version?, thread?, th
 void nwl_read_walk(lua_State *L, nwl_walk *w); // argument 1: the schedule
 void nwl_set_count(lua_State *L, const char *name, int64_t value); // a field of the table on top
 bool nwl_flag_in(lua_State *L, int at, const char *name);
+
+// ---- trace.c
+extern const char *const nwl_outcomes[NW_OUTCOMES];
 nwl_box *nwl_new_trace(lua_State *L); // pushes an empty one
+void nwl_push_iteration(lua_State *L, const nw_iteration *x); // a record
 
 void nwl_show_progress(lua_State *L); // program.c: on the terminal, if there is one
 

@@ -51,18 +51,13 @@ static int f_text(lua_State *L) {
   return 1;
 }
 
-static void set_count(lua_State *L, const char *name, int64_t value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, name);
-}
-
 static int f_params(lua_State *L) {
   const nw_loopnest *n = nest_arg(L, 1);
   lua_newtable(L);
   for (int i = 0; i < nw_loopnest_params(n); i++) {
     int64_t value;
     const char *name = nw_loopnest_param(n, i, &value);
-    set_count(L, name, value);
+    nwl_set_count(L, name, value);
   }
   return 1;
 }
@@ -77,9 +72,9 @@ static int f_arrays(lua_State *L) {
     lua_createtable(L, 0, 4);
     lua_pushstring(L, nw_loopnest_array(n, i, &address, &bytes, &element));
     lua_setfield(L, -2, "name");
-    set_count(L, "address", (int64_t)address);
-    set_count(L, "bytes", bytes);
-    set_count(L, "element", element);
+    nwl_set_count(L, "address", (int64_t)address);
+    nwl_set_count(L, "bytes", bytes);
+    nwl_set_count(L, "element", element);
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
@@ -92,17 +87,10 @@ static int64_t field_or(lua_State *L, int at, const char *name, int64_t otherwis
   return v;
 }
 
-static bool flag(lua_State *L, int at, const char *name) {
-  lua_getfield(L, at, name);
-  bool v = lua_toboolean(L, -1);
-  lua_pop(L, 1);
-  return v;
-}
-
 static void push_how(lua_State *L, const nw_counted *how, int nlevels) {
   lua_createtable(L, 0, 4);
-  set_count(L, "accesses", how->accesses);
-  set_count(L, "touched", how->touched);
+  nwl_set_count(L, "accesses", how->accesses);
+  nwl_set_count(L, "touched", how->touched);
   lua_createtable(L, nlevels, 0);
   lua_createtable(L, nlevels, 0);
   for (int i = 0; i < nlevels; i++) {
@@ -120,8 +108,8 @@ static int f_misses(lua_State *L) {
   nw_loopnest *n = nest_arg(L, 1);
   nw_count_opts o = {.caches = nwl_read_caches(L, 2)};
   nwl_table(L, 3, "options");
-  o.simulate = flag(L, 3, "simulate");
-  o.exact = flag(L, 3, "exact");
+  o.simulate = nwl_flag_in(L, 3, "simulate");
+  o.exact = nwl_flag_in(L, 3, "exact");
   o.budget = field_or(L, 3, "budget", 0);
   o.thread = (int)field_or(L, 3, "thread", 0);
   o.threads = (int)field_or(L, 3, "threads", 0);
