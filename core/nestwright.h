@@ -664,6 +664,8 @@ typedef struct nw_cost_buffer {
 } nw_cost_buffer;
 typedef nw_missed nw_cost_missed;
 typedef struct nw_cost nw_cost;
+// The caches that the cost model gives to one thread of so many: what others leave of each, shared out.
+NW_API nw_sim_opts nw_cost_caches(const nw_machine *m, int threads);
 NW_API nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o);
 NW_API void nw_cost_free(nw_cost *k);
 NW_API nw_cost_total nw_cost_total_of(const nw_cost *k);
@@ -737,6 +739,23 @@ typedef struct nw_counted {
 
 // Misses by level, array and reference; the loop is the innermost around it.
 NW_API nw_misses *nw_loopnest_misses(nw_ctx *c, const nw_loopnest *n, const nw_count_opts *o, nw_counted *how);
+
+// What its statements do, as they are written. Of a nest that comes from a program no operations are known.
+enum { NW_NEST_OPERATIONS = 64 };
+typedef struct nw_nest_operation {
+  const char *name; // of a class of operations: hw/machine.h
+  int bits; // of the numbers; 0: not known
+  double count;
+} nw_nest_operation;
+typedef struct nw_nest_work {
+  int n;
+  nw_nest_operation row[NW_NEST_OPERATIONS];
+  double calls; // of functions that are in no class
+  double statements; // that run
+  double read, written; // bytes, by the core
+  bool exact; // are these counts; of large triangles they are estimated
+} nw_nest_work;
+NW_API bool nw_loopnest_work(nw_ctx *c, const nw_loopnest *n, nw_nest_work *out);
 NW_API nw_trace *nw_loopnest_trace(nw_ctx *c, const nw_loopnest *n, int thread, int threads, int64_t most,
                                    const nw_sim_opts *o);
 

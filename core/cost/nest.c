@@ -4,6 +4,7 @@
 #include "cost/model.h"
 #include "cost/nest_text.h"
 #include "cost/nest_trace.h"
+#include "cost/work.h"
 #include <stdlib.h>
 
 struct nw_loopnest {
@@ -132,6 +133,13 @@ static nw_misses *modelled(nw_ctx *c, const nw_affine_nest *n, const nw_count_op
 nw_misses *nw_loopnest_misses(nw_ctx *c, const nw_loopnest *n, const nw_count_opts *o, nw_counted *how) {
   *how = (nw_counted){0};
   return (o->simulate ? simulated : modelled)(c, n->nest, o, how);
+}
+
+bool nw_loopnest_work(nw_ctx *c, const nw_loopnest *n, nw_nest_work *out) {
+  nw_text *made = n->text ? NULL : nw_text_of(n->ctx, n->nest);
+  bool ok = nw_text_work(c, made ? made : n->text, n->value, out);
+  nw_text_free(made);
+  return ok;
 }
 
 nw_trace *nw_loopnest_trace(nw_ctx *c, const nw_loopnest *n, int thread, int threads, int64_t most,

@@ -11,6 +11,7 @@ typedef struct nw_text_reader {
   nw_str value; // of the statement being read
   nw_text_ref ref[NW_TEXT_REFS];
   int nrefs;
+  nw_text_ops ops; // likewise
 } nw_text_reader;
 
 bool nw_text_tables(nw_text_reader *r); // all lines of parameters, sizes and arrays
@@ -23,3 +24,5 @@ bool nw_text_whole(nw_text_reader *r, const char *what, int64_t *out); // a numb
 const nw_expr **nw_text_kept(nw_text_reader *r, int n, const nw_expr *const *e); // in the arena
 // A list in brackets, up to the closing one or a colon; `most` in all.
 bool nw_text_indices(nw_text_reader *r, int most, const char *what, int *n, const nw_expr **out);
+void nw_text_note_sign(nw_text_ops *ops, const nw_token *sign); // nest_ops.c
+void nw_text_note_call(nw_text_ops *ops, const nw_token *name);

@@ -98,6 +98,7 @@ static bool read_term(nw_text_reader *r) {
     nw_str_add(&r->value, "\x01");
     return read_ref(r);
   }
+  if (nw_follows(&r->ps, "(")) nw_text_note_call(&r->ops, &r->ps.tok);
   copy_token(r);
   return !nw_at(&r->ps, "(") || read_arguments(r);
 }
@@ -117,6 +118,7 @@ static bool read_value(nw_text_reader *r) {
   bool ok = read_term(r);
   while (ok && at_operator(&r->ps, &tight)) {
     if (!tight) nw_str_add(&r->value, " ");
+    nw_text_note_sign(&r->ops, &r->ps.tok);
     copy_token(r);
     if (!tight) nw_str_add(&r->value, " ");
     ok = read_term(r);
@@ -129,6 +131,9 @@ static bool read_value(nw_text_reader *r) {
 
 static const char *read_op(nw_text_reader *r) {
   static const char *const ops[] = {"=", "+=", "*="};
+  nw_token sign = r->ps.tok;
+  sign.n = 1;
+  nw_text_note_sign(&r->ops, &sign);
   for (int i = 0; i < NW_COUNT(ops); i++)
     if (nw_accept(&r->ps, ops[i])) return ops[i];
   for (int i = 0; i < 2; i++)
@@ -173,12 +178,14 @@ static nw_text_node *read_statement(nw_text_reader *r) {
   x->line = r->ps.tok.line, x->column = r->ps.tok.column;
   r->nrefs = 0;
   r->value.n = 0;
+  r->ops = (nw_text_ops){0};
   bool scalar = r->ps.tok.kind == NW_TOK_NAME && nw_text_array_of(r->t, &r->ps.tok) < 0 && at_assignment(r);
   if (!(scalar ? read_scalar : read_target)(r, x) || !nw_end_line(&r->ps)) return NULL;
   x->value = nw_arena_strndup(r->t->arena, r->value.s, r->value.n);
   x->nrefs = r->nrefs;
   x->ref = NW_NEW_N(r->t->arena, nw_text_ref, r->nrefs + 1);
   memcpy(x->ref, r->ref, (size_t)r->nrefs * sizeof *x->ref);
+  x->ops = r->ops;
   return x;
 }
 

@@ -1,6 +1,7 @@
 // Loop nests as text: what was written, before parameters have values. Private to cost/. docs/cost.md has the grammar.
 #pragma once
 #include "cost/affine.h"
+#include "hw/machine.h" // nw_class
 #include "ir/expr.h"
 
 enum {
@@ -42,6 +43,11 @@ typedef struct nw_text_ref {
   int line, column;
 } nw_text_ref;
 
+typedef struct nw_text_ops { // of a value, as it is written; classes of f64 are those of f32 here
+  int of[NW_CLASS_COUNT];
+  int calls; // of functions that are in no class
+} nw_text_ops;
+
 typedef enum nw_text_kind { NW_TEXT_SEQ, NW_TEXT_LOOP, NW_TEXT_IF, NW_TEXT_STMT } nw_text_kind;
 
 typedef struct nw_text_node nw_text_node;
@@ -62,6 +68,7 @@ struct nw_text_node {
   const char *value; // text in which a byte 1 stands for the next reference
   int nrefs; // the target first, where there is one; then those of the value, in source order
   nw_text_ref *ref;
+  nw_text_ops ops; // of the value, and of the op
 };
 
 typedef struct nw_text {

@@ -15,8 +15,8 @@ static nw_sim_level level_of(const nw_machine_level *x, int threads) {
   return (nw_sim_level){x->bytes / x->ways * ways, (int)ways};
 }
 
-static nw_sim_opts caches_of(const nw_machine *m, int threads, bool conflicts) {
-  nw_sim_opts o = {.nlevels = m->nlevels, .line = (int)m->level[0].line, .misses = true, .conflicts = conflicts};
+nw_sim_opts nw_cost_caches(const nw_machine *m, int threads) {
+  nw_sim_opts o = {.nlevels = m->nlevels, .line = (int)m->level[0].line, .misses = true};
   for (int i = 0; i < m->nlevels; i++) o.level[i] = level_of(&m->level[i], threads);
   return o;
 }
@@ -81,7 +81,8 @@ static bool by_simulator(nw_ctx *c, nw_traffic *t, const nw_sim_opts *caches) {
 nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m, int thread,
                           int threads, bool conflicts) {
   nw_traffic *t = nw_xcalloc(1, sizeof *t);
-  nw_sim_opts caches = caches_of(m, threads, conflicts);
+  nw_sim_opts caches = nw_cost_caches(m, threads);
+  caches.conflicts = conflicts;
   t->walker = nw_walker_new(c, e, sizes);
   if (!t->walker) return nw_traffic_free(t), NULL;
   t->row = nw_xcalloc((size_t)(m->nlevels * nw_walker_sites(t->walker)) + 1, sizeof *t->row);

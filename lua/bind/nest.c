@@ -122,6 +122,39 @@ static int f_misses(lua_State *L) {
   return 2;
 }
 
+static void set_number(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void push_operations(lua_State *L, const nw_nest_work *w) {
+  lua_createtable(L, w->n, 0);
+  for (int i = 0; i < w->n; i++) {
+    lua_createtable(L, 0, 3);
+    lua_pushstring(L, w->row[i].name);
+    lua_setfield(L, -2, "name");
+    nwl_set_count(L, "bits", w->row[i].bits);
+    set_number(L, "count", w->row[i].count);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static int f_work(lua_State *L) {
+  nw_nest_work w;
+  nw_clear(nwl_ctx(L));
+  if (!nw_loopnest_work(nwl_ctx(L), nest_arg(L, 1), &w)) return nwl_raise(L);
+  lua_createtable(L, 0, 6);
+  set_number(L, "calls", w.calls);
+  set_number(L, "statements", w.statements);
+  set_number(L, "read", w.read);
+  set_number(L, "written", w.written);
+  push_operations(L, &w);
+  lua_setfield(L, -2, "operations");
+  lua_pushboolean(L, w.exact);
+  lua_setfield(L, -2, "exact");
+  return 1;
+}
+
 // nest_accesses(n, {thread, threads}, most, caches?)
 static int f_accesses(lua_State *L) {
   nw_loopnest *n = nest_arg(L, 1);
@@ -158,6 +191,8 @@ const nwl_row nwl_nest_rows[] = {
     {"nest_arrays", f_arrays, "(n: nw.loopnest): table[]", "Its arrays: name, address, bytes, element."},
     {"nest_misses", f_misses, "(n: nw.loopnest, caches: table, options: table): table[], table",
      "Misses by level, array and reference, and how they were counted."},
+    {"nest_work", f_work, "(n: nw.loopnest): table",
+     "What its statements do as written: operations (name, bits, count), calls, statements; bytes read and written."},
     {"nest_accesses", f_accesses, "(n: nw.loopnest, options: table, most: integer, caches?: table): nw.accesses",
      "Its accesses, in order."},
     {NULL, NULL, NULL, NULL},

@@ -132,8 +132,25 @@ static int f_cost(lua_State *L) {
   return 1;
 }
 
+// cost_caches(machine, threads): levels, line
+static int f_caches(lua_State *L) {
+  nw_sim_opts o =
+      nw_cost_caches(nwl_check(L, 1, &nwl_machine_class, "machine"), nwl_count_or(L, 2, "threads", 0, 1024, 0));
+  lua_createtable(L, o.nlevels, 0);
+  for (int i = 0; i < o.nlevels; i++) {
+    lua_createtable(L, 0, 2);
+    nwl_set_count(L, "bytes", o.level[i].bytes);
+    nwl_set_count(L, "ways", o.level[i].ways);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushinteger(L, o.line);
+  return 2;
+}
+
 const nwl_row nwl_predict_rows[] = {
     {"cost", f_cost, "(s: nw.schedule, walk: table, machine: nw.machine): table",
      "Cycles, seconds and bottleneck; terms, loops and by_access."},
+    {"cost_caches", f_caches, "(machine: nw.machine, threads?: integer): table[], integer",
+     "The caches that the cost model gives to one thread of so many: bytes and ways; bytes of a line."},
     {NULL, NULL, NULL, NULL},
 };

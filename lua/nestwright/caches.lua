@@ -9,7 +9,7 @@ local caches = {}
 local SCHEDULE = core.classes.schedule
 
 --- The options that all of them take.
-caches.OPTIONS = {"sizes", "levels", "line", "feed", "threads"}
+caches.OPTIONS = {"sizes", "levels", "line", "feed", "threads", "machine"}
 
 --- `names` and the common options.
 function caches.options(names) return table.move(names, 1, #names, #caches.OPTIONS + 1, {table.unpack(caches.OPTIONS)}) end
@@ -43,17 +43,40 @@ local function host_levels()
   return levels, line
 end
 
+-- Those that are written down.
+local function given_levels(what, list)
+  local levels = {}
+  for n, level in ipairs(errors.expect(what .. ": levels", list, "table")) do
+    local given = errors.options(what .. ": level", level, {"bytes", "ways"})
+    levels[n] = {bytes = caches.whole(what, given.bytes, "bytes"), ways = caches.whole(what, given.ways or 0, "ways")}
+  end
+  return levels, 64
+end
+
+-- Those of a machine record, as much of each as s:cost counts on.
+local function recorded_levels(what, o)
+  if o.levels or o.line then
+    errors.fail("invalid", "leave out either", "%s: a machine has levels and lines of its own", what)
+  end
+  local m = require "nestwright.machine".of(o.machine)
+  if m.kind ~= "cpu" then
+    errors.fail("invalid", "nw.machine{} is this host's; nw.machines() names others",
+      "%s: %s is no processor: only those have caches that are modelled", what, m.name)
+  end
+  return core.cost_caches(m, o.threads)
+end
+
 local FEEDS = {full = false, misses = true}
 
 --- The caches of the options: {levels, line, misses, conflicts}; this machine's unless said.
 function caches.of(what, o)
-  local levels, line = host_levels()
-  if o.levels then
-    levels, line = {}, 64
-    for n, level in ipairs(errors.expect(what .. ": levels", o.levels, "table")) do
-      local given = errors.options(what .. ": level", level, {"bytes", "ways"})
-      levels[n] = {bytes = caches.whole(what, given.bytes, "bytes"), ways = caches.whole(what, given.ways or 0, "ways")}
-    end
+  local levels, line
+  if o.machine ~= nil then
+    levels, line = recorded_levels(what, o)
+  elseif o.levels then
+    levels, line = given_levels(what, o.levels)
+  else
+    levels, line = host_levels()
   end
   if #levels == 0 then
     errors.fail("invalid", "{levels = {{bytes = 32768, ways = 8}}}", "%s: there are no levels of cache", what)

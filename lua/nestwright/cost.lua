@@ -88,11 +88,12 @@ local function arguments_of(s, values)
   return list
 end
 
--- Joules of a run, where the processor counts them; nil where it does not.
+-- Joules of a run, where the processor counts them; nil and why where it does not.
 local function joules_of(kernel, list)
   local ok, got = pcall(require "nestwright.joules".of, function() kernel(table.unpack(list)) end, JOULES_SECONDS)
   if ok then return got.joules end
   if not errors.is_error(got) or got.code ~= "limit" then error(got, 0) end
+  return nil, got.message
 end
 
 local function measured(s, o)
@@ -191,8 +192,9 @@ local function full(s, options)
   caches.check_schedule("cost", s)
   local c = cost.of("cost", s, o)
   if o.measure then
-    c.measured, c.measured_joules = measured(s, o)
+    c.measured, c.measured_joules, c.why_no_joules = measured(s, o)
     c.ratio = c.seconds / c.measured.min
+    c.joules_ratio = c.measured_joules and c.measured_joules > 0 and c.joules / c.measured_joules or nil
   end
   if o.mca then c.mca = require "nestwright.mca".of(s) end
   return report.new(c, text.of(c), {cells = text.cells(c)})
@@ -216,7 +218,7 @@ function cost.install(nw)
     .. "level; flops; instructions; spills; "
     .. "memory (bytes by where they are) and buffers; shares, balance, outside, team_seconds of threads; joules and energy "
     .. "(name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured), "
-    .. "measured_joules (of the package, where it counts them); mca; machine.", full)
+    .. "measured_joules (of the package, where it counts them), joules_ratio, why_no_joules (why it does not); mca; machine.", full)
 
   method("cost_curve", "(self: nw.schedule, options: {values: integer[], size?: string, sizes?: table, machine?: any, "
     .. "threads?: integer, conflicts?: boolean}): nw.report",

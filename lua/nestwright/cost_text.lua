@@ -28,11 +28,13 @@ end
 
 local HEADER = ("%-18s %13s %13s %13s %13s %13s"):format("", "lines asked", "cold", "capacity", "conflict", "written back")
 
+local MISSES = "%-18s %13d %13d %13d %13d %13d"
+
 local function add_misses(c, out)
   out[#out + 1] = HEADER
   for _, row in ipairs(c.by_tensor) do
-    out[#out + 1] = ("%-18s %13d %13d %13d %13d %13d"):format(("  L%d %s"):format(row.level, row.tensor), row.asked, row.cold,
-      row.capacity, row.conflict, row.written_back)
+    out[#out + 1] = MISSES:format(("  L%d %s"):format(row.level, row.tensor), row.asked, row.cold, row.capacity, row.conflict,
+      row.written_back)
   end
 end
 
@@ -77,7 +79,79 @@ local function head(c)
     c.bottleneck)
 end
 
---- The record as lines.
+-- ---- of a nest
+
+local function add_by_loop(c, out)
+  for _, row in ipairs(c.by_loop) do
+    out[#out + 1] = MISSES:format(("  L%d for %s"):format(row.level, row.loop or "-"), row.asked, row.cold, row.capacity,
+      row.conflict, row.written_back)
+  end
+end
+
+local function add_counted(c, out)
+  local parts = {}
+  for n, exact in ipairs(c.exact) do
+    parts[n] = exact and ("L%d exact"):format(n) or ("L%d estimated, within %.2g %%"):format(n, 100 * c.error[n])
+  end
+  out[#out + 1] = ("misses, of caches that begin empty and replace what was used least recently; %s: %s"):format(
+    c.feed == "full" and "every level is asked everything" or "a level is asked what the one before has not",
+    table.concat(parts, ", "))
+end
+
+local function add_operations(c, out)
+  if c.flops == 0 then
+    out[#out + 1] = "operations: none are written, so that this is the caches' part alone"
+    return
+  end
+  local parts = {}
+  for n, op in ipairs(c.operations) do
+    parts[n] = ("%s %s"):format(op.name, whole(op.count)) .. (op.bits > 0 and (" of %d bits"):format(op.bits) or "")
+  end
+  if c.calls > 0 then parts[#parts + 1] = ("other functions %s, without a price"):format(whole(c.calls)) end
+  out[#out + 1] = ("as written%s: %s"):format(c.counted and "" or ", estimated", table.concat(parts, ", "))
+  add_traffic(c, out)
+end
+
+local function add_energy(c, out)
+  if c.joules == 0 then
+    out[#out + 1] = "energy: the machine's record has no table of it"
+    return
+  end
+  out[#out + 1] = ("energy: %s to move data, %s for the operations, an estimate by the machine's table"):format(
+    joules_text(c.memory_joules), joules_text(c.joules - c.memory_joules))
+end
+
+--- The record of n:cost as lines.
+function text.nest(c)
+  local out = {("at least %s on %s (%s cycles): a bound, not a prediction; bottleneck: %s"):format(written.seconds(c.seconds),
+    c.machine.name, whole(c.cycles), c.bottleneck)}
+  add_terms(c, out)
+  add_misses(c, out)
+  add_by_loop(c, out)
+  add_counted(c, out)
+  add_operations(c, out)
+  add_energy(c, out)
+  out[#out + 1] = "not in it: instructions, latencies, what stays in registers, prefetchers, TLBs: a text does not tell the code"
+  return table.concat(out, "\n")
+end
+
+-- ---- of a schedule
+
+local function add_joules(c, out)
+  local predicted = c.joules > 0 and joules_text(c.joules) .. ", an estimate by the machine's table" or
+    "no estimate: the machine's record has no table of it"
+  if not c.measured then
+    if c.joules > 0 then out[#out + 1] = "energy: " .. predicted end
+  elseif c.measured_joules then
+    local ratio = c.joules_ratio and c.joules > 0 and (", ratio %.2g"):format(c.joules_ratio) or ""
+    out[#out + 1] = ("energy: predicted %s; measured %s of the package, with all that ran on it%s"):format(predicted,
+      joules_text(c.measured_joules), ratio)
+  else
+    out[#out + 1] = ("energy: predicted %s; not measured: %s"):format(predicted, c.why_no_joules)
+  end
+end
+
+--- The record of s:cost as lines.
 function text.of(c)
   local out = {head(c)}
   add_measured(c, out)
@@ -88,10 +162,7 @@ function text.of(c)
   add_memory(c, out)
   add_threads(c, out)
   if c.spills > 0 then out[#out + 1] = ("registers stored and loaded again for want of more: %s times"):format(whole(c.spills)) end
-  if c.joules > 0 then out[#out + 1] = ("energy: %s, an estimate by the machine's table"):format(joules_text(c.joules)) end
-  if c.measured_joules then
-    out[#out + 1] = ("energy measured: %s of the package, with all that ran on it"):format(joules_text(c.measured_joules))
-  end
+  add_joules(c, out)
   if c.mca then out[#out + 1] = c.mca.text end
   return table.concat(out, "\n")
 end

@@ -1,4 +1,4 @@
---- Costs beside what they are of: the loops of the lowered nest, the versions of a schedule.
+--- Costs beside what they are of: the loops of the lowered nest, the versions of a schedule, the picture of its accesses.
 local cost = require "nestwright.cost"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
@@ -7,6 +7,14 @@ local written = require "nestwright.written"
 local shown = {}
 
 local function whole(n) return written.count(math.floor(n + 0.5)) end
+
+-- The record of a version, or why there is none.
+local function tried(what, s, o)
+  local ok, c = pcall(cost.of, what, s, o)
+  if ok then return c end
+  if not errors.is_error(c) or c.code == "interrupt" then error(c, 0) end
+  return nil, c.message
+end
 
 -- Misses of the first level by loop, with those of all loops inside.
 local function misses_of(c)
@@ -50,10 +58,28 @@ end
 
 --- What a version should take: {text of the time, bottleneck}, the record; or why it is not known.
 function shown.version(s, version, o)
-  local ok, c = pcall(cost.of, "log", s, {machine = o.machine, sizes = o.sizes, version = version, conflicts = false})
-  if ok then return {written.seconds(c.seconds), c.bottleneck}, c end
-  if not errors.is_error(c) or c.code == "interrupt" then error(c, 0) end
-  return {"?", c.message}
+  local c, why = tried("log", s, {machine = o.machine, sizes = o.sizes, version = version, conflicts = false})
+  if c then return {written.seconds(c.seconds), c.bottleneck}, c end
+  return {"?", why}
+end
+
+local function level_words(c, level)
+  local parts = {}
+  for _, row in ipairs(c.by_tensor) do
+    if row.level == level.level then parts[#parts + 1] = ("%s %d"):format(row.tensor, row.misses) end
+  end
+  return ("L%d misses %d lines (%s), %s"):format(level.level, level.misses, table.concat(parts, ", "),
+    level.exact and "exact" or ("an estimate, %.1f %% off where it was checked"):format(100 * level.error))
+end
+
+--- What the cost model counts for a version, as a sentence; o: machine, sizes, threads.
+function shown.sentence(s, version, o)
+  local c, why = tried("cost", s, {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
+  if not c then return "The cost model has no numbers: " .. why .. "." end
+  local parts = {("The cost model on %s: %s (%s cycles), a prediction; bottleneck: %s"):format(c.machine.name,
+    written.seconds(c.seconds), whole(c.cycles), c.bottleneck)}
+  for n, level in ipairs(c.levels) do parts[n + 1] = level_words(c, level) end
+  return table.concat(parts, "; ") .. (c.threads > 1 and "; lines of the first thread." or ".")
 end
 
 return shown

@@ -38,7 +38,7 @@ local function spacetime(s, options)
     errors.fail("invalid", nil, "spacetime: y is 'index', 'address', 'line' or 'set', not '%s'", tostring(y))
   end
   return require "nestwright.plots.spacetime".make(columns_of(s, o), {y = y, level = level, all = all, cache = cache,
-    sets = caches.sets(cache, level), threads = o.threads,
+    sets = caches.sets(cache, level), threads = o.threads, machine = o.machine, sizes = o.sizes,
     title = errors.expect("spacetime: title", o.title or "space and time", "string")})
 end
 
@@ -58,7 +58,7 @@ local function cache_sets(s, options)
     errors.expect("cache_sets: title", o.title or ("Sets of L%d"):format(level), "string"))
 end
 
-local COMMON = "sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer"
+local COMMON = "sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer"
 
 return function(nw)
   local define = rows.definer(nw, "nw")
@@ -66,7 +66,7 @@ return function(nw)
   define("accesses", "(s: nw.schedule, options?: {most?: integer, arguments?: nw.array[], " .. COMMON .. "}): nw.accesses",
     "Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: "
     .. "values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; "
-    .. "then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, feed: "
+    .. "then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, machine, feed: "
     .. "caches to simulate, as in nw.misses; each access then says what became of it. threads: those of the first of so many. "
     .. "a = nw.accesses(s) has #a accesses, a:at(n) is one of them.",
     function(s, options)
@@ -77,17 +77,18 @@ return function(nw)
         local given = errors.expect("accesses: arguments", o.arguments, "table")
         return core.accesses_run(s, (inside.complete("accesses", inside.signature(s), given)), most)
       end
-      return core.accesses_walked(s, caches.walk("accesses", s, o), most, o.levels and caches.of("accesses", o))
+      return core.accesses_walked(s, caches.walk("accesses", s, o), most, (o.levels or o.machine) and caches.of("accesses", o))
     end)
 
   define("misses", "(s: nw.schedule, options?: {conflicts?: boolean, " .. COMMON .. "}): nw.report",
     "Cache hits and misses of the schedule, simulated access by access: set-associative or fully associative levels, least "
     .. "recently used, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, ways = 0 fully associative; this "
-    .. "machine's unless said. feed: 'misses' (a level is asked what the one before has not) or 'full' (each is asked "
-    .. "everything). threads: what the first of so many does, with caches of its own. The answer prints a table by tensor and "
-    .. "holds by_tensor, by_loop, by_access and total: records with level, "
-    .. "asked, hits, cold, capacity, conflict, written_back, in lines. Conflicts are told from capacity by a fully associative "
-    .. "cache of the same size; conflicts = false leaves that out. Its method plot{by = 'tensor' or 'loop'} draws it.",
+    .. "machine's unless said, or those of a machine record, machine = \"zen5\", as much of each as s:cost counts on. feed: "
+    .. "'misses' (a level is asked what the one before has not) or 'full' (each is asked everything). threads: what the first of "
+    .. "so many does, with caches of its own. The answer prints a table by tensor and holds by_tensor, by_loop, by_access and "
+    .. "total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. Conflicts are told from "
+    .. "capacity by a fully associative cache of the same size; conflicts = false leaves that out. Its method plot{by = "
+    .. "'tensor' or 'loop'} draws it.",
     function(s, options)
       local o = errors.options("misses", options, caches.options {"conflicts"})
       local walk, cache = caches.walk("misses", s, o), caches.of("misses", o)
@@ -103,9 +104,10 @@ return function(nw)
     .. "shape and colour say hit, cold, capacity or conflict miss in the level asked for (1); level = 'all' says instead in which "
     .. "level it was found. Loops stand above as brackets with the number of each iteration, below is what was touched so far "
     .. "against what the caches hold. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a "
-    .. "version, drawn beside it on the same axes. threads: lanes for each of so many threads. sizes, levels, line, feed: as in "
-    .. "nw.misses. Printing the plot gives its caption; plot:save \"x.svg\" writes it. More than 3,000 accesses become a raster in "
-    .. "which the worst of a pixel shows, so that no miss is lost.", spacetime)
+    .. "version, drawn beside it on the same axes. threads: lanes for each of so many threads. sizes, levels, line, machine, feed: "
+    .. "as in nw.misses; with a machine the small print and the caption say what s:cost foretells there. Printing the plot gives "
+    .. "its caption; plot:save \"x.svg\" writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, "
+    .. "so that no miss is lost.", spacetime)
 
   define("reuse", "(s: nw.schedule, options?: {title?: string, " .. COMMON .. "}): nw.plot",
     "How far apart, in bytes of other lines, a line is asked for and asked for again: a histogram a tensor, with what the caches "

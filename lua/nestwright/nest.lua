@@ -3,6 +3,7 @@ local caches = require "nestwright.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local missed = require "nestwright.missed"
+local nest_cost = require "nestwright.nest_cost"
 local rows = require "nestwright.rows"
 local sizes = require "nestwright.sizes"
 local view = require "nestwright.view"
@@ -82,7 +83,7 @@ local function foot_of(how)
   return ("%s; %d accesses"):format(table.concat(parts, ", "), how.accesses)
 end
 
-local OPTIONS = {"levels", "line", "feed", "conflicts", "simulate", "exact", "budget", "threads", "thread"}
+local OPTIONS = {"levels", "line", "machine", "feed", "conflicts", "simulate", "exact", "budget", "threads", "thread"}
 
 -- The model has its short cuts where every level is asked everything; to tell conflicts from capacity takes it longer.
 local function misses(nest, options)
@@ -97,9 +98,9 @@ local function misses(nest, options)
 end
 
 local function accesses(nest, options)
-  local o = errors.options("accesses", options, {"most", "levels", "line", "feed", "threads", "thread"})
+  local o = errors.options("accesses", options, {"most", "levels", "line", "machine", "feed", "threads", "thread"})
   return core.nest_accesses(nest, share("accesses", o), caches.whole("accesses", o.most or MOST, "most"),
-    o.levels and caches.of("accesses", o))
+    (o.levels or o.machine) and caches.of("accesses", o))
 end
 
 -- A row of the sweep: misses, and lines written back, of each level.
@@ -155,19 +156,33 @@ return function(nw)
   method("show", "(self: nw.loopnest): nw.view", "Its text, which reads back to the same nest; so does tostring.",
     function(nest) return view.new(function() return core.nest_text(nest) end) end)
 
-  method("accesses", "(self: nw.loopnest, options?: {most?: integer, levels?: table[], line?: integer, feed?: string, "
-    .. "threads?: integer, thread?: integer}): nw.accesses",
+  method("accesses", "(self: nw.loopnest, options?: {most?: integer, levels?: table[], line?: integer, machine?: any, "
+    .. "feed?: string, threads?: integer, thread?: integer}): nw.accesses",
     "Every access in order, as nw.accesses gives those of a schedule; most: how many there may be, a million unless said.",
     accesses)
 
-  method("misses", "(self: nw.loopnest, options?: {levels?: table[], line?: integer, feed?: string, conflicts?: boolean, "
-    .. "simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}): nw.report",
+  method("misses", "(self: nw.loopnest, options?: {levels?: table[], line?: integer, machine?: any, feed?: string, "
+    .. "conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, "
+    .. "thread?: integer}): nw.report",
     "Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model: equal to "
-    .. "the simulator where it says exact (fields exact and error, by level). levels, line, feed, conflicts: as in nw.misses, but "
-    .. "feed is 'full' and conflicts are not told from capacity unless said; for 'misses' there is no short cut. "
+    .. "the simulator where it says exact (fields exact and error, by level). levels, line, machine, feed, conflicts: as in "
+    .. "nw.misses, but feed is 'full' and conflicts are not told from capacity unless said; for 'misses' there is no short cut. "
     .. "simulate: by brute force, every access through the simulator. exact: fail rather than estimate. budget: lines the model "
     .. "may ask for. threads, thread: what one of so many threads does, from 0, with caches of its own. The answer is that of "
     .. "nw.misses, with accesses, touched (lines asked for to count), exact, error.", misses)
+
+  method("cost", "(self: nw.loopnest, options?: {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, "
+    .. "simulate?: boolean, exact?: boolean, budget?: integer}): nw.report",
+    "What the nest costs a machine at least: the misses of its caches, the bytes that they move, the cycles that takes, and the "
+    .. "operations as they are written at the machine's peak; the longest is the bound (with combine = 'ecm' the sum of "
+    .. "transfers that do not overlap). A text does not tell the code: of instructions, latencies and registers nothing is "
+    .. "said. machine: as nw.machine takes it; this host unless said. feed, simulate, exact, budget: as in misses; conflicts = "
+    .. "false: conflict misses are not told from those of capacity, which is quicker. Fields: seconds, cycles, bottleneck; terms "
+    .. "(name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses as misses has them; traffic (name, read, "
+    .. "written, bytes, intensity in operations per byte) of each level: of L1 what the references name, of the others lines; "
+    .. "flops, operations (name, bits, count), calls (of functions without a price), statements; counted: whether these are "
+    .. "exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the bytes alone), an estimate. "
+    .. "plot{by = 'tensor' or 'loop'} draws the misses.", nest_cost.method(misses))
 
   method("sweep", "(self: nw.loopnest, params: table, options?: table): nw.sweep",
     "Misses as a function of sizes: one row for each combination of values, with accesses and the misses of each level, L1, L2, "

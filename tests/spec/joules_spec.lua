@@ -80,13 +80,45 @@ describe("a prediction beside its measurement", function()
     end
     local c = cost()
     assert.equal(0.25, c.measured_joules)
-    assert.truthy(tostring(c):find("energy measured: ", 1, true))
+    assert.is_nil(c.why_no_joules)
+    assert.is_true(c.joules > 0)
+    assert.near(c.joules / 0.25, c.joules_ratio, 1e-12)
+    local line = tostring(c):match "energy: predicted [^\n]*"
+    assert.truthy(line:find("an estimate by the machine's table; measured 0.25 J of the package", 1, true) or
+      line:find("an estimate by the machine's table; measured 250 mJ of the package", 1, true), line)
+    assert.truthy(line:find(", ratio ", 1, true))
   end)
 
-  it("has none where there are no counters", function()
+  it("says why there are none where there are no counters", function()
     function joules.of(f) return of(f, 0, "/nowhere") end
     local c = cost()
     assert.is_nil(c.measured_joules)
-    assert.falsy(tostring(c):find("energy measured", 1, true))
+    assert.is_nil(c.joules_ratio)
+    assert.truthy(c.why_no_joules:find("/nowhere", 1, true))
+    assert.truthy(tostring(c):find("not measured: " .. c.why_no_joules, 1, true))
+  end)
+
+  it("reads counters that are there: what a run took, through the whole of s:cost", function()
+    local root = folder()
+    local at = 5000000
+    function joules.of(f)
+      return of(function()
+        f()
+        at = at + 2000
+        support.write(root .. "/intel-rapl:0/energy_uj", at .. "\n")
+      end, 0, root)
+    end
+    local c = cost()
+    os.execute("rm -r " .. root)
+    assert.near(0.002, c.measured_joules, 1e-9)
+    assert.truthy(tostring(c):find("measured 2 mJ of the package", 1, true))
+  end)
+
+  it("shows a prediction alone where nothing is measured", function()
+    local A = nw.placeholder({64}, "f32", "A")
+    local s = nw.schedule(nw.compute({64}, function(i) return A(i) + 1 end, "B"))
+    local c = s:cost {machine = "zen5"}
+    assert.truthy(tostring(c):find("\nenergy: [%d.]+ nJ, an estimate by the machine's table"))
+    assert.falsy(tostring(c):find("measured", 1, true))
   end)
 end)

@@ -153,6 +153,24 @@ describe("nw.misses", function()
     assert.truthy(tostring(nw.misses(twice_read(64, 0), {levels = ONE})):find "L1, 1 KiB, fully associative")
   end)
 
+  it("takes the caches of a machine record, as much of each as s:cost counts on", function()
+    local s = support.gemm(16, 16, 16)
+    local m = nw.machine {extends = "zen5", name = "small", caches = {{bytes = 1024, ways = 4, latency = 4, bytes_per_cycle = 64},
+      {bytes = 8192, ways = 8, effective_bytes = 4096, latency = 14, bytes_per_cycle = 32, shared_by = 2}}}
+    local by_hand = {{bytes = 1024, ways = 4}, {bytes = 4096, ways = 4}}
+    assert.same(nw.misses(s, {levels = by_hand}).by_access, nw.misses(s, {machine = m}).by_access)
+    local found, costs = nw.misses(s, {machine = m}).total, s:cost({machine = m}).levels
+    for n, total in ipairs(found) do assert.equal(total.asked - total.hits, costs[n].misses) end
+    local shared = nw.misses(s, {machine = m, threads = 2}) -- the second level is for both
+    assert.same({1024, 2048}, {shared.levels[1].bytes, shared.levels[2].bytes})
+    assert.equal(nw.reuse(s, {machine = m}).caption, nw.reuse(s, {levels = by_hand}).caption)
+    assert.equal(nw.cache_sets(s, {machine = m, level = 2}).caption, nw.cache_sets(s, {levels = by_hand, level = 2}).caption)
+    assert.same(nw.accesses(s, {levels = by_hand}):at(900), nw.accesses(s, {machine = m}):at(900))
+    fails("is no processor", "invalid", nw.misses, s, {machine = "eyeriss"})
+    fails("levels and lines of its own", "invalid", nw.misses, s, {machine = m, levels = by_hand})
+    fails("there is no machine 'zen55'", "invalid", nw.misses, s, {machine = "zen55"})
+  end)
+
   it("refuses what makes no cache", function()
     local s = twice_read(64, 0)
     fails("whole lines", "invalid", nw.misses, s, {levels = {{bytes = 100}}})

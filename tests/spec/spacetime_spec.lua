@@ -39,6 +39,29 @@ describe("nw.spacetime", function()
     assert.truthy(tostring(p):find "no prefetcher, no TLB")
   end)
 
+  it("says what the cost model counts, where a machine is named", function()
+    local s = support.gemm(8, 8, 8)
+    local m = nw.machine {extends = "zen5", name = "small", caches = {{bytes = 256, ways = 2, latency = 4, bytes_per_cycle = 64}}}
+    local p, c = nw.spacetime(s, {machine = m}), s:cost {machine = m}
+    local line = p.caption:match "The cost model on small:[^\n]*"
+    assert.truthy(line:find("bottleneck: " .. c.bottleneck, 1, true))
+    assert.truthy(line:find(("L1 misses %d lines"):format(c.levels[1].misses), 1, true))
+    for _, row in ipairs(c.by_tensor) do
+      assert.truthy(line:find(("%s %d"):format(row.tensor, row.misses), 1, true))
+      local drawn = p.caption:match(row.tensor .. ": 5[^\n]*") or p.caption:match(row.tensor .. ": 1[^\n]*")
+      local kinds = 0
+      for n in drawn:match("L1: ([^\n]*)"):gmatch "%d+" do kinds = kinds + tonumber(n) end
+      assert.equal(row.misses, kinds, row.tensor) -- what is drawn and what the model counts
+    end
+    assert.truthy(line:find(", exact.", 1, true))
+    assert.truthy(p.script:find("The cost model on small", 1, true)) -- in the picture as well
+    s:split("i", 4)
+    local both = nw.spacetime(s, {machine = m, before = 0}).caption
+    assert.truthy(both:find("version 0: The cost model on small", 1, true))
+    assert.truthy(both:find("version 1: The cost model on small", 1, true))
+    assert.falsy(nw.spacetime(s, {levels = SMALL}).caption:find("cost model", 1, true))
+  end)
+
   it("shows elements, addresses, lines and sets", function()
     local s = support.gemm(4, 4, 4)
     local function ys(y) -- of A, the first lane

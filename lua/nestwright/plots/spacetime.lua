@@ -3,6 +3,7 @@
 --- touched so far against what the caches hold.
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
+local brackets = require "nestwright.plots.brackets"
 local caches = require "nestwright.caches"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
@@ -16,116 +17,11 @@ local colour = figure.colour
 
 spacetime.MOST = 3000 -- accesses with a mark of their own; of more a raster is made
 local QUICK = 20000000 -- accesses whose reuse distances are worth waiting for
-local BRACKETS, NARROW = 300, 1.5 -- brackets of one loop, and pixels of one: more, or narrower ones, are not told apart
+local BRACKETS = 300 -- of one loop: more are not told apart
 local LEFT, BETWEEN, WIDTH, LOOP, CURVE, UNDER, HEADING = 110, 80, 860, 22, 110, 54, 34 -- pixels
 
 local UNITS = {index = "element", address = "address", line = "cache line", set = "cache set"}
 spacetime.units = UNITS
-
--- ---- loops
-
--- Rounds by loop: {name, depth, rounds, width (of all of them, in accesses)}.
-local function rounds_by_loop(iterations)
-  local rows, at = {}, {}
-  for _, r in ipairs(iterations) do
-    if not at[r.loop] then
-      at[r.loop] = {name = r.loop, depth = r.depth, rounds = {}, width = 0}
-      rows[#rows + 1] = at[r.loop]
-    end
-    local row = at[r.loop]
-    if r.to > r.from then row.rounds[#row.rounds + 1], row.width = r, row.width + r.to - r.from end
-  end
-  return rows
-end
-
--- Are the rounds of a loop few enough, and wide enough, to be told apart? time: accesses that are as wide as the picture.
-local function told_apart(row, most, time)
-  return #row.rounds > 0 and #row.rounds <= most and row.width / #row.rounds / time * WIDTH >= NARROW
-end
-
--- The loops around the most accesses, outermost first: what the schedule is about.
-local function main_nest(s, walk)
-  local best, most = {}, -1
-  for _, site in ipairs(core.sweeps(s, walk)) do
-    local n = 1
-    for _, loop in ipairs(site) do n = n * (loop.extent or 1) end
-    if n > most or n == most and #site > #best then best, most = site, n end
-  end
-  return best
-end
-
--- Rows for loops of the main nest that have no brackets, which say so. They stand below the loops around them.
-local function wordy_rows(s, run, rows)
-  local drawn, out, depth = {}, {}, -1
-  for _, row in ipairs(rows) do drawn[row.name] = row end
-  for _, loop in ipairs(main_nest(s, run.walk)) do
-    depth = drawn[loop.loop] and drawn[loop.loop].depth or depth + 1
-    if not drawn[loop.loop] and loop.extent ~= 1 then
-      local many = loop.extent and written.plural(loop.extent, "iteration") .. ", " or ""
-      out[#out + 1] = {name = loop.loop, depth = depth, rounds = {}, words = many .. "too short to be told apart"}
-    end
-  end
-  return out
-end
-
--- Loops that are worth a row, outermost first.
-local function loops_of(s, run, most, time, alone)
-  local out = {}
-  for _, row in ipairs(rounds_by_loop(run.iterations)) do if told_apart(row, most, time) then out[#out + 1] = row end end
-  if alone then
-    local more = wordy_rows(s, run, out)
-    table.move(more, 1, #more, #out + 1, out)
-  end
-  table.sort(out, function(a, b)
-    if a.depth ~= b.depth then return a.depth < b.depth end
-    return (a.rounds[1] and a.rounds[1].from or -1) < (b.rounds[1] and b.rounds[1].from or -1)
-  end)
-  return out
-end
-
--- Few iterations are boxes, shaded in turn and numbered where there is room.
-local function box_commands(out, row, y, time)
-  for k, r in ipairs(row.rounds) do
-    out[#out + 1] = ("set object rectangle from %g,%g to %g,%g fillcolor rgb '%s' fillstyle solid 1 border rgb '%s'"):format(
-      r.from - 0.5, y + 0.1, r.to - 0.5, y + 0.85, k % 2 == 1 and colour.faint or colour.pale, colour.grey)
-    if (r.to - r.from) / time > 0.03 then
-      out[#out + 1] = ("set label '%d' at %g,%g center font ',10'"):format(r.index, (r.from + r.to) / 2 - 0.5, y + 0.45)
-    end
-  end
-end
-
--- Many are outlines, which take a tenth of the room in a file.
-local function outlines(row, y)
-  local lines = {}
-  for _, r in ipairs(row.rounds) do
-    local from, to, low, high = r.from - 0.5, r.to - 0.5, y + 0.1, y + 0.85
-    table.move({("%g %g"):format(from, low), ("%g %g"):format(from, high), ("%g %g"):format(to, high), ("%g %g"):format(to, low),
-      ("%g %g"):format(from, low), ""}, 1, 6, #lines + 1, lines)
-  end
-  return lines
-end
-
-local SHADED = 40
-
-local function bracket_panel(f, rect, rows, time, room, label)
-  local out = {"unset border; unset xtics; unset ytics", ("set xrange [-0.5:%d - 0.5]; set yrange [0:%d]"):format(time, room),
-    label}
-  local parts = {}
-  for n, row in ipairs(rows) do
-    local y = room - n
-    out[#out + 1] = ("set label %s at graph -0.01, first %g right noenhanced"):format(
-      gnuplot.quote(written.shortened(row.name, 13)), y + 0.45)
-    if row.words then
-      out[#out + 1] = ("set label %s at graph 0.5, first %g center noenhanced font ',10' textcolor rgb '%s'"):format(
-        gnuplot.quote(row.words), y + 0.45, colour.grey)
-    elseif #row.rounds <= SHADED then
-      box_commands(out, row, y, time)
-    else
-      parts[#parts + 1] = ("%s with lines lc rgb '%s' notitle"):format(f:data(outlines(row, y), "rounds"), colour.grey)
-    end
-  end
-  f:panel(rect, out, #parts > 0 and parts or {"NaN notitle"})
-end
 
 -- ---- layout
 
@@ -188,7 +84,7 @@ local function place_group(f, x, g, group, o)
     local rect = {left = left, right = left + WIDTH, top = top, height = math.max(LOOP * group.loops, 1)}
     local label = group.label and n == 1
       and ("set label %s at graph 0, graph 1 offset 0,0.8 left noenhanced"):format(gnuplot.quote(group.label))
-    bracket_panel(f, rect, run.loops, x.time, math.max(group.loops, 1), label or nil)
+    brackets.panel(f, rect, run.loops, x.time, math.max(group.loops, 1), label or nil)
   end
   for _, row in ipairs(group.lanes) do
     top = f.bottom + figure.GAP
@@ -292,6 +188,16 @@ local function run_caption(run, s, o, out, prefix)
   end
 end
 
+-- What the cost model says of each column, where a machine was named.
+local function model_words(columns, o)
+  local out = {}
+  for n, column in ipairs(o.machine ~= nil and columns or {}) do
+    local sentence = require "nestwright.costs_shown".sentence(column.schedule, column.walks[1].version, o)
+    out[n] = (#columns > 1 and column.label .. ": " or "") .. sentence
+  end
+  return out
+end
+
 local function caption_of(columns, o, raster)
   local out = {}
   for _, column in ipairs(columns) do
@@ -333,7 +239,7 @@ end
 local function place_loops(columns, time)
   local most = most_rounds(columns)
   for _, column in ipairs(columns) do
-    for _, run in ipairs(column.runs) do run.loops = loops_of(column.schedule, run, most, time, #column.runs == 1) end
+    for _, run in ipairs(column.runs) do run.loops = brackets.of(column.schedule, run, most, time, #column.runs == 1) end
   end
 end
 
@@ -351,9 +257,10 @@ local function draw(columns, kind, o)
   place_curves(f, x, o)
   f:key(kind.key(o))
   local small = caches.small_print(o.cache, o.all and 1 or o.level, o.all and #o.cache.levels or o.level, o.threads)
-  local caption = caption_of(columns, o, kind.raster)
-  caption[#caption + 1] = small
-  local script, size = f:finish(UNDER, small)
+  local model, caption = model_words(columns, o), caption_of(columns, o, kind.raster)
+  model[#model + 1] = small
+  table.move(model, 1, #model, #caption + 1, caption)
+  local script, size = f:finish(UNDER, table.concat(model, " "))
   local names = {table.unpack(kind.columns)}
   if #columns > 1 or #columns[1].runs > 1 then table.move({"schedule", "thread"}, 1, 2, #names + 1, names) end
   return plot.new {caption = table.concat(caption, "\n"), script = script, size = size, columns = names, rows = data_rows(columns)}
@@ -375,7 +282,7 @@ local function gather(columns, o, kind)
 end
 
 --- columns: {schedule, label, walks} of one schedule or two; o: {y, level, all (levels told apart), cache, sets (of the level),
---- title, threads}.
+--- title, threads, machine (whose numbers the caption has), sizes}.
 function spacetime.make(columns, o)
   local kind = require "nestwright.plots.marks"
   if not gather(columns, o, kind) then

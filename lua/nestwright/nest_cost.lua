@@ -1,0 +1,140 @@
+--- n:cost(): what a loop nest costs a machine at least, from the lines that its caches move and the operations that it is written
+--- with. No instructions are known of a text, so there is no more to say of the core.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local machine = require "nestwright.machine"
+local report = require "nestwright.report"
+local text = require "nestwright.cost_text"
+
+local nest_cost = {}
+
+local BITS = {[8] = 1, [16] = 2, [32] = 3, [64] = 4}
+
+-- ---- bytes
+
+-- Bytes out of and into each level, and memory: of the first what the references name, of others lines that the one before missed.
+local function traffic_of(work, missed, m, flops)
+  local out = {{name = "L1", read = work.read, written = work.written}}
+  for n, total in ipairs(missed.total) do
+    out[n + 1] = {name = m.caches[n + 1] and "L" .. n + 1 or "memory", read = (total.asked - total.hits) * missed.line,
+      written = total.written_back * missed.line}
+  end
+  for _, t in ipairs(out) do
+    t.bytes = t.read + t.written
+    t.intensity = t.bytes > 0 and flops / t.bytes or math.huge
+  end
+  return out
+end
+
+-- ---- cycles
+
+local function between(n, m) return m.caches[n] and ("L%d to L%d"):format(n, n - 1) or "memory" end
+
+-- Of the lines that come from level n, or from memory behind the last one, and of those that go back.
+local function transfer(t, n, m)
+  local level = m.caches[n]
+  local read = level and level.bytes_per_cycle or m.memory.bandwidth / m.clock
+  local back = level and level.back_per_cycle or read
+  return {name = between(n, m), cycles = t.read / read + t.written / back, overlaps = (level or m.memory).overlaps}
+end
+
+-- What the numbers of a class take where all of them are in vectors of the machine's width; multiplications and additions in pairs.
+local function arithmetic(work, m)
+  local pairs_of, cycles = {add = true, mul = true}, {}
+  local width = {[16] = 2, [32] = 3, [64] = 4}
+  for _, op in ipairs(work.operations) do
+    local unit = pairs_of[op.name] and "fma" or op.name
+    local lanes, rate = op.bits > 0 and m.vector_bytes * 8 / op.bits or 1, m.ops[unit].per_cycle[width[m.vector_bytes] or 1]
+    if rate == 0 then lanes, rate = 1, m.ops[unit].per_cycle[1] end
+    cycles[unit] = (cycles[unit] or 0) + op.count / (rate * lanes * (unit == "fma" and 2 or 1))
+  end
+  local most = 0
+  for _, c in pairs(cycles) do most = math.max(most, c) end
+  return {name = "arithmetic", cycles = most, overlaps = true}
+end
+
+local function terms_of(traffic, work, m)
+  local out = {}
+  for n = 2, #traffic do out[n - 1] = transfer(traffic[n], n, m) end
+  if #work.operations > 0 then table.insert(out, 1, arithmetic(work, m)) end
+  return out
+end
+
+-- The longest; where transfers add up, the sum of those that do not overlap, if that is longer.
+local function combined(terms, m)
+  local most, sum, name = 0, 0, "nothing"
+  for _, term in ipairs(terms) do
+    if term.cycles > most then most, name = term.cycles, term.name end
+    if not term.overlaps then sum = sum + term.cycles end
+  end
+  return m.combine == "ecm" and math.max(most, sum) or most, name
+end
+
+-- ---- energy
+
+local function energy_of(work, traffic, m)
+  local rows = {}
+  local function add(name, unit, count, pj, memory)
+    if count > 0 and pj > 0 then
+      rows[#rows + 1] = {name = name, unit = unit, count = count, pj = pj, joules = count * pj * 1e-12, memory = memory}
+    end
+  end
+  for _, op in ipairs(work.operations) do
+    local pj = m.energy[op.name]
+    add(("%s, %d bits"):format(op.name, op.bits), "number", op.count, pj and pj[BITS[op.bits]] or 0, false)
+  end
+  for n, t in ipairs(traffic) do
+    local level = m.caches[n] or m.memory
+    add(t.name .. " read", "byte", t.read, level.read_pj, true)
+    add(t.name .. " written", "byte", t.written, level.write_pj, true)
+  end
+  return rows
+end
+
+local function joules_of(rows, memory)
+  local sum = 0
+  for _, row in ipairs(rows) do if memory == nil or row.memory == memory then sum = sum + row.joules end end
+  return sum
+end
+
+-- ---- the record
+
+local function flops_of(work)
+  local sum = work.calls
+  for _, op in ipairs(work.operations) do sum = sum + op.count end
+  return sum
+end
+
+--- missed: what n:misses answered for the caches of machine m.
+function nest_cost.of(nest, missed, m)
+  local work, c = core.nest_work(nest), {machine = m}
+  c.flops, c.operations, c.calls, c.statements = flops_of(work), work.operations, work.calls, work.statements
+  c.counted = work.exact
+  c.traffic = traffic_of(work, missed, m, c.flops)
+  c.terms = terms_of(c.traffic, work, m)
+  c.cycles, c.bottleneck = combined(c.terms, m)
+  c.seconds = c.cycles / (m.clock * 1e9)
+  c.energy = energy_of(work, c.traffic, m)
+  c.joules, c.memory_joules = joules_of(c.energy), joules_of(c.energy, true)
+  for _, field in ipairs {"by_access", "by_tensor", "by_loop", "accesses", "exact", "error", "line", "feed"} do
+    c[field] = missed[field]
+  end
+  c.levels, c.caches = missed.total, missed.levels
+  return report.new(c, text.nest(c), {plot = function(_, options) return missed:plot(options) end})
+end
+
+local OPTIONS = {"machine", "feed", "conflicts", "simulate", "exact", "budget"}
+
+--- The method: misses is that of nests.
+function nest_cost.method(misses)
+  return function(nest, options)
+    local o = errors.options("cost", options, OPTIONS)
+    local m = machine.of(o.machine)
+    local asked = setmetatable({}, {__index = o})
+    for _, name in ipairs(OPTIONS) do asked[name] = o[name] end
+    asked.machine, asked.conflicts = m, o.conflicts ~= false
+    return nest_cost.of(nest, misses(nest, asked), m)
+  end
+end
+
+return nest_cost
