@@ -81,7 +81,9 @@ end
 
 -- ---- of a nest
 
+-- One loop has all of it.
 local function add_by_loop(c, out)
+  if #c.by_loop == #c.levels then return end
   for _, row in ipairs(c.by_loop) do
     out[#out + 1] = MISSES:format(("  L%d for %s"):format(row.level, row.loop or "-"), row.asked, row.cold, row.capacity,
       row.conflict, row.written_back)

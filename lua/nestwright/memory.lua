@@ -66,8 +66,9 @@ return function(nw)
   define("accesses", "(s: nw.schedule, options?: {most?: integer, arguments?: nw.array[], " .. COMMON .. "}): nw.accesses",
     "Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: "
     .. "values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; "
-    .. "then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, machine, feed: "
-    .. "caches to simulate, as in nw.misses; each access then says what became of it. threads: those of the first of so many. "
+    .. "then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, "
+    .. "machine, feed: caches to simulate, as in nw.misses; each access then says what became of it. threads: those of the first "
+    .. "of so many. "
     .. "a = nw.accesses(s) has #a accesses, a:at(n) is one of them.",
     function(s, options)
       local o = errors.options("accesses", options, caches.options {"most", "arguments"})

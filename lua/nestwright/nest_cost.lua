@@ -3,6 +3,7 @@
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local machine = require "nestwright.machine"
+local rates = require "nestwright.rates"
 local report = require "nestwright.report"
 local text = require "nestwright.cost_text"
 
@@ -32,24 +33,21 @@ local function between(n, m) return m.caches[n] and ("L%d to L%d"):format(n, n -
 
 -- Of the lines that come from level n, or from memory behind the last one, and of those that go back.
 local function transfer(t, n, m)
-  local level = m.caches[n]
-  local read = level and level.bytes_per_cycle or m.memory.bandwidth / m.clock
-  local back = level and level.back_per_cycle or read
-  return {name = between(n, m), cycles = t.read / read + t.written / back, overlaps = (level or m.memory).overlaps}
+  local read, back = rates.bytes(m, n)
+  return {name = between(n, m), cycles = t.read / read + t.written / back, overlaps = (m.caches[n] or m.memory).overlaps}
 end
 
--- What the numbers of a class take where all of them are in vectors of the machine's width; multiplications and additions in pairs.
+local PAIRED = {add = true, mul = true} -- into multiply-adds
+
+-- What the numbers of the busiest class take in the vectors that suit best.
 local function arithmetic(work, m)
-  local pairs_of, cycles = {add = true, mul = true}, {}
-  local width = {[16] = 2, [32] = 3, [64] = 4}
+  local cycles, most = {}, 0
   for _, op in ipairs(work.operations) do
-    local unit = pairs_of[op.name] and "fma" or op.name
-    local lanes, rate = op.bits > 0 and m.vector_bytes * 8 / op.bits or 1, m.ops[unit].per_cycle[width[m.vector_bytes] or 1]
-    if rate == 0 then lanes, rate = 1, m.ops[unit].per_cycle[1] end
-    cycles[unit] = (cycles[unit] or 0) + op.count / (rate * lanes * (unit == "fma" and 2 or 1))
+    local unit = PAIRED[op.name] and "fma" or op.name
+    local rate = rates.numbers(m, unit, op.bits) * (PAIRED[op.name] and 2 or 1)
+    cycles[unit] = (cycles[unit] or 0) + op.count / rate
+    most = math.max(most, cycles[unit])
   end
-  local most = 0
-  for _, c in pairs(cycles) do most = math.max(most, c) end
   return {name = "arithmetic", cycles = most, overlaps = true}
 end
 
@@ -105,9 +103,9 @@ local function flops_of(work)
   return sum
 end
 
---- missed: what n:misses answered for the caches of machine m.
-function nest_cost.of(nest, missed, m)
-  local work, c = core.nest_work(nest), {machine = m}
+--- missed: what n:misses answered for the caches of the machine.
+function nest_cost.of(nest, missed, record)
+  local work, m, c = core.nest_work(nest), rates.fields(record), {machine = record}
   c.flops, c.operations, c.calls, c.statements = flops_of(work), work.operations, work.calls, work.statements
   c.counted = work.exact
   c.traffic = traffic_of(work, missed, m, c.flops)

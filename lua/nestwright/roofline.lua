@@ -2,6 +2,7 @@
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local inside = require "nestwright.inside"
+local model = require "nestwright.roofline_model"
 local roofs = require "nestwright.roofs"
 local rows = require "nestwright.rows"
 local sizes = require "nestwright.sizes"
@@ -10,7 +11,7 @@ local versions = require "nestwright.versions"
 
 local SCHEDULE = core.classes.schedule
 local SIMULATED = 5e7 -- operations up to which traffic is simulated, unless said: some seconds a version
-local OPTIONS = {"arguments", "roofs", "level", "simulate", "arrows", "title"}
+local OPTIONS = {"arguments", "roofs", "level", "simulate", "arrows", "title", "machine", "predicted"}
 
 -- ---- what a schedule does
 
@@ -60,8 +61,8 @@ local function compulsory(s, values)
 end
 
 -- Bytes that go between each level of cache and what is behind it: lines that it missed, and lines written back.
-local function simulated(nw, s, values)
-  local m, bytes = nw.misses(s, {sizes = values, conflicts = false}), {}
+local function simulated(nw, s, values, machine)
+  local m, bytes = nw.misses(s, {sizes = values, conflicts = false, machine = machine}), {}
   for _, row in ipairs(m.total) do
     local behind = m.levels[row.level + 1] and "L" .. row.level + 1 or "memory"
     bytes[behind] = (row.asked - row.hits + row.written_back) * m.line
@@ -70,7 +71,7 @@ local function simulated(nw, s, values)
 end
 
 -- As few threads as work, whatever the kernel was given.
-local function threads_of(s, t) return core.schedule_print(s):find "\n *%l* ?parallel for" and t.threads or 1 end
+local function threads_of(s, threads) return core.schedule_print(s):find "\n *%l* ?parallel for" and threads or 1 end
 
 -- Whether a version, with a row of the log, is soon simulated.
 local function small(entry, values, o)
@@ -93,7 +94,7 @@ end
 local function work_of(nw, s, entry, o)
   local values = sizes_of(s, o)
   local w = {flops = flops_of(s, values), arithmetic = arithmetic_of(s), least = compulsory(s, values)}
-  local ok, bytes = pcall(function() return small(entry, values, o) and simulated(nw, s, values) end)
+  local ok, bytes = pcall(function() return small(entry, values, o) and simulated(nw, s, values, o.machine) end)
   if not ok and (not errors.is_error(bytes) or bytes.code == "interrupt") then error(bytes, 0) end
   if ok and bytes and bytes.memory > 0 then
     w.bytes, w.how = bytes, "simulated"
@@ -110,19 +111,61 @@ local function dot_of(label, w, t, threads)
     threads = threads}
 end
 
+-- What the model needs not to be asked: operations, and on what.
+local function asked_of(s, o)
+  local values = sizes_of(s, o)
+  return {flops = flops_of(s, values), arithmetic = arithmetic_of(s)}, {machine = o.machine, sizes = values}
+end
+
+-- The model's dot for the schedule as it is.
+local function foretold(label, s, threads, o)
+  local work, with = asked_of(s, o)
+  return model.dot(label, s, s:version(), work, threads_of(s, threads), with)
+end
+
+-- Beside each dot that was measured the model's, behind all of them.
+local function add_twins(out, s_of, o)
+  for n = 1, #out do
+    local d = out[n]
+    if not d.refused and s_of(n) then
+      local twin = foretold(d.label, s_of(n), d.threads, o)
+      twin.twin = d
+      out[#out + 1] = twin
+    end
+  end
+end
+
+local function numbers_of(line)
+  local out = {}
+  for n, entry in ipairs(line) do out[n] = entry.version end
+  return out
+end
+
 -- Of a schedule: all versions on the way to the current one.
 local function history(nw, s, o)
-  local line, out = versions.line("roofline", s, o), {}
+  local line, out, twins = versions.line("roofline", s, o), {}, {}
   local measured, n = versions.times("roofline", s, line, o.arguments or {}, o), 0
-  local numbers = {}
-  for k, entry in ipairs(line) do numbers[k] = entry.version end
-  versions.each(s, numbers, function()
+  versions.each(s, numbers_of(line), function()
     n = n + 1
     local t = measured[n]
     out[n] = t.refused and {label = t.label, refused = t.refused}
-      or dot_of(t.label, work_of(nw, s, line[n], o), t, threads_of(s, t))
+      or dot_of(t.label, work_of(nw, s, line[n], o), t, threads_of(s, t.threads))
+    if o.predicted and not t.refused then
+      twins[#twins + 1] = foretold(t.label, s, out[n].threads, o)
+      twins[#twins].twin = out[n]
+    end
   end)
+  table.move(twins, 1, #twins, #out + 1, out)
   return out, measured.rounds
+end
+
+-- The same on a machine that need not be here.
+local function foretold_history(s, o)
+  local line, out = versions.line("roofline", s, o), {}
+  versions.each(s, numbers_of(line), function()
+    out[#out + 1] = foretold(versions.label(line[#out + 1]), s, o.threads or 1, o)
+  end)
+  return out
 end
 
 local function is_schedule(v) return debug.getmetatable(v) == SCHEDULE end
@@ -186,14 +229,18 @@ local function listed(nw, what, o)
   local list, out = {}, {}
   for n, entry in ipairs(times.entries(what, {})) do list[n] = read(entry) end
   if #list == 0 then errors.fail("invalid", "as in nw.roofline{s1, s2}", "roofline: there is nothing to draw") end
-  local rounds = measure(list, o)
+  local rounds = o.machine == nil and measure(list, o) or nil
   for n, e in ipairs(list) do
     out[n] = e.dot or e.refused and {label = e.label, refused = e.refused}
-    if not out[n] then
+    if not out[n] and not e.time then
+      out[n] = foretold(e.label, e.schedule, o.threads or 1, o)
+    elseif not out[n] then
       local log = core.schedule_log(e.schedule)
-      out[n] = dot_of(e.label, work_of(nw, e.schedule, log[e.schedule:version() + 1], o), e.time, threads_of(e.schedule, e.time))
+      local work = work_of(nw, e.schedule, log[e.schedule:version() + 1], o)
+      out[n] = dot_of(e.label, work, e.time, threads_of(e.schedule, e.time.threads))
     end
   end
+  if o.predicted then add_twins(out, function(n) return list[n].schedule end, o) end
   return out, rounds
 end
 
@@ -229,7 +276,9 @@ local function roofs_for(dots, o)
     return out
   end
   for _, d in ipairs(dots) do
-    if d.threads and not out[d.threads] then out[d.threads] = roofs.of(d.threads) end
+    if d.threads and not out[d.threads] then
+      out[d.threads] = o.machine ~= nil and model.roofs(o.machine, d.threads) or roofs.of(d.threads)
+    end
   end
   return out
 end
@@ -240,6 +289,16 @@ local function check_options(o)
       errors.fail("invalid", nil, "roofline: argument %d: expected a tensor with data, got %s", n, core.type_name(a))
     end
   end
+  if o.machine ~= nil then
+    if o.predicted then
+      errors.fail("invalid", "predicted = true, of this host; or machine = \"zen5\", of a record, where nothing is measured",
+        "roofline: predicted and machine: give one or the other")
+    end
+    o = setmetatable({machine = model.machine(o.machine)}, {__index = o})
+  end
+  if o.threads ~= nil and not is_threads(o.threads) then
+    errors.fail("range", nil, "roofline: threads is a number from 1 to 1024, not %s", tostring(o.threads))
+  end
   if o.simulate and type(o.simulate) ~= "number" then errors.expect("roofline: simulate", o.simulate, "number") end
   return o
 end
@@ -248,18 +307,21 @@ local function roofline(nw, what, options)
   local o = check_options(versions.check("roofline", options, OPTIONS))
   local one = is_schedule(what)
   if not one then times.plain("roofline", what) end
-  local dots, rounds = (one and history or listed)(nw, what, o)
+  local dots, rounds
+  if one and o.machine ~= nil then dots = foretold_history(what, o) else dots, rounds = (one and history or listed)(nw, what, o) end
   local arrows = o.arrows
   if arrows == nil then arrows = one or #what == #dots end
+  local usual = o.machine and "roofline, predicted for " .. o.machine.name or "roofline"
+  local title = errors.expect("roofline: title", o.title or usual, "string")
   return require "nestwright.plots.roofline".make(dots, roofs_for(dots, o),
-    {arrows = arrows, rounds = rounds, level = o.level, title = errors.expect("roofline: title", o.title or "roofline", "string")})
+    {arrows = arrows, rounds = rounds, level = o.level, title = title})
 end
 
 return {
   install = function(nw)
     rows.define(nw, "nw", "roofline", "(what: nw.schedule|table, options?: {threads?: integer, opt?: integer, limit?: number, "
       .. "rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, "
-      .. "roofs?: table, arrows?: boolean, title?: string}): nw.plot",
+      .. "roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: string}): nw.plot",
       "The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). "
       .. "nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; "
       .. "nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured "
@@ -267,7 +329,10 @@ return {
       .. "integers, whose peak is not measured, only bandwidths are roofs, over f64 the peak is that of f64. Bytes are those "
       .. "beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and "
       .. "outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the "
-      .. "lowest of the roofs over it. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: of "
-      .. "symbolic sizes; roofs: those of nw.roofs, kept.", function(what, options) return roofline(nw, what, options) end)
+      .. "lowest of the roofs over it. predicted = true: beside each dot a diamond, what s:cost foretells of its time and bytes. "
+      .. "machine: as nw.machine takes it; then nothing is measured, roofs are those of the record, and dots are predictions, "
+      .. "but for entries with times of their own. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; "
+      .. "sizes: of symbolic sizes; roofs: those of nw.roofs, kept.",
+      function(what, options) return roofline(nw, what, options) end)
   end,
 }

@@ -122,7 +122,7 @@ describe("the page on measuring", function()
     local ok, problem = pcall(assert(load(table.concat(code, "\n"), "=measuring.md", "t", setmetatable(env, {__index = _G}))))
     plots.save = save
     assert.is_true(ok, tostring(problem))
-    assert.same({6, 4}, {saved, #printed})
+    assert.same({7, 4}, {saved, #printed})
     assert.truthy(printed[1]:find "interleaved")
     for picture in page:gmatch "%]%((%w+%.svg)%)" do assert.truthy(support.read("docs/" .. picture):find "</svg>", picture) end
   end)
@@ -180,6 +180,9 @@ describe("the page on costs", function()
     local page, printed = support.read "docs/cost.md", nil
     local code = assert(page:match "\n\n(    local nw = require.-)\n\n", "no example found")
     local env = setmetatable({nw = nw, print = function(v) printed = tostring(v) end}, {__index = _G})
+    assert(load(code, "=cost.md", "t", env))()
+    assert.truthy(page:find(indented(printed), 1, true), printed)
+    code = assert(page:match "\n\n(    print%(nw.nest.read[^\n]-:cost{.-)\n\n", "no example of a nest's cost found")
     assert(load(code, "=cost.md", "t", env))()
     assert.truthy(page:find(indented(printed), 1, true), printed)
   end)

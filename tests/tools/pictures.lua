@@ -1,4 +1,4 @@
---- Draws the pictures of docs/memory.md, docs/order.md and docs/pictures.md.
+--- Draws the pictures of docs/memory.md, docs/order.md and docs/pictures.md, and those of docs/measuring.md that are not measured.
 --- usage: nestwright tests/tools/pictures.lua docs
 local nw = require "nestwright"
 local folder = arg[1] or "docs"
@@ -91,3 +91,12 @@ for tile = 0, 3 do
   arrows[#arrows + 1] = {from = #tiles - 1, to = #tiles}
 end
 nw.timeline(tiles, {arrows = arrows, unit = "cycles", title = "a pipeline"}):save(folder .. "/timeline.svg")
+
+-- ---- a roofline of another machine
+
+local fast = product(128)
+fast:tile("i", "j", 8, 32)
+fast:reorder("i_o", "j_o", "k", "i_i", "j_i")
+fast:vectorize "j_i"
+fast:unroll "i_i"
+nw.roofline(fast, {machine = "skylake_x"}):save(folder .. "/predicted.svg")

@@ -3,6 +3,7 @@ local axis = require "nestwright.plots.axis"
 local errors = require "nestwright.errors"
 local figure = require "nestwright.plots.figure"
 local gnuplot = require "nestwright.plots.gnuplot"
+local marks = require "nestwright.plots.roofline_dots"
 local pictures = require "nestwright.plots.times"
 local plot = require "nestwright.plots.plot"
 local roofs = require "nestwright.plots.roofs"
@@ -12,9 +13,7 @@ local written = require "nestwright.written"
 local roofline = {}
 
 local WIDTH, LEFT, RIGHT, HEIGHT, UNDER = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT, 58 -- pixels
-local MOST, NAME, CHARACTER, LINE = 60, 30, 6.6, 15 -- dots; characters of a name; pixels of a character, of a line of text
-
-local colour = figure.colour
+local MOST = 60 -- dots
 
 -- Operations of integers are none of floats.
 local function unit_of(d) return d.arithmetic == "integer" and "op" or "flop" end
@@ -51,121 +50,25 @@ local function measured(d, r, level)
   return d
 end
 
--- ---- dots
-
-local function name_of(d)
-  local name = written.shortened(d.label:gsub("^s:", ""), NAME)
-  return (d.time.version and ("%d  %s"):format(d.time.version, name) or name) .. pictures.unsafe(d.time)
-end
-
-local function about_share(d)
-  return ((d.share < 0.0995 and "%.1f" or "%.0f") .. " %% of %s"):format(100 * d.share, d.roof)
-end
-
-local function dot_parts(f, dots)
-  local parts, spread = {}, {}
-  for _, d in ipairs(dots) do
-    if d.low < d.high then spread[#spread + 1] = {d.intensity, d.rate, d.low, d.high} end
-  end
-  if #spread > 0 then parts[1] = f:data(spread, "spread") .. " " .. figure.UPRIGHT .. " lw 1.2 lc rgb '#000000' notitle" end
-  for _, kind in ipairs {{how = true, pt = 7}, {how = false, pt = 6}} do
-    local points = {}
-    for _, d in ipairs(dots) do
-      if (d.how ~= "compulsory") == kind.how then points[#points + 1] = {d.intensity, d.rate} end
-    end
-    if #points > 0 then
-      parts[#parts + 1] = ("%s using 1:2 with points pt %d ps 1.4 lw 2 lc rgb '%s' notitle"):format(f:data(points, "dots"), kind.pt,
-        colour.blue)
-    end
-  end
-  return parts
-end
-
-local function is_flat(a, b, frame)
-  if not a or not b then return false end
-  local x, y = frame.per_x * math.log(a.intensity / b.intensity), frame.per_y * math.log(a.rate / b.rate)
-  return math.abs(x) > 2 * math.abs(y)
-end
-
--- Beside its dot, on the side with room; a little lower where an arrow is in the way.
-local function label_of(dots, n, frame, arrows)
-  local d = dots[n]
-  local l = {x = roofs.across(frame, d.intensity), at = roofs.down(frame, d.rate)}
-  l.text = ("%s: %s"):format(name_of(d), about_share(d))
-  l.wide = CHARACTER * utf8.len(l.text)
-  l.right = l.x + 14 + l.wide < WIDTH - RIGHT or l.x - 14 - l.wide < LEFT
-  l.from = l.right and l.x + 14 or l.x - 14 - l.wide
-  l.y = l.at + (arrows and (is_flat(dots[n - 1], d, frame) or is_flat(d, dots[n + 1], frame)) and LINE or 0)
-  return l
-end
-
-local function hides(a, b)
-  return math.abs(a.y - b.y) < LINE and a.from < b.from + b.wide and b.from < a.from + a.wide
-end
-
-local function dot_box(d, frame) return {y = roofs.down(frame, d.rate), from = roofs.across(frame, d.intensity) - 7, wide = 14} end
-
-local function free(l, bars, boxes)
-  for _, y in ipairs(bars) do if math.abs(l.y - y) < 9 then return false end end
-  for _, box in ipairs(boxes) do if hides(l, box) then return false end end
-  return true
-end
-
--- From the top down, each as near to where it wants to be as lines, dots and the labels before it let it.
-local function place(labels, bars, boxes)
-  table.sort(labels, function(a, b) return a.at < b.at end)
-  for _, l in ipairs(labels) do
-    local want = l.y
-    for k = 1, 2 * HEIGHT do
-      if free(l, bars, boxes) then break end
-      l.y = want + (k % 2 == 1 and 1 or -1) * (k + 1) // 2 * 4
-    end
-    boxes[#boxes + 1] = l
-  end
-end
-
-local function dot_labels(f, dots, frame, bars, boxes, arrows)
-  local labels = {}
-  for n, d in ipairs(dots) do labels[n], boxes[#boxes + 1] = label_of(dots, n, frame, arrows), dot_box(d, frame) end
-  place(labels, bars, boxes)
-  for _, l in ipairs(labels) do
-    local edge = l.right and l.from - 3 or l.from + l.wide + 3
-    if math.abs(l.y - l.at) > 5 then f:line(l.x, l.at, edge, l.y, "nohead lw 0.7 lc rgb '#999999'") end
-    f:text(l.right and l.from or l.from + l.wide, l.y, l.text, {align = l.right and "left" or "right", size = 10, boxed = true})
-  end
-end
-
--- From one dot to the next, where there is room for an arrow between them. Below the words.
-local function dot_arrows(dots, frame, out)
-  for n = 2, #dots do
-    local a, b = dots[n - 1], dots[n]
-    local x, y = frame.per_x * math.log(b.intensity / a.intensity), frame.per_y * math.log(b.rate / a.rate)
-    local long = math.sqrt(x * x + y * y)
-    if long > 24 then
-      local dx, dy = math.exp(9 * x / long / frame.per_x), math.exp(9 * y / long / frame.per_y)
-      out[#out + 1] = ("set arrow from %.9g, %.9g to %.9g, %.9g back head filled size screen 0.009,22 lw 1.5 lc rgb '%s'"):format(
-        a.intensity * dx, a.rate * dy, b.intensity / dx, b.rate / dy, colour.orange)
-    end
-  end
-end
-
 -- ---- words
 
 local CACHED = "; above that roof, which is what simple loops reached: repeated runs may find in nearer caches what a first one "
   .. "fetches"
+local FORETOLD = "; above that roof: what is called again and again finds in nearer caches what the first call fetches"
 local FASTER = "; above that peak, which no cache explains: compare how operations were counted, how many threads there were, the "
   .. "machine and its clock, and whether other work was in the way when the peak was measured"
 
 local function why_above(d, r)
   if d.share <= 1 then return "" end
+  if d.predicted then return FORETOLD end
   return r.peak and d.roof == r.peak.name and FASTER or CACHED
 end
 
 local function about(d)
   if d.refused then return ("%s: refused: %s"):format(d.label, d.refused) end
-  local name, unit = d.label .. pictures.unsafe(d.time), unit_of(d)
+  local name, unit = d.label .. pictures.unsafe(d.time) .. (d.predicted and ", predicted" or ""), unit_of(d)
   return ("%s: %s at %.3g %s/byte of %s: %s, which allows %s%s"):format(name, written.quantity(d.rate, unit .. "/s"), d.intensity,
-    unit, d.traffic, about_share(d), written.quantity(d.allowed, unit .. "/s"), why_above(d, d.under))
+    unit, d.traffic, marks.share(d), written.quantity(d.allowed, unit .. "/s"), why_above(d, d.under))
 end
 
 local function ridge_words(r)
@@ -201,6 +104,9 @@ local function roofs_words(sets)
     for _, l in ipairs(r.levels) do most = math.max(most, l.spread or 0) end
   end
   local peaks, none = peaks_words(sets)
+  if sets[1].recorded then
+    return ("Roofs: by the machine record %s: %sbandwidths of its caches and memory.%s"):format(machine, peaks, none)
+  end
   return ("Roofs: measured on %s: %sbandwidths as the fastest of STREAM's read, copy and triad over half of each cache, and over "
     .. "memory; the best of many, spread at most %.0f %%.%s%s"):format(machine, peaks, 100 * most, none,
       are_busy(sets) and " Other work was in the way: more threads reached less." or "")
@@ -210,6 +116,7 @@ local HOW = {
   simulated = "Filled dots: bytes of a first run, simulated, of one thread.",
   compulsory = "Open dots: bytes of inputs and outputs, once each.",
   given = "Bytes as given.",
+  predicted = "Diamonds: bytes and times by the cost model, not measured.",
 }
 
 local function bytes_words(dots)
@@ -224,9 +131,15 @@ local function bytes_words(dots)
 end
 
 local function small_print(dots, refused, sets, o)
-  local out = {roofs_words(sets), "Dots: " .. pictures.small_print(dots, o), bytes_words(dots), "Operations: the definition's. "
-    .. "Shares: of the lowest roof over a dot, each roof at the dot's own traffic to that level."}
-  for _, d in ipairs(refused) do out[#out + 1] = ("Not drawn: %s: %s."):format(written.shortened(d.label, NAME), d.refused) end
+  local timed, out = {}, {roofs_words(sets)}
+  for _, d in ipairs(dots) do if not d.predicted then timed[#timed + 1] = d end end
+  if #timed > 0 then out[2] = "Dots: " .. pictures.small_print(timed, o) end
+  out[#out + 1] = bytes_words(dots)
+  out[#out + 1] = "Operations: the definition's. Shares: of the lowest roof over a dot, each roof at the dot's own "
+    .. "traffic to that level."
+  for _, d in ipairs(refused) do
+    out[#out + 1] = ("Not drawn: %s: %s."):format(written.shortened(d.label, marks.NAME), d.refused)
+  end
   return table.concat(out, " ")
 end
 
@@ -244,7 +157,7 @@ end
 
 local function check(dots, drawn)
   if #dots > MOST then errors.fail("limit", nil, "roofline: %d dots; a picture holds %d", #dots, MOST) end
-  if #drawn == 0 then errors.fail("invalid", nil, "roofline: nothing was measured: %s", dots[1].refused) end
+  if #drawn == 0 then errors.fail("invalid", nil, "roofline: there is no dot to draw: %s", dots[1].refused) end
 end
 
 -- ---- roofs
@@ -267,7 +180,7 @@ local function sets_of(dots, by_threads)
     known[r] = known[r] or {}
     local set = known[r][d.arithmetic]
     if not set then
-      set = {threads = r.threads or 1, machine = r.machine, levels = r.levels, arithmetic = d.arithmetic,
+      set = {threads = r.threads or 1, machine = r.machine, levels = r.levels, arithmetic = d.arithmetic, recorded = r.recorded,
         peak = peak_of(r, d.arithmetic)}
       known[r][d.arithmetic], sets[#sets + 1] = set, set
     end
@@ -349,11 +262,13 @@ local function draw(drawn, sets, o)
     if r.peak then bars[#bars + 1] = roofs.down(frame, r.top) end
   end
   roofs.peaks(f, sets, frame, boxes)
-  for _, part in ipairs(dot_parts(f, drawn)) do parts[#parts + 1] = part end
-  if o.arrows then dot_arrows(drawn, frame, out) end
-  dot_labels(f, drawn, frame, bars, boxes, o.arrows)
+  for _, part in ipairs(marks.parts(f, drawn)) do parts[#parts + 1] = part end
+  if o.arrows then marks.arrows(drawn, frame, out) end
+  marks.labels(f, drawn, frame, bars, boxes, o.arrows)
   roofs.labels(sets, frame, boxes, out)
   f:panel({left = LEFT, right = WIDTH - RIGHT, top = top, height = HEIGHT}, out, parts)
+  local key = marks.key(drawn)
+  if key then f:key(key) end
   return f
 end
 
