@@ -82,7 +82,7 @@ function schedule:compute_inline(stage) end
 ---@param stage nw.stage|nw.tensor|string
 function schedule:compute_root(stage) end
 
----What the schedule should take, by a model; docs/cost.md says how. It is called again and again, so that what fits a cache is there. machine: as nw.machine takes it; this host unless said. sizes: values of symbolic sizes. threads: one unless said. conflicts = false: conflict misses are not told from those of capacity, which is quicker. measure: true, or the arrays: it is compiled, run and timed as well (this host). mca = true: what llvm-mca says of the innermost loop, where it is installed. Printing it gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: of each resource if all else were free); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact or not, and error, a part of the misses); traffic (name, read, written, bytes, intensity in operations per byte) of each level; flops; instructions; spills; memory (bytes by where they are) and buffers; shares, balance, outside, team_seconds of threads; joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured), measured_joules (of the package, where it counts them); mca; machine.
+---What the schedule should take, by a model; docs/cost.md says how. It is called again and again, so that what fits a cache is there. machine: as nw.machine takes it; this host unless said. sizes: values of symbolic sizes. threads: one unless said. conflicts = false: conflict misses are not told from those of capacity, which is quicker. measure: true, or the arrays: it is compiled, run and timed as well (this host). mca = true: what llvm-mca says of the innermost loop, where it is installed. Printing it gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: of each resource if all else were free); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; exact or not, and error, a part of the misses); traffic (name, read, written, bytes, intensity in operations per byte) of each level; flops; instructions; spills; memory (bytes by where they are) and buffers; shares, balance, outside, team_seconds of threads; joules and energy (name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured), measured_joules (of the package, where it counts them), joules_ratio, why_no_joules (why it does not); mca; machine.
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer, conflicts?: boolean, measure?: boolean|nw.array[], mca?: boolean}
 ---@return nw.report
 function schedule:cost(options) end
@@ -675,7 +675,7 @@ function learner:save(path) end
 local loopnest = {}
 
 ---Every access in order, as nw.accesses gives those of a schedule; most: how many there may be, a million unless said.
----@param options? {most?: integer, levels?: table[], line?: integer, feed?: string, threads?: integer, thread?: integer}
+---@param options? {most?: integer, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer, thread?: integer}
 ---@return nw.accesses
 function loopnest:accesses(options) end
 
@@ -683,8 +683,13 @@ function loopnest:accesses(options) end
 ---@return table[]
 function loopnest:arrays() end
 
----Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model: equal to the simulator where it says exact (fields exact and error, by level). levels, line, feed, conflicts: as in nw.misses, but feed is 'full' and conflicts are not told from capacity unless said; for 'misses' there is no short cut. simulate: by brute force, every access through the simulator. exact: fail rather than estimate. budget: lines the model may ask for. threads, thread: what one of so many threads does, from 0, with caches of its own. The answer is that of nw.misses, with accesses, touched (lines asked for to count), exact, error.
----@param options? {levels?: table[], line?: integer, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}
+---What the nest costs a machine at least: the misses of its caches, the bytes that they move, the cycles that takes, and the operations as they are written at the machine's peak; the longest is the bound (with combine = 'ecm' the sum of transfers that do not overlap). A text does not tell the code: of instructions, latencies and registers nothing is said. machine: as nw.machine takes it; this host unless said. feed, simulate, exact, budget: as in misses; conflicts = false: conflict misses are not told from those of capacity, which is quicker. Fields: seconds, cycles, bottleneck; terms (name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses as misses has them; traffic (name, read, written, bytes, intensity in operations per byte) of each level: of L1 what the references name, of the others lines; flops, operations (name, bits, count), calls (of functions without a price), statements; counted: whether these are exact; energy (name, count, unit, pj, joules, memory), joules, memory_joules (of the bytes alone), an estimate. plot{by = 'tensor' or 'loop'} draws the misses.
+---@param options? {machine?: nw.machine|string|table, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer}
+---@return nw.report
+function loopnest:cost(options) end
+
+---Hits, misses and lines written back of each level, by array, loop and reference, counted by the cache model: equal to the simulator where it says exact (fields exact and error, by level). levels, line, machine, feed, conflicts: as in nw.misses, but feed is 'full' and conflicts are not told from capacity unless said; for 'misses' there is no short cut. simulate: by brute force, every access through the simulator. exact: fail rather than estimate. budget: lines the model may ask for. threads, thread: what one of so many threads does, from 0, with caches of its own. The answer is that of nw.misses, with accesses, touched (lines asked for to count), exact, error.
+---@param options? {levels?: table[], line?: integer, machine?: any, feed?: string, conflicts?: boolean, simulate?: boolean, exact?: boolean, budget?: integer, threads?: integer, thread?: integer}
 ---@return nw.report
 function loopnest:misses(options) end
 
@@ -752,9 +757,9 @@ local nw = {}
 ---@return nw.expr
 function nw.abs(x) end
 
----Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, feed: caches to simulate, as in nw.misses; each access then says what became of it. threads: those of the first of so many. a = nw.accesses(s) has #a accesses, a:at(n) is one of them.
+---Every access to memory of the lowered schedule, in order; small storage of scope local is in registers and none. sizes: values of symbolic sizes, {M = 64}. most: how many there may be, a million unless said. arguments: inputs and outputs; then the interpreter runs the schedule and tells them, for programs whose addresses depend on data. levels, line, machine, feed: caches to simulate, as in nw.misses; each access then says what became of it. threads: those of the first of so many. a = nw.accesses(s) has #a accesses, a:at(n) is one of them.
 ---@param s nw.schedule
----@param options? {most?: integer, arguments?: nw.array[], sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
+---@param options? {most?: integer, arguments?: nw.array[], sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.accesses
 function nw.accesses(s, options) end
 
@@ -805,7 +810,7 @@ function nw.bool(x) end
 
 ---How full each set of a level is over time, and how many different lines it is asked for in each part of the time: where that is more than it has ways, lines go before they are used again. A stride of a large power of two sends all to few sets. Rows: column (of the time), set, held, asked (lines).
 ---@param s nw.schedule
----@param options? {level?: integer, title?: string, sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
+---@param options? {level?: integer, title?: string, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
 function nw.cache_sets(s, options) end
 
@@ -1056,9 +1061,9 @@ function nw.min(a, ...) end
 ---@return nw.expr
 function nw.minimum(...) end
 
----Cache hits and misses of the schedule, simulated access by access: set-associative or fully associative levels, least recently used, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, ways = 0 fully associative; this machine's unless said. feed: 'misses' (a level is asked what the one before has not) or 'full' (each is asked everything). threads: what the first of so many does, with caches of its own. The answer prints a table by tensor and holds by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. Conflicts are told from capacity by a fully associative cache of the same size; conflicts = false leaves that out. Its method plot{by = 'tensor' or 'loop'} draws it.
+---Cache hits and misses of the schedule, simulated access by access: set-associative or fully associative levels, least recently used, write-allocate, write-back. levels: {{bytes = 32768, ways = 8}, ...}, ways = 0 fully associative; this machine's unless said, or those of a machine record, machine = "zen5", as much of each as s:cost counts on. feed: 'misses' (a level is asked what the one before has not) or 'full' (each is asked everything). threads: what the first of so many does, with caches of its own. The answer prints a table by tensor and holds by_tensor, by_loop, by_access and total: records with level, asked, hits, cold, capacity, conflict, written_back, in lines. Conflicts are told from capacity by a fully associative cache of the same size; conflicts = false leaves that out. Its method plot{by = 'tensor' or 'loop'} draws it.
 ---@param s nw.schedule
----@param options? {conflicts?: boolean, sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
+---@param options? {conflicts?: boolean, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.report
 function nw.misses(s, options) end
 
@@ -1141,13 +1146,13 @@ function nw.reduce_axis(extent, name) end
 
 ---How far apart, in bytes of other lines, a line is asked for and asked for again: a histogram a tensor, with what the caches hold marked. What stands to the right of a cache's mark misses in it, were it fully associative. Rows: tensor, from, to (bytes), count; of lines that never were asked for before, from and to are empty. Exact, for all accesses.
 ---@param s nw.schedule
----@param options? {title?: string, sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
+---@param options? {title?: string, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
 function nw.reuse(s, options) end
 
----The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two; over integers, whose peak is not measured, only bandwidths are roofs, over f64 the peak is that of f64. Bytes are those beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the lowest of the roofs over it. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: of symbolic sizes; roofs: those of nw.roofs, kept.
+---The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two; over integers, whose peak is not measured, only bandwidths are roofs, over f64 the peak is that of f64. Bytes are those beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the lowest of the roofs over it. predicted = true: beside each dot a diamond, what s:cost foretells of its time and bytes. machine: as nw.machine takes it; then nothing is measured, roofs are those of the record, and dots are predictions, but for entries with times of their own. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: of symbolic sizes; roofs: those of nw.roofs, kept.
 ---@param what nw.schedule|table
----@param options? {threads?: integer, opt?: integer, limit?: number, rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, roofs?: table, arrows?: boolean, title?: string}
+---@param options? {threads?: integer, opt?: integer, limit?: number, rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: string}
 ---@return nw.plot
 function nw.roofline(what, options) end
 
@@ -1200,9 +1205,9 @@ function nw.sigmoid(x) end
 ---@return nw.expr
 function nw.size(name, options) end
 
----The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, shape and colour say hit, cold, capacity or conflict miss in the level asked for (1); level = 'all' says instead in which level it was found. Loops stand above as brackets with the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: lanes for each of so many threads. sizes, levels, line, feed: as in nw.misses. Printing the plot gives its caption; plot:save "x.svg" writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, so that no miss is lost.
+---The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, shape and colour say hit, cold, capacity or conflict miss in the level asked for (1); level = 'all' says instead in which level it was found. Loops stand above as brackets with the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: lanes for each of so many threads. sizes, levels, line, machine, feed: as in nw.misses; with a machine the small print and the caption say what s:cost foretells there. Printing the plot gives its caption; plot:save "x.svg" writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, so that no miss is lost.
 ---@param s nw.schedule
----@param options? {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: string, sizes?: table, levels?: table[], line?: integer, feed?: string, threads?: integer}
+---@param options? {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: string, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
 function nw.spacetime(s, options) end
 
