@@ -79,6 +79,22 @@ static void count_hits(nw_asking *q) {
 
 // ---- all levels
 
+// Levels from the largest to the smallest: what is folded without regard to sets serves the smaller ones too.
+static nw_answered count_levels(nw_asking *q, const nw_fold_run *lines) {
+  nw_answered a = NW_ANSWERED;
+  bool done[NW_MAX_LEVELS] = {false};
+  for (int n = 0; a == NW_ANSWERED && n < q->m->nlevels; n++) {
+    int next = -1;
+    for (int i = 0; i < q->m->nlevels; i++)
+      if (!done[i] && (next < 0 || q->o->caches.level[i].bytes > q->o->caches.level[next].bytes)) next = i;
+    done[next] = true;
+    a = count_level(q, lines, next);
+  }
+  nw_run_close_roomy(q->roomy);
+  q->roomy = NULL;
+  return a;
+}
+
 // astray: a reference leaves its array, and then regions cannot be told apart.
 static nw_answered fold_all(nw_asking *q, bool rough, bool *astray) {
   nw_patterns patterns;
@@ -90,7 +106,7 @@ static nw_answered fold_all(nw_asking *q, bool rough, bool *astray) {
   nw_answered a = nw_fold_run_of(q, &r, rough ? PLAIN * q->most : q->most / 4 + SOME);
   if (a == NW_ANSWERED && *astray) a = NW_TOO_MANY;
   if (a == NW_ANSWERED && !nw_count_cold(q, &r)) a = NW_FAILED;
-  for (int level = 0; a == NW_ANSWERED && level < q->m->nlevels; level++) a = count_level(q, &r, level);
+  if (a == NW_ANSWERED) a = count_levels(q, &r);
   if (a == NW_ANSWERED) count_hits(q);
   nw_fold_run_free(&r);
   nw_patterns_close(&patterns);

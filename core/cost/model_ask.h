@@ -21,6 +21,7 @@ typedef struct nw_asking {
   nw_arena *arena;
   nw_shaped shape;
   nw_spares *spares;
+  struct nw_run *roomy; // see nw_run_open_roomy; NULL: none yet
   nw_cached *m;
 } nw_asking;
 

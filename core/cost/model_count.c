@@ -2,12 +2,21 @@
 #include "cost/model_ask.h"
 #include <stdlib.h>
 
+// The run of one set for all levels that have some, from the largest on; where conflicts are told, for each its own.
+static struct nw_run *roomy_of(nw_asking *q, const nw_fold_run *r) {
+  if (r->kind != &nw_level_kind || r->sets == 1 || r->rough) return NULL;
+  if (((const nw_level_of *)r->of)->shadow) nw_run_close_roomy(q->roomy), q->roomy = NULL;
+  if (!q->roomy) q->roomy = nw_run_open_roomy(r);
+  return q->roomy;
+}
+
 nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most) {
   r->ctx = q->ctx;
   r->nest = &q->shape;
   r->line = q->o->caches.line;
   r->share = q->o->share;
   r->most = most;
+  r->roomy = roomy_of(q, r);
   bool done = nw_fold_nest(r);
   q->m->touched += r->touched;
   return done ? NW_ANSWERED : r->touched > r->most ? NW_TOO_MANY : NW_FAILED;

@@ -13,6 +13,7 @@ typedef struct drift {
   nw_run *e;
   const nw_shape *l;
   int64_t from, q, steps; // q rounds a step
+  int64_t patience; // steps to settle in
   nw_fold *once; // a step, in one set
   nw_folder *f;
   int64_t t; // steps made
@@ -54,7 +55,7 @@ static void make_step(drift *d) { nw_run_put_behind(d->e, d->f, d->once, d->l, d
 // Steps until every set is full, and the lines of the first steps are gone.
 static bool settle(drift *d) {
   const nw_stack *k = nw_level_stack(d->f);
-  for (int64_t check = 0; 3 * d->t + 8 < d->steps && !d->e->stop; make_step(d)) {
+  for (int64_t check = 0; d->t < d->patience && !d->e->stop; make_step(d)) {
     if (d->t < check || !nw_stack_full(k)) continue;
     if (nw_stack_settled(k, d->e->by)) return true;
     check = d->t + d->t / 8 + 1;
@@ -127,6 +128,11 @@ nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t 
   drift d = {.e = e, .l = l, .from = from, .q = nw_run_period(e, l, 1)};
   d.steps = (to - from) / d.q;
   if (d.steps < NW_DRIFT_STEPS || ((const nw_level_of *)e->job->of)->shadow || !e->job->lines) return NULL;
+  // The steps it takes to settle are made twice; whole periods of the sets, where there are two of them, and the rest, once.
+  int64_t period = nw_run_period(e, l, nw_run_sets(e));
+  d.patience = (d.steps - 8) / 3;
+  if ((to - from) / period >= 2 && (period + (to - from) % period) / d.q / 2 < d.patience)
+    d.patience = (period + (to - from) % period) / d.q / 2;
   nw_run *r = e->roomy;
   nw_run_join(r, e, l);
   int64_t lines[2], was = r->job->touched;

@@ -9,7 +9,8 @@ typedef struct nw_fold {
   nw_tally *tally; // what was counted in it
   int64_t weight; // what it costs to put it behind others
   int64_t lines; // of everything touched: how many
-  int64_t peak; // of a level with one set: the most lines any set could get, wherever regions lie; 0: not found out yet
+  int64_t peak,
+      peak_sets; // of a level with one set: the most lines any of so many sets could get, wherever regions lie
   bool kept; // by a memo
 } nw_fold;
 

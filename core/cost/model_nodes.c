@@ -46,7 +46,7 @@ static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
 }
 
 // Rounds from..to one after the other. `first` is the value of the loop in round 0.
-static void run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   if (e->job->rough && to - from > 4 * SAMPLES && !l->flat) {
     run_some(e, l, first, from, to, f);
     return;
@@ -73,7 +73,7 @@ nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t f
     if (x) return x;
   }
   nw_folder *f = nw_run_take(e);
-  run_each(e, l, first, from, to, f);
+  nw_run_same(e, l, first, from, to, f);
   nw_fold *x = nw_run_end(e, f, l, from);
   nw_run_give(e, f);
   return x;
@@ -99,7 +99,7 @@ static void run_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from,
   nw_fold *x = nw_run_fold_alike(e, l, first, from, to, &until);
   if (x) nw_run_put_behind(e, f, x, l, from);
   if (x) nw_run_drop(e, x);
-  run_each(e, l, first, until, to, f);
+  nw_run_same(e, l, first, until, to, f);
 }
 
 static bool class_at(nw_run *e, const nw_shape *l, int64_t first, int64_t round, uint8_t *fact) {
@@ -127,7 +127,7 @@ void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int
   while (from < to && !e->stop) {
     bool same;
     int64_t until = nw_run_end_of_class(e, l, first, from, to, &same);
-    (same ? run_alike : run_each)(e, l, first, from, until, f);
+    (same ? run_alike : nw_run_each)(e, l, first, from, until, f);
     from = until;
   }
 }

@@ -28,17 +28,23 @@ int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l) {
   return sum;
 }
 
-// No set gets more lines than it holds.
-static bool fits(nw_run *e, nw_fold *x, const nw_shape *l) {
-  const nw_stacked *s = nw_fold_stacked(x);
-  int64_t ways = ((const nw_level_of *)e->job->of)->ways;
-  if (x->peak && x->peak <= ways) return true;
-  nw_run_place(e, l, 0);
-  if (!x->peak) {
-    x->peak = nw_run_peak(e, s, l);
-    nw_run_touch(e, s->nlast);
-    return fits(e, x, l);
+static int64_t ways_of(const nw_run *e) { return ((const nw_level_of *)e->job->of)->ways; }
+
+bool nw_run_fits_anywhere(nw_run *e, nw_fold *x, const nw_shape *l) {
+  if (x->peak_sets != e->job->sets) {
+    nw_run_place(e, l, 0);
+    x->peak = nw_run_peak(e, nw_fold_stacked(x), l);
+    x->peak_sets = e->job->sets;
+    nw_run_touch(e, nw_fold_stacked(x)->nlast);
   }
+  return x->peak <= ways_of(e);
+}
+
+bool nw_run_fits(nw_run *e, nw_fold *x, const nw_shape *l, int64_t round) {
+  if (nw_run_fits_anywhere(e, x, l)) return true;
+  const nw_stacked *s = nw_fold_stacked(x);
+  int64_t ways = ways_of(e);
+  nw_run_place(e, l, round);
   bool all = true;
   int n = 0;
   while (n < s->nlast && all) {
@@ -67,7 +73,7 @@ static nw_fold *fold_with_room(nw_run *e, const nw_shape *l) {
   nw_fold *x = nw_run_fold_loop(r, l);
   nw_run_touch(e, r->job->touched - was);
   r->stop = false;
-  return x && x->weight && fits(e, x, l) ? x : NULL;
+  return x && x->weight && nw_run_fits(e, x, l, 0) ? x : NULL;
 }
 
 nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l) {
@@ -78,7 +84,7 @@ nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l) {
   return x ? x : nw_run_fold_in_sets(e, l, first, last);
 }
 
-// A run beside, whose folds fit one set with the room of all.
+// Its folds count nothing: nothing misses but first lines, and nothing leaves. So they go for all levels of that room or less.
 nw_run *nw_run_open_roomy(const nw_fold_run *r) {
   nw_run *e = nw_xcalloc(1, sizeof *e);
   nw_fold_run *job = nw_xmalloc(sizeof *job);
@@ -91,7 +97,6 @@ nw_run *nw_run_open_roomy(const nw_fold_run *r) {
   job->sets = 1;
   nw_run_open(e, job);
   nw_tallies_open(&job->tallies);
-  e->room = of->ways;
   return e;
 }
 

@@ -24,9 +24,10 @@ struct nw_run {
   int accesses; // the cell that counts them, or -1
   bool inside, stop; // of a parallel loop
   int64_t polled;
-  nw_run *roomy; // folds as if there were one set; NULL: there is, or it is that one
+  nw_run *roomy; // folds as if there were one set with the room of all; NULL: there is, or it is that one
   int64_t room; // of such a run: it gives up (stop) where it gets so many lines
   uint32_t *held; // lines by set
+  uint8_t *crowded; // by loop: how often it had no room for a step
 };
 
 enum { NW_RUN_POLL = 1 << 20 }; // touches between two looks at whether it is to stop
@@ -56,11 +57,16 @@ nw_fold *nw_run_repeat(nw_run *e, const nw_shape *l, nw_fold *once, int64_t time
 
 // model_nodes.c; `first` is the value of a loop in round 0
 void nw_run_node(nw_run *e, const nw_shape *s, nw_folder *f);
+void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to);
 nw_fold *nw_run_fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
 int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same);
 void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f);
+
+// model_steps.c
+// Rounds from..to, which all run the same iterations, one after the other or some at once.
+void nw_run_same(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 
 // model_drift.c
 enum { NW_DRIFT_STEPS = 16 }; // that are worth it
@@ -71,8 +77,9 @@ nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t 
 nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_t last);
 
 // model_room.c
-nw_run *nw_run_open_roomy(const nw_fold_run *r);
-void nw_run_close_roomy(nw_run *e);
 void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l); // brings another run to the same place of the nest
+// Does no set get more lines than it holds, wherever regions lie, or where they are in a round?
+bool nw_run_fits_anywhere(nw_run *e, nw_fold *x, const nw_shape *l);
+bool nw_run_fits(nw_run *e, nw_fold *x, const nw_shape *l, int64_t round);
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l);
 nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l); // NULL: it has no rounds

@@ -76,6 +76,7 @@ void nw_run_open(nw_run *e, nw_fold_run *r) {
   for (int i = 0; i < 2; i++) e->fact[i] = nw_xcalloc((size_t)facts, 1);
   e->memo = nw_xcalloc((size_t)e->memo_room, sizeof *e->memo);
   e->held = nw_xcalloc((size_t)r->sets, sizeof *e->held);
+  e->crowded = nw_xcalloc((size_t)r->nest->nloops + 1, sizeof *e->crowded);
 }
 
 void nw_run_close(nw_run *e) {
@@ -88,6 +89,7 @@ void nw_run_close(nw_run *e) {
   free(e->by);
   free(e->key);
   free(e->held);
+  free(e->crowded);
   for (int i = 0; i < 2; i++) free(e->fact[i]);
 }
 
@@ -105,7 +107,8 @@ bool nw_fold_nest(nw_fold_run *r) {
   nw_run *e = r->run = nw_xcalloc(1, sizeof *e);
   nw_run_open(e, r);
   nw_tallies_open(&r->tallies);
-  if (r->sets > 1 && !r->rough) e->roomy = nw_run_open_roomy(r);
+  e->roomy = r->roomy;
+  if (e->roomy) e->roomy->room = r->sets * ((const nw_level_of *)r->of)->ways;
   const nw_shape *root = r->nest->root;
   if (e->accesses < 0 && root->kind == NW_AFFINE_LOOP)
     r->fold = nw_run_fold_loop(e, root); // its lines do not matter any more
@@ -117,7 +120,6 @@ bool nw_fold_nest(nw_fold_run *r) {
 }
 
 void nw_fold_run_free(nw_fold_run *r) {
-  nw_run_close_roomy(r->run->roomy);
   nw_run_close(r->run);
   free(r->run);
   if (r->fold) r->kind->drop(r->of, r->fold);

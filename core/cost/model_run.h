@@ -16,6 +16,7 @@ typedef struct nw_fold_run {
   int64_t most; // touches
   bool
       rough; // an estimate: a loop does the same wherever its regions lie within the sets, and some rounds speak for others
+  struct nw_run *roomy; // of a level with sets; NULL: it does without
   const struct nw_fold_run *lines; // of a level: how many lines each loop touches; NULL: not known
   // out
   int64_t touched;
@@ -23,6 +24,10 @@ typedef struct nw_fold_run {
   nw_fold *fold; // of everything, its lines counted from 0
   struct nw_run *run; // that made it, for others to ask
 } nw_fold_run;
+
+// A run beside those of levels with sets, for them and for smaller ones after them.
+struct nw_run *nw_run_open_roomy(const nw_fold_run *r);
+void nw_run_close_roomy(struct nw_run *e);
 
 bool nw_fold_nest(nw_fold_run *r); // false: interrupted, or too many touches; in any case:
 void nw_fold_run_free(nw_fold_run *r);

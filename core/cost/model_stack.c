@@ -1,45 +1,14 @@
 // LRU stacks that begin with nothing known, and the summaries they make.
 #include "cost/model_stack.h"
+#include "cost/model_held.h"
 #include <stdlib.h>
 
-typedef struct entry { // a line that is there; number 0 is none
-  int64_t line;
-  uint32_t prev, next; // in its set: more, and less recent
-  int writer;
-  uint32_t born; // the stamp when it came
-  int first; // its number among the first lines, or -1: came later, or again
-  uint16_t region;
-  bool stayed; // since then
-} entry;
-
-typedef struct row {
-  uint32_t head, tail, held, era;
-  uint32_t at; // of a comparison
-} row;
-
-enum { NEAR_BITS = 2, NEAR = 4 }; // lines side by side have one place
-
-typedef struct place { // of the hash table
-  int64_t block; // of lines
-  uint32_t era;
-  uint32_t entry[NEAR];
-} place;
+#define INLINE static inline __attribute__((always_inline)) // so that each kind of sets has loops of its own
 
 struct nw_stack {
-  nw_spares *spares;
-  int64_t sets, mask; // mask: sets - 1 where that is a power of two, else 0
-  uint32_t ways;
+  nw_held held;
   uint32_t now; // stamp
-  uint32_t era; // rows and places of another are empty
-  row *row;
-  uint32_t *used, *wide; // rows; those with too many lines for now
-  int nused, nwide;
-  entry *entry;
-  uint32_t n, cap, spare, live; // spare: entries free again, linked by next
-  place *place;
-  uint32_t places, taken; // mask; of this era
-  int shift;
-  uint32_t *came; // by first line of the summary that is applied: its entry
+  uint32_t *came; // by first line of the summary that is applied: its place
   int came_cap;
   nw_stack_first *first;
   int nfirst, first_cap;
@@ -51,167 +20,54 @@ void nw_stacked_free(nw_spares *spares, nw_stacked *s) {
   nw_spare_give(spares, s->last);
 }
 
-static void new_table(nw_stack *k, int bits) {
-  size_t bytes = sizeof *k->place << bits;
-  k->place = memset(nw_spare_get(k->spares, bytes), 0, bytes);
-  k->places = (uint32_t)((UINT64_C(1) << bits) - 1);
-  k->shift = 64 - bits;
-}
-
 nw_stack *nw_stack_new(nw_spares *spares, int64_t sets, int64_t ways, nw_stack_counts counts) {
   nw_stack *k = nw_xcalloc(1, sizeof *k);
-  *k = (nw_stack){
-      .spares = spares, .sets = sets, .ways = (uint32_t)ways, .era = 1, .n = 1, .cap = 256, .counts = counts};
-  if (!(sets & (sets - 1))) k->mask = sets - 1;
-  k->row = nw_xcalloc((size_t)sets, sizeof *k->row);
-  k->used = nw_xcalloc((size_t)sets, sizeof *k->used);
-  k->wide = nw_xcalloc((size_t)sets, sizeof *k->wide);
-  k->entry = nw_spare_get(spares, k->cap * sizeof *k->entry);
-  new_table(k, 9);
+  k->counts = counts;
+  nw_held_open(&k->held, spares, sets, ways);
   return k;
 }
 
 void nw_stack_free(nw_stack *k) {
   if (!k) return;
-  free(k->row);
-  free(k->used);
-  free(k->wide);
-  nw_spare_give(k->spares, k->entry);
-  nw_spare_give(k->spares, k->place);
-  nw_spare_give(k->spares, k->came);
-  nw_spare_give(k->spares, k->first);
+  nw_spares *spares = k->held.spares;
+  nw_held_close(&k->held);
+  nw_spare_give(spares, k->came);
+  nw_spare_give(spares, k->first);
   free(k);
 }
 
 void nw_stack_clear(nw_stack *k) {
-  k->era++;
-  k->nused = k->nwide = k->nfirst = 0;
+  nw_held_clear(&k->held);
+  k->nfirst = 0;
   k->now = 0;
-  k->n = 1;
-  k->spare = k->live = k->taken = 0;
 }
 
 int nw_stack_nfirst(const nw_stack *k) { return k->nfirst; }
-int64_t nw_stack_size(const nw_stack *k) { return k->nfirst + (int64_t)k->live; }
+int64_t nw_stack_size(const nw_stack *k) { return k->nfirst + (int64_t)k->held.live; }
 
-// ---- lines by number
-
-static place *place_of(const nw_stack *k, int64_t line) {
-  int64_t block = line >> NEAR_BITS;
-  uint32_t i = (uint32_t)((uint64_t)block * UINT64_C(0x9e3779b97f4a7c15) >> k->shift);
-  while (k->place[i].era == k->era && k->place[i].block != block) i = (i + 1) & k->places;
-  return &k->place[i];
-}
-
-static uint32_t find(const nw_stack *k, int64_t line) {
-  const place *p = place_of(k, line);
-  return p->era == k->era ? p->entry[line & (NEAR - 1)] : 0;
-}
-
-// Places of lines that are gone stay until there are too many; then those in use move to a new table.
-static void renew_table(nw_stack *k) {
-  place *old = k->place;
-  uint32_t n = k->places + 1, used = 0;
-  for (uint32_t i = 0; i < n; i++)
-    used += old[i].era == k->era && (old[i].entry[0] | old[i].entry[1] | old[i].entry[2] | old[i].entry[3]);
-  new_table(k, 64 - k->shift + (4 * used > n));
-  k->taken = used;
-  for (uint32_t i = 0; i < n; i++)
-    if (old[i].era == k->era && (old[i].entry[0] | old[i].entry[1] | old[i].entry[2] | old[i].entry[3]))
-      *place_of(k, old[i].block * NEAR) = old[i];
-  nw_spare_give(k->spares, old);
-}
-
-static void put(nw_stack *k, int64_t line, uint32_t e) {
-  place *p = place_of(k, line);
-  if (p->era != k->era) {
-    if (2 * ++k->taken > k->places) {
-      k->taken--;
-      renew_table(k);
-      k->taken++;
-      p = place_of(k, line);
-    }
-    *p = (place){.block = line >> NEAR_BITS, .era = k->era};
-  }
-  p->entry[line & (NEAR - 1)] = e;
-}
-
-static void take_out(nw_stack *k, int64_t line) { place_of(k, line)->entry[line & (NEAR - 1)] = 0; }
-
-// ---- recency
-
-static row *row_of(nw_stack *k, int64_t line) {
-  int64_t set = k->mask || k->sets == 1 ? line & k->mask : line % k->sets;
-  row *r = &k->row[set];
-  if (r->era == k->era) return r;
-  *r = (row){.era = k->era};
-  k->used[k->nused++] = (uint32_t)set;
-  return r;
-}
-
-static void unlink_entry(nw_stack *k, row *r, uint32_t e) {
-  entry *x = &k->entry[e];
-  *(x->prev ? &k->entry[x->prev].next : &r->head) = x->next;
-  *(x->next ? &k->entry[x->next].prev : &r->tail) = x->prev;
-}
-
-static void link_first(nw_stack *k, row *r, uint32_t e) {
-  k->entry[e].prev = 0;
-  k->entry[e].next = r->head;
-  *(r->head ? &k->entry[r->head].prev : &r->tail) = e;
-  r->head = e;
-}
-
-static void refresh(nw_stack *k, row *r, uint32_t e) {
-  if (r->head == e) return;
-  unlink_entry(k, r, e);
-  link_first(k, r, e);
-}
-
-static uint32_t new_entry(nw_stack *k) {
-  uint32_t e = k->spare;
-  if (e) return k->spare = k->entry[e].next, e;
-  if (k->n == k->cap) {
-    k->cap *= 2;
-    k->entry = nw_spare_more(k->spares, k->entry, k->n * sizeof *k->entry, k->cap * sizeof *k->entry);
-  }
-  return k->n++;
-}
-
-static entry *enter(nw_stack *k, row *r, int64_t line, int region) {
-  k->live++;
-  uint32_t e = new_entry(k);
-  k->entry[e] = (entry){.line = line, .region = (uint16_t)region, .writer = NW_CLEAN, .first = -1, .born = k->now};
-  link_first(k, r, e);
-  put(k, line, e);
-  r->held++;
-  return &k->entry[e];
-}
-
-static void drop_last(nw_stack *k, row *r) {
-  uint32_t e = r->tail;
-  unlink_entry(k, r, e);
-  take_out(k, k->entry[e].line);
-  k->entry[e].line = -1;
-  k->entry[e].next = k->spare;
-  k->spare = e;
-  k->live--;
-  r->held--;
+INLINE nw_held_line *enter(nw_stack *k, bool rows, uint32_t set, int64_t line, int region) {
+  nw_held_line *x = nw_held_enter(&k->held, rows, set, line);
+  x->region = (uint16_t)region;
+  x->writer = NW_CLEAN;
+  x->first = -1;
+  x->born = k->now;
+  x->stayed = false;
+  return x;
 }
 
 // ---- what is counted
 
-static void count(const nw_stack *k, int site, int cell) {
+INLINE void count(const nw_stack *k, int site, int cell) {
   if (k->counts.to) nw_counting_add(k->counts.to, site * k->counts.cells + cell, 1);
 }
 
-static void missed(const nw_stack *k, int site, bool write) {
+INLINE void missed(const nw_stack *k, int site, bool write) {
   count(k, site, write ? k->counts.write : k->counts.read);
 }
 
 // The line goes, now or before it is asked for again. It is written back for the site that wrote it last; where that may have
 // been before all this, whoever comes to know of it will count it.
-static void leave(nw_stack *k, entry *x) {
+INLINE void leave(nw_stack *k, nw_held_line *x) {
   if (x->writer >= 0) count(k, x->writer, k->counts.back);
   if (x->stayed) k->first[x->first].stay = x->writer >= 0 ? NW_LEFT_DIRTY : NW_LEFT;
   x->stayed = false;
@@ -221,7 +77,7 @@ static void leave(nw_stack *k, entry *x) {
 static int add_first(nw_stack *k, nw_stack_first f) {
   if (k->nfirst == k->first_cap) {
     k->first_cap = k->first_cap ? 2 * k->first_cap : 64;
-    k->first = nw_spare_more(k->spares, k->first, (size_t)k->nfirst * sizeof *k->first,
+    k->first = nw_spare_more(k->held.spares, k->first, (size_t)k->nfirst * sizeof *k->first,
                              (size_t)k->first_cap * sizeof *k->first);
   }
   k->first[k->nfirst] = f;
@@ -230,120 +86,136 @@ static int add_first(nw_stack *k, nw_stack_first f) {
 
 // A line that is not there: in a set that has seen fewer lines than it holds nobody knows whether it was there before; in a
 // full one, it was not.
-static int bring(nw_stack *k, row *r, nw_stack_first f, entry **out) {
+INLINE int bring(nw_stack *k, bool rows, uint32_t set, nw_stack_first f, nw_held_line **out) {
   int what = NW_STACK_MISS;
-  if (r->held < k->ways) {
+  if (nw_held_in(&k->held, rows, set) < k->held.ways) {
     what = add_first(k, f);
   } else {
     missed(k, f.site, f.write);
-    leave(k, &k->entry[r->tail]);
-    drop_last(k, r);
+    leave(k, &k->held.at[nw_held_oldest(&k->held, rows, set)]);
   }
-  *out = enter(k, r, f.line, f.region);
-  if (what >= 0) (*out)->first = what;
-  if (what >= 0 && f.stay == NW_STAYS) (*out)->stayed = true, (*out)->writer = NW_AS_BEFORE;
+  nw_held_line *x = *out = enter(k, rows, set, f.line, f.region);
+  if (what >= 0) x->first = what;
+  if (what >= 0 && f.stay == NW_STAYS) x->stayed = true, x->writer = NW_AS_BEFORE;
+  return what;
+}
+
+INLINE int ask(nw_stack *k, bool rows, int64_t line, int region, int site, bool write) {
+  uint32_t set = nw_held_set(&k->held, line), e = nw_held_find(&k->held, rows, set, line);
+  nw_held_line *x = &k->held.at[e];
+  int what = NW_STACK_HIT;
+  if (e)
+    nw_held_refresh(&k->held, rows, set, e);
+  else
+    what = bring(k, rows, set, (nw_stack_first){line, site, (uint16_t)region, write, NW_STAYS}, &x);
+  if (write) x->writer = site;
   return what;
 }
 
 int nw_stack_ask(nw_stack *k, int64_t line, int region, int site, bool write) {
-  uint32_t e = find(k, line);
-  row *r = row_of(k, line);
-  entry *x = &k->entry[e];
-  int what = NW_STACK_HIT;
-  if (e)
-    refresh(k, r, e);
-  else
-    what = bring(k, r, (nw_stack_first){line, site, (uint16_t)region, write, NW_STAYS}, &x);
-  if (write) x->writer = site;
-  return what;
+  return k->held.row ? ask(k, true, line, region, site, write) : ask(k, false, line, region, site, write);
 }
 
 // ---- one summary after another
 
 // Its first lines are asked for: no other line of it that is not there yet can be a hit. Where a line stays to its end, what it
 // says of it at the end goes for the whole stay, which began here or before; where it left, that stay is over.
-static int apply_first(nw_stack *k, const nw_stack_first *from, const int64_t *origin, uint32_t *came) {
+INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *from, const int64_t *origin, uint32_t *came) {
   nw_stack_first f = *from;
   f.line += origin[f.region];
-  uint32_t e = find(k, f.line);
-  row *r = row_of(k, f.line);
-  entry *x = &k->entry[e];
+  uint32_t set = nw_held_set(&k->held, f.line), e = nw_held_find(&k->held, rows, set, f.line);
+  nw_held_line *x = &k->held.at[e];
   if (!e) {
-    int what = bring(k, r, f, &x);
-    *came = r->head;
+    int what = bring(k, rows, set, f, &x);
+    *came = (uint32_t)(x - k->held.at);
     return what;
   }
   *came = e;
-  refresh(k, r, e);
+  nw_held_refresh(&k->held, rows, set, e);
   if (f.stay == NW_LEFT) leave(k, x);
   if (f.stay == NW_LEFT_DIRTY) x->writer = NW_CLEAN;
   if (f.stay == NW_LEFT_DIRTY && x->stayed) k->first[x->first].stay = NW_LEFT_DIRTY, x->stayed = false;
   return NW_STACK_HIT;
 }
 
-// The lines that stay are put into their order. Those that were not among the first come in for ones that left.
-static void apply_last(nw_stack *k, const nw_stack_last *l, const int64_t *origin) {
+// The place of a line that came as a first one, or 0 where it is not there any more.
+INLINE uint32_t place_of(const nw_stack *k, bool rows, uint32_t set, int64_t line, uint32_t came) {
+  return came && k->held.at[came].line == line ? came : nw_held_find(&k->held, rows, set, line);
+}
+
+// First lines that left go before any other.
+INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin) {
+  for (int i = 0; i < s->nfirst; i++) {
+    const nw_stack_first *f = &s->first[i];
+    if (f->stay == NW_STAYS) continue;
+    int64_t line = f->line + origin[f->region];
+    uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, k->came[i]);
+    if (e) nw_held_age(&k->held, rows, set, e);
+  }
+}
+
+// The lines that stay are put into their order. Those that were not among the first come in for ones that left: where one left,
+// the set has been filled by first lines alone, and as many of them left as come in.
+INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int64_t *origin) {
   int64_t line = l->line + origin[l->region];
-  uint32_t e = l->first >= 0 ? k->came[l->first] : 0;
-  if (!e || k->entry[e].line != line) e = find(k, line);
-  row *r = row_of(k, line);
+  uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, l->first >= 0 ? k->came[l->first] : 0);
+  nw_held_line *x = &k->held.at[e];
   if (e)
-    refresh(k, r, e);
+    nw_held_refresh(&k->held, rows, set, e);
   else
-    enter(k, r, line, l->region);
-  if (!e && r->held == k->ways + 1) k->wide[k->nwide++] = (uint32_t)(r - k->row);
-  entry *x = &k->entry[r->head];
+    x = enter(k, rows, set, line, l->region);
   if (l->writer != NW_AS_BEFORE) x->writer = l->writer;
 }
 
-static void trim(nw_stack *k) {
-  for (int i = 0; i < k->nwide; i++) {
-    row *r = &k->row[k->wide[i]];
-    while (r->held > k->ways) drop_last(k, r);
+INLINE void apply(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin, int *what) {
+  if (s->nfirst > k->came_cap) {
+    k->came_cap = 2 * s->nfirst;
+    k->came = nw_spare_more(k->held.spares, k->came, 0, (size_t)k->came_cap * sizeof *k->came);
   }
-  k->nwide = 0;
+  for (int i = 0; i < s->nfirst; i++) {
+    int w = apply_first(k, rows, &s->first[i], origin, &k->came[i]);
+    if (what) what[i] = w;
+  }
+  age_those_that_left(k, rows, s, origin);
+  for (int i = 0; i < s->nlast; i++) apply_last(k, rows, &s->last[i], origin);
 }
 
 void nw_stack_apply(nw_stack *k, const nw_stacked *s, const int64_t *origin, int *what) {
-  if (s->nfirst > k->came_cap) {
-    k->came_cap = 2 * s->nfirst;
-    k->came = nw_spare_more(k->spares, k->came, 0, (size_t)k->came_cap * sizeof *k->came);
-  }
-  for (int i = 0; i < s->nfirst; i++) {
-    int w = apply_first(k, &s->first[i], origin, &k->came[i]);
-    if (what) what[i] = w;
-  }
-  for (int i = 0; i < s->nlast; i++) apply_last(k, &s->last[i], origin);
-  trim(k);
+  k->held.row ? apply(k, true, s, origin, what) : apply(k, false, s, origin, what);
 }
 
 void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out) {
+  const nw_held *h = &k->held;
   *out = (nw_stacked){.nfirst = k->nfirst,
-                      .first = nw_spare_get(k->spares, (size_t)k->nfirst * sizeof *out->first),
-                      .last = nw_spare_get(k->spares, (size_t)k->live * sizeof *out->last)};
+                      .first = nw_spare_get(h->spares, (size_t)k->nfirst * sizeof *out->first),
+                      .last = nw_spare_get(h->spares, (size_t)h->live * sizeof *out->last)};
   for (int i = 0; i < k->nfirst; i++) {
     out->first[i] = k->first[i];
     out->first[i].line -= origin[k->first[i].region];
   }
-  for (int i = 0; i < k->nused; i++)
-    for (uint32_t e = k->row[k->used[i]].tail; e; e = k->entry[e].prev) {
-      const entry *x = &k->entry[e];
+  for (int i = 0; i < h->nused; i++)
+    for (uint32_t n = 0, e = 0; (e = nw_held_next(h, h->used[i], e, n)); n++) {
+      const nw_held_line *x = &h->at[e];
       out->last[out->nlast++] = (nw_stack_last){x->line - origin[x->region], x->writer, x->first, x->region, x->stayed};
     }
 }
 
+// Equal sets lie side by side in a summary, each in its order.
 bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by) {
-  if (k->nfirst != s->nfirst || (int)k->live != s->nlast) return false;
+  nw_held *h = &k->held;
+  if (k->nfirst != s->nfirst || (int)h->live != s->nlast) return false;
   for (int i = 0; i < s->nfirst; i++)
     if (k->first[i].stay != s->first[i].stay) return false;
-  for (int i = 0; i < k->nused; i++) k->row[k->used[i]].at = k->row[k->used[i]].tail;
+  uint32_t set = 0, e = 0, n = 0;
   for (int i = 0; i < s->nlast; i++) {
     const nw_stack_last *l = &s->last[i];
     int64_t line = l->line + origin[l->region] + by[l->region];
-    row *r = row_of(k, line);
-    const entry *x = &k->entry[r->at];
-    if (!r->at || x->line != line || x->writer != l->writer || x->stayed != l->stayed) return false;
-    r->at = x->prev;
+    uint32_t at = nw_held_set(h, line);
+    if (!i || at != set) set = at, e = n = 0;
+    if (n >= nw_held_in(h, h->row, set)) return false;
+    e = nw_held_next(h, set, e, n++);
+    const nw_held_line *x = &h->at[e];
+    if (x->line != line || x->writer != l->writer || x->stayed != l->stayed) return false;
   }
   return true;
 }
@@ -363,25 +235,32 @@ nw_stacked nw_stacked_moved(nw_spares *spares, const nw_stacked *s, const int64_
 
 // ---- steps
 
-bool nw_stack_full(const nw_stack *k) { return k->nused == k->sets && k->live == k->sets * k->ways; }
+bool nw_stack_full(const nw_stack *k) {
+  return k->held.nused == k->held.sets && k->held.live == k->held.sets * k->held.ways;
+}
+
 void nw_stack_stamp(nw_stack *k, uint32_t now) { k->now = now; }
 
+#define EACH_LINE(h, x)                                                                                                \
+  for (int i_ = 0; i_ < (h)->nused; i_++)                                                                              \
+    for (uint32_t n_ = 0, e_ = 0; (e_ = nw_held_next((h), (h)->used[i_], e_, n_)) && ((x) = &(h)->at[e_], true); n_++)
+
 bool nw_stack_settled(const nw_stack *k, const int64_t *by) {
-  for (int i = 0; i < k->nused; i++)
-    for (uint32_t e = k->row[k->used[i]].head; e; e = k->entry[e].next)
-      if (k->entry[e].stayed && by[k->entry[e].region]) return false;
+  const nw_held_line *x;
+  EACH_LINE(&k->held, x)
+  if (x->stayed && by[x->region]) return false;
   return true;
 }
 
 bool nw_stack_renewed(const nw_stack *k, const int64_t *by, uint32_t since) {
-  for (int i = 0; i < k->nused; i++)
-    for (uint32_t e = k->row[k->used[i]].head; e; e = k->entry[e].next)
-      if (by[k->entry[e].region] && k->entry[e].born < since) return false;
+  const nw_held_line *x;
+  EACH_LINE(&k->held, x)
+  if (by[x->region] && x->born < since) return false;
   return true;
 }
 
 void nw_stack_dirty(const nw_stack *k, int64_t *lines) {
-  for (int i = 0; i < k->nused; i++)
-    for (uint32_t e = k->row[k->used[i]].head; e; e = k->entry[e].next)
-      if (k->entry[e].writer >= 0) lines[k->entry[e].writer]++;
+  const nw_held_line *x;
+  EACH_LINE(&k->held, x)
+  if (x->writer >= 0) lines[x->writer]++;
 }

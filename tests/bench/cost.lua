@@ -89,6 +89,7 @@ end
 local CACHES = {{bytes = 32 * KIB, ways = 0}, {bytes = 32 * KIB, ways = 8}, {bytes = 48 * KIB, ways = 12},
   {bytes = 1024 * KIB, ways = 16}}
 local LEAST, MOST_BYTES = 10000000, 1 << 28
+local WORST = 80 -- cases that are printed
 
 local function bytes_of(nest)
   local last = nest:arrays()
@@ -114,7 +115,7 @@ local function share_of(nest, cache)
 end
 
 function parts.touched()
-  local shares, exact, of, times = {}, 0, {}, {}
+  local shares, exact, of, times, cases = {}, 0, {}, {}, {}
   io.stdout:setvbuf "line"
   local number = 0
   while #shares < CASES do
@@ -129,10 +130,14 @@ function parts.touched()
       exact = exact + (is_exact and 1 or 0)
       of[kind] = of[kind] or {}
       table.insert(of[kind], share)
+      cases[#cases + 1] = {share = share, text = ("%5d %-10s %4d KiB, %2d ways: share %.3g, %.0f ms%s"):format(number, kind,
+        cache.bytes // KIB, cache.ways, share, 1e3 * times[#times], is_exact and "" or ", estimate")}
     end
   end
   local sum = 0
   for _, share in ipairs(shares) do sum = sum + share end
+  table.sort(cases, function(a, b) return a.share > b.share end)
+  for n = 1, math.min(#cases, WORST) do print(cases[n].text) end
   for kind, list in pairs(of) do
     print(("%-12s %4d cases, median share %.2g, worst %.2g"):format(kind, #list, bench.median(list), math.max(table.unpack(list))))
   end
