@@ -175,6 +175,9 @@ describe("what is wrong with a record", function()
     fails("caches[1].bytes: 0.5 is not a whole number of bytes", nw.machine, with("bytes", 0.5))
     fails("caches[1].effective_bytes: more than", nw.machine, with("effective_bytes", 1 << 20))
     fails("caches[1].write_allocate: expected true or false", nw.machine, with("write_allocate", 1))
+    fails("caches[1].write_allocate: false is not modelled", nw.machine, with("write_allocate", false))
+    fails("caches: a machine has at least one", nw.machine, least {caches = {}})
+    fails("caches[1].ways: -1 is not in 1..", nw.machine, with("ways", -1))
     fails("clock: expected a number, in GHz", nw.machine, least {clock = "3 GHz"})
     fails("clock: 0 is not in", nw.machine, least {clock = 0})
     fails("expected one of the words max ecm", nw.machine, least {combine = "sum"})
@@ -231,6 +234,20 @@ describe("a prediction", function()
     assert.equal(simulated(32768, 8), misses(nil))
     assert.equal(simulated(12288, 3), misses(14000))
     assert.is_true(misses(14000) > misses(nil))
+  end)
+
+  it("is of caches whose sets are no power of two as well, equal to the simulator", function()
+    local A = nw.placeholder({96, 96}, "f32", "A")
+    local s = nw.schedule(nw.compute({96, 96}, function(i, j) return A(j, i) * 2 end, "T"))
+    local c = s:cost {machine = least {caches = {{bytes = 3 * 7 * 64, ways = 7, latency = 4, bytes_per_cycle = 64},
+      {bytes = 11 * 5 * 64, ways = 11, latency = 14, bytes_per_cycle = 32}}}}
+    local simulated = nw.misses(s, {levels = {{bytes = 3 * 7 * 64, ways = 7}, {bytes = 11 * 5 * 64, ways = 11}}})
+    for n, total in ipairs(simulated.total) do
+      assert.is_true(c.levels[n].exact)
+      for _, kind in ipairs {"asked", "cold", "capacity", "conflict", "written_back"} do
+        assert.equal(total[kind], c.levels[n][kind], kind)
+      end
+    end
   end)
 
   it("takes one number after the other where a machine has no vectors of an operation", function()

@@ -109,6 +109,22 @@ describe("the cost of a nest", function()
     assert.truthy(tostring(c):find("as written, estimated: ", 1, true))
   end)
 
+  it("prices 1e18 accesses", function()
+    local c = nw.nest.parse [[
+param N = 1000000
+array A: f64[N]
+for i in 0..N:
+  for j in 0..N:
+    for k in 0..N:
+      A[k] *= 2
+]]
+    c = c:cost {machine = machine(), conflicts = false}
+    assert.same({2e18, 1e18, 16e18}, {c.accesses + 0.0, c.flops, c.traffic[1].read + c.traffic[1].written})
+    assert.is_true(c.counted)
+    assert.same({true, true}, c.exact)
+    assert.equal(125000 * 10 ^ 12, c.levels[1].asked - c.levels[1].hits)
+  end)
+
   it("adds transfers up where the machine does", function()
     local max, ecm = gemm:cost {machine = machine()}, gemm:cost {machine = machine {combine = "ecm"}}
     assert.near(term(max, "L2 to L1") + term(max, "memory"), ecm.cycles, 1e-6)
