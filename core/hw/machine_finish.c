@@ -169,8 +169,8 @@ static bool check_level(nw_ctx *c, const nw_machine *m, int i) {
                    bytes, ways, line),
            false;
   if (!l->write_allocate)
-    return nw_fail(c, NW_EINVAL, NULL, "caches[%d].write_allocate: false is not modelled: a line that is written is fetched",
-                   i + 1),
+    return nw_fail(c, NW_EINVAL, NULL,
+                   "caches[%d].write_allocate: false is not modelled: a line that is written is fetched", i + 1),
            false;
   if (l->effective_bytes > l->bytes)
     return nw_fail(c, NW_EINVAL, NULL, "caches[%d].effective_bytes: more than the %lld bytes that there are", i + 1,
