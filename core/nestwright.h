@@ -637,7 +637,7 @@ typedef struct nw_cost_total {
   double cycles, seconds; // of all
   const char *bound; // what the first thread is limited by most
   double flops, instructions, spills, joules; // of all threads
-  int threads;
+  int threads; // that have something to do: one where no loop is parallel
   double outside_cycles; // of parallel loops
   double team_seconds; // to begin and end parallel loops
 } nw_cost_total;

@@ -14,7 +14,7 @@ struct nw_cost {
   nw_core_ops all; // of all threads
   nw_moved_bytes moved;
   nw_energy energy;
-  int threads, nregions;
+  int threads, nregions; // one thread where no loop is parallel
   double share[MOST_THREADS]; // cycles inside of parallel loops, by thread
   double outside, cycles, seconds, team_seconds;
   int nloops;
@@ -25,6 +25,19 @@ struct nw_cost {
 
 static bool is_region(const nw_core_node *at) {
   return at->stmt->kind == NW_LOOP && at->stmt->loop.mark == NW_PARALLEL;
+}
+
+static bool has_region(const nw_core_node *at) {
+  bool has = is_region(at);
+  for (int i = 0; i < at->nkids; i++) has |= has_region(at->kid[i]);
+  return has;
+}
+
+// What is outside of parallel loops only the first thread does.
+static void clear_outside(nw_core_node *at) {
+  if (is_region(at)) return;
+  at->times = 0;
+  for (int i = 0; i < at->nkids; i++) clear_outside(at->kid[i]);
 }
 
 static double cycles_in_regions(const nw_core_node *at, int *entered) {
@@ -64,23 +77,23 @@ static int count_bodies(const nw_core_node *at) {
 // A thread that runs every body as often as the one before it is taken to miss as often.
 static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread, int64_t *before,
                        nw_traffic **traffic) {
-  int n = 0, entered = 0;
-  if (!nw_core_count(k->core, thread, o->threads > 1 ? o->threads : 0)) return false;
+  int n = 0, entered = 0, threads = k->threads > 1 ? k->threads : 0;
+  if (!nw_core_count(k->core, thread, threads)) return false;
   if (thread == 0 || !*traffic || !same_share(k->core->root, before, &n)) {
     nw_traffic_free(*traffic);
-    *traffic =
-        nw_traffic_of(c, k->core->exec, o->sizes, o->machine, thread, o->threads > 1 ? o->threads : 0, o->conflicts);
+    *traffic = nw_traffic_of(c, k->core->exec, o->sizes, o->machine, thread, threads, o->conflicts);
     if (!*traffic) return false;
   }
   n = 0;
   note_share(k->core->root, before, &n);
   nw_traffic_charge(*traffic, k->core);
   k->whole = nw_core_time(k->core);
-  nw_core_add_all(k->core, &k->all);
   add_moved(k, *traffic);
   k->share[thread] = cycles_in_regions(k->core->root, &entered);
   k->outside = k->core->root->cycles - k->share[thread];
   k->nregions = entered;
+  if (thread) clear_outside(k->core->root);
+  nw_core_add_all(k->core, &k->all);
   return true;
 }
 
@@ -126,7 +139,9 @@ static bool find_cost(nw_ctx *c, nw_cost *k, const nw_program *p, const nw_cost_
   nw_exec *e = nw_lower(p, NULL);
   k->core = e ? nw_core_new(c, e, o->sizes, &k->machine) : NULL;
   nw_exec_release(e);
-  if (!k->core || !nw_core_shape(k->core) || !run_threads(c, k, o)) return false;
+  if (!k->core || !nw_core_shape(k->core)) return false;
+  if (!has_region(k->core->root)) k->threads = 1, k->machine = *o->machine;
+  if (!run_threads(c, k, o)) return false;
   add_up(k);
   k->loop = NW_NEW_N(k->core->arena, const nw_core_node *, count_bodies(k->core->root));
   list_bodies(k, k->core->root);

@@ -54,7 +54,7 @@ function cost.of(what, s, o)
   local m = machine.of(o.machine)
   walk.threads, walk.conflicts = threads_of(what, o.threads), o.conflicts ~= false
   local c = core.cost(s, walk, m)
-  c.machine = m
+  c.machine, c.idle = m, walk.threads - c.threads
   c.by_tensor = added(c.by_access, function(row) return row.level .. row.tensor end)
   c.by_loop = added(c.by_access, function(row) return row.level .. tostring(row.loop) end)
   c.levels = added(c.by_access, function(row) return row.level end)
@@ -128,6 +128,12 @@ local function pj_of_processor(m, name)
   return level and level.read_pj
 end
 
+-- What to write instead of a name that has no energy.
+local function without_price(m, name)
+  local bits = m.kind == "cpu" and m.energy[name] and "with the bits of the numbers, as in '" .. name .. " 32'; or " or ""
+  return ("%sgive it: pj = {[\"%s\"] = 1.0}"):format(bits, name)
+end
+
 local function price_cycles(m, counts, utilisation)
   if m.kind ~= "accelerator" or not counts.mac then return nil end
   local a = m.accelerator
@@ -147,9 +153,7 @@ local function price(options)
   for n, name in ipairs(names) do
     local count = errors.expect("price: counts." .. name, o.counts[name], "number")
     local pj = own[name] or (m.kind == "accelerator" and pj_of_accelerator or pj_of_processor)(m, name)
-    if not pj then
-      errors.fail("invalid", ("give it: pj = {[\"%s\"] = 1.0}"):format(name), "price: %s has no energy for '%s'", m.name, name)
-    end
+    if not pj then errors.fail("invalid", without_price(m, name), "price: %s has no energy for '%s'", m.name, name) end
     list[n] = {name = name, count = count, pj = pj, joules = count * pj * 1e-12}
     joules = joules + list[n].joules
   end
@@ -160,6 +164,9 @@ end
 -- ---- sizes
 
 local function curve(s, options)
+  if options == nil then
+    errors.fail("invalid", "s:cost_curve{values = {64, 128, 256}}", "cost_curve: of which values of a size?")
+  end
   local o = errors.options("cost_curve", errors.expect("cost_curve", options, "table"),
     {"size", "values", "machine", "sizes", "threads", "conflicts", "measure", "title"})
   local names = core.program_sizes(caches.check_schedule("cost_curve", s))
@@ -216,7 +223,8 @@ function cost.install(nw)
     .. "exact or not, and error, a part of the "
     .. "misses); traffic (name, read, written, bytes, intensity in operations per byte) of each "
     .. "level; flops; instructions; spills; "
-    .. "memory (bytes by where they are) and buffers; shares, balance, outside, team_seconds of threads; joules and energy "
+    .. "memory (bytes by where they are) and buffers; threads (that have something to do), idle (that have not), "
+    .. "shares, balance, outside, team_seconds; joules and energy "
     .. "(name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured), "
     .. "measured_joules (of the package, where it counts them), joules_ratio, why_no_joules (why it does not); mca; machine.", full)
 

@@ -63,6 +63,9 @@ local function add_memory(c, out)
 end
 
 local function add_threads(c, out)
+  if c.idle > 0 then
+    out[#out + 1] = ("%d threads were asked for: no loop is parallel, and one does everything"):format(c.threads + c.idle)
+  end
   if c.threads == 1 then return end
   out[#out + 1] = ("%d threads: balance %.0f %%; %s to start and wait; outside of parallel loops %s cycles"):format(c.threads,
     100 * c.balance, written.seconds(c.team_seconds), whole(c.outside))

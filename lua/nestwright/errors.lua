@@ -88,7 +88,11 @@ local function picture(e)
   local line = not (e.refusal and e.refusal.step) and source_line(e)
   if line and line:find "%S" then out[#out + 1] = "    " .. line:match "^%s*(.-)%s*$" end
   if e.refusal then add_refusal(out, e.refusal, e.schedule) end
-  if e.hint then indent(out, e.hint, "  hint: ") end
+  if e.hint then
+    local first = #out + 1
+    indent(out, e.hint, "        ")
+    out[first] = "  hint: " .. out[first]:sub(9)
+  end
   return table.concat(out, "\n")
 end
 

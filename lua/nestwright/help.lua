@@ -91,6 +91,13 @@ local function of_value(what)
   return ("there is no help for %s; nw.help() lists everything"):format(core.type_name(what))
 end
 
+-- Rows of a name: "cost" of all that have one, "loopnest.cost" and "nw.nest.read" of that alone. Of a variable, "s:cost", all.
+local function meant(what)
+  local holder, all, own = what:match "([%w_]+)[.:][^.:]*$", rows.named(what:match "[^.:]*$"), {}
+  for _, row in ipairs(all) do if row.class == holder then own[#own + 1] = row end end
+  return #own > 0 and own or all
+end
+
 --- The text of nw.help(what).
 function help.text(what)
   if what == nil then return overview() end
@@ -98,7 +105,7 @@ function help.text(what)
   if row then return help.describe(row) end
   if type(what) ~= "string" then return of_value(what) end
   local found = {}
-  for _, match in ipairs(rows.named(what:match "[^.:]*$")) do found[#found + 1] = help.describe(match) end
+  for _, match in ipairs(meant(what)) do found[#found + 1] = help.describe(match) end
   if #found > 0 then return table.concat(found, "\n") end
   local near = search(what)
   if #near == 0 then

@@ -2,6 +2,7 @@
 local caches = require "nestwright.caches"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
+local meant = require "nestwright.nest_meant"
 local missed = require "nestwright.missed"
 local nest_cost = require "nestwright.nest_cost"
 local rows = require "nestwright.rows"
@@ -31,7 +32,11 @@ local function params_of(what, params)
 end
 
 local function parse(what, text, params)
-  local nest = core.nest_parse(text, params_of(what, params))
+  local ok, nest = pcall(core.nest_parse, text, params_of(what, params))
+  if not ok then
+    if not errors.is_error(nest) then error(nest, 0) end
+    errors.fail(nest.code, meant.hint(nest, text), "%s", nest.message)
+  end
   source[nest] = {text = text, params = type(params) == "string" and {params} or params or {}}
   return nest
 end

@@ -113,6 +113,8 @@ describe("cost", function()
     assert.near(59.28e-6, p.joules, 0.01e-6)
     assert.equal(86016, p.cycles)
     assert.has_error(function() nw.cost.price {counts = {nothing = 1}, machine = "eyeriss"} end)
+    local _, e = pcall(nw.cost.price, {counts = {fma = 1}, machine = "zen5"})
+    assert.truthy(e.hint:find("as in 'fma 32'", 1, true))
     assert.has_error(function() nw.cost.price {counts = COUNTS, pj = pj, machine = "eyeriss", utilisation = 2} end)
   end)
 
@@ -179,6 +181,25 @@ describe("cost", function()
     assert.has_error(function() s:cost {machine = m, threads = 0} end)
   end)
 
+  it("counts once what one thread does alone", function()
+    local m = round_machine {teams = {{threads = 4, spawn = 1, barrier = 1}},
+      memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, bandwidth_all = 8}}
+    local serial = nw.schedule(matmul(16, 64, 64))
+    local one, four = serial:cost {machine = m}, serial:cost {machine = m, threads = 4}
+    assert.same({1, 3}, {four.threads, four.idle})
+    for _, field in ipairs {"seconds", "flops", "instructions", "joules"} do assert.equal(one[field], four[field], field) end
+    assert.truthy(tostring(four):find("4 threads were asked for: no loop is parallel", 1, true))
+    local A = nw.placeholder({64}, "f32", "A")
+    local B = nw.compute({64}, function(i) return A(i) * 2 end, "B")
+    local both = nw.schedule(nw.compute({64}, function(i) return B(i) + 1 end, "C"))
+    both:parallel "i_1"
+    local alone, shared = both:cost {machine = m}, both:cost {machine = m, threads = 4}
+    assert.equal(128, alone.flops)
+    assert.equal(128, shared.flops)
+    assert.equal(4, shared.threads)
+    for n, t in ipairs(alone.traffic) do if n == 1 then assert.equal(t.read, shared.traffic[n].read) end end
+  end)
+
   it("says where bytes are", function()
     local c_tensor, _ = matmul(64, 64, 64), nil
     local s = nw.schedule(c_tensor)
@@ -219,6 +240,7 @@ describe("cost", function()
     assert.has_error(function() c:plot {y = "joy"} end)
     assert.has_error(function() s:cost_curve {values = {}, machine = round_machine()} end)
     assert.has_error(function() nw.schedule(matmul(4, 4, 4)):cost_curve {values = {1}} end)
+    support.fails_saying("of which values of a size", s.cost_curve, s)
   end)
 
   it("stands beside a measurement", function()

@@ -134,6 +134,30 @@ else:
     wrong("x = 1 \1 2\n", "found byte 1")
   end)
 
+  it("shows the line, and says what was probably meant", function()
+    local arrays = "param N = 9\narray A: f64[N]\n"
+    local function hint(text)
+      local ok, e = pcall(nw.nest.parse, text)
+      assert.is_false(ok, text)
+      return e.hint
+    end
+    assert.equal("array B: double[4]\n         ^\ndouble is f64: array A: f64[N, M]", hint "array B: double[4]\n")
+    for line, want in pairs {["for (int i = 0; i < N; i++) {"] = "for i in 0..N:", ["for i in range(N):"] = "for i in 0..N:",
+      ["for i in 0..<N:"] = "never reached", ["for i in N..0 step -1:"] = "reversed",
+      ["for i in 0..N: A[i] = 1"] = "lines of its own",
+      ["A[0] = 1;"] = "no semicolons", ["// twice"] = "begins with #", ["A[0]++"] = "+= 1", ["if N > 3 && N < 5:"] = "and",
+      ["while N > 0:"] = "loops have bounds", ["array B, C: f64[N]"] = "a line for each", ["int k;"] = "i32"} do
+      assert.truthy(hint(arrays .. line .. "\n"):find(line, 1, true), line)
+      assert.truthy(hint(arrays .. line .. "\n"):find(want, 1, true), line .. ": " .. hint(arrays .. line .. "\n"))
+    end
+    local data = hint(arrays .. "for i in 0..N:\n  if A[i] > 0:\n    A[i] = 0\n")
+    assert.truthy(data:find("what is in an array is not known", 1, true))
+    assert.equal("  A[i]\n  ^\nMake the array larger, or put an if around it.", hint(arrays .. "for i in 0..N + 1:\n  A[i]\n"))
+    local _, e = pcall(nw.nest.parse, "array B: double[4]\n")
+    assert.truthy(tostring(e):find("\n  hint: array B: double[4]\n                 ^\n        double is f64", 1, true), tostring(e))
+    assert.is_nil(hint("x = 1 \1 2\n")) -- what does not print is not shown
+  end)
+
   it("reads files, and names them in errors", function()
     local path = support.temporary ".nest"
     local file = assert(io.open(path, "w"))
