@@ -26,6 +26,7 @@ typedef struct nw_core_ops { // of one execution of a body, on average
   double op[NW_CLASS_COUNT][NW_WIDTHS]; // instructions, by width
   double numbers[NW_CLASS_COUNT][NW_ENERGY_BITS]; // that they work on, by size
   double unit[NW_CORE_UNITS];
+  double waiting; // instructions that wait for what was stored before: links of chains
 } nw_core_ops;
 
 typedef struct nw_core_access { // a load or store as it stands in the program
@@ -64,10 +65,8 @@ struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
   int live, held; // registers of numbers: values it needs that come from outside, and elements it keeps
   const nw_core_access *first_store, *last_store; // to memory
   nw_vec chain; // nw_core_chain *: of the stores that stand in it
-  double transfer
-      [NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
-  double crowded_in[NW_MACHINE_LEVELS],
-      crowded_back[NW_MACHINE_LEVELS]; // the same where they fall into few sets; side by side
+  double transfer[NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
+  double under_way[2]; // cycles that lines which nothing fetched ahead are waited for: those loaded, those stored; side by side
   // of the time, in all: core_time.c
   double cycles; // with all that is inside
   int bound; // nw_core_bound
@@ -105,6 +104,7 @@ typedef enum nw_core_bound {
   NW_BOUND_DIVIDE,
   NW_BOUND_INTEGER,
   NW_BOUND_BRANCH,
+  NW_BOUND_LINES, // places for lines under way that nothing fetched ahead
   NW_BOUND_LEVEL,
   NW_CORE_BOUNDS = NW_BOUND_LEVEL + NW_MACHINE_LEVELS,
   NW_BOUND_LATENCY = NW_CORE_BOUNDS, // each step waits for the one before

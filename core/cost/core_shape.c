@@ -5,6 +5,7 @@
 // a load only while nothing was stored to memory since.
 #include "cost/core_class.h"
 #include "ir/fold.h" // nw_gcd
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct seen { // a value that was computed
@@ -171,15 +172,14 @@ static double crossing(const shaping *s, const nw_core_access *a, int64_t bytes,
   return (double)over * (double)step / (double)line;
 }
 
-// Gathers go by powers of two, with 64-bit addresses: as many lanes as a vector has of those. One of less than six lanes costs as
-// much as one of six; a lane alone is a load.
+// Gathers go by powers of two, with 64-bit addresses: as many lanes as a vector has of those. A lane alone is a load.
 static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_access *a) {
   int most = (int)m->vector_bytes / 8;
   nw_core_unit unit = a->write ? NW_CORE_SCATTER : NW_CORE_GATHER;
   for (int left = a->lanes, piece; left > 0; left -= piece) {
     for (piece = most; piece > left;) piece /= 2;
     if (piece > 1)
-      to->unit[unit] += piece < 6 ? 6 : piece;
+      to->unit[unit] += fmax(piece, m->gather_least);
     else
       to->op[a->write ? NW_CLASS_STORE : NW_CLASS_LOAD][0]++;
     if (a->lanes > most) to->op[NW_CLASS_SHUFFLE][1]++; // into or out of a wider vector
@@ -236,19 +236,19 @@ static int home_of_form(const shaping *s, const nw_core_access *a) {
   return home;
 }
 
-// LLVM hands a vector from one block to the next in registers of its own only if its lanes are a power of two, or fit one
-// register when rounded up to one; else number by number: put together before it is used, taken apart behind.
-static bool falls_apart(const nw_machine *m, nw_type t) {
-  int lanes = 1;
-  while (lanes < t.lanes) lanes *= 2;
-  return lanes != t.lanes && (int64_t)lanes * nw_dtype_bytes((nw_dtype)t.dtype) > m->vector_bytes;
-}
-
 static int value(shaping *s, const nw_expr *e);
+
+// Elements side by side, or one for all lanes, are addressed by the first; steps between others are a constant.
+static void index_value(shaping *s, const nw_expr *index) {
+  int64_t step;
+  bool first = index->op == NW_OP_BROADCAST || (index->op == NW_OP_RAMP && nw_is_int(index->arg[1], &step));
+  value(s, first ? index->arg[0] : index);
+}
 
 static int load_value(shaping *s, const nw_expr *e) {
   nw_core_access *a = access_of(s, e);
-  for (int i = 0; i < e->n; i++) value(s, e->arg[i]);
+  index_value(s, e->arg[0]);
+  if (e->n > 1) value(s, e->arg[1]);
   if (s->k->apart[a->buffer] || a->held) return s->at->depth;
   int home = home_of_form(s, a);
   if (home < s->at->depth) home = stored_in(s, a, home);
@@ -378,6 +378,7 @@ static void add_chain(shaping *s, const nw_core_access *a) {
   nw_core_chain *c = NW_NEW(s->k->arena, nw_core_chain);
   *c = (nw_core_chain){a, latency, s->loaded};
   nw_vec_push(&s->at->chain, c);
+  s->at->ops.waiting += nw_core_pieces(s->k->machine, s->stmt->store.value->type);
 }
 
 // Held elements are loaded before the loops that hold them and stored behind: once, whatever the number of statements. The load
@@ -393,8 +394,6 @@ static void add_held(shaping *s, const nw_core_access *a) {
     stored |= b->write && b->buffer == a->buffer && !inside(b->body, loop) && under(loop, b->body);
   }
   add_memory(s, &loop->up->ops, a);
-  nw_type type = s->stmt->store.value->type;
-  if (falls_apart(s->k->machine, type)) s->at->ops.op[NW_CLASS_SHUFFLE][1] += 2 * type.lanes;
   int pieces = nw_core_pieces(s->k->machine, s->stmt->store.value->type);
   for (nw_core_node *at = s->at; at != loop->up; at = at->up) at->held += pieces;
   if (stored) return;
@@ -431,7 +430,7 @@ static void add_store(void *env, nw_core_node *body, const nw_stmt *stmt) {
   s->loaded = false;
   while (((nw_core_access *)s->k->access.at[s->first])->stmt != stmt) s->first++;
   if (stmt->store.mask) value(s, stmt->store.mask);
-  value(s, stmt->store.index);
+  index_value(s, stmt->store.index);
   value(s, stmt->store.value);
   int at = s->first;
   while (((nw_core_access *)s->k->access.at[at])->load) at++;

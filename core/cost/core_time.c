@@ -7,12 +7,10 @@
 #include "cost/core_time.h"
 #include <math.h>
 
-enum { PREDICTED = 64 }; // iterations whose end a predictor foresees
-
 // What comes from behind the last level comes from memory.
 const char *nw_core_bound_name(const nw_machine *m, int bound) {
   static const char *const names[] = {"dispatch", "loads",    "stores",   "arithmetic", "division", "integers",
-                                      "branches", "L2 to L1", "L3 to L2", "L4 to L3",   "memory",   "latency"};
+                                      "branches", "lines under way", "L2 to L1", "L3 to L2", "L4 to L3",   "memory",   "latency"};
   return names[bound == NW_BOUND_LEVEL + m->nlevels - 1 ? NW_CORE_BOUNDS - 1 : bound];
 }
 
@@ -34,6 +32,13 @@ static int unit_of(int class, int width) {
   return NW_BOUND_FLOAT;
 }
 
+enum { PAGE = 4096 };
+
+// Of the lines of a page, the last one's end is the page's.
+static double crossing(const nw_machine *m) {
+  return m->line_crossing + (m->page_crossing - m->line_crossing) * (double)m->level[0].line / PAGE;
+}
+
 static nw_core_cost own_cost(const nw_machine *m, const nw_core_ops *ops) {
   nw_core_cost c = {0};
   const double *unit = ops->unit;
@@ -44,28 +49,29 @@ static nw_core_cost own_cost(const nw_machine *m, const nw_core_ops *ops) {
       c.busy[unit_of(k, w)] += cycles;
       c.instructions += is_call(k) ? cycles * m->dispatch : ops->op[k][w];
     }
-  c.busy[NW_BOUND_LOAD] += unit[NW_CORE_LOAD_CROSSING] * m->line_crossing + unit[NW_CORE_GATHER] * m->gather;
-  c.busy[NW_BOUND_STORE] += unit[NW_CORE_STORE_CROSSING] * m->store_crossing + unit[NW_CORE_SCATTER] * 2 * m->gather;
+  c.busy[NW_BOUND_LOAD] += unit[NW_CORE_LOAD_CROSSING] * crossing(m) + unit[NW_CORE_GATHER] * m->gather;
+  c.busy[NW_BOUND_STORE] += unit[NW_CORE_STORE_CROSSING] * m->store_crossing + unit[NW_CORE_SCATTER] * m->scatter;
   c.busy[NW_BOUND_STORE] = fmax(c.busy[NW_BOUND_STORE], unit[NW_CORE_STORE_LINE] / m->store_lines);
   c.busy[NW_BOUND_BRANCH] += unit[NW_CORE_BRANCH] * m->loop;
   c.busy[NW_BOUND_LOAD] += unit[NW_CORE_SPILL] / rate(m, NW_CLASS_LOAD, nw_width_of(m->vector_bytes));
-  c.instructions += 3 * (unit[NW_CORE_GATHER] + unit[NW_CORE_SCATTER]) + unit[NW_CORE_SPILL] + unit[NW_CORE_BRANCH] -
-                    unit[NW_CORE_FOLDED];
+  c.instructions += m->gather_instructions * (unit[NW_CORE_GATHER] + unit[NW_CORE_SCATTER]) + unit[NW_CORE_SPILL] +
+                    unit[NW_CORE_BRANCH] - unit[NW_CORE_FOLDED];
   c.busy[NW_BOUND_DISPATCH] = c.instructions / m->dispatch;
+  c.waiting = ops->waiting;
   return c;
 }
 
 // Transfers were counted in all.
 static void add_transfers(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
-  for (int i = 0; i < m->nlevels && at->times; i++) {
-    double crowded = fmax(at->crowded_in[i], at->crowded_back[i]);
-    c->busy[NW_BOUND_LEVEL + i] += (at->transfer[i] + crowded) / (double)at->times;
-  }
+  if (!at->times) return;
+  for (int i = 0; i < m->nlevels; i++) c->busy[NW_BOUND_LEVEL + i] += at->transfer[i] / (double)at->times;
+  c->busy[NW_BOUND_LINES] += fmax(at->under_way[0], at->under_way[1]) / (double)at->times;
 }
 
 static void add_times(nw_core_cost *to, const nw_core_cost *c, double times) {
   for (int i = 0; i < NW_CORE_BOUNDS; i++) to->busy[i] += times * c->busy[i];
   to->instructions += times * c->instructions;
+  to->waiting += times * c->waiting;
 }
 
 // The busiest resource; of transfers that do not overlap, with all that does not.
@@ -181,8 +187,8 @@ static nw_core_cost time_of(nw_core *k, nw_core_node *at);
 // Cycles from the end of one chain to the end of the next, which does not wait for it: as many run beside one another as begin
 // within the window. Of bodies that fit into it several are in it whole; of a longer one, the next begins when only the
 // window's length of it is left.
-static double beside(const nw_machine *m, double wait, double instructions) {
-  double windows = instructions / m->window;
+static double beside(const nw_machine *m, const nw_core_cost *c) {
+  double wait = c->wait, windows = fmax(c->instructions / m->window, c->waiting / m->scheduler);
   if (windows < 1) return wait / (1 + 1 / fmax(windows, 1e-9));
   return windows < 2 ? wait / 2 : wait * (1 - 1 / windows);
 }
@@ -198,13 +204,15 @@ static nw_core_cost body_time(nw_core *k, nw_core_node *at, int *bound) {
     nw_core_cost c = time_of(k, kid);
     double times = at->times ? (double)kid->entered / (double)at->times : 0;
     add_times(&all, &c, times);
-    apart += times * fmax(c.cycles, beside(m, c.wait, c.instructions));
+    apart += times * hypot(c.cycles, beside(m, &c));
   }
   int ignored = 0;
   bool merged = all.instructions <= m->window;
-  double together = busiest(m, &all, bound), waits = beside(m, longest_chain(k, at, false), all.instructions);
+  nw_core_cost inside = all;
+  inside.wait = longest_chain(k, at, false);
+  double together = busiest(m, &all, bound), waits = beside(m, &inside);
   if (!merged) waits = fmax(waits, apart + busiest(m, &own, &ignored));
-  all.cycles = fmax(together, waits);
+  all.cycles = merged ? hypot(together, waits) : fmax(together, waits);
   if (waits > 1.05 * together) *bound = NW_BOUND_LATENCY;
   return all;
 }
@@ -213,7 +221,7 @@ static nw_core_cost body_time(nw_core *k, nw_core_node *at, int *bound) {
 static double exit_miss(const nw_machine *m, const nw_core_node *at, const nw_core_cost *c) {
   int64_t n;
   bool constant = nw_is_int(at->stmt->loop.extent, &n);
-  if (constant && n <= PREDICTED) return 0;
+  if (constant && (double)n <= m->foretold) return 0;
   double ahead =
       fmin(1, m->window / fmax(c->instructions, 1)) * (fmax(c->cycles, c->wait) - c->instructions / m->dispatch);
   return fmax(0, m->branch_miss - fmax(0, ahead));
@@ -243,9 +251,20 @@ static void limit(nw_core_node *at, double most) {
   for (int i = 0; i < at->nkids; i++) limit(at->kid[i], at->cycles);
 }
 
+#include <stdio.h>
+#include <stdlib.h>
+static void dump(const nw_core_node *at, int d) { //DBG
+  printf("%*s%s times %ld", d, "", at->stmt->kind == NW_LOOP ? at->stmt->loop.var->name : "body", (long)at->times);
+  for (int c = 0; c < NW_CLASS_COUNT; c++) for (int w = 0; w < NW_WIDTHS; w++) if (at->ops.op[c][w]) printf(" %s.%d=%g", nw_class_name(c), w, at->ops.op[c][w]);
+  static const char *const u[] = {"lcross","scross","sline","gather","scatter","branch","spill","folded"};
+  for (int i = 0; i < NW_CORE_UNITS; i++) if (at->ops.unit[i]) printf(" %s=%g", u[i], at->ops.unit[i]);
+  printf(" live %d held %d strides %d cyc %.0f (%.2f/it)\n", at->live, at->held, at->strides, at->cycles, at->cycles/(double)at->times);
+  for (int i = 0; i < at->nkids; i++) dump(at->kid[i], d + 1);
+}
 nw_core_cost nw_core_time(nw_core *k) {
   nw_core_cost c = time_of(k, k->root);
   limit(k->root, k->root->cycles);
+  if (getenv("NWDUMP")) dump(k->root, 0); //DBG
   return c;
 }
 

@@ -5,6 +5,7 @@
 typedef struct nw_core_cost { // of one execution of a loop, guard or program, with everything inside
   double busy[NW_CORE_BOUNDS]; // cycles that each resource is busy
   double instructions; // as they are dispatched
+  double waiting; // instructions that wait for a chain
   double cycles; // when nothing but resources limits it
   double wait; // of its longest chain of results that wait for one another
 } nw_core_cost;

@@ -1,8 +1,8 @@
 // What the caches do, and what the bytes that they move cost.
 #include "cost/traffic.h"
 #include "cost/affine_program.h"
+#include "cost/line_walk.h"
 #include "cost/model.h"
-#include "ir/fold.h" // nw_gcd
 #include <math.h>
 #include <stdlib.h>
 
@@ -114,64 +114,55 @@ static const nw_core_access *access_of(const nw_core *k, const nw_ref_site *s) {
   return NULL;
 }
 
-static double average(const nw_core_node *at) { return at->entered ? (double)at->times / (double)at->entered : 0; }
-
-typedef struct spread { // of lines over sets, from the innermost dimension out
-  int64_t apart; // bytes between two of them, at least, within a way
-  double lines;
-} spread;
-
-// 1: more lines than their sets hold; 0: they go to many sets; -1: not known yet.
-static int widen(spread *x, int64_t step, double count, const nw_machine_level *level) {
-  int64_t way = level->bytes / level->ways;
-  if (!step || count <= 1) return -1;
-  x->apart = nw_gcd(x->apart ? x->apart : way, step);
-  x->lines *= count;
-  if (x->apart < 4 * level->line) return 0;
-  return x->lines > (double)(way / x->apart * level->ways) ? 1 : -1;
-}
-
-// Does one access after the other fall into a quarter of the sets or fewer, until there are more lines than those sets hold? Lines
-// that come in for one set wait for those that go out of it.
-static bool crowded(const nw_core_access *a, const nw_machine_level *level) {
-  if (!a->affine) return false;
-  spread x = {0, 1};
-  int known = a->scattered ? widen(&x, a->at.step * a->elem, a->lanes, level) : -1;
-  for (const nw_core_node *at = a->body; at && known < 0; at = at->up)
-    if (at->stmt->kind == NW_LOOP) known = widen(&x, nw_form_coef(&a->at, at->slot) * a->elem, average(at), level);
-  return known == 1;
-}
-
-// Cycles for a line to come from a level, or from memory, behind `level`.
+// Cycles for a line to come from a level, or from memory, behind `level`; likewise for one to be stored to.
 typedef struct behind {
-  double in, back, crowded, crowded_store;
+  double in, back; // of lines side by side
+  double strided, strided_store, crowded_store; // of others
 } behind;
 
 static behind behind_of(const nw_machine *m, int level) {
   double line = (double)m->level[level].line;
   if (level == m->nlevels - 1) {
     double in = line / (m->memory.bandwidth / m->clock);
-    return (behind){in, in, in, 2 * in};
+    return (behind){in, in, 2 * in, 2 * in, 2 * in};
   }
   const nw_machine_level *x = &m->level[level + 1];
-  behind b = {line / x->bytes_per_cycle, line / x->back_per_cycle, x->crowded, x->crowded_store};
-  if (!(b.crowded > 0)) b.crowded = fmax(b.in, x->latency / 4);
+  behind b = {line / x->bytes_per_cycle, line / x->back_per_cycle, x->strided, x->strided_store, x->crowded_store};
+  if (!(b.strided > 0)) b.strided = fmax(b.in, x->latency / 4);
+  if (!(b.strided_store > 0)) b.strided_store = fmax(b.in + b.back, x->latency / 3);
   if (!(b.crowded_store > 0)) b.crowded_store = fmax(b.in + b.back, x->latency * 2 / 3);
   return b;
 }
 
-// Where lines crowd into few sets, those that go out are what takes long, and those that come in come beside them.
-static void charge(nw_core_node *at, int level, const nw_sim_counts *n, const behind *b, bool crowded, double warm) {
+typedef struct lines { // of one access that a level does not have
+  double in, stored, back; // that come for loads, for stores; that go back
+} lines;
+
+// A part of those that come for the first time is there from the call before.
+static lines lines_of(const nw_sim_counts *n, double warm) {
   double cold = (double)n->outcome[NW_COLD] * (1 - warm), all = (double)(n->read_misses + n->write_misses);
   double part = all > 0 ? (all - cold) / all : 1;
-  double reads = part * (double)n->read_misses, writes = part * (double)n->write_misses,
-         back = part * (double)n->written_back;
-  if (!crowded) {
-    at->transfer[level] += (reads + writes) * b->in + back * b->back;
-    return;
-  }
-  at->crowded_in[level] += (reads + writes) * b->crowded;
-  at->crowded_back[level] += fmax(writes, back) * b->crowded_store;
+  return (lines){part * (double)n->read_misses, part * (double)n->write_misses, part * (double)n->written_back};
+}
+
+// Lines side by side are fetched ahead: each level's transfers take their time. Others are asked for one by one, and occupy one of
+// the few places for lines under way until they are there, from whichever level has them. Dirty ones that go out are what takes
+// long, and those that come in come beside them.
+static void charge(const nw_core *k, nw_core_node *at, int level, const lines *n, const lines *further,
+                   const nw_line_walk *walk) {
+  behind b = behind_of(k->machine, level);
+  at->transfer[level] += (n->in + n->stored) * b.in + n->back * b.back;
+  double missed = n->in + n->stored, here = fmax(0, missed - (further->in + further->stored));
+  double part = missed > 0 ? here / missed : 1;
+  double store = b.strided_store + walk->crowding * fmax(0, b.crowded_store - b.strided_store);
+  if (walk->loads_jump) at->under_way[0] += here * b.strided;
+  if (walk->stores_jump) at->under_way[1] += part * fmax(n->stored, n->back) * store;
+}
+
+// Stores past the caches fetch nothing, and go to memory.
+static void charge_streamed(const nw_core *k, nw_core_node *at, int level, const lines *n) {
+  int last = k->machine->nlevels - 1;
+  if (level == last) at->transfer[last] += n->stored * behind_of(k->machine, last).back;
 }
 
 // The part of what is touched that a level no longer has when the program is called again: none where all fits; else that of
@@ -184,8 +175,16 @@ static double lost_between_calls(const nw_core *k, int level) {
 }
 
 static void clear(nw_core_node *at) {
-  for (int i = 0; i < NW_MACHINE_LEVELS; i++) at->transfer[i] = at->crowded_in[i] = at->crowded_back[i] = 0;
+  for (int i = 0; i < NW_MACHINE_LEVELS; i++) at->transfer[i] = 0;
+  at->under_way[0] = at->under_way[1] = 0;
   for (int i = 0; i < at->nkids; i++) clear(at->kid[i]);
+}
+
+// The same access at the level behind; rows go by level, then by site.
+static lines lines_behind(const nw_traffic *t, const nw_core *k, int i) {
+  int level = t->row[i].level + 1, sites = nw_walker_sites(t->walker);
+  if (level == k->machine->nlevels) return (lines){0};
+  return lines_of(&t->row[i + sites].count, lost_between_calls(k, level));
 }
 
 void nw_traffic_charge(const nw_traffic *t, nw_core *k) {
@@ -193,9 +192,13 @@ void nw_traffic_charge(const nw_traffic *t, nw_core *k) {
   for (int i = 0; i < t->n; i++) {
     const nw_traffic_row *r = &t->row[i];
     const nw_core_access *a = access_of(k, r->site);
-    behind b = behind_of(k->machine, r->level);
     nw_core_node *at = a ? a->body : k->root;
-    bool few = a && crowded(a, &k->machine->level[0]);
-    charge(at, r->level, &r->count, &b, few, lost_between_calls(k, r->level));
+    lines n = lines_of(&r->count, lost_between_calls(k, r->level)), further = lines_behind(t, k, i);
+    nw_line_walk walk = a ? nw_line_walk_of(k, a) : (nw_line_walk){0};
+    if (a && a->write && a->stmt->store.stream) {
+      n.stored = (double)r->count.write_misses;
+      charge_streamed(k, at, r->level, &n);
+    } else
+      charge(k, at, r->level, &n, &further, &walk);
   }
 }

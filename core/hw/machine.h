@@ -64,7 +64,8 @@ typedef struct nw_machine_level { // of data cache
   double latency; // cycles
   double bytes_per_cycle; // to the level above, or to the registers
   double back_per_cycle; // bytes written back into it from the level above
-  double crowded, crowded_store; // cycles per line that comes from it into few sets; 0: not known
+  double strided, strided_store; // cycles per line that comes from it where no line is next to the one before; 0: not known
+  double crowded_store; // the same into few sets
   int write_allocate; // 0, 1: a line that is written is fetched first
   int overlaps; // 0, 1: its transfers go on while others do; for combine = "ecm"
   double read_pj, write_pj; // per byte
@@ -134,15 +135,18 @@ struct nw_machine {
   int64_t vector_bytes, vector_registers;
   double dispatch; // instructions per cycle
   nw_op_cost op[NW_CLASS_COUNT];
-  double gather; // cycles per lane
+  double gather, scatter; // cycles per lane
+  double gather_least, gather_instructions; // lanes that one takes as long as at least; instructions per lane
   double line_crossing, page_crossing, store_crossing; // cycles that a load, or a store, costs more when it crosses
   double alias_4k; // cycles that a load costs more after a store to the same offset of another page
   double window; // instructions that can be under way at once
+  double scheduler; // of these, that can wait for their operands
   double forward; // cycles from a store to a load of what it stored
   double forward_masked; // the same where the store has a mask
   double store_lines; // lines per cycle that stores can write to, one after the other
   double branch_miss, loop,
       call; // cycles: of a mispredicted branch; of an iteration of an empty loop; of an empty function
+  double foretold; // iterations of a loop whose end is predicted
   int combine; // nw_overlap
   int nlevels;
   nw_machine_level level[NW_MACHINE_LEVELS]; // the nearest to the core first

@@ -121,34 +121,38 @@ static bool measure_level(nw_calibration *k, int level, int64_t bytes) {
   return true;
 }
 
-typedef struct columns { // of an array whose rows are pages: its lines fall into few sets, one column after the other
+typedef struct columns { // of an array: one column of lines after the other
   char *base;
-  int64_t bytes, column;
+  int64_t bytes, step, column; // step: from row to row
 } columns;
 
 #define COLUMNS(name, access)                                                                                          \
   static void name(int64_t rounds, void *data) {                                                                       \
     columns *c = data;                                                                                                 \
-    for (int64_t i = 0; i < rounds; i++, c->column = (c->column + LINE) % PAGE) {                                      \
+    for (int64_t i = 0; i < rounds; i++, c->column = (c->column + LINE) % c->step) {                                   \
       char *at = c->base + c->column, *end = at + c->bytes;                                                            \
-      __asm__ volatile("1:\n\t" access "\n\tadd $4096, %0\n\tcmp %1, %0\n\tjb 1b"                                      \
+      __asm__ volatile("1:\n\t" access "\n\tadd %2, %0\n\tcmp %1, %0\n\tjb 1b"                                        \
                        : "+r"(at)                                                                                      \
-                       : "r"(end)                                                                                      \
+                       : "r"(end), "r"(c->step)                                                                        \
                        : "cc", "memory", "rax");                                                                       \
     }                                                                                                                  \
   }
 COLUMNS(load_columns, "mov (%0), %%rax")
 COLUMNS(store_columns, "mov %%rax, (%0)")
 
-static bool measure_crowded(nw_calibration *k, int level, int64_t bytes) {
-  bytes = bytes / PAGE * PAGE;
+static double of_columns(nw_bench_loop loop, char *base, int64_t bytes, int64_t step) {
+  columns c = {base, bytes / step * step, step, 0};
+  loop(step / LINE, &c);
+  return nw_cycles_of(loop, &c) / (double)(bytes / step);
+}
+
+// Rows of an odd number of four lines go to many sets; rows that are pages go to few.
+static bool measure_columns(nw_calibration *k, int level, int64_t bytes) {
   char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + PAGE, true);
-  columns c = {base, bytes, 0};
   if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is no memory to measure it in"), false;
-  double lines = (double)(bytes / PAGE);
-  load_columns(PAGE / LINE, &c);
-  nw_found(k, nw_cycles_of(load_columns, &c) / lines, "caches[%d].crowded", level);
-  nw_found(k, nw_cycles_of(store_columns, &c) / lines, "caches[%d].crowded_store", level);
+  nw_found(k, of_columns(load_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided", level);
+  nw_found(k, of_columns(store_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided_store", level);
+  nw_found(k, of_columns(store_columns, base, bytes, PAGE), "caches[%d].crowded_store", level);
   nw_mem_put(&nw_session_of(k->ctx)->mem, base);
   return true;
 }
@@ -160,7 +164,7 @@ static bool measure_levels(nw_calibration *k) {
     bool last = i > 0 && i == m->ncaches - 1;
     int64_t bytes = last ? 4 * m->cache[i - 1].bytes : m->cache[i].bytes / 2;
     k->hz = nw_core_hz();
-    if (!measure_level(k, i + 1, bytes) || (i > 0 && !measure_crowded(k, i + 1, bytes))) return false;
+    if (!measure_level(k, i + 1, bytes) || (i > 0 && !measure_columns(k, i + 1, bytes))) return false;
   }
   return true;
 }

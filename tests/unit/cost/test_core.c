@@ -1,6 +1,7 @@
 // The core model on loops made by hand: which instructions each body holds, how often it runs, what it waits for.
 #include "../lower/lowering.h"
 #include "cost/core_time.h"
+#include "cost/line_walk.h"
 
 // A machine that does one of each a cycle, with vectors of 32 bytes.
 static nw_machine plain_machine(void) {
@@ -11,7 +12,12 @@ static nw_machine plain_machine(void) {
                   .vector_registers = 16,
                   .dispatch = 4,
                   .gather = 1,
+                  .scatter = 2,
+                  .gather_least = 6,
+                  .gather_instructions = 3,
                   .window = 100,
+                  .scheduler = 100,
+                  .foretold = 64,
                   .forward = 5,
                   .forward_masked = 15,
                   .store_lines = 1,
@@ -109,6 +115,54 @@ static void vectors_are_cut_to_those_of_the_machine(void **state) {
   nw_core_free(k);
 }
 
+// The first element's address is enough for elements side by side.
+static void a_vector_of_indices_is_not_computed(void **state) {
+  nw_machine m = plain_machine();
+  nw_core *k = shaped(*state, COPY("32", "i"), &m);
+  for (int w = 1; w < NW_WIDTHS; w++) assert_true(count(k, "i", NW_CLASS_INT, w) == 0);
+  nw_core_free(k);
+}
+
+#define WALK(rows, columns, loops, at)                                                                                 \
+  "program p\ninput A: f32[" rows ", " columns "]\noutput B: f32[" rows ", " columns "]\n" loops                       \
+  "    block B of B (y = y in 0.." rows ", x = x in 0.." columns "):\n      B[y, x] = A[" at "]\n"
+
+static nw_line_walk walk_of_store(lowering *l, const char *text) {
+  nw_machine m = plain_machine();
+  nw_core *k = shaped(l, text, &m);
+  nw_line_walk w = {0};
+  for (int i = 0; i < k->access.n; i++) {
+    const nw_core_access *a = k->access.at[i];
+    if (a->write) w = nw_line_walk_of(k, a);
+  }
+  nw_core_free(k);
+  return w;
+}
+
+static void rows_go_line_by_line_and_columns_jump(void **state) {
+  nw_line_walk rows = walk_of_store(*state, WALK("100", "960", "for y in 0..100:\n  for x in 0..960:\n", "y, x"));
+  assert_false(rows.loads_jump || rows.stores_jump);
+  nw_line_walk columns = walk_of_store(*state, WALK("100", "960", "for x in 0..960:\n  for y in 0..100:\n", "y, x"));
+  assert_true(columns.loads_jump && columns.stores_jump && columns.crowding == 0);
+}
+
+// Rows of 4096 bytes: every element of a column falls into one set of eight lines.
+static void columns_of_whole_ways_crowd_into_one_set(void **state) {
+  nw_line_walk w = walk_of_store(*state, WALK("100", "1024", "for x in 0..1024:\n  for y in 0..100:\n", "y, x"));
+  assert_true(w.stores_jump && w.crowding == 1);
+  w = walk_of_store(*state, WALK("6", "1024", "for x in 0..1024:\n  for y in 0..6:\n", "y, x"));
+  assert_true(w.crowding == 0); // they fit the set
+}
+
+// Unrolled, a body touches four vectors side by side: no less a run than one of a loop.
+static void copies_of_a_body_make_one_run(void **state) {
+  nw_line_walk w = walk_of_store(
+      *state, "program p\ninput A: f32[100, 960]\noutput B: f32[100, 960]\nfor x in 0..15:\n  for y in 0..100:\n"
+              "    unroll for u in 0..4:\n      vectorize for l in 0..16:\n"
+              "        block B of B (y = y in 0..100, x = 64*x + 16*u + l in 0..960):\n          B[y, x] = A[y, x]\n");
+  assert_true(w.stores_jump && !w.loads_jump);
+}
+
 static void strided_lanes_are_gathered(void **state) {
   nw_machine m = plain_machine();
   nw_core *k =
@@ -138,12 +192,28 @@ static void short_chains_run_side_by_side(void **state) {
   }
 }
 
+// Nor is a machine slower with more places for instructions that wait.
+static void more_may_wait(void **state) {
+  nw_machine m = plain_machine();
+  double last = 1e18;
+  for (int scheduler = 4; scheduler <= 400; scheduler *= 10) {
+    m.window = 1000, m.scheduler = scheduler;
+    nw_core *k = shaped(*state, GEMM("for i in 0..20:\n  for j in 0..24:\n    for k in 0..12:\n"), &m);
+    nw_core_time(k);
+    assert_true(k->root->cycles < last);
+    last = k->root->cycles;
+    nw_core_free(k);
+  }
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
   const struct CMUnitTest tests[] = {
       TEST(a_sum_stays_in_a_register),        TEST(what_does_not_change_moves_out),
       TEST(triangles_and_guards_are_counted), TEST(vectors_are_cut_to_those_of_the_machine),
       TEST(strided_lanes_are_gathered),       TEST(short_chains_run_side_by_side),
+      TEST(a_vector_of_indices_is_not_computed), TEST(rows_go_line_by_line_and_columns_jump),
+      TEST(columns_of_whole_ways_crowd_into_one_set), TEST(copies_of_a_body_make_one_run), TEST(more_may_wait),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

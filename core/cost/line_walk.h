@@ -1,0 +1,10 @@
+// How an access goes from line to line: side by side, as prefetchers like it, or in jumps. Private to cost/.
+#pragma once
+#include "cost/core.h"
+
+typedef struct nw_line_walk {
+  bool loads_jump, stores_jump; // too few lines lie side by side for one to be fetched ahead
+  double crowding; // 0..1: how few sets share those it jumps to
+} nw_line_walk;
+
+nw_line_walk nw_line_walk_of(const nw_core *k, const nw_core_access *a);

@@ -1,0 +1,60 @@
+--- Vectors whose lanes are no power of two: loaded and stored in pieces, and the same numbers as ever.
+local nw = require "nestwright"
+local core = require "nestwright.core"
+local support = require "support"
+local agrees = support.agrees
+
+local WIDTHS = {3, 5, 7, 12, 15, 17, 20, 24, 31, 33, 40, 48, 56, 63, 100}
+local TYPES = {"f32", "f64", "i32", "i8", "u16", "f16"}
+
+-- A sum that a loop adds up in a vector of so many lanes.
+local function sums(width, dtype)
+  local A, B = nw.placeholder({6, width}, dtype, "A"), nw.placeholder({6, width}, dtype, "B")
+  local k = nw.reduce_axis(6, "k")
+  local s = nw.schedule(nw.compute({width}, function(j) return nw.sum(A(k, j) * B(k, j), k) end, "C"))
+  s:reorder("k", "j")
+  s:vectorize "j"
+  return s
+end
+
+-- Shifted by one, backwards, and zero outside: loads under masks, and stores under masks where the split leaves a rest.
+local function shifted(width, n, tail)
+  local A = nw.placeholder({n}, "f32", "A")
+  local s = nw.schedule(nw.compute({n}, function(i)
+    return nw.select(nw.all(nw.ge(i, 3), nw.lt(i, n - 2)), A(i - 1) + A(n - 1 - i), 0)
+  end, "B"))
+  local _, lanes = s:split("i", width, {tail = tail})
+  s:vectorize(lanes)
+  return s
+end
+
+describe("vectors of lanes that are no power of two", function()
+  it("agree with the interpreter and the definition", function()
+    for n, width in ipairs(WIDTHS) do agrees(sums(width, TYPES[n % #TYPES + 1])) end
+    for _, dtype in ipairs(TYPES) do agrees(sums(56, dtype)) end
+  end)
+
+  it("agree under masks", function()
+    for _, width in ipairs(WIDTHS) do
+      for _, tail in ipairs {"guard", "shift", "cut"} do agrees(shifted(width, 3 * width + 2, tail)) end
+    end
+  end)
+
+  it("agree where the same elements are read at other places before they are written", function()
+    local A = nw.placeholder({130}, "f32", "A")
+    local P = nw.compute({126}, function(i) return A(i) + A(i + 4) end, "P")
+    local s = nw.schedule(nw.compute({120}, function(i) return P(i) * 2 + P(i + 6) end, "Q"))
+    local o, i = s:split("i_1", 24)
+    s:vectorize(i)
+    s:compute_at("P", o)
+    s:set_scope("P", "local")
+    s:vectorize "i"
+    agrees(s)
+  end)
+
+  it("stay in registers through a loop: no number is put into a vector by itself", function()
+    local asm = core.kernel_text(sums(56, "f32"):build(), "asm")
+    local _, inserted = asm:gsub("insertps", "")
+    assert.equal(0, inserted)
+  end)
+end)
