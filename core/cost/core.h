@@ -65,8 +65,10 @@ struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
   int live, held; // registers of numbers: values it needs that come from outside, and elements it keeps
   const nw_core_access *first_store, *last_store; // to memory
   nw_vec chain; // nw_core_chain *: of the stores that stand in it
-  double transfer[NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
-  double under_way[2]; // cycles that lines which nothing fetched ahead are waited for: those loaded, those stored; side by side
+  double transfer
+      [NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
+  double under_way
+      [2]; // cycles that lines which nothing fetched ahead are waited for: those loaded, those stored; side by side
   // of the time, in all: core_time.c
   double cycles; // with all that is inside
   int bound; // nw_core_bound

@@ -9,8 +9,9 @@
 
 // What comes from behind the last level comes from memory.
 const char *nw_core_bound_name(const nw_machine *m, int bound) {
-  static const char *const names[] = {"dispatch", "loads",    "stores",   "arithmetic", "division", "integers",
-                                      "branches", "lines under way", "L2 to L1", "L3 to L2", "L4 to L3",   "memory",   "latency"};
+  static const char *const names[] = {"dispatch", "loads",    "stores",          "arithmetic", "division",
+                                      "integers", "branches", "lines under way", "L2 to L1",   "L3 to L2",
+                                      "L4 to L3", "memory",   "latency"};
   return names[bound == NW_BOUND_LEVEL + m->nlevels - 1 ? NW_CORE_BOUNDS - 1 : bound];
 }
 
@@ -251,20 +252,9 @@ static void limit(nw_core_node *at, double most) {
   for (int i = 0; i < at->nkids; i++) limit(at->kid[i], at->cycles);
 }
 
-#include <stdio.h>
-#include <stdlib.h>
-static void dump(const nw_core_node *at, int d) { //DBG
-  printf("%*s%s times %ld", d, "", at->stmt->kind == NW_LOOP ? at->stmt->loop.var->name : "body", (long)at->times);
-  for (int c = 0; c < NW_CLASS_COUNT; c++) for (int w = 0; w < NW_WIDTHS; w++) if (at->ops.op[c][w]) printf(" %s.%d=%g", nw_class_name(c), w, at->ops.op[c][w]);
-  static const char *const u[] = {"lcross","scross","sline","gather","scatter","branch","spill","folded"};
-  for (int i = 0; i < NW_CORE_UNITS; i++) if (at->ops.unit[i]) printf(" %s=%g", u[i], at->ops.unit[i]);
-  printf(" live %d held %d strides %d cyc %.0f (%.2f/it)\n", at->live, at->held, at->strides, at->cycles, at->cycles/(double)at->times);
-  for (int i = 0; i < at->nkids; i++) dump(at->kid[i], d + 1);
-}
 nw_core_cost nw_core_time(nw_core *k) {
   nw_core_cost c = time_of(k, k->root);
   limit(k->root, k->root->cycles);
-  if (getenv("NWDUMP")) dump(k->root, 0); //DBG
   return c;
 }
 

@@ -64,7 +64,8 @@ typedef struct nw_machine_level { // of data cache
   double latency; // cycles
   double bytes_per_cycle; // to the level above, or to the registers
   double back_per_cycle; // bytes written back into it from the level above
-  double strided, strided_store; // cycles per line that comes from it where no line is next to the one before; 0: not known
+  double strided,
+      strided_store; // cycles per line that comes from it where no line is next to the one before; 0: not known
   double crowded_store; // the same into few sets
   int write_allocate; // 0, 1: a line that is written is fetched first
   int overlaps; // 0, 1: its transfers go on while others do; for combine = "ecm"

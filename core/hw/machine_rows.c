@@ -60,7 +60,8 @@ static const nw_field cpu_rows[] = {
     REAL("loop", "cycles", nw_machine, loop, 0, 1000, "1", "of an iteration of a loop that does nothing else"),
     REAL("foretold", "iterations", nw_machine, foretold, 0, 1000000, "64", "of a loop whose end is predicted rightly"),
     REAL("call", "cycles", nw_machine, call, 0, 1000, "4",
-         "of the call of a function that does nothing; nothing reads it: functions such as exp have classes of their own"),
+         "of the call of a function that does nothing; nothing reads it: functions such as exp have classes of their "
+         "own"),
     WORD("combine", nw_machine, combine, "max", "max ecm",
          "how times of core and levels become one. max: everything overlaps, the longest is the time. ecm: loads, "
          "stores and "

@@ -131,7 +131,7 @@ typedef struct columns { // of an array: one column of lines after the other
     columns *c = data;                                                                                                 \
     for (int64_t i = 0; i < rounds; i++, c->column = (c->column + LINE) % c->step) {                                   \
       char *at = c->base + c->column, *end = at + c->bytes;                                                            \
-      __asm__ volatile("1:\n\t" access "\n\tadd %2, %0\n\tcmp %1, %0\n\tjb 1b"                                        \
+      __asm__ volatile("1:\n\t" access "\n\tadd %2, %0\n\tcmp %1, %0\n\tjb 1b"                                         \
                        : "+r"(at)                                                                                      \
                        : "r"(end), "r"(c->step)                                                                        \
                        : "cc", "memory", "rax");                                                                       \

@@ -209,11 +209,17 @@ static void more_may_wait(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
   const struct CMUnitTest tests[] = {
-      TEST(a_sum_stays_in_a_register),        TEST(what_does_not_change_moves_out),
-      TEST(triangles_and_guards_are_counted), TEST(vectors_are_cut_to_those_of_the_machine),
-      TEST(strided_lanes_are_gathered),       TEST(short_chains_run_side_by_side),
-      TEST(a_vector_of_indices_is_not_computed), TEST(rows_go_line_by_line_and_columns_jump),
-      TEST(columns_of_whole_ways_crowd_into_one_set), TEST(copies_of_a_body_make_one_run), TEST(more_may_wait),
+      TEST(a_sum_stays_in_a_register),
+      TEST(what_does_not_change_moves_out),
+      TEST(triangles_and_guards_are_counted),
+      TEST(vectors_are_cut_to_those_of_the_machine),
+      TEST(strided_lanes_are_gathered),
+      TEST(short_chains_run_side_by_side),
+      TEST(a_vector_of_indices_is_not_computed),
+      TEST(rows_go_line_by_line_and_columns_jump),
+      TEST(columns_of_whole_ways_crowd_into_one_set),
+      TEST(copies_of_a_body_make_one_run),
+      TEST(more_may_wait),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
