@@ -3,6 +3,7 @@
 #include "cost/affine_program.h"
 #include "cost/line_walk.h"
 #include "cost/model.h"
+#include "cost/ready.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -87,9 +88,11 @@ nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const int64_t *sizes, con
   if (!t->walker) return nw_traffic_free(t), NULL;
   t->row = nw_xcalloc((size_t)(m->nlevels * nw_walker_sites(t->walker)) + 1, sizeof *t->row);
   bool ok = by_model(c, t, &caches, (nw_affine_share){thread, threads});
-  if (!ok && nw_error(c)->code == NW_ELIMIT && !threads) {
+  if (!ok && nw_error(c)->code == NW_ELIMIT) {
     nw_clear(c);
     t->n = 0;
+    t->walker->thread = thread;
+    t->walker->threads = threads;
     ok = by_simulator(c, t, &caches);
   }
   if (ok) return t;

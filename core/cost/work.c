@@ -41,6 +41,7 @@ static nw_class class_of(nw_class c, number n) {
 
 static void add(nw_nest_work *w, const char *name, int bits, double count) {
   int i = 0;
+  if (!(count > 0)) return;
   while (i < w->n && !(w->row[i].bits == bits && !strcmp(w->row[i].name, name))) i++;
   if (i == NW_NEST_OPERATIONS) return;
   if (i == w->n) w->row[w->n++] = (nw_nest_operation){name, bits, 0};

@@ -37,6 +37,19 @@ local function remark(loop, misses, all)
     loop.bottleneck)
 end
 
+-- Do loops that stand side by side take more, each by itself, than what they are in? They run beside one another then.
+local function is_overlapped(c)
+  local stack, inside = {}, {}
+  for _, loop in ipairs(c.loops) do
+    while #stack > 0 and stack[#stack].depth >= loop.depth do stack[#stack] = nil end
+    local around = stack[#stack]
+    if around and loop.name then inside[around] = (inside[around] or 0) + loop.cycles end
+    if loop.name or #stack == 0 then stack[#stack + 1] = loop end
+  end
+  for around, cycles in pairs(inside) do if cycles > 1.02 * around.cycles then return true end end
+  return false
+end
+
 --- The lowered nest with cycles, misses of the first level and the bottleneck beside each loop.
 function shown.nest(s, options)
   local o = errors.options("show", options, {"cost", "machine", "sizes", "threads"})
@@ -53,12 +66,16 @@ function shown.nest(s, options)
   end
   lines[#lines + 1] = ("# %s on %s (%s cycles), a prediction; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name,
     whole(c.cycles), c.bottleneck)
+  if is_overlapped(c) then
+    lines[#lines + 1] = "# loops side by side run beside one another, as far as a core looks ahead: their parts add up to more"
+  end
   return (table.concat(lines, "\n"):gsub("\n\n+#", "\n#"))
 end
 
 --- What a version should take: {text of the time, bottleneck}, the record; or why it is not known.
 function shown.version(s, version, o)
-  local c, why = tried("log", s, {machine = o.machine, sizes = o.sizes, version = version, conflicts = false})
+  local c, why = tried("log", s,
+    {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
   if c then return {written.seconds(c.seconds), c.bottleneck}, c end
   return {"?", why}
 end

@@ -56,8 +56,19 @@ local function predict(s, entry, o, row)
   return table.move(shown, 1, 2, #row + 1, row)
 end
 
+-- What is said about costs is said of nothing without them.
+local function check_costs(o)
+  for _, name in ipairs {"machine", "sizes", "threads"} do
+    if not o.cost and o[name] ~= nil then
+      errors.fail("invalid", ("s:log{cost = true, %s = ...}"):format(name), "log: %s is of costs, which are not asked for", name)
+    end
+  end
+  if o.cost then o = setmetatable({machine = require "nestwright.machine".of(o.machine)}, {__index = o}) end
+  return o
+end
+
 local function log(s, options)
-  local o = errors.options("log", options, {"cost", "machine", "sizes"})
+  local o = check_costs(errors.options("log", options, {"cost", "machine", "sizes", "threads"}))
   local line = line_of(s, core.schedule_log(s))
   local head = table.move(HEAD, 1, #HEAD, 1, {})
   if o.cost then table.move({"predicted", "bottleneck"}, 1, 2, #head + 1, head) end
@@ -193,13 +204,13 @@ end
 return function()
   local method = rows.definer(rows.methods "schedule", "schedule")
 
-  method("log", "(self: nw.schedule, options?: {cost?: boolean, machine?: any, sizes?: table}): nw.report",
+  method("log", "(self: nw.schedule, options?: {cost?: boolean, machine?: any, sizes?: table, threads?: integer}): nw.report",
     "The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, "
     .. "the step, statements added, removed and changed, operations "
     .. "of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields "
     .. "version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, "
     .. "buffers. cost = true: what each version should take by s:cost, and its bottleneck, as predicted (seconds) and bottleneck; "
-    .. "machine and sizes as there.", log)
+    .. "machine, sizes and threads as there.", log)
   method("history", "(self: nw.schedule): nw.report",
     "The tree of versions with the names of branches, and the one that is current.", versions)
   method("tree", "(self: nw.schedule): nw.report",

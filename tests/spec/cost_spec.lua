@@ -218,6 +218,27 @@ describe("cost", function()
     assert.is_number(log[1].predicted)
     assert.truthy(tostring(log):find "bottleneck")
     assert.has_error(function() s:show {cots = true} end)
+    support.fails_saying("threads is of costs, which are not asked for", s.log, s, {threads = 2})
+    support.fails_saying("there is no machine 'zen55'", s.log, s, {cost = true, machine = "zen55"})
+    assert.falsy(shown:find("side by side", 1, true))
+  end)
+
+  it("shows of versions what threads change", function()
+    local s, m = nw.schedule(matmul(16, 16, 128)), round_machine()
+    s:parallel "i"
+    local log = s:log {cost = true, machine = m, threads = 4}
+    assert.equal(s:cost({machine = m, threads = 4}).seconds, log[2].predicted)
+    assert.is_true(log[2].predicted < 0.5 * log[1].predicted)
+  end)
+
+  it("says of loops side by side that they run beside one another", function()
+    local I, F = nw.placeholder({8, 6, 30}, "f32", "I"), nw.placeholder({8, 3}, "f32", "F")
+    local c, q = nw.reduce_axis(8, "c"), nw.reduce_axis(3, "q")
+    local s = nw.schedule(nw.compute({6, 28}, function(y, x) return nw.sum(I(c, y, x + q) * F(c, q), {c, q}) end, "O"))
+    s:split("x", {factor = 16, tail = "guard"})
+    s:reorder("y", "x_o", "c", "q", "x_i")
+    s:vectorize "x_i"
+    assert.truthy(tostring(s:show {cost = true, machine = "zen5"}):find("loops side by side run beside one another", 1, true))
   end)
 
   it("is a function of a size", function()
