@@ -161,8 +161,8 @@ function schedule:load(path) end
 ---@return nw.report
 function schedule:locations(stage) end
 
----The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, the step, statements added, removed and changed, operations of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: what each version should take by s:cost, and its bottleneck, as predicted (seconds) and bottleneck; machine and sizes as there.
----@param options? {cost?: boolean, machine?: any, sizes?: table}
+---The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, the step, statements added, removed and changed, operations of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, buffers. cost = true: what each version should take by s:cost, and its bottleneck, as predicted (seconds) and bottleneck; machine, sizes and threads as there.
+---@param options? {cost?: boolean, machine?: any, sizes?: table, threads?: integer}
 ---@return nw.report
 function schedule:log(options) end
 
