@@ -186,7 +186,8 @@ local function curve(s, options)
     for level, row in ipairs(c.levels) do list[n].misses[level] = row.misses end
   end
   return report.new({rows = list, size = size}, text.curve(list, size), {plot = function(_, more)
-    return require "nestwright.plots.cost".curve(list, size, errors.options("plot", more, {"y", "title"}))
+    local how = errors.options("plot", more, {"y", "title"})
+    return require "nestwright.plots.cost".curve(list, size, machine.of(o.machine).name, how)
   end})
 end
 

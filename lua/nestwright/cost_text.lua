@@ -96,7 +96,7 @@ end
 local function add_counted(c, out)
   local parts = {}
   for n, exact in ipairs(c.exact) do
-    parts[n] = exact and ("L%d exact"):format(n) or ("L%d estimated, within %.2g %%"):format(n, 100 * c.error[n])
+    parts[n] = exact and ("L%d exact"):format(n) or ("L%d estimated, %.2g %% off where it was checked"):format(n, 100 * c.error[n])
   end
   out[#out + 1] = ("misses, of caches that begin empty and replace what was used least recently; %s: %s"):format(
     c.feed == "full" and "every level is asked everything" or "a level is asked what the one before has not",

@@ -83,7 +83,8 @@ end
 local function foot_of(how)
   local parts = {}
   for n, exact in ipairs(how.exact) do
-    parts[n] = exact and ("L%d exact"):format(n) or ("L%d estimated, within %.2g %%"):format(n, 100 * how.error[n])
+    parts[n] = exact and ("L%d exact"):format(n)
+      or ("L%d estimated, %.2g %% off where it was checked"):format(n, 100 * how.error[n])
   end
   return ("%s; %d accesses"):format(table.concat(parts, ", "), how.accesses)
 end
@@ -128,6 +129,10 @@ local function sweep(nw)
     end
     local found = nw.sweep {params = params, run = function(point) return point_of(nest, point, options) end}
     found.small = "Counted by the cache model, not measured."
+    found.titles = {}
+    for n = 1, 4 do
+      found.titles["L" .. n], found.titles["L" .. n .. "_written_back"] = "misses of L" .. n, "lines written back by L" .. n
+    end
     return found
   end
 end

@@ -255,7 +255,7 @@ describe("cost", function()
     for _, y in ipairs {"seconds", "cycles", "misses"} do
       local p = c:plot {y = y}
       assert.equal(3, #p.rows)
-      assert.truthy(p.caption:find("Predicted, not measured", 1, true))
+      assert.truthy(p.caption:find("Predicted for round, not measured", 1, true))
     end
     if support.have_gnuplot() then support.picture(c:plot {y = "cycles"}) end
     assert.has_error(function() c:plot {y = "joy"} end)

@@ -201,6 +201,7 @@ describe("a nest", function()
     assert.same({8, 64, 256}, {s[1].L1, s[2].L1, s[3].L1})
     assert.equal(2048, s[3].accesses)
     assert.truthy(tostring(s:plot {y = "L1"}):find "Counted by the cache model, not measured%.")
+    assert.truthy(s:plot({y = "L1"}).script:find("misses of L1 over N", 1, true))
     fails("K is no parameter", "invalid", n.sweep, n, {K = {1}})
   end)
 

@@ -175,6 +175,7 @@ end
 function sweep.writer(kind, unit)
   if kind.time then return function(v) return v == 0 and "0" or written.seconds(v) end end
   return function(v)
+    if unit and math.abs(v) >= 1e5 then return written.count(v) .. " " .. unit end
     local text = math.abs(v) >= 1e6 and v == v and ("%.3g"):format(v) or ("%.6g"):format(v)
     return unit and text .. " " .. unit or text
   end
@@ -320,13 +321,15 @@ local function heat(s, o, list)
     kind = kind_of(list, column, o.unit), list = list}
 end
 
---- s: a sweep; o: the options of sweep:plot, read. s.small: its small print, where it was not measured.
+--- s: a sweep; o: the options of sweep:plot, read. s.small: its small print, where it was not measured; s.titles: what columns are
+--- called in the picture.
 function sweep.make(s, o)
   if o.style ~= nil and not STYLES[o.style] then fail(nil, "style is 'lines', 'bars' or 'heat', not '%s'", tostring(o.style)) end
   local list = chosen(s, o.where)
   local is_heat = o.style == "heat" or o.style == nil and o.value ~= nil
   local d = is_heat and heat(s, o, list) or curves(s, o, list, o.style)
   check_fits(o, d.style)
+  d.column = s.titles and s.titles[d.column] or d.column
   d.log, d.unit, d.small = o.log, o.unit and errors.expect("plot: unit", o.unit, "string"), s.small or sweep.small_print(list)
   d.better = check_best(o.best, d.kind or d.series[1].kind)
   local title = o.title or (is_heat and sweep.column(d.column) or ("%s over %s"):format(d.column:gsub("^time, .*", "time"), d.x))
