@@ -126,13 +126,19 @@ static void range_of_loop(nw_ranges *r, nw_pool *pool, const nw_stmt *s) {
 // Makes r (the caller frees it). Guards hold strictly below themselves, so the statement a path ends in can be asked
 // whether its own condition is needed; `path` may be NULL: sizes and facts only.
 void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path) {
+  int last = path ? path->n - 1 : -1;
+  nw_ranges_around(r, p, path);
+  if (last >= 0 && path->at[last]->kind == NW_LOOP) range_of_loop(r, p->pool, path->at[last]);
+}
+
+void nw_ranges_around(nw_ranges *r, const nw_program *p, const nw_path *path) {
   nw_ranges_init(r, p->pool);
   for (int i = 0; i < p->nsizes; i++) nw_ranges_push(r, p->size[i].name, p->size[i].lo, NULL);
   for (int i = 0; i < p->nfacts; i++) nw_ranges_fact(r, p->fact[i]);
-  for (int i = 0; path && i < path->n; i++) {
+  for (int i = 0; path && i < path->n - 1; i++) {
     const nw_stmt *s = path->at[i];
     if (s->kind == NW_LOOP) range_of_loop(r, p->pool, s);
-    if (s->kind == NW_GUARD && i < path->n - 1) nw_ranges_fact(r, s->guard.cond);
+    if (s->kind == NW_GUARD) nw_ranges_fact(r, s->guard.cond);
   }
 }
 

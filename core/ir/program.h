@@ -286,6 +286,8 @@ bool nw_same_tree(const nw_stmt *a, const nw_stmt *b); // same structure, expres
 void nw_stmt_subst(nw_program *p, nw_stmt *s, const char *var, const nw_expr *by);
 // Ranges of the sizes, facts and the loops on a path (outermost first), ready for nw_prove and nw_simplify.
 void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path);
+// The same where the statement stands that the path ends in: inside all that is around it.
+void nw_ranges_around(nw_ranges *r, const nw_program *p, const nw_path *path);
 // The expression a block's target value or index becomes when its variables are replaced by their bindings.
 const nw_expr *nw_block_bound(const nw_program *p, const nw_stmt *block, const nw_expr *e);
 

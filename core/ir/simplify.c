@@ -201,8 +201,24 @@ static const nw_expr *simplify_args(simplifier *s, const nw_expr *e) {
   return e;
 }
 
+// The number that the facts say e is; NULL: they do not. A fact `M % 8 == 3` makes M % 8 a 3.
+static const nw_expr *number_of(const nw_expr *fact, const nw_expr *e) {
+  if (fact->op == NW_OP_AND) {
+    const nw_expr *left = number_of(fact->arg[0], e);
+    return left ? left : number_of(fact->arg[1], e);
+  }
+  bool is = fact->op == NW_OP_EQ && fact->arg[0] == e && fact->arg[1]->op == NW_OP_INT;
+  return is ? fact->arg[1] : NULL;
+}
+
+static const nw_expr *known_number(const simplifier *s, const nw_expr *e) {
+  const nw_expr *number = NULL;
+  for (int i = 0; nw_is_index(e) && i < s->r.nfact && !number; i++) number = number_of(s->r.fact[i], e);
+  return number ? number : e;
+}
+
 static const nw_expr *simplify(simplifier *s, const nw_expr *e) {
-  if (e->n == 0) return e;
+  if (e->n == 0) return known_number(s, e);
   const nw_expr *done = *nw_memo_at(s->memo, e);
   if (done) return done;
   const nw_expr *out;
@@ -211,7 +227,7 @@ static const nw_expr *simplify(simplifier *s, const nw_expr *e) {
   else if (e->op == NW_OP_AND || e->op == NW_OP_OR)
     out = simplify_logic(s, e);
   else
-    out = decide(s, simplify_args(s, e));
+    out = known_number(s, decide(s, simplify_args(s, e)));
   *nw_memo_at(s->memo, e) = out;
   return out;
 }

@@ -92,10 +92,8 @@ static bool widen(void *env, const nw_path *path) {
   bool inside = false;
   for (int i = 0; i < path->n; i++) inside |= path->at[i] == w->out->at;
   if (dim < 0 || !inside) return true;
-  nw_path outside = *path;
-  outside.n--;
   nw_ranges r;
-  nw_ranges_of(&r, w->p, &outside);
+  nw_ranges_around(&r, w->p, path);
   const nw_expr *e = plain_extent(&r, path), **most = &w->out->extent[dim];
   bool fits = e && (!*most || nw_prove(&r, nw_le(r.pool, e, *most)) || nw_prove(&r, nw_le(r.pool, *most, e)));
   if (fits && (!*most || !nw_prove(&r, nw_le(r.pool, e, *most)))) *most = e;

@@ -78,10 +78,8 @@ static void merge_conditions(nw_step *st, nw_stmt *a, const nw_stmt *b) {
 // ---- are they neighbours
 
 static bool adjacent(nw_step *st, const nw_path *pa, const nw_stmt *a, const nw_stmt *b) {
-  nw_path outside = *pa;
   nw_ranges r;
-  outside.n--;
-  nw_ranges_of(&r, st->p, &outside);
+  nw_ranges_around(&r, st->p, pa);
   bool yes = nw_prove(&r, nw_eq(st->p->pool, nw_add(st->p->pool, a->loop.begin, a->loop.extent), b->loop.begin));
   nw_ranges_free(&r);
   return yes;

@@ -70,11 +70,10 @@ static bool collect_loop(void *env, nw_stmt *s) {
 
 // Which pieces have no round, as far as can be proven; one always stays.
 static void find_empty(nw_step *st, const nw_stmt *loop, int n, const nw_piece *piece, int *first, bool *empty) {
-  nw_path outside;
+  nw_path path;
   nw_ranges r;
-  nw_find(st->p, loop->id, &outside);
-  outside.n--;
-  nw_ranges_of(&r, st->p, &outside);
+  nw_find(st->p, loop->id, &path);
+  nw_ranges_around(&r, st->p, &path);
   for (int i = 0; i < n; i++) empty[i] = nw_prove(&r, nw_le(st->p->pool, piece[i].end, piece[i].begin));
   nw_ranges_free(&r);
   for (int i = 0; empty[*first] && i < n; i++)

@@ -79,9 +79,7 @@ bool nw_apply_add_unit_loop(void *step) {
 
 static bool runs_once(nw_step *st, const nw_path *path) {
   nw_ranges r;
-  nw_path outside = *path;
-  outside.n--;
-  nw_ranges_of(&r, st->p, &outside);
+  nw_ranges_around(&r, st->p, path);
   bool once = nw_prove(&r, nw_eq(st->p->pool, path->at[path->n - 1]->loop.extent, nw_index(st->p->pool, 1)));
   nw_ranges_free(&r);
   return once;

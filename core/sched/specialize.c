@@ -103,10 +103,8 @@ static void make_versions(nw_step *st, const nw_path *path, nw_stmt *s, const nw
 
 // 1: it always holds there, -1: never, 0: it depends.
 static int known_there(nw_step *st, const nw_path *path, const nw_expr *cond) {
-  nw_path around = *path;
   nw_ranges r;
-  if (around.n > 1) around.n--;
-  nw_ranges_of(&r, st->p, &around);
+  nw_ranges_around(&r, st->p, path);
   int known = nw_prove(&r, cond) ? 1 : nw_disprove(&r, cond) ? -1 : 0;
   nw_ranges_free(&r);
   return known;

@@ -94,8 +94,7 @@ bool nw_all_tail(nw_step *st, const nw_stmt *loop, const nw_expr *block) {
   nw_path path;
   nw_ranges r;
   nw_find(st->p, loop->id, &path);
-  path.n--;
-  nw_ranges_of(&r, st->p, &path);
+  nw_ranges_around(&r, st->p, &path);
   bool all = nw_prove(&r, nw_lt(st->p->pool, loop->loop.extent, block));
   nw_ranges_free(&r);
   return all;

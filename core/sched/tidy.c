@@ -31,10 +31,8 @@ static void tidy_alloc(const nw_ranges *r, nw_stmt *s) {
 // The extent of a fused loop stays the product of its dimensions.
 static void tidy_loop(const nw_program *p, const nw_path *path, nw_stmt *s) {
   if (s->loop.nfused) return;
-  nw_path outside = *path;
-  outside.n--;
   nw_ranges r;
-  nw_ranges_of(&r, p, &outside);
+  nw_ranges_around(&r, p, path);
   s->loop.begin = nw_simplify(&r, s->loop.begin);
   s->loop.extent = nw_simplify(&r, s->loop.extent);
   nw_ranges_free(&r);

@@ -15,7 +15,7 @@ local function gemm(n, threads, rounds)
   local c, d = nw.zeros({n, n}, "f32"), nw.zeros({n, n}, "f32")
   local f = schedules.gemm(n, threads):build {threads = threads}
   f(a, b, c)
-  peers.sgemm(n, a:pointer(), b:pointer(), d:pointer(), threads)
+  peers.sgemm({n, n, n}, a:pointer(), b:pointer(), d:pointer(), threads)
   assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "our GEMM and OpenBLAS disagree")
   local ours, theirs, peak = math.huge, math.huge, 0
   local med_ours, med_theirs, med_peak = {}, {}, {}
@@ -23,9 +23,9 @@ local function gemm(n, threads, rounds)
     local p = nw.peak_flops(threads)
     local t = f:time(a, b, c, {reps = threads, warmup = 0}).min
     if threads > 1 then peers.rest(40) end -- OpenBLAS's threads and ours spin for a while after their work
-    local o = peers.sgemm(n, a:pointer(), b:pointer(), d:pointer(), threads)
+    local o = peers.sgemm({n, n, n}, a:pointer(), b:pointer(), d:pointer(), threads)
     if threads > 1 then
-      o = math.min(o, peers.sgemm(n, a:pointer(), b:pointer(), d:pointer(), threads))
+      o = math.min(o, peers.sgemm({n, n, n}, a:pointer(), b:pointer(), d:pointer(), threads))
       peers.rest(40)
     end
     ours, theirs, peak = math.min(ours, t), math.min(theirs, o), math.max(peak, p)

@@ -14,13 +14,18 @@ static double seconds(clockid_t clock) {
 
 static clockid_t clock_for(int threads) { return threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC; }
 
-static int l_sgemm(lua_State *L) { // sgemm(n, a, b, c, threads)
-  int n = (int)luaL_checkinteger(L, 1), threads = (int)luaL_checkinteger(L, 5);
+static int l_sgemm(lua_State *L) { // sgemm({m, n, k}, a, b, c, threads)
+  int size[3], threads = (int)luaL_checkinteger(L, 5);
+  for (int i = 0; i < 3; i++) {
+    lua_geti(L, 1, i + 1);
+    size[i] = (int)luaL_checkinteger(L, -1);
+  }
+  int m = size[0], n = size[1], k = size[2];
   const float *a = lua_touserdata(L, 2), *b = lua_touserdata(L, 3);
   float *c = lua_touserdata(L, 4);
   openblas_set_num_threads(threads);
   double t = seconds(clock_for(threads));
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c, n);
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, k, b, n, 0, c, n);
   lua_pushnumber(L, seconds(clock_for(threads)) - t);
   return 1;
 }
