@@ -362,6 +362,8 @@ NW_API const char *nw_sched_notes(const nw_sched *s); // remarks of the last ste
 // Loops: handles are ids.
 NW_API int nw_sched_loop(nw_sched *s, const char *name); // 0 and an error if there is none
 NW_API const char *nw_sched_loop_name(nw_sched *s, int id); // NULL and NW_ESTALE, naming the step that consumed it
+NW_API char *nw_sched_loop_begin(nw_sched *s, int id); // as text, heap; NULL as above, "0" for a piece that is empty
+NW_API char *nw_sched_loop_extent(nw_sched *s, int id);
 NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids); // outermost first; stage NULL: all
 NW_API int nw_sched_stages(nw_sched *s, int max, const char **names);
 NW_API char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t); // what programs call it
@@ -392,6 +394,10 @@ typedef struct nw_build_opts {
   bool no_cache; // compile anew even when the object cache has it
 } nw_build_opts;
 NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o);
+// Several of one computation: a call runs the first whose facts hold. The last assumes nothing that the others do not.
+NW_API nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one);
+NW_API double nw_kernel_dispatch_seconds(nw_kernel *k, int n, nw_array *const *args); // that finding it takes; < 0: failed
+NW_API int64_t nw_kernel_code_bytes(const nw_kernel *k); // of machine code
 NW_API nw_kernel *nw_kernel_retain(nw_kernel *k);
 NW_API void nw_kernel_release(nw_kernel *k);
 // Parameters in the order of the computation: inputs, then outputs. Sizes are inferred from the shapes of the arrays.

@@ -27,20 +27,35 @@ static bool make_workspace(nw_kernel *k, int i) {
 }
 
 void nw_kernel_end(nw_kernel *k) {
+  if (k->running) k = k->running;
   for (int i = 0; i < k->exec->nstorage; i++) {
     nw_mem_put(&nw_session_of(k->ctx)->mem, k->work[i]);
     k->work[i] = NULL;
   }
 }
 
-bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args) {
-  if (!nw_formals_count(k->ctx, &k->formals, n) || !nw_formals_check(k->ctx, &k->formals, n, args, k->sizes))
-    return false;
+static bool set_up(nw_kernel *k, nw_array *const *args) {
   for (int i = 0, at = 0; i < k->exec->p->nbuffers; i++)
     k->params[i] = k->exec->p->buffer[i]->role == NW_TEMP ? NULL : args[at++]->data;
   for (int i = 0; i < k->exec->nstorage; i++)
     if (!make_workspace(k, i)) return nw_kernel_end(k), false;
   return true;
+}
+
+// The one that these sizes ask for; its facts were looked at to find it.
+static bool set_up_case(nw_kernel *k, nw_array *const *args) {
+  nw_kernel *one = nw_kernel_case(k, k->sizes);
+  memcpy(one->sizes, k->sizes, (size_t)k->formals.nsizes * sizeof *k->sizes);
+  k->running = one;
+  k->entry = one->entry;
+  k->frame = one->frame;
+  return set_up(one, args);
+}
+
+bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args) {
+  if (!nw_formals_count(k->ctx, &k->formals, n) || !nw_formals_check(k->ctx, &k->formals, n, args, k->sizes))
+    return false;
+  return k->ncases ? set_up_case(k, args) : set_up(k, args);
 }
 
 bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args) {

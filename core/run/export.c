@@ -57,6 +57,9 @@ bool nw_kernel_export(nw_kernel *k, const char *path) {
   static const char entry[] = "nw_kernel_entry";
   nw_glue glue;
   if (!k || nw_stopped(k->ctx)) return false;
+  if (k->ncases)
+    return nw_fail(k->ctx, NW_EINVAL, "s:checkout(version):build():export(path) exports one of them",
+                   "export: a kernel of several versions is not exported");
   char *header = header_path(path);
   if (!header)
     return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.so\"", "export: %s is not the name of a shared library", path);

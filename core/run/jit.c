@@ -1,6 +1,7 @@
 // The JIT: module -> object -> code in memory, and back out of it.
 #include "run/jit.h"
 #include "codegen/llvm.h"
+#include <elf.h>
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/Orc.h>
@@ -285,6 +286,17 @@ static nw_machine_code *already(nw_jit *j, nwj_key key) {
   return NULL;
 }
 
+// What the sections of an object file hold that are executed.
+static size_t code_bytes(const char *object, size_t n) {
+  const Elf64_Ehdr *head = (const Elf64_Ehdr *)object;
+  size_t bytes = 0;
+  if (n < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return 0;
+  const Elf64_Shdr *section = (const Elf64_Shdr *)(object + head->e_shoff);
+  for (int i = 0; i < head->e_shnum; i++)
+    if (section[i].sh_flags & SHF_EXECINSTR) bytes += section[i].sh_size;
+  return bytes;
+}
+
 static nw_machine_code *jit_compile(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n) {
   opt = opt < 0 ? 0 : opt >= NWJ_LEVELS ? NWJ_LEVELS - 1 : opt;
   *error = 0;
@@ -301,13 +313,17 @@ static nw_machine_code *jit_compile(nw_jit *j, const nw_exec *e, int opt, bool *
   if (!object) object = compile_object(j, e, opt, name, error, n);
   if (!object) return NULL;
   if (keep && !*cached) nwj_cache_put(&j->cache, key, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
+  size_t bytes = code_bytes(LLVMGetBufferStart(object), LLVMGetBufferSize(object));
   m = link_object(j, object, name, error, n);
   if (!m) return NULL;
+  m->bytes = bytes;
   m->key = key;
   m->opt = opt;
   m->exec = nw_exec_retain((nw_exec *)e);
   return m;
 }
+
+static size_t jit_bytes(const nw_machine_code *m) { return m->bytes; }
 
 static nw_entry jit_entry(const nw_machine_code *m) { return m->entry; }
 
@@ -332,6 +348,6 @@ const nw_jit_api *nw_jit_entry(void);
 
 const nw_jit_api *nw_jit_entry(void) {
   static const nw_jit_api api = {jit_open, jit_close,       jit_compile, jit_entry,
-                                 nwj_text, nwj_object_file, jit_free,    jit_cpu};
+                                 nwj_text, nwj_object_file, jit_bytes, jit_free,    jit_cpu};
   return &api;
 }

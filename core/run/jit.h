@@ -45,6 +45,7 @@ struct nw_machine_code {
   nw_exec *exec; // counted, to show the code again
   LLVMOrcResourceTrackerRef tracker;
   nw_entry entry;
+  size_t bytes; // of instructions
 };
 
 LLVMTargetMachineRef nwj_machine(nw_jit *j, int opt);

@@ -27,7 +27,7 @@ static bool for_this_machine(nw_ctx *c, const nw_program *p) {
                  nw_loop_kind_name(loop->loop.mark));
 }
 
-static nw_kernel *new_kernel(nw_ctx *c, nw_exec *e, int threads) {
+nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads) {
   nw_kernel *k = nw_xcalloc(1, sizeof *k);
   size_t n = (size_t)e->p->nbuffers + 1;
   *k = (nw_kernel){.refs = 1, .ctx = c, .exec = e, .threads = threads, .formals = nw_formals_of_program(e->p)};
@@ -72,7 +72,7 @@ nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o) {
   nw_exec *e = nw_lower(p, NULL);
   if (!e) return NULL;
   if (!small_enough(c, e)) return nw_exec_release(e), NULL;
-  nw_kernel *k = new_kernel(c, e, thread_count(e, o->threads));
+  nw_kernel *k = nw_kernel_new(c, e, thread_count(e, o->threads));
   if (!generate(k, o)) return nw_kernel_release(k), NULL;
   k->compile_ms = (nw_now() - start) * 1e3;
   return k;
@@ -86,6 +86,9 @@ nw_kernel *nw_kernel_retain(nw_kernel *k) {
 void nw_kernel_release(nw_kernel *k) {
   if (!k || --k->refs) return;
   if (k->code) nw_session_of(k->ctx)->api->free(k->code);
+  for (int i = 0; i < k->ncases; i++) nw_kernel_release(k->one[i]);
+  free(k->one);
+  free(k->table);
   nw_formals_free(&k->formals);
   nw_exec_release(k->exec);
   free(k->sizes);
@@ -104,9 +107,23 @@ const char *nw_kernel_param(const nw_kernel *k, int i, bool *is_output) {
 
 double nw_kernel_compile_ms(const nw_kernel *k) { return k->compile_ms; }
 
-int nw_kernel_unsafe(const nw_kernel *k) { return k->exec->p->unsafe; }
+int nw_kernel_unsafe(const nw_kernel *k) {
+  int n = k->exec->p->unsafe;
+  for (int i = 0; i < k->ncases; i++) n = k->one[i]->exec->p->unsafe > n ? k->one[i]->exec->p->unsafe : n;
+  return n;
+}
 
-bool nw_kernel_was_cached(const nw_kernel *k) { return k->cached; }
+bool nw_kernel_was_cached(const nw_kernel *k) {
+  bool all = k->cached || k->ncases;
+  for (int i = 0; i < k->ncases; i++) all = all && k->one[i]->cached;
+  return all;
+}
+
+int64_t nw_kernel_code_bytes(const nw_kernel *k) {
+  int64_t n = k->code ? nw_session_of(k->ctx)->api->bytes(k->code) : 0;
+  for (int i = 0; i < k->ncases; i++) n += nw_kernel_code_bytes(k->one[i]);
+  return n;
+}
 
 static char *with_mark(char *text, int unsafe, const char *comment) {
   nw_str b = {0};
@@ -116,11 +133,29 @@ static char *with_mark(char *text, int unsafe, const char *comment) {
 }
 
 // "lowered", "llvm" (after optimisation), "llvm-plain" (before), "asm".
-char *nw_kernel_text(nw_kernel *k, const char *what) {
+static char *text_of_one(nw_kernel *k, const char *what) {
   if (!strcmp(what, "lowered")) return nw_program_show(k->exec->p, NULL);
   const nw_jit_api *api = nw_session_of(k->ctx)->api;
   char *text = api->text(nw_session_jit(k->ctx), k->code, what);
   if (text && k->exec->p->unsafe) return with_mark(text, k->exec->p->unsafe, strcmp(what, "asm") ? ";" : "#");
   if (text) return text;
   return nw_fail(k->ctx, NW_EINVAL, "lowered, llvm, llvm-plain or asm", "a kernel has no view '%s'", what);
+}
+
+// One after the other, each behind the condition under which it runs.
+static char *texts_of_cases(nw_kernel *k, const char *what) {
+  nw_str b = {0};
+  const char *comment = !strncmp(what, "llvm", 4) ? ";" : "#";
+  for (int i = 0; i < k->ncases; i++) {
+    char *text = text_of_one(k->one[i], what), *condition = nw_kernel_condition(k, i);
+    if (text) nw_str_fmt(&b, "%s%s %s\n%s", i ? "\n" : "", comment, condition, text);
+    free(condition);
+    free(text);
+    if (!text) return nw_str_free(&b), NULL;
+  }
+  return nw_str_take(&b);
+}
+
+char *nw_kernel_text(nw_kernel *k, const char *what) {
+  return k->ncases ? texts_of_cases(k, what) : text_of_one(k, what);
 }

@@ -17,7 +17,16 @@ struct nw_kernel {
   nw_frame frame;
   void **params, **work; // by buffer of the lowered program
   int64_t *stride;
+  // Of a kernel of several (dispatch.c): frame and entry are those of the one that the sizes of the call ask for.
+  int ncases;
+  nw_kernel **one; // counted
+  nw_kernel *running;
+  unsigned char *table; // the case by the value of the only size, or NULL
 };
+
+nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads); // takes e; no code yet
+nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // of a kernel of several
+char *nw_kernel_condition(const nw_kernel *k, int i); // when case i runs, heap
 
 // The JIT of the session, opened at the first compile; NULL and a diagnostic when it cannot be.
 nw_jit *nw_session_jit(nw_ctx *c);

@@ -141,7 +141,7 @@ nw_log *nw_kernel_log(nw_kernel *k, int n, nw_array *const *args) {
   k->frame.log = NULL;
   nw_kernel_end(k);
   gather(l);
-  name_loops(l, k->exec->p);
+  name_loops(l, (k->running ? k->running : k)->exec->p);
   if (good) return l;
   nw_log_free(l);
   return NULL;

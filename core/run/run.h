@@ -25,6 +25,7 @@ typedef struct nw_jit_api {
   char *(*text)(nw_jit *j, const nw_machine_code *m, const char *what); // "llvm", "asm"
   // The object file, for a linker, with this name as its public entry; heap.
   char *(*object)(nw_jit *j, const nw_machine_code *m, const char *entry, size_t *size, char *error, size_t n);
+  size_t (*bytes)(const nw_machine_code *m); // of instructions
   void (*free)(nw_machine_code *m);
   const char *(*cpu)(const nw_jit *j);
 } nw_jit_api;

@@ -163,6 +163,17 @@ const char *nw_sched_loop_name(nw_sched *s, int id) {
   return name;
 }
 
+static char *bound_of(nw_sched *s, int id, const nw_expr *(*bound)(const nw_stmt *)) {
+  nw_path path;
+  if (!nw_sched_loop_name(s, id)) return NULL;
+  return nw_find(nw_sched_program(s), id, &path) ? nw_expr_show(bound(path.at[path.n - 1])) : nw_xstrdup("0");
+}
+
+static const nw_expr *begin_of(const nw_stmt *loop) { return loop->loop.begin; }
+static const nw_expr *extent_of(const nw_stmt *loop) { return loop->loop.extent; }
+char *nw_sched_loop_begin(nw_sched *s, int id) { return bound_of(s, id, begin_of); }
+char *nw_sched_loop_extent(nw_sched *s, int id) { return bound_of(s, id, extent_of); }
+
 typedef struct listing {
   int n, max;
   int *ids;

@@ -38,6 +38,17 @@ static int loop_name(lua_State *L) {
   return 1;
 }
 
+static int push_bound(lua_State *L, char *(*bound)(nw_sched *, int)) {
+  int id = loop_id(L, 1);
+  char *text = bound(nwl_loop_sched(L, 1), id);
+  if (!text) return nwl_raise(L);
+  nwl_push_text(L, text);
+  return 1;
+}
+
+static int loop_begin(lua_State *L) { return push_bound(L, nw_sched_loop_begin); }
+static int loop_extent(lua_State *L) { return push_bound(L, nw_sched_loop_extent); }
+
 static int loop_schedule(lua_State *L) {
   loop_id(L, 1);
   lua_getiuservalue(L, 1, 1);
@@ -81,6 +92,8 @@ static int loop_tostring(lua_State *L) {
 static const luaL_Reg loop_meta[] = {{"__tostring", loop_tostring}, {NULL, NULL}};
 static const nwl_row loop_fields[] = {
     {"name", loop_name, "string", "The loop's name in the nest; an error when a step has consumed it."},
+    {"begin", loop_begin, "string", "The value its variable begins with, in sizes and in the loops around it; conditions take it as it is."},
+    {"extent", loop_extent, "string", "How many rounds it has, in sizes and in the loops around it: \"M // 8\"."},
     {"schedule", loop_schedule, "nw.schedule", "The schedule it belongs to."},
     {"alive", loop_alive, "boolean", "False once a step has consumed the loop."},
     {NULL, NULL, NULL, NULL},

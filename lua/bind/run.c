@@ -5,6 +5,7 @@
 
 #define MAX_ARGS 64
 #define MAX_REPS 100000
+#define MAX_CASES 255
 
 static nw_array *array_arg(lua_State *L, int arg, const char *name) {
   return nwl_check(L, arg, &nwl_array_class, name);
@@ -23,6 +24,26 @@ static int f_compile(lua_State *L) {
   nw_clear(nwl_ctx(L));
   b->p = nw_compile(nwl_ctx(L), nw_sched_program(s), &o);
   return b->p ? 1 : nwl_raise(L);
+}
+
+// kernel_dispatch({k, ...})
+static int f_kernel_dispatch(lua_State *L) {
+  nw_kernel *one[MAX_CASES];
+  int n = nwl_list_length(L, 1, MAX_CASES, "kernels");
+  for (int i = 0; i < n; i++) {
+    lua_geti(L, 1, i + 1);
+    one[i] = kernel_arg(L, -1);
+    lua_pop(L, 1);
+  }
+  nwl_box *b = nwl_new(L, &nwl_kernel_class, release_kernel);
+  nw_clear(nwl_ctx(L));
+  b->p = nw_kernel_dispatch(nwl_ctx(L), n, one);
+  return b->p ? 1 : nwl_raise(L);
+}
+
+static int kernel_code_bytes(lua_State *L) {
+  lua_pushinteger(L, nw_kernel_code_bytes(kernel_arg(L, 1)));
+  return 1;
 }
 
 static int kernel_params(lua_State *L) {
@@ -164,6 +185,19 @@ static int f_kernel_once(lua_State *L) {
   return 1;
 }
 
+// kernel_dispatch_seconds(k, arrays)
+static int f_kernel_dispatch_seconds(lua_State *L) {
+  nw_kernel *k = kernel_arg(L, 1);
+  nw_array *args[MAX_ARGS];
+  int n = nwl_list_length(L, 2, MAX_ARGS, "arguments");
+  read_arrays(L, 2, n, k, args);
+  nw_clear(nwl_ctx(L));
+  double t = nw_kernel_dispatch_seconds(k, n, args);
+  if (t < 0) return nwl_raise(L);
+  lua_pushnumber(L, t);
+  return 1;
+}
+
 // kernel_compare({{kernel, {arrays}}, ...}, rounds): one record each, measured in turn.
 static int f_kernel_compare(lua_State *L) {
   nw_kernel *k[MAX_ARGS];
@@ -234,6 +268,7 @@ static int kernel_unsafe(lua_State *L) {
 
 static const nwl_row kernel_fields[] = {
     {"unsafe", kernel_unsafe, "boolean", "Whether steps of its schedule were not judged."},
+    {"code_bytes", kernel_code_bytes, "integer", "Bytes of machine code, of all its versions."},
     {"compile_ms", kernel_compile_ms, "number", "Milliseconds it took to lower, compile and link."},
     {"cached", kernel_cached, "boolean", "Whether the machine code came from the cache."},
     {NULL, NULL, NULL, NULL},
@@ -270,6 +305,10 @@ static int f_evaluate(lua_State *L) {
 const nwl_row nwl_run_rows[] = {
     {"compile", f_compile, "(s: nw.schedule, threads?: integer, opt?: integer, no_cache?: boolean): nw.kernel",
      "Machine code of a schedule."},
+    {"kernel_dispatch", f_kernel_dispatch, "(kernels: nw.kernel[]): nw.kernel",
+     "One kernel of several: a call runs the first whose facts hold."},
+    {"kernel_dispatch_seconds", f_kernel_dispatch_seconds, "(k: nw.kernel, arguments: nw.array[]): number",
+     "Seconds that finding the version for a call takes."},
     {"kernel_args", kernel_args, "(k: nw.kernel, arguments: nw.array[]): nw.array[]",
      "Completes arguments with outputs."},
     {"kernel_text", kernel_text, "(k: nw.kernel, what: string): string", "A kernel's code as text."},

@@ -97,6 +97,20 @@ local function make_inputs(what, inputs)
   return arrays
 end
 
+-- One kernel of several versions.
+local function dispatching(s, o)
+  local was, kernels = s:version(), {}
+  local ok, problem = pcall(function()
+    for n, version in ipairs(errors.expect("build: versions", o.versions, "table")) do
+      s:checkout(version)
+      kernels[n] = core.compile(s, o.threads, o.opt, o.cache == false)
+    end
+  end)
+  s:checkout(was)
+  if not ok then error(problem, 0) end
+  return core.kernel_dispatch(kernels)
+end
+
 -- Random inputs of a schedule, and its outputs, at these values of its sizes.
 local function sized_arrays(s, values)
   local signature, arrays = inside.signature(s), {}
@@ -195,12 +209,14 @@ return function(nw)
   local schedule_method = rows.definer(rows.methods "schedule", "schedule")
   local kernel_method = rows.definer(rows.methods "kernel", "kernel")
 
-  schedule_method("build", "(self: nw.schedule, options?: {threads?: integer, opt?: integer, cache?: boolean}): nw.kernel",
+  schedule_method("build",
+    "(self: nw.schedule, options?: {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[]}): nw.kernel",
     "Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; "
-    .. "f(a, b, c) fills c.",
+    .. "f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the "
+    .. "first whose facts hold for its sizes, and the last must hold for all.",
     function(s, options)
-      local o = errors.options("build", options, {"threads", "opt", "cache"})
-      local kernel = core.compile(s, o.threads, o.opt, o.cache == false)
+      local o = errors.options("build", options, {"threads", "opt", "cache", "versions"})
+      local kernel = o.versions and dispatching(s, o) or core.compile(s, o.threads, o.opt, o.cache == false)
       built[kernel] = {threads = o.threads, inputs = inside.signature(s).inputs}
       return kernel
     end)

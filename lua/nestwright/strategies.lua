@@ -1,0 +1,221 @@
+--- Strategies of loop partitioning: what becomes of a loop whose rounds no tile divides. A row each; what one does are ordinary steps
+--- of the schedule, judged, shown and undone like others, and every piece is tiled by the kernel that suits it.
+local errors = require "nestwright.errors"
+local plans = require "nestwright.plans"
+
+local strategies = {}
+
+-- ---- pieces
+
+local piece = {}
+local piece_meta = {__name = "nestwright.piece", __index = piece}
+
+function piece_meta.__tostring(p)
+  return ("piece: %s rounds of %d (%s, %s)"):format(p.outer.extent, p.kernel.rows, p.outer.name, p.inner.name)
+end
+
+-- The name that a loop had before it was copied: of i.tail/jo it is jo.
+local function plain(name) return name:match "[^/]*$" end
+
+local function stands_around(loops, loop)
+  for _, l in ipairs(loops) do if l.name == loop.name then return true end end
+  return false
+end
+
+--- The loop of this piece that is called so in the nest that was cut.
+function piece:loop(name)
+  for _, stage in ipairs(self.schedule:stages()) do
+    local loops = stage:loops()
+    if stands_around(loops, self.inner) then
+      for _, loop in ipairs(loops) do if plain(loop.name) == name then return loop end end
+    end
+  end
+  errors.fail("invalid", nil, "partition: there is no loop %s around %s", name, self.inner.name)
+end
+
+-- ---- tiles
+
+-- Tiles a loop by a kernel; the loop over the rest, where there may be one.
+local function tile(x, loop, kernel, tail)
+  local n = math.tointeger(loop.extent)
+  if n and n < kernel.rows and tail == "cut" then return loop end
+  local outer, inner, rest = x.schedule:split(loop, kernel.rows, {tail = tail})
+  local p = setmetatable({schedule = x.schedule, outer = outer, inner = inner, kernel = kernel}, piece_meta)
+  x.pieces[#x.pieces + 1] = p
+  kernel.schedule(x.schedule, p)
+  return rest
+end
+
+local function largest_up_to(kernels, rows)
+  for _, k in ipairs(kernels) do if k.rows <= rows then return k end end
+end
+
+-- The part before round n of a loop, counted from its begin, and the rest.
+local function cut(x, loop, n)
+  return x.schedule:cut(loop, ("%s + (%s)"):format(loop.begin, n))
+end
+
+-- Tiles a loop of a known number of rounds: list has the tiles, {kernel, count}, whose rows add up to it.
+local function lay(x, loop, list)
+  for n, part in ipairs(list) do
+    local here, rest = loop, nil
+    if n < #list then here, rest = cut(x, loop, part.kernel.rows * part.count) end
+    tile(x, here, part.kernel, "cut")
+    loop = rest
+  end
+end
+
+-- A tail of fewer rounds than the largest kernel has: by the largest that fits, then by one of half its rows, and so on.
+local function halve(x, loop, kernels, most)
+  local k = largest_up_to(kernels, most)
+  while loop and k do
+    loop = tile(x, loop, k, "cut")
+    k = largest_up_to(kernels, math.min(k.rows - 1, (k.rows + 1) // 2))
+  end
+end
+
+-- A version of the schedule under facts: f makes its steps. What stands first is run where its facts hold.
+local function version(x, facts, f)
+  local s = x.schedule
+  s:checkout(x.base)
+  for _, fact in ipairs(facts) do s:assume(fact) end
+  f(s:loop(x.name))
+  x.versions[#x.versions + 1] = s:version()
+end
+
+-- ---- the rows
+
+local function plain_tail(tail)
+  return function(x, loop, kernels) tile(x, loop, kernels[1], tail) end
+end
+
+local function cut_once(x, loop, kernels)
+  local rest = tile(x, loop, kernels[1], "cut")
+  if rest then tile(x, rest, kernels[#kernels], "cut") end
+end
+
+local function cut_in_halves(x, loop, kernels) halve(x, loop, kernels, kernels[1].rows) end
+
+-- What there is for all sizes, behind the versions for some.
+local function otherwise(x, kernels)
+  version(x, {}, function(loop) cut_in_halves(x, loop, kernels) end)
+end
+
+local function by_residue(x, loop, kernels)
+  local times, main, extent = plans.times(kernels), kernels[1], loop.extent
+  for residue = 0, main.rows - 1 do
+    version(x, {("%s %% %d == %d"):format(extent, main.rows, residue)}, function(here)
+      local rest = tile(x, here, main, "cut")
+      if rest and residue > 0 then lay(x, rest, plans.exact(times, residue)) end
+    end)
+  end
+  otherwise(x, kernels)
+end
+
+-- The same where the number of rounds is known.
+local function cut_and_rest(x, loop, kernels)
+  local rows = math.tointeger(loop.extent)
+  local rest = tile(x, loop, kernels[1], "cut")
+  if rest and rows % kernels[1].rows > 0 then lay(x, rest, plans.exact(plans.times(kernels), rows % kernels[1].rows)) end
+end
+
+local function shifted(x, loop, kernels)
+  local main, extent = kernels[1], loop.extent
+  version(x, {("%s >= %d"):format(extent, main.rows)}, function(here) tile(x, here, main, "shift") end)
+  otherwise(x, kernels)
+end
+
+-- Tiles of the main kernel, and a known number of rounds behind them.
+local function tiles_and(x, loop, main, rest, list)
+  local head, tail = loop, nil
+  if rest > 0 then head, tail = cut(x, loop, ("%s - %d"):format(loop.extent, rest)) end
+  tile(x, head, main, "cut")
+  if tail then lay(x, tail, list) end
+end
+
+-- Few rounds have a version for each number of them; more have one for each residue, whose rest is laid with the tiles that take
+-- least time together.
+local function by_sizes(x, loop, kernels)
+  local times = plans.times(kernels)
+  local plan, extent = plans.periodic(times), loop.extent
+  for n = 1, plan.from - 1 do
+    version(x, {("%s == %d"):format(extent, n)}, function(here) lay(x, here, plans.exact(times, n)) end)
+  end
+  for residue = 0, plan.main.rows - 1 do
+    local facts = {("%s >= %d"):format(extent, plan.from), ("%s %% %d == %d"):format(extent, plan.main.rows, residue)}
+    version(x, facts, function(here) tiles_and(x, here, plan.main, plan.rounds[residue], plan.rest[residue]) end)
+  end
+  otherwise(x, kernels)
+end
+
+-- The tiles of least time for the one number of rounds there is.
+local function by_size(x, loop, kernels)
+  lay(x, loop, plans.exact(plans.times(kernels), math.tointeger(loop.extent)))
+end
+
+strategies.rows = {
+  {"guard", "every round of a tile asks whether it exists", plain_tail "guard"},
+  {"cut", "tiles without conditions, and the rest one round after the other", cut_once},
+  {"halves", "tiles without conditions, and the rest in tiles of half the rounds, a quarter, and so on", cut_in_halves},
+  {"residues", "tiles without conditions, and for each number of rounds that are left a version of its own", by_residue,
+    known = cut_and_rest},
+  {"sizes", "for each residue the tiles whose measured times add up to least, the last ones among them", by_sizes, known = by_size},
+  {"shift", "the last tile begins earlier and does some rounds again", shifted, known = plain_tail "shift"},
+  {"pad", "the last tile goes beyond the end, in a temporary", plain_tail "pad"},
+  {"predicate", "the last tile runs under masks", plain_tail "predicate"},
+}
+
+local by_name = {}
+for _, row in ipairs(strategies.rows) do
+  row.known = row.known or row[3]
+  by_name[row[1]] = row
+end
+
+-- ---- kernels
+
+local function check_kernel(what, n, k)
+  local rows = type(k) == "table" and math.tointeger(k.rows)
+  if not rows or rows < 1 or type(k.schedule) ~= "function" then
+    errors.fail("invalid", "{rows = 8, schedule = function(s, piece) s:unroll(piece.inner) end}",
+      "%s: kernels[%d] is no kernel: the rounds it tiles, and how a piece is scheduled", what, n)
+  end
+end
+
+--- Kernels, checked, those of more rounds first; each number of rounds once.
+function strategies.kernels(what, list)
+  local out, seen = {}, {}
+  for n, k in ipairs(errors.expect(what .. ": kernels", list, "table")) do
+    check_kernel(what, n, k)
+    if seen[k.rows] then errors.fail("invalid", nil, "%s: kernels[%d] and kernels[%d] both tile %d rounds", what, seen[k.rows], n, k.rows) end
+    seen[k.rows] = n
+    out[n] = k
+  end
+  if #out == 0 then errors.fail("invalid", nil, "%s: kernels is empty", what) end
+  table.sort(out, function(a, b) return a.rows > b.rows end)
+  return out
+end
+
+function strategies.row(what, name)
+  if by_name[name] then return by_name[name] end
+  local names = {}
+  for n, row in ipairs(strategies.rows) do names[n] = row[1] end
+  errors.fail("invalid", nil, "%s: there is no strategy %s; there are %s", what, tostring(name), table.concat(names, ", "))
+end
+
+--- Applies a strategy to a loop: {versions, pieces}. Of several versions the first whose facts hold is to run, as s:build{versions}
+--- has it. Where a step is refused, the schedule is as it was before.
+function strategies.apply(what, s, loop, name, kernels)
+  local row, was = strategies.row(what, name), s:version()
+  local x = {schedule = s, base = was, name = loop.name, pieces = {}, versions = {}}
+  local known = math.tointeger(loop.extent) ~= nil
+  local f = known and row.known or row[3]
+  local ok, problem = pcall(f, x, loop, kernels)
+  if ok then
+    if #x.versions == 0 then x.versions[1] = s:version() end
+    return x
+  end
+  s:checkout(was)
+  error(problem, 0)
+end
+
+return strategies
