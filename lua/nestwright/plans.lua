@@ -1,74 +1,89 @@
---- How a number of rounds is best covered by tiles: an unbounded knapsack over the times of the tiles, solved by the recursion over
---- the number of rounds (Gilmore and Gomory, Operations Research 14, 1966), which becomes periodic in the tile of the best rate.
+--- How a number of rounds is best covered by tiles: an unbounded knapsack over the times of the tiles, by the recursion over the
+--- number of rounds (Gilmore and Gomory, Operations Research 14, 1966), which becomes periodic in the tile of the best rate.
+---
+--- A tile takes `first` where it is alone and brings what it reads near, and `more` behind another of its kind. Tiles that share what
+--- they read, inside of the same loops, bring it near once for all of them.
 local errors = require "nestwright.errors"
 
 local plans = {}
 
---- Tiles with times: first, of one tile that is alone in its nest, and more, of each that follows it. Without measured times a tile
---- takes as long as its rounds and one more: few large ones are best.
+local MANY = 12 -- tiles of one kind: enough for what is once not to count for much
+
+-- Without measured times a tile takes as long as its rounds and one more: few large ones are best.
+local function times_of(k)
+  return k.seconds or {first = k.rows + 1, more = k.rows + 1, guarded = 4 * k.rows}, k.inside and k.seconds_inside
+end
+
+--- The tiles with their times.
 function plans.times(kernels)
   local out = {}
   for n, k in ipairs(kernels) do
-    local known = k.seconds
-    out[n] = {kernel = k, rows = k.rows, first = known and known.first or k.rows + 1, more = known and known.more or k.rows + 1}
+    local alone, inside = times_of(k)
+    out[n] = {kernel = k, rows = k.rows, alone = alone, inside = inside}
   end
   return out
 end
 
-local function cost_of(list)
+local function alone_seconds(list)
   local sum = 0
-  for _, part in ipairs(list) do sum = sum + part.first + (part.count - 1) * part.more end
+  for _, part in ipairs(list) do
+    local t = times_of(part.kernel)
+    sum = sum + t.first + (part.count - 1) * t.more
+  end
   return sum
 end
 
--- A list with one more tile, larger ones first. Lists are shared, so never changed.
-local function with_tile(list, t)
-  local out, found = {}, false
+-- What comes near once is what the first tile takes longer than the next.
+local function shared_seconds(list)
+  local sum, once = 0, 0
   for _, part in ipairs(list) do
-    local same = part.kernel == t.kernel
-    found = found or same
-    out[#out + 1] = {kernel = part.kernel, first = part.first, more = part.more, count = part.count + (same and 1 or 0)}
+    local _, t = times_of(part.kernel)
+    if not t then return math.huge end
+    sum, once = sum + part.count * t.more, math.max(once, t.first - t.more)
   end
-  if not found then out[#out + 1] = {kernel = t.kernel, first = t.first, more = t.more, count = 1} end
+  return sum + once
+end
+
+--- Seconds of tiles, {kernel, count}, one nest after the other or sharing what they read.
+function plans.seconds(list, shared) return shared and shared_seconds(list) or alone_seconds(list) end
+
+-- A list with so many more of a tile, larger ones first. Lists are shared, so never changed.
+local function with_tiles(list, kernel, count)
+  local out, found = {}, false
+  for n, part in ipairs(list) do
+    local same = part.kernel == kernel
+    found = found or same
+    out[n] = {kernel = part.kernel, count = part.count + (same and count or 0)}
+  end
+  if not found then out[#out + 1] = {kernel = kernel, count = count} end
   table.sort(out, function(a, b) return a.kernel.rows > b.kernel.rows end)
+  local alone, shared = alone_seconds(out), shared_seconds(out)
+  out.shared, out.seconds = shared < alone, math.min(alone, shared)
   return out
 end
 
 -- The best lists of 0..n rounds, by number.
 local function lists_to(times, n)
-  local best = {[0] = {}}
+  local best = {[0] = {seconds = 0}}
   for rows = 1, n do
-    local least
     for _, t in ipairs(times) do
-      local before = best[rows - t.rows]
-      if before then
-        local list = with_tile(before, t)
-        local cost = cost_of(list)
-        if not least or cost < least then least, best[rows] = cost, list end
+      for count = 1, rows // t.rows do
+        local before = best[rows - count * t.rows]
+        local list = before and with_tiles(before, t.kernel, count)
+        if list and (not best[rows] or list.seconds < best[rows].seconds) then best[rows] = list end
       end
     end
   end
   return best
 end
 
---- The tiles, {kernel, count} with larger ones first, that cover exactly so many rounds in the least time.
-function plans.exact(times, rows)
-  local list = lists_to(times, rows)[rows]
-  if not list then errors.fail("invalid", "give a kernel of one round", "partition: no tiles add up to %d rounds", rows) end
-  return list
+local function check(list, rows)
+  if list then return list end
+  errors.fail("invalid", "give a kernel of one round", "partition: no tiles add up to %d rounds", rows)
 end
 
---- Seconds that the best tiles of so many rounds take, and the tiles.
-function plans.cost(times, rows)
-  local list = plans.exact(times, rows)
-  return cost_of(list), list
-end
-
-local function best_rate(times)
-  local best = times[1]
-  for _, t in ipairs(times) do if t.more * best.rows < best.more * t.rows then best = t end end
-  return best
-end
+--- The tiles, {kernel, count} with larger ones first, that cover exactly so many rounds in the least time; `shared` is a field.
+function plans.exact(times, rows) return check(lists_to(times, rows)[rows], rows) end
 
 -- What a list has besides tiles of one kind, and its rounds.
 local function without(list, kernel)
@@ -82,20 +97,41 @@ local function without(list, kernel)
   return out, rows
 end
 
---- For any number of rounds: main, the tile of the best rate; for each residue of its rows what is laid besides it, rest[r], of
---- rounds[r] rounds; from: the number of rounds from which on that holds.
-function plans.periodic(times)
-  local main = best_rate(times)
-  local n = main.rows
-  local lists = lists_to(times, 4 * n) -- each residue with at least two tiles of main to exchange
-  local plan = {main = main.kernel, rest = {}, rounds = {}, from = 1}
-  for r = 0, n - 1 do
-    local list = lists[3 * n + r]
-    if not list then errors.fail("invalid", "give a kernel of one round", "partition: no tiles add up to %d rounds", 3 * n + r) end
-    plan.rest[r], plan.rounds[r] = without(list, main.kernel)
-    plan.from = math.max(plan.from, plan.rounds[r])
+-- Of the lists for some rounds of one residue the one that is best in front of many tiles of main; and its seconds a round then.
+local function best_rest(lists, main, residue)
+  local n, best, least = main.rows, nil, math.huge
+  for rounds = residue, 3 * n - 1, n do
+    local list = lists[rounds]
+    local all = list and with_tiles(list, main, (MANY * n + residue - rounds) // n)
+    if all and all.seconds < least then best, least = all, all.seconds end
   end
-  return plan
+  return check(best, residue), least / (MANY * n + residue)
+end
+
+-- The plan with this tile as main, and the mean of its seconds a round.
+local function plan_of(times, main)
+  local plan, sum, n = {main = main, rest = {}, rounds = {}, shared = {}, from = main.rows}, 0, main.rows
+  local lists = lists_to(times, 3 * n)
+  for r = 0, n - 1 do
+    local list, seconds = best_rest(lists, main, r)
+    plan.rest[r], plan.rounds[r] = without(list, main)
+    plan.shared[r] = list.shared and #list > 1
+    plan.from = math.max(plan.from, plan.rounds[r] + n)
+    sum = sum + seconds
+  end
+  return plan, sum / n
+end
+
+--- For any number of rounds: main, the tile there are many of; for each residue of its rows what is laid besides it, rest[r], of
+--- rounds[r] rounds, and whether that shares what it reads, shared[r]; from: the number of rounds from which on that holds.
+function plans.periodic(times)
+  local best, least
+  for _, t in ipairs(times) do
+    local ok, plan, seconds = pcall(plan_of, times, t.kernel)
+    if not ok and not errors.is_error(plan) then error(plan, 0) end
+    if ok and (not least or seconds < least) then best, least = plan, seconds end
+  end
+  return check(best, 1)
 end
 
 return plans

@@ -39,10 +39,12 @@ end
 local function tile(x, loop, kernel, tail)
   local n = math.tointeger(loop.extent)
   if n and n < kernel.rows and tail == "cut" then return loop end
+  local rounds = loop.extent
   local outer, inner, rest = x.schedule:split(loop, kernel.rows, {tail = tail})
   local p = setmetatable({schedule = x.schedule, outer = outer, inner = inner, kernel = kernel}, piece_meta)
-  x.pieces[#x.pieces + 1] = p
-  kernel.schedule(x.schedule, p)
+  x.pieces[#x.pieces + 1] = {kernel = kernel, rounds = rounds, tail = tail}
+  local schedule = x.shared and kernel.inside or kernel.schedule
+  schedule(x.schedule, p)
   return rest
 end
 
@@ -74,54 +76,77 @@ local function halve(x, loop, kernels, most)
   end
 end
 
+-- Pieces that share what they read stand inside the loops that `around` makes.
+local function begin(x, shared)
+  x.pieces, x.shared = {}, shared and x.around ~= nil
+  if x.shared then x.around(x.schedule) end
+end
+
+local function close(x, facts)
+  x.cases[#x.cases + 1] = {version = x.schedule:version(), facts = facts, pieces = x.pieces, shared = x.shared}
+end
+
 -- A version of the schedule under facts: f makes its steps. What stands first is run where its facts hold.
-local function version(x, facts, f)
+local function version(x, facts, shared, f)
   local s = x.schedule
   s:checkout(x.base)
   for _, fact in ipairs(facts) do s:assume(fact) end
+  begin(x, shared)
   f(s:loop(x.name))
-  x.versions[#x.versions + 1] = s:version()
+  close(x, facts)
 end
 
 -- ---- the rows
 
-local function plain_tail(tail)
-  return function(x, loop, kernels) tile(x, loop, kernels[1], tail) end
+-- All sizes in one version.
+local function single(shared, f)
+  return function(x, kernels, extent)
+    begin(x, shared)
+    f(x, x.schedule:loop(x.name), kernels, extent)
+    close(x, {})
+  end
 end
 
-local function cut_once(x, loop, kernels)
+local function plain_tail(tail)
+  return single(false, function(x, loop, kernels) tile(x, loop, kernels[1], tail) end)
+end
+
+local cut_once = single(true, function(x, loop, kernels)
   local rest = tile(x, loop, kernels[1], "cut")
   if rest then tile(x, rest, kernels[#kernels], "cut") end
-end
+end)
 
-local function cut_in_halves(x, loop, kernels) halve(x, loop, kernels, kernels[1].rows) end
+local cut_in_halves = single(true, function(x, loop, kernels) halve(x, loop, kernels, kernels[1].rows) end)
 
 -- What there is for all sizes, behind the versions for some.
 local function otherwise(x, kernels)
-  version(x, {}, function(loop) cut_in_halves(x, loop, kernels) end)
+  version(x, {}, true, function(loop) halve(x, loop, kernels, kernels[1].rows) end)
 end
 
-local function by_residue(x, loop, kernels)
-  local times, main, extent = plans.times(kernels), kernels[1], loop.extent
+local function tiles_and_rest(x, loop, main, list)
+  local rest = tile(x, loop, main, "cut")
+  if rest and #list > 0 then lay(x, rest, list) end
+end
+
+local function by_residue(x, kernels, extent)
+  local times, main = plans.times(kernels), kernels[1]
   for residue = 0, main.rows - 1 do
-    version(x, {("%s %% %d == %d"):format(extent, main.rows, residue)}, function(here)
-      local rest = tile(x, here, main, "cut")
-      if rest and residue > 0 then lay(x, rest, plans.exact(times, residue)) end
+    version(x, {("%s %% %d == %d"):format(extent, main.rows, residue)}, residue > 0, function(loop)
+      tiles_and_rest(x, loop, main, plans.exact(times, residue))
     end)
   end
   otherwise(x, kernels)
 end
 
 -- The same where the number of rounds is known.
-local function cut_and_rest(x, loop, kernels)
-  local rows = math.tointeger(loop.extent)
-  local rest = tile(x, loop, kernels[1], "cut")
-  if rest and rows % kernels[1].rows > 0 then lay(x, rest, plans.exact(plans.times(kernels), rows % kernels[1].rows)) end
-end
+local by_known_residue = single(true, function(x, loop, kernels, extent)
+  local main = kernels[1]
+  tiles_and_rest(x, loop, main, plans.exact(plans.times(kernels), math.tointeger(extent) % main.rows))
+end)
 
-local function shifted(x, loop, kernels)
-  local main, extent = kernels[1], loop.extent
-  version(x, {("%s >= %d"):format(extent, main.rows)}, function(here) tile(x, here, main, "shift") end)
+local function shifted(x, kernels, extent)
+  local main = kernels[1]
+  version(x, {("%s >= %d"):format(extent, main.rows)}, false, function(loop) tile(x, loop, main, "shift") end)
   otherwise(x, kernels)
 end
 
@@ -135,22 +160,26 @@ end
 
 -- Few rounds have a version for each number of them; more have one for each residue, whose rest is laid with the tiles that take
 -- least time together.
-local function by_sizes(x, loop, kernels)
+local function by_sizes(x, kernels, extent)
   local times = plans.times(kernels)
-  local plan, extent = plans.periodic(times), loop.extent
+  local plan = plans.periodic(times)
   for n = 1, plan.from - 1 do
-    version(x, {("%s == %d"):format(extent, n)}, function(here) lay(x, here, plans.exact(times, n)) end)
+    local list = plans.exact(times, n)
+    version(x, {("%s == %d"):format(extent, n)}, list.shared, function(loop) lay(x, loop, list) end)
   end
   for residue = 0, plan.main.rows - 1 do
     local facts = {("%s >= %d"):format(extent, plan.from), ("%s %% %d == %d"):format(extent, plan.main.rows, residue)}
-    version(x, facts, function(here) tiles_and(x, here, plan.main, plan.rounds[residue], plan.rest[residue]) end)
+    version(x, facts, plan.shared[residue], function(loop)
+      tiles_and(x, loop, plan.main, plan.rounds[residue], plan.rest[residue])
+    end)
   end
   otherwise(x, kernels)
 end
 
 -- The tiles of least time for the one number of rounds there is.
-local function by_size(x, loop, kernels)
-  lay(x, loop, plans.exact(plans.times(kernels), math.tointeger(loop.extent)))
+local function by_known_size(x, kernels, extent)
+  local list = plans.exact(plans.times(kernels), math.tointeger(extent))
+  version(x, {}, list.shared, function(loop) lay(x, loop, list) end)
 end
 
 strategies.rows = {
@@ -158,8 +187,8 @@ strategies.rows = {
   {"cut", "tiles without conditions, and the rest one round after the other", cut_once},
   {"halves", "tiles without conditions, and the rest in tiles of half the rounds, a quarter, and so on", cut_in_halves},
   {"residues", "tiles without conditions, and for each number of rounds that are left a version of its own", by_residue,
-    known = cut_and_rest},
-  {"sizes", "for each residue the tiles whose measured times add up to least, the last ones among them", by_sizes, known = by_size},
+    known = by_known_residue},
+  {"sizes", "for each residue the tiles whose measured times add up to least, the last ones among them", by_sizes, known = by_known_size},
   {"shift", "the last tile begins earlier and does some rounds again", shifted, known = plain_tail "shift"},
   {"pad", "the last tile goes beyond the end, in a temporary", plain_tail "pad"},
   {"predicate", "the last tile runs under masks", plain_tail "predicate"},
@@ -202,20 +231,63 @@ function strategies.row(what, name)
   errors.fail("invalid", nil, "%s: there is no strategy %s; there are %s", what, tostring(name), table.concat(names, ", "))
 end
 
---- Applies a strategy to a loop: {versions, pieces}. Of several versions the first whose facts hold is to run, as s:build{versions}
---- has it. Where a step is refused, the schedule is as it was before.
-function strategies.apply(what, s, loop, name, kernels)
-  local row, was = strategies.row(what, name), s:version()
-  local x = {schedule = s, base = was, name = loop.name, pieces = {}, versions = {}}
-  local known = math.tointeger(loop.extent) ~= nil
-  local f = known and row.known or row[3]
-  local ok, problem = pcall(f, x, loop, kernels)
-  if ok then
-    if #x.versions == 0 then x.versions[1] = s:version() end
-    return x
-  end
+--- Tiles a loop by one kernel; what is left stays as it is.
+function strategies.tile(s, loop, kernel, tail, shared)
+  tile({schedule = s, pieces = {}, shared = shared}, loop, kernel, tail)
+end
+
+--- Applies a strategy to a loop. The cases: {version, facts, pieces}, of which the first whose facts hold is to run, as
+--- s:build{versions} has it; a piece is {kernel, rounds, tail}. around(s), where it is given, makes the loops inside which pieces
+--- share what they read. facts hold in all cases. Where a step is refused, the schedule is as it was before.
+function strategies.apply(what, s, loop, name, kernels, around)
+  local row, was, extent = strategies.row(what, name), s:version(), loop.extent
+  local x = {schedule = s, base = was, name = loop.name, around = around, cases = {}}
+  local ok, problem = pcall(math.tointeger(extent) and row.known or row[3], x, kernels, extent)
+  if ok then return x.cases end
   s:checkout(was)
   error(problem, 0)
+end
+
+function strategies.versions(cases)
+  local out = {}
+  for n, case in ipairs(cases) do out[n] = case.version end
+  return out
+end
+
+-- ---- what the kernels' times say
+
+-- The value of an expression in sizes, as the nest shows it.
+local function value_of(text, given)
+  return load("return " .. text, "=size", "t", setmetatable({max = math.max, min = math.min}, {__index = given}))()
+end
+
+local function holds(case, given)
+  for _, fact in ipairs(case.facts) do if not value_of(fact, given) then return false end end
+  return true
+end
+
+--- The case that runs for these sizes.
+function strategies.case_for(cases, given)
+  for _, case in ipairs(cases) do if holds(case, given) then return case end end
+end
+
+-- Tiles of a piece: those that are full, and whether one lacks rounds.
+local function tiles_of(p, given)
+  local rounds, rows = value_of(p.rounds, given), p.kernel.rows
+  local full, part = rounds // rows, p.tail ~= "cut" and rounds % rows > 0
+  if part and p.tail ~= "guard" then full, part = full + 1, false end
+  return full, part
+end
+
+--- Seconds that the pieces of the case for these sizes take, by the measured times of their kernels.
+function strategies.seconds(cases, given)
+  local case, list, sum = strategies.case_for(cases, given), {}, 0
+  for _, p in ipairs(case.pieces) do
+    local full, part = tiles_of(p, given)
+    if full > 0 then list[#list + 1] = {kernel = p.kernel, count = full} end
+    if part then sum = sum + p.kernel.seconds.guarded end
+  end
+  return sum + plans.seconds(list, case.shared)
 end
 
 return strategies

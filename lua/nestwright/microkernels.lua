@@ -1,0 +1,176 @@
+--- A table of microkernels: how long each tile of a loop takes on this machine, measured once and kept in a file.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local inside = require "nestwright.inside"
+local json = require "nestwright.json"
+local report = require "nestwright.report"
+local sizes = require "nestwright.sizes"
+local strategies = require "nestwright.strategies"
+local written = require "nestwright.written"
+
+local microkernels = {}
+
+local FORMAT = 1 -- of the file
+local MANY = 5 -- tiles in a row, of which the later ones tell what another one takes
+local ROUNDS, TURNS = 5, 5 -- times that each is measured in its turn, and how often its turn comes
+
+-- ---- the file
+
+local function path_of()
+  local dir, h = core.state_dir(), core.machine_host()
+  return dir and ("%s/microkernels-%s.json"):format(dir, ("%s"):format(h.cpu):lower():gsub("[^%w]+", "-"))
+end
+
+local function read_all(path)
+  local file = path and io.open(path, "r")
+  if not file then return {} end
+  local ok, t = pcall(json.decode, file:read "a" or "")
+  file:close()
+  return ok and type(t) == "table" and t.format == FORMAT and type(t.kernels) == "table" and t.kernels or {}
+end
+
+-- Beside the file first, so that a reader sees all of it or none. Without a home nothing is kept.
+local function write_all(path, all)
+  local file = path and io.open(path .. ".part", "w")
+  if not file then return end
+  local good = file:write(json.encode {format = FORMAT, kernels = all})
+  if file:close() and good then os.rename(path .. ".part", path) end
+end
+
+local function is_list(v, n)
+  if type(v) ~= "table" or #v ~= n then return false end
+  for _, t in ipairs(v) do if type(t) ~= "number" or t <= 0 then return false end end
+  return true
+end
+
+-- ---- measuring
+
+-- The only size that says how many rounds a loop has, and the others' values.
+local function size_of(what, s, loop, given)
+  local name = loop.extent
+  local known = {}
+  for _, size in ipairs(core.program_sizes(s)) do known[size] = true end
+  if not known[name] then
+    errors.fail("invalid", "M = nw.size \"M\" is one", "%s: %s has %s rounds; kernels are measured where that is a size of its own",
+      what, loop.name, name)
+  end
+  local others = {}
+  for size, value in pairs(given or {}) do others[size] = value end
+  others[name] = nil
+  return name, others
+end
+
+local function seconds_of(s, kernel, name, others, rounds)
+  others[name] = rounds
+  local arrays = inside.sized_arrays(s, sizes.named("microkernels", s, others))
+  return core.kernel_time(kernel, core.kernel_args(kernel, arrays), ROUNDS, 0.002).min
+end
+
+-- The text of a program is long: a number made of it stands for it (FNV-1a, 64 bits).
+local function hashed(text)
+  local h = 0xcbf29ce484222325
+  for n = 1, #text do h = (h ~ text:byte(n)) * 0x100000001b3 end
+  return ("%016x"):format(h)
+end
+
+-- The schedule with one tile of a kernel, from its version `base` on; shared: inside the loops that o.around makes.
+local function tiled(run, k, tail, shared)
+  local s = run.schedule
+  s:checkout(run.base)
+  if shared then run.o.around(s) end
+  strategies.tile(s, s:loop(run.loop), k, tail, shared)
+  return s
+end
+
+-- What is measured of a kernel: programs, each with the rounds it is run for. All are measured in turn, and again in turn.
+local function entry_of(run, k, field, tail, shared, ...)
+  local s = tiled(run, k, tail, shared)
+  local key = hashed(table.concat({core.version(), core.schedule_print(s), ...}, " "))
+  local entry = {kernel = k, field = field, key = key, rounds = {...}, least = {}}
+  if run.o.again or not is_list(run.all[key], #entry.rounds) then entry.program = s:build {threads = 1} end
+  return entry
+end
+
+local function entries_of(run, kernels)
+  local list = {}
+  for _, k in ipairs(kernels) do
+    list[#list + 1] = entry_of(run, k, "alone", "cut", false, k.rows, MANY * k.rows)
+    list[#list + 1] = entry_of(run, k, "guarded", "guard", false, math.max(k.rows - 1, 1))
+    if k.inside and run.o.around then list[#list + 1] = entry_of(run, k, "inside", "cut", true, k.rows, MANY * k.rows) end
+  end
+  return list
+end
+
+local function measure_once(run, entry)
+  for n, rounds in ipairs(entry.rounds) do
+    local t = seconds_of(run.schedule, entry.program, run.size, run.others, rounds)
+    entry.least[n] = math.min(t, entry.least[n] or math.huge)
+  end
+end
+
+-- What disturbs one turn of a shared machine hardly disturbs all.
+local function measure_all(run, list)
+  local since = core.now()
+  for turn = 1, TURNS do
+    for n, entry in ipairs(list) do
+      core.tell_progress("measuring kernels", ((turn - 1) * #list + n - 1) / (TURNS * #list), since)
+      if entry.program then measure_once(run, entry) end
+    end
+  end
+  for _, entry in ipairs(list) do if entry.program then run.all[entry.key] = entry.least end end
+end
+
+local function first_and_more(one, many) return {first = one, more = math.max((many - one) / (MANY - 1), one / 1000)} end
+
+-- Copies of the kernels with what was measured.
+local function with_seconds(run, kernels, list)
+  local of = {}
+  for n, k in ipairs(kernels) do of[k] = setmetatable({}, {__index = kernels[n]}) end
+  for _, entry in ipairs(list) do
+    local k, t = of[entry.kernel], run.all[entry.key]
+    if entry.field == "alone" then k.seconds = first_and_more(t[1], t[2]) end
+    if entry.field == "inside" then k.seconds_inside = first_and_more(t[1], t[2]) end
+  end
+  for _, entry in ipairs(list) do
+    if entry.field == "guarded" then of[entry.kernel].seconds.guarded = run.all[entry.key][1] end
+  end
+  local out = {}
+  for n, k in ipairs(kernels) do out[n] = of[k] end
+  return out
+end
+
+--- Measures kernels on a loop of a schedule whose rounds are a size: copies of them with seconds = {first, more, guarded}, of one
+--- tile alone, each that follows, and one that lacks a round and asks; seconds_inside: the same inside of o.around's loops.
+function microkernels.measure(what, s, loop, kernels, o)
+  local size, others = size_of(what, s, loop, o.sizes)
+  local path, out = path_of(), nil
+  local run = {schedule = s, base = s:version(), loop = loop.name, size = size, others = others, o = o, all = read_all(path)}
+  local ok, problem = pcall(function()
+    local list = entries_of(run, kernels)
+    measure_all(run, list)
+    out = with_seconds(run, kernels, list)
+  end)
+  core.tell_progress()
+  s:checkout(run.base)
+  if not ok then error(problem, 0) end
+  write_all(path, run.all)
+  return out
+end
+
+-- ---- the table
+
+local function text_of(list)
+  local lines = {("%6s %10s %10s %10s %14s %10s %10s"):format("rows", "one tile", "each more", "guarded", "a row of more", "shared",
+    "each more")}
+  for _, k in ipairs(list) do
+    local t, inside = k.seconds, k.seconds_inside
+    lines[#lines + 1] = ("%6d %10s %10s %10s %14s %10s %10s"):format(k.rows, written.seconds(t.first), written.seconds(t.more),
+      written.seconds(t.guarded), written.seconds(t.more / k.rows), inside and written.seconds(inside.first) or "",
+      inside and written.seconds(inside.more) or ""):gsub("%s+$", "")
+  end
+  return table.concat(lines, "\n")
+end
+
+function microkernels.table_of(list) return report.new(list, text_of(list)) end
+
+return microkernels
