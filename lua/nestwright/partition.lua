@@ -1,4 +1,5 @@
 --- s:partition_auto and nw.microkernels: which strategy suits a loop whose rounds no tile divides, by cost, for one size or many.
+local caches = require "nestwright.caches"
 local core = require "nestwright.core"
 local cost = require "nestwright.cost"
 local errors = require "nestwright.errors"
@@ -28,8 +29,8 @@ local function one_of(what, value, known)
 end
 
 local function loop_of(what, s, loop)
-  if type(loop) == "string" then return s:loop(loop) end
-  return errors.expect(what .. ": loop", loop, "loop")
+  if debug.getmetatable(loop) == core.classes.loop then return loop end
+  return s:loop(errors.expect(what .. ": loop", loop, "string"))
 end
 
 -- {{M = 7}, {M = 8}} from {M = {7, 8}}, and how much each counts: weights by position.
@@ -64,6 +65,7 @@ end
 
 local function choice(s, options)
   local o = errors.options("partition_auto", errors.expect("partition_auto", options, "table"), OPTIONS)
+  caches.check_schedule("partition_auto", s)
   local c = {schedule = s, loop = loop_of("partition_auto", s, o.loop), around = o.around, machine = o.machine, model = o.model}
   c.kernels = strategies.kernels("partition_auto", o.kernels)
   c.cost, c.objective = one_of("cost", o.cost or "kernels", COSTS), one_of("objective", o.objective or "cycles", OBJECTIVES)
@@ -291,7 +293,7 @@ end
 local function measure(options)
   local o = errors.options("microkernels", errors.expect("microkernels", options, "table"),
     {"schedule", "loop", "kernels", "around", "sizes", "again"})
-  local s = errors.expect("microkernels: schedule", o.schedule, "schedule")
+  local s = caches.check_schedule("microkernels", o.schedule)
   local kernels = strategies.kernels("microkernels", o.kernels)
   return microkernels.table_of(microkernels.measure("microkernels", s, loop_of("microkernels", s, o.loop), kernels, o))
 end
