@@ -396,7 +396,8 @@ typedef struct nw_build_opts {
 NW_API nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o);
 // Several of one computation: a call runs the first whose facts hold. The last assumes nothing that the others do not.
 NW_API nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one);
-NW_API double nw_kernel_dispatch_seconds(nw_kernel *k, int n, nw_array *const *args); // that finding it takes; < 0: failed
+NW_API double nw_kernel_dispatch_seconds(nw_kernel *k, int n,
+                                         nw_array *const *args); // that finding it takes; < 0: failed
 NW_API int64_t nw_kernel_code_bytes(const nw_kernel *k); // of machine code
 NW_API nw_kernel *nw_kernel_retain(nw_kernel *k);
 NW_API void nw_kernel_release(nw_kernel *k);

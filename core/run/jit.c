@@ -347,7 +347,7 @@ static const char *jit_cpu(const nw_jit *j) { return j->cpu; }
 const nw_jit_api *nw_jit_entry(void);
 
 const nw_jit_api *nw_jit_entry(void) {
-  static const nw_jit_api api = {jit_open, jit_close,       jit_compile, jit_entry,
-                                 nwj_text, nwj_object_file, jit_bytes, jit_free,    jit_cpu};
+  static const nw_jit_api api = {jit_open,        jit_close, jit_compile, jit_entry, nwj_text,
+                                 nwj_object_file, jit_bytes, jit_free,    jit_cpu};
   return &api;
 }

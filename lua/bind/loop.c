@@ -92,7 +92,8 @@ static int loop_tostring(lua_State *L) {
 static const luaL_Reg loop_meta[] = {{"__tostring", loop_tostring}, {NULL, NULL}};
 static const nwl_row loop_fields[] = {
     {"name", loop_name, "string", "The loop's name in the nest; an error when a step has consumed it."},
-    {"begin", loop_begin, "string", "The value its variable begins with, in sizes and in the loops around it; conditions take it as it is."},
+    {"begin", loop_begin, "string",
+     "The value its variable begins with, in sizes and in the loops around it; conditions take it as it is."},
     {"extent", loop_extent, "string", "How many rounds it has, in sizes and in the loops around it: \"M // 8\"."},
     {"schedule", loop_schedule, "nw.schedule", "The schedule it belongs to."},
     {"alive", loop_alive, "boolean", "False once a step has consumed the loop."},

@@ -163,10 +163,10 @@ local function text_of(list)
   local lines = {("%6s %10s %10s %10s %14s %10s %10s"):format("rows", "one tile", "each more", "guarded", "a row of more", "shared",
     "each more")}
   for _, k in ipairs(list) do
-    local t, inside = k.seconds, k.seconds_inside
+    local t, shared = k.seconds, k.seconds_inside
     lines[#lines + 1] = ("%6d %10s %10s %10s %14s %10s %10s"):format(k.rows, written.seconds(t.first), written.seconds(t.more),
-      written.seconds(t.guarded), written.seconds(t.more / k.rows), inside and written.seconds(inside.first) or "",
-      inside and written.seconds(inside.more) or ""):gsub("%s+$", "")
+      written.seconds(t.guarded), written.seconds(t.more / k.rows), shared and written.seconds(shared.first) or "",
+      shared and written.seconds(shared.more) or ""):gsub("%s+$", "")
   end
   return table.concat(lines, "\n")
 end

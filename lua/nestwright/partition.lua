@@ -1,301 +1,63 @@
---- s:partition_auto and nw.microkernels: which strategy suits a loop whose rounds no tile divides, by cost, for one size or many.
+--- Loops whose rounds no tile divides: the rows of s:partition_auto, nw.microkernels and nw.partition.
 local caches = require "nestwright.caches"
-local core = require "nestwright.core"
-local cost = require "nestwright.cost"
 local errors = require "nestwright.errors"
-local inside = require "nestwright.inside"
 local microkernels = require "nestwright.microkernels"
-local report = require "nestwright.report"
+local partition_auto = require "nestwright.partition_auto"
 local rows = require "nestwright.rows"
-local sizes = require "nestwright.sizes"
 local strategies = require "nestwright.strategies"
-local written = require "nestwright.written"
-
-local MOST_SIZES = 64 -- for which costs are asked
-local TRUST = 5 -- a learned score is so many times the logarithm of a speed
-
--- ---- the choice of a user
-
-local OPTIONS = {"loop", "kernels", "around", "strategies", "cost", "model", "objective", "code_limit", "sizes", "measure", "machine"}
-local COSTS = {kernels = true, model = true, measured = true, learned = true}
-local OBJECTIVES = {cycles = true, energy = true, edp = true, size = true}
-
-local function one_of(what, value, known)
-  if known[value] then return value end
-  local names = {}
-  for name in pairs(known) do names[#names + 1] = name end
-  table.sort(names)
-  errors.fail("invalid", nil, "partition_auto: %s: '%s' is none of %s", what, tostring(value), table.concat(names, ", "))
-end
-
-local function loop_of(what, s, loop)
-  if debug.getmetatable(loop) == core.classes.loop then return loop end
-  return s:loop(errors.expect(what .. ": loop", loop, "string"))
-end
-
--- {{M = 7}, {M = 8}} from {M = {7, 8}}, and how much each counts: weights by position.
-local function sizes_of(s, given)
-  local names = core.program_sizes(s)
-  if #names == 0 then return {{values = {}, weight = 1}} end
-  given = errors.expect("partition_auto: sizes", given or {}, "table")
-  local list, varied = {{values = {}, weight = 1}}, nil
-  for _, name in ipairs(names) do
-    local value = given[name]
-    if value == nil then
-      errors.fail("invalid", ("{sizes = {%s = {1, 7, 64}}}"):format(name), "partition_auto: the size %s has no values", name)
-    end
-    if type(value) == "table" then
-      if varied then errors.fail("invalid", nil, "partition_auto: sizes: %s and %s both have several values", varied, name) end
-      varied = name
-      local longer = {}
-      for n, v in ipairs(value) do
-        longer[n] = {values = {[name] = sizes.whole("partition_auto", v, name)}, weight = (given.weights or {})[n] or 1}
-      end
-      for _, entry in ipairs(longer) do for key, v in pairs(list[1].values) do entry.values[key] = v end end
-      list = longer
-    else
-      for _, entry in ipairs(list) do entry.values[name] = sizes.whole("partition_auto", value, name) end
-    end
-  end
-  if #list == 0 or #list > MOST_SIZES then
-    errors.fail("range", nil, "partition_auto: sizes: %d values; 1 to %d can be asked for", #list, MOST_SIZES)
-  end
-  return list, varied
-end
-
-local function choice(s, options)
-  local o = errors.options("partition_auto", errors.expect("partition_auto", options, "table"), OPTIONS)
-  caches.check_schedule("partition_auto", s)
-  local c = {schedule = s, loop = loop_of("partition_auto", s, o.loop), around = o.around, machine = o.machine, model = o.model}
-  c.kernels = strategies.kernels("partition_auto", o.kernels)
-  c.cost, c.objective = one_of("cost", o.cost or "kernels", COSTS), one_of("objective", o.objective or "cycles", OBJECTIVES)
-  c.code_limit = o.code_limit and errors.expect("partition_auto: code_limit", o.code_limit, "number") or math.huge
-  c.measure = o.measure or c.cost == "measured"
-  c.sizes, c.varied = sizes_of(s, o.sizes)
-  if c.cost == "learned" and not o.model then
-    errors.fail("invalid", "{cost = \"learned\", model = nw.cost.load \"model.json\"}", "partition_auto: there is no learned model")
-  end
-  c.names = o.strategies
-  if not c.names then
-    c.names = {}
-    for n, row in ipairs(strategies.rows) do c.names[n] = row[1] end
-  end
-  return c
-end
-
-local function are_measured(kernels)
-  for _, k in ipairs(kernels) do if not k.seconds then return false end end
-  return true
-end
-
--- ---- costs of one strategy
-
--- Calls f(version, sizes) for each size with the schedule at the version that runs for it, and collects what it returns.
-local function for_sizes(c, cases, f)
-  local out, was = {}, c.schedule:version()
-  for n, entry in ipairs(c.sizes) do
-    local case = strategies.case_for(cases, entry.values)
-    c.schedule:checkout(case.version)
-    out[n] = f(entry.values)
-  end
-  c.schedule:checkout(was)
-  return out
-end
-
-local function by_model(c, cases)
-  return for_sizes(c, cases, function(values)
-    return cost.of("partition_auto", c.schedule, {sizes = values, machine = c.machine, conflicts = false})
-  end)
-end
-
-local function by_learned(c, cases)
-  return for_sizes(c, cases, function(values)
-    return math.exp(-c.model:predict(c.schedule, {sizes = values, machine = c.machine}) / TRUST)
-  end)
-end
-
-local function measured(c, kernel)
-  local out = {}
-  for n, entry in ipairs(c.sizes) do
-    local arrays = inside.sized_arrays(c.schedule, entry.values)
-    out[n] = core.kernel_time(kernel, core.kernel_args(kernel, arrays), 5, 0.002).min
-  end
-  return out
-end
-
-local function expected(c, list)
-  local sum, weights = 0, 0
-  for n, entry in ipairs(c.sizes) do
-    sum, weights = sum + entry.weight * list[n], weights + entry.weight
-  end
-  return sum / weights
-end
-
-local function field_of(list, name)
-  local out = {}
-  for n, record in ipairs(list) do out[n] = record[name] end
-  return out
-end
-
-local function predict(c, row)
-  local models = (c.cost == "model" or c.objective == "energy" or c.objective == "edp") and by_model(c, row.cases)
-  if models then row.joules = expected(c, field_of(models, "joules")) end
-  if c.cost == "model" then
-    row.predicted = field_of(models, "seconds")
-  elseif c.cost == "learned" then
-    row.predicted = by_learned(c, row.cases)
-  elseif c.cost == "kernels" then
-    row.predicted = {}
-    for n, entry in ipairs(c.sizes) do row.predicted[n] = strategies.seconds(row.cases, entry.values) end
-  end
-  row.expected = row.predicted and expected(c, row.predicted)
-end
-
-local function figure(c, row)
-  local seconds = c.cost == "measured" and row.seconds or row.expected
-  if c.objective == "size" then return row.code_bytes end
-  if c.objective == "energy" then return row.joules end
-  return c.objective == "edp" and row.joules * seconds or seconds
-end
-
-local function try(c, row)
-  row.cases = strategies.apply("partition_auto", c.schedule, c.schedule:loop(c.name), row.strategy, c.kernels, c.around)
-  row.versions = strategies.versions(row.cases)
-  local kernel = c.schedule:build {threads = 1, versions = row.versions}
-  row.code_bytes, row.compile_ms = kernel.code_bytes, kernel.compile_ms
-  predict(c, row)
-  if c.measure then
-    row.measured = measured(c, kernel)
-    row.seconds = expected(c, row.measured)
-  end
-  row.figure = figure(c, row)
-  row.fits = row.code_bytes <= c.code_limit
-end
-
--- A strategy that is refused stays in the table with the reason. An interrupt is none.
-local function attempt(c, name)
-  local row = {strategy = name}
-  local ok, problem = pcall(try, c, row)
-  c.schedule:checkout(c.base)
-  if ok then return row end
-  if not errors.is_error(problem) or problem.code == "interrupt" then error(problem, 0) end
-  return {strategy = name, refused = problem.message}
-end
-
--- ---- the table
-
-local function before(a, b)
-  if a.refused or b.refused then return not a.refused and b.refused ~= nil end
-  if a.fits ~= b.fits then return a.fits end
-  return a.figure < b.figure
-end
-
-local function line_of(n, row)
-  if row.refused then return ("%2s  %-10s refused: %s"):format("", row.strategy, row.refused) end
-  local cells = {("%2d  %-10s %8s %9s"):format(n, row.strategy, #row.versions, row.code_bytes)}
-  cells[#cells + 1] = ("%12s"):format(row.expected and written.seconds(row.expected) or "")
-  cells[#cells + 1] = ("%12s"):format(row.seconds and written.seconds(row.seconds) or "")
-  cells[#cells + 1] = ("%12s"):format(row.joules and ("%.3g J"):format(row.joules) or "")
-  return (table.concat(cells, " ") .. (row.fits and "" or "  more code than code_limit")):gsub("%s+$", "")
-end
-
-local function text_of(list)
-  local lines = {("%2s  %-10s %8s %9s %12s %12s %12s"):format("", "strategy", "versions", "bytes", "predicted", "measured", "energy")}
-  for n, row in ipairs(list) do lines[#lines + 1] = line_of(n, row) end
-  return table.concat(lines, "\n")
-end
-
-local function row_of(list, which)
-  for n, row in ipairs(list) do if which == n or which == row.strategy then return row end end
-  errors.fail("invalid", nil, "partition_auto: there is no row %s", tostring(which))
-end
-
-local function usable(row)
-  if row.refused then errors.fail("invalid", nil, "partition_auto: %s was refused: %s", row.strategy, row.refused) end
-  return row
-end
-
--- ---- a dispatch table over the sizes
-
--- The sizes that were asked about, in order, each with the row that is best there.
-local function winners(c, list)
-  local out = {}
-  for n, entry in ipairs(c.sizes) do
-    local best, least
-    for _, row in ipairs(list) do
-      local times = not row.refused and row.fits and (c.cost == "measured" and row.measured or row.predicted)
-      if times and (not least or times[n] < least) then best, least = row, times[n] end
-    end
-    out[n] = {size = entry.values[c.varied], row = best}
-  end
-  table.sort(out, function(a, b) return a.size < b.size end)
-  return out
-end
-
--- Ranges of sizes with one best row: {below = the first size behind, or nil for the last, row}.
-local function ranges_of(list)
-  local out = {}
-  for n, entry in ipairs(list) do
-    if n == 1 or entry.row ~= out[#out].row then
-      if n > 1 then out[#out].below = entry.size end
-      out[#out + 1] = {row = entry.row}
-    end
-  end
-  return out
-end
-
--- The strategies under what is known of their sizes, one after the other; the first that holds is run.
-local function dispatch(c, list)
-  if not c.varied then errors.fail("invalid", nil, "partition_auto: there is one size, and no table to make over it") end
-  local s, versions, ranges = c.schedule, {}, ranges_of(winners(c, list))
-  for _, range in ipairs(ranges) do
-    s:checkout(c.base)
-    if range.below then s:assume(("%s < %d"):format(c.varied, range.below)) end
-    local cases = strategies.apply("partition_auto", s, s:loop(c.name), range.row.strategy, c.kernels, c.around)
-    for _, case in ipairs(cases) do versions[#versions + 1] = case.version end
-  end
-  s:checkout(c.base)
-  return {versions = versions, ranges = ranges}
-end
-
-local function methods_of(c)
-  return {
-    take = function(list, which)
-      local row = usable(row_of(list, which or 1))
-      c.schedule:checkout(row.versions[#row.versions])
-      return row.versions
-    end,
-    build = function(list, which, options)
-      local o = errors.options("build", options, {"threads", "opt", "cache"})
-      o.versions = usable(row_of(list, which or 1)).versions
-      return c.schedule:build(o)
-    end,
-    dispatch = function(list) return dispatch(c, list) end,
-  }
-end
-
-local function auto(s, options)
-  local c = choice(s, options)
-  c.base, c.name = s:version(), c.loop.name
-  if not are_measured(c.kernels) and c.cost == "kernels" then
-    c.kernels = microkernels.measure("partition_auto", s, c.loop, c.kernels, {around = c.around, sizes = c.sizes[1].values})
-  end
-  local list, since = {}, core.now()
-  for n, name in ipairs(c.names) do
-    core.tell_progress("trying " .. strategies.row("partition_auto", name)[1], (n - 1) / #c.names, since)
-    list[n] = attempt(c, name)
-  end
-  core.tell_progress()
-  table.sort(list, before)
-  return report.new(list, text_of(list), methods_of(c))
-end
 
 local function measure(options)
   local o = errors.options("microkernels", errors.expect("microkernels", options, "table"),
     {"schedule", "loop", "kernels", "around", "sizes", "again"})
   local s = caches.check_schedule("microkernels", o.schedule)
   local kernels = strategies.kernels("microkernels", o.kernels)
-  return microkernels.table_of(microkernels.measure("microkernels", s, loop_of("microkernels", s, o.loop), kernels, o))
+  return microkernels.table_of(microkernels.measure("microkernels", s, strategies.loop("microkernels", s, o.loop), kernels, o))
+end
+
+-- ---- what is left of conditions, and what others do
+
+-- The lines of a lowered program that stand inside of a loop.
+local function lines_inside(text, loop)
+  local out, depth = {}, nil
+  for line in text:gmatch "[^\n]+" do
+    local indent = #line:match "^ *"
+    if depth and indent <= depth then depth = nil end
+    if depth then out[#out + 1] = line end
+    if not depth and line:find(("for %s in "):format(loop), 1, true) then depth, out.found = indent, true end
+  end
+  return out
+end
+
+local function lines_of(text)
+  local out = {found = true}
+  for line in text:gmatch "[^\n]+" do out[#out + 1] = line end
+  return out
+end
+
+local CONDITIONS = {"^%s*if ", "%f[%w]select%(", "%f[%w]masked%("}
+
+local function conditions(s, loop)
+  local text = tostring(caches.check_schedule("conditions", s):show "lowered")
+  local lines = loop and lines_inside(text, errors.expect("conditions: loop", loop, "string")) or lines_of(text)
+  if not lines.found then errors.fail("invalid", nil, "conditions: there is no loop %s in the lowered program", loop) end
+  local n = 0
+  for _, line in ipairs(lines) do
+    for _, pattern in ipairs(CONDITIONS) do n = n + select(2, line:gsub(pattern, "")) end
+  end
+  return n
+end
+
+-- One interval of one variable, found after scheduling: the loop over the tiles is cut where their conditions end, which lowering
+-- does by itself; the rounds of the last tile ask one by one. A constant loop is left alone unless it is asked for.
+local function tvm_like(s, loop, kernel, options)
+  local o = errors.options("tvm_like", options, {"partition_const_loop"})
+  caches.check_schedule("tvm_like", s)
+  loop = strategies.loop("tvm_like", s, loop)
+  local k = strategies.kernels("tvm_like", {kernel})[1]
+  local constant = math.tointeger(loop.extent) ~= nil
+  local outer = strategies.tile(s, loop, k, "guard")
+  if constant and not o.partition_const_loop then s:pragma(outer, "partition", "never") end
+  return s
 end
 
 local function names_text()
@@ -309,22 +71,33 @@ return {install = function(nw)
     "(self: nw.schedule, options: {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string[], "
     .. "cost?: string, model?: nw.learner, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, "
     .. "machine?: any}): nw.report",
-    "Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... "
-    .. "end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, piece:loop \"k\" "
-    .. "is its copy of the loop k. around: a function of the schedule that makes loops around `loop` inside which pieces share what "
-    .. "they read; a kernel's `inside` then schedules a piece there. Strategies: " .. names_text() .. ". cost: 'kernels' (the "
-    .. "measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by model). objective: cycles, "
-    .. "energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, weights = {1, 1, 2}}. measure = "
-    .. "true: also times each. Rows: strategy, versions, code_bytes, predicted and measured (by size), expected and seconds (their "
-    .. "means), joules, figure, or refused. Methods: take(n) leaves the schedule there and returns its versions; build(n) compiles "
+    "Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, piece) "
+    .. "... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, "
+    .. "piece:loop \"k\" is its copy of the loop k. around: a function of the schedule that makes loops around `loop` inside which pieces share "
+    .. "what they read; a kernel's `inside` then schedules a piece there. Strategies: " .. names_text() .. ". cost: 'kernels' "
+    .. "(the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by model). objective: "
+    .. "cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, weights = {1, 1, 2}}. "
+    .. "measure = true: also times each. Rows: strategy, versions, code_bytes, predicted and measured (by size), expected and seconds "
+    .. "(their means), joules, figure, or refused. Methods: take(n) leaves the schedule there and returns its versions; build(n) compiles "
     .. "them into one kernel; dispatch() has, for ranges of the size, the strategy that is best there: {versions, ranges}, for "
-    .. "s:build{versions = ...}. The schedule stays as it was; what was tried are versions of it.", auto)
+    .. "s:build{versions = ...}. The schedule stays as it was; what was tried are versions of it.", partition_auto)
+
+  nw.partition = {}
+  rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: string): integer",
+    "How many conditions (if, select, masks) the lowered program of a schedule has, or a loop of it: 0 in a main piece. loop: its "
+    .. "name in s:show \"lowered\".", conditions)
+
+  rows.define(nw.partition, "partition", "tvm_like",
+    "(s: nw.schedule, loop: nw.loop|string, kernel: table, options?: {partition_const_loop?: boolean}): nw.schedule",
+    "Tiles a loop as TVM's te.split and its pass LoopPartition do (src/tir/transforms/loop_partition.cc): guarded tiles, scheduled "
+    .. "by the kernel, and one interval without guards cut out afterwards, where the extent is no constant or partition_const_loop "
+    .. "is true. To be measured against.", tvm_like)
 
   rows.define(nw, "nw", "microkernels",
     "(options: {schedule: nw.schedule, loop: nw.loop|string, kernels: table[], around?: function, sizes?: table, "
     .. "again?: boolean}): nw.report",
     "Measures tiles of a loop whose rounds are a size, and keeps the times in $XDG_STATE_HOME/nestwright: kernels as "
-    .. "s:partition_auto takes them, with seconds (first: of one tile; more: of each that follows; guarded: of one that lacks a round "
-    .. "and asks) and seconds_inside, in the loops that around makes. One thread; the least of several turns. again = true "
+    .. "s:partition_auto takes them, with seconds (first: of one tile; more: of each that follows; guarded: of one that lacks a "
+    .. "round and asks) and seconds_inside, in the loops that around makes. One thread; the least of several turns. again = true "
     .. "measures what is known.", measure)
 end}

@@ -1,8 +1,8 @@
 --- How a number of rounds is best covered by tiles: an unbounded knapsack over the times of the tiles, by the recursion over the
 --- number of rounds (Gilmore and Gomory, Operations Research 14, 1966), which becomes periodic in the tile of the best rate.
 ---
---- A tile takes `first` where it is alone and brings what it reads near, and `more` behind another of its kind. Tiles that share what
---- they read, inside of the same loops, bring it near once for all of them.
+--- A tile takes `first` where it is alone and brings what it reads near, and `more` behind another of its kind. Tiles that share
+--- what they read, inside of the same loops, bring it near once for all of them.
 local errors = require "nestwright.errors"
 
 local plans = {}

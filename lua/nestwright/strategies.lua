@@ -1,5 +1,6 @@
---- Strategies of loop partitioning: what becomes of a loop whose rounds no tile divides. A row each; what one does are ordinary steps
---- of the schedule, judged, shown and undone like others, and every piece is tiled by the kernel that suits it.
+--- Strategies of loop partitioning: what becomes of a loop whose rounds no tile divides. A row each; what one does are ordinary
+--- steps of the schedule, judged, shown and undone like others, and every piece is tiled by the kernel that suits it.
+local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local plans = require "nestwright.plans"
 
@@ -45,7 +46,7 @@ local function tile(x, loop, kernel, tail)
   x.pieces[#x.pieces + 1] = {kernel = kernel, rounds = rounds, tail = tail}
   local schedule = x.shared and kernel.inside or kernel.schedule
   schedule(x.schedule, p)
-  return rest
+  return rest, outer
 end
 
 local function largest_up_to(kernels, rows)
@@ -188,7 +189,8 @@ strategies.rows = {
   {"halves", "tiles without conditions, and the rest in tiles of half the rounds, a quarter, and so on", cut_in_halves},
   {"residues", "tiles without conditions, and for each number of rounds that are left a version of its own", by_residue,
     known = by_known_residue},
-  {"sizes", "for each residue the tiles whose measured times add up to least, the last ones among them", by_sizes, known = by_known_size},
+  {"sizes", "for each residue the tiles whose measured times add up to least, the last ones among them", by_sizes,
+    known = by_known_size},
   {"shift", "the last tile begins earlier and does some rounds again", shifted, known = plain_tail "shift"},
   {"pad", "the last tile goes beyond the end, in a temporary", plain_tail "pad"},
   {"predicate", "the last tile runs under masks", plain_tail "predicate"},
@@ -215,13 +217,21 @@ function strategies.kernels(what, list)
   local out, seen = {}, {}
   for n, k in ipairs(errors.expect(what .. ": kernels", list, "table")) do
     check_kernel(what, n, k)
-    if seen[k.rows] then errors.fail("invalid", nil, "%s: kernels[%d] and kernels[%d] both tile %d rounds", what, seen[k.rows], n, k.rows) end
+    if seen[k.rows] then
+      errors.fail("invalid", nil, "%s: kernels[%d] and kernels[%d] both tile %d rounds", what, seen[k.rows], n, k.rows)
+    end
     seen[k.rows] = n
     out[n] = k
   end
   if #out == 0 then errors.fail("invalid", nil, "%s: kernels is empty", what) end
   table.sort(out, function(a, b) return a.rows > b.rows end)
   return out
+end
+
+--- The loop that was meant: itself, or its name.
+function strategies.loop(what, s, loop)
+  if debug.getmetatable(loop) == core.classes.loop then return loop end
+  return s:loop(errors.expect(what .. ": loop", loop, "string"))
 end
 
 function strategies.row(what, name)
@@ -231,9 +241,9 @@ function strategies.row(what, name)
   errors.fail("invalid", nil, "%s: there is no strategy %s; there are %s", what, tostring(name), table.concat(names, ", "))
 end
 
---- Tiles a loop by one kernel; what is left stays as it is.
+--- Tiles a loop by one kernel; what is left stays as it is. The loop over the tiles.
 function strategies.tile(s, loop, kernel, tail, shared)
-  tile({schedule = s, pieces = {}, shared = shared}, loop, kernel, tail)
+  return select(2, tile({schedule = s, pieces = {}, shared = shared}, loop, kernel, tail))
 end
 
 --- Applies a strategy to a loop. The cases: {version, facts, pieces}, of which the first whose facts hold is to run, as

@@ -1,0 +1,62 @@
+--- The computations of the partition bench, and the tiles of their awkward loops, written with public primitives alone.
+local nw = require "nestwright"
+
+local partition = {}
+
+local LANES = 16 -- of f32 in the widest vectors of this program; narrower machines take each apart
+
+-- ---- GEMM with weights that are packed in advance: B[j // 16, k, j % 16]
+
+partition.N, partition.K = 768, 768
+
+function partition.gemm(M)
+  local N, K = partition.N, partition.K
+  local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({N // LANES, K, LANES}, "f32", "B")
+  local k = nw.reduce_axis(K, "k")
+  return nw.schedule(nw.compute({M, N // LANES, LANES}, function(i, j, v) return nw.sum(A(i, k) * B(j, k, v), k) end, "C"))
+end
+
+-- Vectors beside each other in a tile of so many rows, so that 16 to 28 sums are under way.
+local WIDTH = {16, 8, 8, 6, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2}
+
+-- Sums in registers: the loop over k outside of the tile.
+local function tile(s, p, j)
+  local k, v = p:loop "k", p:loop "v"
+  s:reorder(k, p.inner, j, v)
+  s:vectorize(v)
+  s:unroll(j)
+  s:unroll(p.inner)
+end
+
+local function gemm_kernel(rows)
+  local function alone(s, p)
+    local j_o, j_i = s:split(p:loop "j", WIDTH[rows])
+    s:reorder(j_o, p.outer, p.inner, j_i)
+    tile(s, p, j_i)
+  end
+  return {rows = rows, schedule = alone, inside = function(s, p) tile(s, p, p:loop "j_i") end}
+end
+
+function partition.gemm_kernels()
+  local list = {}
+  for rows = 1, #WIDTH do list[rows] = gemm_kernel(rows) end
+  return list
+end
+
+--- Two vectors of columns at a time, so that what is read of B for one tile of rows is near for the next.
+function partition.gemm_around(s)
+  s:split("j", 2)
+  s:reorder("j_o", "i", "j_i")
+end
+
+--- B as the schedules above read it, from an array of K rows.
+function partition.packed(b)
+  local N, K = partition.N, partition.K
+  local B = nw.placeholder({K, N}, "f32", "B")
+  local s = nw.schedule(nw.compute({N // LANES, K, LANES}, function(j, k, v) return B(k, LANES * j + v) end, "P"))
+  local out = nw.zeros({N // LANES, K, LANES}, "f32")
+  s:build {threads = 1}(b, out)
+  return out
+end
+
+return partition

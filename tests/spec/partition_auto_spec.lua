@@ -1,0 +1,331 @@
+--- Strategies of partitioning against the definition for every size from nothing to three tiles and one more, and their choice.
+local nw = require "nestwright"
+local plans = require "nestwright.plans"
+local strategies = require "nestwright.strategies"
+
+local K, N = 5, 8
+
+local function product(M)
+  local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
+  local k = nw.reduce_axis(K, "k")
+  return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+end
+
+local function finish(s, p)
+  s:vectorize(p:loop "j")
+  s:unroll(p.inner)
+end
+
+local function kernel(rows)
+  return {rows = rows, schedule = function(s, p)
+    s:reorder(p.outer, p:loop "k", p.inner, p:loop "j")
+    finish(s, p)
+  end, inside = function(s, p)
+    s:reorder(p.outer, p:loop "k", p.inner, p:loop "j_i")
+    s:vectorize(p:loop "j_i")
+    s:unroll(p.inner)
+  end}
+end
+
+local function around(s)
+  s:split("j", 4)
+  s:reorder("j_o", "i", "j_i")
+end
+
+local function kernels(...)
+  local list = {}
+  for n, rows in ipairs {...} do list[n] = kernel(rows) end
+  return strategies.kernels("test", list)
+end
+
+local function inputs(m)
+  return nw.random({m, K}, "f32", {seed = m + 1}), nw.random({K, N}, "f32", {seed = 2})
+end
+
+local reference = product(nw.size("M", {min = 0})):build {threads = 1}
+
+local function agrees(f, m)
+  local a, b = inputs(m)
+  assert.is_true(nw.allclose(f(a, b), reference(a, b), {rtol = 1e-5, atol = 1e-6}), ("M = %d"):format(m))
+end
+
+describe("strategies", function()
+  local legal = {"guard", "cut", "halves", "residues", "sizes", "shift"}
+
+  for _, name in ipairs(legal) do
+    for _, shared in ipairs {false, true} do
+      it(("%s is right for every number of rounds%s"):format(name, shared and ", sharing loops" or ""), function()
+        local s = product(nw.size("M", {min = 0}))
+        local cases = strategies.apply("test", s, s:loop "i", name, kernels(4, 3, 2, 1), shared and around or nil)
+        local f = s:build {threads = 1, versions = strategies.versions(cases)}
+        for m = 0, 13 do agrees(f, m) end
+      end)
+    end
+
+    it(name .. " is right for each number that is known", function()
+      for _, m in ipairs {1, 3, 4, 6, 13} do
+        local s = product(m)
+        local ok, cases = pcall(strategies.apply, "test", s, s:loop "i", name, kernels(4, 2, 1), around)
+        if ok then
+          agrees(s:build {threads = 1, versions = strategies.versions(cases)}, m)
+        else
+          assert.equal("shift", name) -- fewer rounds than a tile has
+          assert.is_true(m < 4)
+        end
+      end
+    end)
+  end
+
+  it("what cannot be done is refused, and the schedule is as it was", function()
+    local s = product(nw.size("M", {min = 0}))
+    local version = s:version()
+    local ok, problem = pcall(strategies.apply, "test", s, s:loop "i", "pad", kernels(4, 1))
+    assert.is_false(ok)
+    assert.truthy(tostring(problem):find("C is an output", 1, true))
+    assert.equal(version, s:version())
+  end)
+
+  it("no condition is left in the main piece", function()
+    for _, name in ipairs {"cut", "halves", "residues", "sizes"} do
+      local s = product(nw.size("M", {min = 0}))
+      for _, case in ipairs(strategies.apply("test", s, s:loop "i", name, kernels(4, 3, 2, 1), around)) do
+        s:checkout(case.version)
+        assert.equal(0, nw.partition.conditions(s))
+      end
+    end
+  end)
+
+  it("conditions are counted where they are", function()
+    local s = product(nw.size("M", {min = 0}))
+    nw.partition.tvm_like(s, "i", kernel(4))
+    assert.is_true(nw.partition.conditions(s) > 0)
+    assert.equal(0, nw.partition.conditions(s, "i_o"))
+    assert.equal(nw.partition.conditions(s), nw.partition.conditions(s, "i_o.tail"))
+    local ok, problem = pcall(nw.partition.conditions, s, "x")
+    assert.is_false(ok)
+    assert.truthy(tostring(problem):find("there is no loop x", 1, true))
+  end)
+
+  it("the pass of TVM is right for every number of rounds", function()
+    local s = product(nw.size("M", {min = 0}))
+    nw.partition.tvm_like(s, "i", kernel(4))
+    local f = s:build {threads = 1}
+    for m = 0, 13 do agrees(f, m) end
+  end)
+end)
+
+describe("loop.begin and loop.extent", function()
+  it("say where a loop stands", function()
+    local s = product(nw.size("M", {min = 0}))
+    local outer, inner, tail = s:split("i", 4, {tail = "cut"})
+    assert.equal("M // 4", outer.extent)
+    assert.equal("4", inner.extent)
+    assert.equal("M % 4", tail.extent)
+    assert.equal("4*(M // 4)", tail.begin)
+    assert.equal("0", outer.begin)
+  end)
+end)
+
+describe("kernels of several versions", function()
+  local function versions(s, ...)
+    local list, base = {}, s:version()
+    for n, facts in ipairs {...} do
+      s:checkout(base)
+      for _, fact in ipairs(facts) do s:assume(fact) end
+      if #facts > 0 then s:split("i", 4) end
+      list[n] = s:version()
+    end
+    s:checkout(base)
+    return list
+  end
+
+  it("run the first whose facts hold, and say so", function()
+    local s = product(nw.size("M", {min = 0}))
+    local f = s:build {threads = 1, versions = versions(s, {"M % 4 == 0"}, {"M >= 6"}, {})}
+    local text = f:show "lowered" .. ""
+    for _, condition in ipairs {"# M % 4 == 0\n", "# 6 <= M\n", "# otherwise\n"} do
+      assert.truthy(text:find(condition, 1, true), text)
+    end
+    for _, m in ipairs {0, 3, 4, 5, 6, 7, 8, 5000} do agrees(f, m) end
+  end)
+
+  it("are found for a call in no time", function()
+    local s = product(nw.size("M", {min = 0}))
+    local core, list = require "nestwright.core", versions(s, {"M % 4 == 0"}, {})
+    local f, a, b = s:build {threads = 1, versions = list}, inputs(5)
+    local seconds = core.kernel_dispatch_seconds(f, {a, b, nw.zeros({5, N}, "f32")})
+    assert.is_true(seconds >= 0 and seconds < 1e-3)
+  end)
+
+  it("count the machine code of all", function()
+    local s = product(nw.size("M", {min = 0}))
+    local list = versions(s, {"M % 4 == 0"}, {})
+    s:checkout(list[1])
+    local first = s:build {threads = 1}.code_bytes
+    s:checkout(list[2])
+    local second = s:build {threads = 1}.code_bytes
+    assert.is_true(first > 0 and second > 0)
+    assert.equal(first + second, s:build {threads = 1, versions = list}.code_bytes)
+  end)
+
+  it("are refused where the last does not hold for all", function()
+    local s = product(nw.size("M", {min = 0}))
+    local list = versions(s, {}, {"M % 4 == 0"})
+    local ok, problem = pcall(s.build, s, {versions = list})
+    assert.is_false(ok)
+    assert.truthy(tostring(problem):find("may assume nothing that the others do not", 1, true))
+  end)
+
+  it("check sizes as one does: an assumption that is broken writes nothing", function()
+    local s = product(nw.size("M", {min = 0}))
+    s:assume "M >= 2"
+    local f = s:build {threads = 1, versions = versions(s, {"M % 4 == 0"}, {})}
+    local a, b = inputs(1)
+    local c = nw.zeros({1, N}, "f32")
+    local ok, problem = pcall(f, a, b, c)
+    assert.is_false(ok)
+    assert.truthy(tostring(problem):find("2 <= M does not hold", 1, true))
+    assert.equal(0, c:get(0, 0))
+  end)
+
+  it("are not exported", function()
+    local s = product(nw.size("M", {min = 0}))
+    local f = s:build {threads = 1, versions = versions(s, {"M % 4 == 0"}, {})}
+    local ok, problem = pcall(f.export, f, "/tmp/never.so")
+    assert.is_false(ok)
+    assert.truthy(tostring(problem):find("several versions", 1, true))
+  end)
+end)
+
+describe("plans", function()
+  local function timed(rows, first, more) return {rows = rows, seconds = {first = first, more = more, guarded = 4 * more}} end
+  local list = {timed(5, 50, 46), timed(4, 44, 40), timed(3, 60, 58), timed(1, 30, 28)}
+
+  -- All ways to cover so many rounds.
+  local function brute(rows, n)
+    if rows == 0 then return 0 end
+    if n > #list then return math.huge end
+    local best = brute(rows, n + 1)
+    for count = 1, rows // list[n].rows do
+      local t = list[n].seconds
+      best = math.min(best, t.first + (count - 1) * t.more + brute(rows - count * list[n].rows, n + 1))
+    end
+    return best
+  end
+
+  it("cover a number of rounds in the least time", function()
+    for rows = 1, 24 do
+      local plan, sum = plans.exact(plans.times(list), rows), 0
+      for _, part in ipairs(plan) do sum = sum + part.count * part.kernel.rows end
+      assert.equal(rows, sum)
+      assert.equal(brute(rows, 1), plans.seconds(plan))
+    end
+  end)
+
+  it("are periodic in the main tile", function()
+    local plan = plans.periodic(plans.times(list))
+    for residue = 0, plan.main.rows - 1 do
+      assert.equal(residue, plan.rounds[residue] % plan.main.rows)
+      assert.is_true(plan.rounds[residue] < plan.from)
+    end
+  end)
+
+  it("need tiles that add up", function()
+    assert.has_error(function() plans.exact(plans.times {timed(4, 4, 4)}, 6) end)
+  end)
+end)
+
+describe("s:partition_auto", function()
+  local function auto(o)
+    local s = product(nw.size("M", {min = 0}))
+    local all = {loop = "i", kernels = {kernel(4), kernel(2), kernel(1)}, around = around, sizes = {M = {1, 7, 8}}, cost = "model",
+      machine = "zen5"}
+    for key, value in pairs(o or {}) do all[key] = value end
+    return s:partition_auto(all), s
+  end
+
+  it("ranks what can be done and says why the rest cannot", function()
+    local list, s = auto()
+    local names, refused = {}, 0
+    for n, row in ipairs(list) do
+      names[row.strategy] = n
+      if row.refused then
+        refused = refused + 1
+      else
+        assert.is_true(row.code_bytes > 0)
+        assert.equal(3, #row.predicted)
+        if n > 1 then assert.is_true(list[n - 1].figure <= row.figure) end
+      end
+    end
+    assert.truthy(names.guard and names.cut and names.sizes and names.pad)
+    assert.truthy(list[names.pad].refused)
+    assert.is_true(refused >= 1 and refused < #list)
+    assert.equal(0, s:version())
+    assert.truthy((list .. ""):find("refused: cannot split i: C is an output", 1, true))
+  end)
+
+  it("takes, builds and dispatches", function()
+    local list, s = auto()
+    local f, g = list:build("halves", {threads = 1}), list:build(1, {threads = 1})
+    local d = list:dispatch()
+    local h = s:build {threads = 1, versions = d.versions}
+    for m = 0, 13 do
+      agrees(f, m)
+      agrees(g, m)
+      agrees(h, m)
+    end
+    list:take "cut"
+    assert.truthy((s:show() .. ""):find("i.tail", 1, true))
+  end)
+
+  it("keeps to a limit of code", function()
+    local list = auto {objective = "size"}
+    local limit = list[1].code_bytes
+    local kept = auto {code_limit = limit}
+    assert.is_true(kept[1].code_bytes <= limit)
+    assert.is_false(kept[2].fits)
+  end)
+
+  it("knows energy and its product with time", function()
+    local energy, edp = auto {objective = "energy"}, auto {objective = "edp"}
+    assert.equal(energy[1].joules, energy[1].figure)
+    assert.equal(edp[1].joules * edp[1].expected, edp[1].figure)
+  end)
+
+  it("refuses what makes no sense, by name", function()
+    local function problem(o)
+      local ok, text = pcall(auto, o)
+      assert.is_false(ok)
+      return tostring(text)
+    end
+    assert.truthy(problem({kernels = {}}):find("kernels is empty", 1, true))
+    assert.truthy(problem({kernels = {kernel(4), kernel(4)}}):find("both tile 4 rounds", 1, true))
+    assert.truthy(problem({kernels = {{rows = 0}}}):find("kernels[1] is no kernel", 1, true))
+    assert.truthy(problem({sizes = {}}):find("the size M has no values", 1, true))
+    assert.truthy(problem({cost = "guess"}):find("cost: 'guess' is none of", 1, true))
+    assert.truthy(problem({cost = "learned"}):find("no learned model", 1, true))
+    assert.truthy(problem({strategies = {"hope"}}):find("no strategy hope", 1, true))
+  end)
+end)
+
+describe("nw.microkernels", function()
+  it("measures tiles once, and reads them then", function()
+    local s = product(nw.size("M", {min = 0}))
+    local o = {schedule = s, loop = "i", kernels = {kernel(4), kernel(1)}, around = around, again = true}
+    local list = nw.microkernels(o)
+    assert.equal(4, list[1].rows)
+    assert.is_true(list[1].seconds.first > 0 and list[1].seconds.more > 0 and list[1].seconds.guarded > 0)
+    assert.is_true(list[1].seconds_inside.first > 0)
+    o.again = nil
+    local known = nw.microkernels(o)
+    assert.equal(list[1].seconds.first, known[1].seconds.first)
+    assert.truthy((list .. ""):find("each more", 1, true))
+  end)
+
+  it("wants a loop whose rounds are a size", function()
+    local s = product(8)
+    local ok, problem = pcall(nw.microkernels, {schedule = s, loop = "i", kernels = {kernel(4)}})
+    assert.is_false(ok)
+    assert.truthy(tostring(problem):find("i has 8 rounds", 1, true))
+  end)
+end)
