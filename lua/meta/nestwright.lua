@@ -39,8 +39,8 @@ function schedule:bind(loop, tag) end
 ---@return nw.schedule
 function schedule:branch(name) end
 
----Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; f(a, b, c) fills c.
----@param options? {threads?: integer, opt?: integer, cache?: boolean}
+---Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the first whose facts hold for its sizes, and the last must hold for all.
+---@param options? {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[]}
 ---@return nw.kernel
 function schedule:build(options) end
 
@@ -206,6 +206,11 @@ function schedule:parallel(loop) end
 ---@return nw.loop
 ---@return nw.loop
 function schedule:partition(loop, options) end
+
+---Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k. around: a function of the schedule that makes loops around `loop` inside which pieces share what they read; a kernel's `inside` then schedules a piece there. Strategies: guard: every round of a tile asks whether it exists; cut: tiles without conditions, and the rest one round after the other; halves: tiles without conditions, and the rest in tiles of half the rounds, a quarter, and so on; residues: tiles without conditions, and for each number of rounds that are left a version of its own; sizes: for each residue the tiles whose measured times add up to least, the last ones among them; shift: the last tile begins earlier and does some rounds again; pad: the last tile goes beyond the end, in a temporary; predicate: the last tile runs under masks. cost: 'kernels' (the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by model). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, weights = {1, 1, 2}}. measure = true: also times each. Rows: strategy, versions, code_bytes, predicted and measured (by size), expected and seconds (their means), joules, figure, or refused. Methods: take(n) leaves the schedule there and returns its versions; build(n) compiles them into one kernel; dispatch() has, for ranges of the size, the strategy that is best there: {versions, ranges}, for s:build{versions = ...}. The schedule stays as it was; what was tried are versions of it.
+---@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string[], cost?: string, model?: nw.learner, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, machine?: any}
+---@return nw.report
+function schedule:partition_auto(options) end
 
 ---Says something of a loop that whoever runs it honours; without a value, takes it back. loop: the loop. key: schedule: static or dynamic, and chunk: rounds at a time, both for the threads of a parallel loop; partition: auto or never, for loops cut where a condition changes; note: a remark for the views. value: a word or a number, as the key wants. Example: s:pragma("i_o", "schedule", "dynamic")
 ---@param loop nw.loop|string
@@ -434,6 +439,8 @@ function stage:loops() end
 
 ---@class nw.loop
 ---@field alive boolean False once a step has consumed the loop.
+---@field begin string The value its variable begins with, in sizes and in the loops around it; conditions take it as it is.
+---@field extent string How many rounds it has, in sizes and in the loops around it: "M // 8".
 ---@field name string The loop's name in the nest; an error when a step has consumed it.
 ---@field schedule nw.schedule The schedule it belongs to.
 local loop = {}
@@ -539,6 +546,7 @@ function array:totable() end
 
 ---@class nw.kernel
 ---@field cached boolean Whether the machine code came from the cache.
+---@field code_bytes integer Bytes of machine code, of all its versions.
 ---@field compile_ms number Milliseconds it took to lower, compile and link.
 ---@field unsafe boolean Whether steps of its schedule were not judged.
 ---@operator call(nw.array): nw.array
@@ -1049,6 +1057,11 @@ function nw.max(a, ...) end
 ---@param ... nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.maximum(...) end
+
+---Measures tiles of a loop whose rounds are a size, and keeps the times in $XDG_STATE_HOME/nestwright: kernels as s:partition_auto takes them, with seconds (first: of one tile; more: of each that follows; guarded: of one that lacks a round and asks) and seconds_inside, in the loops that around makes. One thread; the least of several turns. again = true measures what is known.
+---@param options {schedule: nw.schedule, loop: nw.loop|string, kernels: table[], around?: function, sizes?: table, again?: boolean}
+---@return nw.report
+function nw.microkernels(options) end
 
 ---With reduce axes after a value that depends on them, the least over them: nw.min(A(i, k), k). Otherwise the least of its arguments.
 ---@param a nw.expr|nw.axis|number

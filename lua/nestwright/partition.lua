@@ -71,16 +71,18 @@ return {install = function(nw)
     "(self: nw.schedule, options: {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string[], "
     .. "cost?: string, model?: nw.learner, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, "
     .. "machine?: any}): nw.report",
-    "Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, piece) "
-    .. "... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, "
-    .. "piece:loop \"k\" is its copy of the loop k. around: a function of the schedule that makes loops around `loop` inside which pieces share "
-    .. "what they read; a kernel's `inside` then schedules a piece there. Strategies: " .. names_text() .. ". cost: 'kernels' "
-    .. "(the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by model). objective: "
-    .. "cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, weights = {1, 1, 2}}. "
-    .. "measure = true: also times each. Rows: strategy, versions, code_bytes, predicted and measured (by size), expected and seconds "
-    .. "(their means), joules, figure, or refused. Methods: take(n) leaves the schedule there and returns its versions; build(n) compiles "
-    .. "them into one kernel; dispatch() has, for ranges of the size, the strategy that is best there: {versions, ranges}, for "
-    .. "s:build{versions = ...}. The schedule stays as it was; what was tried are versions of it.", partition_auto)
+    "Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, "
+    .. "piece) ... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, "
+    .. "piece:loop \"k\" is its copy of the loop k. around: a function of the schedule that makes loops around `loop` inside "
+    .. "which pieces share what they read; a kernel's `inside` then schedules a piece there. Strategies:"
+    .. names_text()
+    .. ". cost: 'kernels' (the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by "
+    .. "model). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, "
+    .. "weights = {1, 1, 2}}. measure = true: also times each. Rows: strategy, versions, code_bytes, predicted and measured "
+    .. "(by size), expected and seconds (their means), joules, figure, or refused. Methods: take(n) leaves the schedule there "
+    .. "and returns its versions; build(n) compiles them into one kernel; dispatch() has, for ranges of the size, the strategy"
+    .. " that is best there: {versions, ranges}, for s:build{versions = ...}. The schedule stays as it was; what was tried are"
+    .. " versions of it.", partition_auto)
 
   nw.partition = {}
   rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: string): integer",
