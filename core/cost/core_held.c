@@ -4,7 +4,7 @@
 // address which does not change in it is kept in a register (LICM's promotion) where nothing else in the loop may touch it:
 // what else the loop does to that buffer is at the same address, or at one that is surely another; and it must run in every
 // iteration. Buffers are known not to overlap.
-#include "cost/core.h"
+#include "cost/core_access.h"
 
 static bool constant_index(const nw_core_access *a) { return a->affine && !a->at.n && !a->masked && !a->scattered; }
 
@@ -16,11 +16,6 @@ static void find_apart(nw_core *k) {
     const nw_core_access *a = k->access.at[i];
     if (!constant_index(a)) k->apart[a->buffer] = false;
   }
-}
-
-static bool inside(const nw_core_node *at, const nw_core_node *loop) {
-  while (at && at != loop) at = at->up;
-  return at != NULL;
 }
 
 static bool same_place(const nw_core_access *a, const nw_core_access *b) {
@@ -57,18 +52,32 @@ static bool keeps(const nw_core *k, const nw_core_access *a, const nw_core_node 
   if (a->masked || a->scattered || moves_in(a, loop) || !always_runs(a, loop)) return false;
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];
-    if (b->buffer != a->buffer || b == a || !inside(b->body, loop)) continue;
+    if (b->buffer != a->buffer || b == a || !nw_core_inside(b->body, loop)) continue;
     bool still = !moves_in(b, loop);
     if (!(same_place(a, b) && !b->masked) && !(still && surely_apart(a, b))) return false;
   }
   return true;
 }
 
+enum {
+  MOST_PROMOTED = 250
+}; // loads and stores of a loop in which LLVM looks for elements to keep (licm-mssa-max-acc-promotion)
+
+// Are there too many for that? Loads of the same element count each, since stores stand between.
+static bool too_many(const nw_core *k, const nw_core_node *loop) {
+  int n = 0;
+  for (int i = 0; i < k->access.n && n <= MOST_PROMOTED; i++) {
+    const nw_core_access *a = k->access.at[i];
+    n += !k->apart[a->buffer] && nw_core_inside(a->body, loop);
+  }
+  return n > MOST_PROMOTED;
+}
+
 // Loops from the innermost out; a parallel one is a function of its own.
 static int held_through(const nw_core *k, const nw_core_access *a) {
   int depth = 0;
   for (const nw_core_node *at = a->body; at && at->stmt->kind == NW_LOOP; at = at->up) {
-    if (!keeps(k, a, at)) return depth;
+    if (!keeps(k, a, at) || too_many(k, at)) return depth;
     depth = at->depth;
     if (at->stmt->loop.mark == NW_PARALLEL) break;
   }
@@ -81,7 +90,7 @@ static int held_around(const nw_core *k, const nw_core_access *a) {
     const nw_core_access *b = k->access.at[i];
     if (!b->write || !b->held || b->buffer != a->buffer || !same_place(a, b)) continue;
     for (const nw_core_node *at = a->body; at; at = at->up)
-      if (at->stmt->kind == NW_LOOP && at->depth == b->held && inside(b->body, at)) return b->held;
+      if (at->stmt->kind == NW_LOOP && at->depth == b->held && nw_core_inside(b->body, at)) return b->held;
   }
   return 0;
 }

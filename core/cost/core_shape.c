@@ -3,9 +3,9 @@
 // A value is computed in the innermost loop on whose variable it depends; a load no further out than the innermost loop that may
 // store to the same element, and not out of a guard. A value that was computed in the same run of a body is not computed again,
 // a load only while nothing was stored to memory since.
+#include "cost/core_access.h"
 #include "cost/core_class.h"
-#include "ir/fold.h" // nw_gcd
-#include <math.h>
+#include "cost/core_loop.h"
 #include <stdlib.h>
 
 typedef struct seen { // a value that was computed
@@ -30,75 +30,6 @@ typedef struct shaping {
   seen *seen;
 } shaping;
 
-// ---- accesses
-
-static int buffer_number(const nw_core *k, const char *name) {
-  int i = 0;
-  while (strcmp(k->exec->p->buffer[i]->name, name)) i++;
-  return i;
-}
-
-static void add_access(nw_core *k, nw_core_node *body, const nw_stmt *s, const nw_expr *load) {
-  nw_core_access *a = NW_NEW(k->arena, nw_core_access);
-  const nw_expr *index = load ? load->arg[0] : s->store.index;
-  int64_t step;
-  *a = (nw_core_access){
-      .stmt = s, .load = load, .index = index, .write = !load, .body = body, .lanes = index->type.lanes};
-  a->buffer = buffer_number(k, load ? load->name : s->store.buffer);
-  a->elem = nw_dtype_bytes(k->exec->p->buffer[a->buffer]->dtype);
-  a->affine = nw_form_of(k->arena, &k->names, index, &a->at);
-  a->masked = load ? load->n > 1 : s->store.mask != NULL;
-  bool line = index->op == NW_OP_RAMP && nw_is_int(index->arg[1], &step) && (step == 1 || step == -1);
-  a->scattered = a->lanes > 1 && !line && index->op != NW_OP_BROADCAST;
-  if (index->op == NW_OP_BROADCAST) a->lanes = 1;
-  nw_vec_push(&k->access, a);
-}
-
-typedef struct collecting {
-  nw_core *k;
-  nw_core_node *body;
-  const nw_stmt *stmt;
-} collecting;
-
-static bool collect_load(void *env, const nw_expr *e) {
-  collecting *c = env;
-  if (e->op == NW_OP_LOAD) add_access(c->k, c->body, c->stmt, e);
-  return true;
-}
-
-static void collect_store(nw_core *k, nw_core_node *body, const nw_stmt *s) {
-  collecting c = {k, body, s};
-  if (s->store.mask) nw_visit(s->store.mask, collect_load, &c);
-  nw_visit(s->store.index, collect_load, &c);
-  nw_visit(s->store.value, collect_load, &c);
-  add_access(k, body, s, NULL);
-}
-
-typedef void store_fn(void *env, nw_core_node *body, const nw_stmt *s);
-typedef void body_fn(void *env, nw_core_node *body, bool opens);
-
-// The stores of a body and the bodies inside, in order, with loop variables in scope.
-static void go(nw_core *k, nw_core_node *body, const nw_stmt *s, int *kid, store_fn *store, body_fn *enter, void *env);
-
-static void go_into(nw_core *k, nw_core_node *body, store_fn *store, body_fn *enter, void *env) {
-  bool loop = body->stmt->kind == NW_LOOP;
-  int kid = 0;
-  if (loop) nw_vec_push(&k->names.name, (void *)body->stmt->loop.var->name);
-  if (loop) nw_vec_push(&k->names.slot, (void *)(intptr_t)body->slot);
-  if (enter) enter(env, body, true);
-  for (int i = 0; i < body->stmt->nkids; i++) go(k, body, body->stmt->kid[i], &kid, store, enter, env);
-  if (enter) enter(env, body, false);
-  if (loop) k->names.name.n--, k->names.slot.n--;
-}
-
-static void go(nw_core *k, nw_core_node *body, const nw_stmt *s, int *kid, store_fn *store, body_fn *enter, void *env) {
-  if (s->kind == NW_STORE) return store(env, body, s);
-  if (s->kind == NW_LOOP || s->kind == NW_GUARD) return go_into(k, body->kid[(*kid)++], store, enter, env);
-  for (int i = 0; i < s->nkids; i++) go(k, body, s->kid[i], kid, store, enter, env);
-}
-
-static void collect(void *env, nw_core_node *body, const nw_stmt *s) { collect_store(env, body, s); }
-
 // ---- what was seen
 
 static seen *seen_at(shaping *s, const nw_expr *e) {
@@ -122,14 +53,9 @@ static seen *seen_put(shaping *s, const nw_expr *e) {
   return x;
 }
 
-static bool under(const nw_core_node *at, const nw_core_node *guard) {
-  while (at && at != guard) at = at->up;
-  return at != NULL;
-}
-
 static bool still_there(const shaping *s, const seen *x) {
   if (!x->e || x->home > s->at->depth || s->loop[x->home] != x->loop) return false;
-  if (x->guard && !under(s->at, x->guard)) return false;
+  if (x->guard && !nw_core_inside(s->at, x->guard)) return false;
   return !x->loads || (x->home < s->at->depth && !x->stored) ||
          (x->home == s->at->depth && x->generation == s->generation);
 }
@@ -159,52 +85,6 @@ static nw_core_access *access_of(shaping *s, const nw_expr *load) {
     if (a->stmt == s->stmt && a->load == load) return a;
   }
   return NULL;
-}
-
-// How many of the places where a vector of so many bytes may begin make it reach into a second line.
-static double crossing(const shaping *s, const nw_core_access *a, int64_t bytes, int64_t offset) {
-  int64_t line = s->k->machine->level[0].line, step = line;
-  if (!a->affine || bytes > line) return 0;
-  for (int i = 0; i < a->at.n; i++) step = nw_gcd(step, a->at.coef[i] * a->elem);
-  int64_t first = (a->at.rest * a->elem + offset) % step, over = 0;
-  if (first < 0) first += step;
-  for (int64_t at = first; at < line; at += step) over += at + bytes > line;
-  return (double)over * (double)step / (double)line;
-}
-
-// Gathers go by powers of two, with 64-bit addresses: as many lanes as a vector has of those. A lane alone is a load.
-static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_access *a) {
-  int most = (int)m->vector_bytes / 8;
-  nw_core_unit unit = a->write ? NW_CORE_SCATTER : NW_CORE_GATHER;
-  for (int left = a->lanes, piece; left > 0; left -= piece) {
-    for (piece = most; piece > left;) piece /= 2;
-    if (piece > 1)
-      to->unit[unit] += fmax(piece, m->gather_least);
-    else
-      to->op[a->write ? NW_CLASS_STORE : NW_CLASS_LOAD][0]++;
-    if (a->lanes > most) to->op[NW_CLASS_SHUFFLE][1]++; // into or out of a wider vector
-    if (piece > 1) to->op[NW_CLASS_INT][NW_WIDTHS - 1] += 2; // its addresses
-  }
-}
-
-// A load or a store, in pieces as wide as the machine's vectors.
-static void add_memory(shaping *s, nw_core_ops *to, const nw_core_access *a) {
-  const nw_machine *m = s->k->machine;
-  nw_class c = a->write ? NW_CLASS_STORE : NW_CLASS_LOAD;
-  to->numbers[c][nw_core_bits((nw_dtype)s->k->exec->p->buffer[a->buffer]->dtype)] += a->lanes;
-  nw_core_unit over = a->write ? NW_CORE_STORE_CROSSING : NW_CORE_LOAD_CROSSING;
-  if (a->scattered) return add_scattered(m, to, a);
-  int64_t left = (int64_t)a->lanes * a->elem, offset = 0;
-  int pieces = (int)((left + m->vector_bytes - 1) / m->vector_bytes);
-  for (; left > 0; pieces--) {
-    int64_t piece = m->vector_bytes;
-    while (piece > left && piece > a->elem) piece /= 2;
-    int width = piece > a->elem || a->lanes > 1 ? nw_width_of(piece) : 0;
-    to->op[c][width]++;
-    if (a->lanes > 1) to->unit[over] += crossing(s, a, piece, offset);
-    offset += piece, left -= piece;
-  }
-  if (a->lanes > 1 && !a->masked) to->op[NW_CLASS_SHUFFLE][1] -= pieces; // parts of one register are put together
 }
 
 static bool may_meet(const nw_core_access *a, const nw_core_access *b, const nw_core_node *loop);
@@ -254,7 +134,7 @@ static int load_value(shaping *s, const nw_expr *e) {
   if (home < s->at->depth) home = stored_in(s, a, home);
   if (home < s->at->depth) home = guarded_in(s, home);
   seen *x = remember(s, e, home, true);
-  add_memory(s, &x->body->ops, a);
+  nw_core_add_memory(s->k, &x->body->ops, a);
   s->loaded |= !strcmp(e->name, s->stmt->store.buffer) && e->arg[0] == s->stmt->store.index;
   return home;
 }
@@ -347,13 +227,8 @@ static bool moves_in(const nw_core_access *a, const nw_core_node *loop) {
   return !a->affine || nw_form_coef(&a->at, loop->slot);
 }
 
-static bool inside(const nw_core_node *at, const nw_core_node *loop) {
-  while (at && at != loop) at = at->up;
-  return at != NULL;
-}
-
 static bool may_meet(const nw_core_access *a, const nw_core_access *b, const nw_core_node *loop) {
-  if (!inside(b->body, loop)) return false;
+  if (!nw_core_inside(b->body, loop)) return false;
   if (!a->affine || !b->affine || a->scattered || b->scattered) return true;
   bool alike = true;
   for (int i = 0; i < a->at.n; i++) alike &= nw_form_coef(&b->at, a->at.slot[i]) == a->at.coef[i];
@@ -389,38 +264,18 @@ static void add_held(shaping *s, const nw_core_access *a) {
   for (int i = 0; i < s->k->access.n; i++) {
     const nw_core_access *b = s->k->access.at[i];
     if (b == a) break;
-    if (b->write && b->buffer == a->buffer && b->index == a->index && b->held == a->held && inside(b->body, loop))
+    if (b->write && b->buffer == a->buffer && b->index == a->index && b->held == a->held &&
+        nw_core_inside(b->body, loop))
       return;
-    stored |= b->write && b->buffer == a->buffer && !inside(b->body, loop) && under(loop, b->body);
+    stored |= b->write && b->buffer == a->buffer && !nw_core_inside(b->body, loop) && nw_core_inside(loop, b->body);
   }
-  add_memory(s, &loop->up->ops, a);
+  nw_core_add_memory(s->k, &loop->up->ops, a);
   int pieces = nw_core_pieces(s->k->machine, s->stmt->store.value->type);
   for (nw_core_node *at = s->at; at != loop->up; at = at->up) at->held += pieces;
   if (stored) return;
   nw_core_access load = *a;
   load.write = false;
-  add_memory(s, &loop->up->ops, &load);
-}
-
-// Do b's elements begin on the line where a's end, mostly?
-static bool same_line(const shaping *s, const nw_core_access *a, const nw_core_access *b, int64_t moved) {
-  if (a->buffer != b->buffer || !a->affine || !b->affine || a->scattered || b->scattered) return false;
-  int64_t by = (b->at.rest + moved - a->at.rest) * a->elem;
-  return llabs(by) < s->k->machine->level[0].line;
-}
-
-static void add_line(shaping *s, nw_core_node *body, const nw_core_access *a) {
-  if (body->last_store && !same_line(s, body->last_store, a, 0)) body->ops.unit[NW_CORE_STORE_LINE]++;
-  if (!body->first_store) body->first_store = a;
-  body->last_store = a;
-}
-
-// From the last store of an iteration to the first of the next.
-static void close_lines(shaping *s, nw_core_node *body) {
-  if (!body->first_store) return;
-  bool loop = body->stmt->kind == NW_LOOP && body->first_store->affine;
-  int64_t moved = loop ? nw_form_coef(&body->first_store->at, body->slot) : 0;
-  if (!loop || !same_line(s, body->last_store, body->first_store, moved)) body->ops.unit[NW_CORE_STORE_LINE]++;
+  nw_core_add_memory(s->k, &loop->up->ops, &load);
 }
 
 static void add_store(void *env, nw_core_node *body, const nw_stmt *stmt) {
@@ -438,8 +293,8 @@ static void add_store(void *env, nw_core_node *body, const nw_stmt *stmt) {
   add_chain(s, a);
   if (s->k->apart[a->buffer]) return;
   if (a->held) return add_held(s, a);
-  add_memory(s, &body->ops, a);
-  add_line(s, body, a);
+  nw_core_add_memory(s->k, &body->ops, a);
+  nw_core_add_line(s->k, body, a);
   s->generation++;
   if (a->masked) return;
   const nw_expr *index = stmt->store.index;
@@ -447,73 +302,27 @@ static void add_store(void *env, nw_core_node *body, const nw_stmt *stmt) {
   remember(s, again, body->depth, true)->stored = true;
 }
 
-// ---- loops
-
-static int64_t step_of(const nw_core_access *a, const nw_core_node *loop) {
-  int64_t step = a->affine ? nw_form_coef(&a->at, loop->slot) * a->elem : 0;
-  return step < 0 ? -step : step;
-}
-
-// Different steps of the addresses inside. Those of 1, 2, 4 and 8 bytes are scales of the loop's own counter.
-static int strides_of(const nw_core *k, const nw_core_node *loop) {
-  int64_t found[64];
-  int n = 0;
-  for (int i = 0; i < k->access.n && n < 64; i++) {
-    const nw_core_access *a = k->access.at[i];
-    int64_t step = inside(a->body, loop) && !k->apart[a->buffer] ? step_of(a, loop) : 0;
-    if (step == 0 || step == 1 || step == 2 || step == 4 || step == 8) continue;
-    int at = 0;
-    while (at < n && found[at] != step) at++;
-    if (at == n) found[n++] = step;
-  }
-  return n;
-}
-
-// A register counted up for each step, compared, and a branch back; an outer loop sets up those of the inner ones as well.
-static void add_loop(nw_core *k, nw_core_node *loop) {
-  loop->strides = strides_of(k, loop);
-  loop->ops.op[NW_CLASS_INT][0] += 1 + loop->strides;
-  loop->ops.unit[NW_CORE_BRANCH]++;
-  loop->up->ops.op[NW_CLASS_INT][0] += 2 + loop->strides;
-}
+// ---- bodies
 
 static void enter(void *env, nw_core_node *body, bool opens) {
   shaping *s = env;
   bool loop = body->stmt->kind == NW_LOOP;
   s->at = opens ? body : body->up;
-  if (!opens) return close_lines(s, body);
+  if (!opens) return nw_core_close_lines(s->k, body);
   if (loop) s->loop[body->depth] = body;
-  if (loop) add_loop(s->k, body);
+  if (loop) nw_core_add_loop(s->k, body);
   if (body->stmt->kind == NW_GUARD) {
     body->up->ops.op[NW_CLASS_INT][0]++;
     body->up->ops.unit[NW_CORE_BRANCH]++;
   }
 }
 
-// What has no register is stored and loaded again: values from outside are loaded, elements that are kept also stored.
-static void spill(nw_core *k, nw_core_node *at) {
-  for (int i = 0; i < at->nkids; i++) spill(k, at->kid[i]);
-  if (at->stmt->kind != NW_LOOP) return;
-  int over = at->live + at->held + 2 - (int)k->machine->vector_registers;
-  if (over <= 0) return;
-  int loads = over < at->live ? over : at->live, both = over - loads < at->held ? over - loads : at->held;
-  at->ops.unit[NW_CORE_SPILL] += loads + 2 * both;
-}
-
-static int count_apart(const nw_core *k) {
-  int n = 0;
-  for (int i = 0; i < k->places.n; i++)
-    if (k->apart[i]) n += (int)((k->places.at[i].bytes + k->machine->vector_bytes - 1) / k->machine->vector_bytes);
-  return n;
-}
-
 bool nw_core_shape(nw_core *k) {
   shaping s = {.k = k, .at = k->root, .loop = {k->root}};
-  go_into(k, k->root, collect, NULL, k);
+  nw_core_collect(k);
   nw_core_hold(k);
-  go_into(k, k->root, add_store, enter, &s);
-  k->root->held = count_apart(k);
-  spill(k, k->root);
+  nw_core_go(k, k->root, add_store, enter, &s);
+  nw_core_spill(k);
   free(s.seen);
   return true;
 }

@@ -5,6 +5,7 @@
 // overlaps what does not wait, as far as its window of instructions reaches: of bodies that fit, the resources are added up before
 // the busiest is taken, and a chain that ends with its loop runs beside the next one's.
 #include "cost/core_time.h"
+#include "cost/core_access.h"
 #include <math.h>
 
 // What comes from behind the last level comes from memory.
@@ -96,11 +97,6 @@ static bool moves_in(const nw_core_access *a, const nw_core_node *loop) {
   return !a->affine || nw_form_coef(&a->at, loop->slot);
 }
 
-static bool inside(const nw_core_node *at, const nw_core_node *loop) {
-  while (at && at != loop) at = at->up;
-  return at != NULL;
-}
-
 static bool is_chained(const nw_core_access *a) {
   for (int i = 0; i < a->body->chain.n; i++)
     if (((nw_core_chain *)a->body->chain.at[i])->store == a) return true;
@@ -111,7 +107,7 @@ static bool is_chained(const nw_core_access *a) {
 static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_node *loop) {
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *b = k->access.at[i];
-    if (b->write && b->buffer == a->buffer && inside(b->body, loop) && !is_chained(b)) return true;
+    if (b->write && b->buffer == a->buffer && nw_core_inside(b->body, loop) && !is_chained(b)) return true;
   }
   return false;
 }

@@ -103,7 +103,7 @@ local function measured(s, o)
   local call = table.move(list, 1, #list, 1, {})
   call[#call + 1] = {reps = 10, warmup = 2}
   local kernel = s:build {threads = threads_of("cost", o.threads)}
-  return kernel:time(table.unpack(call)), joules_of(kernel, list)
+  return kernel, kernel:time(table.unpack(call)), joules_of(kernel, list)
 end
 
 -- ---- prices of counts
@@ -200,7 +200,9 @@ local function full(s, options)
   caches.check_schedule("cost", s)
   local c = cost.of("cost", s, o)
   if o.measure then
-    c.measured, c.measured_joules, c.why_no_joules = measured(s, o)
+    local kernel
+    kernel, c.measured, c.measured_joules, c.why_no_joules = measured(s, o)
+    c.spills_emitted, c.address_spills_emitted = require "nestwright.spilled".of(kernel, c.loops)
     c.ratio = c.seconds / c.measured.min
     c.joules_ratio = c.measured_joules and c.measured_joules > 0 and c.joules / c.measured_joules or nil
   end
@@ -223,10 +225,11 @@ function cost.install(nw)
     .. "tensor, loop; asked, hits, misses, cold, capacity, conflict, written_back, in lines; "
     .. "exact or not, and error, a part of the "
     .. "misses); traffic (name, read, written, bytes, intensity in operations per byte) of each "
-    .. "level; flops; instructions; spills; "
+    .. "level; flops; instructions; spills (an estimate); "
     .. "memory (bytes by where they are) and buffers; threads (that have something to do), idle (that have not), "
     .. "shares, balance, outside, team_seconds; joules and energy "
     .. "(name, count, unit, pj, joules), an estimate; measured, ratio (predicted / measured), "
+    .. "spills_emitted (the same as spills, read off the compiled code), address_spills_emitted (of registers that hold none); "
     .. "measured_joules (of the package, where it counts them), joules_ratio, why_no_joules (why it does not); mca; machine.", full)
 
   method("cost_curve", "(self: nw.schedule, options: {values: integer[], size?: string, sizes?: table, machine?: any, "

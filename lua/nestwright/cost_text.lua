@@ -156,6 +156,12 @@ local function add_joules(c, out)
   end
 end
 
+local function add_spills(c, out)
+  if c.spills == 0 and (c.spills_emitted or 0) == 0 then return nil end
+  local emitted = c.spills_emitted and ("; %s times in the compiled code"):format(whole(c.spills_emitted)) or ""
+  out[#out + 1] = ("registers stored and loaded again for want of more: %s times, an estimate%s"):format(whole(c.spills), emitted)
+end
+
 --- The record of s:cost as lines.
 function text.of(c)
   local out = {head(c)}
@@ -166,7 +172,7 @@ function text.of(c)
   add_traffic(c, out)
   add_memory(c, out)
   add_threads(c, out)
-  if c.spills > 0 then out[#out + 1] = ("registers stored and loaded again for want of more: %s times"):format(whole(c.spills)) end
+  add_spills(c, out)
   add_joules(c, out)
   if c.mca then out[#out + 1] = c.mca.text end
   return table.concat(out, "\n")
