@@ -71,6 +71,18 @@ local function add_threads(c, out)
     100 * c.balance, written.seconds(c.team_seconds), whole(c.outside))
 end
 
+-- Of waiting there is no sum, for chains run beside one another: the innermost loop that has half of the time says where it is.
+local function add_latency(c, out)
+  if c.bottleneck ~= "latency" then return end
+  local at
+  for _, loop in ipairs(c.loops) do
+    if loop.name and loop.bottleneck == "latency" and loop.cycles >= 0.5 * c.cycles then at = loop end
+  end
+  if at then
+    out[#out + 1] = ("latency: in 'for %s' results wait for one another; it takes %s cycles"):format(at.name, whole(at.cycles))
+  end
+end
+
 local function add_measured(c, out)
   if not c.measured then return end
   out[#out + 1] = ("predicted %s, measured %s, ratio %.2f"):format(written.seconds(c.seconds), written.seconds(c.measured.min),
@@ -126,10 +138,14 @@ local function add_energy(c, out)
     joules_text(c.memory_joules), joules_text(c.joules - c.memory_joules))
 end
 
+local function nest_head(c)
+  return ("at least %s on %s (%s cycles): a bound, not a prediction; bottleneck: %s"):format(written.seconds(c.seconds),
+    c.machine.name, whole(c.cycles), c.bottleneck)
+end
+
 --- The record of n:cost as lines.
 function text.nest(c)
-  local out = {("at least %s on %s (%s cycles): a bound, not a prediction; bottleneck: %s"):format(written.seconds(c.seconds),
-    c.machine.name, whole(c.cycles), c.bottleneck)}
+  local out = {nest_head(c)}
   add_terms(c, out)
   add_misses(c, out)
   add_by_loop(c, out)
@@ -167,6 +183,7 @@ function text.of(c)
   local out = {head(c)}
   add_measured(c, out)
   add_terms(c, out)
+  add_latency(c, out)
   add_misses(c, out)
   out[#out + 1] = exact_text(c)
   add_traffic(c, out)
@@ -178,20 +195,38 @@ function text.of(c)
   return table.concat(out, "\n")
 end
 
---- The same for html.lua.
-function text.cells(c)
+-- ---- as tables of html.lua
+
+local function cells_of(c, title, foot)
   local lines = {}
   for _, term in ipairs(shown_terms(c)) do
     lines[#lines + 1] = {term.name, whole(term.cycles) .. " cycles", ("%.0f %%"):format(100 * term.cycles / c.cycles)}
   end
   for _, row in ipairs(c.by_tensor) do
     lines[#lines + 1] = {("L%d %s"):format(row.level, row.tensor), ("%d lines asked"):format(row.asked),
-      ("%d misses, %d of them conflicts"):format(row.misses, row.conflict)}
+      ("%d misses, %d of them conflicts"):format(row.cold + row.capacity + row.conflict, row.conflict)}
   end
+  return {head = {title, "", ""}, rows = lines, left = {true, heads = true}, foot = table.concat(foot, "; ")}
+end
+
+--- The record of s:cost.
+function text.cells(c)
   local foot = {exact_text(c)}
+  add_latency(c, foot)
   add_traffic(c, foot)
+  add_memory(c, foot)
   add_measured(c, foot)
-  return {head = {head(c), "", ""}, rows = lines, left = {true, heads = true}, foot = table.concat(foot, "; ")}
+  add_joules(c, foot)
+  return cells_of(c, head(c), foot)
+end
+
+--- The record of n:cost.
+function text.nest_cells(c)
+  local foot = {}
+  add_counted(c, foot)
+  add_operations(c, foot)
+  add_energy(c, foot)
+  return cells_of(c, nest_head(c), foot)
 end
 
 function text.price(p)

@@ -118,7 +118,8 @@ function nest_cost.of(nest, missed, record)
     c[field] = missed[field]
   end
   c.levels, c.caches = missed.total, missed.levels
-  return report.new(c, text.nest(c), {plot = function(_, options) return missed:plot(options) end})
+  local function plot(_, options) return missed:plot(options) end
+  return report.new(c, text.nest(c), {plot = plot, cells = text.nest_cells(c)})
 end
 
 local OPTIONS = {"machine", "feed", "conflicts", "simulate", "exact", "budget"}

@@ -32,6 +32,8 @@ describe("cost", function()
     assert.equal(16 * 16 * 512, k.times)
     assert.equal("latency", k.bottleneck)
     assert.near(4 * 16 * 16 * 512, k.cycles, 0.05 * 4 * 16 * 16 * 512)
+    assert.equal("latency", c.bottleneck)
+    assert.truthy(tostring(c):find("latency: in 'for k' results wait for one another", 1, true))
   end)
 
   it("sees that vectors along j need an eighth of the steps", function()

@@ -141,6 +141,16 @@ for i in 0..N:
     assert.equal(4 * 16 * 16 + 4 * 16 ^ 3, c.traffic[1].written)
   end)
 
+  it("is a table in a notebook", function()
+    local c = gemm:cost {machine = machine()}
+    local cells = getmetatable(c).__cells(c)
+    assert.equal(#c.terms + #c.by_tensor, #cells.rows)
+    assert.truthy(cells.head[1]:find("a bound, not a prediction", 1, true))
+    assert.truthy(cells.foot:find("L1 exact, L2 exact", 1, true))
+    local B = cells.rows[#c.terms + 3]
+    assert.same({"L1 B", "10560 lines asked"}, {B[1], B[2]})
+  end)
+
   it("draws its misses", function()
     local p = gemm:cost({machine = machine()}):plot {by = "loop"}
     assert.equal(gemm:misses({machine = machine(), conflicts = true}):plot({by = "loop"}).caption, p.caption)
