@@ -54,7 +54,7 @@ function cost.of(what, s, o)
   local m = machine.of(o.machine)
   walk.threads, walk.conflicts = threads_of(what, o.threads), o.conflicts ~= false
   local c = core.cost(s, walk, m)
-  c.machine, c.idle = m, walk.threads - c.threads
+  c.machine, c.idle, c.conflicts = m, walk.threads - c.threads, walk.conflicts
   c.by_tensor = added(c.by_access, function(row) return row.level .. row.tensor end)
   c.by_loop = added(c.by_access, function(row) return row.level .. tostring(row.loop) end)
   c.levels = added(c.by_access, function(row) return row.level end)

@@ -28,13 +28,16 @@ end
 
 local HEADER = ("%-18s %13s %13s %13s %13s %13s"):format("", "lines asked", "cold", "capacity", "conflict", "written back")
 
-local MISSES = "%-18s %13d %13d %13d %13d %13d"
+-- A row; told: conflicts are told from capacity.
+local function misses_line(name, row, told)
+  return ("%-18s %13d %13d %13d %13s %13d"):format(name, row.asked, row.cold, row.capacity, told and row.conflict or "-",
+    row.written_back)
+end
 
 local function add_misses(c, out)
   out[#out + 1] = HEADER
   for _, row in ipairs(c.by_tensor) do
-    out[#out + 1] = MISSES:format(("  L%d %s"):format(row.level, row.tensor), row.asked, row.cold, row.capacity, row.conflict,
-      row.written_back)
+    out[#out + 1] = misses_line(("  L%d %s"):format(row.level, row.tensor), row, c.conflicts)
   end
 end
 
@@ -100,8 +103,7 @@ end
 local function add_by_loop(c, out)
   if #c.by_loop == #c.levels then return end
   for _, row in ipairs(c.by_loop) do
-    out[#out + 1] = MISSES:format(("  L%d for %s"):format(row.level, row.loop or "-"), row.asked, row.cold, row.capacity,
-      row.conflict, row.written_back)
+    out[#out + 1] = misses_line(("  L%d for %s"):format(row.level, row.loop or "-"), row, c.conflicts)
   end
 end
 
@@ -110,9 +112,9 @@ local function add_counted(c, out)
   for n, exact in ipairs(c.exact) do
     parts[n] = exact and ("L%d exact"):format(n) or ("L%d estimated, %.2g %% off where it was checked"):format(n, 100 * c.error[n])
   end
-  out[#out + 1] = ("misses, of caches that begin empty and replace what was used least recently; %s: %s"):format(
+  out[#out + 1] = ("misses, of caches that begin empty and replace what was used least recently; %s%s: %s"):format(
     c.feed == "full" and "every level is asked everything" or "a level is asked what the one before has not",
-    table.concat(parts, ", "))
+    c.conflicts and "" or "; conflicts are counted with capacity", table.concat(parts, ", "))
 end
 
 local function add_operations(c, out)
@@ -204,7 +206,8 @@ local function cells_of(c, title, foot)
   end
   for _, row in ipairs(c.by_tensor) do
     lines[#lines + 1] = {("L%d %s"):format(row.level, row.tensor), ("%d lines asked"):format(row.asked),
-      ("%d misses, %d of them conflicts"):format(row.cold + row.capacity + row.conflict, row.conflict)}
+      ("%d misses"):format(row.cold + row.capacity + row.conflict)
+        .. (c.conflicts and (", %d of them conflicts"):format(row.conflict) or "")}
   end
   return {head = {title, "", ""}, rows = lines, left = {true, heads = true}, foot = table.concat(foot, "; ")}
 end

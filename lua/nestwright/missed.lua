@@ -28,9 +28,10 @@ end
 local HEADER = ("%-16s %14s %14s %12s %12s %12s %12s"):format("", "lines asked", "hits", "cold", "capacity", "conflict",
   "written back")
 
-local function line_of(name, row)
-  return ("%-16s %14d %14d %12d %12d %12d %12d"):format(name, row.asked, row.hits, row.cold, row.capacity, row.conflict,
-    row.written_back)
+-- told: conflicts are told from capacity.
+local function line_of(name, row, told)
+  return ("%-16s %14d %14d %12d %12d %12s %12d"):format(name, row.asked, row.hits, row.cold, row.capacity,
+    told and row.conflict or "-", row.written_back)
 end
 
 local function text_of(cache, by_tensor, foot)
@@ -39,11 +40,12 @@ local function text_of(cache, by_tensor, foot)
     out[#out + 1] = caches.level_text(cache, n)
     out[#out + 1] = HEADER
     for _, row in ipairs(by_tensor) do
-      if row.level == n then out[#out + 1] = line_of("  " .. row.tensor, row) end
+      if row.level == n then out[#out + 1] = line_of("  " .. row.tensor, row, cache.conflicts) end
     end
   end
   local feed = cache.misses and "a level is asked what the one before has not" or "every level is asked everything"
-  out[#out + 1] = ("lines of %d bytes; least recently used goes; %s; no prefetcher, no TLB"):format(cache.line, feed)
+  local told = cache.conflicts and "" or "; conflicts are counted with capacity"
+  out[#out + 1] = ("lines of %d bytes; least recently used goes; %s%s; no prefetcher, no TLB"):format(cache.line, feed, told)
   out[#out + 1] = foot
   return table.concat(out, "\n")
 end
@@ -52,7 +54,9 @@ local function cells_of(cache, by_tensor)
   local out = {}
   for k, row in ipairs(by_tensor) do
     out[k] = {("L%d %s"):format(row.level, row.tensor)}
-    for n, kind in ipairs(KINDS) do out[k][n + 1] = ("%d"):format(row[kind]) end
+    for n, kind in ipairs(KINDS) do
+      out[k][n + 1] = (kind ~= "conflict" or cache.conflicts) and ("%d"):format(row[kind]) or "-"
+    end
   end
   local levels = {}
   for n in ipairs(cache.levels) do levels[n] = caches.level_text(cache, n) end

@@ -187,7 +187,7 @@ return function(nw)
     .. "operations as they are written at the machine's peak; the longest is the bound (with combine = 'ecm' the sum of "
     .. "transfers that do not overlap). A text does not tell the code: of instructions, latencies and registers nothing is "
     .. "said. machine: as nw.machine takes it; this host unless said. feed, simulate, exact, budget: as in misses; conflicts = "
-    .. "false: conflict misses are not told from those of capacity, which is quicker. Fields: seconds, cycles, bottleneck; terms "
+    .. "true: conflict misses are told from those of capacity, which takes longer. Fields: seconds, cycles, bottleneck; terms "
     .. "(name, cycles); by_tensor, by_loop, by_access, levels, exact, error, accesses as misses has them; traffic (name, read, "
     .. "written, bytes, intensity in operations per byte) of each level: of L1 what the references name, of the others lines; "
     .. "flops, operations (name, bits, count), calls (of functions without a price), statements; counted: whether these are "

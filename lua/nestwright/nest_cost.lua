@@ -103,8 +103,8 @@ local function flops_of(work)
   return sum
 end
 
---- missed: what n:misses answered for the caches of the machine.
-function nest_cost.of(nest, missed, record)
+--- missed: what n:misses answered for the caches of the machine; conflicts: whether they are told from capacity.
+function nest_cost.of(nest, missed, record, conflicts)
   local work, m, c = core.nest_work(nest), rates.fields(record), {machine = record}
   c.flops, c.operations, c.calls, c.statements = flops_of(work), work.operations, work.calls, work.statements
   c.counted = work.exact
@@ -117,7 +117,7 @@ function nest_cost.of(nest, missed, record)
   for _, field in ipairs {"by_access", "by_tensor", "by_loop", "accesses", "exact", "error", "line", "feed"} do
     c[field] = missed[field]
   end
-  c.levels, c.caches = missed.total, missed.levels
+  c.levels, c.caches, c.conflicts = missed.total, missed.levels, conflicts or false
   local function plot(_, options) return missed:plot(options) end
   return report.new(c, text.nest(c), {plot = plot, cells = text.nest_cells(c)})
 end
@@ -131,8 +131,8 @@ function nest_cost.method(misses)
     local m = machine.of(o.machine)
     local asked = setmetatable({}, {__index = o})
     for _, name in ipairs(OPTIONS) do asked[name] = o[name] end
-    asked.machine, asked.conflicts = m, o.conflicts ~= false
-    return nest_cost.of(nest, misses(nest, asked), m)
+    asked.machine = m
+    return nest_cost.of(nest, misses(nest, asked), m, o.conflicts)
   end
 end
 

@@ -38,7 +38,7 @@ describe("the cost of a nest", function()
 
   it("has the misses of n:misses, and bytes, cycles and joules that follow from them", function()
     local m = machine()
-    local c, missed = gemm:cost {machine = m}, gemm:misses {machine = m, conflicts = true}
+    local c, missed = gemm:cost {machine = m, conflicts = true}, gemm:misses {machine = m, conflicts = true}
     assert.same(missed.by_tensor, c.by_tensor)
     assert.same(missed.by_loop, c.by_loop)
     assert.same(missed.total, c.levels)
@@ -93,7 +93,11 @@ describe("the cost of a nest", function()
   it("says what it is no measure of, and what is estimated", function()
     local text = tostring(gemm:cost {machine = machine()})
     assert.truthy(text:find("a bound, not a prediction", 1, true))
-    assert.truthy(text:find("L1 exact, L2 exact", 1, true))
+    assert.truthy(text:find("conflicts are counted with capacity: L1 exact, L2 exact", 1, true))
+    assert.truthy(text:find("\n  L1 C +%d+ +%d+ +%d+ +%- +%d+\n"))
+    local told = tostring(gemm:cost {machine = machine(), conflicts = true})
+    assert.falsy(told:find("counted with capacity", 1, true))
+    assert.truthy(told:find("\n  L1 C +%d+ +%d+ +%d+ +%d+ +%d+\n"))
     assert.truthy(text:find("not in it: instructions, latencies", 1, true))
     local bare = nw.nest.parse "array A: f64[64]\nfor i in 0..64:\n  A[i]\n"
     local c = bare:cost {machine = machine {energy = {}, caches = {{bytes = 2048, ways = 4, latency = 4, bytes_per_cycle = 64}},
@@ -118,7 +122,7 @@ for i in 0..N:
     for k in 0..N:
       A[k] *= 2
 ]]
-    c = c:cost {machine = machine(), conflicts = false}
+    c = c:cost {machine = machine()}
     assert.same({2e18, 1e18, 16e18}, {c.accesses + 0.0, c.flops, c.traffic[1].read + c.traffic[1].written})
     assert.is_true(c.counted)
     assert.same({true, true}, c.exact)
@@ -153,7 +157,7 @@ for i in 0..N:
 
   it("draws its misses", function()
     local p = gemm:cost({machine = machine()}):plot {by = "loop"}
-    assert.equal(gemm:misses({machine = machine(), conflicts = true}):plot({by = "loop"}).caption, p.caption)
+    assert.equal(gemm:misses({machine = machine()}):plot({by = "loop"}).caption, p.caption)
   end)
 
   it("is refused machines that are none, and options that are none", function()
