@@ -1,4 +1,4 @@
-// Models that rank: gradient-boosted trees (XGBoost, rank:pairwise) over rows of numbers in groups.
+// Models that rank: gradient-boosted trees (XGBoost; rank:pairwise, or reg:squarederror) over rows of numbers in groups.
 //
 // XGBoost takes what it is given: rows without groups become one group, misspelt parameters are ignored, infinite numbers are
 // an error of its own, and what it returns is good until the next call. So everything is checked here, and copied. It runs on
@@ -41,6 +41,15 @@ static bool are_groups(nw_ctx *c, const nw_learn_rows *r) {
   return most > 1 || nw_fail(c, NW_ERANGE, NULL, "groups: none has two rows, so there is nothing to rank");
 }
 
+static int weights_of(const nw_learn_rows *r, const nw_learn_opts *o) { return o->squares ? r->rows : r->ngroups; }
+
+static bool are_weights(nw_ctx *c, const nw_learn_rows *r, const nw_learn_opts *o) {
+  for (int i = 0; r->weight && i < weights_of(r, o); i++)
+    if (!(r->weight[i] > 0 && isfinite(r->weight[i])))
+      return nw_fail(c, NW_ERANGE, NULL, "weights: %g, number %d, is not above 0", (double)r->weight[i], i + 1);
+  return true;
+}
+
 static bool are_rows(nw_ctx *c, const nw_learn_rows *r) {
   if (r->rows < 1 || r->rows > MOST_ROWS || r->features < 1 || r->features > MOST_FEATURES)
     return nw_fail(c, NW_ERANGE, NULL, "%d rows of %d features: there are 1 to %d of 1 to %d", r->rows, r->features,
@@ -56,6 +65,8 @@ static bool is_share(nw_ctx *c, const char *name, double v) {
 static bool are_options(nw_ctx *c, const nw_learn_opts *o) {
   if (o->rounds < 1 || o->rounds > 10000)
     return nw_fail(c, NW_ERANGE, NULL, "rounds: %d is not in 1..10000", o->rounds);
+  if (o->forest < 0 || o->forest > 100) return nw_fail(c, NW_ERANGE, NULL, "forest: %d is not in 0..100", o->forest);
+  if (!(o->least >= 0 && o->least <= MOST_ROWS)) return nw_fail(c, NW_ERANGE, NULL, "least: %g rows", o->least);
   if (o->depth < 1 || o->depth > 16) return nw_fail(c, NW_ERANGE, NULL, "depth: %d is not in 1..16", o->depth);
   return is_share(c, "rate", o->rate) && is_share(c, "columns", o->columns) && is_share(c, "sample", o->sample);
 }
@@ -79,21 +90,31 @@ static bool set_number(const nw_learner *m, const char *name, double value) {
 }
 
 static bool set_all(const nw_learner *m, const nw_learn_opts *o) {
-  return set(m, "objective", "rank:pairwise") && set(m, "tree_method", "exact") && set(m, "nthread", "1") &&
-         set(m, "verbosity", "0") && set_number(m, "seed", o->seed) && set_number(m, "max_depth", o->depth) &&
-         set_number(m, "eta", o->rate) && set_number(m, "min_child_weight", 1) && set_number(m, "gamma", 1e-4) &&
+  return set(m, "objective", o->squares ? "reg:squarederror" : "rank:pairwise") && set(m, "tree_method", "exact") &&
+         set(m, "nthread", "1") && set(m, "verbosity", "0") && set_number(m, "seed", o->seed) &&
+         set_number(m, "max_depth", o->depth) && set_number(m, "eta", o->rate) &&
+         set_number(m, "min_child_weight", o->least > 0 ? o->least : 1) &&
+         set_number(m, "num_parallel_tree", o->forest > 0 ? o->forest : 1) && set_number(m, "gamma", 1e-4) &&
          set_number(m, "colsample_bytree", o->columns) && set_number(m, "subsample", o->sample);
 }
 
-// The rows as XGBoost holds them, or NULL.
-static void *matrix(const nw_learner *m, const nw_learn_rows *r) {
+static bool set_floats(const nw_learner *m, void *d, const char *name, const float *v, int n) {
+  return !v || done(m, m->lib.XGDMatrixSetFloatInfo(d, name, v, (uint64_t)n));
+}
+
+static bool set_groups(const nw_learner *m, void *d, const nw_learn_rows *r) {
+  return done(m, m->lib.XGDMatrixSetUIntInfo(d, "group", (const unsigned *)r->group, (uint64_t)r->ngroups));
+}
+
+// The rows as XGBoost holds them, or NULL. o: to learn from them.
+static void *matrix(const nw_learner *m, const nw_learn_rows *r, const nw_learn_opts *o) {
   void *d = NULL;
-  uint64_t n = (uint64_t)r->rows;
-  bool good = done(m, m->lib.XGDMatrixCreateFromMat_omp(r->feature, n, (uint64_t)r->features, NAN, &d, 1));
-  if (good && r->margin) good = done(m, m->lib.XGDMatrixSetFloatInfo(d, "base_margin", r->margin, n));
-  if (good && r->label)
-    good = done(m, m->lib.XGDMatrixSetFloatInfo(d, "label", r->label, n)) &&
-           done(m, m->lib.XGDMatrixSetUIntInfo(d, "group", (const unsigned *)r->group, (uint64_t)r->ngroups));
+  uint64_t n = (uint64_t)r->rows, width = (uint64_t)r->features;
+  bool good = done(m, m->lib.XGDMatrixCreateFromMat_omp(r->feature, n, width, NAN, &d, 1)) &&
+              set_floats(m, d, "base_margin", r->margin, r->rows);
+  if (good && o)
+    good = set_floats(m, d, "label", r->label, r->rows) && (o->squares || set_groups(m, d, r)) &&
+           set_floats(m, d, "weight", r->weight, weights_of(r, o));
   if (good) return d;
   if (d) m->lib.XGDMatrixFree(d);
   return NULL;
@@ -136,11 +157,12 @@ static bool train(nw_learner *m, void *rows, int rounds) {
 }
 
 nw_learner *nw_learn(nw_ctx *c, const nw_learn_rows *r, const nw_learn_opts *o) {
-  if (!are_options(c, o) || !are_rows(c, r) || !are_finite(c, "labels", r->label, r->rows, 1) || !are_groups(c, r))
+  if (!are_options(c, o) || !are_rows(c, r) || !are_finite(c, "labels", r->label, r->rows, 1) || !are_groups(c, r) ||
+      !are_weights(c, r, o))
     return NULL;
   nw_learner *m = new_learner(c, r->features);
   if (!m) return NULL;
-  void *d = matrix(m, r);
+  void *d = matrix(m, r, o);
   bool good = d && make_booster(m, d) && set_all(m, o) && train(m, d, o->rounds);
   if (d) m->lib.XGDMatrixFree(d);
   if (good) return m;
@@ -157,8 +179,7 @@ bool nw_learner_predict(const nw_learner *m, const nw_learn_rows *r, float *out)
   if (!are_rows(m->ctx, r)) return false;
   if (r->features != m->features)
     return nw_fail(m->ctx, NW_ERANGE, NULL, "the model knows %d features, not %d", m->features, r->features);
-  nw_learn_rows plain = {r->rows, r->features, r->feature, r->margin, NULL, 0, NULL};
-  void *d = matrix(m, &plain);
+  void *d = matrix(m, r, NULL);
   if (!d) return false;
   const uint64_t *shape = NULL;
   uint64_t dims = 0;

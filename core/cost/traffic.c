@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_SIMULATED = 100000000 }; // accesses: a few seconds
+enum { MOST_SIMULATED = 20000000 }; // accesses: some seconds, one by one
 
 // As much of a level as a thread can count on: what others leave of its ways, and of those its part where several share it.
 static nw_sim_level level_of(const nw_machine_level *x, int threads) {

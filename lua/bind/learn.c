@@ -61,9 +61,9 @@ static int whole_or(lua_State *L, int at, const char *name, int otherwise) {
   return v;
 }
 
-// learn(features, labels, groups, options, margins?)
+// learn(features, labels, groups, options, margins?, weights?)
 static int f_learn(lua_State *L) {
-  lua_settop(L, 5);
+  lua_settop(L, 6);
   nw_learn_rows r = {0};
   r.feature = read_rows(L, 1, &r);
   nwl_table(L, 2, "labels");
@@ -76,7 +76,11 @@ static int f_learn(lua_State *L) {
                      .seed = whole_or(L, 4, "seed", 1),
                      .rate = field_or(L, 4, "rate", 0.1),
                      .columns = field_or(L, 4, "columns", 1),
-                     .sample = field_or(L, 4, "sample", 1)};
+                     .sample = field_or(L, 4, "sample", 1),
+                     .forest = whole_or(L, 4, "forest", 1),
+                     .least = field_or(L, 4, "least", 1),
+                     .squares = nwl_flag_in(L, 4, "squares")};
+  r.weight = read_numbers(L, 6, o.squares ? r.rows : r.ngroups, "weights");
   nwl_box *b = nwl_new(L, &nwl_learner_class, release_learner);
   nw_clear(nwl_ctx(L));
   b->p = nw_learn(nwl_ctx(L), &r, &o);
@@ -124,7 +128,8 @@ const nwl_class nwl_learner_class = {"learner", "nestwright.learner", NULL, NULL
 
 const nwl_row nwl_learn_rows[] = {
     {"learn", f_learn,
-     "(features: number[][], labels: number[], groups: integer[], options: table, margins?: number[]): nw.learner",
+     "(features: number[][], labels: number[], groups: integer[], options: table, margins?: number[], "
+     "weights?: number[]): nw.learner",
      "Learns to rank rows within groups by their labels."},
     {"learner_scores", f_scores, "(m: nw.learner, features: number[][], margins?: number[]): number[]",
      "A score a row."},

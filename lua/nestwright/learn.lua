@@ -12,7 +12,18 @@ local statistics = require "nestwright.statistics"
 local learn = {}
 
 local SAME = 64 -- schedules of the computation itself, in the second of the held-out figures
-local TRUST = 5 -- what a score begins with: so many times the logarithm of the predicted speed
+local OWN = 10 -- what these weigh, beside an audit of another computation
+local FAR = 1.5 -- a prediction is off by so many powers of e at most, beyond the usual of its audit: the rest is chance
+
+-- What trees learn, by objective. score: of a prediction, which they begin with; label: what they should end with, of a point of an
+-- audit whose best time and usual error are known; weights: one for each point of so many, or one for all of a group.
+local OBJECTIVES = {
+  times = {squares = true, trust = 1, label = function(p, group)
+    local off = math.log(p.measured / p.predicted) - group.off
+    return -math.log(p.predicted) - math.max(-FAR, math.min(FAR, off))
+  end},
+  pairs = {squares = false, trust = 5, label = function(p, group) return group.best / p.measured end},
+}
 local LEARNER = core.classes.learner
 
 local about = setmetatable({}, {__mode = "k"}) -- of a model: what it was trained on
@@ -33,31 +44,45 @@ local function numbers_of(p)
   return p.features
 end
 
-local function margin_of(seconds) return -TRUST * math.log(seconds) end
+local function margin_of(seconds, objective) return -OBJECTIVES[objective].trust * math.log(seconds) end
 
--- Rows of groups: {features, labels, groups, margins}. A group is a list of points of one computation.
-local function rows_of(groups)
-  local out = {features = {}, labels = {}, groups = {}, margins = {}}
+local function about_group(points)
+  local best, off = math.huge, 0
+  for _, p in ipairs(points) do
+    best, off = math.min(best, p.measured), off + math.log(p.measured / p.predicted) / #points
+  end
+  return {best = best, off = off}
+end
+
+-- Rows of groups: {features, labels, groups, margins, weights}. A group is a list of points of one computation; all weigh the same,
+-- however many points they have, but for one that counts as so many.
+local function rows_of(groups, o)
+  local out, objective = {features = {}, labels = {}, groups = {}, margins = {}, weights = {}}, OBJECTIVES[o.objective]
   for g, points in ipairs(groups) do
-    local best = math.huge
-    for _, p in ipairs(points) do best = math.min(best, p.measured) end
+    local known, weight = about_group(points), groups.own == points and OWN or 1
     for _, p in ipairs(points) do
       local n = #out.features + 1
-      out.features[n], out.labels[n], out.margins[n] = numbers_of(p), best / p.measured, margin_of(p.predicted)
+      out.features[n], out.labels[n], out.margins[n] = numbers_of(p), objective.label(p, known), margin_of(p.predicted, o.objective)
+      if objective.squares then out.weights[n] = weight * 100 / #points end
     end
     out.groups[g] = #points
+    if not objective.squares then out.weights[g] = weight end
   end
   return out
 end
 
+-- groups.own: the one that is of the computation itself, where there is one.
 local function fit(groups, o)
-  local r = rows_of(groups)
-  return core.learn(r.features, r.labels, r.groups, o, r.margins)
+  local r = rows_of(groups, o)
+  local model = core.learn(r.features, r.labels, r.groups,
+    setmetatable({squares = OBJECTIVES[o.objective].squares}, {__index = o}), r.margins, r.weights)
+  about[model] = {objective = o.objective}
+  return model
 end
 
 local function scores(model, points)
   local list, margins = {}, {}
-  for n, p in ipairs(points) do list[n], margins[n] = numbers_of(p), margin_of(p.predicted) end
+  for n, p in ipairs(points) do list[n], margins[n] = numbers_of(p), margin_of(p.predicted, about[model].objective) end
   return core.learner_scores(model, list, margins)
 end
 
@@ -92,16 +117,17 @@ local function parted(points, n, seed)
   return {table.unpack(order, 1, n)}, {table.unpack(order, n + 1)}
 end
 
--- What it would be worth for a computation that it has not seen, or of which it has seen a few schedules.
+-- What it would be worth for a computation that it has not seen, or of which it has seen a few schedules. One of the same name, of
+-- other sizes, is not another.
 local function held_out(groups, names, at, o)
   local others = {}
-  for g, points in ipairs(groups) do if g ~= at then others[#others + 1] = points end end
+  for g, points in ipairs(groups) do if names[g] ~= names[at] then others[#others + 1] = points end end
   local points = groups[at]
   local row = {kernel = names[at], schedules = #points, analytic = predicted_tau(points)}
   if #others > 0 then row.transfer = tau(fit(others, o), points) end
   if #points >= SAME + 2 then
     local some, rest = parted(points, SAME, o.seed)
-    others[#others + 1] = some
+    others[#others + 1], others.own = some, some
     row.with_64 = tau(fit(others, o), rest)
     row.analytic_64 = predicted_tau(rest)
   end
@@ -110,20 +136,27 @@ end
 
 -- ---- training
 
-local OPTIONS = {"rounds", "depth", "rate", "columns", "sample", "seed", "held_out"}
-local USUAL = {rounds = 60, depth = 3, rate = 0.08, columns = 0.5, sample = 0.8, seed = 1}
+local OPTIONS = {"objective", "own", "rounds", "depth", "rate", "forest", "least", "columns", "sample", "seed", "held_out"}
+local USUAL = {
+  times = {rounds = 120, depth = 4, rate = 0.08, forest = 4, least = 5, columns = 0.3, sample = 0.8, seed = 1},
+  pairs = {rounds = 60, depth = 3, rate = 0.08, forest = 1, least = 1, columns = 0.5, sample = 0.8, seed = 1},
+}
 
 local function options_of(given)
   local named, o = {}, {}
   for key, value in pairs(given) do if type(key) ~= "number" then named[key] = value end end
   errors.options("train", named, OPTIONS)
-  for _, key in ipairs(OPTIONS) do o[key] = named[key] ~= nil and named[key] or USUAL[key] end
+  o.objective = named.objective == nil and "times" or named.objective
+  if not OBJECTIVES[o.objective] then
+    errors.fail("invalid", nil, "train: objective is 'times' or 'pairs', not %s", tostring(o.objective))
+  end
+  for key, usual in pairs(USUAL[o.objective]) do o[key] = named[key] ~= nil and named[key] or usual end
   for _, key in ipairs {"columns", "sample", "rate"} do
     if type(o[key]) ~= "number" or not (o[key] > 0 and o[key] <= 1) then
       errors.fail("range", nil, "train: %s is a share above 0, up to 1, not %s", key, tostring(o[key]))
     end
   end
-  o.held_out = named.held_out ~= false
+  o.held_out, o.own = named.held_out ~= false, named.own
   return o
 end
 
@@ -131,6 +164,13 @@ local function check_audit(n, a)
   if type(a) == "table" and type(a.points) == "table" and type(a.points[1]) == "table" and a.points[1].schedule then return a end
   errors.fail("invalid", "nw.cost.train{nw.cost.audit{kernel = \"gemm\"}, nw.cost.audit{kernel = \"blur\"}}",
     "train: number %d is no audit", n)
+end
+
+-- The audit of the computation that the model is made for, which is among the others.
+local function own_of(given, own)
+  if own == nil then return nil end
+  for _, a in ipairs(given) do if a == own then return a.points end end
+  errors.fail("invalid", "nw.cost.train{a, b, own = b}", "train: own is none of the audits")
 end
 
 local function train(given)
@@ -143,8 +183,10 @@ local function train(given)
   if o.held_out then
     for n in ipairs(groups) do held[n] = held_out(groups, names, n, o) end
   end
+  groups.own = own_of(given, o.own)
   local model = fit(groups, o)
-  about[model] = {features = features.names(), kernels = names, held_out = held, machine = given[1].measured_on}
+  about[model] = {objective = o.objective, features = features.names(), kernels = names, held_out = held,
+    machine = given[1].measured_on}
   return model
 end
 
@@ -161,8 +203,8 @@ local function save(model, path)
   local a, text = about[model], core.learner_text(model)
   local file, why = io.open(errors.expect("save: path", path, "string"), "w")
   if not file then errors.fail("io", nil, "save: %s", why) end
-  local ok, problem = file:write(json.encode {nestwright = core.version(), features = a.features, kernels = a.kernels,
-    held_out = a.held_out, machine = a.machine, trees = text, sum = sum_of(text)}, "\n")
+  local ok, problem = file:write(json.encode {nestwright = core.version(), objective = a.objective, features = a.features,
+    kernels = a.kernels, held_out = a.held_out, machine = a.machine, trees = text, sum = sum_of(text)}, "\n")
   file:close()
   if not ok then errors.fail("io", nil, "save: %s: %s", path, problem) end
   return model
@@ -172,7 +214,7 @@ local function is_saved(m)
   if type(m) ~= "table" or type(m.trees) ~= "string" or type(m.features) ~= "table" or type(m.kernels) ~= "table" then
     return false
   end
-  return type(m.held_out) == "table" and m.sum == sum_of(m.trees)
+  return OBJECTIVES[m.objective] ~= nil and type(m.held_out) == "table" and m.sum == sum_of(m.trees)
 end
 
 -- Rows of this library's features must be those that the model was trained on.
@@ -197,7 +239,7 @@ local function load_model(path)
   end
   check_features(m, path)
   local model = core.learner_read(m.trees)
-  about[model] = {features = m.features, kernels = m.kernels, held_out = m.held_out, machine = m.machine}
+  about[model] = {objective = m.objective, features = m.features, kernels = m.kernels, held_out = m.held_out, machine = m.machine}
   return model
 end
 
@@ -240,11 +282,16 @@ function learn.check(what, value)
     core.type_name(value))
 end
 
+-- No feature tells conflicts from other misses, and not to tell them is quicker.
+local function quick_cost(what, s, o)
+  return caches.check_schedule(what, s):cost {machine = o.machine, sizes = o.sizes, threads = o.threads, conflicts = false}
+end
+
 local function predict(model, s, options)
   learn.check("predict", model)
   local o = errors.options("predict", options, {"machine", "sizes", "threads"})
-  local c = caches.check_schedule("predict", s):cost(o)
-  return core.learner_scores(model, {features.of(s, c)}, {margin_of(c.seconds)})[1]
+  local c = quick_cost("predict", s, o)
+  return core.learner_scores(model, {features.of(s, c)}, {margin_of(c.seconds, about[model].objective)})[1]
 end
 
 local function describe()
@@ -257,12 +304,16 @@ function learn.install(nw)
   local define, method = rows.definer(nw.cost, "cost"), rows.definer(rows.methods "learner", "learner")
 
   define("train", "(audits: table): nw.learner",
-    "Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 60}. Gradient-boosted trees (XGBoost, rank:pairwise, "
-    .. "one thread) over the rows of nw.cost.features(); the label is the speed relative to the best of its audit, and only "
-    .. "schedules of one audit are compared. A score begins with what s:cost says, so the trees learn where that is wrong. The "
-    .. "model prints Kendall's tau of what was held out, by audit: of the cost model alone, of a model that learned from the "
-    .. "other audits only, and of one that saw 64 of its schedules, on the rest. rounds (60), depth (3), rate (0.08), "
-    .. "columns (0.5) and sample (0.8): shares of features and rows that a tree sees; seed; held_out = false leaves those "
+    "Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. Gradient-boosted trees (XGBoost, one "
+    .. "thread) over the rows of nw.cost.features(). Only schedules of one audit are compared. A score begins with what s:cost "
+    .. "says, so the trees learn where that is wrong. The model prints Kendall's tau of what was held out, by audit: of the cost "
+    .. "model alone, of a "
+    .. "model that learned from the audits of other computations only, and of one that saw 64 of its schedules, on the rest. "
+    .. "objective = 'times' (reg:squarederror): the trees add up to measured / predicted, as a logarithm, less the mean of the "
+    .. "audit; 'pairs' (rank:pairwise): the order of speeds relative to the best of the audit; docs/cost.md says which is better. "
+    .. "own: one of the audits, that of the computation the model is for: it weighs as ten others. rounds (120; 60 of pairs), "
+    .. "depth (4; 3), rate (0.08), forest (trees of a round, averaged: 4; 1), least (weight of a leaf: 5; 1), "
+    .. "columns (0.3; 0.5) and sample (0.8): shares of features and rows that a tree sees; seed; held_out = false leaves those "
     .. "figures out.", train)
 
   define("load", "(path: string): nw.learner", "A model that model:save wrote; of the same features, or it is refused.", load_model)
@@ -272,7 +323,8 @@ function learn.install(nw)
     function(s, options)
       local list = describe()
       if s == nil then return list end
-      local values = features.of(s, caches.check_schedule("features", s):cost(options))
+      local o = errors.options("features", options, {"machine", "sizes", "threads"})
+      local values = features.of(s, quick_cost("features", s, o))
       for n, row in ipairs(list) do row.value = values[n] end
       return list
     end)

@@ -24,20 +24,31 @@ local function listed(text)
   return out
 end
 
-local function escaped(name) return (name:gsub("%p", "%%%0")) end
-
--- What a step of a loop adds to an index: its factor where it stands in it; 0 where it does not.
-local function factor_of(index, loop)
-  local sum = 0
-  for before, factor in (" " .. index):gmatch("([-+ (,]) ?([%d*]*)%f[%w_]" .. escaped(loop) .. "%f[^%w_./]") do
+-- What a step of each loop that stands in an index adds to it: its factor there. Copies that unrolling makes differ in nothing but
+-- constants, so what was read once is kept.
+local function factors_of(index, known)
+  local factors = known[index]
+  if factors then return factors end
+  factors = {}
+  for before, factor, name in (" " .. index):gmatch "([-+ (,]) ?([%d*]*)([%a_][%w_./]*)" do
     local v = factor == "" and 1 or tonumber((factor:gsub("%*$", "")))
-    sum = sum + (v or 1) * (before == "-" and -1 or 1)
+    factors[name] = (factors[name] or 0) + (v or 1) * (before == "-" and -1 or 1)
   end
-  return sum
+  known[index] = factors
+  return factors
+end
+
+-- An index without the constant that ends it, and that constant.
+local function parts_of(index)
+  local plain = tonumber(index)
+  if plain then return "", plain end
+  local spread, sign, constant = index:match "^(.*) ([-+]) (%d+)$"
+  if not spread then return index, 0 end
+  return spread, tonumber(constant) * (sign == "-" and -1 or 1)
 end
 
 -- "ramp(base, step, lanes)", perhaps with a condition behind it, or an index.
-local function access_of(buffer, index, write)
+local function access_of(buffer, index, write, known)
   local where, mask = index:match "^(.-);%s(.*)$"
   index = where or index
   local a = {buffer = buffer, index = index, write = write, lanes = 1, step = 0, masked = mask ~= nil}
@@ -48,17 +59,19 @@ local function access_of(buffer, index, write)
   elseif index:find "ramp%(" or index:find "broadcast%(" then -- lanes wherever they are
     a.lanes, a.step = math.tointeger(tonumber(index:match ", (%d+)%)")) or 1, math.huge
   end
+  a.spread, a.offset = parts_of(a.index)
+  a.factors = factors_of(a.spread, known)
   return a
 end
 
-local function loads_of(text, out)
+local function loads_of(text, out, known)
   local at = 1
   while true do
     local name, open = text:match("([%a_][%w_.]*)()%[", at)
     if not name then return out end
     local from = text:find(name .. "[", at, true)
     local index, stop = inside(text, from + #name)
-    out[#out + 1] = access_of(name, index, false)
+    out[#out + 1] = access_of(name, index, false, known)
     at = stop or open
   end
 end
@@ -75,7 +88,7 @@ local function operations_of(text)
   return n
 end
 
-local function statement_of(text, body)
+local function statement_of(text, body, known)
   local stream = text:find "^stream " ~= nil
   text = text:gsub("^stream ", "")
   local name = text:match "^([%a_][%w_.]*)%["
@@ -83,8 +96,10 @@ local function statement_of(text, body)
   local index, stop = inside(text, #name + 1)
   local value = text:match("^ = (.*)$", stop)
   if not value then return nil end
-  local s = {body = body, store = access_of(name, index, true), loads = loads_of(value, {}), operations = operations_of(value),
-    stream = stream}
+  local s = {body = body, store = access_of(name, index, true, known), loads = loads_of(value, {}, known),
+    operations = operations_of(value), stream = stream}
+  local _, selects = value:gsub("select%(", "")
+  s.selects = selects
   s.copies = value:find "^[%w_.]+%b[]$" ~= nil
   s.fills = #s.loads == 0
   for _, load in ipairs(s.loads) do
@@ -110,7 +125,8 @@ local function count(bodies, loops)
   for n, body in ipairs(bodies) do
     local row = loops[n]
     local known = row and row.name == body.name
-    body.times = known and row.times or (body.up and body.up.times or 1) * (body.extent or 1)
+    local above = body.up and body.up.times or 1
+    body.times, body.entered = known and row.times or above * (body.extent or 1), known and row.entered or above
     body.cycles, body.bottleneck = known and row.cycles or 0, known and row.bottleneck
   end
 end
@@ -118,7 +134,7 @@ end
 --- {bodies (loops and guards, the whole first), statements, buffers (elements and scope, by name)} of a lowered text. loops: of
 --- the cost record.
 function shape.read(text, loops)
-  local root = body_new(nil, "whole")
+  local root, known = body_new(nil, "whole"), {}
   local out = {bodies = {root}, statements = {}, buffers = {}}
   local stack = {{indent = -1, body = root}}
   for line in text:gmatch "[^\n]+" do
@@ -137,7 +153,7 @@ function shape.read(text, loops)
     elseif buffer then
       out.buffers[buffer] = {elements = tonumber(elements), scope = scope == "" and "global" or scope}
     else
-      local s = statement_of(rest, up)
+      local s = statement_of(rest, up, known)
       if s then out.statements[#out.statements + 1], up.statements[#up.statements + 1] = s, s end
     end
   end
@@ -151,7 +167,7 @@ function shape.of(s, c) return shape.read(core.schedule_lowered(s), c.loops) end
 -- ---- questions
 
 --- Elements between the places of an access in two rounds of a loop.
-function shape.stride(access, loop) return factor_of(access.index, loop.name) end
+function shape.stride(access, loop) return access.factors[loop.name] or 0 end
 
 --- The n innermost loops around a body, the innermost first.
 function shape.loops(body, n)

@@ -46,8 +46,78 @@ function make.blur(h, w)
   return nw.compute({h, w}, function(y, x) return mean(X(y, x), X(y + 1, x), X(y + 2, x)) end, "Y")
 end
 
+--- A layer of a network: each output adds up a row of A and a row of W.
+function make.dense(m, n, depth)
+  local nw = library()
+  local A, W = nw.placeholder({m, depth}, "f32", "A"), nw.placeholder({n, depth}, "f32", "W")
+  local b, k = nw.placeholder({n}, "f32", "b"), nw.reduce_axis(depth, "k")
+  local S = nw.compute({m, n}, function(i, j) return nw.sum(A(i, k) * W(j, k), k) end, "S")
+  return nw.compute({m, n}, function(i, j) return nw.max(S(i, j) + b(j), 0) end, "R")
+end
+
+--- Each of o outputs adds up 3x3 windows of all c inputs; no padding.
+function make.conv2d(o, c, h, w)
+  local nw = library()
+  local A, K = nw.placeholder({c, h + 2, w + 2}, "f32", "A"), nw.placeholder({o, c, 3, 3}, "f32", "K")
+  local q, dy, dx = nw.reduce_axis(c, "q"), nw.reduce_axis(3, "dy"), nw.reduce_axis(3, "dx")
+  return nw.compute({o, h, w}, function(f, y, x) return nw.sum(A(q, y + dy, x + dx) * K(f, q, dy, dx), {q, dy, dx}) end, "F")
+end
+
+--- The largest of each 3x3 window, padded with zeros, two apart.
+function make.pool(c, h, w)
+  local nw = library()
+  local A = nw.placeholder({c, 2 * h, 2 * w}, "f32", "A")
+  local P = nw.compute({c, 2 * h + 1, 2 * w + 1}, function(ch, y, x)
+    return nw.select(nw.all(nw.ge(y, 1), nw.ge(x, 1)), A(ch, y - 1, x - 1), 0)
+  end, "P")
+  local dy, dx = nw.reduce_axis(3, "dy"), nw.reduce_axis(3, "dx")
+  return nw.compute({c, h, w}, function(ch, y, x) return nw.max(P(ch, 2 * y + dy, 2 * x + dx), {dy, dx}) end, "M")
+end
+
+--- How steep an image is: differences along rows and along columns, and the length of both.
+function make.sobel(h, w)
+  local nw = library()
+  local A = nw.placeholder({h + 2, w + 2}, "f32", "A")
+  local function across(a, b, c) return a + b * 2 + c end
+  local V = nw.compute({h, w}, function(y, x)
+    return across(A(y + 2, x), A(y + 2, x + 1), A(y + 2, x + 2)) - across(A(y, x), A(y, x + 1), A(y, x + 2))
+  end, "V")
+  local H = nw.compute({h, w}, function(y, x)
+    return across(A(y, x + 2), A(y + 1, x + 2), A(y + 2, x + 2)) - across(A(y, x), A(y + 1, x), A(y + 2, x))
+  end, "H")
+  return nw.compute({h, w}, function(y, x) return nw.sqrt(V(y, x) * V(y, x) + H(y, x) * H(y, x)) end, "G")
+end
+
+--- A step of the heat equation in three dimensions.
+function make.heat(d, h, w)
+  local nw = library()
+  local A = nw.placeholder({d + 2, h + 2, w + 2}, "f32", "A")
+  return nw.compute({d, h, w}, function(z, y, x)
+    local around = A(z, y + 1, x + 1) + A(z + 2, y + 1, x + 1) + A(z + 1, y, x + 1) + A(z + 1, y + 2, x + 1) + A(z + 1, y + 1, x)
+      + A(z + 1, y + 1, x + 2)
+    return A(z + 1, y + 1, x + 1) * nw.f32(0.4) + around * nw.f32(0.1)
+  end, "U")
+end
+
+--- B turned about its diagonal, and added to A.
+function make.transpose(n)
+  local nw = library()
+  local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
+  return nw.compute({n, n}, function(i, j) return A(i, j) + B(j, i) end, "T")
+end
+
+--- Rows less their mean.
+function make.center(m, n)
+  local nw = library()
+  local A, k = nw.placeholder({m, n}, "f32", "A"), nw.reduce_axis(n, "k")
+  local S = nw.compute({m}, function(i) return nw.sum(A(i, k), k) end, "S")
+  return nw.compute({m, n}, function(i, j) return A(i, j) - S(i) * nw.f32(1 / n) end, "N")
+end
+
 -- What is computed where no sizes are said.
-local SIZES = {gemm = {480, 480, 480}, conv1d = {131072, 64}, depthwise = {256, 56, 56}, blur = {1080, 960}}
+local SIZES = {gemm = {480, 480, 480}, conv1d = {131072, 64}, depthwise = {256, 56, 56}, blur = {1080, 960},
+  dense = {128, 192, 256}, conv2d = {32, 16, 28, 28}, pool = {64, 56, 56}, sobel = {480, 640}, heat = {48, 64, 96},
+  transpose = {640}, center = {512, 768}}
 
 local list = {}
 for name in pairs(make) do list[#list + 1] = name end

@@ -8,7 +8,8 @@ local support = require "support"
 local workloads = require "nestwright.workloads"
 local fails = support.fails
 
-local SMALL = {gemm = {24, 20, 28}, conv1d = {200, 9}, depthwise = {3, 14, 10}, blur = {20, 32}}
+local SMALL = {gemm = {24, 20, 28}, conv1d = {200, 9}, depthwise = {3, 14, 10}, blur = {20, 32}, dense = {8, 20, 12},
+  conv2d = {6, 4, 6, 10}, pool = {3, 7, 10}, sobel = {14, 32}, heat = {4, 6, 20}, transpose = {24}, center = {8, 24}}
 
 local function small(name) return workloads.make("test", name, table.unpack(SMALL[name])) end
 
@@ -67,8 +68,9 @@ describe("the sampler", function()
 end)
 
 describe("computations by name", function()
-  it("are those of the bars, of any size", function()
-    assert.same({"blur", "conv1d", "depthwise", "gemm"}, workloads.list)
+  it("are those of the bars and others to learn from, of any size", function()
+    assert.same({"blur", "center", "conv1d", "conv2d", "dense", "depthwise", "gemm", "heat", "pool", "sobel", "transpose"},
+      workloads.list)
     assert.same({24, 20}, small "gemm":shape())
   end)
 
