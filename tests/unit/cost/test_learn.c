@@ -93,6 +93,35 @@ static void begins_with_the_margin(void **state) {
   nw_learner_free(m);
 }
 
+// Not only their order: the labels themselves, and more so where a row weighs more.
+static void meets_labels(void **state) {
+  nw_learner_free(learned(*state));
+  nw_learn_rows r = rows();
+  nw_learn_opts o = usual;
+  o.squares = true;
+  o.forest = 2;
+  o.depth = 1;
+  o.rounds = 5;
+  float weight[ROWS], even[ROWS], first[ROWS], margin[ROWS] = {0};
+  for (int i = 0; i < ROWS; i++) weight[i] = i < ROWS / 2 ? 100 : 0.01F;
+  r.margin = margin;
+  nw_learner *a = nw_learn(*state, &r, &o);
+  assert_true(nw_learner_predict(a, &r, even));
+  r.weight = weight;
+  nw_learner *b = nw_learn(*state, &r, &o);
+  assert_true(nw_learner_predict(b, &r, first));
+  double off_even = 0, off_first = 0, all = 0;
+  for (int i = 0; i < ROWS / 2; i++) {
+    off_even += pow(even[i] - label[i], 2);
+    off_first += pow(first[i] - label[i], 2);
+    all += pow(label[i], 2);
+  }
+  assert_true(off_even < all / 4);
+  assert_true(off_first < off_even);
+  nw_learner_free(a);
+  nw_learner_free(b);
+}
+
 static void refused(nw_ctx *c, nw_learn_rows r, nw_learn_opts o, const char *says) {
   nw_clear(c);
   assert_null(nw_learn(c, &r, &o));
@@ -151,6 +180,16 @@ static void refuses_options_that_mean_nothing(void **state) {
   o = usual;
   o.sample = 0;
   refused(*state, rows(), o, "sample: 0");
+  o = usual;
+  o.forest = 101;
+  refused(*state, rows(), o, "forest: 101");
+  o = usual;
+  o.least = NAN;
+  refused(*state, rows(), o, "least: ");
+  nw_learn_rows r = rows();
+  const float weight[] = {1, 1, 0, 1};
+  r.weight = weight;
+  refused(*state, r, usual, "weights: 0, number 3");
 }
 
 static void refuses_texts_that_are_no_model(void **state) {
@@ -183,6 +222,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(learns_what_decides, setup, teardown),
       cmocka_unit_test_setup_teardown(gives_the_same_each_time_and_when_read, setup, teardown),
       cmocka_unit_test_setup_teardown(begins_with_the_margin, setup, teardown),
+      cmocka_unit_test_setup_teardown(meets_labels, setup, teardown),
       cmocka_unit_test_setup_teardown(refuses_what_is_no_table, setup, teardown),
       cmocka_unit_test_setup_teardown(refuses_numbers_without_an_end, setup, teardown),
       cmocka_unit_test_setup_teardown(refuses_options_that_mean_nothing, setup, teardown),
