@@ -6,6 +6,8 @@ local nw = require "nestwright"
 local peers = require "peers"
 local bench = require "_bench"
 local partition = require "_partition"
+local core = require "nestwright.core"
+local strategies = require "nestwright.strategies"
 
 local out = bench.open(arg[1] or "build/bench/partition.json")
 local only = arg[2]
@@ -59,6 +61,33 @@ end
 
 local parts = {}
 
+-- ---- the picker
+
+-- Rows of zeros behind those of A, so that whole tiles are right; their results are left behind.
+local function padded_kernel()
+  local M, rows = nw.size("M", {min = 0}), 14
+  local s, kernel = partition.padded_gemm(M, rows)
+  local tiles = strategies.apply("bench", s, s:loop "i", "cut", strategies.kernels("bench", {kernel}))
+  return s:build {threads = 1, versions = strategies.versions(tiles)}
+end
+
+-- Seconds of each kernel for m rows, in turn.
+local function times_at(m, kernels)
+  local a, c = arrays(m)
+  local racers = {}
+  for n, f in ipairs(kernels) do racers[n] = timed(f, a, packed, c) end
+  return race(racers, 3)
+end
+
+local function chosen_at(m, rows)
+  local best, at
+  for n, row in ipairs(rows) do
+    local t = row.cases and strategies.seconds(row.cases, {M = m})
+    if t and (not best or t < best) then best, at = t, n end
+  end
+  return at
+end
+
 -- One kernel for all M against the best of all strategies for each M alone, and against OpenBLAS.
 function parts.dynamic()
   local list = strategies_of(nw.size("M", {min = 0}), {"sizes"})
@@ -88,6 +117,74 @@ function parts.dynamic()
   out:bar("partition.dynamic_vs_static_worst", least(vs_static), ">=", 0.85)
   print("OpenBLAS core: " .. peers.corename())
   out:bar("partition.dynamic_vs_openblas", geometric_mean(vs_openblas), ">=", 1.3)
+end
+
+-- The strategy that the kernels' times choose, for each number of rows, against the best of all that were measured.
+function parts.picker()
+  local list = strategies_of(nw.size("M", {min = 0}))
+  print(list)
+  local rows, kernels = {}, {}
+  for _, row in ipairs(list) do
+    if not row.refused then
+      rows[#rows + 1] = row
+      kernels[#rows] = list:build(row.strategy, {threads = 1})
+    end
+  end
+  rows[#rows + 1], kernels[#rows + 1] = {strategy = "pad"}, padded_kernel()
+  local near, single, names = 0, {}, {}
+  for m = 1, 512 do
+    local times, chosen = times_at(m, kernels), chosen_at(m, rows)
+    local best = least(times)
+    near = near + (times[chosen] <= 1.05 * best and 1 or 0)
+    names[rows[chosen].strategy] = (names[rows[chosen].strategy] or 0) + 1
+    for n, t in ipairs(times) do single[n] = (single[n] or 0) + (t <= 1.05 * best and 1 or 0) end
+  end
+  for n, row in ipairs(rows) do
+    print(("%-10s chosen %3d times, within 5 %% of the best at %3d of 512"):format(row.strategy, names[row.strategy] or 0, single[n]))
+  end
+  out:bar("partition.picker_within_5pct", near / 512, ">=", 0.90)
+  out:bar("partition.best_single_within_5pct", math.max(table.unpack(single)) / 512)
+end
+
+-- TVM's pass, rebuilt, with tiles of 16 rows, against our kernel for every number of rows; and against the same tiles made for one
+-- number of rows, which says whether it was rebuilt well.
+function parts.tvm()
+  local sixteen = partition.gemm_kernel(16, 1)
+  local s = nw.partition.tvm_like(partition.gemm(nw.size("M", {min = 0})), "i", sixteen)
+  local theirs = s:build {threads = 1}
+  local ours = strategies_of(nw.size("M", {min = 0}), {"sizes"}):build(1, {threads = 1})
+  local list, ratios, same = {sixteen}, {}, {}
+  for rows = 1, 14 do list[rows + 1] = auto.kernels[rows] end
+  for n, m in ipairs(ROWS) do
+    local a, c = arrays(m)
+    local fixed = partition.gemm(m)
+    local cases = strategies.apply("bench", fixed, fixed:loop "i", "residues", strategies.kernels("bench", list))
+    local alone = fixed:build {threads = 1, versions = strategies.versions(cases)}
+    local t = race({timed(theirs, a, packed, c), timed(ours, a, packed, c), timed(alone, a, packed, c)}, 15)
+    ratios[n], same[m] = t[1] / t[2], t[1] / t[3]
+    print(("M=%d: rebuilt %.1f us, ours %.1f us, the same tiles for this M %.1f us (%.2f)"):format(m, 1e6 * t[1], 1e6 * t[2],
+      1e6 * t[3], same[m]))
+  end
+  out:bar("partition.vs_tvm_like", geometric_mean(ratios), ">=", 1.3)
+  out:bar("partition.tvm_like_7", same[7], ">=", 2.5)
+  out:bar("partition.tvm_like_7_most", same[7], "<=", 4.5)
+  out:bar("partition.tvm_like_127", same[127], ">=", 1.15)
+  out:bar("partition.tvm_like_127_most", same[127], "<=", 1.4)
+  out:bar("partition.tvm_like_16", same[16], "<=", 1.05)
+  out:bar("partition.tvm_like_128", same[128], "<=", 1.05)
+end
+
+-- What it takes to find the version for a call.
+function parts.dispatch()
+  local f = strategies_of(nw.size("M", {min = 0}), {"sizes"}):build(1, {threads = 1})
+  local most = 0
+  for _, m in ipairs {1, 127, 512, 5000} do
+    local a, c = arrays(m)
+    local seconds = core.kernel_dispatch_seconds(f, {a, packed, c})
+    print(("M=%d: %.1f ns"):format(m, 1e9 * seconds))
+    if m <= 512 then most = math.max(most, seconds) end
+  end
+  out:bar("partition.dispatch_ns", 1e9 * most, "<=", 100)
 end
 
 for _, name in ipairs {"dynamic", "picker", "tvm", "awkward", "guards", "dispatch", "conv1d"} do
