@@ -140,7 +140,8 @@ function parts.picker()
     for n, t in ipairs(times) do single[n] = (single[n] or 0) + (t <= 1.05 * best and 1 or 0) end
   end
   for n, row in ipairs(rows) do
-    print(("%-10s chosen %3d times, within 5 %% of the best at %3d of 512"):format(row.strategy, names[row.strategy] or 0, single[n]))
+    print(("%-10s chosen %3d times, within 5 %% of the best at %3d of 512"):format(row.strategy, names[row.strategy] or 0,
+      single[n]))
   end
   out:bar("partition.picker_within_5pct", near / 512, ">=", 0.90)
   out:bar("partition.best_single_within_5pct", math.max(table.unpack(single)) / 512)
