@@ -30,44 +30,66 @@ static double misses_of(const nw_asking *q, int level) {
   return sum;
 }
 
-// Where the arrays lie in the sets is forgotten within an estimate, so it is made for two places, far apart; the first stays, and
-// by how much they differ is the error.
-static void move_apart(nw_asking *q, int64_t lines) { q->shape.jitter = lines * q->o->caches.line; }
+// Where the arrays lie in the sets is forgotten within an estimate, and some rounds speak for others. So it is made for two places,
+// far apart, and by other rounds, first with too few misses, then with too many (model_nodes.c); the second stays, and by how much
+// they differ is the error.
+static nw_answered estimate_once(nw_asking *q, int level, bool last) {
+  nw_level_of of = nw_level_asked(q, level);
+  nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .rough = last ? 1 : 2};
+  q->shape.jitter = last ? 0 : (of.sets / 3 + 1) * q->o->caches.line;
+  nw_answered a = nw_fold_run_of(q, &r, PLAIN * q->most); // the last resort: it may take as long as a simulation
+  if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
+  nw_fold_run_free(&r);
+  q->shape.jitter = 0;
+  return a;
+}
 
 static nw_answered estimate_level(nw_asking *q, int level) {
-  nw_level_of of = nw_level_asked(q, level);
-  nw_answered a = NW_ANSWERED;
-  double was = 0;
+  size_t bytes = (size_t)q->m->nsites * sizeof(nw_sim_counts);
+  nw_sim_counts *cold = memcpy(nw_xmalloc(bytes + 1), nw_counts_at(q, level), bytes);
   q->m->exact[level] = false;
-  for (int i = 0; i < 2 && a == NW_ANSWERED; i++) {
-    nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .rough = true};
-    move_apart(q, i ? 0 : of.sets / 3 + 1);
-    a = nw_fold_run_of(q, &r, PLAIN * q->most); // the last resort: it may take as long as a simulation
-    if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
-    nw_fold_run_free(&r);
-    if (!i) was = misses_of(q, level);
-  }
+  nw_answered a = estimate_once(q, level, false);
+  double was = misses_of(q, level);
+  memcpy(nw_counts_at(q, level), cold, bytes);
+  if (a == NW_ANSWERED) a = estimate_once(q, level, true);
   double now = misses_of(q, level);
   q->m->error[level] = (was > now ? was - now : now - was) / (now > 1 ? now : 1);
+  free(cold);
   return a;
 }
 
 // ---- one level
 
-enum { SOME = 1 << 20 }; // touches one always tries a fold with
+// Where nobody asks for more, an answer is to take milliseconds: a fold may make so many touches at least, and no more than a part
+// of the accesses. An estimate that is not sure is simulated all the same, where that takes no longer than a budget has it.
+enum { SOME = 1 << 20, ENOUGH = 8 << 20, PART = 8 };
+static const double SURE = 0.1; // the largest error of an estimate that is
 
-static nw_answered count_level(nw_asking *q, const nw_fold_run *lines, int level) {
+static bool is_quick(const nw_asking *q) { return !q->o->exact && q->o->budget <= 0; }
+
+static int64_t most_touches(const nw_asking *q) {
+  int64_t n = q->m->accesses / (is_quick(q) ? PART : PLAIN), most = is_quick(q) && ENOUGH < q->most ? ENOUGH : q->most;
+  if (n < SOME) n = SOME;
+  return n < most ? n : most;
+}
+
+static int64_t most_plain(const nw_asking *q) { return PLAIN * (is_quick(q) ? SOME : q->most); }
+
+static nw_answered count_level(nw_asking *q, int level) {
   nw_level_of of = nw_level_asked(q, level);
   q->m->exact[level] = true;
-  if (lines->rough) return estimate_level(q, level);
-  if (nw_holds_all(&of, lines->fold)) return NW_ANSWERED;
-  int64_t most = q->m->accesses / PLAIN < SOME ? SOME : q->m->accesses / PLAIN;
-  nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .lines = lines};
-  nw_answered a = nw_fold_run_of(q, &r, most < q->most ? most : q->most);
+  if (q->lines && q->lines->rough) return estimate_level(q, level);
+  if (nw_holds_all(q, &of)) return NW_ANSWERED;
+  nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .lines = q->lines};
+  nw_answered a = nw_fold_run_of(q, &r, most_touches(q));
   if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
   nw_fold_run_free(&r);
-  if (a == NW_TOO_MANY && q->m->accesses <= PLAIN * q->most) a = nw_plain_level(q, level, PLAIN * q->most);
-  return a == NW_TOO_MANY && !q->o->exact ? estimate_level(q, level) : a;
+  if (a == NW_TOO_MANY && q->m->accesses <= most_plain(q)) a = nw_plain_level(q, level, most_plain(q));
+  if (a != NW_TOO_MANY || q->o->exact) return a;
+  a = estimate_level(q, level);
+  if (a == NW_ANSWERED && q->m->error[level] > SURE && q->m->accesses <= PLAIN * q->most)
+    a = nw_plain_level(q, level, PLAIN * q->most);
+  return a;
 }
 
 static void count_hits(nw_asking *q) {
@@ -80,7 +102,7 @@ static void count_hits(nw_asking *q) {
 // ---- all levels
 
 // Levels from the largest to the smallest: what is folded without regard to sets serves the smaller ones too.
-static nw_answered count_levels(nw_asking *q, const nw_fold_run *lines) {
+static nw_answered count_levels(nw_asking *q) {
   nw_answered a = NW_ANSWERED;
   bool done[NW_MAX_LEVELS] = {false};
   for (int n = 0; a == NW_ANSWERED && n < q->m->nlevels; n++) {
@@ -88,37 +110,59 @@ static nw_answered count_levels(nw_asking *q, const nw_fold_run *lines) {
     for (int i = 0; i < q->m->nlevels; i++)
       if (!done[i] && (next < 0 || q->o->caches.level[i].bytes > q->o->caches.level[next].bytes)) next = i;
     done[next] = true;
-    a = count_level(q, lines, next);
+    a = count_level(q, next);
   }
   nw_run_close_roomy(q->roomy);
   q->roomy = NULL;
   return a;
 }
 
+static nw_answered count_known(nw_asking *q) {
+  q->shape.jitter = 0;
+  memset(q->m->count, 0, (size_t)(q->m->nlevels * q->m->nsites) * sizeof *q->m->count);
+  nw_answered a = nw_count_cold(q) ? count_levels(q) : NW_FAILED;
+  if (a == NW_ANSWERED) count_hits(q);
+  q->lines = NULL;
+  q->firsts = NULL;
+  return a;
+}
+
 // astray: a reference leaves its array, and then regions cannot be told apart.
-static nw_answered fold_all(nw_asking *q, bool rough, bool *astray) {
+// known: whether the lines were found.
+static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray) {
   nw_patterns patterns;
   nw_patterns_open(&patterns);
   nw_lines_of of = {q->m->nsites, q->shape.nregions, q->shape.from, q->shape.to, astray, &patterns};
   nw_fold_run r = {.kind = &nw_lines_kind, .of = &of, .sets = 1, .rough = rough};
   q->shape.jitter = 0;
-  memset(q->m->count, 0, (size_t)(q->m->nlevels * q->m->nsites) * sizeof *q->m->count);
-  nw_answered a = nw_fold_run_of(q, &r, rough ? PLAIN * q->most : q->most / 4 + SOME);
+  nw_answered a = nw_fold_run_of(q, &r, rough ? PLAIN * q->most : SOME / 2);
   if (a == NW_ANSWERED && *astray) a = NW_TOO_MANY;
-  if (a == NW_ANSWERED && !nw_count_cold(q, &r)) a = NW_FAILED;
-  if (a == NW_ANSWERED) a = count_levels(q, &r);
-  if (a == NW_ANSWERED) count_hits(q);
+  *known = a == NW_ANSWERED;
+  q->lines = *known ? &r : NULL;
+  if (*known) a = count_known(q);
   nw_fold_run_free(&r);
   nw_patterns_close(&patterns);
   return a;
 }
 
+// What a thread does of a loop is not known to those.
+static nw_answered by_firsts(nw_asking *q, bool *known, bool *astray) {
+  nw_firsts f = {0};
+  *known = !q->o->share.threads && nw_firsts_find(&f, q->ctx, q->nest, q->o->caches.line, 8 * q->most);
+  *astray |= f.astray;
+  q->firsts = &f;
+  nw_answered a = *known ? count_known(q) : nw_stopped(q->ctx) ? NW_FAILED : NW_TOO_MANY;
+  nw_firsts_free(&f);
+  return a;
+}
+
 static nw_answered count_full(nw_asking *q) {
-  bool astray = false;
+  bool astray = false, known = false;
   if (!nw_shape_of(q->arena, q->nest, q->o->caches.line, &q->shape)) return nw_plain_all(q, PLAIN * q->most);
-  nw_answered a = fold_all(q, false, &astray);
-  if (a == NW_TOO_MANY) a = nw_plain_all(q, PLAIN * q->most);
-  return a == NW_TOO_MANY && !astray && !q->o->exact ? fold_all(q, true, &astray) : a;
+  nw_answered a = by_lines(q, false, &known, &astray);
+  if (a == NW_TOO_MANY && !known && !astray) a = by_firsts(q, &known, &astray);
+  if (a == NW_TOO_MANY && !known) a = nw_plain_all(q, most_plain(q));
+  return a == NW_TOO_MANY && !known && !astray && !q->o->exact ? by_lines(q, true, &known, &astray) : a;
 }
 
 // Levels that are fed misses: what the first one is asked for and misses does not depend on it; of the others the misses are

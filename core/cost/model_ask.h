@@ -1,6 +1,7 @@
 // A question to the cache model while it is answered. Private to the model.
 #pragma once
 #include "cost/model.h"
+#include "cost/model_first.h"
 #include "cost/model_run.h"
 
 struct nw_cached {
@@ -22,6 +23,9 @@ typedef struct nw_asking {
   nw_shaped shape;
   nw_spares *spares;
   struct nw_run *roomy; // see nw_run_open_roomy; NULL: none yet
+  // Lines touched, and by whom first: one of them.
+  const nw_fold_run *lines;
+  const nw_firsts *firsts;
   nw_cached *m;
 } nw_asking;
 
@@ -35,7 +39,7 @@ bool nw_plain_apart(nw_asking *q, int64_t first, double *apart);
 
 // model_count.c
 nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most);
-bool nw_count_cold(nw_asking *q, const nw_fold_run *lines);
-bool nw_holds_all(const nw_level_of *l, const nw_fold *lines);
+bool nw_count_cold(nw_asking *q); // lines asked for by each site, and those it was the first to ask for
+bool nw_holds_all(const nw_asking *q, const nw_level_of *l); // does no set of the level get more lines than it holds?
 nw_level_of nw_level_asked(nw_asking *q, int level);
 bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level);

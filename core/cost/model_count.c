@@ -39,8 +39,7 @@ static void add_first_touches(nw_sim_counts *c, const nw_run_of_lines *r) {
   }
 }
 
-// Lines asked for by each site, and those it was the first to ask for.
-bool nw_count_cold(nw_asking *q, const nw_fold_run *r) {
+static bool cold_of_lines(nw_asking *q, const nw_fold_run *r) {
   int nsites = q->m->nsites, n;
   int64_t *cell = nw_xcalloc((size_t)nsites + 1, sizeof *cell);
   bool fits = nw_tally_sum(&r->tallies, r->fold->tally, cell);
@@ -55,8 +54,29 @@ bool nw_count_cold(nw_asking *q, const nw_fold_run *r) {
   return fits || too_many(q);
 }
 
-// Does no set of the level get more lines than it holds? Runs of lines are counted where they begin and end, going around.
-bool nw_holds_all(const nw_level_of *l, const nw_fold *lines) {
+static void cold_of_firsts(nw_asking *q, const nw_firsts *f) {
+  q->m->accesses = f->accesses;
+  q->m->touched += f->runs;
+  for (int level = 0; level < q->m->nlevels; level++) {
+    nw_sim_counts *c = nw_counts_at(q, level);
+    for (int s = 0; s < q->m->nsites; s++) c[s].asked = f->asked[s];
+    for (int64_t i = 0; i < f->n; i++) {
+      if (f->at[i].time == INT64_MAX) continue;
+      nw_sim_counts *at = &c[f->at[i].label / 2];
+      at->outcome[NW_COLD]++;
+      (*(f->at[i].label & 1 ? &at->write_misses : &at->read_misses))++;
+    }
+  }
+}
+
+bool nw_count_cold(nw_asking *q) {
+  if (q->lines) return cold_of_lines(q, q->lines);
+  cold_of_firsts(q, q->firsts);
+  return true;
+}
+
+// Runs of lines are counted where they begin and end, going around.
+static bool holds_lines(const nw_level_of *l, const nw_fold *lines) {
   int n;
   const nw_run_of_lines *run = nw_fold_lines(lines, &n);
   int64_t *change = nw_xcalloc((size_t)l->sets + 1, sizeof *change), held = 0;
@@ -75,11 +95,26 @@ bool nw_holds_all(const nw_level_of *l, const nw_fold *lines) {
   return all;
 }
 
+bool nw_holds_all(const nw_asking *q, const nw_level_of *l) {
+  return q->lines ? holds_lines(l, q->lines->fold) : nw_firsts_fit(q->firsts, l);
+}
+
 nw_level_of nw_level_asked(nw_asking *q, int level) {
   const nw_sim_level *l = &q->o->caches.level[level];
   int64_t lines = l->bytes / q->o->caches.line, ways = l->ways ? l->ways : lines;
   bool shadow = q->o->caches.conflicts && ways < lines;
   return (nw_level_of){lines / ways, ways, shadow ? lines : 0, q->m->nsites, q->spares};
+}
+
+// An estimate has no fewer misses than are known to be cold, and no more than lines were asked for.
+static void keep_possible(nw_sim_counts *c, int64_t cold_reads, int64_t cold_writes) {
+  if (c->read_misses < cold_reads) c->read_misses = cold_reads;
+  if (c->write_misses < cold_writes) c->write_misses = cold_writes;
+  int64_t over = c->read_misses + c->write_misses - c->asked;
+  if (over <= 0) return;
+  int64_t reads = c->read_misses - cold_reads < over ? c->read_misses - cold_reads : over;
+  c->read_misses -= reads;
+  c->write_misses -= over - reads;
 }
 
 // The first lines of everything are cold; all other misses were counted on the way.
@@ -92,8 +127,10 @@ bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level) {
   for (int i = 0; i < q->m->nsites; i++) {
     const int64_t *at = cell + i * NW_LEVEL_CELLS;
     nw_sim_counts *c = &nw_counts_at(q, level)[i];
+    int64_t cold_reads = c->read_misses; // so far
     c->read_misses = at[NW_CELL_READ];
     c->write_misses = at[NW_CELL_WRITE];
+    if (r->rough) keep_possible(c, cold_reads, c->outcome[NW_COLD] - cold_reads);
     c->written_back = at[NW_CELL_BACK];
     c->outcome[NW_CONFLICT] = at[NW_CELL_CONFLICT];
     c->outcome[NW_CAPACITY] = c->read_misses + c->write_misses - c->outcome[NW_COLD] - c->outcome[NW_CONFLICT];

@@ -38,6 +38,13 @@ static bool has_room_for_two(drift *d, int64_t *lines) {
   return has;
 }
 
+// The sets are full after as many steps as their room takes; so many are made twice, and some: is that much less than all?
+static bool pays(const drift *d, const int64_t *lines) {
+  const nw_level_of *of = d->e->job->of;
+  int64_t each = lines[1] > lines[0] ? lines[1] - lines[0] : 1;
+  return 2 * (2 * (of->sets * of->ways / each) + 8) <= d->steps;
+}
+
 static bool comes_from_before(drift *d, int64_t first, const int64_t *lines) {
   nw_run *n = d->e->job->lines->run;
   int64_t until, was = n->job->touched, all = -1;
@@ -137,7 +144,8 @@ nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t 
   nw_run_join(r, e, l);
   int64_t lines[2], was = r->job->touched;
   d.once = nw_run_fold_each(r, l, first, from, from + d.q);
-  bool is = !r->stop && d.once->weight && has_room_for_two(&d, lines) && !comes_from_before(&d, first, lines);
+  bool is = !r->stop && d.once->weight && has_room_for_two(&d, lines) && pays(&d, lines) &&
+            !comes_from_before(&d, first, lines);
   r->stop = false;
   nw_run_touch(e, r->job->touched - was);
   nw_fold *out = is ? fold_steps(&d) : NULL;

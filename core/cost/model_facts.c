@@ -120,21 +120,35 @@ static bool class_of_loop(const nw_control *c, const int64_t *at, uint8_t *fact)
   return same || empty;
 }
 
+static int facts_of(const nw_control *c) { return c->loop ? c->n * (c->n + 1) : 2 * c->n; }
+
+static bool never_holds(const nw_control *guard, const uint8_t *fact) {
+  for (int i = 0; i < guard->n; i++)
+    if (fact[2 * i + 1]) return true;
+  return false;
+}
+
+// What lies in a guard that never holds has no say: its facts are 0. Where two rounds agree in what that guard is, so do those
+// between, and then they agree in this.
 bool nw_shape_class(const nw_shape *l, const int64_t *val, uint8_t *fact) {
   int64_t *at = l->scratch;
   bool same = true;
   for (int i = 0; i < l->nclasses; i++) {
     const nw_control *c = &l->classed[i];
+    bool dead = c->under >= 0 && l->dead[c->under];
     evaluate(c, val, l->depth + 1, at);
-    if (!(c->loop ? class_of_loop : class_of_guard)(c, at, fact)) same = false;
-    fact += c->loop ? c->n * (c->n + 1) : 2 * c->n;
+    if (dead)
+      memset(fact, 0, (size_t)facts_of(c));
+    else if (!(c->loop ? class_of_loop : class_of_guard)(c, at, fact))
+      same = false;
+    l->dead[i] = dead || (!c->loop && never_holds(c, fact));
+    fact += facts_of(c);
   }
   return same;
 }
 
 int nw_shape_facts(const nw_shape *l) {
   int n = 0;
-  for (int i = 0; i < l->nclasses; i++)
-    n += l->classed[i].loop ? l->classed[i].n * (l->classed[i].n + 1) : 2 * l->classed[i].n;
+  for (int i = 0; i < l->nclasses; i++) n += facts_of(&l->classed[i]);
   return n;
 }

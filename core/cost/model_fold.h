@@ -46,6 +46,7 @@ enum { NW_CELL_READ, NW_CELL_WRITE, NW_CELL_BACK, NW_CELL_CONFLICT, NW_LEVEL_CEL
 extern const nw_fold_kind nw_level_kind; // of an nw_level_of
 const nw_stacked *nw_fold_stacked(const nw_fold *x);
 nw_stack *nw_level_stack(const nw_folder *f);
+void nw_level_miss_first(nw_folder *f, int64_t from, int64_t times); // counts first lines from that number on as misses
 int64_t nw_level_lines(const nw_folder *f); // different ones, up to as many as the level holds
 
 typedef struct nw_lines_of { // everything touched

@@ -48,10 +48,14 @@ void nw_held_clear(nw_held *h) {
 
 // ---- lines by number
 
+// Blocks side by side have slots side by side, in rows of sixteen: lines mostly come in their order. In which order within a row
+// differs, so that far steps do not all go to one place of each; one that is taken makes way to the next place of the next row.
 static nw_held_slot *slot_of(const nw_held *h, int64_t line) {
+  enum { ROW = 16, ROW_BITS = 4 };
   int64_t block = line >> NW_HELD_NEAR_BITS;
-  uint32_t i = (uint32_t)((uint64_t)block * UINT64_C(0x9e3779b97f4a7c15) >> h->shift);
-  while (h->slot[i].era == h->era && h->slot[i].block != block) i = (i + 1) & h->slots;
+  uint64_t hash = (uint64_t)(block >> ROW_BITS) * UINT64_C(0x9e3779b97f4a7c15) >> h->shift;
+  uint32_t i = (uint32_t)(hash ^ (uint64_t)(block & (ROW - 1)));
+  while (h->slot[i].era == h->era && h->slot[i].block != block) i = (i + ROW + 1) & h->slots;
   return &h->slot[i];
 }
 

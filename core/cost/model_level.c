@@ -29,6 +29,14 @@ const nw_stacked *nw_fold_stacked(const nw_fold *x) { return &((const level_fold
 nw_stack *nw_level_stack(const nw_folder *f) { return ((const level_folder *)f)->main; }
 int64_t nw_level_lines(const nw_folder *f) { return nw_stack_nfirst(((const level_folder *)f)->main); }
 
+void nw_level_miss_first(nw_folder *base, int64_t from, int64_t times) {
+  level_folder *f = (level_folder *)base;
+  for (int64_t i = from; i < nw_stack_nfirst(f->main); i++) {
+    const nw_stack_first *x = nw_stack_first_at(f->main, (int)i);
+    nw_counting_add(&base->count, x->site * NW_LEVEL_CELLS + (x->write ? NW_CELL_WRITE : NW_CELL_READ), times);
+  }
+}
+
 static nw_folder *level_open(const void *of) {
   const nw_level_of *l = of;
   level_folder *f = nw_xcalloc(1, sizeof *f);

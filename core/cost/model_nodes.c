@@ -30,18 +30,26 @@ static void run_round(nw_run *e, const nw_shape *l, int64_t first, int64_t round
 
 enum { SAMPLES = 12 }; // of the rounds of a loop that differ
 
-// The round in the middle of each part speaks for all of it; the one before it brings the lines that would be there, uncounted.
+static int64_t spokesman(const nw_run *e, int i, int64_t a, int64_t b) {
+  return e->job->rough == 1 ? a + (b - a) / 2 : a + (b - a) * (i % 2 ? 3 : 1) / 4;
+}
+
+// Of each part one round speaks for all of it: the middle one, or one before or behind it in turn. The round before brings the
+// lines that would be there, uncounted. What neither it nor a round that was made before it has brought, may have been brought by
+// others: once it counts as a miss of every round, the other time as one of a single round.
 static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   for (int i = 0; i < SAMPLES && !e->stop; i++) {
     int64_t a = from + (int64_t)((__int128)(to - from) * i / SAMPLES),
-            b = from + (int64_t)((__int128)(to - from) * (i + 1) / SAMPLES);
+            b = from + (int64_t)((__int128)(to - from) * (i + 1) / SAMPLES), at = spokesman(e, i, a, b);
     nw_tally *before = nw_counting_end(&f->count, &e->job->tallies);
-    run_round(e, l, first, a + (b - a) / 2 - 1, f);
+    run_round(e, l, first, at - 1, f);
     nw_counting_clear(&f->count);
-    run_round(e, l, first, a + (b - a) / 2, f);
+    int64_t known = e->accesses < 0 ? nw_level_lines(f) : 0;
+    run_round(e, l, first, at, f);
     nw_tally *one = nw_counting_end(&f->count, &e->job->tallies);
     nw_counting_part(&f->count, before, 1);
     nw_counting_part(&f->count, one, b - a);
+    if (e->accesses < 0 && e->job->rough == 1) nw_level_miss_first(f, known, b - a - 1);
   }
 }
 
@@ -79,13 +87,15 @@ nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t f
   return x;
 }
 
+enum { FEW = 4 }; // periods of the sets: steps that fit do as well
+
 // Rounds from..to, which all run the same iterations, as far as they make whole periods. NULL: not two of them.
 nw_fold *nw_run_fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until) {
   int64_t p = nw_run_period(e, l, nw_run_sets(e)), times = (to - from) / p;
   nw_fold *x = e->roomy && times < NW_DRIFT_STEPS ? nw_run_fold_drift(e, l, first, from, to, until) : NULL;
   if (x) return x;
   *until = from;
-  if (times < 2) return NULL;
+  if (times < 2 || (times < FEW && e->roomy && e->fitted[l->id] > 0)) return NULL;
   nw_fold *once = nw_run_fold_each(e, l, first, from, from + p);
   if (e->stop) return once;
   nw_fold *all = nw_run_repeat(e, l, once, times, from, p);

@@ -27,6 +27,7 @@ static nw_answered run(nw_asking *q, plain *p) {
 
 static void gather(nw_asking *q, const nw_sim *k, int from, int level) {
   q->m->exact[level] = true;
+  q->m->error[level] = 0;
   for (int s = 0; s < q->m->nsites; s++) {
     nw_counts_at(q, level)[s] = *nw_sim_site(k, from, s);
     q->m->touched += nw_counts_at(q, level)[s].asked;

@@ -27,10 +27,10 @@ struct nw_run {
   nw_run *roomy; // folds as if there were one set with the room of all; NULL: there is, or it is that one
   int64_t room; // of such a run: it gives up (stop) where it gets so many lines
   uint32_t *held; // lines by set
-  uint8_t *crowded; // by loop: how often it had no room for a step
+  int8_t *fitted; // by loop: has a step of it fitted before? Less than 0: how often it has not
 };
 
-enum { NW_RUN_POLL = 1 << 20 }; // touches between two looks at whether it is to stop
+enum { NW_RUN_POLL = 1 << 16 }; // touches between two looks at whether it is to stop
 
 // model_run.c
 void nw_run_open(nw_run *e, nw_fold_run *r);

@@ -76,7 +76,7 @@ void nw_run_open(nw_run *e, nw_fold_run *r) {
   for (int i = 0; i < 2; i++) e->fact[i] = nw_xcalloc((size_t)facts, 1);
   e->memo = nw_xcalloc((size_t)e->memo_room, sizeof *e->memo);
   e->held = nw_xcalloc((size_t)r->sets, sizeof *e->held);
-  e->crowded = nw_xcalloc((size_t)r->nest->nloops + 1, sizeof *e->crowded);
+  e->fitted = nw_xcalloc((size_t)r->nest->nloops + 1, sizeof *e->fitted);
 }
 
 void nw_run_close(nw_run *e) {
@@ -89,7 +89,7 @@ void nw_run_close(nw_run *e) {
   free(e->by);
   free(e->key);
   free(e->held);
-  free(e->crowded);
+  free(e->fitted);
   for (int i = 0; i < 2; i++) free(e->fact[i]);
 }
 

@@ -14,8 +14,9 @@ typedef struct nw_fold_run {
       sets; // which lines a region may move by without changing what it does: multiples of so many, with the others; 1: any
   nw_affine_share share;
   int64_t most; // touches
-  bool
-      rough; // an estimate: a loop does the same wherever its regions lie within the sets, and some rounds speak for others
+  // An estimate: a loop does the same wherever its regions lie within the sets, and some rounds speak for others; 2: other
+  // ones, and what they do not know is a hit, not a miss.
+  int rough;
   struct nw_run *roomy; // of a level with sets; NULL: it does without
   const struct nw_fold_run *lines; // of a level: how many lines each loop touches; NULL: not known
   // out

@@ -172,6 +172,7 @@ static nw_shape *shape_node(making *m, const nw_affine_node *x, int depth) {
 typedef struct gather { // over the nodes in a loop
   making *m;
   nw_shape *loop;
+  int under; // the guard around that classifies rounds, or -1
   int room_anchors, room_apart, room_keys, room_classes;
 } gather;
 
@@ -248,15 +249,20 @@ static void gather_control(gather *g, nw_shape *s) {
   if (depends(&c, false)) *MORE(g, l->keyed, l->nkeys, room_keys, nw_control) = c;
   if (s == l) return;
   c = watch_all(g, s, l->depth + 1);
-  if (depends(&c, true)) *MORE(g, l->classed, l->nclasses, room_classes, nw_control) = c;
+  if (!depends(&c, true)) return;
+  c.under = g->under;
+  *MORE(g, l->classed, l->nclasses, room_classes, nw_control) = c;
+  if (!c.loop) g->under = l->nclasses - 1;
 }
 
 static void gather_node(gather *g, nw_shape *s) {
+  int under = g->under;
   if (s->kind == NW_AFFINE_LOOP) g->m->around[s->depth] = s;
   if (s->kind == NW_AFFINE_LOOP || s->kind == NW_AFFINE_GUARD) gather_control(g, s);
   if (s->kind == NW_AFFINE_LOOP && s != g->loop) g->loop->flat = false;
   for (int i = 0; i < s->nrefs; i++) gather_ref(g, &s->ref[i]);
   for (int i = 0; i < s->nkids; i++) gather_node(g, s->kid[i]);
+  g->under = under;
 }
 
 static int most_watched(const nw_shape *l) {
@@ -270,10 +276,11 @@ static int most_watched(const nw_shape *l) {
 
 static void gather_all(making *m, nw_shape *s) {
   if (s->kind == NW_AFFINE_LOOP) {
-    gather g = {m, s, 0, 0, 0, 0};
+    gather g = {m, s, -1, 0, 0, 0, 0};
     s->uniform = s->flat = true;
     gather_node(&g, s);
     s->scratch = NW_NEW_N(m->a, int64_t, most_watched(s) + 1);
+    s->dead = NW_NEW_N(m->a, bool, s->nclasses + 1);
   }
   for (int i = 0; i < s->nkids; i++) gather_all(m, s->kid[i]);
 }

@@ -24,6 +24,7 @@ typedef struct nw_control {
   bool absolute; // a loop whose slot has its own value
   int nbegin, n; // bounds: first the begins (of absolute loops only)
   nw_watched *at;
+  int under; // of those that classify rounds: the guard around it, or -1
 } nw_control;
 
 // Where a region is in one round of a loop: its first reference, with inner loops at their first round.
@@ -65,6 +66,7 @@ struct nw_shape {
   int nkeys, nclasses; // what its rounds depend on around it; what depends on the number of the round
   nw_control *keyed, *classed;
   int64_t *scratch; // as many as a control has
+  bool *dead; // of what classifies rounds: it lies in a guard that never holds
   // GUARD
   int nconds;
   nw_linear *cond;

@@ -43,6 +43,7 @@ void nw_stack_clear(nw_stack *k) {
 }
 
 int nw_stack_nfirst(const nw_stack *k) { return k->nfirst; }
+const nw_stack_first *nw_stack_first_at(const nw_stack *k, int i) { return &k->first[i]; }
 int64_t nw_stack_size(const nw_stack *k) { return k->nfirst + (int64_t)k->held.live; }
 
 INLINE nw_held_line *enter(nw_stack *k, bool rows, uint32_t set, int64_t line, int region) {

@@ -57,6 +57,7 @@ int nw_stack_ask(nw_stack *k, int64_t line, int region, int site, bool write);
 void nw_stack_apply(nw_stack *k, const nw_stacked *s, const int64_t *origin, int *what);
 void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out);
 int nw_stack_nfirst(const nw_stack *k);
+const nw_stack_first *nw_stack_first_at(const nw_stack *k, int i);
 int64_t nw_stack_size(const nw_stack *k); // lines of the summary it would end in
 // Is it what `s` was, with lines that stay moved by so much each region? k began with s at `origin`.
 // Of stacks whose regions move by so much a step:
