@@ -130,8 +130,15 @@ end
 
 -- What to write instead of a name that has no energy.
 local function without_price(m, name)
-  local bits = m.kind == "cpu" and m.energy[name] and "with the bits of the numbers, as in '" .. name .. " 32'; or " or ""
-  return ("%sgive it: pj = {[\"%s\"] = 1.0}"):format(bits, name)
+  local known = ""
+  if m.kind == "accelerator" then
+    local names = {"mac", "network", "memory"}
+    for _, b in ipairs(m.accelerator.buffers or {}) do names[#names + 1] = b.name end
+    known = ("there are %s; or "):format(table.concat(names, ", "))
+  elseif m.kind == "cpu" and m.energy[name] then
+    known = ("with the bits of the numbers, as in '%s 32'; or "):format(name)
+  end
+  return ("%sgive it: pj = {[\"%s\"] = 1.0}"):format(known, name)
 end
 
 local function price_cycles(m, counts, utilisation)

@@ -142,7 +142,7 @@ return function(nw)
   local define, method = rows.definer(nw.nest, "nest"), rows.definer(methods, "loopnest")
 
   define("parse", "(text: string, params?: table|string): nw.loopnest",
-    "A loop nest from its text: arrays, loops with affine bounds, ifs, and statements of which only the references count. "
+    "A loop nest from its text: arrays, loops with affine bounds, ifs, and statements, whose references are accesses. "
     .. "params: values for parameters that are not to be as written, {N = 500}, or the name of sizes that the text has, \"SMALL\", "
     .. "or both, {\"SMALL\", N = 500}. docs/cost.md has the grammar. Errors say line and column.",
     function(text, params) return parse("nest.parse", errors.expect("nest.parse", text, "string"), params) end)

@@ -117,6 +117,8 @@ describe("cost", function()
     assert.has_error(function() nw.cost.price {counts = {nothing = 1}, machine = "eyeriss"} end)
     local _, e = pcall(nw.cost.price, {counts = {fma = 1}, machine = "zen5"})
     assert.truthy(e.hint:find("as in 'fma 32'", 1, true))
+    _, e = pcall(nw.cost.price, {counts = {dram = 1}, machine = "eyeriss"})
+    assert.truthy(e.hint:find("there are mac, network, memory, register file, shared; or give it", 1, true), e.hint)
     assert.has_error(function() nw.cost.price {counts = COUNTS, pj = pj, machine = "eyeriss", utilisation = 2} end)
   end)
 
