@@ -88,6 +88,14 @@ LLVMValueRef nwc_math(nwc *g, const nw_expr *e);
 LLVMValueRef nwc_load(nwc *g, const nw_expr *e);
 void nwc_store(nwc *g, const nw_stmt *s);
 void nwc_prefetch(nwc *g, const nw_stmt *s);
+// ---- stores in pieces
+typedef struct nwc_piece {
+  int from, lanes;
+} nwc_piece;
+bool nwc_in_pieces(const nw_stmt *s);
+int nwc_pieces_of(const nwc *g, const nw_stmt *s, nwc_piece *piece); // how many; at most as many as there are lanes
+const nw_expr *nwc_lanes_of(const nw_expr *e, nwc_piece piece); // what these lanes of it are; of a scalar itself
+// ----
 LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index); // of an element
 void nwc_call(nwc *g, const nw_stmt *s);
 void nwc_atomic(nwc *g, const nw_stmt *s);

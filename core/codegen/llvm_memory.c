@@ -169,39 +169,6 @@ static LLVMValueRef gather(nwc *g, LLVMTypeRef elem, LLVMValueRef ptrs, int alig
   return all;
 }
 
-// ---- vectors in pieces
-
-// LLVM hands a vector from one block of code to another in registers only if its lanes are a power of two, or fit one register
-// when rounded up to one; others go number by number. What is loaded and stored in pieces can stay in registers of its own.
-static int piece_of(nwc *g, int lanes, int each) {
-  int bytes = g->wide ? 64 : strstr(g->features, "+avx") ? 32 : 16, most = bytes / each, up = 1;
-  while (up < lanes) up *= 2;
-  return up == lanes || up <= most ? lanes : most;
-}
-
-static LLVMValueRef load_piece(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int align, int lanes, LLVMValueRef mask) {
-  LLVMTypeRef type = lanes == 1 ? elem : LLVMVectorType(elem, (unsigned)lanes);
-  if (mask && lanes == 1) return load_if(g, elem, ptr, align, mask);
-  return mask ? masked_load(g, "llvm.masked.load", type, ptr, align, mask) : aligned_load(g, type, ptr, align);
-}
-
-static LLVMValueRef part_of(nwc *g, LLVMValueRef v, int from, int n, int lanes) {
-  return n == lanes ? v : nwc_slice(g, v, from, n);
-}
-
-static LLVMValueRef load_line(nwc *g, LLVMValueRef base, LLVMTypeRef elem, const nw_expr *index, int align,
-                              LLVMValueRef mask) {
-  int lanes = index->type.lanes, most = piece_of(g, lanes, align);
-  LLVMValueRef all = NULL;
-  for (int done = 0, n; done < lanes; done += n) {
-    n = lanes - done < most ? lanes - done : most;
-    LLVMValueRef ptr = address(g, base, elem, index->arg[0], done);
-    LLVMValueRef v = load_piece(g, elem, ptr, align, n, mask ? part_of(g, mask, done, n, lanes) : NULL);
-    all = all ? nwc_join(g, all, done, v, n) : v;
-  }
-  return all;
-}
-
 static LLVMValueRef raw_load(nwc *g, const nw_expr *e, LLVMValueRef mask) {
   const nw_expr *index = e->arg[0];
   nw_type t = e->type, one = {t.dtype, 1};
@@ -214,7 +181,10 @@ static LLVMValueRef raw_load(nwc *g, const nw_expr *e, LLVMValueRef mask) {
     return mask ? load_if(g, elem, ptr, align, mask) : aligned_load(g, elem, ptr, align);
   }
   case SAME: return load_same(g, elem, address(g, base, elem, index->arg[0], 0), align, t.lanes, mask);
-  case LINE: return load_line(g, base, elem, index, align, mask);
+  case LINE: {
+    LLVMValueRef ptr = address(g, base, elem, index->arg[0], 0);
+    return mask ? masked_load(g, "llvm.masked.load", type, ptr, align, mask) : aligned_load(g, type, ptr, align);
+  }
   case BACKWARDS:
     return reversed(g, aligned_load(g, type, address(g, base, elem, index->arg[0], 1 - t.lanes), align), t.lanes);
   default: return gather(g, elem, pointers(g, base, elem, index), align, t.lanes, mask);
@@ -308,46 +278,36 @@ void nwc_stream_fence(nwc *g) {
     LLVMBuildFence(g->b, LLVMAtomicOrderingSequentiallyConsistent, false, "");
 }
 
-// A scalar store under a condition.
-static void store_one_if(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align, LLVMValueRef cond) {
-  LLVMBasicBlockRef then = nwc_block(g, "store"), join = nwc_block(g, "");
-  LLVMBuildCondBr(g->b, cond, then, join);
-  nwc_at(g, then);
-  aligned_store(g, v, ptr, align);
-  LLVMBuildBr(g->b, join);
-  nwc_at(g, join);
-}
-
-static void store_piece(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align, int lanes, LLVMValueRef mask) {
-  if (!mask)
-    aligned_store(g, v, ptr, align);
-  else if (lanes == 1)
-    store_one_if(g, v, ptr, align, mask);
-  else
-    masked_store(g, "llvm.masked.store", v, ptr, align, mask);
-}
-
-static void store_line(nwc *g, LLVMValueRef base, LLVMTypeRef elem, const nw_expr *index, int align, LLVMValueRef v,
-                       LLVMValueRef mask) {
-  int lanes = index->type.lanes, most = piece_of(g, lanes, align);
-  for (int done = 0, n; done < lanes; done += n) {
-    n = lanes - done < most ? lanes - done : most;
-    LLVMValueRef ptr = address(g, base, elem, index->arg[0], done);
-    store_piece(g, part_of(g, v, done, n, lanes), ptr, align, n, mask ? part_of(g, mask, done, n, lanes) : NULL);
-  }
-}
-
 static void raw_store(nwc *g, const char *buffer, const nw_expr *index, nw_type t, LLVMValueRef v, LLVMValueRef mask) {
   LLVMTypeRef elem = nwc_memory_type(g, (nw_type){t.dtype, 1});
   LLVMValueRef base = base_of(g, buffer);
   int align = nw_dtype_bytes(t.dtype);
   switch (shape_of(index, true)) {
   case ONE: aligned_store(g, v, address(g, base, elem, index, 0), align); break;
-  case LINE: store_line(g, base, elem, index, align, v, mask); break;
+  case LINE: {
+    LLVMValueRef ptr = address(g, base, elem, index->arg[0], 0);
+    if (mask)
+      masked_store(g, "llvm.masked.store", v, ptr, align, mask);
+    else
+      aligned_store(g, v, ptr, align);
+    break;
+  }
   default:
     if (!mask) mask = all_lanes(g, t.lanes);
     masked_store(g, "llvm.masked.scatter", v, pointers(g, base, elem, index), align, mask);
   }
+}
+
+static void store_one_if(nwc *g, const char *buffer, const nw_expr *index, nw_type t, LLVMValueRef v,
+                         LLVMValueRef cond) {
+  LLVMBasicBlockRef then = nwc_block(g, "store"), join = nwc_block(g, "");
+  LLVMBuildCondBr(g->b, cond, then, join);
+  nwc_at(g, then);
+  nwc_region r = nwc_region_open(g);
+  raw_store(g, buffer, index, t, v, NULL);
+  nwc_region_close(g, r);
+  LLVMBuildBr(g->b, join);
+  nwc_at(g, join);
 }
 
 static void store_if(nwc *g, const nw_stmt *s, LLVMValueRef cond) {
@@ -362,14 +322,42 @@ static void store_if(nwc *g, const nw_stmt *s, LLVMValueRef cond) {
   nwc_at(g, join);
 }
 
+enum { MOST_PIECES = NW_MAX_LANES };
+
+// What each piece stores is computed before any of them is stored: as with the whole vector.
+static void store_pieces(nwc *g, const nw_stmt *s, const nw_expr *mask) {
+  LLVMValueRef value[MOST_PIECES], on[MOST_PIECES];
+  nwc_piece piece[MOST_PIECES];
+  nw_type t = s->store.value->type;
+  int n = nwc_pieces_of(g, s, piece);
+  for (int i = 0; i < n; i++) {
+    nw_type one = {t.dtype, (uint16_t)(t.lanes > 1 ? piece[i].lanes : 1)};
+    value[i] = nwc_to_memory(g, nwc_value(g, nwc_lanes_of(s->store.value, piece[i])), one);
+    if (t.lanes == 1) value[i] = nwc_splat(g, value[i], piece[i].lanes);
+    on[i] = mask ? nwc_value(g, nwc_lanes_of(mask, piece[i])) : NULL;
+  }
+  for (int i = 0; i < n; i++) {
+    nw_type part = {t.dtype, (uint16_t)piece[i].lanes};
+    const nw_expr *index = nwc_lanes_of(s->store.index, piece[i]);
+    if (on[i] && part.lanes == 1)
+      store_one_if(g, s->store.buffer, index, part, value[i], on[i]);
+    else
+      raw_store(g, s->store.buffer, index, part, value[i], on[i]);
+  }
+}
+
 // The value is as wide as the index; a scalar one is stored to every lane.
 void nwc_store(nwc *g, const nw_stmt *s) {
   const nw_expr *mask = always(s->store.mask) ? NULL : s->store.mask;
-  LLVMValueRef m = mask ? nwc_value(g, mask) : NULL;
-  if (m && mask->type.lanes == 1) {
-    store_if(g, s, m);
+  if (mask && mask->type.lanes == 1) {
+    store_if(g, s, nwc_value(g, mask));
     return;
   }
+  if (nwc_in_pieces(s)) {
+    store_pieces(g, s, mask);
+    return;
+  }
+  LLVMValueRef m = mask ? nwc_value(g, mask) : NULL;
   nw_type t = s->store.value->type;
   LLVMValueRef v = nwc_to_memory(g, nwc_value(g, s->store.value), t);
   int lanes = s->store.index->type.lanes;

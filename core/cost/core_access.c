@@ -111,8 +111,7 @@ void nw_core_add_memory(const nw_core *k, nw_core_ops *to, const nw_core_access 
   nw_core_unit over = a->write ? NW_CORE_STORE_CROSSING : NW_CORE_LOAD_CROSSING;
   if (a->scattered) return add_scattered(m, to, a);
   int64_t left = (int64_t)a->lanes * a->elem, offset = 0;
-  int pieces = (int)((left + m->vector_bytes - 1) / m->vector_bytes);
-  for (; left > 0; pieces--) {
+  while (left > 0) {
     int64_t piece = m->vector_bytes;
     while (piece > left && piece > a->elem) piece /= 2;
     int width = piece > a->elem || a->lanes > 1 ? nw_width_of(piece) : 0;
@@ -120,5 +119,4 @@ void nw_core_add_memory(const nw_core *k, nw_core_ops *to, const nw_core_access 
     if (a->lanes > 1) to->unit[over] += crossing(k, a, piece, offset);
     offset += piece, left -= piece;
   }
-  if (a->lanes > 1 && !a->masked) to->op[NW_CLASS_SHUFFLE][1] -= pieces; // parts of one register are put together
 }

@@ -70,9 +70,10 @@ int nw_core_width(const nw_machine *m, nw_type t) {
   return nw_width_of(bytes < m->vector_bytes ? bytes : m->vector_bytes);
 }
 
+// As codegen/llvm_pieces.c has it: whole registers, and powers of two of what is left.
 int nw_core_pieces(const nw_machine *m, nw_type t) {
-  if (t.lanes == 1) return 1;
-  return (int)((bytes_of(t) + m->vector_bytes - 1) / m->vector_bytes);
+  int most = (int)m->vector_bytes / nw_dtype_bytes((nw_dtype)t.dtype);
+  return t.lanes / most + __builtin_popcount((unsigned)(t.lanes % most));
 }
 
 double nw_core_latency(const nw_machine *m, const nw_expr *e) {
