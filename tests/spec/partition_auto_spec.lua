@@ -292,6 +292,25 @@ describe("s:partition_auto", function()
     assert.equal(edp[1].joules * edp[1].expected, edp[1].figure)
   end)
 
+  it("says why the steps of a kernel are refused, and loses nothing", function()
+    local list, s = auto {kernels = {{rows = 4, schedule = function(t, p) t:vectorize(p.outer) end}, {rows = 1, schedule = finish}}}
+    for _, row in ipairs(list) do assert.truthy(row.refused, row.strategy) end
+    assert.truthy((list .. ""):find("cannot vectorize i_o: its extent is not constant", 1, true))
+    assert.equal(0, s:version())
+    s:split("i", 4)
+  end)
+
+  it("passes on what goes wrong inside of a kernel", function()
+    local ok, problem = pcall(auto, {kernels = {{rows = 4, schedule = function() error "mine" end}}})
+    assert.is_false(ok)
+    assert.truthy(tostring(problem):find("mine", 1, true))
+  end)
+
+  it("tells of tiles that never add up", function()
+    local list = auto {kernels = {kernel(4)}}
+    assert.truthy((list .. ""):find("no tiles add up to 1 rounds", 1, true))
+  end)
+
   it("refuses what makes no sense, by name", function()
     local function problem(o)
       local ok, text = pcall(auto, o)
