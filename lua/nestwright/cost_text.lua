@@ -140,9 +140,14 @@ local function add_energy(c, out)
     joules_text(c.memory_joules), joules_text(c.joules - c.memory_joules))
 end
 
+local function is_estimated(c)
+  for _, exact in ipairs(c.exact) do if not exact then return true end end
+  return not c.counted
+end
+
 local function nest_head(c)
-  return ("at least %s on %s (%s cycles): a bound, not a prediction; bottleneck: %s"):format(written.seconds(c.seconds),
-    c.machine.name, whole(c.cycles), c.bottleneck)
+  return ("at least %s%s on %s (%s cycles): a bound, not a prediction; bottleneck: %s"):format(is_estimated(c) and "about " or "",
+    written.seconds(c.seconds), c.machine.name, whole(c.cycles), c.bottleneck)
 end
 
 --- The record of n:cost as lines.

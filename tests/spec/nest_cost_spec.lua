@@ -111,6 +111,8 @@ describe("the cost of a nest", function()
     assert.is_false(c.counted)
     assert.near(6000 ^ 3 / 6, c.flops, 0.01 * 6000 ^ 3 / 6)
     assert.truthy(tostring(c):find("as written, estimated: ", 1, true))
+    assert.truthy(tostring(c):find "^at least about ")
+    assert.truthy(text:find "^at least [%d.]+ us on round")
   end)
 
   it("prices 1e18 accesses", function()
