@@ -189,9 +189,15 @@ double nw_count_instances(const nw_stmt *block) {
   return n;
 }
 
+// Of what is data: where an element lies, and whether it is inside, is none of it.
+static bool is_counted(const nw_expr *e) {
+  if (e->op == NW_OP_CAST || e->op == NW_OP_SELECT) return false;
+  return e->arg[0]->type.dtype != NW_INDEX && e->arg[0]->type.dtype != NW_BOOL;
+}
+
 static int operations(const nw_expr *e) {
   if (e->op == NW_OP_LOAD || !e->n) return 0;
-  int n = e->op != NW_OP_CAST && e->op != NW_OP_SELECT;
+  int n = is_counted(e);
   for (int i = 0; i < e->n; i++) n += operations(e->arg[i]);
   return n;
 }
