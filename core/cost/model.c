@@ -60,36 +60,20 @@ static nw_answered estimate_level(nw_asking *q, int level) {
 
 // ---- one level
 
-// Where nobody asks for more, an answer is to take milliseconds: a fold may make so many touches at least, and no more than a part
-// of the accesses. An estimate that is not sure is simulated all the same, where that takes no longer than a budget has it.
-enum { SOME = 1 << 20, ENOUGH = 8 << 20, PART = 8 };
-static const double SURE = 0.1; // the largest error of an estimate that is
-
-static bool is_quick(const nw_asking *q) { return !q->o->exact && q->o->budget <= 0; }
-
-static int64_t most_touches(const nw_asking *q) {
-  int64_t n = q->m->accesses / (is_quick(q) ? PART : PLAIN), most = is_quick(q) && ENOUGH < q->most ? ENOUGH : q->most;
-  if (n < SOME) n = SOME;
-  return n < most ? n : most;
-}
-
-static int64_t most_plain(const nw_asking *q) { return PLAIN * (is_quick(q) ? SOME : q->most); }
+enum { SOME = 1 << 20 }; // touches one always tries a fold with
 
 static nw_answered count_level(nw_asking *q, int level) {
   nw_level_of of = nw_level_asked(q, level);
   q->m->exact[level] = true;
   if (q->lines && q->lines->rough) return estimate_level(q, level);
   if (nw_holds_all(q, &of)) return NW_ANSWERED;
+  int64_t most = q->m->accesses / PLAIN < SOME ? SOME : q->m->accesses / PLAIN;
   nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .lines = q->lines};
-  nw_answered a = nw_fold_run_of(q, &r, most_touches(q));
+  nw_answered a = nw_fold_run_of(q, &r, most < q->most ? most : q->most);
   if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
   nw_fold_run_free(&r);
-  if (a == NW_TOO_MANY && q->m->accesses <= most_plain(q)) a = nw_plain_level(q, level, most_plain(q));
-  if (a != NW_TOO_MANY || q->o->exact) return a;
-  a = estimate_level(q, level);
-  if (a == NW_ANSWERED && q->m->error[level] > SURE && q->m->accesses <= PLAIN * q->most)
-    a = nw_plain_level(q, level, PLAIN * q->most);
-  return a;
+  if (a == NW_TOO_MANY && q->m->accesses <= PLAIN * q->most) a = nw_plain_level(q, level, PLAIN * q->most);
+  return a == NW_TOO_MANY && !q->o->exact ? estimate_level(q, level) : a;
 }
 
 static void count_hits(nw_asking *q) {
@@ -145,11 +129,12 @@ static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray)
   return a;
 }
 
-// What a thread does of a loop is not known to those.
-static nw_answered by_firsts(nw_asking *q, bool *known, bool *astray) {
+// What a thread does of a loop is not known to those. many: too many accesses to simulate.
+static nw_answered by_firsts(nw_asking *q, bool *known, bool *many, bool *astray) {
   nw_firsts f = {0};
-  *known = !q->o->share.threads && nw_firsts_find(&f, q->ctx, q->nest, q->o->caches.line, 8 * q->most);
+  *known = !q->o->share.threads && nw_firsts_find(&f, q->ctx, q->nest, q->o->caches.line, 2 * q->most);
   *astray |= f.astray;
+  *many = f.counted && f.accesses > PLAIN * q->most;
   q->firsts = &f;
   nw_answered a = *known ? count_known(q) : nw_stopped(q->ctx) ? NW_FAILED : NW_TOO_MANY;
   nw_firsts_free(&f);
@@ -157,11 +142,11 @@ static nw_answered by_firsts(nw_asking *q, bool *known, bool *astray) {
 }
 
 static nw_answered count_full(nw_asking *q) {
-  bool astray = false, known = false;
+  bool astray = false, known = false, many = false;
   if (!nw_shape_of(q->arena, q->nest, q->o->caches.line, &q->shape)) return nw_plain_all(q, PLAIN * q->most);
   nw_answered a = by_lines(q, false, &known, &astray);
-  if (a == NW_TOO_MANY && !known && !astray) a = by_firsts(q, &known, &astray);
-  if (a == NW_TOO_MANY && !known) a = nw_plain_all(q, most_plain(q));
+  if (a == NW_TOO_MANY && !known && !astray) a = by_firsts(q, &known, &many, &astray);
+  if (a == NW_TOO_MANY && !known && !many) a = nw_plain_all(q, PLAIN * q->most);
   return a == NW_TOO_MANY && !known && !astray && !q->o->exact ? by_lines(q, true, &known, &astray) : a;
 }
 

@@ -12,6 +12,7 @@ typedef struct nw_firsts {
   nw_ctx *ctx;
   const nw_affine_nest *nest;
   int shift; // of a line
+  bool counted; // accesses and asked are found
   int64_t accesses, *asked; // lines asked for, by site
   int nregions, *region; // by array: those that share lines are one
   int64_t *from, *to, *base; // by region: its lines, and the number of the first
