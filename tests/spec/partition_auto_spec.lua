@@ -2,6 +2,7 @@
 local nw = require "nestwright"
 local plans = require "nestwright.plans"
 local strategies = require "nestwright.strategies"
+local support = require "support"
 
 local K, N = 5, 8
 
@@ -328,17 +329,37 @@ describe("s:partition_auto", function()
 end)
 
 describe("nw.microkernels", function()
-  it("measures tiles once, and reads them then", function()
-    local s = product(nw.size("M", {min = 0}))
-    local o = {schedule = s, loop = "i", kernels = {kernel(4), kernel(1)}, around = around, again = true}
+  local SCRIPT = [[
+    local nw = require "nestwright"
+    local M = nw.size("M", {min = 0})
+    local A = nw.placeholder({M}, "f32", "A")
+    local s = nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C"))
+    local function unrolled(t, p) t:unroll(p.inner) end
+    local o = {schedule = s, loop = "i",
+      kernels = {{rows = 4, schedule = unrolled, inside = unrolled}, {rows = 1, schedule = unrolled}},
+      around = function() end}
     local list = nw.microkernels(o)
-    assert.equal(4, list[1].rows)
-    assert.is_true(list[1].seconds.first > 0 and list[1].seconds.more > 0 and list[1].seconds.guarded > 0)
-    assert.is_true(list[1].seconds_inside.first > 0)
-    o.again = nil
-    local known = nw.microkernels(o)
-    assert.equal(list[1].seconds.first, known[1].seconds.first)
-    assert.truthy((list .. ""):find("each more", 1, true))
+    assert(list[1].rows == 4 and list[2].rows == 1)
+    for _, k in ipairs(list) do assert(k.seconds.first > 0 and k.seconds.more > 0 and k.seconds.guarded > 0) end
+    assert(list[1].seconds_inside.first > 0 and not list[2].seconds_inside)
+    assert(nw.microkernels(o)[1].seconds.first == list[1].seconds.first)
+    assert(s:version() == 0)
+    print(list)
+    print(s:partition_auto {loop = "i", kernels = list, sizes = {M = {3, 9}}})
+  ]]
+
+  it("measures tiles once, and reads them then", function()
+    local state, script = os.tmpname() .. ".d", os.tmpname() .. ".lua"
+    support.write(script, SCRIPT)
+    local pipe = assert(io.popen(("XDG_STATE_HOME=%s %s %s 2>&1"):format(state, support.program, script)))
+    local text = pipe:read "a"
+    pipe:close()
+    os.remove(script)
+    assert.truthy(text:find("each more", 1, true), text)
+    assert.truthy(text:find("predicted", 1, true), text)
+    local kept = assert(io.popen(("ls %s/nestwright"):format(state))):read "a"
+    assert.truthy(kept:find("microkernels", 1, true), kept)
+    os.execute(("rm -r %s"):format(state))
   end)
 
   it("wants a loop whose rounds are a size", function()
