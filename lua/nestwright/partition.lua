@@ -2,6 +2,7 @@
 local caches = require "nestwright.caches"
 local errors = require "nestwright.errors"
 local microkernels = require "nestwright.microkernels"
+local pipeline = require "nestwright.pipeline"
 local partition_auto = require "nestwright.partition_auto"
 local rows = require "nestwright.rows"
 local strategies = require "nestwright.strategies"
@@ -88,6 +89,13 @@ return {install = function(nw)
   rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: string): integer",
     "How many conditions (if, select, masks) the lowered program of a schedule has, or a loop of it: 0 in a main piece. loop: its "
     .. "name in s:show \"lowered\".", conditions)
+
+  rows.define(nw.partition, "partition", "pipeline",
+    "(s: nw.schedule, loop: string, options?: {machine?: any, sizes?: table}): nw.report",
+    "A loop whose rounds overlap (s:double_buffer, s:prefetch) as the machine's record has it, by the model: interval, the cycles "
+    .. "from the begin of one round to the begin of the next, and what it waits for; the parts of a round; cycles of prologue and "
+    .. "epilogue. loop: its name in s:show \"lowered\". Fields: interval, bottleneck, rounds, parts (loop, cycles, bottleneck), "
+    .. "alone (the parts one after the other), prologue, epilogue.", pipeline)
 
   rows.define(nw.partition, "partition", "tvm_like",
     "(s: nw.schedule, loop: nw.loop|string, kernel: table, options?: {partition_const_loop?: boolean}): nw.schedule",

@@ -328,6 +328,43 @@ describe("s:partition_auto", function()
   end)
 end)
 
+describe("nw.partition.pipeline", function()
+  local function buffered(double)
+    local A, B = nw.placeholder({64, 256}, "f32", "A"), nw.placeholder({256, 64}, "f32", "B")
+    local k = nw.reduce_axis(256, "k")
+    local C = nw.compute({64, 64}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+    local s = nw.schedule(C)
+    s:split("k", 32)
+    s:reorder("k_o", "i", "j", "k_i")
+    local copy = s:cache_read(B, "global", {C})
+    s:compute_at(copy, "k_o")
+    if double then s:double_buffer(copy) end
+    return s
+  end
+
+  it("shows prologue, steady state and epilogue, and the interval between rounds", function()
+    local p = nw.partition.pipeline(buffered(true), "k_o", {machine = "zen5"})
+    assert.equal(7, p.rounds)
+    assert.equal(2, #p.parts)
+    assert.is_true(p.prologue > 0 and p.epilogue > 0)
+    assert.is_true(p.interval > 0 and math.abs(p.alone - p.parts[1].cycles - p.parts[2].cycles) < 1e-6)
+    assert.truthy((p .. ""):find("steady state", 1, true))
+  end)
+
+  it("finds neither where nothing overlaps", function()
+    local p = nw.partition.pipeline(buffered(false), "k_o", {machine = "zen5"})
+    assert.equal(8, p.rounds)
+    assert.equal(0, p.prologue)
+    assert.equal(0, p.epilogue)
+  end)
+
+  it("names a loop that is not there", function()
+    local ok, problem = pcall(nw.partition.pipeline, buffered(false), "q")
+    assert.is_false(ok)
+    assert.truthy(tostring(problem):find("there is no loop q", 1, true))
+  end)
+end)
+
 describe("nw.microkernels", function()
   local SCRIPT = [[
     local nw = require "nestwright"
