@@ -38,11 +38,13 @@ function partition.gemm_kernel(rows, width)
   return {rows = rows, schedule = alone, inside = function(s, p) tile(s, p, p:loop "j_i") end}
 end
 
-function partition.gemm_kernels()
+local function kernels_of(widths)
   local list = {}
-  for rows, width in ipairs(WIDTH) do list[rows] = partition.gemm_kernel(rows, width) end
+  for rows, width in ipairs(widths) do list[rows] = partition.gemm_kernel(rows, width) end
   return list
 end
+
+function partition.gemm_kernels() return kernels_of(WIDTH) end
 
 --- The same with as many rows as whole tiles have: A is copied with zeros behind it, and so is C back. Its loop over rows, i,
 --- is that of whole tiles.
@@ -74,6 +76,28 @@ function partition.packed(b)
   local out = nw.zeros({N // LANES, K, LANES}, "f32")
   s:build {threads = 1}(b, out)
   return out
+end
+
+-- ---- GEMM that reads B as it lies, B[k, j]
+
+function partition.cold_gemm(M)
+  local N, K = partition.N, partition.K
+  local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
+  local k = nw.reduce_axis(K, "k")
+  return nw.schedule(nw.compute({M, N // LANES, LANES}, function(i, j, v)
+    return nw.sum(A(i, k) * B(k, LANES * j + v), k)
+  end, "C"))
+end
+
+-- Tiles are lower and wider than those of a packed B: whole cache lines beside each other of each row are read.
+local COLD_WIDTH = {4, 4, 4, 6, 4, 4, 4}
+
+function partition.cold_kernels() return kernels_of(COLD_WIDTH) end
+
+--- Four vectors of columns at a time: their rows of B stay in the second cache while the tiles of all rows go by.
+function partition.cold_around(s)
+  s:split("j", 4)
+  s:reorder("j_o", "i", "j_i")
 end
 
 return partition

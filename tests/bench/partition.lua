@@ -188,7 +188,34 @@ function parts.dispatch()
   out:bar("partition.dispatch_ns", 1e9 * most, "<=", 100)
 end
 
-for _, name in ipairs {"dynamic", "picker", "tvm", "awkward", "guards", "dispatch", "conv1d"} do
+-- The time of a call, the mean of as many in a row as last a millisecond, behind one that brings everything near.
+local function openblas_warm(m, a, d)
+  local once = openblas(m, a, d)
+  return function()
+    local sum, calls = once() * 0, 0
+    while sum < 1e-3 do sum, calls = sum + once(), calls + 1 end
+    return sum / calls
+  end
+end
+
+-- One kernel for all M that is given B as it lies: what it packs, if anything, is in its time, as it is in OpenBLAS's.
+function parts.cold()
+  local s = partition.cold_gemm(nw.size("M", {min = 0}))
+  local list = s:partition_auto {loop = "i", kernels = partition.cold_kernels(), around = partition.cold_around,
+    strategies = {"sizes"}, sizes = {M = ROWS}}
+  local f, ratios = list:build(1, {threads = 1}), {}
+  print(list)
+  for n, m in ipairs(ROWS) do
+    local a, c, d = arrays(m)
+    local t = race({timed(f, a, b, c), openblas_warm(m, a, d)}, 15)
+    assert(nw.allclose(c, d, {rtol = 1e-3, atol = 1e-3}), "our GEMM and OpenBLAS disagree")
+    ratios[n] = t[2] / t[1]
+    print(("M=%d, B as it lies: %.1f us, OpenBLAS %.1f us, %.2f"):format(m, 1e6 * t[1], 1e6 * t[2], ratios[n]))
+  end
+  out:bar("partition.dynamic_vs_openblas_cold", geometric_mean(ratios), ">=", 1.1)
+end
+
+for _, name in ipairs {"dynamic", "cold", "picker", "tvm", "awkward", "guards", "dispatch", "conv1d"} do
   if parts[name] and (not only or only == name) then parts[name]() end
 end
 out:close()
