@@ -6,6 +6,8 @@ local nw = require "nestwright"
 local peers = require "peers"
 local bench = require "_bench"
 local partition = require "_partition"
+local edges = require "_partition_edges"
+local schedules = require "_schedules"
 local core = require "nestwright.core"
 local strategies = require "nestwright.strategies"
 
@@ -213,6 +215,109 @@ function parts.cold()
     print(("M=%d, B as it lies: %.1f us, OpenBLAS %.1f us, %.2f"):format(m, 1e6 * t[1], 1e6 * t[2], ratios[n]))
   end
   out:bar("partition.dynamic_vs_openblas_cold", geometric_mean(ratios), ">=", 1.1)
+end
+
+-- ---- sizes that no tile divides
+
+-- A kernel against its definition, for arguments of which the last is the result.
+local function check(what, kernel, plain, arguments)
+  local n = #arguments
+  local c = kernel(table.unpack(arguments, 1, n - 1))
+  assert(nw.allclose(c, plain(table.unpack(arguments, 1, n - 1)), {rtol = 1e-4, atol = 1e-4}), what .. " is wrong")
+end
+
+-- The share that a kernel keeps, at a size that its tiles do not divide, of its rate at the next one that they do. Both have the
+-- arguments of a call, and work, which is proportional to the multiply-adds.
+local function kept(what, kernel, plain, odd, even)
+  check(what, kernel, plain, odd)
+  check(what, kernel, plain, even)
+  local t = race({timed(kernel, table.unpack(odd)), timed(kernel, table.unpack(even))}, 15)
+  local share = (odd.work / t[1]) / (even.work / t[2])
+  print(("%s: %.2f us, next multiple %.2f us, %.3f of its rate"):format(what, 1e6 * t[1], 1e6 * t[2], share))
+  return share
+end
+
+local function next_multiple(n, tile) return (n + tile - 1) // tile * tile end
+
+-- Rows of the tile of which there are as many as it takes, where there are many rows.
+local function main_rows(row)
+  for _, p in ipairs(strategies.case_for(row.cases, {M = 5000}).pieces) do
+    if not math.tointeger(p.rounds) then return p.kernel.rows end
+  end
+end
+
+local awkward = {}
+
+function awkward.gemm()
+  local list, shares = strategies_of(nw.size("M", {min = 0}), {"sizes"}), {}
+  local f, tile = list:build(1, {threads = 1}), main_rows(list[1])
+  local plain = partition.gemm(nw.size("M", {min = 0})):build {threads = 1}
+  for _, m in ipairs {57, 71, 100, 127, 200, 257, 511} do
+    local function at(rows)
+      local a, c = arrays(rows)
+      return {a, packed, c, work = rows}
+    end
+    shares[#shares + 1] = kept(("GEMM, %d rows in tiles of %d"):format(m, tile), f, plain, at(m), at(next_multiple(m, tile)))
+  end
+  return shares
+end
+
+function awkward.conv1d()
+  local taps, tile, shares = 32, edges.conv1d_tile, {}
+  local f, plain = edges.conv1d_any(taps)
+  local w = nw.random({taps}, "f32", {seed = 2})
+  for _, n in ipairs {600, 1000, 2047, 4099, 8191, 16001, 16300, 16384, 16500} do
+    local function at(length)
+      return {nw.random({length}, "f32", {seed = 1}), w, nw.zeros({length + taps - 1}, "f32"), work = length}
+    end
+    local even = next_multiple(n - taps + 1, tile) + taps - 1 -- what all taps contribute to is tiled
+    shares[#shares + 1] = kept(("conv1d, %d"):format(n), f, plain, at(n), at(even))
+  end
+  return shares
+end
+
+function awkward.depthwise()
+  local shares, f, plain = {}, edges.depthwise_any()
+  for _, shape in ipairs {{32, 149, 149}, {64, 147, 147}, {80, 73, 73}, {192, 71, 71}, {256, 57, 57}, {64, 113, 113}} do
+    local c, h, w = table.unpack(shape)
+    local function at(rows, columns)
+      return {nw.random({c, rows, columns}, "f32", {seed = 1}), nw.random({c, 3, 3}, "f32", {seed = 2}),
+        nw.zeros({c, rows, columns}, "f32"), work = rows * columns}
+    end
+    shares[#shares + 1] = kept(("depthwise, %d x %d x %d"):format(c, h, w), f, plain, at(h, w),
+      at(next_multiple(h, edges.depthwise_rows), next_multiple(w, edges.depthwise_columns)))
+  end
+  return shares
+end
+
+-- One kernel of each kind for all sizes. The figure is the geometric mean of the kinds' geometric means.
+function parts.awkward()
+  local means = {}
+  for n, name in ipairs {"gemm", "conv1d", "depthwise"} do
+    local shares = awkward[name]()
+    means[n] = geometric_mean(shares)
+    out:bar("partition.awkward_" .. name, means[n])
+    out:bar("partition.awkward_" .. name .. "_least", least(shares))
+  end
+  out:bar("partition.awkward_vs_divisible", geometric_mean(means), ">=", 0.95)
+end
+
+-- Edges cut off by partition against a padded copy: with the same tiles, and as the bench of kernels schedules it; the quicker.
+function parts.conv1d()
+  local n, taps = 16384, 32
+  local a, w = nw.random({n}, "f32", {seed = 1}), nw.random({taps}, "f32", {seed = 2})
+  local racers, results = {}, {}
+  for i, s in ipairs {edges.conv1d(n, taps), edges.conv1d_padded(n, taps), schedules.conv1d(n, taps)} do
+    results[i] = nw.zeros({n + taps - 1}, "f32")
+    racers[i] = timed(s:build {threads = 1}, a, w, results[i])
+  end
+  local t = race(racers, 100)
+  for i = 2, #racers do
+    assert(nw.allclose(results[1], results[i], {rtol = 1e-4, atol = 1e-4}), "edges cut off and a padded copy disagree")
+  end
+  print(("conv1d: %.2f us, padded %.2f us, padded as in the bench of kernels %.2f us"):format(1e6 * t[1], 1e6 * t[2],
+    1e6 * t[3]))
+  out:bar("partition.conv1d_vs_padded", math.min(t[2], t[3]) / t[1], ">=", 0.97)
 end
 
 for _, name in ipairs {"dynamic", "cold", "picker", "tvm", "awkward", "guards", "dispatch", "conv1d"} do
