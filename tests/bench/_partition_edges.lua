@@ -105,7 +105,7 @@ end
 -- across two cache lines.
 edges.depthwise_rows, edges.depthwise_columns = 3, 8
 
-local function depthwise(channels, height, width)
+local function plane(channels, height, width)
   local A, F = nw.placeholder({channels, height, width}, "f32", "A"), nw.placeholder({channels, 3, 3}, "f32", "F")
   local dy, dx = nw.reduce_axis(3, "dy"), nw.reduce_axis(3, "dx")
   return nw.schedule(nw.compute({channels, height, width}, function(c, y, x)
@@ -136,9 +136,16 @@ local function cut_edges(s)
   end
 end
 
+function edges.depthwise(channels, height, width)
+  local s = plane(channels, height, width)
+  tile_plane(s)
+  cut_edges(s)
+  return s
+end
+
 --- One kernel for any number of channels and every height and width, and the definition as it stands.
 function edges.depthwise_any()
-  local s = depthwise(nw.size("C", {min = 0}), nw.size("H", {min = 0}), nw.size("W", {min = 0}))
+  local s = plane(nw.size("C", {min = 0}), nw.size("H", {min = 0}), nw.size("W", {min = 0}))
   local plain = s:version()
   s:assume(("H >= %d"):format(2 * edges.depthwise_rows))
   s:assume(("W >= %d"):format(2 * edges.depthwise_columns))
