@@ -134,6 +134,7 @@ static isl_set *incomplete(const reduction *d, isl_set *elements, int dims) {
   for (int i = 0; i < d->f->nwrites; i++)
     if (d->f->write[i]->update && belongs(d, d->f->write[i]))
       need = isl_set_subtract(need, contributed(d->f->m, d->f->write[i]));
+  need = nw_without_neutral(d->f->m, d->update, need, dims);
   return isl_set_project_out(need, isl_dim_set, (unsigned)(dims + d->f->buffer->ndim), nk);
 }
 
@@ -156,6 +157,7 @@ static int fact_of_all(const reduction *d, const nw_use *r) {
   for (int i = 0; !r && i < f->buffer->ndim; i++) nw_key_ptr(&k, f->buffer->shape[i]);
   for (int i = 0; i < f->nwrites; i++)
     if (belongs(d, f->write[i])) nw_key_add(&k, (uintptr_t)(2 * f->write[i]->number + f->write[i]->update));
+  nw_key_neutral(&k, f->m, d->update);
   int fact = nw_fact_number(f->m->f, &k);
   nw_key_free(&k);
   return fact;

@@ -293,6 +293,13 @@ nw_answer nw_contributed_once(const nw_fate *f);
 nw_answer nw_contributions(const nw_fate *f, nw_use *r); // r NULL: of an output, at the end
 nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, const char *why);
 
+// ---- neutral.c: contributions that add nothing
+// The condition of the block's variables without which it contributes what its combiner starts from; NULL: there is none.
+const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block);
+// need: (loops around the allocation, element, values of the reduce variables), `dims` of the first. Takes it.
+isl_set *nw_without_neutral(const nw_model *m, const nw_use *update, isl_set *need, int dims);
+void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *update); // what that depends on
+
 // ---- body.c, order.c, marks.c, bounds.c, storage.c, stream.c, prefetch.c, tags.c: the other questions
 nw_answer nw_same_values(const nw_model *before, const nw_model *after);
 bool nw_same_blocks(const nw_model *before, const nw_model *after);

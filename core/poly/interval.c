@@ -315,3 +315,61 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
   isl_set_free(x.taken);
   return answer != NW_ABORTED;
 }
+
+// ---- the rounds of a reduction that contribute
+
+// Of a site below the loop, the rounds in which some instance may contribute; all of them where nothing is asked.
+static isl_set *contributing(asked *x, const nw_site *s) {
+  const nw_expr *cond = s->init ? NULL : nw_contributes_where(x->m, s->block);
+  if (cond) cond = nw_block_bound(x->m->p, s->block, cond);
+  nw_space v;
+  nw_space_init(&v, x->m->f);
+  for (int i = 0; i < s->nloops; i++) nw_space_loop(&v, s->loop[i]);
+  for (int i = 0; i < s->nloops; i++) nw_scan_loop(&v, s->loop[i]);
+  for (int i = 0; i < s->nwhere; i++) nw_space_scan(&v, s->where[i]);
+  if (cond) nw_space_scan(&v, cond);
+  isl_set *set = rounds(x, s, &v);
+  if (cond) set = isl_set_intersect(set, nw_space_cond(&v, cond, true));
+  int keep = s->dim[x->level + 1];
+  set = isl_set_project_out(set, isl_dim_set, (unsigned)keep, (unsigned)(v.ndims + v.opaque.n - keep));
+  nw_space_free(&v);
+  x->n += cond != NULL;
+  x->branches |= !cond;
+  return set;
+}
+
+// From the first of them to the last, whatever lies between.
+static bool hull(const asked *x, const nw_site *s, nw_interval *out) {
+  isl_set *alone = of_loop_alone(x, isl_set_copy(x->some), s->dim[x->level]);
+  isl_set *around = isl_set_params(isl_set_copy(alone));
+  bool any = isl_set_is_empty(alone) == isl_bool_false;
+  if (any) {
+    out->lo = bound(x, s, alone, around, true);
+    out->hi = bound(x, s, alone, around, false);
+    out->stands = out->lo && out->hi && stands(x, s, out, x->range) == isl_bool_true;
+  }
+  isl_set_free(alone);
+  isl_set_free(around);
+  return (out->lo && out->hi) || nw_proofs_lost(x->m->f->s) == NW_HOLDS;
+}
+
+bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+  *out = (nw_interval){0};
+  nw_proofs *proofs = nw_proofs_of(p->ctx);
+  const nw_model *m = nw_proofs_begin(proofs) ? nw_model_of(p, NULL) : NULL;
+  if (!m) return false;
+  asked x = {.m = m, .loop = loop, .pool = p->pool};
+  const nw_site *s = any_site(&x);
+  if (!s || loop->loop.nfused) return true;
+  x.level = level_of(&x, s);
+  x.range = range_of(&x, s);
+  x.some = isl_set_empty(isl_set_get_space(x.range));
+  for (int i = 0; i < m->nsites; i++)
+    if (is_below(&x, m->site[i])) x.some = isl_set_union(x.some, contributing(&x, m->site[i]));
+  x.some = isl_set_coalesce(x.some);
+  out->nconds = x.branches ? 0 : x.n;
+  bool ok = !out->nconds || hull(&x, s, out);
+  isl_set_free(x.range);
+  isl_set_free(x.some);
+  return ok;
+}

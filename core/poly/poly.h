@@ -30,6 +30,10 @@ typedef struct nw_interval {
 } nw_interval;
 bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // p frozen; false: undecided
 
+// The rounds of a loop outside of which every update below it adds nothing, from the first to the last of them. nconds 0: an
+// update below it always contributes.
+bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out); // p frozen; false: undecided
+
 // Where barriers are needed: what block `before` does must be done, for all threads, before what block `after` does; in
 // the same round of the loops around both, or (loop not 0) in a later round of that loop. In the arena of p.
 typedef struct nw_sync {

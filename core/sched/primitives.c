@@ -102,6 +102,17 @@ static const nw_primitive rows[] = {
      nw_apply_partition,
      nw_suggest_partition,
      "cannot partition $0"},
+    {"trim",
+     "Leaves out the rounds of a reduction's loop that add nothing: of a sum over nw.select(condition, x, 0), those "
+     "before "
+     "the first in which the condition can hold, and behind the last. The init must stand outside: "
+     "s:decompose_reduction.",
+     "s:trim(\"k\")",
+     "trimmed",
+     {LOOP("loop", "the loop")},
+     nw_apply_trim,
+     NULL,
+     "cannot trim $0"},
     {"specialize",
      "Makes two versions: one for where the condition holds, then/i, which knows it, and one for where it does not, "
      "else/i. Each is scheduled on its own.",

@@ -7,6 +7,7 @@ bool nw_apply_tile(void *step);
 bool nw_apply_cut(void *step);
 bool nw_apply_join(void *step);
 bool nw_apply_partition(void *step);
+bool nw_apply_trim(void *step);
 bool nw_apply_specialize(void *step);
 bool nw_apply_assume(void *step);
 bool nw_apply_fuse(void *step);

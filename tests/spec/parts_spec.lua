@@ -358,3 +358,60 @@ describe("a stage in pieces", function()
     end
   end)
 end)
+
+describe("trim", function()
+  local function convolved(n)
+    local I, F = nw.placeholder({n}, "f32", "I"), nw.placeholder({5}, "f32", "F")
+    local r = nw.reduce_axis(n + 4, "r")
+    return nw.schedule(nw.compute({n + 4}, function(x)
+      local inside = nw.all(nw.ge(x - r, 0), nw.lt(x - r, 5), nw.lt(r, n))
+      return nw.sum(nw.select(inside, I(r)*F(x - r), 0), r)
+    end, "Y"))
+  end
+
+  it("leaves the rounds of a sum that add something, free of conditions", function()
+    for _, n in ipairs {1, 3, 5, 20, nw.size "N"} do
+      local s = convolved(n)
+      s:decompose_reduction("Y", "r")
+      assert.equal("r", s:trim("r").name)
+      assert.equal(0, nw.partition.conditions(s), tostring(s))
+      agrees(s)
+      s:parallel "x"
+      agrees(s)
+      replays(s, function() return convolved(n) end)
+    end
+  end)
+
+  it("does two loops one after the other", function()
+    local I, F = nw.placeholder({9, 11}, "f32", "I"), nw.placeholder({3, 3}, "f32", "F")
+    local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
+    local s = nw.schedule(nw.compute({9, 11}, function(y, x)
+      local inside = nw.all(nw.ge(y + r, 1), nw.lt(y + r, 10), nw.ge(x + q, 1), nw.lt(x + q, 12))
+      return nw.sum(nw.select(inside, I(y + r - 1, x + q - 1) * F(r, q), 0), {r, q})
+    end, "Y"))
+    s:decompose_reduction("Y", "y")
+    s:trim "r"
+    s:trim "q"
+    assert.equal(0, nw.partition.conditions(s))
+    agrees(s)
+    s:tile("y", "x", 4, 4)
+    agrees(s)
+  end)
+
+  it("is refused where a round may add something, or sets the sum to its init", function()
+    fails("is set to its init in the first round of r", "refused", function() convolved(8):trim "r" end)
+    local A = nw.placeholder({8, 8}, "f32", "A")
+    local k = nw.reduce_axis(8, "k")
+    local s = nw.schedule(nw.compute({8}, function(i) return nw.sum(nw.select(nw.lt(k, i), A(i, k), 0) * A(i, i), k) end, "R"))
+    s:decompose_reduction("R", "k")
+    fails("every round of k may add something", "refused", function() s:trim "k" end)
+    fails("every round of i may add something", "refused", function()
+      local t = nw.schedule(nw.compute({8}, function(i) return A(i, 0) end, "R"))
+      t:trim "i"
+    end)
+    local t = convolved(8)
+    t:decompose_reduction("Y", "x")
+    t:fuse("x", "r")
+    fails("is a fused loop", "refused", function() t:trim "x_r" end)
+  end)
+end)

@@ -1,0 +1,57 @@
+// Contributions that add nothing: of select(condition, x, 0) in a sum, those where the condition fails. A sum without them
+// is the same, so that rounds which make no others may be left out.
+#include "poly/internal.h"
+
+static bool adds_nothing(const nw_model *m, const nw_stmt *block, int t, const nw_expr *e) {
+  const nw_buffer *b = nw_find_buffer(m->p, block->block.target[t].buffer);
+  return e == nw_combiner_identity(m->p->pool, block->block.combiner, (nw_dtype)b->dtype, t) ||
+         !NW_RULE(m->p->ctx, value_neutral);
+}
+
+const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block) {
+  const nw_expr *cond = NULL;
+  if (block->block.combiner == NW_PLAIN) return NULL;
+  for (int t = 0; t < block->block.ntargets; t++) {
+    const nw_expr *e = block->block.target[t].value;
+    if (e->op != NW_OP_SELECT || (t && e->arg[0] != cond) || !nw_cond_exact(e->arg[0])) return NULL;
+    if (!adds_nothing(m, block, t, e->arg[2])) return NULL;
+    cond = e->arg[0];
+  }
+  return cond;
+}
+
+static bool told_by_element(const nw_use *u) {
+  return nw_index_is_vars(u->site->block, u->n, (const nw_expr *const *)u->index);
+}
+
+// Nothing, where a condition or an index is not affine: points are to be in the set only if they certainly are.
+static isl_set *failing(nw_family *f, const nw_use *u, const nw_expr *cond) {
+  const nw_site *s = u->site;
+  nw_space v;
+  nw_space_init(&v, f);
+  for (int i = 0; i < s->nvars; i++) nw_space_var(&v, s->var[i]->var->name);
+  nw_space_scan(&v, cond);
+  isl_set *set = NULL;
+  if (!v.opaque.n) {
+    isl_set *fails = isl_set_intersect(nw_declared(f, s, nw_all_vars(s)), nw_space_cond(&v, cond, false));
+    isl_pw_aff_list *value = nw_values(&v);
+    for (int d = 0; d < u->n; d++) value = nw_values_expr(value, &v, u->index[d]);
+    for (int i = 0; i < s->nvars; i++)
+      if (s->var[i]->kind == NW_REDUCE) value = nw_values_dims(value, &v, i, i + 1);
+    set = isl_map_range(nw_values_at(&v, fails, value));
+  }
+  nw_space_free(&v);
+  return set;
+}
+
+isl_set *nw_without_neutral(const nw_model *m, const nw_use *u, isl_set *need, int dims) {
+  const nw_expr *cond = nw_contributes_where(m, u->site->block);
+  isl_set *fails = cond && told_by_element(u) ? failing(m->f, u, cond) : NULL;
+  return fails ? isl_set_subtract(need, isl_set_insert_dims(fails, isl_dim_set, 0, (unsigned)dims)) : need;
+}
+
+void nw_key_neutral(nw_key *k, const nw_model *m, const nw_use *u) {
+  const nw_expr *cond = nw_contributes_where(m, u->site->block);
+  nw_key_ptr(k, cond);
+  if (cond) nw_key_declared(k, u);
+}
