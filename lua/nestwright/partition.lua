@@ -35,7 +35,8 @@ local function lines_of(text)
   return out
 end
 
-local CONDITIONS = {"^%s*if ", "%f[%w]select%(", "%f[%w]masked%("}
+-- The mask of a vector stands behind its index: C[ramp(8, 1, 4); ramp(8, 1, 4) < broadcast(9, 4)].
+local CONDITIONS = {"^%s*if ", "%f[%w]select%(", "; "}
 
 local function conditions(s, loop)
   local text = tostring(caches.check_schedule("conditions", s):show "lowered")

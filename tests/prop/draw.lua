@@ -306,6 +306,13 @@ function draw.stream_stores(r, _, _, stages, _, known)
   return {#wide > 0 and r:chance(0.8) and r:pick(wide) or r:pick(stages)}
 end
 
+-- The last loop of a reduction, most of the time.
+function draw.trim(r, loops, _, _, _, known)
+  local stage = known.reduction(r)
+  local theirs = stage and known.loops(stage) or {}
+  return {#theirs > 0 and r:chance(0.8) and theirs[#theirs] or r:pick(loops)}
+end
+
 function draw.decompose_reduction(r, loops, _, stages) return {r:pick(stages), r:pick(loops)} end
 
 -- A reduction and one of its innermost loops, most of the time.

@@ -166,6 +166,26 @@ local function last_reduced(ops)
   }
 end
 
+-- A sum over a part of the last dimension: between two constants, or up to the diagonal.
+kinds.band = {
+  plan = function(r, have)
+    local a = r:pick(have)
+    if #a.dims < 1 then return nil end
+    local out = {table.unpack(a.dims, 1, #a.dims - 1)}
+    return {from = {a.name}, dims = out, over = a.dims[#a.dims], lo = r:int(0, 3), hi = r:int(1, 20), diagonal = r:chance(0.5)}
+  end,
+  build = function(stage, t)
+    local a = t[stage.from[1]]
+    local k = nw.reduce_axis(extent(stage.over), "k")
+    return nw.compute(extents(stage.dims), gen.axes(#stage.dims, function(...)
+      local at = {...}
+      local last = stage.diagonal and at[#at] or stage.hi
+      at[#at + 1] = k
+      return nw.sum(nw.select(nw.all(nw.ge(k, stage.lo), nw.le(k, last)), a(table.unpack(at)), 0), k)
+    end), stage.name)
+  end,
+}
+
 kinds.fold = last_reduced {"sum", "sum", "max", "min", "prod"}
 kinds.arg = last_reduced {"argmax", "argmin"}
 
@@ -307,6 +327,7 @@ local FOLLOWS = {epilogue = "map", window = "stencil"}
 local function draw_stage(r, have, dtype, before, want)
   local kind = r:pick(ORDER)
   local follows = before and FOLLOWS[want]
+  if want == "band" and r:chance(0.7) then kind = "band" end
   if follows and r:chance(0.7) then kind, have = follows, {before} end
   local stage = kinds[kind].plan(r, have, dtype)
   if not stage or volume(stage.dims) > 4096 then return nil end
@@ -396,6 +417,10 @@ end
 function WANTS.apart(case) return WANTS.alike(case, true) end
 
 function WANTS.sizes(case) return #case.sizes > 0 end
+
+function WANTS.band(case)
+  for _, stage in ipairs(case.stages) do if stage.kind == "band" then return true end end
+end
 
 function WANTS.reduction(case)
   for _, stage in ipairs(case.stages) do

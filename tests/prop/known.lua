@@ -22,7 +22,7 @@ local function pieces(all)
   return out
 end
 
-local REDUCTIONS = {matmul = true, fold = true, arg = true, window = true}
+local REDUCTIONS = {band = true, matmul = true, fold = true, arg = true, window = true}
 
 --- Of schedule s of a case; `placed` has the stages that were moved into loops.
 function known.of(case, s, placed)

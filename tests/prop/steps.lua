@@ -44,6 +44,14 @@ function PREPARED.join(r, known, _, all)
   return #known.pieces(all) == 0 and {primitive = "cut", args = {r:pick(all), r:int(1, 3)}}
 end
 
+-- The init elsewhere.
+function PREPARED.trim(r, known, stages)
+  local stage = known.reduction(r)
+  for _, name in ipairs(stages) do if stage and name == stage .. "_init" then return nil end end
+  local theirs = stage and known.loops(stage) or {}
+  return #theirs > 0 and {primitive = "decompose_reduction", args = {stage, r:pick(theirs)}}
+end
+
 -- A window to keep: a stage computed in the loop of the stencil that reads it.
 function PREPARED.store_at(r, known)
   local window = #known.placed == 0 and known.window(r)
@@ -77,6 +85,7 @@ for want, list in pairs {
   alike = {"merge", "fission"},
   apart = {"create_fused_loop", "reorder_stmts"},
   sizes = {"assume", "specialize"},
+  band = {"trim"},
 } do
   for _, name in ipairs(list) do steps.wants[name] = want end
 end

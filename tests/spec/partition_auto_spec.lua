@@ -107,6 +107,14 @@ describe("strategies", function()
     assert.truthy(tostring(problem):find("there is no loop x", 1, true))
   end)
 
+  it("masks are conditions", function()
+    local A = nw.placeholder({nw.size("N", {min = 0})}, "f32", "A")
+    local s = nw.schedule(nw.compute({nw.size("N", {min = 0})}, function(i) return A(i) + 1 end, "C"))
+    s:split("i", 4, {tail = "predicate"})
+    assert.equal(0, nw.partition.conditions(s, "i_o"))
+    assert.equal(2, nw.partition.conditions(s, "i_o.tail")) -- of the load and of the store
+  end)
+
   it("the pass of TVM is right for every number of rounds", function()
     local s = product(nw.size("M", {min = 0}))
     nw.partition.tvm_like(s, "i", kernel(4))
