@@ -389,6 +389,11 @@ function schedule:transform_layout(tensor, layout) end
 ---@return nw.report
 function schedule:tree() end
 
+---Leaves out the rounds of a reduction's loop that add nothing: of a sum over nw.select(condition, x, 0), those before the first in which the condition can hold, and behind the last. The init must stand outside: s:decompose_reduction. loop: the loop. Example: s:trim("k")
+---@param loop nw.loop|string
+---@return trimmed
+function schedule:trim(loop) end
+
 ---Goes back one step, or several.
 ---@param steps? integer
 ---@return nw.schedule
