@@ -108,9 +108,9 @@ describe("strategies", function()
   end)
 
   it("masks are conditions", function()
-    local N = nw.size("N", {min = 0})
-    local A = nw.placeholder({N}, "f32", "A")
-    local s = nw.schedule(nw.compute({N}, function(i) return A(i) + 1 end, "C"))
+    local size = nw.size("size", {min = 0})
+    local A = nw.placeholder({size}, "f32", "A")
+    local s = nw.schedule(nw.compute({size}, function(i) return A(i) + 1 end, "C"))
     s:split("i", 4, {tail = "predicate"})
     assert.equal(0, nw.partition.conditions(s, "i_o"))
     assert.equal(2, nw.partition.conditions(s, "i_o.tail")) -- of the load and of the store
