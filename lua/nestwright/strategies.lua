@@ -36,6 +36,12 @@ end
 
 -- ---- tiles
 
+-- What is known of a size may leave no round of a tile: then there is nothing to schedule.
+local function is_there(s, loop)
+  for _, stage in ipairs(s:stages()) do if stands_around(stage:loops(), loop) then return true end end
+  return false
+end
+
 -- Tiles a loop by a kernel; the loop over the rest, where there may be one.
 local function tile(x, loop, kernel, tail)
   local n = math.tointeger(loop.extent)
@@ -45,7 +51,7 @@ local function tile(x, loop, kernel, tail)
   local p = setmetatable({schedule = x.schedule, outer = outer, inner = inner, kernel = kernel}, piece_meta)
   x.pieces[#x.pieces + 1] = {kernel = kernel, rounds = rounds, tail = tail}
   local schedule = x.shared and kernel.inside or kernel.schedule
-  schedule(x.schedule, p)
+  if is_there(x.schedule, inner) then schedule(x.schedule, p) end
   return rest, outer
 end
 
@@ -87,11 +93,22 @@ local function close(x, facts)
   x.cases[#x.cases + 1] = {version = x.schedule:version(), facts = facts, pieces = x.pieces, shared = x.shared}
 end
 
--- A version of the schedule under facts: f makes its steps. What stands first is run where its facts hold.
+-- Takes facts for granted; false where they contradict what is known of the sizes.
+local function assume(s, facts)
+  for _, fact in ipairs(facts) do
+    local ok, problem = pcall(s.assume, s, fact)
+    if not ok and errors.is_error(problem) and problem.code == "refused" then return false end
+    if not ok then error(problem, 0) end
+  end
+  return true
+end
+
+-- A version of the schedule under facts: f makes its steps. What stands first is run where its facts hold; where they never do,
+-- there is none.
 local function version(x, facts, shared, f)
   local s = x.schedule
   s:checkout(x.base)
-  for _, fact in ipairs(facts) do s:assume(fact) end
+  if not assume(s, facts) then return end
   begin(x, shared)
   f(s:loop(x.name))
   close(x, facts)

@@ -320,6 +320,20 @@ function parts.conv1d()
   out:bar("partition.conv1d_vs_padded", math.min(t[2], t[3]) / t[1], ">=", 0.97)
 end
 
+-- What is left of conditions in the main pieces of the lab's kernels.
+function parts.guards()
+  package.path = "tutorials/?.lua;" .. package.path
+  local lab, sum = require "partition", 0
+  for _, symbolic in ipairs {false, true} do
+    for _, kernel in ipairs(lab.kernels(symbolic)) do
+      local left = kernel.asks and 0 or lab.guards(kernel)
+      if left > 0 then print(("%s: %d conditions in %s"):format(kernel.name, left, kernel.main or "it")) end
+      sum = sum + left
+    end
+  end
+  out:bar("partition.main_guards", sum, "<=", 0)
+end
+
 for _, name in ipairs {"dynamic", "cold", "picker", "tvm", "awkward", "guards", "dispatch", "conv1d"} do
   if parts[name] and (not only or only == name) then parts[name]() end
 end
