@@ -83,6 +83,27 @@ describe("the page on pictures", function()
   end)
 end)
 
+describe("the page on partitioning", function()
+  it("shows what its examples print", function()
+    local page, code, printed = support.read "docs/partition.md", {}, {}
+    for block in (page .. "\n\n"):gmatch "\n\n(    .-)\n\n" do
+      if load(block) then code[#code + 1] = block end
+    end
+    assert.equal(2, #code)
+    local env = setmetatable({nw = nw, print = function(v) printed[#printed + 1] = tostring(v) end}, {__index = _G})
+    assert(load(table.concat(code, "\n"), "=partition.md", "t", env))()
+    assert.equal(2, #printed)
+    for _, text in ipairs(printed) do assert.truthy(page:find(indented(text), 1, true), text) end
+  end)
+
+  it("has every strategy, as its row says", function()
+    local page = support.read "docs/partition.md"
+    for _, row in ipairs(require "nestwright.strategies".rows) do
+      assert.truthy(page:find(("| `%s` | %s |"):format(row[1], row[2]), 1, true), row[1])
+    end
+  end)
+end)
+
 describe("the page on cost", function()
   local page = support.read "docs/cost.md"
 

@@ -1,4 +1,5 @@
---- Draws the pictures of docs/memory.md, docs/order.md and docs/pictures.md, and those of docs/measuring.md that are not measured.
+--- Draws the pictures of docs/memory.md, docs/order.md, docs/partition.md and docs/pictures.md, and those of
+--- docs/measuring.md that are not measured.
 --- usage: nestwright tests/tools/pictures.lua docs
 local nw = require "nestwright"
 local folder = arg[1] or "docs"
@@ -100,3 +101,11 @@ fast:reorder("i_o", "j_o", "k", "i_i", "j_i")
 fast:vectorize "j_i"
 fast:unroll "i_i"
 nw.roofline(fast, {machine = "skylake_x"}):save(folder .. "/predicted.svg")
+
+-- ---- loops in pieces
+
+package.path = "tutorials/?.lua;" .. package.path
+local lab = require "partition"
+for name, part in pairs {trimmed = lab.parts[3], triangle = lab.parts[5]} do
+  lab.picture(part, part.ways[4]):save(("%s/%s.svg"):format(folder, name))
+end
