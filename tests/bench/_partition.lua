@@ -100,4 +100,15 @@ function partition.cold_around(s)
   s:reorder("j_o", "i", "j_i")
 end
 
+--- The same, and those columns are packed first, beside their use.
+function partition.cold_packed_around(s)
+  local columns = 4 * LANES
+  local copy = s:cache_read("B", "global", {"C"}, {layout = function(k, j) return j // columns, k, j % columns end})
+  partition.cold_around(s)
+  s:compute_at(copy, "j_o")
+  local loops = s:loops(copy)
+  local _, lane = s:split(loops[#loops], LANES)
+  s:vectorize(lane)
+end
+
 return partition

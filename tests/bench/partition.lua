@@ -200,13 +200,51 @@ local function openblas_warm(m, a, d)
   end
 end
 
--- One kernel for all M that is given B as it lies: what it packs, if anything, is in its time, as it is in OpenBLAS's.
-function parts.cold()
+-- How a GEMM that is given B as it lies may read it: so, or packed. Each with the times of its tiles, and what they predict.
+local function ways_to_read(s)
+  local ways = {}
+  for n, around in ipairs {partition.cold_around, partition.cold_packed_around} do
+    local way = {loop = "i", around = around, strategies = {"sizes"}, sizes = {M = ROWS}}
+    way.kernels = nw.microkernels {schedule = s, loop = "i", kernels = partition.cold_kernels(), around = around}
+    way.predicted = s:partition_auto(way)[1].predicted
+    print(way.kernels)
+    ways[n] = way
+  end
+  return table.unpack(ways)
+end
+
+local FEW = 64 -- rows, for which nothing is packed
+
+-- The number of rows from which on packing is predicted to be quicker, if there is one.
+local function packed_from(plain, packing)
+  local from
+  for n = #ROWS, 1, -1 do
+    if ROWS[n] < FEW or packing.predicted[n] >= plain.predicted[n] then return from end
+    from = ROWS[n]
+  end
+end
+
+-- One kernel for all M: versions for few rows, which read B as it lies, before those that pack it.
+local function cold_kernel()
   local s = partition.cold_gemm(nw.size("M", {min = 0}))
-  local list = s:partition_auto {loop = "i", kernels = partition.cold_kernels(), around = partition.cold_around,
-    strategies = {"sizes"}, sizes = {M = ROWS}}
-  local f, ratios = list:build(1, {threads = 1}), {}
-  print(list)
+  local base, versions = s:version(), {}
+  local function add(way, fact)
+    s:checkout(base)
+    if fact then s:assume(fact) end
+    local cases = strategies.apply("bench", s, s:loop "i", "sizes", way.kernels, way.around)
+    for _, version in ipairs(strategies.versions(cases)) do versions[#versions + 1] = version end
+  end
+  local plain, packing = ways_to_read(s)
+  local from = packed_from(plain, packing)
+  print(from and ("B is packed from M = %d on"):format(from) or "B is not packed: to read it as it lies is quicker")
+  add(plain, from and ("M < %d"):format(from))
+  if from then add(packing) end
+  return s:build {threads = 1, versions = versions}
+end
+
+-- What is packed is packed in the time of the call, as in OpenBLAS's.
+function parts.cold()
+  local f, ratios = cold_kernel(), {}
   for n, m in ipairs(ROWS) do
     local a, c, d = arrays(m)
     local t = race({timed(f, a, b, c), openblas_warm(m, a, d)}, 15)
