@@ -96,6 +96,7 @@ static void go_free(going *g, int i, int64_t address, int64_t time) {
   int64_t rounds = nw_affine_rounds(l, first, last), by = move_of(g, l) * l->step, between = g->p->span[k] * l->step;
   address += move_of(g, l) * first;
   time += (first - g->p->lo[k]) * g->p->span[k];
+  if (!rounds) return; // nothing new
   if (g->run && i == g->norder - 1) {
     touch_run(g, address, by, rounds, time, between);
     return;
