@@ -639,6 +639,7 @@ typedef struct nw_cost_opts {
   const int64_t *sizes;
   int threads; // 0 or 1: one, which does everything
   bool conflicts; // tell conflict misses from those of capacity: takes longer
+  bool full; // every level is asked everything, not what the one before has not: often quicker
 } nw_cost_opts;
 typedef struct nw_cost_total {
   double cycles, seconds; // of all

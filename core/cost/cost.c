@@ -81,7 +81,7 @@ static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread,
   if (!nw_core_count(k->core, thread, threads)) return false;
   if (thread == 0 || !*traffic || !same_share(k->core->root, before, &n)) {
     nw_traffic_free(*traffic);
-    *traffic = nw_traffic_of(c, k->core->exec, o->sizes, o->machine, thread, threads, o->conflicts);
+    *traffic = nw_traffic_of(c, k->core->exec, o, thread, threads);
     if (!*traffic) return false;
   }
   n = 0;

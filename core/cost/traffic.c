@@ -79,14 +79,14 @@ static bool by_simulator(nw_ctx *c, nw_traffic *t, const nw_sim_opts *caches) {
   return ok;
 }
 
-nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m, int thread,
-                          int threads, bool conflicts) {
+nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const nw_cost_opts *o, int thread, int threads) {
   nw_traffic *t = nw_xcalloc(1, sizeof *t);
-  nw_sim_opts caches = nw_cost_caches(m, threads);
-  caches.conflicts = conflicts;
-  t->walker = nw_walker_new(c, e, sizes);
+  nw_sim_opts caches = nw_cost_caches(o->machine, threads);
+  caches.conflicts = o->conflicts;
+  caches.misses = !o->full;
+  t->walker = nw_walker_new(c, e, o->sizes);
   if (!t->walker) return nw_traffic_free(t), NULL;
-  t->row = nw_xcalloc((size_t)(m->nlevels * nw_walker_sites(t->walker)) + 1, sizeof *t->row);
+  t->row = nw_xcalloc((size_t)(caches.nlevels * nw_walker_sites(t->walker)) + 1, sizeof *t->row);
   bool ok = by_model(c, t, &caches, (nw_affine_share){thread, threads});
   if (!ok && nw_error(c)->code == NW_ELIMIT) {
     nw_clear(c);

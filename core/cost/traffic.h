@@ -20,8 +20,7 @@ typedef struct nw_traffic {
 } nw_traffic;
 
 // What one thread of so many does (0 threads: everything). NULL: a failure.
-nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw_machine *m, int thread,
-                          int threads, bool conflicts);
+nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const nw_cost_opts *o, int thread, int threads);
 void nw_traffic_free(nw_traffic *t);
 // Cycles of the transfers, by body of the core model: in place of what was there.
 void nw_traffic_charge(const nw_traffic *t, nw_core *k);

@@ -118,8 +118,11 @@ static int f_cost(lua_State *L) {
   nwl_walk w;
   nwl_read_walk(L, &w);
   const nw_machine *machine = nwl_check(L, 3, &nwl_machine_class, "machine");
-  nw_cost_opts o = {
-      .machine = machine, .sizes = w.size, .threads = w.walk.threads, .conflicts = nwl_flag_in(L, 2, "conflicts")};
+  nw_cost_opts o = {.machine = machine,
+                    .sizes = w.size,
+                    .threads = w.walk.threads,
+                    .conflicts = nwl_flag_in(L, 2, "conflicts"),
+                    .full = nwl_flag_in(L, 2, "full")};
   nw_cost *k = nw_cost_of(nwl_ctx(L), w.program, &o);
   if (!k) return nwl_raise(L);
   lua_newtable(L);

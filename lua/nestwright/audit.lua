@@ -60,7 +60,8 @@ end
 
 -- What a schedule is predicted to take; nothing, and the reason, where the model gives no answer.
 local function price(s, o)
-  local ok, c = pcall(s.cost, s, {machine = o.machine, threads = o.threads > 1 and o.threads or nil, conflicts = false})
+  local ok, c = pcall(s.cost, s, {machine = o.machine, threads = o.threads > 1 and o.threads or nil, conflicts = false,
+    feed = "full"})
   if ok then return c end
   if not errors.is_error(c) or c.code == "interrupt" then error(c, 0) end
   return nil, c.message

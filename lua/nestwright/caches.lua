@@ -68,6 +68,13 @@ end
 
 local FEEDS = {full = false, misses = true}
 
+--- Is a level asked only what the one before has not? That is what feed says: 'misses' unless it is given.
+function caches.by_misses(what, feed)
+  local misses = FEEDS[feed or "misses"]
+  if misses ~= nil then return misses end
+  errors.fail("invalid", nil, "%s: feed is 'misses' or 'full', not '%s'", what, tostring(feed))
+end
+
 --- The caches of the options: {levels, line, misses, conflicts}; this machine's unless said.
 function caches.of(what, o)
   local levels, line
@@ -81,16 +88,12 @@ function caches.of(what, o)
   if #levels == 0 then
     errors.fail("invalid", "{levels = {{bytes = 32768, ways = 8}}}", "%s: there are no levels of cache", what)
   end
-  local feed = o.feed or "misses"
-  if FEEDS[feed] == nil then
-    errors.fail("invalid", nil, "%s: feed is 'misses' or 'full', not '%s'", what, tostring(feed))
-  end
+  local misses = caches.by_misses(what, o.feed)
   local size = caches.whole(what, o.line or line, "line")
   if size < 1 or size & (size - 1) ~= 0 then
     errors.fail("invalid", nil, "%s: a line of %d bytes is not a power of two", what, size)
   end
-  return {levels = levels, line = size, misses = FEEDS[feed],
-    conflicts = o.conflicts ~= false}
+  return {levels = levels, line = size, misses = misses, conflicts = o.conflicts ~= false}
 end
 
 --- A level of these caches by its number.

@@ -48,13 +48,14 @@ local function threads_of(what, value)
   return n
 end
 
---- The record of a schedule, or of its version o.version: o has machine, sizes, threads and conflicts, as in s:cost.
+--- The record of a schedule, or of its version o.version: o has machine, sizes, threads, conflicts and feed, as in s:cost.
 function cost.of(what, s, o)
   local walk = caches.walk(what, s, {sizes = o.sizes, version = o.version})
   local m = machine.of(o.machine)
   walk.threads, walk.conflicts = threads_of(what, o.threads), o.conflicts ~= false
+  walk.full = not caches.by_misses(what, o.feed)
   local c = core.cost(s, walk, m)
-  c.machine, c.idle, c.conflicts = m, walk.threads - c.threads, walk.conflicts
+  c.machine, c.idle, c.conflicts, c.feed = m, walk.threads - c.threads, walk.conflicts, o.feed or "misses"
   c.by_tensor = added(c.by_access, function(row) return row.level .. row.tensor end)
   c.by_loop = added(c.by_access, function(row) return row.level .. tostring(row.loop) end)
   c.levels = added(c.by_access, function(row) return row.level end)
@@ -175,7 +176,7 @@ local function curve(s, options)
     errors.fail("invalid", "s:cost_curve{values = {64, 128, 256}}", "cost_curve: of which values of a size?")
   end
   local o = errors.options("cost_curve", errors.expect("cost_curve", options, "table"),
-    {"size", "values", "machine", "sizes", "threads", "conflicts", "measure", "title"})
+    {"size", "values", "machine", "sizes", "threads", "conflicts", "feed", "measure", "title"})
   local names = core.program_sizes(caches.check_schedule("cost_curve", s))
   local size = o.size or names[1]
   if not size then
@@ -200,7 +201,7 @@ end
 
 -- ---- the method
 
-local OPTIONS = {"machine", "sizes", "threads", "conflicts", "measure", "mca"}
+local OPTIONS = {"machine", "sizes", "threads", "conflicts", "feed", "measure", "mca"}
 
 local function full(s, options)
   local o = errors.options("cost", options, OPTIONS)
@@ -221,11 +222,13 @@ function cost.install(nw)
   local method = rows.definer(rows.methods "schedule", "schedule")
 
   method("cost", "(self: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, threads?: integer, "
-    .. "conflicts?: boolean, measure?: boolean|nw.array[], mca?: boolean}): nw.report",
+    .. "conflicts?: boolean, feed?: string, measure?: boolean|nw.array[], mca?: boolean}): nw.report",
     "What the schedule should take, by a model; docs/cost.md says how. It is called again and again, so that what fits a cache "
     .. "is there. machine: as nw.machine takes it; this host unless said. sizes: values of "
     .. "symbolic sizes. threads: one unless said. "
-    .. "conflicts = false: conflict misses are not told from those of capacity, which is quicker. measure: true, or the arrays: "
+    .. "conflicts = false: conflict misses are not told from those of capacity, which is quicker. "
+    .. "feed = 'full': every level is asked everything, not only what the one before has not ('misses'): other misses behind the "
+    .. "first level, by little, and where many accesses are made often ten times as quick. measure: true, or the arrays: "
     .. "it is compiled, run and timed as well (this host). mca = true: what llvm-mca says of the innermost loop, where it is "
     .. "installed. Printing it gives a table. Fields: seconds, cycles, bottleneck; terms (name, cycles: of each resource if all "
     .. "else were free); loops (name, depth, entered, times, cycles, bottleneck); by_access, by_tensor, by_loop and levels (level, "
@@ -240,7 +243,7 @@ function cost.install(nw)
     .. "measured_joules (of the package, where it counts them), joules_ratio, why_no_joules (why it does not); mca; machine.", full)
 
   method("cost_curve", "(self: nw.schedule, options: {values: integer[], size?: string, sizes?: table, machine?: any, "
-    .. "threads?: integer, conflicts?: boolean}): nw.report",
+    .. "threads?: integer, conflicts?: boolean, feed?: string}): nw.report",
     "The cost of a schedule of symbolic sizes for each of the values of one of them (the first unless said): rows with size, "
     .. "cycles, seconds, bottleneck, flops, joules and misses by level. Its method plot{y = 'seconds', 'cycles', 'joules' or "
     .. "'misses'} draws it.", curve)

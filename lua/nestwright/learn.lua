@@ -282,9 +282,10 @@ function learn.check(what, value)
     core.type_name(value))
 end
 
--- No feature tells conflicts from other misses, and not to tell them is quicker.
+-- As audits do: no feature tells conflicts from other misses, and not to tell them is quicker.
 local function quick_cost(what, s, o)
-  return caches.check_schedule(what, s):cost {machine = o.machine, sizes = o.sizes, threads = o.threads, conflicts = false}
+  return caches.check_schedule(what, s):cost {machine = o.machine, sizes = o.sizes, threads = o.threads, conflicts = false,
+    feed = "full"}
 end
 
 local function predict(model, s, options)

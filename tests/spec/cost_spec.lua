@@ -301,4 +301,18 @@ describe("cost", function()
     local m = round_machine()
     assert.equal(twice("A", "B"):cost {machine = m}.cycles, twice("X", "C"):cost {machine = m}.cycles)
   end)
+
+  it("asks every level everything where that is said", function()
+    local s = nw.schedule(require "nestwright.workloads".make("test", "gemm", 96, 96, 96))
+    local small = {name = "small", extends = "x86_server", caches = {
+      {bytes = 4096, ways = 4, line = 64, latency = 5, bytes_per_cycle = 16, back_per_cycle = 8},
+      {bytes = 32768, ways = 8, line = 64, latency = 14, bytes_per_cycle = 16, back_per_cycle = 8}}}
+    local full, misses = s:cost {machine = small, feed = "full"}, s:cost {machine = small}
+    assert.equal("full", full.feed)
+    assert.equal("misses", misses.feed)
+    assert.equal(full.levels[1].asked, full.levels[2].asked)
+    assert.equal(misses.levels[1].misses, misses.levels[2].asked)
+    assert.equal(misses.levels[1].misses, full.levels[1].misses)
+    support.fails("feed is 'misses' or 'full', not 'most'", "invalid", s.cost, s, {feed = "most"})
+  end)
 end)
