@@ -351,7 +351,7 @@ end
 function lab.table_of(rows)
   local lines = {("%-18s %7s %12s %12s %6s %6s"):format("way", "bytes", "predicted", "measured", "main", "all")}
   for n, r in ipairs(rows) do
-    lines[n + 1] = ("%-18s %7d %9.2f us %9.2f us %6s %6d"):format(r.name, r.bytes, 1e6 * r.predicted, 1e6 * r.measured, r.main,
+    lines[n + 1] = ("%-18s %7d %9.4g us %9.4g us %6s %6d"):format(r.name, r.bytes, 1e6 * r.predicted, 1e6 * r.measured, r.main,
       r.all)
   end
   return table.concat(lines, "\n")

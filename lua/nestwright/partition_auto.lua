@@ -267,13 +267,11 @@ local function methods_of(c)
       o.versions = usable(row_of(list, which or 1)).versions
       return c.schedule:build(o)
     end,
-    dispatch = function(list) return dispatch(c, list) end,
+    dispatch = function(list) return inside.quietly(dispatch, c, list) end,
   }
 end
 
---- The ranked table; docs are in the row of s:partition_auto.
-return function(s, options)
-  local c = choice(s, options)
+local function ranked(c, s)
   c.base, c.name = s:version(), c.loop.name
   if not are_measured(c.kernels) and c.cost == "kernels" then
     c.kernels = microkernels.measure("partition_auto", s, c.loop, c.kernels, {around = c.around, sizes = c.sizes[1].values})
@@ -287,3 +285,6 @@ return function(s, options)
   table.sort(list, before)
   return report.new(list, text_of(list), methods_of(c))
 end
+
+--- The ranked table; docs are in the row of s:partition_auto.
+return function(s, options) return inside.quietly(ranked, choice(s, options), s) end

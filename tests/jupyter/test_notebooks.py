@@ -115,6 +115,8 @@ class Run(unittest.TestCase):
         sources = "".join(text(c["source"]) for c in notebook["cells"])
         for _, new in SMALL.get(os.path.basename(path), []):
             self.assertIn(new, sources)
+        for lab in glob.glob(os.path.join(TUTORIALS, "*.lua")): # what a notebook may require
+            shutil.copy(lab, self.folder)
         copy = os.path.join(self.folder, os.path.basename(path))
         with open(copy, "w") as f:
             json.dump(notebook, f)
