@@ -349,7 +349,7 @@ function parts.conv1d()
     results[i] = nw.zeros({n + taps - 1}, "f32")
     racers[i] = timed(s:build {threads = 1}, a, w, results[i])
   end
-  local t = race(racers, 100)
+  local t = race(racers, 400)
   for i = 2, #racers do
     assert(nw.allclose(results[1], results[i], {rtol = 1e-4, atol = 1e-4}), "edges cut off and a padded copy disagree")
   end
