@@ -39,6 +39,7 @@ typedef struct nw_core_access { // a load or store as it stands in the program
   int lanes, elem;
   bool write, masked, scattered;
   struct nw_core_node *body; // what it stands in: the innermost loop or guard
+  int64_t span; // bytes that like accesses of its body touch side by side: line_walk.c
   int held; // the outermost loop through which it stays in a register: its depth; 0: none
 } nw_core_access;
 

@@ -14,29 +14,43 @@ static bool alike(const nw_core_access *a, const nw_core_access *b) {
   return true;
 }
 
-typedef struct range {
-  int64_t from, to; // elements
-} range;
-
-static bool widen_by(range *r, const nw_core_access *b, int64_t gap) {
-  int64_t from = b->at.rest, to = from + b->lanes;
-  if (from > r->to + gap || to < r->from - gap || (from >= r->from && to <= r->to)) return false;
-  if (from < r->from) r->from = from;
-  if (to > r->to) r->to = to;
-  return true;
+static int by_begin(const void *a, const void *b) {
+  const nw_core_access *x = *(nw_core_access *const *)a, *y = *(nw_core_access *const *)b;
+  return (x->at.rest > y->at.rest) - (x->at.rest < y->at.rest);
 }
 
-// Bytes that the body touches side by side.
-static int64_t span_of(const nw_core *k, const nw_core_access *a, int64_t line) {
-  range r = {a->at.rest, a->at.rest + a->lanes};
-  for (bool more = true; more;) {
-    more = false;
-    for (int i = 0; i < k->access.n; i++) {
-      const nw_core_access *b = k->access.at[i];
-      if (alike(a, b)) more |= widen_by(&r, b, line / a->elem - 1);
-    }
+// Those from `first` to `last` are one run.
+static void set_span(nw_core_access **run, int first, int last, int64_t end) {
+  for (int i = first; i < last; i++) run[i]->span = (end - run[first]->at.rest) * run[i]->elem;
+}
+
+// Like accesses, in order: those that lie less than a line apart are one run.
+static void set_spans(int n, nw_core_access **like, int64_t line) {
+  qsort(like, (size_t)n, sizeof *like, by_begin);
+  int first = 0;
+  int64_t end = like[0]->at.rest + like[0]->lanes;
+  for (int i = 1; i < n; i++) {
+    int64_t begin = like[i]->at.rest, to = begin + like[i]->lanes;
+    if (begin > end + line / like[i]->elem - 1) set_span(like, first, i, end), first = i, end = to;
+    if (to > end) end = to;
   }
-  return (r.to - r.from) * a->elem;
+  set_span(like, first, n, end);
+}
+
+void nw_line_spans(nw_core *k) {
+  int64_t line = k->machine->level[0].line;
+  int n = k->access.n;
+  nw_core_access **like = nw_xmalloc((size_t)(n + 1) * sizeof *like);
+  for (int i = 0; i < n; i++) ((nw_core_access *)k->access.at[i])->span = 0;
+  for (int i = 0; i < n; i++) {
+    nw_core_access *a = k->access.at[i];
+    int found = 0;
+    if (a->span || !a->affine || a->scattered) continue;
+    for (int j = i; j < n; j++)
+      if (alike(a, k->access.at[j])) like[found++] = k->access.at[j];
+    set_spans(found, like, line);
+  }
+  free(like);
 }
 
 static double average(const nw_core_node *at) { return at->entered ? (double)at->times / (double)at->entered : 0; }
@@ -71,7 +85,7 @@ nw_line_walk nw_line_walk_of(const nw_core *k, const nw_core_access *a) {
   nw_line_walk w = {0};
   if (!a->affine) return w;
   bool lanes = a->scattered && llabs(a->at.step) * a->elem >= level->line;
-  double run = (double)(a->scattered ? a->elem : span_of(k, a, level->line)), line = (double)level->line;
+  double run = (double)(a->scattered ? a->elem : a->span), line = (double)level->line;
   spread x = {0, 1};
   double few = lanes ? widen(&x, 1, llabs(a->at.step) * a->elem, a->lanes, level) : -1;
   bool jumps = lanes;

@@ -7,4 +7,5 @@ typedef struct nw_line_walk {
   double crowding; // 0..1: how few sets share those it jumps to
 } nw_line_walk;
 
+void nw_line_spans(nw_core *k); // finds what lies side by side, which nw_line_walk_of reads
 nw_line_walk nw_line_walk_of(const nw_core *k, const nw_core_access *a);

@@ -192,6 +192,7 @@ static lines lines_behind(const nw_traffic *t, const nw_core *k, int i) {
 
 void nw_traffic_charge(const nw_traffic *t, nw_core *k) {
   clear(k->root);
+  nw_line_spans(k);
   for (int i = 0; i < t->n; i++) {
     const nw_traffic_row *r = &t->row[i];
     const nw_core_access *a = access_of(k, r->site);

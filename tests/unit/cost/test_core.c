@@ -131,6 +131,7 @@ static nw_line_walk walk_of_store(lowering *l, const char *text) {
   nw_machine m = plain_machine();
   nw_core *k = shaped(l, text, &m);
   nw_line_walk w = {0};
+  nw_line_spans(k);
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *a = k->access.at[i];
     if (a->write) w = nw_line_walk_of(k, a);
