@@ -29,7 +29,7 @@ steps.favoured = {"stream_stores", "stream_stores", "stream_stores", "compute_ro
   "atomic", "cache_read", "reverse_compute_at", "compute_inline", "assume", "tensorize", "compute_root", "fuse", "skew", "tile",
   "reorder", "decompose_reduction", "reverse_compute_inline", "set_scope", "create_fused_loop", "stream_stores",
   "stream_stores", "stream_stores", "stream_stores", "decompose_reduction", "unmark", "tile", "tensorize", "tensorize",
-  "compute_root", table.unpack(ORDER)}
+  "compute_root", "trim", "trim", table.unpack(ORDER)}
 
 -- What a step seldom works without: a function that tells the step to draw first, its name or the whole of it, or nil.
 local PREPARED = {}

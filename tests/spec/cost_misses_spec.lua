@@ -4,7 +4,8 @@ local nw = require "nestwright"
 local sampler = require "nestwright.sampler"
 local workloads = require "nestwright.workloads"
 
-local SIZES = {gemm = {12, 20, 9}, conv1d = {90, 5}, depthwise = {2, 9, 8}, blur = {12, 16}}
+local SIZES = {gemm = {12, 20, 9}, conv1d = {90, 5}, depthwise = {2, 9, 8}, blur = {12, 16}, dense = {9, 14, 11},
+  conv2d = {3, 2, 6, 7}, pool = {2, 6, 7}, sobel = {11, 13}, heat = {4, 6, 9}, transpose = {19}, center = {13, 21}}
 local KINDS = {"asked", "hits", "cold", "capacity", "conflict", "written_back"}
 local EACH = 12 -- schedules of a computation
 
