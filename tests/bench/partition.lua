@@ -50,6 +50,16 @@ local function openblas(m, a, d)
   return function() return peers.sgemm({m, N, K}, a:pointer(), b:pointer(), d:pointer(), 1) end
 end
 
+-- The time of a call, the mean of as many in a row as last a millisecond, behind one that brings everything near.
+local function openblas_warm(m, a, d)
+  local once = openblas(m, a, d)
+  return function()
+    local sum, calls = once() * 0, 0
+    while sum < 1e-3 do sum, calls = sum + once(), calls + 1 end
+    return sum / calls
+  end
+end
+
 local auto = {loop = "i", kernels = nw.microkernels {schedule = partition.gemm(nw.size("M", {min = 0})), loop = "i",
   kernels = partition.gemm_kernels(), around = partition.gemm_around}, around = partition.gemm_around}
 print(auto.kernels)
@@ -98,7 +108,7 @@ function parts.dynamic()
   local vs_static, vs_openblas = {}, {}
   for n, m in ipairs(ROWS) do
     local a, c, d = arrays(m)
-    local racers, names = {timed(f, a, packed, c), openblas(m, a, d)}, {}
+    local racers, names = {timed(f, a, packed, c), openblas_warm(m, a, d)}, {}
     for _, row in ipairs(strategies_of(m)) do
       if not row.refused then
         local fixed = strategies_of(m, {row.strategy}):build(1, {threads = 1})
@@ -188,16 +198,6 @@ function parts.dispatch()
     if m <= 512 then most = math.max(most, seconds) end
   end
   out:bar("partition.dispatch_ns", 1e9 * most, "<=", 100)
-end
-
--- The time of a call, the mean of as many in a row as last a millisecond, behind one that brings everything near.
-local function openblas_warm(m, a, d)
-  local once = openblas(m, a, d)
-  return function()
-    local sum, calls = once() * 0, 0
-    while sum < 1e-3 do sum, calls = sum + once(), calls + 1 end
-    return sum / calls
-  end
 end
 
 -- How a GEMM that is given B as it lies may read it: so, or packed. Each with the times of its tiles, and what they predict.
