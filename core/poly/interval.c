@@ -291,16 +291,26 @@ static int level_of(const asked *x, const nw_site *s) {
   return k;
 }
 
-bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
-  *out = (nw_interval){0};
-  nw_proofs *proofs = nw_proofs_of(p->ctx);
-  const nw_model *m = nw_proofs_begin(proofs) ? nw_model_of(p, NULL) : NULL;
+// *s: a block in the loop; NULL: there is nothing to ask. False, with a diagnostic, where proofs cannot begin.
+static bool begin_asking(asked *x, const nw_program *p, const nw_stmt *loop, const nw_site **s) {
+  const nw_model *m = nw_proofs_begin(nw_proofs_of(p->ctx)) ? nw_model_of(p, NULL) : NULL;
   if (!m) return false;
-  asked x = {.m = m, .loop = loop, .pool = p->pool};
-  const nw_site *s = any_site(&x);
-  if (!s || loop->loop.nfused) return true;
-  x.level = level_of(&x, s);
-  x.range = range_of(&x, s);
+  *x = (asked){.m = m, .loop = loop, .pool = p->pool};
+  *s = any_site(x);
+  if (*s && loop->loop.nfused) *s = NULL;
+  if (!*s) return true;
+  x->level = level_of(x, *s);
+  x->range = range_of(x, *s);
+  return true;
+}
+
+bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+  asked x;
+  const nw_site *s;
+  *out = (nw_interval){0};
+  if (!begin_asking(&x, p, loop, &s)) return false;
+  if (!s) return true;
+  const nw_model *m = x.m;
   x.bad = isl_set_empty(isl_set_get_space(x.range));
   x.some = isl_set_copy(x.range);
   x.taken = isl_set_copy(x.bad);
@@ -354,15 +364,12 @@ static bool hull(const asked *x, const nw_site *s, nw_interval *out) {
 }
 
 bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+  asked x;
+  const nw_site *s;
   *out = (nw_interval){0};
-  nw_proofs *proofs = nw_proofs_of(p->ctx);
-  const nw_model *m = nw_proofs_begin(proofs) ? nw_model_of(p, NULL) : NULL;
-  if (!m) return false;
-  asked x = {.m = m, .loop = loop, .pool = p->pool};
-  const nw_site *s = any_site(&x);
-  if (!s || loop->loop.nfused) return true;
-  x.level = level_of(&x, s);
-  x.range = range_of(&x, s);
+  if (!begin_asking(&x, p, loop, &s)) return false;
+  if (!s) return true;
+  const nw_model *m = x.m;
   x.some = isl_set_empty(isl_set_get_space(x.range));
   for (int i = 0; i < m->nsites; i++)
     if (is_below(&x, m->site[i])) x.some = isl_set_union(x.some, contributing(&x, m->site[i]));

@@ -81,7 +81,8 @@ return {install = function(nw)
     .. ". cost: 'kernels' (the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by "
     .. "model). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, "
     .. "weights = {1, 1, 2}}. measure = true: also times each. Rows: strategy, versions, code_bytes, predicted and measured "
-    .. "(by size), expected and seconds (their means), joules, figure, or refused. Methods: take(n) leaves the schedule there "
+    .. "(by size; without a unit where learned), expected and seconds (their means), joules, "
+    .. "figure, or refused. Methods: take(n) leaves the schedule there "
     .. "and returns its versions; build(n) compiles them into one kernel; dispatch() has, for ranges of the size, the strategy"
     .. " that is best there: {versions, ranges}, for s:build{versions = ...}. The schedule stays as it was; what was tried are"
     .. " versions of it.", partition_auto)

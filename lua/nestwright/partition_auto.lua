@@ -139,7 +139,7 @@ local function predict(c, row)
   if c.cost == "model" then
     row.predicted = field_of(models, "seconds")
   elseif c.cost == "learned" then
-    row.predicted = by_learned(c, row.cases)
+    row.predicted, row.scored = by_learned(c, row.cases), true -- no time: what it ranks by has no unit
   elseif c.cost == "kernels" then
     row.predicted = {}
     for n, entry in ipairs(c.sizes) do row.predicted[n] = strategies.seconds(row.cases, entry.values) end
@@ -189,7 +189,8 @@ end
 local function line_of(n, row)
   if row.refused then return ("%2s  %-10s refused: %s"):format("", row.strategy, row.refused) end
   local cells = {("%2d  %-10s %8s %9s"):format(n, row.strategy, #row.versions, row.code_bytes)}
-  cells[#cells + 1] = ("%12s"):format(row.expected and written.seconds(row.expected) or "")
+  cells[#cells + 1] = ("%12s"):format(row.expected and (row.scored and "%.3g" or "%s"):format(
+    row.scored and row.expected or written.seconds(row.expected)) or "")
   cells[#cells + 1] = ("%12s"):format(row.seconds and written.seconds(row.seconds) or "")
   cells[#cells + 1] = ("%12s"):format(row.joules and ("%.3g J"):format(row.joules) or "")
   return (table.concat(cells, " ") .. (row.fits and "" or "  more code than code_limit")):gsub("%s+$", "")
