@@ -64,7 +64,7 @@ static int log_fd = STDERR_FILENO;
 
 int nwj_log_fd(void) { return log_fd; }
 
-static int64_t now_ms(void) {
+int64_t nwj_now_ms(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
@@ -163,7 +163,7 @@ static bool is_interrupted(const publisher *p) {
 // Waits until the front end may be sent more; meanwhile the pipes fill and those who write wait too.
 static void wait_for_budget(publisher *p) {
   for (;;) {
-    int64_t now = now_ms();
+    int64_t now = nwj_now_ms();
     p->budget += RATE * (now - p->counted);
     p->counted = now;
     if (p->budget > BURST) p->budget = BURST;
@@ -191,7 +191,7 @@ static void flush_stream(publisher *p, stream *s, bool last) {
   free(text);
   memmove(s->text, s->text + used, s->n - used);
   s->n -= used;
-  s->since = now_ms();
+  s->since = nwj_now_ms();
 }
 
 static void cap(publisher *p, stream *s) {
@@ -204,7 +204,7 @@ static void cap(publisher *p, stream *s) {
 
 static void keep_text(publisher *p, stream *s, const char *text, size_t n) {
   if (s->capped) return;
-  if (!s->n) s->since = now_ms();
+  if (!s->n) s->since = nwj_now_ms();
   if (s->n + n > s->cap) {
     s->cap = 2 * (s->n + n);
     s->text = realloc(s->text, s->cap);
@@ -252,7 +252,7 @@ static int due(publisher *p) {
   for (int i = 0; i < 2; i++) {
     stream *s = &p->stream[i];
     if (!s->n) continue;
-    int64_t left = s->n >= BATCH ? 0 : s->since + GATHER_MS - now_ms();
+    int64_t left = s->n >= BATCH ? 0 : s->since + GATHER_MS - nwj_now_ms();
     if (left < 0) left = 0;
     if (at < 0 || left < at) at = left;
   }
@@ -262,7 +262,7 @@ static int due(publisher *p) {
 static void flush_due(publisher *p) {
   for (int i = 0; i < 2; i++) {
     stream *s = &p->stream[i];
-    if (s->n && (s->n >= BATCH || now_ms() - s->since >= GATHER_MS)) flush_stream(p, s, false);
+    if (s->n && (s->n >= BATCH || nwj_now_ms() - s->since >= GATHER_MS)) flush_stream(p, s, false);
   }
 }
 

@@ -71,6 +71,7 @@ void nwj_status(const char *parent, const char *state);
 // What was written so far goes out with the parent it had; what comes from now on has this one.
 void nwj_drain(const char *parent);
 int nwj_log_fd(void); // where the process's own stderr went
+int64_t nwj_now_ms(void);
 
 // ---- control.c
 bool nwj_control_start(nwj *k, pthread_t *control, pthread_t *heartbeat);

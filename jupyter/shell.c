@@ -1,5 +1,6 @@
 // The shell socket: one row a kind of request.
 #include "kernel.h"
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,8 @@ static const struct {
 
 // ---- the loop
 
+enum { AWAKE_MS = 6 }; // how long it looks for the next message before it sleeps
+
 static void abort_request(nwj *k, nwj_message *m) {
   reply(k, m, "execute_reply",
         json_pack("{s:s, s:s, s:s, s:[]}", "status", "aborted", "ename", "Aborted", "evalue", "a cell before it failed",
@@ -241,16 +244,27 @@ static bool take_waiting(nwj *k) {
   return true;
 }
 
+// Cells come in rows, as at "Run all": to wake up a processor that has gone to sleep takes longer than a short cell.
+static void wait_for_message(nwj *k, int64_t awake_until) {
+  zmq_pollitem_t item = {k->shell, 0, ZMQ_POLLIN, 0};
+  while (nwj_now_ms() < awake_until) {
+    if (zmq_poll(&item, 1, 0) != 0) return;
+    sched_yield();
+  }
+  zmq_poll(&item, 1, 1000);
+}
+
 void nwj_shell_run(nwj *k) {
+  int64_t awake_until = 0;
   while (!k->leaving) {
     if (take_waiting(k)) continue;
     nwj_message m;
     if (nwj_receive(k, k->shell, &m)) {
       handle(k, &m, false);
       nwj_message_free(&m);
+      awake_until = nwj_now_ms() + AWAKE_MS;
       continue;
     }
-    zmq_pollitem_t item = {k->shell, 0, ZMQ_POLLIN, 0};
-    zmq_poll(&item, 1, 1000);
+    wait_for_message(k, awake_until);
   }
 }
