@@ -82,10 +82,18 @@ local function tiled(run, k, tail, shared)
   return s
 end
 
+-- The values of the other sizes, as text.
+local function others_text(others)
+  local list = {}
+  for name, value in pairs(others) do list[#list + 1] = ("%s=%s"):format(name, value) end
+  table.sort(list)
+  return table.concat(list, ",")
+end
+
 -- What is measured of a kernel: programs, each with the rounds it is run for. All are measured in turn, and again in turn.
 local function entry_of(run, k, field, tail, shared, ...)
   local s = tiled(run, k, tail, shared)
-  local key = hashed(table.concat({core.version(), core.schedule_print(s), ...}, " "))
+  local key = hashed(table.concat({core.version(), core.schedule_print(s), others_text(run.others), ...}, " "))
   local entry = {kernel = k, field = field, key = key, rounds = {...}, least = {}}
   if run.o.again or not is_list(run.all[key], #entry.rounds) then entry.program = s:build {threads = 1} end
   return entry
@@ -95,7 +103,7 @@ local function entries_of(run, kernels)
   local list = {}
   for _, k in ipairs(kernels) do
     list[#list + 1] = entry_of(run, k, "alone", "cut", false, k.rows, MANY * k.rows)
-    list[#list + 1] = entry_of(run, k, "guarded", "guard", false, math.max(k.rows - 1, 1))
+    if not k.whole then list[#list + 1] = entry_of(run, k, "guarded", "guard", false, math.max(k.rows - 1, 1)) end
     if k.inside and run.o.around then list[#list + 1] = entry_of(run, k, "inside", "cut", true, k.rows, MANY * k.rows) end
   end
   return list
@@ -136,7 +144,7 @@ local function with_seconds(run, kernels, list)
   end
   local out = {}
   for n, k in ipairs(kernels) do out[n] = of[k] end
-  return out
+  return strategies.sort(out)
 end
 
 --- Measures kernels on a loop of a schedule whose rounds are a size: copies of them with seconds = {first, more, guarded}, of one
@@ -159,15 +167,18 @@ end
 
 -- ---- the table
 
+local HEAD = "%6s %-10s %10s %10s %10s %14s %10s %10s"
+
+local function line_of(k)
+  local t, shared = k.seconds, k.seconds_inside
+  return (HEAD:format(k.rows, strategies.name_of(k), written.seconds(t.first), written.seconds(t.more),
+    t.guarded and written.seconds(t.guarded) or "-", written.seconds(t.more / k.rows),
+    shared and written.seconds(shared.first) or "", shared and written.seconds(shared.more) or ""):gsub("%s+$", ""))
+end
+
 local function text_of(list)
-  local lines = {("%6s %10s %10s %10s %14s %10s %10s"):format("rows", "one tile", "each more", "guarded", "a row of more", "shared",
-    "each more")}
-  for _, k in ipairs(list) do
-    local t, shared = k.seconds, k.seconds_inside
-    lines[#lines + 1] = ("%6d %10s %10s %10s %14s %10s %10s"):format(k.rows, written.seconds(t.first), written.seconds(t.more),
-      written.seconds(t.guarded), written.seconds(t.more / k.rows), shared and written.seconds(shared.first) or "",
-      shared and written.seconds(shared.more) or ""):gsub("%s+$", "")
-  end
+  local lines = {HEAD:format("rows", "kernel", "one tile", "each more", "guarded", "a row of more", "shared", "each more")}
+  for n, k in ipairs(list) do lines[n + 1] = line_of(k) end
   return table.concat(lines, "\n")
 end
 

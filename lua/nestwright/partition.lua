@@ -75,7 +75,9 @@ return {install = function(nw)
     .. "machine?: any}): nw.report",
     "Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, "
     .. "piece) ... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, "
-    .. "piece:loop \"k\" is its copy of the loop k. around: a function of the schedule that makes loops around `loop` inside "
+    .. "piece:loop \"k\" is its copy of the loop k, piece:loops() all around it. name tells kernels "
+    .. "of as many rounds apart; whole: does whole tiles only (nw.xsmm.kernel). "
+    .. "around: a function of the schedule that makes loops around `loop` inside "
     .. "which pieces share what they read; a kernel's `inside` then schedules a piece there. Strategies: "
     .. names_text()
     .. ". cost: 'kernels' (the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by "

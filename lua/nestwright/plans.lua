@@ -47,6 +47,11 @@ end
 --- Seconds of tiles, {kernel, count}, one nest after the other or sharing what they read.
 function plans.seconds(list, shared) return shared and shared_seconds(list) or alone_seconds(list) end
 
+local function comes_first(a, b)
+  if a.kernel.rows ~= b.kernel.rows then return a.kernel.rows > b.kernel.rows end
+  return (a.kernel.name or "") < (b.kernel.name or "")
+end
+
 -- A list with so many more of a tile, larger ones first. Lists are shared, so never changed.
 local function with_tiles(list, kernel, count)
   local out, found = {}, false
@@ -56,7 +61,7 @@ local function with_tiles(list, kernel, count)
     out[n] = {kernel = part.kernel, count = part.count + (same and count or 0)}
   end
   if not found then out[#out + 1] = {kernel = kernel, count = count} end
-  table.sort(out, function(a, b) return a.kernel.rows > b.kernel.rows end)
+  table.sort(out, comes_first)
   local alone, shared = alone_seconds(out), shared_seconds(out)
   out.shared, out.seconds = shared < alone, math.min(alone, shared)
   return out

@@ -23,14 +23,18 @@ local function stands_around(loops, loop)
   return false
 end
 
---- The loop of this piece that is called so in the nest that was cut.
-function piece:loop(name)
+--- The loops of the nest that this piece is in, outermost first.
+function piece:loops()
   for _, stage in ipairs(self.schedule:stages()) do
     local loops = stage:loops()
-    if stands_around(loops, self.inner) then
-      for _, loop in ipairs(loops) do if plain(loop.name) == name then return loop end end
-    end
+    if stands_around(loops, self.inner) then return loops end
   end
+  return {}
+end
+
+--- The loop of this piece that is called so in the nest that was cut.
+function piece:loop(name)
+  for _, loop in ipairs(self:loops()) do if plain(loop.name) == name then return loop end end
   errors.fail("invalid", nil, "partition: there is no loop %s around %s", name, self.inner.name)
 end
 
@@ -57,6 +61,12 @@ end
 
 local function largest_up_to(kernels, rows)
   for _, k in ipairs(kernels) do if k.rows <= rows then return k end end
+end
+
+-- The first that also does tiles with rounds missing.
+local function partial(kernels)
+  for _, k in ipairs(kernels) do if not k.whole then return k end end
+  errors.fail("invalid", "add one of your own", "partition: all kernels do whole tiles only")
 end
 
 -- The part before round n of a loop, counted from its begin, and the rest.
@@ -125,13 +135,13 @@ local function single(shared, f)
   end
 end
 
-local function plain_tail(tail)
-  return single(false, function(x, loop, kernels) tile(x, loop, kernels[1], tail) end)
+local function plain_tail(tail, choose)
+  return single(false, function(x, loop, kernels) tile(x, loop, choose and choose(kernels) or kernels[1], tail) end)
 end
 
 local cut_once = single(true, function(x, loop, kernels)
   local rest = tile(x, loop, kernels[1], "cut")
-  if rest then tile(x, rest, kernels[#kernels], "cut") end
+  if rest then tile(x, rest, largest_up_to(kernels, kernels[#kernels].rows), "cut") end
 end)
 
 local cut_in_halves = single(true, function(x, loop, kernels) halve(x, loop, kernels, kernels[1].rows) end)
@@ -201,7 +211,7 @@ local function by_known_size(x, kernels, extent)
 end
 
 strategies.rows = {
-  {"guard", "every round of a tile asks whether it exists", plain_tail "guard"},
+  {"guard", "every round of a tile asks whether it exists", plain_tail("guard", partial)},
   {"cut", "tiles without conditions, and the rest one round after the other", cut_once},
   {"halves", "tiles without conditions, and the rest in tiles of half the rounds, a quarter, and so on", cut_in_halves},
   {"residues", "tiles without conditions, and for each number of rounds that are left a version of its own", by_residue,
@@ -210,7 +220,7 @@ strategies.rows = {
     known = by_known_size},
   {"shift", "the last tile begins earlier and does some rounds again", shifted, known = plain_tail "shift"},
   {"pad", "the last tile goes beyond the end, in a temporary", plain_tail "pad"},
-  {"predicate", "the last tile runs under masks", plain_tail "predicate"},
+  {"predicate", "the last tile runs under masks", plain_tail("predicate", partial)},
 }
 
 local by_name = {}
@@ -223,26 +233,45 @@ end
 
 local function check_kernel(what, n, k)
   local rows = type(k) == "table" and math.tointeger(k.rows)
-  if not rows or rows < 1 or type(k.schedule) ~= "function" then
+  if not rows or rows < 1 or type(k.schedule) ~= "function" or type(k.name or "") ~= "string" then
     errors.fail("invalid", "{rows = 8, schedule = function(s, piece) s:unroll(piece.inner) end}",
       "%s: kernels[%d] is no kernel: the rounds it tiles, and how a piece is scheduled", what, n)
   end
 end
 
---- Kernels, checked, those of more rounds first; each number of rounds once.
+--- What a kernel is called.
+function strategies.name_of(k) return k.name or "own" end
+
+local function is_quicker(a, b)
+  local s, t = a.seconds and a.seconds.more or 0, b.seconds and b.seconds.more or 0
+  if s ~= t then return s < t end
+  return strategies.name_of(a) < strategies.name_of(b)
+end
+
+--- Puts those of more rounds first, of those that have the same number the quicker ones.
+function strategies.sort(kernels)
+  table.sort(kernels, function(a, b)
+    if a.rows ~= b.rows then return a.rows > b.rows end
+    return is_quicker(a, b)
+  end)
+  return kernels
+end
+
+--- Kernels, checked and sorted. Those of one number of rounds are told apart by their names.
 function strategies.kernels(what, list)
   local out, seen = {}, {}
   for n, k in ipairs(errors.expect(what .. ": kernels", list, "table")) do
     check_kernel(what, n, k)
-    if seen[k.rows] then
-      errors.fail("invalid", nil, "%s: kernels[%d] and kernels[%d] both tile %d rounds", what, seen[k.rows], n, k.rows)
+    local key = k.rows .. strategies.name_of(k)
+    if seen[key] then
+      errors.fail("invalid", "give one of them a name", "%s: kernels[%d] and kernels[%d] both tile %d rounds", what, seen[key], n,
+        k.rows)
     end
-    seen[k.rows] = n
+    seen[key] = n
     out[n] = k
   end
   if #out == 0 then errors.fail("invalid", nil, "%s: kernels is empty", what) end
-  table.sort(out, function(a, b) return a.rows > b.rows end)
-  return out
+  return strategies.sort(out)
 end
 
 --- The loop that was meant: itself, or its name.
