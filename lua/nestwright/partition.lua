@@ -6,6 +6,7 @@ local pipeline = require "nestwright.pipeline"
 local partition_auto = require "nestwright.partition_auto"
 local rows = require "nestwright.rows"
 local strategies = require "nestwright.strategies"
+local together = require "nestwright.together"
 
 local function measure(options)
   local o = errors.options("microkernels", errors.expect("microkernels", options, "table"),
@@ -72,7 +73,7 @@ return {install = function(nw)
   rows.define(rows.methods "schedule", "schedule", "partition_auto",
     "(self: nw.schedule, options: {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string[], "
     .. "cost?: string, model?: nw.learner, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, "
-    .. "machine?: any}): nw.report",
+    .. "machine?: any, threads?: integer, across?: string}): nw.report",
     "Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, "
     .. "piece) ... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, "
     .. "piece:loop \"k\" is its copy of the loop k, piece:loops() all around it. name tells kernels "
@@ -82,10 +83,11 @@ return {install = function(nw)
     .. names_text()
     .. ". cost: 'kernels' (the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by "
     .. "model). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, "
-    .. "weights = {1, 1, 2}}. measure = true: also times each. Rows: strategy, versions, code_bytes, predicted and measured "
-    .. "(by size; without a unit where learned), expected and seconds (their means), joules, "
-    .. "figure, or refused. Methods: take(n) leaves the schedule there "
-    .. "and returns its versions; build(n) compiles them into one kernel; dispatch() has, for ranges of the size, the strategy"
+    .. "weights = {1, 1, 2}}. measure = true: also times each. threads: one unless said; with "
+    .. "more, across says how they share the pieces out, as `how` of nw.partition.parallel, and cost is 'model' unless said. "
+    .. "Rows: strategy, versions, code_bytes, predicted and measured (by size; without a unit where learned), "
+    .. "expected and seconds (their means), joules, figure, or refused. Methods: take(n) leaves the schedule there and returns "
+    .. "its versions; build(n) compiles them into one kernel; dispatch() has, for ranges of the size, the strategy"
     .. " that is best there: {versions, ranges}, for s:build{versions = ...}. The schedule stays as it was; what was tried are"
     .. " versions of it.", partition_auto)
 
@@ -93,6 +95,13 @@ return {install = function(nw)
   rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: string): integer",
     "How many conditions (if, select, masks) the lowered program of a schedule has, or a loop of it: 0 in a main piece. loop: its "
     .. "name in s:show \"lowered\".", conditions)
+
+  rows.define(nw.partition, "partition", "parallel",
+    "(s: nw.schedule, loops: (nw.loop|string)[], options?: {how?: string}): nw.loop, ...",
+    "Runs pieces that follow each other in threads; loops: their outermost loops, in order, the main piece first. how = 'fused', "
+    .. "unless said: s:create_fused_loop makes one loop of them, whose rounds, the larger ones first, threads take when they are "
+    .. "done with the last one, so that no thread waits while there is a tail. 'apart': each is a parallel loop, and all threads "
+    .. "wait for the last one behind each. The parallel loops.", together)
 
   rows.define(nw.partition, "partition", "pipeline",
     "(s: nw.schedule, loop: string, options?: {machine?: any, sizes?: table}): nw.report",

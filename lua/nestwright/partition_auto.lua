@@ -16,7 +16,7 @@ local TRUST = 5 -- a learned score is so many times the logarithm of a speed
 -- ---- the choice of a user
 
 local OPTIONS = {"loop", "kernels", "around", "strategies", "cost", "model", "objective", "code_limit", "sizes", "measure",
-  "machine"}
+  "machine", "threads", "across"}
 local COSTS = {kernels = true, model = true, measured = true, learned = true}
 local OBJECTIVES = {cycles = true, energy = true, edp = true, size = true}
 
@@ -58,16 +58,30 @@ local function sizes_of(s, given)
   return list, varied
 end
 
+local function check_threads(c, o)
+  if c.threads == 1 and o.across then
+    errors.fail("invalid", "{threads = 2, across = \"fused\"}", "partition_auto: across: one thread shares nothing out")
+  end
+  if c.threads > 1 then c.across = strategies.how("partition_auto: across", o.across or "fused") end
+  if c.threads > 1 and c.cost == "kernels" then
+    errors.fail("invalid", "{cost = \"model\"}", "partition_auto: the times of the kernels are those of one thread")
+  end
+end
+
 local function choice(s, options)
   local o = errors.options("partition_auto", errors.expect("partition_auto", options, "table"), OPTIONS)
   caches.check_schedule("partition_auto", s)
   local c = {schedule = s, around = o.around, machine = o.machine, model = o.model}
   c.loop = strategies.loop("partition_auto", s, o.loop)
+  c.threads = caches.whole("partition_auto", o.threads or 1, "threads")
+  if c.threads < 1 then errors.fail("range", nil, "partition_auto: threads: %d is less than one", c.threads) end
   c.kernels = strategies.kernels("partition_auto", o.kernels)
-  c.cost, c.objective = one_of("cost", o.cost or "kernels", COSTS), one_of("objective", o.objective or "cycles", OBJECTIVES)
+  c.cost = one_of("cost", o.cost or (c.threads > 1 and "model" or "kernels"), COSTS)
+  c.objective = one_of("objective", o.objective or "cycles", OBJECTIVES)
   c.code_limit = o.code_limit and errors.expect("partition_auto: code_limit", o.code_limit, "number") or math.huge
   c.measure = o.measure or c.cost == "measured"
   c.sizes, c.varied = sizes_of(s, o.sizes)
+  check_threads(c, o)
   if c.cost == "learned" and not o.model then
     errors.fail("invalid", "{cost = \"learned\", model = nw.cost.load \"model.json\"}", "partition_auto: there is no learned model")
   end
@@ -100,7 +114,8 @@ end
 
 local function by_model(c, cases)
   return for_sizes(c, cases, function(values)
-    return cost.of("partition_auto", c.schedule, {sizes = values, machine = c.machine, conflicts = false})
+    return cost.of("partition_auto", c.schedule, {sizes = values, machine = c.machine, threads = c.threads,
+      conflicts = false})
   end)
 end
 
@@ -155,9 +170,10 @@ local function figure(c, row)
 end
 
 local function try(c, row)
-  row.cases = strategies.apply("partition_auto", c.schedule, c.schedule:loop(c.name), row.strategy, c.kernels, c.around)
+  row.cases = strategies.apply("partition_auto", c.schedule, c.schedule:loop(c.name), row.strategy, c.kernels, c.around,
+    c.across)
   row.versions = strategies.versions(row.cases)
-  local kernel = c.schedule:build {threads = 1, versions = row.versions}
+  local kernel = c.schedule:build {threads = c.threads, versions = row.versions}
   row.code_bytes, row.compile_ms = kernel.code_bytes, kernel.compile_ms
   predict(c, row)
   if c.measure then
@@ -249,7 +265,8 @@ local function dispatch(c, list)
   for _, range in ipairs(ranges) do
     s:checkout(c.base)
     if range.below then s:assume(("%s < %d"):format(c.varied, range.below)) end
-    local cases = strategies.apply("partition_auto", s, s:loop(c.name), range.row.strategy, c.kernels, c.around)
+    local cases = strategies.apply("partition_auto", s, s:loop(c.name), range.row.strategy, c.kernels, c.around,
+      c.across)
     for _, case in ipairs(cases) do versions[#versions + 1] = case.version end
   end
   s:checkout(c.base)
@@ -265,6 +282,7 @@ local function methods_of(c)
     end,
     build = function(list, which, options)
       local o = errors.options("build", options, {"threads", "opt", "cache"})
+      o.threads = o.threads or c.threads
       o.versions = usable(row_of(list, which or 1)).versions
       return c.schedule:build(o)
     end,

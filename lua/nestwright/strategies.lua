@@ -53,7 +53,7 @@ local function tile(x, loop, kernel, tail)
   local rounds = loop.extent
   local outer, inner, rest = x.schedule:split(loop, kernel.rows, {tail = tail})
   local p = setmetatable({schedule = x.schedule, outer = outer, inner = inner, kernel = kernel}, piece_meta)
-  x.pieces[#x.pieces + 1] = {kernel = kernel, rounds = rounds, tail = tail}
+  x.pieces[#x.pieces + 1] = {kernel = kernel, rounds = rounds, tail = tail, inner = inner}
   local schedule = x.shared and kernel.inside or kernel.schedule
   if is_there(x.schedule, inner) then schedule(x.schedule, p) end
   return rest, outer
@@ -93,6 +93,61 @@ local function halve(x, loop, kernels, most)
   end
 end
 
+-- ---- pieces and threads
+
+-- A thread that is done takes the next round: those of the main piece, which are larger, come first.
+local function fuse(s, loops)
+  local all = #loops > 1 and s:create_fused_loop(table.unpack(loops)) or loops[1]
+  s:parallel(all)
+  if #loops > 1 then s:pragma(all, "schedule", "dynamic") end
+  return {all}
+end
+
+local function mark_each(s, loops)
+  for _, loop in ipairs(loops) do s:parallel(loop) end
+  return loops
+end
+
+local HOWS = {fused = fuse, apart = mark_each}
+
+--- Checks a way to share pieces out among threads.
+function strategies.how(what, how)
+  if HOWS[how] then return how end
+  errors.fail("invalid", nil, "%s: there is no way '%s'; there are 'apart' (each piece is a parallel loop) and 'fused' (all "
+    .. "of them are one)", what, tostring(how))
+end
+
+--- The loops of pieces, which follow each other, in threads: each by itself, or fused into one. The parallel loops. Where a step
+--- is refused, the schedule is as it was before.
+function strategies.share_out(what, s, loops, how)
+  local was = s:version()
+  local ok, result = pcall(HOWS[strategies.how(what, how)], s, loops)
+  if ok then return result end
+  s:checkout(was)
+  error(result, 0)
+end
+
+-- The outermost loops of all nests from the first piece to the last, in order: one where pieces share loops. Between them there
+-- may be a nest of rounds that are left, or are not known to be none.
+local function roots_of(x)
+  local out, seen, last = {}, {}, 0
+  for _, stage in ipairs(x.schedule:stages()) do
+    local loops = stage:loops()
+    local has = false
+    for _, p in ipairs(x.pieces) do has = has or stands_around(loops, p.inner) end
+    if (has or #out > 0) and not seen[loops[1].name] then out[#out + 1], seen[loops[1].name] = loops[1], true end
+    if has then last = #out end
+  end
+  return table.move(out, 1, last, 1, {})
+end
+
+local function into_threads(x)
+  local roots = x.across and roots_of(x) or {}
+  if #roots > 0 then strategies.share_out("partition", x.schedule, roots, x.across) end
+end
+
+-- ---- versions
+
 -- Pieces that share what they read stand inside the loops that `around` makes.
 local function begin(x, shared)
   x.pieces, x.shared = {}, shared and x.around ~= nil
@@ -100,6 +155,7 @@ local function begin(x, shared)
 end
 
 local function close(x, facts)
+  into_threads(x)
   x.cases[#x.cases + 1] = {version = x.schedule:version(), facts = facts, pieces = x.pieces, shared = x.shared}
 end
 
@@ -294,10 +350,11 @@ end
 
 --- Applies a strategy to a loop. The cases: {version, facts, pieces}, of which the first whose facts hold is to run, as
 --- s:build{versions} has it; a piece is {kernel, rounds, tail}. around(s), where it is given, makes the loops inside which pieces
---- share what they read. facts hold in all cases. Where a step is refused, the schedule is as it was before.
-function strategies.apply(what, s, loop, name, kernels, around)
+--- share what they read. across: how threads share the pieces out ("fused" or "apart"); nil: one thread does all. facts hold in
+--- all cases. Where a step is refused, the schedule is as it was before.
+function strategies.apply(what, s, loop, name, kernels, around, across)
   local row, was, extent = strategies.row(what, name), s:version(), loop.extent
-  local x = {schedule = s, base = was, name = loop.name, around = around, cases = {}}
+  local x = {schedule = s, base = was, name = loop.name, around = around, across = across, cases = {}}
   local ok, problem = pcall(math.tointeger(extent) and row.known or row[3], x, kernels, extent)
   if ok then return x.cases end
   s:checkout(was)

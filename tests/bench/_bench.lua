@@ -16,6 +16,28 @@ function bench.quantile(list, share)
   return #sorted > 0 and sorted[math.max(1, math.ceil(share * #sorted))] or 0 / 0
 end
 
+function bench.geometric_mean(list)
+  local sum = 0
+  for _, v in ipairs(list) do sum = sum + math.log(v) end
+  return math.exp(sum / #list)
+end
+
+--- Minima over rounds in which each of these, functions that return seconds, runs in turn.
+function bench.race(list, rounds)
+  local best = {}
+  for _ = 1, rounds do
+    for n, f in ipairs(list) do best[n] = math.min(best[n] or math.huge, f()) end
+  end
+  return best
+end
+
+--- A function that returns the seconds of a call of a kernel.
+function bench.timed(f, ...)
+  local args = {...}
+  args[#args + 1] = {reps = 2, warmup = 1, min_seconds = 0}
+  return function() return f:time(table.unpack(args)).min end
+end
+
 local out = {}
 out.__index = out
 

@@ -9,8 +9,9 @@ local LANES = 16 -- of f32 in the widest vectors of this program; narrower machi
 
 partition.N, partition.K = 768, 768
 
-function partition.gemm(M)
-  local N, K = partition.N, partition.K
+--- N and K: those above unless said.
+function partition.gemm(M, N, K)
+  N, K = N or partition.N, K or partition.K
   local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({N // LANES, K, LANES}, "f32", "B")
   local k = nw.reduce_axis(K, "k")
   return nw.schedule(nw.compute({M, N // LANES, LANES}, function(i, j, v) return nw.sum(A(i, k) * B(j, k, v), k) end, "C"))

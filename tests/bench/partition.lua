@@ -15,29 +15,9 @@ local out = bench.open(arg[1] or "build/bench/partition.json")
 local only = arg[2]
 local ROWS = {1, 7, 16, 33, 64, 100, 127, 128, 200, 257, 511, 512}
 local N, K = partition.N, partition.K
-
-local function geometric_mean(list)
-  local sum = 0
-  for _, v in ipairs(list) do sum = sum + math.log(v) end
-  return math.exp(sum / #list)
-end
+local race, timed, geometric_mean = bench.race, bench.timed, bench.geometric_mean
 
 local function least(list) return math.min(table.unpack(list)) end
-
--- Minima over rounds in which each of these, functions that return seconds, runs in turn.
-local function race(list, rounds)
-  local best = {}
-  for _ = 1, rounds do
-    for n, f in ipairs(list) do best[n] = math.min(best[n] or math.huge, f()) end
-  end
-  return best
-end
-
-local function timed(f, ...)
-  local args = {...}
-  args[#args + 1] = {reps = 2, warmup = 1, min_seconds = 0}
-  return function() return f:time(table.unpack(args)).min end
-end
 
 local b = nw.random({K, N}, "f32", {seed = 2})
 local packed = partition.packed(b)
@@ -372,7 +352,9 @@ function parts.guards()
   out:bar("partition.main_guards", sum, "<=", 0)
 end
 
-for _, name in ipairs {"dynamic", "cold", "picker", "tvm", "awkward", "guards", "dispatch", "conv1d"} do
+parts.threads = require "_partition_threads" (out, packed)
+
+for _, name in ipairs {"dynamic", "cold", "picker", "tvm", "awkward", "guards", "dispatch", "conv1d", "threads"} do
   if parts[name] and (not only or only == name) then parts[name]() end
 end
 out:close()
