@@ -417,12 +417,13 @@ static const nw_primitive rows[] = {
      nw_suggest_rolling_buffer,
      "cannot roll the buffer of $0"},
     {"double_buffer",
-     "Computes a stage one round of its loop ahead, into storage for two rounds, so that the work of one can overlap "
-     "the "
-     "next.",
+     "Computes a stage one round of its loop ahead, or more, into storage for all rounds under way, so that the work "
+     "of "
+     "one can overlap the next.",
      "s:double_buffer(P)",
      NULL,
-     {STAGE("stage", "a stage that compute_at has put into a loop")},
+     {STAGE("stage", "a stage that compute_at has put into a loop"),
+      {.name = "ahead", .kind = NW_ARG_INT, .optional = true, .doc = "how many rounds ahead, up to 16; 1 if left out"}},
      nw_apply_double_buffer,
      nw_suggest_double_buffer,
      "cannot double the buffer of $0"},

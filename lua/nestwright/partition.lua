@@ -3,6 +3,7 @@ local caches = require "nestwright.caches"
 local errors = require "nestwright.errors"
 local microkernels = require "nestwright.microkernels"
 local pipeline = require "nestwright.pipeline"
+local pipelined = require "nestwright.pipelined"
 local partition_auto = require "nestwright.partition_auto"
 local rows = require "nestwright.rows"
 local strategies = require "nestwright.strategies"
@@ -108,7 +109,16 @@ return {install = function(nw)
     "A loop whose rounds overlap (s:double_buffer, s:prefetch) as the machine's record has it, by the model: interval, the cycles "
     .. "from the begin of one round to the begin of the next, and what it waits for; the parts of a round; cycles of prologue and "
     .. "epilogue. loop: its name in s:show \"lowered\". Fields: interval, bottleneck, rounds, parts (loop, cycles, bottleneck), "
-    .. "alone (the parts one after the other), prologue, epilogue.", pipeline)
+    .. "alone (the parts one after the other), prologue, epilogue.", pipeline.report)
+
+  rows.define(nw.partition, "partition", "pipelined",
+    "(s: nw.schedule, loop: nw.loop|string, options: {tensor?: any, stage?: any, machine?: any, sizes?: table}): nw.report",
+    "Pipelines a loop from a machine's latencies: takes the step that fetches a tensor ahead of its use (tensor: s:prefetch), or "
+    .. "computes a stage ahead that stands in the loop (stage: s:double_buffer), by as many rounds as it takes until all is "
+    .. "there: ceil(latency / interval). interval: the cycles of a round by the model; latency: of the farthest level or memory "
+    .. "that a tenth of the lines come from, by the model, as the record has it; of a stage, and the cycles that it takes. Fields: "
+    .. "ahead (rounds; 0: all lines are in L1, and no step was taken), latency and level, interval, bottleneck, rounds, prologue "
+    .. "and epilogue (cycles), limited (there are not rounds enough). sizes: values of symbolic sizes.", pipelined)
 
   rows.define(nw.partition, "partition", "tvm_like",
     "(s: nw.schedule, loop: nw.loop|string, kernel: table, options?: {partition_const_loop?: boolean}): nw.schedule",

@@ -5,9 +5,11 @@ local errors = require "nestwright.errors"
 local report = require "nestwright.report"
 local written = require "nestwright.written"
 
-local function place_of(loops, name)
+local pipeline = {}
+
+local function place_of(what, loops, name)
   for n, loop in ipairs(loops) do if loop.name == name then return n end end
-  errors.fail("invalid", "s:show \"lowered\" has their names", "pipeline: there is no loop %s in the lowered program", name)
+  errors.fail("invalid", "s:show \"lowered\" has their names", "%s: there is no loop %s in the lowered program", what, name)
 end
 
 -- The loops right inside of the one at `at`: what a round consists of, in cycles a round.
@@ -55,16 +57,26 @@ local function text_of(p)
   return table.concat(lines, "\n")
 end
 
-return function(s, loop, options)
+--- What the record of costs c says of the loop of a name: interval, rounds, bottleneck, parts, alone, prologue, epilogue.
+function pipeline.of(what, c, name)
+  local at = place_of(what, c.loops, name)
+  local steady = c.loops[at]
+  local p = {loop = name, rounds = steady.times // math.max(steady.entered, 1), bottleneck = steady.bottleneck}
+  p.times, p.interval, p.parts = steady.times, steady.cycles / math.max(steady.times, 1), parts_of(c.loops, at)
+  p.alone = summed(p.parts)
+  p.prologue = beside(c.loops, at, function(n, other) return n < at and other:find "%.pre%d*$" ~= nil end)
+  p.epilogue = beside(c.loops, at, function(n, other) return n > at and other:sub(1, #name + 1) == name .. "." end)
+  return p
+end
+
+pipeline.text_of = text_of
+
+function pipeline.report(s, loop, options)
   local o = errors.options("pipeline", options, {"machine", "sizes"})
   local name = errors.expect("pipeline: loop", loop, "string")
   local c = cost.of("pipeline", caches.check_schedule("pipeline", s), {machine = o.machine, sizes = o.sizes, conflicts = false})
-  local at = place_of(c.loops, name)
-  local steady = c.loops[at]
-  local p = {loop = name, rounds = steady.times // math.max(steady.entered, 1), bottleneck = steady.bottleneck}
-  p.interval, p.parts = steady.cycles / math.max(steady.times, 1), parts_of(c.loops, at)
-  p.alone = summed(p.parts)
-  p.prologue = beside(c.loops, at, function(n, other) return n < at and other:find "%.pre$" ~= nil end)
-  p.epilogue = beside(c.loops, at, function(n, other) return n > at and other:sub(1, #name + 1) == name .. "." end)
+  local p = pipeline.of("pipeline", c, name)
   return report.new(p, text_of(p))
 end
+
+return pipeline

@@ -353,8 +353,9 @@ function parts.guards()
 end
 
 parts.threads = require "_partition_threads" (out, packed)
+parts.pipeline = require "_partition_pipeline" (out)
 
-for _, name in ipairs {"dynamic", "cold", "picker", "tvm", "awkward", "guards", "dispatch", "conv1d", "threads"} do
+for _, name in ipairs {"dynamic", "cold", "picker", "tvm", "awkward", "guards", "dispatch", "conv1d", "threads", "pipeline"} do
   if parts[name] and (not only or only == name) then parts[name]() end
 end
 out:close()

@@ -215,7 +215,9 @@ function draw.reverse_compute_inline(r, _, _, stages, _, known)
   return {r:chance(0.7) and known.epilogue(r) or reader or r:pick(stages)}
 end
 
-function draw.double_buffer(r, _, _, stages, _, known) return {r:chance(0.8) and known.moved(r) or r:pick(stages)} end
+function draw.double_buffer(r, _, _, stages, _, known)
+  return {r:chance(0.8) and known.moved(r) or r:pick(stages), r:chance(0.3) and r:int(1, 4) or nil}
+end
 
 function draw.compute_inline(r, _, _, stages, _, known)
   local producer = known.pair(r)
