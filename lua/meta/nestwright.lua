@@ -116,9 +116,10 @@ function schedule:decompose_reduction(stage, loop) end
 ---@return nw.view
 function schedule:diff(a, b) end
 
----Computes a stage one round of its loop ahead, into storage for two rounds, so that the work of one can overlap the next. stage: a stage that compute_at has put into a loop. Example: s:double_buffer(P)
+---Computes a stage one round of its loop ahead, or more, into storage for all rounds under way, so that the work of one can overlap the next. stage: a stage that compute_at has put into a loop. ahead: how many rounds ahead, up to 16; 1 if left out. Example: s:double_buffer(P)
 ---@param stage nw.stage|nw.tensor|string
-function schedule:double_buffer(stage) end
+---@param ahead? integer
+function schedule:double_buffer(stage, ahead) end
 
 ---Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, whether the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, value); visible, false when there is nothing to run, as for a step that is refused for its structure; refusal, and plot, a method, which draws it as refusal:plot() does.
 ---@return nw.report
