@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TABLE = 4096, MOST_CASES = 255 }; // sizes whose case is looked up
+enum { MOST_CASES = 1023 };
 
 static bool same_formals(const nw_formals *a, const nw_formals *b) {
   bool same = a->n == b->n && a->nsizes == b->nsizes && a->nfacts <= b->nfacts;
@@ -18,30 +18,38 @@ static bool same_formals(const nw_formals *a, const nw_formals *b) {
   return same;
 }
 
-static bool holds(const nw_kernel *k, const nw_kernel *one, const int64_t *sizes) {
-  for (int i = k->formals.nfacts; i < one->formals.nfacts; i++) {
-    int64_t v;
-    if (!nw_eval_size(one->formals.fact[i], k->formals.nsizes, k->formals.size, sizes, &v) || !v) return false;
+// The case for these sizes: every fact on the way down was looked at.
+int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes) {
+  const nw_choice *c = t->at;
+  int64_t v;
+  while (c->kind != NW_CHOSEN) {
+    int answer = 1;
+    if (c->kind == NW_BELOW)
+      answer = sizes[c->size] >= c->number;
+    else if (c->kind == NW_RESIDUE)
+      answer = (int)nw_floormod_i64(sizes[c->size], c->number);
+    else
+      answer = !(nw_eval_size(c->fact, f->nsizes, f->size, sizes, &v) && v);
+    c = &t->at[t->next[c->next + answer]];
   }
-  return true;
-}
-
-static int first_case(const nw_kernel *k, const int64_t *sizes) {
-  int i = 0;
-  while (i < k->ncases - 1 && !holds(k, k->one[i], sizes)) i++;
-  return i;
+  return c->next;
 }
 
 nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes) {
-  bool known = k->table && sizes[0] >= 0 && sizes[0] < TABLE;
-  return k->one[known ? k->table[sizes[0]] : first_case(k, sizes)];
+  return k->one[nw_choices_take(&k->choices, &k->formals, sizes)];
 }
 
-// Where there is one size, what it decides is decided now, for the first few thousand values of it.
-static void make_table(nw_kernel *k) {
-  if (k->formals.nsizes != 1) return;
-  k->table = nw_xmalloc(TABLE);
-  for (int64_t size = 0; size < TABLE; size++) k->table[size] = (unsigned char)first_case(k, &size);
+// What a case assumes beyond what all do.
+static nw_case own_facts(const nw_kernel *k, int i) {
+  const nw_formals *f = &k->one[i]->formals;
+  return (nw_case){f->nfacts - k->formals.nfacts, f->fact + k->formals.nfacts};
+}
+
+static void make_choices(nw_kernel *k) {
+  nw_case *all = nw_xcalloc((size_t)k->ncases, sizeof *all);
+  for (int i = 0; i < k->ncases; i++) all[i] = own_facts(k, i);
+  nw_choices_make(&k->choices, k->exec->p->pool, k->formals.nsizes, k->formals.size, k->ncases, all);
+  free(all);
 }
 
 nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one) {
@@ -61,7 +69,7 @@ nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one) {
     k->compile_ms += one[i]->compile_ms;
     if (one[i]->threads > k->threads) k->threads = one[i]->threads;
   }
-  make_table(k);
+  make_choices(k);
   return k;
 }
 
@@ -85,11 +93,11 @@ double nw_kernel_dispatch_seconds(nw_kernel *k, int n, nw_array *const *args) {
 // The condition under which case i is run, as text; heap.
 char *nw_kernel_condition(const nw_kernel *k, int i) {
   nw_str s = {0};
-  const nw_formals *f = &k->one[i]->formals;
-  for (int j = k->formals.nfacts; j < f->nfacts; j++) {
-    if (j > k->formals.nfacts) nw_str_add(&s, " and ");
-    nw_expr_print(&s, f->fact[j]);
+  nw_case c = own_facts(k, i);
+  for (int j = 0; j < c.nfacts; j++) {
+    if (j) nw_str_add(&s, " and ");
+    nw_expr_print(&s, c.fact[j]);
   }
-  if (f->nfacts == k->formals.nfacts) nw_str_add(&s, "otherwise");
+  if (!c.nfacts) nw_str_add(&s, "otherwise");
   return nw_str_take(&s);
 }

@@ -88,7 +88,7 @@ void nw_kernel_release(nw_kernel *k) {
   if (k->code) nw_session_of(k->ctx)->api->free(k->code);
   for (int i = 0; i < k->ncases; i++) nw_kernel_release(k->one[i]);
   free(k->one);
-  free(k->table);
+  nw_choices_free(&k->choices);
   nw_formals_free(&k->formals);
   nw_exec_release(k->exec);
   free(k->sizes);
@@ -157,5 +157,7 @@ static char *texts_of_cases(nw_kernel *k, const char *what) {
 }
 
 char *nw_kernel_text(nw_kernel *k, const char *what) {
+  if (!strcmp(what, "versions"))
+    return k->ncases ? nw_choices_show(&k->choices, k->formals.size) : nw_xstrdup("version 1\n");
   return k->ncases ? texts_of_cases(k, what) : text_of_one(k, what);
 }

@@ -1,5 +1,6 @@
 // Inside run/: a compiled program with everything a call needs.
 #pragma once
+#include "ir/choose.h"
 #include "run/formals.h"
 #include "run/session.h"
 
@@ -21,11 +22,12 @@ struct nw_kernel {
   int ncases;
   nw_kernel **one; // counted
   nw_kernel *running;
-  unsigned char *table; // the case by the value of the only size, or NULL
+  nw_choices choices; // which of them
 };
 
 nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads); // takes e; no code yet
 nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // of a kernel of several
+int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes); // the number of the case
 char *nw_kernel_condition(const nw_kernel *k, int i); // when case i runs, heap
 
 // The JIT of the session, opened at the first compile; NULL and a diagnostic when it cannot be.

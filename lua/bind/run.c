@@ -5,7 +5,7 @@
 
 #define MAX_ARGS 64
 #define MAX_REPS 100000
-#define MAX_CASES 255
+#define MAX_CASES 1023
 
 static nw_array *array_arg(lua_State *L, int arg, const char *name) {
   return nwl_check(L, arg, &nwl_array_class, name);

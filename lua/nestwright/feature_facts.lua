@@ -311,10 +311,14 @@ local function least_cycles(f)
   return math.max(1, f.work / numbers, bytes / 16)
 end
 
+-- Operations of the naive program; where its sizes are symbolic, so that it says no number, those that the schedule makes at the
+-- sizes it was priced at.
+local function work_of(s, c) return math.max(1, s:log()[1].operations or c.flops) end
+
 --- Everything that rows look at, of a schedule with its cost record.
 function facts.of(s, c)
   local f = {s = s, c = c, shape = shape.of(s, c), widths = core.element_bytes(s), program = s:text(),
-    work = math.max(1, s:log()[1].operations), machine = machine_of(c.machine), line = 64, level = by_level(c),
+    work = work_of(s, c), machine = machine_of(c.machine), line = 64, level = by_level(c),
     cycles = math.max(1, c.cycles)}
   f.vector_bytes = f.machine.vector_bytes
   f.term, f.largest, f.second, f.together = terms_of(c)

@@ -202,7 +202,7 @@ local function outputs_list(what, outputs)
   return errors.expect(what, outputs, "table")
 end
 
-local KERNEL_VIEWS = {lowered = true, llvm = true, asm = true}
+local KERNEL_VIEWS = {lowered = true, llvm = true, asm = true, versions = true}
 
 return function(nw)
   local define = rows.definer(nw, "nw")
@@ -213,7 +213,7 @@ return function(nw)
     "(self: nw.schedule, options?: {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[]}): nw.kernel",
     "Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; "
     .. "f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the "
-    .. "first whose facts hold for its sizes, and the last must hold for all.",
+    .. "first whose facts hold for its sizes, found by a tree of questions, and the last must hold for all.",
     function(s, options)
       local o = errors.options("build", options, {"threads", "opt", "cache", "versions"})
       local kernel = o.versions and dispatching(s, o) or core.compile(s, o.threads, o.opt, o.cache == false)
@@ -235,11 +235,13 @@ return function(nw)
     "Measures the kernel on these tensors, or on random inputs when none are given: minimum, median, spread "
     .. "(interquartile range over the median), repetitions, threads, machine, and the samples, in seconds.", time_kernel)
 
-  kernel_method("show", "(self: nw.kernel, what?: string): nw.view", "The kernel's code: 'lowered', 'llvm' or 'asm'.",
+  kernel_method("show", "(self: nw.kernel, what?: string): nw.view",
+    "The kernel's code: 'lowered', 'llvm' or 'asm'; 'versions': which of several "
+    .. "a call runs, as the tree of questions about its sizes.",
     function(kernel, what)
       what = what or "lowered"
       if not KERNEL_VIEWS[what] then
-        errors.fail("invalid", "views are lowered, llvm, asm", "show: there is no view '%s'", tostring(what))
+        errors.fail("invalid", "views are lowered, llvm, asm, versions", "show: there is no view '%s'", tostring(what))
       end
       local text = core.kernel_text(kernel, what)
       return view.text(what == "asm" and assembly.with_loops(text) or text)

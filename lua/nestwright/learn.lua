@@ -295,6 +295,12 @@ local function predict(model, s, options)
   return core.learner_scores(model, {features.of(s, c)}, {margin_of(c.seconds, about[model].objective)})[1]
 end
 
+--- What a score says of a time, without a unit: twice as long is twice as much, for a model's own measure of that.
+function learn.relative(model, score)
+  local known = about[model]
+  return math.exp(-score / OBJECTIVES[known and known.objective or "pairs"].trust)
+end
+
 local function describe()
   local out = {}
   for n, r in ipairs(features.rows) do out[n] = {name = r.name, unit = r.unit, doc = r.doc} end

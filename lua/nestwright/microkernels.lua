@@ -165,6 +165,50 @@ function microkernels.measure(what, s, loop, kernels, o)
   return out
 end
 
+-- ---- several values of the other sizes
+
+local function id_of(k) return k.rows .. strategies.name_of(k) end
+
+-- By what is kept of kernels that were measured: the mean of a field's times, by weight.
+local function mean_times(parts, id, field)
+  local sum, weights
+  for _, part in ipairs(parts) do
+    local t = part.of[id][field]
+    if not t then return nil end
+    sum, weights = sum or {}, (weights or 0) + part.weight
+    for key, v in pairs(t) do sum[key] = (sum[key] or 0) + part.weight * v end
+  end
+  for key, v in pairs(sum) do sum[key] = v / weights end
+  return sum
+end
+
+local function with_mean(k, parts, key_of)
+  local id, by = id_of(k), {}
+  for _, part in ipairs(parts) do by[part.key] = part.of[id] end
+  return setmetatable({seconds = mean_times(parts, id, "seconds"), seconds_inside = mean_times(parts, id, "seconds_inside"),
+    at = function(values) return by[key_of(values)] end}, {__index = k})
+end
+
+--- Measures kernels at each of the values that the other sizes have in a list of shapes: copies with the mean times, by the weights
+--- of the shapes, and at(values), the kernel with those at one shape.
+function microkernels.over(what, s, loop, kernels, around, shapes)
+  local parts, known = {}, {}
+  local function key_of(values) return others_text(select(2, size_of(what, s, loop, values))) end
+  for _, shape in ipairs(shapes) do
+    local key = key_of(shape.values)
+    if not known[key] then
+      local of, measured = {}, microkernels.measure(what, s, loop, kernels, {around = around, sizes = shape.values})
+      for _, k in ipairs(measured) do of[id_of(k)] = k end
+      known[key] = {key = key, of = of, weight = 0}
+      parts[#parts + 1] = known[key]
+    end
+    known[key].weight = known[key].weight + shape.weight
+  end
+  local out = {}
+  for n, k in ipairs(kernels) do out[n] = #parts == 1 and parts[1].of[id_of(k)] or with_mean(k, parts, key_of) end
+  return strategies.sort(out)
+end
+
 -- ---- the table
 
 local HEAD = "%6s %-10s %10s %10s %10s %14s %10s %10s"

@@ -83,14 +83,16 @@ return {install = function(nw)
     .. "which pieces share what they read; a kernel's `inside` then schedules a piece there. Strategies: "
     .. names_text()
     .. ". cost: 'kernels' (the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by "
-    .. "model). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, "
-    .. "weights = {1, 1, 2}}. measure = true: also times each. threads: one unless said; with "
-    .. "more, across says how they share the pieces out, as `how` of nw.partition.parallel, and cost is 'model' unless said. "
-    .. "Rows: strategy, versions, code_bytes, predicted and measured (by size; without a unit where learned), "
-    .. "expected and seconds (their means), joules, figure, or refused. Methods: take(n) leaves the schedule there and returns "
-    .. "its versions; build(n) compiles them into one kernel; dispatch() has, for ranges of the size, the strategy"
-    .. " that is best there: {versions, ranges}, for s:build{versions = ...}. The schedule stays as it was; what was tried are"
-    .. " versions of it.", partition_auto)
+    .. "model, of nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = "
+    .. "{1, 7, 64}, N = 8, weights = {1, 1, 2}}; where several vary, each with each, and weights by name, {M = {1, 1, 2}}; or a "
+    .. "list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; what has more is "
+    .. "ranked behind. measure = true: also times each. threads: one unless said; with more, across says how they share the pieces "
+    .. "out, as `how` of nw.partition.parallel, and cost is 'model' unless said. Rows: strategy, versions, code_bytes, predicted and measured "
+    .. "(by shape; without a unit where learned), expected and seconds (their means), joules, energies (by shape), fits, "
+    .. "figure, or refused. Methods: take(n) leaves the schedule there "
+    .. "and returns its versions; build(n) compiles them into one kernel; dispatch() is a small decision tree over the sizes, with "
+    .. "the strategy that is best in each of its leaves by the objective, within code_limit: {versions, ranges, tree}, for "
+    .. "s:build{versions = ...}. The schedule stays as it was; what was tried are versions of it.", partition_auto)
 
   nw.partition = {}
   rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: string): integer",

@@ -2,16 +2,16 @@
 local caches = require "nestwright.caches"
 local core = require "nestwright.core"
 local cost = require "nestwright.cost"
+local dispatching = require "nestwright.dispatching"
+local distribution = require "nestwright.distribution"
 local errors = require "nestwright.errors"
 local inside = require "nestwright.inside"
+local learn = require "nestwright.learn"
 local microkernels = require "nestwright.microkernels"
 local report = require "nestwright.report"
-local sizes = require "nestwright.sizes"
 local strategies = require "nestwright.strategies"
 local written = require "nestwright.written"
 
-local MOST_SIZES = 64 -- for which costs are asked
-local TRUST = 5 -- a learned score is so many times the logarithm of a speed
 
 -- ---- the choice of a user
 
@@ -26,36 +26,6 @@ local function one_of(what, value, known)
   for name in pairs(known) do names[#names + 1] = name end
   table.sort(names)
   errors.fail("invalid", nil, "partition_auto: %s: '%s' is none of %s", what, tostring(value), table.concat(names, ", "))
-end
-
--- {{M = 7}, {M = 8}} from {M = {7, 8}}, and how much each counts: weights by position.
-local function sizes_of(s, given)
-  local names = core.program_sizes(s)
-  if #names == 0 then return {{values = {}, weight = 1}} end
-  given = errors.expect("partition_auto: sizes", given or {}, "table")
-  local list, varied = {{values = {}, weight = 1}}, nil
-  for _, name in ipairs(names) do
-    local value = given[name]
-    if value == nil then
-      errors.fail("invalid", ("{sizes = {%s = {1, 7, 64}}}"):format(name), "partition_auto: the size %s has no values", name)
-    end
-    if type(value) == "table" then
-      if varied then errors.fail("invalid", nil, "partition_auto: sizes: %s and %s both have several values", varied, name) end
-      varied = name
-      local longer = {}
-      for n, v in ipairs(value) do
-        longer[n] = {values = {[name] = sizes.whole("partition_auto", v, name)}, weight = (given.weights or {})[n] or 1}
-      end
-      for _, entry in ipairs(longer) do for key, v in pairs(list[1].values) do entry.values[key] = v end end
-      list = longer
-    else
-      for _, entry in ipairs(list) do entry.values[name] = sizes.whole("partition_auto", value, name) end
-    end
-  end
-  if #list == 0 or #list > MOST_SIZES then
-    errors.fail("range", nil, "partition_auto: sizes: %d values; 1 to %d can be asked for", #list, MOST_SIZES)
-  end
-  return list, varied
 end
 
 local function check_threads(c, o)
@@ -80,7 +50,7 @@ local function choice(s, options)
   c.objective = one_of("objective", o.objective or "cycles", OBJECTIVES)
   c.code_limit = o.code_limit and errors.expect("partition_auto: code_limit", o.code_limit, "number") or math.huge
   c.measure = o.measure or c.cost == "measured"
-  c.sizes, c.varied = sizes_of(s, o.sizes)
+  c.sizes, c.varied = distribution.of("partition_auto", s, o.sizes)
   check_threads(c, o)
   if c.cost == "learned" and not o.model then
     errors.fail("invalid", "{cost = \"learned\", model = nw.cost.load \"model.json\"}", "partition_auto: there is no learned model")
@@ -121,7 +91,7 @@ end
 
 local function by_learned(c, cases)
   return for_sizes(c, cases, function(values)
-    return math.exp(-c.model:predict(c.schedule, {sizes = values, machine = c.machine}) / TRUST)
+    return learn.relative(c.model, c.model:predict(c.schedule, {sizes = values, machine = c.machine}))
   end)
 end
 
@@ -134,13 +104,7 @@ local function measured(c, kernel)
   return out
 end
 
-local function expected(c, list)
-  local sum, weights = 0, 0
-  for n, entry in ipairs(c.sizes) do
-    sum, weights = sum + entry.weight * list[n], weights + entry.weight
-  end
-  return sum / weights
-end
+local function expected(c, list) return distribution.mean(c.sizes, list) end
 
 local function field_of(list, name)
   local out = {}
@@ -150,7 +114,10 @@ end
 
 local function predict(c, row)
   local models = (c.cost == "model" or c.objective == "energy" or c.objective == "edp") and by_model(c, row.cases)
-  if models then row.joules = expected(c, field_of(models, "joules")) end
+  if models then
+    row.energies = field_of(models, "joules")
+    row.joules = expected(c, row.energies)
+  end
   if c.cost == "model" then
     row.predicted = field_of(models, "seconds")
   elseif c.cost == "learned" then
@@ -229,50 +196,6 @@ local function usable(row)
   return row
 end
 
--- ---- a dispatch table over the sizes
-
--- The sizes that were asked about, in order, each with the row that is best there.
-local function winners(c, list)
-  local out = {}
-  for n, entry in ipairs(c.sizes) do
-    local best, least
-    for _, row in ipairs(list) do
-      local times = not row.refused and row.fits and (c.cost == "measured" and row.measured or row.predicted)
-      if times and (not least or times[n] < least) then best, least = row, times[n] end
-    end
-    out[n] = {size = entry.values[c.varied], row = best}
-  end
-  table.sort(out, function(a, b) return a.size < b.size end)
-  return out
-end
-
--- Ranges of sizes with one best row: {below = the first size behind, or nil for the last, row}.
-local function ranges_of(list)
-  local out = {}
-  for n, entry in ipairs(list) do
-    if n == 1 or entry.row ~= out[#out].row then
-      if n > 1 then out[#out].below = entry.size end
-      out[#out + 1] = {row = entry.row}
-    end
-  end
-  return out
-end
-
--- The strategies under what is known of their sizes, one after the other; the first that holds is run.
-local function dispatch(c, list)
-  if not c.varied then errors.fail("invalid", nil, "partition_auto: there is one size, and no table to make over it") end
-  local s, versions, ranges = c.schedule, {}, ranges_of(winners(c, list))
-  for _, range in ipairs(ranges) do
-    s:checkout(c.base)
-    if range.below then s:assume(("%s < %d"):format(c.varied, range.below)) end
-    local cases = strategies.apply("partition_auto", s, s:loop(c.name), range.row.strategy, c.kernels, c.around,
-      c.across)
-    for _, case in ipairs(cases) do versions[#versions + 1] = case.version end
-  end
-  s:checkout(c.base)
-  return {versions = versions, ranges = ranges}
-end
-
 local function methods_of(c)
   return {
     take = function(list, which)
@@ -286,14 +209,14 @@ local function methods_of(c)
       o.versions = usable(row_of(list, which or 1)).versions
       return c.schedule:build(o)
     end,
-    dispatch = function(list) return inside.quietly(dispatch, c, list) end,
+    dispatch = function(list) return inside.quietly(dispatching, c, list) end,
   }
 end
 
 local function ranked(c, s)
   c.base, c.name = s:version(), c.loop.name
   if not are_measured(c.kernels) and c.cost == "kernels" then
-    c.kernels = microkernels.measure("partition_auto", s, c.loop, c.kernels, {around = c.around, sizes = c.sizes[1].values})
+    c.kernels = microkernels.over("partition_auto", s, c.loop, c.kernels, c.around, c.sizes)
   end
   local list, since = {}, core.now()
   for n, name in ipairs(c.names) do

@@ -397,8 +397,9 @@ function strategies.seconds(cases, given)
   local case, list, sum = strategies.case_for(cases, given), {}, 0
   for _, p in ipairs(case.pieces) do
     local full, part = tiles_of(p, given)
-    if full > 0 then list[#list + 1] = {kernel = p.kernel, count = full} end
-    if part then sum = sum + p.kernel.seconds.guarded end
+    local kernel = p.kernel.at and p.kernel.at(given) or p.kernel
+    if full > 0 then list[#list + 1] = {kernel = kernel, count = full} end
+    if part then sum = sum + kernel.seconds.guarded end
   end
   return sum + plans.seconds(list, case.shared)
 end

@@ -1,5 +1,6 @@
 --- The computations of the partition bench, and the tiles of their awkward loops, written with public primitives alone.
 local nw = require "nestwright"
+local strategies = require "nestwright.strategies"
 
 local partition = {}
 
@@ -67,6 +68,30 @@ end
 function partition.gemm_around(s)
   s:split("j", 2)
   s:reorder("j_o", "i", "j_i")
+end
+
+--- One kernel for any number of rows M and of vectors P, of versions for four boxes of them, each with the tiles of its sizes.
+function partition.any_gemm()
+  local M, P, K = nw.size("M", {min = 0}), nw.size("P", {min = 0}), partition.K
+  local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({P, K, LANES}, "f32", "B")
+  local k = nw.reduce_axis(K, "k")
+  local s = nw.schedule(nw.compute({M, P, LANES}, function(i, j, v) return nw.sum(A(i, k) * B(j, k, v), k) end, "C"))
+  local function kernel(rows)
+    return {rows = rows, schedule = function(t, p)
+      local sum, v = p:loop "k", p:loop "v"
+      t:reorder(p:loop "j", p.outer, sum, p.inner, v)
+      t:vectorize(v)
+      t:unroll(p.inner)
+    end}
+  end
+  local kernels, versions = strategies.kernels("bench", {kernel(8), kernel(4), kernel(2), kernel(1)}), {}
+  for _, facts in ipairs {{"M < 64", "P < 8"}, {"M < 64"}, {"P < 8"}, {}} do
+    s:checkout(0)
+    for _, fact in ipairs(facts) do s:assume(fact) end
+    local cases = strategies.apply("bench", s, s:loop "i", "sizes", kernels)
+    for _, version in ipairs(strategies.versions(cases)) do versions[#versions + 1] = version end
+  end
+  return s:build {threads = 1, versions = versions}
 end
 
 --- B as the schedules above read it, from an array of K rows.

@@ -167,17 +167,31 @@ function parts.tvm()
   out:bar("partition.tvm_like_128", same[128], "<=", 1.05)
 end
 
--- What it takes to find the version for a call.
-function parts.dispatch()
-  local f = strategies_of(nw.size("M", {min = 0}), {"sizes"}):build(1, {threads = 1})
+-- The longest that it takes to find the version for a call, over these arguments.
+local function dispatch_ns(f, list)
   local most = 0
-  for _, m in ipairs {1, 127, 512, 5000} do
-    local a, c = arrays(m)
-    local seconds = core.kernel_dispatch_seconds(f, {a, packed, c})
-    print(("M=%d: %.1f ns"):format(m, 1e9 * seconds))
-    if m <= 512 then most = math.max(most, seconds) end
+  for _, arguments in ipairs(list) do
+    local ns = 1e9 * core.kernel_dispatch_seconds(f, arguments)
+    print(("%s: %.1f ns"):format(arguments.what, ns))
+    most = math.max(most, ns)
   end
-  out:bar("partition.dispatch_ns", 1e9 * most, "<=", 100)
+  return most
+end
+
+function parts.dispatch()
+  local f, list = strategies_of(nw.size("M", {min = 0}), {"sizes"}):build(1, {threads = 1}), {}
+  for n, m in ipairs {1, 127, 512, 4095, 4096, 5000, 8191} do
+    local a, c = arrays(m)
+    list[n] = {a, packed, c, what = ("M=%d"):format(m)}
+  end
+  out:bar("partition.dispatch_ns", dispatch_ns(f, list), "<=", 100)
+  local g, shapes = partition.any_gemm(), {}
+  for n, shape in ipairs {{1, 1}, {63, 7}, {63, 48}, {200, 7}, {257, 48}, {5000, 3}, {8191, 48}} do
+    local m, p = table.unpack(shape)
+    shapes[n] = {nw.zeros({m, K}, "f32"), nw.zeros({p, K, 16}, "f32"), nw.zeros({m, p, 16}, "f32"),
+      what = ("M=%d, P=%d"):format(m, p)}
+  end
+  out:bar("partition.dispatch_two_sizes_ns", dispatch_ns(g, shapes), "<=", 100)
 end
 
 -- How a GEMM that is given B as it lies may read it: so, or packed. Each with the times of its tiles, and what they predict.

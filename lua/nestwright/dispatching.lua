@@ -1,0 +1,102 @@
+--- A dispatch table over sizes: for each box of them the strategy that is best there, all in one kernel.
+local decision = require "nestwright.decision"
+local distribution = require "nestwright.distribution"
+local errors = require "nestwright.errors"
+local report = require "nestwright.report"
+local strategies = require "nestwright.strategies"
+
+local WORTH = 0.005 -- of all that is spent, which a further leaf has to save
+local DEARER = 4 -- times, from one price of code to the next
+
+-- What is to be small, for each shape.
+local function figures_of(c, row)
+  local seconds, out = c.cost == "measured" and row.measured or row.predicted, {}
+  for n in ipairs(c.sizes) do
+    if c.objective == "size" then out[n] = 0
+    elseif c.objective == "energy" then out[n] = row.energies[n]
+    elseif c.objective == "edp" then out[n] = row.energies[n] * seconds[n]
+    else out[n] = seconds[n] end
+  end
+  return out
+end
+
+-- The rows that a leaf may take. Of small code the price is all; else so much of the least that one row alone would spend.
+local function ways_of(c, list)
+  local ways, least, weights = {}, math.huge, 0
+  for _, shape in ipairs(c.sizes) do weights = weights + shape.weight end
+  for _, row in ipairs(list) do
+    if not row.refused and row.fits then
+      local way = {row = row, figures = figures_of(c, row)}
+      ways[#ways + 1], least = way, math.min(least, weights * distribution.mean(c.sizes, way.figures))
+    end
+  end
+  if #ways == 0 then
+    errors.fail("limit", nil, "partition_auto: no strategy has at most %s bytes of code", tostring(c.code_limit))
+  end
+  return ways, least
+end
+
+local function price(c, ways, least, of_code)
+  for _, way in ipairs(ways) do
+    way.price = c.objective == "size" and way.row.code_bytes or WORTH * least + of_code * least * way.row.code_bytes
+  end
+end
+
+-- Versions of the schedule under what a leaf knows. What stands last has to hold for all sizes.
+local function add_versions(c, row, facts, is_last, out)
+  local s = c.schedule
+  local function applied(known)
+    s:checkout(c.base)
+    for _, fact in ipairs(known) do s:assume(fact) end
+    return strategies.apply("partition_auto", s, s:loop(c.name), row.strategy, c.kernels, c.around, c.across)
+  end
+  local cases = applied(facts)
+  for n, case in ipairs(cases) do
+    if n < #cases or not is_last or #facts == 0 then out[#out + 1] = case.version end
+  end
+  if is_last and #facts > 0 then
+    cases = applied {}
+    out[#out + 1] = cases[#cases].version
+  end
+end
+
+local function versions_of(c, ways, leaves)
+  local out = {}
+  for n, leaf in ipairs(leaves) do add_versions(c, ways[leaf.way].row, leaf.facts, n == #leaves, out) end
+  c.schedule:checkout(c.base)
+  return out
+end
+
+local function code_bytes(c, versions) return c.schedule:build({threads = c.threads, versions = versions}).code_bytes end
+
+-- The cheapest tree whose code fits: where it does not, code has a price, and a higher one, until one leaf is left.
+local function fitting(c, ways, least)
+  local of_code = 0
+  while true do
+    price(c, ways, least, of_code)
+    local tree = decision.tree(c.varied, c.sizes, ways)
+    local leaves = decision.leaves(tree)
+    local versions = versions_of(c, ways, leaves)
+    if c.code_limit == math.huge or #leaves == 1 or code_bytes(c, versions) <= c.code_limit then
+      return tree, leaves, versions
+    end
+    of_code = math.max(DEARER * of_code, 1e-6 / c.code_limit)
+  end
+end
+
+local function ranges_of(c, ways, leaves)
+  local out = {}
+  for n, leaf in ipairs(leaves) do
+    out[n] = {row = ways[leaf.way].row, facts = leaf.facts, below = #c.varied == 1 and leaf.below[c.varied[1]] or nil}
+  end
+  return out
+end
+
+--- {versions, ranges, tree} of a ranked table: versions of the schedule for s:build, of which the first whose facts hold is run.
+return function(c, list)
+  if #c.varied == 0 then errors.fail("invalid", nil, "partition_auto: there is one size, and no table to make over it") end
+  local ways, least = ways_of(c, list)
+  local tree, leaves, versions = fitting(c, ways, least)
+  local text = decision.text(tree, function(way) return ways[way].row.strategy end)
+  return report.new({versions = versions, ranges = ranges_of(c, ways, leaves), tree = tree}, text)
+end
