@@ -89,7 +89,7 @@ describe("the page on partitioning", function()
     for block in (page .. "\n\n"):gmatch "\n\n(    .-)\n\n" do
       if load(block) then code[#code + 1] = block end
     end
-    assert.equal(4, #code)
+    assert.equal(5, #code)
     local env = setmetatable({nw = nw, print = function(v) printed[#printed + 1] = tostring(v) end}, {__index = _G})
     assert(load(table.concat(code, "\n"), "=partition.md", "t", env))()
     assert.equal(4, #printed)
