@@ -18,6 +18,19 @@ function partition.gemm(M, N, K)
   return nw.schedule(nw.compute({M, N // LANES, LANES}, function(i, j, v) return nw.sum(A(i, k) * B(j, k, v), k) end, "C"))
 end
 
+--- The same with C as TVM has it unless it is told that buffers are compact: a tensor with a symbolic size has symbolic strides.
+--- Its elements lie S apart, and S, which is 1 at the call, is known then only. _e is the loop along it.
+function partition.strided_gemm(M, N, K)
+  N, K = N or partition.N, K or partition.K
+  local S = nw.size("S", {min = 1})
+  local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({N // LANES, K, LANES}, "f32", "B")
+  local k = nw.reduce_axis(K, "k")
+  local C = nw.compute({M, N // LANES, LANES, S}, function(i, j, v, _e) return nw.sum(A(i, k) * B(j, k, v), k) end, "C")
+  local s = nw.schedule(C)
+  s:reorder("_e", "i", "j", "v")
+  return s
+end
+
 -- Vectors beside each other in a tile of so many rows, so that 16 to 28 sums are under way.
 local WIDTH = {16, 8, 8, 6, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2}
 

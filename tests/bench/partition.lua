@@ -366,10 +366,14 @@ function parts.guards()
   out:bar("partition.main_guards", sum, "<=", 0)
 end
 
+parts.existing = require "_partition_existing" (out, packed, function()
+  return strategies_of(nw.size("M", {min = 0}), {"sizes"}):build(1, {threads = 1})
+end)
 parts.threads = require "_partition_threads" (out, packed)
 parts.pipeline = require "_partition_pipeline" (out)
 
-for _, name in ipairs {"dynamic", "cold", "picker", "tvm", "awkward", "guards", "dispatch", "conv1d", "threads", "pipeline"} do
+for _, name in ipairs {"dynamic", "cold", "picker", "tvm", "existing", "awkward", "guards", "dispatch", "conv1d", "threads",
+  "pipeline"} do
   if parts[name] and (not only or only == name) then parts[name]() end
 end
 out:close()

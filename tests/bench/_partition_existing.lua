@@ -1,0 +1,49 @@
+--- Two more bottlenecks of the existing approach, on the pass rebuilt: loops of constant extent, which it leaves alone by default,
+--- and the symbolic strides of tensors with symbolic sizes, which make gathers and scatters of vectors. Figures, no bars; what
+--- TVM itself was measured to do stands beside them.
+local nw = require "nestwright"
+local bench = require "_bench"
+local partition = require "_partition"
+
+-- TVM's own ratios: its default for a constant over its kernel for every number of rows, C computed beside; and its symbolic
+-- strides over compact buffers (schedules "cache" and "plain" of an EPYC 9005).
+local ROWS, THEIR_CONSTANT, THEIR_STRIDES = {33, 100}, {2.7, 2.75}, {42, 49}
+
+local function rebuilt(make, m, options)
+  return nw.partition.tvm_like(make(m), "i", partition.gemm_kernel(16, 1), options):build {threads = 1}
+end
+
+local function any() return nw.size("M", {min = 0}) end
+
+local function seconds(list, a, packed, rounds)
+  local racers, first = {}, nil
+  for n, entry in ipairs(list) do
+    local c = nw.zeros(entry.shape, "f32")
+    entry.kernel(a, packed, c)
+    first = first or c
+    assert(#entry.shape > 3 or nw.allclose(c, first, {rtol = 1e-4, atol = 1e-4}), "the rebuilt kernels disagree")
+    racers[n] = bench.timed(entry.kernel, a, packed, c)
+  end
+  return bench.race(racers, rounds)
+end
+
+return function(out, packed, ours)
+  return function()
+    local dynamic, strided, own = rebuilt(partition.gemm, any()), rebuilt(partition.strided_gemm, any()), ours()
+    local constant, gathers = {}, {}
+    for n, m in ipairs(ROWS) do
+      local a, shape = nw.random({m, partition.K}, "f32", {seed = 1}), {m, partition.N // 16, 16}
+      local t = seconds({{kernel = dynamic, shape = shape}, {kernel = rebuilt(partition.gemm, m), shape = shape},
+        {kernel = rebuilt(partition.gemm, m, {partition_const_loop = true}), shape = shape}, {kernel = own, shape = shape},
+        {kernel = strided, shape = {m, partition.N // 16, 16, 1}}}, a, packed, 7)
+      print(("M=%d, rebuilt: any M %.1f us; constant, by default %.1f us (%.2f times; TVM %.2f), partitioned when asked %.1f us; "
+        .. "with symbolic strides %.1f us (%.1f times; TVM %d); ours, any M: %.1f us"):format(m, 1e6 * t[1], 1e6 * t[2],
+        t[2] / t[1], THEIR_CONSTANT[n], 1e6 * t[3], 1e6 * t[5], t[5] / t[1], THEIR_STRIDES[n], 1e6 * t[4]))
+      out:bar(("partition.tvm_constant_%d"):format(m), t[2] / t[1])
+      out:bar(("partition.tvm_strides_%d"):format(m), t[5] / t[1])
+      constant[n], gathers[n] = t[2] / t[4], t[5] / t[4]
+    end
+    out:bar("partition.vs_tvm_constant", bench.geometric_mean(constant))
+    out:bar("partition.vs_tvm_strides", bench.geometric_mean(gathers))
+  end
+end
