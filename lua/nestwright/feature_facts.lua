@@ -1,6 +1,7 @@
 --- What the rows of features.lua look at: sums over the statements of a lowered program, by how often they run, and how each access
 --- moves through memory.
 local core = require "nestwright.core"
+local emitted = require "nestwright.emitted"
 local shape = require "nestwright.shape"
 
 local facts = {}
@@ -291,6 +292,19 @@ local function terms_of(c)
   return out, largest, second, all
 end
 
+local OF_CORE = {dispatch = true, loads = true, stores = true, arithmetic = true, division = true, integers = true,
+  branches = true, latency = true}
+
+-- The longest of the terms of the core, and of those of memory.
+local function longest_of(c)
+  local in_core, in_memory = 1, 0
+  for _, term in ipairs(c.terms) do
+    if not OF_CORE[term.name] then in_memory = math.max(in_memory, term.cycles)
+    elseif term.name ~= "latency" then in_core = math.max(in_core, term.cycles) end
+  end
+  return in_core, in_memory
+end
+
 local fields = setmetatable({}, {__mode = "k"}) -- of a machine, by path
 
 local function machine_of(m)
@@ -322,6 +336,8 @@ function facts.of(s, c)
     cycles = math.max(1, c.cycles)}
   f.vector_bytes = f.machine.vector_bytes
   f.term, f.largest, f.second, f.together = terms_of(c)
+  f.in_core, f.in_memory = longest_of(c)
+  f.emitted = emitted.of(s, c.loops, f.machine)
   f.narrowest = narrowest_of(f)
   f.total, f.hot, f.loops, f.spent = totals_of(f), hottest(f), loops_of(f), cycles_of(f)
   f.inner = shape.loops(f.hot.body, 3)

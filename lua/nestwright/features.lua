@@ -1,5 +1,6 @@
 --- What a learned model is told of a schedule: a row for each number, with its unit. Most are rates, per cycle that the cost model
---- predicts: what a prediction is made of says where it may be wrong, and it says so of any computation alike.
+--- predicts: what a prediction is made of says where it may be wrong, and it says so of any computation alike. Some are read off
+--- the compiled code, which the cost model does not look at.
 local facts = require "nestwright.feature_facts"
 local shape = require "nestwright.shape"
 
@@ -157,6 +158,41 @@ local TOTALS = {
   {"parted", "parted", "Loads of parts of a temporary that is stored in larger ones."},
 }
 for _, t in ipairs(TOTALS) do rate(t[1], t[3], function(f) return f.total[t[2]] end) end
+
+-- ---- what the compiler made of it
+
+row("emitted", "log2", "Instructions that the compiler made, of those that the cost model counts.",
+  function(f) return log2(ratio(f.emitted.counts.instructions, f.c.instructions)) end)
+row("emitted core", "log2", "Cycles of the core by the compiled instructions, of those that the cost model has, each beside its "
+  .. "cycles of memory: root of the sum of squares.", function(f)
+    local memory = f.in_memory * f.in_memory
+    return math.log((f.emitted.together ^ 2 + memory) / (f.in_core ^ 2 + memory), 2) / 2
+  end)
+rate("emitted together", "Cycles of the resource that is busiest in each loop, by the compiled instructions, added up.",
+  function(f) return f.emitted.together end)
+local BUSY = {
+  {"dispatch", "dispatch", "instructions"}, {"loads", "load", "loads"}, {"stores", "store", "stores"},
+  {"arithmetic", "fma", "operations on floating-point numbers"},
+  {"vector integers", "int", "vectors of integers, and bits of vectors"},
+  {"shuffles", "shuffle", "lanes that change places, comparisons and masks"},
+  {"integers", "whole", "integers, conditions and branches"},
+}
+for _, t in ipairs(BUSY) do
+  rate("emitted cycles: " .. t[1], ("Cycles that the compiled %s take, if all else were free."):format(t[3]),
+    function(f) return f.emitted.cycles[t[2]] or 0 end)
+end
+local MADE = {
+  {"moves", "moves", "Moves, loads and stores."}, {"branches", "branches", "Branches and calls."},
+  {"choices", "choices", "Integers chosen by a condition."}, {"masks", "masks", "Operations on masks."},
+  {"masked", "masked", "Instructions under a mask."}, {"stack", "stack", "Loads and stores of the stack."},
+  {"gathers", "gathers", "Gathers."}, {"scatters", "scatters", "Scatters."},
+  {"spills", "spills", "Stores and loads again of what found no register."},
+  {"wide loads", "wide loads", "Loads of 32 bytes and more."}, {"narrow stores", "narrow stores", "Stores of 16 bytes and less."},
+}
+for _, t in ipairs(MADE) do
+  rate("emitted " .. t[1], "Of the compiled instructions: " .. t[3]:sub(1, 1):lower() .. t[3]:sub(2),
+    function(f) return f.emitted.counts[t[2]] or 0 end)
+end
 
 -- ---- storage and threads
 

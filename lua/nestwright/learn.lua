@@ -326,7 +326,8 @@ function learn.install(nw)
   define("load", "(path: string): nw.learner", "A model that model:save wrote; of the same features, or it is refused.", load_model)
 
   define("features", "(s?: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, threads?: integer}): table",
-    "What a learned model is told of a schedule: a list of {name, unit, doc}, with value where a schedule is given.",
+    "What a learned model is told of a schedule: a list of {name, unit, doc}, with value where a schedule is given, which is "
+    .. "compiled for that: what this host's compiler made of it is among them.",
     function(s, options)
       local list = describe()
       if s == nil then return list end
@@ -340,7 +341,8 @@ function learn.install(nw)
 
   method("predict", "(self: nw.learner, s: nw.schedule, options?: {machine?: nw.machine|string|table, sizes?: table, "
     .. "threads?: integer}): number",
-    "A score: of two schedules of one computation the one with the higher score should be faster. Its unit is no time.", predict)
+    "A score: of two schedules of one computation the one with the higher score should be faster. Its unit is no time. The "
+    .. "schedule is priced and compiled, not run.", predict)
 
   method("held_out", "(self: nw.learner): table[]",
     "Kendall's tau by audit: kernel, schedules, analytic (the cost model), transfer (learned from the others), with_64 and "
