@@ -67,16 +67,31 @@ local function price(s, o)
   return nil, c.message
 end
 
---- Points {trace, measured, predicted, cost, schedule} of what a sample keeps, in the order drawn, and those without a prediction.
-function audit.points(m, o)
-  local out, unpriced, since, kept = {}, {}, core.now(), sample.kept(m)
-  for n, entry in ipairs(kept) do
-    core.tell_progress(("predicting: %d of %d"):format(n, #kept), (n - 1) / #kept, since)
-    local s = sample.schedule(entry, o.outputs)
-    local c, why = price(s, o)
-    local point = {trace = s:trace(), measured = entry.seconds, halves = entry.halves,
-      schedule = s, cost = c, predicted = c and c.seconds, why = why}
-    table.insert(c and out or unpriced, point)
+-- The point {trace, measured, predicted, cost, schedule} of an entry, made when it is first asked for; without a cost: why not.
+local function point_of(o, entry)
+  local known = o.points[entry]
+  if known then return known end
+  local s = sample.schedule(entry, o.outputs)
+  local c, why = price(s, o)
+  o.points[entry] = {trace = s:trace(), schedule = s, cost = c, predicted = c and c.seconds, why = why}
+  return o.points[entry]
+end
+
+-- Has it a prediction? Asked of one after the other, number n of so many.
+local function has_prediction(o, entry, n, most)
+  if not o.points[entry] then
+    core.tell_progress(("predicting: %d of %d"):format(n, most), (n - 1) / most, o.since)
+  end
+  return point_of(o, entry).cost ~= nil
+end
+
+-- Points of what a sample keeps, in the order drawn, and those without a prediction.
+local function points_of(m, o)
+  local out, unpriced = {}, {}
+  for _, entry in ipairs((sample.kept(m))) do
+    local p = point_of(o, entry)
+    p.measured, p.halves = entry.seconds, entry.halves
+    table.insert(p.cost and out or unpriced, p)
   end
   core.tell_progress()
   return out, unpriced
@@ -187,7 +202,7 @@ local function repeated(points)
 end
 
 local function of_sample(m, o)
-  local points, unpriced = audit.points(m, o)
+  local points, unpriced = points_of(m, o)
   if #points < 2 then
     errors.fail("limit", unpriced[1] and unpriced[1].why, "audit: %d schedules of %s have a prediction; two are needed", #points,
       o.name)
@@ -210,9 +225,9 @@ function audit.install(nw)
     .. "machine?: nw.machine|string|table, model?: nw.learner}): nw.report",
     "Holds predictions against measurements: draws random legal schedules of a computation (by a seed, 1 unless said), measures "
     .. "each in turn, the least of seven rounds, its results compared with those of the naive program, and prices each with "
-    .. "s:cost. Those slower than 20 times the best are no part of the sample: it goes on until there are so many (200) that are "
-    .. "not. kernel: the tensors computed, or one of " .. require "nestwright.workloads".names .. ". file: keeps what was "
-    .. "measured, as JSON, also when it is stopped; it goes on from there, and what is complete is not measured again. The "
+    .. "s:cost. Those slower than 20 times the best, and those that cannot be priced, are no part of the sample: it goes on until "
+    .. "there are so many (200) others. kernel: the tensors computed, or one of " .. require "nestwright.workloads".names
+    .. ". file: keeps what was measured, as JSON, also when it is stopped; it goes on from there, and what is complete is not measured again. The "
     .. "answer prints a table: Kendall's tau-b, the same within the best quarter, Spearman's rho, the share of pairs in the "
     .. "right order, the median of |predicted - measured| / measured, and how much longer the best of the 1 or 5 that are "
     .. "predicted fastest takes than the best of all. Fields: points (trace, measured, predicted in seconds, schedule, cost), "
@@ -222,6 +237,8 @@ function audit.install(nw)
     .. "each, on logarithmic axes.",
     function(options)
       local o = settings(options)
+      o.points, o.since = {}, core.now()
+      o.counts = function(entry, n, most) return has_prediction(o, entry, n, most) end
       return of_sample(sample.measure(nw, o), o)
     end)
 end

@@ -99,7 +99,15 @@ local function are_measured(m)
   return true
 end
 
-local function is_complete(m, schedules) return are_measured(m) and #sample.kept(m) >= schedules end
+-- Are there as many as asked for? o.counts, where given, says of an entry whether it is one of them: asked when all might be.
+local function enough(m, o)
+  local kept, n = sample.kept(m), 0
+  if #kept < o.schedules or not o.counts then return #kept >= o.schedules end
+  for at, entry in ipairs(kept) do n = n + (o.counts(entry, at, #kept) and 1 or 0) end
+  return n >= o.schedules
+end
+
+local function is_complete(m, o) return are_measured(m) and enough(m, o) end
 
 --- The schedule of an entry, every step judged anew.
 function sample.schedule(entry, outputs) return naive(outputs):replay(entry.trace) end
@@ -171,7 +179,7 @@ end
 -- Draws until there are enough; those of a file come first, in the order in which they were drawn.
 local function gather(run)
   local from = run.sampler
-  while #sample.kept(run.m) < run.o.schedules and run.at < MOST_DRAWN * run.o.schedules do
+  while not enough(run.m, run.o) and run.at < MOST_DRAWN * run.o.schedules do
     core.tell_progress(("drawing schedules: %d of %d"):format(#sample.kept(run.m), run.o.schedules),
       #sample.kept(run.m) / run.o.schedules, run.since)
     local s = from:next()
@@ -233,7 +241,7 @@ local function run_all(run)
     local before = run.at
     gather(run)
     measure(run)
-  until is_complete(run.m, run.o.schedules) or run.at == before and are_measured(run.m)
+  until is_complete(run.m, run.o) or run.at == before and are_measured(run.m)
 end
 
 -- What was measured is kept, whatever happens.
@@ -249,11 +257,11 @@ local function finish(run, problem)
   if problem then error(problem, 0) end
 end
 
---- o: outputs, name, schedules, seed, threads, file. A sample with at least so many schedules within SLOWEST of the best, where
---- there are so many.
+--- o: outputs, name, schedules, seed, threads, file, counts. A sample with at least so many schedules within SLOWEST of the best,
+--- where there are so many; with counts(entry), so many of which it is true.
 function sample.measure(nw, o)
   local m = exists(o.file) and sample.check(sample.load(o.file), o.outputs) or new(o)
-  if is_complete(m, o.schedules) then return m end
+  if is_complete(m, o) then return m end
   local run = {nw = nw, o = o, m = m, sampler = sampler.new(o.outputs, m.seed), at = 0, best = sample.best(m), kernel = {},
     since = core.now(), saved = core.now()}
   prepare(run)

@@ -138,6 +138,29 @@ describe("an audit", function()
     assert.equal(tostring(a), tostring(b))
   end)
 
+  it("draws on for those without a prediction, and says how many and why", function()
+    local core, methods = require "nestwright.core", require "nestwright.rows".methods "schedule"
+    local cost, path, b = methods.cost, support.temporary ".json", nil
+    sample.save(sample.load(file), path) -- complete, as long as each has a prediction
+    local without = sample.kept(sample.load(path))[3].trace
+    function methods.cost(s, o)
+      if s:trace "json" == without then core.fail("limit", "too many accesses to count") end
+      return cost(s, o)
+    end
+    local ok, problem = pcall(function()
+      b = nw.cost.audit {kernel = small "blur", schedules = 8, seed = 2, file = path}
+    end)
+    methods.cost = cost
+    assert(ok, problem)
+    assert.is_true(#b.points >= 8)
+    assert.equal(1, b.unpriced)
+    assert.is_truthy(tostring(b):find("1 schedule without a prediction, left out: too many accesses to count", 1, true))
+    local before, after = sample.load(file).entries, sample.load(path).entries
+    assert.is_true(#after > #before)
+    for n, entry in ipairs(before) do assert.same(entry, after[n]) end
+    os.remove(path)
+  end)
+
   it("goes on from what a file has", function()
     local m = sample.load(file)
     local cut, first = support.temporary ".json", m.entries[1].trace
