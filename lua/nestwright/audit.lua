@@ -227,7 +227,8 @@ function audit.install(nw)
     .. "each in turn, the least of seven rounds, its results compared with those of the naive program, and prices each with "
     .. "s:cost. Those slower than 20 times the best, and those that cannot be priced, are no part of the sample: it goes on until "
     .. "there are so many (200) others. kernel: the tensors computed, or one of " .. require "nestwright.workloads".names
-    .. ". file: keeps what was measured, as JSON, also when it is stopped; it goes on from there, and what is complete is not measured again. The "
+    .. ". file: keeps what was measured, as JSON, also when it is stopped; it goes on from there, and what is complete is not "
+    .. "measured again. The "
     .. "answer prints a table: Kendall's tau-b, the same within the best quarter, Spearman's rho, the share of pairs in the "
     .. "right order, the median of |predicted - measured| / measured, and how much longer the best of the 1 or 5 that are "
     .. "predicted fastest takes than the best of all. Fields: points (trace, measured, predicted in seconds, schedule, cost), "
