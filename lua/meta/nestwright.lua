@@ -674,7 +674,7 @@ local learner = {}
 ---@return table[]
 function learner:held_out() end
 
----A score: of two schedules of one computation the one with the higher score should be faster. Its unit is no time.
+---A score: of two schedules of one computation the one with the higher score should be faster. Its unit is no time. The schedule is priced and compiled, not run.
 ---@param s nw.schedule
 ---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer}
 ---@return number
