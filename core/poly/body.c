@@ -33,8 +33,26 @@ static const nw_expr *form(nw_normal n, const nw_expr *e, const nw_stmt **rounde
   return f;
 }
 
-static bool same_expr(const compare *c, const nw_expr *was, const nw_expr *is, const nw_stmt **rounded) {
-  return form(old_forms(c), was, rounded) == form(new_forms(c), is, rounded);
+// What an expression is in the instances that the block had before.
+static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const nw_expr *e) {
+  nw_ranges r;
+  nw_ranges_of(&r, c->after->p, NULL);
+  for (int i = 0; i < was->block.nvars; i++) {
+    const nw_block_var *v = &was->block.var[i];
+    const nw_expr *end = nw_add(c->pool, nw_import(c->pool, v->lo), nw_import(c->pool, v->extent));
+    nw_ranges_push(&r, v->var->name, v->lo, nw_sub(c->pool, end, nw_index(c->pool, 1)));
+  }
+  e = nw_simplify(&r, e);
+  nw_ranges_free(&r);
+  return e;
+}
+
+// Instances that were not there before compute elements of a temporary that nobody read; so it is the old ones that have to find
+// the same values.
+static bool same_expr(const compare *c, const nw_stmt *block, const nw_expr *was, const nw_expr *is,
+                      const nw_stmt **rounded) {
+  const nw_expr *a = form(old_forms(c), was, rounded), *b = form(new_forms(c), is, rounded);
+  return a == b || where_it_ran(c, block, a) == where_it_ran(c, block, b);
 }
 
 static bool only_temporaries(const compare *c, const nw_stmt *block) {
@@ -77,9 +95,9 @@ static bool same_place(const compare *c, const nw_target *was, const nw_target *
 static bool same_target(const compare *c, const nw_stmt *was, const nw_stmt *is, int t, const nw_stmt **rounded) {
   const nw_target *a = &was->block.target[t], *b = &is->block.target[t];
   if (!same_place(c, a, b)) return false;
-  if (is->block.init_part && !was->block.init_part) return a->init && same_expr(c, a->init, b->value, rounded);
-  if (!same_expr(c, a->value, b->value, rounded)) return false;
-  return !b->init || (a->init && same_expr(c, a->init, b->init, rounded));
+  if (is->block.init_part && !was->block.init_part) return a->init && same_expr(c, was, a->init, b->value, rounded);
+  if (!same_expr(c, was, a->value, b->value, rounded)) return false;
+  return !b->init || (a->init && same_expr(c, was, a->init, b->init, rounded));
 }
 
 static bool same_block(const compare *c, const nw_stmt *was, const nw_stmt *is, const nw_stmt **rounded) {

@@ -1,4 +1,5 @@
-// The tail of a split computed beyond the end: the blocks declare more instances, and their temporaries hold more.
+// The tail of a split computed beyond the end: the blocks declare more instances, and their temporaries hold more. A copy
+// repeats the last element of what it copies.
 //
 // Nobody reads what is more. That what the additional instances read is there, and that no more is contributed to a
 // reduction, is the judge's to say.
@@ -88,6 +89,46 @@ static bool can_pad(nw_step *st, const nw_stmt *block, const nw_pieces *x) {
   return true;
 }
 
+// ---- copies
+
+static bool is_copy(const nw_stmt *b) {
+  return b->block.combiner == NW_PLAIN && b->block.ntargets == 1 && !b->block.target[0].init &&
+         b->block.target[0].value->op == NW_OP_LOAD;
+}
+
+// The ranges of the variables that the block declares.
+static void declared_ranges(nw_step *st, const nw_stmt *block, nw_ranges *r) {
+  nw_pool *pool = st->p->pool;
+  nw_ranges_of(r, st->p, NULL);
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    nw_ranges_push(r, v->var->name, v->lo, nw_sub(pool, nw_add(pool, v->lo, v->extent), nw_index(pool, 1)));
+  }
+}
+
+// Where there is nothing to copy, the last element is copied again.
+static void repeat_last(nw_step *st, nw_stmt *block) {
+  nw_pool *pool = st->p->pool;
+  nw_target *t = &block->block.target[0];
+  const nw_expr *load = t->value, *index[NW_MAX_DEPTH];
+  const nw_buffer *from = nw_find_buffer(st->p, load->name);
+  nw_ranges r;
+  declared_ranges(st, block, &r);
+  for (int d = 0; d < load->n; d++) {
+    const nw_expr *last = nw_sub(pool, from->shape[d], nw_index(pool, 1));
+    index[d] = nw_prove(&r, nw_le(pool, load->arg[d], last)) ? load->arg[d] : nw_min(pool, load->arg[d], last);
+  }
+  nw_ranges_free(&r);
+  t->value = nw_load(pool, load->type, load->name, load->n, index);
+  block->step = st->p->step;
+}
+
+static void repeat_in_copies(nw_step *st, const nw_stmt *of) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < b.n; i++)
+    if (!strcmp(b.at[i]->block.origin, of->block.origin) && is_copy(b.at[i])) repeat_last(st, b.at[i]);
+}
+
 static bool pad_block(nw_step *st, nw_stmt *block, const nw_pieces *x) {
   reach r;
   if (!can_pad(st, block, x)) return false;
@@ -99,6 +140,7 @@ static bool pad_block(nw_step *st, nw_stmt *block, const nw_pieces *x) {
     declare(st, block, var->var, end_of(&r, from, 0, var->extent));
   }
   for (int t = 0; t < block->block.ntargets; t++) make_room(&r, block, &block->block.target[t]);
+  repeat_in_copies(st, block);
   nw_ranges_free(&r.r);
   return true;
 }

@@ -16,7 +16,8 @@
   {                                                                                                                    \
     .name = "tail", .kind = NW_ARG_STR, .optional = true, .option = true, .choices = "guard|cut|shift|pad|predicate",  \
     .doc = "what happens where the factor does not divide: an if (guard), a nest of its own (cut), a last round that " \
-           "begins earlier and repeats some iterations (shift), a temporary that is computed beyond its end (pad), "   \
+           "begins earlier and repeats some iterations (shift), a temporary that is computed beyond its end (pad; "    \
+           "a copy repeats its last element), "                                                                        \
            "an inner loop that runs as masked vectors (predicate)"                                                     \
   }
 #define STMT(n, d)                                                                                                     \

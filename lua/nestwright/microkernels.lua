@@ -91,12 +91,38 @@ local function others_text(others)
 end
 
 -- What is measured of a kernel: programs, each with the rounds it is run for. All are measured in turn, and again in turn.
-local function entry_of(run, k, field, tail, shared, ...)
-  local s = tiled(run, k, tail, shared)
+local function new_entry(run, k, field, ...)
+  local s = run.schedule
   local key = hashed(table.concat({core.version(), core.schedule_print(s), others_text(run.others), ...}, " "))
-  local entry = {kernel = k, field = field, key = key, rounds = {...}, least = {}}
-  if run.o.again or not is_list(run.all[key], #entry.rounds) then entry.program = s:build {threads = 1} end
-  return entry
+  local made = {kernel = k, field = field, key = key, rounds = {...}, least = {}}
+  if run.o.again or not is_list(run.all[key], #made.rounds) then made.program = s:build {threads = 1} end
+  return made
+end
+
+local function entry_of(run, k, field, tail, shared, ...)
+  tiled(run, k, tail, shared)
+  return new_entry(run, k, field, ...)
+end
+
+-- A strategy of whole tiles only: its one case; nil where it is refused.
+local function beyond(run, kernels, strategy)
+  local s = run.schedule
+  s:checkout(run.base)
+  local ok, cases = pcall(strategies.apply, "microkernels", s, s:loop(run.loop), strategy, kernels)
+  if not ok and not (errors.is_error(cases) and cases.code ~= "interrupt") then error(cases, 0) end
+  return ok and #cases == 1 and cases[1] or nil
+end
+
+-- The last tile lacks a round.
+local function add_beyond(run, kernels, list)
+  for _, strategy in ipairs {"pad", "predicate"} do
+    local case = beyond(run, kernels, strategy)
+    if case then
+      local k = case.pieces[1].kernel
+      run.schedule:checkout(case.version)
+      list[#list + 1] = new_entry(run, k, strategy, math.max(k.rows - 1, 1), MANY * k.rows - 1)
+    end
+  end
 end
 
 local function entries_of(run, kernels)
@@ -106,6 +132,7 @@ local function entries_of(run, kernels)
     if not k.whole then list[#list + 1] = entry_of(run, k, "guarded", "guard", false, math.max(k.rows - 1, 1)) end
     if k.inside and run.o.around then list[#list + 1] = entry_of(run, k, "inside", "cut", true, k.rows, MANY * k.rows) end
   end
+  add_beyond(run, kernels, list)
   return list
 end
 
@@ -128,6 +155,8 @@ local function measure_all(run, list)
   for _, entry in ipairs(list) do if entry.program then run.all[entry.key] = entry.least end end
 end
 
+local FIELDS = {alone = "seconds", inside = "seconds_inside", pad = "seconds_pad", predicate = "seconds_predicate"}
+
 local function first_and_more(one, many) return {first = one, more = math.max((many - one) / (MANY - 1), one / 1000)} end
 
 -- Copies of the kernels with what was measured.
@@ -136,8 +165,7 @@ local function with_seconds(run, kernels, list)
   for n, k in ipairs(kernels) do of[k] = setmetatable({}, {__index = kernels[n]}) end
   for _, entry in ipairs(list) do
     local k, t = of[entry.kernel], run.all[entry.key]
-    if entry.field == "alone" then k.seconds = first_and_more(t[1], t[2]) end
-    if entry.field == "inside" then k.seconds_inside = first_and_more(t[1], t[2]) end
+    if FIELDS[entry.field] then k[FIELDS[entry.field]] = first_and_more(t[1], t[2]) end
   end
   for _, entry in ipairs(list) do
     if entry.field == "guarded" then of[entry.kernel].seconds.guarded = run.all[entry.key][1] end
@@ -185,8 +213,9 @@ end
 local function with_mean(k, parts, key_of)
   local id, by = id_of(k), {}
   for _, part in ipairs(parts) do by[part.key] = part.of[id] end
-  return setmetatable({seconds = mean_times(parts, id, "seconds"), seconds_inside = mean_times(parts, id, "seconds_inside"),
-    at = function(values) return by[key_of(values)] end}, {__index = k})
+  local out = {at = function(values) return by[key_of(values)] end}
+  for _, field in pairs(FIELDS) do out[field] = mean_times(parts, id, field) end
+  return setmetatable(out, {__index = k})
 end
 
 --- Measures kernels at each of the values that the other sizes have in a list of shapes: copies with the mean times, by the weights

@@ -2,6 +2,7 @@
 --- steps of the schedule, judged, shown and undone like others, and every piece is tiled by the kernel that suits it.
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
+local padded = require "nestwright.padded"
 local plans = require "nestwright.plans"
 
 local strategies = {}
@@ -17,6 +18,12 @@ end
 
 -- The name that a loop had before it was copied: of i.tail/jo it is jo.
 local function plain(name) return name:match "[^/]*$" end
+
+-- The loop of a list that is called so, or so and a number, as the loops of a computation whose results are copied out are.
+local function called(loops, name)
+  for _, loop in ipairs(loops) do if plain(loop.name) == name then return loop end end
+  for _, loop in ipairs(loops) do if plain(loop.name):gsub("_%d+$", "") == name then return loop end end
+end
 
 local function stands_around(loops, loop)
   for _, l in ipairs(loops) do if l.name == loop.name then return true end end
@@ -34,7 +41,8 @@ end
 
 --- The loop of this piece that is called so in the nest that was cut.
 function piece:loop(name)
-  for _, loop in ipairs(self:loops()) do if plain(loop.name) == name then return loop end end
+  local loop = called(self:loops(), name)
+  if loop then return loop end
   errors.fail("invalid", nil, "partition: there is no loop %s around %s", name, self.inner.name)
 end
 
@@ -46,16 +54,21 @@ local function is_there(s, loop)
   return false
 end
 
+-- Schedules the piece that has these loops.
+local function settle(x, outer, inner, entry)
+  local p = setmetatable({schedule = x.schedule, outer = outer, inner = inner, kernel = entry.kernel}, piece_meta)
+  x.pieces[#x.pieces + 1] = entry
+  local schedule = x.shared and entry.kernel.inside or entry.kernel.schedule
+  if is_there(x.schedule, inner) then schedule(x.schedule, p) end
+end
+
 -- Tiles a loop by a kernel; the loop over the rest, where there may be one.
 local function tile(x, loop, kernel, tail)
   local n = math.tointeger(loop.extent)
   if n and n < kernel.rows and tail == "cut" then return loop end
   local rounds = loop.extent
   local outer, inner, rest = x.schedule:split(loop, kernel.rows, {tail = tail})
-  local p = setmetatable({schedule = x.schedule, outer = outer, inner = inner, kernel = kernel}, piece_meta)
-  x.pieces[#x.pieces + 1] = {kernel = kernel, rounds = rounds, tail = tail, inner = inner}
-  local schedule = x.shared and kernel.inside or kernel.schedule
-  if is_there(x.schedule, inner) then schedule(x.schedule, p) end
+  settle(x, outer, inner, {kernel = kernel, rounds = rounds, tail = tail, inner = inner})
   return rest, outer
 end
 
@@ -63,10 +76,17 @@ local function largest_up_to(kernels, rows)
   for _, k in ipairs(kernels) do if k.rows <= rows then return k end end
 end
 
+local function largest(kernels) return kernels[1] end
+
+local function own_or_largest(kernels)
+  for _, k in ipairs(kernels) do if not k.whole then return k end end
+  return kernels[1]
+end
+
 -- The first that also does tiles with rounds missing.
 local function partial(kernels)
-  for _, k in ipairs(kernels) do if not k.whole then return k end end
-  errors.fail("invalid", "add one of your own", "partition: all kernels do whole tiles only")
+  local k = own_or_largest(kernels)
+  return not k.whole and k or errors.fail("refused", "add one of your own", "partition: all kernels do whole tiles only")
 end
 
 -- The part before round n of a loop, counted from its begin, and the rest.
@@ -191,9 +211,37 @@ local function single(shared, f)
   end
 end
 
-local function plain_tail(tail, choose)
-  return single(false, function(x, loop, kernels) tile(x, loop, choose and choose(kernels) or kernels[1], tail) end)
+local function with_tail(tail, choose)
+  return function(x, loop, kernels) tile(x, loop, choose(kernels), tail) end
 end
+
+local function plain_tail(tail, choose) return single(false, with_tail(tail, choose)) end
+
+-- The last tile is whole, in a temporary, and what exists of it is copied out.
+local function whole_tiles(tail, choose, copied)
+  return function(x, loop, kernels)
+    local s, k, rounds = x.schedule, choose(kernels), loop.extent
+    local outer, inner, name = padded.tile(s, loop, k.rows, copied)
+    settle(x, outer, inner, {kernel = k, rounds = rounds, tail = tail, inner = inner})
+    if is_there(s, inner) then padded.copy_out(s, name, outer, not copied) end
+  end
+end
+
+-- The first of two ways, and the second where that is refused.
+local function either(first, second)
+  return single(false, function(x, loop, kernels)
+    local s, was = x.schedule, x.schedule:version()
+    local ok, problem = pcall(first, x, loop, kernels)
+    if ok then return end
+    if not errors.is_error(problem) or problem.code ~= "refused" then error(problem, 0) end
+    s:checkout(was)
+    x.pieces = {}
+    second(x, s:loop(x.name), kernels)
+  end)
+end
+
+local pad = either(with_tail("pad", largest), whole_tiles("pad", largest, true))
+local predicate = either(with_tail("predicate", partial), whole_tiles("predicate", own_or_largest, false))
 
 local cut_once = single(true, function(x, loop, kernels)
   local rest = tile(x, loop, kernels[1], "cut")
@@ -274,9 +322,9 @@ strategies.rows = {
     known = by_known_residue},
   {"sizes", "for each residue the tiles whose measured times add up to least, the last ones among them", by_sizes,
     known = by_known_size},
-  {"shift", "the last tile begins earlier and does some rounds again", shifted, known = plain_tail "shift"},
-  {"pad", "the last tile goes beyond the end, in a temporary", plain_tail "pad"},
-  {"predicate", "the last tile runs under masks", plain_tail("predicate", partial)},
+  {"shift", "the last tile begins earlier and does some rounds again", shifted, known = plain_tail("shift", largest)},
+  {"pad", "the last tile goes beyond the end, in a temporary; what it reads of there is the last row, copied", pad},
+  {"predicate", "the last tile runs under masks; one of rows reads the last row again, and stores those that exist", predicate},
 }
 
 local by_name = {}
@@ -398,7 +446,12 @@ function strategies.seconds(cases, given)
   for _, p in ipairs(case.pieces) do
     local full, part = tiles_of(p, given)
     local kernel = p.kernel.at and p.kernel.at(given) or p.kernel
-    if full > 0 then list[#list + 1] = {kernel = kernel, count = full} end
+    local own = kernel["seconds_" .. p.tail]
+    if full > 0 and own then
+      sum = sum + own.first + (full - 1) * own.more
+    elseif full > 0 then
+      list[#list + 1] = {kernel = kernel, count = full}
+    end
     if part then sum = sum + kernel.seconds.guarded end
   end
   return sum + plans.seconds(list, case.shared)

@@ -61,22 +61,6 @@ end
 
 function partition.gemm_kernels() return kernels_of(WIDTH) end
 
---- The same with as many rows as whole tiles have: A is copied with zeros behind it, and so is C back. Its loop over rows, i,
---- is that of whole tiles.
-function partition.padded_gemm(M, rows)
-  local N, K = partition.N, partition.K
-  local whole = (M + rows - 1) // rows * rows
-  local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({N // LANES, K, LANES}, "f32", "B")
-  local k = nw.reduce_axis(K, "k")
-  local padded = nw.compute({whole, K}, function(r, d) return nw.select(nw.lt(r, M), A(r, d), 0) end, "padded")
-  local all = nw.compute({whole, N // LANES, LANES}, function(i, j, v) return nw.sum(padded(i, k) * B(j, k, v), k) end, "all")
-  local s = nw.schedule(nw.compute({M, N // LANES, LANES}, function(r, w, l) return all(r, w, l) end, "C"))
-  local _, lanes = s:split(s:loops(padded)[2], LANES)
-  s:vectorize(lanes)
-  s:vectorize(s:loops("C")[3])
-  return s, partition.gemm_kernel(rows, WIDTH[rows])
-end
-
 --- Two vectors of columns at a time, so that what is read of B for one tile of rows is near for the next.
 function partition.gemm_around(s)
   s:split("j", 2)

@@ -55,14 +55,6 @@ local parts = {}
 
 -- ---- the picker
 
--- Rows of zeros behind those of A, so that whole tiles are right; their results are left behind.
-local function padded_kernel()
-  local M, rows = nw.size("M", {min = 0}), 14
-  local s, kernel = partition.padded_gemm(M, rows)
-  local tiles = strategies.apply("bench", s, s:loop "i", "cut", strategies.kernels("bench", {kernel}))
-  return s:build {threads = 1, versions = strategies.versions(tiles)}
-end
-
 -- Seconds of each kernel for m rows, in turn.
 local function times_at(m, kernels)
   local a, c = arrays(m)
@@ -122,7 +114,6 @@ function parts.picker()
       kernels[#rows] = list:build(row.strategy, {threads = 1})
     end
   end
-  rows[#rows + 1], kernels[#rows + 1] = {strategy = "pad"}, padded_kernel()
   local near, single, names = 0, {}, {}
   for m = 1, 512 do
     local times, chosen = times_at(m, kernels), chosen_at(m, rows)

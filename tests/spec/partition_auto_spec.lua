@@ -51,7 +51,7 @@ local function agrees(f, m)
 end
 
 describe("strategies", function()
-  local legal = {"guard", "cut", "halves", "residues", "sizes", "shift"}
+  local legal = {"guard", "cut", "halves", "residues", "sizes", "shift", "pad", "predicate"}
 
   for _, name in ipairs(legal) do
     for _, shared in ipairs {false, true} do
@@ -78,12 +78,34 @@ describe("strategies", function()
   end
 
   it("what cannot be done is refused, and the schedule is as it was", function()
-    local s = product(nw.size("M", {min = 0}))
+    local M = nw.size("M", {min = 0})
+    local A, W = nw.placeholder({M}, "f32", "A"), nw.placeholder({3}, "f32", "W")
+    local t = nw.reduce_axis(3, "t")
+    local C = nw.compute({M + 2}, function(i)
+      return nw.sum(nw.select(nw.all(nw.ge(i - t, 0), nw.lt(i - t, M)), A(i - t), 0) * W(t), t)
+    end, "C")
+    local s = nw.schedule(C)
     local version = s:version()
-    local ok, problem = pcall(strategies.apply, "test", s, s:loop "i", "pad", kernels(4, 1))
-    assert.is_false(ok)
-    assert.truthy(tostring(problem):find("C is an output", 1, true))
-    assert.equal(version, s:version())
+    for _, name in ipairs {"pad", "predicate"} do
+      local whole = {rows = 4, schedule = function(u, p) u:parallel(p:loop "t") end}
+      local ok, problem = pcall(strategies.apply, "test", s, s:loop "i", name, strategies.kernels("test", {whole}))
+      assert.is_false(ok)
+      assert.truthy(tostring(problem):find("cannot run", 1, true), tostring(problem))
+      assert.equal(version, s:version())
+    end
+  end)
+
+  it("rows beyond the end of an output are computed in a temporary, of what is there", function()
+    for _, name in ipairs {"pad", "predicate"} do
+      local s = product(nw.size("M", {min = 0}))
+      local cases = strategies.apply("test", s, s:loop "i", name, kernels(4, 1))
+      assert.equal(1, #cases)
+      s:checkout(cases[1].version)
+      local text = tostring(s)
+      assert.truthy(text:find("min(", 1, true) and text:find("C_global", 1, true), text)
+      assert.equal(name == "pad", text:find("A_global", 1, true) ~= nil)
+      assert.truthy(s:check():find "agree")
+    end
   end)
 
   it("no condition is left in the main piece", function()
@@ -268,10 +290,13 @@ describe("s:partition_auto", function()
       end
     end
     assert.truthy(names.guard and names.cut and names.sizes and names.pad)
-    assert.truthy(list[names.pad].refused)
-    assert.is_true(refused >= 1 and refused < #list)
+    assert.equal(0, refused)
     assert.equal(0, s:version())
-    assert.truthy((list .. ""):find("refused: cannot split i: C is an output", 1, true))
+    local whole = {kernel(4), kernel(1)}
+    for _, k in ipairs(whole) do k.whole = true end
+    local few = auto {kernels = whole}
+    for _, row in ipairs(few) do assert.equal(row.strategy == "guard", row.refused ~= nil, row.strategy) end
+    assert.truthy((few .. ""):find("refused: partition: all kernels do whole tiles only", 1, true))
   end)
 
   it("takes, builds and dispatches", function()

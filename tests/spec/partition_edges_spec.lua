@@ -48,3 +48,43 @@ describe("edges cut off by partition", function()
     assert.is_true(agree(ours, theirs, a, w))
   end)
 end)
+
+-- Every strategy for every number of rows, with tiles of one's own and, where there are, libxsmm's; and what the bench measures.
+describe("a product of rows that no tile divides", function()
+  local partition = require "_partition"
+  local strategies = require "nestwright.strategies"
+  local K, LANES, TILE = 6, 16, 4
+
+  local function product(M)
+    local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({2, K, LANES}, "f32", "B")
+    local k = nw.reduce_axis(K, "k")
+    return nw.schedule(nw.compute({M, 2, LANES}, function(i, j, v) return nw.sum(A(i, k) * B(j, k, v), k) end, "C"))
+  end
+
+  local function kernels(theirs)
+    local list = {}
+    for rows = 1, TILE do
+      list[rows] = theirs and nw.xsmm.kernel {rows = rows, columns = "v"} or partition.gemm_kernel(rows, 1)
+    end
+    return strategies.kernels("test", list)
+  end
+
+  local function check(name, theirs, plain)
+    local s = product(nw.size("M", {min = 0}))
+    local cases = strategies.apply("test", s, s:loop "i", name, kernels(theirs), partition.gemm_around)
+    local f = s:build {threads = 1, versions = strategies.versions(cases)}
+    for m = 0, 3 * TILE + 1 do
+      local a, b = nw.random({m, K}, "f32", {seed = m + 1}), nw.random({2, K, LANES}, "f32", {seed = 2})
+      assert.is_true(agree(f, plain, a, b), ("%s, M = %d"):format(name, m))
+    end
+  end
+
+  for _, row in ipairs(strategies.rows) do
+    it(row[1] .. " is right for every number of rows up to three tiles and one more", function()
+      local plain = product(nw.size("M", {min = 0})):build {threads = 1}
+      check(row[1], false, plain)
+      local asks = row[1] == "guard" or row[1] == "predicate" -- which no product does
+      if nw.xsmm.available() and not asks then check(row[1], true, plain) end
+    end)
+  end
+end)

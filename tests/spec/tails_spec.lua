@@ -144,6 +144,25 @@ describe("a split with tail = pad", function()
     agrees(s)
   end)
 
+  it("repeats the last element in a copy, and computes a reduction of it beyond its end", function()
+    for _, n in ipairs {1, 7, 8, 9, 13, nw.size("N", {min = 0})} do
+      local A, B = nw.placeholder({n, 6}, "f32", "A"), nw.placeholder({6, 4}, "f32", "B")
+      local k = nw.reduce_axis(6, "k")
+      local C = nw.compute({n, 4}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+      for _, copied in ipairs {true, false} do
+        local s = nw.schedule(C)
+        local stage = s:cache_write(C, "global")
+        local rows = s:loops(stage)[1]
+        local copy = s:cache_read(A, "global", {stage})
+        s:split(s:loops(copy)[1], 8, {tail = "pad"})
+        s:split(rows, 8, {tail = "pad"})
+        if not copied then s:compute_inline(copy) end
+        if n ~= 8 and n ~= 1 then assert.truthy(tostring(s):find("A%[min%("), tostring(s)) end
+        agrees(s)
+      end
+    end
+  end)
+
   it("is refused for outputs, reductions and reads that are not there", function()
     local s = gemm(10, 13, 7)
     untouched(s, function()

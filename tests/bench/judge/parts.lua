@@ -192,6 +192,10 @@ local legal = {
     local _, lanes = s:split("i", 8, {tail = "pad"})
     s:vectorize(lanes)
   end},
+  {"a copy that repeats its last element", map(37), function(s)
+    local copy = s:cache_read("A", "global")
+    s:split(s:loops(copy)[1], 8, {tail = "pad"})
+  end},
   {"padding in the storage of a tile", table_of(100), function(s, Y, X)
     s:split(s:loops(Y)[1], 30)
     s:compute_at(X, s:loops(Y)[1])

@@ -25,6 +25,20 @@ static void compute_at(void **state) {
           'v');
 }
 
+#define NAIVE_READS(n, last)                                                                                           \
+  "  for i in 0.." #n ":\n    block X of X (i = i in 0.." #n "):\n      X[i] = A[min(i, " #last ")]*2.0\n"
+#define WIDE "temp X: f32[72]\nalloc X[0..72]:\n"
+
+// Where elements of a temporary are computed beyond its end, only the others have to be what they were.
+static void reads_that_stop_at_the_end(void **state) {
+  accepts(*state, stages, STAGES TEMP "alloc X[0..64]:\n" NAIVE_READS(64, 63) NAIVE_Y, 'v');
+  accepts(*state, stages, STAGES WIDE NAIVE_READS(72, 63) NAIVE_Y, 'v');
+  refuses(*state, stages, STAGES WIDE NAIVE_READS(72, 62) NAIVE_Y, NW_REFUSE_VALUE, "the same expression");
+  refuses(*state, stages, STAGES WIDE NAIVE_READS(72, 64) NAIVE_Y, NW_REFUSE_BOUNDS, "outside of what is stored of A");
+  refuses(*state, STAGES WIDE NAIVE_READS(72, 63) NAIVE_Y, STAGES WIDE NAIVE_READS(72, 60) NAIVE_Y, NW_REFUSE_VALUE,
+          "the same expression");
+}
+
 static void box_too_small(void **state) {
   const nw_refusal *r = refuses(*state, stages,
                                 STAGES TEMP "for j in 0..62:\n  alloc X[j..j + 3]:\n    for a in 0..2:\n      block X "
@@ -329,6 +343,7 @@ static void first_programs(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       T(compute_at),
+      T(reads_that_stop_at_the_end),
       T(box_too_small),
       T(storage_too_small),
       T(producer_after_consumer),
