@@ -243,14 +243,19 @@ local function columns_around(s)
   s:reorder("j_o", "i", "j_i")
 end
 
+local function batch_kernels()
+  local list = {}
+  for n, rows in ipairs {8, 4, 2, 1} do list[n] = batch_kernel(rows) end
+  return list
+end
+
 lab.batches = {1, 3, 7, 8, 12, 33, 64, 100, 257, 512}
 
 --- The table of strategies for the batch, over the sizes in lab.batches; options go to s:partition_auto.
 function lab.strategies(options)
   local s = batch(nw.size("N", {min = 0}))
-  local o = {loop = "i", kernels = {}, around = columns_around, cost = "model", sizes = {N = lab.batches},
+  local o = {loop = "i", kernels = batch_kernels(), around = columns_around, cost = "model", sizes = {N = lab.batches},
     strategies = {"guard", "cut", "halves", "residues", "sizes", "shift"}}
-  for n, rows in ipairs {8, 4, 2, 1} do o.kernels[n] = batch_kernel(rows) end
   for key, value in pairs(options or {}) do o[key] = value end
   return s:partition_auto(o), s
 end
@@ -262,7 +267,7 @@ lab.parts = {
     why = "17 is four tiles of 4 and one more. Who does the one?"},
   {name = "product", stage = "C", size = 127, tile = LANES, shown = 37, make = product, ways = products, axes = {"i", "j"},
     why = "127 lacks one row and one column of full tiles of 8 by 16, and has rests on two sides."},
-  {name = "convolution", stage = "Y", size = 1024, tile = LANES, shown = 40, make = convolution, ways = convolutions,
+  {name = "convolution", stage = "Y", size = 1024, tile = LANES, shown = 32, make = convolution, ways = convolutions,
     axes = {"x", "r"}, why = "Of each sum only 16 rounds are inside. To ask in all of them is what costs most."},
   {name = "concatenation", stage = "Y", size = 100, tile = 8, shown = 12, make = joined, ways = concatenations,
     axes = {"i", "j"}, why = "Every element is a copy from one of two tensors, and each round asks from which."},
@@ -331,10 +336,10 @@ end
 
 -- ---- the tables
 
---- The pieces of a way on the grid of iterations, small enough to be looked at.
-function lab.picture(part, way)
+--- The pieces of a way on the grid of iterations, small enough to be looked at. width: pixels that the grid may take.
+function lab.picture(part, way, width)
   local s = lab.kernel(part, way, math.max(part.shown, way.least or 0)).schedule
-  return nw.pieces(s, {stage = part.stage, axes = part.axes, title = part.name .. ": " .. way[1]})
+  return nw.pieces(s, {stage = part.stage, axes = part.axes, title = part.name .. ": " .. way[1], width = width})
 end
 
 --- A row: what a way costs.
@@ -355,6 +360,48 @@ function lab.table_of(rows)
       r.all)
   end
   return table.concat(lines, "\n")
+end
+
+local PICTURE = 300 -- pixels of a grid that stands beside another
+
+local function time_of(seconds)
+  if seconds < 1e-7 then return ("%.4g ns"):format(1e9 * seconds) end
+  return ("%.4g us"):format(1e6 * seconds)
+end
+
+local function costs_of(bytes, predicted, measured)
+  return ("%d bytes of code\npredicted %s\nmeasured %s"):format(bytes, time_of(predicted), time_of(measured))
+end
+
+local function figures_of(r)
+  local main = r.main == "-" and "no main piece" or ("%d in the main piece"):format(r.main)
+  return ("%s\nconditions left: %s, %d in all"):format(costs_of(r.bytes, r.predicted, r.measured), main, r.all)
+end
+
+--- The ways of a part side by side: pieces (at the size that is shown), figures and loops; and the rows they come from.
+function lab.compare(part)
+  local rows, columns = {}, {}
+  for n, way in ipairs(part.ways) do
+    rows[n] = lab.row(part, way)
+    columns[n] = {way[1], lab.picture(part, way, PICTURE), figures_of(rows[n]), rows[n].schedule}
+  end
+  return nw.beside(columns, {most = 2}), rows
+end
+
+--- The strategies for the batch at one size, side by side: pieces and loops. Those that cannot be had are left out.
+function lab.compare_batch(n)
+  local columns = {}
+  for _, name in ipairs {"guard", "cut", "halves", "shift"} do
+    local s = batch(n)
+    local list = s:partition_auto {loop = "i", kernels = batch_kernels(), cost = "model", strategies = {name}, measure = true}
+    if not list[1].refused then
+      list:take(1)
+      local figures = costs_of(list[1].code_bytes, list[1].expected, list[1].seconds)
+      local pieces = nw.pieces(s, {axes = {"i", "j"}, title = ("batch of %d: %s"):format(n, name), width = PICTURE})
+      columns[#columns + 1] = {name, pieces, figures, s}
+    end
+  end
+  return nw.beside(columns, {most = 2})
 end
 
 local function show_part(part, folder)

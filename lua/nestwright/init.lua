@@ -41,6 +41,7 @@ require "nestwright.order" (nw)
 require "nestwright.experiment" (nw)
 require "nestwright.nest" (nw)
 require "nestwright.display" (nw)
+require "nestwright.beside" (nw)
 require "nestwright.interact" (nw)
 require "nestwright.help" (nw)
 

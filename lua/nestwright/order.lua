@@ -132,13 +132,25 @@ end
 
 -- ---- the functions
 
-local OPTIONS = {"stage", "axes", "at", "from", "to", "sizes", "title"}
+local OPTIONS = {
+  order = {"stage", "axes", "at", "from", "to", "sizes", "title"},
+  pieces = {"stage", "axes", "at", "from", "to", "sizes", "title", "width"},
+}
+
+local LEAST, LARGEST = 50, 2000 -- pixels
+
+local function check_width(what, width)
+  if width == nil then return nil end
+  local n = sizes.whole(what, width, "width")
+  if n >= LEAST and n <= LARGEST then return n end
+  errors.fail("range", nil, "%s: width: %d pixels is not in %d..%d", what, n, LEAST, LARGEST)
+end
 
 local function check(what, s, options)
   if debug.getmetatable(s) ~= SCHEDULE then
     errors.fail("invalid", nil, "%s: expected a schedule, got %s", what, core.type_name(s))
   end
-  return errors.options(what, options, OPTIONS)
+  return errors.options(what, options, OPTIONS[what])
 end
 
 local WHICH = "stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its "
@@ -153,6 +165,7 @@ local function picture(what, title)
   return function(s, options)
     local o = check(what, s, options)
     local view = view_of(what, s, o)
+    view.width = check_width(what, o.width)
     view.title = errors.expect(what .. ": title", o.title or title, "string")
     return require("nestwright.plots." .. what).make(view)
   end
@@ -167,8 +180,10 @@ return function(nw)
     .. "path, a colour and times of its own; what is visited more than once is hatched. " .. WHICH,
     picture("order", "order of visits"))
 
-  define("pieces", SIGNATURE,
-    "The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name; tiles are outlined. " .. WHICH,
+  define("pieces", SIGNATURE:gsub("title", "width?: integer, title"),
+    "The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name, the main one or the largest without a "
+    .. "hatch; white is where nothing runs. Tiles are outlined; what runs more than once is darker. "
+    .. "width: pixels that the grid may take, 620 unless said. " .. WHICH,
     picture("pieces", "pieces and tiles"))
 
   core.refusal.__index = {}

@@ -7,11 +7,11 @@ local plot = require "nestwright.plots.plot"
 local pieces = {}
 
 local TOP, WIDTH, HEIGHT = 96, 620, 600 -- pixels: where the grid begins, and the most it takes
-local CHARACTER, LINE = 7, 18 -- pixels of a label
+local CHARACTER, LINE, ROOM = 7, 18, 16 -- pixels of a label: of a character, from one to the next, the least for one
 local LEFT, TICKS = 90, 56 -- pixels left of a grid, and of what stands at its rows
 
 -- Light fills, and hatches that tell them apart without colour.
-local FILLS = {0xFFFFFF, 0xCFE3F2, 0xF9D9C6, 0xCDEBDF, 0xF3DDE9, 0xFBE9C2, 0xDDF0FA, 0xE4E4E4, 0xF7F3B0, 0xE6DDF2}
+local FILLS = {0xE6ECF2, 0xCFE3F2, 0xF9D9C6, 0xCDEBDF, 0xF3DDE9, 0xFBE9C2, 0xDDF0FA, 0xE4E4E4, 0xF7F3B0, 0xE6DDF2}
 local HATCHES = {
   false, {4, "#0072B2"}, {5, "#D55E00"}, {1, "#009E73"}, {6, "#CC79A7"}, {7, "#E69F00"}, {2, "#56B4E9"}, {4, "#555555"},
   {5, "#999900"}, {1, "#7B52A8"},
@@ -19,7 +19,10 @@ local HATCHES = {
 
 -- ---- which cells are whose
 
--- The pieces in the order in which they run: {name, cells, tiles}. An instance in two pieces is a cell of both.
+-- Partition's name for the rounds that need no condition.
+local function is_main(p) return p.name:find "%.main" ~= nil end
+
+-- The pieces, {name, cells}: what is called main first, then the larger ones. An instance in two pieces is a cell of both.
 local function pieces_of(view)
   local list, at = {}, {}
   for _, visit in ipairs(view.list) do
@@ -35,20 +38,39 @@ local function pieces_of(view)
       table.insert(p.cells, cell)
     end
   end
-  table.sort(list, function(a, b) return #a.cells > #b.cells end)
+  table.sort(list, function(a, b)
+    local one, other = is_main(a), is_main(b)
+    if one ~= other then return one end
+    return #a.cells > #b.cells
+  end)
   return list
+end
+
+-- Cells of instances that run more than once.
+local function repeated(view)
+  local times, out = {}, {}
+  for _, visit in ipairs(view.list) do
+    local cell = order.cell(view, visit)
+    local key = cell[1] .. " " .. cell[2]
+    times[key] = (times[key] or 0) + 1
+    if times[key] == 2 then out[#out + 1] = cell end
+  end
+  return out
 end
 
 -- ---- colours
 
--- White is the largest piece's alone.
+-- The first, which has no hatch, is the first piece's alone; white is where nothing runs.
 local function style_of(n) return n == 1 and 1 or (n - 2) % (#FILLS - 1) + 2 end
 
-local function fills_of(list)
+local AGAIN = 0xAEBCC9 -- of what runs more than once
+
+local function fills_of(list, again)
   local out = {}
   for n, p in ipairs(list) do
     for _, cell in ipairs(p.cells) do out[#out + 1] = {cell[1], cell[2], FILLS[style_of(n)]} end
   end
+  for _, cell in ipairs(again) do out[#out + 1] = {cell[1], cell[2], AGAIN} end
   return out
 end
 
@@ -89,7 +111,7 @@ end
 
 -- Where the name has room in the piece, to the right or else upright.
 local function room_inside(p, cell)
-  local long, thick = math.ceil((CHARACTER * utf8.len(p.name) + 8) / cell), math.ceil(LINE / cell)
+  local long, thick = math.ceil((CHARACTER * utf8.len(p.name) + 8) / cell), math.ceil(ROOM / cell)
   local at = block_inside(p, long, thick)
   if at then return at end
   at = block_inside(p, thick, long)
@@ -173,12 +195,13 @@ end
 
 -- ---- making
 
-local function caption_of(view, list, tiles)
+local function caption_of(view, list, tiles, again)
   local out = {order.shown_text(view) .. ":"}
   local words = {}
   for n, p in ipairs(list) do words[n] = ("%s %s"):format(p.name, order.count(#p.cells, "instance")) end
   out[#out + 1] = table.concat(words, ", ") .. "."
   if #tiles > 0 then out[#out + 1] = ("%s outlined."):format(order.count(#tiles[#tiles], "tile")) end
+  if #again > 0 then out[#out + 1] = ("Darker: %s more than once."):format(#again == 1 and "1 runs" or #again .. " run") end
   return table.concat(out, " ")
 end
 
@@ -189,22 +212,23 @@ local function room_beside(list)
   return most
 end
 
---- view: as order.make has it.
+--- view: as order.make has it; width: pixels that the grid has, at least 7 for each cell.
 function pieces.make(view)
-  local cell = grid.cell(view.rows, view.columns, WIDTH, HEIGHT)
+  local cell = grid.cell(view.rows, view.columns, view.width or WIDTH, view.width or HEIGHT)
   local list, tiles = pieces_of(view), order.tiles(view, view.list)
+  local again = repeated(view)
   local beside = place_names(list, cell, view.columns.n)
   local left, right = LEFT + room_beside(beside[-1]), math.max(40, room_beside(beside[1]))
   local wide = left + view.columns.n * cell + right
   local f = figure.new {title = view.title, width = math.max(wide, order.width(view.title, view.columns, cell))}
   f:text(f.width / 2, figure.TITLE, order.shown_text(view), {align = "center", size = 10, colour = "#444444"})
   local rect = grid.place(f, {left = left + (f.width - wide) // 2, top = TOP, cell = cell, rows = view.rows,
-    columns = view.columns, fills = fills_of(list), hatches = hatches_of(list), tiles = tiles,
+    columns = view.columns, fills = fills_of(list, again), hatches = hatches_of(list), tiles = tiles,
     borders = order.borders(view, view.list)})
   if view.rows ~= grid.NONE then between_rows(rect, view, beside[-1], cell) end
   draw_inside(f, rect, list, cell)
   for side, names in pairs(beside) do draw_beside(f, rect, names, side, cell) end
-  local caption = caption_of(view, list, tiles)
+  local caption = caption_of(view, list, tiles, again)
   local script, size = f:finish(view.rows == grid.NONE and 46 or 14, caption)
   local columns, rows = order.rows(view)
   return plot.new {caption = caption, script = script, size = size, columns = columns, rows = rows}

@@ -1,0 +1,48 @@
+--- nw.beside: values in columns.
+local nw = require "nestwright"
+local support = require "support"
+
+local function page(...) return nw.beside(...).render "html" end
+
+describe("nw.beside", function()
+  it("has a column for each list, its first value a heading", function()
+    local text = page {{"before", 1, "a < b"}, {"after", 2}}
+    assert.equal(1, select(2, text:gsub("<table>", "")))
+    assert.equal(2, select(2, text:gsub("<th ", "")))
+    assert.equal(4, select(2, text:gsub("<td ", "")))
+    assert.truthy(text:find("a &lt; b", 1, true))
+  end)
+
+  it("begins anew below where there are more than `most`", function()
+    local columns = {}
+    for n = 1, 5 do columns[n] = {("way %d"):format(n), n} end
+    assert.equal(3, select(2, page(columns, {most = 2}):gsub("<table>", "")))
+    assert.equal(1, select(2, page(columns):gsub("<table>", "")))
+  end)
+
+  it("folds loops so that they have room, and draws pictures", function()
+    local s = support.gemm(17, 17, 4)
+    s:split("i", 4, {tail = "cut"})
+    local text = page({{"loops", s}, {"again", s}, {"more", s}, {"most", s}})
+    for line in text:match("<pre>(.-)</pre>"):gmatch "[^\n]+" do
+      local shown = line:gsub("&%w+;", "x")
+      assert.is_true(#shown <= 112 // 4 + 12, line)
+    end
+    if support.have_gnuplot() then assert.truthy(page({{"pieces", nw.pieces(s)}}):find("<img ", 1, true)) end
+  end)
+
+  it("is one value below the other as text", function()
+    local s = support.doubled(4)
+    local text = tostring(nw.beside {{"one", s, 7}, {"two", nw.pieces(s)}})
+    for _, word in ipairs {"one", "for i in 0..4", "7", "two", "4 instances"} do assert.truthy(text:find(word, 1, true), text) end
+    assert.is_nil(text:find("<", 1, true))
+  end)
+
+  it("says what it wants", function()
+    support.fails("there are no columns", "invalid", nw.beside, {})
+    support.fails("expected a table", nil, nw.beside, {{"a"}, "b"})
+    support.fails("is no number of columns", "invalid", nw.beside, {{"a"}}, {most = 0})
+    support.fails("is no number of columns", "invalid", nw.beside, {{"a"}}, {most = "two"})
+    support.fails("unknown option", "invalid", nw.beside, {{"a"}}, {wide = 3})
+  end)
+end)
