@@ -560,6 +560,7 @@ typedef struct nw_sim_opts {
   int line; // bytes, a power of two, of all levels
   bool misses; // how levels are fed: false FULL, true MISSES
   bool conflicts; // tell conflicts from capacity; costs a second, fully associative simulation of each level
+  int part; // only one line in so many comes: as much smaller are the levels whose sets do not matter; 0: all come
 } nw_sim_opts;
 
 typedef struct nw_sim_counts {

@@ -101,6 +101,7 @@ struct nw_calc {
   nw_dtype dtype;
   int64_t i; // INT
   int slot; // VAR
+  nw_form *form; // which is quicker; NULL: it is not affine, or too small to be worth it
   int n;
   nw_calc *arg[3];
 };
@@ -141,6 +142,8 @@ nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e) {
   if (e->op == NW_OP_VAR && (c->slot = nw_name_slot(names, e->name)) < 0) return NULL;
   for (int i = 0; i < e->n; i++)
     if (!(c->arg[i] = nw_calc_of(a, names, e->arg[i]))) return NULL;
+  nw_form form;
+  if (e->n && nw_form_of(a, names, e, &form)) *(c->form = NW_NEW(a, nw_form)) = form;
   return c;
 }
 
@@ -163,6 +166,7 @@ static int64_t binary(nw_op op, int64_t a, int64_t b) {
 }
 
 int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane) {
+  if (c->form) return nw_form_at(c->form, slot) + lane * c->form->step;
   switch (c->op) {
   case NW_OP_INT: return c->i;
   case NW_OP_VAR: return slot[c->slot];

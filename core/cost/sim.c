@@ -49,14 +49,14 @@ bool nw_sim_allowed(nw_ctx *c, const nw_sim_opts *o) {
 static void level_init(nw_sim *k, int i, uint32_t lines) {
   const nw_sim_level *from = &k->o.level[i];
   level *l = &k->level[i];
-  int64_t room = from->bytes / k->o.line;
+  int64_t room = from->bytes / k->o.line, part = k->o.part ? room / k->o.part : room;
   l->full = from->ways == 0 || from->ways == room;
   if (l->full)
-    nw_list_init(&l->list, room, lines);
+    nw_list_init(&l->list, part, lines);
   else
     nw_sets_init(&l->sets, room, from->ways, k->from - 1);
   l->shadowed = k->o.conflicts && !l->full;
-  if (l->shadowed) nw_list_init(&l->shadow, room, lines);
+  if (l->shadowed) nw_list_init(&l->shadow, part, lines);
   l->seen = nw_xcalloc(lines / 64 + 2, sizeof *l->seen);
   l->count = nw_xcalloc((size_t)k->nsites + 1, sizeof *l->count);
 }

@@ -4,10 +4,14 @@
 #include "cost/line_walk.h"
 #include "cost/model.h"
 #include "cost/ready.h"
+#include "cost/sampled.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_SIMULATED = 20000000 }; // accesses: some seconds, one by one
+enum {
+  MOST_SIMULATED = 20000000,
+  MOST_SAMPLED = 100000000
+}; // accesses: some seconds, in all sets or in an eighth of them
 
 // As much of a level as a thread can count on: what others leave of its ways, and of those its part where several share it.
 static nw_sim_level level_of(const nw_machine_level *x, int threads) {
@@ -47,35 +51,52 @@ static bool by_model(nw_ctx *c, nw_traffic *t, const nw_sim_opts *caches, nw_aff
 // ---- by the simulator
 
 typedef struct feeding {
-  nw_sim *sim;
+  nw_sim *all; // NULL: there were too many for it
+  nw_sampled *some; // NULL: it cannot be told from some sets
   int64_t n;
 } feeding;
 
+// Whether the walk is to go on.
 static bool feed(void *env, const nw_ref *ref, int n) {
   feeding *f = env;
-  nw_sim_feed(f->sim, ref, n, NULL);
   f->n += n;
-  return f->n < MOST_SIMULATED;
+  if (f->all && f->n > MOST_SIMULATED) {
+    nw_sim_free(f->all);
+    f->all = NULL;
+  }
+  if (f->all) nw_sim_feed(f->all, ref, n, NULL);
+  if (f->some) nw_sampled_feed(f->some, ref, n);
+  return f->n <= (f->some ? MOST_SAMPLED : MOST_SIMULATED);
 }
 
-static bool too_many(nw_ctx *c) {
-  nw_fail(c, NW_ELIMIT, "Smaller sizes, or a machine whose caches are simple.",
-          "the caches of this program cannot be modelled, and it makes more than %d accesses: too many to simulate",
-          MOST_SIMULATED);
-  return false;
+static void take_counts(nw_traffic *t, const feeding *f, int nlevels) {
+  for (int level = 0; level < nlevels; level++) {
+    t->exact[level] = f->all != NULL;
+    t->error[level] = f->all ? 0 : nw_sampled_error(f->some, level);
+    for (int s = 0; s < nw_walker_sites(t->walker); s++)
+      add_row(t, level, s, f->all ? *nw_sim_site(f->all, level, s) : nw_sampled_site(f->some, level, s));
+  }
+}
+
+static bool too_many(nw_ctx *c, bool some) {
+  return nw_fail(
+      c, NW_ELIMIT, "Smaller sizes, or a machine whose caches are simple.",
+      "the caches of this program cannot be modelled, and it makes more than %d accesses: too many to simulate",
+      some ? MOST_SAMPLED : MOST_SIMULATED);
 }
 
 static bool by_simulator(nw_ctx *c, nw_traffic *t, const nw_sim_opts *caches) {
   const nw_places *places = nw_walker_places(t->walker);
-  feeding f = {.sim = nw_sim_new(c, caches, places->from, places->to, nw_walker_sites(t->walker))};
-  bool ok = f.sim && nw_walk_refs(t->walker, feed, NULL, &f);
-  if (f.sim && !ok && f.n >= MOST_SIMULATED) too_many(c);
-  for (int level = 0; ok && level < caches->nlevels; level++) {
-    t->exact[level] = true;
-    for (int s = 0; s < nw_walker_sites(t->walker); s++) add_row(t, level, s, *nw_sim_site(f.sim, level, s));
-  }
-  t->simulated = true;
-  nw_sim_free(f.sim);
+  int sites = nw_walker_sites(t->walker);
+  feeding f = {.all = nw_sim_new(c, caches, places->from, places->to, sites)};
+  if (f.all && nw_sampled_can(caches)) f.some = nw_sampled_new(c, caches, places->from, places->to, sites);
+  bool ok = f.all && nw_walk_refs(t->walker, feed, NULL, &f);
+  if (ok)
+    take_counts(t, &f, caches->nlevels);
+  else if (f.n > (f.some ? MOST_SAMPLED : MOST_SIMULATED))
+    too_many(c, f.some);
+  nw_sim_free(f.all);
+  nw_sampled_free(f.some);
   return ok;
 }
 

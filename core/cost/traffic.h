@@ -1,5 +1,5 @@
-// What the caches do, by load and store of a program: counted by the model, or by the simulator where the program is no affine
-// nest. Private to cost/.
+// What the caches do, by load and store of a program: counted by the model; where the program is no affine nest by the simulator, of
+// all sets or, where that would take too long, of some. Private to cost/.
 #pragma once
 #include "cost/core.h"
 #include "cost/walker.h"
@@ -16,7 +16,6 @@ typedef struct nw_traffic {
   nw_traffic_row *row; // by level, then site
   bool exact[NW_MAX_LEVELS];
   double error[NW_MAX_LEVELS]; // of an estimate: a part of the misses
-  bool simulated; // access by access
 } nw_traffic;
 
 // What one thread of so many does (0 threads: everything). NULL: a failure.

@@ -29,10 +29,11 @@ local function counts(list)
 end
 
 local function totals(list, level)
-  local t = {misses = 0, written_back = 0}
+  local t = {misses = 0, written_back = 0, asked = 0}
   for _, row in ipairs(list) do
     if row.level == level then
       t.misses, t.written_back = t.misses + row.asked - row.hits, t.written_back + row.written_back
+      t.asked = t.asked + row.asked
     end
   end
   return t
@@ -60,6 +61,21 @@ describe("what s:cost counts", function()
       assert.is_true(exact >= 3 * EACH * 0.9, exact)
     end)
   end
+
+  it("is estimated from some sets where there is too much to simulate, and no affine function to count by", function()
+    local n = 10100000
+    local A = nw.placeholder({1000003}, "f32", "A")
+    local s = nw.schedule(nw.compute({n}, function(i) return A(i * i % 1000003) end, "C"))
+    local how = {conflicts = false, machine = "skylake_x"}
+    local c, simulated = s:cost(how), nw.misses(s, how)
+    for l, level in ipairs(c.levels) do
+      local t = simulated.total[l]
+      assert.is_false(level.exact)
+      assert.is_true(level.error < 0.02, level.error)
+      assert.near(t.asked - t.hits, level.misses, (level.error + 0.001) * (t.asked - t.hits))
+    end
+    assert.equal(simulated.total[1].asked, totals(c.by_access, 1).asked)
+  end)
 
   it("is one thread's share, where loops are parallel", function()
     local shared = 0
