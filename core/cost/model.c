@@ -67,7 +67,8 @@ static nw_answered count_level(nw_asking *q, int level) {
   q->m->exact[level] = true;
   if (q->lines && q->lines->rough) return estimate_level(q, level);
   if (nw_holds_all(q, &of)) return NW_ANSWERED;
-  int64_t most = q->m->accesses / PLAIN < SOME ? SOME : q->m->accesses / PLAIN;
+  int64_t most = q->m->accesses / 5 * 4; // beyond that those are simulated sooner
+  if (most < SOME) most = SOME;
   nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .lines = q->lines};
   nw_answered a = nw_fold_run_of(q, &r, most < q->most ? most : q->most);
   if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
@@ -116,7 +117,8 @@ static nw_answered count_known(nw_asking *q) {
 static nw_answered by_lines(nw_asking *q, bool rough, bool *known, bool *astray) {
   nw_patterns patterns;
   nw_patterns_open(&patterns);
-  nw_lines_of of = {q->m->nsites, q->shape.nregions, q->shape.from, q->shape.to, astray, &patterns};
+  const nw_shaped *x = &q->shape;
+  nw_lines_of of = {q->m->nsites, x->nregions, x->ngrounds, x->ground, x->from, x->to, astray, &patterns};
   nw_fold_run r = {.kind = &nw_lines_kind, .of = &of, .sets = 1, .rough = rough};
   q->shape.jitter = 0;
   nw_answered a = nw_fold_run_of(q, &r, rough ? PLAIN * q->most : SOME / 2);

@@ -19,7 +19,7 @@ nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most) {
   r->roomy = roomy_of(q, r);
   bool done = nw_fold_nest(r);
   q->m->touched += r->touched;
-  return done ? NW_ANSWERED : r->touched > r->most ? NW_TOO_MANY : NW_FAILED;
+  return done ? NW_ANSWERED : r->hopeless || r->touched > r->most ? NW_TOO_MANY : NW_FAILED;
 }
 
 static bool too_many(nw_asking *q) {

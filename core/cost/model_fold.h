@@ -51,7 +51,8 @@ int64_t nw_level_lines(const nw_folder *f); // different ones, up to as many as 
 
 typedef struct nw_lines_of { // everything touched
   int nsites; // a cell each: lines it asked for; one more: accesses
-  int nregions;
+  int nregions, ngrounds;
+  const int *ground; // by region; grounds lie in the order of their numbers
   const int64_t *from, *to; // by region: the lines it may touch
   bool *astray; // is set where something else was touched
   nw_patterns *patterns;

@@ -26,9 +26,9 @@ typedef struct fresh { // a line that came alone
 typedef struct lines_folder {
   nw_folder base;
   const nw_lines_of *of;
-  runs runs, spare;
+  runs runs, spare, placed;
   fresh buffer[BUFFER], sorted[BUFFER];
-  int *begin; // by region, of those sorted
+  int *begin; // by ground, of those sorted
   int nbuffer;
   int64_t recent[RECENT]; // lines it knows of
 } lines_folder;
@@ -111,14 +111,15 @@ static bool in_order(const fresh *x, int n) {
   return true;
 }
 
-// Regions lie in the order of their numbers, and most are gone through upwards: put by region, they need no sorting.
+// Grounds lie in the order of their numbers, and most are gone through upwards: put by ground, they need no sorting.
 static void sort_buffer(lines_folder *f) {
-  int nregions = f->of->nregions;
-  memset(f->begin, 0, ((size_t)nregions + 2) * sizeof *f->begin);
-  for (int i = 0; i < f->nbuffer; i++) f->begin[f->buffer[i].region + 2]++;
-  for (int r = 2; r <= nregions + 1; r++) f->begin[r] += f->begin[r - 1];
-  for (int i = 0; i < f->nbuffer; i++) f->sorted[f->begin[f->buffer[i].region + 1]++] = f->buffer[i];
-  for (int r = 0; r < nregions; r++) {
+  int ngrounds = f->of->ngrounds;
+  const int *ground = f->of->ground;
+  memset(f->begin, 0, ((size_t)ngrounds + 2) * sizeof *f->begin);
+  for (int i = 0; i < f->nbuffer; i++) f->begin[ground[f->buffer[i].region] + 2]++;
+  for (int r = 2; r <= ngrounds + 1; r++) f->begin[r] += f->begin[r - 1];
+  for (int i = 0; i < f->nbuffer; i++) f->sorted[f->begin[ground[f->buffer[i].region] + 1]++] = f->buffer[i];
+  for (int r = 0; r < ngrounds; r++) {
     fresh *x = f->sorted + f->begin[r];
     int n = f->begin[r + 1] - f->begin[r];
     if (!in_order(x, n)) qsort(x, (size_t)n, sizeof *x, by_line);
@@ -155,7 +156,7 @@ static void lines_ask(nw_folder *base, int64_t line, int region, int site, bool 
 static nw_folder *lines_open(const void *of) {
   lines_folder *f = nw_xcalloc(1, sizeof *f);
   f->of = of;
-  f->begin = nw_xcalloc((size_t)f->of->nregions + 2, sizeof *f->begin);
+  f->begin = nw_xcalloc((size_t)f->of->ngrounds + 2, sizeof *f->begin);
   memset(f->recent, 0xff, sizeof f->recent);
   nw_counting_open(&f->base.count, f->of->nsites + 1);
   return &f->base;
@@ -166,6 +167,7 @@ static void lines_free(nw_folder *base) {
   nw_counting_close(&base->count);
   free(f->runs.at);
   free(f->spare.at);
+  free(f->placed.at);
   free(f->begin);
   free(f);
 }
@@ -178,18 +180,37 @@ static void lines_clear(nw_folder *base) {
   memset(f->recent, 0xff, sizeof f->recent);
 }
 
-static void lines_apply(nw_folder *base, const nw_fold *from, const int64_t *origin) {
-  lines_folder *f = (lines_folder *)base;
-  const lines_fold *x = (const lines_fold *)from;
-  flush(f);
-  begin_merge(f);
-  int i = 0;
-  for (int k = 0; k < x->runs.n; k++) {
-    run r = x->runs.at[k];
+static int by_from(const void *a, const void *b) {
+  const run *x = a, *y = b;
+  return x->from < y->from ? -1 : x->from > y->from;
+}
+
+// Regions on one ground may lie the other way round.
+static void place(lines_folder *f, const runs *x, const int64_t *origin) {
+  runs *to = &f->placed;
+  if (to->cap < x->n) {
+    to->cap = 2 * x->n;
+    to->at = nw_xrealloc(to->at, (size_t)to->cap * sizeof *to->at);
+  }
+  to->n = x->n;
+  bool ordered = true;
+  for (int k = 0; k < x->n; k++) {
+    run r = x->at[k];
     r.from += origin[r.region];
     r.to += origin[r.region];
-    i = merge_run(f, i, r);
+    ordered = ordered && (!k || to->at[k - 1].from < r.from);
+    to->at[k] = r;
   }
+  if (!ordered) qsort(to->at, (size_t)to->n, sizeof *to->at, by_from);
+}
+
+static void lines_apply(nw_folder *base, const nw_fold *from, const int64_t *origin) {
+  lines_folder *f = (lines_folder *)base;
+  flush(f);
+  place(f, &((const lines_fold *)from)->runs, origin);
+  begin_merge(f);
+  int i = 0;
+  for (int k = 0; k < f->placed.n; k++) i = merge_run(f, i, f->placed.at[k]);
   end_merge(f, i);
 }
 

@@ -2,13 +2,15 @@
 #include "cost/model_rounds.h"
 #include <stdlib.h>
 
-// A loop does the same where it runs the same iterations and its regions lie alike: to the byte within a line, and where lines
-// go to sets, as many sets apart.
-static int key_of(nw_run *e, const nw_shape *l, int64_t *key) {
+// A loop does the same where it runs the same iterations and its regions lie alike: to the byte within a line, where lines go to
+// sets as many sets apart, and on one ground as far from each other, or apart.
+static int key_of(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key) {
   int n = 0;
   int64_t line0 = 0;
   key[n++] = l->id;
   for (int i = 0; i < l->napart; i++) key[n++] = nw_linear_at(&l->apart[i], e->val, l->depth);
+  for (int i = 0; i < l->nrivals; i++)
+    if (!l->rivals[i].known) key[n++] = nw_shape_between(l, &l->rivals[i], e->val, e->job->line, first, rounds);
   for (int i = 0; i < l->nanchors; i++) {
     int64_t at = nw_run_address(e, l->anchor[i].region, &l->anchor[i].at, l->depth), line = at >> e->shift,
             sets = nw_run_sets(e);
@@ -48,6 +50,7 @@ static void keep(nw_run *e, int64_t *key, int n, uint64_t hash, nw_fold *x) {
 static nw_fold *fold_whole(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
   bool same, shared = l->parallel && e->job->share.threads;
   if (shared || !l->uniform || nw_run_end_of_class(e, l, first, 0, rounds, &same) < rounds || !same) return NULL;
+  if (nw_run_end_apart(e, l, first, 0, rounds, &same) < rounds || !same) return NULL;
   int64_t until;
   return rounds % nw_run_period(e, l, nw_run_sets(e)) ? NULL : nw_run_fold_alike(e, l, first, 0, rounds, &until);
 }
@@ -74,7 +77,7 @@ static int64_t lines_of(const nw_run *e, const int64_t *key, int n, uint64_t has
 
 nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
   int64_t rounds = (last - first) / l->step + 1;
-  int n = key_of(e, l, e->key);
+  int n = key_of(e, l, first, rounds, e->key);
   uint64_t hash = hash_of(e->key, n);
   nw_known *k = slot_of(e, e->key, n, hash);
   if (k->fold) return k->fold;

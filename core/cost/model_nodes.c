@@ -53,13 +53,24 @@ static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
+// Would all rounds of a loop take far longer than may be, if the rest were like the first of them? Some rest will be known.
+static bool is_hopeless(const nw_run *e, int64_t touched, int64_t rounds, int64_t all) {
+  enum { FIRST = 16, SURE = 4 };
+  if (rounds < FIRST || rounds & (rounds - 1) || e->room || e->job->rough || e->accesses >= 0) return false;
+  return (double)(e->job->touched - touched) / (double)rounds * (double)all > SURE * (double)e->job->most;
+}
+
 // Rounds from..to one after the other. `first` is the value of the loop in round 0.
 void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   if (e->job->rough && to - from > 4 * SAMPLES && !l->flat) {
     run_some(e, l, first, from, to, f);
     return;
   }
-  for (int64_t t = from; t < to && !e->stop; t++) run_round(e, l, first, t, f);
+  int64_t was = e->job->touched;
+  for (int64_t t = from; t < to && !e->stop; t++) {
+    run_round(e, l, first, t, f);
+    if (is_hopeless(e, was, t - from + 1, to - from)) e->stop = e->job->hopeless = true;
+  }
 }
 
 // The one loop inside of a loop, and nothing else. NULL: there is more, or it is elsewhere: in a loop that does not count from 0
@@ -133,10 +144,25 @@ int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t
   return in + 1;
 }
 
+// An estimate leaves out rounds, and does not ask which of them meet.
+int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *apart) {
+  int line = e->job->line;
+  *apart = !l->drifts || (!e->job->rough && nw_shape_apart(l, e->val, line, first, from, from + 1));
+  if (!*apart) return e->job->rough ? to : from + 1;
+  if (!l->drifts || nw_shape_apart(l, e->val, line, first, from, to)) return to;
+  int64_t in = from + 1, out = to;
+  while (out - in > 1) {
+    int64_t mid = in + (out - in) / 2;
+    *(nw_shape_apart(l, e->val, line, first, from, mid) ? &in : &out) = mid;
+  }
+  return in;
+}
+
 void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   while (from < to && !e->stop) {
-    bool same;
+    bool same, apart = true;
     int64_t until = nw_run_end_of_class(e, l, first, from, to, &same);
+    if (same) until = nw_run_end_apart(e, l, first, from, until, &apart), same = apart;
     (same ? run_alike : nw_run_each)(e, l, first, from, until, f);
     from = until;
   }

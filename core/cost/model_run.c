@@ -25,7 +25,7 @@ nw_folder *nw_run_take(nw_run *e) {
 void nw_run_give(nw_run *e, nw_folder *f) { nw_vec_push(&e->folders, f); }
 
 int64_t nw_run_address(const nw_run *e, int region, const nw_linear *f, int depth) {
-  return nw_linear_at(f, e->val, depth) + e->job->nest->jitter * region;
+  return nw_linear_at(f, e->val, depth) + e->job->nest->jitter * e->job->nest->ground[region];
 }
 
 // The lines in which the regions of a loop are in one of its rounds.
@@ -58,7 +58,7 @@ void nw_run_drop(nw_run *e, nw_fold *x) {
 
 static void most_room(const nw_shape *s, int *key, int *facts) {
   if (s->kind == NW_AFFINE_LOOP) {
-    int n = 1 + s->napart + s->nanchors + nw_shape_key_room(s), m = nw_shape_facts(s);
+    int n = 1 + s->napart + s->nrivals + s->nanchors + nw_shape_key_room(s), m = nw_shape_facts(s);
     if (n > *key) *key = n;
     if (m > *facts) *facts = m;
   }

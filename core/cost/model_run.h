@@ -21,6 +21,7 @@ typedef struct nw_fold_run {
   const struct nw_fold_run *lines; // of a level: how many lines each loop touches; NULL: not known
   // out
   int64_t touched;
+  bool hopeless; // it gave up before it had made so many touches
   nw_tallies tallies;
   nw_fold *fold; // of everything, its lines counted from 0
   struct nw_run *run; // that made it, for others to ask

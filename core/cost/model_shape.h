@@ -1,5 +1,6 @@
-// An affine nest made ready for the model: loops that count from 0 by 1, arrays that share lines as one region, and of each loop
-// what its iterations depend on. Private to the model.
+// An affine nest made ready for the model: loops that count from 0 by 1, regions, and of each loop what its iterations depend on.
+// Arrays that share lines are one ground. References to it that move alike, wherever loops are around several of them, are a
+// region; regions on one ground are apart as long as no line is touched by both. Private to the model.
 #pragma once
 #include "cost/affine.h"
 
@@ -32,7 +33,17 @@ typedef struct nw_anchor {
   int region;
   nw_linear at; // address; of loops around
   int64_t move; // what a round of the loop adds, of every reference to the region
+  int64_t lo, hi; // bytes behind that between which all its references stay in a round
 } nw_anchor;
+
+typedef struct nw_rivals { // two anchors, of regions on the same ground
+  int a, b;
+  bool drift; // rounds move them by different bytes
+  nw_linear apart; // how far a is from b; of loops around
+  bool known; // always as far
+  int64_t wide; // bytes of a row, a step of the loop or of one inside, or 0; where in rows each is, from its anchor on
+  int64_t lo[2], hi[2];
+} nw_rivals;
 
 typedef struct nw_access_form {
   int region, site, bytes;
@@ -61,6 +72,9 @@ struct nw_shape {
   bool uniform; // all references to a region move alike
   int nanchors;
   nw_anchor *anchor;
+  bool drifts; // some rivals do
+  int nrivals;
+  nw_rivals *rivals;
   int napart; // of loops around: how references to one region lie apart, where that changes
   nw_linear *apart;
   int nkeys, nclasses; // what its rounds depend on around it; what depends on the number of the round
@@ -78,8 +92,9 @@ struct nw_shape {
 typedef struct nw_shaped {
   nw_arena *arena;
   nw_shape *root;
-  int depth, nloops, nregions, nsites;
-  int64_t *from, *to; // by region: lines
+  int depth, nloops, nregions, ngrounds, nsites;
+  int64_t *from, *to; // by region: lines of its ground
+  int *ground; // by region: what it lies on
   int64_t jitter; // bytes by which a region is moved against the one before, in estimates
 } nw_shaped;
 
@@ -90,6 +105,13 @@ int64_t nw_linear_at(const nw_linear *f, const int64_t *val, int depth);
 // The first and last value of a loop, where those around it have theirs.
 void nw_shape_bounds(const nw_shape *loop, const int64_t *val, int64_t *first, int64_t *last);
 bool nw_shape_holds(const nw_shape *guard, const int64_t *val);
+
+int64_t nw_shape_rest(int64_t bytes, int64_t wide); // what is left of rows of so many bytes, the nearest to 0
+// Are the regions of a loop that move by different bytes apart in all rounds from..to-1, the first value being that of round 0?
+bool nw_shape_apart(const nw_shape *loop, const int64_t *val, int line, int64_t first, int64_t from, int64_t to);
+// How far two regions are from each other, as far as it matters for so many rounds: INT64_MIN where they are apart.
+int64_t nw_shape_between(const nw_shape *loop, const nw_rivals *r, const int64_t *val, int line, int64_t first,
+                         int64_t rounds);
 
 // What a run of the loop depends on, besides where its regions lie, as numbers: put behind `key`, which has room. Equal ones mean
 // equal runs.
