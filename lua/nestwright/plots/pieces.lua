@@ -19,8 +19,18 @@ local HATCHES = {
 
 -- ---- which cells are whose
 
--- Partition's name for the rounds that need no condition.
-local function is_main(p) return p.name:find "%.main" ~= nil end
+-- Partition's names for the rounds that need no condition: i.main, and where tiles were made of these, i.main_o; in each loop.
+local function is_main(p)
+  local found = false
+  for part in p.name:gmatch "[^/]+" do
+    if part:find "%.main$" or part:find "%.main_%w*$" then
+      found = true
+    elseif part:find(".", 1, true) then
+      return false
+    end
+  end
+  return found
+end
 
 -- The pieces, {name, cells}: what is called main first, then the larger ones. An instance in two pieces is a cell of both.
 local function pieces_of(view)
