@@ -443,7 +443,7 @@ NW_API const nw_region *nw_log_region(const nw_log *l, int64_t i);
 NW_API int64_t nw_log_lost(const nw_log *l); // spans and regions there was no room for
 NW_API int nw_log_loops(const nw_log *l);
 NW_API const char *nw_log_loop(const nw_log *l, int i); // its name; NULL: not known
-NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm", "versions"
+NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm", "c", "versions"
 // Writes a shared library (path ends in .so) with the kernel as a plain C function, and its header beside it. Needs a C
 // compiler; the code is for this machine's processor.
 NW_API bool nw_kernel_export(nw_kernel *k, const char *path);

@@ -1,6 +1,7 @@
 // Inside codegen/c*: a C text in the making.
 #pragma once
 #include "codegen/codegen.h"
+#include "ir/choose.h"
 
 // Small functions that C lacks, one per dtype where that matters; only those used are written out (c_helpers.c).
 typedef enum nwt_helper {
@@ -40,6 +41,11 @@ void nwt_end(nwt *g);
 void nwt_describe(nwt *g, nw_str *out); // what the function takes and returns
 void nwt_prototype(nwt *g, nw_str *out);
 void nwt_check_sizes(nwt *g);
+
+// c_versions.c: one function of several. g is that which chooses; the others are begun.
+void nwt_name_versions(nwt *g, int n, nwt *version);
+void nwt_choose(nwt *g, int n, const nwt *version, const nw_choices *t); // its body
+void nwt_use_all(nwt *g, int n, const nwt *version); // g's helpers are those of all
 
 void nwt_expr(nwt *g, const nw_expr *e);
 void nwt_stmt(nwt *g, const nw_stmt *s);

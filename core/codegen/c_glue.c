@@ -59,24 +59,38 @@ static void workspace(nwt *g, int i) {
              each ? " * (size_t)threads" : "");
 }
 
-static char *source(nwt *g, const char *entry) {
-  nw_str all = {0};
+// The function that makes the frame of version i.
+static void function(nwt *g, int i, bool checked, nw_str *all) {
+  nw_str frame_words = {0};
+  if (checked) nwt_check_sizes(g);
+  for (int k = 0; k < g->exec->nstorage; k++) workspace(g, k);
+  words(g, &frame_words);
+  nw_str_fmt(all, "NW_HIDDEN void " NW_ENTRY_SYMBOL "(nw_frame *f);\n\n%s", i, checked ? "" : "static ");
+  nwt_prototype(g, all);
+  nw_str_fmt(all, " {\n  int bad = 0, threads = omp_get_max_threads();\n%s%s", frame_words.s, g->out.s ? g->out.s : "");
+  nw_str_fmt(all, "  nw_frame f = {params, sizes, work, stride, threads, 0, \"%s\"};\n", g->kernel);
+  nw_str_fmt(all, "  if (!bad) " NW_ENTRY_SYMBOL "(&f);\n", i);
+  nw_str_fmt(all, "  for (int i = 0; i < %d; i++) free(work[i]);\n  return bad;\n}\n", g->p->nbuffers);
+  nw_str_free(&frame_words);
+}
+
+static char *source(nwt *g, int n, nwt *version, const nw_choices *t) {
+  nw_str all = {0}, functions = {0};
+  for (int i = 0; i < n; i++) function(&version[i], i, n == 1, &functions);
+  if (n > 1) {
+    nwt_choose(g, n, version, t);
+    nw_str_add(&functions, "\n");
+    nwt_prototype(g, &functions);
+    nw_str_add(&functions, g->out.s);
+  }
   nw_str_add(&all, "#define _POSIX_C_SOURCE 200112L\n");
   nw_str_add(&all, nwt_includes);
   nw_str_add(&all, "#include <omp.h>\n\n");
   nw_str_add(&all, frame);
-  nw_str_fmt(&all, "NW_HIDDEN void %s(nw_frame *f);\n\n", entry);
-  nwt_check_sizes(g);
-  for (int i = 0; i < g->exec->nstorage; i++) workspace(g, i);
-  nw_str body = {0};
-  words(g, &body);
+  nwt_use_all(g, n, version);
   nwt_helpers(g, &all);
-  nwt_prototype(g, &all);
-  nw_str_fmt(&all, " {\n  int bad = 0, threads = omp_get_max_threads();\n%s%s", body.s, g->out.s ? g->out.s : "");
-  nw_str_fmt(&all, "  nw_frame f = {params, sizes, work, stride, threads, 0, \"%s\"};\n", g->kernel);
-  nw_str_fmt(&all, "  if (!bad) %s(&f);\n  for (int i = 0; i < %d; i++) free(work[i]);\n  return bad;\n}\n", entry,
-             g->p->nbuffers);
-  nw_str_free(&body);
+  nw_str_add(&all, functions.s);
+  nw_str_free(&functions);
   return nw_str_take(&all);
 }
 
@@ -90,17 +104,19 @@ static char *header(nwt *g) {
   return nw_str_take(&all);
 }
 
-bool nw_c_glue(const nw_exec *e, const char *entry, nw_glue *out) {
-  nwt g;
-  nwt_begin(&g, e);
-  *out = (nw_glue){.header = header(&g)};
-  out->source = source(&g, entry);
-  out->function = nw_xstrdup(g.kernel);
-  bool good = !g.failed;
-  nwt_end(&g);
+bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out) {
+  nwt *version = nw_xcalloc((size_t)n, sizeof *version), chooser;
+  nwt_begin(&chooser, e[n - 1]);
+  for (int i = 0; i < n; i++) nwt_begin(&version[i], e[i]);
+  if (n > 1) nwt_name_versions(&chooser, n, version);
+  *out = (nw_glue){.header = header(&chooser)};
+  out->source = source(&chooser, n, version, t);
+  bool good = !chooser.failed;
+  for (int i = 0; i < n; i++) good = good && !version[i].failed, nwt_end(&version[i]);
+  nwt_end(&chooser);
+  free(version);
   if (good) return true;
   free(out->source);
   free(out->header);
-  free(out->function);
   return false;
 }

@@ -43,8 +43,10 @@ static void shape(nw_str *out, const nw_buffer *b) {
   }
 }
 
+#define UNSAFE "// unsafe: steps of its schedule that were not judged: %d\n"
+
 void nwt_describe(nwt *g, nw_str *out) {
-  if (g->p->unsafe) nw_str_fmt(out, "// unsafe: steps of its schedule that were not judged: %d\n", g->p->unsafe);
+  if (g->p->unsafe) nw_str_fmt(out, UNSAFE, g->p->unsafe);
   nw_str_fmt(out, "// Made by Nestwright " NW_VERSION ". Row-major tensors, none overlapping another:\n");
   for (int i = 0; i < g->p->nbuffers; i++) {
     const nw_buffer *b = g->p->buffer[i];
@@ -144,12 +146,27 @@ const char nwt_includes[] = "#include <math.h>\n#include <stdint.h>\n#include <s
 static const char openmp[] = "#ifdef _OPENMP\n#include <omp.h>\n#else\n#define omp_get_thread_num() 0\n"
                              "#define omp_get_max_threads() 1\n#endif\n";
 
-static char *whole(nwt *g) {
+static bool any_parallel(int n, const nwt *g) {
+  bool any = false;
+  for (int i = 0; i < n; i++) any |= g[i].exec->parallel;
+  return any;
+}
+
+// g: the function that is called. Versions of it come before.
+static char *whole(nwt *g, int n, nwt *version) {
   nw_str head = {0};
   nwt_describe(g, &head);
   nw_str_add(&head, nwt_includes);
-  if (g->exec->parallel) nw_str_add(&head, openmp);
+  if (g->exec->parallel || any_parallel(n, version)) nw_str_add(&head, openmp);
+  nwt_use_all(g, n, version);
   nwt_helpers(g, &head);
+  for (int i = 0; i < n; i++) {
+    nw_str_add(&head, "\n");
+    if (version[i].p->unsafe && g->p->unsafe != version[i].p->unsafe) nw_str_fmt(&head, UNSAFE, version[i].p->unsafe);
+    nw_str_add(&head, "static ");
+    nwt_prototype(&version[i], &head);
+    nw_str_add(&head, version[i].out.s);
+  }
   nw_str_add(&head, "\n");
   nwt_prototype(g, &head);
   nw_str_add(&head, g->out.s);
@@ -172,15 +189,51 @@ void nwt_end(nwt *g) {
   nw_vec_free(&g->ir);
 }
 
+static bool begin_all(int n, const nw_program *const *p, nwt *g) {
+  for (int i = 0; i < n; i++) {
+    nw_exec *e = nw_lower_loops(p[i]);
+    if (!e) return false;
+    nwt_begin(&g[i], e);
+  }
+  return true;
+}
+
+static void end_all(int n, nwt *g) {
+  for (int i = 0; i < n; i++) {
+    nw_exec *e = (nw_exec *)g[i].exec;
+    if (!e) continue;
+    nwt_end(&g[i]);
+    nw_exec_release(e);
+  }
+}
+
 char *nw_program_c(nw_ctx *c, const nw_program *p) {
   (void)c;
-  nw_exec *e = nw_lower_loops(p);
-  if (!e) return NULL;
-  nwt g;
-  nwt_begin(&g, e);
-  function(&g);
-  char *text = g.failed ? NULL : whole(&g);
-  nwt_end(&g);
-  nw_exec_release(e);
+  nwt g = {0};
+  char *text = NULL;
+  if (begin_all(1, &p, &g)) {
+    function(&g);
+    text = g.failed ? NULL : whole(&g, 0, NULL);
+  }
+  end_all(1, &g);
+  return text;
+}
+
+char *nw_versions_c(int n, const nw_program *const *p, const nw_choices *t) {
+  nwt *g = nw_xcalloc((size_t)n, sizeof *g), chooser = {0};
+  char *text = NULL;
+  bool good = begin_all(n, p, g) && begin_all(1, &p[n - 1], &chooser);
+  if (good) nwt_name_versions(&chooser, n, g);
+  for (int i = 0; i < n && good; i++) {
+    function(&g[i]);
+    good = !g[i].failed;
+  }
+  if (good) {
+    nwt_choose(&chooser, n, g, t);
+    text = chooser.failed ? NULL : whole(&chooser, n, g);
+  }
+  end_all(n, g);
+  end_all(1, &chooser);
+  free(g);
   return text;
 }

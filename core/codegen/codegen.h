@@ -2,6 +2,7 @@
 // module nestwright-jit, opened at the first compile, so nothing here names an LLVM type.
 #pragma once
 #include "interp/interp.h"
+#include "ir/choose.h"
 #include "ir/intrinsic.h"
 
 // ABI of a generated kernel. params[i]: data of parameter i. sizes[i]: symbolic sizes. work[i]: workspace of buffer i
@@ -40,8 +41,11 @@ bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // false with
 #define NW_PARALLEL_SYMBOL "nw_parallel_for"
 
 // What a kernel needs to live outside of a session, as C (c_glue.c): a function with the prototype of the C view that makes
-// the frame and calls `entry`, the parallel loop on OpenMP, and the header. Heap; NULL and a diagnostic on failure.
+// the frame and calls the entry, the parallel loop on OpenMP, and the header. Of several versions there is such a function
+// each, and one that chooses. Heap; NULL and a diagnostic on failure.
+#define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // of version i, from 0
 typedef struct nw_glue {
-  char *source, *header, *function;
+  char *source, *header;
 } nw_glue;
-bool nw_c_glue(const nw_exec *e, const char *entry, nw_glue *out);
+bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out); // t: of more than one
+char *nw_versions_c(int n, const nw_program *const *p, const nw_choices *t); // as nw_program_c

@@ -277,7 +277,8 @@ static void read_version(const maker *x, int number, int n, const nw_expr *const
   for (int i = 0; i < n; i++) add_parts(x, fact[i], out);
 }
 
-void nw_choices_make(nw_choices *t, nw_pool *pool, int nsizes, const char *const *size, int n, const nw_case *from) {
+void nw_choices_make(nw_choices *t, nw_pool *pool, int nsizes, const char *const *size, int n,
+                     const nw_version_facts *from) {
   maker x = {.t = t, .pool = pool, .nsizes = nsizes, .size = size};
   version *all = nw_xcalloc((size_t)n, sizeof *all), **list = nw_xcalloc((size_t)n, sizeof *list);
   x.lo = nw_xcalloc((size_t)nsizes + 1, sizeof *x.lo);

@@ -27,13 +27,14 @@ typedef struct nw_choices {
   int *next;
 } nw_choices;
 
-typedef struct nw_case {
+typedef struct nw_version_facts {
   int nfacts;
   const nw_expr *const *fact;
-} nw_case;
+} nw_version_facts;
 
 // Facts are in sizes alone. Those of the last case count for nothing.
-void nw_choices_make(nw_choices *t, nw_pool *pool, int nsizes, const char *const *size, int n, const nw_case *version);
+void nw_choices_make(nw_choices *t, nw_pool *pool, int nsizes, const char *const *size, int n,
+                     const nw_version_facts *version);
 void nw_choices_free(nw_choices *t);
 int nw_choices_depth(const nw_choices *t); // questions at most
 char *nw_choices_show(const nw_choices *t, const char *const *size); // heap

@@ -40,13 +40,13 @@ nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes) {
 }
 
 // What a case assumes beyond what all do.
-static nw_case own_facts(const nw_kernel *k, int i) {
+static nw_version_facts own_facts(const nw_kernel *k, int i) {
   const nw_formals *f = &k->one[i]->formals;
-  return (nw_case){f->nfacts - k->formals.nfacts, f->fact + k->formals.nfacts};
+  return (nw_version_facts){f->nfacts - k->formals.nfacts, f->fact + k->formals.nfacts};
 }
 
 static void make_choices(nw_kernel *k) {
-  nw_case *all = nw_xcalloc((size_t)k->ncases, sizeof *all);
+  nw_version_facts *all = nw_xcalloc((size_t)k->ncases, sizeof *all);
   for (int i = 0; i < k->ncases; i++) all[i] = own_facts(k, i);
   nw_choices_make(&k->choices, k->exec->p->pool, k->formals.nsizes, k->formals.size, k->ncases, all);
   free(all);
@@ -93,7 +93,7 @@ double nw_kernel_dispatch_seconds(nw_kernel *k, int n, nw_array *const *args) {
 // The condition under which case i is run, as text; heap.
 char *nw_kernel_condition(const nw_kernel *k, int i) {
   nw_str s = {0};
-  nw_case c = own_facts(k, i);
+  nw_version_facts c = own_facts(k, i);
   for (int j = 0; j < c.nfacts; j++) {
     if (j) nw_str_add(&s, " and ");
     nw_expr_print(&s, c.fact[j]);

@@ -74,6 +74,7 @@ nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o) {
   if (!small_enough(c, e)) return nw_exec_release(e), NULL;
   nw_kernel *k = nw_kernel_new(c, e, thread_count(e, o->threads));
   if (!generate(k, o)) return nw_kernel_release(k), NULL;
+  k->source = nw_program_retain(p);
   k->compile_ms = (nw_now() - start) * 1e3;
   return k;
 }
@@ -91,6 +92,7 @@ void nw_kernel_release(nw_kernel *k) {
   nw_choices_free(&k->choices);
   nw_formals_free(&k->formals);
   nw_exec_release(k->exec);
+  if (k->source) nw_program_release(k->source);
   free(k->sizes);
   free(k->params);
   free(k->work);
@@ -156,7 +158,17 @@ static char *texts_of_cases(nw_kernel *k, const char *what) {
   return nw_str_take(&b);
 }
 
+static char *c_of(nw_kernel *k) {
+  if (!k->ncases) return nw_program_c(k->ctx, k->source);
+  const nw_program **p = nw_xcalloc((size_t)k->ncases, sizeof *p);
+  for (int i = 0; i < k->ncases; i++) p[i] = k->one[i]->source;
+  char *text = nw_versions_c(k->ncases, p, &k->choices);
+  free(p);
+  return text;
+}
+
 char *nw_kernel_text(nw_kernel *k, const char *what) {
+  if (!strcmp(what, "c")) return c_of(k);
   if (!strcmp(what, "versions"))
     return k->ncases ? nw_choices_show(&k->choices, k->formals.size) : nw_xstrdup("version 1\n");
   return k->ncases ? texts_of_cases(k, what) : text_of_one(k, what);

@@ -8,6 +8,7 @@ struct nw_kernel {
   int refs;
   nw_ctx *ctx;
   nw_exec *exec; // counted
+  nw_program *source; // counted, to be shown as C; NULL: of several
   nw_formals formals;
   nw_machine_code *code;
   nw_entry entry;

@@ -256,7 +256,8 @@ static const nwl_row kernel_methods[] = {
     {"params", kernel_params, "(self: nw.kernel): {name: string, output: boolean}[]",
      "Its parameters: inputs, then outputs."},
     {"export", kernel_export, "(self: nw.kernel, path: string): nw.kernel",
-     "Writes a shared library, \"gemm.so\", with the kernel as a plain C function, and gemm.h beside it: pointers to "
+     "Writes a shared library, \"gemm.so\", with the kernel, all its versions, as a plain C function, and gemm.h "
+     "beside it: pointers to "
      "row-major data, symbolic sizes first; 0 is success. Needs a C compiler; the code is for this machine's "
      "processor."},
     {NULL, NULL, NULL, NULL},

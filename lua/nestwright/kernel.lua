@@ -202,7 +202,7 @@ local function outputs_list(what, outputs)
   return errors.expect(what, outputs, "table")
 end
 
-local KERNEL_VIEWS = {lowered = true, llvm = true, asm = true, versions = true}
+local KERNEL_VIEWS = {lowered = true, llvm = true, asm = true, c = true, versions = true}
 
 return function(nw)
   local define = rows.definer(nw, "nw")
@@ -236,12 +236,12 @@ return function(nw)
     .. "(interquartile range over the median), repetitions, threads, machine, and the samples, in seconds.", time_kernel)
 
   kernel_method("show", "(self: nw.kernel, what?: string): nw.view",
-    "The kernel's code: 'lowered', 'llvm' or 'asm'; 'versions': which of several "
+    "The kernel's code: 'lowered', 'llvm', 'asm' or 'c'; 'versions': which of several "
     .. "a call runs, as the tree of questions about its sizes.",
     function(kernel, what)
       what = what or "lowered"
       if not KERNEL_VIEWS[what] then
-        errors.fail("invalid", "views are lowered, llvm, asm, versions", "show: there is no view '%s'", tostring(what))
+        errors.fail("invalid", "views are lowered, llvm, asm, c, versions", "show: there is no view '%s'", tostring(what))
       end
       local text = core.kernel_text(kernel, what)
       return view.text(what == "asm" and assembly.with_loops(text) or text)

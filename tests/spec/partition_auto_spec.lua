@@ -219,14 +219,6 @@ describe("kernels of several versions", function()
     assert.truthy(tostring(problem):find("2 <= M does not hold", 1, true))
     assert.equal(0, c:get(0, 0))
   end)
-
-  it("are not exported", function()
-    local s = product(nw.size("M", {min = 0}))
-    local f = s:build {threads = 1, versions = versions(s, {"M % 4 == 0"}, {})}
-    local ok, problem = pcall(f.export, f, os.tmpname() .. ".so")
-    assert.is_false(ok)
-    assert.truthy(tostring(problem):find("several versions", 1, true))
-  end)
 end)
 
 describe("plans", function()

@@ -15,7 +15,7 @@ typedef struct env {
   uint64_t seed;
   const char *size[SIZES];
   const nw_expr *fact[MOST][FACTS];
-  nw_case version[MOST];
+  nw_version_facts version[MOST];
   int n;
 } env;
 
@@ -64,7 +64,7 @@ static const nw_expr *random_fact(env *e) {
 static void random_versions(env *e, int n) {
   e->n = n;
   for (int i = 0; i < n; i++) {
-    e->version[i] = (nw_case){i < n - 1 ? (int)draw(e, 1, FACTS) : 0, e->fact[i]};
+    e->version[i] = (nw_version_facts){i < n - 1 ? (int)draw(e, 1, FACTS) : 0, e->fact[i]};
     for (int k = 0; k < e->version[i].nfacts; k++) e->fact[i][k] = random_fact(e);
   }
 }
@@ -103,10 +103,10 @@ static void intervals_are_found_by_halves(void **state) {
   env *e = *state;
   enum { N = 200 };
   const nw_expr *fact[N];
-  nw_case version[N + 1] = {{0}};
+  nw_version_facts version[N + 1] = {{0}};
   for (int i = 0; i < N; i++) {
     fact[i] = nw_eq(e->pool, nw_var(e->pool, "M"), nw_index(e->pool, i));
-    version[i] = (nw_case){1, &fact[i]};
+    version[i] = (nw_version_facts){1, &fact[i]};
   }
   nw_choices t;
   nw_choices_make(&t, e->pool, 1, e->size, N + 1, version);
@@ -119,11 +119,11 @@ static void facts_of_several_sizes_make_a_chain(void **state) {
   env *e = *state;
   enum { N = 60 };
   const nw_expr *fact[N][2], *m = nw_var(e->pool, "M"), *n = nw_var(e->pool, "N");
-  nw_case version[N + 1] = {{0}};
+  nw_version_facts version[N + 1] = {{0}};
   for (int i = 0; i < N; i++) {
     fact[i][0] = nw_lt(e->pool, m, nw_mul(e->pool, nw_index(e->pool, i + 2), n));
     fact[i][1] = nw_lt(e->pool, n, nw_mul(e->pool, nw_index(e->pool, i + 2), m));
-    version[i] = (nw_case){2, fact[i]};
+    version[i] = (nw_version_facts){2, fact[i]};
   }
   nw_choices t;
   nw_choices_make(&t, e->pool, 2, e->size, N + 1, version);
@@ -136,7 +136,7 @@ static void a_tree_is_shown(void **state) {
   nw_pool *p = e->pool;
   const nw_expr *m = nw_var(p, "M");
   const nw_expr *fact[] = {nw_lt(p, m, nw_index(p, 8)), nw_eq(p, nw_floormod(p, m, nw_index(p, 2)), nw_index(p, 0))};
-  nw_case version[] = {{1, &fact[0]}, {1, &fact[1]}, {0}};
+  nw_version_facts version[] = {{1, &fact[0]}, {1, &fact[1]}, {0}};
   nw_choices t;
   nw_choices_make(&t, p, 1, e->size, 3, version);
   char *text = nw_choices_show(&t, e->size);
