@@ -563,7 +563,7 @@ local kernel = {}
 ---@return nw.report
 function kernel:busy(...) end
 
----Writes a shared library, "gemm.so", with the kernel as a plain C function, and gemm.h beside it: pointers to row-major data, symbolic sizes first; 0 is success. Needs a C compiler; the code is for this machine's processor.
+---Writes a shared library, "gemm.so", with the kernel, all its versions, as a plain C function, and gemm.h beside it: pointers to row-major data, symbolic sizes first; 0 is success. Needs a C compiler; the code is for this machine's processor.
 ---@param path string
 ---@return nw.kernel
 function kernel:export(path) end
@@ -572,7 +572,7 @@ function kernel:export(path) end
 ---@return {name: string, output: boolean}[]
 function kernel:params() end
 
----The kernel's code: 'lowered', 'llvm' or 'asm'; 'versions': which of several a call runs, as the tree of questions about its sizes.
+---The kernel's code: 'lowered', 'llvm', 'asm' or 'c'; 'versions': which of several a call runs, as the tree of questions about its sizes.
 ---@param what? string
 ---@return nw.view
 function kernel:show(what) end
