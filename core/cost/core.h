@@ -40,6 +40,10 @@ typedef struct nw_core_access { // a load or store as it stands in the program
   bool write, masked, scattered;
   struct nw_core_node *body; // what it stands in: the innermost loop or guard
   int64_t span; // bytes that like accesses of its body touch side by side: line_walk.c
+  struct nw_core_access *lead; // of these, and of those further away, the first
+  bool issued; // a load that is an instruction of its own, or part of one, in its body
+  double crossings; // of a lead: loads of like accesses that reach into a second line, in one run of the body
+  double came[NW_MACHINE_LEVELS]; // of a lead: lines that come for these from the level behind the first, ...; in all
   int held; // the outermost loop through which it stays in a register: its depth; 0: none
 } nw_core_access;
 
@@ -62,6 +66,8 @@ struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
   bool depends; // do bounds or conditions inside depend on the loop's variable?
   int64_t entered, times; // how often control comes to it, and how often its body runs
   nw_core_ops ops; // of one run of the body without kids
+  int blocked; // how often a run goes from stores to loads that wait for them to be in the cache: core_blocked.c
+  double streams; // runs of lines that an iteration goes through side by side: line_walk.c
   int strides; // different steps by which addresses move, for which a register is counted up
   int live, held; // registers of numbers: values it needs that come from outside, and elements it keeps
   const nw_core_access *first_store, *last_store; // to memory
@@ -69,7 +75,7 @@ struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
   double transfer
       [NW_MACHINE_LEVELS]; // cycles of the lines that come from or go to the level behind the first, ...; in all
   double under_way
-      [2]; // cycles that lines which nothing fetched ahead are waited for: those loaded, those stored; side by side
+      [3]; // cycles that lines which nothing fetched ahead take: those loaded, those stored, loads across two; side by side
   // of the time, in all: core_time.c
   double cycles; // with all that is inside
   int bound; // nw_core_bound
@@ -87,6 +93,7 @@ typedef struct nw_core {
   nw_core_node *root;
   nw_vec access; // nw_core_access *
   bool *apart; // by buffer: a local array that becomes registers
+  int *widest; // by buffer: lanes of its widest access
   bool exact; // are all counts of executions exact
 } nw_core;
 
@@ -107,6 +114,7 @@ typedef enum nw_core_bound {
   NW_BOUND_DIVIDE,
   NW_BOUND_INTEGER,
   NW_BOUND_BRANCH,
+  NW_BOUND_FORWARD, // loads that wait until what they read is in the cache
   NW_BOUND_LINES, // places for lines under way that nothing fetched ahead
   NW_BOUND_LEVEL,
   NW_CORE_BOUNDS = NW_BOUND_LEVEL + NW_MACHINE_LEVELS,

@@ -1,13 +1,25 @@
 // Accesses of a lowered program: where they stand, and which instructions they are.
 #include "cost/core_access.h"
 #include "cost/core_class.h"
-#include "ir/fold.h" // nw_gcd
+#include "ir/fold.h" // nw_gcd, nw_intern
 #include <math.h>
 
 static int buffer_number(const nw_core *k, const char *name) {
   int i = 0;
   while (strcmp(k->exec->p->buffer[i]->name, name)) i++;
   return i;
+}
+
+static bool is_either(const nw_expr *e) { return e->op == NW_OP_MIN || e->op == NW_OP_MAX; }
+
+// A tail that is moved inside begins at the lesser of two places: in all rounds but the last at the first, which is affine.
+static const nw_expr *straight(const nw_expr *e) {
+  const nw_expr *arg[4];
+  bool same = true;
+  if (is_either(e) && e->arg[0]->op != NW_OP_INT) return straight(e->arg[0]);
+  if (e->op == NW_OP_LOAD || e->n == 0 || e->n > 4) return e;
+  for (int i = 0; i < e->n; i++) same &= (arg[i] = straight(e->arg[i])) == e->arg[i];
+  return same ? e : nw_intern(e->pool, e, arg);
 }
 
 static void add_access(nw_core *k, nw_core_node *body, const nw_stmt *s, const nw_expr *load) {
@@ -18,7 +30,7 @@ static void add_access(nw_core *k, nw_core_node *body, const nw_stmt *s, const n
       .stmt = s, .load = load, .index = index, .write = !load, .body = body, .lanes = index->type.lanes};
   a->buffer = buffer_number(k, load ? load->name : s->store.buffer);
   a->elem = nw_dtype_bytes(k->exec->p->buffer[a->buffer]->dtype);
-  a->affine = nw_form_of(k->arena, &k->names, index, &a->at);
+  a->affine = nw_form_of(k->arena, &k->names, straight(index), &a->at);
   a->masked = load ? load->n > 1 : s->store.mask != NULL;
   bool line = index->op == NW_OP_RAMP && nw_is_int(index->arg[1], &step) && (step == 1 || step == -1);
   a->scattered = a->lanes > 1 && !line && index->op != NW_OP_BROADCAST;
@@ -104,19 +116,32 @@ static void add_scattered(const nw_machine *m, nw_core_ops *to, const nw_core_ac
   }
 }
 
+// The bytes of the next piece of an access, so many of which are left.
+static int64_t piece_of(const nw_core *k, const nw_core_access *a, int64_t left) {
+  int64_t piece = k->machine->vector_bytes;
+  while (piece > left && piece > a->elem) piece /= 2;
+  return piece;
+}
+
+double nw_core_crossings(const nw_core *k, const nw_core_access *a) {
+  double all = 0;
+  int64_t left = a->lanes > 1 && !a->scattered ? (int64_t)a->lanes * a->elem : 0;
+  for (int64_t offset = 0, piece; left > 0; offset += piece, left -= piece) {
+    piece = piece_of(k, a, left);
+    all += crossing(k, a, piece, offset);
+  }
+  return all;
+}
+
 void nw_core_add_memory(const nw_core *k, nw_core_ops *to, const nw_core_access *a) {
   const nw_machine *m = k->machine;
   nw_class c = a->write ? NW_CLASS_STORE : NW_CLASS_LOAD;
   to->numbers[c][nw_core_bits((nw_dtype)k->exec->p->buffer[a->buffer]->dtype)] += a->lanes;
-  nw_core_unit over = a->write ? NW_CORE_STORE_CROSSING : NW_CORE_LOAD_CROSSING;
   if (a->scattered) return add_scattered(m, to, a);
-  int64_t left = (int64_t)a->lanes * a->elem, offset = 0;
-  while (left > 0) {
-    int64_t piece = m->vector_bytes;
-    while (piece > left && piece > a->elem) piece /= 2;
-    int width = piece > a->elem || a->lanes > 1 ? nw_width_of(piece) : 0;
-    to->op[c][width]++;
-    if (a->lanes > 1) to->unit[over] += crossing(k, a, piece, offset);
-    offset += piece, left -= piece;
+  int64_t left = (int64_t)a->lanes * a->elem;
+  for (int64_t piece; left > 0; left -= piece) {
+    piece = piece_of(k, a, left);
+    to->op[c][piece > a->elem || a->lanes > 1 ? nw_width_of(piece) : 0]++;
   }
+  to->unit[a->write ? NW_CORE_STORE_CROSSING : NW_CORE_LOAD_CROSSING] += nw_core_crossings(k, a);
 }

@@ -11,10 +11,12 @@ static bool constant_index(const nw_core_access *a) { return a->affine && !a->at
 static void find_apart(nw_core *k) {
   const nw_program *p = k->exec->p;
   k->apart = NW_NEW_N(k->arena, bool, p->nbuffers + 1);
+  k->widest = NW_NEW_N(k->arena, int, p->nbuffers + 1);
   for (int i = 0; i < p->nbuffers; i++) k->apart[i] = k->exec->storage[i].kind == NW_STORE_STACK;
   for (int i = 0; i < k->access.n; i++) {
     const nw_core_access *a = k->access.at[i];
     if (!constant_index(a)) k->apart[a->buffer] = false;
+    if (a->lanes > k->widest[a->buffer]) k->widest[a->buffer] = a->lanes;
   }
 }
 

@@ -4,6 +4,7 @@
 // store to the same element, and not out of a guard. A value that was computed in the same run of a body is not computed again,
 // a load only while nothing was stored to memory since.
 #include "cost/core_access.h"
+#include "cost/core_blocked.h"
 #include "cost/core_class.h"
 #include "cost/core_loop.h"
 #include <stdlib.h>
@@ -135,6 +136,7 @@ static int load_value(shaping *s, const nw_expr *e) {
   if (home < s->at->depth) home = guarded_in(s, home);
   seen *x = remember(s, e, home, true);
   nw_core_add_memory(s->k, &x->body->ops, a);
+  a->issued = x->body == a->body;
   s->loaded |= !strcmp(e->name, s->stmt->store.buffer) && e->arg[0] == s->stmt->store.index;
   return home;
 }
@@ -199,7 +201,10 @@ static int operation(shaping *s, const nw_expr *e) {
 static int address(shaping *s, const nw_expr *e) {
   nw_form f;
   int home = 0;
-  if (!nw_form_of(s->k->arena, &s->k->names, e, &f)) return operation(s, e);
+  if (!nw_form_of(s->k->arena, &s->k->names, e, &f)) {
+    seen *x = s->cap ? seen_at(s, e) : NULL;
+    return x && still_there(s, x) ? x->home : operation(s, e);
+  }
   for (int d = s->at->depth; d > 0 && !home; d--)
     if (nw_form_coef(&f, s->loop[d]->slot)) home = d;
   return home;
@@ -278,6 +283,11 @@ static void add_held(shaping *s, const nw_core_access *a) {
   nw_core_add_memory(s->k, &loop->up->ops, &load);
 }
 
+// Of a register that is read whole, a part is put into its place.
+static void add_insertion(const shaping *s, const nw_core_access *a) {
+  if (a->lanes < s->k->widest[a->buffer]) s->at->ops.op[NW_CLASS_SHUFFLE][1]++;
+}
+
 static void add_store(void *env, nw_core_node *body, const nw_stmt *stmt) {
   shaping *s = env;
   s->at = body;
@@ -291,7 +301,7 @@ static void add_store(void *env, nw_core_node *body, const nw_stmt *stmt) {
   while (((nw_core_access *)s->k->access.at[at])->load) at++;
   const nw_core_access *a = s->k->access.at[at];
   add_chain(s, a);
-  if (s->k->apart[a->buffer]) return;
+  if (s->k->apart[a->buffer]) return add_insertion(s, a);
   if (a->held) return add_held(s, a);
   nw_core_add_memory(s->k, &body->ops, a);
   nw_core_add_line(s->k, body, a);
@@ -323,6 +333,7 @@ bool nw_core_shape(nw_core *k) {
   nw_core_hold(k);
   nw_core_go(k, k->root, add_store, enter, &s);
   nw_core_spill(k);
+  nw_core_block(k);
   free(s.seen);
   return true;
 }

@@ -10,9 +10,9 @@
 
 // What comes from behind the last level comes from memory.
 const char *nw_core_bound_name(const nw_machine *m, int bound) {
-  static const char *const names[] = {"dispatch", "loads",    "stores",          "arithmetic", "division",
-                                      "integers", "branches", "lines under way", "L2 to L1",   "L3 to L2",
-                                      "L4 to L3", "memory",   "latency"};
+  static const char *const names[] = {"dispatch", "loads",    "stores",           "arithmetic",      "division",
+                                      "integers", "branches", "stores read back", "lines under way", "L2 to L1",
+                                      "L3 to L2", "L4 to L3", "memory",           "latency"};
   return names[bound == NW_BOUND_LEVEL + m->nlevels - 1 ? NW_CORE_BOUNDS - 1 : bound];
 }
 
@@ -67,7 +67,7 @@ static nw_core_cost own_cost(const nw_machine *m, const nw_core_ops *ops) {
 static void add_transfers(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
   if (!at->times) return;
   for (int i = 0; i < m->nlevels; i++) c->busy[NW_BOUND_LEVEL + i] += at->transfer[i] / (double)at->times;
-  c->busy[NW_BOUND_LINES] += fmax(at->under_way[0], at->under_way[1]) / (double)at->times;
+  c->busy[NW_BOUND_LINES] += hypot(fmax(at->under_way[0], at->under_way[2]), at->under_way[1]) / (double)at->times;
 }
 
 static void add_times(nw_core_cost *to, const nw_core_cost *c, double times) {
@@ -77,7 +77,7 @@ static void add_times(nw_core_cost *to, const nw_core_cost *c, double times) {
 }
 
 // The busiest resource; of transfers that do not overlap, with all that does not.
-static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
+static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *bound) {
   double most = 0, apart = 0;
   for (int i = 0; i < NW_CORE_BOUNDS; i++)
     if (c->busy[i] > most) most = c->busy[i], *bound = i;
@@ -85,6 +85,22 @@ static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
   apart = fmax(c->busy[NW_BOUND_LOAD], c->busy[NW_BOUND_STORE]);
   for (int i = NW_BOUND_LEVEL; i < NW_CORE_BOUNDS; i++) apart += c->busy[i];
   return fmax(most, apart);
+}
+
+// Loads that wait for stores to be in the cache: the stores wait for their turn, and what follows for these loads. That hides little
+// of what else there is to do, and the other way round.
+static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
+  double most = busiest_unit(m, c, bound), blocked = c->busy[NW_BOUND_FORWARD];
+  if (!blocked) return most;
+  blocked += fmax(c->busy[NW_BOUND_STORE], c->busy[NW_BOUND_DISPATCH]);
+  if (blocked > most) *bound = NW_BOUND_FORWARD;
+  return sqrt(hypot(most * most, blocked * blocked));
+}
+
+// Where more is done between the stores and the loads than the window holds, the stores are in the cache by then.
+static void add_blocked(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
+  if (!at->blocked || c->instructions > m->window * at->blocked) return;
+  c->busy[NW_BOUND_FORWARD] += at->blocked * m->forward_masked;
 }
 
 // ---- chains
@@ -203,6 +219,7 @@ static nw_core_cost body_time(nw_core *k, nw_core_node *at, int *bound) {
     add_times(&all, &c, times);
     apart += times * hypot(c.cycles, beside(m, &c));
   }
+  add_blocked(m, at, &all);
   int ignored = 0;
   bool merged = all.instructions <= m->window;
   nw_core_cost inside = all;

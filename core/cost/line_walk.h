@@ -4,6 +4,7 @@
 
 typedef struct nw_line_walk {
   bool loads_jump, stores_jump; // too few lines lie side by side for one to be fetched ahead
+  double unforeseen; // 0..1: the part of its lines that nothing fetches ahead, though some may be next to one another
   double crowding; // 0..1: how few sets share those it jumps to
 } nw_line_walk;
 

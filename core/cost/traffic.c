@@ -172,15 +172,34 @@ static lines lines_of(const nw_sim_counts *n, double warm) {
 // Lines side by side are fetched ahead: each level's transfers take their time. Others are asked for one by one, and occupy one of
 // the few places for lines under way until they are there, from whichever level has them. Dirty ones that go out are what takes
 // long, and those that come in come beside them.
-static void charge(const nw_core *k, nw_core_node *at, int level, const lines *n, const lines *further,
-                   const nw_line_walk *walk) {
+static void charge(const nw_core *k, const nw_core_access *a, nw_core_node *at, int level, const lines *n,
+                   const lines *further, const nw_line_walk *walk) {
   behind b = behind_of(k->machine, level);
   at->transfer[level] += (n->in + n->stored) * b.in + n->back * b.back;
   double missed = n->in + n->stored, here = fmax(0, missed - (further->in + further->stored));
   double part = missed > 0 ? here / missed : 1;
   double store = b.strided_store + walk->crowding * fmax(0, b.crowded_store - b.strided_store);
   if (walk->loads_jump) at->under_way[0] += here * b.strided;
+  if (a && !a->write && a->lead) a->lead->came[level] += here;
   if (walk->stores_jump) at->under_way[1] += part * fmax(n->stored, n->back) * store;
+}
+
+// A load across two lines that are under way is tried again and again. All loads of a body that go alike are taken to meet the
+// lines that come for them: those of the rows beside, too, since the window holds many rounds. What comes from furthest counts.
+static void charge_across(const nw_core *k) {
+  const nw_machine *m = k->machine;
+  for (int i = 0; i < k->access.n; i++) {
+    const nw_core_access *a = k->access.at[i];
+    double runs = (double)a->body->times, left = 1;
+    if (a->lead != a || !a->crossings || !runs) continue;
+    double loads = runs * a->crossings * nw_line_walk_of(k, a).unforeseen;
+    for (int level = m->nlevels - 1; level >= 0; level--) {
+      int from = level + 1 < m->nlevels ? level + 1 : level; // memory is like the last level
+      double part = fmin(left, a->came[level] / runs);
+      a->body->under_way[2] += loads * part * m->level[from].strided_across;
+      left -= part;
+    }
+  }
 }
 
 // Stores past the caches fetch nothing, and go to memory.
@@ -200,7 +219,7 @@ static double lost_between_calls(const nw_core *k, int level) {
 
 static void clear(nw_core_node *at) {
   for (int i = 0; i < NW_MACHINE_LEVELS; i++) at->transfer[i] = 0;
-  at->under_way[0] = at->under_way[1] = 0;
+  at->under_way[0] = at->under_way[1] = at->under_way[2] = 0;
   for (int i = 0; i < at->nkids; i++) clear(at->kid[i]);
 }
 
@@ -224,6 +243,7 @@ void nw_traffic_charge(const nw_traffic *t, nw_core *k) {
       n.stored = (double)r->count.write_misses;
       charge_streamed(k, at, r->level, &n);
     } else
-      charge(k, at, r->level, &n, &further, &walk);
+      charge(k, a, at, r->level, &n, &further, &walk);
   }
+  charge_across(k);
 }

@@ -67,6 +67,7 @@ typedef struct nw_machine_level { // of data cache
   double strided,
       strided_store; // cycles per line that comes from it where no line is next to the one before; 0: not known
   double crowded_store; // the same into few sets
+  double strided_across; // cycles of a load that reaches into a second line, where these come one by one; 0: not known
   int write_allocate; // 0, 1: a line that is written is fetched first
   int overlaps; // 0, 1: its transfers go on while others do; for combine = "ecm"
   double read_pj, write_pj; // per byte

@@ -53,7 +53,8 @@ static const nw_field cpu_rows[] = {
          "of these that can wait for their operands: the reservation stations"),
     REAL("forward", "cycles", nw_machine, forward, 0, 1000, "5", "from a store to a load of what it stored"),
     REAL("forward_masked", "cycles", nw_machine, forward_masked, 0, 1000, "15",
-         "from a store under a mask to a load that overlaps it"),
+         "from a store to a load that it answers in part only, because of a mask, or because the load reaches over "
+         "more"),
     REAL("store_lines", "lines per cycle", nw_machine, store_lines, 0.01, 64, "1",
          "that stores can write to one after the other; what goes to one line goes together"),
     REAL("branch_miss", "cycles", nw_machine, branch_miss, 0, 1000, "15", "of a branch that was foretold wrongly"),
@@ -97,6 +98,9 @@ static const nw_field level_rows[] = {
          "that is fetched from it to be stored to, and goes back to it, likewise; 0: a third of the latency"),
     REAL("crowded_store", "cycles per line", nw_machine_level, crowded_store, 0, 1e6, "0",
          "the same where one after the other falls into few sets; 0: two thirds of the latency"),
+    REAL("strided_across", "cycles per load", nw_machine_level, strided_across, 0, 1e6, "0",
+         "that reaches into a second line, while lines come from it of which none is next to the one before; 0: "
+         "line_crossing and no more"),
     FLAG("write_allocate", nw_machine_level, write_allocate, "true", "whether a line that is written is fetched first"),
     FLAG("overlaps", nw_machine_level, overlaps, "false",
          "whether its transfers go on beside others; for combine = \"ecm\""),

@@ -126,19 +126,25 @@ typedef struct columns { // of an array: one column of lines after the other
   int64_t bytes, step, column; // step: from row to row
 } columns;
 
-#define COLUMNS(name, access)                                                                                          \
+#define COLUMNS(name, access, after)                                                                                   \
   static void name(int64_t rounds, void *data) {                                                                       \
     columns *c = data;                                                                                                 \
     for (int64_t i = 0; i < rounds; i++, c->column = (c->column + LINE) % c->step) {                                   \
       char *at = c->base + c->column, *end = at + c->bytes;                                                            \
-      __asm__ volatile("1:\n\t" access "\n\tadd %2, %0\n\tcmp %1, %0\n\tjb 1b"                                         \
+      __asm__ volatile("1:\n\t" access "\n\tadd %2, %0\n\tcmp %1, %0\n\tjb 1b\n\t" after                               \
                        : "+r"(at)                                                                                      \
                        : "r"(end), "r"(c->step)                                                                        \
-                       : "cc", "memory", "rax");                                                                       \
+                       : "cc", "memory", "rax", "xmm0", "xmm1", "xmm2");                                               \
     }                                                                                                                  \
   }
-COLUMNS(load_columns, "mov (%0), %%rax")
-COLUMNS(store_columns, "mov %%rax, (%0)")
+// Nine loads across two lines for each line that comes: those of a window of three rows and three columns.
+#define THREE(reg, row) ".irp r,0,1,2\n\tvmovups 36+4*\\r(%0" row "), %%" reg "\\r\n\t.endr\n\t"
+#define WINDOW(reg) THREE(reg, "") THREE(reg, ",%2") THREE(reg, ",%2,2")
+#define WINDOW_LOADS 9
+COLUMNS(load_columns, "mov (%0), %%rax", "")
+COLUMNS(store_columns, "mov %%rax, (%0)", "")
+COLUMNS(across_ymm, WINDOW("ymm"), "vzeroupper")
+COLUMNS(across_zmm, WINDOW("zmm"), "vzeroupper")
 
 static double of_columns(nw_bench_loop loop, char *base, int64_t bytes, int64_t step) {
   columns c = {base, bytes / step * step, step, 0};
@@ -148,11 +154,14 @@ static double of_columns(nw_bench_loop loop, char *base, int64_t bytes, int64_t 
 
 // Rows of an odd number of four lines go to many sets; rows that are pages go to few.
 static bool measure_columns(nw_calibration *k, int level, int64_t bytes) {
-  char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + PAGE, true);
+  char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + 4 * PAGE, true);
   if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is no memory to measure it in"), false;
   nw_found(k, of_columns(load_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided", level);
   nw_found(k, of_columns(store_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided_store", level);
   nw_found(k, of_columns(store_columns, base, bytes, PAGE), "caches[%d].crowded_store", level);
+  nw_bench_loop across = k->width == 3 ? across_zmm : across_ymm;
+  if (k->width >= 2)
+    nw_found(k, of_columns(across, base, bytes, PAGE - 4 * LINE) / WINDOW_LOADS, "caches[%d].strided_across", level);
   nw_mem_put(&nw_session_of(k->ctx)->mem, base);
   return true;
 }

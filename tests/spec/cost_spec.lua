@@ -268,6 +268,34 @@ describe("cost", function()
     support.fails_saying("of which values of a size", s.cost_curve, s)
   end)
 
+  -- The mean of three neighbours along rows, in strips of eight columns; the last one is moved inside where eight do not divide.
+  local function strips(width)
+    local A = nw.placeholder({200, 1008}, "f32", "A")
+    local s = nw.schedule(nw.compute({200, width}, function(y, x) return A(y, x) + A(y, x + 1) + A(y, x + 2) end, "B"))
+    s:split("x", {factor = 8, tail = "shift"})
+    s:reorder("x_o", "y", "x_i")
+    s:vectorize "x_i"
+    return s
+  end
+
+  local function across(s, cycles)
+    local m = round_machine()
+    local levels = {{bytes = 4096, ways = 8, latency = 4, bytes_per_cycle = 64},
+      {bytes = 1 << 20, ways = 16, latency = 14, bytes_per_cycle = 32, strided_across = cycles}}
+    return s:cost {machine = nw.machine {extends = m, name = "small", caches = levels}}.cycles
+  end
+
+  it("knows that loads across two lines take longer while these come one by one", function()
+    for _, width in ipairs {1000, 1002} do
+      local s = strips(width)
+      -- of three loads of 32 bytes at steps of 16, four of sixteen begin where they reach into the next line
+      assert.is_true(across(s, 60) > across(s, 30) + 20 * 200 * 125)
+    end
+    local rows = strips(1000)
+    rows:reorder("y", "x_o", "x_i")
+    assert.equal(across(rows, 30), across(rows, 60))
+  end)
+
   it("stands beside a measurement", function()
     local c = nw.schedule(matmul(8, 8, 8)):cost {machine = round_machine(), measure = true}
     assert.equal(c.seconds / c.measured.min, c.ratio)

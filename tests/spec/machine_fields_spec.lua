@@ -20,10 +20,11 @@ local function record()
     end
   end
   m.caches = {{bytes = 16384, ways = 4, latency = 4, bytes_per_cycle = 64, back_per_cycle = 32,
-    strided = 6, strided_store = 7, crowded_store = 9,
+    strided = 6, strided_store = 7, crowded_store = 9, strided_across = 3,
     effective_bytes = 16384, read_pj = 1, write_pj = 1.5}, {bytes = 65536, ways = 8, latency = 14, bytes_per_cycle = 0.5,
     back_per_cycle = 0.5,
-    strided = 300, strided_store = 400, crowded_store = 900, shared_by = 2, effective_bytes = 65536, read_pj = 3, write_pj = 3.5}}
+    strided = 300, strided_store = 400, crowded_store = 900, strided_across = 500,
+    shared_by = 2, effective_bytes = 65536, read_pj = 3, write_pj = 3.5}}
   return m
 end
 
@@ -32,7 +33,7 @@ local READ_ONLY = {name = "text", about = "text", kind = "what it is", clock_rat
   ["memory.bytes"] = "its size", ["memory.latency"] = "behind prefetchers", ["caches[1].latency"] = "in ops.load",
   ["caches[1].bytes_per_cycle"] = "in ops.load", ["caches[1].back_per_cycle"] = "in ops.store",
   ["caches[1].strided"] = "of the level behind", ["caches[1].strided_store"] = "of the level behind",
-  ["caches[1].crowded_store"] = "of the level behind",
+  ["caches[1].crowded_store"] = "of the level behind", ["caches[1].strided_across"] = "of the level behind",
   ["caches[2].latency"] = "where strided is not said", ["caches[1].line"] = "all levels' together",
   ["caches[2].line"] = "all levels' together", ["caches[1].write_allocate"] = "true only",
   ["caches[2].write_allocate"] = "true only",
@@ -76,7 +77,7 @@ local function programs()
   masked:reorder("i", "j_o", "k", "j_i")
   masked:vectorize "j_i"
   add(masked)
-  local by_columns = nw.schedule(tensor({16, 1024}, function(A) return function(i, j) return A(i, j) * 2 end end))
+  local by_columns = nw.schedule(tensor({100, 1024}, function(A) return function(i, j) return A(i, j) * 2 end end))
   by_columns:reorder("j", "i")
   add(by_columns)
   local rows = nw.schedule(tensor({8, 19}, function(A) return function(i, j) return A(i, j) * 2 end end))
@@ -88,12 +89,18 @@ local function programs()
   gathered:split("i", 8)
   gathered:vectorize "i_i"
   add(gathered)
+  local wide = nw.placeholder({260, 264}, "f32", "A")
+  local strips = nw.schedule(nw.compute({260, 256}, function(y, x) return wide(y, x) + wide(y, x + 1) end, "S"))
+  strips:split("x", 16)
+  strips:reorder("x_o", "y", "x_i")
+  strips:vectorize "x_i"
+  add(strips)
   local function filled(m, n)
     local s = nw.schedule(nw.compute({m, n}, function(i, j) return nw.select(nw.lt(i + j, 0), 0, nw.f32(1)) end, "F"))
     s:reorder("j", "i")
     return s
   end
-  add(filled(48, 256))
+  add(filled(96, 256))
   local scattered = filled(16, 32)
   scattered:vectorize "i"
   add(scattered)

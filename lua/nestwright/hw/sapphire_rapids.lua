@@ -58,9 +58,9 @@ return {
     {bytes = 48 << 10, ways = 12, line = 64, latency = 5, bytes_per_cycle = 117, back_per_cycle = 63,
       read_pj = energy.cache(48 << 10)},
     {bytes = 2 << 20, ways = 16, line = 64, latency = 16, bytes_per_cycle = 49, back_per_cycle = 22,
-      strided = 3.1, strided_store = 5.2, crowded_store = 11.4, read_pj = energy.cache(2 << 20)},
+      strided = 3.1, strided_store = 5.2, crowded_store = 11.4, strided_across = 2.2, read_pj = energy.cache(2 << 20)},
     {bytes = 320 << 20, ways = 20, line = 64, latency = 200, bytes_per_cycle = 10, back_per_cycle = 45, shared_by = 64,
-      strided = 12, strided_store = 14, crowded_store = 17, read_pj = energy.cache(320 << 20)},
+      strided = 12, strided_store = 14, crowded_store = 17, strided_across = 5, read_pj = energy.cache(320 << 20)},
   },
   memory = {bytes = 512 << 30, latency = 130, bandwidth = 16, bandwidth_all = 280},
   sources = {

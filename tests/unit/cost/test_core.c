@@ -164,6 +164,76 @@ static void copies_of_a_body_make_one_run(void **state) {
   assert_true(w.stores_jump && !w.loads_jump);
 }
 
+// Blocks of four rows, walked along: four runs side by side, which prefetchers follow. A hundred are too many.
+#define BLOCKS(rows)                                                                                                   \
+  "program p\ninput A: f32[100, 960]\noutput B: f32[100, 960]\nfor b in 0..100//" rows ":\n  for x in 0..60:\n"        \
+  "    for y in 0.." rows ":\n      vectorize for l in 0..16:\n"                                                       \
+  "        block B of B (y = " rows "*b + y in 0..100, x = 16*x + l in 0..960):\n          B[y, x] = A[y, x]\n"
+
+static void few_runs_side_by_side_are_followed(void **state) {
+  assert_false(walk_of_store(*state, BLOCKS("4")).stores_jump);
+  assert_true(walk_of_store(*state, BLOCKS("100")).stores_jump);
+}
+
+// What is stored in vectors of so many lanes is read back in those of eight: 32 bytes.
+#define READ_BACK(lanes, rounds, at, elements)                                                                         \
+  "program p\ninput A: f32[1024]\noutput B: f32[1000]\ntemp T: f32[1024] global\nfor i in 0..125:\n  alloc "           \
+  "T[8*i..8*i + " elements "]:\n    for u in 0.." rounds ":\n      vectorize for l in 0.." lanes ":\n"                 \
+  "        block T of T (x = 8*i + " lanes "*u + l in 0..1024):\n          T[x] = A[x]\n"                              \
+  "    vectorize for m in 0..8:\n      block B of B (x = 8*i + m in 0..1000):\n        B[x] = T[" at "]\n"
+
+static int blocked(lowering *l, const char *text) {
+  nw_machine m = plain_machine();
+  nw_core *k = shaped(l, text, &m);
+  int n = loop_named(k->root, "i")->blocked;
+  nw_core_free(k);
+  return n;
+}
+
+static void a_load_over_two_stores_waits(void **state) {
+  assert_int_equal(blocked(*state, READ_BACK("8", "1", "x", "8")), 0);
+  assert_int_equal(blocked(*state, READ_BACK("4", "2", "x", "8")), 1);
+  assert_int_equal(blocked(*state, READ_BACK("8", "2", "x + 1", "16")), 1);
+}
+
+static void waiting_loads_take_their_time_each(void **state) {
+  nw_machine m = plain_machine();
+  nw_core *k = shaped(*state, READ_BACK("4", "2", "x", "8"), &m);
+  double quick = (nw_core_time(k), k->root->cycles);
+  nw_core_free(k);
+  m.forward_masked = 115;
+  k = shaped(*state, READ_BACK("4", "2", "x", "8"), &m);
+  nw_core_time(k);
+  assert_true(k->root->cycles > quick + 99 * 125);
+  assert_int_equal(loop_named(k->root, "i")->bound, NW_BOUND_FORWARD);
+  nw_core_free(k);
+}
+
+// Both loads have one quotient and one remainder.
+static void an_address_is_computed_once(void **state) {
+  nw_machine m = plain_machine();
+  nw_core *k = shaped(*state,
+                      "program p\ninput A: f32[16, 9]\noutput B: f32[112]\nfor i in 0..112:\n"
+                      "  block B of B (i = i in 0..112):\n    B[i] = A[i//7, i % 7] + A[i//7, i % 7 + 1]\n",
+                      &m);
+  assert_true(count(k, "i", NW_CLASS_INTMUL, 0) == 3); // and nine times the quotient
+  nw_core_free(k);
+}
+
+// Numbers that are put into a register one by one.
+static void parts_of_a_register_are_put_in_place(void **state) {
+  nw_machine m = plain_machine();
+  nw_core *k =
+      shaped(*state,
+             "program p\ninput A: f32[64]\noutput B: f32[64]\ntemp T: f32[64] local\nfor i in 0..8:\n"
+             "  alloc T[8*i..8*i + 8]:\n    unroll for u in 0..8:\n      block T of T (x = 8*i + u in 0..64):\n"
+             "        T[x] = A[x]\n    vectorize for l in 0..8:\n      block B of B (x = 8*i + l in 0..64):\n"
+             "        B[x] = T[x]\n",
+             &m);
+  assert_true(count(k, "i", NW_CLASS_SHUFFLE, 1) == 8);
+  nw_core_free(k);
+}
+
 static void strided_lanes_are_gathered(void **state) {
   nw_machine m = plain_machine();
   nw_core *k =
@@ -220,6 +290,11 @@ int main(void) {
       TEST(rows_go_line_by_line_and_columns_jump),
       TEST(columns_of_whole_ways_crowd_into_one_set),
       TEST(copies_of_a_body_make_one_run),
+      TEST(few_runs_side_by_side_are_followed),
+      TEST(a_load_over_two_stores_waits),
+      TEST(waiting_loads_take_their_time_each),
+      TEST(an_address_is_computed_once),
+      TEST(parts_of_a_register_are_put_in_place),
       TEST(more_may_wait),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
