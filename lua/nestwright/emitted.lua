@@ -37,11 +37,15 @@ local function width_of(name, operands)
   return operands:find("%xmm", 1, true) and not name:find "s[sd]$" and 2 or 1
 end
 
---- An instruction {kind, width, load, store, masked, stack, spill}; nothing where a line is none.
+-- Of a gather or scatter whose widest register is so wide: of four bytes, and half as many where indices take eight.
+local function lanes_of(name, width) return (name:find "erq" and 1 or 2) * 2 ^ (width - 1) end
+
+--- An instruction {kind, width, lanes (of gathers and scatters), load, store, masked, stack, spill}; nothing where a line is none.
 function emitted.instruction(line)
   local name, operands = line:match "^\t(%l%w*)%s*([^#]*)"
   if not name then return nil end
   local i = {kind = kind_of(name), width = width_of(name, operands), masked = operands:find("{%k", 1, true) ~= nil}
+  if i.kind == "gathers" or i.kind == "scatters" then i.lanes = lanes_of(name, i.width) end
   if operands:find "%(%%" and not name:find "^lea" then
     i.store = i.kind == "moves" and operands:find "%)%s*[{%%k%d}]*%s*$" ~= nil or i.kind == "scatters"
     i.load, i.stack = not i.store, operands:find "%(%%r[sb]p[,)]" ~= nil
@@ -92,9 +96,9 @@ local function add_cycles(t, i, machine)
   if class then add(t, class == "div" and "fma" or class, 1 / rate_of(machine, class, i.width)) end
   if i.kind == "branches" then add(t, "branch", 1) end
   if i.kind == "branches" or i.kind == "integers" or i.kind == "choices" then add(t, "whole", 1 / rate_of(machine, "int", 1)) end
-  local lanes = (i.kind == "gathers" or i.kind == "scatters") and 2 ^ i.width or 1
-  if i.load then add(t, "load", lanes / rate_of(machine, "load", lanes > 1 and 1 or i.width)) end
-  if i.store then add(t, "store", lanes / rate_of(machine, "store", lanes > 1 and 1 or i.width)) end
+  local width = i.lanes and 1 or i.width
+  if i.load then add(t, "load", (i.lanes or 1) / rate_of(machine, "load", width)) end
+  if i.store then add(t, "store", (i.lanes or 1) / rate_of(machine, "store", width)) end
 end
 
 -- Loops {times, counts, cycles}: the blocks of each together, a round.
