@@ -61,10 +61,13 @@ end
 function pipeline.of(what, c, name)
   local at = place_of(what, c.loops, name)
   local steady = c.loops[at]
-  local p = {loop = name, rounds = steady.times // math.max(steady.entered, 1), bottleneck = steady.bottleneck}
-  p.times, p.interval, p.parts = steady.times, steady.cycles / math.max(steady.times, 1), parts_of(c.loops, at)
+  if steady.times == 0 then
+    errors.fail("range", "Ask for larger sizes.", "%s: the loop %s has no rounds: there is no steady state", what, name)
+  end
+  local p = {loop = name, rounds = steady.times // steady.entered, bottleneck = steady.bottleneck}
+  p.times, p.interval, p.parts = steady.times, steady.cycles / steady.times, parts_of(c.loops, at)
   p.alone = summed(p.parts)
-  p.prologue = beside(c.loops, at, function(n, other) return n < at and other:find "%.pre%d*$" ~= nil end)
+  p.prologue = beside(c.loops, at, function(n, other) return n < at and other:match "^[^/]*":find "%.pre%d*$" ~= nil end)
   p.epilogue = beside(c.loops, at, function(n, other) return n > at and other:sub(1, #name + 1) == name .. "." end)
   return p
 end

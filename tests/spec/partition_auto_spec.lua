@@ -392,6 +392,23 @@ describe("nw.partition.pipeline", function()
     assert.equal(0, p.epilogue)
   end)
 
+  it("tells a prologue that lowering made one loop with what it holds; and that without rounds there is no steady state", function()
+    local M = nw.size "M"
+    local A = nw.placeholder({M, 256}, "f32", "A")
+    local P = nw.compute({M, 256}, function(i, j) return A(i, j) * 2 end, "P")
+    local s = nw.schedule(nw.compute({M, 256}, function(i, j) return P(i, j) + 1 end, "Q"))
+    s:compute_at(P, "i_1")
+    s:double_buffer(P)
+    local how = {machine = "zen5", sizes = {M = 3}}
+    local p, c = nw.partition.pipeline(s, "i_1", how), s:cost(how)
+    assert.equal(2, p.rounds)
+    assert.is_true(p.prologue > 0 and p.prologue == p.parts[1].cycles)
+    assert.near(c.cycles, p.prologue + p.rounds * p.interval + p.epilogue, 0.05 * c.cycles)
+    local ok, problem = pcall(nw.partition.pipeline, s, "i_1", {machine = "zen5", sizes = {M = 1}})
+    assert.is_false(ok)
+    assert.truthy(tostring(problem):find("i_1 has no rounds", 1, true))
+  end)
+
   it("names a loop that is not there", function()
     local ok, problem = pcall(nw.partition.pipeline, buffered(false), "q")
     assert.is_false(ok)
