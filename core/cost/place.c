@@ -1,5 +1,8 @@
 // Where buffers lie.
 #include "cost/place.h"
+#include "run/formals.h" // nw_eval_size
+
+#define NW_MOST (INT64_C(1) << 40) // bytes of an array, and rounds of a loop
 
 void nw_name_sizes(nw_names *names, const nw_program *p) {
   for (int i = 0; i < p->nsizes; i++) {
@@ -8,14 +11,29 @@ void nw_name_sizes(nw_names *names, const nw_program *p) {
   }
 }
 
+static bool too_large(nw_ctx *c, const nw_storage *s) {
+  return nw_fail(c, NW_ERANGE, "Give smaller sizes, or a smaller shape.",
+                 "%s is too large: of an array of more than 2^40 bytes no cost is counted", s->buffer);
+}
+
+// A product that does not fit in 64 bits is as large as any.
 static bool size_of(nw_ctx *c, nw_arena *a, const nw_storage *s, const nw_names *names, const int64_t *sizes,
                     int64_t *bytes) {
-  nw_calc *elements = s->elements ? nw_calc_of(a, names, s->elements) : NULL;
-  if (!elements) return nw_fail(c, NW_ELIMIT, NULL, "the size of %s is not known", s->buffer);
-  int64_t n = nw_calc_at(elements, sizes, 0);
+  int64_t n;
+  if (!s->elements || !nw_calc_of(a, names, s->elements))
+    return nw_fail(c, NW_ELIMIT, NULL, "the size of %s is not known", s->buffer);
+  if (!nw_eval_size(s->elements, names->name.n, (const char *const *)names->name.at, sizes, &n)) return too_large(c, s);
   if (n < 0) n = 0;
-  if (__builtin_mul_overflow(n, nw_dtype_bytes(s->dtype), bytes) || *bytes > INT64_C(1) << 40)
-    return nw_fail(c, NW_ERANGE, NULL, "%s is too large", s->buffer);
+  if (__builtin_mul_overflow(n, nw_dtype_bytes(s->dtype), bytes) || *bytes > NW_MOST) return too_large(c, s);
+  return true;
+}
+
+// What no array has the size of, a loop may run to.
+static bool sizes_fit(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
+  for (int i = 0; i < p->nsizes; i++)
+    if (sizes[i] > NW_MOST)
+      return nw_fail(c, NW_ERANGE, "Give a smaller size.", "%s = %lld is too large: it is at most 2^40",
+                     p->size[i].name, (long long)sizes[i]);
   return true;
 }
 
@@ -39,7 +57,7 @@ bool nw_place_all(nw_ctx *c, nw_arena *a, const nw_exec *e, const int64_t *sizes
   }
   nw_vec_free(&names.name);
   nw_vec_free(&names.slot);
-  return ok;
+  return ok && sizes_fit(c, e->p, sizes);
 }
 
 nw_placed *nw_place_named(const nw_places *x, const char *buffer) {

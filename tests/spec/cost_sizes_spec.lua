@@ -1,0 +1,53 @@
+-- Sizes that no machine holds: all that counts costs refuses them at once.
+local nw = require "nestwright"
+local support = require "support"
+
+local M = nw.size "M"
+
+local function doubled()
+  local A = nw.placeholder({M, 4}, "f32", "A")
+  return nw.schedule(nw.compute({M, 4}, function(i, j) return A(i, j) * 2 end, "C"))
+end
+
+local ASKED = {
+  cost = function(s, given) return s:cost(given) end,
+  misses = nw.misses,
+  cache_sets = nw.cache_sets,
+  accesses = nw.accesses,
+  reuse = nw.reuse,
+  spacetime = nw.spacetime,
+  features = nw.cost.features,
+  show = function(s, given) return s:show {cost = true, sizes = given.sizes} end,
+  cost_curve = function(s, given) return s:cost_curve {size = "M", values = {8, given.sizes.M}} end,
+}
+
+describe("an array too large to count by", function()
+  for name, f in pairs(ASKED) do
+    it("is refused by " .. name .. ", whether its bytes fit in 64 bits or not", function()
+      for _, bits in ipairs {37, 60, 61, 62} do
+        support.fails("A is too large: of an array of more than 2^40 bytes no cost is counted", "range", f, doubled(),
+          {sizes = {M = 1 << bits}})
+      end
+    end)
+  end
+
+  it("is refused before anything is counted, split loops or not", function()
+    local s = doubled()
+    s:split("i", 8)
+    support.fails("A is too large", "range", s.cost, s, {sizes = {M = 1 << 60}})
+  end)
+
+  it("is the reason in a log and in a table of strategies", function()
+    local huge, s = {M = 1 << 62}, doubled()
+    assert.truthy(tostring(s:log {cost = true, sizes = huge}):find("A is too large", 1, true))
+    local t = s:partition_auto {loop = "i", kernels = {{rows = 8, schedule = function() end}}, cost = "model",
+      sizes = {M = {1 << 62}}, strategies = {"guard", "cut"}}
+    assert.truthy(tostring(t):find("A is too large", 1, true))
+  end)
+
+  it("is as well a loop that no array follows", function()
+    local A, k = nw.placeholder({4}, "f32", "A"), nw.reduce_axis(M, "k")
+    local s = nw.schedule(nw.compute({4}, function(i) return nw.sum(A(i), k) end, "C"))
+    support.fails("M = 4611686018427387904 is too large: it is at most 2^40", "range", s.cost, s, {sizes = {M = 1 << 62}})
+  end)
+end)
