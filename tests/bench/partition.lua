@@ -299,17 +299,21 @@ function awkward.conv1d()
   return shares
 end
 
+-- Tiles begin earlier at the ends, so an odd size has as many as the next multiple: `tiles` is what would be kept if each took as
+-- long as any other.
 function awkward.depthwise()
-  local shares, f, plain = {}, edges.depthwise_any()
+  local shares, tiles, f, plain = {}, {}, edges.depthwise_any()
   for _, shape in ipairs {{32, 149, 149}, {64, 147, 147}, {80, 73, 73}, {192, 71, 71}, {256, 57, 57}, {64, 113, 113}} do
     local c, h, w = table.unpack(shape)
     local function at(rows, columns)
       return {nw.random({c, rows, columns}, "f32", {seed = 1}), nw.random({c, 3, 3}, "f32", {seed = 2}),
         nw.zeros({c, rows, columns}, "f32"), work = rows * columns}
     end
-    shares[#shares + 1] = kept(("depthwise, %d x %d x %d"):format(c, h, w), f, plain, at(h, w),
-      at(next_multiple(h, edges.depthwise_rows), next_multiple(w, edges.depthwise_columns)))
+    local even = at(next_multiple(h, edges.depthwise_rows), next_multiple(w, edges.depthwise_columns))
+    tiles[#tiles + 1] = h * w / even.work
+    shares[#shares + 1] = kept(("depthwise, %d x %d x %d"):format(c, h, w), f, plain, at(h, w), even)
   end
+  out:bar("partition.awkward_depthwise_tiles", geometric_mean(tiles))
   return shares
 end
 
