@@ -67,7 +67,7 @@ local function words_of(columns)
   local out = {}
   for n, column in ipairs(columns) do
     local words = {}
-    for k, value in ipairs(column) do words[k] = plain(value) end
+    for k, value in ipairs(column) do words[k] = type(value) == "string" and value or plain(value) end
     out[n] = table.concat(words, "\n")
   end
   return table.concat(out, "\n\n")
