@@ -61,6 +61,13 @@ end
 
 function partition.gemm_kernels() return kernels_of(WIDTH) end
 
+--- The products of libxsmm for as many rows, of one vector of columns; none where this build is without it.
+function partition.xsmm_kernels()
+  local list = {}
+  for rows = 1, nw.xsmm.available() and #WIDTH or 0 do list[rows] = nw.xsmm.kernel {rows = rows, columns = "v"} end
+  return list
+end
+
 --- Two vectors of columns at a time, so that what is read of B for one tile of rows is near for the next.
 function partition.gemm_around(s)
   s:split("j", 2)

@@ -53,6 +53,23 @@ end
 
 local parts = {}
 
+-- ---- tiles of libxsmm in the table of our own
+
+-- Seconds of another tile of libxsmm's over those of ours, for as many rows; the least and the geometric mean.
+function parts.tiles()
+  local tiles = partition.gemm_kernels()
+  table.move(partition.xsmm_kernels(), 1, #tiles, #tiles + 1, tiles)
+  local measured = nw.microkernels {schedule = partition.gemm(nw.size("M", {min = 0})), loop = "i", kernels = tiles,
+    around = partition.gemm_around}
+  print(measured)
+  local ours, ratios = {}, {}
+  for _, k in ipairs(measured) do if not k.name then ours[k.rows] = k.seconds.more end end
+  for _, k in ipairs(measured) do if k.name then ratios[#ratios + 1] = k.seconds.more / ours[k.rows] end end
+  if #ratios == 0 then return end
+  out:bar("partition.tiles_vs_libxsmm", geometric_mean(ratios))
+  out:bar("partition.tiles_vs_libxsmm_least", least(ratios))
+end
+
 -- ---- the picker
 
 -- Seconds of each kernel for m rows, in turn.
@@ -367,8 +384,9 @@ end)
 parts.threads = require "_partition_threads" (out, packed)
 parts.pipeline = require "_partition_pipeline" (out)
 
-for _, name in ipairs {"dynamic", "cold", "picker", "tvm", "existing", "awkward", "guards", "dispatch", "conv1d", "threads",
-  "pipeline"} do
+local ORDER = {"tiles", "dynamic", "cold", "picker", "tvm", "existing", "awkward", "guards",
+  "dispatch", "conv1d", "threads", "pipeline"}
+for _, name in ipairs(ORDER) do
   if parts[name] and (not only or only == name) then parts[name]() end
 end
 out:close()
