@@ -68,8 +68,56 @@ static int sched_replay(lua_State *L) {
   return 1;
 }
 
+// ---- calls whose traces go whatever ends them: an interrupt leaves no instruction to Lua that could clean up
+
+// What a call left above its function at `f`, or its error.
+static int results_of(lua_State *L, int status, int f) {
+  if (status != LUA_OK) return lua_error(L);
+  return lua_gettop(L) - f + 1;
+}
+
+static int sched_returning(lua_State *L) {
+  nw_sched *s = self(L);
+  luaL_checktype(L, 3, LUA_TFUNCTION);
+  bool always = lua_toboolean(L, 2);
+  int was = nw_sched_current(s), status = lua_pcall(L, lua_gettop(L) - 3, LUA_MULTRET, 0);
+  if (always || status != LUA_OK) nw_sched_goto(s, was);
+  return results_of(L, status, 3);
+}
+
 static int sched_unsafe(lua_State *L) {
-  lua_pushboolean(L, nw_sched_unsafe(self(L), lua_toboolean(L, 2)));
+  nw_sched *s = self(L);
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  bool was = nw_sched_unsafe(s, true);
+  int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  nw_sched_unsafe(s, was);
+  return results_of(L, status, 2);
+}
+
+static const char quiet_key;
+
+static bool quiet_now(lua_State *L) {
+  bool quiet = lua_rawgetp(L, LUA_REGISTRYINDEX, &quiet_key) != LUA_TNIL && lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return quiet;
+}
+
+static void set_quiet(lua_State *L, bool quiet) {
+  lua_pushboolean(L, quiet);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &quiet_key);
+}
+
+static int f_quietly(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  bool was = quiet_now(L);
+  set_quiet(L, true);
+  int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  set_quiet(L, was);
+  return results_of(L, status, 1);
+}
+
+static int f_is_quiet(lua_State *L) {
+  lua_pushboolean(L, quiet_now(L));
   return 1;
 }
 
@@ -255,8 +303,13 @@ const nwl_row nwl_sched_rows[] = {
     {"schedule_c", sched_c, "(s: nw.schedule): string", "The program as C99 with OpenMP."},
     {"schedule_lowered", sched_lowered, "(s: nw.schedule, pass?: string): string", "The lowered program as text."},
     {"schedule_trace", sched_trace, "(s: nw.schedule, format?: string): string", "The steps as Lua, or as JSON."},
-    {"schedule_unsafe", sched_unsafe, "(s: nw.schedule, on: boolean): boolean",
-     "Whether steps go unjudged from now on; returns what it was."},
+    {"schedule_unsafe", sched_unsafe, "(s: nw.schedule, f: function, ...: any): any ...",
+     "Calls f(...), in which steps go unjudged."},
+    {"schedule_returning", sched_returning, "(s: nw.schedule, always: boolean, f: function, ...: any): any ...",
+     "Calls f(...), and goes back to the version where the schedule was: always, or after an error only."},
+    {"quietly", f_quietly, "(f: function, ...: any): any ...",
+     "Calls f(...), in which steps leave no remarks at the prompt."},
+    {"is_quiet", f_is_quiet, "(): boolean", "Whether they leave none now."},
     {"schedule_step", sched_step_text, "(s: nw.schedule, version?: integer): string", "A step as the user typed it."},
     {"schedule_loops", sched_loops, "(s: nw.schedule, stage?: string): nw.loop[]", "Loops, outermost first."},
     {"schedule_name_of", sched_name_of, "(s: nw.schedule, t: nw.tensor): string", "What the programs call a tensor."},

@@ -63,7 +63,6 @@ end
 local function versions_of(c, ways, leaves)
   local out = {}
   for n, leaf in ipairs(leaves) do add_versions(c, ways[leaf.way].row, leaf.facts, n == #leaves, out) end
-  c.schedule:checkout(c.base)
   return out
 end
 

@@ -2,6 +2,7 @@
 --- moves through memory.
 local core = require "nestwright.core"
 local emitted = require "nestwright.emitted"
+local inside = require "nestwright.inside"
 local shape = require "nestwright.shape"
 
 local facts = {}
@@ -265,13 +266,11 @@ local function busiest(f)
   return list
 end
 
---- Elements of a buffer: of a temporary as it is allocated, of others as they are declared.
+--- Elements of a buffer: of a temporary as it is allocated, of others at the sizes that the cost was asked for.
 function facts.elements(f, name)
   if f.shape.buffers[name] then return f.shape.buffers[name].elements end
-  local dims = f.program:match("\n%s*%l+ " .. name:gsub("%p", "%%%0") .. ": %w+(%b[])")
-  local n = 1
-  for dim in (dims or ""):gmatch "%d+" do n = n * tonumber(dim) end
-  return n
+  for _, b in ipairs(f.c.buffers) do if b.name == name then return b.bytes // (f.widths[name] or 4) end end
+  return 1
 end
 
 -- ---- what the cost model says
@@ -325,14 +324,18 @@ local function least_cycles(f)
   return math.max(1, f.work / numbers, bytes / 16)
 end
 
--- Operations of the naive program; where its sizes are symbolic, so that it says no number, those that the schedule makes at the
--- sizes it was priced at.
-local function work_of(s, c) return math.max(1, s:log()[1].operations or c.flops) end
+-- Operations of the naive program: a number, or a formula in its sizes; where it has neither, those of the schedule.
+local function work_of(s, c, sizes)
+  local naive = s:log()[1]
+  local values = {} -- what a formula is read with is changed
+  for name, value in pairs(sizes) do values[name] = value end
+  return math.max(1, naive.operations or naive.formula and inside.extent(naive.formula, values) or c.flops)
+end
 
---- Everything that rows look at, of a schedule with its cost record.
-function facts.of(s, c)
-  local f = {s = s, c = c, shape = shape.of(s, c), widths = core.element_bytes(s), program = s:text(),
-    work = work_of(s, c), machine = machine_of(c.machine), line = 64, level = by_level(c),
+--- Everything that rows look at, of a schedule with its cost record; sizes: those it was priced at, by name.
+function facts.of(s, c, sizes)
+  local f = {s = s, c = c, shape = shape.of(s, c), widths = core.element_bytes(s), work = work_of(s, c, sizes or {}),
+    machine = machine_of(c.machine), line = 64, level = by_level(c),
     cycles = math.max(1, c.cycles)}
   f.vector_bytes = f.machine.vector_bytes
   f.term, f.largest, f.second, f.together = terms_of(c)

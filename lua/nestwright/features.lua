@@ -241,9 +241,9 @@ function features.names()
   return out
 end
 
---- The numbers of a schedule with its cost record, in the order of the rows.
-function features.of(s, c)
-  local f, out = facts.of(s, c), {}
+--- The numbers of a schedule with its cost record, in the order of the rows. sizes: the values it was priced at.
+function features.of(s, c, sizes)
+  local f, out = facts.of(s, c, sizes), {}
   for n, r in ipairs(list) do
     local v = r.value(f)
     out[n] = v == v and math.max(-1e6, math.min(1e6, v)) or 0

@@ -194,11 +194,7 @@ end
 
 local function unsafe(s, f, ...)
   errors.expect("unsafe: the steps", f, "function")
-  local was = core.schedule_unsafe(s, true)
-  local results = table.pack(pcall(f, s, ...))
-  core.schedule_unsafe(s, was)
-  if not results[1] then error(results[2], 0) end
-  return table.unpack(results, 2, results.n)
+  return core.schedule_unsafe(s, f, s, ...)
 end
 
 return function()

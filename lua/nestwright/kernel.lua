@@ -2,6 +2,7 @@
 local assembly = require "nestwright.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
+local returning = require "nestwright.returning"
 local rows = require "nestwright.rows"
 local times = require "nestwright.times"
 local view = require "nestwright.view"
@@ -99,15 +100,13 @@ end
 
 -- One kernel of several versions.
 local function dispatching(s, o)
-  local was, kernels = s:version(), {}
-  local ok, problem = pcall(function()
+  local kernels = {}
+  returning.always(s, function()
     for n, version in ipairs(errors.expect("build: versions", o.versions, "table")) do
       s:checkout(version)
       kernels[n] = core.compile(s, o.threads, o.opt, o.cache == false)
     end
   end)
-  s:checkout(was)
-  if not ok then error(problem, 0) end
   return core.kernel_dispatch(kernels)
 end
 

@@ -292,7 +292,7 @@ local function predict(model, s, options)
   learn.check("predict", model)
   local o = errors.options("predict", options, {"machine", "sizes", "threads"})
   local c = quick_cost("predict", s, o)
-  return core.learner_scores(model, {features.of(s, c)}, {margin_of(c.seconds, about[model].objective)})[1]
+  return core.learner_scores(model, {features.of(s, c, o.sizes)}, {margin_of(c.seconds, about[model].objective)})[1]
 end
 
 --- What a score says of a time, without a unit: twice as long is twice as much, for a model's own measure of that.
@@ -332,7 +332,7 @@ function learn.install(nw)
       local list = describe()
       if s == nil then return list end
       local o = errors.options("features", options, {"machine", "sizes", "threads"})
-      local values = features.of(s, quick_cost("features", s, o))
+      local values = features.of(s, quick_cost("features", s, o), o.sizes)
       for n, row in ipairs(list) do row.value = values[n] end
       return list
     end)

@@ -4,6 +4,7 @@ local errors = require "nestwright.errors"
 local inside = require "nestwright.inside"
 local json = require "nestwright.json"
 local report = require "nestwright.report"
+local returning = require "nestwright.returning"
 local sizes = require "nestwright.sizes"
 local strategies = require "nestwright.strategies"
 local written = require "nestwright.written"
@@ -179,16 +180,14 @@ end
 --- tile alone, each that follows, and one that lacks a round and asks; seconds_inside: the same inside of o.around's loops.
 function microkernels.measure(what, s, loop, kernels, o)
   local size, others = size_of(what, s, loop, o.sizes)
-  local path, out = path_of(), nil
+  local path = path_of()
   local run = {schedule = s, base = s:version(), loop = loop.name, size = size, others = others, o = o, all = read_all(path)}
-  local ok, problem = pcall(function()
+  local out = returning.always(s, function()
     local list = entries_of(run, kernels)
     measure_all(run, list)
-    out = with_seconds(run, kernels, list)
+    return with_seconds(run, kernels, list)
   end)
   core.tell_progress()
-  s:checkout(run.base)
-  if not ok then error(problem, 0) end
   write_all(path, run.all)
   return out
 end

@@ -5,6 +5,7 @@ local microkernels = require "nestwright.microkernels"
 local pipeline = require "nestwright.pipeline"
 local pipelined = require "nestwright.pipelined"
 local partition_auto = require "nestwright.partition_auto"
+local returning = require "nestwright.returning"
 local rows = require "nestwright.rows"
 local strategies = require "nestwright.strategies"
 local together = require "nestwright.together"
@@ -59,9 +60,11 @@ local function tvm_like(s, loop, kernel, options)
   loop = strategies.loop("tvm_like", s, loop)
   local k = strategies.kernels("tvm_like", {kernel})[1]
   local constant = math.tointeger(loop.extent) ~= nil
-  local outer = strategies.tile(s, loop, k, "guard")
-  if constant and not o.partition_const_loop then s:pragma(outer, "partition", "never") end
-  return s
+  return returning.on_error(s, function()
+    local outer = strategies.tile(s, loop, k, "guard")
+    if constant and not o.partition_const_loop then s:pragma(outer, "partition", "never") end
+    return s
+  end)
 end
 
 local function names_text()

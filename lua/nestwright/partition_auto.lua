@@ -9,6 +9,7 @@ local inside = require "nestwright.inside"
 local learn = require "nestwright.learn"
 local microkernels = require "nestwright.microkernels"
 local report = require "nestwright.report"
+local returning = require "nestwright.returning"
 local strategies = require "nestwright.strategies"
 local written = require "nestwright.written"
 
@@ -72,13 +73,12 @@ end
 
 -- Calls f(version, sizes) for each size with the schedule at the version that runs for it, and collects what it returns.
 local function for_sizes(c, cases, f)
-  local out, was = {}, c.schedule:version()
+  local out = {}
   for n, entry in ipairs(c.sizes) do
     local case = strategies.case_for(cases, entry.values)
     c.schedule:checkout(case.version)
     out[n] = f(entry.values)
   end
-  c.schedule:checkout(was)
   return out
 end
 
@@ -209,7 +209,7 @@ local function methods_of(c)
       o.versions = usable(row_of(list, which or 1)).versions
       return c.schedule:build(o)
     end,
-    dispatch = function(list) return inside.quietly(dispatching, c, list) end,
+    dispatch = function(list) return returning.quietly(c.schedule, dispatching, c, list) end,
   }
 end
 
@@ -229,4 +229,7 @@ local function ranked(c, s)
 end
 
 --- The ranked table; docs are in the row of s:partition_auto.
-return function(s, options) return inside.quietly(ranked, choice(s, options), s) end
+return function(s, options)
+  local c = choice(s, options)
+  return returning.quietly(s, ranked, c, s)
+end

@@ -36,20 +36,8 @@ local function note(text)
   for _, f in ipairs(listeners) do f(text) end
 end
 
-local quiet = false
-
---- Calls f without a word about the remarks of its steps: those that a search tries are nobody's. They stay in s:notes().
-local function quietly(f, ...)
-  local was = quiet
-  quiet = true
-  local results = table.pack(pcall(f, ...))
-  quiet = was
-  if not results[1] then error(results[2], 0) end
-  return table.unpack(results, 2, results.n)
-end
-
 local function tell(s, ...)
-  if listeners[1] and not quiet then
+  if listeners[1] and not core.is_quiet() then
     local notes = s:notes()
     if notes ~= "" then
       note(notes)
@@ -282,5 +270,5 @@ return function(nw)
   end
 
   package.loaded["nestwright.inside"] = {signature = signature, signature_of = signature_of, on_note = on_note, note = note,
-    quietly = quietly, views = VIEWS}
+    views = VIEWS}
 end

@@ -4,6 +4,7 @@ local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local padded = require "nestwright.padded"
 local plans = require "nestwright.plans"
+local returning = require "nestwright.returning"
 
 local strategies = {}
 
@@ -140,11 +141,7 @@ end
 --- The loops of pieces, which follow each other, in threads: each by itself, or fused into one. The parallel loops. Where a step
 --- is refused, the schedule is as it was before.
 function strategies.share_out(what, s, loops, how)
-  local was = s:version()
-  local ok, result = pcall(HOWS[strategies.how(what, how)], s, loops)
-  if ok then return result end
-  s:checkout(was)
-  error(result, 0)
+  return returning.on_error(s, HOWS[strategies.how(what, how)], s, loops)
 end
 
 -- The outermost loops of all nests from the first piece to the last, in order: one where pieces share loops. Between them there
@@ -401,12 +398,10 @@ end
 --- share what they read. across: how threads share the pieces out ("fused" or "apart"); nil: one thread does all. facts hold in
 --- all cases. Where a step is refused, the schedule is as it was before.
 function strategies.apply(what, s, loop, name, kernels, around, across)
-  local row, was, extent = strategies.row(what, name), s:version(), loop.extent
-  local x = {schedule = s, base = was, name = loop.name, around = around, across = across, cases = {}}
-  local ok, problem = pcall(math.tointeger(extent) and row.known or row[3], x, kernels, extent)
-  if ok then return x.cases end
-  s:checkout(was)
-  error(problem, 0)
+  local row, extent = strategies.row(what, name), loop.extent
+  local x = {schedule = s, base = s:version(), name = loop.name, around = around, across = across, cases = {}}
+  returning.on_error(s, math.tointeger(extent) and row.known or row[3], x, kernels, extent)
+  return x.cases
 end
 
 function strategies.versions(cases)

@@ -2,6 +2,7 @@
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local inside = require "nestwright.inside"
+local returning = require "nestwright.returning"
 local rows = require "nestwright.rows"
 local sizes = require "nestwright.sizes"
 local times = require "nestwright.times"
@@ -16,15 +17,12 @@ local MOST = 60 -- programs that are measured in turn
 
 --- Calls f(version) with the schedule at each of these versions, and leaves it where it was.
 function versions.each(s, list, f)
-  local was = s:version()
-  local ok, problem = pcall(function()
+  returning.always(s, function()
     for _, version in ipairs(list) do
       s:checkout(version)
       f(version)
     end
   end)
-  s:checkout(was)
-  if not ok then error(problem, 0) end
 end
 
 -- ---- measuring

@@ -39,6 +39,15 @@ local function tiled(s)
   return s
 end
 
+-- So many rows, a size or a number; what is computed once is read twice, and inlined there.
+local function of_rows(m)
+  local A = nw.placeholder({m, 24}, "f32", "A")
+  local P = nw.compute({m, 24}, function(i, j) return A(i, j) * 2 end, "P")
+  local s = nw.schedule(nw.compute({m, 24}, function(i, j) return P(i, j) + P(i, 23 - j) end, "C"))
+  s:compute_inline "P"
+  return s
+end
+
 -- Eight taps, in parts of so many, each part written out.
 local function convolved(part)
   local s = nw.schedule(workloads.make("test", "conv1d", 200, 8))
@@ -294,6 +303,16 @@ describe("a learned model", function()
     local row = nw.cost.train({a, b, objective = "pairs"}):held_out()[2]
     assert.is_true(row.transfer > row.analytic + 0.1)
     assert.is_truthy(tostring(model):find("trained on gemm, blur", 1, true))
+  end)
+
+  it("says the same of a size as of a number", function()
+    local sizes = {M = 64}
+    local named, constant = of(of_rows(nw.size "M"), {sizes = sizes}), of(of_rows(64))
+    for _, name in ipairs {"work", "buffer 1: reuse", "buffer 2: reuse"} do assert.near(constant[name], named[name], 1e-9, name) end
+    assert.near(math.log(1.5, 2), named.work, 0.01)
+    assert.same({M = 64}, sizes)
+    if not model then pending "needs XGBoost" return end
+    assert.is_true(model:predict(of_rows(nw.size "M"), {sizes = sizes}) > model:predict(of_rows(nw.size "M"), {sizes = {M = 128}}))
   end)
 
   it("gives what it learned to single schedules", function()

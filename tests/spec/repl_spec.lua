@@ -236,6 +236,22 @@ describe("the prompt", function()
     assert.truthy(send("coroutine.wrap(function() return 7 end)()"):find "\n7\r")
   end)
 
+  it("brings a schedule back at Ctrl-C: where it was, judged, and with remarks", function()
+    start "NO_COLOR=1"
+    send "A = nw.placeholder({9}, 'f32', 'A') s = nw.schedule(nw.compute({9}, function(i) return A(i) * 2 end, 'C'))"
+    send "k = {rows = 4, schedule = function() print('in' .. 'side') while true do end end}"
+    for _, call in ipairs {"s:partition_auto{loop = 'i', kernels = {k}, cost = 'model', machine = 'zen5', strategies = {'guard'}}",
+      "nw.partition.tvm_like(s, 'i', k)", "s:unsafe(function() k.schedule() end)"} do
+      child:send(call .. "\n")
+      assert.truthy((child:expect("inside", 5000)), call)
+      child:send(ctrl "C")
+      assert.truthy((child:expect("interrupted", 2000)), call)
+      assert.truthy(send("s:version()"):find "\n0\r")
+    end
+    assert.truthy(send("s:split('i', 4)"):find "does not divide")
+    assert.is_nil(send("s:trace()"):find "unsafe")
+  end)
+
   it("clears the line at Ctrl-C", function()
     start "NO_COLOR=1"
     child:send("some nonsense" .. ctrl "C")
