@@ -7,7 +7,7 @@
 #include "sched/tree.h"
 #include <stdlib.h>
 
-enum { VARIANTS = 4 };
+enum { VARIANTS = 4, TAILS = 8 };
 
 typedef struct moves {
   nw_sched *s;
@@ -88,12 +88,13 @@ static nw_arg some_intrinsic(const moves *m) {
   return (nw_arg){.kind = NW_ARG_INTRINSIC, .name = nw_intrinsic_at(m->s->ctx, n - 1 - m->variant)->id};
 }
 
-// The middle of the loop.
+// The middle of the loop, wherever sizes and loops around put it.
 static nw_arg some_place(const moves *m) {
   int64_t extent;
-  if (!nw_is_int(m->loop->loop.extent, &extent) || extent < 2) return (nw_arg){0};
+  nw_pool *pool = m->p->pool;
+  if (nw_is_int(m->loop->loop.extent, &extent) && extent < 2) return (nw_arg){0};
   const nw_expr **e = NW_NEW_N(m->a, const nw_expr *, 1);
-  e[0] = nw_add(m->p->pool, m->loop->loop.begin, nw_index(m->p->pool, extent / 2));
+  e[0] = nw_add(pool, m->loop->loop.begin, nw_floordiv(pool, m->loop->loop.extent, nw_index(pool, 2)));
   return (nw_arg){.kind = NW_ARG_EXPR, .n = 1, .expr = e};
 }
 
@@ -244,9 +245,16 @@ static const char *why_untried(const nw_param *missing) {
   case NW_ARG_STAGE: return "there is no loop or stage beside this one that it could be about";
   case NW_ARG_COND: return "there is no size that a condition could ask about";
   case NW_ARG_INTRINSIC: return "no intrinsic is registered: nw.intrinsic{...} registers one";
-  case NW_ARG_EXPR: return "there is no place inside: it runs once, or as often as a size says";
+  case NW_ARG_EXPR: return "there is no place inside: it runs once";
   default: return "it needs arguments of its own: see its help";
   }
+}
+
+static bool try_step(moves *m, const nw_primitive *row, const nw_arg *args, char **why) {
+  nw_program *p = nw_attempt(m->s, row, args, NW_LOOK_BUDGET / (1 + m->undecided / 2), why);
+  nw_program_release(p);
+  m->undecided += !p && !strcmp(*why, NW_NOT_DECIDED);
+  return p != NULL;
 }
 
 // The first variant that is accepted; else the first that might be; else what was said of the first.
@@ -261,16 +269,52 @@ static void try_row(moves *m, const nw_primitive *row, nw_move *out) {
       free(step);
       continue;
     }
-    nw_program *p = nw_attempt(m->s, row, args, NW_LOOK_BUDGET / (1 + m->undecided / 2), &why);
-    nw_program_release(p);
-    m->undecided += !p && !strcmp(why, NW_NOT_DECIDED);
-    if (p || !out->step || (!out->undecided && !strcmp(why, NW_NOT_DECIDED)))
+    bool ok = try_step(m, row, args, &why);
+    if (ok || !out->step || (!out->undecided && !strcmp(why, NW_NOT_DECIDED)))
       keep(out, step, why);
     else
       free(step), free(why);
-    if (p) return;
+    if (ok) return;
   }
   if (!out->step) out->why = nw_xstrdup(why_untried(m->missing));
+}
+
+// ---- what to do with the rest
+
+static int param_named(const nw_primitive *row, const char *name) {
+  int i = 0;
+  while (i < nw_param_count(row) && strcmp(row->param[i].name, name)) i++;
+  return i < nw_param_count(row) ? i : -1;
+}
+
+static bool divides(const nw_stmt *loop, int64_t factor) {
+  int64_t extent;
+  return nw_is_int(loop->loop.extent, &extent) && factor && extent % factor == 0;
+}
+
+static const char *nth_choice(const moves *m, const nw_param *param, int n) {
+  const char *at = param->choices;
+  while (at && n--) {
+    at = strchr(at, '|');
+    at += at != NULL;
+  }
+  return at ? nw_arena_strndup(m->a, at, strcspn(at, "|")) : NULL;
+}
+
+// A split whose factor is not known to divide can treat the rest in other ways than the first, which it takes unasked.
+static int try_tails(moves *m, const nw_primitive *row, nw_move *out) {
+  nw_arg args[NW_MAX_PARAMS];
+  int n = 0, tail = param_named(row, "tail"), factor = param_named(row, "factor");
+  m->variant = 0;
+  if (tail < 0 || factor < 0 || !fill(m, row, args) || divides(m->loop, args[factor].i)) return 0;
+  for (const char *name; n < TAILS && (name = nth_choice(m, &row->param[tail], n + 1)); n++) {
+    args[tail] = (nw_arg){.kind = NW_ARG_STR, .name = name};
+    out[n] = (nw_move){.primitive = row->name};
+    char *step = nw_step_show(row, args), *why;
+    try_step(m, row, args, &why);
+    keep(&out[n], step, why);
+  }
+  return n;
 }
 
 // ---- the loop
@@ -309,9 +353,12 @@ int nw_sched_moves(nw_sched *s, int loop, nw_move **out) {
   *out = NULL;
   if (!s || nw_error(s->ctx)) return -1;
   moves m = {.s = s, .p = nw_sched_program(s), .a = nw_arena_new()};
-  int n = find_loop(&m, loop) ? nw_primitive_count() : -1;
-  if (n >= 0) *out = nw_xcalloc((size_t)n, sizeof **out);
-  for (int i = 0; i < n && !s->ctx->interrupted; i++) try_row(&m, nw_primitive_at(i), &(*out)[i]);
+  int rows = nw_primitive_count(), n = find_loop(&m, loop) ? 0 : -1;
+  if (!n) *out = nw_xcalloc((size_t)(rows + TAILS), sizeof **out);
+  for (int i = 0; n >= 0 && i < rows && !s->ctx->interrupted; i++) {
+    try_row(&m, nw_primitive_at(i), &(*out)[n++]);
+    n += try_tails(&m, nw_primitive_at(i), &(*out)[n]);
+  }
   if (nw_stopped(s->ctx)) {
     nw_moves_free(n, *out);
     *out = NULL;

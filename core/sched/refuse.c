@@ -3,6 +3,7 @@
 #include "sched/args.h"
 #include "sched/attempt.h"
 #include "sched/history.h"
+#include "sched/suggest.h"
 #include "sched/tree.h"
 #include <stdlib.h>
 
@@ -146,6 +147,19 @@ static int try_candidates(nw_step *st, nw_refusal *r) {
   return shown;
 }
 
+// Where only small sizes are in the way. Of three ways the last gives place.
+static int try_sizes(nw_step *st, nw_refusal *r, int shown) {
+  const nw_candidate *way[2];
+  int n = nw_ways_by_size(st, r->conflict, way);
+  if (n && shown == SHOWN) shown--;
+  for (int i = 0; i < n && shown < SHOWN; i++) {
+    char *text = nw_step_show(way[i]->primitive, way[i]->args);
+    if (!offered(r, text)) r->alternatives[shown++] = keep(st->scratch, text);
+    free(text);
+  }
+  return shown;
+}
+
 // Where no step helps, the latest version at which this one is legal: what was done since stands in its way. A step that was
 // taken already is no better taken again.
 static void try_back(nw_step *st, nw_refusal *r) {
@@ -166,7 +180,7 @@ static void find_ways(nw_step *st) {
   nw_clear(st->ctx);
   st->p = (nw_program *)st->before;
   if (st->primitive->suggest) st->primitive->suggest(st);
-  if (!try_candidates(st, &r)) try_back(st, &r);
+  if (!try_sizes(st, &r, try_candidates(st, &r))) try_back(st, &r);
   nw_clear(st->ctx);
   nw_refuse(st->ctx, &r);
   if (hint) st->ctx->diag.hint = nw_diag_printf(st->ctx, "%s", hint);

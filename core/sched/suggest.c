@@ -182,12 +182,6 @@ void nw_suggest_unmark(void *step) {
 
 // ---- pieces of loops
 
-static nw_arg cond_arg(nw_step *st, const nw_expr *cond) {
-  const nw_expr **e = NW_NEW(st->scratch, const nw_expr *);
-  *e = cond;
-  return (nw_arg){.kind = NW_ARG_COND, .n = 1, .expr = e};
-}
-
 // What would let the tail be: that there is a whole round, or nothing but whole rounds.
 static void first_fact(nw_step *st, const nw_stmt *loop, const char *tail, int64_t factor) {
   nw_pool *pool = st->before->pool;

@@ -26,6 +26,12 @@ static inline nw_arg cut_at(nw_step *st, const nw_expr *at) {
   return (nw_arg){.kind = NW_ARG_LIST, .n = 1, .item = item};
 }
 
+static inline nw_arg cond_arg(nw_step *st, const nw_expr *cond) {
+  const nw_expr **e = NW_NEW(st->scratch, const nw_expr *);
+  *e = cond;
+  return (nw_arg){.kind = NW_ARG_COND, .n = 1, .expr = e};
+}
+
 static inline bool small(const nw_stmt *loop, int64_t most) {
   int64_t n;
   return nw_is_int(loop->loop.extent, &n) && n <= most;
@@ -55,3 +61,7 @@ bool nw_suggest_about(const nw_step *st, const nw_stmt *s); // does an argument 
 
 // For what asks that the condition of a block does not speak of these loops around it.
 void nw_suggest_unguarded(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest, nw_candidate *then);
+
+// Steps after which what was refused works: assumptions that a size is not as small as in the counterexample. At most two;
+// all were tried.
+int nw_ways_by_size(nw_step *st, const nw_conflict *at, const nw_candidate **out);

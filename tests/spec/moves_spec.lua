@@ -66,6 +66,22 @@ describe("s:moves()", function()
     assert.equal('s:split("x_o", 2)', step("x_o", "split"))
   end)
 
+  it("finds a place inside a loop that runs as often as a size says, and the ways to treat the rest", function()
+    local M = nw.size "M"
+    local A = nw.placeholder({M}, "f32", "A")
+    local function fresh() return nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C")) end
+    local moves, steps = fresh():moves "i", {}
+    for _, move in ipairs(moves.legal) do
+      steps[move.step] = true
+      assert.is_true(pcall(load("local s = ... " .. move.step), fresh()), move.step)
+    end
+    for _, step in ipairs {'s:cut("i", "M // 2")', 's:shift("i", "M // 2")', 's:split("i", 8, {tail = "cut"})',
+      's:split("i", 8, {tail = "predicate"})'} do
+      assert.is_true(steps[step], step)
+    end
+    assert.truthy(moves:find('s:split("i", 8, {tail = "shift"})', 1, true))
+  end)
+
   it("gives tags a value, and statements beside and inside the loop", function()
     local s, X, Y = stencil(18)
     local i, i_1 = s:loops(X)[1].name, s:loops(Y)[1].name

@@ -267,3 +267,47 @@ describe("a vector loop with a tail", function()
     agrees(s)
   end)
 end)
+
+describe("a step that only small sizes stand in the way of", function()
+  local function convolution(taps, before)
+    local N = nw.size "N"
+    local I, F = nw.placeholder({N}, "f32", "I"), nw.placeholder({taps}, "f32", "F")
+    local r = nw.reduce_axis(taps, "r")
+    local s = nw.schedule(nw.compute({N}, function(x)
+      local inside = nw.all(nw.ge(x + r, before), nw.lt(x + r, N + before))
+      return nw.sum(nw.select(inside, I(x + r - before), 0) * F(r), r)
+    end, "Y"))
+    s:partition "x"
+    return s
+  end
+
+  local function ways(s, ...)
+    local ok, err = pcall(s.split, s, ...)
+    assert.is_false(ok)
+    return err.refusal.alternatives
+  end
+
+  it("is offered the least size from which it works", function()
+    local s = convolution(5, 2)
+    local offered = ways(s, "x.main", 8, {tail = "cut"})
+    assert.same({'s:split("x.main", 8)', 's:assume("4 <= N")', 's:specialize("4 <= N", "x.main")'}, offered)
+    for n = 2, 3 do
+      local fresh = convolution(5, 2)
+      load("local s = ... " .. offered[n])(fresh)
+      fresh:split(n == 2 and "x.main" or "then/x.main", 8, {tail = "cut"})
+      agrees(fresh)
+    end
+    s:assume "N >= 3"
+    assert.same('s:assume("4 <= N")', ways(s, "x.main", 8, {tail = "cut"})[2])
+  end)
+
+  it("is offered none where none helps", function()
+    local N = nw.size "N"
+    local A = nw.placeholder({N}, "f32", "A")
+    local k = nw.reduce_axis(N, "k")
+    local s = nw.schedule(nw.compute({1}, function(_) return nw.sum(A(k), k) end, "S"))
+    local ok, err = pcall(s.parallel, s, "k")
+    assert.is_false(ok)
+    for _, way in ipairs(err.refusal.alternatives) do assert.is_nil(way:find "assume", way) end
+  end)
+end)
