@@ -26,13 +26,24 @@ end
 
 -- ---- what the loops around a block say
 
--- A piece is called by the innermost loop around that a cut made, y.main/x.pre, or else by the outermost there is. A stage in
--- one piece keeps its name.
+-- The piece that a loop is of, by the names that cuts gave: of y.main/x.pre_o, y.main/x.pre. Of loops fused one beside the
+-- other, i_o_or_i.tail, it is told by what they hold.
+local function cut_of(loop)
+  return not loop.name:find("_or_", 1, true) and loop.name:match "^.*%.%w+" or nil
+end
+
+local function cuts_in(name) return select(2, name:gsub("%.", "")) end
+
+-- A piece is called by the loop around whose name has most cuts, the innermost of these, or else by the outermost there is. A
+-- stage in one piece keeps its name.
 local function piece_of(block, alone)
+  local best
   for n = #block.loops, 1, -1 do
-    if block.loops[n].name:find "%.%a+%d*$" then return block.loops[n].name end
+    local name = cut_of(block.loops[n])
+    if name and (not best or cuts_in(name) > cuts_in(best)) then best = name end
   end
-  return not alone and block.loops[1] and block.loops[1].name or block.name
+  if best or alone or not block.loops[1] then return best or block.name end
+  return (block.loops[1].name:gsub("_or_.*", ""))
 end
 
 local SHARED = {[""] = false, unroll = false, vectorize = false, vthread = false}

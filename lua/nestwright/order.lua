@@ -181,8 +181,9 @@ return function(nw)
     picture("order", "order of visits"))
 
   define("pieces", SIGNATURE:gsub("title", "width?: integer, title"),
-    "The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name, the main one or the largest without a "
-    .. "hatch; white is where nothing runs. Tiles are outlined; what runs more than once is darker. "
+    "The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name, the main one, or what no cut has "
+    .. "named, without a hatch; pieces of one name have one colour in all pictures, and white is where nothing runs. Tiles are "
+    .. "outlined; what runs more than once is darker. "
     .. "width: pixels that the grid may take, 620 unless said. " .. WHICH,
     picture("pieces", "pieces and tiles"))
 

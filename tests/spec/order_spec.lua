@@ -276,13 +276,51 @@ describe("nw.pieces", function()
     assert.equal(51, #block_lines(p, "hatched"))
   end)
 
+  it("keeps pieces apart that were split", function()
+    local A, B = nw.placeholder({10, 17}, "f32", "A"), nw.placeholder({10, 23}, "f32", "B")
+    local s = nw.schedule(nw.compute({10, 40}, function(i, j)
+      return nw.select(nw.lt(j, 17), A(i, j), B(i, j - 17))
+    end, "Y"))
+    local _, main, post = s:partition "j"
+    local before = pieces_of(nw.pieces(s))
+    s:split(main, 8, {tail = "predicate"})
+    s:split(post, 8, {tail = "predicate"})
+    assert.same(before, pieces_of(nw.pieces(s)))
+    local t = doubled(6, 30)
+    for n, piece in ipairs {t:cut("j", {10, 20})} do t:split(piece, 5 - n) end
+    local p = nw.pieces(t)
+    assert.same(named(6, 30, function(_, j) return "j." .. j // 10 + 1 end), pieces_of(p))
+  end)
+
+  it("draws pieces of one name in one colour, whichever are larger", function()
+    local function colours(points)
+      local s, out = doubled(3, 20), {}
+      s:partition("j", {at = points})
+      local p = nw.pieces(s)
+      local fills = {}
+      for _, line in ipairs(block_lines(p, "cells")) do
+        local x, y, colour = line:match "^(%S+) (%S+) (%S+)"
+        fills[("%d %d"):format(y, x)] = colour
+      end
+      for name, cells in pairs(pieces_of(p)) do out[name] = fills[next(cells)] end
+      return out
+    end
+    local one = colours {2, 15}
+    assert.same(one, colours {9, 12})
+    assert.truthy(one["j.main"] and one["j.pre"] and one["j.post"] and one["j.main"] ~= one["j.pre"])
+    for _, colour in pairs(one) do assert.is_true(tonumber(colour) < 0xF9FFFF) end
+  end)
+
   it("shows and says what runs more than once", function()
     local s = support.doubled(17)
     s:split("i", 4, {tail = "shift"})
     local p = nw.pieces(s)
-    assert.truthy(tostring(p):find("Darker: 3 run more than once.", 1, true), tostring(p))
+    assert.truthy(tostring(p):find("5 tiles outlined, and some overlap. Darker: 3 run more than once.", 1, true), tostring(p))
     assert.equal(17 + 3, #block_lines(p, "cells"))
     assert.is_nil(tostring(nw.pieces(support.doubled(17))):find("Darker", 1, true))
+    s = support.doubled(17)
+    s:split("i", 4)
+    assert.is_nil(tostring(nw.pieces(s)):find("overlap", 1, true))
   end)
 
   it("takes as much room as is asked for", function()

@@ -32,7 +32,10 @@ local function is_main(p)
   return found
 end
 
--- The pieces, {name, cells}: what is called main first, then the larger ones. An instance in two pieces is a cell of both.
+-- What partition calls main comes first, then what no cut has named.
+local function rank_of(p) return is_main(p) and 1 or not p.name:find(".", 1, true) and 2 or 3 end
+
+-- The pieces, {name, cells}: by rank, then the larger ones first. An instance in two pieces is a cell of both.
 local function pieces_of(view)
   local list, at = {}, {}
   for _, visit in ipairs(view.list) do
@@ -49,9 +52,10 @@ local function pieces_of(view)
     end
   end
   table.sort(list, function(a, b)
-    local one, other = is_main(a), is_main(b)
-    if one ~= other then return one end
-    return #a.cells > #b.cells
+    local one, other = rank_of(a), rank_of(b)
+    if one ~= other then return one < other end
+    if #a.cells ~= #b.cells then return #a.cells > #b.cells end
+    return a.name < b.name
   end)
   return list
 end
@@ -70,15 +74,35 @@ end
 
 -- ---- colours
 
--- The first, which has no hatch, is the first piece's alone; white is where nothing runs.
-local function style_of(n) return n == 1 and 1 or (n - 2) % (#FILLS - 1) + 2 end
+-- Names that stand for the same in all pictures have the same colour in all; white is where nothing runs.
+local STYLES = {pre = 2, post = 3, tail = 4, head = 5, rest = 6}
+
+local function next_free(taken)
+  for n = #FILLS, 2, -1 do if not taken[n] then return n end end
+  return nil
+end
+
+-- Sets the style of each piece. The first, which has no hatch, is that of the main one, or of what no cut has named.
+local function set_styles(list)
+  local taken, sorted = {}, table.move(list, 1, #list, 1, {})
+  table.sort(sorted, function(a, b)
+    if #a.name ~= #b.name then return #a.name < #b.name end
+    return a.name < b.name
+  end)
+  for n, p in ipairs(sorted) do
+    local wanted = STYLES[p.name:match "%.(%a+)$"]
+    if p == list[1] and rank_of(p) < 3 then wanted = 1 end
+    p.style = wanted and not taken[wanted] and wanted or next_free(taken) or (n - 1) % (#FILLS - 1) + 2
+    taken[p.style] = true
+  end
+end
 
 local AGAIN = 0xAEBCC9 -- of what runs more than once
 
 local function fills_of(list, again)
   local out = {}
-  for n, p in ipairs(list) do
-    for _, cell in ipairs(p.cells) do out[#out + 1] = {cell[1], cell[2], FILLS[style_of(n)]} end
+  for _, p in ipairs(list) do
+    for _, cell in ipairs(p.cells) do out[#out + 1] = {cell[1], cell[2], FILLS[p.style]} end
   end
   for _, cell in ipairs(again) do out[#out + 1] = {cell[1], cell[2], AGAIN} end
   return out
@@ -86,8 +110,8 @@ end
 
 local function hatches_of(list)
   local out = {}
-  for n, p in ipairs(list) do
-    local hatch = HATCHES[style_of(n)]
+  for _, p in ipairs(list) do
+    local hatch = HATCHES[p.style]
     if hatch then out[#out + 1] = {pattern = hatch[1], colour = hatch[2], cells = p.cells} end
   end
   return out
@@ -129,13 +153,28 @@ local function room_inside(p, cell)
   return at
 end
 
--- The cell farthest to the right (1) or to the left (-1), of those the middle one.
-local function anchor(p, side)
-  local most, list = -math.huge, {}
+-- Does a line at this row meet the name that stands in a piece? cell: pixels.
+local function meets_name(list, row, cell)
+  for _, p in ipairs(list) do
+    local high = p.inside and (p.inside.upright and CHARACTER * utf8.len(p.name) or ROOM) + 4
+    if high and math.abs(p.inside[2] - row) * cell < high / 2 then return true end
+  end
+  return false
+end
+
+-- The cell farthest to the right (1) or to the left (-1): of those the one nearest to the middle whose line meets no name.
+local function anchor(p, side, list, cell)
+  local most, edge = -math.huge, {}
   for _, c in ipairs(p.cells) do most = math.max(most, side * c[1]) end
-  for _, c in ipairs(p.cells) do if side * c[1] == most then list[#list + 1] = c end end
-  table.sort(list, function(a, b) return a[2] < b[2] end)
-  return list[#list // 2 + 1]
+  for _, c in ipairs(p.cells) do if side * c[1] == most then edge[#edge + 1] = c end end
+  table.sort(edge, function(a, b) return a[2] < b[2] end)
+  local middle = #edge // 2 + 1
+  for far = 0, #edge - 1 do
+    for _, n in ipairs {middle - far, middle + far} do
+      if edge[n] and not meets_name(list, edge[n][2], cell) then return edge[n] end
+    end
+  end
+  return edge[middle]
 end
 
 -- From top to bottom as their cells are, those that are nearer first.
@@ -149,11 +188,11 @@ end
 -- Names that have no room inside stand beside the grid, on the side that is nearer: {[1] = right, [-1] = left}.
 local function place_names(list, cell, columns)
   local beside = {[1] = {}, [-1] = {}}
+  for _, p in ipairs(list) do p.inside = room_inside(p, cell) end
   for _, p in ipairs(list) do
-    p.inside = room_inside(p, cell)
     if not p.inside then
       local side = centre(p) < (columns - 1) / 3 and -1 or 1
-      p.anchor = anchor(p, side)
+      p.anchor = anchor(p, side, list, cell)
       table.insert(beside[side], p)
     end
   end
@@ -205,12 +244,29 @@ end
 
 -- ---- making
 
+local function share_cells(tiles)
+  local seen = {}
+  for _, tile in ipairs(tiles) do
+    for _, c in ipairs(tile) do
+      local key = c[1] .. " " .. c[2]
+      if seen[key] and seen[key] ~= tile then return true end
+      seen[key] = tile
+    end
+  end
+  return false
+end
+
+local function tiles_text(tiles)
+  local overlap = share_cells(tiles) and ", and some overlap" or ""
+  return ("%s outlined%s."):format(order.count(#tiles, "tile"), overlap)
+end
+
 local function caption_of(view, list, tiles, again)
   local out = {order.shown_text(view) .. ":"}
   local words = {}
   for n, p in ipairs(list) do words[n] = ("%s %s"):format(p.name, order.count(#p.cells, "instance")) end
   out[#out + 1] = table.concat(words, ", ") .. "."
-  if #tiles > 0 then out[#out + 1] = ("%s outlined."):format(order.count(#tiles[#tiles], "tile")) end
+  if #tiles > 0 then out[#out + 1] = tiles_text(tiles[#tiles]) end
   if #again > 0 then out[#out + 1] = ("Darker: %s more than once."):format(#again == 1 and "1 runs" or #again .. " run") end
   return table.concat(out, " ")
 end
@@ -227,6 +283,7 @@ function pieces.make(view)
   local cell = grid.cell(view.rows, view.columns, view.width or WIDTH, view.width or HEIGHT)
   local list, tiles = pieces_of(view), order.tiles(view, view.list)
   local again = repeated(view)
+  set_styles(list)
   local beside = place_names(list, cell, view.columns.n)
   local left, right = LEFT + room_beside(beside[-1]), math.max(40, room_beside(beside[1]))
   local wide = left + view.columns.n * cell + right
