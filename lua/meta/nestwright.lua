@@ -1119,7 +1119,7 @@ function nw.peak_flops(threads, dtype) end
 ---@return number
 function nw.peak_vs_ports() end
 
----The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name, the main one or the largest without a hatch; white is where nothing runs. Tiles are outlined; what runs more than once is darker. width: pixels that the grid may take, 620 unless said. stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes.
+---The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name, the main one, or what no cut has named, without a hatch; pieces of one name have one colour in all pictures, and white is where nothing runs. Tiles are outlined; what runs more than once is darker. width: pixels that the grid may take, 620 unless said. stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes.
 ---@param s nw.schedule
 ---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, width?: integer, title?: string}
 ---@return nw.plot
