@@ -192,3 +192,31 @@ static bool disprove(const nw_ranges *r, const nw_expr *c) {
 bool nw_prove(const nw_ranges *r, const nw_expr *cond) { return cond && prove(r, nw_import(r->pool, cond)); }
 
 bool nw_disprove(const nw_ranges *r, const nw_expr *cond) { return cond && disprove(r, nw_import(r->pool, cond)); }
+
+// ---- why
+
+static const nw_expr *bounds_of(const nw_ranges *r, const nw_expr *cond) {
+  const nw_expr *all = NULL;
+  for (int i = 0; i < r->n; i++) {
+    const nw_range *x = &r->at[i];
+    if (!nw_uses_var(cond, x->var)) continue;
+    const nw_expr *var = nw_var(r->pool, x->var);
+    if (x->lo) all = nw_and(r->pool, all, nw_le(r->pool, x->lo, var));
+    if (x->hi) all = nw_and(r->pool, all, nw_le(r->pool, var, x->hi));
+  }
+  return all;
+}
+
+const nw_expr *nw_ruled_out_by(const nw_ranges *r, const nw_expr *cond) {
+  nw_ranges some = *r;
+  const nw_expr *all = NULL;
+  some.nfact = 0;
+  if (nw_disprove(&some, cond)) return bounds_of(r, cond);
+  some.nfact = 1;
+  for (int i = 0; i < r->nfact; i++) {
+    some.fact = &r->fact[i];
+    if (nw_disprove(&some, cond)) return r->fact[i];
+    all = nw_and(r->pool, all, r->fact[i]);
+  }
+  return all;
+}

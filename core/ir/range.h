@@ -33,6 +33,9 @@ const nw_expr *nw_upper_over(const nw_ranges *r, const nw_expr *e, int n, const 
 // True only if cond holds for every value of the variables that satisfies the facts.
 bool nw_prove(const nw_ranges *r, const nw_expr *cond);
 bool nw_disprove(const nw_ranges *r, const nw_expr *cond);
+// What makes a condition that was disproved false: bounds of its variables, one fact where one is enough, or all of them.
+// NULL where nothing is needed for it.
+const nw_expr *nw_ruled_out_by(const nw_ranges *r, const nw_expr *cond);
 // How e moves with var when lo <= var: 1 multiple known to divide e, used for e % m == 0.
 bool nw_divides(const nw_ranges *r, const nw_expr *e, int64_t m);
 // Simplifies e under the ranges: // and %, min, max, comparisons and selects that are decided, products collected.

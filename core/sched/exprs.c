@@ -40,11 +40,17 @@ static const nw_expr *parsed(const reading *r, const char *text) {
                  r->st->primitive->name, r->param->name, text, why);
 }
 
+static bool is_whole(void *env, const nw_expr *e) {
+  (void)env;
+  return !nw_dtype_is_float((nw_dtype)e->type.dtype);
+}
+
 static const nw_expr *checked(reading *r, nw_arg_kind kind, const nw_expr *e) {
   bool cond = kind == NW_ARG_COND;
   if (e->type.lanes != 1 || e->type.dtype != (cond ? NW_BOOL : NW_INDEX))
     return fail(r, r->st->primitive->example, cond ? "must be a condition" : "must be a whole number", NULL);
   if (nw_uses_load(e, NULL)) return fail(r, NULL, "speaks of sizes and loops, and reads no tensor", NULL);
+  if (!nw_visit(e, is_whole, NULL)) return fail(r, "write 8, not 8.0", "is made of whole numbers", NULL);
   e = nw_rewrite(r->st->before->pool, e, program_var, NULL, r);
   if (r->unknown) return fail(r, NULL, "speaks of sizes and loops, and there is none called ", r->unknown);
   return e;

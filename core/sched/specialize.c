@@ -3,6 +3,7 @@
 #include "sched/pieces.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"
+#include <stdlib.h>
 
 enum { SPECIALIZE_CONDITION, SPECIALIZE_LOOP, SPECIALIZE_STAGE };
 
@@ -128,6 +129,15 @@ bool nw_apply_specialize(void *step) {
 
 // ---- assume
 
+static bool refuse_fact(nw_step *st, const nw_ranges *r, const nw_expr *fact) {
+  const nw_expr *known = nw_ruled_out_by(r, fact);
+  char *text = known ? nw_expr_show(known) : NULL;
+  nw_step_refuse(st, "a fact is true of some sizes", NULL, "it is never true%s%s%s", text ? ": " : "", text ? text : "",
+                 text ? " is known" : "");
+  free(text);
+  return false;
+}
+
 bool nw_apply_assume(void *step) {
   nw_step *st = step;
   nw_program *p = st->p;
@@ -135,9 +145,9 @@ bool nw_apply_assume(void *step) {
   nw_ranges r;
   if (!condition_ok(st, fact, NULL)) return false;
   nw_ranges_of(&r, p, NULL);
-  bool always = nw_prove(&r, fact), never = nw_disprove(&r, fact);
+  bool always = nw_prove(&r, fact), never = nw_disprove(&r, fact) && !refuse_fact(st, &r, fact);
   nw_ranges_free(&r);
-  if (never) return nw_step_refuse(st, "a fact is true of some sizes", NULL, "it is never true");
+  if (never) return false;
   if (always) nw_step_note(st, "that is known already");
   const nw_expr **all = NW_NEW_N(p->arena, const nw_expr *, p->nfacts + 1);
   for (int i = 0; i < p->nfacts; i++) all[i] = p->fact[i];

@@ -201,6 +201,7 @@ nw_program *nw_step_make(nw_step *st) {
     nw_empty_results(st);
     return nw_program_retain(st->before);
   }
+  if (!nw_args_divide(st)) return NULL;
   nw_program *p = edited(st);
   if (p && !judged(st, p)) {
     nw_refusal_picture(st, p);

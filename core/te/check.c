@@ -98,25 +98,41 @@ static bool nonzero(nw_place *at, const nw_expr *b, nw_witness *w) {
   return nw_te_holds(at, nw_make2(p, NW_OP_NE, b, zero), b, w);
 }
 
-static bool check_division(nw_place *at, const nw_expr *e) {
+static const char *nonzero_hint(const nw_place *at) {
+  return at->op ? "guard it: nw.select(nw.ne(d, 0), a // d, otherwise)"
+                : "say what is known of the size, with nw.fact or the min of nw.size";
+}
+
+static bool check_division(const char *where, nw_place *at, const nw_expr *e) {
   if (e->arg[1]->op == NW_OP_INT && e->arg[1]->i != 0) return true;
   nw_witness w;
   bool ok = nonzero(at, e->arg[1], &w);
   if (!ok) {
     char *text = nw_te_text(e);
-    nw_fail(at->ctx, NW_ERANGE, "guard it: nw.select(nw.ne(d, 0), a // d, otherwise)",
-            "in %s, %s can divide by zero%s%s", at->op->name, text, w.found ? " at " : "", w.found ? w.at : "");
+    nw_fail(at->ctx, NW_ERANGE, nonzero_hint(at), "in %s, %s can divide by zero%s%s", where, text,
+            w.found ? " at " : "", w.found ? w.at : "");
     free(text);
   }
   free(w.at);
   return ok;
 }
 
+static bool is_division(const nw_expr *e) {
+  return (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) && !nw_dtype_is_float(e->type.dtype);
+}
+
 static bool check_node(void *env, nw_place *at, const nw_expr *e) {
   if (nw_stopped(at->ctx)) return false;
   if (e->op == NW_OP_LOAD) return check_read(env, at, e);
-  bool division = e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
-  return !division || nw_dtype_is_float(e->type.dtype) || check_division(at, e);
+  return !is_division(e) || check_division(at->op->name, at, e);
+}
+
+static bool check_division_of(void *what, nw_place *at, const nw_expr *e) {
+  return !is_division(e) || check_division(what, at, e);
+}
+
+bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e) {
+  return nw_te_walk_at(at, e, check_division_of, (void *)what);
 }
 
 bool nw_te_check(const nw_teop *op, const nw_expr *from) {

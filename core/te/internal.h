@@ -53,6 +53,7 @@ typedef struct nw_place {
 // something; f returns false to stop. The first axis starts at `from` (NULL: 0).
 typedef bool (*nw_at_fn)(void *env, nw_place *place, const nw_expr *e);
 bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env);
+bool nw_te_walk_at(nw_place *at, const nw_expr *e, nw_at_fn f, void *env); // one expression, whose sizes are pushed
 
 // The first point found, in lexicographic order, at which a condition fails.
 typedef struct nw_witness {
@@ -66,6 +67,8 @@ bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness
 
 // Every read inside its tensor and no division by zero, in all bodies of op. States are not looked at.
 bool nw_te_check(const nw_teop *op, const nw_expr *from);
+// No division by zero in an expression of sizes, which are pushed; `what` says which it is: "the fact".
+bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e);
 // Is there a placeholder of op's own shape that op reads only before its own element, so that all is well from some time
 // on?
 bool nw_te_looks_like_update(const nw_teop *op);

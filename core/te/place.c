@@ -139,3 +139,13 @@ bool nw_te_walk(const nw_teop *op, const nw_expr *from, nw_at_fn f, void *env) {
   nw_memo_free(&s.seen);
   return ok;
 }
+
+bool nw_te_walk_at(nw_place *at, const nw_expr *e, nw_at_fn f, void *env) {
+  walk w = {.place = *at, .f = f, .env = env};
+  scope s = {0};
+  nw_memo_init(&s.seen);
+  bool ok = visit(&w, &s, e);
+  nw_memo_free(&s.seen);
+  *at = w.place;
+  return ok;
+}

@@ -53,18 +53,6 @@ static const nw_expr *undefined_var(void *env, const nw_expr *v) { return nw_var
 // Facts live in a pool without symbols: a size that kept itself alive would never go.
 static const nw_expr *bare(nw_pool *p, const nw_expr *e) { return nw_rewrite(p, e, undefined_var, NULL, p); }
 
-bool nw_size_fact(const nw_expr *size, const nw_expr *fact) {
-  if (!size || !fact) return false;
-  nw_ctx *c = nw_pool_ctx(size->pool);
-  nw_te_size *s = size->op == NW_OP_VAR ? nw_size_of(size) : NULL;
-  if (!s) return nw_fail(c, NW_EINVAL, "give the value of nw.size", "a fact belongs to a symbolic size");
-  if (fact->type.dtype != NW_BOOL || fact->type.lanes != 1)
-    return nw_fail(c, NW_ETYPE, NULL, "a fact is a condition, not a value of type %s", nw_dtype_name(fact->type.dtype));
-  if (!nw_speaks_of_sizes(fact)) return nw_fail(c, NW_EINVAL, NULL, "a fact speaks of symbolic sizes only");
-  nw_vec_push(&s->facts, (void *)bare(s->pool, fact));
-  return true;
-}
-
 static bool known(const nw_ranges *r, const char *var) {
   for (int i = 0; i < r->n; i++)
     if (!strcmp(r->at[i].var, var)) return true;
@@ -82,21 +70,83 @@ static bool push_size(void *env, const nw_expr *e) {
 
 void nw_te_push_sizes(nw_ranges *r, const nw_expr *e) { nw_visit(e, push_size, r); }
 
-// Refuses an extent that some value of its sizes makes negative.
-static bool never_negative(nw_ctx *c, const nw_expr *e, const char *what) {
+// ---- an expression of sizes: where it is evaluated, with the facts about its sizes and about those that they speak of
+
+static nw_place place_of(nw_ctx *c, const nw_expr *e) {
   nw_place at = {.ctx = c, .pool = nw_pool_new(c)};
-  nw_witness w;
   nw_ranges_init(&at.ranges, at.pool);
-  e = nw_import(at.pool, e);
   nw_te_push_sizes(&at.ranges, e);
-  nw_te_holds(&at, nw_le(at.pool, nw_index(at.pool, 0), e), e, &w);
+  return at;
+}
+
+static void place_free(nw_place *at) {
+  nw_ranges_free(&at->ranges);
+  nw_pool_release(at->pool);
+}
+
+// ---- facts
+
+static bool is_whole(void *env, const nw_expr *e) {
+  (void)env;
+  return !nw_dtype_is_float((nw_dtype)e->type.dtype);
+}
+
+static bool is_fact(nw_ctx *c, const nw_expr *fact) {
+  if (fact->type.dtype != NW_BOOL || fact->type.lanes != 1)
+    return nw_fail(c, NW_ETYPE, NULL, "a fact is a condition, not a value of type %s", nw_dtype_name(fact->type.dtype));
+  if (!nw_speaks_of_sizes(fact)) return nw_fail(c, NW_EINVAL, NULL, "a fact speaks of symbolic sizes only");
+  if (!nw_visit(fact, is_whole, NULL))
+    return nw_fail(c, NW_ETYPE, "write 8, not 8.0", "a fact is made of whole numbers");
+  return true;
+}
+
+static bool contradicts(const nw_ranges *r, const nw_expr *fact) {
+  nw_ctx *c = nw_pool_ctx(r->pool);
+  const nw_expr *known = nw_ruled_out_by(r, fact);
+  char *text = nw_te_text(fact), *other = known ? nw_te_text(known) : NULL;
+  nw_fail(c, NW_EINVAL, "a fact is true of some sizes", "%s is never true%s%s%s", text, other ? ": " : "",
+          other ? other : "", other ? " is known" : "");
+  free(text), free(other);
+  return true;
+}
+
+// It can be evaluated, and no fact that is known rules it out.
+static bool can_hold(nw_ctx *c, const nw_expr *size, const nw_expr *fact) {
+  nw_place at = place_of(c, fact);
+  nw_te_push_sizes(&at.ranges, size);
+  fact = nw_import(at.pool, fact);
+  bool ok =
+      nw_te_divisions_ok(&at, "the fact", fact) && !(nw_disprove(&at.ranges, fact) && contradicts(&at.ranges, fact));
+  place_free(&at);
+  return ok;
+}
+
+bool nw_size_fact(const nw_expr *size, const nw_expr *fact) {
+  if (!size || !fact) return false;
+  nw_ctx *c = nw_pool_ctx(size->pool);
+  nw_te_size *s = size->op == NW_OP_VAR ? nw_size_of(size) : NULL;
+  if (!s) return nw_fail(c, NW_EINVAL, "give the value of nw.size", "a fact belongs to a symbolic size");
+  if (!is_fact(c, fact) || !can_hold(c, size, fact)) return false;
+  nw_vec_push(&s->facts, (void *)bare(s->pool, fact));
+  return true;
+}
+
+// ---- extents
+
+// Refuses an extent that some value of its sizes makes negative, or divides by zero.
+static bool never_negative(nw_ctx *c, const nw_expr *e, const char *what) {
+  nw_place at = place_of(c, e);
+  nw_witness w = {0};
+  e = nw_import(at.pool, e);
+  bool ok = nw_te_divisions_ok(&at, what, e);
+  if (ok) nw_te_holds(&at, nw_le(at.pool, nw_index(at.pool, 0), e), e, &w);
   if (w.found)
     nw_fail(c, NW_ERANGE, "say what is known of the size, with nw.fact or the min of nw.size",
             "%s is negative at %s: %lld", what, w.at, (long long)w.value);
+  ok = ok && !w.found;
   free(w.at);
-  nw_ranges_free(&at.ranges);
-  nw_pool_release(at.pool);
-  return !w.found;
+  place_free(&at);
+  return ok;
 }
 
 const nw_expr *nw_te_extent(nw_ctx *c, nw_pool *p, const nw_expr *e, const char *what) {
