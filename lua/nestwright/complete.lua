@@ -345,8 +345,15 @@ end
 local CLASS_OF = {}
 for name, meta in pairs(core.classes) do CLASS_OF[meta] = name end
 
+-- Of tables of this library the name of their metatable, where it has methods.
+local function class_of(value)
+  local meta = debug.getmetatable(value)
+  if CLASS_OF[meta] or type(meta) ~= "table" or not rawget(meta, "__methods") then return CLASS_OF[meta] end
+  return tostring(rawget(meta, "__name")):match "^nestwright%.(.*)$"
+end
+
 local function describe_value(text, value)
-  local class = CLASS_OF[debug.getmetatable(value)]
+  local class = class_of(value)
   local shown = tostring(value)
   local out = {("%s: %s"):format(text, class or type(value)), (shown:gsub("([^\n]+)", "  %1"))}
   if class then

@@ -1,4 +1,5 @@
 --- A dispatch table over sizes: for each box of them the strategy that is best there, all in one kernel.
+local core = require "nestwright.core"
 local decision = require "nestwright.decision"
 local distribution = require "nestwright.distribution"
 local errors = require "nestwright.errors"
@@ -30,6 +31,10 @@ local function ways_of(c, list)
       ways[#ways + 1], least = way, math.min(least, weights * distribution.mean(c.sizes, way.figures))
     end
   end
+  if #ways == 0 and list[1].refused then
+    errors.fail("invalid", list[1].hint, "partition_auto: dispatch: all strategies were refused; %s: %s", list[1].strategy,
+      list[1].refused)
+  end
   if #ways == 0 then
     errors.fail("limit", nil, "partition_auto: no strategy has at most %s bytes of code", tostring(c.code_limit))
   end
@@ -43,12 +48,12 @@ local function price(c, ways, least, of_code)
 end
 
 -- Versions of the schedule under what a leaf knows. What stands last has to hold for all sizes.
-local function add_versions(c, row, facts, is_last, out)
+local function add_versions(c, row, facts, is_last, out, tell)
   local s = c.schedule
   local function applied(known)
     s:checkout(c.base)
     for _, fact in ipairs(known) do s:assume(fact) end
-    return strategies.apply("partition_auto", s, s:loop(c.name), row.strategy, c.kernels, c.around, c.across)
+    return strategies.apply("partition_auto", s, s:loop(c.name), row.strategy, c.kernels, c.around, c.across, tell)
   end
   local cases = applied(facts)
   for n, case in ipairs(cases) do
@@ -60,9 +65,14 @@ local function add_versions(c, row, facts, is_last, out)
   end
 end
 
-local function versions_of(c, ways, leaves)
+local function versions_of(c, ways, leaves, since)
   local out = {}
-  for n, leaf in ipairs(leaves) do add_versions(c, ways[leaf.way].row, leaf.facts, n == #leaves, out) end
+  for n, leaf in ipairs(leaves) do
+    local row = ways[leaf.way].row
+    add_versions(c, row, leaf.facts, n == #leaves, out, function(version)
+      core.tell_progress(("leaf %d of %d, %s, version %d"):format(n, #leaves, row.strategy, version), (n - 1) / #leaves, since)
+    end)
+  end
   return out
 end
 
@@ -70,12 +80,12 @@ local function code_bytes(c, versions) return c.schedule:build({threads = c.thre
 
 -- The cheapest tree whose code fits: where it does not, code has a price, and a higher one, until one leaf is left.
 local function fitting(c, ways, least)
-  local of_code = 0
+  local of_code, since = 0, core.now()
   while true do
     price(c, ways, least, of_code)
     local tree = decision.tree(c.varied, c.sizes, ways)
     local leaves = decision.leaves(tree)
-    local versions = versions_of(c, ways, leaves)
+    local versions = versions_of(c, ways, leaves, since)
     if c.code_limit == math.huge or #leaves == 1 or code_bytes(c, versions) <= c.code_limit then
       return tree, leaves, versions
     end
@@ -93,7 +103,10 @@ end
 
 --- {versions, ranges, tree} of a ranked table: versions of the schedule for s:build, of which the first whose facts hold is run.
 return function(c, list)
-  if #c.varied == 0 then errors.fail("invalid", nil, "partition_auto: there is one size, and no table to make over it") end
+  if #c.varied == 0 then
+    errors.fail("invalid", "give several values, sizes = {M = {1, 7, 64}}; or take the best for this one, list:build(1)",
+      "partition_auto: dispatch: there is one size that strategies were tried for, and a dispatch table chooses by the size")
+  end
   local ways, least = ways_of(c, list)
   local tree, leaves, versions = fitting(c, ways, least)
   local text = decision.text(tree, function(way) return ways[way].row.strategy end)

@@ -7,32 +7,53 @@ local distribution = {}
 
 local MOST = 64 -- shapes
 
+--- Raises where values are given for what is no size.
+function distribution.check_names(what, names, given)
+  local known = {weights = true}
+  for _, name in ipairs(names) do known[name] = true end
+  for name in pairs(given) do
+    if type(name) == "string" and not known[name] then
+      errors.fail("invalid", "its sizes: " .. table.concat(names, ", "), "%s: sizes: there is no size %s", what, name)
+    end
+  end
+end
+
 local function check_count(what, n)
   if n < 1 or n > MOST then errors.fail("range", nil, "%s: sizes: %d shapes; 1 to %d can be asked for", what, n, MOST) end
 end
 
-local function weight_of(what, weights, n)
-  local w = errors.expect(what .. ": weights", weights or {}, "table")[n]
-  if w == nil then return 1 end
-  if type(w) == "number" and w >= 0 and w < math.huge then return w end
-  errors.fail("range", nil, "%s: weights[%d] is no number of at least 0", what, n)
+-- So many weights; 1 each unless said.
+local function weights_for(what, weights, n)
+  local out = {}
+  for i = 1, n do out[i] = 1 end
+  if weights == nil then return out end
+  for i, w in ipairs(errors.expect(what .. ": weights", weights, "table")) do
+    if type(w) ~= "number" or not (w >= 0 and w < math.huge) then
+      errors.fail("range", nil, "%s: weights[%d] is no number of at least 0", what, i)
+    end
+    out[i] = w
+  end
+  if #weights == n then return out end
+  errors.fail("range", nil, "%s: weights: %d of them, for %d values", what, #weights, n)
 end
 
 local function value_of(what, value, name)
-  if value ~= nil then return sizes.whole(what, value, name) end
+  local v = value ~= nil and sizes.whole(what, value, name)
+  if v and v < 0 then errors.fail("range", nil, "%s: sizes: %s = %d: it is at least 0", what, name, v) end
+  if v then return v end
   errors.fail("invalid", ("{sizes = {%s = {1, 7, 64}}}"):format(name), "%s: the size %s has no values", what, name)
 end
 
 -- ---- {{M = 1, N = 8}, {M = 7, N = 64}, weights = {1, 2}}
 
 local function listed(what, names, given)
-  local list = {}
+  local list, weights = {}, weights_for(what, given.weights, #given)
   check_count(what, #given)
   for n, shape in ipairs(given) do
     local values = {}
-    errors.expect(("%s: sizes[%d]"):format(what, n), shape, "table")
+    distribution.check_names(what, names, errors.expect(("%s: sizes[%d]"):format(what, n), shape, "table"))
     for _, name in ipairs(names) do values[name] = value_of(what, shape[name], name) end
-    list[n] = {values = values, weight = weight_of(what, given.weights, n)}
+    list[n] = {values = values, weight = weights[n]}
   end
   return list
 end
@@ -40,10 +61,14 @@ end
 -- ---- {M = {1, 7}, N = {8, 64}}: each with each
 
 -- The weights of one size's values: by name where several vary, a list will do where one does.
-local function weights_of(given, name, varied)
+local function weights_of(what, given, name, varied)
   local w = given.weights
-  if type(w) == "table" and type(w[name]) == "table" then return w[name] end
-  return varied == 1 and w or nil
+  if w == nil then return nil end
+  errors.expect(what .. ": weights", w, "table")
+  if #w == 0 then return w[name] end
+  if #varied == 1 then return varied[1] == name and w or nil end
+  errors.fail("invalid", "weights = {M = {1, 2}, N = {3, 1}}", "%s: weights: a list is for one size that varies, and there are %d",
+    what, #varied)
 end
 
 local function with_value(entry, name, value, weight)
@@ -54,20 +79,31 @@ end
 
 local function times(what, list, name, given, varied)
   local out, value = {}, given[name]
-  local several = type(value) == "table"
-  local weights = several and weights_of(given, name, varied)
-  if several then check_count(what, #value * #list) end
+  local values = type(value) == "table" and value or {value_of(what, value, name)}
+  check_count(what, #values * #list)
+  local weights = weights_for(what, weights_of(what, given, name, varied), #values)
   for _, entry in ipairs(list) do
-    for n, v in ipairs(several and value or {value_of(what, value, name)}) do
-      out[#out + 1] = with_value(entry, name, value_of(what, v, name), several and weight_of(what, weights, n) or 1)
-    end
+    for n, v in ipairs(values) do out[#out + 1] = with_value(entry, name, value_of(what, v, name), weights[n]) end
   end
   return out
 end
 
+-- Sizes with several values; where none has, those that are given as lists.
+local function several_of(names, given)
+  for least = 2, 1, -1 do
+    local out = {}
+    for _, name in ipairs(names) do
+      if type(given[name]) == "table" and #given[name] >= least then out[#out + 1] = name end
+    end
+    if #out > 0 then return out end
+  end
+  return {}
+end
+
 local function combined(what, names, given)
-  local list, varied = {{values = {}, weight = 1}}, 0
-  for _, name in ipairs(names) do if type(given[name]) == "table" then varied = varied + 1 end end
+  local list, varied = {{values = {}, weight = 1}}, several_of(names, given)
+  distribution.check_names(what, names, given)
+  if type(given.weights) == "table" and #given.weights == 0 then distribution.check_names(what, names, given.weights) end
   for _, name in ipairs(names) do list = times(what, list, name, given, varied) end
   return list
 end

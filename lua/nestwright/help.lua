@@ -11,14 +11,16 @@ local TITLES = {
   {"time", "Methods of a time record"}, {"comparison", "Methods of times, nw.compare and nw.timings"},
   {"sweep", "Methods of a sweep"}, {"machine", "Methods and fields of a machine record"},
   {"accesses", "Methods of what nw.accesses gives"}, {"xsmm", "Functions of nw.xsmm"}, {"nest", "Functions of nw.nest"},
-  {"cost", "Functions of nw.cost"},
+  {"cost", "Functions of nw.cost"}, {"partition", "Functions of nw.partition"},
+  {"ranking", "Methods of what s:partition_auto gives"}, {"ranked", "Fields of its rows"},
   {"learner", "Methods of a learned model"},
   {"loopnest", "Methods of a nest"}, {"error", "Fields of an error"},
   {"refusal", "Fields of a refusal, error.refusal"},
 }
 
 -- What functions that belong to no object are called by.
-local MODULES = {nw = "nw.", xsmm = "nw.xsmm.", nest = "nw.nest.", cost = "nw.cost."}
+local MODULES = {nw = "nw.", xsmm = "nw.xsmm.", nest = "nw.nest.", cost = "nw.cost.",
+  partition = "nw.partition."}
 
 local help = {titles = TITLES, modules = MODULES}
 

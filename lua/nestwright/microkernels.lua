@@ -3,6 +3,7 @@ local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local inside = require "nestwright.inside"
 local json = require "nestwright.json"
+local marks = require "nestwright.marks"
 local report = require "nestwright.report"
 local returning = require "nestwright.returning"
 local sizes = require "nestwright.sizes"
@@ -52,7 +53,8 @@ local function size_of(what, s, loop, given)
   local known = {}
   for _, size in ipairs(core.program_sizes(s)) do known[size] = true end
   if not known[name] then
-    errors.fail("invalid", "M = nw.size \"M\" is one", "%s: %s has %s rounds; kernels are measured where that is a size of its own",
+    errors.fail("invalid", "make it one, M = nw.size \"M\"; or rank by {cost = \"model\"} or {cost = \"measured\"}",
+      "%s: %s has %s rounds; to time kernels the loop is run for several numbers of rounds, so that number has to be a size",
       what, loop.name, name)
   end
   local others = {}
@@ -80,6 +82,8 @@ local function tiled(run, k, tail, shared)
   s:checkout(run.base)
   if shared then run.o.around(s) end
   strategies.tile(s, s:loop(run.loop), k, tail, shared)
+  run.marks[k] = run.marks[k] or {}
+  marks.add(run.marks[k], s)
   return s
 end
 
@@ -163,7 +167,7 @@ local function first_and_more(one, many) return {first = one, more = math.max((m
 -- Copies of the kernels with what was measured.
 local function with_seconds(run, kernels, list)
   local of = {}
-  for n, k in ipairs(kernels) do of[k] = setmetatable({}, {__index = kernels[n]}) end
+  for n, k in ipairs(kernels) do of[k] = setmetatable({unsafe = run.marks[k].unsafe}, {__index = kernels[n]}) end
   for _, entry in ipairs(list) do
     local k, t = of[entry.kernel], run.all[entry.key]
     if FIELDS[entry.field] then k[FIELDS[entry.field]] = first_and_more(t[1], t[2]) end
@@ -181,7 +185,8 @@ end
 function microkernels.measure(what, s, loop, kernels, o)
   local size, others = size_of(what, s, loop, o.sizes)
   local path = path_of()
-  local run = {schedule = s, base = s:version(), loop = loop.name, size = size, others = others, o = o, all = read_all(path)}
+  local run = {schedule = s, base = s:version(), loop = loop.name, size = size, others = others, o = o, all = read_all(path),
+    marks = {}}
   local out = returning.always(s, function()
     local list = entries_of(run, kernels)
     measure_all(run, list)
@@ -243,9 +248,10 @@ local HEAD = "%6s %-10s %10s %10s %10s %14s %10s %10s"
 
 local function line_of(k)
   local t, shared = k.seconds, k.seconds_inside
-  return (HEAD:format(k.rows, strategies.name_of(k), written.seconds(t.first), written.seconds(t.more),
+  local line = HEAD:format(k.rows, strategies.name_of(k), written.seconds(t.first), written.seconds(t.more),
     t.guarded and written.seconds(t.guarded) or "-", written.seconds(t.more / k.rows),
-    shared and written.seconds(shared.first) or "", shared and written.seconds(shared.more) or ""):gsub("%s+$", ""))
+    shared and written.seconds(shared.first) or "", shared and written.seconds(shared.more) or "")
+  return ((line .. (k.unsafe and "  unsafe: not judged" or "")):gsub("%s+$", ""))
 end
 
 local function text_of(list)

@@ -1,5 +1,6 @@
 --- Loops whose rounds no tile divides: the rows of s:partition_auto, nw.microkernels and nw.partition.
 local caches = require "nestwright.caches"
+local choice = require "nestwright.partition_choice"
 local errors = require "nestwright.errors"
 local microkernels = require "nestwright.microkernels"
 local pipeline = require "nestwright.pipeline"
@@ -11,11 +12,8 @@ local strategies = require "nestwright.strategies"
 local together = require "nestwright.together"
 
 local function measure(options)
-  local o = errors.options("microkernels", errors.expect("microkernels", options, "table"),
-    {"schedule", "loop", "kernels", "around", "sizes", "again"})
-  local s = caches.check_schedule("microkernels", o.schedule)
-  local kernels = strategies.kernels("microkernels", o.kernels)
-  return microkernels.table_of(microkernels.measure("microkernels", s, strategies.loop("microkernels", s, o.loop), kernels, o))
+  local o, s, loop, kernels = choice.of_microkernels(options)
+  return microkernels.table_of(microkernels.measure("microkernels", s, loop, kernels, o))
 end
 
 -- ---- what is left of conditions, and what others do
@@ -75,9 +73,9 @@ end
 
 return {install = function(nw)
   rows.define(rows.methods "schedule", "schedule", "partition_auto",
-    "(self: nw.schedule, options: {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string[], "
+    "(self: nw.schedule, options: {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], "
     .. "cost?: string, model?: nw.learner, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, "
-    .. "machine?: any, threads?: integer, across?: string}): nw.report",
+    .. "machine?: any, threads?: integer, across?: string}): nw.ranking",
     "Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, "
     .. "piece) ... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, "
     .. "piece:loop \"k\" is its copy of the loop k, piece:loops() all around it. name tells kernels "
@@ -93,10 +91,9 @@ return {install = function(nw)
     .. "pieces out, as `how` of nw.partition.parallel, and cost is 'model' unless said. Rows: strategy, versions, code_bytes, "
     .. "predicted and measured "
     .. "(by shape; without a unit where learned), expected and seconds (their means), joules, energies (by shape), fits, "
-    .. "figure, or refused. Methods: take(n) leaves the schedule there "
-    .. "and returns its versions; build(n) compiles them into one kernel; dispatch() is a small decision tree over the sizes, with "
-    .. "the strategy that is best in each of its leaves by the objective, within code_limit: {versions, ranges, tree}, for "
-    .. "s:build{versions = ...}. The schedule stays as it was; what was tried are versions of it.", partition_auto)
+    .. "figure, unsafe (steps were not judged), intrinsics (tiles that the model prices as the loops they stand for), or refused "
+    .. "and hint. Methods: take, build and dispatch; nw.help(list) says more. "
+    .. "The schedule stays as it was; what was tried are versions of it.", partition_auto)
 
   nw.partition = {}
   rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: string): integer",

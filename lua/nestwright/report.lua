@@ -23,4 +23,16 @@ function meta.__index(self, key)
   return method and function(_, ...) return method(texts[self], ...) end
 end
 
+--- A class of reports whose methods have rows: {methods, new(fields, text)}.
+function report.class(name)
+  local own = {}
+  local class_meta = {__name = "nestwright." .. name, __methods = own, __fields = {}, __tostring = meta.__tostring,
+    __concat = meta.__concat, __index = meta.__index}
+  local function new(fields, text)
+    texts[fields], methods[fields] = text, own
+    return setmetatable(fields, class_meta)
+  end
+  return {methods = own, new = new}
+end
+
 return report

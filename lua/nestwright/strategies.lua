@@ -55,12 +55,21 @@ local function is_there(s, loop)
   return false
 end
 
+-- Calls what a user wrote. What goes wrong in it says where; what the library refuses says so by itself.
+local function naming(what, f, ...)
+  local ok, problem = pcall(f, ...)
+  if ok then return end
+  if type(problem) ~= "string" then error(problem, 0) end
+  error(("%s: %s"):format(what, problem), 0)
+end
+
 -- Schedules the piece that has these loops.
 local function settle(x, outer, inner, entry)
   local p = setmetatable({schedule = x.schedule, outer = outer, inner = inner, kernel = entry.kernel}, piece_meta)
   x.pieces[#x.pieces + 1] = entry
   local schedule = x.shared and entry.kernel.inside or entry.kernel.schedule
-  if is_there(x.schedule, inner) then schedule(x.schedule, p) end
+  if not is_there(x.schedule, inner) then return end
+  naming(("the kernel of %d rows (%s)"):format(entry.kernel.rows, strategies.name_of(entry.kernel)), schedule, x.schedule, p)
 end
 
 -- Tiles a loop by a kernel; the loop over the rest, where there may be one.
@@ -168,12 +177,13 @@ end
 -- Pieces that share what they read stand inside the loops that `around` makes.
 local function begin(x, shared)
   x.pieces, x.shared = {}, shared and x.around ~= nil
-  if x.shared then x.around(x.schedule) end
+  if x.shared then naming("around", x.around, x.schedule) end
 end
 
 local function close(x, facts)
   into_threads(x)
   x.cases[#x.cases + 1] = {version = x.schedule:version(), facts = facts, pieces = x.pieces, shared = x.shared}
+  if x.tell then x.tell(#x.cases) end
 end
 
 -- Takes facts for granted; false where they contradict what is known of the sizes.
@@ -332,11 +342,34 @@ end
 
 -- ---- kernels
 
+local MOST_ROWS = 4096
+
+local FIELDS = {
+  {"rows", "number", "how many rounds it tiles"}, {"schedule", "function", "what schedules a piece"},
+  {"inside", "function", "what schedules a piece there", optional = true},
+  {"name", "string", "what it is called", optional = true},
+  {"whole", "boolean", "whether it does whole tiles only", optional = true},
+}
+
+-- What is wrong with a kernel, or nil.
+local function fault_of(k)
+  if type(k) ~= "table" then return "it is " .. core.type_name(k) end
+  for _, f in ipairs(FIELDS) do
+    local value = k[f[1]]
+    if type(value) ~= f[2] and not (value == nil and f.optional) then
+      return ("%s, %s, is a %s, not %s"):format(f[1], f[3], f[2], core.type_name(value))
+    end
+  end
+  local rows = math.tointeger(k.rows)
+  if rows and rows >= 1 and rows <= MOST_ROWS then return nil end
+  return ("rows is a whole number in 1..%d, not %s"):format(MOST_ROWS, k.rows)
+end
+
 local function check_kernel(what, n, k)
-  local rows = type(k) == "table" and math.tointeger(k.rows)
-  if not rows or rows < 1 or type(k.schedule) ~= "function" or type(k.name or "") ~= "string" then
+  local fault = fault_of(k)
+  if fault then
     errors.fail("invalid", "{rows = 8, schedule = function(s, piece) s:unroll(piece.inner) end}",
-      "%s: kernels[%d] is no kernel: the rounds it tiles, and how a piece is scheduled", what, n)
+      "%s: kernels[%d] is no kernel: %s", what, n, fault)
   end
 end
 
@@ -396,11 +429,13 @@ end
 --- Applies a strategy to a loop. The cases: {version, facts, pieces}, of which the first whose facts hold is to run, as
 --- s:build{versions} has it; a piece is {kernel, rounds, tail}. around(s), where it is given, makes the loops inside which pieces
 --- share what they read. across: how threads share the pieces out ("fused" or "apart"); nil: one thread does all. facts hold in
---- all cases. Where a step is refused, the schedule is as it was before.
-function strategies.apply(what, s, loop, name, kernels, around, across)
+--- all cases. tell(n): hears of each version that is made. Where a step is refused, the schedule is as it was before.
+function strategies.apply(what, s, loop, name, kernels, around, across, tell)
   local row, extent = strategies.row(what, name), loop.extent
-  local x = {schedule = s, base = s:version(), name = loop.name, around = around, across = across, cases = {}}
-  returning.on_error(s, math.tointeger(extent) and row.known or row[3], x, kernels, extent)
+  local x = {schedule = s, base = s:version(), name = loop.name, around = around, across = across, tell = tell,
+    cases = {}}
+  local steps = math.tointeger(extent) and row.known or row[3]
+  returning.on_error(s, naming, ("%s: %s"):format(what, name), steps, x, kernels, extent)
   return x.cases
 end
 
