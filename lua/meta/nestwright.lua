@@ -208,9 +208,9 @@ function schedule:parallel(loop) end
 ---@return nw.loop
 function schedule:partition(loop, options) end
 
----Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() all around it. name tells kernels of as many rounds apart; whole: does whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop` inside which pieces share what they read; a kernel's `inside` then schedules a piece there. Strategies: guard: every round of a tile asks whether it exists; cut: tiles without conditions, and the rest one round after the other; halves: tiles without conditions, and the rest in tiles of half the rounds, a quarter, and so on; residues: tiles without conditions, and for each number of rounds that are left a version of its own; sizes: for each residue the tiles whose measured times add up to least, the last ones among them; shift: the last tile begins earlier and does some rounds again; pad: the last tile goes beyond the end, in a temporary; what it reads of there is the last row, copied; predicate: the last tile runs under masks; one of rows reads the last row again, and stores those that exist. cost: 'kernels' (the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by model, of nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; where several vary, each with each, and weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; what has more is ranked behind. measure = true: also times each. threads: one unless said; with more, across says how they share the pieces out, as `how` of nw.partition.parallel, and cost is 'model' unless said. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit where learned), expected and seconds (their means), joules, energies (by shape), fits, figure, or refused. Methods: take(n) leaves the schedule there and returns its versions; build(n) compiles them into one kernel; dispatch() is a small decision tree over the sizes, with the strategy that is best in each of its leaves by the objective, within code_limit: {versions, ranges, tree}, for s:build{versions = ...}. The schedule stays as it was; what was tried are versions of it.
----@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string[], cost?: string, model?: nw.learner, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, machine?: any, threads?: integer, across?: string}
----@return nw.report
+---Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() all around it. name tells kernels of as many rounds apart; whole: does whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop` inside which pieces share what they read; a kernel's `inside` then schedules a piece there. Strategies: guard: every round of a tile asks whether it exists; cut: tiles without conditions, and the rest one round after the other; halves: tiles without conditions, and the rest in tiles of half the rounds, a quarter, and so on; residues: tiles without conditions, and for each number of rounds that are left a version of its own; sizes: for each residue the tiles whose measured times add up to least, the last ones among them; shift: the last tile begins earlier and does some rounds again; pad: the last tile goes beyond the end, in a temporary; what it reads of there is the last row, copied; predicate: the last tile runs under masks; one of rows reads the last row again, and stores those that exist. cost: 'kernels' (the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by model, of nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; where several vary, each with each, and weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; what has more is ranked behind. measure = true: also times each. threads: one unless said; with more, across says how they share the pieces out, as `how` of nw.partition.parallel, and cost is 'model' unless said. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit where learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (steps were not judged), intrinsics (tiles that the model prices as the loops they stand for), or refused and hint. Methods: take, build and dispatch; nw.help(list) says more. The schedule stays as it was; what was tried are versions of it.
+---@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], cost?: string, model?: nw.learner, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, machine?: any, threads?: integer, across?: string}
+---@return nw.ranking
 function schedule:partition_auto(options) end
 
 ---Says something of a loop that whoever runs it honours; without a value, takes it back. loop: the loop. key: schedule: static or dynamic, and chunk: rounds at a time, both for the threads of a parallel loop; partition: auto or never, for loops cut where a condition changes; note: a remark for the views. value: a word or a number, as the key wants. Example: s:pragma("i_o", "schedule", "dynamic")
@@ -666,6 +666,39 @@ function accesses:differs(other) end
 ---The iterations of its loops, in the order in which they end: loop, depth (loops around), index from 0, and from and to: the accesses made before it begins, and when it ends.
 ---@return table[]
 function accesses:iterations() end
+
+---@class nw.ranking
+local ranking = {}
+
+---Compiles what a strategy made into one kernel, list:build "cut"; which: the row's number (1 unless said) or its strategy. Options as those of s:build. The schedule stays where it is.
+---@param which? integer|string
+---@param options? {threads?: integer, opt?: integer, cache?: boolean}
+---@return nw.kernel
+function ranking:build(which, options) end
+
+---A small decision tree over the sizes that vary, with the strategy that is best in each of its leaves by the objective, within code_limit. Fields: versions, numbers for s:build{versions = ...}; ranges, of each leaf row (of this table), facts (texts of what holds there) and below (where one size varies); tree, a node {size, below, yes, no}, a leaf {way}. The schedule stays where it is.
+---@return nw.report
+function ranking:dispatch() end
+
+---Leaves the schedule at what a strategy made of it, to be looked at and changed; which: the row's number (1 unless said) or the name of its strategy. The numbers of its versions, of which the schedule is at the last.
+---@param which? integer|string
+---@return integer[]
+function ranking:take(which) end
+
+---@class nw.ranked
+---@field code_bytes integer Bytes of machine code of all of them.
+---@field expected number? The mean of `predicted` by weight: seconds, or without a unit where learned. An estimate.
+---@field figure number What the rows are ranked by: the least is best.
+---@field fits boolean Whether it has at most code_limit bytes of code.
+---@field hint string? What to do about it, or why it is so.
+---@field intrinsics boolean? Whether tiles of it are intrinsics: the cost model prices them as the loops they stand for.
+---@field joules number? The mean of `energies` by weight, where the model was asked. An estimate.
+---@field refused string? Why the strategy cannot be taken; then nothing but `hint` is said.
+---@field seconds number? The mean of `measured` by weight.
+---@field strategy string The name of the row's strategy.
+---@field unsafe boolean? Whether steps of it were not judged.
+---@field versions integer[] Versions of the schedule, of which a call runs the first whose facts hold.
+local ranked = {}
 
 ---@class nw.learner
 local learner = {}
