@@ -30,6 +30,15 @@ static const nw_expr *fail(const reading *r, const char *hint, const char *what,
                  name ? (int)strcspn(name, "@") : 0, name ? name : "");
 }
 
+// A size that another one of the same name is not.
+static const nw_expr *fail_unknown(const reading *r, const char *name) {
+  char *plain = nw_arena_strndup(r->st->scratch, name, strcspn(name, "@"));
+  if (strchr(name, '@') && is_size(r->st->before, plain))
+    return fail(r, "nw.size makes a new size each time it is called: give the one that the computation is made of",
+                "speaks of another size than the program's: two different sizes are called ", plain);
+  return fail(r, NULL, "speaks of sizes and loops, and there is none called ", name);
+}
+
 // Text that does not read is an error of this argument.
 static const nw_expr *parsed(const reading *r, const char *text) {
   const nw_expr *e = nw_expr_parse(r->st->before->pool, text);
@@ -52,7 +61,7 @@ static const nw_expr *checked(reading *r, nw_arg_kind kind, const nw_expr *e) {
   if (nw_uses_load(e, NULL)) return fail(r, NULL, "speaks of sizes and loops, and reads no tensor", NULL);
   if (!nw_visit(e, is_whole, NULL)) return fail(r, "write 8, not 8.0", "is made of whole numbers", NULL);
   e = nw_rewrite(r->st->before->pool, e, program_var, NULL, r);
-  if (r->unknown) return fail(r, NULL, "speaks of sizes and loops, and there is none called ", r->unknown);
+  if (r->unknown) return fail_unknown(r, r->unknown);
   return e;
 }
 

@@ -45,7 +45,32 @@ static bool refuse_data(nw_place *at, const nw_expr *load, int d, const nw_expr 
   return false;
 }
 
-static const char *outside_hint(const nw_expr *load) {
+static bool is_called_alike(const char *symbol, const char *other) {
+  size_t n = strcspn(symbol, "@");
+  return strcmp(symbol, other) && n == strcspn(other, "@") && !strncmp(symbol, other, n);
+}
+
+static bool is_axis(const nw_place *at, const char *symbol) {
+  for (int i = 0; i < at->nvars; i++)
+    if (!strcmp(at->var[i]->name, symbol)) return true;
+  return false;
+}
+
+// A size of the extent that shares its name with another size of the operation; NULL: there is none.
+static const char *namesake(const nw_place *at, const nw_expr *extent) {
+  const nw_ranges *r = &at->ranges;
+  for (int i = 0; i < r->n; i++)
+    for (int k = 0; k < r->n && nw_uses_var(extent, r->at[i].var); k++)
+      if (is_called_alike(r->at[i].var, r->at[k].var) && !is_axis(at, r->at[k].var)) return r->at[i].var;
+  return NULL;
+}
+
+static const char *outside_hint(const nw_place *at, const nw_expr *load, const nw_expr *extent) {
+  const char *twice = namesake(at, extent);
+  if (twice)
+    return nw_diag_printf(at->ctx,
+                          "two different sizes are called %.*s: nw.size makes a new one each time it is called",
+                          (int)strcspn(twice, "@"), twice);
   if (nw_tensor_of(load)->op->kind != NW_TE_PLACEHOLDER)
     return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max";
   return "guard it: nw.select(condition, read, otherwise), or clamp the index with nw.min and nw.max; a recurrence is "
@@ -55,7 +80,7 @@ static const char *outside_hint(const nw_expr *load) {
 
 bool nw_te_refuse_read(nw_place *at, const nw_expr *load, int d, const nw_expr *extent, const nw_witness *w) {
   char *text = nw_te_text(load), *size = nw_te_text(extent);
-  const char *hint = outside_hint(load);
+  const char *hint = outside_hint(at, load, extent);
   if (w->found)
     nw_fail(at->ctx, NW_ERANGE, hint, "in %s, %s reads index %lld of dimension %d (extent %s)%s%s", at->op->name, text,
             (long long)w->value, d, size, *w->at ? " at " : "", w->at);

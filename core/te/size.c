@@ -131,6 +131,38 @@ bool nw_size_fact(const nw_expr *size, const nw_expr *fact) {
   return true;
 }
 
+typedef struct reading {
+  const nw_te_size *size;
+  const char *unknown;
+} reading;
+
+static const nw_expr *named_size(void *env, const nw_expr *v) {
+  reading *r = env;
+  if (!strcmp(v->name, r->size->name)) return nw_var(v->pool, r->size->symbol);
+  r->unknown = v->name;
+  return v;
+}
+
+static const nw_expr *unreadable(nw_ctx *c, const char *text) {
+  char *why = nw_xstrdup(nw_error(c)->message);
+  nw_clear(c);
+  nw_fail(c, NW_EINVAL, "nw.fact(M, \"M % 16 == 0\")", "the fact \"%s\" cannot be read: %s", text, why);
+  free(why);
+  return NULL;
+}
+
+const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text) {
+  nw_ctx *c = nw_pool_ctx(size->pool);
+  reading r = {.size = size->op == NW_OP_VAR ? nw_size_of(size) : NULL};
+  if (!r.size) return size; // which is refused for what it is
+  const nw_expr *e = nw_expr_parse(size->pool, text);
+  if (!e) return unreadable(c, text);
+  e = nw_rewrite(size->pool, e, named_size, NULL, &r);
+  if (!r.unknown) return e;
+  return nw_fail(c, NW_EINVAL, "with other sizes: nw.fact(M, nw.le(M, N))",
+                 "a fact as text speaks of its size alone, and %s is not %s", r.unknown, r.size->name);
+}
+
 // ---- extents
 
 // Refuses an extent that some value of its sizes makes negative, or divides by zero.

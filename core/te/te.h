@@ -67,6 +67,8 @@ extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
 // Whether an expression is made of symbolic sizes and numbers alone.
 bool nw_speaks_of_sizes(const nw_expr *e);
+// A fact about one size as text, in its name: "M % 8 == 0".
+const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text);
 
 // The symbolic sizes of a computation, in the order of the program's; heap vector of nw_te_size*. The name that the
 // program gives the i-th is nw_te_size_name(sizes, i), to be freed.

@@ -13,7 +13,8 @@ static int f_size(lua_State *L) {
 static int f_fact(lua_State *L) {
   const nw_expr *size = nwl_check(L, 1, &nwl_expr_class, "size");
   nwl_not_lua_boolean(L, 2, "fact");
-  const nw_expr *fact = nwl_expr(L, 2, "fact");
+  bool text = lua_type(L, 2) == LUA_TSTRING;
+  const nw_expr *fact = text ? nw_size_fact_parse(size, lua_tostring(L, 2)) : nwl_expr(L, 2, "fact");
   if (!nw_size_fact(size, fact)) return nwl_raise(L);
   lua_settop(L, 1);
   return 1;
@@ -219,7 +220,7 @@ const nwl_class nwl_tensor_class = {"tensor", "nestwright.tensor", tensor_method
 
 const nwl_row nwl_te_rows[] = {
     {"size", f_size, "(name: string, min?: integer): nw.expr", "A symbolic size, at least `min`."},
-    {"fact", f_fact, "(size: nw.expr, fact: nw.expr): nw.expr", "States a fact about a size."},
+    {"fact", f_fact, "(size: nw.expr, fact: nw.expr|string): nw.expr", "States a fact about a size."},
     {"placeholder", f_placeholder, "(shape: table, dtype: string, name: string): nw.tensor", "An input."},
     {"scan_state", f_scan_state, "(shape: table, dtype: string, name: string): nw.tensor",
      "The state of a scan to come."},

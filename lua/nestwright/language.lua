@@ -134,8 +134,9 @@ return function(nw)
     end)
   nw.var = nw.size
 
-  define("fact", "(size: nw.expr, condition: nw.expr): nw.expr",
-    "States what is known of a size, as in nw.fact(M, nw.eq(M % 16, 0)); checked when a kernel is called.",
+  define("fact", "(size: nw.expr, condition: nw.expr|string): nw.expr",
+    "States what is known of a size, as in nw.fact(M, nw.eq(M % 16, 0)), or as text, nw.fact(M, \"M % 16 == 0\"); checked "
+    .. "when a kernel is called. A fact that is never true with those that are known already is refused.",
     function(size, condition) return core.fact(size, condition) end)
 
   define("placeholder", "(shape: table, dtype?: string, name?: string): nw.tensor",

@@ -111,4 +111,40 @@ describe("a fact", function()
       support.fails(plain("it is never true: " .. known .. " is known"), nil, s.assume, s, fact)
     end
   end)
+
+  it("is taken as text, in the name of its size", function()
+    local K = nw.size "K"
+    assert.equal(K, nw.fact(K, "K % 8 == 0"))
+    support.fails("K %% 8 == 1 is never true: K %% 8 == 0 is known", "invalid", nw.fact, K, "K % 8 == 1")
+    support.fails("a fact as text speaks of its size alone, and L is not K", "invalid", nw.fact, K, "L >= 8")
+    support.fails('the fact "K %% " cannot be read', "invalid", nw.fact, K, "K % ")
+    support.fails("a fact is a condition, not a value of type i64", "type", nw.fact, K, "K + 1")
+    support.fails("a fact belongs to a symbolic size", "invalid", nw.fact, K + 1, "K >= 1")
+    local A = nw.placeholder({K}, "f32", "A")
+    local f = nw.schedule(nw.compute({K}, function(i) return A(i) * 2 end, "C")):build()
+    f(nw.random {16})
+    support.fails("K %% 8 == 0 does not hold", nil, f, nw.random {9})
+  end)
+end)
+
+describe("two sizes of one name", function()
+  local M, other = nw.size "M", nw.size "M"
+  local A, B = nw.placeholder({M}, "f32", "A"), nw.placeholder({other}, "f32", "B")
+
+  it("are what is wrong where the one is the extent and the other the index's", function()
+    local e = support.fails("B%[i%] reads index 1 of dimension 0", "range", nw.compute, {M}, function(i)
+      return A(i) + B(i)
+    end, "C")
+    assert.equal("two different sizes are called M: nw.size makes a new one each time it is called", e.hint)
+    e = support.fails("A%[i %+ 1%] reads index", "range", nw.compute, {M}, function(i) return A(i + 1) end, "C")
+    assert.truthy(e.hint:find("guard it", 1, true))
+  end)
+
+  it("are told apart in facts of a schedule", function()
+    local s = nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C"))
+    local e = support.fails("assume: fact speaks of another size than the program's: two different sizes are called M",
+      "invalid", s.assume, s, nw.ge(other, 8))
+    assert.truthy(e.hint:find("nw.size makes a new size each time", 1, true))
+    s:assume(nw.ge(M, 8))
+  end)
 end)
