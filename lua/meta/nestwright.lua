@@ -951,9 +951,9 @@ function nw.f32(x) end
 ---@return nw.expr
 function nw.f64(x) end
 
----States what is known of a size, as in nw.fact(M, nw.eq(M % 16, 0)); checked when a kernel is called.
+---States what is known of a size, as in nw.fact(M, nw.eq(M % 16, 0)), or as text, nw.fact(M, "M % 16 == 0"); checked when a kernel is called. A fact that is never true with those that are known already is refused.
 ---@param size nw.expr
----@param condition nw.expr
+---@param condition nw.expr|string
 ---@return nw.expr
 function nw.fact(size, condition) end
 
