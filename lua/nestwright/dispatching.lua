@@ -76,7 +76,10 @@ local function versions_of(c, ways, leaves, since)
   return out
 end
 
-local function code_bytes(c, versions) return c.schedule:build({threads = c.threads, versions = versions}).code_bytes end
+local function code_bytes(c, versions, since)
+  core.tell_progress(("compiling %d versions"):format(#versions), -1, since)
+  return c.schedule:build({threads = c.threads, versions = versions}).code_bytes
+end
 
 -- The cheapest tree whose code fits: where it does not, code has a price, and a higher one, until one leaf is left.
 local function fitting(c, ways, least)
@@ -86,7 +89,7 @@ local function fitting(c, ways, least)
     local tree = decision.tree(c.varied, c.sizes, ways)
     local leaves = decision.leaves(tree)
     local versions = versions_of(c, ways, leaves, since)
-    if c.code_limit == math.huge or #leaves == 1 or code_bytes(c, versions) <= c.code_limit then
+    if c.code_limit == math.huge or #leaves == 1 or code_bytes(c, versions, since) <= c.code_limit then
       return tree, leaves, versions
     end
     of_code = math.max(DEARER * of_code, 1e-6 / c.code_limit)

@@ -120,7 +120,16 @@ local function attempt(c, name)
   c.schedule:checkout(c.base)
   if ok then return row end
   if not errors.is_error(problem) or problem.code == "interrupt" then error(problem, 0) end
+  c.out_of_range[#c.out_of_range + 1] = problem.code == "range" and problem or nil
   return {strategy = name, refused = problem.message, hint = problem.hint or problem.refusal and problem.refusal.why}
+end
+
+-- What is out of range for every strategy alike is a mistake of the call: a size that is less than its least.
+local function check_range(c)
+  local first = c.out_of_range[1]
+  if #c.out_of_range < #c.names then return end
+  for _, problem in ipairs(c.out_of_range) do if problem.message ~= first.message then return end end
+  errors.fail("range", first.hint, "partition_auto: %s", first.message)
 end
 
 -- ---- the table
@@ -137,12 +146,13 @@ local function ranked(c, s)
     c.kernels = microkernels.over("partition_auto", s, c.loop, c.kernels, c.around, c.sizes)
   end
   local list = {}
-  c.since = core.now()
+  c.since, c.out_of_range = core.now(), {}
   for n, name in ipairs(c.names) do
     c.trying, c.part = name, (n - 1) / #c.names
     list[n] = attempt(c, name)
   end
   core.tell_progress()
+  check_range(c)
   table.sort(list, before)
   return ranking(list, c)
 end

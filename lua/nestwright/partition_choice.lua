@@ -40,7 +40,8 @@ end
 local function code_limit(value)
   if value == nil then return math.huge end
   if type(value) == "number" and value > 0 then return value end
-  errors.fail("range", nil, "%s: code_limit: %s is no number of bytes above 0", AUTO, tostring(value))
+  errors.fail("range", nil, "%s: code_limit: expected a number of bytes above 0, got %s", AUTO,
+    type(value) == "number" and tostring(value) or core.type_name(value))
 end
 
 -- Names of strategies: one, a list, or all there are.

@@ -135,6 +135,10 @@ describe("a mistake in a call of s:partition_auto", function()
     assert.equal("cut", list[1].strategy)
   end)
 
+  it("is said of a size that is less than its least", function()
+    support.fails("partition_auto: M = 0: it is at least 1", "range", auto, product(nw.size "M"), {sizes = {M = {0, 1}}})
+  end)
+
   it("is said of the sizes of nw.microkernels", function()
     local function refused(pattern, key, value)
       support.fails(pattern, "invalid", nw.microkernels, {schedule = any_rows(), loop = "i", kernels = {kernel(4)}, [key] = value})
@@ -178,6 +182,27 @@ describe("the table of s:partition_auto", function()
     local judged = auto(any_rows())
     assert.is_nil(judged[1].unsafe)
     assert.is_nil(tostring(judged):find("unsafe", 1, true))
+  end)
+
+  it("marks what nobody judged among microkernels, whose times are kept", function()
+    local state, script = support.temporary ".d", support.temporary ".lua"
+    support.write(script, [[
+      local nw = require "nestwright"
+      local A = nw.placeholder({nw.size("M", {min = 0})}, "f32", "A")
+      local s = nw.schedule(nw.compute(A:shape(), function(i) return A(i) * 2 end, "C"))
+      local function unrolled(t, p) t:unroll(p.inner) end
+      local function unsafe(t, p) t:unsafe(unrolled, p) end
+      for _ = 1, 2 do
+        local kernels = {{rows = 2, schedule = unsafe}, {rows = 1, schedule = unrolled}}
+        local list = nw.microkernels {schedule = s, loop = "i", kernels = kernels}
+        assert(list[1].unsafe and not list[2].unsafe)
+        assert(select(2, tostring(list):gsub("unsafe: not judged", "")) == 1, tostring(list))
+      end
+      print "good"
+    ]])
+    local text = support.run(("XDG_STATE_HOME=%s %s %s 2>&1"):format(state, support.program, script))
+    assert.truthy(text:find("good", 1, true), text)
+    os.execute(("rm -r %s %s"):format(state, script))
   end)
 
   it("marks intrinsics, which are priced as loops", function()
