@@ -1,6 +1,6 @@
 --- Six loops that no tile divides, or that must ask in some of their rounds, each partitioned in several ways, side by side.
 ---
----   nestwright tutorials/partition.lua [folder]        where a folder is said, pictures of the pieces go into it
+---   nestwright tutorials/partition.lua [folder]        where a folder is said, pictures of the pieces go into it; it is made
 ---
 --- A way is a list of ordinary steps, each proven before it is made. Its row says how much machine code it makes, what it should
 --- take by the cost model (an estimate), what it took here (one thread, the least of several runs), and how many conditions are
@@ -429,7 +429,13 @@ local function show_batch()
   print(("all of them in one kernel: %d versions, %d bytes"):format(#d.versions, f.code_bytes))
 end
 
+--- Makes a folder where there is none.
+function lab.make_folder(path)
+  os.execute("mkdir -p -- '" .. path:gsub("'", "'\\''") .. "'")
+end
+
 function lab.run(folder)
+  if folder then lab.make_folder(folder) end
   for _, part in ipairs(lab.parts) do show_part(part, folder) end
   show_batch()
 end

@@ -52,15 +52,28 @@ static void make_choices(nw_kernel *k) {
   free(all);
 }
 
+// Which version is none of those that the last one stands for, and why not.
+static void refuse_version(nw_ctx *c, int i, int n, const nw_formals *one, const nw_formals *last) {
+  int at = 0;
+  while (at < last->nfacts && at < one->nfacts && last->fact[at] == one->fact[at]) at++;
+  if (at == last->nfacts) {
+    nw_fail(c, NW_EINVAL, NULL, "versions[%d] has other sizes or tensors than the last one", i + 1);
+    return;
+  }
+  char *fact = nw_expr_show(last->fact[at]);
+  nw_fail(c, NW_EINVAL,
+          "the last is run where no other's facts hold: it may assume nothing that the others do not, as version 0",
+          "versions[%d], the last one, assumes %s, and versions[%d] does not, or not first", n, fact, i + 1);
+  free(fact);
+}
+
 nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one) {
   if (n < 1 || n > MOST_CASES)
     return nw_fail(c, NW_ELIMIT, NULL, "a kernel of %d versions; 1 to %d can be told apart", n, MOST_CASES), NULL;
   const nw_kernel *last = one[n - 1];
   for (int i = 0; i < n; i++)
     if (one[i]->ncases || !same_formals(&last->formals, &one[i]->formals))
-      return nw_fail(c, NW_EINVAL, "the last may assume nothing that the others do not",
-                     "version %d of the kernel is not one of the same computation with more assumed", i + 1),
-             NULL;
+      return refuse_version(c, i, n, &one[i]->formals, &last->formals), NULL;
   nw_kernel *k = nw_kernel_new(c, nw_exec_retain(last->exec), 1);
   k->ncases = n;
   k->one = nw_xcalloc((size_t)n, sizeof *k->one);

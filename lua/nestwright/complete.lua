@@ -389,6 +389,7 @@ end
 local function explained(text, value)
   local row = type(value) == "function" and rows.of(value)
   if row then return help.describe(row), true end
+  if help.modules[text:match "^nw%.(%w+)$"] then return help.text(text), true end
   if value ~= nil and value ~= _G then return describe_value(text, value), true end
   return help.text(text), #rows.named(text:match "[^.:]*$") > 0
 end

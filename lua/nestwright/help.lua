@@ -81,20 +81,36 @@ local function names()
   return list
 end
 
+-- All rows of one class.
+local function rows_of(class)
+  local out = {}
+  for _, row in ipairs(rows.all()) do if row.class == class then out[#out + 1] = row end end
+  return out
+end
+
+-- The class of an object, or of a table of functions as nw.cost is.
+local function class_of(what)
+  for class in pairs(MODULES) do
+    if type(what) == "table" and rawequal(package.loaded.nestwright[class], what) then return class end
+  end
+  local meta = debug.getmetatable(what)
+  return type(meta) == "table" and tostring(rawget(meta, "__name")):match "^nestwright%.(.*)$" or nil
+end
+
 -- Of the module, all; of an object, what its class has.
 local function of_value(what)
   if what == package.loaded.nestwright then return overview() end
-  local meta = debug.getmetatable(what)
-  local class, out = type(meta) == "table" and tostring(rawget(meta, "__name")):match "^nestwright%.(.*)$", {}
-  for _, row in ipairs(class and rows.all() or {}) do
-    if row.class == class then out[#out + 1] = help.usage(row) end
-  end
+  local class, out = class_of(what), {}
+  for n, row in ipairs(class and rows_of(class) or {}) do out[n] = help.usage(row) end
   if #out > 0 then return table.concat(out, "\n") end
   return ("there is no help for %s; nw.help() lists everything"):format(core.type_name(what))
 end
 
--- Rows of a name: "cost" of all that have one, "loopnest.cost" and "nw.nest.read" of that alone. Of a variable, "s:cost", all.
+-- Rows of a name: of "nw.cost" all its functions, of "cost" all that have one, of "loopnest.cost" and "nw.nest.read" that alone.
+-- Of a variable, "s:cost", all.
 local function meant(what)
+  local of = what:match "^nw%.(%w+)$"
+  if of and MODULES[of] then return rows_of(of) end
   local holder, all, own = what:match "([%w_]+)[.:][^.:]*$", rows.named(what:match "[^.:]*$"), {}
   for _, row in ipairs(all) do if row.class == holder then own[#own + 1] = row end end
   return #own > 0 and own or all

@@ -212,7 +212,8 @@ return function(nw)
     "(self: nw.schedule, options?: {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[]}): nw.kernel",
     "Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; "
     .. "f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the "
-    .. "first whose facts hold for its sizes, found by a tree of questions, and the last must hold for all.",
+    .. "first whose facts hold for its sizes, found by a tree of questions, and the last where none does: it "
+    .. "assumes nothing that the others do not.",
     function(s, options)
       local o = errors.options("build", options, {"threads", "opt", "cache", "versions"})
       local kernel = o.versions and dispatching(s, o) or core.compile(s, o.threads, o.opt, o.cache == false)

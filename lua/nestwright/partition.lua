@@ -41,8 +41,11 @@ local CONDITIONS = {"^%s*if ", "%f[%w]select%(", "; "}
 
 local function conditions(s, loop)
   local text = tostring(caches.check_schedule("conditions", s):show "lowered")
-  local lines = loop and lines_inside(text, errors.expect("conditions: loop", loop, "string")) or lines_of(text)
-  if not lines.found then errors.fail("invalid", nil, "conditions: there is no loop %s in the lowered program", loop) end
+  local name = loop and strategies.loop_name("conditions", loop)
+  local lines = name and lines_inside(text, name) or lines_of(text)
+  if not lines.found then
+    errors.fail("invalid", "s:show \"lowered\" has their names", "conditions: there is no loop %s in the lowered program", name)
+  end
   local n = 0
   for _, line in ipairs(lines) do
     for _, pattern in ipairs(CONDITIONS) do n = n + select(2, line:gsub(pattern, "")) end
@@ -96,9 +99,9 @@ return {install = function(nw)
     .. "The schedule stays as it was; what was tried are versions of it.", partition_auto)
 
   nw.partition = {}
-  rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: string): integer",
-    "How many conditions (if, select, masks) the lowered program of a schedule has, or a loop of it: 0 in a main piece. loop: its "
-    .. "name in s:show \"lowered\".", conditions)
+  rows.define(nw.partition, "partition", "conditions", "(s: nw.schedule, loop?: nw.loop|string): integer",
+    "How many conditions (if, select, masks) the lowered program of a schedule has, or a loop of it: 0 in a main piece. loop: one "
+    .. "that s:show \"lowered\" has, by its name or as a loop of s.", conditions)
 
   rows.define(nw.partition, "partition", "parallel",
     "(s: nw.schedule, loops: (nw.loop|string)[], options?: {how?: string}): nw.loop, ...",
@@ -108,7 +111,7 @@ return {install = function(nw)
     .. "wait for the last one behind each. The parallel loops.", together)
 
   rows.define(nw.partition, "partition", "pipeline",
-    "(s: nw.schedule, loop: string, options?: {machine?: any, sizes?: table}): nw.report",
+    "(s: nw.schedule, loop: nw.loop|string, options?: {machine?: any, sizes?: table}): nw.report",
     "A loop whose rounds overlap (s:double_buffer, s:prefetch) as the machine's record has it, by the model: interval, the cycles "
     .. "from the begin of one round to the begin of the next, and what it waits for; the parts of a round; cycles of prologue and "
     .. "epilogue. loop: its name in s:show \"lowered\". Fields: interval, bottleneck, rounds, parts (loop, cycles, bottleneck), "

@@ -3,6 +3,7 @@ local caches = require "nestwright.caches"
 local cost = require "nestwright.cost"
 local errors = require "nestwright.errors"
 local report = require "nestwright.report"
+local strategies = require "nestwright.strategies"
 local written = require "nestwright.written"
 
 local pipeline = {}
@@ -76,7 +77,7 @@ pipeline.text_of = text_of
 
 function pipeline.report(s, loop, options)
   local o = errors.options("pipeline", options, {"machine", "sizes"})
-  local name = errors.expect("pipeline: loop", loop, "string")
+  local name = strategies.loop_name("pipeline", loop)
   local c = cost.of("pipeline", caches.check_schedule("pipeline", s), {machine = o.machine, sizes = o.sizes, conflicts = false})
   local p = pipeline.of("pipeline", c, name)
   return report.new(p, text_of(p))

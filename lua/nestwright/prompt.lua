@@ -158,6 +158,9 @@ function prompt.error_text(err, traceback, colour)
   display.settle()
   if shown then return "" end
   local text = plain(err)
+  if type(err) == "string" and err:find("global 'nw'", 1, true) then
+    text = text .. '\n  hint: a script begins with local nw = require "nestwright"'
+  end
   if traceback then
     local rest = traceback:gsub("\n$", "")
     text = text .. "\n  called from\n" .. rest:gsub("([^\n]+)", "  %1")

@@ -88,12 +88,31 @@ local function positional_of(p)
 end
 
 -- The rest of the arguments from `first` on, as the list they stand for: s:reorder(a, b, c) or s:reorder{a, b, c}.
-local function rest(given, first, last)
+local function rest(p, at, given, first, last)
+  local none = first == last and given[first] == nil and p.params[at].optional
+  for n = first, last do
+    if given[n] == nil and not none then
+      errors.fail("invalid", p.example and "for example " .. p.example, "%s: argument %d is nil", p.name, n)
+    end
+  end
   if first == last and is_list(given[first]) then return given[first] end
   return {table.unpack(given, first, last)}
 end
 
 local function is_list_param(p, at) return p.params[at].kind == "list" end
+
+-- Loops first, then as many numbers.
+local function check_pairs(p, positional, given, count)
+  local of, loops, last = p.params[positional[1]], 0, p.params[positional[2]]
+  if of.item ~= "loop" or last.item ~= "int" then return end
+  while loops < count and math.type(given[loops + 1]) == nil do loops = loops + 1 end
+  local numbers = count - loops
+  if loops == 0 or numbers == 0 or numbers == loops then return end
+  local without = given[numbers + 1]
+  errors.fail("invalid", "for example " .. p.example, numbers < loops and "%s: %d %s for %d loops: %s has none"
+    or "%s: %d %s for %d loops", p.name, numbers, numbers == 1 and "factor" or last.name, loops,
+    type(without) == "string" and without or numbers < loops and tostring(without.name))
+end
 
 -- s:tile("i", "j", 32, 32) is s:tile({"i", "j"}, {32, 32}): where every positional parameter is a list, these may be
 -- written one after the other, as long as they are equally long.
@@ -102,10 +121,25 @@ local function unflatten(p, positional, given, count)
   for _, at in ipairs(positional) do
     if not is_list_param(p, at) then return given, count end
   end
+  if n == 2 and not is_list(given[1]) then check_pairs(p, positional, given, count) end
   if n < 2 or count == 0 or count % n ~= 0 or is_list(given[1]) then return given, count end
   local lists, each = {}, count // n
   for k = 1, n do lists[k] = {table.unpack(given, (k - 1) * each + 1, k * each)} end
   return lists, n
+end
+
+-- How what stands behind the positional arguments would be said: {tail = "cut"}.
+local function as_option(p, value)
+  local names = {}
+  for _, param in ipairs(p.params) do
+    if param.option then
+      names[#names + 1] = param.name
+      for word in (param.choices or ""):gmatch "[^|]+" do
+        if word == value then return ("say {%s = \"%s\"}"):format(param.name, word) end
+      end
+    end
+  end
+  return names[1] and ("what is optional has a name: {%s = ...}"):format(table.concat(names, " = ..., ")) or nil
 end
 
 local function fill_positional(p, args, given, count)
@@ -114,13 +148,14 @@ local function fill_positional(p, args, given, count)
   for n, at in ipairs(positional) do
     if n > count then return end
     local last = n == #positional and p.params[at].kind == "list"
-    args[at] = last and rest(given, n, count) or given[n]
+    args[at] = last and rest(p, at, given, n, count) or given[n]
     if last then return end
   end
   if count > #positional then
     local words = {}
     for n, at in ipairs(positional) do words[n] = p.params[at].name end
-    errors.fail("invalid", nil, "%s takes (%s); got %d arguments", p.name, table.concat(words, ", "), count)
+    errors.fail("invalid", as_option(p, given[#positional + 1]), "%s takes (%s); got %d arguments", p.name,
+      table.concat(words, ", "), count)
   end
 end
 
@@ -138,7 +173,8 @@ end
 --- Arguments in the order of the row, holes where left out.
 function steps.arguments(p, ...)
   local given, count = {...}, select("#", ...)
-  local args = {}
+  local args, takes_options = {}, #positional_of(p) < #p.params
+  if takes_options and count > 0 and given[count] == nil then count = count - 1 end
   local options = count > 0 and is_options(given[count]) and given[count] or nil
   fill_positional(p, args, given, options and count - 1 or count)
   if options then fill_options(p, args, options) end

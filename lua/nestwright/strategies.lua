@@ -414,6 +414,12 @@ function strategies.loop(what, s, loop)
   return s:loop(errors.expect(what .. ": loop", loop, "string"))
 end
 
+--- The name of a loop in the lowered program, where it need not be one of the schedule's.
+function strategies.loop_name(what, loop)
+  if debug.getmetatable(loop) == core.classes.loop then return loop.name end
+  return errors.expect(what .. ": loop", loop, "string")
+end
+
 function strategies.row(what, name)
   if by_name[name] then return by_name[name] end
   local names = {}

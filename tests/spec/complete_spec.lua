@@ -118,6 +118,15 @@ describe("completion", function()
 end)
 
 describe("inspection", function()
+  it("of a table of functions lists them", function()
+    for _, text in ipairs {(complete.inspect "?nw.partition"), nw.help(nw.partition), nw.help "nw.partition"} do
+      for _, name in ipairs {"conditions", "tvm_like"} do
+        assert.truthy(tostring(text):find("nw.partition." .. name .. "(s: nw.schedule", 1, true), tostring(text))
+      end
+    end
+    assert.truthy(tostring(nw.help()):find("Functions of nw.partition", 1, true))
+  end)
+
   it("describes rows and values", function()
     assert.truthy(complete.inspect("?test_nw.sum"):find "nw.sum")
     assert.truthy(complete.inspect("split"):find "schedule:split")

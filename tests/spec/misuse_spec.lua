@@ -104,6 +104,59 @@ describe("bad arguments", function()
     end)
   end
 
+  it("says how it would be said", function()
+    local function says(expected, hint, f)
+      local ok, err = pcall(f)
+      assert.is_false(ok)
+      assert.truthy(err.message:find(expected, 1, true), err.message)
+      if hint then assert.truthy(err.hint:find(hint, 1, true), err.hint) end
+    end
+    local s = workshop().s
+    local loop = s:loops()[1]
+    says("split takes (loop, factor); got 3 arguments", 'say {tail = "cut"}', function() s:split(loop, 8, "cut") end)
+    says("split takes", "{parts = ..., tail = ..., factors = ...}", function() s:split(loop, 8, 3) end)
+    says("cut: argument 3 is nil", "s:cut", function() s:cut(loop, 1, nil, 2) end)
+    says("reorder: argument 2 is nil", "s:reorder", function() s:reorder(loop, nil) end)
+    says("tile: 1 factor for 2 loops: j has none", "s:tile", function() s:tile("i_i", "j", 8) end)
+    says("tile: 2 factors for 1 loops", "s:tile", function() s:tile("i_i", 8, 8) end)
+  end)
+
+  it("options may be nil", function()
+    for _, step in ipairs {function(s) s:split("j", 8, nil) end, function(s) s:unroll("j", nil) end,
+      function(s) s:tile("i_i", "j", 2, 8, nil) end} do
+      local s = workshop().s
+      local before = s:version()
+      step(s)
+      assert.equal(before + 1, s:version())
+    end
+  end)
+
+  it("versions of which the last assumes more are told, and what it assumes", function()
+    local M = nw.size "M"
+    local A = nw.placeholder({M}, "f32", "A")
+    local s = nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C"))
+    s:assume "M >= 3"
+    s:branch "three"
+    s:checkout(0)
+    s:assume "M % 8 == 0"
+    s:branch "eights"
+    local ok, err = pcall(s.build, s, {versions = {"three", "eights"}})
+    assert.is_false(ok)
+    assert.truthy(err.message:find("versions[2], the last one, assumes M % 8 == 0, and versions[1] does not", 1, true), err.message)
+    assert.truthy(s:build {versions = {"three", "eights", 0}})
+  end)
+
+  it("conditions and pipelines are asked of loops that there are", function()
+    local s = workshop().s
+    local loop = s:loops()[1]
+    local ok, err = pcall(nw.partition.conditions, s, "zz")
+    assert.is_false(ok)
+    assert.truthy(err.hint:find("lowered", 1, true))
+    assert.equal(nw.partition.conditions(s, loop.name), nw.partition.conditions(s, loop))
+    local o = {machine = "zen5", sizes = {M = 64}}
+    assert.equal(tostring(nw.partition.pipeline(s, loop.name, o)), tostring(nw.partition.pipeline(s, loop, o)))
+  end)
+
   it("a schedule that is none is told", function()
     for _, row in ipairs(core.primitives()) do
       local s = workshop().s

@@ -65,6 +65,17 @@ describe("the partition lab", function()
     end
   end)
 
+  it("makes the folder of its pictures", function()
+    local path = support.temporary "'s pictures"
+    lab.make_folder(path .. "/inner")
+    local file = io.open(path .. "/inner/a", "w")
+    assert.truthy(file)
+    file:close()
+    os.remove(path .. "/inner/a")
+    os.remove(path .. "/inner")
+    os.remove(path)
+  end)
+
   it("says in a row what a way costs", function()
     local part = lab.parts[1]
     local rows = {lab.row(part, part.ways[1]), lab.row(part, part.ways[2])}

@@ -39,6 +39,8 @@ describe("scripts", function()
     assert.equal("", (run(program .. " -e 'error \"x\"' 2>/dev/null")))
     local _, missing = run(program .. " /nowhere.lua")
     assert.equal(1, missing)
+    assert.truthy((script "nw.version()"):find('local nw = require "nestwright"', 1, true))
+    assert.is_nil(out:find "hint")
     local wrong, syntax = script "x ="
     assert.equal(1, syntax)
     assert.truthy(wrong:find "unexpected symbol")

@@ -122,8 +122,10 @@ local function meta(classes)
   out[#out + 1] = "---@class nw.view\n---@field render fun(style: 'plain'|'ansi'|'html'): string\n"
   out[#out + 1] = "---@class nestwright\nlocal nw = {}\n"
   for _, row in ipairs(classes.nw) do annotate(out, row, help.modules.nw) end
-  out[#out + 1] = "nw.xsmm = {}\n"
-  for _, row in ipairs(classes.xsmm) do annotate(out, row, help.modules.xsmm) end
+  for _, class in ipairs {"xsmm", "nest", "cost", "partition"} do
+    out[#out + 1] = ("nw.%s = {}\n"):format(class)
+    for _, row in ipairs(classes[class]) do annotate(out, row, help.modules[class]) end
+  end
   out[#out + 1] = "return nw"
   return table.concat(out, "\n") .. "\n"
 end

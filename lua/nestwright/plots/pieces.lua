@@ -35,13 +35,13 @@ end
 -- What partition calls main comes first, then what no cut has named.
 local function rank_of(p) return is_main(p) and 1 or not p.name:find(".", 1, true) and 2 or 3 end
 
--- The pieces, {name, cells}: by rank, then the larger ones first. An instance in two pieces is a cell of both.
+-- The pieces, {name, cells}: by rank, then the larger ones, then those visited first. An instance in two pieces is a cell of both.
 local function pieces_of(view)
   local list, at = {}, {}
   for _, visit in ipairs(view.list) do
     local p = at[visit.piece]
     if not p then
-      p = {name = visit.piece, cells = {}, has = {}}
+      p = {name = visit.piece, cells = {}, has = {}, visited = #list}
       list[#list + 1], at[visit.piece] = p, p
     end
     local cell = order.cell(view, visit)
@@ -55,7 +55,7 @@ local function pieces_of(view)
     local one, other = rank_of(a), rank_of(b)
     if one ~= other then return one < other end
     if #a.cells ~= #b.cells then return #a.cells > #b.cells end
-    return a.name < b.name
+    return a.visited < b.visited
   end)
   return list
 end
