@@ -39,7 +39,7 @@ function schedule:bind(loop, tag) end
 ---@return nw.schedule
 function schedule:branch(name) end
 
----Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the first whose facts hold for its sizes, found by a tree of questions, and the last must hold for all.
+---Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the first whose facts hold for its sizes, found by a tree of questions, and the last where none does: it assumes nothing that the others do not.
 ---@param options? {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[]}
 ---@return nw.kernel
 function schedule:build(options) end
@@ -1352,5 +1352,90 @@ function nw.xsmm.gemm(spec) end
 ---@param spec {rows: integer, columns?: string, sum?: string, dtype?: string}
 ---@return table
 function nw.xsmm.kernel(spec) end
+
+nw.nest = {}
+
+---What the lowered schedule touches, as a nest: the accesses of nw.accesses, in their order. sizes: values of symbolic sizes. A schedule whose addresses are no affine forms of its loops is refused (code 'limit').
+---@param s nw.schedule
+---@param options? {sizes?: table, version?: integer}
+---@return nw.loopnest
+function nw.nest.of(s, options) end
+
+---A loop nest from its text: arrays, loops with affine bounds, ifs, and statements, whose references are accesses. params: values for parameters that are not to be as written, {N = 500}, or the name of sizes that the text has, "SMALL", or both, {"SMALL", N = 500}. docs/cost.md has the grammar. Errors say line and column.
+---@param text string
+---@param params? table|string
+---@return nw.loopnest
+function nw.nest.parse(text, params) end
+
+---A loop nest from a file of text, as nw.nest.parse has it. Example: nw.nest.read("tutorials/nests/gemm.nest", "SMALL").
+---@param path string
+---@param params? table|string
+---@return nw.loopnest
+function nw.nest.read(path, params) end
+
+nw.cost = {}
+
+---Holds predictions against measurements: draws random legal schedules of a computation (by a seed, 1 unless said), measures each in turn, the least of seven rounds, its results compared with those of the naive program, and prices each with s:cost. Those slower than 20 times the best, and those that cannot be priced, are no part of the sample: it goes on until there are so many (200) others. kernel: the tensors computed, or one of blur, center, conv1d, conv2d, dense, depthwise, gemm, heat, pool, sobel, transpose. file: keeps what was measured, as JSON, also when it is stopped; it goes on from there, and what is complete is not measured again. The answer prints a table: Kendall's tau-b, the same within the best quarter, Spearman's rho, the share of pairs in the right order, the median of |predicted - measured| / measured, and how much longer the best of the 1 or 5 that are predicted fastest takes than the best of all. Fields: points (trace, measured, predicted in seconds, schedule, cost), analytic (the figures), measured (those of every other round of the measurement beside the rounds between: what no prediction can be expected to exceed), drawn, rejected, unpriced; with a learned model also learned: the score of each point, and the figures. a:outliers(n): the n worst predictions; a:plot(): both times of each, on logarithmic axes.
+---@param options {kernel: nw.tensor|nw.tensor[]|string, schedules?: integer, seed?: integer, threads?: integer, file?: string, machine?: nw.machine|string|table, model?: nw.learner}
+---@return nw.report
+function nw.cost.audit(options) end
+
+---What a learned model is told of a schedule: a list of {name, unit, doc}, with value where a schedule is given, which is compiled for that: what this host's compiler made of it is among them.
+---@param s? nw.schedule
+---@param options? {machine?: nw.machine|string|table, sizes?: table, threads?: integer}
+---@return table
+function nw.cost.features(s, options) end
+
+---A model that model:save wrote; of the same features, or it is refused.
+---@param path string
+---@return nw.learner
+function nw.cost.load(path) end
+
+---The energy of counts by a machine's table: rows of name, count, pj and joules, and their sum. Of an accelerator: 'mac', 'network', 'memory' and the names of its buffers, in accesses of a word, and cycles = mac / (units * utilisation). Of a processor: 'fma 32' and other classes with their bits, 'instruction', and 'L1', 'memory' in bytes. pj: energies that the table does not have, or others.
+---@param options {counts: table<string, number>, machine?: any, pj?: table<string, number>, utilisation?: number}
+---@return nw.report
+function nw.cost.price(options) end
+
+---Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. Gradient-boosted trees (XGBoost, one thread) over the rows of nw.cost.features(). Only schedules of one audit are compared. A score begins with what s:cost says, so the trees learn where that is wrong. The model prints Kendall's tau of what was held out, by audit: of the cost model alone, of a model that learned from the audits of other computations only, and of one that saw 64 of its schedules, on the rest. objective = 'times' (reg:squarederror): the trees add up to measured / predicted, as a logarithm, less the mean of the audit; 'pairs' (rank:pairwise): the order of speeds relative to the best of the audit; docs/cost.md says which is better. own: one of the audits, that of the computation the model is for: it weighs as ten others. rounds (120; 60 of pairs), depth (4; 3), rate (0.08), forest (trees of a round, averaged: 4; 1), least (weight of a leaf: 5; 1), columns (0.3; 0.5) and sample (0.8): shares of features and rows that a tree sees; seed; held_out = false leaves those figures out.
+---@param audits table
+---@return nw.learner
+function nw.cost.train(audits) end
+
+nw.partition = {}
+
+---How many conditions (if, select, masks) the lowered program of a schedule has, or a loop of it: 0 in a main piece. loop: one that s:show "lowered" has, by its name or as a loop of s.
+---@param s nw.schedule
+---@param loop? nw.loop|string
+---@return integer
+function nw.partition.conditions(s, loop) end
+
+---Runs pieces that follow each other in threads; loops: their outermost loops, in order, the main piece first. how = 'fused', unless said: s:create_fused_loop makes one loop of them, whose rounds, the larger ones first, threads take when they are done with the last one, so that no thread waits while there is a tail. 'apart': each is a parallel loop, and all threads wait for the last one behind each. The parallel loops.
+---@param s nw.schedule
+---@param loops (nw.loop|string)[]
+---@param options? {how?: string}
+---@return nw.loop, ...
+function nw.partition.parallel(s, loops, options) end
+
+---A loop whose rounds overlap (s:double_buffer, s:prefetch) as the machine's record has it, by the model: interval, the cycles from the begin of one round to the begin of the next, and what it waits for; the parts of a round; cycles of prologue and epilogue. loop: its name in s:show "lowered". Fields: interval, bottleneck, rounds, parts (loop, cycles, bottleneck), alone (the parts one after the other), prologue, epilogue.
+---@param s nw.schedule
+---@param loop nw.loop|string
+---@param options? {machine?: any, sizes?: table}
+---@return nw.report
+function nw.partition.pipeline(s, loop, options) end
+
+---Pipelines a loop from a machine's latencies: takes the step that fetches a tensor ahead of its use (tensor: s:prefetch), or computes a stage ahead that stands in the loop (stage: s:double_buffer), by as many rounds as it takes until all is there: ceil(latency / interval). interval: the cycles of a round by the model; latency: of the farthest level or memory that a tenth of the lines come from, by the model, as the record has it; of a stage, and the cycles that it takes. Fields: ahead (rounds; 0: all lines are in L1, and no step was taken), latency and level, interval, bottleneck, rounds, prologue and epilogue (cycles), limited (there are not rounds enough). sizes: values of symbolic sizes.
+---@param s nw.schedule
+---@param loop nw.loop|string
+---@param options {tensor?: any, stage?: any, machine?: any, sizes?: table}
+---@return nw.report
+function nw.partition.pipelined(s, loop, options) end
+
+---Tiles a loop as TVM's te.split and its pass LoopPartition do (src/tir/transforms/loop_partition.cc): guarded tiles, scheduled by the kernel, and one interval without guards cut out afterwards, where the extent is no constant or partition_const_loop is true. To be measured against.
+---@param s nw.schedule
+---@param loop nw.loop|string
+---@param kernel table
+---@param options? {partition_const_loop?: boolean}
+---@return nw.schedule
+function nw.partition.tvm_like(s, loop, kernel, options) end
 
 return nw
