@@ -29,7 +29,8 @@ local function tall(rows)
   return {rows = rows, schedule = function(s, p) s:unroll(p.inner) end}
 end
 
-local HUNGRY = {name = "hungry", extends = "zen5", energy = {static_watts = 0, instruction = 1e6}} -- pJ
+-- Integers are dear: what is quick for the addresses that it computes is not what saves energy.
+local HUNGRY = {name = "hungry", extends = "zen5", energy = {static_watts = 0, instruction = 0, int = {1e6, 1e6, 1e6, 1e6}}} -- pJ
 
 local function auto(o)
   local s = product(nw.size("M", {min = 0}), 8)
@@ -43,18 +44,18 @@ local function first(objective, ...) return auto({objective = objective, strateg
 describe("an objective", function()
   it("of cycles ranks by time", function()
     assert.equal("cut", first("cycles", "guard", "cut"))
-    assert.equal("residues", first("cycles", "guard", "residues"))
+    assert.equal("residues", first("cycles", "pad", "residues"))
     assert.equal("sizes", first("cycles", "cut", "sizes"))
   end)
 
   it("of energy ranks by joules, where that is another order", function()
     assert.equal("guard", first("energy", "guard", "cut"))
-    assert.equal("guard", first("energy", "guard", "residues"))
+    assert.equal("pad", first("energy", "pad", "residues"))
   end)
 
   it("of their product ranks by neither of them", function()
     assert.equal("guard", first("edp", "guard", "cut")) -- cycles: cut
-    assert.equal("residues", first("edp", "guard", "residues")) -- energy: guard
+    assert.equal("residues", first("edp", "pad", "residues")) -- energy: pad
   end)
 
   it("of size ranks by code", function() assert.equal("cut", first("size", "cut", "sizes")) end)
