@@ -10,11 +10,7 @@ local workloads = require "nestwright.workloads"
 
 local K = 5
 
-local function product(M, N)
-  local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
-  local k = nw.reduce_axis(K, "k")
-  return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
-end
+local function product(M, N) return support.product(M, N, K) end
 
 local function kernel(rows)
   return {rows = rows, schedule = function(s, p)

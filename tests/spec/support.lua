@@ -4,6 +4,14 @@ local support = {}
 support.build = os.getenv "NW_BUILD" or "build/dev"
 support.program = support.build .. "/bin/nestwright"
 
+--- C[M, N] = A[M, K] * B[K, N] in f32.
+function support.product(M, N, K)
+  local nw = require "nestwright"
+  local A, B = nw.placeholder({M, K}, "f32", "A"), nw.placeholder({K, N}, "f32", "B")
+  local k = nw.reduce_axis(K, "k")
+  return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+end
+
 --- The error a function raises; fails when it raises none.
 function support.error_of(f, ...)
   local ok, err = pcall(f, ...)
