@@ -39,8 +39,8 @@ static const nw_expr *where_it_ran(const compare *c, const nw_stmt *was, const n
   nw_ranges_of(&r, c->after->p, NULL);
   for (int i = 0; i < was->block.nvars; i++) {
     const nw_block_var *v = &was->block.var[i];
-    const nw_expr *end = nw_add(c->pool, nw_import(c->pool, v->lo), nw_import(c->pool, v->extent));
-    nw_ranges_push(&r, v->var->name, v->lo, nw_sub(c->pool, end, nw_index(c->pool, 1)));
+    const nw_expr *lo = nw_import(c->pool, v->lo), *end = nw_add(c->pool, lo, nw_import(c->pool, v->extent));
+    nw_ranges_push(&r, v->var->name, lo, nw_sub(c->pool, end, nw_index(c->pool, 1)));
   }
   e = nw_simplify(&r, e);
   nw_ranges_free(&r);

@@ -143,14 +143,20 @@ kinds.matmul = {
   end,
 }
 
+-- A reduction over the last dimension of something; nil where it has none.
+local function over_last(r, have)
+  local a = r:pick(have)
+  if #a.dims < 1 then return nil end
+  return {from = {a.name}, dims = {table.unpack(a.dims, 1, #a.dims - 1)}, over = a.dims[#a.dims]}
+end
+
 -- A reduction of the last dimension by one of `ops`.
 local function last_reduced(ops)
   return {
     plan = function(r, have)
-      local a = r:pick(have)
-      if #a.dims < 1 then return nil end
-      local out = {table.unpack(a.dims, 1, #a.dims - 1)}
-      return {from = {a.name}, dims = out, over = a.dims[#a.dims], op = r:pick(ops)}
+      local plan = over_last(r, have)
+      if plan then plan.op = r:pick(ops) end
+      return plan
     end,
     build = function(stage, t)
       local a = t[stage.from[1]]
@@ -169,10 +175,9 @@ end
 -- A sum over a part of the last dimension: between two constants, or up to the diagonal.
 kinds.band = {
   plan = function(r, have)
-    local a = r:pick(have)
-    if #a.dims < 1 then return nil end
-    local out = {table.unpack(a.dims, 1, #a.dims - 1)}
-    return {from = {a.name}, dims = out, over = a.dims[#a.dims], lo = r:int(0, 3), hi = r:int(1, 20), diagonal = r:chance(0.5)}
+    local plan = over_last(r, have)
+    if plan then plan.lo, plan.hi, plan.diagonal = r:int(0, 3), r:int(1, 20), r:chance(0.5) end
+    return plan
   end,
   build = function(stage, t)
     local a = t[stage.from[1]]

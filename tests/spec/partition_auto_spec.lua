@@ -24,10 +24,7 @@ local function kernel(rows)
   end}
 end
 
-local function around(s)
-  s:split("j", 4)
-  s:reorder("j_o", "i", "j_i")
-end
+local around = support.columns_outside
 
 local function kernels(...)
   local list = {}

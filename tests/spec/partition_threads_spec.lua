@@ -21,10 +21,7 @@ local function kernels(...)
   return strategies.kernels("test", list)
 end
 
-local function around(s)
-  s:split("j", 4)
-  s:reorder("j_o", "i", "j_i")
-end
+local around = support.columns_outside
 
 local reference = product(nw.size("M", {min = 0})):build {threads = 1}
 

@@ -24,10 +24,7 @@ local function own(rows)
   return {rows = rows, schedule = steps}
 end
 
-local function around(s)
-  s:split("j", 4)
-  s:reorder("j_o", "i", "j_i")
-end
+local around = support.columns_outside
 
 local function kernels(...)
   local list = {...}

@@ -12,6 +12,12 @@ function support.product(M, N, K)
   return nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
+--- Four columns of a product at a time, outside of its rows.
+function support.columns_outside(s)
+  s:split("j", 4)
+  s:reorder("j_o", "i", "j_i")
+end
+
 --- The error a function raises; fails when it raises none.
 function support.error_of(f, ...)
   local ok, err = pcall(f, ...)
