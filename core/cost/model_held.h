@@ -112,6 +112,7 @@ static inline unsigned nw_held_below(uint64_t order, uint64_t place) {
 }
 
 static inline void nw_held_row_refresh(nw_held_row *r, uint64_t place) {
+  if ((r->order & 15) == place) return;
   unsigned below = nw_held_below(r->order, place);
   uint64_t before = r->order & ((UINT64_C(1) << below) - 1), upto = (UINT64_C(16) << below) - 1;
   r->order = (r->order & ~upto) | before << 4 | place;

@@ -127,7 +127,7 @@ static nw_fold *level_end(nw_folder *base, const int64_t *origin) {
     x->ndoubts = f->ndoubts;
     x->doubt = copy_doubts(f->of->spares, f->doubt, f->ndoubts);
   }
-  x->base.weight = x->main.nfirst + x->main.nlast + x->shadow.nfirst + x->shadow.nlast;
+  x->base.weight = nw_stacked_weight(&x->main) + nw_stacked_weight(&x->shadow);
   return &x->base;
 }
 

@@ -18,7 +18,10 @@ struct nw_stack {
 void nw_stacked_free(nw_spares *spares, nw_stacked *s) {
   nw_spare_give(spares, s->first);
   nw_spare_give(spares, s->last);
+  nw_spare_give(spares, s->turn);
 }
+
+int64_t nw_stacked_weight(const nw_stacked *s) { return (int64_t)s->nfirst + s->nturns + s->nleft + s->nlate; }
 
 nw_stack *nw_stack_new(nw_spares *spares, int64_t sets, int64_t ways, nw_stack_counts counts) {
   nw_stack *k = nw_xcalloc(1, sizeof *k);
@@ -75,29 +78,27 @@ INLINE void leave(nw_stack *k, nw_held_line *x) {
   x->writer = NW_CLEAN;
 }
 
-static int add_first(nw_stack *k, nw_stack_first f) {
-  if (k->nfirst == k->first_cap) {
-    k->first_cap = k->first_cap ? 2 * k->first_cap : 64;
-    k->first = nw_spare_more(k->held.spares, k->first, (size_t)k->nfirst * sizeof *k->first,
-                             (size_t)k->first_cap * sizeof *k->first);
-  }
-  k->first[k->nfirst] = f;
-  return k->nfirst++;
+static void more_firsts(nw_stack *k) {
+  k->first_cap = k->first_cap ? 2 * k->first_cap : 64;
+  k->first = nw_spare_more(k->held.spares, k->first, (size_t)k->nfirst * sizeof *k->first,
+                           (size_t)k->first_cap * sizeof *k->first);
 }
 
 // A line that is not there: in a set that has seen fewer lines than it holds nobody knows whether it was there before; in a
 // full one, it was not.
-INLINE int bring(nw_stack *k, bool rows, uint32_t set, nw_stack_first f, nw_held_line **out) {
-  int what = NW_STACK_MISS;
-  if (nw_held_in(&k->held, rows, set) < k->held.ways) {
-    what = add_first(k, f);
-  } else {
-    missed(k, f.site, f.write);
+INLINE int bring(nw_stack *k, bool rows, uint32_t set, int64_t line, const nw_stack_first *f, nw_held_line **out) {
+  if (nw_held_in(&k->held, rows, set) == k->held.ways) {
+    missed(k, f->site, f->write);
     leave(k, &k->held.at[nw_held_oldest(&k->held, rows, set)]);
+    *out = enter(k, rows, set, line, f->region);
+    return NW_STACK_MISS;
   }
-  nw_held_line *x = *out = enter(k, rows, set, f.line, f.region);
-  if (what >= 0) x->first = what;
-  if (what >= 0 && f.stay == NW_STAYS) x->stayed = true, x->writer = NW_AS_BEFORE;
+  if (k->nfirst == k->first_cap) more_firsts(k);
+  int what = k->nfirst++;
+  k->first[what] = (nw_stack_first){line, f->site, NW_CLEAN, f->region, f->write, f->stay, 0};
+  nw_held_line *x = *out = enter(k, rows, set, line, f->region);
+  x->first = what;
+  if (f->stay == NW_STAYS) x->stayed = true, x->writer = NW_AS_BEFORE;
   return what;
 }
 
@@ -105,10 +106,11 @@ INLINE int ask(nw_stack *k, bool rows, int64_t line, int region, int site, bool 
   uint32_t set = nw_held_set(&k->held, line), e = nw_held_find(&k->held, rows, set, line);
   nw_held_line *x = &k->held.at[e];
   int what = NW_STACK_HIT;
+  nw_stack_first f = {.site = site, .region = (uint16_t)region, .write = write, .stay = NW_STAYS};
   if (e)
     nw_held_refresh(&k->held, rows, set, e);
   else
-    what = bring(k, rows, set, (nw_stack_first){line, site, (uint16_t)region, write, NW_STAYS}, &x);
+    what = bring(k, rows, set, line, &f, &x);
   if (write) x->writer = site;
   return what;
 }
@@ -121,22 +123,27 @@ int nw_stack_ask(nw_stack *k, int64_t line, int region, int site, bool write) {
 
 // Its first lines are asked for: no other line of it that is not there yet can be a hit. Where a line stays to its end, what it
 // says of it at the end goes for the whole stay, which began here or before; where it left, that stay is over.
-INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *from, const int64_t *origin, uint32_t *came) {
-  nw_stack_first f = *from;
-  f.line += origin[f.region];
-  uint32_t set = nw_held_set(&k->held, f.line), e = nw_held_find(&k->held, rows, set, f.line);
+INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *f, const int64_t *origin, uint32_t *came) {
+  int64_t line = f->line + origin[f->region];
+  uint32_t set = nw_held_set(&k->held, line), e = nw_held_find(&k->held, rows, set, line);
   nw_held_line *x = &k->held.at[e];
-  if (!e) {
-    int what = bring(k, rows, set, f, &x);
-    *came = (uint32_t)(x - k->held.at);
-    return what;
+  int what = NW_STACK_HIT;
+  if (e) {
+    nw_held_refresh(&k->held, rows, set, e);
+    if (f->stay == NW_LEFT) leave(k, x);
+    if (f->stay == NW_LEFT_DIRTY) x->writer = NW_CLEAN;
+    if (f->stay == NW_LEFT_DIRTY && x->stayed) k->first[x->first].stay = NW_LEFT_DIRTY, x->stayed = false;
+  } else {
+    what = bring(k, rows, set, line, f, &x);
   }
-  *came = e;
-  nw_held_refresh(&k->held, rows, set, e);
-  if (f.stay == NW_LEFT) leave(k, x);
-  if (f.stay == NW_LEFT_DIRTY) x->writer = NW_CLEAN;
-  if (f.stay == NW_LEFT_DIRTY && x->stayed) k->first[x->first].stay = NW_LEFT_DIRTY, x->stayed = false;
-  return NW_STACK_HIT;
+  if (f->stay == NW_STAYS && f->writer != NW_AS_BEFORE) x->writer = f->writer;
+  *came = (uint32_t)(x - k->held.at);
+  return what;
+}
+
+// No line of the summary has gone so far.
+INLINE void take_turn(nw_stack *k, bool rows, uint32_t e) {
+  nw_held_refresh(&k->held, rows, nw_held_set(&k->held, k->held.at[e].line), e);
 }
 
 // The place of a line that came as a first one, or 0 where it is not there any more.
@@ -146,11 +153,10 @@ INLINE uint32_t place_of(const nw_stack *k, bool rows, uint32_t set, int64_t lin
 
 // First lines that left go before any other.
 INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin) {
-  for (int i = 0; i < s->nfirst; i++) {
-    const nw_stack_first *f = &s->first[i];
-    if (f->stay == NW_STAYS) continue;
+  for (int i = 0; i < s->nleft; i++) {
+    const nw_stack_first *f = &s->first[s->left[i]];
     int64_t line = f->line + origin[f->region];
-    uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, k->came[i]);
+    uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, k->came[s->left[i]]);
     if (e) nw_held_age(&k->held, rows, set, e);
   }
 }
@@ -173,16 +179,68 @@ INLINE void apply(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *or
     k->came_cap = 2 * s->nfirst;
     k->came = nw_spare_more(k->held.spares, k->came, 0, (size_t)k->came_cap * sizeof *k->came);
   }
+  const int *turn = s->turn;
   for (int i = 0; i < s->nfirst; i++) {
     int w = apply_first(k, rows, &s->first[i], origin, &k->came[i]);
     if (what) what[i] = w;
+    for (uint32_t n = s->first[i].turns; n; n--) take_turn(k, rows, k->came[*turn++]);
   }
   age_those_that_left(k, rows, s, origin);
-  for (int i = 0; i < s->nlast; i++) apply_last(k, rows, &s->last[i], origin);
+  for (int i = 0; i < s->nlate; i++) apply_last(k, rows, &s->last[s->late[i]], origin);
 }
 
 void nw_stack_apply(nw_stack *k, const nw_stacked *s, const int64_t *origin, int *what) {
   k->held.row ? apply(k, true, s, origin, what) : apply(k, false, s, origin, what);
+}
+
+// Which lines have to be made more recent than by asking for the first ones in their order. Of each set those that stay lie in
+// that order from the least recent on, as long as none is less recent than one that came later; one that is has its turn again
+// behind the last of those. What came in for lines that left is late, and what is more recent than that.
+typedef struct order {
+  nw_stacked *s;
+  int *behind; // by last line: the first line behind which it has its turn, or one of these
+} order;
+enum { IN_ORDER = -1, LATE = -2 };
+
+static void find_order(order *o) {
+  int newest = -1;
+  bool late = false;
+  for (int i = 0; i < o->s->nlast; i++) {
+    const nw_stack_last *l = &o->s->last[i];
+    if (l->opens) newest = -1, late = false;
+    late = late || !l->stayed || l->first < 0;
+    o->behind[i] = late ? LATE : l->first < newest ? newest : IN_ORDER;
+    if (!late && l->first > newest) newest = l->first;
+    o->s->nlate += late;
+    if (o->behind[i] >= 0) o->s->nturns++, o->s->first[newest].turns++;
+  }
+}
+
+// Those of one set come in their order.
+static void fill_turns(order *o, int *next) {
+  int sum = 0;
+  for (int i = 0; i < o->s->nfirst; i++) {
+    next[i] = sum;
+    sum += (int)o->s->first[i].turns;
+  }
+  for (int i = 0; i < o->s->nlast; i++)
+    if (o->behind[i] >= 0) o->s->turn[next[o->behind[i]]++] = o->s->last[i].first;
+}
+
+static void put_in_order(nw_spares *spares, nw_stacked *s) {
+  order o = {s, nw_spare_get(spares, (size_t)(s->nlast + s->nfirst + 1) * sizeof *o.behind)};
+  for (int i = 0; i < s->nfirst; i++) s->first[i].turns = 0;
+  s->nturns = s->nleft = s->nlate = 0;
+  find_order(&o);
+  s->turn = nw_spare_get(spares, (size_t)(s->nturns + s->nfirst + s->nlate + 1) * sizeof *s->turn);
+  s->left = s->turn + s->nturns;
+  for (int i = 0; i < s->nfirst; i++)
+    if (s->first[i].stay != NW_STAYS) s->left[s->nleft++] = i;
+  s->late = s->left + s->nleft;
+  for (int i = 0, n = 0; i < s->nlast; i++)
+    if (o.behind[i] == LATE) s->late[n++] = i;
+  if (s->nturns) fill_turns(&o, o.behind + s->nlast);
+  nw_spare_give(spares, o.behind);
 }
 
 void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out) {
@@ -197,8 +255,11 @@ void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out) {
   for (int i = 0; i < h->nused; i++)
     for (uint32_t n = 0, e = 0; (e = nw_held_next(h, h->used[i], e, n)); n++) {
       const nw_held_line *x = &h->at[e];
-      out->last[out->nlast++] = (nw_stack_last){x->line - origin[x->region], x->writer, x->first, x->region, x->stayed};
+      out->last[out->nlast++] =
+          (nw_stack_last){x->line - origin[x->region], x->writer, x->first, x->region, x->stayed, !n};
+      if (x->stayed) out->first[x->first].writer = x->writer;
     }
+  put_in_order(h->spares, out);
 }
 
 // Equal sets lie side by side in a summary, each in its order.
@@ -231,6 +292,7 @@ nw_stacked nw_stacked_moved(nw_spares *spares, const nw_stacked *s, const int64_
     out.last[i].line += by[s->last[i].region];
     if (by[s->last[i].region]) out.last[i].first = -1;
   }
+  put_in_order(spares, &out);
   return out;
 }
 

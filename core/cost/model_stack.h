@@ -20,8 +20,10 @@ typedef enum nw_stay {
 typedef struct nw_stack_first {
   int64_t line;
   int site;
+  int writer; // of one that stays: who wrote it last, as below
   uint16_t region;
   uint8_t write, stay;
+  uint32_t turns; // so many first lines that stay are more recent than it, though they came before it
 } nw_stack_first;
 
 typedef struct nw_stack_last {
@@ -29,14 +31,19 @@ typedef struct nw_stack_last {
   int writer; // the site, or NW_CLEAN or NW_AS_BEFORE
   int first; // its number among the first lines, or -1: not there, or not known
   uint16_t region;
-  uint8_t stayed; // since it was asked for then
+  bool stayed; // since it was asked for then
+  bool opens; // the first one of its set
 } nw_stack_last;
 
 typedef struct nw_stacked { // a summary; lines count from the origin of their region
-  int nfirst, nlast;
+  int nfirst, nlast, nturns, nleft, nlate;
   nw_stack_first *first; // in their order
   nw_stack_last *last; // of each set the least recent first
+  int *turn; // first lines, whose turn comes again behind others: see there
+  int *left; // first lines that went
+  int *late; // last lines that come behind all first ones
 } nw_stacked;
+int64_t nw_stacked_weight(const nw_stacked *s); // lines to look at where it is put behind something
 void nw_stacked_free(nw_spares *spares, nw_stacked *s);
 nw_stacked nw_stacked_moved(nw_spares *spares, const nw_stacked *s, const int64_t *by); // a copy, with what stays moved
 
