@@ -38,7 +38,7 @@ static void gather_ref(gather *g, const nw_access_form *r, int depth) {
     if (l->anchor[i].region == r->region) at = &l->anchor[i];
   if (!at) {
     at = MORE(g, l->anchor, l->nanchors, room_anchors, nw_anchor);
-    *at = (nw_anchor){r->region, nw_making_outer(g->m, &r->at, l->depth), move_of(l, r), INT64_MAX, INT64_MIN};
+    *at = (nw_anchor){r->region, nw_making_outer(g->m, &r->at, l->depth), move_of(l, r), INT64_MAX, INT64_MIN, 0};
   }
   nw_making_reach(g->m, l, at, r, depth, 0, &at->lo, &at->hi);
   nw_linear apart = nw_making_outer(g->m, &r->at, l->depth);
@@ -46,6 +46,10 @@ static void gather_ref(gather *g, const nw_access_form *r, int depth) {
   bool alike = move_of(l, r) == at->move;
   if (!alike) l->uniform = false;
   if (!alike || !nw_linear_is_number(&apart, l->depth)) at->lo = -(INT64_C(1) << NW_FAR), at->hi = INT64_C(1) << NW_FAR;
+  if (nw_linear_is_number(&apart, l->depth))
+    nw_making_phase(g->m, l, at, r, depth);
+  else
+    at->turns = ~UINT64_C(0);
   if (!is_known(l, &apart)) *MORE(g, l->apart, l->napart, room_apart, nw_linear) = apart;
 }
 

@@ -37,5 +37,9 @@ void nw_making_reach(const nw_making *m, const nw_shape *loop, const nw_anchor *
                      int64_t wide, int64_t *lo, int64_t *hi);
 void nw_making_rivals(nw_making *m, nw_shape *loop); // once all its references are known
 
+// model_phase.c
+// One more reference to the region, of a statement at that depth.
+void nw_making_phase(const nw_making *m, const nw_shape *loop, nw_anchor *at, const nw_access_form *r, int depth);
+
 // model_depend.c
 void nw_making_depends(nw_making *m, nw_shape *s); // of all loops in it

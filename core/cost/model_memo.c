@@ -2,7 +2,7 @@
 #include "cost/model_rounds.h"
 #include <stdlib.h>
 
-// A loop does the same where it runs the same iterations and its regions lie alike: to the byte within a line, where lines go to
+// A loop does the same where it runs the same iterations and its regions lie alike: within a line, where lines go to
 // sets as many sets apart, and on one ground as far from each other, or apart.
 static int key_of(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key) {
   int n = 0;
@@ -15,7 +15,8 @@ static int key_of(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, i
     int64_t at = nw_run_address(e, l->anchor[i].region, &l->anchor[i].at, l->depth), line = at >> e->shift,
             sets = nw_run_sets(e);
     if (!i) line0 = line;
-    key[n++] = (at & (e->job->line - 1)) + e->job->line * (sets > 1 ? nw_floormod_i64(line - line0, sets) : 0);
+    int phase = nw_shape_phase(&l->anchor[i], (int)(at & (e->job->line - 1)));
+    key[n++] = phase + e->job->line * (sets > 1 ? nw_floormod_i64(line - line0, sets) : 0);
   }
   return n + nw_shape_key(l, e->val, key + n);
 }

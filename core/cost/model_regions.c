@@ -176,6 +176,7 @@ void nw_making_rivals(nw_making *m, nw_shape *l) {
       if (!on_one_ground(m, l, a, b)) continue;
       nw_rivals r = rivals_of(m, l, a, b);
       l->rivals[l->nrivals++] = r;
+      l->anchor[a].turns = l->anchor[b].turns = ~UINT64_C(0); // how many lines they are apart depends on each byte
       l->drifts |= r.drift;
     }
 }

@@ -34,6 +34,7 @@ typedef struct nw_anchor {
   nw_linear at; // address; of loops around
   int64_t move; // what a round of the loop adds, of every reference to the region
   int64_t lo, hi; // bytes behind that between which all its references stay in a round
+  uint64_t turns; // bytes within a line, a bit each: those that begin there touch other lines than those a byte before
 } nw_anchor;
 
 typedef struct nw_rivals { // two anchors, of regions on the same ground
@@ -112,6 +113,9 @@ bool nw_shape_apart(const nw_shape *loop, const int64_t *val, int line, int64_t 
 // How far two regions are from each other, as far as it matters for so many rounds: INT64_MIN where they are apart.
 int64_t nw_shape_between(const nw_shape *loop, const nw_rivals *r, const int64_t *val, int line, int64_t first,
                          int64_t rounds);
+
+// What a run of the loop depends on of the byte within a line at which a region begins: equal for bytes that touch the same lines.
+int nw_shape_phase(const nw_anchor *a, int byte);
 
 // What a run of the loop depends on, besides where its regions lie, as numbers: put behind `key`, which has room. Equal ones mean
 // equal runs.
