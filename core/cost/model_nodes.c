@@ -21,8 +21,7 @@ static void run_stmt(nw_run *e, const nw_shape *s, nw_folder *f) {
   if (e->accesses >= 0) nw_counting_add(&f->count, e->accesses, s->nrefs);
 }
 
-static void run_round(nw_run *e, const nw_shape *l, int64_t first, int64_t round, nw_folder *f) {
-  e->val[l->depth] = first + round * l->step;
+static void run_round(nw_run *e, const nw_shape *l, nw_folder *f) {
   nw_run_touch(e, l->nkids == 0);
   run_kids(e, l, f);
   nw_run_check_room(e, f);
@@ -42,10 +41,12 @@ static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
     int64_t a = from + (int64_t)((__int128)(to - from) * i / SAMPLES),
             b = from + (int64_t)((__int128)(to - from) * (i + 1) / SAMPLES), at = spokesman(e, i, a, b);
     nw_tally *before = nw_counting_end(&f->count, &e->job->tallies);
-    run_round(e, l, first, at - 1, f);
+    e->val[l->depth] = first + (at - 1) * l->step;
+    run_round(e, l, f);
     nw_counting_clear(&f->count);
     int64_t known = e->accesses < 0 ? nw_level_lines(f) : 0;
-    run_round(e, l, first, at, f);
+    e->val[l->depth] = first + at * l->step;
+    run_round(e, l, f);
     nw_tally *one = nw_counting_end(&f->count, &e->job->tallies);
     nw_counting_part(&f->count, before, 1);
     nw_counting_part(&f->count, one, b - a);
@@ -60,19 +61,6 @@ static bool is_hopeless(const nw_run *e, int64_t touched, int64_t rounds, int64_
   return (double)(e->job->touched - touched) / (double)rounds * (double)all > SURE * (double)e->job->most;
 }
 
-// Rounds from..to one after the other. `first` is the value of the loop in round 0.
-void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
-  if (e->job->rough && to - from > 4 * SAMPLES && !l->flat) {
-    run_some(e, l, first, from, to, f);
-    return;
-  }
-  int64_t was = e->job->touched;
-  for (int64_t t = from; t < to && !e->stop; t++) {
-    run_round(e, l, first, t, f);
-    if (is_hopeless(e, was, t - from + 1, to - from)) e->stop = e->job->hopeless = true;
-  }
-}
-
 // The one loop inside of a loop, and nothing else. NULL: there is more, or it is elsewhere: in a loop that does not count from 0
 // regions begin where its slot is 0.
 static const nw_shape *only_kid(const nw_shape *l) {
@@ -80,6 +68,77 @@ static const nw_shape *only_kid(const nw_shape *l) {
   do s = s->nkids == 1 ? s->kid[0] : NULL;
   while (s && s->kind == NW_AFFINE_SEQ);
   return s && s->kind == NW_AFFINE_LOOP && !l->absolute ? s : NULL;
+}
+
+static void put_loop(nw_run *e, const nw_shape *l, nw_fold *x, nw_folder *f) {
+  if (e->room && (e->stop || !x || !x->weight)) {
+    e->stop = e->stop || x;
+    return;
+  }
+  if (!x) return;
+  nw_run_put_behind(e, f, x, l, 0);
+  nw_run_drop(e, x);
+}
+
+// Rounds around one loop that does the same at the same place, one after the other. The first leaves the lines in their order, the
+// second writes back what no round writes and every one throws out; all later ones do what the third does.
+typedef struct again {
+  const nw_shape *kid; // NULL: they are elsewhere, or do other things
+  const nw_fold *fold; // of the round before
+  int64_t *at; // by anchor: its line
+  int64_t times; // in turn
+  nw_tally *third;
+} again;
+
+static bool is_slow(const nw_run *e, const nw_shape *l) {
+  enum { FEW = 4 };
+  bool slow = true;
+  for (int i = 0; i < l->nanchors && slow; i++)
+    slow = FEW * l->anchor[i].move <= e->job->line && -FEW * l->anchor[i].move <= e->job->line;
+  return slow;
+}
+
+static bool is_again(nw_run *e, again *p, const nw_fold *x) {
+  bool same = x && x == p->fold;
+  nw_run_place(e, p->kid, 0);
+  for (int i = 0; i < p->kid->nanchors; i++) {
+    int64_t *line = &e->origin[p->kid->anchor[i].region];
+    same = same && p->at[i] == *line;
+    p->at[i] = *line;
+  }
+  p->fold = x;
+  return same;
+}
+
+static void run_again(nw_run *e, again *p, nw_folder *f) {
+  nw_fold *x = nw_run_fold_loop(e, p->kid);
+  p->times = is_again(e, p, x) ? p->times + 1 : 1;
+  if (p->times > 3) {
+    nw_counting_part(&f->count, p->third, 1);
+    return;
+  }
+  nw_tally *before = nw_counting_end(&f->count, &e->job->tallies);
+  put_loop(e, p->kid, x, f);
+  p->third = nw_counting_end(&f->count, &e->job->tallies);
+  nw_counting_part(&f->count, before, 1);
+  nw_counting_part(&f->count, p->third, 1);
+}
+
+// Rounds from..to one after the other. `first` is the value of the loop in round 0.
+void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  if (e->job->rough && to - from > 4 * SAMPLES && !l->flat) {
+    run_some(e, l, first, from, to, f);
+    return;
+  }
+  int64_t was = e->job->touched;
+  again p = {.kid = is_slow(e, l) ? only_kid(l) : NULL};
+  if (p.kid) p.at = nw_xcalloc((size_t)p.kid->nanchors + 1, sizeof *p.at);
+  for (int64_t t = from; t < to && !e->stop; t++) {
+    e->val[l->depth] = first + t * l->step;
+    p.kid ? run_again(e, &p, f) : run_round(e, l, f);
+    if (is_hopeless(e, was, t - from + 1, to - from)) e->stop = e->job->hopeless = true;
+  }
+  free(p.at);
 }
 
 // Some rounds, one after the other. What is folded already need not be put behind nothing.
@@ -181,20 +240,9 @@ void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, n
   e->inside = false;
 }
 
-static void run_loop(nw_run *e, const nw_shape *l, nw_folder *f) {
-  nw_fold *x = nw_run_fold_loop(e, l);
-  if (e->room && (e->stop || !x || !x->weight)) {
-    e->stop = e->stop || x;
-    return;
-  }
-  if (!x) return;
-  nw_run_put_behind(e, f, x, l, 0);
-  nw_run_drop(e, x);
-}
-
 void nw_run_node(nw_run *e, const nw_shape *s, nw_folder *f) {
   switch (s->kind) {
-  case NW_AFFINE_LOOP: run_loop(e, s, f); return;
+  case NW_AFFINE_LOOP: put_loop(e, s, nw_run_fold_loop(e, s), f); return;
   case NW_AFFINE_STMT: run_stmt(e, s, f); return;
   case NW_AFFINE_GUARD:
     if (!nw_shape_holds(s, e->val)) return;
