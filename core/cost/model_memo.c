@@ -47,23 +47,36 @@ static void keep(nw_run *e, int64_t *key, int n, uint64_t hash, nw_fold *x) {
   x->kept = true;
 }
 
-// All rounds are alike and make whole periods: no need to put them behind nothing.
-static nw_fold *fold_whole(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
-  bool same, shared = l->parallel && e->job->share.threads;
-  if (shared || !l->uniform || nw_run_end_of_class(e, l, first, 0, rounds, &same) < rounds || !same) return NULL;
-  if (nw_run_end_apart(e, l, first, 0, rounds, &same) < rounds || !same) return NULL;
-  int64_t until;
-  return rounds % nw_run_period(e, l, nw_run_sets(e)) ? NULL : nw_run_fold_alike(e, l, first, 0, rounds, &until);
+static bool is_shared(const nw_run *e, const nw_shape *l) {
+  return l->parallel && e->job->share.threads && !e->inside;
 }
 
-static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
-  nw_fold *x = fold_whole(e, l, first, rounds);
-  if (x) return x;
-  nw_folder *f = nw_run_take(e);
-  if (l->parallel && e->job->share.threads && !e->inside)
+void nw_run_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f) {
+  if (is_shared(e, l))
     nw_run_share(e, l, first, rounds, f);
   else
     nw_run_range(e, l, first, 0, rounds, f);
+}
+
+static bool are_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
+  bool same;
+  return !is_shared(e, l) && nw_run_end_of_class(e, l, first, 0, rounds, &same) == rounds && same &&
+         nw_run_end_apart(e, l, first, 0, rounds, &same) == rounds && same;
+}
+
+// Rounds that are all alike need not be put behind nothing.
+static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds) {
+  int64_t until = 0;
+  bool alike = are_alike(e, l, first, rounds);
+  nw_fold *x = alike ? nw_run_fold_alike(e, l, first, 0, rounds, &until) : NULL;
+  if (x && until == rounds) return x;
+  nw_folder *f = nw_run_take(e);
+  if (x) nw_run_put_behind(e, f, x, l, 0);
+  if (x) nw_run_drop(e, x);
+  if (alike)
+    nw_run_same(e, l, first, until, rounds, f);
+  else
+    nw_run_rounds(e, l, first, rounds, f);
   x = nw_run_end(e, f, l, 0);
   nw_run_give(e, f);
   return x;

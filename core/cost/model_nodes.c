@@ -242,7 +242,12 @@ void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, n
 
 void nw_run_node(nw_run *e, const nw_shape *s, nw_folder *f) {
   switch (s->kind) {
-  case NW_AFFINE_LOOP: put_loop(e, s, nw_run_fold_loop(e, s), f); return;
+  case NW_AFFINE_LOOP:
+    if (s->depth == 0 && e->accesses < 0)
+      nw_run_loop_once(e, s, f);
+    else
+      put_loop(e, s, nw_run_fold_loop(e, s), f);
+    return;
   case NW_AFFINE_STMT: run_stmt(e, s, f); return;
   case NW_AFFINE_GUARD:
     if (!nw_shape_holds(s, e->val)) return;

@@ -76,6 +76,7 @@ enum { NW_DRIFT_STEPS = 16 }; // that are worth it
 nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
 
 // model_memo.c
+void nw_run_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f); // all of them
 nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_t last);
 
 // model_room.c
@@ -85,3 +86,4 @@ bool nw_run_fits_anywhere(nw_run *e, nw_fold *x, const nw_shape *l);
 bool nw_run_fits(nw_run *e, nw_fold *x, const nw_shape *l, int64_t round);
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l);
 nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l); // NULL: it has no rounds
+void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f); // one that will not come again: what fits is folded
