@@ -20,7 +20,9 @@ static void open_lists(nw_held *h) {
 
 void nw_held_open(nw_held *h, nw_spares *spares, int64_t sets, int64_t ways) {
   *h = (nw_held){.spares = spares, .sets = sets, .ways = (uint32_t)ways, .era = 1};
-  if (!(sets & (sets - 1))) h->mask = sets - 1;
+  h->odd = (sets & (sets - 1)) != 0;
+  h->mask = sets - 1;
+  h->last = ways <= NW_HELD_ROW ? 4 * (uint32_t)(ways - 1) : 0;
   h->used = nw_xcalloc((size_t)sets, sizeof *h->used);
   if (ways > NW_HELD_ROW) {
     open_lists(h);

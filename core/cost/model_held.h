@@ -20,7 +20,7 @@ typedef struct nw_held_line { // in a place; number 0 is none
 
 typedef struct nw_held_row {
   uint64_t order; // places by four bits, the most recent lowest
-  uint64_t mark[NW_HELD_ROW / 8]; // a byte a place
+  uint8_t mark[NW_HELD_ROW]; // of the line at each place
   uint32_t era, held;
 } nw_held_row;
 
@@ -42,8 +42,9 @@ typedef struct nw_held_slot { // of the hash table
 
 typedef struct nw_held {
   nw_spares *spares;
-  int64_t sets, mask; // mask: sets - 1 where that is a power of two, else 0
-  uint32_t ways;
+  int64_t sets, mask; // mask: sets - 1 where that is a power of two
+  bool odd; // it is none
+  uint32_t ways, last; // last: where the least recent one of a full row stands in its order
   uint32_t era; // rows, lists and slots of another are empty
   uint32_t live; // lines
   nw_held_line *at;
@@ -69,28 +70,23 @@ void nw_held_list_age(nw_held *h, uint32_t set, uint32_t e);
 uint32_t nw_held_list_enter(nw_held *h, uint32_t set, int64_t line);
 
 static inline uint32_t nw_held_set(const nw_held *h, int64_t line) {
-  return (uint32_t)(h->mask || h->sets == 1 ? line & h->mask : line % h->sets);
+  return (uint32_t)(h->odd ? line % h->sets : line & h->mask);
 }
 
-static inline uint64_t nw_held_bytes(uint64_t byte) { return byte * UINT64_C(0x0101010101010101); }
 static inline uint64_t nw_held_mark(int64_t line) { return (uint64_t)line * UINT64_C(0x9e3779b97f4a7c15) >> 56; }
-// Where a byte is 0, its highest bit; above the first one perhaps more.
-static inline uint64_t nw_held_zeros(uint64_t v) { return (v - nw_held_bytes(1)) & ~v & nw_held_bytes(0x80); }
 
 static inline uint32_t nw_held_place(const nw_held *h, uint32_t set, unsigned place) {
   return 1 + set * h->ways + place;
 }
 
-// The places with this mark, a bit each; perhaps some more.
+// The places with this mark, a bit each.
 static inline uint32_t nw_held_marked(const nw_held_row *r, uint64_t mark) {
 #ifdef __SSE2__
   __m128i all = _mm_set1_epi8((char)mark), marks = _mm_loadu_si128((const __m128i *)r->mark);
   return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(marks, all));
 #else
   uint32_t places = 0;
-  for (int i = 0; i < NW_HELD_ROW / 8; i++)
-    for (uint64_t z = nw_held_zeros(r->mark[i] ^ nw_held_bytes(mark)); z; z &= z - 1)
-      places |= UINT32_C(1) << (8 * i + __builtin_ctzll(z) / 8);
+  for (int i = 0; i < NW_HELD_ROW; i++) places |= (uint32_t)(r->mark[i] == mark) << i;
   return places;
 #endif
 }
@@ -126,22 +122,13 @@ static inline void nw_held_row_age(nw_held_row *r, uint64_t place) {
 
 static inline void nw_held_use(nw_held *h, uint32_t set) { h->used[h->nused++] = set; }
 
-static inline uint32_t nw_held_row_enter(nw_held *h, uint32_t set, int64_t line) {
+static inline uint32_t nw_held_row_enter(nw_held *h, uint32_t set, int64_t line, bool full) {
   nw_held_row *r = &h->row[set];
   if (r->era != h->era) *r = (nw_held_row){.era = h->era}, nw_held_use(h, set);
-  uint64_t place;
-  if (r->held < h->ways) {
-    place = r->held++;
-    h->live++;
-    r->order = r->order << 4 | place;
-  } else {
-    unsigned last = 4 * (r->held - 1);
-    place = r->order >> last & 15;
-    r->order = (r->order & ((UINT64_C(1) << last) - 1)) << 4 | place;
-  }
-  unsigned at = 8 * (place % 8);
-  uint64_t *mark = &r->mark[place / 8];
-  *mark = (*mark & ~(UINT64_C(0xff) << at)) | nw_held_mark(line) << at;
+  uint64_t place = full ? r->order >> h->last & 15 : r->held++;
+  h->live += !full;
+  r->order = (r->order & ((UINT64_C(1) << h->last) - 1)) << 4 | place; // a row that is not full ends before
+  r->mark[place] = (uint8_t)nw_held_mark(line);
   return nw_held_place(h, set, (unsigned)place);
 }
 
@@ -155,13 +142,6 @@ static inline uint32_t nw_held_find(const nw_held *h, bool rows, uint32_t set, i
 static inline uint32_t nw_held_in(const nw_held *h, bool rows, uint32_t set) {
   if (rows) return h->row[set].era == h->era ? h->row[set].held : 0;
   return h->list[set].era == h->era ? h->list[set].held : 0;
-}
-
-// The least recent one of a set that has some.
-static inline uint32_t nw_held_oldest(const nw_held *h, bool rows, uint32_t set) {
-  if (!rows) return h->list[set].tail;
-  const nw_held_row *r = &h->row[set];
-  return nw_held_place(h, set, r->order >> 4 * (r->held - 1) & 15);
 }
 
 static inline uint64_t nw_held_row_place(const nw_held *h, uint32_t set, uint32_t e) { return e - 1 - set * h->ways; }
@@ -182,11 +162,9 @@ static inline void nw_held_age(nw_held *h, bool rows, uint32_t set, uint32_t e) 
     nw_held_list_age(h, set, e);
 }
 
-// A line that is not there; where the set is full, in the place of the oldest.
-static inline nw_held_line *nw_held_enter(nw_held *h, bool rows, uint32_t set, int64_t line) {
-  uint32_t e = rows ? nw_held_row_enter(h, set, line) : nw_held_list_enter(h, set, line);
-  h->at[e].line = line;
-  return &h->at[e];
+// A line that is not there gets a place; in a full set that of the oldest, with all that is said of that one.
+static inline uint32_t nw_held_enter(nw_held *h, bool rows, uint32_t set, int64_t line, bool full) {
+  return rows ? nw_held_row_enter(h, set, line, full) : nw_held_list_enter(h, set, line);
 }
 
 // From the least recent on: the next more recent one; 0 ends. `step` counts from 0.

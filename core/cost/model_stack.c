@@ -49,14 +49,12 @@ int nw_stack_nfirst(const nw_stack *k) { return k->nfirst; }
 const nw_stack_first *nw_stack_first_at(const nw_stack *k, int i) { return &k->first[i]; }
 int64_t nw_stack_size(const nw_stack *k) { return k->nfirst + (int64_t)k->held.live; }
 
-INLINE nw_held_line *enter(nw_stack *k, bool rows, uint32_t set, int64_t line, int region) {
-  nw_held_line *x = nw_held_enter(&k->held, rows, set, line);
-  x->region = (uint16_t)region;
-  x->writer = NW_CLEAN;
-  x->first = -1;
-  x->born = k->now;
-  x->stayed = false;
-  return x;
+INLINE bool is_full(const nw_stack *k, bool rows, uint32_t set) {
+  return nw_held_in(&k->held, rows, set) == k->held.ways;
+}
+
+INLINE void come(nw_stack *k, nw_held_line *x, int64_t line, int region, int first, bool stays) {
+  *x = (nw_held_line){line, stays ? NW_AS_BEFORE : NW_CLEAN, first, k->now, (uint16_t)region, stays};
 }
 
 // ---- what is counted
@@ -85,33 +83,34 @@ static void more_firsts(nw_stack *k) {
 }
 
 // A line that is not there: in a set that has seen fewer lines than it holds nobody knows whether it was there before; in a
-// full one, it was not.
-INLINE int bring(nw_stack *k, bool rows, uint32_t set, int64_t line, const nw_stack_first *f, nw_held_line **out) {
-  if (nw_held_in(&k->held, rows, set) == k->held.ways) {
+// full one, it was not. Returns its place.
+INLINE uint32_t bring(nw_stack *k, bool rows, uint32_t set, int64_t line, const nw_stack_first *f, int *what) {
+  bool full = is_full(k, rows, set);
+  uint32_t e = nw_held_enter(&k->held, rows, set, line, full);
+  nw_held_line *x = &k->held.at[e];
+  if (full) {
     missed(k, f->site, f->write);
-    leave(k, &k->held.at[nw_held_oldest(&k->held, rows, set)]);
-    *out = enter(k, rows, set, line, f->region);
-    return NW_STACK_MISS;
+    leave(k, x);
+    come(k, x, line, f->region, -1, false);
+    *what = NW_STACK_MISS;
+    return e;
   }
   if (k->nfirst == k->first_cap) more_firsts(k);
-  int what = k->nfirst++;
-  k->first[what] = (nw_stack_first){line, f->site, NW_CLEAN, f->region, f->write, f->stay, 0};
-  nw_held_line *x = *out = enter(k, rows, set, line, f->region);
-  x->first = what;
-  if (f->stay == NW_STAYS) x->stayed = true, x->writer = NW_AS_BEFORE;
-  return what;
+  *what = k->nfirst++;
+  k->first[*what] = (nw_stack_first){line, f->site, NW_CLEAN, f->region, f->write, f->stay, 0};
+  come(k, x, line, f->region, *what, f->stay == NW_STAYS);
+  return e;
 }
 
 INLINE int ask(nw_stack *k, bool rows, int64_t line, int region, int site, bool write) {
   uint32_t set = nw_held_set(&k->held, line), e = nw_held_find(&k->held, rows, set, line);
-  nw_held_line *x = &k->held.at[e];
   int what = NW_STACK_HIT;
   nw_stack_first f = {.site = site, .region = (uint16_t)region, .write = write, .stay = NW_STAYS};
   if (e)
     nw_held_refresh(&k->held, rows, set, e);
   else
-    what = bring(k, rows, set, line, &f, &x);
-  if (write) x->writer = site;
+    e = bring(k, rows, set, line, &f, &what);
+  if (write) k->held.at[e].writer = site;
   return what;
 }
 
@@ -126,18 +125,18 @@ int nw_stack_ask(nw_stack *k, int64_t line, int region, int site, bool write) {
 INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *f, const int64_t *origin, uint32_t *came) {
   int64_t line = f->line + origin[f->region];
   uint32_t set = nw_held_set(&k->held, line), e = nw_held_find(&k->held, rows, set, line);
-  nw_held_line *x = &k->held.at[e];
   int what = NW_STACK_HIT;
   if (e) {
+    nw_held_line *x = &k->held.at[e];
     nw_held_refresh(&k->held, rows, set, e);
     if (f->stay == NW_LEFT) leave(k, x);
     if (f->stay == NW_LEFT_DIRTY) x->writer = NW_CLEAN;
     if (f->stay == NW_LEFT_DIRTY && x->stayed) k->first[x->first].stay = NW_LEFT_DIRTY, x->stayed = false;
   } else {
-    what = bring(k, rows, set, line, f, &x);
+    e = bring(k, rows, set, line, f, &what);
   }
-  if (f->stay == NW_STAYS && f->writer != NW_AS_BEFORE) x->writer = f->writer;
-  *came = (uint32_t)(x - k->held.at);
+  if (f->stay == NW_STAYS && f->writer != NW_AS_BEFORE) k->held.at[e].writer = f->writer;
+  *came = e;
   return what;
 }
 
@@ -166,12 +165,13 @@ INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, con
 INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int64_t *origin) {
   int64_t line = l->line + origin[l->region];
   uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, l->first >= 0 ? k->came[l->first] : 0);
-  nw_held_line *x = &k->held.at[e];
-  if (e)
+  if (e) {
     nw_held_refresh(&k->held, rows, set, e);
-  else
-    x = enter(k, rows, set, line, l->region);
-  if (l->writer != NW_AS_BEFORE) x->writer = l->writer;
+  } else {
+    e = nw_held_enter(&k->held, rows, set, line, is_full(k, rows, set));
+    come(k, &k->held.at[e], line, l->region, -1, false);
+  }
+  if (l->writer != NW_AS_BEFORE) k->held.at[e].writer = l->writer;
 }
 
 INLINE void apply(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin, int *what) {
