@@ -47,9 +47,7 @@ static void keep(nw_run *e, int64_t *key, int n, uint64_t hash, nw_fold *x) {
   x->kept = true;
 }
 
-static bool is_shared(const nw_run *e, const nw_shape *l) {
-  return l->parallel && e->job->share.threads && !e->inside;
-}
+static bool is_shared(const nw_run *e, const nw_shape *l) { return l->parallel && e->job->share.threads && !e->inside; }
 
 void nw_run_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f) {
   if (is_shared(e, l))
