@@ -67,13 +67,12 @@ static nw_answered count_level(nw_asking *q, int level) {
   q->m->exact[level] = true;
   if (q->lines && q->lines->rough) return estimate_level(q, level);
   if (nw_holds_all(q, &of)) return NW_ANSWERED;
-  int64_t most = q->m->accesses / 5 * 4; // beyond that those are simulated sooner
-  if (most < SOME) most = SOME;
-  nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .lines = q->lines};
-  nw_answered a = nw_fold_run_of(q, &r, most < q->most ? most : q->most);
+  int64_t plain = q->m->accesses <= PLAIN * q->most ? q->m->accesses : 0;
+  nw_fold_run r = {.kind = &nw_level_kind, .of = &of, .sets = of.sets, .lines = q->lines, .plain = plain};
+  nw_answered a = nw_fold_run_of(q, &r, plain ? 2 * plain + SOME : q->most);
   if (a == NW_ANSWERED && !nw_count_level(q, &r, level)) a = NW_FAILED;
   nw_fold_run_free(&r);
-  if (a == NW_TOO_MANY && q->m->accesses <= PLAIN * q->most) a = nw_plain_level(q, level, PLAIN * q->most);
+  if (a == NW_TOO_MANY && plain) a = nw_plain_level(q, level, PLAIN * q->most);
   return a == NW_TOO_MANY && !q->o->exact ? estimate_level(q, level) : a;
 }
 

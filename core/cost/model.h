@@ -9,7 +9,9 @@
 typedef struct nw_cache_opts {
   nw_sim_opts caches;
   nw_affine_share share; // what one thread does of it, alone in its caches; 0 threads: everything
-  int64_t budget; // touches of a level it may make, at most, or four times as many plain accesses; 0: NW_CACHED_BUDGET
+  // Touches of a level it may make, at most, or four times as many plain accesses, or touches where those are no more; 0:
+  // NW_CACHED_BUDGET
+  int64_t budget;
   bool exact; // refuse (NW_ELIMIT) what cannot be counted within the budget, instead of estimating it
 } nw_cache_opts;
 

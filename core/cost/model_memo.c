@@ -4,7 +4,7 @@
 
 // A loop does the same where it runs the same iterations and its regions lie alike: within a line, where lines go to
 // sets as many sets apart, and on one ground as far from each other, or apart.
-static int key_of(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key) {
+int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key) {
   int n = 0;
   int64_t line0 = 0;
   key[n++] = l->id;
@@ -27,7 +27,7 @@ static nw_known *slot_of(const nw_run *e, const int64_t *key, int n, uint64_t ha
   int mask = e->memo_room - 1, i = (int)(hash & (uint64_t)mask);
   for (;; i = (i + 1) & mask) {
     nw_known *k = &e->memo[i];
-    if (!k->fold || (k->hash == hash && k->n == n && !memcmp(k->key, key, (size_t)n * sizeof *key))) return k;
+    if (!k->key || (k->hash == hash && k->n == n && !memcmp(k->key, key, (size_t)n * sizeof *key))) return k;
   }
 }
 
@@ -37,14 +37,27 @@ static void grow_memo(nw_run *e) {
   e->memo_room *= 2;
   e->memo = nw_xcalloc((size_t)e->memo_room, sizeof *e->memo);
   for (int i = 0; i < n; i++)
-    if (old[i].fold) *slot_of(e, old[i].key, old[i].n, old[i].hash) = old[i];
+    if (old[i].key) *slot_of(e, old[i].key, old[i].n, old[i].hash) = old[i];
   free(old);
 }
 
-static void keep(nw_run *e, int64_t *key, int n, uint64_t hash, nw_fold *x) {
-  if (2 * ++e->nknown > e->memo_room) grow_memo(e);
-  *slot_of(e, key, n, hash) = (nw_known){hash, n, key, x};
-  x->kept = true;
+nw_known *nw_run_recall(const nw_run *e, const int64_t *key, int n) {
+  nw_known *k = slot_of(e, key, n, hash_of(key, n));
+  return k->key ? k : NULL;
+}
+
+nw_fold *nw_run_keep(nw_run *e, const int64_t *key, int n, nw_fold *x) {
+  nw_known *k = nw_run_recall(e, key, n);
+  if (!k) {
+    if (2 * ++e->nknown > e->memo_room) grow_memo(e);
+    uint64_t hash = hash_of(key, n);
+    k = slot_of(e, key, n, hash);
+    *k = (nw_known){.hash = hash, .n = n, .key = NW_NEW_N(e->job->tallies.arena, int64_t, n)};
+    memcpy(k->key, key, (size_t)n * sizeof *key);
+  }
+  k->fold = x;
+  if (x) k->borrowed = x->kept, x->kept = true;
+  return x;
 }
 
 static bool is_shared(const nw_run *e, const nw_shape *l) { return l->parallel && e->job->share.threads && !e->inside; }
@@ -81,27 +94,52 @@ static nw_fold *fold_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t
 }
 
 // How many lines a loop touches, as far as that is known: the fold of all lines has the same key.
-static int64_t lines_of(const nw_run *e, const int64_t *key, int n, uint64_t hash) {
+static int64_t lines_of(const nw_run *e, const int64_t *key, int n) {
   const nw_fold_run *lines = e->job->lines;
-  const nw_known *k = lines ? slot_of(lines->run, key, n, hash) : NULL;
+  const nw_known *k = lines ? nw_run_recall(lines->run, key, n) : NULL;
   return k && k->fold ? k->fold->lines : 0;
 }
 
-nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
-  int64_t rounds = (last - first) / l->step + 1;
-  int n = key_of(e, l, first, rounds, e->key);
-  uint64_t hash = hash_of(e->key, n);
-  nw_known *k = slot_of(e, e->key, n, hash);
-  if (k->fold) return k->fold;
+// The fold of a loop that is not known yet.
+static nw_fold *fold_anew(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int n) {
   int64_t *key = memcpy(NW_NEW_N(e->job->tallies.arena, int64_t, n), e->key, (size_t)n * sizeof *key);
-  if (e->room && lines_of(e, key, n, hash) >= e->room) e->stop = true;
+  if (e->room && lines_of(e, key, n) >= e->room) e->stop = true;
+  double times = e->times;
+  e->times = 1;
   nw_fold *x = e->stop ? NULL : fold_rounds(e, l, first, rounds);
+  e->times = times;
   if (e->stop) { // there is no room: an empty fold says so; or it was stopped
-    nw_folder *f = nw_run_take(e);
     if (x) nw_run_drop(e, x);
-    x = nw_run_end(e, f, l, 0);
-    nw_run_give(e, f);
+    x = nw_run_fold_nothing(e, l);
   }
-  keep(e, key, n, hash, x);
-  return x;
+  e->record[l->id].made++;
+  return nw_run_keep(e, key, n, x);
+}
+
+static int64_t rounds_of(const nw_shape *l, int64_t first, int64_t last) { return (last - first) / l->step + 1; }
+
+nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
+  int64_t rounds = rounds_of(l, first, last);
+  int n = nw_run_key(e, l, first, rounds, e->key);
+  const nw_known *k = nw_run_recall(e, e->key, n);
+  if (!k || !k->fold) return fold_anew(e, l, first, rounds, n);
+  e->record[l->id].used++;
+  return k->fold;
+}
+
+// Folds of a level alone, of loops most of whose folds were made in vain. What is seen a second time is folded all the same.
+static bool is_in_vain(const nw_run *e, const nw_shape *l) {
+  enum { TRIED = 8 };
+  const nw_record *r = &e->record[l->id];
+  return e->accesses < 0 && !e->room && r->made >= TRIED && r->used < r->made;
+}
+
+nw_fold *nw_run_fold_or_run(nw_run *e, const nw_shape *l, int64_t first, int64_t last, nw_folder *f) {
+  if (!is_in_vain(e, l)) return nw_run_fold_in_sets(e, l, first, last);
+  int64_t rounds = rounds_of(l, first, last);
+  int n = nw_run_key(e, l, first, rounds, e->key);
+  if (nw_run_recall(e, e->key, n)) return nw_run_fold_in_sets(e, l, first, last);
+  nw_run_keep(e, e->key, n, NULL);
+  nw_run_rounds(e, l, first, rounds, f);
+  return NULL;
 }

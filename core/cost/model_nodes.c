@@ -54,13 +54,6 @@ static void run_some(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
-// Would all rounds of a loop take far longer than may be, if the rest were like the first of them? Some rest will be known.
-static bool is_hopeless(const nw_run *e, int64_t touched, int64_t rounds, int64_t all) {
-  enum { FIRST = 16, SURE = 4 };
-  if (rounds < FIRST || rounds & (rounds - 1) || e->room || e->job->rough || e->accesses >= 0) return false;
-  return (double)(e->job->touched - touched) / (double)rounds * (double)all > SURE * (double)e->job->most;
-}
-
 // The one loop inside of a loop, and nothing else. NULL: there is more, or it is elsewhere: in a loop that does not count from 0
 // regions begin where its slot is 0.
 static const nw_shape *only_kid(const nw_shape *l) {
@@ -68,6 +61,16 @@ static const nw_shape *only_kid(const nw_shape *l) {
   do s = s->nkids == 1 ? s->kid[0] : NULL;
   while (s && s->kind == NW_AFFINE_SEQ);
   return s && s->kind == NW_AFFINE_LOOP && !l->absolute ? s : NULL;
+}
+
+// The fold of a loop; NULL: it has no rounds, or they were put behind f.
+static nw_fold *fold_or_run(nw_run *e, const nw_shape *l, nw_folder *f) {
+  if (e->room) return nw_run_fold_loop(e, l);
+  int64_t first, last;
+  nw_shape_bounds(l, e->val, &first, &last);
+  if (last < first) return NULL;
+  nw_fold *x = e->roomy ? nw_run_fold_with_room(e, l) : NULL;
+  return x ? x : nw_run_fold_or_run(e, l, first, last, f);
 }
 
 static void put_loop(nw_run *e, const nw_shape *l, nw_fold *x, nw_folder *f) {
@@ -111,8 +114,9 @@ static bool is_again(nw_run *e, again *p, const nw_fold *x) {
 }
 
 static void run_again(nw_run *e, again *p, nw_folder *f) {
-  nw_fold *x = nw_run_fold_loop(e, p->kid);
+  nw_fold *x = fold_or_run(e, p->kid, f);
   p->times = is_again(e, p, x) ? p->times + 1 : 1;
+  if (!x) return;
   if (p->times > 3) {
     nw_counting_part(&f->count, p->third, 1);
     return;
@@ -124,21 +128,52 @@ static void run_again(nw_run *e, again *p, nw_folder *f) {
   nw_counting_part(&f->count, p->third, 1);
 }
 
-// Rounds from..to one after the other. `first` is the value of the loop in round 0.
-void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
-  if (e->job->rough && to - from > 4 * SAMPLES && !l->flat) {
-    run_some(e, l, first, from, to, f);
-    return;
+// Some rounds that ask for the same lines: see model_still.c.
+static void run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t n, nw_folder *f) {
+  nw_tally *before = NULL;
+  for (int i = 0; i < 3 && i < n; i++) {
+    if (i == 2) before = nw_counting_end(&f->count, &e->job->tallies);
+    e->val[l->depth] = first + (from + i) * l->step;
+    run_round(e, l, f);
   }
-  int64_t was = e->job->touched;
+  if (n > 2) nw_run_times(e, f, before, n - 2);
+}
+
+static void run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f, bool alike) {
+  nw_pace pace = {.touched = e->job->touched};
   again p = {.kid = is_slow(e, l) ? only_kid(l) : NULL};
   if (p.kid) p.at = nw_xcalloc((size_t)p.kid->nanchors + 1, sizeof *p.at);
-  for (int64_t t = from; t < to && !e->stop; t++) {
+  for (int64_t t = from, n; t < to && !e->stop; t += n) {
+    n = alike && !p.kid ? nw_run_still(e, l, first, t, to) : 1;
+    double times = nw_run_set_times(e, t - from, t - from + 1, to - from);
     e->val[l->depth] = first + t * l->step;
-    p.kid ? run_again(e, &p, f) : run_round(e, l, f);
-    if (is_hopeless(e, was, t - from + 1, to - from)) e->stop = e->job->hopeless = true;
+    if (p.kid)
+      run_again(e, &p, f);
+    else
+      run_still(e, l, first, t, n, f);
+    e->times = times;
+    nw_run_look_ahead(e, l, &pace, t + n - from, to - from);
   }
   free(p.at);
+}
+
+static bool is_sampled(const nw_run *e, const nw_shape *l, int64_t from, int64_t to) {
+  return e->job->rough && to - from > 4 * SAMPLES && !l->flat;
+}
+
+// Rounds from..to one after the other. `first` is the value of the loop in round 0.
+void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  if (is_sampled(e, l, from, to))
+    run_some(e, l, first, from, to, f);
+  else
+    run_each(e, l, first, from, to, f, false);
+}
+
+void nw_run_each_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  if (is_sampled(e, l, from, to))
+    run_some(e, l, first, from, to, f);
+  else
+    run_each(e, l, first, from, to, f, true);
 }
 
 // Some rounds, one after the other. What is folded already need not be put behind nothing.
@@ -151,7 +186,10 @@ nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t f
     if (x) return x;
   }
   nw_folder *f = nw_run_take(e);
+  double times = e->times;
+  e->times = 1;
   nw_run_same(e, l, first, from, to, f);
+  e->times = times;
   nw_fold *x = nw_run_end(e, f, l, from);
   nw_run_give(e, f);
   return x;
@@ -217,12 +255,28 @@ int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t fr
   return in;
 }
 
+static void run_part(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t until, bool same, bool apart,
+                     nw_folder *f) {
+  if (!same)
+    nw_run_each(e, l, first, from, until, f);
+  else if (!apart)
+    nw_run_each_alike(e, l, first, from, until, f);
+  else
+    run_alike(e, l, first, from, until, f);
+}
+
 void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  nw_pace pace = {.touched = e->job->touched};
+  int64_t begin = from;
   while (from < to && !e->stop) {
     bool same, apart = true;
     int64_t until = nw_run_end_of_class(e, l, first, from, to, &same);
-    if (same) until = nw_run_end_apart(e, l, first, from, until, &apart), same = apart;
-    (same ? run_alike : nw_run_each)(e, l, first, from, until, f);
+    if (same) until = nw_run_end_apart(e, l, first, from, until, &apart);
+    double times = nw_run_set_times(e, from - begin, until - begin, to - begin);
+    run_part(e, l, first, from, until, same, apart, f);
+    e->times = times;
+    if (e->job->plain)
+      nw_run_look_ahead(e, l, &pace, until - begin, to - begin); // else it takes more than other classes
     from = until;
   }
 }
@@ -246,7 +300,7 @@ void nw_run_node(nw_run *e, const nw_shape *s, nw_folder *f) {
     if (s->depth == 0 && e->accesses < 0)
       nw_run_loop_once(e, s, f);
     else
-      put_loop(e, s, nw_run_fold_loop(e, s), f);
+      put_loop(e, s, fold_or_run(e, s, f), f);
     return;
   case NW_AFFINE_STMT: run_stmt(e, s, f); return;
   case NW_AFFINE_GUARD:

@@ -64,23 +64,33 @@ void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l) {
   other->polled = other->job->touched + NW_RUN_POLL;
 }
 
+// Where there was no room a few times, it is tried less and less often.
+static bool is_tried(nw_run *e, const nw_shape *l) {
+  enum { FEW = 4 };
+  int64_t n = e->record[l->id].no_room++;
+  return n < FEW || !(n & (n - 1));
+}
+
 // What a loop does to sets that have room for all of its lines does not depend on where those lie: nothing leaves. So it is the
 // same as in one set with as much room as all of them, wherever its regions are. NULL: some set has no room.
-static nw_fold *fold_with_room(nw_run *e, const nw_shape *l) {
+nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l) {
   nw_run *r = e->roomy;
+  if (!is_tried(e, l)) return NULL;
   nw_run_join(r, e, l);
   int64_t was = r->job->touched;
   nw_fold *x = nw_run_fold_loop(r, l);
   nw_run_touch(e, r->job->touched - was);
   r->stop = false;
-  return x && x->weight && nw_run_fits(e, x, l, 0) ? x : NULL;
+  if (!x || !x->weight || !nw_run_fits(e, x, l, 0)) return NULL;
+  e->record[l->id].no_room = 0;
+  return x;
 }
 
 nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l) {
   int64_t first, last;
   nw_shape_bounds(l, e->val, &first, &last);
   if (last < first) return NULL;
-  nw_fold *x = e->roomy ? fold_with_room(e, l) : NULL;
+  nw_fold *x = e->roomy ? nw_run_fold_with_room(e, l) : NULL;
   return x ? x : nw_run_fold_in_sets(e, l, first, last);
 }
 
@@ -88,7 +98,7 @@ void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f) {
   int64_t first, last;
   nw_shape_bounds(l, e->val, &first, &last);
   if (last < first) return;
-  nw_fold *x = e->roomy ? fold_with_room(e, l) : NULL;
+  nw_fold *x = e->roomy ? nw_run_fold_with_room(e, l) : NULL;
   if (x)
     nw_run_put_behind(e, f, x, l, 0);
   else

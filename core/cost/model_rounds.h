@@ -2,12 +2,19 @@
 #pragma once
 #include "cost/model_run.h"
 
-typedef struct nw_known { // a loop that was folded
+typedef struct nw_known { // a loop that was folded, or some rounds of it
   uint64_t hash;
   int n;
-  int64_t *key;
-  nw_fold *fold;
+  int64_t *key; // NULL: none
+  nw_fold *fold; // NULL: it was seen, and not folded
+  bool borrowed; // the fold belongs to another
 } nw_known;
+
+typedef struct nw_record { // of a loop
+  int64_t made, used; // folds, and how often they were used again
+  int64_t no_room; // how often, one after the other, sets had no room for it
+  int still; // may rounds stand still (model_still.c)? 0: not known, 1: no, 2: yes
+} nw_record;
 
 typedef struct nw_run nw_run;
 struct nw_run {
@@ -24,9 +31,11 @@ struct nw_run {
   int accesses; // the cell that counts them, or -1
   bool inside, stop; // of a parallel loop
   int64_t polled;
+  double times; // that what is run now is still to be run, as far as is known
   nw_run *roomy; // folds as if there were one set with the room of all; NULL: there is, or it is that one
   int64_t room; // of such a run: it gives up (stop) where it gets so many lines
   uint32_t *held; // lines by set
+  nw_record *record; // by loop
   int8_t *fitted; // by loop: has a step of it fitted before? Less than 0: how often it has not
 };
 
@@ -44,6 +53,7 @@ int64_t nw_run_address(const nw_run *e, int region, const nw_linear *f, int dept
 void nw_run_place(nw_run *e, const nw_shape *l, int64_t round);
 nw_fold *nw_run_end(nw_run *e, nw_folder *f, const nw_shape *l,
                     int64_t round); // f as a fold; round: where its regions begin
+nw_fold *nw_run_fold_nothing(nw_run *e, const nw_shape *l);
 void nw_run_put_behind(nw_run *e, nw_folder *f, const nw_fold *x, const nw_shape *l, int64_t round);
 void nw_run_drop(nw_run *e, nw_fold *x);
 
@@ -58,6 +68,8 @@ nw_fold *nw_run_repeat(nw_run *e, const nw_shape *l, nw_fold *once, int64_t time
 // model_nodes.c; `first` is the value of a loop in round 0
 void nw_run_node(nw_run *e, const nw_shape *s, nw_folder *f);
 void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
+void nw_run_each_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to,
+                       nw_folder *f); // all run the same iterations
 nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to);
 nw_fold *nw_run_fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until);
 int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *same);
@@ -65,6 +77,21 @@ int64_t nw_run_end_of_class(nw_run *e, const nw_shape *l, int64_t first, int64_t
 int64_t nw_run_end_apart(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, bool *apart);
 void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f);
 void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f);
+
+// model_still.c
+int64_t nw_run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from,
+                     int64_t to); // rounds alike from `from` on
+// What was counted since `before` was taken goes for so many times.
+void nw_run_times(nw_run *e, nw_folder *f, nw_tally *before, int64_t times);
+
+// model_pace.c
+typedef struct nw_pace { // of the rounds of a loop, at the last look: those made, and what was touched until then
+  int64_t rounds, touched;
+} nw_pace;
+// Sets e->times for its rounds from..to-1, as one, and returns what it was.
+double nw_run_set_times(nw_run *e, int64_t from, int64_t to, int64_t all);
+// Gives up (stop, hopeless) where the rounds that are left would take too long.
+void nw_run_look_ahead(nw_run *e, const nw_shape *l, nw_pace *p, int64_t rounds, int64_t all);
 
 // model_steps.c
 // Rounds from..to, which all run the same iterations, one after the other or some at once.
@@ -77,7 +104,13 @@ nw_fold *nw_run_fold_drift(nw_run *e, const nw_shape *l, int64_t first, int64_t 
 
 // model_memo.c
 void nw_run_rounds(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f); // all of them
+enum { NW_RUN_KEY = 4 }; // room in e->key behind that of a loop
+int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int64_t *key);
+nw_known *nw_run_recall(const nw_run *e, const int64_t *key, int n); // its fold may be NULL; NULL: never seen
+nw_fold *nw_run_keep(nw_run *e, const int64_t *key, int n, nw_fold *x); // under a key, which is copied; NULL: seen
 nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_t last);
+// NULL, and its rounds are put behind f: its fold would hardly be used again.
+nw_fold *nw_run_fold_or_run(nw_run *e, const nw_shape *l, int64_t first, int64_t last, nw_folder *f);
 
 // model_room.c
 void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l); // brings another run to the same place of the nest
@@ -87,3 +120,4 @@ bool nw_run_fits(nw_run *e, nw_fold *x, const nw_shape *l, int64_t round);
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l);
 nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l); // NULL: it has no rounds
 void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f); // one that will not come again: what fits is folded
+nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l); // NULL: some set has no room

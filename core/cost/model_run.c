@@ -44,6 +44,13 @@ nw_fold *nw_run_end(nw_run *e, nw_folder *f, const nw_shape *l, int64_t round) {
   return x;
 }
 
+nw_fold *nw_run_fold_nothing(nw_run *e, const nw_shape *l) {
+  nw_folder *f = nw_run_take(e);
+  nw_fold *x = nw_run_end(e, f, l, 0);
+  nw_run_give(e, f);
+  return x;
+}
+
 void nw_run_put_behind(nw_run *e, nw_folder *f, const nw_fold *x, const nw_shape *l, int64_t round) {
   nw_run_place(e, l, round);
   e->kind->apply(f, x, e->origin);
@@ -68,27 +75,34 @@ static void most_room(const nw_shape *s, int *key, int *facts) {
 void nw_run_open(nw_run *e, nw_fold_run *r) {
   int key = 1, facts = 1;
   most_room(r->nest->root, &key, &facts);
-  *e = (nw_run){.job = r, .kind = r->kind, .shift = __builtin_ctz((unsigned)r->line), .memo_room = 256, .accesses = -1};
+  *e = (nw_run){.job = r,
+                .kind = r->kind,
+                .shift = __builtin_ctz((unsigned)r->line),
+                .memo_room = 256,
+                .accesses = -1,
+                .times = 1};
   if (r->kind == &nw_lines_kind) e->accesses = r->nest->nsites;
   e->origin = nw_xcalloc((size_t)r->nest->nregions + 1, sizeof *e->origin);
   e->by = nw_xcalloc((size_t)r->nest->nregions + 1, sizeof *e->by);
-  e->key = nw_xcalloc((size_t)key, sizeof *e->key);
+  e->key = nw_xcalloc((size_t)(key + NW_RUN_KEY), sizeof *e->key);
   for (int i = 0; i < 2; i++) e->fact[i] = nw_xcalloc((size_t)facts, 1);
   e->memo = nw_xcalloc((size_t)e->memo_room, sizeof *e->memo);
   e->held = nw_xcalloc((size_t)r->sets, sizeof *e->held);
+  e->record = nw_xcalloc((size_t)r->nest->nloops + 1, sizeof *e->record);
   e->fitted = nw_xcalloc((size_t)r->nest->nloops + 1, sizeof *e->fitted);
 }
 
 void nw_run_close(nw_run *e) {
   for (int i = 0; i < e->folders.n; i++) e->kind->free(e->folders.at[i]);
   for (int i = 0; i < e->memo_room; i++)
-    if (e->memo[i].fold && e->memo[i].fold->kept) e->kind->drop(e->job->of, e->memo[i].fold);
+    if (e->memo[i].fold && !e->memo[i].borrowed && e->memo[i].fold->kept) e->kind->drop(e->job->of, e->memo[i].fold);
   nw_vec_free(&e->folders);
   free(e->memo);
   free(e->origin);
   free(e->by);
   free(e->key);
   free(e->held);
+  free(e->record);
   free(e->fitted);
   for (int i = 0; i < 2; i++) free(e->fact[i]);
 }

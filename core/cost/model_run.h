@@ -14,6 +14,7 @@ typedef struct nw_fold_run {
       sets; // which lines a region may move by without changing what it does: multiples of so many, with the others; 1: any
   nw_affine_share share;
   int64_t most; // touches
+  int64_t plain; // accesses, where they can be simulated instead; 0: else there is no exact answer
   // An estimate: a loop does the same wherever its regions lie within the sets, and some rounds speak for others; 2: other
   // ones, and what they do not know is a hit, not a miss.
   int rough;

@@ -1,0 +1,26 @@
+// Whether it is worth going on.
+#include "cost/model_rounds.h"
+
+// The rounds since the last look speak for those that are left. Some of these will be known, once the regions have come to all
+// places within a line: until then it takes more to give up. Where the accesses can be simulated instead, that is what going on is
+// held against, whatever was spent already.
+static bool is_hopeless(const nw_run *e, const nw_shape *l, const nw_pace *p, int64_t rounds, int64_t all) {
+  double each = (double)(e->job->touched - p->touched) / (double)(rounds - p->rounds);
+  if (!e->job->plain) return each * (double)(all - rounds) > (double)e->job->most * 4;
+  double left = each * ((double)all * e->times - (double)rounds);
+  int64_t places = nw_run_period(e, l, 1);
+  return left > (double)e->job->plain * (rounds < places ? 4 : rounds < 2 * places ? 2 : 1);
+}
+
+void nw_run_look_ahead(nw_run *e, const nw_shape *l, nw_pace *p, int64_t rounds, int64_t all) {
+  enum { FIRST = 8 };
+  if (rounds < FIRST || rounds < 2 * p->rounds || e->room || e->job->rough || e->accesses >= 0) return;
+  if (p->rounds && is_hopeless(e, l, p, rounds, all)) e->stop = e->job->hopeless = true;
+  *p = (nw_pace){rounds, e->job->touched};
+}
+
+double nw_run_set_times(nw_run *e, int64_t from, int64_t to, int64_t all) {
+  double was = e->times;
+  e->times = ((double)(all - from) + (was - 1) * (double)all) / (double)(to - from);
+  return was;
+}

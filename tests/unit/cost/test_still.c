@@ -1,0 +1,108 @@
+// Rounds that ask for the same lines again, and loops that never come back: the cache model against the reference simulator.
+#include "../lower/lowering.h"
+#include "nests.h"
+
+static int64_t cases = 150, from = 1; // as in test_model.c
+
+// Many references, by rows of one or two arrays, to elements that a loop goes through; some stay where they are.
+static nw_affine_node *draw_rows(drawn *d, const int64_t *rounds, int64_t inner) {
+  static const int64_t pitch[] = {64, 128, 320, 328, 272, 400, 16};
+  nw_affine_node *s = stmt_of(d, 40);
+  int64_t reach[2] = {16, 16}, row[2] = {pitch[roll(d, 7)], pitch[roll(d, 7)]}, by = 1 << between(d, 0, 4);
+  for (int64_t n = between(d, 1, roll(d, 3) ? 8 : 40); n > 0; n--) {
+    int a = (int)roll(d, 2), bytes = roll(d, 5) ? 1 : (int)between(d, 1, 9);
+    int64_t move[] = {roll(d, 3) ? row[a] : 0, roll(d, 4) ? by : 0, roll(d, 2) ? row[a] : 0};
+    int64_t rest = row[a] * between(d, 0, 30) + between(d, 0, 9);
+    int64_t end = rest + move[0] * rounds[0] + move[1] * rounds[1] + move[2] * inner + bytes;
+    if (end > reach[a]) reach[a] = end;
+    add_ref(d, s, a, form_of(d, rest, 3, (int[]){0, 1, 2}, move), bytes, !roll(d, 3));
+  }
+  for (int a = 0; a < 2; a++) add_array(d, 8, reach[a], roll(d, 3) ? 64 : 8);
+  return s;
+}
+
+static void rows_by_chance(void **state) {
+  for (int64_t i = from; i < from + cases; i++) {
+    drawn d = draw_open();
+    d.chance = (uint64_t)i;
+    int64_t rounds[] = {between(&d, 1, 20), between(&d, 2, 100)}, inner = roll(&d, 2) ? 1 : between(&d, 2, 12);
+    nw_affine_node *x = draw_rows(&d, rounds, inner);
+    if (inner > 1) x = upto(&d, 2, inner, x);
+    d.nest.root = upto(&d, 0, rounds[0], upto(&d, 1, rounds[1], x));
+    nw_cache_opts o = draw_caches(&d);
+    char name[64];
+    snprintf(name, sizeof name, "rows %lld", (long long)i);
+    assert_modelled(((lowering *)*state)->c, name, &d.nest, &o);
+    draw_close(&d);
+  }
+}
+
+// X[0] is read while X[j] is written, and there is room for three lines. Where j comes to the second line of X there is one too
+// many: the first round finds X[0], which was written, in the second it leaves, and only in the third do rounds begin to be alike.
+static void a_line_written_before(void **state) {
+  drawn d = draw_open();
+  int slot[] = {0};
+  int a = add_array(&d, 1, 64, 64), x = add_array(&d, 1, 128, 64), b = add_array(&d, 1, 64, 64);
+  nw_affine_node *s = stmt_of(&d, 4);
+  add_ref(&d, s, a, number(&d, 0), 1, false);
+  add_ref(&d, s, x, number(&d, 0), 1, false);
+  add_ref(&d, s, b, number(&d, 0), 1, false);
+  add_ref(&d, s, x, form_of(&d, 0, 1, slot, (int64_t[]){1}), 1, true);
+  d.nest.root = upto(&d, 0, 128, s);
+  nw_cache_opts o = {.caches = {.nlevels = 2, .level = {{192, 0}, {192, 3}}, .line = 64}};
+  assert_modelled(((lowering *)*state)->c, "written before", &d.nest, &o);
+  draw_close(&d);
+}
+
+static double touched_of(nw_ctx *c, const char *name, drawn *d, const nw_cache_opts *o) {
+  assert_modelled(c, name, &d->nest, o);
+  nw_cached *m = nw_cached_of(c, &d->nest, o);
+  double part = (double)nw_cached_touched(m) / (double)nw_cached_accesses(m);
+  nw_cached_free(m);
+  draw_close(d);
+  return part;
+}
+
+// A body of more lines than there is room for, 40 rows and 40 columns, and 64 bytes of each in turn.
+static void a_body_that_does_not_fit(void **state) {
+  drawn d = draw_open();
+  nw_affine_node *s = stmt_of(&d, 80);
+  int slot[] = {0, 1};
+  int c = add_array(&d, 1, 40 * 832, 64), a = add_array(&d, 1, 40 * 832, 64);
+  for (int64_t row = 0; row < 40; row++) {
+    add_ref(&d, s, c, form_of(&d, 832 * row, 2, slot, (int64_t[]){0, 1}), 1, row % 2);
+    add_ref(&d, s, a, form_of(&d, 832 * row, 2, slot, (int64_t[]){8, 0}), 8, false);
+  }
+  d.nest.root = upto(&d, 0, 100, upto(&d, 1, 832, s));
+  nw_cache_opts o = {.caches = {.nlevels = 1, .level = {{2048, 4}}, .line = 64}};
+  assert_true(touched_of(((lowering *)*state)->c, "a body", &d, &o) < 0.08);
+}
+
+// Y[c][y][x] += X[c][y + r][x + q] for 8 channels at a time: two arrays that drift apart within the sets from row to row, more than
+// the sets hold, in columns that never come to lie alike again.
+static void columns_that_drift(void **state) {
+  drawn d = draw_open();
+  enum { CS, X, Y, C, R, Q };
+  int slot[] = {CS, X, Y, C, R, Q};
+  int64_t h = 112, pad = 114, n = 2;
+  int x = add_array(&d, 4, 4 * 8 * n * pad * pad, 4096), y = add_array(&d, 4, 4 * 8 * n * h * h, 4096);
+  nw_affine_node *s = stmt_of(&d, 3);
+  nw_form at = form_of(&d, 0, 6, slot, (int64_t[]){4 * 8 * h * h, 4, 4 * h, 4 * h * h, 0, 0});
+  add_ref(&d, s, x, form_of(&d, 0, 6, slot, (int64_t[]){4 * 8 * pad * pad, 4, 4 * pad, 4 * pad * pad, 4 * pad, 4}), 4,
+          false);
+  add_ref(&d, s, y, at, 4, false);
+  add_ref(&d, s, y, at, 4, true);
+  nw_affine_node *inner = upto(&d, C, 8, upto(&d, R, 3, upto(&d, Q, 3, s)));
+  d.nest.root = upto(&d, CS, n, upto(&d, X, h, upto(&d, Y, 50, inner)));
+  nw_cache_opts o = {.caches = {.nlevels = 1, .level = {{49152, 12}}, .line = 64}};
+  assert_true(touched_of(((lowering *)*state)->c, "columns", &d, &o) < 0.1);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
+int main(int argc, char **argv) {
+  if (argc > 1) cases = atoll(argv[1]);
+  if (argc > 2) from = atoll(argv[2]);
+  const struct CMUnitTest tests[] = {T(rows_by_chance), T(a_line_written_before), T(a_body_that_does_not_fit),
+                                     T(columns_that_drift)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
