@@ -14,6 +14,7 @@ typedef struct drift {
   const nw_shape *l;
   int64_t from, q, steps; // q rounds a step
   int64_t patience; // steps to settle in
+  int64_t full; // steps after which every set was full
   nw_fold *once; // a step, in one set
   nw_folder *f;
   int64_t t; // steps made
@@ -63,6 +64,7 @@ static void make_step(drift *d) { nw_run_put_behind(d->e, d->f, d->once, d->l, d
 static bool settle(drift *d) {
   const nw_stack *k = nw_level_stack(d->f);
   for (int64_t check = 0; d->t < d->patience && !d->e->stop; make_step(d)) {
+    if (!nw_stack_full(k)) d->full = d->t + 1;
     if (d->t < check || !nw_stack_full(k)) continue;
     if (nw_stack_settled(k, d->e->by)) return true;
     check = d->t + d->t / 8 + 1;
@@ -99,20 +101,26 @@ static bool count_steps(drift *d, int64_t steps) {
   return fits;
 }
 
-// Goes on to the last steps, as many as it took to settle and some, and makes those.
-static bool leap(drift *d) {
+// Goes on to the last so many steps and makes them, for the n-th time. Is all that stays of what moves theirs?
+static bool make_last(drift *d, int64_t steps, uint32_t n) {
   nw_stack *k = nw_level_stack(d->f);
-  nw_tally *before = nw_counting_end(&d->f->count, &d->e->job->tallies), *step = measure_step(d);
-  int64_t left = d->steps - d->t;
-  d->t = d->steps - (d->t + 4);
-  nw_stack_stamp(k, 1);
+  d->t = d->steps - steps;
+  nw_stack_stamp(k, 2 * n - 1);
   make_step(d);
-  nw_stack_stamp(k, 2);
+  nw_stack_stamp(k, 2 * n);
   while (d->t < d->steps && !d->e->stop) make_step(d);
+  return nw_stack_full(k) && nw_stack_renewed(k, d->e->by, 2 * n);
+}
+
+// As many of the last steps as it took to fill the sets and some, or to settle.
+static bool leap(drift *d) {
+  nw_tally *before = nw_counting_end(&d->f->count, &d->e->job->tallies), *step = measure_step(d);
+  int64_t left = d->steps - d->t, settled = d->t;
+  bool done = make_last(d, d->full + 2, 1) || make_last(d, settled + 4, 2);
   nw_counting_clear(&d->f->count);
   nw_counting_part(&d->f->count, before, 1);
   nw_counting_part(&d->f->count, step, 1);
-  return nw_stack_full(k) && nw_stack_renewed(k, d->e->by, 2) && count_steps(d, left);
+  return done && count_steps(d, left);
 }
 
 static nw_fold *fold_steps(drift *d) {

@@ -41,7 +41,9 @@ const run *nw_fold_lines(const nw_fold *x, int *n) {
 
 // ---- runs
 
-static int phase_at(const run *r, int64_t line) { return (int)((r->phase + (line - r->from)) % r->pattern->n); }
+static int phase_at(const run *r, int64_t line) {
+  return r->pattern->n == 1 ? 0 : (int)((r->phase + (line - r->from)) % r->pattern->n);
+}
 
 static void add_run(runs *to, run r) {
   run *last = to->n ? &to->at[to->n - 1] : NULL;
@@ -72,6 +74,7 @@ static int add_rest(runs *to, const runs *old, int i, run r) {
       run part = r;
       part.to = until;
       add_run(to, part);
+      if (until == r.to) break;
       begin_at(&r, until);
     } else {
       begin_at(&r, old->at[i].to < r.to ? old->at[i].to : r.to);
@@ -218,6 +221,16 @@ static void lines_apply(nw_folder *base, const nw_fold *from, const int64_t *ori
 
 enum { SHORT = 64, LONG = 512 };
 
+static bool goes_on(const run *x, const run *next) {
+  return x->to == next->from && x->region == next->region && x->to - x->from <= SHORT && next->to - next->from <= SHORT;
+}
+
+static bool has_short_ones(const runs *r) { // side by side
+  for (int i = 1; i < r->n; i++)
+    if (goes_on(&r->at[i - 1], &r->at[i])) return true;
+  return false;
+}
+
 // Short runs side by side, from the i-th on: their labels one after the other. Returns how many runs.
 static int side_by_side(const runs *r, int i, int *label, int *n) {
   int k = i;
@@ -233,6 +246,7 @@ static int side_by_side(const runs *r, int i, int *label, int *n) {
 // Short runs side by side become one, so that they repeat as one.
 static void find_patterns(lines_folder *f) {
   int label[LONG], n;
+  if (!has_short_ones(&f->runs)) return;
   begin_merge(f);
   for (int i = 0; i < f->runs.n;) {
     int k = side_by_side(&f->runs, i, label, &n);
