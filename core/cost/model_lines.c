@@ -30,6 +30,7 @@ typedef struct lines_folder {
   fresh buffer[BUFFER], sorted[BUFFER];
   int *begin; // by ground, of those sorted
   int nbuffer;
+  int kept; // runs that a merge leaves as they are
   int64_t recent[RECENT]; // lines it knows of
 } lines_folder;
 
@@ -92,13 +93,27 @@ static int merge_run(lines_folder *f, int i, run r) {
   return add_rest(&f->spare, &f->runs, i, r);
 }
 
-static void begin_merge(lines_folder *f) { f->spare.n = 0, f->spare.lines = 0; }
+// What comes from `line` on is put together anew; returns where that begins.
+static int begin_merge(lines_folder *f, int64_t line) {
+  int in = 0, out = f->runs.n;
+  while (in < out) {
+    int mid = in + (out - in) / 2;
+    if (f->runs.at[mid].to <= line)
+      in = mid + 1;
+    else
+      out = mid;
+  }
+  f->kept = in;
+  f->spare.n = 0, f->spare.lines = 0;
+  return in;
+}
 
 static void end_merge(lines_folder *f, int i) {
-  while (i < f->runs.n) add_run(&f->spare, f->runs.at[i++]);
-  runs was = f->runs;
-  f->runs = f->spare;
-  f->spare = was;
+  runs *r = &f->runs;
+  while (i < r->n) add_run(&f->spare, r->at[i++]);
+  for (i = f->kept; i < r->n; i++) r->lines -= r->at[i].to - r->at[i].from;
+  r->n = f->kept;
+  for (i = 0; i < f->spare.n; i++) add_run(r, f->spare.at[i]);
 }
 
 // ---- lines that come alone
@@ -132,8 +147,7 @@ static void sort_buffer(lines_folder *f) {
 static void flush(lines_folder *f) {
   if (!f->nbuffer) return;
   sort_buffer(f);
-  begin_merge(f);
-  int i = 0;
+  int i = begin_merge(f, f->sorted[0].line);
   for (int k = 0; k < f->nbuffer; k++) {
     const fresh *x = &f->sorted[k];
     if (k && x->line == x[-1].line) continue;
@@ -211,8 +225,8 @@ static void lines_apply(nw_folder *base, const nw_fold *from, const int64_t *ori
   lines_folder *f = (lines_folder *)base;
   flush(f);
   place(f, &((const lines_fold *)from)->runs, origin);
-  begin_merge(f);
-  int i = 0;
+  if (!f->placed.n) return;
+  int i = begin_merge(f, f->placed.at[0].from);
   for (int k = 0; k < f->placed.n; k++) i = merge_run(f, i, f->placed.at[k]);
   end_merge(f, i);
 }
@@ -247,7 +261,7 @@ static int side_by_side(const runs *r, int i, int *label, int *n) {
 static void find_patterns(lines_folder *f) {
   int label[LONG], n;
   if (!has_short_ones(&f->runs)) return;
-  begin_merge(f);
+  begin_merge(f, INT64_MIN);
   for (int i = 0; i < f->runs.n;) {
     int k = side_by_side(&f->runs, i, label, &n);
     run r = f->runs.at[i];
