@@ -83,51 +83,6 @@ static void put_loop(nw_run *e, const nw_shape *l, nw_fold *x, nw_folder *f) {
   nw_run_drop(e, x);
 }
 
-// Rounds around one loop that does the same at the same place, one after the other. The first leaves the lines in their order, the
-// second writes back what no round writes and every one throws out; all later ones do what the third does.
-typedef struct again {
-  const nw_shape *kid; // NULL: they are elsewhere, or do other things
-  const nw_fold *fold; // of the round before
-  int64_t *at; // by anchor: its line
-  int64_t times; // in turn
-  nw_tally *third;
-} again;
-
-static bool is_slow(const nw_run *e, const nw_shape *l) {
-  enum { FEW = 4 };
-  bool slow = true;
-  for (int i = 0; i < l->nanchors && slow; i++)
-    slow = FEW * l->anchor[i].move <= e->job->line && -FEW * l->anchor[i].move <= e->job->line;
-  return slow;
-}
-
-static bool is_again(nw_run *e, again *p, const nw_fold *x) {
-  bool same = x && x == p->fold;
-  nw_run_place(e, p->kid, 0);
-  for (int i = 0; i < p->kid->nanchors; i++) {
-    int64_t *line = &e->origin[p->kid->anchor[i].region];
-    same = same && p->at[i] == *line;
-    p->at[i] = *line;
-  }
-  p->fold = x;
-  return same;
-}
-
-static void run_again(nw_run *e, again *p, nw_folder *f) {
-  nw_fold *x = fold_or_run(e, p->kid, f);
-  p->times = is_again(e, p, x) ? p->times + 1 : 1;
-  if (!x) return;
-  if (p->times > 3) {
-    nw_counting_part(&f->count, p->third, 1);
-    return;
-  }
-  nw_tally *before = nw_counting_end(&f->count, &e->job->tallies);
-  put_loop(e, p->kid, x, f);
-  p->third = nw_counting_end(&f->count, &e->job->tallies);
-  nw_counting_part(&f->count, before, 1);
-  nw_counting_part(&f->count, p->third, 1);
-}
-
 // Some rounds that ask for the same lines: see model_still.c.
 static void run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t n, nw_folder *f) {
   nw_tally *before = NULL;
@@ -141,20 +96,13 @@ static void run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from,
 
 static void run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f, bool alike) {
   nw_pace pace = {.touched = e->job->touched};
-  again p = {.kid = is_slow(e, l) ? only_kid(l) : NULL};
-  if (p.kid) p.at = nw_xcalloc((size_t)p.kid->nanchors + 1, sizeof *p.at);
   for (int64_t t = from, n; t < to && !e->stop; t += n) {
-    n = alike && !p.kid ? nw_run_still(e, l, first, t, to) : 1;
+    n = alike ? nw_run_still(e, l, first, t, to) : 1;
     double times = nw_run_set_times(e, t - from, t - from + 1, to - from);
-    e->val[l->depth] = first + t * l->step;
-    if (p.kid)
-      run_again(e, &p, f);
-    else
-      run_still(e, l, first, t, n, f);
+    run_still(e, l, first, t, n, f);
     e->times = times;
     nw_run_look_ahead(e, l, &pace, t + n - from, to - from);
   }
-  free(p.at);
 }
 
 static bool is_sampled(const nw_run *e, const nw_shape *l, int64_t from, int64_t to) {

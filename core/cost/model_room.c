@@ -97,12 +97,7 @@ nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l) {
 void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f) {
   int64_t first, last;
   nw_shape_bounds(l, e->val, &first, &last);
-  if (last < first) return;
-  nw_fold *x = e->roomy ? nw_run_fold_with_room(e, l) : NULL;
-  if (x)
-    nw_run_put_behind(e, f, x, l, 0);
-  else
-    nw_run_rounds(e, l, first, (last - first) / l->step + 1, f);
+  if (last >= first) nw_run_rounds(e, l, first, (last - first) / l->step + 1, f);
 }
 
 // Its folds count nothing: nothing misses but first lines, and nothing leaves. So they go for all levels of that room or less.

@@ -119,5 +119,5 @@ bool nw_run_fits_anywhere(nw_run *e, nw_fold *x, const nw_shape *l);
 bool nw_run_fits(nw_run *e, nw_fold *x, const nw_shape *l, int64_t round);
 int64_t nw_run_peak(nw_run *e, const nw_stacked *s, const nw_shape *l);
 nw_fold *nw_run_fold_loop(nw_run *e, const nw_shape *l); // NULL: it has no rounds
-void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f); // one that will not come again: what fits is folded
+void nw_run_loop_once(nw_run *e, const nw_shape *l, nw_folder *f); // one that will not come again
 nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l); // NULL: some set has no room
