@@ -28,6 +28,7 @@ void nw_held_open(nw_held *h, nw_spares *spares, int64_t sets, int64_t ways) {
     open_lists(h);
     return;
   }
+  for (int64_t place = 0; place < ways; place++) h->upwards = h->upwards << 4 | (uint64_t)place;
   h->row = nw_xcalloc((size_t)sets, sizeof *h->row);
   h->at = nw_spare_get(spares, (size_t)(sets * ways + 1) * sizeof *h->at);
 }

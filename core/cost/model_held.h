@@ -45,6 +45,7 @@ typedef struct nw_held {
   int64_t sets, mask; // mask: sets - 1 where that is a power of two
   bool odd; // it is none
   uint32_t ways, last; // last: where the least recent one of a full row stands in its order
+  uint64_t upwards; // the order of a full row in which each place is more recent than the one before
   uint32_t era; // rows, lists and slots of another are empty
   uint32_t live; // lines
   nw_held_line *at;
@@ -165,6 +166,12 @@ static inline void nw_held_age(nw_held *h, bool rows, uint32_t set, uint32_t e) 
 // A line that is not there gets a place; in a full set that of the oldest, with all that is said of that one.
 static inline uint32_t nw_held_enter(nw_held *h, bool rows, uint32_t set, int64_t line, bool full) {
   return rows ? nw_held_row_enter(h, set, line, full) : nw_held_list_enter(h, set, line);
+}
+
+// A set that is full, with its places from the least recent one on.
+static inline void nw_held_reorder(nw_held *h, uint32_t set) { h->row[set].order = h->upwards; }
+static inline void nw_held_put(nw_held *h, uint32_t set, uint32_t place, int64_t line) {
+  h->row[set].mark[place] = (uint8_t)nw_held_mark(line);
 }
 
 // From the least recent on: the next more recent one; 0 ends. `step` counts from 0.

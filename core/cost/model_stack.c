@@ -12,6 +12,7 @@ struct nw_stack {
   int came_cap;
   nw_stack_first *first;
   int nfirst, first_cap;
+  bool *whole; // by set, as it ends
   nw_stack_counts counts;
 };
 
@@ -26,6 +27,7 @@ int64_t nw_stacked_weight(const nw_stacked *s) { return (int64_t)s->nfirst + s->
 nw_stack *nw_stack_new(nw_spares *spares, int64_t sets, int64_t ways, nw_stack_counts counts) {
   nw_stack *k = nw_xcalloc(1, sizeof *k);
   k->counts = counts;
+  k->whole = nw_xcalloc((size_t)sets, sizeof *k->whole);
   nw_held_open(&k->held, spares, sets, ways);
   return k;
 }
@@ -36,6 +38,7 @@ void nw_stack_free(nw_stack *k) {
   nw_held_close(&k->held);
   nw_spare_give(spares, k->came);
   nw_spare_give(spares, k->first);
+  free(k->whole);
   free(k);
 }
 
@@ -174,6 +177,22 @@ INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int
   if (l->writer != NW_AS_BEFORE) k->held.at[e].writer = l->writer;
 }
 
+// All that the set holds by now are first lines that left: what stays takes their places.
+INLINE bool replace_whole(nw_stack *k, const nw_stack_last *l, const int64_t *origin) {
+  nw_held *h = &k->held;
+  uint32_t set = nw_held_set(h, l->line + origin[l->region]);
+  if (!is_full(k, true, set)) return false;
+  for (uint32_t place = 0; place < h->ways; place++, l++) {
+    int64_t line = l->line + origin[l->region];
+    nw_held_line *x = &h->at[nw_held_place(h, set, place)];
+    come(k, x, line, l->region, -1, false);
+    x->writer = l->writer;
+    nw_held_put(h, set, place, line);
+  }
+  nw_held_reorder(h, set);
+  return true;
+}
+
 INLINE void apply(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin, int *what) {
   if (s->nfirst > k->came_cap) {
     k->came_cap = 2 * s->nfirst;
@@ -186,7 +205,12 @@ INLINE void apply(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *or
     for (uint32_t n = s->first[i].turns; n; n--) take_turn(k, rows, k->came[*turn++]);
   }
   age_those_that_left(k, rows, s, origin);
-  for (int i = 0; i < s->nlate; i++) apply_last(k, rows, &s->last[s->late[i]], origin);
+  for (int i = 0; i < s->nlate;) {
+    const nw_stack_last *l = &s->last[s->late[i]];
+    bool whole = rows && l->whole && replace_whole(k, l, origin);
+    if (!whole) apply_last(k, rows, l, origin);
+    i += whole ? (int)k->held.ways : 1;
+  }
 }
 
 void nw_stack_apply(nw_stack *k, const nw_stacked *s, const int64_t *origin, int *what) {
@@ -227,7 +251,14 @@ static void fill_turns(order *o, int *next) {
     if (o->behind[i] >= 0) o->s->turn[next[o->behind[i]]++] = o->s->last[i].first;
 }
 
-static void put_in_order(nw_spares *spares, nw_stacked *s) {
+// First lines that left go before those that stay, but for sets where none does.
+static bool is_aged(const nw_stack *k, const nw_stacked *s, int i) {
+  if (s->first[i].stay == NW_STAYS) return false;
+  return !k || !k->whole[nw_held_set(&k->held, k->first[i].line)];
+}
+
+// k: whose summary it is; NULL: it is not known.
+static void put_in_order(nw_spares *spares, nw_stacked *s, const nw_stack *k) {
   order o = {s, nw_spare_get(spares, (size_t)(s->nlast + s->nfirst + 1) * sizeof *o.behind)};
   for (int i = 0; i < s->nfirst; i++) s->first[i].turns = 0;
   s->nturns = s->nleft = s->nlate = 0;
@@ -235,12 +266,28 @@ static void put_in_order(nw_spares *spares, nw_stacked *s) {
   s->turn = nw_spare_get(spares, (size_t)(s->nturns + s->nfirst + s->nlate + 1) * sizeof *s->turn);
   s->left = s->turn + s->nturns;
   for (int i = 0; i < s->nfirst; i++)
-    if (s->first[i].stay != NW_STAYS) s->left[s->nleft++] = i;
+    if (is_aged(k, s, i)) s->left[s->nleft++] = i;
   s->late = s->left + s->nleft;
   for (int i = 0, n = 0; i < s->nlast; i++)
     if (o.behind[i] == LATE) s->late[n++] = i;
   if (s->nturns) fill_turns(&o, o.behind + s->nlast);
   nw_spare_give(spares, o.behind);
+}
+
+static void end_set(const nw_stack *k, uint32_t set, const int64_t *origin, nw_stacked *out) {
+  const nw_held *h = &k->held;
+  uint32_t n = 0;
+  int begin = out->nlast;
+  bool stays = false;
+  for (uint32_t e = 0; (e = nw_held_next(h, set, e, n)); n++) {
+    const nw_held_line *x = &h->at[e];
+    nw_stack_last l = {x->line - origin[x->region], x->writer, x->first, x->region, x->stayed, !n, false};
+    out->last[out->nlast++] = l;
+    if (x->stayed) out->first[x->first].writer = x->writer;
+    stays = stays || x->stayed;
+  }
+  k->whole[set] = h->row && n == h->ways && !stays;
+  if (n) out->last[begin].whole = k->whole[set];
 }
 
 void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out) {
@@ -252,14 +299,8 @@ void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out) {
     out->first[i] = k->first[i];
     out->first[i].line -= origin[k->first[i].region];
   }
-  for (int i = 0; i < h->nused; i++)
-    for (uint32_t n = 0, e = 0; (e = nw_held_next(h, h->used[i], e, n)); n++) {
-      const nw_held_line *x = &h->at[e];
-      out->last[out->nlast++] =
-          (nw_stack_last){x->line - origin[x->region], x->writer, x->first, x->region, x->stayed, !n};
-      if (x->stayed) out->first[x->first].writer = x->writer;
-    }
-  put_in_order(h->spares, out);
+  for (int i = 0; i < h->nused; i++) end_set(k, h->used[i], origin, out);
+  put_in_order(h->spares, out, k);
 }
 
 // Equal sets lie side by side in a summary, each in its order.
@@ -292,7 +333,7 @@ nw_stacked nw_stacked_moved(nw_spares *spares, const nw_stacked *s, const int64_
     out.last[i].line += by[s->last[i].region];
     if (by[s->last[i].region]) out.last[i].first = -1;
   }
-  put_in_order(spares, &out);
+  put_in_order(spares, &out, NULL);
   return out;
 }
 

@@ -33,6 +33,7 @@ typedef struct nw_stack_last {
   uint16_t region;
   bool stayed; // since it was asked for then
   bool opens; // the first one of its set
+  bool whole; // that, and the set is filled with lines none of which stayed
 } nw_stack_last;
 
 typedef struct nw_stacked { // a summary; lines count from the origin of their region
@@ -40,7 +41,7 @@ typedef struct nw_stacked { // a summary; lines count from the origin of their r
   nw_stack_first *first; // in their order
   nw_stack_last *last; // of each set the least recent first
   int *turn; // first lines, whose turn comes again behind others: see there
-  int *left; // first lines that went
+  int *left; // first lines that went, of sets that are not whole
   int *late; // last lines that come behind all first ones
 } nw_stacked;
 int64_t nw_stacked_weight(const nw_stacked *s); // lines to look at where it is put behind something
