@@ -127,19 +127,25 @@ nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_
   return k->fold;
 }
 
-// Folds of a level alone, of loops most of whose folds were made in vain. What is seen a second time is folded all the same.
-static bool is_in_vain(const nw_run *e, const nw_shape *l) {
+// Of loops most of whose folds were made in vain; what is seen a second time is folded all the same.
+static bool is_new_in_vain(nw_run *e, const nw_shape *l, int64_t first, int64_t last) {
   enum { TRIED = 8 };
   const nw_record *r = &e->record[l->id];
-  return e->accesses < 0 && !e->room && r->made >= TRIED && r->used < r->made;
+  if (e->accesses >= 0 || r->made < TRIED || r->used >= r->made) return false;
+  int n = nw_run_key(e, l, first, rounds_of(l, first, last), e->key);
+  if (nw_run_recall(e, e->key, n)) return false;
+  nw_run_keep(e, e->key, n, NULL);
+  return true;
+}
+
+bool nw_run_is_new_in_vain(nw_run *e, const nw_shape *l) {
+  int64_t first, last;
+  nw_shape_bounds(l, e->val, &first, &last);
+  return last >= first && is_new_in_vain(e, l, first, last);
 }
 
 nw_fold *nw_run_fold_or_run(nw_run *e, const nw_shape *l, int64_t first, int64_t last, nw_folder *f) {
-  if (!is_in_vain(e, l)) return nw_run_fold_in_sets(e, l, first, last);
-  int64_t rounds = rounds_of(l, first, last);
-  int n = nw_run_key(e, l, first, rounds, e->key);
-  if (nw_run_recall(e, e->key, n)) return nw_run_fold_in_sets(e, l, first, last);
-  nw_run_keep(e, e->key, n, NULL);
-  nw_run_rounds(e, l, first, rounds, f);
+  if (!is_new_in_vain(e, l, first, last)) return nw_run_fold_in_sets(e, l, first, last);
+  nw_run_rounds(e, l, first, rounds_of(l, first, last), f);
   return NULL;
 }

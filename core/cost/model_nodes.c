@@ -145,24 +145,38 @@ nw_fold *nw_run_fold_each(nw_run *e, const nw_shape *l, int64_t first, int64_t f
 
 enum { FEW = 4 }; // periods of the sets: steps that fit do as well
 
-// Rounds from..to, which all run the same iterations, as far as they make whole periods. NULL: not two of them.
-nw_fold *nw_run_fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until) {
+// Are so many of them put behind f sooner one by one than as one? That is made until the level is full, and looked at and put.
+static bool are_few(const nw_run *e, const nw_folder *f, const nw_fold *once, int64_t times) {
+  return e->accesses < 0 && times * once->weight <= 4 * e->kind->most(f);
+}
+
+// Rounds from..to, which all run the same iterations, as far as they make whole periods. NULL: not two of them, or they were put
+// behind f, where there is one.
+static nw_fold *fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until,
+                           nw_folder *f) {
   int64_t p = nw_run_period(e, l, nw_run_sets(e)), times = (to - from) / p;
-  nw_fold *x = e->roomy && times < NW_DRIFT_STEPS ? nw_run_fold_drift(e, l, first, from, to, until) : NULL;
+  nw_fold *x = e->roomy && times < NW_DRIFT_STEPS ? nw_run_fold_drift(e, l, first, from, to, until) : NULL, *all = NULL;
   if (x) return x;
   *until = from;
   if (times < 2 || (times < FEW && e->roomy && e->fitted[l->id] > 0)) return NULL;
   nw_fold *once = nw_run_fold_each(e, l, first, from, from + p);
   if (e->stop) return once;
-  nw_fold *all = nw_run_repeat(e, l, once, times, from, p);
+  if (f && are_few(e, f, once, times))
+    for (int64_t i = 0; i < times && !e->stop; i++) nw_run_put_behind(e, f, once, l, from + i * p);
+  else
+    all = nw_run_repeat(e, l, once, times, from, p);
   if (all != once) nw_run_drop(e, once);
   *until = from + times * p;
   return all;
 }
 
+nw_fold *nw_run_fold_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, int64_t *until) {
+  return fold_alike(e, l, first, from, to, until, NULL);
+}
+
 static void run_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
   int64_t until;
-  nw_fold *x = nw_run_fold_alike(e, l, first, from, to, &until);
+  nw_fold *x = fold_alike(e, l, first, from, to, &until, f);
   if (x) nw_run_put_behind(e, f, x, l, from);
   if (x) nw_run_drop(e, x);
   nw_run_same(e, l, first, until, to, f);

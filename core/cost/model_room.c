@@ -64,19 +64,21 @@ void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l) {
   other->polled = other->job->touched + NW_RUN_POLL;
 }
 
-// Where there was no room a few times, it is tried less and less often.
+// Where there was no room a few times, it is tried less and less often; and so it is with an innermost loop whose fold would hardly be
+// used again: it may as well be run where it stands.
 static bool is_tried(nw_run *e, const nw_shape *l) {
   enum { FEW = 4 };
   int64_t n = e->record[l->id].no_room++;
-  return n < FEW || !(n & (n - 1));
+  if (n >= FEW && n & (n - 1)) return false;
+  return !l->flat || !nw_run_is_new_in_vain(e->roomy, l);
 }
 
 // What a loop does to sets that have room for all of its lines does not depend on where those lie: nothing leaves. So it is the
 // same as in one set with as much room as all of them, wherever its regions are. NULL: some set has no room.
 nw_fold *nw_run_fold_with_room(nw_run *e, const nw_shape *l) {
   nw_run *r = e->roomy;
-  if (!is_tried(e, l)) return NULL;
   nw_run_join(r, e, l);
+  if (!is_tried(e, l)) return NULL;
   int64_t was = r->job->touched;
   nw_fold *x = nw_run_fold_loop(r, l);
   nw_run_touch(e, r->job->touched - was);

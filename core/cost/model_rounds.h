@@ -109,6 +109,7 @@ int nw_run_key(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, int6
 nw_known *nw_run_recall(const nw_run *e, const int64_t *key, int n); // its fold may be NULL; NULL: never seen
 nw_fold *nw_run_keep(nw_run *e, const int64_t *key, int n, nw_fold *x); // under a key, which is copied; NULL: seen
 nw_fold *nw_run_fold_in_sets(nw_run *e, const nw_shape *l, int64_t first, int64_t last);
+bool nw_run_is_new_in_vain(nw_run *e, const nw_shape *l); // would its fold hardly be used again?
 // NULL, and its rounds are put behind f: its fold would hardly be used again.
 nw_fold *nw_run_fold_or_run(nw_run *e, const nw_shape *l, int64_t first, int64_t last, nw_folder *f);
 

@@ -98,11 +98,27 @@ static void columns_that_drift(void **state) {
   assert_true(touched_of(((lowering *)*state)->c, "columns", &d, &o) < 0.1);
 }
 
+// A[i][j][k] += A[1][j][k + 1] by columns, planes of rows that are no whole lines: each column goes through all sets twice.
+static void columns_of_odd_rows(void **state) {
+  drawn d = draw_open();
+  int slot[] = {0, 1, 2};
+  int64_t row = 204, plane = 640 * row, n = 40;
+  int a = add_array(&d, 12, n * plane, 4096);
+  nw_affine_node *s = stmt_of(&d, 3);
+  nw_form at = form_of(&d, 0, 3, slot, (int64_t[]){plane, 12, row});
+  add_ref(&d, s, a, at, 12, false);
+  add_ref(&d, s, a, form_of(&d, plane + 12, 3, slot, (int64_t[]){0, 12, row}), 12, false);
+  add_ref(&d, s, a, at, 12, true);
+  d.nest.root = upto(&d, 0, n, upto(&d, 1, 16, upto(&d, 2, 640, s)));
+  nw_cache_opts o = {.caches = {.nlevels = 1, .level = {{24576, 12}}, .line = 64}};
+  assert_true(touched_of(((lowering *)*state)->c, "odd rows", &d, &o) < 0.35);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 int main(int argc, char **argv) {
   if (argc > 1) cases = atoll(argv[1]);
   if (argc > 2) from = atoll(argv[2]);
   const struct CMUnitTest tests[] = {T(rows_by_chance), T(a_line_written_before), T(a_body_that_does_not_fit),
-                                     T(columns_that_drift)};
+                                     T(columns_that_drift), T(columns_of_odd_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
