@@ -14,7 +14,7 @@ static bool is_hopeless(const nw_run *e, const nw_shape *l, const nw_pace *p, in
 
 void nw_run_look_ahead(nw_run *e, const nw_shape *l, nw_pace *p, int64_t rounds, int64_t all) {
   enum { FIRST = 8 };
-  if (rounds < FIRST || rounds < 2 * p->rounds || e->room || e->job->rough || e->accesses >= 0) return;
+  if (rounds < FIRST || rounds < 2 * p->rounds || e->room || e->job->rough) return;
   if (p->rounds && is_hopeless(e, l, p, rounds, all)) e->stop = e->job->hopeless = true;
   *p = (nw_pace){rounds, e->job->touched};
 }
