@@ -23,8 +23,8 @@ nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most) {
 }
 
 static bool too_many(nw_asking *q) {
-  return nw_fail(q->ctx, NW_ELIMIT, "Smaller sizes have the same shape.",
-                 "the nest makes more accesses than can be counted");
+  return nw_fail(q->ctx, NW_ERANGE, "Smaller sizes have the same shape.",
+                 "it makes more than 2^63 accesses, or nearly: too many to count");
 }
 
 static void add_first_touches(nw_sim_counts *c, const nw_run_of_lines *r) {

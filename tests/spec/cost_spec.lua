@@ -26,6 +26,13 @@ local function loop_named(c, name)
 end
 
 describe("cost", function()
+  it("refuses more accesses than there are numbers for, without walking any of them", function()
+    local A = nw.placeholder({64}, "f32", "A")
+    local i, j = nw.reduce_axis(1 << 30, "i"), nw.reduce_axis(1 << 30, "j")
+    local s = nw.schedule(nw.compute({64}, function(x) return nw.sum(A(x), {i, j}) end, "C"))
+    support.fails("makes more than 2^63 accesses, or nearly: too many to count", "range", s.cost, s)
+  end)
+
   it("counts iterations exactly, and knows that a sum into one register waits for itself", function()
     local c = nw.schedule(matmul(16, 16, 512)):cost {machine = round_machine()}
     local k = loop_named(c, "k")
