@@ -721,6 +721,15 @@ NW_API bool nw_learner_predict(const nw_learner *m, const nw_learn_rows *r, floa
 NW_API char *nw_learner_text(const nw_learner *m); // on the heap
 NW_API nw_learner *nw_learner_read(nw_ctx *c, const char *text);
 
+// ---- compiled code, followed without being run: cost/code_simulate.c
+typedef struct nw_code_time { // all 0: code of a processor that is not known here
+  double instructions, cycles; // cycles: with all data in the first cache
+  double mispredicted; // branches
+  double waits; // of loads until what they read was in the cache
+} nw_code_time;
+// Of the assembly that nw_kernel_text gives; expected: about how many instructions run. False when interrupted.
+NW_API bool nw_code_simulate(nw_ctx *c, const char *assembly, const nw_machine *m, double expected, nw_code_time *out);
+
 // ---- loop nests by themselves, from a text or from a program: cost/nest.c
 
 typedef struct nw_loopnest nw_loopnest;

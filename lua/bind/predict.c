@@ -150,10 +150,28 @@ static int f_caches(lua_State *L) {
   return 2;
 }
 
+// code_time(assembly, machine, expected): instructions, cycles, mispredicted, waits
+static int f_code_time(lua_State *L) {
+  const char *assembly = nwl_string(L, 1, "assembly");
+  const nw_machine *machine = nwl_check(L, 2, &nwl_machine_class, "machine");
+  nw_code_time t;
+  nw_clear(nwl_ctx(L));
+  if (!nw_code_simulate(nwl_ctx(L), assembly, machine, nwl_number_or(L, 3, "expected", 0), &t)) return nwl_raise(L);
+  lua_createtable(L, 0, 4);
+  set_number(L, "instructions", t.instructions);
+  set_number(L, "cycles", t.cycles);
+  set_number(L, "mispredicted", t.mispredicted);
+  set_number(L, "waits", t.waits);
+  return 1;
+}
+
 const nwl_row nwl_predict_rows[] = {
     {"cost", f_cost, "(s: nw.schedule, walk: table, machine: nw.machine): table",
      "Cycles, seconds and bottleneck; terms, loops and by_access."},
     {"cost_caches", f_caches, "(machine: nw.machine, threads?: integer): table[], integer",
      "The caches that the cost model gives to one thread of so many: bytes and ways; bytes of a line."},
+    {"code_time", f_code_time, "(assembly: string, machine: nw.machine, expected?: number): table",
+     "What compiled code takes with all data in the first cache, by a simulation: instructions, cycles, mispredicted, "
+     "waits."},
     {NULL, NULL, NULL, NULL},
 };

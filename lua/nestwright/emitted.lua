@@ -138,9 +138,13 @@ function emitted.count(text, loops, machine)
   return out
 end
 
---- The same of a schedule, compiled for this host.
-function emitted.of(s, loops, machine)
-  return emitted.count(assembly.with_loops(core.kernel_text(s:build {threads = 1}, "asm")), loops, machine)
+--- The same of a schedule, compiled for this host; and what that code takes with all data in the first cache, by a simulation
+--- (core/cost/code_simulate.c), by the record of a machine whose fields these are: simulated.
+function emitted.of(s, loops, machine, fields)
+  local text = core.kernel_text(s:build {threads = 1}, "asm")
+  local out = emitted.count(assembly.with_loops(text), loops, fields)
+  out.simulated = core.code_time(text, machine, out.counts.instructions)
+  return out
 end
 
 return emitted

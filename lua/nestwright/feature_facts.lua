@@ -340,7 +340,8 @@ function facts.of(s, c, sizes)
   f.vector_bytes = f.machine.vector_bytes
   f.term, f.largest, f.second, f.together = terms_of(c)
   f.in_core, f.in_memory = longest_of(c)
-  f.emitted = emitted.of(s, c.loops, f.machine)
+  f.emitted = emitted.of(s, c.loops, c.machine, f.machine)
+  f.simulated = f.emitted.simulated
   f.narrowest = narrowest_of(f)
   f.total, f.hot, f.loops, f.spent = totals_of(f), hottest(f), loops_of(f), cycles_of(f)
   f.inner = shape.loops(f.hot.body, 3)

@@ -194,6 +194,28 @@ for _, t in ipairs(MADE) do
     function(f) return f.emitted.counts[t[2]] or 0 end)
 end
 
+-- ---- what a core makes of that
+
+-- Of the compiled code's simulation, on x86; 0 of other processors, and where nothing ran.
+local function simulated(name, unit, doc, value)
+  row(name, unit, doc, function(f) return f.simulated.cycles > 0 and value(f, f.simulated) or 0 end)
+end
+
+local function with_memory(f, cycles) return math.sqrt(cycles * cycles + f.in_memory * f.in_memory) end
+
+simulated("simulated core", "log2, of the predicted cycles", "Cycles of the compiled code with all data in the first cache, by a "
+  .. "simulation.", function(f, t) return math.log(t.cycles / f.cycles, 2) end)
+simulated("simulated", "log2, of the predicted cycles", "The same beside the cost model's longest term of memory: "
+  .. "root of the sum of squares.", function(f, t) return math.log(with_memory(f, t.cycles) / f.cycles, 2) end)
+simulated("simulated balance", "log2", "The first of these, of the longest term of memory.",
+  function(f, t) return math.log(t.cycles / (f.in_memory + 1), 2) end)
+simulated("simulated rate", "instructions per cycle", "Of that simulation.", function(_, t) return t.instructions / t.cycles end)
+local RARE = 2 ^ -20 -- below this rate, events are none
+simulated("simulated waits", "log2, per instruction", "Of its loads that wait until what they read was in the cache.",
+  function(_, t) return math.log(t.waits / t.instructions + RARE, 2) end)
+simulated("simulated misses", "log2, per instruction", "Of its branches that are foretold wrongly.",
+  function(_, t) return math.log(t.mispredicted / t.instructions + RARE, 2) end)
+
 -- ---- storage and threads
 
 for _, scope in ipairs {"global", "local"} do
@@ -250,5 +272,12 @@ function features.of(s, c, sizes)
   end
   return out
 end
+
+local SIMULATED
+for n, r in ipairs(list) do if r.name == "simulated" then SIMULATED = n end end
+
+--- What to begin with, by the numbers of a schedule that is predicted to take so many seconds: half way, in logarithms, between
+--- that and what its compiled code takes.
+function features.expected(values, seconds) return seconds * 2 ^ (values[SIMULATED] / 2) end
 
 return features

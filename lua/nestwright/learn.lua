@@ -15,15 +15,6 @@ local SAME = 64 -- schedules of the computation itself, in the second of the hel
 local OWN = 10 -- what these weigh, beside an audit of another computation
 local FAR = 1.5 -- a prediction is off by so many powers of e at most, beyond the usual of its audit: the rest is chance
 
--- What trees learn, by objective. score: of a prediction, which they begin with; label: what they should end with, of a point of an
--- audit whose best time and usual error are known; weights: one for each point of so many, or one for all of a group.
-local OBJECTIVES = {
-  times = {squares = true, trust = 1, label = function(p, group)
-    local off = math.log(p.measured / p.predicted) - group.off
-    return -math.log(p.predicted) - math.max(-FAR, math.min(FAR, off))
-  end},
-  pairs = {squares = false, trust = 5, label = function(p, group) return group.best / p.measured end},
-}
 local LEARNER = core.classes.learner
 
 local about = setmetatable({}, {__mode = "k"}) -- of a model: what it was trained on
@@ -44,12 +35,27 @@ local function numbers_of(p)
   return p.features
 end
 
+-- Seconds that a score begins with.
+local function expected(p)
+  p.expected = p.expected or features.expected(numbers_of(p), p.predicted)
+  return p.expected
+end
+
+-- What trees learn, by objective. score: of a prediction, which they begin with; label: what they should end with, of a point of an
+-- audit whose best time and usual error are known; weights: one for each point of so many, or one for all of a group.
+local OBJECTIVES = {
+  times = {squares = true, trust = 1, label = function(p, group)
+    local off = math.log(p.measured / expected(p)) - group.off
+    return -math.log(expected(p)) - math.max(-FAR, math.min(FAR, off))
+  end},
+  pairs = {squares = false, trust = 5, label = function(p, group) return group.best / p.measured end},
+}
 local function margin_of(seconds, objective) return -OBJECTIVES[objective].trust * math.log(seconds) end
 
 local function about_group(points)
   local best, off = math.huge, 0
   for _, p in ipairs(points) do
-    best, off = math.min(best, p.measured), off + math.log(p.measured / p.predicted) / #points
+    best, off = math.min(best, p.measured), off + math.log(p.measured / expected(p)) / #points
   end
   return {best = best, off = off}
 end
@@ -62,7 +68,7 @@ local function rows_of(groups, o)
     local known, weight = about_group(points), groups.own == points and OWN or 1
     for _, p in ipairs(points) do
       local n = #out.features + 1
-      out.features[n], out.labels[n], out.margins[n] = numbers_of(p), objective.label(p, known), margin_of(p.predicted, o.objective)
+      out.features[n], out.labels[n], out.margins[n] = numbers_of(p), objective.label(p, known), margin_of(expected(p), o.objective)
       if objective.squares then out.weights[n] = weight * 100 / #points end
     end
     out.groups[g] = #points
@@ -82,7 +88,7 @@ end
 
 local function scores(model, points)
   local list, margins = {}, {}
-  for n, p in ipairs(points) do list[n], margins[n] = numbers_of(p), margin_of(p.predicted, about[model].objective) end
+  for n, p in ipairs(points) do list[n], margins[n] = numbers_of(p), margin_of(expected(p), about[model].objective) end
   return core.learner_scores(model, list, margins)
 end
 
@@ -292,7 +298,8 @@ local function predict(model, s, options)
   learn.check("predict", model)
   local o = errors.options("predict", options, {"machine", "sizes", "threads"})
   local c = quick_cost("predict", s, o)
-  return core.learner_scores(model, {features.of(s, c, o.sizes)}, {margin_of(c.seconds, about[model].objective)})[1]
+  local values = features.of(s, c, o.sizes)
+  return core.learner_scores(model, {values}, {margin_of(features.expected(values, c.seconds), about[model].objective)})[1]
 end
 
 --- What a score says of a time, without a unit: twice as long is twice as much, for a model's own measure of that.
@@ -313,7 +320,8 @@ function learn.install(nw)
   define("train", "(audits: table): nw.learner",
     "Learns from audits to rank schedules: nw.cost.train{a, b, c, rounds = 120}. Gradient-boosted trees (XGBoost, one "
     .. "thread) over the rows of nw.cost.features(). Only schedules of one audit are compared. A score begins with what s:cost "
-    .. "says, so the trees learn where that is wrong. The model prints Kendall's tau of what was held out, by audit: of the cost "
+    .. "and a simulation of the compiled code say, so the trees learn where these are wrong. It prints Kendall's tau of what "
+    .. "was held out, by audit: of the cost "
     .. "model alone, of a "
     .. "model that learned from the audits of other computations only, and of one that saw 64 of its schedules, on the rest. "
     .. "objective = 'times' (reg:squarederror): the trees add up to measured / predicted, as a logarithm, less the mean of the "

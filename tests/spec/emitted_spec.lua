@@ -1,4 +1,6 @@
 --- What the compiler made: instructions read off assembly, by what they keep busy, as often as they run.
+local nw = require "nestwright"
+local core = require "nestwright.core"
 local emitted = require "nestwright.emitted"
 
 local ASM = [[
@@ -64,5 +66,32 @@ describe("compiled code", function()
   it("takes as long as what is busiest in each loop", function()
     local e = emitted.count(ASM, LOOPS, MACHINE)
     assert.equal(2 / 4 + 10 * (1 + 8 / 2) + 70, e.together)
+  end)
+
+  -- Each branch has to go the way it goes when it runs.
+  it("is followed through all of its loops, those of threads too", function()
+    local function ratio(change)
+      local s = nw.schedule(require "nestwright.workloads".make("test", "gemm", 32, 48, 40))
+      if change then change(s) end
+      local e = emitted.of(s, s:cost().loops, nw.machine(), {dispatch = 1})
+      return e.simulated.instructions / e.counts.instructions, e.simulated
+    end
+    local naive, took = ratio()
+    if took.cycles == 0 then pending "needs an x86 processor" return end
+    assert.near(1, naive, 0.01)
+    assert.is_true(took.instructions > 32 * 48 * 40 and took.cycles > took.instructions / 8)
+    assert.near(1, ratio(function(s) s:parallel "i" end), 0.02)
+    assert.near(1, ratio(function(s)
+      s:split("j", 16)
+      s:vectorize "j_i"
+      s:unroll("j_o")
+    end), 0.05)
+  end)
+
+  it("is timed but where it is no x86 code", function()
+    local t = core.code_time("kernel_entry:\n\tldr\tx0, [x1]\n\tret\n", nw.machine())
+    assert.equal(0, t.instructions)
+    assert.has_error(function() core.code_time(1, nw.machine()) end)
+    assert.has_error(function() core.code_time("", "zen5") end)
   end)
 end)

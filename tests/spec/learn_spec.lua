@@ -167,6 +167,18 @@ local function inlined()
 end
 
 -- What each row names, changed: {rows, before, after, options}. Where it is clear, the second value is the larger one.
+-- What is stored element by element is read as vectors at once.
+local function read_wide()
+  local s = blur()
+  s:compute_at("X", "y_1")
+  s:set_scope("X", "local")
+  s:split("x_1", 16)
+  s:vectorize "x_1_i"
+  return s
+end
+
+local IS_X86 = core.machine_host().cpu:find "AuthenticAMD" or core.machine_host().cpu:find "GenuineIntel"
+
 local CHANGES = {
   {{"above the least", "scalar loads", "scalar"}, vectorized, gemm},
   {{"operations", "vectorized", "lanes", "lanes a store", "registers a vector"}, gemm, vectorized},
@@ -210,6 +222,9 @@ local CHANGES = {
   {{"emitted spills"}, function() return crowded(4) end, function() return crowded(12) end},
   {{"emitted masks", "emitted masked", "emitted gathers", "emitted scatters", "emitted cycles: shuffles",
     "emitted cycles: vector integers"}, vectorized, strided, needs = 64},
+  {{"simulated core", "simulated", "simulated balance", "simulated rate"}, gemm, tiled, any = true, x86 = true},
+  {{"simulated waits"}, gemm, read_wide, x86 = true},
+  {{"simulated misses"}, function() return gemm(16, 40, 4) end, function() return gemm(16, 400, 4) end, any = true, x86 = true},
   {{"buffer 1: reuse", "buffer 2: reuse"}, function() return gemm(16, 16, 16) end, function() return gemm(32, 32, 64) end},
   {{"chunks"}, gemm, parallel},
   {{"L1 misses", "L1 written back", "L2 misses", "L2 written back", "L3 misses", "L3 written back",
@@ -236,6 +251,7 @@ describe("features", function()
   for _, change in ipairs(CHANGES) do
     for _, name in ipairs(change[1]) do followed[name] = true end
     it("follow what they name: " .. table.concat(change[1], ", "), function()
+      if change.x86 and not IS_X86 then pending "needs an x86 processor" return end
       if change.needs and nw.machine().vector_bytes < change.needs then pending "needs vectors of 64 bytes" return end
       local before, after = of(change[2](), change.options), of(change[3](), change.options)
       for _, name in ipairs(change[1]) do
@@ -284,8 +300,8 @@ end
 local LANES
 for n, name in ipairs(features.names()) do if name == "lanes a store" then LANES = n end end
 
--- As predicted, but vectors cost twice as much for each doubling of their lanes.
-local function vectors_lose(p) return p.predicted * 2.0 ^ p.features[LANES] end
+-- As a score begins, but vectors cost twice as much for each doubling of their lanes.
+local function vectors_lose(p) return features.expected(p.features, p.predicted) * 2.0 ^ p.features[LANES] end
 
 describe("a learned model", function()
   local a, b, model
