@@ -26,9 +26,10 @@ static nw_affine_node *node(made *m, nw_affine_kind kind, int nkids, nw_affine_n
 
 // rest + c0*slot0 + c1*slot1 + c2*slot2
 static nw_form form(made *m, int64_t rest, int64_t c0, int64_t c1, int64_t c2) {
-  nw_form f = {.rest = rest, .n = 3, .cap = 3, .slot = NW_NEW_N(m->a, int, 3), .coef = NW_NEW_N(m->a, int64_t, 3)};
-  for (int i = 0; i < 3; i++) f.slot[i] = i;
-  f.coef[0] = c0, f.coef[1] = c1, f.coef[2] = c2;
+  int64_t coef[] = {c0, c1, c2};
+  nw_form f = {.rest = rest, .cap = 3, .slot = NW_NEW_N(m->a, int, 3), .coef = NW_NEW_N(m->a, int64_t, 3)};
+  for (int i = 0; i < 3; i++)
+    if (coef[i]) f.slot[f.n] = i, f.coef[f.n++] = coef[i];
   return f;
 }
 
