@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 enum { TABLES = 6, ENTRIES = 4096, PATH = 256 };
+#define FACTOR UINT64_C(6364136223846793005)
 static const int length[TABLES] = {3, 8, 20, 48, 100, 194};
 
 typedef struct guess {
@@ -15,14 +16,19 @@ typedef struct guess {
 struct nw_code_guesses {
   guess table[TABLES][ENTRIES];
   int8_t *first; // by instruction: where no table knows better
-  uint32_t folded[TABLES]; // each length of the history, in 32 bits
-  uint32_t path[PATH];
+  uint64_t sum[TABLES]; // of each length of the history: a polynomial in FACTOR
+  uint64_t oldest[TABLES]; // FACTOR to the power of the length
+  uint64_t path[PATH];
   unsigned at;
 };
 
 nw_code_guesses *nw_code_guesses_new(int instructions) {
   nw_code_guesses *g = nw_xcalloc(1, sizeof *g);
   g->first = nw_xcalloc((size_t)instructions + 1, sizeof *g->first);
+  for (int t = 0; t < TABLES; t++) {
+    g->oldest[t] = 1;
+    for (int i = 0; i < length[t]; i++) g->oldest[t] *= FACTOR;
+  }
   return g;
 }
 
@@ -32,16 +38,11 @@ void nw_code_guesses_free(nw_code_guesses *g) {
   free(g);
 }
 
-static uint32_t turned(uint32_t v, int by) { return by % 32 ? v << by % 32 | v >> (32 - by % 32) : v; }
-
-enum { TURN = 5 };
-
+// Sums of bits turned round would cancel out where the history repeats itself, as that of a loop does.
 void nw_code_path(nw_code_guesses *g, int from, int to) {
-  uint32_t v = (uint32_t)from * 2654435761u ^ (uint32_t)to * 40503u;
-  for (int t = 0; t < TABLES; t++) {
-    uint32_t oldest = g->path[(g->at - (unsigned)length[t]) % PATH];
-    g->folded[t] = turned(g->folded[t], TURN) ^ v ^ turned(oldest, TURN * length[t]);
-  }
+  uint64_t v = ((uint64_t)from << 32 | (uint32_t)to) * UINT64_C(0x9e3779b97f4a7c15);
+  for (int t = 0; t < TABLES; t++)
+    g->sum[t] = g->sum[t] * FACTOR + v - g->path[(g->at - (unsigned)length[t]) % PATH] * g->oldest[t];
   g->path[g->at++ % PATH] = v;
 }
 
@@ -51,8 +52,8 @@ typedef struct place {
 } place;
 
 static place place_in(nw_code_guesses *g, int t, int at) {
-  uint32_t h = (g->folded[t] ^ (uint32_t)at * 2246822519u) * 2654435761u;
-  return (place){&g->table[t][h >> 20], (uint16_t)((h ^ h >> 7 ^ (uint32_t)at << 3) | 1)};
+  uint64_t h = (g->sum[t] + (uint64_t)at * UINT64_C(0xbf58476d1ce4e5b9)) * UINT64_C(0x94d049bb133111eb);
+  return (place){&g->table[t][h >> 52], (uint16_t)(h >> 36 | 1)};
 }
 
 // After a miss, one of the tables of longer histories begins to know better.

@@ -205,6 +205,7 @@ static bool reads_flags(const nw_code_ins *x) {
 }
 
 static void in_register(nw_code_ins *x, const nw_code_operand *o, bool is_last) {
+  if (x->op == NW_CODE_MULX && o == &x->arg[1]) return writes(x, o->reg); // it has two results
   if (!is_last || only_looks(x)) return reads(x, o->reg);
   writes(x, o->reg);
   if (!overwrites(x) || (x->mask != NW_CODE_NONE && !x->zeroing)) reads(x, o->reg);
@@ -214,7 +215,7 @@ static void in_register(nw_code_ins *x, const nw_code_operand *o, bool is_last) 
 static void hidden(nw_code_ins *x) {
   enum { RAX = 0, RDX = 2 };
   bool one = x->nargs == 1;
-  if (x->op == NW_CODE_MULX) reads(x, RDX), writes(x, x->arg[1].reg);
+  if (x->op == NW_CODE_MULX) reads(x, RDX);
   if ((x->op == NW_CODE_MUL || x->op == NW_CODE_IMUL) && one) reads(x, RAX), writes(x, RAX), writes(x, RDX);
   if (x->op == NW_CODE_DIV || x->op == NW_CODE_IDIV) reads(x, RAX), reads(x, RDX), writes(x, RAX), writes(x, RDX);
   if (x->op == NW_CODE_WIDEN) reads(x, RAX), writes(x, RAX);

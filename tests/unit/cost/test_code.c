@@ -60,6 +60,14 @@ static void ports_are_shared(void **state) {
   assert_true(shuffles > 2.9 && shuffles < 3.1); // one
 }
 
+// A result that is not read does not make the next round wait.
+static void what_is_overwritten_is_not_waited_for(void **state) {
+  const char *mulx = "\tmovl\t$3, %edx\n\tmulxq\t%rdx, %rcx, %rcx\n\timulq\t$480, %rcx, %rcx\n";
+  const char *cleared = "\tvxorps\t%xmm0, %xmm0, %xmm0\n\tvfmadd231ps\t%zmm1, %zmm2, %zmm0\n";
+  assert_true(a_round(*state, mulx) < 2.2); // the multiplier takes one a cycle
+  assert_true(a_round(*state, cleared) < 1.2);
+}
+
 // A load of all that was stored gets it from the store; of more than that, from the cache, where it has to come first.
 static void loads_of_several_stores_wait(void **state) {
   const char *whole = "\tvmovups\t%ymm0, -64(%rsp)\n\tvmovups\t-64(%rsp), %ymm0\n";
@@ -155,6 +163,7 @@ int main(void) {
       T(code_of_another_processor_takes_nothing),
       T(results_that_wait_for_one_another_take_their_latency),
       T(ports_are_shared),
+      T(what_is_overwritten_is_not_waited_for),
       T(loads_of_several_stores_wait),
       T(under_a_mask_it_matters_which_lanes_are_on),
       T(ends_of_short_loops_are_foretold),
