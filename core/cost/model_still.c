@@ -1,6 +1,5 @@
 // Rounds that ask for the same lines as the round before, access by access.
 #include "cost/model_rounds.h"
-#include <stdlib.h>
 
 // A round leaves the last lines of each set in the order of their last time. The same round once more leaves the same ones in the
 // same order: in a set that holds all lines of the round nothing leaves, and in another nothing else is left already. What it
