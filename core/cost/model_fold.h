@@ -5,12 +5,14 @@
 #include "cost/model_pattern.h"
 #include "cost/model_stack.h"
 
+typedef struct nw_profile nw_profile; // see model_profile.c
 typedef struct nw_fold {
   nw_tally *tally; // what was counted in it
   int64_t weight; // what it costs to put it behind others
   int64_t lines; // of everything touched: how many
   int64_t peak,
       peak_sets; // of a level with one set: the most lines any of so many sets could get, wherever regions lie
+  nw_profile *profile; // of such a level; NULL: not made
   bool kept; // by a memo
 } nw_fold;
 

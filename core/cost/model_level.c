@@ -144,6 +144,7 @@ static nw_fold *level_moved_on(const void *of, const nw_fold *from, const int64_
   level_fold *x = nw_xcalloc(1, sizeof *x);
   *x = *f;
   x->base.kept = false;
+  x->base.profile = NULL;
   x->main = nw_stacked_moved(l->spares, &f->main, by);
   if (!l->shadow) return &x->base;
   x->shadow = nw_stacked_moved(l->spares, &f->shadow, by);

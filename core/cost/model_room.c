@@ -45,6 +45,7 @@ bool nw_run_fits(nw_run *e, nw_fold *x, const nw_shape *l, int64_t round) {
   const nw_stacked *s = nw_fold_stacked(x);
   int64_t ways = ways_of(e);
   nw_run_place(e, l, round);
+  if (nw_run_has_profile(e, x, l)) return nw_run_fits_profile(e, x, l, ways);
   bool all = true;
   int n = 0;
   while (n < s->nlast && all) {

@@ -113,6 +113,10 @@ bool nw_run_is_new_in_vain(nw_run *e, const nw_shape *l); // would its fold hard
 // NULL, and its rounds are put behind f: its fold would hardly be used again.
 nw_fold *nw_run_fold_or_run(nw_run *e, const nw_shape *l, int64_t first, int64_t last, nw_folder *f);
 
+// model_profile.c: sets that would get more lines than they hold, of a fold that is kept; where regions lie as in e->origin
+bool nw_run_has_profile(nw_run *e, const nw_fold *x, const nw_shape *l); // not larger than the fold itself
+bool nw_run_fits_profile(nw_run *e, nw_fold *x, const nw_shape *l, int64_t ways);
+
 // model_room.c
 void nw_run_join(nw_run *other, const nw_run *e, const nw_shape *l); // brings another run to the same place of the nest
 // Does no set get more lines than it holds, wherever regions lie, or where they are in a round?
