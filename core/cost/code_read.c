@@ -156,12 +156,17 @@ static void read_address(nw_code_operand *o, span s) {
   if (o->base != NW_CODE_NONE && o->base >= NW_CODE_VECTOR) o->base = NW_CODE_NONE;
 }
 
+static uint8_t mask_named(span s) {
+  uint8_t reg = register_named(s);
+  return reg >= NW_CODE_MASK && reg < NW_CODE_FLAGS ? reg : NW_CODE_NONE;
+}
+
 // {%k1}, {z}, {1to16}: of the instruction.
 static span decorations(nw_code_ins *x, span s) {
   const char *first = memchr(s.from, '{', (size_t)(s.to - s.from));
   for (const char *at = first; at && at + 1 < s.to; at++) {
     if (*at != '{') continue;
-    if (at[1] == '%' && at + 4 <= s.to) x->mask = register_named((span){at + 1, at + 4});
+    if (at[1] == '%' && at + 4 <= s.to) x->mask = mask_named((span){at + 1, at + 4});
     if (at[1] == 'z') x->zeroing = true;
     if (at[1] == '1') x->broadcast = true;
   }

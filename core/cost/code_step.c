@@ -6,7 +6,8 @@
 // ---- memory
 
 static bool lies_in(uint64_t address, int bytes, int64_t from, int64_t size) {
-  return address >= (uint64_t)from && address + (uint64_t)bytes <= (uint64_t)(from + size);
+  uint64_t at = address - (uint64_t)from; // wraps around below it
+  return bytes >= 0 && size >= bytes && at <= (uint64_t)(size - bytes);
 }
 
 static const int64_t stack_from = NW_CODE_STACK - NW_CODE_STACK_BYTES;
@@ -164,7 +165,7 @@ static void with_one(nw_code_state *s, const nw_code_ins *x) {
 }
 
 static void shift(nw_code_state *s, const nw_code_ins *x) {
-  const nw_code_operand *to = &x->arg[x->nargs - 1];
+  const nw_code_operand *to = &x->arg[x->nargs ? x->nargs - 1 : 0];
   uint64_t by = x->nargs == 1 ? 1 : nw_code_get(s, &x->arg[0], 1);
   nw_code_put(s, to, x->size, logic(s, shifted(x->op, nw_code_get(s, to, x->size), by, x->size), x->size));
 }
@@ -175,7 +176,7 @@ static void shift_apart(nw_code_state *s, const nw_code_ins *x) {
 }
 
 static void multiply(nw_code_state *s, const nw_code_ins *x) {
-  const nw_code_operand *to = &x->arg[x->nargs - 1];
+  const nw_code_operand *to = &x->arg[x->nargs ? x->nargs - 1 : 0];
   uint64_t a = nw_code_get(s, &x->arg[0], x->size);
   if (x->op == NW_CODE_MULX) {
     unsigned __int128 v = (unsigned __int128)s->reg[2] * a;

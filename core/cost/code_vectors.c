@@ -60,7 +60,7 @@ static uint64_t combined(const nw_code_ins *x, uint64_t b, uint64_t a) {
 
 static value in_memory(nw_code_state *s, const nw_code_operand *o, int bytes) {
   uint64_t at = nw_code_address(s, o);
-  value v = {.known = nw_code_is_known(s, at, bytes)};
+  value v = {.known = bytes > 0 && nw_code_is_known(s, at, bytes)};
   nw_code_touch(s, at);
   if (v.known) memcpy(v.b, nw_code_memory(s, at, bytes), (size_t)bytes);
   return v;

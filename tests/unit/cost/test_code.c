@@ -156,6 +156,53 @@ static void what_is_no_code_is_refused(void **state) {
                    0);
 }
 
+static uint64_t next_random(uint64_t *r) {
+  *r ^= *r << 13, *r ^= *r >> 7, *r ^= *r << 17;
+  return *r;
+}
+
+static void follow(const char *text) {
+  nw_compiled *k = nw_code_read(text);
+  nw_machine m = machine();
+  if (!k) return;
+  nw_code_needs(k, &m);
+  nw_code_state *s = nw_code_begin(k);
+  nw_code_core *c = nw_code_core_new(k, &m);
+  for (int i = 0, at; i < 500; i++) {
+    at = s->at;
+    bool more = nw_code_step(s);
+    nw_code_core_run(c, s, at);
+    if (!more) break;
+  }
+  nw_code_core_free(c);
+  nw_code_end(s);
+  nw_code_free(k);
+}
+
+// Letters changed anywhere: in names, registers, numbers, addresses.
+static void damaged_code_does_no_harm(void **state) {
+  static const char whole[] =
+      "\t.section\t.rodata,\"a\"\n.L0:\n\t.quad\t7\n\t.zero\t24\n\t.text\n" ENTRY
+      "\tpushq\t%rbp\n\tmovabsq\t$.L0, %rax\n\tvmovdqa\t(%rax), %ymm1\n\tmovq\t$-8, %rcx\n.LBB0_1:\n"
+      "\tmovq\t(%rcx), %rdx\n\tvmovups\t(%rcx), %zmm2 {%k1} {z}\n\tvpaddq\t(%rax){1to4}, %ymm1, %ymm1\n"
+      "\tvpcmpltuq\t%ymm1, %ymm0, %k1 {%k2}\n\tkshiftlw\t$3, %k1, %k2\n\tvgatherqps\t(%rcx,%zmm1,4), %ymm3 {%k1}\n"
+      "\tvextracti128\t$1, %ymm1, %xmm3\n\tvinserti64x4\t$1, %ymm3, %zmm1, %zmm1\n\tvpsllq\t$4, %zmm1, %zmm4\n"
+      "\tidivq\t%rcx\n\tmulxq\t%rcx, %rdx, %r8\n\tcmovlq\t-8(%rsp,%rdx,2), %r9\n\tsarl\t%cl, %eax\n"
+      "\tvmovups\t%zmm2, -64(%rsp) {%k1}\n\tcallq\t*%rax\n\tincq\t%rcx\n\tjne\t.LBB0_1\n\tpopq\t%rbp\n\tretq\n";
+  static const char letters[] = "0123456789%$(){},.:*abcdeghiklmnpqrsvwxyz-\t\n ";
+  uint64_t random = 88172645463325252;
+  (void)state;
+  follow(whole);
+  for (int n = 0; n < 2000; n++) {
+    char text[sizeof whole];
+    memcpy(text, whole, sizeof whole);
+    for (int i = 0; i <= n % 8; i++)
+      text[next_random(&random) % (sizeof whole - 1)] = letters[next_random(&random) % (sizeof letters - 1)];
+    if (n % 5 == 0) text[next_random(&random) % sizeof whole] = 0;
+    follow(text);
+  }
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 int main(void) {
   const struct CMUnitTest tests[] = {
@@ -170,6 +217,7 @@ int main(void) {
       T(integers_are_as_the_processor_has_them),
       T(vectors_and_masks_are_followed),
       T(what_is_no_code_is_refused),
+      T(damaged_code_does_no_harm),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
