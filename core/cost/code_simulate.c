@@ -3,24 +3,26 @@
 // All of it is followed, but only samples are timed, spread over the run with some instructions before each to warm the core up
 // (Wunderlich and others, SMARTS, ISCA 2003), and before these some from which it learns which way branches go.
 #include "cost/code_core.h"
+#include <math.h>
 #include <stdlib.h>
 
 enum { SAMPLES = 60, MOST_SAMPLES = 300, LEARNT = 20000, WARM = 1500, TIMED = 2500, LOOK = 1 << 16 };
 
 typedef enum how { FOLLOW, LEARN, TIME } how;
-static const double most_followed = 4e8; // instructions; the rest is taken to be like them
+static const int64_t most_followed = 400000000; // instructions; the rest is taken to be like them
 
 typedef struct simulation {
   nw_ctx *ctx;
   nw_code_state *state;
   nw_code_core *core;
-  double followed, timed, cycles;
+  int64_t followed, timed;
+  double cycles;
   bool more; // instructions
   bool stopped;
 } simulation;
 
 static void look(simulation *k) {
-  if ((int64_t)k->followed % LOOK) return;
+  if (k->followed % LOOK) return;
   k->stopped = nw_stopped(k->ctx);
   k->more = k->more && !k->stopped && k->followed < most_followed;
 }
@@ -38,7 +40,8 @@ static void go(simulation *k, int64_t n, how how) {
 
 static void time_some(simulation *k) {
   go(k, WARM, TIME);
-  double before = nw_code_core_now(k->core), n = k->followed;
+  double before = nw_code_core_now(k->core);
+  int64_t n = k->followed;
   go(k, TIMED, TIME);
   k->cycles += nw_code_core_now(k->core) - before;
   k->timed += k->followed - n;
@@ -60,14 +63,16 @@ static void run(simulation *k, double expected) {
 }
 
 // So short that it ended before anything was timed: all of it counts.
-static void finish(const simulation *k, nw_code_time *out) {
-  double timed = k->timed > 0 ? k->timed : k->followed, cycles = k->timed > 0 ? k->cycles : nw_code_core_now(k->core);
+static void finish(const simulation *k, double expected, nw_code_time *out) {
+  double followed = (double)k->followed, timed = k->timed ? (double)k->timed : followed;
+  double cycles = k->timed ? k->cycles : nw_code_core_now(k->core);
   nw_code_events e = nw_code_core_events(k->core);
-  double run = k->followed < WARM ? k->followed : k->timed * (WARM + TIMED) / TIMED;
-  out->instructions = k->followed;
-  out->cycles = timed > 0 ? k->followed * cycles / timed : 0;
-  out->mispredicted = run > 0 ? k->followed * e.missed / run : 0;
-  out->waits = run > 0 ? k->followed * e.waits / run : 0;
+  double run = k->timed ? timed * (WARM + TIMED) / TIMED : followed;
+  double all = k->followed < most_followed ? followed : fmax(followed, expected);
+  out->instructions = all;
+  out->cycles = timed > 0 ? all * cycles / timed : 0;
+  out->mispredicted = run > 0 ? all * e.missed / run : 0;
+  out->waits = run > 0 ? all * e.waits / run : 0;
 }
 
 bool nw_code_simulate(nw_ctx *c, const char *assembly, const nw_machine *m, double expected, nw_code_time *out) {
@@ -77,7 +82,7 @@ bool nw_code_simulate(nw_ctx *c, const char *assembly, const nw_machine *m, doub
   nw_code_needs(code, m);
   simulation k = {.ctx = c, .state = nw_code_begin(code), .core = nw_code_core_new(code, m), .more = true};
   run(&k, expected);
-  finish(&k, out);
+  finish(&k, expected, out);
   nw_code_core_free(k.core);
   nw_code_end(k.state);
   nw_code_free(code);
