@@ -77,6 +77,7 @@ static void finish(const simulation *k, double expected, nw_code_time *out) {
 
 bool nw_code_simulate(nw_ctx *c, const char *assembly, const nw_machine *m, double expected, nw_code_time *out) {
   *out = (nw_code_time){0};
+  if (!(expected >= 0 && expected < 1e18)) expected = 0;
   nw_compiled *code = nw_code_read(assembly);
   if (!code) return true; // of another processor
   nw_code_needs(code, m);
