@@ -34,6 +34,10 @@ nw_sim_counts *nw_counts_at(const nw_asking *q, int level);
 // model_plain.c: access by access, of all levels, or of one that is fed everything; no more than `most` accesses
 nw_answered nw_plain_all(nw_asking *q, int64_t most);
 nw_answered nw_plain_level(nw_asking *q, int level, int64_t most);
+// Estimates by a part of the sets, over all accesses, of which there are no more than `most`: of a level, or of all where lines are
+// not known.
+nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most);
+nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most);
 // How far the misses of levels that are fed everything are from those of levels that are fed misses, over the first accesses: a part.
 bool nw_plain_apart(nw_asking *q, int64_t first, double *apart);
 
@@ -43,3 +47,6 @@ bool nw_count_cold(nw_asking *q); // lines asked for by each site, and those it 
 bool nw_holds_all(const nw_asking *q, const nw_level_of *l); // does no set of the level get more lines than it holds?
 nw_level_of nw_level_asked(nw_asking *q, int level);
 bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level);
+// Takes the counts of an estimate, as far as they can be: asked lines and cold misses of a site are known.
+void nw_count_estimated(nw_sim_counts *c, int64_t read_misses, int64_t write_misses, int64_t written_back,
+                        int64_t conflicts);

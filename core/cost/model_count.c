@@ -117,6 +117,23 @@ static void keep_possible(nw_sim_counts *c, int64_t cold_reads, int64_t cold_wri
   c->write_misses -= over - reads;
 }
 
+static void take_counts(nw_sim_counts *c, int64_t read_misses, int64_t write_misses, int64_t written_back,
+                        int64_t conflicts) {
+  c->read_misses = read_misses;
+  c->write_misses = write_misses;
+  c->written_back = written_back;
+  c->outcome[NW_CONFLICT] = conflicts;
+  c->outcome[NW_CAPACITY] = read_misses + write_misses - c->outcome[NW_COLD] - conflicts;
+}
+
+void nw_count_estimated(nw_sim_counts *c, int64_t read_misses, int64_t write_misses, int64_t written_back,
+                        int64_t conflicts) {
+  int64_t cold_reads = c->read_misses; // so far
+  nw_sim_counts n = {.asked = c->asked, .read_misses = read_misses, .write_misses = write_misses};
+  keep_possible(&n, cold_reads, c->outcome[NW_COLD] - cold_reads);
+  take_counts(c, n.read_misses, n.write_misses, written_back, conflicts);
+}
+
 // The first lines of everything are cold; all other misses were counted on the way.
 bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level) {
   int64_t *cell = nw_xcalloc((size_t)q->m->nsites * NW_LEVEL_CELLS + 1, sizeof *cell);
@@ -126,14 +143,8 @@ bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level) {
     cell[s->first[i].site * NW_LEVEL_CELLS + (s->first[i].write ? NW_CELL_WRITE : NW_CELL_READ)]++;
   for (int i = 0; i < q->m->nsites; i++) {
     const int64_t *at = cell + i * NW_LEVEL_CELLS;
-    nw_sim_counts *c = &nw_counts_at(q, level)[i];
-    int64_t cold_reads = c->read_misses; // so far
-    c->read_misses = at[NW_CELL_READ];
-    c->write_misses = at[NW_CELL_WRITE];
-    if (r->rough) keep_possible(c, cold_reads, c->outcome[NW_COLD] - cold_reads);
-    c->written_back = at[NW_CELL_BACK];
-    c->outcome[NW_CONFLICT] = at[NW_CELL_CONFLICT];
-    c->outcome[NW_CAPACITY] = c->read_misses + c->write_misses - c->outcome[NW_COLD] - c->outcome[NW_CONFLICT];
+    (r->rough ? nw_count_estimated : take_counts)(&nw_counts_at(q, level)[i], at[NW_CELL_READ], at[NW_CELL_WRITE],
+                                                  at[NW_CELL_BACK], at[NW_CELL_CONFLICT]);
   }
   free(cell);
   return fits || too_many(q);

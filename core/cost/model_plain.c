@@ -1,5 +1,6 @@
-// The model's slowest way: every access through the simulator.
+// The model's slowest way: every access through the simulator, or through a part of its sets.
 #include "cost/model_ask.h"
+#include "cost/sampled.h"
 
 typedef struct plain {
   nw_sim *sim[2];
@@ -56,6 +57,69 @@ nw_answered nw_plain_level(nw_asking *q, int level, int64_t most) {
   nw_sim_free(p.sim[0]);
   return a;
 }
+
+// ---- a part of the sets
+
+typedef struct sampling {
+  nw_sampled *sampled;
+  int64_t accesses, most;
+} sampling;
+
+static bool feed_some(void *env, const nw_ref *ref, int n) {
+  sampling *p = env;
+  p->accesses += n;
+  nw_sampled_feed(p->sampled, ref, n);
+  return p->accesses <= p->most;
+}
+
+static nw_answered sample(nw_asking *q, const nw_sim_opts *o, sampling *p) {
+  uint64_t from, to;
+  if (!nw_sampled_can(o)) return NW_TOO_MANY;
+  nw_affine_span(q->nest, &from, &to);
+  p->sampled = nw_sampled_new(q->ctx, o, from, to, q->nest->nsites);
+  if (!p->sampled) return NW_FAILED;
+  bool done = nw_affine_refs(q->ctx, q->nest, q->o->share, feed_some, p);
+  return done ? NW_ANSWERED : p->accesses > p->most ? NW_TOO_MANY : NW_FAILED;
+}
+
+static void note(nw_asking *q, const nw_sampled *k, int from, int level) {
+  q->m->exact[level] = false;
+  q->m->error[level] = nw_sampled_error(k, from);
+  for (int s = 0; s < q->m->nsites; s++) q->m->touched += nw_sampled_looked(k, s);
+}
+
+// Lines asked for and cold misses are known better.
+nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most) {
+  nw_sim_opts o = q->o->caches;
+  o.nlevels = 1;
+  o.level[0] = o.level[level];
+  sampling p = {.most = most};
+  nw_answered a = q->m->accesses > most ? NW_TOO_MANY : sample(q, &o, &p);
+  if (a == NW_ANSWERED) note(q, p.sampled, 0, level);
+  for (int s = 0; s < q->m->nsites && a == NW_ANSWERED; s++) {
+    nw_sim_counts n = nw_sampled_site(p.sampled, 0, s);
+    nw_count_estimated(&nw_counts_at(q, level)[s], n.read_misses, n.write_misses, n.written_back,
+                       n.outcome[NW_CONFLICT]);
+  }
+  nw_sampled_free(p.sampled);
+  return a;
+}
+
+nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most) {
+  nw_sim_opts o = q->o->caches;
+  o.misses = false;
+  sampling p = {.most = most};
+  nw_answered a = sample(q, &o, &p);
+  if (a == NW_ANSWERED) q->m->accesses = p.accesses;
+  for (int level = 0; level < q->m->nlevels && a == NW_ANSWERED; level++) {
+    note(q, p.sampled, level, level);
+    for (int s = 0; s < q->m->nsites; s++) nw_counts_at(q, level)[s] = nw_sampled_site(p.sampled, level, s);
+  }
+  nw_sampled_free(p.sampled);
+  return a;
+}
+
+// ---- levels that are fed misses
 
 static double misses(nw_sim_counts n) { return (double)(n.read_misses + n.write_misses); }
 

@@ -104,6 +104,8 @@ nw_sim_counts nw_sampled_site(const nw_sampled *k, int level, int site) {
   return n;
 }
 
+int64_t nw_sampled_looked(const nw_sampled *k, int site) { return nw_sim_site(k->sim, 0, site)->asked; }
+
 double nw_sampled_error(const nw_sampled *k, int level) {
   double sum = 0, squares = 0;
   for (int i = 0; i < PICKED; i++) sum += (double)k->missed[level][i];

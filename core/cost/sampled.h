@@ -14,5 +14,6 @@ void nw_sampled_free(nw_sampled *k);
 void nw_sampled_feed(nw_sampled *k, const nw_ref *ref, int n);
 // Of all sets, as far as can be told.
 nw_sim_counts nw_sampled_site(const nw_sampled *k, int level, int site);
+int64_t nw_sampled_looked(const nw_sampled *k, int site); // lines of it that were simulated
 // Two standard errors of the misses, as a part of them: by how much the sets that were looked at differ from each other.
 double nw_sampled_error(const nw_sampled *k, int level);

@@ -45,7 +45,7 @@ local function exact_text(c)
   local parts = {}
   for _, level in ipairs(c.levels) do
     parts[#parts + 1] = ("L%d %s"):format(level.level,
-      level.exact and "exact" or ("estimated, %.1f %% off where it was checked"):format(100 * level.error))
+      level.exact and "exact" or ("estimated, up to %.1f %% off"):format(100 * level.error))
   end
   return "misses, of caches that replace what was used least recently: " .. table.concat(parts, ", ")
 end
@@ -110,7 +110,7 @@ end
 local function add_counted(c, out)
   local parts = {}
   for n, exact in ipairs(c.exact) do
-    parts[n] = exact and ("L%d exact"):format(n) or ("L%d estimated, %.2g %% off where it was checked"):format(n, 100 * c.error[n])
+    parts[n] = exact and ("L%d exact"):format(n) or ("L%d estimated, up to %.2g %% off"):format(n, 100 * c.error[n])
   end
   out[#out + 1] = ("misses, of caches that begin empty and replace what was used least recently; %s%s: %s"):format(
     c.feed == "full" and "every level is asked everything" or "a level is asked what the one before has not",

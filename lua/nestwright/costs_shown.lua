@@ -86,7 +86,7 @@ local function level_words(c, level)
     if row.level == level.level then parts[#parts + 1] = ("%s %d"):format(row.tensor, row.misses) end
   end
   return ("L%d misses %d lines (%s), %s"):format(level.level, level.misses, table.concat(parts, ", "),
-    level.exact and "exact" or ("an estimate, %.1f %% off where it was checked"):format(100 * level.error))
+    level.exact and "exact" or ("an estimate, up to %.1f %% off"):format(100 * level.error))
 end
 
 --- What the cost model counts for a version, as a sentence; o: machine, sizes, threads.

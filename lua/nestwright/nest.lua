@@ -84,7 +84,7 @@ local function foot_of(how)
   local parts = {}
   for n, exact in ipairs(how.exact) do
     parts[n] = exact and ("L%d exact"):format(n)
-      or ("L%d estimated, %.2g %% off where it was checked"):format(n, 100 * how.error[n])
+      or ("L%d estimated, up to %.2g %% off"):format(n, 100 * how.error[n])
   end
   return ("%s; %d accesses"):format(table.concat(parts, ", "), how.accesses)
 end

@@ -339,6 +339,30 @@ describe("the model", function()
     end
   end)
 
+  -- With a budget of a part of the accesses: enough to walk all of them, or not.
+  local function told(part, seeds)
+    local covered, drawn = 0, 0
+    for seed = 1, seeds do
+      local nest = nw.nest.parse(random.text(seed, random.kinds[seed % #random.kinds + 1], 60000))
+      local o = {levels = {{bytes = 8192 << seed % 3, ways = 2}}, feed = "full"}
+      local brute = nest:misses {levels = o.levels, feed = "full", simulate = true}
+      o.budget = brute.accesses // part
+      local counted, about = pcall(nest.misses, nest, o)
+      if counted and not about.exact[1] then
+        local real, guess = brute.total[1].asked - brute.total[1].hits, about.total[1].asked - about.total[1].hits
+        drawn, covered = drawn + 1, covered + (math.abs(guess - real) <= about.error[1] * guess and 1 or 0)
+      end
+    end
+    return covered / drawn, drawn
+  end
+
+  it("tells how far off an estimate may be", function()
+    local walked, n = told(12, 110)
+    assert.truthy(n >= 12 and walked >= 0.85, ("%d, %g"):format(n, walked))
+    local sampled, m = told(20, 110)
+    assert.truthy(m >= 12 and sampled >= 0.85, ("%d, %g"):format(m, sampled))
+  end)
+
   it("counts a nest of 1e18 accesses, or says why not", function()
     local nest = nw.nest.parse [[
 param N = 1000000
