@@ -62,6 +62,7 @@ bool nw_make_dirs(char *dir, unsigned mode);
 // ---- floor arithmetic on 64-bit integers, right for negative numbers; the divisor must not be 0
 int64_t nw_floordiv_i64(int64_t a, int64_t b);
 int64_t nw_floormod_i64(int64_t a, int64_t b);
+int64_t nw_gcd(int64_t a, int64_t b); // of any numbers: not negative; 1 where it would be 2^63
 
 // ---- context
 //

@@ -1,7 +1,7 @@
 // Accesses of a lowered program: where they stand, and which instructions they are.
 #include "cost/core_access.h"
 #include "cost/core_class.h"
-#include "ir/fold.h" // nw_gcd, nw_intern
+#include "ir/fold.h" // nw_intern
 #include <math.h>
 
 static int buffer_number(const nw_core *k, const char *name) {

@@ -6,7 +6,6 @@
 // goes from stores to loads that wait.
 #include "cost/core_blocked.h"
 #include "cost/core_access.h"
-#include "ir/fold.h" // nw_gcd
 #include <math.h>
 #include <stdlib.h>
 

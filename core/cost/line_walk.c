@@ -4,7 +4,6 @@
 // around add to that, from the innermost out, until one jumps.
 #include "cost/line_walk.h"
 #include "cost/core_access.h"
-#include "ir/fold.h" // nw_gcd
 #include <math.h>
 #include <stdlib.h>
 

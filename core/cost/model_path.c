@@ -99,15 +99,6 @@ typedef struct counting {
 static int64_t line_of(const nw_firsts *f) { return INT64_C(1) << f->shift; }
 static int64_t lines_from(const nw_firsts *f, int64_t at, int bytes) { return ((at + bytes - 1) >> f->shift) + 1; }
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t r = a % b;
-    a = b;
-    b = r;
-  }
-  return a < 0 ? -a : a;
-}
-
 static int64_t base_of(const nw_firsts *f, const nw_affine_ref *r) {
   return (int64_t)f->nest->array[r->array].address + r->at.rest;
 }
@@ -115,7 +106,7 @@ static int64_t base_of(const nw_firsts *f, const nw_affine_ref *r) {
 // Wherever in a line an access may begin, does it ask for as many lines? 0: no.
 static int64_t even_lines(const nw_firsts *f, const nw_affine_ref *r) {
   int64_t g = line_of(f);
-  for (int i = 0; i < r->at.n; i++) g = gcd(g, r->at.coef[i]);
+  for (int i = 0; i < r->at.n; i++) g = nw_gcd(g, r->at.coef[i]);
   int64_t least = nw_floormod_i64(base_of(f, r), g);
   int64_t lines = lines_from(f, least, r->bytes);
   return lines == lines_from(f, line_of(f) - g + least, r->bytes) ? lines : 0;
@@ -125,7 +116,7 @@ static int64_t even_lines(const nw_firsts *f, const nw_affine_ref *r) {
 static void spread(int64_t *at, int64_t line, int64_t move, int64_t n) {
   int64_t out[4096] = {0};
   move = nw_floormod_i64(move, line);
-  int64_t period = line / gcd(move, line);
+  int64_t period = line / nw_gcd(move, line);
   for (int64_t r = 0; r < line; r++)
     for (int64_t k = 0; at[r] && k < period && k < n; k++)
       out[(r + k * move) % line] += at[r] * (n / period + (k < n % period));

@@ -2,16 +2,6 @@
 #include "cost/model_rounds.h"
 #include <stdlib.h>
 
-static int64_t gcd(int64_t a, int64_t b) {
-  if (a < 0) a = -a;
-  while (b) {
-    int64_t r = a % b;
-    a = b;
-    b = r;
-  }
-  return a;
-}
-
 int64_t nw_run_sets(const nw_run *e) { return e->job->rough ? 1 : e->job->sets; }
 
 // The least number of rounds in which all regions move by whole lines, and where lines go to sets, all by as many sets. That many
@@ -19,14 +9,14 @@ int64_t nw_run_sets(const nw_run *e) { return e->job->rough ? 1 : e->job->sets; 
 int64_t nw_run_period(const nw_run *e, const nw_shape *l, int64_t sets) {
   int64_t line = e->job->line, p = 1;
   for (int i = 0; i < l->nanchors; i++) {
-    int64_t whole = line / gcd(l->anchor[i].move, line);
+    int64_t whole = line / nw_gcd(l->anchor[i].move, line);
     if (whole > p) p = whole; // all are powers of two
   }
   int64_t all = 1;
   for (int i = 1; i < l->nanchors && sets > 1; i++) {
     int64_t apart = (int64_t)((__int128)(l->anchor[i].move - l->anchor[0].move) * p / line % sets);
-    int64_t part = sets / gcd(apart, sets);
-    all = all / gcd(all, part) * part;
+    int64_t part = sets / nw_gcd(apart, sets);
+    all = all / nw_gcd(all, part) * part;
   }
   return all * p;
 }

@@ -7,19 +7,10 @@
 // through all later ones, and the state of any other comes from within a round. So the counts of the third go for all that follow.
 // No line is new after the first.
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t r = a % b;
-    a = b;
-    b = r;
-  }
-  return a < 0 ? -a : a;
-}
-
 // Wherever inner loops are, an access begins as far behind some multiple of so many bytes, which divide a line.
 static int64_t grain_of(const nw_run *e, const nw_shape *l, const nw_shape *stmt, const nw_access_form *r) {
   int64_t g = e->job->line;
-  for (int d = l->depth + 1; d < stmt->depth; d++) g = gcd(g, r->at.coef[d]);
+  for (int d = l->depth + 1; d < stmt->depth; d++) g = nw_gcd(g, r->at.coef[d]);
   return g;
 }
 

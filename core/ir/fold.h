@@ -43,7 +43,6 @@ void nw_sum_term(nw_sum *s, int64_t coef, const nw_expr *atom);
 const nw_expr *nw_sum_expr(nw_sum *s); // the canonical expression; s stays usable
 void nw_sum_free(nw_sum *s);
 void nw_sum_drop_zeros(nw_sum *s);
-int64_t nw_gcd(int64_t a, int64_t b); // not negative; 1 where it would be 2^63
 const nw_expr *nw_product(nw_pool *p, const nw_expr *a, const nw_expr *b);
 // A total order that does not depend on the pool or on history.
 int nw_compare(const nw_expr *a, const nw_expr *b);

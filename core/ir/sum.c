@@ -111,16 +111,6 @@ static int degree(const nw_expr *e) { return degree_upto(e, MAX_FACTORS + 1); }
 
 static uint64_t magnitude(int64_t c) { return c < 0 ? 0 - (uint64_t)c : (uint64_t)c; }
 
-int64_t nw_gcd(int64_t a, int64_t b) {
-  uint64_t x = magnitude(a), y = magnitude(b);
-  while (y) {
-    uint64_t t = x % y;
-    x = y;
-    y = t;
-  }
-  return x > INT64_MAX ? 1 : (int64_t)x;
-}
-
 static int compare_terms(const nw_term *a, const nw_term *b) {
   ORDER(magnitude(b->coef), magnitude(a->coef));
   ORDER(degree(b->atom), degree(a->atom));

@@ -374,3 +374,13 @@ static inline void assert_modelled(nw_ctx *c, const char *name, const nw_affine_
   nw_cached_free(m);
   nw_sim_free(k);
 }
+
+// The part of its accesses that the model asks a level for; it is held against the simulator, and the nest is done with.
+static inline double touched_of(nw_ctx *c, const char *name, drawn *d, const nw_cache_opts *o) {
+  assert_modelled(c, name, &d->nest, o);
+  nw_cached *m = nw_cached_of(c, &d->nest, o);
+  double part = (double)nw_cached_touched(m) / (double)nw_cached_accesses(m);
+  nw_cached_free(m);
+  draw_close(d);
+  return part;
+}

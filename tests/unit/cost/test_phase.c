@@ -32,15 +32,6 @@ static void bytes_by_chance(void **state) {
   }
 }
 
-static double touched_of(nw_ctx *c, const char *name, drawn *d, const nw_cache_opts *o) {
-  assert_modelled(c, name, &d->nest, o);
-  nw_cached *m = nw_cached_of(c, &d->nest, o);
-  double part = (double)nw_cached_touched(m) / (double)nw_cached_accesses(m);
-  nw_cached_free(m);
-  draw_close(d);
-  return part;
-}
-
 // x[i] += A[j][i]*y[j], rows of whole lines: eight columns touch the same lines.
 static void columns_of_whole_lines(void **state) {
   drawn d = draw_open();

@@ -47,15 +47,6 @@ static void apart_by_chance(void **state) {
   }
 }
 
-static double touched_of(nw_ctx *c, const char *name, drawn *d, const nw_cache_opts *o) {
-  assert_modelled(c, name, &d->nest, o);
-  nw_cached *m = nw_cached_of(c, &d->nest, o);
-  double part = (double)nw_cached_touched(m) / (double)nw_cached_accesses(m);
-  nw_cached_free(m);
-  draw_close(d);
-  return part;
-}
-
 // A[0][j] += A[i][j]: one row beside all others.
 static void a_row_beside_others(void **state) {
   drawn d = draw_open();

@@ -54,15 +54,6 @@ static void a_line_written_before(void **state) {
   draw_close(&d);
 }
 
-static double touched_of(nw_ctx *c, const char *name, drawn *d, const nw_cache_opts *o) {
-  assert_modelled(c, name, &d->nest, o);
-  nw_cached *m = nw_cached_of(c, &d->nest, o);
-  double part = (double)nw_cached_touched(m) / (double)nw_cached_accesses(m);
-  nw_cached_free(m);
-  draw_close(d);
-  return part;
-}
-
 // A body of more lines than there is room for, 40 rows and 40 columns, and 64 bytes of each in turn.
 static void a_body_that_does_not_fit(void **state) {
   drawn d = draw_open();
