@@ -60,7 +60,6 @@ static const need needs[] = {
     {"vpmov", P5, P5, 4, P5, 0},
     {"vpermilp", P5, P5, 1, 0, 0},
     {"vperm", P5, P5, -1, 0, NW_CLASS_SHUFFLE},
-    {"vpermi2", P5, P5, -1, 0, NW_CLASS_SHUFFLE},
     {"valign", P5, P5, -1, 0, NW_CLASS_SHUFFLE},
     {"vshufp", P1 | P5, P5, 1, 0, 0},
     {"vshuf", P5, P5, -1, 0, NW_CLASS_SHUFFLE},

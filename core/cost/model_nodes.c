@@ -94,7 +94,15 @@ static void run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from,
   if (n > 2) nw_run_times(e, f, before, n - 2);
 }
 
+static bool is_sampled(const nw_run *e, const nw_shape *l, int64_t from, int64_t to) {
+  return e->job->rough && to - from > 4 * SAMPLES && !l->flat;
+}
+
 static void run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f, bool alike) {
+  if (is_sampled(e, l, from, to)) {
+    run_some(e, l, first, from, to, f);
+    return;
+  }
   nw_pace pace = {.touched = e->job->touched};
   for (int64_t t = from, n; t < to && !e->stop; t += n) {
     n = alike ? nw_run_still(e, l, first, t, to) : 1;
@@ -105,23 +113,13 @@ static void run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, 
   }
 }
 
-static bool is_sampled(const nw_run *e, const nw_shape *l, int64_t from, int64_t to) {
-  return e->job->rough && to - from > 4 * SAMPLES && !l->flat;
-}
-
 // Rounds from..to one after the other. `first` is the value of the loop in round 0.
 void nw_run_each(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
-  if (is_sampled(e, l, from, to))
-    run_some(e, l, first, from, to, f);
-  else
-    run_each(e, l, first, from, to, f, false);
+  run_each(e, l, first, from, to, f, false);
 }
 
 void nw_run_each_alike(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
-  if (is_sampled(e, l, from, to))
-    run_some(e, l, first, from, to, f);
-  else
-    run_each(e, l, first, from, to, f, true);
+  run_each(e, l, first, from, to, f, true);
 }
 
 // Some rounds, one after the other. What is folded already need not be put behind nothing.

@@ -72,6 +72,7 @@ static bool feed_some(void *env, const nw_ref *ref, int n) {
   return p->accesses <= p->most;
 }
 
+// What was looked at counts, also where the walk was given up.
 static nw_answered sample(nw_asking *q, const nw_sim_opts *o, sampling *p) {
   uint64_t from, to;
   if (!nw_sampled_can(o)) return NW_TOO_MANY;
@@ -79,13 +80,13 @@ static nw_answered sample(nw_asking *q, const nw_sim_opts *o, sampling *p) {
   p->sampled = nw_sampled_new(q->ctx, o, from, to, q->nest->nsites);
   if (!p->sampled) return NW_FAILED;
   bool done = nw_affine_refs(q->ctx, q->nest, q->o->share, feed_some, p);
+  for (int s = 0; s < q->nest->nsites; s++) q->m->touched += o->nlevels * nw_sampled_looked(p->sampled, s);
   return done ? NW_ANSWERED : p->accesses > p->most ? NW_TOO_MANY : NW_FAILED;
 }
 
 static void note(nw_asking *q, const nw_sampled *k, int from, int level) {
   q->m->exact[level] = false;
   q->m->error[level] = nw_sampled_error(k, from);
-  for (int s = 0; s < q->m->nsites; s++) q->m->touched += nw_sampled_looked(k, s);
 }
 
 // Lines asked for and cold misses are known better.

@@ -235,10 +235,10 @@ void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out) {
     out->first[i].line -= origin[k->first[i].region];
   }
   for (int i = 0; i < h->nused; i++) end_set(k, h->used[i], origin, out);
-  bool *settled = nw_spare_get(h->spares, (size_t)k->nfirst + 1);
-  for (int i = 0; i < k->nfirst; i++) settled[i] = k->whole[nw_held_set(h, k->first[i].line)];
-  nw_stacked_order(h->spares, out, settled);
-  nw_spare_give(h->spares, settled);
+  bool *of_whole = nw_spare_get(h->spares, (size_t)k->nfirst + 1);
+  for (int i = 0; i < k->nfirst; i++) of_whole[i] = k->whole[nw_held_set(h, k->first[i].line)];
+  nw_stacked_order(h->spares, out, of_whole);
+  nw_spare_give(h->spares, of_whole);
 }
 
 // Equal sets lie side by side in a summary, each in its order.

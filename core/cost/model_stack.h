@@ -45,8 +45,8 @@ typedef struct nw_stacked { // a summary; lines count from the origin of their r
   int *late; // last lines that come behind all first ones
 } nw_stacked;
 int64_t nw_stacked_weight(const nw_stacked *s); // lines to look at where it is put behind something
-// Fills in turns, and what left and is late. settled: first lines that left sets which are whole, or NULL: none is known.
-void nw_stacked_order(nw_spares *spares, nw_stacked *s, const bool *settled);
+// Fills in turns, and what left and is late. of_whole: first lines whose sets are whole; NULL: not known.
+void nw_stacked_order(nw_spares *spares, nw_stacked *s, const bool *of_whole);
 void nw_stacked_free(nw_spares *spares, nw_stacked *s);
 nw_stacked nw_stacked_moved(nw_spares *spares, const nw_stacked *s, const int64_t *by); // a copy, with what stays moved
 

@@ -43,7 +43,7 @@ static void fill_turns(order *o, int *next) {
     if (o->behind[i] >= 0) o->s->turn[next[o->behind[i]]++] = o->s->last[i].first;
 }
 
-void nw_stacked_order(nw_spares *spares, nw_stacked *s, const bool *settled) {
+void nw_stacked_order(nw_spares *spares, nw_stacked *s, const bool *of_whole) {
   order o = {s, nw_spare_get(spares, (size_t)(s->nlast + s->nfirst + 1) * sizeof *o.behind)};
   for (int i = 0; i < s->nfirst; i++) s->first[i].turns = 0;
   s->nturns = s->nleft = s->nlate = 0;
@@ -51,7 +51,7 @@ void nw_stacked_order(nw_spares *spares, nw_stacked *s, const bool *settled) {
   s->turn = nw_spare_get(spares, (size_t)(s->nturns + s->nfirst + s->nlate + 1) * sizeof *s->turn);
   s->left = s->turn + s->nturns;
   for (int i = 0; i < s->nfirst; i++)
-    if (s->first[i].stay != NW_STAYS && !(settled && settled[i])) s->left[s->nleft++] = i;
+    if (s->first[i].stay != NW_STAYS && !(of_whole && of_whole[i])) s->left[s->nleft++] = i;
   s->late = s->left + s->nleft;
   for (int i = 0, n = 0; i < s->nlast; i++)
     if (o.behind[i] == LATE) s->late[n++] = i;
