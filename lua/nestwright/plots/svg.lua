@@ -65,7 +65,7 @@ local number = 0
 -- Several pictures stand in one page of a notebook, and gnuplot gives parts of all of them the same names.
 local function renamed(text)
   number = number + 1
-  local own = ("nw%x%x_%d_"):format(os.time() & 0xffffff, math.random(0, 0xffff), number)
+  local own = ("nw%06x%04x_%d_"):format(os.time() & 0xffffff, math.random(0, 0xffff), number)
   text = text:gsub("^<%?xml.-%?>%s*", "") -- what stands inside of a page is no document
   return (text:gsub("<[^>]*>", function(tag)
     return (tag:gsub("(%sid=['\"])", "%1" .. own):gsub("(href=['\"]#)", "%1" .. own):gsub("(url%(['\"]?#)", "%1" .. own))
