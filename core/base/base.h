@@ -89,6 +89,20 @@ typedef struct nw_progress_state {
   double since, told; // seconds; 0: not yet
 } nw_progress_state;
 
+// Faults that the tests can put in by name (base/mutants.def). True where the environment names this one; false in every
+// build but those made for the mutant tests.
+typedef enum nw_mutant {
+#define NW_MUTANT(name, class, test, what) NW_MUTANT_##name,
+#include "base/mutants.def"
+#undef NW_MUTANT
+} nw_mutant;
+#ifdef NW_MUTANTS
+bool nw_mutant_on(nw_mutant m);
+#define NW_MUTATED(name) nw_mutant_on(NW_MUTANT_##name)
+#else
+#define NW_MUTATED(name) false
+#endif
+
 struct nw_ctx {
   nw_arena *diag_arena; // holds the last failure; emptied by nw_clear
   nw_diag diag; // code NW_OK when there is none

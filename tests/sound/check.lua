@@ -1,0 +1,74 @@
+--- What the cases of tests/sound check with. Every function raises an error that says what is wrong.
+local nw = require "nestwright"
+local check = {}
+
+local function shown(x)
+  if type(x) ~= "table" then return tostring(x) end
+  local out = {}
+  for i = 1, #x do out[i] = shown(x[i]) end
+  return "{" .. table.concat(out, ", ") .. "}"
+end
+
+local function equal(x, y)
+  if type(x) == "table" and type(y) == "table" then
+    if #x ~= #y then return false end
+    for i = 1, #x do if not equal(x[i], y[i]) then return false end end
+    return true
+  end
+  if x ~= x then return y ~= y end
+  return x == y and math.type(x) == math.type(y) and (x ~= 0 or 1 / x == 1 / y)
+end
+
+--- The elements of an array, in the order of its indices.
+function check.list(array)
+  local out = {}
+  for i = 1, array:count() do out[i] = array:getflat(i) end
+  return out
+end
+
+--- Numbers, strings or lists of them; NaN is like NaN, and -0.0 is not like 0.0.
+function check.same(got, want, what)
+  if not equal(got, want) then error(("%sgot %s, want %s"):format(what and what .. ": " or "", shown(got), shown(want)), 2) end
+end
+
+--- Calls f(...), which must be accepted, and returns what it returns.
+function check.accepted(f, ...)
+  local out = table.pack(pcall(f, ...))
+  if not out[1] then error("refused: " .. tostring(out[2]):gsub("\n.*", ""), 2) end
+  return table.unpack(out, 2, out.n)
+end
+
+--- Calls f(...), which must raise an error of the library whose text has the pattern; returns the error.
+function check.refused(pattern, f, ...)
+  local ok, err = pcall(f, ...)
+  if ok then error("was accepted", 2) end
+  if type(err) ~= "table" then error("not an error of the library: " .. tostring(err), 2) end
+  if err.code == "internal" then error("a fault: " .. tostring(err), 2) end
+  if not tostring(err):find(pattern) then error("another refusal: " .. tostring(err), 2) end
+  return err
+end
+
+local function arrays(out) return type(out) == "table" and getmetatable(out) == nil and out or {out} end
+
+local function compare(what, got, want)
+  for n = 1, #want do check.same(check.list(got[n]), check.list(want[n]), ("%s, output %d"):format(what, n)) end
+end
+
+--- The definition of the outputs (a list of tensors), the schedule interpreted, the lowered program interpreted and the
+--- compiled program (called `runs` times) give the same bits for the arguments (a list of arrays). threads: of the call.
+--- order = "free": the definition is left out, since the order of a float reduction changed. Returns the outputs as lists.
+function check.agree(s, outputs, arguments, options)
+  options = options or {}
+  local scheduled = nw.interpret(s, arguments)
+  if options.order ~= "free" then compare("the schedule", scheduled, nw.evaluate(outputs, arguments)) end
+  compare("the lowered program", nw.interpret(s, arguments, {lowered = true}), scheduled)
+  local kernel = s:build {threads = options.threads or 1}
+  for run = 1, options.runs or 1 do
+    compare("the compiled program, run " .. run, arrays(table.pack(kernel(table.unpack(arguments)))), scheduled)
+  end
+  local out = {}
+  for n = 1, #scheduled do out[n] = check.list(scheduled[n]) end
+  return out
+end
+
+return check
