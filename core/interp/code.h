@@ -39,7 +39,8 @@ struct nwi_code {
   int slot; // LOOP: its variable
   const char *name;
   nwi_node *begin, *extent; // LOOP
-  int dim; // LOOP: of the grid, 0..5; -1 when not bound
+  bool parallel; // LOOP of a lowered program: each iteration is like a block of a launch
+  int dim; // LOOP: of the grid, 0..5; 0 when parallel; -1 when not bound
   bool launch; // is met outside of every launch, and is one
   nwi_code *up; // around this one
   int nlone; // LOOP: the blocks below whose inits are done alone when it has no iterations
@@ -61,11 +62,13 @@ struct nwi_code {
   nwi_target *target;
 };
 
-// race.c: a lowered program that runs on a grid.
+// race.c: a lowered program that runs on a grid, or has parallel loops.
 typedef struct nwi_grid {
   int64_t launches, launch; // so far; the one that runs, or 0
   int64_t index[NW_GRID_DIMS];
   bool inside[NW_GRID_DIMS]; // a loop of that dimension
+  const char *loop; // the parallel loop that runs; NULL in a launch on a grid
+  const nwi_buffer *atomic; // what the store that runs updates atomically, or NULL
   int64_t tick; // barriers so far
   struct nwi_wait *wait; // the last barrier of each block, by hash
   int nwaits, capwaits;
@@ -103,7 +106,8 @@ void nwi_store(nwi_program *x, nwi_target *t, const nwi_cell *value, const nwi_c
 void nwi_execute(nwi_program *x, nwi_code *c);
 void nwi_where(const nwi_program *x, nw_str *out); // " at i = 1, j = 2"
 
-// ---- race.c. Nothing happens outside of launches.
+// ---- race.c. Nothing happens outside of launches and parallel loops.
+void nwi_private(nwi_program *x); // what each thread has for itself is undefined from here on
 void nwi_grid_enter(nwi_program *x, const nwi_code *loop, int64_t index);
 void nwi_grid_leave(nwi_program *x, const nwi_code *loop);
 void nwi_launch(nwi_program *x, bool begins);

@@ -62,7 +62,8 @@ static bool compile_loop(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   c->extent = make(&x->loops, s->loop.extent, &ok);
   c->slot = x->nslots++;
   c->name = s->loop.var->name;
-  c->dim = x->gridded ? nw_grid_dim(s) : -1;
+  c->parallel = x->exec && s->loop.mark == NW_PARALLEL;
+  c->dim = c->parallel ? 0 : x->gridded ? nw_grid_dim(s) : -1;
   nwi_bind(&x->loops, s->loop.var->name, c->slot);
   if (++x->depth > NW_MAX_DEPTH)
     ok = nw_fail(x->run.ctx, NW_ELIMIT, NULL, "loops are nested deeper than %d", NW_MAX_DEPTH);
@@ -186,7 +187,8 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   nwi_code *c = NW_NEW(x->arena, nwi_code);
   c->kind = s->kind;
   c->stmt = s;
-  c->launch = x->gridded && !x->grid.launch && nw_is_launch(x->p, s);
+  bool parallel = x->exec && s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
+  c->launch = !x->grid.launch && (parallel || (x->gridded && nw_is_launch(x->p, s)));
   if (c->launch) x->grid.launch = 1; // what is inside is part of it
   nwi_forget(&x->loops);
   switch (s->kind) {

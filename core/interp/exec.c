@@ -88,9 +88,11 @@ static void run_store(nwi_program *x, nwi_code *c) {
   nwi_target *t = c->target;
   nwi_turn(r);
   if (nwi_stop(r)) return;
+  if (c->stmt->store.atomic) x->grid.atomic = t->buffer;
   const nwi_cell *mask = t->mask ? nwi_get(r, t->mask) : NULL;
   const nwi_cell *index = nwi_get(r, t->index[0]), *value = nwi_get(r, t->value);
   if (!r->failed) nwi_store(x, t, value, mask, t->value->lanes, index);
+  x->grid.atomic = NULL;
 }
 
 // ---- blocks

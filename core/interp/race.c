@@ -1,6 +1,8 @@
 // Races. A lowered program is run one block after another and one thread after another; here every access in a launch is
 // compared with those before it, of the same element: two threads of one block with no barrier between them, or two
-// blocks, one of them writing, are a race, whatever the values were.
+// blocks, one of them writing, are a race, whatever the values were. A parallel loop is like a launch with a block for each
+// iteration. Its buffers with one piece for each thread hold nothing at the start of an iteration: another iteration of
+// the same thread may have left something there, or none.
 //
 // This knows nothing of the judge: it sees barriers and addresses as they come.
 #include "interp/code.h"
@@ -9,7 +11,10 @@
 typedef struct touch {
   nwi_owner by;
   int64_t tick; // barriers before it
+  bool atomic; // by an atomic update
 } touch;
+
+#define SEVERAL UINT64_MAX // the block of atomic writes by more than one
 
 // Of the reads since the last write: the last one; the last by another thread of its block; the last by another block. If
 // any read is a race with a write to come, one of these is.
@@ -37,17 +42,30 @@ static nwi_owner here(const nwi_program *x) {
   return (nwi_owner){x->grid.launch, pack_block(i), pack(i + 3, 20, 40)};
 }
 
-static void put_owner(nw_str *s, nwi_owner o) {
+static void put_owner(nw_str *s, const nwi_program *x, nwi_owner o) {
+  if (o.block == SEVERAL) return nw_str_add(s, "atomic updates of several iterations");
+  if (x->grid.loop) return nw_str_fmt(s, "iteration %d of %s", (int)o.block, x->grid.loop);
   nw_str_fmt(s, "thread (%d, %d, %d) of block (%d, %d, %d)", (int)(o.thread & 0xfffff), (int)(o.thread >> 20 & 0xfffff),
              (int)(o.thread >> 40), (int)(o.block & 0x7fffffff), (int)(o.block >> 31 & 0xffff), (int)(o.block >> 47));
 }
 
+void nwi_private(nwi_program *x) {
+  for (int i = 0; i < x->p->nbuffers; i++) {
+    nwi_buffer *b = &x->buffer[i];
+    if (x->exec->storage[i].kind != NW_STORE_PER_THREAD || !b->count) continue;
+    memset(b->written, 0, (size_t)b->count);
+    if (b->shadow) memset(b->shadow, 0, (size_t)b->count * sizeof *b->shadow);
+  }
+}
+
 void nwi_grid_enter(nwi_program *x, const nwi_code *loop, int64_t index) {
+  if (loop->parallel) nwi_private(x), x->grid.loop = loop->name;
   x->grid.index[loop->dim] = index;
   x->grid.inside[loop->dim] = true;
 }
 
 void nwi_grid_leave(nwi_program *x, const nwi_code *loop) {
+  if (loop->parallel) nwi_private(x), x->grid.loop = NULL;
   x->grid.index[loop->dim] = 0;
   x->grid.inside[loop->dim] = false;
 }
@@ -107,8 +125,9 @@ static bool waited(const nwi_grid *g, int64_t since) {
 
 // ---- accesses
 
-static bool races(const nwi_program *x, const nwi_buffer *b, const touch *t, nwi_owner now) {
-  if (t->by.launch != now.launch) return false;
+static bool races(const nwi_program *x, const nwi_buffer *b, const touch *t, const touch *n) {
+  nwi_owner now = n->by;
+  if (t->by.launch != now.launch || (t->atomic && n->atomic)) return false;
   if (t->by.block != now.block) return true;
   return t->by.thread != now.thread && (b->local || !waited(&x->grid, t->tick));
 }
@@ -117,11 +136,12 @@ static void report(nwi_program *x, const nwi_buffer *b, int64_t at, const touch 
   nw_str s = {0};
   nwi_owner now = here(x);
   nw_str_fmt(&s, "race: element %lld of %s is %s by ", (long long)at, b->name, wrote ? "written" : "read");
-  put_owner(&s, t->by);
+  put_owner(&s, x, t->by);
   nw_str_fmt(&s, ", and %s by ", writes ? "written" : "read");
-  put_owner(&s, now);
+  put_owner(&s, x, now);
   nwi_where(x, &s);
-  nw_str_add(&s, t->by.block != now.block ? ", and nothing orders blocks"
+  nw_str_add(&s, x->grid.loop               ? ", and nothing orders iterations"
+                 : t->by.block != now.block ? ", and nothing orders blocks"
                  : b->local               ? ", but local storage is each thread's own"
                                           : ", with no barrier between");
   nwi_fail(&x->run, NW_ERACE, "%s", s.s);
@@ -144,12 +164,15 @@ void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write) {
   if (!x->grid.launch || !b->written) return; // an input is only read
   if (!b->shadow) b->shadow = nw_xcalloc((size_t)(b->cap > b->count ? b->cap : b->count) + 1, sizeof *b->shadow);
   struct nwi_shadow *s = &b->shadow[at];
-  touch now = {here(x), x->grid.tick};
-  if (races(x, b, &s->write, now.by)) return report(x, b, at, &s->write, true, write);
+  touch now = {here(x), x->grid.tick, x->grid.atomic == b};
+  if (now.atomic && !write) return; // the write that follows says it
+  if (races(x, b, &s->write, &now)) return report(x, b, at, &s->write, true, write);
   if (!write) return note_read(s, &now);
   const touch *reads[] = {&s->read, &s->other, &s->far};
   for (int i = 0; i < NW_COUNT(reads); i++)
-    if (races(x, b, reads[i], now.by)) return report(x, b, at, reads[i], false, true);
+    if (races(x, b, reads[i], &now)) return report(x, b, at, reads[i], false, true);
+  bool others = s->write.atomic && s->write.by.launch == now.by.launch && s->write.by.block != now.by.block;
+  if (now.atomic && others) now.by.block = SEVERAL;
   *s = (struct nwi_shadow){.write = now};
 }
 

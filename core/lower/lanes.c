@@ -3,9 +3,13 @@
 // A result of one lane only is the same in all; it stays scalar until it meets one that is not. Index arithmetic
 // keeps the form ramp(base, stride, lanes), so that loads and stores show whether they are consecutive.
 //
-// Not every lane executes: a mask says which do. Under it, loads are masked unless they read an input at an index
-// proved to be inside, and integer divisors are 1 in the lanes that are off. A select whose condition differs between
-// lanes evaluates both branches, each under its own mask; one whose condition is the same in all stays lazy.
+// Not every lane executes: a mask says which do. A select whose condition differs between lanes evaluates both branches,
+// each under its own mask; one whose condition is the same in all stays lazy. In a lane that is off
+// * the loop's variable has a value of its range, and what is known of the place outside of the lanes holds;
+// * no condition of the mask need hold;
+// * a masked load gives 0, and a divisor that may be 0 is replaced by 1.
+// So a load keeps its mask, unless it reads an input at an index that was proved inside from the first line alone and that
+// has the same value in a lane that is off: nothing in it is replaced.
 #include "lower/pass.h"
 
 static bool is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX; }
@@ -134,12 +138,29 @@ static const nw_expr *elements_of(const nw_buffer *b, nw_pool *p) {
   return n;
 }
 
+static bool zero_divisor_possible(const nw_lanes *v, const nw_expr *e) {
+  int64_t c;
+  bool divides = e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
+  if (!divides || !nw_dtype_is_int(e->type.dtype) || (nw_is_int(e->arg[1], &c) && c != 0)) return false;
+  if (NW_MUTATED(lanes_zero_divisor)) return false;
+  return NW_MUTATED(lanes_divisor) || !is_index(e) ||
+         !nw_prove(v->r, nw_lt(v->pool, nw_index(v->pool, 0), e->arg[1]));
+}
+
+static bool readable_anyway(nw_lanes *v, const nw_expr *load);
+
+static bool no_hazard(void *env, const nw_expr *e) {
+  nw_lanes *v = env;
+  return e->op == NW_OP_LOAD ? readable_anyway(v, e) : !zero_divisor_possible(v, e);
+}
+
 // An input is defined everywhere, so a lane that is off may read it where the index is inside.
 static bool readable_anyway(nw_lanes *v, const nw_expr *load) {
   const nw_buffer *b = nw_find_buffer(v->p, load->name);
   if (b->role != NW_INPUT) return false;
+  if (!nw_visit(load->arg[0], no_hazard, v) && !NW_MUTATED(lanes_divisor)) return false;
   return nw_prove(v->r, nw_le(v->pool, nw_index(v->pool, 0), load->arg[0])) &&
-         nw_prove(v->r, nw_lt(v->pool, load->arg[0], elements_of(b, v->pool)));
+         (NW_MUTATED(lanes_past_end) || nw_prove(v->r, nw_lt(v->pool, load->arg[0], elements_of(b, v->pool))));
 }
 
 static const nw_expr *load_lanes(nw_lanes *v, const nw_expr *e) {
@@ -155,34 +176,17 @@ static const nw_expr *load_lanes(nw_lanes *v, const nw_expr *e) {
 
 // ---- everything else
 
-static bool zero_divisor_possible(const nw_expr *e) {
-  int64_t c;
-  bool divides = e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
-  return divides && nw_dtype_is_int(e->type.dtype) && !(nw_is_int(e->arg[1], &c) && c != 0);
-}
-
-typedef struct hazard {
-  nw_lanes *v;
-} hazard;
-
-static bool no_hazard(void *env, const nw_expr *e) {
-  const hazard *h = env;
-  if (e->op == NW_OP_LOAD) return readable_anyway(h->v, e);
-  return !zero_divisor_possible(e);
-}
-
 // e does not vary and may be evaluated once even if no lane executes it.
 static bool stays_scalar(nw_lanes *v, const nw_expr *e) {
   if (nw_lanes_vary(v, e)) return false;
-  hazard h = {v};
-  return !v->mask || v->some || nw_visit(e, no_hazard, &h);
+  return !v->mask || v->some || nw_visit(e, no_hazard, v);
 }
 
 static const nw_expr *select_lanes(nw_lanes *v, const nw_expr *e) {
   const nw_expr *mask = v->mask, *cond = nw_lanes_expr(v, e->arg[0]), *branch[2];
   bool some = v->some, varies = cond->type.lanes > 1;
   for (int i = 0; i < 2; i++) {
-    if (varies) {
+    if (varies && !NW_MUTATED(lanes_branch_mask)) {
       v->mask = nw_lanes_and(v, mask, i ? not_of(v, cond) : cond);
       v->some = false;
     }
@@ -201,7 +205,7 @@ static const nw_expr *operation(nw_lanes *v, const nw_expr *e) {
   for (int i = 0; i < e->n; i++) arg[i] = nw_lanes_expr(v, e->arg[i]);
   const nw_expr *index = e->n == 2 && is_index(e) ? index_op(v, e->op, arg[0], arg[1]) : NULL;
   if (index) return index;
-  if (zero_divisor_possible(e) && v->mask && !(v->some && arg[1]->type.lanes == 1)) {
+  if (zero_divisor_possible(v, e) && v->mask && !(v->some && arg[1]->type.lanes == 1)) {
     const nw_expr *one = widen(v, nw_int(v->pool, e->type.dtype, 1));
     const nw_expr *safe[] = {widen(v, v->mask), widen(v, arg[1]), one};
     arg[1] = nw_make(v->pool, NW_OP_SELECT, one->type, 3, safe);

@@ -9,6 +9,7 @@ typedef enum nw_storage_kind {
   NW_STORE_PER_THREAD, // one block a thread, made before the call
   NW_STORE_STACK, // constant size, in the frame
   NW_STORE_GRID, // of a block or thread of a launch: alive in its allocation, which stays in the tree
+  NW_STORE_KINDS
 } nw_storage_kind;
 
 typedef struct nw_storage {

@@ -1,7 +1,8 @@
 // Pass: a register tile needs no masks. Where every access to a stack buffer is masked by one and the same condition,
 // and lane c always meets elements at positions c modulo the lanes, what lanes that are off leave there is seen only by
 // lanes that are off. So the masks of these accesses go, and the buffer can live in registers; what reaches other
-// memory stays masked.
+// memory stays masked. The buffer must have room for all lanes of each access, also for those that are off: no judge proved
+// that they stay inside.
 #include "lower/pass.h"
 
 typedef struct tile {
@@ -22,11 +23,18 @@ static bool fixed_below(const nw_stmt *s, const nw_expr *e) {
   return true;
 }
 
+// Do all lanes of the access lie inside the buffer?
+static bool has_room(const tile *t, const nw_expr *ramp) {
+  nw_pool *p = t->p->pool;
+  const nw_expr *first = ramp->arg[0], *end = nw_add(p, first, nw_index(p, ramp->type.lanes));
+  return nw_prove(t->r, nw_le(p, nw_index(p, 0), first)) && nw_prove(t->r, nw_le(p, end, t->alloc->alloc.extent[0]));
+}
+
 static void see_access(tile *t, const nw_expr *index, const nw_expr *mask) {
   bool first = !t->mask;
   if (first) t->mask = mask;
-  t->fits = t->fits && mask && mask == t->mask && index->op == NW_OP_RAMP && nw_is_const(index->arg[1], 1) &&
-            nw_divides(t->r, index->arg[0], index->type.lanes);
+  t->fits = t->fits && mask && mask == t->mask && index->op == NW_OP_RAMP &&
+            nw_is_const(index->arg[1], 1) && nw_divides(t->r, index->arg[0], index->type.lanes) && (NW_MUTATED(masks_room) || has_room(t, index));
   if (first && t->fits) t->fits = !nw_uses_load(mask, NULL) && fixed_below(t->alloc, mask);
 }
 

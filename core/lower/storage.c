@@ -1,6 +1,6 @@
-// Pass: which temporaries live in the frame of the kernel. Scope local means the stack: it needs a constant size, and
-// all that is alive at once in a thread must fit NW_STACK_LIMIT. A local buffer that the threads of a parallel loop
-// inside its life share is not one thread's: it becomes a workspace.
+// Pass: where temporaries live. Scope local means the stack: it needs a constant size, and all that is alive at once in a
+// thread must fit NW_STACK_LIMIT. A local buffer that the threads of a parallel loop inside its life share is not one
+// thread's: it becomes a workspace.
 //
 // Everything else is a workspace, made before the call: one, or one a thread when allocated inside a parallel loop.
 #include "lower/pass.h"
@@ -31,26 +31,103 @@ static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
   return false;
 }
 
+// ---- one buffer, one kind of storage
+//
+// A buffer may be allocated in several places, as after a cut. Storage belongs to the allocation: in one place the threads
+// may share it, in another each thread has its own. Allocations of different kinds become buffers of their own, so that from
+// here on a row of storage can be found by its buffer.
+
+typedef struct around {
+  bool grid, launch, parallel; // does anything run on a grid; inside a launch; inside a parallel loop
+} around;
+
+// `in` is what is around s; the result is what is around the statements in it. A launch may be any statement, also s.
+static around inside(const nw_program *p, const nw_stmt *s, around in) {
+  in.launch |= in.grid && nw_is_launch(p, s);
+  in.parallel |= s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
+  return in;
+}
+
+static nw_storage_kind kind_of(const nw_program *p, const nw_stmt *alloc, around in) {
+  if (in.launch) return NW_STORE_GRID;
+  if (nw_find_buffer(p, alloc->alloc.buffer)->scope == NW_LOCAL && !has_parallel(alloc)) return NW_STORE_STACK;
+  return in.parallel && !NW_MUTATED(storage_thread_shared) ? NW_STORE_PER_THREAD : NW_STORE_WORKSPACE;
+}
+
+typedef struct renaming {
+  nw_pool *pool;
+  const char *from, *to;
+} renaming;
+
+static const nw_expr *renamed_load(void *env, const nw_expr *load) {
+  const renaming *r = env;
+  return strcmp(load->name, r->from) || NW_MUTATED(storage_rename_store) ? NULL : nw_load(r->pool, load->type, r->to, load->n, load->arg);
+}
+
+static const nw_expr *renamed(void *env, const nw_expr *e) {
+  return nw_rewrite(((const renaming *)env)->pool, e, NULL, renamed_load, env);
+}
+
+static void rename_buffer(renaming *r, nw_stmt *s) {
+  nw_stmt_exprs(s, renamed, r);
+  const char **name = s->kind == NW_STORE      ? &s->store.buffer
+                      : s->kind == NW_ALLOC    ? &s->alloc.buffer
+                      : s->kind == NW_PREFETCH ? &s->prefetch.buffer
+                                               : NULL;
+  if (name && !strcmp(*name, r->from)) *name = r->to;
+  for (int i = 0; s->kind == NW_CALL && i < s->call.ntiles; i++) {
+    if (!strcmp(s->call.tile[i].buffer, r->from)) s->call.tile[i].buffer = r->to;
+  }
+  for (int i = 0; i < s->nkids; i++) rename_buffer(r, s->kid[i]);
+}
+
+// named: the buffer of each kind, of each buffer that the program had before.
+static void separate(nw_program *p, nw_stmt *s, around in, nw_buffer *(*named)[NW_STORE_KINDS]) {
+  in = inside(p, s, in);
+  if (s->kind == NW_ALLOC && !NW_MUTATED(storage_by_name)) {
+    int at = 0;
+    while (strcmp(p->buffer[at]->name, s->alloc.buffer)) at++;
+    nw_storage_kind kind = kind_of(p, s, in);
+    nw_buffer **own = &named[at][kind], *b = p->buffer[at];
+    bool taken = false;
+    for (int k = 0; k < NW_STORE_KINDS; k++) taken |= named[at][k] == b;
+    if (!*own && taken) *own = nw_add_buffer(p, b->name, b->dtype, b->scope, b->role, b->ndim, b->shape);
+    if (!*own) *own = b;
+    if (*own != b) rename_buffer(&(renaming){p->pool, b->name, (*own)->name}, s);
+  }
+  for (int i = 0; i < s->nkids; i++) separate(p, s->kid[i], in, named);
+}
+
+// ---- the stack
+
 // alive: bytes of stack held by the allocations around. In a launch nothing is on the stack of the host.
-static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive, bool grid) {
-  if (grid && nw_is_launch(p, s)) return true;
-  nw_buffer *b = s->kind == NW_ALLOC ? nw_find_buffer(p, s->alloc.buffer) : NULL;
-  if (b && b->scope == NW_LOCAL && has_parallel(s)) b->scope = NW_GLOBAL;
-  if (b && b->scope == NW_LOCAL) {
-    int64_t n;
-    if (!nw_is_int(s->alloc.extent[0], &n)) return fail_size(p, s);
-    if (n > NW_STACK_LIMIT) return fail_limit(p, s, n);
-    int64_t bytes = (n * nw_dtype_bytes(b->dtype) + NW_STACK_ALIGN - 1) / NW_STACK_ALIGN * NW_STACK_ALIGN;
-    alive += bytes;
-    if (alive > NW_STACK_LIMIT) return fail_limit(p, s, alive);
+static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive, around in) {
+  in = inside(p, s, in);
+  if (s->kind == NW_ALLOC) {
+    nw_buffer *b = nw_find_buffer(p, s->alloc.buffer);
+    nw_storage_kind kind = kind_of(p, s, in);
+    if (b->scope == NW_LOCAL && kind != NW_STORE_STACK && kind != NW_STORE_GRID) b->scope = NW_GLOBAL;
+    if (kind == NW_STORE_STACK) {
+      int64_t n;
+      if (!nw_is_int(s->alloc.extent[0], &n)) return fail_size(p, s);
+      if (n > NW_STACK_LIMIT) return fail_limit(p, s, n);
+      int64_t bytes = (n * nw_dtype_bytes(b->dtype) + NW_STACK_ALIGN - 1) / NW_STACK_ALIGN * NW_STACK_ALIGN;
+      alive += bytes;
+      if (alive > NW_STACK_LIMIT) return fail_limit(p, s, alive);
+    }
   }
   for (int i = 0; i < s->nkids; i++) {
-    if (!place_on_stack(p, s->kid[i], alive, grid)) return false;
+    if (!place_on_stack(p, s->kid[i], alive, in)) return false;
   }
   return true;
 }
 
-nw_program *nw_pass_storage(nw_program *p) { return place_on_stack(p, p->root, 0, nw_find_bound(p->root)) ? p : NULL; }
+nw_program *nw_pass_storage(nw_program *p) {
+  around in = {.grid = nw_find_bound(p->root)};
+  separate(p, p->root, in, nw_arena_alloc(p->arena, sizeof(nw_buffer *[NW_STORE_KINDS]) * (size_t)p->nbuffers));
+  nw_shape_temps(p);
+  return place_on_stack(p, p->root, 0, in) ? p : NULL;
+}
 
 // ---- shapes
 
@@ -82,21 +159,9 @@ static int row_of(const nw_program *p, const char *buffer) {
   return -1;
 }
 
-typedef struct around {
-  bool grid, launch, parallel; // does anything run on a grid; inside a launch; inside a parallel loop
-} around;
-
 static void mark_allocs(const nw_program *p, const nw_stmt *s, around in, nw_storage *table) {
-  in.launch |= in.grid && nw_is_launch(p, s);
-  if (s->kind == NW_ALLOC) {
-    nw_storage *row = &table[row_of(p, s->alloc.buffer)];
-    bool stack = p->buffer[row - table]->scope == NW_LOCAL;
-    row->kind = in.launch     ? NW_STORE_GRID
-                : stack       ? NW_STORE_STACK
-                : in.parallel ? NW_STORE_PER_THREAD
-                              : NW_STORE_WORKSPACE;
-  }
-  in.parallel |= s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL;
+  in = inside(p, s, in);
+  if (s->kind == NW_ALLOC) table[row_of(p, s->alloc.buffer)].kind = kind_of(p, s, in);
   for (int i = 0; i < s->nkids; i++) mark_allocs(p, s->kid[i], in, table);
 }
 

@@ -27,7 +27,7 @@ static bool widen_store(nw_lanes *v, nw_stmt *s) {
   }
   s->store.index = index;
   s->store.value = same ? value : nw_lanes_wide(v, s->store.value);
-  s->store.mask = same ? NULL : v->mask;
+  s->store.mask = same || NW_MUTATED(lanes_store_mask) ? NULL : v->mask;
   return true;
 }
 

@@ -1,23 +1,150 @@
---- A1: storage belongs to an allocation, never to a name. A buffer that is allocated in several places, as after a cut, has
---- several rows of storage.
+--- A1: storage belongs to an allocation, never to a name. A buffer that is allocated in several places, as after a cut, may
+--- be shared in one of them and private to a thread in another.
 local nw = require "nestwright"
 
---- C[i] = sum of A[i, k] with a copy of A's row made at the loop over i.
-local function copied(n, dtype)
+--- Element i of an array is i at any place of its row, or small numbers that differ.
+local function rows(dtype, n, m)
+  local a = nw.zeros({n, m}, dtype)
+  for i = 0, n - 1 do for j = 0, m - 1 do a:set(i, j, (7 * i + j) % 11) end end
+  return a
+end
+
+--- C[i] = sum over k of A[i, k], with a copy of a row of A made at the loop over i.
+local function row_sums(dtype, n)
+  n = n or 64
   local A, k = nw.placeholder({n, n}, dtype, "A"), nw.reduce_axis(n, "k")
   local C = nw.compute({n}, function(i) return nw.sum(A(i, k), k) end, "C")
   local s = nw.schedule(C)
   s:cache_read("A", "global", {"C"}, {at = "i"})
-  local a = nw.zeros({n, n}, dtype)
-  for i = 0, n - 1 do for j = 0, n - 1 do a:set(i, j, i) end end
-  return s, C, a
+  return s, {C}, {rows(dtype, n, n)}
+end
+
+--- C[i, j] = T[i, n-1-j], with T[i, j] = A[i, j] + 1 computed a row at a time.
+local function reversed(dtype, n)
+  n = n or 64
+  local A = nw.placeholder({n, n}, dtype, "A")
+  local T = nw.compute({n, n}, function(i, j) return A(i, j) + 1 end, "T")
+  local C = nw.compute({n, n}, function(i, j) return T(i, n - 1 - j) end, "C")
+  local s = nw.schedule(C)
+  s:compute_at("T", "i_1")
+  return s, {C}, {rows(dtype, n, n)}
 end
 
 return function(case, t)
-  case("A1", "a copy in each piece of a cut", function()
-    local s, C, a = copied(64, "f32")
+  local many = {threads = 2, runs = 40}
+  local function both(name, dtypes, f)
+    for _, dtype in ipairs(dtypes) do
+      case("A1", dtypes[2] and name .. ", " .. dtype or name, function() f(dtype) end)
+    end
+  end
+
+  both("a copy in each piece of a cut", {"f32"}, function(dtype)
+    local s, C, a = row_sums(dtype)
     s:cut("i", 32)
     s:parallel "i.head"
-    t.agree(s, {C}, {a}, {threads = 2, runs = 50})
+    t.agree(s, C, a, many)
+  end)
+  both("the later piece in parallel", {"f64", "i32", "u8"}, function(dtype)
+    local s, C, a = row_sums(dtype)
+    s:cut("i", 32)
+    s:parallel "i.rest"
+    t.agree(s, C, a, many)
+  end)
+  both("threads inside one piece and around the other", {"f32", "f16", "i64"}, function(dtype)
+    local s, C, a = reversed(dtype)
+    s:cut("i_1", 32)
+    s:parallel "i_1.head/j_1"
+    s:parallel "i_1.rest"
+    t.agree(s, C, a, many)
+  end)
+  both("both pieces in parallel", {"f32"}, function(dtype)
+    local s, C, a = reversed(dtype)
+    s:cut("i_1", 20)
+    s:parallel "i_1.head"
+    s:parallel "i_1.rest"
+    t.agree(s, C, a, many)
+  end)
+  both("three pieces, three kinds", {"f32", "bf16"}, function(dtype)
+    local s, C, a = reversed(dtype, 48)
+    s:cut("i_1", {16, 32})
+    s:parallel "i_1.2"
+    s:parallel "i_1.3/j_1"
+    t.agree(s, C, a, many)
+  end)
+  both("on the stack in one piece, shared in the other", {"f32", "i16"}, function(dtype)
+    local s, C, a = reversed(dtype)
+    s:set_scope("T", "local")
+    s:cut("i_1", 40)
+    s:parallel "i_1.head/j_1"
+    t.agree(s, C, a, many)
+  end)
+  both("the last rows of a split in a loop of their own", {"f32"}, function(dtype)
+    local s, C, a = row_sums(dtype, 50)
+    local o = s:split("i", 16, {tail = "cut"})
+    s:parallel(o)
+    t.agree(s, C, a, many)
+  end)
+  both("the copy of a specialized version", {"f64"}, function(dtype)
+    local M = nw.size "M"
+    local A, k = nw.placeholder({M, 40}, dtype, "A"), nw.reduce_axis(40, "k")
+    local C = nw.compute({M}, function(i) return nw.sum(A(i, k), k) end, "C")
+    local s = nw.schedule(C)
+    s:cache_read("A", "global", {"C"}, {at = "i"})
+    s:specialize("M % 8 == 0", "i")
+    s:parallel "then/i"
+    t.agree(s, {C}, {rows(dtype, 40, 40)}, many)
+    t.agree(s, {C}, {rows(dtype, 41, 40)}, many)
+  end)
+  both("the main part of a padded window", {"f32"}, function(dtype)
+    local A = nw.placeholder({40, 40}, dtype, "A")
+    local T = nw.compute({40, 40}, function(i, j)
+      return nw.select(nw.all(nw.ge(i, 1), nw.lt(i, 39)), A(nw.max(i - 1, 0), j), 0)
+    end, "T")
+    local C = nw.compute({40, 40}, function(i, j) return T(i, 39 - j) * 2 end, "C")
+    local s = nw.schedule(C)
+    s:compute_at("T", "i_1")
+    s:cut("i_1", {1, 39})
+    s:parallel "i_1.2"
+    t.agree(s, {C}, {rows(dtype, 40, 40)}, many)
+  end)
+  both("lanes in one piece, threads in the other", {"f32", "f64"}, function(dtype)
+    local s, C, a = reversed(dtype)
+    s:cut("i_1", 32)
+    s:vectorize(select(2, s:split("i_1.head/j_1", 8)))
+    s:parallel "i_1.rest"
+    t.agree(s, C, a, many)
+  end)
+  both("two buffers, each in two pieces", {"f32"}, function(dtype)
+    local A = nw.placeholder({32, 32}, dtype, "A")
+    local T = nw.compute({32, 32}, function(i, j) return A(i, j) + 1 end, "T")
+    local U = nw.compute({32, 32}, function(i, j) return T(i, 31 - j) * 2 end, "U")
+    local C = nw.compute({32, 32}, function(i, j) return U(i, 31 - j) + T(i, j) end, "C")
+    local s = nw.schedule(C)
+    s:compute_at("U", "i_2")
+    s:compute_at("T", "i_2")
+    s:cut("i_2", 16)
+    s:parallel "i_2.head"
+    t.agree(s, {C}, {rows(dtype, 32, 32)}, many)
+  end)
+
+  -- The interpreter of the lowered program must find a race that a run may not show.
+  case("A1", "a race is found without running in parallel", function()
+    local A, k = nw.placeholder({8, 8}, "f32", "A"), nw.reduce_axis(8, "k")
+    local C = nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, "C")
+    local s = nw.schedule(C)
+    s:unsafe(function() s:parallel "k" end)
+    local err = t.refused("race: element 0 of C is .* by iteration 0 of k, and .* by iteration 1 of k", nw.interpret, s,
+      {rows("f32", 8, 8)}, {lowered = true})
+    assert(err.code == "race", err.code)
+  end)
+  case("A1", "atomic updates are no race, a read beside them is", function()
+    local A, k = nw.placeholder({8, 8}, "i32", "A"), nw.reduce_axis(8, "k")
+    local C = nw.compute({8}, function(i) return nw.sum(A(i, k), k) end, "C")
+    local s = nw.schedule(C)
+    s:decompose_reduction("C", "i")
+    s:reorder("k", "i")
+    s:atomic "C"
+    s:parallel "k"
+    t.agree(s, {C}, {rows("i32", 8, 8)}, many)
   end)
 end

@@ -1,45 +1,69 @@
 #!/usr/bin/env bash
-# Switches off each rule of the judge in turn and demands that some test notices. The dev build has the switch
-# (NW_MUTANTS); the rules are the rows of core/poly/rules.def. Ends with "N passed, N failed": a mutant that lives is a
-# failure, because it means that no test needs that rule.
+# Puts in each mutant in turn and demands that its test notices: the rules of the judge switched off (core/poly/rules.def), and
+# faults elsewhere in the core (core/base/mutants.def). The dev build has the switch (NW_MUTANTS). Ends with
+# "N passed, N failed": a mutant that lives is a failure, because it means that no test needs what it breaks.
+#
+# usage: mutants.sh BUILD [all]     with "all" a mutant that its own test does not notice is tried on every suite
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")
+everything=${2:-}
 export NW_BUILD=$build
-rules=$(sed -n 's/^NW_JUDGE_RULE(\([a-zA-Z_0-9]*\).*/\1/p' core/poly/rules.def)
-[ -n "$rules" ] || { echo "no rules found in core/poly/rules.def"; exit 2; }
 log=$build/log/mutants.log
 mkdir -p "$build/log"
 : >"$log"
 
-lua() { "$build/bin/nestwright" "$@"; }
-spec() { lua tests/spec/run.lua -o TAP "tests/spec/$1_spec.lua"; }
-property() { lua tests/prop/run.lua --cases 300 --seed 1; }
-
-# The suites, quickest first: a command and its arguments each.
-suites() {
-  local exe
-  for exe in "$build"/tests/unit_poly_* "$build"/tests/unit_sched_*; do echo "$exe"; done
-  printf '%s\n' 'spec illegal' 'spec grid' "$build/tests/unit_interp_test_judged" 'spec schedule' 'spec golden' 'spec refusals' property
+# name|test of every mutant
+rows() {
+  sed -n 's/^NW_JUDGE_RULE(\([a-zA-Z_0-9]*\), "\([^"]*\)".*/\1|\2/p' core/poly/rules.def
+  sed -n 's/^NW_MUTANT(\([a-zA-Z_0-9]*\), [A-Za-z0-9]*, "\([^"]*\)".*/\1|\2/p' core/base/mutants.def
 }
 
-# Names the first suite that fails; nothing when all pass.
+# run_suite "KIND NAME": a test of that name passes.
+run_suite() {
+  case $1 in
+    "sound "*) "$build/bin/nestwright" tests/sound/run.lua "${1#sound }" ;;
+    "spec "*) "$build/bin/nestwright" tests/spec/run.lua -o TAP "tests/spec/${1#spec }_spec.lua" ;;
+    "unit "*) "$build/tests/unit_${1#unit }" ;;
+    property) "$build/bin/nestwright" tests/prop/run.lua --cases 300 --seed 1 ;;
+    *) echo "no suite: $1"; return 2 ;;
+  esac
+}
+export -f run_suite
+export build
+
+passes() { timeout 300 bash -c 'run_suite "$1"' _ "$1" >>"$log" 2>&1 </dev/null; }
+
+# The suites, quickest first.
+suites() {
+  local exe
+  for exe in "$build"/tests/unit_poly_* "$build"/tests/unit_sched_* "$build"/tests/unit_ir_*; do echo "unit ${exe##*/unit_}"; done
+  printf '%s\n' 'spec illegal' 'spec grid' 'unit interp_test_judged' 'spec schedule' 'spec golden' 'spec refusals' property
+}
+
 first_failure() {
   local suite
   while read -r suite; do
-    timeout 300 bash -c "$suite" >>"$log" 2>&1 </dev/null || { basename "$suite"; return; }
+    passes "$suite" || { echo "$suite"; return; }
   done < <(suites)
 }
-export -f lua spec property
-export build
 
-healthy=$(first_failure)
-[ -z "$healthy" ] || { echo "with every rule on, $healthy fails: mend that first (see $log)"; exit 1; }
 passed=0 failed=0
-for rule in $rules; do
-  by=$(NW_MUTANT=$rule first_failure)
-  if [ -n "$by" ]; then passed=$((passed + 1)); printf '%-28s caught by %s\n' "$rule" "$by"
-  else failed=$((failed + 1)); printf '%-28s LIVES: no test needs it\n' "$rule"; fi
-done
+while read -r suite; do # every test that a mutant names passes without it
+  passes "$suite" || { printf '%-28s %s fails without any mutant: mend that first (see %s)\n' "" "$suite" "$log"; failed=$((failed + 1)); }
+done < <(rows | cut -d'|' -f2 | sort -u)
+[ $failed -eq 0 ] || { echo "0 passed, $failed failed"; exit 1; }
+while IFS='|' read -r name suite; do
+  by=
+  if ! NW_MUTANT=$name passes "$suite"; then by=$suite
+  elif [ "$everything" = all ]; then
+    export NW_MUTANT=$name
+    by=$(first_failure)
+    unset NW_MUTANT
+    [ -z "$by" ] || by="$by, not by $suite"
+  fi
+  if [ -n "$by" ]; then passed=$((passed + 1)); printf '%-28s caught by %s\n' "$name" "$by"
+  else failed=$((failed + 1)); printf '%-28s LIVES: no test needs it\n' "$name"; fi
+done < <(rows)
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -1,0 +1,151 @@
+--- A2, A3: lanes that are off. What a lane that is off may touch is proved, or masked.
+local nw = require "nestwright"
+
+local function filled(dtype, shape, f)
+  local a = nw.zeros(shape, dtype)
+  for i = 1, a:count() do a:setflat(i, f and f(i) or (5 * i) % 7 + 1) end
+  return a
+end
+
+--- Makes vectors of `lanes` of each of the loops; the last one is masked.
+local function in_lanes(s, lanes, ...)
+  for _, loop in ipairs {...} do s:split(loop, lanes, {tail = "predicate"}) end
+end
+
+--- The same for loops of at most `lanes` iterations: the vector alone remains.
+local function in_one_vector(s, lanes, ...)
+  for _, loop in ipairs {...} do s:remove_unit_loop((s:split(loop, lanes, {tail = "predicate"}))) end
+end
+
+--- C[i] = T[i] * U[i], T and U on the stack.
+local function tiles(dtype, n)
+  local A = nw.placeholder({n}, dtype, "A")
+  local T, U = nw.compute({n}, function(i) return A(i) + 1 end, "T"), nw.compute({n}, function(i) return A(i) + 2 end, "U")
+  local C = nw.compute({n}, function(i) return T(i) * U(i) end, "C")
+  local s = nw.schedule(C)
+  s:set_scope("T", "local")
+  s:set_scope("U", "local")
+  return s, {C}, {filled(dtype, {n})}
+end
+
+return function(case, t)
+  case("A2", "a tile smaller than its lanes", function()
+    local s, C, a = tiles("f64", 5)
+    in_one_vector(s, 16, "i", "i_1", "i_2")
+    t.agree(s, C, a)
+  end)
+  for _, dtype in ipairs {"f32", "f16", "bf16", "i8", "i32", "u32"} do
+    for _, n in ipairs {3, 15} do
+      case("A2", ("a tile of %d %s in 16 lanes"):format(n, dtype), function()
+        local s, C, a = tiles(dtype, n)
+        in_one_vector(s, 16, "i", "i_1", "i_2")
+        t.agree(s, C, a)
+      end)
+    end
+  end
+  case("A2", "the last vector of a tile has no room", function()
+    local s, C, a = tiles("f32", 21)
+    in_lanes(s, 8, "i", "i_1", "i_2")
+    t.agree(s, C, a)
+  end)
+  case("A2", "a tile with room for its lanes needs no masks", function()
+    local A, k = nw.placeholder({5, 6}, "f32", "A"), nw.reduce_axis(6, "k")
+    local C = nw.compute({5}, function(i) return nw.sum(A(i, k), k) end, "C")
+    local s = nw.schedule(C)
+    s:cache_write("C", "local")
+    in_one_vector(s, 8, "i", "i_1")
+    s:storage_align("C_local", 0, 8)
+    t.agree(s, {C}, {filled("f32", {5, 6})})
+  end)
+  case("A2", "lanes at places that are not whole vectors", function()
+    local A, k = nw.placeholder({9, 3}, "f32", "A"), nw.reduce_axis(3, "k")
+    local T = nw.compute({9}, function(i) return A(i, 0) + 1 end, "T")
+    local C = nw.compute({7}, function(i) return nw.sum(T(i + k) * A(i, k), k) end, "C")
+    local s = nw.schedule(C)
+    s:set_scope("T", "local")
+    in_lanes(s, 16, "i")
+    in_lanes(s, 8, "i_1")
+    t.agree(s, {C}, {filled("f32", {9, 3})})
+  end)
+
+  case("A2", "a tile read under a wider mask", function()
+    local A = nw.placeholder({24}, "f32", "A")
+    local T = nw.compute({16}, function(i) return A(i) + 1 end, "T")
+    local U = nw.compute({13}, function(i) return T(i) + A(i) end, "U")
+    local C = nw.compute({11}, function(i) return U(i) * T(i) end, "C")
+    local s = nw.schedule(C)
+    s:set_scope("T", "local")
+    s:set_scope("U", "local")
+    in_one_vector(s, 16, "i", "i_1", "i_2")
+    t.agree(s, {C}, {filled("f32", {24})})
+  end)
+
+  local function divided(lanes, inner)
+    local M, L = nw.size "M", nw.size "L"
+    local A, B = nw.placeholder({6}, "f32", "A"), nw.placeholder({M, L}, "f32", "B")
+    local C = nw.compute({6, M, L}, function(i, j, l) return A(i) + B(j, l) end, "C")
+    local s = nw.schedule(C)
+    s:fuse("i", "j")
+    local _, i = s:split("l", lanes, {tail = inner and "guard" or "predicate"})
+    if inner then s:split(i, inner, {tail = "predicate"}) end
+    return s, {C}
+  end
+  case("A3", "a divisor that may be 0 in an index", function()
+    local s, C = divided(6, 4)
+    for _, sizes in ipairs {{1, 1}, {5, 3}, {7, 13}} do t.agree(s, C, {filled("f32", {6}), filled("f32", sizes)}) end
+  end)
+  case("A3", "a divisor that may be 0 in an index, many rows", function()
+    local s, C = divided(6, 4)
+    t.agree(s, C, {filled("f32", {6}), filled("f32", {40, 3})})
+  end)
+  for _, lanes in ipairs {4, 8, 16} do
+    case("A3", ("two symbolic loops in one, %d lanes"):format(lanes), function()
+      local s, C = divided(lanes)
+      t.agree(s, C, {filled("f32", {6}), filled("f32", {3, 11})})
+    end)
+  end
+  for _, dtype in ipairs {"i8", "i32", "i64", "u16"} do
+    case("A3", "a quotient of data under its condition, " .. dtype, function()
+      local A, D = nw.placeholder({13}, dtype, "A"), nw.placeholder({13}, dtype, "D")
+      local C = nw.compute({13}, function(i) return nw.select(nw.ne(D(i), 0), A(i) // D(i), 7) end, "C")
+      local s = nw.schedule(C)
+      in_lanes(s, 16, "i")
+      t.agree(s, {C}, {filled(dtype, {13}), filled(dtype, {13}, function(i) return i % 3 end)})
+    end)
+    case("A3", "an index that is a quotient of data, " .. dtype, function()
+      local A, D = nw.placeholder({13}, dtype, "A"), nw.placeholder({13}, dtype, "D")
+      local B = nw.placeholder({20}, "f32", "B")
+      local C = nw.compute({13}, function(i)
+        return nw.select(nw.ne(D(i), 0), B(nw.min(nw.max(A(i) // D(i), 0), 19)), 7)
+      end, "C")
+      local s = nw.schedule(C)
+      in_lanes(s, 16, "i")
+      t.agree(s, {C}, {filled(dtype, {13}), filled(dtype, {13}, function(i) return i % 3 end), filled("f32", {20})})
+    end)
+  end
+  case("A3", "a gather through an index that is masked itself", function()
+    local J, B = nw.placeholder({13}, "u8", "J"), nw.placeholder({256}, "f32", "B")
+    local C = nw.compute({13}, function(i) return nw.select(nw.lt(i, 11), B(J(nw.min(i + 1, 12))), 1) end, "C")
+    local s = nw.schedule(C)
+    in_lanes(s, 16, "i")
+    t.agree(s, {C}, {filled("u8", {13}, function(i) return (31 * i) % 256 end), filled("f32", {256})})
+  end)
+  case("A3", "rows of a triangle in lanes", function()
+    local A = nw.placeholder({11}, "f32", "A")
+    local C = nw.compute({11, 11}, function(i, j) return nw.select(nw.le(j, i), A(i - j), -1) end, "C")
+    local s = nw.schedule(C)
+    in_lanes(s, 8, "j")
+    t.agree(s, {C}, {filled("f32", {11})})
+  end)
+  for _, dtype in ipairs {"f32", "f64", "i16"} do
+    case("A3", "the edges of a window, " .. dtype, function()
+      local A = nw.placeholder({13}, dtype, "A")
+      local C = nw.compute({13}, function(i)
+        return nw.select(nw.all(nw.ge(i, 1), nw.lt(i, 12)), A(nw.max(i - 1, 0)) + A(nw.min(i + 1, 12)), A(i))
+      end, "C")
+      local s = nw.schedule(C)
+      in_lanes(s, 8, "i")
+      t.agree(s, {C}, {filled(dtype, {13})})
+    end)
+  end
+end
