@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every suite against one build tree and ends with one line over all of them: "N passed, N failed[, N skipped]".
-# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec walk kernel mutants prop; threads (a part of
+# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec sound walk kernel mutants prop; threads (a part of
 # unit and spec), cpus (older processors, by emulation)
 # NW_PROP_ARGS goes to the property test: "--cases N --seed S". Without it the cases are the same in every run, so that what
 # fails here was broken by a change; ./dev fuzz steps draws new ones.
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")
 shift
 suites=("$@")
-[ ${#suites[@]} -gt 0 ] || suites=(lint unit fuzz spec walk kernel mutants prop)
+[ ${#suites[@]} -gt 0 ] || suites=(lint unit fuzz spec sound walk kernel mutants prop)
 logs=$build/log
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0
@@ -50,6 +50,12 @@ run_fuzz() { # replays the corpus
 }
 
 run_spec() { run_specs spec tests/spec; }
+
+run_sound() { # what once went wrong, with variations
+  local log=$logs/sound.log status
+  timeout 900 "$build/bin/nestwright" tests/sound/run.lua >"$log" 2>&1 && status=0 || status=$?
+  tally sound $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
+}
 
 run_specs() { # NAME PATH...
   local name=$1 log=$logs/$1.log status
