@@ -7,7 +7,7 @@
 #define DEFAULT_BUDGET 3000000
 
 static const char *const rule_name[] = {
-#define NW_JUDGE_RULE(name, doc) #name,
+#define NW_JUDGE_RULE(name, test, doc) #name,
 #include "poly/rules.def"
 #undef NW_JUDGE_RULE
 };

@@ -20,7 +20,7 @@
 typedef enum nw_answer { NW_ABORTED = -1, NW_FAILS = 0, NW_HOLDS = 1 } nw_answer;
 
 typedef enum nw_rule {
-#define NW_JUDGE_RULE(name, doc) NW_RULE_##name,
+#define NW_JUDGE_RULE(name, test, doc) NW_RULE_##name,
 #include "poly/rules.def"
 #undef NW_JUDGE_RULE
   NW_RULE_COUNT
