@@ -51,8 +51,10 @@ static bool replaces(nw_dtype t, nwi_cell a, int64_t i, nwi_cell b, int64_t j, i
 static void accumulate(const nw_teop *op, nwi_cell *acc, const nwi_cell *term) {
   int sign = op->combiner == NW_ARGMAX || op->combiner == NW_MAX_OF ? 1 : -1;
   if (op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX) {
-    if (replaces(op->dtype[0], acc[0], acc[1].i, term[0], term[1].i, sign)) acc[0] = term[0], acc[1] = term[1];
-    return round_to(op->dtype[0], acc);
+    nwi_cell value = term[0];
+    round_to(op->dtype[0], &value);
+    if (replaces(op->dtype[0], acc[0], acc[1].i, value, term[1].i, sign)) acc[0] = value, acc[1] = term[1];
+    return;
   }
   for (int k = 0; k < op->nout; k++) {
     nw_dtype t = op->dtype[k];

@@ -72,7 +72,7 @@ static bool set_shape(nwi_naive *x, nwi_op *o) {
 static bool make_bodies(nwi_naive *x, nwi_op *o) {
   const nw_teop *op = o->op;
   nwi_scope *s = &x->scope;
-  bool ok = true, arg = op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX;
+  bool ok = true;
   o->axis = new_slots(x, op->naxes);
   o->reduce = new_slots(x, op->nreduce);
   for (int i = 0; i < op->naxes; i++) nwi_bind(s, op->axis[i]->name, o->axis + i);
@@ -83,7 +83,7 @@ static bool make_bodies(nwi_naive *x, nwi_op *o) {
   s->expr = s->node = (nw_vec){0};
   for (int k = 0; k < op->nout; k++) ok = (o->body[k] = nwi_make(s, op->body[k])) && ok;
   for (int k = 0; k < op->nout && op->combiner != NW_PLAIN; k++)
-    ok = (o->identity[k] = nwi_make(s, nw_combiner_identity(op->pool, op->combiner, op->dtype[k], arg ? k : 0))) && ok;
+    ok = (o->identity[k] = nwi_make(s, nw_combiner_identity(op->pool, op->combiner, op->dtype[k], k))) && ok;
   for (int i = 0; i < op->nreduce; i++) {
     ok = (o->lo[i] = nwi_make(s, op->reduce[i]->lo)) && ok;
     ok = (o->extent[i] = nwi_make(s, op->reduce[i]->extent)) && ok;

@@ -98,7 +98,7 @@ static const nw_expr *divide_by_symbol(nw_sum *r, nw_sum *q, nw_op op, const nw_
 }
 
 const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
-  if (!nw_is_index(a) || (b->op == NW_OP_INT && b->i <= 0)) return NULL;
+  if (!nw_is_index(a) || (b->op == NW_OP_INT && b->i <= 0) || !nw_is_exact(a) || !nw_is_exact(b)) return NULL;
   nw_sum r, q;
   nw_sum_init(&r, p, NW_INDEX);
   nw_sum_init(&q, p, NW_INDEX);
@@ -177,7 +177,7 @@ static const nw_expr *compare_sum(nw_sum *s, nw_op op, bool force) {
 
 // Rewrites a comparison only if terms cancel, constants meet on one side, or a common factor goes.
 const nw_expr *nw_fold_comparison(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
-  if (!nw_is_index(a)) return NULL;
+  if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b)) return NULL;
   bool ca, cb;
   int before = count_terms(p, a, &ca) + count_terms(p, b, &cb);
   nw_sum s;

@@ -2,12 +2,14 @@
 //
 // Constructors fold constants and put integer sums and products into a canonical order, by the rules in ir/rules.def.
 // Only rules that hold for every value are there; what needs the range of a variable is in ir/range.h.
-// Integer arithmetic wraps; index arithmetic (i64) is taken not to overflow. Floats are never reassociated.
+// Integer arithmetic wraps; index arithmetic (i64, over loops and sizes) is taken not to overflow: nw_is_exact in fold.h tells
+// the two apart. Floats are never reassociated.
 #pragma once
 #include "base/base.h"
 
 struct nw_expr {
   uint8_t op; // nw_op
+  bool data; // a value read from memory, or cast, is part of it: its arithmetic may wrap
   nw_type type;
   uint16_t n; // number of arguments
   uint32_t serial; // order of creation in the pool; not used for any order a user can see
@@ -38,6 +40,7 @@ const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, i
 const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
 const nw_expr *nw_index(nw_pool *p, int64_t value); // nw_int(p, NW_INDEX, value)
 const nw_expr *nw_true(nw_pool *p);
+bool nw_is_rounded(const nw_expr *e); // no half, or a value that a half can hold: a cast to its own dtype does not change it
 
 // Shorthand for index arithmetic and conditions.
 const nw_expr *nw_add(nw_pool *p, const nw_expr *a, const nw_expr *b);

@@ -70,7 +70,7 @@ static void read_fact(nw_facts *f, const nw_expr *cond) {
     read_fact(f, cond->arg[1]);
     return;
   }
-  if (cond->n != 2 || !nw_is_index(cond->arg[0])) return;
+  if (cond->n != 2 || !nw_is_index(cond->arg[0]) || !nw_is_exact(cond->arg[0]) || !nw_is_exact(cond->arg[1])) return;
   const nw_expr *a = cond->arg[0], *b = cond->arg[1];
   if (cond->op == NW_OP_LT) add_fact(f, a, b, 1);
   if (cond->op == NW_OP_LE || cond->op == NW_OP_EQ) add_fact(f, a, b, 0);

@@ -18,7 +18,7 @@ static bool constant_difference(nw_pool *p, const nw_expr *a, const nw_expr *b, 
 
 static const nw_expr *fold_extremum(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
   int64_t d;
-  if (!nw_is_index(a) || !constant_difference(p, a, b, &d)) return NULL;
+  if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b) || !constant_difference(p, a, b, &d)) return NULL;
   return (op == NW_OP_MIN) == (d <= 0) ? a : b;
 }
 

@@ -87,10 +87,12 @@ static const nw_expr *number(nw_pool *p, nw_dtype t, int64_t value) {
   return nw_dtype_is_float(t) ? nw_float(p, t, (double)value) : nw_int(p, t, value);
 }
 
-// Minimum and maximum start from the far end of the type: infinity for floats.
+// Minimum and maximum start from the far end of the type: infinity for floats. Of an arg-reduction, component 1 is the index;
+// the components of the other reductions are alike.
 const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int which) {
   bool low = c == NW_MAX_OF || c == NW_ARGMAX;
-  if (which) return nw_index(p, -1);
+  bool arg = c == NW_ARGMIN || c == NW_ARGMAX;
+  if (which && (arg || NW_MUTATED(identity_of_index))) return nw_index(p, -1);
   if (c == NW_PLAIN || c == NW_SUM) return number(p, t, 0);
   if (c == NW_PROD) return number(p, t, 1);
   if (nw_dtype_is_float(t)) return nw_float(p, t, low ? -INFINITY : INFINITY);

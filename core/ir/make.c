@@ -126,10 +126,28 @@ static bool widens(nw_dtype from, nw_dtype mid) {
   return nw_dtype_promote(from, mid) == mid;
 }
 
+// Halves are computed in f32 and rounded by a store or a cast, so an operation on them may have a value between two halves.
+bool nw_is_rounded(const nw_expr *e) {
+  if (e->type.dtype != NW_F16 && e->type.dtype != NW_BF16) return true;
+  switch (e->op) {
+  case NW_OP_FLOAT:
+  case NW_OP_VAR:
+  case NW_OP_LOAD:
+  case NW_OP_CAST: return true;
+  case NW_OP_BROADCAST:
+  case NW_OP_NEG:
+  case NW_OP_ABS: return nw_is_rounded(e->arg[0]);
+  case NW_OP_MIN:
+  case NW_OP_MAX: return nw_is_rounded(e->arg[0]) && nw_is_rounded(e->arg[1]);
+  case NW_OP_SELECT: return nw_is_rounded(e->arg[1]) && nw_is_rounded(e->arg[2]);
+  default: return false;
+  }
+}
+
 // A cast to bool is a comparison with 0, so there are no casts to bool.
 static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e) {
   nw_dtype to = (nw_dtype)t.dtype, from = (nw_dtype)e->type.dtype;
-  if (to == from) return e;
+  if (to == from && (nw_is_rounded(e) || NW_MUTATED(halves_cast_dropped))) return e;
   if (nw_is_constant(e)) return nw_constant_cast(p, to, e);
   if (e->op == NW_OP_BROADCAST) return nw_broadcast(p, nw_cast(p, to, e->arg[0]), t.lanes);
   if (to == NW_BOOL) return nw_make2(p, NW_OP_NE, e, nw_broadcast(p, nw_int(p, from, 0), t.lanes));

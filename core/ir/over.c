@@ -145,7 +145,7 @@ static const nw_expr *bound(const over *o, const nw_expr *e, int sign) {
 }
 
 static const nw_expr *bound_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *names, int sign) {
-  if (!e || !nw_is_index(e)) return NULL;
+  if (!e || !nw_is_index(e) || !nw_is_exact(e)) return NULL;
   over o = {r, n, names};
   const nw_expr *b = bound(&o, nw_import(r->pool, e), sign);
   return b ? nw_simplify(r, b) : NULL;

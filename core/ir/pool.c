@@ -164,9 +164,11 @@ static void grow_exprs(nw_pool *p) {
 
 static void measure(nw_expr *e) {
   uint32_t depth = 0, size = 1;
+  e->data = e->op == NW_OP_LOAD || e->op == NW_OP_CAST || e->op == NW_OP_REDUCE;
   for (int i = 0; i < e->n; i++) {
     if (e->arg[i]->depth > depth) depth = e->arg[i]->depth;
     size += e->arg[i]->size;
+    e->data |= e->arg[i]->data;
     if (size >= 1u << 20) size = (1u << 20) - 1;
   }
   e->depth = depth < 4095 ? depth + 1 : 4095;

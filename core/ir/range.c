@@ -85,7 +85,7 @@ static bool sum_divides(const nw_ranges *r, const nw_sum *s, int64_t m) {
 
 // True if e is known to be a multiple of m, from its coefficients and the facts.
 bool nw_divides(const nw_ranges *r, const nw_expr *e, int64_t m) {
-  if (!e || m <= 0 || !nw_is_index(e)) return false;
+  if (!e || m <= 0 || !nw_is_index(e) || !nw_is_exact(e)) return false;
   e = nw_import(r->pool, e);
   return atom_divides(r, e, m) || expr_divides(r, e, m);
 }
@@ -101,7 +101,7 @@ void nw_split_multiples(const nw_ranges *r, const nw_sum *s, int64_t m, nw_sum *
 // ---------------------------------------------------------------- constant bounds
 
 static bool bound_of(const nw_ranges *r, const nw_expr *e, int sign, int64_t enough, int64_t *out) {
-  if (!e || !nw_is_index(e)) return false;
+  if (!e || !nw_is_index(e) || !nw_is_exact(e)) return false;
   nw_sum s;
   nw_sum_init(&s, r->pool, NW_INDEX);
   bool ok = nw_sum_expand(&s, sign, nw_import(r->pool, e)) && nw_bound_below(r, &s, enough, out);
@@ -153,7 +153,7 @@ static bool prove_equal(const nw_ranges *r, const nw_expr *a, const nw_expr *b) 
 }
 
 static bool prove_comparison(const nw_ranges *r, nw_op op, const nw_expr *a, const nw_expr *b) {
-  if (!nw_is_index(a)) return false;
+  if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b)) return false;
   switch (op) {
   case NW_OP_LT: return prove_distance(r, a, b, 1);
   case NW_OP_LE: return prove_distance(r, a, b, 0);

@@ -202,7 +202,7 @@ static bool uses_any(const nw_expr *e, int n, const char *const *vars) {
 bool nw_affine(nw_pool *p, const nw_expr *e, int n, const char *const *vars, int64_t *coef, const nw_expr **rest) {
   e = nw_import(p, e);
   memset(coef, 0, (size_t)n * sizeof *coef);
-  if (!e || !nw_is_index(e)) return false;
+  if (!e || !nw_is_index(e) || !nw_is_exact(e)) return false;
   nw_sum s, others;
   nw_sum_init(&s, p, NW_INDEX);
   nw_sum_init(&others, p, NW_INDEX);

@@ -210,10 +210,12 @@ static const nw_expr *witness(const match *m, nw_op op) {
   return op == NW_OP_SELECT && m->slot[Y] ? m->slot[Y] : m->slot[X];
 }
 
-static bool is_kind(const char *kind, nw_dtype t) {
+static bool is_kind(const char *kind, const nw_expr *x) {
+  nw_dtype t = (nw_dtype)x->type.dtype;
   switch (*kind) {
   case 'i': return nw_dtype_is_int(t);
-  case 'n': return t == NW_INDEX;
+  case 'n': return t == NW_INDEX && nw_is_exact(x);
+  case 's': return nw_dtype_is_int(t) && (nw_dtype_is_signed(t) || NW_MUTATED(rules_of_unsigned));
   case 'b': return t == NW_BOOL;
   case 'f': return nw_dtype_is_float(t);
   default: return true;
@@ -248,7 +250,7 @@ const nw_expr *nw_apply_rules(nw_pool *p, nw_op op, nw_type t, int n, const nw_e
     if (!match_args(&m, r->from, n, args)) continue;
     const nw_expr *x = witness(&m, op);
     nw_type of = x ? (nw_type){x->type.dtype, t.lanes} : t;
-    if (x && !is_kind(r->kind, (nw_dtype)x->type.dtype)) continue;
+    if (x && !is_kind(r->kind, x)) continue;
     if (condition_holds(&m, r->where, (nw_type){of.dtype, 1})) return instantiate(&m, r->to, of);
   }
   return NULL;

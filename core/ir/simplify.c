@@ -1,5 +1,5 @@
-// Simplification under ranges and facts, bottom up. A branch of a select, and a clause of `and`, is simplified with the
-// condition beside it known.
+// Simplification under ranges and facts, bottom up. A branch of a select is simplified with its condition known, and so is a
+// clause of `and` that cannot fail.
 #include "ir/bound.h"
 #include <stdlib.h>
 
@@ -165,11 +165,21 @@ static const nw_expr *simplify_select(simplifier *s, const nw_expr *e) {
   return nw_make(p, NW_OP_SELECT, e->type, 3, (const nw_expr *[]){c, a, b});
 }
 
-// The right side of `and` matters only where the left holds, that of `or` where it does not.
+// Can the evaluation of e go wrong where its value does not matter? A load may be outside, a divisor 0.
+static bool cannot_fail(void *env, const nw_expr *e) {
+  (void)env;
+  bool divides = e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
+  return e->op != NW_OP_LOAD && !(divides && e->arg[1]->op != NW_OP_INT);
+}
+
+// The value of the right side of `and` matters only where the left holds, that of `or` where it does not. But both sides are
+// evaluated: a load or a quotient on the right is evaluated also where it does not matter, so what is known there does not
+// hold for it.
 static const nw_expr *simplify_logic(simplifier *s, const nw_expr *e) {
   nw_pool *p = s->r.pool;
   const nw_expr *a = simplify(s, e->arg[0]);
-  if (e->type.lanes > 1 || a->op == NW_OP_INT) return nw_make2(p, (nw_op)e->op, a, simplify(s, e->arg[1]));
+  bool guarded = NW_MUTATED(logic_guards) || nw_visit(e->arg[1], cannot_fail, NULL);
+  if (e->type.lanes > 1 || a->op == NW_OP_INT || !guarded) return nw_make2(p, (nw_op)e->op, a, simplify(s, e->arg[1]));
   const nw_expr *known = e->op == NW_OP_AND ? a : nw_make1(p, NW_OP_NOT, a);
   return nw_make2(p, (nw_op)e->op, a, simplify_under(s, known, e->arg[1]));
 }
@@ -177,7 +187,7 @@ static const nw_expr *simplify_logic(simplifier *s, const nw_expr *e) {
 static const nw_expr *decide(simplifier *s, const nw_expr *e) {
   bool index = e->n == 2 && nw_is_index(e->arg[0]);
   if (nw_op_has((nw_op)e->op, 'C')) return simplify_comparison(s, e);
-  if (!index || !nw_is_index(e)) return e;
+  if (!index || !nw_is_index(e) || !nw_is_exact(e->arg[0]) || !nw_is_exact(e->arg[1])) return e;
   if (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) return simplify_division(s, e);
   return e->op == NW_OP_MIN || e->op == NW_OP_MAX ? simplify_extremum(s, e) : e;
 }

@@ -43,6 +43,7 @@ static const nw_expr *taken_apart(const nw_space *v, const nw_expr *e) {
   nw_pool *pool = v->f->pool;
   int64_t coef;
   if ((e->op != NW_OP_LT && e->op != NW_OP_LE) || e->arg[0]->type.dtype != NW_INDEX || v->opaque.n) return NULL;
+  if (!nw_is_exact(e->arg[0]) || !nw_is_exact(e->arg[1])) return NULL;
   const nw_expr *room = nw_sub(pool, e->arg[1], e->arg[0]), *part = nw_sum_part(room, is_extreme, NULL, &coef);
   if (!part || (part->op == NW_OP_MIN) != (coef > 0)) return NULL;
   const nw_expr *both[2], *zero = nw_index(pool, 0);

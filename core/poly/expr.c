@@ -108,8 +108,8 @@ static bool widening(const nw_expr *e) {
          (nw_dtype_bytes(to) == nw_dtype_bytes(from) && sign == nw_dtype_is_signed(to));
 }
 
-// Narrow integers wrap, so their arithmetic is affine only as far as it is known not to.
-static bool no_wrap(const nw_expr *e) { return e->type.dtype == NW_INDEX; }
+// Narrow integers and data wrap, so their arithmetic is affine only as far as it is known not to.
+static bool no_wrap(const nw_expr *e) { return e->type.dtype == NW_INDEX && nw_is_exact(e); }
 
 // Can isl take this node, given its operands?
 static bool affine_node(const nw_space *v, const nw_expr *e) {

@@ -295,6 +295,8 @@ nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, cons
 
 // ---- neutral.c: contributions that add nothing
 // The condition of the block's variables without which it contributes what its combiner starts from; NULL: there is none.
+// True if e, as the component t of a contribution, changes no value of the reduction.
+bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e);
 const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block);
 // need: (loops around the allocation, element, values of the reduce variables), `dims` of the first. Takes it.
 isl_set *nw_without_neutral(const nw_model *m, const nw_use *update, isl_set *need, int dims);

@@ -1,11 +1,32 @@
 // Contributions that add nothing: of select(condition, x, 0) in a sum, those where the condition fails. A sum without them
 // is the same, so that rounds which make no others may be left out.
 #include "poly/internal.h"
+#include <math.h>
+
+// What leaves every value of the dtype as it is, found here from what the combiners do: the steps that put such numbers into
+// a program have a table of their own.
+bool nw_is_neutral(const nw_stmt *block, int t, nw_dtype dtype, const nw_expr *e) {
+  bool whole = e->op == NW_OP_INT, real = e->op == NW_OP_FLOAT;
+  int bits = dtype == NW_BOOL ? 1 : 8 * nw_dtype_bytes(dtype), sign = nw_dtype_is_signed(dtype);
+  int64_t greatest = (int64_t)(UINT64_MAX >> (64 - bits + sign)), least = sign ? -greatest - 1 : 0;
+  switch (block->block.combiner) {
+  case NW_SUM: return (whole && e->i == 0) || (real && e->f == 0);
+  case NW_PROD: return (whole && e->i == 1) || (real && e->f == 1);
+  case NW_ARGMIN:
+    if (t == 1) return whole && e->i == -1; // no index: the other one is taken
+    // fallthrough
+  case NW_MIN_OF: return (whole && e->i == greatest) || (real && isinf(e->f) && e->f > 0);
+  case NW_ARGMAX:
+    if (t == 1) return whole && e->i == -1;
+    // fallthrough
+  case NW_MAX_OF: return (whole && e->i == least) || (real && isinf(e->f) && e->f < 0);
+  default: return false;
+  }
+}
 
 static bool adds_nothing(const nw_model *m, const nw_stmt *block, int t, const nw_expr *e) {
   const nw_buffer *b = nw_find_buffer(m->p, block->block.target[t].buffer);
-  return e == nw_combiner_identity(m->p->pool, block->block.combiner, (nw_dtype)b->dtype, t) ||
-         !NW_RULE(m->p->ctx, value_neutral);
+  return nw_is_neutral(block, t, (nw_dtype)b->dtype, e) || !NW_RULE(m->p->ctx, value_neutral);
 }
 
 const nw_expr *nw_contributes_where(const nw_model *m, const nw_stmt *block) {

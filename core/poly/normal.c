@@ -78,11 +78,6 @@ static const nw_expr *body_at(nw_pool *pool, const nw_stmt *b, const char *buffe
   return nw_subst_n(pool, t->value, t->n, var, index);
 }
 
-static bool keeps_rounding(const nw_expr *value) {
-  bool half = value->type.dtype == NW_F16 || value->type.dtype == NW_BF16;
-  return !half || value->op == NW_OP_LOAD || value->op == NW_OP_FLOAT;
-}
-
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
 // "C#0", or "S#0+S_init#0" for a buffer that two blocks fill.
@@ -113,7 +108,7 @@ static const nw_expr *normal_load(void *env, const nw_expr *load) {
   const nw_stmt *body = seen_through(n, w, nw, load->name);
   if (!body) return nw_load(n->pool, load->type, value_name(n->pool, w, nw, load->name), load->n, load->arg);
   const nw_expr *value = body_at(n->pool, body, load->name, load->arg);
-  if (!keeps_rounding(value)) n->rounded = body;
+  if (!nw_is_rounded(value)) n->rounded = body;
   return nw_normal_form(n, value);
 }
 

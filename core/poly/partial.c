@@ -70,15 +70,15 @@ static bool spread(const nw_stmt *part) {
   return true;
 }
 
-static const nw_expr *neutral(const whole *w, int t) {
+static bool neutral(const whole *w, int t, const nw_expr *e) {
   const nw_buffer *b = nw_find_buffer(w->after->p, w->is->block.target[t].buffer);
-  return nw_combiner_identity(w->pool, w->is->block.combiner, b->dtype, t);
+  return nw_is_neutral(w->is, t, b->dtype, e);
 }
 
 static bool starts_from_nothing(const whole *w) {
   if (!NW_RULE(w->after->p->ctx, parts_neutral)) return true;
   for (int t = 0; t < w->part->block.ntargets; t++)
-    if (w->part->block.target[t].init != neutral(w, t)) return false;
+    if (!neutral(w, t, w->part->block.target[t].init)) return false;
   return true;
 }
 
@@ -196,7 +196,7 @@ static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *con
 static bool without_condition(whole *w, int n, const nw_expr **is) {
   for (int t = 0; t < n; t++) {
     if (is[t]->op != NW_OP_SELECT || (t && is[t]->arg[0] != w->cond)) return false;
-    if (is[t]->arg[2] != neutral(w, t) && NW_RULE(w->after->p->ctx, parts_neutral)) return false;
+    if (!neutral(w, t, is[t]->arg[2]) && NW_RULE(w->after->p->ctx, parts_neutral)) return false;
     w->cond = is[t]->arg[0];
     is[t] = is[t]->arg[1];
   }
@@ -204,14 +204,15 @@ static bool without_condition(whole *w, int n, const nw_expr **is) {
 }
 
 static bool same_bodies(whole *w) {
-  const nw_expr *was[2], *is[2];
   int n = w->is->block.ntargets;
+  const nw_expr **was = NW_NEW_N(w->after->arena, const nw_expr *, n), **is = NW_NEW_N(w->after->arena, const nw_expr *, n);
   for (int t = 0; t < n; t++) {
     was[t] = body_of_whole(w, t);
     is[t] = body_of_part(w, t);
     if (!was[t] || !is[t]) return false;
   }
-  return agree(w, n, was, is) || (without_condition(w, n, is) && agree(w, n, was, is));
+  return agree(w, n, (const nw_expr *const *)was, (const nw_expr *const *)is) ||
+         (without_condition(w, n, is) && agree(w, n, (const nw_expr *const *)was, (const nw_expr *const *)is));
 }
 
 // ---- each contribution once

@@ -30,12 +30,6 @@ static bool plain_indices(const nw_stmt *block) {
   return true;
 }
 
-// What is stored in 16 bits is rounded there; a value that already has that type is not changed by it.
-static bool keeps_rounding(const nw_stmt *block, nw_dtype t) {
-  const nw_expr *value = block->block.target[0].value;
-  return (t != NW_F16 && t != NW_BF16) || value->op == NW_OP_LOAD || value->op == NW_OP_FLOAT;
-}
-
 static bool can_inline(nw_step *st, const nw_stmt *block) {
   const char *buffer = block->block.target[0].buffer;
   if (nw_find_buffer(st->p, buffer)->role != NW_TEMP)
@@ -47,7 +41,7 @@ static bool can_inline(nw_step *st, const nw_stmt *block) {
   if (!plain_indices(block))
     return refuse(st, "a read must name one element by its indices", "it writes at computed indices");
   nw_dtype t = nw_find_buffer(st->p, buffer)->dtype;
-  if (!keeps_rounding(block, t))
+  if (!nw_is_rounded(block->block.target[0].value))
     return refuse(st, "the store rounds, and nothing would in its place",
                   nw_arena_printf(st->scratch, "it is rounded to %s", nw_dtype_name(t)));
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);

@@ -269,7 +269,7 @@ static void add_target(maker *m, nw_stmt *b, const nw_teop *op, int out, const c
   t->value = plain(m, op->body[out]);
   if (op->combiner == NW_PLAIN) return;
   bool arg = op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX;
-  t->init = nw_combiner_identity(p, op->combiner, op->dtype[out], arg ? out : 0);
+  t->init = nw_combiner_identity(p, op->combiner, op->dtype[out], out);
 }
 
 static void set_combiner(nw_stmt *b, const nw_teop *op) {
