@@ -139,14 +139,22 @@ static LLVMValueRef plain(nwc *g, nw_op op, nw_type t, LLVMValueRef *args, int n
   return binary_int(g, op, t.dtype != NW_BOOL && nw_dtype_is_signed(t.dtype), args[0], args[1]);
 }
 
-// Operations on 16-bit floats are done in f32 and rounded.
+static bool not_f16(void *env, const nw_expr *e) {
+  (void)env;
+  return e->type.dtype != NW_F16;
+}
+
+// Operations on 16-bit floats are done in f32 and rounded. LLVM 19 makes the maximum of two widened f16 the maximum of the
+// f16s themselves, and has no right code for that in vectors on x86: it loses NaN. A fence hides where the operands are from.
 LLVMValueRef nwc_arith(nwc *g, const nw_expr *e) {
   LLVMValueRef args[3];
   nw_type t = e->arg[0]->type;
   bool narrow = half(t);
+  bool fenced = (e->op == NW_OP_MIN || e->op == NW_OP_MAX) && real(t) && !nw_visit(e, not_f16, NULL);
   for (int i = 0; i < e->n; i++) {
     args[i] = nwc_value(g, e->arg[i]);
     if (narrow) args[i] = nwc_cast(g, args[i], t, NW_F32);
+    if (fenced && !NW_MUTATED(minimum_of_f16)) args[i] = nwc_intrinsic1(g, "llvm.arithmetic.fence", args[i]);
   }
   if (narrow) t.dtype = NW_F32;
   LLVMValueRef v = plain(g, (nw_op)e->op, t, args, e->n);

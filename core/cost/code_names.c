@@ -1,5 +1,6 @@
 // What an instruction is, by its name.
 #include "cost/code.h"
+#include <stdio.h>
 #include <string.h>
 
 // A name with how many of its last letters are the size, or none of them.

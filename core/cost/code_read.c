@@ -1,6 +1,7 @@
 // Assembly, as the compiler prints it, as instructions.
 #include "cost/code.h"
 #include "codegen/codegen.h" // NW_PARALLEL_SYMBOL
+#include <stdio.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

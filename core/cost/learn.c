@@ -4,6 +4,7 @@
 // an error of its own, and what it returns is good until the next call. So everything is checked here, and copied. It runs on
 // one thread: the number of threads changes the model.
 #include "cost/xgboost.h"
+#include <stdio.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -61,7 +61,7 @@ static const nw_expr *literal_misfit(const operands *o, nw_dtype t, const nw_exp
 
 static const nw_expr *convert(const operands *o, nw_dtype t, const nw_expr *e) {
   bool integer = e->op == NW_OP_INT && nw_dtype_is_int(t) && is_literal(e);
-  return integer && !nw_fits(t, e->i) ? literal_misfit(o, t, e) : nw_cast(o->pool, t, e);
+  return integer && !nw_fits(t, e->i) ? literal_misfit(o, t, e) : nw_convert(o->pool, t, e);
 }
 
 static bool convert_all(operands *o, nw_dtype t) {

@@ -2,8 +2,8 @@
 //
 // Constructors fold constants and put integer sums and products into a canonical order, by the rules in ir/rules.def.
 // Only rules that hold for every value are there; what needs the range of a variable is in ir/range.h.
-// Integer arithmetic wraps; index arithmetic (i64, over loops and sizes) is taken not to overflow: nw_is_exact in fold.h tells
-// the two apart. Floats are never reassociated.
+// Integer arithmetic wraps; index arithmetic (i64, over loops and sizes) is taken not to overflow: nw_is_exact tells the two
+// apart. Floats are never reassociated.
 #pragma once
 #include "base/base.h"
 
@@ -40,6 +40,9 @@ const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, i
 const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
 const nw_expr *nw_index(nw_pool *p, int64_t value); // nw_int(p, NW_INDEX, value)
 const nw_expr *nw_true(nw_pool *p);
+// True if e is the whole number that its arithmetic says: index arithmetic, or arithmetic of data that cannot wrap (exact.c).
+bool nw_is_exact(const nw_expr *e);
+const nw_expr *nw_convert(nw_pool *p, nw_dtype t, const nw_expr *e); // nw_cast, but a half of that dtype is not rounded
 bool nw_is_rounded(const nw_expr *e); // no half, or a value that a half can hold: a cast to its own dtype does not change it
 
 // Shorthand for index arithmetic and conditions.

@@ -16,9 +16,6 @@ static inline nw_type nw_scalar(nw_dtype t) { return (nw_type){(uint8_t)t, 1}; }
 static inline int64_t nw_negate(int64_t a) { return (int64_t)(0 - (uint64_t)a); } // wraps
 static inline bool nw_is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX && e->type.lanes == 1; }
 
-// True if e is the whole number that its arithmetic says: index arithmetic, or arithmetic of data that cannot wrap (exact.c).
-bool nw_is_exact(const nw_expr *e);
-
 // ---- constants
 int64_t nw_wrap(nw_dtype t, int64_t v); // into the dtype's range, modulo 2^bits; bool: v != 0
 bool nw_fits(nw_dtype t, int64_t v);

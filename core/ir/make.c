@@ -151,7 +151,8 @@ static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e) {
   if (nw_is_constant(e)) return nw_constant_cast(p, to, e);
   if (e->op == NW_OP_BROADCAST) return nw_broadcast(p, nw_cast(p, to, e->arg[0]), t.lanes);
   if (to == NW_BOOL) return nw_make2(p, NW_OP_NE, e, nw_broadcast(p, nw_int(p, from, 0), t.lanes));
-  if (e->op == NW_OP_CAST && widens((nw_dtype)e->arg[0]->type.dtype, from)) return nw_cast(p, to, e->arg[0]);
+  bool rounds = e->op == NW_OP_CAST && e->arg[0]->type.dtype == from; // a cast of a half to itself
+  if (e->op == NW_OP_CAST && !rounds && widens((nw_dtype)e->arg[0]->type.dtype, from)) return nw_cast(p, to, e->arg[0]);
   return nw_raw(p, NW_OP_CAST, t, 1, &e);
 }
 
@@ -159,6 +160,10 @@ static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e) {
 // round to nearest even.
 const nw_expr *nw_cast(nw_pool *p, nw_dtype t, const nw_expr *e) {
   return e ? nw_make(p, NW_OP_CAST, (nw_type){(uint8_t)t, e->type.lanes}, 1, &e) : NULL;
+}
+
+const nw_expr *nw_convert(nw_pool *p, nw_dtype t, const nw_expr *e) {
+  return e && e->type.dtype == t ? nw_import(p, e) : nw_cast(p, t, e);
 }
 
 nw_type nw_expr_type(const nw_expr *e) { return e->type; }

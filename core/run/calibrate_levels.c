@@ -4,6 +4,7 @@
 // where everything hits and taken off. Memory is looked at after its lines were flushed from every cache, so that no buffer
 // needs to be larger than the largest cache.
 #include "run/calibrate.h"
+#include "run/guard.h"
 #include "hw/machine.h"
 #include <math.h>
 

@@ -111,7 +111,7 @@ char *nw_te_name(nw_ctx *c, const char *what, const char *name, const char *fall
 static const nw_expr *widen(nw_pool *p, const nw_expr *e) {
   if (e->type.dtype == NW_INDEX) return nw_import(p, e);
   if (e->op == NW_OP_SELECT) return nw_select(p, e->arg[0], widen(p, e->arg[1]), widen(p, e->arg[2]));
-  if (e->op != NW_OP_MIN && e->op != NW_OP_MAX) return nw_cast(p, NW_INDEX, e);
+  if (e->op != NW_OP_MIN && e->op != NW_OP_MAX) return nw_convert(p, NW_INDEX, e);
   return nw_make2(p, e->op, widen(p, e->arg[0]), widen(p, e->arg[1]));
 }
 

@@ -1,5 +1,6 @@
 // Models that rank: rows of numbers in, scores out. lua/nestwright/learn.lua says what the numbers are.
 #include "bind.h"
+#include <string.h>
 #include <stdlib.h>
 
 static nw_learner *learner_arg(lua_State *L, int arg) { return nwl_check(L, arg, &nwl_learner_class, "model"); }

@@ -1,0 +1,228 @@
+--- A4, A6 to A9: what an expression means does not change when it is simplified, folded, inlined or unrolled.
+local nw = require "nestwright"
+
+local NAN, INF = 0 / 0, 1 / 0
+
+local function array(dtype, list) return nw.tensor(list, dtype) end
+
+--- The greatest and the least number of a dtype of integers.
+local function ends(dtype)
+  local bits = tonumber(dtype:match "%d+")
+  if dtype:sub(1, 1) == "u" then return (1 << bits) - 1, 0 end
+  local most = math.maxinteger >> (64 - bits)
+  return most, -most - 1
+end
+
+local function integers(dtype)
+  local most, least = ends(dtype)
+  local out = {most, least, most - 1, least + 1, 0, 1, 2, 3, 7, most // 2, most // 2 + 1, least // 2}
+  if least < 0 then for _, x in ipairs {-1, -2, -3, -7} do out[#out + 1] = x end end
+  return out
+end
+
+local INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32"}
+
+--- C = outer(T), T = inner(A) in one dtype: the same after T was inlined.
+local function inlined(t, dtype, inner, outer, values)
+  values = values or integers(dtype)
+  local n = #values
+  local A = nw.placeholder({n}, dtype, "A")
+  local T = nw.compute({n}, function(i) return inner(A(i)) end, "T")
+  local C = nw.compute({n}, function(i) return outer(T(i)) end, "C")
+  local s, a = nw.schedule(C), array(dtype, values)
+  local before = t.agree(s, {C}, {a})
+  t.accepted(s.compute_inline, s, "T")
+  t.same(t.agree(s, {C}, {a}), before)
+end
+
+return function(case, t)
+  case("A4", "a clamp on the right of any", function()
+    local A = nw.placeholder({8}, "f32", "A")
+    local C = nw.compute({8}, function(i)
+      return nw.select(nw.any(nw.lt(i, 1), nw.gt(A(nw.max(i - 1, 0)), 0)), 1.0, 2.0)
+    end, "C")
+    t.agree(nw.schedule(C), {C}, {nw.zeros {8}})
+  end)
+  case("A4", "a clamp on the right of all", function()
+    local A = nw.placeholder({8}, "f32", "A")
+    local C = nw.compute({8}, function(i)
+      return nw.select(nw.all(nw.ge(i, 1), nw.gt(A(nw.max(i - 1, 0)), 0)), 1.0, 2.0)
+    end, "C")
+    t.agree(nw.schedule(C), {C}, {nw.full({8}, 1)})
+  end)
+  case("A4", "a clamp at the far end, in lanes", function()
+    local A = nw.placeholder({8}, "i32", "A")
+    local C = nw.compute({8}, function(i)
+      return nw.select(nw.any(nw.gt(i, 6), nw.eq(A(nw.min(i + 1, 7)), 0)), 1, 2)
+    end, "C")
+    local s = nw.schedule(C)
+    s:vectorize "i"
+    t.agree(s, {C}, {nw.full({8}, 1, "i32")})
+  end)
+  case("A4", "a divisor on the right of all", function()
+    local D = nw.placeholder({8}, "i32", "D")
+    t.refused("divi", nw.compute, {8}, function(i)
+      return nw.select(nw.all(nw.ne(D(i), 0), nw.gt(100 // D(i), 3)), 1, 2)
+    end, "C")
+  end)
+  case("A4", "a read on the right of any that the left would guard", function()
+    local A = nw.placeholder({8}, "f32", "A")
+    local C = nw.compute({8}, function(i)
+      return nw.select(nw.any(nw.lt(i, 1), nw.gt(A(i - 1), 0)), 1.0, 2.0)
+    end, "C")
+    t.refused("reads index %-1", nw.schedule, C)
+  end)
+  case("A4", "a read on the right of all under a cut", function()
+    local A = nw.placeholder({9}, "f32", "A")
+    local C = nw.compute({9}, function(i)
+      return nw.select(nw.all(nw.ge(i, 2), nw.lt(A(nw.max(i - 2, 0)), 5)), A(i), 0)
+    end, "C")
+    local s = nw.schedule(C)
+    s:cut("i", 2)
+    t.agree(s, {C}, {nw.full({9}, 3)})
+  end)
+
+  for _, dtype in ipairs(INTEGERS) do
+    case(dtype == "i64" and "A6" or "A7", "twice a number and half of it" .. (dtype == "i64" and "" or ", " .. dtype), function()
+      inlined(t, dtype, function(x) return x * 2 end, function(x) return x // 2 end)
+      inlined(t, dtype, function(x) return x * 6 + 4 end, function(x) return x % 3 end)
+      inlined(t, dtype, function(x) return x + 1 end, function(x) return nw.select(nw.lt(x, 1), x, 0) end)
+    end)
+    case("A7", "abs of a negated " .. dtype, function()
+      inlined(t, dtype, function(x) return -x end, nw.abs)
+      inlined(t, dtype, function(x) return nw.abs(x) end, nw.abs)
+    end)
+    case("A6", "a number and its successor, " .. dtype, function()
+      inlined(t, dtype, function(x) return x + 1 end, function(x) return nw.max(x, x - 1) end)
+      inlined(t, dtype, function(x) return x - 1 end, function(x) return nw.min(x, x + 1) end)
+      inlined(t, dtype, function(x) return nw.abs(x) end, function(x) return nw.select(nw.ge(x, 0), 1, 2) end)
+    end)
+    case("A6", "quotients of quotients, " .. dtype, function()
+      inlined(t, dtype, function(x) return x // 3 end, function(x) return x // 5 end)
+      inlined(t, dtype, function(x) return x % 12 end, function(x) return x % 4 end)
+      inlined(t, dtype, function(x) return x % 12 end, function(x) return x // 4 end)
+      inlined(t, dtype, function(x) return x // 7 * 7 end, function(x) return x // 7 end)
+    end)
+  end
+  case("A6", "the sum of two numbers as the bound of an index", function()
+    local I, J = nw.placeholder({2}, "i64", "I"), nw.placeholder({2}, "i64", "J")
+    local B = nw.placeholder({16}, "f32", "B")
+    t.refused("depends on data", nw.compute, {2}, function(i)
+      return nw.select(nw.all(nw.ge(I(i), 0), nw.ge(J(i), 0), nw.lt(I(i) + J(i), 8)), B(nw.max(I(i), J(i))), 0)
+    end, "C")
+  end)
+  case("A6", "abs of the least number as an index", function()
+    local J, B = nw.placeholder({1}, "i64", "J"), nw.placeholder({16}, "f32", "B")
+    t.refused("depends on data", nw.compute, {1}, function(i) return B(nw.min(nw.abs(J(i)), 15)) end, "C")
+  end)
+  case("A6", "an index clamped at both ends", function()
+    local J, B = nw.placeholder({16}, "i64", "J"), nw.placeholder({16}, "f32", "B")
+    local C = nw.compute({16}, function(i) return B(nw.min(nw.max(nw.abs(J(i)) * 3, 0), 15)) end, "C")
+    local s = nw.schedule(C)
+    s:vectorize(select(2, s:split("i", 8)))
+    t.agree(s, {C}, {array("i64", integers "i64"), nw.zeros {16}})
+  end)
+  case("A6", "the same sum in the condition and in the index", function()
+    local J, B = nw.placeholder({16}, "i64", "J"), nw.placeholder({16}, "f32", "B")
+    local C = nw.compute({16}, function(i)
+      return nw.select(nw.all(nw.ge(J(i) + J(i), 0), nw.lt(J(i) + J(i), 16)), B(J(i) + J(i)), -1)
+    end, "C")
+    t.agree(nw.schedule(C), {C}, {array("i64", integers "i64"), nw.zeros {16}})
+  end)
+  case("A6", "an index of a narrower dtype keeps its proofs", function()
+    local J, B = nw.placeholder({16}, "u8", "J"), nw.placeholder({520}, "f32", "B")
+    t.accepted(nw.compute, {16}, function(i) return B(nw.cast(J(i), "i64") * 2 + nw.cast(J(nw.max(i - 1, 0)), "i64") // 32) end, "C")
+  end)
+
+  for _, half in ipairs {"f16", "bf16"} do
+    local function product(f, name)
+      local A = nw.placeholder({13}, half, "A")
+      local C = nw.compute({13}, function(i) return f(A(i), i) end, name or "C")
+      return nw.schedule(C), C, nw.full({13}, 3, half)
+    end
+    case("A8", "a folded quotient of " .. half .. ", unrolled", function()
+      local s, C, a = product(function(x, i) return x * (nw.cast(i, half) / 7) end)
+      s:unroll "i"
+      t.agree(s, {C}, {a})
+    end)
+    case("A8", "a folded quotient of " .. half .. ", cut", function()
+      local s, C, a = product(function(x, i) return x * (nw.cast(i, half) / 7) end)
+      s:split("i", 3, {tail = "cut"})
+      t.agree(s, {C}, {a})
+    end)
+    case("A8", "folded sums and roots of " .. half .. ", unrolled", function()
+      local s, C, a = product(function(x, i)
+        return x + nw.sqrt(nw.cast(i, half)) * (nw.cast(i, half) + 0.001) - nw.floor(nw.cast(i, half) / 3) * 0.1
+      end)
+      s:unroll "i"
+      t.agree(s, {C}, {a})
+    end)
+    case("A8", "a cast to " .. half .. " of a product of " .. half, function()
+      local A = nw.placeholder({64}, half, "A")
+      local function made(cast)
+        local C = nw.compute({64}, function(i)
+          local x = A(i) * A(63 - i)
+          return nw.cast(cast and nw.cast(x, half) or x, "f32") * 3
+        end, "C")
+        local a = nw.zeros({64}, half)
+        for i = 1, 64 do a:setflat(i, 1 + i / 77) end
+        local s = nw.schedule(C)
+        s:vectorize(select(2, s:split("i", 8)))
+        return t.agree(s, {C}, {a})
+      end
+      local rounded, differ = made(true), 0
+      local plain = made(false)
+      for i = 1, 64 do differ = differ + (rounded[1][i] ~= plain[1][i] and 1 or 0) end
+      assert(differ > 0, "the cast makes no difference")
+    end)
+    case("A9", "the greatest product of " .. half .. " after rfactor", function()
+      local round = function(x) return nw.full({1}, x, half):get(0) end
+      local steps, found = half == "f16" and 1024 or 128, 0
+      for _, which in ipairs {"argmax", "argmin"} do
+        local A, B, k = nw.placeholder({2}, half, "A"), nw.placeholder({2}, half, "B"), nw.reduce_axis(2, "k")
+        local C, D = nw.compute({}, function() return nw[which](A(k) * B(k), k) end, "E")
+        for x = 1, 40 do
+          for z = 1, 40, 3 do
+            local a, b, c, d = 1 + x / steps, 1 + (x + 9) / steps, 1 + z / steps, 1 + 20 / steps
+            if a * b ~= c * d and round(a * b) == round(c * d) and found < 4 then
+              found = found + 1
+              local s = nw.schedule(C, D)
+              local data = {array(half, {a, c}), array(half, {b, d})}
+              local before = t.agree(s, {C, D}, data)
+              t.same(before[2], {0}, "a tie goes to the lowest index")
+              s:rfactor("E.value", "k")
+              t.same(t.agree(s, {C, D}, data), before)
+            end
+          end
+        end
+      end
+      assert(found > 0, "no tie was found")
+    end)
+    case("A9", "the greatest quotient of " .. half .. " in lanes", function()
+      local A, k = nw.placeholder({16, 8}, half, "A"), nw.reduce_axis(16, "k")
+      local C, D = nw.compute({8}, function(i) return nw.argmax(A(k, i) / 3, k) end, "E")
+      local s, a = nw.schedule(C, D), nw.zeros({16, 8}, half)
+      for i = 1, 128 do a:setflat(i, i % 11 == 0 and NAN or 2 + (i * 37 % 50) / 512) end
+      s:reorder("k", "i")
+      s:vectorize "i"
+      t.agree(s, {C, D}, {a})
+    end)
+  end
+
+  case("A10", "the greatest f16 of a column, with NaN", function()
+    for _, dtype in ipairs {"f16", "bf16", "f32", "f64"} do
+      for _, which in ipairs {"max", "min"} do
+        for _, lanes in ipairs {2, 4, 8, 16, 3} do
+          local A, k = nw.placeholder({3, lanes}, dtype, "A"), nw.reduce_axis(3, "k")
+          local C = nw.compute({lanes}, function(i) return nw[which](A(k, i), k) end, "C")
+          local s, a = nw.schedule(C), nw.zeros({3, lanes}, dtype)
+          local special = {1, NAN, -0.0, 0.0, INF, -INF, 2}
+          for i = 1, a:count() do a:setflat(i, special[(i * 5) % 7 + 1]) end
+          s:reorder("k", "i")
+          s:vectorize "i"
+          t.agree(s, {C}, {a})
+        end
+      end
+    end
+  end)
+end

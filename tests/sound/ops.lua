@@ -1,0 +1,97 @@
+--- A10: every operation, dtype and vector width gives what the interpreter gives, on special values.
+local nw = require "nestwright"
+
+local SPECIAL = {
+  float = {0.0, -0.0, 1, -1, 0.5, -1.5, 3, 1 / 0, -1 / 0, 0 / 0, 1e-45, -6e-8, 65504, -65504, 1e38, 3.4e38, 2.5, 1e-300},
+  i8 = {0, 1, -1, 127, -128, 126, -127, 2, -2, 3, 64, -64},
+  i16 = {0, 1, -1, 32767, -32768, 32766, -32767, 2, -2, 3, 16384, -181},
+  i32 = {0, 1, -1, 2147483647, -2147483648, 2147483646, 2, -2, 3, 65536, -46341},
+  i64 = {0, 1, -1, math.maxinteger, math.mininteger, math.maxinteger - 1, 2, -2, 3, 1 << 32, -3037000500},
+  u8 = {0, 1, 255, 254, 2, 3, 128, 127},
+  u16 = {0, 1, 65535, 65534, 2, 3, 32768, 32767},
+  u32 = {0, 1, 4294967295, 4294967294, 2, 3, 2147483648, 2147483647},
+  bool = {0, 1},
+}
+local FLOATS = {"f16", "bf16", "f32", "f64"}
+local INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32"}
+
+local both = {
+  ["+"] = function(x, y) return x + y end,
+  ["-"] = function(x, y) return x - y end,
+  ["*"] = function(x, y) return x * y end,
+  min = nw.min,
+  max = nw.max,
+  neg = function(x) return -x end,
+  abs = function(x) return nw.abs(x) end,
+  lt = nw.lt, le = nw.le, eq = nw.eq, ne = nw.ne,
+  select = function(x, y) return nw.select(nw.lt(x, y), y, x) end,
+}
+local of_floats = {
+  ["/"] = function(x, y) return x / y end,
+  floor = function(x) return nw.floor(x) end,
+  ceil = function(x) return nw.ceil(x) end,
+  sqrt = function(x) return nw.sqrt(x) end,
+}
+local of_integers = {
+  ["x*y + x"] = function(x, y) return x * y + x end,
+  ["//"] = function(x, y) return nw.select(nw.ne(y, 0), x // y, 7) end,
+  ["%"] = function(x, y) return nw.select(nw.ne(y, 0), x % y, 7) end,
+  ["// 8"] = function(x) return x // 8 end,
+  ["% 8"] = function(x) return x % 8 end,
+  ["// 7"] = function(x) return x // 7 end,
+  ["% 7"] = function(x) return x % 7 end,
+}
+local WIDTHS = {2, 3, 4, 8, 16, 32}
+
+--- All pairs of special values, one after another, as two arrays of a multiple of 96 elements.
+local function pairs_of(dtype, other)
+  local x, y = SPECIAL[dtype] or SPECIAL.float, SPECIAL[other] or SPECIAL.float
+  local n = (#x * #y + 95) // 96 * 96
+  local a, b = nw.zeros({n}, dtype), nw.zeros({n}, other)
+  for i = 0, n - 1 do
+    a:setflat(i + 1, x[i % #x + 1])
+    b:setflat(i + 1, y[i // #x % #y + 1])
+  end
+  return a, b, n
+end
+
+local function compare(t, dtype, name, f, other)
+  local a, b, n = pairs_of(dtype, other or dtype)
+  for _, width in ipairs(WIDTHS) do
+    local A, B = nw.placeholder({n}, dtype, "A"), nw.placeholder({n}, other or dtype, "B")
+    local C = nw.compute({n}, function(i) return f(A(i), B(i)) end, "C")
+    local s, used = nw.schedule(C), {}
+    s:vectorize(select(2, s:split("i", width)))
+    for _, input in ipairs(s:inputs()) do used[#used + 1] = input.name == "A" and a or b end
+    local ok, err = pcall(t.agree, s, {C}, used)
+    if not ok then error(("%s of %s in %d lanes: %s"):format(name, dtype, width, tostring(err)), 0) end
+  end
+end
+
+return function(case, t)
+  local function all(dtype, ops)
+    local names = {}
+    for name in pairs(ops) do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do compare(t, dtype, name, ops[name]) end
+  end
+  for _, dtype in ipairs(FLOATS) do
+    case("A10", "every operation of " .. dtype, function()
+      all(dtype, both)
+      all(dtype, of_floats)
+    end)
+  end
+  for _, dtype in ipairs(INTEGERS) do
+    case("A10", "every operation of " .. dtype, function()
+      all(dtype, both)
+      all(dtype, of_integers)
+    end)
+  end
+  for _, from in ipairs {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "bool"} do
+    case("A10", "every cast of " .. from, function()
+      for _, to in ipairs {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "bool"} do
+        compare(t, from, "cast to " .. to, function(x) return nw.cast(x, to) end)
+      end
+    end)
+  end
+end
