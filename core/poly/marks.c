@@ -244,6 +244,39 @@ static nw_answer check_loop(const nw_model *m, const nw_stmt *loop) {
   return answer;
 }
 
+// ---- calls. An intrinsic does the work of its nest in an order of its own, so one call may not give a place to two elements.
+
+static nw_answer check_places(const nw_model *m, nw_use *a, nw_use *b, int level) {
+  if (!nw_may_meet(a, b) || a->depth > level) return NW_HOLDS;
+  nw_answer answer = nw_own_places(m, a->buffer);
+  if (answer != NW_FAILS) return answer;
+  isl_map *bad = isl_map_subtract(nw_collide(m, a, b), nw_meet(m, a, b));
+  for (int d = 0; d < a->site->dim[level]; d++) bad = isl_map_equate(bad, isl_dim_in, d, isl_dim_out, d);
+  answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
+  if (answer == NW_FAILS) {
+    nw_story story = {.kind = nw_conflict_kind(a, b), .source = a, .sink = b};
+    story.why = nw_conflict_why(m, a, b, "by the same call, which has an order of its own");
+    return nw_tell_pair(m, &story, bad);
+  }
+  isl_map_free(bad);
+  return answer;
+}
+
+static nw_answer check_call_places(const nw_model *m, const nw_stmt *call) {
+  nw_answer answer = NW_HOLDS;
+  if (call->nkids != 1 || !NW_RULE(m->p->ctx, call_unordered)) return answer;
+  for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
+    for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++) {
+      nw_site *s = m->site[i], *t = m->site[j];
+      int level = level_of(s, call->kid[0]);
+      if (level < 0 || level_of(t, call->kid[0]) < 0) continue;
+      for (int k = 0; k < s->nuses && answer == NW_HOLDS; k++)
+        for (int l = 0; l < t->nuses && answer == NW_HOLDS; l++)
+          answer = check_places(m, &s->use[k], &t->use[l], level);
+    }
+  return answer;
+}
+
 // A mark that an unsafe step has put there before is not asked about again: it says so itself.
 bool nw_known_unsafe(const nw_program *before, const nw_stmt *s) {
   nw_path path;
@@ -254,7 +287,7 @@ bool nw_known_unsafe(const nw_program *before, const nw_stmt *s) {
 
 static nw_answer check_loops(const nw_model *m, const nw_program *before, const nw_stmt *s) {
   bool asked = (is_parallel(s) || is_vector(s) || nw_is_vthread_loop(s)) && !nw_known_unsafe(before, s);
-  nw_answer answer = asked ? check_loop(m, s) : NW_HOLDS;
+  nw_answer answer = asked ? check_loop(m, s) : s->kind == NW_CALL ? check_call_places(m, s) : NW_HOLDS;
   for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_loops(m, before, s->kid[i]);
   return answer;
 }

@@ -1,0 +1,113 @@
+--- A5, A11 and reductions of several outputs: each component has its own identity, and a call has an order of its own.
+local nw = require "nestwright"
+
+local function filled(dtype, shape, f)
+  local a = nw.zeros(shape, dtype)
+  for i = 1, a:count() do a:setflat(i, f and f(i) or (5 * i) % 7 + 1) end
+  return a
+end
+
+--- outputs of one compute over k < n: what `of` gives for (A[k], k); and the schedule after a split of k by 4.
+local function several(dtype, n, combiner, outs)
+  local A, k = nw.placeholder({n}, dtype, "A"), nw.reduce_axis(n, "k")
+  local out = table.pack(nw.compute({}, function()
+    local terms = {}
+    for i = 1, outs do terms[i] = nw[combiner](A(k) + (i - 1), k) end
+    return table.unpack(terms)
+  end, "C"))
+  return nw.schedule(out), out, {filled(dtype, {n})}
+end
+
+local double_source = "#include <stdint.h>\n"
+  .. "void %s(const %s *X, %s *Z, int64_t x, int64_t x1, int64_t z, int64_t z1) {\n"
+  .. "  for (int i = 3; i >= 0; i--) for (int j = 0; j < 4; j++) Z[i*z+j*z1] = X[i*x+j*x1]*2; }"
+
+--- T = 2*A, 4 x 4, done by an intrinsic that goes through its rows backwards; C reads T's first column, D its last row.
+local function doubled(name, ctype, dtype)
+  local X = nw.placeholder({4, 4}, dtype, "X")
+  local Z = nw.compute({4, 4}, function(i, j) return X(i, j) * 2 end, "Z")
+  local double = nw.intrinsic {name = name, args = {X, Z}, strides = {X = {"any", "any"}, Z = {"any", "any"}},
+    source = double_source:format(name, ctype, ctype)}
+  local A = nw.placeholder({4, 4}, dtype, "A")
+  local T = nw.compute({4, 4}, function(i, j) return A(i, j) * 2 end, "T")
+  local C, D = nw.compute({4}, function(i) return T(i, 0), T(3, i) end, "C")
+  local s = nw.schedule(C, D)
+  return s, double, {C, D}, {filled(dtype, {4, 4}, function(i) return i end)}
+end
+
+return function(case, t)
+  for _, dtype in ipairs {"i64", "i32", "u8", "f64"} do
+    for _, combiner in ipairs {"sum", "min", "max"} do
+      for outs = 2, 3 do
+        local name = ("%s %ss, rfactor, %s"):format(outs == 2 and "two" or "three", combiner, dtype)
+        case("A5", name, function()
+          local s, out, a = several(dtype, 8, combiner, outs)
+          s:split("k", 4)
+          t.accepted(s.rfactor, s, "C", "k_i")
+          t.agree(s, out, a)
+        end)
+      end
+    end
+  end
+  case("A5", "two sums of a split that leaves a rest, rfactor", function()
+    local s, out, a = several("i64", 10, "sum", 2)
+    s:split("k", 4)
+    t.accepted(s.rfactor, s, "C", "k_i")
+    t.agree(s, out, a)
+  end)
+  case("A5", "trim of two sums that add different numbers otherwise", function()
+    local A, k = nw.placeholder({8}, "i64", "A"), nw.reduce_axis(8, "k")
+    local C, D = nw.compute({8}, function(i)
+      return nw.sum(nw.select(nw.le(k, i), A(k), 0), k), nw.sum(nw.select(nw.le(k, i), A(k), -1), k)
+    end, "C")
+    local s = nw.schedule(C, D)
+    s:decompose_reduction("C", "i")
+    t.refused("every round of k may add something", s.trim, s, "k")
+    t.agree(s, {C, D}, {nw.full({8}, 1, "i64")})
+  end)
+  case("A5", "trim of two sums that add 0 otherwise", function()
+    local A, k = nw.placeholder({8}, "i64", "A"), nw.reduce_axis(8, "k")
+    local C, D = nw.compute({8}, function(i)
+      return nw.sum(nw.select(nw.le(k, i), A(k), 0), k), nw.sum(nw.select(nw.le(k, i), 2 * A(k), 0), k)
+    end, "C")
+    local s = nw.schedule(C, D)
+    s:decompose_reduction("C", "i")
+    t.accepted(s.trim, s, "k")
+    t.agree(s, {C, D}, {filled("i64", {8})})
+  end)
+
+  case("A11", "an anti-diagonal beside a call", function()
+    local s, double, out, a = doubled("d44", "float", "f32")
+    s:tensorize("i", double)
+    t.refused("order of its own", s.transform_layout, s, "T", function(i, j) return i + j end)
+    t.agree(s, out, a)
+  end)
+  case("A11", "an anti-diagonal before a call", function()
+    local s, double, out, a = doubled("d44", "float", "f32")
+    t.accepted(s.transform_layout, s, "T", function(i, j) return i + j end)
+    t.refused("order of its own", s.tensorize, s, "i", double)
+    t.agree(s, out, a)
+  end)
+  for _, l in ipairs {
+    {"one row for all", function(i, j) return i * 0 + j end},
+    {"rows that overlap", function(i, j) return 2 * i + j end},
+    {"columns that overlap", function(i, j) return i + 2 * j end},
+  } do
+    case("A11", l[1] .. ", and a call", function()
+      local s, double, out, a = doubled("d44", "float", "f32")
+      if pcall(s.transform_layout, s, "T", l[2]) then t.refused("order of its own", s.tensorize, s, "i", double) end
+      t.agree(s, out, a)
+    end)
+  end
+  for _, l in ipairs {
+    {"columns first", function(i, j) return j, i end},
+    {"rows padded", function(i, j) return 7 * i + j end},
+  } do
+    case("A11", l[1] .. ", and a call", function()
+      local s, double, out, a = doubled("d44", "float", "f32")
+      s:tensorize("i", double)
+      t.accepted(s.transform_layout, s, "T", l[2])
+      t.agree(s, out, a)
+    end)
+  end
+end
