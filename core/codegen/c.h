@@ -11,6 +11,13 @@ typedef enum nwt_helper {
   NWT_MAX,
   NWT_ABS,
   NWT_TO_INT, // from a float, saturating
+  NWT_SIZE_ADD, // of sizes, in 64 bits; these say when they overflow
+  NWT_SIZE_SUB,
+  NWT_SIZE_MUL,
+  NWT_SIZE_MIN,
+  NWT_SIZE_MAX,
+  NWT_SIZE_DIV,
+  NWT_SIZE_MOD,
   NWT_WIDEN, // of f16 and bf16 to f32
   NWT_NARROW, // of f32
   NWT_NARROW_F64,
@@ -26,6 +33,7 @@ typedef struct nwt {
   nw_ranges ranges; // of the sizes and the loops around
   nw_vec ir, c; // names of the program, and what they are called in C
   int depth;
+  bool exported; // the code is the machine's: its streaming stores need aligned tensors
   bool failed;
 } nwt;
 bool nwt_fail(nwt *g, const char *fmt, ...) NW_PRINTF(2, 3);
@@ -47,5 +55,11 @@ void nwt_name_versions(nwt *g, int n, nwt *version);
 void nwt_choose(nwt *g, int n, const nwt *version, const nw_choices *t); // its body
 void nwt_use_all(nwt *g, int n, const nwt *version); // g's helpers are those of all
 
-void nwt_expr(nwt *g, const nw_expr *e);
+void nwt_expr(nwt *g, const nw_expr *e); // where nothing stands beside it: in parentheses, or between commas
+void nwt_operand(nwt *g, nw_op of, const nw_expr *e); // beside the sign of an operation
+// c_size.c: sizes that may be too large
+void nwt_size(nwt *g, const nw_expr *e); // its value, checked: sets the variable nw_big when it does not fit
+void nwt_check_arguments(nwt *g); // returns of the function: a product of sizes, a pointer that is NULL or not aligned
+void nwt_describe_codes(const nwt *g, nw_str *out);
+
 void nwt_stmt(nwt *g, const nw_stmt *s);

@@ -2,8 +2,16 @@
 #include "codegen/c.h"
 #include <math.h>
 
-// Binding strength in C. Where compilers ask for parentheses (&& in ||), they are written.
-enum { TERNARY = 1, OR, AND, EQUAL, LESS, SUM, PRODUCT, UNARY, PRIMARY };
+// Binding strength in C, from ops.def. Where compilers ask for parentheses (&& in ||), they are written.
+#define TERNARY nw_op_c_prec(NW_OP_SELECT)
+#define OR nw_op_c_prec(NW_OP_OR)
+#define AND nw_op_c_prec(NW_OP_AND)
+#define EQUAL nw_op_c_prec(NW_OP_EQ)
+#define LESS nw_op_c_prec(NW_OP_LT)
+#define SUM nw_op_c_prec(NW_OP_ADD)
+#define PRODUCT nw_op_c_prec(NW_OP_MUL)
+#define UNARY nw_op_c_prec(NW_OP_NEG)
+#define PRIMARY nw_op_c_prec(NW_OP_VAR)
 
 static void put(nwt *g, const nw_expr *e, int around);
 
@@ -315,9 +323,15 @@ static void put(nwt *g, const nw_expr *e, int around) {
 // What is written out as a tree must stay readable; the intermediate form shares subexpressions.
 enum { MOST_NODES = 20000 };
 
-void nwt_expr(nwt *g, const nw_expr *e) {
+static void put_whole(nwt *g, const nw_expr *e, int around) {
   if (e->size > MOST_NODES)
     nwt_fail(g, "an expression of %u operations is too long to be written in C", (unsigned)e->size);
   else
-    put(g, e, 0);
+    put(g, e, around);
+}
+
+void nwt_expr(nwt *g, const nw_expr *e) { put_whole(g, e, 0); }
+
+void nwt_operand(nwt *g, nw_op of, const nw_expr *e) {
+  put_whole(g, e, NW_MUTATED(c_bound_bare) ? 0 : nw_op_c_prec(of) + 1);
 }

@@ -35,15 +35,15 @@ static const char frame[] =
     "}\n\n";
 
 static void words(nwt *g, nw_str *out) {
-  nw_str_fmt(out, "  const int64_t sizes[%d] = {", g->p->nsizes + 1);
+  nw_str_fmt(out, "  const int64_t nw_sizes[%d] = {", g->p->nsizes + 1);
   for (int i = 0; i < g->p->nsizes; i++) nw_str_fmt(out, "%s, ", nwt_name(g, g->p->size[i].name));
   nw_str_add(out, "0};\n");
-  nw_str_fmt(out, "  void *params[%d] = {", g->p->nbuffers + 1);
+  nw_str_fmt(out, "  void *nw_params[%d] = {", g->p->nbuffers + 1);
   for (int i = 0; i < g->p->nbuffers; i++) {
     const nw_buffer *b = g->p->buffer[i];
     nw_str_fmt(out, b->role == NW_TEMP ? "0, " : "(void *)%s, ", nwt_name(g, b->name));
   }
-  nw_str_fmt(out, "0};\n  void *work[%d] = {0};\n  int64_t stride[%d] = {0};\n", g->p->nbuffers + 1,
+  nw_str_fmt(out, "0};\n  void *nw_work[%d] = {0};\n  int64_t nw_stride[%d] = {0};\n", g->p->nbuffers + 1,
              g->p->nbuffers + 1);
 }
 
@@ -52,25 +52,41 @@ static void workspace(nwt *g, int i) {
   const nw_storage *s = &g->exec->storage[i];
   bool each = s->kind == NW_STORE_PER_THREAD;
   if (!each && s->kind != NW_STORE_WORKSPACE) return;
-  nw_str_fmt(&g->out, "  stride[%d] = ((int64_t)sizeof(%s) * (", i, nwt_type(s->dtype));
-  nwt_expr(g, s->elements);
-  nw_str_fmt(&g->out, ") + 127) / 128 * 128;\n");
-  nw_str_fmt(&g->out, "  bad |= posix_memalign(&work[%d], 128, (size_t)(stride[%d] + 128)%s) != 0;\n", i, i,
-             each ? " * (size_t)threads" : "");
+  int64_t known;
+  if (nw_is_int(s->elements, &known)) {
+    nw_str_fmt(&g->out, "  nw_stride[%d] = ((int64_t)sizeof(%s) * %lld + 127) / 128 * 128;\n", i, nwt_type(s->dtype),
+               (long long)known);
+  } else {
+    g->used[NWT_SIZE_ADD][NW_INDEX] = g->used[NWT_SIZE_MUL][NW_INDEX] = true;
+    nw_str_fmt(&g->out, "  nw_stride[%d] = nw_size_add(nw_size_mul((int64_t)sizeof(%s), ", i, nwt_type(s->dtype));
+    nwt_size(g, s->elements);
+    nw_str_add(&g->out, ", &nw_big), 127, &nw_big) / 128 * 128;\n");
+    nw_str_fmt(&g->out, "  (void)nw_size_mul(nw_size_add(nw_stride[%d], 128, &nw_big), nw_threads, &nw_big);\n", i);
+    nw_str_add(&g->out, "  if (nw_big) { nw_bad = 3; goto nw_done; }\n");
+  }
+  nw_str_fmt(&g->out, "  nw_bad |= posix_memalign(&nw_work[%d], 128, (size_t)(nw_stride[%d] + 128)%s) != 0;\n", i, i,
+             each ? " * (size_t)nw_threads" : "");
 }
 
 // The function that makes the frame of version i.
 static void function(nwt *g, int i, bool checked, nw_str *all) {
   nw_str frame_words = {0};
+  nw_str checks = {0};
   if (checked) nwt_check_sizes(g);
+  nwt_check_arguments(g);
+  nw_str_add(&checks, g->out.s ? g->out.s : "");
+  nw_str_free(&g->out);
   for (int k = 0; k < g->exec->nstorage; k++) workspace(g, k);
   words(g, &frame_words);
   nw_str_fmt(all, "NW_HIDDEN void " NW_ENTRY_SYMBOL "(nw_frame *f);\n\n%s", i, checked ? "" : "static ");
   nwt_prototype(g, all);
-  nw_str_fmt(all, " {\n  int bad = 0, threads = omp_get_max_threads();\n%s%s", frame_words.s, g->out.s ? g->out.s : "");
-  nw_str_fmt(all, "  nw_frame f = {params, sizes, work, stride, threads, 0, \"%s\"};\n", g->kernel);
-  nw_str_fmt(all, "  if (!bad) " NW_ENTRY_SYMBOL "(&f);\n", i);
-  nw_str_fmt(all, "  for (int i = 0; i < %d; i++) free(work[i]);\n  return bad;\n}\n", g->p->nbuffers);
+  nw_str_fmt(all, " {\n%s  int nw_bad = 0, nw_threads = omp_get_max_threads();\n%s%s", checks.s, frame_words.s,
+             g->out.s ? g->out.s : "");
+  nw_str_fmt(all, "  nw_frame nw_f = {nw_params, nw_sizes, nw_work, nw_stride, nw_threads, 0, \"%s\"};\n", g->kernel);
+  nw_str_fmt(all, "  if (!nw_bad) " NW_ENTRY_SYMBOL "(&nw_f);\n", i);
+  if (g->out.s && strstr(g->out.s, "goto nw_done")) nw_str_add(all, "nw_done:\n");
+  nw_str_fmt(all, "  for (int nw_i = 0; nw_i < %d; nw_i++) free(nw_work[nw_i]);\n  return nw_bad;\n}\n", g->p->nbuffers);
+  nw_str_free(&checks);
   nw_str_free(&frame_words);
 }
 
@@ -107,7 +123,8 @@ static char *header(nwt *g) {
 bool nw_c_glue(int n, const nw_exec *const *e, const nw_choices *t, nw_glue *out) {
   nwt *version = nw_xcalloc((size_t)n, sizeof *version), chooser;
   nwt_begin(&chooser, e[n - 1]);
-  for (int i = 0; i < n; i++) nwt_begin(&version[i], e[i]);
+  chooser.exported = true;
+  for (int i = 0; i < n; i++) nwt_begin(&version[i], e[i]), version[i].exported = true;
   if (n > 1) nwt_name_versions(&chooser, n, version);
   *out = (nw_glue){.header = header(&chooser)};
   out->source = source(&chooser, n, version, t);

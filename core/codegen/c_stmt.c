@@ -81,7 +81,7 @@ static void loop(nwt *g, const nw_stmt *s) {
   nw_str_fmt(&g->out, "for (int64_t %s = ", var);
   nwt_expr(g, s->loop.begin);
   nw_str_fmt(&g->out, "; %s < ", var);
-  nwt_expr(g, nw_add(g->p->pool, s->loop.begin, s->loop.extent));
+  nwt_operand(g, NW_OP_LT, nw_add(g->p->pool, s->loop.begin, s->loop.extent));
   nw_str_fmt(&g->out, "; %s++) ", var);
   enter(g, s);
   braces(g, s);

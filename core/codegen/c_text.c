@@ -56,8 +56,7 @@ void nwt_describe(nwt *g, nw_str *out) {
     shape(out, b);
     nw_str_add(out, "]\n");
   }
-  nw_str_add(out, "// Returns 0; 1 when there is no memory for temporaries");
-  nw_str_add(out, g->p->nfacts + g->p->nsizes ? "; 2 when a size is not what the code was made for.\n" : ".\n");
+  nwt_describe_codes(g, out);
 }
 
 void nwt_prototype(nwt *g, nw_str *out) {
@@ -92,8 +91,27 @@ static bool is_made(const nw_storage *s) { return s->kind == NW_STORE_WORKSPACE 
 
 static const char *all(const nw_storage *s) { return s->kind == NW_STORE_PER_THREAD ? "_all" : ""; }
 
+// The bytes of those whose size is not a constant come first, as none may be made before all are known to be possible.
+static void check_workspaces(nwt *g) {
+  bool any = false;
+  int64_t known;
+  for (int i = 0; i < g->exec->nstorage; i++) {
+    const nw_storage *s = &g->exec->storage[i];
+    if (!is_made(s) || nw_is_int(s->elements, &known)) continue;
+    bool each = s->kind == NW_STORE_PER_THREAD;
+    g->used[NWT_SIZE_ADD][NW_INDEX] = g->used[NWT_SIZE_MUL][NW_INDEX] = true;
+    nw_str_add(&g->out, "  (void)nw_size_mul(nw_size_add(");
+    nwt_size(g, s->elements);
+    nw_str_fmt(&g->out, ", 1, &nw_big), (int64_t)sizeof(%s)%s, &nw_big);\n", nwt_type(s->dtype),
+               each ? " * omp_get_max_threads()" : "");
+    any = true;
+  }
+  if (any) nw_str_add(&g->out, "  if (nw_big) return 3;\n");
+}
+
 static int make_workspaces(nwt *g) {
   int n = 0;
+  check_workspaces(g);
   for (int i = 0; i < g->exec->nstorage; i++) {
     const nw_storage *s = &g->exec->storage[i];
     const char *name = nwt_name(g, s->buffer);
@@ -128,6 +146,7 @@ static void give_up(nwt *g) {
 static void function(nwt *g) {
   nw_str_add(&g->out, " {\n");
   nwt_check_sizes(g);
+  nwt_check_arguments(g);
   int made = make_workspaces(g);
   if (made) give_up(g);
   g->depth = 1;

@@ -1,6 +1,5 @@
 // Where buffers lie.
 #include "cost/place.h"
-#include "run/formals.h" // nw_eval_size
 
 #define NW_MOST (INT64_C(1) << 40) // bytes of an array, and rounds of a loop
 

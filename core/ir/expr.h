@@ -40,6 +40,8 @@ const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, i
 const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
 const nw_expr *nw_index(nw_pool *p, int64_t value); // nw_int(p, NW_INDEX, value)
 const nw_expr *nw_true(nw_pool *p);
+// evaluate.c: the value of an expression over sizes. False when a name has no value, or a result does not fit 64 bits.
+bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64_t *values, int64_t *out);
 // True if e is the whole number that its arithmetic says: index arithmetic, or arithmetic of data that cannot wrap (exact.c).
 bool nw_is_exact(const nw_expr *e);
 const nw_expr *nw_convert(nw_pool *p, nw_dtype t, const nw_expr *e); // nw_cast, but a half of that dtype is not rounded
@@ -64,6 +66,7 @@ bool nw_is_const(const nw_expr *e, int64_t value);
 bool nw_op_has(nw_op op, char flag); // a flag of ops.def
 int nw_op_arity(nw_op op);
 int nw_op_prec(nw_op op);
+int nw_op_c_prec(nw_op op); // of its form in C
 const char *nw_op_infix(nw_op op); // "+", "//", "and", or NULL
 
 const char *nw_pool_name(nw_pool *p, const char *s); // interned string

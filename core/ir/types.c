@@ -13,10 +13,10 @@ static const struct {
 
 static const struct {
   const char *name;
-  int arity, prec;
+  int arity, prec, c;
   const char *flags;
 } ops[NW_OP_COUNT] = {
-#define NW_OP(id, name, arity, prec, flags) {name, arity, prec, flags},
+#define NW_OP(id, name, arity, prec, c, flags) {name, arity, prec, c, flags},
 #include "ir/ops.def"
 #undef NW_OP
 };
@@ -80,6 +80,8 @@ bool nw_op_has(nw_op op, char flag) { return strchr(ops[op].flags, flag) != NULL
 int nw_op_arity(nw_op op) { return ops[op].arity; }
 
 int nw_op_prec(nw_op op) { return ops[op].prec; }
+
+int nw_op_c_prec(nw_op op) { return ops[op].c; }
 
 // The sign written between (or, for NEG and NOT, before) the operands; NULL for what is written as a call.
 const char *nw_op_infix(nw_op op) {

@@ -4,26 +4,32 @@
 
 #define LINE 128 // two threads' blocks never share a cache line, nor the pair that is fetched together
 
-static int64_t elements_of(const nw_kernel *k, const nw_storage *s) {
-  int64_t n;
-  return nw_eval_size(s->elements, k->formals.nsizes, k->formals.size, k->sizes, &n) && n > 0 ? n : 0;
+// False when the number of elements does not fit 64 bits.
+static bool elements_of(const nw_kernel *k, const nw_storage *s, int64_t *n) {
+  if (!nw_eval_size(s->elements, k->formals.nsizes, k->formals.size, k->sizes, n)) return *n = 0, NW_MUTATED(size_zero);
+  if (*n < 0) *n = 0;
+  return true;
 }
 
 // Made before the call, from the pool: generated code never asks for memory.
 static bool make_workspace(nw_kernel *k, int i) {
   const nw_storage *s = &k->exec->storage[i];
   if (s->kind != NW_STORE_WORKSPACE && s->kind != NW_STORE_PER_THREAD) return true;
-  int64_t bytes, copies = s->kind == NW_STORE_PER_THREAD ? k->threads : 1;
-  bool too_big =
-      __builtin_mul_overflow(elements_of(k, s), (int64_t)nw_dtype_bytes(s->dtype), &bytes) || bytes > INT64_MAX - LINE;
+  int64_t n, bytes = INT64_MAX, copies = s->kind == NW_STORE_PER_THREAD ? k->threads : 1;
+  bool too_big = !elements_of(k, s, &n) || __builtin_mul_overflow(n, (int64_t)nw_dtype_bytes(s->dtype), &bytes) ||
+                 bytes > INT64_MAX - LINE;
   if (!too_big) bytes = (bytes + LINE - 1) / LINE * LINE;
   k->stride[i] = bytes;
   too_big = too_big || __builtin_mul_overflow(bytes, copies, &bytes);
   too_big = too_big || (bytes > 64 << 20 && bytes > nw_mem_available());
   k->work[i] = too_big ? NULL : nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes, false);
   if (k->work[i]) return true;
-  return nw_fail(k->ctx, NW_ERANGE, "compute it in place of use, or in smaller pieces",
-                 "%s, a temporary of %.1f GB, does not fit in memory", s->buffer, (double)bytes / 1e9);
+  const char *hint = "compute it in place of use, or in smaller pieces";
+  if (too_big && bytes <= 0) bytes = INT64_MAX;
+  if (bytes == INT64_MAX)
+    return nw_fail(k->ctx, NW_ERANGE, hint, "%s, a temporary of more than 9 exabytes, does not fit in memory", s->buffer);
+  return nw_fail(k->ctx, NW_ERANGE, hint, "%s, a temporary of %.1f GB, does not fit in memory", s->buffer,
+                 (double)bytes / 1e9);
 }
 
 void nw_kernel_end(nw_kernel *k) {

@@ -24,6 +24,4 @@ bool nw_formals_count(nw_ctx *c, const nw_formals *f, int n); // fails unless n 
 // Checks the first n arrays, infers every size, checks the facts; sizes has room for all. With n == f->n outputs must
 // not overlap anything either.
 bool nw_formals_check(nw_ctx *c, const nw_formals *f, int n, nw_array *const *args, int64_t *sizes);
-// An expression in sizes. False when it divides by 0 or uses anything else.
-bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64_t *values, int64_t *out);
 nw_view nw_view_of(const nw_array *a);

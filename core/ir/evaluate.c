@@ -1,5 +1,5 @@
-// Arithmetic on sizes whose values are known.
-#include "run/formals.h"
+// Arithmetic on sizes whose values are known. What does not fit 64 bits has no value.
+#include "ir/expr.h"
 
 typedef struct env {
   int n;
@@ -20,8 +20,10 @@ static bool binary(nw_op op, int64_t a, int64_t b, int64_t *out) {
   case NW_OP_ADD: return !__builtin_add_overflow(a, b, out);
   case NW_OP_SUB: return !__builtin_sub_overflow(a, b, out);
   case NW_OP_MUL: return !__builtin_mul_overflow(a, b, out);
-  case NW_OP_FLOORDIV: return b && (*out = nw_floordiv_i64(a, b), true);
-  case NW_OP_FLOORMOD: return b && (*out = nw_floormod_i64(a, b), true);
+  case NW_OP_FLOORDIV:
+    if (b == -1) return !__builtin_sub_overflow(INT64_C(0), a, out);
+    return b && (*out = nw_floordiv_i64(a, b), true);
+  case NW_OP_FLOORMOD: return b && (*out = b == -1 ? 0 : nw_floormod_i64(a, b), true);
   case NW_OP_MIN: return *out = a < b ? a : b, true;
   case NW_OP_MAX: return *out = a > b ? a : b, true;
   case NW_OP_LT: return *out = a < b, true;
@@ -36,8 +38,8 @@ static bool binary(nw_op op, int64_t a, int64_t b, int64_t *out) {
 
 static bool unary(nw_op op, int64_t a, int64_t *out) {
   switch (op) {
-  case NW_OP_NEG: *out = -a; return true;
-  case NW_OP_ABS: *out = a < 0 ? -a : a; return true;
+  case NW_OP_NEG: return !__builtin_sub_overflow(INT64_C(0), a, out);
+  case NW_OP_ABS: return a < 0 ? !__builtin_sub_overflow(INT64_C(0), a, out) : (*out = a, true);
   case NW_OP_NOT: *out = !a; return true;
   case NW_OP_CAST: *out = a; return true;
   default: return false;

@@ -1,0 +1,208 @@
+--- A12, A13: what is taken home. C texts are compiled with sanitizers and run; a library says what it cannot do by its code.
+local nw = require "nestwright"
+
+local CC = os.getenv "CC" or "gcc"
+local SANITIZED = CC .. " -std=c99 -O1 -g -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all -w "
+
+--- Runs a command; its output and its status.
+local function run(command)
+  local pipe = io.popen("timeout 60 " .. command .. " 2>&1; echo status $?")
+  local text = pipe:read "a"
+  pipe:close()
+  local output, status = text:match "^(.*)status (%d+)\n$"
+  return output, tonumber(status)
+end
+
+local function scratch()
+  local name = os.tmpname()
+  os.remove(name)
+  assert(os.execute("mkdir -p " .. name))
+  return name
+end
+
+local function write(path, text)
+  local f <close> = assert(io.open(path, "w"))
+  f:write(text)
+end
+
+--- Compiles the C text of a schedule with a main function, and runs it: what it prints.
+local function printed(s, main)
+  local folder = scratch()
+  write(folder .. "/k.c", s:show "c" .. "\n#include <stdio.h>\nint main(void) {\n" .. main .. "\n}\n")
+  local messages, status = run(SANITIZED .. folder .. "/k.c -o " .. folder .. "/k -lm")
+  if status ~= 0 then error("does not compile: " .. messages, 0) end
+  local output, code = run(folder .. "/k")
+  os.execute("rm -r " .. folder)
+  if code ~= 0 then error(("status %d: %s"):format(code, output), 0) end
+  return output
+end
+
+--- The same for an exported library.
+local function called(s, options, main)
+  local folder = scratch()
+  s:build(options):export(folder .. "/k.so")
+  write(folder .. "/m.c", "#define _GNU_SOURCE\n#include \"k.h\"\n#include <stdio.h>\n#include <stdlib.h>\nint main(void) {\n" .. main .. "\n}\n")
+  local messages, status = run(("%s -w %s/m.c %s/k.so -o %s/m -Wl,-rpath,%s"):format(CC, folder, folder, folder, folder))
+  if status ~= 0 then error("does not compile: " .. messages, 0) end
+  local output, code = run(folder .. "/m")
+  os.execute("rm -r " .. folder)
+  if code ~= 0 then error(("status %d: %s"):format(code, output), 0) end
+  return output
+end
+
+--- Three vectors and a temporary of their product of sizes.
+local function product_of_sizes(dtype)
+  local M, N, K = nw.size "M", nw.size "N", nw.size "K"
+  local A, B, D = nw.placeholder({M}, dtype, "A"), nw.placeholder({N}, dtype, "B"), nw.placeholder({K}, dtype, "D")
+  local T = nw.compute({M, N, K}, function(i, j, k) return A(i) + B(j) + D(k) end, "T")
+  return nw.schedule(nw.compute({1}, function(i) return T(i, 0, 0) end, "C"))
+end
+
+local function streamed()
+  local A = nw.placeholder({1024}, "f32", "A")
+  local s = nw.schedule(nw.compute({1024}, function(i) return A(i) * 2 end, "C"))
+  s:vectorize(select(2, s:split("i", 16)))
+  s:stream_stores "C"
+  return s
+end
+
+return function(case, t)
+  for _, dtype in ipairs {"i32", "i64", "u8"} do
+    case("A12", "a select as the bound of a loop" .. (dtype == "i32" and "" or ", " .. dtype), function()
+      local M = nw.size "M"
+      local A = nw.placeholder({M}, dtype, "A")
+      local k = nw.reduce_axis(nw.select(nw.lt(M, 4), M, 4), "k")
+      local C = nw.compute({M}, function(i) return nw.sum(A(k) + nw.cast(i, dtype), k) end, "C")
+      local s = nw.schedule(C)
+      local ctype = ({i32 = "int32_t", i64 = "int64_t", u8 = "uint8_t"})[dtype]
+      t.same(printed(s, ctype .. [[ a[6] = {1, 2, 3, 4, 5, 6}, c[6];
+        int r = C_kernel(6, a, c);
+        printf("%d", r);
+        for (int i = 0; i < 6; i++) printf(" %d", (int)c[i]);
+        return 0;]]), "0 10 14 18 22 26 30")
+    end)
+  end
+  case("A12", "conditions inside one another", function()
+    local A = nw.placeholder({8}, "i32", "A")
+    local C = nw.compute({8}, function(i)
+      local x = A(i)
+      return nw.select(nw.any(nw.all(nw.lt(x, 2), nw.gt(x, -2)), nw.not_(nw.all(nw.lt(x, 5), nw.ne(x, 3)))),
+        nw.select(nw.lt(x, 0), -x, x) - (x - 1 - (2 - x)), (x + 1) * 2 % 5 - x // 2 * 2)
+    end, "C")
+    local s, a = nw.schedule(C), nw.zeros({8}, "i32")
+    for i = 0, 7 do a:set(i, i - 3) end
+    local want = t.agree(s, {C}, {a})[1]
+    t.same(printed(s, [[int32_t a[8], c[8];
+      for (int i = 0; i < 8; i++) a[i] = i - 3;
+      C_kernel(a, c);
+      for (int i = 0; i < 8; i++) printf("%d ", (int)c[i]);
+      return 0;]]), table.concat(want, " ") .. " ")
+  end)
+  for _, dtype in ipairs {"i8", "i16", "i32", "i64"} do
+    case("A12", "arithmetic at the ends of " .. dtype, function()
+      local bits = tonumber(dtype:match "%d+")
+      local most = math.maxinteger >> (64 - bits)
+      local values = {most, -most - 1, most - 1, -most, -1, 0, 1, 2}
+      local A = nw.placeholder({8}, dtype, "A")
+      local C = nw.compute({8}, function(i)
+        local x = A(i)
+        return nw.abs(x) + x * x - (-x) + x // 2 * 3 - x % 7 + nw.min(x + 1, x - 1) + x // -1
+      end, "C")
+      local s = nw.schedule(C)
+      local want = t.agree(s, {C}, {nw.tensor(values, dtype)})[1]
+      local text = {}
+      for i, v in ipairs(values) do text[i] = v == math.mininteger and "INT64_MIN" or ("INT64_C(%d)"):format(v) end
+      t.same(printed(s, ([[int%d_t a[8] = {%s}, c[8];
+        C_kernel(a, c);
+        for (int i = 0; i < 8; i++) printf("%%lld ", (long long)c[i]);
+        return 0;]]):format(bits, table.concat(text, ", "))), table.concat(want, " ") .. " ")
+    end)
+  end
+  case("A12", "floats that are no numbers, cast to integers", function()
+    local A = nw.placeholder({6}, "f64", "A")
+    local C = nw.compute({6}, function(i) return nw.cast(A(i), "i32") + nw.cast(nw.cast(A(i) * -1, "u8"), "i32") end, "C")
+    local s = nw.schedule(C)
+    local want = t.agree(s, {C}, {nw.tensor({1 / 0, -1 / 0, 0 / 0, 1e300, -300.5, 7.9}, "f64")})[1]
+    t.same(printed(s, [[double a[6] = {INFINITY, -INFINITY, NAN, 1e300, -300.5, 7.9};
+      int32_t c[6];
+      C_kernel(a, c);
+      for (int i = 0; i < 6; i++) printf("%d ", (int)c[i]);
+      return 0;]]), table.concat(want, " ") .. " ")
+  end)
+  case("A12", "a buffer that is shared in one piece and private in another", function()
+    local A = nw.placeholder({16, 16}, "f32", "A")
+    local T = nw.compute({16, 16}, function(i, j) return A(i, j) + 1 end, "T")
+    local C = nw.compute({16, 16}, function(i, j) return T(i, 15 - j) end, "C")
+    local s = nw.schedule(C)
+    s:compute_at("T", "i_1")
+    s:cut("i_1", 8)
+    s:parallel "i_1.head/j_1"
+    s:parallel "i_1.rest"
+    t.same(printed(s, [[static float a[256], c[256];
+      for (int i = 0; i < 256; i++) a[i] = (float)i;
+      int bad = C_kernel(a, c);
+      for (int i = 0; i < 256; i++) bad += c[i] != a[i / 16 * 16 + 15 - i % 16] + 1;
+      printf("%d", bad);
+      return 0;]]), "0")
+  end)
+
+  for _, dtype in ipairs {"f64", "i32", "u8"} do
+    case("A13", "a temporary larger than memory, in the session" .. (dtype == "f64" and "" or ", " .. dtype), function()
+      local s, big = product_of_sizes(dtype), 1 << (dtype == "u8" and 22 or 21)
+      local a = nw.zeros({big}, dtype)
+      t.refused("does not fit in memory", s:build(), a, a, a)
+      t.refused("too large", nw.interpret, s, {a, a, a}, {lowered = true, steps = 10})
+    end)
+    case("A13", "a temporary larger than memory, in C" .. (dtype == "f64" and "" or ", " .. dtype), function()
+      local ctype = ({f64 = "double", i32 = "int32_t", u8 = "uint8_t"})[dtype]
+      local main = ctype .. [[ a[1] = {1}, c[1];
+        int64_t n = INT64_C(1) << 22, m = INT64_C(1) << 62;
+        printf("%d %d %d", C_kernel(n, n, n, a, a, a, c), C_kernel(1, 1, 1, a, a, a, c), C_kernel(m, m, 1, a, a, a, c));
+        return 0;]]
+      t.same(printed(product_of_sizes(dtype), main), "3 0 3")
+      t.same(called(product_of_sizes(dtype), {threads = 1}, main), "3 0 3")
+    end)
+  end
+  case("A13", "more than there is memory for", function()
+    local main = [[double a[1] = {1}, c[1];
+      printf("%d", C_kernel(1 << 20, 1 << 20, 1 << 10, a, a, a, c));
+      return 0;]]
+    t.same(called(product_of_sizes "f64", {threads = 1}, main), "1")
+  end)
+  case("A13", "a tensor that is NULL", function()
+    local M = nw.size "M"
+    local A, B = nw.placeholder({M}, "f32", "A"), nw.placeholder({4}, "f32", "B")
+    local main = [[float a[4] = {1, 2, 3, 4}, c[4];
+      printf("%d %d %d %d %d", C_kernel(4, a, a, c), C_kernel(4, 0, a, c), C_kernel(4, a, 0, c), C_kernel(4, a, a, 0),
+        C_kernel(0, a, a, c));
+      return 0;]]
+    local function add() return nw.schedule(nw.compute({M}, function(i) return A(i) + B(nw.min(i, 3)) end, "C")) end
+    t.same(printed(add(), main), "0 4 4 4 2")
+    t.same(called(add(), {threads = 1}, main), "0 4 4 4 2")
+  end)
+  case("A13", "streaming stores to tensors that are not aligned", function()
+    t.same(called(streamed(), {threads = 1}, [[char *p = aligned_alloc(64, 8192), *q = aligned_alloc(64, 8192);
+      for (int o = 0; o < 64; o += 4) printf("%d", C_kernel((const float *)(p + o), (float *)q));
+      for (int o = 4; o < 64; o += 4) printf("%d", C_kernel((const float *)p, (float *)(q + o)));
+      return 0;]]), ("0"):rep(16) .. ("5"):rep(15))
+  end)
+  case("A13", "tensors that are not aligned, without streaming stores", function()
+    local A = nw.placeholder({1000}, "f32", "A")
+    local s = nw.schedule(nw.compute({1000}, function(i) return A(i) * 2 end, "C"))
+    s:vectorize(select(2, s:split("i", 16)))
+    t.same(called(s, {threads = 1}, [[char *p = aligned_alloc(64, 8192), *q = aligned_alloc(64, 8192);
+      for (int o = 0; o < 64; o += 4) printf("%d", C_kernel((const float *)(p + o), (float *)(q + o)));
+      return 0;]]), ("0"):rep(16))
+  end)
+  case("A13", "tensors named as the function's own variables", function()
+    local n, work = nw.placeholder({4}, "f32", "n"), nw.placeholder({4}, "f32", "work")
+    local T = nw.compute({4}, function(i) return n(i) + work(i) end, "bad")
+    local s = nw.schedule(nw.compute({4}, function(i) return T(3 - i) end, "params"))
+    local main = [[float a[4] = {1, 2, 3, 4}, c[4];
+      int r = params_kernel(a, a, c);
+      printf("%d %g", r, c[0]);
+      return 0;]]
+    t.same(printed(s, main), "0 8")
+    t.same(called(s, {threads = 1}, main), "0 8")
+  end)
+end
