@@ -120,8 +120,9 @@ void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v) {
 
 // execution -> (iterations of the loops around the allocation, index), where the access happens.
 isl_map *nw_use_map(const nw_model *m, nw_use *a) {
-  if (a->map) return a->map;
+  if (a->map) return nw_price_charge(m->f->s, &a->price), a->map;
   nw_space v;
+  nw_price_begin(m->f->s, &a->price);
   nw_use_space(m->p, a, &v);
   isl_set *domain = isl_set_add_dims(isl_set_copy(a->site->domain), isl_dim_set, (unsigned)v.opaque.n);
   isl_pw_aff_list *value = nw_values_dims(nw_values(&v), &v, 0, a->site->dim[a->depth]);
@@ -130,5 +131,6 @@ isl_map *nw_use_map(const nw_model *m, nw_use *a) {
   a->exact = a->site->exact && v.opaque.n == 0;
   for (int i = 0; i < a->nconds; i++) a->exact = a->exact && nw_cond_exact(a->cond[i].cond);
   nw_space_free(&v);
+  nw_price_end(m->f->s, &a->price);
   return a->map;
 }

@@ -71,6 +71,7 @@ static void facts_clear(nw_facts *m) {
   for (int i = 0; i < m->cap; i++) free(m->at[i].key);
   free(m->at);
   free(m->verdict);
+  free(m->price);
   *m = (nw_facts){0};
 }
 
@@ -188,6 +189,8 @@ static void facts_grow(nw_facts *m) {
   free(old.at);
   m->verdict = nw_xrealloc(m->verdict, (size_t)m->cap);
   memset(m->verdict + old.cap, 0, (size_t)(m->cap - old.cap));
+  m->price = nw_xrealloc(m->price, (size_t)m->cap * sizeof *m->price);
+  memset(m->price + old.cap, 0, (size_t)(m->cap - old.cap) * sizeof *m->price);
 }
 
 static nw_facts_entry *facts_entry(nw_facts *m, const uintptr_t *word, int n) {
@@ -208,10 +211,23 @@ int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d) {
   return facts_entry(&f->facts, word, NW_COUNT(word))->number;
 }
 
-bool nw_fact_proved(nw_family *f, int number) { return f->facts.verdict[number] == 1; }
+// Whether this is what is known. If nothing is, whoever asks goes on to prove it, and the price of that is counted from here.
+static bool is_known(nw_family *f, int number, char as) {
+  nw_price *price = &f->facts.price[number];
+  if (f->facts.verdict[number] == as) return nw_price_charge(f->s, price), true;
+  if (!f->facts.verdict[number]) nw_price_begin(f->s, price);
+  return false;
+}
 
-void nw_fact_prove(nw_family *f, int number) { f->facts.verdict[number] = 1; }
+static void learn(nw_family *f, int number, char as) {
+  f->facts.verdict[number] = as;
+  nw_price_end(f->s, &f->facts.price[number]);
+}
 
-bool nw_fact_denied(nw_family *f, int number) { return f->facts.verdict[number] == 2; }
+bool nw_fact_proved(nw_family *f, int number) { return is_known(f, number, 1); }
 
-void nw_fact_deny(nw_family *f, int number) { f->facts.verdict[number] = 2; }
+void nw_fact_prove(nw_family *f, int number) { learn(f, number, 1); }
+
+bool nw_fact_denied(nw_family *f, int number) { return is_known(f, number, 2); }
+
+void nw_fact_deny(nw_family *f, int number) { learn(f, number, 2); }

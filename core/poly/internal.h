@@ -38,13 +38,26 @@ typedef struct nw_proofs {
   int refs; // the session's slot, and one per family
   nw_ctx *ctx; // NULL once the session is closed
   isl_ctx *isl;
-  long budget; // operations of isl per question
+  long budget, limit; // operations of isl for a question about few loops, and for the one that is asked
   char question;
+  bool glance;
+  // What is remembered of earlier questions is charged what it cost, once a question: see context.c.
+  long asked; // questions so far
+  double before, charged, nested;
 } nw_proofs;
+typedef struct nw_price {
+  double from, cost; // what the meter said when the work began, and what the work took
+  long asked; // the last question that it was charged to
+} nw_price;
+double nw_proofs_meter(nw_proofs *s);
+void nw_price_begin(nw_proofs *s, nw_price *price);
+void nw_price_end(nw_proofs *s, nw_price *price);
+void nw_price_charge(nw_proofs *s, nw_price *price); // the result of the work is used again
+bool nw_proofs_from_nothing(nw_proofs *s); // must the question be asked again with nothing remembered?
 nw_proofs *nw_proofs_of(nw_ctx *c);
 nw_proofs *nw_proofs_retain(nw_proofs *s);
 void nw_proofs_release(nw_proofs *s);
-bool nw_proofs_begin(nw_proofs *s); // a new question: fresh budget; false when the user asked to stop
+bool nw_proofs_begin(nw_proofs *s, const nw_program *p); // a new question: fresh budget; false when the user asked to stop
 nw_answer nw_proofs_lost(nw_proofs *s); // isl gave up: leaves the diagnostic, answers NW_ABORTED
 nw_answer nw_answer_of(nw_proofs *s, isl_bool holds);
 
@@ -59,6 +72,7 @@ typedef struct nw_facts {
   nw_facts_entry *at;
   int n, cap;
   char *verdict; // by number: 0 unknown, 1 proved, 2 denied
+  nw_price *price; // by number
 } nw_facts;
 typedef struct nw_family {
   int refs;
@@ -172,6 +186,7 @@ struct nw_use {
   int number;
   bool exact;
   isl_map *map; // execution -> element, made when first asked for
+  nw_price price;
 };
 typedef struct nw_model {
   nw_family *f;
@@ -179,7 +194,9 @@ typedef struct nw_model {
   nw_arena *arena;
   int nsites;
   nw_site **site;
+  nw_price price;
 } nw_model;
+void nw_model_drop(const nw_program *p); // it is made anew when it is asked for
 nw_model *nw_model_of(const nw_program *p, nw_family *known); // cached in the program; NULL and a diagnostic on failure
 void nw_model_free(void *model);
 isl_map *nw_use_map(const nw_model *m, nw_use *a); // borrowed; execution -> (loops around the allocation, index)

@@ -293,7 +293,7 @@ static int level_of(const asked *x, const nw_site *s) {
 
 // *s: a block in the loop; NULL: there is nothing to ask. False, with a diagnostic, where proofs cannot begin.
 static bool begin_asking(asked *x, const nw_program *p, const nw_stmt *loop, const nw_site **s) {
-  const nw_model *m = nw_proofs_begin(nw_proofs_of(p->ctx)) ? nw_model_of(p, NULL) : NULL;
+  const nw_model *m = nw_proofs_begin(nw_proofs_of(p->ctx), p) ? nw_model_of(p, NULL) : NULL;
   if (!m) return false;
   *x = (asked){.m = m, .loop = loop, .pool = p->pool};
   *s = any_site(x);
@@ -304,7 +304,7 @@ static bool begin_asking(asked *x, const nw_program *p, const nw_stmt *loop, con
   return true;
 }
 
-bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+static bool holding_once(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
   asked x;
   const nw_site *s;
   *out = (nw_interval){0};
@@ -324,6 +324,21 @@ bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *ou
   isl_set_free(x.some);
   isl_set_free(x.taken);
   return answer != NW_ABORTED;
+}
+
+typedef bool (*ask_once)(const nw_program *p, const nw_stmt *loop, nw_interval *out);
+
+// Once more with nothing remembered, where what is remembered might have mattered.
+static bool ask_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out, ask_once once) {
+  bool ok = once(p, loop, out);
+  if (nw_stopped(p->ctx) || !nw_proofs_from_nothing(nw_proofs_of(p->ctx))) return ok;
+  nw_clear(p->ctx);
+  nw_model_drop(p);
+  return once(p, loop, out);
+}
+
+bool nw_holding_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+  return ask_rounds(p, loop, out, holding_once);
 }
 
 // ---- the rounds of a reduction that contribute
@@ -363,7 +378,7 @@ static bool hull(const asked *x, const nw_site *s, nw_interval *out) {
   return (out->lo && out->hi) || nw_proofs_lost(x->m->f->s) == NW_HOLDS;
 }
 
-bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+static bool contributing_once(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
   asked x;
   const nw_site *s;
   *out = (nw_interval){0};
@@ -379,4 +394,8 @@ bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interva
   isl_set_free(x.range);
   isl_set_free(x.some);
   return ok;
+}
+
+bool nw_contributing_rounds(const nw_program *p, const nw_stmt *loop, nw_interval *out) {
+  return ask_rounds(p, loop, out, contributing_once);
 }

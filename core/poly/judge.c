@@ -203,10 +203,20 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   return answer == NW_HOLDS ? nw_check_tags(before, after, marks) : answer;
 }
 
-bool nw_judge(const nw_program *before, const nw_program *after) {
-  if (!before || !after) return false;
-  nw_proofs *s = nw_proofs_of(after->ctx);
-  if (!nw_proofs_begin(s)) return false;
+// Asks a question of one or two programs (before may be NULL), once more where what is remembered might have mattered.
+static bool asked(const nw_program *before, const nw_program *after,
+                  bool (*once)(const nw_program *before, const nw_program *after)) {
+  nw_proofs *s = after ? nw_proofs_of(after->ctx) : NULL;
+  if (!s || !nw_proofs_begin(s, after)) return false;
+  bool holds = once(before, after);
+  if (nw_stopped(after->ctx) || !nw_proofs_from_nothing(s)) return holds;
+  nw_clear(after->ctx);
+  if (before) nw_model_drop(before);
+  nw_model_drop(after);
+  return nw_proofs_begin(s, after) && once(before, after);
+}
+
+static bool judge_once(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_of(before, NULL);
   const nw_model *new = old ? nw_model_of(after, old->f) : NULL;
   if (!new) return false;
@@ -215,10 +225,11 @@ bool nw_judge(const nw_program *before, const nw_program *after) {
   return judge(old, new) == NW_HOLDS;
 }
 
+bool nw_judge(const nw_program *before, const nw_program *after) { return before && asked(before, after, judge_once); }
+
 // What holds even of a step nobody judges: it can be lowered, its storage and marks are what the machine has, and what a
 // person said of it is honoured.
-bool nw_judge_structure(const nw_program *before, const nw_program *after) {
-  if (!before || !after || !nw_proofs_begin(nw_proofs_of(after->ctx))) return false;
+static bool structure_once(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_of(before, NULL), *new = old ? nw_model_of(after, old->f) : NULL;
   if (!new) return false;
   if (!same_params(before, after))
@@ -230,22 +241,28 @@ bool nw_judge_structure(const nw_program *before, const nw_program *after) {
   return (answer == NW_HOLDS ? nw_check_tags(old, new, only_marks(before, after)) : answer) == NW_HOLDS;
 }
 
-bool nw_judge_bounds(const nw_program *p) {
-  if (!p || !nw_proofs_begin(nw_proofs_of(p->ctx))) return false;
+bool nw_judge_structure(const nw_program *before, const nw_program *after) {
+  return before && asked(before, after, structure_once);
+}
+
+static bool bounds_once(const nw_program *before, const nw_program *p) {
+  (void)before;
   const nw_model *m = nw_model_of(p, NULL);
   return m && nw_check_bounds(m) == NW_HOLDS;
 }
 
-bool nw_judge_first(const nw_program *p) {
-  if (!p) return false;
-  nw_proofs *s = nw_proofs_of(p->ctx);
-  if (!nw_proofs_begin(s)) return false;
+bool nw_judge_bounds(const nw_program *p) { return asked(NULL, p, bounds_once); }
+
+static bool first_once(const nw_program *before, const nw_program *p) {
+  (void)before;
   const nw_model *m = nw_model_of(p, NULL);
   if (!m) return false;
-  s->question = 'v';
+  m->f->s->question = 'v';
   nw_answer answer = check_decidable(m);
   if (answer == NW_HOLDS) answer = nw_check_storage(m);
   if (answer == NW_HOLDS) answer = nw_check_bounds(m);
   if (answer == NW_HOLDS) answer = nw_check_buffers(m, true, true);
   return (answer == NW_HOLDS ? nw_check_marks(m, NULL) : answer) == NW_HOLDS;
 }
+
+bool nw_judge_first(const nw_program *p) { return asked(NULL, p, first_once); }

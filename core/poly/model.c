@@ -305,7 +305,9 @@ static int count_blocks(const nw_stmt *s) {
 
 // A model is kept in its program. When isl gave up in the middle, nothing is kept.
 nw_model *nw_model_of(const nw_program *p, nw_family *known) {
-  if (p->model) return p->model;
+  if (p->model) return nw_price_charge(((nw_model *)p->model)->f->s, &((nw_model *)p->model)->price), p->model;
+  nw_price price = {0};
+  nw_price_begin(nw_proofs_of(p->ctx), &price);
   nw_arena *arena = nw_arena_new();
   nw_model *m = NW_NEW(arena, nw_model);
   m->arena = arena;
@@ -320,9 +322,18 @@ nw_model *nw_model_of(const nw_program *p, nw_family *known) {
     nw_model_free(m);
     return NULL;
   }
+  nw_price_end(m->f->s, &price);
+  m->price = price;
   ((nw_program *)p)->model = m;
   ((nw_program *)p)->model_free = nw_model_free;
   return m;
+}
+
+void nw_model_drop(const nw_program *p) {
+  nw_program *own = (nw_program *)p;
+  if (own->model) own->model_free(own->model);
+  own->model = NULL;
+  own->model_free = NULL;
 }
 
 void nw_model_free(void *model) {

@@ -49,4 +49,5 @@ int nw_judge_rules(void);
 const char *nw_judge_rule_name(int i);
 
 // Operations of isl the judge may spend on one question; 0 restores the default.
-long nw_judge_budget(nw_ctx *c, long operations); // returns what it was
+// Below 0: a glance, whose answer is no verdict.
+long nw_judge_budget(nw_ctx *c, long most); // returns what it was

@@ -483,7 +483,7 @@ nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *
 bool nw_syncs(const nw_program *p, nw_vec *out) {
   assert(!p->model);
   nw_proofs *s = nw_proofs_of(p->ctx);
-  nw_model *m = nw_proofs_begin(s) ? nw_model_of(p, NULL) : NULL;
+  nw_model *m = nw_proofs_begin(s, p) ? nw_model_of(p, NULL) : NULL;
   bool ok = m && nw_check_threads(m, NULL, out) == NW_HOLDS;
   if (m) nw_model_free(m);
   ((nw_program *)p)->model = NULL;

@@ -22,7 +22,7 @@ typedef struct glance {
 } glance;
 
 static glance begin(nw_step *st, nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget) {
-  glance was = {nw_sched_unsafe(s, false), nw_judge_budget(s->ctx, budget)};
+  glance was = {nw_sched_unsafe(s, false), nw_judge_budget(s->ctx, -budget)};
   nw_step_begin(st, s, row, args);
   return was;
 }

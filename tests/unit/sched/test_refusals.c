@@ -101,7 +101,7 @@ static void little_work_decides_nothing_else(void **state) {
     assert_step(s, row[i].primitive, ARGS(a[0], a[1], a[2]), __LINE__);
     char *all = nw_program_show(nw_sched_program(s), NULL);
     nw_sched_undo(s);
-    for (long budget = 20; budget < 40000; budget += budget / 4, steps++) {
+    for (long budget = 20; budget < 400000; budget += budget / 4, steps++) {
       nw_judge_budget(c, budget);
       if (nw_sched_apply(s, nw_primitive_find(row[i].primitive), ARGS(a[0], a[1], a[2]), NULL)) {
         char *some = nw_program_show(nw_sched_program(s), NULL);
