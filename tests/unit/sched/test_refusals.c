@@ -122,6 +122,55 @@ static void little_work_decides_nothing_else(void **state) {
   nw_sched_release(s);
 }
 
+// The step on a schedule of its own, in a context of its own, with nothing asked before: its code.
+static nw_code asked_afresh(const char *primitive, const nw_arg *arg, long budget) {
+  nw_ctx *c = nw_open();
+  nw_sched *s = gemm(c, 100);
+  step(s, "split", LP("i"), IN(32));
+  step(s, "split", LP("k"), IN(16));
+  nw_judge_budget(c, budget);
+  bool ok = nw_sched_apply(s, nw_primitive_find(primitive), ARGS(arg[0], arg[1], arg[2]), NULL);
+  nw_code code = ok ? NW_OK : nw_error(c)->code;
+  nw_sched_release(s);
+  nw_close(c);
+  return code;
+}
+
+static void a_verdict_does_not_depend_on_what_was_asked_before(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  const struct {
+    const char *primitive;
+    nw_arg arg[3];
+  } row[] = {{"cut", {LP("j"), LIST(((nw_arg){.kind = NW_ARG_EXPR, .n = 1, .expr = (const nw_expr *[]){I(c, 7)}}))}},
+             {"partition", {LP("i_o")}},
+             {"rfactor", {ST("C"), LP("k_o")}},
+             {"cache_read", {ST("A"), STR("global")}},
+             {"reorder", {LIST(LP("j"), LP("i_i"))}},
+             {"parallel", {LP("i_o")}}};
+  nw_sched *s = gemm(c, 100);
+  step(s, "split", LP("i"), IN(32));
+  step(s, "split", LP("k"), IN(16));
+  int undecided = 0, decided = 0;
+  for (long budget = 400000; budget > 20; budget -= budget / 3)
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+      nw_code fresh = asked_afresh(row[i].primitive, row[i].arg, budget);
+      nw_judge_budget(c, budget);
+      for (int again = 0; again < 3; again++) {
+        bool ok = nw_sched_apply(s, nw_primitive_find(row[i].primitive), ARGS(row[i].arg[0], row[i].arg[1], row[i].arg[2]), NULL);
+        nw_code code = ok ? NW_OK : nw_error(c)->code;
+        if (ok) nw_sched_undo(s);
+        if (code != fresh)
+          fail_msg("%s with %ld operations: %s, and %s when nothing was asked before", row[i].primitive, budget,
+                   ok ? "accepted" : "refused", fresh == NW_OK ? "accepted" : "refused");
+        *(ok ? &decided : &undecided) += 1;
+        nw_clear(c);
+      }
+    }
+  assert_true(undecided > 10 && decided > 10);
+  nw_judge_budget(c, 0);
+  nw_sched_release(s);
+}
+
 static void a_refused_replay_names_its_step(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
@@ -142,6 +191,7 @@ int main(void) {
       T(the_init_comes_first),
       T(the_tail_has_no_init),
       T(a_local_buffer_has_to_fit),
+      T(a_verdict_does_not_depend_on_what_was_asked_before),
       T(a_refused_replay_names_its_step),
       T(little_work_decides_nothing_else),
   };
