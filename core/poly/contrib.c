@@ -57,11 +57,16 @@ static nw_answer once_between(const nw_fate *f, nw_use *a, nw_use *b) {
   return once_or_anew(f, a, b, bad);
 }
 
+// Taking the same contribution again changes nothing.
+static bool idempotent(nw_combiner c) {
+  return c == NW_MIN_OF || c == NW_MAX_OF || c == NW_ARGMIN || c == NW_ARGMAX;
+}
+
 nw_answer nw_contributed_once(const nw_fate *f) {
   if (!NW_RULE(f->m->p->ctx, value_contributions_once)) return NW_HOLDS;
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < f->nwrites && answer == NW_HOLDS; i++) {
-    if (!f->write[i]->update) continue;
+    if (!f->write[i]->update || idempotent(f->write[i]->site->block->block.combiner)) continue;
     answer = once_within(f, f->write[i]);
     for (int j = i + 1; j < f->nwrites && answer == NW_HOLDS; j++)
       if (f->write[j]->update) answer = once_between(f, f->write[i], f->write[j]);

@@ -175,6 +175,39 @@ static void compare(whole *w, const nw_expr *a, const nw_expr *b) {
   for (int i = 0; i < a->n; i++) compare(w, a->arg[i], b->arg[i]);
 }
 
+static const nw_block_var *reduce_var(const nw_stmt *block, const char *name) {
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    if (v->kind == NW_REDUCE && !strcmp(v->var->name, name)) return v;
+  }
+  return NULL;
+}
+
+// A body without its reduce variable says nothing of it. Then it is what the old program's loops bound it to, with the
+// variables that are called as those loops were. Any choice will do: whether it reaches every instance once is asked later.
+static void choose(whole *w) {
+  const char *name[NW_MAX_DEPTH];
+  const nw_expr *by[NW_MAX_DEPTH];
+  nw_path path;
+  int n = 0, k = 0;
+  if (!nw_find(w->before->p, w->was->id, &path)) return;
+  for (int i = 0; i < path.n - 1; i++) {
+    if (path.at[i]->kind != NW_LOOP) continue;
+    const nw_stmt *l = path.at[i];
+    const char *var = l->loop.var->name, *inner = marked(w->pool, var, '\'');
+    const nw_expr *is = reduce_var(w->part, var)  ? nw_var(w->pool, inner)
+                        : reduce_var(w->is, var) ? reduce_var(w->is, var)->var
+                                                 : NULL;
+    if (is) name[n] = var, by[n++] = nw_add(w->pool, l->loop.begin, is);
+  }
+  for (int i = 0; i < w->was->block.nvars; i++) {
+    const nw_block_var *v = &w->was->block.var[i];
+    if (v->kind != NW_REDUCE) continue;
+    if (!w->solved[k]) w->solved[k] = nw_subst_n(w->pool, v->bind, n, name, by);
+    k++;
+  }
+}
+
 static bool all_solved(const whole *w) {
   for (int k = 0; k < w->nk; k++)
     if (!w->solved[k]) return false;
@@ -186,6 +219,7 @@ static bool agree(whole *w, int n, const nw_expr *const *was, const nw_expr *con
   memset(w->solved, 0, sizeof w->solved);
   for (int round = 0; round <= w->nk && !all_solved(w); round++)
     for (int t = 0; t < n; t++) compare(w, was[t], is[t]);
+  if (!all_solved(w)) choose(w);
   if (!all_solved(w)) return false;
   for (int t = 0; t < n && NW_RULE(w->after->p->ctx, value_body); t++)
     if (filled(w, was[t]) != is[t]) return false;

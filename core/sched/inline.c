@@ -61,12 +61,49 @@ static void drop_block(nw_step *st, nw_stmt *block) {
   nw_detach(st->p, &path, top);
 }
 
+// ---- rounding: a product that was stored and is now added becomes part of an fma, which rounds once
+
+typedef struct adding {
+  const char *buffer;
+  bool found;
+} adding;
+
+static const nw_expr *without_sign(const nw_expr *e) { return e->op == NW_OP_NEG ? e->arg[0] : e; }
+
+static bool is_load_of(const nw_expr *e, const char *buffer) {
+  e = without_sign(e);
+  return e->op == NW_OP_LOAD && !strcmp(e->name, buffer);
+}
+
+static bool see_sum(void *env, const nw_expr *e) {
+  adding *a = env;
+  if (e->op == NW_OP_ADD || e->op == NW_OP_SUB)
+    a->found |= is_load_of(e->arg[0], a->buffer) || is_load_of(e->arg[1], a->buffer);
+  return !a->found;
+}
+
+static bool forms_fma(const nw_stmt *reader, const nw_stmt *block) {
+  const nw_expr *value = block->block.target[0].value;
+  bool product = without_sign(value)->op == NW_OP_MUL;
+  if (!product || (value->type.dtype != NW_F32 && value->type.dtype != NW_F64)) return false;
+  adding a = {block->block.target[0].buffer, false};
+  for (int t = 0; t < reader->block.ntargets; t++) {
+    const nw_expr *e = reader->block.target[t].value;
+    nw_visit(e, see_sum, &a);
+    a.found |= reader->block.combiner == NW_SUM && is_load_of(e, a.buffer);
+  }
+  return a.found;
+}
+
 bool nw_apply_compute_inline(void *step) {
   nw_step *st = step;
   nw_stmt *block = nw_step_block(st, 0, NULL);
   if (!block || !can_inline(st, block)) return false;
   const char *buffer = block->block.target[0].buffer;
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  bool fused = false;
+  for (int i = 0; i < b.n; i++) fused |= nw_block_reads(b.at[i], buffer) && forms_fma(b.at[i], block);
+  if (fused) nw_step_note(st, "rounding may change: a product that was stored is added without being rounded");
   for (int i = 0; i < b.n; i++)
     if (nw_block_reads(b.at[i], buffer)) nw_block_rewrite(st->p, b.at[i], expand, &(body){st->p->pool, block});
   for (int i = 0; i < b.n; i++)
