@@ -85,7 +85,8 @@ static void function(nwt *g, int i, bool checked, nw_str *all) {
   nw_str_fmt(all, "  nw_frame nw_f = {nw_params, nw_sizes, nw_work, nw_stride, nw_threads, 0, \"%s\"};\n", g->kernel);
   nw_str_fmt(all, "  if (!nw_bad) " NW_ENTRY_SYMBOL "(&nw_f);\n", i);
   if (g->out.s && strstr(g->out.s, "goto nw_done")) nw_str_add(all, "nw_done:\n");
-  nw_str_fmt(all, "  for (int nw_i = 0; nw_i < %d; nw_i++) free(nw_work[nw_i]);\n  return nw_bad;\n}\n", g->p->nbuffers);
+  nw_str_fmt(all, "  for (int nw_i = 0; nw_i < %d; nw_i++) free(nw_work[nw_i]);\n  return nw_bad;\n}\n",
+             g->p->nbuffers);
   nw_str_free(&checks);
   nw_str_free(&frame_words);
 }

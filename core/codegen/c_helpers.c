@@ -16,7 +16,7 @@
 
 // Arithmetic of sizes that notes an overflow.
 #define OVERFLOWS(op)                                                                                                  \
-  "static inline int64_t nw_size_" op "(int64_t a, int64_t b, int *big) {\n"                                          \
+  "static inline int64_t nw_size_" op "(int64_t a, int64_t b, int *big) {\n"                                           \
   "  int64_t r = 0;\n"                                                                                                 \
   "  *big |= __builtin_" op "_overflow(a, b, &r);\n"                                                                   \
   "  return r;\n"                                                                                                      \
@@ -54,18 +54,21 @@ static const struct {
     [NWT_SIZE_ADD] = {"nw_size_add", OVERFLOWS("add"), NULL},
     [NWT_SIZE_SUB] = {"nw_size_sub", OVERFLOWS("sub"), NULL},
     [NWT_SIZE_MUL] = {"nw_size_mul", OVERFLOWS("mul"), NULL},
-    [NWT_SIZE_MIN] = {"nw_size_min",
-                      "static inline int64_t nw_size_min(int64_t a, int64_t b, int *big) { return (void)big, a < b ? a : b; }\n",
-                      NULL},
-    [NWT_SIZE_MAX] = {"nw_size_max",
-                      "static inline int64_t nw_size_max(int64_t a, int64_t b, int *big) { return (void)big, a > b ? a : b; }\n",
-                      NULL},
-    [NWT_SIZE_DIV] = {"nw_size_div",
-                      "static inline int64_t nw_size_div(int64_t a, int64_t b, int *big) { // rounds towards minus infinity\n"
-                      "  if (b == 0 || (b == -1 && a == INT64_MIN)) return *big = 1, 0;\n"
-                      "  return a / b - (a % b != 0 && (a ^ b) < 0);\n"
-                      "}\n",
-                      NULL},
+    [NWT_SIZE_MIN] =
+        {"nw_size_min",
+         "static inline int64_t nw_size_min(int64_t a, int64_t b, int *big) { return (void)big, a < b ? a : b; }\n",
+         NULL},
+    [NWT_SIZE_MAX] =
+        {"nw_size_max",
+         "static inline int64_t nw_size_max(int64_t a, int64_t b, int *big) { return (void)big, a > b ? a : b; }\n",
+         NULL},
+    [NWT_SIZE_DIV] =
+        {"nw_size_div",
+         "static inline int64_t nw_size_div(int64_t a, int64_t b, int *big) { // rounds towards minus infinity\n"
+         "  if (b == 0 || (b == -1 && a == INT64_MIN)) return *big = 1, 0;\n"
+         "  return a / b - (a % b != 0 && (a ^ b) < 0);\n"
+         "}\n",
+         NULL},
     [NWT_SIZE_MOD] = {"nw_size_mod",
                       "static inline int64_t nw_size_mod(int64_t a, int64_t b, int *big) { // has the sign of b\n"
                       "  int64_t r = b == 0 ? (*big = 1, 0) : b == -1 ? 0 : a % b;\n"

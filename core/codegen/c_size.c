@@ -114,6 +114,8 @@ void nwt_describe_codes(const nwt *g, nw_str *out) {
   nw_str_fmt(out, "; %d when a tensor is NULL", MISSING);
   for (int i = 0; i < g->p->nbuffers && g->exported; i++)
     aligned |= g->p->buffer[i]->role != NW_TEMP && streams_to(g->p->root, g->p->buffer[i]->name);
-  if (aligned) nw_str_fmt(out, ";\n// %d when a tensor that is stored past the caches is not at a multiple of %d bytes", NOT_ALIGNED, LINE);
+  if (aligned)
+    nw_str_fmt(out, ";\n// %d when a tensor that is stored past the caches is not at a multiple of %d bytes",
+               NOT_ALIGNED, LINE);
   nw_str_add(out, ".\n");
 }

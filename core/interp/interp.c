@@ -47,7 +47,8 @@ static bool make_temp(nwi_program *x, nwi_buffer *b, int i) {
   if (!x->exec || is_allocated(&x->exec->storage[i])) return b->count = 0, true;
   const char **name = NW_NEW_N(x->arena, const char *, x->p->nsizes + 1);
   for (int k = 0; k < x->p->nsizes; k++) name[k] = x->p->size[k].name;
-  if (nw_eval_size(x->exec->storage[i].elements, x->p->nsizes, name, x->run.slot, &count)) return nwi_reserve(x, b, count);
+  if (nw_eval_size(x->exec->storage[i].elements, x->p->nsizes, name, x->run.slot, &count))
+    return nwi_reserve(x, b, count);
   return nw_fail(x->run.ctx, NW_ERANGE, NULL, "%s is too large", b->name);
 }
 

@@ -142,8 +142,8 @@ static void report(nwi_program *x, const nwi_buffer *b, int64_t at, const touch 
   nwi_where(x, &s);
   nw_str_add(&s, x->grid.loop               ? ", and nothing orders iterations"
                  : t->by.block != now.block ? ", and nothing orders blocks"
-                 : b->local               ? ", but local storage is each thread's own"
-                                          : ", with no barrier between");
+                 : b->local                 ? ", but local storage is each thread's own"
+                                            : ", with no barrier between");
   nwi_fail(&x->run, NW_ERACE, "%s", s.s);
   nw_str_free(&s);
 }

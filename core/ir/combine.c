@@ -24,7 +24,8 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
   if (c == NW_PLAIN) return term[which];
   if (c != NW_ARGMIN && c != NW_ARGMAX) return nw_make2(p, combiner_op[c], old[which], term[which]);
   const nw_expr *rounded[] = {nw_cast(p, (nw_dtype)old[0]->type.dtype, term[0]), term[1]};
-  if (!NW_MUTATED(halves_compared)) term = rounded; // as it will be stored, or a tie would depend on what was stored before
+  if (!NW_MUTATED(halves_compared))
+    term = rounded; // as it will be stored, or a tie would depend on what was stored before
   const nw_expr *none = nw_eq(p, old[1], nw_index(p, -1));
   const nw_expr *some = nw_make2(p, NW_OP_NE, term[1], nw_index(p, -1)); // not the partial result of nothing
   const nw_expr *lower = nw_and(p, ties(p, term[0], old[0]), nw_and(p, nw_lt(p, term[1], old[1]), some));

@@ -45,7 +45,8 @@ bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64
 // True if e is the whole number that its arithmetic says: index arithmetic, or arithmetic of data that cannot wrap (exact.c).
 bool nw_is_exact(const nw_expr *e);
 const nw_expr *nw_convert(nw_pool *p, nw_dtype t, const nw_expr *e); // nw_cast, but a half of that dtype is not rounded
-bool nw_is_rounded(const nw_expr *e); // no half, or a value that a half can hold: a cast to its own dtype does not change it
+bool nw_is_rounded(
+    const nw_expr *e); // no half, or a value that a half can hold: a cast to its own dtype does not change it
 
 // Shorthand for index arithmetic and conditions.
 const nw_expr *nw_add(nw_pool *p, const nw_expr *a, const nw_expr *b);

@@ -20,7 +20,8 @@ typedef enum nw_combiner {
   NW_ARGMAX, // two stores: value, index; ties go to the lowest index
 } nw_combiner;
 const char *nw_combiner_name(nw_combiner c); // "sum", ...
-const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int which); // component `which`; -1 for an index
+const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t,
+                                    int which); // component `which`; -1 for an index
 
 // What target `which` becomes when `term` arrives and it held `old` (two entries each for arg-reductions, else one): the one
 // definition that the interpreter, lower and the naive evaluation share. Arg-reductions: index -1 is "nothing yet", a NaN

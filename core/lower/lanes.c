@@ -143,8 +143,7 @@ static bool zero_divisor_possible(const nw_lanes *v, const nw_expr *e) {
   bool divides = e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
   if (!divides || !nw_dtype_is_int(e->type.dtype) || (nw_is_int(e->arg[1], &c) && c != 0)) return false;
   if (NW_MUTATED(lanes_zero_divisor)) return false;
-  return NW_MUTATED(lanes_divisor) || !is_index(e) ||
-         !nw_prove(v->r, nw_lt(v->pool, nw_index(v->pool, 0), e->arg[1]));
+  return NW_MUTATED(lanes_divisor) || !is_index(e) || !nw_prove(v->r, nw_lt(v->pool, nw_index(v->pool, 0), e->arg[1]));
 }
 
 static bool readable_anyway(nw_lanes *v, const nw_expr *load);

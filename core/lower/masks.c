@@ -33,8 +33,8 @@ static bool has_room(const tile *t, const nw_expr *ramp) {
 static void see_access(tile *t, const nw_expr *index, const nw_expr *mask) {
   bool first = !t->mask;
   if (first) t->mask = mask;
-  t->fits = t->fits && mask && mask == t->mask && index->op == NW_OP_RAMP &&
-            nw_is_const(index->arg[1], 1) && nw_divides(t->r, index->arg[0], index->type.lanes) && (NW_MUTATED(masks_room) || has_room(t, index));
+  t->fits = t->fits && mask && mask == t->mask && index->op == NW_OP_RAMP && nw_is_const(index->arg[1], 1) &&
+            nw_divides(t->r, index->arg[0], index->type.lanes) && (NW_MUTATED(masks_room) || has_room(t, index));
   if (first && t->fits) t->fits = !nw_uses_load(mask, NULL) && fixed_below(t->alloc, mask);
 }
 

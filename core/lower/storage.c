@@ -61,7 +61,9 @@ typedef struct renaming {
 
 static const nw_expr *renamed_load(void *env, const nw_expr *load) {
   const renaming *r = env;
-  return strcmp(load->name, r->from) || NW_MUTATED(storage_rename_store) ? NULL : nw_load(r->pool, load->type, r->to, load->n, load->arg);
+  return strcmp(load->name, r->from) || NW_MUTATED(storage_rename_store)
+             ? NULL
+             : nw_load(r->pool, load->type, r->to, load->n, load->arg);
 }
 
 static const nw_expr *renamed(void *env, const nw_expr *e) {

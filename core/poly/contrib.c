@@ -58,9 +58,7 @@ static nw_answer once_between(const nw_fate *f, nw_use *a, nw_use *b) {
 }
 
 // Taking the same contribution again changes nothing.
-static bool idempotent(nw_combiner c) {
-  return c == NW_MIN_OF || c == NW_MAX_OF || c == NW_ARGMIN || c == NW_ARGMAX;
-}
+static bool idempotent(nw_combiner c) { return c == NW_MIN_OF || c == NW_MAX_OF || c == NW_ARGMIN || c == NW_ARGMAX; }
 
 nw_answer nw_contributed_once(const nw_fate *f) {
   if (!NW_RULE(f->m->p->ctx, value_contributions_once)) return NW_HOLDS;

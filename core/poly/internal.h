@@ -57,7 +57,8 @@ bool nw_proofs_from_nothing(nw_proofs *s); // must the question be asked again w
 nw_proofs *nw_proofs_of(nw_ctx *c);
 nw_proofs *nw_proofs_retain(nw_proofs *s);
 void nw_proofs_release(nw_proofs *s);
-bool nw_proofs_begin(nw_proofs *s, const nw_program *p); // a new question: fresh budget; false when the user asked to stop
+bool nw_proofs_begin(nw_proofs *s,
+                     const nw_program *p); // a new question: fresh budget; false when the user asked to stop
 nw_answer nw_proofs_lost(nw_proofs *s); // isl gave up: leaves the diagnostic, answers NW_ABORTED
 nw_answer nw_answer_of(nw_proofs *s, isl_bool holds);
 

@@ -195,7 +195,7 @@ static void choose(whole *w) {
     if (path.at[i]->kind != NW_LOOP) continue;
     const nw_stmt *l = path.at[i];
     const char *var = l->loop.var->name, *inner = marked(w->pool, var, '\'');
-    const nw_expr *is = reduce_var(w->part, var)  ? nw_var(w->pool, inner)
+    const nw_expr *is = reduce_var(w->part, var) ? nw_var(w->pool, inner)
                         : reduce_var(w->is, var) ? reduce_var(w->is, var)->var
                                                  : NULL;
     if (is) name[n] = var, by[n++] = nw_add(w->pool, l->loop.begin, is);
@@ -239,7 +239,8 @@ static bool without_condition(whole *w, int n, const nw_expr **is) {
 
 static bool same_bodies(whole *w) {
   int n = w->is->block.ntargets;
-  const nw_expr **was = NW_NEW_N(w->after->arena, const nw_expr *, n), **is = NW_NEW_N(w->after->arena, const nw_expr *, n);
+  const nw_expr **was = NW_NEW_N(w->after->arena, const nw_expr *, n),
+                **is = NW_NEW_N(w->after->arena, const nw_expr *, n);
   for (int t = 0; t < n; t++) {
     was[t] = body_of_whole(w, t);
     is[t] = body_of_part(w, t);

@@ -27,7 +27,8 @@ static bool make_workspace(nw_kernel *k, int i) {
   const char *hint = "compute it in place of use, or in smaller pieces";
   if (too_big && bytes <= 0) bytes = INT64_MAX;
   if (bytes == INT64_MAX)
-    return nw_fail(k->ctx, NW_ERANGE, hint, "%s, a temporary of more than 9 exabytes, does not fit in memory", s->buffer);
+    return nw_fail(k->ctx, NW_ERANGE, hint, "%s, a temporary of more than 9 exabytes, does not fit in memory",
+                   s->buffer);
   return nw_fail(k->ctx, NW_ERANGE, hint, "%s, a temporary of %.1f GB, does not fit in memory", s->buffer,
                  (double)bytes / 1e9);
 }

@@ -131,7 +131,9 @@ return function(case, t)
   end)
   case("A6", "an index of a narrower dtype keeps its proofs", function()
     local J, B = nw.placeholder({16}, "u8", "J"), nw.placeholder({520}, "f32", "B")
-    t.accepted(nw.compute, {16}, function(i) return B(nw.cast(J(i), "i64") * 2 + nw.cast(J(nw.max(i - 1, 0)), "i64") // 32) end, "C")
+    t.accepted(nw.compute, {16}, function(i)
+      return B(nw.cast(J(i), "i64") * 2 + nw.cast(J(nw.max(i - 1, 0)), "i64") // 32)
+    end, "C")
   end)
 
   for _, half in ipairs {"f16", "bf16"} do

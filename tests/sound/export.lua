@@ -41,7 +41,8 @@ end
 local function called(s, options, main)
   local folder = scratch()
   s:build(options):export(folder .. "/k.so")
-  write(folder .. "/m.c", "#define _GNU_SOURCE\n#include \"k.h\"\n#include <stdio.h>\n#include <stdlib.h>\nint main(void) {\n" .. main .. "\n}\n")
+  write(folder .. "/m.c", "#define _GNU_SOURCE\n#include \"k.h\"\n#include <stdio.h>\n#include <stdlib.h>\nint main(void) {\n"
+    .. main .. "\n}\n")
   local messages, status = run(("%s -w %s/m.c %s/k.so -o %s/m -Wl,-rpath,%s"):format(CC, folder, folder, folder, folder))
   if status ~= 0 then error("does not compile: " .. messages, 0) end
   local output, code = run(folder .. "/m")

@@ -156,7 +156,8 @@ static void a_verdict_does_not_depend_on_what_was_asked_before(void **state) {
       nw_code fresh = asked_afresh(row[i].primitive, row[i].arg, budget);
       nw_judge_budget(c, budget);
       for (int again = 0; again < 3; again++) {
-        bool ok = nw_sched_apply(s, nw_primitive_find(row[i].primitive), ARGS(row[i].arg[0], row[i].arg[1], row[i].arg[2]), NULL);
+        bool ok = nw_sched_apply(s, nw_primitive_find(row[i].primitive),
+                                 ARGS(row[i].arg[0], row[i].arg[1], row[i].arg[2]), NULL);
         nw_code code = ok ? NW_OK : nw_error(c)->code;
         if (ok) nw_sched_undo(s);
         if (code != fresh)
