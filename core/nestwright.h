@@ -359,6 +359,7 @@ NW_API int nw_sched_locations(nw_sched *s, const char *stage, nw_location **out)
 NW_API void nw_locations_free(int n, nw_location *l);
 NW_API char *nw_sched_step_text(const nw_sched *s, int version);
 NW_API const char *nw_sched_notes(const nw_sched *s); // remarks of the last step, or ""
+NW_API bool nw_sched_rounds(const nw_sched *s); // true if a step to here may change how floats are rounded
 // Loops: handles are ids.
 NW_API int nw_sched_loop(nw_sched *s, const char *name); // 0 and an error if there is none
 NW_API const char *nw_sched_loop_name(nw_sched *s, int id); // NULL and NW_ESTALE, naming the step that consumed it

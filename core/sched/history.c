@@ -109,6 +109,7 @@ void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
   node->text = keep(s, text);
   free(text);
   node->notes = keep(s, st->notes.s);
+  node->rounds = st->rounds || nw_sched_head(s)->rounds;
   keep_replaced(s, node, st);
   keep_empty(s, node, st);
   nw_sched_head(s)->last_child = node->number;

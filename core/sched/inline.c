@@ -103,7 +103,7 @@ bool nw_apply_compute_inline(void *step) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   bool fused = false;
   for (int i = 0; i < b.n; i++) fused |= nw_block_reads(b.at[i], buffer) && forms_fma(b.at[i], block);
-  if (fused) nw_step_note(st, "rounding may change: a product that was stored is added without being rounded");
+  if (fused) nw_step_rounds(st, "rounding may change: a product that was stored is added without being rounded");
   for (int i = 0; i < b.n; i++)
     if (nw_block_reads(b.at[i], buffer)) nw_block_rewrite(st->p, b.at[i], expand, &(body){st->p->pool, block});
   for (int i = 0; i < b.n; i++)

@@ -276,7 +276,7 @@ bool nw_apply_rfactor(void *step) {
   f.block->block.where = block->block.where = where;
   nw_kids_insert(st->p, loop, 0, block);
   put_behind(st, &f, nw_nest_along_output(st, &f.path, f.top, &was, loop, ""));
-  if (nw_rounds(st->p, block)) nw_step_note(st, "rounding may change: floats are summed in another order");
+  if (nw_rounds(st->p, block)) nw_step_rounds(st, "rounding may change: floats are summed in another order");
   nw_step_returns_stage(st, f.block->block.name);
   return true;
 }

@@ -14,6 +14,7 @@ typedef struct nw_node {
   char *notes;
   char *name; // branch name, or NULL
   bool unsafe; // not judged
+  bool rounds; // this step, or one before it, may change how floats are rounded
   int nreplaced; // loops this step consumed: id, and what stands in its place as text
   int *replaced;
   char **replacement;
@@ -62,6 +63,7 @@ typedef struct nw_step {
   nw_vec candidate; // suggest(): steps to try after a refusal, as nw_candidate*
   nw_arena *scratch; // for the length of the step
   nw_vec empty, empty_name;
+  bool rounds; // the step may change how floats are rounded
   const char *idle; // the empty piece the step is about: it will do nothing
   nw_program *denied; // counted: what the judge refused
 } nw_step;
@@ -90,6 +92,7 @@ void nw_step_replaces(nw_step *st, int loop_id, const char *fmt, ...) NW_PRINTF(
 void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
 void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);
+void nw_step_rounds(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3); // a note that floats may be rounded in another way
 // Offers `primitive` with these arguments as a way on; the driver tries it on a scratch copy before showing it. Alone it is
 // the same aim reached by another step; a step that only makes way names in `then` what it makes way for.
 nw_candidate *nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);

@@ -89,13 +89,25 @@ void nw_step_returns_stage(nw_step *st, const char *name) {
   if (st->out.n < NW_MAX_RESULTS) st->out.stage[st->out.n++] = nw_pool_name(st->p->pool, name);
 }
 
+static void add_note(nw_step *st, const char *fmt, va_list args) {
+  const char *note = text_of(st, fmt, args);
+  if (st->notes.s && strstr(st->notes.s, note)) return;
+  nw_str_fmt(&st->notes, "%s%s", st->notes.n ? "\n" : "", note);
+}
+
 void nw_step_note(nw_step *st, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  const char *note = text_of(st, fmt, args);
+  add_note(st, fmt, args);
   va_end(args);
-  if (st->notes.s && strstr(st->notes.s, note)) return;
-  nw_str_fmt(&st->notes, "%s%s", st->notes.n ? "\n" : "", note);
+}
+
+void nw_step_rounds(nw_step *st, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  add_note(st, fmt, args);
+  va_end(args);
+  st->rounds = true;
 }
 
 bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const char *fmt, ...) {

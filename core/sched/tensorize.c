@@ -97,7 +97,7 @@ bool nw_apply_tensorize(void *step) {
   call->call.intrinsic = nw_pool_name(st->p->pool, in->id);
   nw_kids_set(st->p, call, 1, &loop);
   nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], call);
-  if (sums_floats(st->p, m.block)) nw_step_note(st, "rounding may change: %s adds up in its own order", in->name);
+  if (sums_floats(st->p, m.block)) nw_step_rounds(st, "rounding may change: %s adds up in its own order", in->name);
   return true;
 }
 

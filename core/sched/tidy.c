@@ -90,7 +90,7 @@ static bool note_order(void *env, const nw_path *path) {
   if (!nw_rounds(st->p, block) || !nw_find(st->before, block->id, &was)) return true;
   int old[NW_MAX_DEPTH], now[NW_MAX_DEPTH];
   int n = reduce_loops(&was, old), m = reduce_loops(path, now);
-  if (swapped(n, old, m, now)) nw_step_note(st, "rounding may change: floats are summed in another order");
+  if (swapped(n, old, m, now)) nw_step_rounds(st, "rounding may change: floats are summed in another order");
   return true;
 }
 

@@ -82,6 +82,11 @@ const char *nw_sched_notes(const nw_sched *s) {
   return node && node->notes ? node->notes : "";
 }
 
+bool nw_sched_rounds(const nw_sched *s) {
+  const nw_node *node = s ? nw_sched_head(s) : NULL;
+  return node && node->rounds;
+}
+
 // ---- reading
 
 typedef struct replay {

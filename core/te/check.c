@@ -115,25 +115,14 @@ static bool check_read(nw_appeal *k, nw_place *at, const nw_expr *load) {
 
 // ---- divisions
 
-// A cast between integers that keeps every value keeps 0 apart from the others.
-static const nw_expr *uncast(const nw_expr *b) {
-  while (b->op == NW_OP_CAST) {
-    nw_dtype to = (nw_dtype)b->type.dtype, from = (nw_dtype)b->arg[0]->type.dtype;
-    bool sign = nw_dtype_is_signed(from);
-    if (!nw_dtype_is_int(to) || !nw_dtype_is_int(from) || nw_dtype_bytes(from) >= nw_dtype_bytes(to)) break;
-    if (sign && !nw_dtype_is_signed(to)) break;
-    b = b->arg[0];
-  }
-  return b;
-}
-
 static bool nonzero(nw_place *at, const nw_expr *b, nw_witness *w) {
   nw_pool *p = at->pool;
-  b = uncast(b);
-  const nw_expr *zero = nw_int(p, b->type.dtype, 0);
+  const nw_expr *plain = nw_te_uncast(b), *zero = nw_int(p, plain->type.dtype, 0);
   *w = (nw_witness){0};
-  if (nw_prove(&at->ranges, nw_lt(p, zero, b)) || nw_prove(&at->ranges, nw_lt(p, b, zero))) return true;
-  return nw_te_holds(at, nw_make2(p, NW_OP_NE, b, zero), b, w);
+  if (plain->type.dtype != NW_BOOL &&
+      (nw_prove(&at->ranges, nw_lt(p, zero, plain)) || nw_prove(&at->ranges, nw_lt(p, plain, zero))))
+    return true;
+  return nw_te_holds(at, nw_te_nonzero(p, plain), plain, w);
 }
 
 static const char *nonzero_hint(const nw_place *at) {

@@ -64,6 +64,8 @@ typedef struct nw_witness {
 // Does cond hold at the place? Proven by ranges, or tried on every point where they are few. When false and a breaking
 // point was met, w says where (w->at to be freed); e is the expression whose value and variables it reports.
 bool nw_te_holds(nw_place *at, const nw_expr *cond, const nw_expr *e, nw_witness *w);
+const nw_expr *nw_te_uncast(const nw_expr *e); // without the casts that keep 0 apart from other values
+const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e); // the condition that e differs from 0; a bool as it is
 
 // Every read inside its tensor and no division by zero, in all bodies of op. States are not looked at.
 bool nw_te_check(const nw_teop *op, const nw_expr *from);

@@ -81,6 +81,26 @@ static void fact(nw_place *at, const nw_expr *e) {
   nw_ranges_fact(&at->ranges, e);
 }
 
+// ---- what differs from zero
+
+// A cast between integers that keeps every value keeps 0 apart from the others; so does one of a bool.
+const nw_expr *nw_te_uncast(const nw_expr *b) {
+  while (b->op == NW_OP_CAST) {
+    nw_dtype to = (nw_dtype)b->type.dtype, from = (nw_dtype)b->arg[0]->type.dtype;
+    bool sign = nw_dtype_is_signed(from);
+    if (nw_dtype_is_int(to) && from == NW_BOOL) return b->arg[0];
+    if (!nw_dtype_is_int(to) || !nw_dtype_is_int(from) || nw_dtype_bytes(from) >= nw_dtype_bytes(to)) break;
+    if (sign && !nw_dtype_is_signed(to)) break;
+    b = b->arg[0];
+  }
+  return b;
+}
+
+const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *b) {
+  if (b->type.dtype == NW_BOOL) return b;
+  return nw_make2(p, NW_OP_NE, b, nw_int(p, b->type.dtype, 0));
+}
+
 // Takes a condition apart into facts; with `holds` false, its negation.
 static void assume(nw_place *at, const nw_expr *e, bool holds) {
   nw_pool *p = at->pool;
@@ -93,6 +113,9 @@ static void assume(nw_place *at, const nw_expr *e, bool holds) {
   if (!holds && e->op == NW_OP_LT && integers) return fact(at, nw_make2(p, NW_OP_LE, e->arg[1], e->arg[0]));
   if (!holds && e->op == NW_OP_LE && integers) return fact(at, nw_make2(p, NW_OP_LT, e->arg[1], e->arg[0]));
   fact(at, holds ? e : nw_make1(p, NW_OP_NOT, e));
+  if (e->op != (holds ? NW_OP_NE : NW_OP_EQ) || !nw_is_const(e->arg[1], 0)) return;
+  const nw_expr *plain = nw_te_uncast(e->arg[0]);
+  if (plain != e->arg[0]) fact(at, nw_te_nonzero(p, plain)); // the guard may speak of another cast than the division
 }
 
 static bool seen(const scope *s, const nw_expr *e) {

@@ -127,6 +127,11 @@ static int sched_notes(lua_State *L) {
   return 1;
 }
 
+static int sched_rounds(lua_State *L) {
+  lua_pushboolean(L, nw_sched_rounds(self(L)));
+  return 1;
+}
+
 static int sched_step_text(lua_State *L) {
   nw_sched *s = self(L);
   nwl_push_text(L,
@@ -278,6 +283,9 @@ static const nwl_row sched_methods[] = {
     {"replay", sched_replay, "(self: nw.schedule, json: string): nw.schedule",
      "Takes the steps of a trace in JSON; each is judged anew."},
     {"notes", sched_notes, "(self: nw.schedule): string", "Remarks of the last step, or the empty string."},
+    {"rounds", sched_rounds, "(self: nw.schedule): boolean",
+     "True if a step to this version may change how floats are rounded: their order in a sum, or a product that is no longer "
+     "stored before it is added."},
     {"loop", sched_loop, "(self: nw.schedule, name: string): nw.loop", "The loop with that name."},
     {"reparses", sched_reparses, "(self: nw.schedule): boolean, string?",
      "Whether the text form of the program reads back to the same program."},

@@ -8,21 +8,35 @@ local TAILS = {"guard", "cut", "shift", "shift", "pad", "predicate"}
 
 local draw = {}
 
-function draw.split(r, loops)
-  local options = {tail = r:pick(TAILS)}
-  if r:chance(0.2) then options.parts = r:pick(FACTORS) else options.factor = r:pick(FACTORS) end
-  if r:chance(0.2) then options.factor, options.parts, options.factors = nil, nil, {r:pick(FACTORS), r:pick(FACTORS)} end
-  if r:chance(0.1) then options.factor, options.parts, options.factors = r:pick {0, -1, 1 << 62}, nil, nil end
+-- The choice of an argument that the case is to see, or any.
+local function choice(r, known, name, choices)
+  local wanted = known.option and known.option:match("^" .. name .. "=(.*)$")
+  return wanted or r:pick(choices)
+end
+
+-- Is an argument that may be left out given? Always where the case is to see it.
+local function given(r, known, name, p) return known.option == name or r:chance(p) end
+
+function draw.split(r, loops, _, _, _, known)
+  local options = {tail = choice(r, known, "tail", TAILS)}
+  if given(r, known, "parts", 0.2) then options.parts = r:pick(FACTORS) else options.factor = r:pick(FACTORS) end
+  if given(r, known, "factors", 0.2) and known.option ~= "parts" and known.option ~= "factor" then
+    options.factor, options.parts, options.factors = nil, nil, {r:pick(FACTORS), r:pick(FACTORS)}
+  end
+  if r:chance(0.05) then options.factor, options.parts, options.factors = r:pick {0, -1, 1 << 62}, nil, nil end
   return {r:pick(loops), options}
 end
 
-function draw.tile(r, loops)
+function draw.tile(r, loops, _, _, _, known)
   if #loops < 2 then return nil end
   local at = r:int(1, #loops - 1)
+  if known.option and known.option ~= "" then
+    return {{loops[at], loops[at + 1]}, {r:pick(FACTORS), r:pick(FACTORS)}, {tail = choice(r, known, "tail", TAILS)}}
+  end
   if #loops > at + 1 and r:chance(0.3) then
     return {{loops[at], loops[at + 1], loops[at + 2]}, {r:pick(FACTORS), r:pick(FACTORS), r:pick(FACTORS)}}
   end
-  if r:chance(0.45) then return {loops[at], r:pick {loops[at], "no loop"}, r:pick(FACTORS), r:pick {0, -4, 1.5}} end
+  if r:chance(0.25) then return {loops[at], r:pick {loops[at], "no loop"}, r:pick(FACTORS), r:pick {0, -4, 1.5}} end
   return {loops[at], loops[r:chance(0.85) and at + 1 or r:int(1, #loops)], r:pick(FACTORS), r:pick(FACTORS)}
 end
 
@@ -42,12 +56,15 @@ function draw.cut(r, loops, all)
 end
 
 -- Mostly where there may be conditions: outer loops of guarded splits, loops of padded reads.
-function draw.partition(r, loops)
+function draw.partition(r, loops, _, _, _, known)
   local outer = {}
   for n = 1, #loops do if loops[n]:find "_o$" then outer[#outer + 1] = loops[n] end end
   local loop = #outer > 0 and r:chance(0.6) and r:pick(outer) or r:pick(loops)
-  if r:chance(0.25) then return {loop, {at = {r:int(0, 12), r:int(2, 16)}}} end
-  if r:chance(0.5) then return {loop, {at = r:pick {{}, {3}, {"M"}, {4, 4}, {9, 2}, {1, 2, 3}}}} end
+  if given(r, known, "at", 0.25) then
+    local from = r:int(0, 4)
+    return {loop, {at = {from, from + r:int(0, 8)}}}
+  end
+  if r:chance(0.3) then return {loop, {at = r:pick {{}, {3}, {"M"}, {4, 4}, {9, 2}, {1, 2, 3}}}} end
   return {loop}
 end
 
@@ -62,11 +79,12 @@ end
 function draw.assume(r, _, _, _, _, known) return {condition(r, known)} end
 
 -- Also in loops around, which constant sizes have as well.
-function draw.specialize(r, loops, all, _, _, known)
+function draw.specialize(r, loops, all, stages, _, known)
   local at = r:int(math.min(2, #loops), #loops)
   local around = at > 1 and loops[r:int(1, at - 1)]
   local cond = around and r:chance(known.size and 0.5 or 0.9)
     and ("%s %s %d"):format(around, r:pick {"<", ">=", "=="}, r:int(0, 9)) or condition(r, known)
+  if known.option == "stage" or r:chance(0.05) then return {cond, {stage = r:pick(stages)}} end
   if r:chance(0.15) then return {cond} end
   return {cond, r:chance(0.8) and loops[at] or r:pick(all)}
 end
@@ -162,18 +180,20 @@ function draw.reorder(r, loops, all)
   return r:shuffle(list)
 end
 
-function draw.unroll(r, loops, all)
-  if r:chance(0.3) then return {r:pick(loops), r:pick(FACTORS), {tail = r:pick(TAILS)}} end
+function draw.unroll(r, loops, all, _, _, known)
+  if known.option and known.option ~= "" or r:chance(0.3) then
+    return {r:pick(loops), r:pick(FACTORS), {tail = choice(r, known, "tail", TAILS)}}
+  end
   return {r:pick(r:chance(0.5) and loops or all)}
 end
 function draw.vectorize(r, loops) return {r:chance(0.5) and loops[#loops] or r:pick(loops)} end
 function draw.parallel(r, loops) return {r:chance(0.5) and loops[1] or r:pick(loops)} end
 
 local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread"}
-function draw.bind(r, loops, all) return {r:pick(r:chance(0.7) and loops or all), r:pick(TAGS)} end
+function draw.bind(r, loops, all, _, _, known) return {r:pick(r:chance(0.7) and loops or all), choice(r, known, "tag", TAGS)} end
 
 -- Among the statements of a loop, now and then.
-local function position(r) return r:chance(0.3) and {index = r:pick {1, 1, 2, 3, -1, -2}} or nil end
+local function position(r, known) return given(r, known, "index", 0.3) and {index = r:pick {1, 1, 2, 3, -1, -2}} or nil end
 
 -- A stage somebody reads and a loop of a reader, most of the time: pairs drawn blindly are nearly always refused.
 function draw.compute_at(r, loops, all, stages, _, known)
@@ -181,33 +201,33 @@ function draw.compute_at(r, loops, all, stages, _, known)
   if producer and r:chance(0.8) then
     local theirs = known.loops(reader)
     if #theirs > 0 then
-      return {producer, r:pick(theirs), position(r)}
+      return {producer, r:pick(theirs), position(r, known)}
     end
   end
-  return {r:pick(stages), r:pick(r:chance(0.5) and all or loops), position(r)}
+  return {r:pick(stages), r:pick(r:chance(0.5) and all or loops), position(r, known)}
 end
 
 -- A stage that was moved into a loop, and a loop further out, or all of them.
 function draw.store_at(r, _, _, stages, _, known)
   local stage = r:chance(0.8) and known.moved(r) or r:pick(stages)
   local theirs = known.loops(stage)
-  return {stage, #theirs > 0 and r:chance(0.4) and theirs[r:int(1, math.max(1, #theirs - 1))] or nil}
+  return {stage, #theirs > 0 and given(r, known, "loop", 0.4) and theirs[r:int(1, math.max(1, #theirs - 1))] or nil}
 end
 
 function draw.rolling_buffer(r, _, _, stages, _, known)
   local stage = r:chance(0.8) and known.alive(known.placed.stored) or r:pick(stages)
   local rank = known.rank(stage)
-  local options = r:chance(0.3) and {size = r:pick {1, 2, 3, 4, 5, 8}} or nil
-  if rank and r:chance(0.3) then return {stage, r:int(1, math.max(1, rank)), options} end
+  local options = given(r, known, "size", 0.3) and {size = r:pick {3, 4, 5, 8}} or r:chance(0.1) and {size = r:int(1, 2)} or nil
+  if rank and given(r, known, "dim", 0.3) then return {stage, r:int(1, math.max(1, rank)), options} end
   return {stage, options}
 end
 
 -- A stage and a loop of what it reads.
 function draw.reverse_compute_at(r, _, all, stages, _, known)
   local producer, reader = known.pair(r)
-  if not producer then return {r:pick(stages), r:pick(all), position(r)} end
+  if not producer then return {r:pick(stages), r:pick(all), position(r, known)} end
   local theirs = known.loops(producer)
-  return {reader, #theirs > 0 and r:chance(0.9) and r:pick(theirs) or r:pick(all), position(r)}
+  return {reader, #theirs > 0 and r:chance(0.9) and r:pick(theirs) or r:pick(all), position(r, known)}
 end
 
 function draw.reverse_compute_inline(r, _, _, stages, _, known)
@@ -216,7 +236,7 @@ function draw.reverse_compute_inline(r, _, _, stages, _, known)
 end
 
 function draw.double_buffer(r, _, _, stages, _, known)
-  return {r:chance(0.8) and known.moved(r) or r:pick(stages), r:chance(0.3) and r:int(1, 4) or nil}
+  return {r:chance(0.8) and known.moved(r) or r:pick(stages), given(r, known, "ahead", 0.3) and r:int(1, 4) or nil}
 end
 
 function draw.compute_inline(r, _, _, stages, _, known)
@@ -229,28 +249,38 @@ function draw.compute_root(r, _, _, stages, _, known)
 end
 
 -- Where the copy is made and how it lies, now and then. The rank is known from the tensor's description.
-local function storage(r, options, rank, loops)
-  if rank and rank > 0 and r:chance(0.3) then
-    options.layout, options.rank = r:pick {"reversed", "panels", "panels", "skewed"}, rank
+local function storage(r, known, rank, loops)
+  local options = {}
+  if rank and rank > 0 and given(r, known, "layout", 0.25) then
+    options.layout, options.rank = r:pick {"reversed", "panels", "panels", "gaps", "skewed"}, rank
   end
-  if #loops > 0 and r:chance(0.4) then options.at = r:pick(loops) end
-  return options
+  if #loops > 0 and given(r, known, "at", 0.35) then options.at = r:pick(loops) end
+  if given(r, known, "name", 0.1) then options.name = "copy" .. r:int(1, 99) end
+  return next(options) and options or nil
 end
+
+local SCOPES = {"global", "local", "shared"}
 
 function draw.cache_read(r, loops, _, stages, tensors, known)
   local tensor = r:pick(tensors)
   local reader = r:chance(0.7) and known.reader(r, tensor) or r:pick(stages)
   local theirs = known.loops(reader)
-  local scope = r:pick {"global", "local", "shared"}
-  return {tensor, scope, {reader}, storage(r, {}, known.rank(tensor), #theirs > 0 and theirs or loops)}
+  local options = storage(r, known, known.rank(tensor), #theirs > 0 and theirs or loops)
+  local scope = choice(r, known, "scope", SCOPES)
+  if not given(r, known, "readers", 0.6) then return {tensor, scope, options} end
+  return {tensor, scope, {reader}, options}
 end
 
 function draw.cache_write(r, loops, _, stages, tensors, known)
-  local stage = r:chance(0.8) and r:pick(stages) or r:pick(tensors)
-  return {stage, r:pick {"local", "global", "shared"}, storage(r, {}, known.rank(stage), loops)}
+  local stage = r:chance(0.9) and r:pick(stages) or r:pick(tensors)
+  return {stage, choice(r, known, "scope", SCOPES), storage(r, known, known.rank(stage), loops)}
 end
 
-function draw.set_scope(r, _, _, stages) return {r:pick(stages), r:pick {"local", "global", "shared"}} end
+function draw.set_scope(r, _, _, stages, _, known)
+  local temps = known.temporaries()
+  local name = #temps > 0 and r:chance(0.8) and r:pick(temps)[1] or r:pick(stages)
+  return {name, choice(r, known, "scope", SCOPES)}
+end
 
 -- A temporary most of the time, and its rank; strides that fit and a few that do not.
 local function temporary(r, stages, known)
@@ -260,20 +290,22 @@ local function temporary(r, stages, known)
   return name, known.rank(name) or 1
 end
 
-function draw.pragma(r, loops, all)
-  local key = r:pick {"schedule", "chunk", "partition", "note"}
+function draw.pragma(r, loops, all, _, _, known)
+  local key = choice(r, known, "key", {"schedule", "chunk", "partition", "note"})
   local values = {schedule = {"static", "dynamic"}, chunk = {1, 2, 3, 0}, partition = {"auto", "never"}, note = {"here", "a \"b\""}}
-  return {r:pick(r:chance(0.7) and loops or all), key, not r:chance(0.1) and r:pick(values[key]) or nil}
+  local marked = (key == "schedule" or key == "chunk") and known.marked() or {}
+  local loop = #marked > 0 and r:chance(0.8) and r:pick(marked) or r:pick(r:chance(0.7) and loops or all)
+  return {loop, key, given(r, known, "value", 0.9) and r:pick(values[key]) or nil}
 end
 
-function draw.annotate(r, _, _, stages)
-  local key = r:pick {"fma", "note"}
+function draw.annotate(r, _, _, stages, _, known)
+  local key = choice(r, known, "key", {"fma", "note"})
   local values = {fma = {"auto", "never", "sometimes"}, note = {"here", 7}}
-  return {r:pick(stages), key, not r:chance(0.3) and r:pick(values[key]) or nil}
+  return {r:pick(stages), key, given(r, known, "value", 0.8) and r:pick(values[key]) or nil}
 end
 
-function draw.prefetch(r, loops, all, stages, tensors)
-  local offset = r:pick {1, 1, 2, 5}
+function draw.prefetch(r, loops, all, stages, tensors, known)
+  local offset = given(r, known, "offset", 0.7) and r:pick {1, 1, 2, 5} or nil
   if r:chance(0.05) then offset = r:pick {0, -1, 1 << 40} end
   return {r:pick(r:chance(0.7) and tensors or stages), r:pick(r:chance(0.8) and loops or all), offset}
 end
@@ -284,7 +316,7 @@ function draw.storage_align(r, _, _, stages, _, known)
   local axis, offset = r:int(0, math.max(rank - 1, 0)), r:int(0, factor - 1)
   if r:chance(0.1) then axis = rank end
   if r:chance(0.1) then offset = factor end
-  return {name, axis, r:chance(0.05) and 0 or factor, offset}
+  return {name, axis, r:chance(0.05) and 0 or factor, given(r, known, "offset", 0.8) and offset or nil}
 end
 
 function draw.reorder_storage(r, _, _, stages, _, known)
@@ -323,7 +355,7 @@ function draw.rfactor(r, loops, _, stages, _, known)
   if not stage or r:chance(0.2) then return {r:pick(stages), r:pick(loops)} end
   local theirs = known.loops(stage)
   if #theirs == 0 then return nil end
-  local axis = r:chance(0.5) and {factor_axis = r:int(-2, 2)} or nil
+  local axis = given(r, known, "factor_axis", 0.5) and {factor_axis = r:pick {-1, 0, 0, 1, -2, 2}} or nil
   return {stage, r:chance(0.7) and theirs[#theirs] or r:pick(theirs), axis}
 end
 
@@ -334,10 +366,10 @@ function draw.tensorize(r, loops, all, stages, _, known)
     local theirs = known.loops(name)
     stage, loop = name, theirs[#theirs] or r:pick(all)
     n = known.extent(loop)
-    if n and kernels.knows(known.stage(name), known.dtype, n) then break end
+    if n and kernels.knows(known.stage(name), known.dtype_of(name), n) then break end
   end
   if r:chance(0.1) then loop = r:pick(loops) end
-  return {loop, {kernel = kernels.pick(r, known.stage(stage), known.dtype, loop, n)}}
+  return {loop, {kernel = kernels.pick(r, known.stage(stage), known.dtype_of(stage), loop, n)}}
 end
 
 function draw.atomic(r, _, _, stages, _, known)

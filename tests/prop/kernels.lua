@@ -5,17 +5,19 @@ local nw = require "nestwright"
 local kernels = {}
 
 local MOST = 17
-local SUMS = {} -- of floats the order would show
+local SUMS = {f32 = "float", f64 = "double"}
+local COPIES = {f16 = "uint16_t", bf16 = "uint16_t"} -- arithmetic on halves is not that of C
 local TYPES = {f32 = "float", f64 = "double"}
 for _, bits in ipairs {8, 16, 32, 64} do
   SUMS["i" .. bits] = ("int%d_t"):format(bits)
   if bits < 64 then SUMS["u" .. bits] = ("uint%d_t"):format(bits) end
 end
 for dtype, name in pairs(SUMS) do TYPES[dtype] = name end
+for dtype, name in pairs(TYPES) do COPIES[dtype] = name end
 
 -- What is done for each i of n: the tensors as {name, rank}, the body in the language, and in C, strides being passed.
 local KINDS = {
-  copy = {types = TYPES, tensors = {{"X", 1}}, c = "Z[i*z] = X[i*x];", body = function(X, _, i) return X(i) end},
+  copy = {types = COPIES, tensors = {{"X", 1}}, c = "Z[i*z] = X[i*x];", body = function(X, _, i) return X(i) end},
   add = {types = TYPES, tensors = {{"X", 1}, {"Y", 1}}, c = "Z[i*z] = X[i*x] + Y[i*y];",
     body = function(X, Y, i) return X(i) + Y(i) end},
   sub = {types = TYPES, tensors = {{"X", 1}, {"Y", 1}}, c = "Z[i*z] = X[i*x] - Y[i*y];",
@@ -30,7 +32,7 @@ local KINDS = {
 }
 
 local function functions(name, kind, dtype, n)
-  local params, t = {}, TYPES[dtype]
+  local params, t = {}, COPIES[dtype]
   for _, tensor in ipairs(kind.tensors) do params[#params + 1] = ("const %s *%s"):format(t, tensor[1]) end
   params[#params + 1] = t .. " *Z"
   for _, tensor in ipairs(kind.tensors) do

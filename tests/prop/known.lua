@@ -22,10 +22,10 @@ local function pieces(all)
   return out
 end
 
-local REDUCTIONS = {band = true, matmul = true, fold = true, arg = true, window = true}
+local REDUCTIONS = {band = true, matmul = true, fold = true, folds = true, arg = true, window = true}
 
---- Of schedule s of a case; `placed` has the stages that were moved into loops.
-function known.of(case, s, placed)
+--- Of schedule s of a case; `placed` has the stages that were moved into loops, `option` is what the next step is to show.
+function known.of(case, s, placed, option)
   local pairs_of = {}
   local alive = {}
   for _, name in ipairs(names(s:stages())) do alive[name] = true end
@@ -55,6 +55,7 @@ function known.of(case, s, placed)
   end
   local function is_temporary(name) return alive[name] and s:text():find("\ntemp " .. name .. ":", 1, true) end
   return {
+    option = option,
     lanes = lanes,
     pieces = pieces,
     placed = placed,
@@ -143,7 +144,7 @@ function known.of(case, s, placed)
       end
       return #found > 0 and r:pick(found) or nil
     end,
-    dtype = case.dtype,
+    dtype_of = function(name) return s:text():match("\n%a+ " .. name:gsub("%p", "%%%0") .. ": (%w+)%[") end,
     stage = function(name)
       for _, stage in ipairs(case.stages) do
         if stage.name == name then return stage end

@@ -4,32 +4,17 @@ local draw = require "draw"
 local kernels = require "kernels"
 local knowledge = require "known"
 local layout = require "layouts"
+local rows = require "rows"
+
+local types = require "types"
 
 local steps = {}
 local names = knowledge.names
 
 -- Every primitive there is: a row without a draw function is a gap in the test.
-local ORDER = {}
-for _, p in ipairs(require "nestwright.core".primitives()) do ORDER[#ORDER + 1] = p.name end
-table.sort(ORDER)
-for _, name in ipairs(ORDER) do
+for _, name in ipairs(rows.names) do
   if not draw[name] then error(("no step of %s is ever drawn: write draw.%s in tests/prop/draw.lua"):format(name, name), 0) end
 end
-
---- The primitives, for the table at the end of a run.
-steps.names = ORDER
-
---- What the cases favour, in turn: every primitive, those that seldom find something to do more often.
-steps.favoured = {"stream_stores", "stream_stores", "stream_stores", "compute_root", "compute_inline",
-  "decompose_reduction", "rolling_buffer", "rolling_buffer", "double_buffer", "store_at", "reverse_compute_inline",
-  "create_fused_loop", "unmark", "stream_stores", "fission", "fission", "join", "join", "tensorize", "tensorize",
-  "reverse_compute_inline", "decompose_reduction", "fuse", "remove_unit_loop", "double_buffer", "stream_stores",
-  "stream_stores", "stream_stores", "rolling_buffer", "rolling_buffer", "compute_root", "compute_root", "unmark",
-  "remove_unit_loop", "fission", "rolling_buffer", "rolling_buffer", "rolling_buffer", "double_buffer", "double_buffer",
-  "atomic", "cache_read", "reverse_compute_at", "compute_inline", "assume", "tensorize", "compute_root", "fuse", "skew", "tile",
-  "reorder", "decompose_reduction", "reverse_compute_inline", "set_scope", "create_fused_loop", "stream_stores",
-  "stream_stores", "stream_stores", "stream_stores", "decompose_reduction", "unmark", "tile", "tensorize", "tensorize",
-  "compute_root", "trim", "trim", table.unpack(ORDER)}
 
 -- What a step seldom works without: a function that tells the step to draw first, its name or the whole of it, or nil.
 local PREPARED = {}
@@ -65,7 +50,6 @@ end
 -- A vector first.
 function PREPARED.stream_stores(r, known, stages)
   local wide = known.vectorized()
-  known.placed.streaming = #wide == 0
   if #wide > 0 then return nil end
   local theirs = known.loops(r:pick(stages))
   local last = theirs[#theirs]
@@ -78,7 +62,7 @@ end
 steps.wants = {}
 for want, list in pairs {
   reduction = {"rfactor", "atomic", "decompose_reduction"},
-  pair = {"compute_at", "compute_root", "compute_inline", "set_scope", "cache_write", "storage_align", "reorder_storage",
+  pair = {"compute_at", "compute_root", "compute_inline", "set_scope", "storage_align", "reorder_storage",
     "transform_layout", "reverse_compute_at"},
   epilogue = {"reverse_compute_inline"},
   window = {"store_at", "rolling_buffer", "double_buffer"},
@@ -86,6 +70,10 @@ for want, list in pairs {
   apart = {"create_fused_loop", "reorder_stmts"},
   sizes = {"assume", "specialize"},
   band = {"trim"},
+  scan = {"skew"},
+  grid = {"bind"},
+  plain = {"tensorize"},
+  lanes = {"stream_stores"},
 } do
   for _, name in ipairs(list) do steps.wants[name] = want end
 end
@@ -96,24 +84,42 @@ function steps.on_grid(s)
   return text:find "\n *blockIdx%.%a for" or text:find "\n *threadIdx%.%a for" or text:find "\n *vthread for"
 end
 
---- Draws one step for schedule s, or nil. The primitive `favoured` comes more often, and where the drawing is `opening`
---- mostly; `placed` has the stages that were moved into loops.
-function steps.draw(r, s, tensors, favoured, case, placed, opening)
+--- Draws one step for schedule s, or nil: of the goal (a row of rows.lua), or of what it needs first; without a goal, any.
+--- `placed` has the stages that were moved into loops.
+function steps.draw(r, s, tensors, goal, case, placed)
   local stages = names(s:stages())
   local all = names(s:loops())
   local loops = names(s:loops(r:pick(stages)))
   if #loops == 0 then loops = all end
   if #loops == 0 then return nil end
-  local primitive = r:chance(opening and 0.9 or 0.5) and favoured or r:pick(ORDER)
-  if placed.streaming and r:chance(0.9) then primitive = "stream_stores" end -- what was begun is finished
-  if case.grid and r:chance(0.35) then primitive = "bind" end -- the others keep their machine code
-  if primitive == "bind" and not case.grid and r:chance(0.7) then primitive = "split" end
-  local known = knowledge.of(case, s, placed)
+  local primitive = goal and goal.primitive or r:pick(rows.names)
+  if not goal and case.grid and r:chance(0.35) then primitive = "bind" end -- the others keep their machine code
+  if not goal and primitive == "bind" and not case.grid then primitive = "split" end
+  local known = knowledge.of(case, s, placed, goal and goal.option)
   local first = PREPARED[primitive] and r:chance(0.9) and PREPARED[primitive](r, known, stages, all)
   if type(first) == "table" then return first end
-  primitive = first or primitive
+  if first then
+    primitive = first
+    known = knowledge.of(case, s, placed)
+  end
   local args = draw[primitive](r, loops, all, stages, tensors, known)
   return args and {primitive = primitive, args = args}
+end
+
+--- The class of dtype that a step is about: that of the stage, or of the stage in the loop, which it names first.
+function steps.class(case, s, step)
+  local known = knowledge.of(case, s, {})
+  local first = step.args[1]
+  if type(first) == "table" then first = first[1] end
+  local dtype = known.dtype_of(tostring(first))
+  for _, stage in ipairs(dtype and {} or s:stages()) do
+    local name = tostring(stage.name or stage)
+    if name == first then dtype = known.dtype_of(name) or dtype end
+    for _, loop in ipairs(s:loops(name)) do
+      if loop.name == first then dtype = dtype or known.dtype_of(name) or known.dtype_of(name .. ".v0") end
+    end
+  end
+  return types.class(dtype or case.dtype)
 end
 
 local function ready(arg)

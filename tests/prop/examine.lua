@@ -1,0 +1,119 @@
+--- What is checked of a schedule beside its results: its text, undo, trace, what a refusal says, and the accesses it makes.
+--- Each check returns a message, or nil when all is well. `counts` has how much there was to look at.
+local nw = require "nestwright"
+
+local examine = {}
+
+--- Numbers of the run, by name.
+examine.counts = {["walks compared"] = 0, ["nests compared"] = 0, ["not walked"] = 0, ["conflicts replayed"] = 0,
+  ["not seen in results"] = 0, ["refusals with no way on"] = 0}
+examine.reasons = {} -- why there was no nest
+
+local counts = examine.counts
+local function count(name) counts[name] = counts[name] + 1 end
+
+local MOST_ACCESSES = 200000
+
+-- A schedule as an affine nest touches the same, in the same order; also read back from its text.
+local function check_nest(s, sizes, walked)
+  local ok, nest = pcall(nw.nest.of, s, {sizes = sizes})
+  if not ok and nest.code == "limit" then
+    examine.reasons[nest.message] = (examine.reasons[nest.message] or 0) + 1
+    return
+  end
+  if not ok then return "no nest is made: " .. tostring(nest) end
+  count "nests compared"
+  local n = nest:accesses {most = MOST_ACCESSES}:differs(walked)
+  if n then return ("access %d of the nest is another one"):format(n) end
+  n = nw.nest.parse(tostring(nest)):accesses {most = MOST_ACCESSES}:differs(walked)
+  if n then return ("access %d of the nest's text, read back, is another one:\n%s"):format(n, tostring(nest)) end
+end
+
+--- The accesses found without running the program are those that the interpreter makes, in their order.
+function examine.accesses(s, values, data)
+  local text, sizes = s:text(), {}
+  for name, value in pairs(values) do
+    if text:find("\nsize " .. name .. " ", 1, true) then sizes[name] = value end
+  end
+  local ok, walked = pcall(nw.accesses, s, {sizes = sizes, most = MOST_ACCESSES})
+  if not ok and type(walked) == "table" and walked.code == "limit" then count "not walked" return end
+  if not ok then return "the accesses are not found: " .. tostring(walked) end
+  count "walks compared"
+  local ran = nw.accesses(s, {arguments = data, most = MOST_ACCESSES})
+  local n = walked:differs(ran)
+  local function shown(list)
+    local at = list:at(n)
+    return at and ("%s[%d] x%d%s"):format(at.tensor, at.index, at.lanes, at.write and " written" or "") or "none"
+  end
+  if n then return ("access %d is %s in the walk and %s when it runs"):format(n, shown(walked), shown(ran)) end
+  return check_nest(s, sizes, walked)
+end
+
+--- The text form reads back.
+function examine.text(s)
+  local text = s:text()
+  if not s:reparses() then return "the text form does not read back:\n" .. text end
+end
+
+--- Undo and redo return the identical programs.
+function examine.undo(s, before)
+  local after = s:text()
+  s:undo()
+  if s:text() ~= before then return "undo did not return the identical program" end
+  s:redo()
+  if s:text() ~= after then return "redo did not return the identical program" end
+end
+
+--- A trace is the schedule: pasted or read back, it makes the identical program.
+function examine.trace(s, outputs)
+  local pasted, read = nw.schedule(outputs), nw.schedule(outputs)
+  local ok, err = pcall(load("local s = ... " .. s:trace()), pasted)
+  if not ok then return "the trace does not run: " .. tostring(err) .. "\n" .. s:trace() end
+  if pasted:text() ~= s:text() then return "the trace makes another program:\n" .. s:trace() end
+  ok, err = pcall(read.replay, read, s:trace "json")
+  if not ok then return "the JSON trace does not replay: " .. tostring(err) end
+  if read:text() ~= s:text() then return "the JSON trace makes another program:\n" .. s:trace() end
+end
+
+--- A step that was refused as undecided is refused so again, here and on a schedule that was never asked anything else.
+function examine.undecided(s, outputs, err, apply)
+  counts.undecided = (counts.undecided or 0) + 1
+  local function differs(other, where)
+    local fine, again = apply(other)
+    if fine then return ("an undecided step is accepted %s:\n%s"):format(where, tostring(err)) end
+    if type(again) ~= "table" or again.code ~= "undecided" then
+      return ("an undecided step is refused in another way %s:\n%s\n%s"):format(where, tostring(err), tostring(again))
+    end
+  end
+  local fresh = nw.schedule(outputs)
+  fresh:replay(s:trace "json")
+  return differs(s, "when it is asked again") or differs(fresh, "on a fresh schedule")
+end
+
+-- Does what a stage computes say which element it is? Data can be chosen for an index that is read from an input only.
+local function computed_index(s, refusal)
+  local inputs = {}
+  for _, t in ipairs(s:inputs()) do inputs[t.name] = true end
+  local index = (refusal.element or refusal.why):match "^[%w_.]+(%b[])" or ""
+  for name in index:gmatch "([%a_][%w_.]*)%[" do
+    if not inputs[name] then return true end
+  end
+end
+
+--- What a refusal names must show when the refused program runs.
+function examine.refusal(s, err)
+  local refusal = err.refusal
+  if not refusal.alternatives[1] then count "refusals with no way on" end
+  local lesson = s:explain()
+  for should, is in tostring(lesson):gmatch "should be (%S+), is (%S+)" do
+    if should == is then return "a lesson shows no wrong value:\n" .. tostring(lesson) end
+  end
+  if err.code ~= "refused" or not lesson.visible then return end
+  count "conflicts replayed"
+  if lesson.seen then return end
+  local named = refusal.element or refusal.source or refusal.sink
+  if named and not computed_index(s, refusal) then return "the conflict of a refusal is not seen:\n" .. tostring(err) end
+  count "not seen in results"
+end
+
+return examine

@@ -1,0 +1,152 @@
+--- Compares what a schedule computes with the oracle: the definition evaluated, the scheduled and the lowered program
+--- interpreted, and the compiled program, which runs several times where threads might meet, and with its memory at the edge
+--- of pages that cannot be touched.
+local core = require "nestwright.core"
+local data = require "data"
+local examine = require "examine"
+local gen = require "gen"
+local nw = require "nestwright"
+local rng = require "nestwright.rng"
+local steps = require "steps"
+local types = require "types"
+
+local results = {}
+
+--- Numbers of the run.
+results.counts = {["too long to interpret"] = 0, ["run at no size"] = 0, ["not run"] = 0, ["compared to the bit"] = 0,
+  ["compared closely"] = 0}
+local counts = results.counts
+
+local MOST_STEPS = 5000000 -- of the interpreter
+local RUNS = 3 -- of a kernel with parallel loops
+
+--- Draws the data for the sizes that a schedule is to be tried with, and asks the oracle: a list of {values, data (in the order
+--- of the schedule's inputs), job}.
+function results.ask(case, s, batch, seed)
+  local r = rng.new(seed)
+  local number = batch:add(case, gen.outputs(case))
+  local list, sizes = {}, gen.sizes_for(case, s)
+  if #sizes == 0 then counts["run at no size"] = counts["run at no size"] + 1 end
+  for k, values in ipairs(sizes) do
+    local by_name, arguments = {}, {}
+    for _, input in ipairs(case.inputs) do
+      local array = nw.zeros(gen.shape_with(input.dims, values), input.dtype)
+      data.fill(r, array, case.full, not case.near)
+      by_name[input.name] = array
+    end
+    for n, t in ipairs(s:inputs()) do arguments[n] = by_name[t.name] end
+    list[k] = {values = values, data = arguments, job = batch:ask(number, values, by_name)}
+  end
+  return list
+end
+
+local function as_number(v) return type(v) == "boolean" and (v and 1 or 0) or v end
+
+local function same_bits(x, y) return x == y and (x ~= 0 or 1 / x == 1 / y) or x ~= x and y ~= y end
+
+-- Near enough for another order of rounding: a share of the greatest number there is.
+local SHARE = {f16 = 5e-2, bf16 = 2e-1, f32 = 1e-2, f64 = 1e-2}
+
+local function close(x, y, dtype, greatest)
+  if same_bits(x, y) or x == y then return true end
+  local share = SHARE[dtype]
+  if not share or x ~= x or y ~= y or x == 1 / 0 or y == 1 / 0 or x == -1 / 0 or y == -1 / 0 then return false end
+  return math.abs(x - y) <= share * math.max(1, greatest)
+end
+
+-- `want` and `got` are lists of numbers, or arrays; a message, or nil.
+local function compare(what, outputs, want, got, exact)
+  for n, t in ipairs(outputs) do
+    local dtype, one, other = t.dtype, want[n], got[n]
+    local count = type(one) == "table" and #one or one:count()
+    local function at(list, i) return as_number(type(list) == "table" and list[i] or type(list) ~= "table" and list:getflat(i)) end
+    if other:count() ~= count then return ("%s: output %d has another size"):format(what, n) end
+    local greatest = 0
+    for i = 1, exact and 0 or count do
+      local x = math.abs(at(one, i))
+      if x < 1 / 0 and x > greatest then greatest = x end
+    end
+    for i = 1, count do
+      local x, y = at(one, i), at(other, i)
+      if not (exact and same_bits(x, y) or not exact and close(x, y, dtype, greatest)) then
+        return ("%s differ in output %d (%s) at %d: %s and %s"):format(what, n, dtype, i, tostring(x), tostring(y))
+      end
+    end
+  end
+  counts[exact and "compared to the bit" or "compared closely"] = counts[exact and "compared to the bit" or "compared closely"] + 1
+end
+
+-- The interpreter's answer, or nil where tails upon tails make the program too long for it.
+local function interpret(s, arguments, lowered)
+  local ok, out = pcall(nw.interpret, s, arguments, {lowered = lowered, steps = MOST_STEPS})
+  if ok then return out end
+  if type(out) ~= "table" or out.code ~= "limit" then error(out, 0) end
+  counts["too long to interpret"] = counts["too long to interpret"] + 1
+end
+
+-- Whether an element of an output could depend on the order of threads: floats added atomically.
+local function any_order(s, outputs)
+  if not s:text():find("atomic block", 1, true) then return false end
+  for _, t in ipairs(outputs) do if types.is_float(t.dtype) then return true end end
+  return false
+end
+
+local function has_float(case)
+  if types.is_float(case.dtype) then return true end
+  for _, t in ipairs(case.inputs) do if types.is_float(t.dtype) then return true end end
+  for _, stage in ipairs(case.stages) do
+    for _, dtype in ipairs(stage.dtypes) do if types.is_float(dtype) then return true end end
+  end
+  return false
+end
+
+-- How results must agree with the oracle: "exact", "close", or not at all where rounding may differ among numbers of any size.
+local function agreement(case, rounds)
+  if not case.near and (not rounds or not has_float(case)) then return "exact" end
+  return not case.full and "close" or nil
+end
+
+--- Runs a schedule with everything that was asked for it. A message, or nil.
+function results.check(case, s, outputs, asked, answers)
+  local on_grid = steps.on_grid(s)
+  local kernel = not on_grid and s:build {threads = 2}
+  local text = s:text()
+  local runs = text:find "parallel for" and RUNS or 1
+  local free = any_order(s, outputs)
+  local rounds = s:rounds()
+  local fused = has_float(case) and core.schedule_lowered(s):find("fma(", 1, true) ~= nil
+  local scheduled_as, lowered_as = agreement(case, rounds), agreement(case, rounds or fused)
+  for k, one in ipairs(asked) do
+    local want = answers[one.job]
+    local ok, naive = pcall(nw.evaluate, outputs, one.data)
+    if not ok and type(naive) == "table" and naive.code == "range" then -- a size that no input tells
+      counts["not run"] = counts["not run"] + 1
+      return nil
+    end
+    if not ok then error(naive, 0) end
+    local scheduled, lowered = interpret(s, one.data), interpret(s, one.data, true)
+    local message = compare("the oracle and the definition", outputs, want, naive, not case.near)
+    if not message and scheduled and scheduled_as then
+      message = compare("the oracle and the scheduled program", outputs, want, scheduled, scheduled_as == "exact")
+    end
+    if not message and lowered and lowered_as then
+      message = compare("the oracle and the lowered program", outputs, want, lowered, lowered_as == "exact")
+    end
+    for run = 1, kernel and runs or 0 do
+      if message then break end
+      local native = {kernel(table.unpack(one.data))}
+      if lowered and not free then
+        message = compare("the interpreter and the JIT, run " .. run .. ",", outputs, lowered, native, true)
+      elseif lowered_as then
+        message = compare("the oracle and the JIT, run " .. run .. ",", outputs, want, native, lowered_as == "exact" and not free)
+      end
+    end
+    if not message and k == 1 and lowered then message = examine.accesses(s, one.values, one.data) end
+    if message then
+      local sizes = one.values.M and (" with M = %d, N = %s"):format(one.values.M, one.values.N) or ""
+      return message .. sizes
+    end
+  end
+end
+
+return results

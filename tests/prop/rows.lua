@@ -1,0 +1,118 @@
+--- What the random schedules must have accepted: rows of (primitive, option, class of dtype), made from the table of
+--- primitives, so that a new option is a new row. A row that no schedule can have is named here, with the reason.
+local types = require "types"
+
+local rows = {}
+
+local primitives = {}
+for _, p in ipairs(require "nestwright.core".primitives()) do primitives[p.name] = p end
+
+-- Rows that a rule forbids: [primitive][option][class].
+local FORBIDDEN = {
+}
+
+function rows.forbidden(primitive, option, class)
+  local of = FORBIDDEN[primitive] and FORBIDDEN[primitive][option]
+  return of and (of[class] or of.all)
+end
+
+-- The options of a primitive: "" (as it is), a choice ("tail=cut"), or an argument that may be left out ("parts").
+local function options_of(p)
+  local list = {""}
+  for _, param in ipairs(p.params) do
+    if param.choices then
+      for choice in param.choices:gmatch "[^|]+" do list[#list + 1] = param.name .. "=" .. choice end
+    elseif param.optional then
+      list[#list + 1] = param.name
+    end
+  end
+  return list
+end
+
+--- Every primitive with each of its options: {primitive =, option =}.
+rows.list = {}
+local names = {}
+for name in pairs(primitives) do names[#names + 1] = name end
+table.sort(names)
+rows.names = names
+for _, name in ipairs(names) do
+  for _, option in ipairs(options_of(primitives[name])) do
+    rows.list[#rows.list + 1] = {primitive = name, option = option}
+  end
+end
+
+local function is_options(arg)
+  if type(arg) ~= "table" or arg.place or arg.kernel then return false end
+  for key in pairs(arg) do if type(key) == "string" then return true end end
+  return false
+end
+
+--- The options that a step gives, "" among them. `given` has its arguments as they are typed.
+function rows.given(step)
+  local out, args = {""}, {table.unpack(step.args)}
+  local by_name = is_options(args[#args]) and table.remove(args) or {}
+  local at = 0
+  for _, param in ipairs(primitives[step.primitive].params) do
+    local value = by_name[param.name]
+    if value == nil and not param.option then
+      at = at + 1
+      value = args[at]
+    end
+    if value ~= nil then
+      if param.choices then out[#out + 1] = param.name .. "=" .. tostring(value)
+      elseif param.optional then out[#out + 1] = param.name end
+    end
+  end
+  return out
+end
+
+--- An empty count of what was accepted and refused.
+function rows.count()
+  local self = {accepted = {}, refused = {}, of = {}}
+  for _, name in ipairs(names) do self.accepted[name], self.refused[name] = 0, 0 end
+  return setmetatable(self, {__index = rows})
+end
+
+--- Counts a step for a class of dtype.
+function rows.add(self, step, class, accepted)
+  local list = accepted and self.accepted or self.refused
+  list[step.primitive] = list[step.primitive] + 1
+  if not accepted then return end
+  for _, option in ipairs(rows.given(step)) do
+    local key = ("%s/%s/%s"):format(step.primitive, option, class)
+    self.of[key] = (self.of[key] or 0) + 1
+  end
+end
+
+--- The rows accepted fewer than `least` times: {primitive =, option =, class =, count =}.
+function rows.unseen(self, least)
+  local out = {}
+  for _, row in ipairs(rows.list) do
+    for _, class in ipairs(types.classes) do
+      local n = self.of[("%s/%s/%s"):format(row.primitive, row.option, class)] or 0
+      if n < least and not rows.forbidden(row.primitive, row.option, class) then
+        out[#out + 1] = {primitive = row.primitive, option = row.option, class = class, count = n}
+      end
+    end
+  end
+  return out
+end
+
+-- ---------------------------------------------------------------- goals
+
+-- Primitives that seldom find something to do are drawn more often.
+local MORE = {stream_stores = 4, tensorize = 4, rolling_buffer = 3, double_buffer = 3, trim = 3, join = 2, fission = 2,
+  compute_root = 2, reverse_compute_inline = 3, compute_inline = 2, create_fused_loop = 2, atomic = 2, merge = 2, rfactor = 2,
+  decompose_reduction = 2, store_at = 2, skew = 2, remove_unit_loop = 2, unmark = 2, reverse_compute_at = 2, specialize = 2,
+  fuse = 2, assume = 2, set_scope = 2, reorder_stmts = 3}
+local LEAST = 4 -- goals of each primitive in a cycle
+
+--- The goals of the cases, in turn.
+rows.goals = {}
+for _, name in ipairs(names) do
+  local mine = {}
+  for _, row in ipairs(rows.list) do if row.primitive == name then mine[#mine + 1] = row end end
+  for n = 1, math.max(#mine, LEAST * (MORE[name] or 1)) do rows.goals[#rows.goals + 1] = mine[(n - 1) % #mine + 1] end
+end
+
+return rows

@@ -1,0 +1,114 @@
+--- The property test among processes: shares of the cases, and schedules that are made again elsewhere.
+local shares = {}
+
+local ME = "/proc/$PPID/exe"
+
+local function shown(v)
+  if type(v) == "string" then return ("%q"):format(v) end
+  if type(v) ~= "table" then return math.type(v) == "float" and ("%a"):format(v) or tostring(v) end
+  local parts = {}
+  for key, item in pairs(v) do parts[#parts + 1] = ("[%s] = %s"):format(shown(key), shown(item)) end
+  return "{" .. table.concat(parts, ", ") .. "}"
+end
+
+local function write(path, value)
+  local file = assert(io.open(path, "w"))
+  file:write("return " .. shown(value))
+  assert(file:close())
+end
+
+-- ---------------------------------------------------------------- schedules made again in another process
+
+--- Makes the schedules of a file again; schedule_of(number, seed) is the naive one. Prints what differs; true when nothing does.
+function shares.replay(path, schedule_of)
+  local fine = true
+  for _, one in ipairs(dofile(path)) do
+    local ok, err = pcall(function()
+      local s = schedule_of(one.number, one.seed)
+      s:replay(one.trace)
+      if s:text() ~= one.text then error("the trace makes another program:\n" .. s:text(), 0) end
+    end)
+    if not ok then
+      fine = false
+      print(("case %d in another process: %s"):format(one.number, tostring(err)))
+    end
+  end
+  return fine
+end
+
+--- Makes the schedules of a batch again in a process of its own: the list of messages.
+function shares.replayed_elsewhere(held)
+  local list, messages = {}, {}
+  for n, one in ipairs(held) do
+    list[n] = {number = one.number, seed = one.seed, trace = one.made.s:trace "json", text = one.made.s:text()}
+  end
+  local path = os.tmpname()
+  write(path, list)
+  local process = assert(io.popen(("exec %s %s --replay %s 2>&1"):format(ME, arg[0], path)))
+  local said = process:read "a"
+  local ended = process:close()
+  os.remove(path)
+  if not ended then messages[1] = said ~= "" and said or "the process that makes schedules again ended" end
+  return messages
+end
+
+-- ---------------------------------------------------------------- shares of the cases
+
+local function plain(found)
+  return {figures = found.figures, accepted = found.seen.accepted, refused = found.seen.refused, of = found.seen.of,
+    slowest = found.slowest, examined = found.examine.counts, reasons = found.examine.reasons, results = found.results.counts}
+end
+
+--- Writes what a share has found.
+function shares.write(path, found) write(path, plain(found)) end
+
+local function add(into, more)
+  for key, n in pairs(more) do into[key] = (into[key] or 0) + n end
+end
+
+--- Runs the cases in processes and adds up what they find; what else they print is passed on.
+function shares.run(script, options, first, last, found)
+  local processes = {}
+  local each = (last - first) // options.jobs + 1
+  for from = first, last, each do
+    local path = os.tmpname()
+    local process = assert(io.popen(("exec %s %s --partial %s --seed %d --steps %d --first %d --cases %d"):format(ME, script, path,
+      options.seed, options.steps, from, math.min(from + each - 1, last))))
+    processes[#processes + 1] = {path = path, process = process}
+  end
+  local into = plain(found)
+  for _, one in ipairs(processes) do
+    for line in one.process:lines() do
+      print(line)
+      io.stdout:flush()
+    end
+    local more = one.process:close() and dofile(one.path)
+    os.remove(one.path)
+    if not more then
+      print "  a process of the property test ended before its time"
+      more = {figures = {failed = 1, crashes = 1}}
+    end
+    for _, name in ipairs {"figures", "accepted", "refused", "of", "examined", "reasons", "results"} do
+      add(into[name], more[name] or {})
+    end
+    if more.slowest and more.slowest.seconds > found.slowest.seconds then
+      found.slowest.seconds, found.slowest.step = more.slowest.seconds, more.slowest.step
+    end
+  end
+end
+
+--- Writes the figures of a run, where somebody asks for them.
+function shares.figures(figures, more)
+  local path = os.getenv "NW_FIGURES"
+  if not path then return end
+  local parts = {}
+  for _, list in ipairs {figures, more} do
+    for name, value in pairs(list) do parts[#parts + 1] = ("  %q: %.10g"):format(name, value) end
+  end
+  table.sort(parts)
+  local file = assert(io.open(path, "w"))
+  file:write("{\n" .. table.concat(parts, ",\n") .. "\n}\n")
+  assert(file:close())
+end
+
+return shares

@@ -1,0 +1,109 @@
+--- Expressions as plain data, so that a case can be printed, shrunk, built in the language and written in C by the same trees:
+---   {op = "axis", n}  {op = "over", n}      the n-th axis of the stage, and of its reduction
+---   {op = "extent", dim}                    an extent; a dimension of a case
+---   {op = "number", v}                      a number of the text
+---   {op = "const", dtype, v}                a number that was given a dtype
+---   {op = "read", of, at = {...}}           an element of a tensor
+---   {op = "cast", dtype, x}                 and the operations below, {op = "+", x, y}, {op = "select", c, x, y}, ...
+local nw = require "nestwright"
+local types = require "types"
+
+local tree = {}
+
+local NUMBERS = {["+"] = true, ["-"] = true, ["*"] = true}
+
+--- Operations of two numbers, of one, comparisons, logic, and operations that only floats have.
+local BOTH = {["+"] = function(x, y) return x + y end, ["-"] = function(x, y) return x - y end,
+  ["*"] = function(x, y) return x * y end, ["/"] = function(x, y) return x / y end, ["//"] = function(x, y) return x // y end,
+  ["%"] = function(x, y) return x % y end, min = nw.min, max = nw.max}
+local ONE = {neg = function(x) return -x end, abs = nw.abs}
+local OF_FLOATS = {floor = nw.floor, ceil = nw.ceil, sqrt = nw.sqrt, exp = nw.exp, tanh = nw.tanh}
+local COMPARISONS = {lt = nw.lt, le = nw.le, gt = nw.gt, ge = nw.ge, eq = nw.eq, ne = nw.ne}
+local LOGIC = {all = nw.all, any = nw.any, not_ = nw.not_}
+
+--- The functions of libm, whose last bits may differ from one way of running to another.
+tree.near = {exp = true, tanh = true}
+
+local function group(op)
+  return BOTH[op] and "both" or ONE[op] and "one" or OF_FLOATS[op] and "of_floats" or COMPARISONS[op] and "comparison"
+    or LOGIC[op] and "logic"
+end
+tree.group = group
+
+--- What the operands of an operation of two are brought to.
+local function common(x, y, dtype_of)
+  local a = x.op ~= "number" and tree.dtype(x, dtype_of)
+  local b = y.op ~= "number" and tree.dtype(y, dtype_of)
+  if a and b then return types.promote(a, b) end
+  if a then return types.promote(a, types.of_number(y[1], a)) end
+  if b then return types.promote(types.of_number(x[1], b), b) end
+  return types.promote(types.of_number(x[1]), types.of_number(y[1]))
+end
+tree.common = common
+
+--- The dtype of an expression; dtype_of(name) is that of a tensor.
+function tree.dtype(e, dtype_of)
+  local op = e.op
+  if op == "axis" or op == "over" or op == "extent" then return "i64" end
+  if op == "number" then return types.of_number(e[1]) end
+  if op == "const" or op == "cast" then return e[1] end
+  if op == "read" then return dtype_of(e.of) end
+  if op == "select" then return common(e[2], e[3], dtype_of) end
+  local kind = group(op)
+  if kind == "comparison" or kind == "logic" then return "bool" end
+  if kind == "both" then
+    local t = common(e[1], e[2], dtype_of)
+    if op == "/" and not types.is_float(t) then return "f32" end
+    return t == "bool" and NUMBERS[op] and "i32" or t
+  end
+  local t = tree.dtype(e[1], dtype_of)
+  if kind == "of_floats" and not types.is_float(t) then return "f32" end
+  return t
+end
+
+--- Calls f(node) for every node, those of indices included.
+function tree.visit(e, f)
+  f(e)
+  for _, x in ipairs(e) do if type(x) == "table" and x.op then tree.visit(x, f) end end
+  for _, x in ipairs(e.at or {}) do tree.visit(x, f) end
+end
+
+--- The tree as text, for printing and comparing.
+function tree.show(e)
+  local parts = {}
+  for n, x in ipairs(e) do parts[n] = type(x) == "table" and x.op and tree.show(x) or tostring(x) end
+  if e.op == "number" or e.op == "extent" then return parts[1] end
+  if e.op == "axis" then return "i" .. parts[1] end
+  if e.op == "over" then return "k" .. parts[1] end
+  if e.op == "read" then
+    local at = {}
+    for n, x in ipairs(e.at) do at[n] = tree.show(x) end
+    return ("%s[%s]"):format(e.of, table.concat(at, ", "))
+  end
+  if e.op == "const" or e.op == "cast" then return ("%s(%s)"):format(parts[1], parts[2]) end
+  if BOTH[e.op] and not e.op:match "%a" then return ("(%s %s %s)"):format(parts[1], e.op, parts[2]) end
+  return ("%s(%s)"):format(e.op, table.concat(parts, ", "))
+end
+
+--- The expression in the language. env: axes, over (lists of axes), tensors (by name), extent (a function of a dimension).
+function tree.build(e, env)
+  local function sub(x) return tree.build(x, env) end
+  local op = e.op
+  if op == "axis" then return env.axes[e[1]] end
+  if op == "over" then return env.over[e[1]] end
+  if op == "extent" then return env.extent(e[1]) end
+  if op == "number" then return e[1] end
+  if op == "const" then return nw.cast(e[2], e[1]) end
+  if op == "cast" then return nw.cast(sub(e[2]), e[1]) end
+  if op == "read" then
+    local at = {}
+    for n, x in ipairs(e.at) do at[n] = sub(x) end
+    return env.tensors[e.of](table.unpack(at))
+  end
+  if op == "select" then return nw.select(sub(e[1]), sub(e[2]), sub(e[3])) end
+  local f = BOTH[op] or ONE[op] or OF_FLOATS[op] or COMPARISONS[op] or LOGIC[op]
+  if e[2] then return f(sub(e[1]), sub(e[2])) end
+  return f(sub(e[1]))
+end
+
+return tree

@@ -1,0 +1,70 @@
+--- The dtypes of the language and the rules of docs/language.md, written from that page alone: what the random programs and
+--- their oracle know of types must not come from the core.
+local types = {}
+
+-- Of each dtype: the class it is counted under, its bits, whether it is signed, its type in C, the format of string.pack.
+-- Halves are computed as float, and rounded where they are stored or cast.
+local ROWS = {
+  {"bool", "bool", 1, false, "uint8_t", "I1"},
+  {"i8", "signed", 8, true, "int8_t", "i1"}, {"i16", "signed", 16, true, "int16_t", "i2"},
+  {"i32", "signed", 32, true, "int32_t", "i4"}, {"i64", "signed", 64, true, "int64_t", "i8"},
+  {"u8", "unsigned", 8, false, "uint8_t", "I1"}, {"u16", "unsigned", 16, false, "uint16_t", "I2"},
+  {"u32", "unsigned", 32, false, "uint32_t", "I4"},
+  {"f16", "half", 16, true, "float", "f"}, {"bf16", "half", 16, true, "float", "f"},
+  {"f32", "float", 32, true, "float", "f"}, {"f64", "float", 64, true, "double", "d"},
+}
+
+types.names, types.of_class = {}, {}
+local info = {}
+for n, row in ipairs(ROWS) do
+  types.names[n] = row[1]
+  info[row[1]] = {class = row[2], bits = row[3], signed = row[4], c = row[5], pack = row[6]}
+  types.of_class[row[2]] = types.of_class[row[2]] or {}
+  table.insert(types.of_class[row[2]], row[1])
+end
+
+--- The classes that the steps accepted are counted by.
+types.classes = {"signed", "unsigned", "half", "float"}
+
+function types.info(t) return info[t] end
+function types.class(t) return info[t].class end
+function types.is_float(t) return info[t].class == "half" or info[t].class == "float" end
+function types.is_int(t) return info[t].class == "signed" or info[t].class == "unsigned" end
+function types.is_half(t) return info[t].class == "half" end
+
+--- The least and the greatest value of an integer dtype.
+function types.range(t)
+  local bits = info[t].bits
+  if bits == 64 then return math.mininteger, math.maxinteger end
+  if info[t].signed then return -(1 << (bits - 1)), (1 << (bits - 1)) - 1 end
+  return 0, (1 << bits) - 1
+end
+
+--- The dtype of an operation on two operands ("Two operands").
+function types.promote(a, b)
+  if a == b then return a end
+  local x, y = info[a], info[b]
+  if x.class == "bool" then return b end
+  if y.class == "bool" then return a end
+  local float_a, float_b = types.is_float(a), types.is_float(b)
+  if float_a and float_b then
+    if x.bits == y.bits then return "f32" end -- f16 with bf16
+    return x.bits > y.bits and a or b
+  end
+  if float_a then return a end
+  if float_b then return b end
+  if x.signed == y.signed then return x.bits > y.bits and a or b end
+  local signed, unsigned = x.signed and x or y, x.signed and y or x
+  return "i" .. (signed.bits > unsigned.bits and signed.bits or 2 * unsigned.bits)
+end
+
+--- The dtype of a number of the text beside an operand of dtype t, or beside nothing.
+function types.of_number(v, t)
+  local whole = math.type(v) == "integer"
+  if not t then return whole and (v >= -(1 << 31) and v < 1 << 31 and "i32" or "i64") or "f32" end
+  if types.is_float(t) then return t end
+  if not whole then return "f32" end
+  return t == "bool" and "i32" or t
+end
+
+return types
