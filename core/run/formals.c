@@ -124,8 +124,25 @@ static bool check_size(nw_ctx *c, const nw_formals *f, int i, const int64_t *siz
   return nw_fail(c, NW_ERANGE, NULL, "%s is %ld, it must be at least %ld", f->size[i], (long)sizes[i], (long)lo);
 }
 
+typedef struct absent {
+  const nw_formals *f;
+  const char *size; // one that no formal has, or NULL
+} absent;
+
+static bool find_absent(void *env, const nw_expr *e) {
+  absent *a = env;
+  bool found = e->op != NW_OP_VAR;
+  for (int i = 0; i < a->f->nsizes && !found; i++) found = !strcmp(a->f->size[i], e->name);
+  if (!found) a->size = e->name;
+  return found;
+}
+
 static bool check_fact(nw_ctx *c, const nw_formals *f, const nw_expr *fact, const int64_t *sizes) {
   int64_t holds;
+  absent none = {f, NULL};
+  if (!nw_visit(fact, find_absent, &none))
+    return nw_fail(c, NW_ERANGE, "read a tensor that has this size, or state the fact without it",
+                   "a fact that was stated cannot be checked, as no input that is read has the size %s", none.size);
   if (nw_eval_size(fact, f->nsizes, f->size, sizes, &holds) && holds) return true;
   nw_str s = {0};
   nw_expr_print(&s, fact);

@@ -121,7 +121,9 @@ local function nests(r, stages, known, n)
   for k = at, math.min(#stages, at + n - 1) do
     local theirs = known.loops(stages[k])
     if #theirs == 0 then return nil end
-    out[#out + 1] = theirs[r:chance(0.85) and 1 or r:int(1, #theirs)]
+    local loop = theirs[r:chance(0.85) and 1 or r:int(1, #theirs)]
+    if loop == out[#out] then loop = theirs[#theirs] end -- of a nest that both stand in
+    out[#out + 1] = loop
   end
   return out
 end
@@ -197,7 +199,7 @@ local function position(r, known) return given(r, known, "index", 0.3) and {inde
 
 -- A stage somebody reads and a loop of a reader, most of the time: pairs drawn blindly are nearly always refused.
 function draw.compute_at(r, loops, all, stages, _, known)
-  local producer, reader = known.pair(r)
+  local producer, reader = known.hidden_pair(r)
   if producer and r:chance(0.8) then
     local theirs = known.loops(reader)
     if #theirs > 0 then
@@ -245,7 +247,7 @@ function draw.compute_inline(r, _, _, stages, _, known)
 end
 
 function draw.compute_root(r, _, _, stages, _, known)
-  return {#known.placed > 0 and r:chance(0.8) and r:pick(known.placed) or r:pick(stages)}
+  return {r:chance(0.9) and known.moved(r) or r:pick(stages)}
 end
 
 -- Where the copy is made and how it lies, now and then. The rank is known from the tensor's description.
@@ -342,7 +344,7 @@ end
 
 -- The last loop of a reduction, most of the time.
 function draw.trim(r, loops, _, _, _, known)
-  local stage = known.reduction(r)
+  local stage = r:chance(0.9) and known.band(r) or known.reduction(r)
   local theirs = stage and known.loops(stage) or {}
   return {#theirs > 0 and r:chance(0.8) and theirs[#theirs] or r:pick(loops)}
 end
@@ -373,7 +375,7 @@ function draw.tensorize(r, loops, all, stages, _, known)
 end
 
 function draw.atomic(r, _, _, stages, _, known)
-  local stage = known.reduction(r)
+  local stage = known.reduction(r, true)
   return {stage and r:chance(0.8) and stage or r:pick(stages)}
 end
 

@@ -247,7 +247,7 @@ kinds.map = {
       stage.reverse = true
     end
     if r:chance(0.45) and a.dtype == b.dtype and a.dtype ~= "bool" then
-      stage.op = a == b and r:pick {"add", "mul", "affine", "max"} or r:pick(SIMPLE)
+      stage.op = a == b and r:pick {"mul", "affine"} or r:pick(SIMPLE)
       if case.near and types.is_float(a.dtype) then stage.op = r:pick {"exp", "tanh"} end
       local x, y = read(a, at), read(b, axes(n))
       stage.bodies = {stage.op == "exp" and {op = "exp", mul(x, number(0.125))} or stage.op == "tanh" and {op = "tanh", x}
@@ -587,6 +587,7 @@ local function draw_case(r, want, class)
   if not case.full then case.near = r:chance(0.15) end
   local have = {}
   local base = dims(r, r:int(1, r:chance(0.2) and 3 or 2), case.sizes)
+  if want == "lanes" then base[#base] = r:pick {8, 16, 16, 17, 32, 33, 64} end
   for n = 1, r:int(1, 3) do
     local shape = base
     if n > 1 and r:chance(0.5) then
@@ -645,7 +646,26 @@ function WANTS.epilogue(case)
   local hidden = {}
   for _, stage in ipairs(case.stages) do
     if stage.kind == "map" and not stage.reverse and stage.from[1] == stage.from[2] and hidden[stage.from[1]] then return true end
-    hidden[stage.name] = not stage.shown and #stage.dtypes == 1
+    hidden[stage.name] = not stage.shown and not stage.over and not stage.scan and #stage.dtypes == 1
+      and not types.is_half(stage.dtypes[1])
+  end
+end
+
+--- Whether the expression of a stage can stand where the stage is read: one output, and no rounding that would be lost.
+function gen.inlinable(stage)
+  local body = stage.bodies[1]
+  return not stage.over and not stage.scan and #stage.dtypes == 1
+    and (not types.is_half(stage.dtypes[1]) or body.op == "read" or body.op == "cast")
+end
+
+-- A stage whose expression can stand where it is read.
+function WANTS.inline(case)
+  local hidden = {}
+  for _, stage in ipairs(case.stages) do
+    for _, from in ipairs(stage.from) do
+      if hidden[from] then return true end
+    end
+    hidden[stage.name] = not stage.shown and gen.inlinable(stage)
   end
 end
 
@@ -683,23 +703,30 @@ function WANTS.band(case) return has(case, function(stage) return stage.kind == 
 
 function WANTS.scan(case) return has(case, function(stage) return stage.kind == "scan" and #stage.dims == 2 end) end
 
+-- A reduction of one value.
+function WANTS.single(case)
+  return has(case, function(stage) return stage.over and #stage.over > 0 and #stage.dtypes == 1 end)
+end
+
 function WANTS.reduction(case) return has(case, function(stage) return stage.over and #stage.over > 0 end) end
 
 -- Something an intrinsic does, or a vector: a stage of one output whose innermost extent is known.
 function WANTS.plain(case)
   return has(case, function(stage)
     local last = stage.dims[#stage.dims]
-    return stage.kind == "map" and (stage.op == "add" or stage.op == "sub" or stage.op == "mul") and type(last) == "number"
+    if types.class(stage.dtypes[1]) ~= types.class(case.dtype) then return false end
+    return stage.kind == "map" and not types.is_half(case.dtype) and (stage.op == "add" or stage.op == "sub" or stage.op == "mul") and type(last) == "number"
       and last > 1 or stage.kind == "transpose" and type(last) == "number" and last > 1
   end)
 end
 
--- A vector of lanes that fill whole words, for stores past the caches.
+-- Rows that vectors of 16 bytes or more divide, for stores past the caches.
 function WANTS.lanes(case)
   return has(case, function(stage)
     local last = stage.dims[#stage.dims]
-    return not stage.over and not stage.scan and #stage.dtypes == 1 and type(last) == "number" and last >= 8
-      and stage.dtypes[1] == case.dtype
+    if stage.over or stage.scan or #stage.dtypes > 1 or type(last) ~= "number" or stage.dtypes[1] == "bool" then return false end
+    local lanes = 128 // types.info(stage.dtypes[1]).bits
+    return last >= lanes and (#stage.dims == 1 or last % lanes == 0) and types.class(stage.dtypes[1]) == types.class(case.dtype)
   end)
 end
 
@@ -714,6 +741,17 @@ function gen.case(r, want, class)
     if gen.has(case, want) then break end
   end
   return case
+end
+
+--- Whether data decide, in a select, what is read.
+function gen.decides(case)
+  local decides = false
+  local function see(e)
+    if e.op ~= "select" then return end
+    tree.visit(e[1], function(x) decides = decides or x.op == "read" end)
+  end
+  for _, stage in ipairs(case.stages) do for _, body in ipairs(stage.bodies) do tree.visit(body, see) end end
+  return decides
 end
 
 -- ---------------------------------------------------------------- values of sizes

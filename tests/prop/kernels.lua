@@ -46,20 +46,26 @@ local function functions(name, kind, dtype, n)
   return head:format "" .. sum:format(t, "*Z", loop) .. head:format "_init" .. sum:format(t, "0", loop)
 end
 
+-- An intrinsic is known by what its library holds: the same in every process.
 local library
 local function compiled()
   if library then return library end
   local base = os.tmpname()
-  local file = assert(io.open(base .. ".c", "w"))
-  file:write "#include <stdint.h>\n"
-  for name, kind in pairs(KINDS) do
-    for dtype in pairs(kind.types) do
-      for n = 1, MOST do file:write(functions(name, kind, dtype, n)) end
+  local parts = {"#include <stdint.h>\n"}
+  local words = {}
+  for word in pairs(KINDS) do words[#words + 1] = word end
+  table.sort(words)
+  for _, word in ipairs(words) do
+    local dtypes = {}
+    for dtype in pairs(KINDS[word].types) do dtypes[#dtypes + 1] = dtype end
+    table.sort(dtypes)
+    for _, dtype in ipairs(dtypes) do
+      for n = 1, MOST do parts[#parts + 1] = functions(word, KINDS[word], dtype, n) end
     end
   end
-  file:close()
-  assert(os.execute(("cc -O1 -fwrapv -ffp-contract=off -shared -fPIC -o %s.so %s.c"):format(base, base)))
-  os.remove(base .. ".c")
+  local cc = assert(io.popen(("cc -x c -O1 -fwrapv -ffp-contract=off -shared -fPIC -o %s.so -"):format(base), "w"))
+  cc:write(table.concat(parts))
+  assert(cc:close())
   os.remove(base)
   library = setmetatable({path = base .. ".so"}, {__gc = function(l) os.remove(l.path) end})
   return library

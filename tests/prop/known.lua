@@ -1,4 +1,7 @@
 --- What the drawing of steps knows of a schedule: which stage reads which, its loops, and what was placed.
+local gen = require "gen"
+local types = require "types"
+
 local known = {}
 
 --- The names of loops or stages.
@@ -22,12 +25,11 @@ local function pieces(all)
   return out
 end
 
-local REDUCTIONS = {band = true, matmul = true, fold = true, folds = true, arg = true, window = true}
-
 --- Of schedule s of a case; `placed` has the stages that were moved into loops, `option` is what the next step is to show.
 function known.of(case, s, placed, option)
   local pairs_of = {}
-  local alive = {}
+  local alive, reduces = {}, {}
+  for _, stage in ipairs(case.stages) do reduces[stage.name] = stage.over ~= nil or stage.scan ~= nil end
   for _, name in ipairs(names(s:stages())) do alive[name] = true end
   for _, stage in ipairs(case.stages) do
     for _, from in ipairs(stage.from) do
@@ -39,9 +41,14 @@ function known.of(case, s, placed, option)
     if base and alive[base] then pairs_of[#pairs_of + 1] = {name, base} end
   end
   table.sort(pairs_of, function(a, b) return a[1] .. a[2] < b[1] .. b[2] end)
-  local function lanes(loop) -- an extent vectors come in
-    local extent = s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.(%d+):")
-    return extent == "4" or extent == "8" or extent == "16"
+  local function dtype_of(name) return s:text():match("\n%a+ " .. name:gsub("%p", "%%%0") .. ": (%w+)%[") end
+  local function extent_of(loop) -- if it is a number, and there are iterations
+    local n = math.tointeger(tonumber(s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.(%d+):")))
+    return n and n > 0 and n or nil
+  end
+  local function word(stage) -- elements of 16 bytes
+    local dtype = dtype_of(stage)
+    return dtype and dtype ~= "bool" and 128 // types.info(dtype).bits or 4
   end
   local function loops_like(pattern)
     local list = {}
@@ -56,13 +63,24 @@ function known.of(case, s, placed, option)
   local function is_temporary(name) return alive[name] and s:text():find("\ntemp " .. name .. ":", 1, true) end
   return {
     option = option,
-    lanes = lanes,
+    word = word,
+    streamable = function(r) -- a stage whose rows vectors divide
+      local list = {}
+      for _, stage in ipairs(case.stages) do
+        local last = stage.dims[#stage.dims]
+        if alive[stage.name] and not stage.over and not stage.scan and #stage.dtypes == 1 and type(last) == "number"
+          and last >= word(stage.name) and (#stage.dims == 1 or last % word(stage.name) == 0) then
+          list[#list + 1] = stage.name
+        end
+      end
+      return #list > 0 and r:pick(list) or nil
+    end,
     pieces = pieces,
     placed = placed,
     temporary_map = function(r)
       local list = {}
       for _, stage in ipairs(case.stages) do
-        if (stage.kind == "map" or stage.kind == "transpose" or stage.kind == "pad") and is_temporary(stage.name) then
+        if gen.inlinable(stage) and is_temporary(stage.name) then
           list[#list + 1] = stage.name
         end
       end
@@ -82,6 +100,12 @@ function known.of(case, s, placed, option)
       local there = {}
       for _, name in ipairs(placed) do if alive[name] then there[#there + 1] = name end end
       return #there > 0 and r:pick(there) or nil
+    end,
+    hidden_pair = function(r) -- a temporary, and who reads it
+      local list = {}
+      for _, pair in ipairs(pairs_of) do if is_temporary(pair[1]) then list[#list + 1] = pair end end
+      if #list == 0 then return nil end
+      return table.unpack(r:pick(list))
     end,
     pair = function(r)
       if #pairs_of == 0 then return nil end
@@ -109,7 +133,7 @@ function known.of(case, s, placed, option)
         local extent = loop and s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.([^\n]*):")
         if n > 1 and extent and extent == before.extent and loop ~= before.loop then
           list[#list + 1] = n - 1
-          if not reads(stage, stages[n - 1]) then list[#list + 1] = n - 1 end
+          for _ = 1, reads(stage, stages[n - 1]) and 0 or 4 do list[#list + 1] = n - 1 end
         end
         before = {loop = loop, extent = extent}
       end
@@ -124,9 +148,17 @@ function known.of(case, s, placed, option)
             if name == from and (n == 1 or other.from[1] ~= name) then readers = readers + 1 end
           end
         end
-        if stage.kind == "map" and stage.from[2] == from and readers == 1 and alive[from] and alive[stage.name] then
+        if stage.kind == "map" and stage.from[2] == from and readers == 1 and alive[from] and alive[stage.name]
+          and is_temporary(from) and not reduces[from] then
           list[#list + 1] = stage.name
         end
+      end
+      return #list > 0 and r:pick(list) or nil
+    end,
+    band = function(r) -- a sum of which some rounds add nothing
+      local list = {}
+      for _, stage in ipairs(case.stages) do
+        if stage.kind == "band" and alive[stage.name] then list[#list + 1] = stage.name end
       end
       return #list > 0 and r:pick(list) or nil
     end,
@@ -137,28 +169,25 @@ function known.of(case, s, placed, option)
       end
       return list
     end,
-    reduction = function(r)
+    reduction = function(r, single)
       local found = {}
       for _, stage in ipairs(case.stages) do
-        if alive[stage.name] and REDUCTIONS[stage.kind] then found[#found + 1] = stage.name end
+        if alive[stage.name] and stage.over and #stage.over > 0 and not (single and #stage.dtypes > 1) then found[#found + 1] = stage.name end
       end
       return #found > 0 and r:pick(found) or nil
     end,
-    dtype_of = function(name) return s:text():match("\n%a+ " .. name:gsub("%p", "%%%0") .. ": (%w+)%[") end,
+    dtype_of = dtype_of,
     stage = function(name)
       for _, stage in ipairs(case.stages) do
         if stage.name == name then return stage end
       end
     end,
-    extent = function(loop) -- if it is a number, and there are iterations
-      local n = math.tointeger(tonumber(s:text():match("for " .. loop:gsub("%p", "%%%0") .. " in 0%.%.(%d+):")))
-      return n and n > 0 and n or nil
-    end,
+    extent = extent_of,
     vectorized = function()
       local wide, text = {}, s:text()
       for _, stage in ipairs(names(s:stages())) do
         for _, loop in ipairs(placed[stage] and {} or s:loops(stage)) do
-          if text:find("vectorize for " .. loop.name .. " ", 1, true) and lanes(loop.name) then
+          if text:find("vectorize for " .. loop.name .. " ", 1, true) and (extent_of(loop.name) or 1) % word(stage) == 0 then
             wide[#wide + 1] = stage
             break
           end

@@ -101,18 +101,27 @@ end
 -- ---------------------------------------------------------------- goals
 
 -- Primitives that seldom find something to do are drawn more often.
-local MORE = {stream_stores = 4, tensorize = 4, rolling_buffer = 3, double_buffer = 3, trim = 3, join = 2, fission = 2,
-  compute_root = 2, reverse_compute_inline = 3, compute_inline = 2, create_fused_loop = 2, atomic = 2, merge = 2, rfactor = 2,
-  decompose_reduction = 2, store_at = 2, skew = 2, remove_unit_loop = 2, unmark = 2, reverse_compute_at = 2, specialize = 2,
-  fuse = 2, assume = 2, set_scope = 2, reorder_stmts = 3}
+local MORE = {stream_stores = 4, tensorize = 8, rolling_buffer = 7, double_buffer = 6, trim = 5, join = 2, fission = 2,
+  compute_root = 4, reverse_compute_inline = 5, compute_inline = 3, create_fused_loop = 4, atomic = 2, merge = 1, rfactor = 2,
+  store_at = 3, skew = 4, unmark = 1, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
+  reorder_stmts = 3, compute_at = 2, cache_read = 2, transform_layout = 4, reorder_storage = 3, storage_align = 3,
+  reorder = 2, tile = 2}
 local LEAST = 4 -- goals of each primitive in a cycle
 
---- The goals of the cases, in turn.
+-- What makes many blocks of one, or marks loops, comes after what needs a block to be one.
+local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unroll = 2, fission = 1, parallel = 3, vectorize = 2,
+  bind = 3, prefetch = 2, pragma = 4, store_at = 0.2, rolling_buffer = 0.3, compute_root = 0.1, join = 2, tensorize = 2, stream_stores = 2, unmark = 4, reorder = 1, fuse = 1}
+
+--- How late in a case a primitive is best tried.
+function rows.lateness(name) return LATE[name] or 0 end
+
+--- The goals of the cases, in turn: mixed, but in the same order in every run.
 rows.goals = {}
 for _, name in ipairs(names) do
   local mine = {}
   for _, row in ipairs(rows.list) do if row.primitive == name then mine[#mine + 1] = row end end
   for n = 1, math.max(#mine, LEAST * (MORE[name] or 1)) do rows.goals[#rows.goals + 1] = mine[(n - 1) % #mine + 1] end
 end
+require "nestwright.rng".new(1):shuffle(rows.goals)
 
 return rows

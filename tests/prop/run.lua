@@ -27,8 +27,8 @@ end
 local LEAST = 100 -- each primitive must be accepted at least so often in a run of 2,000 cases or more, and refused half as often
 local LEAST_ROW = 5 -- and each option of a primitive with each class of dtype
 local BATCH = 50 -- cases that the oracle compiles as one file
-local GOALS = 4 -- rows that a case tries to have accepted
-local DRAWS = 5 -- of a goal, with what it needs first
+local GOALS = 6 -- rows that a case tries to have accepted
+local DRAWS = 6 -- of a goal, with what it needs first
 
 local seen = rows.count()
 local slowest = {seconds = 0}
@@ -71,6 +71,7 @@ local function apply_steps(case, list, draw)
     local fine, err = steps.apply(s, step, placed)
     local took = os.clock() - begun
     if took > slowest.seconds then slowest.seconds, slowest.step = took, steps.show(step) end
+    if os.getenv "WHY" and not fine then print("WHY", step.primitive, (tostring(err):gsub("^[^\n]-:%d+: ", ""):gsub("\n    [^\n]*", "", 1):gsub("\n", " | "):sub(1, 170))) end
     if draw then
       seen:add(step, class, fine)
       accepted(fine)
@@ -84,7 +85,7 @@ local function apply_steps(case, list, draw)
     elseif s:text() ~= before then
       message = "a refused step changed the schedule"
     else
-      message = err.refusal and examine.refusal(s, err)
+      message = err.refusal and examine.refusal(s, err, gen.decides(case))
       if not message and err.code == "undecided" then
         message = examine.undecided(s, outputs, err, function(other) return steps.apply(other, step) end)
         made.not_replayed = message ~= nil
@@ -97,16 +98,30 @@ local function apply_steps(case, list, draw)
   return message, done, made
 end
 
--- Draws the steps of a case: goals, one after the other, and some of any kind.
-local function drawing(r, case, number)
+-- The goals of a case: the one that it was drawn for, and others of the list that it has something for.
+local function goals_for(case, number)
   local _, goal_of = goals_of(number)
-  local goals = {}
+  local goals, taken = {}, {}
   for n = 0, 4 * GOALS do
     local goal = goal_of(n)
-    if #goals < GOALS and (n == 0 or gen.has(case, steps.wants[goal.primitive])) then goals[#goals + 1] = goal end
+    if #goals < GOALS and not taken[goal.primitive] and (n == 0 or gen.has(case, steps.wants[goal.primitive])) then
+      goals[#goals + 1] = goal
+      taken[goal.primitive] = #goals
+    end
   end
+  table.sort(goals, function(a, b)
+    local x, y = rows.lateness(a.primitive), rows.lateness(b.primitive)
+    return x < y or x == y and taken[a.primitive] < taken[b.primitive]
+  end)
+  return goals, taken
+end
+
+-- Draws the steps of a case: goals, one after the other, and some of any kind.
+local function drawing(r, case, number)
+  local goals, taken = goals_for(case, number)
   local at, draws, left = 1, 0, r:int(1, options.steps)
-  local quiet = case.full and r:chance(0.7) -- products and sums are rounded apart, so that results are those of the oracle
+  -- Products and sums are rounded apart, so that results are those of the oracle.
+  local quiet = case.full and r:chance(0.8) and not taken.compute_inline and not taken.reverse_compute_inline
   local stages
   return function(s, names, placed)
     if quiet then
@@ -307,6 +322,12 @@ for _, list in ipairs {results.counts, examine.counts} do
   for _, name in ipairs(names) do print(("  %s: %d"):format(name, list[name])) end
 end
 for why, n in pairs(examine.reasons) do print(("  no nest, since %s: %d"):format(why, n)) end
+local UNSEEN_MOST = 0.01 -- of the conflicts that were replayed, so many may show nothing though they name an element
+local replayed, hidden = examine.counts["conflicts replayed"], examine.counts["named but not seen"]
+if replayed >= 200 and hidden > UNSEEN_MOST * replayed then
+  figures.failed = figures.failed + 1
+  print(("  more than %g of the conflicts that name an element are not seen"):format(UNSEEN_MOST))
+end
 local NESTS_LEAST = 0.9 -- of the schedules walked, so many are affine at least
 local walks, nests = examine.counts["walks compared"], examine.counts["nests compared"]
 if walks >= 200 and nests < NESTS_LEAST * walks then

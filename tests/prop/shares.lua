@@ -1,4 +1,6 @@
 --- The property test among processes: shares of the cases, and schedules that are made again elsewhere.
+local kernels = require "kernels"
+
 local shares = {}
 
 local ME = "/proc/$PPID/exe"
@@ -25,6 +27,7 @@ function shares.replay(path, schedule_of)
   for _, one in ipairs(dofile(path)) do
     local ok, err = pcall(function()
       local s = schedule_of(one.number, one.seed)
+      for _, name in ipairs(one.kernels) do kernels.id(name) end
       s:replay(one.trace)
       if s:text() ~= one.text then error("the trace makes another program:\n" .. s:text(), 0) end
     end)
@@ -40,7 +43,11 @@ end
 function shares.replayed_elsewhere(held)
   local list, messages = {}, {}
   for n, one in ipairs(held) do
-    list[n] = {number = one.number, seed = one.seed, trace = one.made.s:trace "json", text = one.made.s:text()}
+    local used = {} -- intrinsics, which a process has to know before it reads a trace
+    for _, step in ipairs(one.list) do
+      for _, arg in ipairs(step.args) do if type(arg) == "table" and arg.kernel then used[#used + 1] = arg.kernel end end
+    end
+    list[n] = {number = one.number, seed = one.seed, trace = one.made.s:trace "json", text = one.made.s:text(), kernels = used}
   end
   local path = os.tmpname()
   write(path, list)

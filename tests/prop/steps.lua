@@ -19,7 +19,7 @@ end
 -- What a step seldom works without: a function that tells the step to draw first, its name or the whole of it, or nil.
 local PREPARED = {}
 
-function PREPARED.compute_root(_, known) return #known.placed == 0 and "compute_at" end
+function PREPARED.compute_root(r, known) return not known.moved(r) and "compute_at" end
 function PREPARED.unmark(r, known) return #known.marked() == 0 and r:pick {"unroll", "parallel", "vectorize"} end
 function PREPARED.fission(_, known, stages) return #known.shared(stages) == 0 and "merge" end
 function PREPARED.remove_unit_loop(r, known, stages)
@@ -31,7 +31,7 @@ end
 
 -- The init elsewhere.
 function PREPARED.trim(r, known, stages)
-  local stage = known.reduction(r)
+  local stage = known.band(r)
   for _, name in ipairs(stages) do if stage and name == stage .. "_init" then return nil end end
   local theirs = stage and known.loops(stage) or {}
   return #theirs > 0 and {primitive = "decompose_reduction", args = {stage, r:pick(theirs)}}
@@ -39,7 +39,7 @@ end
 
 -- A window to keep: a stage computed in the loop of the stencil that reads it.
 function PREPARED.store_at(r, known)
-  local window = #known.placed == 0 and known.window(r)
+  local window = not known.moved(r) and known.window(r)
   return window and {primitive = "compute_at", args = window}
 end
 PREPARED.double_buffer = PREPARED.store_at
@@ -47,22 +47,40 @@ function PREPARED.rolling_buffer(r, known)
   return not known.alive(known.placed.stored) and (PREPARED.store_at(r, known) or "store_at")
 end
 
--- A vector first.
+-- A vector first, of 16 bytes or more.
 function PREPARED.stream_stores(r, known, stages)
-  local wide = known.vectorized()
-  if #wide > 0 then return nil end
-  local theirs = known.loops(r:pick(stages))
+  if #known.vectorized() > 0 then return nil end
+  local stage = known.streamable(r) or r:pick(stages)
+  local theirs = known.loops(stage)
   local last = theirs[#theirs]
   if not last then return nil end
-  if known.lanes(last) then return {primitive = "vectorize", args = {last}} end
-  return {primitive = "split", args = {last, {factor = r:pick {4, 4, 8, 16}, tail = "cut"}}}
+  local lanes = known.word(stage)
+  if known.extent(last) == lanes then return {primitive = "vectorize", args = {last}} end
+  return {primitive = "split", args = {last, {factor = lanes * r:pick {1, 1, 1, 2}, tail = "cut"}}}
+end
+
+-- A copy is something that an intrinsic does, of halves as well.
+function PREPARED.tensorize(r, known, stages, _, tensors)
+  for _, name in ipairs(stages) do
+    local theirs = known.loops(name)
+    local n = #theirs > 0 and known.extent(theirs[#theirs])
+    if n and kernels.knows(known.stage(name), known.dtype_of(name), n) then return nil end
+  end
+  return {primitive = "cache_read", args = {r:pick(tensors), "global"}}
+end
+
+function PREPARED.pragma(_, known)
+  local needs = known.option == "key=schedule" or known.option == "key=chunk" or known.option == "value"
+  return needs and #known.marked() == 0 and "parallel"
 end
 
 --- What a computation must have for a step to find something to do (gen.lua has what each word says).
 steps.wants = {}
 for want, list in pairs {
-  reduction = {"rfactor", "atomic", "decompose_reduction"},
-  pair = {"compute_at", "compute_root", "compute_inline", "set_scope", "storage_align", "reorder_storage",
+  reduction = {"rfactor", "decompose_reduction"},
+  single = {"atomic"},
+  inline = {"compute_inline"},
+  pair = {"compute_at", "compute_root", "set_scope", "storage_align", "reorder_storage",
     "transform_layout", "reverse_compute_at"},
   epilogue = {"reverse_compute_inline"},
   window = {"store_at", "rolling_buffer", "double_buffer"},
@@ -96,7 +114,7 @@ function steps.draw(r, s, tensors, goal, case, placed)
   if not goal and case.grid and r:chance(0.35) then primitive = "bind" end -- the others keep their machine code
   if not goal and primitive == "bind" and not case.grid then primitive = "split" end
   local known = knowledge.of(case, s, placed, goal and goal.option)
-  local first = PREPARED[primitive] and r:chance(0.9) and PREPARED[primitive](r, known, stages, all)
+  local first = PREPARED[primitive] and r:chance(0.9) and PREPARED[primitive](r, known, stages, all, tensors)
   if type(first) == "table" then return first end
   if first then
     primitive = first
@@ -137,6 +155,9 @@ function steps.apply(s, step, placed)
   if ok and placed then
     local stage = step.args[1]
     if step.primitive == "compute_at" then placed[#placed + 1] = stage end
+    if step.primitive == "compute_root" then
+      for n = #placed, 1, -1 do if placed[n] == stage then table.remove(placed, n) end end
+    end
     if step.primitive == "store_at" then placed.stored = stage end
     if step.primitive == "rolling_buffer" then placed.stored = nil end
     if step.primitive == "stream_stores" then placed[stage] = "streams" end
