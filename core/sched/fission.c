@@ -53,14 +53,47 @@ static void find_path(fission *x) {
   for (x->loop = 0; x->path.at[x->loop]->id != loop;) x->loop++;
 }
 
+// Takes an allocation away and leaves what it holds.
+static void dissolve(nw_program *p, nw_stmt *alloc) {
+  nw_path path;
+  nw_find(p, alloc->id, &path);
+  nw_stmt *in = path.at[path.n - 2];
+  int pos = path.pos[path.n - 1];
+  nw_kids_remove(p, in, pos);
+  for (int i = 0; i < alloc->nkids; i++) nw_kids_insert(p, in, pos + i, alloc->kid[i]);
+}
+
+typedef struct others {
+  const nw_stmt *alloc;
+  nw_vec at;
+} others;
+
+static bool add_other(void *env, nw_stmt *s) {
+  others *o = env;
+  if (s->kind == NW_ALLOC && s != o->alloc && !strcmp(s->alloc.buffer, o->alloc->alloc.buffer)) nw_vec_push(&o->at, s);
+  return true;
+}
+
+// Pieces of the loop that have the buffer for themselves share the one around both nests, which is then all of it.
+static void share(fission *x, nw_stmt *alloc) {
+  others o = {.alloc = alloc};
+  nw_walk_from(alloc, add_other, &o);
+  const nw_buffer *b = nw_find_buffer(x->st->p, alloc->alloc.buffer);
+  for (int d = 0; o.at.n && d < alloc->alloc.n; d++) {
+    alloc->alloc.min[d] = nw_index(x->st->p->pool, 0);
+    alloc->alloc.extent[d] = b->shape[d];
+  }
+  for (int i = 0; i < o.at.n; i++) dissolve(x->st->p, o.at.at[i]);
+  nw_vec_free(&o.at);
+}
+
 static void lift(fission *x, int at) {
-  nw_stmt *alloc = x->path.at[at], *in = x->path.at[at - 1], *loop = x->path.at[x->loop];
-  int pos = x->path.pos[at];
+  nw_stmt *alloc = x->path.at[at], *loop = x->path.at[x->loop];
   widen(x, at, alloc);
-  nw_kids_remove(x->st->p, in, pos);
-  for (int i = 0; i < alloc->nkids; i++) nw_kids_insert(x->st->p, in, pos + i, alloc->kid[i]);
+  dissolve(x->st->p, alloc);
   nw_kids_replace(x->path.at[x->loop - 1], x->path.pos[x->loop], alloc);
   nw_kids_set(x->st->p, alloc, 1, &loop);
+  share(x, alloc);
   alloc->step = x->st->p->step;
   nw_step_note(x->st, "%s lives around both nests now, for all iterations of %s at once", alloc->alloc.buffer,
                loop->loop.var->name);
@@ -140,14 +173,7 @@ static void cut_behind(fission *x, int at, nw_vec *out) {
 
 // The first part has no use for storage that went to the second.
 static void drop_moved(fission *x) {
-  for (int i = 0; i < x->moved.n; i++) {
-    nw_stmt *alloc = x->moved.at[i];
-    nw_path path;
-    nw_find(x->st->p, alloc->id, &path);
-    nw_kids_remove(x->st->p, path.at[path.n - 2], path.pos[path.n - 1]);
-    for (int k = 0; k < alloc->nkids; k++)
-      nw_kids_insert(x->st->p, path.at[path.n - 2], path.pos[path.n - 1] + k, alloc->kid[k]);
-  }
+  for (int i = 0; i < x->moved.n; i++) dissolve(x->st->p, x->moved.at[i]);
   nw_vec_free(&x->moved);
 }
 
