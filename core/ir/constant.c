@@ -131,9 +131,10 @@ const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_e
   int64_t r = 0;
   double f = 0;
   if (args[0]->op == NW_OP_INT)
-    return int_op(op, args[0]->i, n == 2 ? args[1]->i : 0, &r) ? nw_int(p, t.dtype, r) : NULL;
+    return int_op(op, args[0]->i, n == 2 ? args[1]->i : 0, &r) ? NW_BY(constant_integers, nw_int(p, t.dtype, r)) : NULL;
   double a = args[0]->f, b = n == 2 ? args[1]->f : 0;
-  if (nw_op_has(op, 'C')) return float_compare(op, a, b, &r) ? nw_int(p, NW_BOOL, r) : NULL;
+  if (nw_op_has(op, 'C')) return float_compare(op, a, b, &r) ? NW_BY(constant_floats, nw_int(p, NW_BOOL, r)) : NULL;
   if (!float_op(op, a, b, &f)) return NULL;
-  return rounds_later(t.dtype, f) && !NW_MUTATED(halves_folded) ? NULL : nw_float(p, t.dtype, f);
+  bool later = rounds_later(t.dtype, f) && !NW_MUTATED(halves_folded);
+  return later ? NULL : NW_BY(constant_floats, nw_float(p, t.dtype, f));
 }

@@ -97,16 +97,23 @@ static const nw_expr *divide_by_symbol(nw_sum *r, nw_sum *q, nw_op op, const nw_
   return nw_sum_expr(q);
 }
 
+// The constant of a dividend is brought into 0..c - 1, which must not leave the range of indices.
+#define LARGEST_DIVISOR (INT64_C(1) << 61)
+
+// What is whole numbers as it stands may wrap once its terms are put together in another way: max(x, 12) - 15 is, and
+// max(x, 12) + 9 is not. So the result is asked too.
 const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
-  if (!nw_is_index(a) || (b->op == NW_OP_INT && b->i <= 0) || !nw_is_exact(a) || !nw_is_exact(b)) return NULL;
+  if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b)) return NULL;
+  if (b->op == NW_OP_INT && (b->i <= 0 || b->i > LARGEST_DIVISOR)) return NULL;
   nw_sum r, q;
   nw_sum_init(&r, p, NW_INDEX);
   nw_sum_init(&q, p, NW_INDEX);
   nw_sum_add(&r, 1, a);
-  const nw_expr *e = b->op == NW_OP_INT ? divide_by_constant(&r, &q, op, b->i) : divide_by_symbol(&r, &q, op, b);
+  const nw_expr *e = r.wraps ? NULL : b->op == NW_OP_INT ? NW_BY(division_by_constant, divide_by_constant(&r, &q, op, b->i))
+                                        : NW_BY(division_by_symbol, divide_by_symbol(&r, &q, op, b));
   nw_sum_free(&r);
   nw_sum_free(&q);
-  return e;
+  return e && (nw_is_exact(e) || NW_MUTATED(divided_parts_wrap)) ? e : NULL;
 }
 
 // ---------------------------------------------------------------- comparisons
@@ -186,7 +193,8 @@ const nw_expr *nw_fold_comparison(nw_pool *p, nw_op op, const nw_expr *a, const 
   nw_sum_add(&s, -1, b);
   int after = 0;
   for (int i = 0; i < s.n; i++) after += s.term[i].coef != 0;
-  const nw_expr *e = compare_sum(&s, op, after < before || (ca && cb));
+  const nw_expr *e = s.wraps || s.constant == INT64_MIN ? NULL : compare_sum(&s, op, after < before || (ca && cb));
   nw_sum_free(&s);
-  return e;
+  bool exact = e && (e->op == NW_OP_INT || (nw_is_exact(e->arg[0]) && nw_is_exact(e->arg[1])));
+  return exact || NW_MUTATED(compared_parts_wrap) ? e : NULL;
 }

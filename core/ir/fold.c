@@ -9,7 +9,7 @@ static bool constant_difference(nw_pool *p, const nw_expr *a, const nw_expr *b, 
   nw_sum_init(&s, p, NW_INDEX);
   nw_sum_add(&s, 1, a);
   nw_sum_add(&s, -1, b);
-  bool constant = true;
+  bool constant = !s.wraps;
   for (int i = 0; i < s.n; i++) constant = constant && s.term[i].coef == 0;
   *d = s.constant;
   nw_sum_free(&s);
@@ -19,7 +19,7 @@ static bool constant_difference(nw_pool *p, const nw_expr *a, const nw_expr *b, 
 static const nw_expr *fold_extremum(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b) {
   int64_t d;
   if (!nw_is_index(a) || !nw_is_exact(a) || !nw_is_exact(b) || !constant_difference(p, a, b, &d)) return NULL;
-  return (op == NW_OP_MIN) == (d <= 0) ? a : b;
+  return NW_BY(extremum, (op == NW_OP_MIN) == (d <= 0) ? a : b);
 }
 
 static const nw_expr *fold_sum(nw_pool *p, nw_op op, int n, const nw_expr *const *args) {
@@ -36,14 +36,14 @@ static const nw_expr *fold_integer(nw_pool *p, nw_op op, int n, const nw_expr *c
   switch (op) {
   case NW_OP_ADD:
   case NW_OP_SUB:
-  case NW_OP_NEG: return fold_sum(p, op, n, args);
-  case NW_OP_MUL: return nw_product(p, args[0], args[1]);
+  case NW_OP_NEG: return NW_BY(sum, fold_sum(p, op, n, args));
+  case NW_OP_MUL: return NW_BY(product, nw_product(p, args[0], args[1]));
   case NW_OP_FLOORDIV:
   case NW_OP_FLOORMOD: return nw_fold_division(p, op, args[0], args[1]);
   case NW_OP_LT:
   case NW_OP_LE:
   case NW_OP_EQ:
-  case NW_OP_NE: return nw_fold_comparison(p, op, args[0], args[1]);
+  case NW_OP_NE: return NW_BY(comparison, nw_fold_comparison(p, op, args[0], args[1]));
   case NW_OP_MIN:
   case NW_OP_MAX: return fold_extremum(p, op, args[0], args[1]);
   default: return NULL;
@@ -88,7 +88,7 @@ static const nw_expr *fold_broadcast(nw_pool *p, nw_op op, nw_type t, int n, con
     return NULL;
   const nw_expr *scalar[3];
   for (int i = 0; i < n; i++) scalar[i] = args[i]->arg[0];
-  return nw_broadcast(p, nw_make(p, op, nw_scalar((nw_dtype)t.dtype), n, scalar), t.lanes);
+  return NW_BY(lanes, nw_broadcast(p, nw_make(p, op, nw_scalar((nw_dtype)t.dtype), n, scalar), t.lanes));
 }
 
 static bool is_linear(const nw_expr *e) { return e->op == NW_OP_RAMP || e->op == NW_OP_BROADCAST; }
@@ -122,7 +122,7 @@ static bool out_of_order(nw_op op, const nw_expr *const *a) {
 static const nw_expr *fold(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {
   const nw_expr *e = NULL;
   if (t.lanes > 1) e = fold_broadcast(p, op, t, n, args);
-  if (!e && t.lanes > 1 && n == 2) e = fold_ramp(p, op, args[0], args[1]);
+  if (!e && t.lanes > 1 && n == 2) e = NW_BY(ramp, fold_ramp(p, op, args[0], args[1]));
   if (!e && n > 0 && args[0]->type.lanes == 1 && nw_dtype_is_int((nw_dtype)args[0]->type.dtype))
     e = fold_integer(p, op, n, args);
   return e ? e : nw_apply_rules(p, op, t, n, args);
@@ -133,11 +133,11 @@ const nw_expr *nw_fold(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *co
   if (e) return e;
   const nw_expr *swapped[2];
   if (out_of_order(op, args)) {
-    swapped[0] = args[1];
+    swapped[0] = NW_BY(order, args[1]);
     swapped[1] = args[0];
     args = swapped;
   }
   e = fold(p, op, t, n, args);
   if (e) return e;
-  return is_logic(op) ? fold_logic(p, op, t, args) : nw_raw(p, op, t, n, args);
+  return is_logic(op) ? NW_BY(logic, fold_logic(p, op, t, args)) : nw_raw(p, op, t, n, args);
 }

@@ -3,6 +3,7 @@
 // what is left is interned (pool.c).
 #pragma once
 #include "ir/expr.h"
+#include "ir/rewrites.h"
 
 // The node with these parts, made if it is new. Does not fold. `head` gives op, type, n and the payload.
 const nw_expr *nw_intern(nw_pool *p, const nw_expr *head, const nw_expr *const *args);
@@ -36,6 +37,7 @@ typedef struct nw_sum {
   int n, cap;
   nw_term *term, room[12];
   int64_t constant;
+  bool wraps; // a coefficient or the constant left 64 bits: as whole numbers the sum says something else
 } nw_sum;
 void nw_sum_init(nw_sum *s, nw_pool *p, nw_dtype t);
 void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e, taken apart

@@ -104,7 +104,7 @@ const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, i
   if (!adopt(p, 2, (const nw_expr *[]){base, stride}, a)) return NULL;
   assert(same_type(a[0], a[1]) && a[0]->type.lanes == 1 && lanes >= 1);
   if (lanes == 1) return a[0];
-  if (nw_is_const(a[1], 0)) return nw_broadcast(p, a[0], lanes);
+  if (nw_is_const(a[1], 0)) return NW_BY(still_ramp, nw_broadcast(p, a[0], lanes));
   nw_expr head = {.op = NW_OP_RAMP, .type = {a[0]->type.dtype, (uint16_t)lanes}, .n = 2, .i = lanes};
   return nw_intern(p, &head, a);
 }
@@ -147,12 +147,13 @@ bool nw_is_rounded(const nw_expr *e) {
 // A cast to bool is a comparison with 0, so there are no casts to bool.
 static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e) {
   nw_dtype to = (nw_dtype)t.dtype, from = (nw_dtype)e->type.dtype;
-  if (to == from && (nw_is_rounded(e) || NW_MUTATED(halves_cast_dropped))) return e;
-  if (nw_is_constant(e)) return nw_constant_cast(p, to, e);
-  if (e->op == NW_OP_BROADCAST) return nw_broadcast(p, nw_cast(p, to, e->arg[0]), t.lanes);
-  if (to == NW_BOOL) return nw_make2(p, NW_OP_NE, e, nw_broadcast(p, nw_int(p, from, 0), t.lanes));
+  if (to == from && (nw_is_rounded(e) || NW_MUTATED(halves_cast_dropped))) return NW_BY(cast_to_same, e);
+  if (nw_is_constant(e)) return NW_BY(constant_cast, nw_constant_cast(p, to, e));
+  if (e->op == NW_OP_BROADCAST) return NW_BY(cast_of_lanes, nw_broadcast(p, nw_cast(p, to, e->arg[0]), t.lanes));
+  if (to == NW_BOOL) return NW_BY(cast_to_bool, nw_make2(p, NW_OP_NE, e, nw_broadcast(p, nw_int(p, from, 0), t.lanes)));
   bool rounds = e->op == NW_OP_CAST && e->arg[0]->type.dtype == from; // a cast of a half to itself
-  if (e->op == NW_OP_CAST && !rounds && widens((nw_dtype)e->arg[0]->type.dtype, from)) return nw_cast(p, to, e->arg[0]);
+  if (e->op == NW_OP_CAST && !rounds && widens((nw_dtype)e->arg[0]->type.dtype, from))
+    return NW_BY(cast_twice, nw_cast(p, to, e->arg[0]));
   return nw_raw(p, NW_OP_CAST, t, 1, &e);
 }
 

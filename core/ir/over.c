@@ -139,7 +139,7 @@ static const nw_expr *bound(const over *o, const nw_expr *e, int sign) {
     s.term[t].coef = 0;
     nw_sum_add(&s, v.coef, by);
   }
-  if (t < 0) out = nw_sum_expr(&s);
+  if (t < 0 && !s.wraps) out = nw_sum_expr(&s);
   nw_sum_free(&s);
   return out;
 }
@@ -148,7 +148,7 @@ static const nw_expr *bound_over(const nw_ranges *r, const nw_expr *e, int n, co
   if (!e || !nw_is_index(e) || !nw_is_exact(e)) return NULL;
   over o = {r, n, names};
   const nw_expr *b = bound(&o, nw_import(r->pool, e), sign);
-  return b ? nw_simplify(r, b) : NULL;
+  return b && nw_is_exact(b) ? nw_simplify(r, b) : NULL;
 }
 
 const nw_expr *nw_lower_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *names) {

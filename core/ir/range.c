@@ -53,7 +53,7 @@ static bool expr_divides(const nw_ranges *r, const nw_expr *e, int64_t m) {
   nw_sum s;
   nw_sum_init(&s, r->pool, NW_INDEX);
   nw_sum_add(&s, 1, e);
-  bool yes = sum_divides(r, &s, m);
+  bool yes = !s.wraps && sum_divides(r, &s, m);
   nw_sum_free(&s);
   return yes;
 }

@@ -208,7 +208,7 @@ bool nw_affine(nw_pool *p, const nw_expr *e, int n, const char *const *vars, int
   nw_sum_init(&others, p, NW_INDEX);
   nw_sum_add(&s, 1, e);
   others.constant = s.constant;
-  bool ok = true;
+  bool ok = !s.wraps;
   for (int i = 0; i < s.n && ok; i++) {
     const nw_term *t = &s.term[i];
     int v = t->atom->op == NW_OP_VAR ? index_of(n, vars, t->atom->name) : -1;

@@ -242,6 +242,12 @@ static bool condition_holds(const match *m, const pattern *where, nw_type t) {
   return !where || nw_is_const(instantiate(m, where, t), 1);
 }
 
+// A select of vectors may have one condition for all lanes, which is then widened where it becomes the value.
+static const nw_expr *replacement(const match *m, const rule *r, nw_type of, nw_type t) {
+  const nw_expr *e = instantiate(m, r->to, of);
+  return e->type.lanes == t.lanes ? e : nw_broadcast(m->pool, e, t.lanes);
+}
+
 const nw_expr *nw_apply_rules(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {
   pthread_once(&once, read_rules);
   for (int i = first_rule[op]; i >= 0; i = rules[i].next) {
@@ -251,7 +257,7 @@ const nw_expr *nw_apply_rules(nw_pool *p, nw_op op, nw_type t, int n, const nw_e
     const nw_expr *x = witness(&m, op);
     nw_type of = x ? (nw_type){x->type.dtype, t.lanes} : t;
     if (x && !is_kind(r->kind, x)) continue;
-    if (condition_holds(&m, r->where, (nw_type){of.dtype, 1})) return instantiate(&m, r->to, of);
+    if (condition_holds(&m, r->where, (nw_type){of.dtype, 1})) return replacement(&m, r, of, t);
   }
   return NULL;
 }

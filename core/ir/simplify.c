@@ -106,18 +106,19 @@ static const nw_expr *simplify_division(simplifier *s, const nw_expr *e) {
   const nw_expr *x = e->arg[0], *d = e->arg[1];
   if (d->op == NW_OP_INT && d->i > 0) {
     const nw_expr *parts = divide_by_parts(s, (nw_op)e->op, x, d->i);
-    return parts ? parts : divide_constant(s, (nw_op)e->op, x, d->i);
+    if (parts) return NW_BY(division_by_parts, parts);
+    return NW_BY(division_in_range, divide_constant(s, (nw_op)e->op, x, d->i));
   }
   if (!within(s, x, d)) return e;
-  return e->op == NW_OP_FLOORMOD ? x : nw_index(s->r.pool, 0);
+  return NW_BY(division_within, e->op == NW_OP_FLOORMOD ? x : nw_index(s->r.pool, 0));
 }
 
 // ---------------------------------------------------------------- the other ops
 
 static const nw_expr *simplify_extremum(simplifier *s, const nw_expr *e) {
   bool min = e->op == NW_OP_MIN;
-  if (le(s, e->arg[0], e->arg[1])) return e->arg[min ? 0 : 1];
-  if (le(s, e->arg[1], e->arg[0])) return e->arg[min ? 1 : 0];
+  if (le(s, e->arg[0], e->arg[1])) return NW_BY(extremum_in_range, e->arg[min ? 0 : 1]);
+  if (le(s, e->arg[1], e->arg[0])) return NW_BY(extremum_in_range, e->arg[min ? 1 : 0]);
   return e;
 }
 
@@ -143,15 +144,15 @@ static const nw_expr *compare_lanes(simplifier *s, const nw_expr *e) {
   int last = e->type.lanes - 1;
   const nw_expr *first_cond = nw_make2(s->r.pool, op, lane(s, e->arg[0], 0), lane(s, e->arg[1], 0));
   const nw_expr *last_cond = nw_make2(s->r.pool, op, lane(s, e->arg[0], last), lane(s, e->arg[1], last));
-  if (nw_prove(&s->r, first_cond) && nw_prove(&s->r, last_cond)) return truth(s, e, true);
-  if (nw_disprove(&s->r, first_cond) && nw_disprove(&s->r, last_cond)) return truth(s, e, false);
+  if (nw_prove(&s->r, first_cond) && nw_prove(&s->r, last_cond)) return NW_BY(lanes_in_range, truth(s, e, true));
+  if (nw_disprove(&s->r, first_cond) && nw_disprove(&s->r, last_cond)) return NW_BY(lanes_in_range, truth(s, e, false));
   return e;
 }
 
 static const nw_expr *simplify_comparison(simplifier *s, const nw_expr *e) {
   if (e->type.lanes > 1) return compare_lanes(s, e);
-  if (nw_prove(&s->r, e)) return truth(s, e, true);
-  return nw_disprove(&s->r, e) ? truth(s, e, false) : e;
+  if (nw_prove(&s->r, e)) return NW_BY(comparison_in_range, truth(s, e, true));
+  return nw_disprove(&s->r, e) ? NW_BY(comparison_in_range, truth(s, e, false)) : e;
 }
 
 static const nw_expr *simplify_select(simplifier *s, const nw_expr *e) {
@@ -162,7 +163,7 @@ static const nw_expr *simplify_select(simplifier *s, const nw_expr *e) {
   if (c->type.lanes > 1)
     return nw_make(p, NW_OP_SELECT, e->type, 3, (const nw_expr *[]){c, simplify(s, e->arg[1]), simplify(s, e->arg[2])});
   const nw_expr *a = simplify_under(s, c, e->arg[1]), *b = simplify_under(s, nw_make1(p, NW_OP_NOT, c), e->arg[2]);
-  return nw_make(p, NW_OP_SELECT, e->type, 3, (const nw_expr *[]){c, a, b});
+  return NW_BY(select_under, nw_make(p, NW_OP_SELECT, e->type, 3, (const nw_expr *[]){c, a, b}));
 }
 
 // Can the evaluation of e go wrong where its value does not matter? A load may be outside, a divisor 0.
@@ -181,14 +182,17 @@ static const nw_expr *simplify_logic(simplifier *s, const nw_expr *e) {
   bool guarded = NW_MUTATED(logic_guards) || nw_visit(e->arg[1], cannot_fail, NULL);
   if (e->type.lanes > 1 || a->op == NW_OP_INT || !guarded) return nw_make2(p, (nw_op)e->op, a, simplify(s, e->arg[1]));
   const nw_expr *known = e->op == NW_OP_AND ? a : nw_make1(p, NW_OP_NOT, a);
-  return nw_make2(p, (nw_op)e->op, a, simplify_under(s, known, e->arg[1]));
+  return NW_BY(logic_under, nw_make2(p, (nw_op)e->op, a, simplify_under(s, known, e->arg[1])));
 }
 
 static const nw_expr *decide(simplifier *s, const nw_expr *e) {
   bool index = e->n == 2 && nw_is_index(e->arg[0]);
   if (nw_op_has((nw_op)e->op, 'C')) return simplify_comparison(s, e);
   if (!index || !nw_is_index(e) || !nw_is_exact(e->arg[0]) || !nw_is_exact(e->arg[1])) return e;
-  if (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) return simplify_division(s, e);
+  if (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) {
+    const nw_expr *out = simplify_division(s, e); // its parts may wrap where e does not
+    return nw_is_exact(out) ? out : e;
+  }
   return e->op == NW_OP_MIN || e->op == NW_OP_MAX ? simplify_extremum(s, e) : e;
 }
 
@@ -224,7 +228,7 @@ static const nw_expr *number_of(const nw_expr *fact, const nw_expr *e) {
 static const nw_expr *known_number(const simplifier *s, const nw_expr *e) {
   const nw_expr *number = NULL;
   for (int i = 0; nw_is_index(e) && i < s->r.nfact && !number; i++) number = number_of(s->r.fact[i], e);
-  return number ? number : e;
+  return number ? NW_BY(known_number, number) : e;
 }
 
 static const nw_expr *simplify(simplifier *s, const nw_expr *e) {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 static int64_t mul64(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
-static int64_t add64(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
 // A coefficient of an unsigned dtype counts as signed, so that x + 255 in u8 is x - 1.
 static int64_t signed_wrap(nw_dtype t, int64_t v) {
@@ -23,6 +22,7 @@ void nw_sum_init(nw_sum *s, nw_pool *p, nw_dtype t) {
   s->cap = NW_COUNT(s->room);
   s->term = s->room;
   s->constant = 0;
+  s->wraps = false;
 }
 
 void nw_sum_free(nw_sum *s) {
@@ -37,6 +37,19 @@ static void sum_grow(nw_sum *s) {
   if (!was) memcpy(s->term, s->room, sizeof s->room);
 }
 
+// a + b and a*b in the sum's ring; notes what does not fit 64 bits.
+static int64_t add_in(nw_sum *s, int64_t a, int64_t b) {
+  int64_t r;
+  s->wraps |= __builtin_add_overflow(a, b, &r);
+  return signed_wrap(s->dtype, r);
+}
+
+static int64_t mul_in(nw_sum *s, int64_t a, int64_t b) {
+  int64_t r;
+  s->wraps |= __builtin_mul_overflow(a, b, &r);
+  return r;
+}
+
 static nw_term *find_term(nw_sum *s, const nw_expr *atom) {
   for (int i = 0; i < s->n; i++)
     if (s->term[i].atom == atom) return &s->term[i];
@@ -46,7 +59,7 @@ static nw_term *find_term(nw_sum *s, const nw_expr *atom) {
 void nw_sum_term(nw_sum *s, int64_t coef, const nw_expr *atom) {
   nw_term *t = find_term(s, atom);
   if (t) {
-    t->coef = signed_wrap(s->dtype, add64(t->coef, coef));
+    t->coef = add_in(s, t->coef, coef);
     return;
   }
   sum_grow(s);
@@ -55,16 +68,16 @@ void nw_sum_term(nw_sum *s, int64_t coef, const nw_expr *atom) {
 
 void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e) {
   switch (e->op) {
-  case NW_OP_INT: s->constant = signed_wrap(s->dtype, add64(s->constant, mul64(coef, e->i))); return;
+  case NW_OP_INT: s->constant = add_in(s, s->constant, mul_in(s, coef, e->i)); return;
   case NW_OP_ADD:
   case NW_OP_SUB:
     nw_sum_add(s, coef, e->arg[0]);
-    nw_sum_add(s, e->op == NW_OP_ADD ? coef : nw_negate(coef), e->arg[1]);
+    nw_sum_add(s, e->op == NW_OP_ADD ? coef : mul_in(s, coef, -1), e->arg[1]);
     return;
-  case NW_OP_NEG: nw_sum_add(s, nw_negate(coef), e->arg[0]); return;
+  case NW_OP_NEG: nw_sum_add(s, mul_in(s, coef, -1), e->arg[0]); return;
   case NW_OP_MUL:
     if (e->arg[0]->op != NW_OP_INT) break;
-    nw_sum_add(s, mul64(coef, e->arg[0]->i), e->arg[1]);
+    nw_sum_add(s, mul_in(s, coef, e->arg[0]->i), e->arg[1]);
     return;
   }
   nw_sum_term(s, coef, e);
@@ -161,7 +174,7 @@ static void join_divisions(nw_sum *s) {
     nw_term *q = quotient_term(s, &rem);
     if (!q) continue;
     q->coef = s->term[i].coef = 0;
-    nw_sum_add(s, rem.coef, rem.atom->arg[0]);
+    nw_sum_add(s, rem.coef, NW_BY(joined_division, rem.atom->arg[0]));
     nw_sum_drop_zeros(s);
     i = -1;
   }

@@ -41,7 +41,7 @@ static const nw_expr *contract(const fused *f, const nw_expr *e, int side) {
   const nw_expr *a = form(f, product->arg[0]), *b = form(f, product->arg[1]);
   if (e->op == NW_OP_SUB && side == 0) other = negated(f->pool, other);
   if (e->op == NW_OP_SUB && side == 1) a = negated(f->pool, a);
-  return make_fma(f->pool, a, b, other);
+  return NW_BY(fma, make_fma(f->pool, a, b, other));
 }
 
 static const nw_expr *form(const fused *f, const nw_expr *e) {

@@ -38,7 +38,7 @@ static const nw_expr *single(nw_pool *p, const nw_expr *e) {
 
 static const nw_expr *stored(nw_pool *p, const nw_expr *e) {
   if (!half(e) || e->op == NW_OP_LOAD || e->op == NW_OP_CAST || e->op == NW_OP_FLOAT) return legal(p, e);
-  return cast_to(p, e->type.dtype, single(p, e));
+  return NW_BY(halves, cast_to(p, e->type.dtype, single(p, e)));
 }
 
 static const nw_expr *in_pool(void *env, const nw_expr *e) { return stored(env, e); }

@@ -1,0 +1,303 @@
+// What an expression means, by docs/language.md and ops.def alone: nothing of core/ir is called but the names of its nodes.
+//
+// Integers wrap at their width. f32 and the halves are computed in f32; a half is rounded by a store or a cast, and nowhere
+// else. A division by 0 and a read outside of a buffer have no value. Both sides of `and` and `or` are evaluated, of a select
+// only the branch taken.
+//
+// A read `A[e]` is one of memory.of[dtype][e]; a variable i, j, k or l is one of memory.var.
+#pragma once
+#include "ir/fold.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { MEMORY = 8, VARIABLES = 4 };
+
+typedef struct value {
+  bool none; // a division by 0, a read outside
+  int64_t i; // integers, bool
+  double f; // floats
+} value;
+
+typedef struct memory {
+  value of[NW_DTYPE_COUNT][MEMORY];
+  int64_t var[VARIABLES];
+  bool overflow; // index arithmetic left the range that indices have
+} memory;
+
+static inline bool is_half(nw_dtype t) { return t == NW_F16 || t == NW_BF16; }
+
+static inline bool is_float(nw_dtype t) { return is_half(t) || t == NW_F32 || t == NW_F64; }
+
+static inline bool is_integer(nw_dtype t) { return !is_float(t) && t != NW_BOOL; }
+
+static inline bool is_unsigned(nw_dtype t) { return t == NW_U8 || t == NW_U16 || t == NW_U32; }
+
+static inline int width(nw_dtype t) {
+  switch (t) {
+  case NW_I8:
+  case NW_U8: return 8;
+  case NW_I16:
+  case NW_U16: return 16;
+  case NW_I32:
+  case NW_U32: return 32;
+  default: return 64;
+  }
+}
+
+static inline int64_t wrapped(nw_dtype t, uint64_t v) {
+  int unused = 64 - width(t);
+  if (t == NW_BOOL) return v != 0;
+  return is_unsigned(t) ? (int64_t)(v << unused >> unused) : (int64_t)(v << unused) >> unused;
+}
+
+// v rounded to nearest, ties to even, with so many bits of significand and the least exponent given.
+static inline double rounded(double v, int bits, int least, double most) {
+  if (v != v || isinf(v) || v == 0) return v;
+  int e = ilogb(v) < least ? least : ilogb(v);
+  double step = ldexp(1, e - (bits - 1)), r = rint(v / step) * step;
+  return fabs(r) > most ? copysign(INFINITY, v) : copysign(r, v);
+}
+
+static inline double to_float(nw_dtype t, double v) {
+  switch (t) {
+  case NW_F16: return rounded(v, 11, -14, 65504);
+  case NW_BF16: return rounded(v, 8, -126, 0x1.fep127);
+  case NW_F32: return (double)(float)v;
+  default: return v;
+  }
+}
+
+static inline int64_t to_integer(nw_dtype t, double v) {
+  int64_t most = is_unsigned(t) ? ((int64_t)1 << width(t)) - 1 : (int64_t)(~UINT64_C(0) >> (65 - width(t)));
+  int64_t least = is_unsigned(t) ? 0 : -most - 1;
+  if (v != v) return 0;
+  if (v >= ldexp(1, width(t) - !is_unsigned(t))) return most;
+  return v <= (double)least ? least : (int64_t)trunc(v);
+}
+
+static inline value number(int64_t i) { return (value){.i = i}; }
+
+static inline value real(double f) { return (value){.f = f}; }
+
+static inline value cast_value(nw_dtype from, nw_dtype to, value v) {
+  if (is_float(from)) {
+    if (is_float(to)) return real(to_float(to, v.f));
+    return number(to == NW_BOOL ? v.f != 0 : to_integer(to, v.f));
+  }
+  if (!is_float(to)) return number(wrapped(to, (uint64_t)v.i));
+  if (to == NW_F64) return real((double)v.i);
+  return real(to_float(to, (double)(float)v.i));
+}
+
+static inline int64_t floor_quotient(int64_t a, int64_t b) {
+  if (b == -1) return (int64_t)(0 - (uint64_t)a);
+  int64_t q = a / b;
+  return q - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static inline value integer_op(nw_op op, nw_dtype t, int64_t a, int64_t b) {
+  uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
+  switch (op) {
+  case NW_OP_ADD: return number(wrapped(t, ua + ub));
+  case NW_OP_SUB: return number(wrapped(t, ua - ub));
+  case NW_OP_MUL: return number(wrapped(t, ua * ub));
+  case NW_OP_FLOORDIV: return b ? number(wrapped(t, (uint64_t)floor_quotient(a, b))) : (value){.none = true};
+  case NW_OP_FLOORMOD:
+    return b ? number(wrapped(t, ua - ub * (uint64_t)floor_quotient(a, b))) : (value){.none = true};
+  case NW_OP_MIN: return number(a < b ? a : b);
+  case NW_OP_MAX: return number(a > b ? a : b);
+  case NW_OP_NEG: return number(wrapped(t, 0 - ua));
+  case NW_OP_ABS: return number(wrapped(t, a < 0 ? 0 - ua : ua));
+  case NW_OP_LT: return number(a < b);
+  case NW_OP_LE: return number(a <= b);
+  case NW_OP_EQ: return number(a == b);
+  case NW_OP_NE: return number(a != b);
+  case NW_OP_AND: return number(a && b);
+  case NW_OP_OR: return number(a || b);
+  case NW_OP_NOT: return number(!a);
+  default: abort();
+  }
+}
+
+static inline double least_of(double a, double b) {
+  if (a != a || b != b) return (double)NAN;
+  return a < b || (a == b && signbit(a)) ? a : b;
+}
+
+static inline double greatest_of(double a, double b) {
+  if (a != a || b != b) return (double)NAN;
+  return a > b || (a == b && !signbit(a)) ? a : b;
+}
+
+static inline value float_op(nw_op op, bool wide, double a, double b, double c) {
+  float x = (float)a, y = (float)b;
+  switch (op) {
+  case NW_OP_ADD: return real(wide ? a + b : (double)(x + y));
+  case NW_OP_SUB: return real(wide ? a - b : (double)(x - y));
+  case NW_OP_MUL: return real(wide ? a * b : (double)(x * y));
+  case NW_OP_DIV: return real(wide ? a / b : (double)(x / y));
+  case NW_OP_FMA: return real(wide ? fma(a, b, c) : (double)fmaf(x, y, (float)c));
+  case NW_OP_MIN: return real(least_of(a, b));
+  case NW_OP_MAX: return real(greatest_of(a, b));
+  case NW_OP_NEG: return real(-a);
+  case NW_OP_ABS: return real(fabs(a));
+  case NW_OP_FLOOR: return real(floor(a));
+  case NW_OP_CEIL: return real(ceil(a));
+  case NW_OP_SQRT: return real(wide ? sqrt(a) : (double)sqrtf(x));
+  case NW_OP_EXP: return real(wide ? exp(a) : (double)expf(x));
+  case NW_OP_LOG: return real(wide ? log(a) : (double)logf(x));
+  case NW_OP_TANH: return real(wide ? tanh(a) : (double)tanhf(x));
+  case NW_OP_ERF: return real(wide ? erf(a) : (double)erff(x));
+  case NW_OP_POW: return real(wide ? pow(a, b) : (double)powf(x, y));
+  case NW_OP_LT: return number(a < b);
+  case NW_OP_LE: return number(a <= b);
+  case NW_OP_EQ: return number(a == b);
+  case NW_OP_NE: return number(a != b);
+  default: abort();
+  }
+}
+
+static inline value meaning(memory *m, const nw_expr *e, int lane);
+
+static inline bool has_leaf(const nw_expr *e) {
+  if (e->op == NW_OP_LOAD || e->op == NW_OP_VAR) return true;
+  for (int i = 0; i < e->n; i++)
+    if (has_leaf(e->arg[i])) return true;
+  return false;
+}
+
+// Index arithmetic does not overflow, and a part of it as large as this has no place in a program. What is computed from data,
+// or from a variable that was cast to another dtype, wraps instead. That is asked here anew.
+static inline bool from_data(const nw_expr *e) {
+  if (e->op == NW_OP_LOAD) return true;
+  if (e->op == NW_OP_CAST && e->arg[0]->type.dtype != e->type.dtype && has_leaf(e->arg[0])) return true;
+  for (int i = 0; i < e->n; i++)
+    if (from_data(e->arg[i])) return true;
+  return false;
+}
+
+static inline bool beyond(nw_op op, int64_t a, int64_t b, int64_t r) {
+  const int64_t most = INT64_C(1) << 62;
+  int64_t v = r;
+  bool lost = (op == NW_OP_ADD && __builtin_add_overflow(a, b, &v)) ||
+              (op == NW_OP_SUB && __builtin_sub_overflow(a, b, &v)) ||
+              (op == NW_OP_MUL && __builtin_mul_overflow(a, b, &v));
+  bool grows = op == NW_OP_ADD || op == NW_OP_SUB || op == NW_OP_MUL || op == NW_OP_NEG || op == NW_OP_ABS ||
+               op == NW_OP_FLOORDIV;
+  return lost || (grows && (v > most || v < -most));
+}
+
+static inline value read_memory(memory *m, const nw_expr *e, int lane) {
+  value at = meaning(m, e->arg[0], lane);
+  if (at.none || at.i < 0 || at.i >= MEMORY) return (value){.none = true};
+  return m->of[e->type.dtype][at.i];
+}
+
+static inline value vector_lane(memory *m, const nw_expr *e, int lane) {
+  value a = meaning(m, e->arg[0], 0), b = meaning(m, e->arg[1], 0);
+  if (a.none || b.none) return (value){.none = true};
+  int64_t last = 0;
+  bool lost = __builtin_mul_overflow(b.i, e->type.lanes, &last) || __builtin_add_overflow(a.i, last, &last);
+  if (e->type.dtype == NW_INDEX && lost && !from_data(e)) m->overflow = true;
+  return number(wrapped((nw_dtype)e->type.dtype, (uint64_t)a.i + (uint64_t)lane * (uint64_t)b.i));
+}
+
+// The value of e in one lane; a scalar has the same one in each.
+static inline value meaning(memory *m, const nw_expr *e, int lane) {
+  switch (e->op) {
+  case NW_OP_INT: return number(e->i);
+  case NW_OP_FLOAT: return real(e->f);
+  case NW_OP_VAR: return number(m->var[e->name[0] - 'i']);
+  case NW_OP_LOAD: return read_memory(m, e, lane);
+  case NW_OP_RAMP: return vector_lane(m, e, lane);
+  case NW_OP_BROADCAST: return meaning(m, e->arg[0], 0);
+  case NW_OP_SELECT: {
+    value c = meaning(m, e->arg[0], lane);
+    return c.none ? c : meaning(m, e->arg[c.i ? 1 : 2], lane);
+  }
+  }
+  value v[3] = {{0}};
+  for (int i = 0; i < e->n; i++) v[i] = meaning(m, e->arg[i], lane);
+  for (int i = 0; i < e->n; i++)
+    if (v[i].none) return v[i];
+  nw_dtype t = (nw_dtype)e->type.dtype, of = (nw_dtype)e->arg[0]->type.dtype;
+  if (e->op == NW_OP_CAST) return cast_value(of, t, v[0]);
+  if (is_float(of)) return float_op((nw_op)e->op, of == NW_F64, v[0].f, v[1].f, v[2].f);
+  value r = integer_op((nw_op)e->op, of == NW_BOOL ? NW_BOOL : t == NW_BOOL ? of : t, v[0].i, v[1].i);
+  if (t == NW_INDEX && !r.none && beyond((nw_op)e->op, v[0].i, v[1].i, r.i) && !from_data(e)) m->overflow = true;
+  return r;
+}
+
+// The same bits; one NaN is like another, and -0 is not like 0.
+static inline bool same_value(nw_dtype t, value a, value b) {
+  if (a.none || b.none) return a.none == b.none;
+  if (!is_float(t)) return a.i == b.i;
+  return a.f != a.f ? b.f != b.f : a.f == b.f && signbit(a.f) == signbit(b.f);
+}
+
+// ---------------------------------------------------------------- values to try
+
+static inline uint64_t next_random(uint64_t *seed) {
+  uint64_t z = *seed += UINT64_C(0x9E3779B97F4A7C15);
+  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+  return z ^ z >> 31;
+}
+
+static inline int64_t random_to(uint64_t *seed, int64_t n) { return (int64_t)(next_random(seed) % (uint64_t)n); }
+
+// The double of a pattern of so many bits, found without a table.
+static inline double half_of_bits(nw_dtype t, unsigned bits) {
+  int mantissa = t == NW_F16 ? 10 : 7, bias = t == NW_F16 ? 15 : 127, top = t == NW_F16 ? 31 : 255;
+  int e = (int)(bits >> mantissa) & top, m = (int)(bits & ((1u << mantissa) - 1));
+  double v = e == top ? (m ? (double)NAN : (double)INFINITY)
+                      : ldexp(e ? m + (1 << mantissa) : m, (e ? e : 1) - bias - mantissa);
+  return bits & 0x8000 ? -v : v;
+}
+
+static inline double random_float(uint64_t *seed, nw_dtype t) {
+  static const double special[] = {0.0, -0.0, 1, -1, 2, 0.5, -1.5, 3, INFINITY, -INFINITY, NAN, 0x1p-149, -0x1p-149,
+                                   0x1p-126, 0x1p-24, 0x1p-14, 65504, -65504, 0x1.fffffep127, 0x1p-1074, -0x1p-1022,
+                                   DBL_MAX, -DBL_MAX, 1e16, 7, 100, -3};
+  uint64_t r = next_random(seed);
+  uint32_t bits = (uint32_t)(r >> 32);
+  float f;
+  double d;
+  switch (r % 4) {
+  case 0: return to_float(t, special[(r >> 8) % NW_COUNT(special)]);
+  case 1: return to_float(t, (double)((int64_t)(r >> 8) % 200 - 100) / 8);
+  default: break;
+  }
+  if (is_half(t)) return half_of_bits(t, bits & 0xFFFF);
+  if (t == NW_F32) return memcpy(&f, &bits, sizeof f), (double)f;
+  r = next_random(seed);
+  return memcpy(&d, &r, sizeof d), d;
+}
+
+static inline int64_t random_integer(uint64_t *seed, nw_dtype t) {
+  static const int64_t special[] = {0, 1, -1, 2, -2, 3, 7, 8, 16, -16, 127, 128, 255};
+  uint64_t r = next_random(seed);
+  uint64_t top = UINT64_C(1) << (width(t) - 1);
+  switch (r % 5) {
+  case 0: return wrapped(t, (uint64_t)special[(r >> 8) % NW_COUNT(special)]);
+  case 1: return wrapped(t, top + (r >> 8) % 5 - 2);
+  case 2: return wrapped(t, (r >> 8) % 64);
+  case 3: return wrapped(t, (UINT64_C(1) << (r >> 8) % (uint64_t)width(t)) - (r >> 20) % 2);
+  default: return wrapped(t, next_random(seed));
+  }
+}
+
+static inline value random_value(uint64_t *seed, nw_dtype t) {
+  if (is_float(t)) return real(random_float(seed, t));
+  return number(t == NW_BOOL ? random_to(seed, 2) : random_integer(seed, t));
+}
+
+static inline void print_value(nw_str *out, nw_dtype t, value v) {
+  if (v.none)
+    nw_str_add(out, "nothing");
+  else if (is_float(t))
+    nw_str_fmt(out, "%.17g", v.f);
+  else
+    nw_str_fmt(out, "%lld", (long long)v.i);
+}

@@ -1,0 +1,272 @@
+// Every row of rewrites.def that ir makes keeps the value, for every dtype that it is for: of random trees of operations that
+// it applies to, what the constructors and the simplifier make of a tree has the same bits as the tree as it stands.
+#include "trees.h"
+#include "ir/program.h"
+
+#define NUMBERS "add sub mul neg min max abs"
+#define INTEGERS NUMBERS " floordiv floormod"
+#define FLOATS NUMBERS " div floor ceil sqrt"
+#define TRUTHS "lt le eq ne all any not_"
+
+static const profile check_constant_integers = {"", INTEGERS " " TRUTHS " select cast", "i", 3, 0, false};
+static const profile check_constant_floats = {"", FLOATS " " TRUTHS " select", "f", 3, 0, false};
+static const profile check_constant_cast = {"cast", "cast neg", "a", 2, 0, false};
+static const profile check_cast_to_same = {"cast", "add mul min neg abs div select lt cast", "a", 4, 0, false};
+static const profile check_cast_of_lanes = {"cast", "cast add mul", "a", 2, 4, false};
+static const profile check_cast_to_bool = {"not_ all", "cast mul", "a", 3, 0, false};
+static const profile check_cast_twice = {"cast", "cast", "a", 4, 0, false};
+static const profile check_sum = {"add sub neg", "add sub neg mul", "i", 5, 0, false};
+static const profile check_product = {"mul", "add sub neg mul", "i", 4, 0, false};
+static const profile check_joined_division = {"joined", "add floordiv floormod", "i", 3, 0, false};
+static const profile check_division_by_constant = {"floordiv floormod", INTEGERS " cast", "x", 4, 0, false};
+static const profile check_division_by_symbol = {"floordiv floormod", "mul add floordiv floormod", "x", 4, 0, false};
+static const profile check_comparison = {"lt le eq ne", INTEGERS " cast select", "x", 3, 0, false};
+static const profile check_extremum = {"min max", "min max add sub neg cast", "x", 4, 0, false};
+static const profile check_order = {"add mul min max", "add mul min max abs", "i", 3, 0, false};
+static const profile check_logic = {"all any", "all any not_ lt eq", "a", 5, 0, false};
+static const profile check_lanes = {"", FLOATS " floordiv floormod select exp " TRUTHS, "a", 3, 4, false};
+static const profile check_ramp = {"add sub mul", "add sub mul neg", "i", 3, 4, false};
+static const profile check_still_ramp = {"add mul", "add mul floordiv", "i", 2, 4, false};
+static const profile check_division_by_parts = {"parts", "add mul floormod cast", "x", 2, 0, true};
+static const profile check_division_in_range = {"floordiv floormod", INTEGERS " cast", "x", 3, 0, true};
+static const profile check_division_within = {"within", "add floormod floordiv", "x", 2, 0, true};
+static const profile check_extremum_in_range = {"min max", INTEGERS " cast select lt", "x", 3, 0, true};
+static const profile check_comparison_in_range = {"lt le eq ne", INTEGERS " cast select lt", "x", 3, 0, true};
+static const profile check_lanes_in_range = {"lt le", "add mul", "x", 1, 4, true};
+static const profile check_select_under = {"select", INTEGERS " select cast " TRUTHS, "a", 4, 0, true};
+static const profile check_logic_under = {"all any", INTEGERS " select " TRUTHS, "x", 4, 0, true};
+static const profile check_known_number = {"add mul floormod", "add sub floormod mul min", "x", 3, 0, true};
+
+static const struct {
+  const char *name;
+  nw_rewrite_id id;
+  const profile *check;
+} rows[] = {
+#define ROW_OF_ir(name) {#name, NW_REWRITE_##name, &check_##name},
+#define ROW_OF_lower(name)
+#define NW_REWRITE(room, name, what) ROW_OF_##room(name)
+#include "ir/rewrites.def"
+#undef NW_REWRITE
+};
+
+// ---------------------------------------------------------------- trees of a certain form
+
+// c*(x // c) + x % c, and things like it, in a larger sum.
+static const nw_expr *joined(grower *g) {
+  nw_pool *p = g->w->raw;
+  const nw_expr *x = grow(g, g->t, 1, 2, false), *c = grow(g, g->t, 1, pick(g, 3) ? 0 : 1, false);
+  const nw_expr *q = raw_of(p, NW_OP_FLOORDIV, x, c), *r = raw_of(p, NW_OP_FLOORMOD, x, c);
+  const nw_expr *multiple = raw_of(p, NW_OP_MUL, c, q), *factor = constant_of(g, g->t);
+  if (pick(g, 2)) {
+    multiple = raw_of(p, NW_OP_MUL, factor, multiple);
+    r = raw_of(p, NW_OP_MUL, pick(g, 4) ? factor : constant_of(g, g->t), r);
+  }
+  const nw_expr *sum = raw_of(p, NW_OP_ADD, multiple, r);
+  return pick(g, 2) ? sum : raw_of(p, NW_OP_SUB, sum, grow(g, g->t, 1, 2, false));
+}
+
+// x // d and x % d where x may be known to be in 0..d - 1, of constant and of symbolic d.
+static const nw_expr *within(grower *g) {
+  nw_pool *p = g->w->raw;
+  const nw_expr *d = pick(g, 2) ? small_variable(g) : grow(g, g->t, 1, 1, false), *x = grow(g, g->t, 1, 1, false);
+  nw_op op = pick(g, 2) ? NW_OP_FLOORDIV : NW_OP_FLOORMOD;
+  const nw_expr *in = raw_of(p, NW_OP_AND, raw_of(p, NW_OP_LE, nw_index(p, 0), x), raw_of(p, NW_OP_LT, x, d));
+  const nw_expr *quotient = raw_of(p, op, x, d);
+  if (pick(g, 2)) return quotient;
+  return raw_node(p, NW_OP_SELECT, typed(g->t, 1), 3, (const nw_expr *[]){in, quotient, nw_index(p, 77)});
+}
+
+// g*y + z divided by a multiple of g, where z may be in 0..g - 1.
+static const nw_expr *parts(grower *g) {
+  nw_pool *p = g->w->raw;
+  int64_t unit = 2 + pick(g, 12);
+  const nw_expr *y = grow(g, g->t, 1, 2, false), *z = grow(g, g->t, 1, 1, false), *c = nw_index(p, unit);
+  const nw_expr *sum = raw_of(p, NW_OP_ADD, raw_of(p, NW_OP_MUL, c, y), pick(g, 3) ? small_variable(g) : z);
+  return raw_of(p, pick(g, 2) ? NW_OP_FLOORDIV : NW_OP_FLOORMOD, sum, nw_index(p, unit * (2 + pick(g, 5))));
+}
+
+typedef struct certain_form {
+  const profile *of;
+  const nw_expr *(*make)(grower *g);
+} certain_form;
+
+static const certain_form forms[] = {
+    {&check_joined_division, joined}, {&check_division_within, within}, {&check_division_by_parts, parts}};
+
+static const nw_expr *tree_of(grower *g) {
+  g->nseen = 0;
+  for (int i = 0; i < NW_COUNT(forms); i++)
+    if (forms[i].of == g->of) return forms[i].make(g);
+  return grow_tree(g);
+}
+
+static grower grower_of(workshop *w, const profile *p, nw_dtype t) {
+  profile any = *p;
+  for (int i = 0; i < NW_COUNT(forms); i++)
+    if (forms[i].of == p) any.root = "";
+  grower g = start_growing(w, &any, t);
+  g.of = p;
+  return g;
+}
+
+// ---------------------------------------------------------------- what is known
+
+typedef struct known {
+  int64_t lo[3], hi[3]; // of i, j, k
+  bool below_i; // j is at most i
+  nw_ranges r;
+  int nfacts;
+  const nw_expr *fact[3];
+} known;
+
+static const char *const names[] = {"i", "j", "k"};
+
+// `v % c == n` or a sum of variables below a constant, as they stand in programs; sometimes any condition on data.
+static const nw_expr *draw_fact(grower *g) {
+  nw_pool *p = g->w->raw;
+  const nw_expr *v = small_variable(g), *c = nw_index(p, 2 + pick(g, 7));
+  switch (pick(g, 4)) {
+  case 0: return raw_of(p, NW_OP_EQ, raw_of(p, NW_OP_FLOORMOD, v, c), nw_index(p, pick(g, 2) * pick(g, 3)));
+  case 1: return raw_of(p, NW_OP_LT, raw_of(p, NW_OP_ADD, v, small_variable(g)), nw_index(p, pick(g, 20)));
+  case 2: return raw_of(p, NW_OP_LE, raw_of(p, NW_OP_MUL, c, v), grow(g, NW_INDEX, 1, 1, false));
+  default: return raw_of(p, NW_OP_EQ, grow(g, NW_INDEX, 1, 1, false), constant_of(g, NW_INDEX));
+  }
+}
+
+static void draw_known(grower *g, known *k) {
+  nw_pool *p = g->w->folded;
+  *k = (known){.below_i = pick(g, 3) == 0};
+  nw_ranges_init(&k->r, p);
+  for (int i = 0; i < 3; i++) {
+    k->lo[i] = pick(g, 2) ? 0 : pick(g, 21) - 10;
+    k->hi[i] = k->lo[i] + pick(g, 12);
+    const nw_expr *hi = i == 1 && k->below_i ? nw_var(p, "i") : nw_index(p, k->hi[i]);
+    nw_ranges_push(&k->r, names[i], nw_index(p, k->lo[i]), hi);
+  }
+  k->nfacts = (int)pick(g, 3);
+  for (int i = 0; i < k->nfacts; i++) {
+    k->fact[i] = draw_fact(g);
+    nw_ranges_fact(&k->r, k->fact[i]);
+  }
+}
+
+// A point in the ranges at which the facts hold; false: none was found.
+static bool draw_point(grower *g, const known *k, memory *m) {
+  for (int tries = 0; tries < 30; tries++) {
+    fill_memory(&g->w->seed, m);
+    for (int i = 0; i < 3; i++) m->var[i] = k->lo[i] + pick(g, k->hi[i] - k->lo[i] + 1);
+    if (k->below_i && m->var[1] > m->var[0]) continue;
+    bool holds = true;
+    for (int i = 0; i < k->nfacts && holds; i++) {
+      value v = meaning(m, k->fact[i], 0);
+      holds = !v.none && v.i && !m->overflow;
+    }
+    if (holds) return true;
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------- one tree
+
+static void show_memory(const memory *m, const known *k) {
+  nw_str s = {0};
+  for (int i = 0; i < 3; i++) nw_str_fmt(&s, " %s=%lld", names[i], (long long)m->var[i]);
+  for (int i = 0; k && i < 3; i++)
+    nw_str_fmt(&s, " %s in %lld..%lld%s", names[i], (long long)k->lo[i], (long long)k->hi[i],
+               i == 1 && k->below_i ? " and at most i" : "");
+  for (int i = 0; k && i < k->nfacts; i++) {
+    nw_str_add(&s, " fact ");
+    nw_expr_print(&s, k->fact[i]);
+  }
+  for (int t = 0; t < NW_DTYPE_COUNT; t++)
+    for (int i = 0; i < 3; i++) {
+      nw_str_fmt(&s, " %c[%d]=", 'A' + t, i);
+      print_value(&s, (nw_dtype)t, m->of[t][i]);
+    }
+  fprintf(stderr, "   %s\n", s.s);
+  nw_str_free(&s);
+}
+
+// Evaluates both forms at some points; returns at how many.
+static int compare_forms(grower *g, const char *what, const nw_expr *raw, const nw_expr *made, const known *k) {
+  enum { POINTS = 24 };
+  int done = 0;
+  nw_dtype t = (nw_dtype)raw->type.dtype;
+  for (int n = 0; n < POINTS; n++) {
+    memory m = {0};
+    if (k && !draw_point(g, k, &m)) break;
+    if (!k) fill_memory(&g->w->seed, &m);
+    for (int lane = 0; lane < raw->type.lanes; lane++) {
+      m.overflow = false;
+      value v = meaning(&m, raw, lane);
+      if (v.none || m.overflow) continue;
+      value by = meaning(&m, made, lane);
+      if (m.overflow) continue; // data was cancelled, and what is left is index arithmetic
+      done++;
+      if (same_value(t, v, by)) continue;
+      report_wrong(what, raw, made, v, by);
+      if (found.wrong < 20) show_memory(&m, k);
+      return done;
+    }
+  }
+  return done;
+}
+
+static int check_tree(grower *g, const char *what) {
+  const nw_expr *raw = tree_of(g), *made = nw_import(g->w->folded, raw);
+  assert_non_null(made);
+  if (made->type.dtype != raw->type.dtype || made->type.lanes != raw->type.lanes) {
+    report_wrong("another type", raw, made, (value){.none = true}, (value){.none = true});
+    return 0;
+  }
+  int done = compare_forms(g, what, raw, made, NULL);
+  if (!g->of->ranges) return done;
+  known k;
+  draw_known(g, &k);
+  done += compare_forms(g, what, raw, nw_simplify(&k.r, made), &k);
+  nw_ranges_free(&k.r);
+  return done;
+}
+
+static uint64_t first_seed(void) {
+  const char *s = getenv("NW_SEED");
+  return s ? strtoull(s, NULL, 10) : 1;
+}
+
+static void check_row(int row, nw_dtype t, long trees) {
+  enum { A_POOL = 500 };
+  const profile *p = rows[row].check;
+  workshop w = {.seed = first_seed() * 1000003 + (uint64_t)row * 64 + t};
+  char what[64];
+  snprintf(what, sizeof what, "%s of %s", rows[row].name, nw_dtype_name(t));
+  uint64_t before = nw_rewrite_uses(rows[row].id);
+  long done = 0;
+  for (long n = 0; n < trees; n++) {
+    if (n % A_POOL == 0) open_pools(&w);
+    grower g = grower_of(&w, p, t);
+    done += check_tree(&g, what);
+    if (n % A_POOL == A_POOL - 1 || n == trees - 1) close_pools(&w);
+  }
+  uint64_t uses = nw_rewrite_uses(rows[row].id) - before;
+  found.rules++;
+  found.draws += done;
+  if (done >= trees && uses >= (uint64_t)trees / 50) return;
+  fprintf(stderr, "%s: applied %llu times in %ld trees, %ld values compared\n", what, (unsigned long long)uses, trees, done);
+  found.unchecked++;
+}
+
+static void every_rewrite_holds(void **state) {
+  (void)state;
+  long trees = draws_wanted(300 * 24) / 24;
+  for (int row = 0; row < NW_COUNT(rows); row++)
+    for (int t = 0; t < NW_DTYPE_COUNT; t++)
+      if (profile_has(rows[row].check, (nw_dtype)t)) check_row(row, (nw_dtype)t, trees);
+  write_figures();
+  assert_int_equal(found.wrong, 0);
+  assert_int_equal(found.unchecked, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_rewrite_holds)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
