@@ -3,6 +3,7 @@
 // the step of the statement it was made for, so that a view can say which step a guard comes from.
 #pragma once
 #include "ir/physical.h"
+#include "ir/rewrites.h"
 #include "lower/lower.h"
 
 nw_program *nw_pass_init(nw_program *p);

@@ -41,12 +41,37 @@ local of_integers = {
   ["// 7"] = function(x) return x // 7 end,
   ["% 7"] = function(x) return x % 7 end,
 }
-local WIDTHS = {2, 3, 4, 8, 16, 32}
+local of_bools = {
+  all = nw.all, any = nw.any, eq = nw.eq, ne = nw.ne,
+  not_ = function(x) return nw.not_(x) end,
+  ["+"] = function(x, y) return x + y end,
+  ["*"] = function(x, y) return x * y end,
+  select = function(x, y) return nw.select(x, nw.not_(y), y) end,
+}
+local of_math = {
+  exp = function(x) return nw.exp(x) end,
+  log = function(x) return nw.log(x) end,
+  tanh = function(x) return nw.tanh(x) end,
+  erf = function(x) return nw.erf(x) end,
+  sigmoid = function(x) return nw.sigmoid(x) end,
+  pow = function(x, y) return nw.pow(x, y) end,
+  ["exp of a difference"] = function(x, y) return nw.exp(x - y) end,
+}
+--- Conditions of one value and of lanes, around what only they allow.
+local choices = {
+  ["a quotient under its condition"] = function(x, y) return nw.select(nw.lt(x, y), y - x, x - y) end,
+  ["both ends clamped"] = function(x, y) return nw.max(nw.min(x, y), nw.min(y, x + y)) end,
+  ["a choice of choices"] = function(x, y)
+    return nw.select(nw.any(nw.eq(x, y), nw.lt(x, 0)), nw.select(nw.all(nw.le(x, y), nw.ne(y, 1)), x, y), nw.abs(x))
+  end,
+  ["neither equal nor less"] = function(x, y) return nw.select(nw.not_(nw.all(nw.lt(x, y), nw.ne(x, y))), x, y) end,
+}
+local WIDTHS = {1, 2, 3, 4, 8, 16, 32, 64}
 
---- All pairs of special values, one after another, as two arrays of a multiple of 96 elements.
+--- All pairs of special values, one after another, as two arrays of a multiple of 192 elements.
 local function pairs_of(dtype, other)
   local x, y = SPECIAL[dtype] or SPECIAL.float, SPECIAL[other] or SPECIAL.float
-  local n = (#x * #y + 95) // 96 * 96
+  local n = (#x * #y + 191) // 192 * 192
   local a, b = nw.zeros({n}, dtype), nw.zeros({n}, other)
   for i = 0, n - 1 do
     a:setflat(i + 1, x[i % #x + 1])
@@ -55,42 +80,77 @@ local function pairs_of(dtype, other)
   return a, b, n
 end
 
-local function compare(t, dtype, name, f, other)
+local function compare(t, dtype, name, f, other, agree)
   local a, b, n = pairs_of(dtype, other or dtype)
   for _, width in ipairs(WIDTHS) do
     local A, B = nw.placeholder({n}, dtype, "A"), nw.placeholder({n}, other or dtype, "B")
     local C = nw.compute({n}, function(i) return f(A(i), B(i)) end, "C")
     local s, used = nw.schedule(C), {}
-    s:vectorize(select(2, s:split("i", width)))
+    if width > 1 then s:vectorize(select(2, s:split("i", width))) end
     for _, input in ipairs(s:inputs()) do used[#used + 1] = input.name == "A" and a or b end
-    local ok, err = pcall(t.agree, s, {C}, used)
+    local ok, err = pcall(agree or t.agree, s, {C}, used)
     if not ok then error(("%s of %s in %d lanes: %s"):format(name, dtype, width, tostring(err)), 0) end
   end
 end
 
+--- Reductions over k of arrays [k, lanes], with the lanes inside.
+local REDUCTIONS = {"sum", "prod", "min", "max", "argmin", "argmax"}
+local function reduce(t, dtype, which)
+  local values = SPECIAL[dtype] or SPECIAL.float
+  for _, lanes in ipairs(WIDTHS) do
+    for _, length in ipairs {1, 2, 7} do
+      local A, k = nw.placeholder({length, lanes}, dtype, "A"), nw.reduce_axis(length, "k")
+      local out = table.pack(nw.compute({lanes}, function(i) return nw[which](A(k, i), k) end, "C"))
+      local s, a = nw.schedule(table.unpack(out)), nw.zeros({length, lanes}, dtype)
+      for i = 1, a:count() do a:setflat(i, values[(i * 7 + i // 5 + lanes) % #values + 1]) end
+      s:reorder("k", "i")
+      if lanes > 1 then s:vectorize "i" end
+      local ok, err = pcall(t.agree, s, out, {a})
+      if not ok then error(("%s of %d %s in %d lanes: %s"):format(which, length, dtype, lanes, tostring(err)), 0) end
+    end
+  end
+end
+
 return function(case, t)
-  local function all(dtype, ops)
+  --- A vector form of a math function may round in another way than the function of one value: only what runs is compared.
+  local function like_lowered(s, _, arguments)
+    local got, want = s:build {threads = 1}(table.unpack(arguments)), nw.interpret(s, arguments, {lowered = true})[1]
+    t.same(t.list(got), t.list(want))
+  end
+  local function all(dtype, ops, agree)
     local names = {}
     for name in pairs(ops) do names[#names + 1] = name end
     table.sort(names)
-    for _, name in ipairs(names) do compare(t, dtype, name, ops[name]) end
+    for _, name in ipairs(names) do compare(t, dtype, name, ops[name], nil, agree) end
   end
   for _, dtype in ipairs(FLOATS) do
     case("A10", "every operation of " .. dtype, function()
       all(dtype, both)
       all(dtype, of_floats)
+      all(dtype, choices)
     end)
+    case("A10", "every math function of " .. dtype, function() all(dtype, of_math, like_lowered) end)
   end
   for _, dtype in ipairs(INTEGERS) do
     case("A10", "every operation of " .. dtype, function()
       all(dtype, both)
       all(dtype, of_integers)
+      all(dtype, choices)
     end)
+  end
+  case("A10", "every operation of bool", function() all("bool", of_bools) end)
+  for _, list in ipairs {FLOATS, INTEGERS} do
+    for _, dtype in ipairs(list) do
+      case("A10", "every reduction of " .. dtype, function()
+        for _, which in ipairs(REDUCTIONS) do reduce(t, dtype, which) end
+      end)
+    end
   end
   for _, from in ipairs {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "bool"} do
     case("A10", "every cast of " .. from, function()
       for _, to in ipairs {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "bool"} do
         compare(t, from, "cast to " .. to, function(x) return nw.cast(x, to) end)
+        if from ~= "bool" then compare(t, from, "cast of a sum to " .. to, function(x, y) return nw.cast(x + y, to) end) end
       end
     end)
   end

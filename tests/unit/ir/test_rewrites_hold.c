@@ -266,7 +266,74 @@ static void every_rewrite_holds(void **state) {
   assert_int_equal(found.unchecked, 0);
 }
 
+// ---------------------------------------------------------------- bounds and divisors
+
+static const profile bounded[] = {{"", INTEGERS " cast select lt", "x", 3, 0, true}, {"", "add mul floordiv min", "x", 4, 0, true}};
+
+typedef struct limits {
+  bool least, most, divided;
+  int64_t lo, hi, by;
+  const nw_expr *lower, *upper;
+} limits;
+
+static limits find_limits(grower *g, const known *k, const nw_expr *e) {
+  limits l = {.by = 2 + pick(g, 7)};
+  const char *innermost[] = {"j", "k"};
+  l.least = nw_const_lower(&k->r, e, &l.lo);
+  l.most = nw_const_upper(&k->r, e, &l.hi);
+  l.lower = nw_lower_over(&k->r, e, 2, innermost);
+  l.upper = nw_upper_over(&k->r, e, 2, innermost);
+  l.divided = nw_divides(&k->r, e, l.by);
+  return l;
+}
+
+// A bound over some variables may use the others, and has a value wherever the expression has one.
+static bool within_limits(const limits *l, memory *m, int64_t v) {
+  if ((l->least && v < l->lo) || (l->most && v > l->hi) || (l->divided && v % l->by != 0)) return false;
+  value lower = l->lower ? meaning(m, l->lower, 0) : number(v), upper = l->upper ? meaning(m, l->upper, 0) : number(v);
+  return m->overflow || (!lower.none && !upper.none && lower.i <= v && v <= upper.i);
+}
+
+static long check_limits(grower *g, long *bounds) {
+  g->nseen = 0;
+  const nw_expr *raw = grow_tree(g), *made = nw_import(g->w->folded, raw);
+  known k;
+  draw_known(g, &k);
+  limits l = find_limits(g, &k, made);
+  *bounds += l.least + l.most + (l.lower != NULL) + (l.upper != NULL) + l.divided;
+  long done = 0;
+  for (int n = 0; n < 24; n++) {
+    memory m = {0};
+    if (!draw_point(g, &k, &m)) break;
+    value v = meaning(&m, raw, 0);
+    if (v.none || m.overflow) continue;
+    done++;
+    if (within_limits(&l, &m, v.i)) continue;
+    report_wrong("a bound", raw, l.lower ? l.lower : made, v, l.upper ? meaning(&m, l.upper, 0) : v);
+    fprintf(stderr, "   from %lld to %lld, a multiple of %lld\n", l.least ? (long long)l.lo : 0,
+            l.most ? (long long)l.hi : 0, l.divided ? (long long)l.by : 1);
+    show_memory(&m, &k);
+    break;
+  }
+  nw_ranges_free(&k.r);
+  return done;
+}
+
+static void every_bound_holds(void **state) {
+  (void)state;
+  long trees = draws_wanted(1500 * 24) / 24, bounds = 0, wrong = found.wrong;
+  workshop w = {.seed = first_seed() * 77};
+  for (long n = 0; n < trees; n++) {
+    if (n % 500 == 0) open_pools(&w);
+    grower g = start_growing(&w, &bounded[n % NW_COUNT(bounded)], NW_INDEX);
+    found.draws += check_limits(&g, &bounds);
+    if (n % 500 == 499 || n == trees - 1) close_pools(&w);
+  }
+  assert_true(bounds > trees);
+  assert_int_equal(found.wrong, wrong);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_rewrite_holds)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_bound_holds), cmocka_unit_test(every_rewrite_holds)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
