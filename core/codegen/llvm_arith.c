@@ -19,6 +19,7 @@ static LLVMValueRef needs_fix(nwc *g, LLVMValueRef r, LLVMValueRef d) {
   LLVMValueRef zero = nwc_const_int(LLVMTypeOf(r), 0);
   LLVMValueRef some = LLVMBuildICmp(g->b, LLVMIntNE, r, zero, "");
   LLVMValueRef apart = LLVMBuildICmp(g->b, LLVMIntSLT, LLVMBuildXor(g->b, r, d, ""), zero, "");
+  if (NW_MUTATED(quotient_truncates)) some = LLVMBuildICmp(g->b, LLVMIntNE, zero, zero, "");
   return LLVMBuildAnd(g->b, some, apart, "");
 }
 
@@ -31,7 +32,7 @@ static LLVMValueRef divide_signed(nwc *g, nw_op op, LLVMValueRef a, LLVMValueRef
     result = LLVMBuildAdd(b, q, LLVMBuildSExt(b, fix, LLVMTypeOf(a), ""), "");
   else
     result = LLVMBuildAdd(b, r, LLVMBuildSelect(b, fix, safe, zero, ""), "");
-  if (constant) return result;
+  if (constant || NW_MUTATED(minus_one_divides)) return result;
   LLVMValueRef minus = LLVMBuildICmp(b, LLVMIntEQ, d, nwc_const_int(LLVMTypeOf(d), -1), "");
   return LLVMBuildSelect(b, minus, op == NW_OP_FLOORDIV ? LLVMBuildNeg(b, a, "") : zero, result, "");
 }
@@ -69,7 +70,7 @@ LLVMValueRef nwc_divide(nwc *g, nw_op op, nw_type t, LLVMValueRef a, const nw_ex
 }
 
 static LLVMValueRef compare(nwc *g, nw_op op, nw_type t, LLVMValueRef a, LLVMValueRef b) {
-  bool sign = t.dtype != NW_BOOL && nw_dtype_is_signed(t.dtype);
+  bool sign = (t.dtype != NW_BOOL && nw_dtype_is_signed(t.dtype)) || NW_MUTATED(order_is_signed);
   switch (op) {
   case NW_OP_LT:
     return real(t) ? LLVMBuildFCmp(g->b, LLVMRealOLT, a, b, "")
@@ -78,7 +79,7 @@ static LLVMValueRef compare(nwc *g, nw_op op, nw_type t, LLVMValueRef a, LLVMVal
     return real(t) ? LLVMBuildFCmp(g->b, LLVMRealOLE, a, b, "")
                    : LLVMBuildICmp(g->b, sign ? LLVMIntSLE : LLVMIntULE, a, b, "");
   case NW_OP_EQ: return real(t) ? LLVMBuildFCmp(g->b, LLVMRealOEQ, a, b, "") : LLVMBuildICmp(g->b, LLVMIntEQ, a, b, "");
-  default: return real(t) ? LLVMBuildFCmp(g->b, LLVMRealUNE, a, b, "") : LLVMBuildICmp(g->b, LLVMIntNE, a, b, "");
+  default: return real(t) ? LLVMBuildFCmp(g->b, NW_MUTATED(nan_is_equal) ? LLVMRealONE : LLVMRealUNE, a, b, "") : LLVMBuildICmp(g->b, LLVMIntNE, a, b, "");
   }
 }
 
@@ -88,7 +89,7 @@ static LLVMValueRef binary_real(nwc *g, nw_op op, LLVMValueRef a, LLVMValueRef b
   case NW_OP_SUB: return LLVMBuildFSub(g->b, a, b, "");
   case NW_OP_MUL: return LLVMBuildFMul(g->b, a, b, "");
   case NW_OP_DIV: return LLVMBuildFDiv(g->b, a, b, "");
-  case NW_OP_MIN: return nwc_intrinsic2(g, "llvm.minimum", a, b);
+  case NW_OP_MIN: return nwc_intrinsic2(g, NW_MUTATED(minimum_drops_nan) ? "llvm.minnum" : "llvm.minimum", a, b);
   case NW_OP_MAX: return nwc_intrinsic2(g, "llvm.maximum", a, b);
   default: return NULL;
   }

@@ -49,7 +49,9 @@ static LLVMValueRef to_float(nwc *g, LLVMValueRef v, nw_type from, nw_dtype to) 
   LLVMTypeRef t = nwc_type(g, with(from, to));
   if (from.dtype == NW_BF16) return nwc_cast(g, bf16_to_f32(g, v, from.lanes), with(from, NW_F32), to);
   if (to == NW_BF16 || to == NW_F16) {
-    if (from.dtype == NW_F64)
+    if (from.dtype == NW_F64 && NW_MUTATED(halves_rounded_twice))
+      v = LLVMBuildFPTrunc(g->b, v, nwc_type(g, with(from, NW_F32)), "");
+    else if (from.dtype == NW_F64)
       v = round_to_odd(g, v, from.lanes);
     else if (from.dtype == NW_F16)
       v = LLVMBuildFPExt(g->b, v, nwc_type(g, with(from, NW_F32)), "");
@@ -72,7 +74,7 @@ static LLVMValueRef float_to_int(nwc *g, LLVMValueRef v, nw_type from, nw_dtype 
   if (from.dtype == NW_F16 || from.dtype == NW_BF16)
     return nwc_cast(g, nwc_cast(g, v, from, NW_F32), with(from, NW_F32), to);
   LLVMTypeRef over[] = {nwc_type(g, with(from, to)), LLVMTypeOf(v)};
-  return nwc_intrinsic(g, nw_dtype_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, over, 1, &v);
+  return nwc_intrinsic(g, nw_dtype_is_signed(to) || NW_MUTATED(cast_is_signed) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, over, 1, &v);
 }
 
 static LLVMValueRef to_bool(nwc *g, LLVMValueRef v, nw_type from) {

@@ -11,24 +11,25 @@ static const nw_expr *is_nan(nw_pool *p, const nw_expr *e) { return nw_make2(p, 
 // True when value b must replace value a whatever their indices.
 static const nw_expr *beats(nw_pool *p, nw_combiner c, const nw_expr *b, const nw_expr *a) {
   const nw_expr *better = c == NW_ARGMAX ? nw_make2(p, NW_OP_LT, a, b) : nw_make2(p, NW_OP_LT, b, a);
-  if (!nw_dtype_is_float(a->type.dtype)) return better;
+  if (!nw_dtype_is_float(a->type.dtype) || NW_MUTATED(nan_never_wins)) return better;
   return or_of(p, better, nw_and(p, is_nan(p, b), nw_make2(p, NW_OP_EQ, a, a)));
 }
 
 static const nw_expr *ties(nw_pool *p, const nw_expr *b, const nw_expr *a) {
   const nw_expr *same = nw_make2(p, NW_OP_EQ, a, b);
-  return nw_dtype_is_float(a->type.dtype) ? or_of(p, same, nw_and(p, is_nan(p, a), is_nan(p, b))) : same;
+  return nw_dtype_is_float(a->type.dtype) && !NW_MUTATED(nan_never_ties) ? or_of(p, same, nw_and(p, is_nan(p, a), is_nan(p, b))) : same;
 }
 
 const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term) {
   if (c == NW_PLAIN) return term[which];
   if (c != NW_ARGMIN && c != NW_ARGMAX) return nw_make2(p, combiner_op[c], old[which], term[which]);
-  const nw_expr *rounded[] = {nw_cast(p, (nw_dtype)old[0]->type.dtype, term[0]), term[1]};
+  bool early = NW_MUTATED(halves_compared_bf16) && old[0]->type.dtype == NW_BF16;
+  const nw_expr *rounded[] = {early ? term[0] : nw_cast(p, (nw_dtype)old[0]->type.dtype, term[0]), term[1]};
   if (!NW_MUTATED(halves_compared))
     term = rounded; // as it will be stored, or a tie would depend on what was stored before
   const nw_expr *none = nw_eq(p, old[1], nw_index(p, -1));
   const nw_expr *some = nw_make2(p, NW_OP_NE, term[1], nw_index(p, -1)); // not the partial result of nothing
-  const nw_expr *lower = nw_and(p, ties(p, term[0], old[0]), nw_and(p, nw_lt(p, term[1], old[1]), some));
+  const nw_expr *lower = nw_and(p, ties(p, term[0], old[0]), nw_and(p, NW_MUTATED(ties_to_last) ? nw_lt(p, old[1], term[1]) : nw_lt(p, term[1], old[1]), some));
   const nw_expr *take = or_of(p, none, or_of(p, beats(p, c, term[0], old[0]), lower));
   return nw_select(p, take, term[which], old[which]);
 }

@@ -107,7 +107,7 @@ static bool float_op(nw_op op, double a, double b, double *r) {
   case NW_OP_MUL: *r = a * b; return true;
   case NW_OP_DIV: *r = a / b; return true;
   case NW_OP_MIN: *r = float_min(a, b); return true;
-  case NW_OP_MAX: *r = -float_min(-a, -b); return true;
+  case NW_OP_MAX: *r = NW_MUTATED(zeros_alike) ? (a < b ? b : a) : -float_min(-a, -b); return true;
   case NW_OP_NEG: *r = -a; return true;
   case NW_OP_ABS: *r = fabs(a); return true;
   case NW_OP_FLOOR: *r = floor(a); return true;

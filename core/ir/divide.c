@@ -193,7 +193,7 @@ const nw_expr *nw_fold_comparison(nw_pool *p, nw_op op, const nw_expr *a, const 
   nw_sum_add(&s, -1, b);
   int after = 0;
   for (int i = 0; i < s.n; i++) after += s.term[i].coef != 0;
-  const nw_expr *e = s.wraps || s.constant == INT64_MIN ? NULL : compare_sum(&s, op, after < before || (ca && cb));
+  const nw_expr *e = s.wraps ? NULL : compare_sum(&s, op, after < before || (ca && cb));
   nw_sum_free(&s);
   bool exact = e && (e->op == NW_OP_INT || (nw_is_exact(e->arg[0]) && nw_is_exact(e->arg[1])));
   return exact || NW_MUTATED(compared_parts_wrap) ? e : NULL;

@@ -35,13 +35,14 @@ static bool arithmetic(nw_op op, span a, span b, span *out) {
   case NW_OP_ADD: *out = (span){a.lo + b.lo, a.hi + b.hi}; return true;
   case NW_OP_SUB: *out = (span){a.lo - b.hi, a.hi - b.lo}; return true;
   case NW_OP_NEG: *out = (span){-a.hi, -a.lo}; return true;
-  case NW_OP_ABS: *out = (span){a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, most(-a.lo, a.hi)}; return true;
+  case NW_OP_ABS: *out = (span){a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, NW_MUTATED(abs_fits) ? a.hi : most(-a.lo, a.hi)}; return true;
   case NW_OP_MIN: *out = (span){least(a.lo, b.lo), least(a.hi, b.hi)}; return true;
   case NW_OP_MAX: *out = (span){most(a.lo, b.lo), most(a.hi, b.hi)}; return true;
   case NW_OP_SELECT: *out = (span){least(a.lo, b.lo), most(a.hi, b.hi)}; return true;
   case NW_OP_MUL: {
     __int128 p[] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
     *out = (span){least(least(p[0], p[1]), least(p[2], p[3])), most(most(p[0], p[1]), most(p[2], p[3]))};
+    if (NW_MUTATED(products_fit)) *out = a;
     return true;
   }
   case NW_OP_FLOORDIV: // the divisor is a whole number other than 0

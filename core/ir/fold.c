@@ -9,7 +9,7 @@ static bool constant_difference(nw_pool *p, const nw_expr *a, const nw_expr *b, 
   nw_sum_init(&s, p, NW_INDEX);
   nw_sum_add(&s, 1, a);
   nw_sum_add(&s, -1, b);
-  bool constant = !s.wraps;
+  bool constant = !s.wraps || NW_MUTATED(difference_wraps);
   for (int i = 0; i < s.n; i++) constant = constant && s.term[i].coef == 0;
   *d = s.constant;
   nw_sum_free(&s);
@@ -27,7 +27,9 @@ static const nw_expr *fold_sum(nw_pool *p, nw_op op, int n, const nw_expr *const
   nw_sum_init(&s, p, (nw_dtype)args[0]->type.dtype);
   nw_sum_add(&s, op == NW_OP_NEG ? -1 : 1, args[0]);
   if (n == 2) nw_sum_add(&s, op == NW_OP_SUB ? -1 : 1, args[1]);
-  const nw_expr *e = nw_sum_expr(&s);
+  // Index arithmetic is taken as whole numbers, so a number that does not fit must not come to stand in it.
+  bool stays = s.wraps && nw_is_index(args[0]);
+  const nw_expr *e = stays ? nw_raw(p, op, args[0]->type, n, args) : nw_sum_expr(&s);
   nw_sum_free(&s);
   return e;
 }
@@ -53,7 +55,7 @@ static const nw_expr *fold_integer(nw_pool *p, nw_op op, int n, const nw_expr *c
 // ---------------------------------------------------------------- and, or: flat, left to right, without repetition
 
 static void add_clauses(nw_vec *v, nw_op op, const nw_expr *e) {
-  if (e->op == op) {
+  if (e->op == op || (is_logic((nw_op)e->op) && NW_MUTATED(logic_mixed))) {
     add_clauses(v, op, e->arg[0]);
     add_clauses(v, op, e->arg[1]);
     return;

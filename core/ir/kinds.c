@@ -81,7 +81,7 @@ static int64_t greatest(nw_dtype t) {
   return (int64_t)((UINT64_C(1) << (bits - 1)) - 1);
 }
 
-static int64_t least(nw_dtype t) { return t == NW_BOOL || !nw_dtype_is_signed(t) ? 0 : -greatest(t) - 1; }
+static int64_t least(nw_dtype t) { return t == NW_BOOL || (!nw_dtype_is_signed(t) || NW_MUTATED(identity_zero)) ? 0 : -greatest(t) - 1; }
 
 static const nw_expr *number(nw_pool *p, nw_dtype t, int64_t value) {
   return nw_dtype_is_float(t) ? nw_float(p, t, (double)value) : nw_int(p, t, value);
@@ -95,6 +95,8 @@ const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t, int w
   if (which && (arg || NW_MUTATED(identity_of_index))) return nw_index(p, -1);
   if (c == NW_PLAIN || c == NW_SUM) return number(p, t, 0);
   if (c == NW_PROD) return number(p, t, 1);
-  if (nw_dtype_is_float(t)) return nw_float(p, t, low ? -INFINITY : INFINITY);
+  if (nw_dtype_is_float(t) && !NW_MUTATED(identity_finite)) return nw_float(p, t, low ? -INFINITY : INFINITY);
+  if (nw_dtype_is_float(t)) return nw_float(p, t, low ? -65504 : 65504);
+  if (NW_MUTATED(identity_turned)) low = c == NW_MAX_OF || c == NW_ARGMIN;
   return nw_int(p, t, low ? least(t) : greatest(t));
 }

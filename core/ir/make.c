@@ -121,7 +121,7 @@ const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes) {
 static bool widens(nw_dtype from, nw_dtype mid) {
   if (from == NW_BOOL) return true;
   if (nw_dtype_is_float(from) || nw_dtype_is_float(mid))
-    return nw_dtype_is_float(from) && nw_dtype_promote(from, mid) == mid;
+    return nw_dtype_is_float(from) && (nw_dtype_promote(from, mid) == mid || NW_MUTATED(halves_skipped));
   if (nw_dtype_is_signed(from) && !nw_dtype_is_signed(mid)) return false;
   return nw_dtype_promote(from, mid) == mid;
 }
@@ -140,6 +140,8 @@ bool nw_is_rounded(const nw_expr *e) {
   case NW_OP_MIN:
   case NW_OP_MAX: return nw_is_rounded(e->arg[0]) && nw_is_rounded(e->arg[1]);
   case NW_OP_SELECT: return nw_is_rounded(e->arg[1]) && nw_is_rounded(e->arg[2]);
+  case NW_OP_SQRT:
+  case NW_OP_DIV: return NW_MUTATED(halves_divided);
   default: return false;
   }
 }

@@ -30,7 +30,7 @@ static const nw_range *range_of(const over *o, const char *name) {
 }
 
 static bool is_positive(const over *o, const nw_expr *e) {
-  return nw_prove(o->r, nw_lt(o->r->pool, nw_index(o->r->pool, 0), e));
+  return nw_is_index(e) && nw_prove(o->r, nw_lt(o->r->pool, nw_index(o->r->pool, 0), e));
 }
 
 // Division by a positive divisor that stays fixed grows with the dividend.
@@ -59,16 +59,18 @@ static const nw_expr *bound_extremum(const over *o, const nw_expr *e, int sign) 
   return both ? NULL : a ? a : b;
 }
 
-static bool divides_safely(void *env, const nw_expr *e) {
+static bool safe_anywhere(void *env, const nw_expr *e) {
   const over *o = env;
+  if (e->op == NW_OP_LOAD) return NW_MUTATED(bound_reads_anywhere);
   if (e->op != NW_OP_FLOORDIV && e->op != NW_OP_FLOORMOD) return true;
   return e->arg[1]->op == NW_OP_INT ? e->arg[1]->i != 0 : is_positive(o, e->arg[1]);
 }
 
-// Both branches are evaluated in a bound, so neither may divide by what only the condition keeps from being 0.
+// Both branches are evaluated in a bound, so neither may divide by what only the condition keeps from being 0,
+// nor read what may be outside.
 static const nw_expr *bound_select(const over *o, const nw_expr *e, int sign) {
   const nw_expr *a = bound(o, e->arg[1], sign), *b = bound(o, e->arg[2], sign);
-  if (!nw_visit(a, divides_safely, (void *)o) || !nw_visit(b, divides_safely, (void *)o) || !a || !b) return NULL;
+  if (!nw_visit(a, safe_anywhere, (void *)o) || !nw_visit(b, safe_anywhere, (void *)o) || !a || !b) return NULL;
   return nw_make2(o->r->pool, sign < 0 ? NW_OP_MIN : NW_OP_MAX, a, b);
 }
 

@@ -214,7 +214,7 @@ static bool is_kind(const char *kind, const nw_expr *x) {
   nw_dtype t = (nw_dtype)x->type.dtype;
   switch (*kind) {
   case 'i': return nw_dtype_is_int(t);
-  case 'n': return t == NW_INDEX && nw_is_exact(x);
+  case 'n': return t == NW_INDEX && (nw_is_exact(x) || NW_MUTATED(rules_of_index));
   case 's': return nw_dtype_is_int(t) && (nw_dtype_is_signed(t) || NW_MUTATED(rules_of_unsigned));
   case 'b': return t == NW_BOOL;
   case 'f': return nw_dtype_is_float(t);
@@ -245,7 +245,7 @@ static bool condition_holds(const match *m, const pattern *where, nw_type t) {
 // A select of vectors may have one condition for all lanes, which is then widened where it becomes the value.
 static const nw_expr *replacement(const match *m, const rule *r, nw_type of, nw_type t) {
   const nw_expr *e = instantiate(m, r->to, of);
-  return e->type.lanes == t.lanes ? e : nw_broadcast(m->pool, e, t.lanes);
+  return e->type.lanes == t.lanes || NW_MUTATED(condition_of_lanes) ? e : nw_broadcast(m->pool, e, t.lanes);
 }
 
 const nw_expr *nw_apply_rules(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {

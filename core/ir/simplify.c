@@ -169,7 +169,7 @@ static const nw_expr *simplify_select(simplifier *s, const nw_expr *e) {
 // Can the evaluation of e go wrong where its value does not matter? A load may be outside, a divisor 0.
 static bool cannot_fail(void *env, const nw_expr *e) {
   (void)env;
-  bool divides = e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD;
+  bool divides = (e->op == NW_OP_FLOORDIV || e->op == NW_OP_FLOORMOD) && !NW_MUTATED(logic_guards_divisors);
   return e->op != NW_OP_LOAD && !(divides && e->arg[1]->op != NW_OP_INT);
 }
 
@@ -181,7 +181,7 @@ static const nw_expr *simplify_logic(simplifier *s, const nw_expr *e) {
   const nw_expr *a = simplify(s, e->arg[0]);
   bool guarded = NW_MUTATED(logic_guards) || nw_visit(e->arg[1], cannot_fail, NULL);
   if (e->type.lanes > 1 || a->op == NW_OP_INT || !guarded) return nw_make2(p, (nw_op)e->op, a, simplify(s, e->arg[1]));
-  const nw_expr *known = e->op == NW_OP_AND ? a : nw_make1(p, NW_OP_NOT, a);
+  const nw_expr *known = e->op == NW_OP_AND || NW_MUTATED(logic_or_knows) ? a : nw_make1(p, NW_OP_NOT, a);
   return NW_BY(logic_under, nw_make2(p, (nw_op)e->op, a, simplify_under(s, known, e->arg[1])));
 }
 

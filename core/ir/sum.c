@@ -37,16 +37,16 @@ static void sum_grow(nw_sum *s) {
   if (!was) memcpy(s->term, s->room, sizeof s->room);
 }
 
-// a + b and a*b in the sum's ring; notes what does not fit 64 bits.
+// a + b and a*b in the sum's ring; notes what does not fit 64 bits, or could not be negated.
 static int64_t add_in(nw_sum *s, int64_t a, int64_t b) {
   int64_t r;
-  s->wraps |= __builtin_add_overflow(a, b, &r);
+  s->wraps |= __builtin_add_overflow(a, b, &r) || r == INT64_MIN;
   return signed_wrap(s->dtype, r);
 }
 
 static int64_t mul_in(nw_sum *s, int64_t a, int64_t b) {
   int64_t r;
-  s->wraps |= __builtin_mul_overflow(a, b, &r);
+  s->wraps |= __builtin_mul_overflow(a, b, &r) || r == INT64_MIN;
   return r;
 }
 
@@ -190,8 +190,11 @@ static const nw_expr *scaled(nw_sum *s, int64_t coef, const nw_expr *atom) {
   return binary(s, NW_OP_MUL, nw_int(s->pool, s->dtype, coef), atom);
 }
 
+// The least number is not negated: x - least is another whole number than x + least.
+static bool subtracted(int64_t coef) { return coef < 0 && coef != INT64_MIN; }
+
 static const nw_expr *append(nw_sum *s, const nw_expr *acc, int64_t coef, const nw_expr *atom) {
-  if (coef < 0) return binary(s, NW_OP_SUB, acc, scaled(s, nw_negate(coef), atom));
+  if (subtracted(coef)) return binary(s, NW_OP_SUB, acc, scaled(s, nw_negate(coef), atom));
   return binary(s, NW_OP_ADD, acc, scaled(s, coef, atom));
 }
 
@@ -215,8 +218,8 @@ const nw_expr *nw_sum_expr(nw_sum *s) {
   for (int i = 0; i < s->n; i++)
     if (i != first) e = append(s, e, s->term[i].coef, s->term[i].atom);
   if (first < 0 || s->constant == 0) return e;
-  nw_op op = s->constant < 0 ? NW_OP_SUB : NW_OP_ADD;
-  return binary(s, op, e, nw_int(s->pool, s->dtype, s->constant < 0 ? nw_negate(s->constant) : s->constant));
+  bool minus = subtracted(s->constant);
+  return binary(s, minus ? NW_OP_SUB : NW_OP_ADD, e, nw_int(s->pool, s->dtype, minus ? -s->constant : s->constant));
 }
 
 // ---------------------------------------------------------------- products
@@ -270,7 +273,7 @@ static const nw_expr *times(nw_pool *p, nw_dtype t, int64_t coef, const nw_expr 
   nw_sum s;
   nw_sum_init(&s, p, t);
   nw_sum_add(&s, coef, e);
-  const nw_expr *r = nw_sum_expr(&s);
+  const nw_expr *r = s.wraps && nw_is_index(e) ? scaled(&s, coef, e) : nw_sum_expr(&s);
   nw_sum_free(&s);
   return r;
 }

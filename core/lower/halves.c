@@ -33,7 +33,8 @@ static const nw_expr *single(nw_pool *p, const nw_expr *e) {
   if (e->op == NW_OP_LOAD || e->op == NW_OP_CAST) return cast_to(p, NW_F32, legal(p, e));
   if (e->op == NW_OP_BROADCAST) return nw_broadcast(p, single(p, e->arg[0]), (int)e->i);
   for (int i = 0; i < e->n; i++) arg[i] = half(e->arg[i]) ? single(p, e->arg[i]) : legal(p, e->arg[i]);
-  return nw_make(p, e->op, (nw_type){NW_F32, e->type.lanes}, e->n, arg);
+  const nw_expr *r = nw_make(p, e->op, (nw_type){NW_F32, e->type.lanes}, e->n, arg);
+  return NW_MUTATED(halves_rounded_early) ? cast_to(p, NW_F32, cast_to(p, e->type.dtype, r)) : r;
 }
 
 static const nw_expr *stored(nw_pool *p, const nw_expr *e) {

@@ -82,6 +82,22 @@ return function(case, t)
     t.agree(s, {C}, {nw.full({9}, 3)})
   end)
 
+  case("A4", "a clamped divisor on the right of all", function()
+    local D = nw.placeholder({8}, "i32", "D")
+    local C = nw.compute({8}, function(i)
+      return nw.select(nw.all(nw.ge(i, 1), nw.gt(100 // nw.max(i, 1), nw.cast(D(i), "i64"))), 1, 2)
+    end, "C")
+    local s = nw.schedule(C)
+    t.agree(s, {C}, {nw.full({8}, 3, "i32")})
+    t.same(t.list(nw.evaluate({C}, {nw.full({8}, 30, "i32")})[1]), {2, 1, 1, 1, 2, 2, 2, 2})
+  end)
+  case("A4", "all inside any", function()
+    local C = nw.compute({8}, function(i)
+      return nw.select(nw.any(nw.all(nw.gt(i, 2), nw.lt(i, 5)), nw.eq(i, 7)), 1, 2)
+    end, "C")
+    t.same(t.agree(nw.schedule(C), {C}, {})[1], {2, 2, 2, 1, 1, 2, 2, 1})
+  end)
+
   for _, dtype in ipairs(INTEGERS) do
     case(dtype == "i64" and "A6" or "A7", "twice a number and half of it" .. (dtype == "i64" and "" or ", " .. dtype), function()
       inlined(t, dtype, function(x) return x * 2 end, function(x) return x // 2 end)
@@ -136,7 +152,77 @@ return function(case, t)
     end, "C")
   end)
 
+  --- What the language says of i64 data, computed by Lua's own integers, which wrap and floor as well.
+  local function as_lua(name, f, by)
+    case("A6", name, function()
+      local values = integers "i64"
+      local n = #values
+      local J = nw.placeholder({n}, "i64", "J")
+      local C = nw.compute({n}, function(i) return f(J(i), i) end, "C")
+      local want = {}
+      for i = 1, n do want[i] = by(values[i], i - 1) end
+      t.same(t.agree(nw.schedule(C), {C}, {array("i64", values)})[1], want)
+    end)
+  end
+  as_lua("a remainder of data beside an index", function(x, i) return (i + x % 7) % 7 end, function(x, i) return (i + x % 7) % 7 end)
+  as_lua("a remainder of data beside its multiple", function(x) return (x % 10 * 3 + x % 10) % 5 end,
+    function(x) return (x % 10 * 3 + x % 10) % 5 end)
+  as_lua("a quotient of what is clamped below", function(x) return (nw.max(x, 12) - 15) // 12 end,
+    function(x) return (math.max(x, 12) - 15) // 12 end)
+  as_lua("a remainder of what is clamped above", function(x) return (nw.min(x, 3) + 7) % 16 end,
+    function(x) return (math.min(x, 3) + 7) % 16 end)
+  as_lua("a quotient of a remainder that wraps", function(x) return (x * 3 % 12) // 4 end, function(x) return (x * 3 % 12) // 4 end)
+  as_lua("a comparison of what is clamped", function(x)
+    return nw.select(nw.lt(nw.max(x, 4) - 9, nw.min(x, 4) + 5), nw.cast(1, "i64"), nw.cast(2, "i64"))
+  end, function(x) return math.max(x, 4) - 9 < math.min(x, 4) + 5 and 1 or 2 end)
+  case("A6", "numbers next to the least one", function()
+    local C = nw.compute({4}, function(i)
+      return nw.select(nw.lt(i + 1, math.mininteger), 1, nw.select(nw.lt(nw.max(i + 1, i + math.mininteger), 0), 3, 2))
+    end, "C")
+    t.same(t.agree(nw.schedule(C), {C}, {})[1], {2, 2, 2, 2})
+  end)
+  case("A6", "an index of u8 beyond the ends of i8", function()
+    local J, B = nw.placeholder({4}, "u8", "J"), nw.placeholder({130}, "f32", "B")
+    t.refused("depends on data", nw.compute, {4}, function(i) return B(J(i)) end, "C")
+  end)
+  case("A5", "the greatest of negative numbers, i32", function()
+    local A, k = nw.placeholder({6}, "i32", "A"), nw.reduce_axis(6, "k")
+    local C = nw.compute({}, function() return nw.max(A(k), k) end, "C")
+    t.same(t.agree(nw.schedule(C), {C}, {array("i32", {-5, -3, -9, -7, -4, -6})})[1], {-3})
+  end)
+
   for _, half in ipairs {"f16", "bf16"} do
+    local step = half == "f16" and 1024 or 128
+    local function rounded(x) return nw.full({1}, x, half):get(0) end
+    local function single(x) return nw.full({1}, x, "f32"):get(0) end
+    case("A8", "a cast to " .. half .. " of a quotient of " .. half, function()
+      local A = nw.placeholder({64}, half, "A")
+      local C = nw.compute({64}, function(i) return nw.cast(nw.cast(A(i) / 3, half), "f32") end, "C")
+      local a, want = nw.zeros({64}, half), {}
+      for i = 1, 64 do
+        a:setflat(i, 1 + i / step)
+        want[i] = rounded(single((1 + i / step) / 3))
+      end
+      t.same(t.agree(nw.schedule(C), {C}, {a})[1], want)
+    end)
+    case("A8", "a cast through " .. half, function()
+      local A = nw.placeholder({64}, "f32", "A")
+      local C = nw.compute({64}, function(i) return nw.cast(nw.cast(A(i), half), "f32") end, "C")
+      local a, want = nw.zeros({64}, "f32"), {}
+      for i = 1, 64 do
+        a:setflat(i, 1 + i / 100)
+        want[i] = rounded(single(1 + i / 100))
+      end
+      t.same(t.agree(nw.schedule(C), {C}, {a})[1], want)
+    end)
+    case("A8", "a sum of three " .. half, function()
+      local A = nw.placeholder({64}, half, "A")
+      local C = nw.compute({64}, function(i) return (A(i) + A(63 - i) / step) - A(63 - i) end, "C")
+      local a, want = nw.zeros({64}, half), {}
+      for i = 1, 64 do a:setflat(i, 1 + i / step) end
+      for i = 1, 64 do want[i] = rounded(single(single(a:getflat(i) + single(a:getflat(65 - i) / step)) - a:getflat(65 - i))) end
+      t.same(t.agree(nw.schedule(C), {C}, {a})[1], want)
+    end)
     local function product(f, name)
       local A = nw.placeholder({13}, half, "A")
       local C = nw.compute({13}, function(i) return f(A(i), i) end, name or "C")
