@@ -79,7 +79,9 @@ static LLVMValueRef compare(nwc *g, nw_op op, nw_type t, LLVMValueRef a, LLVMVal
     return real(t) ? LLVMBuildFCmp(g->b, LLVMRealOLE, a, b, "")
                    : LLVMBuildICmp(g->b, sign ? LLVMIntSLE : LLVMIntULE, a, b, "");
   case NW_OP_EQ: return real(t) ? LLVMBuildFCmp(g->b, LLVMRealOEQ, a, b, "") : LLVMBuildICmp(g->b, LLVMIntEQ, a, b, "");
-  default: return real(t) ? LLVMBuildFCmp(g->b, NW_MUTATED(nan_is_equal) ? LLVMRealONE : LLVMRealUNE, a, b, "") : LLVMBuildICmp(g->b, LLVMIntNE, a, b, "");
+  default:
+    return real(t) ? LLVMBuildFCmp(g->b, NW_MUTATED(nan_is_equal) ? LLVMRealONE : LLVMRealUNE, a, b, "")
+                   : LLVMBuildICmp(g->b, LLVMIntNE, a, b, "");
   }
 }
 

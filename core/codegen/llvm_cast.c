@@ -74,7 +74,8 @@ static LLVMValueRef float_to_int(nwc *g, LLVMValueRef v, nw_type from, nw_dtype 
   if (from.dtype == NW_F16 || from.dtype == NW_BF16)
     return nwc_cast(g, nwc_cast(g, v, from, NW_F32), with(from, NW_F32), to);
   LLVMTypeRef over[] = {nwc_type(g, with(from, to)), LLVMTypeOf(v)};
-  return nwc_intrinsic(g, nw_dtype_is_signed(to) || NW_MUTATED(cast_is_signed) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", 2, over, 1, &v);
+  return nwc_intrinsic(g, nw_dtype_is_signed(to) || NW_MUTATED(cast_is_signed) ? "llvm.fptosi.sat" : "llvm.fptoui.sat",
+                       2, over, 1, &v);
 }
 
 static LLVMValueRef to_bool(nwc *g, LLVMValueRef v, nw_type from) {

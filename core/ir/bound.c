@@ -297,7 +297,9 @@ static bool lower_product(search *q, goal *g, int t, int depth, int64_t *out) {
 
 static void dtype_limits(nw_dtype t, int64_t *lo, int64_t *hi) {
   int bits = 8 * nw_dtype_bytes(t);
-  *hi = t == NW_BOOL ? 1 : nw_dtype_is_signed(t) || NW_MUTATED(unsigned_as_signed) ? ((int64_t)1 << (bits - 1)) - 1 : ((int64_t)1 << bits) - 1;
+  *hi = t == NW_BOOL                                              ? 1
+        : nw_dtype_is_signed(t) || NW_MUTATED(unsigned_as_signed) ? ((int64_t)1 << (bits - 1)) - 1
+                                                                  : ((int64_t)1 << bits) - 1;
   *lo = nw_dtype_is_signed(t) ? -*hi - 1 : 0;
 }
 

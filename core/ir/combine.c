@@ -17,7 +17,9 @@ static const nw_expr *beats(nw_pool *p, nw_combiner c, const nw_expr *b, const n
 
 static const nw_expr *ties(nw_pool *p, const nw_expr *b, const nw_expr *a) {
   const nw_expr *same = nw_make2(p, NW_OP_EQ, a, b);
-  return nw_dtype_is_float(a->type.dtype) && !NW_MUTATED(nan_never_ties) ? or_of(p, same, nw_and(p, is_nan(p, a), is_nan(p, b))) : same;
+  return nw_dtype_is_float(a->type.dtype) && !NW_MUTATED(nan_never_ties)
+             ? or_of(p, same, nw_and(p, is_nan(p, a), is_nan(p, b)))
+             : same;
 }
 
 const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term) {
@@ -29,7 +31,9 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
     term = rounded; // as it will be stored, or a tie would depend on what was stored before
   const nw_expr *none = nw_eq(p, old[1], nw_index(p, -1));
   const nw_expr *some = nw_make2(p, NW_OP_NE, term[1], nw_index(p, -1)); // not the partial result of nothing
-  const nw_expr *lower = nw_and(p, ties(p, term[0], old[0]), nw_and(p, NW_MUTATED(ties_to_last) ? nw_lt(p, old[1], term[1]) : nw_lt(p, term[1], old[1]), some));
+  const nw_expr *lower =
+      nw_and(p, ties(p, term[0], old[0]),
+             nw_and(p, NW_MUTATED(ties_to_last) ? nw_lt(p, old[1], term[1]) : nw_lt(p, term[1], old[1]), some));
   const nw_expr *take = or_of(p, none, or_of(p, beats(p, c, term[0], old[0]), lower));
   return nw_select(p, take, term[which], old[which]);
 }

@@ -109,8 +109,9 @@ const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw
   nw_sum_init(&r, p, NW_INDEX);
   nw_sum_init(&q, p, NW_INDEX);
   nw_sum_add(&r, 1, a);
-  const nw_expr *e = r.wraps ? NULL : b->op == NW_OP_INT ? NW_BY(division_by_constant, divide_by_constant(&r, &q, op, b->i))
-                                        : NW_BY(division_by_symbol, divide_by_symbol(&r, &q, op, b));
+  const nw_expr *e = r.wraps              ? NULL
+                     : b->op == NW_OP_INT ? NW_BY(division_by_constant, divide_by_constant(&r, &q, op, b->i))
+                                          : NW_BY(division_by_symbol, divide_by_symbol(&r, &q, op, b));
   nw_sum_free(&r);
   nw_sum_free(&q);
   return e && (nw_is_exact(e) || NW_MUTATED(divided_parts_wrap)) ? e : NULL;

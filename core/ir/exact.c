@@ -4,12 +4,14 @@
 //
 // A value read from data has any value of its type; what is computed from it is a whole number only where its range, found
 // from the types alone, fits. The ranges of loops and sizes are not known here: each is below 2^47, as addresses are, and
-// index arithmetic as a whole below 2^62.
+// index arithmetic as a whole below 2^62. That is not said of a variable times a large constant: no address is computed so, and
+// a constant factor of data may have come to stand there.
 #include "ir/fold.h"
 
 #define VARIABLE ((__int128)1 << 47)
 #define LARGEST 200 // operations; a larger expression of data is taken to wrap
 #define INDEX ((__int128)1 << 62)
+#define LARGE_FACTOR (INT64_C(1) << 31)
 
 typedef struct span {
   __int128 lo, hi;
@@ -29,13 +31,23 @@ static __int128 most(__int128 a, __int128 b) { return a > b ? a : b; }
 
 static __int128 clamped(__int128 v) { return v < -INDEX ? -INDEX : v > INDEX ? INDEX : v; }
 
+static bool is_large(const nw_expr *e) { return e->op == NW_OP_INT && (e->i > LARGE_FACTOR || e->i < -LARGE_FACTOR); }
+
+// Is the value of e index arithmetic, rather than one of its operands or a multiple by a large constant?
+static bool is_index_arithmetic(const nw_expr *e) {
+  if (e->data || e->op == NW_OP_MIN || e->op == NW_OP_MAX || e->op == NW_OP_SELECT) return false;
+  return e->op != NW_OP_MUL || !(is_large(e->arg[0]) || is_large(e->arg[1])) || NW_MUTATED(large_factors_fit);
+}
+
 // Operands are within 64 bits, so nothing overflows here.
 static bool arithmetic(nw_op op, span a, span b, span *out) {
   switch (op) {
   case NW_OP_ADD: *out = (span){a.lo + b.lo, a.hi + b.hi}; return true;
   case NW_OP_SUB: *out = (span){a.lo - b.hi, a.hi - b.lo}; return true;
   case NW_OP_NEG: *out = (span){-a.hi, -a.lo}; return true;
-  case NW_OP_ABS: *out = (span){a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, NW_MUTATED(abs_fits) ? a.hi : most(-a.lo, a.hi)}; return true;
+  case NW_OP_ABS:
+    *out = (span){a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, NW_MUTATED(abs_fits) ? a.hi : most(-a.lo, a.hi)};
+    return true;
   case NW_OP_MIN: *out = (span){least(a.lo, b.lo), least(a.hi, b.hi)}; return true;
   case NW_OP_MAX: *out = (span){most(a.lo, b.lo), most(a.hi, b.hi)}; return true;
   case NW_OP_SELECT: *out = (span){least(a.lo, b.lo), most(a.hi, b.hi)}; return true;
@@ -76,7 +88,7 @@ static bool exact(const nw_expr *e, span *out) {
   if (e->n - first < 1 || e->n - first > 2) return !e->data;
   if (!exact(e->arg[first], &a) || (e->n - first == 2 && !exact(e->arg[first + 1], &b))) return false;
   if (!arithmetic((nw_op)e->op, a, b, out)) return !e->data;
-  if (!e->data) *out = (span){clamped(out->lo), clamped(out->hi)};
+  if (is_index_arithmetic(e)) *out = (span){clamped(out->lo), clamped(out->hi)};
   return out->lo >= type.lo && out->hi <= type.hi;
 }
 

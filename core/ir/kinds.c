@@ -81,7 +81,9 @@ static int64_t greatest(nw_dtype t) {
   return (int64_t)((UINT64_C(1) << (bits - 1)) - 1);
 }
 
-static int64_t least(nw_dtype t) { return t == NW_BOOL || (!nw_dtype_is_signed(t) || NW_MUTATED(identity_zero)) ? 0 : -greatest(t) - 1; }
+static int64_t least(nw_dtype t) {
+  return t == NW_BOOL || (!nw_dtype_is_signed(t) || NW_MUTATED(identity_zero)) ? 0 : -greatest(t) - 1;
+}
 
 static const nw_expr *number(nw_pool *p, nw_dtype t, int64_t value) {
   return nw_dtype_is_float(t) ? nw_float(p, t, (double)value) : nw_int(p, t, value);

@@ -214,7 +214,7 @@ static bool is_kind(const char *kind, const nw_expr *x) {
   nw_dtype t = (nw_dtype)x->type.dtype;
   switch (*kind) {
   case 'i': return nw_dtype_is_int(t);
-  case 'n': return t == NW_INDEX && (nw_is_exact(x) || NW_MUTATED(rules_of_index));
+  case 'n': return t == NW_INDEX && nw_is_exact(x);
   case 's': return nw_dtype_is_int(t) && (nw_dtype_is_signed(t) || NW_MUTATED(rules_of_unsigned));
   case 'b': return t == NW_BOOL;
   case 'f': return nw_dtype_is_float(t);

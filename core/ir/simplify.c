@@ -225,10 +225,14 @@ static const nw_expr *number_of(const nw_expr *fact, const nw_expr *e) {
   return is ? fact->arg[1] : NULL;
 }
 
+// In the place of data a number makes index arithmetic of what wrapped, so it must be as small as an index is.
+static bool fits_index(const nw_expr *number) { return llabs(number->i / 2) < INT64_C(1) << 46; }
+
 static const nw_expr *known_number(const simplifier *s, const nw_expr *e) {
   const nw_expr *number = NULL;
   for (int i = 0; nw_is_index(e) && i < s->r.nfact && !number; i++) number = number_of(s->r.fact[i], e);
-  return number ? NW_BY(known_number, number) : e;
+  bool fits = number && (!e->data || fits_index(number) || NW_MUTATED(known_numbers_fit));
+  return fits ? NW_BY(known_number, number) : e;
 }
 
 static const nw_expr *simplify(simplifier *s, const nw_expr *e) {

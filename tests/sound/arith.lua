@@ -164,14 +164,25 @@ return function(case, t)
       t.same(t.agree(nw.schedule(C), {C}, {array("i64", values)})[1], want)
     end)
   end
-  as_lua("a remainder of data beside an index", function(x, i) return (i + x % 7) % 7 end, function(x, i) return (i + x % 7) % 7 end)
-  as_lua("a remainder of data beside its multiple", function(x) return (x % 10 * 3 + x % 10) % 5 end,
-    function(x) return (x % 10 * 3 + x % 10) % 5 end)
+  local function beside(x, i) return (i + x % 7) % 7 end
+  as_lua("a remainder of data beside an index", beside, beside)
+  local function multiple(x) return (x % 10 * 3 + x % 10) % 5 end
+  as_lua("a remainder of data beside its multiple", multiple, multiple)
   as_lua("a quotient of what is clamped below", function(x) return (nw.max(x, 12) - 15) // 12 end,
     function(x) return (math.max(x, 12) - 15) // 12 end)
   as_lua("a remainder of what is clamped above", function(x) return (nw.min(x, 3) + 7) % 16 end,
     function(x) return (math.min(x, 3) + 7) % 16 end)
-  as_lua("a quotient of a remainder that wraps", function(x) return (x * 3 % 12) // 4 end, function(x) return (x * 3 % 12) // 4 end)
+  local function wrapping(x) return (x * 3 % 12) // 4 end
+  as_lua("a quotient of a remainder that wraps", wrapping, wrapping)
+  as_lua("a comparison whose constant changes sides", function(x)
+    return nw.select(nw.lt(nw.max(x, 4) - 1, nw.cast(nw.cast(x, "i8"), "i64") - 9), nw.cast(1, "i64"), nw.cast(2, "i64"))
+  end, function(x) return math.max(x, 4) - 1 < (x + 128) % 256 - 128 - 9 and 1 or 2 end)
+  as_lua("a large multiple of an index beside data", function(x, i)
+    return (4 * (nw.cast(nw.cast(x, "i8"), "i64") - 1344535310691684963 * i) + i) // 12
+  end, function(x, i) return (4 * ((x + 128) % 256 - 128 - 1344535310691684963 * i) + i) // 12 end)
+  as_lua("data that is known to be a great number", function(x, i)
+    return nw.select(nw.all(nw.ne(i, 0), nw.eq(x, math.maxinteger - 1)), (i + x) // i, nw.cast(0, "i64"))
+  end, function(x, i) return i ~= 0 and x == math.maxinteger - 1 and (i + x) // i or 0 end)
   as_lua("a comparison of what is clamped", function(x)
     return nw.select(nw.lt(nw.max(x, 4) - 9, nw.min(x, 4) + 5), nw.cast(1, "i64"), nw.cast(2, "i64"))
   end, function(x) return math.max(x, 4) - 9 < math.min(x, 4) + 5 and 1 or 2 end)
@@ -193,7 +204,7 @@ return function(case, t)
 
   for _, half in ipairs {"f16", "bf16"} do
     local step = half == "f16" and 1024 or 128
-    local function rounded(x) return nw.full({1}, x, half):get(0) end
+    local function to_half(x) return nw.full({1}, x, half):get(0) end
     local function single(x) return nw.full({1}, x, "f32"):get(0) end
     case("A8", "a cast to " .. half .. " of a quotient of " .. half, function()
       local A = nw.placeholder({64}, half, "A")
@@ -201,7 +212,7 @@ return function(case, t)
       local a, want = nw.zeros({64}, half), {}
       for i = 1, 64 do
         a:setflat(i, 1 + i / step)
-        want[i] = rounded(single((1 + i / step) / 3))
+        want[i] = to_half(single((1 + i / step) / 3))
       end
       t.same(t.agree(nw.schedule(C), {C}, {a})[1], want)
     end)
@@ -211,7 +222,7 @@ return function(case, t)
       local a, want = nw.zeros({64}, "f32"), {}
       for i = 1, 64 do
         a:setflat(i, 1 + i / 100)
-        want[i] = rounded(single(1 + i / 100))
+        want[i] = to_half(single(1 + i / 100))
       end
       t.same(t.agree(nw.schedule(C), {C}, {a})[1], want)
     end)
@@ -220,7 +231,7 @@ return function(case, t)
       local C = nw.compute({64}, function(i) return (A(i) + A(63 - i) / step) - A(63 - i) end, "C")
       local a, want = nw.zeros({64}, half), {}
       for i = 1, 64 do a:setflat(i, 1 + i / step) end
-      for i = 1, 64 do want[i] = rounded(single(single(a:getflat(i) + single(a:getflat(65 - i) / step)) - a:getflat(65 - i))) end
+      for i = 1, 64 do want[i] = to_half(single(single(a:getflat(i) + single(a:getflat(65 - i) / step)) - a:getflat(65 - i))) end
       t.same(t.agree(nw.schedule(C), {C}, {a})[1], want)
     end)
     local function product(f, name)

@@ -103,8 +103,7 @@ static inline value integer_op(nw_op op, nw_dtype t, int64_t a, int64_t b) {
   case NW_OP_SUB: return number(wrapped(t, ua - ub));
   case NW_OP_MUL: return number(wrapped(t, ua * ub));
   case NW_OP_FLOORDIV: return b ? number(wrapped(t, (uint64_t)floor_quotient(a, b))) : (value){.none = true};
-  case NW_OP_FLOORMOD:
-    return b ? number(wrapped(t, ua - ub * (uint64_t)floor_quotient(a, b))) : (value){.none = true};
+  case NW_OP_FLOORMOD: return b ? number(wrapped(t, ua - ub * (uint64_t)floor_quotient(a, b))) : (value){.none = true};
   case NW_OP_MIN: return number(a < b ? a : b);
   case NW_OP_MAX: return number(a > b ? a : b);
   case NW_OP_NEG: return number(wrapped(t, 0 - ua));
@@ -257,9 +256,10 @@ static inline double half_of_bits(nw_dtype t, unsigned bits) {
 }
 
 static inline double random_float(uint64_t *seed, nw_dtype t) {
-  static const double special[] = {0.0, -0.0, 1, -1, 2, 0.5, -1.5, 3, INFINITY, -INFINITY, NAN, 0x1p-149, -0x1p-149,
-                                   0x1p-126, 0x1p-24, 0x1p-14, 65504, -65504, 0x1.fffffep127, 0x1p-1074, -0x1p-1022,
-                                   DBL_MAX, -DBL_MAX, 1e16, 7, 100, -3};
+  static const double special[] = {
+      0.0,        -0.0,     1,         -1,       2,       0.5,     -1.5,  3,      INFINITY,       -INFINITY,
+      NAN,        0x1p-149, -0x1p-149, 0x1p-126, 0x1p-24, 0x1p-14, 65504, -65504, 0x1.fffffep127, 0x1p-1074,
+      -0x1p-1022, DBL_MAX,  -DBL_MAX,  1e16,     7,       100,     -3};
   uint64_t r = next_random(seed);
   uint32_t bits = (uint32_t)(r >> 32);
   float f;

@@ -11,7 +11,8 @@ typedef struct pair {
 } pair;
 
 static value simple(nw_combiner c, nw_dtype t, value a, value b) {
-  static const nw_op ops[] = {[NW_SUM] = NW_OP_ADD, [NW_PROD] = NW_OP_MUL, [NW_MIN_OF] = NW_OP_MIN, [NW_MAX_OF] = NW_OP_MAX};
+  static const nw_op ops[] = {
+      [NW_SUM] = NW_OP_ADD, [NW_PROD] = NW_OP_MUL, [NW_MIN_OF] = NW_OP_MIN, [NW_MAX_OF] = NW_OP_MAX};
   if (is_float(t)) return float_op(ops[c], t == NW_F64, a.f, b.f, 0);
   return integer_op(ops[c], t, a.i, b.i);
 }
@@ -83,6 +84,7 @@ static void demand(const combining *x, const char *what, pair old, pair term, pa
 
 static pair draw(combining *x) {
   pair p = {random_value(&x->w.seed, x->t), number(0)};
+  if (is_float(x->t) && random_to(&x->w.seed, 8) == 0) p.v = real((double)NAN);
   if (!is_arg(x->c)) return p;
   p.at = number(random_to(&x->w.seed, 6) - 1);
   if (p.at.i == -1) p.v = x->identity[0]; // the partial result of nothing
@@ -133,7 +135,8 @@ static void arg_reductions_of_i64(void **state) {
     nw_pool *p = w.folded;
     const nw_expr *e[4];
     for (int i = 0; i < 4; i++) e[i] = element(p, NW_INDEX, nw_index(p, i));
-    const nw_expr *value_of = nw_combine(p, combiners[k], 0, e, e + 2), *at_of = nw_combine(p, combiners[k], 1, e, e + 2);
+    const nw_expr *value_of = nw_combine(p, combiners[k], 0, e, e + 2),
+                  *at_of = nw_combine(p, combiners[k], 1, e, e + 2);
     for (int n = 0; n < 4000; n++) {
       memory m = {0};
       for (int i = 0; i < 4; i++)
@@ -163,7 +166,8 @@ static void later_components_start_like_the_first(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_combiner_of_every_dtype), cmocka_unit_test(arg_reductions_of_i64),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_combiner_of_every_dtype),
+                                     cmocka_unit_test(arg_reductions_of_i64),
                                      cmocka_unit_test(later_components_start_like_the_first)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -393,9 +393,43 @@ static void proofs_are_fast(void **state) {
   assert_true(us < 500);
 }
 
+// Both sides of `and` and `or` are evaluated, so a clamp of a divisor stays where the other side says it is not needed.
+static void what_stands_beside_a_divisor_does_not_guard_it(void **state) {
+  env *e = *state;
+  push(e, "i", "0", "7");
+  SIMPLIFIES("0 < i and 30 < 100 // max(i, 1)", "0 < i and 30 < 100 // max(i, 1)");
+  SIMPLIFIES("i < 1 or 30 < 100 // max(i, 1)", "i < 1 or 30 < 100 // max(i, 1)");
+  SIMPLIFIES("0 < i and 3 < max(i, 1)", "0 < i and 3 < i");
+  SIMPLIFIES("select(0 < i, 100 // max(i, 1), 5)", "select(0 < i, 100 // i, 5)");
+}
+
+// What a select guards is not evaluated elsewhere: a bound has no read and no quotient of one of its branches.
+static void a_bound_does_not_evaluate_what_a_condition_guards(void **state) {
+  env *e = *state;
+  push(e, "i", "-2", "7");
+  push(e, "j", "0", "3");
+  const char *over[] = {"j"};
+  const nw_expr *i = nw_var(e->p, "i"), *j = nw_var(e->p, "j");
+  const nw_expr *read = nw_load(e->p, nw_expr_type(i), "A", 1, &i);
+  const nw_expr *const guarded[] = {
+      nw_select(e->p, parse(e, "0 <= i"), read, j),
+      nw_select(e->p, parse(e, "i < j"), j, nw_min(e->p, read, j)),
+      parse(e, "select(0 < i, j + 8 // i, j)"),
+  };
+  for (int n = 0; n < NW_COUNT(guarded); n++) {
+    assert_null(nw_lower_over(&e->r, guarded[n], 1, over));
+    assert_null(nw_upper_over(&e->r, guarded[n], 1, over));
+  }
+  const nw_expr *narrow = parse(e, "select(0 < i, j, i64(i32(j) // i32(i)))"); // a divisor that is not an index
+  assert_string_equal(text(nw_lower_over(&e->r, narrow, 1, over)), "-2147483648");
+  assert_string_equal(text(nw_upper_over(&e->r, parse(e, "select(i < 3, j, i)"), 1, over)), "max(i, 3)");
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
   const struct CMUnitTest tests[] = {
+      T(what_stands_beside_a_divisor_does_not_guard_it),
+      T(a_bound_does_not_evaluate_what_a_condition_guards),
       T(constant_extents),
       T(symbolic_extents),
       T(tails_round_up),

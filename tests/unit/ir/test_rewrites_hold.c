@@ -150,6 +150,18 @@ static void draw_known(grower *g, known *k) {
   }
 }
 
+// Is there index arithmetic in the tree that leaves the range of indices, once data that has no effect is gone, as in
+// select(true, i, J[0])?
+static bool leaves_range(grower *g, memory *m, const nw_expr *e, int lane) {
+  for (int i = 0; i < e->n; i++)
+    if (leaves_range(g, m, e->arg[i], lane)) return true;
+  if (e->type.dtype != NW_INDEX || e->op == NW_OP_RAMP || nw_import(g->w->folded, e)->data) return false;
+  value v[2] = {{0}};
+  for (int i = 0; i < e->n && i < 2; i++) v[i] = meaning(m, e->arg[i], lane);
+  value r = meaning(m, e, lane);
+  return v[0].none || v[1].none || r.none || beyond((nw_op)e->op, v[0].i, v[1].i, r.i);
+}
+
 // A point in the ranges at which the facts hold; false: none was found.
 static bool draw_point(grower *g, const known *k, memory *m) {
   for (int tries = 0; tries < 30; tries++) {
@@ -159,7 +171,7 @@ static bool draw_point(grower *g, const known *k, memory *m) {
     bool holds = true;
     for (int i = 0; i < k->nfacts && holds; i++) {
       value v = meaning(m, k->fact[i], 0);
-      holds = !v.none && v.i && !m->overflow;
+      holds = !v.none && v.i && !m->overflow && !leaves_range(g, m, k->fact[i], 0);
     }
     if (holds) return true;
   }
@@ -185,18 +197,6 @@ static void show_memory(const memory *m, const known *k) {
     }
   fprintf(stderr, "   %s\n", s.s);
   nw_str_free(&s);
-}
-
-// Is there index arithmetic in the tree that leaves the range of indices, once data that has no effect is gone, as in
-// select(true, i, J[0])?
-static bool leaves_range(grower *g, memory *m, const nw_expr *e, int lane) {
-  for (int i = 0; i < e->n; i++)
-    if (leaves_range(g, m, e->arg[i], lane)) return true;
-  if (e->type.dtype != NW_INDEX || e->op == NW_OP_RAMP || nw_import(g->w->folded, e)->data) return false;
-  value v[2] = {{0}};
-  for (int i = 0; i < e->n && i < 2; i++) v[i] = meaning(m, e->arg[i], lane);
-  value r = meaning(m, e, lane);
-  return v[0].none || v[1].none || r.none || beyond((nw_op)e->op, v[0].i, v[1].i, r.i);
 }
 
 // Evaluates both forms at some points; returns at how many.
@@ -263,7 +263,8 @@ static void check_row(int row, nw_dtype t, long trees) {
   found.rules++;
   found.draws += done;
   if (done >= trees && uses >= (uint64_t)trees / 50) return;
-  fprintf(stderr, "%s: applied %llu times in %ld trees, %ld values compared\n", what, (unsigned long long)uses, trees, done);
+  fprintf(stderr, "%s: applied %llu times in %ld trees, %ld values compared\n", what, (unsigned long long)uses, trees,
+          done);
   found.unchecked++;
 }
 
@@ -280,7 +281,8 @@ static void every_rewrite_holds(void **state) {
 
 // ---------------------------------------------------------------- bounds and divisors
 
-static const profile bounded[] = {{"", INTEGERS " cast select lt", "x", 3, 0, true}, {"", "add mul floordiv min", "x", 4, 0, true}};
+static const profile bounded[] = {{"", INTEGERS " cast select lt", "x", 3, 0, true},
+                                  {"", "add mul floordiv min", "x", 4, 0, true}};
 
 typedef struct limits {
   bool least, most, divided;

@@ -136,9 +136,7 @@ typedef struct letters {
   long count; // of draws
 } letters;
 
-static long values_of(nw_dtype t) {
-  return t == NW_BOOL ? 2 : t == NW_I8 || t == NW_U8 ? 256 : is_half(t) ? 65536 : 0;
-}
+static long values_of(nw_dtype t) { return t == NW_BOOL ? 2 : t == NW_I8 || t == NW_U8 ? 256 : is_half(t) ? 65536 : 0; }
 
 static value nth_value(nw_dtype t, long n) {
   if (is_half(t)) return real(half_of_bits(t, (unsigned)n));

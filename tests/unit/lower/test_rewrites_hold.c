@@ -5,8 +5,8 @@
 #include "../ir/trees.h"
 #include "lower/pass.h"
 
-static const profile check_halves = {"", "add sub mul div neg abs min max floor ceil sqrt select lt le eq ne all any not_ cast",
-                                     "a", 4, 0, false};
+static const profile check_halves = {
+    "", "add sub mul div neg abs min max floor ceil sqrt select lt le eq ne all any not_ cast", "a", 4, 0, false};
 static const profile check_fma = {"add sub", "add sub mul neg", "f", 4, 0, false};
 
 static const struct {
@@ -108,7 +108,8 @@ static void check_row(int row, nw_dtype t, long trees) {
   found.rules++;
   found.draws += done;
   if (done >= trees && (!applies || uses >= (uint64_t)trees / 50)) return;
-  fprintf(stderr, "%s: applied %llu times in %ld trees, %ld values compared\n", what, (unsigned long long)uses, trees, done);
+  fprintf(stderr, "%s: applied %llu times in %ld trees, %ld values compared\n", what, (unsigned long long)uses, trees,
+          done);
   found.unchecked++;
 }
 
