@@ -211,9 +211,10 @@ end
 
 -- A stage that was moved into a loop, and a loop further out, or all of them.
 function draw.store_at(r, _, _, stages, _, known)
-  local stage = r:chance(0.8) and known.moved(r) or r:pick(stages)
+  local stage = r:chance(0.9) and known.moved(r) or r:pick(stages)
   local theirs = known.loops(stage)
-  return {stage, #theirs > 0 and given(r, known, "loop", 0.4) and theirs[r:int(1, math.max(1, #theirs - 1))] or nil}
+  local around = math.max(1, #theirs - 1 - (known.rank(stage) or 0))
+  return {stage, #theirs > 0 and given(r, known, "loop", 0.4) and theirs[r:int(1, around)] or nil}
 end
 
 function draw.rolling_buffer(r, _, _, stages, _, known)

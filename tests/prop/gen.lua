@@ -519,7 +519,7 @@ local ORDER = {"map", "map", "map", "map", "matmul", "matmul", "fold", "fold", "
 -- ---------------------------------------------------------------- cases
 
 -- The kind of a stage that reads the one before alone, where that is wanted.
-local FOLLOWS = {epilogue = "map", window = "stencil"}
+local FOLLOWS = {epilogue = "map", window = "stencil", deep_window = "stencil"}
 
 local function draw_stage(r, have, case, before, want)
   local kind = r:pick(ORDER)
@@ -675,6 +675,26 @@ function WANTS.window(case)
   for _, stage in ipairs(case.stages) do
     if stage.kind == "stencil" and hidden[stage.from[1]] then return true end
     hidden[stage.name] = not stage.shown and stage.kind ~= "scan" and #stage.dtypes == 1
+  end
+end
+
+-- A stage under a stencil that moves along an inner dimension.
+function WANTS.deep_window(case)
+  local hidden = {}
+  for _, stage in ipairs(case.stages) do
+    if stage.kind == "stencil" and stage.axis > 1 and hidden[stage.from[1]] then return true end
+    hidden[stage.name] = not stage.shown and stage.kind ~= "scan" and #stage.dtypes == 1
+  end
+end
+
+-- A stage of two dimensions or more that another reads, and the caller does not.
+function WANTS.deep_pair(case)
+  local hidden = {}
+  for _, stage in ipairs(case.stages) do
+    for _, from in ipairs(stage.from) do
+      if hidden[from] then return true end
+    end
+    hidden[stage.name] = not stage.shown and #stage.dtypes == 1 and #stage.dims > 1
   end
 end
 

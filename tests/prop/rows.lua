@@ -101,16 +101,17 @@ end
 -- ---------------------------------------------------------------- goals
 
 -- Primitives that seldom find something to do are drawn more often.
-local MORE = {stream_stores = 4, tensorize = 8, rolling_buffer = 7, double_buffer = 6, trim = 5, join = 2, fission = 2,
-  compute_root = 4, reverse_compute_inline = 5, compute_inline = 3, create_fused_loop = 4, atomic = 2, merge = 1, rfactor = 2,
-  store_at = 3, skew = 4, unmark = 1, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
+local MORE = {stream_stores = 6, tensorize = 7, rolling_buffer = 7, bind = 6, double_buffer = 6, trim = 6, fission = 2,
+  compute_root = 4, reverse_compute_inline = 7, compute_inline = 3, create_fused_loop = 4, atomic = 2, merge = 1, rfactor = 2,
+  store_at = 4, skew = 4, unmark = 1, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
   reorder_stmts = 3, compute_at = 2, cache_read = 2, transform_layout = 4, reorder_storage = 3, storage_align = 3,
-  reorder = 2, tile = 2}
+  reorder = 2, tile = 4, join = 1}
 local LEAST = 4 -- goals of each primitive in a cycle
 
 -- What makes many blocks of one, or marks loops, comes after what needs a block to be one.
 local LATE = {cut = 1, partition = 1, specialize = 1, split = 1, tile = 1, unroll = 2, fission = 1, parallel = 3, vectorize = 2,
-  bind = 3, prefetch = 2, pragma = 4, store_at = 0.2, rolling_buffer = 0.3, compute_root = 0.1, join = 2, tensorize = 2, stream_stores = 2, unmark = 4, reorder = 1, fuse = 1}
+  bind = 3, prefetch = 2, pragma = 4, store_at = 0.2, rolling_buffer = 0.3, compute_root = 0.1,
+  transform_layout = 0.5, reorder_storage = 0.5, storage_align = 0.5, cache_read = 0.5, cache_write = 0.5, join = 2, tensorize = 2, stream_stores = 2, unmark = 4, reorder = 1, fuse = 1}
 
 --- How late in a case a primitive is best tried.
 function rows.lateness(name) return LATE[name] or 0 end

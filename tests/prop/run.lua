@@ -44,7 +44,7 @@ end
 
 local function case_of(number, r)
   local class, goal = goals_of(number)
-  return gen.case(r, steps.wants[goal(0).primitive], class)
+  return gen.case(r, steps.want(goal(0)), class)
 end
 
 -- Applies a list of steps, or those that `draw` gives, checking as it goes. Returns a message or nil, the steps, and what was
@@ -104,13 +104,17 @@ local function goals_for(case, number)
   local goals, taken = {}, {}
   for n = 0, 4 * GOALS do
     local goal = goal_of(n)
-    if #goals < GOALS and not taken[goal.primitive] and (n == 0 or gen.has(case, steps.wants[goal.primitive])) then
+    if #goals < GOALS and not taken[goal.primitive] and (n == 0 or gen.has(case, steps.want(goal))) then
       goals[#goals + 1] = goal
       taken[goal.primitive] = #goals
     end
   end
+  local function late(goal) -- what the case was drawn for comes first, unless it spoils the rest
+    local x = rows.lateness(goal.primitive)
+    return x < 1 and taken[goal.primitive] == 1 and -1 or x
+  end
   table.sort(goals, function(a, b)
-    local x, y = rows.lateness(a.primitive), rows.lateness(b.primitive)
+    local x, y = late(a), late(b)
     return x < y or x == y and taken[a.primitive] < taken[b.primitive]
   end)
   return goals, taken

@@ -96,6 +96,13 @@ for want, list in pairs {
   for _, name in ipairs(list) do steps.wants[name] = want end
 end
 
+--- What a case for a goal must have, or nil.
+function steps.want(goal)
+  if goal.option == "tail=pad" then return goal.primitive == "tile" and "deep_pair" or "pair" end
+  if goal.primitive == "store_at" and goal.option == "loop" then return "deep_window" end
+  return steps.wants[goal.primitive]
+end
+
 --- Does it run on a grid?
 function steps.on_grid(s)
   local text = "\n" .. s:text()
@@ -108,6 +115,11 @@ function steps.draw(r, s, tensors, goal, case, placed)
   local stages = names(s:stages())
   local all = names(s:loops())
   local loops = names(s:loops(r:pick(stages)))
+  if goal and goal.option == "tail=pad" then -- only temporaries are computed beyond their ends
+    local hidden = {}
+    for name in s:text():gmatch "\ntemp ([^:]+):" do if #s:loops(name) >= 2 then hidden[#hidden + 1] = name end end
+    if #hidden > 0 then loops = names(s:loops(r:pick(hidden))) end
+  end
   if #loops == 0 then loops = all end
   if #loops == 0 then return nil end
   local primitive = goal and goal.primitive or r:pick(rows.names)
