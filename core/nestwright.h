@@ -372,6 +372,11 @@ NW_API char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t); // what pr
 // ---------------------------------------------------------------- data (run/)
 
 NW_API nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape); // zeros, 64-byte aligned
+// For tests. From now on tensors and temporaries end where a page begins that may not be touched, or begin where one ends:
+// what runs past them is a crash, which is an error. align: of tensors that end there, a power of two; 0: what their size
+// allows, which is less than code with streaming stores takes.
+typedef enum nw_fence { NW_FENCE_OFF, NW_FENCE_AFTER, NW_FENCE_BEFORE } nw_fence;
+NW_API void nw_fences(nw_ctx *c, nw_fence fence, size_t align);
 NW_API nw_array *nw_array_retain(nw_array *a);
 NW_API void nw_array_release(nw_array *a);
 NW_API nw_dtype nw_array_dtype(const nw_array *a);

@@ -33,6 +33,7 @@ typedef struct nwt {
   nw_ranges ranges; // of the sizes and the loops around
   nw_vec ir, c; // names of the program, and what they are called in C
   int depth;
+  bool counts; // the variable nw_big is declared
   bool exported; // the code is the machine's: its streaming stores need aligned tensors
   bool failed;
 } nwt;
@@ -48,7 +49,6 @@ void nwt_begin(nwt *g, const nw_exec *e);
 void nwt_end(nwt *g);
 void nwt_describe(nwt *g, nw_str *out); // what the function takes and returns
 void nwt_prototype(nwt *g, nw_str *out);
-void nwt_check_sizes(nwt *g);
 
 // c_versions.c: one function of several. g is that which chooses; the others are begun.
 void nwt_name_versions(nwt *g, int n, nwt *version);
@@ -59,7 +59,9 @@ void nwt_expr(nwt *g, const nw_expr *e); // where nothing stands beside it: in p
 void nwt_operand(nwt *g, nw_op of, const nw_expr *e); // beside the sign of an operation
 // c_size.c: sizes that may be too large
 void nwt_size(nwt *g, const nw_expr *e); // its value, checked: sets the variable nw_big when it does not fit
-void nwt_check_arguments(nwt *g); // returns of the function: a product of sizes, a pointer that is NULL or not aligned
+void nwt_check_sizes(nwt *g); // returns of the function: a size or a fact
+void nwt_check_arguments(nwt *g); // ... a product of sizes, a pointer that is NULL or not aligned
+bool nwt_surely_fits(const nw_storage *s); // a piece for each thread as well
 void nwt_describe_codes(const nwt *g, nw_str *out);
 
 void nwt_stmt(nwt *g, const nw_stmt *s);

@@ -52,10 +52,10 @@ static void workspace(nwt *g, int i) {
   const nw_storage *s = &g->exec->storage[i];
   bool each = s->kind == NW_STORE_PER_THREAD;
   if (!each && s->kind != NW_STORE_WORKSPACE) return;
-  int64_t known;
-  if (nw_is_int(s->elements, &known)) {
-    nw_str_fmt(&g->out, "  nw_stride[%d] = ((int64_t)sizeof(%s) * %lld + 127) / 128 * 128;\n", i, nwt_type(s->dtype),
-               (long long)known);
+  if (nwt_surely_fits(s)) {
+    nw_str_fmt(&g->out, "  nw_stride[%d] = ((int64_t)sizeof(%s) * ", i, nwt_type(s->dtype));
+    nwt_operand(g, NW_OP_MUL, s->elements);
+    nw_str_add(&g->out, " + 127) / 128 * 128;\n");
   } else {
     g->used[NWT_SIZE_ADD][NW_INDEX] = g->used[NWT_SIZE_MUL][NW_INDEX] = true;
     nw_str_fmt(&g->out, "  nw_stride[%d] = nw_size_add(nw_size_mul((int64_t)sizeof(%s), ", i, nwt_type(s->dtype));

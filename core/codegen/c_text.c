@@ -76,28 +76,16 @@ void nwt_prototype(nwt *g, nw_str *out) {
 
 // ---- sizes and workspaces
 
-void nwt_check_sizes(nwt *g) {
-  nw_pool *pool = g->p->pool;
-  for (int i = 0; i < g->p->nsizes + g->p->nfacts; i++) {
-    const nw_size *s = &g->p->size[i];
-    bool size = i < g->p->nsizes;
-    nw_str_add(&g->out, "  if (!(");
-    nwt_expr(g, size ? nw_le(pool, s->lo, nw_var(pool, s->name)) : g->p->fact[i - g->p->nsizes]);
-    nw_str_add(&g->out, ")) return 2;\n");
-  }
-}
-
 static bool is_made(const nw_storage *s) { return s->kind == NW_STORE_WORKSPACE || s->kind == NW_STORE_PER_THREAD; }
 
 static const char *all(const nw_storage *s) { return s->kind == NW_STORE_PER_THREAD ? "_all" : ""; }
 
-// The bytes of those whose size is not a constant come first, as none may be made before all are known to be possible.
+// The bytes come first, as none may be made before all are known to be possible.
 static void check_workspaces(nwt *g) {
   bool any = false;
-  int64_t known;
   for (int i = 0; i < g->exec->nstorage; i++) {
     const nw_storage *s = &g->exec->storage[i];
-    if (!is_made(s) || nw_is_int(s->elements, &known)) continue;
+    if (!is_made(s) || nwt_surely_fits(s)) continue;
     bool each = s->kind == NW_STORE_PER_THREAD;
     g->used[NWT_SIZE_ADD][NW_INDEX] = g->used[NWT_SIZE_MUL][NW_INDEX] = true;
     nw_str_add(&g->out, "  (void)nw_size_mul(nw_size_add(");

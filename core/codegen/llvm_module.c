@@ -1,6 +1,6 @@
 // Functions: the kernel, the bodies of parallel loops, and how each finds its data.
 //
-// Every piece of code is a private function whose parameters are the data pointers (noalias, aligned), the sizes and
+// Every piece of code is a private function whose parameters are the data pointers (noalias), the sizes and
 // what it captures; a wrapper with the public signature reads them from the frame. Passing them as parameters is what
 // tells LLVM that they do not overlap.
 #include "codegen/llvm.h"
@@ -111,6 +111,11 @@ static void close_function(nwc *g, nwc_function *f) {
   free(f->var);
 }
 
+// What is promised of a pointer. A tensor may begin anywhere, unless whoever calls makes sure of more.
+static uint64_t alignment(const nw_storage *s) {
+  return s->kind != NW_STORE_PARAM || s->streamed ? NW_STREAM_ALIGN : (uint64_t)nw_dtype_bytes(s->dtype);
+}
+
 // Names the parameters of the function that is open, and finds buffers and variables in them.
 static void take_parameters(nwc *g, const signature *s, const nwc_var *vars, int nvars) {
   nwc_function *f = g->f;
@@ -121,7 +126,7 @@ static void take_parameters(nwc *g, const signature *s, const nwc_var *vars, int
     int at = given ? data++ : captured++;
     f->buffer[i] = LLVMGetParam(f->fn, (unsigned)at);
     attribute(g, f->fn, (unsigned)at + 1, "noalias", 0);
-    attribute(g, f->fn, (unsigned)at + 1, "align", 64);
+    attribute(g, f->fn, (unsigned)at + 1, "align", alignment(&g->exec->storage[i]));
     const char *name = g->p->buffer[i]->name;
     LLVMSetValueName2(f->buffer[i], name, strlen(name));
   }

@@ -1,5 +1,6 @@
 // The pipeline: the table of passes, and the executable program they end in.
 #include "lower/pass.h"
+#include <assert.h>
 #include <stdlib.h>
 
 static const nw_pass passes[] = {
@@ -66,6 +67,7 @@ static nw_exec *new_exec(nw_program *q) {
   e->instructions = nw_code_size(q->root);
   e->nstorage = q->nbuffers;
   e->storage = nw_storage_table(q);
+  e->nfits = nw_products_of_sizes(q, &e->fits);
   e->parallel = any_parallel(q->root);
   e->p = q;
   return e;
@@ -86,14 +88,18 @@ nw_exec *nw_lower(const nw_program *p, const char *until) {
   nw_program *q = last >= 0 ? run_passes(p, last, false) : NULL;
   if (!q) return NULL;
   nw_exec *e = new_exec(q);
-  if (!until) nw_strip_workspaces(q, q->root, e->storage);
+  if (until) return frozen(e);
+  assert(nw_storage_agrees(q, e->storage));
+  nw_strip_workspaces(q, q->root, e->storage);
   return frozen(e);
 }
 
 nw_exec *nw_lower_loops(const nw_program *p) {
   nw_program *q = p ? run_passes(p, nw_pass_count() - 1, true) : NULL;
   if (!q) return NULL;
-  return frozen(new_exec(q));
+  nw_exec *e = new_exec(q);
+  assert(nw_storage_agrees(q, e->storage));
+  return frozen(e);
 }
 
 nw_exec *nw_exec_retain(nw_exec *e) {
@@ -105,6 +111,7 @@ void nw_exec_release(nw_exec *e) {
   if (!e || --e->refs) return;
   nw_program_release(e->p);
   free(e->storage);
+  free(e->fits);
   free(e);
 }
 

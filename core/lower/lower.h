@@ -17,7 +17,11 @@ typedef struct nw_storage {
   nw_dtype dtype;
   nw_storage_kind kind;
   const nw_expr *elements; // how many, in symbolic sizes; an upper bound over the loops around the allocation
+  bool streamed; // stores go past the caches, so it must begin at a multiple of NW_STREAM_ALIGN bytes
 } nw_storage;
+
+#define NW_STREAM_ALIGN 64
+#define NW_SIZE_BITS 40 // a symbolic size is less than 2 to this
 
 // A lowered program: loops (serial, unrolled away, parallel), guards, stores with linear indices, stack allocations.
 // Vectors are explicit. f16 and bf16 are computed in f32 with casts at loads and stores. Interpreter and code
@@ -38,6 +42,10 @@ typedef struct nw_exec {
   nw_program *p; // counted; buffers in parameter order first
   int nstorage; // one per buffer of p, same order
   nw_storage *storage;
+  // Products of sizes that the program speaks of. Whoever calls it makes sure that each has a value: index arithmetic is
+  // taken not to overflow, and everything else follows from this, from the sizes' own limit and from the accesses' bounds.
+  int nfits;
+  const nw_expr **fits;
   bool parallel;
   int64_t instructions; // estimate of the code size, statements and operations after unrolling
 } nw_exec;
@@ -56,5 +64,6 @@ nw_exec *nw_lower(const nw_program *p, const char *until);
 // The same without the passes that replace loops: vector and unrolled loops stay loops, for a text that is to be read.
 // Allocations of workspaces stay where they are.
 nw_exec *nw_lower_loops(const nw_program *p);
+bool nw_multiplies_sizes(const nw_expr *e); // by another one, or by a large number
 nw_exec *nw_exec_retain(nw_exec *e);
 void nw_exec_release(nw_exec *e);

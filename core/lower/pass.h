@@ -43,7 +43,11 @@ void nw_split_init(nw_program *p, int id); // init.c: the block with that id giv
 // ---- storage.c
 void nw_shape_temps(nw_program *p);
 nw_storage *nw_storage_table(const nw_program *p); // heap; one row per buffer
+bool nw_storage_agrees(const nw_program *p, const nw_storage *table); // every allocation is of the kind of its row
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table);
+
+// ---- fits.c
+int nw_products_of_sizes(const nw_program *p, const nw_expr ***out); // heap
 
 // ---- combine.c: the stores of a block
 // Appends the statements that carry out one execution of a block whose expressions were already bound and made linear.

@@ -161,10 +161,23 @@ static int row_of(const nw_program *p, const char *buffer) {
   return -1;
 }
 
-static void mark_allocs(const nw_program *p, const nw_stmt *s, around in, nw_storage *table) {
+// Fills in what the statements say of their buffers.
+static void mark_rows(const nw_program *p, const nw_stmt *s, around in, nw_storage *table) {
   in = inside(p, s, in);
   if (s->kind == NW_ALLOC) table[row_of(p, s->alloc.buffer)].kind = kind_of(p, s, in);
-  for (int i = 0; i < s->nkids; i++) mark_allocs(p, s->kid[i], in, table);
+  if (s->kind == NW_STORE && s->store.stream) table[row_of(p, s->store.buffer)].streamed = true;
+  for (int i = 0; i < s->nkids; i++) mark_rows(p, s->kid[i], in, table);
+}
+
+static bool agrees(const nw_program *p, const nw_stmt *s, around in, const nw_storage *table) {
+  in = inside(p, s, in);
+  bool good = s->kind != NW_ALLOC || table[row_of(p, s->alloc.buffer)].kind == kind_of(p, s, in);
+  for (int i = 0; i < s->nkids && good; i++) good = agrees(p, s->kid[i], in, table);
+  return good;
+}
+
+bool nw_storage_agrees(const nw_program *p, const nw_storage *table) {
+  return agrees(p, p->root, (around){.grid = nw_find_bound(p->root)}, table) || NW_MUTATED(storage_by_name);
 }
 
 // A box may be empty, and for some sizes its extents then less than nothing.
@@ -183,10 +196,10 @@ nw_storage *nw_storage_table(const nw_program *p) {
     const nw_buffer *b = p->buffer[i];
     const nw_expr *n = nw_index(p->pool, 1);
     for (int d = 0; d < b->ndim; d++) n = nw_mul(p->pool, n, b->shape[d]);
-    table[i] =
-        (nw_storage){b->name, b->dtype, b->role == NW_TEMP ? NW_STORE_WORKSPACE : NW_STORE_PARAM, not_negative(p, n)};
+    nw_storage_kind kind = b->role == NW_TEMP ? NW_STORE_WORKSPACE : NW_STORE_PARAM;
+    table[i] = (nw_storage){b->name, b->dtype, kind, not_negative(p, n), false};
   }
-  mark_allocs(p, p->root, (around){.grid = nw_find_bound(p->root)}, table);
+  mark_rows(p, p->root, (around){.grid = nw_find_bound(p->root)}, table);
   return table;
 }
 

@@ -2,8 +2,6 @@
 #include "run/kernel.h"
 #include <stdlib.h>
 
-#define LINE 128 // two threads' blocks never share a cache line, nor the pair that is fetched together
-
 // False when the number of elements does not fit 64 bits.
 static bool elements_of(const nw_kernel *k, const nw_storage *s, int64_t *n) {
   if (!nw_eval_size(s->elements, k->formals.nsizes, k->formals.size, k->sizes, n)) return *n = 0, NW_MUTATED(size_zero);
@@ -11,26 +9,26 @@ static bool elements_of(const nw_kernel *k, const nw_storage *s, int64_t *n) {
   return true;
 }
 
-// Made before the call, from the pool: generated code never asks for memory.
-static bool make_workspace(nw_kernel *k, int i) {
-  const nw_storage *s = &k->exec->storage[i];
-  if (s->kind != NW_STORE_WORKSPACE && s->kind != NW_STORE_PER_THREAD) return true;
-  int64_t n, bytes = INT64_MAX, copies = s->kind == NW_STORE_PER_THREAD ? k->threads : 1;
-  bool too_big = !elements_of(k, s, &n) || __builtin_mul_overflow(n, (int64_t)nw_dtype_bytes(s->dtype), &bytes) ||
-                 bytes > INT64_MAX - LINE;
-  if (!too_big) bytes = (bytes + LINE - 1) / LINE * LINE;
-  k->stride[i] = bytes;
-  too_big = too_big || __builtin_mul_overflow(bytes, copies, &bytes);
-  too_big = too_big || (bytes > 64 << 20 && bytes > nw_mem_available());
-  k->work[i] = too_big ? NULL : nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes, false);
-  if (k->work[i]) return true;
+static bool no_room(nw_kernel *k, const nw_storage *s, bool fits, int64_t bytes) {
   const char *hint = "compute it in place of use, or in smaller pieces";
-  if (too_big && bytes <= 0) bytes = INT64_MAX;
-  if (bytes == INT64_MAX)
+  if (!fits)
     return nw_fail(k->ctx, NW_ERANGE, hint, "%s, a temporary of more than 9 exabytes, does not fit in memory",
                    s->buffer);
   return nw_fail(k->ctx, NW_ERANGE, hint, "%s, a temporary of %.1f GB, does not fit in memory", s->buffer,
                  (double)bytes / 1e9);
+}
+
+// Made before the call, from the pool: generated code never asks for memory.
+static bool make_workspace(nw_kernel *k, int i) {
+  const nw_storage *s = &k->exec->storage[i];
+  if (s->kind != NW_STORE_WORKSPACE && s->kind != NW_STORE_PER_THREAD) return true;
+  int64_t bytes, all, pieces = s->kind == NW_STORE_PER_THREAD ? k->threads : 1;
+  if (!elements_of(k, s, &bytes) || __builtin_mul_overflow(bytes, (int64_t)nw_dtype_bytes(s->dtype), &bytes) ||
+      __builtin_mul_overflow(bytes, pieces, &all))
+    return no_room(k, s, false, 0);
+  if (all <= 64 << 20 || all <= nw_mem_available())
+    k->work[i] = nw_mem_pieces(&nw_session_of(k->ctx)->mem, (size_t)bytes, pieces, &k->stride[i]);
+  return k->work[i] || no_room(k, s, true, all);
 }
 
 void nw_kernel_end(nw_kernel *k) {
@@ -41,12 +39,37 @@ void nw_kernel_end(nw_kernel *k) {
   }
 }
 
+static bool too_large(nw_kernel *k, const nw_expr *e) {
+  nw_str s = {0};
+  nw_expr_print(&s, e);
+  nw_fail(k->ctx, NW_ERANGE, "give smaller tensors", "%s is too large", s.s);
+  nw_str_free(&s);
+  return false;
+}
+
+static bool sizes_fit(nw_kernel *k) {
+  int64_t ignored;
+  for (int i = 0; i < k->exec->nfits; i++)
+    if (!nw_eval_size(k->exec->fits[i], k->formals.nsizes, k->formals.size, k->sizes, &ignored))
+      return too_large(k, k->exec->fits[i]);
+  return true;
+}
+
+static bool is_aligned(nw_ctx *c, const nw_storage *s, const nw_array *a) {
+  return !s->streamed || (uintptr_t)a->data % NW_STREAM_ALIGN == 0 ||
+         nw_fail(c, NW_EINVAL, NULL, "%s is stored past the caches: it must begin at a multiple of %d bytes", s->buffer,
+                 NW_STREAM_ALIGN);
+}
+
 static bool set_up(nw_kernel *k, nw_array *const *args) {
-  for (int i = 0, at = 0; i < k->exec->p->nbuffers; i++)
-    k->params[i] = k->exec->p->buffer[i]->role == NW_TEMP ? NULL : args[at++]->data;
+  for (int i = 0, at = 0; i < k->exec->p->nbuffers; i++) {
+    bool given = k->exec->p->buffer[i]->role != NW_TEMP;
+    k->params[i] = given ? args[at]->data : NULL;
+    if (given && !is_aligned(k->ctx, &k->exec->storage[i], args[at++])) return false;
+  }
   for (int i = 0; i < k->exec->nstorage; i++)
     if (!make_workspace(k, i)) return nw_kernel_end(k), false;
-  return true;
+  return sizes_fit(k) || (nw_kernel_end(k), false);
 }
 
 // The one that these sizes ask for; its facts were looked at to find it.
@@ -68,6 +91,8 @@ bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args) {
 bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args) {
   if (!k || !nw_kernel_begin(k, n, args)) return false;
   bool good = nw_guarded_call(k->ctx, k->entry, &k->frame);
+  if (good && !nw_fences_hold(&nw_session_of(k->ctx)->mem))
+    good = nw_fail(k->ctx, NW_ECRASH, NULL, "%s wrote beside a tensor or a temporary", k->formals.callee);
   nw_kernel_end(k);
   return good;
 }

@@ -12,10 +12,14 @@
 #define MEMORY_MOST ((size_t)64 << 20)
 #define DISK_MOST ((size_t)256 << 20)
 
-// Which build of this module: another one may make other code of the same program.
+// Which build of this module: another one may make other code of the same program. So may one with a fault put in.
 static void build_identity(nw_str *b) {
   Dl_info info;
   struct stat st;
+#ifdef NW_MUTANTS
+  const char *mutant = getenv("NW_MUTANT");
+  nw_str_fmt(b, "%s\n", mutant ? mutant : "");
+#endif
   if (!dladdr((void *)nwj_key_of, &info) || stat(info.dli_fname, &st)) return;
   nw_str_fmt(b, "%ld %ld %ld\n", (long)st.st_size, (long)st.st_mtim.tv_sec, (long)st.st_mtim.tv_nsec);
 }

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #define ALIGN 64
+#define LINE 128 // two threads' pieces never share a cache line, nor the pair that is fetched together
 #define LARGE ((size_t)1 << 20) // mapped, on huge pages where the system has them
 #define HUGE_PAGE ((size_t)2 << 20)
 #define KEEP_FROM ((size_t)32 << 10) // smaller ones go back to the heap at once
@@ -66,6 +67,8 @@ static block *reuse(nw_mem *m, size_t bytes) {
 }
 
 void *nw_mem_get(nw_mem *m, size_t bytes, bool zero) {
+  int64_t stride;
+  if (m->fence) return nw_fenced_get(m, bytes, 1, m->align ? m->align : 1, 0, &stride);
   block *b = reuse(m, bytes);
   bool clean = false;
   if (!b) {
@@ -78,8 +81,17 @@ void *nw_mem_get(nw_mem *m, size_t bytes, bool zero) {
   return data;
 }
 
+// What the pieces hold at first is a pattern where fences stand, so that nobody counts on zeros.
+void *nw_mem_pieces(nw_mem *m, size_t bytes, int64_t pieces, int64_t *stride) {
+  int64_t all;
+  if (m->fence) return nw_fenced_get(m, bytes, pieces, ALIGN, 0xa5, stride);
+  if (bytes > INT64_MAX - LINE) return NULL;
+  *stride = (int64_t)(bytes + LINE - 1) / LINE * LINE;
+  return __builtin_mul_overflow(*stride, pieces, &all) ? NULL : nw_mem_get(m, (size_t)all, false);
+}
+
 void nw_mem_put(nw_mem *m, void *data) {
-  if (!data) return;
+  if (!data || nw_fenced_put(m, data)) return;
   block *b = header_of(data);
   if (b->bytes < KEEP_FROM || m->kept + b->bytes > KEEP_MOST) {
     destroy(b);
@@ -95,6 +107,7 @@ void nw_mem_free(nw_mem *m) {
     next = b->next;
     destroy(b);
   }
+  while (m->fenced) nw_fenced_put(m, nw_fenced_data(m->fenced));
   *m = (nw_mem){0};
 }
 

@@ -304,10 +304,22 @@ static const nwl_row array_fields[] = {
 };
 const nwl_class nwl_array_class = {"array", "nestwright.array", array_methods, array_fields, array_meta};
 
+// fences("off" | "after" | "before", align?)
+static int f_fences(lua_State *L) {
+  static const char *const kinds[] = {"off", "after", "before", NULL};
+  nw_fence fence = (nw_fence)luaL_checkoption(L, 1, NULL, kinds);
+  int align = nwl_count_or(L, 2, "align", 0, 4096, 0);
+  if (align & (align - 1)) nwl_fail(L, NW_EINVAL, NULL, "align: %d is not a power of two", align);
+  nw_fences(nwl_ctx(L), fence, (size_t)align);
+  return 0;
+}
+
 const nwl_row nwl_data_rows[] = {
     {"array", f_array, "(shape: integer[], dtype: string): nw.array", "Zeros."},
     {"array_load", f_load, "(path: string): nw.array", "Reads a .npy file."},
     {"array_allclose", f_allclose, "(a: nw.array, b: nw.array, rtol: number, atol: number): boolean, number, integer?",
      "Compares two tensors."},
+    {"fences", f_fences, "(where: string, align?: integer)",
+     "For tests: tensors and temporaries lie at the edge of a page that may not be touched."},
     {NULL, NULL, NULL, NULL},
 };

@@ -1,5 +1,6 @@
 --- What the cases of tests/sound check with. Every function raises an error that says what is wrong.
 local nw = require "nestwright"
+local core = require "nestwright.core"
 local check = {}
 
 local function shown(x)
@@ -48,14 +49,40 @@ function check.refused(pattern, f, ...)
   return err
 end
 
-local function arrays(out) return type(out) == "table" and getmetatable(out) == nil and out or {out} end
-
 local function compare(what, got, want)
   for n = 1, #want do check.same(check.list(got[n]), check.list(want[n]), ("%s, output %d"):format(what, n)) end
 end
 
+local function arrays(out) return type(out) == "table" and getmetatable(out) == nil and out or {out} end
+
+--- The same elements in new memory.
+function check.copy(array)
+  local new = nw.zeros(array:shape(), array.dtype)
+  for i = 1, array:count() do new:setflat(i, array:getflat(i)) end
+  return new
+end
+
+--- Calls f() while new tensors and temporaries end where a page begins that may not be touched ("after"), or begin where one
+--- ends ("before"). align: of tensors that end there; 0: what their size allows.
+function check.fenced(where, align, f)
+  core.fences(where, align)
+  local out = table.pack(pcall(f))
+  core.fences "off"
+  if not out[1] then error(("%s, at the edge of a page (%s)"):format(out[2], where), 0) end
+  return table.unpack(out, 2, out.n)
+end
+
+local function run_fenced(kernel, where, arguments, align)
+  return check.fenced(where, align or 0, function()
+    local own = {}
+    for n, a in ipairs(arguments) do own[n] = check.copy(a) end
+    return arrays(table.pack(kernel(table.unpack(own))))
+  end)
+end
+
 --- The definition of the outputs (a list of tensors), the schedule interpreted, the lowered program interpreted and the
---- compiled program (called `runs` times) give the same bits for the arguments (a list of arrays). threads: of the call.
+--- compiled program (called `runs` times, then at the edges of pages) give the same bits for the arguments (a list of
+--- arrays). threads: of the call. align: of tensors at the end of a page.
 --- order = "free": the definition is left out, since the order of a float reduction changed. Returns the outputs as lists.
 function check.agree(s, outputs, arguments, options)
   options = options or {}
@@ -65,6 +92,9 @@ function check.agree(s, outputs, arguments, options)
   local kernel = s:build {threads = options.threads or 1}
   for run = 1, options.runs or 1 do
     compare("the compiled program, run " .. run, arrays(table.pack(kernel(table.unpack(arguments)))), scheduled)
+  end
+  for _, where in ipairs {"after", "before"} do
+    compare(where .. " a page", run_fenced(kernel, where, arguments, options.align), scheduled)
   end
   local out = {}
   for n = 1, #scheduled do out[n] = check.list(scheduled[n]) end

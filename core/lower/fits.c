@@ -1,0 +1,74 @@
+// The products of sizes in a lowered program. An expression of sizes alone that multiplies them, in a bound, a condition or an
+// index, has the same value throughout a call, and is evaluated with overflow checks before it.
+#include "lower/pass.h"
+#include <stdlib.h>
+
+enum { SMALL = 1 << 20 }; // a size times less than this fits easily
+
+typedef struct search {
+  const nw_program *p;
+  nw_vec found;
+} search;
+
+static bool of_sizes(void *env, const nw_expr *e) {
+  const nw_program *p = env;
+  bool size = e->op != NW_OP_VAR && e->op != NW_OP_LOAD && e->type.lanes == 1;
+  for (int i = 0; i < p->nsizes && !size; i++) size = e->op == NW_OP_VAR && !strcmp(e->name, p->size[i].name);
+  return size;
+}
+
+static bool no_product(void *env, const nw_expr *e) {
+  int64_t c;
+  (void)env;
+  if (e->op != NW_OP_MUL) return true;
+  for (int i = 0; i < 2; i++)
+    if (nw_is_int(e->arg[i], &c)) return llabs(c) < SMALL;
+  return false;
+}
+
+bool nw_multiplies_sizes(const nw_expr *e) { return !nw_visit(e, no_product, NULL); }
+
+static bool collect(void *env, const nw_expr *e) {
+  search *s = env;
+  if (e->type.dtype != NW_INDEX || !nw_visit(e, of_sizes, (void *)s->p)) return true;
+  if (nw_multiplies_sizes(e) && !NW_MUTATED(sizes_unchecked)) {
+    int at = 0;
+    while (at < s->found.n && s->found.at[at] != e) at++;
+    if (at == s->found.n) nw_vec_push(&s->found, (void *)e);
+  }
+  return true;
+}
+
+static const nw_expr *look(void *env, const nw_expr *e) {
+  nw_visit(e, collect, env);
+  return e;
+}
+
+static bool inside(const nw_expr *e, const nw_expr *whole) {
+  if (e == whole) return true;
+  for (int i = 0; i < whole->n; i++)
+    if (inside(e, whole->arg[i])) return true;
+  return false;
+}
+
+// Without those that are part of another.
+static int whole_ones(nw_vec *found) {
+  int n = 0;
+  for (int i = 0; i < found->n; i++) {
+    bool part = false;
+    for (int k = 0; k < found->n && !part; k++) part = k != i && inside(found->at[i], found->at[k]);
+    if (!part) found->at[n++] = found->at[i];
+  }
+  return n;
+}
+
+int nw_products_of_sizes(const nw_program *p, const nw_expr ***out) {
+  search s = {.p = p};
+  nw_tree_exprs(p->root, look, &s);
+  for (int i = 0; i < p->nbuffers; i++)
+    for (int d = 0; d < p->buffer[i]->ndim; d++) nw_visit(p->buffer[i]->shape[d], collect, &s);
+  for (int i = 0; i < p->nfacts; i++) nw_visit(p->fact[i], collect, &s);
+  int n = whole_ones(&s.found);
+  *out = (const nw_expr **)s.found.at;
+  return n;
+}
