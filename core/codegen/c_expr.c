@@ -98,18 +98,27 @@ static void helper(nwt *g, nwt_helper h, const nw_expr *e) {
   call(g, nwt_call(g, h, (nw_dtype)e->type.dtype, name, sizeof name), e->n, e->arg);
 }
 
-static bool from_memory(void *env, const nw_expr *e) {
+static bool no_data(void *env, const nw_expr *e) {
   (void)env;
   return e->op != NW_OP_LOAD && e->op != NW_OP_CAST;
 }
 
-// Index arithmetic is taken not to overflow; unsigned 32-bit arithmetic wraps in C as well.
-static bool plain(const nw_expr *e) {
+static bool no_large_number(void *env, const nw_expr *e) {
+  (void)env;
+  return e->op != NW_OP_INT || (e->i > -(INT64_C(1) << NW_SIZE_BITS) && e->i < INT64_C(1) << NW_SIZE_BITS);
+}
+
+// Unsigned 32-bit arithmetic wraps in C as well. Index arithmetic does not overflow: its range says so, or else it is of
+// sizes and loops over them, which are made sure of where the function begins. With large numbers in it, it may.
+static bool plain(const nwt *g, const nw_expr *e) {
+  int64_t lo, hi;
   if (nw_dtype_is_float((nw_dtype)e->type.dtype) || e->type.dtype == NW_U32) return true;
-  return e->type.dtype == NW_INDEX && nw_visit(e, from_memory, NULL);
+  if (e->type.dtype != NW_INDEX || !nw_visit(e, no_data, NULL)) return false;
+  return nw_visit(e, no_large_number, NULL) || nw_const_range(&g->ranges, e, &lo, &hi) || NW_MUTATED(c_index_wraps);
 }
 
 static const char *unsigned_of(const nw_expr *e) {
+  if (NW_MUTATED(c_signed_wraps)) return nw_dtype_bytes((nw_dtype)e->type.dtype) > 4 ? "int64_t" : "int32_t";
   return nw_dtype_bytes((nw_dtype)e->type.dtype) > 4 ? "uint64_t" : "uint32_t";
 }
 
@@ -139,7 +148,7 @@ static bool negated(const nw_expr *e, int64_t *value) {
 
 static void add(nwt *g, const nw_expr *e, int around) {
   int64_t value;
-  if (!plain(e)) {
+  if (!plain(g, e)) {
     wrapping(g, e, "+", around);
   } else if (e->type.dtype == NW_INDEX && negated(e->arg[1], &value)) {
     paren(g, SUM, around);
@@ -152,21 +161,21 @@ static void add(nwt *g, const nw_expr *e, int around) {
 }
 
 static void multiply(nwt *g, const nw_expr *e, int around) {
-  if (plain(e))
+  if (plain(g, e))
     infix(g, e->arg[0], "*", e->arg[1], PRODUCT, PRODUCT, UNARY, around);
   else
     wrapping(g, e, "*", around);
 }
 
 static void subtract(nwt *g, const nw_expr *e, int around) {
-  if (plain(e))
+  if (plain(g, e))
     infix(g, e->arg[0], "-", e->arg[1], SUM, SUM, PRODUCT, around);
   else
     wrapping(g, e, "-", around);
 }
 
 static void negate(nwt *g, const nw_expr *e, int around) {
-  if (!plain(e)) {
+  if (!plain(g, e)) {
     wrapping(g, e, "-", around);
     return;
   }
@@ -179,7 +188,7 @@ static void negate(nwt *g, const nw_expr *e, int around) {
 // Of numbers that are not negative, C's own operators.
 static bool simple_division(nwt *g, const nw_expr *e) {
   int64_t by;
-  if (!nw_dtype_is_signed((nw_dtype)e->type.dtype)) return true;
+  if (!nw_dtype_is_signed((nw_dtype)e->type.dtype) || NW_MUTATED(c_division)) return true;
   if (e->type.dtype != NW_INDEX || !nw_is_int(e->arg[1], &by) || by <= 0) return false;
   return nw_prove(&g->ranges, nw_le(g->p->pool, nw_index(g->p->pool, 0), e->arg[0]));
 }
@@ -214,16 +223,17 @@ static void divide(nwt *g, const nw_expr *e, int around) {
   unparen(g, SUM, around);
 }
 
-static void absolute(nwt *g, const nw_expr *e) {
+static void absolute(nwt *g, const nw_expr *e, int around) {
   if (nw_dtype_is_float((nw_dtype)e->type.dtype))
     call(g, e->type.dtype == NW_F64 ? "fabs" : "fabsf", 1, e->arg);
   else if (nw_dtype_is_signed((nw_dtype)e->type.dtype))
     helper(g, NWT_ABS, e);
   else
-    put(g, e->arg[0], 0);
+    put(g, e->arg[0], NW_MUTATED(c_abs_bare) ? 0 : around);
 }
 
 static void choose(nwt *g, const nw_expr *e, int around) {
+  if (NW_MUTATED(c_select_bare)) around = 0;
   paren(g, TERNARY, around);
   put(g, e->arg[0], OR);
   nw_str_add(&g->out, " ? ");
@@ -298,7 +308,7 @@ static void put(nwt *g, const nw_expr *e, int around) {
   case NW_OP_MIN: helper(g, NWT_MIN, e); break;
   case NW_OP_MAX: helper(g, NWT_MAX, e); break;
   case NW_OP_NEG: negate(g, e, around); break;
-  case NW_OP_ABS: absolute(g, e); break;
+  case NW_OP_ABS: absolute(g, e, around); break;
   case NW_OP_LT: infix(g, e->arg[0], "<", e->arg[1], LESS, SUM, SUM, around); break;
   case NW_OP_LE: infix(g, e->arg[0], "<=", e->arg[1], LESS, SUM, SUM, around); break;
   case NW_OP_EQ: infix(g, e->arg[0], "==", e->arg[1], EQUAL, SUM, SUM, around); break;

@@ -65,9 +65,9 @@ static void declare(nwt *g) {
 static void condition(nwt *g, const nw_expr *e) {
   bool not = e->op == NW_OP_NOT, two = e->n == 2 && e->type.dtype == NW_BOOL;
   bool logic = not || (two && e->arg[0]->type.dtype == NW_BOOL);
-  static const char *const sign[NW_OP_COUNT] = {[NW_OP_LT] = "<",  [NW_OP_LE] = "<=",  [NW_OP_EQ] = "==",
-                                                [NW_OP_NE] = "!=", [NW_OP_AND] = "&&", [NW_OP_OR] = "||"};
-  if (!not && (!two || !sign[e->op])) {
+  static const char *const sign[NW_OP_COUNT] = {
+      [NW_OP_LT] = "<", [NW_OP_LE] = "<=", [NW_OP_EQ] = "==", [NW_OP_NE] = "!=", [NW_OP_AND] = "&&", [NW_OP_OR] = "||"};
+  if (!not &&(!two || !sign[e->op])) {
     nwt_operand(g, NW_OP_OR, e);
     return;
   }
@@ -87,8 +87,10 @@ static void check_fact(nwt *g, const nw_expr *fact) {
     condition(g, fact);
   else
     nwt_expr(g, fact);
-  nw_str_fmt(&g->out, ")) return %d;\n", WRONG);
-  if (checked) nw_str_fmt(&g->out, "  if (nw_big) return %d;\n", TOO_LARGE);
+  if (checked)
+    nw_str_fmt(&g->out, ") || nw_big) return nw_big ? %d : %d;\n", TOO_LARGE, WRONG);
+  else
+    nw_str_fmt(&g->out, ")) return %d;\n", WRONG);
 }
 
 void nwt_check_sizes(nwt *g) {

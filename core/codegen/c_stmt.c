@@ -149,7 +149,7 @@ static void piece(nwt *g, const nw_storage *st) {
   line_start(g);
   nw_str_fmt(&g->out, "%s *restrict %s = %s_all + (size_t)(", nwt_type(st->dtype), name, name);
   nwt_expr(g, st->elements);
-  nw_str_add(&g->out, ") * (size_t)omp_get_thread_num();\n");
+  nw_str_fmt(&g->out, ") * (size_t)%somp_get_thread_num();\n", NW_MUTATED(c_thread_piece) ? "~" : "");
 }
 
 // What is made at the start needs no statement here.

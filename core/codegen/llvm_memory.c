@@ -183,7 +183,8 @@ static LLVMValueRef raw_load(nwc *g, const nw_expr *e, LLVMValueRef mask) {
   case SAME: return load_same(g, elem, address(g, base, elem, index->arg[0], 0), align, t.lanes, mask);
   case LINE: {
     LLVMValueRef ptr = address(g, base, elem, index->arg[0], 0);
-    return mask ? masked_load(g, "llvm.masked.load", type, ptr, align, mask) : aligned_load(g, type, ptr, align);
+    if (!mask || NW_MUTATED(llvm_load_mask)) return aligned_load(g, type, ptr, align);
+    return masked_load(g, "llvm.masked.load", type, ptr, align, mask);
   }
   case BACKWARDS:
     return reversed(g, aligned_load(g, type, address(g, base, elem, index->arg[0], 1 - t.lanes), align), t.lanes);
@@ -286,7 +287,7 @@ static void raw_store(nwc *g, const char *buffer, const nw_expr *index, nw_type 
   case ONE: aligned_store(g, v, address(g, base, elem, index, 0), align); break;
   case LINE: {
     LLVMValueRef ptr = address(g, base, elem, index->arg[0], 0);
-    if (mask)
+    if (mask && !NW_MUTATED(llvm_store_mask))
       masked_store(g, "llvm.masked.store", v, ptr, align, mask);
     else
       aligned_store(g, v, ptr, align);
@@ -334,7 +335,7 @@ static void store_pieces(nwc *g, const nw_stmt *s, const nw_expr *mask) {
     nw_type one = {t.dtype, (uint16_t)(t.lanes > 1 ? piece[i].lanes : 1)};
     value[i] = nwc_to_memory(g, nwc_value(g, nwc_lanes_of(s->store.value, piece[i])), one);
     if (t.lanes == 1) value[i] = nwc_splat(g, value[i], piece[i].lanes);
-    on[i] = mask ? nwc_value(g, nwc_lanes_of(mask, piece[i])) : NULL;
+    on[i] = mask && !NW_MUTATED(llvm_piece_mask) ? nwc_value(g, nwc_lanes_of(mask, piece[i])) : NULL;
   }
   for (int i = 0; i < n; i++) {
     nw_type part = {t.dtype, (uint16_t)piece[i].lanes};

@@ -149,6 +149,7 @@ static LLVMValueRef data_pointer(nwc *g, LLVMValueRef frame, LLVMValueRef thread
   LLVMValueRef base = field(g, field(g, frame, nwc_ptr(g), table), nwc_ptr(g), sizeof(void *) * (size_t)i);
   if (s->kind != NW_STORE_PER_THREAD) return base;
   LLVMValueRef strides = field(g, frame, nwc_ptr(g), offsetof(nw_frame, stride));
+  if (NW_MUTATED(llvm_thread_piece)) thread = LLVMBuildAdd(g->b, thread, nwc_i64(g, 1), "");
   LLVMValueRef by = LLVMBuildMul(g->b, thread, field(g, strides, i64_type(g), sizeof(int64_t) * (size_t)i), "");
   return LLVMBuildGEP2(g->b, LLVMInt8TypeInContext(g->lc), base, &by, 1, "");
 }

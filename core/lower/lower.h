@@ -34,6 +34,9 @@ typedef struct nw_storage {
 // * LOAD has one index; with a mask (bool, as many lanes as the index) its lanes that are off read nothing and give 0.
 //   STORE likewise: index and value have as many lanes as each other, a mask too; lanes that are off write nothing.
 //   ramp(b, 1, n) is consecutive; any other vector index is a gather or scatter, lanes in order.
+// * A lane that is off executes everything that is not masked: each access that has no mask is proved to lie inside its
+//   buffer in every lane (lanes.c says from what, masks.c for tiles), and no divisor is 0 in any lane. The interpreter
+//   runs lanes that are off like the others, and traps.
 // * f16 and bf16 appear in LOAD, STORE, SELECT-free casts and constants only: CAST(f32, LOAD), STORE(CAST(f16, x)).
 // * Loops are serial or parallel, or bound to blockIdx and threadIdx; a barrier stands in no thread loop. ALLOC is a row of
 //   elements from 0: on the stack, of constant extent, or, in a launch, the block's or the thread's.

@@ -62,7 +62,8 @@ void *nw_fenced_get(nw_mem *m, size_t bytes, int64_t pieces, size_t align, int f
   f->page = (size_t)sysconf(_SC_PAGESIZE);
   f->bytes = bytes;
   f->pieces = pieces;
-  bool fits = bytes <= SIZE_MAX / 4 && !__builtin_mul_overflow(whole_pages(bytes, f->page) + f->page, pieces, &f->mapped);
+  bool fits =
+      bytes <= SIZE_MAX / 4 && !__builtin_mul_overflow(whole_pages(bytes, f->page) + f->page, pieces, &f->mapped);
   f->mapped += f->page;
   f->base = fits ? mmap(NULL, f->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
   f->span = whole_pages(bytes, f->page) + f->page;

@@ -121,7 +121,8 @@ static bool check_size(nw_ctx *c, const nw_formals *f, int i, const int64_t *siz
   int64_t lo = 0;
   if (f->lo[i] && !nw_eval_size(f->lo[i], f->nsizes, f->size, sizes, &lo)) lo = INT64_MAX;
   if (sizes[i] >> NW_SIZE_BITS > 0)
-    return nw_fail(c, NW_ERANGE, NULL, "%s is %ld, it must be less than 2^%d", f->size[i], (long)sizes[i], NW_SIZE_BITS);
+    return nw_fail(c, NW_ERANGE, NULL, "%s is %ld, it must be less than 2^%d", f->size[i], (long)sizes[i],
+                   NW_SIZE_BITS);
   if (sizes[i] >= lo) return true;
   return nw_fail(c, NW_ERANGE, NULL, "%s is %ld, it must be at least %ld", f->size[i], (long)sizes[i], (long)lo);
 }

@@ -314,11 +314,19 @@ static int f_fences(lua_State *L) {
   return 0;
 }
 
+static int f_bytes(lua_State *L) {
+  nw_array *a = array_arg(L, 1, "a");
+  size_t n = (size_t)nw_array_count(a) * (size_t)nw_dtype_bytes(nw_array_dtype(a));
+  lua_pushlstring(L, n ? nw_array_data(a) : "", n);
+  return 1;
+}
+
 const nwl_row nwl_data_rows[] = {
     {"array", f_array, "(shape: integer[], dtype: string): nw.array", "Zeros."},
     {"array_load", f_load, "(path: string): nw.array", "Reads a .npy file."},
     {"array_allclose", f_allclose, "(a: nw.array, b: nw.array, rtol: number, atol: number): boolean, number, integer?",
      "Compares two tensors."},
+    {"array_bytes", f_bytes, "(a: nw.array): string", "The elements as they lie in memory."},
     {"fences", f_fences, "(where: string, align?: integer)",
      "For tests: tensors and temporaries lie at the edge of a page that may not be touched."},
     {NULL, NULL, NULL, NULL},

@@ -1,55 +1,8 @@
 --- A12, A13: what is taken home. C texts are compiled with sanitizers and run; a library says what it cannot do by its code.
 local nw = require "nestwright"
 
-local CC = os.getenv "CC" or "gcc"
-local SANITIZED = CC .. " -std=c99 -O1 -g -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=all -w "
-
---- Runs a command; its output and its status.
-local function run(command)
-  local pipe = io.popen("timeout 60 " .. command .. " 2>&1; echo status $?")
-  local text = pipe:read "a"
-  pipe:close()
-  local output, status = text:match "^(.*)status (%d+)\n$"
-  return output, tonumber(status)
-end
-
-local function scratch()
-  local name = os.tmpname()
-  os.remove(name)
-  assert(os.execute("mkdir -p " .. name))
-  return name
-end
-
-local function write(path, text)
-  local f <close> = assert(io.open(path, "w"))
-  f:write(text)
-end
-
---- Compiles the C text of a schedule with a main function, and runs it: what it prints.
-local function printed(s, main)
-  local folder = scratch()
-  write(folder .. "/k.c", s:show "c" .. "\n#include <stdio.h>\nint main(void) {\n" .. main .. "\n}\n")
-  local messages, status = run(SANITIZED .. folder .. "/k.c -o " .. folder .. "/k -lm")
-  if status ~= 0 then error("does not compile: " .. messages, 0) end
-  local output, code = run(folder .. "/k")
-  os.execute("rm -r " .. folder)
-  if code ~= 0 then error(("status %d: %s"):format(code, output), 0) end
-  return output
-end
-
---- The same for an exported library.
-local function called(s, options, main)
-  local folder = scratch()
-  s:build(options):export(folder .. "/k.so")
-  write(folder .. "/m.c", "#define _GNU_SOURCE\n#include \"k.h\"\n#include <stdio.h>\n#include <stdlib.h>\nint main(void) {\n"
-    .. main .. "\n}\n")
-  local messages, status = run(("%s -w %s/m.c %s/k.so -o %s/m -Wl,-rpath,%s"):format(CC, folder, folder, folder, folder))
-  if status ~= 0 then error("does not compile: " .. messages, 0) end
-  local output, code = run(folder .. "/m")
-  os.execute("rm -r " .. folder)
-  if code ~= 0 then error(("status %d: %s"):format(code, output), 0) end
-  return output
-end
+local ctext = require "ctext"
+local printed, called = ctext.printed, ctext.called
 
 --- Three vectors and a temporary of their product of sizes.
 local function product_of_sizes(dtype)
@@ -59,10 +12,11 @@ local function product_of_sizes(dtype)
   return nw.schedule(nw.compute({1}, function(i) return T(i, 0, 0) end, "C"))
 end
 
-local function streamed()
-  local A = nw.placeholder({1024}, "f32", "A")
-  local s = nw.schedule(nw.compute({1024}, function(i) return A(i) * 2 end, "C"))
-  s:vectorize(select(2, s:split("i", 16)))
+local function streamed(n, lanes)
+  n = n or 1024
+  local A = nw.placeholder({n}, "f32", "A")
+  local s = nw.schedule(nw.compute({n}, function(i) return A(i) * 2 end, "C"))
+  s:vectorize(select(2, s:split("i", lanes or 16)))
   s:stream_stores "C"
   return s
 end
@@ -164,6 +118,73 @@ return function(case, t)
       t.same(called(product_of_sizes(dtype), {threads = 1}, main), "3 0 3")
     end)
   end
+  -- Sizes: beyond their limit, facts about products, products that no tensor has.
+  local function summed(dtype, fact)
+    local M, N = nw.size "M", nw.size "N"
+    if fact then nw.fact(M, nw.le(M * N, 100)) end
+    local A, B = nw.placeholder({M}, dtype, "A"), nw.placeholder({N}, dtype, "B")
+    local k, l = nw.reduce_axis(M, "k"), nw.reduce_axis(N, "l")
+    local s = nw.schedule(nw.compute({1}, function(_) return nw.sum(A(k) * B(l), {k, l}) end, "C"))
+    return s
+  end
+  case("A13", "a size of 2^40, in C", function()
+    local main = [[double a[4] = {1, 2, 3, 4}, c[1];
+      int64_t most = (INT64_C(1) << 40);
+      printf("%d %d %d %d %d", C_kernel(2, 2, a, a, c), C_kernel(most, 2, a, a, c), C_kernel(2, INT64_MAX, a, a, c),
+        C_kernel(INT64_MIN, 2, a, a, c), C_kernel(-1, 2, a, a, c));
+      return 0;]]
+    t.same(printed(summed "f64", main), "0 3 3 2 2")
+    t.same(called(summed "f64", {threads = 1}, main), "0 3 3 2 2")
+  end)
+  case("A13", "a size of 2^40, in the session", function()
+    local M, N = nw.size "M", nw.size("N", 0)
+    local A = nw.placeholder({M, N}, "u8", "A")
+    local s = nw.schedule(nw.compute({M, N}, function(i, j) return A(i, j) + 1 end, "C"))
+    t.refused("M is 1099511627776, it must be less than 2^40", s:build(), nw.zeros({1 << 40, 0}, "u8"))
+    t.same(s:build()(nw.zeros({1 << 10, 0}, "u8")):count(), 0)
+  end)
+  case("A13", "a fact whose product wraps, in C", function()
+    local main = [[double a[4] = {1, 2, 3, 4}, c[1];
+      int64_t n = INT64_C(1) << 32, m = (INT64_C(1) << 39) + 1;
+      printf("%d %d %d %d", C_kernel(4, 4, a, a, c), C_kernel(4, 26, a, a, c), C_kernel(n, n, a, a, c), C_kernel(m, m, a, a, c));
+      return 0;]]
+    t.same(printed(summed("f64", true), main), "0 2 3 3")
+    t.same(called(summed("f64", true), {threads = 1}, main), "0 2 3 3")
+  end)
+  case("A13", "a product of sizes that only a loop speaks of, in C", function()
+    local main = [[double a[4] = {1, 2, 3, 4}, c[1];
+      int64_t n = INT64_C(1) << 32;
+      printf("%d %d", C_kernel(4, 4, a, a, c), C_kernel(n, n, a, a, c));
+      return 0;]]
+    local function fused()
+      local s = summed "f64"
+      s:fuse("k", "l")
+      return s
+    end
+    t.same(printed(fused(), main), "0 3")
+    t.same(called(fused(), {threads = 1}, main), "0 3")
+  end)
+  case("A13", "a temporary of constant size for each thread, in C", function()
+    local A = nw.placeholder({4}, "f64", "A")
+    local T = nw.compute({4, 1 << 57}, function(i, _) return A(i) end, "T")
+    local k = nw.reduce_axis(1 << 57, "k")
+    local s = nw.schedule(nw.compute({4}, function(i) return nw.sum(T(i, k), k) end, "C"))
+    s:compute_at("T", "i_1")
+    s:parallel "i_1"
+    local main = [[double a[4] = {1, 2, 3, 4}, c[4];
+      setenv("OMP_NUM_THREADS", "16", 1);
+      printf("%d", C_kernel(a, c));
+      return 0;]]
+    t.same(printed(s, "omp_set_num_threads(16);\n" .. main, "-fopenmp"), "3")
+    t.refused("does not fit in memory", s:build {threads = 16}, nw.zeros({4}, "f64"))
+  end)
+  case("A13", "streaming stores in the session to what is not aligned", function()
+    local s = streamed(1020, 4)
+    local call = function() return s:build {threads = 1}(nw.zeros({1020}, "f32")) end
+    t.fenced("after", 0, function() t.refused("C is stored past the caches: it must begin at a multiple of 64 bytes", call) end)
+    t.fenced("after", 64, call)
+    t.fenced("before", 0, call)
+  end)
   case("A13", "more than there is memory for", function()
     local main = [[double a[1] = {1}, c[1];
       printf("%d", C_kernel(1 << 20, 1 << 20, 1 << 10, a, a, a, c));

@@ -57,6 +57,13 @@ return function(case, t)
     s:storage_align("C_local", 0, 8)
     t.agree(s, {C}, {filled("f32", {5, 6})})
   end)
+  for _, dtype in ipairs {"f32", "i16", "f64"} do
+    case("A2", "twelve lanes, the last ones off, " .. dtype, function()
+      local s, C, a = tiles(dtype, 31)
+      in_lanes(s, 12, "i", "i_1", "i_2")
+      t.agree(s, C, a)
+    end)
+  end
   case("A2", "lanes at places that are not whole vectors", function()
     local A, k = nw.placeholder({9, 3}, "f32", "A"), nw.reduce_axis(3, "k")
     local T = nw.compute({9}, function(i) return A(i, 0) + 1 end, "T")

@@ -1,6 +1,7 @@
 --- A1: storage belongs to an allocation, never to a name. A buffer that is allocated in several places, as after a cut, may
 --- be shared in one of them and private to a thread in another.
 local nw = require "nestwright"
+local ctext = require "ctext"
 
 --- Element i of an array is i at any place of its row, or small numbers that differ.
 local function rows(dtype, n, m)
@@ -126,6 +127,21 @@ return function(case, t)
     s:parallel "i_2.head"
     t.agree(s, {C}, {rows(dtype, 32, 32)}, many)
   end)
+
+  for _, dtype in ipairs {"f32", "i64"} do
+    case("A1", "a piece for each thread, in C" .. (dtype == "f32" and "" or ", " .. dtype), function()
+      local cases = {}
+      for n, cut in ipairs {8, 32, 40} do
+        local s, _, a = reversed(dtype)
+        s:cut("i_1", cut)
+        s:parallel "i_1.rest"
+        if n == 2 then s:parallel "i_1.head/j_1" end
+        cases[n] = {schedule = s, arguments = a}
+      end
+      ctext.agree(cases)
+      ctext.agree(cases, {library = true, fence = "after"})
+    end)
+  end
 
   -- The interpreter of the lowered program must find a race that a run may not show.
   case("A1", "a race is found without running in parallel", function()

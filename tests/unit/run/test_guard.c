@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "run/run.h"
+#include "run/session.h"
 #include <stdlib.h>
 
 static volatile int64_t sink;
@@ -48,6 +48,84 @@ static void stops(nw_frame *f) {
 static void overflow(nw_frame *f) {
   (void)f;
   sink = dig(0);
+}
+
+// ---- fences
+
+typedef struct reach {
+  int64_t by, bytes; // from the begin of params[0]; what is touched
+  bool write;
+} reach;
+static reach reached;
+
+static void touches(nw_frame *f) {
+  volatile char *at = (volatile char *)((char **)f->params)[0] + reached.by;
+  for (int64_t i = 0; i < reached.bytes; i++) {
+    if (reached.write)
+      at[i] = 1;
+    else
+      sink = at[i];
+  }
+}
+
+// Touches so many bytes so far from the begin of a tensor of 1001 f32.
+static bool reaches(nw_ctx *c, nw_fence fence, size_t align, reach r) {
+  int64_t shape[] = {1001};
+  nw_fences(c, fence, align);
+  nw_array *a = nw_array_new(c, NW_F32, 1, shape);
+  nw_fences(c, NW_FENCE_OFF, 0);
+  void *params[] = {nw_array_data(a)};
+  nw_frame f = {.params = params, .threads = 1};
+  reached = r;
+  bool good = nw_guarded_call(c, touches, &f) && nw_fences_hold(&nw_session_of(c)->mem);
+  nw_array_release(a);
+  nw_clear(c);
+  return good;
+}
+
+static void one_element_beside_a_tensor_is_a_crash(void **state) {
+  (void)state;
+  nw_ctx *c = nw_open();
+  for (int write = 0; write < 2; write++) {
+    assert_true(reaches(c, NW_FENCE_AFTER, 0, (reach){0, 4004, write}));
+    assert_false(reaches(c, NW_FENCE_AFTER, 0, (reach){4004, 4, write}));
+    assert_true(reaches(c, NW_FENCE_BEFORE, 0, (reach){0, 4004, write}));
+    assert_false(reaches(c, NW_FENCE_BEFORE, 0, (reach){-4, 4, write}));
+  }
+  // Between the tensor and the page nothing traps, but what is written there is seen after the call.
+  assert_false(reaches(c, NW_FENCE_AFTER, 0, (reach){-4, 4, true}));
+  assert_false(reaches(c, NW_FENCE_BEFORE, 0, (reach){4004, 4, true}));
+  assert_false(reaches(c, NW_FENCE_AFTER, 64, (reach){4004, 4, true}));
+  assert_false(reaches(c, NW_FENCE_AFTER, 64, (reach){4032, 4, false}));
+  nw_close(c);
+}
+
+static void each_piece_ends_at_a_page(void **state) {
+  (void)state;
+  nw_ctx *c = nw_open();
+  nw_mem *m = &nw_session_of(c)->mem;
+  int64_t stride;
+  nw_fences(c, NW_FENCE_AFTER, 0);
+  for (int64_t bytes = 0; bytes <= 8192; bytes += 4096) {
+    char *p = nw_mem_pieces(m, (size_t)bytes, 3, &stride);
+    void *params[] = {p};
+    nw_frame f = {.params = params, .threads = 1};
+    for (int64_t i = 0; i < 3; i++) {
+      reached = (reach){i * stride, bytes, true};
+      assert_true(nw_guarded_call(c, touches, &f));
+      reached = (reach){i * stride + bytes, 1, false};
+      assert_false(nw_guarded_call(c, touches, &f));
+      nw_clear(c);
+    }
+    assert_true(nw_fences_hold(m));
+    nw_mem_put(m, p);
+  }
+  assert_null(nw_mem_pieces(m, SIZE_MAX / 2, 3, &stride));
+  assert_null(nw_mem_pieces(m, 1 << 30, INT64_MAX / 2, &stride));
+  nw_fences(c, NW_FENCE_OFF, 0);
+  assert_null(nw_mem_pieces(m, 1 << 30, INT64_MAX / 2, &stride));
+  assert_null(nw_mem_pieces(m, SIZE_MAX, 1, &stride));
+  nw_close(c);
 }
 
 static void fine(nw_frame *f) { ((int64_t **)f->params)[0][0]++; }
@@ -237,6 +315,8 @@ static void skipped(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_element_beside_a_tensor_is_a_crash),
+      cmocka_unit_test(each_piece_ends_at_a_page),
       cmocka_unit_test(test_crashes),
       cmocka_unit_test(test_crash_on_one_thread),
       cmocka_unit_test(test_interrupt_from_another_thread),
