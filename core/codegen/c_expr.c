@@ -103,18 +103,11 @@ static bool no_data(void *env, const nw_expr *e) {
   return e->op != NW_OP_LOAD && e->op != NW_OP_CAST;
 }
 
-static bool no_large_number(void *env, const nw_expr *e) {
-  (void)env;
-  return e->op != NW_OP_INT || (e->i > -(INT64_C(1) << NW_SIZE_BITS) && e->i < INT64_C(1) << NW_SIZE_BITS);
-}
-
-// Unsigned 32-bit arithmetic wraps in C as well. Index arithmetic does not overflow: its range says so, or else it is of
-// sizes and loops over them, which are made sure of where the function begins. With large numbers in it, it may.
-static bool plain(const nwt *g, const nw_expr *e) {
-  int64_t lo, hi;
+// Unsigned 32-bit arithmetic wraps in C as well. Index arithmetic does not overflow: that of a program is looked at where it is
+// written (te/overflow.c), and sizes where the function begins.
+static bool plain(const nw_expr *e) {
   if (nw_dtype_is_float((nw_dtype)e->type.dtype) || e->type.dtype == NW_U32) return true;
-  if (e->type.dtype != NW_INDEX || !nw_visit(e, no_data, NULL)) return false;
-  return nw_visit(e, no_large_number, NULL) || nw_const_range(&g->ranges, e, &lo, &hi) || NW_MUTATED(c_index_wraps);
+  return e->type.dtype == NW_INDEX && nw_visit(e, no_data, NULL);
 }
 
 static const char *unsigned_of(const nw_expr *e) {
@@ -148,7 +141,7 @@ static bool negated(const nw_expr *e, int64_t *value) {
 
 static void add(nwt *g, const nw_expr *e, int around) {
   int64_t value;
-  if (!plain(g, e)) {
+  if (!plain(e)) {
     wrapping(g, e, "+", around);
   } else if (e->type.dtype == NW_INDEX && negated(e->arg[1], &value)) {
     paren(g, SUM, around);
@@ -161,21 +154,21 @@ static void add(nwt *g, const nw_expr *e, int around) {
 }
 
 static void multiply(nwt *g, const nw_expr *e, int around) {
-  if (plain(g, e))
+  if (plain(e))
     infix(g, e->arg[0], "*", e->arg[1], PRODUCT, PRODUCT, UNARY, around);
   else
     wrapping(g, e, "*", around);
 }
 
 static void subtract(nwt *g, const nw_expr *e, int around) {
-  if (plain(g, e))
+  if (plain(e))
     infix(g, e->arg[0], "-", e->arg[1], SUM, SUM, PRODUCT, around);
   else
     wrapping(g, e, "-", around);
 }
 
 static void negate(nwt *g, const nw_expr *e, int around) {
-  if (!plain(g, e)) {
+  if (!plain(e)) {
     wrapping(g, e, "-", around);
     return;
   }

@@ -1,4 +1,4 @@
-// What is refused where a compute is written: reads outside their tensor, divisions by a possible zero.
+// What is refused where a compute is written: reads outside their tensor, divisions by a possible zero, indices that overflow.
 #include "te/internal.h"
 #include "poly/poly.h"
 #include <stdio.h>
@@ -149,7 +149,7 @@ static bool is_division(const nw_expr *e) {
 }
 
 static bool check_node(void *env, nw_place *at, const nw_expr *e) {
-  if (nw_stopped(at->ctx)) return false;
+  if (nw_stopped(at->ctx) || !nw_te_fits(at, e)) return false;
   if (e->op == NW_OP_LOAD) return check_read(env, at, e);
   return !is_division(e) || check_division(at->op->name, at, e);
 }

@@ -68,6 +68,7 @@ const nw_expr *nw_te_uncast(const nw_expr *e); // without the casts that keep 0 
 const nw_expr *nw_te_nonzero(nw_pool *p, const nw_expr *e); // the condition that e differs from 0; a bool as it is
 
 // Every read inside its tensor and no division by zero, in all bodies of op. States are not looked at.
+bool nw_te_fits(const nw_place *at, const nw_expr *e); // overflow.c: what e computes, if it is of indices alone
 bool nw_te_check(const nw_teop *op, const nw_expr *from);
 // No division by zero in an expression of sizes, which are pushed; `what` says which it is: "the fact".
 bool nw_te_divisions_ok(nw_place *at, const char *what, const nw_expr *e);

@@ -36,6 +36,25 @@ local function inlined(t, dtype, inner, outer, values)
 end
 
 return function(case, t)
+  -- Everybody takes index arithmetic for that of whole numbers. max(i * -(2^63 - 1), 0) is 0, but a machine made 2 of it.
+  case("A6", "indices beside numbers that they overflow with", function()
+    local A = nw.placeholder({12}, "u8", "A")
+    for _, f in ipairs {
+      function(i) return A(nw.min(nw.max(i * -math.maxinteger, 0), 11)) end,
+      function(i) return A(nw.max(i * -math.maxinteger, 0)) end,
+      function(i) return nw.cast(i * (1 << 62), "u8") end,
+      function(i) return nw.cast(i + math.maxinteger, "u8") end,
+      function(i) return nw.select(nw.lt(nw.abs(i + math.mininteger), 3), A(i), 1) end,
+      function(i) return nw.cast((i + math.mininteger) // -1, "u8") end,
+    } do
+      t.refused("does not fit 64 bits", nw.compute, {12}, f, "C")
+    end
+  end)
+  case("A6", "products of sizes that are not known are no overflow", function()
+    local M, N, K = nw.size "M", nw.size "N", nw.size "K"
+    t.accepted(nw.compute, {M, N, K}, function(i, j, k) return (i * N + j) * K * 4 + k + M * N * K end, "C")
+    t.refused("does not fit 64 bits", nw.compute, {M}, function(i) return i * (1 << 40) end, "C")
+  end)
   case("A4", "a clamp on the right of any", function()
     local A = nw.placeholder({8}, "f32", "A")
     local C = nw.compute({8}, function(i)

@@ -57,10 +57,10 @@ return function(case, t)
   end
   case("A12", "large numbers beside indices", function()
     agree {
-      computed(function(i) return i * (1 << 62) end), computed(function(i) return i + math.maxinteger end),
-      computed(function(i) return nw.abs(i + math.mininteger) end), computed(function(i) return -(i + math.mininteger) end),
-      computed(function(i) return (i + math.mininteger) // 2 end),
       computed(function(i) return nw.cast(i * 3000000000, "i32") * 7 end),
+      computed(function(i) return (i + (math.mininteger + 1)) // 2 - i * ((1 << 58) - 1) end),
+      computed(function(i) return nw.cast(nw.cast(i, "i32"), "i64") * (1 << 62) + math.maxinteger end),
+      computed(function(i) return nw.abs(nw.cast(nw.cast(i, "i8"), "i64") + math.mininteger) end),
     }
   end)
   case("A12", "a select inside an operation", function()
