@@ -325,6 +325,8 @@ nw_answer nw_same_values(const nw_model *before, const nw_model *after);
 bool nw_same_blocks(const nw_model *before, const nw_model *after);
 nw_answer nw_each_once(const nw_model *m);
 nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_buffer *b);
+// Every sum of floats takes the terms of an element in the order it had: asked of steps that are judged by order.
+nw_answer nw_sums_keep_order(const nw_model *before, const nw_model *after);
 nw_answer nw_check_nesting(const nw_model *m); // of marked loops, and what each needs of its own
 nw_answer nw_check_marks(const nw_model *m, const nw_program *before); // before: may be NULL
 nw_answer nw_check_bounds(const nw_model *m);

@@ -227,6 +227,17 @@ static bool judge_once(const nw_program *before, const nw_program *after) {
 
 bool nw_judge(const nw_program *before, const nw_program *after) { return before && asked(before, after, judge_once); }
 
+static bool keeps_sums_once(const nw_program *before, const nw_program *after) {
+  const nw_model *old = nw_model_of(before, NULL), *new = old ? nw_model_of(after, old->f) : NULL;
+  return new && nw_sums_keep_order(old, new) == NW_HOLDS;
+}
+
+bool nw_judge_sums(const nw_program *before, const nw_program *after) {
+  bool holds = before && asked(before, after, keeps_sums_once);
+  if (before && !holds && !nw_stopped(after->ctx)) nw_clear(after->ctx);
+  return holds;
+}
+
 // What holds even of a step nobody judges: it can be lowered, its storage and marks are what the machine has, and what a
 // person said of it is honoured.
 static bool structure_once(const nw_program *before, const nw_program *after) {

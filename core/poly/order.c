@@ -169,3 +169,39 @@ nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_
       answer = check_sites(before, after, after->site[i], after->site[j], buffer);
   return answer;
 }
+
+// ---- the order of the terms of a float sum, which is free and changes how the sum is rounded
+
+static bool sums_floats(const nw_use *a) {
+  const nw_stmt *block = a->site->block;
+  return a->write && a->update && (block->block.combiner == NW_SUM || block->block.combiner == NW_PROD) &&
+         nw_dtype_is_float(a->buffer->dtype);
+}
+
+static nw_answer same_order(const nw_model *before, const nw_model *after, const nw_use *a, const nw_use *b) {
+  if (!sums_floats(a) || !sums_floats(b) || !free_order(a, b) || !nw_may_meet(a, b)) return NW_HOLDS;
+  isl_map *must = depends(before, a, b);
+  if (!must) return NW_HOLDS;
+  must = isl_map_apply_range(must, isl_map_reverse(isl_map_copy(b->site->instance)));
+  must = isl_map_apply_domain(must, isl_map_reverse(isl_map_copy(a->site->instance)));
+  isl_map *turned = nw_not_before(isl_map_intersect(nw_meet(after, a, b), must), a, b);
+  nw_answer answer = nw_answer_of(after->f->s, isl_map_is_empty(turned));
+  isl_map_free(turned);
+  return answer;
+}
+
+static nw_answer same_order_at(const nw_model *before, const nw_model *after, const nw_site *s, const nw_site *t) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < s->nuses && answer == NW_HOLDS; i++)
+    for (int j = 0; j < t->nuses && answer == NW_HOLDS; j++)
+      answer = same_order(before, after, &s->use[i], &t->use[j]);
+  return answer;
+}
+
+nw_answer nw_sums_keep_order(const nw_model *before, const nw_model *after) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < after->nsites && answer == NW_HOLDS; i++)
+    for (int j = 0; j < after->nsites && answer == NW_HOLDS; j++)
+      answer = same_order_at(before, after, after->site[i], after->site[j]);
+  return answer;
+}

@@ -11,6 +11,10 @@
 // NW_EUNDECIDED diagnostic with a refusal whose witness is the lexicographically smallest pair.
 bool nw_judge(const nw_program *before, const nw_program *after);
 
+// True if every sum of floats in `after` takes its terms in the order of `before`, so that it is rounded alike; false also
+// where that is undecided. Of steps that are judged by order.
+bool nw_judge_sums(const nw_program *before, const nw_program *after);
+
 // Of a step that the user does not want judged: that the result can be lowered and stored, and its marks nested.
 bool nw_judge_structure(const nw_program *before, const nw_program *after);
 // Every access inside its buffer: then machine code of p, right or wrong, does no harm.

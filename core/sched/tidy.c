@@ -1,5 +1,6 @@
 // After a primitive has edited a program: bindings and guards simplified where they stand, and a word about rounding.
 #include "sched/tidy.h"
+#include "poly/poly.h"
 #include "sched/tree.h"
 
 // ---- simplification. Only statements of this step: the others were tidied when they were made.
@@ -83,18 +84,40 @@ static bool swapped(int n, const int *old, int m, const int *now) {
   return false;
 }
 
-static bool note_order(void *env, const nw_path *path) {
-  nw_step *st = env;
+static bool same_loops(int n, const int *a, int m, const int *b) {
+  for (int i = 0; i < n && i < m; i++)
+    if (a[i] != b[i]) return false;
+  return n == m;
+}
+
+typedef struct sums {
+  const nw_step *st;
+  const nw_program *p;
+  bool other, swapped; // a sum has other loops than before, or is several blocks now; two of its loops changed places
+} sums;
+
+static bool see_sum(void *env, const nw_path *path) {
+  sums *x = env;
   const nw_stmt *block = path->at[path->n - 1];
   nw_path was;
-  if (!nw_rounds(st->p, block) || !nw_find(st->before, block->id, &was)) return true;
-  int old[NW_MAX_DEPTH], now[NW_MAX_DEPTH];
-  int n = reduce_loops(&was, old), m = reduce_loops(path, now);
-  if (swapped(n, old, m, now)) nw_step_rounds(st, "rounding may change: floats are summed in another order");
+  if (!nw_rounds(x->p, block)) return true;
+  int old[NW_MAX_DEPTH], now[NW_MAX_DEPTH], n, m = reduce_loops(path, now);
+  if (!nw_find(x->st->before, block->id, &was)) return x->other |= m > 0, true;
+  n = reduce_loops(&was, old);
+  x->other |= !same_loops(n, old, m, now);
+  x->swapped |= swapped(n, old, m, now);
   return true;
+}
+
+void nw_note_sums(nw_step *st, const nw_program *p) {
+  sums x = {st, p, false, false};
+  nw_walk(p, see_sum, &x);
+  if (!x.other) return;
+  bool by_order = !st->sched->unsafe && nw_judge_question(st->ctx) == 'o';
+  if (by_order ? !nw_judge_sums(st->before, p) : x.swapped)
+    nw_step_rounds(st, "rounding may change: floats are summed in another order");
 }
 
 void nw_tidy(nw_step *st) {
   nw_walk(st->p, tidy_stmt, st->p);
-  nw_walk(st->p, note_order, st);
 }

@@ -536,22 +536,25 @@ local function draw_stage(r, have, case, before, want)
   return stage
 end
 
--- The tensors that a stage makes: {name =, dims =, dtype =, stage = its name}.
-local function made(stage, have)
-  local by_name = {}
-  for _, t in ipairs(have) do by_name[t.name] = t.dtype end
-  for k, t in ipairs(stage.dtypes or {}) do by_name["@" .. k] = t end
-  stage.dtypes = {}
-  for k, body in ipairs(stage.bodies) do stage.dtypes[k] = tree.dtype(body, function(name) return by_name[name] end) end
-  local arg = stage.combiner == "argmin" or stage.combiner == "argmax"
-  if arg then stage.dtypes[2] = "i64" end
-  local out = {}
+--- The tensors that a stage makes: {name =, dims =, dtype =, stage = its name}.
+function gen.made(stage)
+  local out, arg = {}, stage.combiner == "argmin" or stage.combiner == "argmax"
   for k, dtype in ipairs(stage.dtypes) do
     local name = arg and stage.name .. (k == 1 and ".value" or ".index")
       or #stage.dtypes > 1 and ("%s.v%d"):format(stage.name, k - 1) or stage.name
     out[k] = {name = name, dims = stage.dims, dtype = dtype, stage = stage.name}
   end
   return out
+end
+
+-- Finds the dtypes of what a stage makes from those of what it reads.
+local function find_dtypes(stage, have)
+  local by_name = {}
+  for _, t in ipairs(have) do by_name[t.name] = t.dtype end
+  for k, t in ipairs(stage.dtypes or {}) do by_name["@" .. k] = t end
+  stage.dtypes = {}
+  for k, body in ipairs(stage.bodies) do stage.dtypes[k] = tree.dtype(body, function(name) return by_name[name] end) end
+  if stage.combiner == "argmin" or stage.combiner == "argmax" then stage.dtypes[2] = "i64" end
 end
 
 -- A state has the dtype of what it is made of: the update is brought to it.
@@ -606,7 +609,8 @@ local function draw_case(r, want, class)
     for k, t in ipairs(stage.from) do from[k] = t.stage or t.name end
     stage.from = from
     case.stages[#case.stages + 1] = stage
-    local out = made(stage, have)
+    find_dtypes(stage, have)
+    local out = gen.made(stage)
     for _, t in ipairs(out) do have[#have + 1] = t end
     return out[1]
   end

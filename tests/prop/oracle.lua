@@ -230,18 +230,6 @@ local function stored(e, t, env)
   return converted(x, from, t, true)
 end
 
--- The names of what a stage makes, as gen.lua has them.
-local function outputs_of(stage)
-  local arg = stage.combiner == "argmin" or stage.combiner == "argmax"
-  local out = {}
-  for k, dtype in ipairs(stage.dtypes) do
-    local name = arg and stage.name .. (k == 1 and ".value" or ".index")
-      or #stage.dtypes > 1 and ("%s.v%d"):format(stage.name, k - 1) or stage.name
-    out[k] = {name = name, dims = stage.dims, dtype = dtype}
-  end
-  return out
-end
-
 local function write_reduction(out, stage, mine, env)
   local at, t = here(stage.dims), stage.dtypes
   loops(out, "i", stage.dims, "0")
@@ -289,7 +277,7 @@ local function write_scan(out, stage, mine, env)
 end
 
 local function write_stage(out, stage, tensors)
-  local mine = outputs_of(stage)
+  local mine = gen.made(stage)
   for k, one in ipairs(mine) do
     tensors[one.name], tensors["@" .. k] = one, one
     out[#out + 1] = ("%s *%s = room(%s, sizeof *%s);"):format(types.info(one.dtype).c, identifier(one.name), count(one.dims),
@@ -317,7 +305,7 @@ local function write_case(out, number, case, outputs)
   end
   for _, stage in ipairs(case.stages) do write_stage(out, stage, tensors) end
   for _, stage in ipairs(outputs) do
-    for _, one in ipairs(outputs_of(stage)) do
+    for _, one in ipairs(gen.made(stage)) do
       out[#out + 1] = ("put(%s, %s, sizeof *%s, to);"):format(identifier(one.name), count(one.dims), identifier(one.name))
     end
   end

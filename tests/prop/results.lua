@@ -8,6 +8,7 @@ local gen = require "gen"
 local nw = require "nestwright"
 local rng = require "nestwright.rng"
 local steps = require "steps"
+local tree = require "tree"
 local types = require "types"
 
 local results = {}
@@ -110,13 +111,18 @@ local function any_order(s, outputs)
   return false
 end
 
+-- Whether anything is rounded: floats are read, or made on the way.
 local function has_float(case)
-  if types.is_float(case.dtype) then return true end
-  for _, t in ipairs(case.inputs) do if types.is_float(t.dtype) then return true end end
+  local dtypes, found = {}, false
+  for _, t in ipairs(case.inputs) do dtypes[t.name] = t.dtype end
   for _, stage in ipairs(case.stages) do
-    for _, dtype in ipairs(stage.dtypes) do if types.is_float(dtype) then return true end end
+    for k, body in ipairs(stage.bodies) do
+      dtypes["@" .. k] = stage.dtypes[k]
+      tree.visit(body, function(e) found = found or types.is_float(tree.dtype(e, function(name) return dtypes[name] end)) end)
+    end
+    for k, t in ipairs(gen.made(stage)) do dtypes[t.name] = stage.dtypes[k] end
   end
-  return false
+  return found
 end
 
 -- How results must agree with the oracle: "exact", "close", or not at all where rounding may differ among numbers of any size.
