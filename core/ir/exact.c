@@ -36,7 +36,7 @@ static bool is_large(const nw_expr *e) { return e->op == NW_OP_INT && (e->i > LA
 // Is the value of e index arithmetic, rather than one of its operands or a multiple by a large constant?
 static bool is_index_arithmetic(const nw_expr *e) {
   if (e->data || e->op == NW_OP_MIN || e->op == NW_OP_MAX || e->op == NW_OP_SELECT) return false;
-  return e->op != NW_OP_MUL || !(is_large(e->arg[0]) || is_large(e->arg[1])) || NW_MUTATED(large_factors_fit);
+  return e->op != NW_OP_MUL || !(is_large(e->arg[0]) || is_large(e->arg[1]));
 }
 
 // Operands are within 64 bits, so nothing overflows here.

@@ -197,8 +197,8 @@ return function(case, t)
     return nw.select(nw.lt(nw.max(x, 4) - 1, nw.cast(nw.cast(x, "i8"), "i64") - 9), nw.cast(1, "i64"), nw.cast(2, "i64"))
   end, function(x) return math.max(x, 4) - 1 < (x + 128) % 256 - 128 - 9 and 1 or 2 end)
   as_lua("a large multiple of an index beside data", function(x, i)
-    return (4 * (nw.cast(nw.cast(x, "i8"), "i64") - 1344535310691684963 * i) + i) // 12
-  end, function(x, i) return (4 * ((x + 128) % 256 - 128 - 1344535310691684963 * i) + i) // 12 end)
+    return (4 * (nw.cast(nw.cast(x, "i8"), "i64") - 134453531069168496 * i) + i) // 12
+  end, function(x, i) return (4 * ((x + 128) % 256 - 128 - 134453531069168496 * i) + i) // 12 end)
   as_lua("data that is known to be a great number", function(x, i)
     return nw.select(nw.all(nw.ne(i, 0), nw.eq(x, math.maxinteger - 1)), (i + x) // i, nw.cast(0, "i64"))
   end, function(x, i) return i ~= 0 and x == math.maxinteger - 1 and (i + x) // i or 0 end)
