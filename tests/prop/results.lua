@@ -1,7 +1,9 @@
 --- Compares what a schedule computes with the oracle: the definition evaluated, the scheduled and the lowered program
 --- interpreted, and the compiled program, which runs several times where threads might meet, and with its memory at the edge
---- of pages that cannot be touched.
+--- of pages that cannot be touched. Some schedules are taken home as well: as C texts and as libraries, under sanitizers.
+local check = require "check"
 local core = require "nestwright.core"
+local ctext = require "ctext"
 local data = require "data"
 local examine = require "examine"
 local gen = require "gen"
@@ -15,7 +17,7 @@ local results = {}
 
 --- Numbers of the run.
 results.counts = {["too long to interpret"] = 0, ["run at no size"] = 0, ["not run"] = 0, ["compared to the bit"] = 0,
-  ["compared closely"] = 0}
+  ["compared closely"] = 0, ["at the edges of pages"] = 0, ["C texts"] = 0, ["sanitizer reports"] = 0}
 local counts = results.counts
 
 local MOST_STEPS = 5000000 -- of the interpreter
@@ -131,7 +133,45 @@ local function agreement(case, rounds)
   return not case.full and "close" or nil
 end
 
---- Runs a schedule with everything that was asked for it. A message, or nil.
+-- A kernel does the same where its tensors and temporaries end, and begin, at a page that cannot be touched. Streaming stores
+-- want tensors aligned.
+local function check_edges(s, kernel, outputs, one, want, exact)
+  local align = s:text():find("stream", 1, true) and 64 or 0
+  for _, where in ipairs {"after", "before"} do
+    local got = check.fenced(where, align, function()
+      local own = {}
+      for n, a in ipairs(one.data) do own[n] = check.copy(a) end
+      return {kernel(table.unpack(own))}
+    end)
+    local message = compare("the oracle and the JIT at the edge of a page", outputs, want, got, exact)
+    if message then return message end
+    counts["at the edges of pages"] = counts["at the edges of pages"] + 1
+  end
+end
+
+--- Whether a schedule that was checked gives the same bits wherever it runs, so that it can be compared as C.
+local function exportable(s, on_grid, free, lowered_as)
+  return not on_grid and not free and lowered_as == "exact" and not s:text():find("call ", 1, true)
+end
+
+--- Compiles schedules that were checked as C, under sanitizers, and runs them: `list` has {case =, s =, one =}. The list of
+--- failures, {index =, what =}.
+function results.export(list, library)
+  local cases = {}
+  for n, e in ipairs(list) do cases[n] = {schedule = e.s, arguments = e.one.data, sizes = e.one.values} end
+  if #cases == 0 then return {} end
+  local failures, done = ctext.check(cases, {library = library, fence = library and "after" or nil,
+    align = library and 64 or nil})
+  counts["C texts"] = counts["C texts"] + done.kernels
+  counts["sanitizer reports"] = counts["sanitizer reports"] + done.reports
+  local out = {}
+  for n, f in ipairs(failures) do
+    out[n] = {index = f.case, what = (library and "the exported library: " or "the C text: ") .. f.what}
+  end
+  return out
+end
+
+--- Runs a schedule with everything that was asked for it. A message, or nil, and whether it is one to compare as C.
 function results.check(case, s, outputs, asked, answers)
   local on_grid = steps.on_grid(s)
   local kernel = not on_grid and s:build {threads = 2}
@@ -161,12 +201,16 @@ function results.check(case, s, outputs, asked, answers)
         message = compare("the oracle and the JIT, run " .. run .. ",", outputs, want, native, lowered_as == "exact" and not free)
       end
     end
+    if not message and k == 1 and kernel and lowered_as then
+      message = check_edges(s, kernel, outputs, one, want, lowered_as == "exact" and not free)
+    end
     if not message and k == 1 and lowered then message = examine.accesses(s, one.values, one.data) end
     if message then
       local sizes = one.values.M and (" with M = %d, N = %s"):format(one.values.M, one.values.N) or ""
       return message .. sizes
     end
   end
+  return nil, asked[1] and exportable(s, on_grid, free, lowered_as)
 end
 
 return results

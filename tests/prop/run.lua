@@ -7,7 +7,7 @@
 --- A case is told by the seed and its number alone, so that a long run can be taken up again where it stopped, and shared
 --- among processes. With NW_FIGURES=FILE in the environment the figures of the run are written there, as a flat JSON object.
 local here = arg[0]:match "^(.*)/[^/]*$"
-package.path = here .. "/?.lua;" .. package.path
+package.path = ("%s/?.lua;%s/../sound/?.lua;"):format(here, here) .. package.path
 local nw = require "nestwright"
 local examine, gen, oracle, results = require "examine", require "gen", require "oracle", require "results"
 local rng, rows, shares, steps = require "nestwright.rng", require "rows", require "shares", require "steps"
@@ -160,7 +160,8 @@ end
 -- ---------------------------------------------------------------- batches
 
 local function checked(case, made, answers)
-  local ok, message = pcall(results.check, case, made.s, made.outputs, made.asked, answers)
+  local ok, message, exportable = pcall(results.check, case, made.s, made.outputs, made.asked, answers)
+  made.exportable = ok and exportable
   if ok then return message end
   if type(message) == "table" and message.code == "limit" then return nil end -- too much code: not a wrong result
   made.crashed = type(message) ~= "table" or message.code == "crash"
@@ -168,29 +169,32 @@ local function checked(case, made, answers)
   return "failed to run: " .. tostring(message)
 end
 
--- One case with these steps, alone. A message, or nil.
-local function alone(case, list, seed)
+-- One case with these steps, alone; as C as well if that was what failed. A message, or nil.
+local function alone(case, list, seed, as)
   local message, _, made = apply_steps(case, list)
   if message or not made then return message end
   local batch = oracle.new()
   made.asked = results.ask(case, made.s, batch, seed)
-  return checked(case, made, batch:run())
+  message = checked(case, made, batch:run())
+  if message or not as or not made.exportable then return message end
+  local failures = results.export({{s = made.s, one = made.asked[1]}}, as == "library")
+  return failures[1] and failures[1].what
 end
 
-local function shrink(case, list, seed)
+local function shrink(case, list, seed, as)
   local smaller = true
   while smaller do
     smaller = false
     for n = #list, 1, -1 do
       local without = {table.unpack(list)}
       table.remove(without, n)
-      if alone(case, without, seed) then list, smaller = without, true break end
+      if alone(case, without, seed, as) then list, smaller = without, true break end
     end
     if not smaller and #case.stages > 1 then
       local less = {}
       for key, value in pairs(case) do less[key] = value end
       less.stages = {table.unpack(case.stages, 1, #case.stages - 1)}
-      local message = alone(less, list, seed)
+      local message = alone(less, list, seed, as)
       if message and not message:find "computation is refused" then case, smaller = less, true end
     end
   end
@@ -226,18 +230,36 @@ if options.only then first, last = options.only, options.only end
 local MOST = 10 -- failures, then it is given up
 local figures = {schedules = 0, steps = 0, wrong = 0, crashes = 0, faults = 0, not_replayed = 0, failed = 0, refused = 0}
 
-local function report(number, seed, case, list, made, message)
+local function report(number, seed, case, list, made, message, as)
   figures.failed = figures.failed + 1
   local kind = not made and "faults" or made.fault and "faults" or made.not_replayed and "not_replayed"
     or made.crashed and "crashes" or "wrong"
   figures[kind] = figures[kind] + 1
   print(("  case %d (--seed %d --only %d): %s"):format(number, options.seed, number, message))
   io.stdout:flush()
-  local small, short = shrink(case, list, seed)
+  local small, short = shrink(case, list, seed, as)
   print(describe(small, short))
-  local again = alone(small, short, seed)
+  local again = alone(small, short, seed, as)
   if again then print("  " .. tostring(again)) end
   io.stdout:flush()
+end
+
+-- Some schedules are compiled as C, and fewer as libraries.
+local AS_C, AS_LIBRARY = 2, 20 -- one case in so many
+
+local function check_exports(held)
+  for as, share in pairs {c = AS_C, library = AS_LIBRARY} do
+    local list, of = {}, {}
+    for _, one in ipairs(held) do
+      if one.made.exportable and one.number % share == 0 then
+        list[#list + 1], of[#of + 1] = {s = one.made.s, one = one.made.asked[1]}, one
+      end
+    end
+    for _, failure in ipairs(results.export(list, as == "library")) do
+      local one = of[failure.index]
+      report(one.number, one.seed, one.case, one.list, one.made, failure.what, as)
+    end
+  end
 end
 
 local function run_batch(from, to)
@@ -263,6 +285,7 @@ local function run_batch(from, to)
     local message = checked(one.case, one.made, answers)
     if message then report(one.number, one.seed, one.case, one.list, one.made, message) end
   end
+  check_exports(held)
   for _, message in ipairs(shares.replayed_elsewhere(held, options.seed)) do
     figures.failed, figures.not_replayed = figures.failed + 1, figures.not_replayed + 1
     print("  " .. message)
@@ -340,6 +363,7 @@ if walks >= 200 and nests < NESTS_LEAST * walks then
 end
 print(("  slowest step: %.2f s of CPU: %s"):format(slowest.seconds, slowest.step or "none"))
 print(("  %d schedules, %d steps, %d computations refused"):format(figures.schedules, figures.steps, figures.refused))
+figures.c_texts, figures.sanitizer_reports = results.counts["C texts"], results.counts["sanitizer reports"]
 shares.figures(figures, {primitives_accepted_least = least, option_rows_unseen = #unseen, step_s = slowest.seconds,
   random_minutes = (os.time() - started) / 60, seed = options.seed})
 print(("property: %d passed, %d failed"):format(math.max(0, last - first + 1 - figures.failed), figures.failed))
