@@ -332,7 +332,7 @@ nw_answer nw_check_marks(const nw_model *m, const nw_program *before); // before
 nw_answer nw_check_bounds(const nw_model *m);
 nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
-nw_answer nw_check_prefetches(const nw_model *m);
+nw_answer nw_check_prefetches(const nw_model *m, bool structure); // structure: a step that nobody judges may not skip it
 // `marks`: the step changes nothing but marks, and so may take back what was said.
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
 

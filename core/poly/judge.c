@@ -199,7 +199,7 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   if (answer == NW_HOLDS && !marks) answer = nw_check_bounds(after);
   if (answer == NW_HOLDS) answer = nw_check_marks(after, before->p);
   if (answer == NW_HOLDS) answer = nw_check_streams(after);
-  if (answer == NW_HOLDS) answer = nw_check_prefetches(after);
+  if (answer == NW_HOLDS) answer = nw_check_prefetches(after, false);
   return answer == NW_HOLDS ? nw_check_tags(before, after, marks) : answer;
 }
 
@@ -249,6 +249,7 @@ static bool structure_once(const nw_program *before, const nw_program *after) {
   if (answer == NW_HOLDS) answer = nw_check_storage(new);
   if (answer == NW_HOLDS) answer = nw_check_nesting(new);
   if (answer == NW_HOLDS) answer = nw_check_streams(new);
+  if (answer == NW_HOLDS) answer = nw_check_prefetches(new, true);
   return (answer == NW_HOLDS ? nw_check_tags(old, new, only_marks(before, after)) : answer) == NW_HOLDS;
 }
 

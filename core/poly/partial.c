@@ -153,13 +153,13 @@ static const nw_expr *filled(const whole *w, const nw_expr *e) {
   return nw_subst_n(w->pool, e, n, name, by);
 }
 
-// a == b with one unknown in a, and that once: what it must be.
+// a == b with one unknown in a, and that once: what it must be. Bodies that differ may have data where the other has an index.
 static void solve(whole *w, const nw_expr *a, const nw_expr *b) {
   int64_t coef[NW_MAX_DEPTH];
   const nw_expr *rest;
   int at = -1;
   a = filled(w, a);
-  if (a->type.dtype != NW_INDEX || !nw_affine(w->pool, a, w->nk, w->unknown, coef, &rest)) return;
+  if (a->type.dtype != NW_INDEX || b->type.dtype != NW_INDEX || !nw_affine(w->pool, a, w->nk, w->unknown, coef, &rest)) return;
   for (int k = 0; k < w->nk; k++) {
     if (!coef[k]) continue;
     if (at >= 0 || (coef[k] != 1 && coef[k] != -1)) return;
