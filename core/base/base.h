@@ -112,7 +112,7 @@ struct nw_ctx {
   // What starting threads costs here, measured; 0: not known, below 0: there is one core. NULL: nobody measures.
   double (*spawn_seconds)(void);
   nw_progress_state progress;
-  uint64_t mutants; // test hook: judge rules switched off, see poly/rules.def; 0 outside `dev test mutants`
+  int rule_off; // test hook: the row of poly/rules.def that is switched off, from 1; 0 outside `dev test mutants`
 };
 
 void nw_slot_fill(nw_ctx *c, nw_slot_id id, void *data, void (*free)(void *data), void (*interrupt)(void *data));

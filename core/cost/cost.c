@@ -1,6 +1,7 @@
 // What a program costs: the core model, the bytes that its caches move, threads and energy as one record.
 #include "cost/energy.h"
 #include "cost/traffic.h"
+#include "poly/poly.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -136,7 +137,7 @@ static void list_bodies(nw_cost *k, const nw_core_node *at) {
 }
 
 static bool find_cost(nw_ctx *c, nw_cost *k, const nw_program *p, const nw_cost_opts *o) {
-  nw_exec *e = nw_lower(p, NULL);
+  nw_exec *e = nw_judge_harmless(p, "modelled") ? nw_lower(p, NULL) : NULL;
   k->core = e ? nw_core_new(c, e, o->sizes, &k->machine) : NULL;
   nw_exec_release(e);
   if (!k->core || !nw_core_shape(k->core)) return false;

@@ -1,5 +1,6 @@
 // A walk of a schedule's program at sizes that somebody gave.
 #include "cost/ready.h"
+#include "poly/poly.h"
 #include "run/formals.h"
 #include <stdlib.h>
 
@@ -39,7 +40,7 @@ bool nw_sizes_allowed(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
 }
 
 nw_walker *nw_walker_for(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk) {
-  if (!p || !nw_sizes_allowed(c, p, walk->sizes)) return NULL;
+  if (!p || !nw_sizes_allowed(c, p, walk->sizes) || !nw_judge_harmless(p, "modelled")) return NULL;
   nw_exec *e = nw_lower(p, NULL);
   nw_walker *w = e ? nw_walker_new(c, e, walk->sizes) : NULL;
   nw_exec_release(e);

@@ -21,7 +21,7 @@ static void read_mutant(nw_ctx *c) {
 #ifdef NW_MUTANTS
   const char *name = getenv("NW_MUTANT");
   for (int i = 0; name && i < NW_RULE_COUNT; i++)
-    if (!strcmp(name, rule_name[i])) c->mutants |= UINT64_C(1) << i;
+    if (!strcmp(name, rule_name[i])) c->rule_off = i + 1;
 #else
   (void)c;
 #endif

@@ -28,7 +28,7 @@ typedef enum nw_rule {
 
 // Is the rule on? Always, but for the mutant tests.
 #ifdef NW_MUTANTS
-#define NW_RULE(c, name) (!((c)->mutants >> NW_RULE_##name & 1))
+#define NW_RULE(c, name) ((c)->rule_off != NW_RULE_##name + 1)
 #else
 #define NW_RULE(c, name) ((void)(c), true)
 #endif

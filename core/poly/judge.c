@@ -1,6 +1,7 @@
 // The verdict: which question a step asks, and everything that is always asked.
 #include "poly/internal.h"
 #include <isl/options.h>
+#include <stdlib.h>
 
 // ---- what must not change at all
 
@@ -264,6 +265,19 @@ static bool bounds_once(const nw_program *before, const nw_program *p) {
 }
 
 bool nw_judge_bounds(const nw_program *p) { return asked(NULL, p, bounds_once); }
+
+bool nw_judge_harmless(const nw_program *p, const char *what) {
+  if (!p->unsafe || nw_judge_bounds(p)) return true;
+  if (nw_stopped(p->ctx)) return false;
+  const nw_diag *d = nw_error(p->ctx);
+  const char *why = d && d->refusal && d->refusal->why ? d->refusal->why : "an access may lie outside of its buffer";
+  char *text = nw_xstrdup(why);
+  nw_clear(p->ctx);
+  nw_fail(p->ctx, NW_ECODEGEN, "nw.interpret runs it, and stops there",
+          "an unsafe schedule is %s only if it stays inside its buffers: %s", what, text);
+  free(text);
+  return false;
+}
 
 static bool first_once(const nw_program *before, const nw_program *p) {
   (void)before;

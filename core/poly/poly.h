@@ -19,6 +19,9 @@ bool nw_judge_sums(const nw_program *before, const nw_program *after);
 bool nw_judge_structure(const nw_program *before, const nw_program *after);
 // Every access inside its buffer: then machine code of p, right or wrong, does no harm.
 bool nw_judge_bounds(const nw_program *p);
+// Code that nobody judged may be wrong, but it must not write where it likes, and a model has no cache line for it there.
+// `what` is done to such a program, in the error: "compiled".
+bool nw_judge_harmless(const nw_program *p, const char *what);
 
 // The first program of a computation: every access inside its buffer, every read after its write, outputs covered.
 bool nw_judge_first(const nw_program *p);

@@ -1,11 +1,11 @@
 // A prefetch changes no value, so nothing is asked of its addresses. But it must do something: the buffer exists where it
-// stands, and the loop it stands in uses it. Only that the buffer exists is asked of steps that nobody judges: no code can be
-// made without it.
+// stands, and the loop it stands in uses it. No code can be made where the buffer does not exist, or for lanes that
+// prefetch: both are refused in steps that nobody judges, too.
 #include "poly/internal.h"
 
 typedef struct look {
   const nw_model *m;
-  bool structure; // asked only whether the buffer exists
+  bool structure; // asked only whether it can be lowered
   const char *buffer;
   nw_answer answer;
 } look;
@@ -43,8 +43,8 @@ static bool check_one(void *env, const nw_path *path) {
   if (s->kind != NW_PREFETCH || !NW_RULE(l->m->p->ctx, prefetch_used)) return true;
   l->buffer = s->prefetch.buffer;
   if (!exists(l, path)) return refuse(l, loop, "%s is prefetched where it does not exist%.0s");
-  if (l->structure) return true;
   if (vector) return refuse(l, vector, "%s is prefetched inside %s, whose rounds are lanes of one vector");
+  if (l->structure) return true;
   if (nw_walk_from(loop ? loop : l->m->p->root, untouched, l))
     return refuse(l, loop, "%s is prefetched inside %s, which does not use it");
   return true;

@@ -51,22 +51,9 @@ static bool generate(nw_kernel *k, const nw_build_opts *o) {
   return true;
 }
 
-// Machine code nobody judged may be wrong, but it must not write where it likes.
-static bool harmless(nw_ctx *c, const nw_program *p) {
-  if (!p->unsafe || nw_judge_bounds(p)) return true;
-  const nw_diag *d = nw_error(c);
-  const char *why = d && d->refusal && d->refusal->why ? d->refusal->why : "an access may lie outside of its buffer";
-  char *text = nw_xstrdup(why);
-  nw_clear(c);
-  nw_fail(c, NW_ECODEGEN, "nw.interpret runs it, and stops there",
-          "an unsafe schedule is compiled only if it stays inside its buffers: %s", text);
-  free(text);
-  return false;
-}
-
 nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o) {
   static const nw_build_opts usual = {.opt = 1};
-  if (!p || nw_stopped(c) || !for_this_machine(c, p) || !harmless(c, p)) return NULL;
+  if (!p || nw_stopped(c) || !for_this_machine(c, p) || !nw_judge_harmless(p, "compiled")) return NULL;
   if (!o) o = &usual;
   double start = nw_now();
   nw_exec *e = nw_lower(p, NULL);
