@@ -75,7 +75,13 @@ static void see_block(reads *x, const nw_stmt *reader) {
   nw_ranges_free(&ranges);
 }
 
-// Cut to the domain at either end where the box is known to reach it; a constant extent where there is a constant bound.
+// Is the box known to be as long as the dimension, or longer, as where a guard keeps a tile inside?
+static bool takes_all(const nw_ranges *r, const nw_expr *extent, const nw_expr *shape) {
+  return nw_prove(r, nw_le(r->pool, shape, extent)) && !NW_MUTATED(box_beyond_tensor);
+}
+
+// Cut to the domain at either end where the box is known to reach it; a constant extent where there is a constant bound. It
+// is never larger than the tensor: a bound that is would put the box around all of it, which is the whole dimension then.
 static void close_dim(reads *x, const nw_ranges *r, const nw_expr *shape, int d, nw_box *out) {
   nw_pool *pool = r->pool;
   const nw_expr *zero = nw_index(pool, 0), *last = nw_sub(pool, shape, nw_index(pool, 1));
@@ -86,8 +92,9 @@ static void close_dim(reads *x, const nw_ranges *r, const nw_expr *shape, int d,
   const nw_expr *extent = nw_simplify(r, nw_add(pool, nw_sub(pool, hi, lo), nw_index(pool, 1)));
   int64_t bound;
   if (!nw_is_int(extent, &bound) && nw_const_upper(r, extent, &bound)) extent = nw_index(pool, bound > 0 ? bound : 0);
-  out->lo[d] = nw_simplify(r, lo);
-  out->extent[d] = extent;
+  bool all = takes_all(r, extent, shape);
+  out->lo[d] = all ? zero : nw_simplify(r, lo);
+  out->extent[d] = all ? shape : extent;
 }
 
 static nw_box box_of(reads x, const nw_buffer *buffer, const nw_stmt *in) {

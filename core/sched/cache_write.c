@@ -58,15 +58,25 @@ static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
   return where;
 }
 
-static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const char *name, const nw_buffer *cache) {
+// ---- the pieces of a stage, as after a cut: each has a part of the buffer, where the piece is computed
+
+typedef struct pieces {
+  int n;
+  nw_stmt **at; // the stage that was named comes first
+  const nw_stmt *loop; // the one that was asked for; NULL: none was
+  nw_buffer **cache; // of each target
+  const char **origin; // of each copy
+} pieces;
+
+static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const char *name, const pieces *x) {
   const nw_stmt *b = t->block;
   const nw_target *g = &b->block.target[target];
   nw_block_var *var = NW_NEW_N(st->scratch, nw_block_var, b->block.nvars + 1);
   int n = 0;
   for (int i = 0; i < b->block.nvars; i++)
     if (b->block.var[i].kind != NW_REDUCE) var[n++] = b->block.var[i];
-  nw_stmt *copy = nw_copy_block(st, name, g->buffer, cache, n, var, g->n, g->index);
-  copy->block.origin = nw_unique_origin(st, nw_arena_printf(st->scratch, "%s_write", g->buffer));
+  nw_stmt *copy = nw_copy_block(st, name, g->buffer, x->cache[target], n, var, g->n, g->index);
+  copy->block.origin = x->origin[target];
   copy->block.target[0].stream = g->stream;
   copy->block.where = where_of_copy(st, t);
   return copy;
@@ -110,8 +120,7 @@ static void loops_of_computation(nw_step *st, const takeover *t, nw_lifted *stag
   }
 }
 
-static bool redirect(nw_step *st, const takeover *t, nw_scope scope, nw_buffer **cache) {
-  nw_stmt *b = t->block;
+static bool make_caches(nw_step *st, const nw_stmt *b, nw_scope scope, nw_buffer **cache) {
   for (int i = 0; i < b->block.ntargets; i++) {
     const nw_buffer *of = nw_find_buffer(st->p, b->block.target[i].buffer);
     const char *suffix = scope == NW_GLOBAL ? "global" : scope == NW_LOCAL ? "local" : "shared";
@@ -130,7 +139,7 @@ static bool can_cache(nw_step *st, const nw_stmt *block) {
       return nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++)
-    if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer))
+    if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer) && !nw_is_piece(b.at[i], block))
       return nw_step_refuse(st, "each would need a buffer of its own; cache_write first", NULL, "%s writes it too",
                             b.at[i]->block.name);
   if (nw_block_reads(block, block->block.target[0].buffer))
@@ -138,17 +147,49 @@ static bool can_cache(nw_step *st, const nw_stmt *block) {
   return true;
 }
 
-// The loop to compute in: the one asked for, else the one the whole stage is in.
-static bool loop_for(nw_step *st, const takeover *t, nw_stmt **out) {
-  *out = nw_loop_around(&t->path);
+// ---- which loops
+
+static bool find_pieces(nw_step *st, nw_stmt *block, pieces *x) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  x->at = NW_NEW_N(st->scratch, nw_stmt *, b.n + 1);
+  x->at[x->n++] = block;
+  for (int i = 0; i < b.n; i++)
+    if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer)) x->at[x->n++] = b.at[i];
   if (!nw_step_given(st, WRITE_AT)) return true;
-  nw_path at;
-  nw_stmt *loop = nw_step_loop(st, WRITE_AT, &at);
-  if (!loop) return false;
-  *out = loop;
-  if (nw_path_index(&t->path, loop) >= 0 && !nw_loop_binds(t->block, loop, true)) return true;
-  return nw_step_refuse(st, "the buffer is filled and copied out inside that loop", loop,
-                        "%s is no loop along its output", loop->loop.var->name);
+  x->loop = nw_step_loop(st, WRITE_AT, NULL);
+  return x->loop != NULL;
+}
+
+static takeover takeover_of(nw_step *st, nw_stmt *block) {
+  takeover t = {.block = block};
+  nw_find(st->p, block->id, &t.path);
+  t.top = nw_path_exclusive(&t.path);
+  return t;
+}
+
+static bool can_take(nw_step *st, const pieces *x) {
+  bool inside = !x->loop;
+  for (int i = 0; i < x->n; i++) {
+    takeover t = takeover_of(st, x->at[i]);
+    if (!loops_are_clear(st, &t) || !bounds_are_clear(st, &t)) return false;
+    inside |= x->loop && nw_path_index(&t.path, x->loop) >= 0 && stays(&t, x->loop);
+  }
+  return inside || nw_step_refuse(st, "the buffer is filled and copied out inside that loop", x->loop,
+                                  "%s is no loop along its output", x->loop->loop.var->name);
+}
+
+static nw_stmt *outermost_kept(const takeover *t) {
+  for (int i = t->top; i < t->path.n - 1; i++)
+    if (t->path.at[i]->kind == NW_LOOP && stays(t, t->path.at[i])) return t->path.at[i];
+  return NULL;
+}
+
+// The loop to compute in: the one asked for, else the one the whole stage is in; of one piece of several, its outermost.
+static nw_stmt *loop_for(const pieces *x, const takeover *t) {
+  int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
+  if (at >= 0) return t->path.at[at];
+  nw_stmt *own = x->n > 1 ? outermost_kept(t) : NULL;
+  return own ? own : nw_loop_around(&t->path);
 }
 
 static void note_marks(nw_step *st, const takeover *t) {
@@ -158,32 +199,41 @@ static void note_marks(nw_step *st, const takeover *t) {
   }
 }
 
-bool nw_apply_cache_write(void *step) {
-  nw_step *st = step;
-  nw_scope scope;
-  takeover t;
-  nw_stmt *loop, *block = nw_step_block(st, WRITE_STAGE, &t.path);
-  if (!block || !nw_scope_of(st, WRITE_SCOPE, &scope) || !can_cache(st, block)) return false;
-  t.block = block;
-  t.top = nw_path_exclusive(&t.path);
-  if (!loops_are_clear(st, &t) || !bounds_are_clear(st, &t) || !loop_for(st, &t, &loop)) return false;
+static bool cache_piece(nw_step *st, const pieces *x, nw_stmt *block) {
+  takeover t = takeover_of(st, block);
+  nw_stmt *loop = loop_for(x, &t);
   int n = block->block.ntargets;
-  nw_buffer **cache = NW_NEW_N(st->scratch, nw_buffer *, n);
   nw_stmt **copy = NW_NEW_N(st->scratch, nw_stmt *, n);
-  if (!redirect(st, &t, scope, cache)) return false;
   const char *name = block->block.name;
   for (int i = 0; i < n; i++)
-    copy[i] = copy_block(st, &t, i, i ? nw_unique_block_name(st->p, block->block.target[i].buffer) : name, cache[i]);
+    copy[i] = copy_block(st, &t, i, i ? nw_unique_block_name(st->p, block->block.target[i].buffer) : name, x);
   note_marks(st, &t);
   nw_lifted stage = {.block = block};
   loops_of_computation(st, &t, &stage);
   put_copies(st, &t, n, copy);
   for (int i = 0; i < n; i++) {
-    block->block.target[i].buffer = cache[i]->name;
+    block->block.target[i].buffer = x->cache[i]->name;
     block->block.target[i].stream = false; // the copy streams now
   }
-  block->block.name = cache[0]->name;
-  if (!nw_place(st, &stage, loop)) return false;
+  block->block.name = block == x->at[0] ? x->cache[0]->name : nw_unique_block_name(st->p, x->cache[0]->name);
+  return nw_place(st, &stage, loop);
+}
+
+bool nw_apply_cache_write(void *step) {
+  nw_step *st = step;
+  nw_scope scope;
+  pieces x = {0};
+  nw_stmt *block = nw_step_block(st, WRITE_STAGE, NULL);
+  if (!block || !nw_scope_of(st, WRITE_SCOPE, &scope) || !can_cache(st, block)) return false;
+  if (!find_pieces(st, block, &x) || !can_take(st, &x)) return false;
+  int n = block->block.ntargets;
+  x.cache = NW_NEW_N(st->scratch, nw_buffer *, n);
+  x.origin = NW_NEW_N(st->scratch, const char *, n);
+  if (!make_caches(st, block, scope, x.cache)) return false;
+  for (int i = 0; i < n; i++)
+    x.origin[i] = nw_unique_origin(st, nw_arena_printf(st->scratch, "%s_write", block->block.target[i].buffer));
+  for (int i = 0; i < x.n; i++)
+    if (!cache_piece(st, &x, x.at[i])) return false;
   nw_step_returns_stage(st, block->block.name);
   return true;
 }

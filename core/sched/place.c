@@ -18,7 +18,7 @@ static int allocations(const nw_stmt *s, const char *buffer) {
 }
 
 // Blocks of one origin that do parts of it, each with what its own part needs: together they are the stage.
-static bool is_piece(const nw_stmt *block, const nw_stmt *of) {
+bool nw_is_piece(const nw_stmt *block, const nw_stmt *of) {
   return !strcmp(block->block.origin, of->block.origin) && !block->block.init_part && !of->block.init_part &&
          block->block.has_init == of->block.has_init;
 }
@@ -28,7 +28,7 @@ static int writers(nw_step *st, const nw_stmt *block, const char *buffer, bool p
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   int n = 1;
   for (int i = 0; i < b.n; i++)
-    n += nw_block_writes(b.at[i], buffer) && b.at[i] != block && !(pieces && is_piece(b.at[i], block));
+    n += nw_block_writes(b.at[i], buffer) && b.at[i] != block && !(pieces && nw_is_piece(b.at[i], block));
   return n;
 }
 
@@ -111,7 +111,7 @@ static void drop_pieces(nw_step *st, const nw_stmt *block) {
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
   for (int i = 0; i < b.n; i++) {
     nw_path at;
-    if (b.at[i] == block || !is_piece(b.at[i], block) || !nw_find(st->p, b.at[i]->id, &at)) continue;
+    if (b.at[i] == block || !nw_is_piece(b.at[i], block) || !nw_find(st->p, b.at[i]->id, &at)) continue;
     int top = nw_path_exclusive(&at);
     for (int k = top; k < at.n - 1; k++)
       nw_step_replaces(st, at.at[k]->id, "dropped for fresh loops of %s", block->block.name);

@@ -22,6 +22,7 @@ typedef struct nw_rows {
 nw_stmt *nw_fresh_nest(nw_step *st, nw_lifted *stage, const nw_rows *rows);
 void nw_guard_domain(nw_step *st, nw_stmt *block);
 // A stage that can be moved whole: one block writes it, it is a temporary and no scan. Else a structural refusal.
+bool nw_is_piece(const nw_stmt *block, const nw_stmt *of); // do both do parts of one stage?
 bool nw_can_move(nw_step *st, const nw_stmt *block);
 bool nw_one_nest(nw_step *st, const nw_stmt *block); // the same of any tensor
 // The innermost loop outside the nest that is the block's own; NULL at the root.
