@@ -82,10 +82,9 @@ nw_stmt *nw_kids_replace(nw_stmt *parent, int pos, nw_stmt *kid) {
 
 // ---- substitution
 
-typedef const nw_expr *(*map_fn)(void *env, const nw_expr *e);
 typedef struct map {
   nw_program *p;
-  map_fn f;
+  nw_map_fn f;
   void *env;
   bool changed;
 } map;
@@ -163,6 +162,11 @@ void nw_stmt_subst(nw_program *p, nw_stmt *s, const char *var, const nw_expr *by
   assert(!p->frozen);
   renaming r = {.pool = p->pool, .n = 1, .var = &var, .by = &by};
   map_tree(&(map){.p = p, .f = rename_in, .env = &r}, s);
+}
+
+void nw_stmt_map(nw_program *p, nw_stmt *s, nw_map_fn f, void *env) {
+  assert(!p->frozen);
+  map_tree(&(map){.p = p, .f = f, .env = env}, s);
 }
 
 // ---- copies

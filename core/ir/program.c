@@ -150,6 +150,7 @@ nw_program *nw_program_retain(const nw_program *p) {
 void nw_program_release(nw_program *p) {
   if (!p || --p->refs > 0) return;
   if (p->model_free) p->model_free(p->model);
+  if (p->whole_free) p->whole_free(p->whole);
   nw_pool *pool = p->pool;
   nw_arena_free(p->arena);
   nw_pool_release(pool);

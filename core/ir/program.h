@@ -219,6 +219,8 @@ struct nw_program {
   int unsafe; // steps on the way that were not judged
   void *model; // poly's cache
   void (*model_free)(void *model);
+  void *whole; // poly's too: what it looks at in place of this program
+  void (*whole_free)(void *whole);
   struct nw_taken *taken; // names handed out since the clone, so that two unattached statements never share one
 };
 
@@ -285,6 +287,9 @@ bool nw_same_tree(const nw_stmt *a, const nw_stmt *b); // same structure, expres
 
 // Replaces a loop variable in every bind, where, bound and alloc below s.
 void nw_stmt_subst(nw_program *p, nw_stmt *s, const char *var, const nw_expr *by);
+// Replaces each of these expressions, whole, by what f makes of it.
+typedef const nw_expr *(*nw_map_fn)(void *env, const nw_expr *e);
+void nw_stmt_map(nw_program *p, nw_stmt *s, nw_map_fn f, void *env);
 // Ranges of the sizes, facts and the loops on a path (outermost first), ready for nw_prove and nw_simplify.
 void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path);
 // The same where the statement stands that the path ends in: inside all that is around it.

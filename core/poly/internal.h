@@ -189,9 +189,25 @@ struct nw_use {
   isl_map *map; // execution -> element, made when first asked for
   nw_price price;
 };
+// A loop of the program that the judge looks at, and the loops of the program that a person sees which it stands for.
+typedef struct nw_together {
+  int id;
+  const nw_stmt *loop;
+  int n, part_id[NW_MAX_DEPTH];
+  const nw_stmt *part[NW_MAX_DEPTH]; // outermost first
+  bool apart; // other loops stand between them, or they run in another order: equal only if the loop carries nothing
+} nw_together;
+typedef struct nw_whole {
+  nw_program *p; // counted; NULL: nothing was put together
+  int n;
+  nw_together *loop;
+  nw_price price;
+} nw_whole;
 typedef struct nw_model {
   nw_family *f;
   const nw_program *p;
+  const nw_program *seen; // what a person sees: p, or what p was put together from (whole.c)
+  const nw_whole *whole; // NULL: p is what a person sees
   nw_arena *arena;
   int nsites;
   nw_site **site;
@@ -199,6 +215,7 @@ typedef struct nw_model {
 } nw_model;
 void nw_model_drop(const nw_program *p); // it is made anew when it is asked for
 nw_model *nw_model_of(const nw_program *p, nw_family *known); // cached in the program; NULL and a diagnostic on failure
+nw_model *nw_model_judged(const nw_program *p, nw_family *known); // of what the judge looks at in place of p
 void nw_model_free(void *model);
 isl_map *nw_use_map(const nw_model *m, nw_use *a); // borrowed; execution -> (loops around the allocation, index)
 // A view of the loops around an access in which its index and conditions can be built, and those conditions.
@@ -328,7 +345,8 @@ nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_
 // Every sum of floats takes the terms of an element in the order it had: asked of steps that are judged by order.
 nw_answer nw_sums_keep_order(const nw_model *before, const nw_model *after);
 nw_answer nw_check_nesting(const nw_model *m); // of marked loops, and what each needs of its own
-nw_answer nw_check_marks(const nw_model *m, const nw_program *before); // before: may be NULL
+nw_answer nw_check_marks(const nw_model *m, const nw_program *before); // before: as a person sees it; may be NULL
+nw_answer nw_check_together(const nw_model *m); // what a program that was put together rests on
 nw_answer nw_check_bounds(const nw_model *m);
 nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);

@@ -1,5 +1,5 @@
 // The verdict: which question a step asks, and everything that is always asked.
-#include "poly/internal.h"
+#include "poly/whole.h"
 #include <isl/options.h>
 #include <stdlib.h>
 
@@ -195,13 +195,20 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   s->question = marks ? 'm' : 'o';
   nw_answer answer = check_facts(after);
   if (answer == NW_HOLDS) answer = check_decidable(after);
+  if (answer == NW_HOLDS) answer = nw_check_together(after);
+  if (answer == NW_HOLDS && before->seen->unsafe) answer = nw_check_together(before);
   if (answer == NW_HOLDS) answer = nw_check_storage(after);
   if (answer == NW_HOLDS && !marks) answer = ask(before, after);
   if (answer == NW_HOLDS && !marks) answer = nw_check_bounds(after);
-  if (answer == NW_HOLDS) answer = nw_check_marks(after, before->p);
+  if (answer == NW_HOLDS) answer = nw_check_marks(after, before);
   if (answer == NW_HOLDS) answer = nw_check_streams(after);
   if (answer == NW_HOLDS) answer = nw_check_prefetches(after, false);
   return answer == NW_HOLDS ? nw_check_tags(before, after, marks) : answer;
+}
+
+static void forget(const nw_program *p) {
+  nw_whole_drop(p);
+  nw_model_drop(p);
 }
 
 // Asks a question of one or two programs (before may be NULL), once more where what is remembered might have mattered.
@@ -212,14 +219,14 @@ static bool asked(const nw_program *before, const nw_program *after,
   bool holds = once(before, after);
   if (nw_stopped(after->ctx) || !nw_proofs_from_nothing(s)) return holds;
   nw_clear(after->ctx);
-  if (before) nw_model_drop(before);
-  nw_model_drop(after);
+  if (before) forget(before);
+  forget(after);
   return nw_proofs_begin(s, after) && once(before, after);
 }
 
 static bool judge_once(const nw_program *before, const nw_program *after) {
-  const nw_model *old = nw_model_of(before, NULL);
-  const nw_model *new = old ? nw_model_of(after, old->f) : NULL;
+  const nw_model *old = nw_model_judged(before, NULL);
+  const nw_model *new = old ? nw_model_judged(after, old->f) : NULL;
   if (!new) return false;
   if (!same_params(before, after))
     return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the arguments would not be the same") == NW_HOLDS;
@@ -242,7 +249,7 @@ bool nw_judge_sums(const nw_program *before, const nw_program *after) {
 // What holds even of a step nobody judges: it can be lowered, its storage and marks are what the machine has, and what a
 // person said of it is honoured.
 static bool structure_once(const nw_program *before, const nw_program *after) {
-  const nw_model *old = nw_model_of(before, NULL), *new = old ? nw_model_of(after, old->f) : NULL;
+  const nw_model *old = nw_model_judged(before, NULL), *new = old ? nw_model_judged(after, old->f) : NULL;
   if (!new) return false;
   if (!same_params(before, after))
     return nw_tell(new, NW_REFUSE_STRUCTURE, NULL, NULL, "the arguments would not be the same") == NW_HOLDS;
@@ -260,7 +267,7 @@ bool nw_judge_structure(const nw_program *before, const nw_program *after) {
 
 static bool bounds_once(const nw_program *before, const nw_program *p) {
   (void)before;
-  const nw_model *m = nw_model_of(p, NULL);
+  const nw_model *m = nw_model_judged(p, NULL);
   return m && nw_check_bounds(m) == NW_HOLDS;
 }
 
@@ -281,7 +288,7 @@ bool nw_judge_harmless(const nw_program *p, const char *what) {
 
 static bool first_once(const nw_program *before, const nw_program *p) {
   (void)before;
-  const nw_model *m = nw_model_of(p, NULL);
+  const nw_model *m = nw_model_judged(p, NULL);
   if (!m) return false;
   m->f->s->question = 'v';
   nw_answer answer = check_decidable(m);

@@ -201,6 +201,17 @@ static nw_answer check_pair(const nw_model *m, const nw_stmt *loop, nw_use *a, n
   return answer;
 }
 
+static nw_answer check_free(const nw_model *m, const nw_together *t, nw_use *a, nw_use *b, int level) {
+  if (!nw_may_meet(a, b) || a->depth > level || !NW_RULE(m->p->ctx, whole_order)) return NW_HOLDS;
+  isl_map *bad = carried(m, a, b, level);
+  nw_answer answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
+  isl_map_free(bad);
+  if (answer != NW_FAILS) return answer;
+  return nw_tell(m, NW_REFUSE_UNDECIDED, t->part[0], NULL,
+                 "%s and the loops that it was one with run in another order, and their iterations touch one element of %s",
+                 t->part[0]->loop.var->name, a->buffer->name);
+}
+
 static int level_of(const nw_site *s, const nw_stmt *loop) {
   for (int i = 0; i < s->nloops; i++)
     if (s->loop[i] == loop) return i;
@@ -208,10 +219,11 @@ static int level_of(const nw_site *s, const nw_stmt *loop) {
 }
 
 // First what two updates of one reduction do to each other: that is what a person needs to hear.
-static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, nw_site *s, nw_site *t, bool updates) {
-  int level = level_of(s, loop);
+static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, nw_site *s, nw_site *t,
+                             bool updates) {
+  int level = level_of(s, at);
   nw_answer answer = NW_HOLDS;
-  if (level < 0 || level_of(t, loop) < 0) return answer;
+  if (level < 0 || level_of(t, at) < 0) return answer;
   for (int i = 0; i < s->nuses && answer == NW_HOLDS; i++)
     for (int j = 0; j < t->nuses && answer == NW_HOLDS; j++)
       if ((s->use[i].update && t->use[j].update) == updates)
@@ -220,27 +232,29 @@ static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, nw_site *s,
 }
 
 // One lane alone may be left by a guard; a vector has no place for it to write to.
-static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_site *s) {
-  int level = level_of(s, loop);
+static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, const nw_site *s) {
+  int level = level_of(s, at);
   if (level < 0 || !NW_RULE(m->p->ctx, vector_lanes)) return NW_HOLDS;
   for (int i = 0; i < s->nuses; i++) {
     const nw_use *a = &s->use[i];
     bool varies = !a->write || a->depth > level;
     for (int d = 0; d < a->n && !varies; d++)
-      varies = nw_uses_var(nw_block_bound(m->p, s->block, a->index[d]), loop->loop.var->name);
+      varies = nw_uses_var(nw_block_bound(m->p, s->block, a->index[d]), at->loop.var->name);
     if (!varies) return refuse(m, loop, "every lane of %s writes the same element of %s", a->buffer->name);
   }
   return NW_HOLDS;
 }
 
-static nw_answer check_loop(const nw_model *m, const nw_stmt *loop) {
+// `at` is the loop itself, or the one that it was put together into with others: what that does not carry, none of its parts
+// does.
+static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stmt *at) {
   nw_answer answer = NW_HOLDS;
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
       for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++)
-        answer = check_sites(m, loop, m->site[i], m->site[j], pass == 0);
+        answer = check_sites(m, loop, at, m->site[i], m->site[j], pass == 0);
   for (int i = 0; i < m->nsites && answer == NW_HOLDS && is_vector(loop) && !nw_is_const(loop->loop.extent, 1); i++)
-    answer = check_lanes(m, loop, m->site[i]);
+    answer = check_lanes(m, loop, at, m->site[i]);
   return answer;
 }
 
@@ -285,20 +299,57 @@ bool nw_known_unsafe(const nw_program *before, const nw_stmt *s) {
   return was->kind == NW_LOOP && was->unsafe && was->loop.mark == s->loop.mark;
 }
 
+static bool is_asked(const nw_program *before, const nw_stmt *s) {
+  return (is_parallel(s) || is_vector(s) || nw_is_vthread_loop(s)) && !nw_known_unsafe(before, s);
+}
+
 static nw_answer check_loops(const nw_model *m, const nw_program *before, const nw_stmt *s) {
-  bool asked = (is_parallel(s) || is_vector(s) || nw_is_vthread_loop(s)) && !nw_known_unsafe(before, s);
-  nw_answer answer = asked ? check_loop(m, s) : s->kind == NW_CALL ? check_call_places(m, s) : NW_HOLDS;
+  nw_answer answer = is_asked(before, s) ? check_loop(m, s, s) : s->kind == NW_CALL ? check_call_places(m, s) : NW_HOLDS;
   for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_loops(m, before, s->kid[i]);
   return answer;
 }
 
+// ---- loops that were put together (whole.c)
+
+// Iterations of the loop that stand in another order than its numbers may touch nothing in common, not even as updates.
+static nw_answer check_apart(const nw_model *m, const nw_together *t) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
+    for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++) {
+      int level = level_of(m->site[i], t->loop);
+      if (level < 0 || level_of(m->site[j], t->loop) < 0) continue;
+      for (int a = 0; a < m->site[i]->nuses && answer == NW_HOLDS; a++)
+        for (int b = 0; b < m->site[j]->nuses && answer == NW_HOLDS; b++)
+          answer = check_free(m, t, &m->site[i]->use[a], &m->site[j]->use[b], level);
+    }
+  return answer;
+}
+
+nw_answer nw_check_together(const nw_model *m) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; m->whole && i < m->whole->n && answer == NW_HOLDS; i++)
+    if (m->whole->loop[i].apart) answer = check_apart(m, &m->whole->loop[i]);
+  return answer;
+}
+
+static nw_answer check_parts(const nw_model *m, const nw_program *before) {
+  nw_answer answer = NW_HOLDS;
+  for (int i = 0; m->whole && i < m->whole->n; i++) {
+    const nw_together *t = &m->whole->loop[i];
+    for (int k = 0; k < t->n && answer == NW_HOLDS; k++)
+      if (is_asked(before, t->part[k])) answer = check_loop(m, t->part[k], t->loop);
+  }
+  return answer;
+}
+
 nw_answer nw_check_nesting(const nw_model *m) {
-  nw_answer answer = check_structure(m, m->p->root, NULL, NULL);
+  nw_answer answer = check_structure(m, m->seen->root, NULL, NULL);
   return answer == NW_HOLDS ? nw_check_grid(m) : answer;
 }
 
 nw_answer nw_check_marks(const nw_model *m, const nw_program *before) {
   nw_answer answer = nw_check_nesting(m);
   if (answer == NW_HOLDS) answer = check_loops(m, before, m->p->root);
+  if (answer == NW_HOLDS) answer = check_parts(m, before);
   return answer == NW_HOLDS ? nw_check_threads(m, before, NULL) : answer;
 }

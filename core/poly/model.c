@@ -1,7 +1,7 @@
 // The sites of a program: for each block, and each init that a block still owns, the set of its executions and the
 // instance that every execution stands for.
 #include "ir/lift.h"
-#include "poly/internal.h"
+#include "poly/whole.h"
 #include <assert.h>
 
 typedef struct build {
@@ -311,7 +311,7 @@ nw_model *nw_model_of(const nw_program *p, nw_family *known) {
   nw_arena *arena = nw_arena_new();
   nw_model *m = NW_NEW(arena, nw_model);
   m->arena = arena;
-  m->p = p;
+  m->p = m->seen = p;
   m->f = nw_family_for(p, known);
   m->site = NW_NEW_N(arena, nw_site *, 3 * count_blocks(p->root) + 1);
   build b = {.m = m};
@@ -326,6 +326,15 @@ nw_model *nw_model_of(const nw_program *p, nw_family *known) {
   m->price = price;
   ((nw_program *)p)->model = m;
   ((nw_program *)p)->model_free = nw_model_free;
+  return m;
+}
+
+nw_model *nw_model_judged(const nw_program *p, nw_family *known) {
+  const nw_whole *w = nw_whole_of(p, known);
+  nw_model *m = w ? nw_model_of(w->p ? w->p : p, known) : NULL;
+  if (!m || !w->p) return m;
+  m->seen = p;
+  m->whole = w;
   return m;
 }
 

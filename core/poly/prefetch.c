@@ -45,13 +45,13 @@ static bool check_one(void *env, const nw_path *path) {
   if (!exists(l, path)) return refuse(l, loop, "%s is prefetched where it does not exist%.0s");
   if (vector) return refuse(l, vector, "%s is prefetched inside %s, whose rounds are lanes of one vector");
   if (l->structure) return true;
-  if (nw_walk_from(loop ? loop : l->m->p->root, untouched, l))
+  if (nw_walk_from(loop ? loop : l->m->seen->root, untouched, l))
     return refuse(l, loop, "%s is prefetched inside %s, which does not use it");
   return true;
 }
 
 nw_answer nw_check_prefetches(const nw_model *m, bool structure) {
   look l = {.m = m, .structure = structure, .answer = NW_HOLDS};
-  nw_walk(m->p, check_one, &l);
+  nw_walk(m->seen, check_one, &l);
   return l.answer;
 }

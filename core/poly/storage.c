@@ -2,23 +2,27 @@
 // its own extents.
 #include "ir/physical.h"
 #include "poly/internal.h"
+#include <stdlib.h>
 
 // ---- capacity
 
-// Elements a layout or aligned strides take in memory, at most; -1 when no constant bounds them.
+enum { NO_CONSTANT = -1, NO_PLACE = -2 };
+
+// Elements a layout or aligned strides take in memory, at most; NO_CONSTANT when no constant bounds them; NO_PLACE, and a
+// diagnostic, when nothing does.
 static int64_t spread(const nw_model *m, const nw_path *path, const nw_stmt *alloc, const nw_ranges *r) {
   const char *loop[NW_MAX_DEPTH];
   int nloops = 0;
   int64_t n;
   for (int i = 0; i < path->n; i++)
     if (path->at[i]->kind == NW_LOOP) loop[nloops++] = path->at[i]->loop.var->name;
-  const nw_physical *place = nw_physical_alloc(m->arena, m->p, r, alloc, nloops, loop);
-  return place && nw_const_upper(r, place->elements, &n) ? n : -1;
+  const nw_physical *place = nw_physical_alloc(m->arena, m->seen, r, alloc, nloops, loop);
+  return !place ? NO_PLACE : nw_const_upper(r, place->elements, &n) ? n : NO_CONSTANT;
 }
 
 // Bytes of an allocation, at most; -1 when no constant bounds it.
 static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *alloc) {
-  const nw_program *p = m->p;
+  const nw_program *p = m->seen;
   const nw_buffer *b = nw_find_buffer(p, alloc->alloc.buffer);
   nw_ranges r;
   nw_ranges_of(&r, p, path);
@@ -30,6 +34,37 @@ static int64_t bytes_of(const nw_model *m, const nw_path *path, const nw_stmt *a
   if (b->nlayout || b->nstrides) count = spread(m, path, alloc, &r);
   nw_ranges_free(&r);
   return count < 0 || __builtin_mul_overflow(count, nw_dtype_bytes(b->dtype), &bytes) ? -1 : bytes;
+}
+
+// ---- a size at all. What is allocated inside loops is allocated once, as large as it is anywhere.
+
+typedef struct sizes {
+  const nw_model *m;
+  nw_answer answer;
+} sizes;
+
+static bool has_size(void *env, const nw_path *path) {
+  sizes *x = env;
+  const nw_stmt *s = path->at[path->n - 1];
+  const nw_ctx *c = x->m->p->ctx;
+  if (s->kind != NW_ALLOC || !NW_RULE(c, storage_size)) return true;
+  nw_ranges r;
+  nw_ranges_of(&r, x->m->seen, path);
+  bool known = spread(x->m, path, s, &r) != NO_PLACE;
+  nw_ranges_free(&r);
+  const nw_diag *d = nw_error(c);
+  if (known || !d) return true;
+  char *text = nw_xstrdup(d->message);
+  nw_clear((nw_ctx *)c);
+  x->answer = nw_tell(x->m, NW_REFUSE_CAPACITY, NULL, NULL, "%s", text);
+  free(text);
+  return false;
+}
+
+static nw_answer check_sizes(const nw_model *m) {
+  sizes x = {m, NW_HOLDS};
+  nw_walk(m->seen, has_size, &x);
+  return x.answer;
 }
 
 static bool has_scope(const nw_program *p, const nw_stmt *s, nw_scope scope) {
@@ -68,10 +103,10 @@ static int64_t copies_of(const nw_path *path) {
 static bool check_alloc(void *env, const nw_path *path) {
   load *l = env;
   const nw_stmt *s = path->at[path->n - 1];
-  if (!has_scope(l->m->p, s, l->scope)) return true;
+  if (!has_scope(l->m->seen, s, l->scope)) return true;
   int64_t all = 0;
   for (int i = 0; i < path->n; i++) {
-    if (!has_scope(l->m->p, path->at[i], l->scope)) continue;
+    if (!has_scope(l->m->seen, path->at[i], l->scope)) continue;
     nw_path upto = *path;
     upto.n = i + 1;
     int64_t bytes = bytes_of(l->m, &upto, path->at[i]);
@@ -85,9 +120,9 @@ static bool check_alloc(void *env, const nw_path *path) {
 static nw_answer check_capacity(const nw_model *m) {
   load stack = {m, NW_LOCAL, NW_STACK_LIMIT, "on the stack", "local", NW_HOLDS};
   load shared = {m, NW_SHARED, nw_gpu_find("default")->shared_bytes, "in a block", "shared", NW_HOLDS};
-  if (NW_RULE(m->p->ctx, capacity_stack)) nw_walk(m->p, check_alloc, &stack);
+  if (NW_RULE(m->p->ctx, capacity_stack)) nw_walk(m->seen, check_alloc, &stack);
   if (stack.answer != NW_HOLDS) return stack.answer;
-  if (NW_RULE(m->p->ctx, capacity_shared)) nw_walk(m->p, check_alloc, &shared);
+  if (NW_RULE(m->p->ctx, capacity_shared)) nw_walk(m->seen, check_alloc, &shared);
   return shared.answer;
 }
 
@@ -116,7 +151,8 @@ static nw_answer check_layout(const nw_model *m, const nw_buffer *b) {
 }
 
 nw_answer nw_check_storage(const nw_model *m) {
-  nw_answer answer = check_capacity(m);
+  nw_answer answer = check_sizes(m);
+  if (answer == NW_HOLDS) answer = check_capacity(m);
   for (int i = 0; i < m->p->nbuffers && answer == NW_HOLDS; i++) answer = check_layout(m, m->p->buffer[i]);
   return answer;
 }

@@ -61,7 +61,7 @@ static bool look_at_block(void *env, const nw_path *path) {
 // As where a loop was cut: all that stood in it stands in loops of which the same is said.
 static bool is_carried(const said *x, const nw_stmt *loop, const nw_tag *t) {
   carried c = {.x = x, .loop = loop, .tag = t};
-  nw_walk(x->after->p, look_at_block, &c);
+  nw_walk(x->after->seen, look_at_block, &c);
   return c.found && !c.lost;
 }
 
@@ -70,7 +70,7 @@ static bool is_kept(void *env, nw_stmt *s) {
   said *x = env;
   for (int i = 0; i < s->ntags; i++) {
     const nw_tag *t = &s->tag[i];
-    if (!strcmp(t->row->key, "note") || survives(x->after->p, s, t)) continue;
+    if (!strcmp(t->row->key, "note") || survives(x->after->seen, s, t)) continue;
     if (s->kind == NW_LOOP && is_carried(x, s, t)) continue;
     x->answer = nw_tell(x->after, NW_REFUSE_STRUCTURE, NULL, NULL, "the %s that was said of %s would be lost with it",
                         t->row->key, name_of(s));
@@ -91,8 +91,8 @@ static bool is_honoured(void *env, nw_stmt *s) {
 }
 
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks) {
-  said x = {before->p, after, NW_HOLDS};
-  if (!marks && NW_RULE(after->p->ctx, tags_kept)) nw_walk_from(before->p->root, is_kept, &x);
-  if (x.answer == NW_HOLDS && NW_RULE(after->p->ctx, tags_honoured)) nw_walk_from(after->p->root, is_honoured, &x);
+  said x = {before->seen, after, NW_HOLDS};
+  if (!marks && NW_RULE(after->p->ctx, tags_kept)) nw_walk_from(before->seen->root, is_kept, &x);
+  if (x.answer == NW_HOLDS && NW_RULE(after->p->ctx, tags_honoured)) nw_walk_from(after->seen->root, is_honoured, &x);
   return x.answer;
 }

@@ -26,8 +26,13 @@ static int64_t coordinate(isl_point *p, int at) {
 // all at once, and is a thousand times slower on nests that are fused and split by odd factors.
 static isl_point *least(isl_set *set) {
   isl_size n = isl_set_dim(set, isl_dim_set);
-  for (unsigned d = 0; (isl_size)d < n; d++)
-    set = isl_set_fix_val(set, isl_dim_set, d, isl_set_dim_min_val(isl_set_copy(set), (int)d));
+  for (unsigned d = 0; (isl_size)d < n; d++) {
+    isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
+    if (isl_val_is_int(least) == isl_bool_false) // a product of sizes of which nothing is known has no least value
+      isl_val_free(least);
+    else
+      set = isl_set_fix_val(set, isl_dim_set, d, least);
+  }
   return isl_set_sample_point(set);
 }
 

@@ -167,21 +167,28 @@ static takeover takeover_of(nw_step *st, nw_stmt *block) {
   return t;
 }
 
-static bool can_take(nw_step *st, const pieces *x) {
-  bool inside = !x->loop;
-  for (int i = 0; i < x->n; i++) {
-    takeover t = takeover_of(st, x->at[i]);
-    if (!loops_are_clear(st, &t) || !bounds_are_clear(st, &t)) return false;
-    inside |= x->loop && nw_path_index(&t.path, x->loop) >= 0 && stays(&t, x->loop);
-  }
-  return inside || nw_step_refuse(st, "the buffer is filled and copied out inside that loop", x->loop,
-                                  "%s is no loop along its output", x->loop->loop.var->name);
-}
-
 static nw_stmt *outermost_kept(const takeover *t) {
   for (int i = t->top; i < t->path.n - 1; i++)
     if (t->path.at[i]->kind == NW_LOOP && stays(t, t->path.at[i])) return t->path.at[i];
   return NULL;
+}
+
+// Pieces that differ in their loops along the reduction only would share one buffer.
+static bool is_apart(nw_step *st, const pieces *x, const takeover *t) {
+  if (x->n == 1 || outermost_kept(t)) return true;
+  return nw_step_refuse(st, "each piece needs a loop along the output to keep its part in; cache_write first", NULL,
+                        "%s has no such loop of its own", t->block->block.name);
+}
+
+static bool can_take(nw_step *st, const pieces *x) {
+  bool inside = !x->loop;
+  for (int i = 0; i < x->n; i++) {
+    takeover t = takeover_of(st, x->at[i]);
+    if (!loops_are_clear(st, &t) || !bounds_are_clear(st, &t) || !is_apart(st, x, &t)) return false;
+    inside |= x->loop && nw_path_index(&t.path, x->loop) >= 0 && stays(&t, x->loop);
+  }
+  return inside || nw_step_refuse(st, "the buffer is filled and copied out inside that loop", x->loop,
+                                  "%s is no loop along its output", x->loop->loop.var->name);
 }
 
 // The loop to compute in: the one asked for, else the one the whole stage is in; of one piece of several, its outermost.
