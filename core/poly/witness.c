@@ -22,17 +22,22 @@ static int64_t coordinate(isl_point *p, int at) {
   return n;
 }
 
+// Takes set. With its least value of the dimension, where that can be had: of a set in several pieces isl may name a value
+// that no point has, and a product of sizes of which nothing is known has no least one.
+static isl_set *with_least(isl_set *set, unsigned d) {
+  isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
+  if (isl_val_is_int(least) == isl_bool_false) return isl_val_free(least), set;
+  isl_set *fixed = isl_set_fix_val(isl_set_copy(set), isl_dim_set, d, least);
+  if (isl_set_is_empty(fixed) != isl_bool_true) return isl_set_free(set), fixed;
+  isl_set_free(fixed);
+  return isl_set_lexmin(set);
+}
+
 // Takes set. The least point, one dimension after the other: an integer programme each. isl_set_lexmin would answer for
 // all at once, and is a thousand times slower on nests that are fused and split by odd factors.
 static isl_point *least(isl_set *set) {
   isl_size n = isl_set_dim(set, isl_dim_set);
-  for (unsigned d = 0; (isl_size)d < n; d++) {
-    isl_val *least = isl_set_dim_min_val(isl_set_copy(set), (int)d);
-    if (isl_val_is_int(least) == isl_bool_false) // a product of sizes of which nothing is known has no least value
-      isl_val_free(least);
-    else
-      set = isl_set_fix_val(set, isl_dim_set, d, least);
-  }
+  for (unsigned d = 0; (isl_size)d < n; d++) set = with_least(set, d);
   return isl_set_sample_point(set);
 }
 

@@ -173,9 +173,14 @@ static nw_stmt *outermost_kept(const takeover *t) {
   return NULL;
 }
 
-// Pieces that differ in their loops along the reduction only would share one buffer.
+// Pieces that differ in their loops along the reduction only would share one buffer, and so would those inside one loop.
 static bool is_apart(nw_step *st, const pieces *x, const takeover *t) {
-  if (x->n == 1 || outermost_kept(t)) return true;
+  if (x->n == 1) return true;
+  int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
+  if (at >= 0 && at < t->top)
+    return nw_step_refuse(st, "each piece keeps its own part; cache_write first", x->loop,
+                          "%s has other pieces inside as well", x->loop->loop.var->name);
+  if (outermost_kept(t)) return true;
   return nw_step_refuse(st, "each piece needs a loop along the output to keep its part in; cache_write first", NULL,
                         "%s has no such loop of its own", t->block->block.name);
 }

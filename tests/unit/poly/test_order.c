@@ -172,7 +172,7 @@ static void fused(void **state) {
   refuses(*state, one,
           MAT "for f_o in 0..(N*M + 3) // 4:\n  for f_i in 0..4:\n    block B of B (i = (4*f_o + f_i) // N in 0..N, "
               "j = (4*f_o + f_i) % N in 0..M) where 4*f_o + f_i < N*M:\n      " MAT_BODY,
-          NW_REFUSE_COVER, "");
+          NW_REFUSE_COVER, "B[0, 1] is never written when N = 1, M = 2");
 }
 
 // Sums whose order may not change: the pieces of the fused loop run in the order of its numbers, or not at all.
