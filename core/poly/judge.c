@@ -200,7 +200,7 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
   if (answer == NW_HOLDS) answer = nw_check_storage(after);
   if (answer == NW_HOLDS && !marks) answer = ask(before, after);
   if (answer == NW_HOLDS && !marks) answer = nw_check_bounds(after);
-  if (answer == NW_HOLDS) answer = nw_check_marks(after, before);
+  if (answer == NW_HOLDS) answer = nw_check_marks(after, before->seen);
   if (answer == NW_HOLDS) answer = nw_check_streams(after);
   if (answer == NW_HOLDS) answer = nw_check_prefetches(after, false);
   return answer == NW_HOLDS ? nw_check_tags(before, after, marks) : answer;

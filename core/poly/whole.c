@@ -15,7 +15,7 @@ typedef struct search {
   const nw_stmt *loop; // the expressions that use this one
   const nw_expr *base; // the innermost dividend; NULL: none was found
   bool several;
-  nw_vec use; // divisions of it, the longest chains of them
+  nw_vec use; // its divisions, and the divisions of those
 } search;
 
 static bool is_size(const nw_program *p, const char *name) {
@@ -38,7 +38,7 @@ static bool see_division(void *env, const nw_expr *e) {
   x->several |= x->base && x->base != base;
   x->base = base;
   nw_vec_push(&x->use, (void *)e);
-  return false;
+  return true;
 }
 
 static const nw_expr *search_in(void *env, const nw_expr *e) {
@@ -269,9 +269,10 @@ static bool find_dims(merging *x, const search *found, const nw_expr *end) {
 
 // ---- is the number each of 0..end once, in this order?
 
+// The sizes for which e, in sizes alone, is a multiple.
 static isl_set *multiple_of(const nw_space *v, const nw_expr *e, int64_t of) {
   isl_pw_aff *rest = isl_pw_aff_mod_val(nw_space_aff(v, e), isl_val_int_from_si(v->f->s->isl, of));
-  return isl_pw_aff_zero_set(rest);
+  return isl_set_params(isl_pw_aff_zero_set(rest));
 }
 
 // A product of sizes is one number to isl: what it is a multiple of, because one of them is, has to be said.
@@ -282,7 +283,7 @@ static isl_set *divisible(const merging *x, const nw_space *v, isl_set *set) {
   for (int i = 0; i < x->nchain; i++) {
     const nw_expr *extent = x->chain[i]->loop.extent;
     if (x->part[i] && nw_is_int(extent, &n) && n > 1 && nw_divides(&r, x->end, n))
-      set = isl_set_intersect(set, multiple_of(v, x->end, n));
+      set = isl_set_intersect_params(set, multiple_of(v, x->end, n));
   }
   nw_ranges_free(&r);
   return set;

@@ -1,4 +1,5 @@
 // compute_inline: a stage becomes part of what reads it.
+#include "ir/fma.h"
 #include "sched/primitives.h"
 #include "sched/tree.h"
 
@@ -61,38 +62,35 @@ static void drop_block(nw_step *st, nw_stmt *block) {
   nw_detach(st->p, &path, top);
 }
 
-// ---- rounding: a product that was stored and is now added becomes part of an fma, which rounds once
+// ---- rounding: a product that is added is rounded once with the sum, so that it matters which are in one expression
 
-typedef struct adding {
-  const char *buffer;
-  bool found;
-} adding;
-
-static const nw_expr *without_sign(const nw_expr *e) { return e->op == NW_OP_NEG ? e->arg[0] : e; }
-
-static bool is_load_of(const nw_expr *e, const char *buffer) {
-  e = without_sign(e);
-  return e->op == NW_OP_LOAD && !strcmp(e->name, buffer);
+static const nw_expr *load_of(nw_pool *pool, const nw_target *t, const nw_expr *value) {
+  return nw_load(pool, value->type, t->buffer, t->n, (const nw_expr *const *)t->index);
 }
 
-static bool see_sum(void *env, const nw_expr *e) {
-  adding *a = env;
-  if (e->op == NW_OP_ADD || e->op == NW_OP_SUB)
-    a->found |= is_load_of(e->arg[0], a->buffer) || is_load_of(e->arg[1], a->buffer);
-  return !a->found;
+// What a block stores in a target: of a sum, what it adds to.
+static const nw_expr *stored(nw_pool *pool, const nw_stmt *b, int t) {
+  const nw_expr *value = b->block.target[t].value;
+  if (b->block.combiner != NW_SUM) return value;
+  return nw_make2(pool, NW_OP_ADD, load_of(pool, &b->block.target[t], value), value);
 }
 
-static bool forms_fma(const nw_stmt *reader, const nw_stmt *block) {
-  const nw_expr *value = block->block.target[0].value;
-  bool product = without_sign(value)->op == NW_OP_MUL;
-  if (!product || (value->type.dtype != NW_F32 && value->type.dtype != NW_F64)) return false;
-  adding a = {block->block.target[0].buffer, false};
-  for (int t = 0; t < reader->block.ntargets; t++) {
-    const nw_expr *e = reader->block.target[t].value;
-    nw_visit(e, see_sum, &a);
-    a.found |= reader->block.combiner == NW_SUM && is_load_of(e, a.buffer);
-  }
-  return a.found;
+// Does a reader round alike when it has the block's value in place of a load of it?
+static bool rounds_alike(nw_pool *pool, const nw_expr *value, const nw_stmt *block) {
+  nw_stmt formed = *block;
+  nw_target t = block->block.target[0];
+  t.value = nw_form_fma(pool, t.value);
+  formed.block.target = &t;
+  const nw_expr *was = nw_rewrite(pool, nw_form_fma(pool, value), NULL, expand, &(body){pool, &formed});
+  return was == nw_form_fma(pool, nw_rewrite(pool, value, NULL, expand, &(body){pool, block}));
+}
+
+void nw_note_fma(nw_step *st, const nw_stmt *reader, const nw_stmt *block) {
+  nw_pool *pool = st->p->pool;
+  for (int t = 0; t < reader->block.ntargets; t++)
+    if (!rounds_alike(pool, stored(pool, reader, t), block))
+      nw_step_rounds(st, "rounding may change: a product that was stored is added without being rounded, or one that was not "
+                         "is rounded now");
 }
 
 bool nw_apply_compute_inline(void *step) {
@@ -101,9 +99,8 @@ bool nw_apply_compute_inline(void *step) {
   if (!block || !can_inline(st, block)) return false;
   const char *buffer = block->block.target[0].buffer;
   nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
-  bool fused = false;
-  for (int i = 0; i < b.n; i++) fused |= nw_block_reads(b.at[i], buffer) && forms_fma(b.at[i], block);
-  if (fused) nw_step_rounds(st, "rounding may change: a product that was stored is added without being rounded");
+  for (int i = 0; i < b.n; i++)
+    if (nw_block_reads(b.at[i], buffer)) nw_note_fma(st, b.at[i], block);
   for (int i = 0; i < b.n; i++)
     if (nw_block_reads(b.at[i], buffer)) nw_block_rewrite(st->p, b.at[i], expand, &(body){st->p->pool, block});
   for (int i = 0; i < b.n; i++)

@@ -91,3 +91,6 @@ void nw_suggest_decompose_reduction(void *step);
 void nw_suggest_rfactor(void *step);
 void nw_suggest_tensorize(void *step);
 void nw_suggest_atomic(void *step);
+
+// inline.c: notes that a reader which gets the block's value in place of a load of it rounds in other places.
+void nw_note_fma(nw_step *st, const nw_stmt *reader, const nw_stmt *block);

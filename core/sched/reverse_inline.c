@@ -157,6 +157,7 @@ static void become(const merge *x, nw_stmt *b) {
     var[k] = c->block.var[k];
     var[k].bind = v->bind;
   }
+  nw_note_fma(x->st, c, b);
   body made = {p->pool, x->buffer, nw_subst_n(p->pool, b->block.target[0].value, n, old, new)};
   b->block.target[0] = c->block.target[0];
   b->block.target[0].value = nw_rewrite(p->pool, c->block.target[0].value, NULL, expand, &made);

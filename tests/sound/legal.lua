@@ -106,6 +106,246 @@ return function(case, t)
       t.agree(s, {C}, args)
     end)
   end
+
+  -- compute_inline and reverse_compute_inline say where a product is rounded with a sum, and only there
+  local function products(dtype)
+    local A, B = nw.placeholder({8}, dtype, "A"), nw.placeholder({8}, dtype, "B")
+    return A, B, nw.compute({8}, function(i) return A(i) * B(i) end, "T")
+  end
+  local readers = {
+    {"a sum", true, function(T, A, _, i) return T(i) + A(i) end},
+    {"what is taken from it", true, function(T, A, _, i) return T(i) - A(i) end},
+    {"what it is taken from", true, function(T, A, _, i) return A(i) - T(i) end},
+    {"its negative", false, function(T, A, _, i) return A(i) + -T(i) end},
+    {"a sum inside of a select", true, function(T, A, B, i) return nw.select(nw.lt(A(i), B(i)), T(i) + 1, B(i)) end},
+    {"the same product, which was added", true, function(T, A, B, i) return (A(i) * B(i) + A(i)) * T(i) end},
+    {"a product", false, function(T, A, _, i) return T(i) * A(i) end},
+    {"a maximum", false, function(T, A, _, i) return nw.max(T(i), A(i)) end},
+  }
+  for _, r in ipairs(readers) do
+    for _, reverse in ipairs {false, true} do
+      legal(("%s of a product%s"):format(r[1], reverse and ", reversed" or ""), function()
+        for dtype, says in pairs {f32 = r[2], f64 = r[2], i32 = false} do
+          local A, B, T = products(dtype)
+          local C = nw.compute({8}, function(i) return r[3](T, A, B, i) end, "C")
+          local s = nw.schedule(C)
+          if reverse then t.accepted(s.reverse_compute_inline, s, "C") else t.accepted(s.compute_inline, s, "T") end
+          t.same(tostring(s:show "log"):find "rounding may change" ~= nil, says, dtype)
+          t.agree(s, {C}, {filled(dtype, {8}), filled(dtype, {8})})
+        end
+      end)
+    end
+  end
+  for n = 1, 3 do
+    legal(("a product that output %d of three adds"):format(n), function()
+      local A, B, T = products "f64"
+      local out = table.pack(nw.compute({8}, function(i)
+        local value = {A(i), T(i) * 2, B(i)}
+        value[n] = T(i) + B(i)
+        return table.unpack(value)
+      end, "C"))
+      local s = nw.schedule(table.unpack(out))
+      t.accepted(s.compute_inline, s, "T")
+      assert(tostring(s:show "log"):find "rounding may change", "the note is missing")
+      t.agree(s, out, {filled("f64", {8}), filled("f64", {8})})
+    end)
+  end
+  legal("a product that a reduction adds up, after a copy of it", function()
+    local A, B, T = products "f32"
+    local k = nw.reduce_axis(8, "k")
+    local U = nw.compute({8}, function(i) return T(i) end, "U")
+    local C = nw.compute({}, function() return nw.sum(U(k), k) end, "C")
+    local s = nw.schedule(C)
+    t.accepted(s.compute_inline, s, "U")
+    assert(not tostring(s:show "log"):find "rounding may change", "a copy rounds nothing")
+    t.accepted(s.compute_inline, s, "T")
+    assert(tostring(s:show "log"):find "rounding may change", "the note is missing")
+    t.agree(s, {C}, {filled("f32", {8}), filled("f32", {8})})
+  end)
+
+  -- a loop fused from sizes that are not known
+  local M, N = nw.size "M", nw.size "N"
+  local shapes = {{1, 1}, {1, 9}, {5, 1}, {3, 7}, {8, 8}, {6, 11}}
+  local fused = {
+    ["elements"] = function(dtype)
+      local A = nw.placeholder({M, N}, dtype, "A")
+      return nw.compute({M, N}, function(i, j) return A(i, j) * 2 + 1 end, "C")
+    end,
+    ["sums of rows"] = function(dtype)
+      local A, k = nw.placeholder({M, N}, dtype, "A"), nw.reduce_axis(N, "k")
+      return nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * A(i, j), k) end, "C")
+    end,
+    ["neighbours"] = function(dtype)
+      local A = nw.placeholder({M, N}, dtype, "A")
+      return nw.compute({M, N}, function(i, j) return A(i, j) - A(nw.max(i - 1, 0), nw.min(j + 1, N - 1)) end, "C")
+    end,
+  }
+  local steps = {
+    {"split", function(s) s:split("i_j", 8) end},
+    {"split by 3 and unrolled", function(s) s:split("i_j", 3) s:unroll "i_j_i" end},
+    {"split, lanes and threads", function(s) s:split("i_j", 8) s:vectorize "i_j_i" s:parallel "i_j_o" end},
+    {"split twice", function(s) s:split("i_j", 4) s:split("i_j_o", 5) s:parallel "i_j_o_o" end},
+    {"split by a list of factors", function(s) s:split("i_j", {factors = {2, 4}}) s:unroll "i_j_1" s:vectorize "i_j_2" end},
+    {"split in three parts", function(s) s:split("i_j", {parts = 3}) s:parallel "i_j_o" end},
+    {"split and put together", function(s) s:split("i_j", 8) s:fuse("i_j_o", "i_j_i") s:parallel "i_j_o_i_j_i" end},
+    {"split and skewed", function(s) s:split("i_j", 4) s:skew("i_j_i", "i_j_o", 1) end},
+    {"split, the inner loop outside", function(s) s:split("i_j", 4) s:reorder("i_j_i", "i_j_o") s:parallel "i_j_i" end},
+    {"shifted", function(s) s:shift("i_j", 3) s:split("i_j", 4) end},
+    {"in a copy of its own", function(s) s:split("i_j", 8) s:cache_read("A", "global", {"C"}) s:parallel "i_j_o" end},
+  }
+  for name, make in pairs(fused) do
+    for at, step in ipairs(steps) do
+      legal(("a fused loop of %s, %s"):format(name, step[1]), function()
+        local dtype = ({"i32", "f64", "u8", "i64"})[at % 4 + 1]
+        local C = make(dtype)
+        local s = nw.schedule(C)
+        t.accepted(s.fuse, s, "i", "j")
+        t.accepted(step[2], s)
+        for _, n in ipairs(shapes) do t.agree(s, {C}, {filled(dtype, n)}) end
+      end)
+    end
+  end
+  legal("a fused loop and one along a sum, tiled, and lanes inside of the sum", function()
+    local C = fused["sums of rows"] "i32"
+    local s = nw.schedule(C)
+    s:fuse("i", "j")
+    t.accepted(s.tile, s, "i_j", "k", 8, 4)
+    t.accepted(s.reorder, s, "i_j_o", "k_o", "k_i", "i_j_i")
+    t.accepted(s.vectorize, s, "i_j_i")
+    t.accepted(s.parallel, s, "i_j_o")
+    for _, n in ipairs(shapes) do t.agree(s, {C}, {filled("i32", n)}) end
+  end)
+  legal("a loop skewed by a fused one", function()
+    local C = fused["sums of rows"] "i64"
+    local s = nw.schedule(C)
+    s:fuse("i", "j")
+    t.accepted(s.skew, s, "k", "i_j", 1)
+    t.accepted(s.parallel, s, "i_j")
+    for _, n in ipairs(shapes) do t.agree(s, {C}, {filled("i64", n)}) end
+  end)
+  legal("two fused loops, tiled", function()
+    local P, Q = nw.size "P", nw.size "Q"
+    local A = nw.placeholder({M, N, P, Q}, "i16", "A")
+    local C = nw.compute({M, N, P, Q}, function(i, j, k, l) return A(i, j, k, l) + 1 end, "C")
+    local s = nw.schedule(C)
+    s:fuse("i", "j")
+    s:fuse("k", "l")
+    t.accepted(s.tile, s, "i_j", "k_l", 4, 8)
+    t.accepted(s.vectorize, s, "k_l_i")
+    t.accepted(s.parallel, s, "i_j_o")
+    for _, n in ipairs {{1, 1, 1, 1}, {2, 3, 1, 9}, {3, 3, 4, 5}} do t.agree(s, {C}, {filled("i16", n)}) end
+  end)
+  legal("three sizes fused, split", function()
+    local P = nw.size "P"
+    local A = nw.placeholder({M, N, P}, "u16", "A")
+    local C = nw.compute({M, N, P}, function(i, j, k) return A(i, j, k) * 3 + A(M - 1 - i, j, P - 1 - k) end, "C")
+    local s = nw.schedule(C)
+    s:fuse("i", "j")
+    t.accepted(s.fuse, s, "i_j", "k")
+    t.accepted(s.split, s, "i_j_k", 8)
+    t.accepted(s.parallel, s, "i_j_k_o")
+    for _, n in ipairs {{1, 1, 1}, {2, 3, 5}, {4, 1, 7}} do t.agree(s, {C}, {filled("u16", n)}) end
+  end)
+  legal("a fused loop of a size that the factor divides", function()
+    local E = nw.size("E", {multiple = 8})
+    local A = nw.placeholder({M, E}, "f32", "A")
+    local C = nw.compute({M, E}, function(i, j) return A(i, j) * 2 end, "C")
+    local s = nw.schedule(C)
+    s:fuse("i", "j")
+    t.accepted(s.split, s, "i_j", 8)
+    assert(not s:text():find "where", "the guard stayed")
+    t.accepted(s.vectorize, s, "i_j_i")
+    for _, n in ipairs {{1, 8}, {3, 16}} do t.agree(s, {C}, {filled("f32", n)}) end
+  end)
+  legal("a fused loop of a size that may be 0", function()
+    local E = nw.size("E", {min = 0})
+    local A, k = nw.placeholder({M, E}, "i32", "A"), nw.reduce_axis(E, "k")
+    local C = nw.compute({M}, function(i) return nw.sum(A(i, k), k) end, "C")
+    local s = nw.schedule(C)
+    s:decompose_reduction("C", "i")
+    t.accepted(s.fuse, s, "i", "k")
+    t.accepted(s.split, s, "i_k", 4)
+    for _, n in ipairs {{1, 0}, {3, 0}, {2, 5}} do t.agree(s, {C}, {filled("i32", n)}) end
+  end)
+
+  -- cache_write of a stage in pieces
+  local function product_of(n, m, dtype)
+    local A, B, k = nw.placeholder({n, m}, dtype, "A"), nw.placeholder({m, n}, dtype, "B"), nw.reduce_axis(m, "k")
+    return nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+  end
+  local pieces = {
+    {"cut", function(s) s:cut("i", 5) return "i.head" end},
+    {"cut in three", function(s) s:cut("i", {3, 7}) return "i.2" end},
+    {"the tail of a split", function(s) return (s:split("i", 4, {tail = "cut"})) end},
+    {"the tail of an inner split", function(s) return (s:split("j", 4, {tail = "cut"})) end},
+    {"the tails of a tile", function(s) return (s:tile("i", "j", 4, 4, {tail = "cut"})) end},
+  }
+  for at, piece in ipairs(pieces) do
+    for _, inside in ipairs {false, true} do
+      legal(("cache_write after %s%s"):format(piece[1], inside and ", inside of it" or ""), function()
+        local dtype, scope = ({"f32", "i64", "u8"})[at % 3 + 1], inside and "local" or "global"
+        local C = product_of(13, 11, dtype)
+        local s = nw.schedule(C)
+        local loop = piece[2](s)
+        t.accepted(s.cache_write, s, "C", scope, inside and {at = loop} or nil)
+        t.accepted(s.parallel, s, loop)
+        t.agree(s, {C}, {filled(dtype, {13, 11}), filled(dtype, {11, 13})})
+      end)
+    end
+  end
+  legal("cache_write after partition", function()
+    local A = nw.placeholder({20}, "i32", "A")
+    local C = nw.compute({20}, function(i) return nw.select(nw.all(nw.ge(i, 2), nw.lt(i, 17)), A(nw.max(i - 2, 0)), 0) end, "C")
+    local s = nw.schedule(C)
+    s:partition "i"
+    t.accepted(s.cache_write, s, "C", "local")
+    t.agree(s, {C}, {filled("i32", {20})})
+  end)
+  for _, scope in ipairs {"global", "local"} do
+    legal("cache_write after specialize, " .. scope, function()
+      local A = nw.placeholder({M, 12}, "f64", "A")
+      local C = nw.compute({M, 12}, function(i, j) return A(i, j) * 2 end, "C")
+      local s = nw.schedule(C)
+      s:specialize("M % 4 == 0", "i")
+      t.accepted(s.cache_write, s, "C", scope)
+      for _, n in ipairs {1, 4, 7, 8} do t.agree(s, {C}, {filled("f64", {n, 12})}) end
+    end)
+  end
+
+  -- a copy is not larger than its tensor
+  legal("a copy is not larger than its tensor, where a guard bounds the tile", function()
+    local A = nw.placeholder({17, 3, 16}, "f32", "A")
+    local C = nw.compute({17, 3, 16}, function(i, j, k) return A(i, j, k) * 2 end, "C")
+    local s = nw.schedule(C)
+    s:split("i", 67) s:split("j", 127) s:split("k", 77) s:split("i_o", 2) s:split("k_o", 5)
+    s:reorder("i_o_o", "j_o", "k_o_o", "i_o_i", "i_i", "j_i", "k_o_i", "k_i")
+    local copy = t.accepted(s.cache_read, s, "A", "global", {"C"}, {at = "k_o_o"})
+    t.same(tostring(s:show()):match "alloc A_global(%b[])", "[17, 3, 16]", tostring(copy))
+    t.agree(s, {C}, {filled("f32", {17, 3, 16})})
+  end)
+  for _, what in ipairs {"a stage", "a local stage", "a window", "the result"} do
+    legal(what .. " is not larger than its tensor either", function()
+      local A = nw.placeholder({19, 6}, "i32", "A")
+      local T = nw.compute({19, 6}, function(i, j) return A(i, j) + 1 end, "T")
+      local C = nw.compute({19, 6}, function(i, j)
+        return T(i, j) + (what == "a window" and T(nw.min(i + 2, 18), 5 - j) or 0)
+      end, "C")
+      local s = nw.schedule(C)
+      s:split("i_1", 32)
+      s:split("j_1", 7)
+      s:reorder("i_1_o", "j_1_o", "i_1_i", "j_1_i")
+      if what == "the result" then
+        t.accepted(s.cache_write, s, "C", "local", {at = "j_1_o"})
+        t.same(tostring(s:show()):match "alloc C_local(%b[])", "[19, 6]")
+      else
+        t.accepted(s.compute_at, s, "T", "j_1_o")
+        if what == "a local stage" then t.accepted(s.set_scope, s, "T", "local") end
+        t.same(tostring(s:show()):match "alloc T(%b[])", "[19, 6]")
+      end
+      t.agree(s, {C}, {filled("i32", {19, 6})})
+    end)
+  end
+
   legal("compute_inline says that an fma rounds once", function()
     local A, B = nw.placeholder({8}, "f32", "A"), nw.placeholder({8}, "f32", "B")
     local T = nw.compute({8}, function(i) return A(i) * B(i) end, "T")

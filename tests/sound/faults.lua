@@ -1,0 +1,233 @@
+--- Section 5 of "nothing that is accepted may be wrong": steps that ended in a fault of Nestwright, in an abort or in a crash,
+--- and what may be looked at after a step that nobody judged.
+local nw = require "nestwright"
+local deep = require "deep"
+
+local function filled(dtype, shape, f)
+  local a = nw.zeros(shape, dtype)
+  for i = 1, a:count() do a:setflat(i, f and f(i) or (5 * i) % 7 + 1) end
+  return a
+end
+
+--- Calls f(...): true if it was accepted, false if it was refused; a fault, or an error of anything else, is raised.
+local function tried(f, ...)
+  local ok, err = pcall(f, ...)
+  if not ok and (type(err) ~= "table" or err.code == "internal") then error(err, 0) end
+  return ok, err
+end
+
+--- Looks at a schedule in every way; what cannot be shown says so.
+local function looked_at(s)
+  for _, view in ipairs {"nest", "lowered", "c", "llvm", "asm", "log"} do
+    tried(function() return tostring(s:show(view)) end)
+  end
+  for _, method in ipairs {"cost", "explain", "check", "tree", "trace"} do
+    if s[method] then tried(function() return tostring(s[method](s)) end) end
+  end
+  for _, loop in ipairs(s:loops()) do tried(function() return tostring(s:moves(loop)) end) end
+end
+
+--- C = 2*T, T = A + 1, n by m.
+local function two(dtype, n, m)
+  local A = nw.placeholder({n, m}, dtype, "A")
+  local T = nw.compute({n, m}, function(i, j) return A(i, j) + 1 end, "T")
+  local C = nw.compute({n, m}, function(i, j) return T(i, m - 1 - j) * 2 end, "C")
+  return nw.schedule(C), {C}, {filled(dtype, {n, m})}
+end
+
+return function(case, t)
+  local function fault(name, f) case("S5", name, f) end
+
+  -- rfactor of several outputs, of one dtype and of several
+  for _, d in ipairs {{"i32", "i32"}, {"i32", "f64"}, {"f16", "i64"}, {"u8", "i8", "f32"}, {"bf16", "bf16", "u16", "i32"},
+    {"f64", "f64", "f64", "f64", "f64", "f64", "f64"}} do
+    fault("rfactor of outputs of " .. table.concat(d, ", "), function()
+      for _, combiner in ipairs {"sum", "max"} do
+        local k, inputs, out, a = nw.reduce_axis(12, "k"), {}, nil, {}
+        for n, dtype in ipairs(d) do
+          inputs[n] = nw.placeholder({3, 12}, dtype, "A" .. n)
+          a[n] = filled(dtype, {3, 12})
+        end
+        out = table.pack(nw.compute({3}, function(i)
+          local r = {}
+          for n in ipairs(d) do r[n] = nw[combiner](inputs[n](i, k), k) end
+          return table.unpack(r)
+        end, "C"))
+        local s = nw.schedule(table.unpack(out))
+        s:split("k", 5)
+        t.accepted(s.rfactor, s, "C", "k_i")
+        looked_at(s)
+        t.agree(s, out, a)
+      end
+    end)
+  end
+
+  -- rfactor of a sum whose axis is data
+  for _, d in ipairs {{"i16", "i16"}, {"u8", "i16"}, {"i8", "i8"}, {"i32", "u8"}, {"i64", "i32"}, {"i16", "i64"}, {"f32", "i16"}} do
+    fault(("rfactor of the sum of a cast %s and its axis as %s"):format(d[1], d[2]), function()
+      for _, n in ipairs {1, 2, 8} do
+        for _, loop in ipairs {"k", "k_i", "k_o"} do
+          local A, k = nw.placeholder({8}, d[1], "A"), nw.reduce_axis(n, "k")
+          local C = nw.compute({}, function() return nw.sum(nw.cast(A(0), d[2]) + nw.cast(k, d[2]), k) end, "C")
+          local s = nw.schedule(C)
+          if loop ~= "k" then s:split("k", 2) end
+          tried(s.rfactor, s, "C", loop)
+          t.agree(s, {C}, {filled(d[1], {8})})
+        end
+      end
+    end)
+  end
+
+  -- fission after cut, over a temporary that is computed in the loop
+  for _, d in ipairs {"f32", "i8", "u16"} do
+    for _, piece in ipairs {"i_1.head", "i_1.rest"} do
+      fault(("fission of %s over a temporary, %s"):format(piece, d), function()
+        local s, out, a = two(d, 16, 12)
+        s:compute_at("T", "i_1")
+        s:cut("i_1", 7)
+        for _, stage in ipairs(s:stages()) do tried(s.fission, s, piece, {after = stage}) end
+        looked_at(s)
+        t.agree(s, out, a)
+      end)
+    end
+  end
+  fault("fission of a loop of a piece, and of the whole before it is cut", function()
+    for _, steps in ipairs {
+      {{"cut", "i_1", {3, 9}}, {"fission", "i_1.2", {after = "T"}}, {"fission", "i_1.3", {after = "T.3"}}},
+      {{"fission", "i_1", {after = "T"}}, {"cut", "i_1", 7}, {"fission", "i_1.head", {after = "C"}}},
+      {{"split", "i_1", 5, {tail = "cut"}}, {"fission", "i_1_o", {after = "T"}}, {"fission", "i_1_i", {after = "T"}}},
+    } do
+      local s, out, a = two("i32", 16, 12)
+      s:compute_at("T", "i_1")
+      for _, step in ipairs(steps) do tried(s[step[1]], s, table.unpack(step, 2)) end
+      looked_at(s)
+      t.agree(s, out, a)
+    end
+  end)
+
+  -- store_at without a loop, after skew and other steps
+  for _, step in ipairs {{"skew", "j_1", "i_1", 1}, {"skew", "j_1", "i_1", -2}, {"shift", "i_1", 3}, {"reorder", "j_1", "i_1"}} do
+    fault(("store_at with no loop after %s by %s"):format(step[1], step[4] or step[3]), function()
+      local s, out, a = two("f32", 9, 7)
+      tried(s.compute_at, s, "T", "j_1")
+      tried(s[step[1]], s, table.unpack(step, 2))
+      tried(s.store_at, s, "T")
+      tried(s.store_at, s, "T", "i_1")
+      looked_at(s)
+      t.agree(s, out, a)
+    end)
+  end
+  fault("store_at with no loop of a window that was skewed", function()
+    local A = nw.placeholder({12}, "i32", "A")
+    local T = nw.compute({12}, function(i) return A(i) + 1 end, "T")
+    local C = nw.compute({10, 2}, function(i, j) return T(i) + T(i + 2) * j end, "C")
+    local s = nw.schedule(C)
+    s:compute_at("T", "i_1")
+    tried(s.skew, s, "j", "i_1", 1)
+    tried(s.store_at, s, "T")
+    looked_at(s)
+    t.agree(s, {C}, {filled("i32", {12})})
+  end)
+
+  -- compute_at with a loop whose name comes again, after rfactor twice
+  for _, d in ipairs {"f32", "i64"} do
+    fault("compute_at after two rfactors, " .. d, function()
+      local A, k = nw.placeholder({6, 16}, d, "A"), nw.reduce_axis(16, "k")
+      local C = nw.compute({6}, function(i) return nw.sum(A(i, k), k) end, "C")
+      for _, stage in ipairs {"C_rf", "C_rf_rf"} do
+        local s = nw.schedule(C)
+        s:split("k", 4)
+        t.accepted(s.rfactor, s, "C", "k_i")
+        s:split("k_o", 2)
+        t.accepted(s.rfactor, s, "C_rf", "k_o_i")
+        for _, loop in ipairs(s:loops()) do tried(s.compute_at, s, stage, loop.name) end
+        for _, name in ipairs {"i", "k", "k_i", "k_o", "i_1", "i_9"} do tried(s.compute_at, s, stage, name) end
+        looked_at(s)
+        t.agree(s, {C}, {filled(d, {6, 16})})
+      end
+    end)
+  end
+
+  -- prefetch beside a step that nobody judged
+  for _, order in ipairs {"before", "after"} do
+    for _, of in ipairs {"A", "T"} do
+      for _, at in ipairs {"i_1", "j_1"} do
+        fault(("prefetch of %s in %s %s an unsafe compute_at"):format(of, at, order), function()
+          for _, place in ipairs {"i_1", "j_1"} do
+            local s = two("f32", 16, 12)
+            if order == "before" then tried(s.prefetch, s, of, at, 2) end
+            tried(s.unsafe, s, function() s:compute_at("T", place) end)
+            if order == "after" then tried(s.unsafe, s, function() s:prefetch(of, at, 2) end) end
+            looked_at(s)
+          end
+        end)
+      end
+    end
+  end
+  fault("an unsafe step that takes what is prefetched out of its storage", function()
+    local s = two("f32", 16, 12)
+    s:prefetch("T", "i_1", 2)
+    local err = t.refused("prefetched where it does not exist", s.unsafe, s, function() s:compute_at("T", "i_1") end)
+    assert(err.code == "refused", err.code)
+  end)
+  fault("an unsafe prefetch in the lanes of a vector", function()
+    local s = two("f32", 16, 8)
+    s:vectorize "j_1"
+    t.refused("rounds are lanes", s.unsafe, s, function() s:prefetch("A", "j", 1) s:prefetch("T", "j_1", 2) end)
+    looked_at(s)
+  end)
+
+  -- models of what nobody judged
+  for _, l in ipairs {
+    {"a shifted tail of a loop that is too short", function(s) s:split("i_1", {factors = {5, 64}, tail = "shift"}) end},
+    {"tiles that begin before their loops", function(s) s:tile("i_1", "j_1", 40, 80, {tail = "shift"}) end},
+    {"a shifted tail that is computed in another loop", function(s) s:compute_at("T", "i_1") s:split("j_1", 64, {tail = "shift"}) end},
+  } do
+    fault("the cost of " .. l[1], function()
+      local s = two("f32", 16, 12)
+      s:unsafe(function() l[2](s) end)
+      t.refused("stays inside its buffers", s.build, s)
+      t.refused("stays inside its buffers", s.cost, s)
+      t.refused("stays inside its buffers", nw.misses, s)
+      looked_at(s)
+    end)
+  end
+
+  -- pieces that share their loops along the output
+  fault("cache_write of pieces that differ along the reduction", function()
+    local M = nw.size "M"
+    local A, k = nw.placeholder({4, M}, "i32", "A"), nw.reduce_axis(M, "k")
+    local C = nw.compute({4}, function(i) return nw.sum(A(i, k), k) end, "C")
+    for _, at in ipairs {"", "i", "then/k"} do
+      local s = nw.schedule(C)
+      s:specialize("M % 4 == 0", "k")
+      tried(s.cache_write, s, "C", "global", at ~= "" and {at = at} or nil)
+      for _, n in ipairs {3, 8} do t.agree(s, {C}, {filled("i32", {4, n})}) end
+    end
+  end)
+  fault("a copy whose size no loop bounds", function()
+    local N = nw.size "N"
+    local A, k = nw.placeholder({N, N}, "i32", "A"), nw.reduce_axis(N, "k")
+    local C = nw.compute({N, N}, function(i, j) return nw.sum(A(i, k) * A(i, j), k) end, "C")
+    local s = nw.schedule(C)
+    s:fuse("j", "k")
+    s:cache_read("A", "global", {"C"}, {at = "j_k"})
+    local ok, err = tried(s.fuse, s, "i", "j_k")
+    assert(ok or tostring(err):find "no bound over the loops", tostring(err))
+    t.agree(s, {C}, {filled("i32", {5, 5})})
+  end)
+
+  -- many loops, many stages: every step is accepted or refused, and none is a fault
+  for _, program in ipairs(deep) do
+    fault("many loops: " .. program.name, function()
+      local accepted = 0
+      program.run(function(f)
+        local out = table.pack(tried(f))
+        if not out[1] then return end
+        accepted = accepted + 1
+        return table.unpack(out, 2, out.n)
+      end)
+      assert(accepted > 0 or program.name:find "tails pad", "no step was accepted")
+    end)
+  end
+end
