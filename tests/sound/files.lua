@@ -1,2 +1,2 @@
 --- The files of cases, in the order of running.
-return {"storage", "lanes", "arith", "ops", "reductions", "texts", "export", "legal", "faults"}
+return {"storage", "lanes", "arith", "ops", "reductions", "calls", "texts", "export", "legal", "faults"}
