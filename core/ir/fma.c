@@ -1,6 +1,7 @@
 // A product that is only added to something, or that something is taken from, is rounded once with it: a*b + c, a*b - c and
 // c - a*b become fma. Lowering does that, and a step that puts expressions together says where it rounds otherwise then.
 #include "ir/fma.h"
+#include "ir/rewrites.h"
 
 typedef struct fused {
   nw_pool *pool;

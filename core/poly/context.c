@@ -82,24 +82,36 @@ char nw_judge_question(const nw_ctx *c) {
 // isl also keeps with its own objects what it found of them, which is charged to nobody: hence "well below", an eighth.
 // A glance decides nothing: it may use what is remembered for nothing.
 
-isl_stat isl_ctx_next_operation(isl_ctx *ctx); // exported by isl, in none of its headers
+// Exported by isl, in none of its headers.
+isl_stat isl_ctx_next_operation(isl_ctx *ctx);
+void isl_blk_clear_cache(isl_ctx *ctx);
 
-// Operations of isl since the question began. isl does not tell them, only whether they have reached a limit.
+// Lets isl count from 0 to what is left of the limit.
+static void count_anew(nw_proofs *s) {
+  isl_ctx_reset_operations(s->isl);
+  isl_ctx_set_max_operations(s->isl, s->done < s->limit ? (unsigned long)(s->limit - s->done) : 1);
+  if (s->done >= s->limit) isl_ctx_next_operation(s->isl); // 0 would be no limit
+}
+
+// Operations of isl since the question began. isl does not tell them, only whether they have reached a limit, and to ask
+// counts as one where they have not: so that looking costs nothing, its count is begun anew each time.
 static long operations(nw_proofs *s) {
   if (isl_ctx_last_error(s->isl) != isl_error_none) return s->limit;
-  long lo = 0, hi = s->limit;
+  long lo = 0, hi = s->limit - s->done, asked = 0;
   while (lo < hi) {
     long middle = lo + (hi - lo + 1) / 2;
-    isl_ctx_set_max_operations(s->isl, (unsigned long)middle);
+    isl_ctx_set_max_operations(s->isl, (unsigned long)(middle + asked));
     if (isl_ctx_next_operation(s->isl) < 0) {
       isl_ctx_reset_error(s->isl);
       lo = middle;
     } else {
       hi = middle - 1;
+      asked++;
     }
   }
-  isl_ctx_set_max_operations(s->isl, (unsigned long)s->limit);
-  return lo;
+  s->done += lo;
+  count_anew(s);
+  return s->done;
 }
 
 // The most loops around a statement, a fused one counted as what it was fused from.
@@ -127,8 +139,10 @@ bool nw_proofs_begin(nw_proofs *s, const nw_program *p) {
   isl_ctx_resume(s->isl);
   isl_ctx_reset_error(s->isl);
   s->limit = limit_for(s, p);
-  isl_ctx_set_max_operations(s->isl, (unsigned long)s->limit);
-  isl_ctx_reset_operations(s->isl);
+  s->done = 0;
+  if (!NW_MUTATED(memory_for_free))
+    isl_blk_clear_cache(s->isl); // memory that isl still has from an earlier question would cost no operation
+  count_anew(s);
   return !nw_stopped(s->ctx);
 }
 

@@ -39,6 +39,7 @@ typedef struct nw_proofs {
   nw_ctx *ctx; // NULL once the session is closed
   isl_ctx *isl;
   long budget, limit; // operations of isl for a question about few loops, and for the one that is asked
+  long done; // of those, when isl last began to count
   char question;
   bool glance;
   // What is remembered of earlier questions is charged what it cost, once a question: see context.c.
@@ -350,7 +351,8 @@ nw_answer nw_check_together(const nw_model *m); // what a program that was put t
 nw_answer nw_check_bounds(const nw_model *m);
 nw_answer nw_check_storage(const nw_model *m);
 nw_answer nw_check_streams(const nw_model *m);
-nw_answer nw_check_prefetches(const nw_model *m, bool structure); // structure: a step that nobody judges may not skip it
+nw_answer nw_check_prefetches(const nw_model *m,
+                              bool structure); // structure: a step that nobody judges may not skip it
 // `marks`: the step changes nothing but marks, and so may take back what was said.
 nw_answer nw_check_tags(const nw_model *before, const nw_model *after, bool marks);
 

@@ -257,7 +257,7 @@ static bool structure_once(const nw_program *before, const nw_program *after) {
   if (answer == NW_HOLDS) answer = nw_check_storage(new);
   if (answer == NW_HOLDS) answer = nw_check_nesting(new);
   if (answer == NW_HOLDS) answer = nw_check_streams(new);
-  if (answer == NW_HOLDS) answer = nw_check_prefetches(new, true);
+  if (answer == NW_HOLDS && !NW_MUTATED(prefetch_unsafe)) answer = nw_check_prefetches(new, true);
   return (answer == NW_HOLDS ? nw_check_tags(old, new, only_marks(before, after)) : answer) == NW_HOLDS;
 }
 
@@ -274,7 +274,7 @@ static bool bounds_once(const nw_program *before, const nw_program *p) {
 bool nw_judge_bounds(const nw_program *p) { return asked(NULL, p, bounds_once); }
 
 bool nw_judge_harmless(const nw_program *p, const char *what) {
-  if (!p->unsafe || nw_judge_bounds(p)) return true;
+  if (!p->unsafe || NW_MUTATED(unsafe_anywhere) || nw_judge_bounds(p)) return true;
   if (nw_stopped(p->ctx)) return false;
   const nw_diag *d = nw_error(p->ctx);
   const char *why = d && d->refusal && d->refusal->why ? d->refusal->why : "an access may lie outside of its buffer";

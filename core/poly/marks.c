@@ -207,9 +207,10 @@ static nw_answer check_free(const nw_model *m, const nw_together *t, nw_use *a, 
   nw_answer answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
   isl_map_free(bad);
   if (answer != NW_FAILS) return answer;
-  return nw_tell(m, NW_REFUSE_UNDECIDED, t->part[0], NULL,
-                 "%s and the loops that it was one with run in another order, and their iterations touch one element of %s",
-                 t->part[0]->loop.var->name, a->buffer->name);
+  return nw_tell(
+      m, NW_REFUSE_UNDECIDED, t->part[0], NULL,
+      "%s and the loops that it was one with run in another order, and their iterations touch one element of %s",
+      t->part[0]->loop.var->name, a->buffer->name);
 }
 
 static int level_of(const nw_site *s, const nw_stmt *loop) {
@@ -261,11 +262,12 @@ static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stm
 // ---- calls. An intrinsic does the work of its nest in an order of its own, so one call may not give a place to two elements.
 
 static nw_answer check_places(const nw_model *m, nw_use *a, nw_use *b, int level) {
-  if (!nw_may_meet(a, b) || a->depth > level) return NW_HOLDS;
+  if (!nw_may_meet(a, b) || a->depth > (NW_MUTATED(call_depth) ? 0 : level)) return NW_HOLDS;
   nw_answer answer = nw_own_places(m, a->buffer);
   if (answer != NW_FAILS) return answer;
   isl_map *bad = isl_map_subtract(nw_collide(m, a, b), nw_meet(m, a, b));
-  for (int d = 0; d < a->site->dim[level]; d++) bad = isl_map_equate(bad, isl_dim_in, d, isl_dim_out, d);
+  for (int d = 0; d < a->site->dim[level] && !NW_MUTATED(calls_at_once); d++)
+    bad = isl_map_equate(bad, isl_dim_in, d, isl_dim_out, d);
   answer = nw_answer_of(m->f->s, isl_map_is_empty(bad));
   if (answer == NW_FAILS) {
     nw_story story = {.kind = nw_conflict_kind(a, b), .source = a, .sink = b};
@@ -304,7 +306,9 @@ static bool is_asked(const nw_program *before, const nw_stmt *s) {
 }
 
 static nw_answer check_loops(const nw_model *m, const nw_program *before, const nw_stmt *s) {
-  nw_answer answer = is_asked(before, s) ? check_loop(m, s, s) : s->kind == NW_CALL ? check_call_places(m, s) : NW_HOLDS;
+  nw_answer answer = is_asked(before, s) ? check_loop(m, s, s) : NW_HOLDS;
+  if (s->kind == NW_CALL && !(NW_MUTATED(call_later) && before && nw_find(before, s->id, &(nw_path){0})))
+    answer = check_call_places(m, s);
   for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_loops(m, before, s->kid[i]);
   return answer;
 }

@@ -305,7 +305,10 @@ static int count_blocks(const nw_stmt *s) {
 
 // A model is kept in its program. When isl gave up in the middle, nothing is kept.
 nw_model *nw_model_of(const nw_program *p, nw_family *known) {
-  if (p->model) return nw_price_charge(((nw_model *)p->model)->f->s, &((nw_model *)p->model)->price), p->model;
+  if (p->model) {
+    if (!NW_MUTATED(model_for_free)) nw_price_charge(((nw_model *)p->model)->f->s, &((nw_model *)p->model)->price);
+    return p->model;
+  }
   nw_price price = {0};
   nw_price_begin(nw_proofs_of(p->ctx), &price);
   nw_arena *arena = nw_arena_new();

@@ -159,7 +159,9 @@ static void solve(whole *w, const nw_expr *a, const nw_expr *b) {
   const nw_expr *rest;
   int at = -1;
   a = filled(w, a);
-  if (a->type.dtype != NW_INDEX || b->type.dtype != NW_INDEX || !nw_affine(w->pool, a, w->nk, w->unknown, coef, &rest)) return;
+  if (a->type.dtype != NW_INDEX || (b->type.dtype != NW_INDEX && !NW_MUTATED(parts_of_data)) ||
+      !nw_affine(w->pool, a, w->nk, w->unknown, coef, &rest))
+    return;
   for (int k = 0; k < w->nk; k++) {
     if (!coef[k]) continue;
     if (at >= 0 || (coef[k] != 1 && coef[k] != -1)) return;

@@ -381,7 +381,7 @@ static const nw_expr *by_number(const rest *r, const nw_expr *e) {
   const nw_expr *left = NULL;
   flatten(e, &keep);
   for (int i = 0; i < keep.n; i++) {
-    if (has(&r->x->cond, keep.at[i])) continue;
+    if (has(&r->x->cond, keep.at[i]) && !NW_MUTATED(whole_guarded)) continue;
     const nw_expr *one = nw_subst(pool, keep.at[i], r->name, r->by);
     left = left ? nw_and(pool, left, one) : one;
   }

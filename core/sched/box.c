@@ -75,6 +75,17 @@ static void see_block(reads *x, const nw_stmt *reader) {
   nw_ranges_free(&ranges);
 }
 
+// Has an extent that the loops outside change no greatest value, so that there is no room for it?
+static bool has_no_bound(const reads *x, const nw_ranges *r, const nw_expr *extent) {
+  const char *loop[NW_MAX_DEPTH];
+  int n = 0;
+  bool varies = false;
+  for (int i = 0; i < x->outside->n; i++)
+    if (x->outside->at[i]->kind == NW_LOOP) loop[n++] = x->outside->at[i]->loop.var->name;
+  for (int i = 0; i < n && !varies; i++) varies = nw_uses_var(extent, loop[i]);
+  return varies && !nw_upper_over(r, extent, n, loop);
+}
+
 // Is the box known to be as long as the dimension, or longer, as where a guard keeps a tile inside?
 static bool takes_all(const nw_ranges *r, const nw_expr *extent, const nw_expr *shape) {
   return nw_prove(r, nw_le(r->pool, shape, extent)) && !NW_MUTATED(box_beyond_tensor);
@@ -92,7 +103,7 @@ static void close_dim(reads *x, const nw_ranges *r, const nw_expr *shape, int d,
   const nw_expr *extent = nw_simplify(r, nw_add(pool, nw_sub(pool, hi, lo), nw_index(pool, 1)));
   int64_t bound;
   if (!nw_is_int(extent, &bound) && nw_const_upper(r, extent, &bound)) extent = nw_index(pool, bound > 0 ? bound : 0);
-  bool all = takes_all(r, extent, shape);
+  bool all = takes_all(r, extent, shape) || has_no_bound(x, r, extent);
   out->lo[d] = all ? zero : nw_simplify(r, lo);
   out->extent[d] = all ? shape : extent;
 }

@@ -175,7 +175,7 @@ static nw_stmt *outermost_kept(const takeover *t) {
 
 // Pieces that differ in their loops along the reduction only would share one buffer, and so would those inside one loop.
 static bool is_apart(nw_step *st, const pieces *x, const takeover *t) {
-  if (x->n == 1) return true;
+  if (x->n == 1 || NW_MUTATED(pieces_share)) return true;
   int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
   if (at >= 0 && at < t->top)
     return nw_step_refuse(st, "each piece keeps its own part; cache_write first", x->loop,

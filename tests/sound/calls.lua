@@ -28,7 +28,8 @@ local function adding(dtype)
   local k = nw.reduce_axis(2, "k")
   local Z = nw.compute({4, 4}, function(i, j) return nw.sum(X(i, k) * Y(k, j), k) end, "Z")
   local name = "add_" .. dtype
-  return nw.intrinsic {name = name, args = {X, Y, Z}, accumulate = true, strides = {X = {"any", "any"}, Y = {"any", "any"}, Z = {"any", "any"}},
+  local any = {"any", "any"}
+  return nw.intrinsic {name = name, args = {X, Y, Z}, accumulate = true, strides = {X = any, Y = any, Z = any},
     source = ([[
 #include <stdint.h>
 void %s(const %s *X, const %s *Y, %s *Z, int64_t x, int64_t x1, int64_t y, int64_t y1, int64_t z, int64_t z1) {
@@ -107,6 +108,32 @@ return function(case, t)
     end)
   end
 
+  for _, l in ipairs {{"a fold in a loop", function(i, j) return i + j end, true},
+    {"columns in a loop", function(i, j) return j, i end, false}} do
+    case("A11", l[1] .. ", then a call", function()
+      local double = doubling("i32", 4, 4)
+      local A = nw.placeholder({8, 4}, "i32", "A")
+      local T = nw.compute({8, 4}, function(i, j) return A(i, j) * 2 end, "T")
+      local C, D = nw.compute({2, 4}, function(o, i) return T(4 * o + i, 0), T(4 * o + 3, i) end, "C")
+      local s = nw.schedule(C, D)
+      s:compute_at("T", "o")
+      t.accepted(s.transform_layout, s, "T", l[2])
+      if l[3] then t.refused(ORDER, s.tensorize, s, "i", double) else t.accepted(s.tensorize, s, "i", double) end
+      t.agree(s, {C, D}, {filled("i32", {8, 4})})
+    end)
+  end
+  case("A11", "a fold of rows that calls fill in turn", function()
+    local double = doubling("f32", 4, 4)
+    local A = nw.placeholder({12, 4}, "f32", "A")
+    local T = nw.compute({12, 4}, function(i, j) return A(i, j) * 2 end, "T")
+    local C = nw.compute({12, 4}, function(i, j) return T(i, 3 - j) + 1 end, "C")
+    local s = nw.schedule(C)
+    s:compute_at("T", (s:split("i_1", 4)))
+    s:store_at("T")
+    t.accepted(s.transform_layout, s, "T", function(i, j) return i % 4, j end)
+    t.accepted(s.tensorize, s, "i", double)
+    t.agree(s, {C}, {filled("f32", {12, 4})})
+  end)
   case("A11", "a rolling buffer filled by a call", function()
     local s, out, a = window("f32", 9)
     local double = doubling("f32", 1, 4)
@@ -132,7 +159,8 @@ return function(case, t)
   end)
 
   -- pieces: one by a call, the other by loops
-  for _, l in ipairs {{"places of their own", function(i, j) return j, i end, true}, {"shared ones", function(i, j) return i + j end}} do
+  for _, l in ipairs {{"places of their own", function(i, j) return j, i end, true},
+    {"shared ones", function(i, j) return i + j end}} do
     case("A11", "pieces of a cut, one of them a call, and " .. l[1], function()
       local double = doubling("f64", 4, 4)
       local A = nw.placeholder({7, 4}, "f64", "A")

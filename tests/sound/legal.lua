@@ -151,7 +151,7 @@ return function(case, t)
     end)
   end
   legal("a product that a reduction adds up, after a copy of it", function()
-    local A, B, T = products "f32"
+    local _, _, T = products "f32"
     local k = nw.reduce_axis(8, "k")
     local U = nw.compute({8}, function(i) return T(i) end, "U")
     local C = nw.compute({}, function() return nw.sum(U(k), k) end, "C")
@@ -180,7 +180,7 @@ return function(case, t)
       return nw.compute({M, N}, function(i, j) return A(i, j) - A(nw.max(i - 1, 0), nw.min(j + 1, N - 1)) end, "C")
     end,
   }
-  local steps = {
+  local ways = {
     {"split", function(s) s:split("i_j", 8) end},
     {"split by 3 and unrolled", function(s) s:split("i_j", 3) s:unroll "i_j_i" end},
     {"split, lanes and threads", function(s) s:split("i_j", 8) s:vectorize "i_j_i" s:parallel "i_j_o" end},
@@ -194,7 +194,7 @@ return function(case, t)
     {"in a copy of its own", function(s) s:split("i_j", 8) s:cache_read("A", "global", {"C"}) s:parallel "i_j_o" end},
   }
   for name, make in pairs(fused) do
-    for at, step in ipairs(steps) do
+    for at, step in ipairs(ways) do
       legal(("a fused loop of %s, %s"):format(name, step[1]), function()
         local dtype = ({"i32", "f64", "u8", "i64"})[at % 4 + 1]
         local C = make(dtype)
@@ -205,6 +205,50 @@ return function(case, t)
       end)
     end
   end
+  -- and what must be refused: pieces that are no whole loop, and another order of what depends on the order
+  local function refused(name, steps, last)
+    case("S3", name, function()
+      local C = fused["sums of rows"] "i32"
+      local s = nw.schedule(C)
+      s:fuse("i", "j")
+      for _, step in ipairs(steps) do pcall(s[step[1]], s, table.unpack(step, 2)) end
+      t.refused("", s[last[1]], s, table.unpack(last, 2))
+      for _, n in ipairs(shapes) do t.agree(s, {C}, {filled("i32", n)}) end
+    end)
+  end
+  refused("a fused loop of which a part is left out", {}, {"split", "i_j", 8, {tail = "cut"}})
+  refused("a fused loop of which a part is taken twice", {}, {"split", "i_j", 8, {tail = "shift"}})
+  refused("a fused loop and a sum in threads", {{"split", "i_j", 4}, {"reorder", "k", "i_j_i"}}, {"parallel", "k"})
+  local function sweep()
+    local A, state = nw.placeholder({M, N}, "i32", "A"), nw.scan_state({M, N}, "i32", "state")
+    local first = nw.compute({1, N}, function(i, x) return A(i, x) end, "first")
+    local update = nw.compute({M, N}, function(i, x)
+      return state(i - 1, x) - state(i - 1, nw.max(x - 1, 0)) + A(i, x)
+    end, "update")
+    local S = nw.scan(first, update, state, "S")
+    local s = nw.schedule(S)
+    s:fuse("i_1", "x_1")
+    s:split("i_1_x_1", 4)
+    return s, S
+  end
+  for _, last in ipairs {{"reorder", "i_1_x_1_i", "i_1_x_1_o"}, {"parallel", "i_1_x_1_o"}, {"vectorize", "i_1_x_1_i"}} do
+    case("S3", last[1] == "reorder" and "a fused loop in pieces that run in another order"
+      or ("%s the pieces of a sweep that was fused"):format(last[1]), function()
+      local s, S = sweep()
+      t.refused("", s[last[1]], s, table.unpack(last, 2))
+      for _, n in ipairs(shapes) do t.agree(s, {S}, {filled("i32", n)}) end
+    end)
+  end
+  legal("a copy of a part whose size no loop bounds", function()
+    local E = nw.size("E", {min = 0})
+    local A, k = nw.placeholder({M, E}, "i32", "A"), nw.reduce_axis(E, "k")
+    local C = nw.compute({M, E}, function(i, j) return nw.sum(A(i, k) * A(i, j), k) end, "C")
+    local s = nw.schedule(C)
+    s:fuse("j", "k")
+    t.accepted(s.cache_read, s, "A", "global", {"C"}, {at = "j_k"})
+    t.agree(s, {C}, {filled("i32", {5, 5})})
+    t.agree(s, {C}, {filled("i32", {3, 0})})
+  end)
   legal("a fused loop and one along a sum, tiled, and lanes inside of the sum", function()
     local C = fused["sums of rows"] "i32"
     local s = nw.schedule(C)
@@ -323,6 +367,29 @@ return function(case, t)
     t.same(tostring(s:show()):match "alloc A_global(%b[])", "[17, 3, 16]", tostring(copy))
     t.agree(s, {C}, {filled("f32", {17, 3, 16})})
   end)
+  for _, l in ipairs {
+    {"of a skewed loop", "j_o", "[1, 3, 16]", function(s) s:skew("j", "i", 1) s:split("j", 90) end},
+    {"of a loop skewed the other way", "j_o", "[1, 3, 16]", function(s) s:skew("j", "i", -1) s:split("j", 127) end},
+    {"of tiles of a skewed loop", "j_i_o", "[1, 3, 16]", function(s)
+      s:skew("j", "i", -1) s:split("j", 68) s:split("j_i", {parts = 3})
+    end},
+    {"of a fused loop", "i_j_i_o", "[17, 3, 14]", function(s)
+      s:fuse("i", "j") s:split("i_j", {parts = 2}) s:split("i_j_i", 51)
+    end},
+    {"of all of a skewed nest", "i_o", "[17, 3, 1]", function(s)
+      s:reorder("k", "i", "j") s:skew("i", "k", 1) s:split("i", 113)
+    end},
+  } do
+    legal("a copy is not larger than its tensor, where a guard keeps tiles " .. l[1] .. " inside", function()
+      local A = nw.placeholder({17, 3, 16}, "i32", "A")
+      local C = nw.compute({17, 3, 14}, function(i, j, k) return A(i, j, k) * 2 end, "C")
+      local s = nw.schedule(C)
+      l[4](s)
+      t.accepted(s.cache_read, s, "A", "global", {"C"}, {at = l[2]})
+      t.same(tostring(s:show()):match "alloc A_global(%b[])", l[3]:gsub("16", "14"), nil)
+      t.agree(s, {C}, {filled("i32", {17, 3, 16})})
+    end)
+  end
   for _, what in ipairs {"a stage", "a local stage", "a window", "the result"} do
     legal(what .. " is not larger than its tensor either", function()
       local A = nw.placeholder({19, 6}, "i32", "A")

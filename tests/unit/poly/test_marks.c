@@ -136,6 +136,20 @@ static void one_lane(void **state) {
           "every lane of i writes the same element of B");
 }
 
+// What is allocated in a loop is allocated once, with room for the largest.
+static void storage_in_loops(void **state) {
+#define SQUARE "program r\nsize N >= 0\ninput A: f32[N, N]\noutput B: f32[N, N]\n"
+#define ROOM(end)                                                                                                      \
+  SQUARE "temp X: f32[N, N]\nfor f in 0..fuse(N, N):\n  alloc X[f // N..f // N + 1, 0.." end "]:\n"                    \
+         "    block X of X (i = f // N in 0..N, j = f % N in 0..N):\n      X[i, j] = A[i, j]\n"                        \
+         "    block B of B (i = f // N in 0..N, j = f % N in 0..N):\n      B[i, j] = X[i, j]\n"
+  static const char naive[] = SQUARE
+      "for i in 0..N:\n  for j in 0..N:\n    block B of B (i = i in 0..N, j = j in 0..N):\n      B[i, j] = A[i, j]\n";
+  accepts(*state, naive, ROOM("N"), 0);
+  refuses(*state, naive, ROOM("max(f // N, f % N) - min(f // N, f % N) + 1"), NW_REFUSE_CAPACITY,
+          "the size of X has no bound over the loops around it");
+}
+
 static void stack(void **state) {
 #define BIG(scope, n)                                                                                                  \
   "program b\ninput A: f32[" n "]\noutput B: f32[" n "]\ntemp X: f32[" n "]" scope "\nalloc X[0.." n "]:\n"            \
@@ -259,6 +273,7 @@ int main(void) {
       T(private_or_shared),
       T(vector_shape),
       T(one_lane),
+      T(storage_in_loops),
       T(stack),
       T(layouts),
       T(folded),

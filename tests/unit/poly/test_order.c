@@ -157,7 +157,7 @@ static void fused(void **state) {
           "parallel for f in 0..fuse(N, M):\n  block B of B (i = f // M in 0..N, j = f % M in 0..M):\n    " MAT_BODY,
           'm');
 #define TILES(e, where, body)                                                                                          \
-  MAT "for f_o in 0..(N*M + 3) // 4:\n  for f_i in 0..4:\n    block B of B (i = (" e ") // M in 0..N, j = (" e            \
+  MAT "for f_o in 0..(N*M + 3) // 4:\n  for f_i in 0..4:\n    block B of B (i = (" e ") // M in 0..N, j = (" e         \
       ") % M in 0..M) where " where ":\n      " body
   accepts(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M", MAT_BODY), 'm'); // put together, it is the one before
   accepts(*state, naive, TILES("4*f_o - f_i + 3", "4*f_o - f_i + 3 < N*M", MAT_BODY), 'o');
@@ -165,6 +165,10 @@ static void fused(void **state) {
   refuses(*state, one, TILES("4*f_o + f_i", "4*f_o + f_i < N*M - 1", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
   refuses(*state, one, TILES("3*f_o + f_i", "3*f_o + f_i < N*M", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
   refuses(*state, one, TILES("4*f_o + f_i + 1", "4*f_o + f_i + 1 < N*M", MAT_BODY), NW_REFUSE_UNDECIDED, "not affine");
+  refuses(*state, one,
+          MAT "for f_o in 0..N*M:\n  for f_i in 0..4:\n    block B of B (i = (3*f_o + f_i) // M in 0..N, "
+              "j = (3*f_o + f_i) % M in 0..M) where 3*f_o + f_i < N*M:\n      " MAT_BODY,
+          NW_REFUSE_UNDECIDED, "not affine");
   refuses(*state, one,
           MAT "for f_o in 0..N*M // 4:\n  for f_i in 0..4:\n    block B of B (i = (4*f_o + f_i) // M in 0..N, "
               "j = (4*f_o + f_i) % M in 0..M):\n      " MAT_BODY,
@@ -178,12 +182,12 @@ static void fused(void **state) {
 // Sums whose order may not change: the pieces of the fused loop run in the order of its numbers, or not at all.
 static void fused_in_pieces(void **state) {
 #define PLACE "program m\nsize N >= 1\nsize M >= 1\ninput A: f32[N, M]\noutput B: f32[N, M]\n"
-#define NEXT                                                                                                           \
-  "B[i, j] = select(0 < j, B[i, max(j - 1, 0)], A[i, j])\n"
+#define NEXT "B[i, j] = select(0 < j, B[i, max(j - 1, 0)], A[i, j])\n"
   static const char naive[] =
       PLACE "for i in 0..N:\n  for j in 0..M:\n    block B of B (i = i in 0..N, ordered j = j in 0..M):\n      " NEXT;
-#define PIECES(o, i) PLACE o i "    block B of B (i = (4*f_o + f_i) // M in 0..N, ordered j = (4*f_o + f_i) % M in 0..M) where " \
-                     "4*f_o + f_i < N*M:\n      " NEXT
+#define PIECES(o, i)                                                                                                   \
+  PLACE o i "    block B of B (i = (4*f_o + f_i) // M in 0..N, ordered j = (4*f_o + f_i) % M in 0..M) where "          \
+            "4*f_o + f_i < N*M:\n      " NEXT
   accepts(*state, naive, PIECES("for f_o in 0..(N*M + 3) // 4:\n", "  for f_i in 0..4:\n"), 'o');
   refuses(*state, naive, PIECES("for f_i in 0..4:\n", "  for f_o in 0..(N*M + 3) // 4:\n"), NW_REFUSE_UNDECIDED,
           "run in another order");

@@ -172,6 +172,38 @@ static void a_verdict_does_not_depend_on_what_was_asked_before(void **state) {
   nw_sched_release(s);
 }
 
+// To the operation: with the least budget with which a step is decided in a context of its own, it is decided after many
+// questions too, and with one operation less it is in neither.
+static void many_questions_leave_nothing_behind(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  const struct {
+    const char *primitive;
+    nw_arg arg[3];
+  } row[] = {{"cut", {LP("j"), LIST(((nw_arg){.kind = NW_ARG_EXPR, .n = 1, .expr = (const nw_expr *[]){I(c, 7)}}))}},
+             {"rfactor", {ST("C"), LP("k_o")}},
+             {"parallel", {LP("i_o")}}};
+  nw_sched *s = gemm(c, 100);
+  step(s, "split", LP("i"), IN(32));
+  step(s, "split", LP("k"), IN(16));
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    long lo = 1, hi = 1000000;
+    while (hi - lo > 1) {
+      long middle = lo + (hi - lo) / 2;
+      *(asked_afresh(row[i].primitive, row[i].arg, middle) == NW_EUNDECIDED ? &lo : &hi) = middle;
+    }
+    for (int again = 0; again < 4; again++) {
+      const nw_arg *a = row[i].arg;
+      nw_judge_budget(c, again % 2 ? hi : lo);
+      bool ok = nw_sched_apply(s, nw_primitive_find(row[i].primitive), ARGS(a[0], a[1], a[2]), NULL);
+      if (ok != again % 2) fail_msg("%s with %ld operations, asked anew", row[i].primitive, again % 2 ? hi : lo);
+      if (ok) nw_sched_undo(s);
+      nw_clear(c);
+    }
+  }
+  nw_judge_budget(c, 0);
+  nw_sched_release(s);
+}
+
 static void a_refused_replay_names_its_step(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
   nw_sched *s = gemm(c, 64);
@@ -193,6 +225,7 @@ int main(void) {
       T(the_tail_has_no_init),
       T(a_local_buffer_has_to_fit),
       T(a_verdict_does_not_depend_on_what_was_asked_before),
+      T(many_questions_leave_nothing_behind),
       T(a_refused_replay_names_its_step),
       T(little_work_decides_nothing_else),
   };
