@@ -1,0 +1,230 @@
+// Loops whose iterations are numbered 0, 1, ... by an affine expression: which they are, what is asked of them, and whether the
+// numbers are all there, each once, and in order. See docs/fused.md.
+#include "poly/whole.h"
+
+static bool is_size(const nw_program *p, const char *name) {
+  for (int i = 0; i < p->nsizes; i++)
+    if (!strcmp(p->size[i].name, name)) return true;
+  return false;
+}
+
+bool nw_uses_part(const nw_merging *x, const nw_expr *e) {
+  for (int i = 0; i < x->nchain; i++)
+    if (x->part[i] && nw_uses_var(e, x->chain[i]->loop.var->name)) return true;
+  return false;
+}
+
+typedef struct only {
+  const nw_merging *x;
+  bool ok;
+} only;
+
+static bool see_only(void *env, const nw_expr *e) {
+  only *o = env;
+  if (e->op == NW_OP_LOAD) o->ok = false;
+  if (e->op == NW_OP_VAR && !is_size(o->x->p, e->name) && !nw_uses_part(o->x, e)) o->ok = false;
+  return o->ok;
+}
+
+// Does e speak of parts and sizes, and of nothing else?
+static bool of_parts(const nw_merging *x, const nw_expr *e) {
+  only o = {x, true};
+  if (!nw_uses_part(x, e)) return false;
+  nw_visit(e, see_only, &o);
+  return o.ok;
+}
+
+// The parts are loops one inside the other; others may stand between them, whose bounds are not theirs.
+static bool find_loops(nw_merging *x, nw_stmt *outer) {
+  const nw_expr *rest = x->e;
+  for (nw_stmt *s = outer;; s = s->kid[0]) {
+    const char *name = s->loop.var->name;
+    x->part[x->nchain] = nw_uses_var(rest, name);
+    x->chain[x->nchain++] = s;
+    if (x->part[x->nchain - 1] && nw_digits_only(s)) return false;
+    if (!x->part[x->nchain - 1]) x->apart = true;
+    rest = nw_subst(x->p->pool, rest, name, nw_index(x->p->pool, 0));
+    only left = {x, true};
+    nw_visit(rest, see_only, &left);
+    if (left.ok && !nw_uses_part(x, rest)) break; // all parts were found
+    if (s->nkids != 1 || s->kid[0]->kind != NW_LOOP || x->nchain == NW_MAX_DEPTH) return false;
+  }
+  for (int i = 0; i < x->nchain; i++)
+    if (!x->part[i] && (nw_uses_part(x, x->chain[i]->loop.begin) || nw_uses_part(x, x->chain[i]->loop.extent))) return false;
+  return true;
+}
+
+// ---- what is asked of the parts: the same before every block
+
+static void conjuncts(const nw_merging *x, const nw_expr *e, nw_vec *out) {
+  if (e->op == NW_OP_AND) {
+    conjuncts(x, e->arg[0], out);
+    conjuncts(x, e->arg[1], out);
+  } else if (of_parts(x, e)) {
+    nw_vec_push(out, (void *)e);
+  }
+}
+
+static bool has(const nw_vec *v, const nw_expr *e) {
+  for (int i = 0; i < v->n; i++)
+    if (v->at[i] == e) return true;
+  return false;
+}
+
+static bool same_conds(const nw_vec *a, const nw_vec *b) {
+  for (int i = 0; i < a->n; i++)
+    if (!has(b, a->at[i])) return false;
+  for (int i = 0; i < b->n; i++)
+    if (!has(a, b->at[i])) return false;
+  return true;
+}
+
+static bool gather(nw_merging *x, const nw_stmt *s, const nw_vec *around, bool *first) {
+  nw_vec here = {0};
+  for (int i = 0; i < around->n; i++) nw_vec_push(&here, around->at[i]);
+  if (s->kind == NW_GUARD) conjuncts(x, s->guard.cond, &here);
+  bool ok = true;
+  if (s->kind == NW_BLOCK) {
+    if (s->block.where) conjuncts(x, s->block.where, &here);
+    for (int i = 0; *first && i < here.n; i++) nw_vec_push(&x->cond, here.at[i]);
+    ok = *first || same_conds(&x->cond, &here);
+    *first = false;
+  }
+  for (int i = 0; i < s->nkids && ok; i++) ok = gather(x, s->kid[i], &here, first);
+  nw_vec_free(&here);
+  return ok;
+}
+
+bool nw_find_parts(nw_merging *x, nw_stmt *outer) {
+  bool first = true;
+  return find_loops(x, outer) && gather(x, x->chain[x->nchain - 1], &(nw_vec){0}, &first) && !first;
+}
+
+// ---- is the number each of 0..end once, in this order?
+
+// The sizes for which e, in sizes alone, is a multiple.
+static isl_set *multiple_of(const nw_space *v, const nw_expr *e, int64_t of) {
+  isl_pw_aff *rest = isl_pw_aff_mod_val(nw_space_aff(v, e), isl_val_int_from_si(v->f->s->isl, of));
+  return isl_set_params(isl_pw_aff_zero_set(rest));
+}
+
+// A product of sizes is one number to isl: what it is a multiple of, because one of them is, has to be said.
+static isl_set *divisible(const nw_merging *x, const nw_space *v, isl_set *set) {
+  nw_ranges r;
+  int64_t n;
+  nw_ranges_of(&r, x->p, NULL);
+  for (int i = 0; i < x->nchain; i++) {
+    const nw_expr *extent = x->chain[i]->loop.extent;
+    if (x->part[i] && nw_is_int(extent, &n) && n > 1 && nw_divides(&r, x->end, n))
+      set = isl_set_intersect_params(set, multiple_of(v, x->end, n));
+  }
+  nw_ranges_free(&r);
+  return set;
+}
+
+static bool open_parts(const nw_merging *x, nw_space *v) {
+  nw_space_init(v, x->f);
+  for (int i = 0; i < x->nchain; i++)
+    if (x->part[i]) nw_space_loop(v, x->chain[i]);
+  for (int i = 0; i < x->nchain; i++)
+    if (x->part[i]) nw_scan_loop(v, x->chain[i]);
+  nw_space_scan(v, x->e);
+  nw_space_scan(v, x->end);
+  bool exact = true;
+  for (int i = 0; i < x->cond.n; i++) {
+    nw_space_scan(v, x->cond.at[i]);
+    exact = exact && nw_cond_exact(x->cond.at[i]);
+  }
+  return exact && !v->opaque.n;
+}
+
+static isl_set *points(const nw_merging *x, const nw_space *v) {
+  isl_set *set = isl_set_intersect_params(nw_space_all(v), isl_set_copy(v->f->context));
+  for (int i = 0; i < x->nchain; i++)
+    if (x->part[i]) set = nw_loop_bounds(v, x->chain[i], set);
+  for (int i = 0; i < x->cond.n; i++) set = isl_set_intersect(set, nw_space_cond(v, x->cond.at[i], true));
+  return divisible(x, v, set);
+}
+
+// Pairs of points, the first before the second, with numbers that are not so.
+static isl_bool in_order(isl_map *number) {
+  isl_set *all = isl_map_domain(isl_map_copy(number));
+  isl_map *later = isl_set_lex_lt_set(isl_set_copy(all), all);
+  isl_map *pairs = isl_map_lex_ge_map(isl_map_copy(number), isl_map_copy(number));
+  isl_map *bad = isl_map_intersect(later, pairs);
+  isl_bool none = isl_map_is_empty(bad);
+  isl_map_free(bad);
+  return none;
+}
+
+// A question that isl gave up is no answer: the whole question is lost then.
+static bool yes(nw_merging *x, isl_bool holds) {
+  if (holds < 0) x->lost = true;
+  return holds == isl_bool_true;
+}
+
+static bool takes_all(nw_merging *x, isl_map *number, const nw_space *v) {
+  isl_set *box = nw_shape_box(x->f, 1, &x->end), *have = isl_map_range(isl_map_copy(number));
+  box = divisible(x, v, isl_set_intersect_params(box, isl_set_copy(v->f->context)));
+  bool all = yes(x, isl_set_is_equal(box, have));
+  isl_set_free(box);
+  isl_set_free(have);
+  return all;
+}
+
+static bool counts(nw_merging *x) {
+  nw_space v;
+  bool ok = open_parts(x, &v);
+  if (ok) {
+    isl_map *number = nw_space_map(&v, points(x, &v), 1, &x->e);
+    ok = takes_all(x, number, &v) || NW_MUTATED(whole_part);
+    bool ordered = ok && !x->apart && yes(x, in_order(number));
+    if (ok && !ordered) ok = yes(x, isl_map_is_injective(number)) || NW_MUTATED(whole_twice);
+    x->apart = !ordered;
+    isl_map_free(number);
+  }
+  nw_space_free(&v);
+  return ok && !x->lost;
+}
+
+// ---- up to which end
+
+static const nw_expr *add_room(nw_pool *pool, const nw_expr *e, const nw_expr *cond) {
+  if (cond->op != NW_OP_LT && cond->op != NW_OP_LE) return NULL;
+  if (cond->arg[0]->type.dtype != NW_INDEX) return NULL;
+  const nw_expr *end = nw_add(pool, e, nw_sub(pool, cond->arg[1], cond->arg[0]));
+  return cond->op == NW_OP_LT ? end : nw_add(pool, end, nw_index(pool, 1));
+}
+
+// What the number may stay below: what a condition says, what a loop runs to, or the whole of which it takes a part.
+static const nw_expr *end_at(const nw_merging *x, int i) {
+  nw_pool *pool = x->p->pool;
+  if (i < x->cond.n) return add_room(pool, x->e, x->cond.at[i]);
+  const nw_stmt *l = x->chain[i - x->cond.n];
+  if (!x->part[i - x->cond.n]) return NULL;
+  if (l->loop.extent->op == NW_OP_FLOORDIV) return l->loop.extent->arg[0];
+  return nw_add(pool, nw_sub(pool, x->e, nw_sub(pool, l->loop.var, l->loop.begin)), l->loop.extent);
+}
+
+static bool sizes_only(const nw_merging *x, const nw_expr *e) {
+  only o = {x, true};
+  nw_visit(e, see_only, &o);
+  return o.ok && !nw_uses_part(x, e);
+}
+
+static bool take_end(nw_merging *x, const nw_dividing *found, const nw_expr *end) {
+  x->end = end;
+  x->ndims = nw_digit_extents(x->p->pool, found, end, x->dim);
+  return x->ndims > 0;
+}
+
+bool nw_counts_to_some_end(nw_merging *x, const nw_dividing *found) {
+  for (int i = 0; i < x->cond.n + x->nchain && !x->lost; i++) {
+    const nw_expr *end = end_at(x, i);
+    bool apart = x->apart;
+    if (end && sizes_only(x, end) && take_end(x, found, end) && counts(x)) return true;
+    x->apart = apart;
+  }
+  return false;
+}
+
