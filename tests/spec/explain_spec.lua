@@ -120,8 +120,16 @@ describe("s:explain()", function()
     assert.equal(math.max(tonumber(first), tonumber(second)), tonumber(should))
     assert.equal(math.min(tonumber(first), tonumber(second)), tonumber(is))
     assert.equal(2, select(2, lesson:gsub("reads M%[0%] = %-inf", "")))
-    _, lesson = refuse(s, "split", "k", 3, {tail = "shift"})
+  end)
+
+  it("shows what is taken twice", function()
+    local A, k = nw.placeholder({8, 8}, "f32", "A"), nw.reduce_axis(8, "k")
+    local function reduced(how) return nw.schedule(nw.compute({8}, function(i) return nw[how](A(i, k), k) end, "M")) end
+    local _, lesson = refuse(reduced "sum", "split", "k", 3, {tail = "shift"})
     assert.truthy(lesson:find "it is: +M%(i=0, k=5%) writes M%[0%] = %d\n  it would be:")
+    local should, is = lesson:match "so M%[0%] should be (%d+), is (%d+)"
+    assert.truthy(should and tonumber(is) > tonumber(should))
+    _, lesson = refuse(reduced "prod", "split", "k", 3, {tail = "shift"})
     assert.truthy(lesson:find "M%[0%] is %d either way; it is refused all the same: each contribution must be taken once")
   end)
 

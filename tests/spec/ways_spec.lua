@@ -35,8 +35,8 @@ local GEMM = "nw.xsmm.gemm {m = 32, n = 32, k = 64}"
 -- A schedule, steps, the step that is refused, what it offers; and, for ways of several steps, the rest of the first.
 local cases = {
   {"a stage that a cut has made two of", function() return mm(100, 100, 64) end,
-    {'s:tile("i", "j", 8, 16, {tail = "cut"})', 's:parallel "i_o"'}, 's:cache_write("C", "local")', {"s:undo(2)"},
-    {'s:cache_write("C", "global")'}},
+    {'s:tile("i", "j", 8, 16, {tail = "cut"})', 's:parallel "i_o"'}, 's:rfactor("C", "k")', {"s:undo(2)"},
+    {'s:rfactor("C", "k")'}},
   {"a mark inside a mark", function() return mm(16, 16, 16) end, {'s:parallel "i"', 's:split("k", 4)'},
     's:parallel "j"', {'s:unmark "i"'}, {'s:parallel "j"'}},
   {"pieces that are marked differently", function() return mm(16, 16, 16) end, {'s:cut("i", 4)', 's:vectorize "i.head"'},
