@@ -237,7 +237,7 @@ bool nw_judge(const nw_program *before, const nw_program *after) { return before
 
 static bool keeps_sums_once(const nw_program *before, const nw_program *after) {
   const nw_model *old = nw_model_of(before, NULL), *new = old ? nw_model_of(after, old->f) : NULL;
-  return new && nw_sums_keep_order(old, new) == NW_HOLDS;
+  return new &&nw_sums_keep_order(old, new) == NW_HOLDS;
 }
 
 bool nw_judge_sums(const nw_program *before, const nw_program *after) {

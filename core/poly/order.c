@@ -193,8 +193,7 @@ static nw_answer same_order(const nw_model *before, const nw_model *after, const
 static nw_answer same_order_at(const nw_model *before, const nw_model *after, const nw_site *s, const nw_site *t) {
   nw_answer answer = NW_HOLDS;
   for (int i = 0; i < s->nuses && answer == NW_HOLDS; i++)
-    for (int j = 0; j < t->nuses && answer == NW_HOLDS; j++)
-      answer = same_order(before, after, &s->use[i], &t->use[j]);
+    for (int j = 0; j < t->nuses && answer == NW_HOLDS; j++) answer = same_order(before, after, &s->use[i], &t->use[j]);
   return answer;
 }
 

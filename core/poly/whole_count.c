@@ -50,7 +50,8 @@ static bool find_loops(nw_merging *x, nw_stmt *outer) {
     if (s->nkids != 1 || s->kid[0]->kind != NW_LOOP || x->nchain == NW_MAX_DEPTH) return false;
   }
   for (int i = 0; i < x->nchain; i++)
-    if (!x->part[i] && (nw_uses_part(x, x->chain[i]->loop.begin) || nw_uses_part(x, x->chain[i]->loop.extent))) return false;
+    if (!x->part[i] && (nw_uses_part(x, x->chain[i]->loop.begin) || nw_uses_part(x, x->chain[i]->loop.extent)))
+      return false;
   return true;
 }
 
@@ -227,4 +228,3 @@ bool nw_counts_to_some_end(nw_merging *x, const nw_dividing *found) {
   }
   return false;
 }
-

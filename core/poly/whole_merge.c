@@ -113,7 +113,8 @@ static bool make_loop(nw_merging *x) {
 
 // ---- where an owned init is done: the program that a person sees and the one with the loop must agree
 
-static bool own_inits(const nw_merging *x, const nw_program *p, const nw_program *whole, const nw_stmt *s, const rest *r) {
+static bool own_inits(const nw_merging *x, const nw_program *p, const nw_program *whole, const nw_stmt *s,
+                      const rest *r) {
   nw_path path;
   bool ok = true;
   if (s->kind == NW_BLOCK && s->block.has_init && nw_find(p, s->id, &path)) {
@@ -174,4 +175,3 @@ nw_program *nw_merged(const nw_program *p, int outer, nw_family *f, nw_together 
   nw_arena_free(x.arena);
   return x.p;
 }
-

@@ -89,8 +89,9 @@ void nw_note_fma(nw_step *st, const nw_stmt *reader, const nw_stmt *block) {
   nw_pool *pool = st->p->pool;
   for (int t = 0; t < reader->block.ntargets; t++)
     if (!rounds_alike(pool, stored(pool, reader, t), block))
-      nw_step_rounds(st, "rounding may change: a product that was stored is added without being rounded, or one that was not "
-                         "is rounded now");
+      nw_step_rounds(
+          st, "rounding may change: a product that was stored is added without being rounded, or one that was not "
+              "is rounded now");
 }
 
 bool nw_apply_compute_inline(void *step) {

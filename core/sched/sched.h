@@ -92,7 +92,8 @@ void nw_step_replaces(nw_step *st, int loop_id, const char *fmt, ...) NW_PRINTF(
 void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
 void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);
-void nw_step_rounds(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3); // a note that floats may be rounded in another way
+void nw_step_rounds(nw_step *st, const char *fmt, ...)
+    NW_PRINTF(2, 3); // a note that floats may be rounded in another way
 // Offers `primitive` with these arguments as a way on; the driver tries it on a scratch copy before showing it. Alone it is
 // the same aim reached by another step; a step that only makes way names in `then` what it makes way for.
 nw_candidate *nw_step_suggest(nw_step *st, const char *primitive, const nw_arg *args, int nargs);

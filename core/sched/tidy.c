@@ -118,6 +118,4 @@ void nw_note_sums(nw_step *st, const nw_program *p) {
     nw_step_rounds(st, "rounding may change: floats are summed in another order");
 }
 
-void nw_tidy(nw_step *st) {
-  nw_walk(st->p, tidy_stmt, st->p);
-}
+void nw_tidy(nw_step *st) { nw_walk(st->p, tidy_stmt, st->p); }
