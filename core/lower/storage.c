@@ -164,14 +164,22 @@ static int row_of(const nw_program *p, const char *buffer) {
 // Fills in what the statements say of their buffers.
 static void mark_rows(const nw_program *p, const nw_stmt *s, around in, nw_storage *table) {
   in = inside(p, s, in);
-  if (s->kind == NW_ALLOC) table[row_of(p, s->alloc.buffer)].kind = kind_of(p, s, in);
+  if (s->kind == NW_ALLOC) {
+    nw_storage_kind *kind = &table[row_of(p, s->alloc.buffer)].kind;
+    if (*kind != NW_STORE_GRID)
+      *kind = kind_of(p, s, in); // a launch whose loops went is not told from the host any more
+  }
   if (s->kind == NW_STORE && s->store.stream) table[row_of(p, s->store.buffer)].streamed = true;
   for (int i = 0; i < s->nkids; i++) mark_rows(p, s->kid[i], in, table);
 }
 
 static bool agrees(const nw_program *p, const nw_stmt *s, around in, const nw_storage *table) {
   in = inside(p, s, in);
-  bool good = s->kind != NW_ALLOC || table[row_of(p, s->alloc.buffer)].kind == kind_of(p, s, in);
+  bool good = true;
+  if (s->kind == NW_ALLOC) {
+    nw_storage_kind kind = table[row_of(p, s->alloc.buffer)].kind;
+    good = kind == NW_STORE_GRID || kind == kind_of(p, s, in);
+  }
   for (int i = 0; i < s->nkids && good; i++) good = agrees(p, s->kid[i], in, table);
   return good;
 }

@@ -280,6 +280,10 @@ function schedule:rfactor(stage, loop, options) end
 ---@param options? {size?: integer}
 function schedule:rolling_buffer(stage, dim, options) end
 
+---True if a step to this version may change how floats are rounded: their order in a sum, or a product that is no longer stored before it is added.
+---@return boolean
+function schedule:rounds() end
+
 ---Writes the computation and the steps to a file.
 ---@param path string
 ---@return nw.schedule

@@ -117,7 +117,8 @@ end
 local draw_tree
 
 local function draw_condition(r, ctx, depth)
-  local x, y = draw_tree(r, ctx, depth), nil
+  local x = draw_tree(r, ctx, depth)
+  local y
   local t = tree.dtype(x, ctx.dtype_of)
   if t == "bool" then x, t = cast("i32", x), "i32" end
   if r:chance(0.5) then
@@ -499,15 +500,14 @@ kinds.scan = { -- a running sum over the first dimension, or a recurrence over r
 
 kinds.gather = {
   plan = function(r, have)
-    local a, index = r:pick(have), nil
-    local with = {}
+    local a, with = r:pick(have), {}
     for _, t in ipairs(have) do
       if types.is_int(t.dtype) and #t.dims == 1 then with[#with + 1] = t end
     end
     if #a.dims ~= 1 or most(a.dims[1]) < 2 or least(a.dims[1]) < 1 or #with == 0 then
       return nil -- of one element no index is read, and none is inside of nothing
     end
-    index = r:pick(with)
+    local index = r:pick(with)
     local at = max(min(read(index, {axis(1)}), sub(extent(a.dims[1]), number(1))), number(0))
     return {from = {a, index}, dims = index.dims, bodies = {read(a, {at})}}
   end,
@@ -739,7 +739,8 @@ function WANTS.plain(case)
   return has(case, function(stage)
     local last = stage.dims[#stage.dims]
     if types.class(stage.dtypes[1]) ~= types.class(case.dtype) then return false end
-    return stage.kind == "map" and not types.is_half(case.dtype) and (stage.op == "add" or stage.op == "sub" or stage.op == "mul") and type(last) == "number"
+    local done = stage.op == "add" or stage.op == "sub" or stage.op == "mul"
+    return stage.kind == "map" and not types.is_half(case.dtype) and done and type(last) == "number"
       and last > 1 or stage.kind == "transpose" and type(last) == "number" and last > 1
   end)
 end

@@ -172,7 +172,9 @@ function known.of(case, s, placed, option)
     reduction = function(r, single)
       local found = {}
       for _, stage in ipairs(case.stages) do
-        if alive[stage.name] and stage.over and #stage.over > 0 and not (single and #stage.dtypes > 1) then found[#found + 1] = stage.name end
+        if alive[stage.name] and stage.over and #stage.over > 0 and not (single and #stage.dtypes > 1) then
+          found[#found + 1] = stage.name
+        end
       end
       return #found > 0 and r:pick(found) or nil
     end,

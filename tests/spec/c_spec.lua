@@ -3,6 +3,7 @@ local nw = require "nestwright"
 local support = require "support"
 
 package.path = "tests/prop/?.lua;" .. package.path
+local types = require "types"
 local gen, rng, steps = require "gen", require "nestwright.rng", require "steps"
 
 local FLAGS = "-std=c99 -O2 -fopenmp -Wall -Wextra -Werror"
@@ -193,11 +194,16 @@ describe("the C view", function()
   it("gives the results of random schedules of random computations", function()
     for number = 1, 40 do
       local r = rng.new(7700 + number)
-      local case = gen.case(r)
-      local fine, outputs, _, tensors = pcall(gen.build, case)
-      if fine and case.dtype ~= "bf16" then
+      local case = gen.case(r, nil, types.classes[number % #types.classes + 1])
+      local fine, outputs, tensors = pcall(gen.build, case)
+      local plain = true -- .npy files have no bf16
+      for _, list in ipairs {case.inputs, fine and outputs or {}} do
+        for _, t in ipairs(list) do plain = plain and t.dtype ~= "bf16" end
+      end
+      if fine and plain then
         local s = nw.schedule(outputs)
-        local names, placed = {}, {}
+        local names, placed, shapes = {}, {}, {}
+        for _, input in ipairs(case.inputs) do shapes[input.name] = input.dims end
         for name in pairs(tensors) do names[#names + 1] = name end
         table.sort(names)
         for _ = 1, 6 do
@@ -207,14 +213,14 @@ describe("the C view", function()
         local values = gen.sizes_for(case, s)[1]
         local data = {}
         for n, t in ipairs(values and s:inputs() or {}) do
-          data[n] = random(gen.shape_with(t, values), t.dtype, number * 10 + n)
+          data[n] = random(gen.shape_with(shapes[t.name], values), t.dtype, number * 10 + n)
         end
         local made, text = pcall(function() return tostring(s:show "c") end)
         if not made then assert.equal("codegen", text.code, text.message) end
         if made and values then add(s, data, values, text) end
       end
     end
-    assert.truthy(#batch >= 25, #batch)
+    assert.truthy(#batch >= 20, #batch)
     run_batch()
   end)
 
