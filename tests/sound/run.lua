@@ -1,6 +1,8 @@
 --- Runs the cases of soundness: programs and steps that once gave a wrong result, a crash or a fault, with variations of
 --- each, and steps that are legal and were refused (class "legal").
 ---
+--- With NW_FIGURES=FILE in the environment how many there are, and how many fail, is written there as a flat JSON object: those
+--- of what was wrong ("cases") apart from those of what was refused ("legal").
 --- usage: nestwright tests/sound/run.lua [FILE | CASE]      a file of this folder without its ".lua", or a case's whole name
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
@@ -10,6 +12,13 @@ local NOT_CASES = {run = true, check = true, files = true, ctext = true, express
 local wanted, files = arg[1], require "files"
 for _, file in ipairs(files) do if file == wanted then files, wanted = {file}, nil break end end
 local passed, failed = 0, 0
+local figures = {cases = 0, cases_wrong = 0, legal_cases = 0, legal_refused = 0}
+local function add(class, ok)
+  local legal = class == "legal"
+  local all, bad = legal and "legal_cases" or "cases", legal and "legal_refused" or "cases_wrong"
+  figures[all] = figures[all] + 1
+  if not ok then figures[bad] = figures[bad] + 1 end
+end
 for _, file in ipairs(files) do
   assert(not NOT_CASES[file])
   local seen = {}
@@ -19,9 +28,16 @@ for _, file in ipairs(files) do
     if wanted and wanted ~= name then return end
     local ok, err = xpcall(f, function(e) return type(e) == "table" and e or debug.traceback(tostring(e), 2) end)
     if ok then passed = passed + 1 else failed = failed + 1 end
+    add(class, ok)
     print(("%s %s: %s"):format(ok and "ok" or "not ok", class, name))
     if not ok then print("  " .. tostring(err):gsub("\n", "\n  ")) end
   end, check)
+end
+local path = os.getenv "NW_FIGURES"
+if path then
+  local f <close> = assert(io.open(path, "w"))
+  f:write(('{"cases": %d, "cases_wrong": %d, "legal_cases": %d, "legal_refused": %d}\n'):format(figures.cases,
+    figures.cases_wrong, figures.legal_cases, figures.legal_refused))
 end
 print(("sound: %d passed, %d failed"):format(passed, failed))
 os.exit(failed == 0 and passed > 0)

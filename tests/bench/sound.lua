@@ -1,0 +1,87 @@
+--- How much was accepted that is wrong: the cases of tests/sound, random schedules against an oracle in plain C (a new seed each
+--- run), every rewrite rule, faults put in on purpose, and the slowest step. The parts run in processes of their own and write
+--- their figures as flat JSON objects. Rules and faults need the dev build, which `./dev bench sound` makes.
+package.path = "tests/bench/?.lua;tests/sound/?.lua;" .. package.path
+local bench = require "_bench"
+local judge = require "_judge"
+
+local out = bench.open(arg[1] or "build/bench/sound.json")
+local ME, DEV = "build/release/bin/nestwright", "build/dev"
+local SCHEDULES = 2200 -- a few computations are refused or have nothing to run
+local seed = os.time() % 1000003
+
+-- Runs a command that writes its figures, and returns them by name; none when it ended before it wrote them.
+local function figures_of(command, environment)
+  local path = os.tmpname()
+  os.execute(("NW_FIGURES=%s %s %s"):format(path, environment or "", command))
+  local file = assert(io.open(path))
+  local text = file:read "a"
+  file:close()
+  os.remove(path)
+  local list = {}
+  for name, value in text:gmatch '"([^"]+)": ([^,\n}]+)' do list[name] = tonumber(value) end
+  return list
+end
+
+-- A figure that its process did not write is a failure of its bar, whichever way that goes.
+local function missing(comparison) return comparison == ">=" and -1 or 1e9 end
+local function bar(name, list, key, comparison, limit) out:bar(name, list[key] or missing(comparison), comparison, limit) end
+
+local cases = figures_of(ME .. " tests/sound/run.lua")
+bar("sound.cases", cases, "cases", ">=", 70)
+bar("sound.cases_wrong", cases, "cases_wrong", "<=", 0)
+bar("sound.legal_cases", cases, "legal_cases", ">=", 60)
+bar("sound.legal_refused", cases, "legal_refused", "<=", 0)
+
+print(("random schedules, seed %d"):format(seed))
+local random = figures_of(("%s tests/prop/run.lua --jobs $(nproc) --seed %d --cases %d"):format(ME, seed, SCHEDULES))
+bar("sound.random_schedules", random, "schedules", ">=", 2000)
+bar("sound.random_minutes", random, "random_minutes", "<=", 10)
+bar("sound.wrong", random, "wrong", "<=", 0)
+bar("sound.crashes", random, "crashes", "<=", 0)
+bar("sound.internal_faults", random, "faults", "<=", 0)
+bar("sound.not_replayed", random, "not_replayed", "<=", 0)
+bar("sound.primitives_accepted_least", random, "primitives_accepted_least", ">=", 100)
+bar("sound.option_rows_unseen", random, "option_rows_unseen", "<=", 0)
+bar("sound.c_texts", random, "c_texts", ">=", 500)
+bar("sound.sanitizer_reports", random, "sanitizer_reports", "<=", 0)
+
+local rules = {rules = 0, unchecked = 0, wrong = 0}
+for test, draws in pairs {ir_test_rules_hold = 1000000, ir_test_rewrites_hold = 100000, lower_test_rewrites_hold = 100000} do
+  local list = figures_of(("%s/tests/unit_%s >/dev/null"):format(DEV, test), ("NW_SEED=%d NW_DRAWS=%d"):format(seed, draws))
+  for name in pairs(rules) do
+    local key = name == "rules" and "sound.rules" or "sound.rules_" .. name
+    rules[name] = rules[name] + (list[key] or (name == "rules" and 0 or 1e9))
+  end
+end
+out:bar("sound.rules", rules.rules)
+out:bar("sound.rules_unchecked", rules.unchecked, "<=", 0)
+out:bar("sound.rules_wrong", rules.wrong, "<=", 0)
+
+local mutants = figures_of(("tests/tools/mutants.sh %s all"):format(DEV))
+bar("sound.mutants", mutants, "mutants", ">=", 100)
+bar("sound.mutants_missed", mutants, "missed", "<=", 0)
+
+-- The slowest step: of the random schedules, of deep nests, and of the rows of the judge's bench.
+local worst, what = random.step_s or missing "<=", "a random schedule"
+local function step(f)
+  local begun = os.clock()
+  local made = table.pack(pcall(f))
+  local took = os.clock() - begun
+  worst = math.max(worst, took)
+  if made[1] then return table.unpack(made, 2, made.n) end
+end
+for _, program in ipairs(require "deep") do
+  local before = worst
+  program.run(step)
+  if worst > before then what = program.name end
+  collectgarbage()
+end
+local rows, times = judge.rows "tests/bench/judge", judge.times()
+for _, row in ipairs(rows.legal) do judge.legal(row, times) collectgarbage() end
+for _, row in ipairs(rows.illegal) do judge.illegal(row, times) collectgarbage() end
+local slowest = bench.quantile(times.all, 1) / 1000
+if slowest > worst then worst, what = slowest, "a row of the judge's bench" end
+print("the slowest step is of " .. what)
+out:bar("sound.step_s_worst", worst, "<=", 2)
+out:close()
