@@ -56,6 +56,7 @@ struct nwi_code {
   nwi_node **bind, **lo;
   int *var_slot;
   bool *reduce;
+  bool *divides; // by a size, as the loop of a reduction fused from two does: by 0 where it is over nothing
   bool has_init;
   bool lone_init; // that can be done without an update: no loop tells both the element and the contribution
   int ntargets; // BLOCK, STORE

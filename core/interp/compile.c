@@ -115,6 +115,11 @@ static bool compile_store(nwi_program *x, const nw_stmt *s, nwi_code *c) {
 
 // ---- blocks
 
+static bool divides_by_constants(void *env, const nw_expr *e) {
+  (void)env;
+  return (e->op != NW_OP_FLOORDIV && e->op != NW_OP_FLOORMOD) || e->arg[1]->op == NW_OP_INT;
+}
+
 static bool bind_vars(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scope *body) {
   bool ok = true;
   int n = c->nvars = s->block.nvars;
@@ -122,11 +127,13 @@ static bool bind_vars(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scope *
   c->lo = NW_NEW_N(x->arena, nwi_node *, n + 1);
   c->var_slot = NW_NEW_N(x->arena, int, n + 1);
   c->reduce = NW_NEW_N(x->arena, bool, n + 1);
+  c->divides = NW_NEW_N(x->arena, bool, n + 1);
   for (int i = 0; i < n; i++) {
     const nw_block_var *v = &s->block.var[i];
     c->bind[i] = make(&x->loops, v->bind, &ok);
     c->lo[i] = make(&x->loops, v->lo, &ok);
     c->reduce[i] = v->kind == NW_REDUCE;
+    c->divides[i] = c->reduce[i] && !nw_visit(v->bind, divides_by_constants, NULL);
     c->var_slot[i] = x->nslots++;
     nwi_bind(body, v->var->name, c->var_slot[i]);
   }

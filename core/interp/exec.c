@@ -122,13 +122,15 @@ static void store_targets(nwi_program *x, nwi_code *c, bool init) {
   }
 }
 
-// Binds the block's variables; false where it does not run.
-static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond) {
+// Binds the block's variables; false where it does not run. nothing: its reduction is over nothing, and its loop stands at the
+// beginning of a range that is empty.
+static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond, bool nothing) {
   nwi_run *r = &x->run;
   if (nwi_stop(r)) return false;
   nwi_turn(r);
   if (cond && !nwi_int(r, cond)) return false;
-  for (int i = 0; i < c->nvars; i++) r->slot[c->var_slot[i]] = nwi_int(r, c->bind[i]);
+  for (int i = 0; i < c->nvars; i++)
+    r->slot[c->var_slot[i]] = nwi_int(r, nothing && c->divides[i] ? c->lo[i] : c->bind[i]);
   nwi_turn(r);
   x->block = c;
   x->init = false;
@@ -137,7 +139,7 @@ static bool enter_block(nwi_program *x, nwi_code *c, nwi_node *cond) {
 
 static void run_block(nwi_program *x, nwi_code *c) {
   nwi_run *r = &x->run;
-  if (!enter_block(x, c, c->cond) || !place_targets(x, c)) return;
+  if (!enter_block(x, c, c->cond, false) || !place_targets(x, c)) return;
   if (c->has_init && first_instance(x, c)) {
     store_targets(x, c, true);
     nwi_turn(r);
@@ -165,7 +167,7 @@ static void init_loop(nwi_program *x, nwi_code *c) {
 }
 
 static void init_block(nwi_program *x, nwi_code *c) {
-  if (!enter_block(x, c, c->init_cond) || !first_instance(x, c)) return;
+  if (!enter_block(x, c, c->init_cond, true) || !first_instance(x, c)) return;
   if (place_targets(x, c)) store_targets(x, c, true);
 }
 

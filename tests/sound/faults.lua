@@ -209,6 +209,18 @@ return function(case, t)
     end
   end)
 
+  fault("a reduction fused from two sizes over nothing", function()
+    for _, which in ipairs {"sum", "min"} do
+      local N = nw.size("N", {min = 0})
+      local A = nw.placeholder({5, N}, "i32", "A")
+      local k, p = nw.reduce_axis(5, "k"), nw.reduce_axis(N, "p")
+      local C = nw.compute({}, function() return nw[which](A(k, p), {k, p}) end, "C")
+      local s = nw.schedule(C)
+      t.accepted(s.fuse, s, "k", "p")
+      for n = 0, 2 do t.agree(s, {C}, {filled("i32", {5, n})}) end
+    end
+  end)
+
   -- many loops, many stages: every step is accepted or refused, and none is a fault
   for _, program in ipairs(deep) do
     fault("many loops: " .. program.name, function()
