@@ -141,7 +141,7 @@ static void check_constant_ones(nwt *g) {
   if (any) nw_str_fmt(&g->out, ") return %d;\n", MISSING);
 }
 
-// Has the program a size that the function works out?
+// True if the program has a size that the function works out.
 static bool symbolic(const nwt *g) {
   int64_t n;
   bool any = g->exec->nfits > 0;

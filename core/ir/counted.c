@@ -1,4 +1,4 @@
-// How often each rewrite applied, in builds for tests.
+// Counts the uses of each rewrite, in builds for tests.
 #include "ir/rewrites.h"
 #ifdef NW_MUTANTS
 #include <stdatomic.h>

@@ -33,7 +33,7 @@ static __int128 clamped(__int128 v) { return v < -INDEX ? -INDEX : v > INDEX ? I
 
 static bool is_large(const nw_expr *e) { return e->op == NW_OP_INT && (e->i > LARGE_FACTOR || e->i < -LARGE_FACTOR); }
 
-// Is the value of e index arithmetic, rather than one of its operands or a multiple by a large constant?
+// True if the value of e is index arithmetic, and not one of its operands or a multiple by a large constant.
 static bool is_index_arithmetic(const nw_expr *e) {
   if (e->data || e->op == NW_OP_MIN || e->op == NW_OP_MAX || e->op == NW_OP_SELECT) return false;
   return e->op != NW_OP_MUL || !(is_large(e->arg[0]) || is_large(e->arg[1]));

@@ -105,6 +105,15 @@ static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b
   return all;
 }
 
+// Pairs that touch one element, a's first in the old program and not in the new one; NULL: they never meet.
+static isl_map *turned(const nw_model *before, const nw_model *after, const nw_use *a, const nw_use *b) {
+  isl_map *must = depends(before, a, b);
+  if (!must) return NULL;
+  must = isl_map_apply_range(must, isl_map_reverse(isl_map_copy(b->site->instance)));
+  must = isl_map_apply_domain(must, isl_map_reverse(isl_map_copy(a->site->instance)));
+  return nw_not_before(isl_map_intersect(nw_meet(after, a, b), must), a, b);
+}
+
 static bool free_order(const nw_use *a, const nw_use *b) {
   return a->update && b->update && nw_site_same_work(a->site, b->site);
 }
@@ -128,11 +137,8 @@ static nw_answer tell(const nw_model *m, const nw_use *a, const nw_use *b, isl_m
 static nw_answer check_pair(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {
   if (!nw_may_meet(a, b) || free_order(a, b)) return NW_HOLDS;
   if (!NW_RULE(after->p->ctx, order_self)) return NW_HOLDS;
-  isl_map *must = depends(before, a, b);
-  if (!must) return NW_HOLDS;
-  must = isl_map_apply_range(must, isl_map_reverse(isl_map_copy(b->site->instance)));
-  must = isl_map_apply_domain(must, isl_map_reverse(isl_map_copy(a->site->instance)));
-  isl_map *bad = nw_not_before(isl_map_intersect(nw_meet(after, a, b), must), a, b);
+  isl_map *bad = turned(before, after, a, b);
+  if (!bad) return NW_HOLDS;
   nw_answer answer = nw_answer_of(after->f->s, isl_map_is_empty(bad));
   if (answer == NW_FAILS) return tell(after, a, b, bad);
   isl_map_free(bad);
@@ -180,13 +186,10 @@ static bool sums_floats(const nw_use *a) {
 
 static nw_answer same_order(const nw_model *before, const nw_model *after, const nw_use *a, const nw_use *b) {
   if (!sums_floats(a) || !sums_floats(b) || !free_order(a, b) || !nw_may_meet(a, b)) return NW_HOLDS;
-  isl_map *must = depends(before, a, b);
-  if (!must) return NW_HOLDS;
-  must = isl_map_apply_range(must, isl_map_reverse(isl_map_copy(b->site->instance)));
-  must = isl_map_apply_domain(must, isl_map_reverse(isl_map_copy(a->site->instance)));
-  isl_map *turned = nw_not_before(isl_map_intersect(nw_meet(after, a, b), must), a, b);
-  nw_answer answer = nw_answer_of(after->f->s, isl_map_is_empty(turned));
-  isl_map_free(turned);
+  isl_map *bad = turned(before, after, a, b);
+  if (!bad) return NW_HOLDS;
+  nw_answer answer = nw_answer_of(after->f->s, isl_map_is_empty(bad));
+  isl_map_free(bad);
   return answer;
 }
 

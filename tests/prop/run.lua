@@ -330,9 +330,9 @@ for _, name in ipairs(rows.names) do
   least = math.min(least, seen.accepted[name])
   local share = math.min(1, (last - first + 1) / 2000) -- what is drawn seldom comes unevenly in shorter runs
   local wanted = LEAST * (share < 1 and share / 2 or 1)
-  if share >= 0.25 and (seen.accepted[name] < wanted or seen.refused[name] < wanted // 5) then
+  if share >= 0.25 and (seen.accepted[name] < wanted or seen.refused[name] < wanted // 2) then
     figures.failed = figures.failed + 1
-    print(("  %s was not accepted %d times and refused %d times"):format(name, wanted, wanted // 5))
+    print(("  %s was not accepted %d times and refused %d times"):format(name, wanted, wanted // 2))
   end
 end
 local unseen = seen:unseen(LEAST_ROW)
@@ -356,7 +356,7 @@ if replayed >= 200 and hidden > UNSEEN_MOST * replayed then
   figures.failed = figures.failed + 1
   print(("  more than %g of the conflicts that name an element are not seen"):format(UNSEEN_MOST))
 end
-local NESTS_LEAST = 0.9 -- of the schedules walked, so many are affine at least
+local NESTS_LEAST = 0.95 -- of the schedules walked, so many are affine at least
 local walks, nests = examine.counts["walks compared"], examine.counts["nests compared"]
 if walks >= 200 and nests < NESTS_LEAST * walks then
   figures.failed = figures.failed + 1

@@ -28,7 +28,7 @@ run_suite() {
     "sound "*) "$build/bin/nestwright" tests/sound/run.lua "${1#sound }" ;;
     "spec "*) "$build/bin/nestwright" tests/spec/run.lua -o TAP "tests/spec/${1#spec }_spec.lua" ;;
     "unit "*) "$build/tests/unit_${1#unit }" ;;
-    property) "$build/bin/nestwright" tests/prop/run.lua --cases 200 --seed 1 ;;
+    property) "$build/bin/nestwright" tests/prop/run.lua --cases 300 --seed 1 ;;
     *) echo "no suite: $1"; return 2 ;;
   esac
 }
