@@ -67,7 +67,7 @@ static isl_set *not_served(const nw_fate *f, nw_use *r) {
   for (int i = 0; i < f->nwrites; i++) {
     if (!nw_may_meet(f->write[i], r)) continue;
     isl_map *before = nw_before(nw_meet_events(f->m, f->write[i], nw_events(f->m, r)), f->write[i], r);
-    left = isl_set_subtract(left, isl_map_range(before));
+    left = isl_set_subtract(left, nw_set_with_quotients(f->m->f->s, isl_map_range(before)));
   }
   return left;
 }

@@ -136,7 +136,7 @@ static isl_set *incomplete(const reduction *d, isl_set *elements, int dims) {
   isl_set *need = isl_set_flat_product(elements, box);
   for (int i = 0; i < d->f->nwrites; i++)
     if (d->f->write[i]->update && belongs(d, d->f->write[i]))
-      need = isl_set_subtract(need, contributed(d->f->m, d->f->write[i]));
+      need = isl_set_subtract(need, nw_set_with_quotients(d->f->m->f->s, contributed(d->f->m, d->f->write[i])));
   need = nw_without_neutral(d->f->m, d->update, need, dims);
   return isl_set_project_out(need, isl_dim_set, (unsigned)(dims + d->f->buffer->ndim), nk);
 }
@@ -198,8 +198,8 @@ nw_answer nw_contributions(const nw_fate *f, nw_use *r) {
 nw_answer nw_output_covered(const nw_fate *f, nw_write_class of, bool rule, const char *why) {
   if (!rule) return NW_HOLDS;
   isl_set *written = nw_all_written(f, of) == NW_HOLDS ? nw_declared_writes(f, of) : nw_executed_writes(f, NULL, 0, of);
-  isl_set *bad =
-      isl_set_subtract(nw_shape_box(f->m->f, f->buffer->ndim, (const nw_expr *const *)f->buffer->shape), written);
+  isl_set *bad = isl_set_subtract(nw_shape_box(f->m->f, f->buffer->ndim, (const nw_expr *const *)f->buffer->shape),
+                                  nw_set_with_quotients(f->m->f->s, written));
   nw_answer answer = nw_answer_of(f->m->f->s, isl_set_is_empty(bad));
   if (answer == NW_FAILS) return nw_tell_element(f->m, NW_REFUSE_COVER, f->buffer, why, bad);
   isl_set_free(bad);

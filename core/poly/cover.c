@@ -66,7 +66,7 @@ typedef struct group {
 } group;
 
 static isl_bool part_is_full(const nw_model *m, const nw_site *s, nw_part part) {
-  isl_set *range = isl_map_range(nw_part_map(s, 0, part));
+  isl_set *range = nw_set_with_quotients(m->f->s, isl_map_range(nw_part_map(s, 0, part)));
   isl_set *box = nw_declared(m->f, s, part.vars);
   isl_bool full = isl_set_is_subset(box, range);
   isl_set_free(box);
@@ -111,7 +111,7 @@ static isl_set *rest_of(const group *g, int i) {
     rest.loops |= part.loops;
     rest.vars |= part.vars;
   }
-  return isl_map_range(nw_part_map(g->site[i], 0, rest));
+  return nw_set_with_quotients(g->m->f->s, isl_map_range(nw_part_map(g->site[i], 0, rest)));
 }
 
 static isl_bool group_full(const group *g, isl_bool *apart) {

@@ -35,7 +35,8 @@ static nw_answer covered_by_declared(const nw_fate *f, const nw_use *r, nw_write
   int fact = nw_fact_number(f->m->f, &k);
   nw_key_free(&k);
   if (nw_fact_proved(f->m->f, fact)) return NW_HOLDS;
-  isl_set *reads = isl_map_range(nw_declared_elements(f->m->f, r)), *writes = nw_declared_writes(f, of);
+  isl_set *reads = isl_map_range(nw_declared_elements(f->m->f, r)),
+          *writes = nw_set_with_quotients(f->m->f->s, nw_declared_writes(f, of));
   isl_bool fine = isl_set_is_subset(reads, writes);
   isl_set_free(reads);
   isl_set_free(writes);
@@ -55,7 +56,7 @@ isl_set *nw_executed_writes(const nw_fate *f, const nw_stmt *alloc, int dims, nw
 static isl_set *uncovered(const nw_fate *f, nw_use *r, nw_write_class of) {
   isl_map *map = isl_map_copy(nw_use_map(f->m, r));
   isl_set *writes = nw_executed_writes(f, r->alloc, r->site->dim[r->depth], of);
-  isl_set *left = isl_set_subtract(isl_map_range(isl_map_copy(map)), writes);
+  isl_set *left = isl_set_subtract(isl_map_range(isl_map_copy(map)), nw_set_with_quotients(f->m->f->s, writes));
   return isl_map_domain(isl_map_intersect_range(map, left));
 }
 

@@ -44,6 +44,7 @@ static isl_bool set_back(const nw_fate *f, nw_use *a, nw_use *b) {
   if (a->alloc != b->alloc || !nw_site_same_work(a->site, b->site)) return isl_bool_true;
   isl_map *again = nw_before(nw_same_contribution(f->m, a, b), a, b);
   isl_map *fine = started_between(f, a, b, isl_map_empty(isl_map_get_space(again)));
+  fine = nw_with_quotients(f->m->f->s, fine);
   isl_bool yes = isl_map_is_subset(again, fine);
   isl_map_free(again);
   isl_map_free(fine);
@@ -58,6 +59,7 @@ static isl_bool started(const nw_fate *f, nw_use *u) {
     if (is_init(n) && !n->site->maybe && nw_may_meet(n, u))
       some = isl_set_union(some, isl_map_range(nw_before(nw_meet(f->m, n, u), n, u)));
   }
+  some = nw_set_with_quotients(f->m->f->s, some);
   isl_bool yes = isl_set_is_subset(all, some);
   isl_set_free(all);
   isl_set_free(some);
@@ -80,6 +82,7 @@ static isl_bool whole(const nw_fate *f, nw_use *n) {
     isl_set *at = isl_map_domain(isl_map_copy(nw_use_map(f->m, n)));
     need = isl_map_from_domain_and_range(at, nw_declared(f->m->f, u->site, nw_reduce_vars(u->site)));
   }
+  if (need) come = nw_with_quotients(f->m->f->s, come);
   isl_bool yes = need ? isl_map_is_subset(need, come) : isl_bool_false;
   isl_map_free(need);
   isl_map_free(come);

@@ -76,7 +76,7 @@ static isl_map *in_the_way(const nw_model *m, nw_use *w, nw_use *r) {
 static isl_map *not_restored(const nw_model *m, isl_map *bad, nw_use *w, nw_use *again, nw_use *r) {
   isl_map *between = nw_before(nw_collide(m, w, again), w, again);
   isl_map *served = nw_before(nw_meet_events(m, again, nw_events(m, r)), again, r);
-  return isl_map_subtract(bad, isl_map_apply_range(between, served));
+  return isl_map_subtract(bad, nw_with_quotients(m->f->s, isl_map_apply_range(between, served)));
 }
 
 static nw_answer tell(const nw_fate *f, nw_use *w, nw_use *r, isl_map *bad) {

@@ -60,6 +60,9 @@ nw_proofs *nw_proofs_retain(nw_proofs *s);
 void nw_proofs_release(nw_proofs *s);
 bool nw_proofs_begin(nw_proofs *s,
                      const nw_program *p); // a new question: fresh budget; false when the user asked to stop
+// Before a set is taken away from another, or asked whether it holds another, where it was projected. Takes map.
+isl_map *nw_with_quotients(nw_proofs *s, isl_map *map);
+isl_set *nw_set_with_quotients(nw_proofs *s, isl_set *set);
 nw_answer nw_proofs_lost(nw_proofs *s); // isl gave up: leaves the diagnostic, answers NW_ABORTED
 nw_answer nw_answer_of(nw_proofs *s, isl_bool holds);
 

@@ -348,7 +348,7 @@ static nw_answer each_once(const whole *w) {
     return tell(w, NW_REFUSE_UNDECIDED, "but which contributions those have is not affine");
   }
   isl_bool once = NW_RULE(c, parts_once) ? isl_map_is_injective(map) : isl_bool_true;
-  isl_set *have = isl_map_range(map);
+  isl_set *have = nw_set_with_quotients(w->after->f->s, isl_map_range(map));
   isl_bool whole = NW_RULE(c, parts_all) ? isl_set_is_subset(all, have) : isl_bool_true;
   isl_bool more = NW_RULE(c, parts_all) ? isl_set_is_subset(have, all) : isl_bool_true;
   isl_set_free(all);

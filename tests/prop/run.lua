@@ -44,7 +44,9 @@ end
 
 local function case_of(number, r)
   local class, goal = goals_of(number)
-  return gen.case(r, steps.want(goal(0)), class)
+  local case = gen.case(r, steps.want(goal(0)), class)
+  case.number = number
+  return case
 end
 
 -- Applies a list of steps, or those that `draw` gives, checking as it goes. Returns a message or nil, the steps, and what was
@@ -70,7 +72,7 @@ local function apply_steps(case, list, draw)
     local begun = os.clock()
     local fine, err = steps.apply(s, step, placed)
     local took = os.clock() - begun
-    if took > slowest.seconds then slowest.seconds, slowest.step = took, steps.show(step) end
+    if took > slowest.seconds then slowest.seconds, slowest.step, slowest.number = took, steps.show(step), case.number end
     if draw then
       seen:add(step, class, fine)
       accepted(fine)
@@ -362,7 +364,7 @@ if walks >= 200 and nests < NESTS_LEAST * walks then
   figures.failed = figures.failed + 1
   print(("  fewer than %g of the schedules became nests"):format(NESTS_LEAST))
 end
-print(("  slowest step: %.2f s of CPU: %s"):format(slowest.seconds, slowest.step or "none"))
+print(("  slowest step: %.2f s of CPU, in case %d: %s"):format(slowest.seconds, slowest.number or 0, slowest.step or "none"))
 print(("  %d schedules, %d steps, %d computations refused"):format(figures.schedules, figures.steps, figures.refused))
 figures.c_texts, figures.sanitizer_reports = results.counts["C texts"], results.counts["sanitizer reports"]
 shares.figures(figures, {primitives_accepted_least = least, option_rows_unseen = #unseen, step_s = slowest.seconds,

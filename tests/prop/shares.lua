@@ -99,7 +99,7 @@ function shares.run(script, options, first, last, found)
       add(into[name], more[name] or {})
     end
     if more.slowest and more.slowest.seconds > found.slowest.seconds then
-      found.slowest.seconds, found.slowest.step = more.slowest.seconds, more.slowest.step
+      for key, value in pairs(more.slowest) do found.slowest[key] = value end
     end
   end
 end
