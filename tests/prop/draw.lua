@@ -31,7 +31,13 @@ function draw.tile(r, loops, _, _, _, known)
   if #loops < 2 then return nil end
   local at = r:int(1, #loops - 1)
   if known.option and known.option ~= "" then
-    return {{loops[at], loops[at + 1]}, {r:pick(FACTORS), r:pick(FACTORS)}, {tail = choice(r, known, "tail", TAILS)}}
+    local function factor(loop) -- what is read at the padding must be stored: often there had better be none
+      local n = known.option == "tail=pad" and r:chance(0.7) and known.extent(loop)
+      local fits = {}
+      for _, f in ipairs(n and FACTORS or {}) do if n % f == 0 then fits[#fits + 1] = f end end
+      return r:pick(#fits > 0 and fits or FACTORS)
+    end
+    return {{loops[at], loops[at + 1]}, {factor(loops[at]), factor(loops[at + 1])}, {tail = choice(r, known, "tail", TAILS)}}
   end
   if #loops > at + 1 and r:chance(0.3) then
     return {{loops[at], loops[at + 1], loops[at + 2]}, {r:pick(FACTORS), r:pick(FACTORS), r:pick(FACTORS)}}
