@@ -93,8 +93,20 @@ static bool same_loops(int n, const int *a, int m, const int *b) {
 typedef struct sums {
   const nw_step *st;
   const nw_program *p;
-  bool other, swapped; // a sum has other loops than before, or is several blocks now; two of its loops changed places
+  nw_blocks was; // before the step
+  bool *met; // which of them the program that the step made has, as far as it was looked at
+  bool other, swapped; // a sum has other loops than before, or other blocks; two of its loops or blocks changed places
 } sums;
+
+// Has a piece of the same sum been met that came after this one before the step?
+static bool overtaken(const sums *x, const nw_stmt *block) {
+  int at = 0;
+  while (at < x->was.n && x->was.at[at]->id != block->id) at++;
+  if (at < x->was.n) x->met[at] = true;
+  for (int later = at + 1; later < x->was.n; later++)
+    if (x->met[later] && !strcmp(x->was.at[later]->block.target[0].buffer, block->block.target[0].buffer)) return true;
+  return false;
+}
 
 static bool see_sum(void *env, const nw_path *path) {
   sums *x = env;
@@ -104,13 +116,15 @@ static bool see_sum(void *env, const nw_path *path) {
   int old[NW_MAX_DEPTH], now[NW_MAX_DEPTH], n, m = reduce_loops(path, now);
   if (!nw_find(x->st->before, block->id, &was)) return x->other |= m > 0, true;
   n = reduce_loops(&was, old);
-  x->other |= !same_loops(n, old, m, now);
-  x->swapped |= swapped(n, old, m, now);
+  bool turned = overtaken(x, block);
+  x->other |= turned || !same_loops(n, old, m, now);
+  x->swapped |= turned || swapped(n, old, m, now);
   return true;
 }
 
 void nw_note_sums(nw_step *st, const nw_program *p) {
-  sums x = {st, p, false, false};
+  sums x = {.st = st, .p = p, .was = nw_blocks_below(st->scratch, st->before->root)};
+  x.met = NW_NEW_N(st->scratch, bool, x.was.n);
   nw_walk(p, see_sum, &x);
   if (!x.other) return;
   bool by_order = !st->sched->unsafe && nw_judge_question(st->ctx) == 'o';

@@ -112,6 +112,17 @@ describe("rfactor", function()
     assert.is_nil(t:notes():find "rounding")
   end)
 
+  it("says that the pieces of a float sum have changed places", function()
+    for dtype, says in pairs {f64 = true, i32 = false} do
+      local s = fold("sum", dtype)
+      s:decompose_reduction("S", "k")
+      s:split("k", 2, {tail = "cut"})
+      assert.is_false(s:rounds())
+      s:reorder_stmts("S", "S.tail")
+      assert.equal(says, s:rounds(), dtype)
+    end
+  end)
+
   it("is offered when a reduction shall run in parallel", function()
     local s = support.gemm(64)
     local k_o = s:split("k", 16)
