@@ -17,27 +17,31 @@ end
 -- Is an argument that may be left out given? Always where the case is to see it.
 local function given(r, known, name, p) return known.option == name or r:chance(p) end
 
+-- What is read at the padding must be stored: often there had better be none.
+local function divisor(r, known, loop)
+  local n = known.option == "tail=pad" and r:chance(0.7) and known.extent(loop)
+  local fits = {}
+  for _, f in ipairs(n and FACTORS or {}) do if n % f == 0 then fits[#fits + 1] = f end end
+  return r:pick(#fits > 0 and fits or FACTORS)
+end
+
 function draw.split(r, loops, _, _, _, known)
   local options = {tail = choice(r, known, "tail", TAILS)}
-  if given(r, known, "parts", 0.2) then options.parts = r:pick(FACTORS) else options.factor = r:pick(FACTORS) end
+  local loop = r:pick(loops)
+  if given(r, known, "parts", 0.2) then options.parts = r:pick(FACTORS) else options.factor = divisor(r, known, loop) end
   if given(r, known, "factors", 0.2) and known.option ~= "parts" and known.option ~= "factor" then
     options.factor, options.parts, options.factors = nil, nil, {r:pick(FACTORS), r:pick(FACTORS)}
   end
   if r:chance(0.05) then options.factor, options.parts, options.factors = r:pick {0, -1, 1 << 62}, nil, nil end
-  return {r:pick(loops), options}
+  return {loop, options}
 end
 
 function draw.tile(r, loops, _, _, _, known)
   if #loops < 2 then return nil end
   local at = r:int(1, #loops - 1)
   if known.option and known.option ~= "" then
-    local function factor(loop) -- what is read at the padding must be stored: often there had better be none
-      local n = known.option == "tail=pad" and r:chance(0.7) and known.extent(loop)
-      local fits = {}
-      for _, f in ipairs(n and FACTORS or {}) do if n % f == 0 then fits[#fits + 1] = f end end
-      return r:pick(#fits > 0 and fits or FACTORS)
-    end
-    return {{loops[at], loops[at + 1]}, {factor(loops[at]), factor(loops[at + 1])}, {tail = choice(r, known, "tail", TAILS)}}
+    return {{loops[at], loops[at + 1]}, {divisor(r, known, loops[at]), divisor(r, known, loops[at + 1])},
+      {tail = choice(r, known, "tail", TAILS)}}
   end
   if #loops > at + 1 and r:chance(0.3) then
     return {{loops[at], loops[at + 1], loops[at + 2]}, {r:pick(FACTORS), r:pick(FACTORS), r:pick(FACTORS)}}
@@ -190,14 +194,16 @@ end
 
 function draw.unroll(r, loops, all, _, _, known)
   if known.option and known.option ~= "" or r:chance(0.3) then
-    return {r:pick(loops), r:pick(FACTORS), {tail = choice(r, known, "tail", TAILS)}}
+    local loop = r:pick(loops)
+    return {loop, divisor(r, known, loop), {tail = choice(r, known, "tail", TAILS)}}
   end
   return {r:pick(r:chance(0.5) and loops or all)}
 end
 function draw.vectorize(r, loops) return {r:chance(0.5) and loops[#loops] or r:pick(loops)} end
 function draw.parallel(r, loops) return {r:chance(0.5) and loops[1] or r:pick(loops)} end
 
-local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.x", "threadIdx.y", "threadIdx.z", "vthread"}
+local TAGS = {"blockIdx.x", "blockIdx.x", "blockIdx.y", "blockIdx.z", "blockIdx.z", "threadIdx.x", "threadIdx.x", "threadIdx.y",
+  "threadIdx.z", "vthread"}
 function draw.bind(r, loops, all, _, _, known) return {r:pick(r:chance(0.7) and loops or all), choice(r, known, "tag", TAGS)} end
 
 -- Among the statements of a loop, now and then.

@@ -101,11 +101,11 @@ end
 -- ---------------------------------------------------------------- goals
 
 -- Primitives that seldom find something to do are drawn more often.
-local MORE = {stream_stores = 6, tensorize = 7, rolling_buffer = 7, bind = 9, double_buffer = 6, trim = 6, fission = 2,
+local MORE = {stream_stores = 6, tensorize = 7, rolling_buffer = 7, bind = 14, double_buffer = 8, trim = 6, fission = 2,
   compute_root = 4, reverse_compute_inline = 7, compute_inline = 3, create_fused_loop = 4, atomic = 2, merge = 1, rfactor = 2,
-  store_at = 4, skew = 4, unmark = 1, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
+  store_at = 6, skew = 4, unmark = 1, reverse_compute_at = 3, specialize = 3, fuse = 2, assume = 4, set_scope = 2,
   reorder_stmts = 3, compute_at = 2, cache_read = 2, transform_layout = 4, reorder_storage = 3, storage_align = 3,
-  reorder = 2, tile = 9, pragma = 4, join = 1}
+  reorder = 2, tile = 9, pragma = 5, unroll = 6, join = 1}
 local LEAST = 4 -- goals of each primitive in a cycle
 
 -- What makes many blocks of one, or marks loops, comes after what needs a block to be one.

@@ -27,7 +27,7 @@ end
 local LEAST = 100 -- each primitive must be accepted at least so often in a run of 2,000 cases or more, and refused half as often
 local LEAST_ROW = 5 -- and each option of a primitive with each class of dtype
 local BATCH = 50 -- cases that the oracle compiles as one file
-local GOALS = 6 -- rows that a case tries to have accepted
+local GOALS = 7 -- rows that a case tries to have accepted
 local DRAWS = 6 -- of a goal, with what it needs first
 
 local seen = rows.count()
