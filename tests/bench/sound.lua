@@ -10,31 +10,40 @@ local ME, DEV = "build/release/bin/nestwright", "build/dev"
 local SCHEDULES = 2200 -- a few computations are refused or have nothing to run
 local seed = os.time() % 1000003
 
--- Runs a command that writes its figures, and returns them by name; none when it ended before it wrote them.
-local function figures_of(command, environment)
-  local path = os.tmpname()
-  os.execute(("NW_FIGURES=%s %s %s"):format(path, environment or "", command))
-  local file = assert(io.open(path))
-  local text = file:read "a"
-  file:close()
-  os.remove(path)
-  local list = {}
-  for name, value in text:gmatch '"([^"]+)": ([^,\n}]+)' do list[name] = tonumber(value) end
-  return list
+-- Runs commands that write their figures, all at once, and returns what each has written by name; nothing of one that ended
+-- before it wrote.
+local function figures_of(commands, environment)
+  local running, out = {}, {}
+  for n, command in ipairs(commands) do
+    local path = os.tmpname()
+    local process = assert(io.popen(("NW_FIGURES=%s %s %s"):format(path, environment or "", command)))
+    running[n] = {path = path, process = process}
+  end
+  for n, one in ipairs(running) do
+    for line in one.process:lines() do print(line) end
+    one.process:close()
+    local file = assert(io.open(one.path))
+    local text = file:read "a"
+    file:close()
+    os.remove(one.path)
+    out[n] = {}
+    for name, value in text:gmatch '"([^"]+)": ([^,\n}]+)' do out[n][name] = tonumber(value) end
+  end
+  return out
 end
 
 -- A figure that its process did not write is a failure of its bar, whichever way that goes.
 local function missing(comparison) return comparison == ">=" and -1 or 1e9 end
 local function bar(name, list, key, comparison, limit) out:bar(name, list[key] or missing(comparison), comparison, limit) end
 
-local cases = figures_of(ME .. " tests/sound/run.lua")
+local cases = figures_of {ME .. " tests/sound/run.lua"}[1]
 bar("sound.cases", cases, "cases", ">=", 70)
 bar("sound.cases_wrong", cases, "cases_wrong", "<=", 0)
 bar("sound.legal_cases", cases, "legal_cases", ">=", 60)
 bar("sound.legal_refused", cases, "legal_refused", "<=", 0)
 
 print(("random schedules, seed %d"):format(seed))
-local random = figures_of(("%s tests/prop/run.lua --jobs $(nproc) --seed %d --cases %d"):format(ME, seed, SCHEDULES))
+local random = figures_of {("%s tests/prop/run.lua --jobs $(nproc) --seed %d --cases %d"):format(ME, seed, SCHEDULES)}[1]
 bar("sound.random_schedules", random, "schedules", ">=", 2000)
 bar("sound.random_minutes", random, "random_minutes", "<=", 10)
 bar("sound.wrong", random, "wrong", "<=", 0)
@@ -46,9 +55,13 @@ bar("sound.option_rows_unseen", random, "option_rows_unseen", "<=", 0)
 bar("sound.c_texts", random, "c_texts", ">=", 500)
 bar("sound.sanitizer_reports", random, "sanitizer_reports", "<=", 0)
 
+local DRAWS = 1000000 -- of a rule on a wide type, beside the values at its ends
 local rules = {rules = 0, unchecked = 0, wrong = 0}
-for test, draws in pairs {ir_test_rules_hold = 1000000, ir_test_rewrites_hold = 100000, lower_test_rewrites_hold = 100000} do
-  local list = figures_of(("%s/tests/unit_%s >/dev/null"):format(DEV, test), ("NW_SEED=%d NW_DRAWS=%d"):format(seed, draws))
+local tests = {}
+for n, test in ipairs {"ir_test_rules_hold", "ir_test_rewrites_hold", "lower_test_rewrites_hold"} do
+  tests[n] = ("%s/tests/unit_%s >/dev/null"):format(DEV, test)
+end
+for _, list in ipairs(figures_of(tests, ("NW_SEED=%d NW_DRAWS=%d"):format(seed, DRAWS))) do
   for name in pairs(rules) do
     local key = name == "rules" and "sound.rules" or "sound.rules_" .. name
     rules[name] = rules[name] + (list[key] or (name == "rules" and 0 or 1e9))
@@ -58,7 +71,7 @@ out:bar("sound.rules", rules.rules)
 out:bar("sound.rules_unchecked", rules.unchecked, "<=", 0)
 out:bar("sound.rules_wrong", rules.wrong, "<=", 0)
 
-local mutants = figures_of(("tests/tools/mutants.sh %s all"):format(DEV))
+local mutants = figures_of {("tests/tools/mutants.sh %s all"):format(DEV)}[1]
 bar("sound.mutants", mutants, "mutants", ">=", 100)
 bar("sound.mutants_missed", mutants, "missed", "<=", 0)
 
