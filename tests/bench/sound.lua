@@ -13,7 +13,7 @@ local seed = os.time() % 1000003
 -- Runs commands that write their figures, all at once, and returns what each has written by name; nothing of one that ended
 -- before it wrote.
 local function figures_of(commands, environment)
-  local running, out = {}, {}
+  local running, found = {}, {}
   for n, command in ipairs(commands) do
     local path = os.tmpname()
     local process = assert(io.popen(("NW_FIGURES=%s %s %s"):format(path, environment or "", command)))
@@ -26,10 +26,10 @@ local function figures_of(commands, environment)
     local text = file:read "a"
     file:close()
     os.remove(one.path)
-    out[n] = {}
-    for name, value in text:gmatch '"([^"]+)": ([^,\n}]+)' do out[n][name] = tonumber(value) end
+    found[n] = {}
+    for name, value in text:gmatch '"([^"]+)": ([^,\n}]+)' do found[n][name] = tonumber(value) end
   end
-  return out
+  return found
 end
 
 -- A figure that its process did not write is a failure of its bar, whichever way that goes.
