@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 // About a second of isl's work. Counted in its own operations, so that a verdict never depends on the clock.
-#define DEFAULT_BUDGET 3000000
+#define DEFAULT_BUDGET 2500000
 
 static const char *const rule_name[] = {
 #define NW_JUDGE_RULE(name, test, doc) #name,
