@@ -16,8 +16,7 @@ const nw_expr *nw_sum_part(const nw_expr *e, nw_part_fn is, void *env, int64_t *
   if (is(env, e)) return e;
   for (int i = 0; is_sum(e) && i < e->n; i++) {
     const nw_expr *found = nw_sum_part(e->arg[i], is, env, coef);
-    *coef *= times(e, i);
-    if (found) return found;
+    if (found) return __builtin_mul_overflow(*coef, times(e, i), coef) ? NULL : found;
   }
   return NULL;
 }

@@ -38,8 +38,9 @@ static block *map_block(nw_mem *m, size_t bytes) {
   return b;
 }
 
+// Of no bytes as well it has something that data can point to.
 static block *heap_block(size_t bytes) {
-  size_t all = (bytes + 2 * ALIGN - 1) / ALIGN * ALIGN;
+  size_t all = ((bytes ? bytes : 1) + 2 * ALIGN - 1) / ALIGN * ALIGN;
   char *p = aligned_alloc(ALIGN, all);
   if (!p) return NULL;
   block *b = (block *)p;

@@ -56,8 +56,11 @@ static bool tidy_stmt(void *env, const nw_path *path) {
 
 bool nw_rounds(const nw_program *p, const nw_stmt *s) {
   if (s->kind != NW_BLOCK || (s->block.combiner != NW_SUM && s->block.combiner != NW_PROD)) return false;
-  const nw_buffer *b = nw_find_buffer(p, s->block.target[0].buffer);
-  return b && nw_dtype_is_float(b->dtype);
+  for (int i = 0; i < s->block.ntargets; i++) {
+    const nw_buffer *b = nw_find_buffer(p, s->block.target[i].buffer);
+    if (b && nw_dtype_is_float(b->dtype)) return true;
+  }
+  return false;
 }
 
 static int reduce_loops(const nw_path *path, int *ids) {
@@ -127,8 +130,7 @@ void nw_note_sums(nw_step *st, const nw_program *p) {
   x.met = NW_NEW_N(st->scratch, bool, x.was.n);
   nw_walk(p, see_sum, &x);
   if (!x.other) return;
-  bool by_order = !st->sched->unsafe && nw_judge_question(st->ctx) == 'o';
-  if (by_order ? !nw_judge_sums(st->before, p) : x.swapped)
+  if (st->sched->unsafe ? x.swapped : !nw_judge_sums(st->before, p))
     nw_step_rounds(st, "rounding may change: floats are summed in another order");
 }
 

@@ -31,9 +31,10 @@ local CC = os.getenv "CC" or "gcc"
 local SANITIZE = " -g -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all"
 local WARNINGS = " -w"
 
---- Runs a command for at most so many seconds: its output and its status.
+--- Runs a command for at most so many seconds: its output and its status. Sanitizers of this process have options of their own.
 function ctext.command(command, seconds)
-  local pipe = io.popen(("timeout %d %s 2>&1; echo status $?"):format(seconds or 60, command))
+  local apart = "env -u ASAN_OPTIONS -u LSAN_OPTIONS -u UBSAN_OPTIONS"
+  local pipe = io.popen(("timeout %d %s %s 2>&1; echo status $?"):format(seconds or 60, apart, command))
   local text = pipe:read "a"
   pipe:close()
   local output, status = text:match "^(.*)status (%d+)\n$"

@@ -112,6 +112,20 @@ describe("rfactor", function()
     assert.is_nil(t:notes():find "rounding")
   end)
 
+  it("says so beside a reduction that was trimmed, and where only the second of several is of floats", function()
+    local A, D = nw.placeholder({16}, "f64", "A"), nw.placeholder({16}, "i32", "D")
+    local k, l = nw.reduce_axis(16, "k"), nw.reduce_axis(16, "l")
+    local X, Y = nw.compute({}, function() return nw.sum(D(k), k), nw.sum(A(k), k) end, "X")
+    local Z = nw.compute({}, function() return nw.sum(nw.select(nw.le(l, 11), D(l), 0), l) end, "Z")
+    local s = nw.schedule {X, Y, Z}
+    s:decompose_reduction(Z, "l")
+    s:trim "l"
+    s:split("k", {factor = 7, tail = "cut"})
+    assert.is_false(s:rounds())
+    s:tile({"k_o", "k_i"}, {4, 3})
+    assert.is_true(s:rounds())
+  end)
+
   it("says that the pieces of a float sum have changed places", function()
     for dtype, says in pairs {f64 = true, i32 = false} do
       local s = fold("sum", dtype)

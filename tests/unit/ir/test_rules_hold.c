@@ -243,7 +243,10 @@ static void draw_constants(check *c, int64_t *cv, int64_t *dv) {
   case 0: *cv = 1 + random_to(seed, 12), *dv = 1 + random_to(seed, 12); break;
   case 1: *cv = random_integer(seed, t), *dv = random_integer(seed, t); break;
   case 2: *dv = 1 + random_to(seed, 9), *cv = *dv * (1 + random_to(seed, 9)); break;
-  default: *cv = INT64_C(1) << random_to(seed, width(t)), *dv = INT64_C(1) << random_to(seed, width(t)); break;
+  default:
+    *cv = (int64_t)(UINT64_C(1) << random_to(seed, width(t))),
+    *dv = (int64_t)(UINT64_C(1) << random_to(seed, width(t)));
+    break;
   }
   *cv = wrapped(t, (uint64_t)*cv);
   *dv = wrapped(t, (uint64_t)*dv);
