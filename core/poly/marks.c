@@ -46,6 +46,12 @@ static nw_answer check_extent(const nw_model *m, const nw_stmt *s) {
   return answer;
 }
 
+static nw_answer check_copies(const nw_model *m, const nw_stmt *s) {
+  int64_t n;
+  if (!NW_RULE(m->p->ctx, unroll_extent) || nw_is_int(s->loop.extent, &n)) return NW_HOLDS;
+  return refuse(m, s, "the extent of %s is not a constant, so it cannot be unrolled%s", "");
+}
+
 static bool depends_on(const nw_stmt *inner, const char *var) {
   return nw_uses_var(inner->loop.begin, var) || nw_uses_var(inner->loop.extent, var);
 }
@@ -95,6 +101,7 @@ static nw_answer check_structure(const nw_model *m, const nw_stmt *s, const nw_s
   if (s->kind == NW_CALL) answer = check_call(m, s);
   if (is_vector(s) && answer == NW_HOLDS) answer = check_extent(m, s);
   if (is_vector(s) && answer == NW_HOLDS && NW_RULE(m->p->ctx, vector_uniform)) answer = check_uniform(m, s, s);
+  if (s->kind == NW_LOOP && s->loop.mark == NW_UNROLLED && answer == NW_HOLDS) answer = check_copies(m, s);
   if (is_parallel(s)) parallel = s;
   if (is_vector(s)) vector = s;
   for (int i = 0; i < s->nkids && answer == NW_HOLDS; i++) answer = check_structure(m, s->kid[i], parallel, vector);

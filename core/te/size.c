@@ -81,6 +81,7 @@ static nw_place place_of(nw_ctx *c, const nw_expr *e) {
 
 static void place_free(nw_place *at) {
   nw_ranges_free(&at->ranges);
+  nw_vec_free(&at->cond);
   nw_pool_release(at->pool);
 }
 

@@ -322,7 +322,7 @@ else
 end
 if partial then
   shares.write(partial, found)
-  os.exit(true)
+  os.exit(true, true)
 end
 
 print "primitive                accepted  refused"
@@ -370,4 +370,4 @@ figures.c_texts, figures.sanitizer_reports = results.counts["C texts"], results.
 shares.figures(figures, {primitives_accepted_least = least, option_rows_unseen = #unseen, step_s = slowest.seconds,
   random_minutes = (os.time() - started) / 60, seed = options.seed})
 print(("property: %d passed, %d failed"):format(math.max(0, last - first + 1 - figures.failed), figures.failed))
-os.exit(figures.failed == 0)
+os.exit(figures.failed == 0, true)

@@ -112,6 +112,8 @@ static void vector_shape(void **state) {
   static const char before[] = VEC "for i in 0..1024:\n  for j in 0..N:\n" VEC_BODY;
   refuses(*state, before, VEC "for i in 0..1024:\n  vectorize for j in 0..N:\n" VEC_BODY, NW_REFUSE_STRUCTURE,
           "not a constant");
+  refuses(*state, before, VEC "for i in 0..1024:\n  unroll for j in 0..N:\n" VEC_BODY, NW_REFUSE_STRUCTURE,
+          "cannot be unrolled");
   refuses(*state, before, VEC "vectorize for i in 0..1024:\n  for j in 0..N:\n" VEC_BODY, NW_REFUSE_STRUCTURE,
           "too wide");
 #define TRI "program t\ninput A: f32[8, 8]\noutput B: f32[8, 8]\n"
