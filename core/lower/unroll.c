@@ -51,8 +51,8 @@ static nw_stmt *expand(nw_program *p, nw_stmt *s) {
 static bool constant_extents(nw_program *p, const nw_stmt *s) {
   int64_t n;
   if (s->kind == NW_LOOP && s->loop.mark == NW_UNROLLED && !nw_is_int(s->loop.extent, &n)) {
-    nw_fail(p->ctx, NW_ELIMIT, "unmark it, or split it by a constant first", "the unrolled loop %s has no constant extent",
-            s->loop.var->name);
+    nw_fail(p->ctx, NW_ELIMIT, "unmark it, or split it by a constant first",
+            "the unrolled loop %s has no constant extent", s->loop.var->name);
     return false;
   }
   for (int i = 0; i < s->nkids; i++) {

@@ -136,8 +136,8 @@ static bool widen_stmt(nw_lanes *v, nw_stmt **at) {
 
 static bool fits(nw_program *p, const nw_stmt *loop, int64_t *lanes) {
   if (!nw_is_int(loop->loop.extent, lanes)) {
-    nw_fail(p->ctx, NW_ELIMIT, "unmark it, or split it by a constant first", "the vector loop %s has no constant extent",
-            loop->loop.var->name);
+    nw_fail(p->ctx, NW_ELIMIT, "unmark it, or split it by a constant first",
+            "the vector loop %s has no constant extent", loop->loop.var->name);
     return false;
   }
   if (*lanes <= NW_MAX_LANES) return true;

@@ -1,6 +1,7 @@
 // compute_inline: a stage becomes part of what reads it.
 #include "ir/fma.h"
 #include "sched/primitives.h"
+#include "sched/tidy.h"
 #include "sched/tree.h"
 
 // What a read of the stage becomes.
@@ -64,17 +65,6 @@ static void drop_block(nw_step *st, nw_stmt *block) {
 
 // ---- rounding: a product that is added is rounded once with the sum, so that it matters which are in one expression
 
-static const nw_expr *load_of(nw_pool *pool, const nw_target *t, const nw_expr *value) {
-  return nw_load(pool, value->type, t->buffer, t->n, (const nw_expr *const *)t->index);
-}
-
-// What a block stores in a target: of a sum, what it adds to.
-static const nw_expr *stored(nw_pool *pool, const nw_stmt *b, int t) {
-  const nw_expr *value = b->block.target[t].value;
-  if (b->block.combiner != NW_SUM) return value;
-  return nw_make2(pool, NW_OP_ADD, load_of(pool, &b->block.target[t], value), value);
-}
-
 // Does a reader round alike when it has the block's value in place of a load of it?
 static bool rounds_alike(nw_pool *pool, const nw_expr *value, const nw_stmt *block) {
   nw_stmt formed = *block;
@@ -88,7 +78,7 @@ static bool rounds_alike(nw_pool *pool, const nw_expr *value, const nw_stmt *blo
 void nw_note_fma(nw_step *st, const nw_stmt *reader, const nw_stmt *block) {
   nw_pool *pool = st->p->pool;
   for (int t = 0; t < reader->block.ntargets; t++)
-    if (!rounds_alike(pool, stored(pool, reader, t), block))
+    if (!rounds_alike(pool, nw_block_stored(pool, reader, t), block))
       nw_step_rounds(
           st, "rounding may change: a product that was stored is added without being rounded, or one that was not "
               "is rounded now");

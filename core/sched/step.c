@@ -229,7 +229,7 @@ bool nw_sched_apply(nw_sched *s, const nw_primitive *row, const nw_arg *args, nw
   nw_step_begin(&st, s, row, args);
   nw_program *p = nw_step_make(&st);
   if (p) {
-    nw_note_sums(&st, p);
+    nw_note_rounding(&st, p);
     nw_sched_append(s, &st, p);
     if (out) *out = st.out;
   } else {

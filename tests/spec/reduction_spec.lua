@@ -126,6 +126,30 @@ describe("rfactor", function()
     assert.is_true(s:rounds())
   end)
 
+  it("says that a product is rounded with its sum where its condition has become known", function()
+    local function triangle(dtype)
+      local L, B = nw.placeholder({6, 6}, dtype, "L"), nw.placeholder({6}, dtype, "B")
+      local k = nw.reduce_axis(6, "k")
+      return nw.schedule(nw.compute({6}, function(i) return nw.sum(nw.select(nw.le(k, i), L(i, k) * B(k), 0), k) end, "S"))
+    end
+    local function trimmed(s)
+      s:decompose_reduction("S", "k")
+      assert.is_false(s:rounds())
+      s:trim "k"
+      return s:rounds()
+    end
+    assert.is_true(trimmed(triangle "f32"))
+    assert.is_false(trimmed(triangle "i32"))
+    local s = triangle "f64"
+    s:annotate("S", "fma", "never")
+    assert.is_false(trimmed(s))
+    s = triangle "f64"
+    s:split("k", 2)
+    assert.is_false(s:rounds())
+    s:partition "k_o"
+    assert.is_true(s:rounds())
+  end)
+
   it("says that the pieces of a float sum have changed places", function()
     for dtype, says in pairs {f64 = true, i32 = false} do
       local s = fold("sum", dtype)

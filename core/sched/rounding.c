@@ -1,0 +1,175 @@
+// Where a step changes how floats are rounded: a sum in another order, or a product that is rounded once with a sum.
+#include "ir/fma.h"
+#include "ir/tags.h"
+#include "poly/poly.h"
+#include "sched/tidy.h"
+#include "sched/tree.h"
+#include <string.h>
+
+// ---- the order in which a float sum is added up
+
+bool nw_rounds(const nw_program *p, const nw_stmt *s) {
+  if (s->kind != NW_BLOCK || (s->block.combiner != NW_SUM && s->block.combiner != NW_PROD)) return false;
+  for (int i = 0; i < s->block.ntargets; i++) {
+    const nw_buffer *b = nw_find_buffer(p, s->block.target[i].buffer);
+    if (b && nw_dtype_is_float(b->dtype)) return true;
+  }
+  return false;
+}
+
+static int reduce_loops(const nw_path *path, int *ids) {
+  const nw_stmt *block = path->at[path->n - 1];
+  int n = 0;
+  for (int i = 0; i < path->n - 1; i++)
+    if (path->at[i]->kind == NW_LOOP && nw_loop_binds(block, path->at[i], true)) ids[n++] = path->at[i]->id;
+  return n;
+}
+
+static int index_of(int id, int n, const int *ids) {
+  for (int i = 0; i < n; i++)
+    if (ids[i] == id) return i;
+  return -1;
+}
+
+// Two loops of the sum that have changed places.
+static bool swapped(int n, const int *old, int m, const int *now) {
+  for (int i = 0, last = -1; i < n; i++) {
+    int at = index_of(old[i], m, now);
+    if (at >= 0 && at < last) return true;
+    if (at >= 0) last = at;
+  }
+  return false;
+}
+
+static bool same_loops(int n, const int *a, int m, const int *b) {
+  for (int i = 0; i < n && i < m; i++)
+    if (a[i] != b[i]) return false;
+  return n == m;
+}
+
+typedef struct sums {
+  const nw_step *st;
+  const nw_program *p;
+  nw_blocks was; // before the step
+  bool *met; // which of them the program that the step made has, as far as it was looked at
+  bool other, swapped; // a sum has other loops than before, or other blocks; two of its loops or blocks changed places
+} sums;
+
+// Has a piece of the same sum been met that came after this one before the step?
+static bool overtaken(const sums *x, const nw_stmt *block) {
+  int at = 0;
+  while (at < x->was.n && x->was.at[at]->id != block->id) at++;
+  if (at < x->was.n) x->met[at] = true;
+  for (int later = at + 1; later < x->was.n; later++)
+    if (x->met[later] && !strcmp(x->was.at[later]->block.target[0].buffer, block->block.target[0].buffer)) return true;
+  return false;
+}
+
+static bool see_sum(void *env, const nw_path *path) {
+  sums *x = env;
+  const nw_stmt *block = path->at[path->n - 1];
+  nw_path was;
+  if (!nw_rounds(x->p, block)) return true;
+  int old[NW_MAX_DEPTH], now[NW_MAX_DEPTH], n, m = reduce_loops(path, now);
+  if (!nw_find(x->st->before, block->id, &was)) return x->other |= m > 0, true;
+  n = reduce_loops(&was, old);
+  bool turned = overtaken(x, block);
+  x->other |= turned || !same_loops(n, old, m, now);
+  x->swapped |= turned || swapped(n, old, m, now);
+  return true;
+}
+
+static void note_sums(nw_step *st, const nw_program *p) {
+  sums x = {.st = st, .p = p, .was = nw_blocks_below(st->scratch, st->before->root)};
+  x.met = NW_NEW_N(st->scratch, bool, x.was.n);
+  nw_walk(p, see_sum, &x);
+  if (!x.other) return;
+  if (st->sched->unsafe ? x.swapped : !nw_judge_sums(st->before, p))
+    nw_step_rounds(st, "rounding may change: floats are summed in another order");
+}
+
+// ---- products under conditions: where the condition is known, the product stands in the sum itself, and becomes an fma
+
+static const nw_expr *load_of(nw_pool *pool, const nw_target *t, const nw_expr *value) {
+  return nw_load(pool, value->type, t->buffer, t->n, (const nw_expr *const *)t->index);
+}
+
+const nw_expr *nw_block_stored(nw_pool *pool, const nw_stmt *b, int t) {
+  const nw_expr *value = b->block.target[t].value;
+  if (b->block.combiner != NW_SUM) return value;
+  return nw_make2(pool, NW_OP_ADD, load_of(pool, &b->block.target[t], value), value);
+}
+
+static bool count_fma(void *env, const nw_expr *e) {
+  *(int *)env += e->op == NW_OP_FMA;
+  return true;
+}
+
+static bool holds_select(void *env, const nw_expr *e) {
+  *(bool *)env |= e->op == NW_OP_SELECT;
+  return true;
+}
+
+static bool has_select(const nw_stmt *block) {
+  bool found = false;
+  for (int t = 0; t < block->block.ntargets; t++) nw_visit(block->block.target[t].value, holds_select, &found);
+  return found && !nw_tag_is(block, "fma", "never");
+}
+
+// How many fma lowering makes of the block where the path ends.
+static int fmas(const nw_program *p, const nw_path *path) {
+  const nw_stmt *block = path->at[path->n - 1];
+  nw_ranges r;
+  int n = 0;
+  nw_ranges_of(&r, p, path);
+  if (block->block.where) nw_ranges_fact(&r, nw_block_bound(p, block, block->block.where));
+  for (int t = 0; t < block->block.ntargets; t++) {
+    const nw_expr *e = nw_block_bound(p, block, nw_block_stored(p->pool, block, t));
+    nw_visit(nw_form_fma(p->pool, nw_simplify(&r, e)), count_fma, &n);
+  }
+  nw_ranges_free(&r);
+  return n;
+}
+
+typedef struct products {
+  const nw_step *st;
+  const nw_program *p;
+  const nw_stmt *block; // the one that is looked for in the program before
+  int n; // of its fma
+  bool like, unlike; // blocks of its origin that had as many, and others
+} products;
+
+static bool see_before(void *env, const nw_path *path) {
+  products *x = env;
+  const nw_stmt *s = path->at[path->n - 1];
+  if (s->kind != NW_BLOCK || strcmp(s->block.origin, x->block->block.origin) || !has_select(s)) return true;
+  fmas(x->st->before, path) == x->n ? (x->like = true) : (x->unlike = true);
+  return true;
+}
+
+// Of every block: what is assumed of the sizes may settle a condition anywhere.
+static bool see_product(void *env, const nw_path *path) {
+  products *x = env;
+  nw_path was;
+  x->block = path->at[path->n - 1];
+  if (x->block->kind != NW_BLOCK || !has_select(x->block)) return true;
+  x->n = fmas(x->p, path);
+  x->like = x->unlike = false;
+  if (nw_find(x->st->before, x->block->id, &was))
+    x->unlike = fmas(x->st->before, &was) != x->n;
+  else
+    nw_walk(x->st->before, see_before, x);
+  return x->like || !x->unlike;
+}
+
+static void note_products(nw_step *st, const nw_program *p) {
+  products x = {.st = st, .p = p};
+  nw_walk(p, see_product, &x);
+  if (x.unlike && !x.like)
+    nw_step_rounds(st, "rounding may change: a product whose condition is known is rounded once with its sum");
+}
+
+void nw_note_rounding(nw_step *st, const nw_program *p) {
+  note_sums(st, p);
+  note_products(st, p);
+}
