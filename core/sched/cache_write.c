@@ -1,4 +1,5 @@
 // cache_write: the computation in a buffer of its own, and a copy of the result that keeps the loops.
+#include "sched/nest.h"
 #include "sched/place.h"
 #include "sched/primitives.h"
 #include "sched/storage.h"
@@ -31,20 +32,6 @@ static bool loops_are_clear(nw_step *st, const takeover *t) {
 }
 
 static bool stays(const takeover *t, const nw_stmt *loop) { return !nw_loop_binds(t->block, loop, true); }
-
-// A loop that stays cannot be bounded by one that goes.
-static bool bounds_are_clear(nw_step *st, const takeover *t) {
-  nw_stmt *gone[NW_MAX_DEPTH];
-  int n = 0;
-  for (int i = t->top; i < t->path.n - 1; i++) {
-    nw_stmt *s = t->path.at[i];
-    if (s->kind == NW_LOOP && !stays(t, s)) gone[n++] = s;
-    if (s->kind == NW_LOOP && stays(t, s) && nw_bounds_use(s, n, gone))
-      return nw_step_refuse(st, "the copy has no loop along the reduction", s, "the bounds of %s depend on one",
-                            s->loop.var->name);
-  }
-  return true;
-}
 
 // The guard of the copy: what is said of the loops that stay.
 static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
@@ -189,7 +176,10 @@ static bool can_take(nw_step *st, const pieces *x) {
   bool inside = !x->loop;
   for (int i = 0; i < x->n; i++) {
     takeover t = takeover_of(st, x->at[i]);
-    if (!loops_are_clear(st, &t) || !bounds_are_clear(st, &t) || !is_apart(st, x, &t)) return false;
+    if (!loops_are_clear(st, &t) ||
+        !nw_stays_clear(st, &t.path, t.top, t.block, "the copy has no loop along the reduction") ||
+        !is_apart(st, x, &t))
+      return false;
     inside |= x->loop && nw_path_index(&t.path, x->loop) >= 0 && stays(&t, x->loop);
   }
   return inside || nw_step_refuse(st, "the buffer is filled and copied out inside that loop", x->loop,

@@ -11,22 +11,6 @@ typedef struct parting {
   nw_stmt *block;
 } parting;
 
-// The init has no loop along the reduction, so none of its loops can be bounded by one.
-static bool bounds_are_clear(nw_step *st, const parting *x) {
-  nw_stmt *gone[NW_MAX_DEPTH];
-  int n = 0;
-  for (int i = x->from; i < x->path.n - 1; i++) {
-    nw_stmt *s = x->path.at[i];
-    if (s->kind != NW_LOOP) continue;
-    if (nw_loop_binds(x->block, s, true))
-      gone[n++] = s;
-    else if (nw_bounds_use(s, n, gone))
-      return nw_step_refuse(st, "the init has no loop along the reduction", s, "the bounds of %s depend on one",
-                            s->loop.var->name);
-  }
-  return true;
-}
-
 static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
   const char *at = loop->loop.var->name;
   if (x->block->block.combiner == NW_PLAIN || x->block->block.init_part)
@@ -48,7 +32,7 @@ static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
       return nw_step_refuse(st, "the init would run once for each of them", s,
                             "%s runs along the reduction and the output", s->loop.var->name);
   }
-  return bounds_are_clear(st, x);
+  return nw_stays_clear(st, &x->path, x->from, x->block, "the init has no loop along the reduction");
 }
 
 static nw_stmt *init_block(nw_step *st, const parting *x) {

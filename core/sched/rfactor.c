@@ -72,7 +72,8 @@ static bool find_loops(nw_step *st, factoring *f) {
     f->red[f->nred++] = s;
     found |= s == f->loop;
   }
-  if (found) return true;
+  if (found)
+    return nw_stays_clear(st, &f->path, f->top, f->block, "their combination has none of the loops of the reduction");
   return nw_step_refuse(st, "partial results are made along a loop of the reduction", f->loop,
                         "the reduction does not run along %s", f->loop->loop.var->name);
 }

@@ -152,14 +152,15 @@ static void set_rows(const slide *x, nw_stmt *nest, nw_stmt *loop, const nw_expr
 
 // ---- the two nests
 
-// What the first round lacks, in a copy of the nest before the loop.
+// What the first round lacks, in a copy of the nest before the loop. The begin of a loop may use the loops around it, so the
+// inner loops are replaced by their begins first.
 static nw_stmt *first_rows(const slide *x) {
   nw_pool *pool = x->st->p->pool;
   const nw_stmt *top = x->path.at[x->top];
   const char *name = nw_arena_printf(x->st->scratch, "%s.pre", top->loop.var->name);
   nw_stmt *nest = nw_copy_stmt_as(x->st->p, top, name), *loop = nest;
   for (int i = x->top; x->path.at[i] != x->loop; i++) loop = loop->kid[0];
-  for (int i = x->before; i <= x->at; i++)
+  for (int i = x->at; i >= x->before; i--)
     if (x->path.at[i]->kind == NW_LOOP)
       nw_stmt_subst(x->st->p, nest, x->path.at[i]->loop.var->name, x->path.at[i]->loop.begin);
   set_rows(x, nest, loop, nw_index(pool, 0), nw_sub(pool, x->next, x->first), x->before);

@@ -71,20 +71,23 @@ static nw_stmt *loop_in_copy(const nw_stmt *whole, const nw_stmt *loop, nw_stmt 
   return copy;
 }
 
+static const nw_expr *main_part(nw_pool *pool, const nw_expr *extent, const nw_expr *factor, const nw_expr *rounds) {
+  return nw_mul(pool, rounds ? rounds : nw_floordiv(pool, extent, factor), factor);
+}
+
 // Every statement from `whole` down to `loop` has one child. Both parts of a cut reduction keep the init: it belongs to
-// the first reduce instance, wherever that is.
+// the first reduce instance, wherever that is. The bounds of the rest come from the copy: they use the loops of the copy.
 nw_stmt *nw_cut_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *factor, const nw_expr *rounds) {
   nw_pool *pool = st->p->pool;
   nw_path at;
   nw_find(st->p, whole->id, &at);
-  const nw_expr *extent = loop->loop.extent;
-  const nw_expr *main = nw_mul(pool, rounds ? rounds : nw_floordiv(pool, extent, factor), factor);
   nw_stmt *copy = nw_copy_stmt_as(st->p, whole, nw_arena_printf(st->scratch, "%s.tail", loop->loop.var->name));
   nw_stmt *rest = loop_in_copy(whole, loop, copy);
-  rest->loop.begin = nw_add(pool, loop->loop.begin, main);
+  const nw_expr *extent = rest->loop.extent, *main = main_part(pool, extent, factor, rounds);
+  rest->loop.begin = nw_add(pool, rest->loop.begin, main);
   rest->loop.extent = rounds ? nw_sub(pool, extent, main) : nw_floormod(pool, extent, factor);
   rest->loop.nfused = 0;
-  loop->loop.extent = main;
+  loop->loop.extent = main_part(pool, loop->loop.extent, factor, rounds);
   loop->loop.nfused = 0;
   nw_kids_insert(st->p, at.at[at.n - 2], at.pos[at.n - 1] + 1, copy);
   return rest;

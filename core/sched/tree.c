@@ -171,14 +171,6 @@ bool nw_uses_any(const nw_expr *e, int n, const char *const *vars) {
   return false;
 }
 
-bool nw_bounds_use(const nw_stmt *loop, int n, nw_stmt *const *loops) {
-  for (int i = 0; i < n; i++) {
-    const char *var = loops[i]->loop.var->name;
-    if (nw_uses_var(loop->loop.begin, var) || nw_uses_var(loop->loop.extent, var)) return true;
-  }
-  return false;
-}
-
 void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond) {
   block->block.where = nw_and(p->pool, block->block.where, cond);
   block->step = p->step;

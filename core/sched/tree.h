@@ -42,7 +42,6 @@ bool nw_is_allocated(const nw_path *path, const nw_program *p,
 // Conditions as lists of conjuncts.
 #define NW_MAX_TERMS 32
 int nw_conjuncts(const nw_expr *cond, int cap, const nw_expr **out);
-bool nw_bounds_use(const nw_stmt *loop, int n, nw_stmt *const *loops); // begin or extent, the variable of one of these
 bool nw_uses_any(const nw_expr *e, int n, const char *const *vars);
 void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond); // and-ed to its where; marks it as changed
 // Replaces the LOADs of `buffer` in the bodies below s by f's answer.

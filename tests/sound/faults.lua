@@ -35,6 +35,55 @@ local function two(dtype, n, m)
   return nw.schedule(C), {C}, {filled(dtype, {n, m})}
 end
 
+-- X[i], the sum over k where `cond` holds, without the rounds that add nothing; and Y = X + 1 if asked for.
+local function triangle(cond, more)
+  local M = nw.size("M", {min = 2})
+  local A, k = nw.placeholder({12, M}, "i16", "A"), nw.reduce_axis(M, "k")
+  local X = nw.compute({12}, function(i) return nw.sum(nw.select(cond(i, k), A(i, k), 0), k) end, "X")
+  local out = more and nw.compute({12}, function(i) return X(i) + 1 end, "Y") or X
+  local s = nw.schedule(out)
+  s:decompose_reduction("X", "k")
+  s:trim "k"
+  return s, out
+end
+
+-- X[i], the sum of A[i, k, l] over l <= k <= i.
+local function pyramid()
+  local A, k, l = nw.placeholder({9, 11, 7}, "i32", "A"), nw.reduce_axis(11, "k"), nw.reduce_axis(7, "l")
+  local X = nw.compute({9}, function(i)
+    return nw.sum(nw.select(nw.le(k, i), nw.select(nw.le(l, k), A(i, k, l), 0), 0), {k, l})
+  end, "X")
+  local s = nw.schedule(X)
+  s:decompose_reduction("X", "i")
+  s:trim "k"
+  s:trim "l"
+  return s, X
+end
+
+-- X reads a window of T, which is computed in the last of two loops that one was split into, and that one begins at `begin`.
+local function window(begin)
+  local A = nw.placeholder({5, 34}, "i32", "A")
+  local T = nw.compute({5, 34}, function(i, j) return A(i, j) + 1 end, "T")
+  local X = nw.compute({5, 32}, function(i, j) return T(i, j) + T(i, j + 2) end, "X")
+  local s = nw.schedule(X)
+  s:split("j_1", 8)
+  s:shift("j_1_i", begin)
+  s:compute_at("T", "j_1_i")
+  return s, X
+end
+
+-- X[i], the sum of A[i, k] over k, with a loop of one iteration that begins at `begin`.
+local function unit(order, around, begin)
+  local A, k = nw.placeholder({6, 8}, "i32", "A"), nw.reduce_axis(8, "k")
+  local X = nw.compute({6}, function(i) return nw.sum(A(i, k), k) end, "X")
+  local s = nw.schedule(X)
+  if order == "split" then s:split("k", 4) end
+  if order == "turned" then s:reorder("k", "i") end
+  s:add_unit_loop(around)
+  s:shift("u", begin)
+  return s, X
+end
+
 return function(case, t)
   local function fault(name, f) case("S5", name, f) end
 
@@ -220,6 +269,70 @@ return function(case, t)
       for n = 0, 2 do t.agree(s, {C}, {filled("i32", {5, n})}) end
     end
   end)
+
+  -- loops whose bounds use another loop
+  local function agree_on_all_sizes(s, out)
+    for _, n in ipairs {2, 3, 9, 13} do t.agree(s, {out}, {filled("i16", {12, n})}) end
+  end
+  for _, shape in ipairs {
+    {"k >= 1 and k <= i", function(i, k) return nw.all(nw.ge(k, 1), nw.le(k, i)) end},
+    {"k <= i", function(i, k) return nw.le(k, i) end},
+    {"i + k < 9", function(i, k) return nw.lt(i + k, 9) end},
+    {"2*k <= i", function(i, k) return nw.le(2 * k, i) end},
+  } do
+    local name, cond = table.unpack(shape)
+    for _, factors in ipairs {{1, 8}, {4, 3}, {5, 1}} do
+      fault(("tiles of %d by %d of the triangle %s, tails cut"):format(factors[1], factors[2], name), function()
+        local s, out = triangle(cond)
+        s:fission("i", {after = "X_init"})
+        tried(s.tile, s, {"i.after", "k"}, factors, {tail = "cut"})
+        looked_at(s)
+        agree_on_all_sizes(s, out)
+      end)
+    end
+  end
+  fault("tiles of a triangle, tails cut, and the pieces tiled again", function()
+    local s, out = triangle(function(i, k) return nw.le(k, i) end, true)
+    s:fission("i", {after = "X_init"})
+    t.accepted(s.tile, s, {"i.after", "k"}, {4, 3}, {tail = "cut"})
+    for _, loop in ipairs(s:loops()) do tried(s.split, s, loop.name, 2, {tail = "cut"}) end
+    looked_at(s)
+    agree_on_all_sizes(s, out)
+  end)
+  for _, tile in ipairs {
+    {{"i", "k"}, {4, 3}}, {{"k", "l"}, {4, 4}}, {{"i", "k", "l"}, {2, 3, 3}}, {{"i", "k", "l"}, {1, 5, 2}},
+    {{"i", "k", "l"}, {3, 1, 4}},
+  } do
+    fault(("a pyramid tiled along %s by %s, tails cut"):format(table.concat(tile[1], ", "), table.concat(tile[2], ", ")), function()
+      local s, out = pyramid()
+      t.accepted(s.tile, s, tile[1], tile[2], {tail = "cut"})
+      looked_at(s)
+      t.agree(s, {out}, {filled("i32", {9, 11, 7})})
+    end)
+  end
+  for _, begin in ipairs {"8*j_1_o", "j_1_o", "i_1 - j_1_o"} do
+    for _, at in ipairs {"", "i_1", "j_1_o"} do
+      fault(("store_at %s of a window in a loop that begins at %s"):format(at, begin), function()
+        local s, out = window(begin)
+        t.accepted(s.store_at, s, "T", at ~= "" and at or nil)
+        looked_at(s)
+        t.agree(s, {out}, {filled("i32", {5, 34})})
+      end)
+    end
+  end
+  for _, order in ipairs {"plain", "turned", "split"} do
+    fault("rfactor beside a loop that begins where one of the reduction is, " .. order, function()
+      local k = order == "split" and "k_o" or "k"
+      local s, out = unit(order, order == "turned" and "i" or "X", k)
+      local err = t.refused("the bounds of u depend on " .. k, s.rfactor, s, "X", order == "split" and "k_i" or "k")
+      assert(err.code == "refused", err.code)
+      t.refused("the bounds of u depend on " .. k, s.cache_write, s, "X", "local")
+      t.refused("the bounds of u depend on " .. k, s.decompose_reduction, s, "X", k)
+      if order ~= "split" then t.refused("the bounds of u depend on k", s.fuse, s, "k", "u") end
+      looked_at(s)
+      t.agree(s, {out}, {filled("i32", {6, 8})})
+    end)
+  end
 
   -- many loops, many stages: every step is accepted or refused, and none is a fault
   for _, program in ipairs(deep) do

@@ -204,8 +204,9 @@ describe("loops bounded by a reduction's", function()
 
   it("cannot stay where the reduction's go", function()
     local s, X = skewed()
-    refuses(s, "the bounds of u depend on one", "refused", s.cache_write, s, X, "global")
-    refuses(s, "the bounds of u depend on one", "refused", s.decompose_reduction, s, X, "k")
+    refuses(s, "the bounds of u depend on k", "refused", s.cache_write, s, X, "global")
+    refuses(s, "the bounds of u depend on k", "refused", s.decompose_reduction, s, X, "k")
+    refuses(s, "the bounds of u depend on k", "refused", s.rfactor, s, X, "k")
   end)
 end)
 
