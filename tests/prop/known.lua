@@ -1,5 +1,5 @@
 --- What the drawing of steps knows of a schedule: which stage reads which, its loops, and what was placed.
-local gen = require "gen"
+local cases = require "cases"
 local types = require "types"
 
 local known = {}
@@ -80,7 +80,7 @@ function known.of(case, s, placed, option)
     temporary_map = function(r)
       local list = {}
       for _, stage in ipairs(case.stages) do
-        if gen.inlinable(stage) and is_temporary(stage.name) then
+        if cases.inlinable(stage) and is_temporary(stage.name) then
           list[#list + 1] = stage.name
         end
       end

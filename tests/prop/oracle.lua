@@ -1,7 +1,8 @@
 --- The oracle: every case as plain C, compiled by the system's compiler and run in a process of its own. It is written from
 --- the trees of the case and from docs/language.md, and shares no code with the core: neither its C writer nor its folding.
 --- Fifty cases go into one file, or compiling takes most of the time.
-local gen = require "gen"
+local cases = require "cases"
+local sizes = require "sizes"
 local tree = require "tree"
 local types = require "types"
 
@@ -277,7 +278,7 @@ local function write_scan(out, stage, mine, env)
 end
 
 local function write_stage(out, stage, tensors)
-  local mine = gen.made(stage)
+  local mine = cases.made(stage)
   for k, one in ipairs(mine) do
     tensors[one.name], tensors["@" .. k] = one, one
     out[#out + 1] = ("%s *%s = room(%s, sizeof *%s);"):format(types.info(one.dtype).c, identifier(one.name), count(one.dims),
@@ -305,7 +306,7 @@ local function write_case(out, number, case, outputs)
   end
   for _, stage in ipairs(case.stages) do write_stage(out, stage, tensors) end
   for _, stage in ipairs(outputs) do
-    for _, one in ipairs(gen.made(stage)) do
+    for _, one in ipairs(cases.made(stage)) do
       out[#out + 1] = ("put(%s, %s, sizeof *%s, to);"):format(identifier(one.name), count(one.dims), identifier(one.name))
     end
   end
@@ -367,7 +368,7 @@ function oracle:run()
     local list = {}
     for _, stage in ipairs(self.cases[job.number].outputs) do
       local volume = 1
-      for _, extent in ipairs(gen.shape_with(stage.dims, job.values)) do volume = volume * extent end
+      for _, extent in ipairs(sizes.shape_with(stage.dims, job.values)) do volume = volume * extent end
       for _, dtype in ipairs(stage.dtypes) do
         local values, format = {}, "<" .. types.info(dtype).pack
         for i = 1, volume do values[i], at = string.unpack(format, bytes, at) end

@@ -1,14 +1,15 @@
 --- Compares what a schedule computes with the oracle: the definition evaluated, the scheduled and the lowered program
 --- interpreted, and the compiled program, which runs several times where threads might meet, and with its memory at the edge
 --- of pages that cannot be touched. Some schedules are taken home as well: as C texts and as libraries, under sanitizers.
+local cases = require "cases"
 local check = require "check"
 local core = require "nestwright.core"
 local ctext = require "ctext"
 local data = require "data"
 local examine = require "examine"
-local gen = require "gen"
 local nw = require "nestwright"
 local rng = require "nestwright.rng"
+local sizes = require "sizes"
 local steps = require "steps"
 local tree = require "tree"
 local types = require "types"
@@ -41,17 +42,17 @@ end
 --- of the schedule's inputs), job}.
 function results.ask(case, s, batch, seed)
   local r = rng.new(seed)
-  local number = batch:add(case, gen.outputs(case))
+  local number = batch:add(case, cases.outputs(case))
   if not sizes_told(case, s) then
     counts["not run"] = counts["not run"] + 1
     return {}
   end
-  local list, sizes = {}, gen.sizes_for(case, s)
-  if #sizes == 0 then counts["run at no size"] = counts["run at no size"] + 1 end
-  for k, values in ipairs(sizes) do
+  local list, tried = {}, sizes.values_for(case, s)
+  if #tried == 0 then counts["run at no size"] = counts["run at no size"] + 1 end
+  for k, values in ipairs(tried) do
     local by_name, arguments = {}, {}
     for _, input in ipairs(case.inputs) do
-      local array = nw.zeros(gen.shape_with(input.dims, values), input.dtype)
+      local array = nw.zeros(sizes.shape_with(input.dims, values), input.dtype)
       data.fill(r, array, case.full, not case.near)
       by_name[input.name] = array
     end
@@ -122,7 +123,7 @@ local function has_float(case)
       dtypes["@" .. k] = stage.dtypes[k]
       tree.visit(body, function(e) found = found or types.is_float(tree.dtype(e, function(name) return dtypes[name] end)) end)
     end
-    for k, t in ipairs(gen.made(stage)) do dtypes[t.name] = stage.dtypes[k] end
+    for k, t in ipairs(cases.made(stage)) do dtypes[t.name] = stage.dtypes[k] end
   end
   return found
 end
@@ -157,10 +158,10 @@ end
 --- Compiles schedules that were checked as C, under sanitizers, and runs them: `list` has {case =, s =, one =}. The list of
 --- failures, {index =, what =}.
 function results.export(list, library)
-  local cases = {}
-  for n, e in ipairs(list) do cases[n] = {schedule = e.s, arguments = e.one.data, sizes = e.one.values} end
-  if #cases == 0 then return {} end
-  local failures, done = ctext.check(cases, {library = library, fence = library and "after" or nil,
+  local texts = {}
+  for n, e in ipairs(list) do texts[n] = {schedule = e.s, arguments = e.one.data, sizes = e.one.values} end
+  if #texts == 0 then return {} end
+  local failures, done = ctext.check(texts, {library = library, fence = library and "after" or nil,
     align = library and 64 or nil})
   counts["C texts"] = counts["C texts"] + done.kernels
   counts["sanitizer reports"] = counts["sanitizer reports"] + done.reports
@@ -206,8 +207,8 @@ function results.check(case, s, outputs, asked, answers)
     end
     if not message and k == 1 and lowered then message = examine.accesses(s, one.values, one.data) end
     if message then
-      local sizes = one.values.M and (" with M = %d, N = %s"):format(one.values.M, one.values.N) or ""
-      return message .. sizes
+      local tried = one.values.M and (" with M = %d, N = %s"):format(one.values.M, one.values.N) or ""
+      return message .. tried
     end
   end
   return nil, asked[1] and exportable(s, on_grid, free, lowered_as)

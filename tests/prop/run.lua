@@ -9,7 +9,8 @@
 local here = arg[0]:match "^(.*)/[^/]*$"
 package.path = ("%s/?.lua;%s/../sound/?.lua;"):format(here, here) .. package.path
 local nw = require "nestwright"
-local examine, gen, oracle, results = require "examine", require "gen", require "oracle", require "results"
+local build, cases, examine, gen = require "build", require "cases", require "examine", require "gen"
+local oracle, results = require "oracle", require "results"
 local rng, rows, shares, steps = require "nestwright.rng", require "rows", require "shares", require "steps"
 local tree, types = require "tree", require "types"
 
@@ -52,7 +53,7 @@ end
 -- Applies a list of steps, or those that `draw` gives, checking as it goes. Returns a message or nil, the steps, and what was
 -- made: {s =, outputs =}.
 local function apply_steps(case, list, draw)
-  local ok, outputs, tensors = pcall(gen.build, case)
+  local ok, outputs, tensors = pcall(build, case)
   if not ok then
     if type(outputs) == "table" and outputs.code ~= "internal" then return nil, {}, nil end -- a slip of the generator
     return "the computation is refused: " .. tostring(outputs), {}
@@ -86,7 +87,7 @@ local function apply_steps(case, list, draw)
     elseif s:text() ~= before then
       message = "a refused step changed the schedule"
     else
-      message = err.refusal and examine.refusal(s, err, gen.decides(case))
+      message = err.refusal and examine.refusal(s, err, cases.decides(case))
       if not message and err.code == "undecided" then
         message = examine.undecided(s, outputs, err, function(other) return steps.apply(other, step) end)
         made.not_replayed = message ~= nil
@@ -105,7 +106,7 @@ local function goals_for(case, number)
   local goals, taken = {}, {}
   for n = 0, 4 * GOALS do
     local goal = goal_of(n)
-    if #goals < GOALS and not taken[goal.primitive] and (n == 0 or gen.has(case, steps.want(goal))) then
+    if #goals < GOALS and not taken[goal.primitive] and (n == 0 or cases.has(case, steps.want(goal))) then
       goals[#goals + 1] = goal
       taken[goal.primitive] = #goals
     end
@@ -304,7 +305,7 @@ end
 
 if replayed_file then
   os.exit(shares.replay(replayed_file, function(number, seed)
-    local outputs = gen.build(case_of(number, rng.new(seed)))
+    local outputs = build(case_of(number, rng.new(seed)))
     return nw.schedule(outputs)
   end))
 end

@@ -74,7 +74,7 @@ function PREPARED.pragma(_, known)
   return needs and #known.marked() == 0 and "parallel"
 end
 
---- What a computation must have for a step to find something to do (gen.lua has what each word says).
+--- What a computation must have for a step to find something to do (cases.lua has what each word says).
 steps.wants = {}
 for want, list in pairs {
   reduction = {"rfactor", "decompose_reduction"},

@@ -24,6 +24,30 @@ local LOGIC = {all = nw.all, any = nw.any, not_ = nw.not_}
 --- The functions of libm, whose last bits may differ from one way of running to another.
 tree.near = {exp = true, tanh = true}
 
+--- Nodes: make.number(v), make.add(x, y), ...; an extent that is a number becomes one.
+local make = {}
+tree.make = make
+
+function make.number(v) return {op = "number", v} end
+function make.axis(n) return {op = "axis", n} end
+function make.over(n) return {op = "over", n} end
+function make.extent(dim) return type(dim) == "number" and make.number(dim) or {op = "extent", dim} end
+function make.select(c, x, y) return {op = "select", c, x, y} end
+function make.cast(dtype, x) return {op = "cast", dtype, x} end
+function make.read(t, at) return {op = "read", of = t.name, at = at} end
+
+for name, op in pairs {add = "+", sub = "-", mul = "*", min = "min", max = "max", lt = "lt", le = "le", ge = "ge", gt = "gt",
+  ne = "ne", all = "all"} do
+  make[name] = function(x, y) return {op = op, x, y} end
+end
+
+--- The first n axes.
+function make.axes(n)
+  local out = {}
+  for d = 1, n do out[d] = make.axis(d) end
+  return out
+end
+
 local function group(op)
   return BOTH[op] and "both" or ONE[op] and "one" or OF_FLOATS[op] and "of_floats" or COMPARISONS[op] and "comparison"
     or LOGIC[op] and "logic"

@@ -4,7 +4,8 @@ local support = require "support"
 
 package.path = "tests/prop/?.lua;" .. package.path
 local types = require "types"
-local gen, rng, steps = require "gen", require "nestwright.rng", require "steps"
+local build, extents, gen = require "build", require "sizes", require "gen"
+local rng, steps = require "nestwright.rng", require "steps"
 
 local FLAGS = "-std=c99 -O2 -fopenmp -Wall -Wextra -Wno-unused-parameter -Werror" -- nothing is read of an empty tensor
 
@@ -195,7 +196,7 @@ describe("the C view", function()
     for number = 1, 40 do
       local r = rng.new(7700 + number)
       local case = gen.case(r, nil, types.classes[number % #types.classes + 1])
-      local fine, outputs, tensors = pcall(gen.build, case)
+      local fine, outputs, tensors = pcall(build, case)
       local plain = true -- .npy files have no bf16
       for _, list in ipairs {case.inputs, fine and outputs or {}} do
         for _, t in ipairs(list) do plain = plain and t.dtype ~= "bf16" end
@@ -210,10 +211,10 @@ describe("the C view", function()
           local step = steps.draw(r, s, names, nil, case, placed)
           if step then steps.apply(s, step) end
         end
-        local values = gen.sizes_for(case, s)[1]
+        local values = extents.values_for(case, s)[1]
         local data = {}
         for n, t in ipairs(values and s:inputs() or {}) do
-          data[n] = random(gen.shape_with(shapes[t.name], values), t.dtype, number * 10 + n)
+          data[n] = random(extents.shape_with(shapes[t.name], values), t.dtype, number * 10 + n)
         end
         local made, text = pcall(function() return tostring(s:show "c") end)
         if not made then assert.equal("codegen", text.code, text.message) end

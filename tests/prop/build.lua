@@ -1,0 +1,76 @@
+--- Writes a case in the language: the function that is returned gives the list of output tensors (every stage nobody reads, and
+--- those shown) and all tensors by name.
+local nw = require "nestwright"
+local tree = require "tree"
+
+-- A function of exactly n parameters that calls f: axis names come from parameter names.
+local function with_axes(n, f)
+  if n == 0 then return function() return f {} end end
+  if n == 1 then return function(i) return f {i} end end
+  if n == 2 then return function(i, j) return f {i, j} end end
+  if n == 3 then return function(i, j, k) return f {i, j, k} end end
+  return function(i, j, k, l) return f {i, j, k, l} end
+end
+
+local function build_stage(stage, tensors, extent_of)
+  local env = {tensors = setmetatable({}, {__index = tensors}), extent = extent_of, over = {}}
+  local shape = {}
+  for d, dim in ipairs(stage.dims) do shape[d] = extent_of(dim) end
+  for k, dim in ipairs(stage.over or {}) do env.over[k] = nw.reduce_axis(extent_of(dim), ("kpq"):sub(k, k)) end
+  local function values(bodies)
+    return function(at)
+      env.axes = at
+      local out = {}
+      for k, body in ipairs(bodies) do
+        out[k] = tree.build(body, env)
+        if stage.combiner then out[k] = nw[stage.combiner](out[k], #env.over == 1 and env.over[1] or env.over) end
+      end
+      return table.unpack(out)
+    end
+  end
+  local n = #shape
+  if not stage.scan then return table.pack(nw.compute(shape, with_axes(n, values(stage.bodies)), stage.name)) end
+  local init, update, state = {}, {}, {}
+  local first = {table.unpack(shape)}
+  first[1] = stage.scan.rows
+  for k in ipairs(stage.bodies) do
+    local suffix = k == 1 and "" or tostring(k)
+    state[k] = nw.scan_state(shape, stage.dtypes[k], stage.name .. "_state" .. suffix)
+    env.tensors["@" .. k] = state[k]
+  end
+  for k, body in ipairs(stage.bodies) do
+    local suffix = k == 1 and "" or tostring(k)
+    init[k] = nw.compute(first, with_axes(n, values {stage.scan.first[k]}), stage.name .. "_first" .. suffix)
+    update[k] = nw.compute(shape, with_axes(n, values {body}), stage.name .. "_next" .. suffix)
+  end
+  return table.pack(nw.scan(init, update, state, stage.name))
+end
+
+return function(case)
+  local tensors, read_of, outputs, sizes = {}, {}, {}, {}
+  for _, size in ipairs(case.sizes) do sizes[size.name] = nw.size(size.name, {min = size.min, multiple = size.multiple}) end
+  if case.ordered then nw.fact(sizes.M, nw.le(sizes.M, sizes.N)) end
+  local function extent_of(dim)
+    if type(dim) == "number" then return dim end
+    return sizes[dim.size.name] + dim.add
+  end
+  for _, input in ipairs(case.inputs) do
+    local shape = {}
+    for d, dim in ipairs(input.dims) do shape[d] = extent_of(dim) end
+    tensors[input.name] = nw.placeholder(shape, input.dtype, input.name)
+  end
+  for _, stage in ipairs(case.stages) do
+    local out = build_stage(stage, tensors, extent_of)
+    for k = 1, out.n do tensors[out[k].name] = out[k] end
+    tensors[stage.name] = out[1]
+    stage.made = out
+    for _, from in ipairs(stage.from) do read_of[from] = true end
+  end
+  for _, stage in ipairs(case.stages) do
+    if not read_of[stage.name] or stage.shown then
+      for k = 1, stage.made.n do outputs[#outputs + 1] = stage.made[k] end
+    end
+    stage.made = nil
+  end
+  return outputs, tensors
+end

@@ -1,0 +1,295 @@
+--- Kinds of stages: kinds.map(r, have, case) draws one from the tensors so far, as plain data, or nil where they have nothing for
+--- it; so do the others.
+local bodies = require "bodies"
+local sizes = require "sizes"
+local tree = require "tree"
+local types = require "types"
+
+local make = tree.make
+local number, axis, over, extent, axes = make.number, make.axis, make.over, make.extent, make.axes
+local add, sub, mul, min, max = make.add, make.sub, make.mul, make.min, make.max
+local lt, le, ge, gt, ne, all = make.lt, make.le, make.ge, make.gt, make.ne, make.all
+local select, cast, read = make.select, make.cast, make.read
+
+local kinds = {}
+
+local function plus(x, by) return by == 0 and x or add(x, number(by)) end
+
+local function alike(have, a)
+  local list = {}
+  for _, t in ipairs(have) do
+    local equal = #t.dims == #a.dims
+    for d, one in ipairs(a.dims) do equal = equal and sizes.same(t.dims[d], one) end
+    if equal then list[#list + 1] = t end
+  end
+  return list
+end
+
+local SIMPLE = {"add", "sub", "mul", "max", "min", "select", "affine"}
+
+local function simple(r, op, x, y)
+  if op == "add" then return add(x, y) end
+  if op == "sub" then return sub(x, y) end
+  if op == "mul" then return mul(x, y) end
+  if op == "max" then return max(x, y) end
+  if op == "min" then return min(x, y) end
+  if op == "select" then return select(lt(x, y), x, add(y, number(1))) end
+  return add(mul(x, number(r:int(2, 3))), number(3))
+end
+
+function kinds.map(r, have, case)
+  local a = r:pick(have)
+  local b = r:pick(alike(have, a))
+  local n = #a.dims
+  local stage = {from = {a, b}, dims = a.dims}
+  local at = axes(n)
+  if n > 0 and r:chance(0.15) then
+    at[n] = sub(sub(extent(a.dims[n]), number(1)), axis(n))
+    stage.reverse = true
+  end
+  if r:chance(0.45) and a.dtype == b.dtype and a.dtype ~= "bool" then
+    stage.op = a == b and r:pick {"mul", "affine"} or r:pick(SIMPLE)
+    if case.near and types.is_float(a.dtype) then stage.op = r:pick {"exp", "tanh"} end
+    local x, y = read(a, at), read(b, axes(n))
+    stage.bodies = {stage.op == "exp" and {op = "exp", mul(x, number(0.125))} or stage.op == "tanh" and {op = "tanh", x}
+      or simple(r, stage.op, x, y)}
+    if stage.reverse then stage.op = "reversed" end
+    return stage
+  end
+  local ctx = bodies.context(r, case, have, {function() return read(a, at) end, function() return read(b, axes(n)) end}, n)
+  stage.op = "tree"
+  stage.bodies = {bodies.settled(r, ctx, add(bodies.draw(r, ctx, r:int(1, 3)), read(a, at)))}
+  if r:chance(0.4) and #alike(have, a) > 1 then stage.bodies = {bodies.settled(r, ctx, bodies.draw(r, ctx, r:int(2, 3)))} end
+  return stage
+end
+
+-- One operation with two or three outputs.
+function kinds.pair(r, have, case)
+  local a = r:pick(have)
+  local b = r:pick(alike(have, a))
+  local n = #a.dims
+  local ctx = bodies.context(r, case, have, {function() return read(a, axes(n)) end, function() return read(b, axes(n)) end}, n)
+  local list = {}
+  for k = 1, r:pick {2, 2, 3} do
+    list[k] = r:chance(0.4) and simple(r, "affine", read(a, axes(n))) or bodies.settled(r, ctx, bodies.draw(r, ctx, r:int(1, 2)))
+  end
+  return {from = {a, b}, dims = a.dims, bodies = list}
+end
+
+function kinds.transpose(r, have)
+  local a = r:pick(have)
+  if #a.dims < 2 then return nil end
+  local order = {}
+  for d = 1, #a.dims do order[d] = d end
+  r:shuffle(order)
+  local out, index = {}, {}
+  for d, from in ipairs(order) do
+    out[d] = a.dims[from]
+    index[from] = axis(d)
+  end
+  return {from = {a}, dims = out, bodies = {read(a, index)}}
+end
+
+function kinds.matmul(r, have, case)
+  local a = r:pick(have)
+  if #a.dims ~= 2 then return nil end
+  local with = {}
+  for _, b in ipairs(have) do
+    if #b.dims == 2 and sizes.same(b.dims[1], a.dims[2]) then with[#with + 1] = b end
+  end
+  if #with == 0 then return nil end
+  local b = r:pick(with)
+  local body = mul(read(a, {axis(1), over(1)}), read(b, {over(1), axis(2)}))
+  if r:chance(0.25) then body = cast(r:chance(0.6) and case.dtype or r:pick(types.names), body) end
+  return {from = {a, b}, dims = {a.dims[1], b.dims[2]}, over = {a.dims[2]}, combiner = "sum", bodies = {body}}
+end
+
+-- A reduction over the last dimension of something, or the last two; nil where it has none.
+local function over_last(r, have, least_rank)
+  local a = r:pick(have)
+  if #a.dims < (least_rank or 1) then return nil end
+  local count = #a.dims > 1 and r:chance(0.15) and 2 or 1
+  local kept = #a.dims - count
+  local at = axes(kept)
+  for k = 1, count do at[#at + 1] = over(k) end
+  return {from = {a}, dims = {table.unpack(a.dims, 1, kept)}, over = {table.unpack(a.dims, kept + 1)}}, a, at
+end
+
+-- Products stay exact: of 1 and -1.
+local function signs(e) return cast("f64", select(gt(e, number(0)), number(1), number(-1))) end
+
+local function term(r, case, have, stage, a, at, combiner)
+  local x = read(a, at)
+  if a.dtype == "bool" then x = cast("i32", x) end
+  if combiner == "prod" and types.is_float(a.dtype) then
+    local e = signs(x)
+    e[1] = a.dtype
+    return e
+  end
+  if r:chance(0.55) then return x end
+  local ctx = bodies.context(r, case, have, {function() return read(a, at) end}, #stage.dims, #stage.over)
+  local body = bodies.settled(r, ctx, bodies.draw(r, ctx, r:int(1, 2)))
+  local t = tree.dtype(body, ctx.dtype_of)
+  if t == "bool" then body, t = cast("i32", body), "i32" end
+  if combiner == "prod" and types.is_float(t) then return x end
+  local uses = false -- of a term without the axis, nw.min is the least of two values
+  tree.visit(body, function(e) uses = uses or e.op == "read" end)
+  return uses and body or x
+end
+
+function kinds.fold(r, have, case)
+  local stage, a, at = over_last(r, have)
+  if not stage then return nil end
+  stage.combiner = r:pick {"sum", "sum", "max", "min", "prod"}
+  stage.op = stage.combiner
+  stage.bodies = {term(r, case, have, stage, a, at, stage.combiner)}
+  if stage.combiner == "prod" and not case.full then
+    local e = signs(stage.bodies[1])
+    e[1] = types.is_int(a.dtype) and a.dtype or types.is_float(a.dtype) and a.dtype or "i32"
+    stage.bodies = {e}
+  end
+  if stage.bodies[1].op ~= "read" then stage.op = "term" end
+  return stage
+end
+
+-- Several reductions at once.
+function kinds.folds(r, have, case)
+  local stage, a, at = over_last(r, have)
+  if not stage then return nil end
+  stage.combiner = r:pick {"sum", "sum", "max", "min"}
+  stage.bodies = {}
+  for n = 1, r:pick {2, 2, 3} do stage.bodies[n] = term(r, case, have, stage, a, at, stage.combiner) end
+  return stage
+end
+
+function kinds.arg(r, have, case)
+  local stage, a, at = over_last(r, have)
+  if not stage then return nil end
+  stage.combiner = r:pick {"argmax", "argmin"}
+  stage.bodies = {term(r, case, have, stage, a, at)}
+  return stage
+end
+
+-- Sums over a part of the last dimension: between two constants, or up to the diagonal.
+function kinds.band(r, have, case)
+  local stage, a, at = over_last(r, have)
+  if not stage or #stage.over > 1 then return nil end
+  stage.combiner = "sum"
+  stage.bodies = {}
+  local last = r:chance(0.5) and #stage.dims > 0 and axis(#stage.dims) or number(r:int(1, 20))
+  for n = 1, r:pick {1, 1, 1, 2} do
+    local x = n == 1 and read(a, at) or term(r, case, have, stage, a, at, "sum")
+    if x.op == "read" and a.dtype == "bool" then x = cast("i32", x) end
+    stage.bodies[n] = select(all(ge(over(1), number(r:int(0, 3))), le(over(1), last)), x, number(0))
+  end
+  return stage
+end
+
+function kinds.stencil(r, have)
+  local a = r:pick(have)
+  local d = #a.dims > 0 and r:int(1, #a.dims)
+  if not d or sizes.least(a.dims[d]) < 3 then return nil end
+  local out = {table.unpack(a.dims)}
+  out[d] = out[d] - 2
+  local function at(shift)
+    local index = axes(#a.dims)
+    index[d] = plus(index[d], shift)
+    return read(a, index)
+  end
+  return {from = {a}, dims = out, axis = d, bodies = {add(add(at(0), mul(at(1), number(2))), at(2))}}
+end
+
+-- A reduction over what lies under a window that moves, by one or by more, inside or across the edge.
+function kinds.window(r, have)
+  local a = r:pick(have)
+  if #a.dims ~= 2 or sizes.least(a.dims[1]) < 2 or sizes.least(a.dims[2]) < 3 then return nil end
+  local combiner = r:pick {"sum", "max", "min"}
+  local stage = {from = {a}, over = {2, 3}, combiner = combiner}
+  local function element(at) return a.dtype == "bool" and cast("i32", read(a, at)) or read(a, at) end
+  local stride = r:pick {1, 1, 2, 3}
+  if r:chance(0.4) then -- the middle of the window lies inside
+    stage.dims = a.dims
+    local i, j = sub(add(axis(1), over(1)), number(1)), sub(add(axis(2), over(2)), number(1))
+    stage.bodies = {select(all(all(ge(i, number(0)), lt(i, extent(a.dims[1]))), all(ge(j, number(0)), lt(j, extent(a.dims[2])))),
+      element {i, j}, number(0))}
+  elseif stride > 1 and type(a.dims[1]) == "number" and type(a.dims[2]) == "number" then
+    stage.dims = {(a.dims[1] - 2) // stride + 1, (a.dims[2] - 3) // stride + 1}
+    stage.bodies = {element {add(mul(axis(1), number(stride)), over(1)), add(mul(axis(2), number(stride)), over(2))}}
+  else
+    stage.dims = {a.dims[1] - 1, a.dims[2] - 2}
+    stage.bodies = {element {add(axis(1), over(1)), add(axis(2), over(2))}}
+  end
+  return stage
+end
+
+function kinds.pad(r, have)
+  local a = r:pick(have)
+  if #a.dims < 1 then return nil end
+  local n, by = #a.dims, r:int(1, 2)
+  local out = {table.unpack(a.dims)}
+  out[n] = out[n] + 2 * by
+  local at = axes(n)
+  at[n] = sub(axis(n), number(by))
+  local inside = all(ge(axis(n), number(by)), lt(axis(n), add(extent(a.dims[n]), number(by))))
+  return {from = {a}, dims = out, bodies = {select(inside, read(a, at), a.dtype == "bool" and ne(axis(n), axis(n)) or number(0))}}
+end
+
+-- What a step of a recurrence over rows of x reads, by name; `last` is the last x. None grows fast: sums stay exact.
+local RECURRENCES = {
+  column = function(S, a) return add(S(-1, axis(2)), a()) end,
+  heat = function(S, a, last)
+    return sub(max(S(-1, max(sub(axis(2), number(1)), number(0))), S(-1, min(add(axis(2), number(1)), last))), a())
+  end,
+  two_back = function(S, a) return add(S(-2, axis(2)), a()) end,
+  diagonal = function(S, a) return add(S(-1, max(sub(axis(2), number(1)), number(0))), a()) end,
+  against = function(S, a, last) return add(S(-1, min(add(axis(2), number(1)), last)), a()) end,
+  sweep = function(S, a) -- in place: what was written just before, on the left
+    local left = select(gt(axis(2), number(0)), S(0, max(sub(axis(2), number(1)), number(0))), a())
+    return add(max(left, S(-1, axis(2))), a())
+  end,
+}
+
+-- A running sum over the first dimension, or a recurrence over rows; of one state or two.
+function kinds.scan(r, have)
+  local a = r:pick(have)
+  local n = #a.dims
+  if n < 1 or n > 2 or sizes.least(a.dims[1]) < 2 or a.dtype == "bool" then return nil end
+  local step = r:pick {"column", "column", "heat", "heat", "two_back", "diagonal", "against", "sweep"}
+  if step == "two_back" and sizes.least(a.dims[1]) < 3 then step = "column" end
+  if n == 1 then step = nil end
+  local function state(k)
+    return function(back, x)
+      local time = back == 0 and axis(1) or sub(axis(1), number(-back))
+      return {op = "read", of = "@" .. k, at = n == 2 and {time, x} or {time}}
+    end
+  end
+  local function element() return read(a, axes(n)) end
+  local function update(k)
+    local e = step and RECURRENCES[step](state(k), element, sub(extent(a.dims[2]), number(1))) or add(state(k)(-1), element())
+    return e
+  end
+  local next = {update(1)}
+  if r:chance(0.3) and step ~= "two_back" then -- the second reads the first, of this time or the one before
+    next[2] = sub(update(2), state(1)(r:pick {0, -1}, n == 2 and axis(2) or nil))
+    if r:chance(0.5) then next[1] = max(next[1], state(2)(-1, n == 2 and axis(2) or nil)) end
+  end
+  local first, dtypes = {}, {}
+  for k = 1, #next do first[k], dtypes[k] = element(), a.dtype end
+  return {from = {a}, dims = a.dims, op = step, bodies = next, dtypes = dtypes,
+    scan = {first = first, rows = step == "two_back" and 2 or 1}}
+end
+
+function kinds.gather(r, have)
+  local a, with = r:pick(have), {}
+  for _, t in ipairs(have) do
+    if types.is_int(t.dtype) and #t.dims == 1 then with[#with + 1] = t end
+  end
+  if #a.dims ~= 1 or sizes.most(a.dims[1]) < 2 or sizes.least(a.dims[1]) < 1 or #with == 0 then
+    return nil -- of one element no index is read, and none is inside of nothing
+  end
+  local index = r:pick(with)
+  local at = max(min(read(index, {axis(1)}), sub(extent(a.dims[1]), number(1))), number(0))
+  return {from = {a, index}, dims = index.dims, bodies = {read(a, {at})}}
+end
+
+return kinds
