@@ -65,7 +65,7 @@ static bool read_params(nw_text_reader *r) {
   do {
     nw_text_param *p = NW_NEW(r->t->arena, nw_text_param);
     if (r->t->param.n == NW_TEXT_PARAMS)
-      return nw_parse_fail(&r->ps, &r->ps.tok, "there are more than %d parameters", NW_TEXT_PARAMS);
+      return nw_parse_limit(&r->ps, &r->ps.tok, "there are more than %d parameters", NW_TEXT_PARAMS);
     if (!(p->name = nw_text_new_name(r, "the name of a parameter")) || !nw_expect(&r->ps, "=", "and a number") ||
         !(p->value = nw_text_number(r, NW_INDEX, "parameter")))
       return false;
@@ -77,7 +77,7 @@ static bool read_params(nw_text_reader *r) {
 static bool read_sizes(nw_text_reader *r) {
   nw_text_set *x = NW_NEW(r->t->arena, nw_text_set);
   if (r->t->set.n == NW_TEXT_SETS)
-    return nw_parse_fail(&r->ps, &r->ps.tok, "there are more than %d sets of sizes", NW_TEXT_SETS);
+    return nw_parse_limit(&r->ps, &r->ps.tok, "there are more than %d sets of sizes", NW_TEXT_SETS);
   x->param = NW_NEW_N(r->t->arena, const char *, NW_TEXT_PARAMS);
   x->value = NW_NEW_N(r->t->arena, int64_t, NW_TEXT_PARAMS);
   if (!(x->name = nw_expect_name(&r->ps, "the name of the sizes")) ||
@@ -88,7 +88,7 @@ static bool read_sizes(nw_text_reader *r) {
     const char *name = nw_expect_name(&r->ps, "a parameter");
     if (!name) return false;
     if (!nw_text_is_param(r->t, name)) return nw_parse_fail(&r->ps, &at, "%s is no parameter", name);
-    if (x->n == NW_TEXT_PARAMS) return nw_parse_fail(&r->ps, &at, "there are more than %d values", NW_TEXT_PARAMS);
+    if (x->n == NW_TEXT_PARAMS) return nw_parse_limit(&r->ps, &at, "there are more than %d values", NW_TEXT_PARAMS);
     x->param[x->n] = name;
     if (!nw_expect(&r->ps, "=", "and a number") || !nw_text_whole(r, "size", &x->value[x->n++])) return false;
   } while (nw_accept(&r->ps, ","));
@@ -126,7 +126,7 @@ bool nw_text_indices(nw_text_reader *r, int most, const char *what, int *n, cons
   for (bool first = true; !nw_accept(&r->ps, "]"); first = false) {
     if (!first && nw_at(&r->ps, ":")) return true;
     if (!first && !nw_expect(&r->ps, ",", "or ']' after the index")) return false;
-    if (*n == most) return nw_parse_fail(&r->ps, &r->ps.tok, "there are more than %d dimensions", most);
+    if (*n == most) return nw_parse_limit(&r->ps, &r->ps.tok, "there are more than %d dimensions", most);
     if (!(out[(*n)++] = nw_text_number(r, NW_INDEX, what))) return false;
   }
   return true;
@@ -149,7 +149,7 @@ static bool read_array(nw_text_reader *r) {
   nw_text_array *x = NW_NEW(r->t->arena, nw_text_array);
   x->line = r->ps.tok.line, x->column = r->ps.tok.column;
   if (r->t->array.n == NW_TEXT_ARRAYS)
-    return nw_parse_fail(&r->ps, &r->ps.tok, "there are more than %d arrays", NW_TEXT_ARRAYS);
+    return nw_parse_limit(&r->ps, &r->ps.tok, "there are more than %d arrays", NW_TEXT_ARRAYS);
   if (!(x->name = nw_text_new_name(r, "the name of an array")) ||
       !nw_expect(&r->ps, ":", "and the type of its elements") || !read_element(r, x))
     return false;

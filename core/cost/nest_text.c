@@ -42,7 +42,7 @@ static bool read_ref(nw_text_reader *r) {
   *x = (nw_text_ref){.array = nw_text_array_of(r->t, &at), .lanes = 1, .line = at.line, .column = at.column};
   if (x->array < 0) return nw_parse_fail(&r->ps, &at, "%.*s is no array", at.n < 80 ? at.n : 80, at.s);
   if (r->nrefs == NW_TEXT_REFS - 1)
-    return nw_parse_fail(&r->ps, &at, "a statement has more than %d references", NW_TEXT_REFS - 1);
+    return nw_parse_limit(&r->ps, &at, "a statement has more than %d references", NW_TEXT_REFS - 1);
   const nw_text_array *array = r->t->array.at[x->array];
   nw_next(&r->ps);
   while (x->lanes == 1 && nw_accept(&r->ps, "[")) {
@@ -113,7 +113,7 @@ static bool at_operator(const nw_parser *ps, bool *tight) {
 static bool read_value(nw_text_reader *r) {
   bool tight;
   if (r->ps.depth == NW_PARSE_DEPTH)
-    return nw_parse_fail(&r->ps, &r->ps.tok, "this is nested deeper than %d", NW_PARSE_DEPTH);
+    return nw_parse_limit(&r->ps, &r->ps.tok, "this is nested deeper than %d", NW_PARSE_DEPTH);
   r->ps.depth++;
   bool ok = read_term(r);
   while (ok && at_operator(&r->ps, &tight)) {
@@ -232,8 +232,8 @@ static bool read_if(nw_text_reader *r, nw_text_node *x, int indent, int depth) {
 
 static nw_text_node *read_line(nw_text_reader *r, int indent, int depth) {
   if (++r->lines > NW_TEXT_LINES)
-    return nw_parse_fail(&r->ps, &r->ps.tok, "there are more than %d lines", NW_TEXT_LINES);
-  if (depth > NW_TEXT_DEPTH) return nw_parse_fail(&r->ps, &r->ps.tok, "this is nested deeper than %d", NW_TEXT_DEPTH);
+    return nw_parse_limit(&r->ps, &r->ps.tok, "there are more than %d lines", NW_TEXT_LINES);
+  if (depth > NW_TEXT_DEPTH) return nw_parse_limit(&r->ps, &r->ps.tok, "this is nested deeper than %d", NW_TEXT_DEPTH);
   bool loop = nw_begins(&r->ps, "for") || nw_begins(&r->ps, "parallel");
   if (!loop && !nw_begins(&r->ps, "if")) return read_statement(r);
   nw_text_node *x = nw_text_node_new(r->t, NW_TEXT_IF);

@@ -137,7 +137,7 @@ const char *nw_expect_name(nw_parser *ps, const char *what) {
   char name[NW_PARSE_NAME + 1];
   if (ps->tok.kind != NW_TOK_NAME) return nw_expected(ps, "%s", what);
   if (ps->tok.n > NW_PARSE_NAME)
-    return nw_parse_fail(ps, &ps->tok, "a name may have %d characters at most", NW_PARSE_NAME);
+    return nw_parse_limit(ps, &ps->tok, "a name may have %d characters at most", NW_PARSE_NAME);
   memcpy(name, ps->tok.s, (size_t)ps->tok.n);
   name[ps->tok.n] = 0;
   if (!nw_name_ok(name)) return nw_parse_fail(ps, &ps->tok, "'%s' is a word of the language and no name", name);
@@ -189,15 +189,28 @@ void nw_note_line(nw_parser *ps, int id, const nw_token *at) {
 // ---- errors
 
 // The first error of a parse wins, whoever saw it.
-void *nw_parse_fail(nw_parser *ps, const nw_token *at, const char *fmt, ...) {
+static void *fail_at(nw_parser *ps, nw_code code, const nw_token *at, const char *fmt, va_list args) {
   char text[400];
   if (ps->failed) return NULL;
   ps->failed = true;
+  vsnprintf(text, sizeof text, fmt, args);
+  return nw_fail(ps->ctx, code, NULL, "%d:%d: %s", at->line, at->column, text);
+}
+
+void *nw_parse_fail(nw_parser *ps, const nw_token *at, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  vsnprintf(text, sizeof text, fmt, args);
+  fail_at(ps, NW_EPARSE, at, fmt, args);
   va_end(args);
-  return nw_fail(ps->ctx, NW_EPARSE, NULL, "%d:%d: %s", at->line, at->column, text);
+  return NULL;
+}
+
+void *nw_parse_limit(nw_parser *ps, const nw_token *at, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  fail_at(ps, NW_ELIMIT, at, fmt, args);
+  va_end(args);
+  return NULL;
 }
 
 static void describe(char *out, size_t room, const nw_token *t) {

@@ -33,7 +33,7 @@ static bool statements(nw_parser *ps, nw_stmt *parent, int indent, int depth) {
 static bool body(nw_parser *ps, nw_stmt *s, int indent, int depth) {
   if (!nw_opens_body(ps, indent)) return false;
   if (depth + 1 >= NW_MAX_DEPTH)
-    return nw_parse_fail(ps, &ps->tok, "statements are nested deeper than %d", NW_MAX_DEPTH);
+    return nw_parse_limit(ps, &ps->tok, "statements are nested deeper than %d", NW_MAX_DEPTH);
   if (nw_accept_word(ps, "pass")) return nw_end_line(ps);
   return statements(ps, s, ps->tok.indent, depth + 1);
 }
@@ -103,7 +103,7 @@ static bool box(nw_parser *ps, nw_stmt *s) {
   if (!nw_expect(ps, "[", "after the buffer")) return false;
   for (; !nw_accept(ps, "]"); n++) {
     if (n && !nw_expect(ps, ",", "or ']' in the box")) return false;
-    if (n == NW_PARSE_LIST) return nw_parse_fail(ps, &ps->tok, "this box has more than %d dimensions", NW_PARSE_LIST);
+    if (n == NW_PARSE_LIST) return nw_parse_limit(ps, &ps->tok, "this box has more than %d dimensions", NW_PARSE_LIST);
     if (!nw_parse_range(ps, &min[n], &extent[n])) return false;
   }
   s->alloc.n = n;
@@ -161,7 +161,7 @@ static bool tiles(nw_parser *ps, nw_stmt *s) {
   nw_tile t[NW_PARSE_LIST];
   if (!nw_accept(ps, "(")) return true;
   for (int n = 0;; n++) {
-    if (n == NW_PARSE_LIST) return nw_parse_fail(ps, &ps->tok, "a call has at most %d tiles", NW_PARSE_LIST);
+    if (n == NW_PARSE_LIST) return nw_parse_limit(ps, &ps->tok, "a call has at most %d tiles", NW_PARSE_LIST);
     t[n] = (nw_tile){0};
     if (!tile(ps, &t[n])) return false;
     if (nw_accept(ps, ",")) continue;
@@ -257,7 +257,7 @@ static nw_program *finish(nw_parser *ps) {
   return NULL;
 }
 
-// The program a text describes, frozen, with fresh ids; NULL and NW_EPARSE otherwise.
+// The program a text describes, frozen, with fresh ids; NULL and NW_EPARSE or NW_ELIMIT otherwise.
 nw_program *nw_program_parse(nw_ctx *c, nw_pool *pool, const char *text) {
   nw_parser ps;
   if (!pool || !text || !nw_parser_open(&ps, c, pool, text)) return NULL;

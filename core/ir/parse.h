@@ -61,6 +61,8 @@ void nw_note_line(nw_parser *ps, int id, const nw_token *at); // of a statement 
 // NULL, with the first error in the context: "line:column: expected ..., found ...".
 void *nw_expected(nw_parser *ps, const char *fmt, ...) NW_PRINTF(2, 3);
 void *nw_parse_fail(nw_parser *ps, const nw_token *at, const char *fmt, ...) NW_PRINTF(3, 4);
+void *nw_parse_limit(nw_parser *ps, const nw_token *at, const char *fmt, ...)
+    NW_PRINTF(3, 4); // NW_ELIMIT: too much of it
 
 // ---- expressions. The second form checks the type: `lanes` 0 takes any.
 const nw_expr *nw_parse_expr(nw_parser *ps);

@@ -19,7 +19,7 @@ static bool block_vars(nw_parser *ps, nw_stmt *s) {
   if (!nw_expect(ps, "(", "before the variables of the block")) return false;
   for (; !nw_accept(ps, ")"); n++) {
     if (n && !nw_expect(ps, ",", "or ')' after a variable")) return false;
-    if (n == NW_PARSE_LIST) return nw_parse_fail(ps, &ps->tok, "a block has at most %d variables", NW_PARSE_LIST);
+    if (n == NW_PARSE_LIST) return nw_parse_limit(ps, &ps->tok, "a block has at most %d variables", NW_PARSE_LIST);
     if (!block_var(ps, &v[n])) return false;
   }
   s->block.nvars = n;

@@ -180,7 +180,7 @@ static bool indices(nw_parser *ps, int *n, const nw_expr **index) {
   for (*n = 0; !nw_at(ps, "]") && !masked;) {
     masked = *n == 1 && nw_accept(ps, ";");
     if (*n && !masked && !nw_expect(ps, ",", "or ']' in the indices")) return false;
-    if (*n == NW_PARSE_LIST) return nw_parse_fail(ps, &ps->tok, "there are too many indices");
+    if (*n == NW_PARSE_LIST) return nw_parse_limit(ps, &ps->tok, "there are too many indices");
     index[*n] = nw_parse_typed(ps, masked ? NW_BOOL : NW_INDEX, masked ? "mask" : "index");
     if (!index[(*n)++]) return false;
   }
@@ -255,7 +255,7 @@ static bool infix_at(const nw_parser *ps, nw_op *op, bool *swap) {
 
 static bool count(nw_parser *ps, const nw_token *at) {
   if (++ps->nodes <= NW_PARSE_NODES) return true;
-  return nw_parse_fail(ps, at, "this expression has more than %d operations", NW_PARSE_NODES);
+  return nw_parse_limit(ps, at, "this expression has more than %d operations", NW_PARSE_NODES);
 }
 
 static bool at_sum(const nw_parser *ps) { return nw_at(ps, "+") || nw_at(ps, "-"); }
@@ -304,7 +304,7 @@ static const nw_expr *climb_from(nw_parser *ps, const nw_expr *left, int least) 
 
 static const nw_expr *climb(nw_parser *ps, int least) {
   if (ps->depth == NW_PARSE_DEPTH)
-    return nw_parse_fail(ps, &ps->tok, "this expression is nested deeper than %d", NW_PARSE_DEPTH);
+    return nw_parse_limit(ps, &ps->tok, "this expression is nested deeper than %d", NW_PARSE_DEPTH);
   if (!count(ps, &ps->tok)) return NULL;
   ps->depth++;
   const nw_expr *e = climb_from(ps, operand(ps), least);
@@ -329,7 +329,7 @@ const nw_expr *nw_parse_typed(nw_parser *ps, nw_dtype t, const char *what) {
 bool nw_parse_list(nw_parser *ps, const char *close, nw_dtype t, const char *what, int *n, const nw_expr **out) {
   for (*n = 0; !nw_accept(ps, close);) {
     if (*n && !nw_expect(ps, ",", "in the list")) return false;
-    if (*n == NW_PARSE_LIST) return nw_parse_fail(ps, &ps->tok, "this list is longer than %d", NW_PARSE_LIST);
+    if (*n == NW_PARSE_LIST) return nw_parse_limit(ps, &ps->tok, "this list is longer than %d", NW_PARSE_LIST);
     if (!(out[(*n)++] = nw_parse_typed(ps, t, what))) return false;
   }
   return true;

@@ -129,8 +129,9 @@ else:
     wrong("array A: f64[4] address 0\narray B: f64[4] address 8\n", "A and B share memory", "invalid")
     wrong("array A: f64[1000000, 1000000, 1000000]\n", "1:7: A is too large", "limit")
     wrong(("array A: f64[4]\n" .. ("for i%d in 0..2:\n"):rep(1)):format(1) .. ("("):rep(300), "expected", "parse")
-    wrong("array A: f64[4]\nA[" .. ("("):rep(300), "nested deeper")
-    wrong("x = " .. ("("):rep(300), "nested deeper")
+    wrong("array A: f64[4]\nA[" .. ("("):rep(300), "nested deeper", "limit")
+    wrong("x = " .. ("("):rep(300), "nested deeper", "limit")
+    wrong("array A: f64[4]\nA[0" .. (" + 0"):rep(2000), "2:4001: this expression has more than 2000 operations", "limit")
     wrong("x = 1 \1 2\n", "found byte 1")
   end)
 
