@@ -1,17 +1,10 @@
 --- A4, A6 to A9: what an expression means does not change when it is simplified, folded, inlined or unrolled.
 local nw = require "nestwright"
+local ends, INTEGERS = require("values").ends, require("values").INTEGERS
 
 local NAN, INF = 0 / 0, 1 / 0
 
 local function array(dtype, list) return nw.tensor(list, dtype) end
-
---- The greatest and the least number of a dtype of integers.
-local function ends(dtype)
-  local bits = tonumber(dtype:match "%d+")
-  if dtype:sub(1, 1) == "u" then return (1 << bits) - 1, 0 end
-  local most = math.maxinteger >> (64 - bits)
-  return most, -most - 1
-end
 
 local function integers(dtype)
   local most, least = ends(dtype)
@@ -19,8 +12,6 @@ local function integers(dtype)
   if least < 0 then for _, x in ipairs {-1, -2, -3, -7} do out[#out + 1] = x end end
   return out
 end
-
-local INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32"}
 
 --- C = outer(T), T = inner(A) in one dtype: the same after T was inlined.
 local function inlined(t, dtype, inner, outer, values)

@@ -1,12 +1,7 @@
 --- A11: a call is unordered inside. It is legal only if no two of its elements share a place of the buffer's layout, whatever
 --- comes first, the call or the layout, and wherever both stand.
 local nw = require "nestwright"
-
-local function filled(dtype, shape, f)
-  local a = nw.zeros(shape, dtype)
-  for i = 1, a:count() do a:setflat(i, f and f(i) or (5 * i) % 7 + 1) end
-  return a
-end
+local filled = require("values").filled
 
 local C_TYPE = {f32 = "float", f64 = "double", i32 = "int32_t", u8 = "uint8_t"}
 

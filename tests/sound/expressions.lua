@@ -3,10 +3,10 @@
 ---
 ---   local cases = expressions.draw(seed, n)     n cases as ctext.check takes them, each with its outputs, a list of tensors
 local nw = require "nestwright"
+local values = require "values"
 local expressions = {}
 
-local INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32"}
-local DTYPES = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "f16", "bf16", "f32", "f64"}
+local DTYPES = table.move(values.FLOATS, 1, #values.FLOATS, #values.INTEGERS + 1, {table.unpack(values.INTEGERS)})
 local N = 12 -- elements of every tensor
 
 -- A generator of its own, so that a seed means the same on every machine.
@@ -82,7 +82,7 @@ value = function(d, depth, dtype)
   if what <= 16 then return nw.cast(value(d, depth - 1, d.pick(d.dtypes)), dtype) end
   if what == 17 then return quotient(d, a, value(d, depth - 1, dtype), dtype) end
   if what == 18 then
-    return d.read(dtype, nw.min(nw.max(value(d, depth - 2, d.pick(INTEGERS)), 0), N - 1))
+    return d.read(dtype, nw.min(nw.max(value(d, depth - 2, d.pick(values.INTEGERS)), 0), N - 1))
   end
   if what == 19 and not is_int(dtype) then return nw[d.pick {"floor", "ceil", "sqrt"}](a) end
   return nw.cast(condition(d, depth - 1), dtype)

@@ -2,12 +2,7 @@
 --- and what may be looked at after a step that nobody judged.
 local nw = require "nestwright"
 local deep = require "deep"
-
-local function filled(dtype, shape, f)
-  local a = nw.zeros(shape, dtype)
-  for i = 1, a:count() do a:setflat(i, f and f(i) or (5 * i) % 7 + 1) end
-  return a
-end
+local filled = require("values").filled
 
 --- Calls f(...): true if it was accepted, false if it was refused; a fault, or an error of anything else, is raised.
 local function tried(f, ...)

@@ -1,11 +1,6 @@
 --- A2, A3: lanes that are off. What a lane that is off may touch is proved, or masked.
 local nw = require "nestwright"
-
-local function filled(dtype, shape, f)
-  local a = nw.zeros(shape, dtype)
-  for i = 1, a:count() do a:setflat(i, f and f(i) or (5 * i) % 7 + 1) end
-  return a
-end
+local filled = require("values").filled
 
 --- Makes vectors of `lanes` of each of the loops; the last one is masked.
 local function in_lanes(s, lanes, ...)

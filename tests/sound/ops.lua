@@ -15,8 +15,7 @@ local SPECIAL = {
 -- Between two halves, and nearer to the upper one by less than f32 can tell.
 SPECIAL.f64 = table.move(SPECIAL.float, 1, #SPECIAL.float, 1, {})
 for _, x in ipairs {1 + 0x1p-11 + 0x1p-30, 1 + 0x1p-8 + 0x1p-40} do table.insert(SPECIAL.f64, x) end
-local FLOATS = {"f16", "bf16", "f32", "f64"}
-local INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32"}
+local FLOATS, INTEGERS = require("values").FLOATS, require("values").INTEGERS
 
 local both = {
   ["+"] = function(x, y) return x + y end,

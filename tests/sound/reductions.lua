@@ -1,11 +1,6 @@
 --- A5, A11 and reductions of several outputs: each component has its own identity, and a call has an order of its own.
 local nw = require "nestwright"
-
-local function filled(dtype, shape, f)
-  local a = nw.zeros(shape, dtype)
-  for i = 1, a:count() do a:setflat(i, f and f(i) or (5 * i) % 7 + 1) end
-  return a
-end
+local filled = require("values").filled
 
 --- outputs of one compute over k < n: what `of` gives for (A[k], k); and the schedule after a split of k by 4.
 local function several(dtype, n, combiner, outs)

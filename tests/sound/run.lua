@@ -8,7 +8,7 @@ local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local check = require "check"
 
-local NOT_CASES = {run = true, check = true, files = true, ctext = true, expressions = true, deep = true}
+local NOT_CASES = {run = true, check = true, files = true, ctext = true, expressions = true, deep = true, values = true}
 local wanted, files = arg[1], require "files"
 for _, file in ipairs(files) do if file == wanted then files, wanted = {file}, nil break end end
 local passed, failed = 0, 0

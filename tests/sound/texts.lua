@@ -3,6 +3,7 @@
 local nw = require "nestwright"
 local ctext = require "ctext"
 local expressions = require "expressions"
+local values = require "values"
 
 local SEED = tonumber(os.getenv "NW_SEED" or 1)
 
@@ -21,10 +22,8 @@ local function computed(f, ...)
   return {schedule = nw.schedule(C), arguments = arguments, outputs = {C}}
 end
 
-local function ends(dtype)
-  local bits = tonumber(dtype:match "%d+")
-  local most = dtype:find "^i" and (1 << bits - 1) - 1 or (1 << bits) - 1
-  local least = dtype:find "^i" and -most - 1 or 0
+local function integers(dtype)
+  local most, least = values.ends(dtype)
   return {least, least + 1, 0, 1, most - 1, most, 3, 7}
 end
 
@@ -45,7 +44,7 @@ return function(case, t)
 
   for _, dtype in ipairs {"u8", "u16", "u32"} do
     case("A12", "what stands for itself inside an operation" .. (dtype == "u16" and "" or ", " .. dtype), function()
-      local function input() return {dtype = dtype, values = ends(dtype)} end
+      local function input() return {dtype = dtype, values = integers(dtype)} end
       agree {
         computed(function(_, x, y) return x * nw.abs(nw.select(nw.lt(x, y), y, x)) end, input(), input()),
         computed(function(_, x, y)
@@ -98,7 +97,7 @@ return function(case, t)
     local function input() return {dtype = "i32", values = {0, 1, 2, 3, -4, 5, 6, -7}} end
     agree {
       computed(function(i, x, y) return nw.select(nw.eq(nw.lt(x, y), nw.lt(i, 4)), x, y) end, input(),
-        {dtype = "i32", values = ends "i32"}),
+        {dtype = "i32", values = integers "i32"}),
       computed(function(i, x, y)
         return nw.cast(nw.ne(nw.any(nw.lt(x, y), nw.all(nw.lt(i, 3), nw.not_(nw.eq(x, 2)))), nw.not_(nw.lt(y, i))), "i32")
       end, input(), input()),

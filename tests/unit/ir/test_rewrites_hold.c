@@ -1,6 +1,6 @@
 // Every row of rewrites.def that ir makes keeps the value, for every dtype that it is for: of random trees of operations that
 // it applies to, what the constructors and the simplifier make of a tree has the same bits as the tree as it stands.
-#include "trees.h"
+#include "rows.h"
 #include "ir/program.h"
 
 #define NUMBERS "add sub mul neg min max abs"
@@ -37,11 +37,7 @@ static const profile check_select_under = {"select", INTEGERS " select cast " TR
 static const profile check_logic_under = {"all any", INTEGERS " select " TRUTHS, "x", 4, 0, true};
 static const profile check_known_number = {"add mul floormod", "add sub floormod mul min", "x", 3, 0, true};
 
-static const struct {
-  const char *name;
-  nw_rewrite_id id;
-  const profile *check;
-} rows[] = {
+static const drawn_row rows[] = {
 #define ROW_OF_ir(name) {#name, NW_REWRITE_##name, &check_##name},
 #define ROW_OF_lower(name)
 #define NW_REWRITE(room, name, what) ROW_OF_##room(name)
@@ -245,38 +241,18 @@ static uint64_t first_seed(void) {
   return s ? strtoull(s, NULL, 10) : 1;
 }
 
-static void check_row(int row, nw_dtype t, long trees) {
-  enum { A_POOL = 500 };
-  const profile *p = rows[row].check;
-  workshop w = {.seed = first_seed() * 1000003 + (uint64_t)row * 64 + t};
-  char what[64];
-  snprintf(what, sizeof what, "%s of %s", rows[row].name, nw_dtype_name(t));
-  uint64_t before = nw_rewrite_uses(rows[row].id);
-  long done = 0;
-  for (long n = 0; n < trees; n++) {
-    if (n % A_POOL == 0) open_pools(&w);
-    grower g = grower_of(&w, p, t);
-    done += check_tree(&g, what);
-    if (n % A_POOL == A_POOL - 1 || n == trees - 1) close_pools(&w);
-  }
-  uint64_t uses = nw_rewrite_uses(rows[row].id) - before;
-  found.rules++;
-  found.draws += done;
-  if (done >= trees && (!NW_REWRITES_COUNTED || uses >= (uint64_t)trees / 50)) return;
-  fprintf(stderr, "%s: applied %llu times in %ld trees, %ld values compared\n", what, (unsigned long long)uses, trees,
-          done);
-  found.unchecked++;
+static long draw_tree(workshop *w, void *env) {
+  const drawing *d = env;
+  grower g = grower_of(w, d->row->check, d->t);
+  return check_tree(&g, d->what);
 }
+
+enum { A_POOL = 500 }; // trees
 
 static void every_rewrite_holds(void **state) {
   (void)state;
   long trees = draws_wanted(300 * 24) / 24;
-  for (int row = 0; row < NW_COUNT(rows); row++)
-    for (int t = 0; t < NW_DTYPE_COUNT; t++)
-      if (profile_has(rows[row].check, (nw_dtype)t)) check_row(row, (nw_dtype)t, trees);
-  write_figures();
-  assert_int_equal(found.wrong, 0);
-  assert_int_equal(found.unchecked, 0);
+  every_row_holds(NW_COUNT(rows), rows, first_seed() * 1000003, trees, A_POOL, NULL, draw_tree);
 }
 
 // ---------------------------------------------------------------- bounds and divisors
@@ -333,17 +309,23 @@ static long check_limits(grower *g, long *bounds) {
   return done;
 }
 
+typedef struct bounding {
+  long n, bounds; // trees so far, and bounds that were found
+} bounding;
+
+static long draw_bounded(workshop *w, void *env) {
+  bounding *x = env;
+  grower g = start_growing(w, &bounded[x->n++ % NW_COUNT(bounded)], NW_INDEX);
+  return check_limits(&g, &x->bounds);
+}
+
 static void every_bound_holds(void **state) {
   (void)state;
-  long trees = draws_wanted(1500 * 24) / 24, bounds = 0, wrong = found.wrong;
+  long trees = draws_wanted(1500 * 24) / 24, wrong = found.wrong;
   workshop w = {.seed = first_seed() * 77};
-  for (long n = 0; n < trees; n++) {
-    if (n % 500 == 0) open_pools(&w);
-    grower g = start_growing(&w, &bounded[n % NW_COUNT(bounded)], NW_INDEX);
-    found.draws += check_limits(&g, &bounds);
-    if (n % 500 == 499 || n == trees - 1) close_pools(&w);
-  }
-  assert_true(bounds > trees);
+  bounding x = {0};
+  found.draws += draw_trees(&w, trees, A_POOL, draw_bounded, &x);
+  assert_true(x.bounds > trees);
   assert_int_equal(found.wrong, wrong);
 }
 

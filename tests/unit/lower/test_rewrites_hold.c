@@ -2,25 +2,25 @@
 //
 // fma rounds once where a product and a sum round twice. So it is compared where a product is exact: on small numbers, and on
 // zeros, infinities and NaN.
-#include "../ir/trees.h"
+#include "../ir/rows.h"
 #include "lower/pass.h"
 
 static const profile check_halves = {
     "", "add sub mul div neg abs min max floor ceil sqrt select lt le eq ne all any not_ cast", "a", 4, 0, false};
 static const profile check_fma = {"add sub", "add sub mul neg", "f", 4, 0, false};
 
-static const struct {
-  const char *name;
-  nw_rewrite_id id;
-  const profile *check;
-  nw_program *(*pass)(nw_program *p);
-} rows[] = {
-#define ROW_OF_ir(name)
-#define ROW_OF_lower(name) {#name, NW_REWRITE_##name, &check_##name, nw_pass_##name},
 #define NW_REWRITE(room, name, what) ROW_OF_##room(name)
+#define ROW_OF_ir(name)
+#define ROW_OF_lower(name) {#name, NW_REWRITE_##name, &check_##name},
+static const drawn_row rows[] = {
 #include "ir/rewrites.def"
-#undef NW_REWRITE
 };
+#undef ROW_OF_lower
+#define ROW_OF_lower(name) nw_pass_##name,
+static nw_program *(*const pass[])(nw_program *p) = {
+#include "ir/rewrites.def"
+};
+#undef NW_REWRITE
 
 static const char store_of[] = "program p\noutput C: %s[1]\nC[0] = %s(0)\n";
 
@@ -35,7 +35,7 @@ static const nw_expr *after_pass(workshop *w, int row, const nw_expr *e) {
   nw_stmt *s = q->root;
   while (s->kind != NW_STORE) s = s->kid[0];
   s->store.value = nw_import(q->pool, e);
-  rows[row].pass(q);
+  pass[row](q);
   const nw_expr *made = nw_import(w->folded, s->store.value);
   nw_program_release(q);
   nw_program_release(p);
@@ -89,39 +89,21 @@ static long compare_stored(grower *g, int row, const char *what, const nw_expr *
   return done;
 }
 
-static void check_row(int row, nw_dtype t, long trees) {
-  workshop w = {.seed = (uint64_t)row * 64 + t + 1};
-  char what[64];
-  snprintf(what, sizeof what, "%s of %s", rows[row].name, nw_dtype_name(t));
-  uint64_t before = nw_rewrite_uses(rows[row].id);
-  long done = 0;
-  for (long n = 0; n < trees; n++) {
-    open_pools(&w);
-    grower g = start_growing(&w, rows[row].check, t);
-    const nw_expr *raw = grow_tree(&g);
-    bool exact = rows[row].id != NW_REWRITE_fma || nw_visit(raw, small_constants, NULL);
-    if (exact) done += compare_stored(&g, row, what, raw);
-    close_pools(&w);
-  }
-  uint64_t uses = nw_rewrite_uses(rows[row].id) - before;
-  bool applies = rows[row].id == NW_REWRITE_halves ? is_half(t) : t == NW_F32 || t == NW_F64;
-  found.rules++;
-  found.draws += done;
-  if (done >= trees && (!applies || !NW_REWRITES_COUNTED || uses >= (uint64_t)trees / 50)) return;
-  fprintf(stderr, "%s: applied %llu times in %ld trees, %ld values compared\n", what, (unsigned long long)uses, trees,
-          done);
-  found.unchecked++;
+static long draw_tree(workshop *w, void *env) {
+  const drawing *d = env;
+  grower g = start_growing(w, d->row->check, d->t);
+  const nw_expr *raw = grow_tree(&g);
+  bool exact = d->row->id != NW_REWRITE_fma || nw_visit(raw, small_constants, NULL);
+  return exact ? compare_stored(&g, d->number, d->what, raw) : 0;
+}
+
+static bool applies(const drawn_row *row, nw_dtype t) {
+  return row->id == NW_REWRITE_halves ? is_half(t) : t == NW_F32 || t == NW_F64;
 }
 
 static void every_rewrite_of_a_pass_holds(void **state) {
   (void)state;
-  long trees = draws_wanted(400 * 24) / 24;
-  for (int row = 0; row < NW_COUNT(rows); row++)
-    for (int t = 0; t < NW_DTYPE_COUNT; t++)
-      if (profile_has(rows[row].check, (nw_dtype)t)) check_row(row, (nw_dtype)t, trees);
-  write_figures();
-  assert_int_equal(found.wrong, 0);
-  assert_int_equal(found.unchecked, 0);
+  every_row_holds(NW_COUNT(rows), rows, 1, draws_wanted(400 * 24) / 24, 1, applies, draw_tree);
 }
 
 int main(void) {
