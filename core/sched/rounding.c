@@ -47,10 +47,59 @@ static bool same_loops(int n, const int *a, int m, const int *b) {
   return n == m;
 }
 
+// Does e grow with each round of the first of these loops, whatever the others do? They are given from the outside in.
+static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *const *loop) {
+  nw_pool *pool = r->pool;
+  const nw_expr *first = loop[0]->loop.var, *low = e, *high = e, *one = nw_index(pool, 1);
+  for (int i = n - 1; i > 0; i--) {
+    const nw_expr *begin = loop[i]->loop.begin, *extent = loop[i]->loop.extent;
+    if (nw_uses_var(begin, first->name) || nw_uses_var(extent, first->name)) return false;
+    low = nw_subst(pool, low, loop[i]->loop.var->name, begin);
+    high = nw_subst(pool, high, loop[i]->loop.var->name, nw_sub(pool, nw_add(pool, begin, extent), one));
+  }
+  const nw_expr *next = nw_subst(pool, low, first->name, nw_add(pool, first, one));
+  return nw_prove(r, nw_lt(pool, nw_sub(pool, high, low), nw_sub(pool, next, low)));
+}
+
+// Are the terms of every element added in the order in which the definition counts them? Then nobody needs to be asked: that
+// loops bind one variable of the reduction each, in order, is seen at once. What is not seen so is for the judge.
+static bool ascending(const nw_program *p, const nw_path *path) {
+  const nw_stmt *block = path->at[path->n - 1], *loop[NW_MAX_DEPTH];
+  int var[NW_MAX_DEPTH], n = 0;
+  for (int i = 0; i < path->n - 1; i++) {
+    const nw_stmt *s = path->at[i];
+    if (s->kind != NW_LOOP || !nw_loop_binds(block, s, true)) continue;
+    loop[n] = s, var[n] = -1;
+    for (int v = 0; v < block->block.nvars; v++) {
+      if (!nw_uses_var(block->block.var[v].bind, s->loop.var->name)) continue;
+      if (block->block.var[v].kind != NW_REDUCE || var[n] >= 0) return false;
+      var[n] = v;
+    }
+    if (n && var[n] < var[n - 1]) return false;
+    n++;
+  }
+  nw_ranges r;
+  bool ok = true;
+  nw_ranges_of(&r, p, path);
+  for (int i = 0, end; i < n && ok; i++) {
+    for (end = i + 1; end < n && var[end] == var[i];) end++;
+    ok = climbs(&r, block->block.var[var[i]].bind, end - i, loop + i);
+  }
+  nw_ranges_free(&r);
+  return ok;
+}
+
+static int pieces(const nw_blocks *b, const nw_stmt *block) {
+  int n = 0;
+  for (int i = 0; i < b->n; i++)
+    n += !b->at[i]->block.init_part && !strcmp(b->at[i]->block.origin, block->block.origin);
+  return n;
+}
+
 typedef struct sums {
   const nw_step *st;
   const nw_program *p;
-  nw_blocks was; // before the step
+  nw_blocks was, is; // before the step, and after it
   bool *met; // which of them the program that the step made has, as far as it was looked at
   bool other, swapped; // a sum has other loops than before, or other blocks; two of its loops or blocks changed places
 } sums;
@@ -73,19 +122,27 @@ static bool see_sum(void *env, const nw_path *path) {
   int old[NW_MAX_DEPTH], now[NW_MAX_DEPTH], n, m = reduce_loops(path, now);
   if (!nw_find(x->st->before, block->id, &was)) return x->other |= m > 0, true;
   n = reduce_loops(&was, old);
-  bool turned = overtaken(x, block);
+  bool turned = overtaken(x, block), whole = pieces(&x->was, block) == 1 && pieces(&x->is, block) == 1;
+  if (whole && ascending(x->st->before, &was) && ascending(x->p, path)) return true;
   x->other |= turned || !same_loops(n, old, m, now);
   x->swapped |= turned || swapped(n, old, m, now);
   return true;
 }
 
+enum { NOTE_BUDGET = 500000 }; // operations of isl; beyond them it is said that rounding may change
+
 static void note_sums(nw_step *st, const nw_program *p) {
-  sums x = {.st = st, .p = p, .was = nw_blocks_below(st->scratch, st->before->root)};
+  sums x = {.st = st,
+            .p = p,
+            .was = nw_blocks_below(st->scratch, st->before->root),
+            .is = nw_blocks_below(st->scratch, p->root)};
   x.met = NW_NEW_N(st->scratch, bool, x.was.n);
   nw_walk(p, see_sum, &x);
   if (!x.other) return;
-  if (st->sched->unsafe ? x.swapped : !nw_judge_sums(st->before, p))
-    nw_step_rounds(st, "rounding may change: floats are summed in another order");
+  long budget = nw_judge_budget(st->ctx, NOTE_BUDGET);
+  bool kept = st->sched->unsafe ? !x.swapped : nw_judge_sums(st->before, p);
+  nw_judge_budget(st->ctx, budget);
+  if (!kept) nw_step_rounds(st, "rounding may change: floats are summed in another order");
 }
 
 // ---- products under conditions: where the condition is known, the product stands in the sum itself, and becomes an fma
