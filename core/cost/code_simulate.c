@@ -8,7 +8,7 @@
 
 enum { SAMPLES = 60, MOST_SAMPLES = 300, LEARNT = 20000, WARM = 1500, TIMED = 2500, LOOK = 1 << 16 };
 
-typedef enum how { FOLLOW, LEARN, TIME } how;
+typedef enum pace { FOLLOW, LEARN, TIME } pace;
 static const int64_t most_followed = 400000000; // instructions; the rest is taken to be like them
 
 typedef struct simulation {
@@ -27,7 +27,7 @@ static void look(simulation *k) {
   k->more = k->more && !k->stopped && k->followed < most_followed;
 }
 
-static void go(simulation *k, int64_t n, how how) {
+static void go(simulation *k, int64_t n, pace how) {
   for (; n > 0 && k->more; n--) {
     int at = k->state->at;
     k->more = nw_code_step(k->state);

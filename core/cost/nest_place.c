@@ -102,7 +102,7 @@ static bool shape_of(nw_nest_maker *k, const nw_text_array *x, nw_shape *out, in
 }
 
 static bool address_of(nw_nest_maker *k, const nw_text_array *x, uint64_t after, uint64_t *out) {
-  int64_t align = NW_PAGE, address;
+  int64_t align = NW_PAGE, address = 0;
   if (x->align && !number(k, x->align, &align)) return false;
   if (align < 1 || align > INT64_C(1) << 40)
     return nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "align: %lld bytes", (long long)align);

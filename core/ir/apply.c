@@ -45,8 +45,8 @@ static bool typed_operands(const operands *o, nw_dtype *t) {
 
 // The dtype the operands meet in. Literals alone stay literals.
 static nw_dtype meet(const operands *o) {
-  nw_dtype t;
-  if (!typed_operands(o, &t)) return any_float_literal(o) ? NW_F64 : NW_INDEX;
+  nw_dtype t = NW_INDEX;
+  if (!typed_operands(o, &t)) return any_float_literal(o) ? NW_F64 : t;
   if (nw_dtype_is_float(t)) return t;
   if (any_float_literal(o)) return NW_F32;
   return t == NW_BOOL && any_literal(o) ? NW_I32 : t;

@@ -68,6 +68,7 @@ void nw_kids_insert(nw_program *p, nw_stmt *parent, int pos, nw_stmt *kid) {
 }
 
 void nw_kids_remove(nw_program *p, nw_stmt *parent, int pos) {
+  (void)p; // but for the assertion
   assert(!p->frozen && pos >= 0 && pos < parent->nkids);
   for (int i = pos + 1; i < parent->nkids; i++) parent->kid[i - 1] = parent->kid[i];
   parent->nkids--;

@@ -20,7 +20,7 @@ static void init_targets(nw_program *p, const nw_stmt *from, nw_stmt *to) {
   to->block.target = NW_NEW_N(p->arena, nw_target, n);
   for (int i = 0; i < n; i++) {
     const nw_target *t = &from->block.target[i];
-    to->block.target[i] = (nw_target){t->buffer, t->n, copy_exprs(p, t->index, t->n), t->init, NULL};
+    to->block.target[i] = (nw_target){t->buffer, t->n, copy_exprs(p, t->index, t->n), t->init, NULL, false};
   }
 }
 

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 
 static const nw_pass passes[] = {
-    {"init", "reductions give up the inits they still own", nw_pass_init},
-    {"barriers", "barriers go where threads of a block wait for one another", nw_pass_barriers},
-    {"blocks", "blocks become stores with linear indices, conditions become guards", nw_pass_blocks},
+    {"init", "reductions give up the inits they still own", nw_pass_init, false},
+    {"barriers", "barriers go where threads of a block wait for one another", nw_pass_barriers, false},
+    {"blocks", "blocks become stores with linear indices, conditions become guards", nw_pass_blocks, false},
     {"interleave", "virtual threads, and threads around barriers, become loops around each statement",
-     nw_pass_interleave},
-    {"guards", "guards move out of the loops they do not depend on", nw_pass_guards},
-    {"partition", "rounds that need no guard get a loop without it", nw_pass_partition},
+     nw_pass_interleave, false},
+    {"guards", "guards move out of the loops they do not depend on", nw_pass_guards, false},
+    {"partition", "rounds that need no guard get a loop without it", nw_pass_partition, false},
     {"vectorize", "vector loops become vector loads, operations and stores", nw_pass_vectorize, true},
-    {"storage", "local temporaries go on the stack, the others into workspaces", nw_pass_storage},
+    {"storage", "local temporaries go on the stack, the others into workspaces", nw_pass_storage, false},
     {"masks", "stack buffers that only ever meet one mask need none", nw_pass_masks, true},
     {"unroll", "unrolled loops become their iterations", nw_pass_unroll, true},
-    {"simplify", "everything is simplified under what is known at its place", nw_pass_simplify},
-    {"halves", "f16 and bf16 compute in f32", nw_pass_halves},
-    {"fma", "products that are only added become fma", nw_pass_fma},
+    {"simplify", "everything is simplified under what is known at its place", nw_pass_simplify, false},
+    {"halves", "f16 and bf16 compute in f32", nw_pass_halves, false},
+    {"fma", "products that are only added become fma", nw_pass_fma, false},
 };
 
 int nw_pass_count(void) { return NW_COUNT(passes); }

@@ -159,7 +159,7 @@ static int parameters(const asked *x, const nw_site *s, const nw_expr **out) {
 }
 
 // Is every round between two good ones good?
-static isl_bool in_one_piece(const isl_set *good) {
+static isl_bool in_one_piece(isl_set *good) {
   isl_space *space = isl_set_get_space(good);
   isl_set *after = isl_set_apply(isl_set_copy(good), isl_map_lex_le(isl_space_copy(space))),
           *before = isl_set_apply(isl_set_copy(good), isl_map_lex_ge(space));
@@ -196,7 +196,7 @@ static isl_set *range_of(const asked *x, const nw_site *s) {
 }
 
 // lo..hi as they stand, for any sizes and any round of the loops around: are these rounds of the loop, and all good?
-static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out, const isl_set *good) {
+static isl_bool stands(const asked *x, const nw_site *s, const nw_interval *out, isl_set *good) {
   nw_space v = outer_view(x, s, x->level);
   nw_space_scan(&v, out->lo);
   nw_space_scan(&v, out->hi);
@@ -224,7 +224,7 @@ static isl_pw_aff *bound_by(isl_constraint *c, bool least) {
 enum { FEW = 3 }; // pieces whose hull is cheap
 
 // The set as nothing but its constraints; NULL where it is more.
-static isl_basic_set *one_piece(const isl_set *alone) {
+static isl_basic_set *one_piece(isl_set *alone) {
   if (isl_set_n_basic_set(alone) > FEW) return NULL;
   isl_basic_set *b = isl_set_convex_hull(isl_set_copy(alone));
   isl_set *hull = isl_set_from_basic_set(isl_basic_set_copy(b));
@@ -236,7 +236,7 @@ static isl_basic_set *one_piece(const isl_set *alone) {
 }
 
 // The greatest of the lower bounds, or the least of the upper ones: shorter than cases. NULL where these are not all.
-static const nw_expr *by_bounds(const asked *x, const isl_set *alone, int n, const nw_expr *const *param, bool least) {
+static const nw_expr *by_bounds(const asked *x, isl_set *alone, int n, const nw_expr *const *param, bool least) {
   isl_basic_set *b = one_piece(alone);
   isl_constraint_list *list = b ? isl_basic_set_get_constraint_list(b) : NULL;
   const nw_expr *e = NULL;
@@ -250,7 +250,7 @@ static const nw_expr *by_bounds(const asked *x, const isl_set *alone, int n, con
   return e;
 }
 
-static const nw_expr *bound(const asked *x, const nw_site *s, const isl_set *alone, const isl_set *around, bool least) {
+static const nw_expr *bound(const asked *x, const nw_site *s, isl_set *alone, isl_set *around, bool least) {
   const nw_family *f = x->m->f;
   const nw_expr **param = NW_NEW_N(x->m->arena, const nw_expr *, f->nsizes + f->product.n + s->dim[x->level] + 1);
   int n = parameters(x, s, param);

@@ -106,7 +106,7 @@ static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b
 }
 
 // Pairs that touch one element, a's first in the old program and not in the new one; NULL: they never meet.
-static isl_map *turned(const nw_model *before, const nw_model *after, const nw_use *a, const nw_use *b) {
+static isl_map *turned(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {
   isl_map *must = depends(before, a, b);
   if (!must) return NULL;
   must = isl_map_apply_range(must, isl_map_reverse(isl_map_copy(b->site->instance)));
@@ -184,7 +184,7 @@ static bool sums_floats(const nw_use *a) {
          nw_dtype_is_float(a->buffer->dtype);
 }
 
-static nw_answer same_order(const nw_model *before, const nw_model *after, const nw_use *a, const nw_use *b) {
+static nw_answer same_order(const nw_model *before, const nw_model *after, nw_use *a, nw_use *b) {
   if (!sums_floats(a) || !sums_floats(b) || !free_order(a, b) || !nw_may_meet(a, b)) return NW_HOLDS;
   isl_map *bad = turned(before, after, a, b);
   if (!bad) return NW_HOLDS;

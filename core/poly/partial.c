@@ -349,13 +349,13 @@ static nw_answer each_once(const whole *w) {
   }
   isl_bool once = NW_RULE(c, parts_once) ? isl_map_is_injective(map) : isl_bool_true;
   isl_set *have = nw_set_with_quotients(w->after->f->s, isl_map_range(map));
-  isl_bool whole = NW_RULE(c, parts_all) ? isl_set_is_subset(all, have) : isl_bool_true;
+  isl_bool every = NW_RULE(c, parts_all) ? isl_set_is_subset(all, have) : isl_bool_true;
   isl_bool more = NW_RULE(c, parts_all) ? isl_set_is_subset(have, all) : isl_bool_true;
   isl_set_free(all);
   isl_set_free(have);
-  if (once < 0 || whole < 0 || more < 0) return nw_answer_of(w->after->f->s, isl_bool_error);
+  if (once < 0 || every < 0 || more < 0) return nw_answer_of(w->after->f->s, isl_bool_error);
   if (!once) return tell(w, NW_REFUSE_REDUCTION, "and one contribution is in two of them");
-  if (!whole) return tell(w, NW_REFUSE_REDUCTION, "and one contribution is in none of them");
+  if (!every) return tell(w, NW_REFUSE_REDUCTION, "and one contribution is in none of them");
   return more ? NW_HOLDS : tell(w, NW_REFUSE_REDUCTION, "which have contributions that it has not");
 }
 

@@ -18,16 +18,20 @@
 #define RATE2(ins, reg) EACH(ins " %%" reg "15, %%" reg "\\r")
 #define LATE2(ins, reg) CHAIN(ins " %%" reg "0, %%" reg "0")
 
-#define VECTOR(name, form, one, ins128, ins256, ins512)                                                                \
-  NW_BENCH_LOOP(name##_rate0, FILL("xmm"), RATE##one, "vzeroupper")                                                    \
+#define SCALAR(name, one) NW_BENCH_LOOP(name##_rate0, FILL("xmm"), RATE##one, "vzeroupper")
+#define VECTOR(name, form, ins128, ins256, ins512)                                                                     \
   NW_BENCH_LOOP(name##_rate1, FILL("xmm"), RATE##form(ins128, "xmm"), "vzeroupper")                                    \
   NW_BENCH_LOOP(name##_rate2, FILL("ymm"), RATE##form(ins256, "ymm"), "vzeroupper")                                    \
   NW_BENCH_LOOP(name##_rate3, FILL("zmm"), RATE##form(ins512, "zmm"), "vzeroupper")                                    \
   NW_BENCH_LOOP(name##_late1, FILL("xmm"), LATE##form(ins128, "xmm"), "vzeroupper")                                    \
   NW_BENCH_LOOP(name##_late2, FILL("ymm"), LATE##form(ins256, "ymm"), "vzeroupper")                                    \
   NW_BENCH_LOOP(name##_late3, FILL("zmm"), LATE##form(ins512, "zmm"), "vzeroupper")
-#define SAME3(name, one, ins) VECTOR(name, 3, 3(one, "xmm"), ins, ins, ins)
-#define SAME2(name, one, ins) VECTOR(name, 2, one, ins, ins, ins)
+#define SAME3(name, one, ins)                                                                                          \
+  SCALAR(name, 3(one, "xmm"))                                                                                          \
+  VECTOR(name, 3, ins, ins, ins)
+#define SAME2(name, one, ins)                                                                                          \
+  SCALAR(name, one)                                                                                                    \
+  VECTOR(name, 2, ins, ins, ins)
 
 SAME3(fma, "vfmadd231ss", "vfmadd231ps")
 SAME3(add, "vaddss", "vaddps")
@@ -38,10 +42,12 @@ SAME3(div64, "vdivsd", "vdivpd")
 SAME2(sqrt, 3("vsqrtss", "xmm"), "vsqrtps")
 SAME2(sqrt64, 3("vsqrtsd", "xmm"), "vsqrtpd")
 SAME2(cast, 2("vcvtdq2ps", "xmm"), "vcvtdq2ps")
-VECTOR(round, 2, 3("vroundss $1,", "xmm"), "vroundps $1,", "vroundps $1,", "vrndscaleps $1,")
-VECTOR(shuffle, 3, 3("vpermilps", "xmm"), "vpermilps", "vpermps", "vpermps")
-SAME3(int, "vpaddd", "vpaddd")
-SAME3(intmul, "vpmulld", "vpmulld")
+SCALAR(round, 3("vroundss $1,", "xmm"))
+VECTOR(round, 2, "vroundps $1,", "vroundps $1,", "vrndscaleps $1,")
+SCALAR(shuffle, 3("vpermilps", "xmm"))
+VECTOR(shuffle, 3, "vpermilps", "vpermps", "vpermps")
+VECTOR(int, 3, "vpaddd", "vpaddd", "vpaddd")
+VECTOR(intmul, 3, "vpmulld", "vpmulld", "vpmulld")
 
 #define EIGHT "8,9,10,11,12,13,14,15"
 #define EIGHTS EIGHT "," EIGHT "," EIGHT

@@ -28,7 +28,7 @@ static bool read_zone(const char *root, const char *name, nw_energy_zone *z) {
   if (!strchr(name, ':') || strstr(name, "mmio") || !read_text(root, name, "name", z->name, sizeof z->name))
     return false;
   if (strncmp(z->name, "package", 7) && strcmp(z->name, "dram")) return false;
-  snprintf(z->zone, sizeof z->zone, "%s", name);
+  if (snprintf(z->zone, sizeof z->zone, "%s", name) >= (int)sizeof z->zone) return false;
   if (!read_joules(root, name, "max_energy_range_uj", &z->limit)) z->limit = 0;
   return read_joules(root, name, "energy_uj", &z->joules);
 }

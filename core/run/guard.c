@@ -309,7 +309,8 @@ static bool guarded(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds) {
   bool late = watched && end_watch(&w);
   f->runtime = NULL;
   const char *name = f->name ? f->name : "the kernel";
-  bool good = late ? nw_fail(c, NW_ELIMIT, NULL, "%s was stopped after %g s", name, seconds) : outcome(c, call, name);
+  bool good = !late && outcome(c, call, name);
+  if (late) nw_fail(c, NW_ELIMIT, NULL, "%s was stopped after %g s", name, seconds);
   end_call(call, f->threads);
   return good;
 }

@@ -35,7 +35,7 @@ nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads) {
   k->params = nw_xcalloc(n, sizeof *k->params);
   k->work = nw_xcalloc(n, sizeof *k->work);
   k->stride = nw_xcalloc(n, sizeof *k->stride);
-  k->frame = (nw_frame){k->params, k->sizes, k->work, k->stride, threads, NULL, k->formals.callee};
+  k->frame = (nw_frame){k->params, k->sizes, k->work, k->stride, threads, NULL, k->formals.callee, NULL};
   return k;
 }
 

@@ -128,7 +128,8 @@ static const nw_primitive rows[] = {
        .doc = "the loop of which there are two; the whole if left out"},
       {.name = "stage", .kind = NW_ARG_STAGE, .optional = true, .option = true, .doc = "the stage, instead of a loop"}},
      nw_apply_specialize,
-     nw_suggest_specialize},
+     nw_suggest_specialize,
+     NULL},
     {"assume",
      "Takes a fact about the sizes for granted in every proof from here on; a kernel that is called with other sizes "
      "refuses to run.",
@@ -136,6 +137,7 @@ static const nw_primitive rows[] = {
      NULL,
      {{.name = "fact", .kind = NW_ARG_COND, .doc = "a condition on sizes: nw.eq(M % 16, 0), or as text"}},
      nw_apply_assume,
+     NULL,
      NULL}, // what is never true is no version worth making, either
     {"join",
      "Makes one loop of two pieces that follow each other and have the same body: undoes a cut.",
@@ -159,7 +161,8 @@ static const nw_primitive rows[] = {
      NULL,
      {{.name = "loops", .kind = NW_ARG_LIST, .item = NW_ARG_LOOP, .doc = "the loops, outermost first"}},
      nw_apply_reorder,
-     nw_suggest_reorder},
+     nw_suggest_reorder,
+     NULL},
     {"skew",
      "Lets a loop begin later (or earlier) with each iteration of a loop around it: j runs from j + factor*i on. So a "
      "dependence that points back along j points forward, and the loops can be tiled or change places.",

@@ -88,7 +88,7 @@ static bool on_one_path(nw_step *st, int n, nw_stmt **loop, const nw_path *deep)
 }
 
 bool nw_reorder_loops(nw_step *st, int n, nw_stmt **loop) {
-  nw_path top, deep;
+  nw_path top = {0}, deep = {0};
   bool apart;
   if (!no_repeats(st, n, loop)) return false;
   nw_stmt *outer = extreme(st->p, n, loop, false, &top), *inner = extreme(st->p, n, loop, true, &deep);

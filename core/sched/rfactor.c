@@ -211,8 +211,9 @@ static void make_partial(nw_step *st, const factoring *f) {
   for (int t = 0; t < b->block.ntargets; t++) {
     const nw_target *g = &b->block.target[t];
     const nw_buffer *of = nw_find_buffer(st->p, g->buffer), *to = partial_buffer(st, f, of);
-    target[t] = (nw_target){to->name, g->n + 1, with_dim(st, f, g->n, (const nw_expr *const *)g->index, dim),
-                            contribution(st, f, t, cond), NULL};
+    target[t] = (nw_target){
+        to->name, g->n + 1, with_dim(st, f, g->n, (const nw_expr *const *)g->index, dim), contribution(st, f, t, cond),
+        NULL,     false};
     if (f->nred > 1) target[t].init = nw_combiner_identity(st->p->pool, b->block.combiner, of->dtype, t);
   }
   set_vars(st, f, b);

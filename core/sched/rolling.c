@@ -79,8 +79,8 @@ bool nw_apply_rolling_buffer(void *step) {
   nw_step *st = step;
   roll x = {.st = st};
   nw_path own, at;
-  int dim;
-  int64_t size;
+  int dim = 0;
+  int64_t size = 0;
   nw_stmt *block = nw_step_block(st, ROLL_STAGE, &own);
   if (!block) return false;
   x.buffer = nw_find_buffer(st->p, block->block.target[0].buffer);

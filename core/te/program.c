@@ -268,7 +268,6 @@ static void add_target(maker *m, nw_stmt *b, const nw_teop *op, int out, const c
   m->reading = op;
   t->value = plain(m, op->body[out]);
   if (op->combiner == NW_PLAIN) return;
-  bool arg = op->combiner == NW_ARGMIN || op->combiner == NW_ARGMAX;
   t->init = nw_combiner_identity(p, op->combiner, op->dtype[out], out);
 }
 

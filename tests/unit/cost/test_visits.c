@@ -162,8 +162,8 @@ static void bounds_hold(void **state) {
   nw_pool *p = nw_pool_new(l->c);
   nw_arena *a = nw_arena_new();
   nw_names names = {0};
-  nw_vec_push(&names.name, "x"), nw_vec_push(&names.slot, (void *)0);
-  nw_vec_push(&names.name, "y"), nw_vec_push(&names.slot, (void *)(intptr_t)1);
+  nw_vec_push(&names.name, (void *)"x"), nw_vec_push(&names.slot, (void *)0);
+  nw_vec_push(&names.name, (void *)"y"), nw_vec_push(&names.slot, (void *)(intptr_t)1);
   uint64_t seed = 1;
   int known = 0;
   for (int k = 0; k < 2000; k++) {

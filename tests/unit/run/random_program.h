@@ -266,7 +266,8 @@ static nw_exec *exec_of(nw_program *p) {
   e->storage = nw_xcalloc((size_t)p->nbuffers, sizeof *e->storage);
   for (int i = 0; i < p->nbuffers; i++) {
     const nw_buffer *b = p->buffer[i];
-    e->storage[i] = (nw_storage){b->name, b->dtype, b->role == NW_TEMP ? NW_STORE_STACK : NW_STORE_PARAM, b->shape[0]};
+    e->storage[i] =
+        (nw_storage){b->name, b->dtype, b->role == NW_TEMP ? NW_STORE_STACK : NW_STORE_PARAM, b->shape[0], false};
   }
   return e;
 }

@@ -13,10 +13,11 @@
 #include <stdlib.h>
 
 static volatile int64_t sink;
+static volatile int *volatile nowhere = (volatile int *)8; // no page that a process has
 
 static void null_write(nw_frame *f) {
   (void)f;
-  *(volatile int *)8 = 1;
+  *nowhere = 1;
 }
 
 static void forever(nw_frame *f) {
@@ -138,7 +139,7 @@ static void body_forever(nw_frame *f, void *captured, int64_t begin, int64_t end
 static void body_crash_on_last(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread) {
   (void)captured;
   if (end < 1000) body_forever(f, captured, begin, end, thread);
-  *(volatile int *)8 = 1;
+  *nowhere = 1;
 }
 
 static void body_count(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread) {
