@@ -115,7 +115,8 @@ function examine.refusal(s, err, decides)
   count "conflicts replayed"
   if lesson.seen then return end
   local named = refusal.element or refusal.source or refusal.sink
-  local excused = not named or decides or computed_index(s, refusal)
+  local outside = (refusal.element or refusal.why):find "^[%w_.]+%[[^%]]*%-%d+[%],]" -- a tail that begins before the tensor
+  local excused = not named or decides or outside or computed_index(s, refusal)
   count(excused and "not seen in results" or "named but not seen")
   if not excused then print("  the conflict of a refusal is not seen: " .. tostring(err)) end
 end
