@@ -72,12 +72,11 @@ static bool keeps_blocks(const nw_step *st, const nw_stmt *loop) {
 // A loop that the step has consumed, where the stages inside it are now: of the pieces it became, the one that is no copy.
 static int heir(const nw_step *st, const nw_program *p, int id) {
   int k = 0;
-  while (k < st->replaced.n && (int)(intptr_t)st->replaced.at[k] != id) k++;
-  const char *into = k < st->replaced.n ? strstr(st->replacement.at[k], "into ") : NULL;
-  char *rest = into ? nw_arena_strdup(st->scratch, into + strlen("into ")) : NULL;
-  for (char *name; rest && (name = strtok_r(rest, ", ", &rest));) {
-    const nw_stmt *loop = nw_find_loop(p, name);
-    if (loop && keeps_blocks(st, loop)) return loop->id;
+  while (k < st->gone.n && ((nw_gone *)st->gone.at[k])->id != id) k++;
+  const nw_gone *g = k < st->gone.n ? st->gone.at[k] : NULL;
+  for (int i = 0; g && i < g->n; i++) {
+    nw_path path;
+    if (nw_find(p, g->into[i], &path) && keeps_blocks(st, path.at[path.n - 1])) return g->into[i];
   }
   return id;
 }

@@ -90,7 +90,7 @@ static nw_stmt *make_loop(fused *x, const nw_adjacent *at) {
   nw_kids_set(x->st->p, f, x->n, part);
   for (int i = 0; i < x->n; i++) nw_kids_remove(x->st->p, at->in, at->pos);
   nw_kids_insert(x->st->p, at->in, at->pos, f);
-  for (int i = 0; i < x->n; i++) nw_step_replaces(x->st, x->branch[i]->id, "fused into %s", f->loop.var->name);
+  for (int i = 0; i < x->n; i++) nw_step_replaces(x->st, x->branch[i]->id, 1, &f, "fused");
   return f;
 }
 

@@ -79,13 +79,13 @@ char *nw_sched_name_of(const nw_sched *s, const nw_tensor *t) {
 
 static char *keep(nw_sched *s, const char *text) { return nw_arena_strdup(s->arena, text ? text : ""); }
 
-static void keep_replaced(nw_sched *s, nw_node *node, const nw_step *st) {
-  node->nreplaced = st->replaced.n;
-  node->replaced = NW_NEW_N(s->arena, int, node->nreplaced + 1);
-  node->replacement = NW_NEW_N(s->arena, char *, node->nreplaced + 1);
-  for (int i = 0; i < node->nreplaced; i++) {
-    node->replaced[i] = (int)(intptr_t)st->replaced.at[i];
-    node->replacement[i] = keep(s, st->replacement.at[i]);
+static void keep_gone(nw_sched *s, nw_node *node, const nw_step *st) {
+  node->ngone = st->gone.n;
+  node->gone = NW_NEW_N(s->arena, nw_gone, node->ngone + 1);
+  for (int i = 0; i < node->ngone; i++) {
+    const nw_gone *g = st->gone.at[i];
+    node->gone[i] = (nw_gone){g->id, keep(s, g->how), g->n, NW_NEW_N(s->arena, int, g->n + 1)};
+    memcpy(node->gone[i].into, g->into, (size_t)g->n * sizeof *g->into);
   }
 }
 
@@ -110,7 +110,7 @@ void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
   free(text);
   node->notes = keep(s, st->notes.s);
   node->rounds = st->rounds || nw_sched_head(s)->rounds;
-  keep_replaced(s, node, st);
+  keep_gone(s, node, st);
   keep_empty(s, node, st);
   nw_sched_head(s)->last_child = node->number;
   s->current = node->number;

@@ -59,7 +59,8 @@ static void drop_block(nw_step *st, nw_stmt *block) {
   nw_path path;
   nw_find(st->p, block->id, &path);
   int top = nw_path_exclusive(&path);
-  for (int i = top; i < path.n - 1; i++) nw_step_replaces(st, path.at[i]->id, "dropped with %s", block->block.name);
+  for (int i = top; i < path.n - 1; i++)
+    nw_step_replaces(st, path.at[i]->id, 0, NULL, "dropped with %s", block->block.name);
   nw_detach(st->p, &path, top);
 }
 

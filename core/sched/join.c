@@ -130,9 +130,10 @@ static void say_where(nw_step *st, nw_stmt *a, const nw_stmt *b) {
   nw_tree_loops(b, &old);
   for (int i = 0; i < now.n; i++) {
     nw_stmt *s = now.at[i];
-    nw_step_replaces(st, s->id, "joined into %s", s->loop.var->name);
-    nw_step_replaces(st, ((nw_stmt *)old.at[i])->id, "joined into %s", s->loop.var->name);
+    int was = s->id;
     s->id = st->p->next_id++;
+    nw_step_replaces(st, was, 1, &s, "joined");
+    nw_step_replaces(st, ((nw_stmt *)old.at[i])->id, 1, &s, "joined");
   }
   nw_vec_free(&now);
   nw_vec_free(&old);

@@ -116,11 +116,11 @@ static bool split_from_begin(nw_step *st, nw_stmt *loop, const nw_expr *block, c
 }
 
 static void say_pieces(nw_step *st, const nw_stmt *loop, const nw_pieces *x) {
-  nw_str b = {0};
-  for (int i = 0; i < x->n; i++) nw_str_fmt(&b, "%s%s", i ? ", " : "split into ", x->loop[i]->loop.var->name);
-  if (x->tail) nw_str_fmt(&b, ", %s", x->tail->loop.var->name);
-  nw_step_replaces(st, loop->id, "%s", b.s);
-  nw_str_free(&b);
+  nw_stmt *into[NW_MAX_FACTORS + 2];
+  int n = 0;
+  for (int i = 0; i < x->n; i++) into[n++] = x->loop[i];
+  if (x->tail) into[n++] = x->tail;
+  nw_step_replaces(st, loop->id, n, into, "split");
 }
 
 bool nw_split_loop(nw_step *st, nw_stmt *loop, int n, const nw_expr *const *factor, const nw_expr *outer, nw_tail tail,
@@ -378,8 +378,8 @@ bool nw_apply_fuse(void *step) {
   f->loop.fused = NW_NEW_N(st->p->arena, const nw_expr *, n);
   memcpy(f->loop.fused, dims, (size_t)n * sizeof *dims);
   replace_by_fused(st, a, b, f);
-  nw_step_replaces(st, a->id, "fused into %s", f->loop.var->name);
-  nw_step_replaces(st, b->id, "fused into %s", f->loop.var->name);
+  nw_step_replaces(st, a->id, 1, &f, "fused");
+  nw_step_replaces(st, b->id, 1, &f, "fused");
   nw_step_returns_loop(st, f);
   return true;
 }

@@ -68,16 +68,12 @@ static void fail_unknown(nw_ctx *c, const nw_program *p, nw_stmt_kind kind, cons
 
 // ---- loops a step has consumed
 
-typedef struct gone {
-  const nw_node *node;
-  int which;
-} gone;
-
-static gone find_gone(const nw_sched *s, int id) {
+// The step that consumed the loop, and what it says; NULL for none.
+static const nw_node *find_gone(const nw_sched *s, int id, const nw_gone **out) {
   for (const nw_node *node = nw_sched_head(s); node && node->parent >= 0; node = nw_sched_node(s, node->parent))
-    for (int i = 0; i < node->nreplaced; i++)
-      if (node->replaced[i] == id) return (gone){node, i};
-  return (gone){0};
+    for (int i = 0; i < node->ngone; i++)
+      if (node->gone[i].id == id) return *out = &node->gone[i], node;
+  return NULL;
 }
 
 static const char *name_in(const nw_program *p, int id) {
@@ -89,28 +85,28 @@ static const char *name_in(const nw_program *p, int id) {
 static int id_of_gone(const nw_sched *s, const char *name) {
   for (const nw_node *node = nw_sched_head(s); node->parent >= 0; node = nw_sched_node(s, node->parent)) {
     const nw_program *before = nw_sched_node(s, node->parent)->program;
-    for (int i = 0; i < node->nreplaced; i++) {
-      const char *old = name_in(before, node->replaced[i]);
-      if (old && !strcmp(old, name)) return node->replaced[i];
+    for (int i = 0; i < node->ngone; i++) {
+      const char *old = name_in(before, node->gone[i].id);
+      if (old && !strcmp(old, name)) return node->gone[i].id;
     }
   }
   return 0;
 }
 
-// "i was split into i_o, i_i by step 1; i_o was fused into i_o_j by step 3": follows every loop that is named after "into".
+// "i was split into i_o, i_i by step 1; i_o was fused into i_o_j by step 3": follows every loop that it went into.
 static void tell_gone(const nw_sched *s, nw_str *b, int id, int depth) {
-  gone g = find_gone(s, id);
-  if (!g.node || depth > 8) return;
-  const char *text = g.node->replacement[g.which];
-  const char *name = name_in(nw_sched_node(s, g.node->parent)->program, id);
-  nw_str_fmt(b, "%s%s was %s by step %d", b->n ? "; " : "", name ? name : "it", text, g.node->number);
-  const char *into = strstr(text, "into ");
-  char *list = nw_xstrdup(into ? into + 5 : ""), *rest = list;
-  for (char *word; (word = strtok_r(rest, ", ", &rest));) {
-    nw_stmt *loop = nw_find_loop(g.node->program, word);
-    if (loop && !nw_find(nw_sched_head(s)->program, loop->id, NULL)) tell_gone(s, b, loop->id, depth + 1);
+  const nw_gone *g;
+  const nw_node *node = find_gone(s, id, &g);
+  if (!node || depth > 8) return;
+  const char *name = name_in(nw_sched_node(s, node->parent)->program, id), *before = " into ";
+  nw_str_fmt(b, "%s%s was %s", b->n ? "; " : "", name ? name : "it", g->how);
+  for (int i = 0; i < g->n; i++) {
+    const char *into = name_in(node->program, g->into[i]);
+    if (into) nw_str_fmt(b, "%s%s", before, into), before = ", ";
   }
-  free(list);
+  nw_str_fmt(b, " by step %d", node->number);
+  for (int i = 0; i < g->n; i++)
+    if (!nw_find(nw_sched_head(s)->program, g->into[i], NULL)) tell_gone(s, b, g->into[i], depth + 1);
 }
 
 // The version that has this loop, when the current one does not descend from it.

@@ -158,7 +158,7 @@ bool nw_apply_merge(void *step) {
     nw_kids_insert(st->p, a, a->nkids, b->kid[i]);
   }
   nw_kids_remove(st->p, at.in, at.pos + 1);
-  nw_step_replaces(st, b->id, "merged into %s", a->loop.var->name);
+  nw_step_replaces(st, b->id, 1, &a, "merged");
   nw_step_returns_loop(st, a);
   return true;
 }

@@ -91,11 +91,11 @@ static void set_range(nw_step *st, nw_stmt *loop, const nw_piece *piece) {
 // Every loop of the original is now in each piece.
 static void say_where(nw_step *st, const char *verb, int n, const nw_vec *ids, const nw_vec *loops) {
   for (int k = 0; k < ids->n; k++) {
-    nw_str names = {0};
+    nw_stmt *into[NW_MAX_PIECES];
+    int m = 0;
     for (int i = 0; i < n; i++)
-      if (loops[i].n) nw_str_fmt(&names, "%s%s", names.n ? ", " : "", ((nw_stmt *)loops[i].at[k])->loop.var->name);
-    nw_step_replaces(st, (int)(intptr_t)ids->at[k], "%s into %s", verb, names.s);
-    nw_str_free(&names);
+      if (loops[i].n) into[m++] = loops[i].at[k];
+    nw_step_replaces(st, (int)(intptr_t)ids->at[k], m, into, "%s", verb);
   }
 }
 

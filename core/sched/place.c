@@ -114,7 +114,7 @@ static void drop_pieces(nw_step *st, const nw_stmt *block) {
     if (b.at[i] == block || !nw_is_piece(b.at[i], block) || !nw_find(st->p, b.at[i]->id, &at)) continue;
     int top = nw_path_exclusive(&at);
     for (int k = top; k < at.n - 1; k++)
-      nw_step_replaces(st, at.at[k]->id, "dropped for fresh loops of %s", block->block.name);
+      nw_step_replaces(st, at.at[k]->id, 0, NULL, "dropped for fresh loops of %s", block->block.name);
     nw_detach(st->p, &at, top);
   }
 }
@@ -130,7 +130,7 @@ void nw_lift(nw_step *st, const nw_path *old, nw_lifted *out) {
   for (int v = 0; v < block->block.nvars; v++) out->reuse[v] = unsplit_loop(path, top, &block->block.var[v]);
   for (int i = top; i < path->n - 1; i++) {
     if (!among(path->at[i], block->block.nvars, out->reuse))
-      nw_step_replaces(st, path->at[i]->id, "dropped for fresh loops of %s", block->block.name);
+      nw_step_replaces(st, path->at[i]->id, 0, NULL, "dropped for fresh loops of %s", block->block.name);
     nw_note_mark(st, path->at[i]);
   }
   nw_detach(st->p, path, top);

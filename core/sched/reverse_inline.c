@@ -187,7 +187,8 @@ static void drop(const merge *x, nw_stmt *b) {
   nw_path path;
   nw_find(x->st->p, b->id, &path);
   int top = nw_path_exclusive(&path);
-  for (int i = top; i < path.n - 1; i++) nw_step_replaces(x->st, path.at[i]->id, "dropped with %s", b->block.name);
+  for (int i = top; i < path.n - 1; i++)
+    nw_step_replaces(x->st, path.at[i]->id, 0, NULL, "dropped with %s", b->block.name);
   nw_detach(x->st->p, &path, top);
 }
 

@@ -3,6 +3,14 @@
 #include "ir/program.h"
 #include "te/te.h"
 
+// What became of a loop that a step has consumed: "split", and the ids of the loops that it was split into.
+typedef struct nw_gone {
+  int id;
+  const char *how;
+  int n;
+  int *into;
+} nw_gone;
+
 typedef struct nw_node {
   int number; // position in sched->version; 0 is the naive program
   int parent; // -1 for version 0
@@ -15,9 +23,8 @@ typedef struct nw_node {
   char *name; // branch name, or NULL
   bool unsafe; // not judged
   bool rounds; // this step, or one before it, may change how floats are rounded
-  int nreplaced; // loops this step consumed: id, and what stands in its place as text
-  int *replaced;
-  char **replacement;
+  int ngone; // loops that this step has consumed
+  nw_gone *gone;
   int nempty; // pieces proven empty: loops (and stages, id 0) that can still be named; see empty.h
   int *empty;
   char **empty_name;
@@ -59,7 +66,7 @@ typedef struct nw_step {
   nw_program *p;
   nw_results out;
   nw_str notes;
-  nw_vec replaced, replacement;
+  nw_vec gone; // nw_gone*, in the step's scratch
   nw_vec candidate; // suggest(): steps to try after a refusal, as nw_candidate*
   nw_arena *scratch; // for the length of the step
   nw_vec empty, empty_name;
@@ -88,7 +95,8 @@ int64_t nw_step_int(const nw_step *st, int param, int64_t fallback);
 const char *nw_step_str(const nw_step *st, int param, const char *fallback);
 bool nw_step_given(const nw_step *st, int param);
 
-void nw_step_replaces(nw_step *st, int loop_id, const char *fmt, ...) NW_PRINTF(3, 4); // for stale handles
+// Says of a consumed loop how it went, and into which loops, if into any: for handles to it.
+void nw_step_replaces(nw_step *st, int loop_id, int n, nw_stmt *const *into, const char *how, ...) NW_PRINTF(5, 6);
 void nw_step_returns_loop(nw_step *st, const nw_stmt *loop);
 void nw_step_returns_stage(nw_step *st, const char *name);
 void nw_step_note(nw_step *st, const char *fmt, ...) NW_PRINTF(2, 3);

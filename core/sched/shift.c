@@ -102,6 +102,6 @@ bool nw_apply_remove_unit_loop(void *step) {
     nw_stmt_subst(st->p, loop->kid[i], loop->loop.var->name, loop->loop.begin);
     nw_kids_insert(st->p, parent, pos + i, loop->kid[i]);
   }
-  nw_step_replaces(st, loop->id, "removed: it ran once");
+  nw_step_replaces(st, loop->id, 0, NULL, "removed: it ran once");
   return true;
 }

@@ -95,9 +95,10 @@ static void make_versions(nw_step *st, const nw_path *path, nw_stmt *s, const nw
   if (!known) nw_kids_replace(in, pos, under(st, cond, s)), nw_kids_insert(st->p, in, pos + 1, under(st, no, copy));
   nw_tree_loops(s, &now);
   if (copy) nw_tree_loops(copy, &other);
-  for (int i = 0; i < old.n; i++)
-    nw_step_replaces(st, (int)(intptr_t)old.at[i], "specialized into %s%s%s", ((nw_stmt *)now.at[i])->loop.var->name,
-                     copy ? ", " : "", copy ? ((nw_stmt *)other.at[i])->loop.var->name : "");
+  for (int i = 0; i < old.n; i++) {
+    nw_stmt *into[] = {now.at[i], copy ? other.at[i] : NULL};
+    nw_step_replaces(st, (int)(intptr_t)old.at[i], copy ? 2 : 1, into, "specialized");
+  }
   if (s->kind == NW_LOOP) give(st, known < 0 ? empty : s->id, known < 0 ? s->id : empty);
   nw_vec_free(&old), nw_vec_free(&now), nw_vec_free(&other);
 }

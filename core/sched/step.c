@@ -73,12 +73,14 @@ static void *text_of(nw_step *st, const char *fmt, va_list args) {
   return s;
 }
 
-void nw_step_replaces(nw_step *st, int loop_id, const char *fmt, ...) {
+void nw_step_replaces(nw_step *st, int loop_id, int n, nw_stmt *const *into, const char *how, ...) {
   va_list args;
-  va_start(args, fmt);
-  nw_vec_push(&st->replaced, (void *)(intptr_t)loop_id);
-  nw_vec_push(&st->replacement, text_of(st, fmt, args));
+  nw_gone *g = NW_NEW(st->scratch, nw_gone);
+  va_start(args, how);
+  *g = (nw_gone){loop_id, text_of(st, how, args), n, NW_NEW_N(st->scratch, int, n + 1)};
   va_end(args);
+  for (int i = 0; i < n; i++) g->into[i] = into[i]->id;
+  nw_vec_push(&st->gone, g);
 }
 
 void nw_step_returns_loop(nw_step *st, const nw_stmt *loop) {
@@ -161,8 +163,7 @@ void nw_step_begin(nw_step *st, nw_sched *s, const nw_primitive *row, const nw_a
 
 void nw_step_end(nw_step *st) {
   nw_str_free(&st->notes);
-  nw_vec_free(&st->replaced);
-  nw_vec_free(&st->replacement);
+  nw_vec_free(&st->gone);
   nw_vec_free(&st->candidate);
   nw_vec_free(&st->empty);
   nw_vec_free(&st->empty_name);

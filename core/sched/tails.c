@@ -125,5 +125,5 @@ void nw_leave_tail(nw_step *st, nw_stmt *loop, nw_stmt *whole, const nw_expr *bl
   for (int i = 0; i < n; i++) id[i] = split[i]->id;
   nw_walk_from(whole, leave, &(leaving){st, n, split});
   nw_rename_as(st->p, whole, nw_arena_printf(st->scratch, "%s.tail", loop->loop.var->name));
-  for (int i = 0; i < n; i++) nw_step_replaces(st, id[i], "split into %s", split[i]->loop.var->name);
+  for (int i = 0; i < n; i++) nw_step_replaces(st, id[i], 1, &split[i], "split");
 }
