@@ -280,7 +280,7 @@ function schedule:rfactor(stage, loop, options) end
 ---@param options? {size?: integer}
 function schedule:rolling_buffer(stage, dim, options) end
 
----True if a step to this version may change how floats are rounded: their order in a sum, or a product that is no longer stored before it is added.
+---True if a step to this version may change how floats are rounded: their order in a sum, a product that is no longer stored before it is added, or one under a condition that has become known.
 ---@return boolean
 function schedule:rounds() end
 
