@@ -296,7 +296,8 @@ static long check_limits(grower *g, long *bounds) {
     memory m = {0};
     if (!draw_point(g, &k, &m)) break;
     value v = meaning(&m, raw, 0);
-    if (v.none || m.overflow) continue;
+    if (!v.none && !m.overflow) meaning(&m, made, 0);
+    if (v.none || m.overflow) continue; // also where data was cancelled, and what is left is index arithmetic
     done++;
     if (within_limits(&l, &m, v.i)) continue;
     report_wrong("a bound", raw, l.lower ? l.lower : made, v, l.upper ? meaning(&m, l.upper, 0) : v);

@@ -7,7 +7,7 @@
 
 static const profile check_halves = {
     "", "add sub mul div neg abs min max floor ceil sqrt select lt le eq ne all any not_ cast", "a", 4, 0, false};
-static const profile check_fma = {"add sub", "add sub mul neg", "f", 4, 0, false};
+static const profile check_fma = {"add sub", "add sub mul neg", "f", 3, 0, false};
 
 #define NW_REWRITE(room, name, what) ROW_OF_##room(name)
 #define ROW_OF_ir(name)
@@ -60,10 +60,10 @@ static void fill_exactly(uint64_t *seed, memory *m) {
       m->of[t][i] = is_float((nw_dtype)t) ? real(few[random_to(seed, NW_COUNT(few))]) : number(random_to(seed, 2));
 }
 
-// Only such constants: products of a few of them are exact.
+// Only such constants: what a tree of so few levels makes of them has at most 24 bits, and is exact.
 static bool small_constants(void *env, const nw_expr *e) {
   (void)env;
-  return e->op != NW_OP_FLOAT || e->f != e->f || isinf(e->f) || (fabs(e->f) <= 16 && e->f * 8 == rint(e->f * 8));
+  return e->op != NW_OP_FLOAT || e->f != e->f || isinf(e->f) || (fabs(e->f) <= 8 && e->f * 2 == rint(e->f * 2));
 }
 
 static value as_stored(nw_dtype t, value v) { return is_float(t) && !v.none ? real(to_float(t, v.f)) : v; }
