@@ -284,7 +284,8 @@ static const nwl_row sched_methods[] = {
      "Takes the steps of a trace in JSON; each is judged anew."},
     {"notes", sched_notes, "(self: nw.schedule): string", "Remarks of the last step, or the empty string."},
     {"rounds", sched_rounds, "(self: nw.schedule): boolean",
-     "True if a step to this version may change how floats are rounded: their order in a sum, a product that is no longer "
+     "True if a step to this version may change how floats are rounded: their order in a sum, a product that is no "
+     "longer "
      "stored before it is added, or one under a condition that has become known."},
     {"loop", sched_loop, "(self: nw.schedule, name: string): nw.loop", "The loop with that name."},
     {"reparses", sched_reparses, "(self: nw.schedule): boolean, string?",
