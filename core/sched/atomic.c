@@ -1,6 +1,6 @@
 // atomic: the updates of a reduction as something threads may do side by side.
 #include "sched/primitives.h"
-#include "sched/tidy.h"
+#include "sched/rounding.h"
 #include "sched/tree.h"
 
 bool nw_apply_atomic(void *step) {

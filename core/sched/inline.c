@@ -1,7 +1,7 @@
 // compute_inline: a stage becomes part of what reads it.
 #include "ir/fma.h"
 #include "sched/primitives.h"
-#include "sched/tidy.h"
+#include "sched/rounding.h"
 #include "sched/tree.h"
 
 // What a read of the stage becomes.

@@ -5,9 +5,9 @@
 // that adds the neutral element there, so that every partial result has its init and its full count of updates.
 #include "sched/nest.h"
 #include "sched/primitives.h"
+#include "sched/rounding.h"
 #include "sched/site.h"
 #include "sched/storage.h"
-#include "sched/tidy.h"
 #include "sched/tree.h"
 
 enum { RF_STAGE, RF_LOOP, RF_AXIS };

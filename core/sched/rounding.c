@@ -2,7 +2,7 @@
 #include "ir/fma.h"
 #include "ir/tags.h"
 #include "poly/poly.h"
-#include "sched/tidy.h"
+#include "sched/rounding.h"
 #include "sched/tree.h"
 #include <string.h>
 
@@ -47,7 +47,7 @@ static bool same_loops(int n, const int *a, int m, const int *b) {
   return n == m;
 }
 
-// Does e grow with each round of the first of these loops, whatever the others do? They are given from the outside in.
+// True if e grows with each round of the first of these loops, whatever the others do. The outermost loop is given first.
 static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *const *loop) {
   nw_pool *pool = r->pool;
   const nw_expr *first = loop[0]->loop.var, *low = e, *high = e, *one = nw_index(pool, 1);
@@ -61,8 +61,8 @@ static bool climbs(const nw_ranges *r, const nw_expr *e, int n, const nw_stmt *c
   return nw_prove(r, nw_lt(pool, nw_sub(pool, high, low), nw_sub(pool, next, low)));
 }
 
-// Are the terms of every element added in the order in which the definition counts them? Then nobody needs to be asked: that
-// loops bind one variable of the reduction each, in order, is seen at once. What is not seen so is for the judge.
+// True if the terms of every element are added in the order of the definition: the loops bind one variable of the reduction
+// each, in order. The judge can prove this too, but takes seconds for it where the sizes are symbolic.
 static bool ascending(const nw_program *p, const nw_path *path) {
   const nw_stmt *block = path->at[path->n - 1], *loop[NW_MAX_DEPTH];
   int var[NW_MAX_DEPTH], n = 0;
@@ -104,7 +104,7 @@ typedef struct sums {
   bool other, swapped; // a sum has other loops than before, or other blocks; two of its loops or blocks changed places
 } sums;
 
-// Has a piece of the same sum been met that came after this one before the step?
+// True if a piece of the same sum, which came after this one before the step, has been met already.
 static bool overtaken(const sums *x, const nw_stmt *block) {
   int at = 0;
   while (at < x->was.n && x->was.at[at]->id != block->id) at++;
@@ -129,7 +129,7 @@ static bool see_sum(void *env, const nw_path *path) {
   return true;
 }
 
-enum { NOTE_BUDGET = 500000 }; // operations of isl; beyond them it is said that rounding may change
+enum { NOTE_BUDGET = 500000 }; // operations of isl. A question that needs more counts as a change
 
 static void note_sums(nw_step *st, const nw_program *p) {
   sums x = {.st = st,
@@ -145,7 +145,7 @@ static void note_sums(nw_step *st, const nw_program *p) {
   if (!kept) nw_step_rounds(st, "rounding may change: floats are summed in another order");
 }
 
-// ---- products under conditions: where the condition is known, the product stands in the sum itself, and becomes an fma
+// ---- products under conditions. A select goes where its condition is known. Its product then becomes an fma with the sum.
 
 static const nw_expr *load_of(nw_pool *pool, const nw_target *t, const nw_expr *value) {
   return nw_load(pool, value->type, t->buffer, t->n, (const nw_expr *const *)t->index);
@@ -173,7 +173,7 @@ static bool has_select(const nw_stmt *block) {
   return found && !nw_tag_is(block, "fma", "never");
 }
 
-// How many fma lowering makes of the block where the path ends.
+// The number of fma that lowering makes of the block at the end of the path.
 static int fmas(const nw_program *p, const nw_path *path) {
   const nw_stmt *block = path->at[path->n - 1];
   nw_ranges r;

@@ -6,6 +6,7 @@
 #include "sched/history.h"
 #include "sched/refuse.h"
 #include "sched/refused.h"
+#include "sched/rounding.h"
 #include "sched/tensorize.h"
 #include "sched/tidy.h"
 #include "sched/tree.h"
