@@ -39,15 +39,29 @@ end
 
 local WANTS = {}
 
--- A stage that another reads, and the caller does not.
-function WANTS.pair(case)
+-- True if another stage reads one that the caller does not see and that has what `fits` asks for.
+local function hidden_is_read(case, fits)
   local hidden = {}
   for _, stage in ipairs(case.stages) do
     for _, from in ipairs(stage.from) do
       if hidden[from] then return true end
     end
-    hidden[stage.name] = not stage.shown and #stage.dtypes == 1
+    hidden[stage.name] = not stage.shown and fits(stage)
   end
+end
+
+-- True if a stencil that `fits` reads a stage that the caller does not see.
+local function window_is_read(case, fits)
+  local hidden = {}
+  for _, stage in ipairs(case.stages) do
+    if stage.kind == "stencil" and fits(stage) and hidden[stage.from[1]] then return true end
+    hidden[stage.name] = not stage.shown and stage.kind ~= "scan" and #stage.dtypes == 1
+  end
+end
+
+-- A stage that another reads, and the caller does not.
+function WANTS.pair(case)
+  return hidden_is_read(case, function(stage) return #stage.dtypes == 1 end)
 end
 
 -- Something done to each element of a stage, and to nothing else.
@@ -68,43 +82,21 @@ function cases.inlinable(stage)
 end
 
 -- A stage whose expression can stand where it is read.
-function WANTS.inline(case)
-  local hidden = {}
-  for _, stage in ipairs(case.stages) do
-    for _, from in ipairs(stage.from) do
-      if hidden[from] then return true end
-    end
-    hidden[stage.name] = not stage.shown and cases.inlinable(stage)
-  end
-end
+function WANTS.inline(case) return hidden_is_read(case, cases.inlinable) end
 
 -- A stage under a stencil.
 function WANTS.window(case)
-  local hidden = {}
-  for _, stage in ipairs(case.stages) do
-    if stage.kind == "stencil" and hidden[stage.from[1]] then return true end
-    hidden[stage.name] = not stage.shown and stage.kind ~= "scan" and #stage.dtypes == 1
-  end
+  return window_is_read(case, function() return true end)
 end
 
 -- A stage under a stencil that moves along an inner dimension.
 function WANTS.deep_window(case)
-  local hidden = {}
-  for _, stage in ipairs(case.stages) do
-    if stage.kind == "stencil" and stage.axis > 1 and hidden[stage.from[1]] then return true end
-    hidden[stage.name] = not stage.shown and stage.kind ~= "scan" and #stage.dtypes == 1
-  end
+  return window_is_read(case, function(stage) return stage.axis > 1 end)
 end
 
 -- A stage of two dimensions or more that another reads, and the caller does not.
 function WANTS.deep_pair(case)
-  local hidden = {}
-  for _, stage in ipairs(case.stages) do
-    for _, from in ipairs(stage.from) do
-      if hidden[from] then return true end
-    end
-    hidden[stage.name] = not stage.shown and #stage.dtypes == 1 and #stage.dims > 1
-  end
+  return hidden_is_read(case, function(stage) return #stage.dtypes == 1 and #stage.dims > 1 end)
 end
 
 -- Two stages with one extent outermost; `apart`: the second reads nothing of the first.
