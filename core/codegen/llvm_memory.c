@@ -121,6 +121,38 @@ static LLVMValueRef aligned_load(nwc *g, LLVMTypeRef t, LLVMValueRef ptr, int al
   return v;
 }
 
+// A value that LLVM cannot look behind.
+static LLVMValueRef opaque(nwc *g, LLVMValueRef v) {
+  LLVMTypeRef t = LLVMTypeOf(v), fn = LLVMFunctionType(t, &t, 1, false);
+  LLVMValueRef none = LLVMGetInlineAsm(fn, "", 0, "=v,0", 4, false, false, LLVMInlineAsmDialectATT, false);
+  return LLVMBuildCall2(g->b, fn, none, &v, 1, "");
+}
+
+// With AVX, and without AVX-512, a lane is on where the sign bit of its mask is set. LLVM 19 loses track of that where it finds
+// out that lanes are off: it may put 1 there, whose sign bit is not set, and then takes 1 for on and reads the whole vector. So
+// it is shown no masks there, and the vector is read in pieces of a register each.
+enum { REGISTER = 32, LEAST_REGISTER = 16 };
+
+static bool masks_by_sign(const nwc *g, int bytes) {
+  return bytes >= 4 && strstr(g->features, "+avx") && !strstr(g->features, "+avx512vl");
+}
+
+static int lanes_of_piece(int lanes, int bytes) {
+  int n = 1 << (31 - __builtin_clz((unsigned)lanes));
+  return n * bytes > REGISTER ? REGISTER / bytes : n;
+}
+
+static LLVMValueRef hidden_mask(nwc *g, LLVMValueRef mask, int lanes, int bytes) {
+  int bits = 8 * (lanes * bytes < LEAST_REGISTER ? LEAST_REGISTER / lanes : bytes);
+  LLVMValueRef signs = opaque(g, LLVMBuildSExt(g->b, mask, nwc_int_type(g, bits, lanes), ""));
+  return LLVMBuildICmp(g->b, LLVMIntSLT, signs, LLVMConstNull(LLVMTypeOf(signs)), "");
+}
+
+static LLVMValueRef beyond(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int lanes) {
+  LLVMValueRef by = nwc_i64(g, lanes);
+  return lanes ? LLVMBuildGEP2(g->b, elem, ptr, &by, 1, "") : ptr;
+}
+
 static LLVMValueRef masked_load(nwc *g, const char *name, LLVMTypeRef t, LLVMValueRef ptr, int align,
                                 LLVMValueRef mask) {
   LLVMTypeRef over[] = {t, LLVMTypeOf(ptr)};
@@ -169,6 +201,25 @@ static LLVMValueRef gather(nwc *g, LLVMTypeRef elem, LLVMValueRef ptrs, int alig
   return all;
 }
 
+// Consecutive elements.
+static LLVMValueRef load_line(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int bytes, int lanes, LLVMValueRef mask) {
+  LLVMTypeRef type = LLVMVectorType(elem, (unsigned)lanes);
+  if (!masks_by_sign(g, bytes)) return masked_load(g, "llvm.masked.load", type, ptr, bytes, mask);
+  LLVMValueRef all = NULL;
+  for (int done = 0, n; done < lanes; done += n) {
+    n = lanes_of_piece(lanes - done, bytes);
+    LLVMValueRef p = beyond(g, elem, ptr, done), m = nwc_slice(g, mask, done, n), v;
+    if (n == 1)
+      v = load_if(g, elem, p, bytes, m);
+    else if (m == all_lanes(g, n))
+      v = aligned_load(g, LLVMVectorType(elem, (unsigned)n), p, bytes);
+    else
+      v = masked_load(g, "llvm.masked.load", LLVMVectorType(elem, (unsigned)n), p, bytes, hidden_mask(g, m, n, bytes));
+    all = all ? nwc_join(g, all, done, v, n) : v;
+  }
+  return all;
+}
+
 static LLVMValueRef raw_load(nwc *g, const nw_expr *e, LLVMValueRef mask) {
   const nw_expr *index = e->arg[0];
   nw_type t = e->type, one = {t.dtype, 1};
@@ -184,7 +235,7 @@ static LLVMValueRef raw_load(nwc *g, const nw_expr *e, LLVMValueRef mask) {
   case LINE: {
     LLVMValueRef ptr = address(g, base, elem, index->arg[0], 0);
     if (!mask || NW_MUTATED(llvm_load_mask)) return aligned_load(g, type, ptr, align);
-    return masked_load(g, "llvm.masked.load", type, ptr, align, mask);
+    return load_line(g, elem, ptr, align, t.lanes, mask);
   }
   case BACKWARDS:
     return reversed(g, aligned_load(g, type, address(g, base, elem, index->arg[0], 1 - t.lanes), align), t.lanes);
@@ -220,19 +271,26 @@ static void masked_store(nwc *g, const char *name, LLVMValueRef v, LLVMValueRef 
   nwc_intrinsic(g, name, 2, over, 4, args);
 }
 
+// Consecutive elements, a power of two of them.
+static void store_line(nwc *g, LLVMTypeRef elem, LLVMValueRef v, LLVMValueRef ptr, int bytes, int lanes,
+                       LLVMValueRef mask) {
+  if (!masks_by_sign(g, bytes)) {
+    masked_store(g, "llvm.masked.store", v, ptr, bytes, mask);
+    return;
+  }
+  for (int done = 0, n; done < lanes; done += n) {
+    n = lanes_of_piece(lanes - done, bytes);
+    masked_store(g, "llvm.masked.store", nwc_slice(g, v, done, n), beyond(g, elem, ptr, done), bytes,
+                 hidden_mask(g, nwc_slice(g, mask, done, n), n, bytes));
+  }
+}
+
 static void aligned_store(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
   LLVMSetAlignment(LLVMBuildStore(g->b, v, ptr), (unsigned)align);
 }
 
-// A value LLVM cannot look behind. Where it sees that a value was narrowed it stores and narrows in one instruction, of
-// which there is no streaming kind, and says nothing.
-static LLVMValueRef opaque(nwc *g, LLVMValueRef v) {
-  LLVMTypeRef t = LLVMTypeOf(v), fn = LLVMFunctionType(t, &t, 1, false);
-  LLVMValueRef none = LLVMGetInlineAsm(fn, "", 0, "=v,0", 4, false, false, LLVMInlineAsmDialectATT, false);
-  return LLVMBuildCall2(g->b, fn, none, &v, 1, "");
-}
-
-// The vector in pieces that are one register each, as 32-bit words, whatever it is made of.
+// The vector in pieces that are one register each, as 32-bit words, whatever it is made of. Where LLVM sees that a value was
+// narrowed it stores and narrows in one instruction, of which there is no streaming kind, and says nothing.
 static LLVMValueRef words_of(nwc *g, LLVMValueRef v, nw_type t, int from, int bytes) {
   int each = nw_dtype_bytes(t.dtype);
   LLVMValueRef part = t.lanes * each == bytes ? v : nwc_slice(g, v, from, bytes / each);
@@ -288,7 +346,7 @@ static void raw_store(nwc *g, const char *buffer, const nw_expr *index, nw_type 
   case LINE: {
     LLVMValueRef ptr = address(g, base, elem, index->arg[0], 0);
     if (mask && !NW_MUTATED(llvm_store_mask))
-      masked_store(g, "llvm.masked.store", v, ptr, align, mask);
+      store_line(g, elem, v, ptr, align, t.lanes, mask);
     else
       aligned_store(g, v, ptr, align);
     break;

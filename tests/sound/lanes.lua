@@ -150,4 +150,18 @@ return function(case, t)
       t.agree(s, {C}, {filled(dtype, {13})})
     end)
   end
+  for _, dtype in ipairs {"f32", "f64", "i32", "u32", "i64", "f16", "u8"} do
+    for _, lanes in ipairs {4, 8, 16} do
+      case("A3", ("most of %d lanes are known to be off, %s"):format(lanes, dtype), function()
+        local B, k = nw.placeholder({8}, dtype, "B"), nw.reduce_axis(8, "k")
+        local C, D = nw.compute({}, function() return nw.min(B(k) * 2, k), nw.min(B(k), k) end, "X")
+        local s = nw.schedule(C, D)
+        s:rfactor("X", "k")
+        local outer, inner = s:split("k", {parts = 7, tail = "guard"})
+        s:tile({outer, inner}, {4, lanes}, {tail = "guard"})
+        s:vectorize "k_i_i"
+        t.agree(s, {C, D}, {filled(dtype, {8})})
+      end)
+    end
+  end
 end
