@@ -170,6 +170,8 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
   return ok;
 }
 
+// Can the init be done without an update? Where that is needed, the whole reduction is over nothing: a piece without iterations
+// leaves it to the piece that has the first one.
 static bool lone_init(const nw_program *p, const nw_stmt *s) {
   for (int i = 0; i < s->block.nvars; i++)
     if (s->block.var[i].kind != NW_REDUCE && nw_speaks_of_reduction(p, s, s->block.var[i].bind)) return false;
@@ -183,7 +185,10 @@ static bool compile_block(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   c->has_init = s->block.has_init;
   c->cond = make(&x->loops, s->block.where, &ok);
   c->lone_init = lone_init(x->p, s);
-  if (c->lone_init) c->init_cond = make(&x->loops, nw_where_of_init(x->p, s), &ok);
+  if (c->lone_init) {
+    const nw_expr *nothing = nw_over_nothing(x->p->pool, s), *where = nw_where_of_init(x->p, s);
+    c->init_cond = make(&x->loops, where ? nw_and(x->p->pool, where, nothing) : nothing, &ok);
+  }
   ok = bind_vars(x, s, c, &body) && make_targets(x, s, c, &body) && ok;
   nwi_scope_free(&body);
   return ok;

@@ -40,7 +40,7 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
 
 // ---- reductions over nothing
 
-static const nw_expr *over_nothing(nw_pool *p, const nw_stmt *block) {
+const nw_expr *nw_over_nothing(nw_pool *p, const nw_stmt *block) {
   const nw_expr *any = NULL;
   for (int i = 0; i < block->block.nvars; i++) {
     const nw_block_var *v = &block->block.var[i];
@@ -87,7 +87,7 @@ static const nw_expr *weakened(const nw_program *p, const nw_stmt *block, const 
 }
 
 const nw_expr *nw_where_of_init(const nw_program *p, const nw_stmt *block) {
-  const nw_expr *nothing = over_nothing(p->pool, block);
+  const nw_expr *nothing = nw_over_nothing(p->pool, block);
   if (!block->block.where || !nothing) return block->block.where;
   return weakened(p, block, block->block.where, nothing);
 }

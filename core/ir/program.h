@@ -33,6 +33,8 @@ const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *c
 struct nw_stmt;
 struct nw_program;
 const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
+// Whether the block's whole reduction, of which its loops may run a piece, is over nothing. NULL: it reduces along nothing.
+const nw_expr *nw_over_nothing(nw_pool *p, const struct nw_stmt *block);
 // Does the block reduce along this loop: are reduce variables, and nothing else, bound through it?
 bool nw_binds_reduce(const struct nw_stmt *block, const char *loop);
 // Does e use such a loop?

@@ -105,4 +105,16 @@ return function(case, t)
       t.agree(s, out, a)
     end)
   end
+  for _, combiner in ipairs {"argmax", "argmin", "max"} do
+    case("A5", "a piece over nothing whose vector would begin with the first element, " .. combiner, function()
+      local N = nw.size("N", {min = 2})
+      local B, k = nw.placeholder({N}, "f64", "B"), nw.reduce_axis(N, "k")
+      local X = nw.compute({}, function() return nw[combiner](B(k), k) end, "X")
+      local s = nw.schedule(X)
+      s:partition("k", {at = {2, 10}})
+      s:split("k.post", {factor = 8, tail = "shift"})
+      local best = combiner == "argmin" and -9 or 9
+      for n = 6, 12 do t.agree(s, {X}, {filled("f64", {n}, function(i) return i == 1 and best or i end)}) end
+    end)
+  end
 end
