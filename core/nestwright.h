@@ -8,6 +8,7 @@
 // Errors. A function that can fail returns NULL or false and leaves a diagnostic in the context; the first failure
 // wins until nw_clear. A NULL operand is passed through, so a chain of calls needs one check at its end.
 #pragma once
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +36,8 @@ typedef enum nw_code {
   NW_OK,
   NW_EINVAL, // a bad argument
   NW_ETYPE, // ill-typed
-  NW_ERANGE, // out of range: index, size, memory
+  NW_ERANGE, // out of range: index, size
+  NW_EMEMORY, // more memory than there is
   NW_ESTALE, // a handle to something a step has consumed
   NW_EREFUSED, // the judge refused a step; see refusal
   NW_EUNDECIDED, // the judge could not decide within its budget, and refused
@@ -119,6 +121,26 @@ NW_API void nw_on_progress(nw_ctx *c, nw_progress_fn tell, void *env, double pat
 // For work that is made of many calls, begun at `since` (seconds, monotonic clock): as above; `what` is NULL when it is over.
 NW_API void nw_tell_progress(nw_ctx *c, const char *what, double part, double since);
 NW_API const char *nw_version(void);
+
+// Where a thread goes on when a call cannot be finished: memory for something small could not be had, or something that must
+// hold does not. Between nw_recovery_open, after which the caller does `if (setjmp(p.jump))`, and nw_recovery_close such a call does
+// not end the process but returns there a second time, with a code and a message. nw_recovery_recover then puts the session in
+// order. The session, its programs and schedules are as they were before the call; what it held on the heap is lost.
+typedef struct nw_recovery {
+  jmp_buf jump;
+  struct nw_recovery *outer;
+  uint64_t mark;
+  nw_code code;
+  char message[400], hint[160];
+} nw_recovery;
+NW_API void nw_recovery_open(nw_recovery *p);
+NW_API void nw_recovery_close(nw_recovery *p);
+NW_API void nw_recovery_recover(nw_ctx *c, nw_recovery *p);
+// For whoever calls something that may leave past points (a language with exceptions): the one to go back to afterwards.
+NW_API nw_recovery *nw_recovery_now(void);
+NW_API void nw_recovery_back(nw_recovery *p);
+// Bytes that can still be had, by the tightest of the limits of this process and the machine.
+NW_API int64_t nw_memory_left(void);
 // $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, made where it is missing. False: there is no home.
 NW_API bool nw_state_dir(char *out, size_t n);
 // The one of some words that is nearest to a misspelt one, or NULL if none is near.

@@ -14,32 +14,33 @@ struct chunk {
 };
 
 struct nw_arena {
+  nw_scratch scratch;
   chunk *head;
   size_t held;
   size_t next_size;
 };
 
-static void die_out_of_memory(void) {
-  fputs("nestwright: out of memory\n", stderr);
-  abort();
+// The system may promise memory that it does not have, and end the process when that is used.
+static bool refused(size_t bytes) {
+  return nw_refuses_memory() || (bytes >= NW_ASK_FROM && (int64_t)bytes > nw_memory_left());
 }
 
 void *nw_xmalloc(size_t bytes) {
-  void *p = malloc(bytes ? bytes : 1);
-  if (!p) die_out_of_memory();
+  void *p = refused(bytes) ? NULL : malloc(bytes ? bytes : 1);
+  if (!p) nw_out_of_memory(bytes);
   return p;
 }
 
 void *nw_xcalloc(size_t n, size_t bytes) {
-  void *p = calloc(n ? n : 1, bytes ? bytes : 1);
-  if (!p) die_out_of_memory();
+  void *p = refused(n * bytes) ? NULL : calloc(n ? n : 1, bytes ? bytes : 1);
+  if (!p) nw_out_of_memory((uint64_t)n * bytes);
   return p;
 }
 
 void *nw_xrealloc(void *p, size_t bytes) {
-  p = realloc(p, bytes ? bytes : 1);
-  if (!p) die_out_of_memory();
-  return p;
+  void *q = refused(bytes) ? NULL : realloc(p, bytes ? bytes : 1);
+  if (!q) nw_out_of_memory(bytes);
+  return q;
 }
 
 char *nw_xstrdup(const char *s) {
@@ -53,8 +54,19 @@ nw_arena *nw_arena_new(void) {
   return a;
 }
 
+static void free_scratch(nw_scratch *s) { nw_arena_free((nw_arena *)s); } // its first member
+
+nw_arena *nw_arena_scratch(void) {
+  nw_arena *a = nw_arena_new();
+  nw_scratch_add(&a->scratch, free_scratch);
+  return a;
+}
+
+void nw_arena_keep(nw_arena *a) { nw_scratch_remove(&a->scratch); }
+
 void nw_arena_free(nw_arena *a) {
   if (!a) return;
+  nw_scratch_remove(&a->scratch);
   for (chunk *c = a->head, *next; c; c = next) {
     next = c->next;
     free(c);
@@ -65,6 +77,8 @@ void nw_arena_free(nw_arena *a) {
 static chunk *add_chunk(nw_arena *a, size_t need) {
   size_t size = a->next_size - sizeof(chunk);
   if (size < need) size = need;
+  if ((a->held + size) / NW_ASK_FROM != a->held / NW_ASK_FROM && (int64_t)size > nw_memory_left())
+    nw_out_of_memory(size); // many chunks are as much as one that is large
   chunk *c = nw_xcalloc(1, sizeof(chunk) + size);
   c->size = size;
   a->held += sizeof(chunk) + size;
@@ -74,7 +88,7 @@ static chunk *add_chunk(nw_arena *a, size_t need) {
 
 // An object too big for the next chunk gets one of its own behind the head, so the room left in the head stays in use.
 void *nw_arena_alloc(nw_arena *a, size_t bytes) {
-  if (bytes > SIZE_MAX / 2) die_out_of_memory();
+  if (bytes > SIZE_MAX / 2) nw_out_of_memory(bytes);
   bytes = (bytes + 15) & ~(size_t)15;
   chunk *c = a->head;
   if (!c || c->size - c->used < bytes) {

@@ -1,9 +1,10 @@
 // The ground floor: memory, strings, vectors, the session context and its diagnostics.
 //
 // Memory is freed by phase, never node by node: an arena belongs to a program, a pool or a session and goes with
-// it. Out of memory aborts inside the arena, so no caller checks for it.
+// it. A small request that fails gives the call up (below), so no caller checks for it.
 #pragma once
 #include "nestwright.h"
+#include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -17,17 +18,66 @@ nw_arena *nw_arena_new(void);
 void nw_arena_free(nw_arena *a);
 void *nw_arena_alloc(nw_arena *a, size_t bytes); // zeroed, aligned to 16
 size_t nw_arena_bytes(const nw_arena *a); // held from the system
+// One that is freed when the call that made it is given up, unless it is kept: by what outlives the call and links to it.
+nw_arena *nw_arena_scratch(void);
+void nw_arena_keep(nw_arena *a);
 char *nw_arena_strndup(nw_arena *a, const char *s, size_t n);
 char *nw_arena_strdup(nw_arena *a, const char *s);
 char *nw_arena_printf(nw_arena *a, const char *fmt, ...) NW_PRINTF(2, 3);
 #define NW_NEW(arena, type) ((type *)nw_arena_alloc((arena), sizeof(type)))
 #define NW_NEW_N(arena, type, n) ((type *)nw_arena_alloc((arena), (size_t)(n) * sizeof(type)))
 
-// Heap memory that aborts instead of returning NULL.
+// Heap memory that is never NULL, for small requests.
 void *nw_xmalloc(size_t bytes);
 void *nw_xcalloc(size_t n, size_t bytes);
 void *nw_xrealloc(void *p, size_t bytes);
 char *nw_xstrdup(const char *s);
+
+// ---- memory.c: memory whose size a user chooses
+//
+// n elements of `each` bytes for `what` ("the trace"), zeroed. NULL and NW_EMEMORY, with the size and the limit that was hit,
+// where they cannot be had. Freed by nw_let_go, or where the call that asked for them is given up.
+void *nw_ask(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
+// A block that grows, or shrinks; where it cannot, it stays as it was. What is new in it is undefined.
+void *nw_ask_more(nw_ctx *c, const char *what, void *p, uint64_t n, uint64_t each);
+void nw_let_go(void *p);
+void *nw_xask(uint64_t n, uint64_t each); // the same where no failure can be returned: it gives the call up
+void *nw_xask_more(void *p, uint64_t n, uint64_t each);
+// May so much be asked for, of whatever allocator? Else false and NW_EMEMORY.
+bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
+void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY and returns NULL
+// Bytes of a request from which on it is looked at what is left; smaller ones are left to the system, since looking takes longer
+// than they do.
+enum { NW_ASK_FROM = 64 << 20 };
+void nw_say_limit(char *out, size_t n); // which limit that is, in words
+
+// ---- recovery.c: giving a call up
+//
+// Goes to the point of this thread that was opened last (nw_recovery_open); without one the process ends.
+_Noreturn void nw_give_up(nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(3, 4);
+_Noreturn void nw_out_of_memory(uint64_t bytes); // a request of so many failed
+_Noreturn void nw_broken(const char *what, const char *file, int line);
+// What is released when the call that made it is given up, unless it is removed before.
+typedef struct nw_scratch {
+  struct nw_scratch *before, *after;
+  uint64_t number; // 0: it is in no list
+  void (*release)(struct nw_scratch *s);
+} nw_scratch;
+void nw_scratch_add(nw_scratch *s, void (*release)(nw_scratch *s));
+void nw_scratch_remove(nw_scratch *s);
+// What must hold, whatever a user does. Tests stop where it does not; otherwise the call is given up as a fault of ours.
+#ifdef NW_MUTANTS
+#define NW_MUST(holds) assert(holds)
+#else
+#define NW_MUST(holds) ((holds) ? (void)0 : nw_broken(#holds, __FILE__, __LINE__))
+#endif
+// The request after so many fails, and no other one; 0: none. In builds for the tests only.
+#ifdef NW_MUTANTS
+NW_API void nw_refuse_memory_after(long requests);
+bool nw_refuses_memory(void);
+#else
+#define nw_refuses_memory() false
+#endif
 
 // ---- growing string (heap); always NUL-terminated once anything was added
 typedef struct nw_str {
@@ -80,6 +130,7 @@ typedef struct nw_slot {
   void *data;
   void (*free)(void *data);
   void (*_Atomic interrupt)(void *data);
+  void (*abandon)(void *data); // a call was given up while it used this, whatever state it is in; NULL: that does no harm
 } nw_slot;
 
 typedef struct nw_progress_state {

@@ -29,9 +29,10 @@ void nw_clear(nw_ctx *c) {
   c->interrupted = 0;
   c->progress.since = 0;
   if (c->diag.code == NW_OK) return;
-  c->diag = (nw_diag){0};
+  nw_arena *fresh = nw_arena_new();
   nw_arena_free(c->diag_arena);
-  c->diag_arena = nw_arena_new();
+  c->diag_arena = fresh;
+  c->diag = (nw_diag){0};
 }
 
 void nw_slot_fill(nw_ctx *c, nw_slot_id id, void *data, void (*free)(void *data), void (*interrupt)(void *data)) {

@@ -1,6 +1,5 @@
 // Growing strings and vectors of pointers, on the heap.
 #include "base/base.h"
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +8,9 @@ static void str_reserve(nw_str *b, size_t more) {
   if (need <= b->cap) return;
   size_t cap = b->cap ? b->cap : 64;
   while (cap < need) cap *= 2;
-  b->s = nw_xrealloc(b->s, cap);
+  char *s = nw_refuses_memory() ? NULL : realloc(b->s, cap);
+  if (!s) free(b->s), nw_out_of_memory(cap); // a text in the making is of no use to anyone
+  b->s = s;
   b->cap = cap;
 }
 
@@ -70,7 +71,7 @@ void nw_vec_push(nw_vec *v, void *p) {
 }
 
 void nw_vec_insert(nw_vec *v, int pos, void *p) {
-  assert(0 <= pos && pos <= v->n);
+  NW_MUST(0 <= pos && pos <= v->n);
   vec_grow(v);
   memmove(v->at + pos + 1, v->at + pos, (size_t)(v->n - pos) * sizeof *v->at);
   v->at[pos] = p;
@@ -78,7 +79,7 @@ void nw_vec_insert(nw_vec *v, int pos, void *p) {
 }
 
 void nw_vec_remove(nw_vec *v, int pos) {
-  assert(0 <= pos && pos < v->n);
+  NW_MUST(0 <= pos && pos < v->n);
   memmove(v->at + pos, v->at + pos + 1, (size_t)(v->n - pos - 1) * sizeof *v->at);
   v->n--;
 }

@@ -63,7 +63,7 @@ static bool see_block(void *env, const nw_path *path) {
 
 void nw_slice_init(nw_slice *s, const nw_program *p, const int64_t *sizes) {
   int n = 0;
-  *s = (nw_slice){.p = p, .sizes = sizes, .arena = nw_arena_new(), .pool = nw_pool_new(p->ctx)};
+  *s = (nw_slice){.p = p, .sizes = sizes, .arena = nw_arena_scratch(), .pool = nw_pool_new(p->ctx)};
   nw_walk(p, count_block, &n);
   s->site = NW_NEW_N(s->arena, nw_slice_site, n + 1);
   nw_walk(p, see_block, s);

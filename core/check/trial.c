@@ -257,10 +257,10 @@ static bool try_case(trial *x, spread s, place where) {
   if (!lay_out(x, s, where)) return false;
   fill_tiles(x);
   if ((s == REPEATED || s == OVERLAPPING) && !expect(x)) return false;
-  x->before = nw_xmalloc(x->memory->bytes);
+  x->before = nw_xask(x->memory->bytes, 1);
   memcpy(x->before, x->memory->data, x->memory->bytes);
   bool good = run(x) && check_results(x);
-  free(x->before);
+  nw_let_go(x->before);
   return good;
 }
 

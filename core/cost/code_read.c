@@ -281,7 +281,7 @@ static bool read_lines(nw_compiled *k, const char *text, bool places) {
 
 nw_compiled *nw_code_read(const char *assembly) {
   nw_compiled *k = nw_xcalloc(1, sizeof *k);
-  k->arena = nw_arena_new();
+  k->arena = nw_arena_scratch();
   bool good = read_lines(k, assembly, true);
   k->ins = nw_xcalloc((size_t)k->n + 1, sizeof *k->ins);
   nw_code_symbol *entry = symbol(k, (span){"kernel_entry", "kernel_entry" + 12});

@@ -44,10 +44,10 @@ static seen *seen_put(shaping *s, const nw_expr *e) {
     seen *old = s->seen;
     int cap = s->cap;
     s->cap = cap ? 2 * cap : 256;
-    s->seen = nw_xcalloc((size_t)s->cap, sizeof *s->seen);
+    s->seen = nw_xask((size_t)s->cap, sizeof *s->seen);
     for (int i = 0; i < cap; i++)
       if (old[i].e) *seen_at(s, old[i].e) = old[i];
-    free(old);
+    nw_let_go(old);
   }
   seen *x = seen_at(s, e);
   s->n += !x->e;
@@ -334,6 +334,6 @@ bool nw_core_shape(nw_core *k) {
   nw_core_go(k, k->root, add_store, enter, &s);
   nw_core_spill(k);
   nw_core_block(k);
-  free(s.seen);
+  nw_let_go(s.seen);
   return true;
 }

@@ -79,14 +79,14 @@ static bool watch(nw_ctx *c, nw_filling *f, nw_walker *w, const nw_sim_opts *o, 
   if (f->columns > f->time) f->columns = f->time > 0 ? (int)f->time : 1;
   f->sets = l->ways ? (int)(l->bytes / o->line / l->ways) : 1;
   size_t cells = (size_t)f->columns * (size_t)f->sets;
-  f->held = nw_xcalloc(cells, sizeof *f->held);
-  f->asked = nw_xcalloc(cells, sizeof *f->asked);
-  x.seen = nw_xcalloc((places->to >> x.shift) - x.first + 2, sizeof *x.seen);
-  x.out = nw_xcalloc((size_t)o->nlevels, 1);
+  f->held = nw_xask(cells, sizeof *f->held);
+  f->asked = nw_xask(cells, sizeof *f->asked);
+  x.seen = nw_xask((places->to >> x.shift) - x.first + 2, sizeof *x.seen);
+  x.out = nw_xask((size_t)o->nlevels, 1);
   bool ok = nw_walk_refs(w, see_refs, NULL, &x);
   if (ok && x.column >= 0) close_column(&x);
-  free(x.seen);
-  free(x.out);
+  nw_let_go(x.seen);
+  nw_let_go(x.out);
   nw_sim_free(x.sim);
   return ok;
 }
@@ -95,7 +95,7 @@ nw_filling *nw_filling_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *wa
                           int columns) {
   nw_walker *w = nw_walker_for(c, p, walk);
   if (!w) return NULL;
-  nw_filling *f = nw_xcalloc(1, sizeof *f);
+  nw_filling *f = nw_xask(1, sizeof *f);
   f->columns = columns;
   bool ok = watch(c, f, w, o, level);
   nw_walker_free(w);
@@ -105,8 +105,8 @@ nw_filling *nw_filling_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *wa
 }
 
 void nw_filling_free(nw_filling *f) {
-  if (f) free(f->held), free(f->asked);
-  free(f);
+  if (f) nw_let_go(f->held), nw_let_go(f->asked);
+  nw_let_go(f);
 }
 
 int64_t nw_filling_time(const nw_filling *f) { return f->time; }

@@ -7,10 +7,10 @@
 void nw_sets_init(nw_sets *s, int64_t lines, int ways, uint64_t before) {
   *s = (nw_sets){.ways = ways, .sets = (uint32_t)(lines / ways), .before = before};
   if (!(s->sets & (s->sets - 1))) s->mask = s->sets - 1;
-  s->way = nw_xcalloc((size_t)lines, sizeof *s->way);
+  s->way = nw_xask((size_t)lines, sizeof *s->way);
 }
 
-void nw_sets_free(nw_sets *s) { free(s->way); }
+void nw_sets_free(nw_sets *s) { nw_let_go(s->way); }
 
 bool nw_sets_soil(nw_sets *s, uint32_t line) {
   uint32_t *way = s->way + (size_t)nw_sets_row(s, line) * (size_t)s->ways;
@@ -25,15 +25,15 @@ enum { HELD = 1, DIRTY = 2 };
 
 void nw_list_init(nw_list *l, int64_t room, uint32_t lines) {
   *l = (nw_list){.room = room};
-  l->next = nw_xcalloc((size_t)lines + 1, sizeof *l->next);
-  l->prev = nw_xcalloc((size_t)lines + 1, sizeof *l->prev);
-  l->state = nw_xcalloc((size_t)lines + 1, 1);
+  l->next = nw_xask((size_t)lines + 1, sizeof *l->next);
+  l->prev = nw_xask((size_t)lines + 1, sizeof *l->prev);
+  l->state = nw_xask((size_t)lines + 1, 1);
 }
 
 void nw_list_free(nw_list *l) {
-  free(l->next);
-  free(l->prev);
-  free(l->state);
+  nw_let_go(l->next);
+  nw_let_go(l->prev);
+  nw_let_go(l->state);
 }
 
 bool nw_list_soil(nw_list *l, uint32_t line) {

@@ -15,7 +15,7 @@ static bool feed(void *env, const nw_ref *ref, int n) {
 
 nw_misses *nw_misses_new(int most) {
   nw_misses *m = nw_xcalloc(1, sizeof *m);
-  m->arena = nw_arena_new();
+  m->arena = nw_arena_scratch();
   m->at = NW_NEW_N(m->arena, nw_missed, most + 1);
   return m;
 }

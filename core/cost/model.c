@@ -195,7 +195,7 @@ nw_cached *nw_cached_of(nw_ctx *c, const nw_affine_nest *n, const nw_cache_opts 
                  .nest = n,
                  .o = o,
                  .most = most_of(o->budget),
-                 .arena = nw_arena_new(),
+                 .arena = nw_arena_scratch(),
                  .spares = nw_spares_of(c),
                  .m = m};
   nw_answered a = ended(&q, o->caches.misses ? count_misses(&q) : count_full(&q));

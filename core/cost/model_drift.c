@@ -76,19 +76,19 @@ static bool settle(drift *d) {
 static nw_tally *measure_step(drift *d) {
   int nsites = ((const nw_level_of *)d->e->job->of)->nsites;
   nw_stack *k = nw_level_stack(d->f);
-  int64_t *before = nw_xcalloc((size_t)nsites + 1, sizeof *before);
+  int64_t *before = nw_xask((size_t)nsites + 1, sizeof *before);
   nw_stack_dirty(k, before);
   make_step(d);
   nw_stack_dirty(k, d->dirty);
   for (int i = 0; i < nsites * NW_LEVEL_CELLS; i++) d->cell[i] = d->f->count.cell[i];
   for (int s = 0; s < nsites; s++) d->cell[s * NW_LEVEL_CELLS + NW_CELL_BACK] += d->dirty[s] - before[s];
-  free(before);
+  nw_let_go(before);
   return nw_counting_end(&d->f->count, &d->e->job->tallies);
 }
 
 static bool count_steps(drift *d, int64_t steps) {
   int nsites = ((const nw_level_of *)d->e->job->of)->nsites;
-  int64_t *now = nw_xcalloc((size_t)nsites + 1, sizeof *now);
+  int64_t *now = nw_xask((size_t)nsites + 1, sizeof *now);
   bool fits = true;
   nw_stack_dirty(nw_level_stack(d->f), now);
   for (int i = 0; i < nsites * NW_LEVEL_CELLS; i++) {
@@ -97,7 +97,7 @@ static bool count_steps(drift *d, int64_t steps) {
     if (fits && i % NW_LEVEL_CELLS == NW_CELL_BACK) n += d->dirty[site] - now[site];
     if (fits && n) nw_counting_add(&d->f->count, i, n);
   }
-  free(now);
+  nw_let_go(now);
   return fits;
 }
 
@@ -128,13 +128,13 @@ static nw_fold *fold_steps(drift *d) {
   nw_fold *out = NULL;
   int ncells = ((const nw_level_of *)e->job->of)->nsites * NW_LEVEL_CELLS;
   d->f = nw_run_take(e);
-  d->cell = nw_xcalloc((size_t)ncells + 1, sizeof *d->cell);
-  d->dirty = nw_xcalloc((size_t)ncells + 1, sizeof *d->dirty);
+  d->cell = nw_xask((size_t)ncells + 1, sizeof *d->cell);
+  d->dirty = nw_xask((size_t)ncells + 1, sizeof *d->dirty);
   nw_run_move(e, d->l, d->q);
   if (settle(d) && leap(d)) out = nw_run_end(e, d->f, d->l, d->from);
   nw_run_give(e, d->f);
-  free(d->cell);
-  free(d->dirty);
+  nw_let_go(d->cell);
+  nw_let_go(d->dirty);
   return out;
 }
 

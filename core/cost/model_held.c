@@ -12,7 +12,7 @@ static void new_table(nw_held *h, int bits) {
 static void open_lists(nw_held *h) {
   h->n = 1;
   h->cap = 256;
-  h->list = nw_xcalloc((size_t)h->sets, sizeof *h->list);
+  h->list = nw_xask((size_t)h->sets, sizeof *h->list);
   h->link = nw_spare_get(h->spares, h->cap * sizeof *h->link);
   h->at = nw_spare_get(h->spares, h->cap * sizeof *h->at);
   new_table(h, 9);
@@ -23,20 +23,20 @@ void nw_held_open(nw_held *h, nw_spares *spares, int64_t sets, int64_t ways) {
   h->odd = (sets & (sets - 1)) != 0;
   h->mask = sets - 1;
   h->last = ways <= NW_HELD_ROW ? 4 * (uint32_t)(ways - 1) : 0;
-  h->used = nw_xcalloc((size_t)sets, sizeof *h->used);
+  h->used = nw_xask((size_t)sets, sizeof *h->used);
   if (ways > NW_HELD_ROW) {
     open_lists(h);
     return;
   }
   for (int64_t place = 0; place < ways; place++) h->upwards = h->upwards << 4 | (uint64_t)place;
-  h->row = nw_xcalloc((size_t)sets, sizeof *h->row);
+  h->row = nw_xask((size_t)sets, sizeof *h->row);
   h->at = nw_spare_get(spares, (size_t)(sets * ways + 1) * sizeof *h->at);
 }
 
 void nw_held_close(nw_held *h) {
-  free(h->used);
-  free(h->row);
-  free(h->list);
+  nw_let_go(h->used);
+  nw_let_go(h->row);
+  nw_let_go(h->list);
   nw_spare_give(h->spares, h->at);
   nw_spare_give(h->spares, h->link);
   nw_spare_give(h->spares, h->slot);

@@ -56,7 +56,7 @@ static void add_run(runs *to, run r) {
   }
   if (to->n == to->cap) {
     to->cap = to->cap ? 2 * to->cap : 64;
-    to->at = nw_xrealloc(to->at, (size_t)to->cap * sizeof *to->at);
+    to->at = nw_xask_more(to->at, (size_t)to->cap, sizeof *to->at);
   }
   to->at[to->n++] = r;
 }
@@ -171,9 +171,9 @@ static void lines_ask(nw_folder *base, int64_t line, int region, int site, bool 
 // ---- folds
 
 static nw_folder *lines_open(const void *of) {
-  lines_folder *f = nw_xcalloc(1, sizeof *f);
+  lines_folder *f = nw_xask(1, sizeof *f);
   f->of = of;
-  f->begin = nw_xcalloc((size_t)f->of->ngrounds + 2, sizeof *f->begin);
+  f->begin = nw_xask((size_t)f->of->ngrounds + 2, sizeof *f->begin);
   memset(f->recent, 0xff, sizeof f->recent);
   nw_counting_open(&f->base.count, f->of->nsites + 1);
   return &f->base;
@@ -182,11 +182,11 @@ static nw_folder *lines_open(const void *of) {
 static void lines_free(nw_folder *base) {
   lines_folder *f = (lines_folder *)base;
   nw_counting_close(&base->count);
-  free(f->runs.at);
-  free(f->spare.at);
-  free(f->placed.at);
-  free(f->begin);
-  free(f);
+  nw_let_go(f->runs.at);
+  nw_let_go(f->spare.at);
+  nw_let_go(f->placed.at);
+  nw_let_go(f->begin);
+  nw_let_go(f);
 }
 
 static void lines_clear(nw_folder *base) {
@@ -207,7 +207,7 @@ static void place(lines_folder *f, const runs *x, const int64_t *origin) {
   runs *to = &f->placed;
   if (to->cap < x->n) {
     to->cap = 2 * x->n;
-    to->at = nw_xrealloc(to->at, (size_t)to->cap * sizeof *to->at);
+    to->at = nw_xask_more(to->at, (size_t)to->cap, sizeof *to->at);
   }
   to->n = x->n;
   bool ordered = true;
@@ -278,12 +278,12 @@ static void find_patterns(lines_folder *f) {
 }
 
 static lines_fold *copy_of(const runs *from, const int64_t *by, int sign) {
-  lines_fold *x = nw_xcalloc(1, sizeof *x);
+  lines_fold *x = nw_xask(1, sizeof *x);
   x->base.weight = from->n;
   x->base.lines = from->lines;
   x->runs = *from;
   x->runs.cap = from->n;
-  x->runs.at = nw_xmalloc((size_t)from->n * sizeof *from->at + 1);
+  x->runs.at = nw_xask((size_t)from->n + 1, sizeof *from->at);
   for (int i = 0; i < from->n; i++) {
     run r = from->at[i];
     int64_t shift = by ? sign * by[r.region] : 0;
@@ -320,8 +320,8 @@ static nw_fold *lines_moved_on(const void *of, const nw_fold *x, const int64_t *
 
 static void lines_drop(const void *of, nw_fold *x) {
   (void)of;
-  free(((lines_fold *)x)->runs.at);
-  free(x);
+  nw_let_go(((lines_fold *)x)->runs.at);
+  nw_let_go(x);
 }
 
 static int64_t lines_size(nw_folder *base) {

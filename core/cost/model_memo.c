@@ -35,10 +35,10 @@ static void grow_memo(nw_run *e) {
   nw_known *old = e->memo;
   int n = e->memo_room;
   e->memo_room *= 2;
-  e->memo = nw_xcalloc((size_t)e->memo_room, sizeof *e->memo);
+  e->memo = nw_xask((size_t)e->memo_room, sizeof *e->memo);
   for (int i = 0; i < n; i++)
     if (old[i].key) *slot_of(e, old[i].key, old[i].n, old[i].hash) = old[i];
-  free(old);
+  nw_let_go(old);
 }
 
 nw_known *nw_run_recall(const nw_run *e, const int64_t *key, int n) {

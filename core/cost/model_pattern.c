@@ -5,14 +5,14 @@
 enum { LONG = 512 };
 
 void nw_patterns_open(nw_patterns *p) {
-  *p = (nw_patterns){.arena = nw_arena_new(), .room = 64};
-  p->slot = nw_xcalloc((size_t)p->room, sizeof *p->slot);
+  *p = (nw_patterns){.arena = nw_arena_scratch(), .room = 64};
+  p->slot = nw_xask((size_t)p->room, sizeof *p->slot);
 }
 
 void nw_patterns_close(nw_patterns *p) {
   if (p->arena) nw_arena_free(p->arena);
   nw_vec_free(&p->all);
-  free(p->slot);
+  nw_let_go(p->slot);
 }
 
 static const nw_pattern **slot_of(const nw_patterns *p, const int *label, int n, uint64_t hash) {
@@ -24,9 +24,9 @@ static const nw_pattern **slot_of(const nw_patterns *p, const int *label, int n,
 }
 
 static void grow(nw_patterns *p) {
-  free(p->slot);
+  nw_let_go(p->slot);
   p->room *= 2;
-  p->slot = nw_xcalloc((size_t)p->room, sizeof *p->slot);
+  p->slot = nw_xask((size_t)p->room, sizeof *p->slot);
   for (int i = 0; i < p->all.n; i++) {
     const nw_pattern *x = p->all.at[i];
     *slot_of(p, x->label, x->n, x->hash) = x;

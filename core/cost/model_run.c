@@ -82,14 +82,14 @@ void nw_run_open(nw_run *e, nw_fold_run *r) {
                 .accesses = -1,
                 .times = 1};
   if (r->kind == &nw_lines_kind) e->accesses = r->nest->nsites;
-  e->origin = nw_xcalloc((size_t)r->nest->nregions + 1, sizeof *e->origin);
-  e->by = nw_xcalloc((size_t)r->nest->nregions + 1, sizeof *e->by);
-  e->key = nw_xcalloc((size_t)(key + NW_RUN_KEY), sizeof *e->key);
-  for (int i = 0; i < 2; i++) e->fact[i] = nw_xcalloc((size_t)facts, 1);
-  e->memo = nw_xcalloc((size_t)e->memo_room, sizeof *e->memo);
-  e->held = nw_xcalloc((size_t)r->sets, sizeof *e->held);
-  e->record = nw_xcalloc((size_t)r->nest->nloops + 1, sizeof *e->record);
-  e->fitted = nw_xcalloc((size_t)r->nest->nloops + 1, sizeof *e->fitted);
+  e->origin = nw_xask((size_t)r->nest->nregions + 1, sizeof *e->origin);
+  e->by = nw_xask((size_t)r->nest->nregions + 1, sizeof *e->by);
+  e->key = nw_xask((size_t)(key + NW_RUN_KEY), sizeof *e->key);
+  for (int i = 0; i < 2; i++) e->fact[i] = nw_xask((size_t)facts, 1);
+  e->memo = nw_xask((size_t)e->memo_room, sizeof *e->memo);
+  e->held = nw_xask((size_t)r->sets, sizeof *e->held);
+  e->record = nw_xask((size_t)r->nest->nloops + 1, sizeof *e->record);
+  e->fitted = nw_xask((size_t)r->nest->nloops + 1, sizeof *e->fitted);
 }
 
 void nw_run_close(nw_run *e) {
@@ -97,14 +97,14 @@ void nw_run_close(nw_run *e) {
   for (int i = 0; i < e->memo_room; i++)
     if (e->memo[i].fold && !e->memo[i].borrowed && e->memo[i].fold->kept) e->kind->drop(e->job->of, e->memo[i].fold);
   nw_vec_free(&e->folders);
-  free(e->memo);
-  free(e->origin);
-  free(e->by);
-  free(e->key);
-  free(e->held);
-  free(e->record);
-  free(e->fitted);
-  for (int i = 0; i < 2; i++) free(e->fact[i]);
+  nw_let_go(e->memo);
+  nw_let_go(e->origin);
+  nw_let_go(e->by);
+  nw_let_go(e->key);
+  nw_let_go(e->held);
+  nw_let_go(e->record);
+  nw_let_go(e->fitted);
+  for (int i = 0; i < 2; i++) nw_let_go(e->fact[i]);
 }
 
 static void fold_root(nw_run *e) {
@@ -118,7 +118,7 @@ static void fold_root(nw_run *e) {
 }
 
 bool nw_fold_nest(nw_fold_run *r) {
-  nw_run *e = r->run = nw_xcalloc(1, sizeof *e);
+  nw_run *e = r->run = nw_xask(1, sizeof *e);
   nw_run_open(e, r);
   nw_tallies_open(&r->tallies);
   e->roomy = r->roomy;
@@ -135,7 +135,7 @@ bool nw_fold_nest(nw_fold_run *r) {
 
 void nw_fold_run_free(nw_fold_run *r) {
   nw_run_close(r->run);
-  free(r->run);
+  nw_let_go(r->run);
   if (r->fold) r->kind->drop(r->of, r->fold);
   nw_tallies_close(&r->tallies);
 }

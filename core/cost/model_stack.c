@@ -17,9 +17,9 @@ struct nw_stack {
 };
 
 nw_stack *nw_stack_new(nw_spares *spares, int64_t sets, int64_t ways, nw_stack_counts counts) {
-  nw_stack *k = nw_xcalloc(1, sizeof *k);
+  nw_stack *k = nw_xask(1, sizeof *k);
   k->counts = counts;
-  k->whole = nw_xcalloc((size_t)sets, sizeof *k->whole);
+  k->whole = nw_xask((size_t)sets, sizeof *k->whole);
   nw_held_open(&k->held, spares, sets, ways);
   return k;
 }
@@ -30,8 +30,8 @@ void nw_stack_free(nw_stack *k) {
   nw_held_close(&k->held);
   nw_spare_give(spares, k->came);
   nw_spare_give(spares, k->first);
-  free(k->whole);
-  free(k);
+  nw_let_go(k->whole);
+  nw_let_go(k);
 }
 
 void nw_stack_clear(nw_stack *k) {

@@ -14,7 +14,7 @@ struct nw_tally {
   counted *counted;
 };
 
-void nw_tallies_open(nw_tallies *all) { *all = (nw_tallies){.arena = nw_arena_new()}; }
+void nw_tallies_open(nw_tallies *all) { *all = (nw_tallies){.arena = nw_arena_scratch()}; }
 
 void nw_tallies_close(nw_tallies *all) {
   if (all->arena) nw_arena_free(all->arena);
@@ -22,14 +22,14 @@ void nw_tallies_close(nw_tallies *all) {
 }
 
 void nw_counting_open(nw_counting *n, int ncells) {
-  *n = (nw_counting){.cell = nw_xcalloc((size_t)ncells + 1, sizeof *n->cell),
-                     .used = nw_xcalloc((size_t)ncells + 1, sizeof *n->used)};
+  *n = (nw_counting){.cell = nw_xask((size_t)ncells + 1, sizeof *n->cell),
+                     .used = nw_xask((size_t)ncells + 1, sizeof *n->used)};
 }
 
 void nw_counting_close(nw_counting *n) {
-  free(n->cell);
-  free(n->used);
-  free(n->part);
+  nw_let_go(n->cell);
+  nw_let_go(n->used);
+  nw_let_go(n->part);
 }
 
 void nw_counting_clear(nw_counting *n) {
@@ -45,7 +45,7 @@ void nw_counting_part(nw_counting *n, nw_tally *of, int64_t times) {
   }
   if (n->nparts == n->cap) {
     n->cap = n->cap ? 2 * n->cap : 16;
-    n->part = nw_xrealloc(n->part, (size_t)n->cap * sizeof *n->part);
+    n->part = nw_xask_more(n->part, (size_t)n->cap, sizeof *n->part);
   }
   n->part[n->nparts++] = (nw_tally_part){of, times};
 }

@@ -19,7 +19,7 @@ struct nw_loopnest {
 static nw_loopnest *loopnest_new(nw_ctx *c) {
   nw_loopnest *n = nw_xcalloc(1, sizeof *n);
   n->ctx = c;
-  n->arena = nw_arena_new();
+  n->arena = nw_arena_scratch();
   return n;
 }
 

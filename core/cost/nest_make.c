@@ -239,7 +239,7 @@ static nw_affine_nest *make(nw_ctx *c, nw_arena *a, const nw_text *t, const int6
 }
 
 nw_affine_nest *nw_text_nest(nw_ctx *c, nw_arena *a, const nw_text *t, const int64_t *value) {
-  nw_arena *aside = nw_arena_new();
+  nw_arena *aside = nw_arena_scratch();
   bool inside = make(c, aside, t, value, true);
   nw_arena_free(aside);
   return inside ? make(c, a, t, value, false) : NULL;

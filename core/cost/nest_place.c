@@ -65,7 +65,7 @@ static bool given_value(const char *param, int n, const char *const *name, const
 
 bool nw_text_values(nw_ctx *c, const nw_text *t, const char *set, int n, const char *const *name, const int64_t *value,
                     bool *given, int64_t *out) {
-  nw_nest_maker k = {.m.s = {.ctx = c, .arena = nw_arena_new(), .lanes = 1, .lane = -1}, .t = t};
+  nw_nest_maker k = {.m.s = {.ctx = c, .arena = nw_arena_scratch(), .lanes = 1, .lane = -1}, .t = t};
   const nw_text_set *by_set;
   bool ok = all_known(c, t, n, name) && of_set(c, t, set, &by_set);
   for (int i = 0; i < t->param.n && ok; i++) {

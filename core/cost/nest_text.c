@@ -7,7 +7,7 @@
 nw_text *nw_text_new(nw_ctx *c) {
   nw_text *t = nw_xcalloc(1, sizeof *t);
   t->ctx = c;
-  t->arena = nw_arena_new();
+  t->arena = nw_arena_scratch();
   t->pool = nw_pool_new(c);
   t->root = nw_text_node_new(t, NW_TEXT_SEQ);
   return t;

@@ -200,8 +200,8 @@ static bool paint_all(nw_ctx *c, painting *x, const nw_sim_opts *o, nw_raster_y 
   x->set = scaled(r, x->sets);
   x->column = -1;
   x->first = places->from >> x->shift;
-  x->seen = nw_xcalloc(((places->to >> x->shift) - x->first) / 64 + 2, sizeof *x->seen);
-  x->out = nw_xcalloc((size_t)o->nlevels * NW_BATCH, 1);
+  x->seen = nw_xask(((places->to >> x->shift) - x->first) / 64 + 2, sizeof *x->seen);
+  x->out = nw_xask((size_t)o->nlevels * NW_BATCH, 1);
   r->touched = NW_NEW_N(r->arena, int64_t, r->width);
   make_lanes(x, y, o->line);
   bool ok = nw_walk_refs(x->w, paint_refs, NULL, x);
@@ -214,8 +214,8 @@ nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk
                         nw_raster_y y, int width, int height) {
   nw_walker *w = nw_walker_for(c, p, walk);
   if (!w) return NULL;
-  nw_raster *r = nw_xcalloc(1, sizeof *r);
-  r->arena = r->rounds.arena = nw_arena_new();
+  nw_raster *r = nw_xask(1, sizeof *r);
+  r->arena = r->rounds.arena = nw_arena_scratch();
   r->rounds.most = BRACKETS;
   r->width = width;
   r->height = height;
@@ -223,8 +223,8 @@ nw_raster *nw_raster_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk
   painting x = {.r = r, .w = w, .level = level, .nlevels = o->nlevels};
   bool ok = paint_all(c, &x, o, y);
   nw_sim_free(x.sim);
-  free(x.seen);
-  free(x.out);
+  nw_let_go(x.seen);
+  nw_let_go(x.out);
   nw_walker_free(w);
   if (ok) return r;
   nw_raster_free(r);
@@ -235,7 +235,7 @@ void nw_raster_free(nw_raster *r) {
   if (!r) return;
   nw_rounds_free(&r->rounds);
   nw_arena_free(r->arena);
-  free(r);
+  nw_let_go(r);
 }
 
 int64_t nw_raster_time(const nw_raster *r) { return r->time; }

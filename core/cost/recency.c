@@ -8,17 +8,17 @@ void nw_recency_init(nw_recency *r, uint32_t lines) {
   uint64_t slots = 2 * (uint64_t)lines + LEAST_SLOTS;
   *r = (nw_recency){.slots = (uint32_t)(slots < UINT32_MAX - 64 ? slots : UINT32_MAX - 64), .next = 1};
   r->words = r->slots / 64 + 1;
-  r->slot = nw_xcalloc((size_t)lines + 1, sizeof *r->slot);
-  r->line = nw_xcalloc((size_t)r->words * 64, sizeof *r->line);
-  r->here = nw_xcalloc(r->words, sizeof *r->here);
-  r->tree = nw_xcalloc((size_t)r->words + 1, sizeof *r->tree);
+  r->slot = nw_xask((size_t)lines + 1, sizeof *r->slot);
+  r->line = nw_xask((size_t)r->words * 64, sizeof *r->line);
+  r->here = nw_xask(r->words, sizeof *r->here);
+  r->tree = nw_xask((size_t)r->words + 1, sizeof *r->tree);
 }
 
 void nw_recency_free(nw_recency *r) {
-  free(r->slot);
-  free(r->line);
-  free(r->here);
-  free(r->tree);
+  nw_let_go(r->slot);
+  nw_let_go(r->line);
+  nw_let_go(r->here);
+  nw_let_go(r->tree);
 }
 
 static void add(nw_recency *r, uint32_t word, uint32_t by) {

@@ -92,7 +92,7 @@ nw_reuse *nw_reuse_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, 
   nw_walker *w = nw_walker_for(c, p, walk);
   if (!w) return NULL;
   nw_reuse *r = nw_xcalloc(1, sizeof *r);
-  r->arena = nw_arena_new();
+  r->arena = nw_arena_scratch();
   bool ok = measure_all(c, r, w, line);
   nw_walker_free(w);
   if (ok) return r;

@@ -37,9 +37,9 @@ nw_sampled *nw_sampled_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint6
   nw_sim_opts part = part_of(o);
   nw_sim *sim = nw_sim_new(c, &part, from, to, nsites);
   if (!sim) return NULL;
-  nw_sampled *k = nw_xcalloc(1, sizeof *k);
+  nw_sampled *k = nw_xask(1, sizeof *k);
   *k = (nw_sampled){.sim = sim, .shift = __builtin_ctz((unsigned)o->line), .nlevels = o->nlevels, .nsites = nsites};
-  k->asked = nw_xcalloc((size_t)nsites + 1, sizeof *k->asked);
+  k->asked = nw_xask((size_t)nsites + 1, sizeof *k->asked);
   for (int i = 0; i < CLASSES; i++) k->pick[i] = -1;
   for (int i = 0; i < PICKED; i++) k->pick[PART * i + 3 * i % PART] = (int8_t)i;
   return k;
@@ -48,8 +48,8 @@ nw_sampled *nw_sampled_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint6
 void nw_sampled_free(nw_sampled *k) {
   if (!k) return;
   nw_sim_free(k->sim);
-  free(k->asked);
-  free(k);
+  nw_let_go(k->asked);
+  nw_let_go(k);
 }
 
 static int pick_of(const nw_sampled *k, uint64_t address) { return k->pick[(address >> k->shift) % CLASSES]; }

@@ -57,23 +57,23 @@ static void level_init(nw_sim *k, int i, uint32_t lines) {
     nw_sets_init(&l->sets, room, from->ways, k->from - 1);
   l->shadowed = k->o.conflicts && !l->full;
   if (l->shadowed) nw_list_init(&l->shadow, part, lines);
-  l->seen = nw_xcalloc(lines / 64 + 2, sizeof *l->seen);
-  l->count = nw_xcalloc((size_t)k->nsites + 1, sizeof *l->count);
+  l->seen = nw_xask(lines / 64 + 2, sizeof *l->seen);
+  l->count = nw_xask((size_t)k->nsites + 1, sizeof *l->count);
 }
 
 nw_sim *nw_sim_new(nw_ctx *c, const nw_sim_opts *o, uint64_t from, uint64_t to, int nsites) {
   if (!nw_sim_allowed(c, o)) return NULL;
-  nw_sim *k = nw_xcalloc(1, sizeof *k);
+  nw_sim *k = nw_xask(1, sizeof *k);
   k->o = *o;
   k->nsites = nsites;
   k->shift = __builtin_ctz((unsigned)o->line);
   k->from = from >> k->shift;
   uint64_t lines = (to >> k->shift) - k->from + 2;
   if (lines >= UINT32_MAX / 2) {
-    free(k);
+    nw_let_go(k);
     return nw_fail(c, NW_ERANGE, NULL, "the program touches too much memory to be simulated");
   }
-  k->writer = nw_xcalloc(lines + 1, sizeof *k->writer);
+  k->writer = nw_xask(lines + 1, sizeof *k->writer);
   for (int i = 0; i < o->nlevels; i++) level_init(k, i, (uint32_t)lines);
   return k;
 }
@@ -84,11 +84,11 @@ void nw_sim_free(nw_sim *k) {
     if (l->full) nw_list_free(&l->list);
     if (!l->full) nw_sets_free(&l->sets);
     if (l->shadowed) nw_list_free(&l->shadow);
-    free(l->seen);
-    free(l->count);
+    nw_let_go(l->seen);
+    nw_let_go(l->count);
   }
-  if (k) free(k->writer);
-  free(k);
+  if (k) nw_let_go(k->writer);
+  nw_let_go(k);
 }
 
 // ---- asking

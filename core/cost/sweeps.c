@@ -61,7 +61,7 @@ nw_sweeps *nw_sweeps_of(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk
   nw_walker *w = nw_walker_for(c, p, walk);
   if (!w) return NULL;
   nw_sweeps *s = nw_xcalloc(1, sizeof *s);
-  s->arena = nw_arena_new();
+  s->arena = nw_arena_scratch();
   s->w = w;
   gather(s, w->root);
   nw_vec_free(&s->path);

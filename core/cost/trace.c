@@ -7,27 +7,32 @@
 #include <stdlib.h>
 
 struct nw_trace {
+  nw_ctx *ctx;
   nw_arena *arena; // names
   nw_places places; // while it is made
   int64_t n, cap, most;
   nw_touched *at;
-  bool more; // than there is room for
+  bool more; // than were asked for, or than there is memory for
   nw_rounds rounds;
 };
 
 static bool add(nw_trace *t, nw_touched x) {
   if (t->n == t->most) return t->more = true, false;
   if (t->n == t->cap) {
-    t->cap = t->cap ? 2 * t->cap : 1024;
-    t->at = nw_xrealloc(t->at, sizeof *t->at * (size_t)t->cap);
+    int64_t cap = t->cap ? 2 * t->cap : 1024;
+    nw_touched *more = nw_ask_more(t->ctx, "the accesses", t->at, (uint64_t)cap, sizeof *t->at);
+    if (!more) return t->more = true, false;
+    t->at = more;
+    t->cap = cap;
   }
   t->at[t->n++] = x;
   return true;
 }
 
-static nw_trace *trace_new(int64_t most) {
-  nw_trace *t = nw_xcalloc(1, sizeof *t);
-  t->arena = t->rounds.arena = nw_arena_new();
+static nw_trace *trace_new(nw_ctx *c, int64_t most) {
+  nw_trace *t = nw_xask(1, sizeof *t);
+  t->arena = t->rounds.arena = nw_arena_scratch();
+  t->ctx = c;
   t->most = most;
   return t;
 }
@@ -36,8 +41,8 @@ void nw_trace_free(nw_trace *t) {
   if (!t) return;
   nw_arena_free(t->arena);
   nw_rounds_free(&t->rounds);
-  free(t->at);
-  free(t);
+  nw_let_go(t->at);
+  nw_let_go(t);
 }
 
 // Names outlive the program.
@@ -91,7 +96,7 @@ static void see_round(void *env, const nw_stmt *loop, int64_t index, int64_t tim
 nw_trace *nw_trace_walk(nw_ctx *c, const nw_program *p, const nw_walk_opts *walk, int64_t most, const nw_sim_opts *o) {
   nw_walker *w = nw_walker_for(c, p, walk);
   if (!w) return NULL;
-  watch x = {.t = trace_new(most), .w = w, .places = nw_walker_places(w)};
+  watch x = {.t = trace_new(c, most), .w = w, .places = nw_walker_places(w)};
   if (o) x.sim = nw_sim_new(c, o, x.places->from, x.places->to, nw_walker_sites(w));
   bool ok = (!o || x.sim) && nw_walk_refs(w, see_refs, see_round, &x);
   nw_sim_free(x.sim);
@@ -113,25 +118,25 @@ static void see_access(void *env, const nw_access *a) {
 
 static nw_trace *run_watched(nw_ctx *c, const nw_exec *e, const int64_t *sizes, int n, nw_array *const *args,
                              int64_t most) {
-  nw_trace *t = trace_new(most);
-  nw_view *view = nw_xcalloc((size_t)n + 1, sizeof *view);
+  nw_trace *t = trace_new(c, most);
+  nw_view *view = nw_xask((size_t)n + 1, sizeof *view);
   for (int i = 0; i < n; i++) view[i] = nw_view_of(args[i]);
   bool ok = nw_place_all(c, t->arena, e, sizes, &t->places);
   watch x = {.t = t, .places = &t->places};
   ok = ok && nw_interp_exec(c, e, sizes, view, &(nw_interp_opts){.trace = see_access, .env = &x, .enough = &t->more});
-  free(view);
+  nw_let_go(view);
   return finish(c, t, &t->places, ok);
 }
 
 nw_trace *nw_trace_run(nw_ctx *c, const nw_program *p, int n, nw_array *const *args, int64_t most) {
   if (!p) return NULL;
   nw_formals f = nw_formals_of_program(p);
-  int64_t *sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *sizes);
+  int64_t *sizes = nw_xask((size_t)p->nsizes + 1, sizeof *sizes);
   bool ok = nw_formals_count(c, &f, n) && nw_formals_check(c, &f, n, args, sizes);
   nw_exec *e = ok ? nw_lower(p, NULL) : NULL;
   nw_trace *t = e ? run_watched(c, e, sizes, n, args, most) : NULL;
   nw_exec_release(e);
-  free(sizes);
+  nw_let_go(sizes);
   nw_formals_free(&f);
   return t;
 }
@@ -164,7 +169,7 @@ static bool see_nest(void *env, const nw_ref *ref, int n) {
 nw_trace *nw_trace_of_nest(nw_ctx *c, const nw_affine_nest *n, nw_affine_share share, int64_t most,
                            const nw_sim_opts *o) {
   static const nw_places none = {0};
-  nest_watch x = {.t = trace_new(most), .nest = n};
+  nest_watch x = {.t = trace_new(c, most), .nest = n};
   uint64_t from, to;
   nw_affine_span(n, &from, &to);
   x.name = NW_NEW_N(x.t->arena, const char *, n->narrays + 1);

@@ -33,7 +33,7 @@ static void add_row(nw_traffic *t, int level, int site, nw_sim_counts count) {
 // ---- by the model
 
 static bool by_model(nw_ctx *c, nw_traffic *t, const nw_sim_opts *caches, nw_affine_share share) {
-  nw_arena *a = nw_arena_new();
+  nw_arena *a = nw_arena_scratch();
   nw_affine_nest *nest = nw_affine_of(a, t->walker);
   nw_cache_opts o = {.caches = *caches, .share = share};
   nw_cached *m = nest ? nw_cached_of(c, nest, &o) : NULL;

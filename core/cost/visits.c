@@ -174,7 +174,7 @@ static int count_loops(const nw_stmt *s) {
 nw_visits *nw_visits_new(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
   if (!p || !nw_sizes_allowed(c, p, sizes)) return NULL;
   nw_visits *v = nw_xcalloc(1, sizeof *v);
-  *v = (nw_visits){.ctx = c, .p = nw_program_retain(p), .arena = nw_arena_new(), .pool = nw_pool_new(c)};
+  *v = (nw_visits){.ctx = c, .p = nw_program_retain(p), .arena = nw_arena_scratch(), .pool = nw_pool_new(c)};
   int n = p->nsizes + count_loops(p->root) + 1;
   v->slot = NW_NEW_N(v->arena, int64_t, n);
   v->lo = NW_NEW_N(v->arena, int64_t, n);

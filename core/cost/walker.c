@@ -26,7 +26,7 @@ nw_walker *nw_walker_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes) {
   nw_walker *w = nw_xcalloc(1, sizeof *w);
   w->ctx = c;
   w->exec = nw_exec_retain((nw_exec *)e);
-  w->arena = nw_arena_new();
+  w->arena = nw_arena_scratch();
   name_sizes(w, sizes);
   if (nw_place_all(c, w->arena, e, w->slot, &w->places) && nw_walker_ready(w)) return w;
   nw_walker_free(w);

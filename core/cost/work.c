@@ -114,7 +114,7 @@ static void add_all(statements *s, const nw_text_node *x) {
 bool nw_text_work(nw_ctx *c, const nw_text *t, const int64_t *value, nw_nest_work *out) {
   nw_cache_opts o = {.caches = {.nlevels = 1, .level[0] = {64, 1}, .line = 64}};
   nw_text *marks = marked_text(c, t);
-  nw_arena *a = nw_arena_new();
+  nw_arena *a = nw_arena_scratch();
   nw_affine_nest *nest = nw_text_nest(c, a, marks, value);
   statements s = {.t = t, .times = nest ? nw_cached_of(c, nest, &o) : NULL, .w = out};
   *out = (nw_nest_work){0};

@@ -43,11 +43,11 @@ static void next_index(const nwi_buffer *b, int64_t *index) {
 void nwi_fold(nwi_program *x, const nwi_code *c) {
   nwi_buffer *b = c->buffer;
   int64_t index[NW_MAX_DEPTH], n = c->nlayout && b->n <= NW_MAX_DEPTH ? places(x, c) : -1;
-  free(b->home);
+  nw_let_go(b->home);
   b->home = NULL;
   if (n < 0 || !b->count) return;
-  int64_t *first = malloc((size_t)(n + 1) * sizeof *first);
-  b->home = malloc((size_t)b->count * sizeof *b->home);
+  int64_t *first = nw_ask(x->run.ctx, b->name, (uint64_t)n + 1, sizeof *first);
+  if (first) b->home = nw_ask(x->run.ctx, b->name, (uint64_t)b->count, sizeof *b->home);
   for (int64_t i = 0; first && i < n; i++) first[i] = -1;
   first_index(b, index);
   for (int64_t i = 0; first && b->home && i < b->count; i++, next_index(b, index)) {
@@ -56,6 +56,6 @@ void nwi_fold(nwi_program *x, const nwi_code *c) {
     if (at >= 0 && first[at] < 0) first[at] = i;
     b->home[i] = at < 0 ? i : first[at];
   }
-  if (!first || !b->home) nwi_fail(&x->run, NW_ERANGE, "no memory for %s", b->name);
-  free(first);
+  if (!b->home) x->run.failed = true;
+  nw_let_go(first);
 }

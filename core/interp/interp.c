@@ -34,7 +34,7 @@ static bool attach(nwi_program *x, nwi_buffer *b, const nw_buffer *from, const n
     return nw_fail(x->run.ctx, NW_ERANGE, NULL, "%s has %lld elements, %lld are needed", b->name, (long long)v->count,
                    (long long)b->count);
   b->data = v->data;
-  if (from->role == NW_OUTPUT) b->written = nw_xcalloc((size_t)b->count + 1, 1);
+  if (from->role == NW_OUTPUT) b->written = nw_xask((uint64_t)b->count + 1, 1);
   return true;
 }
 
@@ -79,12 +79,12 @@ static bool prepare(nwi_program *x, const int64_t *sizes, const nw_view *params)
 
 static void release(nwi_program *x) {
   for (int i = 0; x->buffer && i < x->p->nbuffers; i++) {
-    if (x->buffer[i].own) free(x->buffer[i].data);
-    free(x->buffer[i].written);
-    free(x->buffer[i].shadow);
-    free(x->buffer[i].home);
+    if (x->buffer[i].own) nw_let_go(x->buffer[i].data);
+    nw_let_go(x->buffer[i].written);
+    nw_let_go(x->buffer[i].shadow);
+    nw_let_go(x->buffer[i].home);
   }
-  free(x->grid.wait);
+  nw_let_go(x->grid.wait);
   nwi_scope_free(&x->loops);
   nw_arena_free(x->arena);
   nw_pool_release(x->pool);
@@ -92,7 +92,7 @@ static void release(nwi_program *x) {
 
 static bool interpret(nw_ctx *c, const nw_program *p, const nw_exec *exec, const int64_t *sizes, const nw_view *params,
                       const nw_interp_opts *o) {
-  nwi_program x = {.p = p, .exec = exec, .arena = nw_arena_new(), .pool = nw_pool_new(c)};
+  nwi_program x = {.p = p, .exec = exec, .arena = nw_arena_scratch(), .pool = nw_pool_new(c)};
   x.run = (nwi_run){.ctx = c, .opts = o, .max_steps = o ? o->max_steps : 0, .host = &x};
   x.loops = (nwi_scope){.arena = x.arena, .ctx = c, .load = nwi_load_setup, .host = &x};
   bool ok = prepare(&x, sizes, params);

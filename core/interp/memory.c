@@ -1,6 +1,5 @@
 // Buffers: every access checked, every read of an element never written trapped.
 #include "interp/code.h"
-#include <stdlib.h>
 
 nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name) {
   for (int i = 0; i < x->p->nbuffers; i++)
@@ -9,17 +8,13 @@ nwi_buffer *nwi_buffer_named(nwi_program *x, const char *name) {
 }
 
 bool nwi_reserve(nwi_program *x, nwi_buffer *b, int64_t count) {
-  int64_t bytes;
-  if (__builtin_mul_overflow(count, nw_dtype_bytes(b->dtype), &bytes))
-    return nwi_fail(&x->run, NW_ERANGE, "%s is too large", b->name), false;
   if (count > b->cap) {
-    free(b->data), free(b->written), free(b->shadow);
-    b->shadow = NULL;
-    b->data = calloc(1, (size_t)bytes);
-    b->written = calloc(1, (size_t)count);
+    nw_let_go(b->data), nw_let_go(b->written), nw_let_go(b->shadow);
+    b->data = NULL, b->written = NULL, b->shadow = NULL, b->cap = 0;
+    b->data = nw_ask(x->run.ctx, b->name, (uint64_t)count, (uint64_t)nw_dtype_bytes(b->dtype));
+    b->written = b->data ? nw_ask(x->run.ctx, b->name, (uint64_t)count, 1) : NULL;
+    if (!b->written) return !(x->run.failed = true);
     b->cap = count;
-    if (!b->data || !b->written)
-      return nwi_fail(&x->run, NW_ERANGE, "no memory for %s: %lld bytes", b->name, (long long)bytes), false;
   } else if (count) {
     memset(b->written, 0, (size_t)count);
   }

@@ -110,11 +110,9 @@ nwi_op *nwi_op_of(nwi_naive *x, const nw_teop *op) {
 
 static bool make_arrays(nwi_naive *x, nwi_op *o) {
   for (int k = 0; k < o->op->nout; k++) {
-    int64_t bytes;
     if (o->data[k]) continue;
-    if (__builtin_mul_overflow(o->count, nw_dtype_bytes(o->op->dtype[k]), &bytes) ||
-        !(o->data[k] = calloc(1, (size_t)bytes + 1)))
-      return nw_fail(x->run.ctx, NW_ERANGE, NULL, "no memory for %s", o->op->name);
+    o->data[k] = nw_ask(x->run.ctx, o->op->name, (uint64_t)o->count, (uint64_t)nw_dtype_bytes(o->op->dtype[k]));
+    if (!o->data[k]) return false;
     o->own[k] = true;
   }
   return true;

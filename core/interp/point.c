@@ -22,12 +22,12 @@ static void make_room(nw_vec *table) {
   if (table->n * 2 < table->cap) return;
   nw_vec old = *table;
   *table = (nw_vec){.n = old.n, .cap = old.cap ? old.cap * 2 : 64};
-  table->at = nw_xcalloc((size_t)table->cap, sizeof(slot));
+  table->at = nw_xask((uint64_t)table->cap, sizeof(slot));
   for (int i = 0; i < old.cap; i++) {
     slot *s = (slot *)old.at + i;
     if (s->key) *find(table, s->key - 1) = *s;
   }
-  free(old.at);
+  nw_let_go(old.at);
 }
 
 static void set_axes(nwi_naive *x, const nwi_op *o, int64_t at) {
@@ -105,7 +105,7 @@ static bool attach_inputs(nwi_naive *x, int n, nw_tensor *const *outputs, int ni
 }
 
 static void start(nwi_naive *x, nw_ctx *c) {
-  *x = (nwi_naive){.arena = nw_arena_new()};
+  *x = (nwi_naive){.arena = nw_arena_scratch()};
   x->run = (nwi_run){.ctx = c, .host = x};
   x->scope = (nwi_scope){.arena = x->arena, .ctx = c, .load = nwi_naive_load, .host = x};
 }
@@ -114,8 +114,8 @@ static void finish(nwi_naive *x) {
   for (int i = 0; i < x->op.n; i++) {
     nwi_op *o = x->op.at[i];
     for (int k = 0; k < o->op->nout; k++)
-      if (o->own[k]) free(o->data[k]);
-    free(o->memo.at);
+      if (o->own[k]) nw_let_go(o->data[k]);
+    nw_let_go(o->memo.at);
   }
   nw_vec_free(&x->op);
   nwi_scope_free(&x->scope);

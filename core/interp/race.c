@@ -90,10 +90,10 @@ static struct nwi_wait *slot(const nwi_grid *g, const struct nwi_wait *key) {
 static void grow(nwi_grid *g) {
   nwi_grid old = *g;
   g->capwaits = old.capwaits ? 2 * old.capwaits : 64;
-  g->wait = nw_xcalloc((size_t)g->capwaits, sizeof *g->wait);
+  g->wait = nw_xask((uint64_t)g->capwaits, sizeof *g->wait);
   for (int i = 0; i < old.capwaits; i++)
     if (old.wait[i].used) *slot(g, &old.wait[i]) = old.wait[i];
-  free(old.wait);
+  nw_let_go(old.wait);
 }
 
 void nwi_barrier(nwi_program *x) {
@@ -162,7 +162,7 @@ static void note_read(struct nwi_shadow *s, const touch *now) {
 
 void nwi_touch(nwi_program *x, nwi_buffer *b, int64_t at, bool write) {
   if (!x->grid.launch || !b->written) return; // an input is only read
-  if (!b->shadow) b->shadow = nw_xcalloc((size_t)(b->cap > b->count ? b->cap : b->count) + 1, sizeof *b->shadow);
+  if (!b->shadow) b->shadow = nw_xask((uint64_t)(b->cap > b->count ? b->cap : b->count) + 1, sizeof *b->shadow);
   struct nwi_shadow *s = &b->shadow[at];
   touch now = {here(x), x->grid.tick, x->grid.atomic == b};
   if (now.atomic && !write) return; // the write that follows says it

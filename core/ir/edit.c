@@ -1,7 +1,6 @@
 // Changing a program that is not frozen yet: new statements, copies, children, substitution, unique names.
 #include "ir/program.h"
 #include "ir/valid.h"
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +13,7 @@ static void grow_buffers(nw_program *p) {
 
 nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s, nw_role r, int ndim,
                          const nw_expr *const *shape) {
-  assert(!p->frozen);
+  NW_MUST(!p->frozen);
   nw_buffer *b = NW_NEW(p->arena, nw_buffer);
   b->id = p->next_id++;
   b->name = nw_unique_buffer_name(p, name);
@@ -30,7 +29,7 @@ nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s
 }
 
 nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k) {
-  assert(!p->frozen);
+  NW_MUST(!p->frozen);
   nw_stmt *s = NW_NEW(p->arena, nw_stmt);
   s->kind = k;
   s->id = k == NW_SEQ ? 0 : p->next_id++;
@@ -50,7 +49,7 @@ nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, cons
 // ---- children
 
 void nw_kids_set(nw_program *p, nw_stmt *s, int n, nw_stmt **kid) {
-  assert(!p->frozen && (n == 0 || !nw_is_leaf(s)));
+  NW_MUST(!p->frozen && (n == 0 || !nw_is_leaf(s)));
   nw_stmt **all = NW_NEW_N(p->arena, nw_stmt *, n);
   if (n) memmove(all, kid, (size_t)n * sizeof *all);
   s->kid = all;
@@ -58,7 +57,7 @@ void nw_kids_set(nw_program *p, nw_stmt *s, int n, nw_stmt **kid) {
 }
 
 void nw_kids_insert(nw_program *p, nw_stmt *parent, int pos, nw_stmt *kid) {
-  assert(!p->frozen && pos >= 0 && pos <= parent->nkids);
+  NW_MUST(!p->frozen && pos >= 0 && pos <= parent->nkids);
   nw_stmt **all = NW_NEW_N(p->arena, nw_stmt *, parent->nkids + 1);
   for (int i = 0; i < pos; i++) all[i] = parent->kid[i];
   all[pos] = kid;
@@ -69,13 +68,13 @@ void nw_kids_insert(nw_program *p, nw_stmt *parent, int pos, nw_stmt *kid) {
 
 void nw_kids_remove(nw_program *p, nw_stmt *parent, int pos) {
   (void)p; // but for the assertion
-  assert(!p->frozen && pos >= 0 && pos < parent->nkids);
+  NW_MUST(!p->frozen && pos >= 0 && pos < parent->nkids);
   for (int i = pos + 1; i < parent->nkids; i++) parent->kid[i - 1] = parent->kid[i];
   parent->nkids--;
 }
 
 nw_stmt *nw_kids_replace(nw_stmt *parent, int pos, nw_stmt *kid) {
-  assert(pos >= 0 && pos < parent->nkids);
+  NW_MUST(pos >= 0 && pos < parent->nkids);
   nw_stmt *old = parent->kid[pos];
   parent->kid[pos] = kid;
   return old;
@@ -160,13 +159,13 @@ static const nw_expr *rename_in(void *env, const nw_expr *e) {
 
 // Holds for s itself as well; a statement that changes becomes one of this step.
 void nw_stmt_subst(nw_program *p, nw_stmt *s, const char *var, const nw_expr *by) {
-  assert(!p->frozen);
+  NW_MUST(!p->frozen);
   renaming r = {.pool = p->pool, .n = 1, .var = &var, .by = &by};
   map_tree(&(map){.p = p, .f = rename_in, .env = &r}, s);
 }
 
 void nw_stmt_map(nw_program *p, nw_stmt *s, nw_map_fn f, void *env) {
-  assert(!p->frozen);
+  NW_MUST(!p->frozen);
   map_tree(&(map){.p = p, .f = f, .env = env}, s);
 }
 
@@ -230,14 +229,14 @@ static void renew_tree(nw_program *p, nw_stmt *s, const char *path, bool copy) {
 }
 
 nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path) {
-  assert(!p->frozen);
+  NW_MUST(!p->frozen);
   nw_stmt *copy = nw_stmt_clone(p->arena, s);
   renew_tree(p, copy, path, true);
   return copy;
 }
 
 void nw_rename_as(nw_program *p, nw_stmt *s, const char *path) {
-  assert(!p->frozen);
+  NW_MUST(!p->frozen);
   renew_tree(p, s, path, false);
 }
 

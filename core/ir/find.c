@@ -1,6 +1,5 @@
 // Finding statements, walking over them, and what holds at a place.
 #include "ir/program.h"
-#include <assert.h>
 
 // ---- walking
 
@@ -12,7 +11,7 @@ typedef struct walk {
 
 static bool walk_down(walk *w, nw_stmt *s, int pos) {
   nw_path *path = &w->path;
-  assert(path->n < NW_MAX_DEPTH);
+  NW_MUST(path->n < NW_MAX_DEPTH);
   path->at[path->n] = s;
   path->pos[path->n++] = pos;
   bool more = w->f(w->env, path);

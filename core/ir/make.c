@@ -1,6 +1,5 @@
 // Typed constructors: operands already have the type the op wants. NULL in, NULL out.
 #include "ir/fold.h"
-#include <assert.h>
 #include <math.h>
 
 #define MAX_ARGS 64
@@ -31,7 +30,7 @@ const nw_expr *nw_true(nw_pool *p) { return nw_int(p, NW_BOOL, 1); }
 
 // Copies args to out as expressions of p; false if one is NULL.
 static bool adopt(nw_pool *p, int n, const nw_expr *const *args, const nw_expr **out) {
-  assert(n <= MAX_ARGS);
+  NW_MUST(n <= MAX_ARGS);
   for (int i = 0; i < n; i++) {
     out[i] = nw_import(p, args[i]);
     if (!out[i]) return false;
@@ -61,7 +60,7 @@ static const nw_expr *make_cast(nw_pool *p, nw_type t, const nw_expr *e);
 const nw_expr *nw_make(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {
   const nw_expr *a[MAX_ARGS];
   if (!adopt(p, n, args, a)) return NULL;
-  assert(well_typed(op, t, n, a));
+  NW_MUST(well_typed(op, t, n, a));
   switch (op) {
   case NW_OP_CAST: return make_cast(p, t, a[0]);
   case NW_OP_RAMP: return nw_ramp(p, a[0], a[1], t.lanes);
@@ -92,7 +91,7 @@ const nw_expr *nw_load(nw_pool *p, nw_type t, const char *buffer, int n, const n
 const nw_expr *nw_reduce(nw_pool *p, int combiner, int nterms, const nw_expr *const *terms, int naxes,
                          const nw_expr *const *axes) {
   const nw_expr *a[MAX_ARGS];
-  assert(nterms + naxes <= MAX_ARGS);
+  NW_MUST(nterms + naxes <= MAX_ARGS);
   if (!adopt(p, nterms, terms, a) || !adopt(p, naxes, axes, a + nterms)) return NULL;
   nw_expr head = {.op = NW_OP_REDUCE, .type = a[0]->type, .n = (uint16_t)(nterms + naxes), .i = combiner};
   return nw_intern(p, &head, a);
@@ -102,7 +101,7 @@ const nw_expr *nw_reduce(nw_pool *p, int combiner, int nterms, const nw_expr *co
 const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, int lanes) {
   const nw_expr *a[2];
   if (!adopt(p, 2, (const nw_expr *[]){base, stride}, a)) return NULL;
-  assert(same_type(a[0], a[1]) && a[0]->type.lanes == 1 && lanes >= 1);
+  NW_MUST(same_type(a[0], a[1]) && a[0]->type.lanes == 1 && lanes >= 1);
   if (lanes == 1) return a[0];
   if (nw_is_const(a[1], 0)) return NW_BY(still_ramp, nw_broadcast(p, a[0], lanes));
   nw_expr head = {.op = NW_OP_RAMP, .type = {a[0]->type.dtype, (uint16_t)lanes}, .n = 2, .i = lanes};
@@ -112,7 +111,7 @@ const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, i
 const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes) {
   e = nw_import(p, e);
   if (!e || lanes == 1) return e;
-  assert(e->type.lanes == 1 && lanes >= 1);
+  NW_MUST(e->type.lanes == 1 && lanes >= 1);
   nw_expr head = {.op = NW_OP_BROADCAST, .type = {e->type.dtype, (uint16_t)lanes}, .n = 1, .i = lanes};
   return nw_intern(p, &head, &e);
 }

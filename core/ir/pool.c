@@ -73,9 +73,10 @@ static name_entry **name_slot(const nw_pool *p, const char *s, uint64_t hash) {
 }
 
 static void grow_names(nw_pool *p) {
-  uint32_t old = 1u << p->name_bits++;
-  name_entry **was = p->name;
-  p->name = nw_xcalloc((size_t)1 << p->name_bits, sizeof *p->name);
+  uint32_t old = 1u << p->name_bits;
+  name_entry **was = p->name, **more = nw_xcalloc((size_t)2 << p->name_bits, sizeof *more);
+  p->name = more;
+  p->name_bits++;
   for (uint32_t i = 0; i < old; i++)
     if (was[i]) *name_slot(p, was[i]->text, was[i]->hash) = was[i];
   free(was);
@@ -150,9 +151,10 @@ static bool same_node(const nw_expr *e, const nw_expr *head, const nw_expr *cons
 static uint32_t expr_place(const nw_pool *p, uint64_t hash) { return (uint32_t)(hash >> (64 - p->expr_bits)); }
 
 static void grow_exprs(nw_pool *p) {
-  uint32_t old = 1u << p->expr_bits++, mask = (1u << p->expr_bits) - 1;
-  const nw_expr **was = p->expr;
-  p->expr = nw_xcalloc((size_t)1 << p->expr_bits, sizeof *p->expr);
+  uint32_t old = 1u << p->expr_bits, mask = 2 * old - 1;
+  const nw_expr **was = p->expr, **more = nw_xcalloc((size_t)2 * old, sizeof *more);
+  p->expr = more;
+  p->expr_bits++;
   for (uint32_t k = 0; k < old; k++) {
     if (!was[k]) continue;
     uint32_t i = expr_place(p, was[k]->hash);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static nw_program *bare(nw_ctx *c, nw_pool *pool, const char *name) {
-  nw_arena *arena = nw_arena_new();
+  nw_arena *arena = nw_arena_scratch();
   nw_program *p = NW_NEW(arena, nw_program);
   p->arena = arena;
   p->refs = 1;

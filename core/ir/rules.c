@@ -3,7 +3,6 @@
 //
 // The kind of a rule is asked of the innermost operands, the ones called x: for "not x < y" that of x, not of x < y.
 #include "ir/fold.h"
-#include <assert.h>
 #include <ctype.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -42,7 +41,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 // ---------------------------------------------------------------- reading the rows
 
 static pattern *new_pattern(pattern_kind kind) {
-  assert(nnodes < NW_COUNT(nodes));
+  NW_MUST(nnodes < NW_COUNT(nodes));
   pattern *p = &nodes[nnodes++];
   p->kind = (uint8_t)kind;
   return p;
@@ -77,10 +76,10 @@ static pattern *parse_call(const char **s) {
   nw_op op = NW_OP_COUNT;
   size_t n = strcspn(*s, "(");
   char name[16] = {0};
-  assert(n < sizeof name);
+  NW_MUST(n < sizeof name);
   memcpy(name, *s, n);
   bool known = nw_op_parse(name, &op);
-  assert(known);
+  NW_MUST(known);
   (void)known;
   *s += n + 1;
   pattern *p = new_pattern(NODE);
@@ -152,7 +151,7 @@ static pattern *parse(const char **s, int prec) {
 static const pattern *parse_all(const char *s) {
   if (!*s) return NULL;
   const pattern *p = parse(&s, 0);
-  assert(*s == 0);
+  NW_MUST(*s == 0);
   return p;
 }
 

@@ -1,6 +1,5 @@
 // The pipeline: the table of passes, and the executable program they end in.
 #include "lower/pass.h"
-#include <assert.h>
 #include <stdlib.h>
 
 static const nw_pass passes[] = {
@@ -89,7 +88,7 @@ nw_exec *nw_lower(const nw_program *p, const char *until) {
   if (!q) return NULL;
   nw_exec *e = new_exec(q);
   if (until) return frozen(e);
-  assert(nw_storage_agrees(q, e->storage));
+  NW_MUST(nw_storage_agrees(q, e->storage));
   nw_strip_workspaces(q, q->root, e->storage);
   return frozen(e);
 }
@@ -98,7 +97,7 @@ nw_exec *nw_lower_loops(const nw_program *p) {
   nw_program *q = p ? run_passes(p, nw_pass_count() - 1, true) : NULL;
   if (!q) return NULL;
   nw_exec *e = new_exec(q);
-  assert(nw_storage_agrees(q, e->storage));
+  NW_MUST(nw_storage_agrees(q, e->storage));
   return frozen(e);
 }
 

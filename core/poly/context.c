@@ -1,5 +1,6 @@
 // isl's context of a session: its budget, its interrupt, its failures; and the rules that the mutant tests switch off.
 #include "poly/internal.h"
+#include <gmp.h>
 #include <isl/options.h>
 #include <stdlib.h>
 
@@ -37,16 +38,38 @@ static void close_session(void *data) {
 // Runs in a signal handler: isl only sets a flag.
 static void interrupt(void *data) { isl_ctx_abort(((nw_proofs *)data)->isl); }
 
+// What a call that was given up has left of isl is in no known state: it is left alone, and so is all that was proved with it.
+// The session begins anew, with the usual budget.
+static void abandon(void *data) {
+  nw_slot *slot = &((nw_proofs *)data)->ctx->slot[NW_SLOT_POLY];
+  slot->interrupt = NULL;
+  slot->data = NULL;
+}
+
+// isl counts with numbers of GMP, which ends the process where there is no memory for one.
+static void *more_number(void *p, size_t old, size_t bytes) {
+  (void)old;
+  return nw_xrealloc(p, bytes);
+}
+
+static void free_number(void *p, size_t bytes) {
+  (void)bytes;
+  free(p);
+}
+
 nw_proofs *nw_proofs_of(nw_ctx *c) {
   if (c->slot[NW_SLOT_POLY].data) return c->slot[NW_SLOT_POLY].data;
   read_mutant(c);
   nw_proofs *s = nw_xcalloc(1, sizeof *s);
   s->refs = 1;
   s->ctx = c;
+  mp_set_memory_functions(nw_xmalloc, more_number, free_number);
   s->isl = isl_ctx_alloc();
+  if (!s->isl) nw_out_of_memory(sizeof(isl_ctx *));
   s->budget = DEFAULT_BUDGET;
   isl_options_set_on_error(s->isl, ISL_ON_ERROR_CONTINUE);
   nw_slot_fill(c, NW_SLOT_POLY, s, close_session, interrupt);
+  c->slot[NW_SLOT_POLY].abandon = abandon;
   return s;
 }
 
@@ -171,6 +194,13 @@ isl_set *nw_set_with_quotients(nw_proofs *s, isl_set *set) {
 
 nw_answer nw_proofs_lost(nw_proofs *s) {
   if (nw_stopped(s->ctx)) return NW_ABORTED;
+  if (isl_ctx_last_error(s->isl) == isl_error_alloc) {
+    char why[160];
+    nw_say_limit(why, sizeof why);
+    nw_fail(s->ctx, NW_EMEMORY, "nothing was changed", "no memory to prove this step: %s", why);
+    isl_ctx_reset_error(s->isl);
+    return NW_ABORTED;
+  }
   bool quota = isl_ctx_last_error(s->isl) == isl_error_quota;
   const char *why = quota ? "proving this step takes more work than a step may cost"
                           : "the polyhedral library could not represent this step";

@@ -58,8 +58,10 @@ static nw_family *family_new(const nw_program *p) {
   return f;
 }
 
+bool nw_family_abandoned(const nw_family *f) { return f->s != nw_proofs_of(nw_pool_ctx(f->pool)); }
+
 nw_family *nw_family_for(const nw_program *p, nw_family *known) {
-  return known && same_sizes(known, p) ? nw_family_retain(known) : family_new(p);
+  return known && !nw_family_abandoned(known) && same_sizes(known, p) ? nw_family_retain(known) : family_new(p);
 }
 
 nw_family *nw_family_retain(nw_family *f) {

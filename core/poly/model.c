@@ -305,6 +305,10 @@ static int count_blocks(const nw_stmt *s) {
 
 // A model is kept in its program. When isl gave up in the middle, nothing is kept.
 nw_model *nw_model_of(const nw_program *p, nw_family *known) {
+  if (p->model && nw_family_abandoned(((nw_model *)p->model)->f)) {
+    ((nw_program *)p)->model = NULL;
+    ((nw_program *)p)->model_free = NULL;
+  }
   if (p->model) {
     if (!NW_MUTATED(model_for_free)) nw_price_charge(((nw_model *)p->model)->f->s, &((nw_model *)p->model)->price);
     return p->model;

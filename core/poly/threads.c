@@ -9,7 +9,6 @@
 //
 // Here storage is what it is on a device: a buffer allocated inside a serial loop is the same memory in every round.
 #include "poly/internal.h"
-#include <assert.h>
 
 typedef struct place { // of a site
   nw_path path; // to the block
@@ -481,7 +480,7 @@ nw_answer nw_check_threads(const nw_model *m, const nw_program *before, nw_vec *
 
 // The model goes at once: p will be edited.
 bool nw_syncs(const nw_program *p, nw_vec *out) {
-  assert(!p->model);
+  NW_MUST(!p->model);
   nw_proofs *s = nw_proofs_of(p->ctx);
   nw_model *m = nw_proofs_begin(s, p) ? nw_model_of(p, NULL) : NULL;
   bool ok = m && nw_check_threads(m, NULL, out) == NW_HOLDS;

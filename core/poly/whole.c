@@ -151,6 +151,7 @@ const nw_whole *nw_whole_of(const nw_program *p, nw_family *known) {
   }
   nw_price_end(s, &price);
   w->price = price;
+  if (w->p) nw_arena_keep(w->p->arena);
   ((nw_program *)p)->whole = w;
   ((nw_program *)p)->whole_free = free_whole;
   return w;

@@ -156,7 +156,7 @@ static bool keeps_inits(nw_merging *x, const nw_program *p) {
 }
 
 nw_program *nw_merged(const nw_program *p, int outer, nw_family *f, nw_together *out, bool *lost) {
-  nw_merging x = {.p = nw_program_clone(p), .f = f, .arena = nw_arena_new()};
+  nw_merging x = {.p = nw_program_clone(p), .f = f, .arena = nw_arena_scratch()};
   x.p->step = p->step;
   if (!merge(&x, outer)) {
     nw_program_release(x.p);

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ASK_ABOVE ((size_t)64 << 20) // smaller requests are not worth a look at the system
-
 // The number of bytes, or -1 (and a diagnostic) when the shape makes no sense or does not fit a machine word.
 static int64_t bytes_of(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape, int64_t *count) {
   int64_t n = 1, bytes;
@@ -17,24 +15,18 @@ static int64_t bytes_of(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape, i
   for (int d = 0; d < ndim && !empty; d++) too_big |= __builtin_mul_overflow(n, shape[d], &n);
   if (empty) n = 0;
   too_big = too_big || __builtin_mul_overflow(n, (int64_t)nw_dtype_bytes(t), &bytes);
-  if (too_big) return nw_fail(c, NW_ERANGE, NULL, "a tensor of this shape has more than 2^63 bytes"), -1;
+  if (too_big) return nw_fail(c, NW_EMEMORY, "ask for less", "a tensor of this shape has more than 2^63 bytes"), -1;
   *count = n;
   return bytes;
-}
-
-static void *too_large(nw_ctx *c, int64_t bytes) {
-  return nw_fail(c, NW_ERANGE, "use smaller dimensions, or release tensors that are no longer needed",
-                 "a tensor of %.1f GB does not fit: %.1f GB of memory are available", (double)bytes / 1e9,
-                 (double)nw_mem_available() / 1e9);
 }
 
 // Zeros, aligned to 64 bytes. A size beyond the memory that is available is an error here, not a crash later.
 nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape) {
   int64_t count, bytes = bytes_of(c, t, ndim, shape, &count);
   if (bytes < 0) return NULL;
-  if ((size_t)bytes > ASK_ABOVE && bytes > nw_mem_available()) return too_large(c, bytes);
+  if (!nw_memory_for(c, "a tensor", (uint64_t)bytes, 1)) return NULL;
   void *data = nw_mem_get(&nw_session_of(c)->mem, (size_t)bytes, true);
-  if (!data) return too_large(c, bytes);
+  if (!data) return nw_no_memory(c, "a tensor", (uint64_t)bytes);
   nw_array *a = nw_xcalloc(1, sizeof *a);
   *a = (nw_array){.refs = 1, .ctx = c, .dtype = t, .ndim = ndim, .count = count, .data = data, .bytes = (size_t)bytes};
   a->shape = nw_xcalloc((size_t)ndim + 1, sizeof *a->shape);

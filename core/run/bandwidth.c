@@ -139,7 +139,7 @@ int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most
   if (threads > NW_MAX_TEAM) threads = NW_MAX_TEAM;
   int64_t least = (int64_t)threads * arrays[loop] * STEP;
   if (bytes < least) bytes = least;
-  char *data = bytes < nw_mem_available() ? nw_mem_get(&nw_session_of(c)->mem, (size_t)bytes, false) : NULL;
+  char *data = bytes < nw_memory_left() ? nw_mem_get(&nw_session_of(c)->mem, (size_t)bytes, false) : NULL;
   if (!data) return nw_fail(c, NW_ELIMIT, NULL, "there is no memory for a loop over %lld bytes", (long long)bytes), 0;
   job *j = nw_xcalloc(1, sizeof *j);
   j->frame = (nw_frame){.threads = threads, .name = "the bandwidth loop"};

@@ -221,7 +221,7 @@ static bool measure_memory(nw_calibration *k, char *base) {
 
 bool nw_calibrate_levels(nw_calibration *k) {
   if (!measure_levels(k)) return false;
-  int64_t room = power_of_two(nw_mem_available() / 4);
+  int64_t room = power_of_two(nw_memory_left() / 4);
   if (room > MOST) room = MOST;
   char *base = room >= MEMORY ? nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)room, true) : NULL;
   if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is no memory to measure it in: 128 MiB"), false;

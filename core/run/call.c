@@ -12,10 +12,12 @@ static bool elements_of(const nw_kernel *k, const nw_storage *s, int64_t *n) {
 static bool no_room(nw_kernel *k, const nw_storage *s, bool fits, int64_t bytes) {
   const char *hint = "compute it in place of use, or in smaller pieces";
   if (!fits)
-    return nw_fail(k->ctx, NW_ERANGE, hint, "%s, a temporary of more than 9 exabytes, does not fit in memory",
+    return nw_fail(k->ctx, NW_EMEMORY, hint, "%s, a temporary of more than 9 exabytes, does not fit in memory",
                    s->buffer);
-  return nw_fail(k->ctx, NW_ERANGE, hint, "%s, a temporary of %.1f GB, does not fit in memory", s->buffer,
-                 (double)bytes / 1e9);
+  char why[160];
+  nw_say_limit(why, sizeof why);
+  return nw_fail(k->ctx, NW_EMEMORY, hint, "%s, a temporary of %.1f GB, does not fit in memory: %s", s->buffer,
+                 (double)bytes / 1e9, why);
 }
 
 // Made before the call, from the pool: generated code never asks for memory.
@@ -26,7 +28,7 @@ static bool make_workspace(nw_kernel *k, int i) {
   if (!elements_of(k, s, &bytes) || __builtin_mul_overflow(bytes, (int64_t)nw_dtype_bytes(s->dtype), &bytes) ||
       __builtin_mul_overflow(bytes, pieces, &all))
     return no_room(k, s, false, 0);
-  if (all <= 64 << 20 || all <= nw_mem_available())
+  if (all <= 64 << 20 || all <= nw_memory_left())
     k->work[i] = nw_mem_pieces(&nw_session_of(k->ctx)->mem, (size_t)bytes, pieces, &k->stride[i]);
   return k->work[i] || no_room(k, s, true, all);
 }

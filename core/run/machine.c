@@ -20,7 +20,7 @@ char *nw_machine_text(nw_ctx *c) {
                k->ways, k->line, k->shared_by);
   }
   nw_str_fmt(&b, "memory: %.1f GB, %.1f GB available\n", (double)m->memory_bytes / 1e9,
-             (double)nw_mem_available() / 1e9);
+             (double)nw_memory_left() / 1e9);
   return nw_str_take(&b);
 }
 

@@ -1,6 +1,5 @@
 // Memory for data: aligned, pooled, large blocks on huge pages.
 #include "run/session.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -110,21 +109,4 @@ void nw_mem_free(nw_mem *m) {
   }
   while (m->fenced) nw_fenced_put(m, nw_fenced_data(m->fenced));
   *m = (nw_mem){0};
-}
-
-static int64_t read_number(const char *path, const char *key) {
-  FILE *f = fopen(path, "r");
-  char line[128];
-  int64_t value = -1;
-  while (f && value < 0 && fgets(line, sizeof line, f))
-    if (!strncmp(line, key, strlen(key))) sscanf(line + strlen(key), "%ld", &value);
-  if (f) fclose(f);
-  return value;
-}
-
-// What the kernel says is available, and what a memory limit of the process group leaves.
-int64_t nw_mem_available(void) {
-  int64_t kib = read_number("/proc/meminfo", "MemAvailable:"), most = kib < 0 ? INT64_MAX : kib * 1024;
-  int64_t limit = read_number("/sys/fs/cgroup/memory.max", ""), used = read_number("/sys/fs/cgroup/memory.current", "");
-  return limit > 0 && used >= 0 && limit - used < most ? limit - used : most;
 }

@@ -129,11 +129,11 @@ static const char *read_data(FILE *f, const npy *h, nw_array *a) {
   int bytes = nw_dtype_bytes(a->dtype);
   unsigned char *data = a->data;
   bool turned = h->fortran && h->ndim > 1;
-  if (turned) data = nw_xmalloc(a->bytes + 1);
+  if (turned) data = nw_xask(a->bytes + 1, 1);
   bool whole = fread(data, 1, a->bytes, f) == a->bytes;
   if (whole && h->swapped) swap_bytes(data, a->count, bytes);
   if (whole && turned) transpose(a->data, data, h, a->count, bytes);
-  if (turned) free(data);
+  if (turned) nw_let_go(data);
   if (whole && a->dtype == NW_BOOL)
     for (int64_t i = 0; i < a->count; i++) data = a->data, data[i] = data[i] != 0;
   return whole ? NULL : "it is cut short: the data end before the shape is filled";

@@ -24,7 +24,6 @@ void *nw_fenced_get(nw_mem *m, size_t bytes, int64_t pieces, size_t align, int f
 void *nw_fenced_data(const nw_fenced *f);
 bool nw_fenced_put(nw_mem *m, void *data); // false when the block is another kind of block
 bool nw_fences_hold(const nw_mem *m); // nothing was written between a block and the edge of its page
-int64_t nw_mem_available(void); // bytes the system could give now
 
 typedef struct nw_worker nw_worker;
 int nw_worker_end(nw_worker *w); // NULL is none

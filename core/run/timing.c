@@ -65,13 +65,13 @@ static double quantile(const double *sorted, int n, double q) {
 }
 
 static void summarise(nw_time *t) {
-  double *s = nw_xmalloc(sizeof *s * (size_t)t->reps);
+  double *s = nw_xask((uint64_t)t->reps, sizeof *s);
   memcpy(s, t->sample, sizeof *s * (size_t)t->reps);
   qsort(s, (size_t)t->reps, sizeof *s, by_size);
   t->min = s[0];
   t->median = quantile(s, t->reps, 0.5);
   t->spread = t->median > 0 ? (quantile(s, t->reps, 0.75) - quantile(s, t->reps, 0.25)) / t->median : 0;
-  free(s);
+  nw_let_go(s);
 }
 
 // One more sample; false on failure.

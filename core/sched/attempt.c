@@ -16,31 +16,33 @@ static char *reason_of(const nw_ctx *c) {
   return line;
 }
 
+// A step is tried on a copy of the schedule, so that the schedule stands as it was even where the try is given up.
 typedef struct glance {
-  bool unsafe;
+  nw_sched copy;
   long budget;
 } glance;
 
-static glance begin(nw_step *st, nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget) {
-  glance was = {nw_sched_unsafe(s, false), nw_judge_budget(s->ctx, -budget)};
-  nw_step_begin(st, s, row, args);
-  return was;
+static void begin(glance *g, nw_step *st, const nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget) {
+  g->copy = *s;
+  g->copy.unsafe = false;
+  g->budget = nw_judge_budget(s->ctx, -budget);
+  nw_step_begin(st, &g->copy, row, args);
 }
 
-static void end(nw_step *st, glance was) {
-  nw_sched *s = st->sched;
+static void end(glance *g, nw_step *st) {
+  nw_ctx *c = g->copy.ctx;
   nw_step_end(st);
-  nw_judge_budget(s->ctx, was.budget);
-  nw_sched_unsafe(s, was.unsafe);
-  if (!s->ctx->interrupted) nw_clear(s->ctx);
+  nw_judge_budget(c, g->budget);
+  if (!c->interrupted) nw_clear(c);
 }
 
 nw_program *nw_attempt(nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget, char **why) {
   nw_step st;
-  glance was = begin(&st, s, row, args, budget);
+  glance g;
+  begin(&g, &st, s, row, args, budget);
   nw_program *p = nw_step_make(&st);
   if (why) *why = p ? NULL : reason_of(s->ctx);
-  end(&st, was);
+  end(&g, &st);
   return p;
 }
 
@@ -49,10 +51,13 @@ nw_program *nw_attempt(nw_sched *s, const nw_primitive *row, const nw_arg *args,
 // The versions of a schedule, to go on from without its knowing. What is added goes with the copy.
 static nw_sched copy_of(const nw_sched *s) {
   nw_sched copy = *s;
-  copy.arena = nw_arena_new();
+  copy.arena = nw_arena_scratch();
   copy.version = (nw_vec){0};
   copy.refused = NULL;
   for (int i = 0; i < s->version.n; i++) nw_vec_push(&copy.version, s->version.at[i]);
+  nw_node *head = NW_NEW(copy.arena, nw_node);
+  *head = *nw_sched_head(s);
+  copy.version.at[s->current] = head;
   return copy;
 }
 
@@ -101,31 +106,29 @@ static nw_candidate *follow(const nw_step *st, const nw_program *p, const nw_can
 }
 
 static bool works_after(nw_step *st, nw_program *p, const nw_candidate *then, long budget) {
-  int child = nw_sched_head(st->sched)->last_child;
   nw_sched copy = copy_of(st->sched);
   nw_sched_append(&copy, st, nw_program_retain(p));
   bool ok = nw_attempt_way(&copy, follow(st, p, then), budget);
   drop_copy(&copy, st->sched);
-  nw_sched_head(st->sched)->last_child = child;
   return ok;
 }
 
 bool nw_attempt_way(nw_sched *s, const nw_candidate *c, long budget) {
   nw_step st;
-  glance was = begin(&st, s, c->primitive, c->args, budget);
+  glance g;
+  begin(&g, &st, s, c->primitive, c->args, budget);
   nw_program *p = nw_step_make(&st);
   bool ok = p && !st.idle && !nw_same_program(st.before, p);
   if (ok && c->then) ok = works_after(&st, p, c->then, budget);
   nw_program_release(p);
-  end(&st, was);
+  end(&g, &st);
   return ok;
 }
 
 bool nw_attempt_at(nw_sched *s, int version, const nw_primitive *row, const nw_arg *args, long budget) {
-  int was = s->current;
-  s->current = version;
-  nw_program *p = nw_attempt(s, row, args, budget, NULL);
-  s->current = was;
+  nw_sched copy = *s;
+  copy.current = version;
+  nw_program *p = nw_attempt(&copy, row, args, budget, NULL);
   nw_program_release(p);
   return p != NULL;
 }

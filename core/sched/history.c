@@ -10,16 +10,20 @@ nw_node *nw_sched_node(const nw_sched *s, int version) {
 
 nw_node *nw_sched_head(const nw_sched *s) { return nw_sched_node(s, s->current); }
 
-// Takes over the count on p.
-static nw_node *add_node(nw_sched *s, nw_program *p, int parent) {
+static nw_node *new_node(const nw_sched *s, nw_program *p, int parent) {
   nw_node *node = NW_NEW(s->arena, nw_node);
   node->number = s->version.n;
   node->parent = parent;
   node->last_child = -1;
   node->program = p;
-  if (p->next_id > s->next_id) s->next_id = p->next_id;
-  nw_vec_push(&s->version, node);
   return node;
+}
+
+// Takes over the count on the node's program. Nothing after it may fail.
+static void add_node(nw_sched *s, nw_node *node) {
+  nw_vec_push(&s->version, node);
+  nw_arena_keep(node->program->arena);
+  if (node->program->next_id > s->next_id) s->next_id = node->program->next_id;
 }
 
 nw_sched *nw_sched_new(nw_ctx *c, int n, nw_tensor *const *outputs) {
@@ -37,7 +41,7 @@ nw_sched *nw_sched_new(nw_ctx *c, int n, nw_tensor *const *outputs) {
   s->noutputs = n;
   s->output = NW_NEW_N(s->arena, nw_tensor *, n);
   for (int i = 0; i < n; i++) s->output[i] = nw_tensor_retain(outputs[i]);
-  add_node(s, p, -1);
+  add_node(s, new_node(s, p, -1));
   return s;
 }
 
@@ -100,8 +104,7 @@ static void keep_empty(nw_sched *s, nw_node *node, const nw_step *st) {
 }
 
 void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
-  nw_refused_forget(s);
-  nw_node *node = add_node(s, p, s->current);
+  nw_node *node = new_node(s, p, s->current);
   node->primitive = st->primitive;
   node->unsafe = s->unsafe;
   node->args = nw_args_copy(s->arena, s->pool, st->primitive, st->resolved);
@@ -112,6 +115,8 @@ void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
   node->rounds = st->rounds || nw_sched_head(s)->rounds;
   keep_gone(s, node, st);
   keep_empty(s, node, st);
+  add_node(s, node);
+  nw_refused_forget(s);
   nw_sched_head(s)->last_child = node->number;
   s->current = node->number;
 }

@@ -352,7 +352,7 @@ static bool find_loop(moves *m, int id) {
 int nw_sched_moves(nw_sched *s, int loop, nw_move **out) {
   *out = NULL;
   if (!s || nw_error(s->ctx)) return -1;
-  moves m = {.s = s, .p = nw_sched_program(s), .a = nw_arena_new()};
+  moves m = {.s = s, .p = nw_sched_program(s), .a = nw_arena_scratch()};
   int rows = nw_primitive_count(), n = find_loop(&m, loop) ? 0 : -1;
   if (!n) *out = nw_xcalloc((size_t)(rows + TAILS), sizeof **out);
   for (int i = 0; n >= 0 && i < rows && !s->ctx->interrupted; i++) {

@@ -27,7 +27,6 @@ const nw_program *nw_refused_program(const nw_refused *r, bool after) { return a
 void nw_refused_keep(nw_step *st) {
   const nw_refusal *refusal = nw_refusal_edit(st->ctx);
   const nw_diag *d = nw_error(st->ctx);
-  nw_refused_forget(st->sched);
   nw_refused *r = nw_xcalloc(1, sizeof *r);
   r->refs = 1;
   r->arena = nw_arena_new();
@@ -36,5 +35,7 @@ void nw_refused_keep(nw_step *st) {
   if (!refusal && d && d->hint) r->hint = nw_arena_strdup(r->arena, d->hint);
   r->before = nw_program_retain((nw_program *)st->before);
   r->after = st->denied ? nw_program_retain(st->denied) : NULL;
+  if (r->after) nw_arena_keep(r->after->arena);
+  nw_refused_forget(st->sched);
   st->sched->refused = r;
 }

@@ -159,7 +159,7 @@ nw_candidate *nw_step_again(nw_step *st) {
 void nw_step_begin(nw_step *st, nw_sched *s, const nw_primitive *row, const nw_arg *args) {
   *st = (nw_step){.ctx = s->ctx, .sched = s, .primitive = row, .args = args};
   st->before = nw_sched_program(s);
-  st->scratch = nw_arena_new();
+  st->scratch = nw_arena_scratch();
 }
 
 void nw_step_end(nw_step *st) {

@@ -201,18 +201,33 @@ static const nw_json *steps_of(nw_sched *s, nw_arena *a, const char *json) {
   return steps;
 }
 
+// Where a step is given up in the middle, the schedule still goes back to where it stood.
+static bool run_steps(replay *r, const nw_json *steps, int was, bool unsafe) {
+  nw_recovery recovery;
+  nw_recovery_open(&recovery);
+  if (setjmp(recovery.jump)) {
+    nw_sched_goto(r->s, was);
+    nw_sched_unsafe(r->s, unsafe);
+    nw_give_up(recovery.code, recovery.hint, "%s", recovery.message);
+  }
+  bool ok = true;
+  for (int i = 0; ok && i < steps->n; i++) {
+    r->step = i + 1;
+    ok = run_step(r, steps->item[i]);
+  }
+  nw_recovery_close(&recovery);
+  return ok;
+}
+
 // A trace begins at the naive program: the replayed line is a branch of its own. On failure the schedule stands where it did.
 bool nw_sched_replay(nw_sched *s, const char *json) {
   if (!s || !json || nw_error(s->ctx)) return false;
-  replay r = {.s = s, .a = nw_arena_new()};
+  replay r = {.s = s, .a = nw_arena_scratch()};
   int was = s->current;
   const nw_json *steps = steps_of(s, r.a, json);
   bool ok = steps != NULL;
   if (ok) s->current = 0;
-  for (int i = 0; ok && i < steps->n; i++) {
-    r.step = i + 1;
-    ok = run_step(&r, steps->item[i]);
-  }
+  ok = ok && run_steps(&r, steps, was, s->unsafe);
   if (!ok) nw_sched_goto(s, was);
   nw_arena_free(r.a);
   return ok;

@@ -56,6 +56,12 @@ void nwl_push_tensor(lua_State *L, nw_tensor *t); // takes the count; raises if 
 void nwl_push_array(lua_State *L, nw_array *a); // takes the count; raises if NULL
 void nwl_push_text(lua_State *L, char *s); // takes the heap string; raises if NULL
 
+// ---- call.c
+// As lua_pushcfunction, of a function that calls the core: what the core gives up is an error there. It sees no upvalues.
+void nwl_push_function(lua_State *L, lua_CFunction fn);
+void nwl_set_functions(lua_State *L, const luaL_Reg *list); // the same of all, as fields of the table on top
+int nwl_pcall(lua_State *L, int arguments, int results); // as lua_pcall, in a function that goes on calling the core
+
 // ---- memory.c
 nw_sim_opts nwl_read_caches(lua_State *L, int at); // {levels, line, misses, conflicts}
 void nwl_push_missed(lua_State *L, const nw_missed *m); // a record

@@ -186,7 +186,7 @@ void nwl_push_text(lua_State *L, char *s) {
 static void push_rows(lua_State *L, const nwl_row *rows) {
   lua_newtable(L);
   for (; rows && rows->name; rows++) {
-    lua_pushcfunction(L, rows->fn);
+    nwl_push_function(L, rows->fn);
     lua_setfield(L, -2, rows->name);
   }
 }
@@ -235,7 +235,7 @@ void nwl_class_open(lua_State *L, const nwl_class *c) {
   luaL_newmetatable(L, c->metatable);
   lua_pushcfunction(L, box_gc);
   lua_setfield(L, -2, "__gc");
-  if (c->meta) luaL_setfuncs(L, c->meta, 0);
+  nwl_set_functions(L, c->meta);
   push_rows(L, c->methods);
   lua_pushvalue(L, -1);
   lua_setfield(L, -3, "__methods");

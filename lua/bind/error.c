@@ -12,6 +12,7 @@ static const char *const code_names[] = {
     [NW_EINVAL] = "invalid",
     [NW_ETYPE] = "type",
     [NW_ERANGE] = "range",
+    [NW_EMEMORY] = "memory",
     [NW_ESTALE] = "stale",
     [NW_EREFUSED] = "refused",
     [NW_EUNDECIDED] = "undecided",

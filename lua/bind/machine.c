@@ -201,7 +201,7 @@ static void keep_figure(void *env, const char *path, double value) {
   lua_pushvalue(L, -2);
   lua_pushlightuserdata(L, (void *)(uintptr_t)path);
   lua_pushlightuserdata(L, &value);
-  if (lua_pcall(L, 3, 0, 0) != LUA_OK) lua_pop(L, 1);
+  if (nwl_pcall(L, 3, 0) != LUA_OK) lua_pop(L, 1);
 }
 
 static int f_calibrate(lua_State *L) {

@@ -47,7 +47,7 @@ static int list_rows(lua_State *L) {
 
 static void add_functions(lua_State *L, const nwl_row *rows) {
   for (; rows->name; rows++) {
-    lua_pushcfunction(L, rows->fn);
+    nwl_push_function(L, rows->fn);
     lua_setfield(L, -2, rows->name);
   }
 }

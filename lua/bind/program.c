@@ -95,7 +95,7 @@ static void tell_listener(void *env, const char *what, double part, double secon
     lua_pushstring(L, what);
     lua_pushnumber(L, part);
     lua_pushnumber(L, seconds);
-    lua_pcall(L, 3, 0, 0);
+    nwl_pcall(L, 3, 0);
   }
   lua_settop(L, top);
 }

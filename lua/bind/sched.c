@@ -80,7 +80,7 @@ static int sched_returning(lua_State *L) {
   nw_sched *s = self(L);
   luaL_checktype(L, 3, LUA_TFUNCTION);
   bool always = lua_toboolean(L, 2);
-  int was = nw_sched_current(s), status = lua_pcall(L, lua_gettop(L) - 3, LUA_MULTRET, 0);
+  int was = nw_sched_current(s), status = nwl_pcall(L, lua_gettop(L) - 3, LUA_MULTRET);
   if (always || status != LUA_OK) nw_sched_goto(s, was);
   return results_of(L, status, 3);
 }
@@ -89,7 +89,7 @@ static int sched_unsafe(lua_State *L) {
   nw_sched *s = self(L);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   bool was = nw_sched_unsafe(s, true);
-  int status = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 0);
+  int status = nwl_pcall(L, lua_gettop(L) - 2, LUA_MULTRET);
   nw_sched_unsafe(s, was);
   return results_of(L, status, 2);
 }
@@ -111,7 +111,7 @@ static int f_quietly(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   bool was = quiet_now(L);
   set_quiet(L, true);
-  int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  int status = nwl_pcall(L, lua_gettop(L) - 1, LUA_MULTRET);
   set_quiet(L, was);
   return results_of(L, status, 1);
 }

@@ -12,6 +12,9 @@
 //
 // A script that asks for everything gets "not enough memory", an ordinary error, before the machine runs out.
 
+// What is left of the machine, or of a limit, is looked at each time so much more is used.
+enum { LOOK_EVERY = 64 << 20 };
+
 static void *allocate(void *ud, void *p, size_t old, size_t bytes) {
   nwh *h = ud;
   if (!p) old = 0;
@@ -21,6 +24,9 @@ static void *allocate(void *ud, void *p, size_t old, size_t bytes) {
     return NULL;
   }
   if (bytes > old && h->used + (int64_t)(bytes - old) > h->limit) return NULL;
+  if (bytes > old && (h->used + (int64_t)(bytes - old)) / LOOK_EVERY != h->used / LOOK_EVERY &&
+      nw_memory_left() < (int64_t)(bytes - old) + LOOK_EVERY)
+    return NULL;
   void *q = realloc(p, bytes);
   if (q) h->used += (int64_t)bytes - (int64_t)old;
   return q;

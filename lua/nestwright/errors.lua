@@ -7,7 +7,7 @@ local function fields(class, list)
 end
 
 fields("error", {
-  {"code", "string", "The kind of failure: invalid, type, range, parse, limit, refused, undecided and others."},
+  {"code", "string", "The kind of failure: invalid, type, range, memory, parse, limit, refused, undecided and others."},
   {"message", "string", "One sentence."},
   {"hint", "string?", "What to do about it."},
   {"source", "string?", "Where it was raised: the name of a file, or repl[7]."},

@@ -154,7 +154,7 @@ static void interrupts_reach_the_slots(void **state) {
   (void)state;
   int seen = 0;
   nw_ctx *c = nw_open();
-  c->slot[NW_SLOT_POLY] = (nw_slot){&seen, count_free, set_flag};
+  c->slot[NW_SLOT_POLY] = (nw_slot){&seen, count_free, set_flag, NULL};
   assert_false(nw_stopped(c));
   nw_interrupt(c);
   assert_int_equal(seen, 1);

@@ -1,0 +1,87 @@
+// Giving up a call that cannot be finished: memory that could not be had deep inside, or something that does not hold.
+//
+// Control goes to the point of this thread that was opened last, past all frames in between. What they held on the heap is
+// lost; arenas made for the call are freed. So whatever outlives a call is changed in one go, when nothing can fail any more.
+#include "base/base.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static _Thread_local nw_recovery *last;
+
+// What was made for a call and is freed where that is given up, latest first.
+static _Thread_local nw_scratch *scratch;
+static _Thread_local uint64_t made;
+
+void nw_scratch_add(nw_scratch *s, void (*release)(nw_scratch *s)) {
+  *s = (nw_scratch){.before = scratch, .number = ++made, .release = release};
+  if (scratch) scratch->after = s;
+  scratch = s;
+}
+
+void nw_scratch_remove(nw_scratch *s) {
+  if (!s->number) return;
+  *(s->after ? &s->after->before : &scratch) = s->before;
+  if (s->before) s->before->after = s->after;
+  *s = (nw_scratch){.release = s->release};
+}
+
+void nw_recovery_open(nw_recovery *p) {
+  p->outer = last;
+  p->mark = made;
+  last = p;
+}
+
+void nw_recovery_close(nw_recovery *p) {
+  while (scratch && scratch->number > p->mark) nw_scratch_remove(scratch);
+  last = p->outer;
+}
+
+nw_recovery *nw_recovery_now(void) { return last; }
+
+void nw_recovery_back(nw_recovery *p) { last = p; }
+
+void nw_recovery_recover(nw_ctx *c, nw_recovery *p) {
+  while (scratch && scratch->number > p->mark) scratch->release(scratch);
+  for (int i = 0; i < NW_SLOT_COUNT; i++)
+    if (c->slot[i].data && c->slot[i].abandon) c->slot[i].abandon(c->slot[i].data);
+  nw_clear(c);
+}
+
+void nw_give_up(nw_code code, const char *hint, const char *fmt, ...) {
+  nw_recovery *p = last;
+  va_list args;
+  va_start(args, fmt);
+  if (!p) {
+    fputs("nestwright: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    abort();
+  }
+  vsnprintf(p->message, sizeof p->message, fmt, args);
+  va_end(args);
+  snprintf(p->hint, sizeof p->hint, "%s", hint);
+  p->code = code;
+  last = p->outer;
+  longjmp(p->jump, 1);
+}
+
+void nw_out_of_memory(uint64_t bytes) {
+  char why[160];
+  nw_say_limit(why, sizeof why);
+  nw_give_up(NW_EMEMORY, "Nothing was changed. Let go of what is no longer needed, or raise the limit.",
+             "no memory for %llu bytes that this call needs: %s", (unsigned long long)bytes, why);
+}
+
+void nw_broken(const char *what, const char *file, int line) {
+  const char *name = strrchr(file, '/');
+  nw_give_up(NW_EINTERNAL, "Nothing was changed. Please report it, with the program: s:trace() has all of it.",
+             "a fault of Nestwright: %s does not hold (%s, line %d)", what, name ? name + 1 : file, line);
+}
+
+#ifdef NW_MUTANTS
+static _Thread_local long countdown; // 0: none
+
+void nw_refuse_memory_after(long requests) { countdown = requests; }
+
+bool nw_refuses_memory(void) { return countdown && !--countdown; }
+#endif

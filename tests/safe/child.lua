@@ -1,0 +1,28 @@
+--- Runs this very program in a process of its own, under limits.
+local child = {}
+
+local function quoted(s) return "'" .. tostring(s):gsub("'", "'\\''") .. "'" end
+
+-- The first word of the command line: Lua has it in arg, below the script.
+local function program()
+  local n = -1
+  while arg[n - 1] do n = n - 1 end
+  return arg[n]
+end
+
+--- Runs the program with these arguments. options: kib of address space, seconds that it may take, blocks of 512 bytes that a file
+--- may have, environment ("A=1 B=2"), input. The answer has text (of both outputs) and code (124 when it took too long).
+function child.run(arguments, options)
+  local words = {}
+  for n, word in ipairs(arguments) do words[n] = quoted(word) end
+  local limits = (options.kib and "ulimit -v " .. options.kib .. "; " or "")
+    .. (options.blocks and "ulimit -f " .. options.blocks .. "; " or "")
+  local line = ("ulimit -c 0; %sexec %s timeout -k 5 %d %s %s %s 2>&1"):format(limits, options.environment and "env " .. options.environment or "",
+    options.seconds or 60, quoted(program()), table.concat(words, " "), options.input and "< " .. quoted(options.input) or "</dev/null")
+  local process = assert(io.popen(line))
+  local text = process:read "a"
+  local _, how, code = process:close()
+  return {text = text, code = how == "signal" and 128 + code or code}
+end
+
+return child
