@@ -136,9 +136,12 @@ typedef struct nw_recovery {
 NW_API void nw_recovery_open(nw_recovery *p);
 NW_API void nw_recovery_close(nw_recovery *p);
 NW_API void nw_recovery_recover(nw_ctx *c, nw_recovery *p);
+NW_API void nw_recovery_keep(void); // what the call has made so far belongs to someone, and outlives it
 // For whoever calls something that may leave past points (a language with exceptions): the one to go back to afterwards.
 NW_API nw_recovery *nw_recovery_now(void);
 NW_API void nw_recovery_back(nw_recovery *p);
+// For tests: the request of that number from now on, from 1, fails, and no other one; 0: none. Returns which one would have.
+NW_API int64_t nw_refuse_memory(int64_t request);
 // Bytes that can still be had, by the tightest of the limits of this process and the machine.
 NW_API int64_t nw_memory_left(void);
 // $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, made where it is missing. False: there is no home.

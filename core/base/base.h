@@ -71,13 +71,7 @@ void nw_scratch_remove(nw_scratch *s);
 #else
 #define NW_MUST(holds) ((holds) ? (void)0 : nw_broken(#holds, __FILE__, __LINE__))
 #endif
-// The request after so many fails, and no other one; 0: none. In builds for the tests only.
-#ifdef NW_MUTANTS
-NW_API void nw_refuse_memory_after(long requests);
-bool nw_refuses_memory(void);
-#else
-#define nw_refuses_memory() false
-#endif
+bool nw_refuses_memory(void); // is it this request that a test wants to fail?
 
 // ---- growing string (heap); always NUL-terminated once anything was added
 typedef struct nw_str {
@@ -130,7 +124,8 @@ typedef struct nw_slot {
   void *data;
   void (*free)(void *data);
   void (*_Atomic interrupt)(void *data);
-  void (*abandon)(void *data); // a call was given up while it used this, whatever state it is in; NULL: that does no harm
+  void (*abandon)(
+      void *data); // a call was given up while it used this, whatever state it is in; NULL: that does no harm
 } nw_slot;
 
 typedef struct nw_progress_state {

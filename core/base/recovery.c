@@ -36,6 +36,10 @@ void nw_recovery_close(nw_recovery *p) {
   last = p->outer;
 }
 
+void nw_recovery_keep(void) {
+  while (last && scratch && scratch->number > last->mark) nw_scratch_remove(scratch);
+}
+
 nw_recovery *nw_recovery_now(void) { return last; }
 
 void nw_recovery_back(nw_recovery *p) { last = p; }
@@ -78,10 +82,14 @@ void nw_broken(const char *what, const char *file, int line) {
              "a fault of Nestwright: %s does not hold (%s, line %d)", what, name ? name + 1 : file, line);
 }
 
-#ifdef NW_MUTANTS
-static _Thread_local long countdown; // 0: none
+// ---- for the tests
 
-void nw_refuse_memory_after(long requests) { countdown = requests; }
+static _Thread_local int64_t countdown; // 0: none
+
+int64_t nw_refuse_memory(int64_t request) {
+  int64_t was = countdown;
+  countdown = request;
+  return was;
+}
 
 bool nw_refuses_memory(void) { return countdown && !--countdown; }
-#endif

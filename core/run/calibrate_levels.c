@@ -210,7 +210,7 @@ static double memory_bandwidth(char *base, int64_t bytes, int threads) {
 
 static bool measure_memory(nw_calibration *k, char *base) {
   int threads = nw_host()->cores < 64 ? nw_host()->cores : 64;
-  nw_team_prepare(threads);
+  if (!nw_team_prepare(threads)) threads = 1;
   if (!nw_calibration_goes_on(k)) return false;
   double one = memory_bandwidth(base, MEMORY, 1);
   nw_found(k, one, "memory.bandwidth");

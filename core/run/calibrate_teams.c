@@ -24,7 +24,7 @@ static void one_round(int threads, clocks *x, double *spawn, double *barrier) {
 static void measure_team(nw_calibration *k, int number, int threads) {
   clocks x;
   double spawn = 1, barrier = 1;
-  nw_team_prepare(threads);
+  if (!nw_team_prepare(threads)) return;
   for (int i = 0; i < ROUNDS; i++) one_round(threads, &x, &spawn, &barrier);
   if (spawn + barrier > WAITED) return;
   nw_found(k, threads, "teams[%d].threads", number);

@@ -298,7 +298,11 @@ static bool guarded(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds) {
   if (nw_stopped(c)) return false;
   nw_guard_install(c);
   nw_guard_seat(false);
-  if (f->threads > 1) nw_team_prepare(f->threads);
+  if (f->threads > 1 && !nw_team_prepare(f->threads)) {
+    char why[160];
+    nw_say_limit(why, sizeof why);
+    return nw_fail(c, NW_EMEMORY, "give fewer threads", "the system does not start %d threads: %s", f->threads, why);
+  }
   nw_call *call = new_call();
   if (!call) return nw_fail(c, NW_ELIMIT, NULL, "more than %d kernels are running", MAX_CALLS);
   start s = {entry, f};

@@ -27,5 +27,5 @@ void nw_guard_back(nw_call *call);
 
 // Runs fn(arg, t) for t in 0..threads, each on a thread of its own, 0 on the caller's, and waits for all.
 void nw_team_run(int threads, void (*fn)(void *arg, int t), void *arg);
-// Makes the threads, so that they exist, with signals blocked, before native code needs them.
-void nw_team_prepare(int threads);
+// Makes the threads, so that they exist, with signals blocked, before native code needs them. False: the system makes no more.
+bool nw_team_prepare(int threads);

@@ -19,8 +19,7 @@ char *nw_machine_text(nw_ctx *c) {
     nw_str_fmt(&b, "L%d: %ld KiB, %d ways, lines of %d bytes, shared by %d\n", k->level, (long)(k->bytes >> 10),
                k->ways, k->line, k->shared_by);
   }
-  nw_str_fmt(&b, "memory: %.1f GB, %.1f GB available\n", (double)m->memory_bytes / 1e9,
-             (double)nw_memory_left() / 1e9);
+  nw_str_fmt(&b, "memory: %.1f GB, %.1f GB available\n", (double)m->memory_bytes / 1e9, (double)nw_memory_left() / 1e9);
   return nw_str_take(&b);
 }
 

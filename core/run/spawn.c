@@ -29,7 +29,7 @@ static double least_of_rounds(int threads) {
 }
 
 static double measure(int threads) {
-  nw_team_prepare(threads);
+  if (!nw_team_prepare(threads)) return 0;
   for (int i = 0; i < TRIES; i++) {
     double least = least_of_rounds(threads);
     if (least < WAITED) return least;

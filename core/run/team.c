@@ -70,13 +70,34 @@ static void seat(void *arg, int t) {
   nw_guard_seat(t > 0);
 }
 
+static void *wait_for(void *gate) {
+  pthread_mutex_lock(gate);
+  pthread_mutex_unlock(gate);
+  return NULL;
+}
+
+// libgomp ends the process where it cannot make a thread. So as many are made first, at once, that do nothing.
+static bool can_make(int threads) {
+  pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+  pthread_t *id = nw_xask((uint64_t)threads, sizeof *id);
+  int made = 0;
+  pthread_mutex_lock(&gate);
+  while (made < threads && !pthread_create(&id[made], NULL, wait_for, &gate)) made++;
+  pthread_mutex_unlock(&gate);
+  for (int t = 0; t < made; t++) pthread_join(id[t], NULL);
+  nw_let_go(id);
+  return made == threads;
+}
+
 // The threads inherit a mask in which nothing the user sends reaches them.
-void nw_team_prepare(int threads) {
+bool nw_team_prepare(int threads) {
   static __thread int prepared;
-  if (prepared == threads) return;
+  if (prepared == threads) return true;
   sigset_t old;
   nw_guard_block_user(&old);
-  nw_team_run(threads, seat, NULL);
+  bool can = can_make(threads);
+  if (can) nw_team_run(threads, seat, NULL);
   pthread_sigmask(SIG_SETMASK, &old, NULL);
-  prepared = threads;
+  if (can) prepared = threads;
+  return can;
 }

@@ -314,6 +314,12 @@ static int f_fences(lua_State *L) {
   return 0;
 }
 
+// refuse_memory(n)
+static int f_refuse_memory(lua_State *L) {
+  lua_pushinteger(L, nw_refuse_memory(nwl_integer_or(L, 1, "n", 0)));
+  return 1;
+}
+
 static int f_bytes(lua_State *L) {
   nw_array *a = array_arg(L, 1, "a");
   size_t n = (size_t)nw_array_count(a) * (size_t)nw_dtype_bytes(nw_array_dtype(a));
@@ -329,5 +335,8 @@ const nwl_row nwl_data_rows[] = {
     {"array_bytes", f_bytes, "(a: nw.array): string", "The elements as they lie in memory."},
     {"fences", f_fences, "(where: string, align?: integer)",
      "For tests: tensors and temporaries lie at the edge of a page that may not be touched."},
+    {"refuse_memory", f_refuse_memory, "(n: integer): integer",
+     "For tests: the core's request for memory of that number from now on fails, and no other one; 0: none. Which "
+     "would have."},
     {NULL, NULL, NULL, NULL},
 };

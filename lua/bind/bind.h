@@ -48,6 +48,7 @@ nw_pool *nwl_pool(lua_State *L); // where the user's expressions are made now
 void nwl_session_open(lua_State *L);
 void nwl_class_open(lua_State *L, const nwl_class *c);
 nwl_box *nwl_new(lua_State *L, const nwl_class *c, void (*release)(void *)); // pushes an empty object
+void *nwl_hold(nwl_box *b, void *p); // makes p, made in this call, what the object is; returns p
 void *nwl_test(lua_State *L, int arg, const nwl_class *c); // NULL if it is something else
 bool nwl_push_known(lua_State *L, const void *p); // pushes the Lua value that already stands for p
 void nwl_remember(lua_State *L, const void *p); // the value on top stands for p from now on

@@ -88,6 +88,11 @@ nwl_box *nwl_new(lua_State *L, const nwl_class *c, void (*release)(void *)) {
   return b;
 }
 
+void *nwl_hold(nwl_box *b, void *p) {
+  if (p) nw_recovery_keep();
+  return b->p = p;
+}
+
 void *nwl_test(lua_State *L, int arg, const nwl_class *c) {
   nwl_box *b = luaL_testudata(L, arg, c->metatable);
   return b ? b->p : NULL;
@@ -143,7 +148,7 @@ void nwl_push_tensor(lua_State *L, nw_tensor *t) {
     nw_tensor_release(t);
     return;
   }
-  nwl_new(L, &nwl_tensor_class, release_tensor)->p = t;
+  nwl_hold(nwl_new(L, &nwl_tensor_class, release_tensor), t);
   nwl_remember(L, t);
 }
 
@@ -160,7 +165,7 @@ void nwl_push_array(lua_State *L, nw_array *a) {
     nwl_raise(L);
     return;
   }
-  nwl_new(L, &nwl_array_class, release_array)->p = a;
+  nwl_hold(nwl_new(L, &nwl_array_class, release_array), a);
   tell_collector(L, a);
 }
 

@@ -84,7 +84,7 @@ static int f_learn(lua_State *L) {
   r.weight = read_numbers(L, 6, o.squares ? r.rows : r.ngroups, "weights");
   nwl_box *b = nwl_new(L, &nwl_learner_class, release_learner);
   nw_clear(nwl_ctx(L));
-  b->p = nw_learn(nwl_ctx(L), &r, &o);
+  nwl_hold(b, nw_learn(nwl_ctx(L), &r, &o));
   return b->p ? 1 : nwl_raise(L);
 }
 
@@ -116,7 +116,7 @@ static int f_read(lua_State *L) {
   const char *text = nwl_string(L, 1, "text");
   nwl_box *b = nwl_new(L, &nwl_learner_class, release_learner);
   nw_clear(nwl_ctx(L));
-  b->p = nw_learner_read(nwl_ctx(L), text);
+  nwl_hold(b, nw_learner_read(nwl_ctx(L), text));
   return b->p ? 1 : nwl_raise(L);
 }
 

@@ -8,7 +8,7 @@ static nw_loopnest *nest_arg(lua_State *L, int arg) { return nwl_check(L, arg, &
 static void release_nest(void *p) { nw_loopnest_free(p); }
 
 static int push_nest(lua_State *L, nwl_box *b, nw_loopnest *n) {
-  b->p = n;
+  nwl_hold(b, n);
   return n ? 1 : nwl_raise(L);
 }
 
@@ -166,7 +166,7 @@ static int f_accesses(lua_State *L) {
   if (caches) o = nwl_read_caches(L, 4);
   nwl_box *b = nwl_new_trace(L);
   nw_clear(nwl_ctx(L));
-  b->p = nw_loopnest_trace(nwl_ctx(L), n, thread, threads, most, caches ? &o : NULL);
+  nwl_hold(b, nw_loopnest_trace(nwl_ctx(L), n, thread, threads, most, caches ? &o : NULL));
   return b->p ? 1 : nwl_raise(L);
 }
 

@@ -22,7 +22,7 @@ static int f_compile(lua_State *L) {
   o.no_cache = lua_toboolean(L, 4);
   nwl_box *b = nwl_new(L, &nwl_kernel_class, release_kernel);
   nw_clear(nwl_ctx(L));
-  b->p = nw_compile(nwl_ctx(L), nw_sched_program(s), &o);
+  nwl_hold(b, nw_compile(nwl_ctx(L), nw_sched_program(s), &o));
   return b->p ? 1 : nwl_raise(L);
 }
 
@@ -37,7 +37,7 @@ static int f_kernel_dispatch(lua_State *L) {
   }
   nwl_box *b = nwl_new(L, &nwl_kernel_class, release_kernel);
   nw_clear(nwl_ctx(L));
-  b->p = nw_kernel_dispatch(nwl_ctx(L), n, one);
+  nwl_hold(b, nw_kernel_dispatch(nwl_ctx(L), n, one));
   return b->p ? 1 : nwl_raise(L);
 }
 

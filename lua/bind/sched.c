@@ -20,7 +20,7 @@ static int f_schedule(lua_State *L) {
   nwl_box *b = nwl_new(L, &nwl_schedule_class, release_sched);
   lua_newtable(L); // id -> loop, so that a loop is always the same Lua value
   lua_setiuservalue(L, -2, 1);
-  b->p = nw_sched_new(nwl_ctx(L), n, out);
+  nwl_hold(b, nw_sched_new(nwl_ctx(L), n, out));
   return b->p ? 1 : nwl_raise(L);
 }
 

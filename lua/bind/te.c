@@ -37,7 +37,7 @@ static int f_reduce_axis(lua_State *L) {
   const nw_expr *lo = nwl_index_expr(L, 1, "begin"), *extent = nwl_index_expr(L, 2, "extent");
   const char *name = nwl_string(L, 3, "name");
   nwl_box *b = nwl_new(L, &nwl_axis_class, release_axis);
-  b->p = nw_reduce_axis(nwl_ctx(L), name, lo, extent);
+  nwl_hold(b, nw_reduce_axis(nwl_ctx(L), name, lo, extent));
   return b->p ? 1 : nwl_raise(L);
 }
 
@@ -70,7 +70,7 @@ static int f_compute_begin(lua_State *L) {
     names[i] = nwl_string(L, -1, "axis name");
   }
   nwl_box *b = nwl_new(L, &nwl_build_class, drop_build);
-  b->p = nw_compute_begin(nwl_ctx(L), name, n, names, extent);
+  nwl_hold(b, nw_compute_begin(nwl_ctx(L), name, n, names, extent));
   if (!b->p) return nwl_raise(L);
   lua_createtable(L, n, 0);
   for (int i = 0; i < n; i++) {

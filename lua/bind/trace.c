@@ -8,7 +8,7 @@ static nw_trace *trace_arg(lua_State *L, int arg) { return nwl_check(L, arg, &nw
 static void release_trace(void *p) { nw_trace_free(p); }
 
 static int push_trace(lua_State *L, nwl_box *b, nw_trace *t) {
-  b->p = t;
+  nwl_hold(b, t);
   return t ? 1 : nwl_raise(L);
 }
 

@@ -27,7 +27,7 @@ void nwl_keep_programs(lua_State *L, int refusal, nw_sched *s) {
   push_programs(L);
   lua_pushvalue(L, refusal);
   nwl_box *b = nwl_new(L, &nwl_refused_class, release_refused);
-  b->p = nw_sched_refused(s);
+  nwl_hold(b, nw_sched_refused(s));
   lua_rawset(L, -3);
   lua_pop(L, 1);
 }
@@ -75,7 +75,7 @@ static nw_visits *new_visits(lua_State *L) {
   read_integers(L, 3, NWL_MAX_DIMS, nw_program_sizes(p), sizes, "sizes");
   nwl_box *b = nwl_new(L, &nwl_visits_class, release_visits);
   nw_clear(nwl_ctx(L));
-  b->p = nw_visits_new(nwl_ctx(L), p, sizes);
+  nwl_hold(b, nw_visits_new(nwl_ctx(L), p, sizes));
   if (!b->p) nwl_raise(L);
   return b->p;
 }
