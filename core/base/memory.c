@@ -83,13 +83,13 @@ void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes) {
 
 bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each) {
   uint64_t bytes;
-  if (__builtin_mul_overflow(n, each, &bytes) || bytes > INT64_MAX / 2) {
-    nw_fail(c, NW_EMEMORY, "ask for less",
-            "no memory for %s: %llu elements of %llu bytes are more than any machine has", what, (unsigned long long)n,
-            (unsigned long long)each);
-    return false;
-  }
-  return bytes < NW_ASK_FROM || bytes <= (uint64_t)nw_memory_left() || nw_no_memory(c, what, bytes);
+  bool fits = !__builtin_mul_overflow(n, each, &bytes);
+  if (fits && bytes <= INT64_MAX / 2)
+    return bytes < NW_ASK_FROM || bytes <= (uint64_t)nw_memory_left() || nw_no_memory(c, what, bytes);
+  char size[32] = "more than 18 EB";
+  if (fits) in_units(size, sizeof size, (double)bytes);
+  nw_fail(c, NW_EMEMORY, "ask for less", "no memory for %s of %s: no machine has so much", what, size);
+  return false;
 }
 
 typedef struct block {

@@ -195,7 +195,7 @@ static bool check_constant(job *j) {
   if (!j->kernel) return nw_fail(j->c, NW_ELIMIT, SMALLER, "too large to interpret, and nothing else runs a grid");
   bool ok = check_large(j, (int64_t[]){0});
   nw_diag *d = &j->c->diag;
-  if (!ok && !j->mismatch && d->code == NW_ERANGE) {
+  if (!ok && !j->mismatch && d->code == NW_EMEMORY) {
     d->message = nw_diag_printf(j->c, "nothing was checked: %s", d->message);
     d->hint = SMALLER;
   }

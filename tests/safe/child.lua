@@ -17,8 +17,9 @@ function child.run(arguments, options)
   for n, word in ipairs(arguments) do words[n] = quoted(word) end
   local limits = (options.kib and "ulimit -v " .. options.kib .. "; " or "")
     .. (options.blocks and "ulimit -f " .. options.blocks .. "; " or "")
-  local line = ("ulimit -c 0; %sexec %s timeout -k 5 %d %s %s %s 2>&1"):format(limits, options.environment and "env " .. options.environment or "",
-    options.seconds or 60, quoted(program()), table.concat(words, " "), options.input and "< " .. quoted(options.input) or "</dev/null")
+  local environment = options.environment and "env " .. options.environment or ""
+  local line = ("ulimit -c 0; %sexec %s timeout -k 5 %d %s %s <%s 2>&1"):format(limits, environment, options.seconds or 60,
+    quoted(program()), table.concat(words, " "), quoted(options.input or "/dev/null"))
   local process = assert(io.popen(line))
   local text = process:read "a"
   local _, how, code = process:close()

@@ -41,7 +41,7 @@ static void test_too_large(void **state) {
   const int64_t shapes[][3] = {{1 << 20, 1 << 20, 16}, {INT64_MAX, 1, 1}, {INT64_MAX, INT64_MAX, 2}, {4, -1, 2}};
   for (int i = 0; i < 4; i++) {
     assert_null(nw_array_new(c, NW_F64, 3, shapes[i]));
-    assert_int_equal(nw_error(c)->code, NW_ERANGE);
+    assert_int_equal(nw_error(c)->code, shapes[i][1] < 0 ? NW_ERANGE : NW_EMEMORY);
     nw_clear(c);
   }
   const int64_t empty[] = {INT64_MAX, 0, INT64_MAX};

@@ -241,7 +241,7 @@ static void test_a_temporary_too_large_for_memory(void **state) {
   nw_kernel *k = nw_compile(f->c, p, NULL);
   assert_non_null(k);
   nw_array *a[] = {vector(f, NW_F32, 4), vector(f, NW_F32, 4)};
-  refused(f, k, 2, a, NW_ERANGE, "T, a temporary of 4398.0 GB, does not fit in memory");
+  refused(f, k, 2, a, NW_EMEMORY, "T, a temporary of 4398.0 GB, does not fit in memory");
   drop(2, a);
   nw_kernel_release(k);
   nw_program_release(p);
