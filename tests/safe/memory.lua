@@ -11,7 +11,7 @@
 --- usage: nestwright tests/safe/memory.lua [few | CASE]
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
-local child = require "child"
+local child = require "_child"
 
 -- What grows as it goes takes long to reach a machine's end: it is asked for so many elements at most.
 local function at_most(n, most) return math.min(n, most) end

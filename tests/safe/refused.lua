@@ -2,6 +2,7 @@
 --- them: the first, the last, and others by chance. Each time the step must end in an error of this library, or do without; the
 --- schedule must be what it was; and the same step, taken again, must do what it always does.
 ---
+--- With NW_FIGURES=FILE how many were refused, and how many of these went wrong, is written there.
 --- usage: nestwright tests/safe/refused.lua [SEED [REQUESTS]]      REQUESTS: that are refused in each step at most, 60
 local nw = require "nestwright"
 local core = require "nestwright.core"
@@ -103,6 +104,11 @@ for _, t in ipairs(tries) do
     if s:text() ~= text then fail(name, n, "another program afterwards") end
   end
   if failed == before then print(("ok %s: %d of %d requests refused"):format(name, #numbers, requests)) end
+end
+local path = os.getenv "NW_FIGURES"
+if path then
+  local f <close> = assert(io.open(path, "w"))
+  f:write(('{"requests_refused": %d, "refused_wrong": %d}\n'):format(refused, failed))
 end
 print(("refused: %d passed, %d failed"):format(refused - failed, failed))
 os.exit(failed == 0 and refused > 0, true)

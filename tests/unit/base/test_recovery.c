@@ -1,0 +1,110 @@
+// Calls that are given up, and memory that cannot be had.
+#include "base/base.h"
+#include <setjmp.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <cmocka.h>
+
+static void a_call_that_is_given_up_comes_back(void **state) {
+  (void)state;
+  nw_ctx *c = nw_open();
+  nw_recovery r;
+  nw_recovery_open(&r);
+  if (!setjmp(r.jump)) {
+    nw_arena_alloc(nw_arena_scratch(), 1 << 20);
+    nw_xask(1 << 20, 1);
+    nw_refuse_memory(1);
+    nw_xmalloc(8);
+    fail_msg("the request was not refused");
+  }
+  assert_int_equal(r.code, NW_EMEMORY);
+  assert_non_null(strstr(r.message, "no memory for 8 bytes"));
+  nw_recovery_recover(c, &r); // the leak checker sees whether all was freed
+  nw_close(c);
+}
+
+static void an_inner_point_comes_first(void **state) {
+  (void)state;
+  nw_ctx *c = nw_open();
+  nw_recovery outer, inner;
+  volatile int seen = 0;
+  nw_recovery_open(&outer);
+  if (!setjmp(outer.jump)) {
+    nw_recovery_open(&inner);
+    if (!setjmp(inner.jump)) nw_give_up(NW_EINTERNAL, "", "first");
+    seen = 1;
+    nw_give_up(inner.code, inner.hint, "%s, and on", inner.message);
+  }
+  assert_int_equal(seen, 1);
+  assert_string_equal(outer.message, "first, and on");
+  nw_recovery_recover(c, &outer);
+  nw_close(c);
+}
+
+static void what_is_kept_outlives_the_call(void **state) {
+  (void)state;
+  nw_ctx *c = nw_open();
+  nw_recovery r;
+  nw_arena *volatile kept = NULL;
+  char *volatile block = NULL;
+  nw_recovery_open(&r);
+  if (!setjmp(r.jump)) {
+    nw_arena_keep(kept = nw_arena_scratch());
+    block = nw_xask(8, 1);
+    nw_recovery_keep();
+    nw_xask(8, 1);
+    nw_give_up(NW_EINTERNAL, "", "over");
+  }
+  nw_recovery_recover(c, &r);
+  memset(nw_arena_alloc(kept, 64), 1, 64);
+  block = nw_ask_more(c, "it", block, 1 << 20, 1);
+  memset(block, 1, 1 << 20);
+  nw_let_go(block);
+  nw_arena_free(kept);
+  nw_close(c);
+}
+
+static void what_does_not_hold_is_a_fault_of_ours(void **state) {
+  (void)state;
+  nw_recovery r;
+  nw_ctx *c = nw_open();
+  nw_recovery_open(&r);
+  if (!setjmp(r.jump)) nw_broken("x > 0", "/somewhere/core/ir/edit.c", 17);
+  assert_int_equal(r.code, NW_EINTERNAL);
+  assert_string_equal(r.message, "a fault of Nestwright: x > 0 does not hold (edit.c, line 17)");
+  assert_non_null(strstr(r.hint, "s:trace()"));
+  nw_recovery_recover(c, &r);
+  nw_close(c);
+}
+
+static void a_size_is_checked_and_the_limit_named(void **state) {
+  (void)state;
+  nw_ctx *c = nw_open();
+  assert_null(nw_ask(c, "the list", (uint64_t)1 << 61, 16));
+  assert_int_equal(nw_error(c)->code, NW_EMEMORY);
+  assert_non_null(strstr(nw_error(c)->message, "no memory for the list of more than 18 EB"));
+  nw_clear(c);
+  assert_null(nw_ask(c, "the list", (uint64_t)1 << 46, 8));
+  assert_non_null(strstr(nw_error(c)->message, "no memory for the list of 563 TB"));
+  nw_clear(c);
+  struct rlimit was, small;
+  getrlimit(RLIMIT_AS, &was);
+  small = was;
+  small.rlim_cur = (rlim_t)2 << 40; // a sanitizer has mapped more, and then nothing is left
+  if (setrlimit(RLIMIT_AS, &small)) skip();
+  void *p = nw_ask(c, "the list", (uint64_t)3 << 40, 1);
+  const char *message = p ? "it was given" : nw_error(c)->message;
+  bool named = strstr(message, "ulimit -v") || strstr(message, "memory of this machine");
+  setrlimit(RLIMIT_AS, &was);
+  if (!named) fail_msg("%s", message);
+  nw_close(c);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_call_that_is_given_up_comes_back),    cmocka_unit_test(an_inner_point_comes_first),
+      cmocka_unit_test(what_is_kept_outlives_the_call),        cmocka_unit_test(what_does_not_hold_is_a_fault_of_ours),
+      cmocka_unit_test(a_size_is_checked_and_the_limit_named),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
