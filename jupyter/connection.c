@@ -1,80 +1,191 @@
-// The connection file, and the sockets it asks for.
+// The connection file: what the front end wrote is checked field by field, and what cannot be honoured is refused.
 #include "kernel.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zmq.h>
 
-static int port(const json_t *o, const char *name) {
-  json_int_t v = nwj_integer(o, name, 0);
-  return v > 0 && v < 65536 ? (int)v : 0;
+enum { MOST_BYTES = 1 << 16, MOST_KEY = 4096, CURVE_KEY = 40 };
+
+typedef struct reading {
+  const char *path;
+  json_t *o;
+  nwj_connection *out;
+  char *why;
+  size_t size;
+} reading;
+
+__attribute__((format(printf, 2, 3))) static bool refuse(reading *r, const char *fmt, ...) {
+  va_list args;
+  int n = snprintf(r->why, r->size, "%s: ", r->path);
+  if (n < 0 || (size_t)n >= r->size) return false;
+  va_start(args, fmt);
+  vsnprintf(r->why + n, r->size - (size_t)n, fmt, args);
+  va_end(args);
+  return false;
+}
+
+// ---- the file
+
+// Front ends give a path that we open for them: it must not make us wait, and a device has no end. 0: refused.
+static size_t read_all(reading *r, char *text) {
+  int fd = open(r->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) return refuse(r, "the connection file cannot be read: %s", strerror(errno));
+  struct stat st;
+  ssize_t n = 0, all = 0;
+  bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+  while (regular && all <= MOST_BYTES && (n = read(fd, text + all, (size_t)(MOST_BYTES + 1 - all))) > 0) all += n;
+  int problem = n < 0 ? errno : 0;
+  close(fd);
+  if (!regular) return refuse(r, "a connection file is a regular file");
+  if (problem) return refuse(r, "the connection file cannot be read: %s", strerror(problem));
+  if (all > MOST_BYTES) return refuse(r, "the connection file has more than %d bytes", MOST_BYTES);
+  if (all == 0) return refuse(r, "the connection file is empty");
+  return (size_t)all;
+}
+
+// A name that is there twice would say two things.
+static bool parse(reading *r) {
+  char text[MOST_BYTES + 1];
+  json_error_t error;
+  size_t n = read_all(r, text);
+  if (!n) return false;
+  r->o = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+  if (!r->o) return refuse(r, "the connection file is not JSON: line %d: %s", error.line, error.text);
+  return json_is_object(r->o) || refuse(r, "the connection file must be an object of JSON");
+}
+
+// ---- fields
+
+// What is there, for a message.
+static const char *shown(const json_t *v, char out[80]) {
+  char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+  snprintf(out, 80, strlen(text ? text : "") < 60 ? "%s" : "%.56s...", text ? text : "?");
+  free(text);
+  return out;
+}
+
+// A key is not shown: what is refused may be written to a log.
+static bool wrong(reading *r, const char *name, const char *allowed) {
+  char value[80];
+  const json_t *v = json_object_get(r->o, name);
+  if (!v) return refuse(r, "%s is missing: it must be %s", name, allowed);
+  if (json_is_string(v) && strstr(name, "key"))
+    return refuse(r, "%s is a text of %zu bytes: it must be %s", name, json_string_length(v), allowed);
+  return refuse(r, "%s is %s: it must be %s", name, shown(v, value), allowed);
+}
+
+// A text, NULL if the field is left out and need not be there. False: it is something else, or too long.
+static bool text_of(reading *r, const char *name, bool needed, size_t most, const char *allowed, const char **out) {
+  const json_t *v = json_object_get(r->o, name);
+  *out = json_string_value(v);
+  if (!v && !needed) return true;
+  return (*out && strlen(*out) <= most) || wrong(r, name, allowed);
+}
+
+static bool port(reading *r, const char *name, int *out) {
+  json_int_t v = nwj_integer(r->o, name, 0);
+  *out = v >= 1 && v <= 65535 ? (int)v : 0;
+  return *out || wrong(r, name, "an integer, 1 to 65535");
+}
+
+static bool ports(reading *r) {
+  const struct {
+    const char *name;
+    int *to;
+  } rows[] = {{"shell_port", &r->out->shell},
+              {"control_port", &r->out->control},
+              {"iopub_port", &r->out->iopub},
+              {"stdin_port", &r->out->input},
+              {"hb_port", &r->out->heartbeat}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (!port(r, rows[i].name, rows[i].to)) return false;
+    for (size_t j = 0; j < i; j++)
+      if (*rows[i].to == *rows[j].to)
+        return refuse(r, "%s and %s are both %d: each socket needs a port of its own", rows[j].name, rows[i].name,
+                      *rows[i].to);
+  }
+  return true;
+}
+
+// An address ends where zmq's syntax goes on: "127.0.0.1;10.0.0.1" must not reach it.
+static bool is_address(const char *ip) {
+  return *ip && !ip[strspn(ip, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.:-_[]*%")];
+}
+
+static bool place(reading *r) {
+  static const char transports[] = "\"tcp\" or \"ipc\"";
+  const char *transport, *ip;
+  if (!text_of(r, "transport", false, 3, transports, &transport)) return false;
+  r->out->ipc = transport && strcmp(transport, "ipc") == 0;
+  if (transport && !r->out->ipc && strcmp(transport, "tcp") != 0) return wrong(r, "transport", transports);
+  const char *allowed =
+      r->out->ipc ? "the beginning of the sockets' paths" : "an address of this machine, such as \"127.0.0.1\"";
+  if (!text_of(r, "ip", r->out->ipc, sizeof r->out->ip - 1, allowed, &ip)) return false;
+  if (!ip) ip = "127.0.0.1";
+  if (r->out->ipc ? !*ip || *ip == '@' : !is_address(ip)) return wrong(r, "ip", allowed);
+  snprintf(r->out->ip, sizeof r->out->ip, "%s", ip);
+  return true;
+}
+
+// ---- who may talk to us
+
+static bool is_loopback(const char *ip) {
+  struct in_addr a;
+  if (inet_pton(AF_INET, ip, &a) == 1) return ntohl(a.s_addr) >> 24 == 127;
+  return strcmp(ip, "[::1]") == 0 || strcmp(ip, "::1") == 0;
+}
+
+// Without a key everybody who can connect can run code. On a loopback address these are the users of this machine, as the front
+// end chose; the sockets of ipc are files that nobody but their owner may open (see sockets.c). Elsewhere it is the whole network.
+static bool key(reading *r) {
+  static const char keys[] = "a text of at most 4096 bytes; \"\" leaves messages unsigned";
+  const char *text, *scheme;
+  if (!text_of(r, "key", true, MOST_KEY, keys, &text)) return false;
+  if (!text_of(r, "signature_scheme", false, 40, "\"hmac-sha256\"", &scheme)) return false;
+  bool known = !scheme || strcmp(scheme, "hmac-sha256") == 0 || (!*text && !*scheme);
+  if (!known) return wrong(r, "signature_scheme", "\"hmac-sha256\"");
+  if (!*text && !r->out->ipc && !is_loopback(r->out->ip))
+    return refuse(r,
+                  "key is \"\" and ip is \"%s\": whoever reaches that address could run code; give a key, or listen at "
+                  "127.0.0.1",
+                  r->out->ip);
+  r->out->key = nwj_key_of(text);
+  return true;
+}
+
+static bool curve_key(reading *r, const char *name, char out[CURVE_KEY + 1]) {
+  static const char allowed[] = "a CURVE key: 40 characters of Z85";
+  unsigned char raw[32];
+  const char *text;
+  if (!text_of(r, name, true, CURVE_KEY, allowed, &text)) return false;
+  if (strlen(text) != CURVE_KEY || !zmq_z85_decode(raw, text)) return wrong(r, name, allowed);
+  memcpy(out, text, CURVE_KEY + 1);
+  return true;
+}
+
+// curve_publickey and curve_secretkey are the kernel's; clients know the public one. With them nothing goes out in the clear, and a
+// client that has another key of the server cannot finish the handshake.
+static bool curve(reading *r) {
+  char public[CURVE_KEY + 1], derived[CURVE_KEY + 1];
+  const json_t *p = json_object_get(r->o, "curve_publickey"), *s = json_object_get(r->o, "curve_secretkey");
+  if ((!p || json_is_null(p)) && (!s || json_is_null(s))) return true;
+  if (!zmq_has("curve")) return refuse(r, "it has CURVE keys, and this libzmq was built without CURVE");
+  if (!curve_key(r, "curve_publickey", public) || !curve_key(r, "curve_secretkey", r->out->curve_secret)) return false;
+  if (zmq_curve_public(derived, r->out->curve_secret) == 0 && strcmp(derived, public) == 0) return true;
+  return refuse(r, "curve_publickey does not belong to curve_secretkey");
 }
 
 bool nwj_connection_read(const char *path, nwj_connection *out, char *why, size_t size) {
-  json_error_t error;
-  json_t *o = json_load_file(path, 0, &error);
+  reading r = {path, NULL, out, why, size};
   *out = (nwj_connection){0};
-  if (!json_is_object(o)) {
-    snprintf(why, size, "%s is not a connection file: %s", path, o ? "no object" : error.text);
-    json_decref(o);
-    return false;
-  }
-  snprintf(out->transport, sizeof out->transport, "%s", nwj_string(o, "transport", "tcp"));
-  snprintf(out->ip, sizeof out->ip, "%s", nwj_string(o, "ip", "127.0.0.1"));
-  out->shell = port(o, "shell_port");
-  out->control = port(o, "control_port");
-  out->iopub = port(o, "iopub_port");
-  out->input = port(o, "stdin_port");
-  out->heartbeat = port(o, "hb_port");
-  snprintf(out->curve_secret, sizeof out->curve_secret, "%s", nwj_string(o, "curve_secretkey", ""));
-  snprintf(out->curve_public, sizeof out->curve_public, "%s", nwj_string(o, "curve_publickey", ""));
-  const char *key = nwj_string(o, "key", ""), *scheme = nwj_string(o, "signature_scheme", "hmac-sha256");
-  out->key = nwj_key_of(key);
-  bool ok = out->shell && out->control && out->iopub && out->input && out->heartbeat;
-  if (!ok) snprintf(why, size, "%s does not name the five ports", path);
-  if (ok && out->key.size && strcmp(scheme, "hmac-sha256") != 0) {
-    snprintf(why, size, "%s asks for the signature scheme %s; hmac-sha256 is the only one", path, scheme);
-    ok = false;
-  }
-  json_decref(o);
+  bool ok = parse(&r) && place(&r) && ports(&r) && key(&r) && curve(&r);
+  json_decref(r.o);
   return ok;
-}
-
-static void *bound(nwj *k, int kind, int number, char *why, size_t size) {
-  void *s = zmq_socket(k->zmq, kind);
-  char where[320];
-  bool ipc = strcmp(k->at.transport, "ipc") == 0;
-  snprintf(where, sizeof where, ipc ? "ipc://%s-%d" : "tcp://%s:%d", k->at.ip, number);
-  int linger = 1000, none = 0, one = 1;
-  int64_t most = 4ll * NWJ_MAX_BYTES;
-  zmq_setsockopt(s, ZMQ_LINGER, &linger, sizeof linger);
-  zmq_setsockopt(s, ZMQ_MAXMSGSIZE, &most, sizeof most);
-  zmq_setsockopt(s, ZMQ_SNDHWM, &none, sizeof none);
-  if (kind == ZMQ_ROUTER) zmq_setsockopt(s, ZMQ_ROUTER_HANDOVER, &one, sizeof one);
-  if (kind == ZMQ_XPUB) zmq_setsockopt(s, ZMQ_XPUB_VERBOSE, &one, sizeof one);
-  if (*k->at.curve_secret) {
-    zmq_setsockopt(s, ZMQ_CURVE_SERVER, &one, sizeof one);
-    zmq_setsockopt(s, ZMQ_CURVE_SECRETKEY, k->at.curve_secret, strlen(k->at.curve_secret));
-  }
-  if (zmq_bind(s, where) == 0) return s;
-  snprintf(why, size, "cannot listen at %s: %s", where, zmq_strerror(zmq_errno()));
-  zmq_close(s);
-  return NULL;
-}
-
-bool nwj_bind(nwj *k, char *why, size_t size) {
-  k->zmq = zmq_ctx_new();
-  k->shell = bound(k, ZMQ_ROUTER, k->at.shell, why, size);
-  k->control = k->shell ? bound(k, ZMQ_ROUTER, k->at.control, why, size) : NULL;
-  k->input = k->control ? bound(k, ZMQ_ROUTER, k->at.input, why, size) : NULL;
-  k->heartbeat = k->input ? bound(k, ZMQ_ROUTER, k->at.heartbeat, why, size) : NULL;
-  k->iopub = k->heartbeat ? bound(k, ZMQ_XPUB, k->at.iopub, why, size) : NULL;
-  return k->iopub != NULL;
-}
-
-// The sockets of threads are closed by them.
-void nwj_unbind(nwj *k) {
-  zmq_close(k->shell);
-  zmq_close(k->input);
-  zmq_ctx_term(k->zmq);
 }

@@ -1,6 +1,7 @@
 // The control and heartbeat threads.
 #include "kernel.h"
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -33,6 +34,14 @@ static void leave(nwj *k, bool restart) {
   pthread_kill(k->main, SIGUSR1); // out of its poll
 }
 
+static void shutdown(nwj *k, nwj_message *m) {
+  bool restart = nwj_flag(m->content, "restart", false);
+  nwj_publish("shutdown_reply", m->header_text, json_pack("{s:s, s:b}", "status", "ok", "restart", restart));
+  nwj_reply(k, k->control, m, "shutdown_reply", json_pack("{s:s, s:b}", "status", "ok", "restart", restart));
+  nwj_status(m->header_text, "idle");
+  leave(k, restart);
+}
+
 static void answer(nwj *k, nwj_message *m) {
   nwj_status(m->header_text, "busy");
   if (strcmp(m->type, "kernel_info_request") == 0) {
@@ -41,12 +50,10 @@ static void answer(nwj *k, nwj_message *m) {
     interrupt(k);
     nwj_reply(k, k->control, m, "interrupt_reply", json_pack("{s:s}", "status", "ok"));
   } else if (strcmp(m->type, "shutdown_request") == 0) {
-    bool restart = nwj_flag(m->content, "restart", false);
-    nwj_publish("shutdown_reply", m->header_text, json_pack("{s:s, s:b}", "status", "ok", "restart", restart));
-    nwj_reply(k, k->control, m, "shutdown_reply", json_pack("{s:s, s:b}", "status", "ok", "restart", restart));
-    nwj_status(m->header_text, "idle");
-    leave(k, restart);
-    return;
+    char *problem = nwj_request_problem(m);
+    if (!problem) return shutdown(k, m);
+    nwj_reply(k, k->control, m, "shutdown_reply", nwj_failure(problem));
+    free(problem);
   }
   nwj_status(m->header_text, "idle");
 }
@@ -60,7 +67,7 @@ static void *control(void *arg) {
     nwj_message m;
     while (nwj_receive(k, k->control, &m)) {
       answer(k, &m);
-      nwj_message_free(&m);
+      nwj_done(&m);
     }
     if (parent > 1 && getppid() != parent && !k->leaving) leave(k, false); // whom we worked for is gone
   }

@@ -12,10 +12,10 @@ static json_t *error_content(nwj *k, nwh_status status, bool shown) {
   char *text = nwh_error_text(k->host, true);
   json_t *out = nwj_call_on_top(
       k, "failure",
-      json_pack("{s:s, s:b, s:b}", "text", text ? text : "", "interrupted", status == NWH_INTERRUPTED, "shown", shown));
+      json_pack("{s:o, s:b, s:b}", "text", nwj_text(text), "interrupted", status == NWH_INTERRUPTED, "shown", shown));
   if (!json_is_object(out)) {
     json_decref(out);
-    out = json_pack("{s:s, s:s, s:[s]}", "ename", "Error", "evalue", text ? text : "", "traceback", text ? text : "");
+    out = json_pack("{s:s, s:o, s:[o]}", "ename", "Error", "evalue", nwj_text(text), "traceback", nwj_text(text));
   }
   free(text);
   return out;
@@ -24,8 +24,8 @@ static json_t *error_content(nwj *k, nwh_status status, bool shown) {
 // ?name opens the pager with what is known about it.
 static json_t *answer_question(nwj *k, const char *code) {
   char *text = nwh_inspect(k->host, code);
-  json_t *page = json_pack("{s:s, s:i, s:{s:s}}", "source", "page", "start", 0, "data", "text/plain",
-                           text ? text : "nothing is known about that");
+  json_t *page = json_pack("{s:s, s:i, s:{s:o}}", "source", "page", "start", 0, "data", "text/plain",
+                           nwj_text(text ? text : "nothing is known about that"));
   free(text);
   return json_pack("[o]", page);
 }
@@ -70,7 +70,9 @@ static json_t *expressions(nwj *k, json_t *asked) {
   const char *name;
   json_t *code;
   json_object_foreach(asked, name, code) {
-    if (json_is_string(code)) json_object_set_new(out, name, expression(k, json_string_value(code)));
+    const char *text = json_string_value(code);
+    bool good = text && strlen(text) == json_string_length(code);
+    json_object_set_new(out, name, good ? expression(k, text) : nwj_failure("an expression is a text without a NUL"));
   }
   return out;
 }

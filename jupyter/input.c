@@ -7,7 +7,7 @@
 // An answer that came too late for an earlier question.
 static void forget_old(nwj *k) {
   nwj_message m;
-  while (nwj_receive(k, k->input, &m)) nwj_message_free(&m);
+  while (nwj_receive(k, k->input, &m)) nwj_done(&m);
 }
 
 static char *wait_for_answer(nwj *k, const char **problem) {
@@ -16,7 +16,7 @@ static char *wait_for_answer(nwj *k, const char **problem) {
     if (nwj_receive(k, k->input, &m)) {
       bool answer = strcmp(m.type, "input_reply") == 0;
       char *text = answer ? strdup(nwj_string(m.content, "value", "")) : NULL;
-      nwj_message_free(&m);
+      nwj_done(&m);
       if (text) return text;
       continue;
     }
@@ -30,6 +30,7 @@ char *nwj_ask(nwj *k, const char *prompt, bool password, const char **problem) {
   if (k->asks) return *problem = k->asks, NULL;
   nwj_drain(k->request->header_text);
   forget_old(k);
-  nwj_reply(k, k->input, k->request, "input_request", json_pack("{s:s, s:b}", "prompt", prompt, "password", password));
+  nwj_reply(k, k->input, k->request, "input_request",
+            json_pack("{s:o, s:b}", "prompt", nwj_text(prompt), "password", password));
   return wait_for_answer(k, problem);
 }

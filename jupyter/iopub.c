@@ -118,43 +118,6 @@ static size_t publish(publisher *p, const char *type, const char *parent, json_t
 
 // ---- text
 
-// Bytes of the well-formed character at s, 0 for none; -1 when it may go on beyond the end.
-static int utf8_length(const unsigned char *s, size_t n) {
-  int want = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
-  for (int i = 1; i < want; i++) {
-    if ((size_t)i >= n) return -1;
-    unsigned char low = 0x80, high = 0xBF;
-    if (i == 1 && s[0] == 0xE0) low = 0xA0;
-    if (i == 1 && s[0] == 0xED) high = 0x9F;
-    if (i == 1 && s[0] == 0xF0) low = 0x90;
-    if (i == 1 && s[0] == 0xF4) high = 0x8F;
-    if (s[i] < low || s[i] > high) return 0;
-  }
-  return want;
-}
-
-// What is no UTF-8 becomes U+FFFD. A character that is not whole yet stays behind, unless `last`. Heap; *used of n.
-static char *repaired(const char *text, size_t n, bool last, size_t *used, size_t *size) {
-  char *out = malloc(3 * n + 1);
-  size_t i = 0, k = 0;
-  while (i < n) {
-    int want = utf8_length((const unsigned char *)text + i, n - i);
-    if (want < 0 && !last) break;
-    if (want > 0) {
-      memcpy(out + k, text + i, (size_t)want);
-      k += (size_t)want;
-      i += (size_t)want;
-    } else {
-      memcpy(out + k, "\xEF\xBF\xBD", 3);
-      k += 3;
-      i++;
-    }
-  }
-  *used = i;
-  *size = k;
-  return out;
-}
-
 // Main alone may ask.
 static bool is_interrupted(const publisher *p) {
   return pthread_equal(pthread_self(), p->k->main) && nwh_interrupted(p->k->host);
@@ -186,7 +149,7 @@ static void send_text(publisher *p, stream *s, const char *text, size_t n) {
 static void flush_stream(publisher *p, stream *s, bool last) {
   if (!s->n) return;
   size_t used, size;
-  char *text = repaired(s->text, s->n, last, &used, &size);
+  char *text = nwj_repaired(s->text, s->n, last, &used, &size);
   if (size) send_text(p, s, text, size);
   free(text);
   memmove(s->text, s->text + used, s->n - used);

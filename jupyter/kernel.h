@@ -9,6 +9,7 @@
 // One socket, one thread; but all of them send to the socket that everybody listens to, under its lock.
 #pragma once
 #include "wire.h"
+#include "seen.h"
 #include "lua/host/host.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,16 +18,17 @@
 #define NWJ_PROTOCOL "5.4"
 
 typedef struct nwj_connection { // the file that the front end wrote
-  char transport[16], ip[256];
+  bool ipc; // else tcp
+  char ip[256]; // ipc: how the paths begin
   int shell, control, iopub, input, heartbeat; // ports
   nwj_key key;
-  char curve_secret[64]; // empty: no encryption
-  char curve_public[64];
+  char curve_secret[41]; // empty: no encryption
 } nwj_connection;
 
 typedef struct nwj nwj;
 struct nwj {
   nwj_connection at;
+  nwj_seen *seen; // messages that came, NULL: without a key they cannot be told apart
   void *zmq; // context
   void *shell, *control, *input, *iopub, *heartbeat;
   char session[40];
@@ -42,20 +44,30 @@ struct nwj {
 };
 
 // ---- connection.c
+// False for what cannot be honoured: `why` names the field, what it is and what is allowed.
 bool nwj_connection_read(const char *path, nwj_connection *out, char *why, size_t size);
+
+// ---- sockets.c
 bool nwj_bind(nwj *k, char *why, size_t size); // makes and binds all sockets
 void nwj_unbind(nwj *k);
 
 // ---- message.c
 void nwj_new_id(char out[40]);
-// Receives a whole message; false when there is none (or the call was interrupted), or it is not for us. Ignored ones are dropped.
+// Receives a whole message; false when there is none, or the call was interrupted. What is no message, is not signed, or came before
+// is dropped on the way.
 bool nwj_receive(nwj *k, void *socket, nwj_message *out);
+void nwj_done(nwj_message *m); // a message that was received is no longer needed
 void nwj_send_part(void *socket, const void *data, size_t size, bool more);
 // A message behind what says who it is for. type: letters and underscores; parent: text of a header, or NULL. metadata, which may be
 // NULL, and content are given away. Bytes of the message.
 size_t nwj_send(const nwj *k, void *socket, const char *type, const char *parent, json_t *metadata, json_t *content);
 // Sends to whom m came from, as an answer to it. content is given away.
 void nwj_reply(nwj *k, void *socket, const nwj_message *m, const char *type, json_t *content);
+
+// ---- text.c
+// What is no UTF-8 becomes U+FFFD. A character that is not whole yet stays behind, unless `last`. Heap; *used of n, *size of the answer.
+char *nwj_repaired(const char *text, size_t n, bool last, size_t *used, size_t *size);
+json_t *nwj_text(const char *text); // NULL is empty
 
 // ---- iopub.c: for all threads
 bool nwj_iopub_start(nwj *k, pthread_t *thread); // takes over stdout and stderr
@@ -83,6 +95,10 @@ void nwj_cell_publish(nwj *k, const char *type, json_t *metadata, json_t *conten
 void nwj_shell_hold(nwj *k); // requests that are there already: executions among them will be aborted
 
 void nwj_busy(nwj *k, bool busy); // what Lua runs may be stopped, and what it writes is paced
+
+// ---- requests.c
+char *nwj_request_problem(const nwj_message *m); // why it cannot be answered; heap, NULL: nothing
+json_t *nwj_failure(const char *text); // the content of a reply that says so
 
 // ---- execute.c
 void nwj_execute(nwj *k, nwj_message *m);

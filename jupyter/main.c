@@ -78,12 +78,14 @@ static int serve(const char *path) {
     fprintf(stderr, "nestwright-kernel: %s\n", why);
     return EXIT_FAILURE;
   }
+  if (k.at.key.size && !(k.seen = nwj_seen_new())) return EXIT_FAILURE;
   nwj_new_id(k.session);
   close_stdin();
   k.host = nwh_open();
   if (!k.host) return EXIT_FAILURE;
   int status = run(&k);
   nwh_close(k.host);
+  nwj_seen_free(k.seen);
   return status;
 }
 

@@ -1,5 +1,6 @@
 // Making, sending and receiving messages.
 #include "kernel.h"
+#include <malloc.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,12 @@
 #include <time.h>
 #include <zmq.h>
 
-enum { MAX_FRAMES = 64, HEADER = 400 };
+enum {
+  MAX_FRAMES = 64,
+  HEADER = 400,
+  LARGE = 4 << 20,
+  MOST_DROPPED = 1000
+}; // who only drops must look around now and then
 
 void nwj_new_id(char out[40]) {
   unsigned char b[16];
@@ -48,9 +54,8 @@ static void skip_rest(void *socket, zmq_msg_t *last) {
   }
 }
 
-bool nwj_receive(nwj *k, void *socket, nwj_message *out) {
-  zmq_msg_t part[MAX_FRAMES];
-  nwj_frame frame[MAX_FRAMES];
+// The frames of one message, of which the first may not be there; how many. *whole: all there are, and not too many.
+static int receive_frames(void *socket, zmq_msg_t part[MAX_FRAMES], nwj_frame frame[MAX_FRAMES], bool *whole) {
   int n = 0;
   bool more = true;
   while (more && n < MAX_FRAMES) {
@@ -62,11 +67,45 @@ bool nwj_receive(nwj *k, void *socket, nwj_message *out) {
     frame[n] = (nwj_frame){zmq_msg_data(&part[n]), zmq_msg_size(&part[n])};
     more = zmq_msg_more(&part[n++]);
   }
-  bool whole = n > 0 && !zmq_msg_more(&part[n - 1]);
+  *whole = n > 0 && !zmq_msg_more(&part[n - 1]);
   if (n == MAX_FRAMES) skip_rest(socket, &part[n - 1]);
-  bool ok = whole && nwj_parse(&k->at.key, frame, n, out);
-  for (int i = 0; i < n; i++) zmq_msg_close(&part[i]);
-  return ok;
+  return n;
+}
+
+// What a large message took goes back to the system: the allocator would keep most of it.
+static void give_back(size_t bytes) {
+  if (bytes > LARGE) malloc_trim(0);
+}
+
+void nwj_done(nwj_message *m) {
+  size_t bytes = m->bytes;
+  nwj_message_free(m);
+  give_back(bytes);
+}
+
+static bool is_new(nwj *k, nwj_message *m) {
+  if (!k->seen || !nwj_seen_before(k->seen, m->mark)) return true;
+  nwj_message_free(m);
+  return false;
+}
+
+bool nwj_receive(nwj *k, void *socket, nwj_message *out) {
+  for (int dropped = 0; dropped < MOST_DROPPED; dropped++) {
+    zmq_msg_t part[MAX_FRAMES];
+    nwj_frame frame[MAX_FRAMES];
+    bool whole;
+    int n = receive_frames(socket, part, frame, &whole);
+    bool ok = whole && nwj_parse(&k->at.key, frame, n, out) && is_new(k, out);
+    size_t bytes = 0;
+    for (int i = 0; i < n; i++) {
+      bytes += frame[i].size;
+      zmq_msg_close(&part[i]);
+    }
+    if (ok) return true;
+    give_back(bytes);
+    if (n == 0) return false;
+  }
+  return false;
 }
 
 // ---- sending

@@ -204,6 +204,31 @@ static void abort_request(nwj *k, nwj_message *m) {
                   "traceback"));
 }
 
+// What is published of a cell is what a front end shows.
+static void refuse_cell(nwj *k, nwj_message *m, const char *problem) {
+  json_t *content = nwj_failure(problem);
+  json_object_set_new(content, "execution_count", json_integer(k->count));
+  reply(k, m, "execute_reply", content);
+  if (!nwj_flag(m->content, "silent", false)) nwj_cell_publish(k, "error", NULL, nwj_failure(problem));
+}
+
+// A comm has no reply: what is said of it is text.
+static void refuse_comm(const nwj_message *m, const char *problem) {
+  nwj_drain(m->header_text);
+  fprintf(stderr, "%s\n", problem);
+  nwj_drain(m->header_text);
+}
+
+static void refuse(nwj *k, nwj_message *m, const char *problem) {
+  static const char request[] = "_request";
+  size_t stem = strlen(m->type) - strlen(request);
+  char type[64];
+  if (strcmp(m->type, "execute_request") == 0) return refuse_cell(k, m, problem);
+  if (strncmp(m->type, "comm_", 5) == 0 && strcmp(m->type, "comm_info_request") != 0) return refuse_comm(m, problem);
+  snprintf(type, sizeof type, "%.*s_reply", (int)stem, m->type);
+  reply(k, m, type, nwj_failure(problem));
+}
+
 static void handle(nwj *k, nwj_message *m, bool aborted) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(rows[i].type, m->type) != 0) continue;
@@ -211,10 +236,14 @@ static void handle(nwj *k, nwj_message *m, bool aborted) {
     k->asks = NWJ_NO_CELL; // a front end shows a box for cells alone
     nwj_watch(true);
     nwj_publish_soon("status", m->header_text, json_pack("{s:s}", "execution_state", "busy"));
-    if (aborted && rows[i].answer == nwj_execute)
+    char *problem = nwj_request_problem(m);
+    if (problem)
+      refuse(k, m, problem);
+    else if (aborted && rows[i].answer == nwj_execute)
       abort_request(k, m);
     else
       rows[i].answer(k, m);
+    free(problem);
     nwj_status(m->header_text, "idle");
     nwj_watch(false);
     k->request = NULL;
@@ -239,7 +268,7 @@ static bool take_waiting(nwj *k) {
   waiting = q->next;
   if (!waiting) last = &waiting;
   handle(k, &q->m, q->aborted);
-  nwj_message_free(&q->m);
+  nwj_done(&q->m);
   free(q);
   return true;
 }
@@ -261,7 +290,7 @@ void nwj_shell_run(nwj *k) {
     nwj_message m;
     if (nwj_receive(k, k->shell, &m)) {
       handle(k, &m, false);
-      nwj_message_free(&m);
+      nwj_done(&m);
       awake_until = nwj_now_ms() + AWAKE_MS;
       continue;
     }

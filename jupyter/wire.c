@@ -1,5 +1,7 @@
 // Reading and signing messages. No sockets here, so that a fuzzer can drive it.
 #include "wire.h"
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,20 +17,30 @@ nwj_key nwj_key_of(const char *text) {
   return key;
 }
 
-void nwj_sign(const nwj_key *key, const nwj_frame *part, int n, char out[65]) {
-  unsigned char mac[crypto_auth_hmacsha256_BYTES];
-  out[0] = '\0';
-  if (!key->size) return;
+typedef unsigned char mac_bytes[crypto_auth_hmacsha256_BYTES];
+
+static void authenticate(const nwj_key *key, const nwj_frame *part, int n, mac_bytes out) {
   crypto_auth_hmacsha256_state state = key->begun;
   for (int i = 0; i < n; i++) crypto_auth_hmacsha256_update(&state, part[i].data, part[i].size);
-  crypto_auth_hmacsha256_final(&state, mac);
+  crypto_auth_hmacsha256_final(&state, out);
+}
+
+void nwj_sign(const nwj_key *key, const nwj_frame *part, int n, char out[65]) {
+  mac_bytes mac;
+  out[0] = '\0';
+  if (!key->size) return;
+  authenticate(key, part, n, mac);
   sodium_bin2hex(out, 65, mac, sizeof mac);
 }
 
-static bool is_signed(const nwj_key *key, nwj_frame signature, const nwj_frame *part) {
+// Compared in a time that does not tell how much of it is right.
+static bool is_signed(const nwj_key *key, nwj_frame signature, const nwj_frame *part, uint64_t *mark) {
   if (!key->size) return true;
+  mac_bytes mac;
   char expected[65];
-  nwj_sign(key, part, PARTS, expected);
+  authenticate(key, part, PARTS, mac);
+  sodium_bin2hex(expected, sizeof expected, mac, sizeof mac);
+  memcpy(mark, mac, sizeof *mark);
   return signature.size == 64 && sodium_memcmp(expected, signature.data, 64) == 0;
 }
 
@@ -56,10 +68,12 @@ static bool is_shallow(nwj_frame f) {
   return true;
 }
 
-static json_t *object_of(nwj_frame f) {
-  if (!is_shallow(f)) return NULL;
-  json_t *v = json_loadb(f.data, f.size, JSON_ALLOW_NUL, NULL);
+// NULL: it is no object of JSON; error->text says why.
+static json_t *object_of(nwj_frame f, json_error_t *error) {
+  *error = (json_error_t){.text = "it is nested too deeply"};
+  json_t *v = is_shallow(f) ? json_loadb(f.data, f.size, JSON_ALLOW_NUL, error) : NULL;
   if (json_is_object(v)) return v;
+  if (v) strcpy(error->text, "it is an array");
   json_decref(v);
   return NULL;
 }
@@ -72,10 +86,10 @@ static int delimiter_at(const nwj_frame *frame, int n) {
   return -1;
 }
 
-static bool is_small(const nwj_frame *part) {
+static size_t bytes_of(const nwj_frame *part, int n) {
   size_t bytes = 0;
-  for (int i = 0; i < PARTS; i++) bytes += part[i].size;
-  return bytes <= NWJ_MAX_BYTES;
+  for (int i = 0; i < n; i++) bytes += part[i].size;
+  return bytes;
 }
 
 static char *copy_of(nwj_frame f) {
@@ -85,21 +99,43 @@ static char *copy_of(nwj_frame f) {
   return p;
 }
 
+// What follows the header. A front end that waits for the answer must hear of what cannot be read.
+static void parse_rest(const nwj_frame *part, nwj_message *out) {
+  static const char *const name[] = {"parent header", "metadata", "content"};
+  json_t **field[] = {&out->parent, &out->metadata, &out->content};
+  bool large = out->bytes > NWJ_MAX_BYTES;
+  if (large) out->problem = nwj_printf("the message has more than %d MB: send it in parts", NWJ_MAX_BYTES >> 20);
+  for (int i = 0; i < PARTS - 1; i++) {
+    json_error_t error;
+    *field[i] = large ? NULL : object_of(part[i + 1], &error);
+    if (!*field[i] && !out->problem)
+      out->problem = nwj_printf("its %s is not an object of JSON: %s", name[i], error.text);
+    if (!*field[i]) *field[i] = json_object();
+  }
+}
+
+static bool parse_header(nwj_frame text, nwj_message *out) {
+  json_error_t error;
+  if (text.size > NWJ_MAX_HEADER) return false;
+  out->header = object_of(text, &error);
+  const json_t *type = json_object_get(out->header, "msg_type");
+  out->type = json_string_value(type);
+  out->header_text = copy_of(text);
+  return out->type && strlen(out->type) == json_string_length(type) && out->header_text;
+}
+
 bool nwj_parse(const nwj_key *key, const nwj_frame *frame, int n, nwj_message *out) {
   *out = (nwj_message){0};
   int at = delimiter_at(frame, n);
   if (at < 0 || at > NWJ_MAX_IDS || n - at < 2 + PARTS) return false;
   const nwj_frame *part = frame + at + 2;
-  if (!is_small(part) || !is_signed(key, frame[at + 1], part)) return false;
-  json_t **field[] = {&out->header, &out->parent, &out->metadata, &out->content};
-  bool ok = true;
-  for (int i = 0; i < PARTS && ok; i++) ok = (*field[i] = object_of(part[i])) != NULL;
-  out->type = ok ? nwj_string(out->header, "msg_type", NULL) : NULL;
-  out->header_text = copy_of(part[0]);
-  if (!out->type) {
+  out->bytes = bytes_of(part, PARTS);
+  if (!is_signed(key, frame[at + 1], part, &out->mark)) return false;
+  if (!parse_header(part[0], out)) {
     nwj_message_free(out);
     return false;
   }
+  parse_rest(part, out);
   for (; out->nids < at; out->nids++) {
     out->id[out->nids] = copy_of(frame[out->nids]);
     out->idsize[out->nids] = frame[out->nids].size;
@@ -110,6 +146,7 @@ bool nwj_parse(const nwj_key *key, const nwj_frame *frame, int n, nwj_message *o
 void nwj_message_free(nwj_message *m) {
   for (int i = 0; i < m->nids; i++) free(m->id[i]);
   free(m->header_text);
+  free(m->problem);
   json_decref(m->header);
   json_decref(m->parent);
   json_decref(m->metadata);
@@ -117,7 +154,16 @@ void nwj_message_free(nwj_message *m) {
   *m = (nwj_message){0};
 }
 
-// ---- fields
+// ---- texts and fields
+
+char *nwj_printf(const char *fmt, ...) {
+  char *out = NULL;
+  va_list args;
+  va_start(args, fmt);
+  if (vasprintf(&out, fmt, args) < 0) out = NULL;
+  va_end(args);
+  return out;
+}
 
 const char *nwj_string(const json_t *object, const char *name, const char *otherwise) {
   const json_t *v = json_object_get(object, name);

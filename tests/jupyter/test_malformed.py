@@ -66,6 +66,84 @@ class Malformed(KernelTest):
         time.sleep(0.2)
         self.not_owned()
 
+    def test_replays_run_once(self):
+        """A signed message counts once, on whichever socket it comes, and whatever stands around it."""
+        s, control = self.socket(), self.socket("control")
+        whole = self.message(self.parts({"code": "replays = (replays or 0) + 1", "silent": True}))
+        s.send_multipart(whole)
+        self.assertTrue(s.poll(5000))
+        for again in (whole, whole, [b"id"] + whole, whole + [b"buffer"]):
+            s.send_multipart(again)
+            control.send_multipart(again)
+        other = self.socket()
+        other.send_multipart(whole)
+        self.alive()
+        for one in (s, other):  # all that was sent before was looked at
+            one.send_multipart(self.message(self.parts({}, self.header("kernel_info_request"))))
+            self.assertTrue(one.poll(5000))
+        _, out = self.run_cell("return replays")
+        self.assertEqual([c["data"]["text/plain"] for k, c in out if k == "execute_result"], ["1"])
+
+    def test_a_replayed_shutdown_does_nothing(self):
+        s, control = self.socket(), self.socket("control")
+        asked = self.message(self.parts({"restart": 7}, self.header("shutdown_request")))  # refused, so the kernel stays
+        control.send_multipart(asked)
+        self.assertTrue(control.poll(5000))
+        reply = json.loads(control.recv_multipart()[-1])
+        self.assertEqual((reply["status"], reply["evalue"]), ("error", "shutdown_request: restart is 7: it must be true or false"))
+        for socket in (s, control):
+            socket.send_multipart(asked)
+        self.assertFalse(control.poll(300))
+        self.assertFalse(s.poll(0))
+
+    def answer_to(self, kind, content):
+        s = self.socket()
+        s.send_multipart(self.message(self.parts(content, self.header(kind))))
+        self.assertTrue(s.poll(5000), (kind, content))
+        return json.loads(s.recv_multipart()[-1])
+
+    def test_what_cannot_be_answered_is_said(self):
+        for kind, content, says in (
+                ("execute_request", {"code": 7}, "execute_request: code is 7: it must be a text"),
+                ("execute_request", {}, "execute_request: code is missing: it must be a text"),
+                ("execute_request", {"code": "a = 1\0b"}, "execute_request: code has a NUL, after 5 bytes: leave it out"),
+                ("execute_request", {"code": "1", "silent": "yes"}, 'execute_request: silent is "yes": it must be true or false'),
+                ("execute_request", {"code": 2 ** 70}, "execute_request: its content is not an object of JSON: too big integer"),
+                ("complete_request", {"code": "nw.", "cursor_pos": "x"}, 'complete_request: cursor_pos is "x": it must be an integer'),
+                ("inspect_request", {"code": {}}, "inspect_request: code is {}: it must be a text"),
+                ("is_complete_request", {"code": []}, "is_complete_request: code is []: it must be a text"),
+                ("history_request", {"n": 1.5}, "history_request: n is 1.5: it must be an integer"),
+                ("comm_info_request", {"target_name": {}}, "comm_info_request: target_name is {}: it must be a text"),
+                ("shutdown_request", {"restart": 0}, "shutdown_request: restart is 0: it must be true or false")):
+            reply = self.answer_to(kind, content)
+            self.assertEqual(reply["status"], "error", (kind, content))
+            self.assertEqual(reply["evalue"][:len(says)], says)
+        self.assertEqual(self.answer_to("execute_request", {"code": "1", "user_expressions": None})["status"], "ok")
+
+    def test_a_cell_that_cannot_be_run_shows_why(self):
+        published = self.published_for(self.request("execute_request", {"code": 7}))
+        self.assertEqual([c["evalue"] for kind, c in published if kind == "error"], ["execute_request: code is 7: it must be a text"])
+
+    def test_an_error_that_is_no_utf8(self):
+        """Bytes that no message can hold are replaced: the cell still failed, and says so."""
+        for code, says in (('error "a\\xffb"', "a\ufffdb"), ('nw["\\xff"]()', "field '\ufffd'"), ('return io.read()', "input")):
+            reply, published = self.run_cell(code, allow_stdin=False)
+            self.assertEqual(reply["status"], "error", code)
+            self.assertIn(says, reply["evalue"])
+            self.assertEqual([c["evalue"] for kind, c in published if kind == "error"], [reply["evalue"]])
+
+    def test_aborted_cells_behind_junk(self):
+        """Junk in the queue does not hide the cells behind it from a failure."""
+        s = self.socket()
+        s.send_multipart(self.message(self.parts({"code": "os.execute 'sleep 0.5' error 'stop'", "stop_on_error": True})))
+        time.sleep(0.1)
+        s.send_multipart([b"junk"])
+        s.send_multipart(self.message(self.parts({"code": "behind = true"})))
+        replies = []
+        while len(replies) < 2 and s.poll(5000):
+            replies.append(json.loads(s.recv_multipart()[-1])["status"])
+        self.assertEqual(replies, ["error", "aborted"])
+
     def test_missing_and_extra_frames(self):
         s, whole = self.socket(), self.message(self.parts({"code": "1"}))
         for n in range(len(whole)):
@@ -112,9 +190,11 @@ class Malformed(KernelTest):
         s = self.socket()
         s.send_multipart(self.message(self.parts({"code": "--" + "x" * (10 << 20)})))
         self.assertTrue(s.poll(20000))
+        s.recv_multipart()
         s.send_multipart(self.message(self.parts({"code": "--" + "x" * (100 << 20)})))
-        time.sleep(0.5)
-        self.alive()
+        self.assertTrue(s.poll(20000))
+        self.assertEqual(json.loads(s.recv_multipart()[-1])["evalue"],
+                         "execute_request: the message has more than 64 MB: send it in parts")
 
     def test_junk_on_the_other_sockets(self):
         for channel in ("control", "stdin"):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every suite against one build tree and ends with one line over all of them: "N passed, N failed[, N skipped]".
-# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec sound walk kernel mutants prop; threads (a part of
+# usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec sound safe walk kernel mutants prop; threads (a part of
 # unit and spec), cpus (older processors, by emulation)
 # NW_PROP_ARGS goes to the property test: "--cases N --seed S". Without it the cases are the same in every run, so that what
 # fails here was broken by a change; ./dev fuzz steps draws new ones.
@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 build=$(realpath "$1")
 shift
 suites=("$@")
-[ ${#suites[@]} -gt 0 ] || suites=(lint unit fuzz spec sound walk kernel mutants prop)
+[ ${#suites[@]} -gt 0 ] || suites=(lint unit fuzz spec sound safe walk kernel mutants prop)
 logs=$build/log
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0
@@ -55,6 +55,18 @@ run_sound() { # what once went wrong, with variations
   local log=$logs/sound.log status
   timeout 900 "$build/bin/nestwright" tests/sound/run.lua >"$log" 2>&1 && status=0 || status=$?
   tally sound $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
+}
+
+# safe NAME COMMAND...: a part of tests/safe, which says "ok", "not ok" or "skipped" line by line.
+safe() {
+  local name=safe_$1 log=$logs/safe_$1.log status
+  shift
+  timeout 300 "$@" >"$log" 2>&1 && status=0 || status=$?
+  tally "$name" $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")" "$(count '^skipped ' "$log")"
+}
+
+run_safe() { # bad input, a little of each kind
+  [ ! -x "$build/bin/nestwright-kernel" ] || safe messages /usr/bin/python3 tests/safe/messages.py "$build" 300 1
 }
 
 run_specs() { # NAME PATH...

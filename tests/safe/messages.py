@@ -1,0 +1,263 @@
+"""What a hostile or broken client can send: 2,000 messages, by chance, in batches. After each batch the kernel must answer on the
+sockets it has, run a right cell, have run exactly the code that was signed, once, and not have grown.
+
+With NW_FIGURES=FILE in the environment how many there were, and how many failed, is written there as a flat JSON object.
+usage: messages.py BUILD [MESSAGES [SEED]]
+"""
+import collections
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+
+try:
+    import zmq
+except ImportError:
+    print("skipped messages: no zmq for Python")
+    sys.exit(0)
+
+import attacks
+from kernels import Kernel, parts_of
+
+BATCH, LIMIT, GROWTH_MB = 40, 10, 96
+SETUP = """
+do
+  local times = {}
+  function hit(n) times[n] = (times[n] or 0) + 1 end
+  function noted() end
+  function hits(a, b) local t = {} for n = a, b do t[#t + 1] = times[n] or 0 end return table.concat(t, " ") end
+end
+"""
+WIDGETS = "nw.interact({n = {1, 2, 3}, function(n) return n end}, {button = {'b', function() return 1 end}})"
+
+
+STATUSES = ("ok", "error", "aborted", "complete", "incomplete", "invalid", "unknown")
+
+
+class Failures:
+    def __init__(self):
+        self.list = []
+
+    def add(self, kind, what):
+        self.list.append(kind)
+        print(f"not ok {kind}\n  {what}", flush=True)
+
+
+class Batch:
+    """Messages that are sent together, and what must come of them."""
+    numbers = 0
+    kept = collections.deque(maxlen=200)  # right messages that came
+
+    def __init__(self, kernel, failures, comms):
+        self.kernel, self.failures, self.comms = kernel, failures, comms
+        self.first, self.runs, self.answers, self.kinds = Batch.numbers + 1, {}, {}, []
+        self.apart = []
+
+    def may_run(self):
+        Batch.numbers += 1
+        return Batch.numbers
+
+    def must_run(self, times, number=None):
+        number = number or self.may_run()
+        self.runs[number] = (times, self.kinds[-1])
+        return number
+
+    def must_answer(self, msg_id):
+        self.answers[msg_id] = self.kinds[-1]
+
+    def wait(self):
+        """Until all that was sent to the shell is answered: a cell that fails aborts those that wait behind it."""
+        for name in ("shell", "shell/2"):
+            self.kernel.ask(name, "kernel_info_request", {}, LIMIT, self.replied)
+
+    def send(self, name, frames):
+        self.kernel.socket(name).send_multipart(frames)
+
+    def send_apart(self, channel, frames):
+        """By a socket of its own, which the kernel may cut off."""
+        s = self.kernel.open(channel)
+        s.send_multipart(frames)
+        self.apart.append(s)
+
+    def replied(self, msg_id, frames):
+        known = isinstance(msg_id, str) and self.answers.pop(msg_id, None)
+        if known and json.loads(frames[-1]).get("status") not in STATUSES:
+            self.failures.add("answer", f"a reply without a status: {frames[-1][:200]}")
+
+    def make(self, chance, n):
+        names = list(attacks.KINDS)
+        for _ in range(n):
+            kind = chance.choices(names, [weight for _, weight in attacks.KINDS.values()])[0]
+            self.kinds.append(kind)
+            try:
+                attacks.KINDS[kind][0](self, chance)
+            except OSError as problem:
+                self.failures.add(kind, f"the kernel takes no connection: {problem}")
+
+    def check(self):
+        told = ", ".join(f"{n} {kind}" for kind, n in collections.Counter(self.kinds).items())
+        for name in sorted(self.kernel.sockets):
+            if name.split("/")[0] in ("shell", "control"):
+                begun = time.monotonic()
+                if not self.kernel.ask(name, "kernel_info_request", {}, LIMIT, self.replied):
+                    self.failures.add("kernel_info", f"no answer on {name} in {LIMIT} s after {told}")
+                elif time.monotonic() - begun > 2:
+                    print(f"  {time.monotonic() - begun:.1f} s to kernel_info on {name} after {told}")
+        for s in self.apart:
+            s.poll(50)
+            s.close(0)
+        if self.kernel.value("40 + 2", LIMIT) != "42":
+            self.failures.add("cell", f"a right cell gives something else after {told}")
+        for kind in self.answers.values():
+            self.failures.add(kind, "a request was not answered")
+        self.check_runs()
+
+    def check_runs(self):
+        last = Batch.numbers
+        found = (self.kernel.value(f"hits({self.first}, {last})", LIMIT) or "").strip('"').split()
+        if len(found) != last - self.first + 1:
+            self.failures.add("runs", f"which code ran cannot be found out: {found}")
+            return
+        for number, times in enumerate(map(int, found), self.first):
+            wanted, kind = self.runs.get(number, (times, None))
+            if times != wanted:
+                self.failures.add(kind, f"its code ran {times} times, and must run {wanted} times")
+
+
+def settled_mb(kernel):
+    kernel.value("collectgarbage()", LIMIT)
+    return kernel.resident_mb()
+
+
+def widgets_of(kernel):
+    """Makes controls; the ids of their comms, as they are published."""
+    s = kernel.context.socket(zmq.SUB)
+    s.subscribe(b"")
+    s.connect(f"tcp://127.0.0.1:{kernel.info['iopub_port']}")
+    s.poll(2000)  # the welcome
+    kernel.run(WIDGETS, LIMIT)
+    found = []
+    while s.poll(500):
+        frames = s.recv_multipart()
+        if frames[0] == b"comm_open":
+            found.append(json.loads(frames[-1])["comm_id"])
+    s.close(0)
+    return found
+
+
+def random_messages(kernel, failures, chance, n):
+    comms, before = widgets_of(kernel), None
+    for done in range(0, n, BATCH):
+        batch = Batch(kernel, failures, comms)
+        batch.make(chance, min(BATCH, n - done))
+        batch.check()
+        if kernel.process.poll() is not None:
+            failures.add("kernel", f"it ended with status {kernel.process.returncode} after {batch.kinds}")
+            return
+        if done >= n // 4 and before is None:
+            before = settled_mb(kernel)
+    grown = settled_mb(kernel) - before
+    print(f"  memory: {before:.0f} MB after a quarter, {grown:+.0f} MB by the end")
+    if grown > GROWTH_MB:
+        failures.add("memory", f"the kernel grew by {grown:.0f} MB")
+
+
+def interrupts(kernel, failures, n):
+    """Interrupts that nobody needs, with any content: what runs afterwards is not touched by them."""
+    for i in range(n):
+        content = {"x": attacks.VALUES[i % len(attacks.VALUES)]}
+        if not kernel.ask("control", "interrupt_request", content, LIMIT):
+            failures.add("interrupt", "an interrupt_request was not answered")
+        if kernel.value("40 + 2", LIMIT) != "42":
+            failures.add("interrupt", "a cell after an interrupt that came while nothing ran gives something else")
+    return n
+
+
+def answers(kernel, failures, n):
+    """A cell asks: what is not signed, was sent before, or is something else is not taken for the answer."""
+    identity = b"asker"
+    shell, stdin = kernel.socket("shell/asks", identity), kernel.socket("stdin/asks", identity)
+    kernel.ask("shell/asks", "kernel_info_request", {}, LIMIT)
+    old = None
+    for i in range(n):
+        stdin.send_multipart(kernel.message(parts_of("input_reply", {"value": "early"})))
+        time.sleep(0.02)
+        shell.send_multipart(kernel.message(parts_of("execute_request", {"code": f"answer = io.read() .. {i}", "allow_stdin": True})))
+        if not stdin.poll(LIMIT * 1000):
+            failures.add("input", "a cell that asks does not ask")
+            return i
+        stdin.recv_multipart()
+        parts = parts_of("input_reply", {"value": "wrong"})
+        for frames in (kernel.message(parts, b"0" * 64), kernel.message(parts)[:-1], kernel.message(parts_of("execute_reply", {"value": "wrong"})),
+                       kernel.message([b"[]", *parts[1:]]), old):
+            if frames:
+                stdin.send_multipart(frames)
+        old = kernel.message(parts_of("input_reply", {"value": "right"}))
+        stdin.send_multipart(old)
+        kernel.ask("shell/asks", "kernel_info_request", {}, LIMIT)
+        if kernel.value("answer", LIMIT) != f'"right{i}"':
+            failures.add("input", f"the answer is {kernel.value('answer', LIMIT)}")
+    return 6 * n
+
+
+def wrong_curve_keys(build, folder, failures, n):
+    """A client that has another public key of the kernel, or none, gets nothing; and the kernel goes on."""
+    if not zmq.has("curve"):
+        print("skipped curve: this libzmq was built without it")
+        return 0
+    public, secret = zmq.curve_keypair()
+
+    def encrypted(s, server=public):
+        s.curve_publickey, s.curve_secretkey = zmq.curve_keypair()
+        s.curve_serverkey = server
+
+    kernel = Kernel(build, folder, encrypted, curve_publickey=public.decode(), curve_secretkey=secret.decode())
+    try:
+        if kernel.run(SETUP, 4 * LIMIT) != "ok":
+            failures.add("curve", "a client with the right key is not answered")
+        wrong = [None, lambda s: encrypted(s, zmq.curve_keypair()[0])]
+        for i in range(n):
+            kernel.setup = wrong[i % 2]
+            s = kernel.open(["shell", "control"][i // 2 % 2])
+            s.send_multipart(kernel.message(parts_of("execute_request", attacks.hit(1))))
+            if s.poll(100):
+                failures.add("curve", "a client with a wrong key got an answer")
+            s.close(0)
+        kernel.setup = encrypted
+        if kernel.value("hits(1, 1)", LIMIT) != '"0"':
+            failures.add("curve", "after clients with wrong keys the kernel does not answer, or ran what they sent")
+    finally:
+        kernel.stop()
+    return n
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    n = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else int(time.time()) % 1000003
+    print(f"messages, seed {seed}", flush=True)
+    failures, some = Failures(), max(4, n // 100)
+    with tempfile.TemporaryDirectory() as folder:
+        kernel = Kernel(build, folder)
+        try:
+            if kernel.run(SETUP, 4 * LIMIT) != "ok":
+                failures.add("kernel", "it does not start")
+            else:
+                random_messages(kernel, failures, random.Random(seed), n)
+                sent = n + interrupts(kernel, failures, some) + answers(kernel, failures, some)
+        finally:
+            kernel.stop()
+        sent += wrong_curve_keys(build, folder, failures, some)
+    if not failures.list:
+        print(f"ok messages of {len(attacks.KINDS)} kinds")
+    print(f"messages: {sent} sent, {len(failures.list)} failed")
+    if os.environ.get("NW_FIGURES"):
+        with open(os.environ["NW_FIGURES"], "w") as f:
+            json.dump({"messages": sent, "message_failures": len(failures.list)}, f)
+    sys.exit(1 if failures.list else 0)
+
+
+if __name__ == "__main__":
+    main()
