@@ -14,6 +14,8 @@
 
 #define PROGRAM "nestwright-worker"
 
+enum { START_SECONDS = 20 };
+
 struct nw_worker {
   pid_t pid;
   int socket;
@@ -78,19 +80,6 @@ static bool spawn(nw_ctx *c, nw_worker *w, const char *program) {
   return nw_fail(c, NW_EIO, "NESTWRIGHT_WORKER can name the file", "cannot start %s: %s", program, strerror(failed));
 }
 
-static nw_worker *worker_of(nw_ctx *c) {
-  nw_session *s = nw_session_of(c);
-  char path[4096];
-  if (s->worker) return s->worker;
-  nw_worker w;
-  if (!nw_find_library("NESTWRIGHT_WORKER", PROGRAM, path, sizeof path))
-    return nw_fail(c, NW_EIO, "NESTWRIGHT_WORKER can name the file", "there is no %s beside the library", PROGRAM);
-  if (!spawn(c, &w, path)) return NULL;
-  s->worker = nw_xcalloc(1, sizeof w);
-  *s->worker = w;
-  return s->worker;
-}
-
 // Kills it, whatever it started too, and waits: no zombie stays. Its status as waitpid gives it.
 int nw_worker_end(nw_worker *w) {
   int status = 0;
@@ -115,6 +104,82 @@ void nw_worker_close(nw_ctx *c) { end_worker(c); }
 int nw_worker_pid(nw_ctx *c) {
   const nw_worker *w = nw_session_of(c)->worker;
   return w ? (int)w->pid : 0;
+}
+
+// ---- listening
+
+typedef enum heard { HEARD, CLOSED, LATE, STOPPED } heard;
+
+// Reads n bytes, and looks now and then whether the user wants to stop.
+static heard hear(nw_ctx *c, int fd, void *data, size_t n, double until) {
+  for (char *at = data; n;) {
+    if (c->interrupted) return STOPPED;
+    double left = until - nw_now();
+    if (left <= 0) return LATE;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    int ready = poll(&p, 1, left < 0.1 ? (int)(left * 1e3) + 1 : 100);
+    if (ready <= 0) continue;
+    ssize_t got = recv(fd, at, n, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return CLOSED;
+    at += got;
+    n -= (size_t)got;
+  }
+  return HEARD;
+}
+
+static heard hear_reply(nw_ctx *c, int fd, nw_wire_reply *r, double until) {
+  uint32_t length;
+  heard h = hear(c, fd, &length, sizeof length, until);
+  if (h != HEARD) return h;
+  return length == sizeof *r ? hear(c, fd, r, sizeof *r, until) : CLOSED;
+}
+
+// ---- starting
+
+// One that closed its end is about to be gone: how, its status tells if it is not killed first. False: it stays.
+static bool is_gone(const nw_worker *w, double patience) {
+  siginfo_t info = {0};
+  for (double until = nw_now() + patience;; usleep(2000)) {
+    if (waitid(P_PID, (id_t)w->pid, &info, WEXITED | WNOWAIT | WNOHANG) || info.si_pid) return true;
+    if (nw_now() >= until) return false;
+  }
+}
+
+// How a process ended, for a message.
+static const char *ending_of(nw_ctx *c, int status) {
+  if (WIFEXITED(status)) return nw_diag_printf(c, "it ended with status %d", WEXITSTATUS(status));
+  return nw_diag_printf(c, "it was ended by signal %d: %s", WTERMSIG(status), strsignal(WTERMSIG(status)));
+}
+
+// A worker says a word when it is ready.
+static bool greeted(nw_ctx *c, const char *path) {
+  nw_worker *w = nw_session_of(c)->worker;
+  uint32_t word = 0;
+  heard h = hear(c, w->socket, &word, sizeof word, nw_now() + START_SECONDS);
+  if (h == HEARD && word == NW_WIRE_READY) return true;
+  bool gone = h == CLOSED && is_gone(w, 0.2);
+  int status = end_worker(c);
+  if (h == STOPPED) return nw_fail(c, NW_EINTERRUPT, NULL, "interrupted while the worker was starting");
+  const char *why = gone        ? ending_of(c, status)
+                    : h == LATE ? nw_diag_printf(c, "it said nothing for %d seconds", START_SECONDS)
+                                : "it is another program, or of another version";
+  return nw_fail(c, NW_EIO, "call it again: a new worker is started", "the worker %s did not start: %s", path, why);
+}
+
+// The one that there is, or a new one. One that somebody killed since is buried first.
+static nw_worker *worker_of(nw_ctx *c) {
+  nw_session *s = nw_session_of(c);
+  char path[4096];
+  if (s->worker && is_gone(s->worker, 0)) end_worker(c);
+  if (s->worker) return s->worker;
+  nw_worker w;
+  if (!nw_find_library("NESTWRIGHT_WORKER", PROGRAM, path, sizeof path))
+    return nw_fail(c, NW_EIO, "NESTWRIGHT_WORKER can name the file", "there is no %s beside the library", PROGRAM);
+  if (!spawn(c, &w, path)) return NULL;
+  s->worker = nw_xcalloc(1, sizeof w);
+  *s->worker = w;
+  return greeted(c, path) ? s->worker : NULL;
 }
 
 // ---- a job
@@ -164,33 +229,6 @@ static bool send_job(int fd, const nw_job *j) {
   return good;
 }
 
-typedef enum heard { HEARD, CLOSED, LATE, STOPPED } heard;
-
-// Reads n bytes, and looks now and then whether the user wants to stop.
-static heard hear(nw_ctx *c, int fd, void *data, size_t n, double until) {
-  for (char *at = data; n;) {
-    if (c->interrupted) return STOPPED;
-    double left = until - nw_now();
-    if (left <= 0) return LATE;
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    int ready = poll(&p, 1, left < 0.1 ? (int)(left * 1e3) + 1 : 100);
-    if (ready <= 0) continue;
-    ssize_t got = recv(fd, at, n, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return CLOSED;
-    at += got;
-    n -= (size_t)got;
-  }
-  return HEARD;
-}
-
-static heard hear_reply(nw_ctx *c, int fd, nw_wire_reply *r, double until) {
-  uint32_t length;
-  heard h = hear(c, fd, &length, sizeof length, until);
-  if (h != HEARD) return h;
-  return length == sizeof *r ? hear(c, fd, r, sizeof *r, until) : CLOSED;
-}
-
 // ---- what went wrong
 
 static bool crashed(nw_ctx *c, const nw_job *j, const nw_wire_reply *r) {
@@ -206,23 +244,27 @@ static bool crashed(nw_ctx *c, const nw_job *j, const nw_wire_reply *r) {
                  (long long)beyond, r->at < 0 ? "before" : "behind the end of", s->name);
 }
 
+// A signal that no fault of the function sends: a user's kill, or the system's when memory runs out.
+static bool killed(nw_ctx *c, const nw_job *j, int sig) {
+  return nw_fail(c, NW_EIO, "call it again: a new worker is started; if memory ran out, let it take less",
+                 "the worker was killed while %s was running (signal %d: %s)", j->symbol, sig, strsignal(sig));
+}
+
 static bool died(nw_ctx *c, const nw_job *j, int status) {
   if (WIFEXITED(status))
     return nw_fail(c, NW_ECRASH, NULL, "%s ended its process, with status %d", j->symbol, WEXITSTATUS(status));
-  return nw_fail(c, NW_ECRASH, NULL, "%s crashed: %s", j->symbol, strsignal(WTERMSIG(status)));
+  int sig = WTERMSIG(status);
+  if (sig == SIGKILL || sig == SIGTERM || sig == SIGINT || sig == SIGHUP || sig == SIGQUIT) return killed(c, j, sig);
+  return nw_fail(c, NW_ECRASH, NULL, "%s crashed: %s", j->symbol, strsignal(sig));
 }
 
 static bool lost(nw_ctx *c, const nw_job *j, heard h) {
-  // One that closed its end is about to be gone: how, its status tells if it is not killed first.
-  for (int i = 0; h == CLOSED && i < 100; i++) {
-    siginfo_t info = {0};
-    if (waitid(P_PID, (id_t)nw_worker_pid(c), &info, WEXITED | WNOWAIT | WNOHANG) || info.si_pid) break;
-    usleep(2000);
-  }
+  bool gone = h == CLOSED && is_gone(nw_session_of(c)->worker, 0.2);
   int status = end_worker(c);
   if (h == STOPPED) return nw_fail(c, NW_EINTERRUPT, NULL, "interrupted while %s was running", j->symbol);
   if (h == LATE)
     return nw_fail(c, NW_ECRASH, NULL, "%s did not end within %.3g seconds, and was killed", j->symbol, j->timeout);
+  if (!gone) return nw_fail(c, NW_ECRASH, NULL, "%s closed what its worker answers on, which was ended", j->symbol);
   return died(c, j, status);
 }
 

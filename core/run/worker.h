@@ -41,8 +41,8 @@ typedef struct nw_job {
   double timeout; // seconds; the job is killed after it
 } nw_job;
 
-// False with a diagnostic: NW_ECRASH when it crashed, exited or did not end in time, NW_EINTERRUPT, NW_EIO, NW_EINVAL (no
-// such library or function). What was written until then is there to be looked at.
+// False with a diagnostic: NW_ECRASH when it crashed, exited or did not end in time, NW_EINTERRUPT, NW_EIO (the worker does not
+// start, or was killed), NW_EINVAL (no such library or function). What was written until then is there to be looked at.
 bool nw_worker_run(nw_ctx *c, const nw_job *job);
 int nw_worker_pid(nw_ctx *c); // 0 when there is none
 void nw_worker_close(nw_ctx *c); // ends it and waits for it
@@ -51,7 +51,8 @@ void nw_worker_close(nw_ctx *c); // ends it and waits for it
 typedef void (*nw_words_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                             int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
-// ---- the wire, for worker.c and worker/main.c: every message is its length and that many bytes
+// ---- the wire, for worker.c and worker/main.c: every message is its length and that many bytes; before the first the worker says
+// NW_WIRE_READY
 typedef struct nw_wire_job { // followed by the names, then segments, then words; the memory comes as a file descriptor
   uint32_t nlibrary, nsymbol; // bytes, with their NUL
   uint32_t nsegments, nwords;
@@ -78,5 +79,6 @@ typedef struct nw_wire_reply {
   int64_t at; // bytes from the start of that segment
   char text[232]; // of the loader
 } nw_wire_reply;
+#define NW_WIRE_READY 0x6e770001u // what a worker says first; another number when the wire changes
 #define NW_WORKER_FD 3 // the socket, in the worker
 #define NW_WIRE_MOST (1u << 20) // bytes of a message

@@ -182,6 +182,8 @@ int main(void) {
   setrlimit(RLIMIT_CORE, &none);
   page = (size_t)sysconf(_SC_PAGESIZE);
   catch_crashes();
+  uint32_t ready = NW_WIRE_READY;
+  if (!write_all(&ready, sizeof ready)) return 0;
   for (;;) {
     job j = {.memory = -1};
     nw_wire_reply r = {.segment = -1};

@@ -9,6 +9,8 @@ void crash(void);
 void stop(void);
 void leave(void);
 void hang(void);
+void killed(void);
+void deaf(void);
 void grandchild(void);
 void beyond(int64_t *out, int64_t at);
 void many(int64_t *out, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f, int64_t g, int64_t h);
@@ -25,6 +27,13 @@ void leave(void) { _exit(7); }
 
 void hang(void) {
   for (volatile int i = 0;; i++) {}
+}
+
+void killed(void) { kill(getpid(), SIGKILL); }
+
+void deaf(void) {
+  close(3);
+  hang();
 }
 
 void grandchild(void) {

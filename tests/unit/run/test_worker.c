@@ -7,7 +7,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -137,11 +139,64 @@ static void a_dead_worker_is_replaced(void **state) {
   (void)state;
   fixture *f = begin();
   assert_true(add_works(f));
-  kill(nw_worker_pid(f->c), SIGKILL);
-  usleep(50000);
-  bool first = add_works(f);
-  nw_clear(f->c);
-  assert_true(first || add_works(f));
+  int pid = nw_worker_pid(f->c);
+  kill(pid, SIGKILL);
+  siginfo_t info;
+  waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+  assert_true(add_works(f));
+  assert_int_not_equal(nw_worker_pid(f->c), pid);
+  end(f);
+}
+
+static void *kill_it(void *pid) {
+  usleep(200000);
+  kill(*(pid_t *)pid, SIGKILL);
+  return NULL;
+}
+
+static void one_that_is_killed_at_work_is_reported(void **state) {
+  (void)state;
+  fixture *f = begin();
+  pthread_t t;
+  assert_true(add_works(f));
+  pid_t pid = nw_worker_pid(f->c);
+  pthread_create(&t, NULL, kill_it, &pid);
+  double start = nw_now();
+  fails(f, NW_EIO, "the worker was killed while hang was running (signal 9", "hang", 60, 0, NULL);
+  assert_true(nw_now() - start < 5);
+  pthread_join(t, NULL);
+  assert_true(add_works(f));
+  fails(f, NW_EIO, "the worker was killed while killed was running (signal 9", "killed", 5, 0, NULL);
+  fails(f, NW_ECRASH, "deaf closed what its worker answers on", "deaf", 5, 0, NULL);
+  assert_true(add_works(f));
+  end(f);
+}
+
+// Scripts that stand for a worker: killed, gone, and another program that says something else.
+static void one_that_does_not_start_is_reported(void **state) {
+  (void)state;
+  const char *const body[] = {"kill -9 $$", "exit 3", "echo nonsense >&3; sleep 60"};
+  const char *const says[] = {"did not start: it was ended by signal 9", "did not start: it ended with status 3",
+                              "did not start: it is another program"};
+  const char *before = getenv("NESTWRIGHT_WORKER");
+  char path[] = "/tmp/nestwright-worker-XXXXXX";
+  close(mkstemp(path));
+  fixture *f = begin();
+  for (int i = 0; i < 3; i++) {
+    FILE *script = fopen(path, "w");
+    fprintf(script, "#!/bin/sh\n%s\n", body[i]);
+    fclose(script);
+    chmod(path, 0700);
+    setenv("NESTWRIGHT_WORKER", path, 1);
+    for (int again = 0; again < 2; again++) fails(f, NW_EIO, says[i], "add", 5, 0, NULL);
+    if (before)
+      setenv("NESTWRIGHT_WORKER", before, 1);
+    else
+      unsetenv("NESTWRIGHT_WORKER");
+    assert_true(add_works(f));
+    nw_worker_close(f->c);
+  }
+  unlink(path);
   end(f);
 }
 
@@ -161,6 +216,7 @@ static void nothing_is_left_behind(void **state) {
     assert_true(add_works(f));
     fails(f, NW_ECRASH, "crashed", "crash", 5, 0, NULL);
     fails(f, NW_ECRASH, "did not end", "hang", 0.1, 0, NULL);
+    fails(f, NW_EIO, "was killed", "killed", 5, 0, NULL);
     assert_true(add_works(f));
     end(f);
   }
@@ -177,6 +233,8 @@ int main(void) {
       cmocka_unit_test(hangs_are_killed),
       cmocka_unit_test(interrupt_ends_a_job),
       cmocka_unit_test(a_dead_worker_is_replaced),
+      cmocka_unit_test(one_that_is_killed_at_work_is_reported),
+      cmocka_unit_test(one_that_does_not_start_is_reported),
       cmocka_unit_test(nothing_is_left_behind),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
