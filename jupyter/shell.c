@@ -110,11 +110,13 @@ static ptrdiff_t bracket_before(const char *code, size_t at) {
   return -1;
 }
 
+enum { MOST_NAME = 1000, MOST_CALLS = 20 }; // bytes of a name to either side; calls around the cursor
+
 // The name around a place; heap.
 static char *name_at(const char *code, size_t at) {
   size_t from = at, to = at;
-  while (from > 0 && in_name(code[from - 1])) from--;
-  while (in_name(code[to])) to++;
+  while (from > 0 && at - from < MOST_NAME && in_name(code[from - 1])) from--;
+  while (to - at < MOST_NAME && in_name(code[to])) to++;
   while (to > from && (code[to - 1] == '.' || code[to - 1] == ':')) to--;
   return strndup(code + from, to - from);
 }
@@ -134,7 +136,8 @@ static void inspect(nwj *k, nwj_message *m) {
   size_t at = cursor_of(m->content, code);
   json_int_t detail = nwj_integer(m->content, "detail_level", 0);
   json_t *found = known(k, name_at(code, at), detail);
-  for (ptrdiff_t open = bracket_before(code, at); !found && open > 0; open = bracket_before(code, (size_t)open))
+  ptrdiff_t open = bracket_before(code, at);
+  for (int depth = 0; !found && open > 0 && depth < MOST_CALLS; depth++, open = bracket_before(code, (size_t)open))
     found = known(k, name_at(code, (size_t)open), detail);
   reply(k, m, "inspect_reply",
         json_pack("{s:s, s:b, s:o, s:{}}", "status", "ok", "found", found != NULL, "data",

@@ -213,6 +213,9 @@ nw_learner *nw_learner_read(nw_ctx *c, const char *text) {
   m->features = n <= MOST_FEATURES ? (int)n : 0;
   if (good && m->features > 0) return m;
   nw_learner_free(m);
-  nw_fail(c, NW_EPARSE, NULL, "this is no model that XGBoost reads");
+  char *why = good ? NULL : nw_xstrdup(nw_error(c)->message);
+  nw_clear(c);
+  nw_fail(c, NW_EPARSE, NULL, "this is no model that XGBoost reads%s%s", why ? ": " : "", why ? why : "");
+  free(why);
   return NULL;
 }

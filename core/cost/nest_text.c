@@ -50,7 +50,7 @@ static bool read_ref(nw_text_reader *r) {
     if (!nw_accept(&r->ps, ":")) continue;
     if (!nw_text_whole(r, "number of elements", &x->lanes) || !nw_expect(&r->ps, "]", "after the number of elements"))
       return false;
-    if (x->lanes < 2 || x->lanes * array->elem > 32768)
+    if (x->lanes < 2 || x->lanes > 32768 / array->elem)
       return nw_parse_fail(&r->ps, &at, "2 elements or more are touched side by side, in 32768 bytes at most");
   }
   if (x->nindex != array->ndim)
@@ -85,11 +85,10 @@ static bool read_arguments(nw_text_reader *r) {
 }
 
 static bool read_term(nw_text_reader *r) {
-  if (nw_at(&r->ps, "-") || nw_at(&r->ps, "not")) {
+  while (nw_at(&r->ps, "-") || nw_at(&r->ps, "not")) {
     bool word = nw_at(&r->ps, "not");
     copy_token(r);
     if (word) nw_str_add(&r->value, " ");
-    return read_term(r);
   }
   if (nw_at(&r->ps, "(")) return read_arguments(r);
   if (r->ps.tok.kind == NW_TOK_INT || r->ps.tok.kind == NW_TOK_FLOAT) return copy_token(r), true;

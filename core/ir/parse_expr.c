@@ -262,9 +262,22 @@ static bool at_sum(const nw_parser *ps) { return nw_at(ps, "+") || nw_at(ps, "-"
 
 static bool is_integer(const nw_expr *e) { return e->type.lanes == 1 && nw_dtype_is_int((nw_dtype)e->type.dtype); }
 
+// One by one, as whoever makes expressions adds.
+static const nw_expr *sum_in_steps(nw_parser *ps, const nw_expr *left) {
+  while (left && at_sum(ps) && is_integer(left)) {
+    nw_token at = ps->tok;
+    nw_next(ps);
+    const nw_expr *args[] = {left, count(ps, &at) ? climb(ps, nw_op_prec(NW_OP_ADD) + 1) : NULL};
+    left = args[1] ? apply(ps, &at, nw_token_is(&at, "-") ? NW_OP_SUB : NW_OP_ADD, 2, args) : NULL;
+  }
+  return left;
+}
+
 // A sum of integers as a whole. Adding one by one would make a canonical sum of every beginning of it. Ends after the
-// first operand of another type, which is added the usual way.
+// first operand of another type, which is added the usual way. An index that leaves 64 bits stays as it is written, so such a
+// sum is read again, in steps.
 static const nw_expr *sum_from(nw_parser *ps, const nw_expr *left) {
+  nw_parser before = *ps;
   nw_sum sum;
   const nw_expr *right = NULL;
   nw_token at = ps->tok;
@@ -278,6 +291,13 @@ static const nw_expr *sum_from(nw_parser *ps, const nw_expr *left) {
     nw_sum_add(&sum, nw_token_is(&at, "-") ? -1 : 1, right);
   }
   bool odd = right && !same_type(right->type, left->type);
+  if (right && sum.wraps && nw_is_index(left)) {
+    int nodes = ps->nodes;
+    nw_sum_free(&sum);
+    *ps = before;
+    ps->nodes = nodes;
+    return sum_in_steps(ps, left);
+  }
   const nw_expr *args[] = {nw_sum_expr(&sum), right};
   nw_sum_free(&sum);
   if (!right) return NULL;

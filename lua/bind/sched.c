@@ -232,6 +232,27 @@ static int sched_reparses(lua_State *L) {
   return 2;
 }
 
+// program_text(text): the program that a text says is printed, and what was printed must read back to it.
+static int f_program_text(lua_State *L) {
+  nw_ctx *c = nwl_ctx(L);
+  const char *text = nwl_string(L, 1, "text");
+  nw_clear(c);
+  nw_pool *pool = nw_pool_new(c);
+  nw_program *p = nw_program_parse(c, pool, text);
+  char *printed = p ? nw_program_print(p) : NULL, *shown = p ? nw_program_show(p, NULL) : NULL;
+  nw_program *again = printed ? nw_program_parse(c, pool, printed) : NULL;
+  bool same = again && nw_same_program(p, again);
+  nw_program_release(p);
+  nw_program_release(again);
+  nw_pool_release(pool);
+  free(shown);
+  if (same) lua_pushstring(L, printed);
+  bool lost = printed && !same;
+  free(printed);
+  if (lost) return nwl_fail(L, NW_EINTERNAL, NULL, "the text of a program does not read back to it");
+  return same ? 1 : nwl_raise(L);
+}
+
 // ---- what there is
 
 static int sched_loops(lua_State *L) {
@@ -323,6 +344,8 @@ const nwl_row nwl_sched_rows[] = {
     {"schedule_loops", sched_loops, "(s: nw.schedule, stage?: string): nw.loop[]", "Loops, outermost first."},
     {"schedule_name_of", sched_name_of, "(s: nw.schedule, t: nw.tensor): string", "What the programs call a tensor."},
     {"schedule_stages", sched_stages, "(s: nw.schedule): string[]", "Names of the stages."},
+    {"program_text", f_program_text, "(text: string): string",
+     "For tests: the text of the program that a text says; an error where what is printed does not read back to it."},
     {"judge_question", f_judge_question, "(): string",
      "What the judge was asked last: o by order, v by value, m about marks only."},
     {NULL, NULL, NULL, NULL},

@@ -112,6 +112,7 @@ static bool load_expression(lua_State *L, const char *code, const char *name) {
 }
 
 #define MOST_PARTS 100 // lines, and parts of lines, of an expression behind statements
+#define MOST_READ (8 << 20) // bytes that are read to find it, all in all: nobody can stop that
 
 static bool loads(lua_State *L, const char *before, const char *code) {
   bool ok = load_joined(L, before, code, "=input");
@@ -138,8 +139,8 @@ static bool is_expression(lua_State *L, const char *last) {
 // Statements, and an expression behind a semicolon or in the last lines: as little of these as will do. As load_expression;
 // `code` has no end to trim. statements: it is a chunk as it is.
 static bool load_last_part(lua_State *L, const char *code, const char *name, bool statements) {
-  size_t n = strlen(code);
-  for (int parts = 0; parts < MOST_PARTS; parts++) {
+  size_t n = strlen(code), most = MOST_READ / (n + 1);
+  for (size_t parts = 0; parts < MOST_PARTS && parts < most; parts++) {
     while (n > 0 && code[n - 1] != '\n' && code[n - 1] != ';') n--;
     if (n == 0) return false;
     lua_pushlstring(L, code, n);

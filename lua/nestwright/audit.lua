@@ -1,4 +1,5 @@
 --- nw.cost.audit: predictions beside measurements, over random legal schedules of a computation.
+local blanks = require "nestwright.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local report = require "nestwright.report"
@@ -146,7 +147,7 @@ local function table_text(t, out)
   for _, line in ipairs {t.head, table.unpack(t.rows)} do
     local parts = {}
     for n, text in ipairs(line) do parts[n] = (n == 1 and "%-9s" or "%15s"):format(text) end
-    out[#out + 1] = (table.concat(parts, " "):gsub(" +$", ""))
+    out[#out + 1] = blanks.right(table.concat(parts, " "))
   end
 end
 

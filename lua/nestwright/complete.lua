@@ -2,6 +2,11 @@
 --- only; objects of this library answer from their rows.
 local complete = {}
 
+local MOST_TEXT = 1 << 13 -- bytes before the cursor that are looked at: who waits for a completion waits for all of them
+local MOST_NAME = 200 -- bytes
+local MOST_NESTED = 40 -- quotes and brackets around the cursor
+
+local blanks = require "nestwright.blanks"
 local core = require "nestwright.core"
 local help = require "nestwright.help"
 local inside = require "nestwright.inside"
@@ -123,18 +128,18 @@ end
 
 -- The call a position is inside of: receiver, method (or function), both as text.
 local function callee(before)
-  before = before:gsub("%s+$", "")
-  local head = before
-  while true do
+  local head = blanks.right(before)
+  for _ = 1, MOST_NESTED do
     local at, c = open_at(head)
     if not at then break end
     if c == "(" then head = head:sub(1, at - 1) break end
-    head = head:sub(1, at - 1):gsub("%s+$", "")
-    if not head:find "[,({]$" and not head:find "=%s*$" then break end
+    head = blanks.right(head:sub(1, at - 1))
+    if not head:find "[,({=]$" then break end
   end
-  local receiver, method = head:match "([%w_.%[%]\"']+):([%w_]+)%s*$"
+  head = blanks.right(head):sub(-MOST_NAME)
+  local receiver, method = head:match "([%w_.%[%]\"']+):([%w_]+)$"
   if receiver then return receiver, method end
-  return nil, head:match "([%w_.]+)%s*$"
+  return nil, head:match "[%w_.]+$"
 end
 
 local function primitive_named(name)
@@ -229,7 +234,7 @@ local METHODS = {
 local function words_of_method(schedule, stage, method, before)
   local p = primitive_named(method)
   if not p then return METHODS[method] and METHODS[method](schedule, stage) or {} end
-  local key = before:match "([%a_]+)%s*=%s*$"
+  local key = blanks.right(before):sub(-MOST_NAME):match "([%a_]+)%s*=$"
   for _, param in ipairs(key and p.params or {}) do
     if param.name == key then return words_for(param, schedule, stage) end
   end
@@ -254,7 +259,7 @@ end
 
 local function in_quotes(text, at)
   local partial, before = text:sub(at + 1), text:sub(1, at - 1)
-  if before:find "require%s*%(?%s*$" then
+  if blanks.right(before):sub(-MOST_NAME):find "require%s*%(?$" then
     local found = {nestwright = true}
     add_keys(found, package.loaded, false)
     add_keys(found, package.preload, false)
@@ -300,8 +305,9 @@ end
 -- ---- names
 
 local function in_names(text)
-  local word = text:match "[%w_.:%[%]\"']*$"
-  if word:find "[%[\"']" then word = text:match "[%a_][%w_.]*%[[^%[%]]*%][.:][%w_]*$" or text:match "[%w_.:]*$" end
+  local tail = text:sub(-MOST_NAME)
+  local word = tail:match "[%w_.:%[%]\"']*$"
+  if word:find "[%[\"']" then word = tail:match "[%a_][%w_.]*%[[^%[%]]*%][.:][%w_]*$" or tail:match "[%w_.:]*$" end
   local start = #text - #word + 1
   local path, separator, partial = word:match "^(.-)([.:])([%w_]*)$"
   if not path then
@@ -329,6 +335,11 @@ complete.member, complete.members = raw_index, members
 
 --- What can stand at the end of text: a list, and where the word they replace begins.
 function complete.complete(text)
+  if #text > MOST_TEXT then
+    local cut = text:find("\n", -MOST_TEXT, true) or #text - MOST_TEXT
+    local list, start = complete.complete(text:sub(cut + 1))
+    return list, start + cut
+  end
   if text:find "^%s*%?" then return in_question(text) end
   local at, open = open_at(text)
   if open == "[" then return {}, #text + 1 end
@@ -397,9 +408,11 @@ end
 --- Help for "split", "nw.sum", "s:split" or a variable, and whether it is known; of what is not, what comes near. With two
 --- question marks, or `detail`, the source of a function as well.
 function complete.inspect(text, detail)
-  detail = detail or text:find "^%s*%?%?" or text:find "%?%?%s*$"
-  text = text:match "^[%s?]*(.-)[%s?]*$"
+  detail = detail or text:find "^%s*%?%?" or blanks.right(text):find "%?%?$"
+  text = text:match "^[%s?]*([^%s?].*)$" or ""
+  text = text:match "^(.*[^%s?])" or ""
   if text == "" then return help.text(nil), true end
+  if #text > MOST_NAME then return ("nothing has a name of %d bytes"):format(#text), false end
   local value = resolve(text)
   local answer, known = explained(text, value)
   local source = detail and source_of(value)

@@ -1,4 +1,5 @@
 --- How a failure reads: where, what, the picture of the loops involved, and what to try.
+local blanks = require "nestwright.blanks"
 local core = require "nestwright.core"
 local rows = require "nestwright.rows"
 
@@ -86,7 +87,7 @@ local function picture(e)
   local message = tostring(e.message)
   local out = {e.line and ("%s:%d: %s"):format(e.source, e.line, message) or message}
   local line = not (e.refusal and e.refusal.step) and source_line(e)
-  if line and line:find "%S" then out[#out + 1] = "    " .. line:match "^%s*(.-)%s*$" end
+  if line and line:find "%S" then out[#out + 1] = "    " .. blanks.trim(line) end
   if e.refusal then add_refusal(out, e.refusal, e.schedule) end
   if e.hint then
     local first = #out + 1

@@ -1,4 +1,5 @@
 --- Experiments: one measurement for each combination of parameters, kept in a file so that a stopped sweep goes on.
+local blanks = require "nestwright.blanks"
 local errors = require "nestwright.errors"
 local rows = require "nestwright.rows"
 local times = require "nestwright.times"
@@ -241,7 +242,7 @@ local function to_string(results)
   for n, cells in ipairs(lines) do
     local padded = {}
     for c, text in ipairs(cells) do padded[c] = text .. (" "):rep(width[c] - #text) end
-    out[n] = (table.concat(padded, "  "):gsub(" +$", ""))
+    out[n] = blanks.right(table.concat(padded, "  "))
   end
   return table.concat(out, "\n")
 end

@@ -1,4 +1,5 @@
 --- What a schedule tells about its own making: the log, the versions, why a line is there, and steps nobody judged.
+local blanks = require "nestwright.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local report = require "nestwright.report"
@@ -34,7 +35,7 @@ local function aligned(lines)
   for n, row in ipairs(lines) do
     local padded = {}
     for c, text in ipairs(row) do padded[c] = text .. (" "):rep(width[c] - utf8.len(text)) end
-    out[n] = table.concat(padded, "  "):gsub(" +$", "")
+    out[n] = blanks.right(table.concat(padded, "  "))
   end
   return out
 end

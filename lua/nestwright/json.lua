@@ -10,7 +10,7 @@ end
 local function number(v)
   if math.type(v) == "integer" then return ("%d"):format(v) end
   if v ~= v or v == math.huge or v == -math.huge then return "null" end
-  return ("%.17g"):format(v)
+  return v == 0 and 1 / v < 0 and "-0.0" or ("%.17g"):format(v)
 end
 
 local function sorted_keys(t)
@@ -36,11 +36,22 @@ function json.encode(v)
 end
 
 local LITERALS = {{"true", true}, {"false", false}, {"null", nil}}
-local UNESCAPES = {b = "\b", f = "\f", n = "\n", r = "\r", t = "\t"}
+local UNESCAPES = {b = "\b", f = "\f", n = "\n", r = "\r", t = "\t", ['"'] = '"', ["\\"] = "\\", ["/"] = "/"}
 local value
 
 local function fail(at, what) error(("not JSON: %s at character %d"):format(what, at), 0) end
 local function skip(s, at) return s:match("^[ \t\r\n]*()", at) end
+
+-- The character that begins at a backslash, and where the text goes on. Beyond 0xffff it is written as two halves.
+local function escaped(s, at)
+  local e = s:sub(at + 1, at + 1)
+  if e ~= "u" then return UNESCAPES[e] or fail(at, "no such escape"), at + 2 end
+  local code = tonumber(s:match("^%x%x%x%x", at + 2) or fail(at, "no such character"), 16)
+  if code & 0xf800 ~= 0xd800 then return utf8.char(code), at + 6 end
+  local low = tonumber(s:match("^\\u(%x%x%x%x)", at + 6) or "0", 16)
+  if code >= 0xdc00 or low & 0xfc00 ~= 0xdc00 then fail(at, "half a character") end
+  return utf8.char(0x10000 + ((code & 0x3ff) << 10 | low & 0x3ff)), at + 12
+end
 
 local function read_string(s, at)
   local parts = {}
@@ -50,11 +61,19 @@ local function read_string(s, at)
     local c = s:sub(stop, stop)
     if c == '"' then return table.concat(parts), stop + 1 end
     if c == "" then fail(at, "a string does not end") end
-    local e = s:sub(stop + 1, stop + 1)
-    local code = e == "u" and tonumber(s:match("^%x%x%x%x", stop + 2), 16)
-    parts[#parts + 1] = code and utf8.char(code) or UNESCAPES[e] or e
-    at = stop + (code and 6 or 2)
+    parts[#parts + 1], at = escaped(s, stop)
   end
+end
+
+local function read_number(s, at)
+  local stop = s:match("^-?%d+()", at)
+  if not stop then fail(at, "expected a value") end
+  if s:find("^-?0%d", at) then fail(at, "a number begins with 0") end
+  stop = s:match("^%.%d+()", stop) or stop
+  stop = s:match("^[eE][+-]?%d+()", stop) or stop
+  local v = tonumber(s:sub(at, stop - 1))
+  if v == math.huge or v == -math.huge then fail(at, "a number is too large") end
+  return v, stop
 end
 
 local function read_list(s, at, depth)
@@ -80,7 +99,9 @@ local function read_object(s, at, depth)
     at = skip(s, at)
     if s:sub(at, at) ~= '"' then fail(at, "expected a key") end
     local key
+    local key_at = at
     key, at = read_string(s, at + 1)
+    if object[key] ~= nil then fail(key_at, "a key that is there twice") end
     at = s:match("^[ \t\r\n]*:()", at) or fail(at, "expected :")
     object[key], at = value(s, at, depth)
     at = skip(s, at)
@@ -101,10 +122,7 @@ function value(s, at, depth)
   for _, literal in ipairs(LITERALS) do
     if s:sub(at, at + #literal[1] - 1) == literal[1] then return literal[2], at + #literal[1] end
   end
-  local digits, stop = s:match("^(-?%d[%d.eE+-]*)()", at)
-  local v = tonumber(digits)
-  if not v then fail(at, "expected a value") end
-  return v, stop
+  return read_number(s, at)
 end
 
 --- The value of a JSON text; raises a string when it is not one.

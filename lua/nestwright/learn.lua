@@ -8,6 +8,7 @@ local json = require "nestwright.json"
 local rng = require "nestwright.rng"
 local rows = require "nestwright.rows"
 local statistics = require "nestwright.statistics"
+local trees = require "nestwright.trees"
 
 local learn = {}
 
@@ -41,14 +42,15 @@ local function expected(p)
   return p.expected
 end
 
--- What trees learn, by objective. score: of a prediction, which they begin with; label: what they should end with, of a point of an
--- audit whose best time and usual error are known; weights: one for each point of so many, or one for all of a group.
+-- What trees learn, by objective. xgboost: its name for that. score: of a prediction, which they begin with; label: what they
+-- should end with, of a point of an audit whose best time and usual error are known; weights: one for each point of so many, or
+-- one for all of a group.
 local OBJECTIVES = {
-  times = {squares = true, trust = 1, label = function(p, group)
+  times = {squares = true, xgboost = "reg:squarederror", trust = 1, label = function(p, group)
     local off = math.log(p.measured / expected(p)) - group.off
     return -math.log(expected(p)) - math.max(-FAR, math.min(FAR, off))
   end},
-  pairs = {squares = false, trust = 5, label = function(p, group) return group.best / p.measured end},
+  pairs = {squares = false, xgboost = "rank:pairwise", trust = 5, label = function(p, group) return group.best / p.measured end},
 }
 local function margin_of(seconds, objective) return -OBJECTIVES[objective].trust * math.log(seconds) end
 
@@ -198,7 +200,8 @@ end
 
 -- ---- files
 
--- FNV-1a, 64 bits: what was changed by hand is not given to the library that reads it.
+-- FNV-1a, 64 bits: a file that was damaged is told from one that is not. Whoever wants to can make one that fits, so the trees
+-- themselves are checked as well.
 local function sum_of(text)
   local h = -3750763034362895579
   for at = 1, #text do h = (h ~ text:byte(at)) * 1099511628211 end
@@ -244,6 +247,8 @@ local function load_model(path)
     errors.fail("parse", "model:save writes them", "load: %s is not a saved model, or was changed", path)
   end
   check_features(m, path)
+  local problem = trees.problem(m.trees, #m.features, OBJECTIVES[m.objective].xgboost)
+  if problem then errors.fail("parse", "train it anew", "load: %s does not hold trees that can be used: %s", path, problem) end
   local model = core.learner_read(m.trees)
   about[model] = {objective = m.objective, features = m.features, kernels = m.kernels, held_out = m.held_out, machine = m.machine}
   return model

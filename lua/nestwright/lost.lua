@@ -1,4 +1,5 @@
 --- What is said where the last line of an input is nil: Lua takes a misspelt name for nil, without a word.
+local blanks = require "nestwright.blanks"
 local complete = require "nestwright.complete"
 local core = require "nestwright.core"
 
@@ -6,8 +7,9 @@ local lost = {}
 
 -- The expression in the last line, without a comment.
 local function last_line(code)
-  local line = code:gsub("%s+$", ""):match "[^\n]*$"
-  return line:gsub("%-%-.*", ""):match "^%s*=?%s*(.-)%s*;?%s*$"
+  local line = blanks.right(code):match "[^\n]*$"
+  line = blanks.right(line:gsub("%-%-.*", ""))
+  return blanks.right(line:gsub(";$", "")):match "^%s*=?%s*(.*)$"
 end
 
 -- Is a name set in the same input? Then it is there, and nil.

@@ -35,10 +35,10 @@ end
 local function host()
   local calibration, table_of = require "nestwright.calibration", require "nestwright.hw.host"
   local measured, why = calibration.known()
-  local ok, got = pcall(machine.checked, table_of(measured, why))
+  local ok, got = pcall(function() return machine.checked(table_of(measured, why)) end)
   if ok then return got end
   if not measured then error(got, 0) end
-  why = "what was measured cannot be used: " .. (got.message or tostring(got))
+  why = "what was measured cannot be used: " .. (errors.is_error(got) and got.message or tostring(got))
   calibration.forget(why)
   return table_of(nil, why)
 end

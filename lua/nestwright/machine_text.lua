@@ -1,4 +1,5 @@
 --- How machine records read: as a table with units, as Lua that reads back, and the list of their fields.
+local blanks = require "nestwright.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local report = require "nestwright.report"
@@ -47,7 +48,7 @@ local function aligned(lines, indent, left)
       local room = (" "):rep(width[c] - utf8.len(cell))
       padded[c] = c <= left and cell .. room or room .. cell
     end
-    out[n] = indent .. table.concat(padded, "  "):gsub(" +$", "")
+    out[n] = indent .. blanks.right(table.concat(padded, "  "))
   end
   return table.concat(out, "\n")
 end

@@ -1,6 +1,7 @@
 --- What the Jupyter kernel asks of the library, and how cells reach the front end. Answers and arguments are texts of JSON.
 local notebook = {}
 
+local blanks = require "nestwright.blanks"
 local errors = require "nestwright.errors"
 local front = require "nestwright.front"
 local json = require "nestwright.json"
@@ -80,11 +81,14 @@ function notebook.inspected(argument)
   return known and json.encode {["text/plain"] = mime.clean(text)}
 end
 
+local MOST_WORDS = 1 << 15 -- bytes in which words are looked for: a comment that does not end is looked at from each of its dashes
+
 -- How deep the blocks of an unfinished chunk are, by its words; strings and comments left out.
 local OPEN, CLOSE = {["function"] = 1, ["do"] = 1, ["then"] = 1, ["repeat"] = 1, ["{"] = 1, ["("] = 1},
   {["end"] = 1, ["until"] = 1, ["}"] = 1, [")"] = 1, ["elseif"] = 1}
 
 local function depth_of(code)
+  if #code > MOST_WORDS then return 0 end
   code = code:gsub("%-%-%[(=*)%[.-%]%1%]", ""):gsub("%-%-[^\n]*", ""):gsub("\\.", ""):gsub('"[^"\n]*"', ""):gsub("'[^'\n]*'", "")
   local depth = 0
   for word in code:gmatch "[%a_][%w_]*" do depth = depth + (OPEN[word] or 0) - (CLOSE[word] or 0) end
@@ -92,13 +96,13 @@ local function depth_of(code)
   return math.max(depth, 0)
 end
 
-local MOST_PARTS = 100
+local MOST_PARTS, MOST_READ = 100, 8 << 20 -- bytes that are read to find out, all in all
 
 -- As the host does it: an expression, statements, or statements and an expression behind a semicolon or in the last lines.
 local function loads(code)
   if load("return " .. code, "=input", "t") or load(code, "=input", "t") then return true end
   local at = #code
-  for _ = 1, MOST_PARTS do
+  for _ = 1, math.min(MOST_PARTS, MOST_READ // (#code + 1)) do
     at = code:sub(1, at):match "^.*()[;\n]"
     if not at then return false end
     if load(code:sub(1, at) .. "return " .. code:sub(at + 1), "=input", "t") then return true end
@@ -109,7 +113,7 @@ end
 
 function notebook.is_complete(argument)
   local code = json.decode(argument).code
-  if code:find "^%s*%?" or code:find "%?%s*$" then return json.encode {status = "complete"} end
+  if code:find "^%s*%?" or blanks.right(code):find "%?$" then return json.encode {status = "complete"} end
   if loads(code:gsub("^%s*=", "")) then return json.encode {status = "complete"} end
   local _, message = load(code, "=input", "t")
   if not message:find "near <eof>$" then return json.encode {status = "invalid"} end

@@ -3,6 +3,7 @@
 local prompt = {}
 
 require "nestwright"
+local blanks = require "nestwright.blanks"
 local display = require "nestwright.display"
 local errors = require "nestwright.errors"
 local view = require "nestwright.view"
@@ -132,7 +133,7 @@ local function text_line(name, number)
   local n = 0
   for line in (text .. "\n"):gmatch "(.-)\n" do
     n = n + 1
-    if n == number and line:find "%S" then return line:match "^%s*(.-)%s*$" end
+    if n == number and line:find "%S" then return blanks.trim(line) end
   end
 end
 

@@ -211,4 +211,13 @@ describe("nw.calibrate", function()
     fails("unknown option 'keeep'", nw.calibrate, {keeep = true})
     fails("keep: expected a boolean", nw.calibrate, {keep = 3})
   end)
+
+  it("with a figure that leads through a number is as good as without it", function()
+    local host = require "nestwright.hw.host"
+    local odd = {["caches[1].bytes[2]"] = 7, ["caches"] = 5, ["caches[1]"] = 2, ["caches[1].latency"] = 4}
+    local t = host(made_up(odd))
+    assert.equal("table", type(t.caches[1]))
+    assert.equal("number", type(t.caches[1].bytes))
+    assert.truthy(nw.machine(t):fields())
+  end)
 end)

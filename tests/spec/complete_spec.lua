@@ -115,6 +115,19 @@ describe("completion", function()
       assert.equal("table", type((complete.complete(text))))
     end
   end)
+
+  it("does not take longer for a text of a megabyte", function()
+    for _, piece in ipairs {" ", "a", "a.", "({", "? ", "--[[", "local a\n", "'", "f("} do
+      local text = piece:rep((1 << 20) // #piece)
+      local list, start = complete.complete(text .. "\ntest_nw.zero")
+      if piece ~= "'" and piece ~= "--[[" then
+        assert.same({"test_nw.zeros"}, list, piece)
+        assert.equal(#text + 2, start, piece)
+      end
+      complete.complete(text)
+      complete.inspect(text)
+    end
+  end)
 end)
 
 describe("inspection", function()

@@ -126,4 +126,9 @@ describe("json", function()
       assert.is_false(pcall(json.decode, text))
     end
   end)
+
+  it("is shown at once, however long a cell is", function()
+    local r = nw.sweep {params = {n = {1, 2}}, run = function(p) return {text = p.n == 1 and ("x"):rep(300000) or "y"} end}
+    assert.equal("2  y", tostring(r):match "[^\n]*$")
+  end)
 end)

@@ -372,6 +372,28 @@ describe("a learned model", function()
       file:close()
       fails(pattern, nil, nw.cost.load, path)
     end
+    -- A file whose sum fits, but whose trees would lead XGBoost out of them.
+    local trees, sum = m.trees, m.sum
+    local function forged(pattern, from, to)
+      local text, n = trees:gsub(from, to, 1)
+      assert.equal(1, n)
+      m.trees, m.sum = text, support.fnv(text)
+      refused("does not hold trees that can be used: .*" .. pattern)
+    end
+    forged("right_children has 999999, which is not in", '("right_children":%[)%d+', "%1999999")
+    forged("left_children has %-7, which is not in", '("left_children":%[)%d+', "%1-7")
+    forged("node 0 is met twice", '("left_children":%[)%d+', "%10")
+    forged("is split by feature 4000 of", '("split_indices":%[)%d+', "%14000")
+    forged("num_nodes is not in", '"num_nodes":"%d+"', '"num_nodes":"-3"')
+    forged("base_weights has not 5 entries", '"num_nodes":"%d+"', '"num_nodes":"5"')
+    forged("num_trees is not in", '"num_trees":"%d+"', '"num_trees":"70000"')
+    forged("num_feature is not in", '("learner_model_param".-"num_feature":)"%d+"', '%1"1"')
+    forged("has 'more', which this library does not know", '"tree_info"', '"more":[1],"tree_info"')
+    forged("twice", '"tree_info"', '"trees":[],"tree_info"')
+    forged("no float", '("split_conditions":%[)[^,%]]+', "%11")
+    forged("nested too deeply", '"attributes":{}', '"attributes":' .. ("["):rep(5000))
+    forged("not JSON", "^{", "{L")
+    m.trees, m.sum = trees, sum
     m.features[2] = "something else"
     refused "other features"
     m.trees = m.trees .. " "

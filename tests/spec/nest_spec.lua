@@ -18,6 +18,20 @@ end
 local function of(text, params) return touched(nw.nest.parse(text, params)) end
 
 describe("the text of a nest", function()
+  it("has as many elements side by side as fit into 32768 bytes, whatever their number times their size wraps to", function()
+    for _, lanes in ipairs {"9223372036854775807", "4611686018427387904", "2305843009213693953", "6917529027641081857", "4097",
+      "1"} do
+      fails("2 elements or more are touched side by side, in 32768 bytes at most", "parse", nw.nest.parse,
+        "array C: f64[16]\nC[0 : " .. lanes .. "] = 1\n")
+    end
+  end)
+
+  it("has any number of signs before a value", function()
+    local signs = ("- "):rep(300000)
+    assert.equal("A0 C0w", of("array C: f64[1]\narray A: f64[1]\nC[0] = " .. signs .. "A[0]\n"))
+    fails("expected a value", "parse", nw.nest.parse, "array C: f64[1]\nC[0] = " .. ("not "):rep(300000))
+  end)
+
   it("reads the target of an update first, then the value in the order it is written, and writes last", function()
     assert.equal("C1 A2 B3 C1w", of "array C: f64[4]\narray A: f64[4]\narray B: f64[4]\nC[1] += alpha*A[2]*B[3]\n")
     assert.equal("B3 A2 C1w", of "array C: f64[4]\narray A: f64[4]\narray B: f64[4]\nC[1] = sqrt(B[3]) - (2.5 + A[2])/x\n")

@@ -92,6 +92,13 @@ function support.read(path)
 end
 
 --- The names of loops or stages.
+--- The sum over a text that stands in the file of a learned model.
+function support.fnv(text)
+  local h = -3750763034362895579
+  for at = 1, #text do h = (h ~ text:byte(at)) * 1099511628211 end
+  return ("%016x"):format(h)
+end
+
 function support.names(list)
   local out = {}
   for n, item in ipairs(list) do out[n] = item.name end

@@ -66,6 +66,7 @@ safe() {
 }
 
 run_safe() { # bad input, a little of each kind
+  safe parsers "$build/bin/nestwright" tests/safe/parsers.lua 1000 1
   [ ! -x "$build/bin/nestwright-kernel" ] || safe messages /usr/bin/python3 tests/safe/messages.py "$build" 300 1
 }
 

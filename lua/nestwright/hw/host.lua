@@ -45,7 +45,8 @@ end
 
 local function field_of(path) return (path:gsub("%[%d+%]", ""):gsub("^ops%.[^.]+%.", "ops.*.")) end
 
--- One figure of the calibration, by the path of its field, into nested tables; a level that the system does not have is left.
+-- One figure of the calibration, by the path of its field, into nested tables; a level that the system does not have is left, and
+-- so is a path that leads through a number, or ends before one.
 local function add_figure(t, path, value)
   local at, last = t, nil
   for part in path:gmatch "[^%.%[%]]+" do
@@ -53,9 +54,11 @@ local function add_figure(t, path, value)
       if at[last] == nil and at == t.caches then return end
       at[last] = at[last] or {}
       at = at[last]
+      if type(at) ~= "table" then return end
     end
     last = math.tointeger(part) or part
   end
+  if type(at[last]) == "table" then return end
   at[last] = math.tointeger(value) or value
   return true
 end

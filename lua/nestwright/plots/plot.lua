@@ -1,4 +1,5 @@
 --- A picture: its data, the script that draws it, a caption in words. Saved in the format that a file's name asks for.
+local blanks = require "nestwright.blanks"
 local errors = require "nestwright.errors"
 local gnuplot = require "nestwright.plots.gnuplot"
 local html = require "nestwright.html"
@@ -64,7 +65,7 @@ rows.define(methods, "plot", "text", "(self: nw.plot): string",
     for _, row in ipairs(cells) do
       local line = {}
       for k, cell in ipairs(row) do line[k] = cell .. (" "):rep(width[k] - #cell) end
-      out[#out + 1] = ("  " .. table.concat(line, "  ")):gsub("%s+$", "")
+      out[#out + 1] = blanks.right("  " .. table.concat(line, "  "))
     end
     local more = #p.rows - ROWS
     if more > 0 then out[#out + 1] = ("  and %d more; plot:save \"x.csv\" writes them all"):format(more) end
