@@ -522,6 +522,7 @@ typedef struct nw_child {
   size_t ninput;
   bool (*stopped)(void *env);
   void *env;
+  bool absent; // it was not started, because there is no such program
   int status; // its exit status; a signal that ended it, negative
   char *out, *said; // heap: standard output, and standard error as far as it is short
   size_t nout;

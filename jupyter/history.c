@@ -1,6 +1,7 @@
 // What was executed, in this session and those before: a file of JSON lines, [session, line, source].
 #include "kernel.h"
-#include <fcntl.h>
+#include "base/file.h"
+#include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST = 5000, LONGEST = 1 << 20 };
+enum { MOST = 5000, LONGEST = 1 << 20, FULL = 16 << 20, MOST_BYTES = 64 << 20 }; // entries; bytes
 
 static json_t *entries; // arrays [session, line, source]
 static json_int_t session = 1;
-static int file = -1; // to append to
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of what follows
+static char path[PATH_MAX]; // to append to; "": nothing is kept
 static char *unwritten; // a line, or NULL
 
 static bool is_entry(const json_t *v) {
@@ -22,49 +23,106 @@ static bool is_entry(const json_t *v) {
          json_is_string(json_array_get(v, 2));
 }
 
-static void read_file(FILE *f) {
-  char *line = NULL;
-  size_t cap = 0;
-  while (getline(&line, &cap, f) > 0) {
-    json_t *v = json_loads(line, 0, NULL);
-    if (is_entry(v)) {
-      json_int_t s = json_integer_value(json_array_get(v, 0));
-      if (s >= session) session = s + 1;
-      json_array_append(entries, v);
-    }
-    json_decref(v);
-    if (json_array_size(entries) > 2 * MOST)
-      for (int i = 0; i < MOST; i++) json_array_remove(entries, 0);
+// Says why nothing more is kept, once, and leaves the file alone.
+static void give_up(nw_str *why) {
+  if (why->s) fprintf(stderr, "nestwright-kernel: the history is not kept: %s\n", why->s);
+  nw_str_free(why);
+  *path = '\0';
+}
+
+static void take(json_t *v) {
+  json_int_t s = json_integer_value(json_array_get(v, 0));
+  if (s >= session && s < INT64_MAX) session = s + 1;
+  json_array_append(entries, v);
+}
+
+// The latest entries, of which the file keeps at most so many, and so many bytes.
+static void trim(void) {
+  size_t n = json_array_size(entries), first = n, bytes = 0;
+  while (first > 0 && n - first < MOST) {
+    bytes += json_string_length(json_array_get(json_array_get(entries, first - 1), 2)) + 32;
+    if (bytes > FULL / 2) break;
+    first--;
   }
-  free(line);
+  json_t *kept = json_array();
+  for (size_t i = first; i < n; i++) json_array_append(kept, json_array_get(entries, i));
+  json_decref(entries);
+  entries = kept;
+}
+
+// How many lines there are; what is not an entry is passed over.
+static size_t take_lines(const char *text, size_t n) {
+  size_t lines = 0;
+  for (const char *line = text, *end; line < text + n; line = end + 1, lines++) {
+    end = memchr(line, '\n', (size_t)(text + n - line));
+    if (!end) end = text + n;
+    json_t *v = json_loadb(line, (size_t)(end - line), 0, NULL);
+    if (is_entry(v)) take(v);
+    json_decref(v);
+    if (json_array_size(entries) > 2 * MOST) trim();
+  }
+  return lines;
+}
+
+static void rewrite(nw_str *why) {
+  nw_str all = {0};
+  for (size_t i = 0; i < json_array_size(entries); i++) {
+    char *line = json_dumps(json_array_get(entries, i), JSON_COMPACT);
+    if (line) nw_str_fmt(&all, "%s\n", line);
+    free(line);
+  }
+  nw_file_write(path, NW_FILE_PRIVATE, all.s ? all.s : "", all.n, why);
+  nw_str_free(&all);
+}
+
+// Trimmed when it is read, while no kernel appends.
+static void read_file(nw_str *why) {
+  nw_str busy = {0};
+  size_t n;
+  int held = nw_file_lock(path, &busy);
+  char *text = nw_file_read(path, NW_FILE_OWN, MOST_BYTES, &n, why);
+  if (!text && errno == ENOENT) nw_str_free(why);
+  if (text && (take_lines(text, n) > MOST || n > FULL)) {
+    trim();
+    if (held >= 0) rewrite(why);
+  }
+  free(text);
+  if (held >= 0) close(held);
+  nw_str_free(&busy);
 }
 
 void nwj_history_open(void) {
-  char dir[PATH_MAX - 32], path[PATH_MAX];
+  nw_str why = {0};
   entries = json_array();
-  if (!nw_state_dir(dir, sizeof dir)) return;
-  snprintf(path, sizeof path, "%s/notebook_history", dir);
-  FILE *f = fopen(path, "re");
-  if (f) read_file(f);
-  if (f) fclose(f);
-  file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  pthread_mutex_lock(&lock);
+  if (!nw_state_file(path, sizeof path, "notebook_history", &why))
+    *path = '\0';
+  else
+    read_file(&why);
+  if (why.n || !*path) give_up(&why);
+  pthread_mutex_unlock(&lock);
 }
 
 void nwj_history_add(int line, const char *source) {
   if (!entries) nwj_history_open();
   if (!*source || strlen(source) > LONGEST) return;
   json_t *v = json_pack("[I, i, s]", session, line, source);
+  if (!v) return; // not UTF-8
   json_array_append_new(entries, v);
-  if (file < 0) return;
   nwj_history_write();
   pthread_mutex_lock(&lock);
-  unwritten = json_dumps(v, JSON_COMPACT);
+  if (*path) unwritten = json_dumps(v, JSON_COMPACT);
   pthread_mutex_unlock(&lock);
 }
 
 void nwj_history_write(void) {
   pthread_mutex_lock(&lock);
-  if (unwritten) dprintf(file, "%s\n", unwritten);
+  nw_str line = {0}, why = {0};
+  if (unwritten && *path) {
+    nw_str_fmt(&line, "%s\n", unwritten);
+    if (!nw_file_append(path, line.s, line.n, MOST_BYTES, &why)) give_up(&why);
+  }
+  nw_str_free(&line);
   free(unwritten);
   unwritten = NULL;
   pthread_mutex_unlock(&lock);

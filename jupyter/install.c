@@ -1,13 +1,14 @@
 // The kernelspec: how front ends find the kernel.
 #include "kernel.h"
-#include "base/base.h"
+#include "base/file.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#define LOGO_MOST ((size_t)1 << 20)
 
 static json_t *spec(const char *program) {
   return json_pack("{s:[s, s, s], s:s, s:s, s:s, s:{s:b, s:[s]}}", "argv", program, "-f", "{connection_file}",
@@ -15,13 +16,12 @@ static json_t *spec(const char *program) {
                    "debugger", 0, "supported_encryption", "curve");
 }
 
-static bool write_text(const char *dir, const char *name, const char *text) {
-  char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s/%s", dir, name);
-  FILE *f = fopen(path, "w");
-  if (!f) return false;
-  bool ok = fputs(text, f) >= 0;
-  return fclose(f) == 0 && ok;
+static bool write_file(const char *dir, const char *name, const void *data, size_t n, nw_str *why) {
+  nw_str path = {0};
+  nw_str_fmt(&path, "%s/%s", dir, name);
+  bool good = nw_file_write(path.s, NW_FILE_PLAIN, data, n, why);
+  nw_str_free(&path);
+  return good;
 }
 
 // The logos: beside what is installed, or in the sources.
@@ -34,30 +34,27 @@ static bool logo_path(const char *exe, const char *name, char *out, size_t size)
   return access(out, R_OK) == 0;
 }
 
-static bool copy(const char *from, const char *dir, const char *name) {
-  char path[PATH_MAX], buffer[4096];
-  snprintf(path, sizeof path, "%s/%s", dir, name);
-  FILE *in = fopen(from, "rb"), *out = in ? fopen(path, "wb") : NULL;
-  bool ok = out != NULL;
-  for (size_t n; ok && (n = fread(buffer, 1, sizeof buffer, in)) > 0;) ok = fwrite(buffer, 1, n, out) == n;
-  if (out) ok = fclose(out) == 0 && ok;
-  if (in) fclose(in);
-  return ok;
+static bool copy(const char *from, const char *dir, const char *name, nw_str *why) {
+  size_t n;
+  char *data = nw_file_read(from, NW_FILE_ANY, LOGO_MOST, &n, why);
+  bool good = data && write_file(dir, name, data, n, why);
+  free(data);
+  return good;
 }
 
-static bool write_logos(const char *dir, const char *exe) {
+static bool write_logos(const char *dir, const char *exe, nw_str *why) {
   static const char *const names[] = {"logo-32x32.png", "logo-64x64.png", "logo-svg.svg"};
   char from[PATH_MAX];
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (logo_path(exe, names[i], from, sizeof from) && !copy(from, dir, names[i])) return false;
+    if (logo_path(exe, names[i], from, sizeof from) && !copy(from, dir, names[i], why)) return false;
   return true;
 }
 
-static bool write_spec(char *dir, const char *exe, const char *program) {
-  if (!nw_make_dirs(dir, 0755)) return false;
+static bool write_spec(char *dir, const char *exe, const char *program, nw_str *why) {
+  if (!nw_make_dirs(dir, 0755)) return nw_str_fmt(why, "cannot make %s: %s", dir, nw_file_reason(errno)), false;
   json_t *o = spec(program);
   char *text = json_dumps(o, JSON_INDENT(2));
-  bool ok = write_text(dir, "kernel.json", text) && write_logos(dir, exe);
+  bool ok = write_file(dir, "kernel.json", text, strlen(text), why) && write_logos(dir, exe, why);
   free(text);
   json_decref(o);
   return ok;
@@ -96,8 +93,10 @@ int nwj_install(const char *own_name, int argc, char **argv) {
     fputs("nestwright-kernel: to install it, say --user, --sys-prefix or --prefix DIR, which is not empty\n", stderr);
     return 2;
   }
-  if (!write_spec(dir, exe, program)) {
-    fprintf(stderr, "nestwright-kernel: cannot write %s: %s\n", dir, strerror(errno));
+  nw_str why = {0};
+  if (!write_spec(dir, exe, program, &why)) {
+    fprintf(stderr, "nestwright-kernel: %s\n", why.s);
+    nw_str_free(&why);
     return EXIT_FAILURE;
   }
   printf("installed in %s\n", dir);

@@ -1,6 +1,7 @@
 // History between runs: XDG_STATE_HOME/nestwright/history, readable by its owner only, without repetitions.
 #include "repl.h"
-#include <fcntl.h>
+#include "base/file.h"
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,21 +9,21 @@
 #include <unistd.h>
 #include <readline/history.h>
 
-#define MOST 5000
+enum { MOST = 5000, LONGEST = 1 << 16, FULL = 4 << 20, MOST_BYTES = 8 << 20 }; // entries; bytes
 
-static char path[PATH_MAX];
+static char path[PATH_MAX]; // "": nothing is kept
 
-static void write_escaped(FILE *f, const char *s) {
+static void add_escaped(nw_str *b, const char *s) {
   for (; *s; s++) {
     if (*s == '\n') {
-      fputs("\\n", f);
+      nw_str_add(b, "\\n");
     } else if (*s == '\\') {
-      fputs("\\\\", f);
+      nw_str_add(b, "\\\\");
     } else {
-      fputc(*s, f);
+      nw_str_addn(b, s, 1);
     }
   }
-  fputc('\n', f);
+  nw_str_add(b, "\n");
 }
 
 static void unescape(char *s) {
@@ -31,7 +32,7 @@ static void unescape(char *s) {
     if (*s == '\\' && s[1]) {
       s++;
       *out++ = *s == 'n' ? '\n' : *s;
-    } else if (*s != '\n') {
+    } else {
       *out++ = *s;
     }
   }
@@ -53,53 +54,63 @@ static void remember(const char *entry) {
   add_history(entry);
 }
 
-static FILE *open_private(int flags, const char *mode) {
-  int fd = open(path, flags | O_CREAT | O_CLOEXEC, 0600);
-  return fd < 0 ? NULL : fdopen(fd, mode);
+// Says why nothing more is kept, once, and leaves the file alone.
+static void give_up(nw_str *why) {
+  if (why->s) fprintf(stderr, "nestwright: the history is not kept: %s\n", why->s);
+  nw_str_free(why);
+  *path = '\0';
 }
 
-// Repetitions pile up in the file as sessions append to it; they go when it is read.
-static void rewrite(void) {
-  char target[PATH_MAX];
-  snprintf(target, sizeof target, "%s", path);
-  if (strlen(path) + 5 >= sizeof path) return;
-  strcat(path, ".new");
-  FILE *f = open_private(O_WRONLY | O_TRUNC, "w");
-  if (f) {
-    HIST_ENTRY **all = history_list();
-    for (int i = 0; all && all[i]; i++) write_escaped(f, all[i]->line);
-    if (fclose(f) == 0 && rename(path, target) != 0) unlink(path);
-  }
-  strcpy(path, target);
+// The latest entries that fit in half of what the file may have.
+static void rewrite(nw_str *why) {
+  nw_str all = {0};
+  HIST_ENTRY **entry = history_list();
+  int first = history_length;
+  for (size_t bytes = 0; entry && first > 0; first--)
+    if ((bytes += 2 * strlen(entry[first - 1]->line) + 1) > FULL) break;
+  for (int i = first; entry && i < history_length; i++) add_escaped(&all, entry[i]->line);
+  nw_file_write(path, NW_FILE_PRIVATE, all.s ? all.s : "", all.n, why);
+  nw_str_free(&all);
 }
 
-void nwr_history_open(void) {
-  char dir[PATH_MAX - 16];
-  using_history();
-  stifle_history(MOST);
-  if (!nw_state_dir(dir, sizeof dir)) return;
-  snprintf(path, sizeof path, "%s/history", dir);
-  FILE *f = fopen(path, "re");
-  if (!f) return;
-  char *line = NULL;
-  size_t cap = 0;
+// How many lines there are; one with a NUL was not written here.
+static int take_lines(char *text, size_t n) {
   int lines = 0;
-  while (getline(&line, &cap, f) > 0) {
+  for (char *line = text, *end; line < text + n; line = end + 1, lines++) {
+    end = memchr(line, '\n', (size_t)(text + n - line));
+    if (!end) end = text + n;
+    *end = '\0';
+    if (strlen(line) != (size_t)(end - line)) continue;
     unescape(line);
     if (*line) remember(line);
-    lines++;
   }
-  free(line);
-  fclose(f);
-  if (lines > history_length) rewrite();
+  return lines;
+}
+
+// Repetitions pile up in the file as sessions append to it; they go when it is read, while no session appends.
+void nwr_history_open(void) {
+  nw_str why = {0}, busy = {0};
+  size_t n;
+  using_history();
+  stifle_history(MOST);
+  if (!nw_state_file(path, sizeof path, "history", &why)) return give_up(&why);
+  int held = nw_file_lock(path, &busy);
+  char *text = nw_file_read(path, NW_FILE_OWN, MOST_BYTES, &n, &why);
+  if (!text && errno == ENOENT) nw_str_free(&why);
+  if (text && (take_lines(text, n) > history_length || n > FULL) && held >= 0) rewrite(&why);
+  free(text);
+  if (held >= 0) close(held);
+  nw_str_free(&busy);
+  if (why.n) give_up(&why);
 }
 
 void nwr_history_add(const char *entry) {
   HIST_ENTRY *last = history_length ? history_get(history_base + history_length - 1) : NULL;
+  nw_str line = {0}, why = {0};
   if (!*entry || (last && strcmp(last->line, entry) == 0)) return;
   remember(entry);
-  FILE *f = *path ? open_private(O_WRONLY | O_APPEND, "a") : NULL;
-  if (!f) return;
-  write_escaped(f, entry);
-  fclose(f);
+  if (!*path || strlen(entry) > LONGEST) return;
+  add_escaped(&line, entry);
+  if (!nw_file_append(path, line.s, line.n, MOST_BYTES, &why)) give_up(&why);
+  nw_str_free(&line);
 }

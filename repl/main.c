@@ -165,6 +165,7 @@ static int install_kernel(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of the write
   if (argc > 1 && strcmp(argv[1], "--install-kernel") == 0) return install_kernel(argc, argv);
   options o = {0};
   int status = parse(argc, argv, &o);

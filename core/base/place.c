@@ -1,9 +1,10 @@
 // Where what outlives a session is kept: histories of the prompt and the kernel, what was measured of the machine.
-#include "base/base.h"
+#include "base/file.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool nw_make_dirs(char *dir, unsigned mode) {
   for (char *p = dir + 1; *p; p++) {
@@ -22,4 +23,25 @@ static bool state_path(char *out, size_t n) {
   return home && *home && snprintf(out, n, "%s/.local/state/nestwright", home) < (int)n;
 }
 
-bool nw_state_dir(char *out, size_t n) { return state_path(out, n) && nw_make_dirs(out, 0700); }
+static bool state_dir(char *out, size_t n, nw_str *why) {
+  if (!state_path(out, n)) return false;
+  if (!nw_make_dirs(out, 0700)) return nw_str_fmt(why, "cannot make %s: %s", out, nw_file_reason(errno)), false;
+  int fd = nw_file_open_dir(out, NW_FILE_OWN, why);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
+bool nw_state_dir(char *out, size_t n) {
+  nw_str why = {0};
+  bool good = state_dir(out, n, &why);
+  nw_str_free(&why);
+  return good;
+}
+
+bool nw_state_file(char *out, size_t n, const char *name, nw_str *why) {
+  if (!state_dir(out, n, why)) return false;
+  size_t at = strlen(out);
+  if (snprintf(out + at, n - at, "/%s", name) < (int)(n - at)) return true;
+  nw_str_fmt(why, "cannot use %s: %s", out, nw_file_reason(ENAMETOOLONG));
+  return false;
+}

@@ -1,11 +1,13 @@
 // Registering an intrinsic: its description, its implementation, its trial.
+#include "base/file.h"
 #include "check/trial.h"
 #include "run/cc.h"
 #include "run/temp.h"
 #include <dlfcn.h>
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 
+#define LIBRARY_MOST ((size_t)1 << 30)
 #define MOST_WORK 2000000 // block executions of a description: it is interpreted several times
 
 // ---- the description
@@ -118,22 +120,19 @@ static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, con
   return good;
 }
 
-// All of it, for the id.
-static char *content_of(const char *path, size_t *n) {
-  FILE *f = fopen(path, "rb");
-  nw_str b = {0};
-  char part[1 << 14];
-  for (size_t got; f && (got = fread(part, 1, sizeof part, f));) nw_str_addn(&b, part, got);
-  if (f) fclose(f);
-  *n = b.n;
-  return b.s;
-}
-
-static void identify(nw_intrinsic *in, const nw_intrinsic_spec *s) {
+// By all of the source or of the library's file. A name without a slash is looked for by the loader, and is not a path.
+static bool identify(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
   size_t n = s->source ? strlen(s->source) : 0;
-  char *content = s->source ? nw_xstrdup(s->source) : content_of(in->library, &n);
-  nw_intrinsic_identify(in, content, n);
+  nw_str why = {0};
+  char *content = NULL;
+  if (!s->source && strchr(in->library, '/')) {
+    content = nw_file_read(in->library, NW_FILE_ANY, LIBRARY_MOST, &n, &why);
+    if (!content && errno != ENOENT) return nw_file_fail(c, "intrinsic", &why); // the loader says what is missing
+    nw_str_free(&why);
+  }
+  nw_intrinsic_identify(in, s->source ? s->source : content, n);
   free(content);
+  return true;
 }
 
 static bool open_library(nw_ctx *c, nw_intrinsic *in) {
@@ -149,8 +148,7 @@ static bool make(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const 
   in->jump_safe = s->jump_safe;
   if (!describe(c, in, s) || !touches_all(c, in)) return false;
   if (s->source ? !compile(c, in, s, dir) : !(in->library = nw_xstrdup(s->library))) return false;
-  identify(in, s);
-  return nw_trial(c, in, s->timeout > 0 ? s->timeout : 5) && open_library(c, in);
+  return identify(c, in, s) && nw_trial(c, in, s->timeout > 0 ? s->timeout : 5) && open_library(c, in);
 }
 
 static bool sensible(nw_ctx *c, const nw_intrinsic_spec *s) {

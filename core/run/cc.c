@@ -1,6 +1,8 @@
 #include "run/cc.h"
+#include "base/file.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -10,15 +12,24 @@ extern char **environ;
 
 enum { MOST_ARGS = 64, MOST_SAID = 4000 };
 
-static bool start(pid_t *pid, const char *program, char *const *argv, int out) {
+// 0, or why it could not be started. It takes signals as a program expects them, not as this one does.
+static int start(pid_t *pid, const char *program, char *const *argv, int out) {
   posix_spawn_file_actions_t files;
+  posix_spawnattr_t attr;
+  sigset_t usual;
+  sigemptyset(&usual);
+  sigaddset(&usual, SIGXFSZ);
+  posix_spawnattr_init(&attr);
+  posix_spawnattr_setsigdefault(&attr, &usual);
+  posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, out, 1);
   posix_spawn_file_actions_adddup2(&files, out, 2);
-  int why = posix_spawnp(pid, program, &files, NULL, argv, environ);
+  int why = posix_spawnp(pid, program, &files, &attr, argv, environ);
   posix_spawn_file_actions_destroy(&files);
-  return !why;
+  posix_spawnattr_destroy(&attr);
+  return why;
 }
 
 // What it says, up to a limit; the rest is read and dropped, so that it never waits for us.
@@ -43,15 +54,18 @@ bool nw_cc(nw_ctx *c, const char *const *args) {
   argv[n++] = (char *)program;
   for (int i = 0; args[i] && n <= MOST_ARGS; i++) argv[n++] = (char *)args[i];
   argv[n] = NULL;
-  if (pipe2(ends, O_CLOEXEC)) return nw_fail(c, NW_EIO, NULL, "no pipe to the C compiler");
+  if (pipe2(ends, O_CLOEXEC)) return nw_fail(c, NW_EIO, NULL, "no pipe to the C compiler: %s", nw_file_reason(errno));
   pid_t pid;
-  bool started = start(&pid, program, argv, ends[1]);
+  int why = start(&pid, program, argv, ends[1]);
+  bool started = !why;
   close(ends[1]);
   nw_str said = {0};
   if (started) listen_to(ends[0], &said);
   close(ends[0]);
   int status = started ? ended(pid) : 0;
-  if (!started)
+  if (why && why != ENOENT)
+    nw_fail(c, NW_EIO, NULL, "cannot start the C compiler '%s': %s", program, nw_file_reason(why));
+  else if (why)
     nw_fail(c, NW_EIO, "install a C compiler, or name one in CC", "there is no C compiler '%s'", program);
   else if (status)
     nw_fail(c, NW_ECODEGEN, NULL, "%s failed: %s", program, said.s ? said.s : "it said nothing");

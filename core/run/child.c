@@ -1,5 +1,6 @@
 // Programs of others. Their files are in memory: nothing has to be read while they run, so that waiting is all there is to
 // do, and what they leave behind (a window) holds no pipe of ours.
+#include "base/file.h"
 #include "run/run.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -91,11 +92,13 @@ static bool run_with(nw_ctx *c, const char *const *argv, nw_child *child, const 
   pid_t pid;
   int status = 0;
   for (int i = 0; i < 3; i++)
-    if (file[i] < 0) return nw_fail(c, NW_EIO, NULL, "no file in memory for %s: %s", argv[0], strerror(errno));
+    if (file[i] < 0)
+      return nw_fail(c, NW_EIO, NULL, "cannot start %s: no file in memory: %s", argv[0], nw_file_reason(errno));
   if (!fill(file[0], child->input, child->ninput))
-    return nw_fail(c, NW_EIO, NULL, "no memory for what %s is to read", argv[0]);
+    return nw_fail(c, NW_EIO, NULL, "cannot start %s: what it is to read: %s", argv[0], nw_file_reason(errno));
   int why = start(&pid, argv, file);
-  if (why) return nw_fail(c, NW_EIO, NULL, "cannot start %s: %s", argv[0], strerror(why));
+  child->absent = why == ENOENT;
+  if (why) return nw_fail(c, NW_EIO, NULL, "cannot start %s: %s", argv[0], nw_file_reason(why));
   if (!wait_for(c, pid, child, &status))
     return nw_fail(c, NW_EINTERRUPT, NULL, "interrupted while %s was running", argv[0]);
   child->status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);

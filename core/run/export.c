@@ -1,17 +1,12 @@
 // A kernel as a shared library with a header: the machine code of the session, and a little C around it.
+#include "base/file.h"
 #include "run/cc.h"
 #include "run/kernel.h"
-#include <errno.h>
+#include "run/temp.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-static bool write_file(nw_ctx *c, const char *path, const void *data, size_t n) {
-  FILE *f = fopen(path, "wb");
-  bool good = f && fwrite(data, 1, n, f) == n;
-  if (f && fclose(f)) good = false;
-  return good || nw_fail(c, NW_EIO, NULL, "export: cannot write %s: %s", path, strerror(errno));
-}
+#define LIBRARY_MOST ((size_t)1 << 30)
 
 // k.so -> k.h; NULL unless the path ends in .so.
 static char *header_path(const char *path) {
@@ -23,18 +18,20 @@ static char *header_path(const char *path) {
   return nw_str_take(&s);
 }
 
-static char *beside(const char *path, const char *suffix) {
+static char *in_dir(const char *dir, const char *name) {
   nw_str s = {0};
-  nw_str_fmt(&s, "%s.%ld%s", path, (long)getpid(), suffix);
+  nw_str_fmt(&s, "%s/%s", dir, name);
   return nw_str_take(&s);
 }
 
-// ---- object files, one a version
+// ---- what the compiler is given: an object file a version, and the C around them
 
-typedef struct objects {
+typedef struct work {
+  char *dir; // of the user's alone: the compiler never sees the name that the user gave
   int n;
-  char **path; // heap
-} objects;
+  char **object; // paths, heap
+  char *source, *library;
+} work;
 
 static bool write_object(nw_kernel *k, const nw_kernel *one, int i, const char *path) {
   char error[512] = "", entry[64];
@@ -43,57 +40,86 @@ static bool write_object(nw_kernel *k, const nw_kernel *one, int i, const char *
   char *object =
       nw_session_of(k->ctx)->api->object(nw_session_jit(k->ctx), one->code, entry, &size, error, sizeof error);
   if (!object) return nw_fail(k->ctx, NW_ECODEGEN, NULL, "%s", error);
-  bool good = write_file(k->ctx, path, object, size);
+  bool good = nw_write_file(k->ctx, path, object, size);
   free(object);
   return good;
 }
 
-static bool write_objects(nw_kernel *k, nw_kernel *const *one, const char *path, objects *o) {
+static bool write_objects(nw_kernel *k, nw_kernel *const *one, const work *w) {
   bool good = true;
-  for (int i = 0; i < o->n && good; i++) {
-    char suffix[32];
-    snprintf(suffix, sizeof suffix, ".%d.o", i);
-    o->path[i] = beside(path, suffix);
-    good = !nw_stopped(k->ctx) && write_object(k, one[i], i, o->path[i]);
-  }
+  for (int i = 0; i < w->n && good; i++) good = !nw_stopped(k->ctx) && write_object(k, one[i], i, w->object[i]);
   return good;
 }
 
-static void remove_objects(objects *o) {
-  for (int i = 0; i < o->n && o->path[i]; i++) {
-    unlink(o->path[i]);
-    free(o->path[i]);
+static bool open_work(nw_ctx *c, work *w, int n) {
+  *w = (work){.dir = nw_temp_dir(c), .n = n};
+  if (!w->dir) return false;
+  w->object = nw_xcalloc((size_t)n, sizeof *w->object);
+  w->source = in_dir(w->dir, "kernel.c");
+  w->library = in_dir(w->dir, "kernel.so");
+  for (int i = 0; i < n; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "%d.o", i);
+    w->object[i] = in_dir(w->dir, name);
   }
-  free(o->path);
+  return true;
+}
+
+static void close_work(work *w) {
+  for (int i = 0; w->object && i < w->n; i++) free(w->object[i]);
+  free(w->object);
+  free(w->source);
+  free(w->library);
+  nw_temp_remove(w->dir);
 }
 
 // ---- the library
 
-static bool link_library(nw_kernel *k, const char *path, const objects *o, const nw_glue *glue) {
+static bool link_library(nw_kernel *k, const work *w, const nw_glue *glue) {
   static const char *const before[] = {"-std=c99", "-O2", "-fPIC", "-fopenmp", "-shared", "-Wl,-z,noexecstack"};
   static const char *const after[] = {"-lm", "-lmvec"};
-  char *c = beside(path, ".c");
-  const char **args = nw_xcalloc((size_t)o->n + NW_COUNT(before) + NW_COUNT(after) + 4, sizeof *args);
+  const char **args = nw_xcalloc((size_t)w->n + NW_COUNT(before) + NW_COUNT(after) + 4, sizeof *args);
   int n = 0;
   for (int i = 0; i < NW_COUNT(before); i++) args[n++] = before[i];
-  args[n++] = c;
-  for (int i = 0; i < o->n; i++) args[n++] = o->path[i];
+  args[n++] = w->source;
+  for (int i = 0; i < w->n; i++) args[n++] = w->object[i];
   args[n++] = "-o";
-  args[n++] = path;
+  args[n++] = w->library;
   for (int i = 0; i < NW_COUNT(after); i++) args[n++] = after[i];
-  bool good = write_file(k->ctx, c, glue->source, strlen(glue->source)) && nw_cc(k->ctx, args);
-  unlink(c);
-  free(c);
+  bool good = nw_write_file(k->ctx, w->source, glue->source, strlen(glue->source)) && nw_cc(k->ctx, args);
   free(args);
   return good;
 }
 
-static bool export_as(nw_kernel *k, nw_kernel *const *one, int n, const char *path, const char *header,
+// Both files are on the disk before the first takes its name: the two belong together.
+static bool publish(nw_ctx *c, const char *const *path, const char *const *text, const size_t *n) {
+  nw_str why = {0};
+  nw_file *f[2] = {nw_file_begin(path[0], NW_FILE_PROGRAM, &why), NULL};
+  if (f[0]) f[1] = nw_file_begin(path[1], NW_FILE_PLAIN, &why);
+  bool fits[2] = {false, false}, good;
+  for (int i = 0; i < 2 && f[i]; i++) fits[i] = nw_file_add(f[i], text[i], n[i]) && nw_file_settle(f[i]);
+  good = fits[0] && fits[1];
+  for (int i = 0; i < 2 && f[i]; i++) {
+    if (good)
+      good = nw_file_end(f[i], &why);
+    else if (!fits[i] && !why.n)
+      nw_file_end(f[i], &why);
+    else
+      nw_file_drop(f[i]);
+  }
+  return good || nw_file_fail(c, "export", &why);
+}
+
+static bool export_as(nw_kernel *k, nw_kernel *const *one, const work *w, const char *path, const char *header,
                       const nw_glue *glue) {
-  objects o = {n, nw_xcalloc((size_t)n, sizeof *o.path)};
-  bool good = write_objects(k, one, path, &o) && link_library(k, path, &o, glue) &&
-              write_file(k->ctx, header, glue->header, strlen(glue->header));
-  remove_objects(&o);
+  nw_str why = {0};
+  size_t n;
+  if (!write_objects(k, one, w) || !link_library(k, w, glue)) return false;
+  char *library = nw_file_read(w->library, NW_FILE_OWN, LIBRARY_MOST, &n, &why);
+  if (!library) return nw_file_fail(k->ctx, "export", &why);
+  bool good = publish(k->ctx, (const char *[]){path, header}, (const char *[]){library, glue->header},
+                      (size_t[]){n, strlen(glue->header)});
+  free(library);
   return good;
 }
 
@@ -115,7 +141,9 @@ bool nw_kernel_export(nw_kernel *k, const char *path) {
     return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.so\"", "export: %s is not the name of a shared library", path);
   bool good = glue_for(k, one, n, &glue);
   if (good) {
-    good = export_as(k, one, n, path, header, &glue);
+    work w;
+    good = open_work(k->ctx, &w, n) && export_as(k, one, &w, path, header, &glue);
+    close_work(&w);
     free(glue.source);
     free(glue.header);
   }

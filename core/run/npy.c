@@ -1,7 +1,9 @@
 // NumPy's .npy files: format 1.0, 2.0 and 3.0, C and Fortran order, both byte orders. Written as 1.0, little-endian, C.
+#include "base/file.h"
 #include "run/run.h"
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -150,8 +152,10 @@ static bool holds(FILE *f, const npy *h) {
 }
 
 nw_array *nw_array_load(nw_ctx *c, const char *path) {
-  FILE *f = fopen(path, "rb");
-  if (!f) return nw_fail(c, NW_EIO, NULL, "cannot read %s: %s", path, strerror(errno));
+  nw_str why = {0};
+  int fd = nw_file_open_at(AT_FDCWD, path, O_RDONLY, NW_FILE_ANY, SIZE_MAX, &why);
+  FILE *f = fd < 0 ? NULL : fdopen(fd, "rb");
+  if (!f) return nw_file_fail(c, NULL, &why);
   npy h = {0};
   nw_array *a = NULL;
   const char *wrong = read_header(f, &h);
@@ -168,7 +172,7 @@ nw_array *nw_array_load(nw_ctx *c, const char *path) {
 }
 
 // Header text padded so that the data begin at a multiple of 64.
-static bool write_header(FILE *f, const nw_array *a, const code *k) {
+static void add_header(nw_file *f, const nw_array *a, const code *k) {
   nw_str b = {0};
   nw_str_fmt(&b, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", k->bytes == 1 ? '|' : '<', k->kind,
              k->bytes);
@@ -177,24 +181,22 @@ static bool write_header(FILE *f, const nw_array *a, const code *k) {
   while ((b.n + 11) % 64) nw_str_add(&b, " ");
   nw_str_add(&b, "\n");
   unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, b.n & 255, b.n >> 8};
-  bool good = fwrite(start, 1, 10, f) == 10 && fwrite(b.s, 1, b.n, f) == b.n;
+  nw_file_add(f, start, sizeof start);
+  nw_file_add(f, b.s, b.n);
   nw_str_free(&b);
-  return good;
 }
 
 // bf16 has no code in the format, and is refused.
 bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path) {
   const code *k = NULL;
+  nw_str why = {0};
   for (int i = 0; i < NW_COUNT(codes); i++)
     if (codes[i].dtype == a->dtype) k = &codes[i];
   if (!k)
     return nw_fail(c, NW_EIO, "cast it to f32, which keeps every value", "%s has no code in .npy files",
                    nw_dtype_name(a->dtype));
-  FILE *f = fopen(path, "wb");
-  if (!f) return nw_fail(c, NW_EIO, NULL, "cannot write %s: %s", path, strerror(errno));
-  bool good = write_header(f, a, k) && fwrite(a->data, 1, a->bytes, f) == a->bytes;
-  int saved = errno;
-  good = fclose(f) == 0 && good;
-  if (!good) nw_fail(c, NW_EIO, NULL, "cannot write %s: %s", path, strerror(saved));
-  return good;
+  nw_file *f = nw_file_begin(path, NW_FILE_PLAIN, &why);
+  if (f) add_header(f, a, k);
+  if (f) nw_file_add(f, a->data, a->bytes);
+  return (f && nw_file_end(f, &why)) || nw_file_fail(c, NULL, &why);
 }

@@ -1,4 +1,5 @@
 #include "run/temp.h"
+#include "base/file.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +10,10 @@
 char *nw_temp_dir(nw_ctx *c) {
   const char *tmp = getenv("TMPDIR");
   nw_str path = {0};
-  nw_str_fmt(&path, "%s/nestwright-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+  if (!tmp || !*tmp) tmp = "/tmp";
+  nw_str_fmt(&path, "%s%s/nestwright-XXXXXX", *tmp == '/' ? "" : "./", tmp); // no program takes it for an option
   if (mkdtemp(path.s)) return nw_str_take(&path);
-  nw_fail(c, NW_EIO, NULL, "cannot make a directory %s: %s", path.s, strerror(errno));
+  nw_fail(c, NW_EIO, NULL, "cannot make a directory %s: %s", path.s, nw_file_reason(errno));
   nw_str_free(&path);
   return NULL;
 }
@@ -25,9 +27,7 @@ void nw_temp_remove(char *dir) {
   free(dir);
 }
 
-bool nw_write_file(nw_ctx *c, const char *path, const char *text, size_t n) {
-  FILE *f = fopen(path, "wb");
-  bool good = f && fwrite(text, 1, n, f) == n;
-  good = f && !fclose(f) && good;
-  return good || nw_fail(c, NW_EIO, NULL, "cannot write %s: %s", path, strerror(errno));
+bool nw_write_file(nw_ctx *c, const char *path, const void *data, size_t n) {
+  nw_str why = {0};
+  return nw_file_write(path, NW_FILE_QUICK, data, n, &why) || nw_file_fail(c, NULL, &why);
 }

@@ -2,6 +2,8 @@
 #pragma once
 #include "run/run.h"
 
-char *nw_temp_dir(nw_ctx *c); // a fresh directory; heap, NULL and a diagnostic when it cannot be made
+// A fresh directory that is the user's alone, so that names in it need not be unguessable; heap, NULL and a diagnostic when it
+// cannot be made.
+char *nw_temp_dir(nw_ctx *c);
 void nw_temp_remove(char *dir); // and the files in it; frees the name
-bool nw_write_file(nw_ctx *c, const char *path, const char *text, size_t n);
+bool nw_write_file(nw_ctx *c, const char *path, const void *data, size_t n); // in such a directory

@@ -189,7 +189,7 @@ static int array_pointer(lua_State *L) {
 
 static int array_save(lua_State *L) {
   nw_array *a = array_arg(L, 1, "self");
-  if (!nw_array_save(nwl_ctx(L), a, nwl_string(L, 2, "path"))) return nwl_raise(L);
+  if (!nw_array_save(nwl_ctx(L), a, nwl_path(L, 2, "save: path"))) return nwl_raise(L);
   lua_settop(L, 1);
   return 1;
 }
@@ -230,7 +230,7 @@ static int array_totable(lua_State *L) {
 }
 
 static int f_load(lua_State *L) {
-  nwl_push_array(L, nw_array_load(nwl_ctx(L), nwl_string(L, 1, "path")));
+  nwl_push_array(L, nw_array_load(nwl_ctx(L), nwl_path(L, 1, "load: path")));
   return 1;
 }
 

@@ -46,7 +46,7 @@ static int f_run_program(lua_State *L) {
   hook h = {L, lua_gethook(L)};
   nw_child child = {.what = what, .input = input, .ninput = ninput, .stopped = hook_set, .env = &h};
   nw_clear(nwl_ctx(L));
-  if (!nw_child_run(nwl_ctx(L), argv, &child)) return nwl_raise(L);
+  if (!nw_child_run(nwl_ctx(L), argv, &child)) return child.absent ? 0 : nwl_raise(L);
   push_outcome(L, &child);
   free(child.out);
   free(child.said);
@@ -142,10 +142,9 @@ const nwl_row nwl_program_rows[] = {
     {"tell_progress", f_progress, "(what?: string, part?: number, since?: number)",
      "Says how far work is that is made of many calls and was begun at such a time (core.now()); nothing: it is over."},
     {"run_program", f_run_program,
-     "(words: string[], input?: string, what?: string): {status: integer, out: string, said: string}",
+     "(words: string[], input?: string, what?: string): {status: integer, out: string, said: string}?",
      "Runs a program found on PATH, without a shell, to its end; Ctrl-C kills it. status is negative where a signal "
-     "ended "
-     "it; said is what it wrote to standard error."},
+     "ended it; said is what it wrote to standard error. nil: there is no such program."},
     {"on_progress", f_on_progress, "(listener?: fun(what: string?, part: number, seconds: number), patience?: number)",
      "Who hears of work that takes longer than so many seconds (1): what it is (nil: it is over), which part is done "
      "(below 0: not known), since how many seconds. Without a listener it is a line on the terminal's standard error, "

@@ -236,7 +236,7 @@ static int kernel_text(lua_State *L) {
 static int kernel_export(lua_State *L) {
   nw_kernel *k = kernel_arg(L, 1);
   nw_clear(nwl_ctx(L));
-  if (!nw_kernel_export(k, nwl_string(L, 2, "path"))) return nwl_raise(L);
+  if (!nw_kernel_export(k, nwl_path(L, 2, "export: path"))) return nwl_raise(L);
   lua_settop(L, 1);
   return 1;
 }

@@ -11,11 +11,14 @@ extern char **environ;
 static bool start(pid_t *pid, const char *command) {
   char sh[] = "sh", c[] = "-c", *const args[] = {sh, c, (char *)command, NULL};
   posix_spawnattr_t a;
-  sigset_t none;
+  sigset_t none, usual;
   sigemptyset(&none);
+  sigemptyset(&usual);
+  sigaddset(&usual, SIGXFSZ); // which this program ignores
   posix_spawnattr_init(&a);
   posix_spawnattr_setsigmask(&a, &none);
-  posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setsigdefault(&a, &usual);
+  posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   int failed = posix_spawn(pid, "/bin/sh", NULL, &a, args, environ);
   posix_spawnattr_destroy(&a);
   return !failed;

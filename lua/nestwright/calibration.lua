@@ -17,11 +17,11 @@ local why_not -- why there is none
 
 -- ---- the file
 
---- Where the figures of this host are kept; nil: there is no home.
+--- Where the figures of this host are kept; nil, and why: there is no place for them.
 function calibration.path()
-  local dir, h = core.state_dir(), core.machine_host()
+  local h = core.machine_host()
   local key = ("%s %d cores"):format(h.cpu, h.cores):lower():gsub("[^%w]+", "-")
-  return dir and ("%s/machine-%s.json"):format(dir, key)
+  return core.state_file(("machine-%s.json"):format(key))
 end
 
 local function of_this_host(t)
@@ -44,27 +44,31 @@ local function check(t)
   return t
 end
 
---- The calibration in a file; nil and why, where it is not one of this host.
+--- The calibration in a file; nil and why, where it is not one of this host; nil alone where there is none.
 function calibration.read(path)
-  local file, why = io.open(path or "", "r")
-  if not file then return nil, why end
-  local text = file:read "a"
-  file:close()
-  local ok, t = pcall(json.decode, text or "")
-  if not ok then return nil, "it is damaged" end
-  return check(t)
+  if not path then return nil end
+  local text, unreadable = core.read_own(path)
+  if not text then return nil, unreadable end
+  local ok, t = pcall(json.decode, text)
+  local good, why
+  if ok then good, why = check(t) else why = "it is damaged" end
+  return good, why and ("%s: %s"):format(path:match "[^/]*$", why)
 end
 
---- Writes a calibration; beside the file first, so that a reader sees all of it or none. nil and why, where that fails.
+-- A file that is not ours to read is not ours to replace either.
+local function is_foreign(path)
+  local text, why = core.read_own(path)
+  return not text and why
+end
+
+--- Writes a calibration. nil and why, where that fails.
 function calibration.write(path, t)
   if not path then return nil, "there is no home" end
-  local beside = path .. ".part"
-  local file, why = io.open(beside, "w")
-  if not file then return nil, why end
-  local wrote = file:write(json.encode(t), "\n")
-  local closed = file:close()
-  if not (wrote and closed) then return nil, beside .. ": there is no room" end
-  return os.rename(beside, path)
+  local foreign = is_foreign(path)
+  if foreign then return nil, foreign end
+  local ok, problem = pcall(core.write_file, nil, path, json.encode(t) .. "\n", {private = true})
+  if ok then return true end
+  return nil, problem.message
 end
 
 -- ---- what is known
@@ -72,12 +76,11 @@ end
 --- The calibration of this host, {figures, when}, or nil and why there is none.
 function calibration.known()
   if known == nil then
-    local path = calibration.path()
-    local got, why = calibration.read(path)
-    local exists = path and not got and io.open(path, "r")
-    if exists then exists:close() end
+    local path, why = calibration.path()
+    local got
+    if path then got, why = calibration.read(path) end
     kept_at = got and path
-    known, why_not = got or false, exists and ("%s: %s"):format(path:match "[^/]*$", why) or nil
+    known, why_not = got or false, not got and why or nil
   end
   return known or nil, why_not
 end
@@ -114,9 +117,9 @@ local function calibrate(options)
   local start = core.now()
   local t, path, why = calibration.measure(), nil, nil
   if o.keep ~= false then
-    path, why = calibration.path(), nil
+    path, why = calibration.path()
     local kept, problem = calibration.write(path, t)
-    if not kept then path, why = nil, problem end
+    if not kept then path, why = nil, why or problem end
     kept_at = path
   end
   local seconds, m = core.now() - start, require "nestwright.machine".of()

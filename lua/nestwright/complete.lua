@@ -375,11 +375,8 @@ local function describe_value(text, value)
 end
 
 local function text_of_file(path)
-  local file = io.open(path)
-  if not file then return nil end
-  local text = file:read "a"
-  file:close()
-  return text
+  local readable, text = pcall(core.read_file, "help", path)
+  return readable and text or nil
 end
 
 -- The lines in which a function was written: at the prompt, in a cell, or in a file.

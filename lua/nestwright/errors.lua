@@ -51,15 +51,8 @@ end
 local function source_line(e)
   if not e.line then return nil end
   if texts[e.source] then return line_of_text(texts[e.source], e.line) end
-  local file = io.open(e.source, "r")
-  if not file then return nil end
-  local n, found = 0, nil
-  for line in file:lines() do
-    n = n + 1
-    if n == e.line then found = line break end
-  end
-  file:close()
-  return found
+  local readable, text = pcall(core.read_file, "error", e.source)
+  return readable and line_of_text(text, e.line) or nil
 end
 
 local function indent(out, text, by)

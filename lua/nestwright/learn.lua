@@ -210,12 +210,9 @@ end
 
 local function save(model, path)
   local a, text = about[model], core.learner_text(model)
-  local file, why = io.open(errors.expect("save: path", path, "string"), "w")
-  if not file then errors.fail("io", nil, "save: %s", why) end
-  local ok, problem = file:write(json.encode {nestwright = core.version(), objective = a.objective, features = a.features,
-    kernels = a.kernels, held_out = a.held_out, machine = a.machine, trees = text, sum = sum_of(text)}, "\n")
-  file:close()
-  if not ok then errors.fail("io", nil, "save: %s: %s", path, problem) end
+  local saved = {nestwright = core.version(), objective = a.objective, features = a.features, kernels = a.kernels,
+    held_out = a.held_out, machine = a.machine, trees = text, sum = sum_of(text)}
+  core.write_file("save", errors.expect("save: path", path, "string"), json.encode(saved) .. "\n")
   return model
 end
 
@@ -238,11 +235,7 @@ local function check_features(m, path)
 end
 
 local function load_model(path)
-  local file, why = io.open(errors.expect("load: path", path, "string"), "r")
-  if not file then errors.fail("io", nil, "load: %s", why) end
-  local text = file:read "a" or ""
-  file:close()
-  local ok, m = pcall(json.decode, text)
+  local ok, m = pcall(json.decode, core.read_file("load", errors.expect("load: path", path, "string")))
   if not ok or not is_saved(m) then
     errors.fail("parse", "model:save writes them", "load: %s is not a saved model, or was changed", path)
   end

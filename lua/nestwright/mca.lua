@@ -40,7 +40,7 @@ end
 local function run(input)
   for _, program in ipairs(PROGRAMS) do
     local ok, r = pcall(core.run_program, {program, "-iterations=" .. ROUNDS}, input, program .. " runs")
-    if ok and r.status == 0 then return r.out end
+    if ok and r and r.status == 0 then return r.out end
     if not ok and not (errors.is_error(r) and r.code == "io") then error(r, 0) end
   end
 end

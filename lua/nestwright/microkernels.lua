@@ -18,30 +18,42 @@ local ROUNDS, TURNS = 5, 5 -- times that each is measured in its turn, and how o
 
 -- ---- the file
 
+local told -- that nothing is kept
+local function tell(why)
+  if why and not told then inside.note("kernels' times are not kept: " .. why) end
+  told = told or why
+end
+
+-- Where they are kept; nothing where there is no place for them.
 local function path_of()
-  local dir, h = core.state_dir(), core.machine_host()
-  return dir and ("%s/microkernels-%s.json"):format(dir, ("%s"):format(h.cpu):lower():gsub("[^%w]+", "-"))
+  local path, why = core.state_file(("microkernels-%s.json"):format(core.machine_host().cpu:lower():gsub("[^%w]+", "-")))
+  tell(why)
+  return path
 end
 
+-- What is kept, and whether the file may be written: not where it is not ours. What is damaged counts as nothing.
 local function read_all(path)
-  local file = path and io.open(path, "r")
-  if not file then return {} end
-  local ok, t = pcall(json.decode, file:read "a" or "")
-  file:close()
-  return ok and type(t) == "table" and t.format == FORMAT and type(t.kernels) == "table" and t.kernels or {}
+  if not path then return {}, false end
+  local text, why = core.read_own(path)
+  tell(why)
+  local ok, t = pcall(json.decode, text or "")
+  local good = ok and type(t) == "table" and t.format == FORMAT and type(t.kernels) == "table"
+  return good and t.kernels or {}, not why
 end
 
--- Beside the file first, so that a reader sees all of it or none. Without a home nothing is kept.
+-- With what another session has kept meanwhile.
 local function write_all(path, all)
-  local file = path and io.open(path .. ".part", "w")
-  if not file then return end
-  local good = file:write(json.encode {format = FORMAT, kernels = all})
-  if file:close() and good then os.rename(path .. ".part", path) end
+  local kept, ours = read_all(path)
+  if not ours then return end
+  for key, times in pairs(kept) do if all[key] == nil then all[key] = times end end
+  local ok, problem = pcall(core.write_file, nil, path, json.encode {format = FORMAT, kernels = all},
+    {private = true})
+  if not ok then tell(problem.message) end
 end
 
 local function is_list(v, n)
   if type(v) ~= "table" or #v ~= n then return false end
-  for _, t in ipairs(v) do if type(t) ~= "number" or t <= 0 then return false end end
+  for _, t in ipairs(v) do if type(t) ~= "number" or not (t > 0 and t < math.huge) then return false end end
   return true
 end
 
@@ -185,7 +197,7 @@ end
 function microkernels.measure(what, s, loop, kernels, o)
   local size, others = size_of(what, s, loop, o.sizes)
   local path = path_of()
-  local run = {schedule = s, base = s:version(), loop = loop.name, size = size, others = others, o = o, all = read_all(path),
+  local run = {schedule = s, base = s:version(), loop = loop.name, size = size, others = others, o = o, all = (read_all(path)),
     marks = {}}
   local out = returning.always(s, function()
     local list = entries_of(run, kernels)

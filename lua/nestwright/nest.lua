@@ -42,10 +42,7 @@ local function parse(what, text, params)
 end
 
 local function read(path, params)
-  local file, why = io.open(errors.expect("nest.read", path, "string"), "r")
-  local text = file and file:read "a"
-  if file then file:close() end
-  if not text then errors.fail("io", nil, "nest.read: %s", why or path .. " cannot be read") end
+  local text = core.read_file("nest.read", errors.expect("nest.read", path, "string"))
   local ok, got = pcall(parse, "nest.read", text, params)
   if ok then return got end
   if errors.is_error(got) and got.message:find "^%d+:%d+: " then errors.fail(got.code, got.hint, "%s:%s", path, got.message) end

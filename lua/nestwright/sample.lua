@@ -24,24 +24,25 @@ local function text_of(m)
   return ('%s, "entries": [\n%s]}\n'):format(json.encode(head):sub(1, -2), table.concat(lines, ",\n"))
 end
 
---- Writes a sample, beside the file first, so that the file is whole at any moment.
-function sample.save(m, path)
-  local file, why = io.open(path .. ".part", "w")
-  if not file then errors.fail("io", nil, "audit: %s", why) end
-  local good, problem = file:write(text_of(m))
-  file:close()
-  if good then good, problem = os.rename(path .. ".part", path) end
-  if not good then errors.fail("io", nil, "audit: %s: %s", path, problem) end
-end
+--- Writes a sample; the file is whole at any moment. quick: it is not waited for until it is on the disk.
+function sample.save(m, path, quick) core.write_file("audit", path, text_of(m), {quick = quick}) end
+
+local function is_time(t) return type(t) == "number" and t > 0 and t < math.huge end
 
 local function is_entry(e)
   if type(e) ~= "table" or type(e.trace) ~= "string" then return false end
-  return e.seconds == nil or type(e.seconds) == "number" and e.seconds > 0 and math.type(e.rounds) == "integer"
+  if e.seconds == nil then return true end
+  if not is_time(e.seconds) or math.type(e.rounds) ~= "integer" or e.rounds < 0 then return false end
+  if e.halves == nil then return e.rounds == 0 or e.rounds >= ROUNDS end
+  return type(e.halves) == "table" and is_time(e.halves[1]) and is_time(e.halves[2])
 end
 
 local function is_sample(m)
   if type(m) ~= "table" or type(m.entries) ~= "table" or type(m.computation) ~= "string" or math.type(m.seed) ~= "integer" then
     return false
+  end
+  for field, kind in pairs {kernel = "string", machine = "string", threads = "number"} do
+    if m[field] ~= nil and type(m[field]) ~= kind then return false end
   end
   for _, entry in ipairs(m.entries) do if not is_entry(entry) then return false end end
   return true
@@ -49,22 +50,12 @@ end
 
 --- Reads a sample.
 function sample.load(path)
-  local file, why = io.open(path, "r")
-  if not file then errors.fail("io", nil, "audit: %s", why) end
-  local text = file:read "a"
-  file:close()
-  local ok, m = pcall(json.decode, text)
+  local ok, m = pcall(json.decode, core.read_file("audit", path))
   if not ok or not is_sample(m) then
     errors.fail("parse", "nw.cost.audit writes them: {kernel = \"gemm\", file = \"gemm.json\"}", "audit: %s is not a sample%s",
       path, ok and "" or (" (%s)"):format(m))
   end
   return m
-end
-
-local function exists(path)
-  local file = path and io.open(path, "r")
-  if file then file:close() end
-  return file ~= nil
 end
 
 -- ---- what is in it
@@ -171,7 +162,7 @@ end
 
 local function save_now_and_then(run)
   if run.o.file and core.now() - run.saved > SAVED then
-    sample.save(run.m, run.o.file)
+    sample.save(run.m, run.o.file, true)
     run.saved = core.now()
   end
 end
@@ -248,7 +239,7 @@ end
 local function finish(run, problem)
   core.tell_progress()
   local stopped = errors.is_error(problem) and problem.code == "interrupt"
-  local path = run.o.file or stopped and #run.m.entries > 0 and os.tmpname() .. ".json"
+  local path = run.o.file or stopped and #run.m.entries > 0 and core.temp_dir() .. "/sample.json"
   if path then sample.save(run.m, path) end
   if stopped and path then
     errors.fail("interrupt", ("file = %q goes on from there"):format(path), "audit: stopped; %d schedules are in %s",
@@ -260,7 +251,7 @@ end
 --- o: outputs, name, schedules, seed, threads, file, counts. A sample with at least so many schedules within SLOWEST of the best,
 --- where there are so many; with counts(entry), so many of which it is true.
 function sample.measure(nw, o)
-  local m = exists(o.file) and sample.check(sample.load(o.file), o.outputs) or new(o)
+  local m = o.file and core.file_stamp(o.file) and sample.check(sample.load(o.file), o.outputs) or new(o)
   if is_complete(m, o) then return m end
   local run = {nw = nw, o = o, m = m, sampler = sampler.new(o.outputs, m.seed), at = 0, best = sample.best(m), kernel = {},
     since = core.now(), saved = core.now()}

@@ -153,23 +153,15 @@ local function signature(s) return signature_of(core.schedule_print(s, 0)) end
 -- ---- files
 
 local function save(s, path)
-  local file, why = io.open(path, "w")
-  if not file then errors.fail("io", nil, "save: %s", why) end
   local json = require "nestwright.json"
   local saved = {nestwright = core.version(), computation = core.schedule_print(s, 0),
     trace = core.schedule_trace(s, "json"), lua = core.schedule_trace(s)}
-  local ok, problem = file:write(json.encode(saved), "\n")
-  file:close()
-  if not ok then errors.fail("io", nil, "save: %s: %s", path, problem) end
+  core.write_file("save", path, json.encode(saved) .. "\n")
   return s
 end
 
 local function read_saved(path)
-  local file, why = io.open(path, "r")
-  if not file then errors.fail("io", nil, "load: %s", why) end
-  local text = file:read "a"
-  file:close()
-  local ok, saved = pcall(require "nestwright.json".decode, text)
+  local ok, saved = pcall(require "nestwright.json".decode, core.read_file("load", path))
   if not ok or type(saved) ~= "table" or type(saved.trace) ~= "string" or type(saved.computation) ~= "string" then
     errors.fail("parse", nil, "load: %s is not a saved schedule%s", path, ok and "" or " (" .. tostring(saved) .. ")")
   end

@@ -138,9 +138,7 @@ describe("the file of the calibration", function()
   end)
 
   it("may be missing, or have a folder that cannot be written", function()
-    local got, why = calibration.read "/nowhere/a.json"
-    assert.is_nil(got)
-    assert.truthy(why:find("No such file", 1, true))
+    assert.same({}, {calibration.read "/nowhere/a.json"})
     assert.is_nil((calibration.read(nil)))
     assert.is_nil((calibration.write("/nowhere/a.json", made_up())))
     assert.is_nil((calibration.write(nil, made_up())))

@@ -5,6 +5,7 @@ local errors = require "nestwright.errors"
 local gnuplot = {}
 
 local OLDEST = {5, 4}
+local SIGXFSZ = 25
 
 --- Text as gnuplot reads it: in single quotes nothing is executed, nothing is a variable. A single quote is joined on: two in
 --- a row stand for one only where no other is next to them. Bytes that are no UTF-8 would make files that nothing reads.
@@ -44,13 +45,14 @@ end
 
 local function run(words, input, what)
   local ok, r = pcall(core.run_program, words, input, what)
-  if ok then return r end
-  if errors.is_error(r) and r.code == "io" then missing() end
+  if ok then return r or missing() end
+  if errors.is_error(r) and r.code == "io" then fail("%s", r.message) end
   error(r, 0)
 end
 
 local function check_ending(r)
   local said = remarks(r.said)
+  if r.status == -SIGXFSZ then fail "gnuplot was ended: what it draws is larger than a file may be here (ulimit -f)" end
   if r.status < 0 then fail("gnuplot was killed by signal %d", -r.status) end
   if r.status > 0 then fail("gnuplot failed: %s", said[1] or "it ended with status " .. r.status) end
   return said
@@ -119,13 +121,7 @@ function gnuplot.picture(script, format, size, scale)
   return gnuplot.draw(script, TERMINALS[format]:format(width, height) .. more)
 end
 
-function gnuplot.write(path, text)
-  local file, why = io.open(path, "wb")
-  if not file then errors.fail("io", nil, "cannot write %s", why) end
-  local ok, failed = file:write(text)
-  local closed, late = file:close()
-  if not (ok and closed) then errors.fail("io", nil, "cannot write %s: %s", path, failed or late) end
-end
+function gnuplot.write(path, text) core.write_file("save", path, text) end
 
 --- A script that runs anywhere: `gnuplot x.gp` makes x.svg.
 function gnuplot.standalone(script, path, size)

@@ -19,12 +19,10 @@ local function terminal()
 end
 
 local function open_file(p)
-  local path = os.tmpname()
-  os.remove(path)
-  path = path .. ".svg" -- stays: whoever shows it reads it when it likes
+  local path = core.temp_dir() .. "/picture.svg" -- stays: whoever shows it reads it when it likes
   gnuplot.write(path, (svg.of(p)))
   local ok, r = pcall(core.run_program, {"xdg-open", path}, nil, "xdg-open starts")
-  if ok and r.status == 0 then return end
+  if ok and r and r.status == 0 then return end
   errors.fail("io", "install gnuplot-qt, or open the file yourself", "no window opens; the picture is in %s", path)
 end
 

@@ -1,0 +1,121 @@
+// Files for the library in Lua: written whole or not at all, read only where nothing can block.
+#include "base/file.h"
+#include "bind.h"
+#include "run/temp.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define TEXT_MOST ((lua_Integer)256 << 20) // bytes, of a file that the user names
+#define OWN_MOST ((lua_Integer)16 << 20) // of one that the session finds by itself
+
+const char *nwl_path(lua_State *L, int arg, const char *name) {
+  size_t n;
+  nwl_string(L, arg, name);
+  const char *path = lua_tolstring(L, arg, &n);
+  if (n == 0) nwl_fail(L, NW_EINVAL, NULL, "%s: the name of a file is empty", name);
+  if (strlen(path) != n) nwl_fail(L, NW_EINVAL, NULL, "%s: the name of a file has a NUL in it", name);
+  return path;
+}
+
+static int fail(lua_State *L, const char *what, nw_str *why) {
+  nw_clear(nwl_ctx(L));
+  nw_file_fail(nwl_ctx(L), what, why);
+  return nwl_raise(L);
+}
+
+static bool flag(lua_State *L, int at, const char *name) {
+  if (lua_isnoneornil(L, at)) return false;
+  nwl_table(L, at, "how");
+  return nwl_flag_in(L, at, name);
+}
+
+// write_file(what, path, text, how?)
+static int f_write(lua_State *L) {
+  const char *what = luaL_optstring(L, 1, NULL), *path = nwl_path(L, 2, "path");
+  size_t n;
+  nwl_string(L, 3, "text");
+  const char *text = lua_tolstring(L, 3, &n);
+  unsigned how = (flag(L, 4, "private") ? NW_FILE_PRIVATE : 0) | (flag(L, 4, "quick") ? NW_FILE_QUICK : 0);
+  nw_str why = {0};
+  if (!nw_file_write(path, how, text, n, &why)) return fail(L, what, &why);
+  return 0;
+}
+
+static int push_text(lua_State *L, char *text, size_t n) {
+  lua_pushlstring(L, text, n);
+  free(text);
+  return 1;
+}
+
+// read_file(what, path)
+static int f_read(lua_State *L) {
+  const char *what = nwl_string(L, 1, "what"), *path = nwl_path(L, 2, "path");
+  size_t n;
+  nw_str why = {0};
+  char *text = nw_file_read(path, NW_FILE_ANY, TEXT_MOST, &n, &why);
+  return text ? push_text(L, text, n) : fail(L, what, &why);
+}
+
+// What changes when a file is written anew, of whatever kind it is; nil where there is none.
+static int f_stamp(lua_State *L) {
+  struct stat st = {0};
+  if (stat(nwl_path(L, 1, "path"), &st) && errno == ENOENT) return 0;
+  lua_pushfstring(L, "%I %I %I %I %I", (LUAI_UACINT)st.st_dev, (LUAI_UACINT)st.st_ino, (LUAI_UACINT)st.st_size,
+                  (LUAI_UACINT)st.st_mtim.tv_sec, (LUAI_UACINT)st.st_mtim.tv_nsec);
+  return 1;
+}
+
+// nil and the sentence, or nil alone where there is none.
+static int push_why(lua_State *L, nw_str *why) {
+  lua_pushnil(L);
+  lua_pushstring(L, why->s);
+  nw_str_free(why);
+  return 2;
+}
+
+// read_own(path)
+static int f_read_own(lua_State *L) {
+  const char *path = nwl_path(L, 1, "path");
+  size_t n;
+  nw_str why = {0};
+  char *text = nw_file_read(path, NW_FILE_OWN, OWN_MOST, &n, &why);
+  if (text) return push_text(L, text, n);
+  if (errno == ENOENT) nw_str_free(&why);
+  return push_why(L, &why);
+}
+
+static int f_state_file(lua_State *L) {
+  const char *name = nwl_path(L, 1, "name");
+  char path[PATH_MAX];
+  nw_str why = {0};
+  if (!nw_state_file(path, sizeof path, name, &why)) return push_why(L, &why);
+  lua_pushstring(L, path);
+  return 1;
+}
+
+static int f_temp_dir(lua_State *L) {
+  nw_clear(nwl_ctx(L));
+  nwl_push_text(L, nw_temp_dir(nwl_ctx(L)));
+  return 1;
+}
+
+const nwl_row nwl_file_rows[] = {
+    {"write_file", f_write, "(what: string?, path: string, text: string, how?: {private?: boolean, quick?: boolean})",
+     "Writes a file: it is whole under its name, or it is what it was and an error, of `what`, says why. "
+     "private: a new one is its owner's alone; quick: it is not waited for until it is on the disk."},
+    {"read_file", f_read, "(what: string, path: string): string",
+     "The text of a regular file of at most 256 MiB; else an error that begins with `what`."},
+    {"file_stamp", f_stamp, "(path: string): string?",
+     "A text that is another one when the file of that name was written anew; nil where there is none."},
+    {"read_own", f_read_own, "(path: string): string?, string?",
+     "The text of a file that the session finds by itself: a regular one of at most 16 MiB, the user's or root's, that "
+     "nobody else may write. nil and why it is not used, or nil alone where there is none."},
+    {"state_file", f_state_file, "(name: string): string?, string?",
+     "The path of a file of the state directory, which is made where it is missing. nil and why it cannot be, or nil "
+     "alone where there is no home."},
+    {"temp_dir", f_temp_dir, "(): string", "A fresh directory for files that go soon, which is the user's alone."},
+    {NULL, NULL, NULL, NULL},
+};
