@@ -286,15 +286,38 @@ static nw_machine_code *already(nw_jit *j, nwj_key key) {
   return NULL;
 }
 
-// What the sections of an object file hold that are executed.
+// What the sections of an object file hold that are executed; 0 for what is not one.
 static size_t code_bytes(const char *object, size_t n) {
-  const Elf64_Ehdr *head = (const Elf64_Ehdr *)object;
+  Elf64_Ehdr head;
   size_t bytes = 0;
-  if (n < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return 0;
-  const Elf64_Shdr *section = (const Elf64_Shdr *)(object + head->e_shoff);
-  for (int i = 0; i < head->e_shnum; i++)
-    if (section[i].sh_flags & SHF_EXECINSTR) bytes += section[i].sh_size;
+  if (n < sizeof head) return 0;
+  memcpy(&head, object, sizeof head);
+  if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_shoff > n ||
+      (n - head.e_shoff) / sizeof(Elf64_Shdr) < head.e_shnum)
+    return 0;
+  for (int i = 0; i < head.e_shnum; i++) {
+    Elf64_Shdr section;
+    memcpy(&section, object + head.e_shoff + (size_t)i * sizeof section, sizeof section);
+    if (section.sh_flags & SHF_EXECINSTR) bytes += section.sh_size;
+  }
   return bytes;
+}
+
+// Takes the object.
+static nw_machine_code *link_counted(nw_jit *j, LLVMMemoryBufferRef object, const char *name, char *error, size_t n) {
+  size_t bytes = code_bytes(LLVMGetBufferStart(object), LLVMGetBufferSize(object));
+  nw_machine_code *m = link_object(j, object, name, error, n);
+  if (m) m->bytes = bytes;
+  return m;
+}
+
+// From the cache; what is there and does not link is dropped.
+static nw_machine_code *link_cached(nw_jit *j, nwj_key key, const char *name) {
+  char ignored[64] = "";
+  LLVMMemoryBufferRef object = nwj_cache_get(&j->cache, key);
+  nw_machine_code *m = object ? link_counted(j, object, name, ignored, sizeof ignored) : NULL;
+  if (object && !m) nwj_cache_drop(&j->cache, key);
+  return m;
 }
 
 static nw_machine_code *jit_compile(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n) {
@@ -308,15 +331,15 @@ static nw_machine_code *jit_compile(nw_jit *j, const nw_exec *e, int opt, bool *
   if (m) return m;
   snprintf(name, sizeof name, "nw_%016lx%016lx", (unsigned long)key.a, (unsigned long)key.b);
   if (!define_callees(j, e, error, n)) return NULL;
-  LLVMMemoryBufferRef object = nwj_cache_get(&j->cache, key);
-  *cached = object != NULL;
-  if (!object) object = compile_object(j, e, opt, name, error, n);
-  if (!object) return NULL;
-  if (keep && !*cached) nwj_cache_put(&j->cache, key, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
-  size_t bytes = code_bytes(LLVMGetBufferStart(object), LLVMGetBufferSize(object));
-  m = link_object(j, object, name, error, n);
+  m = keep ? link_cached(j, key, name) : NULL;
+  *cached = m != NULL;
+  if (!m) {
+    LLVMMemoryBufferRef object = compile_object(j, e, opt, name, error, n);
+    if (!object) return NULL;
+    if (keep) nwj_cache_put(&j->cache, key, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
+    m = link_counted(j, object, name, error, n);
+  }
   if (!m) return NULL;
-  m->bytes = bytes;
   m->key = key;
   m->opt = opt;
   m->exec = nw_exec_retain((nw_exec *)e);

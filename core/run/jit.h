@@ -17,13 +17,23 @@ typedef struct nwj_object {
   size_t size;
   char *data;
 } nwj_object;
+typedef struct nwj_disk {
+  size_t bytes; // of objects in the directory, as far as is known
+  bool counted, refused;
+  int told; // lines
+} nwj_disk;
 typedef struct nwj_cache {
   nwj_object *first;
   size_t bytes;
+  nwj_disk disk;
 } nwj_cache;
 LLVMMemoryBufferRef nwj_cache_get(nwj_cache *c, nwj_key key); // a copy, or NULL
 void nwj_cache_put(nwj_cache *c, nwj_key key, const char *data, size_t size);
+void nwj_cache_drop(nwj_cache *c, nwj_key key); // what turned out not to be code
 void nwj_cache_free(nwj_cache *c);
+nwj_object *nwj_disk_read(nwj_disk *d, nwj_key key); // NULL: there is none that can be used
+void nwj_disk_write(nwj_disk *d, const nwj_object *o);
+void nwj_disk_forget(nwj_disk *d, nwj_key key);
 nwj_key nwj_key_of(const nw_jit *j, const nw_exec *e, int opt);
 
 struct nw_jit {

@@ -1,16 +1,13 @@
 // Object code by content: the same lowered program, for the same cpu, level and version, is compiled once.
 #include "run/jit.h"
-#include <dirent.h>
 #include <dlfcn.h>
 #include <llvm-c/Core.h>
 #include <llvm/Config/llvm-config.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define MEMORY_MOST ((size_t)64 << 20)
-#define DISK_MOST ((size_t)256 << 20)
 
 // Which build of this module: another one may make other code of the same program. So may one with a fault put in.
 static void build_identity(nw_str *b) {
@@ -44,81 +41,6 @@ nwj_key nwj_key_of(const nw_jit *j, const nw_exec *e, int opt) {
   return k;
 }
 
-// ---- on disk
-
-static const char *directory(void) {
-  const char *d = getenv("NESTWRIGHT_CACHE");
-  return d && *d ? d : NULL;
-}
-
-static bool file_of(char *path, size_t n, nwj_key k) {
-  const char *d = directory();
-  return d && snprintf(path, n, "%s/%016lx%016lx.o", d, (unsigned long)k.a, (unsigned long)k.b) < (int)n;
-}
-
-static nwj_object *read_object(nwj_key key) {
-  char path[1024];
-  struct stat st;
-  uint64_t check;
-  FILE *f = file_of(path, sizeof path, key) ? fopen(path, "rb") : NULL;
-  if (!f) return NULL;
-  nwj_object *o = NULL;
-  if (!fstat(fileno(f), &st) && st.st_size > 8 && fread(&check, 8, 1, f) == 1) {
-    size_t size = (size_t)st.st_size - 8;
-    o = nw_xcalloc(1, sizeof *o);
-    *o = (nwj_object){.key = key, .size = size, .data = nw_xmalloc(size)};
-    if (fread(o->data, 1, size, f) != size || nw_hash_bytes(o->data, size) != check) {
-      free(o->data);
-      free(o);
-      o = NULL;
-    }
-  }
-  fclose(f);
-  return o;
-}
-
-// Written beside and renamed: a reader sees all of a file or none.
-static void write_object(const nwj_object *o) {
-  char path[1024], temporary[1100];
-  if (!file_of(path, sizeof path, o->key)) return;
-  snprintf(temporary, sizeof temporary, "%s.%d", path, (int)getpid());
-  mkdir(directory(), 0700);
-  FILE *f = fopen(temporary, "wb");
-  if (!f) return;
-  uint64_t check = nw_hash_bytes(o->data, o->size);
-  bool good = fwrite(&check, 8, 1, f) == 1 && fwrite(o->data, 1, o->size, f) == o->size;
-  good = !fclose(f) && good;
-  if (!good || rename(temporary, path)) unlink(temporary);
-}
-
-// The oldest go when there is too much; looked at once per process, before the first write.
-static void trim_directory(void) {
-  static bool done;
-  DIR *d = done || !directory() ? NULL : opendir(directory());
-  done = true;
-  if (!d) return;
-  size_t total = 0;
-  char path[1024], oldest[1024];
-  for (;;) {
-    time_t when = 0;
-    *oldest = 0;
-    total = 0;
-    rewinddir(d);
-    for (struct dirent *e; (e = readdir(d));) {
-      struct stat st;
-      size_t len = strlen(e->d_name);
-      if (len < 2 || strcmp(e->d_name + len - 2, ".o")) continue;
-      if (snprintf(path, sizeof path, "%s/%s", directory(), e->d_name) >= (int)sizeof path || stat(path, &st)) continue;
-      total += (size_t)st.st_size;
-      if (*oldest && st.st_mtime >= when) continue;
-      when = st.st_mtime;
-      memcpy(oldest, path, sizeof oldest);
-    }
-    if (total <= DISK_MOST || !*oldest || unlink(oldest)) break;
-  }
-  closedir(d);
-}
-
 // ---- in memory
 
 static void drop(nwj_cache *c, nwj_object *o) {
@@ -140,16 +62,21 @@ static void keep(nwj_cache *c, nwj_object *o) {
   }
 }
 
-LLVMMemoryBufferRef nwj_cache_get(nwj_cache *c, nwj_key key) {
-  nwj_object *o = NULL;
-  for (nwj_object **at = &c->first; *at && !o; at = &(*at)->next) {
-    if ((*at)->key.a != key.a || (*at)->key.b != key.b) continue;
-    o = *at;
+// Takes it out of the list, and does not free it.
+static nwj_object *take(nwj_cache *c, nwj_key key) {
+  for (nwj_object **at = &c->first; *at; at = &(*at)->next) {
+    nwj_object *o = *at;
+    if (o->key.a != key.a || o->key.b != key.b) continue;
     *at = o->next;
-    c->bytes -= o->size;
-    break;
+    return o;
   }
-  if (!o) o = read_object(key);
+  return NULL;
+}
+
+LLVMMemoryBufferRef nwj_cache_get(nwj_cache *c, nwj_key key) {
+  nwj_object *o = take(c, key);
+  if (o) c->bytes -= o->size;
+  if (!o) o = nwj_disk_read(&c->disk, key);
   if (!o) return NULL;
   keep(c, o);
   return LLVMCreateMemoryBufferWithMemoryRangeCopy(o->data, o->size, "object");
@@ -159,9 +86,14 @@ void nwj_cache_put(nwj_cache *c, nwj_key key, const char *data, size_t size) {
   nwj_object *o = nw_xcalloc(1, sizeof *o);
   *o = (nwj_object){.key = key, .size = size, .data = nw_xmalloc(size)};
   memcpy(o->data, data, size);
-  trim_directory();
-  write_object(o);
+  nwj_disk_write(&c->disk, o);
   keep(c, o);
+}
+
+void nwj_cache_drop(nwj_cache *c, nwj_key key) {
+  nwj_object *o = take(c, key);
+  if (o) drop(c, o);
+  nwj_disk_forget(&c->disk, key);
 }
 
 void nwj_cache_free(nwj_cache *c) {
