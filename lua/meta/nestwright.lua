@@ -1082,7 +1082,7 @@ function nw.log(x) end
 ---@return nw.expr
 function nw.lt(a, b) end
 
----A machine record: what the cost model knows of a processor, a GPU or an accelerator. Without an argument this host: what the system says of its cores and caches, and what nw.calibrate has measured; where nothing was measured, the numbers of its family, and the record says so. A name of nw.machines(); a file that returns a table, "mine.lua"; or the table. extends = a name, a file or a record: what the table does not say is as there; a list, such as caches, stands for the whole list. sources = {[""] = text, ops = text}: where numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists them with units and defaults.
+---A machine record: what the cost model knows of a processor, a GPU or an accelerator. Without an argument this host: what the system says of its cores and caches, and what nw.calibrate has measured; where nothing was measured, the numbers of its family, and the record says so. A name of nw.machines(); a file that returns a table, "mine.lua", and may use math and nothing else; or the table. extends = a name, a file or a record: what the table does not say is as there; a list, such as caches, stands for the whole list. sources = {[""] = text, ops = text}: where numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists them with units and defaults.
 ---@param what? string|table|nw.machine
 ---@return nw.machine
 function nw.machine(what) end
@@ -1284,8 +1284,8 @@ function nw.sqrt(x) end
 ---@return nw.expr
 function nw.sum(term, ...) end
 
----Calls run(point) for every combination of the lists in params, and collects what it returns, one row a point. With csv or json the rows are kept in a file after every point, and points already there are not run again. A point that is refused gets an error column.
----@param options {params: table, run: fun(point: table): any, csv?: string, json?: string}
+---Calls run(point) for every combination of the lists in params, and collects what it returns, one row a point. With csv or json the rows are kept in a file after every point, and points already there are not run again. Points in the file that this sweep does not have stay there, unless keep = false; a file that is not the result of a sweep over these parameters is refused. A point that is refused gets an error column.
+---@param options {params: table, run: fun(point: table): any, csv?: string, json?: string, keep?: boolean}
 ---@return nw.sweep
 function nw.sweep(options) end
 

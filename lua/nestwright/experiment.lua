@@ -1,6 +1,7 @@
 --- Experiments: one measurement for each combination of parameters, kept in a file so that a stopped sweep goes on.
 local blanks = require "nestwright.blanks"
 local errors = require "nestwright.errors"
+local results = require "nestwright.results"
 local rows = require "nestwright.rows"
 local times = require "nestwright.times"
 local written = require "nestwright.written"
@@ -30,127 +31,6 @@ local function combinations(params, names)
     points = more
   end
   return points
-end
-
-local function key_of(point, names)
-  local parts = {}
-  for n, name in ipairs(names) do parts[n] = name .. "=" .. tostring(point[name]) end
-  return table.concat(parts, ";")
-end
-
--- ---- CSV
-
-local function typed(text)
-  if text == "" then return nil end
-  if text == "true" then return true end
-  if text == "false" then return false end
-  return tonumber(text) or text
-end
-
--- The fields of all records; quoted ones may hold commas and newlines.
-local function parse_csv(text)
-  local records, record, at = {}, {}, 1
-  while at <= #text do
-    local field, stop
-    if text:sub(at, at) == '"' then
-      field, stop = text:match('^"(.-)"()[,\r\n]', at)
-      while field and select(2, field:gsub('"', "")) % 2 == 1 do
-        local more, next_stop = text:match('^(.-)"()[,\r\n]', stop)
-        if not more then break end
-        field, stop = field .. '"' .. more, next_stop
-      end
-      if not field then return records end
-      field = field:gsub('""', '"')
-    else
-      field, stop = text:match("^([^,\r\n]*)()", at)
-    end
-    record[#record + 1] = field
-    local separator = text:match("^(,)", stop) or text:match("^(\r?\n)", stop)
-    if not separator then return records end -- the last line was cut short
-    if separator ~= "," then
-      records[#records + 1] = record
-      record = {}
-    end
-    at = stop + #separator
-  end
-  return records
-end
-
-local function read_file(path)
-  local file = io.open(path, "r")
-  if not file then return nil end
-  local text = file:read "a"
-  file:close()
-  return text
-end
-
-local function read_csv(path)
-  local text = read_file(path)
-  if not text then return {} end
-  local records = parse_csv(text)
-  local out = {}
-  for n = 2, #records do
-    local row = {}
-    for c, name in ipairs(records[1]) do row[name] = typed(records[n][c] or "") end
-    out[#out + 1] = row
-  end
-  return out
-end
-
-local function read_json(path)
-  local text = read_file(path)
-  if not text then return {} end
-  local ok, list = pcall(require "nestwright.json".decode, text)
-  if not ok or type(list) ~= "table" then
-    errors.fail("parse", "delete it, or name another file", "sweep: %s is not the result of a sweep", path)
-  end
-  return list
-end
-
--- Written beside and renamed, so that a sweep stopped at any moment leaves a whole file.
-local function write_file(path, text)
-  local temporary = path .. ".part"
-  local file, why = io.open(temporary, "w")
-  if not file then errors.fail("io", nil, "sweep: %s", why) end
-  file:write(text)
-  file:close()
-  local ok, problem = os.rename(temporary, path)
-  if not ok then errors.fail("io", nil, "sweep: %s", problem) end
-end
-
-local function columns_of(results, names)
-  local columns, seen = {table.unpack(names)}, {}
-  for _, name in ipairs(names) do seen[name] = true end
-  for _, row in ipairs(results) do
-    for _, key in ipairs(sorted_keys(row)) do
-      if not seen[key] then
-        seen[key] = true
-        columns[#columns + 1] = key
-      end
-    end
-  end
-  return columns
-end
-
-local function to_csv(results, columns)
-  local lines = {}
-  local head = {}
-  for n, name in ipairs(columns) do head[n] = written.csv(name) end
-  lines[1] = table.concat(head, ",")
-  for _, row in ipairs(results) do
-    local cells = {}
-    for n, name in ipairs(columns) do cells[n] = written.csv(row[name]) end
-    lines[#lines + 1] = table.concat(cells, ",")
-  end
-  return table.concat(lines, "\n") .. "\n"
-end
-
-local function write(o, results, names)
-  if o.csv then write_file(o.csv, to_csv(results, columns_of(results, names))) end
-  if not o.json then return end
-  local json, lines = require "nestwright.json", {}
-  for n, row in ipairs(results) do lines[n] = "  " .. json.encode(row) end
-  write_file(o.json, "[\n" .. table.concat(lines, ",\n") .. "\n]\n")
 end
 
 -- ---- one point
@@ -216,24 +96,24 @@ local function is_shown(name, all)
   return name ~= "machine" and name ~= "q1" and name ~= "q3" and not (time and all[time .. "_q1"])
 end
 
-local function shown_columns(results)
-  local columns, all, out = columns_of(results, results.params), {}, {}
+local function shown_columns(list)
+  local columns, all, out = results.columns_of(list, list.params), {}, {}
   for _, name in ipairs(columns) do all[name] = true end
   for _, name in ipairs(columns) do if is_shown(name, all) then out[#out + 1] = name end end
   return out, kinds_of(all)
 end
 
-local function cells_of(results)
-  local lines, columns, kinds = {}, shown_columns(results)
-  for n, row in ipairs(results) do
+local function cells_of(list)
+  local lines, columns, kinds = {}, shown_columns(list)
+  for n, row in ipairs(list) do
     lines[n] = {}
     for c, name in ipairs(columns) do lines[n][c] = cell(row[name], kinds[name]) end
   end
   return {head = columns, rows = lines}
 end
 
-local function to_string(results)
-  local t, width = cells_of(results), {}
+local function to_string(list)
+  local t, width = cells_of(list), {}
   local lines = {t.head, table.unpack(t.rows)}
   for _, cells in ipairs(lines) do
     for c, text in ipairs(cells) do width[c] = math.max(width[c] or 0, #text) end
@@ -255,27 +135,38 @@ local function check_params(params)
   return names
 end
 
+-- Two files of one name would be one file that is neither.
+local function check_files(o)
+  for _, kind in ipairs {"csv", "json"} do
+    if o[kind] ~= nil then errors.expect("sweep: " .. kind, o[kind], "string") end
+  end
+  if o.keep ~= nil then errors.expect("sweep: keep", o.keep, "boolean") end
+  if o.csv and o.csv == o.json then
+    errors.fail("invalid", "name two files, or leave one out", "sweep: csv and json are both %s", o.csv)
+  end
+end
+
 local function sweep(options)
   errors.expect("sweep", options, "table")
-  local o = errors.options("sweep", options, {"params", "run", "csv", "json"})
+  local o = errors.options("sweep", options, {"params", "run", "csv", "json", "keep"})
   errors.expect("sweep: run", o.run, "function")
   local names = check_params(o.params)
-  local results, done = {}, {}
-  for _, row in ipairs(o.csv and read_csv(o.csv) or o.json and read_json(o.json) or {}) do
-    done[key_of(row, names)] = row
-  end
-  for _, point in ipairs(combinations(o.params, names)) do
-    local row = done[key_of(point, names)]
+  check_files(o)
+  local rows_of, points = {}, combinations(o.params, names)
+  local files = results.open(o, names)
+  for n, point in ipairs(points) do
+    local row = files:done(point)
     if not row then
       row = run_point(o, point)
       for name, value in pairs(point) do row[name] = value end
+      files:add(row)
+      files:write(points)
     end
-    results[#results + 1] = row
-    if not done[key_of(point, names)] then write(o, results, names) end
+    rows_of[n] = row
   end
-  write(o, results, names)
+  files:write(points, true)
   local index = setmetatable({params = names, values = o.params}, {__index = sweep_methods})
-  return setmetatable(results, {__name = "nestwright.sweep", __index = index, __tostring = to_string, __cells = cells_of})
+  return setmetatable(rows_of, {__name = "nestwright.sweep", __index = index, __tostring = to_string, __cells = cells_of})
 end
 
 rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: string, y?: string|string[], by?: string, "
@@ -287,15 +178,16 @@ rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: str
   .. "it (best: 'min', the default for times, 'max' or false; of each curve, of several columns at each x). What was refused is "
   .. "shown as refused, what is missing is a gap. log: 'x', 'y', 'xy' or '' for axes of powers, which are otherwise taken for "
   .. "powers of two and for values far apart. unit: of the column; 's' for seconds.",
-  function(results, options)
-    return require "nestwright.plots.sweep".make(results, errors.options("plot", options,
+  function(list, options)
+    return require "nestwright.plots.sweep".make(list, errors.options("plot", options,
       {"x", "y", "by", "value", "style", "where", "log", "unit", "best", "title"}))
   end)
 
 return function(nw)
   rows.define(nw, "nw", "sweep",
-    "(options: {params: table, run: fun(point: table): any, csv?: string, json?: string}): nw.sweep",
+    "(options: {params: table, run: fun(point: table): any, csv?: string, json?: string, keep?: boolean}): nw.sweep",
     "Calls run(point) for every combination of the lists in params, and collects what it returns, one row a point. With csv "
-    .. "or json the rows are kept in a file after every point, and points already there are not run again. A point that is "
-    .. "refused gets an error column.", sweep)
+    .. "or json the rows are kept in a file after every point, and points already there are not run again. Points in the file "
+    .. "that this sweep does not have stay there, unless keep = false; a file that is not the result of a sweep over these "
+    .. "parameters is refused. A point that is refused gets an error column.", sweep)
 end

@@ -102,7 +102,7 @@ describe("nw.sweep", function()
 
   it("says what it wants", function()
     local unknown = fails("unknown option", "invalid", nw.sweep, {params = {a = {1}}, run = print, no = 1})
-    assert.equal("its options are params, run, csv, json", unknown.hint)
+    assert.equal("its options are params, run, csv, json, keep", unknown.hint)
     fails("expected a function", "invalid", nw.sweep, {params = {a = {1}}})
     fails("params", "invalid", nw.sweep, {run = print})
     fails("params is empty", "invalid", nw.sweep, {params = {}, run = print})
