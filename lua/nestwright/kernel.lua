@@ -1,5 +1,6 @@
 --- Running: kernels, the two slow ways to run, and times as records.
 local assembly = require "nestwright.assembly"
+local arithmetic = require "nestwright.arithmetic"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local returning = require "nestwright.returning"
@@ -25,14 +26,11 @@ end
 
 -- ---- sizes
 
-local MATH = {min = math.min, max = math.max}
-
 -- Value of an extent written in sizes, such as "M + 1" or "M // 16".
 local function extent(dim, sizes)
   if math.type(dim) == "integer" then return dim end
-  local f = load("return " .. dim, "=extent", "t", setmetatable(sizes, {__index = MATH}))
-  local ok, value = pcall(f)
-  if not ok or not math.type(value) then
+  local value = arithmetic.value(dim, sizes)
+  if not math.type(value) then
     errors.fail("range", nil, "the size %s cannot be told from the inputs", dim)
   end
   return math.tointeger(value)

@@ -22,10 +22,8 @@ function machine.is(value) return debug.getmetatable(value) == RECORD end
 -- ---- finding
 
 local function from_file(path)
-  local chunk, why = loadfile(path, "t", {math = math})
-  if not chunk then errors.fail("io", nil, "machine: %s", why) end
-  local ok, got = pcall(chunk)
-  if not ok then errors.fail("invalid", nil, "machine: %s", tostring(got)) end
+  local got, why = core.run_record(core.read_file("machine", path), "@" .. path)
+  if why then errors.fail("invalid", nil, "machine: %s: %s", path, why) end
   if type(got) == "table" then return got end
   errors.fail("invalid", "return {name = \"mine\", extends = \"x86_server\", clock = 3.1}",
     "machine: %s returns no table of fields", path)
@@ -165,7 +163,8 @@ function machine.install(nw)
   define("machine", "(what?: string|table|nw.machine): nw.machine",
     "A machine record: what the cost model knows of a processor, a GPU or an accelerator. Without an argument this host: what "
     .. "the system says of its cores and caches, and what nw.calibrate has measured; where nothing was measured, the numbers of "
-    .. "its family, and the record says so. A name of nw.machines(); a file that returns a table, \"mine.lua\"; or the table. "
+    .. "its family, and the record says so. A name of nw.machines(); a file that returns a table, \"mine.lua\", and may use math "
+    .. "and nothing else; or the table. "
     .. "extends = a name, a file or a record: what the table does not say is as there; a list, such as caches, stands for the "
     .. "whole list. sources = {[\"\"] = text, ops = text}: where numbers come from. Fields that are missing, unknown or out of "
     .. "range are errors; nw.machine_fields() lists them with units and defaults.",

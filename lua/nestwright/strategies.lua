@@ -1,5 +1,6 @@
 --- Strategies of loop partitioning: what becomes of a loop whose rounds no tile divides. A row each; what one does are ordinary
 --- steps of the schedule, judged, shown and undone like others, and every piece is tiled by the kernel that suits it.
+local arithmetic = require "nestwright.arithmetic"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local padded = require "nestwright.padded"
@@ -455,7 +456,9 @@ end
 
 -- The value of an expression in sizes, as the nest shows it.
 local function value_of(text, given)
-  return load("return " .. text, "=size", "t", setmetatable({max = math.max, min = math.min}, {__index = given}))()
+  local value = arithmetic.value(text, given)
+  if value ~= nil then return value end
+  errors.fail("range", nil, "the size %s cannot be told from the sizes given", text)
 end
 
 local function holds(case, given)

@@ -133,7 +133,7 @@ describe("a record of one's own", function()
       fails(why, nw.machine, path)
       os.remove(path)
     end
-    fails("cannot open", nw.machine, "/nowhere/mine.lua")
+    fails("cannot read /nowhere/mine.lua", nw.machine, "/nowhere/mine.lua")
   end)
 
   it("may have sets that are no power of two", function()
