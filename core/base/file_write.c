@@ -22,6 +22,7 @@ struct nw_file {
   char base[NAME_MAX + 1]; // of the target in dir
   char part[40]; // the name it has while it is made; "": none
   bool existed, quick, settled;
+  bool no_room; // nothing could be made in its directory
   int error; // of what failed first
 };
 
@@ -171,7 +172,8 @@ static bool name_part(nw_file *f) {
 }
 
 static void not_written(nw_file *f, int error, nw_str *why) {
-  nw_str_fmt(why, "cannot write %s: %s", f->path, nw_file_reason(error));
+  const char *where = f->no_room ? "no file can be made in its directory: " : "";
+  nw_str_fmt(why, "cannot write %s: %s%s", f->path, where, nw_file_reason(error));
   if (f->existed) nw_str_add(why, "; the file that was there is unchanged");
 }
 
@@ -202,6 +204,7 @@ static int prepare(nw_file *f, unsigned how) {
   if (f->existed && !S_ISREG(st.st_mode)) return EINVAL;
   if (f->existed && faccessat(f->dir, f->base, W_OK, AT_EACCESS)) return errno;
   int error = open_part(f, f->existed ? 0600 : mode);
+  f->no_room = error;
   if (error || !f->existed) return error;
   if (fchown(f->fd, st.st_uid, st.st_gid)) {} // a user who is not root keeps a group at most
   return fchmod(f->fd, st.st_mode & 0777) ? errno : 0;

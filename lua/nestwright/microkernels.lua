@@ -20,7 +20,7 @@ local ROUNDS, TURNS = 5, 5 -- times that each is measured in its turn, and how o
 
 local told -- that nothing is kept
 local function tell(why)
-  if why and not told then inside.note("kernels' times are not kept: " .. why) end
+  if why and not told then io.stderr:write("nestwright: kernels' times are not kept: ", why, "\n") end
   told = told or why
 end
 

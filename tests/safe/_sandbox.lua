@@ -1,0 +1,110 @@
+--- What the tests of files share: a folder that goes again, programs with a limit of time, users, small disks, and the count of
+--- what went well.
+local sandbox = {passed = 0, failed = 0, skipped = 0}
+
+local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+sandbox.quote = quote
+
+local SECONDS = 60
+local counter = 0
+
+--- Runs a command of the shell; what it writes, and its exit status: 124 or 137 when it took too long.
+function sandbox.run(command, seconds)
+  local pipe = assert(io.popen(("timeout -k 1 %g sh -c %s </dev/null 2>&1; echo \"[$?]\""):format(seconds or SECONDS, quote(command))))
+  local text = pipe:read "a"
+  pipe:close()
+  local out, status = text:match "^(.*)%[(%d+)%]\n$"
+  return out, tonumber(status)
+end
+
+--- The same, for what must work.
+function sandbox.must(command)
+  local out, status = sandbox.run(command)
+  if status ~= 0 then error(("%s: %s"):format(command, out), 0) end
+  return out
+end
+
+function sandbox.write(path, text)
+  local file = assert(io.open(path, "wb"))
+  assert(file:write(text))
+  assert(file:close())
+end
+
+--- The bytes of a file; nil where there is none.
+function sandbox.read(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+sandbox.program = sandbox.must("realpath " .. quote(arg[-1])):gsub("\n", "")
+sandbox.kernel = sandbox.program .. "-kernel"
+sandbox.library = sandbox.program:match "^(.*)/bin/" .. "/lib/libnestwright.so"
+sandbox.here = sandbox.must("realpath " .. quote(arg[0]:match "^(.*)/[^/]*$" or ".")):gsub("\n", "")
+sandbox.is_root = sandbox.must "id -u" == "0\n"
+sandbox.root = sandbox.must "mktemp -d":gsub("\n", "")
+sandbox.must("chmod 755 " .. sandbox.root)
+
+--- A fresh folder.
+function sandbox.folder()
+  counter = counter + 1
+  local path = ("%s/%d"):format(sandbox.root, counter)
+  sandbox.must("mkdir " .. path)
+  return path
+end
+
+--- How a command is begun as somebody who is not root; nil where that cannot be done.
+local OTHER = "setpriv --reuid=65534 --regid=65534 --clear-groups "
+function sandbox.as_other()
+  if sandbox.other == nil then
+    sandbox.other = sandbox.is_root and select(2, sandbox.run(OTHER .. quote(sandbox.program) .. " -v")) == 0 and OTHER or false
+  end
+  return sandbox.other or nil
+end
+
+--- A folder of its own with so many kB of room, or nil where none can be mounted. sandbox.close gives it back.
+local mounted = {}
+function sandbox.small_disk(kilobytes)
+  local path = sandbox.folder()
+  if not sandbox.is_root then return nil end
+  local _, status = sandbox.run(("mount -t tmpfs -o size=%dk,mode=755 none %s"):format(kilobytes, path))
+  if status ~= 0 then return nil end
+  mounted[#mounted + 1] = path
+  return path
+end
+
+function sandbox.close()
+  for _, path in ipairs(mounted) do sandbox.run("umount " .. path) end
+  sandbox.run("rm -rf " .. sandbox.root)
+end
+
+--- One case: f returns what went wrong, or nothing; an error counts as well.
+function sandbox.case(name, f)
+  local ok, wrong = pcall(f)
+  if ok and not wrong then
+    sandbox.passed = sandbox.passed + 1
+    print("ok " .. name)
+    return
+  end
+  sandbox.failed = sandbox.failed + 1
+  print("not ok " .. name)
+  print("  " .. tostring(wrong):gsub("\n", "\n  "))
+end
+
+function sandbox.skip(name, why)
+  sandbox.skipped = sandbox.skipped + 1
+  print(("skipped %s: %s"):format(name, why))
+end
+
+--- Writes the figures, and ends.
+function sandbox.finish(title, cases, lost)
+  sandbox.close()
+  local path = os.getenv "NW_FIGURES"
+  if path then sandbox.write(path, ('{"%s": %d, "%s": %d}\n'):format(cases, sandbox.passed + sandbox.failed, lost, sandbox.failed)) end
+  print(("%s: %d passed, %d failed, %d skipped"):format(title, sandbox.passed, sandbox.failed, sandbox.skipped))
+  os.exit(sandbox.failed == 0 and sandbox.passed > 0, true)
+end
+
+return sandbox

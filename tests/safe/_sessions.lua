@@ -1,0 +1,58 @@
+--- Sessions as a person has them: the prompt on a terminal, and a notebook's kernel.
+local sandbox = require "_sandbox"
+local quote = sandbox.quote
+
+package.cpath = sandbox.program:match "^(.*)/bin/" .. "/lib/lua/?.so;" .. package.cpath
+local pty = require "nw_pty"
+
+local sessions = {}
+
+local INPUTRC = sandbox.root .. "/inputrc"
+sandbox.write(INPUTRC, "set enable-bracketed-paste off\n")
+
+--- A prompt whose state is in a folder; `before` is what the shell does first. nil: it did not come.
+function sessions.open(state, before)
+  local command = ("%s exec env XDG_STATE_HOME=%s NO_COLOR=1 TERM=xterm INPUTRC=%s %s"):format(before or "", quote(state), INPUTRC,
+    quote(sandbox.program))
+  local child = pty.spawn("/bin/sh", "-c", command)
+  local waited, seen = child:expect("nw> ", 10000)
+  if waited then return child, seen end
+  child:finish(10)
+  return nil, seen
+end
+
+--- A prompt that answers each line, and ends; all that was seen, and what is wrong, if anything is.
+function sessions.prompt(state, lines, before)
+  local child, text = sessions.open(state, before)
+  if not child then return text, "no prompt came: " .. text end
+  for n, line in ipairs(lines) do
+    child:send(line .. "\n")
+    child:send(("do io.write('<%d' .. '>') end\n"):format(n))
+    local waited, seen = child:expect(("<%d>"):format(n), 15000)
+    text = text .. seen
+    if not waited then return text, ("line %d was not answered: %s"):format(n, seen) end
+  end
+  child:send "\4"
+  local status = child:finish(10000)
+  return text, status ~= 0 and "the prompt ended with " .. status or nil
+end
+
+local function client()
+  if sessions.has_client == nil then
+    sessions.has_client = not sandbox.run(("/usr/bin/python3 %s/notebook.py x x x"):format(sandbox.here)):find "^absent"
+      and sandbox.read(sandbox.kernel) ~= nil
+  end
+  return sessions.has_client
+end
+
+--- The same for a notebook's kernel; nil where there is none, or no client for it.
+function sessions.notebook(state, cells, before)
+  if not client() then return nil end
+  local words = {}
+  for n, cell in ipairs(cells) do words[n] = quote(cell) end
+  local out, status = sandbox.run(("XDG_STATE_HOME=%s /usr/bin/python3 -W ignore %s/notebook.py %s %s %s %s"):format(quote(state),
+    sandbox.here, quote(sandbox.kernel), sandbox.folder(), quote(before or ""), table.concat(words, " ")))
+  return out, status ~= 0 and ("the client ended with %s: %s"):format(status, out) or nil
+end
+
+return sessions

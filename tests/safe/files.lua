@@ -1,0 +1,186 @@
+--- Every kind of file that is written, where it cannot be: on a full disk, in a place that may not be written to, and when the
+--- process is killed halfway. What was there must stay, and no success may be reported that was none.
+--- usage: nestwright tests/safe/files.lua [KILLS]      so often each kind is killed (6); NW_FIGURES=FILE: figures as JSON
+package.path = (arg[0]:match "^(.*)/[^/]*$" or ".") .. "/?.lua;" .. package.path
+local sandbox = require "_sandbox"
+local writers = require "_writers"
+
+local KILLS = tonumber(arg[1]) or 6
+local run, must, quote = sandbox.run, sandbox.must, sandbox.quote
+local has_gnuplot = select(2, run "gnuplot --version") == 0
+
+local function command(writer, path, which) return ("%s %s %s %s"):format(quote(sandbox.program), writer.file, quote(path), which) end
+
+-- The file, and what is written beside it.
+local function bytes(writer, path)
+  local other = writer.with and path:gsub("%.%w+$", writer.with)
+  return {sandbox.read(path), other and sandbox.read(other)}
+end
+
+local function same(a, b) return a[1] == b[1] and a[2] == b[2] end
+
+-- Writes the content once where nothing is in the way.
+local function reference(writer, which)
+  local path = sandbox.folder() .. "/file" .. writer.suffix
+  if writer.grows and which == "b" then must(command(writer, path, "a")) end
+  local out = must(command(writer, path, which))
+  if out:find "^absent" then return nil, out end
+  assert(out:find "^written", out)
+  return bytes(writer, path)
+end
+
+local function leftovers(folder) return must("find " .. folder .. " -name '.nestwright-*'") end
+
+-- What must be true after a write that cannot have succeeded: it says so, names the file, and what was there is there.
+local function check_failure(writer, folder, path, before, out, status)
+  if status ~= 0 then return ("the program ended with %s: %s"):format(status, out) end
+  if out:find "^written" then return "it reports success" end
+  if not out:find("failed", 1, true) then return "it says nothing: " .. out end
+  if not out:find("cannot", 1, true) and not out:find("ulimit", 1, true) then return "it does not say why: " .. out end
+  if not same(before, bytes(writer, path)) then return "what was there is lost: " .. out end
+  if leftovers(folder) ~= "" then return "something is left: " .. leftovers(folder) end
+end
+
+-- ---- places that cannot be written to. Each returns the folder, the file, and what the command begins with
+
+local function with_old(writer, folder)
+  local path = folder .. "/file" .. writer.suffix
+  must(command(writer, path, "a"))
+  return folder, path
+end
+
+local places = {}
+
+function places.limit(writer)
+  local folder, path = with_old(writer, sandbox.folder())
+  return folder, path, "ulimit -f 0; "
+end
+
+function places.disk(writer)
+  local folder = sandbox.small_disk(2048)
+  if not folder then return nil, "no file system can be mounted" end
+  local _, path = with_old(writer, folder)
+  run(("head -c 4000000 /dev/zero >%s/fill"):format(folder))
+  return folder, path, ""
+end
+
+function places.missing()
+  local folder = sandbox.folder()
+  return folder, folder .. "/nowhere/file", ""
+end
+
+function places.below()
+  local folder = sandbox.folder()
+  sandbox.write(folder .. "/x", "a file")
+  return folder, folder .. "/x/file", ""
+end
+
+function places.folder(writer)
+  local other = sandbox.as_other()
+  if not other then return nil, "needs root and setpriv, as root may write everywhere" end
+  local folder, path = with_old(writer, sandbox.folder())
+  must(("chmod -R a+rX %s && chmod a+rw %s"):format(folder, path))
+  return folder, path, other
+end
+
+function places.file(writer)
+  local other = sandbox.as_other()
+  if not other then return nil, "needs root and setpriv, as root may write everywhere" end
+  local folder, path = with_old(writer, sandbox.folder())
+  must(("chown -R 65534 %s && chmod a-w %s"):format(folder, path))
+  return folder, path, other
+end
+
+local PLACES = {{"limit", "beyond the limit of a file's size"}, {"disk", "on a full disk"}, {"missing", "in a folder that is not there"},
+  {"below", "below a file"}, {"folder", "in a folder that may not be written to"}, {"file", "over a file that may not be written to"}}
+
+local function try_place(writer, place, title)
+  local name = writer.name .. " " .. title
+  local folder, path, begin = places[place](writer)
+  if not folder then return sandbox.skip(name, path) end
+  if not path:find("%.%w+$") then path = path .. writer.suffix end
+  sandbox.case(name, function()
+    local before = bytes(writer, path)
+    local line = command(writer, path, "b")
+    if begin:find "^setpriv" then line = begin .. line else line = begin .. "exec " .. line end
+    local out, status = run(line)
+    return check_failure(writer, folder, path, before, out, status)
+  end)
+end
+
+-- ---- targets that are not files
+
+local function try_streams(writer)
+  sandbox.case(writer.name .. " to /dev/full", function()
+    local out = must(command(writer, "/dev/full", "b"))
+    if not out:find("failed: .*cannot write /dev/full: no space left") then return out end
+  end)
+  sandbox.case(writer.name .. " through a link", function()
+    local folder, path = with_old(writer, sandbox.folder())
+    must(("mv %s %s/real && ln -s real %s"):format(path, folder, path))
+    must(command(writer, path, "b"))
+    if must("readlink " .. path) ~= "real\n" then return "the link is gone" end
+    if not same(bytes(writer, path), writer.b) then return "the file that it points to is not the new one" end
+  end)
+  sandbox.case(writer.name .. " to a FIFO that nobody reads", function()
+    local path = sandbox.folder() .. "/pipe"
+    must("mkfifo " .. path)
+    local out, status = run(command(writer, path, "b"), 20)
+    if status ~= 0 or not out:find "failed: .*nobody reads from it" then return out .. status end
+  end)
+end
+
+-- ---- killed halfway
+
+-- The rows of a sweep that was killed in its loop: all that were there, in order.
+local function check_rows(path)
+  local text, n = sandbox.read(path), 0
+  for value in text:gmatch(path:find "csv$" and "\n(%d+)," or '"n": (%d+)') do
+    n = n + 1
+    if tonumber(value) ~= n then return ("row %d is of %s"):format(n, value) end
+  end
+  local squares = select(2, text:gsub("x" .. ("x"):rep(49), ""))
+  if squares ~= n then return "a row is cut" end
+end
+
+local function try_killed(writer)
+  local folder = sandbox.folder()
+  local path = folder .. "/file" .. writer.suffix
+  for k = 1, KILLS do
+    if writer.grows then os.remove(path) else must(command(writer, path, "a")) end
+    -- Killed a moment after its first write has begun.
+    local moment = math.random() * 0.25
+    run(("{ %s & } | { read ready; sleep %.3f; kill -9 $(cat %s/pid); }"):format(
+      ("sh -c 'echo $$ >%s/pid; exec %s'"):format(folder, command(writer, path, "loop"):gsub("'", "")), moment, folder))
+    if writer.grows then
+      local wrong = sandbox.read(path) and check_rows(path)
+      if wrong then return ("kill %d: %s"):format(k, wrong) end
+    else
+      local now = bytes(writer, path)
+      local a, b = writer.a, writer.b
+      local whole = (now[1] == a[1] or now[1] == b[1]) and (now[2] == a[2] or now[2] == b[2])
+      if not whole then return ("kill %d: %d bytes, which are neither the old nor the new content"):format(k, #(now[1] or "")) end
+    end
+  end
+end
+
+-- ---- the cases
+
+for n, writer in ipairs(writers) do
+  writer.file = ("%s/writer%d.lua"):format(sandbox.root, n)
+  sandbox.write(writer.file, writer.script)
+  local why = writer.gnuplot and not has_gnuplot and "gnuplot is not installed"
+  if not why then writer.a, why = reference(writer, "a") end
+  if not writer.a then
+    sandbox.skip(writer.name, why)
+  else
+    writer.b = reference(writer, "b")
+    for _, place in ipairs(PLACES) do try_place(writer, place[1], place[2]) end
+    if writer.stream then try_streams(writer) end
+    if KILLS > 0 then sandbox.case(writer.name .. ", killed while it is written", function() return try_killed(writer) end) end
+  end
+end
+
+require "_states"(KILLS)
+
+sandbox.finish("files", "file_cases", "files_lost")
