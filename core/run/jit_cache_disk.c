@@ -125,7 +125,7 @@ static entry *list_objects(DIR *at, int *n) {
     if (fstatat(dirfd(at), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)) continue;
     if (st.st_uid != geteuid()) continue;
     if (is_abandoned(e->d_name, &st)) unlinkat(dirfd(at), e->d_name, 0);
-    if (!is_object(e->d_name)) continue;
+    if (!is_object(e->d_name) || (size_t)st.st_size > sizeof(head) + OBJECT_MOST) continue;
     if (*n == room) all = nw_xrealloc(all, (size_t)(room = room ? 2 * room : 64) * sizeof *all);
     entry *x = &all[(*n)++];
     *x = (entry){.when = st.st_mtim, .size = (size_t)st.st_size};

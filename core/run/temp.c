@@ -10,8 +10,7 @@
 char *nw_temp_dir(nw_ctx *c) {
   const char *tmp = getenv("TMPDIR");
   nw_str path = {0};
-  if (!tmp || !*tmp) tmp = "/tmp";
-  nw_str_fmt(&path, "%s%s/nestwright-XXXXXX", *tmp == '/' ? "" : "./", tmp); // no program takes it for an option
+  nw_str_fmt(&path, "%s/nestwright-XXXXXX", tmp && *tmp ? tmp : "/tmp");
   if (mkdtemp(path.s)) return nw_str_take(&path);
   nw_fail(c, NW_EIO, NULL, "cannot make a directory %s: %s", path.s, nw_file_reason(errno));
   nw_str_free(&path);

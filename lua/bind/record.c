@@ -132,6 +132,7 @@ static int f_run_record(lua_State *L) {
   copy c = {.from = R, .to = L};
   bool good = lua_pcall(R, 3, 1, 0) == LUA_OK;
   int top = lua_gettop(L);
+  if (good && lua_isnil(R, -1)) return lua_pushnil(L), 1;
   if (good && copy_value(&c, 0)) return 1;
   lua_settop(L, top);
   lua_pushnil(L);

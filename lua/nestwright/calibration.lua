@@ -79,6 +79,9 @@ function calibration.known()
     local path, why = calibration.path()
     local got
     if path then got, why = calibration.read(path) end
+    if why and not (path and core.read_own(path)) then
+      io.stderr:write("nestwright: the calibration is not used: ", why, "\n")
+    end
     kept_at = got and path
     known, why_not = got or false, not got and why or nil
   end

@@ -10,7 +10,8 @@ local counter = 0
 
 --- Runs a command of the shell; what it writes, and its exit status: 124 or 137 when it took too long.
 function sandbox.run(command, seconds)
-  local pipe = assert(io.popen(("timeout -k 1 %g sh -c %s </dev/null 2>&1; echo \"[$?]\""):format(seconds or SECONDS, quote(command))))
+  local pipe = assert(io.popen(("timeout -k 1 %g sh -c %s </dev/null 2>&1; echo \"[$?]\""):format(seconds or SECONDS,
+    quote(command))))
   local text = pipe:read "a"
   pipe:close()
   local out, status = text:match "^(.*)%[(%d+)%]\n$"
@@ -102,7 +103,8 @@ end
 function sandbox.finish(title, cases, lost)
   sandbox.close()
   local path = os.getenv "NW_FIGURES"
-  if path then sandbox.write(path, ('{"%s": %d, "%s": %d}\n'):format(cases, sandbox.passed + sandbox.failed, lost, sandbox.failed)) end
+  local all = sandbox.passed + sandbox.failed
+  if path then sandbox.write(path, ('{"%s": %d, "%s": %d}\n'):format(cases, all, lost, sandbox.failed)) end
   print(("%s: %d passed, %d failed, %d skipped"):format(title, sandbox.passed, sandbox.failed, sandbox.skipped))
   os.exit(sandbox.failed == 0 and sandbox.passed > 0, true)
 end

@@ -32,7 +32,7 @@ function sessions.prompt(state, lines, before)
     text = text .. seen
     if not waited then return text, ("line %d was not answered: %s"):format(n, seen) end
   end
-  child:send "\4"
+  child:send "os.exit(0)\n"
   local status = child:finish(10000)
   return text, status ~= 0 and "the prompt ended with " .. status or nil
 end

@@ -9,7 +9,9 @@ local KILLS = tonumber(arg[1]) or 6
 local run, must, quote = sandbox.run, sandbox.must, sandbox.quote
 local has_gnuplot = select(2, run "gnuplot --version") == 0
 
-local function command(writer, path, which) return ("%s %s %s %s"):format(quote(sandbox.program), writer.file, quote(path), which) end
+local function command(writer, path, which)
+  return ("%s %s %s %s"):format(quote(sandbox.program), writer.file, quote(path), which)
+end
 
 -- The file, and what is written beside it.
 local function bytes(writer, path)
@@ -91,8 +93,9 @@ function places.file(writer)
   return folder, path, other
 end
 
-local PLACES = {{"limit", "beyond the limit of a file's size"}, {"disk", "on a full disk"}, {"missing", "in a folder that is not there"},
-  {"below", "below a file"}, {"folder", "in a folder that may not be written to"}, {"file", "over a file that may not be written to"}}
+local PLACES = {{"limit", "beyond the limit of a file's size"}, {"disk", "on a full disk"}, {"below", "below a file"},
+  {"missing", "in a folder that is not there"}, {"folder", "in a folder that may not be written to"},
+  {"file", "over a file that may not be written to"}}
 
 local function try_place(writer, place, title)
   local name = writer.name .. " " .. title

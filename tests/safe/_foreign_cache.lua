@@ -1,0 +1,205 @@
+--- The cache of object code: what is not the user's own is not run, and what is damaged is compiled anew.
+local sandbox = require "_sandbox"
+local disguises = require "_disguises"
+local run, must, quote, write, read = sandbox.run, sandbox.must, sandbox.quote, sandbox.write, sandbox.read
+
+local SCRIPT = [[
+local nw = require "nestwright"
+local A = nw.placeholder({64}, "f32", "A")
+local f = nw.schedule(nw.compute({64}, function(i) return A(i) + (tonumber(arg[1]) or 1) end, "C")):build {threads = 1}
+local a = nw.random({64})
+local r, ok = f(a), true
+for i = 0, 63 do ok = ok and math.abs(r[{i}] - a[{i}] - (tonumber(arg[1]) or 1)) < 1e-6 end
+print(ok and "right" or "wrong", f.cached and "cached" or "compiled")
+]]
+
+local script = sandbox.root .. "/kernel.lua"
+local name -- of the object
+local good -- its bytes, and those of an object that says so when it is run
+
+local function build(folder, argument)
+  return run(("NESTWRIGHT_CACHE=%s exec %s %s %s"):format(folder, quote(sandbox.program), script, argument or ""), 20)
+end
+
+local function cache() return sandbox.folder() .. "/c" end
+
+local function object_of(folder) return must(("ls %s"):format(folder)):match "(%x+%.o)\n" end
+
+local function signed(path)
+  must(("python3 %s/sign.py %s %s %s %s.signed"):format(sandbox.here, sandbox.library, path, name, path))
+  return read(path .. ".signed")
+end
+
+local POISON = [[
+#include <stdlib.h>
+void nw_%s(void) { if (system("echo FOREIGN")) exit(9); exit(9); }
+]]
+
+-- An object with this C in it, and a right sum; nil where none can be made.
+local function made(source)
+  local path = sandbox.folder() .. "/x"
+  write(path .. ".c", source)
+  local _, status = run(("cc -O1 -fno-pic -mcmodel=large -fno-asynchronous-unwind-tables -c %s.c -o %s"):format(path, path))
+  local ok, text = pcall(signed, path)
+  return status == 0 and ok and text or nil
+end
+
+-- It ran what it compiled itself, and said once why, if it had to.
+local function check(out, status, said)
+  if status ~= 0 then return ("it ended with %s: %s"):format(status, out) end
+  if out:find "FOREIGN" then return "it was run" end
+  if not out:find "right\tcompiled" then return out end
+  local times = select(2, out:gsub("not cached", ""))
+  if times ~= (said and 1 or 0) then return ("it is said %d times: %s"):format(times, out) end
+end
+
+local function in_place()
+  local folder = cache()
+  must("mkdir -m 700 " .. folder)
+  return folder .. "/" .. name
+end
+
+local function folder_of(path) return path:match "^(.*)/" end
+
+-- Dropped, and there again: the next session takes it from the cache.
+local function recompiled(path)
+  local wrong = check(build(folder_of(path)))
+  if wrong then return wrong end
+  local out = build(folder_of(path))
+  if not out:find "right\tcached" then return "afterwards: " .. out end
+end
+
+local function damaged(title, bytes)
+  if not bytes then return sandbox.skip("an object " .. title, "there is no C compiler, or no Python that loads the library") end
+  sandbox.case("an object " .. title, function()
+    local path = in_place()
+    write(path, bytes)
+    must("chmod 600 " .. path)
+    return recompiled(path)
+  end)
+end
+
+local function raw(bytes)
+  local path = sandbox.folder() .. "/raw"
+  write(path, bytes)
+  local ok, text = pcall(signed, path)
+  return ok and text or nil
+end
+
+-- The head is 32 bytes; what follows is an ELF file.
+local function objects()
+  local elf = good:sub(33)
+  damaged("of random bytes, with a right sum", raw(("\1\7\200"):rep(300)))
+  damaged("that is cut short, with a right sum", raw(elf:sub(1, 500)))
+  damaged("without its function, with a right sum", made "int x;")
+  damaged("of another computation, under this name", made(POISON:format(("0"):rep(32))))
+  damaged("whose sections are nowhere, with a right sum", raw(elf:sub(1, 40) .. ("\255"):rep(8) .. elf:sub(49)))
+  local folder = cache()
+  build(folder, "5")
+  damaged("of another key, under this name", read(folder .. "/" .. object_of(folder)))
+end
+
+-- What was changed so that the sum is right may be taken, but it must not end the session.
+local function mutated(n)
+  if not raw "x" then return sandbox.skip("mutated objects", "there is no Python that loads the library") end
+  local elf = good:sub(33)
+  sandbox.case(("%d mutated objects with a right sum"):format(n), function()
+    for k = 1, n do
+      local bytes = elf
+      for _ = 1, 12 do
+        local at = math.random(2) == 1 and math.random(64) or math.random(math.max(#elf - 600, 1), #elf)
+        bytes = bytes:sub(1, at - 1) .. string.char(math.random(0, 255)) .. bytes:sub(at + 1)
+      end
+      local path = in_place()
+      write(path, raw(bytes))
+      must("chmod 600 " .. path)
+      local out, status = build(folder_of(path))
+      if status > 1 then
+        local kept = os.getenv "NW_KEEP"
+        if kept then write(kept, bytes) end
+        return ("number %d ended it with %s: %s"):format(k, status, out)
+      end
+    end
+  end)
+end
+
+local function directories(poison)
+  local function try(title, nobody, change)
+    if nobody and not sandbox.is_root then return sandbox.skip("a cache that " .. title, "only root can give files to others") end
+    sandbox.case("a cache that " .. title, function()
+      local path = in_place()
+      write(path, poison)
+      must("chmod 600 " .. path)
+      local at = change(folder_of(path)) or folder_of(path)
+      local out, status = build(at)
+      local wrong = check(out, status, true)
+      if wrong then return wrong end
+      if read(path) and read(path) ~= poison then return "it was written to" end
+    end)
+  end
+  try("is another user's", true, function(folder) must("chown -R 65534 " .. folder) end)
+  try("anybody may write to", false, function(folder) must("chmod 777 " .. folder) end)
+  try("a group may write to", false, function(folder) must("chmod 770 " .. folder) end)
+  try("is a link", false, function(folder) must(("ln -s %s %s2"):format(folder, folder)) return folder .. "2" end)
+  try("is a link with a slash behind it", false, function(folder) must(("ln -s %s %s2"):format(folder, folder)) return folder .. "2/" end)
+  try("is a file", false, function(folder) must(("mv %s %s2; touch %s"):format(folder, folder, folder)) end)
+  try("is a FIFO", false, function(folder) must(("mv %s %s2; mkfifo %s"):format(folder, folder, folder)) end)
+end
+
+local function upkeep()
+  sandbox.case("links under the names that temporaries once had", function()
+    local path, victim = in_place(), sandbox.folder() .. "/victim"
+    write(victim, "precious")
+    local out = run(("ln -s %s %s.$$; NESTWRIGHT_CACHE=%s exec %s %s"):format(victim, path, folder_of(path),
+      quote(sandbox.program), script))
+    if not out:find "right" or read(victim) ~= "precious" then return out end
+  end)
+  sandbox.case("what killed sessions have left goes, and what others write stays", function()
+    local path = in_place()
+    local temporary = folder_of(path) .. "/.nestwright-%016x.part"
+    local old, new = temporary:format(1), temporary:format(2)
+    write(old, "old")
+    write(new, "new")
+    must("touch -d '2 days ago' " .. old)
+    build(folder_of(path))
+    if read(old) or not read(new) then return must("ls -a " .. folder_of(path)) end
+  end)
+  sandbox.case("the oldest objects go when there is too much", function()
+    local path, object = in_place(), "/%s.o"
+    for k = 1, 5 do
+      local one = folder_of(path) .. object:format(("%d"):format(k):rep(32))
+      must(("truncate -s 60M %s && chmod 600 %s && touch -d '%d days ago' %s"):format(one, one, 6 - k, one))
+    end
+    build(folder_of(path))
+    local left = must("ls " .. folder_of(path))
+    local function has(digit) return left:find(digit:rep(32), 1, true) ~= nil end
+    if has "1" or has "2" or not (has "3" and has "4" and has "5" and left:find(name, 1, true)) then return left end
+  end)
+end
+
+--- n: how many mutated objects.
+return function(n)
+  write(script, SCRIPT)
+  local folder = cache()
+  assert(build(folder):find "right\tcompiled")
+  name = object_of(folder)
+  good = read(folder .. "/" .. name)
+  assert(build(folder):find "right\tcached")
+  local poison = made(POISON:format(name:sub(1, 32)))
+  sandbox.case("an object that is the user's own is run", function() -- else the cases below would show nothing
+    local path = in_place()
+    if not poison then return end
+    write(path, poison)
+    must("chmod 600 " .. path)
+    if not build(folder_of(path)):find "FOREIGN" then return "it is not" end
+  end)
+  disguises.each("an object", in_place, poison or good, false, function(path)
+    local out, status = build(folder_of(path))
+    return check(out, status, true)
+  end)
+  disguises.each_damage("an object", in_place, good, recompiled)
+  directories(poison or good)
+  objects()
+  mutated(n)
+  upkeep()
+end

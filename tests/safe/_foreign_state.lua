@@ -1,0 +1,209 @@
+--- The files of the session's own: histories, the calibration, the times of kernels. What is not the user's own is not used; a
+--- line says why, once, and the session goes on.
+local sandbox = require "_sandbox"
+local sessions = require "_sessions"
+local disguises = require "_disguises"
+local run, must, quote = sandbox.run, sandbox.must, sandbox.quote
+
+local function count(text, words) return select(2, text:gsub(words:gsub("%p", "%%%0"), "")) end
+
+-- A path in a fresh state folder, and the folder that belongs to a path.
+local function in_state(name)
+  return function()
+    local folder = sandbox.folder()
+    must("mkdir -m 700 " .. folder .. "/nestwright")
+    return folder .. "/nestwright/" .. name
+  end
+end
+
+local function state_of(path) return (path:match "^(.*)/nestwright/") end
+
+-- ---- the prompt: an entry of the file comes back with Ctrl-P
+
+local HISTORY = ("print 'FOREIGN'\n"):rep(200)
+
+local function prompt(path)
+  local child, text = sessions.open(state_of(path))
+  if not child then return nil, "no prompt came: " .. text end
+  child:send "\16"
+  local _, seen = child:expect("FOREIGN", 300)
+  text = text .. seen
+  child:send "\21print(20 + 3, 'end')\n"
+  local answered, rest = child:expect("23\tend", 10000)
+  if not answered then answered, rest = child:expect("end", 10) end
+  child:send "os.exit(0)\n"
+  local status = child:finish(10000)
+  text = text .. rest
+  if status ~= 0 then return nil, ("the prompt ended with %s: %s"):format(status, text) end
+  return text
+end
+
+local function try_prompt(path)
+  local text, wrong = prompt(path)
+  if wrong then return wrong end
+  if text:find "FOREIGN" then return "it is used" end
+  if count(text, "the history is not kept: ") ~= 1 then return "it is not said once: " .. text end
+end
+
+local function try_damaged_prompt(path)
+  return select(2, prompt(path))
+end
+
+-- ---- a notebook's kernel: its answer to a request says how much it has
+
+local NOTEBOOK = ('[1, 1, "FOREIGN"]\n'):rep(200)
+
+local function try_notebook(path)
+  local text, wrong = sessions.notebook(state_of(path), {"20 + 3"})
+  if wrong then return wrong end
+  if not text:find "answer: 23" then return text end
+  if tonumber(text:match "history: (%d+)") > 100 then return "it is used" end
+  if count(text, "the history is not kept: ") ~= 1 then return "it is not said once: " .. text end
+end
+
+local function try_damaged_notebook(path)
+  local text, wrong = sessions.notebook(state_of(path), {"20 + 3"})
+  return wrong or not text:find "answer: 23" and text or nil
+end
+
+-- ---- scripts: the calibration, the times of kernels
+
+local CALIBRATED = [[
+local nw = require "nestwright"
+local m = nw.machine()
+print("clock " .. m.clock, m.about:find("not measured", 1, true) and "not measured" or "measured")
+print(tostring(nw.machine()) ~= "" and "the end")
+]]
+
+local MEASURED = [[
+local nw = require "nestwright"
+local M = nw.size("M", {min = 0})
+local A = nw.placeholder({M}, "f32", "A")
+local s = nw.schedule(nw.compute({M}, function(i) return A(i) * 2 end, "C"))
+local function unrolled(t, p) t:unroll(p.inner) end
+local list = nw.microkernels {schedule = s, loop = "i", kernels = {{rows = 1, schedule = unrolled}}}
+print(list[1].seconds.first > 100 and "FOREIGN" or "measured", "the end")
+]]
+
+local WRITE_ONE = [[
+local calibration, core = require "nestwright.calibration", require "nestwright.core"
+local h = core.machine_host()
+assert(calibration.write(calibration.path(), {format = 1, when = "2026-01-02 03:04", figures = {clock = 7.75}, cpu = h.cpu,
+  model = h.model, cores = h.cores, vector_bytes = h.vector_bytes}))
+]]
+
+local function script_of(name, text)
+  local path = ("%s/%s.lua"):format(sandbox.root, name)
+  sandbox.write(path, text)
+  return function(state) return run(("XDG_STATE_HOME=%s exec %s %s"):format(state, quote(sandbox.program), path), 30) end
+end
+
+-- The name of the one file that a script leaves in its state folder, and its text.
+local function made_by(script)
+  local state = sandbox.folder()
+  assert(select(2, script(state)) == 0)
+  local name = must(("ls %s/nestwright"):format(state)):gsub("\n", "")
+  return name, sandbox.read(("%s/nestwright/%s"):format(state, name))
+end
+
+local function tries(script, used, said)
+  local function damaged(path)
+    local out, status = script(state_of(path))
+    if status ~= 0 or not out:find "the end" then return ("it ended with %s: %s"):format(status, out) end
+    return nil, out
+  end
+  local function foreign(path)
+    local wrong, out = damaged(path)
+    if wrong then return wrong end
+    if out:find(used, 1, true) then return "it is used" end
+    if count(out, said) ~= 1 then return "it is not said once: " .. out end
+  end
+  return foreign, function(path) return (damaged(path)) end
+end
+
+-- ---- the state folder itself
+
+local function folders()
+  local function try(title, change, nobody)
+    local name = "a state folder that " .. title
+    if nobody and not sandbox.is_root then return sandbox.skip(name, "only root can give files to others") end
+    sandbox.case(name, function()
+      local path = in_state "history"()
+      sandbox.write(path, HISTORY)
+      must("chmod 600 " .. path)
+      change(path:match "^(.*)/")
+      return try_prompt(path)
+    end)
+  end
+  try("is another user's", function(folder) must("chown -R 65534 " .. folder) end, true)
+  try("anybody may write to", function(folder) must("chmod 777 " .. folder) end)
+  try("is a file", function(folder) must(("mv %s %s2; touch %s"):format(folder, folder, folder)) end)
+  try("is a FIFO", function(folder) must(("mv %s %s2; mkfifo %s"):format(folder, folder, folder)) end)
+end
+
+-- A link to a file of one's own is how some keep their settings.
+local function linked()
+  sandbox.case("a history that is a link to the user's own file", function()
+    local path, real = in_state "history"(), sandbox.folder() .. "/mine"
+    sandbox.write(real, "print 'FOREIGN'\n")
+    must(("chmod 600 %s; ln -s %s %s"):format(real, real, path))
+    local text, wrong = prompt(path)
+    if wrong then return wrong end
+    if not text:find "FOREIGN" then return "it is not used" end
+    if must("readlink " .. path) ~= real .. "\n" then return "the link is gone" end
+    if not sandbox.read(real):find("print(20 + 3, 'end')", 1, true) then return "nothing was added to it" end
+  end)
+end
+
+-- Neither history grows without end.
+local function trimmed(with_notebook)
+  sandbox.case("a long history of the prompt is trimmed", function()
+    local path, lines = in_state "history"(), {}
+    for n = 1, 7000 do lines[n] = ("print(%d)"):format(n) end
+    sandbox.write(path, table.concat(lines, "\n") .. "\n")
+    must("chmod 600 " .. path)
+    local _, wrong = prompt(path)
+    if wrong then return wrong end
+    local n = count(sandbox.read(path), "\n")
+    if n < 4000 or n > 5010 or not sandbox.read(path):find("print(7000)", 1, true) then return n .. " lines are left" end
+  end)
+  if not with_notebook then return end
+  sandbox.case("a long history of notebooks is trimmed", function()
+    local path, lines = in_state "notebook_history"(), {}
+    for n = 1, 12000 do lines[n] = ('[1, %d, "cell %d"]'):format(n, n) end
+    sandbox.write(path, table.concat(lines, "\n") .. "\n")
+    must("chmod 600 " .. path)
+    local text, wrong = sessions.notebook(state_of(path), {"20 + 3"})
+    if wrong then return wrong end
+    local n = count(sandbox.read(path), "\n")
+    if n < 4000 or n > 5010 or not sandbox.read(path):find("cell 12000", 1, true) then return n .. " lines are left" end
+    if not text:find "history: 50%d%d" then return text end
+  end)
+end
+
+--- with_notebook: whether kernels are tried as well.
+return function(with_notebook)
+  disguises.each("a history", in_state "history", HISTORY, false, try_prompt)
+  disguises.each_damage("a history", in_state "history", HISTORY, try_damaged_prompt)
+  folders()
+  linked()
+  if with_notebook and not sessions.notebook(sandbox.folder(), {"1"}) then
+    with_notebook = false
+    sandbox.skip("histories of notebooks", "there is no kernel, or no client of Jupyter")
+  end
+  if with_notebook then
+    disguises.each("a notebook's history", in_state "notebook_history", NOTEBOOK, false, try_notebook)
+    disguises.each_damage("a notebook's history", in_state "notebook_history", NOTEBOOK, try_damaged_notebook)
+  end
+  trimmed(with_notebook)
+  local name, text = made_by(script_of("write_one", WRITE_ONE))
+  local foreign, damaged = tries(script_of("calibrated", CALIBRATED), "clock 7.75", "the calibration is not used: ")
+  disguises.each("a calibration", in_state(name), text, false, foreign)
+  disguises.each_damage("a calibration", in_state(name), text, damaged)
+  local measured = script_of("measured", MEASURED)
+  name, text = made_by(measured)
+  text = text:gsub("%d%.%d+e%-%d+", "1000.5"):gsub("0%.0%d+", "1000.5")
+  foreign, damaged = tries(measured, "FOREIGN", "kernels' times are not kept: ")
+  disguises.each("kernels' times", in_state(name), text, false, foreign)
+  disguises.each_damage("kernels' times", in_state(name), text, damaged)
+end

@@ -1,0 +1,17 @@
+"""Puts the head of a cached object before what is in a file, so that its sum is right; core/run/jit_cache_disk.c says what it is.
+
+usage: sign.py LIBRARY FILE NAME OUT      NAME: of the object, 32 digits"""
+import ctypes
+import sys
+
+library, source, name, out = sys.argv[1:]
+core = ctypes.CDLL(library)
+core.nw_hash_bytes.restype = core.nw_hash_mix.restype = ctypes.c_uint64
+core.nw_hash_bytes.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+core.nw_hash_mix.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
+with open(source, "rb") as f:
+    data = f.read()
+key = [int(name[:16], 16), int(name[16:32], 16)]
+total = core.nw_hash_mix(core.nw_hash_mix(core.nw_hash_bytes(data, len(data)), key[0]), key[1])
+with open(out, "wb") as f:
+    f.write(b"nwobj 1\0" + b"".join(v.to_bytes(8, "little") for v in (*key, total)) + data)
