@@ -141,7 +141,10 @@ local function directories(poison)
   try("anybody may write to", false, function(folder) must("chmod 777 " .. folder) end)
   try("a group may write to", false, function(folder) must("chmod 770 " .. folder) end)
   try("is a link", false, function(folder) must(("ln -s %s %s2"):format(folder, folder)) return folder .. "2" end)
-  try("is a link with a slash behind it", false, function(folder) must(("ln -s %s %s2"):format(folder, folder)) return folder .. "2/" end)
+  try("is a link with a slash behind it", false, function(folder)
+    must(("ln -s %s %s2"):format(folder, folder))
+    return folder .. "2/"
+  end)
   try("is a file", false, function(folder) must(("mv %s %s2; touch %s"):format(folder, folder, folder)) end)
   try("is a FIFO", false, function(folder) must(("mv %s %s2; mkfifo %s"):format(folder, folder, folder)) end)
 end

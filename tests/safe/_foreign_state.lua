@@ -30,7 +30,7 @@ local function prompt(path)
   text = text .. seen
   child:send "\21print(20 + 3, 'end')\n"
   local answered, rest = child:expect("23\tend", 10000)
-  if not answered then answered, rest = child:expect("end", 10) end
+  if not answered then return nil, "no answer: " .. text .. rest end
   child:send "os.exit(0)\n"
   local status = child:finish(10000)
   text = text .. rest

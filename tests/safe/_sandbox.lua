@@ -65,6 +65,15 @@ function sandbox.as_other()
   return sandbox.other or nil
 end
 
+--- A device that is always full, or nil: root gets one of its own, since a writer that replaces what is there would take the
+--- system's away.
+function sandbox.full_device()
+  if not sandbox.is_root then return "/dev/full" end
+  local path = sandbox.folder() .. "/full"
+  local _, status = sandbox.run(("mknod %s c 1 7 && ! echo x >%s"):format(path, path))
+  return status == 0 and path or nil
+end
+
 --- A folder of its own with so many kB of room, or nil where none can be mounted. sandbox.close gives it back.
 local mounted = {}
 function sandbox.small_disk(kilobytes)

@@ -114,10 +114,16 @@ end
 -- ---- targets that are not files
 
 local function try_streams(writer)
-  sandbox.case(writer.name .. " to /dev/full", function()
-    local out = must(command(writer, "/dev/full", "b"))
-    if not out:find("failed: .*cannot write /dev/full: no space left") then return out end
-  end)
+  local device = sandbox.full_device()
+  if not device then
+    sandbox.skip(writer.name .. " to a full device", "no device can be made here")
+  else
+    sandbox.case(writer.name .. " to a full device", function()
+      local out = must(command(writer, device, "b"))
+      if not out:find("failed: .*cannot write [%w/._-]+/full: no space left") then return out end
+      if must("stat -c %F " .. device) ~= "character special file\n" then return "the device is gone" end
+    end)
+  end
   sandbox.case(writer.name .. " through a link", function()
     local folder, path = with_old(writer, sandbox.folder())
     must(("mv %s %s/real && ln -s real %s"):format(path, folder, path))

@@ -162,6 +162,11 @@ describe("where gnuplot cannot draw", function()
   end
 
   it("says that it is missing", function() fails_with "gnuplot is not installed" end)
+  it("says why it cannot be started, which is not that it is missing", function()
+    local out
+    out, dir = session_with(nil, SAVED, ": >gnuplot;")
+    assert.truthy(out:find "^false\tio\tcannot start gnuplot: permission denied", out)
+  end)
   it("says that it is too old", function()
     fails_with("gnuplot 4.6 is too old: 5.4 is the oldest", "echo gnuplot 4.6 patchlevel 6")
   end)

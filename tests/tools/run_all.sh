@@ -61,13 +61,22 @@ run_sound() { # what once went wrong, with variations
 safe() {
   local name=safe_$1 log=$logs/safe_$1.log status
   shift
-  timeout 300 "$@" >"$log" 2>&1 && status=0 || status=$?
+  timeout 600 "$@" >"$log" 2>&1 && status=0 || status=$?
   tally "$name" $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")" "$(count '^skipped ' "$log")"
 }
 
-run_safe() { # bad input, a little of each kind
-  safe parsers "$build/bin/nestwright" tests/safe/parsers.lua 1000 1
+run_safe() { # what nobody should do to a session, a little of each kind; ./dev bench safe has more
+  local nestwright=$build/bin/nestwright
+  case $build in
+    *asan | *tsan) export NW_SAFE_MEMORY=unlimited ;; # shadow memory is address space
+    *) safe memory "$nestwright" tests/safe/memory.lua few ;;
+  esac
+  safe refused "$nestwright" tests/safe/refused.lua 1 15
+  safe files "$nestwright" tests/safe/files.lua 1
+  safe foreign "$nestwright" tests/safe/foreign.lua quick
+  safe parsers "$nestwright" tests/safe/parsers.lua 1000 1
   [ ! -x "$build/bin/nestwright-kernel" ] || safe messages /usr/bin/python3 tests/safe/messages.py "$build" 300 1
+  [ ! -f tests/safe/api.lua ] || safe api "$nestwright" tests/safe/api.lua 800
 }
 
 run_specs() { # NAME PATH...

@@ -1,0 +1,203 @@
+--- Files: whole or as they were, what is read, what sweeps keep. tests/safe tries the rest, in sessions of their own.
+local nw = require "nestwright"
+local core = require "nestwright.core"
+local arithmetic = require "nestwright.arithmetic"
+local support = require "support"
+local fails = support.fails
+
+local path
+
+local function fresh(suffix)
+  before_each(function() path = support.temporary(suffix) end)
+  after_each(function() os.remove(path) end)
+end
+
+describe("a file", function()
+  fresh ".txt"
+
+  it("is written whole, and keeps its mode", function()
+    core.write_file("save", path, "one\0two")
+    assert.equal("one\0two", core.read_file("load", path))
+    os.execute("chmod 640 " .. path)
+    core.write_file("save", path, "three")
+    assert.equal("640\n", (support.run("stat -c %a " .. path)))
+    core.write_file("save", path .. "2", "x", {private = true})
+    assert.equal("600\n", (support.run("stat -c %a " .. path .. "2")))
+    os.remove(path .. "2")
+  end)
+
+  it("is not lost where it cannot be written", function()
+    support.write(path, "precious")
+    fails("^save: cannot write /dev/full: no space left on the device", "io", core.write_file, "save", "/dev/full", "x")
+    fails("Not a directory", "io", core.write_file, "save", path .. "/x", "x")
+    fails("it is a directory", "io", core.write_file, "save", "/tmp", "x")
+    local script = ("require 'nestwright.core'.write_file('save', '%s', ('x'):rep(5000))"):format(path)
+    local out, status = support.run(("ulimit -f 1; %s -e \"%s\""):format(support.program, script))
+    assert.equal(1, status)
+    assert.truthy(out:find("larger than a file may be here (ulimit -f); the file that was there is unchanged", 1, true), out)
+    assert.equal("precious", support.read(path))
+  end)
+
+  it("is written through a link, which stays", function()
+    os.execute(("ln -s %s.real %s"):format(path, path))
+    core.write_file("save", path, "text")
+    assert.equal("text", support.read(path .. ".real"))
+    assert.equal(path .. ".real\n", (support.run("readlink " .. path)))
+    os.remove(path .. ".real")
+  end)
+
+  it("is not replaced where it is a pipe", function()
+    os.execute("mkfifo " .. path)
+    fails("nobody reads from it", "io", core.write_file, "save", path, "x")
+    fails("it is a FIFO, not a regular file", "io", core.read_file, "load", path)
+    local code = "require 'nestwright.core'.write_file('x', '/dev/stdout', 'as it is printed')"
+    assert.equal("as it is printed", (support.run(('%s -e "%s"'):format(support.program, code))))
+  end)
+
+  it("has a name without a NUL", function()
+    fails("has a NUL in it", "invalid", core.write_file, "save", "a\0b", "x")
+    fails("has a NUL in it", "invalid", nw.load, "a\0b")
+    fails("is empty", "invalid", nw.load, "")
+  end)
+
+  it("of the session's own may be written by nobody else", function()
+    support.write(path, "text")
+    os.execute("chmod 600 " .. path)
+    assert.equal("text", core.read_own(path))
+    os.execute("chmod 622 " .. path)
+    local text, why = core.read_own(path)
+    assert.is_nil(text)
+    assert.truthy(why:find("others may write it (mode 622", 1, true), why)
+    assert.same({}, {core.read_own(path .. "-none")})
+  end)
+end)
+
+describe("the file of a sweep", function()
+  fresh ".csv"
+
+  local function sweep(list, o)
+    local ran = 0
+    local options = {params = {n = list}, csv = path, run = function(p) ran = ran + 1 return p.n * 2 end}
+    for key, value in pairs(o or {}) do options[key] = value end
+    return nw.sweep(options), ran
+  end
+
+  it("keeps the points that a later sweep does not have", function()
+    sweep {1, 2, 3}
+    sweep {2}
+    assert.equal("n,result\n1,2\n2,4\n3,6\n", support.read(path))
+    local r, ran = sweep {4, 3}
+    assert.same({2, 1, 8, 6}, {#r, ran, r[1].result, r[2].result})
+    assert.equal("n,result\n1,2\n2,4\n3,6\n4,8\n", support.read(path))
+  end)
+
+  it("drops them where it is told to", function()
+    sweep {1, 2, 3}
+    sweep({2}, {keep = false})
+    assert.equal("n,result\n2,4\n", support.read(path))
+    fails("expected a boolean", "invalid", sweep, {2}, {keep = 3})
+  end)
+
+  it("keeps what it did not write as it stands", function()
+    support.write(path, '\239\187\191n,note,result\r\n"7","007, and ""more""",0x10\r\n8,,1e3\r\n')
+    sweep {9}
+    assert.equal('n,note,result\n7,"007, and ""more""",0x10\n8,,1e3\n9,,18\n', support.read(path))
+  end)
+
+  it("is not one of something else", function()
+    for text, why in pairs {["Dear all,\nhello\n"] = "no column 'n'", ["n,result\n1,2,3\n"] = "record 2 has 3 fields",
+      ['n,result\n1,"2\n3,4\n'] = "record 2 is not CSV", ["n,t,result\n1,1,2\n1,2,3\n"] = "two different entries for n=1"} do
+      support.write(path, text)
+      fails(why, "parse", sweep, {1})
+      assert.equal(text, support.read(path))
+    end
+    fails("csv and json are both", "invalid", sweep, {1}, {json = path})
+  end)
+
+  it("keeps what another has added meanwhile", function()
+    sweep {1}
+    sweep({2, 3}, {run = function(p)
+      if p.n == 3 then support.write(path, support.read(path) .. "77,154\n") end
+      return p.n * 2
+    end})
+    assert.equal("n,result\n1,2\n2,4\n3,6\n77,154\n", support.read(path))
+  end)
+
+  it("takes lists for values, and texts that look like numbers", function()
+    local _, ran = sweep({{8, 8}, "007", true}, {run = function() return 1 end})
+    assert.equal(0, ran)
+    local again = 0
+    local r = sweep({{8, 8}, "007", true}, {run = function() again = again + 1 end})
+    assert.same({0, "007", 8}, {again, r[2].n, r[1].n[1]})
+  end)
+
+  it("has the same points beside it in JSON", function()
+    local json = path:gsub("csv$", "json")
+    sweep({1, 2}, {json = json})
+    os.remove(path)
+    sweep({3}, {json = json})
+    assert.equal("n,result\n1,2\n2,4\n3,6\n", support.read(path))
+    support.write(path, "n,result\n1,5\n")
+    fails("its 'result' for n=1 is not that of", "parse", sweep, {1}, {json = json})
+    os.remove(json)
+  end)
+end)
+
+describe("a record of a machine in a file", function()
+  fresh ".lua"
+
+  it("cannot reach the session", function()
+    support.write(path, "math.max = function() return -7 end math.floor = nil return {name = 'x', extends = 'zen5'}")
+    assert.equal("x", nw.machine(path).name)
+    assert.same({2, 2}, {math.max(1, 2), math.floor(2.5)})
+  end)
+
+  it("has an end", function()
+    for text, why in pairs {["while true do end"] = "it takes too long",
+      ["local s = 'x' while true do s = s .. s end"] = "not enough memory",
+      ["return {name = ('x'):rep(9)}"] = "attempt to index a string", ["return {f = math.floor}"] = "it has a function"} do
+      support.write(path, text)
+      fails(why, "invalid", nw.machine, path)
+    end
+  end)
+
+  it("may have numbers of both kinds, texts, booleans and tables", function()
+    local value = core.run_record("return {1, 2.5, 'a\\0b', true, {x = math.huge}, [2.5] = math.maxinteger}", "=x")
+    assert.same({1, 2.5, "a\0b", true, {x = math.huge}, [2.5] = math.maxinteger}, value)
+    assert.same({"integer", "float"}, {math.type(value[1]), math.type(value[2])})
+    assert.same({nil, "it has a function or the like, and may have numbers, texts, booleans and tables"},
+      {core.run_record("return math.floor", "=x")})
+  end)
+end)
+
+describe("arithmetic in sizes", function()
+  it("is evaluated", function()
+    local given = {M = 17, N_2 = 4}
+    for text, want in pairs {["M // 4 + 1"] = 5, ["min(M, N_2)"] = 4, ["max(M, N_2) % 4 == 1"] = true, ["not (M < N_2)"] = true} do
+      assert.equal(want, arithmetic.value(text, given))
+    end
+  end)
+
+  it("is nothing else", function()
+    for _, text in ipairs {"K", "M .. M", "('x'):rep(9)", "(function() while true do end end)()", "M{}", "M[1]", "print(M)",
+      "M(3)", ""} do
+      assert.is_nil(arithmetic.value(text, {M = 17}))
+    end
+  end)
+end)
+
+describe("an exported library", function()
+  it("never has its name read as an option of the compiler", function()
+    local dir = support.temporary()
+    os.execute("mkdir " .. dir)
+    local program = support.run("realpath " .. support.program):gsub("\n", "")
+    support.write(dir .. "/e.lua", [[
+      local nw = require "nestwright"
+      local A = nw.placeholder({8}, "f32", "A")
+      nw.schedule(nw.compute({8}, function(i) return A(i) + 1 end, "C")):build():export "--help.so"
+    ]])
+    local out = support.run(("cd %s && %s e.lua && ls"):format(dir, program))
+    assert.equal("--help.h\n--help.so\ne.lua\n", out)
+    os.execute("rm -r " .. dir)
+  end)
+end)

@@ -1,0 +1,193 @@
+#include "base/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char dir[] = "/tmp/nestwright-files-XXXXXX";
+static char path[64];
+
+static int make_dir(void **state) {
+  (void)state;
+  if (!mkdtemp(dir)) return -1;
+  snprintf(path, sizeof path, "%s/file", dir);
+  return 0;
+}
+
+static int remove_dir(void **state) {
+  (void)state;
+  return rmdir(dir);
+}
+
+static int remove_file(void **state) {
+  (void)state;
+  chmod(path, 0600);
+  unlink(path);
+  return 0;
+}
+
+static void put(const char *text) {
+  nw_str why = {0};
+  assert_true(nw_file_write(path, NW_FILE_PRIVATE, text, strlen(text), &why));
+  assert_null(why.s);
+}
+
+static void holds(const char *text) {
+  size_t n;
+  nw_str why = {0};
+  char *got = nw_file_read(path, NW_FILE_OWN, 1000, &n, &why);
+  assert_non_null(got);
+  assert_string_equal(got, text);
+  assert_int_equal(n, strlen(text));
+  free(got);
+}
+
+static void said(nw_str *why, const char *words) {
+  assert_non_null(why->s);
+  assert_non_null(strstr(why->s, words));
+  nw_str_free(why);
+}
+
+static void is_not_read(nw_file_whose whose, size_t most, const char *words) {
+  size_t n;
+  nw_str why = {0};
+  assert_null(nw_file_read(path, whose, most, &n, &why));
+  said(&why, words);
+}
+
+static void a_file_that_is_dropped_is_what_it_was(void **state) {
+  (void)state;
+  nw_str why = {0};
+  put("old");
+  nw_file *f = nw_file_begin(path, NW_FILE_PLAIN, &why);
+  assert_true(nw_file_add(f, "new", 3) && nw_file_settle(f));
+  nw_file_drop(f);
+  holds("old");
+}
+
+// The signal would end a process that does not ignore it.
+static void a_limit_is_an_error_and_no_signal(void **state) {
+  (void)state;
+  struct rlimit was, few = {4, RLIM_INFINITY};
+  nw_str why = {0};
+  put("old");
+  getrlimit(RLIMIT_FSIZE, &was);
+  few.rlim_max = was.rlim_max;
+  signal(SIGXFSZ, SIG_DFL);
+  setrlimit(RLIMIT_FSIZE, &few);
+  bool written = nw_file_write(path, NW_FILE_PLAIN, "much more", 9, &why);
+  bool appended = nw_file_append(path, "and more\n", 9, 1000, &why);
+  setrlimit(RLIMIT_FSIZE, &was);
+  assert_false(written || appended);
+  said(&why, "(ulimit -f); the file that was there is unchanged");
+  holds("old");
+}
+
+static void a_pipe_without_a_reader_is_an_error_and_no_signal(void **state) {
+  (void)state;
+  int end[2];
+  char name[32];
+  nw_str why = {0};
+  assert_int_equal(pipe(end), 0);
+  close(end[0]);
+  snprintf(name, sizeof name, "/dev/fd/%d", end[1]);
+  signal(SIGPIPE, SIG_DFL);
+  assert_false(nw_file_write(name, NW_FILE_PLAIN, "x", 1, &why));
+  said(&why, "Broken pipe");
+  close(end[1]);
+}
+
+static void lines_are_appended_whole(void **state) {
+  (void)state;
+  nw_str why = {0};
+  assert_true(nw_file_append(path, "one\n", 4, 100, &why));
+  assert_true(nw_file_append(path, "two", 3, 100, &why)); // cut short
+  assert_true(nw_file_append(path, "three\n", 6, 100, &why));
+  holds("one\ntwo\nthree\n");
+  assert_false(nw_file_append(path, "too much\n", 9, 16, &why));
+  said(&why, "may have 7");
+  holds("one\ntwo\nthree\n");
+}
+
+static void who_appends_waits_and_finds_the_file_written_anew(void **state) {
+  (void)state;
+  nw_str why = {0};
+  put("one\n");
+  int held = nw_file_lock(path, &why);
+  assert_true(held >= 0);
+  assert_false(nw_file_append(path, "two\n", 4, 100, &why));
+  said(&why, "another process holds it");
+  put("anew\n");
+  close(held);
+  assert_true(nw_file_append(path, "two\n", 4, 100, &why));
+  holds("anew\ntwo\n");
+}
+
+static void what_may_be_somebody_elses_is_not_read(void **state) {
+  (void)state;
+  put("text");
+  chmod(path, 0620);
+  is_not_read(NW_FILE_OWN, 10, "others may write it (mode 620");
+  chmod(path, 0600);
+  is_not_read(NW_FILE_OWN, 3, "it has 4 bytes, and may have 3");
+  if (!geteuid()) {
+    assert_int_equal(chown(path, 65534, 65534), 0);
+    is_not_read(NW_FILE_CODE, 10, "it belongs to another user (65534)");
+  }
+}
+
+static void links_are_followed_but_for_code(void **state) {
+  (void)state;
+  size_t n;
+  nw_str why = {0};
+  assert_int_equal(symlink("/proc/self/status", path), 0);
+  is_not_read(NW_FILE_CODE, 100000, "it is a link, not a regular file");
+  char *text = nw_file_read(path, NW_FILE_ANY, 100000, &n, &why); // it grows while it is read
+  assert_true(text && n > 100);
+  free(text);
+}
+
+static void nothing_blocks(void **state) {
+  (void)state;
+  nw_str why = {0};
+  assert_int_equal(mkfifo(path, 0600), 0);
+  is_not_read(NW_FILE_ANY, 10, "it is a FIFO");
+  assert_false(nw_file_append(path, "x\n", 2, 10, &why));
+  said(&why, "it is a FIFO");
+  assert_null(nw_file_begin(path, NW_FILE_PLAIN, &why));
+  said(&why, "nobody reads from it");
+}
+
+static void what_is_not_there_is_told_apart(void **state) {
+  (void)state;
+  size_t n;
+  nw_str why = {0};
+  assert_null(nw_file_read(path, NW_FILE_OWN, 10, &n, &why));
+  assert_int_equal(errno, ENOENT);
+  said(&why, "No such file");
+  assert_int_equal(nw_file_lock(path, &why), -1);
+  said(&why, "No such file");
+  assert_int_equal(nw_file_open_dir("/tmp", NW_FILE_OWN, &why), -1);
+  said(&why, "others may write it");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_teardown(a_file_that_is_dropped_is_what_it_was, remove_file),
+      cmocka_unit_test_teardown(a_limit_is_an_error_and_no_signal, remove_file),
+      cmocka_unit_test_teardown(a_pipe_without_a_reader_is_an_error_and_no_signal, remove_file),
+      cmocka_unit_test_teardown(lines_are_appended_whole, remove_file),
+      cmocka_unit_test_teardown(who_appends_waits_and_finds_the_file_written_anew, remove_file),
+      cmocka_unit_test_teardown(what_may_be_somebody_elses_is_not_read, remove_file),
+      cmocka_unit_test_teardown(links_are_followed_but_for_code, remove_file),
+      cmocka_unit_test_teardown(nothing_blocks, remove_file),
+      cmocka_unit_test_teardown(what_is_not_there_is_told_apart, remove_file),
+  };
+  return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
