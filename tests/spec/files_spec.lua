@@ -28,7 +28,9 @@ describe("a file", function()
 
   it("is not lost where it cannot be written", function()
     support.write(path, "precious")
-    fails("^save: cannot write /dev/full: no space left on the device", "io", core.write_file, "save", "/dev/full", "x")
+    local full = support.run(("%s -e \"require 'nestwright.core'.write_file('save', '/dev/stdout', 'x')\" >/dev/full"):format(
+      support.program))
+    assert.truthy(full:find("save: cannot write /dev/stdout: no space left on the device", 1, true), full)
     fails("Not a directory", "io", core.write_file, "save", path .. "/x", "x")
     fails("it is a directory", "io", core.write_file, "save", "/tmp", "x")
     local script = ("require 'nestwright.core'.write_file('save', '%s', ('x'):rep(5000))"):format(path)
