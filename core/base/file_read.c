@@ -15,6 +15,7 @@ const char *nw_file_reason(int error) {
   case EROFS: return "the file system is read-only";
   case EACCES: return "permission denied";
   case EISDIR: return "it is a directory";
+  case EINVAL: return "it is neither a file nor anything that takes one"; // a socket, a disk
   case ELOOP: return "it is a link to itself, or one that is not followed";
   case ENXIO: return "nobody reads from it";
   case EMFILE: return "too many files are open in this process (ulimit -n)";
