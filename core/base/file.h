@@ -51,7 +51,7 @@ char *nw_file_read_at(int dir, const char *path, nw_file_whose whose, size_t mos
 int nw_file_open_dir(const char *path, nw_file_whose whose, nw_str *why);
 
 // The path of a file of the state directory, which is made where it is missing. False, and *why unless there is no home at
-// all: the directory cannot be used.
+// all: the directory cannot be used. errno is ENOENT where there is none, and none can be made.
 bool nw_state_file(char *out, size_t n, const char *name, nw_str *why);
 
 const char *nw_file_reason(int error); // in words: "no space left on the device"

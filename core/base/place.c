@@ -25,7 +25,11 @@ static bool state_path(char *out, size_t n) {
 
 static bool state_dir(char *out, size_t n, nw_str *why) {
   if (!state_path(out, n)) return false;
-  if (!nw_make_dirs(out, 0700)) return nw_str_fmt(why, "cannot make %s: %s", out, nw_file_reason(errno)), false;
+  if (!nw_make_dirs(out, 0700)) {
+    nw_str_fmt(why, "cannot make %s: %s", out, nw_file_reason(errno));
+    errno = ENOENT;
+    return false;
+  }
   int fd = nw_file_open_dir(out, NW_FILE_OWN, why);
   if (fd >= 0) close(fd);
   return fd >= 0;

@@ -91,7 +91,12 @@ static int f_state_file(lua_State *L) {
   const char *name = nwl_path(L, 1, "name");
   char path[PATH_MAX];
   nw_str why = {0};
-  if (!nw_state_file(path, sizeof path, name, &why)) return push_why(L, &why);
+  if (!nw_state_file(path, sizeof path, name, &why)) {
+    bool absent = errno == ENOENT;
+    push_why(L, &why);
+    lua_pushboolean(L, absent);
+    return 3;
+  }
   lua_pushstring(L, path);
   return 1;
 }
@@ -113,9 +118,9 @@ const nwl_row nwl_file_rows[] = {
     {"read_own", f_read_own, "(path: string): string?, string?",
      "The text of a file that the session finds by itself: a regular one of at most 16 MiB, the user's or root's, that "
      "nobody else may write. nil and why it is not used, or nil alone where there is none."},
-    {"state_file", f_state_file, "(name: string): string?, string?",
-     "The path of a file of the state directory, which is made where it is missing. nil and why it cannot be, or nil "
-     "alone where there is no home."},
+    {"state_file", f_state_file, "(name: string): string?, string?, boolean?",
+     "The path of a file of the state directory, which is made where it is missing. nil, why there is none (nil: there "
+     "is no home), and whether it is because no directory can be made."},
     {"temp_dir", f_temp_dir, "(): string", "A fresh directory for files that go soon, which is the user's alone."},
     {NULL, NULL, NULL, NULL},
 };

@@ -76,14 +76,14 @@ end
 --- The calibration of this host, {figures, when}, or nil and why there is none.
 function calibration.known()
   if known == nil then
-    local path, why = calibration.path()
+    local path, why, absent = calibration.path()
     local got
     if path then got, why = calibration.read(path) end
-    if why and not (path and core.read_own(path)) then
+    if why and not absent and not (path and core.read_own(path)) then
       io.stderr:write("nestwright: the calibration is not used: ", why, "\n")
     end
     kept_at = got and path
-    known, why_not = got or false, not got and why or nil
+    known, why_not = got or false, not got and not absent and why or nil
   end
   return known or nil, why_not
 end

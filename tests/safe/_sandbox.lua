@@ -10,7 +10,8 @@ local counter = 0
 
 --- Runs a command of the shell; what it writes, and its exit status: 124 or 137 when it took too long.
 function sandbox.run(command, seconds)
-  local pipe = assert(io.popen(("timeout -k 1 %g sh -c %s </dev/null 2>&1; echo \"[$?]\""):format(seconds or SECONDS,
+  local state = sandbox.root and "XDG_STATE_HOME=" .. sandbox.root .. "/state" or "" -- not that of who tests
+  local pipe = assert(io.popen(("%s timeout -k 1 %g sh -c %s </dev/null 2>&1; echo \"[$?]\""):format(state, seconds or SECONDS,
     quote(command))))
   local text = pipe:read "a"
   pipe:close()
