@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -7,11 +8,23 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 static char dir[] = "/tmp/nestwright-files-XXXXXX";
 static char path[64];
+
+// Files without a name are not everywhere. What the linker finds here stands for the C library's.
+static bool no_nameless;
+int openat(int at, const char *name, int flags, ...) {
+  va_list args;
+  va_start(args, flags);
+  unsigned mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, unsigned) : 0;
+  va_end(args);
+  if (no_nameless && (flags & O_TMPFILE) == O_TMPFILE) return errno = EOPNOTSUPP, -1;
+  return (int)syscall(SYS_openat, at, name, flags, mode);
+}
 
 static int make_dir(void **state) {
   (void)state;
@@ -69,6 +82,32 @@ static void a_file_that_is_dropped_is_what_it_was(void **state) {
   assert_true(nw_file_add(f, "new", 3) && nw_file_settle(f));
   nw_file_drop(f);
   holds("old");
+}
+
+static int entries(void) {
+  DIR *d = opendir(dir);
+  int n = -2; // . and ..
+  while (readdir(d)) n++;
+  closedir(d);
+  return n;
+}
+
+static void where_every_file_has_a_name_it_is_another_one_until_the_end(void **state) {
+  (void)state;
+  nw_str why = {0};
+  no_nameless = true;
+  put("old");
+  nw_file *f = nw_file_begin(path, NW_FILE_PLAIN, &why);
+  assert_true(nw_file_add(f, "new", 3));
+  assert_int_equal(entries(), 2);
+  holds("old");
+  assert_true(nw_file_end(f, &why));
+  holds("new");
+  f = nw_file_begin(path, NW_FILE_PLAIN, &why);
+  nw_file_drop(f);
+  assert_int_equal(entries(), 1);
+  holds("new");
+  no_nameless = false;
 }
 
 // The signal would end a process that does not ignore it.
@@ -180,6 +219,7 @@ static void what_is_not_there_is_told_apart(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(a_file_that_is_dropped_is_what_it_was, remove_file),
+      cmocka_unit_test_teardown(where_every_file_has_a_name_it_is_another_one_until_the_end, remove_file),
       cmocka_unit_test_teardown(a_limit_is_an_error_and_no_signal, remove_file),
       cmocka_unit_test_teardown(a_pipe_without_a_reader_is_an_error_and_no_signal, remove_file),
       cmocka_unit_test_teardown(lines_are_appended_whole, remove_file),
