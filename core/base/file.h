@@ -24,6 +24,7 @@ bool nw_file_add(nw_file *f, const void *data, size_t n); // what fails first is
 bool nw_file_settle(nw_file *f); // waits until it is on the disk; it has no name yet
 bool nw_file_end(nw_file *f, nw_str *why); // gives it its name; frees f
 void nw_file_drop(nw_file *f); // as if it had never been begun; frees f
+void nw_file_tidy(int dir); // removes what processes that were killed more than an hour ago had begun in a directory
 bool nw_file_write(const char *path, unsigned how, const void *data, size_t n, nw_str *why);
 
 // ---- appending, to a file of the session's own

@@ -1,5 +1,6 @@
 // Writing and appending: a file is whole under its name, or it is what it was.
 #include "base/file.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PART ".nestwright-"
+#define PART_END ".part"
+
+enum { ABANDONED = 3600 }; // seconds
 enum { MOST_LINKS = 40, PATIENCE_MS = 10000, LOCK_TRIES = 100, LOCK_WAIT_NS = 2000000, A_FILE = -2 };
 
 struct nw_file {
@@ -167,7 +172,7 @@ static void unlink_part(nw_file *f) {
 static bool name_part(nw_file *f) {
   uint64_t random;
   if (getrandom(&random, sizeof random, 0) != sizeof random) return false;
-  snprintf(f->part, sizeof f->part, ".nestwright-%016llx.part", (unsigned long long)random);
+  snprintf(f->part, sizeof f->part, PART "%016llx" PART_END, (unsigned long long)random);
   return true;
 }
 
@@ -177,6 +182,24 @@ static void not_written(nw_file *f, int error, nw_str *why) {
   if (f->existed) nw_str_add(why, "; the file that was there is unchanged");
 }
 
+static bool is_abandoned(int dir, const char *name) {
+  struct stat st;
+  size_t n = strlen(name);
+  if (n != strlen(PART) + 16 + strlen(PART_END) || strncmp(name, PART, strlen(PART)) ||
+      strcmp(name + n - strlen(PART_END), PART_END))
+    return false;
+  return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+         st.st_mtime < time(NULL) - ABANDONED;
+}
+
+void nw_file_tidy(int dir) {
+  int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *d = copy < 0 ? NULL : fdopendir(copy);
+  for (struct dirent *e; d && (e = readdir(d));)
+    if (is_abandoned(dir, e->d_name)) unlinkat(dir, e->d_name, 0);
+  if (d) closedir(d);
+}
+
 // Without a name, where the file system can do that: then nothing is left when the process is killed.
 static int open_part(nw_file *f, mode_t mode) {
   if (!access("/proc/self/fd", X_OK)) {
@@ -184,6 +207,7 @@ static int open_part(nw_file *f, mode_t mode) {
     if (f->fd >= 0) return 0;
     if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL) return errno;
   }
+  nw_file_tidy(f->dir);
   for (int i = 0; i < 8 && f->fd < 0; i++) {
     if (!name_part(f)) break;
     f->fd = openat(f->dir, f->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);

@@ -8,13 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define OBJECT_MOST ((size_t)64 << 20)
 #define DISK_MOST ((size_t)256 << 20)
 
-enum { NAME = 40, MOST_TOLD = 4, ABANDONED = 3600 };
+enum { NAME = 40, MOST_TOLD = 4 };
 
 // What stands before the object. The sum covers the key, so that an object under the name of another is not taken.
 typedef struct head {
@@ -111,11 +110,6 @@ static bool is_object(const char *name) {
   return strlen(name) == 34 && strspn(name, "0123456789abcdef") == 32 && !strcmp(name + 32, ".o");
 }
 
-// What a process that was killed had begun.
-static bool is_abandoned(const char *name, const struct stat *st) {
-  return !strncmp(name, ".nestwright-", 12) && strstr(name, ".part") && st->st_mtime < time(NULL) - ABANDONED;
-}
-
 // The objects of the directory, which are the user's; *n of them, on the heap.
 static entry *list_objects(DIR *at, int *n) {
   entry *all = NULL;
@@ -124,7 +118,6 @@ static entry *list_objects(DIR *at, int *n) {
   for (struct dirent *e; (e = readdir(at));) {
     if (fstatat(dirfd(at), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)) continue;
     if (st.st_uid != geteuid()) continue;
-    if (is_abandoned(e->d_name, &st)) unlinkat(dirfd(at), e->d_name, 0);
     if (!is_object(e->d_name) || (size_t)st.st_size > sizeof(head) + OBJECT_MOST) continue;
     if (*n == room) all = nw_xrealloc(all, (size_t)(room = room ? 2 * room : 64) * sizeof *all);
     entry *x = &all[(*n)++];
@@ -141,6 +134,7 @@ static void make_room(nwj_disk *d, int dir, size_t more) {
   int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;
   DIR *at = copy < 0 ? NULL : fdopendir(copy);
   if (!at) return;
+  nw_file_tidy(dir);
   entry *all = list_objects(at, &n);
   size_t total = more;
   for (int i = 0; i < n; i++) total += all[i].size;

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -92,6 +93,22 @@ static int entries(void) {
   return n;
 }
 
+static char *name_left(const char *digits) {
+  static char name[128];
+  snprintf(name, sizeof name, "%s/.nestwright-%s.part", dir, digits);
+  return name;
+}
+
+// What a process had begun that was killed so many seconds ago.
+static void leave(const char *digits, int seconds) {
+  int fd = open(name_left(digits), O_WRONLY | O_CREAT, 0600);
+  struct timespec then[2] = {{.tv_sec = time(NULL) - seconds}, {.tv_sec = time(NULL) - seconds}};
+  assert_int_equal(futimens(fd, then), 0);
+  close(fd);
+}
+
+static void unlink_left(const char *digits) { assert_int_equal(unlink(name_left(digits)), 0); }
+
 static void where_every_file_has_a_name_it_is_another_one_until_the_end(void **state) {
   (void)state;
   nw_str why = {0};
@@ -106,6 +123,11 @@ static void where_every_file_has_a_name_it_is_another_one_until_the_end(void **s
   f = nw_file_begin(path, NW_FILE_PLAIN, &why);
   nw_file_drop(f);
   assert_int_equal(entries(), 1);
+  leave("0123456789abcdef", 7200);
+  leave("0123456789abcdee", 60);
+  put("new");
+  assert_int_equal(entries(), 2); // of those that were killed long ago nothing is left
+  unlink_left("0123456789abcdee");
   holds("new");
   no_nameless = false;
 }
