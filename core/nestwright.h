@@ -146,6 +146,12 @@ NW_API int64_t nw_refuse_memory(int64_t request);
 NW_API int64_t nw_memory_left(void);
 // $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, made where it is missing. False: there is no home.
 NW_API bool nw_state_dir(char *out, size_t n);
+// True if a text of n bytes is UTF-8 without control characters, on one line or on several. Else a diagnostic says which byte of
+// `what` is at fault.
+NW_API bool nw_text_ok(nw_ctx *c, const char *what, const char *s, size_t n, bool lines);
+// The text as it may be shown anywhere, a heap string: what is not UTF-8, and what a terminal would act on, as \x1b. Ends of
+// lines stay.
+NW_API char *nw_text_shown(const char *s, size_t n);
 // The one of some words that is nearest to a misspelt one, or NULL if none is near.
 NW_API const char *nw_nearest(const char *word, int n, const char *const *words);
 

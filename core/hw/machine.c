@@ -206,7 +206,8 @@ static bool set_text(nw_ctx *c, const nw_place *p, const char *path, const char 
 
 bool nw_field_set(nw_ctx *c, const nw_place *p, const char *path, nw_value v) {
   const nw_field *f = p->field;
-  if (f->kind == NW_FIELD_TEXT && v.kind == NW_FIELD_TEXT) return set_text(c, p, path, v.text);
+  if (f->kind == NW_FIELD_TEXT && v.kind == NW_FIELD_TEXT)
+    return nw_text_ok(c, path, v.text, strlen(v.text), false) && set_text(c, p, path, v.text);
   if (f->kind == NW_FIELD_WORD && v.kind == NW_FIELD_TEXT && nw_field_word(f, v.text) >= 0)
     return *(int *)(void *)p->base = nw_field_word(f, v.text), true;
   if (f->kind == NW_FIELD_FLAG && v.kind == NW_FIELD_FLAG) return *(int *)(void *)p->base = v.flag, true;
@@ -276,6 +277,8 @@ void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env) {
 
 bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text) {
   int i = 0;
+  if (!nw_text_ok(c, "sources", path, strlen(path), false) || !nw_text_ok(c, path, text, strlen(text), true))
+    return false;
   while (i < m->nsources && strcmp(m->source[i].path, path)) i++;
   nw_machine_source *s = &m->source[i];
   if (i == NW_MACHINE_SOURCES) return nw_fail(c, NW_ELIMIT, NULL, "sources: at most %d of them", i), false;

@@ -161,10 +161,11 @@ bool nw_sched_branch(nw_sched *s, const char *name) {
     nw_fail(s->ctx, NW_EINVAL, "branch names are given once", "\"%s\" already names version %d", name, node->number);
     return false;
   }
-  if (!*name || strpbrk(name, "\n\r\t\v\f")) {
-    nw_fail(s->ctx, NW_EINVAL, NULL, "a branch needs a name%s", *name ? " of one line" : "");
+  if (!*name) {
+    nw_fail(s->ctx, NW_EINVAL, "s:branch \"tiled\"", "branch: name: a branch needs a name");
     return false;
   }
+  if (!nw_text_ok(s->ctx, "branch: name", name, strlen(name), false)) return false;
   nw_sched_head(s)->name = keep(s, name);
   return true;
 }

@@ -32,9 +32,34 @@ void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name) {
   return b->p;
 }
 
-const char *nwl_string(lua_State *L, int arg, const char *name) {
+void nwl_is_string(lua_State *L, int arg, const char *name) {
   if (lua_type(L, arg) != LUA_TSTRING) expected(L, arg, name, "a string");
-  return lua_tostring(L, arg);
+}
+
+// C ends a string at its first NUL: one that has more is refused, not cut.
+const char *nwl_string(lua_State *L, int arg, const char *name) {
+  nwl_is_string(L, arg, name);
+  size_t n;
+  const char *s = lua_tolstring(L, arg, &n);
+  if (strlen(s) != n)
+    nwl_fail(L, NW_EINVAL, NULL, "%s: byte %d is NUL: a text ends before it", name, (int)strlen(s) + 1);
+  return s;
+}
+
+const char *nwl_string_or(lua_State *L, int arg, const char *name, const char *fallback) {
+  return lua_isnoneornil(L, arg) ? fallback : nwl_string(L, arg, name);
+}
+
+int nwl_choice(lua_State *L, int arg, const char *name, const char *const *words, int fallback) {
+  const char *word = nwl_string_or(L, arg, name, fallback < 0 ? NULL : words[fallback]);
+  int i = 0;
+  while (words[i] && (!word || strcmp(word, words[i]) != 0)) i++;
+  if (!words[i]) nwl_fail(L, NW_EINVAL, NULL, "%s: there is no '%s'", name, word ? word : "nothing");
+  return i;
+}
+
+void nwl_function(lua_State *L, int arg, const char *name) {
+  if (lua_type(L, arg) != LUA_TFUNCTION) expected(L, arg, name, "a function");
 }
 
 lua_Integer nwl_integer(lua_State *L, int arg, const char *name) {

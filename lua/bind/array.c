@@ -27,29 +27,29 @@ static void push_element(lua_State *L, const nw_array *a, int64_t flat) {
 }
 
 // Whole numbers go into integer arrays unrounded; a fraction, or a number out of range, is an error, not a wrap.
-static void store_int(lua_State *L, int arg, nw_array *a, int64_t flat) {
+static void store_int(lua_State *L, int arg, const char *name, nw_array *a, int64_t flat) {
   nw_dtype t = nw_array_dtype(a);
   if (lua_isboolean(L, arg)) {
     nw_array_set_int(a, flat, lua_toboolean(L, arg));
     return;
   }
-  int64_t v = nwl_integer(L, arg, "value");
+  int64_t v = nwl_integer(L, arg, name);
   int bits = nw_dtype_bytes(t) * 8;
   bool is_signed = nw_dtype_is_signed(t), narrow = t != NW_BOOL && bits < 64;
   int64_t lo = is_signed ? -(1LL << (bits < 64 ? bits - 1 : 0)) : 0,
           hi = (1LL << (is_signed ? bits - 1 : bits) % 63) - 1;
   if (t == NW_BOOL ? v != 0 && v != 1 : narrow && (v < lo || v > hi))
-    nwl_fail(L, NW_ERANGE, NULL, "value: %lld does not fit %s", (long long)v, nw_dtype_name(t));
+    nwl_fail(L, NW_ERANGE, NULL, "%s: %lld does not fit %s", name, (long long)v, nw_dtype_name(t));
   nw_array_set_int(a, flat, v);
 }
 
-static void store(lua_State *L, int arg, nw_array *a, int64_t flat) {
+static void store(lua_State *L, int arg, const char *name, nw_array *a, int64_t flat) {
   if (!nw_dtype_is_float(nw_array_dtype(a))) {
-    store_int(L, arg, a, flat);
+    store_int(L, arg, name, a, flat);
     return;
   }
   if (lua_type(L, arg) != LUA_TNUMBER)
-    nwl_fail(L, NW_ETYPE, NULL, "value: expected a number, got %s", nwl_typename(L, arg));
+    nwl_fail(L, NW_ETYPE, NULL, "%s: expected a number, got %s", name, nwl_typename(L, arg));
   nw_array_set(a, flat, lua_tonumber(L, arg));
 }
 
@@ -88,7 +88,7 @@ static int array_set(lua_State *L) {
   nw_array *a = array_arg(L, 1, "self");
   int n = lua_gettop(L) - 2;
   if (n < 0) return nwl_fail(L, NW_EINVAL, NULL, "set needs the indices and a value");
-  store(L, lua_gettop(L), a, position(L, a, 2, n));
+  store(L, lua_gettop(L), "value", a, position(L, a, 2, n));
   return 0;
 }
 
@@ -111,7 +111,7 @@ static int array_newindex(lua_State *L) {
   if (lua_type(L, 2) != LUA_TTABLE)
     return nwl_fail(L, NW_EINVAL, "t[{i, j}] = value; indices count from 0", "cannot set field %s of a tensor",
                     luaL_tolstring(L, 2, NULL));
-  store(L, 3, a, position_in_table(L, a, 2));
+  store(L, 3, "value", a, position_in_table(L, a, 2));
   return 0;
 }
 
@@ -130,7 +130,7 @@ static int array_getflat(lua_State *L) {
 
 static int array_setflat(lua_State *L) {
   nw_array *a = array_arg(L, 1, "self");
-  store(L, 3, a, flat_arg(L, a, 2));
+  store(L, 3, "value", a, flat_arg(L, a, 2));
   return 0;
 }
 
@@ -143,7 +143,7 @@ static int array_fill_list(lua_State *L) {
     return nwl_fail(L, NW_EINVAL, NULL, "values: %lld for %lld elements", (long long)lua_rawlen(L, 2), (long long)n);
   for (int64_t i = 0; i < n; i++) {
     lua_rawgeti(L, 2, i + 1);
-    store(L, lua_gettop(L), a, i);
+    store(L, lua_gettop(L), "values", a, i);
     lua_pop(L, 1);
   }
   lua_settop(L, 1);
@@ -152,7 +152,7 @@ static int array_fill_list(lua_State *L) {
 
 static int array_fill(lua_State *L) {
   nw_array *a = array_arg(L, 1, "self");
-  for (int64_t i = 0, n = nw_array_count(a); i < n; i++) store(L, 2, a, i);
+  for (int64_t i = 0, n = nw_array_count(a); i < n; i++) store(L, 2, "value", a, i);
   lua_settop(L, 1);
   return 1;
 }
@@ -255,7 +255,7 @@ static bool close_enough(double x, double y, double rtol, double atol, double *d
 static int f_allclose(lua_State *L) {
   nw_array *a = array_arg(L, 1, "first tensor"), *b = array_arg(L, 2, "second tensor");
   double rtol = nwl_number_or(L, 3, "rtol", 1e-5), atol = nwl_number_or(L, 4, "atol", 1e-8), worst = 0;
-  if (!same_shape(a, b)) return nwl_fail(L, NW_EINVAL, NULL, "allclose: the shapes differ");
+  if (!same_shape(a, b)) return nwl_fail(L, NW_EINVAL, NULL, "allclose: the shapes of a and b differ");
   bool whole = nw_dtype_is_int(nw_array_dtype(a)) && nw_dtype_is_int(nw_array_dtype(b));
   int64_t first = 0;
   for (int64_t i = 0, n = nw_array_count(a); i < n; i++) {
@@ -307,7 +307,7 @@ const nwl_class nwl_array_class = {"array", "nestwright.array", array_methods, a
 // fences("off" | "after" | "before", align?)
 static int f_fences(lua_State *L) {
   static const char *const kinds[] = {"off", "after", "before", NULL};
-  nw_fence fence = (nw_fence)luaL_checkoption(L, 1, NULL, kinds);
+  nw_fence fence = (nw_fence)nwl_choice(L, 1, "where", kinds, -1);
   int align = nwl_count_or(L, 2, "align", 0, 4096, 0);
   if (align & (align - 1)) nwl_fail(L, NW_EINVAL, NULL, "align: %d is not a power of two", align);
   nw_fences(nwl_ctx(L), fence, (size_t)align);

@@ -85,8 +85,13 @@ void nwl_show_progress(lua_State *L); // program.c: on the terminal, if there is
 
 // ---- args.c: reading arguments; failures name the argument
 void *nwl_check(lua_State *L, int arg, const nwl_class *c, const char *name);
+void nwl_is_string(lua_State *L, int arg, const char *name);
 const char *nwl_string(lua_State *L, int arg, const char *name);
 const char *nwl_path(lua_State *L, int arg, const char *name); // file.c: of a file; not empty, and whole
+const char *nwl_string_or(lua_State *L, int arg, const char *name, const char *fallback);
+// The place of the word in a list that ends with NULL. fallback: of what is left out; below 0: it may not be.
+int nwl_choice(lua_State *L, int arg, const char *name, const char *const *words, int fallback);
+void nwl_function(lua_State *L, int arg, const char *name);
 lua_Integer nwl_integer(lua_State *L, int arg, const char *name);
 lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer fallback);
 // One of least..most; the fallback need not be.

@@ -1,11 +1,12 @@
 // Failures of the core as Lua errors: tables with fields, whose tostring is the picture (lua/nestwright/errors.lua).
 #include "bind.h"
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char library_key;
+static const char library_key, functions_key;
 
 static const char *const code_names[] = {
     [NW_OK] = "ok",
@@ -120,12 +121,40 @@ static bool in_library(lua_State *L, const lua_Debug *ar) {
   return inside;
 }
 
-// The user's line: the first Lua frame outside the library's own files. Pushes nothing; false if there is none.
+// True for the user's line: a Lua frame outside the library's own files.
+static bool is_user(lua_State *L, lua_Debug *ar) {
+  lua_getinfo(L, "Sl", ar);
+  return ar->currentline > 0 && strcmp(ar->what, "C") != 0 && !in_library(L, ar);
+}
+
+// The first frame of the user's. Pushes nothing; false if there is none.
 static bool find_user(lua_State *L, lua_Debug *ar) {
-  for (int level = 0; lua_getstack(L, level, ar); level++) {
-    lua_getinfo(L, "Sl", ar);
-    if (ar->currentline > 0 && strcmp(ar->what, "C") != 0 && !in_library(L, ar)) return true;
+  for (int level = 0; lua_getstack(L, level, ar); level++)
+    if (is_user(L, ar)) return true;
+  return false;
+}
+
+// The name of the public function that the user's line has called, or NULL; the table of names holds it.
+static const char *called_function(lua_State *L) {
+  const char *name = NULL;
+  lua_Debug ar;
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &functions_key) == LUA_TTABLE) {
+    for (int level = 0; lua_getstack(L, level, &ar) && !is_user(L, &ar); level++) {
+      lua_getinfo(L, "f", &ar);
+      if (lua_rawget(L, -2) == LUA_TSTRING) name = lua_tostring(L, -1);
+      lua_pop(L, 1);
+    }
   }
+  lua_pop(L, 1);
+  return name;
+}
+
+static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static bool has_word(const char *text, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = text; (at = strstr(at, word)); at++)
+    if ((at == text || !word_char(at[-1])) && !word_char(at[n])) return true;
   return false;
 }
 
@@ -138,13 +167,46 @@ static void set_place(lua_State *L) {
   lua_setfield(L, -2, "line");
 }
 
-static void push_error(lua_State *L, nw_code code, const char *message, const char *hint) {
+enum { MOST_SHOWN = 8192 }; // bytes of a message
+
+// A message repeats what the user gave, which may hold anything and be of any length.
+static void set_shown(lua_State *L, const char *field, const char *s, size_t n) {
+  nwl_push_text(L, nw_text_shown(s, n < MOST_SHOWN ? n : MOST_SHOWN));
+  if (n > MOST_SHOWN) {
+    lua_pushfstring(L, "... (%I bytes in all)", (LUAI_UACINT)n);
+    lua_concat(L, 2);
+  }
+  lua_setfield(L, -2, field);
+}
+
+// What is wrong with an argument names the function; what a step would do wrong names the step, and what is wrong in a text begins
+// with the line.
+static bool names_function(nw_code code, const char *message) {
+  size_t digits = strspn(message, "0123456789");
+  if (digits > 0 && message[digits] == ':') return false;
+  return code == NW_EINVAL || code == NW_ETYPE || code == NW_ERANGE || code == NW_ESTALE || code == NW_ELIMIT ||
+         code == NW_EIO || code == NW_EPARSE;
+}
+
+static void push_error_of(lua_State *L, nw_code code, const char *message, size_t n, const char *hint) {
+  const char *function = names_function(code, message) ? called_function(L) : NULL;
   lua_newtable(L);
   set_string(L, "code", code_names[code]);
-  set_string(L, "message", message ? message : "it failed without saying why");
-  set_string(L, "hint", hint);
+  set_shown(L, "message", message, n);
+  if (function && !has_word(message, function)) {
+    lua_getfield(L, -1, "message");
+    lua_pushfstring(L, "%s: %s", function, lua_tostring(L, -1));
+    lua_setfield(L, -3, "message");
+    lua_pop(L, 1);
+  }
+  if (hint) set_shown(L, "hint", hint, strlen(hint));
   set_place(L);
   luaL_setmetatable(L, "nestwright.error");
+}
+
+static void push_error(lua_State *L, nw_code code, const char *message, const char *hint) {
+  if (!message) message = "it failed without saying why";
+  push_error_of(L, code, message, strlen(message), hint);
 }
 
 // Pushes it.
@@ -264,12 +326,15 @@ static int lua_fail(lua_State *L) {
   for (int i = 0; i < (int)(sizeof code_names / sizeof *code_names); i++) {
     if (strcmp(code_names[i], name) == 0) code = (nw_code)i;
   }
-  push_error(L, code, lua_tostring(L, 2), lua_tostring(L, 3));
+  lua_settop(L, 3);
+  size_t n;
+  const char *message = luaL_tolstring(L, 2, &n);
+  push_error_of(L, code, message, n, lua_tostring(L, 3));
   return lua_error(L);
 }
 
 static int lua_nearest(lua_State *L) {
-  const char *words[256], *word = nwl_string(L, 1, "word");
+  const char *words[256], *word = luaL_tolstring(L, 1, NULL);
   nwl_table(L, 2, "words");
   int n = 0;
   for (int i = 1; n < 256 && lua_rawgeti(L, 2, i) == LUA_TSTRING; i++, lua_pop(L, 1)) words[n++] = lua_tostring(L, -1);
@@ -277,10 +342,41 @@ static int lua_nearest(lua_State *L) {
   return 1;
 }
 
+// check_text(what, text, lines?): the text, or an error that says which byte of it cannot be shown.
+static int check_text(lua_State *L) {
+  const char *what = nwl_string(L, 1, "what");
+  size_t n;
+  nwl_is_string(L, 2, what);
+  const char *s = lua_tolstring(L, 2, &n);
+  nw_clear(nwl_ctx(L));
+  if (!nw_text_ok(nwl_ctx(L), what, s, n, lua_toboolean(L, 3))) return nwl_raise(L);
+  lua_settop(L, 2);
+  return 1;
+}
+
+static int shown_text(lua_State *L) {
+  size_t n;
+  nwl_is_string(L, 1, "text");
+  const char *s = lua_tolstring(L, 1, &n);
+  nwl_push_text(L, nw_text_shown(s, n));
+  return 1;
+}
+
 static int set_library(lua_State *L) {
   nwl_string(L, 1, "dir");
   lua_pushvalue(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &library_key);
+  return 0;
+}
+
+// name_function(f, name): errors that it leads to name it.
+static int name_function(lua_State *L) {
+  nwl_function(L, 1, "f");
+  nwl_string(L, 2, "name");
+  lua_settop(L, 2);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &functions_key);
+  lua_insert(L, 1);
+  lua_rawset(L, 1);
   return 0;
 }
 
@@ -302,13 +398,21 @@ const nwl_row nwl_error_rows[] = {
      "Raises a nestwright.error at the user's line."},
     {"nearest", lua_nearest, "(word: string, words: string[]): string?",
      "The word of the list nearest to a misspelt one."},
+    {"check_text", check_text, "(what: string, text: string, lines?: boolean): string",
+     "The text, if it is UTF-8 without control characters, on one line or on several."},
+    {"shown_text", shown_text, "(text: string): string",
+     "The text as it may be shown anywhere: what a terminal would act on as \\x1b."},
     {"set_library", set_library, "(dir: string)", "Files below this directory are never the user's line."},
+    {"name_function", name_function, "(f: function, name: string)",
+     "What goes wrong in a call of f from the user's line is told under this name."},
     {"where", where, "(): string?, integer?", "Source and line of the user's code that is running."},
     {"type_name", type_name, "(value: any): string", "What a value is, in words: 'a tensor', 'a number'."},
     {NULL, NULL, NULL, NULL},
 };
 
 void nwl_error_open(lua_State *L) {
+  lua_newtable(L); // public function -> its name
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &functions_key);
   luaL_newmetatable(L, "nestwright.error");
   lua_setfield(L, -2, "error");
   luaL_newmetatable(L, "nestwright.refusal");

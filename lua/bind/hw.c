@@ -39,7 +39,7 @@ static int f_peak(lua_State *L) {
 static int f_bandwidth(lua_State *L) {
   static const char *const loops[] = {"read", "copy", "triad", "write", NULL};
   double rate[12];
-  int loop = luaL_checkoption(L, 1, NULL, loops), threads = nwl_count_or(L, 3, "threads", 0, 1024, 1);
+  int loop = nwl_choice(L, 1, "loop", loops, -1), threads = nwl_count_or(L, 3, "threads", 0, 1024, 1);
   lua_Integer bytes = nwl_integer(L, 2, "bytes");
   nw_clear(nwl_ctx(L));
   int n = nw_bandwidth(nwl_ctx(L), (nw_stream)loop, bytes, threads, 12, rate);

@@ -16,7 +16,7 @@ static nw_value value_at(lua_State *L, const char *path) {
   switch (lua_type(L, -1)) {
   case LUA_TNUMBER: return (nw_value){.kind = NW_FIELD_REAL, .number = lua_tonumber(L, -1)};
   case LUA_TBOOLEAN: return (nw_value){.kind = NW_FIELD_FLAG, .flag = lua_toboolean(L, -1)};
-  case LUA_TSTRING: return (nw_value){.kind = NW_FIELD_TEXT, .text = lua_tostring(L, -1)};
+  case LUA_TSTRING: return (nw_value){.kind = NW_FIELD_TEXT, .text = nwl_string(L, -1, path)};
   default:
     nwl_fail(L, NW_EINVAL, NULL, "%s: expected a number, a text, true or false, or a table of fields, got %s", path,
              nwl_typename(L, -1));
@@ -53,7 +53,7 @@ static void read_names(reader *r, size_t n, int depth) {
     if (lua_type(r->L, -2) == LUA_TNUMBER && n > 0) continue; // of the list
     if (lua_type(r->L, -2) != LUA_TSTRING)
       nwl_fail(r->L, NW_EINVAL, NULL, "a machine is a table of fields by name, not by %s", nwl_typename(r->L, -2));
-    snprintf(more, sizeof more, "%s%s", n ? "." : "", lua_tostring(r->L, -2));
+    snprintf(more, sizeof more, "%s%s", n ? "." : "", nwl_string(r->L, -2, "machine"));
     read_value(r, n, more, depth);
   }
 }
@@ -72,7 +72,7 @@ static void read_sources(lua_State *L, nw_machine *m) {
     if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
       nwl_fail(L, NW_EINVAL, "sources = {[\"\"] = \"the vendor's manual\", ops = \"measured\"}",
                "sources: texts by the beginnings of paths");
-    if (!nw_machine_cite(nwl_ctx(L), m, lua_tostring(L, -2), lua_tostring(L, -1))) nwl_raise(L);
+    if (!nw_machine_cite(nwl_ctx(L), m, nwl_string(L, -2, "sources"), nwl_string(L, -1, "sources"))) nwl_raise(L);
   }
 }
 

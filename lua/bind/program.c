@@ -38,7 +38,7 @@ static int f_run_program(lua_State *L) {
   if (n == 0) return nwl_fail(L, NW_EINVAL, NULL, "there is no program to run");
   luaL_checkstack(L, n + 8, NULL);
   size_t ninput = 0;
-  const char *input = luaL_optlstring(L, 2, "", &ninput), *what = luaL_optstring(L, 3, "another program runs");
+  const char *input = luaL_optlstring(L, 2, "", &ninput), *what = nwl_string_or(L, 3, "what", "another program runs");
   for (int i = 0; i < n; i++) {
     lua_rawgeti(L, 1, i + 1);
     argv[i] = nwl_string(L, -1, "word");
@@ -123,7 +123,7 @@ void nwl_show_progress(lua_State *L) { show_progress(L, -1); }
 static int f_on_progress(lua_State *L) {
   bool listens = !lua_isnoneornil(L, 1);
   double patience = nwl_number_or(L, 2, "patience", listens ? PATIENCE : -1);
-  if (listens) luaL_checktype(L, 1, LUA_TFUNCTION);
+  if (listens) nwl_function(L, 1, "listener");
   lua_settop(L, 1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &listener_key);
   if (listens)
@@ -134,7 +134,8 @@ static int f_on_progress(lua_State *L) {
 }
 
 static int f_progress(lua_State *L) {
-  nw_tell_progress(nwl_ctx(L), luaL_optstring(L, 1, NULL), luaL_optnumber(L, 2, -1), luaL_optnumber(L, 3, 0));
+  nw_tell_progress(nwl_ctx(L), nwl_string_or(L, 1, "what", NULL), nwl_number_or(L, 2, "part", -1),
+                   nwl_number_or(L, 3, "since", 0));
   return 0;
 }
 

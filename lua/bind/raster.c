@@ -46,7 +46,7 @@ static int f_raster(lua_State *L) {
   nwl_walk w;
   nwl_read_walk(L, &w);
   nw_sim_opts o = nwl_read_caches(L, 3);
-  int level = nwl_count_or(L, 4, "level", 0, o.nlevels, 1), y = luaL_checkoption(L, 5, "index", ys);
+  int level = nwl_count_or(L, 4, "level", 0, o.nlevels, 1), y = nwl_choice(L, 5, "y", ys, 0);
   int width = nwl_count_or(L, 6, "width", 1, 10000, 800), height = nwl_count_or(L, 7, "height", 1, 10000, 120);
   nw_raster *r = nw_raster_of(nwl_ctx(L), w.program, &w.walk, &o, level - 1, (nw_raster_y)y, width, height);
   if (!r) return nwl_raise(L);

@@ -33,7 +33,7 @@ static int walk_history(lua_State *L, bool (*go)(nw_sched *), bool (*back)(nw_sc
   if (steps < 1) return nwl_fail(L, NW_ERANGE, NULL, "steps: %lld is not at least 1", (long long)steps);
   while (done < steps && go(s)) done++;
   if (done == steps) return lua_settop(L, 1), 1;
-  if (!done) return nwl_raise(L);
+  if (!done && lua_isnoneornil(L, 2)) return nwl_raise(L);
   nw_clear(nwl_ctx(L));
   for (lua_Integer i = 0; i < done; i++) back(s);
   return nwl_fail(L, NW_ERANGE, NULL, "steps: %lld is more than the %lld there are", (long long)steps, (long long)done);
@@ -63,7 +63,7 @@ static int sched_trace(lua_State *L) {
 
 static int sched_replay(lua_State *L) {
   nw_sched *s = self(L);
-  if (!nw_sched_replay(s, nwl_string(L, 2, "json"))) return nwl_raise_step(L, s);
+  if (!nw_sched_replay(s, nwl_string(L, 2, "trace"))) return nwl_raise_step(L, s);
   lua_settop(L, 1);
   return 1;
 }
@@ -78,7 +78,7 @@ static int results_of(lua_State *L, int status, int f) {
 
 static int sched_returning(lua_State *L) {
   nw_sched *s = self(L);
-  luaL_checktype(L, 3, LUA_TFUNCTION);
+  nwl_function(L, 3, "f");
   bool always = lua_toboolean(L, 2);
   int was = nw_sched_current(s), status = nwl_pcall(L, lua_gettop(L) - 3, LUA_MULTRET);
   if (always || status != LUA_OK) nw_sched_goto(s, was);
@@ -87,7 +87,7 @@ static int sched_returning(lua_State *L) {
 
 static int sched_unsafe(lua_State *L) {
   nw_sched *s = self(L);
-  luaL_checktype(L, 2, LUA_TFUNCTION);
+  nwl_function(L, 2, "steps");
   bool was = nw_sched_unsafe(s, true);
   int status = nwl_pcall(L, lua_gettop(L) - 2, LUA_MULTRET);
   nw_sched_unsafe(s, was);
@@ -108,7 +108,7 @@ static void set_quiet(lua_State *L, bool quiet) {
 }
 
 static int f_quietly(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TFUNCTION);
+  nwl_function(L, 1, "f");
   bool was = quiet_now(L);
   set_quiet(L, true);
   int status = nwl_pcall(L, lua_gettop(L) - 1, LUA_MULTRET);
@@ -150,7 +150,8 @@ static int sched_name_of(lua_State *L) {
 // A version by number, or by the name of a branch.
 static int version_number(lua_State *L, nw_sched *s, int arg, lua_Integer fallback) {
   bool named = lua_type(L, arg) == LUA_TSTRING;
-  lua_Integer v = named ? nw_sched_named(s, lua_tostring(L, arg)) : nwl_integer_or(L, arg, "version", fallback);
+  lua_Integer v =
+      named ? nw_sched_named(s, nwl_string(L, arg, "version")) : nwl_integer_or(L, arg, "version", fallback);
   if (named && v < 0) nwl_raise(L);
   if (v < 0 || v >= nw_sched_versions(s))
     nwl_fail(L, NW_ERANGE, NULL, "there is no version %lld; the last is %d", (long long)v, nw_sched_versions(s) - 1);
@@ -173,7 +174,7 @@ static const nw_program *version_arg(lua_State *L, nw_sched *s, int arg, lua_Int
 
 static nw_style style_arg(lua_State *L, int arg) {
   static const char *const names[] = {"plain", "ansi", "html", NULL};
-  return (nw_style)luaL_checkoption(L, arg, "plain", names);
+  return (nw_style)nwl_choice(L, arg, "style", names, 0);
 }
 
 // show(self, style, version?, changed?): changed marks what the last step made.
@@ -301,7 +302,7 @@ static const nwl_row sched_methods[] = {
      "Goes to a version, by the name of its branch or by number."},
     {"version", sched_version, "(self: nw.schedule): integer",
      "Number of the current version; 0 is the naive program."},
-    {"replay", sched_replay, "(self: nw.schedule, json: string): nw.schedule",
+    {"replay", sched_replay, "(self: nw.schedule, trace: string): nw.schedule",
      "Takes the steps of a trace in JSON; each is judged anew."},
     {"notes", sched_notes, "(self: nw.schedule): string", "Remarks of the last step, or the empty string."},
     {"rounds", sched_rounds, "(self: nw.schedule): boolean",

@@ -13,7 +13,7 @@ static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, 
 
 static void read_loop(lua_State *L, int at, const char *name, nw_arg *out) {
   if (lua_type(L, at) == LUA_TSTRING) {
-    out->name = lua_tostring(L, at);
+    out->name = nwl_string(L, at, name);
     return;
   }
   if (!luaL_testudata(L, at, nwl_loop_class.metatable)) {
@@ -37,7 +37,7 @@ void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out) {
     nwl_push_text(L, nw_sched_name_of(nwl_check(L, 1, &nwl_schedule_class, "self"), t)); // stays until the call ends
     out->name = lua_tostring(L, -1);
   } else if (lua_type(L, at) == LUA_TSTRING) {
-    out->name = lua_tostring(L, at);
+    out->name = nwl_string(L, at, name);
   } else {
     nwl_fail(L, NW_EINVAL, NULL, "%s: expected a stage or a tensor, got %s", name, nwl_typename(L, at));
   }
@@ -64,7 +64,7 @@ static void read_exprs(lua_State *L, int at, const nw_param *p, nw_arg *out) {
 // As text, or as an expression; the value stays referenced by the caller's frame.
 static void read_written(lua_State *L, int at, const nw_param *p, nw_arg *out) {
   if (lua_type(L, at) == LUA_TSTRING) {
-    out->name = lua_tostring(L, at);
+    out->name = nwl_string(L, at, p->name);
     return;
   }
   nwl_not_lua_boolean(L, at, p->name);
@@ -99,7 +99,7 @@ static void read_arg(lua_State *L, int at, nw_arg_kind kind, const nw_param *p, 
   case NW_ARG_STMT: read_stmt(L, at, p->name, out); break;
   case NW_ARG_VALUE:
     if (lua_type(L, at) == LUA_TSTRING)
-      out->name = lua_tostring(L, at);
+      out->name = nwl_string(L, at, p->name);
     else
       out->i = nwl_integer(L, at, p->name);
     break;

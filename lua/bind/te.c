@@ -14,7 +14,7 @@ static int f_fact(lua_State *L) {
   const nw_expr *size = nwl_check(L, 1, &nwl_expr_class, "size");
   nwl_not_lua_boolean(L, 2, "fact");
   bool text = lua_type(L, 2) == LUA_TSTRING;
-  const nw_expr *fact = text ? nw_size_fact_parse(size, lua_tostring(L, 2)) : nwl_expr(L, 2, "fact");
+  const nw_expr *fact = text ? nw_size_fact_parse(size, nwl_string(L, 2, "condition")) : nwl_expr(L, 2, "fact");
   if (!nw_size_fact(size, fact)) return nwl_raise(L);
   lua_settop(L, 1);
   return 1;

@@ -99,7 +99,7 @@ static int f_moves(lua_State *L) {
     return nwl_fail(L, NW_EINVAL, "use a loop of this schedule, or a name",
                     "moves: the loop belongs to another schedule");
   nw_clear(nwl_ctx(L));
-  if (!id) id = nw_sched_loop(s, lua_tostring(L, 2));
+  if (!id) id = nw_sched_loop(s, nwl_string(L, 2, "loop"));
   nw_move *moves;
   int n = id ? nw_sched_moves(s, id, &moves) : -1;
   if (n < 0) return nwl_raise(L);

@@ -1,4 +1,5 @@
 --- nw.beside: values in columns, side by side: schedules, pictures, numbers, words.
+local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local html = require "nestwright.html"
 local rows = require "nestwright.rows"
@@ -75,11 +76,15 @@ end
 
 local function beside(columns, options)
   local o = errors.options("beside", options, {"most"})
-  local most = o.most or #errors.expect("beside: columns", columns, "table")
+  local most = o.most or #columns
   if math.type(most) ~= "integer" or #columns > 0 and most < 1 then
     errors.fail("invalid", "{most = 2}", "beside: most: %s is no number of columns", tostring(most))
   end
-  for n, column in ipairs(columns) do errors.expect(("beside: columns[%d]"):format(n), column, "table") end
+  for n, column in ipairs(columns) do
+    for k, value in ipairs(column) do
+      if type(value) == "string" then core.check_text(("beside: columns[%d][%d]"):format(n, k), value, true) end
+    end
+  end
   if #columns == 0 then errors.fail("invalid", "{{\"before\", s}, {\"after\", t}}", "beside: there are no columns") end
   return view.new(function(style) return style == "html" and page_of(columns, most) or words_of(columns) end)
 end

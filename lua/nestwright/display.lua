@@ -101,7 +101,7 @@ end
 local function show(value, options)
   local o = errors.options("display", options, {"id"})
   local output = setmetatable({id = o.id or comms.new_id(), value = value}, meta)
-  errors.expect("display: id", output.id, "string")
+  errors.label("display: id", output.id)
   if caught then
     take_text()
     output.item = {value = value}
@@ -184,7 +184,7 @@ local function step(p, n, note)
   if not whole or whole < 0 then
     errors.fail("invalid", nil, "step: expected how many more are done, a whole number, got %s", tostring(n))
   end
-  if note ~= nil then errors.expect("step: note", note, "string") end
+  if note ~= nil then errors.label("step: note", note) end
   if p.done + whole > p.total then
     errors.fail("invalid", "nw.progress(total) says how many there are", "step: %d of %d are done; %d more are too many", p.done,
       p.total, whole)
@@ -211,7 +211,7 @@ local function progress(total, title)
   local n = math.tointeger(total)
   if not n or n < 0 then errors.fail("invalid", nil, "progress: total: expected a number of steps, got %s", tostring(total)) end
   local p = setmetatable({total = n, done = 0, title = title or "", drawn = -math.huge}, progress_meta)
-  errors.expect("progress: title", p.title, "string")
+  errors.label("progress: title", p.title)
   p.terminal = os.getenv "TERM" ~= nil
   draw(p, n == 0)
   return p
@@ -232,8 +232,7 @@ local function install(nw)
 
   define("html", "(text: string): nw.view", "A piece of HTML to be shown in a notebook; elsewhere its source.",
     function(text)
-      errors.expect("html", text, "string")
-      return view.new(function() return text end)
+      return view.new(function(style) return style == "html" and text or core.shown_text(text) end)
     end)
 
   define("clear_output", "(wait?: boolean)", "Takes away what the cell has shown so far; wait: once it shows something new.",
@@ -251,7 +250,7 @@ local function install(nw)
       if type(prompt) == "table" then
         errors.fail("invalid", "nw.input(\"key \", {password = true})", "input: the prompt comes first, then the options")
       end
-      errors.expect("input: prompt", prompt or "", "string")
+      core.check_text("input: prompt", prompt or "", true)
       local o = errors.options("input", options, {"password"})
       if front then return display.ask("input", prompt or "", o.password == true) end
       io.stdout:write(prompt or "")

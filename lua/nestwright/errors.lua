@@ -137,4 +137,7 @@ function errors.expect(what, value, wanted)
   errors.fail("invalid", nil, "%s: expected a %s, got %s", what, wanted, core.type_name(value))
 end
 
+--- Raises unless the value is a text of one line that can be shown anywhere: UTF-8 without control characters.
+function errors.label(what, value) return core.check_text(what, value) end
+
 return errors

@@ -1,5 +1,6 @@
 --- Experiments: one measurement for each combination of parameters, kept in a file so that a stopped sweep goes on.
 local blanks = require "nestwright.blanks"
+local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local results = require "nestwright.results"
 local rows = require "nestwright.rows"
@@ -86,6 +87,7 @@ end
 
 local function cell(value, kind)
   if kind and type(value) == "number" then return kind(value) end
+  if type(value) == "string" then return core.shown_text(value) end
   if math.type(value) == "float" then return ("%.5g"):format(value) end
   return value == nil and "" or tostring(value)
 end
@@ -131,7 +133,12 @@ local function check_params(params)
   errors.expect("sweep: params", params, "table")
   local names = sorted_keys(params)
   if #names == 0 then errors.fail("invalid", nil, "sweep: params is empty") end
-  for _, name in ipairs(names) do errors.expect("sweep: params." .. name, params[name], "table") end
+  for _, name in ipairs(names) do
+    local values = errors.expect("sweep: params." .. errors.label("sweep: params: name", name), params[name], "table")
+    for n, value in ipairs(values) do
+      if type(value) == "string" then errors.label(("sweep: params.%s[%d]"):format(name, n), value) end
+    end
+  end
   return names
 end
 

@@ -84,7 +84,7 @@ end
 --- A table as people write it; what is more than that has ways of its own to be read.
 function times.plain(what, value)
   if type(value) == "table" and getmetatable(value) == nil then return value end
-  errors.fail("invalid", nil, "%s: expected a table, got %s", what, core.type_name(value))
+  errors.fail("invalid", nil, "%s: expected a table of times, got %s", what, core.type_name(value))
 end
 
 -- ---- records from elsewhere
@@ -107,7 +107,7 @@ local function check_fields(what, t)
   for _, name in ipairs {"spread", "reps"} do number_or_none(what .. ": " .. name, t[name], 0) end
   number_or_none(what .. ": threads", t.threads, 1)
   for _, name in ipairs {"machine", "label"} do
-    if t[name] ~= nil then errors.expect(what .. ": " .. name, t[name], "string") end
+    if t[name] ~= nil then errors.label(what .. ": " .. name, t[name]) end
   end
   for n, v in ipairs(times.plain(what .. ": samples", t.samples or {})) do positive(what .. ": samples: " .. n, v) end
 end
@@ -147,7 +147,9 @@ function times.entries(list, options)
     if type(key) == "string" and not options[key] then names[#names + 1] = key end
   end
   table.sort(names)
-  for _, name in ipairs(names) do found[#found + 1] = {label = name, value = list[name]} end
+  for _, name in ipairs(names) do
+    found[#found + 1] = {label = errors.label("label", name), value = list[name]}
+  end
   return found
 end
 

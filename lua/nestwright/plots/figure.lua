@@ -1,4 +1,5 @@
 --- A figure: panels placed by pixels, each of which sets what it needs, under one title; small print at the foot.
+local errors = require "nestwright.errors"
 local gnuplot = require "nestwright.plots.gnuplot"
 local written = require "nestwright.written"
 
@@ -36,7 +37,8 @@ end
 
 --- o: {title, width in pixels (1000)}. Its `bottom` is where what was placed so far ends.
 function figure.new(o)
-  return setmetatable({title = figure.shortened(o.title, TITLE_MOST), width = o.width or 1000, bottom = figure.TITLE, right = 0,
+  local title = figure.shortened(errors.label("title", o.title), TITLE_MOST)
+  return setmetatable({title = title, width = o.width or 1000, bottom = figure.TITLE, right = 0,
     panels = {}, blocks = {}, drawn = {}}, meta)
 end
 
