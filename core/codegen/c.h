@@ -44,7 +44,7 @@ const char *nwt_type(nw_dtype t); // in memory and in registers
 const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n); // its name; notes that it is used
 void nwt_helpers(const nwt *g, nw_str *out);
 // c_text.c: pieces of the file
-extern const char nwt_includes[];
+extern const char nwt_includes[], nwt_openmp[]; // nwt_openmp: also nw_has_threads()
 void nwt_begin(nwt *g, const nw_exec *e);
 void nwt_end(nwt *g);
 void nwt_describe(nwt *g, nw_str *out); // what the function takes and returns

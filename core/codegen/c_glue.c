@@ -16,22 +16,28 @@ static const char frame[] =
     "typedef void (*nw_body)(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);\n"
     "#define NW_HIDDEN __attribute__((visibility(\"hidden\")))\n"
     "NW_HIDDEN void " NW_PARALLEL_SYMBOL "(nw_frame *f, nw_body body, void *captured, int64_t n, int64_t chunk);\n\n"
-    "void " NW_PARALLEL_SYMBOL "(nw_frame *f, nw_body body, void *captured, int64_t n, int64_t chunk) {\n"
-    "  int64_t by = chunk < 0 ? -chunk : chunk, next = 0;\n"
-    "#pragma omp parallel num_threads(f->threads)\n"
-    "  {\n"
-    "    int64_t t = omp_get_thread_num(), threads = omp_get_num_threads();\n"
-    "    int64_t begin = n * t / threads, end = n * (t + 1) / threads;\n"
-    "    if (!chunk && begin < end) body(f, captured, begin, end, t);\n"
-    "    for (begin = t * by; chunk > 0 && begin < n; begin += threads * by)\n"
-    "      body(f, captured, begin, n - begin < by ? n : begin + by, t);\n"
-    "    while (chunk < 0) {\n"
+    "static void nw_share(nw_frame *f, nw_body body, void *captured, int64_t n, int64_t chunk, int64_t *next, int64_t "
+    "t,\n"
+    "                     int64_t threads) {\n"
+    "  int64_t by = chunk < 0 ? -chunk : chunk, begin = n * t / threads, end = n * (t + 1) / threads;\n"
+    "  if (!chunk && begin < end) body(f, captured, begin, end, t);\n"
+    "  for (begin = t * by; chunk > 0 && begin < n; begin += threads * by)\n"
+    "    body(f, captured, begin, n - begin < by ? n : begin + by, t);\n"
+    "  while (chunk < 0) {\n"
     "#pragma omp atomic capture\n"
-    "      { begin = next; next += by; }\n"
-    "      if (begin >= n) break;\n"
-    "      body(f, captured, begin, n - begin < by ? n : begin + by, t);\n"
-    "    }\n"
+    "    { begin = *next; *next += by; }\n"
+    "    if (begin >= n) break;\n"
+    "    body(f, captured, begin, n - begin < by ? n : begin + by, t);\n"
     "  }\n"
+    "}\n\n"
+    "void " NW_PARALLEL_SYMBOL "(nw_frame *f, nw_body body, void *captured, int64_t n, int64_t chunk) {\n"
+    "  int64_t next = 0;\n"
+    "  if (f->threads == 1) {\n"
+    "    nw_share(f, body, captured, n, chunk, &next, 0, 1);\n"
+    "    return;\n"
+    "  }\n"
+    "#pragma omp parallel num_threads(f->threads)\n"
+    "  nw_share(f, body, captured, n, chunk, &next, omp_get_thread_num(), omp_get_num_threads());\n"
     "}\n\n";
 
 static void words(nwt *g, nw_str *out) {
@@ -80,8 +86,8 @@ static void function(nwt *g, int i, bool checked, nw_str *all) {
   words(g, &frame_words);
   nw_str_fmt(all, "NW_HIDDEN void " NW_ENTRY_SYMBOL "(nw_frame *f);\n\n%s", i, checked ? "" : "static ");
   nwt_prototype(g, all);
-  nw_str_fmt(all, " {\n%s  int nw_bad = 0, nw_threads = omp_get_max_threads();\n%s%s", checks.s, frame_words.s,
-             g->out.s ? g->out.s : "");
+  nw_str_fmt(all, " {\n%s  int nw_bad = 0, nw_threads = nw_has_threads() ? omp_get_max_threads() : 1;\n%s%s", checks.s,
+             frame_words.s, g->out.s ? g->out.s : "");
   nw_str_fmt(all, "  nw_frame nw_f = {nw_params, nw_sizes, nw_work, nw_stride, nw_threads, 0, \"%s\"};\n", g->kernel);
   nw_str_fmt(all, "  if (!nw_bad) " NW_ENTRY_SYMBOL "(&nw_f);\n", i);
   if (g->out.s && strstr(g->out.s, "goto nw_done")) nw_str_add(all, "nw_done:\n");
@@ -102,7 +108,8 @@ static char *source(nwt *g, int n, nwt *version, const nw_choices *t) {
   }
   nw_str_add(&all, "#define _POSIX_C_SOURCE 200112L\n");
   nw_str_add(&all, nwt_includes);
-  nw_str_add(&all, "#include <omp.h>\n\n");
+  nw_str_add(&all, nwt_openmp);
+  nw_str_add(&all, "\n");
   nw_str_add(&all, frame);
   nwt_use_all(g, n, version);
   nwt_helpers(g, &all);

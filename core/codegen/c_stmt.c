@@ -49,7 +49,7 @@ static void simd(nwt *g, const nw_stmt *s) {
 
 static void parallel(nwt *g, const nw_stmt *s) {
   int64_t chunk = nw_chunk_of(s);
-  nw_str_fmt(&g->out, "#pragma omp parallel for schedule(%s", chunk < 0 ? "dynamic" : "static");
+  nw_str_fmt(&g->out, "#pragma omp parallel for if(nw_has_threads()) schedule(%s", chunk < 0 ? "dynamic" : "static");
   if (chunk) nw_str_fmt(&g->out, ", %lld", (long long)(chunk < 0 ? -chunk : chunk));
   nw_str_add(&g->out, ")\n");
 }

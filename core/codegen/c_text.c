@@ -56,6 +56,11 @@ void nwt_describe(nwt *g, nw_str *out) {
     shape(out, b);
     nw_str_add(out, "]\n");
   }
+  nw_str_add(out, "// A pointer is not NULL, unless its tensor has no elements, and is aligned as its type is.\n");
+  if (g->exec->parallel)
+    nw_str_add(
+        out,
+        "// Parallel loops use OpenMP's threads; a child that was forked once this was loaded runs them on one.\n");
   nwt_describe_codes(g, out);
 }
 
@@ -150,8 +155,14 @@ static void function(nwt *g) {
 // ---- all
 
 const char nwt_includes[] = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n";
-static const char openmp[] = "#ifdef _OPENMP\n#include <omp.h>\n#else\n#define omp_get_thread_num() 0\n"
-                             "#define omp_get_max_threads() 1\n#endif\n";
+// OpenMP's threads stay behind when a process forks, and a child that asks for them waits for ever: it computes alone. Whoever else
+// in the process has used OpenMP is not known, so that what counts is where the code was loaded.
+const char nwt_openmp[] =
+    "#ifdef _OPENMP\n#include <omp.h>\n#include <unistd.h>\n"
+    "static long nw_loaded_in;\n"
+    "__attribute__((constructor)) static void nw_loaded(void) { nw_loaded_in = (long)getpid(); }\n"
+    "static int nw_has_threads(void) { return nw_loaded_in == (long)getpid(); }\n"
+    "#else\n#define omp_get_thread_num() 0\n#define omp_get_max_threads() 1\n#endif\n";
 
 static bool any_parallel(int n, const nwt *g) {
   bool any = false;
@@ -164,7 +175,7 @@ static char *whole(nwt *g, int n, nwt *version) {
   nw_str head = {0};
   nwt_describe(g, &head);
   nw_str_add(&head, nwt_includes);
-  if (g->exec->parallel || any_parallel(n, version)) nw_str_add(&head, openmp);
+  if (g->exec->parallel || any_parallel(n, version)) nw_str_add(&head, nwt_openmp);
   nwt_use_all(g, n, version);
   nwt_helpers(g, &head);
   for (int i = 0; i < n; i++) {

@@ -290,6 +290,87 @@ int main(void) {
   end)
 end)
 
+-- Loads a library, calls its function, forks, and calls it in the child and in the child's child: all get the same.
+local FORKS = [[
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { N = 1000 };
+static float x[N], want[N], got[N];
+typedef int kernel(const float *x, float *y);
+static int same(kernel *f) {
+  memset(got, 0, sizeof got);
+  return f(x, got) == 0 && memcmp(got, want, sizeof got) == 0;
+}
+static int in_child(kernel *f, int depth) {
+  pid_t child = fork();
+  int status = 0;
+  if (child) return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  alarm(20);
+  _exit(!(same(f) && (depth == 1 || in_child(f, depth - 1))));
+}
+int main(int n, char **argument) {
+  if (n != 2) return 2;
+  void *library = dlopen(argument[1], RTLD_NOW);
+  if (!library) return fprintf(stderr, "%s\\n", dlerror()), 3;
+  kernel *f;
+  *(void **)&f = dlsym(library, "Y_kernel");
+  for (int i = 0; i < N; i++) x[i] = (float)i;
+  if (!f || f(x, want) || want[7] != 15) return 4;
+  if (!in_child(f, 2)) return 5;
+  return same(f) ? 0 : 6; /* in the process itself, threads are as they were */
+}
+]]
+
+describe("a library that has run in parallel", function()
+  local path = support.temporary()
+
+  setup(function()
+    support.write(path .. ".forks.c", FORKS)
+    local said, status = support.run(("cc %s -D_GNU_SOURCE -o %s.forks %s.forks.c -ldl"):format(FLAGS, path, path))
+    assert.equal(0, status, said)
+  end)
+  teardown(function() os.execute(("rm -rf %s*"):format(path)) end)
+
+  -- chunk: of the loop; the team shares its rounds out in three ways.
+  local function parallel(chunk)
+    local X = nw.placeholder({1000}, "f32", "X")
+    local Y = nw.compute({1000}, function(i) return 2 * X(i) + 1 end, "Y")
+    local s = nw.schedule(Y)
+    s:parallel "i"
+    if chunk then s:pragma("i", "chunk", 8) end
+    if chunk == "dynamic" then s:pragma("i", "schedule", "dynamic") end
+    return s
+  end
+
+  local function runs(library)
+    local said, status = support.run(("OMP_NUM_THREADS=4 timeout 60 %s.forks %s"):format(path, library))
+    assert.equal(0, status, said)
+  end
+
+  for _, chunk in ipairs {false, "static", "dynamic"} do
+    it("computes alone in a forked child, " .. (chunk or "no chunks"), function()
+      local s = parallel(chunk)
+      s:build {threads = 4}:export(path .. ".so")
+      runs(path .. ".so")
+      support.write(path .. ".text.c", tostring(s:show "c"))
+      local said, status = support.run(("cc %s -fPIC -shared -o %s.text.so %s.text.c -lm"):format(FLAGS, path, path))
+      assert.equal(0, status, said)
+      runs(path .. ".text.so")
+    end)
+  end
+
+  it("says in its header what pointers must be", function()
+    parallel():build():export(path .. ".so")
+    local header = support.read(path .. ".h")
+    assert.truthy(header:find("A pointer is not NULL", 1, true) and header:find("aligned as its type", 1, true), header)
+    assert.truthy(header:find("child that was forked", 1, true), header)
+  end)
+end)
+
 describe("the assembly", function()
   it("names the loops that each block of instructions is in", function()
     local s = support.gemm(64)
