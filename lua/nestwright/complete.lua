@@ -12,6 +12,7 @@ local help = require "nestwright.help"
 local inside = require "nestwright.inside"
 local locals = require "nestwright.locals"
 local rows = require "nestwright.rows"
+local signature = require "nestwright.signature"
 local steps = require "nestwright.steps"
 
 local KEYWORDS = {
@@ -248,11 +249,8 @@ end
 local function words_of_function(name, before)
   local place = place_in_call(before)
   for _, row in ipairs(rows.named(name)) do
-    local n = 0
-    for param in row.signature:match("%b()"):sub(2, -2):gsub("%b{}", ""):gsub("%b()", ""):gmatch "[^,]+" do
-      n = n + 1
-      if row.class == "nw" and n == place and param:find "^%s*dtype%??:" then return set_of(core.dtypes()) end
-    end
+    local param = row.class == "nw" and signature.parameters(row.signature)[place]
+    if param and param.name == "dtype" then return set_of(core.dtypes()) end
   end
   return {}
 end

@@ -140,14 +140,15 @@ return function(nw)
     "Data from nested Lua tables; the shape is theirs. The dtype is f32 unless said, bool for true and false.",
     function(values, dtype) return from_table(values, dtype) end)
 
-  define("zeros", "(shape: integer[], dtype?: string): nw.array", "Zeros; f32 unless said.",
+  define("zeros", "(shape: integer|integer[], dtype?: string): nw.array", "Zeros; f32 unless said.",
     function(shape, dtype) return core.array(shape, dtype or "f32") end)
 
-  define("full", "(shape: integer[], value: number|boolean, dtype?: string): nw.array",
+  define("full", "(shape: integer|integer[], value: number|boolean, dtype?: string): nw.array",
     "Every element the same; f32 unless said.",
     function(shape, value, dtype) return core.array(shape, dtype or "f32"):fill(value) end)
 
-  define("random", "(shape: integer[], dtype?: string, options?: {seed?: integer, lo?: number, hi?: number}): nw.array",
+  define("random", "(shape: integer|integer[], dtype?: string|{seed?: integer, lo?: number, hi?: number}, "
+    .. "options?: {seed?: integer, lo?: number, hi?: number}): nw.array",
     "Random elements: floats between lo and hi (0 and 1 unless said), integers whole numbers lo..hi (0..9). The same seed "
     .. "gives the same data; without one each call differs.",
     function(shape, dtype, options)

@@ -139,7 +139,7 @@ local function install(nw)
   rows.define(nw, "nw", "help", "(what?: any): nw.view",
     "What there is, or what one thing does: nw.help(), nw.help \"split\", nw.help(nw.sum); of an object, what it has: "
     .. "nw.help(s).",
-    function(what) return view.text(help.text(what)) end)
+    function(what) return view.text(core.shown_text(help.text(what))) end)
 end
 
 return setmetatable(help, {__call = function(_, nw) install(nw) end})

@@ -35,6 +35,7 @@ local function list(name, values)
   local labels, numbers, seen = {}, true, {}
   if #values == 0 or #values > MOST then fail(HINT, "%s: a list of 1 to %d values, not %d", name, MOST, #values) end
   for n, value in ipairs(values) do
+    if type(value) == "string" then errors.label(("interact: %s[%d]"):format(name, n), value) end
     if not SCALAR[type(value)] then
       fail(nil, "%s: values are numbers, strings or booleans, not %s", name, core.type_name(value))
     end
@@ -48,6 +49,7 @@ end
 
 local function control(name, value)
   if type(name) ~= "string" then fail(HINT, "names are strings, not %s", core.type_name(name)) end
+  errors.label("interact: name", name)
   if type(value) == "boolean" then return {kind = "box", name = name, value = value} end
   if type(value) ~= "table" or getmetatable(value) then
     fail(HINT, "%s: expected what it may be, got %s", name, core.type_name(value))
@@ -68,7 +70,7 @@ local function placed(spec)
       fail("{\"tile\", {8, 16, 32}}", "expected a function, or a name with its values, got %s", core.type_name(item))
     end
   end
-  return out, f or fail("nw.interact{tile = {8, 16, 32}, function(tile) ... end}", "there is no function")
+  return out, f or fail("nw.interact{tile = {8, 16, 32}, function(tile) ... end}", "spec: there is no function")
 end
 
 -- Names without a place take that which the function gives them.

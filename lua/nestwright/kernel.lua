@@ -63,7 +63,7 @@ local function complete(what, signature, arrays)
     end
   end
   if #arrays ~= nin and #arrays ~= nin + nout then
-    errors.fail("invalid", nil, "%s: expected %d inputs, or %d tensors with the outputs; got %d", what, nin, nin + nout,
+    errors.fail("invalid", nil, "%s: arguments: expected %d inputs, or %d tensors with the outputs; got %d", what, nin, nin + nout,
       #arrays)
   end
   local args, outputs = {table.unpack(arrays)}, {}
@@ -260,7 +260,7 @@ return function(nw)
   define("evaluate", "(outputs: nw.tensor|nw.tensor[], arguments: nw.array[]): nw.array[]",
     "Evaluates the definition itself, element by element, without any schedule. Slow, and the judge of the others.",
     function(outputs, arguments)
-      outputs = outputs_list("evaluate", outputs)
+      outputs = outputs_list("evaluate: outputs", outputs)
       local signature = inside.signature_of(core.computation(outputs))
       local args, made = complete("evaluate", signature, errors.expect("evaluate: arguments", arguments, "table"))
       core.evaluate(outputs, args)

@@ -86,7 +86,7 @@ end
 local function reduction(kind, what, term, ...)
   local axes = trailing_axes(...)
   if not axes then
-    errors.fail("invalid", "make one with nw.reduce_axis(extent, name)", "%s: expected a reduce axis, got %s", what,
+    errors.fail("invalid", "make one with nw.reduce_axis(extent, name)", "%s: argument 2: expected a reduce axis, got %s", what,
       core.type_name((...)))
   end
   return core.reduction(kind, term, axes)
@@ -116,11 +116,14 @@ local function as_list(value)
 end
 
 local EXPRESSION = "nw.expr|nw.axis|number"
+local SHAPE = "integer|nw.expr|(integer|nw.expr)[]"
+local NAME, NAMED = "name?: string|{name?: string}", "dtype?: string|{dtype?: string, name?: string}, name?: string"
+local AXES = "...: nw.axis|nw.axis[]"
 
 return function(nw)
   local define = rows.definer(nw, "nw")
 
-  define("size", "(name: string, options?: {min?: integer, multiple?: integer}): nw.expr",
+  define("size", "(name: string, options?: integer|{min?: integer, multiple?: integer}): nw.expr",
     "A symbolic size, at least `min` (1 unless said), known to be a multiple of `multiple`. Kernels check what is known of "
     .. "a size when they are called.",
     function(name, options)
@@ -139,7 +142,7 @@ return function(nw)
     .. "when a kernel is called. A fact that is never true with those that are known already is refused.",
     function(size, condition) return core.fact(size, condition) end)
 
-  define("placeholder", "(shape: table, dtype?: string, name?: string): nw.tensor",
+  define("placeholder", ("(shape: %s, %s): nw.tensor"):format(SHAPE, NAMED),
     "An input of the computation. The dtype is f32 unless said. Elements are read with parentheses: A(i, k). The last "
     .. "arguments may be given as {dtype = ..., name = ...}.",
     function(shape, dtype, name)
@@ -148,7 +151,7 @@ return function(nw)
       return core.placeholder(as_shape(shape, "placeholder"), o.dtype or "f32", o.name or "A")
     end)
 
-  define("scan_state", "(shape: table, dtype?: string, name?: string): nw.tensor",
+  define("scan_state", ("(shape: %s, %s): nw.tensor"):format(SHAPE, NAMED),
     "Stands for the state of a scan: the update reads it at earlier times.",
     function(shape, dtype, name)
       local o = type(dtype) == "table" and errors.options("scan_state", dtype, {"dtype", "name"})
@@ -156,7 +159,7 @@ return function(nw)
       return core.scan_state(as_shape(shape, "scan_state"), o.dtype or "f32", o.name or "state")
     end)
 
-  define("reduce_axis", "(extent: integer|nw.expr|table, name?: string): nw.axis",
+  define("reduce_axis", ("(extent: %s, %s): nw.axis"):format(SHAPE, NAME),
     "An axis to reduce over: 0..extent, or begin..end when given as {begin, end}.",
     function(extent, name)
       local o = named("reduce_axis", name, {"name"})
@@ -165,7 +168,7 @@ return function(nw)
       return core.reduce_axis(extent[1], extent[2] - extent[1], o.name or "k")
     end)
 
-  define("compute", "(shape: table, body: fun(...: nw.expr): nw.expr ..., name?: string): nw.tensor ...",
+  define("compute", ("(shape: %s, body: fun(...: nw.expr): nw.expr ..., %s): nw.tensor ..."):format(SHAPE, NAME),
     "A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are called as the parameters of the function. A body "
     .. "that returns several expressions makes several tensors. Whole numbers alone are i32, other numbers f32.",
     function(shape, body, name)
@@ -176,26 +179,27 @@ return function(nw)
       return compute("compute", as_shape(shape, "compute"), body, o.name or "T")
     end)
 
-  define("sum", "(term: nw.expr, ...: nw.axis): nw.expr", "Sum of the term over reduce axes; the whole body of a compute.",
+  define("sum", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
+    "Sum of the term over reduce axes; the whole body of a compute.",
     function(term, ...) return reduction("sum", "sum", term, ...) end)
-  define("prod", "(term: nw.expr, ...: nw.axis): nw.expr", "Product of the term over reduce axes.",
+  define("prod", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES), "Product of the term over reduce axes.",
     function(term, ...) return reduction("prod", "prod", term, ...) end)
-  define("argmin", "(term: nw.expr, ...: nw.axis): nw.expr",
+  define("argmin", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
     "Least value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest "
     .. "index.",
     function(term, ...) return reduction("argmin", "argmin", term, ...) end)
-  define("argmax", "(term: nw.expr, ...: nw.axis): nw.expr",
+  define("argmax", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
     "Greatest value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest "
     .. "index.",
     function(term, ...) return reduction("argmax", "argmax", term, ...) end)
-  define("min", ("(a: %s, ...: %s): nw.expr"):format(EXPRESSION, EXPRESSION),
+  define("min", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
     "With reduce axes after a value that depends on them, the least over them: nw.min(A(i, k), k). Otherwise the least of "
     .. "its arguments.",
     function(a, ...)
       if over_axes(a, ...) then return reduction("min", "min", a, ...) end
       return core.minimum(a, ...)
     end)
-  define("max", ("(a: %s, ...: %s): nw.expr"):format(EXPRESSION, EXPRESSION),
+  define("max", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
     "With reduce axes after a value that depends on them, the greatest over them: nw.max(A(i, k), k). Otherwise the "
     .. "greatest of its arguments.",
     function(a, ...)
@@ -204,8 +208,8 @@ return function(nw)
     end)
 
   define("scan",
-    "(init: nw.tensor|nw.tensor[]|table, update?: nw.tensor|nw.tensor[], state?: nw.tensor|nw.tensor[], name?: string): "
-    .. "nw.tensor ...",
+    "(init: nw.tensor|nw.tensor[]|table, update?: nw.tensor|nw.tensor[], state?: nw.tensor|nw.tensor[], "
+    .. "name?: string|{name?: string}): nw.tensor ...",
     "A recurrence over the first dimension, whose order is kept. Either nw.scan(init, update, state, name), where `state` is "
     .. "nw.scan_state(shape), which `update` reads at earlier times; or nw.scan{shape = {T, n}, init = function(t, x) ... end, "
     .. "step = function(S, t, x) return S(t - 1, x) ... end}.",
@@ -220,10 +224,7 @@ return function(nw)
     end)
 
   define("sigmoid", ("(x: %s): nw.expr"):format(EXPRESSION), "1/(1 + exp(-x)).",
-    function(x)
-      core.exp(x) -- complains of what is no number
-      return 1 / (1 + core.exp(-x))
-    end)
+    function(x) return 1 / (1 + core.exp(-x)) end)
 
   for _, dtype in ipairs(core.dtypes()) do
     define(dtype, ("(x: %s): nw.expr"):format(EXPRESSION), ("x as %s; short for nw.cast(x, %q)."):format(dtype, dtype),

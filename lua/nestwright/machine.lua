@@ -160,7 +160,7 @@ rows.field("machine", "name", "string", "Its name; every other field of the reco
 function machine.install(nw)
   local define = rows.definer(nw, "nw")
 
-  define("machine", "(what?: string|table|nw.machine): nw.machine",
+  define("machine", "(machine?: string|table|nw.machine): nw.machine",
     "A machine record: what the cost model knows of a processor, a GPU or an accelerator. Without an argument this host: what "
     .. "the system says of its cores and caches, and what nw.calibrate has measured; where nothing was measured, the numbers of "
     .. "its family, and the record says so. A name of nw.machines(); a file that returns a table, \"mine.lua\", and may use math "

@@ -21,7 +21,7 @@ local function params_of(what, params)
   if type(params) == "string" then return names, values, params end
   for name in pairs(errors.expect(what .. ": params", params or {}, "table")) do
     if name == 1 then
-      set = errors.expect(what .. ": sizes", params[1], "string")
+      set = errors.expect(what .. ": params[1]", params[1], "string")
     else
       names[#names + 1] = errors.expect(what .. ": params", name, "string")
     end
@@ -43,6 +43,7 @@ end
 
 local function read(path, params)
   local text = core.read_file("nest.read", errors.expect("nest.read", path, "string"))
+  if text:find("\0", 1, true) then errors.fail("parse", nil, "nest.read: path: %s is no text", path) end
   local ok, got = pcall(parse, "nest.read", text, params)
   if ok then return got end
   if errors.is_error(got) and got.message:find "^%d+:%d+: " then errors.fail(got.code, got.hint, "%s:%s", path, got.message) end

@@ -51,8 +51,8 @@ local function usable(list, which)
       errors.fail("invalid", row.hint, "partition_auto: %s was refused: %s", row.strategy, row.refused)
     end
   end
-  errors.fail("invalid", "list:take(1), or by the strategy, list:take \"cut\"", "partition_auto: there is no row %s",
-    tostring(which))
+  errors.fail("invalid", "list:take(1), or by the strategy, list:take \"cut\"", "which: there is no row %s",
+    type(which) == "string" and ("'%s'"):format(which) or tostring(which))
 end
 
 local define = rows.definer(class.methods, "ranking")

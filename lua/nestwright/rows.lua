@@ -3,6 +3,7 @@
 local rows = {}
 
 local core = require "nestwright.core"
+local guard = require "nestwright.guard"
 
 local list = {}
 local of_value = setmetatable({}, {__mode = "k"})
@@ -12,15 +13,10 @@ local function add(row, value)
   if type(value) == "function" then of_value[value] = row end
 end
 
-local written = setmetatable({}, {__mode = "k"}) -- what stands behind a method
+local written = setmetatable({}, {__mode = "k"}) -- what stands behind the check of its arguments
 
--- A method that is called with a dot has no object, and would fail somewhere inside.
-local function method(class, name, fn)
-  local function checked(self, ...)
-    if debug.getmetatable(self) and type(self) ~= "string" then return fn(self, ...) end
-    core.fail("invalid", ("%s: expected nw.%s, got %s"):format(name, class, core.type_name(self)),
-      ("call it with a colon: x:%s(...)"):format(name))
-  end
+local function guarded(row, fn, own)
+  local checked = guard.guarded(row.name, row.signature, fn, own)
   written[checked] = fn
   return checked
 end
@@ -28,17 +24,18 @@ end
 --- The function as it was written, for those who look at its source.
 function rows.written(fn) return written[fn] or fn end
 
---- Offers a function as target[name] and writes its row.
+--- Offers a function as target[name] and writes its row, against which its arguments are checked.
 ---@param target table
 ---@param class string   "nw" for functions of the module, else the class whose method it is
 ---@param name string
 ---@param signature string   as LuaLS has it: "(a: nw.array, b?: integer): number"
 ---@param doc string
 ---@param fn function
-function rows.define(target, class, name, signature, doc, fn)
-  if signature:find "^%(self:" then fn = method(class, name, fn) end
-  target[name] = fn
-  add({class = class, name = name, signature = signature, doc = doc, field = false}, fn)
+---@param own? boolean   it reads its arguments itself: they may be written in more ways than the signature shows
+function rows.define(target, class, name, signature, doc, fn, own)
+  local row = {class = class, name = name, signature = signature, doc = doc, field = false}
+  target[name] = guarded(row, fn, own)
+  add(row, target[name])
 end
 
 --- Writes the row of a field.
@@ -52,17 +49,32 @@ function rows.definer(target, class)
   return function(name, signature, doc, fn) rows.define(target, class, name, signature, doc, fn) end
 end
 
---- Offers functions of the binding unchanged.
+-- Elements are read and written in loops of the user's: these functions check what they read, in C.
+local QUICK = {get = true, set = true, getflat = true, setflat = true, fill_list = true}
+
+-- A row of a class of the binding.
+local function adopt_member(row)
+  local methods = core.classes[row.class].__methods
+  if row.field then return add(row, nil) end
+  if row.class == "array" and QUICK[row.name] then
+    core.name_function(methods[row.name], row.name)
+  else
+    methods[row.name] = guarded(row, methods[row.name])
+  end
+  add(row, methods[row.name])
+end
+
+--- Offers functions of the binding.
 function rows.adopt(target, module, names)
   local by_name = {}
   for _, row in ipairs(module.rows()) do
-    if row.class == "core" then by_name[row.name] = row else add(row, nil) end
+    if row.class == "core" then by_name[row.name] = row else adopt_member(row) end
   end
   for _, name in ipairs(names) do
     local row = by_name[name]
     row.class = "nw"
-    target[name] = module[name]
-    add(row, module[name])
+    target[name] = guarded(row, module[name])
+    add(row, target[name])
   end
 end
 

@@ -2,18 +2,13 @@
 local assembly = require "nestwright.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
+local guard = require "nestwright.guard"
 local rows = require "nestwright.rows"
 local steps = require "nestwright.steps"
 local view = require "nestwright.view"
 
 local SCHEDULE, TENSOR = core.classes.schedule, core.classes.tensor
 local primitives = core.primitives()
-
-local function check_self(what, s)
-  if debug.getmetatable(s) == SCHEDULE then return s end
-  errors.fail("invalid", ("call it with a colon: s:%s(...)"):format(what), "%s: expected a schedule, got %s", what,
-    core.type_name(s))
-end
 
 -- ---- steps
 
@@ -48,7 +43,6 @@ end
 
 local function step_method(p)
   return function(s, ...)
-    check_self(p.name, s)
     local args = steps.arguments(p, ...)
     return tell(s, dress(s, core.classes.schedule.__methods.apply(s, p.name, args)))
   end
@@ -179,14 +173,14 @@ return function(nw)
   local method = rows.definer(methods, "schedule")
   local stage_method = rows.definer(stage_methods, "stage")
 
-  define("schedule", "(...: nw.tensor): nw.schedule",
+  define("schedule", "(...: nw.tensor|nw.tensor[]): nw.schedule",
     "A schedule of the computation of these outputs (a list will do), naive at first. Steps are its methods; each is judged, "
     .. "and refused with a reason if it would change what is computed.", new_schedule)
   nw.create_schedule = nw.schedule
 
   for _, p in ipairs(primitives) do
-    rows.define(methods, "schedule", p.name, steps.signature(p), steps.doc(p), step_method(p))
-    stage_methods[p.name] = forward(p)
+    rows.define(methods, "schedule", p.name, steps.signature(p), steps.doc(p), step_method(p), true)
+    stage_methods[p.name] = guard.guarded(p.name, "(self: nw.stage)", forward(p), true)
   end
 
   method("show", "(self: nw.schedule, what?: string|table, pass?: string): nw.view",
@@ -230,12 +224,10 @@ return function(nw)
   method("outputs", "(self: nw.schedule): table[]", "What the computation makes: name, dtype, shape() of each.",
     function(s) return signature(s).outputs end)
   method("save", "(self: nw.schedule, path: string): nw.schedule", "Writes the computation and the steps to a file.",
-    function(s, path) return save(check_self("save", s), errors.expect("save: path", path, "string")) end)
+    save)
   method("load", "(self: nw.schedule, path: string): nw.schedule",
     "Takes the steps of a saved schedule; each is judged anew, so the computation may have another shape.",
-    function(s, path)
-      return check_self("load", s):replay(read_saved(errors.expect("load: path", path, "string")).trace)
-    end)
+    function(s, path) return s:replay(read_saved(path).trace) end)
   method("check", "(self: nw.schedule): string",
     "Runs the schedule against its definition in all three ways: interpreted, lowered and interpreted, compiled. Symbolic sizes "
     .. "get small awkward values; constant ones are as they are, and where these are too large to interpret only the compiled "

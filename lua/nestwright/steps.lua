@@ -101,11 +101,19 @@ end
 
 local function is_list_param(p, at) return p.params[at].kind == "list" end
 
+local function is_loop(value) return type(value) == "string" or debug.getmetatable(value) == core.classes.loop end
+
 -- Loops first, then as many numbers.
 local function check_pairs(p, positional, given, count)
   local of, loops, last = p.params[positional[1]], 0, p.params[positional[2]]
   if of.item ~= "loop" or last.item ~= "int" then return end
-  while loops < count and math.type(given[loops + 1]) == nil do loops = loops + 1 end
+  while loops < count and math.type(given[loops + 1]) == nil do
+    loops = loops + 1
+    if not is_loop(given[loops]) then
+      errors.fail("invalid", "for example " .. p.example, "%s: argument %d: expected a loop or a string, got %s", p.name, loops,
+        core.type_name(given[loops]))
+    end
+  end
   local numbers = count - loops
   if loops == 0 or numbers == 0 or numbers == loops then return end
   local without = given[numbers + 1]

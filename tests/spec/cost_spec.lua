@@ -272,7 +272,7 @@ describe("cost", function()
     assert.has_error(function() c:plot {y = "joy"} end)
     assert.has_error(function() s:cost_curve {values = {}, machine = round_machine()} end)
     assert.has_error(function() nw.schedule(matmul(4, 4, 4)):cost_curve {values = {1}} end)
-    support.fails_saying("of which values of a size", s.cost_curve, s)
+    support.fails_saying("options: expected a table with values, got nil", s.cost_curve, s)
   end)
 
   -- The mean of three neighbours along rows, in strips of eight columns; the last one is moved inside where eight do not divide.

@@ -73,7 +73,7 @@ describe("an intrinsic", function()
     fails_saying("unknown option 'sauce'", register, SOURCE, {sauce = 1})
     fails_saying("one of them", register, nil)
     fails_saying("one of them", register, SOURCE, {library = "x.so"})
-    fails_saying("args holds tensors", register, SOURCE, {args = {1, 2}})
+    fails_saying("args[1]: expected a tensor, got a number", register, SOURCE, {args = {1, 2}})
     fails_saying("is not among its arguments", function()
       local t = kernels.gemm_tensors(4, 8, 2, "i32")
       return nw.intrinsic {name = "bad", args = {t[1], t[3]}, source = SOURCE}

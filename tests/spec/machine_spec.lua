@@ -205,7 +205,7 @@ describe("what is wrong with a record", function()
   end)
 
   it("is something that is no record, or records that go round in a circle", function()
-    fails("expected a table", nw.machine, 3)
+    fails("expected a string, a table or a machine, got a number", nw.machine, 3)
     fails("expected a table", nw.machine, least {extends = true})
     local round = least()
     round.extends = round

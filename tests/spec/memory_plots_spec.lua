@@ -280,7 +280,7 @@ describe("before and after", function()
     draws(p)
     draws(nw.spacetime(support.gemm(20, 20, 20), {levels = SMALL, before = s}))
     fails("no such version", "range", nw.spacetime, s, {before = 99})
-    fails("spacetime: before: expected a schedule", "invalid", nw.spacetime, s, {before = "x"})
+    fails("before: expected a schedule or a whole number", "invalid", nw.spacetime, s, {before = "x"})
   end)
 
   it("tell the levels apart", function()

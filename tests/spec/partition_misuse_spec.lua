@@ -87,7 +87,7 @@ describe("a mistake in a call of s:partition_auto", function()
     says("around: expected a function", {around = "x"})
     says("model: expected a model", {cost = "learned", model = 3})
     says("strategies is empty", {strategies = {}})
-    says("strategies: expected a table", {strategies = 3})
+    says("strategies: expected a string or a list, got a number", {strategies = 3})
     for _, limit in ipairs {-1, 0, 0 / 0, "8"} do says("code_limit: ", {code_limit = limit}) end
     says("measure: expected a boolean", {measure = "yes"})
     says("no machine 'zen99'", {machine = "zen99"})
@@ -95,7 +95,7 @@ describe("a mistake in a call of s:partition_auto", function()
 
   it("is said of the field of a kernel", function()
     local function field(pattern, k) says("kernels%[1%] is no kernel: " .. pattern, {kernels = {k}}) end
-    field("it is a number", 8)
+    says("kernels%[1%]: expected a table, got a number", {kernels = {8}})
     field("rows, how many rounds it tiles, is a number, not a string", kernel "8")
     for _, rows in ipairs {0, -4, 1.5, 1 << 40} do
       field("rows is a whole number in 1..4096, not " .. tostring(rows):gsub("%-", "%%-"), kernel(rows))

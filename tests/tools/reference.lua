@@ -2,6 +2,7 @@
 local nw = require "nestwright"
 local rows = require "nestwright.rows"
 local help = require "nestwright.help"
+local signature = require "nestwright.signature"
 
 local function by_class()
   local classes = {}
@@ -43,27 +44,6 @@ end
 
 -- ---- the editor's file
 
--- Parameters of "(a: T, b?: U): R": names and types, at the top level of brackets.
-local function parameters(signature)
-  local inside = signature:match "^(%b())"
-  local list, depth, start = {}, 0, 2
-  for at = 2, #inside do
-    local c = inside:sub(at, at)
-    if c:find "[({[<]" then depth = depth + 1 end
-    if (c == "," and depth == 0) or at == #inside then
-      list[#list + 1] = inside:sub(start, at - 1):match "^%s*(.-)%s*$"
-      start = at + 1
-    end
-    if c:find "[)}%]>]" then depth = depth - 1 end
-  end
-  local found = {}
-  for _, text in ipairs(list) do
-    local name, optional, kind = text:match "^([%w_.]+)(%??):%s*(.+)$"
-    if name then found[#found + 1] = {name = name, optional = optional == "?", kind = kind} end
-  end
-  return found
-end
-
 -- Result types; names of results, as in ": outer, inner", stand for loops and stages.
 local RESULT = {stage = "nw.stage"}
 
@@ -81,7 +61,7 @@ end
 local function annotate(out, row, owner)
   for line in (row.doc .. "\n"):gmatch "(.-)\n" do out[#out + 1] = "---" .. line end
   local names = {}
-  for _, p in ipairs(parameters(row.signature)) do
+  for _, p in ipairs(signature.parameters(row.signature)) do
     if p.name ~= "self" then
       names[#names + 1] = p.name
       out[#out + 1] = ("---@param %s%s %s"):format(p.name, p.optional and "?" or "", p.kind)
