@@ -1,0 +1,94 @@
+--- Objects of every class that has methods, made when they are first asked for.
+local nw = require "nestwright"
+
+local objects = {}
+
+local function product(M)
+  local A, B = nw.placeholder({M, 8}, "f32", "A"), nw.placeholder({8, 8}, "f32", "B")
+  local k = nw.reduce_axis(8, "k")
+  local C = nw.compute({M, 8}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+  return nw.schedule(C), C, A, k
+end
+
+local function symbolic() return (product(nw.size "M")) end
+
+-- A step of it has just been refused.
+local function refused()
+  local s = product(8)
+  local _, problem = pcall(s.parallel, s, "k")
+  return s, problem
+end
+
+local function nest()
+  return nw.nest.parse "nest n\nparam N = 6\narray A: f64[N, N]\nfor i in 0..N:\n  for j in 0..N:\n    A[i, j] += 1\n"
+end
+
+local function audit()
+  local features = require "nestwright.features"
+  local workloads, sampler = require "nestwright.workloads", require "nestwright.sampler"
+  local from, points = sampler.new({workloads.make("test", "gemm", 8, 8, 8)}, 1), {}
+  for n = 1, 10 do
+    local s = from:next()
+    local c = s:cost()
+    points[n] = {schedule = s, cost = c, predicted = c.seconds, trace = s:trace(), measured = n * 1e-6,
+      features = features.of(s, c)}
+  end
+  return {kernel = "gemm", points = points, measured_on = "here"}
+end
+
+local function stale_loop()
+  local s = product(8)
+  local loop = s:loops()[1]
+  s:split(loop, 4)
+  return loop
+end
+
+local TIME = {median = 2e-6, min = 1e-6, samples = {1e-6, 2e-6, 3e-6}}
+
+local MAKE = {
+  schedule = {function() return (product(8)) end, symbolic, function() return (refused()) end},
+  stage = {function() local s, C = product(8) return s[C] end},
+  loop = {function() return product(8):loops()[1] end, stale_loop},
+  tensor = {function() return (select(2, product(8))) end, function() return (select(3, product(8))) end},
+  axis = {function() return (select(4, product(8))) end},
+  expr = {function() return nw.size "M" end, function() return nw.f32(1) end},
+  array = {function() return nw.zeros {3, 4} end, function() return nw.zeros({2}, "i8") end,
+    function() return nw.zeros {0, 2} end},
+  kernel = {function() return product(8):build {threads = 1} end}, output = {function() return nw.display(1) end},
+  progress = {function() return nw.progress(2, "work") end}, time = {function() return nw.timings({TIME})[1] end},
+  comparison = {function() return nw.timings {a = TIME, b = TIME} end},
+  sweep = {function() return nw.sweep {params = {n = {1, 2}}, run = function(p) return {seconds = p.n} end} end},
+  machine = {function() return nw.machine() end, function() return nw.machine "vta" end},
+  accesses = {function() return nw.accesses((product(4))) end},
+  ranking = {function()
+    return product(6):partition_auto {loop = "i", kernels = {{rows = 4, schedule = function() end}}, cost = "model"}
+  end},
+  loopnest = {nest}, plot = {function() return nw.timeline {{lane = "a", from = 0, to = 1}} end},
+  refusal = {function() return (select(2, refused())).refusal end}, view = {function() return product(4):show() end},
+  report = {function() return product(4):log() end},
+  intrinsic = {function() return nw.xsmm.gemm {m = 4, n = 4, k = 4} end},
+  learner = {function() return nw.cost.train {audit(), audit(), held_out = false, rounds = 2} end},
+}
+
+-- Too dear to be made anew for each call.
+local KEPT = {kernel = true, ranking = true, intrinsic = true, learner = true, accesses = true, machine = true}
+
+local kept, missing = {}, {}
+
+--- An object of a class; nil where this build or this machine lacks what it needs.
+function objects.make(class)
+  if kept[class] then return kept[class] end
+  if missing[class] then return nil end
+  local list = assert(MAKE[class], "no way to make an nw." .. class)
+  local ok, object = pcall(list[math.random(#list)])
+  if not ok and (class == "intrinsic" or class == "learner") then missing[class] = true return nil end
+  assert(ok, ("nw.%s: %s"):format(class, tostring(object)))
+  if KEPT[class] then kept[class] = object end
+  return object
+end
+
+objects.classes = {}
+for class in pairs(MAKE) do objects.classes[#objects.classes + 1] = class end
+table.sort(objects.classes)
+
+return objects

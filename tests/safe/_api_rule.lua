@@ -1,0 +1,88 @@
+--- Whether an error says what was wrong: the rule at the top of api.lua.
+local core = require "nestwright.core"
+local errors = require "nestwright.errors"
+local values = require "_api_values"
+
+local rule = {}
+
+--- A value in a few words.
+function rule.shown(value)
+  local ok, text = pcall(tostring, value)
+  text = ok and text or type(value)
+  return (#text > 50 and text:sub(1, 50) .. "..." or text):gsub("%c", "?")
+end
+
+-- What an answer to a sign speaks of: A(i, j) has no parameters with names.
+local SIGNS = {"operand", "operands", "index", "indices", "indexed", "field", "inputs", "tensors", "A", "B", "C"}
+
+local function add_fields(t, words)
+  for _, one in ipairs(t.kind == "union" and t.of or {}) do add_fields(one, words) end
+  for _, field in ipairs(t.kind == "fields" and t.of or {}) do
+    words[#words + 1] = field.name
+    add_fields(field.type, words)
+  end
+  if t.kind == "list" then add_fields(t.item, words) end
+end
+
+-- The parameters of a row, those of the primitive that it is, and the fields of tables among them.
+local function words_of(row, params, primitives)
+  local words = table.move(row.sign and SIGNS or {}, 1, #SIGNS, 3, {"argument", "arguments"})
+  for _, p in ipairs(params) do
+    words[#words + 1] = p.name
+    add_fields(p.type, words)
+  end
+  for _, p in ipairs(row.class == "schedule" and primitives or {}) do
+    for _, param in ipairs(p.name == row.name and p.params or {}) do words[#words + 1] = param.name end
+  end
+  return words
+end
+
+local function has_word(text, word) return text:find("%f[%w_]" .. word:gsub("%p", "%%%0") .. "%f[^%w_]") ~= nil end
+
+-- Adds how strings and numbers in a value would be shown in a message.
+local function add_shown(value, out, depth)
+  if type(value) == "string" and value ~= "" then out[#out + 1] = core.shown_text(value:sub(1, 12)) end
+  if type(value) == "number" then out[#out + 1] = tostring(value) end
+  if math.type(value) == "float" then out[#out + 1] = ("%g"):format(value) end
+  local named, name = pcall(function() return value.name end)
+  if named and type(name) == "string" and debug.getmetatable(value) and type(value) ~= "string" then out[#out + 1] = name end
+  if type(value) ~= "table" or depth > 3 or debug.getmetatable(value) then return end
+  for key, of in next, value do
+    if #out > 100 then return end
+    add_shown(key, out, depth + 1)
+    add_shown(of, out, depth + 1)
+  end
+end
+
+-- True if a message quotes one of the arguments.
+local function quotes(text, given, count)
+  local list = {}
+  for n = 1, count do add_shown(given[n], list, 0) end
+  for _, one in ipairs(list) do if text:find(one, 1, true) then return true end end
+  return false
+end
+
+-- True if there is no argument that could be named: it has none but its object, or only a "...".
+local function is_nameless(params)
+  for _, p in ipairs(params) do if p.name ~= "self" and p.name ~= "..." then return false end end
+  return true
+end
+
+--- nil, or what is wrong with an error. c: the call: {row, params, given, count, valid (only the count was changed)}.
+function rule.complaint(c, err)
+  if type(err) == "string" and (err:find(values.RAISED, 1, true) or err:find "attempt to yield") then return nil end
+  if not errors.is_error(err) then return "not an error of the library: " .. rule.shown(err) end
+  if type(err.code) ~= "string" or type(err.message) ~= "string" then return "an error without code or message" end
+  if err.code == "internal" then return "a fault: " .. err.message end
+  if err.message:find "[%z\1-\8\11-\31\127]" then return "a message with control characters" end
+  if err.refusal then return nil end
+  local text = err.message .. " " .. (err.hint or "")
+  if text:find(values.RAISED, 1, true) then return nil end
+  for _, word in ipairs(words_of(c.row, c.params, core.primitives())) do if has_word(text, word) then return nil end end
+  local function_said = has_word(text, c.row.name)
+  if function_said and (is_nameless(c.params) or c.valid or quotes(text, c.given, c.count)) then return nil end
+  if err.code == "parse" and text:find "%d+:%d+: " then return nil end
+  return ("[%s] names no argument: %s"):format(err.code, rule.shown(err.message))
+end
+
+return rule

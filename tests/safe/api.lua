@@ -1,0 +1,133 @@
+--- Calls with wrong arguments, drawn from the rows of all public functions and methods: what comes back is a result or an error
+--- that says what is wrong, and the process lives.
+---
+--- A call is a row, an object of its class, arguments of the types that the row has, and one or more of these replaced by
+--- something else, left out, or added. Its answer is raw, and counts against us, unless it is one of these:
+---   * results, which can be shown;
+---   * an error of the library with a code, whose message or hint names what was wrong: a parameter of the row (or of the
+---     primitive that it is), a field of a table that the row documents, or the place ("argument 2"), as a word of its own; or the
+---     function together with the value that was given; or the function alone where no parameter has a name, or where nothing but
+---     how many arguments there are was changed (what is wrong is then the state of the object: nothing to undo);
+---   * an error in a text, which says the line and the column;
+---   * a refused step, which names the step instead;
+---   * what an argument itself did: an error that a callback or a metatable raised, or Lua's own word on a callback that yields.
+--- A call is harmful, and counts as a crash, when the process ends with it, or when it neither ends within LIMIT seconds nor can
+--- be interrupted then. What is interrupted is told, and is no fault: it is what the user would do.
+---
+--- The calls run in processes of their own, in a scratch directory, with a limit of memory; whoever ends one ends 100 calls at
+--- most, and the next process goes on behind the call that did it.
+--- usage: nestwright tests/safe/api.lua [CALLS [SEED]]     a new seed each time unless said; NW_FIGURES=FILE: figures as JSON
+---        nestwright tests/safe/api.lua call SEED N         one call, with what it says
+local here = arg[0]:match "^(.*)/[^/]*$" or "."
+package.path = here .. "/?.lua;" .. package.path
+
+local BATCH = 100
+local LIMIT = 3 -- seconds
+local MEMORY = 6 << 20 -- KiB of address space
+local INTERRUPTED = 130 -- how a script ends that was interrupted
+
+-- ---- in the process that calls
+
+if arg[1] == "batch" or arg[1] == "call" then
+  local calls = require "_api_calls"
+  local list = calls.rows()
+  if arg[1] == "call" then
+    local _, err = calls.make(tonumber(arg[2]), tonumber(arg[3]), list, function(...) print(...) end)
+    print(err)
+    os.exit(0, true)
+  end
+  local seed, first, last, path = tonumber(arg[2]), tonumber(arg[3]), tonumber(arg[4]), arg[5]
+  local out <close> = assert(io.open(path, "a"))
+  for n = first, last do
+    local ok, problem = pcall(calls.make, seed, n, list, function(kind, number, text)
+      out:write(kind, "\t", number, "\t", text, "\n")
+      out:flush()
+    end)
+    if not ok then out:write("broken\t", n, "\t", (tostring(problem):gsub("%c", " ")), "\n") end
+  end
+  out:write "end\t0\t\n"
+  out:close()
+  os.exit(0, false)
+end
+
+-- ---- in the process that counts
+
+local count = tonumber(arg[1]) or 20000
+local seed = tonumber(arg[2]) or math.random(1 << 31)
+local directory = os.tmpname()
+os.remove(directory)
+assert(os.execute("mkdir -p " .. directory))
+local pipe = assert(io.popen("pwd"))
+local base = pipe:read "l"
+pipe:close()
+local function absolute(path) return path:find "^/" and path or base .. "/" .. path end
+
+local script, watch = absolute(arg[0]), absolute(here) .. "/_api_watch.sh"
+local program = absolute(arg[-1])
+local results = directory .. "/results"
+
+local figures = {api_calls = 0, raw_errors = 0, api_crashes = 0}
+local long, skipped, classes = {}, {}, {}
+
+-- Runs calls first..last in a process; the number of the call that ended it, or nil.
+local function batch(first, last)
+  local command = ("cd %s && : >%s && ulimit -v %d && XDG_STATE_HOME=$PWD HOME=$PWD %s %s %d %s %s batch %d %d %d %s "
+    .. ">/dev/null 2>err </dev/null"):format(directory, results, MEMORY, watch, results, LIMIT, program, script, seed, first, last,
+      results)
+  local _, kind, status = os.execute(command)
+  local at, said, ended
+  for line in io.lines(results) do
+    local what, n, text = line:match "^(%l+)\t(%d+)\t(.*)$"
+    n = tonumber(n)
+    if what == "call" then at, said, figures.api_calls = n, text, figures.api_calls + 1 end
+    if what == "skip" then skipped[text] = true end
+    if what == "broken" then error(("call %d cannot be made: %s"):format(n, text)) end
+    if what == "raw" then
+      figures.raw_errors = figures.raw_errors + 1
+      print(("not ok call %d, %s\n  %s"):format(n, said, text))
+      local class = said:match "^[^:]*"
+      classes[class] = (classes[class] or 0) + 1
+    end
+    ended = what == "end"
+  end
+  if ended then return nil end
+  if kind == "exit" and status == INTERRUPTED then
+    local function_name = said:match "^[^:]*"
+    long[function_name] = (long[function_name] or 0) + 1
+    return at
+  end
+  figures.api_crashes = figures.api_crashes + 1
+  local err <close> = assert(io.open(directory .. "/err"))
+  print(("not ok call %d, %s\n  ends the process (%s %s): %s"):format(at or first, said or "?", kind, status,
+    (err:read "a" or ""):sub(-300)))
+  return at or first
+end
+
+print(("seed %d"):format(seed))
+local first = 1
+while first <= count do
+  local last = math.min(first + BATCH - 1, count)
+  local ended = batch(first, last)
+  first = (ended or last) + 1
+end
+os.execute("rm -rf " .. directory)
+
+local function list_of(t)
+  local out = {}
+  for name, n in pairs(t) do out[#out + 1] = n == true and name or ("%s %d"):format(name, n) end
+  table.sort(out)
+  return table.concat(out, ", ")
+end
+if next(skipped) then print("skipped, this build lacks what they need: " .. list_of(skipped)) end
+if next(long) then print(("interrupted after %d seconds: "):format(LIMIT) .. list_of(long)) end
+if next(classes) then print("raw errors of: " .. list_of(classes)) end
+local path = os.getenv "NW_FIGURES"
+if path then
+  local f <close> = assert(io.open(path, "w"))
+  f:write(('{"api_calls": %d, "raw_errors": %d, "api_crashes": %d}\n'):format(figures.api_calls, figures.raw_errors,
+    figures.api_crashes))
+end
+local failed = figures.raw_errors + figures.api_crashes
+print(("%sok %d calls with wrong arguments (seed %d): %d raw errors, %d crashes"):format(failed == 0 and "" or "not ",
+  figures.api_calls, seed, figures.raw_errors, figures.api_crashes))
+os.exit(failed == 0, true)
