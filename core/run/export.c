@@ -138,7 +138,8 @@ bool nw_kernel_export(nw_kernel *k, const char *path) {
   int n = k->ncases ? k->ncases : 1;
   char *header = header_path(path);
   if (!header)
-    return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.so\"", "export: %s is not the name of a shared library", path);
+    return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.so\"",
+                   "export: path: '%s' is not the name of a shared library", path);
   bool good = glue_for(k, one, n, &glue);
   if (good) {
     work w;

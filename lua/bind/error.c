@@ -354,6 +354,16 @@ static int check_text(lua_State *L) {
   return 1;
 }
 
+static int is_label(lua_State *L) {
+  size_t n = 0;
+  const char *s = lua_type(L, 1) == LUA_TSTRING ? lua_tolstring(L, 1, &n) : NULL;
+  nw_ctx *c = nwl_ctx(L);
+  nw_clear(c);
+  lua_pushboolean(L, s && nw_text_ok(c, "label", s, n, false));
+  nw_clear(c);
+  return 1;
+}
+
 static int shown_text(lua_State *L) {
   size_t n;
   nwl_is_string(L, 1, "text");
@@ -400,6 +410,7 @@ const nwl_row nwl_error_rows[] = {
      "The word of the list nearest to a misspelt one."},
     {"check_text", check_text, "(what: string, text: string, lines?: boolean): string",
      "The text, if it is UTF-8 without control characters, on one line or on several."},
+    {"is_label", is_label, "(value: any): boolean", "True for a text of one line that can be shown anywhere."},
     {"shown_text", shown_text, "(text: string): string",
      "The text as it may be shown anywhere: what a terminal would act on as \\x1b."},
     {"set_library", set_library, "(dir: string)", "Files below this directory are never the user's line."},

@@ -587,7 +587,7 @@ function kernel:show(what) end
 function kernel:time(...) end
 
 ---Draws what kernel:busy measures: who ran which rounds of the parallel loops when, and how long threads were idle.
----@param ... nw.array|{reps?: integer, fastest?: boolean, title?: string}
+---@param ... nw.array|{reps?: integer, fastest?: boolean, title?: nw.label}
 ---@return nw.plot
 function kernel:timeline(...) end
 
@@ -604,7 +604,7 @@ local progress = {}
 
 ---One more is done, or n more: no more than there are. note: a word on the state of things.
 ---@param n? integer
----@param note? string
+---@param note? nw.label
 ---@return nw.progress
 function progress:step(n, note) end
 
@@ -617,7 +617,7 @@ local time = {}
 function time:gflops(flop) end
 
 ---Draws the time as a comparison of one: nw.timings of several says more.
----@param options? {style?: string, title?: string}
+---@param options? {style?: string, title?: nw.label}
 ---@return nw.plot
 function time:plot(options) end
 
@@ -625,7 +625,7 @@ function time:plot(options) end
 local comparison = {}
 
 ---Draws the times, a row each, in the order given: the median, the middle half and the fastest. style: 'bars' from zero; 'points', on an axis of powers where the times lie far apart; 'speedup', how many times as fast as the first; 'steps', a curve, as for s:time_steps. bars unless one is 20 times as fast as another, then points. Those not distinguishable from the first are hatched; brackets join those that are not distinguishable from each other.
----@param options? {style?: string, title?: string}
+---@param options? {style?: string, title?: nw.label}
 ---@return nw.plot
 function comparison:plot(options) end
 
@@ -633,7 +633,7 @@ function comparison:plot(options) end
 local sweep = {}
 
 ---Draws what was measured over a parameter. style 'lines' (where x is numbers), 'bars' or 'heat'. x: the parameter along the axis, the first unless said; y: the column drawn, or several, the median of times unless said; by: a curve for each value of another parameter. heat: x and y are parameters, value is the column. where: values of the parameters that are left, {threads = 1}. Spread is drawn where the sweep has it; the best is marked with all that is not distinguishable from it (best: 'min', the default for times, 'max' or false; of each curve, of several columns at each x). What was refused is shown as refused, what is missing is a gap. log: 'x', 'y', 'xy' or '' for axes of powers, which are otherwise taken for powers of two and for values far apart. unit: of the column; 's' for seconds.
----@param options? {x?: string, y?: string|string[], by?: string, value?: string, style?: string, where?: table, log?: string, unit?: string, best?: string, title?: string}
+---@param options? {x?: string, y?: string|string[], by?: string, value?: string, style?: string, where?: table, log?: string, unit?: nw.label, best?: string|boolean, title?: nw.label}
 ---@return nw.plot
 function sweep:plot(options) end
 
@@ -793,9 +793,12 @@ local error = {}
 local refusal = {}
 
 ---The two instances in conflict among their neighbours, at the smallest sizes that fail: the order in which they are visited now, and dashed the one after the step. The arrow goes from the instance that must come first to the one that needs it. A refusal without two executions, as for structure or capacity, is an error that says so.
----@param options? {title?: string}
+---@param options? {title?: nw.label}
 ---@return nw.plot
 function refusal:plot(options) end
+
+---A text of one line, without control characters.
+---@alias nw.label string
 
 ---@class nw.view
 ---@field render fun(style: 'plain'|'ansi'|'html'): string
@@ -867,7 +870,7 @@ function nw.bool(x) end
 
 ---How full each set of a level is over time, and how many different lines it is asked for in each part of the time: where that is more than it has ways, lines go before they are used again. A stride of a large power of two sends all to few sets. Rows: column (of the time), set, held, asked (lines).
 ---@param s nw.schedule
----@param options? {level?: integer, title?: string, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
+---@param options? {level?: integer, title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
 function nw.cache_sets(s, options) end
 
@@ -910,7 +913,7 @@ function nw.core_hz() end
 
 ---Shows a value now, while the cell runs on; in a notebook as the picture or table it is. The answer's update(value) shows another in its place. id: by which it is known to the front end.
 ---@param value any
----@param options? {id?: string}
+---@param options? {id?: nw.label}
 ---@return nw.output
 function nw.display(value, options) end
 
@@ -1035,7 +1038,7 @@ function nw.input(prompt, options) end
 
 ---Controls for the arguments of a function, in a notebook; what it returns, shows and prints follows them. nw.interact{tile = {8, 16, 32}, function(tile) ... end}: a list of numbers is a slider, one of words a drop-down list, {min = 1, max = 64, step = 1} a slider, true or false a checkbox; arguments are found by their names, or stand in order: {{"tile", {8, 16}}, {"unroll", true}, function(t, u) ... end}. A function that measures times, or takes long, is called when a slider is let go; release = true or false decides it. button = "measure": it is called when that is pressed; button = {"measure", g}: so is g, whose results stand below. start: values to begin with, {tile = 16}. A saved notebook keeps the last results; at the prompt there are those of the first values.
 ---@param spec table
----@param options? {button?: string|table, release?: boolean, start?: table}
+---@param options? {button?: nw.label|table, release?: boolean, start?: table}
 function nw.interact(spec, options) end
 
 ---Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled. steps: after so many executed statements it gives up with a limit error.
@@ -1142,7 +1145,7 @@ function nw.not_(c) end
 
 ---The order in which the instances of a stage are visited, found from the program: a grid of the stage's axes, a path from visit to visit, cells darker with time, tiles outlined. A vector is a bar; each round of a loop that threads share has a path, a colour and times of its own; what is visited more than once is hatched. stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes.
 ---@param s nw.schedule
----@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, title?: string}
+---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, title?: nw.label}
 ---@return nw.plot
 function nw.order(s, options) end
 
@@ -1158,7 +1161,7 @@ function nw.peak_vs_ports() end
 
 ---The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name, the main one, or what no cut has named, without a hatch; pieces of one name have one colour in all pictures, and white is where nothing runs. Tiles are outlined; what runs more than once is darker. width: pixels that the grid may take, 620 unless said. stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes.
 ---@param s nw.schedule
----@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, width?: integer, title?: string}
+---@param options? {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, width?: integer, title?: nw.label}
 ---@return nw.plot
 function nw.pieces(s, options) end
 
@@ -1183,7 +1186,7 @@ function nw.prod(term, ...) end
 
 ---A bar that counts to total: p:step() for each that is done. At most ten changes a second are shown, and the last; when a cell ends, the bar is as far as the work.
 ---@param total integer
----@param title? string
+---@param title? nw.label
 ---@return nw.progress
 function nw.progress(total, title) end
 
@@ -1208,13 +1211,13 @@ function nw.reduce_axis(extent, name) end
 
 ---How far apart, in bytes of other lines, a line is asked for and asked for again: a histogram a tensor, with what the caches hold marked. What stands to the right of a cache's mark misses in it, were it fully associative. Rows: tensor, from, to (bytes), count; of lines that never were asked for before, from and to are empty. Exact, for all accesses.
 ---@param s nw.schedule
----@param options? {title?: string, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
+---@param options? {title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
 function nw.reuse(s, options) end
 
 ---The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two; over integers, whose peak is not measured, only bandwidths are roofs, over f64 the peak is that of f64. Bytes are those beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the lowest of the roofs over it. predicted = true: beside each dot a diamond, what s:cost foretells of its time and bytes. machine: as nw.machine takes it; then nothing is measured, roofs are those of the record, and dots are predictions, but for entries with times of their own. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; sizes: of symbolic sizes; roofs: those of nw.roofs, kept.
 ---@param what nw.schedule|table
----@param options? {threads?: integer, opt?: integer, limit?: number, rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: string}
+---@param options? {threads?: integer, opt?: integer, limit?: number, rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: nw.label}
 ---@return nw.plot
 function nw.roofline(what, options) end
 
@@ -1269,7 +1272,7 @@ function nw.size(name, options) end
 
 ---The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, shape and colour say hit, cold, capacity or conflict miss in the level asked for (1); level = 'all' says instead in which level it was found. Loops stand above as brackets with the number of each iteration, below is what was touched so far against what the caches hold. y: 'index', 'address', 'line' or 'set'. before: another schedule, or the number of a version, drawn beside it on the same axes. threads: lanes for each of so many threads. sizes, levels, line, machine, feed: as in nw.misses; with a machine the small print and the caption say what s:cost foretells there. Printing the plot gives its caption; plot:save "x.svg" writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, so that no miss is lost.
 ---@param s nw.schedule
----@param options? {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: string, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
+---@param options? {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: nw.label, sizes?: table, levels?: table[], line?: integer, machine?: any, feed?: string, threads?: integer}
 ---@return nw.plot
 function nw.spacetime(s, options) end
 
@@ -1301,8 +1304,8 @@ function nw.tanh(x) end
 function nw.tensor(values, dtype) end
 
 ---Draws who does what when: a lane a thread or stage, in the order of lanes (those without a record too), then of the records, a bar a record from one second to another, its label where it fits, a fill a kind; idle time is what is left, in per cent at the right. Where bars are too narrow to be told apart, they are drawn as high as they fill the time. arrows go from the end of a record to the beginning of one that needs it; records are meant by number or by themselves. unit: of the numbers, when not 's', as 'cycles'. from and to: the time against which idle is counted, when more than the records cover. small: print at the foot, as where the records are from.
----@param records {lane: string, from: number, to: number, label?: string, kind?: string}[]
----@param options? {arrows?: {from: integer|table, to: integer|table}[], title?: string, unit?: string, lanes?: string[], from?: number, to?: number, small?: string}
+---@param records {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label}[]
+---@param options? {arrows?: {from: integer|table, to: integer|table}[], title?: nw.label, unit?: nw.label, lanes?: nw.label[], from?: number, to?: number, small?: nw.label}
 ---@return nw.plot
 function nw.timeline(records, options) end
 

@@ -202,9 +202,9 @@ return function(nw)
   local kernel_method = rows.definer(rows.methods "kernel", "kernel")
   local schedule_method = rows.definer(rows.methods "schedule", "schedule")
 
-  rows.define(nw, "nw", "timeline", "(records: {lane: string, from: number, to: number, label?: string, kind?: string}[], "
-    .. "options?: {arrows?: {from: integer|table, to: integer|table}[], title?: string, unit?: string, lanes?: string[], "
-    .. "from?: number, to?: number, small?: string}): nw.plot",
+  rows.define(nw, "nw", "timeline", "(records: {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label}[], "
+    .. "options?: {arrows?: {from: integer|table, to: integer|table}[], title?: nw.label, unit?: nw.label, lanes?: nw.label[], "
+    .. "from?: number, to?: number, small?: nw.label}): nw.plot",
     "Draws who does what when: a lane a thread or stage, in the order of lanes (those without a record too), then of the "
     .. "records, a bar a record from one second to another, its label where it fits, a fill a kind; idle time is what is left, in "
     .. "per cent at the right. Where bars are too narrow to be told apart, they are drawn as high as they fill the time. arrows go "
@@ -234,7 +234,7 @@ return function(nw)
     .. "half).",
     function(kernel, ...) return busy("busy", kernel, ...) end)
 
-  kernel_method("timeline", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean, title?: string}): nw.plot",
+  kernel_method("timeline", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean, title?: nw.label}): nw.plot",
     "Draws what kernel:busy measures: who ran which rounds of the parallel loops when, and how long threads were idle.",
     function(kernel, ...)
       local title, given = split(...)

@@ -7,7 +7,7 @@ local rows = require "nestwright.rows"
 local function shape_of(value)
   local shape, seen = {}, {}
   while type(value) == "table" do
-    if seen[value] then errors.fail("invalid", nil, "tensor: the table is an entry of itself, %d deep", #shape) end
+    if seen[value] then errors.fail("invalid", nil, "tensor: values: the table is an entry of itself, %d deep", #shape) end
     seen[value], shape[#shape + 1] = true, #value
     value = value[1]
   end
@@ -20,14 +20,14 @@ local function where(path) return #path == 0 and "the table" or "entry {" .. tab
 local function flatten(value, shape, depth, path, flat)
   if depth > #shape then
     if type(value) ~= "number" and type(value) ~= "boolean" then
-      errors.fail("invalid", nil, "tensor: %s is %s; expected a number", where(path), core.type_name(value))
+      errors.fail("invalid", nil, "tensor: values: %s is %s; expected a number", where(path), core.type_name(value))
     end
     flat[#flat + 1] = value
     return
   end
   if type(value) ~= "table" or #value ~= shape[depth] then
     local got = type(value) == "table" and ("has %d entries"):format(#value) or "is " .. core.type_name(value)
-    errors.fail("invalid", nil, "tensor: ragged: %s %s, the first of its kind has %d", where(path), got, shape[depth])
+    errors.fail("invalid", nil, "tensor: values: ragged: %s %s, the first of its kind has %d", where(path), got, shape[depth])
   end
   for n = 1, shape[depth] do
     path[depth] = n - 1

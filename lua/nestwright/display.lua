@@ -194,7 +194,7 @@ local function step(p, n, note)
   return p
 end
 
-rows.define(progress_methods, "progress", "step", "(self: nw.progress, n?: integer, note?: string): nw.progress",
+rows.define(progress_methods, "progress", "step", "(self: nw.progress, n?: integer, note?: nw.label): nw.progress",
   "One more is done, or n more: no more than there are. note: a word on the state of things.", step)
 
 -- A line that is gone from the page when the work is over.
@@ -226,7 +226,7 @@ end
 local function install(nw)
   local define = rows.definer(nw, "nw")
 
-  define("display", "(value: any, options?: {id?: string}): nw.output",
+  define("display", "(value: any, options?: {id?: nw.label}): nw.output",
     "Shows a value now, while the cell runs on; in a notebook as the picture or table it is. The answer's update(value) shows "
     .. "another in its place. id: by which it is known to the front end.", show)
 
@@ -240,7 +240,7 @@ local function install(nw)
       if front then front.publish("clear_output", json.encode {wait = wait == true}) end
     end)
 
-  define("progress", "(total: integer, title?: string): nw.progress",
+  define("progress", "(total: integer, title?: nw.label): nw.progress",
     "A bar that counts to total: p:step() for each that is done. At most ten changes a second are shown, and the last; when a "
     .. "cell ends, the bar is as far as the work.", progress)
 

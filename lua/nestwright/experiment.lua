@@ -134,10 +134,7 @@ local function check_params(params)
   local names = sorted_keys(params)
   if #names == 0 then errors.fail("invalid", nil, "sweep: params is empty") end
   for _, name in ipairs(names) do
-    local values = errors.expect("sweep: params." .. errors.label("sweep: params: name", name), params[name], "table")
-    for n, value in ipairs(values) do
-      if type(value) == "string" then errors.label(("sweep: params.%s[%d]"):format(name, n), value) end
-    end
+    errors.expect("sweep: params." .. errors.label("sweep: params: name", name), params[name], "table")
   end
   return names
 end
@@ -177,7 +174,8 @@ local function sweep(options)
 end
 
 rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: string, y?: string|string[], by?: string, "
-  .. "value?: string, style?: string, where?: table, log?: string, unit?: string, best?: string, title?: string}): nw.plot",
+  .. "value?: string, style?: string, where?: table, log?: string, unit?: nw.label, "
+  .. "best?: string|boolean, title?: nw.label}): nw.plot",
   "Draws what was measured over a parameter. style 'lines' (where x is numbers), 'bars' or 'heat'. x: the parameter along the "
   .. "axis, the first unless said; y: the column drawn, or several, the median of times unless said; by: a curve for each "
   .. "value of another parameter. heat: x and y are parameters, value is the column. where: values of the parameters that are "

@@ -28,13 +28,14 @@ local PLAIN = {
 }
 -- No name, path or label has a NUL in it, and C would take what stands before one for the whole.
 function PLAIN.string(value) return type(value) == "string" and not value:find("\0", 1, true) end
+PLAIN["nw.label"] = core.is_label -- a text of one line that can be shown anywhere
 for _, name in ipairs {"nil", "number", "boolean", "table", "function", "userdata"} do
   PLAIN[name] = function(value) return type(value) == name end
 end
 
 local function name_test(t)
   local class = t.name:match "^nw%.(%w+)$"
-  return plain_test(t, class and is_class(class) or PLAIN[t.name] or error("no such type: " .. t.name, 0))
+  return plain_test(t, PLAIN[t.name] or class and is_class(class) or error("no such type: " .. t.name, 0))
 end
 
 -- ---- types made of types
@@ -122,7 +123,7 @@ local function with_article(word) return (word:find "^[aeiou]" and "an " or "a "
 
 local WORDS = {integer = "a whole number", any = "a value", ["nil"] = "nothing", lightuserdata = "an address",
   ["nw.expr"] = "an expression", ["nw.axis"] = "a reduce axis", ["nw.array"] = "a tensor with data", ["nw.loopnest"] = "a nest",
-  ["nw.time"] = "a time record", ["nw.learner"] = "a model"}
+  ["nw.time"] = "a time record", ["nw.label"] = "a string", ["nw.learner"] = "a model"}
 
 local function words_of_fields(t)
   local must = {}
@@ -203,9 +204,16 @@ end
 
 -- ---- functions
 
+-- Raises what is wrong with a text, where one is wanted that can be shown.
+local function refuse_text(what, why)
+  local text = type(why.value) == "string" and not why.value:find("\0", 1, true)
+  if text and has(why.type, "nw.label") then core.check_text(what, why.value) end
+end
+
 local function refuse(function_name, params, n, why)
   local p = params[math.min(n, #params)]
   local parameter = p.name == "..." and ("argument %d"):format(params[1].name == "self" and n - 1 or n) or p.name
+  refuse_text(("%s: %s%s"):format(function_name, parameter, why.path), why)
   local hint = p.name == "self" and ("call it with a colon: x:%s(...)"):format(function_name) or misspelt(why)
     or hint_for(why.type, why.value) or misplaced(params, n, why.value)
   local expression = has(why.type, "nw.expr") and not has(why.type, "integer")

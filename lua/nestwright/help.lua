@@ -22,6 +22,8 @@ local TITLES = {
 local MODULES = {nw = "nw.", xsmm = "nw.xsmm.", nest = "nw.nest.", cost = "nw.cost.",
   partition = "nw.partition."}
 
+local LONGEST = 200 -- letters of a name; patterns take the square of it
+
 local help = {titles = TITLES, modules = MODULES}
 
 --- Words in lines of at most so many characters, each behind the indent.
@@ -122,6 +124,7 @@ function help.text(what)
   local row = rows.of(what)
   if row then return help.describe(row) end
   if type(what) ~= "string" then return of_value(what) end
+  if #what > LONGEST then return "nothing has a name of so many letters; nw.help() lists everything" end
   local found = {}
   for _, match in ipairs(meant(what)) do found[#found + 1] = help.describe(match) end
   if #found > 0 then return table.concat(found, "\n") end

@@ -67,7 +67,7 @@ local function placed(spec)
     elseif type(item) == "table" and #item == 2 then
       out[#out + 1] = control(item[1], item[2])
     else
-      fail("{\"tile\", {8, 16, 32}}", "expected a function, or a name with its values, got %s", core.type_name(item))
+      fail("{\"tile\", {8, 16, 32}}", "spec: expected a function, or a name with its values, got %s", core.type_name(item))
     end
   end
   return out, f or fail("nw.interact{tile = {8, 16, 32}, function(tile) ... end}", "spec: there is no function")
@@ -312,7 +312,7 @@ end
 
 return function(nw)
   rows.define(nw, "nw", "interact",
-    "(spec: table, options?: {button?: string|table, release?: boolean, start?: table})",
+    "(spec: table, options?: {button?: nw.label|table, release?: boolean, start?: table})",
     "Controls for the arguments of a function, in a notebook; what it returns, shows and prints follows them. "
     .. "nw.interact{tile = {8, 16, 32}, function(tile) ... end}: a list of numbers is a slider, one of words a drop-down list, "
     .. "{min = 1, max = 64, step = 1} a slider, true or false a checkbox; arguments are found by their names, or stand in "

@@ -179,7 +179,7 @@ local function runs_of(found, given)
 end
 
 local function compare(list, ...)
-  times.plain("compare", list)
+  times.plain("compare: kernels", list)
   local found, out = entries_of(list), {}
   local runs, of = runs_of(found, list.args or {...})
   if #found < 2 or #runs == 0 then

@@ -99,7 +99,7 @@ return function(nw)
     end)
 
   define("spacetime",
-    "(s: nw.schedule, options?: {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: string, " .. COMMON
+    "(s: nw.schedule, options?: {y?: string, level?: integer|string, before?: nw.schedule|integer, title?: nw.label, " .. COMMON
     .. "}): nw.plot",
     "The space-time diagram: a lane a tensor, time to the right in accesses, a mark an access: open is read, filled is written, "
     .. "shape and colour say hit, cold, capacity or conflict miss in the level asked for (1); level = 'all' says instead in which "
@@ -110,12 +110,12 @@ return function(nw)
     .. "its caption; plot:save \"x.svg\" writes it. More than 3,000 accesses become a raster in which the worst of a pixel shows, "
     .. "so that no miss is lost.", spacetime)
 
-  define("reuse", "(s: nw.schedule, options?: {title?: string, " .. COMMON .. "}): nw.plot",
+  define("reuse", "(s: nw.schedule, options?: {title?: nw.label, " .. COMMON .. "}): nw.plot",
     "How far apart, in bytes of other lines, a line is asked for and asked for again: a histogram a tensor, with what the caches "
     .. "hold marked. What stands to the right of a cache's mark misses in it, were it fully associative. Rows: tensor, from, to "
     .. "(bytes), count; of lines that never were asked for before, from and to are empty. Exact, for all accesses.", reuse)
 
-  define("cache_sets", "(s: nw.schedule, options?: {level?: integer, title?: string, " .. COMMON .. "}): nw.plot",
+  define("cache_sets", "(s: nw.schedule, options?: {level?: integer, title?: nw.label, " .. COMMON .. "}): nw.plot",
     "How full each set of a level is over time, and how many different lines it is asked for in each part of the time: where that "
     .. "is more than it has ways, lines go before they are used again. A stride of a large power of two sends all to few sets. "
     .. "Rows: column (of the time), set, held, asked (lines).", cache_sets)

@@ -158,7 +158,7 @@ local WHICH = "stage: the first with two axes unless said. axes: one or two of i
   .. "shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes."
 
 local SIGNATURE = "(s: nw.schedule, options?: {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, "
-  .. "title?: string}): nw.plot"
+  .. "title?: nw.label}): nw.plot"
 
 -- A picture of the kind that `what` is.
 local function picture(what, title)
@@ -188,7 +188,7 @@ return function(nw)
     picture("pieces", "pieces and tiles"))
 
   core.refusal.__index = {}
-  rows.define(core.refusal.__index, "refusal", "plot", "(self: nw.refusal, options?: {title?: string}): nw.plot",
+  rows.define(core.refusal.__index, "refusal", "plot", "(self: nw.refusal, options?: {title?: nw.label}): nw.plot",
     "The two instances in conflict among their neighbours, at the smallest sizes that fail: the order in which they are visited "
     .. "now, and dashed the one after the step. The arrow goes from the instance that must come first to the one that needs it. "
     .. "A refusal without two executions, as for structure or capacity, is an error that says so.",

@@ -321,7 +321,7 @@ return {
   install = function(nw)
     rows.define(nw, "nw", "roofline", "(what: nw.schedule|table, options?: {threads?: integer, opt?: integer, limit?: number, "
       .. "rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, "
-      .. "roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: string}): nw.plot",
+      .. "roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: nw.label}): nw.plot",
       "The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). "
       .. "nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; "
       .. "nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured "

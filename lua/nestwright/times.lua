@@ -84,7 +84,8 @@ end
 --- A table as people write it; what is more than that has ways of its own to be read.
 function times.plain(what, value)
   if type(value) == "table" and getmetatable(value) == nil then return value end
-  errors.fail("invalid", nil, "%s: expected a table of times, got %s", what, core.type_name(value))
+  errors.fail("invalid", nil, "%s: expected a table, got %s", what,
+    type(value) == "table" and "one with a metatable" or core.type_name(value))
 end
 
 -- ---- records from elsewhere
@@ -230,7 +231,7 @@ rows.define(time_methods, "time", "gflops", "(self: nw.time, flop: number): numb
   function(t, flop) return errors.expect("gflops: flop", flop, "number") / (t.min or t.median) / 1e9 end)
 
 rows.define(comparison_methods, "comparison", "plot",
-  "(self: nw.comparison, options?: {style?: string, title?: string}): nw.plot",
+  "(self: nw.comparison, options?: {style?: string, title?: nw.label}): nw.plot",
   "Draws the times, a row each, in the order given: the median, the middle half and the fastest. style: 'bars' from zero; "
   .. "'points', on an axis of powers where the times lie far apart; 'speedup', how many times as fast as the first; 'steps', "
   .. "a curve, as for s:time_steps. bars unless one is 20 times as fast as another, then points. Those not distinguishable "
@@ -247,7 +248,7 @@ function times.labelled(what, entry)
   return setmetatable(t, time_meta)
 end
 
-rows.define(time_methods, "time", "plot", "(self: nw.time, options?: {style?: string, title?: string}): nw.plot",
+rows.define(time_methods, "time", "plot", "(self: nw.time, options?: {style?: string, title?: nw.label}): nw.plot",
   "Draws the time as a comparison of one: nw.timings of several says more.",
   function(t, options)
     local name = t.label or t.what or "time"
@@ -255,7 +256,7 @@ rows.define(time_methods, "time", "plot", "(self: nw.time, options?: {style?: st
   end)
 
 local function timings(list)
-  times.plain("timings", list)
+  times.plain("timings: times", list)
   local named, out = type(list.base) == "string", {}
   for n, entry in ipairs(times.entries(list, {base = named})) do out[n] = times.labelled("timings", entry) end
   if #out == 0 then

@@ -85,8 +85,8 @@ local function arguments_of(params, row, draw)
       said[#said + 1] = ("%d of them"):format(n)
       for k = #params + 1, n do given[k] = select(2, values.ugly(draw, objects)) end
     else
-      valid = false
       said[#said + 1] = ("%s = %s"):format(params[at] and params[at].name or at, spoil(given, at, draw))
+      valid = valid and given[at] == nil
     end
   end
   return given, n, table.concat(said, ", "), valid
@@ -107,6 +107,7 @@ function calls.make(seed, n, list, tell)
   local row = list[draw(#list)]
   if SLOW[row.class .. "." .. row.name] and draw(6) > 1 then row = list[draw(#list)] end
   local params = signature.parameters(row.signature)
+  tell("draw", n, row.class .. "." .. row.name) -- making objects takes time
   local fn = function_of(row)
   if not fn then return tell("skip", n, row.class .. "." .. row.name) end
   local given, count, said, valid = arguments_of(params, row, draw)

@@ -13,7 +13,7 @@ function rule.shown(value)
 end
 
 -- What an answer to a sign speaks of: A(i, j) has no parameters with names.
-local SIGNS = {"operand", "operands", "index", "indices", "indexed", "field", "inputs", "tensors", "A", "B", "C"}
+local SIGNS = {"operand", "operands", "division", "index", "indices", "indexed", "field", "inputs", "tensors", "A", "B", "C"}
 
 local function add_fields(t, words)
   for _, one in ipairs(t.kind == "union" and t.of or {}) do add_fields(one, words) end
@@ -25,14 +25,15 @@ local function add_fields(t, words)
 end
 
 -- The parameters of a row, those of the primitive that it is, and the fields of tables among them.
-local function words_of(row, params, primitives)
+local function words_of(row, params, given, primitives)
   local words = table.move(row.sign and SIGNS or {}, 1, #SIGNS, 3, {"argument", "arguments"})
   for _, p in ipairs(params) do
     words[#words + 1] = p.name
     add_fields(p.type, words)
   end
-  for _, p in ipairs(row.class == "schedule" and primitives or {}) do
-    for _, param in ipairs(p.name == row.name and p.params or {}) do words[#words + 1] = param.name end
+  local primitive = row.class == "schedule" and (row.name == "apply" and given[2] or row.name)
+  for _, p in ipairs(primitive and primitives or {}) do
+    for _, param in ipairs(p.name == primitive and p.params or {}) do words[#words + 1] = param.name end
   end
   return words
 end
@@ -42,11 +43,12 @@ local function has_word(text, word) return text:find("%f[%w_]" .. word:gsub("%p"
 -- Adds how strings and numbers in a value would be shown in a message.
 local function add_shown(value, out, depth)
   if type(value) == "string" and value ~= "" then out[#out + 1] = core.shown_text(value:sub(1, 12)) end
-  if type(value) == "number" then out[#out + 1] = tostring(value) end
+  if value == "" then out[#out + 1], out[#out + 2] = '""', "''" end
+  if type(value) == "number" then out[#out + 1] = tostring(math.tointeger(value) or value) end
   if math.type(value) == "float" then out[#out + 1] = ("%g"):format(value) end
   local named, name = pcall(function() return value.name end)
   if named and type(name) == "string" and debug.getmetatable(value) and type(value) ~= "string" then out[#out + 1] = name end
-  if type(value) ~= "table" or depth > 3 or debug.getmetatable(value) then return end
+  if type(value) ~= "table" or depth > 3 then return end
   for key, of in next, value do
     if #out > 100 then return end
     add_shown(key, out, depth + 1)
@@ -78,10 +80,12 @@ function rule.complaint(c, err)
   if err.refusal then return nil end
   local text = err.message .. " " .. (err.hint or "")
   if text:find(values.RAISED, 1, true) then return nil end
-  for _, word in ipairs(words_of(c.row, c.params, core.primitives())) do if has_word(text, word) then return nil end end
+  for _, word in ipairs(words_of(c.row, c.params, c.given, core.primitives())) do if has_word(text, word) then return nil end end
   local function_said = has_word(text, c.row.name)
   if function_said and (is_nameless(c.params) or c.valid or quotes(text, c.given, c.count)) then return nil end
-  if err.code == "parse" and text:find "%d+:%d+: " then return nil end
+  if function_said and text:find "%d [KMGT]i?B" then return nil end
+  if function_said and err.code == "stale" then return nil end
+  if text:find "^%d+:%d+: " or err.code == "parse" and text:find "%d+:%d+: " then return nil end
   return ("[%s] names no argument: %s"):format(err.code, rule.shown(err.message))
 end
 

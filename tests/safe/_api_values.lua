@@ -83,7 +83,7 @@ local PLAIN_OF = {
   integer = {1, 2, 4, 0, 3, 8}, number = {0.5, 1, 2.0, 0}, string = {"x", "C", "f32", "gemm"}, boolean = {true, false},
   table = {{}, {4, 4}, {M = 8}}, ["nil"] = {}, userdata = {io.stdout}, lightuserdata = {},
   ["function"] = {function(...) return (...) end, function() return 1 end, function(a) return a, 2 end},
-  any = {1, "text", true, {1, 2}, print},
+  ["nw.label"] = {"a label"}, any = {1, "text", true, {1, 2}, print},
 }
 
 local valid
@@ -111,7 +111,7 @@ function valid(t, draw, objects, name)
   if t.kind == "list" then return valid_list(t, draw, objects) end
   if t.kind == "fields" then return valid_fields(t, draw, objects) end
   if t.kind == "map" then return {a = 1} end
-  local class = t.name:match "^nw%.(%w+)$"
+  local class = t.name ~= "nw.label" and t.name:match "^nw%.(%w+)$"
   if class then return objects.make(class) end
   local list = PLAIN_OF[t.name]
   return list[draw(math.max(#list, 1))]

@@ -7,7 +7,8 @@
 ---   * an error of the library with a code, whose message or hint names what was wrong: a parameter of the row (or of the
 ---     primitive that it is), a field of a table that the row documents, or the place ("argument 2"), as a word of its own; or the
 ---     function together with the value that was given; or the function alone where no parameter has a name, or where nothing but
----     how many arguments there are was changed (what is wrong is then the state of the object: nothing to undo);
+---     how many arguments there are was changed (what is wrong is then the state of the object: nothing to undo); or the
+---     function and the bytes that were asked for, or the step that has consumed a loop;
 ---   * an error in a text, which says the line and the column;
 ---   * a refused step, which names the step instead;
 ---   * what an argument itself did: an error that a callback or a metatable raised, or Lua's own word on a callback that yields.
@@ -92,9 +93,9 @@ local function batch(first, last)
   end
   if ended then return nil end
   if kind == "exit" and status == INTERRUPTED then
-    local function_name = said:match "^[^:]*"
+    local function_name = (said or "making objects"):match "^[^:]*"
     long[function_name] = (long[function_name] or 0) + 1
-    return at
+    return at or first
   end
   figures.api_crashes = figures.api_crashes + 1
   local err <close> = assert(io.open(directory .. "/err"))

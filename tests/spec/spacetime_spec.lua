@@ -182,7 +182,7 @@ describe("nw.spacetime", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local harm = support.temporary ".harm"
     path = support.temporary ".svg"
-    local title = ("it's `touch %s` \" @x {/Bold y} $z\n'; system('touch %s') #"):format(harm, harm)
+    local title = ("it's `touch %s` \" @x {/Bold y} $z'; system('touch %s') #"):format(harm, harm)
     nw.spacetime(support.gemm(2, 2, 2), {levels = SMALL, title = title}):save(path)
     assert.is_nil(io.open(harm))
     assert.truthy(support.read(path):find("touch", 1, true)) -- it is a title

@@ -105,7 +105,7 @@ describe("nw.timeline", function()
     assert.same({1, 0, 1, 0.5}, idle)
     assert.truthy(p.caption:find "^4 lanes over 4 s; on the whole 62 %% idle")
     fails("a is named twice", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1}}, {lanes = {"a", "a"}})
-    fails("lanes: name 1: expected a string", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1}}, {lanes = {1}})
+    fails("lanes%[1%]: expected a string, got a number", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1}}, {lanes = {1}})
   end)
 
   it("draws bars too narrow to be told apart as high as they fill the time", function()
@@ -161,20 +161,24 @@ describe("nw.timeline", function()
   it("executes nothing that it is told", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local harm, path = support.temporary ".harm", support.temporary ".svg"
-    local name = ("it's '' `touch %s` \" @x {/B y} $z\n'; system('touch %s') #\255"):format(harm, harm)
+    local name = ("it's '' `touch %s` \" @x {/B y} $z'; system('touch %s') #"):format(harm, harm)
     nw.timeline({{lane = name, from = 0, to = 1, label = name, kind = name}, {lane = "b", from = 0, to = 1, kind = "k"}},
       {title = name, unit = name, small = name}):save(path)
     assert.is_nil(io.open(harm))
     assert.truthy(support.read(path):find("touch", 1, true))
     os.remove(path)
+    for _, text in ipairs {"a\n!touch x", "\255", "\27[1m"} do
+      fails("records%[1%].lane: byte", "invalid", nw.timeline, {{lane = text, from = 0, to = 1}})
+    end
   end)
 
   it("says what it cannot draw", function()
     fails("there are no records", "invalid", nw.timeline, {})
-    fails("expected a table", "invalid", nw.timeline, 1)
-    fails("record 1: expected a table", "invalid", nw.timeline, {1})
-    fails("record 2 has no lane", "invalid", nw.timeline, {{lane = "a", from = 0, to = 1}, {from = 0, to = 1}})
-    fails("record 1: from: expected a number", "invalid", nw.timeline, {{lane = "a", from = "0", to = 1}})
+    fails("records: expected a list, got a number", "invalid", nw.timeline, 1)
+    fails("records%[1%]: expected a table with lane, from, to, got a number", "invalid", nw.timeline, {1})
+    fails("records%[2%].lane: expected a string, got nil", "invalid", nw.timeline,
+      {{lane = "a", from = 0, to = 1}, {from = 0, to = 1}})
+    fails("records%[1%].from: expected a number", "invalid", nw.timeline, {{lane = "a", from = "0", to = 1}})
     fails("record 1: to is nan", "invalid", nw.timeline, {{lane = "a", from = 0, to = math.abs(0 / 0)}})
     fails("record 1: to is inf", "invalid", nw.timeline, {{lane = "a", from = 0, to = math.huge}})
     fails("ends at 1, before it begins at 2", "invalid", nw.timeline, {{lane = "a", from = 2, to = 1}})

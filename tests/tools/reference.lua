@@ -99,6 +99,7 @@ local function meta(classes)
       end
     end
   end
+  out[#out + 1] = "---A text of one line, without control characters.\n---@alias nw.label string\n"
   out[#out + 1] = "---@class nw.view\n---@field render fun(style: 'plain'|'ansi'|'html'): string\n"
   out[#out + 1] = "---@class nestwright\nlocal nw = {}\n"
   for _, row in ipairs(classes.nw) do annotate(out, row, help.modules.nw) end
