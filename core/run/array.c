@@ -9,7 +9,8 @@ static int64_t bytes_of(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape, i
   int64_t n = 1, bytes;
   bool too_big = false, empty = false;
   for (int d = 0; d < ndim; d++) {
-    if (shape[d] < 0) return nw_fail(c, NW_ERANGE, NULL, "dimension %d of a tensor is %ld", d + 1, (long)shape[d]), -1;
+    if (shape[d] < 0)
+      return nw_fail(c, NW_ERANGE, NULL, "shape: dimension %d of a tensor is %ld", d + 1, (long)shape[d]), -1;
     empty |= shape[d] == 0;
   }
   for (int d = 0; d < ndim && !empty; d++) too_big |= __builtin_mul_overflow(n, shape[d], &n);

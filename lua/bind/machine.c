@@ -95,12 +95,13 @@ static int f_new(lua_State *L) {
 // ---- listing
 
 static void push_value(lua_State *L, nw_value v) {
+  lua_Integer whole;
   if (v.kind == NW_FIELD_TEXT)
     lua_pushstring(L, v.text);
   else if (v.kind == NW_FIELD_FLAG)
     lua_pushboolean(L, v.flag);
-  else if (v.number == (double)(lua_Integer)v.number)
-    lua_pushinteger(L, (lua_Integer)v.number);
+  else if (lua_numbertointeger(v.number, &whole) && v.number == (double)whole)
+    lua_pushinteger(L, whole);
   else
     lua_pushnumber(L, v.number);
 }

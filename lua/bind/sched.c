@@ -12,7 +12,7 @@ static nw_sched *self(lua_State *L) { return nwl_check(L, 1, &nwl_schedule_class
 static int f_schedule(lua_State *L) {
   nw_tensor *out[NWL_MAX_DIMS];
   int n = nwl_list_length(L, 1, NWL_MAX_DIMS, "outputs");
-  if (n == 0) return nwl_fail(L, NW_EINVAL, NULL, "a schedule needs at least one output");
+  if (n == 0) return nwl_fail(L, NW_EINVAL, NULL, "outputs: a schedule needs at least one");
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
     lua_rawgeti(L, 1, i + 1);
     out[i] = nwl_check(L, -1, &nwl_tensor_class, "output");

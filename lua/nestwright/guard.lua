@@ -13,10 +13,14 @@ local function plain_test(t, fits) return {fits = fits, why = function(value) re
 
 -- ---- types by name
 
+local getmetatable = debug.getmetatable
+
+-- Classes of the binding have one metatable; that of a class of ours says its name.
 local function is_class(name)
-  local metatable = "nestwright." .. name
+  local one, metatable = core.classes[name], "nestwright." .. name
+  if one then return function(value) return getmetatable(value) == one end end
   return function(value)
-    local meta = debug.getmetatable(value)
+    local meta = getmetatable(value)
     return type(meta) == "table" and rawget(meta, "__name") == metatable
   end
 end
@@ -181,7 +185,7 @@ end
 
 -- What to do, where people often mean something that is close.
 local function hint_for(t, value)
-  local class = debug.getmetatable(value)
+  local class = getmetatable(value)
   if has(t, "nw.expr") and class == core.classes.tensor then return ("read an element of it: %s(i, ...)"):format(value.name) end
   if has(t, "nw.expr") and type(value) == "boolean" then
     return "Lua's == and ~= give true or false at once: write nw.eq(a, b) or nw.ne(a, b)"
@@ -193,7 +197,7 @@ end
 
 -- Options in the place of what comes before them.
 local function misplaced(params, n, value)
-  if type(value) ~= "table" or debug.getmetatable(value) then return nil end
+  if type(value) ~= "table" or getmetatable(value) then return nil end
   local names, later = {}, false
   for k, p in ipairs(params) do
     if p.name ~= "self" then names[#names + 1] = p.name end
@@ -221,16 +225,26 @@ local function refuse(function_name, params, n, why)
     why.path, guard.words(why.type), got(why.type, why.value)), hint)
 end
 
--- A check of the arguments from the first on.
+-- A check of one argument.
+local function one_of(name, params, n)
+  local test, optional = test_of(params[n].type), params[n].optional
+  local fits = test.fits
+  return function(value)
+    if not fits(value) and not (optional and value == nil) then refuse(name, params, n, test.why(value)) end
+  end
+end
+
+-- A check of the arguments from the first on. Most functions have few, and no "...".
 local function check_of(name, params)
-  local tests, count, rest = {}, #params, nil
-  for n, p in ipairs(params) do tests[n] = test_of(p.type) end
-  if count > 0 and params[count].name == "..." then rest, count = tests[count], count - 1 end
+  local checks, count, rest = {}, #params, nil
+  for n = 1, count do checks[n] = one_of(name, params, n) end
+  if count > 0 and params[count].name == "..." then rest, count = test_of(params[count].type), count - 1 end
+  local first, second, third = checks[1], checks[2], checks[3]
+  if not rest and count == 1 then return first end
+  if not rest and count == 2 then return function(a, b) first(a) second(b) end end
+  if not rest and count == 3 then return function(a, b, c) first(a) second(b) third(c) end end
   return function(...)
-    for n = 1, count do
-      local value, test = (select(n, ...)), tests[n]
-      if (value ~= nil or not params[n].optional) and not test.fits(value) then refuse(name, params, n, test.why(value)) end
-    end
+    for n = 1, count do checks[n]((select(n, ...))) end
     for n = count + 1, rest and select("#", ...) or 0 do
       local value = (select(n, ...))
       if not rest.fits(value) then refuse(name, params, n, rest.why(value)) end
@@ -250,6 +264,10 @@ local function as_they_are(...) return ... end
 function guard.guarded(name, text, fn, own)
   local params = signature.parameters(text)
   if own then params = params[1] and params[1].name == "self" and {params[1]} or {} end
+  if #params == 0 then
+    core.name_function(fn, name)
+    return fn
+  end
   local check = check_of(name, params)
   local function guarded(...)
     check(...)

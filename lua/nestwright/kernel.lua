@@ -153,7 +153,7 @@ local function is_kernel(value) return debug.getmetatable(value) == core.classes
 
 -- Entries of nw.compare{f, g, name = h}: kernels, and tables of numbers measured elsewhere.
 local function entries_of(list)
-  local found = times.entries(list, {args = true, rounds = true, base = type(list.base) == "string"})
+  local found = times.entries("compare: kernels", list, {args = true, rounds = true, base = type(list.base) == "string"})
   for _, entry in ipairs(found) do
     if type(entry.value) == "table" then
       entry.time = times.labelled("compare", entry)

@@ -164,7 +164,7 @@ return function(nw)
     function(extent, name)
       local o = named("reduce_axis", name, {"name"})
       if type(extent) ~= "table" then return core.reduce_axis(0, extent, o.name or "k") end
-      if #extent ~= 2 then errors.fail("invalid", nil, "reduce_axis: expected {begin, end}") end
+      if #extent ~= 2 then errors.fail("invalid", nil, "reduce_axis: extent: expected {begin, end}, got %d entries", #extent) end
       return core.reduce_axis(extent[1], extent[2] - extent[1], o.name or "k")
     end)
 

@@ -235,7 +235,7 @@ local function check_features(m, path)
 end
 
 local function load_model(path)
-  local ok, m = pcall(json.decode, core.read_file("load", errors.expect("load: path", path, "string")))
+  local ok, m = pcall(json.decode, core.read_file("load: path", errors.expect("load: path", path, "string")))
   if not ok or not is_saved(m) then
     errors.fail("parse", "model:save writes them", "load: %s is not a saved model, or was changed", path)
   end

@@ -42,7 +42,7 @@ local function parse(what, text, params)
 end
 
 local function read(path, params)
-  local text = core.read_file("nest.read", errors.expect("nest.read", path, "string"))
+  local text = core.read_file("nest.read: path", errors.expect("nest.read", path, "string"))
   if text:find("\0", 1, true) then errors.fail("parse", nil, "nest.read: path: %s is no text", path) end
   local ok, got = pcall(parse, "nest.read", text, params)
   if ok then return got end

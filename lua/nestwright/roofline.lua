@@ -200,7 +200,7 @@ local function read(entry)
   if is_schedule(v) then return {label = label, schedule = v} end
   local o = errors.options("roofline: " .. label, times.plain("roofline: " .. label, v),
     {"schedule", "time", "flops", "bytes", "threads", "label"})
-  label = errors.expect("roofline: label", o.label or label, "string")
+  label = errors.label("roofline: label", o.label or label)
   if not o.schedule then return {label = label, dot = from_numbers(label, o)} end
   if not is_schedule(o.schedule) then
     errors.fail("invalid", nil, "roofline: %s: expected a schedule, got %s", label, core.type_name(o.schedule))
@@ -227,7 +227,7 @@ end
 
 local function listed(nw, what, o)
   local list, out = {}, {}
-  for n, entry in ipairs(times.entries(what, {})) do list[n] = read(entry) end
+  for n, entry in ipairs(times.entries("roofline: what", what, {})) do list[n] = read(entry) end
   if #list == 0 then errors.fail("invalid", "as in nw.roofline{s1, s2}", "roofline: there is nothing to draw") end
   local rounds = o.machine == nil and measure(list, o) or nil
   for n, e in ipairs(list) do
@@ -256,12 +256,12 @@ local function check_roofs(r)
   local ok = type(r) == "table" and type(r.peak) == "table" and type(r.levels) == "table" and #r.levels > 0
   if not ok then errors.fail("invalid", nil, "roofline: roofs is what nw.roofs answers") end
   if r.threads ~= nil and not is_threads(r.threads) then errors.fail("range", nil, "roofline: roofs: threads is a number") end
-  if r.machine ~= nil then errors.expect("roofline: roofs: machine", r.machine, "string") end
+  if r.machine ~= nil then errors.label("roofline: roofs: machine", r.machine) end
   check_roof("peak", r.peak)
   if r.peak_f64 ~= nil then check_roof("peak_f64", r.peak_f64) end
   for n, l in ipairs(r.levels) do
     check_roof("level " .. n, l)
-    errors.expect("roofline: roofs: name", l.name, "string")
+    errors.label("roofline: roofs: name", l.name)
   end
   return r
 end

@@ -155,7 +155,7 @@ local function save(s, path)
 end
 
 local function read_saved(path)
-  local ok, saved = pcall(require "nestwright.json".decode, core.read_file("load", path))
+  local ok, saved = pcall(require "nestwright.json".decode, core.read_file("load: path", path))
   if not ok or type(saved) ~= "table" or type(saved.trace) ~= "string" or type(saved.computation) ~= "string" then
     errors.fail("parse", nil, "load: %s is not a saved schedule%s", path, ok and "" or " (" .. tostring(saved) .. ")")
   end

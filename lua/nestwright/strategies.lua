@@ -372,6 +372,7 @@ local function check_kernel(what, n, k)
     errors.fail("invalid", "{rows = 8, schedule = function(s, piece) s:unroll(piece.inner) end}",
       "%s: kernels[%d] is no kernel: %s", what, n, fault)
   end
+  if k.name then errors.label(("%s: kernels[%d].name"):format(what, n), k.name) end
 end
 
 --- What a kernel is called.

