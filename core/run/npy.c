@@ -168,7 +168,7 @@ nw_array *nw_array_load(nw_ctx *c, const char *path) {
   fclose(f);
   if (!wrong) return a;
   nw_array_release(a);
-  return nw_fail(c, NW_EIO, NULL, "cannot read %s: %s", path, wrong);
+  return nw_fail(c, NW_EIO, NULL, "path: cannot read %s: %s", path, wrong);
 }
 
 // Header text padded so that the data begin at a multiple of 64.

@@ -300,7 +300,7 @@ function schedule:set_scope(tensor, scope) end
 function schedule:shift(loop, begin) end
 
 ---The loop nest, with what the last step changed marked; or another view: loops, full, lowered, llvm, asm, c, log, trace. 'lowered' may name the pass to stop after. s:show{cost = true} is the lowered nest with what s:cost predicts beside each loop: its part of the time, cycles with all that is inside, misses of the first cache, bottleneck; machine, sizes and threads as there.
----@param what? string|table
+---@param what? string|{cost?: boolean, machine?: any, sizes?: table, threads?: integer}
 ---@param pass? string
 ---@return nw.view
 function schedule:show(what, pass) end

@@ -183,7 +183,8 @@ return function(nw)
     stage_methods[p.name] = guard.guarded(p.name, "(self: nw.stage)", forward(p), true)
   end
 
-  method("show", "(self: nw.schedule, what?: string|table, pass?: string): nw.view",
+  method("show", "(self: nw.schedule, what?: string|{cost?: boolean, machine?: any, sizes?: table, threads?: integer}, "
+    .. "pass?: string): nw.view",
     "The loop nest, with what the last step changed marked; or another view: " .. table.concat(VIEWS, ", ")
     .. ". 'lowered' may name the pass to stop after. s:show{cost = true} is the lowered nest with what s:cost predicts beside "
     .. "each loop: its part of the time, cycles with all that is inside, misses of the first cache, bottleneck; machine, sizes and "
