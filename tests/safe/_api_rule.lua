@@ -44,7 +44,7 @@ local function has_word(text, word) return text:find("%f[%w_]" .. word:gsub("%p"
 -- Adds how strings and numbers in a value would be shown in a message.
 local function add_shown(value, out, depth)
   if type(value) == "string" and value ~= "" then out[#out + 1] = core.shown_text(value:sub(1, 12)) end
-  if value == "" then out[#out + 1], out[#out + 2] = '""', "''" end
+  if value == "" then table.move({'""', "''", "read : ", "write : "}, 1, 4, #out + 1, out) end -- a path is not in quotes
   if type(value) == "number" then out[#out + 1] = tostring(math.tointeger(value) or value) end
   if math.type(value) == "float" then out[#out + 1] = ("%g"):format(value) end
   local named, name = pcall(function() return value.name end)

@@ -24,7 +24,7 @@ package.path = here .. "/?.lua;" .. package.path
 
 local BATCH = 100
 local LIMIT = 3 -- seconds
-local MEMORY = 6 << 20 -- KiB of address space
+local MEMORY = os.getenv "NW_SAFE_MEMORY" or 6 << 20 -- KiB of address space; sanitizers need "unlimited"
 local INTERRUPTED = 130 -- how a script ends that was interrupted
 
 -- ---- in the process that calls
@@ -72,7 +72,7 @@ local long, skipped, classes = {}, {}, {}
 
 -- Runs calls first..last in a process; the number of the call that ended it, or nil.
 local function batch(first, last)
-  local command = ("cd %s && : >%s && ulimit -v %d && XDG_STATE_HOME=$PWD HOME=$PWD %s %s %d %s %s batch %d %d %d %s "
+  local command = ("cd %s && : >%s && ulimit -v %s && XDG_STATE_HOME=$PWD HOME=$PWD %s %s %d %s %s batch %d %d %d %s "
     .. ">/dev/null 2>err </dev/null"):format(directory, results, MEMORY, watch, results, LIMIT, program, script, seed, first, last,
       results)
   local _, kind, status = os.execute(command)
