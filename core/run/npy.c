@@ -155,7 +155,7 @@ nw_array *nw_array_load(nw_ctx *c, const char *path) {
   nw_str why = {0};
   int fd = nw_file_open_at(AT_FDCWD, path, O_RDONLY, NW_FILE_ANY, SIZE_MAX, &why);
   FILE *f = fd < 0 ? NULL : fdopen(fd, "rb");
-  if (!f) return nw_file_fail(c, NULL, &why);
+  if (!f) return nw_file_fail(c, "path", &why);
   npy h = {0};
   nw_array *a = NULL;
   const char *wrong = read_header(f, &h);
@@ -198,5 +198,5 @@ bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path) {
   nw_file *f = nw_file_begin(path, NW_FILE_PLAIN, &why);
   if (f) add_header(f, a, k);
   if (f) nw_file_add(f, a->data, a->bytes);
-  return (f && nw_file_end(f, &why)) || nw_file_fail(c, NULL, &why);
+  return (f && nw_file_end(f, &why)) || nw_file_fail(c, "path", &why);
 }

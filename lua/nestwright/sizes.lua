@@ -23,7 +23,7 @@ function sizes.of(what, s, given)
     values[n] = sizes.whole(what, given[name], name)
   end
   for name in pairs(given) do
-    if not known[name] then errors.fail("invalid", nil, "%s: there is no size %s", what, tostring(name)) end
+    if not known[name] then errors.fail("invalid", nil, "%s: sizes: there is no size %s", what, tostring(name)) end
   end
   return values
 end

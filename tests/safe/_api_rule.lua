@@ -51,7 +51,7 @@ local function add_shown(value, out, depth)
   if named and type(name) == "string" and debug.getmetatable(value) and type(value) ~= "string" then out[#out + 1] = name end
   if type(value) ~= "table" or depth > 3 then return end
   for key, of in next, value do
-    if #out > 100 then return end
+    if #out > 1000 then return end
     add_shown(key, out, depth + 1)
     add_shown(of, out, depth + 1)
   end
