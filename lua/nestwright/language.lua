@@ -176,7 +176,7 @@ return function(nw)
       if type(body) ~= "function" then
         errors.fail("invalid", nil, "compute: expected a function of the axes, got %s", core.type_name(body))
       end
-      return compute("compute", as_shape(shape, "compute"), body, o.name or "T")
+      return compute("compute: body", as_shape(shape, "compute"), body, o.name or "T")
     end)
 
   define("sum", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),

@@ -90,7 +90,7 @@ local function arguments_of(params, row, draw)
     end
   end
   local valid = true
-  for at, of in pairs(changed) do valid = valid and not (of and at <= n) end
+  for at, of in pairs(changed) do valid = valid and not (of and at <= math.min(n, #params)) end
   return given, n, table.concat(said, ", "), valid
 end
 

@@ -23,7 +23,7 @@ local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 
 local BATCH = 100
-local LIMIT = 3 -- seconds
+local LIMIT = 5 -- seconds
 local MEMORY = os.getenv "NW_SAFE_MEMORY" or 6 << 20 -- KiB of address space; sanitizers need "unlimited"
 local INTERRUPTED = 130 -- how a script ends that was interrupted
 
@@ -80,6 +80,7 @@ local function batch(first, last)
   for line in io.lines(results) do
     local what, n, text = line:match "^(%l+)\t(%d+)\t(.*)$"
     n = tonumber(n)
+    if what == "draw" then at, said = n, "making objects: of " .. text end
     if what == "call" then at, said, figures.api_calls = n, text, figures.api_calls + 1 end
     if what == "skip" then skipped[text] = true end
     if what == "broken" then error(("call %d cannot be made: %s"):format(n, text)) end
@@ -93,21 +94,22 @@ local function batch(first, last)
   end
   if ended then return nil end
   if kind == "exit" and status == INTERRUPTED then
-    local function_name = (said or "making objects"):match "^[^:]*"
+    local function_name = (said or "start"):match "^[^:]*"
     long[function_name] = (long[function_name] or 0) + 1
     return at or first
   end
-  figures.api_crashes = figures.api_crashes + 1
   local err <close> = assert(io.open(directory .. "/err"))
-  print(("not ok call %d, %s\n  ends the process (%s %s): %s"):format(at or first, said or "?", kind, status,
+  if not at then error("no call is made: " .. err:read "a") end
+  figures.api_crashes = figures.api_crashes + 1
+  print(("not ok call %d, %s\n  ends the process (%s %s): %s"):format(at, said, kind, status,
     (err:read "a" or ""):sub(-300)))
-  return at or first
+  return at
 end
 
 print(("seed %d"):format(seed))
 local first = 1
-while first <= count do
-  local last = math.min(first + BATCH - 1, count)
+while figures.api_calls < count do
+  local last = first + math.min(BATCH, count - figures.api_calls) - 1
   local ended = batch(first, last)
   first = (ended or last) + 1
 end
@@ -119,7 +121,7 @@ local function list_of(t)
   table.sort(out)
   return table.concat(out, ", ")
 end
-if next(skipped) then print("skipped, this build lacks what they need: " .. list_of(skipped)) end
+if next(skipped) then print("skipped for what this build or machine lacks: " .. list_of(skipped)) end
 if next(long) then print(("interrupted after %d seconds: "):format(LIMIT) .. list_of(long)) end
 if next(classes) then print("raw errors of: " .. list_of(classes)) end
 local path = os.getenv "NW_FIGURES"
