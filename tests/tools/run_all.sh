@@ -76,7 +76,7 @@ run_safe() { # what nobody should do to a session, a little of each kind; ./dev 
   safe foreign "$nestwright" tests/safe/foreign.lua quick
   safe parsers "$nestwright" tests/safe/parsers.lua 1000 1
   [ ! -x "$build/bin/nestwright-kernel" ] || safe messages /usr/bin/python3 tests/safe/messages.py "$build" 300 1
-  safe api "$nestwright" tests/safe/api.lua 800
+  safe api "$nestwright" tests/safe/api.lua 400
 }
 
 run_specs() { # NAME PATH...
