@@ -167,7 +167,7 @@ def huge(batch, chance):
     frames = batch.kernel.message(parts, None if what < 2 else b"0" * 64)
     if what == 3:
         frames[chance.randrange(len(frames))] = b"x" * size
-    batch.send_apart(chance.choice(["shell", "control", "iopub", "hb"]) if what > 1 else "shell", frames)
+    batch.send_apart(chance.choice(["shell", "control", "hb"]) if what > 1 else "shell", frames)
 
 
 def long_code(batch, chance):

@@ -75,6 +75,7 @@ class Kernel:
         s = self.context.socket(zmq.DEALER)
         s.linger = 0
         s.sndhwm = 0
+        s.sndtimeo = 20000
         if identity:
             s.identity = identity
         for prepare in (self.setup, setup):

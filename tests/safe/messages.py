@@ -19,6 +19,7 @@ except ImportError:
     sys.exit(0)
 
 import attacks
+from changes import changed
 from kernels import Kernel, parts_of
 
 BATCH, LIMIT, GROWTH_MB = 40, 10, 96
@@ -93,7 +94,7 @@ class Batch:
             self.kinds.append(kind)
             try:
                 attacks.KINDS[kind][0](self, chance)
-            except OSError as problem:
+            except (OSError, zmq.ZMQError) as problem:
                 self.failures.add(kind, f"the kernel takes no connection: {problem}")
 
     def check(self):
@@ -202,6 +203,25 @@ def answers(kernel, failures, n):
     return 6 * n
 
 
+def histories(build, folder, failures, chance, n):
+    """A file of the history that is damaged: the kernel starts, and says what it can read of it."""
+    path = os.path.join(folder, "nestwright", "notebook_history")
+    right = b"".join(json.dumps([s, line, f"x = {line}\nprint(x)"]).encode() + b"\n" for s in (1, 2, 3) for line in range(1, 9))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    for _ in range(n):
+        with open(path, "wb") as f:
+            f.write(changed(chance, right))
+        kernel = Kernel(build, folder)
+        try:
+            for kind in ("tail", "search", "range"):
+                reply = kernel.ask("shell", "history_request", {"hist_access_type": kind, "pattern": "*x*", "n": 5, "session": -1}, 4 * LIMIT)
+                if not reply or reply["status"] != "ok":
+                    failures.add("history", f"the kernel does not answer, or answers {reply}")
+        finally:
+            kernel.stop()
+    return n
+
+
 def wrong_curve_keys(build, folder, failures, n):
     """A client that has another public key of the kernel, or none, gets nothing; and the kernel goes on."""
     if not zmq.has("curve"):
@@ -249,6 +269,7 @@ def main():
                 sent = n + interrupts(kernel, failures, some) + answers(kernel, failures, some)
         finally:
             kernel.stop()
+        sent += histories(build, folder, failures, random.Random(seed + 1), some)
         sent += wrong_curve_keys(build, folder, failures, some)
     if not failures.list:
         print(f"ok messages of {len(attacks.KINDS)} kinds")
