@@ -209,7 +209,7 @@ function schedule:parallel(loop) end
 function schedule:partition(loop, options) end
 
 ---Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, piece) ... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, piece:loop "k" is its copy of the loop k, piece:loops() all around it. name tells kernels of as many rounds apart; whole: does whole tiles only (nw.xsmm.kernel). around: a function of the schedule that makes loops around `loop` inside which pieces share what they read; a kernel's `inside` then schedules a piece there. Strategies: guard: every round of a tile asks whether it exists; cut: tiles without conditions, and the rest one round after the other; halves: tiles without conditions, and the rest in tiles of half the rounds, a quarter, and so on; residues: tiles without conditions, and for each number of rounds that are left a version of its own; sizes: for each residue the tiles whose measured times add up to least, the last ones among them; shift: the last tile begins earlier and does some rounds again; pad: the last tile goes beyond the end, in a temporary; what it reads of there is the last row, copied; predicate: the last tile runs under masks; one of rows reads the last row again, and stores those that exist. cost: 'kernels' (the measured times of the tiles, nw.microkernels), 'model' (s:cost), 'measured', or 'learned' (by model, of nw.cost.train). objective: cycles, energy, edp (joules times seconds) or size. sizes: values of the sizes, {M = {1, 7, 64}, N = 8, weights = {1, 1, 2}}; where several vary, each with each, and weights by name, {M = {1, 1, 2}}; or a list of shapes, {{M = 1, N = 8}, {M = 7, N = 64}, weights = {3, 1}}. code_limit: bytes of machine code; what has more is ranked behind. measure = true: also times each. threads: one unless said; with more, across says how they share the pieces out, as `how` of nw.partition.parallel, and cost is 'model' unless said. Rows: strategy, versions, code_bytes, predicted and measured (by shape; without a unit where learned), expected and seconds (their means), joules, energies (by shape), fits, figure, unsafe (steps were not judged), intrinsics (tiles that the model prices as the loops they stand for), or refused and hint. Methods: take, build and dispatch; nw.help(list) says more. The schedule stays as it was; what was tried are versions of it.
----@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], cost?: string, model?: nw.learner, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, machine?: any, threads?: integer, across?: string}
+---@param options {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], cost?: string, model?: nw.learner|{predict: function}, objective?: string, code_limit?: integer, sizes?: table, measure?: boolean, machine?: any, threads?: integer, across?: string}
 ---@return nw.ranking
 function schedule:partition_auto(options) end
 
@@ -253,9 +253,9 @@ function schedule:reorder_storage(tensor, ...) end
 function schedule:reparses() end
 
 ---Takes the steps of a trace in JSON; each is judged anew.
----@param json string
+---@param trace string
 ---@return nw.schedule
-function schedule:replay(json) end
+function schedule:replay(trace) end
 
 ---Computes a stage inside a loop of what it reads: in every round, what has become ready. stage: the stage to move. loop: a loop around what it reads. index: which statement of the loop it becomes: 1 is the first, -1 as late as possible, -2 as early as possible (behind the last that it reads, as if left out). Example: s:reverse_compute_at(C, "i_o")
 ---@param stage nw.stage|nw.tensor|string
@@ -764,7 +764,7 @@ function loopnest:sweep(params, options) end
 function loopnest:with(params) end
 
 ---@class nw.error
----@field code string The kind of failure: invalid, type, range, parse, limit, refused, undecided and others.
+---@field code string The kind of failure: invalid, type, range, memory, parse, limit, refused, undecided and others.
 ---@field hint string? What to do about it.
 ---@field line integer? The line in it.
 ---@field message string One sentence.
@@ -835,14 +835,14 @@ function nw.allclose(a, b, options) end
 function nw.any(...) end
 
 ---Greatest value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest index.
----@param term nw.expr
----@param ... nw.axis
+---@param term nw.expr|nw.axis|number
+---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
 function nw.argmax(term, ...) end
 
 ---Least value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest index.
----@param term nw.expr
----@param ... nw.axis
+---@param term nw.expr|nw.axis|number
+---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
 function nw.argmin(term, ...) end
 
@@ -901,9 +901,9 @@ function nw.clear_output(wait) end
 function nw.compare(kernels, ...) end
 
 ---A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are called as the parameters of the function. A body that returns several expressions makes several tensors. Whole numbers alone are i32, other numbers f32.
----@param shape table
+---@param shape integer|nw.expr|(integer|nw.expr)[]
 ---@param body fun(...: nw.expr): nw.expr ...
----@param name? string
+---@param name? string|{name?: string}
 ---@return nw.tensor ...
 function nw.compute(shape, body, name) end
 
@@ -982,7 +982,7 @@ function nw.floordiv(a, b) end
 function nw.floormod(a, b) end
 
 ---Every element the same; f32 unless said.
----@param shape integer[]
+---@param shape integer|integer[]
 ---@param value number|boolean
 ---@param dtype? string
 ---@return nw.array
@@ -1086,9 +1086,9 @@ function nw.log(x) end
 function nw.lt(a, b) end
 
 ---A machine record: what the cost model knows of a processor, a GPU or an accelerator. Without an argument this host: what the system says of its cores and caches, and what nw.calibrate has measured; where nothing was measured, the numbers of its family, and the record says so. A name of nw.machines(); a file that returns a table, "mine.lua", and may use math and nothing else; or the table. extends = a name, a file or a record: what the table does not say is as there; a list, such as caches, stands for the whole list. sources = {[""] = text, ops = text}: where numbers come from. Fields that are missing, unknown or out of range are errors; nw.machine_fields() lists them with units and defaults.
----@param what? string|table|nw.machine
+---@param machine? string|table|nw.machine
 ---@return nw.machine
-function nw.machine(what) end
+function nw.machine(machine) end
 
 ---The fields of machine records, of a 'cpu', a 'gpu', an 'accelerator' or of all: name, unit, default and meaning.
 ---@param kind? string
@@ -1101,7 +1101,7 @@ function nw.machines() end
 
 ---With reduce axes after a value that depends on them, the greatest over them: nw.max(A(i, k), k). Otherwise the greatest of its arguments.
 ---@param a nw.expr|nw.axis|number
----@param ... nw.expr|nw.axis|number
+---@param ... nw.expr|nw.axis|number|nw.axis[]
 ---@return nw.expr
 function nw.max(a, ...) end
 
@@ -1117,7 +1117,7 @@ function nw.microkernels(options) end
 
 ---With reduce axes after a value that depends on them, the least over them: nw.min(A(i, k), k). Otherwise the least of its arguments.
 ---@param a nw.expr|nw.axis|number
----@param ... nw.expr|nw.axis|number
+---@param ... nw.expr|nw.axis|number|nw.axis[]
 ---@return nw.expr
 function nw.min(a, ...) end
 
@@ -1166,8 +1166,8 @@ function nw.peak_vs_ports() end
 function nw.pieces(s, options) end
 
 ---An input of the computation. The dtype is f32 unless said. Elements are read with parentheses: A(i, k). The last arguments may be given as {dtype = ..., name = ...}.
----@param shape table
----@param dtype? string
+---@param shape integer|nw.expr|(integer|nw.expr)[]
+---@param dtype? string|{dtype?: string, name?: string}
 ---@param name? string
 ---@return nw.tensor
 function nw.placeholder(shape, dtype, name) end
@@ -1179,8 +1179,8 @@ function nw.placeholder(shape, dtype, name) end
 function nw.pow(x, y) end
 
 ---Product of the term over reduce axes.
----@param term nw.expr
----@param ... nw.axis
+---@param term nw.expr|nw.axis|number
+---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
 function nw.prod(term, ...) end
 
@@ -1197,15 +1197,15 @@ function nw.progress(total, title) end
 function nw.promote(a, b) end
 
 ---Random elements: floats between lo and hi (0 and 1 unless said), integers whole numbers lo..hi (0..9). The same seed gives the same data; without one each call differs.
----@param shape integer[]
----@param dtype? string
+---@param shape integer|integer[]
+---@param dtype? string|{seed?: integer, lo?: number, hi?: number}
 ---@param options? {seed?: integer, lo?: number, hi?: number}
 ---@return nw.array
 function nw.random(shape, dtype, options) end
 
 ---An axis to reduce over: 0..extent, or begin..end when given as {begin, end}.
----@param extent integer|nw.expr|table
----@param name? string
+---@param extent integer|nw.expr|(integer|nw.expr)[]
+---@param name? string|{name?: string}
 ---@return nw.axis
 function nw.reduce_axis(extent, name) end
 
@@ -1236,19 +1236,19 @@ function nw.save(array, path) end
 ---@param init nw.tensor|nw.tensor[]|table
 ---@param update? nw.tensor|nw.tensor[]
 ---@param state? nw.tensor|nw.tensor[]
----@param name? string
+---@param name? string|{name?: string}
 ---@return nw.tensor ...
 function nw.scan(init, update, state, name) end
 
 ---Stands for the state of a scan: the update reads it at earlier times.
----@param shape table
----@param dtype? string
+---@param shape integer|nw.expr|(integer|nw.expr)[]
+---@param dtype? string|{dtype?: string, name?: string}
 ---@param name? string
 ---@return nw.tensor
 function nw.scan_state(shape, dtype, name) end
 
 ---A schedule of the computation of these outputs (a list will do), naive at first. Steps are its methods; each is judged, and refused with a reason if it would change what is computed.
----@param ... nw.tensor
+---@param ... nw.tensor|nw.tensor[]
 ---@return nw.schedule
 function nw.schedule(...) end
 
@@ -1266,7 +1266,7 @@ function nw.sigmoid(x) end
 
 ---A symbolic size, at least `min` (1 unless said), known to be a multiple of `multiple`. Kernels check what is known of a size when they are called.
 ---@param name string
----@param options? {min?: integer, multiple?: integer}
+---@param options? integer|{min?: integer, multiple?: integer}
 ---@return nw.expr
 function nw.size(name, options) end
 
@@ -1282,8 +1282,8 @@ function nw.spacetime(s, options) end
 function nw.sqrt(x) end
 
 ---Sum of the term over reduce axes; the whole body of a compute.
----@param term nw.expr
----@param ... nw.axis
+---@param term nw.expr|nw.axis|number
+---@param ... nw.axis|nw.axis[]
 ---@return nw.expr
 function nw.sum(term, ...) end
 
@@ -1339,7 +1339,7 @@ function nw.variable(name) end
 function nw.version() end
 
 ---Zeros; f32 unless said.
----@param shape integer[]
+---@param shape integer|integer[]
 ---@param dtype? string
 ---@return nw.array
 function nw.zeros(shape, dtype) end
