@@ -216,11 +216,25 @@ local function save(model, path)
   return model
 end
 
+local function are_all(list, kind)
+  for _, v in ipairs(list) do if type(v) ~= kind then return false end end
+  return true
+end
+
+-- Of what was held out: {kernel, schedules, analytic, ...}, as held_out makes it.
+local function is_row(row)
+  if type(row) ~= "table" or type(row.kernel) ~= "string" or math.type(row.schedules) ~= "integer" then return false end
+  for key, v in pairs(row) do if key ~= "kernel" and type(v) ~= "number" then return false end end
+  return true
+end
+
 local function is_saved(m)
   if type(m) ~= "table" or type(m.trees) ~= "string" or type(m.features) ~= "table" or type(m.kernels) ~= "table" then
     return false
   end
-  return OBJECTIVES[m.objective] ~= nil and type(m.held_out) == "table" and m.sum == sum_of(m.trees)
+  if OBJECTIVES[m.objective] == nil or type(m.held_out) ~= "table" or not are_all(m.kernels, "string") then return false end
+  for _, row in ipairs(m.held_out) do if not is_row(row) then return false end end
+  return m.sum == sum_of(m.trees)
 end
 
 -- Rows of this library's features must be those that the model was trained on.

@@ -149,7 +149,8 @@ end
 local function saved_model(trees, objective)
   local names = {}
   for n, row in ipairs(nw.cost.features()) do names[n] = row.name end
-  return json.encode {nestwright = core.version(), objective = objective, features = names, kernels = {"gemm"}, held_out = {},
+  return json.encode {nestwright = core.version(), objective = objective, features = names, kernels = {"gemm"},
+    held_out = {{kernel = "gemm", schedules = 80, analytic = 0.5, transfer = 0.25, with_64 = 0.75, analytic_64 = 0.5}},
     machine = "here", trees = trees, sum = sum_of(trees)}
 end
 

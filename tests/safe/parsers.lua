@@ -7,7 +7,7 @@
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 
-local BATCH, SLOW, STUCK = 500, 4, 20 -- cases of a process; seconds until a case is told to stop, and until it is killed
+local BATCH, SLOW, STUCK = 1000, 4, 20 -- cases of a process; seconds until a case is told to stop, and until it is killed
 local ME = assert(io.popen "readlink /proc/$PPID/exe"):read "l"
 
 -- ---- one case

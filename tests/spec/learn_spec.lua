@@ -382,10 +382,10 @@ describe("a learned model", function()
     end
     forged("right_children has 999999, which is not in", '("right_children":%[)%d+', "%1999999")
     forged("left_children has %-7, which is not in", '("left_children":%[)%d+', "%1-7")
-    forged("node 0 is met twice", '("left_children":%[)%d+', "%10")
+    forged("a child of node 0 has another parent", '("left_children":%[)%d+', "%10")
     forged("is split by feature 4000 of", '("split_indices":%[)%d+', "%14000")
     forged("num_nodes is not in", '"num_nodes":"%d+"', '"num_nodes":"-3"')
-    forged("base_weights has not 5 entries", '"num_nodes":"%d+"', '"num_nodes":"5"')
+    forged("has not 5 entries", '"num_nodes":"%d+"', '"num_nodes":"5"')
     forged("num_trees is not in", '"num_trees":"%d+"', '"num_trees":"70000"')
     forged("num_feature is not in", '("learner_model_param".-"num_feature":)"%d+"', '%1"1"')
     forged("has 'more', which this library does not know", '"tree_info"', '"more":[1],"tree_info"')
@@ -394,6 +394,14 @@ describe("a learned model", function()
     forged("nested too deeply", '"attributes":{}', '"attributes":' .. ("["):rep(5000))
     forged("not JSON", "^{", "{L")
     m.trees, m.sum = trees, sum
+    for _, change in ipairs {{kernels = {7}}, {held_out = {5}}, {held_out = {{kernel = "gemm"}}}, {objective = 3},
+      {held_out = {{kernel = "gemm", schedules = 5, analytic = "much"}}}} do
+      local key, value = next(change)
+      local was = m[key]
+      m[key] = value
+      refused "not a saved model"
+      m[key] = was
+    end
     m.features[2] = "something else"
     refused "other features"
     m.trees = m.trees .. " "
