@@ -173,7 +173,8 @@ local function close(state, p)
   local number, kind, finished, report = p.first, "start", false, {}
   local function report_end()
     if #report > 0 then
-      failure(state, number, kind, table.concat(report, "\n", 1, math.min(#report, 30)))
+      local when = finished and ("when the process of cases %d to %d ended:\n"):format(p.first, p.last) or ""
+      failure(state, number, kind, when .. table.concat(report, "\n", 1, math.min(#report, 30)))
     end
     report = {}
   end
