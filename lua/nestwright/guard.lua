@@ -262,14 +262,17 @@ local function as_they_are(...) return ... end
 ---@param fn function
 ---@param own? boolean
 function guard.guarded(name, text, fn, own)
-  local params = signature.parameters(text)
-  if own then params = params[1] and params[1].name == "self" and {params[1]} or {} end
-  if #params == 0 then
+  local has_self = text:find "^%(self:"
+  if text:find "^%(%)" or own and not has_self then
     core.name_function(fn, name)
     return fn
   end
-  local check = check_of(name, params)
+  local check -- made at the first call: a session uses few of all functions
   local function guarded(...)
+    if not check then
+      local params = signature.parameters(text)
+      check = check_of(name, own and {params[1]} or params)
+    end
     check(...)
     return as_they_are(fn(...))
   end

@@ -20,6 +20,7 @@ describe("a signature", function()
   end)
 
   it("is refused when it is none", function()
+    assert.has_error(function() guard.guarded("f", "(a: nonsense)", print)(1) end)
     for _, text in ipairs {"", "(a)", "(a: )", "(a: {b})", "(a: integer", "(a: table<string>)"} do
       assert.has_error(function() signature.parameters(text) end)
     end
@@ -27,7 +28,11 @@ describe("a signature", function()
 
   it("of every row is one that calls are checked against", function()
     for _, row in ipairs(rows.all()) do
-      if not row.field then guard.guarded(row.name, row.signature, function() end) end
+      if not row.field then
+        for _, param in ipairs(signature.parameters(row.signature)) do assert.truthy(guard.words(param.type)) end
+        local _, why = pcall(guard.guarded(row.name, row.signature, function() end), print)
+        assert.falsy(tostring(why):find("no such type", 1, true), row.name)
+      end
     end
   end)
 end)
