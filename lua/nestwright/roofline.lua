@@ -228,7 +228,7 @@ end
 local function listed(nw, what, o)
   local list, out = {}, {}
   for n, entry in ipairs(times.entries("roofline: what", what, {})) do list[n] = read(entry) end
-  if #list == 0 then errors.fail("invalid", "as in nw.roofline{s1, s2}", "roofline: there is nothing to draw") end
+  if #list == 0 then errors.fail("invalid", "as in nw.roofline{s1, s2}", "roofline: what: there is nothing to draw") end
   local rounds = o.machine == nil and measure(list, o) or nil
   for n, e in ipairs(list) do
     out[n] = e.dot or e.refused and {label = e.label, refused = e.refused}

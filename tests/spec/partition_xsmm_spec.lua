@@ -102,7 +102,7 @@ describe("libxsmm's products as tiles", function()
       strategies.apply("test", s, s:loop "i", "cut", kernels())
     end)
     support.fails("rows is a whole number from 1", "invalid", function() nw.xsmm.kernel {rows = 0} end)
-    support.fails("rows is a whole number from 1", "invalid", function() nw.xsmm.kernel {} end)
+    support.fails("rows: expected a whole number, got nil", "invalid", function() nw.xsmm.kernel {} end)
     support.fails("columns", "invalid", function() nw.xsmm.kernel {rows = 4, columns = 3} end)
   end)
 
