@@ -50,7 +50,7 @@ static bool of_set(nw_ctx *c, const nw_text *t, const char *name, const nw_text_
     if (!strcmp(((nw_text_set *)t->set.at[i])->name, name)) *out = t->set.at[i];
   if (*out || !name) return true;
   return nw_fail(c, NW_EINVAL, t->set.n ? ((nw_text_set *)t->set.at[0])->name : "sizes SMALL: N = 60",
-                 "the nest has no sizes %s", name);
+                 "params: the nest has no sizes \"%s\"", name);
 }
 
 // Given by name, or by the set.

@@ -12,11 +12,8 @@
 #define OWN_MOST ((lua_Integer)16 << 20) // of one that the session finds by itself
 
 const char *nwl_path(lua_State *L, int arg, const char *name) {
-  size_t n;
-  nwl_string(L, arg, name);
-  const char *path = lua_tolstring(L, arg, &n);
-  if (n == 0) nwl_fail(L, NW_EINVAL, NULL, "%s: the name of a file is empty", name);
-  if (strlen(path) != n) nwl_fail(L, NW_EINVAL, NULL, "%s: the name of a file has a NUL in it", name);
+  const char *path = nwl_string(L, arg, name);
+  if (!*path) nwl_fail(L, NW_EINVAL, NULL, "%s: the name of a file is empty", name);
   return path;
 }
 
@@ -36,7 +33,7 @@ static bool flag(lua_State *L, int at, const char *name) {
 static int f_write(lua_State *L) {
   const char *what = luaL_optstring(L, 1, NULL), *path = nwl_path(L, 2, "path");
   size_t n;
-  nwl_string(L, 3, "text");
+  nwl_is_string(L, 3, "text"); // of any bytes
   const char *text = lua_tolstring(L, 3, &n);
   unsigned how = (flag(L, 4, "private") ? NW_FILE_PRIVATE : 0) | (flag(L, 4, "quick") ? NW_FILE_QUICK : 0);
   nw_str why = {0};

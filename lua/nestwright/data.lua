@@ -38,7 +38,7 @@ end
 
 local function from_table(value, dtype)
   if type(value) == "number" or type(value) == "boolean" then
-    return core.array({}, dtype or "f32"):fill(value)
+    return core.array({}, dtype or "f32"):fill_list {value}
   end
   errors.expect("tensor", value, "table")
   local shape, flat = shape_of(value), {}

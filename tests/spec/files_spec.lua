@@ -57,8 +57,8 @@ describe("a file", function()
   end)
 
   it("has a name without a NUL", function()
-    fails("has a NUL in it", "invalid", core.write_file, "save", "a\0b", "x")
-    fails("has a NUL in it", "invalid", nw.load, "a\0b")
+    fails("byte 2 is NUL", "invalid", core.write_file, "save", "a\0b", "x")
+    fails("one with a NUL in it", "invalid", nw.load, "a\0b")
     fails("is empty", "invalid", nw.load, "")
   end)
 

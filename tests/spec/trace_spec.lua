@@ -82,7 +82,7 @@ describe("a trace", function()
     local Z = nw.compute({M, M}, function(i, j) return A(i, j) * 2 end, "Z")
     local ok, err = pcall(function() return nw.schedule(Z):replay(s:trace "json") end)
     assert.is_false(ok)
-    assert.truthy(err.message:find "^step 1, s:tile%(\"i_1\", \"j_1\", 8, 16%): no loop \"i_1\"", err.message)
+    assert.truthy(err.message:find "^replay: step 1, s:tile%(\"i_1\", \"j_1\", 8, 16%): no loop \"i_1\"", err.message)
   end)
 
   it("names a step that fails for its size", function()
