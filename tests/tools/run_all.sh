@@ -49,7 +49,7 @@ run_fuzz() { # replays the corpus
   done
 }
 
-run_spec() { run_specs spec tests/spec; }
+run_spec() { run_specs spec tests/spec/*_spec.lua; }
 
 run_sound() { # what once went wrong, with variations
   local log=$logs/sound.log status
@@ -79,10 +79,18 @@ run_safe() { # what nobody should do to a session, a little of each kind; ./dev 
   safe api "$nestwright" tests/safe/api.lua 400
 }
 
-run_specs() { # NAME PATH...
-  local name=$1 log=$logs/$1.log status
+run_specs() { # NAME FILE...: in two processes where there are two processors, each with half of the files
+  local name=$1 log=$logs/$1.log status=0 parts n k share part pids=()
   shift
-  timeout 1200 "$build/bin/nestwright" tests/spec/run.lua -o TAP "$@" >"$log" 2>&1 && status=0 || status=$?
+  parts=$(($(nproc) > 1 && $# > 1 ? 2 : 1))
+  for ((n = 0; n < parts; n++)); do
+    share=()
+    for ((k = n + 1; k <= $#; k += parts)); do share+=("${!k}"); done
+    timeout 1200 "$build/bin/nestwright" tests/spec/run.lua -o TAP "${share[@]}" >"$log.$n" 2>&1 &
+    pids+=($!)
+  done
+  for part in "${pids[@]}"; do wait "$part" || status=$?; done
+  cat "$log".[0-9]* >"$log" && rm -f "$log".[0-9]*
   tally "$name" $status "$(grep -E '^ok ' "$log" | grep -vcE '# (SKIP|PENDING)' || true)" "$(count '^not ok ' "$log")" \
     "$(count '^ok .*# (SKIP|PENDING)' "$log")"
 }
