@@ -56,7 +56,7 @@ local function with_temporary(nw, parallel)
     s:compute_at("T", "z")
     s:parallel "z"
   end
-  return s
+  return s, E
 end
 local function cube(n) return math.min(math.ceil((n / 8) ^ (1 / 3)), 1 << 21) end
 requests["temporary"] = function(nw, n)
@@ -89,8 +89,9 @@ requests["temporary of a grid in the interpreter"] = function(nw, n)
   return nw.interpret(s, {nw.zeros {d}}, {lowered = true, steps = 1000000})
 end
 requests["definition"] = function(nw, n)
-  local s, d = with_temporary(nw), cube(n)
-  return nw.evaluate(s:outputs()[1], {nw.zeros({d}, "f64"), nw.zeros({d}, "f64"), nw.zeros({d}, "f64")})
+  local _, E = with_temporary(nw)
+  local d = cube(n)
+  return nw.evaluate(E, {nw.zeros({d}, "f64"), nw.zeros({d}, "f64"), nw.zeros({d}, "f64")})
 end
 function requests.accesses(nw, n)
   return nw.accesses(vector(nw), {sizes = {N = at_most(n // 16, 15000000)}, most = n})
