@@ -185,7 +185,7 @@ static bool names_function(nw_code code, const char *message) {
   size_t digits = strspn(message, "0123456789");
   if (digits > 0 && message[digits] == ':') return false;
   return code == NW_EINVAL || code == NW_ETYPE || code == NW_ERANGE || code == NW_ESTALE || code == NW_ELIMIT ||
-         code == NW_EIO || code == NW_EPARSE;
+         code == NW_EIO || code == NW_EPARSE || code == NW_EMEMORY;
 }
 
 static void push_error_of(lua_State *L, nw_code code, const char *message, size_t n, const char *hint) {

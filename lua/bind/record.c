@@ -121,7 +121,7 @@ static lua_State *new_state(lua_State *L) {
 // run_record(text, name): the value, or nil and why.
 static int f_run_record(lua_State *L) {
   size_t n;
-  nwl_string(L, 1, "text");
+  nwl_is_string(L, 1, "text"); // compiled code has NULs, and is refused as what it is
   const char *text = lua_tolstring(L, 1, &n), *name = nwl_string(L, 2, "name");
   lua_settop(L, 2);
   lua_State *R = new_state(L);
