@@ -8,7 +8,7 @@
 ---     primitive that it is), a field of a table that the row documents, or the place ("argument 2"), as a word of its own; or the
 ---     function together with the value that was given; or the function alone where no parameter has a name, or where nothing but
 ---     how many arguments there are was changed (what is wrong is then the state of the object: nothing to undo); or the
----     function and the bytes that were asked for, or the step that has consumed a loop;
+---     function and the bytes that were asked for, or the step that has consumed a loop, or what this machine lacks;
 ---   * an error in a text, which says the line and the column;
 ---   * a refused step, which names the step instead;
 ---   * what an argument itself did: an error that a callback or a metatable raised, or Lua's own word on a callback that yields.
