@@ -92,7 +92,10 @@ function bodies.draw(r, ctx, depth)
     if y.op == "number" then y = number(r:pick {1, 2, 3, 7, 8}) else y = y.op == "const" and ctx.leaf() or numeric(y) end
     if y.op ~= "number" and dtype(y) == "bool" then y = cast("i32", y) end
     if types.is_float(tree.common(x, y, ctx.dtype_of)) then return sub(x, y) end
+    -- A quotient or remainder that is a constant would count as a number of the text as well.
+    if tree.show(x) == tree.show(y) then return x end
     local q = {op = r:pick {"//", "%"}, x, y}
+    if y.op == "number" and y[1] == 1 then q.op = "//" end
     if y.op == "number" then return q end
     return select(ne(y, number(0)), q, numeric(ctx.leaf()))
   end
