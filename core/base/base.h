@@ -57,7 +57,7 @@ void nw_say_limit(char *out, size_t n); // which limit that is, in words
 _Noreturn void nw_give_up(nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(3, 4);
 _Noreturn void nw_out_of_memory(uint64_t bytes); // a request of so many failed
 _Noreturn void nw_broken(const char *what, const char *file, int line);
-// What is released when the call that made it is given up, unless it is removed before.
+// A call that is given up releases what it added here and did not remove.
 typedef struct nw_scratch {
   struct nw_scratch *before, *after;
   uint64_t number; // 0: it is in no list
@@ -65,7 +65,7 @@ typedef struct nw_scratch {
 } nw_scratch;
 void nw_scratch_add(nw_scratch *s, void (*release)(nw_scratch *s));
 void nw_scratch_remove(nw_scratch *s);
-// What must hold, whatever a user does. Tests stop where it does not; otherwise the call is given up as a fault of ours.
+// Says what must hold whatever a user does. Where it does not, a test stops, and a user's call is given up as a fault of ours.
 #ifdef NW_MUTANTS
 #define NW_MUST(holds) assert(holds)
 #else
@@ -124,8 +124,8 @@ typedef struct nw_slot {
   void *data;
   void (*free)(void *data);
   void (*_Atomic interrupt)(void *data);
-  void (*abandon)(
-      void *data); // a call was given up while it used this, whatever state it is in; NULL: that does no harm
+  // A call was given up and may have left this in any state. NULL: that does no harm.
+  void (*abandon)(void *data);
 } nw_slot;
 
 typedef struct nw_progress_state {

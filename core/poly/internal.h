@@ -93,8 +93,8 @@ typedef struct nw_family {
   nw_facts facts;
 } nw_family;
 nw_family *nw_family_for(const nw_program *p, nw_family *known); // known, if it serves p as well; counted
-bool nw_family_abandoned(
-    const nw_family *f); // it is of what isl was before a call was given up: not to be used, nor freed
+// True if a call was given up since it was made. It is then neither used nor freed.
+bool nw_family_abandoned(const nw_family *f);
 nw_family *nw_family_retain(nw_family *f);
 void nw_family_release(nw_family *f);
 isl_space *nw_family_space(const nw_family *f, int ndims);

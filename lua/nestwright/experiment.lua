@@ -9,13 +9,6 @@ local written = require "nestwright.written"
 
 local sweep_methods = {}
 
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t) do keys[#keys + 1] = tostring(key) end
-  table.sort(keys)
-  return keys
-end
-
 -- Every combination, the last parameter fastest.
 local function combinations(params, names)
   local points = {{}}
@@ -131,7 +124,7 @@ end
 
 local function check_params(params)
   errors.expect("sweep: params", params, "table")
-  local names = sorted_keys(params)
+  local names = results.sorted_keys(params)
   if #names == 0 then errors.fail("invalid", nil, "sweep: params is empty") end
   for _, name in ipairs(names) do
     errors.expect("sweep: params." .. errors.label("sweep: params: name", name), params[name], "table")

@@ -9,7 +9,8 @@ local results = {}
 
 local raw = setmetatable({}, {__mode = "k"}) -- of rows from CSV: each field as it stands in the file
 
-local function sorted_keys(t)
+--- The keys of a table as texts, in the order of the alphabet.
+function results.sorted_keys(t)
   local keys = {}
   for key in pairs(t) do keys[#keys + 1] = tostring(key) end
   table.sort(keys)
@@ -143,7 +144,7 @@ function results.columns_of(rows, names, head)
   end
   add(names)
   add(head or {})
-  for _, row in ipairs(rows) do add(sorted_keys(row)) end
+  for _, row in ipairs(rows) do add(results.sorted_keys(row)) end
   return columns
 end
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char dir[] = "/tmp/nestwright-files-XXXXXX";
+static char dir[] = P_tmpdir "/nestwright-files-XXXXXX";
 static char path[64];
 
 // Files without a name are not everywhere. What the linker finds here stands for the C library's.

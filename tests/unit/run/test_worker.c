@@ -179,7 +179,7 @@ static void one_that_does_not_start_is_reported(void **state) {
   const char *const says[] = {"did not start: it was ended by signal 9", "did not start: it ended with status 3",
                               "did not start: it is another program"};
   const char *before = getenv("NESTWRIGHT_WORKER");
-  char path[] = "/tmp/nestwright-worker-XXXXXX";
+  char path[] = P_tmpdir "/nestwright-worker-XXXXXX";
   close(mkstemp(path));
   fixture *f = begin();
   for (int i = 0; i < 3; i++) {
