@@ -203,6 +203,17 @@ static const nw_expr *with_args(nw_pool *p, const nw_expr *e, const nw_expr *con
   return nw_intern(p, &head, args);
 }
 
+// True if constants stand for all operands, and the whole number that they make does not fit. Folding wraps, so such a number
+// must not come to stand in index arithmetic: e may be a bound, which no iteration evaluates.
+static bool leaves_index(const nw_expr *e, const nw_expr *const *args) {
+  if (!nw_is_index(e) || e->n != 2) return false;
+  int64_t a, b, r;
+  if (!nw_is_int(args[0], &a) || !nw_is_int(args[1], &b)) return false;
+  if (e->op == NW_OP_ADD) return __builtin_add_overflow(a, b, &r);
+  if (e->op == NW_OP_SUB) return __builtin_sub_overflow(a, b, &r);
+  return e->op == NW_OP_MUL && __builtin_mul_overflow(a, b, &r);
+}
+
 static const nw_expr *simplify_args(simplifier *s, const nw_expr *e) {
   const nw_expr *few[8], **args = e->n <= 8 ? few : nw_xmalloc(e->n * sizeof *args);
   bool same = true;
@@ -210,7 +221,7 @@ static const nw_expr *simplify_args(simplifier *s, const nw_expr *e) {
     args[i] = simplify(s, e->arg[i]);
     same = same && args[i] == e->arg[i];
   }
-  if (!same) e = with_args(s->r.pool, e, args);
+  if (!same && !(leaves_index(e, args) && !NW_MUTATED(simplified_wraps))) e = with_args(s->r.pool, e, args);
   if (args != few) free(args);
   return e;
 }

@@ -215,6 +215,10 @@ static void boxes(void **state) {
   assert_string_equal(text(nw_upper_over(&e->r, clamp, 2, inner)), "M - 1");
   const nw_expr *narrow = nw_cast(e->p, NW_INDEX, nw_load(e->p, (nw_type){NW_U8, 1}, "Q", 1, &idx));
   assert_string_equal(text(nw_upper_over(&e->r, narrow, 2, inner)), "255");
+  // Found by `NW_SEED=636661 NW_DRAWS=1000000 unit_ir_test_rewrites_hold`.
+  push(e, "h", "0", "1");
+  assert_string_equal(text(nw_lower_over(&e->r, parse(e, "max(h, 8845764671549609337)*-k"), 2, inner)),
+                      "-2*max(h, 8845764671549609337)");
 }
 
 static void vector_conditions(void **state) {
