@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #define NW_COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -57,6 +58,14 @@ void nw_say_limit(char *out, size_t n); // which limit that is, in words
 _Noreturn void nw_give_up(nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(3, 4);
 _Noreturn void nw_out_of_memory(uint64_t bytes); // a request of so many failed
 _Noreturn void nw_broken(const char *what, const char *file, int line);
+// Prints what is in work to stderr and ends the process.
+_Noreturn void nw_broken_in_test(const char *what, const char *file, int line);
+// What this thread has in work, and how it is printed; print is NULL where there is nothing. Returns what was before.
+typedef struct nw_work {
+  void (*print)(FILE *out, const void *of);
+  const void *of;
+} nw_work;
+nw_work nw_work_on(nw_work now);
 // A call that is given up releases what it added here and did not remove.
 typedef struct nw_scratch {
   struct nw_scratch *before, *after;
@@ -65,9 +74,10 @@ typedef struct nw_scratch {
 } nw_scratch;
 void nw_scratch_add(nw_scratch *s, void (*release)(nw_scratch *s));
 void nw_scratch_remove(nw_scratch *s);
-// Says what must hold whatever a user does. Where it does not, a test stops, and a user's call is given up as a fault of ours.
+// Says what must hold whatever a user does. Where it does not, a test prints what is in work and stops, and a user's call is given
+// up as a fault of ours.
 #ifdef NW_MUTANTS
-#define NW_MUST(holds) assert(holds)
+#define NW_MUST(holds) ((holds) ? (void)0 : nw_broken_in_test(#holds, __FILE__, __LINE__))
 #else
 #define NW_MUST(holds) ((holds) ? (void)0 : nw_broken(#holds, __FILE__, __LINE__))
 #endif

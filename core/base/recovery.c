@@ -3,10 +3,16 @@
 // Control goes to the point of this thread that was opened last, past all frames in between. What they held on the heap is
 // lost; arenas made for the call are freed. So whatever outlives a call is changed in one go, when nothing can fail any more.
 #include "base/base.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 static _Thread_local nw_recovery *last;
+static _Thread_local nw_work work;
+
+nw_work nw_work_on(nw_work now) {
+  nw_work was = work;
+  work = now;
+  return was;
+}
 
 // What was made for a call and is freed where that is given up, latest first.
 static _Thread_local nw_scratch *scratch;
@@ -49,6 +55,7 @@ void nw_recovery_recover(nw_ctx *c, nw_recovery *p) {
   for (int i = 0; i < NW_SLOT_COUNT; i++)
     if (c->slot[i].data && c->slot[i].abandon) c->slot[i].abandon(c->slot[i].data);
   nw_clear(c);
+  work = (nw_work){0};
 }
 
 void nw_give_up(nw_code code, const char *hint, const char *fmt, ...) {
@@ -83,6 +90,12 @@ void nw_broken(const char *what, const char *file, int line) {
 }
 
 // ---- for the tests
+
+void nw_broken_in_test(const char *what, const char *file, int line) {
+  fprintf(stderr, "%s:%d: %s does not hold\n", file, line, what);
+  if (work.print) work.print(stderr, work.of);
+  abort();
+}
 
 static _Thread_local int64_t countdown; // 0: none
 

@@ -69,6 +69,7 @@ typedef struct nw_step {
   nw_vec gone; // nw_gone*, in the step's scratch
   nw_vec candidate; // suggest(): steps to try after a refusal, as nw_candidate*
   nw_arena *scratch; // for the length of the step
+  nw_work outer; // what was in work when it began
   nw_vec empty, empty_name;
   bool rounds; // the step may change how floats are rounded
   const char *idle; // the empty piece the step is about: it will do nothing

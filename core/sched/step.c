@@ -156,13 +156,25 @@ nw_candidate *nw_step_again(nw_step *st) {
 
 // ---- the road
 
+// The programs before and after, for a test in which a step breaks what must hold.
+static void print_step(FILE *out, const void *of) {
+  const nw_step *st = of;
+  fprintf(out, "in the step %s of\n", st->primitive->name);
+  char *before = nw_program_print(st->before), *after = st->p ? nw_program_print(st->p) : NULL;
+  fprintf(out, "%s%s%s", before, after ? "which has become\n" : "", after ? after : "");
+  free(before);
+  free(after);
+}
+
 void nw_step_begin(nw_step *st, nw_sched *s, const nw_primitive *row, const nw_arg *args) {
   *st = (nw_step){.ctx = s->ctx, .sched = s, .primitive = row, .args = args};
   st->before = nw_sched_program(s);
   st->scratch = nw_arena_scratch();
+  st->outer = nw_work_on((nw_work){print_step, st});
 }
 
 void nw_step_end(nw_step *st) {
+  nw_work_on(st->outer);
   nw_str_free(&st->notes);
   nw_vec_free(&st->gone);
   nw_vec_free(&st->candidate);

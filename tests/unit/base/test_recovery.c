@@ -2,7 +2,10 @@
 #include "base/base.h"
 #include <setjmp.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static void a_call_that_is_given_up_comes_back(void **state) {
@@ -77,6 +80,34 @@ static void what_does_not_hold_is_a_fault_of_ours(void **state) {
   nw_close(c);
 }
 
+// In the builds for the tests the process ends instead.
+static void what_does_not_hold_ends_a_test(void **state) {
+  (void)state;
+#ifdef NW_MUTANTS
+  char text[64];
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  pid_t child = fork();
+  if (!child) {
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+    signal(SIGABRT, SIG_DFL);
+    dup2(ends[1], STDERR_FILENO);
+    NW_MUST(state == NULL);
+    _exit(0);
+  }
+  close(ends[1]);
+  ssize_t n = read(ends[0], text, sizeof text - 1);
+  text[n < 0 ? 0 : n] = 0;
+  close(ends[0]);
+  int status;
+  waitpid(child, &status, 0);
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  assert_non_null(strstr(text, "test_recovery.c"));
+#else
+  skip();
+#endif
+}
+
 static void a_size_is_checked_and_the_limit_named(void **state) {
   (void)state;
   nw_ctx *c = nw_open();
@@ -102,9 +133,9 @@ static void a_size_is_checked_and_the_limit_named(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_call_that_is_given_up_comes_back),    cmocka_unit_test(an_inner_point_comes_first),
-      cmocka_unit_test(what_is_kept_outlives_the_call),        cmocka_unit_test(what_does_not_hold_is_a_fault_of_ours),
-      cmocka_unit_test(a_size_is_checked_and_the_limit_named),
+      cmocka_unit_test(a_call_that_is_given_up_comes_back), cmocka_unit_test(an_inner_point_comes_first),
+      cmocka_unit_test(what_is_kept_outlives_the_call),     cmocka_unit_test(what_does_not_hold_is_a_fault_of_ours),
+      cmocka_unit_test(what_does_not_hold_ends_a_test),     cmocka_unit_test(a_size_is_checked_and_the_limit_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "scheduling.h"
 #include "sched/args.h"
 #include "sched/json.h"
+#include "sched/step.h"
 
 static void undo_gives_the_same_program(void **state) {
   nw_ctx *c = ((bench *)*state)->c;
@@ -21,6 +22,29 @@ static void undo_gives_the_same_program(void **state) {
   nw_clear(c);
   assert_ptr_equal(nw_sched_version(s, 0), naive);
   assert_null(nw_sched_version(s, 2));
+  nw_sched_release(s);
+}
+
+// A test in which a step breaks an invariant prints the program that the step was given.
+static void the_program_in_work_is_printed(void **state) {
+  nw_ctx *c = ((bench *)*state)->c;
+  nw_sched *s = gemm(c, 64);
+  nw_step st;
+  nw_step_begin(&st, s, nw_primitive_find("split"), NULL);
+  nw_work now = nw_work_on((nw_work){0});
+  nw_work_on(now);
+  assert_non_null(now.print);
+  char *text = NULL, *whole = nw_program_print(st.before);
+  size_t n;
+  FILE *out = open_memstream(&text, &n);
+  now.print(out, now.of);
+  fclose(out);
+  assert_ptr_equal(strstr(text, "in the step split of"), text);
+  assert_non_null(strstr(text, whole));
+  free(text);
+  free(whole);
+  nw_step_end(&st);
+  assert_null(nw_work_on((nw_work){0}).print);
   nw_sched_release(s);
 }
 
@@ -229,6 +253,7 @@ int main(void) {
       T(tails_vanish),
       T(log_and_text),
       T(loops_of_a_stage),
+      T(the_program_in_work_is_printed),
       cmocka_unit_test(rows),
       cmocka_unit_test(json_values),
   };
