@@ -47,6 +47,8 @@ void *nw_xask_more(void *p, uint64_t n, uint64_t each);
 // May so much be asked for, of whatever allocator? Else false and NW_EMEMORY.
 bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
 void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY and returns NULL
+// Could so much be mapped now? Else false and NW_EMEMORY. For code that ends the process where a request of its own fails.
+bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
 // Bytes of a request from which on it is looked at what is left; smaller ones are left to the system, since looking takes longer
 // than they do.
 enum { NW_ASK_FROM = 64 << 20 };

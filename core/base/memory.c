@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -90,6 +91,15 @@ bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each) {
   if (fits) in_units(size, sizeof size, (double)bytes);
   nw_fail(c, NW_EMEMORY, "ask for less", "no memory for %s of %s: no machine has so much", what, size);
   return false;
+}
+
+bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes) {
+  void *p = nw_refuses_memory()
+                ? MAP_FAILED
+                : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return nw_no_memory(c, what, bytes);
+  munmap(p, bytes);
+  return true;
 }
 
 typedef struct block {

@@ -37,8 +37,9 @@ static bool write_object(nw_kernel *k, const nw_kernel *one, int i, const char *
   char error[512] = "", entry[64];
   size_t size = 0;
   snprintf(entry, sizeof entry, NW_ENTRY_SYMBOL, i);
-  char *object =
-      nw_session_of(k->ctx)->api->object(nw_session_jit(k->ctx), one->code, entry, &size, error, sizeof error);
+  nw_jit *j = nw_session_jit(k->ctx, one->exec->instructions);
+  if (!j) return false;
+  char *object = nw_session_of(k->ctx)->api->object(j, one->code, entry, &size, error, sizeof error);
   if (!object) return nw_fail(k->ctx, NW_ECODEGEN, NULL, "%s", error);
   bool good = nw_write_file(k->ctx, path, object, size);
   free(object);

@@ -41,7 +41,7 @@ nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads) {
 
 static bool generate(nw_kernel *k, const nw_build_opts *o) {
   char error[1024] = "";
-  nw_jit *j = nw_session_jit(k->ctx);
+  nw_jit *j = nw_session_jit(k->ctx, k->exec->instructions);
   if (!j) return false;
   const nw_jit_api *api = nw_session_of(k->ctx)->api;
   k->cached = !o->no_cache;
@@ -125,7 +125,9 @@ static char *with_mark(char *text, int unsafe, const char *comment) {
 static char *text_of_one(nw_kernel *k, const char *what) {
   if (!strcmp(what, "lowered")) return nw_program_show(k->exec->p, NULL);
   const nw_jit_api *api = nw_session_of(k->ctx)->api;
-  char *text = api->text(nw_session_jit(k->ctx), k->code, what);
+  nw_jit *j = nw_session_jit(k->ctx, k->exec->instructions);
+  if (!j) return NULL;
+  char *text = api->text(j, k->code, what);
   if (text && k->exec->p->unsafe) return with_mark(text, k->exec->p->unsafe, strcmp(what, "asm") ? ";" : "#");
   if (text) return text;
   return nw_fail(k->ctx, NW_EINVAL, "lowered, llvm, llvm-plain or asm", "a kernel has no view '%s'", what);

@@ -31,8 +31,9 @@ nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // of a kernel of
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes); // the number of the case
 char *nw_kernel_condition(const nw_kernel *k, int i); // when case i runs, heap
 
-// The JIT of the session, opened at the first compile; NULL and a diagnostic when it cannot be.
-nw_jit *nw_session_jit(nw_ctx *c);
+// The JIT of the session, opened at the first compile, for code of so many instructions; NULL and a diagnostic when it cannot
+// be, or has no room.
+nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions);
 // Between these two k->frame can be run; begin checks the arrays and makes the workspaces.
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args);
 void nw_kernel_end(nw_kernel *k);

@@ -259,7 +259,7 @@ for n, name in ipairs(names) do
     end
   end
 end
-for mib = 8, 400, few and 49 or 7 do
+for mib = 8, 480, few and 49 or 7 do
   check(("ordinary work in %d MiB"):format(mib), mib * 1024, {arg[0], "child", "ordinary"})
 end
 local path = os.getenv "NW_FIGURES"

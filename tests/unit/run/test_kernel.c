@@ -68,7 +68,7 @@ static void clear_outputs(bench *b) {
 static bool run_native(bench *b, const nw_exec *e, int opt, int threads, const int64_t *sizes) {
   char error[1024] = "";
   bool cached = true;
-  nw_jit *j = nw_session_jit(b->c);
+  nw_jit *j = nw_session_jit(b->c, 0);
   if (!j) return false;
   const nw_jit_api *api = nw_session_of(b->c)->api;
   nw_machine_code *code = api->compile(j, e, opt, &cached, error, sizeof error);
