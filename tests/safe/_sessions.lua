@@ -39,7 +39,7 @@ end
 
 local function client()
   if sessions.has_client == nil then
-    sessions.has_client = not sandbox.run(("/usr/bin/python3 %s/notebook.py x x x"):format(sandbox.here)):find "^absent"
+    sessions.has_client = not sandbox.run(("/usr/bin/python3 %s/notebook.py"):format(sandbox.here)):find "^absent"
       and sandbox.read(sandbox.kernel) ~= nil
   end
   return sessions.has_client

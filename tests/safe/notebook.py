@@ -11,6 +11,8 @@ try:
 except ImportError as missing:
     print("absent:", missing)
     sys.exit(0)
+if len(sys.argv) < 4:
+    sys.exit("three arguments or more, not " + str(len(sys.argv) - 1))
 
 kernel, folder, before, cells = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 spec = os.path.join(folder, "share", "jupyter", "kernels", "nestwright")

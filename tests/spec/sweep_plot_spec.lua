@@ -184,6 +184,7 @@ describe("sweep:plot", function()
     bad("no parameter 'm'", {where = {m = 3}})
     bad("two parameters", {style = "heat", where = {threads = 1}})
     bad("several columns, or by", {x = "tile", y = {"median", "min"}, by = "threads"})
+    bad("plot: y: name at least one column", {x = "tile", by = "threads", y = {}})
     local three = nw.sweep {params = {a = {1, 2}, b = {1, 2}, c = {"x", "y"}}, run = function() return {v = 1, w = 2} end}
     fails("several values of c", "invalid", three.plot, three, {x = "a", by = "b", y = "v"})
     fails("which column", "invalid", three.plot, three, {x = "a", by = "b", where = {c = "x"}})

@@ -299,6 +299,7 @@ local function curves(s, o, list, style)
   if not by and #free == 1 and type(o.y) ~= "table" then by = free[1] end
   check_all_told(s, list, taken_by(o, x, by))
   local names = type(o.y) == "table" and o.y or {o.y or usual_column(s, list)}
+  if #names == 0 then fail(nil, "y: name at least one column") end
   for _, name in ipairs(names) do check_column(s, list, name) end
   local values = values_of(list, x)
   style = style or all_numbers(values) and "lines" or "bars"
