@@ -145,9 +145,11 @@ static bool is_fact(const nw_ranges *r, const nw_expr *cond) {
   return false;
 }
 
+// The least divisor has no absolute value in 64 bits: nw_gcd says 1, which divides all.
 static bool prove_equal(const nw_ranges *r, const nw_expr *a, const nw_expr *b) {
-  if (a->op == NW_OP_FLOORMOD && a->arg[1]->op == NW_OP_INT && nw_is_const(b, 0) &&
-      nw_divides(r, a->arg[0], nw_gcd(a->arg[1]->i, 0)))
+  int64_t d;
+  if (a->op == NW_OP_FLOORMOD && nw_is_int(a->arg[1], &d) && nw_is_const(b, 0) &&
+      (d != INT64_MIN || NW_MUTATED(least_divides_all)) && nw_divides(r, a->arg[0], nw_gcd(d, 0)))
     return true;
   return prove_distance(r, a, b, 0) && prove_distance(r, b, a, 0);
 }
