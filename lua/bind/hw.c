@@ -71,6 +71,11 @@ static int f_now(lua_State *L) {
   return 1;
 }
 
+static int f_memory_left(lua_State *L) {
+  lua_pushinteger(L, nw_memory_left());
+  return 1;
+}
+
 static int f_version(lua_State *L) {
   lua_pushstring(L, nw_version());
   return 1;
@@ -88,6 +93,8 @@ const nwl_row nwl_hw_rows[] = {
      "That peak against two full-width units at the measured clock: near 1 when the peak loop is honest."},
     {"core_hz", f_core_hz, "(): number", "Cycles a second of this core, from a chain of dependent adds."},
     {"now", f_now, "(): number", "Seconds since some time: differences count."},
+    {"memory_left", f_memory_left, "(): integer",
+     "Bytes that can still be had, by the tightest of the limits of this process and the machine."},
     {"version", f_version, "(): string", "The version of Nestwright."},
     {NULL, NULL, NULL, NULL},
 };
