@@ -1,4 +1,6 @@
 --- JSON, as much as saved schedules and sweeps need: objects, arrays, strings, numbers, booleans, null (nil).
+local written = require "nestwright.written"
+
 local json = {}
 
 local ESCAPES = {['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t"}
@@ -8,9 +10,8 @@ local function quote(s)
 end
 
 local function number(v)
-  if math.type(v) == "integer" then return ("%d"):format(v) end
   if v ~= v or v == math.huge or v == -math.huge then return "null" end
-  return v == 0 and 1 / v < 0 and "-0.0" or ("%.17g"):format(v)
+  return math.type(v) == "float" and v == 0 and 1 / v < 0 and "-0.0" or written.number(v)
 end
 
 local function sorted_keys(t)

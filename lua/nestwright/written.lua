@@ -56,6 +56,17 @@ function written.count(n)
   return n < 1000 and ("%d"):format(n) or (written.quantity(n, ""))
 end
 
+--- A number in the fewest digits that read back to it, of 15 to 17.
+function written.number(v)
+  if math.type(v) == "integer" then return ("%d"):format(v) end
+  if v ~= v then return "nan" end
+  for _, format in ipairs {"%.15g", "%.16g"} do
+    local text = format:format(v)
+    if tonumber(text) == v then return text end
+  end
+  return ("%.17g"):format(v)
+end
+
 --- A field of a CSV file; nil is an empty one.
 function written.csv(value)
   local field = value == nil and "" or tostring(value)
