@@ -1287,7 +1287,7 @@ function nw.sqrt(x) end
 ---@return nw.expr
 function nw.sum(term, ...) end
 
----Calls run(point) for every combination of the lists in params, and collects what it returns, one row a point. With csv or json the rows are kept in a file after every point, and points already there are not run again. Points in the file that this sweep does not have stay there, unless keep = false; a file that is not the result of a sweep over these parameters is refused. A point that is refused gets an error column.
+---Calls run(point) for every combination of the lists in params, and collects what it returns, one row a point. With csv or json the rows are kept in a file after every point, and points already there are not run again. Points in the file that this sweep does not have stay there, unless keep = false; a file that is not the result of a sweep over these parameters is refused. A value is a number, a text, a boolean or a list of these, a result a number, a text, a boolean or a time. A point that is refused gets an error column.
 ---@param options {params: table, run: fun(point: table): any, csv?: string, json?: string, keep?: boolean}
 ---@return nw.sweep
 function nw.sweep(options) end

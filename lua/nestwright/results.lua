@@ -3,6 +3,7 @@
 local core = require "nestwright.core"
 local errors = require "nestwright.errors"
 local json = require "nestwright.json"
+local points = require "nestwright.points"
 local written = require "nestwright.written"
 
 local results = {}
@@ -17,32 +18,22 @@ function results.sorted_keys(t)
   return keys
 end
 
--- A value as it stands in a file: lists such as {8, 8} as JSON, objects by their own text.
-local function text_of(value)
-  return type(value) == "table" and not getmetatable(value) and json.encode(value) or tostring(value)
-end
-
---- The values of the parameters, as one text.
-function results.key(point, names)
-  local parts = {}
-  for n, name in ipairs(names) do parts[n] = name .. "=" .. text_of(point[name]) end
-  return table.concat(parts, ";")
-end
-
--- The same of a row from CSV by what stands in the file: "007" may be a text.
-local function key_as_read(row, names)
-  local parts = {}
-  for n, name in ipairs(names) do parts[n] = name .. "=" .. (raw[row] and raw[row][name] or text_of(row[name])) end
-  return table.concat(parts, ";")
-end
-
 -- ---- CSV
+
+local NOT_FINITE = {inf = math.huge, ["-inf"] = -math.huge, nan = 0 / 0}
 
 local function typed(text)
   if text == "" then return nil end
   if text == "true" then return true end
   if text == "false" then return false end
-  return tonumber(text) or text
+  return NOT_FINITE[text] or tonumber(text) or text
+end
+
+-- A result as a field. A whole float keeps its point: it is a float when it is read.
+local function text_of(value)
+  if math.type(value) ~= "float" then return tostring(value) end
+  local text = written.number(value)
+  return text:find "^-?%d+$" and text .. ".0" or text
 end
 
 -- A field that begins with a quote, and the place after it; nothing where the quote is not closed.
@@ -74,7 +65,7 @@ local function parse_csv(text)
     local separator = text:match("^(,)", stop) or text:match("^(\r?\n)", stop)
     if not separator and stop <= #text then return nil, #records + 1 end
     if separator ~= "," then
-      if #record > 1 or record[1] ~= "" then records[#records + 1] = record end
+      if #record > 1 or field ~= "" or text:sub(at, at) == '"' then records[#records + 1] = record end
       record = {}
     end
     if not separator then return records, false end
@@ -149,20 +140,28 @@ function results.columns_of(rows, names, head)
 end
 
 -- What was read is written as it was.
-local function field_of(row, name)
-  local as_read = raw[row] and raw[row][name]
-  if as_read and typed(as_read) == row[name] then return written.csv(as_read) end
-  return written.csv(row[name] ~= nil and text_of(row[name]) or nil)
+local function field_of(row, name, is_parameter)
+  local value = row[name]
+  if value == nil then return "" end
+  local as_read, text = raw[row] and raw[row][name], is_parameter and points.form_of(value) or text_of(value)
+  return written.csv(as_read and typed(as_read) == value and as_read or text)
 end
 
+-- A line of one empty field would be a blank one.
+local function line_of(cells)
+  local line = table.concat(cells, ",")
+  return line == "" and '""' or line
+end
+
+-- A name that begins with a mark of the order of bytes has another one before it, which is not part of it.
 local function to_csv(rows, names, columns_there)
   local columns, lines, head = results.columns_of(rows, names, columns_there), {}, {}
   for n, name in ipairs(columns) do head[n] = written.csv(name) end
-  lines[1] = table.concat(head, ",")
+  lines[1] = (head[1]:find "^\239\187\191" and "\239\187\191" or "") .. line_of(head)
   for _, row in ipairs(rows) do
     local cells = {}
-    for n, name in ipairs(columns) do cells[n] = field_of(row, name) end
-    lines[#lines + 1] = table.concat(cells, ",")
+    for n, name in ipairs(columns) do cells[n] = field_of(row, name, n <= #names) end
+    lines[#lines + 1] = line_of(cells)
   end
   return table.concat(lines, "\n") .. "\n"
 end
@@ -201,15 +200,7 @@ end
 
 local function to_json(rows)
   local lines = {}
-  for n, row in ipairs(rows) do
-    local plain = {}
-    for name, value in pairs(row) do
-      local kind = type(value)
-      local own = kind == "number" or kind == "boolean" or kind == "table" and not getmetatable(value)
-      plain[name] = own and value or text_of(value)
-    end
-    lines[n] = "  " .. json.encode(plain)
-  end
+  for n, row in ipairs(rows) do lines[n] = "  " .. json.encode(row) end
   return "[\n" .. table.concat(lines, ",\n") .. "\n]\n"
 end
 
@@ -225,44 +216,110 @@ local function foreign(self, path, why)
     "sweep: %s is not the result of a sweep over %s: %s", path, table.concat(self.names, ", "), why)
 end
 
+local function equal(a, b)
+  return a == b or a ~= a and b ~= b or type(a) == "table" and type(b) == "table" and points.key_of(a) == points.key_of(b)
+end
+
 local function same(a, b)
-  for name, value in pairs(a) do if b[name] ~= value then return false end end
-  for name, value in pairs(b) do if a[name] ~= value then return false end end
+  for name, value in pairs(a) do if not equal(b[name], value) then return false end end
+  for name, value in pairs(b) do if not equal(a[name], value) then return false end end
   return true
 end
 
--- The column in which a row of CSV says something else than the same one of JSON, whose values are not texts only.
-local function difference(fields, row)
+-- The column in which a row of CSV says something else than the same one of JSON, whose values are not texts only. Numbers once
+-- had 14 digits in CSV.
+local function difference(self, fields, row)
   for name, field in pairs(fields) do
     local value = row[name]
-    if value ~= nil and field ~= "" and field ~= text_of(value) and typed(field) ~= value then return name end
+    if value ~= nil and field ~= "" and not self.is_parameter[name] and field ~= text_of(value) and field ~= tostring(value)
+      and typed(field) ~= value then
+      return name
+    end
   end
 end
 
 -- What a file says of a row that is known from another one.
-local function add_to(self, path, known, row, key)
+local function add_to(self, path, known, row)
   local fields = raw[row]
-  local column = fields and not self.open and difference(fields, known)
-  if column then foreign(self, path, ("its '%s' for %s is not that of %s"):format(column, key, self.path.json)) end
+  local column = fields and not self.open and difference(self, fields, known)
+  if column then
+    foreign(self, path, ("its '%s' for %s is not that of %s"):format(column, points.shown(known, self.names), self.path.json))
+  end
   raw[known] = raw[known] or fields
   for name, value in pairs(row) do if known[name] == nil then known[name] = value end end
 end
 
--- Each row once. Rows that differ in more than the parameters are of a sweep over more of them.
+-- A field of CSV has no type: it stands for the point of this sweep that is written so, else for one that JSON has, else for
+-- what it looks like.
+local function give_values(self, row)
+  local fields, own = raw[row], true
+  for name, values in pairs(self.values) do own = own and values[fields[name]] ~= nil end
+  local known = self.by_form[points.form_of_fields(fields, self.names)]
+  for name, values in pairs(self.values) do
+    local value = values[fields[name]]
+    if known and not own then value = known[name] end
+    if value == nil then value = points.value_of(fields[name]) end
+    row[name] = value
+  end
+end
+
+local function fail_alike(path, a, b, names)
+  errors.fail("invalid", "name another file for json, or leave csv out",
+    "sweep: %s has the point %s, and a CSV file cannot tell it from %s", path, points.shown(a, names), points.shown(b, names))
+end
+
+-- Points that are different in JSON, and would be the same in the CSV file beside it, are refused.
+local function check_alike(self, path, row, form)
+  local own, other = {}, self.by_form[form]
+  for name, values in pairs(self.values) do own[name] = values[points.form_of(row[name])] end
+  for _, name in ipairs(self.names) do if own[name] == nil then own = nil break end end
+  local key = points.key(row, self.names)
+  for _, point in ipairs {own or other, other} do
+    if points.key(point, self.names) ~= key then fail_alike(path, row, point, self.names) end
+  end
+end
+
+-- The row of JSON whose point a row of CSV is with 14 digits, as they once were written.
+local function of_old_form(self, row)
+  local known = not self.open and self.by_old_form[points.form_of_fields(raw[row], self.names)]
+  if not known or difference(self, raw[row], known) then return nil end
+  for _, name in ipairs(self.names) do raw[row][name] = points.form_of(known[name]) end
+  return known
+end
+
+local function note_forms(self, path, row)
+  if not self.path.csv then return end
+  local form, old = points.form(row, self.names), points.old_form(row, self.names)
+  if not raw[row] and self.keep then check_alike(self, path, row, form) end
+  self.by_form[form] = self.by_form[form] or row
+  if old ~= form and not raw[row] then self.by_old_form[old] = self.by_old_form[old] == nil and row or false end
+end
+
+-- Each row once. Rows that differ in more than the parameters are of a sweep over more of them; but 8 and 8.0 were two points of
+-- CSV once, so that both may be in an old file.
 local function take(self, path, rows, cut)
   local own = {}
   for _, row in ipairs(rows) do
-    local key, read_as = key_as_read(row, self.names), results.key(row, self.names)
-    if own[key] and not same(own[key], row) then foreign(self, path, "it has two different entries for " .. key) end
+    if raw[row] then give_values(self, row) end
+    local key = points.key(row, self.names)
+    local before = own[key]
+    if before and not same(before, row) then
+      local spelled = raw[row] and points.form_of_fields(raw[row], self.names)
+      if not spelled or spelled == points.form_of_fields(raw[before], self.names) then
+        foreign(self, path, "it has two different entries for " .. points.shown(row, self.names))
+      end
+      key = key .. spelled
+      self.twin[row] = true
+    end
     own[key] = own[key] or row
-    local known = self.by_key[key]
+    local known = self.by_key[key] or raw[row] and of_old_form(self, row)
     if not known then
       self.rows[#self.rows + 1] = row
       self.by_key[key] = row
-      self.by_key[read_as] = self.by_key[read_as] or row
       self.cut[row] = row == cut or nil
+      note_forms(self, path, row)
     elseif not self.new[known] and not self.cut[known] then
-      add_to(self, path, known, row, key)
+      add_to(self, path, known, row)
     end
   end
 end
@@ -286,10 +343,16 @@ local function look_at_all(self)
   end
 end
 
---- The files of a sweep over the parameters of these names, with what is in them. o: csv, json, keep.
-function results.open(o, names)
-  local self = setmetatable({names = names, path = {csv = o.csv, json = o.json}, keep = o.keep ~= false, rows = {},
-    by_key = {}, new = {}, cut = {}, stamp = {}, text = {}}, files)
+--- The files of a sweep over the parameters of these names, each with its list of values, with what is in them. o: csv, json,
+--- keep.
+function results.open(o, names, lists)
+  local self = setmetatable({names = names, path = {csv = o.csv, json = o.json}, keep = o.keep ~= false, rows = {}, by_key = {},
+    by_form = {}, by_old_form = {}, values = {}, is_parameter = {}, has = {}, new = {}, cut = {}, twin = {}, stamp = {}, text = {}},
+    files)
+  for k, name in ipairs(names) do
+    self.values[name], self.is_parameter[name], self.has[name] = points.by_form(name, lists[k], o.csv), true, {}
+    for _, value in ipairs(lists[k]) do self.has[name][points.key_of(value)] = true end
+  end
   look_at_all(self)
   self.open = true
   return self
@@ -297,7 +360,7 @@ end
 
 --- The row of a point, where there is one.
 function files:done(point)
-  local row = self.by_key[results.key(point, self.names)]
+  local row = self.by_key[points.key(point, self.names)]
   if not row or self.cut[row] then return nil end
   for name, value in pairs(point) do row[name] = value end
   return row
@@ -305,31 +368,34 @@ end
 
 --- Keeps the row of a point.
 function files:add(row)
-  local key = results.key(row, self.names)
+  local key = points.key(row, self.names)
   local before = self.by_key[key]
   self.by_key[key], self.new[row] = row, true
   if not before then self.rows[#self.rows + 1] = row return end
   for n, other in ipairs(self.rows) do if other == before then self.rows[n] = row end end
 end
 
--- Without those that this sweep does not have, where they are not to be kept; `points` are those it has.
-local function to_write(self, points)
-  if self.keep then return self.rows end
-  local wanted, rows = {}, {}
-  for _, point in ipairs(points) do wanted[results.key(point, self.names)] = true end
+local function is_wanted(self, row)
+  for name, has in pairs(self.has) do if not has[points.key_of(row[name])] then return false end end
+  return true
+end
+
+-- Without those that this sweep does not have, where they are not to be kept.
+local function to_write(self, kind)
+  local rows = {}
   for _, row in ipairs(self.rows) do
-    if wanted[key_as_read(row, self.names)] or wanted[results.key(row, self.names)] then rows[#rows + 1] = row end
+    if (self.keep or is_wanted(self, row)) and not (kind == "json" and self.twin[row]) then rows[#rows + 1] = row end
   end
   return rows
 end
 
 --- Writes the files that are not as they should be; what others have added to them meanwhile stays. last: until it is on the
 --- disk.
-function files:write(points, last)
+function files:write(last)
   look_at_all(self)
   for _, kind in ipairs {"csv", "json"} do
     local path = self.path[kind]
-    local text = path and KINDS[kind].write(to_write(self, points), self.names, self.head)
+    local text = path and KINDS[kind].write(to_write(self, kind), self.names, self.head)
     if path and (text ~= self.text[path] or last and self.written) then
       core.write_file("sweep", path, text, {quick = not last})
       self.written = true

@@ -1,5 +1,6 @@
 --- Sweeps.
 local nw = require "nestwright"
+local core = require "nestwright.core"
 local json = require "nestwright.json"
 local support = require "support"
 local fails = support.fails
@@ -112,7 +113,142 @@ describe("nw.sweep", function()
   end)
 end)
 
+describe("a parameter of a sweep", function()
+  local function one(params, o)
+    local options = {params = params, run = function() return 1 end}
+    for key, value in pairs(o or {}) do options[key] = value end
+    return nw.sweep(options)
+  end
+
+  it("has a name that can be shown", function()
+    fails("the name of a parameter is empty", "invalid", one, {[""] = {1}})
+    fails("byte 2, \\x0a, is a control character", "invalid", one, {["a\n"] = {1}})
+    fails("the name of a parameter is a text, got a number", "invalid", one, {{1, 2}})
+    fails("the column 'error' says why", "invalid", one, {error = {1}})
+  end)
+
+  it("is a list without gaps", function()
+    fails("params.n has no value 2", "invalid", one, {n = {1, nil, 3}})
+    fails('params.n is not a list: it has the key "x"', "invalid", one, {n = {1, x = 2}})
+    assert.equal(0, #one {n = {}, m = {1, 2}})
+  end)
+
+  it("is no function, no table of them, and nothing of the library", function()
+    fails("params.n: value 2 is a function", "invalid", one, {n = {1, print}})
+    fails("value 1 is a function", "invalid", one, {n = {{8, print}}})
+    fails("value 1 is an array", "invalid", one, {n = {nw.zeros {2}}})
+    fails("value 1 is neither a list nor a table by name", "invalid", one, {n = {{8, x = 1}}})
+    local itself = {}
+    itself[1] = itself
+    fails("nested deeper than 16 lists", "invalid", one, {n = {itself}})
+    assert.truthy(tostring(one {n = {{8, 8}}}):find("[8, 8]", 1, true))
+  end)
+
+  it("is a number that is one, and finite where it is kept in a file", function()
+    fails("params.n: value 2 is not a number %(NaN%)", "invalid", one, {n = {1, 0 / 0}})
+    for _, kind in ipairs {"csv", "json"} do
+      for _, value in ipairs {1 / 0, -1 / 0, {1 / 0}} do
+        local path = support.temporary()
+        fails("params.n: value 1 is infinite", "invalid", one, {n = {value}}, {[kind] = path})
+        assert.is_nil(io.open(path))
+      end
+    end
+    assert.equal(2, #one {n = {1 / 0, -1 / 0}})
+  end)
+
+  it("tells 1, its text, true, and its text apart", function()
+    local all = {1, "1", true, "true", 0.1 + 0.2, 0.3}
+    local ran = 0
+    nw.sweep {params = {n = all}, run = function() ran = ran + 1 end}
+    assert.equal(#all, ran)
+    ran = 0
+    nw.sweep {params = {n = {8, 8.0}}, run = function() ran = ran + 1 end}
+    assert.equal(1, ran)
+  end)
+end)
+
+describe("a result of a sweep", function()
+  local function one(run) return nw.sweep {params = {n = {1, 2}}, run = run} end
+
+  it("does not take the place of a parameter", function()
+    fails("run returns 3 in the column 'n', which is the parameter 'n'", "invalid", one, function() return {n = 3} end)
+    local r = one(function(p)
+      p.more = 2 * p.n
+      return p
+    end)
+    assert.same({2, 4}, {r[2].n, r[2].more})
+    local given = nw.timings {{median = 2e-3, samples = {2e-3}, threads = 1}}[1]
+    assert.equal(2, nw.sweep({params = {threads = {2}}, run = function() return given end})[1].threads)
+    fails("the parameter 'median'", "invalid", nw.sweep, {params = {median = {2}}, run = function() return given end})
+  end)
+
+  it("leaves what is done in the file where it is refused", function()
+    local path = support.temporary ".csv"
+    fails("the column 'f' that run returns is a function", "invalid", nw.sweep, {params = {n = {1, 2}}, csv = path,
+      run = function(p) return p.n == 1 and {f = 5} or {f = print} end})
+    assert.equal("n,f\n1,5\n", support.read(path))
+    os.remove(path)
+  end)
+
+  it("is a number, a text, a boolean or a time", function()
+    for _, value in ipairs {print, {}, nw.zeros {2}, io.stdout} do
+      fails("the column 'f' that run returns is", "invalid", one, function() return {f = value} end)
+    end
+    fails("the column 'result' that run returns is a function", "invalid", one, function() return print end)
+    fails("the name of a column that run returns: byte 1", "invalid", one, function() return {["\27"] = 1} end)
+    fails("two values for the column '1'", "invalid", one, function() return {"a", ["1"] = "b"} end)
+    local given = nw.timings {{median = 2e-3, samples = {2e-3}}}[1]
+    fails("two values for the column 't_median'", "invalid", one, function() return {t = given, t_median = 7} end)
+  end)
+end)
+
+describe("a sweep of many points", function()
+  local many = {}
+  for n = 1, 3000 do many[n] = n end
+  local function sweep(params) return nw.sweep {params = params, run = function() error("it has begun", 0) end} end
+
+  it("is refused before it begins where its rows have no room", function()
+    fails("params a %(3000 values%), b %(3000 values%), c %(3000 values%) make 27000000000 points: a row of each takes .* TiB",
+      "memory", sweep, {a = many, b = many, c = many})
+    fails("f %(3000 values%) make more than 9223372036854775807 points", "limit",
+      sweep, {a = many, b = many, c = many, d = many, e = many, f = many})
+    assert.equal(0, #sweep {a = many, b = many, c = many, d = many, e = many, f = many, g = {}})
+  end)
+
+  it("begins at once, and can be interrupted", function()
+    local ran = 0
+    local started = os.clock()
+    fails("interrupted", "interrupt", nw.sweep, {params = {a = many, b = many}, run = function()
+      ran = ran + 1
+      if ran == 3 then core.fail("interrupt", "interrupted") end
+    end})
+    assert.is_true(os.clock() - started < 1)
+    local code = "local nw = require 'nestwright' local l = {} for n = 1, 3000 do l[n] = n end "
+      .. "nw.sweep {params = {a = l, b = l}, run = function() return 1 end}"
+    local out = support.run(('timeout -s INT 1 %s -e "%s"'):format(support.program, code))
+    assert.truthy(out:find("interrupted", 1, true), out)
+  end)
+
+  it("tells what is done where Lua has no more memory", function()
+    local path = support.temporary ".json"
+    local function run(p) return p.n < 3 and p.n or error("not enough memory", 0) end
+    fails("not enough memory; the first 2 of 3 points are done and are in " .. path, "memory", nw.sweep,
+      {params = {n = {1, 2, 3}}, json = path, run = run})
+    assert.equal(2, #json.decode(support.read(path)))
+    fails("2 of 3 points were done, and they are lost", "memory", nw.sweep, {params = {n = {1, 2, 3}}, run = run})
+    os.remove(path)
+  end)
+end)
+
 describe("json", function()
+  it("writes the fewest digits that read back", function()
+    for value, text in pairs {[0.1] = "0.1", [0.1 + 0.2] = "0.30000000000000004", [1 / 3] = "0.3333333333333333", [2.5] = "2.5",
+      [5e-324] = "4.94065645841247e-324", [math.maxinteger] = "9223372036854775807", [math.mininteger] = "-9223372036854775808"} do
+      assert.equal(text, json.encode(value))
+      assert.equal(value, json.decode(text))
+    end
+  end)
+
   it("round-trips", function()
     for _, v in ipairs {1, 1.5, "a\"\\\n\t\1ü", true, {1, 2, {3}}, {a = {b = "c"}}, -7} do
       assert.same(v, json.decode(json.encode(v)))

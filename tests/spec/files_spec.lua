@@ -133,6 +133,105 @@ describe("the file of a sweep", function()
     assert.same({0, "007", 8}, {again, r[2].n, r[1].n[1]})
   end)
 
+  -- The numbers that are hard to write: whole floats, those of 17 digits, the ends of the integers.
+  local HARD = {2 ^ 3, 1e15, 2.0 ^ 40, 2.0 ^ 62, 2 ^ 63, 0.1 + 0.2, 0.3, 1 / 3, (1 << 53) + 1, 2 ^ 53, math.maxinteger,
+    math.mininteger, -0.0, 5e-324, 1.7976931348623157e308}
+  local TEXTS = {"", "007", "x", "a,b", 'q"', "l\nm", "\0", "\r", " 5", "0x10", "1e3", true, {8, 8.0}, {a = {1e15}}}
+
+  it("has every point again, in CSV, JSON, and both", function()
+    local json = path .. ".json"
+    for _, o in ipairs {{csv = path}, {csv = false, json = json}, {csv = path, json = json}} do
+      o.csv = o.csv or nil
+      local function all(list)
+        local ran = 0
+        nw.sweep {params = {n = list}, csv = o.csv, json = o.json, run = function() ran = ran + 1 return {third = 1 / 3} end}
+        return ran
+      end
+      for _, list in ipairs {HARD, TEXTS} do
+        assert.equal(#list, all(list))
+        assert.equal(0, all(list))
+        assert.equal(1, all {5}) -- the file is read, kept and written by a sweep that has none of them
+        assert.equal(0, all(list))
+        if o.csv and o.json then
+          os.remove(path)
+          assert.equal(0, all(list))
+          os.remove(json)
+          assert.equal(0, all(list))
+        end
+        os.remove(path)
+        os.remove(json)
+      end
+    end
+  end)
+
+  it("has 8 and 8.0 for one point", function()
+    local json = path .. ".json"
+    for _, o in ipairs {{}, {json = json}} do
+      assert.equal(1, select(2, sweep({8.0}, o)))
+      assert.equal(0, select(2, sweep({8}, o)))
+      assert.equal(1, select(2, sweep({8, 2 ^ 3, 9}, o)))
+      assert.equal("n,result\n8,16.0\n9,18\n", support.read(path))
+      os.remove(path)
+    end
+    os.remove(json)
+  end)
+
+  it("has values that CSV cannot tell apart in JSON alone", function()
+    local json = path .. ".json"
+    local four = {1, "1", true, "true"}
+    local function of_json(list) return select(2, sweep(list, {json = json, csv = json .. ".csv", run = nil})) end
+    fails('params.n: 1 and "1" are two points, and the same in a CSV file', "invalid", sweep, {1, "1"})
+    fails('true and "true" are two points', "invalid", sweep, {true, "true"})
+    fails('"%[8, 8%]" are two points', "invalid", sweep, {{8, 8}, "[8, 8]"})
+    assert.is_nil(io.open(path))
+    local ran = 0
+    local function all() nw.sweep {params = {n = four}, json = json, run = function() ran = ran + 1 return 1 end} end
+    all()
+    all()
+    assert.equal(4, ran)
+    fails('has the point n="1", and a CSV file cannot tell it from n=1', "invalid", of_json, {7})
+    os.remove(json)
+  end)
+
+  it("stands for the points of the sweep that reads it, since CSV has no types", function()
+    sweep({"1", "x"}, {run = function() return 5 end})
+    local r, ran = sweep {1}
+    assert.same({0, 5, 1}, {ran, r[1].result, r[1].n})
+    assert.equal("n,result\n1,5\nx,5\n", support.read(path))
+    local _, again = sweep({7, "007"}, {run = function() return 6 end})
+    assert.equal("n,result\n1,5\nx,5\n7,6\n007,6\n", support.read(path))
+    assert.equal(0, again)
+  end)
+
+  it("with numbers of 14 digits is still one", function()
+    local old = "n,result\n8.0,1.0\n8,2\n0.33333333333333,0.66666666666667\n1e+15,3\n"
+    support.write(path, old)
+    local r, ran = sweep {8, 8.0, 1e15, 1 / 3}
+    assert.same({1, 1.0, 3}, {ran, r[1].result, r[3].result})
+    assert.equal(old .. "0.3333333333333333,0.6666666666666666\n", support.read(path))
+  end)
+
+  it("with numbers of 14 digits has the points of the JSON beside it", function()
+    local json = path .. ".json"
+    support.write(path, "n,result\n8.0,1.0\n0.33333333333333,0.66666666666667\n1e+15,3.0\n")
+    support.write(json, '[{"n": 8, "result": 1}, {"n": 0.33333333333333331, "result": 0.66666666666666663},\n'
+      .. '{"n": 1000000000000000, "result": 3}]\n')
+    local _, ran = sweep({8, 1e15, 1 / 3}, {json = json})
+    assert.equal(0, ran)
+    assert.equal("n,result\n8.0,1.0\n0.3333333333333333,0.6666666666666666\n1e+15,3.0\n", support.read(path))
+    os.remove(json)
+  end)
+
+  it("has results that are not finite in CSV", function()
+    local odd = {1 / 0, -1 / 0, 0 / 0}
+    for _ = 1, 2 do
+      local r = sweep({1, 2, 3}, {run = function(p) return odd[p.n] end})
+      assert.same({1 / 0, -1 / 0}, {r[1].result, r[2].result})
+      assert.is_true(r[3].result ~= r[3].result)
+      assert.equal("n,result\n1,inf\n2,-inf\n3,nan\n", support.read(path))
+    end
+  end)
+
   it("has the same points beside it in JSON", function()
     local json = path:gsub("csv$", "json")
     sweep({1, 2}, {json = json})
