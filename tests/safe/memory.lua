@@ -143,6 +143,22 @@ requests["table of Lua"] = function(_, n)
   for i = 1, at_most(n >> 20, 2000) do t[i] = text .. i end
   return t
 end
+requests["rows of a sweep"] = function(nw, n)
+  local list = {}
+  for k = 1, 3000 do list[k] = k end
+  local params = {a = list, b = list, c = list}
+  if n > 1 << 60 then params.d, params.e, params.f = list, list, list end
+  return nw.sweep {params = params, run = function() return 1 end}
+end
+requests["point of a sweep"] = function(nw, n)
+  local path = os.tmpname()
+  local ok, err = pcall(nw.sweep, {params = {a = {1, 2, 3}}, json = path, run = function(p)
+    if p.a == 3 then requests["table of Lua"](nw, n) end
+    return p.a
+  end})
+  os.remove(path)
+  if not ok then error(err, 0) end
+end
 requests["text in an expression"] = function(nw, n)
   return nw.nest.parse("nest q\narray C: f64[4]\n" .. ("# x\n"):rep(at_most(n, 600000000) // 4))
 end
@@ -162,6 +178,9 @@ local NAMES_THE_LIMIT = {}
 for _, name in ipairs {"tensor", "random", "full", "tensor of many dimensions", "temporary", "temporary of each thread",
   "temporary in the interpreter", "temporary in the interpreter, lowered", "temporary of a grid in the interpreter", "definition",
   "accesses"} do NAMES_THE_LIMIT[name] = true end
+
+-- What the error says there of a sweep.
+local SAYS = {["rows of a sweep"] = "make 27000000000 points", ["point of a sweep"] = "the first 2 of 3 points are done and are in"}
 
 -- ---- in the process of a case
 
@@ -183,6 +202,9 @@ local function in_child(name, way)
   if not ok then good, said = fine(err) end
   if way == "limit" and NAMES_THE_LIMIT[name] then
     assert(not ok and err.code == "memory" and said:find "ulimit %-v", "the limit is not named: " .. said)
+  end
+  if way == "limit" and SAYS[name] then
+    assert(not ok and err.code == "memory" and said:find(SAYS[name], 1, true), "what is done is not told: " .. said)
   end
   collectgarbage()
   collectgarbage()
