@@ -114,6 +114,7 @@ NW_API void nw_close(nw_ctx *c);
 NW_API const nw_diag *nw_error(const nw_ctx *c); // last failure, or NULL
 NW_API void nw_clear(nw_ctx *c); // forget it
 NW_API void nw_interrupt(nw_ctx *c); // stop what is running; safe in a signal handler and in another thread
+NW_API bool nw_stopped(nw_ctx *c); // true, and a failure, where it was interrupted
 // Hears of work that takes longer than `patience` seconds: what is done, which part of it (0..1; below 0: not known), since
 // how many seconds; `what` is NULL when it is over. NULL: nobody listens.
 typedef void (*nw_progress_fn)(void *env, const char *what, double part, double seconds);
@@ -144,6 +145,8 @@ NW_API void nw_recovery_back(nw_recovery *p);
 NW_API int64_t nw_refuse_memory(int64_t request);
 // Bytes that can still be had, by the tightest of the limits of this process and the machine.
 NW_API int64_t nw_memory_left(void);
+// True if n elements of `each` bytes for `what` ("the trace") may be asked for, of whatever allocator. Else a failure, NW_EMEMORY.
+NW_API bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
 // $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, made where it is missing. False: there is no home.
 NW_API bool nw_state_dir(char *out, size_t n);
 // True if a text of n bytes is UTF-8 without control characters, on one line or on several. Else a diagnostic says which byte of
@@ -419,7 +422,10 @@ NW_API double nw_array_get(const nw_array *a, int64_t flat);
 NW_API int64_t nw_array_get_int(const nw_array *a, int64_t flat);
 NW_API void nw_array_set(nw_array *a, int64_t flat, double v);
 NW_API void nw_array_set_int(nw_array *a, int64_t flat, int64_t v);
-NW_API void nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi); // integers: whole numbers lo..hi
+// Integers: whole numbers lo..hi. False when interrupted: the elements so far are filled.
+NW_API bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi);
+// For loops over elements: true, and a failure, when the session was interrupted; looked at every 65,536th element.
+static inline bool nw_elements_stopped(nw_ctx *c, int64_t i) { return !(i & 65535) && nw_stopped(c); }
 NW_API nw_array *nw_array_load(nw_ctx *c, const char *path); // .npy 1.0, 2.0; C and Fortran order, both endians
 NW_API bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path);
 

@@ -44,8 +44,6 @@ void *nw_ask_more(nw_ctx *c, const char *what, void *p, uint64_t n, uint64_t eac
 void nw_let_go(void *p);
 void *nw_xask(uint64_t n, uint64_t each); // the same where no failure can be returned: it gives the call up
 void *nw_xask_more(void *p, uint64_t n, uint64_t each);
-// May so much be asked for, of whatever allocator? Else false and NW_EMEMORY.
-bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
 void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY and returns NULL
 // Could so much be mapped now? Else false and NW_EMEMORY. For code that ends the process where a request of its own fails.
 bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
@@ -185,8 +183,6 @@ nw_refusal nw_refusal_copy(nw_arena *a, const nw_refusal *from);
 nw_refusal *nw_refusal_edit(nw_ctx *c);
 // A string that lives as long as the current diagnostic.
 const char *nw_diag_printf(nw_ctx *c, const char *fmt, ...) NW_PRINTF(2, 3);
-// True (and a NW_EINTERRUPT diagnostic) if the user asked to stop.
-bool nw_stopped(nw_ctx *c);
 // Says that `part` (0..1, below 0: not known) of `what` is done; cheap, but it looks at the clock.
 void nw_progress(nw_ctx *c, const char *what, double part);
 void nw_progress_end(nw_ctx *c);

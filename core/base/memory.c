@@ -97,9 +97,12 @@ bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes) {
   void *p = nw_refuses_memory()
                 ? MAP_FAILED
                 : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED) return nw_no_memory(c, what, bytes);
-  munmap(p, bytes);
-  return true;
+  if (p != MAP_FAILED) return !munmap(p, bytes);
+  char size[32], why[160];
+  nw_say_limit(why, sizeof why);
+  nw_fail(c, NW_EMEMORY, "raise the limit, or let go of what is no longer needed; nothing is lost",
+          "no memory for %s, of %s: %s", what, in_units(size, sizeof size, (double)bytes), why);
+  return false;
 }
 
 typedef struct block {

@@ -120,8 +120,9 @@ static char *source(nwt *g, int n, nwt *version, const nw_choices *t) {
 
 static char *header(nwt *g) {
   nw_str all = {0};
-  nw_str_add(&all, "#pragma once\n#include <stdint.h>\n\n#ifdef __cplusplus\n#define restrict __restrict\n"
-                   "extern \"C\" {\n#endif\n\n");
+  nw_str_add(&all,
+             NW_HEADER_MARK "\n#pragma once\n#include <stdint.h>\n\n#ifdef __cplusplus\n#define restrict __restrict\n"
+                            "extern \"C\" {\n#endif\n\n");
   nwt_describe(g, &all);
   nwt_prototype(g, &all);
   nw_str_add(&all, ";\n\n#ifdef __cplusplus\n}\n#undef restrict\n#endif\n");

@@ -44,6 +44,7 @@ bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // false with
 // the frame and calls the entry, the parallel loop on OpenMP, and the header. Of several versions there is such a function
 // each, and one that chooses. Heap; NULL and a diagnostic on failure.
 #define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // of version i, from 0
+#define NW_HEADER_MARK "// Made by Nestwright: an exported kernel." // the first line of its header
 typedef struct nw_glue {
   char *source, *header;
 } nw_glue;

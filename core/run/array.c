@@ -124,11 +124,13 @@ static uint64_t next_random(uint64_t *state) {
   return z ^ z >> 31;
 }
 
-void nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi) {
+bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi) {
   bool whole = !nw_dtype_is_float(a->dtype);
   double span = whole ? floor(hi) - ceil(lo) + 1 : hi - lo, from = whole ? ceil(lo) : lo;
   for (int64_t i = 0; i < a->count; i++) {
+    if (nw_elements_stopped(a->ctx, i)) return false;
     double u = (double)(next_random(&seed) >> 11) * 0x1p-53;
     nw_array_set(a, i, from + (whole ? floor(u * span) : u * span));
   }
+  return true;
 }

@@ -3,6 +3,7 @@
 #include "run/cc.h"
 #include "run/kernel.h"
 #include "run/temp.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,6 +17,21 @@ static char *header_path(const char *path) {
   nw_str_addn(&s, path, n - 3);
   nw_str_add(&s, ".h");
   return nw_str_take(&s);
+}
+
+// A library takes its header along, which the user did not name: one that is not ours stays.
+static bool may_be_replaced(nw_ctx *c, const char *header) {
+  nw_str why = {0};
+  size_t n;
+  char *text = nw_file_read(header, NW_FILE_ANY, LIBRARY_MOST, &n, &why);
+  bool missing = !text && errno == ENOENT,
+       ours = text && (!n || !strncmp(text, NW_HEADER_MARK, strlen(NW_HEADER_MARK)));
+  nw_str_free(&why);
+  free(text);
+  if (missing || ours) return true;
+  nw_fail(c, NW_EINVAL, "give the library another name, or move that file away",
+          "export: path: %s is there, and no export has written it", header);
+  return false;
 }
 
 static char *in_dir(const char *dir, const char *name) {
@@ -141,7 +157,7 @@ bool nw_kernel_export(nw_kernel *k, const char *path) {
   if (!header)
     return nw_fail(k->ctx, NW_EINVAL, "f:export \"kernel.so\"",
                    "export: path: '%s' is not the name of a shared library", path);
-  bool good = glue_for(k, one, n, &glue);
+  bool good = may_be_replaced(k->ctx, header) && glue_for(k, one, n, &glue);
   if (good) {
     work w;
     good = open_work(k->ctx, &w, n) && export_as(k, one, &w, path, header, &glue);

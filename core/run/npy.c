@@ -103,6 +103,18 @@ static const char *read_header(FILE *f, npy *h) {
   return wrong;
 }
 
+// Bytes that are read or written between two looks at whether the user has asked to stop.
+enum { AT_ONCE = 64 << 20 };
+
+static size_t read_bytes(nw_ctx *c, FILE *f, char *to, size_t n) {
+  size_t done = 0, got = 1;
+  while (done < n && got && !nw_stopped(c)) {
+    size_t want = n - done < AT_ONCE ? n - done : AT_ONCE;
+    done += got = fread(to + done, 1, want, f);
+  }
+  return done;
+}
+
 static void swap_bytes(unsigned char *p, int64_t count, int bytes) {
   for (int64_t i = 0; i < count; i++, p += bytes)
     for (int k = 0; k < bytes / 2; k++) {
@@ -113,10 +125,10 @@ static void swap_bytes(unsigned char *p, int64_t count, int bytes) {
 }
 
 // Column-major `from` into row-major `to`.
-static void transpose(unsigned char *to, const unsigned char *from, const npy *h, int64_t count, int bytes) {
+static void transpose(nw_ctx *c, unsigned char *to, const unsigned char *from, const npy *h, int64_t count, int bytes) {
   int64_t at[NDIM_MOST] = {0}, stride[NDIM_MOST], pos = 0, s = 1;
   for (int d = 0; d < h->ndim; d++) stride[d] = s, s *= h->shape[d];
-  for (int64_t i = 0; i < count; i++) {
+  for (int64_t i = 0; i < count && !nw_elements_stopped(c, i); i++) {
     memcpy(to + i * bytes, from + pos * bytes, (size_t)bytes);
     for (int d = h->ndim - 1; d >= 0; d--) {
       pos += stride[d];
@@ -127,14 +139,14 @@ static void transpose(unsigned char *to, const unsigned char *from, const npy *h
   }
 }
 
-static const char *read_data(FILE *f, const npy *h, nw_array *a) {
+static const char *read_data(nw_ctx *c, FILE *f, const npy *h, nw_array *a) {
   int bytes = nw_dtype_bytes(a->dtype);
   unsigned char *data = a->data;
   bool turned = h->fortran && h->ndim > 1;
   if (turned) data = nw_xask(a->bytes + 1, 1);
-  bool whole = fread(data, 1, a->bytes, f) == a->bytes;
+  bool whole = read_bytes(c, f, (char *)data, a->bytes) == a->bytes;
   if (whole && h->swapped) swap_bytes(data, a->count, bytes);
-  if (whole && turned) transpose(a->data, data, h, a->count, bytes);
+  if (whole && turned) transpose(c, a->data, data, h, a->count, bytes);
   if (turned) nw_let_go(data);
   if (whole && a->dtype == NW_BOOL)
     for (int64_t i = 0; i < a->count; i++) data = a->data, data[i] = data[i] != 0;
@@ -164,11 +176,11 @@ nw_array *nw_array_load(nw_ctx *c, const char *path) {
     fclose(f);
     return NULL;
   }
-  if (!wrong) wrong = read_data(f, &h, a);
+  if (!wrong) wrong = read_data(c, f, &h, a);
   fclose(f);
-  if (!wrong) return a;
+  if (!wrong && !nw_error(c)) return a;
   nw_array_release(a);
-  return nw_fail(c, NW_EIO, NULL, "path: cannot read %s: %s", path, wrong);
+  return nw_error(c) ? NULL : nw_fail(c, NW_EIO, NULL, "path: cannot read %s: %s", path, wrong);
 }
 
 // Header text padded so that the data begin at a multiple of 64.
@@ -197,6 +209,10 @@ bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path) {
                    nw_dtype_name(a->dtype));
   nw_file *f = nw_file_begin(path, NW_FILE_PLAIN, &why);
   if (f) add_header(f, a, k);
-  if (f) nw_file_add(f, a->data, a->bytes);
+  for (size_t done = 0, n; f && done < a->bytes; done += n) {
+    if (nw_stopped(c)) return nw_file_drop(f), false;
+    n = a->bytes - done < AT_ONCE ? a->bytes - done : AT_ONCE;
+    nw_file_add(f, (const char *)a->data + done, n);
+  }
   return (f && nw_file_end(f, &why)) || nw_file_fail(c, "path", &why);
 }

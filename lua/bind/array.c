@@ -1,10 +1,16 @@
 // Data: arrays in memory, elements, .npy files, comparison.
 #include "bind.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 static nw_array *array_arg(lua_State *L, int arg, const char *name) {
   return nwl_check(L, arg, &nwl_array_class, name);
+}
+
+// For loops over elements: an interrupt is an error, which is looked for now and then.
+static void heed_interrupt(lua_State *L, int64_t i) {
+  if (!(i & 65535) && nw_stopped(nwl_ctx(L))) nwl_raise(L);
 }
 
 static int f_array(lua_State *L) {
@@ -142,6 +148,7 @@ static int array_fill_list(lua_State *L) {
   if ((int64_t)lua_rawlen(L, 2) != n)
     return nwl_fail(L, NW_EINVAL, NULL, "values: %lld for %lld elements", (long long)lua_rawlen(L, 2), (long long)n);
   for (int64_t i = 0; i < n; i++) {
+    heed_interrupt(L, i);
     lua_rawgeti(L, 2, i + 1);
     store(L, lua_gettop(L), "values", a, i);
     lua_pop(L, 1);
@@ -152,16 +159,39 @@ static int array_fill_list(lua_State *L) {
 
 static int array_fill(lua_State *L) {
   nw_array *a = array_arg(L, 1, "self");
-  for (int64_t i = 0, n = nw_array_count(a); i < n; i++) store(L, 2, "value", a, i);
+  for (int64_t i = 0, n = nw_array_count(a); i < n; i++) {
+    heed_interrupt(L, i);
+    store(L, 2, "value", a, i);
+  }
   lua_settop(L, 1);
   return 1;
+}
+
+// The ends of an interval must be values of the dtype, so that nothing wraps or becomes infinite.
+static void check_end(lua_State *L, nw_dtype t, const char *name, double v) {
+  double most = t == NW_F16 ? 65504 : t == NW_F64 ? DBL_MAX / 2 : FLT_MAX, least = -most;
+  if (t == NW_BOOL) least = 0, most = 1;
+  if (nw_dtype_is_int(t)) {
+    int bits = 8 * nw_dtype_bytes(t) - nw_dtype_is_signed(t);
+    most = bits >= 63 ? 0x1p63 : ldexp(1, bits) - 1; // data of 64 bits are drawn as doubles
+    least = nw_dtype_is_signed(t) ? -ldexp(1, bits) : 0;
+  }
+  if (!(v >= least && v <= most))
+    nwl_fail(L, NW_ERANGE, NULL, "%s: %g is not from %g to %g, as random numbers of %s must be", name, v, least, most,
+             nw_dtype_name(t));
 }
 
 static int array_random(lua_State *L) {
   nw_array *a = array_arg(L, 1, "self");
   uint64_t seed = (uint64_t)nwl_integer_or(L, 2, "seed", 0);
+  nw_dtype t = nw_array_dtype(a);
   double lo = nwl_number_or(L, 3, "lo", 0), hi = nwl_number_or(L, 4, "hi", 1);
-  nw_array_fill_random(a, seed, lo, hi);
+  check_end(L, t, "lo", lo);
+  check_end(L, t, "hi", hi);
+  if (!(lo <= hi)) return nwl_fail(L, NW_ERANGE, NULL, "lo: %g is above hi, %g", lo, hi);
+  if (!nw_dtype_is_float(t) && ceil(lo) > floor(hi))
+    return nwl_fail(L, NW_ERANGE, NULL, "lo, hi: there is no whole number from %g to %g", lo, hi);
+  if (!nw_array_fill_random(a, seed, lo, hi)) return nwl_raise(L);
   lua_settop(L, 1);
   return 1;
 }
@@ -209,6 +239,7 @@ static void push_nested(lua_State *L, const nw_array *a, int dim, int64_t *at) {
   luaL_checkstack(L, 8, NULL);
   lua_createtable(L, (int)(n < 1 << 20 ? n : 1 << 20), 0);
   for (int64_t i = 0; i < n; i++) {
+    heed_interrupt(L, *at);
     if (dim + 1 == nw_array_ndim(a)) {
       push_element(L, a, (*at)++);
     } else {
@@ -221,6 +252,7 @@ static void push_nested(lua_State *L, const nw_array *a, int dim, int64_t *at) {
 static int array_totable(lua_State *L) {
   nw_array *a = array_arg(L, 1, "self");
   int64_t at = 0;
+  if (!nw_memory_for(nwl_ctx(L), "the table of totable", (uint64_t)nw_array_count(a), 16)) return nwl_raise(L);
   if (nw_array_ndim(a) == 0) {
     push_element(L, a, 0);
   } else {
@@ -259,6 +291,7 @@ static int f_allclose(lua_State *L) {
   bool whole = nw_dtype_is_int(nw_array_dtype(a)) && nw_dtype_is_int(nw_array_dtype(b));
   int64_t first = 0;
   for (int64_t i = 0, n = nw_array_count(a); i < n; i++) {
+    heed_interrupt(L, i);
     double d;
     bool same = whole && nw_array_get_int(a, i) == nw_array_get_int(b, i);
     bool ok = same || close_enough(nw_array_get(a, i), nw_array_get(b, i), rtol, atol, &d);

@@ -33,7 +33,7 @@ static const nw_expr *literal(lua_State *L, int arg, int like, const char *name)
   nw_dtype t = typed ? (nw_dtype)like : fits(NW_I32, v) ? NW_I32 : NW_I64;
   if (nw_dtype_is_float(t)) return nw_float(p, t, (double)v);
   if (!fits(t, v)) {
-    const char *hint = "cast the other operand to a wider type, as in nw.cast(x, \"i32\")";
+    const char *hint = typed ? "cast the other operand to a wider type, as in nw.cast(x, \"i32\")" : NULL;
     nwl_fail(L, NW_ERANGE, hint, "%s: %lld does not fit %s", name, (long long)v, nw_dtype_name(t));
   }
   return nw_int(p, t, v);

@@ -74,6 +74,12 @@ static int64_t field(lua_State *L, int at, const char *name) {
   return v;
 }
 
+static int small_field(lua_State *L, int at, const char *name) {
+  int64_t v = field(L, at, name);
+  if (v < 0 || v > 1 << 30) nwl_fail(L, NW_ERANGE, NULL, "%s: %lld is not in 0..%d", name, (long long)v, 1 << 30);
+  return (int)v;
+}
+
 bool nwl_flag_in(lua_State *L, int at, const char *name) {
   lua_getfield(L, at, name);
   bool v = lua_toboolean(L, -1);
@@ -83,7 +89,7 @@ bool nwl_flag_in(lua_State *L, int at, const char *name) {
 
 nw_sim_opts nwl_read_caches(lua_State *L, int at) {
   nwl_table(L, at, "options");
-  nw_sim_opts o = {.line = (int)field(L, at, "line"),
+  nw_sim_opts o = {.line = small_field(L, at, "line"),
                    .misses = nwl_flag_in(L, at, "misses"),
                    .conflicts = nwl_flag_in(L, at, "conflicts")};
   lua_getfield(L, at, "levels");
@@ -93,7 +99,7 @@ nw_sim_opts nwl_read_caches(lua_State *L, int at) {
     lua_rawgeti(L, list, i + 1);
     int level = lua_gettop(L);
     nwl_table(L, level, "level");
-    o.level[i] = (nw_sim_level){field(L, level, "bytes"), (int)field(L, level, "ways")};
+    o.level[i] = (nw_sim_level){field(L, level, "bytes"), small_field(L, level, "ways")};
   }
   lua_settop(L, list - 1);
   return o;

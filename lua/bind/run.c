@@ -163,7 +163,8 @@ static int f_kernel_time(lua_State *L) {
   read_arrays(L, 2, n, k, args);
   int reps = nwl_count_or(L, 3, "reps", 1, MAX_REPS, 0);
   double seconds = nwl_number_or(L, 4, "min_seconds", 0);
-  if (!(seconds >= 0)) return nwl_fail(L, NW_ERANGE, NULL, "min_seconds: %g is not a time", seconds);
+  if (!(seconds >= 0 && seconds <= 86400))
+    return nwl_fail(L, NW_ERANGE, NULL, "min_seconds: %g is not from 0 to 86400, a day", seconds);
   nw_time t = {0};
   nw_clear(nwl_ctx(L));
   if (!nw_kernel_time(k, n, args, reps, seconds, &t)) return nwl_raise(L);

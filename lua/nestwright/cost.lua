@@ -160,6 +160,9 @@ local function price(options)
   table.sort(names)
   for n, name in ipairs(names) do
     local count = errors.expect("price: counts." .. name, o.counts[name], "number")
+    if not (count >= 0 and count < math.huge) then
+      errors.fail("range", nil, "price: counts.%s: %s is not a finite number from 0 up", name, count)
+    end
     local pj = own[name] or (m.kind == "accelerator" and pj_of_accelerator or pj_of_processor)(m, name)
     if not pj then errors.fail("invalid", without_price(m, name), "price: %s has no energy for '%s'", m.name, name) end
     list[n] = {name = name, count = count, pj = pj, joules = count * pj * 1e-12}

@@ -73,6 +73,7 @@ return function(nw)
     function(s, options)
       local o = errors.options("accesses", options, caches.options {"most", "arguments"})
       local most = whole("accesses", o.most or MOST, "most")
+      if most < 1 then errors.fail("range", nil, "accesses: most: %d is not at least 1", most) end
       caches.check_schedule("accesses", s)
       if o.arguments then
         local given = errors.expect("accesses: arguments", o.arguments, "table")

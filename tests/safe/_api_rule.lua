@@ -26,9 +26,10 @@ end
 
 -- The parameters of a row, those of the primitive that it is, and the fields of tables among them.
 local function words_of(row, params, given, primitives)
-  local words = table.move(row.sign and SIGNS or {}, 1, #SIGNS, 3, {"argument", "arguments"})
+  local words = table.move(row.sign and SIGNS or {}, 1, #SIGNS, 4, {"argument", "arguments", "operand"})
   for _, p in ipairs(params) do
     words[#words + 1] = p.name
+    if p.name == "inputs" or p.name == "arguments" then table.move({"A", "B", "C"}, 1, 3, #words + 1, words) end -- by their tensor
     if p.name == "shape" then words[#words + 1] = "dimension" end
     add_fields(p.type, words)
   end

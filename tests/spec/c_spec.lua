@@ -363,6 +363,17 @@ describe("a library that has run in parallel", function()
     end)
   end
 
+  it("leaves a header that no export has written", function()
+    local s = parallel()
+    support.write(path .. ".h", "precious")
+    support.fails("no export has written it", "invalid", function() s:build():export(path .. ".so") end)
+    assert.equal("precious", support.read(path .. ".h"))
+    os.remove(path .. ".h")
+    s:build():export(path .. ".so")
+    s:build():export(path .. ".so") -- its own may be replaced
+    assert.equal("// Made by Nestwright: an exported kernel.", support.read(path .. ".h"):match "^[^\n]*")
+  end)
+
   it("says in its header what pointers must be", function()
     parallel():build():export(path .. ".so")
     local header = support.read(path .. ".h")

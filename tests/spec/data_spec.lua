@@ -108,6 +108,13 @@ describe("making data", function()
 
   it("says what is wrong with a shape, a dtype or an option", function()
     fails("did you mean 'seed'", "invalid", nw.random, {2}, "f32", {sede = 1})
+    -- Once they wrapped, or became infinite, without a word.
+    fails("lo: %-5 is not from 0 to 255, as random numbers of u8", "range", nw.random, {4}, "u8", {lo = -5, hi = 5})
+    fails("hi: 1000 is not from %-128 to 127", "range", nw.random, {4}, "i8", {lo = -1, hi = 1000})
+    fails("hi: 1e%+06 is not from %-65504 to 65504", "range", nw.random, {4}, "f16", {hi = 1e6})
+    fails("lo: %-?nan is not from", "range", nw.random, {4}, "f32", {lo = 0 / 0})
+    fails("lo: 5 is above hi, 1", "range", nw.random, {4}, "f32", {lo = 5, hi = 1})
+    fails("no whole number from 0.2 to 0.8", "range", nw.random, {4}, "i32", {lo = 0.2, hi = 0.8})
     fails("did you mean 'f32'", "invalid", nw.zeros, {2}, "f23")
     fails(".", nil, nw.zeros, {-1})
     fails("whole number", "invalid", nw.zeros, {1.5})

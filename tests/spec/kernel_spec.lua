@@ -125,7 +125,8 @@ describe("a kernel", function()
       fails(("reps: .*%d is not in 1..100000"):format(math.abs(n)), "range", f.time, f, {reps = n})
       fails(("rounds: .*%d is not in 1..100000"):format(math.abs(n)), "range", nw.compare, {f, s:build(), rounds = n})
     end
-    fails("min_seconds: .* is not a time", "range", f.time, f, {min_seconds = -1})
+    fails("min_seconds: .* is not from 0 to 86400", "range", f.time, f, {min_seconds = -1})
+    fails("min_seconds: inf is not from", "range", f.time, f, {min_seconds = math.huge})
     fails("warmup: expected a whole number, got 0.5", "invalid", f.time, f, {warmup = 0.5})
   end)
 

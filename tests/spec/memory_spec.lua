@@ -69,6 +69,13 @@ describe("nw.accesses", function()
     assert.is_true(os.clock() - start < 20)
   end)
 
+  it("take no size that does not fit", function()
+    local s = support.gemm(8, 8, 8)
+    fails("line: 1099511627776 is not in 0..1073741824", "range", nw.misses, s, {line = 1 << 40}) -- it became 0
+    fails("ways: 4294967304 is not in", "range", nw.misses, s, {levels = {{bytes = 32768, ways = (1 << 32) + 8}}}) -- it became 8
+    fails("most: %-1 is not at least 1", "range", nw.accesses, s, {most = -1}) -- it was no limit at all
+  end)
+
   it("asks for sizes, and for no more than it can hold", function()
     local M = nw.size("M", {min = 0})
     local X = nw.placeholder({M}, "f32", "X")

@@ -68,6 +68,24 @@ static void test_get_set(void **state) {
   }
 }
 
+static void test_loops_over_elements_stop(void **state) {
+  (void)state;
+  nw_ctx *c = nw_open();
+  const int64_t n = 1000;
+  nw_array *a = nw_array_new(c, NW_F64, 1, &n);
+  nw_interrupt(c);
+  assert_false(nw_array_fill_random(a, 7, 1, 2));
+  assert_int_equal(nw_error(c)->code, NW_EINTERRUPT);
+  assert_true(nw_array_get(a, 0) == 0);
+  nw_clear(c);
+  nw_interrupt(c);
+  assert_false(nw_array_save(c, a, "/tmp/nestwright-interrupted.npy"));
+  assert_int_equal(access("/tmp/nestwright-interrupted.npy", F_OK), -1);
+  nw_clear(c);
+  nw_array_release(a);
+  nw_close(c);
+}
+
 static void test_random_is_the_same_everywhere(void **state) {
   nw_ctx *c = *state;
   const int64_t n = 1000;
@@ -191,6 +209,7 @@ int main(void) {
       cmocka_unit_test(test_zeros_aligned_and_pooled),
       cmocka_unit_test(test_too_large),
       cmocka_unit_test(test_get_set),
+      cmocka_unit_test(test_loops_over_elements_stop),
       cmocka_unit_test(test_random_is_the_same_everywhere),
       cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_foreign_files),
