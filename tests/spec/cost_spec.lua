@@ -123,7 +123,8 @@ describe("cost", function()
     assert.equal(86016, p.cycles)
     assert.has_error(function() nw.cost.price {counts = {nothing = 1}, machine = "eyeriss"} end)
     for _, count in ipairs {0 / 0, -5, math.huge} do
-      support.fails("price: counts.fma: .* is not a finite number", "range", nw.cost.price, {counts = {fma = count}, machine = "zen5"})
+      local bad = {counts = {fma = count}, machine = "zen5"}
+      support.fails("price: counts.fma: .* is not a finite number", "range", nw.cost.price, bad)
     end
     local _, e = pcall(nw.cost.price, {counts = {fma = 1}, machine = "zen5"})
     assert.truthy(e.hint:find("as in 'fma 32'", 1, true))
