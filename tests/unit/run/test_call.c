@@ -227,7 +227,8 @@ static void test_freed_code_is_gone(void **state) {
   }
   assert_null(nw_error(f->c));
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  assert_true(resident_kib() - after_warm_up < 2048);
+  if (!getenv("NW_EMULATED"))
+    assert_true(resident_kib() - after_warm_up < 2048); // an emulator keeps what it translated
 #endif
 }
 
