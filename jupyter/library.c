@@ -50,7 +50,7 @@ void nwj_library(nwj *k) {
 
 // Pushes function `name`; false, and nothing, when the library cannot be loaded.
 static bool push_function(nwj *k, const char *name) {
-  if (nwh_push_function(k->host, "nestwright.notebook", name)) return true;
+  if (nwh_push_function(k->host, "nestwright.notebook.notebook", name)) return true;
   lua_pop(nwh_lua(k->host), 1);
   return false;
 }
@@ -100,7 +100,7 @@ nwh_status nwj_show(nwj *k, int n, int *shown) {
   lua_State *L = nwh_lua(k->host);
   *shown = LUA_REFNIL;
   if (n == 0) return NWH_OK;
-  if (!nwh_push_function(k->host, "nestwright.notebook", "shown")) return NWH_ERROR;
+  if (!nwh_push_function(k->host, "nestwright.notebook.notebook", "shown")) return NWH_ERROR;
   lua_insert(L, -(n + 1));
   nwh_status status = nwh_call(k->host, n, 1);
   if (status == NWH_OK) *shown = luaL_ref(L, LUA_REGISTRYINDEX);

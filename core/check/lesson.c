@@ -11,12 +11,12 @@ static void put_who(nw_str *b, const nw_touch *t) {
 }
 
 // Each thread has its own element, of the one name.
-static bool is_own(const nw_case *x) {
+static bool is_own(const nw_replay_case *x) {
   const nw_buffer *b = x->w && x->w->buffer ? nw_find_buffer(x->r->after, x->w->buffer) : NULL;
   return b && b->scope == NW_LOCAL && x->race == NW_UNSEEN;
 }
 
-static void put_what(nw_str *b, const nw_case *x, const nw_touch *t, bool write) {
+static void put_what(nw_str *b, const nw_replay_case *x, const nw_touch *t, bool write) {
   const char *e = t->other ? t->other : x->name ? x->name : "its element";
   bool shared = t->other && x->w->buffer;
   if (t->outside)
@@ -27,7 +27,7 @@ static void put_what(nw_str *b, const nw_case *x, const nw_touch *t, bool write)
     nw_str_fmt(b, "%s %s%s = %.6g", write ? "writes" : "reads", e, shared ? " in its place" : "", t->value);
 }
 
-static void put_line(nw_str *b, const nw_case *x, const char *label, const nw_touch *t, bool write) {
+static void put_line(nw_str *b, const nw_replay_case *x, const char *label, const nw_touch *t, bool write) {
   nw_str_fmt(b, "  %-14s", label);
   put_who(b, t);
   nw_str_add(b, " ");
@@ -35,10 +35,12 @@ static void put_line(nw_str *b, const nw_case *x, const char *label, const nw_to
   nw_str_add(b, "\n");
 }
 
-static bool writes(const nw_case *x, int who) { return who == NW_SOURCE ? x->w->source.write : x->w->sink.write; }
+static bool writes(const nw_replay_case *x, int who) {
+  return who == NW_SOURCE ? x->w->source.write : x->w->sink.write;
+}
 
 // One line where both are one access: the old program does once what the new one does twice.
-static void put_order(nw_str *b, const nw_case *x, const char *label, const nw_touch *t) {
+static void put_order(nw_str *b, const nw_replay_case *x, const char *label, const nw_touch *t) {
   int first = t[0].when < t[1].when ? 0 : 1;
   put_line(b, x, label, &t[first], writes(x, first));
   if (t[0].when != t[1].when) put_line(b, x, "", &t[!first], writes(x, !first));
@@ -56,7 +58,7 @@ static void put_should(nw_str *b, const char *element, double should, double is)
 }
 
 // A conflict need not change a value: then it says so, and why the step is refused none the less.
-static void put_same(nw_str *b, const nw_case *x, double value, const char *why) {
+static void put_same(nw_str *b, const nw_replay_case *x, double value, const char *why) {
   nw_str_fmt(b, "  %s is %.6g either way; it is refused all the same: %s\n", x->name ? x->name : "the value", value,
              why);
 }
@@ -69,7 +71,7 @@ static int64_t iteration_of(const nw_execution *e, const char *loop) {
   return 0;
 }
 
-static void put_columns(nw_str *b, const nw_case *x) {
+static void put_columns(nw_str *b, const nw_replay_case *x) {
   const char *what = x->worker, *loop = x->w->loop;
   nw_str left = {0};
   nw_str_fmt(&left, "%s %s=%lld", what, loop, (long long)iteration_of(&x->w->source, loop));
@@ -81,20 +83,20 @@ static void put_cell(nw_str *b, int who, const char *text) {
   nw_str_fmt(b, "  %*s%s\n", who == NW_SINK ? 36 : 0, "", text);
 }
 
-static void put_touch(nw_str *b, const nw_case *x, int who, bool write) {
+static void put_touch(nw_str *b, const nw_replay_case *x, int who, bool write) {
   nw_str cell = {0};
   put_what(&cell, x, &x->raced[who][write], write);
   put_cell(b, who, cell.s);
   nw_str_free(&cell);
 }
 
-static bool same_reduction(const nw_case *x) {
+static bool same_reduction(const nw_replay_case *x) {
   return x->raced[0][0].is && x->raced[0][1].is && x->raced[1][0].is && x->raced[1][1].is &&
          x->raced[0][0].block->block.combiner != NW_PLAIN;
 }
 
 // Each sets what the reduction starts from, and then both add to it.
-static void put_starts(nw_str *b, const nw_case *x) {
+static void put_starts(nw_str *b, const nw_replay_case *x) {
   nw_str cell = {0};
   nw_str_fmt(&cell, "sets %s = %.6g", x->name, x->raced[NW_SOURCE][0].value);
   put_cell(b, NW_SOURCE, cell.s);
@@ -104,7 +106,7 @@ static void put_starts(nw_str *b, const nw_case *x) {
 }
 
 // Both read before either writes: the update of the one that does not write last is lost.
-static void put_lost(nw_str *b, const nw_case *x) {
+static void put_lost(nw_str *b, const nw_replay_case *x) {
   bool first_stays = x->race == NW_FIRST_STAYS;
   put_touch(b, x, NW_SOURCE, false);
   put_touch(b, x, NW_SINK, false);
@@ -112,7 +114,7 @@ static void put_lost(nw_str *b, const nw_case *x) {
   put_touch(b, x, !first_stays, true);
 }
 
-static void put_updates(nw_str *b, const nw_case *x) {
+static void put_updates(nw_str *b, const nw_replay_case *x) {
   if (x->moved)
     nw_str_fmt(b, "  at %s the value is the same either way; at %s it is not:\n", x->r->refusal.element, x->name);
   put_columns(b, x);
@@ -125,13 +127,13 @@ static void put_updates(nw_str *b, const nw_case *x) {
   put_should(b, x->name, nw_case_final(x, x->pair, NW_IN_ORDER), nw_case_final(x, x->raced, x->race));
 }
 
-static const char *label_of(const nw_case *x) {
+static const char *label_of(const nw_replay_case *x) {
   if (!strcmp(x->worker, "lane")) return "as lanes:";
   return is_own(x) || x->ordered ? "it would be:" : "it may be:";
 }
 
 // What is not seen in time comes after all.
-static void put_iterations(nw_str *b, const nw_case *x) {
+static void put_iterations(nw_str *b, const nw_replay_case *x) {
   const nw_touch in_order[] = {x->pair[0][writes(x, 0)], x->pair[1][writes(x, 1)]};
   nw_touch raced[] = {x->raced[0][writes(x, 0)], x->raced[1][writes(x, 1)]};
   bool late = x->race == NW_UNSEEN && !is_own(x);
@@ -140,7 +142,7 @@ static void put_iterations(nw_str *b, const nw_case *x) {
   if (x->shows) put_order(b, x, label_of(x), raced);
 }
 
-static void put_meeting(nw_str *b, const nw_case *x) {
+static void put_meeting(nw_str *b, const nw_replay_case *x) {
   if (!x->paired) return;
   bool lost = same_reduction(x) && nw_in_two_rounds(x->w) && !x->ordered;
   (lost ? put_updates : put_iterations)(b, x);
@@ -158,7 +160,7 @@ static void put_meeting(nw_str *b, const nw_case *x) {
 
 // ---- one access, one element
 
-static void put_one(nw_str *b, const nw_case *x) {
+static void put_one(nw_str *b, const nw_replay_case *x) {
   const nw_touch *t = &x->after[NW_SINK];
   if (t->is) put_line(b, x, "it would be:", t, writes(x, NW_SINK));
   if (!strcmp(x->how, "unwritten") && !t->is)
@@ -166,7 +168,7 @@ static void put_one(nw_str *b, const nw_case *x) {
   if (!strcmp(x->how, "incomplete")) nw_str_add(b, "  it would be: some contributions are missing by then\n");
 }
 
-static void put_evidence(nw_str *b, const nw_case *x) {
+static void put_evidence(nw_str *b, const nw_replay_case *x) {
   bool pair = x->w && x->w->source.block;
   if (!x->how || !x->w) return;
   if (!pair) return put_one(b, x);
@@ -178,13 +180,13 @@ static void put_evidence(nw_str *b, const nw_case *x) {
 }
 
 // The two iterations were all there are: their line has said it.
-static bool says_it(const nw_case *x) {
+static bool says_it(const nw_replay_case *x) {
   return x->paired && x->shows && same_reduction(x) && x->pair[1][1].value == x->should &&
          nw_case_final(x, x->raced, x->race) == x->is;
 }
 
 // Short, for a terminal: the step, why, what happens, and the wrong number.
-char *nw_case_text(const nw_case *x) {
+char *nw_case_text(const nw_replay_case *x) {
   const nw_refusal *r = &x->r->refusal;
   nw_str b = {0};
   nw_str_fmt(&b, "%s: %s\n", r->step ? r->step : "", r->message ? r->message : "refused");
@@ -198,7 +200,7 @@ char *nw_case_text(const nw_case *x) {
 }
 
 bool nw_explain(nw_ctx *c, nw_sched *s, nw_lesson *out) {
-  nw_case x;
+  nw_replay_case x;
   *out = (nw_lesson){0};
   if (!s || nw_error(c)) return false;
   bool ok = nw_case_open(&x, c, s);

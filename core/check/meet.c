@@ -5,7 +5,7 @@
 #include "check/replay.h"
 #include <math.h>
 
-static bool updates(const nw_case *x) {
+static bool updates(const nw_replay_case *x) {
   return x->after[0].is && x->after[0].block->block.combiner != NW_PLAIN && !x->after[0].init && !x->after[1].init &&
          x->w->source.write && x->w->sink.write;
 }
@@ -21,7 +21,7 @@ bool nw_in_two_rounds(const nw_conflict *w) {
 }
 
 // In two loops of a grid the threads meet in no loop that could run backwards.
-nw_race nw_case_race(const nw_case *x) {
+nw_race nw_case_race(const nw_replay_case *x) {
   if (x->ordered) return NW_BACKWARDS;
   if (updates(x)) return NW_SECOND_STAYS;
   bool apart = x->on_grid && !nw_in_two_rounds(x->w);
@@ -32,7 +32,7 @@ nw_race nw_case_race(const nw_case *x) {
 static nw_race run_as(nw_race race) { return race == NW_FIRST_STAYS ? NW_SECOND_STAYS : race; }
 
 // A run tells where the element is kept: in the next one, another that shares its place counts from the start.
-static bool run_pair(nw_case *x, nw_race race, int64_t *room, nw_touch out[2][2]) {
+static bool run_pair(nw_replay_case *x, nw_race race, int64_t *room, nw_touch out[2][2]) {
   nw_watch v;
   nw_watch_init(&v, x->r->after, x->w, &x->data);
   nw_slice_init(&v.slice, x->r->after, x->sizes);
@@ -51,7 +51,7 @@ static bool run_pair(nw_case *x, nw_race race, int64_t *room, nw_touch out[2][2]
 
 // ---- does it show?
 
-double nw_case_final(const nw_case *x, const nw_touch t[2][2], nw_race race) {
+double nw_case_final(const nw_replay_case *x, const nw_touch t[2][2], nw_race race) {
   bool source = !x->w->sink.write || (x->w->source.write && (race == NW_FIRST_STAYS || race == NW_BACKWARDS));
   return t[!source][1].value;
 }
@@ -64,26 +64,26 @@ static bool same_touch(const nw_touch *a, const nw_touch *b) {
 }
 
 // What the one that reads finds, or what is there in the end.
-static bool shows(nw_case *x) {
+static bool shows(nw_replay_case *x) {
   bool both = x->w->source.write && x->w->sink.write;
   int reader = x->w->source.write ? NW_SINK : NW_SOURCE;
   if (!both) return !same_touch(&x->pair[reader][0], &x->raced[reader][0]);
   return !same_value(nw_case_final(x, x->pair, NW_IN_ORDER), nw_case_final(x, x->raced, x->race));
 }
 
-static bool meets(nw_case *x, nw_race race) {
+static bool meets(nw_replay_case *x, nw_race race) {
   int64_t room = -1;
   x->race = race;
   x->paired = run_pair(x, NW_IN_ORDER, &room, x->pair) && run_pair(x, race, &room, x->raced);
   return x->paired && shows(x);
 }
 
-static bool meets_somehow(nw_case *x) {
+static bool meets_somehow(nw_replay_case *x) {
   if (!updates(x) || x->ordered) return meets(x, nw_case_race(x));
   return meets(x, NW_SECOND_STAYS) || meets(x, NW_FIRST_STAYS) || meets(x, NW_EARLY_INIT);
 }
 
-static bool meets_with_some_data(nw_case *x) {
+static bool meets_with_some_data(nw_replay_case *x) {
   for (int i = 0; i < NW_CASE_FILLINGS; i++) {
     if (i) nw_case_fill(x, i);
     if (meets_somehow(x)) return true;
@@ -94,32 +94,32 @@ static bool meets_with_some_data(nw_case *x) {
 
 // ---- elsewhere
 
-static int64_t value_at(const nw_case *x, const nw_execution *at, int loops, const nw_expr *e) {
+static int64_t value_at(const nw_replay_case *x, const nw_execution *at, int loops, const nw_expr *e) {
   const nw_program *p = x->r->after;
   for (int i = 0; i < loops; i++) e = nw_subst(p->pool, e, at->loop[i], nw_index(p->pool, at->at[i]));
   return nw_check_value(p, e, x->sizes);
 }
 
-static int64_t middle(const nw_case *x, const nw_execution *at, int loop) {
+static int64_t middle(const nw_replay_case *x, const nw_execution *at, int loop) {
   const nw_stmt *l = nw_find_loop(x->r->after, at->loop[loop]);
   return value_at(x, at, loop, l->loop.begin) + value_at(x, at, loop, l->loop.extent) / 2;
 }
 
 // Loops that stand alike in both go to the middle; those of the reduction stay, at its start.
-static void move_inside(const nw_case *x, const nw_stmt *block, nw_execution *a, nw_execution *b) {
+static void move_inside(const nw_replay_case *x, const nw_stmt *block, nw_execution *a, nw_execution *b) {
   a->at = memcpy(NW_NEW_N(x->r->arena, int64_t, a->n + 1), a->at, sizeof *a->at * (size_t)a->n);
   b->at = memcpy(NW_NEW_N(x->r->arena, int64_t, b->n + 1), b->at, sizeof *b->at * (size_t)b->n);
   for (int i = 0; i < a->n && i < b->n && !strcmp(a->loop[i], b->loop[i]); i++)
     if (a->at[i] == b->at[i] && !nw_binds_reduce(block, a->loop[i])) a->at[i] = b->at[i] = middle(x, a, i);
 }
 
-static const nw_target *target_of(const nw_case *x, const nw_stmt *block) {
+static const nw_target *target_of(const nw_replay_case *x, const nw_stmt *block) {
   for (int i = 0; x->w->buffer && i < block->block.ntargets; i++)
     if (!strcmp(block->block.target[i].buffer, x->w->buffer)) return &block->block.target[i];
   return NULL;
 }
 
-static const nw_conflict *inner_witness(const nw_case *x) {
+static const nw_conflict *inner_witness(const nw_replay_case *x) {
   nw_conflict *w = NW_NEW(x->r->arena, nw_conflict);
   const nw_stmt *block = nw_find_block(x->r->after, x->w->source.block);
   const nw_target *t = target_of(x, block);
@@ -132,7 +132,7 @@ static const nw_conflict *inner_witness(const nw_case *x) {
   return w;
 }
 
-static bool meets_inside(nw_case *x) {
+static bool meets_inside(nw_replay_case *x) {
   const nw_conflict *own = x->w, *inner = updates(x) && nw_in_two_rounds(x->w) ? inner_witness(x) : NULL;
   if (!inner) return false;
   x->w = inner;
@@ -143,7 +143,7 @@ static bool meets_inside(nw_case *x) {
 }
 
 // What does not show anywhere is told as the witness has it.
-void nw_case_meet(nw_case *x) {
+void nw_case_meet(nw_replay_case *x) {
   if (!nw_in_two_rounds(x->w) && x->race == NW_BACKWARDS) return;
   x->shows = meets_with_some_data(x) || meets_inside(x);
   if (x->shows) return;

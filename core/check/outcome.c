@@ -5,13 +5,13 @@
 enum { MAX_WORK = 400000 };
 
 // Iterations of the loop that carries the conflict meet as they must not.
-static void race_watch(nw_case *x, nw_watch *v, nw_check_data *out) {
+static void race_watch(nw_replay_case *x, nw_watch *v, nw_check_data *out) {
   nw_watch_init(v, x->r->after, x->w, out);
   nw_slice_init(&v->slice, x->r->after, x->sizes);
   v->race = x->race;
 }
 
-static bool run_whole(nw_case *x, nw_check_data *out) {
+static bool run_whole(nw_replay_case *x, nw_check_data *out) {
   nw_watch v;
   race_watch(x, &v, out);
   v.slice.whole = true;
@@ -20,7 +20,7 @@ static bool run_whole(nw_case *x, nw_check_data *out) {
   return ran;
 }
 
-static void note_wrong(nw_case *x, int param, const nw_array *should, const nw_array *is, int64_t at) {
+static void note_wrong(nw_replay_case *x, int param, const nw_array *should, const nw_array *is, int64_t at) {
   free(x->element);
   x->element = nw_check_element(x->r->after->buffer[param]->name, should, at);
   x->should = nw_array_get(should, at);
@@ -28,7 +28,7 @@ static void note_wrong(nw_case *x, int param, const nw_array *should, const nw_a
 }
 
 // The element of the witness, where it is an output and wrong; else the first that is.
-static bool compare(nw_case *x, const nw_check_data *should, const nw_check_data *is) {
+static bool compare(nw_replay_case *x, const nw_check_data *should, const nw_check_data *is) {
   nw_check_bound bound = nw_check_bound_of(nw_sched_version(x->s, 0));
   for (int i = nw_check_inputs(x->r->after); i < is->n; i++) {
     int64_t at = nw_check_differs(should->array[i], is->array[i], bound);
@@ -50,7 +50,7 @@ static bool compare(nw_case *x, const nw_check_data *should, const nw_check_data
 
 // ---- where the whole is too much: single elements, with all they come from
 
-static bool define_point(nw_case *x, int output, const int64_t *index, double *value) {
+static bool define_point(nw_replay_case *x, int output, const int64_t *index, double *value) {
   const nw_program *p = x->r->after;
   const char **names = nw_check_size_names(p);
   nw_view *v = nw_check_views(&x->data);
@@ -61,7 +61,7 @@ static bool define_point(nw_case *x, int output, const int64_t *index, double *v
 }
 
 // False when it takes too long to tell.
-static bool wrong_point(nw_case *x, int output, const int64_t *index, bool *wrong) {
+static bool wrong_point(nw_replay_case *x, int output, const int64_t *index, bool *wrong) {
   int param = nw_check_inputs(x->r->after) + output;
   const nw_array *a = x->data.array[param];
   nw_watch v;
@@ -81,7 +81,7 @@ static bool wrong_point(nw_case *x, int output, const int64_t *index, bool *wron
 }
 
 // The corners of the outputs, until one is wrong or takes too long.
-static bool wrong_somewhere(nw_case *x) {
+static bool wrong_somewhere(nw_replay_case *x) {
   bool wrong = false, ran = true;
   for (int o = 0; o < x->s->noutputs && ran && !wrong; o++) {
     int64_t index[NW_MAX_DEPTH];
@@ -95,7 +95,7 @@ static bool wrong_somewhere(nw_case *x) {
   return wrong;
 }
 
-static bool wrong_in_whole(nw_case *x) {
+static bool wrong_in_whole(nw_replay_case *x) {
   nw_check_data should = {0}, is = {0};
   bool ok = nw_check_data_outputs(&should, x->r->after, &x->data) &&
             nw_check_data_outputs(&is, x->r->after, &x->data) &&
@@ -107,7 +107,7 @@ static bool wrong_in_whole(nw_case *x) {
 }
 
 // Of a large computation only what has no witness is looked for: a witness has said what goes wrong.
-bool nw_case_wrong_output(nw_case *x) {
+bool nw_case_wrong_output(nw_replay_case *x) {
   bool small = nw_check_work(nw_sched_version(x->s, 0), x->sizes) <= MAX_WORK;
   bool wrong = small ? wrong_in_whole(x) : !x->w && wrong_somewhere(x);
   if (!x->c->interrupted) nw_clear(x->c);

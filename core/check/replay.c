@@ -24,7 +24,7 @@ static void fill_tiny(nw_check_data *d, const nw_program *p, int seed) {
 }
 
 // Without a witness any shape may do: the last of those that a check would try, which is no special one.
-static bool some_shape(nw_case *x) {
+static bool some_shape(nw_replay_case *x) {
   int64_t *row[NW_CHECK_SHAPES];
   int n = nw_check_shapes(nw_sched_version(x->s, 0), x->r->before, NW_CHECK_SHAPES, row);
   for (int i = 0; n && i < x->r->before->nsizes; i++) x->sizes[i] = row[n - 1][i];
@@ -47,13 +47,13 @@ static void fill_indices(nw_check_data *d, const nw_program *p, int64_t index) {
   }
 }
 
-void nw_case_fill(nw_case *x, int seed) {
+void nw_case_fill(nw_replay_case *x, int seed) {
   fill_tiny(&x->data, x->r->before, seed);
   if (x->index_dim >= 0) fill_indices(&x->data, x->r->before, x->w->index[x->index_dim]);
 }
 
-bool nw_case_open(nw_case *x, nw_ctx *c, nw_sched *s) {
-  *x = (nw_case){.c = c, .s = s, .r = s->refused, .index_dim = -1};
+bool nw_case_open(nw_replay_case *x, nw_ctx *c, nw_sched *s) {
+  *x = (nw_replay_case){.c = c, .s = s, .r = s->refused, .index_dim = -1};
   if (!x->r) return nw_fail(c, NW_EINVAL, "it is about the last step, when that was refused", "nothing was refused");
   if (x->r->slip)
     return nw_fail(c, NW_EINVAL, x->r->hint, "the last step was refused for its arguments: %s", x->r->slip);
@@ -69,14 +69,14 @@ bool nw_case_open(nw_case *x, nw_ctx *c, nw_sched *s) {
   return true;
 }
 
-void nw_case_close(nw_case *x) {
+void nw_case_close(nw_replay_case *x) {
   nw_check_data_free(&x->data);
   free(x->sizes);
   free(x->element);
 }
 
 // Copies what the text needs: the watch goes.
-nw_touch nw_case_keep(const nw_case *x, const nw_touch *t) {
+nw_touch nw_case_keep(const nw_replay_case *x, const nw_touch *t) {
   nw_touch to = *t;
   to.other = t->other ? nw_arena_strdup(x->r->arena, t->other) : NULL;
   to.var = NW_NEW_N(x->r->arena, const char *, t->nvars + 1);
@@ -95,7 +95,7 @@ static void want_like(nw_watch *x, const nw_touch *t) {
     nw_slice_want(&x->slice, (nw_wanted){.origin = t->block->block.origin, .n = t->nvars, .var = t->var, .at = t->at});
 }
 
-static void open_watch(nw_case *x, nw_watch *v, const nw_program *p) {
+static void open_watch(nw_replay_case *x, nw_watch *v, const nw_program *p) {
   nw_watch_init(v, p, x->w, &x->data);
   nw_slice_init(&v->slice, p, x->sizes);
 }
@@ -106,7 +106,7 @@ static const nw_touch *accessed(const nw_watch *v, int who) {
   return &v->touch[who][who == NW_SOURCE ? v->w->source.write : v->w->sink.write];
 }
 
-static bool keep_both(const nw_case *x, nw_watch *v, nw_touch out[2]) {
+static bool keep_both(const nw_replay_case *x, nw_watch *v, nw_touch out[2]) {
   bool ran = nw_watch_run(v);
   for (int who = 0; ran && who < 2; who++) out[who] = nw_case_keep(x, accessed(v, who));
   nw_watch_free(v);
@@ -114,12 +114,12 @@ static bool keep_both(const nw_case *x, nw_watch *v, nw_touch out[2]) {
 }
 
 // Between two updates the others of their buffer say nothing.
-static const char *other_updates(const nw_case *x) {
+static const char *other_updates(const nw_replay_case *x) {
   return x->w->loop || (x->w->source.write && x->w->sink.write) ? x->w->buffer : NULL;
 }
 
 // The same two instances in the program before the step; `needs` as of a watch.
-static bool meet_before(nw_case *x, bool needs) {
+static bool meet_before(nw_replay_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->before);
   v.like = x->after;
@@ -134,7 +134,7 @@ static bool meet_before(nw_case *x, bool needs) {
 }
 
 // The two executions of the witness, and whatever else may set their element.
-static bool meet_after(nw_case *x, bool needs) {
+static bool meet_after(nw_replay_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->after);
   v.needs = needs;
@@ -147,7 +147,7 @@ static bool meet_after(nw_case *x, bool needs) {
   return met;
 }
 
-static bool was_first(nw_case *x) { return meet_before(x, false) && x->before[0].when < x->before[1].when; }
+static bool was_first(nw_replay_case *x) { return meet_before(x, false) && x->before[0].when < x->before[1].when; }
 
 static bool same_vars(const nw_touch *a, const nw_touch *b) {
   if (a->nvars != b->nvars || strcmp(a->block->block.origin, b->block->block.origin)) return false;
@@ -156,7 +156,7 @@ static bool same_vars(const nw_touch *a, const nw_touch *b) {
   return true;
 }
 
-static const char *how_pair(nw_case *x) {
+static const char *how_pair(nw_replay_case *x) {
   const nw_touch *a = &x->after[NW_SOURCE], *b = &x->after[NW_SINK];
   bool updates = a->block->block.combiner != NW_PLAIN || a->init;
   if (!x->w->source.write && !x->w->sink.write) return NULL;
@@ -167,7 +167,7 @@ static const char *how_pair(nw_case *x) {
 }
 
 // Does the lowered program, where barriers have put threads into another order, give what the program gave before?
-static bool still_right(nw_case *x, const nw_check_data *out) {
+static bool still_right(nw_replay_case *x, const nw_check_data *out) {
   nw_check_data was = {0};
   nw_view *v = nw_check_data_outputs(&was, x->r->before, &x->data) ? nw_check_views(&was) : NULL;
   bool same = v && nw_interp_program(x->c, x->r->before, x->sizes, v, &(nw_interp_opts){.max_steps = NW_CASE_STEPS});
@@ -179,7 +179,7 @@ static bool still_right(nw_case *x, const nw_check_data *out) {
 
 // Between blocks and threads: lowered, with the barriers it gets, the refused program is run, and the race is looked for; or
 // threads find what is not there yet.
-static const char *how_race(nw_case *x) {
+static const char *how_race(nw_replay_case *x) {
   nw_check_data out = {0};
   nw_exec *e = nw_lower(x->r->after, NULL);
   nw_view *v = e && nw_check_data_outputs(&out, x->r->after, &x->data) ? nw_check_views(&out) : NULL;
@@ -197,7 +197,7 @@ static const char *how_race(nw_case *x) {
 
 // An element that gets one value twice, whatever the inputs, shows no trace of the order; that two threads meet at it, one of
 // them writing, must do.
-static const char *how_threads(nw_case *x) {
+static const char *how_threads(nw_replay_case *x) {
   const char *how = how_race(x);
   for (int i = 1; x->ordered && i < NW_CASE_FILLINGS; i++) {
     nw_case_fill(x, i);
@@ -210,7 +210,7 @@ static const char *how_threads(nw_case *x) {
 
 // Once more with everything the executions read, so that the values are what they will be. Elements that are put in one
 // place by the step do not meet before it.
-static const char *look_at_pair(nw_case *x) {
+static const char *look_at_pair(nw_replay_case *x) {
   const char *how = !meet_after(x, false) ? NULL : x->on_grid ? how_threads(x) : how_pair(x);
   if (how && !x->w->loop && meet_after(x, true) && strcmp(how, "place")) meet_before(x, true);
   return how;
@@ -218,7 +218,7 @@ static const char *look_at_pair(nw_case *x) {
 
 // ---- one access, or one element
 
-static const char *how_one(const nw_case *x, const nw_watch *v) {
+static const char *how_one(const nw_replay_case *x, const nw_watch *v) {
   bool sink = x->w->sink.block != NULL;
   const nw_touch *t = accessed(v, NW_SINK);
   if (v->beyond) return "domain";
@@ -228,7 +228,7 @@ static const char *how_one(const nw_case *x, const nw_watch *v) {
   return (double)v->contributions < v->expected ? "incomplete" : NULL;
 }
 
-static const char *look_at_one(nw_case *x) {
+static const char *look_at_one(nw_replay_case *x) {
   nw_watch v;
   open_watch(x, &v, x->r->after);
   want_both(&v);
@@ -239,7 +239,7 @@ static const char *look_at_one(nw_case *x) {
   return how;
 }
 
-static void note_workers(nw_case *x) {
+static void note_workers(nw_replay_case *x) {
   const nw_stmt *l = x->w && x->w->loop ? nw_find_loop(x->r->after, x->w->loop) : NULL;
   x->on_grid = l && nw_grid_dim(l) >= 0;
   x->worker = "thread";
@@ -249,7 +249,7 @@ static void note_workers(nw_case *x) {
 }
 
 // Where an index is read from data, the element of the witness is met for some data only: that which names it.
-static void look(nw_case *x, bool pair) {
+static void look(nw_replay_case *x, bool pair) {
   if (!x->w) return;
   x->how = pair ? look_at_pair(x) : look_at_one(x);
   for (int d = 0; !x->how && x->w->buffer && d < x->w->ndim; d++) {
@@ -259,7 +259,7 @@ static void look(nw_case *x, bool pair) {
   }
 }
 
-void nw_case_look(nw_case *x) {
+void nw_case_look(nw_replay_case *x) {
   if (!x->runs) return;
   note_workers(x);
   bool pair = x->w && x->w->source.block;

@@ -59,7 +59,7 @@ void nw_watch_free(nw_watch *x);
 bool nw_watch_run(nw_watch *x);
 
 // ---- what is seen, and in replay.c how
-typedef struct nw_case {
+typedef struct nw_replay_case {
   nw_ctx *c;
   nw_sched *s;
   const nw_refused *r;
@@ -80,17 +80,18 @@ typedef struct nw_case {
   bool paired, shows; // both runs met the element; a value tells them apart
   char *element; // an output that comes out wrong; heap
   double should, is;
-} nw_case;
-bool nw_case_open(nw_case *x, nw_ctx *c, nw_sched *s);
-void nw_case_close(nw_case *x);
-void nw_case_look(nw_case *x);
-void nw_case_fill(nw_case *x, int seed); // other inputs for each
-nw_touch nw_case_keep(const nw_case *x, const nw_touch *t); // a copy that outlives the watch
-char *nw_case_text(const nw_case *x); // heap
-bool nw_case_wrong_output(nw_case *x); // fills element, should, is
+} nw_replay_case;
+bool nw_case_open(nw_replay_case *x, nw_ctx *c, nw_sched *s);
+void nw_case_close(nw_replay_case *x);
+void nw_case_look(nw_replay_case *x);
+void nw_case_fill(nw_replay_case *x, int seed); // other inputs for each
+nw_touch nw_case_keep(const nw_replay_case *x, const nw_touch *t); // a copy that outlives the watch
+char *nw_case_text(const nw_replay_case *x); // heap
+bool nw_case_wrong_output(nw_replay_case *x); // fills element, should, is
 
 // ---- meet.c: the two iterations of a marked loop, alone
 bool nw_in_two_rounds(const nw_conflict *w); // in one iteration of the loops around the marked one, and in two of it
-nw_race nw_case_race(const nw_case *x); // the first way of meeting to think of
-void nw_case_meet(nw_case *x); // fills pair, raced, race, paired, shows; may move the witness and change the data
-double nw_case_final(const nw_case *x, const nw_touch t[2][2], nw_race race); // what the last of the two writes
+nw_race nw_case_race(const nw_replay_case *x); // the first way of meeting to think of
+void nw_case_meet(
+    nw_replay_case *x); // fills pair, raced, race, paired, shows; may move the witness and change the data
+double nw_case_final(const nw_replay_case *x, const nw_touch t[2][2], nw_race race); // what the last of the two writes

@@ -5,7 +5,7 @@
 // it begins where that begins, so that the nearest access outside is a crash. What is not the tile holds a pattern
 // that must still be there afterwards, and that makes NaN of a float sum that reads it.
 #include "check/trial.h"
-#include "run/worker.h"
+#include "run/worker/worker.h"
 #include <stdio.h>
 #include <stdlib.h>
 

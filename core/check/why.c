@@ -1,7 +1,7 @@
 // Which step made a line: the versions from the naive program to the current one are walked for the first in which what
 // stands on the line stood, and, where it was rewritten since, for the step that made it at all.
 #include "check/check.h"
-#include "ir/lines.h"
+#include "ir/text/lines.h"
 #include <stdlib.h>
 
 typedef struct history {

@@ -2,8 +2,8 @@
 // module nestwright-jit, opened at the first compile, so nothing here names an LLVM type.
 #pragma once
 #include "interp/interp.h"
-#include "ir/choose.h"
-#include "ir/intrinsic.h"
+#include "ir/program/choose.h"
+#include "ir/program/intrinsic.h"
 
 // ABI of a generated kernel. params[i]: data of parameter i. sizes[i]: symbolic sizes. work[i]: workspace of buffer i
 // (per-thread ones: thread t's block at work[i] + t*stride[i]); NULL for others.

@@ -1,6 +1,6 @@
-// Energy, by what takes it. Private to cost/.
+// Energy, by what takes it.
 #pragma once
-#include "cost/core_time.h"
+#include "cost/cpu/core_time.h"
 
 typedef struct nw_energy {
   int n;

@@ -1,10 +1,10 @@
 // What the caches do, and what the bytes that they move cost.
 #include "cost/traffic.h"
-#include "cost/affine_program.h"
-#include "cost/line_walk.h"
-#include "cost/model.h"
-#include "cost/ready.h"
-#include "cost/sampled.h"
+#include "access/affine/affine_program.h"
+#include "cost/cpu/line_walk.h"
+#include "cache/exact/model.h"
+#include "access/ready.h"
+#include "cache/sim/sampled.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 // What the caches do, by load and store of a program: counted by the model; where the program is no affine nest by the simulator, of
-// all sets or, where that would take too long, of some. Private to cost/.
+// all sets or, where that would take too long, of some.
 #pragma once
-#include "cost/core.h"
-#include "cost/walker.h"
+#include "cost/cpu/core.h"
+#include "access/walker.h"
 
 typedef struct nw_traffic_row { // of one load or store and one level
   int level; // from 0

@@ -1,6 +1,7 @@
 // What the statements of a nest do: their operations as they are written, how often each runs, bytes that the core asks for.
 #include "cost/work.h"
-#include "cost/model.h"
+#include "cache/exact/model.h"
+#include "nest/nest.h"
 
 // ---- what they work on
 
@@ -124,5 +125,12 @@ bool nw_text_work(nw_ctx *c, const nw_text *t, const int64_t *value, nw_nest_wor
   nw_cached_free((nw_cached *)s.times);
   nw_arena_free(a);
   nw_text_free(marks);
+  return ok;
+}
+
+bool nw_loopnest_work(nw_ctx *c, const nw_loopnest *n, nw_nest_work *out) {
+  nw_text *made = n->text ? NULL : nw_text_of(n->ctx, n->nest);
+  bool ok = nw_text_work(c, made ? made : n->text, n->value, out);
+  nw_text_free(made);
   return ok;
 }

@@ -137,7 +137,7 @@ static const nw_field *field_of(const nw_section **in, const char *section, cons
   return NULL;
 }
 
-bool nw_field_find(nw_ctx *c, nw_machine *m, const char *path, nw_place *out) {
+bool nw_field_find(nw_ctx *c, nw_machine *m, const char *path, nw_record_field *out) {
   const char *rest;
   char word[48];
   const nw_section *s = section_of(path, &rest);
@@ -147,7 +147,7 @@ bool nw_field_find(nw_ctx *c, nw_machine *m, const char *path, nw_place *out) {
   const nw_field *f = field_of(&s, section, word_at(word, sizeof word, rest));
   if (!f) return unknown_field(c, path, section, word);
   rest += strlen(word);
-  *out = (nw_place){s, f, (char *)m + s->offset + (size_t)element * s->stride + f->offset, index_at(&rest)};
+  *out = (nw_record_field){s, f, (char *)m + s->offset + (size_t)element * s->stride + f->offset, index_at(&rest)};
   bool single = f->kind != NW_FIELD_REAL || f->count == 1;
   if (*rest || (out->at && single))
     return nw_fail(c, NW_EINVAL, NULL, "%s: expected %s, got a table", f->name, nw_field_wants(f)), false;
@@ -184,7 +184,7 @@ int nw_field_word(const nw_field *f, const char *text) {
   return -1;
 }
 
-static bool set_number(nw_ctx *c, const nw_place *p, const char *path, double v) {
+static bool set_number(nw_ctx *c, const nw_record_field *p, const char *path, double v) {
   const nw_field *f = p->field;
   if (f->kind == NW_FIELD_WHOLE && v != floor(v))
     return nw_fail(c, NW_EINVAL, NULL, "%s: %g is not a whole number of %s", path, v, f->unit), false;
@@ -197,14 +197,14 @@ static bool set_number(nw_ctx *c, const nw_place *p, const char *path, double v)
   return true;
 }
 
-static bool set_text(nw_ctx *c, const nw_place *p, const char *path, const char *text) {
+static bool set_text(nw_ctx *c, const nw_record_field *p, const char *path, const char *text) {
   if (strlen(text) >= (size_t)p->field->count)
     return nw_fail(c, NW_ELIMIT, NULL, "%s: at most %d characters", path, p->field->count - 1), false;
   strcpy(p->base, text);
   return true;
 }
 
-bool nw_field_set(nw_ctx *c, const nw_place *p, const char *path, nw_value v) {
+bool nw_field_set(nw_ctx *c, const nw_record_field *p, const char *path, nw_value v) {
   const nw_field *f = p->field;
   if (f->kind == NW_FIELD_TEXT && v.kind == NW_FIELD_TEXT)
     return nw_text_ok(c, path, v.text, strlen(v.text), false) && set_text(c, p, path, v.text);
@@ -216,7 +216,7 @@ bool nw_field_set(nw_ctx *c, const nw_place *p, const char *path, nw_value v) {
 }
 
 bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v) {
-  nw_place p;
+  nw_record_field p;
   return nw_field_find(c, m, path, &p) && nw_field_set(c, &p, path, v);
 }
 

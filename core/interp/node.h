@@ -4,7 +4,7 @@
 // their dtype; f64 as double; f32, f16 and bf16 as float. A half is rounded when it is loaded, stored or cast to, and
 // nowhere else. Nodes of one expression are shared as in the expression; a node is computed once an epoch.
 #pragma once
-#include "ir/fold.h" // nw_wrap
+#include "ir/expr/fold.h" // nw_wrap
 #include "interp/interp.h"
 
 typedef union nwi_cell {

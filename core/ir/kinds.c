@@ -1,6 +1,6 @@
 // The words for combiners, loop marks, scopes and roles, and where a reduction starts from.
-#include "ir/lines.h"
-#include "ir/program.h"
+#include "ir/text/lines.h"
+#include "ir/program/program.h"
 #include <math.h>
 
 static const struct {

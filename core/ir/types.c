@@ -1,5 +1,5 @@
 // The tables of types.def and ops.def, and the promotion of dtypes.
-#include "ir/expr.h"
+#include "ir/expr/expr.h"
 
 static const struct {
   const char *name;

@@ -1,6 +1,6 @@
 // A call of an intrinsic: its nest is unified with the description once more, now that it is known where buffers lie, and
 // the call gets its tiles. The nest stays inside, for the interpreter.
-#include "ir/intrinsic.h"
+#include "ir/program/intrinsic.h"
 #include "lower/pass.h"
 
 static bool fail(nw_program *p, const nw_stmt *call, const char *why) {

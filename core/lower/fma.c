@@ -1,6 +1,6 @@
 // Pass: products that are only added become fma (ir/fma.c). Visible in the text, so that every engine rounds alike.
-#include "ir/fma.h"
-#include "ir/tags.h"
+#include "ir/expr/fma.h"
+#include "ir/program/tags.h"
 #include "lower/pass.h"
 
 static const nw_expr *formed(void *pool, const nw_expr *e) { return nw_form_fma(pool, e); }

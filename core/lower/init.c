@@ -5,7 +5,7 @@
 // for every spatial instance below; for any other nest the init stays beside the update, guarded by "all reduce
 // variables at their first value". A copy of the block (the tail of a cut loop) that never executes the first reduce
 // instance gets no init.
-#include "ir/lift.h"
+#include "ir/program/lift.h"
 #include "lower/pass.h"
 
 static const nw_expr **copy_exprs(nw_program *p, const nw_expr *const *e, int n) {

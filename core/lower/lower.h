@@ -1,7 +1,7 @@
 // From a scheduled program to an executable one: a pipeline of passes, each program -> program, each visible.
 #pragma once
 #include "hw/hw.h"
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 typedef enum nw_storage_kind {
   NW_STORE_PARAM, // an argument of the kernel

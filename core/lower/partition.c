@@ -4,7 +4,7 @@
 // the rounds in which it always holds: those become a loop of their own without the condition, the rest a copy with it.
 // The innermost serial loop a condition speaks of is the one that is cut, so what is inside has nothing left to decide.
 // Parallel, unrolled and vectorized loops are never cut. A loop that divides evenly has no condition and stays whole.
-#include "ir/tags.h"
+#include "ir/program/tags.h"
 #include "lower/pass.h"
 
 enum {

@@ -2,8 +2,8 @@
 // leaves a diagnostic and returns NULL. Statements keep their id and step where they survive; what a pass makes gets
 // the step of the statement it was made for, so that a view can say which step a guard comes from.
 #pragma once
-#include "ir/physical.h"
-#include "ir/rewrites.h"
+#include "ir/program/physical.h"
+#include "ir/expr/rewrites.h"
 #include "lower/lower.h"
 
 nw_program *nw_pass_init(nw_program *p);

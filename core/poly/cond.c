@@ -2,7 +2,7 @@
 //
 // nw_space_cond(cond, true) holds every point where the condition may be true, nw_space_cond(cond, false) every point where
 // it may be false. The two are disjoint when the condition is exact: comparisons of integers, put together by logic.
-#include "ir/apart.h"
+#include "ir/expr/apart.h"
 #include "poly/internal.h"
 
 static bool integers(const nw_expr *e) {

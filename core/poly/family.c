@@ -69,12 +69,12 @@ nw_family *nw_family_retain(nw_family *f) {
   return f;
 }
 
-static void facts_clear(nw_facts *m) {
+static void facts_clear(nw_verdicts *m) {
   for (int i = 0; i < m->cap; i++) free(m->at[i].key);
   free(m->at);
   free(m->verdict);
   free(m->price);
-  *m = (nw_facts){0};
+  *m = (nw_verdicts){0};
 }
 
 void nw_family_release(nw_family *f) {
@@ -173,17 +173,17 @@ static uint64_t hash_words(const uintptr_t *word, int n) {
   return h;
 }
 
-static nw_facts_entry *slot_of(const nw_facts *m, uint64_t hash, const uintptr_t *word, int n) {
+static nw_verdict_key *slot_of(const nw_verdicts *m, uint64_t hash, const uintptr_t *word, int n) {
   int i = (int)(hash & (uint64_t)(m->cap - 1));
   for (; m->at[i].key; i = (i + 1) & (m->cap - 1)) {
-    const nw_facts_entry *e = &m->at[i];
+    const nw_verdict_key *e = &m->at[i];
     if (e->hash == hash && e->n == n && !memcmp(e->key, word, (size_t)n * sizeof *word)) break;
   }
   return &m->at[i];
 }
 
-static void facts_grow(nw_facts *m) {
-  nw_facts old = *m;
+static void facts_grow(nw_verdicts *m) {
+  nw_verdicts old = *m;
   m->cap = old.cap ? 2 * old.cap : 256;
   m->at = nw_xcalloc((size_t)m->cap, sizeof *m->at);
   for (int i = 0; i < old.cap; i++)
@@ -195,12 +195,12 @@ static void facts_grow(nw_facts *m) {
   memset(m->price + old.cap, 0, (size_t)(m->cap - old.cap) * sizeof *m->price);
 }
 
-static nw_facts_entry *facts_entry(nw_facts *m, const uintptr_t *word, int n) {
+static nw_verdict_key *facts_entry(nw_verdicts *m, const uintptr_t *word, int n) {
   if (2 * (m->n + 1) > m->cap) facts_grow(m);
   uint64_t hash = hash_words(word, n);
-  nw_facts_entry *e = slot_of(m, hash, word, n);
+  nw_verdict_key *e = slot_of(m, hash, word, n);
   if (e->key) return e;
-  *e = (nw_facts_entry){.hash = hash, .n = n, .number = ++m->n};
+  *e = (nw_verdict_key){.hash = hash, .n = n, .number = ++m->n};
   e->key = nw_xmalloc(((size_t)n + 1) * sizeof *word);
   memcpy(e->key, word, (size_t)n * sizeof *word);
   return e;

@@ -67,18 +67,18 @@ nw_answer nw_proofs_lost(nw_proofs *s); // isl gave up: leaves the diagnostic, a
 nw_answer nw_answer_of(nw_proofs *s, isl_bool holds);
 
 // ---- family.c: what the programs of one schedule share
-typedef struct nw_facts_entry {
+typedef struct nw_verdict_key {
   uint64_t hash;
   int n;
   uintptr_t *key;
   int number; // of this content, from 1; never reused
-} nw_facts_entry;
-typedef struct nw_facts {
-  nw_facts_entry *at;
+} nw_verdict_key;
+typedef struct nw_verdicts {
+  nw_verdict_key *at;
   int n, cap;
   char *verdict; // by number: 0 unknown, 1 proved, 2 denied
   nw_price *price; // by number
-} nw_facts;
+} nw_verdicts;
 typedef struct nw_family {
   int refs;
   nw_proofs *s;
@@ -90,7 +90,7 @@ typedef struct nw_family {
   isl_space *params;
   isl_set *context; // what is known of the sizes
   nw_vec product; // expressions in sizes alone that are not affine: a parameter each
-  nw_facts facts;
+  nw_verdicts facts;
 } nw_family;
 nw_family *nw_family_for(const nw_program *p, nw_family *known); // known, if it serves p as well; counted
 // True if a call was given up since it was made. It is then neither used nor freed.

@@ -1,6 +1,6 @@
 // Parallel and vectorized loops, and virtual threads, carry no dependence: no two of their iterations touch one element,
 // unless both only read.
-#include "ir/lift.h"
+#include "ir/program/lift.h"
 #include "poly/internal.h"
 
 static bool is_parallel(const nw_stmt *s) { return s->kind == NW_LOOP && s->loop.mark == NW_PARALLEL; }

@@ -1,6 +1,6 @@
 // The sites of a program: for each block, and each init that a block still owns, the set of its executions and the
 // instance that every execution stands for.
-#include "ir/lift.h"
+#include "ir/program/lift.h"
 #include "poly/whole.h"
 #include <assert.h>
 

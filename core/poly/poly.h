@@ -3,7 +3,7 @@
 // No isl type appears here. Every question is about two programs only: the judge reads original instances, bindings,
 // accesses, storage and marks from them, never what the primitive says it did.
 #pragma once
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 // Is `after` a correct rewriting of `before`? Chooses the question itself: by order when both have the same blocks and
 // every original instance is executed once in each, else by value. Also: accesses inside their buffers, every output

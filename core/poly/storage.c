@@ -1,6 +1,6 @@
 // What the target and the layouts ask: local buffers fit on the stack, shared ones in a block, and a layout stays inside
 // its own extents.
-#include "ir/physical.h"
+#include "ir/program/physical.h"
 #include "poly/internal.h"
 #include <stdlib.h>
 

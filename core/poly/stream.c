@@ -1,6 +1,6 @@
 // Streaming stores: the processor has them for whole vectors at aligned addresses only. So a stage that streams is
 // vectorized, its lanes lie side by side, no lane is masked, and the first lies at a multiple of the vector.
-#include "ir/physical.h"
+#include "ir/program/physical.h"
 #include "poly/internal.h"
 
 typedef struct stream {

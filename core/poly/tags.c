@@ -1,5 +1,5 @@
 // What a person said of a loop or a stage stays said, and is said where something honours it.
-#include "ir/tags.h"
+#include "ir/program/tags.h"
 #include "poly/internal.h"
 
 typedef struct said {

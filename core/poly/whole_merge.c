@@ -1,5 +1,5 @@
 // Loops that are put together: one loop takes their place, and its variable that of their number. See docs/fused.md.
-#include "ir/lift.h"
+#include "ir/program/lift.h"
 #include "poly/whole.h"
 
 // ---- what is left of the expressions when the number stands for the parts

@@ -2,7 +2,7 @@
 //
 // Bytes are counted as STREAM counts them: those that the loop reads and writes by name. What a cache fetches before it is
 // written to is not among them. Each thread has a stretch of its own, which it has touched first.
-#include "run/calibrate.h"
+#include "run/calibrate/calibrate.h"
 #include "run/guard.h"
 #include "run/session.h"
 #include "hw/hw.h"

@@ -1,6 +1,6 @@
 // Inside run/: a compiled program with everything a call needs.
 #pragma once
-#include "ir/choose.h"
+#include "ir/program/choose.h"
 #include "run/formals.h"
 #include "run/session.h"
 

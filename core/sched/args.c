@@ -2,7 +2,7 @@
 #include "sched/args.h"
 #include "sched/empty.h"
 #include "sched/history.h"
-#include "sched/tensorize.h"
+#include "sched/primitives/tensorize.h"
 #include "sched/tree.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 // those that speak of it; what they say of the others is put together without it, and so on outwards. That a loop is bounded by
 // its own inequalities keeps the set of points exactly as it was: an outer loop that runs too far finds nothing inside.
 #include "sched/bounds.h"
-#include "ir/apart.h"
-#include "ir/fold.h"
+#include "ir/expr/apart.h"
+#include "ir/expr/fold.h"
 #include "sched/tree.h"
 #include <stdlib.h>
 

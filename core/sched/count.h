@@ -1,6 +1,6 @@
 // How much a program does, for its log: executions of blocks, operations, bytes. Private to sched/.
 #pragma once
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 typedef struct nw_count {
   double n; // below 0: not known without the sizes

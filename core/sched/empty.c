@@ -1,7 +1,7 @@
 // Pieces of a loop that were proven empty, and what steps on them give.
 #include "sched/empty.h"
 #include "sched/history.h"
-#include "sched/pieces.h"
+#include "sched/primitives/pieces.h"
 #include "sched/tree.h"
 
 // ---- found by name and by id, on the way from the naive program to the current version

@@ -1,7 +1,7 @@
 // The tree of versions: made, walked, named.
 #include "sched/history.h"
 #include "poly/poly.h"
-#include "sched/refused.h"
+#include "sched/advice/refused.h"
 #include <stdlib.h>
 
 nw_node *nw_sched_node(const nw_sched *s, int version) {

@@ -1,6 +1,6 @@
 // Where a step changes how floats are rounded: a sum in another order, or a product that is rounded once with a sum.
-#include "ir/fma.h"
-#include "ir/tags.h"
+#include "ir/expr/fma.h"
+#include "ir/program/tags.h"
 #include "poly/poly.h"
 #include "sched/rounding.h"
 #include "sched/tree.h"

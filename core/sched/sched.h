@@ -1,6 +1,6 @@
 // A schedule: a tree of programs and the steps between them. What a primitive sees of a step is here as well.
 #pragma once
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include "te/te.h"
 
 // What became of a loop that a step has consumed: "split", and the ids of the loops that it was split into.

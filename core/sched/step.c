@@ -4,10 +4,10 @@
 #include "sched/args.h"
 #include "sched/empty.h"
 #include "sched/history.h"
-#include "sched/refuse.h"
-#include "sched/refused.h"
+#include "sched/advice/refuse.h"
+#include "sched/advice/refused.h"
 #include "sched/rounding.h"
-#include "sched/tensorize.h"
+#include "sched/primitives/tensorize.h"
 #include "sched/tidy.h"
 #include "sched/tree.h"
 #include <stdio.h>

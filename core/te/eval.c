@@ -1,6 +1,6 @@
 // Integer expressions evaluated on numbers: for witnesses and for deciding small cases by trying every point.
 #include "te/eval.h"
-#include "ir/fold.h"
+#include "ir/expr/fold.h"
 
 static bool lookup(const nw_point *at, const char *name, int64_t *out) {
   for (int i = at->n - 1; i >= 0; i--)

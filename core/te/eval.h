@@ -1,6 +1,6 @@
 // Integer expressions on numbers.
 #pragma once
-#include "ir/expr.h"
+#include "ir/expr/expr.h"
 
 typedef struct nw_point {
   int n;

@@ -1,6 +1,6 @@
 // The pen of a session: the pool the user writes in, names, and small checks shared by the language's constructors.
 #include "te/internal.h"
-#include "ir/valid.h"
+#include "ir/program/valid.h"
 #include <stdlib.h>
 
 // What is written outside a compute shares one pool; it is replaced when it has grown, and those who hold expressions

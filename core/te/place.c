@@ -1,7 +1,7 @@
 // A walk over the bodies of an operation that knows, at each subexpression, which variables run and what the selects
 // around it have made sure of: a branch of a select is only ever evaluated under its condition.
 #include "te/internal.h"
-#include "ir/fold.h"
+#include "ir/expr/fold.h"
 #include <stdlib.h>
 
 // What was seen under the conditions of one branch; a subexpression seen further out needs no second visit.

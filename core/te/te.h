@@ -1,6 +1,6 @@
 // Tensor expressions: a graph of operations, and the first, naive program made from it.
 #pragma once
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 typedef enum nw_teop_kind { NW_TE_PLACEHOLDER, NW_TE_COMPUTE, NW_TE_SCAN } nw_teop_kind;
 

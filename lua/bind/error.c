@@ -1,4 +1,4 @@
-// Failures of the core as Lua errors: tables with fields, whose tostring is the picture (lua/nestwright/errors.lua).
+// Failures of the core as Lua errors: tables with fields, whose tostring is the picture (lua/nestwright/language/errors.lua).
 #include "bind.h"
 #include <ctype.h>
 #include <stdarg.h>

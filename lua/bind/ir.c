@@ -1,6 +1,6 @@
 // Expressions: operators, functions of ops.def, casts, literals.
 #include "bind.h"
-#include "ir/expr.h"
+#include "ir/expr/expr.h"
 #include "te/te.h"
 #include <limits.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// Models that rank: rows of numbers in, scores out. lua/nestwright/learn.lua says what the numbers are.
+// Models that rank: rows of numbers in, scores out. lua/nestwright/learn/learn.lua says what the numbers are.
 #include "bind.h"
 #include <string.h>
 #include <stdlib.h>

@@ -322,7 +322,7 @@ static int f_judge_question(lua_State *L) {
   return 1;
 }
 
-// The parts of views are dressed up by lua/nestwright/schedule.lua.
+// The parts of views are dressed up by lua/nestwright/language/schedule.lua.
 const nwl_row nwl_sched_rows[] = {
     {"schedule", f_schedule, "(outputs: nw.tensor[]): nw.schedule", "A schedule of a computation."},
     {"primitives", nwl_primitives, "(): table[]", "The table of primitives: names, parameters, docs."},

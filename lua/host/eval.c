@@ -1,4 +1,4 @@
-// Evaluating chunks, and the services written in Lua: display, completion, inspection (lua/nestwright/prompt.lua).
+// Evaluating chunks, and the services written in Lua: display, completion, inspection (lua/nestwright/show/prompt.lua).
 #include "inside.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -245,7 +245,7 @@ static bool push_module(lua_State *L, const char *name) {
   if (there) return true;
   lua_pop(L, 1);
   lua_getfield(L, LUA_REGISTRYINDEX, "nestwright.require");
-  lua_pushliteral(L, "nestwright.own");
+  lua_pushliteral(L, "nestwright.language.own");
   if (lua_pcall(L, 1, 1, 0) != LUA_OK) return false;
   lua_getfield(L, -1, "require");
   lua_remove(L, -2);
@@ -263,7 +263,7 @@ bool nwh_push_function(nwh *h, const char *module, const char *name) {
 
 // Pushes function `name` of nestwright.prompt; false if the library cannot be loaded.
 static bool push_service(nwh *h, const char *name) {
-  if (nwh_push_function(h, "nestwright.prompt", name)) return true;
+  if (nwh_push_function(h, "nestwright.show.prompt", name)) return true;
   lua_pop(h->L, 1);
   return false;
 }

@@ -2,47 +2,47 @@
 ---@class nestwright
 local nw = {}
 
-local require = require "nestwright.own".require
+local require = require "nestwright.language.own".require
 local core = require "nestwright.core"
 
 -- Whatever goes wrong is reported at the first line outside this directory.
 core.set_library(debug.getinfo(1, "S").source:match "^@(.*[/\\])" or "nestwright/")
 
-require "nestwright.errors"
-local rows = require "nestwright.rows"
+require "nestwright.language.errors"
+local rows = require "nestwright.language.rows"
 
 rows.adopt(nw, core, {
   "floordiv", "floormod", "abs", "lt", "le", "gt", "ge", "eq", "ne", "all", "any", "not_", "minimum", "maximum",
   "select", "cast", "floor", "ceil", "sqrt", "exp", "log", "tanh", "erf", "pow", "variable", "dtypes", "promote",
   "peak_flops", "peak_vs_ports", "core_hz", "judge_question", "version",
 })
-require "nestwright.language" (nw)
-require "nestwright.data" (nw)
-require "nestwright.schedule" (nw)
-require "nestwright.kernel" (nw)
-require "nestwright.times".install(nw)
-require "nestwright.lessons" (nw)
-require "nestwright.history" (nw)
-require "nestwright.versions".install()
-require "nestwright.intrinsic" (nw)
-require "nestwright.xsmm".install(nw)
-require "nestwright.memory" (nw)
-require "nestwright.busy" (nw)
-require "nestwright.roofs".install(nw)
-require "nestwright.roofline".install(nw)
-require "nestwright.machine".install(nw)
-require "nestwright.cost".install(nw)
-require "nestwright.partition".install(nw)
-require "nestwright.calibration".install(nw)
-require "nestwright.joules".install(nw)
-require "nestwright.audit".install(nw)
-require "nestwright.learn".install(nw)
-require "nestwright.order" (nw)
-require "nestwright.experiment" (nw)
-require "nestwright.nest" (nw)
-require "nestwright.display" (nw)
-require "nestwright.beside" (nw)
-require "nestwright.interact" (nw)
-require "nestwright.help" (nw)
+require "nestwright.language.language" (nw)
+require "nestwright.measure.data" (nw)
+require "nestwright.language.schedule" (nw)
+require "nestwright.measure.kernel" (nw)
+require "nestwright.measure.times".install(nw)
+require "nestwright.show.lessons" (nw)
+require "nestwright.language.history" (nw)
+require "nestwright.measure.versions".install()
+require "nestwright.language.intrinsic" (nw)
+require "nestwright.partition.xsmm".install(nw)
+require "nestwright.cost.memory" (nw)
+require "nestwright.measure.busy" (nw)
+require "nestwright.measure.roofs".install(nw)
+require "nestwright.cost.roofline".install(nw)
+require "nestwright.cost.machine".install(nw)
+require "nestwright.cost.cost".install(nw)
+require "nestwright.partition.partition".install(nw)
+require "nestwright.measure.calibration".install(nw)
+require "nestwright.measure.joules".install(nw)
+require "nestwright.learn.audit".install(nw)
+require "nestwright.learn.learn".install(nw)
+require "nestwright.language.order" (nw)
+require "nestwright.measure.experiment" (nw)
+require "nestwright.cost.nest" (nw)
+require "nestwright.show.display" (nw)
+require "nestwright.show.beside" (nw)
+require "nestwright.notebook.interact" (nw)
+require "nestwright.show.help" (nw)
 
 return nw

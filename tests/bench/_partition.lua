@@ -1,6 +1,6 @@
 --- The computations of the partition bench, and the tiles of their awkward loops, written with public primitives alone.
 local nw = require "nestwright"
-local strategies = require "nestwright.strategies"
+local strategies = require "nestwright.partition.strategies"
 
 local partition = {}
 

@@ -2,7 +2,7 @@
 local nw = require "nestwright"
 local bench = require "_bench"
 local partition = require "_partition"
-local strategies = require "nestwright.strategies"
+local strategies = require "nestwright.partition.strategies"
 
 local ROWS, THREADS = {9, 15, 33, 63, 100, 127, 257}, 2
 local WIDTH = {[8] = 2, [4] = 4, [2] = 8, [1] = 16} -- vectors of a tile of so many rows

@@ -1,5 +1,5 @@
 --- Random loop nests as text, told by a seed: plain, tiled, guarded, packed, triangular and imperfect ones.
-local rng = require "nestwright.rng"
+local rng = require "nestwright.measure.rng"
 
 local random = {}
 

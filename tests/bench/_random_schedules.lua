@@ -1,6 +1,6 @@
 --- Real kernels with random tiles and orders, as nests; and some of them by name.
 local nw = require "nestwright"
-local rng = require "nestwright.rng"
+local rng = require "nestwright.measure.rng"
 
 local random = {}
 

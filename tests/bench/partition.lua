@@ -9,7 +9,7 @@ local partition = require "_partition"
 local edges = require "_partition_edges"
 local schedules = require "_schedules"
 local core = require "nestwright.core"
-local strategies = require "nestwright.strategies"
+local strategies = require "nestwright.partition.strategies"
 
 local out = bench.open(arg[1] or "build/bench/partition.json")
 local only = arg[2]

@@ -1,7 +1,7 @@
 // Any text is either refused with an error, or is a nest whose printed form reads back to it, and whose accesses, walked one by
 // one, stay inside their arrays and are those of the text that is made from it.
-#include "cost/affine_walk.h"
-#include "cost/nest_text.h"
+#include "access/affine/affine_walk.h"
+#include "nest/nest_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // Any text is either refused by the parser with an error, or is a program whose printed form parses back to it.
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include <stdio.h>
 #include <stdlib.h>
 

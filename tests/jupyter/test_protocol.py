@@ -480,7 +480,7 @@ class Requests(KernelTest):
 
 class Comms(KernelTest):
     def test_there_and_back(self):
-        self.run_cell("""comms = require "nestwright.comms"
+        self.run_cell("""comms = require "nestwright.notebook.comms"
             comms.register("echo", function(comm, data)
               comm.on_message = function(d) print(d.x) comm:send {x = d.x + data.add} end
               comm.on_close = function() gone = true end
@@ -500,14 +500,14 @@ class Comms(KernelTest):
         self.assertEqual(dict(out)["comm_close"]["comm_id"], "c2")
 
     def test_a_handler_cannot_ask(self):
-        self.run_cell("""comms = require "nestwright.comms"
+        self.run_cell("""comms = require "nestwright.notebook.comms"
             comms.register("asks", function(comm) comm.on_message = function() nw.input "who? " end end)""")
         self.published_for(self.request("comm_open", {"comm_id": "c4", "target_name": "asks", "data": {}}))
         out = self.published_for(self.request("comm_msg", {"comm_id": "c4", "data": {}}))
         self.assertIn("cannot ask for input", text_of(out, "stderr"))
 
     def test_a_handler_that_fails_harms_nothing(self):
-        self.run_cell("""comms = require "nestwright.comms"
+        self.run_cell("""comms = require "nestwright.notebook.comms"
             comms.register("bad", function(comm) comm.on_message = function() error "handler" end end)""")
         self.published_for(self.request("comm_open", {"comm_id": "c3", "target_name": "bad", "data": {}}))
         out = self.published_for(self.request("comm_msg", {"comm_id": "c3", "data": {}}))

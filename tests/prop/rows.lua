@@ -124,6 +124,6 @@ for _, name in ipairs(names) do
   for _, row in ipairs(rows.list) do if row.primitive == name then mine[#mine + 1] = row end end
   for n = 1, math.max(#mine, LEAST * (MORE[name] or 1)) do rows.goals[#rows.goals + 1] = mine[(n - 1) % #mine + 1] end
 end
-require "nestwright.rng".new(1):shuffle(rows.goals)
+require "nestwright.measure.rng".new(1):shuffle(rows.goals)
 
 return rows

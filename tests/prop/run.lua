@@ -11,7 +11,7 @@ package.path = ("%s/?.lua;%s/../sound/?.lua;"):format(here, here) .. package.pat
 local nw = require "nestwright"
 local build, cases, examine, gen = require "build", require "cases", require "examine", require "gen"
 local oracle, results = require "oracle", require "results"
-local rng, rows, shares, steps = require "nestwright.rng", require "rows", require "shares", require "steps"
+local rng, rows, shares, steps = require "nestwright.measure.rng", require "rows", require "shares", require "steps"
 local tree, types = require "tree", require "types"
 
 local options = {cases = 2000, seed = os.time() % 1000003, steps = 4, jobs = 1}

@@ -2,7 +2,7 @@
 local nw = require "nestwright"
 local objects = require "_api_objects"
 local rule = require "_api_rule"
-local signature = require "nestwright.signature"
+local signature = require "nestwright.language.signature"
 local values = require "_api_values"
 
 local calls = {}
@@ -41,7 +41,7 @@ end
 --- All rows that can be called.
 function calls.rows()
   local list = {}
-  for _, row in ipairs(require "nestwright.rows".all()) do
+  for _, row in ipairs(require "nestwright.language.rows".all()) do
     if not row.field then list[#list + 1] = row end
   end
   for _, row in ipairs(signs()) do list[#list + 1] = row end

@@ -24,8 +24,8 @@ local function nest()
 end
 
 local function audit()
-  local features = require "nestwright.features"
-  local workloads, sampler = require "nestwright.workloads", require "nestwright.sampler"
+  local features = require "nestwright.learn.features"
+  local workloads, sampler = require "nestwright.measure.workloads", require "nestwright.learn.sampler"
   local from, points = sampler.new({workloads.make("test", "gemm", 8, 8, 8)}, 1), {}
   for n = 1, 10 do
     local s = from:next()

@@ -1,6 +1,6 @@
 --- Whether an error says what was wrong: the rule at the top of api.lua.
 local core = require "nestwright.core"
-local errors = require "nestwright.errors"
+local errors = require "nestwright.language.errors"
 local values = require "_api_values"
 
 local rule = {}

@@ -31,7 +31,7 @@ local kinds = {
   {"a sweep in CSV", "nw.sweep {params = {n = {1}}, csv = path, run = function() return 2 end}", text = "n,result\n1,2\n5,6\n"},
   {"a sweep in JSON", "nw.sweep {params = {n = {1}}, json = path, run = function() return 2 end}",
     text = '[{"n": 1, "result": 2}]\n'},
-  {"a sample", "require 'nestwright.sample'.load(path)", text = '{"computation": "program", "seed": 3, "entries": []}\n'},
+  {"a sample", "require 'nestwright.learn.sample'.load(path)", text = '{"computation": "program", "seed": 3, "entries": []}\n'},
   {"a model", "nw.cost.load(path)", text = '{"trees": "x", "features": [], "kernels": []}\n'},
   {"a nest", "nw.nest.read(path)", text = "array A: f64[4]\nfor i in 0..4:\n  A[i]\n"},
   {"a record of a machine", "nw.machine(path)", suffix = ".lua", text = 'return {name = "mine", extends = "zen5", clock = 3.3}\n'},

@@ -86,7 +86,7 @@ print(list[1].seconds.first > 100 and "FOREIGN" or "measured", "the end")
 ]]
 
 local WRITE_ONE = [[
-local calibration, core = require "nestwright.calibration", require "nestwright.core"
+local calibration, core = require "nestwright.measure.calibration", require "nestwright.core"
 local h = core.machine_host()
 assert(calibration.write(calibration.path(), {format = 1, when = "2026-01-02 03:04", figures = {clock = 7.75}, cpu = h.cpu,
   model = h.model, cores = h.cores, vector_bytes = h.vector_bytes}))

@@ -43,7 +43,7 @@ end
 
 local MADE_UP = [[
 local core = require "nestwright.core"
-local calibration = require "nestwright.calibration"
+local calibration = require "nestwright.measure.calibration"
 local h = core.machine_host()
 local function write(p, w)
   assert(calibration.write(p, {format = 1, when = "2026-01-02 03:04", figures = {clock = w == "a" and 3.25 or 3.5},
@@ -52,7 +52,8 @@ end
 ]]
 
 local MODEL = [[
-local sampler, workloads, features = require "nestwright.sampler", require "nestwright.workloads", require "nestwright.features"
+local sampler, features = require "nestwright.learn.sampler", require "nestwright.learn.features"
+local workloads = require "nestwright.measure.workloads"
 local from, points = sampler.new({workloads.make("test", "blur", 12, 16)}, 1), {}
 for n = 1, 6 do
   local s = from:next()
@@ -65,7 +66,7 @@ local function write(p) model:save(p) end
 ]]
 
 local SAMPLE = [[
-local sample = require "nestwright.sample"
+local sample = require "nestwright.learn.sample"
 local function write(p, w)
   local entries = {}
   for n = 1, 4000 do entries[n] = {trace = ("[%d]"):format(n), seconds = w == "a" and 0.25 or 0.5, rounds = 7} end

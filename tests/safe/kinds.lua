@@ -1,12 +1,12 @@
 --- The kinds of texts that are read: valid ones of each, and what is done with one that was taken. A kind is {name, share, ending,
 --- use = f(text, path)}; it raises an error, or returns. Texts are made once, in files, as some take a while: kinds.prepare.
 local nw = require "nestwright"
-local calibration = require "nestwright.calibration"
+local calibration = require "nestwright.measure.calibration"
 local core = require "nestwright.core"
-local json = require "nestwright.json"
-local sample = require "nestwright.sample"
-local sampler = require "nestwright.sampler"
-local workloads = require "nestwright.workloads"
+local json = require "nestwright.show.json"
+local sample = require "nestwright.learn.sample"
+local sampler = require "nestwright.learn.sampler"
+local workloads = require "nestwright.measure.workloads"
 
 local kinds = {list = {}}
 local LEVELS = {{bytes = 2048, ways = 4}, {bytes = 16384, ways = 8}}

@@ -49,7 +49,7 @@ end
 
 -- nil, or what is wrong with how it ended. An error of Lua's is one of a text that is a program, of JSON, or ours.
 local function wrong_end(kind, err)
-  local errors = require "nestwright.errors"
+  local errors = require "nestwright.language.errors"
   if errors.is_error(err) then
     if err.code == "interrupt" then error(err, 0) end
     return (err.code == nil or err.code == "internal") and ("code %s: %s"):format(tostring(err.code), err.message) or nil

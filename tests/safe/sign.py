@@ -1,4 +1,4 @@
-"""Puts the head of a cached object before what is in a file, so that its sum is right; core/run/jit_cache_disk.c says what it is.
+"""Puts the head of a cached object before what is in a file, so that its sum is right; core/run/jit/jit_cache_disk.c says what it is.
 
 usage: sign.py LIBRARY FILE NAME OUT      NAME: of the object, 32 digits"""
 import ctypes

@@ -1,40 +1,86 @@
 #!/usr/bin/env python3
-"""A room includes only rooms listed before it, and only the rooms that may see a library include its headers."""
-import pathlib, re, sys
+"""A room includes and calls only rooms listed before it, and only the rooms that may see a library include or call it.
 
-ROOMS = "base hw ir poly te sched lower interp codegen run check cost tune graph".split()
+usage: layers.py [BUILD]     with BUILD, the symbols of its object files are looked at as well as the includes"""
+import pathlib, re, subprocess, sys
+
+ROOMS = "base hw ir poly te sched lower interp codegen run check access nest cache cost learn tune graph".split()
+FRONTS = ("lua", "repl", "jupyter")
+# A library: its headers, its symbols, and the folders that may see it.
+LIBRARIES = [
+    ("LLVM", r"llvm.*/", r"LLVM", ("core/codegen/llvm", "core/run/jit")),
+    ("isl", r"isl/", r"isl_", ("core/poly",)),
+    ("Lua", r"(lua|lauxlib|lualib|luaconf)\.h$|lua5\.4/", r"lua(L|open)?_", ("lua", "repl", "jupyter")),
+    ("readline", r"readline/", r"rl_|add_history$|readline$", ("repl",)),
+    ("ZeroMQ", r"zmq\.h$", r"zmq_", ("jupyter",)),
+    ("jansson", r"jansson\.h$", r"json_(?!.*nw)", ("jupyter",)),
+    ("libsodium", r"sodium", r"sodium_|crypto_", ("jupyter",)),
+    ("XGBoost", r"xgboost/", r"XG|XGB|XGD", ("core/learn",)),
+    ("libxsmm", r"libxsmm", r"libxsmm", ("core/run/xsmm",)),
+]
 top = pathlib.Path(__file__).resolve().parents[2]
 bad = []
 
-def includes(path):
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        m = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
-        if m:
-            yield number, m.group(1)
 
-def owner(path):
-    parts = path.relative_to(top).parts
+def room_of(where):
+    parts = where.parts
     return parts[1] if parts[0] == "core" and len(parts) > 2 else None
 
-def is_llvm_side(path):
-    return owner(path) in ("codegen", "run") and re.match(r"(llvm|jit)", path.name)
 
-for path in sorted(top.glob("core/**/*.[chd]*")) + sorted(top.glob("lua/**/*.[ch]")) + sorted(top.glob("repl/*.[ch]")):
-    room, where = owner(path), path.relative_to(top)
-    front = where.parts[0] in ("lua", "repl", "jupyter")
-    for number, name in includes(path):
-        first = name.split("/")[0]
-        at = f"{where}:{number}: "
-        if room and first in ROOMS and ROOMS.index(first) > ROOMS.index(room):
-            bad.append(at + f"room {room} includes {name}, which comes later")
-        if re.match(r"llvm", first) and not is_llvm_side(path):
-            bad.append(at + f"{name}: LLVM headers belong in codegen/llvm* and run/jit*")
-        if first == "isl" and room != "poly":
-            bad.append(at + f"{name}: isl headers belong in poly")
-        if re.fullmatch(r"(lua|lauxlib|lualib|luaconf)\.h|lua5\.4/.*", name) and not front:
-            bad.append(at + f"{name}: Lua headers belong in lua, repl and jupyter")
-        if first == "readline" and where.parts[0] != "repl":
-            bad.append(at + f"{name}: readline belongs in repl")
+def may_see(where, folders):
+    return any(str(where).startswith(folder + "/") for folder in folders)
 
-print("\n".join(bad) if bad else "layers: every room includes only rooms before it")
+
+def after(room, other):
+    return room in ROOMS and other in ROOMS and ROOMS.index(other) > ROOMS.index(room)
+
+
+def look_at_includes():
+    sources = [p for folder in ("core",) + FRONTS for p in top.glob(folder + "/**/*.[chd]*") if p.is_file()]
+    for path in sorted(sources):
+        where = path.relative_to(top)
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            m = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
+            if not m:
+                continue
+            name, at = m.group(1), f"{where}:{number}: "
+            first = name.split("/")[0]
+            if after(room_of(where), first):
+                bad.append(at + f"room {room_of(where)} includes {name}, which comes later")
+            for library, header, _, folders in LIBRARIES:
+                if re.match(header, name) and not may_see(where, folders):
+                    bad.append(at + f"{name}: headers of {library} belong in {', '.join(folders)}")
+
+
+def look_at_symbols(build):
+    """Objects lie in BUILD/CMakeFiles/TARGET.dir/PATH.o, whatever the target."""
+    defined, wanted = {}, []
+    for path in sorted((build / "CMakeFiles").glob("*.dir/**/*.c.o")):
+        where = pathlib.Path(*path.relative_to(build / "CMakeFiles").parts[1:])
+        if where.parts[0] not in ("core",) + FRONTS:
+            continue
+        for line in subprocess.run(["nm", str(path)], capture_output=True, text=True, check=True).stdout.splitlines():
+            kind, name = line.split()[-2:]
+            if kind in "TDBRVW":
+                defined[name] = where
+            elif kind == "U":
+                wanted.append((where, name))
+    if not defined:
+        sys.exit(f"layers: there are no object files in {build}")
+    for where, name in wanted:
+        there = defined.get(name)
+        if there and after(room_of(where), room_of(there)):
+            bad.append(f"{where}: calls {name} of {there}, a room that comes later")
+        if there and room_of(where) and there.parts[0] in FRONTS:
+            bad.append(f"{where}: calls {name} of {there}")
+        for library, _, symbol, folders in LIBRARIES:
+            if not there and re.match(symbol, name) and not may_see(where, folders):
+                bad.append(f"{where}: {name}: {library} belongs in {', '.join(folders)}")
+    return len(wanted)
+
+
+look_at_includes()
+looked = look_at_symbols(pathlib.Path(sys.argv[1])) if len(sys.argv) > 1 else 0
+symbols = f", and calls only those ({looked} calls of other files)" if looked else ""
+print("\n".join(bad) if bad else f"layers: every room includes only rooms before it{symbols}")
 sys.exit(bool(bad))

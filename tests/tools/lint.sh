@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
+# usage: lint.sh [BUILD]
 # Formatting of the C sources, luacheck, the order of the rooms: one line each, "ok", "not ok" or "skipped". Exit status
 # 0 only when nothing is wrong.
+build=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/../.." || exit 2
 status=0
 
@@ -11,7 +13,7 @@ verdict() {
 
 # Sources that clang-format would change; the version matters, so it is Debian 12's.
 unformatted() {
-  find core lua repl tests -name '*.[ch]' -print0 | sort -z | xargs -0 -n 16 "$format" --dry-run -Werror 2>&1 |
+  find core lua repl jupyter tests -name '*.[ch]' -print0 | sort -z | xargs -0 -n 16 "$format" --dry-run -Werror 2>&1 |
     sed -n 's/^\(.*\):[0-9]*:[0-9]*: error: .*/\1/p' | uniq
 }
 
@@ -29,6 +31,6 @@ if command -v luacheck >/dev/null; then
 else
   echo "skipped luacheck: it is not installed"
 fi
-python3 tests/tools/layers.py
+python3 tests/tools/layers.py ${build:+"$build"}
 verdict layers $?
 exit $status

@@ -41,7 +41,8 @@ passes() { timeout 300 bash -c 'run_suite "$1"' _ "$1" >>"$log" 2>&1 </dev/null;
 suites() {
   local exe
   for exe in "$build"/tests/unit_poly_* "$build"/tests/unit_sched_* "$build"/tests/unit_ir_*; do echo "unit ${exe##*/unit_}"; done
-  printf '%s\n' 'spec illegal' 'spec grid' 'unit interp_test_judged' 'spec schedule' 'spec golden' 'spec refusals' property
+  printf '%s\n' 'spec schedule/illegal' 'spec schedule/grid' 'unit interp_test_judged' 'spec schedule/schedule' \
+    'spec schedule/golden' 'spec schedule/refusals' property
 }
 
 first_failure() {

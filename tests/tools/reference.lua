@@ -1,8 +1,8 @@
 --- Writes docs/reference.md and lua/meta/nestwright.lua (for LuaLS) from the rows: nestwright reference.lua MD LUA
 local nw = require "nestwright"
-local rows = require "nestwright.rows"
-local help = require "nestwright.help"
-local signature = require "nestwright.signature"
+local rows = require "nestwright.language.rows"
+local help = require "nestwright.show.help"
+local signature = require "nestwright.language.signature"
 
 local function by_class()
   local classes = {}

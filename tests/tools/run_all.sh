@@ -49,7 +49,7 @@ run_fuzz() { # replays the corpus
   done
 }
 
-run_spec() { run_specs spec tests/spec/*_spec.lua; }
+run_spec() { run_specs spec tests/spec/*/*_spec.lua; }
 
 run_sound() { # what once went wrong, with variations
   local log=$logs/sound.log status
@@ -98,7 +98,7 @@ run_specs() { # NAME FILE...: in two processes where there are two processors, e
 run_threads() { # what uses threads, for ThreadSanitizer
   run_unit run
   run_unit check
-  run_specs threads tests/spec/kernel_spec.lua tests/spec/experiment_spec.lua
+  run_specs threads tests/spec/measure/kernel_spec.lua tests/spec/measure/experiment_spec.lua
   run_walk
   run_clients tests/jupyter/test_protocol.py
 }
@@ -148,6 +148,7 @@ run_mutants() {
 # What the code does on processors without AVX-512, and without AVX, FMA and F16C.
 run_cpus() {
   local cpu exe log status
+  local -x NW_EMULATED=1 # what an emulator does otherwise is not looked at
   command -v qemu-x86_64 >/dev/null || { echo "cpus: skipped, qemu-x86_64 is not installed"; skipped=$((skipped + 1)); return; }
   for cpu in Haswell Nehalem; do
     for exe in "$build"/tests/unit_{hw,run,check}_* "$build"/tests/unit_interp_test_values; do
@@ -166,7 +167,7 @@ run_cpus() {
 
 run_lint() {
   local log=$logs/lint.log status
-  tests/tools/lint.sh >"$log" 2>&1 && status=0 || status=$?
+  tests/tools/lint.sh "$build" >"$log" 2>&1 && status=0 || status=$?
   tally lint $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")" "$(count '^skipped ' "$log")"
 }
 

@@ -1,5 +1,5 @@
 // nestwright-worker: takes jobs from a socket, one at a time, until it closes. See run/worker.h.
-#include "run/worker.h"
+#include "run/worker/worker.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>

@@ -19,7 +19,7 @@ local SIZES = {"bytes", "ways", "line", "shared_by"} -- that the system knows
 
 -- Sizes are this host's; what a level costs is that of the family's level of that number, and its source too.
 local function add_caches(t, family)
-  local like = require("nestwright.machine").of(family)
+  local like = require("nestwright.cost.machine").of(family)
   local levels = like.caches
   for n, c in ipairs(core.machine_caches()) do
     local from, level = math.min(n, #levels), {}

@@ -72,7 +72,7 @@ static void what_does_not_hold_is_a_fault_of_ours(void **state) {
   nw_recovery r;
   nw_ctx *c = nw_open();
   nw_recovery_open(&r);
-  if (!setjmp(r.jump)) nw_broken("x > 0", "/somewhere/core/ir/edit.c", 17);
+  if (!setjmp(r.jump)) nw_broken("x > 0", "/somewhere/core/ir/program/edit.c", 17);
   assert_int_equal(r.code, NW_EINTERNAL);
   assert_string_equal(r.message, "a fault of Nestwright: x > 0 does not hold (edit.c, line 17)");
   assert_non_null(strstr(r.hint, "s:trace()"));

@@ -1,6 +1,6 @@
 // Compiled code that is followed without being run: what it computes, and what a core takes for it.
 #include "../lower/lowering.h"
-#include "cost/code_core.h"
+#include "cost/asm/code_core.h"
 
 static nw_machine machine(void) {
   nw_machine m = {

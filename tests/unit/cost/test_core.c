@@ -1,7 +1,7 @@
 // The core model on loops made by hand: which instructions each body holds, how often it runs, what it waits for.
 #include "../lower/lowering.h"
-#include "cost/core_time.h"
-#include "cost/line_walk.h"
+#include "cost/cpu/core_time.h"
+#include "cost/cpu/line_walk.h"
 
 // A machine that does one of each a cycle, with vectors of 32 bytes.
 static nw_machine plain_machine(void) {

@@ -1,7 +1,7 @@
 // The judge against the interpreter: programs are changed at random, mostly for the worse. Whatever the judge accepts must
 // compute the same, and a loop that it lets run in parallel or in lanes must compute the same backwards.
 #include "random_judged.h"
-#include "ir/valid.h"
+#include "ir/program/valid.h"
 
 static const char *const bases[] = {
     "program gemm\ninput A: i32[6, 7]\ninput B: i32[7, 5]\noutput C: i32[6, 5]\n"

@@ -1,6 +1,6 @@
 // A session and a pool for each test.
 #pragma once
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include <stdlib.h>
 
 typedef struct env {

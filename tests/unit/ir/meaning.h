@@ -6,7 +6,7 @@
 //
 // A read `A[e]` is one of memory.of[dtype][e]; a variable i, j, k or l is one of memory.var.
 #pragma once
-#include "ir/fold.h"
+#include "ir/expr/fold.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

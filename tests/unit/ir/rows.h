@@ -1,6 +1,6 @@
 // Draws trees for the rows of rewrites.def: those of ir, and those that a pass makes.
 #pragma once
-#include "ir/rewrites.h"
+#include "ir/expr/rewrites.h"
 #include "trees.h"
 
 typedef struct drawn_row {

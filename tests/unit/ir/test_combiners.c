@@ -1,6 +1,6 @@
 // Every combiner, over every dtype: what one more contribution does, and that its identity is one, by component.
 #include "raw.h"
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 static const nw_combiner combiners[] = {NW_SUM, NW_PROD, NW_MIN_OF, NW_MAX_OF, NW_ARGMIN, NW_ARGMAX};
 

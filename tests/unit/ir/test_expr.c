@@ -1,4 +1,4 @@
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include "base/half.h"
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 #include "fixture.h"
-#include "ir/valid.h"
+#include "ir/program/valid.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>

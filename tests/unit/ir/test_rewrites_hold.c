@@ -1,7 +1,7 @@
 // Every row of rewrites.def that ir makes keeps the value, for every dtype that it is for: of random trees of operations that
 // it applies to, what the constructors and the simplifier make of a tree has the same bits as the tree as it stands.
 #include "rows.h"
-#include "ir/program.h"
+#include "ir/program/program.h"
 
 #define NUMBERS "add sub mul neg min max abs"
 #define INTEGERS NUMBERS " floordiv floormod"
@@ -41,7 +41,7 @@ static const drawn_row rows[] = {
 #define ROW_OF_ir(name) {#name, NW_REWRITE_##name, &check_##name},
 #define ROW_OF_lower(name)
 #define NW_REWRITE(room, name, what) ROW_OF_##room(name)
-#include "ir/rewrites.def"
+#include "ir/expr/rewrites.def"
 #undef NW_REWRITE
 };
 

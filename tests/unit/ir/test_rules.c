@@ -1,5 +1,5 @@
 // Every row of rules.def: its pattern, with things put in for its letters, becomes its replacement.
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@ static const struct {
   const char *kind, *from, *to, *where;
 } rows[] = {
 #define NW_RULE(kind, from, to, where) {kind, from, to, where},
-#include "ir/rules.def"
+#include "ir/expr/rules.def"
 #undef NW_RULE
 };
 

@@ -11,7 +11,7 @@ static const struct {
   const char *kind, *from, *to, *where;
 } rows[] = {
 #define NW_RULE(kind, from, to, where) {kind, from, to, where},
-#include "ir/rules.def"
+#include "ir/expr/rules.def"
 #undef NW_RULE
 };
 

@@ -13,12 +13,12 @@ static const profile check_fma = {"add sub", "add sub mul neg", "f", 3, 0, false
 #define ROW_OF_ir(name)
 #define ROW_OF_lower(name) {#name, NW_REWRITE_##name, &check_##name},
 static const drawn_row rows[] = {
-#include "ir/rewrites.def"
+#include "ir/expr/rewrites.def"
 };
 #undef ROW_OF_lower
 #define ROW_OF_lower(name) nw_pass_##name,
 static nw_program *(*const pass[])(nw_program *p) = {
-#include "ir/rewrites.def"
+#include "ir/expr/rewrites.def"
 };
 #undef NW_REWRITE
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "run/worker.h"
+#include "run/worker/worker.h"
 
 typedef struct fixture {
   nw_ctx *c;

@@ -1,5 +1,5 @@
 // unroll, vectorize, parallel: what the marks themselves ask.
-#include "ir/tags.h"
+#include "ir/program/tags.h"
 #include "scheduling.h"
 
 static void marks_show(void **state) {

@@ -1,6 +1,6 @@
 // Tensor expressions in a few letters, for tests. One session `nw`, made by setup.
 #pragma once
-#include "ir/program.h"
+#include "ir/program/program.h"
 #include "te/te.h"
 #include <math.h>
 #include <setjmp.h>

@@ -1,0 +1,64 @@
+// A loop nest with affine bounds, guards and references: what the cache model reads.
+//
+// It comes from a lowered program, or from a text (nest files); whoever made it owns the arena in which all of it lies.
+// Time is the order of execution: kids one after the other, the references of a statement in their order.
+#pragma once
+#include "access/address.h"
+
+typedef enum nw_affine_kind { NW_AFFINE_SEQ, NW_AFFINE_LOOP, NW_AFFINE_GUARD, NW_AFFINE_STMT } nw_affine_kind;
+
+typedef struct nw_affine_array {
+  const char *name;
+  int elem; // bytes of an element
+  uint64_t address; // of the first byte
+  int64_t bytes;
+} nw_affine_array;
+
+typedef struct nw_affine_bound { // form / div, div > 0: rounded up where a loop begins, down where it ends
+  nw_form form;
+  int64_t div;
+} nw_affine_bound;
+
+typedef struct nw_affine_ref {
+  int array; // number in the nest
+  nw_form at; // bytes from the array's first
+  int bytes; // touched side by side from there
+  bool write;
+  int site; // number of the load or store it counts for; a gather has several references of one site
+} nw_affine_ref;
+
+typedef struct nw_affine_node nw_affine_node;
+struct nw_affine_node {
+  nw_affine_kind kind;
+  int nkids;
+  nw_affine_node **kid; // of all but STMT
+  // LOOP: slot = first, first + step, ... up to and with last, where first is the greatest of `begin`, last the least of `end`
+  const char *name;
+  int slot;
+  int64_t step; // > 0
+  int nbegin, nend;
+  nw_affine_bound *begin, *end;
+  bool parallel; // goes over threads: an outermost parallel loop
+  int chunk; // as nw_chunk_of
+  // GUARD: kids run where all conditions are >= 0
+  int nconds;
+  nw_form *cond;
+  // STMT
+  int nrefs;
+  nw_affine_ref *ref;
+};
+
+typedef struct nw_affine_site {
+  const char *loop; // the innermost around; NULL: none
+  int array;
+  bool write;
+} nw_affine_site;
+
+typedef struct nw_affine_nest {
+  int narrays;
+  nw_affine_array *array; // disjoint, in the order of their addresses
+  int nslots; // of loops
+  int nsites;
+  nw_affine_site *site;
+  nw_affine_node *root;
+} nw_affine_nest;

@@ -1,0 +1,37 @@
+// How far a walk is, found from where its loops stand: nothing is counted while it walks.
+#include "access/ready.h"
+
+enum { DEEP = 64 };
+
+// What running it costs, in statements, as its loops would run from where the outer ones stand.
+static double weight(const nw_walker *w, const nw_nest *c, int depth) {
+  if (c->stmt->kind == NW_STORE) return 1;
+  double sum = 0;
+  for (int i = 0; i < c->nkids && depth < DEEP; i++) sum += weight(w, c->kid[i], depth + 1);
+  if (c->stmt->kind != NW_LOOP) return sum;
+  int64_t extent = nw_calc_at(c->extent, w->slot, 0);
+  return extent > 0 ? sum * (double)extent : 0;
+}
+
+static double part_of(const nw_walker *w, const nw_nest *c);
+
+static double part_of_kids(const nw_walker *w, const nw_nest *c) {
+  double done = 0, all = 0;
+  for (int i = 0; i < c->nkids; i++) {
+    double share = weight(w, c->kid[i], 0);
+    if (i < c->at) done += share;
+    if (i == c->at) done += share * part_of(w, c->kid[i]);
+    all += share;
+  }
+  return all > 0 ? done / all : 0;
+}
+
+// Of a nest that runs now.
+static double part_of(const nw_walker *w, const nw_nest *c) {
+  if (c->stmt->kind != NW_LOOP) return part_of_kids(w, c);
+  double extent = (double)nw_calc_at(c->extent, w->slot, 0),
+         round = (double)(w->slot[c->slot] - nw_calc_at(c->begin, w->slot, 0));
+  return extent > 0 ? (round + (c->flat ? 0 : part_of_kids(w, c))) / extent : 0;
+}
+
+double nw_walk_part(const nw_walker *w) { return part_of(w, w->root); }

@@ -1,0 +1,20 @@
+// Stack distances: how many other lines were asked for since a line was asked for last.
+//
+// Lines that were asked for stand in slots in the order of their last time; how many stand behind a slot is a sum over a
+// Fenwick tree of 64-bit words of slots. When the slots are used up the lines move together. Olken, "Efficient Methods for
+// Calculating the Success Function of Fixed Space Replacement Policies", 1981; Fenwick, "A New Data Structure for Cumulative
+// Frequency Tables", 1994.
+#pragma once
+#include "base/base.h"
+
+typedef struct nw_recency {
+  uint32_t *slot; // by line, from 1; 0: never asked for
+  uint32_t *line; // by slot
+  uint64_t *here; // slots in which a line stands, a bit each
+  uint32_t *tree; // of the words of `here`
+  uint32_t slots, words, next; // next: the first free slot
+  uint32_t live;
+} nw_recency;
+void nw_recency_init(nw_recency *r, uint32_t lines); // lines are numbered 1..lines
+void nw_recency_free(nw_recency *r);
+int64_t nw_recency_ask(nw_recency *r, uint32_t line); // its distance; -1: the first time

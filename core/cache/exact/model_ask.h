@@ -1,0 +1,52 @@
+// A question to the cache model while it is answered. Private to the model.
+#pragma once
+#include "cache/exact/model.h"
+#include "cache/exact/model_first.h"
+#include "cache/exact/model_run.h"
+
+struct nw_cached {
+  int nlevels, nsites;
+  nw_sim_counts *count; // by level, then site
+  bool exact[NW_MAX_LEVELS];
+  double error[NW_MAX_LEVELS];
+  int64_t accesses, touched;
+};
+
+typedef enum nw_answered { NW_FAILED, NW_ANSWERED, NW_TOO_MANY } nw_answered; // the last without a diagnostic
+
+typedef struct nw_asking {
+  nw_ctx *ctx;
+  const nw_affine_nest *nest;
+  const nw_cache_opts *o;
+  int64_t most; // touches
+  nw_arena *arena;
+  nw_shaped shape;
+  nw_spares *spares;
+  struct nw_run *roomy; // see nw_run_open_roomy; NULL: none yet
+  // Lines touched, and by whom first: one of them.
+  const nw_fold_run *lines;
+  const nw_firsts *firsts;
+  nw_cached *m;
+} nw_asking;
+
+nw_sim_counts *nw_counts_at(const nw_asking *q, int level);
+
+// model_plain.c: access by access, of all levels, or of one that is fed everything; no more than `most` accesses
+nw_answered nw_plain_all(nw_asking *q, int64_t most);
+nw_answered nw_plain_level(nw_asking *q, int level, int64_t most);
+// Estimates by a part of the sets, over all accesses, of which there are no more than `most`: of a level, or of all where lines are
+// not known.
+nw_answered nw_plain_sampled(nw_asking *q, int level, int64_t most);
+nw_answered nw_plain_sampled_all(nw_asking *q, int64_t most);
+// How far the misses of levels that are fed everything are from those of levels that are fed misses, over the first accesses: a part.
+bool nw_plain_apart(nw_asking *q, int64_t first, double *apart);
+
+// model_count.c
+nw_answered nw_fold_run_of(nw_asking *q, nw_fold_run *r, int64_t most);
+bool nw_count_cold(nw_asking *q); // lines asked for by each site, and those it was the first to ask for
+bool nw_holds_all(const nw_asking *q, const nw_level_of *l); // does no set of the level get more lines than it holds?
+nw_level_of nw_level_asked(nw_asking *q, int level);
+bool nw_count_level(nw_asking *q, const nw_fold_run *r, int level);
+// Takes the counts of an estimate, as far as they can be: asked lines and cold misses of a site are known.
+void nw_count_estimated(nw_sim_counts *c, int64_t read_misses, int64_t write_misses, int64_t written_back,
+                        int64_t conflicts);

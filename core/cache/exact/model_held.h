@@ -1,0 +1,182 @@
+// The lines that the sets of a stack hold, and in which order they were asked for last. Private to the model.
+//
+// Sets of a few ways are rows of places: which of them was asked for when is a permutation in one word, and a byte a line tells
+// at once which places may hold it. Larger sets are lists, and their lines are found in a hash table.
+#pragma once
+#include "cache/exact/model_spare.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum { NW_HELD_ROW = 16 }; // ways of a row, at most
+
+typedef struct nw_held_line { // in a place; number 0 is none
+  int64_t line;
+  int writer, first;
+  uint32_t born;
+  uint16_t region;
+  bool stayed;
+} nw_held_line;
+
+typedef struct nw_held_row {
+  uint64_t order; // places by four bits, the most recent lowest
+  uint8_t mark[NW_HELD_ROW]; // of the line at each place
+  uint32_t era, held;
+} nw_held_row;
+
+typedef struct nw_held_list {
+  uint32_t head, tail, held, era;
+} nw_held_list;
+
+typedef struct nw_held_link { // in its set: more, and less recent
+  uint32_t prev, next;
+} nw_held_link;
+
+enum { NW_HELD_NEAR_BITS = 2, NW_HELD_NEAR = 4 }; // lines side by side share a slot
+
+typedef struct nw_held_slot { // of the hash table
+  int64_t block; // of lines
+  uint32_t era;
+  uint32_t at[NW_HELD_NEAR];
+} nw_held_slot;
+
+typedef struct nw_held {
+  nw_spares *spares;
+  int64_t sets, mask; // mask: sets - 1 where that is a power of two
+  bool odd; // it is none
+  uint32_t ways, last; // last: where the least recent one of a full row stands in its order
+  uint64_t upwards; // the order of a full row in which each place is more recent than the one before
+  uint32_t era; // rows, lists and slots of another are empty
+  uint32_t live; // lines
+  nw_held_line *at;
+  uint32_t *used; // sets
+  int nused;
+  nw_held_row *row; // NULL: lists
+  nw_held_list *list;
+  nw_held_link *link;
+  uint32_t n, cap; // of places in lists
+  nw_held_slot *slot;
+  uint32_t slots, taken; // mask; of this era
+  int shift;
+} nw_held;
+
+void nw_held_open(nw_held *h, nw_spares *spares, int64_t sets, int64_t ways);
+void nw_held_close(nw_held *h);
+void nw_held_clear(nw_held *h);
+
+// For lists: see below.
+uint32_t nw_held_list_find(const nw_held *h, int64_t line);
+void nw_held_list_refresh(nw_held *h, uint32_t set, uint32_t e);
+void nw_held_list_age(nw_held *h, uint32_t set, uint32_t e);
+uint32_t nw_held_list_enter(nw_held *h, uint32_t set, int64_t line);
+
+static inline uint32_t nw_held_set(const nw_held *h, int64_t line) {
+  return (uint32_t)(h->odd ? line % h->sets : line & h->mask);
+}
+
+static inline uint64_t nw_held_mark(int64_t line) { return (uint64_t)line * UINT64_C(0x9e3779b97f4a7c15) >> 56; }
+
+static inline uint32_t nw_held_place(const nw_held *h, uint32_t set, unsigned place) {
+  return 1 + set * h->ways + place;
+}
+
+// The places with this mark, a bit each.
+static inline uint32_t nw_held_marked(const nw_held_row *r, uint64_t mark) {
+#ifdef __SSE2__
+  __m128i all = _mm_set1_epi8((char)mark), marks = _mm_loadu_si128((const __m128i *)r->mark);
+  return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(marks, all));
+#else
+  uint32_t places = 0;
+  for (int i = 0; i < NW_HELD_ROW; i++) places |= (uint32_t)(r->mark[i] == mark) << i;
+  return places;
+#endif
+}
+
+static inline uint32_t nw_held_row_find(const nw_held *h, uint32_t set, int64_t line) {
+  const nw_held_row *r = &h->row[set];
+  if (r->era != h->era) return 0;
+  for (uint32_t m = nw_held_marked(r, nw_held_mark(line)) & ((UINT32_C(1) << r->held) - 1); m; m &= m - 1) {
+    uint32_t e = nw_held_place(h, set, (uint32_t)__builtin_ctz(m));
+    if (h->at[e].line == line) return e;
+  }
+  return 0;
+}
+
+// The bits below where `place` stands in the order.
+static inline unsigned nw_held_below(uint64_t order, uint64_t place) {
+  uint64_t v = order ^ place * UINT64_C(0x1111111111111111);
+  return (unsigned)__builtin_ctzll((v - UINT64_C(0x1111111111111111)) & ~v & UINT64_C(0x8888888888888888)) & ~3u;
+}
+
+static inline void nw_held_row_refresh(nw_held_row *r, uint64_t place) {
+  if ((r->order & 15) == place) return;
+  unsigned below = nw_held_below(r->order, place);
+  uint64_t before = r->order & ((UINT64_C(1) << below) - 1), upto = (UINT64_C(16) << below) - 1;
+  r->order = (r->order & ~upto) | before << 4 | place;
+}
+
+static inline void nw_held_row_age(nw_held_row *r, uint64_t place) {
+  unsigned below = nw_held_below(r->order, place), last = 4 * (r->held - 1);
+  uint64_t before = r->order & ((UINT64_C(1) << below) - 1), behind = (r->order >> below >> 4) << below;
+  r->order = before | behind | place << last;
+}
+
+static inline void nw_held_use(nw_held *h, uint32_t set) { h->used[h->nused++] = set; }
+
+static inline uint32_t nw_held_row_enter(nw_held *h, uint32_t set, int64_t line, bool full) {
+  nw_held_row *r = &h->row[set];
+  if (r->era != h->era) *r = (nw_held_row){.era = h->era}, nw_held_use(h, set);
+  uint64_t place = full ? r->order >> h->last & 15 : r->held++;
+  h->live += !full;
+  r->order = (r->order & ((UINT64_C(1) << h->last) - 1)) << 4 | place; // a row that is not full ends before
+  r->mark[place] = (uint8_t)nw_held_mark(line);
+  return nw_held_place(h, set, (unsigned)place);
+}
+
+// ---- what a stack does: `rows` says which kind it is, known where a function is compiled
+
+// The place of a line in its set; 0: it is not there.
+static inline uint32_t nw_held_find(const nw_held *h, bool rows, uint32_t set, int64_t line) {
+  return rows ? nw_held_row_find(h, set, line) : nw_held_list_find(h, line);
+}
+
+static inline uint32_t nw_held_in(const nw_held *h, bool rows, uint32_t set) {
+  if (rows) return h->row[set].era == h->era ? h->row[set].held : 0;
+  return h->list[set].era == h->era ? h->list[set].held : 0;
+}
+
+static inline uint64_t nw_held_row_place(const nw_held *h, uint32_t set, uint32_t e) { return e - 1 - set * h->ways; }
+
+// Makes it the most recent.
+static inline void nw_held_refresh(nw_held *h, bool rows, uint32_t set, uint32_t e) {
+  if (rows)
+    nw_held_row_refresh(&h->row[set], nw_held_row_place(h, set, e));
+  else
+    nw_held_list_refresh(h, set, e);
+}
+
+// Makes it the least recent.
+static inline void nw_held_age(nw_held *h, bool rows, uint32_t set, uint32_t e) {
+  if (rows)
+    nw_held_row_age(&h->row[set], nw_held_row_place(h, set, e));
+  else
+    nw_held_list_age(h, set, e);
+}
+
+// A line that is not there gets a place; in a full set that of the oldest, with all that is said of that one.
+static inline uint32_t nw_held_enter(nw_held *h, bool rows, uint32_t set, int64_t line, bool full) {
+  return rows ? nw_held_row_enter(h, set, line, full) : nw_held_list_enter(h, set, line);
+}
+
+// A set that is full, with its places from the least recent one on.
+static inline void nw_held_reorder(nw_held *h, uint32_t set) { h->row[set].order = h->upwards; }
+static inline void nw_held_put(nw_held *h, uint32_t set, uint32_t place, int64_t line) {
+  h->row[set].mark[place] = (uint8_t)nw_held_mark(line);
+}
+
+// From the least recent on: the next more recent one; 0 ends. `step` counts from 0.
+static inline uint32_t nw_held_next(const nw_held *h, uint32_t set, uint32_t e, uint32_t step) {
+  if (!h->row) return step ? h->link[e].prev : h->list[set].tail;
+  const nw_held_row *r = &h->row[set];
+  return step < r->held ? nw_held_place(h, set, r->order >> 4 * (r->held - 1 - step) & 15) : 0;
+}

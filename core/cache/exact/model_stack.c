@@ -1,0 +1,294 @@
+// LRU stacks that begin with nothing known, and the summaries they make.
+#include "cache/exact/model_stack.h"
+#include "cache/exact/model_held.h"
+#include <stdlib.h>
+
+#define INLINE static inline __attribute__((always_inline)) // so that each kind of sets has loops of its own
+
+struct nw_stack {
+  nw_held held;
+  uint32_t now; // stamp
+  uint32_t *came; // by first line of the summary that is applied: its place
+  int came_cap;
+  nw_stack_first *first;
+  int nfirst, first_cap;
+  bool *whole; // by set, as it ends
+  nw_stack_counts counts;
+};
+
+nw_stack *nw_stack_new(nw_spares *spares, int64_t sets, int64_t ways, nw_stack_counts counts) {
+  nw_stack *k = nw_xask(1, sizeof *k);
+  k->counts = counts;
+  k->whole = nw_xask((size_t)sets, sizeof *k->whole);
+  nw_held_open(&k->held, spares, sets, ways);
+  return k;
+}
+
+void nw_stack_free(nw_stack *k) {
+  if (!k) return;
+  nw_spares *spares = k->held.spares;
+  nw_held_close(&k->held);
+  nw_spare_give(spares, k->came);
+  nw_spare_give(spares, k->first);
+  nw_let_go(k->whole);
+  nw_let_go(k);
+}
+
+void nw_stack_clear(nw_stack *k) {
+  nw_held_clear(&k->held);
+  k->nfirst = 0;
+  k->now = 0;
+}
+
+int nw_stack_nfirst(const nw_stack *k) { return k->nfirst; }
+const nw_stack_first *nw_stack_first_at(const nw_stack *k, int i) { return &k->first[i]; }
+int64_t nw_stack_size(const nw_stack *k) { return k->nfirst + (int64_t)k->held.live; }
+
+INLINE bool is_full(const nw_stack *k, bool rows, uint32_t set) {
+  return nw_held_in(&k->held, rows, set) == k->held.ways;
+}
+
+INLINE void come(nw_stack *k, nw_held_line *x, int64_t line, int region, int first, bool stays) {
+  *x = (nw_held_line){line, stays ? NW_AS_BEFORE : NW_CLEAN, first, k->now, (uint16_t)region, stays};
+}
+
+// ---- what is counted
+
+INLINE void count(const nw_stack *k, int site, int cell) {
+  if (k->counts.to) nw_counting_add(k->counts.to, site * k->counts.cells + cell, 1);
+}
+
+INLINE void missed(const nw_stack *k, int site, bool write) {
+  count(k, site, write ? k->counts.write : k->counts.read);
+}
+
+// The line goes, now or before it is asked for again. It is written back for the site that wrote it last; where that may have
+// been before all this, whoever comes to know of it will count it.
+INLINE void leave(nw_stack *k, nw_held_line *x) {
+  if (x->writer >= 0) count(k, x->writer, k->counts.back);
+  if (x->stayed) k->first[x->first].stay = x->writer >= 0 ? NW_LEFT_DIRTY : NW_LEFT;
+  x->stayed = false;
+  x->writer = NW_CLEAN;
+}
+
+static void more_firsts(nw_stack *k) {
+  k->first_cap = k->first_cap ? 2 * k->first_cap : 64;
+  k->first = nw_spare_more(k->held.spares, k->first, (size_t)k->nfirst * sizeof *k->first,
+                           (size_t)k->first_cap * sizeof *k->first);
+}
+
+// A line that is not there: in a set that has seen fewer lines than it holds nobody knows whether it was there before; in a
+// full one, it was not. Returns its place.
+INLINE uint32_t bring(nw_stack *k, bool rows, uint32_t set, int64_t line, const nw_stack_first *f, int *what) {
+  bool full = is_full(k, rows, set);
+  uint32_t e = nw_held_enter(&k->held, rows, set, line, full);
+  nw_held_line *x = &k->held.at[e];
+  if (full) {
+    missed(k, f->site, f->write);
+    leave(k, x);
+    come(k, x, line, f->region, -1, false);
+    *what = NW_STACK_MISS;
+    return e;
+  }
+  if (k->nfirst == k->first_cap) more_firsts(k);
+  *what = k->nfirst++;
+  k->first[*what] = (nw_stack_first){line, f->site, NW_CLEAN, f->region, f->write, f->stay, 0};
+  come(k, x, line, f->region, *what, f->stay == NW_STAYS);
+  return e;
+}
+
+INLINE int ask(nw_stack *k, bool rows, int64_t line, int region, int site, bool write) {
+  uint32_t set = nw_held_set(&k->held, line), e = nw_held_find(&k->held, rows, set, line);
+  int what = NW_STACK_HIT;
+  nw_stack_first f = {.site = site, .region = (uint16_t)region, .write = write, .stay = NW_STAYS};
+  if (e)
+    nw_held_refresh(&k->held, rows, set, e);
+  else
+    e = bring(k, rows, set, line, &f, &what);
+  if (write) k->held.at[e].writer = site;
+  return what;
+}
+
+int nw_stack_ask(nw_stack *k, int64_t line, int region, int site, bool write) {
+  return k->held.row ? ask(k, true, line, region, site, write) : ask(k, false, line, region, site, write);
+}
+
+// ---- one summary after another
+
+// Its first lines are asked for: no other line of it that is not there yet can be a hit. Where a line stays to its end, what it
+// says of it at the end goes for the whole stay, which began here or before; where it left, that stay is over.
+INLINE int apply_first(nw_stack *k, bool rows, const nw_stack_first *f, const int64_t *origin, uint32_t *came) {
+  int64_t line = f->line + origin[f->region];
+  uint32_t set = nw_held_set(&k->held, line), e = nw_held_find(&k->held, rows, set, line);
+  int what = NW_STACK_HIT;
+  if (e) {
+    nw_held_line *x = &k->held.at[e];
+    nw_held_refresh(&k->held, rows, set, e);
+    if (f->stay == NW_LEFT) leave(k, x);
+    if (f->stay == NW_LEFT_DIRTY) x->writer = NW_CLEAN;
+    if (f->stay == NW_LEFT_DIRTY && x->stayed) k->first[x->first].stay = NW_LEFT_DIRTY, x->stayed = false;
+  } else {
+    e = bring(k, rows, set, line, f, &what);
+  }
+  if (f->stay == NW_STAYS && f->writer != NW_AS_BEFORE) k->held.at[e].writer = f->writer;
+  *came = e;
+  return what;
+}
+
+// No line of the summary has gone so far.
+INLINE void take_turn(nw_stack *k, bool rows, uint32_t e) {
+  nw_held_refresh(&k->held, rows, nw_held_set(&k->held, k->held.at[e].line), e);
+}
+
+// The place of a line that came as a first one, or 0 where it is not there any more.
+INLINE uint32_t place_of(const nw_stack *k, bool rows, uint32_t set, int64_t line, uint32_t came) {
+  return came && k->held.at[came].line == line ? came : nw_held_find(&k->held, rows, set, line);
+}
+
+// First lines that left go before any other.
+INLINE void age_those_that_left(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin) {
+  for (int i = 0; i < s->nleft; i++) {
+    const nw_stack_first *f = &s->first[s->left[i]];
+    int64_t line = f->line + origin[f->region];
+    uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, k->came[s->left[i]]);
+    if (e) nw_held_age(&k->held, rows, set, e);
+  }
+}
+
+// The lines that stay are put into their order. Those that were not among the first come in for ones that left: where one left,
+// the set has been filled by first lines alone, and as many of them left as come in.
+INLINE void apply_last(nw_stack *k, bool rows, const nw_stack_last *l, const int64_t *origin) {
+  int64_t line = l->line + origin[l->region];
+  uint32_t set = nw_held_set(&k->held, line), e = place_of(k, rows, set, line, l->first >= 0 ? k->came[l->first] : 0);
+  if (e) {
+    nw_held_refresh(&k->held, rows, set, e);
+  } else {
+    e = nw_held_enter(&k->held, rows, set, line, is_full(k, rows, set));
+    come(k, &k->held.at[e], line, l->region, -1, false);
+  }
+  if (l->writer != NW_AS_BEFORE) k->held.at[e].writer = l->writer;
+}
+
+// All that the set holds by now are first lines that left: what stays takes their places.
+INLINE bool replace_whole(nw_stack *k, const nw_stack_last *l, const int64_t *origin) {
+  nw_held *h = &k->held;
+  uint32_t set = nw_held_set(h, l->line + origin[l->region]);
+  if (!is_full(k, true, set)) return false;
+  for (uint32_t place = 0; place < h->ways; place++, l++) {
+    int64_t line = l->line + origin[l->region];
+    nw_held_line *x = &h->at[nw_held_place(h, set, place)];
+    come(k, x, line, l->region, -1, false);
+    x->writer = l->writer;
+    nw_held_put(h, set, place, line);
+  }
+  nw_held_reorder(h, set);
+  return true;
+}
+
+INLINE void apply(nw_stack *k, bool rows, const nw_stacked *s, const int64_t *origin, int *what) {
+  if (s->nfirst > k->came_cap) {
+    k->came_cap = 2 * s->nfirst;
+    k->came = nw_spare_more(k->held.spares, k->came, 0, (size_t)k->came_cap * sizeof *k->came);
+  }
+  const int *turn = s->turn;
+  for (int i = 0; i < s->nfirst; i++) {
+    int w = apply_first(k, rows, &s->first[i], origin, &k->came[i]);
+    if (what) what[i] = w;
+    for (uint32_t n = s->first[i].turns; n; n--) take_turn(k, rows, k->came[*turn++]);
+  }
+  age_those_that_left(k, rows, s, origin);
+  for (int i = 0; i < s->nlate;) {
+    const nw_stack_last *l = &s->last[s->late[i]];
+    bool whole = rows && l->whole && replace_whole(k, l, origin);
+    if (!whole) apply_last(k, rows, l, origin);
+    i += whole ? (int)k->held.ways : 1;
+  }
+}
+
+void nw_stack_apply(nw_stack *k, const nw_stacked *s, const int64_t *origin, int *what) {
+  k->held.row ? apply(k, true, s, origin, what) : apply(k, false, s, origin, what);
+}
+
+static void end_set(const nw_stack *k, uint32_t set, const int64_t *origin, nw_stacked *out) {
+  const nw_held *h = &k->held;
+  uint32_t n = 0;
+  int begin = out->nlast;
+  bool stays = false;
+  for (uint32_t e = 0; (e = nw_held_next(h, set, e, n)); n++) {
+    const nw_held_line *x = &h->at[e];
+    nw_stack_last l = {x->line - origin[x->region], x->writer, x->first, x->region, x->stayed, !n, false};
+    out->last[out->nlast++] = l;
+    if (x->stayed) out->first[x->first].writer = x->writer;
+    stays = stays || x->stayed;
+  }
+  k->whole[set] = h->row && n == h->ways && !stays;
+  if (n) out->last[begin].whole = k->whole[set];
+}
+
+void nw_stack_end(const nw_stack *k, const int64_t *origin, nw_stacked *out) {
+  const nw_held *h = &k->held;
+  *out = (nw_stacked){.nfirst = k->nfirst,
+                      .first = nw_spare_get(h->spares, (size_t)k->nfirst * sizeof *out->first),
+                      .last = nw_spare_get(h->spares, (size_t)h->live * sizeof *out->last)};
+  for (int i = 0; i < k->nfirst; i++) {
+    out->first[i] = k->first[i];
+    out->first[i].line -= origin[k->first[i].region];
+  }
+  for (int i = 0; i < h->nused; i++) end_set(k, h->used[i], origin, out);
+  bool *of_whole = nw_spare_get(h->spares, (size_t)k->nfirst + 1);
+  for (int i = 0; i < k->nfirst; i++) of_whole[i] = k->whole[nw_held_set(h, k->first[i].line)];
+  nw_stacked_order(h->spares, out, of_whole);
+  nw_spare_give(h->spares, of_whole);
+}
+
+// Equal sets lie side by side in a summary, each in its order.
+bool nw_stack_moved(nw_stack *k, const nw_stacked *s, const int64_t *origin, const int64_t *by) {
+  nw_held *h = &k->held;
+  if (k->nfirst != s->nfirst || (int)h->live != s->nlast) return false;
+  for (int i = 0; i < s->nfirst; i++)
+    if (k->first[i].stay != s->first[i].stay) return false;
+  uint32_t set = 0, e = 0, n = 0;
+  for (int i = 0; i < s->nlast; i++) {
+    const nw_stack_last *l = &s->last[i];
+    int64_t line = l->line + origin[l->region] + by[l->region];
+    uint32_t at = nw_held_set(h, line);
+    if (!i || at != set) set = at, e = n = 0;
+    if (n >= nw_held_in(h, h->row, set)) return false;
+    e = nw_held_next(h, set, e, n++);
+    const nw_held_line *x = &h->at[e];
+    if (x->line != line || x->writer != l->writer || x->stayed != l->stayed) return false;
+  }
+  return true;
+}
+
+// ---- steps
+
+bool nw_stack_full(const nw_stack *k) {
+  return k->held.nused == k->held.sets && k->held.live == k->held.sets * k->held.ways;
+}
+
+void nw_stack_stamp(nw_stack *k, uint32_t now) { k->now = now; }
+
+#define EACH_LINE(h, x)                                                                                                \
+  for (int i_ = 0; i_ < (h)->nused; i_++)                                                                              \
+    for (uint32_t n_ = 0, e_ = 0; (e_ = nw_held_next((h), (h)->used[i_], e_, n_)) && ((x) = &(h)->at[e_], true); n_++)
+
+bool nw_stack_settled(const nw_stack *k, const int64_t *by) {
+  const nw_held_line *x;
+  EACH_LINE(&k->held, x)
+  if (x->stayed && by[x->region]) return false;
+  return true;
+}
+
+bool nw_stack_renewed(const nw_stack *k, const int64_t *by, uint32_t since) {
+  const nw_held_line *x;
+  EACH_LINE(&k->held, x)
+  if (by[x->region] && x->born < since) return false;
+  return true;
+}
+
+void nw_stack_dirty(const nw_stack *k, int64_t *lines) {
+  const nw_held_line *x;
+  EACH_LINE(&k->held, x)
+  if (x->writer >= 0) lines[x->writer]++;
+}

@@ -1,0 +1,98 @@
+// Rounds that are alike, where sets have room for some of them.
+#include "cache/exact/model_rounds.h"
+
+// A step is as many rounds as move each region by whole lines. What it does in sets that have room for its lines does not depend
+// on where those lie (model_room.c), so it is folded once and put behind wherever it comes; and so are two of them, four, and so
+// on, as long as they fit as well and share lines.
+enum { SIZES = 16 };
+
+typedef struct steps {
+  nw_run *e;
+  const nw_shape *l;
+  int64_t first, from, to, q; // the value in round 0; rounds
+  nw_fold *made[SIZES]; // of 2^i steps
+  int n;
+} steps;
+
+// The next size, made in the run of one set. NULL: that had no room.
+static nw_fold *make_next(const steps *s) {
+  nw_run *r = s->e->roomy;
+  nw_fold *x = s->n ? nw_run_repeat(r, s->l, s->made[s->n - 1], 2, s->from, s->q << (s->n - 1))
+                    : nw_run_fold_each(r, s->l, s->first, s->from, s->from + s->q);
+  bool is_made = !r->stop && x->weight;
+  r->stop = false;
+  if (is_made) return x;
+  nw_run_drop(r, x);
+  return NULL;
+}
+
+// It is the same wherever the loop does the same, and may be known from there.
+static nw_fold *next_size(const steps *s) {
+  nw_run *r = s->e->roomy;
+  int n = nw_run_key(r, s->l, s->first, s->to, r->key);
+  r->key[0] = ~r->key[0]; // no loop
+  r->key[n++] = s->from;
+  r->key[n++] = s->n;
+  const nw_known *k = nw_run_recall(r, r->key, n);
+  if (!k) {
+    int64_t *key = memcpy(NW_NEW_N(r->job->tallies.arena, int64_t, n), r->key, (size_t)n * sizeof *key);
+    nw_run_keep(r, key, n, make_next(s));
+    k = nw_run_recall(r, key, n);
+  }
+  return k->fold;
+}
+
+// Twice what there is, where that fits anywhere and shares lines. NULL: it is not worth it.
+static nw_fold *twice(const steps *s) {
+  if (s->n == SIZES || s->q << s->n > s->to - s->from) return NULL;
+  const nw_fold *x = s->made[s->n - 1];
+  if (!nw_run_fits_anywhere(s->e, s->made[s->n - 1], s->l)) return NULL;
+  nw_fold *two = next_size(s);
+  bool pays = two && two->weight <= 2 * x->weight - x->weight / 8 && nw_run_fits_anywhere(s->e, two, s->l);
+  return pays ? two : NULL;
+}
+
+static void make(steps *s) {
+  nw_run *r = s->e->roomy;
+  int64_t was = r->job->touched;
+  nw_run_join(r, s->e, s->l);
+  for (nw_fold *x = next_size(s); x; x = twice(s)) s->made[s->n++] = x;
+  nw_run_touch(s->e, r->job->touched - was);
+}
+
+// What did not fit twice is not tried again.
+static bool is_worth_it(const nw_run *e, const nw_shape *l, int64_t rounds) {
+  return e->roomy && e->fitted[l->id] > -2 && rounds >= 2 * nw_run_period(e, l, 1);
+}
+
+// Some of the rounds from..to, one after the other.
+static void run_some(const steps *s, int64_t from, int64_t rounds, nw_folder *f) {
+  double times = nw_run_set_times(s->e, from - s->from, from - s->from + rounds, s->to - s->from);
+  nw_run_each_alike(s->e, s->l, s->first, from, from + rounds, f);
+  s->e->times = times;
+}
+
+// Returns how far it has come.
+static int64_t run_steps(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  steps s = {.e = e, .l = l, .first = first, .from = from, .to = to, .q = nw_run_period(e, l, 1)};
+  make(&s);
+  if (s.n)
+    e->fitted[l->id] = 1;
+  else if (e->fitted[l->id] <= 0)
+    e->fitted[l->id]--;
+  nw_pace pace = {.touched = e->job->touched};
+  for (int i = s.n - 1; i >= 0 && !e->stop; i--)
+    for (int64_t rounds = s.q << i; to - from >= rounds && !e->stop; from += rounds) {
+      if (nw_run_fits(e, s.made[i], l, from))
+        nw_run_put_behind(e, f, s.made[i], l, from);
+      else
+        run_some(&s, from, rounds, f);
+      nw_run_look_ahead(e, l, &pace, from + rounds - s.from, to - s.from);
+    }
+  return from;
+}
+
+void nw_run_same(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to, nw_folder *f) {
+  if (is_worth_it(e, l, to - from)) from = run_steps(e, l, first, from, to, f);
+  nw_run_each_alike(e, l, first, from, to, f);
+}

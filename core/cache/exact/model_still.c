@@ -1,0 +1,84 @@
+// Rounds that ask for the same lines as the round before, access by access.
+#include "cache/exact/model_rounds.h"
+
+// A round leaves the last lines of each set in the order of their last time. The same round once more leaves the same ones in the
+// same order: in a set that holds all lines of the round nothing leaves, and in another nothing else is left already. What it
+// finds, and by whom lines were written, is the same from the third round on: a line that stays through the second round stays
+// through all later ones, and the state of any other comes from within a round. So the counts of the third go for all that follow.
+// No line is new after the first.
+
+// Wherever inner loops are, an access begins as far behind some multiple of so many bytes, which divide a line.
+static int64_t grain_of(const nw_run *e, const nw_shape *l, const nw_shape *stmt, const nw_access_form *r) {
+  int64_t g = e->job->line;
+  for (int d = l->depth + 1; d < stmt->depth; d++) g = nw_gcd(g, r->at.coef[d]);
+  return g;
+}
+
+static int64_t move_of(const nw_shape *l, const nw_access_form *r) {
+  int64_t move = r->at.coef[l->depth] * l->step;
+  return move < 0 ? -move : move;
+}
+
+// The most rounds that any could stand still.
+static int64_t most_still(const nw_run *e, const nw_shape *l, const nw_shape *s) {
+  int64_t most = INT64_MAX;
+  for (int i = 0; i < s->nrefs; i++) {
+    int64_t move = move_of(l, &s->ref[i]), n = move ? grain_of(e, l, s, &s->ref[i]) / move : most;
+    if (n < most) most = n;
+  }
+  for (int i = 0; i < s->nkids && most; i++) {
+    int64_t n = most_still(e, l, s->kid[i]);
+    if (n < most) most = n;
+  }
+  return most;
+}
+
+// How many bytes an address may still go on, up or down, before it leaves its grain.
+static int64_t left(int64_t at, int64_t grain, bool up) {
+  int64_t in = at & (grain - 1);
+  return up ? grain - 1 - in : in;
+}
+
+static int64_t still_ref(const nw_run *e, const nw_shape *l, const nw_shape *stmt, const nw_access_form *r) {
+  int64_t move = move_of(l, r), grain = grain_of(e, l, stmt, r);
+  if (!move) return INT64_MAX;
+  bool up = r->at.coef[l->depth] > 0;
+  int64_t at = nw_run_address(e, r->region, &r->at, l->depth + 1), begin = left(at, grain, up),
+          end = left(at + r->bytes - 1, grain, up);
+  return (begin < end ? begin : end) / move + 1;
+}
+
+static int64_t still_in(const nw_run *e, const nw_shape *l, const nw_shape *s) {
+  int64_t n = INT64_MAX;
+  for (int i = 0; i < s->nrefs && n > 1; i++) {
+    int64_t k = still_ref(e, l, s, &s->ref[i]);
+    if (k < n) n = k;
+  }
+  for (int i = 0; i < s->nkids && n > 1; i++) {
+    int64_t k = still_in(e, l, s->kid[i]);
+    if (k < n) n = k;
+  }
+  return n;
+}
+
+enum { FEW = 4 }; // rounds that are not worth the looking
+
+static bool may_stand(nw_run *e, const nw_shape *l) {
+  nw_record *r = &e->record[l->id];
+  if (!r->still) r->still = 1 + (most_still(e, l, l) >= FEW);
+  return r->still == 2;
+}
+
+int64_t nw_run_still(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int64_t to) {
+  if (to - from < FEW || !may_stand(e, l)) return 1;
+  e->val[l->depth] = first + from * l->step;
+  int64_t n = still_in(e, l, l);
+  if (n > to - from) n = to - from;
+  return n < FEW ? 1 : n;
+}
+
+void nw_run_times(nw_run *e, nw_folder *f, nw_tally *before, int64_t times) {
+  nw_tally *one = nw_counting_end(&f->count, &e->job->tallies);
+  nw_counting_part(&f->count, before, 1);
+  nw_counting_part(&f->count, one, times);
+}

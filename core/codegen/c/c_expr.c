@@ -1,0 +1,340 @@
+// Expressions as C. Integers wrap as they do in the language: what C leaves undefined is computed unsigned.
+#include "codegen/c/c.h"
+#include <math.h>
+
+// Binding strength in C, from ops.def. Where compilers ask for parentheses (&& in ||), they are written.
+#define TERNARY nw_op_c_prec(NW_OP_SELECT)
+#define OR nw_op_c_prec(NW_OP_OR)
+#define AND nw_op_c_prec(NW_OP_AND)
+#define EQUAL nw_op_c_prec(NW_OP_EQ)
+#define LESS nw_op_c_prec(NW_OP_LT)
+#define SUM nw_op_c_prec(NW_OP_ADD)
+#define PRODUCT nw_op_c_prec(NW_OP_MUL)
+#define UNARY nw_op_c_prec(NW_OP_NEG)
+#define PRIMARY nw_op_c_prec(NW_OP_VAR)
+
+static void put(nwt *g, const nw_expr *e, int around);
+
+static void paren(nwt *g, int mine, int around) {
+  if (mine < around) nw_str_add(&g->out, "(");
+}
+
+static void unparen(nwt *g, int mine, int around) {
+  if (mine < around) nw_str_add(&g->out, ")");
+}
+
+// ---- leaves
+
+static void integer(nwt *g, const nw_expr *e, int around) {
+  long long v = (long long)e->i;
+  int mine = v < 0 ? UNARY : PRIMARY;
+  paren(g, mine, around);
+  if (e->i == INT64_MIN)
+    nw_str_add(&g->out, "INT64_MIN");
+  else if (e->type.dtype == NW_I32 && e->i == INT32_MIN)
+    nw_str_add(&g->out, "INT32_MIN");
+  else if (v > INT32_MAX || v < INT32_MIN)
+    nw_str_fmt(&g->out, e->type.dtype == NW_U32 ? "%lldu" : "INT64_C(%lld)", v);
+  else
+    nw_str_fmt(&g->out, e->type.dtype == NW_U32 ? "%lldu" : "%lld", v);
+  unparen(g, mine, around);
+}
+
+static void real(nwt *g, const nw_expr *e, int around) {
+  bool single = e->type.dtype != NW_F64;
+  double v = e->f;
+  int mine = signbit(v) ? UNARY : PRIMARY;
+  if (e->type.dtype == NW_F16 || e->type.dtype == NW_BF16) {
+    char name[32];
+    nw_str_fmt(&g->out, "%s(", nwt_call(g, NWT_NARROW, (nw_dtype)e->type.dtype, name, sizeof name));
+  }
+  paren(g, mine, around);
+  nw_str text = {0};
+  if (isnan(v) || isinf(v))
+    nw_str_add(&text, isnan(v) ? "NAN" : v < 0 ? "-INFINITY" : "INFINITY");
+  else
+    nw_str_fmt(&text, single ? "%.9g" : "%.17g", v);
+  bool plain = !isnan(v) && !isinf(v);
+  nw_str_add(&g->out, text.s);
+  if (plain && !strpbrk(text.s, ".e")) nw_str_add(&g->out, ".0");
+  if (plain && single) nw_str_add(&g->out, "f");
+  nw_str_free(&text);
+  unparen(g, mine, around);
+  if (e->type.dtype == NW_F16 || e->type.dtype == NW_BF16) nw_str_add(&g->out, ")");
+}
+
+static void load(nwt *g, const nw_expr *e, int around) {
+  int mine = e->type.dtype == NW_BOOL ? EQUAL : PRIMARY;
+  if (e->n != 1) nwt_fail(g, "a masked load of %s has no form in C", e->name);
+  paren(g, mine, around);
+  nw_str_fmt(&g->out, "%s[", nwt_name(g, e->name));
+  put(g, e->arg[0], 0);
+  nw_str_add(&g->out, mine == EQUAL ? "] != 0" : "]");
+  unparen(g, mine, around);
+}
+
+// ---- operators
+
+static void infix(nwt *g, const nw_expr *a, const char *op, const nw_expr *b, int mine, int left, int right,
+                  int around) {
+  paren(g, mine, around);
+  put(g, a, left);
+  nw_str_fmt(&g->out, " %s ", op);
+  put(g, b, right);
+  unparen(g, mine, around);
+}
+
+static void call(nwt *g, const char *name, int n, const nw_expr *const *arg) {
+  nw_str_fmt(&g->out, "%s(", name);
+  for (int i = 0; i < n; i++) {
+    if (i) nw_str_add(&g->out, ", ");
+    put(g, arg[i], 0);
+  }
+  nw_str_add(&g->out, ")");
+}
+
+static void helper(nwt *g, nwt_helper h, const nw_expr *e) {
+  char name[32];
+  call(g, nwt_call(g, h, (nw_dtype)e->type.dtype, name, sizeof name), e->n, e->arg);
+}
+
+static bool no_data(void *env, const nw_expr *e) {
+  (void)env;
+  return e->op != NW_OP_LOAD && e->op != NW_OP_CAST;
+}
+
+// Unsigned 32-bit arithmetic wraps in C as well. Index arithmetic does not overflow: that of a program is looked at where it is
+// written (te/overflow.c), and sizes where the function begins.
+static bool plain(const nw_expr *e) {
+  if (nw_dtype_is_float((nw_dtype)e->type.dtype) || e->type.dtype == NW_U32) return true;
+  return e->type.dtype == NW_INDEX && nw_visit(e, no_data, NULL);
+}
+
+static const char *unsigned_of(const nw_expr *e) {
+  if (NW_MUTATED(c_signed_wraps)) return nw_dtype_bytes((nw_dtype)e->type.dtype) > 4 ? "int64_t" : "int32_t";
+  return nw_dtype_bytes((nw_dtype)e->type.dtype) > 4 ? "uint64_t" : "uint32_t";
+}
+
+static void operand(nwt *g, const nw_expr *e, const char *type) {
+  nw_str_fmt(&g->out, "(%s)", type);
+  put(g, e, UNARY);
+}
+
+// (int32_t)((uint32_t)a + (uint32_t)b)
+static void wrapping(nwt *g, const nw_expr *e, const char *op, int around) {
+  paren(g, UNARY, around);
+  nw_str_fmt(&g->out, "(%s)(", nwt_type((nw_dtype)e->type.dtype));
+  if (e->n == 1)
+    nw_str_add(&g->out, "0");
+  else
+    operand(g, e->arg[0], unsigned_of(e));
+  nw_str_fmt(&g->out, " %s ", op);
+  operand(g, e->arg[e->n - 1], unsigned_of(e));
+  nw_str_add(&g->out, ")");
+  unparen(g, UNARY, around);
+}
+
+// a + -3*b is written a - 3*b.
+static bool negated(const nw_expr *e, int64_t *value) {
+  return e->op == NW_OP_INT && e->i < 0 && e->i != INT64_MIN && (*value = -e->i, true);
+}
+
+static void add(nwt *g, const nw_expr *e, int around) {
+  int64_t value;
+  if (!plain(e)) {
+    wrapping(g, e, "+", around);
+  } else if (e->type.dtype == NW_INDEX && negated(e->arg[1], &value)) {
+    paren(g, SUM, around);
+    put(g, e->arg[0], SUM);
+    nw_str_fmt(&g->out, " - %lld", (long long)value);
+    unparen(g, SUM, around);
+  } else {
+    infix(g, e->arg[0], "+", e->arg[1], SUM, SUM, nw_dtype_is_float((nw_dtype)e->type.dtype) ? PRODUCT : SUM, around);
+  }
+}
+
+static void multiply(nwt *g, const nw_expr *e, int around) {
+  if (plain(e))
+    infix(g, e->arg[0], "*", e->arg[1], PRODUCT, PRODUCT, UNARY, around);
+  else
+    wrapping(g, e, "*", around);
+}
+
+static void subtract(nwt *g, const nw_expr *e, int around) {
+  if (plain(e))
+    infix(g, e->arg[0], "-", e->arg[1], SUM, SUM, PRODUCT, around);
+  else
+    wrapping(g, e, "-", around);
+}
+
+static void negate(nwt *g, const nw_expr *e, int around) {
+  if (!plain(e)) {
+    wrapping(g, e, "-", around);
+    return;
+  }
+  paren(g, UNARY, around);
+  nw_str_add(&g->out, "-");
+  put(g, e->arg[0], PRIMARY);
+  unparen(g, UNARY, around);
+}
+
+// Of numbers that are not negative, C's own operators.
+static bool simple_division(nwt *g, const nw_expr *e) {
+  int64_t by;
+  if (!nw_dtype_is_signed((nw_dtype)e->type.dtype) || NW_MUTATED(c_division)) return true;
+  if (e->type.dtype != NW_INDEX || !nw_is_int(e->arg[1], &by) || by <= 0) return false;
+  return nw_prove(&g->ranges, nw_le(g->p->pool, nw_index(g->p->pool, 0), e->arg[0]));
+}
+
+static const char *suffix(const nw_expr *e) { return e->type.dtype == NW_F64 ? "" : "f"; }
+
+static void floor_quotient(nwt *g, const nw_expr *e) {
+  nw_str_fmt(&g->out, "floor%s(", suffix(e));
+  infix(g, e->arg[0], "/", e->arg[1], PRODUCT, PRODUCT, UNARY, 0);
+  nw_str_add(&g->out, ")");
+}
+
+static void divide(nwt *g, const nw_expr *e, int around) {
+  bool div = e->op == NW_OP_FLOORDIV;
+  if (!nw_dtype_is_float((nw_dtype)e->type.dtype)) {
+    if (simple_division(g, e))
+      infix(g, e->arg[0], div ? "/" : "%", e->arg[1], PRODUCT, PRODUCT, UNARY, around);
+    else
+      helper(g, div ? NWT_FLOORDIV : NWT_FLOORMOD, e);
+    return;
+  }
+  if (div) {
+    floor_quotient(g, e);
+    return;
+  }
+  paren(g, SUM, around);
+  put(g, e->arg[0], SUM);
+  nw_str_add(&g->out, " - ");
+  put(g, e->arg[1], UNARY);
+  nw_str_add(&g->out, " * ");
+  floor_quotient(g, e);
+  unparen(g, SUM, around);
+}
+
+static void absolute(nwt *g, const nw_expr *e, int around) {
+  if (nw_dtype_is_float((nw_dtype)e->type.dtype))
+    call(g, e->type.dtype == NW_F64 ? "fabs" : "fabsf", 1, e->arg);
+  else if (nw_dtype_is_signed((nw_dtype)e->type.dtype))
+    helper(g, NWT_ABS, e);
+  else
+    put(g, e->arg[0], NW_MUTATED(c_abs_bare) ? 0 : around);
+}
+
+static void choose(nwt *g, const nw_expr *e, int around) {
+  if (NW_MUTATED(c_select_bare)) around = 0;
+  paren(g, TERNARY, around);
+  put(g, e->arg[0], OR);
+  nw_str_add(&g->out, " ? ");
+  put(g, e->arg[1], OR);
+  nw_str_add(&g->out, " : ");
+  put(g, e->arg[2], TERNARY);
+  unparen(g, TERNARY, around);
+}
+
+// ---- conversions
+
+static bool half(nw_dtype t) { return t == NW_F16 || t == NW_BF16; }
+
+// What is converted: a half as the f32 it stands for.
+static void source(nwt *g, const nw_expr *e, int around) {
+  char name[32];
+  if (half((nw_dtype)e->type.dtype))
+    call(g, nwt_call(g, NWT_WIDEN, (nw_dtype)e->type.dtype, name, sizeof name), 1, &e);
+  else
+    put(g, e, around);
+}
+
+static void by_helper(nwt *g, nwt_helper h, nw_dtype to, const char *before, const nw_expr *e) {
+  char name[32];
+  nw_str_fmt(&g->out, "%s(%s", nwt_call(g, h, to, name, sizeof name), before);
+  source(g, e, *before ? UNARY : 0);
+  nw_str_add(&g->out, ")");
+}
+
+static void cast(nwt *g, const nw_expr *e, int around) {
+  const nw_expr *a = e->arg[0];
+  nw_dtype from = half((nw_dtype)a->type.dtype) ? NW_F32 : (nw_dtype)a->type.dtype, to = (nw_dtype)e->type.dtype;
+  int mine = to == NW_BOOL ? EQUAL : UNARY;
+  if (from == to) {
+    source(g, a, around);
+  } else if (half(to)) {
+    by_helper(g, from == NW_F64 ? NWT_NARROW_F64 : NWT_NARROW, to, nw_dtype_is_float(from) ? "" : "(float)", a);
+  } else if (to != NW_BOOL && nw_dtype_is_float(from) && !nw_dtype_is_float(to)) {
+    by_helper(g, NWT_TO_INT, to, "", a);
+  } else {
+    paren(g, mine, around);
+    if (to != NW_BOOL) nw_str_fmt(&g->out, "(%s)", nwt_type(to));
+    source(g, a, to == NW_BOOL ? LESS : UNARY);
+    if (to == NW_BOOL) nw_str_add(&g->out, " != 0");
+    unparen(g, mine, around);
+  }
+}
+
+// ---- all
+
+static void real_call(nwt *g, const char *name, const nw_expr *e) {
+  char full[16];
+  size_t n = strlen(name);
+  memcpy(full, name, n);
+  full[n] = e->type.dtype == NW_F64 ? 0 : 'f';
+  full[n + 1] = 0;
+  call(g, full, e->n, e->arg);
+}
+
+static void put(nwt *g, const nw_expr *e, int around) {
+  switch (e->op) {
+  case NW_OP_INT: integer(g, e, around); break;
+  case NW_OP_FLOAT: real(g, e, around); break;
+  case NW_OP_VAR: nw_str_add(&g->out, nwt_name(g, e->name)); break;
+  case NW_OP_LOAD: load(g, e, around); break;
+  case NW_OP_ADD: add(g, e, around); break;
+  case NW_OP_SUB: subtract(g, e, around); break;
+  case NW_OP_MUL: multiply(g, e, around); break;
+  case NW_OP_DIV: infix(g, e->arg[0], "/", e->arg[1], PRODUCT, PRODUCT, UNARY, around); break;
+  case NW_OP_FLOORDIV:
+  case NW_OP_FLOORMOD: divide(g, e, around); break;
+  case NW_OP_MIN: helper(g, NWT_MIN, e); break;
+  case NW_OP_MAX: helper(g, NWT_MAX, e); break;
+  case NW_OP_NEG: negate(g, e, around); break;
+  case NW_OP_ABS: absolute(g, e, around); break;
+  case NW_OP_LT: infix(g, e->arg[0], "<", e->arg[1], LESS, SUM, SUM, around); break;
+  case NW_OP_LE: infix(g, e->arg[0], "<=", e->arg[1], LESS, SUM, SUM, around); break;
+  case NW_OP_EQ: infix(g, e->arg[0], "==", e->arg[1], EQUAL, SUM, SUM, around); break;
+  case NW_OP_NE: infix(g, e->arg[0], "!=", e->arg[1], EQUAL, SUM, SUM, around); break;
+  case NW_OP_AND: infix(g, e->arg[0], "&&", e->arg[1], AND, AND, EQUAL, around); break;
+  case NW_OP_OR: infix(g, e->arg[0], "||", e->arg[1], OR, EQUAL, EQUAL, around); break;
+  case NW_OP_NOT:
+    paren(g, UNARY, around);
+    nw_str_add(&g->out, "!");
+    put(g, e->arg[0], PRIMARY);
+    unparen(g, UNARY, around);
+    break;
+  case NW_OP_SELECT: choose(g, e, around); break;
+  case NW_OP_CAST: cast(g, e, around); break;
+  case NW_OP_REDUCE:
+  case NW_OP_RAMP:
+  case NW_OP_BROADCAST: nwt_fail(g, "%s has no form in C", nw_op_name((nw_op)e->op)); break;
+  default: real_call(g, nw_op_name((nw_op)e->op), e);
+  }
+}
+
+// What is written out as a tree must stay readable; the intermediate form shares subexpressions.
+enum { MOST_NODES = 20000 };
+
+static void put_whole(nwt *g, const nw_expr *e, int around) {
+  if (e->size > MOST_NODES)
+    nwt_fail(g, "an expression of %u operations is too long to be written in C", (unsigned)e->size);
+  else
+    put(g, e, around);
+}
+
+void nwt_expr(nwt *g, const nw_expr *e) { put_whole(g, e, 0); }
+
+void nwt_operand(nwt *g, nw_op of, const nw_expr *e) {
+  put_whole(g, e, NW_MUTATED(c_bound_bare) ? 0 : nw_op_c_prec(of) + 1);
+}

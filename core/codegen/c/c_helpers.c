@@ -1,0 +1,176 @@
+// What C lacks, as small functions. In a text, $T is the type, $U the unsigned type to compute in, $n the dtype's name.
+#include "codegen/c/c.h"
+#include <stdio.h>
+
+#define BITS                                                                                                           \
+  "static inline uint32_t nw_bits(float f) {\n"                                                                        \
+  "  uint32_t u;\n"                                                                                                    \
+  "  memcpy(&u, &f, sizeof u);\n"                                                                                      \
+  "  return u;\n"                                                                                                      \
+  "}\n"                                                                                                                \
+  "static inline float nw_float(uint32_t u) {\n"                                                                       \
+  "  float f;\n"                                                                                                       \
+  "  memcpy(&f, &u, sizeof f);\n"                                                                                      \
+  "  return f;\n"                                                                                                      \
+  "}\n"
+
+// Arithmetic of sizes that notes an overflow.
+#define OVERFLOWS(op)                                                                                                  \
+  "static inline int64_t nw_size_" op "(int64_t a, int64_t b, int *big) {\n"                                           \
+  "  int64_t r = 0;\n"                                                                                                 \
+  "  *big |= __builtin_" op "_overflow(a, b, &r);\n"                                                                   \
+  "  return r;\n"                                                                                                      \
+  "}\n"
+
+static const struct {
+  const char *name, *whole, *real; // text for integers and for floats
+} helper[NWT_HELPERS] = {
+    [NWT_FLOORDIV] = {"nw_floordiv_$n",
+                      "static inline $T nw_floordiv_$n($T a, $T b) { // rounds towards minus infinity\n"
+                      "  if (b == -1) return ($T)(0 - ($U)a);\n"
+                      "  return ($T)(a / b - (a % b != 0 && (a ^ b) < 0));\n"
+                      "}\n",
+                      NULL},
+    [NWT_FLOORMOD] = {"nw_floormod_$n",
+                      "static inline $T nw_floormod_$n($T a, $T b) { // has the sign of b\n"
+                      "  $T r = b == -1 ? 0 : ($T)(a % b);\n"
+                      "  return r != 0 && (r ^ b) < 0 ? ($T)(r + b) : r;\n"
+                      "}\n",
+                      NULL},
+    [NWT_MIN] = {"nw_min_$n", "static inline $T nw_min_$n($T a, $T b) { return a < b ? a : b; }\n",
+                 "static inline $T nw_min_$n($T a, $T b) { // NaN if either is; -0 is less than +0\n"
+                 "  return isnan(a) ? a : isnan(b) ? b : a < b || (a == b && signbit(a)) ? a : b;\n"
+                 "}\n"},
+    [NWT_MAX] = {"nw_max_$n", "static inline $T nw_max_$n($T a, $T b) { return a > b ? a : b; }\n",
+                 "static inline $T nw_max_$n($T a, $T b) { // NaN if either is; +0 is more than -0\n"
+                 "  return isnan(a) ? a : isnan(b) ? b : a > b || (a == b && !signbit(a)) ? a : b;\n"
+                 "}\n"},
+    [NWT_ABS] = {"nw_abs_$n", "static inline $T nw_abs_$n($T a) { return a < 0 ? ($T)(0 - ($U)a) : a; }\n", NULL},
+    [NWT_TO_INT] = {"nw_to_$n",
+                    "static inline $T nw_to_$n(double x) { // saturates; NaN becomes 0\n"
+                    "  return isnan(x) ? 0 : x <= $l ? $L : x >= $h ? $H : ($T)x;\n"
+                    "}\n",
+                    NULL},
+    [NWT_SIZE_ADD] = {"nw_size_add", OVERFLOWS("add"), NULL},
+    [NWT_SIZE_SUB] = {"nw_size_sub", OVERFLOWS("sub"), NULL},
+    [NWT_SIZE_MUL] = {"nw_size_mul", OVERFLOWS("mul"), NULL},
+    [NWT_SIZE_MIN] =
+        {"nw_size_min",
+         "static inline int64_t nw_size_min(int64_t a, int64_t b, int *big) { return (void)big, a < b ? a : b; }\n",
+         NULL},
+    [NWT_SIZE_MAX] =
+        {"nw_size_max",
+         "static inline int64_t nw_size_max(int64_t a, int64_t b, int *big) { return (void)big, a > b ? a : b; }\n",
+         NULL},
+    [NWT_SIZE_DIV] =
+        {"nw_size_div",
+         "static inline int64_t nw_size_div(int64_t a, int64_t b, int *big) { // rounds towards minus infinity\n"
+         "  if (b == 0 || (b == -1 && a == INT64_MIN)) return *big = 1, 0;\n"
+         "  return a / b - (a % b != 0 && (a ^ b) < 0);\n"
+         "}\n",
+         NULL},
+    [NWT_SIZE_MOD] = {"nw_size_mod",
+                      "static inline int64_t nw_size_mod(int64_t a, int64_t b, int *big) { // has the sign of b\n"
+                      "  int64_t r = b == 0 ? (*big = 1, 0) : b == -1 ? 0 : a % b;\n"
+                      "  return r != 0 && (r ^ b) < 0 ? r + b : r;\n"
+                      "}\n",
+                      NULL},
+    [NWT_WIDEN] = {"nw_from_$n", NULL, NULL},
+    [NWT_NARROW] = {"nw_to_$n", NULL, NULL},
+    [NWT_NARROW_F64] = {"nw_f64_to_$n", NULL, NULL},
+};
+
+static const char f16_text[] =
+    "static inline float nw_from_f16(uint16_t h) {\n"
+    "  uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 0x3ff;\n"
+    "  if (e == 31) return nw_float(sign | 0x7f800000 | m << 13);\n"
+    "  if (e) return nw_float(sign | (e + 112) << 23 | m << 13);\n"
+    "  return nw_float(nw_bits((float)m * 0x1p-24f) | sign);\n"
+    "}\n"
+    "static inline uint16_t nw_to_f16(float f) { // to nearest, ties to even\n"
+    "  uint32_t u = nw_bits(f), m = u & 0x7fffff, drop, low;\n"
+    "  uint16_t sign = (uint16_t)(u >> 16 & 0x8000);\n"
+    "  int e = (int)(u >> 23 & 255);\n"
+    "  if (e == 255) return (uint16_t)(sign | 0x7c00 | (m ? 0x200 | m >> 13 : 0));\n"
+    "  if (e >= 143) return (uint16_t)(sign | 0x7c00);\n"
+    "  if (e < 102) return sign;\n"
+    "  m = e >= 113 ? (uint32_t)(e - 112) << 23 | m : m | 0x800000;\n"
+    "  drop = e >= 113 ? 13 : (uint32_t)(126 - e);\n"
+    "  low = m & ((1u << drop) - 1);\n"
+    "  m >>= drop;\n"
+    "  return (uint16_t)(sign | (m + (low > 1u << (drop - 1) || (low == 1u << (drop - 1) && (m & 1)))));\n"
+    "}\n";
+
+static const char bf16_text[] = "static inline float nw_from_bf16(uint16_t h) { return nw_float((uint32_t)h << 16); }\n"
+                                "static inline uint16_t nw_to_bf16(float f) { // to nearest, ties to even\n"
+                                "  uint32_t u = nw_bits(f);\n"
+                                "  if (isnan(f)) return (uint16_t)(u >> 16 | 0x40);\n"
+                                "  return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);\n"
+                                "}\n";
+
+static const char odd_text[] =
+    "static inline float nw_round_to_odd(double d) { // so that rounding again rounds as if once\n"
+    "  float f = (float)d;\n"
+    "  uint32_t u = nw_bits(f);\n"
+    "  if (isnan(d) || (double)f == d || (u & 1)) return f;\n"
+    "  if (f == 0 && d < 0) u |= 0x80000000u;\n"
+    "  return nw_float(fabs((double)f) > fabs(d) ? u - 1 : u + 1);\n"
+    "}\n"
+    "static inline uint16_t nw_f64_to_f16(double d) { return nw_to_f16(nw_round_to_odd(d)); }\n"
+    "static inline uint16_t nw_f64_to_bf16(double d) { return nw_to_bf16(nw_round_to_odd(d)); }\n";
+
+// ---- limits of the integers, for saturation
+
+static void limit(nw_str *out, nw_dtype t, char which) {
+  int bits = 8 * nw_dtype_bytes(t);
+  bool sign = nw_dtype_is_signed(t);
+  const char *u = sign ? "" : "U";
+  double high = (double)(UINT64_C(1) << (bits - sign)) - (bits < 64 ? 1 : 0),
+         low = sign ? -(double)(UINT64_C(1) << (bits - 1)) : 0;
+  if (which == 'l') nw_str_fmt(out, "%.1f", low);
+  if (which == 'h') nw_str_fmt(out, "%.1f", high);
+  if (which == 'H') nw_str_fmt(out, "%sINT%d_MAX", u, bits);
+  if (which == 'L') nw_str_fmt(out, sign ? "INT%d_MIN" : "0", bits);
+}
+
+static void expand(nw_str *out, const char *text, nw_dtype t) {
+  for (const char *c = text; *c; c++) {
+    if (*c != '$') {
+      nw_str_addn(out, c, 1);
+      continue;
+    }
+    switch (*++c) {
+    case 'T': nw_str_add(out, nwt_type(t)); break;
+    case 'U': nw_str_add(out, nw_dtype_bytes(t) > 4 ? "uint64_t" : "uint32_t"); break;
+    case 'n': nw_str_add(out, nw_dtype_name(t)); break;
+    default: limit(out, t, *c);
+    }
+  }
+}
+
+const char *nwt_call(nwt *g, nwt_helper h, nw_dtype t, char *room, size_t n) {
+  g->used[h][t] = true;
+  nw_str name = {0};
+  expand(&name, helper[h].name, t);
+  snprintf(room, n, "%s", name.s);
+  nw_str_free(&name);
+  return room;
+}
+
+static bool any(const nwt *g, nwt_helper h) { return g->used[h][NW_F16] || g->used[h][NW_BF16]; }
+
+static void halves(const nwt *g, nw_str *out) {
+  bool wide = any(g, NWT_NARROW_F64);
+  if (!wide && !any(g, NWT_WIDEN) && !any(g, NWT_NARROW)) return;
+  nw_str_add(out, BITS);
+  nw_str_add(out, f16_text);
+  nw_str_add(out, bf16_text);
+  if (wide) nw_str_add(out, odd_text);
+}
+
+void nwt_helpers(const nwt *g, nw_str *out) {
+  for (int h = 0; h < NWT_WIDEN; h++)
+    for (int t = 0; t < NW_DTYPE_COUNT; t++)
+      if (g->used[h][t]) expand(out, nw_dtype_is_float((nw_dtype)t) ? helper[h].real : helper[h].whole, (nw_dtype)t);
+  halves(g, out);
+}

@@ -1,0 +1,59 @@
+// Names: those of a program may hold dots and slashes, or mean something else in C.
+#include "codegen/c/c.h"
+#include <ctype.h>
+#include <stdlib.h>
+
+static const char *const reserved[] = {
+    "auto",     "break",  "case",     "char",   "const",   "continue", "default",  "do",     "double",  "else",
+    "enum",     "extern", "float",    "for",    "goto",    "if",       "inline",   "int",    "long",    "register",
+    "restrict", "return", "short",    "signed", "sizeof",  "static",   "struct",   "switch", "typedef", "union",
+    "unsigned", "void",   "volatile", "while",  "main",    "malloc",   "free",     "exp",    "log",     "tanh",
+    "erf",      "pow",    "sqrt",     "floor",  "ceil",    "fabs",     "fma",      "expf",   "logf",    "tanhf",
+    "erff",     "powf",   "sqrtf",    "floorf", "ceilf",   "fabsf",    "fmaf",     "j0",     "j1",      "jn",
+    "y0",       "y1",     "yn",       "gamma",  "signbit", "NAN",      "INFINITY", "I",      "threads", "bool",
+    "true",     "false",  "asm",      "typeof", "linux",   "unix",     "index",    "memcpy",
+};
+
+static bool is_reserved(const char *name) {
+  for (int i = 0; i < NW_COUNT(reserved); i++)
+    if (!strcmp(reserved[i], name)) return true;
+  return !strncmp(name, "nw_", 3) || !strncmp(name, "omp_", 4);
+}
+
+static bool taken(const nwt *g, const char *name) {
+  for (int i = 0; i < g->c.n; i++)
+    if (!strcmp(g->c.at[i], name)) return true;
+  return is_reserved(name);
+}
+
+static char *legal(const char *ir) {
+  nw_str s = {0};
+  if (!isalpha((unsigned char)*ir)) nw_str_add(&s, "v");
+  for (; *ir; ir++) nw_str_addn(&s, isalnum((unsigned char)*ir) ? ir : "_", 1);
+  return nw_str_take(&s);
+}
+
+const char *nwt_name(nwt *g, const char *ir) {
+  for (int i = 0; i < g->ir.n; i++)
+    if (!strcmp(g->ir.at[i], ir)) return g->c.at[i];
+  char *base = legal(ir), *name = base;
+  for (int n = 1; taken(g, name); n++) {
+    nw_str s = {0};
+    nw_str_fmt(&s, "%s_%d", base, n);
+    if (name != base) free(name);
+    name = nw_str_take(&s);
+  }
+  if (name != base) free(base);
+  nw_vec_push(&g->ir, (void *)ir);
+  nw_vec_push(&g->c, name);
+  return name;
+}
+
+const char *nwt_type(nw_dtype t) {
+  static const char *const names[NW_DTYPE_COUNT] = {
+      [NW_BOOL] = "uint8_t", [NW_I8] = "int8_t",     [NW_I16] = "int16_t",  [NW_I32] = "int32_t",
+      [NW_I64] = "int64_t",  [NW_U8] = "uint8_t",    [NW_U16] = "uint16_t", [NW_U32] = "uint32_t",
+      [NW_F16] = "uint16_t", [NW_BF16] = "uint16_t", [NW_F32] = "float",    [NW_F64] = "double",
+  };
+  return names[t];
+}

@@ -1,0 +1,190 @@
+// Statements as C: loops with OpenMP's marks, guards, stores, arrays on the stack.
+#include "codegen/c/c.h"
+#include "ir/program/tags.h"
+
+static void line_start(nwt *g) { nw_str_indent(&g->out, 2 * g->depth); }
+
+static void allocated(nwt *g, const nw_stmt *s);
+
+// An array that is all there is inside a pair of braces needs none of its own.
+static void inside(nwt *g, const nw_stmt *s) {
+  if (s->nkids == 1 && s->kid[0]->kind == NW_ALLOC)
+    allocated(g, s->kid[0]);
+  else
+    for (int i = 0; i < s->nkids && !g->failed; i++) nwt_stmt(g, s->kid[i]);
+}
+
+static void kids(nwt *g, const nw_stmt *s) {
+  g->depth++;
+  inside(g, s);
+  g->depth--;
+}
+
+static void braces(nwt *g, const nw_stmt *s) {
+  nw_str_add(&g->out, "{\n");
+  kids(g, s);
+  line_start(g);
+  nw_str_add(&g->out, "}\n");
+}
+
+// ---- loops
+
+// A loop whose stores go past the caches asks for it as OpenMP 5 has it.
+static void nontemporal(nwt *g, const nw_stmt *s, nw_vec *seen) {
+  for (int i = 0; i < s->nkids; i++) nontemporal(g, s->kid[i], seen);
+  if (s->kind != NW_STORE || !s->store.stream) return;
+  for (int i = 0; i < seen->n; i++)
+    if (!strcmp(seen->at[i], s->store.buffer)) return;
+  nw_vec_push(seen, (void *)s->store.buffer);
+  nw_str_fmt(&g->out, " nontemporal(%s)", nwt_name(g, s->store.buffer));
+}
+
+static void simd(nwt *g, const nw_stmt *s) {
+  nw_vec seen = {0};
+  nw_str_add(&g->out, "#pragma omp simd");
+  nontemporal(g, s, &seen);
+  nw_str_add(&g->out, "\n");
+  nw_vec_free(&seen);
+}
+
+static void parallel(nwt *g, const nw_stmt *s) {
+  int64_t chunk = nw_chunk_of(s);
+  nw_str_fmt(&g->out, "#pragma omp parallel for if(nw_has_threads()) schedule(%s", chunk < 0 ? "dynamic" : "static");
+  if (chunk) nw_str_fmt(&g->out, ", %lld", (long long)(chunk < 0 ? -chunk : chunk));
+  nw_str_add(&g->out, ")\n");
+}
+
+static void mark(nwt *g, const nw_stmt *s) {
+  int64_t n;
+  if (s->loop.mark == NW_SERIAL) return;
+  line_start(g);
+  switch (s->loop.mark) {
+  case NW_PARALLEL: parallel(g, s); break;
+  case NW_VECTORIZED: simd(g, s); break;
+  case NW_UNROLLED:
+    nw_str_fmt(&g->out, "#pragma GCC unroll %lld\n", nw_is_int(s->loop.extent, &n) ? (long long)n : 1);
+    break;
+  default: nwt_fail(g, "%s is bound to %s, which C does not have", s->loop.var->name, nw_loop_kind_name(s->loop.mark));
+  }
+}
+
+static void enter(nwt *g, const nw_stmt *s) {
+  nw_pool *pool = g->p->pool;
+  const nw_expr *end = nw_add(pool, s->loop.begin, s->loop.extent);
+  nw_ranges_push(&g->ranges, s->loop.var->name, s->loop.begin, nw_sub(pool, end, nw_index(pool, 1)));
+}
+
+static void loop(nwt *g, const nw_stmt *s) {
+  const char *var = nwt_name(g, s->loop.var->name);
+  mark(g, s);
+  line_start(g);
+  nw_str_fmt(&g->out, "for (int64_t %s = ", var);
+  nwt_expr(g, s->loop.begin);
+  nw_str_fmt(&g->out, "; %s < ", var);
+  nwt_operand(g, NW_OP_LT, nw_add(g->p->pool, s->loop.begin, s->loop.extent));
+  nw_str_fmt(&g->out, "; %s++) ", var);
+  enter(g, s);
+  braces(g, s);
+  nw_ranges_pop(&g->ranges);
+}
+
+// ---- the rest
+
+static void guard(nwt *g, const nw_stmt *s) {
+  line_start(g);
+  nw_str_add(&g->out, "if (");
+  nwt_expr(g, s->guard.cond);
+  nw_str_add(&g->out, ") ");
+  nw_ranges_fact(&g->ranges, s->guard.cond);
+  braces(g, s);
+  nw_ranges_pop_fact(&g->ranges);
+}
+
+static void store(nwt *g, const nw_stmt *s) {
+  if (s->store.mask) nwt_fail(g, "a masked store to %s has no form in C", s->store.buffer);
+  line_start(g);
+  if (s->store.atomic) {
+    nw_str_add(&g->out, "#pragma omp critical\n"); // OpenMP's atomic has fewer forms than a reduction
+    line_start(g);
+  }
+  nw_str_fmt(&g->out, "%s[", nwt_name(g, s->store.buffer));
+  nwt_expr(g, s->store.index);
+  nw_str_add(&g->out, "] = ");
+  nwt_expr(g, s->store.value);
+  nw_str_add(&g->out, ";\n");
+}
+
+static void prefetch(nwt *g, const nw_stmt *s) {
+  line_start(g);
+  nw_str_fmt(&g->out, "__builtin_prefetch(&%s[", nwt_name(g, s->prefetch.buffer));
+  nwt_expr(g, s->prefetch.min[0]);
+  nw_str_add(&g->out, "]);\n");
+}
+
+// C that stands alone has the nest that the intrinsic stands for.
+static void call(nwt *g, const nw_stmt *s) {
+  line_start(g);
+  nw_str_fmt(&g->out, "{ // the nest that %.*s does\n", (int)strcspn(s->call.intrinsic, ":"), s->call.intrinsic);
+  kids(g, s);
+  line_start(g);
+  nw_str_add(&g->out, "}\n");
+}
+
+static const nw_storage *storage_of(const nwt *g, const char *buffer) {
+  for (int i = 0; i < g->exec->nstorage; i++)
+    if (!strcmp(g->exec->storage[i].buffer, buffer)) return &g->exec->storage[i];
+  return NULL;
+}
+
+static void array(nwt *g, const nw_storage *st) {
+  line_start(g);
+  nw_str_fmt(&g->out, "%s %s[", nwt_type(st->dtype), nwt_name(g, st->buffer));
+  nwt_expr(g, nw_max(g->p->pool, st->elements, nw_index(g->p->pool, 1)));
+  nw_str_add(&g->out, "];\n");
+}
+
+// This thread's piece of what was made at the start.
+static void piece(nwt *g, const nw_storage *st) {
+  const char *name = nwt_name(g, st->buffer);
+  line_start(g);
+  nw_str_fmt(&g->out, "%s *restrict %s = %s_all + (size_t)(", nwt_type(st->dtype), name, name);
+  nwt_expr(g, st->elements);
+  nw_str_fmt(&g->out, ") * (size_t)%somp_get_thread_num();\n", NW_MUTATED(c_thread_piece) ? "~" : "");
+}
+
+// What is made at the start needs no statement here.
+static void allocated(nwt *g, const nw_stmt *s) {
+  const nw_storage *st = storage_of(g, s->alloc.buffer);
+  if (st->kind == NW_STORE_STACK) array(g, st);
+  if (st->kind == NW_STORE_PER_THREAD) piece(g, st);
+  inside(g, s);
+}
+
+static void alloc(nwt *g, const nw_stmt *s) {
+  bool scope = storage_of(g, s->alloc.buffer)->kind != NW_STORE_WORKSPACE;
+  if (scope) {
+    line_start(g);
+    nw_str_add(&g->out, "{\n");
+    g->depth++;
+  }
+  allocated(g, s);
+  if (!scope) return;
+  g->depth--;
+  line_start(g);
+  nw_str_add(&g->out, "}\n");
+}
+
+void nwt_stmt(nwt *g, const nw_stmt *s) {
+  switch (s->kind) {
+  case NW_SEQ:
+    for (int i = 0; i < s->nkids && !g->failed; i++) nwt_stmt(g, s->kid[i]);
+    break;
+  case NW_LOOP: loop(g, s); break;
+  case NW_GUARD: guard(g, s); break;
+  case NW_STORE: store(g, s); break;
+  case NW_CALL: call(g, s); break;
+  case NW_ALLOC: alloc(g, s); break;
+  case NW_PREFETCH: prefetch(g, s); break;
+  default: nwt_fail(g, "a statement of this kind has no form in C");
+  }
+}

@@ -1,0 +1,257 @@
+// A program as C99 with OpenMP: what one takes home. Loops stay loops; vector loops are `omp simd`, so the text is
+// readable and any compiler may have it. The results are those of the other ways to run, to the bit, when the compiler
+// contracts nothing (-ffp-contract=off, or -std=c99) and for what is not exp, log, tanh, erf or pow.
+#include "codegen/c/c.h"
+#include <stdlib.h>
+
+bool nwt_fail(nwt *g, const char *fmt, ...) {
+  va_list args;
+  if (g->failed) return false;
+  g->failed = true;
+  va_start(args, fmt);
+  nw_str why = {0};
+  nw_str_vfmt(&why, fmt, args);
+  va_end(args);
+  const char *hint = nw_find_bound(g->p->root) ? "a grid is shown \"lowered\"; unmark takes a loop off it" : NULL;
+  nw_fail(g->p->ctx, NW_ECODEGEN, hint, "%s", why.s);
+  nw_str_free(&why);
+  return false;
+}
+
+// ---- the head
+
+static bool is_argument(const nw_program *p, const char *name) {
+  for (int i = 0; i < p->nsizes; i++)
+    if (!strcmp(p->size[i].name, name)) return true;
+  const nw_buffer *b = nw_find_buffer(p, name);
+  return b && b->role != NW_TEMP;
+}
+
+// That of the program, which is often that of its output as well: then C is told apart as C_kernel.
+static void name_kernel(nwt *g) {
+  nw_str s = {0};
+  const char *name = g->p->name ? g->p->name : "kernel";
+  nw_str_fmt(&s, "%s%s", name, is_argument(g->p, name) ? "_kernel" : "");
+  g->kernel = nwt_name(g, nw_pool_name(g->p->pool, s.s));
+  nw_str_free(&s);
+}
+
+static void shape(nw_str *out, const nw_buffer *b) {
+  for (int d = 0; d < b->ndim; d++) {
+    nw_str_add(out, d ? ", " : "");
+    nw_expr_print(out, b->shape[d]);
+  }
+}
+
+#define UNSAFE "// unsafe: steps of its schedule that were not judged: %d\n"
+
+void nwt_describe(nwt *g, nw_str *out) {
+  if (g->p->unsafe) nw_str_fmt(out, UNSAFE, g->p->unsafe);
+  nw_str_fmt(out, "// Made by Nestwright " NW_VERSION ". Row-major tensors, none overlapping another:\n");
+  for (int i = 0; i < g->p->nbuffers; i++) {
+    const nw_buffer *b = g->p->buffer[i];
+    if (b->role == NW_TEMP) continue;
+    nw_str_fmt(out, "//   %s %s: %s[", b->role == NW_INPUT ? "in " : "out", nwt_name(g, b->name),
+               nw_dtype_name(b->dtype));
+    shape(out, b);
+    nw_str_add(out, "]\n");
+  }
+  nw_str_add(out, "// A pointer is not NULL, unless its tensor has no elements, and is aligned as its type is.\n");
+  if (g->exec->parallel)
+    nw_str_add(
+        out,
+        "// Parallel loops use OpenMP's threads; a child that was forked once this was loaded runs them on one.\n");
+  nwt_describe_codes(g, out);
+}
+
+void nwt_prototype(nwt *g, nw_str *out) {
+  const char *between = "";
+  nw_str_fmt(out, "int %s(", g->kernel);
+  for (int i = 0; i < g->p->nsizes; i++, between = ", ")
+    nw_str_fmt(out, "%sint64_t %s", between, nwt_name(g, g->p->size[i].name));
+  for (int i = 0; i < g->p->nbuffers; i++) {
+    const nw_buffer *b = g->p->buffer[i];
+    if (b->role == NW_TEMP) continue;
+    nw_str_fmt(out, "%s%s%s *restrict %s", between, b->role == NW_INPUT ? "const " : "", nwt_type(b->dtype),
+               nwt_name(g, b->name));
+    between = ", ";
+  }
+  nw_str_add(out, *between ? ")" : "void)");
+}
+
+// ---- sizes and workspaces
+
+static bool is_made(const nw_storage *s) { return s->kind == NW_STORE_WORKSPACE || s->kind == NW_STORE_PER_THREAD; }
+
+static const char *all(const nw_storage *s) { return s->kind == NW_STORE_PER_THREAD ? "_all" : ""; }
+
+// The bytes come first, as none may be made before all are known to be possible.
+static void check_workspaces(nwt *g) {
+  bool any = false;
+  for (int i = 0; i < g->exec->nstorage; i++) {
+    const nw_storage *s = &g->exec->storage[i];
+    if (!is_made(s) || nwt_surely_fits(s)) continue;
+    bool each = s->kind == NW_STORE_PER_THREAD;
+    g->used[NWT_SIZE_ADD][NW_INDEX] = g->used[NWT_SIZE_MUL][NW_INDEX] = true;
+    nw_str_add(&g->out, "  (void)nw_size_mul(nw_size_add(");
+    nwt_size(g, s->elements);
+    nw_str_fmt(&g->out, ", 1, &nw_big), (int64_t)sizeof(%s)%s, &nw_big);\n", nwt_type(s->dtype),
+               each ? " * omp_get_max_threads()" : "");
+    any = true;
+  }
+  if (any) nw_str_add(&g->out, "  if (nw_big) return 3;\n");
+}
+
+static int make_workspaces(nwt *g) {
+  int n = 0;
+  check_workspaces(g);
+  for (int i = 0; i < g->exec->nstorage; i++) {
+    const nw_storage *s = &g->exec->storage[i];
+    const char *name = nwt_name(g, s->buffer);
+    if (!is_made(s)) continue;
+    n++;
+    nw_str_fmt(&g->out, "  %s *restrict %s%s = malloc(sizeof(%s) * ((size_t)(", nwt_type(s->dtype), name, all(s),
+               nwt_type(s->dtype));
+    nwt_expr(g, s->elements);
+    nw_str_fmt(&g->out, ")%s + 1));\n", s->kind == NW_STORE_PER_THREAD ? " * (size_t)omp_get_max_threads()" : "");
+  }
+  return n;
+}
+
+static void name_each(nwt *g, const char *before, const char *between, const char *after) {
+  const char *first = "";
+  for (int i = 0; i < g->exec->nstorage; i++) {
+    const nw_storage *s = &g->exec->storage[i];
+    if (!is_made(s)) continue;
+    nw_str_fmt(&g->out, "%s%s%s%s%s", first, before, nwt_name(g, s->buffer), all(s), after);
+    first = between;
+  }
+}
+
+static void give_up(nwt *g) {
+  nw_str_add(&g->out, "  if (");
+  name_each(g, "!", " || ", "");
+  nw_str_add(&g->out, ") {\n    ");
+  name_each(g, "free(", " ", ");");
+  nw_str_add(&g->out, "\n    return 1;\n  }\n");
+}
+
+static void function(nwt *g) {
+  nw_str_add(&g->out, " {\n");
+  nwt_check_sizes(g);
+  nwt_check_arguments(g);
+  int made = make_workspaces(g);
+  if (made) give_up(g);
+  g->depth = 1;
+  nwt_stmt(g, g->p->root);
+  if (made) {
+    nw_str_add(&g->out, "  ");
+    name_each(g, "free(", " ", ");");
+    nw_str_add(&g->out, "\n");
+  }
+  nw_str_add(&g->out, "  return 0;\n}\n");
+}
+
+// ---- all
+
+const char nwt_includes[] = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n";
+// OpenMP's threads stay behind when a process forks, and a child that asks for them waits for ever: it computes alone. Whoever else
+// in the process has used OpenMP is not known, so that what counts is where the code was loaded.
+const char nwt_openmp[] =
+    "#ifdef _OPENMP\n#include <omp.h>\n#include <unistd.h>\n"
+    "static long nw_loaded_in;\n"
+    "__attribute__((constructor)) static void nw_loaded(void) { nw_loaded_in = (long)getpid(); }\n"
+    "static int nw_has_threads(void) { return nw_loaded_in == (long)getpid(); }\n"
+    "#else\n#define omp_get_thread_num() 0\n#define omp_get_max_threads() 1\n#endif\n";
+
+static bool any_parallel(int n, const nwt *g) {
+  bool any = false;
+  for (int i = 0; i < n; i++) any |= g[i].exec->parallel;
+  return any;
+}
+
+// g: the function that is called. Versions of it come before.
+static char *whole(nwt *g, int n, nwt *version) {
+  nw_str head = {0};
+  nwt_describe(g, &head);
+  nw_str_add(&head, nwt_includes);
+  if (g->exec->parallel || any_parallel(n, version)) nw_str_add(&head, nwt_openmp);
+  nwt_use_all(g, n, version);
+  nwt_helpers(g, &head);
+  for (int i = 0; i < n; i++) {
+    nw_str_add(&head, "\n");
+    if (version[i].p->unsafe && g->p->unsafe != version[i].p->unsafe) nw_str_fmt(&head, UNSAFE, version[i].p->unsafe);
+    nw_str_add(&head, "static ");
+    nwt_prototype(&version[i], &head);
+    nw_str_add(&head, version[i].out.s);
+  }
+  nw_str_add(&head, "\n");
+  nwt_prototype(g, &head);
+  nw_str_add(&head, g->out.s);
+  return nw_str_take(&head);
+}
+
+void nwt_begin(nwt *g, const nw_exec *e) {
+  nw_path root = {.n = 1, .at = {e->p->root}};
+  *g = (nwt){.exec = e, .p = e->p};
+  nw_ranges_init(&g->ranges, e->p->pool);
+  nw_ranges_of(&g->ranges, e->p, &root);
+  name_kernel(g);
+}
+
+void nwt_end(nwt *g) {
+  nw_ranges_free(&g->ranges);
+  nw_str_free(&g->out);
+  for (int i = 0; i < g->c.n; i++) free(g->c.at[i]);
+  nw_vec_free(&g->c);
+  nw_vec_free(&g->ir);
+}
+
+static bool begin_all(int n, const nw_program *const *p, nwt *g) {
+  for (int i = 0; i < n; i++) {
+    nw_exec *e = nw_lower_loops(p[i]);
+    if (!e) return false;
+    nwt_begin(&g[i], e);
+  }
+  return true;
+}
+
+static void end_all(int n, nwt *g) {
+  for (int i = 0; i < n; i++) {
+    nw_exec *e = (nw_exec *)g[i].exec;
+    if (!e) continue;
+    nwt_end(&g[i]);
+    nw_exec_release(e);
+  }
+}
+
+char *nw_program_c(nw_ctx *c, const nw_program *p) {
+  (void)c;
+  nwt g = {0};
+  char *text = NULL;
+  if (begin_all(1, &p, &g)) {
+    function(&g);
+    text = g.failed ? NULL : whole(&g, 0, NULL);
+  }
+  end_all(1, &g);
+  return text;
+}
+
+char *nw_versions_c(int n, const nw_program *const *p, const nw_choices *t) {
+  nwt *g = nw_xcalloc((size_t)n, sizeof *g), chooser = {0};
+  char *text = NULL;
+  bool good = begin_all(n, p, g) && begin_all(1, &p[n - 1], &chooser);
+  if (good) nwt_name_versions(&chooser, n, g);
+  for (int i = 0; i < n && good; i++) {
+    function(&g[i]);
+    good = !g[i].failed;
+  }
+  if (good) {
+    nwt_choose(&chooser, n, g, t);
+    text = chooser.failed ? NULL : whole(&chooser, n, g);
+  }
+  end_all(n, g);
+  end_all(1, &chooser);
+  free(g);
+  return text;
+}

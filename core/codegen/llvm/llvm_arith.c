@@ -1,0 +1,166 @@
+// Arithmetic. Integers wrap, division floors, min and max pass NaN on and order the zeros; no fast-math flag anywhere.
+#include "codegen/llvm/llvm.h"
+
+static bool half(nw_type t) { return t.dtype == NW_F16 || t.dtype == NW_BF16; }
+
+static bool real(nw_type t) { return nw_dtype_is_float(t.dtype); }
+
+// The divisor is wherever its lane is computed but not wanted 0, where division would trap; -1 is replaced as well,
+// since the most negative number divided by it traps instead of wrapping.
+static LLVMValueRef safe_divisor(nwc *g, LLVMValueRef d, bool sign) {
+  LLVMTypeRef t = LLVMTypeOf(d);
+  LLVMValueRef bad = LLVMBuildICmp(g->b, LLVMIntEQ, d, nwc_const_int(t, 0), "");
+  if (sign) bad = LLVMBuildOr(g->b, bad, LLVMBuildICmp(g->b, LLVMIntEQ, d, nwc_const_int(t, -1), ""), "");
+  return LLVMBuildSelect(g->b, bad, nwc_const_int(t, 1), d, "");
+}
+
+// One less where the remainder is not 0 and its sign is not the divisor's.
+static LLVMValueRef needs_fix(nwc *g, LLVMValueRef r, LLVMValueRef d) {
+  LLVMValueRef zero = nwc_const_int(LLVMTypeOf(r), 0);
+  LLVMValueRef some = LLVMBuildICmp(g->b, LLVMIntNE, r, zero, "");
+  LLVMValueRef apart = LLVMBuildICmp(g->b, LLVMIntSLT, LLVMBuildXor(g->b, r, d, ""), zero, "");
+  if (NW_MUTATED(quotient_truncates)) some = LLVMBuildICmp(g->b, LLVMIntNE, zero, zero, "");
+  return LLVMBuildAnd(g->b, some, apart, "");
+}
+
+static LLVMValueRef divide_signed(nwc *g, nw_op op, LLVMValueRef a, LLVMValueRef d, bool constant) {
+  LLVMBuilderRef b = g->b;
+  LLVMValueRef safe = constant ? d : safe_divisor(g, d, true), zero = nwc_const_int(LLVMTypeOf(a), 0);
+  LLVMValueRef q = LLVMBuildSDiv(b, a, safe, ""), r = LLVMBuildSub(b, a, LLVMBuildMul(b, q, safe, ""), "");
+  LLVMValueRef fix = needs_fix(g, r, safe), result;
+  if (op == NW_OP_FLOORDIV)
+    result = LLVMBuildAdd(b, q, LLVMBuildSExt(b, fix, LLVMTypeOf(a), ""), "");
+  else
+    result = LLVMBuildAdd(b, r, LLVMBuildSelect(b, fix, safe, zero, ""), "");
+  if (constant || NW_MUTATED(minus_one_divides)) return result;
+  LLVMValueRef minus = LLVMBuildICmp(b, LLVMIntEQ, d, nwc_const_int(LLVMTypeOf(d), -1), "");
+  return LLVMBuildSelect(b, minus, op == NW_OP_FLOORDIV ? LLVMBuildNeg(b, a, "") : zero, result, "");
+}
+
+static LLVMValueRef divide_unsigned(nwc *g, nw_op op, LLVMValueRef a, LLVMValueRef d, bool constant) {
+  LLVMValueRef safe = constant ? d : safe_divisor(g, d, false);
+  return op == NW_OP_FLOORDIV ? LLVMBuildUDiv(g->b, a, safe, "") : LLVMBuildURem(g->b, a, safe, "");
+}
+
+static LLVMValueRef divide_real(nwc *g, nw_op op, LLVMValueRef a, LLVMValueRef d) {
+  LLVMValueRef q = nwc_intrinsic1(g, "llvm.floor", LLVMBuildFDiv(g->b, a, d, ""));
+  if (op == NW_OP_FLOORDIV) return q;
+  return LLVMBuildFSub(g->b, a, LLVMBuildFMul(g->b, q, d, ""), "");
+}
+
+static bool constant_divisor(const nw_expr *e, int64_t *c) {
+  return nw_is_int(e->op == NW_OP_BROADCAST ? e->arg[0] : e, c);
+}
+
+// By a power of two: a shift or a mask, which floor by themselves.
+static LLVMValueRef divide_power(nwc *g, nw_op op, nw_type t, LLVMValueRef a, int64_t c) {
+  LLVMTypeRef type = LLVMTypeOf(a);
+  if (op == NW_OP_FLOORMOD) return LLVMBuildAnd(g->b, a, nwc_const_int(type, c - 1), "");
+  LLVMValueRef by = nwc_const_int(type, __builtin_ctzll((unsigned long long)c));
+  return nw_dtype_is_signed(t.dtype) ? LLVMBuildAShr(g->b, a, by, "") : LLVMBuildLShr(g->b, a, by, "");
+}
+
+LLVMValueRef nwc_divide(nwc *g, nw_op op, nw_type t, LLVMValueRef a, const nw_expr *divisor) {
+  int64_t c;
+  bool constant = constant_divisor(divisor, &c) && c != 0 && c != -1;
+  if (!real(t) && constant && c > 0 && (c & (c - 1)) == 0) return divide_power(g, op, t, a, c);
+  LLVMValueRef d = nwc_value(g, divisor);
+  if (real(t)) return divide_real(g, op, a, d);
+  return nw_dtype_is_signed(t.dtype) ? divide_signed(g, op, a, d, constant) : divide_unsigned(g, op, a, d, constant);
+}
+
+static LLVMValueRef compare(nwc *g, nw_op op, nw_type t, LLVMValueRef a, LLVMValueRef b) {
+  bool sign = (t.dtype != NW_BOOL && nw_dtype_is_signed(t.dtype)) || NW_MUTATED(order_is_signed);
+  switch (op) {
+  case NW_OP_LT:
+    return real(t) ? LLVMBuildFCmp(g->b, LLVMRealOLT, a, b, "")
+                   : LLVMBuildICmp(g->b, sign ? LLVMIntSLT : LLVMIntULT, a, b, "");
+  case NW_OP_LE:
+    return real(t) ? LLVMBuildFCmp(g->b, LLVMRealOLE, a, b, "")
+                   : LLVMBuildICmp(g->b, sign ? LLVMIntSLE : LLVMIntULE, a, b, "");
+  case NW_OP_EQ: return real(t) ? LLVMBuildFCmp(g->b, LLVMRealOEQ, a, b, "") : LLVMBuildICmp(g->b, LLVMIntEQ, a, b, "");
+  default:
+    return real(t) ? LLVMBuildFCmp(g->b, NW_MUTATED(nan_is_equal) ? LLVMRealONE : LLVMRealUNE, a, b, "")
+                   : LLVMBuildICmp(g->b, LLVMIntNE, a, b, "");
+  }
+}
+
+static LLVMValueRef binary_real(nwc *g, nw_op op, LLVMValueRef a, LLVMValueRef b) {
+  switch (op) {
+  case NW_OP_ADD: return LLVMBuildFAdd(g->b, a, b, "");
+  case NW_OP_SUB: return LLVMBuildFSub(g->b, a, b, "");
+  case NW_OP_MUL: return LLVMBuildFMul(g->b, a, b, "");
+  case NW_OP_DIV: return LLVMBuildFDiv(g->b, a, b, "");
+  case NW_OP_MIN: return nwc_intrinsic2(g, NW_MUTATED(minimum_drops_nan) ? "llvm.minnum" : "llvm.minimum", a, b);
+  case NW_OP_MAX: return nwc_intrinsic2(g, "llvm.maximum", a, b);
+  default: return NULL;
+  }
+}
+
+static LLVMValueRef binary_int(nwc *g, nw_op op, bool sign, LLVMValueRef a, LLVMValueRef b) {
+  switch (op) {
+  case NW_OP_ADD: return LLVMBuildAdd(g->b, a, b, "");
+  case NW_OP_SUB: return LLVMBuildSub(g->b, a, b, "");
+  case NW_OP_MUL: return LLVMBuildMul(g->b, a, b, "");
+  case NW_OP_MIN: return nwc_intrinsic2(g, sign ? "llvm.smin" : "llvm.umin", a, b);
+  case NW_OP_MAX: return nwc_intrinsic2(g, sign ? "llvm.smax" : "llvm.umax", a, b);
+  case NW_OP_AND: return LLVMBuildAnd(g->b, a, b, "");
+  case NW_OP_OR: return LLVMBuildOr(g->b, a, b, "");
+  default: return NULL;
+  }
+}
+
+static LLVMValueRef absolute(nwc *g, nw_type t, LLVMValueRef a) {
+  if (!nw_dtype_is_signed(t.dtype)) return a;
+  LLVMTypeRef type = LLVMTypeOf(a);
+  LLVMValueRef args[] = {a, LLVMConstInt(LLVMInt1TypeInContext(g->lc), 0, false)};
+  return nwc_intrinsic(g, "llvm.abs", 1, &type, 2, args);
+}
+
+static LLVMValueRef unary(nwc *g, nw_op op, nw_type t, LLVMValueRef a) {
+  switch (op) {
+  case NW_OP_NEG: return real(t) ? LLVMBuildFNeg(g->b, a, "") : LLVMBuildNeg(g->b, a, "");
+  case NW_OP_ABS: return real(t) ? nwc_intrinsic1(g, "llvm.fabs", a) : absolute(g, t, a);
+  case NW_OP_NOT: return LLVMBuildNot(g->b, a, "");
+  case NW_OP_FLOOR: return nwc_intrinsic1(g, "llvm.floor", a);
+  case NW_OP_CEIL: return nwc_intrinsic1(g, "llvm.ceil", a);
+  case NW_OP_SQRT: return nwc_intrinsic1(g, "llvm.sqrt", a);
+  default: return NULL;
+  }
+}
+
+static LLVMValueRef fma3(nwc *g, LLVMValueRef *args) {
+  LLVMTypeRef t = LLVMTypeOf(args[0]);
+  return nwc_intrinsic(g, "llvm.fma", 1, &t, 3, args);
+}
+
+static LLVMValueRef plain(nwc *g, nw_op op, nw_type t, LLVMValueRef *args, int n) {
+  if (op == NW_OP_FMA) return fma3(g, args);
+  if (n == 1) return unary(g, op, t, args[0]);
+  if (nw_op_has(op, 'C')) return compare(g, op, t, args[0], args[1]);
+  if (real(t)) return binary_real(g, op, args[0], args[1]);
+  return binary_int(g, op, t.dtype != NW_BOOL && nw_dtype_is_signed(t.dtype), args[0], args[1]);
+}
+
+static bool not_f16(void *env, const nw_expr *e) {
+  (void)env;
+  return e->type.dtype != NW_F16;
+}
+
+// Operations on 16-bit floats are done in f32 and rounded. LLVM 19 makes the maximum of two widened f16 the maximum of the
+// f16s themselves, and has no right code for that in vectors on x86: it loses NaN. A fence hides where the operands are from.
+LLVMValueRef nwc_arith(nwc *g, const nw_expr *e) {
+  LLVMValueRef args[3];
+  nw_type t = e->arg[0]->type;
+  bool narrow = half(t);
+  bool fenced = (e->op == NW_OP_MIN || e->op == NW_OP_MAX) && real(t) && !nw_visit(e, not_f16, NULL);
+  for (int i = 0; i < e->n; i++) {
+    args[i] = nwc_value(g, e->arg[i]);
+    if (narrow) args[i] = nwc_cast(g, args[i], t, NW_F32);
+    if (fenced && !NW_MUTATED(minimum_of_f16)) args[i] = nwc_intrinsic1(g, "llvm.arithmetic.fence", args[i]);
+  }
+  if (narrow) t.dtype = NW_F32;
+  LLVMValueRef v = plain(g, (nw_op)e->op, t, args, e->n);
+  if (!v) return nwc_fail(g, "no code for %s", nw_op_name((nw_op)e->op)), LLVMGetUndef(nwc_type(g, e->type));
+  return narrow && half(e->type) ? nwc_cast(g, v, t, e->type.dtype) : v;
+}

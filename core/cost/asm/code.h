@@ -1,0 +1,212 @@
+// Compiled code, followed instruction by instruction without being run: what a core would do with it.
+//
+// The assembly that the compiler prints (x86-64, AT&T syntax) is read back. Integers, branches, addresses, and vectors of integers
+// and masks, which addresses and masks come from, are computed as the processor would; numbers are not, and what depends on them
+// is not known. No memory is touched but a stack, constants and the frame with the kernel's pointers, all of them copies.
+#pragma once
+#include "base/base.h"
+#include "hw/machine.h"
+
+// Registers by one number, for what waits for what.
+enum {
+  NW_CODE_VECTOR = 16,
+  NW_CODE_MASK = 48,
+  NW_CODE_FLAGS = 56,
+  NW_CODE_REGISTERS = 57,
+  NW_CODE_NONE = 255,
+  NW_CODE_STACK_POINTER = 4,
+  NW_CODE_COUNTER = 1, // cl
+};
+
+typedef enum nw_code_op {
+  NW_CODE_NOTHING,
+  // integers
+  NW_CODE_MOVE,
+  NW_CODE_MOVE_ZERO, // extended by zeros
+  NW_CODE_MOVE_SIGN,
+  NW_CODE_LEA,
+  NW_CODE_ADD,
+  NW_CODE_ADC,
+  NW_CODE_SUB,
+  NW_CODE_SBB,
+  NW_CODE_AND,
+  NW_CODE_OR,
+  NW_CODE_XOR,
+  NW_CODE_COMPARE,
+  NW_CODE_TEST,
+  NW_CODE_INC,
+  NW_CODE_DEC,
+  NW_CODE_NEG,
+  NW_CODE_NOT,
+  NW_CODE_IMUL,
+  NW_CODE_MUL,
+  NW_CODE_MULX,
+  NW_CODE_DIV,
+  NW_CODE_IDIV,
+  NW_CODE_SHL,
+  NW_CODE_SHR,
+  NW_CODE_SAR,
+  NW_CODE_SHLX,
+  NW_CODE_SHRX,
+  NW_CODE_SARX,
+  NW_CODE_ANDN,
+  NW_CODE_BT,
+  NW_CODE_CMOV,
+  NW_CODE_SET,
+  NW_CODE_WIDEN, // of rax in itself
+  NW_CODE_SIGN, // of rax into rdx
+  NW_CODE_PUSH,
+  NW_CODE_POP,
+  NW_CODE_BRANCH,
+  NW_CODE_JUMP,
+  NW_CODE_CALL,
+  NW_CODE_RETURN,
+  NW_CODE_PREFETCH,
+  // vectors whose lanes are followed
+  NW_CODE_V_MOVE,
+  NW_CODE_V_FROM, // one element into or out of a vector
+  NW_CODE_V_BROADCAST,
+  NW_CODE_V_LANES, // an operation lane by lane: nw_code_lane
+  NW_CODE_V_SHIFT,
+  NW_CODE_V_COMPARE,
+  NW_CODE_V_SIGNS, // into a mask
+  NW_CODE_V_EXTRACT,
+  NW_CODE_V_INSERT,
+  NW_CODE_V_WIDEN,
+  NW_CODE_V_TERNARY,
+  NW_CODE_V_PICK, // one element into an integer register
+  NW_CODE_GATHER,
+  NW_CODE_SCATTER,
+  // masks
+  NW_CODE_K_MOVE,
+  NW_CODE_K_BITS, // and, or, ...: nw_code_lane
+  NW_CODE_K_UNPACK,
+  NW_CODE_K_SHIFT,
+  NW_CODE_K_TEST,
+  NW_CODE_OTHER, // its result is not known
+} nw_code_op;
+
+typedef enum nw_code_lane {
+  NW_LANE_ADD,
+  NW_LANE_SUB,
+  NW_LANE_MUL,
+  NW_LANE_MUL_LOW, // of the lower halves
+  NW_LANE_AND,
+  NW_LANE_ANDN,
+  NW_LANE_OR,
+  NW_LANE_XOR,
+  NW_LANE_XNOR,
+  NW_LANE_NOT,
+  NW_LANE_MIN,
+  NW_LANE_MAX,
+  NW_LANE_LEFT,
+  NW_LANE_RIGHT,
+  NW_LANE_RIGHT_SIGN,
+} nw_code_lane;
+
+typedef enum nw_code_kind { NW_OPERAND_NONE, NW_OPERAND_REGISTER, NW_OPERAND_NUMBER, NW_OPERAND_MEMORY } nw_code_kind;
+
+typedef struct nw_code_operand {
+  uint8_t kind, reg, size; // bytes of a register
+  bool high; // ah
+  uint8_t base, index, scale;
+  int64_t value; // a number, or what is added to an address
+} nw_code_operand;
+
+typedef struct nw_code_ins {
+  char name[16];
+  nw_code_operand arg[4]; // the last is the destination
+  int nargs;
+  uint8_t op, lane;
+  uint8_t size; // bytes of an integer, or of a mask
+  uint8_t elem; // bytes of a lane
+  bool is_signed;
+  uint8_t condition;
+  uint8_t mask; // {%k}, a register
+  bool zeroing, broadcast; // {z} {1to16}
+  uint8_t width; // bytes of its widest vector
+  int target; // of a jump
+  // what it needs of a core: code_needs.c
+  uint8_t nsrc, src[8], ndst, dst[3], naddress, address[3]; // registers
+  uint8_t parts; // that are dispatched
+  uint8_t more; // parts beside the first that need a port
+  uint8_t busy; // cycles that its port is kept
+  uint16_t ports, more_ports;
+  double latency;
+  bool load, store, fused; // fused: one with the comparison before
+  uint8_t lanes; // of a gather or scatter
+  uint16_t bytes; // of an access
+  uint32_t at; // of the code
+  uint8_t aligned; // to two to the power of this
+} nw_code_ins;
+
+typedef struct nw_compiled {
+  nw_code_ins *ins;
+  int n, entry;
+  nw_vec symbol; // nw_code_symbol *
+  uint8_t *constant; // bytes of sections that are only read
+  int nconstants;
+  nw_arena *arena;
+} nw_compiled;
+
+// NULL: it has no entry, or is not of this processor.
+nw_compiled *nw_code_read(const char *assembly);
+void nw_code_free(nw_compiled *k);
+bool nw_code_name(nw_code_ins *x); // by its name; false: it is not known
+void nw_code_needs(nw_compiled *k, const nw_machine *m);
+
+// ---- running it
+
+// Where things lie: far apart.
+#define NW_CODE_TEXT INT64_C(0x100000000000) // and the instruction's number
+#define NW_CODE_CONSTANTS INT64_C(0x200000000000)
+#define NW_CODE_FRAME INT64_C(0x300000000000)
+#define NW_CODE_PARALLEL INT64_C(0x400000000000) // the run-time's loop
+#define NW_CODE_STACK INT64_C(0x700000000000) // its end
+
+enum { NW_CODE_STACK_BYTES = 1 << 20, NW_CODE_FRAME_BYTES = 8192, NW_CODE_CALLS = 64, NW_CODE_LANES = 16 };
+
+typedef struct nw_code_value { // of a vector register
+  bool known;
+  union {
+    uint64_t q[8];
+    uint32_t d[16];
+    uint8_t b[64];
+  };
+} nw_code_value;
+
+typedef struct nw_code_state {
+  const nw_compiled *code;
+  int at; // the next instruction
+  uint64_t reg[16];
+  bool zero, sign, carry, overflow;
+  nw_code_value vector[32];
+  struct {
+    bool known;
+    uint64_t bits;
+  } mask[8];
+  uint8_t *stack;
+  bool *known; // of the stack, by four bytes
+  uint8_t frame[NW_CODE_FRAME_BYTES];
+  int back[NW_CODE_CALLS], ncalls;
+  // of the last step
+  uint64_t address[NW_CODE_LANES]; // of its accesses
+  int naddress;
+  bool taken;
+  bool partial; // an access under a mask with lanes off, or that may be off
+} nw_code_state;
+
+nw_code_state *nw_code_begin(const nw_compiled *k);
+void nw_code_end(nw_code_state *s);
+bool nw_code_step(nw_code_state *s); // false: it was the last
+
+// Between code_step.c and code_vectors.c.
+uint64_t nw_code_address(const nw_code_state *s, const nw_code_operand *o);
+uint8_t *nw_code_memory(nw_code_state *s, uint64_t address, int bytes); // NULL: it is not copied
+bool nw_code_on_stack(uint64_t address, int bytes);
+void nw_code_touch(nw_code_state *s, uint64_t address);
+void nw_code_know(nw_code_state *s, uint64_t address, int bytes, bool known);
+bool nw_code_is_known(const nw_code_state *s, uint64_t address, int bytes);
+uint64_t nw_code_get(nw_code_state *s, const nw_code_operand *o, int bytes);
+void nw_code_put(nw_code_state *s, const nw_code_operand *o, int bytes, uint64_t v);
+void nw_code_vector(nw_code_state *s, const nw_code_ins *x);

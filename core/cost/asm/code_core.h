@@ -1,0 +1,40 @@
+// A core that is given one instruction after the other, with the addresses it touches: when each is fetched, dispatched, issued to
+// a port, done and retired. All data are in the first level of cache.
+#pragma once
+#include "cost/asm/code.h"
+
+enum {
+  NW_PORT_0 = 1 << 0,
+  NW_PORT_1 = 1 << 1,
+  NW_PORT_5 = 1 << 2,
+  NW_PORT_6 = 1 << 3,
+  NW_PORT_10 = 1 << 4,
+  NW_PORT_LOAD = 7 << 5,
+  NW_PORT_LOAD_WIDE = 3 << 5,
+  NW_PORT_ADDRESS = 3 << 8, // of stores
+  NW_PORT_DATA = 3 << 10,
+  NW_PORT_DATA_WIDE = 1 << 10,
+};
+
+typedef struct nw_code_core nw_code_core;
+
+nw_code_core *nw_code_core_new(const nw_compiled *k, const nw_machine *m);
+void nw_code_core_free(nw_code_core *c);
+// The instruction at `at` was just stepped over: what it takes, or only what later ones remember of it.
+void nw_code_core_run(nw_code_core *c, const nw_code_state *s, int at);
+void nw_code_core_skip(nw_code_core *c, const nw_code_state *s, int at);
+double nw_code_core_now(const nw_code_core *c); // when the last one was retired, in cycles
+
+typedef struct nw_code_events { // among the instructions that were run
+  double missed; // branches foretold wrongly
+  double waits; // loads that waited until what they read was in the cache
+} nw_code_events;
+nw_code_events nw_code_core_events(const nw_code_core *c);
+
+// ---- which way branches go: code_branch.c
+
+typedef struct nw_code_guesses nw_code_guesses;
+nw_code_guesses *nw_code_guesses_new(int instructions);
+void nw_code_guesses_free(nw_code_guesses *g);
+bool nw_code_foretold(nw_code_guesses *g, int at, bool taken); // and learns from it
+void nw_code_path(nw_code_guesses *g, int from, int to); // a branch that was taken

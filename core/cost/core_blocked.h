@@ -1,5 +1,0 @@
-// Loads that the store buffer cannot answer. Private to cost/.
-#pragma once
-#include "cost/core.h"
-
-void nw_core_block(nw_core *k); // nw_core_node.blocked, when it is known which loads there are

@@ -1,0 +1,124 @@
+// Expressions as instructions.
+#include "cost/cpu/core_class.h"
+#include "interp/interp.h" // nw_math_plan
+
+bool nw_core_is_address(const nw_expr *e) { return e->type.dtype == NW_INDEX && e->type.lanes == 1; }
+
+static bool is_float(const nw_expr *e) { return nw_dtype_is_float((nw_dtype)e->type.dtype); }
+
+static nw_class by_width(const nw_expr *e, nw_class narrow, nw_class wide) {
+  return e->type.dtype == NW_F64 ? wide : narrow;
+}
+
+static bool constant_value(const nw_expr *e, int64_t *v) {
+  return nw_is_int(e->op == NW_OP_BROADCAST ? e->arg[0] : e, v);
+}
+
+static nw_class class_of_division(const nw_expr *e) {
+  int64_t by;
+  if (is_float(e)) return by_width(e, NW_CLASS_DIV, NW_CLASS_DIV64);
+  if (!constant_value(e->arg[1], &by)) return NW_CLASS_INTDIV;
+  return by > 0 && (by & (by - 1)) == 0 ? NW_CLASS_INT : NW_CLASS_INTMUL;
+}
+
+static bool folds_into_load(const nw_expr *e) { // of a broadcast
+  return e->arg[0]->op == NW_OP_LOAD || e->arg[0]->op == NW_OP_INT || e->arg[0]->op == NW_OP_FLOAT;
+}
+
+nw_class nw_core_class(const nw_expr *e) {
+  bool real = e->n && is_float(e->arg[0]);
+  switch (e->op) {
+  case NW_OP_ADD:
+  case NW_OP_SUB: return real ? NW_CLASS_ADD : NW_CLASS_INT;
+  case NW_OP_MUL: return real ? NW_CLASS_MUL : NW_CLASS_INTMUL;
+  case NW_OP_FMA: return NW_CLASS_FMA;
+  case NW_OP_DIV:
+  case NW_OP_FLOORDIV:
+  case NW_OP_FLOORMOD: return class_of_division(e);
+  case NW_OP_MIN:
+  case NW_OP_MAX:
+  case NW_OP_LT:
+  case NW_OP_LE:
+  case NW_OP_EQ:
+  case NW_OP_NE:
+  case NW_OP_NEG:
+  case NW_OP_ABS: return real ? NW_CLASS_MINMAX : NW_CLASS_INT;
+  case NW_OP_SELECT: return is_float(e) ? NW_CLASS_MINMAX : NW_CLASS_INT;
+  case NW_OP_AND:
+  case NW_OP_OR:
+  case NW_OP_NOT: return NW_CLASS_INT;
+  case NW_OP_CAST: return real || is_float(e) ? NW_CLASS_CAST : NW_CLASS_INT;
+  case NW_OP_FLOOR:
+  case NW_OP_CEIL: return NW_CLASS_ROUND;
+  case NW_OP_SQRT: return by_width(e, NW_CLASS_SQRT, NW_CLASS_SQRT64);
+  case NW_OP_EXP: return by_width(e, NW_CLASS_EXP, NW_CLASS_EXP64);
+  case NW_OP_LOG: return by_width(e, NW_CLASS_LOG, NW_CLASS_LOG64);
+  case NW_OP_TANH: return by_width(e, NW_CLASS_TANH, NW_CLASS_TANH64);
+  case NW_OP_ERF: return by_width(e, NW_CLASS_ERF, NW_CLASS_ERF64);
+  case NW_OP_POW: return by_width(e, NW_CLASS_POW, NW_CLASS_POW64);
+  case NW_OP_RAMP: return NW_CLASS_INT;
+  case NW_OP_BROADCAST: return folds_into_load(e) ? NW_CLASS_COUNT : NW_CLASS_SHUFFLE;
+  default: return NW_CLASS_COUNT;
+  }
+}
+
+static int64_t bytes_of(nw_type t) { return (int64_t)t.lanes * nw_dtype_bytes((nw_dtype)t.dtype); }
+
+int nw_core_width(const nw_machine *m, nw_type t) {
+  if (t.lanes == 1) return 0;
+  int64_t bytes = bytes_of(t);
+  return nw_width_of(bytes < m->vector_bytes ? bytes : m->vector_bytes);
+}
+
+// As codegen/llvm_pieces.c has it: whole registers, and powers of two of what is left.
+int nw_core_pieces(const nw_machine *m, nw_type t) {
+  int most = (int)m->vector_bytes / nw_dtype_bytes((nw_dtype)t.dtype);
+  return t.lanes / most + __builtin_popcount((unsigned)(t.lanes % most));
+}
+
+double nw_core_latency(const nw_machine *m, const nw_expr *e) {
+  nw_class c = nw_core_class(e);
+  return c == NW_CLASS_COUNT ? 0 : m->op[c].latency;
+}
+
+// Comparisons are as wide as what they compare.
+static nw_type type_of_work(const nw_expr *e) {
+  bool wide = e->n && bytes_of(e->arg[0]->type) > bytes_of(e->type) && e->arg[0]->type.lanes == e->type.lanes;
+  return wide ? e->arg[0]->type : e->type;
+}
+
+static bool is_call(const nw_expr *e) { return nw_op_has((nw_op)e->op, 'M'); }
+
+static void add_calls(const nw_machine *m, nw_core_ops *to, const nw_expr *e, nw_class c) {
+  const nw_math_row *rows[NW_MAX_LANES];
+  int n = nw_math_plan((nw_op)e->op, (nw_dtype)e->type.dtype, e->type.lanes, rows);
+  for (int i = 0; i < n; i++) {
+    nw_type t = {e->type.dtype, (uint16_t)rows[i]->lanes};
+    to->op[c][nw_core_width(m, t)]++;
+  }
+}
+
+// Has the machine no vectors for it, of any width?
+static bool one_by_one(const nw_machine *m, nw_class c, int width) {
+  while (width > 0 && !(m->op[c].per_cycle[width] > 0)) width--;
+  return width == 0;
+}
+
+int nw_core_bits(nw_dtype t) {
+  int bytes = nw_dtype_bytes(t), bits = 0;
+  while (bytes > 1) bytes /= 2, bits++;
+  return bits;
+}
+
+void nw_core_add_op(const nw_machine *m, nw_core_ops *to, const nw_expr *e) {
+  nw_class c = nw_core_class(e);
+  if (c == NW_CLASS_COUNT) return;
+  nw_type t = type_of_work(e);
+  to->numbers[c][nw_core_bits((nw_dtype)t.dtype)] += t.lanes;
+  if (is_call(e)) return add_calls(m, to, e, c);
+  int width = nw_core_width(m, t);
+  if (one_by_one(m, c, width))
+    to->op[c][0] += t.lanes;
+  else
+    to->op[c][width] += nw_core_pieces(m, t);
+}

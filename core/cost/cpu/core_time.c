@@ -1,0 +1,295 @@
+// Cycles.
+//
+// A body takes as long as its busiest resource: dispatch, load and store ports, units, bytes from each level behind. Where its
+// elements are reduced into a register, or through memory, each step waits for the one before: a chain. Out-of-order execution
+// overlaps what does not wait, as far as its window of instructions reaches: of bodies that fit, the resources are added up before
+// the busiest is taken, and a chain that ends with its loop runs beside the next one's.
+#include "cost/cpu/core_time.h"
+#include "cost/cpu/core_access.h"
+#include <math.h>
+
+// What comes from behind the last level comes from memory.
+const char *nw_core_bound_name(const nw_machine *m, int bound) {
+  static const char *const names[] = {"dispatch", "loads",    "stores",           "arithmetic",      "division",
+                                      "integers", "branches", "stores read back", "lines under way", "L2 to L1",
+                                      "L3 to L2", "L4 to L3", "memory",           "latency"};
+  return names[bound == NW_BOUND_LEVEL + m->nlevels - 1 ? NW_CORE_BOUNDS - 1 : bound];
+}
+
+// ---- resources of one run of a body
+
+static double rate(const nw_machine *m, int class, int width) {
+  double r = m->op[class].per_cycle[width];
+  for (int w = width; r <= 0 && w >= 0; w--) r = m->op[class].per_cycle[w] / (1 << (width - w));
+  return r > 0 ? r : 1;
+}
+
+static bool is_call(int class) { return class >= NW_CLASS_EXP && class <= NW_CLASS_POW64; }
+
+static int unit_of(int class, int width) {
+  if (class == NW_CLASS_LOAD) return NW_BOUND_LOAD;
+  if (class == NW_CLASS_STORE) return NW_BOUND_STORE;
+  if (class >= NW_CLASS_DIV && class <= NW_CLASS_SQRT64) return NW_BOUND_DIVIDE;
+  if (class >= NW_CLASS_INT && class <= NW_CLASS_INTDIV && !width) return NW_BOUND_INTEGER;
+  return NW_BOUND_FLOAT;
+}
+
+enum { PAGE = 4096 };
+
+// Of the lines of a page, the last one's end is the page's.
+static double crossing(const nw_machine *m) {
+  return m->line_crossing + (m->page_crossing - m->line_crossing) * (double)m->level[0].line / PAGE;
+}
+
+static nw_core_cost own_cost(const nw_machine *m, const nw_core_ops *ops) {
+  nw_core_cost c = {0};
+  const double *unit = ops->unit;
+  for (int k = 0; k < NW_CLASS_COUNT; k++)
+    for (int w = 0; w < NW_WIDTHS; w++) {
+      if (!ops->op[k][w]) continue;
+      double cycles = ops->op[k][w] / rate(m, k, w);
+      c.busy[unit_of(k, w)] += cycles;
+      c.instructions += is_call(k) ? cycles * m->dispatch : ops->op[k][w];
+    }
+  c.busy[NW_BOUND_LOAD] += unit[NW_CORE_LOAD_CROSSING] * crossing(m) + unit[NW_CORE_GATHER] * m->gather;
+  c.busy[NW_BOUND_STORE] += unit[NW_CORE_STORE_CROSSING] * m->store_crossing + unit[NW_CORE_SCATTER] * m->scatter;
+  c.busy[NW_BOUND_STORE] = fmax(c.busy[NW_BOUND_STORE], unit[NW_CORE_STORE_LINE] / m->store_lines);
+  c.busy[NW_BOUND_BRANCH] += unit[NW_CORE_BRANCH] * m->loop;
+  c.busy[NW_BOUND_LOAD] += unit[NW_CORE_SPILL] / rate(m, NW_CLASS_LOAD, nw_width_of(m->vector_bytes));
+  c.instructions += m->gather_instructions * (unit[NW_CORE_GATHER] + unit[NW_CORE_SCATTER]) + unit[NW_CORE_SPILL] +
+                    unit[NW_CORE_BRANCH] - unit[NW_CORE_FOLDED];
+  c.busy[NW_BOUND_DISPATCH] = c.instructions / m->dispatch;
+  c.waiting = ops->waiting;
+  return c;
+}
+
+// Transfers were counted in all.
+static void add_transfers(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
+  if (!at->times) return;
+  for (int i = 0; i < m->nlevels; i++) c->busy[NW_BOUND_LEVEL + i] += at->transfer[i] / (double)at->times;
+  c->busy[NW_BOUND_LINES] += hypot(fmax(at->under_way[0], at->under_way[2]), at->under_way[1]) / (double)at->times;
+}
+
+static void add_times(nw_core_cost *to, const nw_core_cost *c, double times) {
+  for (int i = 0; i < NW_CORE_BOUNDS; i++) to->busy[i] += times * c->busy[i];
+  to->instructions += times * c->instructions;
+  to->waiting += times * c->waiting;
+}
+
+// The busiest resource; of transfers that do not overlap, with all that does not.
+static double busiest_unit(const nw_machine *m, const nw_core_cost *c, int *bound) {
+  double most = 0, apart = 0;
+  for (int i = 0; i < NW_CORE_BOUNDS; i++)
+    if (c->busy[i] > most) most = c->busy[i], *bound = i;
+  if (m->combine == NW_COMBINE_MAX) return most;
+  apart = fmax(c->busy[NW_BOUND_LOAD], c->busy[NW_BOUND_STORE]);
+  for (int i = NW_BOUND_LEVEL; i < NW_CORE_BOUNDS; i++) apart += c->busy[i];
+  return fmax(most, apart);
+}
+
+// Loads that wait for stores to be in the cache: the stores wait for their turn, and what follows for these loads. That hides little
+// of what else there is to do, and the other way round.
+static double busiest(const nw_machine *m, const nw_core_cost *c, int *bound) {
+  double most = busiest_unit(m, c, bound), blocked = c->busy[NW_BOUND_FORWARD];
+  if (!blocked) return most;
+  blocked += fmax(c->busy[NW_BOUND_STORE], c->busy[NW_BOUND_DISPATCH]);
+  if (blocked > most) *bound = NW_BOUND_FORWARD;
+  return sqrt(hypot(most * most, blocked * blocked));
+}
+
+// Where more is done between the stores and the loads than the window holds, the stores are in the cache by then.
+static void add_blocked(const nw_machine *m, const nw_core_node *at, nw_core_cost *c) {
+  if (!at->blocked || c->instructions > m->window * at->blocked) return;
+  c->busy[NW_BOUND_FORWARD] += at->blocked * m->forward_masked;
+}
+
+// ---- chains
+
+static bool is_loop(const nw_core_node *at) { return at->stmt->kind == NW_LOOP; }
+
+static double average(const nw_core_node *at) { return at->entered ? (double)at->times / (double)at->entered : 0; }
+
+static bool moves_in(const nw_core_access *a, const nw_core_node *loop) {
+  return !a->affine || nw_form_coef(&a->at, loop->slot);
+}
+
+static bool is_chained(const nw_core_access *a) {
+  for (int i = 0; i < a->body->chain.n; i++)
+    if (((nw_core_chain *)a->body->chain.at[i])->store == a) return true;
+  return false;
+}
+
+// Does the loop store something new to the buffer first, so that nothing is handed on to its next iteration?
+static bool begins_in(const nw_core *k, const nw_core_access *a, const nw_core_node *loop) {
+  for (int i = 0; i < k->access.n; i++) {
+    const nw_core_access *b = k->access.at[i];
+    if (b->write && b->buffer == a->buffer && nw_core_inside(b->body, loop) && !is_chained(b)) return true;
+  }
+  return false;
+}
+
+// Cycles of the chain through one element in one iteration of a loop around the store: it is updated in every iteration of the
+// loops between that neither move it nor begin anew, and goes through memory wherever no loop holds it.
+static double chain_in(const nw_core *k, const nw_core_chain *c, const nw_core_node *loop) {
+  const nw_core_access *a = c->store;
+  bool apart = k->apart[a->buffer];
+  double cycles = c->latency;
+  if (c->through_memory) cycles += a->masked || a->scattered ? k->machine->forward_masked : k->machine->forward;
+  for (const nw_core_node *at = a->body; at != loop; at = at->up) {
+    double runs = at->up->times ? (double)at->times / (double)at->up->times : 0;
+    bool apart_each = is_loop(at) && (moves_in(a, at) || begins_in(k, a, at));
+    cycles *= apart_each ? fmin(1, runs) : runs;
+    if (!apart && a->held == at->depth && is_loop(at) && !apart_each) cycles += k->machine->forward;
+  }
+  return cycles;
+}
+
+typedef struct chained { // by element
+  const nw_core_access *a;
+  double cycles;
+} chained;
+
+enum { MOST_CHAINS = 1024 };
+
+typedef struct chaining {
+  const nw_core *k;
+  const nw_core_node *loop;
+  bool carried; // only what goes on in the next iteration
+  int n;
+  double most;
+  chained list[MOST_CHAINS];
+} chaining;
+
+// A store under a mask is taken to reach as far as its whole vector: the next one, which begins within that, waits for it.
+static bool overlaps_next(const nw_core_access *a, const nw_core_node *loop) {
+  if (!a->masked || a->scattered || !a->affine || a->body != loop) return false;
+  int64_t lanes = 1, step = nw_form_coef(&a->at, loop->slot);
+  while (lanes < a->lanes) lanes *= 2;
+  return step && step < lanes && -step < lanes;
+}
+
+static void add_chain(chaining *c, const nw_core_chain *chain) {
+  const nw_core_access *a = chain->store;
+  if (c->carried && overlaps_next(a, c->loop)) c->most = fmax(c->most, chain->latency + c->k->machine->forward_masked);
+  if (c->carried && (moves_in(a, c->loop) || begins_in(c->k, a, c->loop))) return;
+  int e = 0;
+  while (e < c->n && !(c->list[e].a->buffer == a->buffer && c->list[e].a->index == a->index)) e++;
+  if (e == MOST_CHAINS) return;
+  if (e == c->n) c->list[c->n++] = (chained){a, 0};
+  c->list[e].cycles += chain_in(c->k, chain, c->loop);
+  c->most = fmax(c->most, c->list[e].cycles);
+}
+
+static void add_chains(chaining *c, const nw_core_node *at) {
+  for (int i = 0; i < at->chain.n; i++) add_chain(c, at->chain.at[i]);
+  for (int i = 0; i < at->nkids; i++) add_chains(c, at->kid[i]);
+}
+
+// The longest chain in one iteration of a loop.
+static double longest_chain(const nw_core *k, const nw_core_node *loop, bool carried) {
+  chaining c;
+  c.k = k, c.loop = loop, c.carried = carried, c.n = 0, c.most = 0;
+  add_chains(&c, loop);
+  return c.most;
+}
+
+// ---- bodies
+
+static nw_core_cost time_of(nw_core *k, nw_core_node *at);
+
+// Cycles from the end of one chain to the end of the next, which does not wait for it: as many run beside one another as begin
+// within the window. Of bodies that fit into it several are in it whole; of a longer one, the next begins when only the
+// window's length of it is left.
+static double beside(const nw_machine *m, const nw_core_cost *c) {
+  double wait = c->wait, windows = fmax(c->instructions / m->window, c->waiting / m->scheduler);
+  if (windows < 1) return wait / (1 + 1 / fmax(windows, 1e-9));
+  return windows < 2 ? wait / 2 : wait * (1 - 1 / windows);
+}
+
+static nw_core_cost body_time(nw_core *k, nw_core_node *at, int *bound) {
+  const nw_machine *m = k->machine;
+  nw_core_cost all = own_cost(m, &at->ops), own;
+  add_transfers(m, at, &all);
+  own = all;
+  double apart = 0;
+  for (int i = 0; i < at->nkids; i++) {
+    nw_core_node *kid = at->kid[i];
+    nw_core_cost c = time_of(k, kid);
+    double times = at->times ? (double)kid->entered / (double)at->times : 0;
+    add_times(&all, &c, times);
+    apart += times * hypot(c.cycles, beside(m, &c));
+  }
+  add_blocked(m, at, &all);
+  int ignored = 0;
+  bool merged = all.instructions <= m->window;
+  nw_core_cost inside = all;
+  inside.wait = longest_chain(k, at, false);
+  double together = busiest(m, &all, bound), waits = beside(m, &inside);
+  if (!merged) waits = fmax(waits, apart + busiest(m, &own, &ignored));
+  all.cycles = merged ? hypot(together, waits) : fmax(together, waits);
+  if (waits > 1.05 * together) *bound = NW_BOUND_LATENCY;
+  return all;
+}
+
+// A mispredicted exit stops the supply of instructions; what waits in the window hides it.
+static double exit_miss(const nw_machine *m, const nw_core_node *at, const nw_core_cost *c) {
+  int64_t n;
+  bool constant = nw_is_int(at->stmt->loop.extent, &n);
+  if (constant && (double)n <= m->foretold) return 0;
+  double ahead =
+      fmin(1, m->window / fmax(c->instructions, 1)) * (fmax(c->cycles, c->wait) - c->instructions / m->dispatch);
+  return fmax(0, m->branch_miss - fmax(0, ahead));
+}
+
+static nw_core_cost time_of(nw_core *k, nw_core_node *at) {
+  int bound = NW_BOUND_DISPATCH;
+  nw_core_cost body = body_time(k, at, &bound), all = {0};
+  double n = is_loop(at) || at->stmt->kind == NW_GUARD ? average(at) : 1;
+  add_times(&all, &body, n);
+  if (is_loop(at)) body.cycles = fmax(body.cycles, k->machine->loop);
+  all.cycles = n * body.cycles;
+  if (is_loop(at)) {
+    double chain = longest_chain(k, at, true);
+    all.wait = n * chain;
+    if (chain > body.cycles) bound = NW_BOUND_LATENCY;
+    all.cycles += exit_miss(k->machine, at, &all);
+  }
+  at->bound = bound;
+  at->cycles = fmax(all.cycles, all.wait) * (double)at->entered;
+  return all;
+}
+
+// A loop whose chain is long, but runs beside others, takes no longer than what it is in.
+static void limit(nw_core_node *at, double most) {
+  at->cycles = fmin(at->cycles, most);
+  for (int i = 0; i < at->nkids; i++) limit(at->kid[i], at->cycles);
+}
+
+nw_core_cost nw_core_time(nw_core *k) {
+  nw_core_cost c = time_of(k, k->root);
+  limit(k->root, k->root->cycles);
+  return c;
+}
+
+static void add_ops(nw_core_ops *to, const nw_core_ops *ops, double times) {
+  for (int c = 0; c < NW_CLASS_COUNT; c++) {
+    for (int w = 0; w < NW_WIDTHS; w++) to->op[c][w] += times * ops->op[c][w];
+    for (int b = 0; b < NW_ENERGY_BITS; b++) to->numbers[c][b] += times * ops->numbers[c][b];
+  }
+  for (int u = 0; u < NW_CORE_UNITS; u++) to->unit[u] += times * ops->unit[u];
+}
+
+static void add_body(const nw_core_node *at, nw_core_ops *to) {
+  add_ops(to, &at->ops, (double)at->times);
+  for (int i = 0; i < at->nkids; i++) add_body(at->kid[i], to);
+}
+
+void nw_core_add_all(const nw_core *k, nw_core_ops *to) { add_body(k->root, to); }
+
+double nw_core_instructions(const nw_core_ops *ops) {
+  double n = ops->unit[NW_CORE_BRANCH] + ops->unit[NW_CORE_SPILL] + ops->unit[NW_CORE_GATHER] +
+             ops->unit[NW_CORE_SCATTER] - ops->unit[NW_CORE_FOLDED];
+  for (int c = 0; c < NW_CLASS_COUNT; c++)
+    for (int w = 0; w < NW_WIDTHS; w++) n += ops->op[c][w];
+  return n;
+}

@@ -1,0 +1,179 @@
+// What the user writes: any op on operands of any dtype. Types are checked here, and operands promoted, before a typed
+// constructor sees them. docs/language.md, "Types and promotion", states these rules.
+//
+// A constant of type i64 or f64 is a literal: it takes the dtype of the operands that are none. Constants of other
+// dtypes were given theirs on purpose and promote like everything else.
+#include "ir/expr/fold.h"
+
+#define MAX_OPERANDS 3
+
+static bool is_literal(const nw_expr *e) {
+  return nw_is_constant(e) && (e->type.dtype == NW_INDEX || e->type.dtype == NW_F64);
+}
+
+typedef struct operands {
+  nw_pool *pool;
+  nw_ctx *ctx;
+  nw_op op;
+  int n;
+  const nw_expr *at[MAX_OPERANDS];
+} operands;
+
+static bool any_float_literal(const operands *o) {
+  for (int i = 0; i < o->n; i++)
+    if (is_literal(o->at[i]) && o->at[i]->op == NW_OP_FLOAT) return true;
+  return false;
+}
+
+static bool any_literal(const operands *o) {
+  for (int i = 0; i < o->n; i++)
+    if (is_literal(o->at[i])) return true;
+  return false;
+}
+
+// The dtype all operands that are no literals promote to; false if there is none such.
+static bool typed_operands(const operands *o, nw_dtype *t) {
+  bool found = false;
+  for (int i = 0; i < o->n; i++) {
+    if (is_literal(o->at[i])) continue;
+    nw_dtype mine = (nw_dtype)o->at[i]->type.dtype;
+    *t = found ? nw_dtype_promote(*t, mine) : mine;
+    found = true;
+  }
+  return found;
+}
+
+// The dtype the operands meet in. Literals alone stay literals.
+static nw_dtype meet(const operands *o) {
+  nw_dtype t = NW_INDEX;
+  if (!typed_operands(o, &t)) return any_float_literal(o) ? NW_F64 : t;
+  if (nw_dtype_is_float(t)) return t;
+  if (any_float_literal(o)) return NW_F32;
+  return t == NW_BOOL && any_literal(o) ? NW_I32 : t;
+}
+
+static const nw_expr *literal_misfit(const operands *o, nw_dtype t, const nw_expr *e) {
+  const char *name = nw_dtype_name(t);
+  const char *hint = nw_diag_printf(o->ctx, "cast the %s operand to a wider type, as in nw.cast(x, \"i32\")", name);
+  return nw_fail(o->ctx, NW_ERANGE, hint, "%s: the number %lld does not fit in %s", nw_op_name(o->op), (long long)e->i,
+                 name);
+}
+
+static const nw_expr *convert(const operands *o, nw_dtype t, const nw_expr *e) {
+  bool integer = e->op == NW_OP_INT && nw_dtype_is_int(t) && is_literal(e);
+  return integer && !nw_fits(t, e->i) ? literal_misfit(o, t, e) : nw_convert(o->pool, t, e);
+}
+
+static bool convert_all(operands *o, nw_dtype t) {
+  for (int i = 0; i < o->n; i++) {
+    o->at[i] = convert(o, t, o->at[i]);
+    if (!o->at[i]) return false;
+  }
+  return true;
+}
+
+// ---------------------------------------------------------------- the classes of ops
+
+static const nw_expr *within_limits(const operands *o, const nw_expr *e) {
+  const char *hint = "compute a part of it as a stage of its own";
+  if (e && e->depth > NW_MAX_EXPR_DEPTH)
+    return nw_fail(o->ctx, NW_ELIMIT, hint, "this expression is nested more than %d deep", NW_MAX_EXPR_DEPTH);
+  if (e && e->size > NW_MAX_EXPR_SIZE)
+    return nw_fail(o->ctx, NW_ELIMIT, hint, "this expression, written out, has more than %d operations",
+                   NW_MAX_EXPR_SIZE);
+  return e;
+}
+
+static const nw_expr *finish(operands *o, nw_dtype t) {
+  if (!convert_all(o, t)) return NULL;
+  nw_dtype result = nw_op_has(o->op, 'C') ? NW_BOOL : t;
+  nw_type type = {(uint8_t)result, o->at[0]->type.lanes};
+  return within_limits(o, nw_make(o->pool, o->op, type, o->n, o->at));
+}
+
+static const nw_expr *no_bools(const operands *o, const char *hint) {
+  return nw_fail(o->ctx, NW_ETYPE, hint, "%s does not take operands of type bool", nw_op_name(o->op));
+}
+
+static bool is_division(nw_op op) { return op == NW_OP_FLOORDIV || op == NW_OP_FLOORMOD; }
+
+static const nw_expr *divide_by_zero(const operands *o) {
+  return nw_fail(o->ctx, NW_ERANGE, "guard the divisor: nw.select(nw.ne(b, 0), a // b, 0)", "%s: division by zero",
+                 nw_op_name(o->op));
+}
+
+// Bools count as i32 under + - *, and nowhere else.
+static const nw_expr *apply_numeric(operands *o) {
+  nw_dtype t = meet(o);
+  bool sum = o->op == NW_OP_ADD || o->op == NW_OP_SUB || o->op == NW_OP_MUL;
+  if (t == NW_BOOL && !sum)
+    return no_bools(o, o->op == NW_OP_MIN   ? "use nw.all(a, b)"
+                       : o->op == NW_OP_MAX ? "use nw.any(a, b)"
+                                            : "cast it first: nw.cast(x, \"i32\")");
+  if (is_division(o->op) && nw_dtype_is_float(t))
+    return nw_fail(o->ctx, NW_ETYPE, o->op == NW_OP_FLOORDIV ? "use nw.floor(a / b)" : "use a - nw.floor(a / b)*b",
+                   "%s takes integers, and one operand is %s", nw_op_name(o->op), nw_dtype_name(t));
+  if (is_division(o->op) && nw_is_const(o->at[1], 0)) return divide_by_zero(o);
+  return finish(o, t == NW_BOOL ? NW_I32 : t);
+}
+
+// Operations defined on floats only compute integers and bools in f32, however wide they are.
+static const nw_expr *apply_float(operands *o) {
+  nw_dtype t;
+  bool typed = typed_operands(o, &t);
+  if (!typed) return finish(o, NW_F64);
+  return finish(o, nw_dtype_is_float(t) ? t : NW_F32);
+}
+
+static const nw_expr *apply_comparison(operands *o) {
+  nw_dtype t = meet(o);
+  if (t == NW_BOOL && (o->op == NW_OP_LT || o->op == NW_OP_LE))
+    return no_bools(o, "bools have no order; use eq, ne, all, any");
+  return finish(o, t);
+}
+
+static const nw_expr *apply_logic(operands *o) {
+  for (int i = 0; i < o->n; i++)
+    if (o->at[i]->type.dtype != NW_BOOL)
+      return nw_fail(o->ctx, NW_ETYPE, "compare it: nw.ne(x, 0)", "%s takes conditions, and operand %d is %s",
+                     nw_op_name(o->op), i + 1, nw_dtype_name((nw_dtype)o->at[i]->type.dtype));
+  return finish(o, NW_BOOL);
+}
+
+static bool read_operands(operands *o, nw_pool *p, nw_op op, int n, const nw_expr *const *args) {
+  *o = (operands){.pool = p, .ctx = nw_pool_ctx(p), .op = op, .n = n};
+  for (int i = 0; i < n; i++)
+    if (!args[i]) return false;
+  if (n > MAX_OPERANDS || n != nw_op_arity(op)) {
+    nw_fail(o->ctx, NW_EINVAL, NULL, "%s takes %d operands, not %d", nw_op_name(op), nw_op_arity(op), n);
+    return false;
+  }
+  for (int i = 0; i < n; i++) o->at[i] = nw_import(p, args[i]);
+  return true;
+}
+
+// Applies an op of the language to operands of any dtype: promotes them, or fails saying what is wrong.
+const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args) {
+  operands o;
+  if (!read_operands(&o, p, op, n, args)) return NULL;
+  if (op == NW_OP_SELECT) return nw_select(p, args[0], args[1], args[2]);
+  if (nw_op_has(op, 'N')) return apply_numeric(&o);
+  if (nw_op_has(op, 'F')) return apply_float(&o);
+  if (nw_op_has(op, 'C')) return apply_comparison(&o);
+  if (nw_op_has(op, 'B')) return apply_logic(&o);
+  return nw_fail(o.ctx, NW_EINVAL, NULL, "%s is not an operation to apply", nw_op_name(op));
+}
+
+// Lazy choice: only the branch taken is evaluated. The branches promote as operands of + do, but bools stay bools.
+const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, const nw_expr *b) {
+  operands o;
+  if (!cond || !read_operands(&o, p, NW_OP_EQ, 2, (const nw_expr *[]){a, b})) return NULL;
+  o.op = NW_OP_SELECT;
+  if (cond->type.dtype != NW_BOOL)
+    return nw_fail(o.ctx, NW_ETYPE, "compare it: nw.ne(x, 0)", "the condition of select must be bool, not %s",
+                   nw_dtype_name((nw_dtype)cond->type.dtype));
+  nw_dtype t = meet(&o), typed;
+  if (t == NW_F64 && !typed_operands(&o, &typed)) t = NW_F32;
+  if (!convert_all(&o, t)) return NULL;
+  return within_limits(&o, nw_make(p, NW_OP_SELECT, o.at[0]->type, 3, (const nw_expr *[]){cond, o.at[0], o.at[1]}));
+}

@@ -1,0 +1,93 @@
+// How a reduction takes in one more contribution.
+#include "ir/program/program.h"
+
+static const nw_op combiner_op[] = {
+    [NW_SUM] = NW_OP_ADD, [NW_PROD] = NW_OP_MUL, [NW_MIN_OF] = NW_OP_MIN, [NW_MAX_OF] = NW_OP_MAX};
+
+static const nw_expr *or_of(nw_pool *p, const nw_expr *a, const nw_expr *b) { return nw_make2(p, NW_OP_OR, a, b); }
+
+static const nw_expr *is_nan(nw_pool *p, const nw_expr *e) { return nw_make2(p, NW_OP_NE, e, e); }
+
+// True when value b must replace value a whatever their indices.
+static const nw_expr *beats(nw_pool *p, nw_combiner c, const nw_expr *b, const nw_expr *a) {
+  const nw_expr *better = c == NW_ARGMAX ? nw_make2(p, NW_OP_LT, a, b) : nw_make2(p, NW_OP_LT, b, a);
+  if (!nw_dtype_is_float(a->type.dtype) || NW_MUTATED(nan_never_wins)) return better;
+  return or_of(p, better, nw_and(p, is_nan(p, b), nw_make2(p, NW_OP_EQ, a, a)));
+}
+
+static const nw_expr *ties(nw_pool *p, const nw_expr *b, const nw_expr *a) {
+  const nw_expr *same = nw_make2(p, NW_OP_EQ, a, b);
+  return nw_dtype_is_float(a->type.dtype) && !NW_MUTATED(nan_never_ties)
+             ? or_of(p, same, nw_and(p, is_nan(p, a), is_nan(p, b)))
+             : same;
+}
+
+const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term) {
+  if (c == NW_PLAIN) return term[which];
+  if (c != NW_ARGMIN && c != NW_ARGMAX) return nw_make2(p, combiner_op[c], old[which], term[which]);
+  bool early = NW_MUTATED(halves_compared_bf16) && old[0]->type.dtype == NW_BF16;
+  const nw_expr *rounded[] = {early ? term[0] : nw_cast(p, (nw_dtype)old[0]->type.dtype, term[0]), term[1]};
+  if (!NW_MUTATED(halves_compared))
+    term = rounded; // as it will be stored, or a tie would depend on what was stored before
+  const nw_expr *none = nw_eq(p, old[1], nw_index(p, -1));
+  const nw_expr *some = nw_make2(p, NW_OP_NE, term[1], nw_index(p, -1)); // not the partial result of nothing
+  const nw_expr *lower =
+      nw_and(p, ties(p, term[0], old[0]),
+             nw_and(p, NW_MUTATED(ties_to_last) ? nw_lt(p, old[1], term[1]) : nw_lt(p, term[1], old[1]), some));
+  const nw_expr *take = or_of(p, none, or_of(p, beats(p, c, term[0], old[0]), lower));
+  return nw_select(p, take, term[which], old[which]);
+}
+
+// ---- reductions over nothing
+
+const nw_expr *nw_over_nothing(nw_pool *p, const nw_stmt *block) {
+  const nw_expr *any = NULL;
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    if (v->kind != NW_REDUCE) continue;
+    const nw_expr *none = nw_le(p, v->extent, nw_index(p, 0));
+    any = any ? or_of(p, any, none) : none;
+  }
+  return any;
+}
+
+typedef struct speaker {
+  const nw_program *p;
+  const nw_stmt *block;
+} speaker;
+
+// Does the loop run along the reduction? One that stands for an element as well only moves where the reduction begins.
+bool nw_binds_reduce(const nw_stmt *block, const char *loop) {
+  bool reduces = false;
+  for (int i = 0; i < block->block.nvars; i++) {
+    const nw_block_var *v = &block->block.var[i];
+    if (!nw_uses_var(v->bind, loop)) continue;
+    if (v->kind != NW_REDUCE) return false;
+    reduces = true;
+  }
+  return reduces;
+}
+
+static bool not_reduced(void *env, const nw_expr *e) {
+  const speaker *x = env;
+  if (e->op != NW_OP_VAR) return true;
+  for (int i = 0; i < x->p->nsizes; i++)
+    if (!strcmp(x->p->size[i].name, e->name)) return true;
+  return !nw_binds_reduce(x->block, e->name);
+}
+
+bool nw_speaks_of_reduction(const nw_program *p, const nw_stmt *block, const nw_expr *e) {
+  return !nw_visit(e, not_reduced, &(speaker){p, block});
+}
+
+static const nw_expr *weakened(const nw_program *p, const nw_stmt *block, const nw_expr *cond, const nw_expr *nothing) {
+  if (cond->op == NW_OP_AND)
+    return nw_and(p->pool, weakened(p, block, cond->arg[0], nothing), weakened(p, block, cond->arg[1], nothing));
+  return nw_speaks_of_reduction(p, block, cond) ? or_of(p->pool, cond, nothing) : cond;
+}
+
+const nw_expr *nw_where_of_init(const nw_program *p, const nw_stmt *block) {
+  const nw_expr *nothing = nw_over_nothing(p->pool, block);
+  if (!block->block.where || !nothing) return block->block.where;
+  return weakened(p, block, block->block.where, nothing);
+}

@@ -1,0 +1,140 @@
+// Arithmetic on constants, with the semantics the running program has: integers wrap, floats round to their dtype,
+// division floors, min and max pass NaN on, casts to integers saturate.
+#include "base/half.h"
+#include "ir/expr/fold.h"
+#include <math.h>
+
+int64_t nw_wrap(nw_dtype t, int64_t v) {
+  switch (t) {
+  case NW_BOOL: return v != 0;
+  case NW_I8: return (int8_t)v;
+  case NW_I16: return (int16_t)v;
+  case NW_I32: return (int32_t)v;
+  case NW_U8: return (uint8_t)v;
+  case NW_U16: return (uint16_t)v;
+  case NW_U32: return (uint32_t)v;
+  default: return v;
+  }
+}
+
+bool nw_fits(nw_dtype t, int64_t v) { return t == NW_BOOL ? v == 0 || v == 1 : nw_wrap(t, v) == v; }
+
+double nw_round(nw_dtype t, double v) {
+  if (v != v) return (double)NAN;
+  switch (t) {
+  case NW_F16: return (double)nw_f16_to_f32(nw_f64_to_f16(v));
+  case NW_BF16: return (double)nw_bf16_to_f32(nw_f64_to_bf16(v));
+  case NW_F32: return (double)(float)v;
+  default: return v;
+  }
+}
+
+static void int_limits(nw_dtype t, int64_t *lo, int64_t *hi) {
+  int bits = 8 * nw_dtype_bytes(t);
+  bool sign = nw_dtype_is_signed(t);
+  *hi = (int64_t)(~(uint64_t)0 >> (64 - bits + sign));
+  *lo = sign ? -*hi - 1 : 0;
+}
+
+static int64_t saturate(nw_dtype t, double v) {
+  int64_t lo, hi;
+  int_limits(t, &lo, &hi);
+  if (v != v) return 0;
+  if (v <= (double)lo) return lo;
+  return v >= (double)hi ? hi : (int64_t)v;
+}
+
+static double int_to_float(nw_dtype t, int64_t v) { return t == NW_F64 ? (double)v : nw_round(t, (double)(float)v); }
+
+const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c) {
+  if (c->op == NW_OP_INT) {
+    if (!nw_dtype_is_float(t)) return nw_int(p, t, c->i);
+    return nw_float(p, t, int_to_float(t, c->i));
+  }
+  if (nw_dtype_is_float(t)) return nw_float(p, t, c->f);
+  return t == NW_BOOL ? nw_int(p, t, c->f != 0) : nw_int(p, t, saturate(t, c->f));
+}
+
+// Wraps at 64 bits; nw_int wraps the result to its dtype.
+static bool int_op(nw_op op, int64_t a, int64_t b, int64_t *r) {
+  uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
+  switch (op) {
+  case NW_OP_ADD: *r = (int64_t)(ua + ub); return true;
+  case NW_OP_SUB: *r = (int64_t)(ua - ub); return true;
+  case NW_OP_MUL: *r = (int64_t)(ua * ub); return true;
+  case NW_OP_FLOORDIV:
+    if (b) *r = nw_floordiv_i64(a, b);
+    return b != 0;
+  case NW_OP_FLOORMOD:
+    if (b) *r = nw_floormod_i64(a, b);
+    return b != 0;
+  case NW_OP_MIN: *r = a < b ? a : b; return true;
+  case NW_OP_MAX: *r = a > b ? a : b; return true;
+  case NW_OP_NEG: *r = (int64_t)(0 - ua); return true;
+  case NW_OP_ABS: *r = a < 0 ? (int64_t)(0 - ua) : a; return true;
+  case NW_OP_LT: *r = a < b; return true;
+  case NW_OP_LE: *r = a <= b; return true;
+  case NW_OP_EQ: *r = a == b; return true;
+  case NW_OP_NE: *r = a != b; return true;
+  case NW_OP_AND: *r = a & b; return true;
+  case NW_OP_OR: *r = a | b; return true;
+  case NW_OP_NOT: *r = !a; return true;
+  default: return false;
+  }
+}
+
+static bool float_compare(nw_op op, double a, double b, int64_t *r) {
+  switch (op) {
+  case NW_OP_LT: *r = a < b; return true;
+  case NW_OP_LE: *r = a <= b; return true;
+  case NW_OP_EQ: *r = a == b; return true;
+  case NW_OP_NE: *r = a != b; return true;
+  default: return false;
+  }
+}
+
+static double float_min(double a, double b) {
+  if (a != a || b != b) return (double)NAN;
+  return a < b || (a == b && signbit(a)) ? a : b;
+}
+
+// Computed in double and rounded once by the caller: exact for f32 and narrower, since a double has more than twice
+// their bits.
+static bool float_op(nw_op op, double a, double b, double *r) {
+  switch (op) {
+  case NW_OP_ADD: *r = a + b; return true;
+  case NW_OP_SUB: *r = a - b; return true;
+  case NW_OP_MUL: *r = a * b; return true;
+  case NW_OP_DIV: *r = a / b; return true;
+  case NW_OP_MIN: *r = float_min(a, b); return true;
+  case NW_OP_MAX: *r = NW_MUTATED(zeros_alike) ? (a < b ? b : a) : -float_min(-a, -b); return true;
+  case NW_OP_NEG: *r = -a; return true;
+  case NW_OP_ABS: *r = fabs(a); return true;
+  case NW_OP_FLOOR: *r = floor(a); return true;
+  case NW_OP_CEIL: *r = ceil(a); return true;
+  case NW_OP_SQRT: *r = sqrt(a); return true;
+  default: return false; // math functions: what runs is a vector form, whose last bit may differ
+  }
+}
+
+// Halves compute in f32: a result that f32 can hold and a half cannot is rounded where it is stored, not here.
+static bool rounds_later(nw_dtype t, double f) {
+  if (t != NW_F16 && t != NW_BF16) return false;
+  float single = (float)f;
+  return single == single && nw_round(t, (double)single) != (double)single;
+}
+
+const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args) {
+  if (n < 1 || n > 2 || t.lanes != 1) return NULL;
+  for (int i = 0; i < n; i++)
+    if (!nw_is_constant(args[i])) return NULL;
+  int64_t r = 0;
+  double f = 0;
+  if (args[0]->op == NW_OP_INT)
+    return int_op(op, args[0]->i, n == 2 ? args[1]->i : 0, &r) ? NW_BY(constant_integers, nw_int(p, t.dtype, r)) : NULL;
+  double a = args[0]->f, b = n == 2 ? args[1]->f : 0;
+  if (nw_op_has(op, 'C')) return float_compare(op, a, b, &r) ? NW_BY(constant_floats, nw_int(p, NW_BOOL, r)) : NULL;
+  if (!float_op(op, a, b, &f)) return NULL;
+  bool later = rounds_later(t.dtype, f) && !NW_MUTATED(halves_folded);
+  return later ? NULL : NW_BY(constant_floats, nw_float(p, t.dtype, f));
+}

@@ -1,0 +1,98 @@
+// Two kinds of integers share the dtype i64. Index arithmetic, over loops and sizes, does not overflow: a tensor with so many
+// elements does not exist. Data arithmetic wraps. Whoever reasons about an expression as about whole numbers, so that x*2 // 2
+// is x, asks here first.
+//
+// A value read from data has any value of its type; what is computed from it is a whole number only where its range, found
+// from the types alone, fits. The ranges of loops and sizes are not known here: each is below 2^47, as addresses are, and
+// index arithmetic as a whole below 2^62. That is not said of a variable times a large constant: no address is computed so, and
+// a constant factor of data may have come to stand there.
+#include "ir/expr/fold.h"
+
+#define VARIABLE ((__int128)1 << 47)
+#define LARGEST 200 // operations; a larger expression of data is taken to wrap
+#define INDEX ((__int128)1 << 62)
+#define LARGE_FACTOR (INT64_C(1) << 31)
+
+typedef struct span {
+  __int128 lo, hi;
+} span;
+
+static bool exact(const nw_expr *e, span *out);
+
+static span of_dtype(nw_dtype t) {
+  int bits = t == NW_BOOL ? 1 : 8 * nw_dtype_bytes(t);
+  bool sign = nw_dtype_is_signed(t);
+  __int128 most = ((__int128)1 << (bits - sign)) - 1;
+  return (span){sign ? -most - 1 : 0, most};
+}
+
+static __int128 least(__int128 a, __int128 b) { return a < b ? a : b; }
+static __int128 most(__int128 a, __int128 b) { return a > b ? a : b; }
+
+static __int128 clamped(__int128 v) { return v < -INDEX ? -INDEX : v > INDEX ? INDEX : v; }
+
+static bool is_large(const nw_expr *e) { return e->op == NW_OP_INT && (e->i > LARGE_FACTOR || e->i < -LARGE_FACTOR); }
+
+// True if the value of e is index arithmetic, and not one of its operands or a multiple by a large constant.
+static bool is_index_arithmetic(const nw_expr *e) {
+  if (e->data || e->op == NW_OP_MIN || e->op == NW_OP_MAX || e->op == NW_OP_SELECT) return false;
+  return e->op != NW_OP_MUL || !(is_large(e->arg[0]) || is_large(e->arg[1]));
+}
+
+// Operands are within 64 bits, so nothing overflows here.
+static bool arithmetic(nw_op op, span a, span b, span *out) {
+  switch (op) {
+  case NW_OP_ADD: *out = (span){a.lo + b.lo, a.hi + b.hi}; return true;
+  case NW_OP_SUB: *out = (span){a.lo - b.hi, a.hi - b.lo}; return true;
+  case NW_OP_NEG: *out = (span){-a.hi, -a.lo}; return true;
+  case NW_OP_ABS:
+    *out = (span){a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, NW_MUTATED(abs_fits) ? a.hi : most(-a.lo, a.hi)};
+    return true;
+  case NW_OP_MIN: *out = (span){least(a.lo, b.lo), least(a.hi, b.hi)}; return true;
+  case NW_OP_MAX: *out = (span){most(a.lo, b.lo), most(a.hi, b.hi)}; return true;
+  case NW_OP_SELECT: *out = (span){least(a.lo, b.lo), most(a.hi, b.hi)}; return true;
+  case NW_OP_MUL: {
+    __int128 p[] = {a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi};
+    *out = (span){least(least(p[0], p[1]), least(p[2], p[3])), most(most(p[0], p[1]), most(p[2], p[3]))};
+    if (NW_MUTATED(products_fit)) *out = a;
+    return true;
+  }
+  case NW_OP_FLOORDIV: // the divisor is a whole number other than 0
+    *out = (span){-most(-a.lo, a.hi), most(-a.lo, a.hi)};
+    return true;
+  case NW_OP_FLOORMOD: *out = (span){least(b.lo, 0), most(b.hi, 0)}; return true;
+  default: return false;
+  }
+}
+
+// Whether e is the whole number that its arithmetic says; *out holds it then.
+static bool exact(const nw_expr *e, span *out) {
+  span a = {0}, b = {0}, type = of_dtype((nw_dtype)e->type.dtype);
+  *out = type;
+  switch (e->op) {
+  case NW_OP_INT: *out = (span){e->i, e->i}; return true;
+  case NW_OP_VAR: *out = e->type.dtype == NW_INDEX ? (span){-VARIABLE, VARIABLE} : type; return true;
+  case NW_OP_CAST: // whatever was computed before: its value is one of its type
+    if (nw_dtype_is_int((nw_dtype)e->arg[0]->type.dtype) || e->arg[0]->type.dtype == NW_BOOL) {
+      a = of_dtype((nw_dtype)e->arg[0]->type.dtype);
+      if (a.lo >= type.lo && a.hi <= type.hi) *out = a;
+    }
+    return true;
+  case NW_OP_LOAD:
+  case NW_OP_REDUCE: return true;
+  case NW_OP_BROADCAST: return exact(e->arg[0], out);
+  case NW_OP_RAMP: return !e->data;
+  default: break;
+  }
+  int first = e->op == NW_OP_SELECT;
+  if (e->n - first < 1 || e->n - first > 2) return !e->data;
+  if (!exact(e->arg[first], &a) || (e->n - first == 2 && !exact(e->arg[first + 1], &b))) return false;
+  if (!arithmetic((nw_op)e->op, a, b, out)) return !e->data;
+  if (is_index_arithmetic(e)) *out = (span){clamped(out->lo), clamped(out->hi)};
+  return out->lo >= type.lo && out->hi <= type.hi;
+}
+
+bool nw_is_exact(const nw_expr *e) {
+  span s;
+  return !e->data || NW_MUTATED(data_is_index) || (e->size <= LARGEST && exact(e, &s));
+}

@@ -1,0 +1,67 @@
+// Inside ir: how expressions come to be. Constructors check and import their operands (make.c), then fold (fold.c):
+// constants (constant.c), integer sums and products (sum.c), divisions (divide.c), the rules of rules.def (rules.c);
+// what is left is interned (pool.c).
+#pragma once
+#include "ir/expr/expr.h"
+#include "ir/expr/rewrites.h"
+
+// The node with these parts, made if it is new. Does not fold. `head` gives op, type, n and the payload.
+const nw_expr *nw_intern(nw_pool *p, const nw_expr *head, const nw_expr *const *args);
+const nw_expr *nw_raw(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
+
+// The folded form of op(args); the operands are well-typed and live in p.
+const nw_expr *nw_fold(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
+
+static inline bool nw_is_constant(const nw_expr *e) { return e->op == NW_OP_INT || e->op == NW_OP_FLOAT; }
+static inline nw_type nw_scalar(nw_dtype t) { return (nw_type){(uint8_t)t, 1}; }
+static inline int64_t nw_negate(int64_t a) { return (int64_t)(0 - (uint64_t)a); } // wraps
+static inline bool nw_is_index(const nw_expr *e) { return e->type.dtype == NW_INDEX && e->type.lanes == 1; }
+
+// ---- constants
+int64_t nw_wrap(nw_dtype t, int64_t v); // into the dtype's range, modulo 2^bits; bool: v != 0
+bool nw_fits(nw_dtype t, int64_t v);
+double nw_round(nw_dtype t, double v); // to the nearest value of a float dtype
+const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c);
+// NULL when it must not be folded: division by zero, operands that are not all constants.
+const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
+
+// ---- sums: constant + sum of coef*atom, in the ring of integers modulo 2^bits of one dtype. An atom is neither a sum
+// nor a constant nor a product with a constant factor. Coefficients are kept signed, whatever the dtype.
+typedef struct nw_term {
+  int64_t coef;
+  const nw_expr *atom;
+} nw_term;
+typedef struct nw_sum {
+  nw_pool *pool;
+  nw_dtype dtype;
+  int n, cap;
+  nw_term *term, room[12];
+  int64_t constant;
+  bool wraps; // a coefficient or the constant left 64 bits: as whole numbers the sum says something else
+} nw_sum;
+void nw_sum_init(nw_sum *s, nw_pool *p, nw_dtype t);
+void nw_sum_add(nw_sum *s, int64_t coef, const nw_expr *e); // adds coef*e, taken apart
+void nw_sum_term(nw_sum *s, int64_t coef, const nw_expr *atom);
+const nw_expr *nw_sum_expr(nw_sum *s); // the canonical expression; s stays usable
+void nw_sum_free(nw_sum *s);
+void nw_sum_drop_zeros(nw_sum *s);
+const nw_expr *nw_product(nw_pool *p, const nw_expr *a, const nw_expr *b);
+// A total order that does not depend on the pool or on history.
+int nw_compare(const nw_expr *a, const nw_expr *b);
+
+// ---- integer // and %, comparisons of integers: NULL when nothing is gained
+const nw_expr *nw_fold_division(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
+const nw_expr *nw_fold_comparison(nw_pool *p, nw_op op, const nw_expr *a, const nw_expr *b);
+
+// ---- rules.def: NULL when no rule applies
+const nw_expr *nw_apply_rules(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
+
+// ---- a map from expressions to expressions
+typedef struct nw_memo {
+  int n, cap;
+  const nw_expr **key, **value;
+  const nw_expr *room[64];
+} nw_memo;
+void nw_memo_init(nw_memo *m);
+const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key); // where its value is, or is to be put (then NULL)
+void nw_memo_free(nw_memo *m);

@@ -1,0 +1,42 @@
+// What can be said of an index expression when the ranges of its variables are known.
+#pragma once
+#include "ir/expr/expr.h"
+
+// Variable bounds, innermost last; an entry's bounds may use variables before it and symbolic sizes. Facts are
+// conditions known to hold (from nw.size: M >= 1, M % 16 == 0; from guards around the place).
+typedef struct nw_range {
+  const char *var;
+  const nw_expr *lo, *hi; // inclusive; NULL is unbounded
+} nw_range;
+typedef struct nw_ranges {
+  nw_pool *pool;
+  nw_range *at;
+  int n, cap;
+  const nw_expr **fact;
+  int nfact, capfact;
+} nw_ranges;
+void nw_ranges_init(nw_ranges *r, nw_pool *p);
+void nw_ranges_push(nw_ranges *r, const char *var, const nw_expr *lo, const nw_expr *hi);
+void nw_ranges_pop(nw_ranges *r);
+void nw_ranges_fact(nw_ranges *r, const nw_expr *cond);
+void nw_ranges_pop_fact(nw_ranges *r);
+void nw_ranges_free(nw_ranges *r);
+
+// Constant bounds, if they exist: lo <= e <= hi for every value of the variables.
+bool nw_const_range(const nw_ranges *r, const nw_expr *e, int64_t *lo, int64_t *hi);
+bool nw_const_lower(const nw_ranges *r, const nw_expr *e, int64_t *lo);
+bool nw_const_upper(const nw_ranges *r, const nw_expr *e, int64_t *hi);
+// The least and greatest value of e when the variables named `over` run through their ranges, as expressions in what
+// remains (exact for affine e, otherwise a safe bound); NULL when unbounded.
+const nw_expr *nw_lower_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
+const nw_expr *nw_upper_over(const nw_ranges *r, const nw_expr *e, int n, const char *const *over);
+// True only if cond holds for every value of the variables that satisfies the facts.
+bool nw_prove(const nw_ranges *r, const nw_expr *cond);
+bool nw_disprove(const nw_ranges *r, const nw_expr *cond);
+// What makes a condition that was disproved false: bounds of its variables, one fact where one is enough, or all of them.
+// NULL where nothing is needed for it.
+const nw_expr *nw_ruled_out_by(const nw_ranges *r, const nw_expr *cond);
+// How e moves with var when lo <= var: 1 multiple known to divide e, used for e % m == 0.
+bool nw_divides(const nw_ranges *r, const nw_expr *e, int64_t m);
+// Simplifies e under the ranges: // and %, min, max, comparisons and selects that are decided, products collected.
+const nw_expr *nw_simplify(const nw_ranges *r, const nw_expr *e);

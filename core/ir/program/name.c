@@ -1,0 +1,116 @@
+// Names: which are allowed, and how a fresh one is found. A name is the plain one if it is free, else name_1, name_2...
+#include "ir/program/program.h"
+#include "ir/program/valid.h"
+#include <ctype.h>
+#include <stdlib.h>
+
+// A name handed out since the clone, in the name space of `kind`.
+struct nw_taken {
+  struct nw_taken *next;
+  const char *name;
+  int space;
+};
+enum { LOOPS, BLOCKS, BUFFERS };
+
+// Which of want, want_1, ... are in use: bit i stands for want_i, bit 0 for want itself.
+typedef struct used {
+  const char *want;
+  size_t len;
+  int space;
+  int cap; // suffixes at or above cap cannot matter: fewer names than that exist
+  unsigned char *bit;
+} used;
+
+// i such that name is want_i, 0 for want itself, -1 for any other name. want_01 is not want_1.
+static int suffix_of(const used *u, const char *name) {
+  if (strncmp(name, u->want, u->len)) return -1;
+  const char *s = name + u->len;
+  if (!*s) return 0;
+  if (*s++ != '_' || *s < '1' || *s > '9') return -1;
+  char *end;
+  long i = strtol(s, &end, 10);
+  return *end || i >= u->cap ? -1 : (int)i;
+}
+
+static void use(used *u, const char *name) {
+  int i = suffix_of(u, name);
+  if (i >= 0 && i < u->cap) u->bit[i] = 1;
+}
+
+static bool use_stmt(void *env, nw_stmt *s) {
+  used *u = env;
+  if (u->space == LOOPS && s->kind == NW_LOOP) use(u, s->loop.var->name);
+  if (u->space == BLOCKS && s->kind == NW_BLOCK) use(u, s->block.name);
+  return true;
+}
+
+static bool count_stmt(void *env, nw_stmt *s) {
+  (void)s;
+  ++*(int *)env;
+  return true;
+}
+
+static int count_names(const nw_program *p, int space) {
+  int n = p->nsizes + p->nbuffers + 2;
+  for (const struct nw_taken *t = p->taken; t; t = t->next) n++;
+  if (space != BUFFERS) nw_walk_from(p->root, count_stmt, &n);
+  return n;
+}
+
+static void use_program(used *u, const nw_program *p) {
+  for (const struct nw_taken *t = p->taken; t; t = t->next)
+    if (t->space == u->space) use(u, t->name);
+  if (u->space == LOOPS)
+    for (int i = 0; i < p->nsizes; i++) use(u, p->size[i].name);
+  if (u->space == BUFFERS)
+    for (int i = 0; i < p->nbuffers; i++) use(u, p->buffer[i]->name);
+  else
+    nw_walk_from(p->root, use_stmt, u);
+}
+
+static const char *hand_out(nw_program *p, int space, const char *name) {
+  struct nw_taken *t = NW_NEW(p->arena, struct nw_taken);
+  *t = (struct nw_taken){.next = p->taken, .name = nw_pool_name(p->pool, name), .space = space};
+  p->taken = t;
+  return t->name;
+}
+
+// One walk over the names, so that making n of them from one stem stays far from cubic.
+static const char *unique(nw_program *p, const char *want, int space) {
+  used u = {.want = want, .len = strlen(want), .space = space, .cap = count_names(p, space)};
+  u.bit = nw_xcalloc((size_t)u.cap, 1);
+  use_program(&u, p);
+  int i = 0;
+  while (i < u.cap && u.bit[i]) i++;
+  free(u.bit);
+  const char *name = i ? nw_arena_printf(p->arena, "%s_%d", want, i) : want;
+  return space == BUFFERS ? nw_pool_name(p->pool, name) : hand_out(p, space, name);
+}
+
+// Loops keep clear of the symbolic sizes too: both stand in the same expressions.
+const char *nw_unique_loop_name(nw_program *p, const char *want) { return unique(p, want, LOOPS); }
+
+const char *nw_unique_block_name(nw_program *p, const char *want) { return unique(p, want, BLOCKS); }
+
+// Buffers enter their table as they are made: asking twice gives one answer.
+const char *nw_unique_buffer_name(nw_program *p, const char *want) { return unique(p, want, BUFFERS); }
+
+// ---- what may be a name
+
+static bool reserved(const char *s) {
+  static const char *const words[] = {"and", "or", "not", "true", "false", "inf", "nan"};
+  for (int i = 0; i < NW_COUNT(words); i++)
+    if (!strcmp(s, words[i])) return true;
+  return false;
+}
+
+static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+bool nw_name_ok(const char *s) {
+  if (!s || !(isalpha((unsigned char)*s) || *s == '_')) return false;
+  for (const char *c = s; *c; c++) {
+    if (word_char(*c)) continue;
+    if (!strchr("./@", *c) || !word_char(c[1])) return false;
+  }
+  return !reserved(s);
+}

@@ -1,0 +1,178 @@
+// Where the elements of a buffer lie: the allocated box, the layout, row-major strides.
+//
+// A parameter is row-major over its shape. A temporary stores only the box of its allocation, at extents that do not
+// depend on the loops around it (their upper bound), so that strides are constants wherever the sizes are.
+#include "ir/program/physical.h"
+
+int nw_physical_dims(const nw_buffer *b) { return b->nlayout ? b->nlayout : b->ndim; }
+
+// No smaller than what lies inside, so that no two elements share a place.
+static const nw_expr *aligned(nw_pool *pool, const nw_buffer *b, int d, const nw_expr *stride) {
+  for (int i = 0; i < b->nstrides; i++) {
+    if (b->stride[i].dim != d) continue;
+    const nw_expr *short_of = nw_sub(pool, nw_index(pool, b->stride[i].offset), stride);
+    return nw_add(pool, stride, nw_floormod(pool, short_of, nw_index(pool, b->stride[i].factor)));
+  }
+  return stride;
+}
+
+static void set_strides(nw_physical *place, nw_pool *pool, const nw_expr *const *extent) {
+  const nw_expr *stride = nw_index(pool, 1);
+  for (int d = place->n - 1; d >= 0; d--) {
+    place->stride[d] = aligned(pool, place->buffer, d, stride);
+    stride = nw_mul(pool, place->stride[d], extent[d]);
+  }
+  place->elements = stride;
+}
+
+static nw_physical *new_place(nw_arena *a, nw_pool *pool, const nw_buffer *b, int n) {
+  nw_physical *place = NW_NEW(a, nw_physical);
+  place->buffer = b;
+  place->n = n;
+  place->first = NW_NEW_N(a, const nw_expr *, n);
+  place->stride = NW_NEW_N(a, const nw_expr *, n);
+  for (int d = 0; d < n; d++) place->first[d] = nw_index(pool, 0);
+  return place;
+}
+
+nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b) {
+  nw_physical *place = new_place(a, p->pool, b, b->ndim);
+  set_strides(place, p->pool, b->shape);
+  return place;
+}
+
+typedef struct box {
+  nw_arena *a;
+  const nw_program *p;
+  const nw_ranges *r;
+  const nw_stmt *alloc;
+  const nw_buffer *buffer;
+  int nloops;
+  const char *const *loops;
+} box;
+
+static bool uses_any(const box *b, const nw_expr *e) {
+  for (int i = 0; i < b->nloops; i++) {
+    if (nw_uses_var(e, b->loops[i])) return true;
+  }
+  return false;
+}
+
+// An extent without loop variables and, if there is one, without symbolic sizes where loops or minima made it vary.
+static const nw_expr *fixed_extent(const box *b, const nw_expr *e) {
+  e = nw_simplify(b->r, e);
+  int64_t most;
+  bool varies = uses_any(b, e) || e->op == NW_OP_MIN;
+  if (varies && nw_const_upper(b->r, e, &most)) return nw_index(b->p->pool, most > 0 ? most : 0);
+  if (uses_any(b, e)) e = nw_upper_over(b->r, e, b->nloops, b->loops);
+  return e ? nw_simplify(b->r, e) : NULL;
+}
+
+static const nw_expr *fixed_or_fail(const box *b, const nw_expr *e) {
+  const nw_expr *fixed = e ? fixed_extent(b, e) : NULL;
+  if (fixed) return fixed;
+  nw_str text = {0};
+  if (e) nw_expr_print(&text, e);
+  nw_fail(b->p->ctx, NW_ELIMIT, "Allocate it outside these loops.",
+          "the size of %s has no bound over the loops around it: %s", b->buffer->name, text.n ? text.s : "unbounded");
+  nw_str_free(&text);
+  return NULL;
+}
+
+static bool whole(const box *b) {
+  for (int d = 0; d < b->alloc->alloc.n; d++) {
+    if (!nw_is_const(b->alloc->alloc.min[d], 0) || b->alloc->alloc.extent[d] != b->buffer->shape[d]) return false;
+  }
+  return true;
+}
+
+static nw_physical *row_major(const box *b) {
+  int n = b->alloc->alloc.n;
+  nw_physical *place = new_place(b->a, b->p->pool, b->buffer, n);
+  const nw_expr **extent = NW_NEW_N(b->a, const nw_expr *, n);
+  for (int d = 0; d < n; d++) {
+    place->first[d] = b->alloc->alloc.min[d];
+    extent[d] = fixed_or_fail(b, b->alloc->alloc.extent[d]);
+    if (!extent[d]) return NULL;
+  }
+  set_strides(place, b->p->pool, extent);
+  return place;
+}
+
+// The part of one physical dimension that the box reaches; the whole of it where that cannot be said.
+static bool layout_dim(const box *b, nw_ranges *logical, const char *const *dims, int d, nw_physical *place,
+                       const nw_expr **extent) {
+  nw_pool *pool = b->p->pool;
+  const nw_expr *e = b->buffer->layout[d];
+  const nw_expr *lo = nw_lower_over(logical, e, b->alloc->alloc.n, dims);
+  const nw_expr *hi = nw_upper_over(logical, e, b->alloc->alloc.n, dims);
+  *extent = b->buffer->layout_shape[d];
+  if (!lo || !hi) return true;
+  const nw_expr *reach = fixed_extent(b, nw_add(pool, nw_sub(pool, hi, lo), nw_index(pool, 1)));
+  if (!reach || !nw_prove(b->r, nw_le(pool, reach, *extent))) return true;
+  place->first[d] = nw_simplify(b->r, lo);
+  *extent = reach;
+  return true;
+}
+
+static nw_physical *laid_out(const box *b) {
+  const nw_buffer *buf = b->buffer;
+  nw_pool *pool = b->p->pool;
+  nw_physical *place = new_place(b->a, pool, buf, buf->nlayout);
+  const nw_expr **extent = NW_NEW_N(b->a, const nw_expr *, buf->nlayout);
+  memcpy(extent, buf->layout_shape, (size_t)buf->nlayout * sizeof *extent);
+  if (!whole(b)) {
+    nw_ranges *logical = (nw_ranges *)b->r;
+    const char **dims = NW_NEW_N(b->a, const char *, b->alloc->alloc.n);
+    for (int d = 0; d < b->alloc->alloc.n; d++) {
+      const nw_expr *min = b->alloc->alloc.min[d];
+      const nw_expr *end = nw_add(pool, min, b->alloc->alloc.extent[d]);
+      dims[d] = nw_dim_name(pool, d);
+      nw_ranges_push(logical, dims[d], min, nw_sub(pool, end, nw_index(pool, 1)));
+    }
+    for (int d = 0; d < buf->nlayout; d++) layout_dim(b, logical, dims, d, place, &extent[d]);
+    for (int d = 0; d < b->alloc->alloc.n; d++) nw_ranges_pop(logical);
+  }
+  set_strides(place, b->p->pool, extent);
+  return place;
+}
+
+nw_physical *nw_physical_alloc(nw_arena *a, const nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops,
+                               const char *const *loops) {
+  const nw_buffer *buf = nw_find_buffer(p, alloc->alloc.buffer);
+  box b = {a, p, r, alloc, buf, nloops, loops};
+  nw_physical *place = buf->nlayout ? laid_out(&b) : row_major(&b);
+  if (place) place->elements = nw_simplify(r, place->elements);
+  return place;
+}
+
+// The position in one physical dimension.
+static const nw_expr *position(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index, int d) {
+  const nw_buffer *b = place->buffer;
+  if (!b->nlayout) return index[d];
+  const char *dims[NW_MAX_DEPTH];
+  for (int i = 0; i < b->ndim; i++) dims[i] = nw_dim_name(r->pool, i);
+  return nw_subst_n(r->pool, b->layout[d], b->ndim, dims, index);
+}
+
+// e*stride with the product spread over e's sum, so that what does not change in a loop is a term of its own.
+static const nw_expr *spread(nw_pool *p, const nw_expr *e, const nw_expr *stride) {
+  if (e->op == NW_OP_ADD) return nw_add(p, spread(p, e->arg[0], stride), spread(p, e->arg[1], stride));
+  if (e->op == NW_OP_SUB) return nw_sub(p, spread(p, e->arg[0], stride), spread(p, e->arg[1], stride));
+  return nw_mul(p, e, stride);
+}
+
+const nw_expr *nw_physical_at(const nw_physical *place, const nw_ranges *r, const nw_expr *const *at) {
+  const nw_expr *sum = nw_index(r->pool, 0);
+  for (int d = 0; d < place->n; d++) {
+    const nw_expr *from = nw_simplify(r, nw_sub(r->pool, at[d], place->first[d]));
+    sum = nw_add(r->pool, sum, spread(r->pool, from, place->stride[d]));
+  }
+  return nw_simplify(r, sum);
+}
+
+const nw_expr *nw_physical_index(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index) {
+  const nw_expr *at[NW_MAX_DEPTH];
+  for (int d = 0; d < place->n; d++) at[d] = position(place, r, index, d);
+  return nw_physical_at(place, r, at);
+}

@@ -1,0 +1,22 @@
+// Where the elements of a buffer lie in memory: what blocks, which speak of logical indices, become in a lowered program.
+#pragma once
+#include "ir/program/program.h"
+
+typedef struct nw_physical {
+  const nw_buffer *buffer;
+  int n; // physical dimensions
+  const nw_expr **first; // subtracted from the physical index
+  const nw_expr **stride;
+  const nw_expr *elements; // in sizes
+} nw_physical;
+
+enum { NW_MAX_STRIDE = 1 << 20 }; // the largest factor of an aligned stride
+
+int nw_physical_dims(const nw_buffer *b); // of its layout, or its own
+nw_physical *nw_physical_param(nw_arena *a, const nw_program *p, const nw_buffer *b);
+// loops: names of the loop variables around the allocation. NULL and a diagnostic when the size has no bound.
+nw_physical *nw_physical_alloc(nw_arena *a, const nw_program *p, const nw_ranges *r, const nw_stmt *alloc, int nloops,
+                               const char *const *loops);
+// The linear index of an element, as a sum of coefficient times variable wherever the positions are.
+const nw_expr *nw_physical_at(const nw_physical *place, const nw_ranges *r, const nw_expr *const *at); // by position
+const nw_expr *nw_physical_index(const nw_physical *place, const nw_ranges *r, const nw_expr *const *index);

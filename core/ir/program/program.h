@@ -1,0 +1,303 @@
+// A program: a tree of statements in an arena of its own, frozen once a step has made it.
+//
+// Two stages share the one tree. A *scheduled* program has loops, blocks and allocations. A *lowered* (executable)
+// program has loops, guards, stores and allocations, linear indices and vectors, and no blocks.
+//
+// A block is one stage's piece of work. Its body speaks only of the block's own variables, the original iteration
+// axes; the loops around it bind them. So an execution of a block always says which original instance it stands for,
+// whatever was split, fused, moved or copied: the judge (poly/) reads everything it needs from the program itself.
+#pragma once
+#include "ir/expr/expr.h"
+#include "ir/expr/range.h"
+
+typedef enum nw_combiner {
+  NW_PLAIN, // not a reduction: a store
+  NW_SUM,
+  NW_PROD,
+  NW_MIN_OF,
+  NW_MAX_OF,
+  NW_ARGMIN,
+  NW_ARGMAX, // two stores: value, index; ties go to the lowest index
+} nw_combiner;
+const char *nw_combiner_name(nw_combiner c); // "sum", ...
+const nw_expr *nw_combiner_identity(nw_pool *p, nw_combiner c, nw_dtype t,
+                                    int which); // component `which`; -1 for an index
+
+// What target `which` becomes when `term` arrives and it held `old` (two entries each for arg-reductions, else one): the one
+// definition that the interpreter, lower and the naive evaluation share. Arg-reductions: index -1 is "nothing yet", a NaN
+// beats every number, equal values (two NaNs too) keep the lower index; so the order of contributions does not matter.
+const nw_expr *nw_combine(nw_pool *p, nw_combiner c, int which, const nw_expr *const *old, const nw_expr *const *term);
+
+// The guard of the init that a block owns: its own, but what it says of the reduction's loops does not count where the
+// reduction is over nothing. NULL: always.
+struct nw_stmt;
+struct nw_program;
+const nw_expr *nw_where_of_init(const struct nw_program *p, const struct nw_stmt *block);
+// Whether the block's whole reduction, of which its loops may run a piece, is over nothing. NULL: it reduces along nothing.
+const nw_expr *nw_over_nothing(nw_pool *p, const struct nw_stmt *block);
+// Does the block reduce along this loop: are reduce variables, and nothing else, bound through it?
+bool nw_binds_reduce(const struct nw_stmt *block, const char *loop);
+// Does e use such a loop?
+bool nw_speaks_of_reduction(const struct nw_program *p, const struct nw_stmt *block, const nw_expr *e);
+
+typedef enum nw_scope { NW_GLOBAL, NW_LOCAL, NW_SHARED, NW_SCOPE_COUNT } nw_scope; // names: global local shared
+typedef enum nw_role { NW_TEMP, NW_INPUT, NW_OUTPUT } nw_role;
+
+// The stride of a physical dimension is the least one, from what lies inside it up, that leaves `offset` when divided by
+// `factor`.
+typedef struct nw_stride {
+  int dim;
+  int64_t factor, offset;
+} nw_stride;
+
+typedef struct nw_buffer {
+  int id;
+  const char *name;
+  nw_dtype dtype;
+  nw_scope scope;
+  nw_role role;
+  int ndim;
+  const nw_expr **shape; // logical extent per dimension, from 0
+  // Layout: physical position as expressions in the variables "_0", "_1", ... (one per logical dimension), with the
+  // physical extents; n == 0 is row-major over the logical box. Set by cache_read and cache_write; read by lower.
+  int nlayout;
+  const nw_expr **layout, **layout_shape;
+  int nstrides; // at most one a dimension
+  nw_stride *stride;
+} nw_buffer;
+
+// Loops from NW_PARALLEL on stay loops, even of one iteration. The marks from NW_BLOCK_X on are tags: such a loop is bound to
+// an index of a GPU's grid (see grid.c).
+typedef enum nw_loop_kind {
+  NW_SERIAL,
+  NW_UNROLLED,
+  NW_VECTORIZED,
+  NW_PARALLEL,
+  NW_BLOCK_X,
+  NW_BLOCK_Y,
+  NW_BLOCK_Z,
+  NW_THREAD_X,
+  NW_THREAD_Y,
+  NW_THREAD_Z,
+  NW_VTHREAD,
+  NW_LOOP_KIND_COUNT
+} nw_loop_kind;
+const char *nw_loop_kind_name(nw_loop_kind k); // "", "unroll", "vectorize", "parallel", "blockIdx.x", ...
+
+typedef enum nw_var_kind { NW_SPATIAL, NW_REDUCE, NW_ORDERED } nw_var_kind; // ordered: the time axis of a scan
+
+typedef struct nw_block_var {
+  const nw_expr *var; // VAR, named "i" within the block; block variables live in a name space of their own
+  nw_var_kind kind;
+  const nw_expr *lo, *extent;
+  const nw_expr *bind; // in loop variables and sizes
+} nw_block_var;
+
+// One store of a block: buffer[index] = value, or for a reduction buffer[index] (combiner)= value.
+typedef struct nw_target {
+  const char *buffer;
+  int n;
+  const nw_expr **index;
+  const nw_expr *value;
+  const nw_expr *init; // reductions: what the element starts from; NULL otherwise
+  bool stream; // stored past the caches: whole aligned vectors only (poly/stream.c)
+} nw_target;
+
+typedef enum nw_stmt_kind {
+  NW_SEQ,
+  NW_LOOP,
+  NW_BLOCK,
+  NW_GUARD,
+  NW_STORE,
+  NW_ALLOC,
+  NW_PREFETCH,
+  NW_CALL,
+  NW_BARRIER, // lowered only; all threads of a block pass it: what stands before is done before what stands after it
+} nw_stmt_kind;
+
+// What a lowered call is given of one buffer: where its tile begins, and how far apart the elements lie along each dimension.
+typedef struct nw_tile {
+  const char *buffer;
+  const nw_expr *index; // linear
+  int n;
+  const nw_expr **stride; // in elements
+} nw_tile;
+
+// What a person says of a loop or a stage besides how it runs: one of the keys of ir/tags.h, with its value.
+typedef struct nw_tag {
+  const struct nw_tag_row *row;
+  const char *text; // NULL: a number
+  int64_t number;
+} nw_tag;
+
+typedef struct nw_stmt nw_stmt;
+struct nw_stmt {
+  nw_stmt_kind kind;
+  int id; // survives into the next program as long as the statement does; 0 for NW_SEQ
+  int step; // number of the step that made or last changed it; 0 for the naive program
+  bool unsafe; // a step that was not judged made or changed it
+  int nkids; // NW_SEQ, NW_LOOP, NW_GUARD, NW_ALLOC, NW_CALL: the statements inside, in order
+  nw_stmt **kid;
+  int ntags; // NW_LOOP, NW_BLOCK, and the NW_STOREs a block becomes; in the order of the table of keys
+  nw_tag *tag;
+  union {
+    struct {
+      const nw_expr *var; // name unique in the program
+      const nw_expr *begin, *extent;
+      nw_loop_kind mark;
+      // A fused loop keeps its original dimensions: its variable f runs over their box in row-major order, and bindings use
+      // f // E and f % E. poly gives it one dimension each, so that symbolic extents stay affine. 0 when not fused.
+      int nfused;
+      const nw_expr **fused; // extents, outermost first
+    } loop;
+    struct {
+      const char *name; // unique in the program: "C", "C_init", "B_packed"
+      const char *origin; // the stage's first block: instances of blocks with one origin and equal variables are one
+      bool init_part; // the split-off init of its origin's reduction
+      nw_combiner combiner;
+      bool atomic; // a reduction: threads may update one element side by side
+      bool has_init; // this block still owns its init: done at the first reduce instance of each output element
+      int nvars;
+      nw_block_var *var;
+      const nw_expr *where; // guard in loop variables; NULL is always
+      int ntargets;
+      nw_target *target;
+    } block;
+    struct {
+      const nw_expr *cond;
+    } guard;
+    struct { // lowered only
+      const char *buffer;
+      const nw_expr *index; // linear, or a RAMP
+      const nw_expr *value;
+      const nw_expr *mask; // vector of bool, or NULL
+      bool stream; // past the caches
+      bool atomic; // nothing comes between the read of the element in `value` and the store
+    } store;
+    struct {
+      const char *buffer; // exists from here to the end of this statement, fresh (undefined) at each entry
+      int n;
+      const nw_expr **min, **extent; // the part of the logical box that is stored; the same indices address it
+    } alloc;
+    // Asks for a part of a buffer to be brought near; means nothing to the values. The box may reach outside of the buffer.
+    // Lowered: one line, n = 1, min[0] the linear index and extent[0] NULL.
+    struct {
+      const char *buffer;
+      int n;
+      const nw_expr **min, **extent;
+    } prefetch;
+    // The nest inside is what happens: judge, proofs and interpreters look at it alone. Generated code calls the intrinsic,
+    // which was verified to do the same.
+    struct {
+      const char *intrinsic; // its identity, "mm16:1c9a2f07"; see ir/intrinsic.h
+      int ntiles; // lowered only: the arguments, in the order the intrinsic takes them
+      nw_tile *tile;
+    } call;
+  };
+};
+
+typedef struct nw_size {
+  const char *name;
+  const nw_expr *lo; // at least this; an unknown extent is never 1
+} nw_size;
+
+struct nw_program {
+  int refs;
+  bool frozen;
+  nw_ctx *ctx;
+  nw_pool *pool; // counted
+  nw_arena *arena;
+  const char *name;
+  int nsizes; // symbolic sizes, each a kernel argument
+  nw_size *size;
+  int nfacts; // conditions on them, checked when a kernel is called
+  const nw_expr **fact;
+  int nassumed; // the last of them: assumed by steps, and shown with the nest
+  int nbuffers; // parameters first (inputs, then outputs), then temporaries
+  nw_buffer **buffer;
+  nw_stmt *root; // NW_SEQ
+  int next_id; // the counter for ids; names are derived from it only when the plain name is taken
+  int step; // number of the step that made this program; 0 while it is lowered
+  int unsafe; // steps on the way that were not judged
+  void *model; // poly's cache
+  void (*model_free)(void *model);
+  void *whole; // poly's too: what it looks at in place of this program
+  void (*whole_free)(void *whole);
+  struct nw_taken *taken; // names handed out since the clone, so that two unattached statements never share one
+};
+
+// ---- making
+nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name);
+// An unfrozen deep copy of the statement tree and the tables, same ids; expressions are shared. step = old step + 1.
+nw_program *nw_program_clone(const nw_program *p);
+void nw_mark_unsafe(nw_program *p); // the step that made p is not judged: it and what it changed say so
+nw_program *nw_program_freeze(
+    nw_program *p); // p, counted once from now on; NULL and NW_EINTERNAL, and p is gone, when it is not sound
+
+nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s, nw_role r, int ndim,
+                         const nw_expr *const *shape); // the name is made unique
+nw_stmt *nw_new_stmt(nw_program *p, nw_stmt_kind k); // fresh id; step = p->step
+nw_stmt *nw_new_loop(nw_program *p, const char *name, const nw_expr *begin, const nw_expr *extent);
+nw_stmt *nw_copy_stmt(nw_program *p, const nw_stmt *s); // deep, fresh ids, fresh unique names for loops and blocks
+// The same, named by path: with "i.tail" the copy of loop i is i.tail, a loop j below it i.tail/j, block C is C.tail.
+nw_stmt *nw_copy_stmt_as(nw_program *p, const nw_stmt *s, const char *path);
+// The statement itself named by path, as if it were the copy: its loops are new ones, its blocks keep their ids.
+void nw_rename_as(nw_program *p, nw_stmt *s, const char *path);
+const char *nw_name_below(const char *path, const char *old); // what `path` is followed by: both may be in one piece
+const char *nw_unique_loop_name(nw_program *p, const char *want); // want, or want_1, want_2, ...
+const char *nw_unique_block_name(nw_program *p, const char *want);
+const char *nw_unique_buffer_name(nw_program *p, const char *want);
+void nw_kids_set(nw_program *p, nw_stmt *s, int n, nw_stmt **kid);
+void nw_kids_insert(nw_program *p, nw_stmt *parent, int pos, nw_stmt *kid);
+void nw_kids_remove(nw_program *p, nw_stmt *parent, int pos);
+nw_stmt *nw_kids_replace(nw_stmt *parent, int pos, nw_stmt *kid); // returns the old one
+
+// ---- finding. A path is the chain of statements from the root to one statement.
+#define NW_MAX_DEPTH 64
+typedef struct nw_path {
+  int n; // at[0] is the root, at[n-1] the statement itself
+  nw_stmt *at[NW_MAX_DEPTH];
+  int pos[NW_MAX_DEPTH]; // pos[i]: index of at[i] among at[i-1]'s kids
+} nw_path;
+bool nw_find(const nw_program *p, int id, nw_path *out);
+nw_stmt *nw_find_loop(const nw_program *p, const char *name);
+nw_stmt *nw_find_block(const nw_program *p, const char *name);
+nw_buffer *nw_find_buffer(const nw_program *p, const char *name);
+nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer);
+
+bool nw_block_reads(const nw_stmt *block, const char *buffer); // in a value, an init or an index
+bool nw_block_writes(const nw_stmt *block, const char *buffer);
+bool nw_is_leaf(const nw_stmt *s); // a block, store, prefetch or barrier: nothing can be inside
+
+// ---- grid.c: loops bound to blocks and threads
+#define NW_GRID_DIMS 6 // blockIdx.x .. threadIdx.z
+bool nw_is_block_loop(const nw_stmt *s);
+bool nw_is_thread_loop(const nw_stmt *s); // threadIdx, not vthread
+bool nw_is_vthread_loop(const nw_stmt *s);
+bool nw_is_bound_loop(const nw_stmt *s); // any of them
+int nw_grid_dim(const nw_stmt *s); // 0..5 for a loop bound to blockIdx or threadIdx; -1 otherwise
+const nw_stmt *nw_find_bound(const nw_stmt *s); // the first bound loop at or below s; NULL: nothing runs on a grid
+// Is s, met from outside of every kernel, one launch? Position on the path of the statement that is; -1 when none is.
+bool nw_is_launch(const nw_program *p, const nw_stmt *s);
+int nw_launch_on(const nw_program *p, const nw_path *path);
+
+// Every statement in execution order, parents first; f returns false to stop. `path` ends in the statement.
+bool nw_walk(const nw_program *p, bool (*f)(void *env, const nw_path *path), void *env);
+bool nw_walk_from(const nw_stmt *s, bool (*f)(void *env, nw_stmt *s), void *env);
+bool nw_same_statement(const nw_stmt *a, const nw_stmt *b); // without what is inside
+bool nw_same_tree(const nw_stmt *a, const nw_stmt *b); // same structure, expressions and names; ids are not compared
+
+// Replaces a loop variable in every bind, where, bound and alloc below s.
+void nw_stmt_subst(nw_program *p, nw_stmt *s, const char *var, const nw_expr *by);
+// Replaces each of these expressions, whole, by what f makes of it.
+typedef const nw_expr *(*nw_map_fn)(void *env, const nw_expr *e);
+void nw_stmt_map(nw_program *p, nw_stmt *s, nw_map_fn f, void *env);
+// Ranges of the sizes, facts and the loops on a path (outermost first), ready for nw_prove and nw_simplify.
+void nw_ranges_of(nw_ranges *r, const nw_program *p, const nw_path *path);
+// The same where the statement stands that the path ends in: inside all that is around it.
+void nw_ranges_around(nw_ranges *r, const nw_program *p, const nw_path *path);
+// The expression a block's target value or index becomes when its variables are replaced by their bindings.
+const nw_expr *nw_block_bound(const nw_program *p, const nw_stmt *block, const nw_expr *e);
+
+// ---- text (see nestwright.h for the rest)
+const nw_expr *nw_expr_parse(nw_pool *pool, const char *text);

@@ -1,0 +1,56 @@
+// A program as lines of text with a meaning to each piece, and the writers that turn lines into plain text, ANSI or HTML.
+#pragma once
+#include "ir/program/program.h"
+
+typedef enum nw_piece_kind {
+  NW_PIECE_TEXT,
+  NW_PIECE_KEYWORD,
+  NW_PIECE_NAME,
+  NW_PIECE_MARK,
+  NW_PIECE_COMMENT,
+  NW_PIECE_REMARK,
+  NW_PIECE_ADDED,
+  NW_PIECE_REMOVED,
+  NW_PIECE_KINDS,
+} nw_piece_kind;
+
+typedef struct nw_piece {
+  nw_piece_kind kind;
+  size_t at, n; // in nw_lines.text
+} nw_piece;
+
+typedef struct nw_line {
+  int indent, width; // columns, the width without the indent
+  int piece, npieces; // in nw_lines.piece
+  int stmt, step; // 0 where no statement stands behind the line
+  const char *remark; // or NULL
+  char gutter; // ' ' unchanged, '+' and '-'; 0 in a listing without a gutter
+} nw_line;
+
+typedef struct nw_lines {
+  nw_str text;
+  nw_piece *piece;
+  int npieces, cappieces;
+  nw_line *line;
+  int n, cap;
+} nw_lines;
+
+nw_line *nw_lines_open(nw_lines *l, int indent); // begins a line; valid until the next one
+void nw_lines_put(nw_lines *l, nw_piece_kind kind, const char *fmt, ...) NW_PRINTF(3, 4);
+void nw_lines_copy(nw_lines *to, const nw_lines *from, int i); // appends line i
+bool nw_lines_same(const nw_lines *a, int i, const nw_lines *b, int j);
+void nw_lines_write(nw_str *out, const nw_lines *l, nw_style style);
+void nw_lines_free(nw_lines *l);
+
+void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o); // print.c: the one walk
+
+// kinds.c: the words of the text form.
+const char *nw_combiner_assign(nw_combiner c); // "+=", "min=", ...; "=" for NW_PLAIN
+const char *nw_scope_name(nw_scope s);
+const char *nw_role_name(nw_role r);
+const char *nw_var_kind_name(nw_var_kind k);
+bool nw_combiner_of_assign(const char *text, nw_combiner *out);
+bool nw_loop_kind_parse(const char *text, nw_loop_kind *out);
+bool nw_scope_parse(const char *text, nw_scope *out);
+bool nw_role_parse(const char *text, nw_role *out);
+bool nw_var_kind_parse(const char *text, nw_var_kind *out);

@@ -1,0 +1,135 @@
+// The tables at the head of a program: sizes, facts, buffers.
+#include "ir/text/lines.h"
+#include "ir/text/parse.h"
+#include "ir/program/physical.h"
+
+static bool size_line(nw_parser *ps, nw_vec *sizes) {
+  nw_size *s = NW_NEW(ps->p->arena, nw_size);
+  if (!(s->name = nw_expect_name(ps, "the name of a size")) || !nw_expect(ps, ">=", "after the size")) return false;
+  if (!(s->lo = nw_parse_typed(ps, NW_INDEX, "least value"))) return false;
+  nw_vec_push(sizes, s);
+  return true;
+}
+
+static bool fact_line(nw_parser *ps, nw_vec *facts) {
+  const nw_expr *e = nw_parse_typed(ps, NW_BOOL, "fact");
+  if (e) nw_vec_push(facts, (void *)e);
+  return e;
+}
+
+// How many steps no judge has seen.
+static bool unjudged_line(nw_parser *ps) {
+  nw_token at = ps->tok;
+  const nw_expr *e = nw_parse_typed(ps, NW_INDEX, "number of steps");
+  int64_t n = 0;
+  if (!e) return false;
+  if (!nw_is_int(e, &n) || n < 1 || n > INT32_MAX) return nw_parse_fail(ps, &at, "a number of steps is expected");
+  ps->p->unsafe = (int)n;
+  return true;
+}
+
+static bool layout(nw_parser *ps, nw_buffer *b) {
+  const nw_expr *e[NW_PARSE_LIST];
+  nw_token at = ps->tok;
+  int n;
+  if (!nw_expect(ps, "[", "after layout") || !nw_parse_list(ps, "]", NW_INDEX, "position", &b->nlayout, e))
+    return false;
+  b->layout = nw_keep_exprs(ps, b->nlayout, e);
+  if (!nw_expect(ps, "in", "after the layout") || !nw_expect(ps, "[", "after in")) return false;
+  if (!nw_parse_list(ps, "]", NW_INDEX, "extent", &n, e)) return false;
+  b->layout_shape = nw_keep_exprs(ps, n, e);
+  if (n == b->nlayout && n > 0) return true;
+  return nw_parse_fail(ps, &at, "a layout of %d positions in %d extents", b->nlayout, n);
+}
+
+static bool whole_number(nw_parser *ps, const char *what, int64_t *out) {
+  const nw_expr *e = nw_parse_typed(ps, NW_INDEX, what);
+  if (!e || nw_is_int(e, out)) return e != NULL;
+  return nw_expected(ps, "a number for the %s", what);
+}
+
+static bool stride(nw_parser *ps, nw_buffer *b) {
+  nw_stride s;
+  int64_t dim;
+  nw_token at = ps->tok;
+  if (!nw_expect(ps, "[", "after stride") || !whole_number(ps, "dimension", &dim) ||
+      !nw_expect(ps, "]", "after the dimension") || !nw_expect(ps, "=", "after the stride") ||
+      !whole_number(ps, "offset", &s.offset) || !nw_expect(ps, "of", "after the offset") ||
+      !whole_number(ps, "factor", &s.factor))
+    return false;
+  if (dim < 0 || dim >= nw_physical_dims(b) || b->nstrides >= nw_physical_dims(b))
+    return nw_parse_fail(ps, &at, "%s has %d dimensions in memory", b->name, nw_physical_dims(b));
+  s.dim = (int)dim;
+  if (!b->stride) b->stride = NW_NEW_N(ps->p->arena, nw_stride, nw_physical_dims(b));
+  b->stride[b->nstrides++] = s;
+  return true;
+}
+
+static bool strides(nw_parser *ps, nw_buffer *b) {
+  while (nw_accept(ps, "stride"))
+    if (!stride(ps, b)) return false;
+  return true;
+}
+
+static bool buffer_line(nw_parser *ps, nw_role role) {
+  const nw_expr *shape[NW_PARSE_LIST];
+  char word[16] = "";
+  nw_dtype dtype;
+  nw_scope scope;
+  int ndim;
+  nw_token at = ps->tok;
+  const char *name = nw_expect_name(ps, "the name of a buffer");
+  if (!name || !nw_expect(ps, ":", "after the buffer")) return false;
+  if (nw_find_buffer(ps->p, name)) return nw_parse_fail(ps, &at, "there are two buffers named %s", name);
+  if (!nw_token_text(ps, word, sizeof word) || !nw_dtype_parse(word, &dtype)) return nw_expected(ps, "a type");
+  nw_next(ps);
+  if (!nw_expect(ps, "[", "after the type") || !nw_parse_list(ps, "]", NW_INDEX, "extent", &ndim, shape)) return false;
+  bool scoped = nw_token_text(ps, word, sizeof word) && nw_scope_parse(word, &scope);
+  if (scoped) nw_next(ps);
+  nw_buffer *b = nw_add_buffer(ps->p, name, dtype, scoped ? scope : NW_GLOBAL, role, ndim, shape);
+  nw_note_line(ps, b->id, &at);
+  return (!nw_accept(ps, "layout") || layout(ps, b)) && strides(ps, b);
+}
+
+typedef struct tables {
+  nw_vec sizes, facts;
+  int assumed; // the last of the facts
+} tables;
+
+// One line of the tables; *more is false at the first statement.
+static bool table_line(nw_parser *ps, tables *t, bool *more) {
+  char word[16] = "";
+  nw_role role;
+  *more = true;
+  if (ps->tok.indent && ps->tok.kind != NW_TOK_END) return nw_expected(ps, "a line that is not indented");
+  if (t->sizes.n + t->facts.n + ps->p->nbuffers >= NW_PARSE_TABLE)
+    return nw_parse_limit(ps, &ps->tok, "a program has %d sizes, facts and buffers at most", NW_PARSE_TABLE);
+  if (nw_accept_word(ps, "unjudged")) return unjudged_line(ps) && nw_end_line(ps);
+  if (nw_accept_word(ps, "size")) return size_line(ps, &t->sizes) && nw_end_line(ps);
+  if (!t->assumed && nw_accept_word(ps, "fact")) return fact_line(ps, &t->facts) && nw_end_line(ps);
+  if (nw_accept_word(ps, "assume")) return t->assumed++, fact_line(ps, &t->facts) && nw_end_line(ps);
+  if (nw_token_text(ps, word, sizeof word) && nw_role_parse(word, &role) && nw_accept_word(ps, word))
+    return buffer_line(ps, role) && nw_end_line(ps);
+  *more = false;
+  return true;
+}
+
+static void keep_tables(nw_parser *ps, const tables *t) {
+  nw_program *p = ps->p;
+  p->nsizes = t->sizes.n;
+  p->size = NW_NEW_N(p->arena, nw_size, t->sizes.n);
+  for (int i = 0; i < t->sizes.n; i++) p->size[i] = *(nw_size *)t->sizes.at[i];
+  p->nfacts = t->facts.n;
+  p->nassumed = t->assumed;
+  p->fact = nw_keep_exprs(ps, t->facts.n, (const nw_expr *const *)t->facts.at);
+}
+
+bool nw_parse_tables(nw_parser *ps) {
+  tables t = {0};
+  bool more = true, ok = true;
+  while (ok && more) ok = table_line(ps, &t, &more);
+  if (ok) keep_tables(ps, &t);
+  nw_vec_free(&t.sizes);
+  nw_vec_free(&t.facts);
+  return ok;
+}

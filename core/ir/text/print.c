@@ -1,0 +1,429 @@
+// The text of a program. One walk makes the lines of both forms: the full one, which parses back and is a plain
+// account of every field, and the short one for people, in which blocks speak of the loops around them.
+#include "ir/text/lines.h"
+#include "ir/text/short.h"
+#include "ir/program/tags.h"
+#include <stdlib.h>
+
+typedef struct printer {
+  nw_lines *l;
+  const nw_program *p;
+  const nw_show_opts *o;
+  nw_path path; // down to the statement being printed
+  int indent;
+  bool folded; // the last line is the fold of a subtree
+} printer;
+
+static nw_line *open_line(printer *pr, const nw_stmt *s) {
+  nw_line *line = nw_lines_open(pr->l, pr->indent);
+  pr->folded = false;
+  if (s) line->stmt = s->id, line->step = s->step;
+  if (pr->o->changed_since) line->gutter = s && s->step >= pr->o->changed_since ? '+' : ' ';
+  return line;
+}
+
+static void text(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_TEXT, "%s", s); }
+
+static void word(printer *pr, const char *s) { nw_lines_put(pr->l, NW_PIECE_KEYWORD, "%s", s); }
+
+// The first line of a statement, with the mark of what no judge has seen.
+static void open_stmt(printer *pr, const nw_stmt *s) {
+  open_line(pr, s);
+  if (s->unsafe) nw_lines_put(pr->l, NW_PIECE_MARK, "unsafe ");
+}
+
+static void expr(printer *pr, const nw_expr *e) {
+  nw_str b = {0};
+  nw_expr_print(&b, e);
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s", b.s);
+  nw_str_free(&b);
+}
+
+static void exprs(printer *pr, int n, const nw_expr *const *e) {
+  for (int i = 0; i < n; i++) {
+    if (i) text(pr, ", ");
+    expr(pr, e[i]);
+  }
+}
+
+// From here to there: `lo..hi`; or, where hi - lo would not fold back to the extent, `lo..+extent`.
+static void range(printer *pr, const nw_expr *lo, const nw_expr *extent) {
+  nw_pool *pool = pr->p->pool;
+  const nw_expr *hi = nw_add(pool, lo, extent);
+  bool exact = nw_sub(pool, hi, lo) == extent;
+  expr(pr, lo);
+  text(pr, exact ? ".." : "..+");
+  expr(pr, exact ? hi : extent);
+}
+
+// ---- tables: the full form only
+
+static void layout(printer *pr, const nw_buffer *b) {
+  word(pr, " layout ");
+  text(pr, "[");
+  exprs(pr, b->nlayout, b->layout);
+  text(pr, "]");
+  word(pr, " in ");
+  text(pr, "[");
+  exprs(pr, b->nlayout, b->layout_shape);
+  text(pr, "]");
+}
+
+// stride[0] = 5 of 32: divided by 32 it leaves 5.
+static void strides(printer *pr, const nw_buffer *b) {
+  for (int i = 0; i < b->nstrides; i++) {
+    word(pr, " stride");
+    nw_lines_put(pr->l, NW_PIECE_TEXT, "[%d] = %lld", b->stride[i].dim, (long long)b->stride[i].offset);
+    word(pr, " of ");
+    nw_lines_put(pr->l, NW_PIECE_TEXT, "%lld", (long long)b->stride[i].factor);
+  }
+}
+
+static void buffer(printer *pr, const nw_buffer *b) {
+  open_line(pr, NULL);
+  word(pr, nw_role_name(b->role));
+  nw_lines_put(pr->l, NW_PIECE_TEXT, " %s: %s[", b->name, nw_dtype_name(b->dtype));
+  exprs(pr, b->ndim, b->shape);
+  text(pr, "]");
+  if (b->scope != NW_GLOBAL) nw_lines_put(pr->l, NW_PIECE_KEYWORD, " %s", nw_scope_name(b->scope));
+  if (b->nlayout) layout(pr, b);
+  strides(pr, b);
+}
+
+static void assumptions(printer *pr) {
+  for (int i = pr->p->nfacts - pr->p->nassumed; i < pr->p->nfacts; i++) {
+    open_line(pr, NULL);
+    word(pr, "assume ");
+    expr(pr, pr->p->fact[i]);
+  }
+}
+
+static void tables(printer *pr) {
+  const nw_program *p = pr->p;
+  open_line(pr, NULL);
+  word(pr, "program ");
+  text(pr, p->name);
+  if (p->unsafe) {
+    open_line(pr, NULL);
+    nw_lines_put(pr->l, NW_PIECE_MARK, "unjudged %d", p->unsafe);
+  }
+  for (int i = 0; i < p->nsizes; i++) {
+    open_line(pr, NULL);
+    word(pr, "size ");
+    nw_lines_put(pr->l, NW_PIECE_TEXT, "%s >= ", p->size[i].name);
+    expr(pr, p->size[i].lo);
+  }
+  for (int i = 0; i < p->nfacts - p->nassumed; i++) {
+    open_line(pr, NULL);
+    word(pr, "fact ");
+    expr(pr, p->fact[i]);
+  }
+  assumptions(pr);
+  for (int i = 0; i < p->nbuffers; i++) buffer(pr, p->buffer[i]);
+}
+
+// ---- statements that look alike in both forms
+
+static void quoted(printer *pr, const char *s) {
+  text(pr, "\"");
+  for (; *s; s++) nw_lines_put(pr->l, NW_PIECE_TEXT, *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+  text(pr, "\"");
+}
+
+// with chunk = 4, note = "..."
+static void tags(printer *pr, const nw_stmt *s) {
+  for (int i = 0; i < s->ntags; i++) {
+    const nw_tag *t = &s->tag[i];
+    word(pr, i ? ", " : " with ");
+    nw_lines_put(pr->l, NW_PIECE_TEXT, "%s = ", t->row->key);
+    if (t->text)
+      quoted(pr, t->text);
+    else
+      nw_lines_put(pr->l, NW_PIECE_TEXT, "%lld", (long long)t->number);
+  }
+}
+
+static void loop(printer *pr, const nw_stmt *s) {
+  open_stmt(pr, s);
+  if (s->loop.mark) nw_lines_put(pr->l, NW_PIECE_MARK, "%s ", nw_loop_kind_name(s->loop.mark));
+  word(pr, "for ");
+  nw_lines_put(pr->l, NW_PIECE_NAME, "%s", s->loop.var->name);
+  word(pr, " in ");
+  if (s->loop.nfused) {
+    text(pr, "0..fuse(");
+    exprs(pr, s->loop.nfused, s->loop.fused);
+    text(pr, ")");
+  } else {
+    range(pr, s->loop.begin, s->loop.extent);
+  }
+  tags(pr, s);
+  text(pr, ":");
+}
+
+static void guard(printer *pr, const nw_stmt *s) {
+  open_stmt(pr, s);
+  word(pr, "if ");
+  expr(pr, s->guard.cond);
+  text(pr, ":");
+}
+
+static void store(printer *pr, const nw_stmt *s) {
+  open_stmt(pr, s);
+  if (s->store.stream) word(pr, "stream ");
+  if (s->store.atomic) word(pr, "atomic ");
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->store.buffer);
+  expr(pr, s->store.index);
+  if (s->store.mask) {
+    text(pr, "; ");
+    expr(pr, s->store.mask);
+  }
+  text(pr, "] = ");
+  expr(pr, s->store.value);
+  tags(pr, s);
+}
+
+static void tile(printer *pr, const nw_tile *t) {
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", t->buffer);
+  expr(pr, t->index);
+  if (t->n) text(pr, "; ");
+  exprs(pr, t->n, t->stride);
+  text(pr, "]");
+}
+
+// `call "mm16:1c9a2f07":`, with its tiles once it is lowered; for people only the name.
+static void call(printer *pr, const nw_stmt *s) {
+  open_line(pr, s);
+  word(pr, "call ");
+  if (pr->o->full)
+    quoted(pr, s->call.intrinsic);
+  else
+    nw_lines_put(pr->l, NW_PIECE_MARK, "%.*s", (int)strcspn(s->call.intrinsic, ":"), s->call.intrinsic);
+  for (int i = 0; i < s->call.ntiles; i++) {
+    text(pr, i ? ", " : " (");
+    tile(pr, &s->call.tile[i]);
+  }
+  text(pr, s->call.ntiles ? "):" : ":");
+}
+
+// ---- blocks and allocations: the full form
+
+static void element(printer *pr, const nw_target *t) {
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", t->buffer);
+  exprs(pr, t->n, t->index);
+  text(pr, "]");
+}
+
+static void full_var(printer *pr, const nw_block_var *v) {
+  if (v->kind != NW_SPATIAL) nw_lines_put(pr->l, NW_PIECE_KEYWORD, "%s ", nw_var_kind_name(v->kind));
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s = ", v->var->name);
+  expr(pr, v->bind);
+  word(pr, " in ");
+  range(pr, v->lo, v->extent);
+}
+
+static void full_block_head(printer *pr, const nw_stmt *s) {
+  open_stmt(pr, s);
+  word(pr, s->block.init_part ? "init block " : s->block.atomic ? "atomic block " : "block ");
+  nw_lines_put(pr->l, NW_PIECE_NAME, "%s", s->block.name);
+  word(pr, " of ");
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s (", s->block.origin);
+  for (int i = 0; i < s->block.nvars; i++) {
+    if (i) text(pr, ", ");
+    full_var(pr, &s->block.var[i]);
+  }
+  text(pr, ")");
+  if (s->block.where) {
+    word(pr, " where ");
+    expr(pr, s->block.where);
+  }
+  tags(pr, s);
+  text(pr, ":");
+}
+
+static void full_init(printer *pr, const nw_stmt *s, const nw_target *t) {
+  open_line(pr, s);
+  word(pr, "init ");
+  element(pr, t);
+  text(pr, " = ");
+  expr(pr, t->init);
+  if (!s->block.has_init) word(pr, " elsewhere");
+}
+
+static void full_block(printer *pr, const nw_stmt *s) {
+  full_block_head(pr, s);
+  pr->indent += 2;
+  for (int i = 0; i < s->block.ntargets; i++) {
+    const nw_target *t = &s->block.target[i];
+    if (t->init) full_init(pr, s, t);
+    open_line(pr, s);
+    if (t->stream) word(pr, "stream ");
+    element(pr, t);
+    nw_lines_put(pr->l, NW_PIECE_TEXT, " %s ", nw_combiner_assign(s->block.combiner));
+    expr(pr, t->value);
+  }
+  pr->indent -= 2;
+}
+
+static void full_alloc(printer *pr, const nw_stmt *s) {
+  open_stmt(pr, s);
+  word(pr, "alloc ");
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->alloc.buffer);
+  for (int i = 0; i < s->alloc.n; i++) {
+    if (i) text(pr, ", ");
+    range(pr, s->alloc.min[i], s->alloc.extent[i]);
+  }
+  text(pr, "]:");
+}
+
+static void box(printer *pr, const nw_stmt *s) {
+  for (int i = 0; i < s->prefetch.n; i++) {
+    if (i) text(pr, ", ");
+    if (s->prefetch.extent[i])
+      range(pr, s->prefetch.min[i], s->prefetch.extent[i]);
+    else
+      expr(pr, s->prefetch.min[i]);
+  }
+}
+
+static void prefetch(printer *pr, const nw_stmt *s) {
+  open_line(pr, s);
+  word(pr, "prefetch ");
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->prefetch.buffer);
+  box(pr, s);
+  text(pr, "]");
+}
+
+// ---- the short form
+
+static void short_line(printer *pr, const nw_stmt *s, const char *keyword, const char *body, const char *comment) {
+  open_stmt(pr, s);
+  word(pr, keyword);
+  text(pr, body);
+  if (*comment) nw_lines_put(pr->l, NW_PIECE_COMMENT, "  # %s", comment);
+}
+
+static void short_block(printer *pr, const nw_stmt *s) {
+  nw_short_block b;
+  nw_short_block_of(&b, pr->p, &pr->path);
+  if (b.where) {
+    short_line(pr, s, "if ", b.where, "");
+    pr->indent += 2;
+  }
+  for (int i = 0; i < b.n; i++) {
+    short_line(pr, s, "", b.line[i], i ? "" : b.comment);
+    if (!i) tags(pr, s);
+  }
+  if (b.where) pr->indent -= 2;
+  nw_short_block_free(&b);
+}
+
+// The box by its extents: where it starts can be seen from the indices that fill it.
+static void short_alloc(printer *pr, const nw_stmt *s) {
+  const nw_buffer *b = nw_find_buffer(pr->p, s->alloc.buffer);
+  open_stmt(pr, s);
+  word(pr, "alloc ");
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->alloc.buffer);
+  exprs(pr, s->alloc.n, s->alloc.extent);
+  text(pr, "]");
+  if (b && b->scope != NW_GLOBAL) nw_lines_put(pr->l, NW_PIECE_KEYWORD, " %s", nw_scope_name(b->scope));
+  if (b && b->nlayout) layout(pr, b);
+  if (b) strides(pr, b);
+}
+
+// ---- the walk
+
+static const char *remark_of(const printer *pr, const nw_stmt *s) {
+  for (int i = 0; i < pr->o->nmarks; i++)
+    if (s->id && pr->o->mark[i] == s->id) return pr->o->remark ? pr->o->remark[i] : "";
+  return NULL;
+}
+
+static bool unmarked(void *env, nw_stmt *s) { return !remark_of(env, s); }
+
+// One line stands for a run of neighbours nobody points at.
+static void fold(printer *pr) {
+  if (pr->folded && pr->l->line[pr->l->n - 1].indent == pr->indent) return;
+  open_line(pr, NULL);
+  nw_lines_put(pr->l, NW_PIECE_COMMENT, "...");
+  pr->folded = true;
+}
+
+static void head(printer *pr, const nw_stmt *s) {
+  bool full = pr->o->full;
+  switch (s->kind) {
+  case NW_SEQ:
+    if (full && pr->path.n > 1) open_line(pr, s), word(pr, "seq:");
+    break;
+  case NW_LOOP: loop(pr, s); break;
+  case NW_BLOCK: (full ? full_block : short_block)(pr, s); break;
+  case NW_GUARD: guard(pr, s); break;
+  case NW_STORE: store(pr, s); break;
+  case NW_PREFETCH: prefetch(pr, s); break;
+  case NW_ALLOC: (full ? full_alloc : short_alloc)(pr, s); break;
+  case NW_BARRIER: open_line(pr, s), word(pr, "barrier"); break;
+  case NW_CALL: call(pr, s); break;
+  }
+}
+
+static bool indents(const printer *pr, const nw_stmt *s) {
+  if (s->kind == NW_SEQ) return pr->o->full && pr->path.n > 1;
+  if (s->kind == NW_ALLOC) return pr->o->full;
+  return s->kind == NW_LOOP || s->kind == NW_GUARD || s->kind == NW_CALL;
+}
+
+static void statement(printer *pr, nw_stmt *s, int pos);
+
+static void kids(printer *pr, const nw_stmt *s) {
+  int step = indents(pr, s) ? 2 : 0;
+  pr->indent += step;
+  for (int i = 0; i < s->nkids; i++) statement(pr, s->kid[i], i);
+  if (step && !s->nkids) open_line(pr, s), word(pr, "pass");
+  pr->indent -= step;
+}
+
+static void statement(printer *pr, nw_stmt *s, int pos) {
+  if (!s || pr->path.n == NW_MAX_DEPTH || (pr->o->only_marked && nw_walk_from(s, unmarked, pr))) {
+    fold(pr);
+    return;
+  }
+  pr->path.at[pr->path.n] = s;
+  pr->path.pos[pr->path.n++] = pos;
+  head(pr, s);
+  const char *remark = remark_of(pr, s);
+  if (remark && *remark && pr->l->n && pr->l->line[pr->l->n - 1].stmt == s->id)
+    pr->l->line[pr->l->n - 1].remark = remark;
+  kids(pr, s);
+  pr->path.n--;
+}
+
+static void short_head(printer *pr) {
+  int n = pr->p->unsafe;
+  if (!n) return;
+  open_line(pr, NULL);
+  nw_lines_put(pr->l, NW_PIECE_MARK, "# unsafe: %d step%s not judged", n, n == 1 ? " was" : "s were");
+}
+
+void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o) {
+  printer pr = {.l = l, .p = p, .o = o};
+  if (o->full)
+    tables(&pr);
+  else
+    short_head(&pr);
+  if (!o->full && !o->only_marked) assumptions(&pr);
+  statement(&pr, p->root, 0);
+}
+
+// ---- what others call
+
+char *nw_program_show(const nw_program *p, const nw_show_opts *o) {
+  if (!p) return NULL;
+  nw_show_opts plain = {.style = NW_TEXT_PLAIN};
+  nw_lines lines = {0};
+  nw_str out = {0};
+  nw_program_lines(&lines, p, o ? o : &plain);
+  nw_lines_write(&out, &lines, o ? o->style : NW_TEXT_PLAIN);
+  nw_lines_free(&lines);
+  return nw_str_take(&out);
+}
+
+char *nw_program_print(const nw_program *p) { return nw_program_show(p, &(nw_show_opts){.full = true}); }

@@ -1,0 +1,242 @@
+// Blocks in the short form: bindings put in and simplified, long index lists folded.
+#include "ir/text/short.h"
+#include "ir/program/lift.h"
+#include "ir/text/lines.h"
+#include <stdlib.h>
+
+enum {
+  LONG_LINE = 200, // columns from which indices are folded
+  LONGEST_FOLD = 64, // indices longer than this are folded first, then those longer than 56, ...
+  SHORTEST_FOLD = 24, // ... and none of this length
+  CUT_LINE = 320, // columns at which a line is cut whatever it says
+};
+
+typedef struct place {
+  const nw_program *p;
+  const nw_stmt *s;
+  nw_ranges r;
+} place;
+
+static void bound(nw_str *out, const place *at, const nw_expr *e) {
+  nw_expr_print(out, nw_simplify(&at->r, nw_block_bound(at->p, at->s, e)));
+}
+
+static void element(nw_str *out, const place *at, const nw_target *t) {
+  nw_str_fmt(out, "%s[", t->buffer);
+  for (int i = 0; i < t->n; i++) {
+    if (i) nw_str_add(out, ", ");
+    bound(out, at, t->index[i]);
+  }
+  nw_str_add(out, "]");
+}
+
+// ---- folding
+
+typedef struct fold {
+  size_t longest; // that stays whole
+  bool terms; // the first term of what is folded stays
+} fold;
+
+// Where the index that starts at s ends: at a comma, semicolon or closing bracket of its own depth.
+static const char *index_end(const char *s) {
+  int depth = 0;
+  for (; *s; s++) {
+    if (depth == 0 && strchr(",;])", *s)) return s;
+    if (*s == '(' || *s == '[') depth++;
+    if (*s == ')' || *s == ']') depth--;
+  }
+  return s;
+}
+
+static bool is_separator(char c) { return c == ',' || c == ';'; }
+
+// From behind a bracket to the one that closes it.
+static const char *list_end(const char *s) {
+  const char *end = index_end(s);
+  while (is_separator(*end)) end = index_end(end + 1);
+  return end;
+}
+
+static bool is_sum_sign(const char *s) { return !strncmp(s, " + ", 3) || !strncmp(s, " - ", 3); }
+
+// Behind the first sign: `32*i_o + `. NULL where there is none, or brackets come first.
+static const char *first_term(const char *s, const char *end) {
+  for (; s + 3 < end && !strchr("([", *s); s++)
+    if (is_sum_sign(s)) return s + 3;
+  return NULL;
+}
+
+// The constant a sum ends in: ` - 1`; else its end.
+static const char *last_constant(const char *s, const char *end) {
+  const char *at = end;
+  while (at > s && at[-1] >= '0' && at[-1] <= '9') at--;
+  return at < end && at - s > 3 && is_sum_sign(at - 3) ? at - 3 : end;
+}
+
+// The first term, by which it is known, and the constant, by which neighbours differ: `32*i_o + ... - 1`.
+static void fold_sum(nw_str *out, const char *s, const char *end, fold f) {
+  const char *term = first_term(s, end), *constant = last_constant(s, end);
+  if (f.terms && term && term <= constant && term - s < SHORTEST_FOLD) nw_str_addn(out, s, (size_t)(term - s));
+  nw_str_add(out, "...");
+  nw_str_addn(out, constant, (size_t)(end - constant));
+}
+
+static const char *fold_list(nw_str *out, const char *s, fold f);
+
+// A call, as `max(e, 0)`, is folded in its arguments.
+static void fold_index(nw_str *out, const char *s, const char *end, fold f) {
+  size_t n = (size_t)(end - s), open = strcspn(s, "([+");
+  bool call = open > 0 && open < n && s[open] == '(' && s[open - 1] >= 'a' && list_end(s + open + 1) + 1 == end;
+  if (n <= f.longest) {
+    nw_str_addn(out, s, n);
+  } else if (call) {
+    nw_str_addn(out, s, open + 1);
+    fold_list(out, s + open + 1, f);
+    nw_str_add(out, ")");
+  } else {
+    fold_sum(out, s, end, f);
+  }
+}
+
+// From behind a bracket to the one that closes it.
+static const char *fold_list(nw_str *out, const char *s, fold f) {
+  for (;;) {
+    const char *end = index_end(s);
+    fold_index(out, s, end, f);
+    if (!is_separator(*end)) return end;
+    nw_str_addn(out, end, 2);
+    s = end + 2;
+  }
+}
+
+static char *fold_indices(const char *line, fold f) {
+  nw_str out = {0};
+  for (const char *s = line; *s;) {
+    nw_str_addn(&out, s, 1);
+    s = *s == '[' ? fold_list(&out, s + 1, f) : s + 1;
+  }
+  return nw_str_take(&out);
+}
+
+// Folds no more than it must: the longest first, and then their first terms as well.
+static char *fit(nw_str *out) {
+  char *whole = nw_str_take(out), *line = whole;
+  for (int terms = 1; terms >= 0; terms--)
+    for (size_t longest = LONGEST_FOLD; strlen(line) > LONG_LINE && longest >= SHORTEST_FOLD; longest -= 8) {
+      if (line != whole) free(line);
+      line = fold_indices(whole, (fold){longest, terms});
+    }
+  if (line != whole) free(whole);
+  if (strlen(line) > CUT_LINE) memcpy(line + CUT_LINE - 4, " ...", 5);
+  return line;
+}
+
+// ---- the lines of a block
+
+// Both targets of an arg-reduction move together: `V[i], I[i] argmin= A[i, k], k`.
+static void joint_line(nw_str *out, const place *at) {
+  if (at->s->block.atomic) nw_str_add(out, "atomic ");
+  for (int i = 0; i < at->s->block.ntargets; i++) {
+    if (i) nw_str_add(out, ", ");
+    element(out, at, &at->s->block.target[i]);
+  }
+  nw_str_fmt(out, " %s ", nw_combiner_assign(at->s->block.combiner));
+  for (int i = 0; i < at->s->block.ntargets; i++) {
+    if (i) nw_str_add(out, ", ");
+    bound(out, at, at->s->block.target[i].value);
+  }
+}
+
+static void target_line(nw_str *out, const place *at, int i) {
+  const nw_target *t = &at->s->block.target[i];
+  if (t->stream) nw_str_add(out, "stream ");
+  if (at->s->block.atomic) nw_str_add(out, "atomic ");
+  element(out, at, t);
+  nw_str_fmt(out, " %s ", nw_combiner_assign(at->s->block.combiner));
+  bound(out, at, t->value);
+}
+
+static bool is_joint(const nw_stmt *s) { return s->block.combiner == NW_ARGMIN || s->block.combiner == NW_ARGMAX; }
+
+static void lines_of(nw_short_block *b, const place *at) {
+  b->n = is_joint(at->s) ? 1 : at->s->block.ntargets;
+  b->line = nw_xcalloc((size_t)b->n, sizeof *b->line);
+  for (int i = 0; i < b->n; i++) {
+    nw_str out = {0};
+    if (is_joint(at->s))
+      joint_line(&out, at);
+    else
+      target_line(&out, at, i);
+    b->line[i] = fit(&out);
+  }
+}
+
+// ---- comments
+
+// As people say it: 0, inf, whatever the dtype.
+static void start(nw_str *out, const place *at, const nw_expr *init) {
+  if (init->op == NW_OP_FLOAT)
+    nw_str_fmt(out, "%g", init->f);
+  else if (init->op == NW_OP_INT)
+    nw_str_fmt(out, "%lld", (long long)init->i);
+  else
+    bound(out, at, init);
+}
+
+// `from 0 at the first k_o, k_i`: the loops that run over the reduction.
+static void init_comment(nw_str *out, const place *at, const nw_path *path) {
+  const char *before = " at the first ";
+  nw_str_add(out, "from ");
+  for (int i = 0; i < at->s->block.ntargets; i++) {
+    if (i) nw_str_add(out, ", ");
+    start(out, at, at->s->block.target[i].init);
+  }
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i]->kind == NW_LOOP && nw_binds_reduce(at->s, path->at[i]->loop.var->name)) {
+      nw_str_fmt(out, "%s%s", before, path->at[i]->loop.var->name);
+      before = ", ";
+    }
+}
+
+static bool named_by_target(const nw_stmt *s) {
+  for (int i = 0; i < s->block.ntargets; i++)
+    if (!strcmp(s->block.target[i].buffer, s->block.name)) return true;
+  return false;
+}
+
+static void comment_of(nw_short_block *b, const place *at, const nw_path *path) {
+  nw_str out = {0};
+  if (!named_by_target(at->s)) nw_str_add(&out, at->s->block.name);
+  if (at->s->block.has_init && nw_init_starts(at->p, at->s)) {
+    if (out.n) nw_str_add(&out, ": ");
+    init_comment(&out, at, path);
+  }
+  b->comment = nw_str_take(&out);
+}
+
+static void where_of(nw_short_block *b, const place *at) {
+  if (!at->s->block.where) return;
+  const nw_expr *e = nw_simplify(&at->r, at->s->block.where);
+  nw_str out = {0};
+  if (nw_is_const(e, 1)) return;
+  nw_expr_print(&out, e);
+  nw_str_add(&out, ":");
+  b->where = fit(&out);
+}
+
+void nw_short_block_of(nw_short_block *b, const nw_program *p, const nw_path *path) {
+  place at = {.p = p, .s = path->at[path->n - 1]};
+  *b = (nw_short_block){0};
+  nw_ranges_of(&at.r, p, path);
+  where_of(b, &at);
+  lines_of(b, &at);
+  comment_of(b, &at, path);
+  nw_ranges_free(&at.r);
+}
+
+void nw_short_block_free(nw_short_block *b) {
+  for (int i = 0; i < b->n; i++) free(b->line[i]);
+  free(b->line);
+  free(b->where);
+  free(b->comment);
+}

@@ -1,0 +1,14 @@
+// A block as people read it: the body with the loops around it in place of the block's own variables.
+#pragma once
+#include "ir/program/program.h"
+
+typedef struct nw_short_block {
+  char *where; // the guard, simplified; NULL when there is none or it always holds
+  int n;
+  char **line; // "C[32*i_o + i_i, j] += A[...]*B[...]", one a target; an arg-reduction is one line
+  char *comment; // where the init happens, and the block's name when no target has it; "" if nothing
+} nw_short_block;
+
+// The path ends in the block.
+void nw_short_block_of(nw_short_block *b, const nw_program *p, const nw_path *path);
+void nw_short_block_free(nw_short_block *b);

@@ -1,0 +1,44 @@
+// Opening XGBoost.
+#include "learn/xgboost.h"
+#ifdef NW_XGBOOST
+#include <dlfcn.h>
+#include <xgboost/c_api.h>
+
+// What is written in our table is what its header says.
+#define NW_ROW(type, name, params) _Static_assert(_Generic(name, type(*) params : 1, default : 0), #name);
+_Static_assert(sizeof(bst_ulong) == sizeof(uint64_t), "bst_ulong");
+
+static bool find(nw_ctx *c, const nw_xgboost *x, const char *name, void *to) {
+  void *at = dlsym(x->library, name);
+  memcpy(to, &at, sizeof at); // a function is no object: C has no cast from one to the other
+  return at || nw_fail(c, NW_ELIMIT, "version 1.6 and later have it", "XGBoost: this version has no %s", name);
+}
+#undef NW_ROW
+
+bool nw_xgboost_open(nw_ctx *c, nw_xgboost *x) {
+  *x = (nw_xgboost){.library = dlopen(NW_XGBOOST, RTLD_NOW | RTLD_LOCAL)};
+  if (!x->library) return nw_fail(c, NW_ELIMIT, "install libxgboost0", "learned models need XGBoost: %s", dlerror());
+  bool good = true;
+#define NW_ROW(type, name, params) good = good && find(c, x, #name, &x->name);
+  NW_XGBOOST_FUNCTIONS(NW_ROW)
+#undef NW_ROW
+  if (!good) nw_xgboost_close(x);
+  return good;
+}
+
+void nw_xgboost_close(nw_xgboost *x) {
+  if (x->library) dlclose(x->library);
+  x->library = NULL;
+}
+
+#else
+
+bool nw_xgboost_open(nw_ctx *c, nw_xgboost *x) {
+  x->library = NULL;
+  return nw_fail(c, NW_ELIMIT, "install libxgboost-dev and build anew",
+                 "learned models need XGBoost: this build is without");
+}
+
+void nw_xgboost_close(nw_xgboost *x) { (void)x; }
+
+#endif

@@ -1,0 +1,23 @@
+// An affine nest under construction, from a text.
+#pragma once
+#include "access/affine/affine_make.h"
+#include "nest/nest_text.h"
+
+typedef struct nw_nest_shape {
+  int64_t dim[NW_TEXT_DIMS], stride[NW_TEXT_DIMS]; // stride: in elements
+  int first; // number of its first index, among all arrays'
+} nw_nest_shape;
+
+typedef struct nw_nest_maker {
+  nw_maker m;
+  const nw_text *t;
+  nw_nest_shape *shape; // by array of the text
+  bool
+      indices; // not the nest, but one that touches each index of a reference by itself: to see whether they are inside
+} nw_nest_maker;
+
+// The failure that there is, at a place of the text. False.
+bool nw_nest_blame(nw_nest_maker *k, int line, int column);
+void nw_nest_param(nw_affine_scope *s, const char *name, int64_t value);
+bool nw_nest_arrays(nw_nest_maker *k); // where they lie
+void nw_nest_indices(nw_nest_maker *k); // an array for each index there is instead, as long as that goes

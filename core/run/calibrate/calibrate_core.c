@@ -1,0 +1,101 @@
+// What a core loses: loops, calls, branches foretold wrongly, accesses that cross lines and pages, aliases, gathers.
+#include "run/calibrate/calibrate.h"
+#include "hw/machine.h"
+
+#if defined __x86_64__
+
+#define PAGE 4096
+
+NW_BENCH_LOOP(empty, "", "", "")
+// The calls write below the stack pointer, where the function around may keep things.
+NW_BENCH_LOOP(called, "sub $256, %%rsp\n\tjmp 1f\n\t3: ret\n\t", ".rept 8\n\tcall 3b\n\t.endr\n\t", "add $256, %%rsp")
+NW_BENCH_LOOP(not_called, "", ".rept 8\n\tnop\n\t.endr\n\t", "")
+
+// A branch on a bit of a random number, and on one that is always 0.
+#define RANDOM                                                                                                         \
+  "mov %%r8, %%rax\n\tshl $13, %%rax\n\txor %%rax, %%r8\n\tmov %%r8, %%rax\n\tshr $7, %%rax\n\txor %%rax, %%r8\n\t"    \
+  "mov %%r8, %%rax\n\tshl $17, %%rax\n\txor %%rax, %%r8\n\t"
+#define BRANCH(mask) RANDOM "mov %%r8, %%rax\n\tand $" mask ", %%rax\n\tjz 2f\n\tadd $1, %%r9\n\t2:\n\t"
+NW_BENCH_LOOP(branch_random, "movabs $88172645463325252, %%r8\n\t", BRANCH("1"), "")
+NW_BENCH_LOOP(branch_steady, "movabs $88172645463325252, %%r8\n\t", BRANCH("0"), "")
+
+// Eight accesses, a line or a page apart, that cross into the next where `at` says so. Four pages: their lines share a set.
+#define LINES(text) ".irp r,0,1,2,3,4,5,6,7\n\t" text "\n\t.endr\n\t"
+#define PAGES(text) ".irp r,0,1,2,3,0,1,2,3\n\t" text "\n\t.endr\n\t"
+#define LOADS(reg, at) LINES("vmovups " at "+\\r*64(%1), %%" reg "\\r")
+#define STORES(reg, at) LINES("vmovups %%" reg "\\r, " at "+\\r*64(%1)")
+#define PAGE_LOADS(reg, at) PAGES("vmovups " at "+\\r*4096(%1), %%" reg "\\r")
+#define CROSSING(reg, half)                                                                                            \
+  NW_BENCH_LOOP(load_##reg, "", LOADS(#reg, "0"), "vzeroupper")                                                        \
+  NW_BENCH_LOOP(load_crossing_##reg, "", LOADS(#reg, half), "vzeroupper")                                              \
+  NW_BENCH_LOOP(page_crossing_##reg, "", PAGE_LOADS(#reg, "4032+" half), "vzeroupper")                                 \
+  NW_BENCH_LOOP(store_##reg, "", STORES(#reg, "0"), "vzeroupper")                                                      \
+  NW_BENCH_LOOP(store_crossing_##reg, "", STORES(#reg, half), "vzeroupper")
+CROSSING(ymm, "48")
+CROSSING(zmm, "32")
+
+// A load soon after a store at the same offset of another page, and at another offset.
+#define STORE_LOAD(at) LINES("mov %%r8, \\r*64(%1)\n\tmov " at "+\\r*64(%1), %%r9")
+NW_BENCH_LOOP(aliased, "", STORE_LOAD("4096"), "")
+NW_BENCH_LOOP(not_aliased, "", STORE_LOAD("6144"), "")
+
+NW_BENCH_LOOP(gather_ymm, "vmovdqu (%1), %%ymm15\n\t",
+              LINES("vpcmpeqd %%ymm14, %%ymm14, %%ymm14\n\tvgatherdps %%ymm14, (%1,%%ymm15,4), %%ymm\\r"), "vzeroupper")
+NW_BENCH_LOOP(gather_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
+              LINES("kxnorw %%k1, %%k1, %%k1\n\tvgatherdps (%1,%%zmm15,4), %%zmm\\r%{%%k1%}"), "vzeroupper")
+
+NW_BENCH_LOOP(scatter_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
+              LINES("kxnorw %%k1, %%k1, %%k1\n\tvscatterdps %%zmm14, (%1,%%zmm15,4)%{%%k1%}"), "vzeroupper")
+// A loop inside, of as many iterations as the data's first number says.
+NW_BENCH_LOOP(inner, "", "mov (%1), %%r8\n\t.balign 64\n\t2:\n\tdec %%r8\n\tjnz 2b\n\t", "")
+
+static double more(nw_calibration *k, nw_bench_loop loop, nw_bench_loop than, double each) {
+  double cycles = (nw_cycles_of(loop, k->data) - nw_cycles_of(than, k->data)) / each;
+  return cycles > 0 ? cycles : 0;
+}
+
+static void measure_branches(nw_calibration *k) {
+  nw_found(k, nw_cycles_of(empty, k->data), "loop");
+  nw_found(k, more(k, called, not_called, 8), "call");
+  nw_found(k, more(k, branch_random, branch_steady, 0.5), "branch_miss");
+  nw_found(k, more(k, aliased, not_aliased, 8), "alias_4k");
+}
+
+// The most iterations, of the numbers that are tried, after which a loop's end costs less than half of a branch foretold wrongly.
+// Noise makes a number fail, never pass.
+static void measure_foretold(nw_calibration *k) {
+  int64_t *trips = (void *)k->data;
+  double each = nw_cycles_of(empty, k->data), miss = more(k, branch_random, branch_steady, 0.5);
+  for (*trips = 512; *trips >= 8; *trips /= 2)
+    if (nw_cycles_of(inner, k->data) - (double)*trips * each < miss / 2) break;
+  nw_found(k, (double)*trips, "foretold");
+  *trips = 0;
+}
+
+static void measure_crossing(nw_calibration *k) {
+  bool wide = k->width == 3;
+  nw_bench_loop load = wide ? load_zmm : load_ymm, store = wide ? store_zmm : store_ymm;
+  nw_found(k, more(k, wide ? load_crossing_zmm : load_crossing_ymm, load, 8), "line_crossing");
+  nw_found(k, more(k, wide ? page_crossing_zmm : page_crossing_ymm, load, 8), "page_crossing");
+  nw_found(k, more(k, wide ? store_crossing_zmm : store_crossing_ymm, store, 8), "store_crossing");
+}
+
+// Each lane from a line of its own, all in the first level.
+static void measure_gather(nw_calibration *k) {
+  int lanes = k->width == 3 ? 16 : 8;
+  for (int i = 0; i < lanes; i++) ((int32_t *)(void *)k->data)[i] = 16 * i;
+  nw_found(k, nw_cycles_of(lanes == 16 ? gather_zmm : gather_ymm, k->data) / 8 / lanes, "gather");
+  if (lanes == 16) nw_found(k, nw_cycles_of(scatter_zmm, k->data) / 8 / lanes, "scatter");
+}
+
+bool nw_calibrate_core(nw_calibration *k) {
+  if (!nw_calibration_goes_on(k)) return false;
+  measure_branches(k);
+  measure_foretold(k);
+  if (!nw_calibration_goes_on(k)) return false;
+  if (k->width >= 2) measure_crossing(k);
+  if (k->width >= 2) measure_gather(k);
+  return true;
+}
+
+#endif

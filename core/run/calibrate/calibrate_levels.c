@@ -1,0 +1,234 @@
+// Caches and memory: how long a line takes, how many bytes come per cycle, and how much of the last level can be counted on.
+//
+// Latencies are of loads at random addresses, each known only when the one before is there; the arithmetic in between is found
+// where everything hits and taken off. Memory is looked at after its lines were flushed from every cache, so that no buffer
+// needs to be larger than the largest cache.
+#include "run/calibrate/calibrate.h"
+#include "run/guard.h"
+#include "hw/machine.h"
+#include <math.h>
+
+#if defined __x86_64__
+
+#define LINE 64
+#define MEMORY ((int64_t)32 << 20) // looked at, of memory
+#define MOST ((int64_t)128 << 20) // looked at, of a cache
+#define SAMPLES 3
+#define ZEROS (32 << 10) // where in the data nothing is written
+#define PAGE 4096
+
+typedef struct chase {
+  char *base; // of zeros
+  uint64_t mask, random;
+} chase;
+
+static void chase_random(int64_t rounds, void *data) {
+  chase *c = data;
+  __asm__ volatile(
+      "xor %%r9d, %%r9d\n\t1:\n\timul %4, %0\n\tlea 12345(%0,%%r9), %0\n\tmov %0, %%rax\n\tshr $20, %%rax\n\t"
+      "and %3, %%rax\n\tmov (%2,%%rax), %%r9\n\tdec %1\n\tjnz 1b"
+      : "+r"(c->random), "+r"(rounds)
+      : "r"(c->base), "r"(c->mask), "r"(UINT64_C(6364136223846793005))
+      : "cc", "memory", "rax", "r9");
+}
+
+NW_BENCH_LOOP(chase_self, "mov %1, %%r8\n\t", ".rept 24\n\tmov (%%r8), %%r8\n\t.endr\n\t", "")
+
+static int64_t power_of_two(int64_t v) {
+  int64_t p = 1;
+  while (p <= v / 2) p *= 2;
+  return p;
+}
+
+static double random_cycles(char *base, int64_t bytes) {
+  chase c = {base, (uint64_t)(power_of_two(bytes) - 1) & ~UINT64_C(63), 1};
+  for (int64_t i = 0; i < bytes; i += LINE) *(volatile char *)(base + i);
+  return nw_cycles_of(chase_random, &c);
+}
+
+void nw_flush(char *base, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += LINE) __builtin_ia32_clflush(base + i);
+  __builtin_ia32_mfence();
+}
+
+// ---- latency
+
+static double first_latency(nw_calibration *k) {
+  void **self = (void **)(void *)k->data;
+  *self = self;
+  double cycles = nw_cycles_of(chase_self, k->data) / 24;
+  *self = NULL;
+  return cycles;
+}
+
+static double memory_latency(char *base, int64_t bytes) {
+  chase c = {base, (uint64_t)(power_of_two(bytes) - 1) & ~UINT64_C(63), 7};
+  nw_flush(base, bytes);
+  return nw_cycles_of(chase_random, &c);
+}
+
+// The largest size, of doubled ones, whose lines come sooner than half way (in ratios) between this level and memory.
+static int64_t effective(nw_calibration *k, char *base, int64_t from, int64_t to, double level, double memory) {
+  int64_t found = from;
+  for (int64_t bytes = 2 * from; bytes <= to; bytes *= 2) {
+    if (!nw_calibration_goes_on(k) || random_cycles(base, bytes) > sqrt(level * memory)) break;
+    found = bytes;
+  }
+  return found;
+}
+
+static bool measure_latencies(nw_calibration *k, char *base, int64_t room) {
+  const nw_machine_info *m = nw_host();
+  double first = first_latency(k), idle = random_cycles(k->data + ZEROS, PAGE),
+         memory = memory_latency(base, MEMORY) - idle + first;
+  nw_found(k, first, "caches[1].latency");
+  for (int i = 1; i < m->ncaches; i++) {
+    if (!nw_calibration_goes_on(k)) return false;
+    bool last = i == m->ncaches - 1;
+    int64_t above = power_of_two(m->cache[i - 1].bytes), bytes = last ? 4 * above : power_of_two(m->cache[i].bytes / 2);
+    if (bytes > room) bytes = room;
+    double cycles = random_cycles(base, bytes) - idle + first;
+    nw_found(k, cycles, "caches[%d].latency", i + 1);
+    if (last) {
+      int64_t most = m->cache[i].bytes < room ? m->cache[i].bytes : room;
+      int64_t held = effective(k, base, bytes, most, cycles + idle - first, memory + idle - first);
+      nw_found(k, (double)(held * 2 > most ? m->cache[i].bytes : held), "caches[%d].effective_bytes", i + 1);
+    }
+  }
+  nw_found(k, memory / k->hz * 1e9, "memory.latency");
+  return !nw_stopped(k->ctx);
+}
+
+// ---- bytes per cycle
+
+static double bytes_per_cycle(nw_calibration *k, nw_stream loop, int64_t bytes) {
+  double rate[SAMPLES], best = 0;
+  int n = nw_bandwidth(k->ctx, loop, bytes, 1, SAMPLES, rate);
+  for (int i = 0; i < n; i++) best = fmax(best, rate[i]);
+  return best / k->hz;
+}
+
+// A loop that writes fetches every line and writes it back: what the fetching leaves of its time is the writing back.
+static double back_per_cycle(double read, double written) {
+  double both = 1 / written, back = both - 1 / read;
+  return back > 0.05 * both ? 1 / back : 20 * written;
+}
+
+static bool measure_level(nw_calibration *k, int level, int64_t bytes) {
+  double read = bytes_per_cycle(k, NW_STREAM_READ, bytes), written = bytes_per_cycle(k, NW_STREAM_WRITE, bytes);
+  if (!(read > 0 && written > 0)) return false;
+  nw_found(k, read, "caches[%d].bytes_per_cycle", level);
+  nw_found(k, level == 1 ? written : back_per_cycle(read, written), "caches[%d].back_per_cycle", level);
+  return true;
+}
+
+typedef struct columns { // of an array: one column of lines after the other
+  char *base;
+  int64_t bytes, step, column; // step: from row to row
+} columns;
+
+#define COLUMNS(name, access, after)                                                                                   \
+  static void name(int64_t rounds, void *data) {                                                                       \
+    columns *c = data;                                                                                                 \
+    for (int64_t i = 0; i < rounds; i++, c->column = (c->column + LINE) % c->step) {                                   \
+      char *at = c->base + c->column, *end = at + c->bytes;                                                            \
+      __asm__ volatile("1:\n\t" access "\n\tadd %2, %0\n\tcmp %1, %0\n\tjb 1b\n\t" after                               \
+                       : "+r"(at)                                                                                      \
+                       : "r"(end), "r"(c->step)                                                                        \
+                       : "cc", "memory", "rax", "xmm0", "xmm1", "xmm2");                                               \
+    }                                                                                                                  \
+  }
+// Nine loads across two lines for each line that comes: those of a window of three rows and three columns.
+#define THREE(reg, row) ".irp r,0,1,2\n\tvmovups 36+4*\\r(%0" row "), %%" reg "\\r\n\t.endr\n\t"
+#define WINDOW(reg) THREE(reg, "") THREE(reg, ",%2") THREE(reg, ",%2,2")
+#define WINDOW_LOADS 9
+COLUMNS(load_columns, "mov (%0), %%rax", "")
+COLUMNS(store_columns, "mov %%rax, (%0)", "")
+COLUMNS(across_ymm, WINDOW("ymm"), "vzeroupper")
+COLUMNS(across_zmm, WINDOW("zmm"), "vzeroupper")
+
+static double of_columns(nw_bench_loop loop, char *base, int64_t bytes, int64_t step) {
+  columns c = {base, bytes / step * step, step, 0};
+  loop(step / LINE, &c);
+  return nw_cycles_of(loop, &c) / (double)(bytes / step);
+}
+
+// Rows of an odd number of four lines go to many sets; rows that are pages go to few.
+static bool measure_columns(nw_calibration *k, int level, int64_t bytes) {
+  char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + 4 * PAGE, true);
+  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is no memory to measure it in"), false;
+  nw_found(k, of_columns(load_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided", level);
+  nw_found(k, of_columns(store_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided_store", level);
+  nw_found(k, of_columns(store_columns, base, bytes, PAGE), "caches[%d].crowded_store", level);
+  nw_bench_loop across = k->width == 3 ? across_zmm : across_ymm;
+  if (k->width >= 2)
+    nw_found(k, of_columns(across, base, bytes, PAGE - 4 * LINE) / WINDOW_LOADS, "caches[%d].strided_across", level);
+  nw_mem_put(&nw_session_of(k->ctx)->mem, base);
+  return true;
+}
+
+static bool measure_levels(nw_calibration *k) {
+  const nw_machine_info *m = nw_host();
+  for (int i = 0; i < m->ncaches; i++) {
+    if (!nw_calibration_goes_on(k)) return false;
+    bool last = i > 0 && i == m->ncaches - 1;
+    int64_t bytes = last ? 4 * m->cache[i - 1].bytes : m->cache[i].bytes / 2;
+    k->hz = nw_core_hz();
+    if (!measure_level(k, i + 1, bytes) || (i > 0 && !measure_columns(k, i + 1, bytes))) return false;
+  }
+  return true;
+}
+
+// ---- memory
+
+typedef struct team {
+  char *base;
+  int64_t each; // bytes of a thread
+} team;
+
+static void flush_part(void *arg, int t) {
+  team *x = arg;
+  nw_flush(x->base + t * x->each, x->each);
+}
+
+static void read_part(void *arg, int t) {
+  team *x = arg;
+  nw_stream_pass(NW_STREAM_READ, x->base + t * x->each, x->each);
+}
+
+static double memory_bandwidth(char *base, int64_t bytes, int threads) {
+  team x = {base, bytes / threads / 4096 * 4096};
+  double best = 0;
+  for (int i = 0; i < SAMPLES; i++) {
+    nw_team_run(threads, flush_part, &x);
+    double start = nw_now();
+    nw_team_run(threads, read_part, &x);
+    best = fmax(best, (double)(x.each * threads) / (nw_now() - start));
+  }
+  return best / 1e9;
+}
+
+static bool measure_memory(nw_calibration *k, char *base) {
+  int threads = nw_host()->cores < 64 ? nw_host()->cores : 64;
+  if (!nw_team_prepare(threads)) threads = 1;
+  if (!nw_calibration_goes_on(k)) return false;
+  double one = memory_bandwidth(base, MEMORY, 1);
+  nw_found(k, one, "memory.bandwidth");
+  if (!nw_calibration_goes_on(k)) return false;
+  nw_found(k, threads > 1 ? fmax(one, memory_bandwidth(base, MEMORY, threads)) : one, "memory.bandwidth_all");
+  return true;
+}
+
+bool nw_calibrate_levels(nw_calibration *k) {
+  if (!measure_levels(k)) return false;
+  int64_t room = power_of_two(nw_memory_left() / 4);
+  if (room > MOST) room = MOST;
+  char *base = room >= MEMORY ? nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)room, true) : NULL;
+  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is no memory to measure it in: 128 MiB"), false;
+  memset(base, 0, (size_t)room);
+  bool good = measure_latencies(k, base, room) && measure_memory(k, base);
+  nw_mem_put(&nw_session_of(k->ctx)->mem, base);
+  return good;
+}
+
+#endif

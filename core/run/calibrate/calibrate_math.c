@@ -1,0 +1,97 @@
+// Functions: exp, log and the like, by width, as generated code calls them.
+#include "run/calibrate/calibrate.h"
+#include "hw/machine.h"
+#include "interp/interp.h"
+
+#if defined __x86_64__
+
+// What vector code leaves there would slow down what comes after it: hundreds of cycles for each change between encodings.
+static void forget_upper_halves(void) { __asm__ volatile("vzeroupper" ::: "memory"); }
+
+typedef struct call {
+  const nw_math_row *row;
+  bool upper; // halves there are
+  _Alignas(64) char in[64];
+  _Alignas(64) char out[64];
+} call;
+
+static void calls(int64_t rounds, void *data) {
+  call *c = data;
+  if (c->upper) forget_upper_halves();
+  for (int64_t i = 0; i < rounds; i++) c->row->apply(c->out, c->in, c->in);
+}
+
+// ---- latency: of the function of one number, each on what the one before gave
+
+typedef struct chain {
+  void (*function)(void);
+  double x, y; // of f32, the first half
+} chain;
+
+__attribute__((naked)) static void same(void) { __asm__("ret"); }
+
+// The stack is ours below where the function around may keep things, and as calls want it.
+#define CHAINED(name, s)                                                                                               \
+  static void name(int64_t rounds, void *data) {                                                                       \
+    register int64_t n __asm__("r12") = rounds;                                                                        \
+    register void *at __asm__("r13") = data;                                                                           \
+    __asm__ volatile("mov %%rsp, %%rbx\n\tsub $256, %%rsp\n\tand $-64, %%rsp\n\tmov" s " 8(%1), %%xmm0\n\t1:\n\t"      \
+                     "sub" s " %%xmm0, %%xmm0\n\tmov" s " 16(%1), %%xmm1\n\tadd" s " 8(%1), %%xmm0\n\t"                \
+                     "call *(%1)\n\tdec %0\n\tjnz 1b\n\tmov %%rbx, %%rsp"                                              \
+                     : "+r"(n)                                                                                         \
+                     : "r"(at)                                                                                         \
+                     : "cc", "memory", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0",     \
+                       "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",       \
+                       "xmm12", "xmm13", "xmm14", "xmm15");                                                            \
+  }
+CHAINED(chained_f32, "ss")
+CHAINED(chained_f64, "sd")
+
+static double latency(const nw_math_row *row) {
+  bool f64 = row->dtype == NW_F64;
+  chain c = {.x = 0.75, .y = 1.25}, empty;
+  if (!f64) memcpy(&c.x, &(float){0.75f}, 4), memcpy(&c.y, &(float){1.25f}, 4);
+  empty = c;
+  memcpy(&c.function, &row->address, sizeof c.function);
+  empty.function = same;
+  nw_bench_loop loop = f64 ? chained_f64 : chained_f32;
+  double cycles = nw_cycles_of(loop, &c) - nw_cycles_of(loop, &empty);
+  return cycles > 1 ? cycles : 1;
+}
+
+static void fill(call *c) {
+  for (int i = 0; i < 16 && c->row->dtype == NW_F32; i++) ((float *)(void *)c->in)[i] = 0.5f + 0.03f * (float)i;
+  for (int i = 0; i < 8 && c->row->dtype == NW_F64; i++) ((double *)(void *)c->in)[i] = 0.5 + 0.06 * i;
+}
+
+static void measure_function(nw_calibration *k, nw_op op, nw_dtype type, nw_class of) {
+  call c = {.upper = k->width >= 0};
+  for (int w = 0; w <= (k->width < 0 ? 0 : k->width); w++) {
+    int lanes = w ? (8 << w) / nw_dtype_bytes(type) : 1;
+    c.row = nw_math_find(op, type, lanes);
+    fill(&c);
+    if (c.row->lanes == lanes)
+      nw_found(k, 1 / nw_cycles_of(calls, &c), "ops.%s.per_cycle[%d]", nw_class_name(of), w + 1);
+  }
+  if (c.upper) forget_upper_halves();
+  nw_found(k, latency(nw_math_find(op, type, 1)), "ops.%s.latency", nw_class_name(of));
+}
+
+bool nw_calibrate_math(nw_calibration *k) {
+  static const struct {
+    nw_op op;
+    nw_class f32, f64;
+  } functions[] = {{NW_OP_EXP, NW_CLASS_EXP, NW_CLASS_EXP64},
+                   {NW_OP_LOG, NW_CLASS_LOG, NW_CLASS_LOG64},
+                   {NW_OP_TANH, NW_CLASS_TANH, NW_CLASS_TANH64},
+                   {NW_OP_ERF, NW_CLASS_ERF, NW_CLASS_ERF64},
+                   {NW_OP_POW, NW_CLASS_POW, NW_CLASS_POW64}};
+  for (int i = 0; i < NW_COUNT(functions); i++) {
+    if (!nw_calibration_goes_on(k)) return false;
+    measure_function(k, functions[i].op, NW_F32, functions[i].f32);
+    measure_function(k, functions[i].op, NW_F64, functions[i].f64);
+  }
+  return true;
+}
+
+#endif

@@ -1,0 +1,44 @@
+// What a parallel loop costs beside its work: until the last thread has begun, and from the last one's end on.
+#include "run/calibrate/calibrate.h"
+#include "run/guard.h"
+#include <math.h>
+
+#define ROUNDS 100
+#define WAITED 5e-4 // seconds: so long a round waited for a core, and says nothing about the team
+
+typedef struct clocks {
+  double at[NW_MAX_TEAM];
+} clocks;
+
+static void look(void *arg, int t) { ((clocks *)arg)->at[t] = nw_now(); }
+
+static void one_round(int threads, clocks *x, double *spawn, double *barrier) {
+  double start = nw_now(), last = 0;
+  nw_team_run(threads, look, x);
+  double end = nw_now();
+  for (int t = 0; t < threads; t++) last = fmax(last, x->at[t]);
+  *spawn = fmin(*spawn, last - start);
+  *barrier = fmin(*barrier, end - last);
+}
+
+static void measure_team(nw_calibration *k, int number, int threads) {
+  clocks x;
+  double spawn = 1, barrier = 1;
+  if (!nw_team_prepare(threads)) return;
+  for (int i = 0; i < ROUNDS; i++) one_round(threads, &x, &spawn, &barrier);
+  if (spawn + barrier > WAITED) return;
+  nw_found(k, threads, "teams[%d].threads", number);
+  nw_found(k, spawn * 1e6, "teams[%d].spawn", number);
+  nw_found(k, barrier * 1e6, "teams[%d].barrier", number);
+}
+
+// Teams of 2, 4, 8 and so on, and of all.
+bool nw_calibrate_teams(nw_calibration *k) {
+  int cores = nw_host()->cores < NW_MAX_TEAM ? nw_host()->cores : NW_MAX_TEAM;
+  for (int number = 1, threads = 2; threads <= cores; number++) {
+    if (!nw_calibration_goes_on(k)) return false;
+    measure_team(k, number, threads);
+    threads = threads < cores && threads * 2 > cores ? cores : threads * 2;
+  }
+  return true;
+}

@@ -1,0 +1,90 @@
+// How many instructions are under way at once, in the reorder buffer; and stores: that are read back, and from line to line.
+//
+// Two loads that miss, far apart in the code, take as long as one where both are in the reorder buffer, else as long as two
+// (H. Wong, "Measuring Reorder Buffer Capacity", 2013).
+#include "run/calibrate/calibrate.h"
+
+#if defined __x86_64__
+
+#define MEMORY ((int64_t)32 << 20)
+
+typedef struct misses {
+  char *base; // of zeros
+  uint64_t mask, random;
+} misses;
+
+// The next random address in rax, for the state in a register.
+#define STEP(state)                                                                                                    \
+  "imul %[by], %%" state "\n\tadd $12345, %%" state "\n\tmov %%" state                                                 \
+  ", %%rax\n\tshr $20, %%rax\n\tand %[mask], %%rax\n\t"
+#define NOPS(n) ".rept " n "\n\tnop\n\t.endr\n\t"
+#define MISSING(name, text)                                                                                            \
+  static void name(int64_t rounds, void *data) {                                                                       \
+    misses *m = data;                                                                                                  \
+    uint64_t at = m->random;                                                                                           \
+    __asm__ volatile(                                                                                                  \
+        "mov %[at], %%r8\n\tlea 99(%[at]), %%r9\n\txor %%r10d, %%r10d\n\txor %%r11d, %%r11d\n\t1:\n\t" text            \
+        "dec %[n]\n\tjnz 1b\n\tmov %%r8, %[at]"                                                                        \
+        : [n] "+r"(rounds), [at] "+r"(at)                                                                              \
+        : [base] "r"(m->base), [mask] "r"(m->mask), [by] "r"(UINT64_C(6364136223846793005))                            \
+        : "cc", "memory", "rax", "r8", "r9", "r10", "r11");                                                            \
+    m->random = at;                                                                                                    \
+  }
+
+// Each load waits for the one before of its own chain, of which there are two.
+#define LATE(state, value) "add %%" value ", %%" state "\n\t" STEP(state) "mov (%[base],%%rax), %%" value "\n\t"
+#define APART(n) MISSING(apart_##n, LATE("r8", "r10") NOPS(#n) LATE("r9", "r11") NOPS(#n))
+MISSING(one_chain, LATE("r8", "r10"))
+#define SIZES(each)                                                                                                    \
+  each(64) each(96) each(128) each(160) each(192) each(224) each(256) each(320) each(384) each(448) each(512) each(640)
+SIZES(APART)
+
+#define ROW(n) {n, apart_##n},
+static const struct {
+  int nops;
+  nw_bench_loop loop;
+} apart[] = {SIZES(ROW)};
+
+#define STORE_LOAD(move, reg) ".rept 24\n\t" move " %%" reg "0, (%1)\n\t" move " (%1), %%" reg "0\n\t.endr\n\t"
+NW_BENCH_LOOP(forward_one, "", STORE_LOAD("vmovss", "xmm"), "")
+NW_BENCH_LOOP(forward_ymm, "", STORE_LOAD("vmovups", "ymm"), "vzeroupper")
+NW_BENCH_LOOP(forward_zmm, "", STORE_LOAD("vmovups", "zmm"), "vzeroupper")
+NW_BENCH_LOOP(masked_ymm, "vpcmpeqd %%ymm15, %%ymm15, %%ymm15\n\tvpsrldq $4, %%ymm15, %%ymm15\n\t",
+              ".rept 24\n\tvmaskmovps %%ymm0, %%ymm15, (%1)\n\tvmovups (%1), %%ymm0\n\t.endr\n\t", "vzeroupper")
+NW_BENCH_LOOP(masked_zmm, "mov $0x0fff, %%eax\n\tkmovw %%eax, %%k1\n\t",
+              ".rept 24\n\tvmovups %%zmm0, (%1)%{%%k1%}\n\tvmovups (%1), %%zmm0\n\t.endr\n\t", "vzeroupper")
+
+NW_BENCH_LOOP(store_lines, "", ".irp r,0,1,2,3,4,5,6,7,8,9,10,11\n\tmov %%rax, \\r*64(%1)\n\t.endr\n\t", "")
+
+static void measure_forwarding(nw_calibration *k) {
+  bool wide = k->width == 3;
+  double one = nw_cycles_of(forward_one, k->data) / 24,
+         whole = nw_cycles_of(wide ? forward_zmm : forward_ymm, k->data) / 24;
+  nw_found(k, one > whole ? one : whole, "forward");
+  nw_found(k, nw_cycles_of(wide ? masked_zmm : masked_ymm, k->data) / 24, "forward_masked");
+}
+
+// The most instructions, of the numbers that are tried, between two loads that still go side by side. Noise makes a number
+// fail, never pass.
+static int window(misses *m, double alone) {
+  int i = NW_COUNT(apart);
+  while (--i >= 0 && nw_cycles_of(apart[i].loop, m) > 1.5 * alone) {}
+  return i < 0 ? 0 : apart[i].nops;
+}
+
+bool nw_calibrate_window(nw_calibration *k) {
+  if (k->width >= 2) measure_forwarding(k);
+  nw_found(k, 12 / nw_cycles_of(store_lines, k->data), "store_lines");
+  char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)MEMORY, true);
+  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is no memory to measure it in: 32 MiB"), false;
+  memset(base, 0, (size_t)MEMORY);
+  misses m = {base, (uint64_t)(MEMORY - 1) & ~UINT64_C(63), 5};
+  nw_flush(base, MEMORY);
+  bool good = nw_calibration_goes_on(k);
+  int instructions = good ? window(&m, nw_cycles_of(one_chain, &m)) : 0;
+  if (instructions) nw_found(k, instructions, "window");
+  nw_mem_put(&nw_session_of(k->ctx)->mem, base);
+  return good;
+}
+
+#endif

@@ -1,0 +1,376 @@
+// The JIT: module -> object -> code in memory, and back out of it.
+#include "run/jit/jit.h"
+#include "codegen/llvm/llvm.h"
+#include <elf.h>
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Orc.h>
+#include <llvm-c/Support.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <llvm/Config/llvm-config.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+// The loops, their vectors and their registers were decided by the schedule; what is left to LLVM is scalar clean-up.
+// The last two are there to compare with.
+static const char *const pipelines[NWO_LEVELS] = {
+    "function(sroa)",
+    "function(sroa,early-cse,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg,loop-reduce)",
+    "default<O2>",
+    "default<O3>",
+};
+
+void nwo_say(char *error, size_t n, const char *fmt, ...) {
+  if (*error) return;
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(error, n, fmt, args);
+  va_end(args);
+}
+
+bool nwo_ok(LLVMErrorRef e, const char *what, char *error, size_t n) {
+  if (!e) return true;
+  char *m = LLVMGetErrorMessage(e);
+  nwo_say(error, n, "%s: %s", what, m);
+  LLVMDisposeErrorMessage(m);
+  return false;
+}
+
+// LLVM reports the cause here and only "failed to materialize" to the caller; stderr belongs to the user.
+static void on_report(void *jit, LLVMErrorRef e) {
+  nw_jit *j = jit;
+  nwo_ok(e, "JIT", j->report, sizeof j->report);
+}
+
+LLVMTargetMachineRef nwo_machine(nw_jit *j, int opt) {
+  LLVMTargetRef t;
+  char *message = NULL;
+  if (!j->machine[opt] && !LLVMGetTargetFromTriple(j->triple, &t, &message))
+    j->machine[opt] = LLVMCreateTargetMachine(t, j->triple, j->cpu, j->features, (LLVMCodeGenOptLevel)opt, LLVMRelocPIC,
+                                              LLVMCodeModelJITDefault);
+  LLVMDisposeMessage(message);
+  return j->machine[opt];
+}
+
+// ---- what generated code may call
+
+typedef struct symbol {
+  const char *name;
+  void *address;
+} symbol;
+
+// The compiler's own library: LLVM calls it for f16 on a CPU without F16C. Their types do not matter here.
+void __extendhfsf2(void);
+void __truncsfhf2(void);
+
+static int runtime_symbols(symbol *out, int max) {
+  int n = 0, rows;
+  out[n++] = (symbol){NW_PARALLEL_SYMBOL, (void *)nw_parallel_for};
+  out[n++] = (symbol){NW_CALLEE_BEGIN, (void *)nw_callee_begin};
+  out[n++] = (symbol){NW_CALLEE_END, (void *)nw_callee_end};
+  out[n++] = (symbol){"__extendhfsf2", (void *)__extendhfsf2};
+  out[n++] = (symbol){"__truncsfhf2", (void *)__truncsfhf2};
+  const nw_math_row *row = nw_math_rows(&rows);
+  for (int i = 0; i < rows && n < max; i++) {
+    bool known = !row[i].symbol || !row[i].address;
+    for (int k = 0; k < n && !known; k++) known = !strcmp(out[k].name, row[i].symbol);
+    if (!known) out[n++] = (symbol){row[i].symbol, row[i].address};
+  }
+  return n;
+}
+
+#define MAX_SYMBOLS 256
+
+static bool define(nw_jit *j, int n, const symbol *s, char *error, size_t size) {
+  LLVMOrcCSymbolMapPair pairs[MAX_SYMBOLS];
+  for (int i = 0; i < n; i++) {
+    pairs[i].Name = LLVMOrcLLJITMangleAndIntern(j->lljit, s[i].name);
+    pairs[i].Sym.Address = (uintptr_t)s[i].address;
+    pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+    pairs[i].Sym.Flags.TargetFlags = 0;
+  }
+  LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, (size_t)n);
+  LLVMErrorRef e = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(j->lljit), unit);
+  if (e) LLVMOrcDisposeMaterializationUnit(unit);
+  return nwo_ok(e, "runtime symbols", error, size);
+}
+
+static bool define_runtime(nw_jit *j, char *error, size_t size) {
+  symbol s[MAX_SYMBOLS];
+  int n = runtime_symbols(s, MAX_SYMBOLS);
+  return define(j, n, s, error, size);
+}
+
+// ---- what it may call besides: the intrinsics of its program, which passed their trial
+
+typedef struct defining {
+  nw_jit *j;
+  nw_ctx *ctx;
+  char *error;
+  size_t size;
+} defining;
+
+static bool is_callee(const nw_jit *j, const char *name) {
+  for (int i = 0; i < j->callees.n; i++)
+    if (!strcmp(j->callees.at[i], name)) return true;
+  return false;
+}
+
+// The name says which function it is, to the last stride; so once defined it stays.
+static bool define_callee(void *env, nw_stmt *s) {
+  defining *d = env;
+  nw_callee callee;
+  if (s->kind != NW_CALL) return true;
+  if (!nw_callee_of(d->ctx, s, &callee)) {
+    nwo_say(d->error, d->size, "%s", nw_error(d->ctx)->message);
+    return false;
+  }
+  if (is_callee(d->j, callee.name)) return true;
+  symbol one = {callee.name, callee.address};
+  if (!define(d->j, 1, &one, d->error, d->size)) return false;
+  nw_vec_push(&d->j->callees, nw_xstrdup(callee.name));
+  return true;
+}
+
+static bool define_callees(nw_jit *j, const nw_exec *e, char *error, size_t size) {
+  defining d = {j, e->p->ctx, error, size};
+  return nw_walk_from(e->p->root, define_callee, &d);
+}
+
+// LLJIT would resolve any function of the process; only the table's may be called.
+static bool calls_allowed(const nw_jit *j, LLVMModuleRef m, char *error, size_t size) {
+  symbol s[MAX_SYMBOLS];
+  int n = runtime_symbols(s, MAX_SYMBOLS);
+  for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f)) {
+    size_t len;
+    const char *name = LLVMGetValueName2(f, &len);
+    if (!LLVMIsDeclaration(f) || LLVMGetIntrinsicID(f)) continue;
+    int i = 0;
+    while (i < n && strcmp(s[i].name, name)) i++;
+    if (i < n || is_callee(j, name)) continue;
+    nwo_say(error, size, "call of '%s', which generated code may not call", name);
+    return false;
+  }
+  return true;
+}
+
+// ---- opening and closing
+
+static void jit_close(nw_jit *j) {
+  char ignored[64] = "";
+  for (nw_machine_code *m = j->live; m; m = m->next) m->jit = NULL;
+  if (j->lljit) nwo_ok(LLVMOrcDisposeLLJIT(j->lljit), "close", ignored, sizeof ignored);
+  for (int i = 0; i < NWO_LEVELS; i++)
+    if (j->machine[i]) LLVMDisposeTargetMachine(j->machine[i]);
+  nwo_cache_free(&j->cache);
+  for (int i = 0; i < j->callees.n; i++) free(j->callees.at[i]);
+  nw_vec_free(&j->callees);
+  LLVMDisposeMessage(j->triple);
+  LLVMDisposeMessage(j->cpu);
+  LLVMDisposeMessage(j->features);
+  free(j);
+}
+
+// A loop of few instructions runs at half its speed where it lies across two lines of what a core fetches at once: innermost
+// loops begin at 64 bytes. LLVM takes this as an option of its command line only, and only once.
+static void align_loops(void) {
+#if defined __x86_64__
+  static bool done;
+  const char *const options[] = {"nestwright", "-x86-experimental-pref-innermost-loop-alignment=6"};
+  if (!done) LLVMParseCommandLineOptions(NW_COUNT(options), options, NULL);
+  done = true;
+#endif
+}
+
+static nw_jit *jit_open(char *error, size_t n) {
+  *error = 0;
+  align_loops();
+  LLVMInitializeNativeTarget();
+  LLVMInitializeNativeAsmPrinter();
+  nw_jit *j = nw_xcalloc(1, sizeof *j);
+  j->triple = LLVMGetDefaultTargetTriple();
+  j->cpu = LLVMGetHostCPUName();
+  j->features = LLVMGetHostCPUFeatures();
+  if (!nwo_ok(LLVMOrcCreateLLJIT(&j->lljit, NULL), "cannot start the JIT", error, n)) {
+    j->lljit = NULL;
+    jit_close(j);
+    return NULL;
+  }
+  LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(j->lljit), on_report, j);
+  if (define_runtime(j, error, n)) return j;
+  jit_close(j);
+  return NULL;
+}
+
+// ---- compiling
+
+static bool optimise_module(nw_jit *j, LLVMModuleRef m, int opt, char *error, size_t n) {
+  LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+  LLVMPassBuilderOptionsSetLoopVectorization(o, opt >= 2);
+  LLVMPassBuilderOptionsSetSLPVectorization(o, opt >= 2);
+  LLVMErrorRef e = LLVMRunPasses(m, pipelines[opt], nwo_machine(j, opt), o);
+  LLVMDisposePassBuilderOptions(o);
+  return nwo_ok(e, "optimiser", error, n);
+}
+
+static bool verified(LLVMModuleRef m, char *error, size_t n) {
+  char *message = NULL;
+  bool bad = LLVMVerifyModule(m, LLVMReturnStatusAction, &message);
+  if (bad) nwo_say(error, n, "LLVM does not accept the module: %s", message);
+  LLVMDisposeMessage(message);
+  return !bad;
+}
+
+LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt, bool optimise, const char *name,
+                         char *error, size_t n) {
+  LLVMTargetMachineRef tm = nwo_machine(j, opt);
+  if (!tm) return nwo_say(error, n, "no code generator for %s", j->triple), NULL;
+  LLVMModuleRef m = nwc_module(lc, e, name, j->cpu, j->features, error, n);
+  if (!m) return NULL;
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
+  LLVMSetTarget(m, j->triple);
+  LLVMSetModuleDataLayout(m, layout);
+  LLVMDisposeTargetData(layout);
+  bool good =
+      calls_allowed(j, m, error, n) && verified(m, error, n) && (!optimise || optimise_module(j, m, opt, error, n));
+  if (good) return m;
+  LLVMDisposeModule(m);
+  return NULL;
+}
+
+static LLVMMemoryBufferRef compile_object(nw_jit *j, const nw_exec *e, int opt, const char *name, char *error,
+                                          size_t n) {
+  LLVMContextRef lc = LLVMContextCreate();
+  LLVMMemoryBufferRef object = NULL;
+  char *message = NULL;
+  LLVMModuleRef m = nwo_module(j, lc, e, opt, true, name, error, n);
+  if (m && LLVMTargetMachineEmitToMemoryBuffer(nwo_machine(j, opt), m, LLVMObjectFile, &message, &object)) {
+    nwo_say(error, n, "code generator: %s", message);
+    object = NULL;
+  }
+  LLVMDisposeMessage(message);
+  if (m) LLVMDisposeModule(m);
+  LLVMContextDispose(lc);
+  return object;
+}
+
+// Takes the object.
+static nw_machine_code *link_object(nw_jit *j, LLVMMemoryBufferRef object, const char *name, char *error, size_t n) {
+  LLVMOrcResourceTrackerRef rt = LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(j->lljit));
+  LLVMOrcExecutorAddress at = 0;
+  *j->report = 0;
+  bool good = nwo_ok(LLVMOrcLLJITAddObjectFileWithRT(j->lljit, rt, object), "object", error, n);
+  if (good) {
+    LLVMErrorRef e = LLVMOrcLLJITLookup(j->lljit, &at, name);
+    if (e && *j->report) nwo_say(error, n, "%s", j->report);
+    good = nwo_ok(e, "link", error, n);
+  }
+  if (!good) {
+    LLVMConsumeError(LLVMOrcResourceTrackerRemove(rt));
+    LLVMOrcReleaseResourceTracker(rt);
+    return NULL;
+  }
+  nw_machine_code *m = nw_xcalloc(1, sizeof *m);
+  *m = (nw_machine_code){.jit = j, .refs = 1, .tracker = rt, .entry = (nw_entry)(uintptr_t)at, .next = j->live};
+  j->live = m;
+  return m;
+}
+
+static nw_machine_code *already(nw_jit *j, nwo_key key) {
+  for (nw_machine_code *m = j->live; m; m = m->next)
+    if (m->key.a == key.a && m->key.b == key.b) {
+      m->refs++;
+      return m;
+    }
+  return NULL;
+}
+
+// What the sections of an object file hold that are executed; 0 for what is not one.
+static size_t code_bytes(const char *object, size_t n) {
+  Elf64_Ehdr head;
+  size_t bytes = 0;
+  if (n < sizeof head) return 0;
+  memcpy(&head, object, sizeof head);
+  if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_shoff > n ||
+      (n - head.e_shoff) / sizeof(Elf64_Shdr) < head.e_shnum)
+    return 0;
+  for (int i = 0; i < head.e_shnum; i++) {
+    Elf64_Shdr section;
+    memcpy(&section, object + head.e_shoff + (size_t)i * sizeof section, sizeof section);
+    if (section.sh_flags & SHF_EXECINSTR) bytes += section.sh_size;
+  }
+  return bytes;
+}
+
+// Takes the object.
+static nw_machine_code *link_counted(nw_jit *j, LLVMMemoryBufferRef object, const char *name, char *error, size_t n) {
+  size_t bytes = code_bytes(LLVMGetBufferStart(object), LLVMGetBufferSize(object));
+  nw_machine_code *m = link_object(j, object, name, error, n);
+  if (m) m->bytes = bytes;
+  return m;
+}
+
+// From the cache; what is there and does not link is dropped.
+static nw_machine_code *link_cached(nw_jit *j, nwo_key key, const char *name) {
+  char ignored[64] = "";
+  LLVMMemoryBufferRef object = nwo_cache_get(&j->cache, key);
+  nw_machine_code *m = object ? link_counted(j, object, name, ignored, sizeof ignored) : NULL;
+  if (object && !m) nwo_cache_drop(&j->cache, key);
+  return m;
+}
+
+static nw_machine_code *jit_compile(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n) {
+  opt = opt < 0 ? 0 : opt >= NWO_LEVELS ? NWO_LEVELS - 1 : opt;
+  *error = 0;
+  char name[64];
+  nwo_key key = nwo_key_of(j, e, opt);
+  bool keep = *cached;
+  if (!keep) key.b += ++j->serial; // an object of its own
+  nw_machine_code *m = already(j, key);
+  if (m) return m;
+  snprintf(name, sizeof name, "nw_%016lx%016lx", (unsigned long)key.a, (unsigned long)key.b);
+  if (!define_callees(j, e, error, n)) return NULL;
+  m = keep ? link_cached(j, key, name) : NULL;
+  *cached = m != NULL;
+  if (!m) {
+    LLVMMemoryBufferRef object = compile_object(j, e, opt, name, error, n);
+    if (!object) return NULL;
+    if (keep) nwo_cache_put(&j->cache, key, LLVMGetBufferStart(object), LLVMGetBufferSize(object));
+    m = link_counted(j, object, name, error, n);
+  }
+  if (!m) return NULL;
+  m->key = key;
+  m->opt = opt;
+  m->exec = nw_exec_retain((nw_exec *)e);
+  return m;
+}
+
+static size_t jit_bytes(const nw_machine_code *m) { return m->bytes; }
+
+static nw_entry jit_entry(const nw_machine_code *m) { return m->entry; }
+
+// The code goes with its last handle; when the JIT went first, the code went with it.
+static void jit_free(nw_machine_code *m) {
+  if (!m || --m->refs) return;
+  if (m->jit) {
+    char ignored[64] = "";
+    nw_machine_code **at = &m->jit->live;
+    while (*at != m) at = &(*at)->next;
+    *at = m->next;
+    nwo_ok(LLVMOrcResourceTrackerRemove(m->tracker), "free", ignored, sizeof ignored);
+    LLVMOrcReleaseResourceTracker(m->tracker);
+  }
+  nw_exec_release(m->exec);
+  free(m);
+}
+
+static const char *jit_cpu(const nw_jit *j) { return j->cpu; }
+
+const nw_jit_api *nw_jit_entry(void);
+
+const nw_jit_api *nw_jit_entry(void) {
+  static const nw_jit_api api = {jit_open,        jit_close, jit_compile, jit_entry, nwo_text,
+                                 nwo_object_file, jit_bytes, jit_free,    jit_cpu};
+  return &api;
+}

@@ -1,0 +1,69 @@
+// Inside run/jit*: one LLJIT per session, one resource tracker per kernel, objects kept by content.
+#pragma once
+#include "run/run.h"
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/TargetMachine.h>
+
+#define NWO_LEVELS 4
+
+typedef struct nwo_key {
+  uint64_t a, b;
+} nwo_key;
+
+// Object code by content. Newest first in memory, and on disk when NESTWRIGHT_CACHE names a directory.
+typedef struct nwo_object {
+  struct nwo_object *next;
+  nwo_key key;
+  size_t size;
+  char *data;
+} nwo_object;
+typedef struct nwo_disk {
+  size_t bytes; // of objects in the directory, as far as is known
+  bool counted, refused;
+  int told; // lines
+} nwo_disk;
+typedef struct nwo_cache {
+  nwo_object *first;
+  size_t bytes;
+  nwo_disk disk;
+} nwo_cache;
+LLVMMemoryBufferRef nwo_cache_get(nwo_cache *c, nwo_key key); // a copy, or NULL
+void nwo_cache_put(nwo_cache *c, nwo_key key, const char *data, size_t size);
+void nwo_cache_drop(nwo_cache *c, nwo_key key); // what turned out not to be code
+void nwo_cache_free(nwo_cache *c);
+nwo_object *nwo_disk_read(nwo_disk *d, nwo_key key); // NULL: there is none that can be used
+void nwo_disk_write(nwo_disk *d, const nwo_object *o);
+void nwo_disk_forget(nwo_disk *d, nwo_key key);
+nwo_key nwo_key_of(const nw_jit *j, const nw_exec *e, int opt);
+
+struct nw_jit {
+  LLVMOrcLLJITRef lljit;
+  LLVMTargetMachineRef machine[NWO_LEVELS]; // by level, made when first asked for
+  char *triple, *cpu, *features;
+  nwo_cache cache;
+  nw_machine_code *live;
+  nw_vec callees; // names of intrinsics' functions that are defined, char*
+  uint64_t serial; // of objects made past the cache
+  char report[512]; // the first thing the session reported
+};
+
+struct nw_machine_code {
+  nw_jit *jit;
+  nw_machine_code *next;
+  int refs, opt;
+  nwo_key key;
+  nw_exec *exec; // counted, to show the code again
+  LLVMOrcResourceTrackerRef tracker;
+  nw_entry entry;
+  size_t bytes; // of instructions
+};
+
+LLVMTargetMachineRef nwo_machine(nw_jit *j, int opt);
+// The optimised module of a program, or the plain one; NULL and a message.
+LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt, bool optimise, const char *name,
+                         char *error, size_t n);
+char *nwo_text(nw_jit *j, const nw_machine_code *m, const char *what);
+char *nwo_object_file(nw_jit *j, const nw_machine_code *m, const char *entry, size_t *size, char *error, size_t n);
+void nwo_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4); // keeps what is there already
+// Takes the error; its message goes to `error` unless something is there.
+bool nwo_ok(LLVMErrorRef e, const char *what, char *error, size_t n);

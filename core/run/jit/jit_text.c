@@ -1,0 +1,74 @@
+// Views of compiled code, and its object file: made again from the program, so that nothing is kept for what is not
+// asked for.
+#include "run/jit/jit.h"
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+#include <stdlib.h>
+
+static char *own(char *llvm_string) {
+  char *s = nw_xstrdup(llvm_string);
+  LLVMDisposeMessage(llvm_string);
+  return s;
+}
+
+static char *assembly(nw_jit *j, LLVMModuleRef m, int opt) {
+  LLVMMemoryBufferRef b = NULL;
+  char *message = NULL;
+  LLVMSetTargetMachineAsmVerbosity(nwo_machine(j, opt), true);
+  bool failed = LLVMTargetMachineEmitToMemoryBuffer(nwo_machine(j, opt), m, LLVMAssemblyFile, &message, &b);
+  LLVMSetTargetMachineAsmVerbosity(nwo_machine(j, opt), false);
+  if (failed) return own(message);
+  nw_str s = {0};
+  nw_str_addn(&s, LLVMGetBufferStart(b), LLVMGetBufferSize(b));
+  LLVMDisposeMemoryBuffer(b);
+  return nw_str_take(&s);
+}
+
+// "llvm": the optimised module; "llvm-plain": as it was made; "asm". NULL for anything else.
+char *nwo_text(nw_jit *j, const nw_machine_code *m, const char *what) {
+  bool plain = !strcmp(what, "llvm-plain"), as_asm = !strcmp(what, "asm");
+  if (!plain && !as_asm && strcmp(what, "llvm")) return NULL;
+  char error[512] = "", *text;
+  LLVMContextRef lc = LLVMContextCreate();
+  LLVMModuleRef module = nwo_module(j, lc, m->exec, m->opt, !plain, "kernel_entry", error, sizeof error);
+  if (!module)
+    text = nw_xstrdup(error);
+  else
+    text = as_asm ? assembly(j, module, m->opt) : own(LLVMPrintModuleToString(module));
+  if (module) LLVMDisposeModule(module);
+  LLVMContextDispose(lc);
+  return text;
+}
+
+// A shared library is near what it calls: the small code model, where the JIT's own memory may be anywhere.
+static LLVMTargetMachineRef library_machine(nw_jit *j, int opt) {
+  LLVMTargetMachineRef tm = nwo_machine(j, opt);
+  return LLVMCreateTargetMachine(LLVMGetTargetMachineTarget(tm), j->triple, j->cpu, j->features,
+                                 (LLVMCodeGenOptLevel)opt, LLVMRelocPIC, LLVMCodeModelSmall);
+}
+
+static char *emit_object(nw_jit *j, LLVMModuleRef module, int opt, size_t *size, char *error, size_t n) {
+  LLVMMemoryBufferRef b = NULL;
+  char *message = NULL, *data = NULL;
+  LLVMTargetMachineRef tm = library_machine(j, opt);
+  if (LLVMTargetMachineEmitToMemoryBuffer(tm, module, LLVMObjectFile, &message, &b)) {
+    nwo_say(error, n, "code generator: %s", message);
+    LLVMDisposeMessage(message);
+  } else {
+    *size = LLVMGetBufferSize(b);
+    data = nw_xmalloc(*size + 1);
+    memcpy(data, LLVMGetBufferStart(b), *size);
+    LLVMDisposeMemoryBuffer(b);
+  }
+  LLVMDisposeTargetMachine(tm);
+  return data;
+}
+
+char *nwo_object_file(nw_jit *j, const nw_machine_code *m, const char *entry, size_t *size, char *error, size_t n) {
+  LLVMContextRef lc = LLVMContextCreate();
+  LLVMModuleRef module = nwo_module(j, lc, m->exec, m->opt, true, entry, error, n);
+  char *data = module ? emit_object(j, module, m->opt, size, error, n) : NULL;
+  if (module) LLVMDisposeModule(module);
+  LLVMContextDispose(lc);
+  return data;
+}

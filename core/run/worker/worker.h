@@ -1,0 +1,84 @@
+// The worker: a process of our own that runs native code nobody vouches for.
+//
+// It is an executable (nestwright-worker), spawned, never forked from the session; it loads neither LLVM nor this library.
+// Data lies in shared memory. The session sends it jobs one at a time: "load this library, call this function with
+// these words". A job that crashes, exits, hangs or is interrupted ends the worker, not the session, and leaves a
+// diagnostic; the next job gets a new worker. The worker goes with the session, whichever way that ends.
+//
+// Memory is cut into segments of whole pages. The worker maps each by itself with a page on either side that nothing may
+// touch, and those that are not writable as read-only: an access outside its segment is a crash that names the segment.
+#pragma once
+#include "ir/program/intrinsic.h"
+#include "run/run.h"
+
+typedef struct nw_shared { // memory both sides see; the pages are zero at first
+  int fd;
+  char *data;
+  size_t bytes;
+} nw_shared;
+nw_shared *nw_shared_new(nw_ctx *c, size_t bytes);
+void nw_shared_free(nw_shared *m);
+size_t nw_page(size_t bytes); // rounded up to whole pages
+
+typedef struct nw_segment {
+  const char *name; // for messages
+  size_t offset, bytes; // whole pages
+  bool writable;
+} nw_segment;
+
+// One word of the call: a pointer to byte `value` of a segment, or (segment -1) the integer itself.
+typedef struct nw_word {
+  int segment;
+  int64_t value;
+} nw_word;
+
+typedef struct nw_job {
+  const char *library, *symbol; // void symbol(word, word, ...), pointers and int64_t
+  int nwords, nsegments;
+  const nw_word *word;
+  const nw_segment *segment;
+  const nw_shared *memory;
+  double timeout; // seconds; the job is killed after it
+} nw_job;
+
+// False with a diagnostic: NW_ECRASH when it crashed, exited or did not end in time, NW_EINTERRUPT, NW_EIO (the worker does not
+// start, or was killed), NW_EINVAL (no such library or function). What was written until then is there to be looked at.
+bool nw_worker_run(nw_ctx *c, const nw_job *job);
+int nw_worker_pid(nw_ctx *c); // 0 when there is none
+void nw_worker_close(nw_ctx *c); // ends it and waits for it
+
+// Calls a function with up to NW_MAX_WORDS words: on the ABIs we run on, arguments a function does not take do no harm.
+typedef void (*nw_words_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                            int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
+
+// ---- the wire, for worker.c and worker/main.c: every message is its length and that many bytes; before the first the worker says
+// NW_WIRE_READY
+typedef struct nw_wire_job { // followed by the names, then segments, then words; the memory comes as a file descriptor
+  uint32_t nlibrary, nsymbol; // bytes, with their NUL
+  uint32_t nsegments, nwords;
+} nw_wire_job;
+typedef struct nw_wire_segment {
+  uint64_t offset, bytes, writable;
+} nw_wire_segment;
+typedef struct nw_wire_word {
+  int64_t segment, value;
+} nw_wire_word;
+
+typedef enum nw_wire_outcome {
+  NW_WIRE_DONE,
+  NW_WIRE_NO_LIBRARY,
+  NW_WIRE_NO_SYMBOL,
+  NW_WIRE_NO_MEMORY,
+  NW_WIRE_CRASHED
+} nw_wire_outcome;
+typedef struct nw_wire_reply {
+  int32_t outcome; // nw_wire_outcome
+  int32_t signal; // CRASHED
+  int32_t segment; // whose surroundings the bad address lies in, or -1
+  int32_t reserved;
+  int64_t at; // bytes from the start of that segment
+  char text[232]; // of the loader
+} nw_wire_reply;
+#define NW_WIRE_READY 0x6e770001u // what a worker says first; another number when the wire changes
+#define NW_WORKER_FD 3 // the socket, in the worker
+#define NW_WIRE_MOST (1u << 20) // bytes of a message

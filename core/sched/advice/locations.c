@@ -1,0 +1,125 @@
+// Where a stage can be computed, and what each place costs: instances computed again, and storage.
+#include "sched/advice/attempt.h"
+#include "sched/count.h"
+#include "sched/history.h"
+#include "sched/tree.h"
+#include <stdlib.h>
+
+// ---- what a place costs
+
+// The greatest an extent can be inside these loops.
+static const nw_expr *widest(const nw_program *p, const nw_path *path, const nw_expr *extent) {
+  nw_ranges r;
+  const char *over[NW_MAX_DEPTH];
+  int n = 0;
+  nw_ranges_of(&r, p, path);
+  for (int i = 0; i < path->n; i++)
+    if (path->at[i]->kind == NW_LOOP) over[n++] = path->at[i]->loop.var->name;
+  const nw_expr *e = nw_upper_over(&r, extent, n, over);
+  nw_ranges_free(&r);
+  return e ? e : extent;
+}
+
+static void measure_storage(const nw_program *p, const char *buffer, nw_location *l) {
+  const nw_stmt *alloc = nw_find_alloc(p, buffer);
+  const nw_buffer *b = nw_find_buffer(p, buffer);
+  nw_path path;
+  nw_str size = {0};
+  l->bytes = -1;
+  if (!alloc || !b || !nw_find(p, alloc->id, &path)) return;
+  l->bytes = nw_dtype_bytes(b->dtype);
+  for (int d = 0; d < alloc->alloc.n; d++) {
+    const nw_expr *e = widest(p, &path, alloc->alloc.extent[d]);
+    int64_t n;
+    char *text = nw_expr_show(e);
+    nw_str_fmt(&size, "%s%s", d ? "*" : "", text);
+    free(text);
+    l->bytes = l->bytes >= 0 && nw_is_int(e, &n) ? l->bytes * (double)n : -1;
+  }
+  l->size = nw_str_take(&size);
+}
+
+// ---- the places
+
+typedef struct places {
+  nw_sched *s;
+  const nw_stmt *block;
+  const char *stage, *buffer;
+  const nw_stmt *home; // the loop it is computed at now; NULL: the root
+  nw_location *at;
+  int n;
+} places;
+
+static void measure(places *x, const nw_program *p, nw_location *l) {
+  l->recompute = nw_count_recomputed(p, x->block).n;
+  measure_storage(p, x->buffer, l);
+}
+
+static void try_place(places *x, const nw_stmt *loop) {
+  nw_location *l = &x->at[x->n++];
+  const char *name = loop ? loop->loop.var->name : NULL;
+  *l = (nw_location){.loop = name ? nw_xstrdup(name) : NULL, .recompute = -1, .bytes = -1};
+  l->current = loop == x->home;
+  if (l->current) return measure(x, nw_sched_program(x->s), l);
+  nw_arg args[NW_MAX_PARAMS] = {{.kind = NW_ARG_STAGE, .name = x->stage}};
+  if (loop) args[1] = (nw_arg){.kind = NW_ARG_LOOP, .name = name};
+  nw_program *p =
+      nw_attempt(x->s, nw_primitive_find(loop ? "compute_at" : "compute_root"), args, NW_TRY_BUDGET, &l->why);
+  if (p) measure(x, p, l);
+  nw_program_release(p);
+}
+
+static bool see_loop(void *env, nw_stmt *s) {
+  if (s->kind == NW_LOOP) nw_vec_push(env, s);
+  return true;
+}
+
+// The innermost loop around the allocation.
+static const nw_stmt *home_of(const nw_program *p, const char *buffer) {
+  const nw_stmt *alloc = nw_find_alloc(p, buffer), *loop = NULL;
+  nw_path path;
+  if (!alloc || !nw_find(p, alloc->id, &path)) return NULL;
+  for (int i = 0; i < path.n; i++)
+    if (path.at[i]->kind == NW_LOOP) loop = path.at[i];
+  return loop;
+}
+
+static bool find_stage(places *x, const char *stage) {
+  const nw_program *p = nw_sched_program(x->s);
+  x->block = stage ? nw_stage_block(p, stage) : NULL;
+  if (!x->block) return nw_fail_unknown_stage(x->s->ctx, p, stage ? stage : ""), false;
+  x->stage = x->block->block.name;
+  x->buffer = x->block->block.target[0].buffer;
+  const nw_buffer *b = nw_find_buffer(p, x->buffer);
+  if (b && b->role == NW_OUTPUT)
+    return nw_fail(x->s->ctx, NW_EINVAL, "cache_write gives it a temporary that can be placed",
+                   "%s is an output: it is computed where it is", x->stage);
+  x->home = home_of(p, x->buffer);
+  return true;
+}
+
+int nw_sched_locations(nw_sched *s, const char *stage, nw_location **out) {
+  places x = {.s = s};
+  *out = NULL;
+  if (!s || nw_error(s->ctx) || !find_stage(&x, stage)) return -1;
+  nw_vec loops = {0};
+  nw_walk_from(nw_sched_program(s)->root, see_loop, &loops);
+  x.at = nw_xcalloc((size_t)loops.n + 1, sizeof *x.at);
+  try_place(&x, NULL);
+  for (int i = 0; i < loops.n && !s->ctx->interrupted; i++) try_place(&x, loops.at[i]);
+  nw_vec_free(&loops);
+  *out = x.at;
+  if (!nw_stopped(s->ctx)) return x.n;
+  nw_locations_free(x.n, x.at);
+  *out = NULL;
+  return -1;
+}
+
+void nw_locations_free(int n, nw_location *l) {
+  for (int i = 0; l && i < n; i++) {
+    free(l[i].loop);
+    free(l[i].why);
+    free(l[i].size);
+  }
+  free(l);
+}

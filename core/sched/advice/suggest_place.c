@@ -1,0 +1,225 @@
+// Ways on after the refusal of a step on stages: where they are computed, how they are stored, reductions.
+#include "sched/primitives.h"
+#include "sched/advice/suggest.h"
+#include "sched/tree.h"
+
+static const char *buffer_of(nw_step *st, const char *stage) {
+  const nw_stmt *block = stage ? nw_stage_block(st->before, stage) : NULL;
+  return block ? block->block.target[0].buffer : stage;
+}
+
+// Loops around the first reader, innermost first; `then` is what has to work once the stage is there, or NULL.
+static void offer_places(nw_step *st, const char *stage, nw_candidate *then) {
+  nw_path path;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *buffer = buffer_of(st, stage);
+  const nw_stmt *reader = buffer ? nw_tree_reader(st->before->root, buffer) : NULL;
+  if (!reader || !nw_find(st->before, reader->id, &path)) return;
+  int n = nw_path_loops(&path, nest);
+  for (int i = n - 1; i >= 0; i--)
+    nw_step_suggest(st, "compute_at", (nw_arg[]){stage_arg(stage), loop_arg(nest[i])}, 2)->then = then;
+}
+
+static bool is_temp(const nw_program *p, const char *buffer) {
+  const nw_buffer *b = buffer ? nw_find_buffer(p, buffer) : NULL;
+  return b && b->role == NW_TEMP;
+}
+
+// What the caller owns stays where it is; a copy of it can move.
+static void offer_copy(nw_step *st, const char *stage) {
+  if (!is_temp(st->before, buffer_of(st, stage))) offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
+}
+
+// Every other temporary, with a primitive that takes one stage.
+static void offer_other_stages(nw_step *st, const char *primitive, const char *except) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  for (int i = 0; i < b.n; i++)
+    if (strcmp(b.at[i]->block.name, except) && is_temp(st->before, b.at[i]->block.target[0].buffer))
+      offer1(st, primitive, stage_arg(b.at[i]->block.name));
+}
+
+void nw_suggest_compute_at(void *step) {
+  nw_step *st = step;
+  const char *stage = st->resolved[0].name;
+  offer_places(st, stage, NULL);
+  offer1(st, "compute_root", stage_arg(stage));
+  offer1(st, "compute_inline", stage_arg(stage));
+  offer_copy(st, stage);
+}
+
+static nw_candidate *store_whole(nw_step *st, const char *stage) {
+  return nw_step_candidate(st, "store_at", (nw_arg[]){stage_arg(stage)}, 1);
+}
+
+// Kept for other loops; no threads between them; or computed inside a loop first.
+void nw_suggest_store_at(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  int n = nw_suggest_nest_of(st, stage, nest);
+  first_unmarks(st, n, nest);
+  for (int i = n - 1; i >= 0; i--) offer2(st, "store_at", stage_arg(stage), loop_arg(nest[i]));
+  offer1(st, "store_at", stage_arg(stage));
+  offer_places(st, stage, store_whole(st, stage));
+}
+
+// The other loops of what it reads, innermost first; or what it reads moves instead.
+void nw_suggest_reverse_compute_at(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  const nw_stmt *block = nw_stage_block(st->before, stage);
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  for (int i = 0; block && i < b.n; i++) {
+    if (b.at[i] == block || !nw_block_reads(block, b.at[i]->block.target[0].buffer)) continue;
+    int n = nw_suggest_nest_of(st, b.at[i]->block.name, nest);
+    for (int k = n - 1; k >= 0; k--) offer2(st, "reverse_compute_at", stage_arg(stage), loop_arg(nest[k]));
+    n = nw_suggest_nest_of(st, stage, nest);
+    for (int k = n - 1; k >= 0; k--) offer2(st, "compute_at", stage_arg(b.at[i]->block.name), loop_arg(nest[k]));
+  }
+}
+
+void nw_suggest_compute_inline(void *step) {
+  nw_step *st = step;
+  const char *stage = st->resolved[0].name;
+  offer_places(st, stage, NULL);
+  offer_other_stages(st, "compute_inline", stage);
+  offer_copy(st, stage);
+}
+
+// What it reads becomes part of it instead, or it moves beside what it reads.
+void nw_suggest_reverse_compute_inline(void *step) {
+  nw_step *st = step;
+  const char *stage = st->resolved[0].name;
+  const nw_stmt *block = nw_stage_block(st->before, stage);
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  for (int i = 0; block && i < b.n; i++)
+    if (b.at[i] != block && nw_block_reads(block, b.at[i]->block.target[0].buffer))
+      offer1(st, "compute_inline", stage_arg(b.at[i]->block.name));
+  nw_suggest_reverse_compute_at(step);
+  offer_other_stages(st, "reverse_compute_inline", stage);
+  offer1(st, "compute_inline", stage_arg(stage));
+}
+
+void nw_suggest_compute_root(void *step) {
+  nw_step *st = step;
+  offer_places(st, st->resolved[0].name, NULL);
+  offer_other_stages(st, "compute_root", st->resolved[0].name);
+  offer_copy(st, st->resolved[0].name);
+}
+
+// ---- storage
+
+// The copy made inside a loop, for what reads it there.
+static void offer_readers_inside(nw_step *st, const char *buffer) {
+  nw_path path;
+  nw_arg args[] = {st->resolved[0], st->resolved[1], {.kind = NW_ARG_LIST},
+                   st->resolved[3], st->resolved[4], st->resolved[5]};
+  if (!buffer || !args[5].i || !nw_find(st->before, (int)args[5].i, &path)) return;
+  nw_blocks b = nw_blocks_below(st->scratch, path.at[path.n - 1]);
+  nw_arg *item = NW_NEW_N(st->scratch, nw_arg, b.n + 1);
+  for (int i = 0; i < b.n; i++)
+    if (nw_block_reads(b.at[i], buffer)) item[args[2].n++] = stage_arg(b.at[i]->block.name);
+  args[2].item = item;
+  if (args[2].n) nw_step_suggest(st, "cache_read", args, NW_COUNT(args));
+}
+
+void nw_suggest_cache_read(void *step) {
+  nw_step *st = step;
+  const char *tensor = st->resolved[0].name;
+  offer_readers_inside(st, buffer_of(st, tensor));
+  offer2(st, "cache_read", stage_arg(tensor), str_arg("global"));
+  const nw_stmt *block = tensor ? nw_stage_block(st->before, tensor) : NULL;
+  for (int i = 0; i < st->before->nbuffers; i++) {
+    const char *other = st->before->buffer[i]->name;
+    if (strcmp(other, tensor) && block && nw_block_reads(block, other))
+      offer2(st, "cache_read", stage_arg(other), str_arg("global"));
+  }
+  offer2(st, "cache_write", stage_arg(tensor), str_arg("global"));
+}
+
+// In the loops along the output, innermost first, when the whole does not fit; or where there is room.
+void nw_suggest_cache_write(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  const nw_stmt *block = nw_stage_block(st->before, stage);
+  int n = nw_suggest_nest_of(st, stage, nest);
+  for (int i = n - 1; i >= 0; i--) {
+    if (nw_loop_binds(block, nest[i], true) || nest[i]->loop.mark == NW_VECTORIZED) continue;
+    nw_arg args[] = {
+        stage_arg(stage), st->resolved[1], {.kind = NW_ARG_NONE}, {.kind = NW_ARG_NONE}, loop_arg(nest[i])};
+    nw_step_suggest(st, "cache_write", args, NW_COUNT(args));
+    break;
+  }
+  offer2(st, "cache_write", stage_arg(stage), str_arg("global"));
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  for (int i = 0; i < b.n; i++) offer2(st, "cache_write", stage_arg(b.at[i]->block.name), str_arg("global"));
+}
+
+// Other dimensions; or first a window that moves, which no threads share.
+void nw_suggest_rolling_buffer(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name, *buffer = buffer_of(st, stage);
+  const nw_buffer *b = buffer ? nw_find_buffer(st->before, buffer) : NULL;
+  first_unmarks(st, nw_suggest_nest_of(st, stage, nest), nest);
+  for (int d = 1; b && d <= b->ndim; d++) offer2(st, "rolling_buffer", stage_arg(stage), int_arg(d));
+  first1(st, "store_at", stage_arg(stage));
+  nw_candidate *window = store_whole(st, stage);
+  window->then = nw_step_again(st);
+  offer_places(st, stage, window);
+}
+
+// Computed in another loop, or in one that no threads share.
+void nw_suggest_double_buffer(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  first_unmarks(st, nw_suggest_nest_of(st, stage, nest), nest);
+  offer_places(st, stage, nw_step_again(st));
+}
+
+// Less of it at a time; or a copy that lives there.
+void nw_suggest_set_scope(void *step) {
+  nw_step *st = step;
+  const char *tensor = st->resolved[0].name;
+  if (is_temp(st->before, buffer_of(st, tensor))) offer_places(st, tensor, nw_step_again(st));
+  offer2(st, "cache_read", stage_arg(tensor), st->resolved[1]);
+  offer2(st, "cache_write", stage_arg(tensor), st->resolved[1]);
+}
+
+// ---- reductions
+
+void nw_suggest_decompose_reduction(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const char *stage = st->resolved[0].name;
+  const nw_stmt *block = nw_stage_block(st->before, stage);
+  int n = nw_suggest_nest_of(st, stage, nest), first = n - 1;
+  for (int i = n - 1; i >= 0; i--)
+    if (nw_loop_binds(block, nest[i], true)) first = i;
+  for (int i = first; i >= 0; i--) offer2(st, "decompose_reduction", stage_arg(stage), loop_arg(nest[i]));
+}
+
+void nw_suggest_rfactor(void *step) {
+  nw_step *st = step;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  for (int other = 0; other < 2; other++)
+    for (int i = 0; i < b.n; i++) {
+      const char *stage = b.at[i]->block.name;
+      bool asked = !strcmp(stage, st->resolved[0].name);
+      if (asked == (other > 0) || !b.at[i]->block.has_init) continue;
+      for (int n = nw_suggest_nest_of(st, stage, nest); n > 0; n--)
+        if (nw_loop_binds(b.at[i], nest[n - 1], true)) offer2(st, "rfactor", stage_arg(stage), loop_arg(nest[n - 1]));
+    }
+}
+
+void nw_suggest_atomic(void *step) {
+  nw_step *st = step;
+  nw_blocks b = nw_blocks_below(st->scratch, st->before->root);
+  nw_suggest_rfactor(st);
+  for (int i = 0; i < b.n; i++)
+    if (b.at[i]->block.combiner != NW_PLAIN) offer1(st, "atomic", stage_arg(b.at[i]->block.name));
+}

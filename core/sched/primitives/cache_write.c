@@ -1,0 +1,241 @@
+// cache_write: the computation in a buffer of its own, and a copy of the result that keeps the loops.
+#include "sched/primitives/nest.h"
+#include "sched/primitives/place.h"
+#include "sched/primitives.h"
+#include "sched/primitives/storage.h"
+#include "sched/tree.h"
+
+enum { WRITE_STAGE, WRITE_SCOPE, WRITE_LAYOUT, WRITE_NAME, WRITE_AT };
+
+// ---- the nest of the copy: the loops of the stage that are not the reduction's
+
+typedef struct takeover {
+  nw_path path; // of the stage's block
+  int top; // the outermost loop that is the stage's own
+  nw_stmt *block;
+} takeover;
+
+static bool loops_are_clear(nw_step *st, const takeover *t) {
+  for (int i = 1; i < t->path.n - 1; i++) {
+    const nw_stmt *s = t->path.at[i];
+    if (s->kind != NW_LOOP || !nw_loop_binds(t->block, s, true)) continue;
+    const char *name = s->loop.var->name;
+    if (i < t->top)
+      return nw_step_refuse(st,
+                            "the result is complete only after that loop; cache_write first, then place other stages",
+                            s, "other stages share its reduce loop %s", name);
+    if (nw_loop_binds(t->block, s, false))
+      return nw_step_refuse(st, "a loop fused from both cannot stay with the copy", s,
+                            "%s runs along the reduction and the output", name);
+  }
+  return true;
+}
+
+static bool stays(const takeover *t, const nw_stmt *loop) { return !nw_loop_binds(t->block, loop, true); }
+
+// The guard of the copy: what is said of the loops that stay.
+static const nw_expr *where_of_copy(nw_step *st, const takeover *t) {
+  const nw_expr *term[NW_MAX_TERMS], *where = NULL;
+  const char *gone[NW_MAX_DEPTH];
+  int ngone = 0, n = nw_conjuncts(t->block->block.where, NW_MAX_TERMS, term);
+  for (int i = t->top; i < t->path.n - 1; i++)
+    if (!stays(t, t->path.at[i])) gone[ngone++] = t->path.at[i]->loop.var->name;
+  for (int i = 0; i < n; i++)
+    if (!nw_uses_any(term[i], ngone, gone)) where = nw_and(st->p->pool, where, term[i]);
+  return where;
+}
+
+// ---- the pieces of a stage, as after a cut: each has a part of the buffer, where the piece is computed
+
+typedef struct pieces {
+  int n;
+  nw_stmt **at; // the stage that was named comes first
+  const nw_stmt *loop; // the one that was asked for; NULL: none was
+  nw_buffer **cache; // of each target
+  const char **origin; // of each copy
+} pieces;
+
+static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const char *name, const pieces *x) {
+  const nw_stmt *b = t->block;
+  const nw_target *g = &b->block.target[target];
+  nw_block_var *var = NW_NEW_N(st->scratch, nw_block_var, b->block.nvars + 1);
+  int n = 0;
+  for (int i = 0; i < b->block.nvars; i++)
+    if (b->block.var[i].kind != NW_REDUCE) var[n++] = b->block.var[i];
+  nw_stmt *copy = nw_copy_block(st, name, g->buffer, x->cache[target], n, var, g->n, g->index);
+  copy->block.origin = x->origin[target];
+  copy->block.target[0].stream = g->stream;
+  copy->block.where = where_of_copy(st, t);
+  return copy;
+}
+
+// The kept loops, one inside the other, around the copies; in the place of the stage's nest.
+static void put_copies(nw_step *st, const takeover *t, int n, nw_stmt **copy) {
+  nw_stmt *outer = NULL, *inner = NULL;
+  nw_stmt *parent = t->path.at[t->top - 1];
+  int pos = t->path.pos[t->top];
+  for (int i = t->top; i < t->path.n - 1; i++) {
+    nw_stmt *loop = t->path.at[i];
+    if (!stays(t, loop)) continue;
+    if (inner)
+      nw_kids_set(st->p, inner, 1, &loop);
+    else
+      outer = loop;
+    inner = loop;
+  }
+  if (inner) {
+    nw_kids_set(st->p, inner, n, copy);
+    nw_kids_replace(parent, pos, outer);
+    return;
+  }
+  nw_kids_replace(parent, pos, copy[0]);
+  for (int i = 1; i < n; i++) nw_kids_insert(st->p, parent, pos + i, copy[i]);
+}
+
+// ---- the computation
+
+static void loops_of_computation(nw_step *st, const takeover *t, nw_lifted *stage) {
+  int n = t->block->block.nvars;
+  stage->reuse = NW_NEW_N(st->scratch, nw_stmt *, n + 1);
+  for (int i = t->top; i < t->path.n - 1; i++) {
+    nw_stmt *loop = t->path.at[i];
+    bool reused = false;
+    if (stays(t, loop)) continue;
+    for (int v = 0; v < n; v++)
+      if (t->block->block.var[v].bind == loop->loop.var) stage->reuse[v] = loop, reused = true;
+    if (!reused) nw_step_replaces(st, loop->id, 0, NULL, "dropped for fresh loops of %s", t->block->block.name);
+  }
+}
+
+static bool make_caches(nw_step *st, const nw_stmt *b, nw_scope scope, nw_buffer **cache) {
+  for (int i = 0; i < b->block.ntargets; i++) {
+    const nw_buffer *of = nw_find_buffer(st->p, b->block.target[i].buffer);
+    const char *suffix = scope == NW_GLOBAL ? "global" : scope == NW_LOCAL ? "local" : "shared";
+    cache[i] = nw_new_cache(st, of, scope, WRITE_NAME, suffix);
+    if (!cache[i] || !nw_set_layout(st, cache[i], &st->resolved[WRITE_LAYOUT])) return false;
+  }
+  return true;
+}
+
+static bool can_cache(nw_step *st, const nw_stmt *block) {
+  if (block->block.init_part || (block->block.combiner != NW_PLAIN && !block->block.has_init))
+    return nw_step_refuse(st, "the two parts would have to move together; cache_write first", NULL,
+                          "its init was split off");
+  for (int i = 0; i < block->block.nvars; i++)
+    if (block->block.var[i].kind == NW_ORDERED)
+      return nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < b.n; i++)
+    if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer) && !nw_is_piece(b.at[i], block))
+      return nw_step_refuse(st, "each would need a buffer of its own; cache_write first", NULL, "%s writes it too",
+                            b.at[i]->block.name);
+  if (nw_block_reads(block, block->block.target[0].buffer))
+    return nw_step_refuse(st, "each of its steps reads the one before", NULL, "it is a scan");
+  return true;
+}
+
+// ---- which loops
+
+static bool find_pieces(nw_step *st, nw_stmt *block, pieces *x) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  x->at = NW_NEW_N(st->scratch, nw_stmt *, b.n + 1);
+  x->at[x->n++] = block;
+  for (int i = 0; i < b.n; i++)
+    if (b.at[i] != block && nw_block_writes(b.at[i], block->block.target[0].buffer)) x->at[x->n++] = b.at[i];
+  if (!nw_step_given(st, WRITE_AT)) return true;
+  x->loop = nw_step_loop(st, WRITE_AT, NULL);
+  return x->loop != NULL;
+}
+
+static takeover takeover_of(nw_step *st, nw_stmt *block) {
+  takeover t = {.block = block};
+  nw_find(st->p, block->id, &t.path);
+  t.top = nw_path_exclusive(&t.path);
+  return t;
+}
+
+static nw_stmt *outermost_kept(const takeover *t) {
+  for (int i = t->top; i < t->path.n - 1; i++)
+    if (t->path.at[i]->kind == NW_LOOP && stays(t, t->path.at[i])) return t->path.at[i];
+  return NULL;
+}
+
+// Pieces that differ in their loops along the reduction only would share one buffer, and so would those inside one loop.
+static bool is_apart(nw_step *st, const pieces *x, const takeover *t) {
+  if (x->n == 1 || NW_MUTATED(pieces_share)) return true;
+  int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
+  if (at >= 0 && at < t->top)
+    return nw_step_refuse(st, "each piece keeps its own part; cache_write first", x->loop,
+                          "%s has other pieces inside as well", x->loop->loop.var->name);
+  if (outermost_kept(t)) return true;
+  return nw_step_refuse(st, "each piece needs a loop along the output to keep its part in; cache_write first", NULL,
+                        "%s has no such loop of its own", t->block->block.name);
+}
+
+static bool can_take(nw_step *st, const pieces *x) {
+  bool inside = !x->loop;
+  for (int i = 0; i < x->n; i++) {
+    takeover t = takeover_of(st, x->at[i]);
+    if (!loops_are_clear(st, &t) ||
+        !nw_stays_clear(st, &t.path, t.top, t.block, "the copy has no loop along the reduction") ||
+        !is_apart(st, x, &t))
+      return false;
+    inside |= x->loop && nw_path_index(&t.path, x->loop) >= 0 && stays(&t, x->loop);
+  }
+  return inside || nw_step_refuse(st, "the buffer is filled and copied out inside that loop", x->loop,
+                                  "%s is no loop along its output", x->loop->loop.var->name);
+}
+
+// The loop to compute in: the one asked for, else the one the whole stage is in; of one piece of several, its outermost.
+static nw_stmt *loop_for(const pieces *x, const takeover *t) {
+  int at = x->loop ? nw_path_index(&t->path, x->loop) : -1;
+  if (at >= 0) return t->path.at[at];
+  nw_stmt *own = x->n > 1 ? outermost_kept(t) : NULL;
+  return own ? own : nw_loop_around(&t->path);
+}
+
+static void note_marks(nw_step *st, const takeover *t) {
+  for (int i = t->top; i < t->path.n - 1; i++) {
+    const nw_stmt *s = t->path.at[i];
+    if (!stays(t, s)) nw_note_mark(st, s);
+  }
+}
+
+static bool cache_piece(nw_step *st, const pieces *x, nw_stmt *block) {
+  takeover t = takeover_of(st, block);
+  nw_stmt *loop = loop_for(x, &t);
+  int n = block->block.ntargets;
+  nw_stmt **copy = NW_NEW_N(st->scratch, nw_stmt *, n);
+  const char *name = block->block.name;
+  for (int i = 0; i < n; i++)
+    copy[i] = copy_block(st, &t, i, i ? nw_unique_block_name(st->p, block->block.target[i].buffer) : name, x);
+  note_marks(st, &t);
+  nw_lifted stage = {.block = block};
+  loops_of_computation(st, &t, &stage);
+  put_copies(st, &t, n, copy);
+  for (int i = 0; i < n; i++) {
+    block->block.target[i].buffer = x->cache[i]->name;
+    block->block.target[i].stream = false; // the copy streams now
+  }
+  block->block.name = block == x->at[0] ? x->cache[0]->name : nw_unique_block_name(st->p, x->cache[0]->name);
+  return nw_place(st, &stage, loop);
+}
+
+bool nw_apply_cache_write(void *step) {
+  nw_step *st = step;
+  nw_scope scope;
+  pieces x = {0};
+  nw_stmt *block = nw_step_block(st, WRITE_STAGE, NULL);
+  if (!block || !nw_scope_of(st, WRITE_SCOPE, &scope) || !can_cache(st, block)) return false;
+  if (!find_pieces(st, block, &x) || !can_take(st, &x)) return false;
+  int n = block->block.ntargets;
+  x.cache = NW_NEW_N(st->scratch, nw_buffer *, n);
+  x.origin = NW_NEW_N(st->scratch, const char *, n);
+  if (!make_caches(st, block, scope, x.cache)) return false;
+  for (int i = 0; i < n; i++)
+    x.origin[i] = nw_unique_origin(st, nw_arena_printf(st->scratch, "%s_write", block->block.target[i].buffer));
+  for (int i = 0; i < x.n; i++)
+    if (!cache_piece(st, &x, x.at[i])) return false;
+  nw_step_returns_stage(st, block->block.name);
+  return true;
+}

@@ -1,0 +1,149 @@
+// double_buffer: what a stage computes for one round of a loop is computed in the round before, or some rounds before, beside
+// what that one uses.
+//
+// The storage moves out of the loop, with room for all rounds under way: a dimension along which the rounds move on is folded to
+// what they use together. What the first rounds use is computed before the loop, in copies of the nest.
+#include "sched/primitives/fold.h"
+#include "sched/primitives/place.h"
+#include "sched/primitives.h"
+#include "sched/site.h"
+#include "sched/tree.h"
+
+enum { STAGE, AHEAD, MOST_AHEAD = 16 };
+
+typedef struct ahead {
+  nw_step *st;
+  int64_t by; // rounds
+  nw_stmt *block, *loop;
+  nw_path own; // of the block
+  int at, top; // on it: the loop, and the block's own nest
+  int64_t *rows; // per dimension: what the rounds under way use; 0 where they do not move
+} ahead;
+
+static const nw_expr *later_round(const ahead *x, const nw_expr *e, int64_t by) {
+  nw_pool *pool = x->st->p->pool;
+  return nw_subst(pool, e, x->loop->loop.var->name, nw_add(pool, x->loop->loop.var, nw_index(pool, by)));
+}
+
+// ---- how far a round moves on
+
+static bool rows_under_way(const ahead *x, const nw_expr *lo, const nw_expr *extent, int64_t *out) {
+  nw_pool *pool = x->st->p->pool;
+  nw_path path = x->own;
+  path.n = x->at + 1;
+  nw_ranges r;
+  nw_ranges_of(&r, x->st->p, &path);
+  const nw_expr *by = nw_simplify(&r, nw_sub(pool, later_round(x, lo, 1), lo));
+  nw_ranges_free(&r);
+  int64_t step, rows;
+  if (!nw_is_int(by, &step) || !nw_is_int(extent, &rows)) return false;
+  *out = step ? rows + x->by * (step > 0 ? step : -step) : 0;
+  return true;
+}
+
+static bool find_rows(ahead *x, const nw_stmt *alloc) {
+  const char *name = alloc->alloc.buffer, *loop = x->loop->loop.var->name;
+  bool moves = false;
+  x->rows = NW_NEW_N(x->st->scratch, int64_t, alloc->alloc.n + 1);
+  for (int d = 0; d < alloc->alloc.n; d++) {
+    if (!nw_uses_var(alloc->alloc.min[d], loop)) continue;
+    if (!rows_under_way(x, alloc->alloc.min[d], alloc->alloc.extent[d], &x->rows[d]))
+      return nw_step_refuse(x->st, "then no fixed room is enough for the rounds under way", x->loop,
+                            "rounds of %s do not move on evenly along dimension %d of %s", loop, d + 1, name);
+    moves |= x->rows[d] > 0;
+  }
+  return moves || nw_step_refuse(x->st, "nothing tells their elements apart; compute it outside of that loop, once",
+                                 x->loop, "every round of %s computes the same part of %s", loop, name);
+}
+
+// ---- may it
+
+static bool ahead_ok(nw_step *st, int64_t by) {
+  if (by >= 1 && by <= MOST_AHEAD) return true;
+  const char *hint = nw_arena_printf(st->scratch, "how many rounds ahead: 1 to %d", MOST_AHEAD);
+  return nw_fail(st->ctx, NW_ERANGE, hint, "double_buffer: ahead = %lld is out of range", (long long)by);
+}
+
+static bool can_double(ahead *x) {
+  nw_step *st = x->st;
+  const char *name = x->block->block.name, *buffer = x->block->block.target[0].buffer;
+  if (!nw_can_move(st, x->block)) return false;
+  if (nw_find_buffer(st->p, buffer)->nlayout)
+    return nw_step_refuse(st, "a buffer has one layout", NULL, "%s has a layout already", buffer);
+  x->loop = nw_loop_around(&x->own);
+  if (!x->loop)
+    return nw_step_refuse(st, "there is no round before; compute_at puts it into a loop", NULL, "%s is computed whole",
+                          name);
+  x->at = nw_path_index(&x->own, x->loop);
+  x->top = nw_path_exclusive(&x->own);
+  int alloc = nw_path_storage(&x->own, buffer);
+  if (alloc < x->at)
+    return nw_step_refuse(st, "a round finds there what others have left", x->loop, "%s is stored outside of %s", name,
+                          x->loop->loop.var->name);
+  return find_rows(x, x->own.at[alloc]);
+}
+
+// ---- the two nests
+
+// What round r uses; the loop may have fewer.
+static nw_stmt *early_round(const ahead *x, int64_t r) {
+  nw_program *p = x->st->p;
+  nw_stmt *top = x->own.at[x->top];
+  const nw_expr *round = nw_add(p->pool, x->loop->loop.begin, nw_index(p->pool, r));
+  const char *name = nw_arena_printf(x->st->scratch, r ? "%s.pre%lld" : "%s.pre", nw_tree_what(top), (long long)r + 1);
+  nw_stmt *nest = nw_copy_stmt_as(p, top, name), *block = nw_blocks_below(x->st->scratch, nest).at[0];
+  nw_stmt_subst(p, nest, x->loop->loop.var->name, round);
+  nw_guard_domain(x->st, block);
+  if (r) nw_block_guard(p, block, nw_le(p->pool, round, nw_loop_last(p->pool, x->loop)));
+  return nest;
+}
+
+static void go_ahead(const ahead *x) {
+  nw_pool *pool = x->st->p->pool;
+  const nw_expr *later = later_round(x, x->loop->loop.var, x->by);
+  nw_stmt_subst(x->st->p, x->own.at[x->top], x->loop->loop.var->name, later);
+  nw_block_guard(x->st->p, x->block, nw_le(pool, later, nw_loop_last(pool, x->loop)));
+}
+
+// The innermost loop around this one; the root if there is none.
+static nw_stmt *outside(const ahead *x, nw_path *path) {
+  int i = x->at - 1;
+  while (i > 0 && x->own.at[i]->kind != NW_LOOP) i--;
+  *path = x->own;
+  path->n = i + 1;
+  return x->own.at[i];
+}
+
+static void note_rounds(const ahead *x, const nw_stmt *first) {
+  const char *name = x->block->block.name, *loop = x->loop->loop.var->name;
+  const char *before = nw_blocks_below(x->st->scratch, first).at[0]->block.name;
+  if (x->by == 1)
+    nw_step_note(x->st, "%s is computed a round of %s ahead, %s for the first round before the loop", name, loop,
+                 before);
+  else
+    nw_step_note(x->st, "%s is computed %lld rounds of %s ahead, %s and %lld more for the first rounds before the loop",
+                 name, (long long)x->by, loop, before, (long long)x->by - 1);
+}
+
+bool nw_apply_double_buffer(void *step) {
+  nw_step *st = step;
+  ahead x = {.st = st, .by = nw_step_int(st, AHEAD, 1)};
+  nw_path around;
+  x.block = nw_step_block(st, STAGE, &x.own);
+  if (!x.block || !ahead_ok(st, x.by) || !can_double(&x)) return false;
+  nw_stmt *keep = outside(&x, &around);
+  nw_box box = nw_box_read(st, x.block, keep, &around);
+  nw_stmt *early[MOST_AHEAD];
+  for (int r = 0; r < x.by; r++) early[r] = early_round(&x, r);
+  go_ahead(&x);
+  for (int r = 0; r < x.by; r++) nw_kids_insert(st->p, x.own.at[x.at - 1], x.own.pos[x.at] + r, early[r]);
+  for (int t = 0; t < x.block->block.ntargets; t++) {
+    nw_buffer *b = nw_find_buffer(st->p, x.block->block.target[t].buffer);
+    nw_splice_alloc(st->p, b->name);
+    for (int d = 0; d < b->ndim; d++)
+      if (x.rows[d]) nw_fold_buffer(st->p, b, d, x.rows[d]);
+  }
+  nw_store_around(st, keep, x.block, keep == st->p->root ? NULL : &box);
+  note_rounds(&x, early[0]);
+  return true;
+}

@@ -1,0 +1,171 @@
+// create_fused_loop: nests that have nothing to do with one another become branches of one loop.
+#include "hw/hw.h"
+#include "poly/poly.h"
+#include "sched/primitives/nests.h"
+#include "sched/primitives.h"
+#include "sched/advice/refuse.h"
+#include "sched/tree.h"
+#include <stdio.h>
+
+enum { MAX_BRANCHES = 8 };
+
+typedef struct fused {
+  nw_step *st;
+  int n;
+  nw_stmt *branch[MAX_BRANCHES];
+  const nw_expr *lo[MAX_BRANCHES + 1]; // where in the loop each branch begins, and the end
+} fused;
+
+// ---- independence
+
+// Run in the other order, the nests must still be right: then no two of them have anything to do with one another.
+static bool independent(fused *x, const nw_adjacent *at) {
+  nw_step *st = x->st;
+  nw_program *q = nw_program_clone(st->p);
+  nw_path path;
+  q->step = st->p->step;
+  nw_find(q, x->branch[0]->id, &path);
+  nw_stmt **kid = path.at[path.n - 2]->kid + at->pos;
+  for (int i = 0; 2 * i + 1 < x->n; i++) {
+    nw_stmt *one = kid[i];
+    kid[i] = kid[x->n - 1 - i], kid[x->n - 1 - i] = one;
+  }
+  q = nw_program_freeze(q);
+  if (!q) return false;
+  bool ok = nw_judge(st->before, q);
+  nw_refusal *r = ok ? NULL : nw_refusal_edit(st->ctx);
+  if (r) r->why = nw_diag_printf(st->ctx, "the branches are not independent: in the other order %s", r->why);
+  if (r) nw_refusal_picture(st, q);
+  if (ok)
+    nw_program_release(q);
+  else
+    st->denied = q;
+  return ok;
+}
+
+// ---- the loop
+
+static const nw_expr *iterations(fused *x, const nw_stmt *loop) {
+  nw_path path;
+  nw_ranges r;
+  nw_pool *pool = x->st->p->pool;
+  const nw_expr *zero = nw_index(pool, 0), *n = loop->loop.extent;
+  nw_find(x->st->p, loop->id, &path);
+  path.n--;
+  nw_ranges_of(&r, x->st->p, &path);
+  if (!nw_prove(&r, nw_le(pool, zero, n))) n = nw_max(pool, n, zero);
+  nw_ranges_free(&r);
+  return n;
+}
+
+static const nw_expr *range_of(const fused *x, const nw_expr *f, int i) {
+  nw_pool *pool = x->st->p->pool;
+  const nw_expr *from = i ? nw_le(pool, x->lo[i], f) : NULL, *to = i + 1 < x->n ? nw_lt(pool, f, x->lo[i + 1]) : NULL;
+  return to ? nw_and(pool, from, to) : from;
+}
+
+static nw_stmt *make_branch(fused *x, nw_stmt *f, int i) {
+  nw_pool *pool = x->st->p->pool;
+  nw_stmt *loop = x->branch[i], *guard = nw_new_stmt(x->st->p, NW_GUARD);
+  const nw_expr *at = nw_add(pool, nw_sub(pool, f->loop.var, x->lo[i]), loop->loop.begin);
+  guard->guard.cond = range_of(x, f->loop.var, i);
+  for (int k = 0; k < loop->nkids; k++) nw_stmt_subst(x->st->p, loop->kid[k], loop->loop.var->name, at);
+  nw_kids_set(x->st->p, guard, loop->nkids, loop->kid);
+  return guard;
+}
+
+static const char *name_of(const fused *x) {
+  const char *name = x->branch[0]->loop.var->name;
+  for (int i = 1; i < x->n; i++) name = nw_arena_printf(x->st->scratch, "%s_or_%s", name, x->branch[i]->loop.var->name);
+  return nw_unique_loop_name(x->st->p, name);
+}
+
+static nw_stmt *make_loop(fused *x, const nw_adjacent *at) {
+  nw_pool *pool = x->st->p->pool;
+  nw_stmt *part[MAX_BRANCHES];
+  x->lo[0] = nw_index(pool, 0);
+  for (int i = 0; i < x->n; i++) x->lo[i + 1] = nw_add(pool, x->lo[i], iterations(x, x->branch[i]));
+  nw_stmt *f = nw_new_loop(x->st->p, name_of(x), x->lo[0], x->lo[x->n]);
+  for (int i = 0; i < x->n; i++) part[i] = make_branch(x, f, i);
+  nw_kids_set(x->st->p, f, x->n, part);
+  for (int i = 0; i < x->n; i++) nw_kids_remove(x->st->p, at->in, at->pos);
+  nw_kids_insert(x->st->p, at->in, at->pos, f);
+  for (int i = 0; i < x->n; i++) nw_step_replaces(x->st, x->branch[i]->id, 1, &f, "fused");
+  return f;
+}
+
+// ---- balance
+
+static double rounds(const nw_stmt *loop) {
+  int64_t n;
+  return nw_is_int(loop->loop.extent, &n) ? (double)n : -1;
+}
+
+// What thread t of T does of a branch, in iterations: the chunks are [n*t/T, n*(t+1)/T).
+static double chunk(double total, double lo, double n, int t, int threads) {
+  double from = (double)(int64_t)(total * t / threads), to = (double)(int64_t)(total * (t + 1) / threads);
+  if (from < lo) from = lo;
+  if (to > lo + n) to = lo + n;
+  return to > from ? to - from : 0;
+}
+
+static void note_threads(fused *x, const double *n, const double *each, double work) {
+  int threads = nw_host()->cores;
+  double total = 0, most = 0;
+  for (int i = 0; i < x->n; i++) total += n[i];
+  for (int t = 0; t < threads; t++) {
+    double mine = 0, lo = 0;
+    for (int i = 0; i < x->n; lo += n[i++]) mine += each[i] * chunk(total, lo, n[i], t, threads);
+    if (mine > most) most = mine;
+  }
+  if (threads > 1 && most > 0)
+    nw_step_note(x->st, "in parallel on %d threads, the busiest has %.0f %% of the work: %.0f %% of their time is idle",
+                 threads, 100 * most / work, 100 * (1 - work / (most * threads)));
+}
+
+static void note_balance(fused *x) {
+  double n[MAX_BRANCHES], each[MAX_BRANCHES], work = 0;
+  for (int i = 0; i < x->n; i++) {
+    double all = nw_work_below(x->branch[i]);
+    n[i] = rounds(x->branch[i]);
+    if (n[i] < 0 || all < 0) {
+      nw_step_note(x->st, "balance: the branches run as often as sizes say, known when the kernel is called");
+      return;
+    }
+    each[i] = n[i] > 0 ? all / n[i] : 0;
+    work += all;
+  }
+  for (int i = 0; i < x->n; i++)
+    nw_step_note(x->st, "branch %s: %.0f iterations of %.0f operations, %.0f %% of the work",
+                 x->branch[i]->loop.var->name, n[i], each[i], work > 0 ? 100 * n[i] * each[i] / work : 0);
+  if (work > 0) note_threads(x, n, each, work);
+}
+
+// ---- the step
+
+static bool read_branches(fused *x) {
+  nw_step *st = x->st;
+  const nw_arg *list = &st->resolved[0];
+  if (list->n < 2 || list->n > MAX_BRANCHES) {
+    nw_fail(st->ctx, NW_EINVAL, st->primitive->example, "create_fused_loop: give 2 to %d loops", MAX_BRANCHES);
+    return false;
+  }
+  for (x->n = 0; x->n < list->n; x->n++) {
+    nw_stmt *loop = x->branch[x->n] = nw_step_loop_arg(st, &list->item[x->n], "loop", NULL);
+    if (!loop) return false;
+    if (loop->loop.mark != NW_SERIAL)
+      return nw_step_refuse(st, "a mark speaks of the whole loop: fuse first, then mark", loop, "%s is marked %s",
+                            loop->loop.var->name, nw_loop_kind_name(loop->loop.mark));
+  }
+  return true;
+}
+
+bool nw_apply_create_fused_loop(void *step) {
+  nw_step *st = step;
+  nw_adjacent at;
+  fused x = {.st = st};
+  if (!read_branches(&x) || !nw_adjoin_loops(st, x.n, x.branch, &at) || !independent(&x, &at)) return false;
+  note_balance(&x);
+  nw_step_returns_loop(st, make_loop(&x, &at));
+  return true;
+}

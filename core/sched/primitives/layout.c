@@ -1,0 +1,120 @@
+// Layouts: where the elements of a copy are put. A layout is a list of digits of the indices, like j // 32, k, j % 32.
+#include "sched/primitives/storage.h"
+#include "sched/tree.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+// (_dim // div) % mod; mod 0: not reduced.
+typedef struct digit {
+  int dim;
+  int64_t div, mod;
+} digit;
+
+static bool dim_of(const nw_expr *e, int ndim, int *dim) {
+  char name[16];
+  for (int d = 0; d < ndim && e->op == NW_OP_VAR; d++) {
+    snprintf(name, sizeof name, "_%d", d);
+    if (!strcmp(e->name, name)) return *dim = d, true;
+  }
+  return false;
+}
+
+// The divisor of e, an op by a constant; e becomes what is divided. False when it is no sensible divisor.
+static bool take_constant(const nw_expr **e, nw_op op, int64_t *by) {
+  enum { MOST = 1 << 30 };
+  if ((*e)->op != op || !nw_is_int((*e)->arg[1], by)) return true;
+  *e = (*e)->arg[0];
+  return *by > 0 && *by <= MOST;
+}
+
+static bool digit_of(const nw_expr *e, int ndim, digit *out) {
+  *out = (digit){.div = 1};
+  return take_constant(&e, NW_OP_FLOORMOD, &out->mod) && take_constant(&e, NW_OP_FLOORDIV, &out->div) &&
+         dim_of(e, ndim, &out->dim);
+}
+
+// A constant digit of a dimension of extent 1 folds to a number and says nothing.
+static bool silent(const nw_expr *e) {
+  int64_t v;
+  return nw_is_int(e, &v) && v >= 0;
+}
+
+static bool covers(const digit *d, int64_t reach, const nw_expr *extent) {
+  int64_t n;
+  if (d->div > reach) return false;
+  return !d->mod || (nw_is_int(extent, &n) && n <= d->div * d->mod);
+}
+
+// The digits of one dimension, together, tell its index: from units upwards each begins where the one before ends.
+static bool tells_apart(int n, const digit *digits, int dim, const nw_expr *extent) {
+  int64_t reach = 1;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (int i = 0; i < n; i++) {
+      if (digits[i].dim != dim) continue;
+      if (covers(&digits[i], reach, extent)) return true;
+      if (digits[i].div <= reach && digits[i].mod && digits[i].div * digits[i].mod > reach)
+        reach = digits[i].div * digits[i].mod, grew = true;
+    }
+  }
+  return nw_is_const(extent, 1);
+}
+
+static bool refuse(nw_step *st, const char *why) {
+  return nw_step_refuse(st, why, NULL, "the layout is not one to one");
+}
+
+static bool is_injective(nw_step *st, const nw_buffer *b, int n, const nw_expr *const *e) {
+  digit *digits = NW_NEW_N(st->scratch, digit, n + 1);
+  for (int i = 0; i < n; i++) {
+    digits[i].dim = -1;
+    if (silent(e[i]) || digit_of(e[i], b->ndim, &digits[i])) continue;
+    char *text = nw_expr_show(e[i]);
+    const char *why =
+        nw_arena_printf(st->scratch, "%s is not an index, index // n, index %% n or (index // n) %% m", text);
+    free(text);
+    return refuse(st, why);
+  }
+  for (int d = 0; d < b->ndim; d++)
+    if (!tells_apart(n, digits, d, b->shape[d]))
+      return refuse(st, nw_arena_printf(st->scratch, "two elements that differ in index %d can fall on one place", d));
+  return true;
+}
+
+static void push_box(nw_step *st, nw_ranges *r, const nw_buffer *b, const char **name) {
+  nw_pool *pool = st->p->pool;
+  nw_ranges_of(r, st->p, NULL);
+  for (int d = 0; d < b->ndim; d++) {
+    name[d] = nw_pool_name(pool, nw_arena_printf(st->scratch, "_%d", d));
+    nw_ranges_push(r, name[d], nw_index(pool, 0), nw_sub(pool, b->shape[d], nw_index(pool, 1)));
+  }
+}
+
+// Any positions; whether no two elements share one is the judge's to say.
+bool nw_put_layout(nw_step *st, nw_buffer *b, int n, const nw_expr *const *e) {
+  nw_pool *pool = st->p->pool;
+  const nw_expr **extent = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);
+  const char **name = NW_NEW_N(st->scratch, const char *, b->ndim + 1);
+  nw_ranges r;
+  push_box(st, &r, b, name);
+  for (int i = 0; i < n; i++) {
+    const nw_expr *last = nw_upper_over(&r, e[i], b->ndim, name);
+    extent[i] = last ? nw_simplify(&r, nw_add(pool, last, nw_index(pool, 1))) : NULL;
+  }
+  nw_ranges_free(&r);
+  for (int i = 0; i < n; i++)
+    if (!extent[i]) return refuse(st, "how large it gets is not known");
+  b->nlayout = n;
+  b->layout = NW_NEW_N(st->p->arena, const nw_expr *, n + 1);
+  memcpy(b->layout, e, (size_t)n * sizeof *e);
+  b->layout_shape = extent;
+  return true;
+}
+
+bool nw_set_layout(nw_step *st, nw_buffer *b, const nw_arg *layout) {
+  if (layout->kind == NW_ARG_NONE) return true;
+  int n = layout->n;
+  const nw_expr **e = NW_NEW_N(st->scratch, const nw_expr *, n + 1);
+  for (int i = 0; i < n; i++) e[i] = nw_import(st->p->pool, layout->expr[i]);
+  return is_injective(st, b, n, e) && nw_put_layout(st, b, n, e);
+}

@@ -1,0 +1,97 @@
+// partition: the rounds of a loop that need no condition become a loop of their own.
+#include "poly/poly.h"
+#include "sched/primitives/pieces.h"
+#include "sched/primitives.h"
+#include "sched/tree.h"
+
+enum { PARTITION_LOOP, PARTITION_AT };
+enum { PRE, MAIN, POST, PARTS };
+
+static void fill(nw_loop_piece *piece, const nw_expr *const *point) {
+  static const char *const suffix[] = {"pre", "main", "post"};
+  for (int i = 0; i < PARTS; i++) piece[i] = (nw_loop_piece){suffix[i], point[i], point[i + 1], 0};
+}
+
+// Conditions that were asked about hold in all of main.
+static void drop_conditions(nw_step *st, nw_stmt *s, const char *var) {
+  const nw_expr *term[NW_MAX_TERMS], *left = NULL;
+  if (s->kind == NW_BLOCK && s->block.where) {
+    int n = nw_conjuncts(s->block.where, NW_MAX_TERMS, term);
+    for (int i = 0; i < n; i++)
+      if (!nw_uses_var(term[i], var)) left = nw_and(st->p->pool, left, term[i]);
+    s->block.where = left;
+  }
+  for (int i = 0; i < s->nkids; i++) drop_conditions(st, s->kid[i], var);
+}
+
+static bool can_ask(nw_step *st, const nw_stmt *loop) {
+  return !loop->loop.nfused || nw_step_refuse(st, "its rounds are those of several loops; partition before fusing",
+                                              loop, "%s is a fused loop", loop->loop.var->name);
+}
+
+// Where nothing is asked, main is the whole loop; where something always fails, it is empty and post is the whole: so a
+// trace that speaks of main replays on any shape.
+static void whole(nw_step *st, const nw_stmt *loop, const nw_interval *x, nw_loop_piece *piece) {
+  const nw_expr *b = loop->loop.begin, *e = nw_add(st->p->pool, b, loop->loop.extent);
+  const char *name = loop->loop.var->name;
+  fill(piece, x->nconds ? (const nw_expr *[]){b, b, b, e} : (const nw_expr *[]){b, b, e, e});
+  if (x->nconds)
+    nw_step_note(st, "there is no round of %s in which all conditions hold", name);
+  else
+    nw_step_note(st, "no condition inside speaks of %s", name);
+}
+
+// The three pieces are the whole loop whatever lo and hi are; where they stand as they are, main is written with them, so
+// that its conditions are seen to hold.
+static bool by_conditions(nw_step *st, const nw_stmt *loop, nw_loop_piece *piece) {
+  nw_interval x;
+  nw_path before;
+  const nw_expr *point[PARTS + 1];
+  nw_find(st->before, loop->id, &before);
+  if (!can_ask(st, loop) || !nw_holding_rounds(st->before, before.at[before.n - 1], &x)) return false;
+  if (x.apart)
+    return nw_step_refuse(st, "give the first round of the main part and the one behind its last: {at = {1, 63}}", loop,
+                          "the rounds in which all conditions hold are not next to one another");
+  if (!x.lo && x.branches)
+    return nw_step_refuse(st, "no round needs none of them; cut takes the branches apart, where one ends", loop,
+                          "the conditions inside %s are those of branches", loop->loop.var->name);
+  if (!x.lo) return whole(st, loop, &x, piece), true;
+  nw_cut_points(st->p, loop, 2, (const nw_expr *[]){x.lo, x.hi}, point);
+  fill(piece, point);
+  if (!x.stands) return true;
+  piece[MAIN].begin = x.lo;
+  piece[MAIN].end = x.hi;
+  return true;
+}
+
+static bool by_points(nw_step *st, const nw_stmt *loop, nw_loop_piece *piece) {
+  const nw_arg *list = &st->resolved[PARTITION_AT];
+  const nw_expr *point[PARTS + 1];
+  if (!nw_points_ok(st, loop, PARTITION_AT)) return false;
+  if (list->n != 2) {
+    nw_fail(st->ctx, NW_EINVAL, "s:partition(\"i\", {at = {1, 63}})",
+            "partition: at is the first round of the main part and the one behind its last");
+    return false;
+  }
+  nw_cut_points(st->p, loop, 2, (const nw_expr *[]){list->item[0].expr[0], list->item[1].expr[0]}, point);
+  fill(piece, point);
+  return true;
+}
+
+static void note(nw_step *st, const nw_loop_piece *piece) {
+  for (int i = 0; i < PARTS; i++)
+    if (!nw_find(st->p, piece[i].id, NULL)) nw_step_note(st, "%s.%s is empty", st->resolved[0].name, piece[i].suffix);
+}
+
+bool nw_apply_partition(void *step) {
+  nw_step *st = step;
+  nw_loop_piece piece[PARTS];
+  nw_stmt *loop = nw_step_loop(st, PARTITION_LOOP, NULL);
+  bool given = nw_step_given(st, PARTITION_AT);
+  if (!loop || !(given ? by_points(st, loop, piece) : by_conditions(st, loop, piece))) return false;
+  if (!nw_make_pieces(st, loop, "partitioned", PARTS, piece, MAIN)) return false;
+  if (!given && piece[MAIN].id == loop->id) drop_conditions(st, loop, loop->loop.var->name);
+  for (int i = 0; i < PARTS; i++) st->out.loop[st->out.n++] = piece[i].id;
+  note(st, piece);
+  return true;
+}

@@ -1,0 +1,74 @@
+// decompose_reduction: the init of a reduction as a nest of its own.
+#include "sched/primitives/nest.h"
+#include "sched/primitives.h"
+#include "sched/primitives/storage.h"
+#include "sched/tree.h"
+
+// The part of the path the init needs anew: from the loop it comes before, inwards.
+typedef struct parting {
+  nw_path path;
+  int from;
+  nw_stmt *block;
+} parting;
+
+static bool can_part(nw_step *st, const parting *x, const nw_stmt *loop) {
+  const char *at = loop->loop.var->name;
+  if (x->block->block.combiner == NW_PLAIN || x->block->block.init_part)
+    return nw_step_refuse(st, "only a reduction has an init", NULL, "it is no reduction");
+  if (!x->block->block.has_init)
+    return nw_step_refuse(st, "its init is a nest of its own by now", NULL, "it was split off already");
+  if (x->from < 0)
+    return nw_step_refuse(st, "the init is done before a loop around the reduction", loop,
+                          "it is not inside that loop");
+  for (int i = 1; i < x->from; i++) {
+    const nw_stmt *s = x->path.at[i];
+    if (s->kind == NW_LOOP && nw_loop_binds(x->block, s, true))
+      return nw_step_refuse(st, "the init would be done again each time round", s,
+                            "the reduction runs along %s, which is outside %s", s->loop.var->name, at);
+  }
+  for (int i = x->from; i < x->path.n - 1; i++) {
+    const nw_stmt *s = x->path.at[i];
+    if (s->kind == NW_LOOP && nw_loop_binds(x->block, s, true) && nw_loop_binds(x->block, s, false))
+      return nw_step_refuse(st, "the init would run once for each of them", s,
+                            "%s runs along the reduction and the output", s->loop.var->name);
+  }
+  return nw_stays_clear(st, &x->path, x->from, x->block, "the init has no loop along the reduction");
+}
+
+static nw_stmt *init_block(nw_step *st, const parting *x) {
+  const nw_stmt *b = x->block;
+  nw_stmt *s = nw_new_stmt(st->p, NW_BLOCK);
+  s->block.name = nw_unique_block_name(st->p, nw_arena_printf(st->scratch, "%s_init", b->block.name));
+  s->block.origin = b->block.origin;
+  s->block.init_part = true;
+  s->block.combiner = NW_PLAIN;
+  s->block.var = NW_NEW_N(st->p->arena, nw_block_var, b->block.nvars + 1);
+  for (int i = 0; i < b->block.nvars; i++)
+    if (b->block.var[i].kind != NW_REDUCE) s->block.var[s->block.nvars++] = b->block.var[i];
+  s->block.ntargets = b->block.ntargets;
+  s->block.target = NW_NEW_N(st->p->arena, nw_target, b->block.ntargets);
+  for (int i = 0; i < b->block.ntargets; i++) {
+    s->block.target[i] = b->block.target[i];
+    s->block.target[i].value = b->block.target[i].init;
+    s->block.target[i].init = NULL;
+  }
+  s->block.where = nw_where_along_output(st, &x->path, x->from, b);
+  return s;
+}
+
+bool nw_apply_decompose_reduction(void *step) {
+  nw_step *st = step;
+  parting x;
+  x.block = nw_step_block(st, 0, &x.path);
+  nw_stmt *loop = x.block ? nw_step_loop(st, 1, NULL) : NULL;
+  if (!loop) return false;
+  x.from = nw_path_index(&x.path, loop);
+  if (!can_part(st, &x, loop)) return false;
+  nw_stmt *nest = nw_nest_along_output(st, &x.path, x.from, x.block, init_block(st, &x), "_init");
+  nw_kids_insert(st->p, x.path.at[x.from - 1], x.path.pos[x.from], nest);
+  x.block->block.has_init = false;
+  x.block->step = st->p->step;
+  nw_blocks b = nw_blocks_below(st->scratch, nest);
+  nw_step_returns_stage(st, b.at[0]->block.name);
+  return true;
+}

@@ -1,0 +1,193 @@
+// reverse_compute_at: a stage moves into a loop of what it reads, and computes in every round what has become ready.
+//
+// A round makes rows lo..hi of a producer. Where the stage reads its rows a*v + c, the last of them to come is the one with
+// the greatest c: then v is ready when lo <= a*v + c <= hi.
+#include "sched/primitives/place.h"
+#include "sched/primitives.h"
+#include "sched/site.h"
+#include "sched/tree.h"
+
+enum { REVERSE_STAGE, REVERSE_LOOP, REVERSE_INDEX };
+
+typedef struct reverse {
+  nw_step *st;
+  nw_stmt *block, *loop;
+  nw_path at; // of the loop
+  const nw_expr **lo, **hi; // per variable of the block: what is ready; NULL is all
+  const nw_block_var *var; // looked at, and its place
+  int v;
+} reverse;
+
+// ---- what a round makes
+
+static const nw_target *target_of(const nw_stmt *block, const char *buffer) {
+  int t = 0;
+  while (strcmp(block->block.target[t].buffer, buffer)) t++;
+  return &block->block.target[t];
+}
+
+// The part of dimension d that the blocks below the loop write in one round; false when that cannot be said.
+static bool made(const reverse *x, const char *buffer, int d, const nw_expr **lo, const nw_expr **hi) {
+  nw_blocks b = nw_blocks_below(x->st->scratch, x->loop);
+  *lo = *hi = NULL;
+  for (int i = 0; i < b.n; i++) {
+    nw_path path;
+    nw_ranges r;
+    const char *over[NW_MAX_DEPTH];
+    int n = 0;
+    if (!nw_block_writes(b.at[i], buffer)) continue;
+    if (*lo) return false;
+    nw_find(x->st->p, b.at[i]->id, &path);
+    for (int k = x->at.n; k < path.n; k++)
+      if (path.at[k]->kind == NW_LOOP) over[n++] = path.at[k]->loop.var->name;
+    nw_ranges_of(&r, x->st->p, &path);
+    const nw_expr *e = nw_simplify(&r, nw_block_bound(x->st->p, b.at[i], target_of(b.at[i], buffer)->index[d]));
+    *lo = nw_lower_over(&r, e, n, over);
+    *hi = nw_upper_over(&r, e, n, over);
+    nw_ranges_free(&r);
+    if (!*lo || !*hi) return false;
+  }
+  return *lo != NULL;
+}
+
+static bool moves(const reverse *x, const nw_expr *e) {
+  for (int i = 0; i < x->at.n; i++)
+    if (x->at.at[i]->kind == NW_LOOP && nw_uses_var(e, x->at.at[i]->loop.var->name)) return true;
+  return false;
+}
+
+// ---- when an instance is ready
+
+// e = a*var + rest: a, and the most the rest can be over the block's other variables; false for other indices.
+static bool reach(const reverse *x, const nw_expr *e, int64_t *a, const nw_expr **most) {
+  nw_pool *pool = x->st->p->pool;
+  const nw_expr *rest;
+  const char *others[NW_MAX_DEPTH];
+  nw_ranges r;
+  if (!nw_affine(pool, e, 1, (const char *[]){x->var->var->name}, a, &rest) || *a < 1) return false;
+  nw_ranges_of(&r, x->st->p, NULL);
+  int n = 0;
+  for (int i = 0; i < x->block->block.nvars; i++) {
+    const nw_block_var *v = &x->block->block.var[i];
+    if (v == x->var) continue;
+    others[n++] = v->var->name;
+    nw_ranges_push(&r, v->var->name, v->lo, nw_sub(pool, nw_add(pool, v->lo, v->extent), nw_index(pool, 1)));
+  }
+  *most = nw_upper_over(&r, rest, n, others);
+  nw_ranges_free(&r);
+  return *most && !nw_uses_any(*most, n, others);
+}
+
+// The one that comes first; b where that is not known.
+static const nw_expr *earlier(const reverse *x, const nw_expr *a, const nw_expr *b) {
+  nw_ranges r;
+  nw_ranges_of(&r, x->st->p, &x->at);
+  bool first = nw_prove(&r, nw_le(x->st->p->pool, a, b));
+  nw_ranges_free(&r);
+  return first ? a : b;
+}
+
+// Of several reads, that which is satisfied last tells.
+static void see_index(reverse *x, const nw_expr *index, const nw_expr *lo, const nw_expr *hi) {
+  nw_pool *pool = x->st->p->pool;
+  int64_t a;
+  const nw_expr *most;
+  if (!reach(x, index, &a, &most)) return;
+  const nw_expr *by = nw_index(pool, a);
+  const nw_expr *last = nw_floordiv(pool, nw_sub(pool, hi, most), by);
+  if (x->hi[x->v] && earlier(x, x->hi[x->v], last) == x->hi[x->v]) return;
+  x->lo[x->v] = nw_ceildiv(pool, nw_sub(pool, lo, most), by);
+  x->hi[x->v] = last;
+}
+
+static bool see_load(void *env, const nw_expr *e) {
+  reverse *x = env;
+  const nw_expr *lo, *hi;
+  for (int d = 0; e->op == NW_OP_LOAD && d < e->n; d++)
+    if (nw_uses_var(e->arg[d], x->var->var->name) && made(x, e->name, d, &lo, &hi) && (moves(x, lo) || moves(x, hi)))
+      see_index(x, e->arg[d], lo, hi);
+  return true;
+}
+
+static void find_rows(reverse *x) {
+  for (x->v = 0; x->v < x->block->block.nvars; x->v++) {
+    x->var = &x->block->block.var[x->v];
+    for (int t = 0; t < x->block->block.ntargets; t++) nw_visit(x->block->block.target[t].value, see_load, x);
+  }
+}
+
+// ---- the nest
+
+// A loop has as many rounds as there are rows at most; instances beyond those that are ready are skipped.
+static nw_rows rows_of(const reverse *x, int v) {
+  nw_pool *pool = x->st->p->pool;
+  nw_rows rows = {NULL, NULL};
+  nw_ranges r;
+  int64_t most;
+  if (!x->hi[v]) return rows;
+  nw_ranges_of(&r, x->st->p, &x->at);
+  rows.lo = nw_simplify(&r, x->lo[v]);
+  rows.extent = nw_simplify(&r, nw_add(pool, nw_sub(pool, x->hi[v], rows.lo), nw_index(pool, 1)));
+  if (!nw_is_int(rows.extent, &most) && nw_const_upper(&r, rows.extent, &most))
+    rows.extent = nw_index(pool, most > 0 ? most : 0);
+  nw_ranges_free(&r);
+  return rows;
+}
+
+static nw_stmt *nest_of(const reverse *x, nw_lifted *stage) {
+  nw_rows *rows = NW_NEW_N(x->st->scratch, nw_rows, x->block->block.nvars + 1);
+  for (int v = 0; v < x->block->block.nvars; v++) rows[v] = rows_of(x, v);
+  nw_stmt *nest = nw_fresh_nest(x->st, stage, rows);
+  for (int v = 0; v < x->block->block.nvars; v++)
+    if (x->hi[v]) nw_block_guard(x->st->p, x->block, nw_le(x->st->p->pool, x->block->block.var[v].bind, x->hi[v]));
+  nw_guard_domain(x->st, x->block);
+  return nest;
+}
+
+// ---- the step
+
+// Does the loop hold the stage, and storage around it, which the stage would leave?
+static bool is_kept_inside(const nw_path *own, const nw_stmt *loop) {
+  int at = nw_path_index(own, loop);
+  for (int i = at + 1; at >= 0 && i < own->n; i++)
+    if (own->at[i]->kind == NW_ALLOC) return true;
+  return false;
+}
+
+static bool can_follow(reverse *x, const nw_path *own) {
+  const char *name = x->block->block.name, *where = x->loop->loop.var->name;
+  if (!nw_one_nest(x->st, x->block)) return false;
+  if (nw_path_index(own, x->loop) >= nw_path_exclusive(own))
+    return nw_step_refuse(x->st, "a stage moves into a loop of what it reads", x->loop, "that is a loop of %s itself",
+                          name);
+  if (is_kept_inside(own, x->loop))
+    return nw_step_refuse(x->st, "what it reads is kept there, and it cannot leave that", x->loop,
+                          "it is computed there already");
+  if (!nw_feeds(x->loop, x->block))
+    return nw_step_refuse(x->st, "a round would make nothing ready for it", x->loop, "nothing in %s is read by %s",
+                          where, name);
+  return true;
+}
+
+bool nw_apply_reverse_compute_at(void *step) {
+  nw_step *st = step;
+  reverse x = {.st = st};
+  nw_path own;
+  int at;
+  x.block = nw_step_block(st, REVERSE_STAGE, &own);
+  x.loop = x.block ? nw_step_loop(st, REVERSE_LOOP, &x.at) : NULL;
+  if (!x.loop || !can_follow(&x, &own)) return false;
+  nw_lifted stage;
+  nw_kept kept = nw_take_storage(st, x.block);
+  nw_find(st->p, x.block->id, &own);
+  nw_lift(st, &own, &stage);
+  nw_find(st->p, x.loop->id, &x.at);
+  x.lo = NW_NEW_N(st->scratch, const nw_expr *, x.block->block.nvars + 1);
+  x.hi = NW_NEW_N(st->scratch, const nw_expr *, x.block->block.nvars + 1);
+  find_rows(&x);
+  if (!nw_spot_given(st, REVERSE_INDEX, x.loop, x.block, nw_spot_first(x.loop, x.block), &at)) return false;
+  nw_spot spot = nw_spot_at(x.loop, at);
+  nw_kids_insert(st->p, spot.in, spot.pos, nest_of(&x, &stage));
+  nw_put_storage(st, x.block, &kept);
+  return true;
+}

@@ -1,0 +1,215 @@
+// reverse_compute_inline: a stage becomes part of the one stage that it reads, element by element.
+//
+// The producer's blocks take over the consumer's work: they stand for its instances and store its values. Of a reduction only
+// a copy can be taken over: what is stored in between is no value of the consumer.
+#include "sched/primitives/place.h"
+#include "sched/primitives.h"
+#include "sched/site.h"
+#include "sched/tree.h"
+
+typedef struct merge {
+  nw_step *st;
+  nw_stmt *block; // the consumer
+  const nw_expr *load; // its read of the producer
+  const char *buffer; // that the producer writes
+  nw_blocks all; // of the program, before the step
+} merge;
+
+static bool refuse(nw_step *st, const char *why, const char *what) { return nw_step_refuse(st, why, NULL, "%s", what); }
+
+// ---- the one producer
+
+static bool is_written(const merge *x, const char *buffer) {
+  for (int i = 0; i < x->all.n; i++)
+    if (nw_block_writes(x->all.at[i], buffer)) return true;
+  return false;
+}
+
+typedef struct search {
+  const merge *x;
+  const nw_expr *load, *other;
+} search;
+
+static bool see_load(void *env, const nw_expr *e) {
+  search *s = env;
+  if (e->op != NW_OP_LOAD || !is_written(s->x, e->name)) return true;
+  if (s->load && s->load != e) s->other = e;
+  if (!s->load) s->load = e;
+  return !s->other;
+}
+
+static bool find_producer(merge *x) {
+  search s = {.x = x};
+  nw_visit(x->block->block.target[0].value, see_load, &s);
+  const char *name = x->block->block.name;
+  if (!s.load) return refuse(x->st, "there is nothing it could become part of", "it reads no stage");
+  if (s.other && strcmp(s.other->name, s.load->name))
+    return nw_step_refuse(x->st, "it can become part of one only", NULL, "%s reads two stages, %s and %s", name,
+                          s.load->name, s.other->name);
+  if (s.other)
+    return nw_step_refuse(x->st, "an element would need others that may not be there yet", NULL,
+                          "%s reads %s at several places", name, s.load->name);
+  x->load = s.load;
+  x->buffer = s.load->name;
+  return true;
+}
+
+// ---- may it
+
+static bool same_stage(const merge *x, const nw_stmt *b) { return !strcmp(b->block.origin, x->block->block.origin); }
+
+static bool only_reader(const merge *x) {
+  if (nw_find_buffer(x->st->p, x->buffer)->role != NW_TEMP)
+    return nw_step_refuse(x->st, "nothing would write it any more", NULL, "%s is an output", x->buffer);
+  for (int i = 0; i < x->all.n; i++)
+    if (nw_block_reads(x->all.at[i], x->buffer) && !same_stage(x, x->all.at[i]))
+      return nw_step_refuse(x->st, "it would not be there any more", NULL, "%s reads %s too", x->all.at[i]->block.name,
+                            x->buffer);
+  return true;
+}
+
+// Element by element: each of the block's variables is one index of what is read.
+static bool one_to_one(const merge *x) {
+  const nw_stmt *b = x->block;
+  bool fits = x->load->n == b->block.nvars;
+  for (int i = 0; i < b->block.nvars && fits; i++) {
+    int uses = 0;
+    for (int d = 0; d < x->load->n; d++) uses += x->load->arg[d] == b->block.var[i].var;
+    fits = uses == 1;
+  }
+  return fits || nw_step_refuse(x->st, "an element must be made of one element", NULL,
+                                "%s does not read %s element by element", b->block.name, x->buffer);
+}
+
+// A copy of a reduction: the reduction can store where the copy would have.
+static bool is_copy(const merge *x) { return x->block->block.target[0].value == x->load; }
+
+static bool reduces(const nw_stmt *b) { return b->block.combiner != NW_PLAIN || b->block.init_part; }
+
+static bool plain_indices(const nw_stmt *b) {
+  const nw_target *t = &b->block.target[0];
+  bool fits = t->n == b->block.nvars;
+  for (int d = 0; d < t->n && fits; d++) {
+    fits = t->index[d]->op == NW_OP_VAR;
+    for (int e = 0; e < d; e++) fits = fits && t->index[e] != t->index[d];
+  }
+  return fits;
+}
+
+static bool can_take_over(const merge *x, const nw_stmt *b) {
+  if (b->block.ntargets != 1)
+    return nw_step_refuse(x->st, "the other would be computed with it", NULL, "%s makes several tensors",
+                          b->block.name);
+  if (nw_block_reads(b, x->buffer))
+    return nw_step_refuse(x->st, "it reads itself", NULL, "%s is a scan", b->block.name);
+  if (reduces(b) && is_copy(x)) return true;
+  if (reduces(b))
+    return nw_step_refuse(x->st, "what it stores in between is no result", NULL, "%s is a reduction", x->buffer);
+  return plain_indices(b) || nw_step_refuse(x->st, "an instance must make one element, named by its variables", NULL,
+                                            "%s writes at computed indices", b->block.name);
+}
+
+static bool can_merge(merge *x) {
+  const nw_stmt *b = x->block;
+  if (reduces(b)) return refuse(x->st, "it is made of many elements", "it is a reduction");
+  if (b->block.ntargets != 1) return refuse(x->st, "one element becomes one", "it makes several tensors");
+  if (!find_producer(x) || !only_reader(x) || !one_to_one(x)) return false;
+  if (nw_tree_prefetches(x->st->p->root, x->buffer))
+    return nw_step_refuse(x->st, "what has no storage cannot be brought near", NULL, "%s is prefetched", x->buffer);
+  for (int i = 0; i < x->all.n; i++)
+    if (nw_block_writes(x->all.at[i], x->buffer) && !can_take_over(x, x->all.at[i])) return false;
+  return true;
+}
+
+// ---- taking over
+
+typedef struct body {
+  nw_pool *pool;
+  const char *buffer;
+  const nw_expr *value;
+} body;
+
+static const nw_expr *expand(void *env, const nw_expr *load) {
+  const body *b = env;
+  return strcmp(load->name, b->buffer) ? NULL : b->value;
+}
+
+// The variable of the producer's block that is the consumer's k-th, by the dimension both use.
+static const nw_block_var *variable(const merge *x, const nw_stmt *b, int k) {
+  int d = 0, v = 0;
+  while (x->load->arg[d] != x->block->block.var[k].var) d++;
+  while (b->block.var[v].var != b->block.target[0].index[d]) v++;
+  return &b->block.var[v];
+}
+
+// The block becomes one of the consumer's.
+static void become(const merge *x, nw_stmt *b) {
+  nw_program *p = x->st->p;
+  const nw_stmt *c = x->block;
+  int n = c->block.nvars;
+  nw_block_var *var = NW_NEW_N(p->arena, nw_block_var, n + 1);
+  const char **old = NW_NEW_N(x->st->scratch, const char *, n + 1);
+  const nw_expr **new = NW_NEW_N(x->st->scratch, const nw_expr *, n + 1);
+  for (int k = 0; k < n; k++) {
+    const nw_block_var *v = variable(x, b, k);
+    old[k] = v->var->name;
+    new[k] = c->block.var[k].var;
+    var[k] = c->block.var[k];
+    var[k].bind = v->bind;
+  }
+  nw_note_fma(x->st, c, b);
+  body made = {p->pool, x->buffer, nw_subst_n(p->pool, b->block.target[0].value, n, old, new)};
+  b->block.target[0] = c->block.target[0];
+  b->block.target[0].value = nw_rewrite(p->pool, c->block.target[0].value, NULL, expand, &made);
+  b->block.var = var;
+  b->block.origin = c->block.origin;
+  nw_guard_domain(x->st, b);
+}
+
+// The block stores where the copy would have put it.
+static void redirect(const merge *x, nw_stmt *b) {
+  nw_program *p = x->st->p;
+  nw_target *t = &b->block.target[0];
+  const nw_target *to = &x->block->block.target[0];
+  int n = x->block->block.nvars;
+  const char **old = NW_NEW_N(x->st->scratch, const char *, n + 1);
+  const nw_expr **new = NW_NEW_N(x->st->scratch, const nw_expr *, n + 1);
+  for (int d = 0; d < n; d++) old[d] = x->load->arg[d]->name, new[d] = t->index[d];
+  const nw_expr **index = NW_NEW_N(p->arena, const nw_expr *, to->n + 1);
+  for (int d = 0; d < to->n; d++) index[d] = nw_subst_n(p->pool, to->index[d], n, old, new);
+  t->buffer = to->buffer;
+  t->n = to->n;
+  t->index = index;
+  b->step = p->step;
+}
+
+static void drop(const merge *x, nw_stmt *b) {
+  nw_path path;
+  nw_find(x->st->p, b->id, &path);
+  int top = nw_path_exclusive(&path);
+  for (int i = top; i < path.n - 1; i++)
+    nw_step_replaces(x->st, path.at[i]->id, 0, NULL, "dropped with %s", b->block.name);
+  nw_detach(x->st->p, &path, top);
+}
+
+bool nw_apply_reverse_compute_inline(void *step) {
+  nw_step *st = step;
+  merge x = {.st = st, .block = nw_step_block(st, 0, NULL)};
+  if (!x.block) return false;
+  x.all = nw_blocks_below(st->scratch, st->p->root);
+  if (!can_merge(&x)) return false;
+  nw_kept kept = nw_take_storage(st, x.block);
+  const char *name = x.block->block.name;
+  for (int i = 0; i < x.all.n; i++)
+    if (same_stage(&x, x.all.at[i])) drop(&x, x.all.at[i]);
+  for (int i = 0; i < x.all.n; i++) {
+    nw_stmt *b = x.all.at[i];
+    if (!nw_block_writes(b, x.buffer)) continue;
+    reduces(b) ? redirect(&x, b) : become(&x, b);
+    if (!b->block.init_part) b->block.name = nw_unique_block_name(st->p, name);
+  }
+  nw_splice_alloc(st->p, x.buffer);
+  nw_remove_buffer(st->p, x.buffer);
+  nw_put_storage(st, x.block, &kept);
+  return true;
+}

@@ -1,0 +1,95 @@
+// rolling_buffer: storage for as many rows as are needed at once, used in turn.
+#include "sched/primitives/fold.h"
+#include "sched/primitives/place.h"
+#include "sched/primitives.h"
+#include "sched/site.h"
+#include "sched/tree.h"
+
+enum { ROLL_STAGE, ROLL_DIM, ROLL_SIZE };
+
+typedef struct roll {
+  nw_step *st;
+  nw_buffer *buffer;
+  const nw_stmt *alloc;
+  nw_stmt *loop; // the innermost around the stage, in whose rounds it is computed
+  nw_box window; // what one round reads
+} roll;
+
+static bool can_roll(roll *x, const nw_path *path) {
+  nw_step *st = x->st;
+  const char *name = x->buffer->name;
+  if (x->buffer->role != NW_TEMP)
+    return nw_step_refuse(st, "the caller reads all of it, and owns it", NULL, "%s is an %s", name,
+                          x->buffer->role == NW_INPUT ? "input" : "output");
+  if (x->buffer->nlayout) return nw_step_refuse(st, "a buffer has one layout", NULL, "%s has a layout already", name);
+  x->loop = nw_loop_around(path);
+  if (!x->loop)
+    return nw_step_refuse(st, "all of it is needed at once; compute_at and store_at make it a window that moves", NULL,
+                          "%s is computed whole", name);
+  x->alloc = nw_find_alloc(st->p, name);
+  if (nw_tree_has(x->loop, x->alloc))
+    return nw_step_refuse(st, "store_at keeps it over the rounds of a loop; then the rows in use move on", x->loop,
+                          "%s is fresh in every round of %s", name, x->loop->loop.var->name);
+  return true;
+}
+
+// The rows of dimension d that one round reads; 0 where that is no number, or all that is stored.
+static int64_t rows_in_use(const roll *x, int d) {
+  int64_t rows, stored;
+  if (!nw_is_int(x->window.extent[d], &rows)) return 0;
+  return nw_is_int(x->alloc->alloc.extent[d], &stored) && stored <= rows ? 0 : rows;
+}
+
+static bool find_dim(const roll *x, int *out) {
+  nw_step *st = x->st;
+  int64_t dim = nw_step_int(st, ROLL_DIM, 0), n = x->buffer->ndim;
+  if (nw_step_given(st, ROLL_DIM) && (dim < 1 || dim > n)) {
+    nw_fail(st->ctx, NW_ERANGE, NULL, "rolling_buffer: dim must be 1 to %lld, not %lld", (long long)n, (long long)dim);
+    return false;
+  }
+  for (int d = dim ? (int)dim - 1 : 0; d < (dim ? dim : n); d++)
+    if (rows_in_use(x, d) || nw_step_given(st, ROLL_SIZE)) return *out = d, true;
+  return nw_step_refuse(st, "a round uses all that is stored", x->loop, "no window of %s moves along %s",
+                        x->buffer->name, x->loop->loop.var->name);
+}
+
+static int64_t power_of_two(int64_t n) {
+  int64_t p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+
+// Remainders by a power of two are one instruction.
+static bool find_size(const roll *x, int d, int64_t *out) {
+  enum { MOST = 1 << 30 };
+  nw_step *st = x->st;
+  int64_t rows = rows_in_use(x, d), given = nw_step_int(st, ROLL_SIZE, 1);
+  if (given < 1 || given > MOST) {
+    nw_fail(st->ctx, NW_ERANGE, NULL, "rolling_buffer: size must be 1 to %d, not %lld", MOST, (long long)given);
+    return false;
+  }
+  *out = nw_step_given(st, ROLL_SIZE) ? given : power_of_two(rows);
+  if (*out != rows && rows && !nw_step_given(st, ROLL_SIZE))
+    nw_step_note(st, "%lld rows of %s are used at once; %lld are stored, a power of two", (long long)rows,
+                 x->buffer->name, (long long)*out);
+  return true;
+}
+
+bool nw_apply_rolling_buffer(void *step) {
+  nw_step *st = step;
+  roll x = {.st = st};
+  nw_path own, at;
+  int dim = 0;
+  int64_t size = 0;
+  nw_stmt *block = nw_step_block(st, ROLL_STAGE, &own);
+  if (!block) return false;
+  x.buffer = nw_find_buffer(st->p, block->block.target[0].buffer);
+  if (!can_roll(&x, &own)) return false;
+  nw_find(st->p, x.loop->id, &at);
+  x.window = nw_box_read(st, block, x.loop, &at);
+  if (!find_dim(&x, &dim) || !find_size(&x, dim, &size)) return false;
+  for (int t = 0; t < block->block.ntargets; t++)
+    nw_fold_buffer(st->p, nw_find_buffer(st->p, block->block.target[t].buffer), dim, size);
+  nw_find_alloc(st->p, x.buffer->name)->step = st->p->step;
+  return true;
+}

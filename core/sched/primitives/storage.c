@@ -1,0 +1,277 @@
+// cache_read, cache_write, set_scope: copies, and where things live.
+#include "ir/program/valid.h"
+#include "sched/primitives/storage.h"
+#include "sched/primitives/place.h"
+#include "sched/primitives.h"
+#include "sched/tree.h"
+#include <stdlib.h>
+
+static const char *const scopes[NW_SCOPE_COUNT] = {
+    [NW_GLOBAL] = "global", [NW_LOCAL] = "local", [NW_SHARED] = "shared"};
+
+bool nw_scope_of(nw_step *st, int param, nw_scope *out) {
+  const char *name = nw_step_str(st, param, "global");
+  for (int i = 0; i < NW_SCOPE_COUNT; i++)
+    if (!strcmp(scopes[i], name)) *out = (nw_scope)i;
+  return true;
+}
+
+nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int name, const char *suffix) {
+  const char *want = nw_step_str(st, name, NULL);
+  if (!want) want = nw_arena_printf(st->scratch, "%s_%s", of->name, suffix);
+  if (!nw_name_ok(want)) {
+    nw_fail(st->ctx, NW_EINVAL, "letters, digits and _", "%s: '%s' cannot name a buffer", st->primitive->name, want);
+    return NULL;
+  }
+  const char *unique = nw_unique_block_name(st->p, nw_unique_buffer_name(st->p, want));
+  if (nw_step_given(st, name) && strcmp(unique, want)) {
+    nw_fail(st->ctx, NW_EINVAL, NULL, "%s: there is a %s already", st->primitive->name, want);
+    return NULL;
+  }
+  return nw_add_buffer(st->p, unique, of->dtype, scope, NW_TEMP, of->ndim, of->shape);
+}
+
+// ---- copy blocks
+
+typedef struct origins {
+  const char *want;
+  bool taken;
+} origins;
+
+static bool see_origin(void *env, nw_stmt *s) {
+  origins *o = env;
+  if (s->kind == NW_BLOCK && !strcmp(s->block.origin, o->want)) o->taken = true;
+  return !o->taken;
+}
+
+const char *nw_unique_origin(nw_step *st, const char *want) {
+  const char *name = want;
+  for (int i = 1;; i++) {
+    origins o = {.want = name};
+    nw_walk_from(st->p->root, see_origin, &o);
+    if (!o.taken) return nw_pool_name(st->p->pool, name);
+    name = nw_arena_printf(st->scratch, "%s_%d", want, i);
+  }
+}
+
+nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_buffer *from, int nvars,
+                       const nw_block_var *var, int n, const nw_expr *const *index) {
+  nw_arena *a = st->p->arena;
+  nw_stmt *s = nw_new_stmt(st->p, NW_BLOCK);
+  s->block.name = nw_pool_name(st->p->pool, name);
+  s->block.combiner = NW_PLAIN;
+  s->block.nvars = nvars;
+  s->block.var = NW_NEW_N(a, nw_block_var, nvars + 1);
+  if (nvars) memcpy(s->block.var, var, (size_t)nvars * sizeof *var);
+  s->block.ntargets = 1;
+  s->block.target = NW_NEW(a, nw_target);
+  nw_target *t = s->block.target;
+  t->buffer = nw_pool_name(st->p->pool, to);
+  t->n = n;
+  t->index = NW_NEW_N(a, const nw_expr *, n + 1);
+  if (n) memcpy(t->index, index, (size_t)n * sizeof *index);
+  t->value = nw_load(st->p->pool, (nw_type){(uint8_t)from->dtype, 1}, from->name, n, index);
+  return s;
+}
+
+// ---- cache_read
+
+enum { READ_TENSOR, READ_SCOPE, READ_READERS, READ_LAYOUT, READ_NAME, READ_AT };
+
+typedef struct renaming {
+  nw_pool *pool;
+  const char *from, *to;
+} renaming;
+
+static const nw_expr *rename_load(void *env, const nw_expr *e) {
+  const renaming *r = env;
+  return strcmp(e->name, r->from) ? NULL : nw_load(r->pool, e->type, r->to, e->n, e->arg);
+}
+
+nw_buffer *nw_tensor_arg(nw_step *st, int param) {
+  const char *name = st->resolved[param].name;
+  nw_buffer *b = nw_find_buffer(st->p, name);
+  const nw_stmt *block = b ? NULL : nw_stage_block(st->p, name);
+  if (block) b = nw_find_buffer(st->p, block->block.target[0].buffer);
+  if (b) return b;
+  nw_str list = {0};
+  for (int i = 0; i < st->p->nbuffers; i++) nw_str_fmt(&list, "%s%s", i ? ", " : "", st->p->buffer[i]->name);
+  nw_fail(st->ctx, NW_EINVAL, NULL, "%s: no tensor \"%s\"; tensors are %s", st->primitive->name, name,
+          list.s ? list.s : "none");
+  nw_str_free(&list);
+  return NULL;
+}
+
+static bool no_reader(nw_step *st, const char *tensor) {
+  return nw_step_refuse(st, "a copy is made for its readers", NULL, "nothing reads %s", tensor);
+}
+
+// Where no readers are named a copy is for all but those that fill the tensor: a scan reads itself.
+static bool is_named(nw_step *st, const nw_stmt *block, const char *tensor, const nw_arg *readers) {
+  if (readers->kind == NW_ARG_NONE || !readers->n) return !nw_block_writes(block, tensor);
+  for (int i = 0; i < readers->n; i++)
+    if (nw_stage_block(st->p, readers->item[i].name) == block) return true;
+  return false;
+}
+
+static bool readers_read(nw_step *st, const char *tensor, const nw_arg *readers) {
+  for (int i = 0; i < readers->n && readers->kind == NW_ARG_LIST; i++) {
+    const nw_stmt *block = nw_stage_block(st->p, readers->item[i].name);
+    if (!block) return nw_fail_unknown_stage(st->ctx, st->p, readers->item[i].name), false;
+    if (!nw_block_reads(block, tensor))
+      return nw_step_refuse(st, "a copy is made for its readers", NULL, "%s does not read %s", block->block.name,
+                            tensor);
+  }
+  return true;
+}
+
+static int rename_readers(nw_step *st, const char *from, const char *to, const nw_arg *readers) {
+  nw_blocks b = nw_blocks_below(st->scratch, st->p->root);
+  int n = 0;
+  for (int i = 0; i < b.n; i++) {
+    if (!nw_block_reads(b.at[i], from) || !is_named(st, b.at[i], from, readers)) continue;
+    nw_block_rewrite(st->p, b.at[i], rename_load, &(renaming){st->p->pool, from, to});
+    n++;
+  }
+  return n;
+}
+
+// What the axes of a tensor are called: by the stage that writes it, or by a reader that uses plain variables.
+typedef struct axes {
+  const char *buffer;
+  const char **name;
+} axes;
+
+static void name_axes(axes *x, int n, const nw_expr *const *index) {
+  for (int d = 0; d < n; d++)
+    if (index[d]->op == NW_OP_VAR && !x->name[d]) x->name[d] = index[d]->name;
+}
+
+static bool see_load(void *env, const nw_expr *e) {
+  axes *x = env;
+  if (e->op == NW_OP_LOAD && !strcmp(e->name, x->buffer)) name_axes(x, e->n, e->arg);
+  return true;
+}
+
+static bool see_writer(void *env, nw_stmt *s) {
+  axes *x = env;
+  for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets; t++)
+    if (!strcmp(s->block.target[t].buffer, x->buffer)) name_axes(x, s->block.target[t].n, s->block.target[t].index);
+  return true;
+}
+
+static bool see_reader(void *env, nw_stmt *s) {
+  for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets; t++) nw_visit(s->block.target[t].value, see_load, env);
+  return true;
+}
+
+static bool is_size(const nw_program *p, const char *name) {
+  for (int i = 0; i < p->nsizes; i++)
+    if (!strcmp(p->size[i].name, name)) return true;
+  return false;
+}
+
+// Names for the n axes, no two alike, none of a size: k, j, or ax0, ax1 where nothing better is known.
+static const char **axis_names(nw_step *st, const nw_buffer *b) {
+  axes x = {b->name, NW_NEW_N(st->scratch, const char *, b->ndim + 1)};
+  nw_walk_from(st->p->root, see_writer, &x);
+  nw_walk_from(st->p->root, see_reader, &x);
+  for (int d = 0; d < b->ndim; d++) {
+    bool bad = !x.name[d] || is_size(st->p, x.name[d]);
+    for (int e = 0; e < d && !bad; e++) bad = !strcmp(x.name[e], x.name[d]);
+    for (int k = d; bad; k++, bad = is_size(st->p, x.name[d])) x.name[d] = nw_arena_printf(st->scratch, "ax%d", k);
+  }
+  return x.name;
+}
+
+static nw_stmt *copy_of(nw_step *st, const nw_buffer *from, const nw_buffer *to) {
+  nw_pool *pool = st->p->pool;
+  const char **name = axis_names(st, from);
+  nw_block_var *var = NW_NEW_N(st->scratch, nw_block_var, from->ndim + 1);
+  const nw_expr **index = NW_NEW_N(st->scratch, const nw_expr *, from->ndim + 1);
+  for (int d = 0; d < from->ndim; d++) {
+    index[d] = nw_var(pool, name[d]);
+    var[d] = (nw_block_var){index[d], NW_SPATIAL, nw_index(pool, 0), from->shape[d], index[d]};
+  }
+  nw_stmt *s = nw_copy_block(st, to->name, to->name, from, from->ndim, var, from->ndim, index);
+  s->block.origin = nw_unique_origin(st, to->name);
+  return s;
+}
+
+// The innermost loop around the storage of a temporary; NULL for what exists everywhere.
+static nw_stmt *home_of(nw_step *st, const char *buffer) {
+  const nw_stmt *a = nw_find_alloc(st->p, buffer);
+  nw_path path;
+  if (!a || !nw_find(st->p, a->id, &path)) return NULL;
+  for (int i = path.n - 1; i > 0; i--)
+    if (path.at[i]->kind == NW_LOOP) return path.at[i];
+  return NULL;
+}
+
+static bool is_output(nw_step *st, const nw_buffer *b) {
+  if (b->role != NW_OUTPUT) return false;
+  nw_blocks all = nw_blocks_below(st->scratch, st->p->root);
+  for (int i = 0; i < all.n; i++)
+    if (nw_block_reads(all.at[i], b->name)) return false;
+  return true;
+}
+
+bool nw_apply_cache_read(void *step) {
+  nw_step *st = step;
+  nw_scope scope;
+  nw_path at;
+  const nw_arg *readers = &st->resolved[READ_READERS];
+  nw_buffer *from = nw_tensor_arg(st, READ_TENSOR);
+  nw_stmt *loop = from && nw_step_given(st, READ_AT) ? nw_step_loop(st, READ_AT, &at) : NULL;
+  if (!from || (nw_step_given(st, READ_AT) && !loop) || !nw_scope_of(st, READ_SCOPE, &scope) ||
+      !readers_read(st, from->name, readers))
+    return false;
+  if (is_output(st, from)) return no_reader(st, from->name);
+  const char *suffix = nw_step_given(st, READ_LAYOUT) ? "packed" : scopes[scope];
+  nw_buffer *to = nw_new_cache(st, from, scope, READ_NAME, suffix);
+  if (!to || !nw_set_layout(st, to, &st->resolved[READ_LAYOUT])) return false;
+  nw_stmt *block = copy_of(st, from, to);
+  if (!rename_readers(st, from->name, to->name, readers)) return no_reader(st, from->name);
+  nw_lifted stage = {.block = block, .reuse = NW_NEW_N(st->scratch, nw_stmt *, block->block.nvars + 1)};
+  if (!loop) loop = home_of(st, from->name);
+  if (!nw_place(st, &stage, loop)) return false;
+  nw_step_returns_stage(st, block->block.name);
+  return true;
+}
+
+// ---- temporaries
+
+nw_buffer *nw_temp_arg(nw_step *st, int param) {
+  nw_buffer *b = nw_tensor_arg(st, param);
+  if (!b || b->role == NW_TEMP) return b;
+  nw_step_refuse(st, "the caller owns it; cache_read or cache_write makes a copy that can move", NULL, "it is an %s",
+                 b->role == NW_INPUT ? "input" : "output");
+  return NULL;
+}
+
+typedef struct touched {
+  const char *buffer;
+  int step;
+} touched;
+
+static bool touch(void *env, nw_stmt *s) {
+  const touched *t = env;
+  if (s->kind == NW_ALLOC && !strcmp(s->alloc.buffer, t->buffer)) s->step = t->step;
+  return true;
+}
+
+void nw_touch_allocs(nw_step *st, const char *buffer) {
+  nw_walk_from(st->p->root, touch, &(touched){buffer, st->p->step});
+}
+
+// ---- set_scope
+
+bool nw_apply_set_scope(void *step) {
+  nw_step *st = step;
+  nw_scope scope;
+  nw_buffer *b = nw_temp_arg(st, 0);
+  if (!b || !nw_scope_of(st, 1, &scope)) return false;
+  b->scope = scope;
+  nw_touch_allocs(st, b->name);
+  return true;
+}

@@ -1,0 +1,76 @@
+// stream_stores: results go past the caches. Whether a store can be made that way is the judge's; here is whether it pays.
+#include "hw/hw.h"
+#include "sched/primitives.h"
+#include "sched/advice/suggest.h"
+#include "sched/tree.h"
+
+// Bytes of what the target stores, at least; 0 when that depends on a size.
+static int64_t bytes_of(const nw_program *p, const nw_target *t) {
+  const nw_buffer *b = nw_find_buffer(p, t->buffer);
+  int64_t bytes = nw_dtype_bytes(b->dtype), n;
+  for (int d = 0; d < b->ndim; d++)
+    if (!nw_is_int(b->shape[d], &n) || __builtin_mul_overflow(bytes, n, &bytes)) return 0;
+  return bytes;
+}
+
+static void note_size(nw_step *st, const nw_target *t) {
+  const nw_machine_info *host = nw_host();
+  int64_t bytes = bytes_of(st->p, t), cache = host->ncaches ? host->cache[host->ncaches - 1].bytes : 0;
+  if (bytes && bytes <= cache)
+    nw_step_note(st, "%s takes %lld KiB, and a cache of %lld KiB would hold it: an ordinary store leaves it there",
+                 t->buffer, (long long)(bytes + 1023) / 1024, (long long)cache / 1024);
+}
+
+// A reader inside a loop of the stage finds what was stored just before in memory only.
+static void note_reader(nw_step *st, const nw_path *path, const nw_target *t) {
+  for (int i = path->n - 2; i > 0; i--) {
+    const nw_stmt *loop = path->at[i], *reader = loop->kind == NW_LOOP ? nw_tree_reader(loop, t->buffer) : NULL;
+    if (!reader) continue;
+    nw_step_note(st, "%s reads %s back inside %s: each line comes from memory again", reader->block.name, t->buffer,
+                 loop->loop.var->name);
+    return;
+  }
+}
+
+bool nw_apply_stream_stores(void *step) {
+  nw_step *st = step;
+  nw_path path;
+  nw_stmt *block = nw_step_block(st, 0, &path);
+  if (!block) return false;
+  if (block->block.target[0].stream) return nw_step_refuse(st, "once is enough", NULL, "they stream already");
+  for (int i = 0; i < block->block.ntargets; i++) {
+    block->block.target[i].stream = true;
+    note_size(st, &block->block.target[i]);
+    note_reader(st, &path, &block->block.target[i]);
+  }
+  block->step = st->p->step;
+  return true;
+}
+
+// The loop cut into whole vectors, these made lanes, and the step again.
+static void first_whole_vectors(nw_step *st, const nw_stmt *loop) {
+  nw_arg split[] = {loop_arg(loop), int_arg(16), {0}, str_arg("cut")};
+  nw_arg inner = {.kind = NW_ARG_LOOP, .name = nw_arena_printf(st->scratch, "%s_i", loop->loop.var->name)};
+  nw_candidate *lanes = nw_step_candidate(st, "vectorize", &inner, 1);
+  lanes->then = nw_step_again(st);
+  nw_step_suggest(st, "split", split, NW_COUNT(split))->then = lanes;
+}
+
+// A way to whole vectors, or to a copy that is stored once.
+void nw_suggest_stream_stores(void *step) {
+  nw_step *st = step;
+  nw_path path;
+  nw_stmt *nest[NW_MAX_DEPTH], *block = nw_stage_block(st->before, st->resolved[0].name);
+  int n = block && nw_find(st->before, block->id, &path) ? nw_path_loops(&path, nest) : 0;
+  nw_arg copy[] = {stage_arg(st->resolved[0].name), str_arg("local"), {0}, {0}, {0}};
+  for (int i = n - 1; i >= 0; i--) {
+    first1(st, "vectorize", loop_arg(nest[i]));
+    first_whole_vectors(st, nest[i]);
+    copy[4] = loop_arg(nest[i]);
+    if (block->block.combiner != NW_PLAIN)
+      nw_step_suggest(st, "cache_write", copy, NW_COUNT(copy))->then = nw_step_again(st);
+  }
+  int around = 0;
+  while (around < n && nest[around]->loop.mark != NW_VECTORIZED) around++;
+  if (n) nw_suggest_unguarded(st, block, around, nest, nw_step_again(st));
+}

@@ -1,0 +1,180 @@
+// tensorize: a nest is done by an intrinsic. The nest stays where it is, inside the call; so what holds of it, holds.
+#include "sched/primitives/tensorize.h"
+#include "ir/program/intrinsic.h"
+#include "sched/primitives.h"
+#include "sched/advice/suggest.h"
+#include "sched/tree.h"
+#include <stdlib.h>
+
+// ---- what stands in the way
+
+static bool unknown(nw_step *st, const char *name) {
+  nw_str known = {0};
+  size_t n = strcspn(name, ":");
+  for (int i = 0; i < nw_intrinsic_count(st->ctx); i++)
+    nw_str_fmt(&known, "%s%s", known.n ? ", " : "registered are ", nw_intrinsic_at(st->ctx, i)->id);
+  nw_str_fmt(&known, "%snw.intrinsic{...} registers one", known.n ? "; " : "");
+  const nw_intrinsic *other = NULL;
+  for (int i = 0; name[n] && i < nw_intrinsic_count(st->ctx); i++)
+    if (!strncmp(nw_intrinsic_at(st->ctx, i)->name, name, n) && !nw_intrinsic_at(st->ctx, i)->name[n])
+      other = nw_intrinsic_at(st->ctx, i);
+  if (other)
+    nw_fail(st->ctx, NW_EINVAL, known.s,
+            "tensorize: intrinsic %.*s is registered, but is not %s: it does something else", (int)n, name, name);
+  else
+    nw_fail(st->ctx, NW_EINVAL, known.s, "tensorize: there is no intrinsic %s", name);
+  nw_str_free(&known);
+  return false;
+}
+
+// The nest, with what was expected written beside what was found.
+static void draw(nw_step *st, const nw_stmt *nest, const nw_match *m) {
+  nw_str remark = {0};
+  nw_str_fmt(&remark, "expected %s", m->expected);
+  const nw_stmt *at = m->at && m->at->id ? m->at : nest;
+  nw_path path;
+  int mark[NW_MAX_DEPTH + 1], n = 0;
+  const char *text[NW_MAX_DEPTH + 1];
+  nw_find(st->p, at->id, &path);
+  for (int i = 0; i < path.n; i++)
+    if (path.at[i]->kind == NW_LOOP || path.at[i] == at)
+      text[n] = path.at[i] == at ? remark.s : "", mark[n++] = path.at[i]->id;
+  nw_blocks b = nw_blocks_below(st->scratch, at);
+  for (int i = 0; i < b.n && n < NW_MAX_DEPTH; i++)
+    if (b.at[i] != at) text[n] = "", mark[n++] = b.at[i]->id;
+  nw_show_opts o = {.nmarks = n, .mark = mark, .remark = text, .only_marked = true};
+  char *picture = nw_program_show(st->p, &o);
+  nw_refusal *r = nw_refusal_edit(st->ctx);
+  if (r && picture) r->picture = nw_diag_printf(st->ctx, "%s", picture);
+  free(picture);
+  nw_str_free(&remark);
+}
+
+static bool differs(nw_step *st, const nw_stmt *nest, const nw_intrinsic *in, nw_match *m, const char *message) {
+  const char *why = nw_arena_printf(st->scratch, "expected %s, found %s", m->expected, m->found);
+  nw_step_refuse(st, why, nest, message, in->name);
+  draw(st, nest, m);
+  nw_match_free(m);
+  return false;
+}
+
+static const nw_stmt *lanes_around(const nw_path *path) {
+  for (int i = 0; i < path->n - 1; i++) {
+    const nw_stmt *s = path->at[i];
+    if (s->kind == NW_LOOP && (s->loop.mark == NW_VECTORIZED || s->loop.mark >= NW_BLOCK_X)) return s;
+  }
+  return NULL;
+}
+
+static bool in_lanes(nw_step *st, const nw_path *path) {
+  const nw_stmt *loop = lanes_around(path);
+  if (!loop) return false;
+  nw_step_refuse(st, "a call is made by a thread of the processor, not for each lane of a vector or thread of a grid",
+                 loop, "%s is a %s loop, and the call would be inside", loop->loop.var->name,
+                 nw_loop_kind_name(loop->loop.mark));
+  return true;
+}
+
+static bool sums_floats(const nw_program *p, const nw_stmt *block) {
+  nw_combiner k = block->block.combiner;
+  const nw_buffer *b = nw_find_buffer(p, block->block.target[0].buffer);
+  return (k == NW_SUM || k == NW_PROD) && nw_dtype_is_float(b->dtype);
+}
+
+bool nw_apply_tensorize(void *step) {
+  nw_step *st = step;
+  nw_path path;
+  nw_match m;
+  nw_stmt *loop = nw_step_loop(st, 0, &path);
+  const char *name = nw_step_str(st, 1, "");
+  const nw_intrinsic *in = loop ? nw_intrinsic_find(st->ctx, name) : NULL;
+  if (!loop) return false;
+  if (!in) return unknown(st, name);
+  st->resolved[1].name = in->id;
+  if (in_lanes(st, &path)) return false;
+  if (!nw_unify(st->p, loop, in, &m)) return differs(st, loop, in, &m, "it is not what %s does");
+  nw_stmt *call = nw_new_stmt(st->p, NW_CALL);
+  call->call.intrinsic = nw_pool_name(st->p->pool, in->id);
+  nw_kids_set(st->p, call, 1, &loop);
+  nw_kids_replace(path.at[path.n - 2], path.pos[path.n - 1], call);
+  if (sums_floats(st->p, m.block)) nw_step_rounds(st, "rounding may change: %s adds up in its own order", in->name);
+  return true;
+}
+
+// ---- what every later step must leave as it is
+
+typedef struct holding {
+  nw_step *st;
+  bool ok;
+} holding;
+
+static bool holds(void *env, const nw_path *path) {
+  holding *h = env;
+  const nw_stmt *call = path->at[path->n - 1];
+  nw_match m;
+  if (call->kind != NW_CALL) return true;
+  const nw_intrinsic *in = nw_intrinsic_find(h->st->ctx, call->call.intrinsic);
+  if (in_lanes(h->st, path))
+    h->ok = false;
+  else if (in && !nw_unify(h->st->p, call, in, &m))
+    h->ok = differs(h->st, call, in, &m, "the nest of the call would no longer be what %s does");
+  return h->ok;
+}
+
+bool nw_calls_hold(nw_step *st) {
+  holding h = {st, true};
+  nw_walk(st->p, holds, &h);
+  return h.ok;
+}
+
+const nw_stmt *nw_call_around(const nw_path *path) {
+  for (int i = 0; i < path->n - 1; i++)
+    if (path->at[i]->kind == NW_CALL) return path->at[i];
+  return NULL;
+}
+
+// ---- ways on
+
+enum { OFFERED = 4 }; // of the intrinsics there are
+
+// The loop that the init has to come before: of the nest and of the reduction around it, whichever begins first.
+static const nw_stmt *init_before(nw_step *st, const nw_stmt *block, int n, nw_stmt *const *nest) {
+  int at = 0;
+  while (at + 1 < n && nest[at]->id != st->resolved[0].i && !nw_loop_binds(block, nest[at], true)) at++;
+  return nest[at];
+}
+
+// What differs of the nest that a step can change: the init, and conditions that speak of loops around.
+static void make_way(nw_step *st, const nw_intrinsic *in, const nw_stmt *block, int n, nw_stmt *const *nest) {
+  nw_candidate *then = nw_step_again(st);
+  if (block->block.has_init && !in->init) {
+    const nw_stmt *loop = init_before(st, block, n, nest);
+    nw_arg stage = stage_arg(block->block.name);
+    first2(st, "decompose_reduction", stage, loop_arg(loop));
+    nw_candidate *part = nw_step_candidate(st, "decompose_reduction", (nw_arg[]){stage, same_loop(loop)}, 2);
+    part->then = then;
+    then = part;
+  }
+  int around = 0;
+  while (around < n && nest[around]->id != st->resolved[0].i) around++;
+  nw_suggest_unguarded(st, block, around, nest, then);
+}
+
+// What makes way for the step; other intrinsics for this nest, the latest first; other nests for this one.
+void nw_suggest_tensorize(void *step) {
+  nw_step *st = step;
+  nw_path path;
+  nw_stmt *nest[NW_MAX_DEPTH];
+  const nw_arg *loop = &st->resolved[0], *name = &st->resolved[1];
+  if (!nw_find(st->before, (int)loop->i, &path)) return;
+  nw_blocks b = nw_blocks_below(st->scratch, path.at[path.n - 1]);
+  if (b.n) nw_find(st->before, b.at[0]->id, &path);
+  int n = nw_path_loops(&path, nest);
+  const nw_intrinsic *in = nw_intrinsic_find(st->ctx, name->name);
+  if (b.n && in) make_way(st, in, b.at[b.n - 1], n, nest);
+  for (int i = nw_intrinsic_count(st->ctx) - 1, k = 0; i >= 0 && k < OFFERED; i--, k++) {
+    nw_arg other = {.kind = NW_ARG_INTRINSIC, .name = nw_intrinsic_at(st->ctx, i)->id};
+    offer2(st, "tensorize", *loop, other);
+  }
+  for (int i = n - 1; i >= 0; i--) offer2(st, "tensorize", loop_arg(nest[i]), *name);
+}

@@ -1,0 +1,55 @@
+// trim: a loop of a reduction without the rounds that add nothing.
+//
+// A sum over select(condition, x, 0) has something to add only where the condition holds: the loop runs from the first such
+// round to the last one, and what it leaves out is not even asked about.
+#include "poly/poly.h"
+#include "sched/primitives/pieces.h"
+#include "sched/primitives.h"
+#include "sched/tree.h"
+
+static bool holds_init(void *env, nw_stmt *s) {
+  if (s->kind == NW_BLOCK && s->block.has_init) *(const nw_stmt **)env = s;
+  return true;
+}
+
+// The init of a sum belongs to the first round, which may be left out.
+static bool can_trim(nw_step *st, nw_stmt *loop) {
+  const nw_stmt *owner = NULL;
+  const char *name = loop->loop.var->name;
+  if (loop->loop.nfused)
+    return nw_step_refuse(st, "its rounds are those of several loops; trim before fusing", loop, "%s is a fused loop",
+                          name);
+  nw_walk_from(loop, holds_init, &owner);
+  return !owner || nw_step_refuse(st, "s:decompose_reduction gives the init a nest of its own, outside of the loop",
+                                  loop, "%s is set to its init in the first round of %s", owner->block.name, name);
+}
+
+static void set_rounds(nw_step *st, nw_stmt *loop, const nw_interval *x) {
+  const nw_expr *point[4], *lo = x->lo, *hi = x->hi;
+  if (!x->stands) {
+    nw_cut_points(st->p, loop, 2, (const nw_expr *[]){lo, hi}, point);
+    lo = point[1];
+    hi = point[2];
+  }
+  loop->loop.begin = lo;
+  loop->loop.extent = nw_sub(st->p->pool, hi, lo);
+}
+
+bool nw_apply_trim(void *step) {
+  nw_step *st = step;
+  nw_stmt *loop = nw_step_loop(st, 0, NULL);
+  nw_interval x;
+  nw_path before;
+  if (!loop || !can_trim(st, loop)) return false;
+  nw_find(st->before, loop->id, &before);
+  if (!nw_contributing_rounds(st->before, before.at[before.n - 1], &x)) return false;
+  if (!x.nconds)
+    return nw_step_refuse(
+        st,
+        "what a sum adds must be written nw.select(condition, x, 0): select(c, x, 0)*y is not 0 where y "
+        "is infinite",
+        loop, "every round of %s may add something", loop->loop.var->name);
+  set_rounds(st, loop, &x);
+  st->out.loop[st->out.n++] = loop->id;
+  return true;
+}

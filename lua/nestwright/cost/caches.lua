@@ -1,0 +1,129 @@
+--- What the functions about memory are told: sizes, caches, threads, versions.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local sizes = require "nestwright.language.sizes"
+local written = require "nestwright.show.written"
+
+local caches = {}
+
+local SCHEDULE = core.classes.schedule
+
+--- The options that all of them take.
+caches.OPTIONS = {"sizes", "levels", "line", "feed", "threads", "machine"}
+
+--- `names` and the common options.
+function caches.options(names) return table.move(names, 1, #names, #caches.OPTIONS + 1, {table.unpack(caches.OPTIONS)}) end
+
+function caches.check_schedule(what, s)
+  if debug.getmetatable(s) == SCHEDULE then return s end
+  errors.fail("invalid", nil, "%s: expected a schedule, got %s", what, core.type_name(s))
+end
+
+caches.whole = sizes.whole
+
+--- The runs to walk: one that does everything in turn, or one for each of o.threads.
+function caches.walks(what, s, o)
+  local values = sizes.of(what, caches.check_schedule(what, s), o.sizes)
+  if o.threads == nil then return {{sizes = values, version = o.version}} end
+  local threads, list = caches.whole(what, o.threads, "threads"), {}
+  if threads < 1 or threads > 64 then errors.fail("range", nil, "%s: threads: %d is not in 1..64", what, threads) end
+  for t = 0, threads - 1 do list[t + 1] = {sizes = values, version = o.version, thread = t, threads = threads} end
+  return list
+end
+
+--- The one run; where threads are asked for, the first one's.
+function caches.walk(what, s, o) return caches.walks(what, s, o)[1] end
+
+-- This machine's, nearest to the core first.
+local function host_levels()
+  local levels, line = {}, 64
+  for n, c in ipairs(core.machine_caches()) do
+    levels[n], line = {bytes = c.bytes, ways = c.ways}, c.line
+  end
+  return levels, line
+end
+
+-- Those that are written down.
+local function given_levels(what, list)
+  local levels = {}
+  for n, level in ipairs(errors.expect(what .. ": levels", list, "table")) do
+    local given = errors.options(what .. ": level", level, {"bytes", "ways"})
+    levels[n] = {bytes = caches.whole(what, given.bytes, "bytes"), ways = caches.whole(what, given.ways or 0, "ways")}
+  end
+  return levels, 64
+end
+
+-- Those of a machine record, as much of each as s:cost counts on.
+local function recorded_levels(what, o)
+  if o.levels or o.line then
+    errors.fail("invalid", "leave out either", "%s: a machine has levels and lines of its own", what)
+  end
+  local m = require "nestwright.cost.machine".of(o.machine)
+  if m.kind ~= "cpu" then
+    errors.fail("invalid", "nw.machine{} is this host's; nw.machines() names others",
+      "%s: %s is no processor: only those have caches that are modelled", what, m.name)
+  end
+  return core.cost_caches(m, o.threads)
+end
+
+local FEEDS = {full = false, misses = true}
+
+--- Is a level asked only what the one before has not? That is what feed says: 'misses' unless it is given.
+function caches.by_misses(what, feed)
+  local misses = FEEDS[feed or "misses"]
+  if misses ~= nil then return misses end
+  errors.fail("invalid", nil, "%s: feed is 'misses' or 'full', not '%s'", what, tostring(feed))
+end
+
+--- The caches of the options: {levels, line, misses, conflicts}; this machine's unless said.
+function caches.of(what, o)
+  local levels, line
+  if o.machine ~= nil then
+    levels, line = recorded_levels(what, o)
+  elseif o.levels then
+    levels, line = given_levels(what, o.levels)
+  else
+    levels, line = host_levels()
+  end
+  if #levels == 0 then
+    errors.fail("invalid", "{levels = {{bytes = 32768, ways = 8}}}", "%s: there are no levels of cache", what)
+  end
+  local misses = caches.by_misses(what, o.feed)
+  local size = caches.whole(what, o.line or line, "line")
+  if size < 1 or size & (size - 1) ~= 0 then
+    errors.fail("invalid", nil, "%s: a line of %d bytes is not a power of two", what, size)
+  end
+  return {levels = levels, line = size, misses = misses, conflicts = o.conflicts ~= false}
+end
+
+--- A level of these caches by its number.
+function caches.level(what, cache, number)
+  local n = caches.whole(what, number or 1, "level")
+  if not cache.levels[n] then errors.fail("invalid", nil, "%s: there is no level %d", what, n) end
+  return n
+end
+
+--- How many sets a level has.
+function caches.sets(cache, n)
+  local level = cache.levels[n]
+  return level.ways == 0 and 1 or level.bytes // (cache.line * level.ways)
+end
+
+--- "L1, 32 KiB, 8 ways".
+function caches.level_text(cache, n)
+  local level = cache.levels[n]
+  return ("L%d, %s, %s"):format(n, written.bytes(level.bytes),
+    level.ways == 0 and "fully associative" or ("%d ways"):format(level.ways))
+end
+
+--- What is simulated, for small print: levels from..to, how they are fed, what is left out.
+function caches.small_print(cache, from, to, threads)
+  local out = {}
+  for n = from, to do out[#out + 1] = caches.level_text(cache, n) end
+  local feed = cache.misses and "a level is asked what the one before has not" or "every level is asked everything"
+  return ("Simulated: %s; lines of %d bytes; least recently used goes; %s; no prefetcher, no TLB%s."):format(
+    table.concat(out, "; "), cache.line, feed,
+    threads and "; each thread with caches of its own; waiting for one another is not shown" or "")
+end
+
+return caches

@@ -1,0 +1,258 @@
+--- How a cost reads: the record of s:cost as a table, and its smaller kin.
+local written = require "nestwright.show.written"
+
+local text = {}
+
+local function whole(n) return written.count(math.floor(n + 0.5)) end
+
+local function joules_text(j)
+  for _, unit in ipairs {{1, "J"}, {1e-3, "mJ"}, {1e-6, "uJ"}, {1e-9, "nJ"}} do
+    if j >= unit[1] or unit[1] == 1e-9 then return ("%.3g %s"):format(j / unit[1], unit[2]) end
+  end
+end
+
+-- Terms of at least half a per cent, the largest first.
+local function shown_terms(c)
+  local shown = {}
+  for _, term in ipairs(c.terms) do if term.cycles >= 0.005 * c.cycles then shown[#shown + 1] = term end end
+  table.sort(shown, function(a, b) return a.cycles > b.cycles end)
+  return shown
+end
+
+local function add_terms(c, out)
+  out[#out + 1] = "what each would take if all else were free:"
+  for _, term in ipairs(shown_terms(c)) do
+    out[#out + 1] = ("  %-12s %10s cycles  %4.0f %%"):format(term.name, whole(term.cycles), 100 * term.cycles / c.cycles)
+  end
+end
+
+local HEADER = ("%-18s %13s %13s %13s %13s %13s"):format("", "lines asked", "cold", "capacity", "conflict", "written back")
+
+-- A row; told: conflicts are told from capacity.
+local function misses_line(name, row, told)
+  return ("%-18s %13d %13d %13d %13s %13d"):format(name, row.asked, row.cold, row.capacity, told and row.conflict or "-",
+    row.written_back)
+end
+
+local function add_misses(c, out)
+  out[#out + 1] = HEADER
+  for _, row in ipairs(c.by_tensor) do
+    out[#out + 1] = misses_line(("  L%d %s"):format(row.level, row.tensor), row, c.conflicts)
+  end
+end
+
+local function exact_text(c)
+  local parts = {}
+  for _, level in ipairs(c.levels) do
+    parts[#parts + 1] = ("L%d %s"):format(level.level,
+      level.exact and "exact" or ("estimated, up to %.1f %% off"):format(100 * level.error))
+  end
+  return "misses, of caches that replace what was used least recently: " .. table.concat(parts, ", ")
+end
+
+local function add_traffic(c, out)
+  local parts = {}
+  for n, t in ipairs(c.traffic) do
+    parts[n] = t.bytes > 0 and ("%s %.3g"):format(t.name, t.intensity) or t.name .. " none"
+  end
+  out[#out + 1] = ("%s operations; per byte moved: %s"):format(whole(c.flops), table.concat(parts, ", "))
+end
+
+local function add_memory(c, out)
+  local parts = {}
+  for where, bytes in pairs(c.memory) do parts[#parts + 1] = ("%s %s"):format(where, written.bytes(bytes)) end
+  table.sort(parts)
+  out[#out + 1] = "memory: " .. table.concat(parts, ", ")
+end
+
+local function add_threads(c, out)
+  if c.idle > 0 then
+    out[#out + 1] = ("%d threads were asked for: no loop is parallel, and one does everything"):format(c.threads + c.idle)
+  end
+  if c.threads == 1 then return end
+  out[#out + 1] = ("%d threads: balance %.0f %%; %s to start and wait; outside of parallel loops %s cycles"):format(c.threads,
+    100 * c.balance, written.seconds(c.team_seconds), whole(c.outside))
+end
+
+-- Of waiting there is no sum, for chains run beside one another: the innermost loop that has half of the time says where it is.
+local function add_latency(c, out)
+  if c.bottleneck ~= "latency" then return end
+  local at
+  for _, loop in ipairs(c.loops) do
+    if loop.name and loop.bottleneck == "latency" and loop.cycles >= 0.5 * c.cycles then at = loop end
+  end
+  if at then
+    out[#out + 1] = ("latency: in 'for %s' results wait for one another; it takes %s cycles"):format(at.name, whole(at.cycles))
+  end
+end
+
+local function add_measured(c, out)
+  if not c.measured then return end
+  out[#out + 1] = ("predicted %s, measured %s, ratio %.2f"):format(written.seconds(c.seconds), written.seconds(c.measured.min),
+    c.ratio)
+end
+
+local function head(c)
+  return ("%s on %s (%s cycles), a prediction; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name, whole(c.cycles),
+    c.bottleneck)
+end
+
+-- ---- of a nest
+
+-- One loop has all of it.
+local function add_by_loop(c, out)
+  if #c.by_loop == #c.levels then return end
+  for _, row in ipairs(c.by_loop) do
+    out[#out + 1] = misses_line(("  L%d for %s"):format(row.level, row.loop or "-"), row, c.conflicts)
+  end
+end
+
+local function add_counted(c, out)
+  local parts = {}
+  for n, exact in ipairs(c.exact) do
+    parts[n] = exact and ("L%d exact"):format(n) or ("L%d estimated, up to %.2g %% off"):format(n, 100 * c.error[n])
+  end
+  out[#out + 1] = ("misses, of caches that begin empty and replace what was used least recently; %s%s: %s"):format(
+    c.feed == "full" and "every level is asked everything" or "a level is asked what the one before has not",
+    c.conflicts and "" or "; conflicts are counted with capacity", table.concat(parts, ", "))
+end
+
+local function add_operations(c, out)
+  if c.flops == 0 then
+    out[#out + 1] = "operations: none are written, so that this is the caches' part alone"
+    return
+  end
+  local parts = {}
+  for n, op in ipairs(c.operations) do
+    parts[n] = ("%s %s"):format(op.name, whole(op.count)) .. (op.bits > 0 and (" of %d bits"):format(op.bits) or "")
+  end
+  if c.calls > 0 then parts[#parts + 1] = ("other functions %s, without a price"):format(whole(c.calls)) end
+  out[#out + 1] = ("as written%s: %s"):format(c.counted and "" or ", estimated", table.concat(parts, ", "))
+  add_traffic(c, out)
+end
+
+local function add_energy(c, out)
+  if c.joules == 0 then
+    out[#out + 1] = "energy: the machine's record has no table of it"
+    return
+  end
+  out[#out + 1] = ("energy: %s to move data, %s for the operations, an estimate by the machine's table"):format(
+    joules_text(c.memory_joules), joules_text(c.joules - c.memory_joules))
+end
+
+local function is_estimated(c)
+  for _, exact in ipairs(c.exact) do if not exact then return true end end
+  return not c.counted
+end
+
+local function nest_head(c)
+  return ("at least %s%s on %s (%s cycles): a bound, not a prediction; bottleneck: %s"):format(is_estimated(c) and "about " or "",
+    written.seconds(c.seconds), c.machine.name, whole(c.cycles), c.bottleneck)
+end
+
+--- The record of n:cost as lines.
+function text.nest(c)
+  local out = {nest_head(c)}
+  add_terms(c, out)
+  add_misses(c, out)
+  add_by_loop(c, out)
+  add_counted(c, out)
+  add_operations(c, out)
+  add_energy(c, out)
+  out[#out + 1] = "not in it: instructions, latencies, what stays in registers, prefetchers, TLBs: a text does not tell the code"
+  return table.concat(out, "\n")
+end
+
+-- ---- of a schedule
+
+local function add_joules(c, out)
+  local predicted = c.joules > 0 and joules_text(c.joules) .. ", an estimate by the machine's table" or
+    "no estimate: the machine's record has no table of it"
+  if not c.measured then
+    if c.joules > 0 then out[#out + 1] = "energy: " .. predicted end
+  elseif c.measured_joules then
+    local ratio = c.joules_ratio and c.joules > 0 and (", ratio %.2g"):format(c.joules_ratio) or ""
+    out[#out + 1] = ("energy: predicted %s; measured %s of the package, with all that ran on it%s"):format(predicted,
+      joules_text(c.measured_joules), ratio)
+  else
+    out[#out + 1] = ("energy: predicted %s; not measured: %s"):format(predicted, c.why_no_joules)
+  end
+end
+
+local function add_spills(c, out)
+  if c.spills == 0 and (c.spills_emitted or 0) == 0 then return nil end
+  local emitted = c.spills_emitted and ("; %s times in the compiled code"):format(whole(c.spills_emitted)) or ""
+  out[#out + 1] = ("registers stored and loaded again for want of more: %s times, an estimate%s"):format(whole(c.spills), emitted)
+end
+
+--- The record of s:cost as lines.
+function text.of(c)
+  local out = {head(c)}
+  add_measured(c, out)
+  add_terms(c, out)
+  add_latency(c, out)
+  add_misses(c, out)
+  out[#out + 1] = exact_text(c)
+  add_traffic(c, out)
+  add_memory(c, out)
+  add_threads(c, out)
+  add_spills(c, out)
+  add_joules(c, out)
+  if c.mca then out[#out + 1] = c.mca.text end
+  return table.concat(out, "\n")
+end
+
+-- ---- as tables of html.lua
+
+local function cells_of(c, title, foot)
+  local lines = {}
+  for _, term in ipairs(shown_terms(c)) do
+    lines[#lines + 1] = {term.name, whole(term.cycles) .. " cycles", ("%.0f %%"):format(100 * term.cycles / c.cycles)}
+  end
+  for _, row in ipairs(c.by_tensor) do
+    lines[#lines + 1] = {("L%d %s"):format(row.level, row.tensor), ("%d lines asked"):format(row.asked),
+      ("%d misses"):format(row.cold + row.capacity + row.conflict)
+        .. (c.conflicts and (", %d of them conflicts"):format(row.conflict) or "")}
+  end
+  return {head = {title, "", ""}, rows = lines, left = {true, heads = true}, foot = table.concat(foot, "; ")}
+end
+
+--- The record of s:cost.
+function text.cells(c)
+  local foot = {exact_text(c)}
+  add_latency(c, foot)
+  add_traffic(c, foot)
+  add_memory(c, foot)
+  add_measured(c, foot)
+  add_joules(c, foot)
+  return cells_of(c, head(c), foot)
+end
+
+--- The record of n:cost.
+function text.nest_cells(c)
+  local foot = {}
+  add_counted(c, foot)
+  add_operations(c, foot)
+  add_energy(c, foot)
+  return cells_of(c, nest_head(c), foot)
+end
+
+function text.price(p)
+  local out = {}
+  for n, row in ipairs(p.rows) do
+    out[n] = ("%-16s %14s x %10.4g pJ = %s"):format(row.name, whole(row.count), row.pj, joules_text(row.joules))
+  end
+  out[#out + 1] = ("%s in all, an estimate by the table of %s"):format(joules_text(p.joules), p.machine.name)
+  if p.cycles then out[#out + 1] = ("%.0f cycles"):format(p.cycles) end
+  return table.concat(out, "\n")
+end
+
+function text.curve(list, size)
+  local out = {("%10s %12s %12s  %s"):format(size, "predicted", "cycles", "bottleneck")}
+  for _, row in ipairs(list) do
+    out[#out + 1] = ("%10d %12s %12s  %s"):format(row.size, written.seconds(row.seconds), whole(row.cycles), row.bottleneck)
+  end
+  return table.concat(out, "\n")
+end
+
+return text

@@ -1,0 +1,102 @@
+--- Costs beside what they are of: the loops of the lowered nest, the versions of a schedule, the picture of its accesses.
+local cost = require "nestwright.cost.cost"
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local written = require "nestwright.show.written"
+
+local shown = {}
+
+local function whole(n) return written.count(math.floor(n + 0.5)) end
+
+-- The record of a version, or why there is none.
+local function tried(what, s, o)
+  local ok, c = pcall(cost.of, what, s, o)
+  if ok then return c end
+  if not errors.is_error(c) or c.code == "interrupt" then error(c, 0) end
+  return nil, c.message
+end
+
+-- Misses of the first level by loop, with those of all loops inside.
+local function misses_of(c)
+  local own, out, stack = {}, {}, {}
+  for _, row in ipairs(c.by_loop) do
+    if row.level == 1 and row.loop then own[row.loop] = (own[row.loop] or 0) + row.misses end
+  end
+  for _, loop in ipairs(c.loops) do
+    while #stack > 0 and stack[#stack].depth >= loop.depth and loop.name do stack[#stack] = nil end
+    if loop.name then
+      stack[#stack + 1] = loop
+      for _, around in ipairs(stack) do out[around.name] = (out[around.name] or 0) + (own[loop.name] or 0) end
+    end
+  end
+  return out
+end
+
+local function remark(loop, misses, all)
+  return ("%5.1f %%  %8s cy  %8s L1 misses  %s"):format(100 * loop.cycles / all, whole(loop.cycles), whole(misses or 0),
+    loop.bottleneck)
+end
+
+-- Do loops that stand side by side take more, each by itself, than what they are in? They run beside one another then.
+local function is_overlapped(c)
+  local stack, inside = {}, {}
+  for _, loop in ipairs(c.loops) do
+    while #stack > 0 and stack[#stack].depth >= loop.depth do stack[#stack] = nil end
+    local around = stack[#stack]
+    if around and loop.name then inside[around] = (inside[around] or 0) + loop.cycles end
+    if loop.name or #stack == 0 then stack[#stack + 1] = loop end
+  end
+  for around, cycles in pairs(inside) do if cycles > 1.02 * around.cycles then return true end end
+  return false
+end
+
+--- The lowered nest with cycles, misses of the first level and the bottleneck beside each loop.
+function shown.nest(s, options)
+  local o = errors.options("show", options, {"cost", "machine", "sizes", "threads"})
+  local c = cost.of("show", s, o)
+  local by_name, misses, lines, width = {}, misses_of(c), {}, 0
+  for _, loop in ipairs(c.loops) do if loop.name then by_name[loop.name] = loop end end
+  for line in (core.schedule_lowered(s) .. "\n"):gmatch "(.-)\n" do
+    lines[#lines + 1] = line
+    if line:match "for (%S+) in " then width = math.max(width, math.min(utf8.len(line), 56)) end
+  end
+  for n, line in ipairs(lines) do
+    local loop = by_name[line:match "for (%S+) in "]
+    if loop then lines[n] = line .. (" "):rep(width - utf8.len(line)) .. "  # " .. remark(loop, misses[loop.name], c.cycles) end
+  end
+  lines[#lines + 1] = ("# %s on %s (%s cycles), a prediction; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name,
+    whole(c.cycles), c.bottleneck)
+  if is_overlapped(c) then
+    lines[#lines + 1] = "# loops side by side run beside one another, as far as a core looks ahead: their parts add up to more"
+  end
+  return (table.concat(lines, "\n"):gsub("\n\n+#", "\n#"))
+end
+
+--- What a version should take: {text of the time, bottleneck}, the record; or why it is not known.
+function shown.version(s, version, o)
+  local c, why = tried("log", s,
+    {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
+  if c then return {written.seconds(c.seconds), c.bottleneck}, c end
+  return {"?", why}
+end
+
+local function level_words(c, level)
+  local parts = {}
+  for _, row in ipairs(c.by_tensor) do
+    if row.level == level.level then parts[#parts + 1] = ("%s %d"):format(row.tensor, row.misses) end
+  end
+  return ("L%d misses %d lines (%s), %s"):format(level.level, level.misses, table.concat(parts, ", "),
+    level.exact and "exact" or ("an estimate, up to %.1f %% off"):format(100 * level.error))
+end
+
+--- What the cost model counts for a version, as a sentence; o: machine, sizes, threads.
+function shown.sentence(s, version, o)
+  local c, why = tried("cost", s, {machine = o.machine, sizes = o.sizes, threads = o.threads, version = version, conflicts = false})
+  if not c then return "The cost model has no numbers: " .. why .. "." end
+  local parts = {("The cost model on %s: %s (%s cycles), a prediction; bottleneck: %s"):format(c.machine.name,
+    written.seconds(c.seconds), whole(c.cycles), c.bottleneck)}
+  for n, level in ipairs(c.levels) do parts[n + 1] = level_words(c, level) end
+  return table.concat(parts, "; ") .. (c.threads > 1 and "; lines of the first thread." or ".")
+end
+
+return shown

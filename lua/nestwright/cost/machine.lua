@@ -1,0 +1,181 @@
+--- Machine records: what a cost model knows of a processor, by name, from a table or from a file, with units. The fields are
+--- rows of the core (core/hw/machine_rows.c).
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local merge = require "nestwright.cost.machine_merge"
+local rows = require "nestwright.language.rows"
+local text = require "nestwright.cost.machine_text"
+
+local machine = {}
+
+local NAMES = {"host", "x86_server", "zen5", "skylake_x", "sapphire_rapids", "neoverse_n1", "t4", "a100", "h200", "vta",
+  "eyeriss"}
+local KNOWN = {}
+for _, name in ipairs(NAMES) do KNOWN[name] = true end
+
+local DEFAULT = "default" -- the source of what nobody said
+local DEEPEST = 8 -- of records that extend one another
+local RECORD = core.classes.machine
+
+function machine.is(value) return debug.getmetatable(value) == RECORD end
+
+-- ---- finding
+
+local function from_file(path)
+  local got, why = core.run_record(core.read_file("machine", path), "@" .. path)
+  if why then errors.fail("invalid", nil, "machine: %s: %s", path, why) end
+  if type(got) == "table" then return got end
+  errors.fail("invalid", "return {name = \"mine\", extends = \"x86_server\", clock = 3.1}",
+    "machine: %s returns no table of fields", path)
+end
+
+-- With what was measured, where there is a calibration that makes a record.
+local function host()
+  local calibration, table_of = require "nestwright.measure.calibration", require "nestwright.hw.host"
+  local measured, why = calibration.known()
+  local ok, got = pcall(function() return machine.checked(table_of(measured, why)) end)
+  if ok then return got end
+  if not measured then error(got, 0) end
+  why = "what was measured cannot be used: " .. (errors.is_error(got) and got.message or tostring(got))
+  calibration.forget(why)
+  return table_of(nil, why)
+end
+
+local function named(name)
+  if name == "host" then return host() end
+  if KNOWN[name] then return require("nestwright.hw." .. name) end
+  if name:find "[/\\]" or name:find "%.lua$" then return from_file(name) end
+  local near = core.nearest(name, NAMES)
+  errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "those that there are: " .. table.concat(NAMES, ", "),
+    "machine: there is no machine '%s', and it is no file's name (those end in .lua)", name)
+end
+
+-- ---- what a table says, with what it extends
+
+local function check_sources(t)
+  local sources = errors.expect("machine: sources", t.sources or {}, "table")
+  for key, source in pairs(sources) do
+    if type(key) ~= "string" or type(source) ~= "string" then
+      errors.fail("invalid", 'sources = {[""] = "the vendor\'s manual", ops = "measured"}',
+        "machine: sources are texts, by the beginnings of the names of fields")
+    end
+  end
+  return sources
+end
+
+local said
+
+-- Values as nested tables, and the source of each by its path.
+local function said_by_table(t, depth)
+  local own, sources = {}, check_sources(t)
+  for key, value in pairs(t) do if key ~= "extends" and key ~= "sources" then own[key] = value end end
+  local base = t.extends ~= nil and said(t.extends, depth + 1) or {values = {}, sources = {}}
+  local name = type(t.name) == "string" and t.name or "a table"
+  merge.each(own, function(path)
+    base.sources[path] = merge.cited(sources, path) or t.extends ~= nil and "said in " .. name or "not named"
+  end)
+  return {values = merge.values(base.values, own), sources = base.sources}
+end
+
+local function said_by_record(m)
+  local list, sources = core.machine_list(m), {}
+  for _, f in ipairs(list) do sources[f.path] = f.source end
+  return {values = merge.nested(list), sources = sources}
+end
+
+function said(what, depth)
+  if depth > DEEPEST then errors.fail("limit", nil, "machine: records that extend one another, more than %d", DEEPEST) end
+  if type(what) == "string" then return said_by_table(named(what), depth) end
+  if machine.is(what) then return said_by_record(what) end
+  return said_by_table(errors.expect("machine", what, "table"), depth)
+end
+
+-- One number for several widths is the source of each of them.
+local function sources_of(list, sources)
+  local out = {}
+  for n, f in ipairs(list) do
+    out[n] = {path = f.path, source = sources[f.path] or sources[f.path:gsub("%[%d+%]$", "")] or DEFAULT}
+  end
+  return merge.brief(out)
+end
+
+--- The table, if it makes a record; else its error is raised.
+function machine.checked(t)
+  machine.of(t)
+  return t
+end
+
+local function made(what)
+  local got = said(what, 1)
+  local complete = core.machine_new(got.values)
+  return core.machine_new(got.values, sources_of(core.machine_list(complete), got.sources))
+end
+
+local kept = {} -- by name; the host's until something else is known of it
+local kept_with
+
+--- The record of a name, a file, a table or nothing (this host).
+function machine.of(what)
+  if machine.is(what) then return what end
+  if what == nil then what = "host" end
+  local measured = what == "host" and (require "nestwright.measure.calibration".known() or false)
+  if what == "host" and measured ~= kept_with then kept.host, kept_with = nil, measured end
+  if type(what) ~= "string" or not KNOWN[what] then return made(what) end
+  kept[what] = kept[what] or made(what)
+  return kept[what]
+end
+
+-- ---- records
+
+local methods = rows.methods "machine"
+
+function RECORD.__lookup(m, key) return merge.nested(core.machine_list(m))[key] end
+function RECORD.__tostring(m) return text.plain(m) end
+function RECORD.__eq(a, b) return text.code(a) == text.code(b) end
+
+rows.define(methods, "machine", "fields", "(self: nw.machine): table[]",
+  "Every field that this kind of machine has: path, value, unit, doc, source.", core.machine_list)
+
+rows.define(methods, "machine", "source", "(self: nw.machine, path: string): string",
+  "Where the number of a field comes from: m:source \"ops.fma.latency\".",
+  function(m, path)
+    errors.expect("source: path", path, "string")
+    local paths = {}
+    for n, f in ipairs(core.machine_list(m)) do
+      if f.path == path or f.path == path .. "[1]" then return f.source end
+      paths[n] = f.path
+    end
+    local near
+    for n = 1, #paths, 256 do near = near or core.nearest(path, {table.unpack(paths, n, math.min(n + 255, #paths))}) end
+    errors.fail("invalid", near and ("did you mean '%s'?"):format(near), "source: this machine has no field '%s'", path)
+  end)
+
+rows.define(methods, "machine", "text", "(self: nw.machine): string",
+  "The record as a Lua table that reads back: write it into a file, change it, and nw.machine \"that_file.lua\" is the new one.",
+  function(m) return text.code(m) end)
+
+rows.field("machine", "name", "string", "Its name; every other field of the record is read in the same way: m.clock, "
+  .. "m.caches[1].bytes, m.ops.fma.per_cycle[4]; m:fields() lists them.")
+
+function machine.install(nw)
+  local define = rows.definer(nw, "nw")
+
+  define("machine", "(machine?: string|table|nw.machine): nw.machine",
+    "A machine record: what the cost model knows of a processor, a GPU or an accelerator. Without an argument this host: what "
+    .. "the system says of its cores and caches, and what nw.calibrate has measured; where nothing was measured, the numbers of "
+    .. "its family, and the record says so. A name of nw.machines(); a file that returns a table, \"mine.lua\", and may use math "
+    .. "and nothing else; or the table. "
+    .. "extends = a name, a file or a record: what the table does not say is as there; a list, such as caches, stands for the "
+    .. "whole list. sources = {[\"\"] = text, ops = text}: where numbers come from. Fields that are missing, unknown or out of "
+    .. "range are errors; nw.machine_fields() lists them with units and defaults.",
+    function(what) return machine.of(what) end)
+
+  define("machines", "(): string[]", "The names that nw.machine knows.",
+    function() return table.move(NAMES, 1, #NAMES, 1, {}) end)
+
+  define("machine_fields", "(kind?: string): nw.report",
+    "The fields of machine records, of a 'cpu', a 'gpu', an 'accelerator' or of all: name, unit, default and meaning.",
+    function(kind) return text.fields(kind) end)
+end
+
+return machine

@@ -1,0 +1,110 @@
+--- What a machine record says over the one it extends, and where each of its numbers comes from.
+local errors = require "nestwright.language.errors"
+
+local merge = {}
+
+local DEPTH = 6 -- of tables inside tables
+
+-- ---- paths
+
+local function path_of(prefix, key)
+  if math.type(key) == "integer" then return ("%s[%d]"):format(prefix, key) end
+  return prefix == "" and tostring(key) or ("%s.%s"):format(prefix, tostring(key))
+end
+
+--- Calls f(path, value) for everything in nested tables that is no table.
+function merge.each(t, f, prefix, depth)
+  prefix, depth = prefix or "", depth or 1
+  if depth > DEPTH then errors.fail("invalid", nil, "machine: %s: tables inside tables, deeper than any field", prefix) end
+  for key, value in pairs(t) do
+    local path = path_of(prefix, key)
+    if type(value) == "table" then merge.each(value, f, path, depth + 1) else f(path, value) end
+  end
+end
+
+--- Nested tables from a list of {path, value}.
+function merge.nested(list)
+  local out = {}
+  for _, field in ipairs(list) do
+    local at, last = out, nil
+    for part in field.path:gmatch "[^%.%[%]]+" do
+      local key = math.tointeger(part) or part
+      if last then
+        at[last] = at[last] or {}
+        at = at[last]
+      end
+      last = key
+    end
+    at[last] = field.value
+  end
+  return out
+end
+
+-- ---- values
+
+-- A list stands for the whole of the other's list; of other tables what is not said stays.
+function merge.values(base, own)
+  if type(base) ~= "table" or type(own) ~= "table" or #own > 0 or #base > 0 then return own end
+  local out = {}
+  for key, value in pairs(base) do out[key] = value end
+  for key, value in pairs(own) do out[key] = merge.values(out[key], value) end
+  return out
+end
+
+-- ---- sources
+
+--- Does a path begin with these parts?
+function merge.begins(path, beginning)
+  if beginning == "" or path == beginning then return true end
+  return path:sub(1, #beginning) == beginning and path:find("^[%.%[]", #beginning + 1) ~= nil
+end
+
+--- The text whose key is the longest beginning of the path.
+function merge.cited(sources, path)
+  local best, text = -1, nil
+  for key, value in pairs(sources) do
+    if #key > best and merge.begins(path, key) then best, text = #key, value end
+  end
+  return text
+end
+
+-- The one that most of a list have; of equals the first in order.
+local function commonest(fields)
+  local count, best = {}, nil
+  for _, f in ipairs(fields) do
+    local n = (count[f.source] or 0) + 1
+    count[f.source] = n
+    if not best or n > count[best] or n == count[best] and f.source < best then best = f.source end
+  end
+  return best
+end
+
+-- The next part of a path behind a beginning: "ops" then "ops.fma".
+local function longer(path, prefix)
+  local stop = path:find("[%.%[]", #prefix + 2)
+  return stop and path:sub(1, stop - 1) or path
+end
+
+local function by_part(fields, prefix)
+  local groups, order = {}, {}
+  for _, f in ipairs(fields) do
+    local key = longer(f.path, prefix)
+    if key ~= prefix then
+      if not groups[key] then groups[key], order[#order + 1] = {}, key end
+      table.insert(groups[key], f)
+    end
+  end
+  return groups, order
+end
+
+--- {path = source} for a list of {path, source}, with as few beginnings of paths as say the same.
+function merge.brief(fields, prefix, inherited, out)
+  prefix, out = prefix or "", out or {}
+  local source = commonest(fields)
+  if source ~= inherited then out[prefix] = source end
+  local groups, order = by_part(fields, prefix)
+  for _, key in ipairs(order) do merge.brief(groups[key], key, source, out) end
+  return out
+end
+
+return merge

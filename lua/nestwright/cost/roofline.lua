@@ -1,0 +1,338 @@
+--- The roofline: operations a second over operations a byte, for versions of a schedule, under what this machine can do.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local inside = require "nestwright.inside"
+local model = require "nestwright.cost.roofline_model"
+local roofs = require "nestwright.measure.roofs"
+local rows = require "nestwright.language.rows"
+local sizes = require "nestwright.language.sizes"
+local times = require "nestwright.measure.times"
+local versions = require "nestwright.measure.versions"
+
+local SCHEDULE = core.classes.schedule
+local SIMULATED = 5e7 -- operations up to which traffic is simulated, unless said: some seconds a version
+local OPTIONS = {"arguments", "roofs", "level", "simulate", "arrows", "title", "machine", "predicted"}
+
+-- ---- what a schedule does
+
+-- The sizes' values: as given, or from the inputs.
+local function sizes_of(s, o)
+  if o.sizes or not o.arguments then return sizes.named("roofline", s, o.sizes or {}) end
+  local inputs = inside.signature(s).inputs
+  if #o.arguments < #inputs then
+    errors.fail("invalid", nil, "roofline: arguments: expected %d inputs, got %d", #inputs, #o.arguments)
+  end
+  return sizes.named("roofline", s, inside.bind_sizes(inputs, o.arguments))
+end
+
+-- The value of an extent written in sizes; what it is read with is a table of its own.
+local function value_of(formula, values)
+  local copy = {}
+  for name, v in pairs(values) do copy[name] = v end
+  return inside.extent(formula, copy)
+end
+
+-- Operations of one run, as the definition has them: what a version computes twice is done once.
+local function flops_of(s, values)
+  local first = core.schedule_log(s)[1]
+  local n = first.operations or first.formula and value_of(first.formula, values)
+  if n and n > 0 then return n + 0.0 end
+  if n then
+    errors.fail("invalid", "hold the bytes a second of s:time() against nw.roofs(), or give numbers of your own: nw.roofline{"
+      .. "mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: the program moves data and does no operations that count")
+  end
+  errors.fail("invalid", "count them yourself, time it on inputs of yours, local t = s:time(a, b), and give the numbers: "
+    .. "nw.roofline{mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: how many operations it does depends on the data")
+end
+
+local function elements(dims, values)
+  local n = 1
+  for _, dim in ipairs(dims) do n = n * value_of(dim, values) end
+  return n
+end
+
+-- Inputs read once, outputs written once.
+local function compulsory(s, values)
+  local signature, width, bytes = inside.signature(s), core.element_bytes(s), 0
+  for _, list in ipairs {signature.inputs, signature.outputs} do
+    for _, t in ipairs(list) do bytes = bytes + elements(t.dims, values) * width[t.name] end
+  end
+  return bytes
+end
+
+-- Bytes that go between each level of cache and what is behind it: lines that it missed, and lines written back.
+local function simulated(nw, s, values, machine)
+  local m, bytes = nw.misses(s, {sizes = values, conflicts = false, machine = machine}), {}
+  for _, row in ipairs(m.total) do
+    local behind = m.levels[row.level + 1] and "L" .. row.level + 1 or "memory"
+    bytes[behind] = (row.asked - row.hits + row.written_back) * m.line
+  end
+  return bytes
+end
+
+-- As few threads as work, whatever the kernel was given.
+local function threads_of(s, threads) return core.schedule_print(s):find "\n *%l* ?parallel for" and threads or 1 end
+
+-- Whether a version, with a row of the log, is soon simulated.
+local function small(entry, values, o)
+  local most = o.simulate == nil and SIMULATED or o.simulate
+  local operations = entry.operations or entry.formula and value_of(entry.formula, values) or math.huge
+  return most and operations <= most
+end
+
+-- What it computes with: "f64" where any output is, "integer" where none is of floats, else "f32".
+local function arithmetic_of(s)
+  local kind = "integer"
+  for _, output in ipairs(inside.signature(s).outputs) do
+    if output.dtype == "f64" then return "f64" end
+    if output.dtype:find "f" then kind = "f32" end
+  end
+  return kind
+end
+
+-- flops, bytes (by level), how they were found, and what a first run must move at least.
+local function work_of(nw, s, entry, o)
+  local values = sizes_of(s, o)
+  local w = {flops = flops_of(s, values), arithmetic = arithmetic_of(s), least = compulsory(s, values)}
+  local ok, bytes = pcall(function() return small(entry, values, o) and simulated(nw, s, values, o.machine) end)
+  if not ok and (not errors.is_error(bytes) or bytes.code == "interrupt") then error(bytes, 0) end
+  if ok and bytes and bytes.memory > 0 then
+    w.bytes, w.how = bytes, "simulated"
+  else
+    w.bytes, w.how = {memory = w.least}, "compulsory"
+  end
+  return w
+end
+
+-- ---- dots
+
+local function dot_of(label, w, t, threads)
+  return {label = label, flops = w.flops, arithmetic = w.arithmetic, bytes = w.bytes, least = w.least, how = w.how, time = t,
+    threads = threads}
+end
+
+-- What the model needs not to be asked: operations, and on what.
+local function asked_of(s, o)
+  local values = sizes_of(s, o)
+  return {flops = flops_of(s, values), arithmetic = arithmetic_of(s)}, {machine = o.machine, sizes = values}
+end
+
+-- The model's dot for the schedule as it is.
+local function foretold(label, s, threads, o)
+  local work, with = asked_of(s, o)
+  return model.dot(label, s, s:version(), work, threads_of(s, threads), with)
+end
+
+-- Beside each dot that was measured the model's, behind all of them.
+local function add_twins(out, s_of, o)
+  for n = 1, #out do
+    local d = out[n]
+    if not d.refused and s_of(n) then
+      local twin = foretold(d.label, s_of(n), d.threads, o)
+      twin.twin = d
+      out[#out + 1] = twin
+    end
+  end
+end
+
+local function numbers_of(line)
+  local out = {}
+  for n, entry in ipairs(line) do out[n] = entry.version end
+  return out
+end
+
+-- Of a schedule: all versions on the way to the current one.
+local function history(nw, s, o)
+  local line, out, twins = versions.line("roofline", s, o), {}, {}
+  local measured, n = versions.times("roofline", s, line, o.arguments or {}, o), 0
+  versions.each(s, numbers_of(line), function()
+    n = n + 1
+    local t = measured[n]
+    out[n] = t.refused and {label = t.label, refused = t.refused}
+      or dot_of(t.label, work_of(nw, s, line[n], o), t, threads_of(s, t.threads))
+    if o.predicted and not t.refused then
+      twins[#twins + 1] = foretold(t.label, s, out[n].threads, o)
+      twins[#twins].twin = out[n]
+    end
+  end)
+  table.move(twins, 1, #twins, #out + 1, out)
+  return out, measured.rounds
+end
+
+-- The same on a machine that need not be here.
+local function foretold_history(s, o)
+  local line, out = versions.line("roofline", s, o), {}
+  versions.each(s, numbers_of(line), function()
+    out[#out + 1] = foretold(versions.label(line[#out + 1]), s, o.threads or 1, o)
+  end)
+  return out
+end
+
+local function is_schedule(v) return debug.getmetatable(v) == SCHEDULE end
+
+local function number(what, v)
+  if type(v) == "number" and v > 0 and v < math.huge then return v + 0.0 end
+  errors.fail("invalid", nil, "roofline: %s: expected a number above 0, got %s", what, tostring(v))
+end
+
+local function time_of(label, v)
+  if type(v) == "number" then v = {median = v} end
+  return times.given(("roofline: %s: time"):format(label), v)
+end
+
+local function is_threads(v) return math.type(v) == "integer" and v >= 1 and v <= 1024 end
+
+-- {flops, bytes, time}: nothing is measured.
+local function from_numbers(label, v)
+  local t, bytes = time_of(label, v.time), number(label .. ": bytes", v.bytes)
+  local w = {flops = number(label .. ": flops", v.flops), bytes = {memory = bytes}, least = bytes, how = "given"}
+  w.arithmetic = "f32"
+  local threads = v.threads or t.threads or 1
+  if not is_threads(threads) then
+    errors.fail("range", nil, "roofline: %s: threads is a number from 1 to 1024, not %s", label, tostring(threads))
+  end
+  return dot_of(label, w, t, threads)
+end
+
+-- One of a list: a schedule; {schedule, time}; {flops, bytes, time}.
+local function read(entry)
+  local label, v = entry.label, entry.value
+  if is_schedule(v) then return {label = label, schedule = v} end
+  local o = errors.options("roofline: " .. label, times.plain("roofline: " .. label, v),
+    {"schedule", "time", "flops", "bytes", "threads", "label"})
+  label = errors.label("roofline: label", o.label or label)
+  if not o.schedule then return {label = label, dot = from_numbers(label, o)} end
+  if not is_schedule(o.schedule) then
+    errors.fail("invalid", nil, "roofline: %s: expected a schedule, got %s", label, core.type_name(o.schedule))
+  end
+  return {label = label, schedule = o.schedule, time = o.time and time_of(label, o.time)}
+end
+
+-- Times of those schedules that have none yet, in turn.
+local function measure(list, o)
+  local programs, at = {}, {}
+  for n, e in ipairs(list) do
+    if e.schedule and not e.time then
+      local p = {label = e.label}
+      p.kernel, p.refused = versions.build(e.schedule, o)
+      p.arguments = p.kernel and versions.arguments("roofline", e.schedule, p.kernel, o.arguments or {}, o)
+      programs[#programs + 1], at[#at + 1] = p, n
+    end
+  end
+  if #programs == 0 then return nil end
+  local measured, rounds = versions.measure("roofline", programs, o)
+  for k, t in ipairs(measured) do list[at[k]].time, list[at[k]].refused = t, t.refused end
+  return rounds
+end
+
+local function listed(nw, what, o)
+  local list, out = {}, {}
+  for n, entry in ipairs(times.entries("roofline: what", what, {})) do list[n] = read(entry) end
+  if #list == 0 then errors.fail("invalid", "as in nw.roofline{s1, s2}", "roofline: what: there is nothing to draw") end
+  local rounds = o.machine == nil and measure(list, o) or nil
+  for n, e in ipairs(list) do
+    out[n] = e.dot or e.refused and {label = e.label, refused = e.refused}
+    if not out[n] and not e.time then
+      out[n] = foretold(e.label, e.schedule, o.threads or 1, o)
+    elseif not out[n] then
+      local log = core.schedule_log(e.schedule)
+      local work = work_of(nw, e.schedule, log[e.schedule:version() + 1], o)
+      out[n] = dot_of(e.label, work, e.time, threads_of(e.schedule, e.time.threads))
+    end
+  end
+  if o.predicted then add_twins(out, function(n) return list[n].schedule end, o) end
+  return out, rounds
+end
+
+-- ---- roofs
+
+local function check_roof(what, r)
+  times.plain("roofs: " .. what, r)
+  number("roofs: " .. what .. ": best", r.best)
+  if r.spread ~= nil then errors.expect(("roofline: roofs: %s: spread"):format(what), r.spread, "number") end
+end
+
+local function check_roofs(r)
+  local ok = type(r) == "table" and type(r.peak) == "table" and type(r.levels) == "table" and #r.levels > 0
+  if not ok then errors.fail("invalid", nil, "roofline: roofs is what nw.roofs answers") end
+  if r.threads ~= nil and not is_threads(r.threads) then errors.fail("range", nil, "roofline: roofs: threads is a number") end
+  if r.machine ~= nil then errors.label("roofline: roofs: machine", r.machine) end
+  check_roof("peak", r.peak)
+  if r.peak_f64 ~= nil then check_roof("peak_f64", r.peak_f64) end
+  for n, l in ipairs(r.levels) do
+    check_roof("level " .. n, l)
+    errors.label("roofline: roofs: name", l.name)
+  end
+  return r
+end
+
+-- By number of threads, for all that dots have.
+local function roofs_for(dots, o)
+  local out = {}
+  if o.roofs then
+    local r = check_roofs(o.roofs)
+    out[r.threads or 1] = r
+    for _, d in ipairs(dots) do if d.threads then out[d.threads] = r end end
+    return out
+  end
+  for _, d in ipairs(dots) do
+    if d.threads and not out[d.threads] then
+      out[d.threads] = o.machine ~= nil and model.roofs(o.machine, d.threads) or roofs.of(d.threads)
+    end
+  end
+  return out
+end
+
+local function check_options(o)
+  for n, a in ipairs(times.plain("roofline: arguments", o.arguments or {})) do
+    if debug.getmetatable(a) ~= core.classes.array then
+      errors.fail("invalid", nil, "roofline: argument %d: expected a tensor with data, got %s", n, core.type_name(a))
+    end
+  end
+  if o.machine ~= nil then
+    if o.predicted then
+      errors.fail("invalid", "predicted = true, of this host; or machine = \"zen5\", of a record, where nothing is measured",
+        "roofline: predicted and machine: give one or the other")
+    end
+    o = setmetatable({machine = model.machine(o.machine)}, {__index = o})
+  end
+  if o.threads ~= nil and not is_threads(o.threads) then
+    errors.fail("range", nil, "roofline: threads is a number from 1 to 1024, not %s", tostring(o.threads))
+  end
+  if o.simulate and type(o.simulate) ~= "number" then errors.expect("roofline: simulate", o.simulate, "number") end
+  return o
+end
+
+local function roofline(nw, what, options)
+  local o = check_options(versions.check("roofline", options, OPTIONS))
+  local one = is_schedule(what)
+  if not one then times.plain("roofline", what) end
+  local dots, rounds
+  if one and o.machine ~= nil then dots = foretold_history(what, o) else dots, rounds = (one and history or listed)(nw, what, o) end
+  local arrows = o.arrows
+  if arrows == nil then arrows = one or #what == #dots end
+  local usual = o.machine and "roofline, predicted for " .. o.machine.name or "roofline"
+  local title = errors.expect("roofline: title", o.title or usual, "string")
+  return require "nestwright.plots.roofline".make(dots, roofs_for(dots, o),
+    {arrows = arrows, rounds = rounds, level = o.level, title = title})
+end
+
+return {
+  install = function(nw)
+    rows.define(nw, "nw", "roofline", "(what: nw.schedule|table, options?: {threads?: integer, opt?: integer, limit?: number, "
+      .. "rounds?: integer, versions?: integer[], arguments?: nw.array[], sizes?: table, level?: string, simulate?: number, "
+      .. "roofs?: table, machine?: any, predicted?: boolean, arrows?: boolean, title?: nw.label}): nw.plot",
+      "The roofline: operations a second over operations a byte, under the measured roofs of this machine (nw.roofs). "
+      .. "nw.roofline(s): a dot for each version of the schedule, arrows from step to step, measured as s:time_steps does; "
+      .. "nw.roofline{s1, s2} or {naive = s1, tiled = s2}; an entry may be {schedule = s, time = t}, or numbers measured "
+      .. "elsewhere: {flops = 2e9, bytes = 1e7, time = 0.01}. Operations are the definition's, a multiply-add two; over "
+      .. "integers, whose peak is not measured, only bandwidths are roofs, over f64 the peak is that of f64. Bytes are those "
+      .. "beyond the last cache, simulated as in nw.misses; of versions with more than `simulate` operations (5e7) the inputs and "
+      .. "outputs once. level: 'memory', or the cache whose traffic the axis counts, such as 'L2'. Each dot is told against the "
+      .. "lowest of the roofs over it. predicted = true: beside each dot a diamond, what s:cost foretells of its time and bytes. "
+      .. "machine: as nw.machine takes it; then nothing is measured, roofs are those of the record, and dots are predictions, "
+      .. "but for entries with times of their own. limit, rounds, versions, threads: as in s:time_steps; arguments: the inputs; "
+      .. "sizes: of symbolic sizes; roofs: those of nw.roofs, kept.",
+      function(what, options) return roofline(nw, what, options) end)
+  end,
+}

@@ -1,0 +1,58 @@
+--- What the cost model has for a roofline: the roofs of a machine record, and dots that nobody measured.
+local cost = require "nestwright.cost.cost"
+local errors = require "nestwright.language.errors"
+local machine = require "nestwright.cost.machine"
+local rates = require "nestwright.cost.rates"
+local times = require "nestwright.measure.times"
+
+local model = {}
+
+-- Multiply-adds, two operations each, of all threads.
+local function peak(r, bits, threads) return {best = 2 * rates.numbers(r, "fma", bits) * r.clock * 1e9 * threads, spread = 0} end
+
+-- Each thread has a core, with the rate that a core has to each cache; memory gives all of them no more than it has.
+local function levels_of(r, threads)
+  local out = {}
+  for n = 1, #r.caches do out[n] = {name = "L" .. n, best = rates.bytes(r, n) * r.clock * 1e9 * threads, spread = 0} end
+  local memory = math.min(r.memory.bandwidth * threads, r.memory.bandwidth_all)
+  out[#out + 1] = {name = "memory", best = memory * 1e9, spread = 0}
+  return out
+end
+
+--- The machine of a name, if it is a processor.
+function model.machine(what)
+  local m = machine.of(what)
+  if m.kind == "cpu" then return m end
+  errors.fail("invalid", "nw.machine{} is this host's; nw.machines() names others",
+    "roofline: %s is no processor: only those have roofs", m.name)
+end
+
+--- Roofs as nw.roofs has them, but by a record.
+function model.roofs(m, threads)
+  local r = rates.fields(m)
+  return {threads = threads, machine = r.name, recorded = true, peak = peak(r, 32, threads), peak_f64 = peak(r, 64, threads),
+    levels = levels_of(r, threads)}
+end
+
+-- What comes from behind the first level, by the name of where it comes from.
+local function bytes_of(c)
+  local out = {}
+  for n = 2, #c.traffic do out[c.traffic[n].name] = c.traffic[n].bytes end
+  return out
+end
+
+--- A dot of a version as the model sees it, or one that says why there is none. work: flops and arithmetic; o: machine, sizes.
+function model.dot(label, s, version, work, threads, o)
+  local ok, c = pcall(cost.of, "roofline", s,
+    {machine = o.machine, sizes = o.sizes, version = version, threads = threads, conflicts = false})
+  if ok then
+    local t = times.given("roofline: " .. label, {median = c.seconds, threads = threads, machine = c.machine.name})
+    t.version = version
+    return {label = label, flops = work.flops, arithmetic = work.arithmetic, bytes = bytes_of(c), how = "predicted",
+      predicted = true, time = t, threads = threads}
+  end
+  if not errors.is_error(c) or c.code == "interrupt" then error(c, 0) end
+  return {label = label, refused = c.message}
+end
+
+return model

@@ -1,0 +1,143 @@
+--- How a failure reads: where, what, the picture of the loops involved, and what to try.
+local blanks = require "nestwright.show.blanks"
+local core = require "nestwright.core"
+local rows = require "nestwright.language.rows"
+
+local function fields(class, list)
+  for _, field in ipairs(list) do rows.field(class, table.unpack(field)) end
+end
+
+fields("error", {
+  {"code", "string", "The kind of failure: invalid, type, range, memory, parse, limit, refused, undecided and others."},
+  {"message", "string", "One sentence."},
+  {"hint", "string?", "What to do about it."},
+  {"source", "string?", "Where it was raised: the name of a file, or repl[7]."},
+  {"line", "integer?", "The line in it."},
+  {"refusal", "nw.refusal?", "Why a step was refused."},
+  {"schedule", "string?", "The name of a variable that holds the schedule of the step; the text of the error speaks of it."},
+})
+
+fields("refusal", {
+  {"kind", "string", "Of conflict: raw, war, waw, reduction, value, bounds, cover, capacity, structure, undecided."},
+  {"primitive", "string", "The primitive: parallel."},
+  {"step", "string", "The step as typed: s:parallel \"k\"."},
+  {"message", "string", "What cannot be done."},
+  {"why", "string?", "One sentence about the two iterations."},
+  {"tensor", "string?", "The tensor they meet at: C."},
+  {"element", "string?", "The element: C[0, 0]."},
+  {"source_block", "string?", "The block that comes first."},
+  {"source", "string?", "Where its loops stand: (i=0, k=0)."},
+  {"sink_block", "string?", "The block that must come later."},
+  {"sink", "string?", "Where its loops stand."},
+  {"distance", "string?", "Iterations between the two, along the loop that carries them or as a vector."},
+  {"loops", "string[]", "The loops that carry the conflict."},
+  {"alternatives", "string[]", "Steps that were tried and work."},
+  {"picture", "string?", "The nest with those loops marked."},
+  {"witness", "table?", "The same in numbers: sizes, index of the element, source and sink by loop, the marked loop."},
+})
+
+-- Texts of chunks that are no files, by name; the host fills it.
+local texts = package.loaded["nestwright.sources"] or {}
+package.loaded["nestwright.sources"] = texts
+
+local function line_of_text(text, number)
+  local n = 0
+  for line in (text .. "\n"):gmatch "(.-)\n" do
+    n = n + 1
+    if n == number then return line end
+  end
+end
+
+local function source_line(e)
+  if not e.line then return nil end
+  if texts[e.source] then return line_of_text(texts[e.source], e.line) end
+  local readable, text = pcall(core.read_file, "error", e.source)
+  return readable and line_of_text(text, e.line) or nil
+end
+
+local function indent(out, text, by)
+  for line in (text:gsub("\n$", "") .. "\n"):gmatch "(.-)\n" do out[#out + 1] = by .. line end
+end
+
+-- A step as the user would write it: of the schedule's own name, or of none where it has no name.
+local function of_schedule(step, name)
+  if not name then return (step:gsub("^s:", ":")) end
+  return (step:gsub("^s:", name:gsub("%%", "%%%%") .. ":"))
+end
+
+local function add_refusal(out, r, name)
+  if r.step then indent(out, of_schedule(r.step, name), "    ") end
+  if r.why then indent(out, r.why, "  ") end
+  if r.picture then indent(out, r.picture, "  ") end
+  if r.alternatives and r.alternatives[1] then
+    local steps = {}
+    for n, step in ipairs(r.alternatives) do steps[n] = of_schedule(step, name) end
+    out[#out + 1] = "  you can: " .. table.concat(steps, " · ")
+  end
+end
+
+local function picture(e)
+  local message = tostring(e.message)
+  local out = {e.line and ("%s:%d: %s"):format(e.source, e.line, message) or message}
+  local line = not (e.refusal and e.refusal.step) and source_line(e)
+  if line and line:find "%S" then out[#out + 1] = "    " .. blanks.trim(line) end
+  if e.refusal then add_refusal(out, e.refusal, e.schedule) end
+  if e.hint then
+    local first = #out + 1
+    indent(out, e.hint, "        ")
+    out[first] = "  hint: " .. out[first]:sub(9)
+  end
+  return table.concat(out, "\n")
+end
+
+core.error.__tostring = picture
+core.error.__concat = function(a, b) return tostring(a) .. tostring(b) end
+
+local errors = {}
+
+--- Raises at the user's line.
+---@param code string
+---@param hint? string
+---@param message string   a format when arguments follow
+function errors.fail(code, hint, message, ...)
+  if select("#", ...) > 0 then message = message:format(...) end
+  core.fail(code, message, hint)
+end
+
+--- True for the errors of this library.
+function errors.is_error(e) return getmetatable(e) == core.error end
+
+--- Checks the keys of a table of options and returns it; `options` may be nil.
+---@param what string      the function's name, for the message
+---@param options table?
+---@param allowed string[]
+---@param listed string[]?   those that the hint names, when not all
+function errors.options(what, options, allowed, listed)
+  listed = listed or allowed
+  if options == nil then return {} end
+  if type(options) ~= "table" then
+    errors.fail("invalid", nil, "%s: expected a table of options, got %s", what, core.type_name(options))
+  end
+  local known = {}
+  for _, key in ipairs(allowed) do known[key] = true end
+  for key in pairs(options) do
+    if not known[key] then
+      local near = type(key) == "string" and core.nearest(key, allowed)
+      local list = #listed > 0 and "its options are " .. table.concat(listed, ", ") or "it has no options"
+      local hint = near and ("did you mean '%s'?"):format(near) or list
+      errors.fail("invalid", hint, "%s: unknown option '%s'", what, tostring(key))
+    end
+  end
+  return options
+end
+
+--- Raises unless the value is of a Lua type.
+function errors.expect(what, value, wanted)
+  if type(value) == wanted then return value end
+  errors.fail("invalid", nil, "%s: expected a %s, got %s", what, wanted, core.type_name(value))
+end
+
+--- Raises unless the value is a text of one line that can be shown anywhere: UTF-8 without control characters.
+function errors.label(what, value) return core.check_text(what, value) end
+
+return errors

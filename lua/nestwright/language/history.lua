@@ -1,0 +1,223 @@
+--- What a schedule tells about its own making: the log, the versions, why a line is there, and steps nobody judged.
+local blanks = require "nestwright.show.blanks"
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local report = require "nestwright.show.report"
+local rows = require "nestwright.language.rows"
+local written = require "nestwright.show.written"
+
+local function short(n) return n and written.count(n) or "?" end
+
+-- ---- the log
+
+local function label(entry)
+  local text = entry.step or "the naive program"
+  if entry.unsafe then text = "unsafe: " .. text end
+  if entry.branch then text = ("%s  [%s]"):format(text, entry.branch) end
+  return text
+end
+
+local function cells(entry)
+  local bound = entry.operations and not entry.exact and "<= " or ""
+  return {tostring(entry.version), label(entry), ("+%d -%d ~%d"):format(entry.added, entry.removed, entry.changed),
+    bound .. (entry.operations and short(entry.operations) or entry.formula or "?"),
+    ("%s/%s/%s"):format(short(entry.bytes.input), short(entry.bytes.output), short(entry.bytes.temp)),
+    table.concat(entry.buffers, " ")}
+end
+
+local HEAD = {"", "step", "statements", "operations", "bytes in/out/temp", "buffers"}
+
+local function aligned(lines)
+  local width, out = {}, {}
+  for _, row in ipairs(lines) do
+    for c, text in ipairs(row) do width[c] = math.max(width[c] or 0, utf8.len(text)) end
+  end
+  for n, row in ipairs(lines) do
+    local padded = {}
+    for c, text in ipairs(row) do padded[c] = text .. (" "):rep(width[c] - utf8.len(text)) end
+    out[n] = blanks.right(table.concat(padded, "  "))
+  end
+  return out
+end
+
+-- Versions from the naive program to the current one.
+local function line_of(s, all)
+  local line, at = {}, s:version()
+  while at do
+    table.insert(line, 1, all[at + 1])
+    at = all[at + 1].parent
+  end
+  return line
+end
+
+-- What each version should take, where that is asked for.
+local function predict(s, entry, o, row)
+  local shown, c = require "nestwright.cost.costs_shown".version(s, entry.version, o)
+  entry.predicted, entry.bottleneck = c and c.seconds, c and c.bottleneck
+  return table.move(shown, 1, 2, #row + 1, row)
+end
+
+-- What is said about costs is said of nothing without them.
+local function check_costs(o)
+  for _, name in ipairs {"machine", "sizes", "threads"} do
+    if not o.cost and o[name] ~= nil then
+      errors.fail("invalid", ("s:log{cost = true, %s = ...}"):format(name), "log: %s is of costs, which are not asked for", name)
+    end
+  end
+  if o.cost then o = setmetatable({machine = require "nestwright.cost.machine".of(o.machine)}, {__index = o}) end
+  return o
+end
+
+local function log(s, options)
+  local o = check_costs(errors.options("log", options, {"cost", "machine", "sizes", "threads"}))
+  local line = line_of(s, core.schedule_log(s))
+  local head = table.move(HEAD, 1, #HEAD, 1, {})
+  if o.cost then table.move({"predicted", "bottleneck"}, 1, 2, #head + 1, head) end
+  local lines, in_table = {head}, {}
+  for n, entry in ipairs(line) do
+    lines[n + 1] = o.cost and predict(s, entry, o, cells(entry)) or cells(entry)
+    in_table[n] = {table.unpack(lines[n + 1])}
+    if entry.notes then in_table[n][2] = in_table[n][2] .. " -- " .. entry.notes:gsub("\n", "; ") end
+  end
+  local out = {}
+  for n, text in ipairs(aligned(lines)) do
+    out[#out + 1] = text
+    local notes = n > 1 and line[n - 1].notes
+    if notes then out[#out + 1] = "   -- " .. notes:gsub("\n", "; ") end
+  end
+  return report.new(line, table.concat(out, "\n"), {cells = {head = head, rows = in_table, left = {[2] = true, [6] = true}}})
+end
+
+-- ---- trees as text
+
+-- `node` has a text and a list of children.
+local function draw(node, out, first, rest)
+  out[#out + 1] = first .. node.text
+  for n, child in ipairs(node) do
+    local last = n == #node
+    draw(child, out, rest .. (last and "└─ " or "├─ "), rest .. (last and "   " or "│  "))
+  end
+  return out
+end
+
+local function versions(s)
+  local all, current = core.schedule_log(s), s:version()
+  for _, entry in ipairs(all) do
+    entry.current = entry.version == current
+    entry.text = ("%d  %s%s"):format(entry.version, label(entry), entry.current and "  <- current" or "")
+    if entry.parent then table.insert(all[entry.parent + 1], entry) end
+  end
+  local text = table.concat(draw(all[1], {}, "", ""), "\n")
+  for _, entry in ipairs(all) do entry.text = nil end
+  return report.new(all[1], text)
+end
+
+-- "block C of C (i = 4*i_o + i_i in 0..10) where 4*i_o + i_i < 10:" is a stage, inside a guard where it has one.
+local function stage_of(name, vars, rest)
+  local stage = {kind = "stage", name = name, text = name .. vars:gsub(" = .- in [^,)]*%.%.[^,)]*", "")}
+  local cond = rest:match "^ where (.-) with .*:$" or rest:match "^ where (.*):$"
+  if cond then return {kind = "guard", text = "if " .. cond, stage}, stage end
+  return stage, stage
+end
+
+-- A line of the full text form as a node of the tree, and the node that what is inside it belongs to. `about`: by
+-- temporary, what its declaration says behind the shape.
+local function node_of(line, about)
+  local rest = line:match "^%s*unsafe (.*)$" or line:match "^%s*(.*)$"
+  local mark, loop, range = rest:match "^([%w.]*) ?for (%S+) in (.-):$"
+  local block, vars, behind = rest:match "^%l* ?block (%S+) of %S+ (%b())(.*)$"
+  local storage = rest:match "^alloc ([^%[]+)"
+  local node, inner
+  if loop then
+    node = {kind = "loop", name = loop, mark = mark ~= "" and mark or nil}
+    node.text = ("%s in %s%s"):format(loop, range, mark ~= "" and "  " .. mark or "")
+  elseif block then
+    node, inner = stage_of(block, vars, behind)
+  elseif storage then
+    node = {kind = "storage", name = storage, text = "storage " .. rest:match "^alloc (.-):$" .. about[storage]}
+  elseif rest:find "^if " then
+    node = {kind = "guard", text = rest:sub(1, -2)}
+  elseif rest:find "^prefetch " or rest:find "^call " then
+    node = {kind = rest:match "^%l+", text = rest:gsub(":$", "")}
+  else
+    return nil
+  end
+  node.unsafe = line:find "^%s*unsafe " ~= nil
+  if node.unsafe then node.text = node.text .. "  unsafe" end
+  return node, inner or node
+end
+
+local function tree(s)
+  local text = core.schedule_print(s)
+  local root, about = {kind = "program", text = text:match "^program (%S+)"}, {}
+  for name, rest in text:gmatch "\ntemp (%S+): %w+%b[]([^\n]*)" do about[name] = rest end
+  local stack = {{indent = -1, node = root}}
+  for line in text:gmatch "[^\n]+" do
+    local indent, node, inner = #line:match "^ *", node_of(line, about)
+    if node then
+      while stack[#stack].indent >= indent do stack[#stack] = nil end
+      table.insert(stack[#stack].node, node)
+      stack[#stack + 1] = {indent = indent, node = inner}
+    elseif line:find "^ *stream " then
+      local stage = stack[#stack].node
+      stage.stream, stage.text = true, stage.text .. "  stream"
+    end
+  end
+  return report.new(root, table.concat(draw(root, {}, "", ""), "\n"))
+end
+
+-- ---- why
+
+local function find_line(text, fragment, what)
+  local n = 0
+  for line in (text .. "\n"):gmatch "(.-)\n" do
+    n = n + 1
+    if line:find(fragment, 1, true) then return n end
+  end
+  errors.fail("range", nil, "why: no line of s:show%s has '%s'", what == "lowered" and " \"lowered\"" or "()", fragment)
+end
+
+local function why(s, line, what)
+  if what ~= nil and what ~= "loops" and what ~= "lowered" then
+    errors.fail("invalid", "loops or lowered", "why: there is no such view as '%s'", tostring(what))
+  end
+  local lowered = what == "lowered"
+  if type(line) == "string" then
+    line = find_line(lowered and core.schedule_lowered(s) or core.schedule_show(s, "plain"), line, what)
+  end
+  local text = core.schedule_why(s, line, lowered)
+  local reasons = {line = line}
+  for reason in text:gmatch "[^\n]+" do reasons[#reasons + 1] = reason end
+  return report.new(reasons, text)
+end
+
+-- ---- steps nobody judges
+
+local function unsafe(s, f, ...)
+  errors.expect("unsafe: the steps", f, "function")
+  return core.schedule_unsafe(s, f, s, ...)
+end
+
+return function()
+  local method = rows.definer(rows.methods "schedule", "schedule")
+
+  method("log", "(self: nw.schedule, options?: {cost?: boolean, machine?: any, sizes?: table, threads?: integer}): nw.report",
+    "The history, one row a step from the naive program on: the number of its version, as s:diff and s:checkout take it, "
+    .. "the step, statements added, removed and changed, operations "
+    .. "of one run, bytes it reads and writes of inputs, outputs and temporaries, and the temporaries. Rows have the fields "
+    .. "version, step, branch, notes, unsafe, added, removed, changed, operations (or formula, in sizes), exact, bytes, "
+    .. "buffers. cost = true: what each version should take by s:cost, and its bottleneck, as predicted (seconds) and bottleneck; "
+    .. "machine, sizes and threads as there.", log)
+  method("history", "(self: nw.schedule): nw.report",
+    "The tree of versions with the names of branches, and the one that is current.", versions)
+  method("tree", "(self: nw.schedule): nw.report",
+    "The schedule tree: loops, storage with its scope and layout, guards, stages, prefetches and calls of intrinsics, each "
+    .. "inside what it stands in. Nodes have kind and text; name, mark, stream and unsafe where they apply.", tree)
+  method("why", "(self: nw.schedule, line: integer|string, view?: string): nw.report",
+    "Which steps made a line of s:show(), by its number or a part of its text: the loop and its mark, each guard, each "
+    .. "offset, the storage. With view = 'lowered', a line of s:show \"lowered\".", why)
+  method("unsafe", "(self: nw.schedule, steps: fun(s: nw.schedule, ...: any): any, ...: any): any ...",
+    "Takes the steps of a function without judging them; the one way past the judge. They stay marked in every view, in the "
+    .. "trace and in whatever is measured. What cannot be lowered at all is still refused, and machine code is made only if "
+    .. "every access stays inside its buffer. Returns what the function returns.", unsafe)
+end

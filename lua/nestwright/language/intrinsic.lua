@@ -1,0 +1,129 @@
+--- Intrinsics: small computations that somebody else's code does, for s:tensorize.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local rows = require "nestwright.language.rows"
+
+local meta = {__name = "nestwright.intrinsic"}
+
+function meta.__tostring(self)
+  local reads = {}
+  for n, t in ipairs(self.args) do reads[n] = t.name end
+  return ("intrinsic %s(%s): %s"):format(self.id, table.concat(reads, ", "), self.description)
+end
+
+local OPTIONS = {"name", "args", "strides", "accumulate", "source", "library", "symbol", "jump_safe", "timeout"}
+
+-- The strides of one tensor as the binding takes them: numbers, false where any will do. Unless said, the last dimension is
+-- contiguous and the others are free.
+local function strides_of(t, given)
+  local out = {}
+  if given ~= nil and type(given) ~= "table" then
+    errors.fail("invalid", nil, "intrinsic: the strides of %s are a list, not %s", t.name, core.type_name(given))
+  end
+  if given and #given ~= t.ndim then
+    errors.fail("invalid", nil, "intrinsic: %s has %d dimensions, and %d strides", t.name, t.ndim, #given)
+  end
+  for d = 1, t.ndim do
+    local stride = given and given[d]
+    if not given then stride = d == t.ndim and 1 or "any" end
+    if stride == "any" then stride = false end
+    if stride and math.type(stride) ~= "integer" then
+      errors.fail("invalid", nil, "intrinsic: a stride of %s is a whole number or \"any\", not %s", t.name, tostring(stride))
+    end
+    out[d] = stride
+  end
+  return out
+end
+
+local function all_strides(args, given)
+  local out, known = {}, {}
+  errors.expect("intrinsic: strides", given or {}, "table")
+  for n, t in ipairs(args) do
+    if debug.getmetatable(t) ~= core.classes.tensor then
+      errors.fail("invalid", nil, "intrinsic: args holds tensors, not %s", core.type_name(t))
+    end
+    known[#known + 1] = t.name
+    out[n] = strides_of(t, (given or {})[t.name])
+  end
+  errors.options("intrinsic: strides", given, known)
+  return out
+end
+
+local function register(spec)
+  local id, jump_safe = core.intrinsic(spec)
+  local outputs = {}
+  for _, t in ipairs(spec.args) do
+    if not t.is_input then outputs[#outputs + 1] = tostring(t) end
+  end
+  return setmetatable({name = spec.name, id = id, args = spec.args, jump_safe = jump_safe,
+    accumulate = spec.accumulate or false, description = table.concat(outputs, "; ")}, meta)
+end
+
+local function intrinsic(spec)
+  errors.expect("intrinsic", spec, "table")
+  errors.options("intrinsic", spec, OPTIONS)
+  errors.expect("intrinsic: name", spec.name, "string")
+  errors.expect("intrinsic: args", spec.args, "table")
+  local copy = {}
+  for key, value in pairs(spec) do copy[key] = value end
+  copy.strides = all_strides(spec.args, spec.strides)
+  return register(copy)
+end
+
+-- ---- libxsmm
+
+local SIZES = {"m", "n", "k"}
+
+local function size(spec, key)
+  local value = spec[key]
+  if math.type(value) == "integer" and value >= 1 and value <= 4096 then return value end
+  errors.fail("invalid", "nw.xsmm.gemm{m = 16, n = 16, k = 16}", "xsmm.gemm: %s is a whole number from 1 to 4096, not %s", key,
+    tostring(value))
+end
+
+-- The tensors of C[m, n] = sum(A[m, k]*B[k, n], k).
+local function gemm_tensors(nw, m, n, k, dtype)
+  local A, B = nw.placeholder({m, k}, dtype, "A"), nw.placeholder({k, n}, dtype, "B")
+  local r = nw.reduce_axis(k, "k")
+  return A, B, nw.compute({m, n}, function(i, j) return nw.sum(A(i, r) * B(r, j), r) end, "C")
+end
+
+local function xsmm_gemm(nw, spec)
+  errors.options("xsmm.gemm", errors.expect("xsmm.gemm", spec, "table"), {"m", "n", "k", "dtype", "accumulate"})
+  local library = core.xsmm_library()
+  if not library then
+    errors.fail("invalid", "install libxsmm-dev and build anew", "xsmm.gemm: this build is without libxsmm")
+  end
+  local m, n, k = size(spec, SIZES[1]), size(spec, SIZES[2]), size(spec, SIZES[3])
+  local dtype = spec.dtype or "f32"
+  if dtype ~= "f32" and dtype ~= "f64" then
+    errors.fail("invalid", nil, "xsmm.gemm: f32 and f64, not %s", tostring(dtype))
+  end
+  local accumulate = spec.accumulate ~= false
+  local A, B, C = gemm_tensors(nw, m, n, k, dtype)
+  return register {
+    name = ("xsmm_%s_%dx%dx%d%s"):format(dtype, m, n, k, accumulate and "" or "_init"), args = {B, A, C},
+    strides = {{false, 1}, {false, 1}, {false, 1}}, accumulate = accumulate, library = library,
+    symbol = "nw_xsmm_gemm_" .. dtype, special = "nw_xsmm_make_" .. dtype, constants = {m, n, k, accumulate and 1 or 0},
+  }
+end
+
+return function(nw)
+  local define = rows.definer(nw, "nw")
+  define("intrinsic", "(spec: {name: string, args: nw.tensor[], strides?: table, accumulate?: boolean, source?: string, "
+    .. "library?: string, symbol?: string, jump_safe?: boolean, timeout?: number}): nw.intrinsic",
+    "Registers somebody else's code for a small computation, to be used by s:tensorize. args: the tensors of one compute of "
+    .. "constant sizes, in the order the function takes them. The function gets a pointer to each tile, then (int64_t) the "
+    .. "strides that are not fixed, in elements. strides: by tensor, a list of numbers or \"any\"; unless said the last "
+    .. "dimension is contiguous and the others are any. accumulate: a reduction adds to what the output holds. source: C "
+    .. "text; library and symbol: a shared library instead, jump_safe if the function holds no lock and owns no memory. It is run "
+    .. "against its description in a process of its own, timeout seconds at most, and is registered only if it is right.",
+    intrinsic)
+  nw.xsmm = {}
+  rows.define(nw.xsmm, "xsmm", "available", "(): boolean", "Whether this build has libxsmm.",
+    function() return core.xsmm_library() ~= nil end)
+  rows.define(nw.xsmm, "xsmm", "gemm",
+    "(spec: {m: integer, n: integer, k: integer, dtype?: string, accumulate?: boolean}): nw.intrinsic",
+    "Registers libxsmm's small matrix product C[m, n] += A[m, k]*B[k, n], of f32 or f64, with any leading dimensions; "
+    .. "with accumulate = false it starts from 0.", function(spec) return xsmm_gemm(nw, spec) end)
+end

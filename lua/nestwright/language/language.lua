@@ -1,0 +1,233 @@
+--- The language: placeholders, axes, computes, reductions, scans, sizes. Names and meanings are those of TVM's tensor
+--- expressions wherever they exist.
+local comparisons = require "nestwright.language.comparisons"
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local rows = require "nestwright.language.rows"
+
+local AXIS, EXPR, TENSOR = core.classes.axis, core.classes.expr, core.classes.tensor
+
+local function class_of(value)
+  if type(value) == "userdata" then return debug.getmetatable(value) end
+end
+
+-- A shape may be a table or a single extent.
+local function as_shape(shape, what)
+  if type(shape) == "table" then return shape end
+  if type(shape) == "number" or class_of(shape) == EXPR then return {shape} end
+  errors.fail("invalid", nil, "%s: expected a shape like {M, N}, got %s", what, core.type_name(shape))
+end
+
+-- A last argument that is a name, or a table {name = ...} with more.
+local function named(what, name, allowed)
+  if name == nil or type(name) == "string" then return {name = name} end
+  return errors.options(what, name, allowed)
+end
+
+local USUAL = {"i", "j", "k", "l"}
+
+-- The axes of a compute are called as the parameters of its function are.
+local function axis_names(what, f, n)
+  local info = debug.getinfo(f, "u")
+  if not info.isvararg and info.nparams ~= n then
+    errors.fail("invalid", nil, "%s: the function takes %d parameter%s, but the shape has %d dimension%s", what,
+      info.nparams, info.nparams == 1 and "" or "s", n, n == 1 and "" or "s")
+  end
+  comparisons.check(what, f)
+  local names = {}
+  for d = 1, n do
+    local name = d <= info.nparams and debug.getlocal(f, d)
+    names[d] = name and name ~= "_" and name or USUAL[d] or "i" .. d
+  end
+  return names
+end
+
+-- What a user's function may return, and what to say of the rest.
+local function check_body(what, value, position, count)
+  local class = class_of(value)
+  if class == EXPR or class == AXIS or type(value) == "number" then return end
+  local hint
+  if class == TENSOR then hint = ("read an element of it: %s(i, ...)"):format(value.name) end
+  if value == nil then hint = "does it end in `return`?" end
+  if type(value) == "boolean" then hint = "Lua's == and ~= give true or false at once: write nw.eq(a, b) or nw.ne(a, b)" end
+  local which = count > 1 and (" as value %d"):format(position) or ""
+  errors.fail("type", hint, "%s: the function returned %s%s; it must return an expression", what,
+    value == nil and "nothing" or core.type_name(value), which)
+end
+
+local function drop_on_close(build)
+  return setmetatable({}, {__close = function() core.compute_drop(build) end})
+end
+
+-- Runs the user's function on fresh axes; one output per value it returns.
+local function compute(what, shape, f, name)
+  local build, axes = core.compute_begin(name, axis_names(what, f, #shape), shape)
+  local _ <close> = drop_on_close(build)
+  local bodies = table.pack(f(table.unpack(axes)))
+  for n = 1, math.max(bodies.n, 1) do check_body(what, bodies[n], n, bodies.n) end
+  return core.compute_end(build, bodies)
+end
+
+-- The axes at the end of a reduction's arguments, as a list; nil when there are none.
+local function trailing_axes(...)
+  local first = ...
+  if class_of(first) == AXIS then return {...} end
+  if type(first) == "table" and class_of(first[1]) == AXIS then return first end
+end
+
+-- nw.min and nw.max of two values, or of one over axes: the latter when the first depends on an axis that follows it.
+local function over_axes(term, ...)
+  for _, axis in ipairs(trailing_axes(...) or {}) do
+    if core.uses(term, axis) then return true end
+  end
+  return false
+end
+
+local function reduction(kind, what, term, ...)
+  local axes = trailing_axes(...)
+  if not axes then
+    errors.fail("invalid", "make one with nw.reduce_axis(extent, name)", "%s: argument 2: expected a reduce axis, got %s", what,
+      core.type_name((...)))
+  end
+  return core.reduction(kind, term, axes)
+end
+
+-- A scan written with functions: the state is made here, and its computes with it.
+local function functional_scan(o)
+  local shape = as_shape(o.shape, "scan")
+  local name, dtype = o.name or "S", o.dtype or "f32"
+  errors.expect("scan: init", o.init, "function")
+  errors.expect("scan: step", o.step, "function")
+  local state = core.scan_state(shape, dtype, name .. "_state")
+  local first = {o.rows or 1, table.unpack(shape, 2)}
+  local init = compute("scan: init", first, o.init, name .. "_init")
+  local names = axis_names("scan: step", o.step, #shape + 1)
+  local build, axes = core.compute_begin(name .. "_update", {table.unpack(names, 2)}, shape)
+  local _ <close> = drop_on_close(build)
+  local body = o.step(state, table.unpack(axes))
+  check_body("scan: step", body, 1, 1)
+  local update = core.compute_end(build, {body})
+  return core.scan(name, {init}, {update}, {state})
+end
+
+local function as_list(value)
+  if type(value) == "table" then return value end
+  return {value}
+end
+
+local EXPRESSION = "nw.expr|nw.axis|number"
+local SHAPE = "integer|nw.expr|(integer|nw.expr)[]"
+local NAME, NAMED = "name?: string|{name?: string}", "dtype?: string|{dtype?: string, name?: string}, name?: string"
+local AXES = "...: nw.axis|nw.axis[]"
+
+return function(nw)
+  local define = rows.definer(nw, "nw")
+
+  define("size", "(name: string, options?: integer|{min?: integer, multiple?: integer}): nw.expr",
+    "A symbolic size, at least `min` (1 unless said), known to be a multiple of `multiple`. Kernels check what is known of "
+    .. "a size when they are called.",
+    function(name, options)
+      local o = type(options) == "number" and {min = options} or errors.options("size", options, {"min", "multiple"})
+      local size = core.size(errors.expect("size: name", name, "string"), o.min or 1)
+      if o.multiple and errors.expect("size: multiple", o.multiple, "number") < 1 then
+        errors.fail("range", nil, "size: a multiple of at least 1, not of %s", o.multiple)
+      end
+      if o.multiple then core.fact(size, core.eq(size % o.multiple, 0)) end
+      return size
+    end)
+  nw.var = nw.size
+
+  define("fact", "(size: nw.expr, condition: nw.expr|string): nw.expr",
+    "States what is known of a size, as in nw.fact(M, nw.eq(M % 16, 0)), or as text, nw.fact(M, \"M % 16 == 0\"); checked "
+    .. "when a kernel is called. A fact that is never true with those that are known already is refused.",
+    function(size, condition) return core.fact(size, condition) end)
+
+  define("placeholder", ("(shape: %s, %s): nw.tensor"):format(SHAPE, NAMED),
+    "An input of the computation. The dtype is f32 unless said. Elements are read with parentheses: A(i, k). The last "
+    .. "arguments may be given as {dtype = ..., name = ...}.",
+    function(shape, dtype, name)
+      local o = type(dtype) == "table" and errors.options("placeholder", dtype, {"dtype", "name"})
+          or {dtype = dtype, name = name}
+      return core.placeholder(as_shape(shape, "placeholder"), o.dtype or "f32", o.name or "A")
+    end)
+
+  define("scan_state", ("(shape: %s, %s): nw.tensor"):format(SHAPE, NAMED),
+    "Stands for the state of a scan: the update reads it at earlier times.",
+    function(shape, dtype, name)
+      local o = type(dtype) == "table" and errors.options("scan_state", dtype, {"dtype", "name"})
+          or {dtype = dtype, name = name}
+      return core.scan_state(as_shape(shape, "scan_state"), o.dtype or "f32", o.name or "state")
+    end)
+
+  define("reduce_axis", ("(extent: %s, %s): nw.axis"):format(SHAPE, NAME),
+    "An axis to reduce over: 0..extent, or begin..end when given as {begin, end}.",
+    function(extent, name)
+      local o = named("reduce_axis", name, {"name"})
+      if type(extent) ~= "table" then return core.reduce_axis(0, extent, o.name or "k") end
+      if #extent ~= 2 then errors.fail("invalid", nil, "reduce_axis: extent: expected {begin, end}, got %d entries", #extent) end
+      return core.reduce_axis(extent[1], extent[2] - extent[1], o.name or "k")
+    end)
+
+  define("compute", ("(shape: %s, body: fun(...: nw.expr): nw.expr ..., %s): nw.tensor ..."):format(SHAPE, NAME),
+    "A tensor whose element at (i, j, ...) is body(i, j, ...); the axes are called as the parameters of the function. A body "
+    .. "that returns several expressions makes several tensors. Whole numbers alone are i32, other numbers f32.",
+    function(shape, body, name)
+      local o = named("compute", name, {"name"})
+      if type(body) ~= "function" then
+        errors.fail("invalid", nil, "compute: expected a function of the axes, got %s", core.type_name(body))
+      end
+      return compute("compute: body", as_shape(shape, "compute"), body, o.name or "T")
+    end)
+
+  define("sum", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
+    "Sum of the term over reduce axes; the whole body of a compute.",
+    function(term, ...) return reduction("sum", "sum", term, ...) end)
+  define("prod", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES), "Product of the term over reduce axes.",
+    function(term, ...) return reduction("prod", "prod", term, ...) end)
+  define("argmin", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
+    "Least value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest "
+    .. "index.",
+    function(term, ...) return reduction("argmin", "argmin", term, ...) end)
+  define("argmax", ("(term: %s, %s): nw.expr"):format(EXPRESSION, AXES),
+    "Greatest value of the term and where it is: the compute makes two tensors, value and index (i64). Ties go to the lowest "
+    .. "index.",
+    function(term, ...) return reduction("argmax", "argmax", term, ...) end)
+  define("min", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
+    "With reduce axes after a value that depends on them, the least over them: nw.min(A(i, k), k). Otherwise the least of "
+    .. "its arguments.",
+    function(a, ...)
+      if over_axes(a, ...) then return reduction("min", "min", a, ...) end
+      return core.minimum(a, ...)
+    end)
+  define("max", ("(a: %s, ...: %s|nw.axis[]): nw.expr"):format(EXPRESSION, EXPRESSION),
+    "With reduce axes after a value that depends on them, the greatest over them: nw.max(A(i, k), k). Otherwise the "
+    .. "greatest of its arguments.",
+    function(a, ...)
+      if over_axes(a, ...) then return reduction("max", "max", a, ...) end
+      return core.maximum(a, ...)
+    end)
+
+  define("scan",
+    "(init: nw.tensor|nw.tensor[]|table, update?: nw.tensor|nw.tensor[], state?: nw.tensor|nw.tensor[], "
+    .. "name?: string|{name?: string}): nw.tensor ...",
+    "A recurrence over the first dimension, whose order is kept. Either nw.scan(init, update, state, name), where `state` is "
+    .. "nw.scan_state(shape), which `update` reads at earlier times; or nw.scan{shape = {T, n}, init = function(t, x) ... end, "
+    .. "step = function(S, t, x) return S(t - 1, x) ... end}.",
+    function(init, update, state, name)
+      local options = update == nil and type(init) == "table"
+      if not options then
+        return core.scan(named("scan", name, {"name"}).name or "S", as_list(init), as_list(update), as_list(state))
+      end
+      local o = errors.options("scan", init, {"shape", "init", "step", "update", "state", "rows", "dtype", "name"})
+      if o.step then return functional_scan(o) end
+      return core.scan(o.name or "S", as_list(o.init), as_list(o.update), as_list(o.state))
+    end)
+
+  define("sigmoid", ("(x: %s): nw.expr"):format(EXPRESSION), "1/(1 + exp(-x)).",
+    function(x) return 1 / (1 + core.exp(-x)) end)
+
+  for _, dtype in ipairs(core.dtypes()) do
+    define(dtype, ("(x: %s): nw.expr"):format(EXPRESSION), ("x as %s; short for nw.cast(x, %q)."):format(dtype, dtype),
+      function(x) return core.cast(x, dtype) end)
+  end
+end

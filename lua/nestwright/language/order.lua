@@ -1,0 +1,204 @@
+--- Pictures of iteration spaces: what is asked for, checked and looked up.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local instances = require "nestwright.language.instances"
+local rows = require "nestwright.language.rows"
+local sizes = require "nestwright.language.sizes"
+local steps = require "nestwright.language.steps"
+
+local SCHEDULE, TENSOR = core.classes.schedule, core.classes.tensor
+local MOST = 64 -- values of an axis that are drawn singly
+
+-- ---- what is asked for
+
+local function stage_name(s, stage)
+  if steps.is_stage(stage) then return stage.name end
+  return debug.getmetatable(stage) == TENSOR and core.schedule_name_of(s, stage) or stage
+end
+
+local function names_of(list)
+  local names = {}
+  for n, item in ipairs(list) do names[n] = item.name end
+  return table.concat(names, ", ")
+end
+
+local function find(list, name)
+  for _, item in ipairs(list) do if item.name == name then return item end end
+end
+
+-- The stage asked for; or the first with two axes, or with one.
+local function stage_of(what, s, list, asked)
+  if asked ~= nil then
+    local name = stage_name(s, asked)
+    return find(list, name) or errors.fail("invalid", "stages are " .. names_of(list), "%s: there is no stage %s", what,
+      tostring(name))
+  end
+  local most
+  for _, stage in ipairs(list) do
+    if #stage.axes >= 2 and not stage.init then return stage end
+    if #stage.axes == 1 and not stage.init then most = most or stage end
+  end
+  return most or errors.fail("invalid", nil, "%s: no stage has an axis: there is no order to show", what)
+end
+
+local function axis_of(what, stage, name)
+  return find(stage.axes, name) or errors.fail("invalid", ("axes of %s are %s"):format(stage.name, names_of(stage.axes)),
+    "%s: %s has no axis %s", what, stage.name, tostring(name))
+end
+
+-- The axes to show, the one that goes down first.
+local function shown_axes(what, stage, asked)
+  if asked == nil then return {stage.axes[1], stage.axes[2]} end
+  local list, seen = {}, {}
+  for n, name in ipairs(errors.expect(what .. ": axes", asked, "table")) do
+    list[n] = axis_of(what, stage, name)
+    if seen[name] then errors.fail("invalid", nil, "%s: the axis %s is named twice", what, name) end
+    seen[name] = true
+  end
+  if #list < 1 or #list > 2 then
+    errors.fail("invalid", 'axes = {"i", "j"}', "%s: one or two axes are shown, not %d", what, #list)
+  end
+  return list
+end
+
+-- Values given by axis, {k = 0}, each in its domain, or one behind it: what a range is to, it does not hold.
+local function values_given(what, stage, option, given)
+  local behind = option == "to" and 1 or 0
+  local out = {}
+  for name, value in pairs(errors.expect(what .. ": " .. option, given or {}, "table")) do
+    local axis = axis_of(what, stage, name)
+    out[name] = sizes.whole(what, value, option .. "." .. name)
+    local lo, hi = axis.lo + behind, axis.lo + axis.extent + behind
+    if out[name] < lo or out[name] >= hi then
+      errors.fail("range", nil, "%s: %s.%s = %d is not in %d..%d", what, option, name, out[name], lo, hi)
+    end
+  end
+  return out
+end
+
+local function check_extent(what, axis, from, to)
+  if axis.extent <= 0 then errors.fail("invalid", nil, "%s: %s has no values: there is nothing to show", what, axis.name) end
+  if from >= to then
+    errors.fail("range", nil, "%s: %s in %d..%d holds no value: to is the first that is not shown", what, axis.name, from, to)
+  end
+  if to - from <= MOST then return end
+  errors.fail("limit", ("{from = {%s = %d}, to = {%s = %d}} shows a part"):format(axis.name, from, axis.name, from + MOST),
+    "%s: %s has %d values; at most %d are drawn", what, axis.name, to - from, MOST)
+end
+
+local function range_of(what, axis, from, to)
+  local lo, hi = from[axis.name] or axis.lo, to[axis.name] or axis.lo + axis.extent
+  check_extent(what, axis, lo, hi)
+  local values = {}
+  for v = lo, hi - 1 do values[#values + 1] = v end
+  return values
+end
+
+-- Axes that are not shown stand at one value.
+local function fixed_axes(what, stage, is_shown, at)
+  local fixed = {}
+  for _, axis in ipairs(stage.axes) do
+    if is_shown[axis.name] and at[axis.name] then
+      errors.fail("invalid", nil, "%s: at.%s: that axis is shown; from and to say which part of it", what, axis.name)
+    elseif not is_shown[axis.name] then
+      if axis.extent <= 0 then check_extent(what, axis) end
+      fixed[#fixed + 1] = {name = axis.name, value = at[axis.name] or axis.lo}
+    end
+  end
+  return fixed
+end
+
+local function view_of(what, s, o)
+  local grid = require "nestwright.plots.grid"
+  local numbers = sizes.of(what, s, o.sizes)
+  local list = instances.stages(s, false, numbers)
+  local stage = stage_of(what, s, list, o.stage)
+  if #stage.axes == 0 then errors.fail("invalid", nil, "%s: %s has no axes: it runs once", what, stage.name) end
+  local axes, is_shown, values = shown_axes(what, stage, o.axes), {}, {}
+  for _, axis in ipairs(axes) do is_shown[axis.name] = true end
+  local from, to = values_given(what, stage, "from", o.from), values_given(what, stage, "to", o.to)
+  local view = {stage = stage.name, axes = stage.axes, shown = {},
+    fixed = fixed_axes(what, stage, is_shown, values_given(what, stage, "at", o.at))}
+  for n, axis in ipairs(axes) do
+    values[axis.name] = range_of(what, axis, from, to)
+    view.shown[n] = grid.axis(axis.name, values[axis.name], axis.lo, axis.lo + axis.extent - 1)
+  end
+  for _, fixed in ipairs(view.fixed) do values[fixed.name] = {fixed.value} end
+  view.rows, view.columns = #axes == 2 and view.shown[1] or grid.NONE, view.shown[#axes]
+  view.list = instances.list(s, false, numbers, {stage}, {[stage.name] = values}, is_shown)
+  if #view.list == 0 then errors.fail("invalid", nil, "%s: nothing of %s is visited there", what, stage.name) end
+  return view
+end
+
+-- ---- the functions
+
+local OPTIONS = {
+  order = {"stage", "axes", "at", "from", "to", "sizes", "title"},
+  pieces = {"stage", "axes", "at", "from", "to", "sizes", "title", "width"},
+}
+
+local LEAST, LARGEST = 50, 2000 -- pixels
+
+local function check_width(what, width)
+  if width == nil then return nil end
+  local n = sizes.whole(what, width, "width")
+  if n >= LEAST and n <= LARGEST then return n end
+  errors.fail("range", nil, "%s: width: %d pixels is not in %d..%d", what, n, LEAST, LARGEST)
+end
+
+local function check(what, s, options)
+  if debug.getmetatable(s) ~= SCHEDULE then
+    errors.fail("invalid", nil, "%s: expected a schedule, got %s", what, core.type_name(s))
+  end
+  return errors.options(what, options, OPTIONS[what])
+end
+
+local WHICH = "stage: the first with two axes unless said. axes: one or two of its own axes, the one that goes down first; its "
+  .. "first two unless said. at: values of the others, {k = 0}; their smallest unless said. from, to: the part of an axis that is "
+  .. "shown, {i = 8}; to is the first value that is not; at most 64 of each. sizes: values of symbolic sizes."
+
+local SIGNATURE = "(s: nw.schedule, options?: {stage?: any, axes?: string[], at?: table, from?: table, to?: table, sizes?: table, "
+  .. "title?: nw.label}): nw.plot"
+
+-- A picture of the kind that `what` is.
+local function picture(what, title)
+  return function(s, options)
+    local o = check(what, s, options)
+    local view = view_of(what, s, o)
+    view.width = check_width(what, o.width)
+    view.title = errors.expect(what .. ": title", o.title or title, "string")
+    return require("nestwright.plots." .. what).make(view)
+  end
+end
+
+return function(nw)
+  local define = rows.definer(nw, "nw")
+
+  define("order", SIGNATURE,
+    "The order in which the instances of a stage are visited, found from the program: a grid of the stage's axes, a path from "
+    .. "visit to visit, cells darker with time, tiles outlined. A vector is a bar; each round of a loop that threads share has a "
+    .. "path, a colour and times of its own; what is visited more than once is hatched. " .. WHICH,
+    picture("order", "order of visits"))
+
+  define("pieces", SIGNATURE:gsub("title", "width?: integer, title"),
+    "The pieces that cuts made of a stage's loops, each with a colour, a hatch and its name, the main one, or what no cut has "
+    .. "named, without a hatch; pieces of one name have one colour in all pictures, and white is where nothing runs. Tiles are "
+    .. "outlined; what runs more than once is darker. "
+    .. "width: pixels that the grid may take, 620 unless said. " .. WHICH,
+    picture("pieces", "pieces and tiles"))
+
+  core.refusal.__index = {}
+  rows.define(core.refusal.__index, "refusal", "plot", "(self: nw.refusal, options?: {title?: nw.label}): nw.plot",
+    "The two instances in conflict among their neighbours, at the smallest sizes that fail: the order in which they are visited "
+    .. "now, and dashed the one after the step. The arrow goes from the instance that must come first to the one that needs it. "
+    .. "A refusal without two executions, as for structure or capacity, is an error that says so.",
+    function(refusal, options)
+      local o = errors.options("plot", options, {"title"})
+      if getmetatable(refusal) ~= core.refusal then
+        errors.fail("invalid", "call it with a colon: e.refusal:plot()", "plot: expected a refusal, got %s",
+          core.type_name(refusal))
+      end
+      local title = errors.expect("plot: title", o.title or refusal.message, "string")
+      return require "nestwright.plots.refusal".make(require "nestwright.show.conflict".of(refusal), refusal, title)
+    end)
+end

@@ -1,0 +1,70 @@
+--- The surroundings of this library: what Lua offers, as it was at the beginning. The library's modules run on copies, so that
+--- nothing a script or a cell does to its globals, or to `string` and its like, reaches them. A module that is to change what
+--- cells see takes it from _G or package.loaded.
+local registry = debug.getregistry()
+local made = registry["nestwright.own"]
+if made then return made end
+
+local LIBRARIES = {"coroutine", "debug", "io", "math", "os", "string", "table", "utf8"}
+local FUNCTIONS = {"assert", "collectgarbage", "dofile", "error", "getmetatable", "ipairs", "load", "loadfile", "next", "pairs",
+  "pcall", "print", "rawequal", "rawget", "rawlen", "rawset", "select", "setmetatable", "tonumber", "tostring", "type", "warn",
+  "xpcall", "_VERSION"}
+
+local environment = {_G = _G, package = {loaded = package.loaded, preload = package.preload, config = package.config}}
+for _, name in ipairs(FUNCTIONS) do environment[name] = _G[name] end
+for _, name in ipairs(LIBRARIES) do
+  local copy = {}
+  for key, value in pairs(_G[name]) do copy[key] = value end
+  environment[name] = copy
+end
+
+-- Methods of strings are found through the one metatable of all of them: in our copy first, then in what cells added to theirs.
+-- A program that only requires the library keeps the metatable it has.
+setmetatable(environment.string, {__index = string})
+local strings = getmetatable ""
+if registry["nestwright.host"] and strings.__index == string then strings.__index = environment.string end
+
+-- ---- modules
+
+local directory = debug.getinfo(1, "S").source:match "^@(.*[/\\])language[/\\]" or "nestwright/"
+local loaded, require_any = package.loaded, require
+local gsub, match, loadfile, open = string.gsub, string.match, loadfile, io.open
+local error = error
+
+-- The chunk of a module of this library and its file, or nil for any other. Plots are installed in the library's folder; in the
+-- sources they have a folder of their own at the top.
+local function find(name)
+  local inside = match(name, "^nestwright%.(.+)$")
+  if not inside then return nil end
+  inside = gsub(inside, "%.", "/") .. ".lua"
+  local path = directory .. inside
+  local file = open(path)
+  if not file and match(inside, "^plots/") then
+    path = directory .. "../../" .. inside
+    file = open(path)
+  end
+  if not file then return nil end
+  file:close()
+  local chunk, why = loadfile(path, nil, environment)
+  if not chunk then error(why, 0) end
+  return chunk, path
+end
+
+--- require, whatever a cell did to package.path and package.searchers.
+function environment.require(name)
+  if loaded[name] then return loaded[name] end
+  local chunk, path = find(name)
+  if not chunk then return require_any(name) end
+  local value = chunk(name, path)
+  if value ~= nil then loaded[name] = value end
+  if loaded[name] == nil then loaded[name] = true end
+  return loaded[name]
+end
+
+table.insert(package.searchers, 2, function(name)
+  local chunk, path = find(name)
+  if chunk then return chunk, path end
+end)
+
+registry["nestwright.own"] = environment
+return environment

@@ -1,0 +1,99 @@
+--- The table of everything a user can call. Rows of the C binding and of the Lua library are of one kind:
+--- {class, name, signature, doc, field}. Help, completion, the reference and the coverage test read them here.
+local rows = {}
+
+local core = require "nestwright.core"
+local guard = require "nestwright.language.guard"
+
+local list = {}
+local of_value = setmetatable({}, {__mode = "k"})
+
+local function add(row, value)
+  list[#list + 1] = row
+  if type(value) == "function" then of_value[value] = row end
+end
+
+local written = setmetatable({}, {__mode = "k"}) -- what stands behind the check of its arguments
+
+local function guarded(row, fn, own)
+  local checked = guard.guarded(row.name, row.signature, fn, own)
+  written[checked] = fn
+  return checked
+end
+
+--- The function as it was written, for those who look at its source.
+function rows.written(fn) return written[fn] or fn end
+
+--- Offers a function as target[name] and writes its row, against which its arguments are checked.
+---@param target table
+---@param class string   "nw" for functions of the module, else the class whose method it is
+---@param name string
+---@param signature string   as LuaLS has it: "(a: nw.array, b?: integer): number"
+---@param doc string
+---@param fn function
+---@param own? boolean   it reads its arguments itself: they may be written in more ways than the signature shows
+function rows.define(target, class, name, signature, doc, fn, own)
+  local row = {class = class, name = name, signature = signature, doc = doc, field = false}
+  target[name] = guarded(row, fn, own)
+  add(row, target[name])
+end
+
+--- Writes the row of a field.
+---@param kind string   its type, as LuaLS has it
+function rows.field(class, name, kind, doc)
+  add({class = class, name = name, signature = kind, doc = doc, field = true}, nil)
+end
+
+--- A function that writes rows of one class into one table.
+function rows.definer(target, class)
+  return function(name, signature, doc, fn) rows.define(target, class, name, signature, doc, fn) end
+end
+
+-- Elements are read and written in loops of the user's: these functions check what they read, in C.
+local QUICK = {get = true, set = true, getflat = true, setflat = true, fill_list = true}
+
+-- A row of a class of the binding.
+local function adopt_member(row)
+  local methods = core.classes[row.class].__methods
+  if row.field then return add(row, nil) end
+  if row.class == "array" and QUICK[row.name] then
+    core.name_function(methods[row.name], row.name)
+  else
+    methods[row.name] = guarded(row, methods[row.name])
+  end
+  add(row, methods[row.name])
+end
+
+--- Offers functions of the binding.
+function rows.adopt(target, module, names)
+  local by_name = {}
+  for _, row in ipairs(module.rows()) do
+    if row.class == "core" then by_name[row.name] = row else adopt_member(row) end
+  end
+  for _, name in ipairs(names) do
+    local row = by_name[name]
+    row.class = "nw"
+    target[name] = guarded(row, module[name])
+    add(row, target[name])
+  end
+end
+
+--- All rows, in the order they were written.
+function rows.all() return list end
+
+--- The row of a function, or nil.
+function rows.of(value) return of_value[value] end
+
+--- Rows whose name, or "class.name", is `name`.
+function rows.named(name)
+  local found = {}
+  for _, row in ipairs(list) do
+    if row.name == name or row.class .. "." .. row.name == name then found[#found + 1] = row end
+  end
+  return found
+end
+
+--- The methods a class of the binding is given in Lua go into the same table its C methods are in.
+function rows.methods(class) return core.classes[class].__methods end
+
+return rows

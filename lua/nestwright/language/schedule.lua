@@ -1,0 +1,259 @@
+--- Schedules: a method for each primitive of the core's table, views, histories, files.
+local assembly = require "nestwright.measure.assembly"
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local guard = require "nestwright.language.guard"
+local rows = require "nestwright.language.rows"
+local steps = require "nestwright.language.steps"
+local view = require "nestwright.show.view"
+
+local SCHEDULE, TENSOR = core.classes.schedule, core.classes.tensor
+local primitives = core.primitives()
+
+-- ---- steps
+
+-- Stages come back from the core as names.
+local function dress(s, ...)
+  local results = table.pack(...)
+  for n = 1, results.n do
+    if type(results[n]) == "string" then results[n] = steps.stage(s, results[n]) end
+  end
+  return table.unpack(results, 1, results.n)
+end
+
+local listeners = {}
+
+--- Calls f(text) with the remarks a step leaves; the prompt shows them.
+local function on_note(f) listeners[#listeners + 1] = f end
+
+-- What is worth a remark, but no error.
+local function note(text)
+  for _, f in ipairs(listeners) do f(text) end
+end
+
+local function tell(s, ...)
+  if listeners[1] and not core.is_quiet() then
+    local notes = s:notes()
+    if notes ~= "" then
+      note(notes)
+    end
+  end
+  return ...
+end
+
+local function step_method(p)
+  return function(s, ...)
+    local args = steps.arguments(p, ...)
+    return tell(s, dress(s, core.classes.schedule.__methods.apply(s, p.name, args)))
+  end
+end
+
+-- ---- stages: s[C]
+
+local stage_methods = {}
+steps.stage_meta.__index = stage_methods
+steps.stage_meta.__tostring = function(stage) return ("stage %s"):format(stage.name) end
+
+local function loop_in_stage(stage, name)
+  local loops = core.schedule_loops(stage.schedule, stage.name)
+  for _, loop in ipairs(loops) do
+    if loop.name == name then return loop end
+  end
+  for _, loop in ipairs(loops) do
+    if loop.name:gsub("_%d+$", "") == name then return loop end
+  end
+  return name
+end
+
+-- s[P]:compute_at(s[C], loop), as TVM has it, and s[P]:compute_at(loop) are the same step.
+local function forward(p)
+  local takes_stage = p.params[1] and p.params[1].kind == "stage"
+  return function(stage, ...)
+    local args = table.pack(...)
+    if takes_stage then
+      local first = args[1]
+      local consumer = (steps.is_stage(first) or debug.getmetatable(first) == TENSOR) and args.n > 1
+      if consumer and p.params[2] and p.params[2].kind == "loop" then table.remove(args, 1) args.n = args.n - 1 end
+      return stage.schedule[p.name](stage.schedule, stage.name, table.unpack(args, 1, args.n))
+    end
+    for n = 1, args.n do
+      if type(args[n]) == "string" and p.params[1] and (p.params[1].kind == "loop" or p.params[1].item == "loop") then
+        args[n] = loop_in_stage(stage, args[n])
+      end
+    end
+    return stage.schedule[p.name](stage.schedule, table.unpack(args, 1, args.n))
+  end
+end
+
+-- ---- views
+
+local VIEWS = {"loops", "full", "lowered", "llvm", "asm", "c", "log", "trace"}
+
+local show = {}
+function show.full(s) return core.schedule_print(s) end
+function show.lowered(s, pass) return core.schedule_lowered(s, pass) end
+function show.llvm(s) return core.kernel_text(s:build(), "llvm") end
+function show.asm(s) return assembly.with_loops(core.kernel_text(s:build(), "asm")) end
+function show.c(s) return core.schedule_c(s) end
+function show.log(s) return tostring(s:log()) end
+function show.trace(s) return core.schedule_trace(s) end
+
+local function show_loops(s, changed)
+  local version = s:version()
+  return view.new(function(style)
+    local text = core.schedule_show(s, style, version, changed)
+    if style ~= "html" then return text end
+    return require "nestwright.notebook.nests".html(s, version, text, changed and version > 0)
+  end)
+end
+
+local function show_view(s, what, ...)
+  if what == nil or what == "loops" then return show_loops(s, true) end
+  if type(what) == "table" then return view.text(require "nestwright.cost.costs_shown".nest(s, what)) end
+  if not show[what] then
+    local near = type(what) == "string" and core.nearest(what, VIEWS)
+    errors.fail("invalid", near and ("did you mean '%s'?"):format(near) or "views are " .. table.concat(VIEWS, ", "),
+      "show: there is no view '%s'", tostring(what))
+  end
+  return view.text(show[what](s, ...))
+end
+
+-- A version as the head of a column: its number, or the name of its branch, and the step that made it.
+local function version_text(s, version)
+  local entry = math.type(version) == "integer" and core.schedule_log(s)[version + 1]
+  return ("version %s%s"):format(version, entry and entry.step and ": " .. entry.step or "")
+end
+
+-- ---- what the computation takes and gives, from the header of its text form
+
+local function signature_of(text)
+  local found = {inputs = {}, outputs = {}}
+  for role, name, dtype, dims in text:gmatch "\n%s*(%l+) ([%w_./]+): (%w+)(%b[])" do
+    local list = role == "input" and found.inputs or role == "output" and found.outputs
+    if list then
+      local shape = {}
+      for dim in dims:sub(2, -2):gmatch "[^,]+" do
+        dim = dim:match "^%s*(.-)%s*$"
+        shape[#shape + 1] = math.tointeger(tonumber(dim)) or dim
+      end
+      list[#list + 1] = {name = name, dtype = dtype, dims = shape, shape = function() return shape end}
+    end
+  end
+  return found
+end
+
+local function signature(s) return signature_of(core.schedule_print(s, 0)) end
+
+-- ---- files
+
+local function save(s, path)
+  local json = require "nestwright.show.json"
+  local saved = {nestwright = core.version(), computation = core.schedule_print(s, 0),
+    trace = core.schedule_trace(s, "json"), lua = core.schedule_trace(s)}
+  core.write_file("save", path, json.encode(saved) .. "\n")
+  return s
+end
+
+local function read_saved(path)
+  local ok, saved = pcall(require "nestwright.show.json".decode, core.read_file("load: path", path))
+  if not ok or type(saved) ~= "table" or type(saved.trace) ~= "string" or type(saved.computation) ~= "string" then
+    errors.fail("parse", nil, "load: %s is not a saved schedule%s", path, ok and "" or " (" .. tostring(saved) .. ")")
+  end
+  return saved
+end
+
+local function new_schedule(first, ...)
+  if first == nil then errors.fail("invalid", nil, "schedule: expected a tensor, got nil") end
+  return core.schedule(type(first) == "table" and first or {first, ...})
+end
+
+return function(nw)
+  local define = rows.definer(nw, "nw")
+  local methods = rows.methods "schedule"
+  local method = rows.definer(methods, "schedule")
+  local stage_method = rows.definer(stage_methods, "stage")
+
+  define("schedule", "(...: nw.tensor|nw.tensor[]): nw.schedule",
+    "A schedule of the computation of these outputs (a list will do), naive at first. Steps are its methods; each is judged, "
+    .. "and refused with a reason if it would change what is computed.", new_schedule)
+  nw.create_schedule = nw.schedule
+
+  for _, p in ipairs(primitives) do
+    rows.define(methods, "schedule", p.name, steps.signature(p), steps.doc(p), step_method(p), true)
+    stage_methods[p.name] = guard.guarded(p.name, "(self: nw.stage)", forward(p), true)
+  end
+
+  method("show", "(self: nw.schedule, what?: string|{cost?: boolean, machine?: any, sizes?: table, threads?: integer}, "
+    .. "pass?: string): nw.view",
+    "The loop nest, with what the last step changed marked; or another view: " .. table.concat(VIEWS, ", ")
+    .. ". 'lowered' may name the pass to stop after. s:show{cost = true} is the lowered nest with what s:cost predicts beside "
+    .. "each loop: its part of the time, cycles with all that is inside, misses of the first cache, bottleneck; machine, sizes and "
+    .. "threads as there.", show_view)
+  method("text", "(self: nw.schedule, version?: integer): string", "The full text form of the program, which reads back.",
+    function(s, version) return core.schedule_print(s, version) end)
+  method("diff", "(self: nw.schedule, a?: integer|string, b?: integer|string): nw.view",
+    "What differs between two versions: what the step to b (the current one unless said) changed, when a is left out. "
+    .. "Versions are numbers, 0 being the naive program, or names of branches.",
+    function(s, a, b)
+      b = b or s:version()
+      core.schedule_diff(s, "plain", a, b) -- complains now, not when shown
+      return view.new(function(style)
+        local text = core.schedule_diff(s, style, a, b)
+        if style ~= "html" then return text end
+        return require "nestwright.notebook.nests".beside(text, a and "version " .. a or "before the step", version_text(s, b))
+      end)
+    end)
+  method("trace", "(self: nw.schedule, format?: string): string",
+    "The steps as Lua to paste back, or as 'json'; automatic choices as resolved.",
+    function(s, format)
+      if format ~= nil and format ~= "json" and format ~= "lua" then
+        errors.fail("invalid", nil, "trace: the format is 'lua' or 'json', not '%s'", tostring(format))
+      end
+      return core.schedule_trace(s, format)
+    end)
+  method("loops", "(self: nw.schedule, stage?: nw.stage|nw.tensor|string): nw.loop[]",
+    "The loops, outermost first; of one stage, or of all.",
+    function(s, stage) return core.schedule_loops(s, steps.is_stage(stage) and stage.name or stage) end)
+  method("stages", "(self: nw.schedule): nw.stage[]", "The stages, in the order they run.",
+    function(s)
+      local list = core.schedule_stages(s)
+      for n, name in ipairs(list) do list[n] = steps.stage(s, name) end
+      return list
+    end)
+  method("inputs", "(self: nw.schedule): table[]", "What the computation reads: name, dtype, shape() of each.",
+    function(s) return signature(s).inputs end)
+  method("outputs", "(self: nw.schedule): table[]", "What the computation makes: name, dtype, shape() of each.",
+    function(s) return signature(s).outputs end)
+  method("save", "(self: nw.schedule, path: string): nw.schedule", "Writes the computation and the steps to a file.",
+    save)
+  method("load", "(self: nw.schedule, path: string): nw.schedule",
+    "Takes the steps of a saved schedule; each is judged anew, so the computation may have another shape.",
+    function(s, path) return s:replay(read_saved(path).trace) end)
+  method("check", "(self: nw.schedule): string",
+    "Runs the schedule against its definition in all three ways: interpreted, lowered and interpreted, compiled. Symbolic sizes "
+    .. "get small awkward values; constant ones are as they are, and where these are too large to interpret only the compiled "
+    .. "program is run, and compared at the corners and some random elements. The result says what was checked; an error names "
+    .. "the first difference.",
+    function(s) return core.check(s) end)
+
+  stage_method("axes", "(self: nw.stage): nw.loop ...", "The loops around the stage, outermost first.",
+    function(stage) return table.unpack(core.schedule_loops(stage.schedule, stage.name)) end)
+  stage_method("loops", "(self: nw.stage): nw.loop[]", "The loops around the stage as a list.",
+    function(stage) return core.schedule_loops(stage.schedule, stage.name) end)
+
+  SCHEDULE.__tostring = function(s) return tostring(show_loops(s, false)) end
+  SCHEDULE.__lookup = function(s, key)
+    if steps.is_stage(key) then return steps.stage(s, key.name) end
+    local name = debug.getmetatable(key) == TENSOR and core.schedule_name_of(s, key) or type(key) == "string" and key
+    if not name then return nil end
+    for _, stage in ipairs(core.schedule_stages(s)) do
+      if stage == name then return steps.stage(s, name) end
+    end
+    if type(key) ~= "string" then
+      errors.fail("invalid", nil, "%s is not a stage of this schedule", name)
+    end
+  end
+
+  package.loaded["nestwright.inside"] = {signature = signature, signature_of = signature_of, on_note = on_note, note = note,
+    views = VIEWS}
+end

@@ -1,0 +1,248 @@
+--- nw.cost.audit: predictions beside measurements, over random legal schedules of a computation.
+local blanks = require "nestwright.show.blanks"
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local report = require "nestwright.show.report"
+local rows = require "nestwright.language.rows"
+local sample = require "nestwright.learn.sample"
+local statistics = require "nestwright.measure.statistics"
+local written = require "nestwright.show.written"
+
+local audit = {}
+
+local QUARTER = 0.25
+local MOST = 2000 -- schedules
+
+-- ---- options
+
+local OPTIONS = {"kernel", "schedules", "seed", "threads", "file", "machine", "model"}
+
+local function whole(name, value, least, most)
+  if math.type(value) == "integer" and value >= least and value <= most then return value end
+  errors.fail("range", nil, "audit: %s: expected a whole number in %d..%d, got %s", name, least, most, tostring(value))
+end
+
+local TENSOR = core.classes.tensor
+
+-- The outputs of a kernel, and a name for it.
+local function kernel_of(kernel)
+  if type(kernel) == "string" then
+    return {require "nestwright.measure.workloads".make("audit", kernel)}, kernel
+  end
+  local list = debug.getmetatable(kernel) == TENSOR and {kernel} or kernel
+  if type(list) ~= "table" or #list == 0 then
+    errors.fail("invalid", "nw.cost.audit{kernel = C} or {kernel = \"gemm\"}",
+      "audit: kernel: expected a tensor, a list of them or a name, got %s", core.type_name(kernel))
+  end
+  for _, t in ipairs(list) do
+    if debug.getmetatable(t) ~= TENSOR then
+      errors.fail("invalid", nil, "audit: kernel: expected tensors, got %s", core.type_name(t))
+    end
+  end
+  if #core.program_sizes(core.schedule(list)) > 0 then
+    errors.fail("invalid", "give the tensors constant sizes", "audit: kernel: its sizes are symbolic, and a run needs numbers")
+  end
+  return list, list[1].name
+end
+
+local function settings(options)
+  local given = errors.options("audit", errors.expect("audit", options, "table"), OPTIONS)
+  local o = {machine = given.machine}
+  o.model = given.model ~= nil and require "nestwright.learn.learn".check("audit: model", given.model) or nil
+  o.outputs, o.name = kernel_of(given.kernel)
+  o.schedules = whole("schedules", given.schedules or 200, 2, MOST)
+  o.seed = whole("seed", given.seed or 1, 0, 1 << 31)
+  o.threads = whole("threads", given.threads or 1, 1, 1024)
+  o.file = given.file and errors.expect("audit: file", given.file, "string")
+  return o
+end
+
+-- ---- predictions
+
+-- What a schedule is predicted to take; nothing, and the reason, where the model gives no answer.
+local function price(s, o)
+  local ok, c = pcall(s.cost, s, {machine = o.machine, threads = o.threads > 1 and o.threads or nil, conflicts = false,
+    feed = "full"})
+  if ok then return c end
+  if not errors.is_error(c) or c.code == "interrupt" then error(c, 0) end
+  return nil, c.message
+end
+
+-- The point {trace, measured, predicted, cost, schedule} of an entry, made when it is first asked for; without a cost: why not.
+local function point_of(o, entry)
+  local known = o.points[entry]
+  if known then return known end
+  local s = sample.schedule(entry, o.outputs)
+  local c, why = price(s, o)
+  o.points[entry] = {trace = s:trace(), schedule = s, cost = c, predicted = c and c.seconds, why = why}
+  return o.points[entry]
+end
+
+-- Has it a prediction? Asked of one after the other, number n of so many.
+local function has_prediction(o, entry, n, most)
+  if not o.points[entry] then
+    core.tell_progress(("predicting: %d of %d"):format(n, most), (n - 1) / most, o.since)
+  end
+  return point_of(o, entry).cost ~= nil
+end
+
+-- Points of what a sample keeps, in the order drawn, and those without a prediction.
+local function points_of(m, o)
+  local out, unpriced = {}, {}
+  for _, entry in ipairs((sample.kept(m))) do
+    local p = point_of(o, entry)
+    p.measured, p.halves = entry.seconds, entry.halves
+    table.insert(p.cost and out or unpriced, p)
+  end
+  core.tell_progress()
+  return out, unpriced
+end
+
+--- How well guesses go with times, a row of a table: guesses in seconds, or scores of which only the order counts.
+function audit.figures(guess, truth, in_seconds)
+  local g, t = statistics.lowest(guess, truth, QUARTER)
+  return {tau = statistics.tau(guess, truth), spearman = statistics.spearman(guess, truth),
+    pairwise = statistics.pairwise(guess, truth), tau_best_quarter = statistics.tau(g, t),
+    median_error = in_seconds and statistics.median_error(guess, truth) or nil,
+    regret_1 = statistics.regret(guess, truth, 1), regret_5 = statistics.regret(guess, truth, 5)}
+end
+
+local function column(points, name)
+  local out = {}
+  for n, p in ipairs(points) do out[n] = p[name] end
+  return out
+end
+
+-- Slowest first, so that they compare as times do.
+local function learned(points, model)
+  local out = {}
+  for n, score in ipairs(require "nestwright.learn.learn".scores(model, points)) do points[n].learned, out[n] = score, -score end
+  return out
+end
+
+-- ---- the text
+
+local COLUMNS = {{"tau", "tau"}, {"best quarter", "tau_best_quarter"}, {"Spearman", "spearman"}, {"pairs right", "pairwise", 100},
+  {"median error", "median_error", 100}, {"loss, best of 1", "regret_1", 100}, {"of 5", "regret_5", 100}}
+
+local function cell(value, percent)
+  if not value then return "-" end
+  return percent and ("%.1f %%"):format(percent * value) or ("%.3f"):format(value)
+end
+
+local function cells_of(a)
+  local head, lines = {""}, {}
+  for n, c in ipairs(COLUMNS) do head[n + 1] = c[1] end
+  for _, name in ipairs {"analytic", "learned", "measured"} do
+    if a[name] then
+      local line = {name}
+      for n, c in ipairs(COLUMNS) do line[n + 1] = cell(a[name][c[2]], c[3]) end
+      lines[#lines + 1] = line
+    end
+  end
+  return {head = head, rows = lines, left = {true}}
+end
+
+local function table_text(t, out)
+  for _, line in ipairs {t.head, table.unpack(t.rows)} do
+    local parts = {}
+    for n, text in ipairs(line) do parts[n] = (n == 1 and "%-9s" or "%15s"):format(text) end
+    out[#out + 1] = blanks.right(table.concat(parts, " "))
+  end
+end
+
+local function text_of(a)
+  local out = {("%s: %d schedules, seed %d, from %s to %s"):format(a.kernel, #a.points, a.seed, written.seconds(a.best),
+    written.seconds(a.worst))}
+  table_text(cells_of(a), out)
+  out[#out + 1] = ("%d drawn, %d rejected: slower than %d times the best, or not built"):format(a.drawn, a.rejected,
+    sample.SLOWEST)
+  if a.unpriced > 0 then
+    out[#out + 1] = ("%s without a prediction, left out: %s"):format(written.plural(a.unpriced, "schedule"), a.why)
+  end
+  out[#out + 1] = ("measured on %s; predicted for %s"):format(a.measured_on, a.machine.name)
+  return table.concat(out, "\n")
+end
+
+-- ---- the record
+
+local methods = {cells = cells_of}
+
+local function few(a, n)
+  if n == nil then return 5 end
+  return whole("outliers", n, 1, #a.points)
+end
+
+-- How far off a prediction is, either way.
+local function miss(p) return math.abs(math.log(p.predicted / p.measured)) end
+
+function methods.outliers(a, n)
+  local order = table.move(a.points, 1, #a.points, 1, {})
+  table.sort(order, function(p, q) return miss(p) > miss(q) end)
+  local out, lines = table.move(order, 1, few(a, n), 1, {}), {}
+  for k, p in ipairs(out) do
+    lines[k] = ("-- measured %s, predicted %s: %s\n%s"):format(written.seconds(p.measured), written.seconds(p.predicted),
+      written.times(p.predicted / p.measured), p.trace)
+  end
+  return report.new(out, table.concat(lines, "\n"))
+end
+
+function methods.plot(a, options)
+  local o = errors.options("plot", options, {"title"})
+  return require "nestwright.plots.scatter".make(a, o.title)
+end
+
+-- How well every other round foretells the rounds between: no prediction can be expected to do better.
+local function repeated(points)
+  local a, b = {}, {}
+  for n, p in ipairs(points) do
+    if not p.halves then return nil end
+    a[n], b[n] = p.halves[1], p.halves[2]
+  end
+  return audit.figures(a, b, true)
+end
+
+local function of_sample(m, o)
+  local points, unpriced = points_of(m, o)
+  if #points < 2 then
+    errors.fail("limit", unpriced[1] and unpriced[1].why, "audit: %d schedules of %s have a prediction; two are needed", #points,
+      o.name)
+  end
+  local kept, rejected = sample.kept(m)
+  local measured = column(points, "measured")
+  local a = {kernel = o.name, seed = m.seed, threads = m.threads, points = points, drawn = #m.entries, rejected = rejected,
+    schedules = #kept, unpriced = #unpriced, why = unpriced[1] and unpriced[1].why, best = math.min(table.unpack(measured)),
+    worst = math.max(table.unpack(measured)), measured_on = m.machine, machine = points[1].cost.machine,
+    analytic = audit.figures(column(points, "predicted"), measured, true)}
+  a.measured = repeated(points)
+  if o.model then a.learned = audit.figures(learned(points, o.model), measured, false) end
+  return report.new(a, text_of(a), methods)
+end
+
+function audit.install(nw)
+  nw.cost = nw.cost or {}
+  rows.define(nw.cost, "cost", "audit",
+    "(options: {kernel: nw.tensor|nw.tensor[]|string, schedules?: integer, seed?: integer, threads?: integer, file?: string, "
+    .. "machine?: nw.machine|string|table, model?: nw.learner}): nw.report",
+    "Holds predictions against measurements: draws random legal schedules of a computation (by a seed, 1 unless said), measures "
+    .. "each in turn, the least of seven rounds, its results compared with those of the naive program, and prices each with "
+    .. "s:cost. Those slower than 20 times the best, and those that cannot be priced, are no part of the sample: it goes on until "
+    .. "there are so many (200) others. kernel: the tensors computed, or one of " .. require "nestwright.measure.workloads".names
+    .. ". file: keeps what was measured, as JSON, also when it is stopped; it goes on from there, and what is complete is not "
+    .. "measured again. The "
+    .. "answer prints a table: Kendall's tau-b, the same within the best quarter, Spearman's rho, the share of pairs in the "
+    .. "right order, the median of |predicted - measured| / measured, and how much longer the best of the 1 or 5 that are "
+    .. "predicted fastest takes than the best of all. Fields: points (trace, measured, predicted in seconds, schedule, cost), "
+    .. "analytic (the figures), measured (those of every other round of the measurement beside the rounds between: "
+    .. "what no prediction can be expected to exceed), drawn, rejected, unpriced; with a learned model also learned: the score of "
+    .. "each point, and the figures. a:outliers(n): the n worst predictions; a:plot(): both times of "
+    .. "each, on logarithmic axes.",
+    function(options)
+      local o = settings(options)
+      o.points, o.since = {}, core.now()
+      o.counts = function(entry, n, most) return has_prediction(o, entry, n, most) end
+      return of_sample(sample.measure(nw, o), o)
+    end)
+end
+
+return audit

@@ -1,0 +1,356 @@
+--- What the rows of features.lua look at: sums over the statements of a lowered program, by how often they run, and how each access
+--- moves through memory.
+local core = require "nestwright.core"
+local emitted = require "nestwright.measure.emitted"
+local inside = require "nestwright.inside"
+local shape = require "nestwright.learn.shape"
+
+local facts = {}
+
+local PAGE = 4096 -- bytes: prefetchers end there, and each needs an entry of the TLB
+
+local function add(t, key, v) t[key] = (t[key] or 0) + v end
+local function ratio(a, b) return b > 0 and a / b or 0 end
+
+--- Of the cycles of a body, those that are not of a body inside.
+function facts.own_cycles(body)
+  local own = body.cycles
+  for _, kid in ipairs(body.kids) do own = own - kid.cycles end
+  return math.max(0, own)
+end
+
+-- ---- statements, all together
+
+local function add_load(t, f, s, load)
+  local n = s.body.times
+  add(t, "loads", n)
+  if load.lanes == 1 then add(t, "scalar_loads", n) end
+  if load.lanes > 1 and load.step ~= 1 then add(t, "strided", n * load.lanes) end
+  if load.masked then add(t, "masked", n) end
+  local narrowest = f.narrowest[load.buffer]
+  if narrowest and narrowest < load.lanes then add(t, "joined", n) end
+  if narrowest and narrowest > load.lanes then add(t, "parted", n) end
+end
+
+local function add_statement(t, f, s)
+  local n, inner = s.body.times, shape.loops(s.body, 1)[1]
+  local store, bytes = s.store, f.widths[s.store.buffer] or 4
+  add(t, "stores", n)
+  add(t, "elements", n * store.lanes)
+  if store.lanes > 1 then add(t, "vector_elements", n * store.lanes) end
+  if store.lanes > 1 and store.lanes * bytes % f.vector_bytes ~= 0 then add(t, "uneven", n) end
+  if store.lanes > 1 and store.step ~= 1 then add(t, "scattered", n * store.lanes) end
+  if store.masked then add(t, "masked", n) end
+  if shape.guarded(s.body) then add(t, "guarded", n) end
+  if s.copies then add(t, "copies", n * store.lanes) end
+  if s.fills then add(t, "fills", n * store.lanes) end
+  if s.stream then add(t, "streamed", n * store.lanes) end
+  if s.updates then add(t, "updates", n) end
+  if s.updates and inner and shape.stride(store, inner) == 0 then add(t, "still", n) end
+  add(t, "selects", n * s.selects)
+  add(t, "operations", n * s.operations * store.lanes)
+  for _, load in ipairs(s.loads) do add_load(t, f, s, load) end
+end
+
+local SUMS = {"stores", "statements", "elements", "vector_elements", "guarded", "copies", "fills", "masked", "operations", "loads",
+  "scalar_loads", "strided", "scattered", "still", "updates", "streamed", "uneven", "selects", "joined", "parted"}
+
+-- Of all statements together, in executions.
+local function totals_of(f)
+  local t = {}
+  for _, key in ipairs(SUMS) do t[key] = 0 end
+  for _, s in ipairs(f.shape.statements) do add_statement(t, f, s) end
+  return t
+end
+
+-- The fewest lanes that each temporary is stored by.
+local function narrowest_of(f)
+  local out = {}
+  for _, s in ipairs(f.shape.statements) do
+    local name = s.store.buffer
+    if f.shape.buffers[name] then out[name] = math.min(out[name] or math.huge, s.store.lanes) end
+  end
+  return out
+end
+
+-- ---- loops
+
+-- Rounds, entries and conditions; entries of loops that a branch predictor knows the length of are short.
+local function loops_of(f)
+  local t = {rounds = 0, entries = 0, guards = 0}
+  for _, body in ipairs(f.shape.bodies) do
+    if body.kind == "loop" then
+      t.rounds, t.entries = t.rounds + body.times, t.entries + body.entered
+    elseif body.kind == "guard" then
+      t.guards = t.guards + body.entered
+    end
+  end
+  return t
+end
+
+local function in_tail(body)
+  for _, loop in ipairs(shape.loops(body, 64)) do
+    if loop.name:find "%.tail" then return true end
+  end
+  return false
+end
+
+local function is_odd(lanes) return lanes & (lanes - 1) ~= 0 end
+
+-- What the statements of a body are: all copies, some of vectors, under masks, with choices, of lanes that are no power of two.
+local function kinds_of(body)
+  local k = {copies = true}
+  for _, s in ipairs(body.statements) do
+    k.vectors = k.vectors or s.store.lanes > 1
+    k.masked = k.masked or s.store.masked
+    k.selects = k.selects or s.selects > 0
+    k.odd = k.odd or is_odd(s.store.lanes)
+    k.odd_updates = k.odd_updates or s.updates and is_odd(s.store.lanes)
+    k.copies = k.copies and (s.copies or s.fills)
+    for _, load in ipairs(s.loads) do k.masked = k.masked or load.masked end
+  end
+  return k
+end
+
+local SPENT = {"all", "guarded", "tails", "scalar", "copies", "waiting", "trips", "short", "masked", "selects", "odd",
+  "odd_updates"}
+
+-- Cycles by what the bodies are that they go to.
+local function cycles_of(f)
+  local t = {}
+  for _, key in ipairs(SPENT) do t[key] = 0 end
+  for _, body in ipairs(f.shape.bodies) do
+    local own, inner = facts.own_cycles(body), shape.loops(body, 1)[1]
+    local trips = inner and math.max(1, shape.trips(inner)) or 1
+    t.all = t.all + own
+    t.trips = t.trips + own * math.log(trips, 2)
+    if trips < 8 then t.short = t.short + own end
+    if shape.guarded(body) then t.guarded = t.guarded + own end
+    if in_tail(body) then t.tails = t.tails + own end
+    if body.bottleneck == "latency" then t.waiting = t.waiting + own end
+    if #body.statements > 0 then
+      local kinds = kinds_of(body)
+      kinds.scalar = not kinds.vectors
+      for _, key in ipairs {"scalar", "copies", "masked", "selects", "odd", "odd_updates"} do
+        if kinds[key] then t[key] = t[key] + own end
+      end
+    end
+  end
+  return t
+end
+
+-- The body that most cycles go to, of those with statements.
+local function hottest(f)
+  local best
+  for _, body in ipairs(f.shape.bodies) do
+    if #body.statements > 0 then
+      local own = facts.own_cycles(body)
+      if not best or own > best.own then best = {body = body, own = own} end
+    end
+  end
+  return best or {body = f.shape.bodies[1], own = 0}
+end
+
+-- Elements of the hottest body that a loop adds up without moving, as registers of vectors.
+local function accumulators(f)
+  local inner, n, seen = shape.loops(f.hot.body, 1)[1], 0, {}
+  for _, s in ipairs(f.hot.body.statements) do
+    local key = s.store.buffer .. s.store.index
+    if s.updates and not seen[key] and inner and shape.stride(s.store, inner) == 0 then
+      seen[key] = true
+      n = n + math.max(1, s.store.lanes * (f.widths[s.store.buffer] or 4) / f.vector_bytes)
+    end
+  end
+  return n
+end
+
+-- ---- memory
+
+-- Bytes that an access moves by in the innermost loop that moves it, and that loop.
+local function moved(access, body, bytes)
+  for _, loop in ipairs(shape.loops(body, 64)) do
+    local step = math.abs(shape.stride(access, loop)) * bytes
+    if step > 0 then return step, loop end
+  end
+  return 0
+end
+
+-- Walks: how an access goes through memory, by what one step is.
+local function walk_of(step, line)
+  if step == 0 then return "still" end
+  if step < 2 * line then return "next" end
+  return step < PAGE / 2 and "apart" or "page"
+end
+
+-- Of loads and stores by level: lines that miss, by how the access walks. What has the same tensor, loop and direction is one.
+local function misses_of(f)
+  local walks, out = {}, {}
+  local function note(a, s)
+    local loop = shape.loops(s.body, 1)[1]
+    local key = a.buffer .. "\0" .. (loop and loop.name or "") .. "\0" .. tostring(a.write)
+    local w = walks[key] or {all = 0}
+    local kind = walk_of(moved(a, s.body, f.widths[a.buffer] or 4), f.line)
+    add(w, kind, s.body.times)
+    add(w, "all", s.body.times)
+    walks[key] = w
+  end
+  for _, s in ipairs(f.shape.statements) do
+    note(s.store, s)
+    for _, load in ipairs(s.loads) do note(load, s) end
+  end
+  for _, row in ipairs(f.c.by_access) do
+    local level = out[row.level] or {}
+    out[row.level] = level
+    local w = walks[row.tensor .. "\0" .. (row.loop or "") .. "\0" .. tostring(row.write)]
+    local n = row.cold + row.capacity + row.conflict
+    for kind, times in pairs(w or {}) do
+      if kind ~= "all" then add(level, kind, n * ratio(times, w.all)) end
+    end
+  end
+  return out
+end
+
+-- Pages and streams: pages that all accesses of the hottest body touch while the n innermost loops around it run, and accesses that
+-- go from line to line.
+local function reach_of(f)
+  local t, seen = {pages = {0, 0, 0}, streams = 0, unaligned = 0, all = 0}, {}
+  local function note(a, body)
+    local bytes = f.widths[a.buffer] or 4
+    if a.lanes > 1 and (a.offset * bytes) % math.min(f.vector_bytes, a.lanes * bytes) ~= 0 then t.unaligned = t.unaligned + 1 end
+    t.all = t.all + 1
+    local key = a.buffer .. a.spread
+    if seen[key] then return nil end
+    seen[key] = true
+    for n = 1, 3 do t.pages[n] = t.pages[n] + shape.lines(a, body, n, bytes, PAGE) end
+    local step = moved(a, body, bytes)
+    if step > 0 then t.streams = t.streams + 1 end
+  end
+  for _, s in ipairs(f.hot.body.statements) do
+    note(s.store, f.hot.body)
+    for _, load in ipairs(s.loads) do note(load, f.hot.body) end
+  end
+  return t
+end
+
+-- Entries of new pages, over the whole run, if none were remembered but the last one of each access.
+local function page_changes(f)
+  local n = 0
+  local function note(a, body)
+    local step, loop = moved(a, body, f.widths[a.buffer] or 4)
+    if loop then n = n + body.times * math.min(1, step / PAGE) end
+  end
+  for _, s in ipairs(f.shape.statements) do
+    note(s.store, s.body)
+    for _, load in ipairs(s.loads) do note(load, s.body) end
+  end
+  return n
+end
+
+-- The buffers that are touched most, each by the access that runs most often.
+local function busiest(f)
+  local at, list = {}, {}
+  local function note(a, s)
+    local b = at[a.buffer]
+    if not b then
+      b = {name = a.buffer, n = 0, elements = 0, most = -1}
+      at[a.buffer], list[#list + 1] = b, b
+    end
+    b.n, b.elements = b.n + s.body.times, b.elements + s.body.times * a.lanes
+    if s.body.times > b.most then b.most, b.access, b.body = s.body.times, a, s.body end
+  end
+  for _, s in ipairs(f.shape.statements) do
+    note(s.store, s)
+    for _, load in ipairs(s.loads) do note(load, s) end
+  end
+  table.sort(list, function(a, b) return a.elements > b.elements or a.elements == b.elements and a.name < b.name end)
+  return list
+end
+
+--- Elements of a buffer: of a temporary as it is allocated, of others at the sizes that the cost was asked for.
+function facts.elements(f, name)
+  if f.shape.buffers[name] then return f.shape.buffers[name].elements end
+  for _, b in ipairs(f.c.buffers) do if b.name == name then return b.bytes // (f.widths[name] or 4) end end
+  return 1
+end
+
+-- ---- what the cost model says
+
+local function by_level(c)
+  local out = {}
+  for _, row in ipairs(c.levels) do out[row.level] = row end
+  return out
+end
+
+local function terms_of(c)
+  local out, largest, second, all = {}, 0, 0, 0
+  for _, term in ipairs(c.terms) do
+    out[term.name] = math.max(out[term.name] or 0, term.cycles)
+    all = all + term.cycles
+    if term.cycles > largest then largest, second = term.cycles, largest else second = math.max(second, term.cycles) end
+  end
+  return out, largest, second, all
+end
+
+local OF_CORE = {dispatch = true, loads = true, stores = true, arithmetic = true, division = true, integers = true,
+  branches = true, latency = true}
+
+-- The longest of the terms of the core, and of those of memory.
+local function longest_of(c)
+  local in_core, in_memory = 1, 0
+  for _, term in ipairs(c.terms) do
+    if not OF_CORE[term.name] then in_memory = math.max(in_memory, term.cycles)
+    elseif term.name ~= "latency" then in_core = math.max(in_core, term.cycles) end
+  end
+  return in_core, in_memory
+end
+
+local fields = setmetatable({}, {__mode = "k"}) -- of a machine, by path
+
+local function machine_of(m)
+  if not fields[m] then
+    fields[m] = {}
+    for _, field in ipairs(m:fields()) do fields[m][field.path] = field.value end
+  end
+  return fields[m]
+end
+
+-- Cycles that no schedule can spare: the naive program's operations at the full rate, or its arrays moved once.
+local function least_cycles(f)
+  local bytes, numbers = 0, 1
+  for _, b in ipairs(f.c.buffers) do if b.where == "parameter" then bytes = bytes + b.bytes end end
+  for n, width in ipairs {1, 4, 8, 16} do -- floats of an instruction
+    numbers = math.max(numbers, 2 * width * (f.machine[("ops.fma.per_cycle[%d]"):format(n)] or 0))
+  end
+  return math.max(1, f.work / numbers, bytes / 16)
+end
+
+-- Operations of the naive program: a number, or a formula in its sizes; where it has neither, those of the schedule.
+local function work_of(s, c, sizes)
+  local naive = s:log()[1]
+  local values = {} -- what a formula is read with is changed
+  for name, value in pairs(sizes) do values[name] = value end
+  return math.max(1, naive.operations or naive.formula and inside.extent(naive.formula, values) or c.flops)
+end
+
+--- Everything that rows look at, of a schedule with its cost record; sizes: those it was priced at, by name.
+function facts.of(s, c, sizes)
+  local f = {s = s, c = c, shape = shape.of(s, c), widths = core.element_bytes(s), work = work_of(s, c, sizes or {}),
+    machine = machine_of(c.machine), line = 64, level = by_level(c),
+    cycles = math.max(1, c.cycles)}
+  f.vector_bytes = f.machine.vector_bytes
+  f.term, f.largest, f.second, f.together = terms_of(c)
+  f.in_core, f.in_memory = longest_of(c)
+  f.emitted = emitted.of(s, c.loops, c.machine, f.machine)
+  f.simulated = f.emitted.simulated
+  f.narrowest = narrowest_of(f)
+  f.total, f.hot, f.loops, f.spent = totals_of(f), hottest(f), loops_of(f), cycles_of(f)
+  f.inner = shape.loops(f.hot.body, 3)
+  f.busy, f.accumulators = busiest(f), accumulators(f)
+  f.missed, f.reach, f.page_changes = misses_of(f), reach_of(f), page_changes(f)
+  f.least = least_cycles(f)
+  f.wide = 1
+  for _, st in ipairs(f.hot.body.statements) do f.wide = math.max(f.wide, st.store.lanes) end
+  return f
+end
+
+return facts

@@ -1,0 +1,264 @@
+--- A sample: random legal schedules of a computation with measured times, kept in a file so that what was once measured serves
+--- any number of predictors, and a run that was stopped goes on.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local json = require "nestwright.show.json"
+local sampler = require "nestwright.learn.sampler"
+local times = require "nestwright.measure.times"
+
+local sample = {}
+
+sample.SLOWEST = 20 -- times as long as the best: what takes longer is no part of a sample
+local ROUNDS = 7 -- times that each is measured, in turn
+local SAVED = 5 -- seconds between two times that the file is written
+local MOST_DRAWN = 40 -- schedules drawn for each that is wanted, at most
+local LEAST_LIMIT, MOST_LIMIT = 0.05, 2 -- seconds that a first run may take
+local CLOSE = {rtol = 1e-4, atol = 1e-4}
+
+-- ---- files
+
+local function text_of(m)
+  local head, lines = {}, {}
+  for key, value in pairs(m) do head[key] = key ~= "entries" and value or nil end
+  for n, entry in ipairs(m.entries) do lines[n] = "  " .. json.encode(entry) end
+  return ('%s, "entries": [\n%s]}\n'):format(json.encode(head):sub(1, -2), table.concat(lines, ",\n"))
+end
+
+--- Writes a sample; the file is whole at any moment. quick: it is not waited for until it is on the disk.
+function sample.save(m, path, quick) core.write_file("audit", path, text_of(m), {quick = quick}) end
+
+local function is_time(t) return type(t) == "number" and t > 0 and t < math.huge end
+
+local function is_entry(e)
+  if type(e) ~= "table" or type(e.trace) ~= "string" then return false end
+  if e.seconds == nil then return true end
+  if not is_time(e.seconds) or math.type(e.rounds) ~= "integer" or e.rounds < 0 then return false end
+  if e.halves == nil then return e.rounds == 0 or e.rounds >= ROUNDS end
+  return type(e.halves) == "table" and is_time(e.halves[1]) and is_time(e.halves[2])
+end
+
+local function is_sample(m)
+  if type(m) ~= "table" or type(m.entries) ~= "table" or type(m.computation) ~= "string" or math.type(m.seed) ~= "integer" then
+    return false
+  end
+  for field, kind in pairs {kernel = "string", machine = "string", threads = "number"} do
+    if m[field] ~= nil and type(m[field]) ~= kind then return false end
+  end
+  for _, entry in ipairs(m.entries) do if not is_entry(entry) then return false end end
+  return true
+end
+
+--- Reads a sample.
+function sample.load(path)
+  local ok, m = pcall(json.decode, core.read_file("audit", path))
+  if not ok or not is_sample(m) then
+    errors.fail("parse", "nw.cost.audit writes them: {kernel = \"gemm\", file = \"gemm.json\"}", "audit: %s is not a sample%s",
+      path, ok and "" or (" (%s)"):format(m))
+  end
+  return m
+end
+
+-- ---- what is in it
+
+local function naive(outputs) return core.schedule(outputs) end
+
+--- Does it belong to this computation?
+function sample.check(m, outputs)
+  if m.computation == core.schedule_print(naive(outputs), 0) then return m end
+  errors.fail("invalid", "name another file", "audit: the sample in the file is of another computation: %s",
+    m.computation:match "program (%S+)" or "unknown")
+end
+
+function sample.best(m)
+  local best = math.huge
+  for _, entry in ipairs(m.entries) do best = math.min(best, entry.seconds or best) end
+  return best
+end
+
+--- Entries within so many times the best, and how many others there are.
+function sample.kept(m)
+  local most, kept = sample.SLOWEST * sample.best(m), {}
+  for _, entry in ipairs(m.entries) do
+    if entry.seconds and entry.seconds <= most then kept[#kept + 1] = entry end
+  end
+  return kept, #m.entries - #kept
+end
+
+-- Is each that is kept measured to the end?
+local function are_measured(m)
+  for _, entry in ipairs((sample.kept(m))) do if entry.rounds < ROUNDS then return false end end
+  return true
+end
+
+-- Are there as many as asked for? o.counts, where given, says of an entry whether it is one of them: asked when all might be.
+local function enough(m, o)
+  local kept, n = sample.kept(m), 0
+  if #kept < o.schedules or not o.counts then return #kept >= o.schedules end
+  for at, entry in ipairs(kept) do n = n + (o.counts(entry, at, #kept) and 1 or 0) end
+  return n >= o.schedules
+end
+
+local function is_complete(m, o) return are_measured(m) and enough(m, o) end
+
+--- The schedule of an entry, every step judged anew.
+function sample.schedule(entry, outputs) return naive(outputs):replay(entry.trace) end
+
+-- ---- measuring
+
+local function new(o)
+  return {nestwright = core.version(), kernel = o.name, computation = core.schedule_print(naive(o.outputs), 0), seed = o.seed,
+    threads = o.threads, machine = times.machine(), rounds = ROUNDS, entries = {}}
+end
+
+-- Arguments, and the results that a naive program gives for them.
+local function prepare(run)
+  local s = naive(run.o.outputs)
+  run.arguments = require "nestwright.inside".sized_arrays(s, {})
+  run.results = #s:outputs()
+  run.want = require "nestwright.inside".sized_arrays(s, {})
+  s:build {threads = 1}(table.unpack(run.want))
+end
+
+-- Wrong code is the worst there is: a sample with it is none.
+local function check_results(run, entry)
+  local first = #run.arguments - run.results + 1
+  for n = first, #run.arguments do
+    if not run.nw.allclose(run.arguments[n], run.want[n], CLOSE) then
+      errors.fail("invalid", entry.trace,
+        "audit: a schedule computes something else than the naive program: a defect of the library")
+    end
+  end
+end
+
+local function clear_results(run)
+  for n = #run.arguments - run.results + 1, #run.arguments do run.arguments[n]:fill(-1) end
+end
+
+-- The value of f, or nothing where it is refused for a reason that the entry keeps.
+local function attempt(entry, f, ...)
+  local ok, value = pcall(f, ...)
+  if ok then return value end
+  if not errors.is_error(value) or value.code == "interrupt" then error(value, 0) end
+  entry.refused = value.message
+end
+
+local function build(run, entry, s)
+  return attempt(entry, s.build, s, {threads = run.o.threads, cache = false})
+end
+
+-- The first run: is it right, and is it worth measuring? Kernels of those that are stay.
+local function try(run, entry, s)
+  local kernel = build(run, entry, s)
+  if not kernel then return nil end
+  clear_results(run)
+  local limit = math.min(MOST_LIMIT, math.max(LEAST_LIMIT, 4 * sample.SLOWEST * run.best))
+  local seconds = attempt(entry, core.kernel_once, kernel, run.arguments, limit)
+  if not seconds then return nil end
+  check_results(run, entry)
+  entry.seconds, entry.rounds = seconds, 0
+  run.best = math.min(run.best, seconds)
+  if seconds <= 1.5 * sample.SLOWEST * run.best then run.kernel[entry] = kernel end
+end
+
+local function save_now_and_then(run)
+  if run.o.file and core.now() - run.saved > SAVED then
+    sample.save(run.m, run.o.file, true)
+    run.saved = core.now()
+  end
+end
+
+-- Draws until there are enough; those of a file come first, in the order in which they were drawn.
+local function gather(run)
+  local from = run.sampler
+  while not enough(run.m, run.o) and run.at < MOST_DRAWN * run.o.schedules do
+    core.tell_progress(("drawing schedules: %d of %d"):format(#sample.kept(run.m), run.o.schedules),
+      #sample.kept(run.m) / run.o.schedules, run.since)
+    local s = from:next()
+    if not s then return nil end
+    run.at = run.at + 1
+    local entry = {trace = s:trace "json"}
+    run.m.entries[run.at] = entry
+    try(run, entry, s)
+    save_now_and_then(run)
+  end
+end
+
+-- Programs that were drawn for the file before: what is not measured to the end is built again.
+local function take_up(run)
+  for _, entry in ipairs(run.m.entries) do
+    local s = run.sampler:next()
+    if not s or s:trace "json" ~= entry.trace then
+      errors.fail("invalid", "name another file", "audit: the file was made by another sampler, or with another seed")
+    end
+    run.at = run.at + 1
+    if entry.seconds and entry.rounds < ROUNDS then try(run, entry, s) end
+  end
+end
+
+-- Beside the least time, that of every other round: what two measurements differ by is told from these.
+local function measure_once(run, entry)
+  local t, half = core.kernel_time(run.kernel[entry], run.arguments, 1).min, entry.rounds % 2 + 1
+  if entry.rounds == 0 then entry.seconds, entry.halves = t, {t, t} end
+  entry.seconds = math.min(entry.seconds, t)
+  entry.halves[half] = entry.rounds < 2 and t or math.min(entry.halves[half], t)
+  entry.rounds = entry.rounds + 1
+end
+
+-- What seemed too slow may be within bounds after all, where the best is not as good as its first run said.
+local function has_kernel(run, entry)
+  run.kernel[entry] = run.kernel[entry] or build(run, entry, sample.schedule(entry, run.o.outputs))
+  if not run.kernel[entry] then entry.seconds = nil end -- it is refused now
+  return run.kernel[entry] ~= nil
+end
+
+-- Round after round, each in turn; what turns out too slow is left.
+local function measure(run)
+  for round = 1, ROUNDS do
+    local kept = sample.kept(run.m)
+    for n, entry in ipairs(kept) do
+      if n % 10 == 1 then
+        core.tell_progress(("measuring in turn: round %d of %d"):format(round, ROUNDS), (round - 1 + n / #kept) / ROUNDS,
+          run.since)
+      end
+      if entry.rounds < round and has_kernel(run, entry) then measure_once(run, entry) end
+    end
+    save_now_and_then(run)
+  end
+end
+
+local function run_all(run)
+  take_up(run)
+  repeat -- the best may have become better, and others too slow for it
+    local before = run.at
+    gather(run)
+    measure(run)
+  until is_complete(run.m, run.o) or run.at == before and are_measured(run.m)
+end
+
+-- What was measured is kept, whatever happens.
+local function finish(run, problem)
+  core.tell_progress()
+  local stopped = errors.is_error(problem) and problem.code == "interrupt"
+  local path = run.o.file or stopped and #run.m.entries > 0 and core.temp_dir() .. "/sample.json"
+  if path then sample.save(run.m, path) end
+  if stopped and path then
+    errors.fail("interrupt", ("file = %q goes on from there"):format(path), "audit: stopped; %d schedules are in %s",
+      #run.m.entries, path)
+  end
+  if problem then error(problem, 0) end
+end
+
+--- o: outputs, name, schedules, seed, threads, file, counts. A sample with at least so many schedules within SLOWEST of the best,
+--- where there are so many; with counts(entry), so many of which it is true.
+function sample.measure(nw, o)
+  local m = o.file and core.file_stamp(o.file) and sample.check(sample.load(o.file), o.outputs) or new(o)
+  if is_complete(m, o) then return m end
+  local run = {nw = nw, o = o, m = m, sampler = sampler.new(o.outputs, m.seed), at = 0, best = sample.best(m), kernel = {},
+    since = core.now(), saved = core.now()}
+  prepare(run)
+  local ok, problem = pcall(run_all, run)
+  finish(run, not ok and problem or nil)
+  return m
+end
+
+return sample

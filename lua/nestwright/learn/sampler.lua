@@ -1,0 +1,279 @@
+--- Random legal schedules of a computation: what people do, in random order and with random numbers. Each step is offered to
+--- the judge; what it refuses is left out.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local rng = require "nestwright.measure.rng"
+
+local sampler = {}
+sampler.__index = sampler
+
+-- Some divide usual sizes, some do not.
+local FACTORS = {2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 16, 24, 32, 32, 48, 64, 64, 100, 128, 256}
+local SMALL = {2, 3, 4, 4, 5, 6, 8, 8, 12, 16}
+local WIDE = {4, 8, 8, 16, 16, 16, 32, 32, 64} -- of loops that become vectors
+local TAILS = {"guard", "guard", "cut", "cut", "cut", "shift"}
+local LONGEST = 64 -- iterations of a loop that may be unrolled or become one vector
+local UNROLLED = 128 -- copies of a body that unrolling makes of one stage at most
+local TRIES = 60 -- programs that are drawn before there is said to be no new one
+
+-- ---- one schedule in the making: {r, s}
+
+-- Takes a step if it is legal; its results, or nothing.
+local function offer(d, name, ...)
+  local results = table.pack(pcall(d.s[name], d.s, ...))
+  if results[1] then return table.unpack(results, 2, results.n) end
+  local problem = results[2]
+  if not errors.is_error(problem) or problem.code == "interrupt" then error(problem, 0) end
+end
+
+local function names_of(list)
+  local out = {}
+  for n, item in ipairs(list) do out[n] = item.name end
+  return out
+end
+
+-- Iterations of a loop, as the text has them; where they vary, the most it says.
+local function extent_of(d, loop)
+  local escaped = loop:gsub("%p", "%%%0")
+  return math.tointeger(d.s:text():match(" for " .. escaped .. " in 0%.%.(%d+)") or d.s:text():match("\nfor " .. escaped
+    .. " in 0%.%.(%d+)"))
+end
+
+-- The loops of a stage that no other stage stands in, outermost first.
+local function own_loops(d, stage)
+  local others = {}
+  for _, other in ipairs(names_of(d.s:stages())) do
+    if other ~= stage then
+      for _, loop in ipairs(names_of(d.s:loops(other))) do others[loop] = true end
+    end
+  end
+  local own = {}
+  for _, loop in ipairs(names_of(d.s:loops(stage))) do
+    if not others[loop] then own[#own + 1] = loop end
+  end
+  return own
+end
+
+-- The last axis of a stage that is no reduction: along it lie neighbours in memory, as a rule.
+local function last_axis(d, stage)
+  local vars = d.s:text():match("block " .. stage:gsub("%p", "%%%0") .. " of %S+ (%b())")
+  local found
+  for part in (vars or ""):sub(2, -2):gmatch "[^,]+" do
+    local reduced, name = part:match "^%s*(r?e?d?u?c?e?)%s*([%w_.]+)%s*="
+    if name and reduced ~= "reduce" then found = name end
+  end
+  return found
+end
+
+-- Is this loop a part of that axis? Parts are named after what they are parts of.
+local function is_part(loop, axis)
+  if not axis or loop:sub(1, #axis) ~= axis then return false end
+  return #loop == #axis or loop:sub(#axis + 1, #axis + 1):find "[_.]" ~= nil
+end
+
+-- ---- where stages are computed
+
+local function place(d, stage)
+  local loops = d.s:loops(d.final)
+  if d.r:chance(0.15) then return offer(d, "compute_inline", stage) end
+  if #loops == 0 or d.r:chance(0.35) then return nil end
+  offer(d, "compute_at", stage, d.r:pick(loops).name)
+  if d.r:chance(0.6) then offer(d, "set_scope", stage, "local") end
+end
+
+-- ---- cutting loops up, and their order
+
+-- A loop's parts, outermost first: {outer, inner}, or the loop alone.
+local function parted(d, loop, factors)
+  local extent = extent_of(d, loop)
+  if not extent or extent < 4 or d.r:chance(0.3) then return {loop} end
+  local factor = d.r:pick(factors)
+  if factor >= extent then return {loop} end
+  local outer, inner = offer(d, "split", loop, {factor = factor, tail = d.r:pick(TAILS)})
+  if not outer then return {loop} end
+  local again = d.r:chance(0.25) and parted(d, outer.name, FACTORS) or {outer.name}
+  again[#again + 1] = inner.name
+  return again
+end
+
+-- Outer parts come first, in any order; then inner ones, most of the time with the last axis' last.
+local function order_of(d, parts, axis)
+  local outer, inner, last = {}, {}, nil
+  for _, list in ipairs(parts) do
+    for n, loop in ipairs(list) do
+      if n == #list and is_part(loop, axis) and not last then last = loop
+      elseif n < #list then outer[#outer + 1] = loop
+      else inner[#inner + 1] = loop end
+    end
+  end
+  d.r:shuffle(outer)
+  d.r:shuffle(inner)
+  if d.r:chance(0.1) then outer, inner = d.r:shuffle(table.move(inner, 1, #inner, #outer + 1, outer)), {} end
+  local order = table.move(inner, 1, #inner, #outer + 1, outer)
+  if last then table.insert(order, d.r:chance(0.75) and #order + 1 or d.r:int(1, #order + 1), last) end
+  return order
+end
+
+local function tile(d, stage, loops)
+  local axis, parts = last_axis(d, stage), {}
+  for n, loop in ipairs(loops) do
+    parts[n] = parted(d, loop, is_part(loop, axis) and d.r:chance(0.7) and WIDE or d.r:chance(0.6) and SMALL or FACTORS)
+  end
+  if d.r:chance(0.1) then return nil end
+  local order = order_of(d, parts, axis)
+  if #order > 1 then offer(d, "reorder", table.unpack(order)) end
+end
+
+-- ---- vectors and copies of bodies
+
+local function vectorize(d, stage, own)
+  local axis, list = last_axis(d, stage), {}
+  for n = #own, 1, -1 do
+    if is_part(own[n], axis) or d.r:chance(0.1) then list[#list + 1] = own[n] end
+  end
+  for _, loop in ipairs(list) do
+    local extent = extent_of(d, loop)
+    if extent and extent > LONGEST and d.r:chance(0.7) then
+      local _, inner = offer(d, "split", loop, {factor = d.r:pick(WIDE), tail = d.r:pick(TAILS)})
+      loop, extent = inner and inner.name, inner and 1
+    end
+    if extent and extent <= LONGEST and offer(d, "vectorize", loop) then return nil end
+  end
+end
+
+-- From the inside out, as long as not too many copies come of it.
+local function unroll(d, stage)
+  local own, copies = own_loops(d, stage), 1
+  for n = #own, 1, -1 do
+    local extent = extent_of(d, own[n])
+    if not extent or extent > LONGEST then return nil end
+    if d.r:chance(0.6) and copies * extent <= UNROLLED and offer(d, "unroll", own[n]) then copies = copies * extent end
+    if d.r:chance(0.2) then return nil end
+  end
+end
+
+local function mark(d, stage)
+  if d.r:chance(0.85) then vectorize(d, stage, own_loops(d, stage)) end
+  if d.r:chance(0.7) then unroll(d, stage) end
+end
+
+-- ---- storage
+
+-- A block of results that is added up in a buffer of its own, and the loops of that block.
+local function block(d, stage)
+  local own = own_loops(d, stage)
+  if #own < 2 then return nil end
+  local made = offer(d, "cache_write", stage, "local", {at = own[d.r:int(math.max(1, #own // 2 - 1), #own - 1)]})
+  if not made then return nil end
+  local axis, loops = last_axis(d, made.name), own_loops(d, made.name)
+  local parts = {}
+  for n, loop in ipairs(loops) do
+    parts[n] = not is_part(loop, axis) and d.r:chance(0.3) and parted(d, loop, SMALL) or {loop}
+  end
+  local order = order_of(d, parts, axis)
+  if #order > 1 then offer(d, "reorder", table.unpack(order)) end
+  mark(d, made.name)
+  return made.name
+end
+
+-- Panels of the last index, as packed copies of matrices have them.
+local function panels(rank, width)
+  if rank == 1 then return nil end
+  if rank == 2 then return function(a, b) return b // width, a, b % width end end
+  return function(a, b, c) return a, c // width, b, c % width end
+end
+
+local function copy(d, reader)
+  local inputs = {}
+  for _, input in ipairs(d.s:inputs()) do inputs[#inputs + 1] = {input.name, #input.dims} end
+  local input = d.r:pick(inputs)
+  local layout = input[2] <= 3 and d.r:chance(0.6) and panels(input[2], d.r:pick {8, 16, 32, 64}) or nil
+  local made = offer(d, "cache_read", input[1], "global", {reader}, {layout = layout})
+  if not made then return nil end
+  local loops = names_of(d.s:loops(reader))
+  if #loops > 1 and d.r:chance(0.5) then offer(d, "compute_at", made.name, loops[d.r:int(1, (#loops + 1) // 2)]) end
+  local own = own_loops(d, made.name)
+  if #own == 0 then return nil end
+  tile(d, made.name, own)
+  mark(d, made.name)
+end
+
+-- ---- what else there is
+
+local wild = {}
+
+function wild.fuse(d, own)
+  local at = #own > 1 and d.r:int(1, #own - 1)
+  if at then offer(d, "fuse", own[at], own[at + 1]) end
+end
+
+function wild.split(d, own) offer(d, "split", d.r:pick(own), {factor = d.r:pick(FACTORS), tail = d.r:pick(TAILS)}) end
+
+function wild.reorder(d, own)
+  if #own < 2 then return nil end
+  local at = d.r:int(1, #own - 1)
+  offer(d, "reorder", own[at + 1], own[at])
+end
+
+function wild.unroll(d, own)
+  local loop = own[#own]
+  if (extent_of(d, loop) or UNROLLED) <= 16 then offer(d, "unroll", loop) end
+end
+
+local WILD = {"fuse", "split", "reorder", "unroll"}
+
+local function wild_step(d)
+  local own = own_loops(d, d.r:pick(names_of(d.s:stages())))
+  if #own > 0 then wild[d.r:pick(WILD)](d, own) end
+end
+
+-- ---- a schedule
+
+local function schedule_stage(d, stage)
+  local own = own_loops(d, stage)
+  if #own == 0 then return nil end
+  local reads = d.r:chance(stage == d.final and 0.35 or 0)
+  tile(d, stage, own)
+  if d.r:chance(0.5) then block(d, stage) end
+  if reads then copy(d, stage) end
+  mark(d, stage)
+end
+
+local function is_stage(d, name)
+  for _, stage in ipairs(d.s:stages()) do
+    if stage.name == name then return true end
+  end
+end
+
+local function draw(self)
+  local d = {r = self.r, s = core.schedule(self.outputs)}
+  local stages = names_of(d.s:stages())
+  d.final = stages[#stages]
+  for n = #stages, 1, -1 do
+    if n < #stages then place(d, stages[n]) end
+    if is_stage(d, stages[n]) then schedule_stage(d, stages[n]) end
+  end
+  while d.r:chance(0.25) do wild_step(d) end
+  if d.r:chance(0.15) then offer(d, "stream_stores", d.final) end
+  return d.s
+end
+
+--- Draws schedules of these outputs: the same ones, in the same order, for the same seed.
+function sampler.new(outputs, seed)
+  return setmetatable({outputs = outputs, r = rng.new(seed), seen = {}, drawn = 0}, sampler)
+end
+
+--- One more schedule, whose program was not there before; nothing when there seems to be no other.
+function sampler:next()
+  for _ = 1, TRIES do
+    local s = draw(self)
+    local text = s:text()
+    self.drawn = self.drawn + 1
+    if not self.seen[text] then
+      self.seen[text] = true
+      return s
+    end
+  end
+end
+
+return sampler

@@ -1,0 +1,254 @@
+--- Who was busy when: timelines, and the busy and idle time of a kernel's threads, measured.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local inside = require "nestwright.inside"
+local report = require "nestwright.show.report"
+local rows = require "nestwright.language.rows"
+local times = require "nestwright.measure.times"
+local written = require "nestwright.show.written"
+
+local RUNS = 11
+local seconds = written.seconds
+
+-- ---- one run
+
+-- Of one thread: seconds in parts of loops, seconds that it waited inside of loops, and rounds it ran.
+local function thread_of(log, t, within)
+  local r = {thread = t, busy = 0, cpu = 0, rounds = 0, parts = 0}
+  for _, s in ipairs(log.spans) do
+    if s.thread == t then
+      r.busy, r.cpu, r.rounds = r.busy + s.to - s.from, r.cpu + s.cpu, r.rounds + s.last - s.first + 1
+      r.parts = r.parts + 1
+    end
+  end
+  r.idle = math.max(within - r.busy, 0)
+  return r
+end
+
+-- Loops of one name are told apart by their numbers.
+local function loop_names(log)
+  local out, seen = {}, {}
+  for n, name in ipairs(log.loops) do
+    seen[name] = (seen[name] or 0) + 1
+    out[n] = seen[name] > 1 and ("%s (%d)"):format(name, seen[name]) or name
+  end
+  return out
+end
+
+-- Of one loop: seconds from its first thread's start to its last one's end, and the part of them, over all threads, that is idle.
+local function loops_of(log)
+  local out = {}
+  for n, name in ipairs(loop_names(log)) do out[n] = {loop = name, within = 0, busy = 0} end
+  for _, region in ipairs(log.regions) do out[region.loop].within = out[region.loop].within + region.to - region.from end
+  for _, s in ipairs(log.spans) do out[s.loop].busy = out[s.loop].busy + s.to - s.from end
+  for _, l in ipairs(out) do l.idle = l.within > 0 and math.max(0, 1 - l.busy / (l.within * log.threads)) or 0 end
+  return out
+end
+
+local function look(log)
+  local run = {seconds = log.seconds, within = 0, busy = 0, threads = {}, log = log}
+  for _, region in ipairs(log.regions) do run.within = run.within + region.to - region.from end
+  for t = 0, log.threads - 1 do
+    run.threads[t + 1] = thread_of(log, t, run.within)
+    run.busy = run.busy + run.threads[t + 1].busy
+  end
+  run.loops = loops_of(log)
+  run.idle = run.within > 0 and math.max(0, 1 - run.busy / (run.within * log.threads)) or 0
+  return run
+end
+
+-- ---- several, and the one that is shown
+
+local function by_seconds(a, b) return a.seconds < b.seconds end
+
+local function quartile(list, at)
+  table.sort(list)
+  return list[math.max(1, (at * #list + 3) // 4)]
+end
+
+local function measured(kernel, arrays, o)
+  local runs, idle = {}, {}
+  for n = 1, o.reps do runs[n] = look(core.kernel_log(kernel, arrays)) end
+  table.sort(runs, by_seconds)
+  for n, run in ipairs(runs) do
+    if run.log.lost > 0 then
+      errors.fail("limit", "chunks of more rounds: s:pragma(loop, \"chunk\", n)",
+        "busy: the loops have too many parts; %d were lost", run.log.lost)
+    end
+    idle[n] = run.idle
+  end
+  local shown = runs[o.fastest and 1 or (#runs + 1) // 2]
+  return shown, {min = runs[1].seconds, median = runs[(#runs + 1) // 2].seconds, low = quartile(idle, 1), high = quartile(idle, 3)}
+end
+
+-- ---- what is told of it
+
+local function rounds_text(s) return s.first == s.last and ("%d"):format(s.first) or ("%d-%d"):format(s.first, s.last) end
+
+-- The calling thread alone runs what is outside of parallel loops.
+local function serial_records(log, out)
+  local at = 0
+  for n = 1, #log.regions + 1 do
+    local region = log.regions[n] or {from = log.seconds, to = log.seconds}
+    if region.from - at > 0.002 * log.seconds then
+      out[#out + 1] = {lane = "thread 0", from = at, to = region.from, kind = "outside of parallel loops"}
+    end
+    at = region.to
+  end
+end
+
+local function records_of(log)
+  local out, names = {}, loop_names(log)
+  for t = 0, log.threads - 1 do
+    for _, s in ipairs(log.spans) do
+      if s.thread == t then
+        local name = names[s.loop]
+        out[#out + 1] = {lane = ("thread %d"):format(t), from = s.from, to = s.to, label = rounds_text(s), kind = name,
+          first = s.first, last = s.last}
+      end
+    end
+  end
+  serial_records(log, out)
+  return out
+end
+
+local function percent(share) return ("%.1f %%"):format(100 * share) end
+
+-- Time in which other processes had a thread's core counts as busy: it is said.
+local function taken(threads)
+  local most = 0
+  for _, t in ipairs(threads) do
+    if t.busy > 0 then most = math.max(most, 1 - t.cpu / t.busy) end
+  end
+  return most
+end
+
+-- idle: how idle time in parallel loops is told.
+local function summary(r, idle)
+  local this, other = r.fastest and "fastest" or "median", r.fastest and "median" or "fastest"
+  local out = ("%s run of %d: %s (%s %s); %s (middle half of the runs: %s to %s)"):format(this, r.reps, seconds(r.seconds), other,
+    seconds(r[other == "median" and "median" or "min"]), idle, percent(r.idle_low), percent(r.idle_high))
+  if r.taken > 0.1 then
+    out = out .. ("; other processes had the core of a thread for up to %.0f %% of what counts as busy"):format(100 * r.taken)
+  end
+  return out
+end
+
+local function text_of(r)
+  local out = {("%-10s %10s %10s %8s %8s %6s"):format("", "busy", "idle", "", "rounds", "parts")}
+  for _, t in ipairs(r.threads) do
+    out[#out + 1] = ("%-10s %10s %10s %8s %8d %6d"):format("thread " .. t.thread, seconds(t.busy), seconds(t.idle),
+      r.within > 0 and percent(t.idle / r.within) or "", t.rounds, t.parts)
+  end
+  for _, l in ipairs(r.loops) do
+    out[#out + 1] = ("loop %s takes %s, of which threads are idle %s"):format(l.loop, seconds(l.within), percent(l.idle))
+  end
+  out[#out + 1] = summary(r, ("threads are idle %s of the time in parallel loops"):format(percent(r.idle)))
+  return table.concat(out, "\n")
+end
+
+local function cells_of(r)
+  local out = {}
+  for n, t in ipairs(r.threads) do
+    out[n] = {"thread " .. t.thread, seconds(t.busy), seconds(t.idle), r.within > 0 and percent(t.idle / r.within) or "",
+      tostring(t.rounds), tostring(t.parts)}
+  end
+  return {head = {"", "busy", "idle", "idle", "rounds", "parts"}, rows = out, left = {true, heads = true}, foot = summary(r)}
+end
+
+local function busy(what, kernel, ...)
+  local given, options = inside.split_options(...)
+  local o = errors.options(what, options, {"reps", "fastest"})
+  local reps = o.reps == nil and RUNS or o.reps
+  if math.type(reps) ~= "integer" or reps < 1 or reps > 10000 then
+    errors.fail("range", nil, "%s: reps is a number of runs from 1 to 10000, not %s", what, tostring(reps))
+  end
+  local arrays = inside.kernel_arrays(what, kernel, given)
+  if #core.kernel_log(kernel, arrays).loops == 0 then
+    errors.fail("invalid", "s:parallel(loop), then s:build()", "%s: no loop of this kernel runs in parallel", what)
+  end
+  local shown, over = measured(kernel, arrays, {reps = reps, fastest = o.fastest})
+  local r = {seconds = shown.seconds, min = over.min, median = over.median, within = shown.within, idle = shown.idle,
+    idle_low = over.low, idle_high = over.high, threads = shown.threads, loops = shown.loops,
+    records = records_of(shown.log), reps = reps, fastest = o.fastest, taken = taken(shown.threads), machine = times.machine()}
+  return report.new(r, text_of(r), {cells = cells_of(r)})
+end
+
+-- A thread that got nothing has a lane as well; idle is what f:busy says, which outside of parallel loops is nothing.
+local function drawn(r, title)
+  local small = summary(r, "idle: of the time in parallel loops") .. ". " .. r.machine
+    .. "; wall clock, read before and after each part of a loop."
+  local lanes, idle = {}, {}
+  for n, t in ipairs(r.threads) do
+    lanes[n] = ("thread %d"):format(t.thread)
+    idle[lanes[n]] = r.within > 0 and t.idle / r.within or 0
+  end
+  return require "nestwright.plots.timeline".make(r.records, {title = title or "busy and idle threads", from = 0, to = r.seconds,
+    lanes = lanes, idle = {whole = r.idle, lanes = idle, within = "in parallel loops threads are"}, small = small})
+end
+
+-- The options of both kinds, from a list of arguments whose last may be options.
+local function split(...)
+  local given, options = inside.split_options(...)
+  options = options or {}
+  local title = options.title
+  local rest = {}
+  for key, value in pairs(options) do if key ~= "title" then rest[key] = value end end
+  given[given.n + 1] = rest
+  return title, given
+end
+
+return function(nw)
+  local kernel_method = rows.definer(rows.methods "kernel", "kernel")
+  local schedule_method = rows.definer(rows.methods "schedule", "schedule")
+
+  rows.define(nw, "nw", "timeline", "(records: {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label}[], "
+    .. "options?: {arrows?: {from: integer|table, to: integer|table}[], title?: nw.label, unit?: nw.label, lanes?: nw.label[], "
+    .. "from?: number, to?: number, small?: nw.label}): nw.plot",
+    "Draws who does what when: a lane a thread or stage, in the order of lanes (those without a record too), then of the "
+    .. "records, a bar a record from one second to another, its label where it fits, a fill a kind; idle time is what is left, in "
+    .. "per cent at the right. Where bars are too narrow to be told apart, they are drawn as high as they fill the time. arrows go "
+    .. "from the end of a record to the beginning of one that needs it; records are meant by number or by themselves. unit: of the "
+    .. "numbers, when not 's', as 'cycles'. from and to: the time against which idle is counted, when more than the records cover. "
+    .. "small: print at the foot, as where the records are from.",
+    function(records, options)
+      local o = errors.options("timeline", options, {"arrows", "title", "unit", "lanes", "from", "to", "small"})
+      for _, name in ipairs {"title", "unit", "small"} do
+        if o[name] ~= nil then errors.expect("timeline: " .. name, o[name], "string") end
+      end
+      for _, name in ipairs {"from", "to"} do
+        local value = errors.expect("timeline: " .. name, o[name] or 0, "number")
+        if value ~= value or math.abs(value) == math.huge then
+          errors.fail("invalid", nil, "timeline: %s is %s", name, value)
+        end
+      end
+      return require "nestwright.plots.timeline".make(records, o)
+    end)
+
+  kernel_method("busy", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean}): nw.report",
+    "Runs the kernel and measures what each thread does in its parallel loops: when it begins and ends each part of a loop. "
+    .. "The answer prints a table and holds, of the median run (the fastest, if asked for) of reps (11): seconds, within (in "
+    .. "parallel loops), idle (a part of that, over all threads), threads: records of thread, busy, idle, cpu (what it ran, by "
+    .. "its own clock), rounds, parts; loops: of each within and idle, in the order in which they begin; and records for "
+    .. "nw.timeline, with the first and last round of each part. Over all runs: min, median, idle_low and idle_high (the middle "
+    .. "half).",
+    function(kernel, ...) return busy("busy", kernel, ...) end)
+
+  kernel_method("timeline", "(self: nw.kernel, ...: nw.array|{reps?: integer, fastest?: boolean, title?: nw.label}): nw.plot",
+    "Draws what kernel:busy measures: who ran which rounds of the parallel loops when, and how long threads were idle.",
+    function(kernel, ...)
+      local title, given = split(...)
+      return drawn(busy("timeline", kernel, table.unpack(given, 1, given.n + 1)), title)
+    end)
+
+  schedule_method("timeline", "(self: nw.schedule, ...: nw.array|table): nw.plot",
+    "Builds the schedule and draws the timeline of its threads; without inputs, on random ones. The last argument may be the "
+    .. "options of build and of kernel:timeline.",
+    function(s, ...)
+      local given, options = inside.split_options(...)
+      local o = errors.options("timeline", options, {"threads", "opt", "cache", "reps", "fastest", "title"})
+      local kernel = s:build {threads = o.threads, opt = o.opt, cache = o.cache}
+      given[given.n + 1] = {reps = o.reps, fastest = o.fastest, title = o.title}
+      return kernel:timeline(table.unpack(given, 1, given.n + 1))
+    end)
+end

@@ -1,0 +1,176 @@
+--- Data in memory: made from Lua tables, random, zeros, files; compared and shown.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local rows = require "nestwright.language.rows"
+
+-- Shape of nested tables by their first entries; every other entry must agree.
+local function shape_of(value)
+  local shape, seen = {}, {}
+  while type(value) == "table" do
+    if seen[value] then errors.fail("invalid", nil, "tensor: values: the table is an entry of itself, %d deep", #shape) end
+    seen[value], shape[#shape + 1] = true, #value
+    value = value[1]
+  end
+  return shape
+end
+
+local function where(path) return #path == 0 and "the table" or "entry {" .. table.concat(path, ", ") .. "}" end
+
+-- Appends the leaves of nested tables to `flat`, checking the shape on the way. `path` counts from 0, as indices do.
+local function flatten(value, shape, depth, path, flat)
+  if depth > #shape then
+    if type(value) ~= "number" and type(value) ~= "boolean" then
+      errors.fail("invalid", nil, "tensor: values: %s is %s; expected a number", where(path), core.type_name(value))
+    end
+    flat[#flat + 1] = value
+    return
+  end
+  if type(value) ~= "table" or #value ~= shape[depth] then
+    local got = type(value) == "table" and ("has %d entries"):format(#value) or "is " .. core.type_name(value)
+    errors.fail("invalid", nil, "tensor: values: ragged: %s %s, the first of its kind has %d", where(path), got, shape[depth])
+  end
+  for n = 1, shape[depth] do
+    path[depth] = n - 1
+    flatten(value[n], shape, depth + 1, path, flat)
+  end
+  path[depth] = nil
+end
+
+local function from_table(value, dtype)
+  if type(value) == "number" or type(value) == "boolean" then
+    return core.array({}, dtype or "f32"):fill_list {value}
+  end
+  errors.expect("tensor", value, "table")
+  local shape, flat = shape_of(value), {}
+  flatten(value, shape, 1, {}, flat)
+  return core.array(shape, dtype or type(flat[1]) == "boolean" and "bool" or "f32"):fill_list(flat)
+end
+
+-- ---- showing
+
+local EDGE = 3
+
+-- Which positions of a dimension are shown: all when few, else both ends with a gap (0) between.
+local function shown(n)
+  local at = {}
+  if n <= 2 * EDGE + 1 then
+    for i = 1, n do at[i] = i end
+    return at
+  end
+  for i = 1, EDGE do at[i] = i end
+  at[EDGE + 1] = 0
+  for i = 1, EDGE do at[EDGE + 1 + i] = n - EDGE + i end
+  return at
+end
+
+local function number(v)
+  if type(v) == "boolean" then return tostring(v) end
+  if math.type(v) == "integer" then return ("%d"):format(v) end
+  if v ~= v then return "nan" end
+  return ("%.5g"):format(v)
+end
+
+-- One matrix (or row) starting at flat position `base`, as rows of texts.
+local function grid(array, base, nrows, ncols)
+  local cells = {}
+  for _, r in ipairs(shown(nrows)) do
+    local line = {}
+    for _, c in ipairs(shown(ncols)) do
+      line[#line + 1] = (r == 0 or c == 0) and "..." or number(array:getflat(base + (r - 1) * ncols + c))
+    end
+    cells[#cells + 1] = line
+  end
+  return cells
+end
+
+-- The same as lines with aligned columns.
+local function matrix(array, base, nrows, ncols)
+  local cells, width, out = grid(array, base, nrows, ncols), 1, {}
+  for _, line in ipairs(cells) do
+    for _, text in ipairs(line) do width = math.max(width, #text) end
+  end
+  for n, line in ipairs(cells) do
+    for c, text in ipairs(line) do line[c] = (" "):rep(width - #text) .. text end
+    out[n] = "  " .. table.concat(line, "  ")
+  end
+  return table.concat(out, "\n")
+end
+
+local function head_of(array, shape) return ("%s[%s]"):format(array.dtype, table.concat(shape, ", ")) end
+
+-- For a table: its first matrix with the numbers of rows and columns.
+local function cells(array)
+  local shape = array:shape()
+  local ncols, nrows = shape[#shape] or 1, #shape > 1 and shape[#shape - 1] or 1
+  local caption = head_of(array, shape)
+  if array:count() == 0 then return {caption = caption .. " (empty)", rows = {}} end
+  local rows_of, head = grid(array, 0, nrows, ncols), {""}
+  for _, c in ipairs(shown(ncols)) do head[#head + 1] = c == 0 and "..." or ("%d"):format(c - 1) end
+  for n, r in ipairs(shown(nrows)) do table.insert(rows_of[n], 1, r == 0 and "..." or ("%d"):format(r - 1)) end
+  local more = array:count() // (nrows * ncols) - 1
+  return {caption = caption, head = head, rows = rows_of, left = {heads = true},
+    foot = more > 0 and ("and %d more like this"):format(more) or nil}
+end
+
+local function to_string(array)
+  local shape = array:shape()
+  local head = head_of(array, shape)
+  if array:count() == 0 then return head .. " (empty)" end
+  if #shape == 0 then return head .. " " .. number(array:getflat(1)) end
+  local ncols = shape[#shape]
+  local nrows = #shape > 1 and shape[#shape - 1] or 1
+  local text = head .. "\n" .. matrix(array, 0, nrows, ncols)
+  if #shape > 2 and array:count() > nrows * ncols then
+    text = text .. ("\n  ... (%d more like this)"):format(array:count() // (nrows * ncols) - 1)
+  end
+  return text
+end
+
+local function check_array(what, value)
+  if debug.getmetatable(value) == core.classes.array then return value end
+  errors.fail("invalid", nil, "%s: expected a tensor with data, got %s", what, core.type_name(value))
+end
+
+return function(nw)
+  local define = rows.definer(nw, "nw")
+  core.classes.array.__tostring, core.classes.array.__cells = to_string, cells
+  core.classes.array.__len = function(array) return array:shape()[1] or 0 end
+
+  define("tensor", "(values: table|number|boolean, dtype?: string): nw.array",
+    "Data from nested Lua tables; the shape is theirs. The dtype is f32 unless said, bool for true and false.",
+    function(values, dtype) return from_table(values, dtype) end)
+
+  define("zeros", "(shape: integer|integer[], dtype?: string): nw.array", "Zeros; f32 unless said.",
+    function(shape, dtype) return core.array(shape, dtype or "f32") end)
+
+  define("full", "(shape: integer|integer[], value: number|boolean, dtype?: string): nw.array",
+    "Every element the same; f32 unless said.",
+    function(shape, value, dtype) return core.array(shape, dtype or "f32"):fill(value) end)
+
+  define("random", "(shape: integer|integer[], dtype?: string|{seed?: integer, lo?: number, hi?: number}, "
+    .. "options?: {seed?: integer, lo?: number, hi?: number}): nw.array",
+    "Random elements: floats between lo and hi (0 and 1 unless said), integers whole numbers lo..hi (0..9). The same seed "
+    .. "gives the same data; without one each call differs.",
+    function(shape, dtype, options)
+      if type(dtype) == "table" then dtype, options = nil, dtype end
+      local o = errors.options("random", options, {"seed", "lo", "hi"})
+      local array = core.array(shape, dtype or "f32")
+      local float = array.dtype:find "f"
+      local hi = o.hi or float and 1 or array.dtype == "bool" and 1 or 9
+      return array:fill_random(o.seed or math.random(0), o.lo or 0, hi)
+    end)
+
+  define("load", "(path: string): nw.array", "Reads a .npy file.",
+    function(path) return core.array_load(errors.expect("load: path", path, "string")) end)
+
+  define("save", "(array: nw.array, path: string): nw.array", "Writes a .npy file.",
+    function(array, path) return check_array("save", array):save(path) end)
+
+  define("allclose", "(a: nw.array, b: nw.array, options?: {rtol?: number, atol?: number}): boolean, number, integer?",
+    "Whether |a - b| <= atol + rtol*|b| everywhere (1e-8, 1e-5 unless said; NaN equals NaN); then the largest difference, and "
+    .. "the place of the first element outside, in row-major order from 1.",
+    function(a, b, options)
+      local o = errors.options("allclose", options, {"rtol", "atol"})
+      return core.array_allclose(check_array("allclose", a), check_array("allclose", b), o.rtol or 1e-5, o.atol or 1e-8)
+    end)
+end

@@ -1,0 +1,239 @@
+--- Experiments: one measurement for each combination of parameters, kept in a file so that a stopped sweep goes on.
+local blanks = require "nestwright.show.blanks"
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local points = require "nestwright.measure.points"
+local results = require "nestwright.measure.results"
+local rows = require "nestwright.language.rows"
+local times = require "nestwright.measure.times"
+local written = require "nestwright.show.written"
+
+local sweep_methods = {}
+
+-- ---- one point
+
+-- Sets a column, of which there may be only one value.
+local function put(row, name, value)
+  if row[name] ~= nil and row[name] ~= value then
+    errors.fail("invalid", "give one of them another name", "sweep: what run returns has two values for the column '%s'", name)
+  end
+  row[name] = value
+end
+
+-- The columns of a time record; q1 and q3 are the ends of the middle half of its times.
+local function time_columns(t)
+  local q1, q3 = times.half(t)
+  return {min = t.min, median = t.median, q1 = q1, q3 = q3, spread = t.spread, threads = t.threads, machine = t.machine,
+    unsafe = t.unsafe}
+end
+
+-- Of a time record under a name: its minimum, and what a plot needs beside it.
+local function put_time(row, name, t)
+  local q1, q3 = times.half(t)
+  put(row, name, t.min)
+  put(row, name .. "_median", t.median)
+  put(row, name .. "_q1", q1)
+  put(row, name .. "_q3", q3)
+  row.machine = row.machine or t.machine
+  row.unsafe = row.unsafe or t.unsafe
+end
+
+local function check_result(name, value)
+  local kind = type(value)
+  if kind == "number" or kind == "string" or kind == "boolean" then return value end
+  errors.fail("invalid", "return what you want of it: {seconds = t.median}",
+    "sweep: the column '%s' that run returns is %s: a column is a number, a text, a boolean, or a time", name,
+    core.type_name(value))
+end
+
+local function column_name(key)
+  if type(key) ~= "number" then errors.label("sweep: the name of a column that run returns", key) end
+  return tostring(key)
+end
+
+-- What a run returned, as plain columns. A time record gives its minimum, median, quartiles and spread. The point itself may be
+-- among it: run = function(p) p.seconds = 2 return p end.
+local function flatten(value, point)
+  local row = {}
+  if value == nil then return row end
+  if times.is_record(value) then return time_columns(value) end
+  if type(value) ~= "table" then return {result = check_result("result", value)} end
+  for key, item in pairs(value) do
+    local name = column_name(key)
+    if times.is_record(item) then
+      put_time(row, name, item)
+      if value.machine then put(row, "machine", value.machine) end
+    elseif item ~= point[name] then
+      put(row, name, check_result(name, item))
+    end
+  end
+  return row
+end
+
+-- A refused point is a result; an interrupt and a broken script are not.
+local function run_point(o, point)
+  local copy = {}
+  for k, v in pairs(point) do copy[k] = v end
+  local ok, value = pcall(o.run, copy)
+  if ok then return flatten(value, point), times.is_record(value) end
+  if not errors.is_error(value) or value.code == "interrupt" then error(value, 0) end
+  return {error = value.message}
+end
+
+-- The row with its point, under whose names there may be no other values; but the threads of a time give way to a parameter of
+-- that name.
+local function row_of(o, point)
+  local row, is_time = run_point(o, point)
+  for name, value in pairs(point) do
+    local own = row[name]
+    if own ~= nil and not (is_time and name == "threads") then
+      errors.fail("invalid", "give the column or the parameter another name",
+        "sweep: run returns %s in the column '%s', which is the parameter '%s'",
+        written.shortened(points.key_of(own), 60), name, name)
+    end
+    row[name] = value
+  end
+  return row
+end
+
+-- The columns that hold seconds, and those that hold a share of them: what time records became.
+local function kinds_of(all)
+  local kinds = {}
+  for name in pairs(all) do
+    local of = name:match "^(.*)_median$"
+    if of and all[of] and all.machine then kinds[of], kinds[name] = written.seconds, written.seconds end
+  end
+  if all.min and all.median and all.machine then
+    kinds.min, kinds.median, kinds.spread = written.seconds, written.seconds, function(v) return ("%.1f %%"):format(100 * v) end
+  end
+  return kinds
+end
+
+local function cell(value, kind)
+  if kind and type(value) == "number" then return kind(value) end
+  if type(value) == "string" then return core.shown_text(value) end
+  if math.type(value) == "float" then return ("%.5g"):format(value) end
+  return value == nil and "" or points.form_of(value)
+end
+
+-- What the table leaves to the files: where the times come from, and the rest of what a plot needs.
+local function is_shown(name, all)
+  local time = name:match "^(.*)_median$" or name:match "^(.*)_q[13]$"
+  return name ~= "machine" and name ~= "q1" and name ~= "q3" and not (time and all[time .. "_q1"])
+end
+
+local function shown_columns(list)
+  local columns, all, out = results.columns_of(list, list.params), {}, {}
+  for _, name in ipairs(columns) do all[name] = true end
+  for _, name in ipairs(columns) do if is_shown(name, all) then out[#out + 1] = name end end
+  return out, kinds_of(all)
+end
+
+local function cells_of(list)
+  local lines, columns, kinds = {}, shown_columns(list)
+  for n, row in ipairs(list) do
+    lines[n] = {}
+    for c, name in ipairs(columns) do lines[n][c] = cell(row[name], kinds[name]) end
+  end
+  local head = {}
+  for c, name in ipairs(columns) do head[c] = core.shown_text(name) end
+  return {head = head, rows = lines}
+end
+
+local function to_string(list)
+  local t, width = cells_of(list), {}
+  local lines = {t.head, table.unpack(t.rows)}
+  for _, cells in ipairs(lines) do
+    for c, text in ipairs(cells) do width[c] = math.max(width[c] or 0, #text) end
+  end
+  local out = {}
+  for n, cells in ipairs(lines) do
+    local padded = {}
+    for c, text in ipairs(cells) do padded[c] = text .. (" "):rep(width[c] - #text) end
+    out[n] = blanks.right(table.concat(padded, "  "))
+  end
+  return table.concat(out, "\n")
+end
+
+-- Two files of one name would be one file that is neither.
+local function check_files(o)
+  for _, kind in ipairs {"csv", "json"} do
+    if o[kind] ~= nil then errors.expect("sweep: " .. kind, o[kind], "string") end
+  end
+  if o.keep ~= nil then errors.expect("sweep: keep", o.keep, "boolean") end
+  if o.csv and o.csv == o.json then
+    errors.fail("invalid", "name two files, or leave one out", "sweep: csv and json are both %s", o.csv)
+  end
+end
+
+-- The rows of all points; those that are kept in a file are counted in `progress`.
+local function measure(o, plan, progress)
+  local rows_of, files = {}, results.open(o, plan.names, plan.lists)
+  for n, point in points.each(plan.names, plan.lists, plan.count) do
+    local row = files:done(point)
+    if not row then
+      row = row_of(o, point)
+      files:add(row)
+      files:write()
+    end
+    rows_of[n], progress.kept = row, n
+  end
+  files:write(true)
+  return rows_of
+end
+
+local function is_no_memory(problem)
+  return problem == "not enough memory" or errors.is_error(problem) and problem.code == "memory"
+end
+
+-- Lua's own error says nothing about the points that are done.
+local function fail_for_memory(o, plan, progress, problem)
+  local why = errors.is_error(problem) and problem.message or "sweep: not enough memory"
+  collectgarbage()
+  local path = o.csv and o.json and o.csv .. " and " .. o.json or o.csv or o.json
+  if not path then
+    errors.fail("memory", "give csv or json, so that what is done is kept; or fewer values",
+      "%s; %d of %d points were done, and they are lost, since they were in no file", why, progress.kept, plan.count)
+  end
+  errors.fail("memory", "call it again where there is more memory, or with fewer values: what is in the file is not run again",
+    "%s; the first %d of %d points are done and are in %s", why, progress.kept, plan.count, path)
+end
+
+local function sweep(options)
+  errors.expect("sweep", options, "table")
+  local o = errors.options("sweep", options, {"params", "run", "csv", "json", "keep"})
+  errors.expect("sweep: run", o.run, "function")
+  check_files(o)
+  local plan, progress = {}, {kept = 0}
+  plan.names, plan.lists, plan.count = points.of(o.params, o.csv or o.json)
+  local ok, found = pcall(measure, o, plan, progress)
+  if not ok and is_no_memory(found) then fail_for_memory(o, plan, progress, found) end
+  if not ok then error(found, 0) end
+  local index = setmetatable({params = plan.names, values = o.params}, {__index = sweep_methods})
+  return setmetatable(found, {__name = "nestwright.sweep", __index = index, __tostring = to_string, __cells = cells_of})
+end
+
+rows.define(sweep_methods, "sweep", "plot", "(self: nw.sweep, options?: {x?: string, y?: string|string[], by?: string, "
+  .. "value?: string, style?: string, where?: table, log?: string, unit?: nw.label, "
+  .. "best?: string|boolean, title?: nw.label}): nw.plot",
+  "Draws what was measured over a parameter. style 'lines' (where x is numbers), 'bars' or 'heat'. x: the parameter along the "
+  .. "axis, the first unless said; y: the column drawn, or several, the median of times unless said; by: a curve for each "
+  .. "value of another parameter. heat: x and y are parameters, value is the column. where: values of the parameters that are "
+  .. "left, {threads = 1}. Spread is drawn where the sweep has it; the best is marked with all that is not distinguishable from "
+  .. "it (best: 'min', the default for times, 'max' or false; of each curve, of several columns at each x). What was refused is "
+  .. "shown as refused, what is missing is a gap. log: 'x', 'y', 'xy' or '' for axes of powers, which are otherwise taken for "
+  .. "powers of two and for values far apart. unit: of the column; 's' for seconds.",
+  function(list, options)
+    return require "nestwright.plots.sweep".make(list, errors.options("plot", options,
+      {"x", "y", "by", "value", "style", "where", "log", "unit", "best", "title"}))
+  end)
+
+return function(nw)
+  rows.define(nw, "nw", "sweep",
+    "(options: {params: table, run: fun(point: table): any, csv?: string, json?: string, keep?: boolean}): nw.sweep",
+    "Calls run(point) for every combination of the lists in params, and collects what it returns, one row a point. With csv "
+    .. "or json the rows are kept in a file after every point, and points already there are not run again. Points in the file "
+    .. "that this sweep does not have stay there, unless keep = false; a file that is not the result of a sweep over these "
+    .. "parameters is refused. A value is a number, a text, a boolean or a list of these, a result a number, a text, a boolean or "
+    .. "a time. A point that is refused gets an error column.", sweep)
+end

@@ -1,0 +1,61 @@
+--- Energy that the processor itself counts while something runs.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local report = require "nestwright.show.report"
+local rows = require "nestwright.language.rows"
+local written = require "nestwright.show.written"
+
+local joules = {}
+
+local LEAST = 0.2 -- seconds of runs: counters are brought up to date every millisecond
+
+-- Joules of packages and of memory since `before`.
+local function used(before, root)
+  local package, memory = 0, nil
+  local now = core.energy_zones(root)
+  if #now ~= #before then errors.fail("io", nil, "joules: a counter of energy went away") end
+  for n, zone in ipairs(now) do
+    local more = core.energy_used(before[n], zone)
+    if zone.name == "dram" then memory = (memory or 0) + more else package = package + more end
+  end
+  return package, memory
+end
+
+local function text_of(r)
+  local memory = r.memory and (", %s of memory"):format(written.quantity(r.memory, "J")) or ""
+  return ("%s of the package%s a run, %s, %s; all that ran on the package is counted"):format(
+    r.joules < 1 and ("%.3g mJ"):format(1e3 * r.joules) or written.quantity(r.joules, "J"), memory, written.plural(r.runs, "run"),
+    written.quantity(r.watts, "W"))
+end
+
+--- Runs f until enough time has gone by, and says what a run took.
+function joules.of(f, least, root)
+  local before, start, runs = core.energy_zones(root), core.now(), 0
+  repeat
+    f()
+    runs = runs + 1
+  until core.now() - start >= least
+  local seconds = core.now() - start
+  local package, memory = used(before, root)
+  local r = {joules = package / runs, memory = memory and memory / runs, seconds = seconds / runs, runs = runs,
+    watts = package / seconds}
+  return report.new(r, text_of(r))
+end
+
+function joules.install(nw)
+  rows.define(nw, "nw", "joules", "(f: fun(), options?: {least?: number, root?: string}): nw.report",
+    "Energy of a call of f, measured: what the counters of the processor (RAPL, by the kernel's powercap) say of its packages "
+    .. "and of their memory, over calls of f for `least` seconds (0.2). All that runs meanwhile is counted. The answer has "
+    .. "joules, memory (joules; nil where it is not counted), seconds, runs, watts. An error where the machine has no counters "
+    .. "or the user may not read them. root: the folder of the counters, /sys/class/powercap.",
+    function(f, options)
+      local o = errors.options("joules", options, {"least", "root"})
+      errors.expect("joules", f, "function")
+      if o.root ~= nil then errors.expect("joules: root", o.root, "string") end
+      local least = o.least == nil and LEAST or errors.expect("joules: least", o.least, "number")
+      if not (least >= 0 and least <= 3600) then errors.fail("range", nil, "joules: least: %s is not in 0..3600 seconds", least) end
+      return joules.of(f, least, o.root)
+    end)
+end
+
+return joules

@@ -1,0 +1,283 @@
+--- Running: kernels, the two slow ways to run, and times as records.
+local assembly = require "nestwright.measure.assembly"
+local arithmetic = require "nestwright.cost.arithmetic"
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local returning = require "nestwright.language.returning"
+local rows = require "nestwright.language.rows"
+local times = require "nestwright.measure.times"
+local view = require "nestwright.show.view"
+local inside = require "nestwright.inside"
+
+local ARRAY, TENSOR = core.classes.array, core.classes.tensor
+local built = setmetatable({}, {__mode = "k"}) -- kernel -> {threads, inputs}
+
+-- Splits trailing options from tensors: f:time(a, b, {reps = 10}).
+local function split_options(...)
+  local args = table.pack(...)
+  local last = args[args.n]
+  if type(last) == "table" then
+    args[args.n] = nil
+    args.n = args.n - 1
+    return args, last
+  end
+  return args, nil
+end
+
+-- ---- sizes
+
+-- Value of an extent written in sizes, such as "M + 1" or "M // 16".
+local function extent(dim, sizes)
+  if math.type(dim) == "integer" then return dim end
+  local value = arithmetic.value(dim, sizes)
+  if not math.type(value) then
+    errors.fail("range", nil, "the size %s cannot be told from the inputs", dim)
+  end
+  return math.tointeger(value)
+end
+
+-- Sizes named in the inputs' shapes, from data.
+local function bind_sizes(inputs, arrays)
+  local sizes = {}
+  for n, input in ipairs(inputs) do
+    local shape = arrays[n]:shape()
+    for d, dim in ipairs(input.dims) do
+      if type(dim) == "string" and dim:find "^[%a_][%w_]*$" and sizes[dim] == nil then sizes[dim] = shape[d] end
+    end
+  end
+  return sizes
+end
+
+local function shape_of(dims, sizes)
+  local shape = {}
+  for d, dim in ipairs(dims) do shape[d] = extent(dim, sizes) end
+  return shape
+end
+
+-- The arguments of a run: inputs as given, then outputs, given or made.
+local function complete(what, signature, arrays)
+  local nin, nout = #signature.inputs, #signature.outputs
+  for n, value in ipairs(arrays) do
+    if debug.getmetatable(value) ~= ARRAY then
+      errors.fail("invalid", nil, "%s: argument %d: expected a tensor with data, got %s", what, n, core.type_name(value))
+    end
+  end
+  if #arrays ~= nin and #arrays ~= nin + nout then
+    errors.fail("invalid", nil, "%s: arguments: expected %d inputs, or %d tensors with the outputs; got %d", what, nin, nin + nout,
+      #arrays)
+  end
+  local args, outputs = {table.unpack(arrays)}, {}
+  local sizes = bind_sizes(signature.inputs, arrays)
+  for n, output in ipairs(signature.outputs) do
+    if not args[nin + n] then
+      args[nin + n] = core.array(shape_of(output.dims, sizes), output.dtype)
+    end
+    outputs[n] = args[nin + n]
+  end
+  return args, outputs
+end
+
+local function random_array(n, input, sizes)
+  local narrow = input.dtype:find "f" or input.dtype == "bool"
+  return core.array(shape_of(input.dims, sizes), input.dtype):fill_random(n, 0, narrow and 1 or 9)
+end
+
+-- Random inputs for a computation whose shapes are constant.
+local function make_inputs(what, inputs)
+  local arrays = {}
+  for n, input in ipairs(inputs) do
+    for _, dim in ipairs(input.dims) do
+      if math.type(dim) ~= "integer" then
+        errors.fail("invalid", nil, "%s: pass the inputs: the size %s has no value", what, dim)
+      end
+    end
+    arrays[n] = random_array(n, input, {})
+  end
+  return arrays
+end
+
+-- One kernel of several versions.
+local function dispatching(s, o)
+  local kernels = {}
+  returning.always(s, function()
+    for n, version in ipairs(errors.expect("build: versions", o.versions, "table")) do
+      s:checkout(version)
+      kernels[n] = core.compile(s, o.threads, o.opt, o.cache == false)
+    end
+  end)
+  return core.kernel_dispatch(kernels)
+end
+
+-- Random inputs of a schedule, and its outputs, at these values of its sizes.
+local function sized_arrays(s, values)
+  local signature, arrays = inside.signature(s), {}
+  for n, input in ipairs(signature.inputs) do arrays[n] = random_array(n, input, values) end
+  for _, output in ipairs(signature.outputs) do
+    arrays[#arrays + 1] = core.array(shape_of(output.dims, values), output.dtype)
+  end
+  return arrays
+end
+
+local function kernel_arrays(what, kernel, given)
+  local inputs = built[kernel] and built[kernel].inputs
+  if #given == 0 and inputs and #inputs > 0 then given = make_inputs(what, inputs) end
+  return core.kernel_args(kernel, {table.unpack(given)})
+end
+
+-- ---- times
+
+local function count(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
+
+local function kernel_signature(kernel)
+  local ins, outs = {}, {}
+  for _, p in ipairs(kernel:params()) do
+    local list = p.output and outs or ins
+    list[#list + 1] = p.name
+  end
+  return ("(%s -> %s)"):format(table.concat(ins, ", "), table.concat(outs, ", "))
+end
+
+local function time_kernel(kernel, ...)
+  local given, options = split_options(...)
+  local o = errors.options("time", options, {"reps", "min_seconds", "warmup"})
+  local warmup = o.warmup == nil and 1 or o.warmup
+  if math.type(warmup) ~= "integer" or warmup < 0 then
+    errors.fail("range", nil, "time: warmup is a number of runs, not %s", tostring(warmup))
+  end
+  local args = kernel_arrays("time", kernel, given)
+  for _ = 1, warmup do kernel(table.unpack(args)) end
+  return times.record(core.kernel_time(kernel, args, o.reps, o.min_seconds), kernel)
+end
+
+local function is_kernel(value) return debug.getmetatable(value) == core.classes.kernel end
+
+-- Entries of nw.compare{f, g, name = h}: kernels, and tables of numbers measured elsewhere.
+local function entries_of(list)
+  local found = times.entries("compare: kernels", list, {args = true, rounds = true, base = type(list.base) == "string"})
+  for _, entry in ipairs(found) do
+    if type(entry.value) == "table" then
+      entry.time = times.labelled("compare", entry)
+    elseif not is_kernel(entry.value) then
+      errors.fail("invalid", "make one with s:build()", "compare: %s: expected a kernel, got %s", entry.label,
+        core.type_name(entry.value))
+    end
+  end
+  return found
+end
+
+-- Kernels with their arguments, each run once; and the entries they are of.
+local function runs_of(found, given)
+  local runs, of = {}, {}
+  for _, entry in ipairs(found) do
+    if not entry.time then
+      runs[#runs + 1] = {entry.value, kernel_arrays("compare", entry.value, given)}
+      of[#runs] = entry
+      entry.value(table.unpack(runs[#runs][2]))
+    end
+  end
+  return runs, of
+end
+
+local function compare(list, ...)
+  times.plain("compare: kernels", list)
+  local found, out = entries_of(list), {}
+  local runs, of = runs_of(found, list.args or {...})
+  if #found < 2 or #runs == 0 then
+    errors.fail("invalid", nil, "compare: needs at least two kernels, as in nw.compare{f, g}, or one and times measured elsewhere")
+  end
+  local rounds = list.rounds or 20
+  for n, t in ipairs(core.kernel_compare(runs, rounds)) do
+    of[n].time = times.record(t, of[n].value)
+    t.label = of[n].label
+  end
+  for n, entry in ipairs(found) do out[n] = entry.time end
+  return times.comparison(out, {rounds = rounds, base = type(list.base) == "string" and list.base or nil})
+end
+
+local function outputs_list(what, outputs)
+  if debug.getmetatable(outputs) == TENSOR then return {outputs} end
+  return errors.expect(what, outputs, "table")
+end
+
+local KERNEL_VIEWS = {lowered = true, llvm = true, asm = true, c = true, versions = true}
+
+return function(nw)
+  local define = rows.definer(nw, "nw")
+  local schedule_method = rows.definer(rows.methods "schedule", "schedule")
+  local kernel_method = rows.definer(rows.methods "kernel", "kernel")
+
+  schedule_method("build",
+    "(self: nw.schedule, options?: {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[]}): nw.kernel",
+    "Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; "
+    .. "f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the "
+    .. "first whose facts hold for its sizes, found by a tree of questions, and the last where none does: it "
+    .. "assumes nothing that the others do not.",
+    function(s, options)
+      local o = errors.options("build", options, {"threads", "opt", "cache", "versions"})
+      local kernel = o.versions and dispatching(s, o) or core.compile(s, o.threads, o.opt, o.cache == false)
+      built[kernel] = {threads = o.threads, inputs = inside.signature(s).inputs}
+      return kernel
+    end)
+
+  schedule_method("time", "(self: nw.schedule, ...: nw.array|table): nw.time",
+    "Builds and times the schedule; without inputs, on random ones. The last argument may be the options of build and time.",
+    function(s, ...)
+      local given, options = split_options(...)
+      local o = errors.options("time", options, {"threads", "opt", "cache", "reps", "min_seconds", "warmup"})
+      local kernel = s:build {threads = o.threads, opt = o.opt, cache = o.cache}
+      given[given.n + 1] = {reps = o.reps, min_seconds = o.min_seconds, warmup = o.warmup}
+      return time_kernel(kernel, table.unpack(given, 1, given.n + 1))
+    end)
+
+  kernel_method("time", "(self: nw.kernel, ...: nw.array|{reps?: integer, min_seconds?: number, warmup?: integer}): nw.time",
+    "Measures the kernel on these tensors, or on random inputs when none are given: minimum, median, spread "
+    .. "(interquartile range over the median), repetitions, threads, machine, and the samples, in seconds.", time_kernel)
+
+  kernel_method("show", "(self: nw.kernel, what?: string): nw.view",
+    "The kernel's code: 'lowered', 'llvm', 'asm' or 'c'; 'versions': which of several "
+    .. "a call runs, as the tree of questions about its sizes.",
+    function(kernel, what)
+      what = what or "lowered"
+      if not KERNEL_VIEWS[what] then
+        errors.fail("invalid", "views are lowered, llvm, asm, c, versions", "show: there is no view '%s'", tostring(what))
+      end
+      local text = core.kernel_text(kernel, what)
+      return view.text(what == "asm" and assembly.with_loops(text) or text)
+    end)
+
+  core.classes.kernel.__tostring = function(kernel)
+    local about = built[kernel] or {}
+    return ("%skernel %s, %s, compiled in %.1f ms"):format(kernel.unsafe and "unsafe " or "", kernel_signature(kernel),
+      (about.threads or 0) > 0 and count(about.threads, "thread") or "all cores", kernel.compile_ms)
+  end
+
+  define("compare", "(kernels: table, ...: nw.array): nw.comparison",
+    "Measures kernels in turn, round after round, and says which are faster: nw.compare{f, g}, nw.compare({f, g}, a, b) or "
+    .. "nw.compare{naive = f, tiled = g, args = {a, b}, rounds = 50, base = \"naive\"}. base: the one that the others are "
+    .. "compared with, the first unless said. A peer's times, measured elsewhere, are a table of numbers: {median = 0.0012, "
+    .. "samples = {...}}. Those whose middle halves of times overlap are not distinguishable.", compare)
+
+  define("evaluate", "(outputs: nw.tensor|nw.tensor[], arguments: nw.array[]): nw.array[]",
+    "Evaluates the definition itself, element by element, without any schedule. Slow, and the judge of the others.",
+    function(outputs, arguments)
+      outputs = outputs_list("evaluate: outputs", outputs)
+      local signature = inside.signature_of(core.computation(outputs))
+      local args, made = complete("evaluate", signature, errors.expect("evaluate: arguments", arguments, "table"))
+      core.evaluate(outputs, args)
+      return made
+    end)
+
+  define("interpret",
+    "(s: nw.schedule, arguments: nw.array[], options?: {lowered?: boolean, steps?: integer}): nw.array[]",
+    "Runs the schedule in the interpreter, which checks every access; with lowered = true the very program that is compiled. "
+    .. "steps: after so many executed statements it gives up with a limit error.",
+    function(s, arguments, options)
+      local o = errors.options("interpret", options, {"lowered", "steps"})
+      local args, made = complete("interpret", inside.signature(s), errors.expect("interpret: arguments", arguments, "table"))
+      core.interpret(s, o.lowered or false, args, o.steps)
+      return made
+    end)
+
+  inside.complete, inside.kernel_arrays, inside.split_options = complete, kernel_arrays, split_options
+  inside.extent, inside.bind_sizes, inside.sized_arrays = extent, bind_sizes, sized_arrays
+end

@@ -1,0 +1,169 @@
+--- What this machine can do at most, measured: multiply-adds a second, and bytes a second from each cache and from memory.
+local calibration = require "nestwright.measure.calibration"
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local report = require "nestwright.show.report"
+local rows = require "nestwright.language.rows"
+local times = require "nestwright.measure.times"
+local written = require "nestwright.show.written"
+
+local roofs = {}
+
+local LOOPS = {"read", "copy", "triad"}
+local PEAKS = 3 -- times that the peak is measured
+local MOST = 1 << 30 -- bytes that stand for memory, where twice the last cache is not more
+
+-- ---- measuring
+
+-- The best of the samples, their median, and how far the middle half reaches over it.
+local function summary(samples)
+  table.sort(samples)
+  local n = #samples
+  local lo, hi = times.quartiles(samples)
+  local median = (samples[(n + 1) // 2] + samples[n // 2 + 1]) / 2
+  return {best = samples[n], median = median, spread = (hi - lo) / median, samples = n}
+end
+
+local function peak(threads, dtype, step)
+  local samples = {}
+  step()
+  for n = 1, PEAKS do samples[n] = core.peak_flops(threads, dtype) end
+  return summary(samples)
+end
+
+-- The fastest of STREAM's loops over so many bytes.
+local function bandwidth(name, bytes, threads, step)
+  local best
+  for _, loop in ipairs(LOOPS) do
+    step()
+    local r = summary(core.bandwidth(loop, bytes, threads))
+    r.name, r.loop, r.over = name, loop, bytes
+    if not best or r.best > best.best then best = r end
+  end
+  return best
+end
+
+-- Over half as much, and half of that, where there is no room for more.
+local function bandwidth_that_fits(size, threads, step)
+  local over = size.over
+  while true do
+    local ok, got = pcall(bandwidth, size.name, over, threads, step)
+    if ok then return got end
+    if not errors.is_error(got) or got.code ~= "limit" or over < 1 << 20 then error(got, 0) end
+    over = over // 2
+  end
+end
+
+-- Half of what the threads' caches of a level hold together; for memory four times the last level, but no more than a
+-- gigabyte where that is twice as much as well.
+local function sizes(threads)
+  local out, last = {}, 0
+  for n, cache in ipairs(core.machine_caches()) do
+    local caches = (threads + cache.cpus - 1) // cache.cpus
+    last = caches * cache.bytes
+    out[n] = {name = "L" .. n, over = last // 2, bytes = cache.bytes}
+  end
+  out[#out + 1] = {name = "memory", over = math.max(math.min(4 * last, MOST), 2 * last, 1 << 26)}
+  return out
+end
+
+local function measured(threads, list, step)
+  local out = {threads = threads, machine = times.machine(), peak = peak(threads, "f32", step), levels = {}}
+  out.peak_f64 = peak(threads, "f64", step)
+  for n, size in ipairs(list) do
+    out.levels[n] = bandwidth_that_fits(size, threads, step)
+    out.levels[n].bytes = size.bytes
+  end
+  return out
+end
+
+-- It takes seconds, and who waits sees how far it is.
+local function measure(threads)
+  local list, done, since = sizes(threads), 0, core.now()
+  local what, all = ("measuring what %d thread%s can do at most"):format(threads, threads == 1 and "" or "s"), 2 + #LOOPS * #list
+  local function step()
+    core.tell_progress(what, math.min(done / all, 1), since)
+    done = done + 1
+  end
+  local ok, got = pcall(measured, threads, list, step)
+  core.tell_progress()
+  if not ok then error(got, 0) end
+  return got
+end
+
+-- ---- reading
+
+local function text_of(r)
+  local out = {("of %d thread%s, %s"):format(r.threads, r.threads == 1 and "" or "s", r.machine)}
+  local line = "%-8s %14s  spread %5.1f %%  %s"
+  out[2] = line:format("peak", written.quantity(r.peak.best, "flop/s"), 100 * r.peak.spread,
+    "f32 multiply-adds, two operations each")
+  out[3] = line:format("peak f64", written.quantity(r.peak_f64.best, "flop/s"), 100 * r.peak_f64.spread, "f64 multiply-adds")
+  for _, l in ipairs(r.levels) do
+    out[#out + 1] = line:format(l.name, written.quantity(l.best, "B/s"), 100 * l.spread,
+      ("%s over %s"):format(l.loop, written.bytes(l.over)))
+  end
+  return table.concat(out, "\n")
+end
+
+local known = {} -- by threads, for as long as the process lives
+
+-- Those that are kept with the calibration of this machine; nil where there are none that can be read.
+local function kept(threads)
+  local r = calibration.roofs(threads)
+  local ok, text = pcall(text_of, r or {})
+  return ok and report.new(r, text) or nil
+end
+
+local function measured_now(threads)
+  local r = measure(threads)
+  calibration.keep_roofs(threads, r)
+  return report.new(r, text_of(r))
+end
+
+--- Those of so many threads, measured once a process, or once for all where nw.calibrate keeps a file.
+function roofs.of(threads, fresh)
+  if fresh or not known[threads] then known[threads] = not fresh and kept(threads) or measured_now(threads) end
+  return known[threads]
+end
+
+local function threads_of(what, value)
+  if value == nil then return times.cores() end
+  if math.type(value) == "integer" and value >= 1 and value <= 1024 then return value end
+  errors.fail("range", nil, "%s: threads is a number from 1 to 1024, not %s", what, tostring(value))
+end
+
+local function loop_of(value)
+  for _, loop in ipairs {"write", table.unpack(LOOPS)} do if value == loop then return loop end end
+  errors.fail("invalid", nil, "bandwidth: loop is 'read', 'copy', 'triad' or 'write', not '%s'", tostring(value))
+end
+
+function roofs.install(nw)
+  local define = rows.definer(nw, "nw")
+
+  define("bandwidth", "(bytes: integer, options?: {loop?: string, threads?: integer}): number, number[]",
+    "Bytes a second that a loop over so many bytes of memory reads and writes on this machine: the best of a dozen samples, "
+    .. "then all of them. loop: 'read' (a), 'copy' (a = b) or 'triad' (a = b + x*c), of STREAM, which counts the bytes that the "
+    .. "loop names. threads: one unless said; each has a part of its own.",
+    function(bytes, options)
+      local o = errors.options("bandwidth", options, {"loop", "threads"})
+      if math.type(bytes) ~= "integer" or bytes < 1 then
+        errors.fail("range", nil, "bandwidth: bytes is a whole number above 0, not %s", tostring(bytes))
+      end
+      local samples = core.bandwidth(loop_of(o.loop or "read"), bytes, threads_of("bandwidth", o.threads or 1))
+      return math.max(table.unpack(samples)), samples
+    end)
+
+  define("roofs", "(options?: {threads?: integer, fresh?: boolean}): nw.report",
+    "What this machine can do at most, measured: the peak of multiply-adds of f32 and of f64 in flop/s, and for each cache and "
+    .. "for memory the bytes a second of the fastest of STREAM's loops over half of what the level holds (for memory four times "
+    .. "the last cache, or a gigabyte). threads: all cores unless said. The answer has threads, machine, peak, peak_f64 and "
+    .. "levels: records with best, median and spread, levels also name, loop and over (bytes). Takes seconds; measured once a "
+    .. "process, or once for all and kept beside what nw.calibrate keeps, and again with fresh = true.",
+    function(options)
+      local o = errors.options("roofs", options, {"threads", "fresh"})
+      return roofs.of(threads_of("roofs", o.threads), o.fresh)
+    end)
+end
+
+return roofs

@@ -1,0 +1,28 @@
+--- Registers that the compiler stored and loads again, read off the code it emitted: LLVM remarks on each.
+local assembly = require "nestwright.measure.assembly"
+local core = require "nestwright.core"
+local emitted = require "nestwright.measure.emitted"
+
+local spilled = {}
+
+-- Of numbers and vectors; others hold addresses and counters.
+local function is_vector(line) return line:find "%%[xyz]mm%d" ~= nil or line:find "%f[%w][qvz]%d+%f[%W]" ~= nil end
+
+local function is_spill(line) return line:find("Spill", 1, true) ~= nil or line:find("Reload", 1, true) ~= nil end
+
+--- Of assembly with loops: how often vectors and others are stored and loaded again in a run, with the loops of a cost record.
+function spilled.count(text, loops)
+  local vectors, others = 0, 0
+  for _, block in ipairs(emitted.blocks(text, loops)) do
+    for _, line in ipairs(block.lines) do
+      if is_spill(line) and is_vector(line) then vectors = vectors + block.times
+      elseif is_spill(line) then others = others + block.times end
+    end
+  end
+  return vectors, others
+end
+
+--- The same of a kernel.
+function spilled.of(kernel, loops) return spilled.count(assembly.with_loops(core.kernel_text(kernel, "asm")), loops) end
+
+return spilled

@@ -1,0 +1,277 @@
+--- Times as records, and what may be said of several: how many times as fast, or not distinguishable.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local rows = require "nestwright.language.rows"
+local written = require "nestwright.show.written"
+
+local times = {}
+
+local seconds = written.seconds
+
+local function count(n, word) return ("%d %s%s"):format(n, word, n == 1 and "" or "s") end
+
+-- ---- one record
+
+local time_methods = {}
+local time_meta = {__name = "nestwright.time", __index = time_methods}
+
+-- Of numbers measured elsewhere one may be missing.
+local function min_text(t) return t.min and seconds(t.min) or "unknown" end
+local function median_text(t) return t.fastest_alone and "unknown" or seconds(t.median) end
+local function spread_text(t) return t.spread and ("spread %.1f %%"):format(100 * t.spread) or "spread unknown" end
+
+function time_meta.__tostring(t)
+  return ("min %s, median %s, %s, %s, %s"):format(min_text(t), median_text(t), spread_text(t), count(t.reps or 1, "rep"),
+    count(t.threads or 1, "thread")) .. (t.unsafe and ", unsafe" or "")
+end
+
+function time_meta.__cells(t)
+  return {head = {"min", "median", "spread", "reps", "threads"},
+    rows = {{min_text(t), median_text(t), (spread_text(t):gsub("^spread ", "")), tostring(t.reps or 1),
+      tostring(t.threads or 1)}}, foot = ("%s%s%s"):format(t.what and t.what .. "; " or "", t.machine or "unknown machine",
+      t.unsafe and "; unsafe" or "")}
+end
+
+local cpu
+--- What is measured here is measured on this.
+function times.machine()
+  cpu = cpu or core.machine_text():match "[^\n]+" or "unknown"
+  return cpu
+end
+
+--- Logical cores that this process may use.
+function times.cores() return math.tointeger(core.machine_text():match "(%d+) cores?,") or 1 end
+
+times.made = 0 -- records so far
+
+--- Makes a record of what the core measured.
+function times.record(t, kernel)
+  times.made = times.made + 1
+  t.machine, t.what = times.machine(), kernel and tostring(kernel)
+  if not times.half(t) then t.spread = nil end
+  t.unsafe = kernel and kernel.unsafe or nil
+  return setmetatable(t, time_meta)
+end
+
+function times.is_record(t) return getmetatable(t) == time_meta end
+
+local function sorted_copy(samples)
+  local sorted = table.move(samples, 1, #samples, 1, {})
+  table.sort(sorted)
+  return sorted
+end
+
+--- Of numbers in order or not: the ends of the middle half.
+function times.quartiles(samples)
+  local sorted = sorted_copy(samples)
+  local n = #sorted
+  return sorted[math.max(1, (n + 3) // 4)], sorted[math.max(1, (3 * n + 3) // 4)]
+end
+
+--- The middle half of a record's times, or nothing where it is not known: one time alone has no spread.
+function times.half(t)
+  if t.samples and #t.samples > 1 then return times.quartiles(t.samples) end
+end
+
+--- Two are told apart when the middle halves of their times do not overlap; nil where one of these is not known.
+function times.distinguishable(a, b)
+  local alo, ahi = times.half(a)
+  local blo, bhi = times.half(b)
+  if not alo or not blo then return nil end
+  return ahi < blo or bhi < alo
+end
+
+--- A table as people write it; what is more than that has ways of its own to be read.
+function times.plain(what, value)
+  if type(value) == "table" and getmetatable(value) == nil then return value end
+  errors.fail("invalid", nil, "%s: expected a table, got %s", what,
+    type(value) == "table" and "one with a metatable" or core.type_name(value))
+end
+
+-- ---- records from elsewhere
+
+local FIELDS = {"min", "median", "samples", "spread", "reps", "threads", "machine", "label"}
+
+local function positive(what, v)
+  if type(v) == "number" and v > 0 and v < math.huge then return v end
+  errors.fail("invalid", nil, "%s: %s is no time: seconds, above 0", what, tostring(v))
+end
+
+local function number_or_none(what, v, least)
+  if v == nil or type(v) == "number" and v >= least and v < math.huge then return v end
+  errors.fail("invalid", nil, "%s: expected a number from %d on, got %s", what, least, core.type_name(v))
+end
+
+-- The fields as they are given, each of its kind.
+local function check_fields(what, t)
+  for _, name in ipairs {"min", "median"} do if t[name] ~= nil then positive(what .. ": " .. name, t[name]) end end
+  for _, name in ipairs {"spread", "reps"} do number_or_none(what .. ": " .. name, t[name], 0) end
+  number_or_none(what .. ": threads", t.threads, 1)
+  for _, name in ipairs {"machine", "label"} do
+    if t[name] ~= nil then errors.label(what .. ": " .. name, t[name]) end
+  end
+  for n, v in ipairs(times.plain(what .. ": samples", t.samples or {})) do positive(what .. ": samples: " .. n, v) end
+end
+
+local function summarise(t)
+  local sorted, lo, hi = sorted_copy(t.samples), times.half(t)
+  local n = #sorted
+  t.min, t.median = t.min or sorted[1], t.median or sorted[(n + 1) // 2] / 2 + sorted[n // 2 + 1] / 2
+  t.reps, t.spread = t.reps or #t.samples, t.spread or lo and (hi - lo) / t.median
+end
+
+--- A record of numbers somebody measured: {min, median, samples}, one of them at least, in seconds.
+function times.given(what, value)
+  if times.is_record(value) then return value end
+  local o, t = errors.options(what, times.plain(what, value), FIELDS), {elsewhere = true}
+  for _, name in ipairs(FIELDS) do t[name] = o[name] end
+  check_fields(what, t)
+  if t.samples and #t.samples > 0 then summarise(t) end
+  if not t.min and not t.median then
+    errors.fail("invalid", "as in {median = 0.0012, samples = {0.0012, 0.0013}}", "%s: has neither min nor median nor samples",
+      what)
+  end
+  t.median, t.fastest_alone = t.median or t.min, not t.median or nil
+  return setmetatable(t, time_meta)
+end
+
+-- ---- several
+
+local comparison_methods = {}
+local comparison_meta = {__name = "nestwright.comparison", __index = comparison_methods}
+
+--- Entries of {f, g, name = h} with their labels: those of the list first, then by name. `options`: keys that are none. what: whose
+--- argument the list is.
+function times.entries(what, list, options)
+  local found, names = {}, {}
+  for n, value in ipairs(list) do found[n] = {label = "#" .. n, value = value} end
+  for key in pairs(list) do
+    if type(key) == "string" and not options[key] then names[#names + 1] = key end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    found[#found + 1] = {label = errors.label(what .. ": a name", name), value = list[name]}
+  end
+  return found
+end
+
+--- What is said of a time against another where the spread of one of them is not known.
+times.UNKNOWN = "no verdict: spread unknown"
+
+local function verdict(t, base)
+  if t.refused then return "refused: " .. t.refused end
+  if t == base then return "1.00x" end
+  local apart = times.distinguishable(t, base)
+  if apart == nil then return times.UNKNOWN end
+  if not apart then return ("not distinguishable from %s"):format(base.label) end
+  local ratio = base.median / t.median
+  return (ratio < 1e6 and "%.2fx" or "%.3gx"):format(ratio)
+end
+
+local function name_of(list, base)
+  for n, t in ipairs(list) do
+    if t.label == base then return n end
+  end
+  errors.fail("invalid", nil, "base: there is no '%s'", tostring(base))
+end
+
+-- The first that was measured is what the others are compared with.
+local function judge(list)
+  for _, t in ipairs(list) do
+    if not t.refused then list.base = t break end
+  end
+  for _, t in ipairs(list) do t.verdict = verdict(t, list.base) end
+end
+
+--- Makes a comparison of records with labels. fields: rounds (in turn; none: measured apart), base (the label of the one that
+--- stands first), style (of its plot).
+function times.comparison(list, fields)
+  if fields.base then table.insert(list, 1, table.remove(list, name_of(list, fields.base))) end
+  judge(list)
+  list.rounds, list.style, list.machine = fields.rounds, fields.style, list.base and list.base.machine or times.machine()
+  return setmetatable(list, comparison_meta)
+end
+
+local LABEL = 60 -- characters of a label in a table
+
+local function line_of(t, width)
+  local label = written.shortened(t.label, LABEL)
+  label = label .. (" "):rep(width - utf8.len(label))
+  if t.refused then return ("%s  %s"):format(label, t.verdict) end
+  return ("%s  min %9s  median %9s  %-14s  %s%s"):format(label, min_text(t), median_text(t),
+    t.spread and ("spread %5.1f %%"):format(100 * t.spread) or "spread unknown", t.verdict,
+    (t.unsafe and ", unsafe" or "") .. (t.elsewhere and ", measured elsewhere" or ""))
+end
+
+local function how_text(c)
+  local how = c.rounds and "interleaved, " .. count(c.rounds, "round") or "measured apart, not in turn"
+  return ("%s, %s"):format(how, c.machine or "unknown machine")
+end
+
+function comparison_meta.__cells(c)
+  local out = {}
+  for n, t in ipairs(c) do
+    local label = written.shortened(t.label, LABEL)
+    out[n] = t.refused and {label, "", "", "", t.verdict} or {label, min_text(t), median_text(t),
+      (spread_text(t):gsub("^spread ", "")), t.verdict .. (t.unsafe and ", unsafe" or "")}
+  end
+  return {head = {"", "min", "median", "spread", "compared"}, rows = out, left = {true, heads = true, [5] = true},
+    foot = how_text(c)}
+end
+
+function comparison_meta.__tostring(c)
+  local out, width = {}, 1
+  for _, t in ipairs(c) do width = math.max(width, utf8.len(written.shortened(t.label, LABEL))) end
+  for n, t in ipairs(c) do out[n] = line_of(t, width) end
+  out[#out + 1] = how_text(c)
+  return table.concat(out, "\n")
+end
+
+rows.define(time_methods, "time", "gflops", "(self: nw.time, flop: number): number",
+  "Billions of operations a second, by the fastest run. flop: the operations of one run, 2*M*N*K of a matrix product.",
+  function(t, flop) return errors.expect("gflops: flop", flop, "number") / (t.min or t.median) / 1e9 end)
+
+rows.define(comparison_methods, "comparison", "plot",
+  "(self: nw.comparison, options?: {style?: string, title?: nw.label}): nw.plot",
+  "Draws the times, a row each, in the order given: the median, the middle half and the fastest. style: 'bars' from zero; "
+  .. "'points', on an axis of powers where the times lie far apart; 'speedup', how many times as fast as the first; 'steps', "
+  .. "a curve, as for s:time_steps. bars unless one is 20 times as fast as another, then points. Those not distinguishable "
+  .. "from the first are hatched; brackets join those that are not distinguishable from each other.",
+  function(c, options)
+    return require "nestwright.plots.times".make(c, errors.options("plot", options, {"style", "title"}))
+  end)
+
+--- The record of an entry, or of its numbers, under its label: a copy, so that what is said of it here does not change it.
+function times.labelled(what, entry)
+  local given, t = times.given(("%s: %s"):format(what, entry.label), entry.value), {}
+  for key, value in pairs(given) do t[key] = value end
+  t.label = entry.label:find "^#" and given.label or entry.label
+  return setmetatable(t, time_meta)
+end
+
+rows.define(time_methods, "time", "plot", "(self: nw.time, options?: {style?: string, title?: nw.label}): nw.plot",
+  "Draws the time as a comparison of one: nw.timings of several says more.",
+  function(t, options)
+    local name = t.label or t.what or "time"
+    return times.comparison({times.labelled("plot", {label = name, value = t})}, {}):plot(options)
+  end)
+
+local function timings(list)
+  times.plain("timings: times", list)
+  local named, out = type(list.base) == "string", {}
+  for n, entry in ipairs(times.entries("timings: times", list, {base = named})) do out[n] = times.labelled("timings", entry) end
+  if #out == 0 then
+    errors.fail("invalid", "as in nw.timings{naive = f:time(), tiled = g:time()}", "timings: there are no times")
+  end
+  return times.comparison(out, {base = named and list.base or nil})
+end
+
+function times.install(nw)
+  rows.define(nw, "nw", "timings", "(times: table): nw.comparison",
+    "Times that were measured apart, as one list to print and to plot: nw.timings{naive = t1, tiled = t2, base = \"naive\"}. "
+    .. "An entry is what s:time answers, or numbers measured elsewhere: {median = 0.0012, min = 0.0011, samples = {...}, machine = "
+    .. "\"...\"}, in seconds. base: the one that the others are compared with, the first unless said. What is measured in turn, "
+    .. "by nw.compare, is compared better.", timings)
+end
+
+return times

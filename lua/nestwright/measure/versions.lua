@@ -1,0 +1,146 @@
+--- Versions of a schedule, measured in turn: what each step was worth.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local inside = require "nestwright.inside"
+local returning = require "nestwright.language.returning"
+local rows = require "nestwright.language.rows"
+local sizes = require "nestwright.language.sizes"
+local times = require "nestwright.measure.times"
+local written = require "nestwright.show.written"
+
+local versions = {}
+
+local LIMIT = 2 -- seconds that one run may take, unless said
+local TOTAL = 10 -- seconds that all rounds together may take, where not fewer than LEAST
+local LEAST, USUAL = 5, 20 -- rounds
+local MOST = 60 -- programs that are measured in turn
+
+--- Calls f(version) with the schedule at each of these versions, and leaves it where it was.
+function versions.each(s, list, f)
+  returning.always(s, function()
+    for _, version in ipairs(list) do
+      s:checkout(version)
+      f(version)
+    end
+  end)
+end
+
+-- ---- measuring
+
+-- The reason why a program is not measured; an interrupt is none, and what is no error of the library is a defect.
+local function reason(problem)
+  if not errors.is_error(problem) or problem.code == "interrupt" then error(problem, 0) end
+  return problem.message
+end
+
+-- Seconds of one run, or nothing and the reason why there are none.
+local function once(p, limit)
+  local ok, got = pcall(core.kernel_once, p.kernel, p.arguments, limit)
+  if ok then return got end
+  if not errors.is_error(got) or got.code ~= "limit" then return nil, reason(got) end
+  return nil, ("one run takes more than %s"):format(written.seconds(limit))
+end
+
+local function rounds_of(seconds)
+  return math.max(LEAST, math.min(USUAL, math.floor(TOTAL / seconds)))
+end
+
+--- Measures programs in turn. list: {label, kernel and arguments, or refused (why there is none)}; o: limit, rounds. A list of
+--- records in the same order, those refused with the reason, and the rounds.
+function versions.measure(what, list, o)
+  if #list > MOST then
+    errors.fail("limit", "s:time_steps{versions = {0, 5, 9}}", "%s: %d programs; %d are measured at most", what, #list, MOST)
+  end
+  local limit, runs, at, out, total, since = o.limit or LIMIT, {}, {}, {}, 0, core.now()
+  for n, p in ipairs(list) do
+    local seconds, why
+    core.tell_progress("running each once", (n - 1) / #list, since)
+    if p.kernel then seconds, why = once(p, limit) end
+    out[n] = {label = p.label, refused = p.refused or why}
+    if seconds then runs[#runs + 1], at[#at + 1], total = {p.kernel, p.arguments}, n, total + seconds end
+  end
+  core.tell_progress()
+  if #runs == 0 then
+    errors.fail("limit", nil, "%s: none could be measured: %s", what, out[1] and out[1].refused or "there are none")
+  end
+  local rounds = o.rounds or rounds_of(total)
+  for k, t in ipairs(core.kernel_compare(runs, rounds)) do
+    out[at[k]] = times.record(t, runs[k][1])
+    t.label = list[at[k]].label
+  end
+  return out, rounds
+end
+
+--- A kernel of the schedule as it is, or nothing and the reason why it cannot be built.
+function versions.build(s, o)
+  local ok, kernel = pcall(s.build, s, {threads = o.threads, opt = o.opt})
+  if ok then return kernel end
+  return nil, reason(kernel)
+end
+
+-- ---- the steps
+
+local OPTIONS = {"threads", "opt", "limit", "rounds", "versions", "sizes"}
+
+function versions.check(what, options, more)
+  local o = errors.options(what, options, table.move(more or {}, 1, #(more or {}), #OPTIONS + 1, {table.unpack(OPTIONS)}))
+  if o.limit and not (type(o.limit) == "number" and o.limit > 0 and o.limit <= 1e6) then
+    errors.fail("range", nil, "%s: limit is seconds that one run may take, not %s", what, tostring(o.limit))
+  end
+  times.plain(what .. ": sizes", o.sizes or {})
+  return o
+end
+
+--- Rows of the log that are asked for, all unless o.versions lists some.
+function versions.line(what, s, o)
+  local line, at = s:log(), {}
+  if not o.versions then return table.move(line, 1, #line, 1, {}) end
+  for _, entry in ipairs(line) do at[entry.version] = entry end
+  local out = {}
+  for n, version in ipairs(errors.expect(what .. ": versions", o.versions, "table")) do
+    out[n] = at[version] or errors.fail("range", "s:log() numbers them", "%s: version %s is not on the way to the current one",
+      what, tostring(version))
+  end
+  return out
+end
+
+--- How a row of the log reads.
+function versions.label(entry) return entry.step or "the naive program" end
+
+--- What a kernel of the schedule is measured on: arrays as given, or random ones of the shapes that the sizes make.
+function versions.arguments(what, s, kernel, given, o)
+  if #given == 0 then given = inside.sized_arrays(s, sizes.named(what, s, o.sizes or {})) end
+  return inside.kernel_arrays(what, kernel, given)
+end
+
+--- Times of the rows of a log. given: arrays, or none.
+function versions.times(what, s, line, given, o)
+  local list, numbers, arguments = {}, {}, nil
+  for n, entry in ipairs(line) do numbers[n] = entry.version end
+  versions.each(s, numbers, function()
+    local p = {label = versions.label(line[#list + 1])}
+    p.kernel, p.refused = versions.build(s, o)
+    arguments = arguments or p.kernel and versions.arguments(what, s, p.kernel, given, o)
+    p.arguments = arguments
+    list[#list + 1] = p
+  end)
+  local out, rounds = versions.measure(what, list, o)
+  for n, t in ipairs(out) do t.version = line[n].version end
+  return times.comparison(out, {rounds = rounds, style = "steps"})
+end
+
+function versions.install()
+  rows.define(rows.methods "schedule", "schedule", "time_steps", "(self: nw.schedule, ...: nw.array|table): nw.comparison",
+    "Measures every version from the naive program to the current one, in turn as nw.compare does: what each step was worth. "
+    .. "Without inputs, on random ones. The last argument may be options: threads, opt; limit: seconds that one run may take (2), "
+    .. "slower versions are stopped and said to be refused, as are those that cannot be built; rounds: 20 unless said, fewer where "
+    .. "they would take more than ten seconds; versions: numbers of those wanted, as s:log() has them; sizes: values of symbolic "
+    .. "sizes, {N = 64}, for random inputs. Its plot is a curve.",
+    function(s, ...)
+      local given, options = inside.split_options(...)
+      local o = versions.check("time_steps", options)
+      return versions.times("time_steps", s, versions.line("time_steps", s, o), given, o)
+    end)
+end
+
+return versions

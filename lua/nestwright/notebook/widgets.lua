@@ -1,0 +1,144 @@
+--- Controls of ipywidgets, without its Python package: models that live in channels to the front end. Two forms of messages are
+--- known: that of ipywidgets 6, which Debian has, and that of 7 and 8. Jupyter Widgets, "model state", "messages".
+local errors = require "nestwright.language.errors"
+local comms = require "nestwright.notebook.comms"
+local display = require "nestwright.show.display"
+local json = require "nestwright.show.json"
+
+local widgets = {}
+
+-- A range of versions, so that it is no matter whether the front end is of 7 or of 8.
+local BASE, CONTROLS = {"@jupyter-widgets/base", "^1.2.0 || ^2.0.0"}, {"@jupyter-widgets/controls", "^1.5.0 || ^2.0.0"}
+local SIX = {"jupyter-js-widgets", "~2.1.4"}
+
+-- ---- which form
+
+local form -- 6 or 8, when a front end has said so
+local models = {} -- by id
+
+local FORMS = {["6"] = 6, ["7"] = 8, ["8"] = 8}
+
+--- The form of messages: what NESTWRIGHT_WIDGETS says, else what the front end said, else that of 7 and 8.
+function widgets.form()
+  local asked = os.getenv "NESTWRIGHT_WIDGETS"
+  if asked == nil or asked == "" then return form or 8 end
+  return FORMS[asked] or errors.fail("invalid", "unset it: the form is found out", "NESTWRIGHT_WIDGETS: expected 6, 7 or 8, got %s",
+    asked)
+end
+
+-- Front ends of 6 ask for the version when they load.
+local function version_asked(comm)
+  form = 6
+  comm:send {version = SIX[2]}
+end
+
+local function all_states()
+  local out = {}
+  for id, model in pairs(models) do
+    local s = model.state
+    out[id] = {model_name = s._model_name, model_module = s._model_module, model_module_version = s._model_module_version,
+      state = s}
+  end
+  return out
+end
+
+-- Those of 7 and 8 ask for all states when a page is opened again.
+local function control_opened(comm)
+  form = 8
+  comm.on_message = function(data)
+    if data.method == "request_states" then comm:send {method = "update_states", states = all_states()} end
+  end
+end
+
+--- Listens to front ends; from the beginning, since they speak first.
+function widgets.listen()
+  comms.register("jupyter.widget.version", version_asked)
+  comms.register("jupyter.widget.control", control_opened)
+end
+
+-- ---- models
+
+local methods = {}
+local meta = {__index = methods}
+
+local function named(state, name, view, module)
+  if widgets.form() == 6 then module = SIX end
+  state._model_name, state._model_module, state._model_module_version = name .. "Model", module[1], module[2]
+  state._view_name, state._view_module, state._view_module_version = view and name .. "View" or nil, module[1], module[2]
+  return state
+end
+
+local function received(model, data)
+  local changed = data.method == "update" and data.state or data.method == "backbone" and data.sync_data
+  if data.method == "request_state" then
+    model:send(model.state)
+    if model.on_reload then model.on_reload() end
+  elseif type(changed) == "table" then
+    if model.on_change and model.on_change(changed) == false then return end
+    for key, value in pairs(changed) do model.state[key] = value end
+  elseif data.method == "custom" and model.on_event then
+    model.on_event(data.content or {})
+  end
+end
+
+local function open(state)
+  local model = setmetatable({state = state}, meta)
+  local function on_message(data) received(model, data) end
+  if widgets.form() == 6 then
+    model.comm = comms.open("jupyter.widget", state, on_message)
+  else
+    model.comm = comms.open("jupyter.widget", {state = state}, on_message, {version = "2.1.0"})
+  end
+  models[model.comm.id] = model
+  return model
+end
+
+--- Sends changed parts of the state.
+function methods:send(changed)
+  for key, value in pairs(changed) do self.state[key] = value end
+  self.comm:send {method = "update", state = changed}
+end
+
+function methods:reference() return "IPY_MODEL_" .. self.comm.id end
+
+local STYLED = {IntSlider = "SliderStyle", FloatSlider = "SliderStyle", Button = "ButtonStyle"}
+
+--- A control: name as ipywidgets has it ("IntSlider"), its state, on_change(changed), which answers false to what cannot be,
+--- on_event(content).
+function widgets.new(name, state, on_change, on_event)
+  state.layout = open(named({}, "Layout", true, BASE)):reference()
+  if STYLED[name] then
+    local style = named({}, STYLED[name], false, CONTROLS)
+    if widgets.form() ~= 6 then style._view_name, style._view_module, style._view_module_version = "StyleView", BASE[1], BASE[2] end
+    state.style = open(style):reference()
+  end
+  local model = open(named(state, name, true, CONTROLS))
+  model.on_change, model.on_event = on_change, on_event
+  return model
+end
+
+--- A choice of labels; index from 1.
+function widgets.choice(name, labels, index, state, on_index)
+  state._options_labels = labels
+  local at = {}
+  for n, label in ipairs(labels) do at[label] = n end
+  if widgets.form() == 6 then state.value = labels[index] else state.index = index - 1 end
+  return widgets.new(name, state, function(changed)
+    local n = math.tointeger(changed.index) and changed.index + 1 or at[changed.value] or 0
+    if not labels[n] then return false end
+    on_index(math.tointeger(n))
+  end)
+end
+
+--- Whether clearing the output of a cell leaves its controls: those of 6 stand beside it.
+function widgets.apart() return widgets.form() == 6 end
+
+--- Shows a model in the cell that runs; words: instead of it, where there are no widgets. Front ends of 6 show what a message
+--- asks them to, and would show the words as well.
+function widgets.show(model, words)
+  local data = {["application/vnd.jupyter.widget-view+json"] = {model_id = model.comm.id, version_major = 2, version_minor = 0}}
+  if widgets.form() == 6 then model.comm:send {method = "display"} else data["text/plain"] = words end
+  display.front().publish("display_data", json.encode {data = data, metadata = {}, transient = {}})
+end
+
+return widgets

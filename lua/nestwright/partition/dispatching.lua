@@ -1,0 +1,117 @@
+--- A dispatch table over sizes: for each box of them the strategy that is best there, all in one kernel.
+local core = require "nestwright.core"
+local decision = require "nestwright.partition.decision"
+local distribution = require "nestwright.partition.distribution"
+local errors = require "nestwright.language.errors"
+local report = require "nestwright.show.report"
+local strategies = require "nestwright.partition.strategies"
+
+local WORTH = 0.005 -- of all that is spent, which a further leaf has to save
+local DEARER = 4 -- times, from one price of code to the next
+
+-- What is to be small, for each shape.
+local function figures_of(c, row)
+  local seconds, out = c.cost == "measured" and row.measured or row.predicted, {}
+  for n in ipairs(c.sizes) do
+    if c.objective == "size" then out[n] = 0
+    elseif c.objective == "energy" then out[n] = row.energies[n]
+    elseif c.objective == "edp" then out[n] = row.energies[n] * seconds[n]
+    else out[n] = seconds[n] end
+  end
+  return out
+end
+
+-- The rows that a leaf may take. Of small code the price is all; else so much of the least that one row alone would spend.
+local function ways_of(c, list)
+  local ways, least, weights = {}, math.huge, 0
+  for _, shape in ipairs(c.sizes) do weights = weights + shape.weight end
+  for _, row in ipairs(list) do
+    if not row.refused and row.fits then
+      local way = {row = row, figures = figures_of(c, row)}
+      ways[#ways + 1], least = way, math.min(least, weights * distribution.mean(c.sizes, way.figures))
+    end
+  end
+  if #ways == 0 and list[1].refused then
+    errors.fail("invalid", list[1].hint, "partition_auto: dispatch: all strategies were refused; %s: %s", list[1].strategy,
+      list[1].refused)
+  end
+  if #ways == 0 then
+    errors.fail("limit", nil, "partition_auto: no strategy has at most %s bytes of code", tostring(c.code_limit))
+  end
+  return ways, least
+end
+
+local function price(c, ways, least, of_code)
+  for _, way in ipairs(ways) do
+    way.price = c.objective == "size" and way.row.code_bytes or WORTH * least + of_code * least * way.row.code_bytes
+  end
+end
+
+-- Versions of the schedule under what a leaf knows. What stands last has to hold for all sizes.
+local function add_versions(c, row, facts, is_last, out, tell)
+  local s = c.schedule
+  local function applied(known)
+    s:checkout(c.base)
+    for _, fact in ipairs(known) do s:assume(fact) end
+    return strategies.apply("partition_auto", s, s:loop(c.name), row.strategy, c.kernels, c.around, c.across, tell)
+  end
+  local cases = applied(facts)
+  for n, case in ipairs(cases) do
+    if n < #cases or not is_last or #facts == 0 then out[#out + 1] = case.version end
+  end
+  if is_last and #facts > 0 then
+    cases = applied {}
+    out[#out + 1] = cases[#cases].version
+  end
+end
+
+local function versions_of(c, ways, leaves, since)
+  local out = {}
+  for n, leaf in ipairs(leaves) do
+    local row = ways[leaf.way].row
+    add_versions(c, row, leaf.facts, n == #leaves, out, function(version)
+      core.tell_progress(("leaf %d of %d, %s, version %d"):format(n, #leaves, row.strategy, version), (n - 1) / #leaves, since)
+    end)
+  end
+  return out
+end
+
+local function code_bytes(c, versions, since)
+  core.tell_progress(("compiling %d versions"):format(#versions), -1, since)
+  return c.schedule:build({threads = c.threads, versions = versions}).code_bytes
+end
+
+-- The cheapest tree whose code fits: where it does not, code has a price, and a higher one, until one leaf is left.
+local function fitting(c, ways, least)
+  local of_code, since = 0, core.now()
+  while true do
+    price(c, ways, least, of_code)
+    local tree = decision.tree(c.varied, c.sizes, ways)
+    local leaves = decision.leaves(tree)
+    local versions = versions_of(c, ways, leaves, since)
+    if c.code_limit == math.huge or #leaves == 1 or code_bytes(c, versions, since) <= c.code_limit then
+      return tree, leaves, versions
+    end
+    of_code = math.max(DEARER * of_code, 1e-6 / c.code_limit)
+  end
+end
+
+local function ranges_of(c, ways, leaves)
+  local out = {}
+  for n, leaf in ipairs(leaves) do
+    out[n] = {row = ways[leaf.way].row, facts = leaf.facts, below = #c.varied == 1 and leaf.below[c.varied[1]] or nil}
+  end
+  return out
+end
+
+--- {versions, ranges, tree} of a ranked table: versions of the schedule for s:build, of which the first whose facts hold is run.
+return function(c, list)
+  if #c.varied == 0 then
+    errors.fail("invalid", "give several values, sizes = {M = {1, 7, 64}}; or take the best for this one, list:build(1)",
+      "partition_auto: dispatch: there is one size that strategies were tried for, and a dispatch table chooses by the size")
+  end
+  local ways, least = ways_of(c, list)
+  local tree, leaves, versions = fitting(c, ways, least)
+  local text = decision.text(tree, function(way) return ways[way].row.strategy end)
+  return report.new({versions = versions, ranges = ranges_of(c, ways, leaves), tree = tree}, text)
+end

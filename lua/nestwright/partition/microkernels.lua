@@ -1,0 +1,277 @@
+--- A table of microkernels: how long each tile of a loop takes on this machine, measured once and kept in a file.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local inside = require "nestwright.inside"
+local json = require "nestwright.show.json"
+local marks = require "nestwright.partition.marks"
+local report = require "nestwright.show.report"
+local returning = require "nestwright.language.returning"
+local sizes = require "nestwright.language.sizes"
+local strategies = require "nestwright.partition.strategies"
+local written = require "nestwright.show.written"
+
+local microkernels = {}
+
+local FORMAT = 1 -- of the file
+local MANY = 5 -- tiles in a row, of which the later ones tell what another one takes
+local ROUNDS, TURNS = 5, 5 -- times that each is measured in its turn, and how often its turn comes
+
+-- ---- the file
+
+local told -- that nothing is kept
+local function tell(why)
+  if why and not told then io.stderr:write("nestwright: kernels' times are not kept: ", why, "\n") end
+  told = told or why
+end
+
+-- Where they are kept; nothing where there is no place for them.
+local function path_of()
+  local path, why = core.state_file(("microkernels-%s.json"):format(core.machine_host().cpu:lower():gsub("[^%w]+", "-")))
+  tell(why)
+  return path
+end
+
+-- What is kept, and whether the file may be written: not where it is not ours. What is damaged counts as nothing.
+local function read_all(path)
+  if not path then return {}, false end
+  local text, why = core.read_own(path)
+  tell(why)
+  local ok, t = pcall(json.decode, text or "")
+  local good = ok and type(t) == "table" and t.format == FORMAT and type(t.kernels) == "table"
+  return good and t.kernels or {}, not why
+end
+
+-- With what another session has kept meanwhile.
+local function write_all(path, all)
+  local kept, ours = read_all(path)
+  if not ours then return end
+  for key, times in pairs(kept) do if all[key] == nil then all[key] = times end end
+  local ok, problem = pcall(core.write_file, nil, path, json.encode {format = FORMAT, kernels = all},
+    {private = true})
+  if not ok then tell(problem.message) end
+end
+
+local function is_list(v, n)
+  if type(v) ~= "table" or #v ~= n then return false end
+  for _, t in ipairs(v) do if type(t) ~= "number" or not (t > 0 and t < math.huge) then return false end end
+  return true
+end
+
+-- ---- measuring
+
+-- The only size that says how many rounds a loop has, and the others' values.
+local function size_of(what, s, loop, given)
+  local name = loop.extent
+  local known = {}
+  for _, size in ipairs(core.program_sizes(s)) do known[size] = true end
+  if not known[name] then
+    errors.fail("invalid", "make it one, M = nw.size \"M\"; or rank by {cost = \"model\"} or {cost = \"measured\"}",
+      "%s: %s has %s rounds; to time kernels the loop is run for several numbers of rounds, so that number has to be a size",
+      what, loop.name, name)
+  end
+  local others = {}
+  for size, value in pairs(given or {}) do others[size] = value end
+  others[name] = nil
+  return name, others
+end
+
+local function seconds_of(s, kernel, name, others, rounds)
+  others[name] = rounds
+  local arrays = inside.sized_arrays(s, sizes.named("microkernels", s, others))
+  return core.kernel_time(kernel, core.kernel_args(kernel, arrays), ROUNDS, 0.002).min
+end
+
+-- The text of a program is long: a number made of it stands for it (FNV-1a, 64 bits).
+local function hashed(text)
+  local h = 0xcbf29ce484222325
+  for n = 1, #text do h = (h ~ text:byte(n)) * 0x100000001b3 end
+  return ("%016x"):format(h)
+end
+
+-- The schedule with one tile of a kernel, from its version `base` on; shared: inside the loops that o.around makes.
+local function tiled(run, k, tail, shared)
+  local s = run.schedule
+  s:checkout(run.base)
+  if shared then run.o.around(s) end
+  strategies.tile(s, s:loop(run.loop), k, tail, shared)
+  run.marks[k] = run.marks[k] or {}
+  marks.add(run.marks[k], s)
+  return s
+end
+
+-- The values of the other sizes, as text.
+local function others_text(others)
+  local list = {}
+  for name, value in pairs(others) do list[#list + 1] = ("%s=%s"):format(name, value) end
+  table.sort(list)
+  return table.concat(list, ",")
+end
+
+-- What is measured of a kernel: programs, each with the rounds it is run for. All are measured in turn, and again in turn.
+local function new_entry(run, k, field, ...)
+  local s = run.schedule
+  local key = hashed(table.concat({core.version(), core.schedule_print(s), others_text(run.others), ...}, " "))
+  local made = {kernel = k, field = field, key = key, rounds = {...}, least = {}}
+  if run.o.again or not is_list(run.all[key], #made.rounds) then made.program = s:build {threads = 1} end
+  return made
+end
+
+local function entry_of(run, k, field, tail, shared, ...)
+  tiled(run, k, tail, shared)
+  return new_entry(run, k, field, ...)
+end
+
+-- A strategy of whole tiles only: its one case; nil where it is refused.
+local function beyond(run, kernels, strategy)
+  local s = run.schedule
+  s:checkout(run.base)
+  local ok, cases = pcall(strategies.apply, "microkernels", s, s:loop(run.loop), strategy, kernels)
+  if not ok and not (errors.is_error(cases) and cases.code ~= "interrupt") then error(cases, 0) end
+  return ok and #cases == 1 and cases[1] or nil
+end
+
+-- The last tile lacks a round.
+local function add_beyond(run, kernels, list)
+  for _, strategy in ipairs {"pad", "predicate"} do
+    local case = beyond(run, kernels, strategy)
+    if case then
+      local k = case.pieces[1].kernel
+      run.schedule:checkout(case.version)
+      list[#list + 1] = new_entry(run, k, strategy, math.max(k.rows - 1, 1), MANY * k.rows - 1)
+    end
+  end
+end
+
+local function entries_of(run, kernels)
+  local list = {}
+  for _, k in ipairs(kernels) do
+    list[#list + 1] = entry_of(run, k, "alone", "cut", false, k.rows, MANY * k.rows)
+    if not k.whole then list[#list + 1] = entry_of(run, k, "guarded", "guard", false, math.max(k.rows - 1, 1)) end
+    if k.inside and run.o.around then list[#list + 1] = entry_of(run, k, "inside", "cut", true, k.rows, MANY * k.rows) end
+  end
+  add_beyond(run, kernels, list)
+  return list
+end
+
+local function measure_once(run, entry)
+  for n, rounds in ipairs(entry.rounds) do
+    local t = seconds_of(run.schedule, entry.program, run.size, run.others, rounds)
+    entry.least[n] = math.min(t, entry.least[n] or math.huge)
+  end
+end
+
+-- What disturbs one turn of a shared machine hardly disturbs all.
+local function measure_all(run, list)
+  local since = core.now()
+  for turn = 1, TURNS do
+    for n, entry in ipairs(list) do
+      core.tell_progress("measuring kernels", ((turn - 1) * #list + n - 1) / (TURNS * #list), since)
+      if entry.program then measure_once(run, entry) end
+    end
+  end
+  for _, entry in ipairs(list) do if entry.program then run.all[entry.key] = entry.least end end
+end
+
+local FIELDS = {alone = "seconds", inside = "seconds_inside", pad = "seconds_pad", predicate = "seconds_predicate"}
+
+local function first_and_more(one, many) return {first = one, more = math.max((many - one) / (MANY - 1), one / 1000)} end
+
+-- Copies of the kernels with what was measured.
+local function with_seconds(run, kernels, list)
+  local of = {}
+  for n, k in ipairs(kernels) do of[k] = setmetatable({unsafe = run.marks[k].unsafe}, {__index = kernels[n]}) end
+  for _, entry in ipairs(list) do
+    local k, t = of[entry.kernel], run.all[entry.key]
+    if FIELDS[entry.field] then k[FIELDS[entry.field]] = first_and_more(t[1], t[2]) end
+  end
+  for _, entry in ipairs(list) do
+    if entry.field == "guarded" then of[entry.kernel].seconds.guarded = run.all[entry.key][1] end
+  end
+  local out = {}
+  for n, k in ipairs(kernels) do out[n] = of[k] end
+  return strategies.sort(out)
+end
+
+--- Measures kernels on a loop of a schedule whose rounds are a size: copies of them with seconds = {first, more, guarded}, of one
+--- tile alone, each that follows, and one that lacks a round and asks; seconds_inside: the same inside of o.around's loops.
+function microkernels.measure(what, s, loop, kernels, o)
+  local size, others = size_of(what, s, loop, o.sizes)
+  local path = path_of()
+  local run = {schedule = s, base = s:version(), loop = loop.name, size = size, others = others, o = o, all = (read_all(path)),
+    marks = {}}
+  local out = returning.always(s, function()
+    local list = entries_of(run, kernels)
+    measure_all(run, list)
+    return with_seconds(run, kernels, list)
+  end)
+  core.tell_progress()
+  write_all(path, run.all)
+  return out
+end
+
+-- ---- several values of the other sizes
+
+local function id_of(k) return k.rows .. strategies.name_of(k) end
+
+-- By what is kept of kernels that were measured: the mean of a field's times, by weight.
+local function mean_times(parts, id, field)
+  local sum, weights
+  for _, part in ipairs(parts) do
+    local t = part.of[id][field]
+    if not t then return nil end
+    sum, weights = sum or {}, (weights or 0) + part.weight
+    for key, v in pairs(t) do sum[key] = (sum[key] or 0) + part.weight * v end
+  end
+  for key, v in pairs(sum) do sum[key] = v / weights end
+  return sum
+end
+
+local function with_mean(k, parts, key_of)
+  local id, by = id_of(k), {}
+  for _, part in ipairs(parts) do by[part.key] = part.of[id] end
+  local out = {at = function(values) return by[key_of(values)] end}
+  for _, field in pairs(FIELDS) do out[field] = mean_times(parts, id, field) end
+  return setmetatable(out, {__index = k})
+end
+
+--- Measures kernels at each of the values that the other sizes have in a list of shapes: copies with the mean times, by the weights
+--- of the shapes, and at(values), the kernel with those at one shape.
+function microkernels.over(what, s, loop, kernels, around, shapes)
+  local parts, known = {}, {}
+  local function key_of(values) return others_text(select(2, size_of(what, s, loop, values))) end
+  for _, shape in ipairs(shapes) do
+    local key = key_of(shape.values)
+    if not known[key] then
+      local of, measured = {}, microkernels.measure(what, s, loop, kernels, {around = around, sizes = shape.values})
+      for _, k in ipairs(measured) do of[id_of(k)] = k end
+      known[key] = {key = key, of = of, weight = 0}
+      parts[#parts + 1] = known[key]
+    end
+    known[key].weight = known[key].weight + shape.weight
+  end
+  local out = {}
+  for n, k in ipairs(kernels) do out[n] = #parts == 1 and parts[1].of[id_of(k)] or with_mean(k, parts, key_of) end
+  return strategies.sort(out)
+end
+
+-- ---- the table
+
+local HEAD = "%6s %-10s %10s %10s %10s %14s %10s %10s"
+
+local function line_of(k)
+  local t, shared = k.seconds, k.seconds_inside
+  local line = HEAD:format(k.rows, strategies.name_of(k), written.seconds(t.first), written.seconds(t.more),
+    t.guarded and written.seconds(t.guarded) or "-", written.seconds(t.more / k.rows),
+    shared and written.seconds(shared.first) or "", shared and written.seconds(shared.more) or "")
+  return ((line .. (k.unsafe and "  unsafe: not judged" or "")):gsub("%s+$", ""))
+end
+
+local function text_of(list)
+  local lines = {HEAD:format("rows", "kernel", "one tile", "each more", "guarded", "a row of more", "shared", "each more")}
+  for n, k in ipairs(list) do lines[n + 1] = line_of(k) end
+  return table.concat(lines, "\n")
+end
+
+function microkernels.table_of(list) return report.new(list, text_of(list)) end
+
+return microkernels

@@ -1,0 +1,78 @@
+--- Whole tiles only, also where the last one goes beyond the end of an output: it is computed in a temporary that has room for
+--- them, and what exists is copied out. Rounds that do not exist read the last row of what is read once more, so that all tiles
+--- are alike; nobody looks at what they make.
+local errors = require "nestwright.language.errors"
+
+local padded = {}
+
+local LANES = 16
+local MOST_COPIES = 8
+
+-- The stage that is done in a loop.
+local function stage_in(s, loop)
+  for _, stage in ipairs(s:stages()) do
+    for _, l in ipairs(stage:loops()) do if l.name == loop.name then return stage end end
+  end
+end
+
+-- The loop of a stage that stands for one of another: its name, or its name and a number.
+local function like(s, stage, name)
+  for _, loop in ipairs(s:loops(stage)) do
+    if loop.name == name or loop.name:gsub("_%d+$", "") == name then return loop end
+  end
+  errors.fail("invalid", nil, "partition: no tile of %s goes beyond its end: it is none of the computation's own loops", name)
+end
+
+-- The innermost loop of a copy as vectors, where it can be.
+local function in_lanes(s, stage)
+  local loops = s:loops(stage)
+  local last = loops[#loops]
+  local n = math.tointeger(last.extent)
+  if not n or n > LANES then last = select(2, s:split(last, {factor = LANES, tail = "cut"})) end
+  if not n or n > 1 then s:vectorize(last) end
+end
+
+-- What a stage reads, copied with its last row repeated up to whole tiles.
+local function copy_of(s, stage, tensor, extent, rows)
+  local copy = s:cache_read(tensor, "global", {stage})
+  for _, loop in ipairs(s:loops(copy)) do
+    if loop.extent == extent then s:split(loop, rows, {tail = "pad"}) end
+  end
+  return copy
+end
+
+-- Splits a loop into whole tiles; what it would read beyond the end is copied first.
+local function split(s, stage, loop, rows)
+  local copies, made = {}, {}
+  for _ = 0, MOST_COPIES do
+    local ok, outer, inner = pcall(s.split, s, loop, rows, {tail = "pad"})
+    if ok then return outer, inner, copies end
+    local r = errors.is_error(outer) and outer.refusal
+    if not r or r.kind ~= "bounds" or not r.tensor or made[r.tensor] then error(outer, 0) end
+    copies[#copies + 1], made[r.tensor] = copy_of(s, stage, r.tensor, loop.extent, rows), true
+  end
+  errors.fail("limit", nil, "partition: %s reads more than %d tensors beyond the end", loop.name, MOST_COPIES)
+end
+
+--- Tiles a loop so. copied: what is read is copied to where there is room; else it is read where it lies, the last row for all
+--- behind it. Returns the loops over tiles and inside of one, and the stage that copies the results out.
+function padded.tile(s, loop, rows, copied)
+  local out = stage_in(s, loop)
+  local name = out.name
+  local stage = s:cache_write(out, "global")
+  local outer, inner, copies = split(s, stage, like(s, stage, loop.name), rows)
+  for _, copy in ipairs(copies) do
+    if copied then in_lanes(s, copy) else s:compute_inline(copy) end
+  end
+  return outer, inner, name
+end
+
+--- Copies out what exists: beside the tile that computes it where that can be (near), or all of it behind.
+function padded.copy_out(s, name, outer, near)
+  local ok, problem = true, nil
+  if near then ok, problem = pcall(s.reverse_compute_at, s, name, outer) end
+  if not ok and not (errors.is_error(problem) and problem.code == "refused") then error(problem, 0) end
+  in_lanes(s, name)
+end
+
+return padded

@@ -1,0 +1,164 @@
+--- s:partition_auto: which strategy suits a loop whose rounds no tile divides, by cost, for one size or many.
+local choice = require "nestwright.partition.partition_choice"
+local core = require "nestwright.core"
+local cost = require "nestwright.cost.cost"
+local distribution = require "nestwright.partition.distribution"
+local errors = require "nestwright.language.errors"
+local inside = require "nestwright.inside"
+local learn = require "nestwright.learn.learn"
+local marks = require "nestwright.partition.marks"
+local microkernels = require "nestwright.partition.microkernels"
+local ranking = require "nestwright.partition.ranking"
+local returning = require "nestwright.language.returning"
+local strategies = require "nestwright.partition.strategies"
+
+
+local function are_measured(kernels)
+  for _, k in ipairs(kernels) do if not k.seconds then return false end end
+  return true
+end
+
+-- ---- costs of one strategy
+
+local function tell(c, what) core.tell_progress(("trying %s, %s"):format(c.trying, what), c.part, c.since) end
+
+-- Calls f(version, sizes) for each size with the schedule at the version that runs for it, and collects what it returns.
+local function for_sizes(c, cases, f)
+  local out = {}
+  for n, entry in ipairs(c.sizes) do
+    tell(c, ("size %d of %d"):format(n, #c.sizes))
+    local case = strategies.case_for(cases, entry.values)
+    c.schedule:checkout(case.version)
+    out[n] = f(entry.values)
+  end
+  return out
+end
+
+local function by_model(c, cases)
+  return for_sizes(c, cases, function(values)
+    return cost.of("partition_auto", c.schedule, {sizes = values, machine = c.machine, threads = c.threads,
+      conflicts = false})
+  end)
+end
+
+local function by_learned(c, cases)
+  return for_sizes(c, cases, function(values)
+    return learn.relative(c.model, c.model:predict(c.schedule, {sizes = values, machine = c.machine}))
+  end)
+end
+
+local function measured(c, kernel)
+  local out = {}
+  for n, entry in ipairs(c.sizes) do
+    local arrays = inside.sized_arrays(c.schedule, entry.values)
+    out[n] = core.kernel_time(kernel, core.kernel_args(kernel, arrays), 5, 0.002).min
+  end
+  return out
+end
+
+local function expected(c, list) return distribution.mean(c.sizes, list) end
+
+local function field_of(list, name)
+  local out = {}
+  for n, record in ipairs(list) do out[n] = record[name] end
+  return out
+end
+
+local function predict(c, row)
+  local models = (c.cost == "model" or c.objective == "energy" or c.objective == "edp") and by_model(c, row.cases)
+  if models then
+    row.energies = field_of(models, "joules")
+    row.joules = expected(c, row.energies)
+  end
+  if c.cost == "model" then
+    row.predicted = field_of(models, "seconds")
+  elseif c.cost == "learned" then
+    row.predicted, row.scored = by_learned(c, row.cases), true -- no time: what it ranks by has no unit
+  elseif c.cost == "kernels" then
+    row.predicted = {}
+    for n, entry in ipairs(c.sizes) do row.predicted[n] = strategies.seconds(row.cases, entry.values) end
+  end
+  row.expected = row.predicted and expected(c, row.predicted)
+  row.modelled = c.cost == "model" or c.cost == "learned"
+end
+
+local function figure(c, row)
+  local seconds = c.cost == "measured" and row.seconds or row.expected
+  if c.objective == "size" then return row.code_bytes end
+  if c.objective == "energy" then return row.joules end
+  return c.objective == "edp" and row.joules * seconds or seconds
+end
+
+local function add_marks(c, row)
+  for _, version in ipairs(row.versions) do
+    c.schedule:checkout(version)
+    marks.add(row, c.schedule)
+  end
+end
+
+local function try(c, row)
+  row.cases = strategies.apply("partition_auto", c.schedule, c.schedule:loop(c.name), row.strategy, c.kernels, c.around,
+    c.across, function(n) tell(c, "version " .. n) end)
+  row.versions = strategies.versions(row.cases)
+  add_marks(c, row)
+  tell(c, "compiling")
+  local kernel = c.schedule:build {threads = c.threads, versions = row.versions}
+  row.code_bytes, row.compile_ms = kernel.code_bytes, kernel.compile_ms
+  predict(c, row)
+  if c.measure then
+    row.measured = measured(c, kernel)
+    row.seconds = expected(c, row.measured)
+  end
+  row.figure = figure(c, row)
+  row.fits = row.code_bytes <= c.code_limit
+end
+
+-- A strategy that is refused stays in the table with the reason. An interrupt is none.
+local function attempt(c, name)
+  local row = {strategy = name}
+  local ok, problem = pcall(try, c, row)
+  c.schedule:checkout(c.base)
+  if ok then return row end
+  if not errors.is_error(problem) or problem.code == "interrupt" then error(problem, 0) end
+  c.out_of_range[#c.out_of_range + 1] = problem.code == "range" and problem or nil
+  return {strategy = name, refused = problem.message, hint = problem.hint or problem.refusal and problem.refusal.why}
+end
+
+-- What is out of range for every strategy alike is a mistake of the call: a size that is less than its least.
+local function check_range(c)
+  local first = c.out_of_range[1]
+  if #c.out_of_range < #c.names then return end
+  for _, problem in ipairs(c.out_of_range) do if problem.message ~= first.message then return end end
+  errors.fail("range", first.hint, "partition_auto: %s", first.message)
+end
+
+-- ---- the table
+
+local function before(a, b)
+  if a.refused or b.refused then return not a.refused and b.refused ~= nil end
+  if a.fits ~= b.fits then return a.fits end
+  return a.figure < b.figure
+end
+
+local function ranked(c, s)
+  c.base, c.name = s:version(), c.loop.name
+  if not are_measured(c.kernels) and c.cost == "kernels" then
+    c.kernels = microkernels.over("partition_auto", s, c.loop, c.kernels, c.around, c.sizes)
+  end
+  local list = {}
+  c.since, c.out_of_range = core.now(), {}
+  for n, name in ipairs(c.names) do
+    c.trying, c.part = name, (n - 1) / #c.names
+    list[n] = attempt(c, name)
+  end
+  core.tell_progress()
+  check_range(c)
+  table.sort(list, before)
+  return ranking(list, c)
+end
+
+--- The ranked table; docs are in the row of s:partition_auto.
+return function(s, options)
+  local c = choice.of(s, options)
+  return returning.quietly(s, ranked, c, s)
+end

@@ -1,0 +1,114 @@
+--- What is asked of s:partition_auto and nw.microkernels, checked before anything is tried: a mistake in a call is an error of the
+--- call, and no row of the table.
+local caches = require "nestwright.cost.caches"
+local core = require "nestwright.core"
+local distribution = require "nestwright.partition.distribution"
+local errors = require "nestwright.language.errors"
+local learn = require "nestwright.learn.learn"
+local machine = require "nestwright.cost.machine"
+local strategies = require "nestwright.partition.strategies"
+
+local choice = {}
+
+local AUTO = "partition_auto"
+local OPTIONS = {"loop", "kernels", "around", "strategies", "cost", "model", "objective", "code_limit", "sizes", "measure",
+  "machine", "threads", "across"}
+local COSTS = {kernels = true, model = true, measured = true, learned = true}
+local OBJECTIVES = {cycles = true, energy = true, edp = true, size = true}
+
+-- ---- values
+
+local function one_of(what, value, known)
+  if known[value] then return value end
+  local names = {}
+  for name in pairs(known) do names[#names + 1] = name end
+  table.sort(names)
+  errors.fail("invalid", nil, "%s: %s: '%s' is none of %s", AUTO, what, tostring(value), table.concat(names, ", "))
+end
+
+local function flag(what, name, value)
+  if value ~= nil then errors.expect(("%s: %s"):format(what, name), value, "boolean") end
+  return value
+end
+
+local function around(what, f)
+  if f == nil or type(f) == "function" then return f end
+  errors.fail("invalid", "around = function(s) s:split(\"j\", 32) s:reorder(\"j_o\", \"i\", \"j_i\") end",
+    "%s: around: expected a function of the schedule, got %s", what, core.type_name(f))
+end
+
+local function code_limit(value)
+  if value == nil then return math.huge end
+  if type(value) == "number" and value > 0 then return value end
+  errors.fail("range", nil, "%s: code_limit: expected a number of bytes above 0, got %s", AUTO,
+    type(value) == "number" and tostring(value) or core.type_name(value))
+end
+
+-- Names of strategies: one, a list, or all there are.
+local function names_of(given)
+  local names = {}
+  if given == nil then
+    for n, row in ipairs(strategies.rows) do names[n] = row[1] end
+    return names
+  end
+  if type(given) == "string" then given = {given} end
+  for n, name in ipairs(errors.expect(AUTO .. ": strategies", given, "table")) do names[n] = strategies.row(AUTO, name)[1] end
+  if #names == 0 then errors.fail("invalid", "{\"cut\", \"shift\"}, or leave it out for all", "%s: strategies is empty", AUTO) end
+  return names
+end
+
+-- A model, or what predicts as one does.
+local function model_of(cost, model)
+  if cost ~= "learned" then return model end
+  if model == nil then
+    errors.fail("invalid", "{cost = \"learned\", model = nw.cost.load \"model.json\"}", "%s: there is no learned model", AUTO)
+  end
+  if type(model) == "table" and type(model.predict) == "function" then return model end
+  return learn.check(AUTO .. ": model", model)
+end
+
+local function check_threads(c, o)
+  if c.threads == 1 and o.across then
+    errors.fail("invalid", "{threads = 2, across = \"fused\"}", "%s: across: one thread shares nothing out", AUTO)
+  end
+  if c.threads > 1 then c.across = strategies.how(AUTO .. ": across", o.across or "fused") end
+  if c.threads > 1 and c.cost == "kernels" then
+    errors.fail("invalid", "{cost = \"model\"}", "%s: the times of the kernels are those of one thread", AUTO)
+  end
+end
+
+-- ---- all of them
+
+--- The checked choice of s:partition_auto: its options, schedule, names of strategies, sizes (shapes) and varied (names).
+function choice.of(s, options)
+  local o = errors.options(AUTO, errors.expect(AUTO, options, "table"), OPTIONS)
+  caches.check_schedule(AUTO, s)
+  if o.machine ~= nil then machine.of(o.machine) end
+  local c = {schedule = s, around = around(AUTO, o.around), machine = o.machine}
+  c.loop = strategies.loop(AUTO, s, o.loop)
+  c.threads = caches.whole(AUTO, o.threads or 1, "threads")
+  if c.threads < 1 then errors.fail("range", nil, "%s: threads: %d is less than one", AUTO, c.threads) end
+  c.kernels = strategies.kernels(AUTO, o.kernels)
+  c.cost = one_of("cost", o.cost or (c.threads > 1 and "model" or "kernels"), COSTS)
+  c.objective = one_of("objective", o.objective or "cycles", OBJECTIVES)
+  c.code_limit = code_limit(o.code_limit)
+  c.measure = flag(AUTO, "measure", o.measure) or c.cost == "measured"
+  c.sizes, c.varied = distribution.of(AUTO, s, o.sizes)
+  check_threads(c, o)
+  c.model, c.names = model_of(c.cost, o.model), names_of(o.strategies)
+  return c
+end
+
+--- The checked options of nw.microkernels; its schedule, loop and kernels.
+function choice.of_microkernels(options)
+  local what = "microkernels"
+  local o = errors.options(what, errors.expect(what, options, "table"),
+    {"schedule", "loop", "kernels", "around", "sizes", "again"})
+  local s = caches.check_schedule(what, o.schedule)
+  around(what, o.around)
+  flag(what, "again", o.again)
+  distribution.check_names(what, core.program_sizes(s), errors.expect(what .. ": sizes", o.sizes or {}, "table"))
+  return o, s, strategies.loop(what, s, o.loop), strategies.kernels(what, o.kernels)
+end
+
+return choice

@@ -1,0 +1,86 @@
+--- nw.partition.pipeline: a loop whose rounds overlap: prologue, steady state and epilogue, and the interval between rounds.
+local caches = require "nestwright.cost.caches"
+local cost = require "nestwright.cost.cost"
+local errors = require "nestwright.language.errors"
+local report = require "nestwright.show.report"
+local strategies = require "nestwright.partition.strategies"
+local written = require "nestwright.show.written"
+
+local pipeline = {}
+
+local function place_of(what, loops, name)
+  for n, loop in ipairs(loops) do if loop.name == name then return n end end
+  errors.fail("invalid", "s:show \"lowered\" has their names", "%s: there is no loop %s in the lowered program", what, name)
+end
+
+-- The loops right inside of the one at `at`: what a round consists of, in cycles a round.
+local function parts_of(loops, at)
+  local parts, around = {}, loops[at]
+  for n = at + 1, #loops do
+    local loop = loops[n]
+    if loop.depth <= around.depth then break end
+    if loop.depth == around.depth + 1 then
+      parts[#parts + 1] = {loop = loop.name, cycles = loop.cycles / around.times, bottleneck = loop.bottleneck}
+    end
+  end
+  return parts
+end
+
+-- Cycles of the loops beside it whose names say what they are: k.pre before the loop, and what was cut off its end behind it.
+local function beside(loops, at, belongs)
+  local cycles, depth = 0, loops[at].depth
+  for n, loop in ipairs(loops) do
+    if loop.name and loop.depth == depth and belongs(n, loop.name) then cycles = cycles + loop.cycles end
+  end
+  return cycles
+end
+
+local function summed(parts)
+  local sum = 0
+  for _, part in ipairs(parts) do sum = sum + part.cycles end
+  return sum
+end
+
+local function whole(n) return written.count(math.floor(n + 0.5)) end
+
+local function text_of(p)
+  local lines = {
+    ("%-14s %10s cycles"):format("prologue", whole(p.prologue)),
+    ("%-14s %10s cycles: %d rounds, one each %s cycles (%s)"):format("steady state", whole(p.interval * p.rounds), p.rounds,
+      whole(p.interval), p.bottleneck),
+    ("%-14s %10s cycles"):format("epilogue", whole(p.epilogue)),
+    "a round:",
+  }
+  for _, part in ipairs(p.parts) do
+    lines[#lines + 1] = ("  %-12s %10s cycles  %s"):format(part.loop, whole(part.cycles), part.bottleneck)
+  end
+  lines[#lines + 1] = ("one after the other these take %s cycles"):format(whole(p.alone))
+  return table.concat(lines, "\n")
+end
+
+--- What the record of costs c says of the loop of a name: interval, rounds, bottleneck, parts, alone, prologue, epilogue.
+function pipeline.of(what, c, name)
+  local at = place_of(what, c.loops, name)
+  local steady = c.loops[at]
+  if steady.times == 0 then
+    errors.fail("range", "Ask for larger sizes.", "%s: the loop %s has no rounds: there is no steady state", what, name)
+  end
+  local p = {loop = name, rounds = steady.times // steady.entered, bottleneck = steady.bottleneck}
+  p.times, p.interval, p.parts = steady.times, steady.cycles / steady.times, parts_of(c.loops, at)
+  p.alone = summed(p.parts)
+  p.prologue = beside(c.loops, at, function(n, other) return n < at and other:match "^[^/]*":find "%.pre%d*$" ~= nil end)
+  p.epilogue = beside(c.loops, at, function(n, other) return n > at and other:sub(1, #name + 1) == name .. "." end)
+  return p
+end
+
+pipeline.text_of = text_of
+
+function pipeline.report(s, loop, options)
+  local o = errors.options("pipeline", options, {"machine", "sizes"})
+  local name = strategies.loop_name("pipeline", loop)
+  local c = cost.of("pipeline", caches.check_schedule("pipeline", s), {machine = o.machine, sizes = o.sizes, conflicts = false})
+  local p = pipeline.of("pipeline", c, name)
+  return report.new(p, text_of(p))
+end
+
+return pipeline

@@ -1,0 +1,109 @@
+--- The ranked table of s:partition_auto: how it reads, and what is done with its rows.
+local core = require "nestwright.core"
+local dispatching = require "nestwright.partition.dispatching"
+local errors = require "nestwright.language.errors"
+local report = require "nestwright.show.report"
+local returning = require "nestwright.language.returning"
+local rows = require "nestwright.language.rows"
+local written = require "nestwright.show.written"
+
+local class = report.class "ranking"
+local choices = setmetatable({}, {__mode = "k"}) -- of a table: what was asked for
+
+-- ---- as text
+
+local HEAD = "%2s  %-10s %8s %9s %12s %12s %12s"
+
+-- Where a figure is the model's, it is one of loops, whatever code stands for them.
+local function remarks_of(row)
+  local out = row.fits and "" or "  more code than code_limit"
+  if row.intrinsics and (row.joules or row.modelled) then out = out .. "  intrinsics: priced as loops" end
+  return row.unsafe and out .. "  unsafe: not judged" or out
+end
+
+local function expected_text(row)
+  if not row.expected then return "" end
+  return row.scored and ("%.3g"):format(row.expected) or written.seconds(row.expected)
+end
+
+local function line_of(n, row)
+  if row.refused then
+    local hint = row.hint and ("\n%14s hint: %s"):format("", (row.hint:gsub("\n", "\n" .. (" "):rep(21)))) or ""
+    return ("%2s  %-10s refused: %s"):format("", row.strategy, row.refused) .. hint
+  end
+  return ((HEAD:format(n, row.strategy, #row.versions, row.code_bytes, expected_text(row),
+    row.seconds and written.seconds(row.seconds) or "", row.joules and ("%.3g J"):format(row.joules) or "")
+    .. remarks_of(row)):gsub("%s+$", ""))
+end
+
+local function text_of(list)
+  local lines = {HEAD:format("", "strategy", "versions", "bytes", "predicted", "measured", "energy")}
+  for n, row in ipairs(list) do lines[#lines + 1] = line_of(n, row) end
+  return table.concat(lines, "\n")
+end
+
+-- ---- its rows
+
+local function usable(list, which)
+  for n, row in ipairs(list) do
+    if which == n or which == row.strategy then
+      if not row.refused then return row end
+      errors.fail("invalid", row.hint, "partition_auto: %s was refused: %s", row.strategy, row.refused)
+    end
+  end
+  errors.fail("invalid", "list:take(1), or by the strategy, list:take \"cut\"", "which: there is no row %s",
+    type(which) == "string" and ("'%s'"):format(which) or tostring(which))
+end
+
+local define = rows.definer(class.methods, "ranking")
+
+define("take", "(self: nw.ranking, which?: integer|string): integer[]",
+  "Leaves the schedule at what a strategy made of it, to be looked at and changed; which: the row's number (1 unless said) or the "
+  .. "name of its strategy. The numbers of its versions, of which the schedule is at the last.", function(list, which)
+    local row = usable(list, which or 1)
+    choices[list].schedule:checkout(row.versions[#row.versions])
+    return row.versions
+  end)
+
+define("build", "(self: nw.ranking, which?: integer|string, options?: {threads?: integer, opt?: integer, cache?: boolean}): "
+  .. "nw.kernel",
+  "Compiles what a strategy made into one kernel, list:build \"cut\"; which: the row's number (1 unless said) or its strategy. "
+  .. "Options as those of s:build. The schedule stays where it is.", function(list, which, options)
+    local o = {}
+    for key, value in pairs(errors.options("build", options, {"threads", "opt", "cache"})) do o[key] = value end
+    o.threads, o.versions = o.threads or choices[list].threads, usable(list, which or 1).versions
+    return choices[list].schedule:build(o)
+  end)
+
+define("dispatch", "(self: nw.ranking): nw.report",
+  "A small decision tree over the sizes that vary, with the strategy that is best in each of its leaves by the objective, within "
+  .. "code_limit. Fields: versions, numbers for s:build{versions = ...}; ranges, of each leaf row (of this table), facts (texts of "
+  .. "what holds there) and below (where one size varies); tree, a node {size, below, yes, no}, a leaf {way}. The schedule stays "
+  .. "where it is.", function(list)
+    local d = returning.quietly(choices[list].schedule, dispatching, choices[list], list)
+    core.tell_progress()
+    return d
+  end)
+
+local FIELDS = {
+  {"strategy", "string", "The name of the row's strategy."},
+  {"versions", "integer[]", "Versions of the schedule, of which a call runs the first whose facts hold."},
+  {"code_bytes", "integer", "Bytes of machine code of all of them."},
+  {"expected", "number?", "The mean of `predicted` by weight: seconds, or without a unit where learned. An estimate."},
+  {"seconds", "number?", "The mean of `measured` by weight."},
+  {"joules", "number?", "The mean of `energies` by weight, where the model was asked. An estimate."},
+  {"figure", "number", "What the rows are ranked by: the least is best."},
+  {"fits", "boolean", "Whether it has at most code_limit bytes of code."},
+  {"refused", "string?", "Why the strategy cannot be taken; then nothing but `hint` is said."},
+  {"hint", "string?", "What to do about it, or why it is so."},
+  {"unsafe", "boolean?", "Whether steps of it were not judged."},
+  {"intrinsics", "boolean?", "Whether tiles of it are intrinsics: the cost model prices them as the loops they stand for."},
+}
+for _, field in ipairs(FIELDS) do rows.field("ranked", table.unpack(field)) end
+
+--- The table of rows that are in order, by the choice they were made for.
+return function(list, c)
+  local made = class.new(list, text_of(list))
+  choices[made] = c
+  return made
+end

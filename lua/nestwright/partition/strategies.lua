@@ -1,0 +1,500 @@
+--- Strategies of loop partitioning: what becomes of a loop whose rounds no tile divides. A row each; what one does are ordinary
+--- steps of the schedule, judged, shown and undone like others, and every piece is tiled by the kernel that suits it.
+local arithmetic = require "nestwright.cost.arithmetic"
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local padded = require "nestwright.partition.padded"
+local plans = require "nestwright.partition.plans"
+local returning = require "nestwright.language.returning"
+
+local strategies = {}
+
+-- ---- pieces
+
+local piece = {}
+local piece_meta = {__name = "nestwright.piece", __index = piece}
+
+function piece_meta.__tostring(p)
+  return ("piece: %s rounds of %d (%s, %s)"):format(p.outer.extent, p.kernel.rows, p.outer.name, p.inner.name)
+end
+
+-- The name that a loop had before it was copied: of i.tail/jo it is jo.
+local function plain(name) return name:match "[^/]*$" end
+
+-- The loop of a list that is called so, or so and a number, as the loops of a computation whose results are copied out are.
+local function called(loops, name)
+  for _, loop in ipairs(loops) do if plain(loop.name) == name then return loop end end
+  for _, loop in ipairs(loops) do if plain(loop.name):gsub("_%d+$", "") == name then return loop end end
+end
+
+local function stands_around(loops, loop)
+  for _, l in ipairs(loops) do if l.name == loop.name then return true end end
+  return false
+end
+
+--- The loops of the nest that this piece is in, outermost first.
+function piece:loops()
+  for _, stage in ipairs(self.schedule:stages()) do
+    local loops = stage:loops()
+    if stands_around(loops, self.inner) then return loops end
+  end
+  return {}
+end
+
+--- The loop of this piece that is called so in the nest that was cut.
+function piece:loop(name)
+  local loop = called(self:loops(), name)
+  if loop then return loop end
+  errors.fail("invalid", nil, "partition: there is no loop %s around %s", name, self.inner.name)
+end
+
+-- ---- tiles
+
+-- What is known of a size may leave no round of a tile: then there is nothing to schedule.
+local function is_there(s, loop)
+  for _, stage in ipairs(s:stages()) do if stands_around(stage:loops(), loop) then return true end end
+  return false
+end
+
+-- Calls what a user wrote. What goes wrong in it says where; what the library refuses says so by itself.
+local function naming(what, f, ...)
+  local ok, problem = pcall(f, ...)
+  if ok then return end
+  if type(problem) ~= "string" then error(problem, 0) end
+  error(("%s: %s"):format(what, problem), 0)
+end
+
+-- Schedules the piece that has these loops.
+local function settle(x, outer, inner, entry)
+  local p = setmetatable({schedule = x.schedule, outer = outer, inner = inner, kernel = entry.kernel}, piece_meta)
+  x.pieces[#x.pieces + 1] = entry
+  local schedule = x.shared and entry.kernel.inside or entry.kernel.schedule
+  if not is_there(x.schedule, inner) then return end
+  naming(("the kernel of %d rows (%s)"):format(entry.kernel.rows, strategies.name_of(entry.kernel)), schedule, x.schedule, p)
+end
+
+-- Tiles a loop by a kernel; the loop over the rest, where there may be one.
+local function tile(x, loop, kernel, tail)
+  local n = math.tointeger(loop.extent)
+  if n and n < kernel.rows and tail == "cut" then return loop end
+  local rounds = loop.extent
+  local outer, inner, rest = x.schedule:split(loop, kernel.rows, {tail = tail})
+  settle(x, outer, inner, {kernel = kernel, rounds = rounds, tail = tail, inner = inner})
+  return rest, outer
+end
+
+local function largest_up_to(kernels, rows)
+  for _, k in ipairs(kernels) do if k.rows <= rows then return k end end
+end
+
+local function largest(kernels) return kernels[1] end
+
+local function own_or_largest(kernels)
+  for _, k in ipairs(kernels) do if not k.whole then return k end end
+  return kernels[1]
+end
+
+-- The first that also does tiles with rounds missing.
+local function partial(kernels)
+  local k = own_or_largest(kernels)
+  return not k.whole and k or errors.fail("refused", "add one of your own", "partition: all kernels do whole tiles only")
+end
+
+-- The part before round n of a loop, counted from its begin, and the rest.
+local function cut(x, loop, n)
+  return x.schedule:cut(loop, ("%s + (%s)"):format(loop.begin, n))
+end
+
+-- Tiles a loop of a known number of rounds: list has the tiles, {kernel, count}, whose rows add up to it.
+local function lay(x, loop, list)
+  for n, part in ipairs(list) do
+    local here, rest = loop, nil
+    if n < #list then here, rest = cut(x, loop, part.kernel.rows * part.count) end
+    tile(x, here, part.kernel, "cut")
+    loop = rest
+  end
+end
+
+-- A tail of fewer rounds than the largest kernel has: by the largest that fits, then by one of half its rows, and so on.
+local function halve(x, loop, kernels, most)
+  local k = largest_up_to(kernels, most)
+  while loop and k do
+    loop = tile(x, loop, k, "cut")
+    k = largest_up_to(kernels, math.min(k.rows - 1, (k.rows + 1) // 2))
+  end
+end
+
+-- ---- pieces and threads
+
+-- A thread that is done takes the next round: those of the main piece, which are larger, come first.
+local function fuse(s, loops)
+  local all = #loops > 1 and s:create_fused_loop(table.unpack(loops)) or loops[1]
+  s:parallel(all)
+  if #loops > 1 then s:pragma(all, "schedule", "dynamic") end
+  return {all}
+end
+
+local function mark_each(s, loops)
+  for _, loop in ipairs(loops) do s:parallel(loop) end
+  return loops
+end
+
+local HOWS = {fused = fuse, apart = mark_each}
+
+--- Checks a way to share pieces out among threads.
+function strategies.how(what, how)
+  if HOWS[how] then return how end
+  errors.fail("invalid", nil, "%s: there is no way '%s'; there are 'apart' (each piece is a parallel loop) and 'fused' (all "
+    .. "of them are one)", what, tostring(how))
+end
+
+--- The loops of pieces, which follow each other, in threads: each by itself, or fused into one. The parallel loops. Where a step
+--- is refused, the schedule is as it was before.
+function strategies.share_out(what, s, loops, how)
+  return returning.on_error(s, HOWS[strategies.how(what, how)], s, loops)
+end
+
+-- The outermost loops of all nests from the first piece to the last, in order: one where pieces share loops. Between them there
+-- may be a nest of rounds that are left, or are not known to be none.
+local function roots_of(x)
+  local out, seen, last = {}, {}, 0
+  for _, stage in ipairs(x.schedule:stages()) do
+    local loops = stage:loops()
+    local has = false
+    for _, p in ipairs(x.pieces) do has = has or stands_around(loops, p.inner) end
+    if (has or #out > 0) and not seen[loops[1].name] then out[#out + 1], seen[loops[1].name] = loops[1], true end
+    if has then last = #out end
+  end
+  return table.move(out, 1, last, 1, {})
+end
+
+local function into_threads(x)
+  local roots = x.across and roots_of(x) or {}
+  if #roots > 0 then strategies.share_out("partition", x.schedule, roots, x.across) end
+end
+
+-- ---- versions
+
+-- Pieces that share what they read stand inside the loops that `around` makes.
+local function begin(x, shared)
+  x.pieces, x.shared = {}, shared and x.around ~= nil
+  if x.shared then naming("around", x.around, x.schedule) end
+end
+
+local function close(x, facts)
+  into_threads(x)
+  x.cases[#x.cases + 1] = {version = x.schedule:version(), facts = facts, pieces = x.pieces, shared = x.shared}
+  if x.tell then x.tell(#x.cases) end
+end
+
+-- Takes facts for granted; false where they contradict what is known of the sizes.
+local function assume(s, facts)
+  for _, fact in ipairs(facts) do
+    local ok, problem = pcall(s.assume, s, fact)
+    if not ok and errors.is_error(problem) and problem.code == "refused" then return false end
+    if not ok then error(problem, 0) end
+  end
+  return true
+end
+
+-- A version of the schedule under facts: f makes its steps. What stands first is run where its facts hold; where they never do,
+-- there is none.
+local function version(x, facts, shared, f)
+  local s = x.schedule
+  s:checkout(x.base)
+  if not assume(s, facts) then return end
+  begin(x, shared)
+  f(s:loop(x.name))
+  close(x, facts)
+end
+
+-- ---- the rows
+
+-- All sizes in one version.
+local function single(shared, f)
+  return function(x, kernels, extent)
+    begin(x, shared)
+    f(x, x.schedule:loop(x.name), kernels, extent)
+    close(x, {})
+  end
+end
+
+local function with_tail(tail, choose)
+  return function(x, loop, kernels) tile(x, loop, choose(kernels), tail) end
+end
+
+local function plain_tail(tail, choose) return single(false, with_tail(tail, choose)) end
+
+-- The last tile is whole, in a temporary, and what exists of it is copied out.
+local function whole_tiles(tail, choose, copied)
+  return function(x, loop, kernels)
+    local s, k, rounds = x.schedule, choose(kernels), loop.extent
+    local outer, inner, name = padded.tile(s, loop, k.rows, copied)
+    settle(x, outer, inner, {kernel = k, rounds = rounds, tail = tail, inner = inner})
+    if is_there(s, inner) then padded.copy_out(s, name, outer, not copied) end
+  end
+end
+
+-- The first of two ways, and the second where that is refused.
+local function either(first, second)
+  return single(false, function(x, loop, kernels)
+    local s, was = x.schedule, x.schedule:version()
+    local ok, problem = pcall(first, x, loop, kernels)
+    if ok then return end
+    if not errors.is_error(problem) or problem.code ~= "refused" then error(problem, 0) end
+    s:checkout(was)
+    x.pieces = {}
+    second(x, s:loop(x.name), kernels)
+  end)
+end
+
+local pad = either(with_tail("pad", largest), whole_tiles("pad", largest, true))
+local predicate = either(with_tail("predicate", partial), whole_tiles("predicate", own_or_largest, false))
+
+local cut_once = single(true, function(x, loop, kernels)
+  local rest = tile(x, loop, kernels[1], "cut")
+  if rest then tile(x, rest, largest_up_to(kernels, kernels[#kernels].rows), "cut") end
+end)
+
+local cut_in_halves = single(true, function(x, loop, kernels) halve(x, loop, kernels, kernels[1].rows) end)
+
+-- What there is for all sizes, behind the versions for some.
+local function otherwise(x, kernels)
+  version(x, {}, true, function(loop) halve(x, loop, kernels, kernels[1].rows) end)
+end
+
+local function tiles_and_rest(x, loop, main, list)
+  local rest = tile(x, loop, main, "cut")
+  if rest and #list > 0 then lay(x, rest, list) end
+end
+
+local function by_residue(x, kernels, extent)
+  local times, main = plans.times(kernels), kernels[1]
+  for residue = 0, main.rows - 1 do
+    version(x, {("%s %% %d == %d"):format(extent, main.rows, residue)}, residue > 0, function(loop)
+      tiles_and_rest(x, loop, main, plans.exact(times, residue))
+    end)
+  end
+  otherwise(x, kernels)
+end
+
+-- The same where the number of rounds is known.
+local by_known_residue = single(true, function(x, loop, kernels, extent)
+  local main = kernels[1]
+  tiles_and_rest(x, loop, main, plans.exact(plans.times(kernels), math.tointeger(extent) % main.rows))
+end)
+
+local function shifted(x, kernels, extent)
+  local main = kernels[1]
+  version(x, {("%s >= %d"):format(extent, main.rows)}, false, function(loop) tile(x, loop, main, "shift") end)
+  otherwise(x, kernels)
+end
+
+-- Tiles of the main kernel, and a known number of rounds behind them.
+local function tiles_and(x, loop, main, rest, list)
+  local head, tail = loop, nil
+  if rest > 0 then head, tail = cut(x, loop, ("%s - %d"):format(loop.extent, rest)) end
+  tile(x, head, main, "cut")
+  if tail then lay(x, tail, list) end
+end
+
+-- Few rounds have a version for each number of them; more have one for each residue, whose rest is laid with the tiles that take
+-- least time together.
+local function by_sizes(x, kernels, extent)
+  local times = plans.times(kernels)
+  local plan = plans.periodic(times)
+  for n = 1, plan.from - 1 do
+    local list = plans.exact(times, n)
+    version(x, {("%s == %d"):format(extent, n)}, list.shared, function(loop) lay(x, loop, list) end)
+  end
+  for residue = 0, plan.main.rows - 1 do
+    local facts = {("%s >= %d"):format(extent, plan.from), ("%s %% %d == %d"):format(extent, plan.main.rows, residue)}
+    version(x, facts, plan.shared[residue], function(loop)
+      tiles_and(x, loop, plan.main, plan.rounds[residue], plan.rest[residue])
+    end)
+  end
+  otherwise(x, kernels)
+end
+
+-- The tiles of least time for the one number of rounds there is.
+local function by_known_size(x, kernels, extent)
+  local list = plans.exact(plans.times(kernels), math.tointeger(extent))
+  version(x, {}, list.shared, function(loop) lay(x, loop, list) end)
+end
+
+strategies.rows = {
+  {"guard", "every round of a tile asks whether it exists", plain_tail("guard", partial)},
+  {"cut", "tiles without conditions, and the rest one round after the other", cut_once},
+  {"halves", "tiles without conditions, and the rest in tiles of half the rounds, a quarter, and so on", cut_in_halves},
+  {"residues", "tiles without conditions, and for each number of rounds that are left a version of its own", by_residue,
+    known = by_known_residue},
+  {"sizes", "for each residue the tiles whose measured times add up to least, the last ones among them", by_sizes,
+    known = by_known_size},
+  {"shift", "the last tile begins earlier and does some rounds again", shifted, known = plain_tail("shift", largest)},
+  {"pad", "the last tile goes beyond the end, in a temporary; what it reads of there is the last row, copied", pad},
+  {"predicate", "the last tile runs under masks; one of rows reads the last row again, and stores those that exist", predicate},
+}
+
+local by_name = {}
+for _, row in ipairs(strategies.rows) do
+  row.known = row.known or row[3]
+  by_name[row[1]] = row
+end
+
+-- ---- kernels
+
+local MOST_ROWS = 4096
+
+local FIELDS = {
+  {"rows", "number", "how many rounds it tiles"}, {"schedule", "function", "what schedules a piece"},
+  {"inside", "function", "what schedules a piece there", optional = true},
+  {"name", "string", "what it is called", optional = true},
+  {"whole", "boolean", "whether it does whole tiles only", optional = true},
+}
+
+-- What is wrong with a kernel, or nil.
+local function fault_of(k)
+  if type(k) ~= "table" then return "it is " .. core.type_name(k) end
+  for _, f in ipairs(FIELDS) do
+    local value = k[f[1]]
+    if type(value) ~= f[2] and not (value == nil and f.optional) then
+      return ("%s, %s, is a %s, not %s"):format(f[1], f[3], f[2], core.type_name(value))
+    end
+  end
+  local rows = math.tointeger(k.rows)
+  if rows and rows >= 1 and rows <= MOST_ROWS then return nil end
+  return ("rows is a whole number in 1..%d, not %s"):format(MOST_ROWS, k.rows)
+end
+
+local function check_kernel(what, n, k)
+  local fault = fault_of(k)
+  if fault then
+    errors.fail("invalid", "{rows = 8, schedule = function(s, piece) s:unroll(piece.inner) end}",
+      "%s: kernels[%d] is no kernel: %s", what, n, fault)
+  end
+  if k.name then errors.label(("%s: kernels[%d].name"):format(what, n), k.name) end
+end
+
+--- What a kernel is called.
+function strategies.name_of(k) return k.name or "own" end
+
+local function is_quicker(a, b)
+  local s, t = a.seconds and a.seconds.more or 0, b.seconds and b.seconds.more or 0
+  if s ~= t then return s < t end
+  return strategies.name_of(a) < strategies.name_of(b)
+end
+
+--- Puts those of more rounds first, of those that have the same number the quicker ones.
+function strategies.sort(kernels)
+  table.sort(kernels, function(a, b)
+    if a.rows ~= b.rows then return a.rows > b.rows end
+    return is_quicker(a, b)
+  end)
+  return kernels
+end
+
+--- Kernels, checked and sorted. Those of one number of rounds are told apart by their names.
+function strategies.kernels(what, list)
+  local out, seen = {}, {}
+  for n, k in ipairs(errors.expect(what .. ": kernels", list, "table")) do
+    check_kernel(what, n, k)
+    local key = k.rows .. strategies.name_of(k)
+    if seen[key] then
+      errors.fail("invalid", "give one of them a name", "%s: kernels[%d] and kernels[%d] both tile %d rounds", what, seen[key], n,
+        k.rows)
+    end
+    seen[key] = n
+    out[n] = k
+  end
+  if #out == 0 then errors.fail("invalid", nil, "%s: kernels is empty", what) end
+  return strategies.sort(out)
+end
+
+--- The loop that was meant: itself, or its name.
+function strategies.loop(what, s, loop)
+  if debug.getmetatable(loop) == core.classes.loop then return loop end
+  return s:loop(errors.expect(what .. ": loop", loop, "string"))
+end
+
+--- The name of a loop in the lowered program, where it need not be one of the schedule's.
+function strategies.loop_name(what, loop)
+  if debug.getmetatable(loop) == core.classes.loop then return loop.name end
+  return errors.expect(what .. ": loop", loop, "string")
+end
+
+function strategies.row(what, name)
+  if by_name[name] then return by_name[name] end
+  local names = {}
+  for n, row in ipairs(strategies.rows) do names[n] = row[1] end
+  errors.fail("invalid", nil, "%s: there is no strategy %s; there are %s", what, tostring(name), table.concat(names, ", "))
+end
+
+--- Tiles a loop by one kernel; what is left stays as it is. The loop over the tiles.
+function strategies.tile(s, loop, kernel, tail, shared)
+  return select(2, tile({schedule = s, pieces = {}, shared = shared}, loop, kernel, tail))
+end
+
+--- Applies a strategy to a loop. The cases: {version, facts, pieces}, of which the first whose facts hold is to run, as
+--- s:build{versions} has it; a piece is {kernel, rounds, tail}. around(s), where it is given, makes the loops inside which pieces
+--- share what they read. across: how threads share the pieces out ("fused" or "apart"); nil: one thread does all. facts hold in
+--- all cases. tell(n): hears of each version that is made. Where a step is refused, the schedule is as it was before.
+function strategies.apply(what, s, loop, name, kernels, around, across, tell)
+  local row, extent = strategies.row(what, name), loop.extent
+  local x = {schedule = s, base = s:version(), name = loop.name, around = around, across = across, tell = tell,
+    cases = {}}
+  local steps = math.tointeger(extent) and row.known or row[3]
+  returning.on_error(s, naming, ("%s: %s"):format(what, name), steps, x, kernels, extent)
+  return x.cases
+end
+
+function strategies.versions(cases)
+  local out = {}
+  for n, case in ipairs(cases) do out[n] = case.version end
+  return out
+end
+
+-- ---- what the kernels' times say
+
+-- The value of an expression in sizes, as the nest shows it.
+local function value_of(text, given)
+  local value = arithmetic.value(text, given)
+  if value ~= nil then return value end
+  errors.fail("range", nil, "the size %s cannot be told from the sizes given", text)
+end
+
+local function holds(case, given)
+  for _, fact in ipairs(case.facts) do if not value_of(fact, given) then return false end end
+  return true
+end
+
+--- The case that runs for these sizes.
+function strategies.case_for(cases, given)
+  for _, case in ipairs(cases) do if holds(case, given) then return case end end
+end
+
+-- Tiles of a piece: those that are full, and whether one lacks rounds.
+local function tiles_of(p, given)
+  local rounds, rows = value_of(p.rounds, given), p.kernel.rows
+  local full, part = rounds // rows, p.tail ~= "cut" and rounds % rows > 0
+  if part and p.tail ~= "guard" then full, part = full + 1, false end
+  return full, part
+end
+
+--- Seconds that the pieces of the case for these sizes take, by the measured times of their kernels.
+function strategies.seconds(cases, given)
+  local case, list, sum = strategies.case_for(cases, given), {}, 0
+  for _, p in ipairs(case.pieces) do
+    local full, part = tiles_of(p, given)
+    local kernel = p.kernel.at and p.kernel.at(given) or p.kernel
+    local own = kernel["seconds_" .. p.tail]
+    if full > 0 and own then
+      sum = sum + own.first + (full - 1) * own.more
+    elseif full > 0 then
+      list[#list + 1] = {kernel = kernel, count = full}
+    end
+    if part then sum = sum + kernel.seconds.guarded end
+  end
+  return sum + plans.seconds(list, case.shared)
+end
+
+return strategies

@@ -1,0 +1,13 @@
+--- nw.partition.parallel: the pieces of a loop, which are loops of their own, shared out among threads.
+local caches = require "nestwright.cost.caches"
+local errors = require "nestwright.language.errors"
+local strategies = require "nestwright.partition.strategies"
+
+return function(s, loops, options)
+  local o = errors.options("parallel", options, {"how"})
+  caches.check_schedule("parallel", s)
+  local list = {}
+  for n, loop in ipairs(errors.expect("parallel: loops", loops, "table")) do list[n] = strategies.loop("parallel", s, loop) end
+  if #list == 0 then errors.fail("invalid", "{\"i_o\", \"i.tail\"}", "parallel: loops is empty") end
+  return table.unpack(strategies.share_out("parallel", s, list, o.how or "fused"))
+end

@@ -1,0 +1,72 @@
+--- Tiles that libxsmm's small matrix products do, as kernels of s:partition_auto beside those of one's own.
+local errors = require "nestwright.language.errors"
+local rows = require "nestwright.language.rows"
+
+local MOST = 256 -- rounds of a tile
+
+local function is_one_of(loop, ...)
+  for _, other in ipairs {...} do if loop.name == other.name then return true end end
+  return false
+end
+
+-- The loops of the tile innermost, all others outside of it, in the order they have.
+local function innermost(s, piece, columns, sum)
+  local order, inside = {}, false
+  for _, loop in ipairs(piece:loops()) do
+    inside = inside or is_one_of(loop, piece.outer)
+    if inside and not is_one_of(loop, piece.inner, columns, sum) then order[#order + 1] = loop end
+  end
+  for _, loop in ipairs {piece.inner, columns, sum} do order[#order + 1] = loop end
+  s:reorder(order)
+end
+
+-- The loop, or its inner part where `around` has split it.
+local function found(piece, name)
+  for _, loop in ipairs(piece:loops()) do if loop.name:match "[^/]*$" == name .. "_i" then return loop end end
+  return piece:loop(name)
+end
+
+local function rounds(what, loop)
+  return math.tointeger(loop.extent) or errors.fail("invalid", ("split %s by a constant first"):format(loop.name),
+    "xsmm.kernel: %s: %s has %s rounds, and libxsmm makes its code for a constant number", what, loop.name, loop.extent)
+end
+
+-- One product of each shape is registered, and tried, once.
+local function maker(nw, dtype)
+  local made = {}
+  return function(m, n, k)
+    local key = ("%dx%dx%d"):format(m, n, k)
+    made[key] = made[key] or nw.xsmm.gemm {m = m, n = n, k = k, dtype = dtype, accumulate = false}
+    return made[key]
+  end
+end
+
+local function kernel(nw, spec)
+  local o = errors.options("xsmm.kernel", errors.expect("xsmm.kernel", spec, "table"), {"rows", "columns", "sum", "dtype"})
+  local n = math.tointeger(o.rows)
+  if not n or n < 1 or n > MOST then
+    errors.fail("invalid", "nw.xsmm.kernel{rows = 8}", "xsmm.kernel: rows is a whole number from 1 to %d, not %s", MOST,
+      tostring(o.rows))
+  end
+  local columns_name = errors.expect("xsmm.kernel: columns", o.columns or "j", "string")
+  local sum_name = errors.expect("xsmm.kernel: sum", o.sum or "k", "string")
+  local product = maker(nw, o.dtype)
+  local function schedule(s, piece)
+    local columns, sum = found(piece, columns_name), found(piece, sum_name)
+    local width, depth = rounds("columns", columns), rounds("sum", sum)
+    innermost(s, piece, columns, sum)
+    s:tensorize(piece.inner, product(n, width, depth))
+  end
+  return {rows = n, name = "libxsmm", whole = true, schedule = schedule, inside = schedule}
+end
+
+return {install = function(nw)
+  rows.define(nw.xsmm, "xsmm", "kernel",
+    "(spec: {rows: integer, columns?: string, sum?: string, dtype?: string}): table",
+    "A tile of so many rounds that libxsmm's small matrix product does, for the kernels of s:partition_auto and nw.microkernels: "
+    .. "{rows, name = 'libxsmm', whole = true, schedule, inside}. columns and sum: the loops of the nest, of constant extent, that "
+    .. "are the other two of the product ('j' and 'k'), or their inner parts where `around` split them. A piece's loops are put in "
+    .. "order and given to s:tensorize, which refuses what is no such product. It does whole tiles only, so the strategies guard "
+    .. "and predicate take another kernel.",
+    function(spec) return kernel(nw, spec) end)
+end}

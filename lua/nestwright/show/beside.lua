@@ -1,0 +1,96 @@
+--- nw.beside: values in columns, side by side: schedules, pictures, numbers, words.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local html = require "nestwright.show.html"
+local rows = require "nestwright.language.rows"
+local view = require "nestwright.show.view"
+
+local MOST_SVG = 40000 -- bytes; a picture with more is an image of points
+local COLUMNS = 112 -- of text, for all that stand beside each other
+
+local function plain(value) return require "nestwright.show.prompt".text(false, value) end
+
+local function kind_of(value)
+  local meta = debug.getmetatable(value)
+  return type(meta) == "table" and type(value) ~= "string" and rawget(meta, "__name") or type(value)
+end
+
+-- A picture as an image, whichever kind is smaller; its words where it cannot be drawn.
+local function drawn(plot)
+  local bundle = plot:bundle()
+  local png, picture = bundle["image/png"], bundle["image/svg+xml"]
+  if not png then return html.pre(bundle["text/plain"]) end
+  local size = {width = plot.size[1], height = plot.size[2]}
+  if #picture < MOST_SVG and #picture * 4 // 3 < #png then return bundle["text/html"] end
+  return html.image("png", png, size, plot.caption)
+end
+
+-- Loops and other texts of several lines, folded so that they have room beside each other.
+local function folded(text, most)
+  local lines = {}
+  for line in (text .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = html.hanging(html.escape(line), most) end
+  return "<pre>" .. table.concat(lines, "\n") .. "</pre>"
+end
+
+local function piece_of(value, most)
+  local kind = kind_of(value)
+  if kind == "nestwright.plot" then return drawn(value) end
+  if kind == "nestwright.schedule" then return folded(tostring(value), most) end
+  if kind == "string" and value:find "\n" then return folded(value, most) end
+  if kind == "string" or kind == "number" then return html.escape(tostring(value)) end
+  return (require "nestwright.show.mime".piece(value, plain))
+end
+
+-- The columns from first to last as rows of a table.
+local function table_of(columns, first, last, most)
+  local out, deepest = {"<table>"}, 0
+  for n = first, last do deepest = math.max(deepest, #columns[n]) end
+  for k = 1, deepest do
+    local cells = {}
+    for n = first, last do
+      local tag = k == 1 and "th" or "td"
+      local piece = columns[n][k] ~= nil and piece_of(columns[n][k], COLUMNS // most) or ""
+      cells[#cells + 1] = ("<%s valign=\"top\" width=\"%d%%\" style=\"vertical-align:top\">%s</%s>"):format(tag, 100 // most,
+        html.left(piece), tag)
+    end
+    out[#out + 1] = "<tr>" .. table.concat(cells) .. "</tr>"
+  end
+  return table.concat(out, "\n") .. "\n</table>"
+end
+
+local function page_of(columns, most)
+  local out = {}
+  for first = 1, #columns, most do out[#out + 1] = table_of(columns, first, math.min(first + most - 1, #columns), most) end
+  return table.concat(out, "\n")
+end
+
+local function words_of(columns)
+  local out = {}
+  for n, column in ipairs(columns) do
+    local words = {}
+    for k, value in ipairs(column) do words[k] = type(value) == "string" and value or plain(value) end
+    out[n] = table.concat(words, "\n")
+  end
+  return table.concat(out, "\n\n")
+end
+
+local function beside(columns, options)
+  local o = errors.options("beside", options, {"most"})
+  local most = o.most or #columns
+  if math.type(most) ~= "integer" or #columns > 0 and most < 1 then
+    errors.fail("invalid", "{most = 2}", "beside: most: %s is no number of columns", tostring(most))
+  end
+  for n, column in ipairs(columns) do
+    for k, value in ipairs(column) do
+      if type(value) == "string" then core.check_text(("beside: columns[%d][%d]"):format(n, k), value, true) end
+    end
+  end
+  if #columns == 0 then errors.fail("invalid", "{{\"before\", s}, {\"after\", t}}", "beside: there are no columns") end
+  return view.new(function(style) return style == "html" and page_of(columns, most) or words_of(columns) end)
+end
+
+return function(nw)
+  rows.define(nw, "nw", "beside", "(columns: any[][], options?: {most?: integer}): nw.view",
+    "Values side by side: each column is a list, its first value a heading; schedules, pictures, tables, words and numbers. most: "
+    .. "columns beside each other, then the next begin below. Where there are no pages, one below the other.", beside)
+end

@@ -1,0 +1,164 @@
+--- The witness of a refusal among its neighbours: which instances are shown, and the order in which the program visits them now
+--- and would visit them after the step.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local instances = require "nestwright.language.instances"
+
+local conflict = {}
+
+local WHOLE = 10 -- values of an axis that is shown whole
+local BEFORE, BEHIND = 2, 3 -- values around an instance, of larger ones
+local NEAR = 8 -- instances no further apart are shown with what lies between
+
+-- ---- the two instances
+
+local DOES = { -- what the first and the second do with the element
+  raw = {"writes", "reads"}, war = {"reads", "writes"}, waw = {"writes", "writes"}, reduction = {"updates", "updates"},
+  bounds = {"", "reaches for"},
+}
+
+local REASONS = {
+  structure = "for its structure", capacity = "for lack of room", undecided = "because it could not be decided",
+  cover = "for what is left out", value = "for what is left out",
+}
+
+local function check(refusal)
+  local w = refusal.witness
+  if not w or not w.sink then
+    errors.fail("invalid", refusal.why, "plot: %s was refused %s: no two executions are in conflict", refusal.step or "the step",
+      REASONS[refusal.kind] or "as a whole")
+  end
+  local programs = core.refused_programs(refusal)
+  return w, programs or errors.fail("invalid", nil, "plot: this refusal is not one that a schedule gave")
+end
+
+local function instance_of(programs, w, which, does)
+  if not w[which] then return nil end
+  local x = instances.there(programs, true, w.sizes, w[which].block, w[which])
+  if not x then errors.fail("invalid", nil, "plot: the %s of the conflict is not known in numbers", which) end
+  for _, axis in ipairs(x.axes) do
+    local v = x.at[axis.name]
+    x.outside = x.outside or v < axis.lo or v >= axis.lo + axis.extent
+  end
+  x.which, x.does = which, w[which].init and "sets the start of" or does
+  return x
+end
+
+-- ---- what is shown around them
+
+local function stage_named(list, name)
+  for _, stage in ipairs(list) do if stage.name == name then return stage end end
+end
+
+-- At most two axes, first of all those in which the instances differ, in the order of the stage.
+local function shown_axes(axes, found)
+  local chosen, n = {}, 0
+  for _, differ in ipairs {true, false} do
+    for _, axis in ipairs(axes) do
+      local differs = found[2] and found[1].at[axis.name] ~= found[2].at[axis.name] or false
+      if differs == differ and n < 2 then chosen[axis.name], n = true, n + 1 end
+    end
+  end
+  return chosen
+end
+
+local function add_range(set, lo, hi) for v = lo, hi do set[v] = true end end
+
+local function sorted(set)
+  local list = {}
+  for v in pairs(set) do list[#list + 1] = v end
+  table.sort(list)
+  return list
+end
+
+-- Values of a shown axis: all of a short one; of others those around the instances, and what lies between when that is little.
+-- Of one outside of the domain the domain's edge as well.
+local function window(axis, at)
+  local lo, hi, set = axis.lo, axis.lo + axis.extent - 1, {}
+  local least, most = math.min(table.unpack(at)), math.max(table.unpack(at))
+  if math.min(lo, least) + WHOLE > math.max(hi, most) then
+    add_range(set, math.min(lo, least), math.max(hi, most))
+  elseif most - least <= NEAR and least >= lo and most <= hi then
+    add_range(set, math.max(lo, least - BEFORE), math.min(hi, most + BEHIND))
+  else
+    for _, v in ipairs(at) do add_range(set, math.max(math.min(lo, v), v - BEFORE), math.min(math.max(hi, v), v + BEHIND)) end
+    if least < lo then add_range(set, lo, math.min(hi, lo + BEFORE)) end
+    if most > hi then add_range(set, math.max(lo, hi - BEFORE), hi) end
+  end
+  return sorted(set)
+end
+
+-- Of a stage: which axes are shown, and the values of all.
+local function part_of(stage, found)
+  local part = {stage = stage, shown = {}, fixed = {}, values = {}, found = found}
+  local is_shown = shown_axes(stage.axes, found)
+  for _, axis in ipairs(stage.axes) do
+    local at = {}
+    for n, x in ipairs(found) do at[n] = x.at[axis.name] end
+    if is_shown[axis.name] then
+      part.values[axis.name] = window(axis, at)
+      part.shown[#part.shown + 1] = axis
+    else
+      local set = {}
+      for _, v in ipairs(at) do set[v] = true end
+      part.values[axis.name] = sorted(set)
+      part.fixed[#part.fixed + 1] = {name = axis.name, values = part.values[axis.name]}
+    end
+  end
+  return part
+end
+
+-- By stage: one part where both are of one stage, else two.
+local function parts_of(list, found)
+  local parts, at = {}, {}
+  for _, x in ipairs(found) do
+    at[x.stage] = at[x.stage] or {}
+    table.insert(at[x.stage], x)
+    if #at[x.stage] == 1 then parts[#parts + 1] = x.stage end
+  end
+  for n, name in ipairs(parts) do parts[n] = part_of(stage_named(list, name), at[name]) end
+  return parts
+end
+
+-- ---- the visits
+
+-- The visit that an instance is: after the step where its loops stand so; before it, the first of its instance.
+local function visit_of(list, x, after)
+  for _, visit in ipairs(list) do
+    local is = after and visit.block == x.block and visit.loops == x.loops or not after and instances.same(x.at, visit.at)
+    if is and visit.stage == x.stage then return visit end
+  end
+end
+
+-- {list, source, sink (visits, where there are such)}. Stages that are not there yet have no visits.
+local function program_of(programs, after, sizes, parts, found)
+  local known = instances.stages(programs, after, sizes)
+  local asked, values, shown = {}, {}, {}
+  for _, part in ipairs(parts) do
+    local stage = stage_named(known, part.stage.name)
+    if stage then
+      asked[#asked + 1], values[stage.name] = stage, part.values
+      for _, axis in ipairs(part.shown) do shown[axis.name] = true end
+    end
+  end
+  local out = {after = after, stages = {}, list = instances.list(programs, after, sizes, asked, values, shown)}
+  for _, stage in ipairs(known) do out.stages[stage.name] = true end
+  for _, x in ipairs(found) do out[x.which] = visit_of(out.list, x, after) end
+  return out
+end
+
+--- What a picture of a refusal needs: {parts ({stage, shown (axes), fixed ({name, values}), values, found}), source, sink, now,
+--- refused ({list, stages (a set of names), source, sink})}. Raises where no executions are in conflict.
+function conflict.of(refusal)
+  local w, programs = check(refusal)
+  local does = DOES[refusal.kind] or {"writes", w.source and "reads" or "uses"}
+  local source, sink = instance_of(programs, w, "source", does[1]), instance_of(programs, w, "sink", does[2])
+  local found = source and {source, sink} or {sink}
+  local parts = parts_of(instances.stages(programs, true, w.sizes), found)
+  return {
+    parts = parts, source = source, sink = sink, now = program_of(programs, false, w.sizes, parts, found),
+    refused = program_of(programs, true, w.sizes, parts, found),
+  }
+end
+
+return conflict

@@ -1,0 +1,262 @@
+--- Showing values while a cell or script runs: in a notebook as rich outputs, elsewhere as text.
+local comms = require "nestwright.notebook.comms"
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local html = require "nestwright.show.html"
+local json = require "nestwright.show.json"
+local mime = require "nestwright.show.mime"
+local rows = require "nestwright.language.rows"
+local view = require "nestwright.show.view"
+
+local display = {}
+
+local front -- nil: no notebook
+
+local work -- what listens to how far long work of the core is
+
+--- The kernel calls it with its end.
+function display.connect(kernel)
+  front = kernel
+  comms.connect(kernel)
+  core.on_progress(kernel and work() or nil)
+end
+
+--- The kernel's end, or nil where there is no notebook.
+function display.front() return front end
+
+--- Prints as cells do: they may have a print of their own.
+function display.print(text)
+  local theirs = rawget(_G, "print")
+  if type(theirs) == "function" then theirs(text) else print(text) end
+end
+
+local function plain(value) return require "nestwright.show.prompt".text(false, value) end
+
+-- ---- outputs that can change
+--
+-- What is answered for what is on the page already shows nothing of its own, as the value of a cell: __quiet.
+
+local methods = {}
+local meta = {__index = methods, __name = "nestwright.output", __quiet = true}
+
+function meta.__tostring(output) return plain(output.value) end
+
+local caught -- a list, while what is shown is collected
+
+local function publish(kind, value, id)
+  local bundle, metadata = mime.of(value, plain)
+  front.publish(kind, json.encode {data = bundle, metadata = metadata, transient = {display_id = id}})
+end
+
+rows.define(methods, "output", "update", "(self: nw.output, value: any): nw.output",
+  "Shows another value in the place of the output; elsewhere than in a notebook, below it.",
+  function(output, value)
+    output.value = value
+    if output.item then output.item.value = value end -- collected, and perhaps not shown yet
+    if output.item or caught then return output end
+    if front then
+      publish("update_display_data", value, output.id)
+    else
+      display.print(plain(value))
+    end
+    return output
+  end)
+
+-- What was written so far, by whoever it was, comes before what is shown next.
+local function take_text()
+  local text, all = core.held_output()
+  if text and not all then text = text .. "\n[what is written beyond 4 MB is not shown]" end
+  if text and text ~= "" then caught[#caught + 1] = {text = text} end
+end
+
+display.unfinished = nil -- takes what was collected by a call that was stopped
+display.partly = nil -- takes what was collected so far by one that goes on
+
+--- Ends all collecting. Whoever catches the end of a run calls it: an interrupt leaves no instruction to the functions it ends.
+--- True: what was collected is shown, and that it was stopped.
+function display.release()
+  local list, take = caught, display.unfinished
+  if list then take_text() end
+  core.release_output()
+  caught, display.unfinished, display.partly = nil, nil, nil
+  if not list then return false end
+  if take then return (pcall(take, list)) end
+  for _, item in ipairs(list) do display.print(item.text and item.text:gsub("\n$", "") or plain(item.value)) end
+  return false
+end
+
+--- Calls f and collects what it shows, and what it, C and child processes write meanwhile, in order: {value = ...} or
+--- {text = ...}. Then pcall's results.
+function display.caught(f, ...)
+  local before, list = caught, {}
+  if before then take_text() else core.hold_output() end
+  caught = list
+  local results = table.pack(pcall(f, ...))
+  take_text()
+  caught = before
+  if not before then display.release() end
+  return list, table.unpack(results, 1, results.n)
+end
+
+local function show(value, options)
+  local o = errors.options("display", options, {"id"})
+  local output = setmetatable({id = o.id or comms.new_id(), value = value}, meta)
+  errors.label("display: id", output.id)
+  if caught then
+    take_text()
+    output.item = {value = value}
+    caught[#caught + 1] = output.item
+    return output
+  end
+  if not front then
+    display.print(plain(value))
+    return output
+  end
+  publish("display_data", value, output.id)
+  return output
+end
+
+display.new = show
+
+-- ---- progress
+
+local progress_methods = {}
+local progress_meta = {__index = progress_methods, __name = "nestwright.progress", __quiet = true}
+
+local MOST_A_SECOND = 10
+
+local function show_partly(list)
+  take_text()
+  caught = nil
+  display.partly(list)
+  caught = list
+end
+
+local function progress_text(p)
+  local share = p.total > 0 and math.min(p.done / p.total, 1) or 1
+  local filled = math.floor(share * 30 + 0.5)
+  return ("%s[%s%s] %d of %d%s"):format(p.title ~= "" and p.title .. " " or "", ("#"):rep(filled), ("."):rep(30 - filled), p.done,
+    p.total, p.note and ", " .. p.note or "")
+end
+
+progress_meta.__tostring = progress_text
+
+local function progress_view(p)
+  local text = progress_text(p)
+  return view.new(function(style)
+    if style ~= "html" then return text end
+    return ("<div><progress max='%d' value='%d'></progress> %s</div>"):format(math.max(p.total, 1), p.done,
+      html.escape(("%s %d of %d%s"):format(p.title, p.done, p.total, p.note and ", " .. p.note or "")))
+  end)
+end
+
+local clock = core.now
+
+local behind = {} -- bars that show less than is done
+
+local function draw(p, at_once)
+  local time = clock()
+  behind[p] = not at_once and time - p.drawn < 1 / MOST_A_SECOND or nil
+  if behind[p] then return end
+  p.drawn = time
+  if front then
+    if p.output then p.output:update(progress_view(p)) else p.output = show(progress_view(p)) end
+    if caught and display.partly then show_partly(caught) end
+  elseif p.terminal then
+    io.stderr:write("\r", progress_text(p), at_once and "\n" or "")
+  end
+end
+
+display.on_end = nil -- called as well: what else ends with a cell
+
+--- The end of a line of the prompt, or of a cell, whether or not it failed: what is on the page is as far as the work is.
+function display.settle()
+  if display.on_end then display.on_end() end
+  if not next(behind) then return end
+  local late = behind
+  behind = {}
+  for p in pairs(late) do draw(p, true) end
+end
+
+local function step(p, n, note)
+  n = n == nil and 1 or n
+  local whole = math.tointeger(n)
+  if not whole or whole < 0 then
+    errors.fail("invalid", nil, "step: expected how many more are done, a whole number, got %s", tostring(n))
+  end
+  if note ~= nil then errors.label("step: note", note) end
+  if p.done + whole > p.total then
+    errors.fail("invalid", "nw.progress(total) says how many there are", "step: %d of %d are done; %d more are too many", p.done,
+      p.total, whole)
+  end
+  p.done, p.note = p.done + whole, note or p.note
+  draw(p, p.done == p.total)
+  return p
+end
+
+rows.define(progress_methods, "progress", "step", "(self: nw.progress, n?: integer, note?: nw.label): nw.progress",
+  "One more is done, or n more: no more than there are. note: a word on the state of things.", step)
+
+-- A line that is gone from the page when the work is over.
+function work()
+  local output
+  return function(what, part, seconds)
+    local text = not what and "" or part < 0 and ("%s, %.0f s"):format(what, seconds) or ("%s: %.0f %%"):format(what, 100 * part)
+    if output then output:update(view.text(text)) elseif what then output = show(view.text(text)) end
+    if not what then output = nil end
+  end
+end
+
+local function progress(total, title)
+  local n = math.tointeger(total)
+  if not n or n < 0 then errors.fail("invalid", nil, "progress: total: expected a number of steps, got %s", tostring(total)) end
+  local p = setmetatable({total = n, done = 0, title = title or "", drawn = -math.huge}, progress_meta)
+  errors.label("progress: title", p.title)
+  p.terminal = os.getenv "TERM" ~= nil
+  draw(p, n == 0)
+  return p
+end
+
+--- Asks the user of the front end for a line; what: who asks.
+function display.ask(what, prompt, password)
+  local text, why = front.ask(prompt, password)
+  return text or errors.fail(why == "interrupted" and "interrupt" or "io", nil, "%s: %s", what, why)
+end
+
+local function install(nw)
+  local define = rows.definer(nw, "nw")
+
+  define("display", "(value: any, options?: {id?: nw.label}): nw.output",
+    "Shows a value now, while the cell runs on; in a notebook as the picture or table it is. The answer's update(value) shows "
+    .. "another in its place. id: by which it is known to the front end.", show)
+
+  define("html", "(text: string): nw.view", "A piece of HTML to be shown in a notebook; elsewhere its source.",
+    function(text)
+      return view.new(function(style) return style == "html" and text or core.shown_text(text) end)
+    end)
+
+  define("clear_output", "(wait?: boolean)", "Takes away what the cell has shown so far; wait: once it shows something new.",
+    function(wait)
+      if front then front.publish("clear_output", json.encode {wait = wait == true}) end
+    end)
+
+  define("progress", "(total: integer, title?: nw.label): nw.progress",
+    "A bar that counts to total: p:step() for each that is done. At most ten changes a second are shown, and the last; when a "
+    .. "cell ends, the bar is as far as the work.", progress)
+
+  define("input", "(prompt?: string, options?: {password?: boolean}): string",
+    "Asks the user for a line. password: what is typed is not shown.",
+    function(prompt, options)
+      if type(prompt) == "table" then
+        errors.fail("invalid", "nw.input(\"key \", {password = true})", "input: the prompt comes first, then the options")
+      end
+      core.check_text("input: prompt", prompt or "", true)
+      local o = errors.options("input", options, {"password"})
+      if front then return display.ask("input", prompt or "", o.password == true) end
+      io.stdout:write(prompt or "")
+      io.stdout:flush()
+      return io.read "l" or ""
+    end)
+end
+
+return setmetatable(display, {__call = function(_, nw) install(nw) end})

@@ -1,0 +1,90 @@
+--- What a refused step would have done, and what can be done instead.
+local core = require "nestwright.core"
+local help = require "nestwright.show.help"
+local report = require "nestwright.show.report"
+local rows = require "nestwright.language.rows"
+local steps = require "nestwright.language.steps"
+local written = require "nestwright.show.written"
+
+local WIDTH, COLUMN = 100, 40
+
+-- Pairs in two columns. What is too wide for the first stands on a line of its own; the second is wrapped.
+local function aligned(pairs_of, indent)
+  local width, out = 0, {}
+  for _, p in ipairs(pairs_of) do width = math.max(width, math.min(#p[1], COLUMN)) end
+  local behind = (" "):rep(#indent + width + 2)
+  for _, p in ipairs(pairs_of) do
+    local text = help.wrap(p[2], WIDTH, behind)
+    if #p[1] > width then
+      out[#out + 1] = indent .. p[1]
+    else
+      text = indent .. p[1] .. text:sub(#indent + #p[1] + 1)
+    end
+    out[#out + 1] = text
+  end
+  return out
+end
+
+-- ---- what is legal at a loop
+
+local function add(out, title, list)
+  local lines = {}
+  for n, move in ipairs(list) do lines[n] = {move.step or move.primitive, move.why} end
+  if #lines > 0 then out[#out + 1] = title end
+  for _, line in ipairs(aligned(lines, "  ")) do out[#out + 1] = line end
+end
+
+local function moves(s, loop)
+  local legal, undecided, refused = {}, {}, {}
+  for _, move in ipairs(core.schedule_moves(s, loop)) do
+    local list = not move.why and legal or move.undecided and undecided or refused
+    list[#list + 1] = move
+  end
+  local out = {"legal here:"}
+  for _, move in ipairs(legal) do out[#out + 1] = "  " .. move.step end
+  if #legal == 0 then out[#out + 1] = "  nothing that was tried" end
+  if #undecided > 0 then out[#out + 1] = "not decided at a glance (take the step to have it judged):" end
+  for _, move in ipairs(undecided) do out[#out + 1] = "  " .. move.step end
+  add(out, "not here:", refused)
+  return report.new({legal = legal, undecided = undecided, refused = refused}, table.concat(out, "\n"))
+end
+
+-- ---- where a stage can be computed
+
+local function bytes_of(place)
+  return place.bytes and written.bytes(place.bytes) or place.size and place.size .. " elements" or "storage not known"
+end
+
+local function locations(s, stage)
+  local places = core.schedule_locations(s, steps.is_stage(stage) and stage.name or stage)
+  local lines = {}
+  for n, place in ipairs(places) do
+    local where = (place.loop or "the root") .. (place.current and " (now)" or "")
+    local cost = place.recompute and ("computed %.4gx, "):format(place.recompute) or ""
+    lines[n] = {where, place.why and "no: " .. place.why or cost .. bytes_of(place)}
+  end
+  return report.new(places, table.concat(aligned(lines, ""), "\n"))
+end
+
+local function plot(lesson, options) return lesson.refusal:plot(options) end
+
+return function()
+  local method = rows.definer(rows.methods "schedule", "schedule")
+
+  method("explain", "(self: nw.schedule): nw.report",
+    "Replays the step that was just refused on small whole numbers in the interpreter, and shows what would go wrong: the "
+    .. "two iterations as they are and as they would be, and the wrong value beside the right one. Its fields: seen, "
+    .. "whether the conflict showed; how (order, place, iterations, race, twice, outside, domain, unwritten, incomplete, "
+    .. "value); visible, false when there is nothing to run, as for a step that is refused for its structure; refusal, and "
+    .. "plot, a method, which draws it as refusal:plot() does.",
+    function(s)
+      local text, how, visible = core.explain(s)
+      return report.new({seen = how ~= nil, how = how, visible = visible, refusal = core.schedule_refusal(s), plot = plot}, text)
+    end)
+  method("moves", "(self: nw.schedule, loop: nw.loop|string): nw.report",
+    "What is legal at a loop: every primitive is tried there with sensible arguments. Fields legal, undecided and refused, "
+    .. "lists of {primitive, step, why}.", moves)
+  method("locations", "(self: nw.schedule, stage: nw.stage|nw.tensor|string): nw.report",
+    "Where a stage can be computed: at each loop, how many times over its values are computed, and the bytes its storage "
+    .. "takes; or why not. A list of {loop, legal, why, recompute, bytes, size, current}.", locations)
+end

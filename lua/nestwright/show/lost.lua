@@ -1,0 +1,65 @@
+--- What is said where the last line of an input is nil: Lua takes a misspelt name for nil, without a word.
+local blanks = require "nestwright.show.blanks"
+local complete = require "nestwright.show.complete"
+local core = require "nestwright.core"
+
+local lost = {}
+
+-- The expression in the last line, without a comment.
+local function last_line(code)
+  local line = blanks.right(code):match "[^\n]*$"
+  line = blanks.right(line:gsub("%-%-.*", ""))
+  return blanks.right(line:gsub(";$", "")):match "^%s*=?%s*(.*)$"
+end
+
+-- Is a name set in the same input? Then it is there, and nil.
+local function is_set(code, name)
+  return code:find("%f[%w_]" .. name .. "%f[^%w_]%s*=%f[^=]") or code:find("local[^\n=]-%f[%w_]" .. name .. "%f[^%w_]")
+end
+
+local SHORT = 3 -- letters: of shorter names too many are alike
+
+local function near(name, value)
+  if #name < SHORT then return nil end
+  local names = {}
+  for key in pairs(complete.members(value, false)) do names[#names + 1] = key end
+  table.sort(names)
+  return core.nearest(name, names)
+end
+
+-- Of "a.b.c": the first word that stands for nothing, what stands before it, and its value; nothing where it is not the last.
+local function missing(path)
+  local value, before = _G, ""
+  for word, more in path:gmatch "([^.]+)(%.?)" do
+    local found = complete.member(value, word)
+    if found == nil then
+      if more ~= "" then return nil end
+      return word, before, value
+    end
+    value, before = found, before == "" and word or before .. "." .. word
+  end
+end
+
+local function of_path(code, path)
+  local word, before, value = missing(path)
+  if not word or before == "" and is_set(code, word) then return nil end
+  local known = near(word, value)
+  local hint = known and ("; did you mean '%s'?"):format(before == "" and known or before .. "." .. known)
+  if before ~= "" then return ("nil: %s has nothing called %s%s"):format(before, word, hint or "") end
+  return ("nil: nothing was run that gives %s a value%s"):format(word, hint or "")
+end
+
+local function without_inside(text)
+  return (text:gsub("%b()", ""):gsub("%b[]", ""):gsub("%b{}", ""):gsub('%b""', ""):gsub("%b''", ""))
+end
+
+--- Which name stands for nothing, for an input whose value was nil; or nil, where it says so itself or a call does.
+function lost.text(code)
+  local line = last_line(code)
+  if line:find "^[%a_][%w_]*[%w_.]*$" and line ~= "nil" then return of_path(code, line) end
+  local before, word = line:match "^(.+)%.([%a_][%w_]*)$"
+  if before and without_inside(before):find "^[%w_.:]+$" then return ("nil: %s has nothing called %s"):format(before, word) end
+  return nil
+end
+
+return lost

@@ -1,0 +1,189 @@
+--- What the prompt and the kernel ask of the library: how values, errors and remarks are shown. Completion and help for a
+--- name are in complete.lua, loaded at the first Tab or ?.
+local prompt = {}
+
+require "nestwright"
+local blanks = require "nestwright.show.blanks"
+local display = require "nestwright.show.display"
+local errors = require "nestwright.language.errors"
+local view = require "nestwright.show.view"
+
+local LIMIT = {entries = 40, depth = 4, width = 100}
+
+-- ---- tables
+
+local function key_text(key)
+  if type(key) == "string" and key:find "^[%a_][%w_]*$" then return key end
+  return "[" .. (type(key) == "string" and ("%q"):format(key) or tostring(key)) .. "]"
+end
+
+local show
+
+local function ordered(t)
+  local keys, n = {}, #t
+  for key in next, t do
+    local listed = math.type(key) == "integer" and key >= 1 and key <= n
+    if not listed then keys[#keys + 1] = key end
+  end
+  table.sort(keys, function(a, b)
+    if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
+    return tostring(a) < tostring(b)
+  end)
+  return keys
+end
+
+local function entries(t, depth, seen)
+  local parts = {}
+  local function add(text)
+    if #parts < LIMIT.entries then parts[#parts + 1] = text return true end
+    parts[#parts + 1] = "..."
+  end
+  for n = 1, #t do
+    if not add(show(rawget(t, n), depth + 1, seen)) then return parts end
+  end
+  for _, key in ipairs(ordered(t)) do
+    if not add(key_text(key) .. " = " .. show(rawget(t, key), depth + 1, seen)) then return parts end
+  end
+  return parts
+end
+
+local function show_table(t, depth, seen)
+  if seen[t] or depth > LIMIT.depth then return "{...}" end
+  seen[t] = true
+  local parts = entries(t, depth, seen)
+  seen[t] = nil
+  local line = "{" .. table.concat(parts, ", ") .. "}"
+  if #line <= LIMIT.width and not line:find "\n" then return line end
+  local pad = ("  "):rep(depth)
+  return "{\n" .. pad .. "  " .. table.concat(parts, ",\n" .. pad .. "  ") .. "\n" .. pad .. "}"
+end
+
+-- A value inside others is kept to one line.
+local function brief(text)
+  local first = text:match "^[^\n]*"
+  return #first < #text and first .. " ..." or text
+end
+
+function show(value, depth, seen)
+  local kind = type(value)
+  if kind == "string" then return ("%q"):format(value):gsub("\\\n", "\\n") end
+  if kind ~= "table" then return depth > 0 and brief(tostring(value)) or tostring(value) end
+  local meta = debug.getmetatable(value)
+  if meta and (meta.__tostring or meta.__name) then return depth > 0 and brief(tostring(value)) or tostring(value) end
+  return show_table(value, depth, seen)
+end
+
+-- ---- values
+
+local function is_schedule(value)
+  local meta = debug.getmetatable(value)
+  return type(value) == "userdata" and type(meta) == "table" and meta.__name == "nestwright.schedule"
+end
+
+local function is_plot(value)
+  local meta = type(value) == "table" and debug.getmetatable(value)
+  return type(meta) == "table" and meta.__name == "nestwright.plot"
+end
+
+local function show_result(value, style)
+  if is_plot(value) then return require "nestwright.plots.terminal".shown(value) end
+  if view.is(value) then return (value.render(style):gsub("\n$", "")) end
+  if is_schedule(value) then return show_result(value:show(), style) end
+  if type(value) == "string" and value:find "\n" then return (value:gsub("\n$", "")) end
+  return (show(value, 0, {}))
+end
+
+--- Whether a value is left of a call made for what it does: an output that is shown already, or the stream that was written to.
+function prompt.is_quiet(value)
+  local meta = debug.getmetatable(value)
+  return rawequal(value, io.stdout) or rawequal(value, io.stderr) or type(meta) == "table" and rawget(meta, "__quiet") == true
+end
+
+--- How values read.
+function prompt.text(colour, ...)
+  local n = select("#", ...)
+  local parts, lines = {}, false
+  for i = 1, n do
+    parts[i] = show_result((select(i, ...)), colour and "ansi" or "plain")
+    lines = lines or parts[i]:find "\n" ~= nil
+  end
+  return table.concat(parts, lines and "\n" or "  ")
+end
+
+--- What to say where the last line was nil: which name stands for nothing; or nil.
+function prompt.lost()
+  local code = (package.loaded["nestwright.sources"] or {})[0]
+  return code and require "nestwright.show.lost".text(code)
+end
+
+--- Text for the results of a chunk, or nil for none. The first also becomes the global `_`.
+function prompt.display(colour, ...)
+  local n, first = select("#", ...), ...
+  if n == 0 or n == 1 and prompt.is_quiet(first) then return nil end
+  if n == 1 and first == nil then return prompt.lost() or "nil" end
+  if first ~= nil then rawset(_G, "_", first) end
+  return prompt.text(colour, ...)
+end
+
+-- ---- errors
+
+local function text_line(name, number)
+  local text = (package.loaded["nestwright.sources"] or {})[name]
+  if not text then return nil end
+  local n = 0
+  for line in (text .. "\n"):gmatch "(.-)\n" do
+    n = n + 1
+    if n == number and line:find "%S" then return blanks.trim(line) end
+  end
+end
+
+-- An error of Lua itself, with the line it speaks of when that is known. Errors of the library show theirs.
+local function plain(err)
+  if errors.is_error(err) then return tostring(err) end
+  local text = type(err) == "string" and err or type(err) == "table" and not (getmetatable(err) or {}).__tostring
+    and "(error object is a table: " .. show(err, 0, {}) .. ")" or tostring(err)
+  local name, number = text:match "^([^\n:]+):(%d+): "
+  local line = name and text_line(name, tonumber(number))
+  return line and text:gsub("^[^\n]*", "%0\n    " .. line:gsub("%%", "%%%%"), 1) or text
+end
+
+local function paint(text)
+  text = text:gsub("^[^\n]*", "\27[1;31m%0\27[0m", 1)
+  text = text:gsub("\n  you can: ", "\n  \27[32myou can:\27[0m "):gsub("\n  hint: ", "\n  \27[32mhint:\27[0m ")
+  return text
+end
+
+--- How an error is shown; "" when it is already. `traceback`: the user's frames, when there is more than one.
+function prompt.error_text(err, traceback, colour)
+  local shown = display.release()
+  display.settle()
+  if shown then return "" end
+  local text = plain(err)
+  if type(err) == "string" and err:find("global 'nw'", 1, true) then
+    text = text .. '\n  hint: a script begins with local nw = require "nestwright"'
+  end
+  if traceback then
+    local rest = traceback:gsub("\n$", "")
+    text = text .. "\n  called from\n" .. rest:gsub("([^\n]+)", "  %1")
+  end
+  return colour and paint(text) or text
+end
+
+-- ---- remarks of steps
+
+local pending = {}
+require "nestwright.inside".on_note(function(text) pending[#pending + 1] = text end)
+
+--- Remarks since the last call, or nil. Asked for when a line of the prompt, or a cell, has ended.
+function prompt.notes()
+  display.settle()
+  if #pending == 0 then return nil end
+  local text = table.concat(pending, "\n")
+  pending = {}
+  return (text:gsub("\n$", ""):gsub("([^\n]+)", "note: %1"))
+end
+
+function prompt.complete(text) return require "nestwright.show.complete".complete(text) end
+function prompt.inspect(text, detail) return require "nestwright.show.complete".inspect(text, detail) end
+
+return prompt

@@ -1,0 +1,29 @@
+--- The curve of s:cost_curve, drawn as a sweep is.
+local errors = require "nestwright.language.errors"
+
+local cost = {}
+
+local UNITS = {seconds = "s", cycles = "cycles", joules = "J", misses = "lines"}
+
+local function value_of(row, y) return y == "misses" and row.misses[1] or row[y] end
+
+local TITLES = {misses = "misses of L1"}
+
+--- rows: of a curve; size: the name of the size; machine: that of the machine.
+function cost.curve(rows, size, machine, o)
+  local y = o.y or "seconds"
+  if not UNITS[y] then
+    errors.fail("invalid", nil, "plot: y is 'seconds', 'cycles', 'joules' or 'misses', not '%s'", tostring(y))
+  end
+  local list, values = {}, {}
+  for n, row in ipairs(rows) do
+    values[n] = row.size
+    list[n] = {[size] = row.size, [y] = value_of(row, y)}
+  end
+  list.params, list.values, list.titles = {size}, {[size] = values}, TITLES
+  list.small = ("Predicted for %s, not measured."):format(machine)
+  return require "nestwright.plots.sweep".make(list, {x = size, y = y, style = "lines", unit = UNITS[y], best = false,
+    title = o.title or ("predicted %s over %s"):format(TITLES[y] or y, size)})
+end
+
+return cost

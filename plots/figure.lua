@@ -1,0 +1,249 @@
+--- A figure: panels placed by pixels, each of which sets what it needs, under one title; small print at the foot.
+local errors = require "nestwright.language.errors"
+local gnuplot = require "nestwright.plots.gnuplot"
+local written = require "nestwright.show.written"
+
+local figure = {}
+
+local methods = {}
+local meta = {__index = methods}
+
+--- Colours that the colour-blind tell apart (Okabe and Ito), by what they are used for. Shape, dash or fill says the same again.
+figure.colour = {
+  blue = "#0072B2", sky = "#56B4E9", green = "#009E73", orange = "#E69F00", red = "#D55E00", pink = "#CC79A7",
+  black = "#000000", grey = "#777777", pale = "#DDDDDD", faint = "#F0F0F0",
+}
+
+--- In the order in which series take them.
+figure.series = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"}
+
+--- How a middle half is drawn, of rows {x, y, from, to}: a line with ends, up and down or along. (gnuplot's own error bars are
+--- blanked out about the point.)
+figure.UPRIGHT = "using 1:3:(0):($4 - $3) with vectors heads size screen 0.004,90"
+figure.ALONG = "using 3:2:($4 - $3):(0) with vectors heads size screen 0.004,90"
+
+figure.TITLE = 44 -- pixels for the title
+figure.GAP = 16
+local FOOT = 22 -- pixels for a line of small print
+local CHARACTER, SMALL = 6.8, 5.4 -- pixels of a character, and of one of the small print
+
+local TITLE_MOST = 115 -- characters
+
+--- Text of at most so many characters.
+function figure.shortened(text, most)
+  if not utf8.len(text) or utf8.len(text) <= most then return text end
+  return text:sub(1, utf8.offset(text, most) - 1) .. "…"
+end
+
+--- o: {title, width in pixels (1000)}. Its `bottom` is where what was placed so far ends.
+function figure.new(o)
+  local title = figure.shortened(errors.label("title", o.title), TITLE_MOST)
+  return setmetatable({title = title, width = o.width or 1000, bottom = figure.TITLE, right = 0,
+    panels = {}, blocks = {}, drawn = {}}, meta)
+end
+
+--- Numbers as gnuplot reads them; what is not finite becomes a gap.
+function figure.number(v)
+  if v == nil or v ~= v or v == math.huge or v == -math.huge then return "NaN" end
+  return math.type(v) == "integer" and ("%d"):format(v) or ("%.9g"):format(v)
+end
+
+local function tics(axis, from, most, step, text)
+  local out = {}
+  for at = from, most, step do out[#out + 1] = ("'%s' %.9g"):format(text(at), at) end
+  return ("set %stics (%s)"):format(axis, table.concat(out, ", "))
+end
+
+--- "64 B", "4 KiB": for ticks.
+function figure.bytes(n) return (written.bytes(n):gsub(" bytes", " B")) end
+
+--- Ticks at round numbers of bytes up to `most`, about four of them.
+function figure.byte_tics(axis, most)
+  local step = 1
+  while step * 4 < most do step = step * 2 end
+  return tics(axis, 0, most, step, function(at) return at == 0 and "0" or figure.bytes(at) end)
+end
+
+--- Ticks at round counts between two values, `n` or fewer; `blank`: without their numbers.
+function figure.count_tics(axis, from, most, n, blank)
+  local step = 1
+  while (most - from) / step > n do
+    local first = tonumber(("%g"):format(step):sub(1, 1))
+    step = first == 1 and step * 2 or first == 2 and step * 5 // 2 or step * 2
+  end
+  return tics(axis, math.ceil(from / step) * step, most, step, function(at)
+    return blank and "" or at < 1e4 and ("%d"):format(at) or written.count(at)
+  end)
+end
+
+--- Keeps rows (lists of numbers, or lines made already) as a datablock; the answer is how a plot command names it. Names of
+--- the user's never go into one: they are labels, quoted. `kind`: what the rows are, for people who read the script.
+function methods:data(rows, kind)
+  local name, lines = (kind or "data") .. #self.blocks + 1, {}
+  for n, row in ipairs(rows) do
+    if type(row) == "table" then
+      local cells = {}
+      for k = 1, #row do cells[k] = figure.number(row[k]) end
+      row = table.concat(cells, " ")
+    end
+    lines[n] = row
+  end
+  self.blocks[#self.blocks + 1] = gnuplot.data(name, lines)
+  return "$" .. name
+end
+
+--- A panel: pixels from the left edge to where its axes begin and end, from the top edge to its upper axis, and its height.
+--- `commands` set it up; `parts` are what is plotted.
+function methods:panel(rect, commands, parts)
+  self.panels[#self.panels + 1] = {rect = rect, commands = commands, parts = parts}
+  self.bottom, self.right = math.max(self.bottom, rect.top + rect.height), math.max(self.right, rect.right)
+end
+
+--- As wide as what was placed so far, and its title; `least` pixels or more.
+function methods:fit(least)
+  self.width = math.ceil(math.max(least, self.right + 24, 8.2 * utf8.len(self.title) + 40))
+end
+
+local function placed(f, p, height)
+  local r = p.rect
+  return ("set lmargin at screen %.5f; set rmargin at screen %.5f; set tmargin at screen %.5f; set bmargin at screen %.5f"):format(
+    r.left / f.width, r.right / f.width, 1 - r.top / height, 1 - (r.top + r.height) / height)
+end
+
+--- Text at a place in pixels from the upper left corner, on top of all panels. o: {align ("left", "center", "right"), size (11),
+--- colour, boxed (on white), upright}.
+function methods:text(x, y, text, o)
+  o = o or {}
+  if (o.align or "left") == "left" then self.right = math.max(self.right, x + CHARACTER * utf8.len(text)) end
+  self.drawn[#self.drawn + 1] = function(height)
+    return ("set label %s at screen %.5f, screen %.5f %s noenhanced front font ',%d' textcolor rgb '%s'%s%s"):format(
+      gnuplot.quote(text), x / self.width, 1 - y / height, o.align or "left", o.size or 11, o.colour or figure.colour.black,
+      o.boxed and " boxed" or "", o.upright and " rotate by 90" or "")
+  end
+end
+
+--- A line between places in pixels, on top of all panels. style: as gnuplot has it.
+function methods:line(x1, y1, x2, y2, style)
+  self.drawn[#self.drawn + 1] = function(height)
+    return ("set arrow from screen %.5f, screen %.5f to screen %.5f, screen %.5f front %s"):format(x1 / self.width, 1 - y1 / height,
+      x2 / self.width, 1 - y2 / height, style)
+  end
+end
+
+local PIECE = 7 -- pixels of a line that is a piece of a curve
+
+local function on_curve(x1, y1, x2, y2, bend, t)
+  local mx, my = (x1 + x2) / 2 - bend * (y2 - y1), (y1 + y2) / 2 + bend * (x2 - x1)
+  local a, b, c = (1 - t) * (1 - t), 2 * t * (1 - t), t * t
+  return a * x1 + b * mx + c * x2, a * y1 + b * my + c * y2
+end
+
+--- A bent arrow. o: {bend (how far the curve goes aside, in parts of its length), broken (dashed), width, colour}.
+function methods:arrow(x1, y1, x2, y2, o)
+  local pieces = math.max(4, math.ceil(math.sqrt((x2 - x1) ^ 2 + (y2 - y1) ^ 2) / PIECE))
+  for k = 1, pieces do
+    local ax, ay = on_curve(x1, y1, x2, y2, o.bend, (k - 1) / pieces)
+    local bx, by = on_curve(x1, y1, x2, y2, o.bend, k / pieces)
+    local last = k == pieces
+    if last or not o.broken or k % 3 ~= 0 then
+      self:line(ax, ay, bx, by, ("%s lw %g lc rgb '%s'"):format(last and "head filled size screen 0.012,22" or "nohead", o.width,
+        o.colour))
+    end
+  end
+end
+
+--- What marks mean: {text, pt (gnuplot's number of the shape), colour}, in one or more rows below the panels; of fillings:
+--- {text, fill (a style of gnuplot's), colour}. shade: it is told by colour alone.
+function methods:key(entries) self.entries = entries end
+
+local KEY_ROW = 20 -- pixels
+
+-- Labels with their points, and how many rows they take. A row is filled before the next begins.
+local function key_labels(f)
+  local out, x, row = {}, 20, 1
+  for _, e in ipairs(f.entries or {}) do
+    local width = 34 + CHARACTER * utf8.len(e.text)
+    if x > 20 and x + width > f.width - 10 then x, row = 20, row + 1 end
+    out[#out + 1] = {x = x + 8, row = row, entry = e}
+    x = x + width
+  end
+  return out, #out > 0 and row or 0
+end
+
+-- A filling lies on a square, which is what stands for it where there are only characters.
+local function swatch(f, l, y, height)
+  local e, half = l.entry, 7
+  return ("set object rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f front fillstyle %s border lc rgb '%s' "
+    .. "fc rgb '%s'"):format((l.x - half) / f.width, y - half / height, (l.x + half) / f.width, y + half / height, e.fill, e.colour,
+    e.colour)
+end
+
+local function key_commands(labels, rows, f, height, above)
+  local out = {}
+  for n, l in ipairs(labels) do
+    local y = above + KEY_ROW * (rows - l.row) + KEY_ROW / 2
+    out[n] = ("set label %s at screen %.5f, screen %.5f left noenhanced point pt %d ps 1 lc rgb '%s' offset 1,0 font ',11'"):format(
+      gnuplot.quote(l.entry.text), l.x / f.width, y / height, l.entry.pt or 5, l.entry.colour)
+    if l.entry.shade then out[n] = out[n] .. " # shade" end
+    if l.entry.fill then out[n] = out[n] .. "\n" .. swatch(f, l, y / height, height) end
+  end
+  return out
+end
+
+--- Text in lines of at most so many characters, broken between words.
+function figure.folded(text, most)
+  local lines, line = {}, ""
+  for word in text:gmatch "%S+" do
+    if #line + 1 + #word > most then
+      lines[#lines + 1], line = line, word
+    else
+      line = line == "" and word or line .. " " .. word
+    end
+  end
+  if line ~= "" then lines[#lines + 1] = line end
+  return lines
+end
+
+local function foot_commands(f, lines, height)
+  local out = {}
+  for n, line in ipairs(lines) do
+    out[n] = ("set label %s at screen %.5f, screen %.5f left noenhanced font ',9' textcolor rgb '#666666'"):format(
+      gnuplot.quote(line), 20 / f.width, (FOOT * (#lines - n) + FOOT / 2 + 2) / height)
+  end
+  return out
+end
+
+--- A script without what only colour tells, for where there is none: the cells of a grid, and what the key says of them.
+function figure.unshaded(script)
+  script = script:gsub("plot %$cells%d+ using [^\n]* lc rgb variable notitle, \\\n  ", "plot ")
+  return (script:gsub("\nset label [^\n]* # shade%f[\n]", ""))
+end
+
+--- The script and its size in pixels; its first line says where the panels are, for a terminal, which writes title, key and
+--- small print itself. `under`: pixels below the last panel for what is written at its axis; small: the small
+--- print: machine and spread where something was measured, the model where not.
+function methods:finish(under, small)
+  local print, labels, rows = figure.folded(small or "", (self.width - 40) // SMALL), key_labels(self)
+  local foot = FOOT * #print + 4
+  local height = self.bottom + under + KEY_ROW * rows + foot
+  local last = self.panels[#self.panels].commands
+  table.move(foot_commands(self, print, height), 1, #print, #last + 1, last)
+  table.move(key_commands(labels, rows, self, height, foot), 1, #labels, #last + 1, last)
+  if #self.drawn > 0 then last[#last + 1] = "set style textbox opaque noborder margins 0.5,0.5 fillcolor rgb '#FFFFFF'" end
+  for _, draw in ipairs(self.drawn) do last[#last + 1] = draw(height) end
+  local out = {("# panels from %d to %d of %d pixels"):format(figure.TITLE, self.bottom, height),
+    table.concat(self.blocks, "\n"), "set multiplot"}
+  for n, p in ipairs(self.panels) do
+    out[#out + 1] = "reset; unset key; set encoding utf8\n" .. placed(self, p, height)
+    if n == 1 then
+      out[#out + 1] = ("set label %s at screen 0.5, screen %.5f center noenhanced font ',14'"):format(gnuplot.quote(self.title),
+        1 - figure.TITLE / 2 / height)
+    end
+    out[#out + 1] = table.concat(p.commands, "\n")
+    out[#out + 1] = "plot " .. table.concat(p.parts, ", \\\n  ")
+  end
+  out[#out + 1] = "unset multiplot"
+  return table.concat(out, "\n"), {self.width, height}
+end
+
+return figure

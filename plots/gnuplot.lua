@@ -1,0 +1,134 @@
+--- gnuplot: scripts with their data in them, run to make a picture. What a user names is only ever text or a number in them.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+
+local gnuplot = {}
+
+local OLDEST = {5, 4}
+local SIGXFSZ = 25
+
+--- Text as gnuplot reads it: in single quotes nothing is executed, nothing is a variable. A single quote is joined on: two in
+--- a row stand for one only where no other is next to them. Bytes that are no UTF-8 would make files that nothing reads.
+function gnuplot.quote(text)
+  text = tostring(text)
+  if not utf8.len(text) then text = text:gsub("[\x80-\xff]", "?") end
+  return "'" .. text:gsub("[%c]", " "):gsub("'", "'.\"\\047\".'") .. "'"
+end
+
+--- Lines of a datablock: $name << EOD.
+function gnuplot.data(name, lines)
+  local out = {("$%s << EOD"):format(name)}
+  for _, line in ipairs(lines) do out[#out + 1] = line end
+  out[#out + 1] = "EOD"
+  return table.concat(out, "\n")
+end
+
+-- ---- running
+
+local KEPT = "The data is kept, in plot.rows: plot:save(\"x.csv\") writes it, plot:save(\"x.gp\") the script; "
+  .. "neither needs gnuplot."
+
+local function fail(message, ...) errors.fail("io", KEPT, message, ...) end
+
+local function missing()
+  errors.fail("io", "Debian: apt install gnuplot-nox. " .. KEPT, "gnuplot is not installed")
+end
+
+-- What it says when it runs, without what fontconfig says of the fonts it has not.
+local function remarks(said)
+  local lines = {}
+  for line in said:gmatch "[^\n]+" do
+    if line:find "%S" and not line:lower():find "fontconfig" then lines[#lines + 1] = line:match "^%s*(.-)%s*$" end
+  end
+  return lines
+end
+
+local function run(words, input, what)
+  local ok, r = pcall(core.run_program, words, input, what)
+  if ok then return r or missing() end
+  if errors.is_error(r) and r.code == "io" then fail("%s", r.message) end
+  error(r, 0)
+end
+
+local function check_ending(r)
+  local said = remarks(r.said)
+  if r.status == -SIGXFSZ then fail "gnuplot was ended: what it draws is larger than a file may be here (ulimit -f)" end
+  if r.status < 0 then fail("gnuplot was killed by signal %d", -r.status) end
+  if r.status > 0 then fail("gnuplot failed: %s", said[1] or "it ended with status " .. r.status) end
+  return said
+end
+
+local checked
+local function check_installed()
+  if checked then return end
+  local r = run({"gnuplot", "--version"}, nil, "gnuplot starts")
+  local major, minor = r.out:match "^gnuplot (%d+)%.(%d+)"
+  if not major then
+    check_ending(r)
+    fail "what is called gnuplot here does not say which version it is"
+  end
+  major, minor = tonumber(major), tonumber(minor)
+  if major < OLDEST[1] or (major == OLDEST[1] and minor < OLDEST[2]) then
+    fail("gnuplot %d.%d is too old: %d.%d is the oldest that will do", major, minor, table.unpack(OLDEST))
+  end
+  checked = true
+end
+
+local known
+--- Whether this gnuplot has a terminal.
+function gnuplot.has(name)
+  check_installed()
+  if not known then
+    local r = run({"gnuplot", "-d", "/dev/stdin"}, "set print '-'\nprint GPVAL_TERMINALS\n", "gnuplot starts")
+    check_ending(r)
+    known = " " .. r.out:gsub("%s+", " ") .. " "
+  end
+  return known:find(" " .. name .. " ", 1, true) ~= nil
+end
+
+--- What gnuplot makes of a script on a terminal ("pngcairo size 800,600"), and its remarks (lines).
+function gnuplot.draw(script, terminal)
+  check_installed()
+  local r = run({"gnuplot", "-d", "/dev/stdin"}, "set terminal " .. terminal .. "\n" .. script .. "\n", "gnuplot draws")
+  local said = check_ending(r)
+  if r.out == "" then fail("gnuplot drew nothing%s", said[1] and ": " .. said[1] or "") end
+  return r.out, said
+end
+
+--- A script shown in a window, which stays when gnuplot has ended.
+function gnuplot.open_window(script, terminal)
+  local words = {"gnuplot", "-d", "-persist", "/dev/stdin"}
+  check_ending(run(words, "set terminal " .. terminal .. "\n" .. script .. "\n", "gnuplot draws"))
+end
+
+local TERMINALS = {
+  svg = "svg size %d,%d noenhanced font 'Helvetica,13' background rgb 'white'",
+  png = "pngcairo size %d,%d noenhanced font 'Helvetica,11'",
+  pdf = "pdfcairo size %gin,%gin noenhanced font 'Helvetica,11'",
+}
+
+--- The formats that gnuplot makes.
+gnuplot.formats = {"svg", "png", "pdf"}
+
+--- A script as "svg", "png" or "pdf". size: {width, height} in pixels; scale: of a PNG. Second: gnuplot's remarks.
+function gnuplot.picture(script, format, size, scale)
+  local width, height, more = size[1], size[2], ""
+  if format == "pdf" then width, height = width / 100, height / 100 end
+  if scale and scale ~= 1 then
+    width, height = math.max(width * scale // 1, 1), math.max(height * scale // 1, 1)
+    more = (" fontscale %g pointscale %g linewidth %g"):format(scale, scale, scale)
+  end
+  return gnuplot.draw(script, TERMINALS[format]:format(width, height) .. more)
+end
+
+function gnuplot.write(path, text) core.write_file("save", path, text) end
+
+--- A script that runs anywhere: `gnuplot x.gp` makes x.svg.
+function gnuplot.standalone(script, path, size)
+  local base = path:match "([^/]*)%.gp$" or "plot"
+  gnuplot.write(path, table.concat({"# gnuplot " .. base .. ".gp writes " .. base .. ".svg",
+    "set terminal " .. TERMINALS.svg:format(size[1], size[2]), "set output " .. gnuplot.quote(base .. ".svg"), script,
+    "unset output", ""}, "\n"))
+end
+
+return gnuplot

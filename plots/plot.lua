@@ -1,0 +1,156 @@
+--- A picture: its data, the script that draws it, a caption in words. Saved in the format that a file's name asks for.
+local blanks = require "nestwright.show.blanks"
+local errors = require "nestwright.language.errors"
+local gnuplot = require "nestwright.plots.gnuplot"
+local html = require "nestwright.show.html"
+local rows = require "nestwright.language.rows"
+local svg = require "nestwright.plots.svg"
+local written = require "nestwright.show.written"
+
+local plot = {}
+
+local methods = {}
+local meta = {__name = "nestwright.plot", __index = methods}
+
+--- `fields`: caption, columns (names), rows (lists of values), script (of gnuplot, with its data), size ({width, height}).
+--- Control characters, which a name may hold, are not for terminals.
+function plot.new(fields)
+  fields.caption = fields.caption:gsub("[^%C\n]", " ")
+  return setmetatable(fields, meta)
+end
+
+local function csv_line(list, n)
+  local out = {}
+  for k = 1, n do out[k] = written.csv(list[k]) end
+  return table.concat(out, ",")
+end
+
+local function csv(p)
+  local lines = {csv_line(p.columns, #p.columns)}
+  for _, row in ipairs(p.rows) do lines[#lines + 1] = csv_line(row, #p.columns) end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+function meta.__tostring(p) return p.caption end
+
+--- True for pictures.
+function plot.is(value) return getmetatable(value) == meta end
+
+-- ---- the text form
+
+local ROWS = 8 -- of the data, in the text form
+
+local function cell_of(value)
+  if value == nil then return "" end
+  return math.type(value) == "float" and ("%.6g"):format(value) or (tostring(value):gsub("%c", " "))
+end
+
+local function cells_of(p)
+  local cells, width = {p.columns}, {}
+  for n = 1, math.min(#p.rows, ROWS) do
+    cells[n + 1] = {}
+    for k = 1, #p.columns do cells[n + 1][k] = cell_of(p.rows[n][k]) end
+  end
+  for _, row in ipairs(cells) do
+    for k, cell in ipairs(row) do width[k] = math.max(width[k] or 0, #cell) end
+  end
+  return cells, width
+end
+
+rows.define(methods, "plot", "text", "(self: nw.plot): string",
+  "The picture in words: its caption, and the first rows of its data. What is shown where nothing can be drawn.",
+  function(p)
+    local cells, width = cells_of(p)
+    local out = {p.caption, ""}
+    for _, row in ipairs(cells) do
+      local line = {}
+      for k, cell in ipairs(row) do line[k] = cell .. (" "):rep(width[k] - #cell) end
+      out[#out + 1] = blanks.right("  " .. table.concat(line, "  "))
+    end
+    local more = #p.rows - ROWS
+    if more > 0 then out[#out + 1] = ("  and %d more; plot:save \"x.csv\" writes them all"):format(more) end
+    return table.concat(out, "\n")
+  end)
+
+-- ---- drawn
+
+-- Keeps gnuplot's remarks, and makes them known.
+local function remarked(p, picture, remarks)
+  p.remarks = remarks and #remarks > 0 and table.concat(remarks, "\n") or nil
+  if p.remarks then require "nestwright.inside".note("gnuplot says: " .. p.remarks) end
+  return picture
+end
+
+local function file_of(p, format)
+  if format == "svg" then return remarked(p, svg.of(p)) end
+  return remarked(p, gnuplot.picture(p.script, format, p.size))
+end
+
+rows.define(methods, "plot", "save", "(self: nw.plot, path: string): nw.plot",
+  "Writes the picture: .svg, .png or .pdf; .csv is its data, .gp a gnuplot script with the data, which runs anywhere.",
+  function(p, path, ...)
+    errors.expect("save: path", path, "string")
+    if select("#", ...) > 0 then
+      errors.fail("invalid", "plot:save(\"picture.png\")", "save: takes a path and nothing else: a picture has its own size")
+    end
+    local format = path:match "%.(%w+)$"
+    if format == "csv" then gnuplot.write(path, csv(p)) return p end
+    if format == "gp" then gnuplot.standalone(p.script, path, p.size) return p end
+    for _, known in ipairs(gnuplot.formats) do
+      if format == known then gnuplot.write(path, file_of(p, format)) return p end
+    end
+    errors.fail("invalid", "plot:save(\"picture.svg\")", "save: %s does not end in .svg, .png, .pdf, .csv or .gp", path)
+  end)
+
+rows.define(methods, "plot", "svg", "(self: nw.plot): string",
+  "The picture as SVG text of at most 500 kB, with its caption as the description: lines and words, or, where these would be "
+  .. "too many, an image.",
+  function(p) return remarked(p, svg.small(p)) end)
+
+local MOST_SVG = 60000 -- bytes that are sent once more
+
+-- An element img is what all viewers show, trusted or not; SVG on a page loses its attributes in nbconvert. What makes other
+-- documents takes the PNG.
+local function bundle(p)
+  local picture, size = p:svg(), {width = p.size[1], height = p.size[2]}
+  local png = svg.base64((gnuplot.picture(p.script, "png", p.size)))
+  local image = #picture <= MOST_SVG and html.image("svg+xml", svg.base64(picture), size, p.caption)
+    or html.image("png", png, size, p.caption)
+  return {["text/html"] = image, ["image/svg+xml"] = picture, ["image/png"] = png, ["text/plain"] = p.caption},
+    {["image/png"] = size}
+end
+
+rows.define(methods, "plot", "bundle", "(self: nw.plot): table<string, string>, table",
+  "The picture for a notebook, by MIME type: text/html, an image, image/svg+xml, image/png in base 64, and text/plain, the "
+  .. "caption; then its metadata. Where nothing can be drawn, text/plain alone, with what went wrong and the text form.",
+  function(p)
+    local ok, picture, metadata = pcall(bundle, p)
+    if ok then return picture, metadata end
+    return {["text/plain"] = plot.undrawn(p, picture)}, {}
+  end)
+
+--- The text form with the error that is the reason for it; other errors go on.
+function plot.undrawn(p, err)
+  if not (errors.is_error(err) and err.code == "io") then error(err, 0) end
+  return p:text() .. "\n\nnot drawn: " .. tostring(err)
+end
+
+rows.define(methods, "plot", "show", "(self: nw.plot)",
+  "Draws the picture on the terminal, in the best way it has: kitty's graphics, sixel, braille, or plain characters. The "
+  .. "environment variable NESTWRIGHT_GRAPHICS (kitty, sixel, braille, dumb, none) chooses. Where the output is no terminal, "
+  .. "its caption. At the prompt the value of a line is drawn without it; in a notebook it is shown as by nw.display.",
+  function(p)
+    local display = require "nestwright.show.display"
+    if display.front() then display.new(p) return end
+    io.stdout:write(require "nestwright.plots.terminal".shown(p), "\n")
+    io.stdout:flush()
+  end)
+
+rows.define(methods, "plot", "window", "(self: nw.plot): nw.plot",
+  "Shows the picture in a window of the desktop, which stays open: gnuplot's own, or what the desktop shows SVG files with.",
+  function(p)
+    require "nestwright.plots.window".open(p)
+    return p
+  end)
+
+return plot

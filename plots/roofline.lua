@@ -1,0 +1,296 @@
+--- The roofline: what this machine gives at most, by operations a byte, and a dot a version under it.
+local axis = require "nestwright.plots.axis"
+local errors = require "nestwright.language.errors"
+local figure = require "nestwright.plots.figure"
+local gnuplot = require "nestwright.plots.gnuplot"
+local marks = require "nestwright.plots.roofline_dots"
+local pictures = require "nestwright.plots.times"
+local plot = require "nestwright.plots.plot"
+local roofs = require "nestwright.plots.roofs"
+local times = require "nestwright.measure.times"
+local written = require "nestwright.show.written"
+
+local roofline = {}
+
+local WIDTH, LEFT, RIGHT, HEIGHT, UNDER = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT, 58 -- pixels
+local MOST = 60 -- dots
+
+-- Operations of integers are none of floats.
+local function unit_of(d) return d.arithmetic == "integer" and "op" or "flop" end
+
+-- ---- what bounds a dot
+
+-- Operations a second that a roof allows this dot, or nil where the traffic to that level is not known.
+local function allowed(d, level)
+  local bytes = d.bytes[level.name]
+  return bytes and bytes > 0 and d.flops / bytes * level.best or nil
+end
+
+-- The lowest roof over a dot: its name and what it allows.
+local function bound(d, r)
+  local name, most = r.peak and r.peak.name, r.peak and r.peak.best or math.huge
+  for _, level in ipairs(r.levels) do
+    local v = allowed(d, level)
+    if v and v < most then name, most = level.name, v end
+  end
+  return name, most
+end
+
+local function measured(d, r, level)
+  local bytes = d.bytes[level]
+  if not bytes or bytes <= 0 then
+    errors.fail("invalid", "simulate = 1e9 simulates more operations", "roofline: %s: its traffic to %s is not known: %s", d.label,
+      level, d.how == "simulated" and "there is none" or "it was not simulated")
+  end
+  local lo, hi = times.half(d.time)
+  d.intensity, d.rate = d.flops / bytes, d.flops / d.time.median
+  d.low, d.high = hi and d.flops / hi or d.rate, lo and d.flops / lo or d.rate
+  d.roof, d.allowed = bound(d, r)
+  d.share = d.rate / d.allowed
+  return d
+end
+
+-- ---- words
+
+local CACHED = "; above that roof, which is what simple loops reached: repeated runs may find in nearer caches what a first one "
+  .. "fetches"
+local FORETOLD = "; above that roof: what is called again and again finds in nearer caches what the first call fetches"
+local FASTER = "; above that peak, which no cache explains: compare how operations were counted, how many threads there were, the "
+  .. "machine and its clock, and whether other work was in the way when the peak was measured"
+
+local function why_above(d, r)
+  if d.share <= 1 then return "" end
+  if d.predicted then return FORETOLD end
+  return r.peak and d.roof == r.peak.name and FASTER or CACHED
+end
+
+local function about(d)
+  if d.refused then return ("%s: refused: %s"):format(d.label, d.refused) end
+  local name, unit = d.label .. pictures.unsafe(d.time) .. (d.predicted and ", predicted" or ""), unit_of(d)
+  return ("%s: %s at %.3g %s/byte of %s: %s, which allows %s%s"):format(name, written.quantity(d.rate, unit .. "/s"), d.intensity,
+    unit, d.traffic, marks.share(d), written.quantity(d.allowed, unit .. "/s"), why_above(d, d.under))
+end
+
+local function ridge_words(r)
+  local out = {}
+  for n, l in ipairs(r.levels) do out[n] = ("%s %.3g"):format(l.name, r.peak.best / l.best) end
+  local threads = r.threads or 1
+  return ("Ridges of %d thread%s%s, in flop/byte: %s."):format(threads, threads == 1 and "" or "s",
+    r.arithmetic == "f64" and " and f64" or "", table.concat(out, ", "))
+end
+
+-- Of which multiply-adds the peaks are, in words.
+local function peaks_words(sets)
+  local has, out = {}, {}
+  for _, r in ipairs(sets) do has[r.peak and r.peak.dtype or "none"] = true end
+  for _, dtype in ipairs {"f32", "f64"} do if has[dtype] then out[#out + 1] = dtype end end
+  return #out > 0 and ("the peak in %s multiply-adds, "):format(table.concat(out, " and in ")) or "",
+    has.none and " No peak is drawn for integers: that of floats is none of theirs." or ""
+end
+
+-- Sets are in order, those of most threads first.
+local function are_busy(sets)
+  for n = 2, #sets do
+    local more, r = sets[n - 1].peak, sets[n].peak
+    if more and r and more.dtype == r.dtype and more.best < r.best then return true end
+  end
+  return false
+end
+
+local function roofs_words(sets)
+  local most, machine = 0, sets[1].machine or "machine not told"
+  for _, r in ipairs(sets) do
+    most = math.max(most, r.peak and r.peak.spread or 0)
+    for _, l in ipairs(r.levels) do most = math.max(most, l.spread or 0) end
+  end
+  local peaks, none = peaks_words(sets)
+  if sets[1].recorded then
+    return ("Roofs: by the machine record %s: %sbandwidths of its caches and memory.%s"):format(machine, peaks, none)
+  end
+  return ("Roofs: measured on %s: %sbandwidths as the fastest of STREAM's read, copy and triad over half of each cache, and over "
+    .. "memory; the best of many, spread at most %.0f %%.%s%s"):format(machine, peaks, 100 * most, none,
+      are_busy(sets) and " Other work was in the way: more threads reached less." or "")
+end
+
+local HOW = {
+  simulated = "Filled dots: bytes of a first run, simulated, of one thread.",
+  compulsory = "Open dots: bytes of inputs and outputs, once each.",
+  given = "Bytes as given.",
+  predicted = "Diamonds: bytes and times by the cost model, not measured.",
+}
+
+local function bytes_words(dots)
+  local out, seen = {}, {}
+  for _, d in ipairs(dots) do
+    if not seen[d.how] then
+      seen[d.how] = true
+      out[#out + 1] = HOW[d.how]
+    end
+  end
+  return table.concat(out, " ")
+end
+
+local function small_print(dots, refused, sets, o)
+  local timed, out = {}, {roofs_words(sets)}
+  for _, d in ipairs(dots) do if not d.predicted then timed[#timed + 1] = d end end
+  if #timed > 0 then out[2] = "Dots: " .. pictures.small_print(timed, o) end
+  out[#out + 1] = bytes_words(dots)
+  out[#out + 1] = "Operations: the definition's. Shares: of the lowest roof over a dot, each roof at the dot's own "
+    .. "traffic to that level."
+  for _, d in ipairs(refused) do
+    out[#out + 1] = ("Not drawn: %s: %s."):format(written.shortened(d.label, marks.NAME), d.refused)
+  end
+  return table.concat(out, " ")
+end
+
+-- ---- making
+
+local COLUMNS = {"label", "flops", "bytes", "bytes_are", "flop_per_byte", "median", "q1", "q3", "flop_per_s", "roof", "allowed",
+  "share", "threads", "refused"}
+
+local function row_of(d)
+  if d.refused then return {d.label, [14] = d.refused} end
+  local lo, hi = times.half(d.time)
+  return {d.label, d.flops, d.flops / d.intensity, d.how, d.intensity, d.time.median, lo, hi, d.rate, d.roof, d.allowed, d.share,
+    d.threads}
+end
+
+local function check(dots, drawn)
+  if #dots > MOST then errors.fail("limit", nil, "roofline: %d dots; a picture holds %d", #dots, MOST) end
+  if #drawn == 0 then errors.fail("invalid", nil, "roofline: there is no dot to draw: %s", dots[1].refused) end
+end
+
+-- ---- roofs
+
+-- The peak that a dot is held against: of integers none, of f64 that of f64 where it is known.
+local function peak_of(r, arithmetic)
+  if arithmetic == "integer" then return nil end
+  local own = arithmetic == "f64" and r.peak_f64
+  local name = arithmetic == "f64" and not own and "the f32 peak" or "the peak"
+  return {best = (own or r.peak).best, spread = (own or r.peak).spread, dtype = own and "f64" or "f32", name = name}
+end
+
+local ORDER = {f32 = 1, f64 = 2, integer = 3}
+
+-- The set of roofs over each dot, `under`; and those that differ, of most threads first.
+local function sets_of(dots, by_threads)
+  local sets, known = {}, {}
+  for _, d in ipairs(dots) do
+    local r = by_threads[d.threads]
+    known[r] = known[r] or {}
+    local set = known[r][d.arithmetic]
+    if not set then
+      set = {threads = r.threads or 1, machine = r.machine, levels = r.levels, arithmetic = d.arithmetic, recorded = r.recorded,
+        peak = peak_of(r, d.arithmetic)}
+      known[r][d.arithmetic], sets[#sets + 1] = set, set
+    end
+    d.under = set
+  end
+  table.sort(sets, function(a, b)
+    if a.threads ~= b.threads then return a.threads > b.threads end
+    return ORDER[a.arithmetic] < ORDER[b.arithmetic]
+  end)
+  return sets
+end
+
+-- Of the first set of roofs all levels are drawn, of others only the one that the axis counts, and each level once.
+local function levels_shown(sets, level)
+  local drawn = {}
+  for n, r in ipairs(sets) do
+    r.shown = {}
+    for _, l in ipairs(drawn[r.levels] and {} or r.levels) do
+      if n == 1 or l.name == level then r.shown[#r.shown + 1] = l end
+    end
+    drawn[r.levels] = true
+  end
+end
+
+-- Where the roofs end: at the peak; without one above all dots and what bounds them.
+local function tops(sets, dots)
+  for _, r in ipairs(sets) do
+    r.top = r.peak and r.peak.best or 0
+    for _, d in ipairs(dots) do
+      if d.under == r and not r.peak then r.top = math.max(r.top, 4 * d.high, 4 * d.allowed) end
+    end
+  end
+end
+
+local function differ(sets, field)
+  for _, r in ipairs(sets) do if r[field] ~= sets[1][field] then return true end end
+  return false
+end
+
+-- What is added to the words along roofs (`whose`) and peaks (`of`), where there are several sets.
+local function names_of(sets)
+  local threads, arithmetic = differ(sets, "threads"), differ(sets, "arithmetic")
+  for _, r in ipairs(sets) do
+    local many = ("%d thread%s"):format(r.threads, r.threads == 1 and "" or "s")
+    local dtype = r.peak and (arithmetic or r.peak.dtype ~= "f32") and r.peak.dtype
+    r.whose = threads and " (" .. many .. ")" or ""
+    local parts = {}
+    if dtype then parts[1] = dtype end
+    if threads then parts[#parts + 1] = many end
+    r.of = #parts > 0 and " (" .. table.concat(parts, ", ") .. ")" or ""
+  end
+end
+
+local function check_level(level, sets)
+  for _, l in ipairs(sets[1].levels) do
+    if l.name == level and level ~= "L1" then return end
+  end
+  errors.fail("invalid", nil, "roofline: level is 'memory' or a cache behind the first, such as 'L2', not '%s'", tostring(level))
+end
+
+local function axis_number(v) return ("%g"):format(v) end
+
+local function axes(frame, level, unit)
+  local function rate(v) return written.quantity(v, unit .. "/s") end
+  return {axis.commands("x", frame.x0, frame.x1, true, axis_number), axis.commands("y", frame.y0, frame.y1, true, rate),
+    "set border 3; set xtics nomirror; set ytics nomirror; set grid xtics ytics lc rgb '#EEEEEE'",
+    ("set xlabel %s noenhanced"):format(gnuplot.quote(("operations a byte of traffic to %s (%s/byte)"):format(level, unit)))}
+end
+
+-- Of the first set of roofs all are drawn, of the others, dashed, the one that the axis counts, and the peak.
+local function draw(drawn, sets, o)
+  local f = figure.new {title = o.title, width = WIDTH}
+  local top, parts, bars, boxes = f.bottom + figure.GAP, {}, {}, {}
+  local frame = roofs.frame(drawn, sets, top)
+  local out = axes(frame, o.level, sets[#sets].arithmetic == "integer" and "op" or "flop")
+  for n, r in ipairs(sets) do
+    for _, part in ipairs(roofs.parts(f, r, frame, o.level, n == 1 and 1 or 2)) do parts[#parts + 1] = part end
+    if r.peak and #r.shown > 0 then parts[#parts + 1] = roofs.ridges(f, r) end
+    if r.peak then bars[#bars + 1] = roofs.down(frame, r.top) end
+  end
+  roofs.peaks(f, sets, frame, boxes)
+  for _, part in ipairs(marks.parts(f, drawn)) do parts[#parts + 1] = part end
+  if o.arrows then marks.arrows(drawn, frame, out) end
+  marks.labels(f, drawn, frame, bars, boxes, o.arrows)
+  roofs.labels(sets, frame, boxes, out)
+  f:panel({left = LEFT, right = WIDTH - RIGHT, top = top, height = HEIGHT}, out, parts)
+  local key = marks.key(drawn)
+  if key then f:key(key) end
+  return f
+end
+
+--- dots: {label, flops, bytes (by level), how, time, threads, arithmetic ("f32", "f64" or "integer")}, or {label, refused};
+--- by_threads: what nw.roofs answers; o: arrows, rounds, level, title.
+function roofline.make(dots, by_threads, o)
+  o.level = o.level or "memory"
+  local drawn, refused, lines, rows = {}, {}, {}, {}
+  for _, d in ipairs(dots) do table.insert(d.refused and refused or drawn, d) end
+  check(dots, drawn)
+  local sets = sets_of(drawn, by_threads)
+  check_level(o.level, sets)
+  for _, d in ipairs(drawn) do measured(d, d.under, o.level).traffic = "traffic to " .. o.level end
+  levels_shown(sets, o.level)
+  tops(sets, drawn)
+  names_of(sets)
+  for n, d in ipairs(dots) do lines[n], rows[n] = about(d), row_of(d) end
+  for _, r in ipairs(sets) do if r.peak then lines[#lines + 1] = ridge_words(r) end end
+  local small = small_print(drawn, refused, sets, o)
+  lines[#lines + 1] = small
+  local script, size = draw(drawn, sets, o):finish(UNDER, small)
+  return plot.new {caption = table.concat(lines, "\n"), columns = COLUMNS, rows = rows, script = script, size = size}
+end
+
+return roofline

@@ -1,0 +1,182 @@
+--- The roofs of a roofline: where things stand under them, the lines, and the words along them.
+local figure = require "nestwright.plots.figure"
+local gnuplot = require "nestwright.plots.gnuplot"
+local written = require "nestwright.show.written"
+
+local roofs = {WIDTH = 1000, LEFT = 100, RIGHT = 30, HEIGHT = 440} -- pixels
+
+local CHARACTER = 6.6 -- pixels
+local CLOSE = 17 -- pixels between two roofs in which there is no room for words
+
+local WIDTH, LEFT, RIGHT, HEIGHT = roofs.WIDTH, roofs.LEFT, roofs.RIGHT, roofs.HEIGHT
+local colour = figure.colour
+
+-- ---- pixels
+
+--- Where the axes begin and end, and pixels from the top of the figure.
+function roofs.frame(dots, sets, top)
+  local x0, x1, y0, y1 = math.huge, 0, math.huge, 0
+  for _, d in ipairs(dots) do
+    x0, x1, y0, y1 = math.min(x0, d.intensity), math.max(x1, d.intensity), math.min(y0, d.low), math.max(y1, d.high)
+  end
+  local dots_end = x1
+  for _, r in ipairs(sets) do
+    y1 = math.max(y1, r.top)
+    for _, l in ipairs(r.levels) do
+      local ridge = r.top / l.best
+      x0, x1 = math.min(x0, ridge), math.max(x1, ridge)
+    end
+  end
+  local room = x0 / 3 * (dots_end / (x0 / 3)) ^ (1 / 0.7) -- for what is written beside the last dot
+  local f = {x0 = x0 / 3, x1 = math.max(x1 * 3, room), y0 = y0 / 4, y1 = y1 * 2, top = top}
+  f.per_x, f.per_y = (WIDTH - LEFT - RIGHT) / math.log(f.x1 / f.x0), HEIGHT / math.log(f.y1 / f.y0)
+  return f
+end
+
+--- Pixels from the left edge, and from the top.
+function roofs.across(f, x) return LEFT + f.per_x * math.log(x / f.x0) end
+function roofs.down(f, y) return f.top + f.per_y * math.log(f.y1 / y) end
+
+-- ---- roofs
+
+--- The lines: those that the axis counts, and the peak, are bold. r: top (where the roofs end), peak or none, shown.
+function roofs.parts(f, r, frame, level, dash)
+  local parts, left = {}, frame.x1
+  for _, l in ipairs(r.levels) do left = math.min(left, r.top / l.best) end
+  if r.shown[1] then left = r.top / r.shown[1].best end
+  for _, l in ipairs(r.shown) do
+    local ridge = r.top / l.best
+    left = math.min(left, ridge)
+    parts[#parts + 1] = ("%s using 1:2 with lines lw %g dt %d lc rgb '%s' notitle"):format(
+      f:data({{frame.x0, frame.x0 * l.best}, {ridge, r.top}}, "roof"), l.name == level and 2.5 or 1.2, dash,
+      l.name == level and colour.black or colour.grey)
+  end
+  if r.peak then
+    parts[#parts + 1] = ("%s using 1:2 with lines lw 2.5 dt %d lc rgb '#000000' notitle"):format(
+      f:data({{left, r.top}, {frame.x1, r.top}}, "peak"), dash)
+  end
+  return parts
+end
+
+-- Pixels between two roofs; all have the same slope.
+local function apart(frame, a, b)
+  local angle = math.atan(frame.per_y, frame.per_x)
+  return frame.per_x * math.abs(math.log(a / b)) * math.sin(angle)
+end
+
+local BESIDE = 8 -- pixels from a roof to the middle of its words
+
+-- Where words that end at a place on a roof stand: every few pixels of them. side: -1 above the roof, 1 below it.
+local function along(x, y, long, frame, side)
+  local angle, out = math.atan(frame.per_y, frame.per_x), {}
+  for at = 0, long, 8 do out[#out + 1] = {x - at * math.cos(angle), y + at * math.sin(angle) + side * BESIDE} end
+  return out
+end
+
+local function hides(places, boxes)
+  for _, place in ipairs(places) do
+    for _, box in ipairs(boxes) do
+      local x, y = place[1], place[2]
+      if x > box.from - 8 and x < box.from + box.wide + 8 and math.abs(y - box.y) < 16 then return true end
+    end
+  end
+  return false
+end
+
+-- Where on a roof the words end: near the ridge, else further down, as soon as they hide nothing. Takes the place.
+local function place(e, frame, boxes)
+  local long, best = CHARACTER * #e.text, nil
+  for pixels = 16, 600, 12 do
+    local x = e.ridge * math.exp(-pixels / frame.per_x)
+    local places = along(roofs.across(frame, x), roofs.down(frame, x * e.best), long, frame, e.side)
+    local first = places[#places]
+    if first[1] < LEFT or first[2] > frame.top + HEIGHT then break end
+    best = best or {x, places}
+    if not hides(places, boxes) then best = {x, places} break end
+  end
+  best = best or {e.ridge * math.exp(-16 / frame.per_x), {}}
+  for _, at in ipairs(best[2]) do boxes[#boxes + 1] = {from = at[1] - 6, wide = 12, y = at[2]} end
+  return best[1]
+end
+
+-- All roofs of all sets with their words, from the fastest on.
+local function entries_of(sets)
+  local out = {}
+  for _, r in ipairs(sets) do
+    for _, l in ipairs(r.shown) do
+      out[#out + 1] = {text = ("%s %s%s"):format(l.name, written.quantity(l.best, "B/s"), r.whose), best = l.best,
+        ridge = r.top / l.best}
+    end
+  end
+  table.sort(out, function(a, b) return a.best > b.best end)
+  return out
+end
+
+-- Words stand above their roof where there is room, else below; what has room on neither side is told with the one above.
+local function sided(entries, frame)
+  local out = {}
+  for n, e in ipairs(entries) do
+    local before, after = entries[n - 1], entries[n + 1]
+    local above = not before or apart(frame, before.best, e.best) >= CLOSE
+    local below = not after or apart(frame, e.best, after.best) >= CLOSE
+    e.side = above and -1 or 1
+    if above or below then out[#out + 1] = e else out[#out].text = out[#out].text .. ", " .. e.text end
+  end
+  return out
+end
+
+--- Words along the roofs of all sets, out of the way of the boxes and of each other.
+function roofs.labels(sets, frame, boxes, out)
+  local angle = math.deg(math.atan(frame.per_y, frame.per_x))
+  for _, e in ipairs(sided(entries_of(sets), frame)) do
+    local x = place(e, frame, boxes)
+    out[#out + 1] = ("set label %s at %.9g, %.9g right rotate by %.1f noenhanced font ',10' offset 0,%g"):format(
+      gnuplot.quote(e.text), x, x * e.best, angle, e.side < 0 and 0.7 or -0.8)
+  end
+end
+
+--- Where each roof meets the peak.
+function roofs.ridges(f, r)
+  local points = {}
+  for n, l in ipairs(r.shown) do points[n] = {r.top / l.best, r.top} end
+  return f:data(points, "ridge") .. " using 1:2 with points pt 7 ps 0.6 lc rgb '#000000' notitle"
+end
+
+local function overlaps(a, boxes)
+  for _, b in ipairs(boxes) do
+    if math.abs(a.y - b.y) < 14 and a.from < b.from + b.wide + 8 and b.from < a.from + a.wide + 8 then return true end
+  end
+  return false
+end
+
+-- Over the peak, or below it, how many operations a byte each roof reaches it at: as many numbers as there is room for.
+local function ridge_numbers(f, r, frame, y, right, boxes)
+  local points = table.move(r.shown, 1, #r.shown, 1, {})
+  table.sort(points, function(a, b) return a.best > b.best end)
+  for _, l in ipairs(points) do
+    local x = roofs.across(frame, r.top / l.best)
+    local box = {y = y, from = x - 14, wide = 28}
+    if x < right and not overlaps(box, boxes) then
+      f:text(x, y, ("%.2g"):format(r.top / l.best), {align = "center", size = 9})
+      boxes[#boxes + 1] = box
+    end
+  end
+end
+
+--- Over the highest peak, and below the others: what it is, and where roofs meet it. What is written there becomes boxes.
+function roofs.peaks(f, sets, frame, boxes)
+  local sorted = {}
+  for _, r in ipairs(sets) do if r.peak then sorted[#sorted + 1] = r end end
+  table.sort(sorted, function(a, b) return a.top > b.top end)
+  for n, r in ipairs(sorted) do
+    local text = "peak " .. written.quantity(r.peak.best, "flop/s") .. r.of
+    local wide = CHARACTER * #text
+    local box = {y = roofs.down(frame, r.top) + (n > 1 and 10 or -10), from = WIDTH - RIGHT - 4 - wide, wide = wide}
+    while overlaps(box, boxes) and box.from > WIDTH / 2 do box.from = box.from - 20 end
+    f:text(box.from + wide, box.y, text, {align = "right", size = 10})
+    boxes[#boxes + 1] = box
+    ridge_numbers(f, r, frame, box.y, box.from - 24, boxes)
+  end
+end
+
+return roofs

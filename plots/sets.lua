@@ -1,0 +1,127 @@
+--- How full the sets of a cache are over time, and how many different lines each is asked for: two maps on one time axis.
+local errors = require "nestwright.language.errors"
+local caches = require "nestwright.cost.caches"
+local figure = require "nestwright.plots.figure"
+local plot = require "nestwright.plots.plot"
+local written = require "nestwright.show.written"
+
+local sets = {}
+
+sets.COLUMNS = 300 -- parts of the time
+local ROWS = 256 -- of more sets, the worst of neighbours is drawn
+local LEFT, RIGHT, PANEL, UNDER = 110, 880, 220, 54 -- pixels
+
+-- ---- the maps
+
+-- Sets a row of the map stands for.
+local function sets_a_row(n) return math.max(1, math.ceil(n / ROWS)) end
+
+local function map_lines(columns, nsets)
+  local each, lines = sets_a_row(nsets), {}
+  for first = 1, nsets, each do
+    local cells = {}
+    for c, column in ipairs(columns) do
+      local most = 0
+      for set = first, math.min(nsets, first + each - 1) do most = math.max(most, column[set]) end
+      cells[c] = most
+    end
+    lines[#lines + 1] = table.concat(cells, " ")
+  end
+  if #lines == 1 then lines[2], each = lines[1], each / 2 end -- an image has at least two rows
+  return lines, each
+end
+
+-- Columns of which there are at least two.
+local function doubled(columns) return #columns > 1 and columns or {columns[1], columns[1]} end
+
+-- A tick stands at the middle of its set.
+local function set_tics(n)
+  local step, out = math.max(1, 2 ^ math.ceil(math.log(n / 8, 2))) // 1 | 0, {}
+  for set = 0, n - 1, step do out[#out + 1] = ("'%d' %g"):format(set, set + 0.5) end
+  return "set ytics (" .. table.concat(out, ", ") .. ")"
+end
+
+
+-- Up to the number of ways a paler or darker blue; above it orange to red: that is too much for the set. Ever darker, in grey too.
+local function palette(ways, most)
+  if most <= ways then
+    return ("set palette defined (0 '#FFFFFF', %g '#0B3C5D'); set cbrange [0:%g]"):format(ways, ways)
+  end
+  return ("set palette defined (0 '#FFFFFF', %g '#6BAED6', %g '#F08A24', %g '#5A0F00'); set cbrange [0:%g]"):format(ways,
+    ways * 1.001, most, most)
+end
+
+local function place(f, x, columns, most, what, last)
+  columns = doubled(columns)
+  local lines, each = map_lines(columns, x.sets)
+  local width, rows = x.time / #columns, math.max(x.sets, 1)
+  f:panel({left = LEFT, right = RIGHT, top = f.bottom + 30, height = PANEL}, {
+    ("set xrange [0:%.9g]; set yrange [0:%d]"):format(x.time, rows), palette(x.ways, most),
+    ("set cblabel '%s' offset 1,0"):format(what), figure.count_tics("cb", 0, math.max(most, x.ways), 9),
+    figure.count_tics("x", 0, x.time, 8, not last), last and "set xlabel 'time, accesses'" or "",
+    ("set ylabel 'set of L%d'; set xtics out nomirror; set ytics out nomirror; %s"):format(
+      x.level, set_tics(rows)),
+  }, {("%s matrix using (($1 + 0.5)*%.9g):(($2 + 0.5)*%g):3 with image notitle"):format(f:data(lines, "sets"), width, each)})
+end
+
+-- ---- what is to be seen
+
+local function most_of(columns)
+  local most = 0
+  for _, column in ipairs(columns) do
+    for _, n in ipairs(column) do most = math.max(most, n) end
+  end
+  return most
+end
+
+-- Shares of the sets: asked for more lines at a time than they have ways, and asked for nothing at all.
+local function shares(asked, nsets, ways)
+  local crowded, unused = 0, 0
+  for set = 1, nsets do
+    local most = 0
+    for _, column in ipairs(asked) do most = math.max(most, column[set]) end
+    if most > ways then crowded = crowded + 1 end
+    if most == 0 then unused = unused + 1 end
+  end
+  return crowded / nsets, unused / nsets
+end
+
+local function caption(x, filling, cache)
+  local crowded, unused = shares(filling.asked, x.sets, x.ways)
+  local text = "L%d has %s of %s. In one of %s of the time a set is asked for up to %d different lines; %.3g %% of the "
+    .. "sets are at some time asked for more than they hold, %.3g %% are never asked for anything."
+  local out = {text:format(x.level, written.plural(x.sets, "set"), written.plural(x.ways, "way"),
+    written.plural(#filling.asked, "part"), most_of(filling.asked), 100 * crowded, 100 * unused)}
+  if sets_a_row(x.sets) > 1 then
+    out[#out + 1] = ("A row stands for %d sets and shows the fullest."):format(sets_a_row(x.sets))
+  end
+  out[#out + 1] = caches.small_print(cache, 1, x.level)
+  return out
+end
+
+local function rows_of(filling)
+  local rows = {}
+  for c, held in ipairs(filling.held) do
+    for set, n in ipairs(held) do
+      if n > 0 or filling.asked[c][set] > 0 then rows[#rows + 1] = {c - 1, set - 1, n, filling.asked[c][set]} end
+    end
+  end
+  return rows
+end
+
+--- filling: of core.filling.
+function sets.make(filling, cache, level, title)
+  if filling.time == 0 then errors.fail("invalid", nil, "cache_sets: the schedule touches no memory at these sizes") end
+  local at = cache.levels[level]
+  local x = {time = filling.time, level = level, sets = caches.sets(cache, level),
+    ways = at.ways == 0 and at.bytes // cache.line or at.ways}
+  local f, most = figure.new {title = title}, most_of(filling.asked)
+  place(f, x, filling.held, x.ways, "lines held", false)
+  place(f, x, filling.asked, most, "different lines asked for", true)
+  local said = caption(x, filling, cache)
+  local script, size = f:finish(UNDER, said[#said])
+  return plot.new {caption = table.concat(said, "\n"), script = script, size = size, columns = {"column", "set", "held", "asked"},
+    rows = rows_of(filling)}
+end
+
+return sets

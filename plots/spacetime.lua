@@ -1,0 +1,301 @@
+--- The space-time diagram: which element of which tensor is touched when, and what caches make of it. A column a schedule; in
+--- it a group of lanes for each thread, a lane a tensor, on one time axis; loops as brackets above; at the foot, how much was
+--- touched so far against what the caches hold.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local brackets = require "nestwright.plots.brackets"
+local caches = require "nestwright.cost.caches"
+local figure = require "nestwright.plots.figure"
+local gnuplot = require "nestwright.plots.gnuplot"
+local plot = require "nestwright.plots.plot"
+local words = require "nestwright.plots.words"
+local written = require "nestwright.show.written"
+
+local spacetime = {}
+
+local colour = figure.colour
+
+spacetime.MOST = 3000 -- accesses with a mark of their own; of more a raster is made
+local QUICK = 20000000 -- accesses whose reuse distances are worth waiting for
+local BRACKETS = 300 -- of one loop: more are not told apart
+local LEFT, BETWEEN, WIDTH, LOOP, CURVE, UNDER, HEADING = 110, 80, 860, 22, 110, 54, 34 -- pixels
+
+local UNITS = {index = "element", address = "address", line = "cache line", set = "cache set"}
+spacetime.units = UNITS
+
+-- ---- layout
+
+-- The rows of a picture: for each group how many rows of loops, and the lanes (tensor, lowest and highest y), over all columns.
+local function rows_of(columns)
+  local groups = {}
+  for _, column in ipairs(columns) do
+    for g, run in ipairs(column.runs) do
+      groups[g] = groups[g] or {loops = 0, lanes = {}, at = {}, label = run.label}
+      local group = groups[g]
+      group.loops = math.max(group.loops, #run.loops)
+      for _, lane in ipairs(run.lanes) do
+        local row = group.at[lane.name]
+        if not row then
+          row = {name = lane.name, address = lane.address, from = lane.from, to = lane.to}
+          group.at[lane.name], group.lanes[#group.lanes + 1] = row, row
+        end
+        row.from, row.to = math.min(row.from, lane.from), math.max(row.to, lane.to)
+      end
+      table.sort(group.lanes, function(a, b) return a.address < b.address end)
+    end
+  end
+  return groups
+end
+
+local function lane_height(groups)
+  local n = 0
+  for _, group in ipairs(groups) do n = n + #group.lanes end
+  return n <= 4 and 134 or n <= 8 and 100 or n <= 24 and 70 or 40, n
+end
+
+-- Of many lanes the pixels are made wider: the file is to stay small.
+local function pixels_across(lanes, height, columns)
+  return math.max(150, math.min(WIDTH, 700000 // (lanes * height * columns)))
+end
+
+
+local function lane_commands(row, column, x, o)
+  local out = {("set xrange [-0.5:%d - 0.5]; set yrange [%.9g:%.9g]"):format(x.time, row.from, row.to),
+    figure.count_tics("x", 0, x.time, 8, true), "set grid xtics lc rgb '#EEEEEE'",
+    figure.count_tics("y", row.from, row.to, x.height // 22, column > 1)}
+  if column == 1 then
+    local name = written.shortened(row.name, x.height // 8 - 4)
+    out[#out + 1] = ("set ylabel %s noenhanced"):format(gnuplot.quote(x.height < 60 and name or name .. ", " .. UNITS[o.y]))
+  end
+  return out
+end
+
+local function lane_of(run, name)
+  for _, lane in ipairs(run.lanes) do
+    if lane.name == name then return lane end
+  end
+end
+
+-- One group, over all columns.
+local function place_group(f, x, g, group, o)
+  local top = f.bottom + (group.label and HEADING or 4)
+  for n, column in ipairs(x.columns) do
+    local left, run = column.left, column.runs[g]
+    local rect = {left = left, right = left + WIDTH, top = top, height = math.max(LOOP * group.loops, 1)}
+    local label = group.label and n == 1
+      and ("set label %s at graph 0, graph 1 offset 0,0.8 left noenhanced"):format(gnuplot.quote(group.label))
+    brackets.panel(f, rect, run.loops, x.time, math.max(group.loops, 1), label or nil)
+  end
+  for _, row in ipairs(group.lanes) do
+    top = f.bottom + figure.GAP
+    for n, column in ipairs(x.columns) do
+      local lane, commands = lane_of(column.runs[g], row.name), lane_commands(row, n, x, o)
+      local parts, setup = {"NaN notitle"}, nil
+      if lane then parts, setup = lane.parts(f, {width = x.pixels, height = x.height, time = x.time}) end
+      commands[#commands + 1] = setup
+      f:panel({left = column.left, right = column.left + WIDTH, top = top, height = x.height}, commands, parts)
+    end
+  end
+end
+
+local DASHES = {1, 2, 3, 4, 5}
+
+local function curve_commands(x, column, o, first)
+  local out = {("set xrange [-0.5:%d - 0.5]; set yrange [0:%g]"):format(x.time, x.most * (#column.runs > 1 and 1.25 or 1.15)),
+    figure.count_tics("x", 0, x.time, 8), "set xlabel 'time, accesses'", figure.byte_tics("y", x.most)}
+  out[#out + 1] = first and "set ylabel 'touched'" or "set ytics ('' 0)"
+  local parts = {}
+  for n, run in ipairs(column.runs) do
+    local shade = n == 1 and colour.black or figure.series[(n - 2) % #figure.series + 1]
+    parts[n] = ("%s using 1:2 with steps lw 2 dt %d lc rgb '%s' notitle"):format("%s", DASHES[(n - 1) % #DASHES + 1],
+      shade)
+    if #column.runs > 1 and n <= 8 then
+      out[#out + 1] = ("set label %s at %.9g,%d right offset 0,0.45 noenhanced font ',10' textcolor rgb '%s'"):format(
+        gnuplot.quote(run.label), run.time * 0.12 * n, run.curve.most, shade)
+    end
+  end
+  for n, level in ipairs(o.cache.levels) do
+    if level.bytes <= x.most * 1.1 then
+      parts[#parts + 1] = ("%d with lines dt 2 lc rgb '%s' notitle"):format(level.bytes, colour.grey)
+      out[#out + 1] = ("set label 'L%d holds %s' at graph 0.995, first %d right offset 0,0.5 font ',10'"):format(n,
+        written.bytes(level.bytes), level.bytes)
+    end
+  end
+  return out, parts
+end
+
+local function place_curves(f, x, o)
+  local top = f.bottom + figure.GAP
+  for n, column in ipairs(x.columns) do
+    local commands, parts = curve_commands(x, column, o, n == 1)
+    for k, run in ipairs(column.runs) do parts[k] = parts[k]:format(f:data(run.curve, "curve")) end
+    f:panel({left = column.left, right = column.left + WIDTH, top = top, height = CURVE - figure.GAP}, commands, parts)
+  end
+end
+
+local function extents(columns)
+  local time, most = 1, 1
+  for _, column in ipairs(columns) do
+    for _, run in ipairs(column.runs) do time, most = math.max(time, run.time), math.max(most, run.curve.most) end
+  end
+  return time, most
+end
+
+-- Titles of columns stand under the title of the whole.
+local function place_headings(f, columns)
+  if #columns == 1 then return end
+  for _, column in ipairs(columns) do
+    f:panel({left = column.left, right = column.left + WIDTH, top = f.bottom, height = 20},
+      {"unset border; unset xtics; unset ytics; set xrange [0:1]; set yrange [0:1]",
+        ("set label %s at 0.5,0.5 center noenhanced font ',12'"):format(gnuplot.quote(column.label))}, {"NaN notitle"})
+    f.bottom = figure.TITLE
+  end
+  f.bottom = figure.TITLE + 20
+end
+
+-- ---- captions
+
+-- Loops around accesses that have no row above: they have too many iterations.
+local function undrawn(run, s)
+  local shown, names = {}, {}
+  for _, row in ipairs(run.loops) do shown[row.name] = not row.words or nil end
+  for _, site in ipairs(core.sweeps(s, run.walk)) do
+    for _, loop in ipairs(site) do
+      if not shown[loop.loop] and loop.extent ~= 1 then
+        shown[loop.loop] = true
+        names[#names + 1] = loop.loop
+      end
+    end
+  end
+  return names
+end
+
+local function run_caption(run, s, o, out, prefix)
+  local sweeps = words.sweeps(s, run.walk)
+  local reuses = run.time <= QUICK and words.reuses(s, run.walk, o.cache, o.level) or {}
+  for _, lane in ipairs(run.lanes) do
+    local parts = {("%s%s: %s%s"):format(prefix, lane.name, written.plural(lane.accesses, "access", "accesses"),
+      lane.distinct or "")}
+    parts[#parts + 1] = sweeps[lane.name]
+    parts[#parts + 1] = reuses[lane.name]
+    parts[#parts + 1] = lane.said
+    out[#out + 1] = table.concat(parts, "; ")
+  end
+  local left_out = undrawn(run, s)
+  if #left_out > 0 then
+    out[#out + 1] = ("%sLoops with iterations too many or too short to be told apart have no brackets: %s."):format(prefix,
+      table.concat(left_out, ", "))
+  end
+end
+
+-- What the cost model says of each column, where a machine was named.
+local function model_words(columns, o)
+  local out = {}
+  for n, column in ipairs(o.machine ~= nil and columns or {}) do
+    local sentence = require "nestwright.cost.costs_shown".sentence(column.schedule, column.walks[1].version, o)
+    out[n] = (#columns > 1 and column.label .. ": " or "") .. sentence
+  end
+  return out
+end
+
+local function caption_of(columns, o, raster)
+  local out = {}
+  for _, column in ipairs(columns) do
+    for _, run in ipairs(column.runs) do
+      local prefix = (#columns > 1 and column.label .. ", " or "") .. (run.label and run.label .. ", " or "")
+      run_caption(run, column.schedule, o, out, prefix)
+    end
+  end
+  if raster then
+    out[#out + 1] = "Each pixel stands for many accesses and shows the worst of them, a miss two pixels wide: no miss is lost."
+  end
+  return out
+end
+
+-- ---- making
+
+local function data_rows(columns)
+  if #columns == 1 and #columns[1].runs == 1 then return columns[1].runs[1].rows end
+  local out = {}
+  for _, column in ipairs(columns) do
+    for _, run in ipairs(column.runs) do
+      for _, row in ipairs(run.rows) do
+        row[#row + 1] = column.label
+        row[#row + 1] = run.label or ""
+        out[#out + 1] = row
+      end
+    end
+  end
+  return out
+end
+
+-- Brackets of one loop, in a picture of few runs or many.
+local function most_rounds(columns)
+  local runs = 0
+  for _, column in ipairs(columns) do runs = runs + #column.walks end
+  return math.max(8, 2 * BRACKETS // (1 + runs))
+end
+
+local function place_loops(columns, time)
+  local most = most_rounds(columns)
+  for _, column in ipairs(columns) do
+    for _, run in ipairs(column.runs) do run.loops = brackets.of(column.schedule, run, most, time, #column.runs == 1) end
+  end
+end
+
+local function draw(columns, kind, o)
+  local time, most = extents(columns)
+  place_loops(columns, time)
+  local groups = rows_of(columns)
+  local height, lanes = lane_height(groups)
+  local x = {columns = columns, time = time, most = most, height = height}
+  x.pixels = pixels_across(math.max(lanes or 1, 1), height, #columns)
+  local f = figure.new {title = o.title, width = LEFT + #columns * (WIDTH + BETWEEN) - BETWEEN + 30}
+  for n, column in ipairs(columns) do column.left = LEFT + (n - 1) * (WIDTH + BETWEEN) end
+  place_headings(f, columns)
+  for g, group in ipairs(groups) do place_group(f, x, g, group, o) end
+  place_curves(f, x, o)
+  f:key(kind.key(o))
+  local small = caches.small_print(o.cache, o.all and 1 or o.level, o.all and #o.cache.levels or o.level, o.threads)
+  local model, caption = model_words(columns, o), caption_of(columns, o, kind.raster)
+  model[#model + 1] = small
+  table.move(model, 1, #model, #caption + 1, caption)
+  local script, size = f:finish(UNDER, table.concat(model, " "))
+  local names = {table.unpack(kind.columns)}
+  if #columns > 1 or #columns[1].runs > 1 then table.move({"schedule", "thread"}, 1, 2, #names + 1, names) end
+  return plot.new {caption = table.concat(caption, "\n"), script = script, size = size, columns = names, rows = data_rows(columns)}
+end
+
+-- All runs as marks, or nil where one has too many accesses.
+local function gather(columns, o, kind)
+  for _, column in ipairs(columns) do
+    column.runs = {}
+    for n, walk in ipairs(column.walks) do
+      local run = kind.run(column.schedule, walk, o)
+      if not run then return false end
+      run.walk = walk
+      run.label = walk.threads and ("thread %d"):format(walk.thread) or nil
+      column.runs[n] = run
+    end
+  end
+  return true
+end
+
+--- columns: {schedule, label, walks} of one schedule or two; o: {y, level, all (levels told apart), cache, sets (of the level),
+--- title, threads, machine (whose numbers the caption has), sizes}.
+function spacetime.make(columns, o)
+  local kind = require "nestwright.plots.marks"
+  if not gather(columns, o, kind) then
+    kind = require "nestwright.plots.raster"
+    gather(columns, o, kind)
+  end
+  local touched = 0
+  for _, column in ipairs(columns) do
+    for _, run in ipairs(column.runs) do touched = touched + run.time end
+  end
+  if touched == 0 then errors.fail("invalid", nil, "spacetime: the schedule touches no memory at these sizes") end
+  return draw(columns, kind, o)
+end
+
+
+return spacetime

@@ -1,0 +1,345 @@
+--- What a sweep found, made ready to be drawn: which column over which parameters, what is best, what was refused.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local plot = require "nestwright.plots.plot"
+local written = require "nestwright.show.written"
+
+local sweep = {}
+
+local function fail(hint, message, ...) errors.fail("invalid", hint, "plot: " .. message, ...) end
+
+-- ---- which parameters
+
+local function is_param(s, name)
+  for _, p in ipairs(s.params) do if p == name then return true end end
+  return false
+end
+
+local function check_param(s, what, name)
+  if is_param(s, name) then return name end
+  local near = type(name) == "string" and core.nearest(name, s.params)
+  fail(near and ("did you mean '%s'?"):format(near) or "its parameters are " .. table.concat(s.params, ", "),
+    "%s: the sweep has no parameter '%s'", what, tostring(name))
+end
+
+-- Rows for which parameters have the values asked for.
+local function chosen(s, where)
+  for name in pairs(errors.expect("plot: where", where or {}, "table")) do check_param(s, "where", name) end
+  local out = {}
+  for _, row in ipairs(s) do
+    local all = true
+    for name, value in pairs(where or {}) do all = all and row[name] == value end
+    if all then out[#out + 1] = row end
+  end
+  if #out == 0 then fail(nil, next(where or {}) and "where: no point has these values" or "the sweep has no points") end
+  return out
+end
+
+-- Values of a parameter among rows, in the order of the sweep.
+local function values_of(list, name)
+  local out, seen = {}, {}
+  for _, row in ipairs(list) do
+    local v = row[name]
+    if v ~= nil and not seen[v] then
+      seen[v] = true
+      out[#out + 1] = v
+    end
+  end
+  return out
+end
+
+-- Parameters of which more than one value is left, without those already spoken for.
+local function varying(s, list, taken)
+  local out = {}
+  for _, name in ipairs(s.params) do
+    if not taken[name] and #values_of(list, name) > 1 then out[#out + 1] = name end
+  end
+  return out
+end
+
+local function check_all_told(s, list, taken)
+  local rest = varying(s, list, taken)
+  if #rest == 0 then return end
+  local value = values_of(list, rest[1])[1]
+  fail(("where = {%s = %s}"):format(rest[1], type(value) == "string" and ("%q"):format(value) or tostring(value)),
+    "the sweep has several values of %s as well", table.concat(rest, ", "))
+end
+
+-- ---- which column
+
+local BESIDE = {min = true, q1 = true, q3 = true, spread = true, threads = true, unsafe = true, machine = true, error = true}
+
+local function columns(s, list)
+  local out, seen = {}, {}
+  for _, row in ipairs(list) do
+    for name, value in pairs(row) do
+      if not seen[name] and not is_param(s, name) and type(value) == "number" then
+        seen[name] = true
+        out[#out + 1] = name
+      end
+    end
+  end
+  table.sort(out)
+  return out, seen
+end
+
+local function check_measured(list)
+  for _, row in ipairs(list) do if not row.error then return end end
+  fail(nil, "nothing was measured: %s", tostring(list[1].error))
+end
+
+-- The only column that there can be a question of.
+local function usual_column(s, list)
+  check_measured(list)
+  local names, seen = columns(s, list)
+  if seen.median then return "median" end
+  local out = {}
+  for _, name in ipairs(names) do
+    local time = name:match "^(.*)_median$" or name:match "^(.*)_q[13]$"
+    if not BESIDE[name] and not (time and seen[time .. "_q1"]) then out[#out + 1] = name end
+  end
+  if #out == 1 then return out[1] end
+  fail(#out > 0 and "its columns are " .. table.concat(out, ", ") or nil, #out > 0 and "which column? y = '%s'" or
+    "the sweep has no column of numbers", out[1])
+end
+
+local function check_column(s, list, name)
+  local names, seen = columns(s, list)
+  if seen[name] then return name end
+  for _, row in ipairs(list) do
+    if row[name] ~= nil then fail(nil, "the column %s is not numbers", tostring(name)) end
+  end
+  local near = type(name) == "string" and core.nearest(name, names)
+  fail(near and ("did you mean '%s'?"):format(near) or #names > 0 and "its columns are " .. table.concat(names, ", ") or nil,
+    "the sweep has no column '%s'", tostring(name))
+end
+
+-- Whether a column is seconds; and where its middle halves are.
+local function kind_of(list, name, unit)
+  local median = name .. "_median"
+  for _, row in ipairs(list) do
+    if name == "median" and row.q1 then return {time = true, value = name, q1 = "q1", q3 = "q3"} end
+    if row[median] then return {time = true, value = median, q1 = name .. "_q1", q3 = name .. "_q3"} end
+  end
+  return {time = unit == "s" or name == "median" or name == "min", value = name}
+end
+
+local function finite(v) return type(v) == "number" and v == v and v ~= math.huge and v ~= -math.huge and v or nil end
+
+-- ---- points
+
+-- What is in a row in place of a number that could be drawn.
+local function odd(v)
+  if type(v) ~= "number" or finite(v) then return nil end
+  return v ~= v and "not a number" or v > 0 and "infinite" or "minus infinite"
+end
+
+-- A row as a point: where, how much, from where to where; or why not.
+local function point_of(row, kind)
+  local v = finite(row[kind.value])
+  local lo, hi = finite(row[kind.q1 or ""]), finite(row[kind.q3 or ""])
+  return {row = row, value = v, lo = v and (lo or v), hi = v and (hi or v), spread = lo ~= nil and hi ~= nil,
+    odd = not row.error and odd(row[kind.value]) or nil, refused = row.error and tostring(row.error) or nil}
+end
+
+--- Marks the best of these points, of two at least, and those not distinguishable from it. better: "min", "max", or nil: none is.
+function sweep.mark_best(points, better)
+  local best, n = nil, 0
+  for _, p in ipairs(points) do
+    if better and p.value and not p.refused then
+      n = n + 1
+      if not best or better == "min" and p.value < best.value or better == "max" and p.value > best.value then best = p end
+    end
+  end
+  if n < 2 then best = nil end
+  for _, p in ipairs(points) do
+    p.best = best ~= nil and p == best
+    local told = best and p ~= best and p.value and not p.refused and p.spread and best.spread
+    p.alike = told and p.lo <= best.hi and best.lo <= p.hi or false
+  end
+  return best
+end
+
+--- How a value of a parameter reads.
+function sweep.text(v)
+  if math.type(v) == "float" then return ("%g"):format(v) end
+  return tostring(v)
+end
+
+--- How a column reads.
+function sweep.column(name)
+  return name == "median" and "time, median" or name == "min" and "time, fastest" or name
+end
+
+--- The value of a column, with its unit.
+function sweep.writer(kind, unit)
+  if kind.time then return function(v) return v == 0 and "0" or written.seconds(v) end end
+  return function(v)
+    if unit and math.abs(v) >= 1e5 then return written.count(v) .. " " .. unit end
+    local text = math.abs(v) >= 1e6 and v == v and ("%.3g"):format(v) or ("%.6g"):format(v)
+    return unit and text .. " " .. unit or text
+  end
+end
+
+-- ---- in words
+
+local function best_words(points, best, x, write)
+  local alike = {}
+  for _, p in ipairs(points) do if p.alike then alike[#alike + 1] = sweep.text(p.row[x]) end end
+  return ("best at %s = %s: %s%s"):format(x, sweep.text(best.row[x]), write(best.value),
+    #alike > 0 and ("; not distinguishable from it: %s"):format(table.concat(alike, ", ")) or "")
+end
+
+--- A line of the caption about the best of several columns at one x.
+function sweep.about_best(x, value, points, best, write)
+  local alike, name = {}, nil
+  for _, p in ipairs(points) do
+    if p.alike then alike[#alike + 1] = p.series end
+    if p == best then name = p.series end
+  end
+  return ("at %s = %s: best %s, %s%s"):format(x, sweep.text(value), name, write(best.value),
+    #alike > 0 and ("; not distinguishable from it: %s"):format(table.concat(alike, ", ")) or "")
+end
+
+--- A line of the caption about points along x: how many, from where to where, the best, those refused.
+function sweep.about(name, points, best, x, write)
+  local lo, hi, n, refused, undrawn = math.huge, -math.huge, 0, {}, {}
+  for _, p in ipairs(points) do
+    if p.refused then
+      refused[#refused + 1] = ("%s = %s (%s)"):format(x, sweep.text(p.row[x]), p.refused)
+    elseif p.odd then
+      undrawn[#undrawn + 1] = ("%s = %s (%s)"):format(x, sweep.text(p.row[x]), p.odd)
+    elseif p.value then
+      lo, hi, n = math.min(lo, p.value), math.max(hi, p.value), n + 1
+    end
+  end
+  local parts = {("%s: %d point%s"):format(name, n, n == 1 and "" or "s")}
+  if n > 0 then parts[1] = ("%s from %s to %s"):format(parts[1], write(lo), write(hi)) end
+  if best then parts[#parts + 1] = best_words(points, best, x, write) end
+  if #undrawn > 0 then parts[#parts + 1] = "not drawn: " .. table.concat(undrawn, ", ") end
+  if #refused > 0 then parts[#parts + 1] = "refused: " .. table.concat(refused, ", ") end
+  return table.concat(parts, "; ")
+end
+
+--- Machine and spread of the rows drawn.
+function sweep.small_print(list)
+  local machines, most = values_of(list, "machine"), nil
+  for _, row in ipairs(list) do
+    local spread = finite(row.spread)
+    if spread then most = math.max(most or 0, spread) end
+  end
+  local threads = values_of(list, "threads")
+  local unsafe = false
+  for _, row in ipairs(list) do unsafe = unsafe or row.unsafe ~= nil and row.unsafe ~= false end
+  local machine = #machines > 0 and table.concat(machines, "; ") or "Machine not told"
+  return ("%s%s. Points measured one after the other.%s%s"):format(machine,
+    #threads > 0 and ", threads: " .. table.concat(threads, ", ") or "",
+    most and (" Spread (middle half over median) at most %.1f %%."):format(100 * most) or "",
+    unsafe and " Some are of schedules with steps that nobody judged (unsafe)." or "")
+end
+
+-- ---- making
+
+local STYLES = {lines = "curves", bars = "curves", heat = "heat"}
+
+local function taken_by(o, ...)
+  local taken = {}
+  for name in pairs(o.where or {}) do taken[name] = true end
+  for _, name in ipairs {...} do taken[name] = true end
+  return taken
+end
+
+local function all_numbers(values)
+  for _, v in ipairs(values) do if not finite(v) then return false end end
+  return true
+end
+
+local function check_log(log)
+  if log == nil or log == "" or log == "x" or log == "y" or log == "xy" then return log end
+  fail(nil, "log is 'x', 'y', 'xy' or '', not '%s'", tostring(log))
+end
+
+-- What a style has no use for is refused.
+local function check_fits(o, style)
+  local log = check_log(o.log)
+  if style == "heat" and o.by ~= nil then fail("style = 'lines'", "a heat map has no curves: by = '%s'", tostring(o.by)) end
+  if style ~= "heat" and o.value ~= nil then fail("style = 'heat'", "value is of heat maps; y = '%s'", tostring(o.value)) end
+  if style == "heat" and log and log ~= "" then fail("log = '' for plain colours", "a heat map has no axes of powers") end
+  if style == "bars" and log and log ~= "" then fail("style = 'lines'", "bars begin at zero, which is no power") end
+end
+
+local function check_best(best, kind)
+  if best == nil then return kind.time and "min" or nil end
+  if best == "min" or best == "max" then return best end
+  if best ~= false then fail(nil, "best is 'min', 'max' or false, not '%s'", tostring(best)) end
+end
+
+-- The curves of a sweep: a series for each column, or for each value of another parameter.
+local function series_of(list, names, by, o)
+  local out = {}
+  if by and #names > 1 then fail(nil, "several columns, or by = '%s', not both", by) end
+  for _, name in ipairs(names) do
+    local kind = kind_of(list, name, o.unit)
+    for _, v in ipairs(by and values_of(list, by) or {true}) do
+      local s = {name = by and ("%s = %s"):format(by, sweep.text(v)) or name, kind = kind, points = {}}
+      for _, row in ipairs(list) do
+        if not by or row[by] == v then s.points[#s.points + 1] = point_of(row, kind) end
+      end
+      out[#out + 1] = s
+    end
+  end
+  return out
+end
+
+local function curves(s, o, list, style)
+  local x = o.x and check_param(s, "x", o.x)
+  local by = o.by and check_param(s, "by", o.by)
+  local free = varying(s, list, taken_by(o, x, by))
+  x = x or table.remove(free, 1) or s.params[1]
+  if not by and #free == 1 and type(o.y) ~= "table" then by = free[1] end
+  check_all_told(s, list, taken_by(o, x, by))
+  local names = type(o.y) == "table" and o.y or {o.y or usual_column(s, list)}
+  if #names == 0 then fail(nil, "y: name at least one column") end
+  for _, name in ipairs(names) do check_column(s, list, name) end
+  local values = values_of(list, x)
+  style = style or all_numbers(values) and "lines" or "bars"
+  if style == "lines" and not all_numbers(values) then fail("style = 'bars'", "x: %s is not numbers", x) end
+  local column = #names == 1 and sweep.column(names[1]) or table.concat(names, ", ")
+  return {style = style, x = x, values = values, series = series_of(list, names, by, o), column = column,
+    across = #names > 1}
+end
+
+local function heat(s, o, list)
+  local x = o.x and check_param(s, "x", o.x)
+  local y = o.y and check_param(s, "y", o.y)
+  local free = varying(s, list, taken_by(o, x, y))
+  x = x or table.remove(free, 1)
+  y = y or table.remove(free, 1)
+  if not x or not y or x == y then fail("style = 'lines'", "a heat map needs two parameters with several values") end
+  check_all_told(s, list, taken_by(o, x, y))
+  local column = check_column(s, list, o.value or usual_column(s, list))
+  return {style = "heat", x = x, y = y, values = values_of(list, x), rows = values_of(list, y), column = column,
+    kind = kind_of(list, column, o.unit), list = list}
+end
+
+--- s: a sweep; o: the options of sweep:plot, read. s.small: its small print, where it was not measured; s.titles: what columns are
+--- called in the picture.
+function sweep.make(s, o)
+  if o.style ~= nil and not STYLES[o.style] then fail(nil, "style is 'lines', 'bars' or 'heat', not '%s'", tostring(o.style)) end
+  local list = chosen(s, o.where)
+  local is_heat = o.style == "heat" or o.style == nil and o.value ~= nil
+  local d = is_heat and heat(s, o, list) or curves(s, o, list, o.style)
+  check_fits(o, d.style)
+  d.column = s.titles and s.titles[d.column] or d.column
+  d.log, d.unit, d.small = o.log, o.unit and errors.expect("plot: unit", o.unit, "string"), s.small or sweep.small_print(list)
+  d.better = check_best(o.best, d.kind or d.series[1].kind)
+  local title = o.title or (is_heat and sweep.column(d.column) or ("%s over %s"):format(d.column:gsub("^time, .*", "time"), d.x))
+  d.title = errors.expect("plot: title", title, "string")
+  if is_heat then
+    d.points = {}
+    for n, row in ipairs(list) do d.points[n] = point_of(row, d.kind) end
+  end
+  return plot.new(require("nestwright.plots." .. STYLES[d.style]).make(d))
+end
+
+return sweep

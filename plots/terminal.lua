@@ -1,0 +1,181 @@
+--- Pictures on the terminal: kitty's graphics or sixel where it answers that it can, else braille, else plain characters.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+local figure = require "nestwright.plots.figure"
+local gnuplot = require "nestwright.plots.gnuplot"
+local plot = require "nestwright.plots.plot"
+local svg = require "nestwright.plots.svg"
+
+local terminal = {}
+
+-- ---- which way
+
+local WAYS = {"kitty", "sixel", "braille", "dumb", "none"}
+
+local function env(name) return os.getenv(name) or "" end
+
+local function utf8_locale()
+  for _, name in ipairs {"LC_ALL", "LC_CTYPE", "LANG"} do
+    if env(name) ~= "" then return env(name):upper():find "UTF%-?8" ~= nil end
+  end
+  return false
+end
+
+-- Inside a multiplexer it is the multiplexer that answers, and it takes kitty's query for a title; these others print it.
+local function takes_kitty_query()
+  local term = env "TERM"
+  local wrapped = env "TMUX" ~= "" or env "STY" ~= "" or term:find "^tmux" or term:find "^screen"
+  return not wrapped and term ~= "linux" and env "TERM_PROGRAM" ~= "Apple_Terminal"
+end
+
+local KITTY, ATTRIBUTES = "\27_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\27\\", "\27[c"
+local PATIENCE = 1000 -- milliseconds; every terminal answers the second question
+
+-- What an answer says, or nil where there is none.
+local function understood(answer)
+  if answer:find("\27_Gi=31;OK", 1, true) then return "kitty" end
+  local attributes = answer:match "\27%[%?([%d;]*)c"
+  if not attributes then return nil end
+  return (";" .. attributes .. ";"):find(";4;", 1, true) and "sixel" or "text"
+end
+
+local asked
+local function can()
+  if env "TERM" == "dumb" or env "TERM" == "" then return "text" end
+  if not asked then
+    local answer = core.terminal_ask((takes_kitty_query() and KITTY or "") .. ATTRIBUTES, PATIENCE)
+    if not answer then return "text" end -- something was typed ahead: ask again next time
+    asked = understood(answer) or "text"
+  end
+  return asked
+end
+
+local function chosen()
+  local name = env "NESTWRIGHT_GRAPHICS"
+  if name == "" then return nil end
+  for _, way in ipairs(WAYS) do if name == way then return way end end
+  errors.fail("invalid", nil, "NESTWRIGHT_GRAPHICS is %s, not '%s'", table.concat(WAYS, ", "), name)
+end
+
+--- How pictures are shown here: "kitty", "sixel", "braille", "dumb", or "none" where the output is no terminal.
+function terminal.way()
+  if not core.terminal() then return "none" end
+  if chosen() then return chosen() end
+  local way = can()
+  if way == "kitty" or (way == "sixel" and gnuplot.has "sixelgd") then return way end
+  return utf8_locale() and env "TERM" ~= "dumb" and gnuplot.has "sixelgd" and "braille" or "dumb"
+end
+
+-- ---- pixels
+
+local CELL = {8, 16} -- pixels of a character, where the terminal does not say
+
+-- The scale at which a picture fits the window's width; twice as large where characters are, for eyes far from small pixels.
+local function scale_of(p, screen)
+  local cell = screen.width > 0 and screen.width / screen.columns or CELL[1]
+  local wanted = cell > 14 and 2 or 1
+  return math.min(wanted, (screen.columns - 1) * cell / p.size[1])
+end
+
+-- Chunks of 4,096 bytes; all but the last say that more comes. q=2: kitty is to say nothing.
+local function kitty(p, screen)
+  local data = svg.base64((gnuplot.picture(p.script, "png", p.size, scale_of(p, screen))))
+  local out, head = {}, "a=T,f=100,q=2,"
+  for at = 1, #data, 4096 do
+    local more = at + 4096 <= #data and 1 or 0
+    out[#out + 1] = ("\27_G%sm=%d;%s\27\\"):format(head, more, data:sub(at, at + 4095))
+    head = ""
+  end
+  return table.concat(out)
+end
+
+local function sixel(p, screen)
+  local scale = scale_of(p, screen)
+  return (gnuplot.draw(p.script, ("sixelgd truecolor size %d,%d noenhanced font 'sans,%g' fontscale %g linewidth %g"):format(
+    p.size[1] * scale // 1, p.size[2] * scale // 1, 10, scale, math.max(scale, 1))))
+end
+
+-- ---- characters
+
+local PLAIN = {["→"] = "->", ["←"] = "<-", ["…"] = "..", ["×"] = "x", ["µ"] = "u", ["–"] = "-", ["●"] = "*", ["■"] = "#"}
+
+-- What a terminal without UTF-8 can show of a text.
+local function plain(text)
+  return utf8_locale() and text or (text:gsub("[\xc2-\xf4][\x80-\xbf]+", function(c) return PLAIN[c] or "?" end))
+end
+
+-- The small print, where the caption does not say it.
+local function unsaid(p, print)
+  return not p.caption:gsub("%s+", " "):find(print, 1, true) and print or nil
+end
+
+-- Commands of figure.lua for what is under the panels. A label is one line, and ends in what no user wrote.
+local BELOW = {"^set label .* point pt %d+ ps 1 lc rgb '[^']*' offset 1,0 font ',11'$",
+  "^set label .* font ',9' textcolor rgb '#666666'$", "^set object rectangle from screen "}
+
+local function without_below(script)
+  local out = {}
+  for line in script:gmatch "[^\n]*" do
+    local below = false
+    for _, pattern in ipairs(BELOW) do below = below or line:find(pattern) ~= nil end
+    if not below then out[#out + 1] = line end
+  end
+  return table.concat(out, "\n")
+end
+
+local function letter(pt) return string.char(("A"):byte() + (pt - 1) % 26) end -- as gnuplot draws marks
+
+-- Frames lie under marks, which are as large as they; names of axes are written beside the picture, where they have room.
+local function bare(script)
+  script = without_below(script):gsub("\nreset; [^\n]*", "%0; set border back"):gsub("\nplot ", "\nunset ylabel%0")
+  return script
+end
+
+-- Of labels only those of axes stand upright here.
+local function upright(p, columns, rows)
+  local script = p.script:gsub("\nset label [^\n]* rotate by 90%f[\n]", "")
+  return require "nestwright.plots.braille".upright({script = script}, columns, rows)
+end
+
+local function dumb_lines(p, all, rows)
+  local gutter, beside = upright(p, all, rows)
+  local picture, lines = gnuplot.draw(bare(p.script), ("dumb size %d,%d noenhanced mono"):format(all - gutter, rows)), {}
+  for line in picture:gsub("\f\n?", ""):gmatch "[^\n]*" do lines[#lines + 1] = (beside(#lines) .. line):gsub("%s+$", "") end
+  return lines
+end
+
+-- The panels as gnuplot draws them; key and small print, which it would write over one another, by ourselves.
+local function dumb(p, screen)
+  local braille, columns = require "nestwright.plots.braille", math.min(math.max(screen.columns, 40) - 1, 120)
+  local rows = math.max(columns * p.size[2] // (2 * p.size[1]), p.size[2] // 24, 12)
+  p = setmetatable({script = figure.unshaded(p.script)}, {__index = p})
+  local lines = dumb_lines(p, columns, rows)
+  while lines[1] == "" do table.remove(lines, 1) end
+  while lines[#lines] == "" do table.remove(lines) end
+  local key, print = braille.below(p, columns, letter)
+  table.move(key, 1, #key, #lines + 1, lines)
+  lines[#lines + 1] = unsaid(p, print) and braille.wrapped(print, columns)
+  return plain(table.concat(lines, "\n"))
+end
+
+local function braille(p, screen)
+  local drawn = require "nestwright.plots.braille"
+  local picture, print = drawn.drawn(p, screen.columns - 1)
+  return unsaid(p, print) and picture .. "\n" .. drawn.wrapped(print, screen.columns - 1) or picture
+end
+
+local DRAW = {kitty = kitty, sixel = sixel, braille = braille, dumb = dumb}
+
+local function drawn(p)
+  local way, screen = terminal.way(), core.terminal()
+  if way == "none" then return p.caption end
+  return DRAW[way](p, screen) .. "\n" .. plain(require "nestwright.plots.braille".wrapped(p.caption, screen.columns - 1))
+end
+
+--- The picture as what is to be written to the terminal; its caption where that is none; the text form where it cannot be drawn.
+function terminal.shown(p)
+  local ok, picture = pcall(drawn, p)
+  return ok and picture or plot.undrawn(p, picture)
+end
+
+return terminal

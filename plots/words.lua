@@ -1,0 +1,134 @@
+--- Captions about memory: what is swept, how often, at which distance lines come back, what was missed.
+local core = require "nestwright.core"
+local written = require "nestwright.show.written"
+
+local words = {}
+
+local MISSES = {"cold", "capacity", "conflict"}
+
+--- "12 cold, 3 conflict misses", of counts by outcome.
+function words.misses(counts)
+  local missed, all = {}, 0
+  for _, name in ipairs(MISSES) do
+    local n = counts[name]
+    if n and n > 0 then missed[#missed + 1], all = ("%d %s"):format(n, name), all + n end
+  end
+  if all == 0 then return "no misses" end
+  return table.concat(missed, ", ") .. (all == 1 and " miss" or " misses")
+end
+
+-- ---- sweeps
+
+-- The turns that loops make together, or nil where one varies; and their names.
+local function turns(loops, from, to, still)
+  local n, names = 1, {}
+  for k = from, to do
+    local loop = loops[k]
+    if (loop.bytes == 0) == still and loop.extent ~= 1 then
+      n = n and loop.extent and n * loop.extent
+      names[#names + 1] = loop.loop
+    end
+  end
+  return n, names
+end
+
+local function times(n) return n and ("%d times"):format(n) end
+
+local function list(names) return table.concat(names, ", ") end
+
+-- Do the loops that move the address come to some elements more than once? Windows that slide do.
+local function overlaps(site, first, last)
+  local visits, span = 1, 1
+  for k = first, last do
+    local loop = site[k]
+    if loop.bytes ~= 0 then
+      if not loop.extent then return false end
+      visits, span = visits * loop.extent, span + math.abs(loop.bytes) * (loop.extent - 1) / site.width
+    end
+  end
+  return visits > span
+end
+
+-- How one load or store goes through its tensor. Loops that leave the address where it is say how often: those around the
+-- loops that move it sweep all of it, those among them a part, those inside hold it.
+local function sweep_text(site)
+  local first, last
+  for k, loop in ipairs(site) do
+    if loop.bytes ~= 0 and loop.extent ~= 1 then first, last = first or k, k end
+  end
+  if not first then return nil end
+  local parts, outer, outer_names = {}, turns(site, 1, first - 1, true)
+  local _, moving = turns(site, first, last, false)
+  if #outer_names == 0 then
+    parts[1] = ("swept once, by %s"):format(list(moving))
+  elseif outer then
+    parts[1] = ("swept %s, by %s, once for each %s"):format(times(outer), list(moving), list(outer_names))
+  else
+    parts[1] = ("swept by %s, once for each %s"):format(list(moving), list(outer_names))
+  end
+  if overlaps(site, first, last) then parts[#parts + 1] = "in passes that overlap" end
+  local among, among_names = turns(site, first, last, true)
+  if #among_names > 0 then
+    parts[#parts + 1] = ("each part %s (%s)"):format(times(among) or "again and again", list(among_names))
+  end
+  local inner, inner_names = turns(site, last + 1, #site, true)
+  if #inner_names > 0 then
+    parts[#parts + 1] = ("each element kept for %s turns of %s"):format(inner or "all", list(inner_names))
+  end
+  if site[last].extent ~= 1 then
+    parts[#parts + 1] = ("steps of %s (%s)"):format(written.plural(site[last].bytes, "byte"), site[last].loop)
+  end
+  return table.concat(parts, ", ")
+end
+
+-- Of a parallel loop one thread does a part.
+local function forget_shared(site)
+  for _, loop in ipairs(site) do
+    if loop.parallel then loop.extent = nil end
+  end
+end
+
+--- By tensor, the words for the load or store with the most loops around it.
+function words.sweeps(s, walk)
+  local best, depth, widths = {}, {}, core.element_bytes(s, walk.version)
+  for _, site in ipairs(core.sweeps(s, walk)) do
+    site.width = widths[site.tensor] or 4
+    if walk.threads then forget_shared(site) end
+    local text = sweep_text(site)
+    if text and #site > (depth[site.tensor] or 0) then best[site.tensor], depth[site.tensor] = text, #site end
+  end
+  return best
+end
+
+-- ---- distances
+
+-- The distance, in lines, that half of the reuses stay below, and the share of those beyond what `lines` hold.
+local function spread(bins, lines)
+  local all, beyond, sum = 0, 0, 0
+  for _, bin in ipairs(bins) do
+    all = all + bin.count
+    if bin.from >= lines then beyond = beyond + bin.count end
+  end
+  for _, bin in ipairs(bins) do
+    sum = sum + bin.count
+    if 2 * sum >= all then return bin.from, beyond / all end
+  end
+end
+
+--- "a line comes back after 4 KiB of others (median), 96 % of the time after more than L1 holds", or nil where none does.
+function words.reuse(bins, cache, level)
+  if #bins == 0 then return nil end
+  local capacity = cache.levels[level].bytes
+  local median, share = spread(bins, capacity // cache.line)
+  return ("a line comes back after %s of other lines (median), %.3g %% of the time too late for an L%d without sets (%s)"):format(
+    median == 0 and "none" or written.bytes(median * cache.line), 100 * share, level, written.bytes(capacity))
+end
+
+--- By tensor.
+function words.reuses(s, walk, cache, level)
+  local out = {}
+  for _, t in ipairs(core.reuse(s, walk, cache.line)) do out[t.tensor] = words.reuse(t.bins, cache, level) end
+  return out
+end
+
+return words

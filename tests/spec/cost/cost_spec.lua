@@ -1,0 +1,357 @@
+-- What a schedule should cost, by the model.
+local nw = require "nestwright"
+local support = require "support"
+
+-- A machine of round numbers: two instructions of each kind per cycle, one store.
+local function round_machine(more)
+  local m = {name = "round", cores = 4, clock = 1, vector_bytes = 32, vector_registers = 16, dispatch = 4, window = 100,
+    forward = 5, ops = {fma = {per_cycle = 2, latency = 4}, add = {per_cycle = 2, latency = 4},
+      exp = {per_cycle = 0.1, latency = 20}, int = {per_cycle = 4, latency = 1}, load = {per_cycle = 2},
+      store = {per_cycle = 1}},
+    caches = {{bytes = 32768, ways = 8, latency = 4, bytes_per_cycle = 64}, {bytes = 1 << 20, ways = 16, latency = 14,
+      bytes_per_cycle = 32}},
+    memory = {bytes = 1 << 30, latency = 100, bandwidth = 8}}
+  for key, value in pairs(more or {}) do m[key] = value end
+  return nw.machine(m)
+end
+
+local function matmul(m, n, d)
+  local A, B = nw.placeholder({m, d}, "f32", "A"), nw.placeholder({d, n}, "f32", "B")
+  local k = nw.reduce_axis(d, "k")
+  return nw.compute({m, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+end
+
+local function loop_named(c, name)
+  for _, loop in ipairs(c.loops) do if loop.name == name then return loop end end
+end
+
+describe("cost", function()
+  it("refuses more accesses than there are numbers for, without walking any of them", function()
+    local A = nw.placeholder({64}, "f32", "A")
+    local i, j = nw.reduce_axis(1 << 30, "i"), nw.reduce_axis(1 << 30, "j")
+    local s = nw.schedule(nw.compute({64}, function(x) return nw.sum(A(x), {i, j}) end, "C"))
+    support.fails("makes more than 2^63 accesses, or nearly: too many to count", "range", s.cost, s)
+  end)
+
+  it("counts iterations exactly, and knows that a sum into one register waits for itself", function()
+    local c = nw.schedule(matmul(16, 16, 512)):cost {machine = round_machine()}
+    local k = loop_named(c, "k")
+    assert.equal(16 * 16 * 512, k.times)
+    assert.equal("latency", k.bottleneck)
+    assert.near(4 * 16 * 16 * 512, k.cycles, 0.05 * 4 * 16 * 16 * 512)
+    assert.equal("latency", c.bottleneck)
+    assert.truthy(tostring(c):find("latency: in 'for k' results wait for one another", 1, true))
+  end)
+
+  it("sees that vectors along j need an eighth of the steps", function()
+    local s = nw.schedule(matmul(16, 64, 512))
+    local plain = s:cost {machine = round_machine()}
+    local _, j_i = s:split("j", 8)
+    s:reorder("k", j_i)
+    s:vectorize(j_i)
+    local c = s:cost {machine = round_machine()}
+    assert.equal(16 * 8 * 512, loop_named(c, "k").times)
+    assert.is_true(c.cycles < plain.cycles / 4)
+  end)
+
+  it("takes the misses from the cache model, exact where it says so", function()
+    local s = nw.schedule(matmul(64, 64, 64))
+    local m = round_machine()
+    local c = s:cost {machine = m}
+    local want = nw.misses(s, {levels = {{bytes = 32768, ways = 8}, {bytes = 1 << 20, ways = 16}}})
+    for n, row in ipairs(c.levels) do
+      assert.is_true(row.exact)
+      local total = want.total[n]
+      assert.equal(total.cold + total.capacity + total.conflict, row.misses)
+    end
+  end)
+
+  it("refuses machines that are no processors", function()
+    local s = nw.schedule(matmul(4, 4, 4))
+    assert.has_error(function() s:cost {machine = "a100"} end)
+    assert.has_error(function() s:cost {machin = "host"} end)
+  end)
+
+  it("asks for the values of symbolic sizes", function()
+    local n = nw.size "N"
+    local A = nw.placeholder({n}, "f32", "A")
+    local s = nw.schedule(nw.compute({n}, function(i) return A(i) * 2 end, "B"))
+    assert.has_error(function() s:cost {machine = round_machine()} end)
+    local small = s:cost {machine = round_machine(), sizes = {N = 100}}
+    local large = s:cost {machine = round_machine(), sizes = {N = 200}}
+    assert.is_true(large.cycles > 1.5 * small.cycles)
+  end)
+
+  it("gets the energy from the counts and the machine's table", function()
+    local s = nw.schedule(matmul(32, 32, 32))
+    local m = round_machine {energy = {fma = {0, 0, 2, 4}, load = {0, 0, 1, 2}, instruction = 10, static_watts = 3},
+      memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, read_pj = 100, write_pj = 200}}
+    local c, joules, fmas = s:cost {machine = m}, 0, nil
+    for _, row in ipairs(c.energy) do
+      assert.near(row.count * row.pj * 1e-12, row.joules, 1e-18)
+      joules = joules + row.joules
+      if row.name == "fma, 32 bits" then fmas = row end
+      if row.name == "at rest" then assert.near(c.seconds, row.count, 1e-12) end
+      if row.name == "memory read" then assert.equal(c.traffic[#c.traffic].read, row.count) end
+    end
+    assert.near(joules, c.joules, 1e-15)
+    assert.equal(32 * 32 * 32, fmas.count)
+    assert.equal(2, fmas.pj)
+    assert.is_true(c.flops >= 2 * 32 * 32 * 32)
+  end)
+
+  -- The reference of the Timeloop and Accelergy exercises for a convolution on 12 x 14 units: accesses of each memory, and fJ for
+  -- each multiply-add that it ends at.
+  local MACS = 10838016
+  local COUNTS = {mac = MACS, psum = 18063360, weights = 11031552, ifmap = 12192768, glb = 1913456, memory = 572528}
+  local FJ = {mac = 208, psum = 387, weights = 1007, ifmap = 112, glb = 375, memory = 3381}
+
+  local function joules_by_name(p)
+    local out = {}
+    for _, row in ipairs(p.rows) do
+      assert.near(row.count * row.pj * 1e-12, row.joules, 1e-18)
+      out[row.name] = row.joules
+    end
+    return out
+  end
+
+  it("prices the counts of an accelerator as the reference does", function()
+    local pj = {}
+    for name, count in pairs(COUNTS) do pj[name] = FJ[name] * 1e-3 * MACS / count end
+    local p = nw.cost.price {counts = COUNTS, pj = pj, machine = "eyeriss", utilisation = 0.75}
+    assert.near(59.28e-6, p.joules, 0.01e-6)
+    assert.equal(86016, p.cycles)
+    assert.has_error(function() nw.cost.price {counts = {nothing = 1}, machine = "eyeriss"} end)
+    for _, count in ipairs {0 / 0, -5, math.huge} do
+      local bad = {counts = {fma = count}, machine = "zen5"}
+      support.fails("price: counts.fma: .* is not a finite number", "range", nw.cost.price, bad)
+    end
+    local _, e = pcall(nw.cost.price, {counts = {fma = 1}, machine = "zen5"})
+    assert.truthy(e.hint:find("as in 'fma 32'", 1, true))
+    _, e = pcall(nw.cost.price, {counts = {dram = 1}, machine = "eyeriss"})
+    assert.truthy(e.hint:find("there are mac, network, memory, register file, shared; or give it", 1, true), e.hint)
+    assert.has_error(function() nw.cost.price {counts = COUNTS, pj = pj, machine = "eyeriss", utilisation = 2} end)
+  end)
+
+  -- Energies of an access, of Accelergy's table at 65 nm: 8 pJ a bit of LPDDR4; 18.2 pJ to read and 14.1 to write 64 bits of the
+  -- buffer; 1.98 and 1.88 for 16 bits of 192 words; 0.25 and 0.22 for 16 bits of 16 words. Words are 8 bits, of sums 16.
+  it("prices them by the table of a machine that has these memories", function()
+    local function priced(read_or_write)
+      local p = nw.cost.price {counts = COUNTS, utilisation = 0.75, machine = nw.machine {extends = "eyeriss", name = "reference",
+        memory = {bytes = 1 << 30, bandwidth = 1.6, read_pj = 64}, energy = {fma = {0.208, 0, 0, 0}},
+        accelerator = {input_bits = 8, weight_bits = 8, sum_bits = 16, buffers = {
+          {name = "psum", bytes = 32, word_bits = 16, read_pj = read_or_write[1] / 2},
+          {name = "weights", bytes = 384, word_bits = 8, read_pj = read_or_write[2] / 2},
+          {name = "ifmap", bytes = 24, word_bits = 8, read_pj = 0.0996},
+          {name = "glb", bytes = 128 << 10, word_bits = 8, read_pj = read_or_write[3] / 8}}}}}
+      assert.equal(86016, p.cycles)
+      return joules_by_name(p), p.joules
+    end
+    local read, most = priced {0.25, 1.98, 18.2}
+    local written, least = priced {0.22, 1.88, 14.1}
+    for _, name in ipairs {"mac", "memory"} do assert.near(FJ[name] * MACS * 1e-15, read[name], 0.001 * read[name]) end
+    for _, name in ipairs {"psum", "weights", "glb"} do -- some of each
+      local want = FJ[name] * MACS * 1e-15
+      assert.is_true(want <= 1.001 * read[name] and want >= 0.999 * written[name], name)
+    end
+    assert.is_true(least < 59.28e-6 and 59.28e-6 < most)
+    assert.near(59.28e-6, most, 0.02 * most)
+  end)
+
+  -- The 32 rows of A that a tile reads begin 4096 bytes apart at N = 1024: one set, which holds 12 of their lines.
+  it("knows that 32 x 32 tiles of a product are half as fast at N = 1024 as at 992 and 1056", function()
+    local cycles, of_a, crowded = {}, {}, {}
+    for _, n in ipairs {992, 1024, 1056} do
+      local s = nw.schedule(matmul(32, 32, n)) -- the first tile; the others are alike
+      local i_o, j_o, i_i, j_i = s:tile("i", "j", 32, 32)
+      local k_o, k_i = s:split("k", 32)
+      s:reorder(i_o, j_o, k_o, k_i, i_i, j_i)
+      s:vectorize(j_i)
+      local c = s:cost {machine = "zen5"}
+      assert.is_true(c.levels[1].exact)
+      cycles[n] = c.cycles / n
+      for _, row in ipairs(c.by_tensor) do
+        if row.level == 1 and row.tensor == "A" then of_a[n] = row.conflict end
+      end
+      local caption = nw.cache_sets(s, {machine = "zen5"}).caption
+      crowded[n] = tonumber(caption:match "([%d.]+) %% of the sets are at some time asked for more than they hold")
+    end
+    assert.is_true(cycles[1024] > 1.6 * cycles[992] and cycles[1024] < 2.6 * cycles[992])
+    assert.is_true(cycles[1024] > 1.6 * cycles[1056])
+    assert.same({0, 0}, {of_a[992], of_a[1056]})
+    assert.equal(32 * 1024 - 2048, of_a[1024]) -- all but the first look at each line
+    assert.same({0, 100, 0}, {crowded[992], crowded[1024], crowded[1056]}) -- the picture: all sets, one after the other
+  end)
+
+  it("shares out parallel loops as they run", function()
+    local s = nw.schedule(matmul(6, 64, 256))
+    s:parallel "i"
+    local m = round_machine {teams = {{threads = 2, spawn = 1, barrier = 1}, {threads = 4, spawn = 1, barrier = 1}}}
+    local one, two, four = s:cost {machine = m}, s:cost {machine = m, threads = 2}, s:cost {machine = m, threads = 4}
+    assert.near(0.5, two.shares[1] / one.shares[1], 0.02)
+    assert.near(2, four.shares[2] / four.shares[1], 0.1) -- six rounds over four threads: 1, 2, 1, 2
+    assert.near(0.75, four.balance, 0.02)
+    assert.equal(2e-6, four.team_seconds)
+    assert.has_error(function() s:cost {machine = m, threads = 5} end)
+    assert.has_error(function() s:cost {machine = m, threads = 0} end)
+  end)
+
+  it("counts once what one thread does alone", function()
+    local m = round_machine {teams = {{threads = 4, spawn = 1, barrier = 1}},
+      memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, bandwidth_all = 8}}
+    local serial = nw.schedule(matmul(16, 64, 64))
+    local one, four = serial:cost {machine = m}, serial:cost {machine = m, threads = 4}
+    assert.same({1, 3}, {four.threads, four.idle})
+    for _, field in ipairs {"seconds", "flops", "instructions", "joules"} do assert.equal(one[field], four[field], field) end
+    assert.truthy(tostring(four):find("4 threads were asked for: no loop is parallel", 1, true))
+    local A = nw.placeholder({64}, "f32", "A")
+    local B = nw.compute({64}, function(i) return A(i) * 2 end, "B")
+    local both = nw.schedule(nw.compute({64}, function(i) return B(i) + 1 end, "C"))
+    both:parallel "i_1"
+    local alone, shared = both:cost {machine = m}, both:cost {machine = m, threads = 4}
+    assert.equal(128, alone.flops)
+    assert.equal(128, shared.flops)
+    assert.equal(4, shared.threads)
+    for n, t in ipairs(alone.traffic) do if n == 1 then assert.equal(t.read, shared.traffic[n].read) end end
+  end)
+
+  it("says where bytes are", function()
+    local c_tensor, _ = matmul(64, 64, 64), nil
+    local s = nw.schedule(c_tensor)
+    s:cache_write(c_tensor, "local", {at = "j"})
+    local c = s:cost {machine = round_machine()}
+    assert.equal(3 * 64 * 64 * 4, c.memory.parameter)
+    assert.equal(4, c.memory.registers)
+  end)
+
+  it("shows costs beside loops and versions", function()
+    local s = nw.schedule(matmul(16, 16, 128))
+    local shown = tostring(s:show {cost = true, machine = round_machine()})
+    assert.truthy(shown:find("for k in 0..128:.-100.0 %%.-latency"))
+    s:unroll "j"
+    local log = s:log {cost = true, machine = round_machine()}
+    assert.is_number(log[1].predicted)
+    assert.truthy(tostring(log):find "bottleneck")
+    assert.has_error(function() s:show {cots = true} end)
+    support.fails_saying("threads is of costs, which are not asked for", s.log, s, {threads = 2})
+    support.fails_saying("there is no machine 'zen55'", s.log, s, {cost = true, machine = "zen55"})
+    assert.falsy(shown:find("side by side", 1, true))
+  end)
+
+  it("shows of versions what threads change", function()
+    local s, m = nw.schedule(matmul(16, 16, 128)), round_machine()
+    s:parallel "i"
+    local log = s:log {cost = true, machine = m, threads = 4}
+    assert.equal(s:cost({machine = m, threads = 4}).seconds, log[2].predicted)
+    assert.is_true(log[2].predicted < 0.5 * log[1].predicted)
+  end)
+
+  it("says of loops side by side that they run beside one another", function()
+    local I, F = nw.placeholder({8, 6, 30}, "f32", "I"), nw.placeholder({8, 3}, "f32", "F")
+    local c, q = nw.reduce_axis(8, "c"), nw.reduce_axis(3, "q")
+    local s = nw.schedule(nw.compute({6, 28}, function(y, x) return nw.sum(I(c, y, x + q) * F(c, q), {c, q}) end, "O"))
+    s:split("x", {factor = 16, tail = "guard"})
+    s:reorder("y", "x_o", "c", "q", "x_i")
+    s:vectorize "x_i"
+    assert.truthy(tostring(s:show {cost = true, machine = "zen5"}):find("loops side by side run beside one another", 1, true))
+  end)
+
+  it("is a function of a size", function()
+    local n = nw.size "N"
+    local A = nw.placeholder({n, n}, "f32", "A")
+    local s = nw.schedule(nw.compute({n, n}, function(i, j) return A(j, i) end, "T"))
+    local c = s:cost_curve {values = {32, 64, 96}, machine = round_machine()}
+    assert.equal(3, #c.rows)
+    assert.is_true(c.rows[1].seconds < c.rows[2].seconds and c.rows[2].seconds < c.rows[3].seconds)
+    for row, N in ipairs {32, 64, 96} do
+      local one = s:cost {machine = round_machine(), sizes = {N = N}}
+      assert.same({N, one.cycles, one.levels[1].misses}, {c.rows[row].size, c.rows[row].cycles, c.rows[row].misses[1]})
+    end
+    for _, y in ipairs {"seconds", "cycles", "misses"} do
+      local p = c:plot {y = y}
+      assert.equal(3, #p.rows)
+      assert.truthy(p.caption:find("Predicted for round, not measured", 1, true))
+    end
+    if support.have_gnuplot() then support.picture(c:plot {y = "cycles"}) end
+    assert.has_error(function() c:plot {y = "joy"} end)
+    assert.has_error(function() s:cost_curve {values = {}, machine = round_machine()} end)
+    assert.has_error(function() nw.schedule(matmul(4, 4, 4)):cost_curve {values = {1}} end)
+    support.fails_saying("options: expected a table with values, got nil", s.cost_curve, s)
+  end)
+
+  -- The mean of three neighbours along rows, in strips of eight columns; the last one is moved inside where eight do not divide.
+  local function strips(width)
+    local A = nw.placeholder({200, 1008}, "f32", "A")
+    local s = nw.schedule(nw.compute({200, width}, function(y, x) return A(y, x) + A(y, x + 1) + A(y, x + 2) end, "B"))
+    s:split("x", {factor = 8, tail = "shift"})
+    s:reorder("x_o", "y", "x_i")
+    s:vectorize "x_i"
+    return s
+  end
+
+  local function across(s, cycles)
+    local m = round_machine()
+    local levels = {{bytes = 4096, ways = 8, latency = 4, bytes_per_cycle = 64},
+      {bytes = 1 << 20, ways = 16, latency = 14, bytes_per_cycle = 32, strided_across = cycles}}
+    return s:cost {machine = nw.machine {extends = m, name = "small", caches = levels}}.cycles
+  end
+
+  it("knows that loads across two lines take longer while these come one by one", function()
+    for _, width in ipairs {1000, 1002} do
+      local s = strips(width)
+      -- of three loads of 32 bytes at steps of 16, four of sixteen begin where they reach into the next line
+      assert.is_true(across(s, 60) > across(s, 30) + 20 * 200 * 125)
+    end
+    local rows = strips(1000)
+    rows:reorder("y", "x_o", "x_i")
+    assert.equal(across(rows, 30), across(rows, 60))
+  end)
+
+  it("stands beside a measurement", function()
+    local c = nw.schedule(matmul(8, 8, 8)):cost {machine = round_machine(), measure = true}
+    assert.equal(c.seconds / c.measured.min, c.ratio)
+    assert.truthy(tostring(c):find "measured")
+  end)
+
+  it("finds the innermost loop of assembly for llvm-mca", function()
+    local mca = require "nestwright.measure.mca"
+    local loop = mca.innermost(mca.loops_of(table.concat({
+      ".LBB0_1:  # %i", "        # =>This Loop Header: Depth=1", "\tmovq %rcx, %rdx", ".LBB0_2:  # %k",
+      "        # =>  This Inner Loop Header: Depth=2", "\tvmovss (%r8), %xmm1", "\tincq %r10", "\tjb .LBB0_2",
+      "\tjb .LBB0_1"}, "\n")))
+    assert.equal("k", loop.name)
+    assert.equal(3, #loop.lines)
+  end)
+
+  it("goes with what it is told: more of a resource is never slower", function()
+    local s = nw.schedule(matmul(48, 48, 48))
+    local base = s:cost {machine = round_machine()}.cycles
+    for _, more in ipairs {{dispatch = 8}, {window = 400}, {forward = 1}, {caches = {{bytes = 65536, ways = 16, latency = 4,
+      bytes_per_cycle = 64}, {bytes = 1 << 20, ways = 16, latency = 14, bytes_per_cycle = 32}}}} do
+      assert.is_true(s:cost {machine = round_machine(more)}.cycles <= base)
+    end
+  end)
+
+  it("does not read names", function()
+    local function twice(a, b)
+      local A = nw.placeholder({64, 64}, "f32", a)
+      return nw.schedule(nw.compute({64, 64}, function(i, j) return A(j, i) * 2 end, b))
+    end
+    local m = round_machine()
+    assert.equal(twice("A", "B"):cost {machine = m}.cycles, twice("X", "C"):cost {machine = m}.cycles)
+  end)
+
+  it("asks every level everything where that is said", function()
+    local s = nw.schedule(require "nestwright.measure.workloads".make("test", "gemm", 96, 96, 96))
+    local small = {name = "small", extends = "x86_server", caches = {
+      {bytes = 4096, ways = 4, line = 64, latency = 5, bytes_per_cycle = 16, back_per_cycle = 8},
+      {bytes = 32768, ways = 8, line = 64, latency = 14, bytes_per_cycle = 16, back_per_cycle = 8}}}
+    local full, misses = s:cost {machine = small, feed = "full"}, s:cost {machine = small}
+    assert.equal("full", full.feed)
+    assert.equal("misses", misses.feed)
+    assert.equal(full.levels[1].asked, full.levels[2].asked)
+    assert.equal(misses.levels[1].misses, misses.levels[2].asked)
+    assert.equal(misses.levels[1].misses, full.levels[1].misses)
+    support.fails("feed is 'misses' or 'full', not 'most'", "invalid", s.cost, s, {feed = "most"})
+  end)
+end)

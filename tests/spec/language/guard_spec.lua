@@ -1,0 +1,160 @@
+--- Arguments are held against the rows that document them.
+local nw = require "nestwright"
+local core = require "nestwright.core"
+local guard = require "nestwright.language.guard"
+local rows = require "nestwright.language.rows"
+local signature = require "nestwright.language.signature"
+local support = require "support"
+
+describe("a signature", function()
+  it("is read as parameters with types", function()
+    local p = signature.parameters("(self: nw.array, at?: (integer|nw.loop)[], "
+      .. "o: {a?: fun(x: any): any ..., b: table<string, number>}, ...: 'x'|\"y\"): any")
+    assert.same({"self", "at", "o", "..."}, {p[1].name, p[2].name, p[3].name, p[4].name})
+    assert.is_true(p[2].optional)
+    assert.equal("(integer|nw.loop)[]", p[2].kind)
+    assert.equal("list", p[2].type.kind)
+    assert.same({"a", "b"}, {p[3].type.of[1].name, p[3].type.of[2].name})
+    assert.equal("map", p[3].type.of[2].type.kind)
+    assert.equal("x", p[4].type.of[1].text)
+  end)
+
+  it("is refused when it is none", function()
+    assert.has_error(function() guard.guarded("f", "(a: nonsense)", print)(1) end)
+    for _, text in ipairs {"", "(a)", "(a: )", "(a: {b})", "(a: integer", "(a: table<string>)"} do
+      assert.has_error(function() signature.parameters(text) end)
+    end
+  end)
+
+  it("of every row is one that calls are checked against", function()
+    for _, row in ipairs(rows.all()) do
+      if not row.field then
+        for _, param in ipairs(signature.parameters(row.signature)) do assert.truthy(guard.words(param.type)) end
+        local _, why = pcall(guard.guarded(row.name, row.signature, function() end), print)
+        assert.falsy(tostring(why):find("no such type", 1, true), row.name)
+      end
+    end
+  end)
+end)
+
+describe("arguments", function()
+  local f = guard.guarded("f", "(n: integer, text?: string, o?: {deep?: {list: number[]}, mode?: 'a'|'b'}, ...: nw.expr|number)",
+    function(...) return select("#", ...), ... end)
+
+  it("go on as they are, nil at the end too", function()
+    assert.equal(1, (f(1)))
+    assert.equal(4, (f(1, nil, nil, 7)))
+    assert.equal(2, (f(2.0, nil)))
+    assert.equal(5, (f(1, "x", {deep = {list = {1, 2.5}}, mode = "b"}, 3, nw.size "M")))
+  end)
+
+  local function says(message, hint, ...)
+    local err = support.fails("", nil, f, ...)
+    assert.equal(message, err.message)
+    assert.equal(hint, err.hint)
+  end
+
+  it("of another type are told by name", function()
+    says("f: n: expected a whole number, got 1.5", nil, 1.5)
+    says("f: n: expected a whole number, got nil", nil)
+    says("f: text: expected a string, got one with a NUL in it", nil, 1, "a\0b")
+    says("f: o: expected a table of options, got a number", nil, 1, "x", 3)
+    says("f: o.mode: expected 'a' or 'b', got 'c'", nil, 1, "x", {mode = "c"})
+    says("f: o.deep.list[2]: expected a number, got a string", nil, 1, "x", {deep = {list = {1, "2"}}})
+    says("f: o.deep.list: expected a list, got nil", "did you mean 'list'?", 1, "x", {deep = {lst = {}}})
+    says("f: argument 5: expected an expression or a number, got a boolean",
+      "Lua's == and ~= give true or false at once: write nw.eq(a, b) or nw.ne(a, b)", 1, "x", nil, 2, true)
+  end)
+
+  it("let a callback yield", function()
+    local run = guard.guarded("run", "(f: function)", function(g) return g() end)
+    local co = coroutine.wrap(function() return run(function() return coroutine.yield "inside" end) end)
+    assert.equal("inside", co())
+    assert.equal("back", co "back")
+  end)
+end)
+
+describe("a method with another object", function()
+  it("says so, and how it is called", function()
+    local plot = nw.timeline {{lane = "a", from = 0, to = 1}}
+    for name, method in pairs {svg = plot.svg, text = plot.text, bundle = nw.order((support.gemm(4))).bundle} do
+      local err = support.fails(name .. ": self: expected a plot, got a number", "invalid", method, 1)
+      assert.truthy(err.hint:find("x:" .. name, 1, true))
+    end
+    local s = support.gemm(4)
+    support.fails("undo: self: expected a schedule, got a plot", "invalid", s.undo, plot)
+    support.fails("vectorize: self: expected a stage, got a number", "invalid", s["C"].vectorize, 3, "i")
+  end)
+end)
+
+describe("what was a raw error of Lua", function()
+  it("names the argument", function()
+    local s = support.gemm(8)
+    support.fails("tile: argument 2: expected a loop or a string, got a function", "invalid", s.tile, s, "i", print, 3)
+    support.fails("sigmoid: x: expected an expression", "type", nw.sigmoid, true)
+  end)
+
+  it("is an answer where no time passes", function()
+    local plot = nw.timeline {{lane = "a", from = 0, to = 0}}
+    assert.truthy(plot:text():find("no time passes", 1, true))
+    if support.have_gnuplot() then assert.truthy(plot:svg():find("<svg", 1, true)) end
+  end)
+end)
+
+describe("an error from deep inside", function()
+  it("names the function that was called", function()
+    local s = support.gemm(4)
+    assert.equal("reorder: no loop \"x\"; loops are i, j, k", support.error_of(s.reorder, s, "x").message)
+    assert.equal("zeros: dtype: there is no dtype 'f33'", support.error_of(nw.zeros, {1}, "f33").message)
+  end)
+end)
+
+describe("names", function()
+  local BAD = {["\27[31m"] = "byte 1, \\x1b", ["a\nb"] = "byte 2, \\x0a", ["a\u{9b}b"] = "byte 2, \\xc2", ["\xff"] = "not UTF-8"}
+
+  it("of branches, and texts that are shown, hold nothing that a terminal acts on", function()
+    local s = support.gemm(4)
+    local progress = nw.progress(1)
+    for text, why in pairs(BAD) do
+      local function refuses(what, f, ...)
+        local err = support.error_of(f, ...)
+        assert.truthy(type(err) == "table", what .. ": " .. tostring(err))
+        assert.truthy(err.message:find(what, 1, true), err.message)
+        assert.truthy(err.message:find(why:gsub("^not", "is not"), 1, true), err.message)
+      end
+      refuses("branch: name", s.branch, s, text)
+      refuses("note", s.annotate, s, "C", "note", text)
+      refuses("progress: title", nw.progress, 1, text)
+      refuses("step: note", progress.step, progress, 0, text)
+      refuses("times: a name", nw.timings, {[text] = {min = 1}})
+      refuses("sweep: params: name", nw.sweep, {params = {[text] = {1}}, run = print})
+      refuses("interact: name", nw.interact, {[text] = {1, 2}, print})
+      refuses("roofline: label", nw.roofline, {{flops = 1, bytes = 1, time = 1, label = text}})
+      local kernels = {{rows = 4, name = text, schedule = function() end}}
+      refuses("kernels[1].name", s.partition_auto, s, {loop = "i", kernels = kernels, cost = "model"})
+      refuses("title", nw.order, s, {title = text})
+      if text ~= "a\nb" then refuses("beside: columns[1][1]", nw.beside, {{text}}) end
+    end
+  end)
+
+  it("with a NUL are refused, not cut", function()
+    local s = support.gemm(4)
+    support.fails("branch: name: expected a string, got one with a NUL", "invalid", s.branch, s, "a\0b")
+    support.fails("size: name: expected a string, got one with a NUL", "invalid", nw.size, "M\0N")
+    support.fails("load: path: expected a string, got one with a NUL", "invalid", nw.load, "a\0.npy")
+    support.fails("loop: byte 2 is NUL", "invalid", s.vectorize, s, "j\0x")
+    assert.equal(0, s:version())
+  end)
+
+  it("in errors and help are made visible", function()
+    local s = support.gemm(4)
+    assert.truthy(support.error_of(s.vectorize, s, "\27[31mx").message:find("\\x1b[31mx", 1, true))
+    assert.truthy(tostring(nw.help "\27[31mx"):find("\\x1b[31mx", 1, true))
+    assert.equal("\\x1b", core.shown_text "\27")
+    assert.truthy(#support.error_of(s.vectorize, s, ("x"):rep(1 << 20)).message < 20000)
+  end)
+
+  it("of a megabyte are no names", function()
+    assert.truthy(tostring(nw.help(("x"):rep(1 << 20))):find("so many letters", 1, true))
+  end)
+end)

@@ -1,0 +1,108 @@
+--- Every row has a doc and is named in some spec; the reference and the editor's file are made from the rows as they are.
+local nw = require "nestwright"
+local rows = require "nestwright.language.rows"
+local help = require "nestwright.show.help"
+local support = require "support"
+
+local function all_specs()
+  local text = {}
+  local list = io.popen "cat tests/spec/*.lua tests/spec/*/*.lua tutorials/*.lua tests/prop/*.lua"
+  text[1] = list:read "a"
+  list:close()
+  return table.concat(text)
+end
+
+describe("the rows", function()
+  it("are documented", function()
+    for _, row in ipairs(rows.all()) do
+      local where = row.class .. "." .. row.name
+      assert.is_true(#row.doc > 8 and row.doc:find "%.$" ~= nil or row.doc:find "Example: " ~= nil, where)
+      assert.is_true(row.field or row.signature:find "^%(" ~= nil, where)
+    end
+  end)
+
+  it("are each named in some spec", function()
+    local text = all_specs()
+    local missing = {}
+    for _, row in ipairs(rows.all()) do
+      local name = row.name
+      local named = text:find("[.:]" .. name .. "%f[^%w_]") or text:find('"' .. name .. '"', 1, true)
+      if not named then missing[#missing + 1] = row.class .. "." .. name end
+    end
+    assert.equal("", table.concat(missing, " "))
+  end)
+
+  it("cover every function of nw", function()
+    local known = {}
+    for _, row in ipairs(rows.all()) do
+      if row.class == "nw" then known[row.name] = true end
+    end
+    local alias = {var = true, create_schedule = true}
+    for name, value in pairs(nw) do
+      if type(value) == "function" and not alias[name] then assert.is_true(known[name], name) end
+    end
+  end)
+
+  -- Functions of the public header that Lua has no use for: its objects hold one count each, so nothing is retained;
+  -- operations have functions of their own; a pool belongs to the session.
+  local NOT_BOUND = {
+    nw_array_retain = true, nw_axis_retain = true, nw_kernel_retain = true, nw_program_retain = true,
+    nw_sched_retain = true, nw_tensor_retain = true, nw_op_parse = true, nw_pool_ctx = true,
+  }
+
+  it("reach every function of the public header", function()
+    local pipe = io.popen "cat lua/bind/*.c lua/host/*.c repl/*.c"
+    local sources = pipe:read "a"
+    pipe:close()
+    local missing = {}
+    for line in support.read "core/nestwright.h":gmatch "[^\n]+" do
+      local name = line:match "^NW_API.-(nw_[%l%d_]+)%("
+      if name and not NOT_BOUND[name] and not sources:find(name .. "%f[^%w_]") then missing[#missing + 1] = name end
+    end
+    assert.equal("", table.concat(missing, " "))
+  end)
+
+  it("name every primitive in the page on scheduling", function()
+    local page, missing = support.read "docs/schedule.md", {}
+    for _, p in ipairs(require "nestwright.core".primitives()) do
+      if not page:find("`" .. p.name .. "`", 1, true) then missing[#missing + 1] = p.name end
+    end
+    assert.equal("", table.concat(missing, " "))
+  end)
+
+  it("say how functions of modules are called, and what errors hold", function()
+    assert.truthy(tostring(nw.help "gemm"):find("nw.xsmm.gemm(spec", 1, true))
+    assert.truthy(tostring(nw.help()):find "Functions of nw.xsmm\n  available gemm")
+    local reference = support.read "docs/reference.md"
+    for _, field in ipairs {"error.source: string?", "error.refusal: nw.refusal?", "refusal.sink_block: string?",
+      "refusal.source_block: string?", "refusal.distance: string?"} do
+      assert.truthy(reference:find(field, 1, true), field)
+    end
+  end)
+
+  it("feed help", function()
+    assert.truthy(tostring(nw.help()):find "Methods of a kernel")
+    assert.truthy(tostring(nw.help "split"):find "schedule:split%(loop: nw.loop|string")
+    assert.truthy(tostring(nw.help(nw.sum)):find "nw.sum%(term")
+    assert.equal(tostring(nw.help()), tostring(nw.help(nw)))
+    assert.truthy(tostring(nw.help(nw.zeros {2})):find "array:set%(")
+    assert.truthy(tostring(nw.help {}):find "there is no help for a table")
+    assert.falsy(tostring(nw.help "loopnest.cost"):find("schedule:cost", 1, true))
+    assert.truthy(tostring(nw.help "s:cost"):find("schedule:cost", 1, true) and tostring(nw.help "s:cost"):find "loopnest:cost")
+    assert.truthy(tostring(nw.help "reciprocal"):find "nothing is called")
+    assert.truthy(tostring(nw.help "packing"):find "mention" or tostring(nw.help "packing"):find "nothing")
+    for _, row in ipairs(rows.all()) do assert.truthy(#help.describe(row) > 10) end
+  end)
+
+  it("are what the reference and the editor's file say", function()
+    local reference, meta = support.temporary ".md", support.temporary ".lua"
+    local out, status = support.run(("%s tests/tools/reference.lua %s %s"):format(support.program, reference, meta))
+    assert.equal(0, status, out)
+    local hint = "out of date: run ./dev doc"
+    assert.equal(support.read(reference), support.read "docs/reference.md", hint)
+    assert.equal(support.read(meta), support.read "lua/meta/nestwright.lua", hint)
+    assert.truthy(loadfile(meta))
+    os.remove(reference)
+    os.remove(meta)
+  end)
+end)

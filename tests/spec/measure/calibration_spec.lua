@@ -1,0 +1,221 @@
+--- The calibration: figures that any machine's must be like, and the file that keeps them.
+local nw = require "nestwright"
+local core = require "nestwright.core"
+local calibration = require "nestwright.measure.calibration"
+local support = require "support"
+local fails = support.fails_saying
+
+local X86 = core.machine_host().cpu:find "AuthenticAMD" or core.machine_host().cpu:find "GenuineIntel"
+
+local function folder()
+  local path = os.tmpname()
+  os.remove(path)
+  assert(os.execute("mkdir " .. path))
+  return path
+end
+
+-- A calibration that was not measured.
+local function made_up(figures)
+  local h = core.machine_host()
+  return {format = 1, when = "2026-01-02 03:04", figures = figures or {clock = 3.25, ["ops.fma.latency"] = 5},
+    cpu = h.cpu, model = h.model, cores = h.cores, vector_bytes = h.vector_bytes}
+end
+
+-- The unit that does more in a cycle than instructions begin, if there is one.
+local function beyond_dispatch(got)
+  for path, value in pairs(got) do
+    if path:find "^ops.*per_cycle" and value >= 1.25 * got.dispatch then return path end
+  end
+end
+
+describe("what is measured", function()
+  local report
+  setup(function()
+    if not X86 then return end
+    for _ = 1, 3 do -- who else is at work may disturb one of them, not all the time
+      report = nw.calibrate {keep = false}
+      if not beyond_dispatch(report.figures) then break end
+    end
+  end)
+
+  local function figures()
+    if not X86 then pending "this machine is no x86-64" end
+    return report and report.figures
+  end
+
+  it("is numbers above 0, of fields that there are", function()
+    local got = figures()
+    if not got then return end
+    local n = 0
+    for path, value in pairs(got) do
+      n = n + 1
+      assert.is_true(value >= 0 and value < math.huge, path)
+    end
+    assert.is_true(n > 20)
+    local sources = 0
+    for _, f in ipairs(report.machine:fields()) do
+      if f.source:find("measured here", 1, true) then
+        sources = sources + 1
+        assert.equal(got[f.path], f.value, f.path)
+      end
+    end
+    assert.is_true(sources > 20)
+    for _, path in ipairs {"clock", "clock_ratio", "dispatch", "memory.latency", "memory.bandwidth", "ops.intdiv.per_cycle[1]",
+      "caches[1].latency", "caches[1].bytes_per_cycle"} do
+      assert.is_true(got[path] > 0, path)
+    end
+  end)
+
+  it("is as on any machine: near is faster than far, and one thread no faster than all", function()
+    local got = figures()
+    if not got then return end
+    local m = report.machine
+    for n = 2, #m.caches do
+      assert.is_true(m.caches[n].latency * 1.5 > m.caches[n - 1].latency)
+      assert.is_true(m.caches[n].bytes_per_cycle < 1.5 * m.caches[n - 1].bytes_per_cycle)
+      assert.is_true(m.caches[n].effective_bytes <= m.caches[n].bytes)
+    end
+    assert.is_true(m.memory.latency * m.clock > m.caches[1].latency)
+    assert.is_true(m.memory.bandwidth / m.clock < 2 * m.caches[1].bytes_per_cycle)
+    assert.is_true(m.memory.bandwidth_all >= m.memory.bandwidth)
+    assert.is_true(m.clock > 0.2 and m.clock < 10)
+  end)
+
+  it("has units that do more than a tenth of the plain instructions in a cycle, and no more than begin", function()
+    local got = figures()
+    if not got then return end
+    assert.is_nil(beyond_dispatch(got))
+    for path, value in pairs(got) do
+      local class = path:match "^ops%.(%l+)%.per_cycle"
+      if class == "add" or class == "mul" or class == "fma" or class == "int" or class == "load" then
+        assert.is_true(value > 0.1 and value < 12, path)
+      end
+      if path:find "^ops%..*%.latency" then assert.is_true(value > 0.5 and value < 500, path) end
+    end
+  end)
+
+  it("makes the record of this host, whose sources say so", function()
+    if not figures() then return end
+    local m = nw.machine()
+    assert.equal(report.figures.clock, m.clock)
+    assert.truthy(m:source "clock":find("measured here", 1, true))
+    assert.truthy(m.about:find("measured", 1, true))
+    assert.equal("the system", m:source "cores")
+    assert.truthy(tostring(report):find("kept for this session only", 1, true))
+    assert.is_nil(report.file)
+  end)
+end)
+
+describe("the file of the calibration", function()
+  it("gives back what was written", function()
+    local dir = folder()
+    local t = made_up()
+    assert(calibration.write(dir .. "/a.json", t))
+    assert.same(t, calibration.read(dir .. "/a.json"))
+    os.execute("rm -r " .. dir)
+  end)
+
+  it("is not believed when it is damaged, of another machine or of another version", function()
+    local dir = folder()
+    local path = dir .. "/a.json"
+    local function refused(why, change)
+      local t = made_up()
+      if change then change(t) end
+      assert(calibration.write(path, t))
+      if not change then support.write(path, support.read(path):sub(1, 40)) end
+      local got, said = calibration.read(path)
+      assert.is_nil(got)
+      assert.truthy(said:find(why, 1, true), said)
+    end
+    refused "it is damaged"
+    refused("of another machine (cpu", function(t) t.cpu = "another" end)
+    refused("of another machine (cores", function(t) t.cores = 4711 end)
+    refused("another version", function(t) t.format = 99 end)
+    refused("it is no calibration", function(t) t.figures = 3 end)
+    refused("is no number", function(t) t.figures.clock = "fast" end)
+    refused("is no number", function(t) t.figures.clock = -1 end)
+    os.execute("rm -r " .. dir)
+  end)
+
+  it("may be missing, or have a folder that cannot be written", function()
+    assert.same({}, {calibration.read "/nowhere/a.json"})
+    assert.is_nil((calibration.read(nil)))
+    assert.is_nil((calibration.write("/nowhere/a.json", made_up())))
+    assert.is_nil((calibration.write(nil, made_up())))
+    local _, full = calibration.write("/dev/full/x", made_up())
+    assert.truthy(full)
+  end)
+
+  -- In a process of its own: the state directory is named by its environment.
+  local function host_of(state, code)
+    local file = os.tmpname() .. ".lua"
+    support.write(file, "local nw = require 'nestwright' " .. code)
+    local pipe = assert(io.popen(("XDG_STATE_HOME=%s %s %s 2>&1"):format(state, support.program, file)))
+    local out = pipe:read "a"
+    pipe:close()
+    os.remove(file)
+    return out
+  end
+
+  it("is read by later sessions, and one that makes no record is left alone", function()
+    local dir = folder()
+    assert(os.execute(("mkdir %s/nestwright"):format(dir)))
+    local path = ("%s/nestwright/%s"):format(dir, calibration.path():match "[^/]*$")
+    local say = "local m = nw.machine() print(m.clock, m.ops.fma.latency, m.about)"
+    assert.truthy(host_of(dir, say):find("not measured", 1, true))
+    assert(calibration.write(path, made_up()))
+    local out = host_of(dir, say)
+    assert.truthy(out:find("^3.25\t5\t"), out)
+    assert.truthy(out:find("measured 2026-01-02 03:04", 1, true), out)
+    assert(calibration.write(path, made_up {clock = 1e6}))
+    out = host_of(dir, say)
+    assert.truthy(out:find("cannot be used: machine: clock: 1e+06 is not in", 1, true), out)
+    assert(calibration.write(path, made_up {["caches[9].latency"] = 3, ["not.there[1]"] = 3, clock = 3.5}))
+    assert.truthy(host_of(dir, say):find "^3.5\t")
+    os.execute("rm -r " .. dir)
+  end)
+
+  it("keeps roofs, which are measured anew only when they cannot be read", function()
+    local dir = folder()
+    assert(os.execute(("mkdir %s/nestwright"):format(dir)))
+    local path = ("%s/nestwright/%s"):format(dir, calibration.path():match "[^/]*$")
+    local t = made_up()
+    local peak = {best = 123e9, median = 122e9, spread = 0.01, samples = {121e9, 122e9, 123e9}}
+    t.roofs = {["1"] = {threads = 1, machine = "this", peak = peak, peak_f64 = peak, levels = {
+      {name = "L1", best = 1e9, median = 1e9, spread = 0, samples = {1e9}, loop = "read", over = 24576, bytes = 49152}}}}
+    assert(calibration.write(path, t))
+    local out = host_of(dir, "local r = nw.roofs{threads = 1} print(r.peak.best, #r.levels, r)")
+    assert.truthy(out:find "^1230+%.?0?\t1\tof 1 thread", out)
+    os.execute("rm -r " .. dir)
+  end)
+
+  it("is not written where the measuring is stopped", function()
+    if not X86 then pending "this machine is no x86-64" return end
+    local dir = folder()
+    local file = dir .. "/forever.lua"
+    support.write(file, "local nw = require 'nestwright' while true do nw.calibrate{keep = false} end")
+    local pipe = assert(io.popen(("XDG_STATE_HOME=%s timeout -s INT --preserve-status 1 %s %s 2>&1; echo $?"):format(dir,
+      support.program, file)))
+    local out = pipe:read "a"
+    pipe:close()
+    assert.truthy(out:find("interrupted", 1, true), out)
+    assert.truthy(out:find "130\n$", out)
+    os.execute("rm -r " .. dir)
+  end)
+end)
+
+describe("nw.calibrate", function()
+  it("knows its options", function()
+    fails("unknown option 'keeep'", nw.calibrate, {keeep = true})
+    fails("keep: expected a boolean", nw.calibrate, {keep = 3})
+  end)
+
+  it("with a figure that leads through a number is as good as without it", function()
+    local host = require "nestwright.hw.host"
+    local odd = {["caches[1].bytes[2]"] = 7, ["caches"] = 5, ["caches[1]"] = 2, ["caches[1].latency"] = 4}
+    local t = host(made_up(odd))
+    assert.equal("table", type(t.caches[1]))
+    assert.equal("number", type(t.caches[1].bytes))
+    assert.truthy(nw.machine(t):fields())
+  end)
+end)

@@ -1,0 +1,120 @@
+--- What is said of predictions: ranks, Kendall's tau-b, Spearman's rho, pairs, errors, regrets.
+local rng = require "nestwright.measure.rng"
+local st = require "nestwright.measure.statistics"
+
+local function near(want, got, tolerance) assert.is_true(math.abs(want - got) <= (tolerance or 1e-12), tostring(got)) end
+
+-- Numbers with many ties among them.
+local function random_list(r, n, values)
+  local out = {}
+  for k = 1, n do out[k] = r:int(1, values) end
+  return out
+end
+
+local function sign(v) return v > 0 and 1 or v < 0 and -1 or 0 end
+
+-- The definition: the correlation of the signs of all differences.
+local function tau_by_signs(a, b)
+  local ab, aa, bb = 0, 0, 0
+  for i = 1, #a do
+    for j = 1, #a do
+      local x, y = sign(a[i] - a[j]), sign(b[i] - b[j])
+      ab, aa, bb = ab + x * y, aa + x * x, bb + y * y
+    end
+  end
+  return ab / math.sqrt(aa * bb)
+end
+
+-- A rank is half the number of those equal, and all that are less, and a half.
+local function rank_by_count(list, n)
+  local less, equal = 0, 0
+  for _, v in ipairs(list) do
+    if v < list[n] then less = less + 1 elseif v == list[n] then equal = equal + 1 end
+  end
+  return less + (equal + 1) / 2
+end
+
+describe("ranks", function()
+  it("are the mean of their places where numbers are equal", function()
+    assert.same({2, 3.5, 1, 3.5}, st.ranks {5, 9, -2, 9})
+    assert.same({2, 2, 2}, st.ranks {7, 7, 7})
+    assert.same({}, st.ranks {})
+  end)
+
+  it("are what counting gives", function()
+    local r = rng.new(1)
+    for _ = 1, 30 do
+      local list = random_list(r, r:int(1, 20), r:int(1, 8))
+      for n, rank in ipairs(st.ranks(list)) do assert.equal(rank_by_count(list, n), rank) end
+    end
+  end)
+end)
+
+describe("Kendall's tau-b", function()
+  it("is 1 for the same order, -1 for the opposite, and does not ask by how much", function()
+    assert.equal(1, st.tau({1, 2, 3}, {10, 20, 1e9}))
+    assert.equal(-1, st.tau({1, 2, 3}, {3, 2, 1}))
+    near(1 / 3, st.tau({1, 2, 3}, {1, 3, 2}))
+  end)
+
+  it("is what is published for lists with ties", function()
+    -- scipy.stats.kendalltau's example: tau-b of {12, 2, 1, 12, 2} and {1, 4, 7, 1, 0}
+    near(-0.47140452079103173, st.tau({12, 2, 1, 12, 2}, {1, 4, 7, 1, 0}))
+  end)
+
+  it("is the correlation of the signs of all differences", function()
+    local r = rng.new(2)
+    for _ = 1, 50 do
+      local n = r:int(3, 25)
+      local a, b = random_list(r, n, r:int(2, 9)), random_list(r, n, r:int(2, 9))
+      a[1], a[2], b[1], b[2] = 0, 1, 0, 1 -- not all equal
+      near(tau_by_signs(a, b), st.tau(a, b))
+    end
+  end)
+
+  it("is nothing where one list has but one value", function()
+    assert.is_nil(st.tau({1, 1, 1}, {1, 2, 3}))
+    assert.is_nil(st.tau({1}, {1}))
+    assert.is_nil(st.tau({}, {}))
+  end)
+end)
+
+describe("Spearman's rho", function()
+  it("is 1 minus 6 times the squares of what ranks differ by, where there are no ties", function()
+    near(1 - 6 * (1 + 1 + 4 + 1 + 1) / (5 * 24), st.spearman({1, 2, 3, 4, 5}, {2, 1, 5, 3, 4}), 1e-12)
+    assert.is_nil(st.spearman({1, 1}, {1, 2}))
+  end)
+
+  it("is the correlation of ranks where there are", function()
+    -- ranks {1.5, 1.5, 3, 4} and {1, 2.5, 2.5, 4}
+    near(3.75 / 4.5, st.spearman({1, 1, 2, 3}, {1, 2, 2, 3}))
+  end)
+end)
+
+describe("pairs, errors and regrets", function()
+  it("count pairs that differ in truth; one called equal is half right", function()
+    near(2.5 / 3, st.pairwise({1, 1, 2}, {1, 2, 3}))
+    near(1, st.pairwise({1, 2, 5}, {4, 4, 9}))
+    assert.is_nil(st.pairwise({1, 2}, {3, 3}))
+  end)
+
+  it("take the median of relative errors", function()
+    near(0.25, st.median_error({1.25, 3, 0.9}, {1, 1, 1}))
+    near(0.3, st.median_error({1.2, 0.6}, {1, 1}))
+    assert.equal(2.5, st.median {4, 1, 3, 2})
+    assert.is_nil(st.median {})
+  end)
+
+  it("say what is lost by believing the first k", function()
+    local truth, guess = {3, 1, 2}, {1, 3, 2}
+    near(2, st.regret(guess, truth, 1))
+    near(1, st.regret(guess, truth, 2))
+    near(0, st.regret(guess, truth, 3))
+    near(0, st.regret(guess, truth, 9))
+  end)
+
+  it("take a share of the lowest, with what ties with its last", function()
+    assert.same({{30, 10}, {2, 1}}, {st.lowest({30, 40, 10, 20}, {2, 4, 1, 3}, 0.5)})
+    assert.same({{1, 2, 3}, {5, 5, 5}}, {st.lowest({1, 2, 3, 4}, {5, 5, 5, 6}, 0.25)})
+  end)
+end)

@@ -1,0 +1,347 @@
+--- Pictures of measured times: what is drawn against the samples, who is told apart, and input that is not good.
+local nw = require "nestwright"
+local support = require "support"
+local fails = support.fails
+
+-- Twenty times around a median, told exactly: the middle half is from 0.96 to 1.04 of it.
+local function around(median, wide)
+  local t = {samples = {}, threads = 1, machine = "a machine"}
+  for n = 1, 21 do t.samples[n] = median * (1 + (wide or 0.08) * (n - 11) / 10) end
+  return t
+end
+
+-- Numbers of a datablock of the script whose name begins so.
+local function block(p, name)
+  local rows = {}
+  for text in p.script:gmatch("%$" .. name .. "%d+ << EOD\n(.-)EOD\n") do
+    for line in text:gmatch "[^\n]+" do
+      local row = {}
+      for cell in line:gmatch "%S+" do row[#row + 1] = tonumber(cell) end
+      rows[#rows + 1] = row
+    end
+  end
+  return rows
+end
+
+local function near(a, b) return math.abs(a - b) <= 1e-6 * math.abs(b) end
+
+describe("nw.timings", function()
+  it("keeps records under their names, and says how they compare", function()
+    local c = nw.timings {slow = around(4e-3), fast = around(1e-3), same = around(4.1e-3), base = "slow"}
+    assert.same({"slow", "fast", "same"}, {c[1].label, c[2].label, c[3].label})
+    assert.same({"1.00x", "4.00x", "not distinguishable from slow"}, {c[1].verdict, c[2].verdict, c[3].verdict})
+    assert.truthy(tostring(c):find "measured apart")
+    assert.is_true(near(c[1].min, 4e-3 * 0.92))
+    assert.is_true(near(c[1].median, 4e-3))
+  end)
+
+  it("takes what nw.time answers, and leaves it as it was", function()
+    local t = support.doubled(8):time {threads = 1, reps = 3}
+    local c = nw.timings {t, peer = {min = 1, median = 2}}
+    assert.same({"#1", "peer"}, {c[1].label, c[2].label})
+    assert.is_nil(t.label)
+    assert.equal(t.median, c[1].median)
+    assert.truthy(tostring(c):find "spread unknown")
+  end)
+
+  it("writes times and ratios without end in a few characters", function()
+    local text = tostring(nw.timings({a = {samples = {1e300, 1.1e300}}, b = {samples = {1, 1.1}}}):plot())
+    assert.falsy(text:find("%d%d%d%d%d%d%d"))
+    assert.truthy(text:find("a: median 1.05e+300 s", 1, true))
+    assert.truthy(text:find("1e+300 times as fast as a", 1, true))
+    local most = nw.timings {a = {samples = {1.7e308, 1.71e308}}, b = {samples = {1e-300, 1.1e-300}}}
+    assert.is_true(near(most[1].median, 1.705e308))
+    assert.is_true(#tostring(most) < 400)
+    for _, style in ipairs {"bars", "points", "speedup", "steps"} do
+      assert.falsy(most:plot({style = style}).script:find("range %[[^]]*inf"))
+    end
+  end)
+
+  it("keeps the first step's words off the axis where the next is slower", function()
+    local script = nw.timings({a = around(1), b = around(3)}):plot({style = "steps"}).script
+    assert.truthy(script:find "label '1.00x' at first 0, first [%d.]+ center")
+  end)
+
+  -- One number has no spread, and what has none is not told apart from anything.
+  it("says nothing of times of which one number is known", function()
+    local c = nw.timings {a = {median = 1}, b = {median = 1.0001}, c = {min = 2}, d = {samples = {3}}, e = around(1)}
+    for n = 2, 5 do assert.equal("no verdict: spread unknown", c[n].verdict) end
+    for n = 1, 4 do assert.is_nil(c[n].spread) end
+    for _, style in ipairs {"bars", "points", "speedup", "steps"} do
+      local p = c:plot {style = style}
+      local text = tostring(p)
+      assert.truthy(text:find("a: median 1 s, spread unknown\n", 1, true))
+      assert.truthy(text:find("b: median 1 s, spread unknown; no verdict against a", 1, true))
+      assert.truthy(text:find("c: fastest 2 s, spread unknown; no verdict against a", 1, true))
+      assert.falsy(text:find "%d times as fast")
+      assert.same({"b", 1.0001}, {p.rows[2][1], p.rows[2][3]})
+      for _, column in ipairs {2, 4, 5} do assert.is_nil(p.rows[2][column]) end
+      assert.equal(style == "speedup" and 0 or 1, #block(p, "halves"))
+    end
+    local alone = nw.timings {a = {median = 1}}
+    assert.truthy(tostring(alone:plot()):find("Spread not known.", 1, true))
+    assert.is_nil(support.doubled(8):time({threads = 1, reps = 1}).spread)
+  end)
+
+  it("says what it wants", function()
+    fails("there are no times", "invalid", nw.timings, {})
+    fails("expected a table", "invalid", nw.timings, 3)
+    fails("neither min nor median", "invalid", nw.timings, {a = {}})
+    fails("did you mean 'median'", "invalid", nw.timings, {a = {medain = 1}})
+    fails("there is no 'b'", "invalid", nw.timings, {a = {min = 1}, base = "b"})
+    for _, bad in ipairs {0 / 0, math.huge, -1, 0, "1"} do
+      fails("is no time", "invalid", nw.timings, {a = {min = bad}})
+      fails("is no time", "invalid", nw.timings, {a = {samples = {1, bad}}})
+      fails("is no time", "invalid", nw.timings, {a = {median = bad, samples = {1, 2}}})
+    end
+    fails("threads: expected a number", "invalid", nw.timings, {a = {min = 1, threads = 0 / 0}})
+    fails("spread: expected a number", "invalid", nw.timings, {a = {min = 1, spread = "1"}})
+    fails("label: expected a string", "invalid", nw.timings, {a = {min = 1, label = {}}})
+    fails("expected a table", "invalid", nw.timings, {a = io.stdout})
+  end)
+end)
+
+describe("a time", function()
+  local t = nw.timings {naive = {median = 2e-3, min = 1e-3}}[1]
+
+  it("is drawn as a comparison of one", function()
+    local p = t:plot {title = "alone"}
+    assert.truthy(p.caption:find "naive")
+    fails("unknown option", "invalid", t.plot, t, {nonsense = 1})
+  end)
+
+  it("tells operations a second, when it is told how many there are", function()
+    assert.equal(2.0, t:gflops(2e6))
+    fails("gflops: flop: expected a number", "invalid", t.gflops, t)
+  end)
+end)
+
+describe("comparison:plot", function()
+  local function picture(style)
+    local c = nw.timings {slow = around(4e-3), fast = around(1e-3), same = around(4.1e-3), base = "slow"}
+    return c:plot {style = style}, c
+  end
+
+  it("draws medians, middle halves and the fastest", function()
+    for _, style in ipairs {"bars", "points"} do
+      local p, c = picture(style)
+      assert.equal(3, #p.rows)
+      local halves, fastest, marks = block(p, "halves"), block(p, "fastest"), block(p, style)
+      assert.equal(3, #marks)
+      for n, t in ipairs(c) do
+        assert.same({t.label, t.min, t.median}, {table.unpack(p.rows[n], 1, 3)})
+        local sorted = {table.unpack(t.samples)}
+        table.sort(sorted)
+        assert.same({sorted[6], sorted[16]}, {p.rows[n][4], p.rows[n][5]})
+        local half = halves[n]
+        assert.equal(3 - n, half[2])
+        assert.is_true(near(half[1], t.median) and near(half[3], sorted[6]) and near(half[4], sorted[16]))
+        assert.is_true(near(fastest[n][1], t.min))
+        for _, mark in ipairs(marks) do
+          local ends = style == "bars" and mark[3] == 0 and mark[4] or mark[1]
+          if mark[2] == 3 - n then assert.is_true(near(ends, t.median)) end
+        end
+      end
+    end
+  end)
+
+  it("draws speed-ups against the first, the spread of both in them", function()
+    local p, c = picture "speedup"
+    local halves = block(p, "halves")
+    assert.is_true(near(halves[2][1], 4))
+    assert.is_true(near(halves[2][3], 4 * 0.96 / 1.04) and near(halves[2][4], 4 * 1.04 / 0.96))
+    assert.is_true(near(p.rows[3][6], c[1].median / c[3].median))
+  end)
+
+  it("hatches, says and joins what is not distinguishable, and ranks nothing", function()
+    local p = picture "bars"
+    local hatched = p.script:match "%$(bars%d+) using [%d:]+ with boxxyerror fillstyle pattern"
+    local y = p.script:match("%$" .. hatched .. " << EOD\n%S+ (%S+)")
+    assert.equal("0", y) -- the third of three rows
+    assert.truthy(p.script:find("'not distinguishable'", 1, true))
+    assert.truthy(tostring(p):find("Not distinguishable from each other: slow, same.", 1, true))
+    local at = {}
+    for _, name in ipairs {"slow", "fast", "same"} do at[#at + 1] = p.script:find("label '" .. name .. "'", 1, true) end
+    assert.is_true(at[1] < at[2] and at[2] < at[3])
+  end)
+
+  -- Overlap is not transitive: a and b overlap, b and c, not a and c. By brute force over all subsets.
+  it("finds the largest sets of those alike", function()
+    local list = {}
+    for n, half in ipairs {{1, 3}, {2, 5}, {4, 6}, {9, 9}, {4.5, 4.6}, {9, 10}} do list[n] = {lo = half[1], hi = half[2]} end
+    local want = {}
+    for mask = 1, (1 << #list) - 1 do
+      local set, ok = {}, true
+      for n = 1, #list do if mask >> (n - 1) & 1 == 1 then set[#set + 1] = n end end
+      for _, a in ipairs(set) do for _, b in ipairs(set) do
+        ok = ok and not (list[a].hi < list[b].lo or list[b].hi < list[a].lo)
+      end end
+      if ok and #set > 1 then want[#want + 1] = mask end
+    end
+    local maximal = {}
+    for _, a in ipairs(want) do
+      local inside = false
+      for _, b in ipairs(want) do inside = inside or a ~= b and a & b == a end
+      if not inside then maximal[a] = true end
+    end
+    local got = {}
+    for _, set in ipairs(require "nestwright.plots.times".alike(list)) do
+      local mask = 0
+      for _, n in ipairs(set) do mask = mask | 1 << (n - 1) end
+      got[mask] = true
+    end
+    assert.same(maximal, got)
+  end)
+
+  it("takes an axis of powers where times lie far apart", function()
+    local c = nw.timings {around(1), around(1e-6)}
+    assert.truthy(c:plot().script:find "set logscale x 10")
+    assert.falsy(c:plot {style = "bars"}.script:find "logscale")
+    assert.truthy(c:plot {style = "speedup"}.script:find "logscale")
+    assert.falsy(nw.timings {around(1), around(2)}:plot().script:find "logscale")
+  end)
+
+  it("tells machine and spread", function()
+    local c = nw.timings {a = around(1), peer = {median = 1, machine = "another", threads = 2}}
+    local text = tostring(c:plot())
+    assert.truthy(text:find("a machine; peer: another. Measured apart, not in turn, threads: 1, peer: 2.", 1, true))
+    assert.truthy(text:find("at most 8.0 %, of some not known", 1, true))
+    local measured = nw.compare {support.doubled(8):build {threads = 1}, support.doubled(8):build {threads = 1}, rounds = 3}
+    assert.truthy(tostring(measured:plot()):find("Measured in turn, 3 rounds, threads: 1", 1, true))
+  end)
+
+  it("sets a peer's times beside kernels", function()
+    local f = support.doubled(8):build {threads = 1}
+    local c = nw.compare {ours = f, peer = {median = 1, samples = {1, 1}}, base = "peer", rounds = 2}
+    assert.same({"peer", "ours"}, {c[1].label, c[2].label})
+    assert.equal(2, c[2].reps)
+    assert.truthy(tostring(c):find "peer .- 1.00x, measured elsewhere\n")
+    assert.truthy(tostring(c:plot()):find("Measured elsewhere: peer.", 1, true))
+    assert.is_true(c:plot().rows[2][6] > 1)
+    fails("at least two kernels", "invalid", nw.compare, {{median = 1}, {median = 2}})
+    fails("is no time", "invalid", nw.compare, {f, {median = 0 / 0}})
+  end)
+
+  it("says what it wants", function()
+    local c = nw.timings {around(1)}
+    fails("style is 'bars', 'points', 'speedup' or 'steps'", "invalid", c.plot, c, {style = "pie"})
+    fails("did you mean 'style'", "invalid", c.plot, c, {stile = "bars"})
+    fails("title", "invalid", c.plot, c, {title = 3})
+    local many = {}
+    for n = 1, 61 do many[n] = around(n) end
+    c = nw.timings(many)
+    fails("a picture holds 60", "limit", c.plot, c)
+  end)
+
+  it("is drawn, one row or many, and executes nothing", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local path = support.temporary()
+    local hostile = {}
+    for _, name in ipairs {"a'b\"c", "`touch %s`", "$(touch %s)", "';system('touch %s');'", "'';system('touch %s')#",
+      "@x!touch %s", "%g %s \\n"} do
+      hostile[name:gsub("%%s", path)] = around(1)
+    end
+    local c = nw.timings(hostile)
+    for _, style in ipairs {"bars", "points", "speedup", "steps"} do support.picture(c:plot {style = style, title = "`''x'"}) end
+    assert.is_nil(io.open(path))
+    support.picture(nw.timings {around(1)}:plot())
+    support.picture(nw.timings {{min = 1e-9}, {min = 1e9}}:plot())
+  end)
+end)
+
+describe("s:time_steps", function()
+  local function stepped()
+    local s = support.gemm(16)
+    s:split("i", 4)
+    s:vectorize "j"
+    return s
+  end
+
+  it("measures every version, and leaves the schedule and its redo as they were", function()
+    local s = stepped()
+    s:unroll "i_i"
+    s:undo()
+    local text, version = s:text(), s:version()
+    local c = s:time_steps {threads = 1, rounds = 3}
+    assert.same({"the naive program", 's:split("i", 4)', 's:vectorize "j"'}, {c[1].label, c[2].label, c[3].label})
+    assert.same({0, 1, 2}, {c[1].version, c[2].version, c[3].version})
+    assert.same({3, 3, 3}, {c[1].reps, c[2].reps, c[3].reps})
+    assert.equal("1.00x", c[1].verdict)
+    assert.equal(version, s:version())
+    assert.equal(text, s:text())
+    s:redo()
+    assert.truthy(s:trace():find "unroll")
+  end)
+
+  it("measures versions and inputs that are given", function()
+    local s = stepped()
+    local a, b = nw.zeros {16, 16}, nw.zeros {16, 16}
+    local c = s:time_steps(a, b, {versions = {2, 0}, rounds = 2})
+    assert.same({2, 0, 2}, {c[1].version, c[2].version, s:version()})
+    fails("version 7 is not on the way", "range", s.time_steps, s, {versions = {7}})
+    fails("limit is seconds", "range", s.time_steps, s, {limit = 0 / 0})
+    fails("did you mean 'limit'", "invalid", s.time_steps, s, {limits = 1})
+  end)
+
+  it("takes values of symbolic sizes, for random inputs", function()
+    local s = support.row_sums()
+    s:split("i", 4)
+    local c = s:time_steps {sizes = {M = 8, N = 16}, threads = 1, rounds = 2}
+    assert.equal(2, #c)
+    for n = 1, 2 do assert.is_true(c[n].median > 0) end
+    local err = fails("the size N has no value", "invalid", s.time_steps, s, {threads = 1, sizes = {M = 8}})
+    assert.truthy(err.hint:find("sizes = {N = ", 1, true))
+  end)
+
+  it("marks steps that nobody judged", function()
+    local s = support.gemm(8)
+    s:unsafe(function() s:parallel "k" end)
+    local p = s:time_steps({threads = 1, rounds = 2}):plot()
+    assert.truthy(tostring(p):find('s:parallel "k" (unsafe): median', 1, true))
+    assert.truthy(p.script:find('parallel "k" (unsafe)', 1, true))
+    assert.falsy(tostring(p):find("the naive program (unsafe)", 1, true))
+    local sweep = nw.sweep {params = {n = {1, 2}}, run = function() return s:time {threads = 1, reps = 2} end}
+    assert.truthy(tostring(sweep:plot()):find("(unsafe)", 1, true))
+  end)
+
+  it("says which cannot be built, and measures the others", function()
+    local s = support.doubled(64)
+    s:split("i", 8)
+    s:bind("i_o", "blockIdx.x")
+    local c = s:time_steps {threads = 1, rounds = 2}
+    assert.is_nil(c[2].refused)
+    assert.truthy(c[3].refused and c[3].verdict:find "^refused: ")
+    local p = c:plot()
+    assert.equal(c[3].refused, p.rows[3][10])
+    assert.is_nil(p.rows[3][3])
+    assert.equal(1, #block(p, "refused"))
+    assert.truthy(tostring(p):find("refused: " .. c[3].refused, 1, true))
+    assert.equal(2, #block(c:plot {style = "bars"}, "halves"))
+  end)
+
+  it("stops what takes too long", function()
+    fails("one run takes more than 1 ms", "limit", function() support.gemm(512):time_steps {threads = 1, limit = 1e-3} end)
+    assert.is_true(support.gemm(8):time {threads = 1, reps = 1}.min > 0) -- the session goes on
+  end)
+
+  it("draws a curve: what is told apart from the version before, what not, and what was not measured", function()
+    local times = require "nestwright.measure.times"
+    local list = {around(4), around(4.1), {refused = "too slow"}, around(1), around(1.02), around(0.5)}
+    for n, t in ipairs(list) do t.label, t.version = ("s:step(%d, '`touch x`', %s)"):format(n, ("long"):rep(20)), n - 1 end
+    for n, t in ipairs(list) do if not t.refused then list[n] = times.given("t", {samples = t.samples, label = t.label}) end end
+    local p = times.comparison(list, {rounds = 21, style = "steps"}):plot()
+    local function places(name)
+      local out = {}
+      for n, row in ipairs(block(p, name)) do out[n] = row[1] end
+      return out
+    end
+    assert.same({{0, 3, 5}, {1, 4}, {2}}, {places "told", places "same", places "refused"})
+    local curve = p.script:match "%$curve%d+ << EOD\n(.-)EOD"
+    assert.truthy(curve:find "\n\n") -- broken where nothing was measured
+    for _, word in ipairs {"'8.00x'", "'4.00x'", "'≈ 1x'"} do assert.truthy(p.script:find(word, 1, true), word) end
+    assert.equal(list[1].label, p.rows[1][1])
+    assert.falsy(p.script:find(("long"):rep(20), 1, true)) -- shortened below the axis
+    assert.truthy(tostring(p):find(("long"):rep(20), 1, true)) -- whole in the caption
+    if support.have_gnuplot() then support.picture(p) end
+  end)
+end)

@@ -1,0 +1,454 @@
+--- nw.display and its kin, at the prompt and with a front end that only notes what it is told.
+local nw = require "nestwright"
+local display = require "nestwright.show.display"
+local json = require "nestwright.show.json"
+local support = require "support"
+local fails = support.fails
+
+local function with_front(f)
+  local seen = {}
+  display.connect {publish = function(kind, content) seen[#seen + 1] = {kind, json.decode(content)} end,
+    ask = function(prompt, password) return prompt .. tostring(password) end}
+  local ok, err = pcall(f, seen)
+  display.connect(nil)
+  if not ok then error(err, 0) end
+  return seen
+end
+
+local function printed(f)
+  local lines, real = {}, print
+  rawset(_G, "print", function(...) lines[#lines + 1] = table.concat({...}, "\t") end)
+  local ok, err = pcall(f)
+  rawset(_G, "print", real)
+  if not ok then error(err, 0) end
+  return lines
+end
+
+describe("a notebook", function()
+  it("is told how far long work is, on a line that is gone in the end", function()
+    local core = require "nestwright.core"
+    local seen = with_front(function() pcall(core.run_program, {"sleep", "1.3"}, nil, "sleeping") end)
+    assert.equal("display_data", seen[1][1])
+    assert.equal("sleeping, 1 s", seen[1][2].data["text/plain"])
+    assert.equal("update_display_data", seen[#seen][1])
+    assert.equal("", seen[#seen][2].data["text/plain"])
+    for n = 2, #seen do assert.equal(seen[1][2].transient.display_id, seen[n][2].transient.display_id) end
+  end)
+
+  it("gets pictures that are shown as pictures", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local p = nw.timeline {{lane = "a", from = 0, to = 1}}
+    local seen = with_front(function() p:show() end)
+    local last = seen[#seen]
+    assert.equal("display_data", last[1])
+    assert.truthy(last[2].data["image/svg+xml"]:find "<svg role")
+    assert.equal(p.caption, last[2].data["text/plain"])
+  end)
+end)
+
+describe("nw.display", function()
+  it("prints at the prompt, and updates below", function()
+    assert.same({"{1, 2}", "3"}, printed(function() nw.display({1, 2}):update(3) end))
+  end)
+
+  it("shows in a notebook what a value is, and changes it in its place", function()
+    local seen = with_front(function()
+      nw.display(nw.html "<b>x</b>", {id = "mine"}):update(7)
+      nw.display((support.gemm(4, 4, 4)))
+    end)
+    assert.equal("display_data", seen[1][1])
+    assert.equal("<b>x</b>", seen[1][2].data["text/html"])
+    assert.equal("mine", seen[1][2].transient.display_id)
+    assert.equal("update_display_data", seen[2][1])
+    assert.same({["text/plain"] = "7"}, seen[2][2].data)
+    assert.equal("mine", seen[2][2].transient.display_id)
+    assert.truthy(seen[3][2].data["text/html"]:find "<span")
+    assert.truthy(seen[3][2].data["text/plain"]:find "for i in 0%.%.4")
+  end)
+
+  it("shows pictures, and no bytes that are no text", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local seen = with_front(function()
+      nw.display(nw.spacetime((support.gemm(2, 2, 2)), {levels = {{bytes = 256, ways = 2}}}))
+      nw.display(nw.html "a\xFFb")
+    end)
+    assert.truthy(seen[1][2].data["image/svg+xml"]:find "<svg")
+    assert.truthy(seen[1][2].data["text/plain"]:find "accesses")
+    assert.equal("a\u{FFFD}b", seen[2][2].data["text/html"])
+  end)
+
+  it("answers with what shows nothing of its own, and reads as what is shown", function()
+    local prompt = require "nestwright.show.prompt"
+    with_front(function()
+      local d, p = nw.display {1, 2}, nw.progress(3, "tiles")
+      for _, value in ipairs {d, p, d:update(7), p:step(), io.stdout, io.stderr} do
+        assert.is_nil(prompt.display(false, value))
+      end
+      assert.equal("7", tostring(d))
+      assert.truthy(tostring(p):find "^tiles %[")
+      assert.equal("7  1", prompt.display(false, d, 1))
+      fails("call it with a colon", "invalid", function() d.update(3) end)
+      fails("update: self: expected an output, got a number", "invalid", function() d.update(3) end)
+    end)
+  end)
+
+  it("collects what is written by whoever it is, in order, and all that is written later goes where it went", function()
+    local items = display.caught(function()
+      print("one")
+      os.execute "echo two; echo three >&2"
+      nw.display "four"
+      io.stderr:write "five"
+    end)
+    assert.same({{text = "one\ntwo\nthree\n"}, {value = "four"}, {text = "five"}}, items)
+    local out = support.run(support.program .. [[ -e 'local d = require "nestwright.show.display"
+      d.caught(function() print(1) end) print(2) os.execute "echo 3" io.stderr:write "4"']])
+    assert.equal("2\n3\n4", out)
+  end)
+
+  it("keeps no more than there is room for, and says so", function()
+    local items = display.caught(function() for _ = 1, 100 do print(("x"):rep(100000)) end end)
+    assert.is_true(#items[1].text < 5 << 20)
+    assert.truthy(items[1].text:find "is not shown%]$")
+    assert.truthy(io.stdout:write "")
+  end)
+
+  it("complains of what it does not know", function()
+    fails("unknown option", "invalid", nw.display, 1, {name = 1})
+    fails("display: options.id: expected a string", "invalid", nw.display, 1, {id = 7})
+    fails("html: text: expected a string", "invalid", nw.html, 7)
+  end)
+end)
+
+describe("nw.progress", function()
+  it("shows at most ten changes a second, and the last", function()
+    local seen = with_front(function()
+      local p = nw.progress(1000, "tiles")
+      for n = 1, 1000 do p:step(1, n == 1000 and "best 3 ms" or nil) end
+    end)
+    assert.is_true(#seen < 20)
+    assert.equal("display_data", seen[1][1])
+    assert.truthy(seen[#seen][2].data["text/plain"]:find("tiles [##############################] 1000 of 1000, best 3 ms", 1, true))
+    assert.truthy(seen[#seen][2].data["text/html"]:find("value='1000'", 1, true))
+  end)
+
+  it("is as far as the work is when a cell ends, and when it fails", function()
+    local function ended(how)
+      local seen = with_front(function()
+        local p = nw.progress(5, "tiles")
+        p:step(1)
+        p:step(2)
+        how()
+      end)
+      return seen[#seen][2].data["text/plain"]
+    end
+    local prompt = require "nestwright.show.prompt"
+    assert.truthy(ended(prompt.notes):find("3 of 5", 1, true))
+    assert.truthy(ended(function() prompt.error_text("failed", nil, false) end):find("3 of 5", 1, true))
+  end)
+
+  it("counts no further than there are steps, and not back", function()
+    with_front(function()
+      local p = nw.progress(5)
+      p:step(4)
+      fails("4 of 5 are done; 2 more are too many", "invalid", p.step, p, 2)
+      fails("whole number", "invalid", p.step, p, -1)
+      fails("whole number", "invalid", p.step, p, 1.5)
+      fails("whole number", "invalid", p.step, p, "a")
+      fails("note: expected a string", "invalid", p.step, p, 1, {})
+      fails("call it with a colon", "invalid", function() p.step() end)
+      assert.truthy(tostring(p):find("4 of 5", 1, true))
+    end)
+  end)
+
+  it("takes any number of steps", function()
+    local seen = with_front(function() nw.progress(0) end)
+    assert.truthy(seen[1][2].data["text/plain"]:find "0 of 0")
+    fails("number of steps", "invalid", nw.progress, -1)
+    fails("total: expected a whole number", "invalid", nw.progress, "x")
+  end)
+end)
+
+describe("nw.clear_output and nw.input", function()
+  it("are the front end's", function()
+    local seen = with_front(function()
+      nw.clear_output(true)
+      assert.equal("name? false", nw.input "name? ")
+      assert.equal("key true", nw.input("key ", {password = true}))
+    end)
+    assert.same({"clear_output", {wait = true}}, seen[1])
+  end)
+
+  it("do no harm at the prompt", function()
+    nw.clear_output()
+    fails("unknown option", "invalid", nw.input, "x", {hidden = true})
+    fails("the options come last: %(prompt, options%)", "invalid", nw.input, {password = true})
+  end)
+end)
+
+-- ---- what values look like in a notebook
+
+local mime = require "nestwright.show.mime"
+local function html(value)
+  local bundle = mime.of(value, tostring)
+  assert.truthy(#bundle["text/plain"] > 0)
+  return assert(bundle["text/html"], "no HTML")
+end
+
+-- Texts of the cells of a table, row by row.
+local function cells(text)
+  local out = {}
+  for row in text:gmatch "<tr>(.-)</tr>" do
+    local texts = {}
+    for _, cell in row:gmatch "<(t[hd])[^>]*>(.-)</t[hd]>" do texts[#texts + 1] = (cell:gsub("<[^>]*>", "")) end
+    out[#out + 1] = texts
+  end
+  return out
+end
+
+local function words(text)
+  local plain = text:gsub("<style>.-</style>%s*", ""):gsub("<[^>]*>", "")
+  return (plain:gsub("&lt;", "<"):gsub("&gt;", ">"):gsub("&quot;", '"'):gsub("&amp;", "&"))
+end
+
+-- As it was before long lines were broken, which they are behind a space or a star.
+local function unbroken(text) return (text:gsub("([ *])\n +", "%1"):gsub("\n$", "")) end
+
+local function title_of(text, line) -- of the element around a piece of text
+  local escaped = line:gsub("[%W]", "%%%0")
+  local title = text:match('<span title="([^"]*)"[^>]*>' .. escaped)
+  return title and title:gsub("&#10;", "\n"):gsub("&quot;", '"') or nil
+end
+
+describe("a schedule in a notebook", function()
+  local function tiled()
+    local s = support.gemm(64, 64, 64)
+    local _, _, _, j_i = s:tile("i", "j", 15, 32)
+    s:vectorize(j_i)
+    return s
+  end
+
+  it("has the text that it has at the prompt, whether or not styles are kept", function()
+    local s = tiled()
+    assert.equal(tostring(s:show()), unbroken(words(html(s))))
+    assert.equal(tostring(s:show()), unbroken(words(html(s:show()))))
+  end)
+
+  it("folds at each loop and guard, without a script", function()
+    local text = html(tiled())
+    local _, opened = text:gsub("<details open>", "")
+    local _, closed = text:gsub("</details>", "")
+    assert.equal(6, opened)
+    assert.equal(6, closed)
+    assert.falsy(text:find "<script")
+  end)
+
+  it("marks what the last step changed, and that alone", function()
+    local text = html(tiled())
+    local marked = {}
+    for line in text:gmatch "<ins[^>]*>(.-)</ins>" do marked[#marked + 1] = words(line) end
+    assert.same({"+       vectorize for j_i in 0..32:"}, marked)
+  end)
+
+  it("tells which steps made a loop", function()
+    local s = tiled()
+    local text = html(s)
+    local title = text:match 'title="([^"]*)">[^\n]*vectorize'
+    assert.equal('loop j_i, 32 iterations: s:tile("i", "j", 15, 32) (step 1)\nvectorize: s:vectorize "j_i" (step 2)',
+      (title:gsub("&#10;", "\n"):gsub("&quot;", '"')))
+  end)
+
+  it("tells how far apart an access finds its elements", function()
+    local text = html(tiled())
+    assert.equal("A\nstride: 4 bytes for each k; 256 bytes for each i_i; 3.75 KiB for each i_o; none for j_o; "
+      .. "j_i are the lanes of a vector", title_of(text, "A[15*i_o + i_i, k]"))
+    local of_b = title_of(text, "B[k, 32*j_o + j_i]")
+    assert.truthy(of_b:find("256 bytes for each k; 128 bytes for each j_o; none for i_i, i_o", 1, true), of_b)
+  end)
+
+  it("tells what is known of its misses, until the next step", function()
+    local s = tiled()
+    local m = nw.misses(s, {levels = {{bytes = 1024, ways = 2}}})
+    local row
+    for _, r in ipairs(m.by_tensor) do if r.tensor == "B" then row = r end end
+    local said = title_of(html(s), "B[k, 32*j_o + j_i]")
+    assert.truthy(said:find(("(%.3g %%)"):format(100 * (row.asked - row.hits) / row.asked), 1, true), said)
+    s:unroll "k"
+    assert.falsy(title_of(html(s), "B[k, 32*j_o + j_i]"):find "missed")
+  end)
+
+  it("says nothing of strides where sizes are symbolic", function()
+    local s = support.gemm(nw.size "M", 8, 8)
+    assert.equal(tostring(s:show()), unbroken(words(html(s))))
+  end)
+
+  it("is as it was when a view is shown after the next step", function()
+    local s = tiled()
+    local before = s:show()
+    local text = tostring(before)
+    s:unroll "k"
+    assert.equal(text, unbroken(words(html(before))))
+  end)
+
+  it("stands beside another version, line by line", function()
+    local s = tiled()
+    local rows = cells(html(s:diff()))
+    assert.same({"before the step", 'version 2: s:vectorize &quot;j_i&quot;'}, rows[1])
+    local left, right = {}, {}
+    for line in (rows[2][1]):gmatch "([^\n]*)\n" do left[#left + 1] = line end
+    for line in (rows[2][2]):gmatch "([^\n]*)\n" do right[#right + 1] = line end
+    assert.equal(#left, #right)
+    assert.equal("-       for j_i in 0..32:", left[4])
+    assert.equal("+       vectorize for j_i in 0..32:", right[4])
+    assert.equal(left[5], right[5])
+    assert.equal("              C[15*i_o + i_i, 32*j_o + j_i] += ", left[7])
+    assert.equal("                  A[15*i_o + i_i, k]*B[k, 32*j_o + j_i]  ", left[8])
+    assert.equal("                  # from 0 at the first k", left[9])
+  end)
+
+  -- A convolution: its statement is longer than half a page.
+  local function convolution()
+    local A, W = nw.placeholder({8, 66, 66}, "f32", "A"), nw.placeholder({16, 8, 3, 3}, "f32", "W")
+    local d, dy, dx = nw.reduce_axis(8, "d"), nw.reduce_axis(3, "dy"), nw.reduce_axis(3, "dx")
+    local Y = nw.compute({16, 64, 64}, function(co, y, x)
+      return nw.sum(A(d, y + dy, x + dx) * W(co, d, dy, dx), d, dy, dx)
+    end, "Y")
+    local s = nw.schedule(Y)
+    s:split("y", 4)
+    s:split("x", 4)
+    s:split("co", 8)
+    s:cache_read("W", "global")
+    return s
+  end
+
+  local function lines_of(text)
+    local out = {}
+    for line in (words(text) .. "\n"):gmatch "(.-)\n" do out[#out + 1] = line end
+    return out
+  end
+
+  it("stands beside another version in half a page each, nothing left out", function()
+    local rows = cells(html(convolution():diff()))
+    local left, right = lines_of(rows[2][1]), lines_of(rows[2][2])
+    assert.equal(#left, #right)
+    for _, side in ipairs {left, right} do
+      for _, line in ipairs(side) do assert.is_true(#line <= 58 or not line:find("[ *].", #line:match "^[-+ ]? *" + 1), line) end
+    end
+    local function squeezed(lines) return (table.concat(lines):gsub("%s", "")) end
+    assert.truthy(squeezed(left):find("A[d,4*y_o+dy+y_i,4*x_o+dx+x_i]*W[8*co_o+co_i,d,dy,dx]", 1, true))
+    assert.truthy(squeezed(right):find("A[d,4*y_o+dy+y_i,4*x_o+dx+x_i]*W_global[8*co_o+co_i,d,dy,dx]", 1, true))
+  end)
+
+  it("breaks long lines itself, further in: a page that is not trusted goes on at its edge", function()
+    local broken, text = 0, lines_of(html(convolution()))
+    for n, line in ipairs(text) do
+      assert.is_true(#line <= 110, line)
+      if line:find "^ +# from 0" or line:find "^ +W_global" then
+        broken = broken + 1
+        assert.is_true(#line:match "^ *" > #text[n - 1]:match "^[+ ] *" or line:match "^ *" == text[n - 1]:match "^ *")
+      end
+    end
+    assert.is_true(broken >= 1)
+    assert.equal((tostring(convolution():show()):gsub("%s", "")), (table.concat(text):gsub("%s", "")))
+    local s = convolution()
+    local refused = support.error_of(s.parallel, s, s:loops()[#s:loops()])
+    for n, line in ipairs(lines_of((html(refused):gsub("<img.*", "")))) do assert.is_true(n == 1 or #line <= 110, line) end
+  end)
+
+  it("shows names as they are, not as elements", function()
+    local A = nw.placeholder({4}, "f32", "A")
+    local C = nw.compute({4}, function(i) return nw.select(nw.lt(A(i), 0), 0, A(i)) end, "C")
+    assert.truthy(html(nw.schedule(C)):find("&lt;", 1, true))
+  end)
+end)
+
+describe("a table in a notebook", function()
+  it("shows the corners of a tensor with their places", function()
+    local t = nw.zeros {40, 30}
+    t:set(39, 29, 7.5)
+    local text = html(t)
+    assert.truthy(text:find("f32[40, 30]", 1, true))
+    local rows = cells(text)
+    assert.same({"", "0", "1", "2", "...", "27", "28", "29"}, rows[1])
+    assert.equal(8, #rows)
+    assert.same({"39", "0", "0", "0", "...", "0", "0", "7.5"}, rows[8])
+    assert.truthy(html(nw.zeros {3, 2, 2}):find "and 2 more like this")
+    assert.truthy(html(nw.zeros {0, 4}):find "empty")
+    assert.same({{"", "0"}, {"0", "0"}}, cells(html(nw.zeros {})))
+  end)
+
+  it("shows times and what may be said of several", function()
+    local t = nw.timings {naive = {median = 2e-3, min = 1e-3, samples = {1e-3, 2e-3, 3e-3}, machine = "m"}, ["a<b"] = {median = 1}}
+    local rows = cells(html(t))
+    assert.same({"", "min", "median", "spread", "compared"}, rows[1])
+    assert.equal("a&lt;b", rows[2][1])
+    assert.equal("naive", rows[3][1])
+    assert.truthy(html(t[1]):find "<table>")
+  end)
+
+  it("shows misses, and what threads did", function()
+    local s = support.gemm(16, 16, 16)
+    local m = nw.misses(s, {levels = {{bytes = 512, ways = 2}}})
+    local rows = cells(html(m))
+    assert.equal(1 + #m.by_tensor, #rows)
+    assert.same({"L1 " .. m.by_tensor[1].tensor, ("%d"):format(m.by_tensor[1].asked), ("%d"):format(m.by_tensor[1].hits)},
+      {table.unpack(rows[2], 1, 3)})
+    s:parallel "i"
+    rows = cells(html(s:build({threads = 1}):busy {reps = 1}))
+    assert.equal("thread 0", rows[2][1])
+    assert.equal("16", rows[2][5])
+  end)
+
+  it("shows a sweep and a log", function()
+    local r = nw.sweep {params = {x = {1, 2}}, run = function(p) return {y = p.x / 2} end}
+    assert.same({{"x", "y"}, {"1", "0.5"}, {"2", "1"}}, cells(html(r)))
+    local s = support.gemm(64, 64, 64)
+    s:split("i", 15)
+    local rows = cells(html(s:log()))
+    assert.equal(3, #rows)
+    assert.truthy(rows[3][2]:find("s:split(&quot;i&quot;, 15)", 1, true), rows[3][2])
+    assert.truthy(rows[3][2]:find("guarded", 1, true))
+  end)
+end)
+
+describe("a picture in a notebook", function()
+  local function bundle()
+    return mime.of(nw.spacetime((support.gemm(2, 2, 2)), {levels = {{bytes = 256, ways = 2}}}), tostring)
+  end
+
+  it("is SVG and PNG, with its size", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local data, metadata = bundle()
+    assert.truthy(data["image/svg+xml"]:find "^<svg") -- nbconvert cannot read a declaration of XML
+    assert.truthy(data["image/svg+xml"]:find 'viewBox="0 0 ')
+    local kind = #data["image/svg+xml"] > 60000 and "png" or "svg+xml"
+    assert.truthy(data["text/html"]:find('src="data:image/' .. kind .. ';base64,', 1, true))
+    assert.equal("iVBORw0KGgo", data["image/png"]:sub(1, 11))
+    local width = tonumber(data["image/svg+xml"]:match 'width="(%d+)"')
+    assert.equal(width, metadata["image/png"].width)
+  end)
+
+  it("has ids that no other on the page has, and uses them", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local seen, n = {}, 0
+    for _ = 1, 2 do
+      local text, own = bundle()["image/svg+xml"], {}
+      for id in text:gmatch "%sid=['\"]([^'\"]+)['\"]" do
+        assert.falsy(seen[id], id)
+        own[id], seen[id], n = true, true, n + 1
+      end
+      for id in text:gmatch "href=['\"]#([^'\"]+)['\"]" do assert.truthy(own[id], id) end
+      for id in text:gmatch "url%(#([^)]+)%)" do assert.truthy(own[id], id) end
+    end
+    assert.truthy(n > 10)
+  end)
+
+  it("goes with a refusal", function()
+    if not support.have_gnuplot() then return pending "gnuplot is not installed" end
+    local s = support.gemm(8, 8, 8)
+    local refused = support.error_of(s.parallel, s, "k")
+    local text = html(refused)
+    assert.truthy(text:find("cannot run k in parallel", 1, true))
+    assert.truthy(text:find('src="data:image/', 1, true))
+    assert.falsy(html(support.error_of(s.split, s, "i", -1)):find "<img")
+  end)
+end)
