@@ -7,7 +7,6 @@ nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *c
                            const nw_expr *const *extents) {
   char *own = nw_te_name(c, "a tensor", name, "T");
   if (!own) return NULL;
-  nw_pen_turn(c);
   nw_pool *pool = nw_pool_new(c);
   nw_build *b = nw_xcalloc(1, sizeof *b);
   nw_teop *op = b->op = nw_teop_new(c, NW_TE_COMPUTE, own, pool);
@@ -30,9 +29,11 @@ nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *c
     op->axis[i] = nw_var(op->pool, symbol);
     free(symbol);
   }
-  if (op->naxes == naxes && (!naxes || op->axis[naxes - 1])) return b;
-  nw_build_drop(b);
-  return NULL;
+  if (op->naxes == naxes && (!naxes || op->axis[naxes - 1]))
+    nw_pen_turn(c); // not before: the extents may have been written in the pool that goes
+  else
+    nw_build_drop(b), b = NULL;
+  return b;
 }
 
 const nw_expr *nw_build_axis(const nw_build *b, int i) { return i < 0 || i >= b->op->naxes ? NULL : b->op->axis[i]; }

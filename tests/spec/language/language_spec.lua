@@ -37,6 +37,21 @@ describe("expressions", function()
     assert.equal(text, tostring(x))
   end)
 
+  -- What is written outside of a compute shares a pool, which is replaced when it has grown. It went before the extents of the
+  -- compute were read in it: found by wrong calls by chance, as "the extent of j is of type bool".
+  it("are good as extents when the pool that they are in is replaced", function()
+    for round = 1, 30 do
+      do
+        local X = nw.placeholder({64}, "f32", "X")
+        for n = 1, 6000 do assert(X(n % 64) * (round * 10000 + n + 0.5)) end
+      end
+      collectgarbage()
+      collectgarbage() -- nobody holds the pool but the session
+      local T = nw.compute({8, round + 1000}, function(i, j) return nw.f32(i + j) end, "T")
+      assert.truthy(nw.schedule(T):text():find(("for j in 0..%d"):format(round + 1000), 1, true))
+    end
+  end)
+
   it("have Lua's operators", function()
     local x = A(0, 0)
     assert.equal("f32", (x + 1).dtype)
