@@ -6,7 +6,7 @@
 
 // Up to .8 seconds of isl's work, and twice that where a question is asked again from nothing (nw_proofs_from_nothing). Counted in
 // its own operations, so that a verdict never depends on the clock.
-#define DEFAULT_BUDGET 2000000
+#define DEFAULT_BUDGET 2150000
 
 static const char *const rule_name[] = {
 #define NW_JUDGE_RULE(name, test, doc) #name,
