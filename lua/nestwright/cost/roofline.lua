@@ -306,7 +306,7 @@ end
 local function roofline(nw, what, options)
   local o = check_options(versions.check("roofline", options, OPTIONS))
   local one = is_schedule(what)
-  if not one then times.plain("roofline", what) end
+  if not one then times.plain("roofline: what", what) end
   local dots, rounds
   if one and o.machine ~= nil then dots = foretold_history(what, o) else dots, rounds = (one and history or listed)(nw, what, o) end
   local arrows = o.arrows
