@@ -48,7 +48,8 @@ local function given_levels(what, list)
   local levels = {}
   for n, level in ipairs(errors.expect(what .. ": levels", list, "table")) do
     local given = errors.options(what .. ": level", level, {"bytes", "ways"})
-    levels[n] = {bytes = caches.whole(what, given.bytes, "bytes"), ways = caches.whole(what, given.ways or 0, "ways")}
+    local which = ("%s: levels[%d]"):format(what, n)
+    levels[n] = {bytes = caches.whole(which, given.bytes, "bytes"), ways = caches.whole(which, given.ways or 0, "ways")}
   end
   return levels, 64
 end
