@@ -63,9 +63,10 @@ function check.copy(array)
 end
 
 --- Calls f() while new tensors and temporaries end where a page begins that may not be touched ("after"), or begin where one
---- ends ("before"). align: of tensors that end there; 0: what their size allows.
+--- ends ("before"). align: of tensors that end there; 0: what their size allows. Not in an emulator (NW_EMULATED): QEMU makes
+--- AVX2's masked loads whole, and reads lanes that are off.
 function check.fenced(where, align, f)
-  core.fences(where, align)
+  core.fences(os.getenv "NW_EMULATED" and "off" or where, align)
   local out = table.pack(pcall(f))
   core.fences "off"
   if not out[1] then error(("%s, at the edge of a page (%s)"):format(out[2], where), 0) end
