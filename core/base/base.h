@@ -45,7 +45,7 @@ void nw_let_go(void *p);
 void *nw_xask(uint64_t n, uint64_t each); // the same where no failure can be returned: it gives the call up
 void *nw_xask_more(void *p, uint64_t n, uint64_t each);
 void *nw_no_memory(nw_ctx *c, const char *what, uint64_t bytes); // leaves NW_EMEMORY and returns NULL
-// Could so much be mapped now? Else false and NW_EMEMORY. For code that ends the process where a request of its own fails.
+// True if so much can be mapped now, else false and NW_EMEMORY. For code that ends the process where its own request fails.
 bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
 // Bytes of a request from which on it is looked at what is left; smaller ones are left to the system, since looking takes longer
 // than they do.

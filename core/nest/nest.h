@@ -1,4 +1,4 @@
-// A loop nest by itself: of a text, or of a program. Private to the rooms from here on.
+// A loop nest by itself: of a text, or of a program. The rooms after this one read it, too.
 #pragma once
 #include "nest/nest_text.h"
 

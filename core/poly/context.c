@@ -4,8 +4,8 @@
 #include <isl/options.h>
 #include <stdlib.h>
 
-// Up to .8 seconds of isl's work, and twice that where a question is asked again from nothing (nw_proofs_from_nothing). Counted in
-// its own operations, so that a verdict never depends on the clock.
+// Less than a second of isl's work, and twice that where a question is asked again from nothing (nw_proofs_from_nothing). It is
+// counted in isl's own operations, so that a verdict never depends on the clock.
 #define DEFAULT_BUDGET 2150000
 
 static const char *const rule_name[] = {

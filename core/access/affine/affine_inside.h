@@ -1,4 +1,4 @@
-// Do the references of a nest stay inside their arrays?
+// Proves that the references of a nest stay inside their arrays.
 #pragma once
 #include "access/affine/affine.h"
 
