@@ -17,6 +17,7 @@ typedef struct nw_machine_info {
   int vector_registers;
   int ncaches;
   nw_cache cache[4]; // data or unified, level 1 first; from sysfs
+  bool caches_assumed; // the system hides its caches: these are what such processors have
   int64_t memory_bytes, available_bytes;
 } nw_machine_info;
 

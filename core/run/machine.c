@@ -16,8 +16,8 @@ char *nw_machine_text(nw_ctx *c) {
                strcmp(cpu, "generic") ? "" : " (it does not know this cpu; code will be slower)");
   for (int i = 0; i < m->ncaches; i++) {
     const nw_cache *k = &m->cache[i];
-    nw_str_fmt(&b, "L%d: %ld KiB, %d ways, lines of %d bytes, shared by %d\n", k->level, (long)(k->bytes >> 10),
-               k->ways, k->line, k->shared_by);
+    nw_str_fmt(&b, "L%d: %ld KiB, %d ways, lines of %d bytes, shared by %d%s\n", k->level, (long)(k->bytes >> 10),
+               k->ways, k->line, k->shared_by, m->caches_assumed ? " (assumed: the system hides its caches)" : "");
   }
   nw_str_fmt(&b, "memory: %.1f GB, %.1f GB available\n", (double)m->memory_bytes / 1e9, (double)nw_memory_left() / 1e9);
   return nw_str_take(&b);

@@ -186,6 +186,8 @@ static int f_host(lua_State *L) {
   set_integer(L, "vector_bytes", h->vector_bytes);
   set_integer(L, "vector_registers", h->vector_registers);
   set_integer(L, "memory", h->memory_bytes);
+  lua_pushboolean(L, h->caches_assumed);
+  lua_setfield(L, -2, "caches_assumed");
   return 1;
 }
 
@@ -269,7 +271,8 @@ const nwl_row nwl_machine_rows[] = {
     {"machine_list", f_list, "(m: nw.machine): table[]", "Fields: path, section, unit, doc, source, value."},
     {"machine_rows", f_rows, "(): table[]",
      "Rows of fields: section, name, unit, kind, otherwise, words, doc, count, list, named, kinds, about."},
-    {"machine_host", f_host, "(): table", "This host: cpu, model, cores, vector_bytes, vector_registers, memory."},
+    {"machine_host", f_host, "(): table",
+     "This host: cpu, model, cores, vector_bytes, vector_registers, memory, caches_assumed (the system hides them)."},
     {"calibrate", f_calibrate, "(): table", "Measures this machine: figures by the path of the field of its record."},
     {"energy_zones", f_energy_zones, "(root?: string): table[]", "Counters of energy: zone, name, joules, limit."},
     {"energy_used", f_energy_used, "(before: table, after: table): number", "Joules between two looks at one counter."},

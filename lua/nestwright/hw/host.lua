@@ -15,10 +15,10 @@ local function family_of(cpu)
   for _, family in ipairs(FAMILIES) do if cpu:find(family[1]) then return family[2] end end
 end
 
-local SIZES = {"bytes", "ways", "line", "shared_by"} -- that the system knows
+local SIZES = {"bytes", "ways", "line", "shared_by"} -- that the system knows, unless it hides its caches
 
 -- Sizes are this host's; what a level costs is that of the family's level of that number, and its source too.
-local function add_caches(t, family)
+local function add_caches(t, family, source)
   local like = require("nestwright.cost.machine").of(family)
   local levels = like.caches
   for n, c in ipairs(core.machine_caches()) do
@@ -29,9 +29,8 @@ local function add_caches(t, family)
     end
     level.bytes, level.ways, level.line, level.shared_by, level.effective_bytes = c.bytes, c.ways, c.line, c.cpus, nil
     t.caches[n] = level
-    for _, field in ipairs(SIZES) do t.sources[("caches[%d].%s"):format(n, field)] = "the system" end
+    for _, field in ipairs(SIZES) do t.sources[("caches[%d].%s"):format(n, field)] = source end
   end
-  if #t.caches == 0 then t.caches = nil end
 end
 
 -- The fields that there are, as figures name them: "ops.*.latency", "caches.bytes", "clock".
@@ -83,7 +82,7 @@ return function(measured, why)
     caches = {}, memory = {bytes = h.memory},
     sources = {[""] = "the system"},
   }
-  add_caches(t, family)
+  add_caches(t, family, h.caches_assumed and "assumed: the system hides its caches" or "the system")
   if measured then add_figures(t, measured) end
   return t
 end

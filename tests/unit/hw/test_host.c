@@ -20,7 +20,7 @@ static void the_host_is_plausible(void **state) {
 static void caches_grow_outwards(void **state) {
   (void)state;
   const nw_machine_info *m = nw_host();
-  assert_true(m->ncaches >= 0 && m->ncaches <= NW_COUNT(m->cache));
+  assert_true(m->ncaches >= 1 && m->ncaches <= NW_COUNT(m->cache));
   for (int i = 0; i < m->ncaches; i++) {
     const nw_cache *c = &m->cache[i];
     print_message("L%d %lld KiB, %d ways, line %d, shared by %d\n", c->level, (long long)c->bytes >> 10, c->ways,
