@@ -68,15 +68,15 @@ describe("cost", function()
 
   it("refuses machines that are no processors", function()
     local s = nw.schedule(matmul(4, 4, 4))
-    assert.has_error(function() s:cost {machine = "a100"} end)
-    assert.has_error(function() s:cost {machin = "host"} end)
+    support.fails("^cost: a100 is no processor", "invalid", function() s:cost {machine = "a100"} end)
+    support.fails("^cost: unknown option 'machin'", "invalid", function() s:cost {machin = "host"} end)
   end)
 
   it("asks for the values of symbolic sizes", function()
     local n = nw.size "N"
     local A = nw.placeholder({n}, "f32", "A")
     local s = nw.schedule(nw.compute({n}, function(i) return A(i) * 2 end, "B"))
-    assert.has_error(function() s:cost {machine = round_machine()} end)
+    support.fails("^cost: the size N has no value", "invalid", function() s:cost {machine = round_machine()} end)
     local small = s:cost {machine = round_machine(), sizes = {N = 100}}
     local large = s:cost {machine = round_machine(), sizes = {N = 200}}
     assert.is_true(large.cycles > 1.5 * small.cycles)
@@ -121,7 +121,7 @@ describe("cost", function()
     local p = nw.cost.price {counts = COUNTS, pj = pj, machine = "eyeriss", utilisation = 0.75}
     assert.near(59.28e-6, p.joules, 0.01e-6)
     assert.equal(86016, p.cycles)
-    assert.has_error(function() nw.cost.price {counts = {nothing = 1}, machine = "eyeriss"} end)
+    support.fails("^price: eyeriss has no energy for 'nothing'", "invalid", function() nw.cost.price {counts = {nothing = 1}, machine = "eyeriss"} end)
     for _, count in ipairs {0 / 0, -5, math.huge} do
       local bad = {counts = {fma = count}, machine = "zen5"}
       support.fails("price: counts.fma: .* is not a finite number", "range", nw.cost.price, bad)
@@ -130,7 +130,7 @@ describe("cost", function()
     assert.truthy(e.hint:find("as in 'fma 32'", 1, true))
     _, e = pcall(nw.cost.price, {counts = {dram = 1}, machine = "eyeriss"})
     assert.truthy(e.hint:find("there are mac, network, memory, register file, shared; or give it", 1, true), e.hint)
-    assert.has_error(function() nw.cost.price {counts = COUNTS, pj = pj, machine = "eyeriss", utilisation = 2} end)
+    support.fails("^price: utilisation: 2 is not above 0", "range", function() nw.cost.price {counts = COUNTS, pj = pj, machine = "eyeriss", utilisation = 2} end)
   end)
 
   -- Energies of an access, of Accelergy's table at 65 nm: 8 pJ a bit of LPDDR4; 18.2 pJ to read and 14.1 to write 64 bits of the
@@ -192,8 +192,8 @@ describe("cost", function()
     assert.near(2, four.shares[2] / four.shares[1], 0.1) -- six rounds over four threads: 1, 2, 1, 2
     assert.near(0.75, four.balance, 0.02)
     assert.equal(2e-6, four.team_seconds)
-    assert.has_error(function() s:cost {machine = m, threads = 5} end)
-    assert.has_error(function() s:cost {machine = m, threads = 0} end)
+    support.fails("^cost: threads: 5 is more than the 4 cores of round", "range", function() s:cost {machine = m, threads = 5} end)
+    support.fails("^cost: threads: 0 is less than one", "range", function() s:cost {machine = m, threads = 0} end)
   end)
 
   it("counts once what one thread does alone", function()
@@ -232,7 +232,7 @@ describe("cost", function()
     local log = s:log {cost = true, machine = round_machine()}
     assert.is_number(log[1].predicted)
     assert.truthy(tostring(log):find "bottleneck")
-    assert.has_error(function() s:show {cots = true} end)
+    support.fails("^show: unknown option 'cots'", "invalid", function() s:show {cots = true} end)
     support.fails_saying("threads is of costs, which are not asked for", s.log, s, {threads = 2})
     support.fails_saying("there is no machine 'zen55'", s.log, s, {cost = true, machine = "zen55"})
     assert.falsy(shown:find("side by side", 1, true))
@@ -273,9 +273,9 @@ describe("cost", function()
       assert.truthy(p.caption:find("Predicted for round, not measured", 1, true))
     end
     if support.have_gnuplot() then support.picture(c:plot {y = "cycles"}) end
-    assert.has_error(function() c:plot {y = "joy"} end)
-    assert.has_error(function() s:cost_curve {values = {}, machine = round_machine()} end)
-    assert.has_error(function() nw.schedule(matmul(4, 4, 4)):cost_curve {values = {1}} end)
+    support.fails("^plot: y is .*, not 'joy'", "invalid", function() c:plot {y = "joy"} end)
+    support.fails("^cost_curve: values is empty", "invalid", function() s:cost_curve {values = {}, machine = round_machine()} end)
+    support.fails("^cost_curve: this schedule has no symbolic size", "invalid", function() nw.schedule(matmul(4, 4, 4)):cost_curve {values = {1}} end)
     support.fails_saying("options: expected a table with values, got nil", s.cost_curve, s)
   end)
 

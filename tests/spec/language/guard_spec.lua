@@ -20,9 +20,16 @@ describe("a signature", function()
   end)
 
   it("is refused when it is none", function()
-    assert.has_error(function() guard.guarded("f", "(a: nonsense)", print)(1) end)
-    for _, text in ipairs {"", "(a)", "(a: )", "(a: {b})", "(a: integer", "(a: table<string>)"} do
-      assert.has_error(function() signature.parameters(text) end)
+    assert.matches("no such type: nonsense", support.error_of(guard.guarded("f", "(a: nonsense)", print), 1))
+    for text, why in pairs {
+      [""] = "no bracket",
+      ["(a)"] = "no colon",
+      ["(a: )"] = "no type",
+      ["(a: {b})"] = "no colon",
+      ["(a: integer"] = "no parameter",
+      ["(a: table<string>)"] = "no comma",
+    } do
+      assert.matches(why, support.error_of(signature.parameters, text))
     end
   end)
 

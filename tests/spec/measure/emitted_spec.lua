@@ -1,5 +1,6 @@
 --- What the compiler made: instructions read off assembly, by what they keep busy, as often as they run.
 local nw = require "nestwright"
+local support = require "support"
 local core = require "nestwright.core"
 local emitted = require "nestwright.measure.emitted"
 
@@ -91,7 +92,7 @@ describe("compiled code", function()
   it("is timed but where it is no x86 code", function()
     local t = core.code_time("kernel_entry:\n\tldr\tx0, [x1]\n\tret\n", nw.machine())
     assert.equal(0, t.instructions)
-    assert.has_error(function() core.code_time(1, nw.machine()) end)
-    assert.has_error(function() core.code_time("", "zen5") end)
+    support.fails("^assembly: expected a string, got a number", "invalid", function() core.code_time(1, nw.machine()) end)
+    support.fails("^machine: expected a machine, got a string", "invalid", function() core.code_time("", "zen5") end)
   end)
 end)

@@ -258,8 +258,17 @@ describe("json", function()
   end)
 
   it("refuses what is not", function()
-    for _, text in ipairs {"", "{", "[1,", '"x', "{1:2}", "1 2", "nul", ("["):rep(1000)} do
-      assert.is_false(pcall(json.decode, text))
+    for text, why in pairs {
+      [""] = "expected a value at character 1",
+      ["{"] = "expected a key at character 2",
+      ["[1,"] = "expected a value at character 4",
+      ['"x'] = "a string does not end at character 2",
+      ["{1:2}"] = "expected a key at character 2",
+      ["1 2"] = "something follows the value at character 2",
+      nul = "expected a value at character 1",
+      [("["):rep(1000)] = "nested too deeply at character 102",
+    } do
+      assert.matches("^not JSON: " .. why, support.error_of(json.decode, text))
     end
   end)
 

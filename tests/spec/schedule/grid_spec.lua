@@ -192,15 +192,25 @@ describe("bind", function()
   it("refuses bad arguments and leaves the schedule as it was", function()
     local s, other = map(8), map(8)
     local before = s:text()
-    for _, args in ipairs {{}, {"i"}, {"i", "threadIdx"}, {"i", "blockIdx.w"}, {"i", 1}, {"q", "vthread"}, {1, "vthread"},
-      {"i", {}}, {"i", "vthread", "more"}, {other:loops()[1], "vthread"}} do
-      assert.is_false((pcall(s.bind, s, table.unpack(args))), tostring(args[1]))
+    for pattern, args in pairs {
+      ["bind needs loop"] = {},
+      ["bind needs tag"] = {"i"},
+      ["bind: tag cannot be 'threadIdx'"] = {"i", "threadIdx"},
+      ["bind: tag cannot be 'blockIdx.w'"] = {"i", "blockIdx.w"},
+      ["bind: tag: expected a string, got a number"] = {"i", 1},
+      ['bind: no loop "q"; loops are i'] = {"q", "vthread"},
+      ["bind: loop: expected a loop, got a number"] = {1, "vthread"},
+      ["bind takes %(loop, tag%); got 3 arguments"] = {"i", "vthread", "more"},
+      ["bind: loop: loop i belongs to another schedule"] = {other:loops()[1], "vthread"},
+    } do
+      support.fails("^" .. pattern, "invalid", s.bind, s, table.unpack(args))
     end
+    support.fails("^bind needs tag", "invalid", s.bind, s, "i", {})
     local i_o = s:split("i", 4)
     local gone = s:loops()[2]
     s:undo()
-    assert.is_false((pcall(s.bind, s, gone, "vthread")))
-    assert.is_false((pcall(s.bind, s, i_o, "vthread")))
+    support.fails("^bind: i_i was made by s:split%(\"i\", 4%), which is not part of the current version", "stale", s.bind, s, gone, "vthread")
+    support.fails("^bind: i_o was made by", "stale", s.bind, s, i_o, "vthread")
     assert.equal(before, s:text())
   end)
 

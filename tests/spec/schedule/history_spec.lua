@@ -1,5 +1,6 @@
 --- The log, the tree of versions, the schedule tree, s:why(), and steps that nobody judges.
 local nw = require "nestwright"
+local support = require "support"
 
 local function gemm(n)
   local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
@@ -100,10 +101,10 @@ describe("versions", function()
     assert.equal(s:diff(1, 2), s:diff("one", "two"))
     assert.truthy(s:diff("one", "two"):find "j_o")
     assert.equal("", tostring(s:diff("one", 1)))
-    assert.has_error(function() s:diff "three" end)
-    assert.has_error(function() s:diff(0, 9) end)
-    assert.has_error(function() s:diff(0, -1) end)
-    assert.has_error(function() s:diff({}, 1) end)
+    support.fails("^diff: no branch \"three\"", "invalid", function() s:diff "three" end)
+    support.fails("^diff: there is no version 9; the last is 2", "range", function() s:diff(0, 9) end)
+    support.fails("^diff: there is no version %-1", "range", function() s:diff(0, -1) end)
+    support.fails("^diff: a: expected a whole number or a string, got a table", "invalid", function() s:diff({}, 1) end)
   end)
 end)
 
@@ -225,10 +226,16 @@ describe("s:why()", function()
 
   it("says what is wrong with a line", function()
     local s = made()
-    for _, bad in ipairs {0, -1, 1000, 1 << 40, 1.5, "nowhere"} do assert.has_error(function() s:why(bad) end) end
-    for _, bad in ipairs {{}, true, s} do assert.has_error(function() s:why(bad) end) end
-    assert.has_error(function() s:why() end)
-    assert.has_error(function() s:why(1, "asm") end)
+    for _, bad in ipairs {0, -1, 1000, 1 << 40} do
+      support.fails("^why: there is no such line; they are 1 to 8", "range", function() s:why(bad) end)
+    end
+    support.fails("^why: no line of s:show%(%) has 'nowhere'", "range", function() s:why "nowhere" end)
+    support.fails("^why: line: expected a whole number or a string, got 1.5", "invalid", function() s:why(1.5) end)
+    for bad, got in pairs {[{}] = "table", [true] = "boolean", [s] = "schedule"} do
+      support.fails("^why: line: expected a whole number or a string, got a " .. got, "invalid", function() s:why(bad) end)
+    end
+    support.fails("^why: line: expected a whole number or a string, got nil", "invalid", function() s:why() end)
+    support.fails("^why: there is no such view as 'asm'", "invalid", function() s:why(1, "asm") end)
   end)
 end)
 
@@ -264,8 +271,8 @@ describe("s:unsafe()", function()
     local json = gemm(16):replay(s:trace "json")
     assert.equal(s:text(), json:text())
     assert.equal(s:trace "json", json:trace "json")
-    assert.has_error(function() gemm(16):replay((s:trace "json":gsub('"unsafe": true', '"unsafe": 1'))) end)
-    assert.has_error(function() gemm(16):replay((s:trace "json":gsub(', "unsafe": true', ""))) end)
+    support.fails("^replay: step 2 of the trace: unsafe is true or false", "parse", function() gemm(16):replay((s:trace "json":gsub('"unsafe": true', '"unsafe": 1'))) end)
+    support.fails("^step 2, s:parallel \"k\": cannot run k in parallel", "refused", function() gemm(16):replay((s:trace "json":gsub(', "unsafe": true', ""))) end)
   end)
 
   it("marks what is measured", function()
@@ -297,22 +304,22 @@ describe("s:unsafe()", function()
   it("ends with the function, however that ends, and passes on what it gives and takes", function()
     local s = gemm(16)
     assert.equal(42, s:unsafe(function(q, n) assert.equal(s, q) return n + 1 end, 41))
-    assert.is_false(pcall(s.unsafe, s, function() error "enough" end))
-    assert.is_false(pcall(s.parallel, s, "k"))
+    assert.matches("enough$", support.error_of(s.unsafe, s, function() error "enough" end))
+    support.fails("^cannot run k in parallel", "refused", s.parallel, s, "k")
     s:unsafe(function(q)
       q:unsafe(function(r) r:split("i", 4) end)
       q:parallel "k"
     end)
-    assert.is_false(pcall(s.parallel, s, "i_o")) -- parallel inside parallel, and judged again
+    support.fails("^cannot run i_o in parallel: it holds k, which is marked parallel", "refused", s.parallel, s, "i_o") -- parallel inside parallel, and judged again
   end)
 
   it("still refuses what has no meaning", function()
     local s = gemm(16)
     s:parallel "i"
     s:unsafe(function(q)
-      assert.is_false(pcall(q.parallel, q, "j"))
-      assert.is_false(pcall(q.split, q, "j", 0))
-      assert.is_false(pcall(q.compute_inline, q, "C"))
+      support.fails("^cannot run j in parallel: it is inside i", "refused", q.parallel, q, "j")
+      support.fails("^split: factor = 0 is out of range", "range", q.split, q, "j", 0)
+      support.fails("^cannot inline C: it is an output", "refused", q.compute_inline, q, "C")
     end)
     assert.is_nil(s:show():find "unsafe")
   end)
@@ -336,8 +343,10 @@ describe("s:unsafe()", function()
 
   it("complains about anything but a function", function()
     local s = gemm(8)
-    for _, bad in ipairs {1, "s:parallel", {}, s} do assert.has_error(function() s:unsafe(bad) end) end
-    assert.has_error(function() s:unsafe() end)
-    assert.has_error(function() s.unsafe(function() end) end)
+    for bad, got in pairs {[1] = "number", ["s:parallel"] = "string", [{}] = "table", [s] = "schedule"} do
+      support.fails("^unsafe: steps: expected a function, got a " .. got, "invalid", function() s:unsafe(bad) end)
+    end
+    support.fails("^unsafe: steps: expected a function, got nil", "invalid", function() s:unsafe() end)
+    support.fails("^unsafe: self: expected a schedule, got a function", "invalid", function() s.unsafe(function() end) end)
   end)
 end)

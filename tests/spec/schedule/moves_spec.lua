@@ -1,5 +1,6 @@
 --- What is legal at a loop, and where a stage can be computed.
 local nw = require "nestwright"
+local support = require "support"
 local core = require "nestwright.core"
 
 local function gemm(n)
@@ -39,7 +40,7 @@ describe("s:moves()", function()
       for _, move in ipairs(moves.refused) do
         assert.is_true(#move.why > 8)
         assert.is_nil(move.why:find "\n")
-        if move.step then assert.is_false(pcall(load("local s = ... " .. move.step), gemm(32)), move.step) end
+        if move.step then support.fails("^cannot ", "refused", load("local s = ... " .. move.step), gemm(32)) end
       end
     end
   end)
@@ -133,9 +134,12 @@ describe("s:moves()", function()
   it("takes a handle or a name, and says what is wrong with anything else", function()
     local s = gemm(8)
     assert.equal(tostring(s:moves "i"), tostring(s:moves(s:loops()[1])))
-    for _, bad in ipairs {1, {}, true, "nothing", s} do assert.has_error(function() s:moves(bad) end) end
-    assert.has_error(function() s:moves() end)
-    assert.has_error(function() s:moves(gemm(8):loops()[1]) end)
+    for bad, got in pairs {[1] = "number", [{}] = "table", [true] = "boolean", [s] = "schedule"} do
+      support.fails("^moves: loop: expected a loop or a string, got a " .. got, "invalid", function() s:moves(bad) end)
+    end
+    support.fails('^moves: no loop "nothing"; loops are i, j, k', "invalid", function() s:moves "nothing" end)
+    support.fails("^moves: loop: expected a loop or a string, got nil", "invalid", function() s:moves() end)
+    support.fails("^moves: the loop belongs to another schedule", "invalid", function() s:moves(gemm(8):loops()[1]) end)
     local i = s:loops()[1]
     s:split(i, 2)
     local ok, err = pcall(s.moves, s, i)
@@ -146,7 +150,7 @@ describe("s:moves()", function()
 
   it("leaves what explain() is about alone", function()
     local s = gemm(8)
-    assert.is_false(pcall(s.parallel, s, "k"))
+    support.fails("^cannot run k in parallel", "refused", s.parallel, s, "k")
     local text = tostring(s:explain())
     s:moves "i"
     assert.equal(text, tostring(s:explain()))
@@ -221,7 +225,13 @@ describe("s:locations()", function()
 
   it("says what is wrong with what is no temporary", function()
     local s, _, Y = stencil(16)
-    for _, bad in ipairs {1, {}, true, "nothing", s, Y, "A"} do assert.has_error(function() s:locations(bad) end) end
-    assert.has_error(function() s:locations() end)
+    for bad, got in pairs {[1] = "number", [{}] = "table", [true] = "boolean", [s] = "schedule"} do
+      support.fails("^locations: stage: expected a stage, a tensor or a string, got a " .. got, "invalid", function() s:locations(bad) end)
+    end
+    for _, name in ipairs {"nothing", "A"} do
+      support.fails(("^locations: no stage %q; stages are X, Y"):format(name), "invalid", function() s:locations(name) end)
+    end
+    support.fails("^locations: Y is an output", "invalid", function() s:locations(Y) end)
+    support.fails("^locations: stage: expected a stage, a tensor or a string, got nil", "invalid", function() s:locations() end)
   end)
 end)

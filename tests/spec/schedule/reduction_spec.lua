@@ -306,8 +306,8 @@ describe("atomic", function()
     for _, what in ipairs {"nothing", 7, {}, A, u:loops()[1]} do
       assert.are.equal("table", type(support.error_of(u.atomic, u, what)))
     end
-    assert.is_false(pcall(u.atomic, u))
-    assert.is_false(pcall(u.atomic, u, D, 1))
+    support.fails("^atomic needs stage", "invalid", u.atomic, u)
+    support.fails("^atomic takes %(stage%); got 2 arguments", "invalid", u.atomic, u, D, 1)
     assert.are.equal(before, u:text())
     local B = nw.placeholder({8}, "f32", "B")
     local Z = nw.compute({8}, function(i) return B(i) + 1 end, "Z")

@@ -69,10 +69,15 @@ describe("libxsmm", function()
     assert.is_truthy(tostring(err):find("stride 1 along dimension 2", 1, true), tostring(err))
   end)
   with_xsmm("takes sensible sizes and types only", function()
-    for _, bad in ipairs {{m = 0, n = 8, k = 8}, {m = 8.5, n = 8, k = 8}, {m = 8, n = 8}, {m = 8, n = 8, k = 8, dtype = "i32"}} do
-      assert.is_false(pcall(nw.xsmm.gemm, bad))
+    for pattern, spec in pairs {
+      ["m is a whole number from 1 to 4096, not 0"] = {m = 0, n = 8, k = 8},
+      ["spec.m: expected a whole number, got 8.5"] = {m = 8.5, n = 8, k = 8},
+      ["spec.k: expected a whole number, got nil"] = {m = 8, n = 8},
+      ["f32 and f64, not i32"] = {m = 8, n = 8, k = 8, dtype = "i32"},
+    } do
+      support.fails(pattern, "invalid", nw.xsmm.gemm, spec)
     end
-    assert.is_false(pcall(nw.xsmm.gemm))
+    support.fails("gemm: spec: expected a table with m, n, k, got nil", "invalid", nw.xsmm.gemm)
   end)
   it("is an error that says so where the build is without it", function()
     if there then return end
