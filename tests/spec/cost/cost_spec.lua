@@ -121,7 +121,9 @@ describe("cost", function()
     local p = nw.cost.price {counts = COUNTS, pj = pj, machine = "eyeriss", utilisation = 0.75}
     assert.near(59.28e-6, p.joules, 0.01e-6)
     assert.equal(86016, p.cycles)
-    support.fails("^price: eyeriss has no energy for 'nothing'", "invalid", function() nw.cost.price {counts = {nothing = 1}, machine = "eyeriss"} end)
+    support.fails("^price: eyeriss has no energy for 'nothing'", "invalid", function()
+      nw.cost.price {counts = {nothing = 1}, machine = "eyeriss"}
+    end)
     for _, count in ipairs {0 / 0, -5, math.huge} do
       local bad = {counts = {fma = count}, machine = "zen5"}
       support.fails("price: counts.fma: .* is not a finite number", "range", nw.cost.price, bad)
@@ -130,7 +132,9 @@ describe("cost", function()
     assert.truthy(e.hint:find("as in 'fma 32'", 1, true))
     _, e = pcall(nw.cost.price, {counts = {dram = 1}, machine = "eyeriss"})
     assert.truthy(e.hint:find("there are mac, network, memory, register file, shared; or give it", 1, true), e.hint)
-    support.fails("^price: utilisation: 2 is not above 0", "range", function() nw.cost.price {counts = COUNTS, pj = pj, machine = "eyeriss", utilisation = 2} end)
+    support.fails("^price: utilisation: 2 is not above 0", "range", function()
+      nw.cost.price {counts = COUNTS, pj = pj, machine = "eyeriss", utilisation = 2}
+    end)
   end)
 
   -- Energies of an access, of Accelergy's table at 65 nm: 8 pJ a bit of LPDDR4; 18.2 pJ to read and 14.1 to write 64 bits of the
@@ -275,7 +279,9 @@ describe("cost", function()
     if support.have_gnuplot() then support.picture(c:plot {y = "cycles"}) end
     support.fails("^plot: y is .*, not 'joy'", "invalid", function() c:plot {y = "joy"} end)
     support.fails("^cost_curve: values is empty", "invalid", function() s:cost_curve {values = {}, machine = round_machine()} end)
-    support.fails("^cost_curve: this schedule has no symbolic size", "invalid", function() nw.schedule(matmul(4, 4, 4)):cost_curve {values = {1}} end)
+    support.fails("^cost_curve: this schedule has no symbolic size", "invalid", function()
+      nw.schedule(matmul(4, 4, 4)):cost_curve {values = {1}}
+    end)
     support.fails_saying("options: expected a table with values, got nil", s.cost_curve, s)
   end)
 

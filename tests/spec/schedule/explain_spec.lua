@@ -222,7 +222,8 @@ describe("s:explain()", function()
     assert.is_false(ok)
     assert.truthy(err.message:find "nothing was refused")
     refuse(s, "parallel", "k")
-    support.fails("^split: factor: expected a whole number, got a string", "invalid", s.split, s, "j", "four") -- a slip, not a refusal
+    -- a slip, not a refusal
+    support.fails("^split: factor: expected a whole number, got a string", "invalid", s.split, s, "j", "four")
     assert.is_true(s:explain().seen)
     support.fails("^split: no loop \"nope\"", "invalid", s.split, s, "nope", 2)
     ok, err = pcall(s.explain, s)

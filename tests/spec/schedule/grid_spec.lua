@@ -209,7 +209,8 @@ describe("bind", function()
     local i_o = s:split("i", 4)
     local gone = s:loops()[2]
     s:undo()
-    support.fails("^bind: i_i was made by s:split%(\"i\", 4%), which is not part of the current version", "stale", s.bind, s, gone, "vthread")
+    support.fails("^bind: i_i was made by s:split%(\"i\", 4%), which is not part of the current version", "stale",
+      s.bind, s, gone, "vthread")
     support.fails("^bind: i_o was made by", "stale", s.bind, s, i_o, "vthread")
     assert.equal(before, s:text())
   end)

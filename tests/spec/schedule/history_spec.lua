@@ -271,8 +271,12 @@ describe("s:unsafe()", function()
     local json = gemm(16):replay(s:trace "json")
     assert.equal(s:text(), json:text())
     assert.equal(s:trace "json", json:trace "json")
-    support.fails("^replay: step 2 of the trace: unsafe is true or false", "parse", function() gemm(16):replay((s:trace "json":gsub('"unsafe": true', '"unsafe": 1'))) end)
-    support.fails("^step 2, s:parallel \"k\": cannot run k in parallel", "refused", function() gemm(16):replay((s:trace "json":gsub(', "unsafe": true', ""))) end)
+    support.fails("^replay: step 2 of the trace: unsafe is true or false", "parse", function()
+      gemm(16):replay((s:trace "json":gsub('"unsafe": true', '"unsafe": 1')))
+    end)
+    support.fails("^step 2, s:parallel \"k\": cannot run k in parallel", "refused", function()
+      gemm(16):replay((s:trace "json":gsub(', "unsafe": true', "")))
+    end)
   end)
 
   it("marks what is measured", function()
@@ -310,7 +314,8 @@ describe("s:unsafe()", function()
       q:unsafe(function(r) r:split("i", 4) end)
       q:parallel "k"
     end)
-    support.fails("^cannot run i_o in parallel: it holds k, which is marked parallel", "refused", s.parallel, s, "i_o") -- parallel inside parallel, and judged again
+    -- parallel inside parallel, and judged again
+    support.fails("^cannot run i_o in parallel: it holds k, which is marked parallel", "refused", s.parallel, s, "i_o")
   end)
 
   it("still refuses what has no meaning", function()

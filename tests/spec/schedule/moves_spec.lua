@@ -226,7 +226,9 @@ describe("s:locations()", function()
   it("says what is wrong with what is no temporary", function()
     local s, _, Y = stencil(16)
     for bad, got in pairs {[1] = "number", [{}] = "table", [true] = "boolean", [s] = "schedule"} do
-      support.fails("^locations: stage: expected a stage, a tensor or a string, got a " .. got, "invalid", function() s:locations(bad) end)
+      support.fails("^locations: stage: expected a stage, a tensor or a string, got a " .. got, "invalid", function()
+        s:locations(bad)
+      end)
     end
     for _, name in ipairs {"nothing", "A"} do
       support.fails(("^locations: no stage %q; stages are X, Y"):format(name), "invalid", function() s:locations(name) end)
