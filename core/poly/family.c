@@ -69,7 +69,7 @@ nw_family *nw_family_retain(nw_family *f) {
   return f;
 }
 
-static void facts_clear(nw_verdicts *m) {
+static void verdicts_clear(nw_verdicts *m) {
   for (int i = 0; i < m->cap; i++) free(m->at[i].key);
   free(m->at);
   free(m->verdict);
@@ -79,7 +79,7 @@ static void facts_clear(nw_verdicts *m) {
 
 void nw_family_release(nw_family *f) {
   if (!f || --f->refs) return;
-  facts_clear(&f->facts);
+  verdicts_clear(&f->verdicts);
   nw_vec_free(&f->product);
   isl_set_free(f->context);
   isl_space_free(f->params);
@@ -182,7 +182,7 @@ static nw_verdict_key *slot_of(const nw_verdicts *m, uint64_t hash, const uintpt
   return &m->at[i];
 }
 
-static void facts_grow(nw_verdicts *m) {
+static void verdicts_grow(nw_verdicts *m) {
   nw_verdicts old = *m;
   m->cap = old.cap ? 2 * old.cap : 256;
   m->at = nw_xcalloc((size_t)m->cap, sizeof *m->at);
@@ -195,8 +195,8 @@ static void facts_grow(nw_verdicts *m) {
   memset(m->price + old.cap, 0, (size_t)(m->cap - old.cap) * sizeof *m->price);
 }
 
-static nw_verdict_key *facts_entry(nw_verdicts *m, const uintptr_t *word, int n) {
-  if (2 * (m->n + 1) > m->cap) facts_grow(m);
+static nw_verdict_key *verdict_key_of(nw_verdicts *m, const uintptr_t *word, int n) {
+  if (2 * (m->n + 1) > m->cap) verdicts_grow(m);
   uint64_t hash = hash_words(word, n);
   nw_verdict_key *e = slot_of(m, hash, word, n);
   if (e->key) return e;
@@ -206,24 +206,24 @@ static nw_verdict_key *facts_entry(nw_verdicts *m, const uintptr_t *word, int n)
   return e;
 }
 
-int nw_fact_number(nw_family *f, const nw_key *k) { return facts_entry(&f->facts, k->word, k->n)->number; }
+int nw_fact_number(nw_family *f, const nw_key *k) { return verdict_key_of(&f->verdicts, k->word, k->n)->number; }
 
 int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d) {
   uintptr_t word[] = {(uintptr_t)what, (uintptr_t)a, (uintptr_t)b, (uintptr_t)c, (uintptr_t)d};
-  return facts_entry(&f->facts, word, NW_COUNT(word))->number;
+  return verdict_key_of(&f->verdicts, word, NW_COUNT(word))->number;
 }
 
 // Whether this is what is known. If nothing is, whoever asks goes on to prove it, and the price of that is counted from here.
 static bool is_known(nw_family *f, int number, char as) {
-  nw_price *price = &f->facts.price[number];
-  if (f->facts.verdict[number] == as) return nw_price_charge(f->s, price), true;
-  if (!f->facts.verdict[number]) nw_price_begin(f->s, price);
+  nw_price *price = &f->verdicts.price[number];
+  if (f->verdicts.verdict[number] == as) return nw_price_charge(f->s, price), true;
+  if (!f->verdicts.verdict[number]) nw_price_begin(f->s, price);
   return false;
 }
 
 static void learn(nw_family *f, int number, char as) {
-  f->facts.verdict[number] = as;
-  nw_price_end(f->s, &f->facts.price[number]);
+  f->verdicts.verdict[number] = as;
+  nw_price_end(f->s, &f->verdicts.price[number]);
 }
 
 bool nw_fact_proved(nw_family *f, int number) { return is_known(f, number, 1); }

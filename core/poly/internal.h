@@ -90,7 +90,7 @@ typedef struct nw_family {
   isl_space *params;
   isl_set *context; // what is known of the sizes
   nw_vec product; // expressions in sizes alone that are not affine: a parameter each
-  nw_verdicts facts;
+  nw_verdicts verdicts;
 } nw_family;
 nw_family *nw_family_for(const nw_program *p, nw_family *known); // known, if it serves p as well; counted
 // True if a call was given up since it was made. It is then neither used nor freed.
