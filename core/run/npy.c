@@ -33,60 +33,80 @@ static const char *skip_space(const char *s) {
   return s;
 }
 
-// The text after 'key': in the header's dictionary, or NULL.
-static const char *value_of(const char *header, const char *key) {
-  char quoted[32];
-  for (int q = 0; q < 2; q++) {
-    snprintf(quoted, sizeof quoted, q ? "\"%s\"" : "'%s'", key);
-    const char *at = strstr(header, quoted);
-    if (!at) continue;
-    at = skip_space(at + strlen(quoted));
-    return *at == ':' ? skip_space(at + 1) : NULL;
-  }
-  return NULL;
+// The readers of the header take the text at *at, which they leave behind what they have read. False: it is something else.
+
+static bool take(const char **at, const char *text) {
+  const char *s = skip_space(*at);
+  size_t n = strlen(text);
+  if (strncmp(s, text, n)) return false;
+  *at = s + n;
+  return true;
 }
 
-static bool read_descr(const char *s, npy *h) {
+// A string in quotes of either kind, without escapes: where it begins, and its length.
+static bool read_string(const char **at, const char **begin, size_t *n) {
+  const char *s = skip_space(*at);
   if (*s != '\'' && *s != '"') return false;
-  char order = s[1], kind = s[2];
-  int bytes = atoi(s + 3);
-  if (!strchr("<>|=", order) || !order) return false;
-  h->swapped = order == '>' && bytes > 1;
+  const char *end = strchr(s + 1, *s);
+  if (!end) return false;
+  *begin = s + 1;
+  *n = (size_t)(end - s - 1);
+  *at = end + 1;
+  return true;
+}
+
+static bool read_descr(const char **at, npy *h) {
+  const char *s;
+  char text[8] = "", *end = text;
+  size_t n;
+  if (!read_string(at, &s, &n) || n < 3 || n >= sizeof text || !strchr("<>|=", *s)) return false;
+  memcpy(text, s, n);
+  long bytes = isdigit((unsigned char)text[2]) ? strtol(text + 2, &end, 10) : 0;
+  h->swapped = *text == '>' && bytes > 1;
   for (int i = 0; i < NW_COUNT(codes); i++)
-    if (codes[i].kind == kind && codes[i].bytes == bytes) {
+    if (codes[i].kind == text[1] && codes[i].bytes == bytes && !*end) {
       h->dtype = codes[i].dtype;
       return true;
     }
   return false;
 }
 
-static bool read_shape(const char *s, npy *h) {
-  if (*s++ != '(') return false;
-  for (h->ndim = 0;; h->ndim++) {
-    s = skip_space(s);
-    if (*s == ')') return true;
+static bool read_shape(const char **at, npy *h) {
+  if (!take(at, "(")) return false;
+  for (h->ndim = 0; !take(at, ")"); h->ndim++) {
+    const char *s = skip_space(*at);
     if (h->ndim == NDIM_MOST || !isdigit((unsigned char)*s)) return false;
     char *end;
     errno = 0;
     h->shape[h->ndim] = strtoll(s, &end, 10);
     if (errno) return false;
-    s = skip_space(end + (*end == 'L'));
-    if (*s == ',')
-      s++;
-    else if (*s != ')')
-      return false;
+    *at = end + (*end == 'L');
+    if (!take(at, ",") && *skip_space(*at) != ')') return false;
   }
+  return true;
 }
 
-// What is wrong with the header, or NULL.
-static const char *read_dictionary(const char *header, npy *h) {
-  const char *descr = value_of(header, "descr"), *order = value_of(header, "fortran_order"),
-             *shape = value_of(header, "shape");
-  if (!descr || !order || !shape) return "its header is not complete";
-  if (!read_descr(descr, h)) return "its element type is not one of bool, i1-i8, u1-u4, f2-f8";
-  if (strncmp(order, "True", 4) && strncmp(order, "False", 5)) return "its header is damaged (fortran_order)";
-  h->fortran = *order == 'T';
-  return read_shape(shape, h) ? NULL : "its header is damaged (shape)";
+// A dictionary of these three, in any order, and blanks behind it. What is wrong with it, or NULL.
+static const char *read_dictionary(const char *header, size_t size, npy *h) {
+  static const char *const keys[] = {"descr", "fortran_order", "shape"};
+  const char *at = header, *key;
+  bool seen[NW_COUNT(keys)] = {0};
+  size_t n;
+  if (!take(&at, "{")) return "its header is damaged";
+  while (!take(&at, "}")) {
+    if (!read_string(&at, &key, &n) || !take(&at, ":")) return "its header is damaged";
+    int k = 0;
+    while (k < NW_COUNT(keys) && (strlen(keys[k]) != n || strncmp(keys[k], key, n))) k++;
+    if (k == NW_COUNT(keys) || seen[k]) return "its header is damaged (a key that does not belong there)";
+    seen[k] = true;
+    if (k == 0 && !read_descr(&at, h)) return "its element type is not one of bool, i1-i8, u1-u4, f2-f8";
+    if (k == 1 && !(h->fortran = take(&at, "True")) && !take(&at, "False"))
+      return "its header is damaged (fortran_order)";
+    if (k == 2 && !read_shape(&at, h)) return "its header is damaged (shape)";
+    if (!take(&at, ",") && *skip_space(at) != '}') return "its header is damaged: text after a value";
+  }
+  if (!seen[0] || !seen[1] || !seen[2]) return "its header is not complete";
+  return skip_space(at) == header + size ? NULL : "its header is damaged: text after the dictionary";
 }
 
 static const char *read_header(FILE *f, npy *h) {
@@ -98,7 +118,7 @@ static const char *read_header(FILE *f, npy *h) {
   size_t n = start[8] | start[9] << 8 | (wide ? (size_t)start[10] << 16 | (size_t)start[11] << 24 : 0);
   if (n > HEADER_MOST) return "its header is damaged (length)";
   char *header = nw_xcalloc(1, n + 1);
-  const char *wrong = fread(header, 1, n, f) == n ? read_dictionary(header, h) : "it is cut short in the header";
+  const char *wrong = fread(header, 1, n, f) == n ? read_dictionary(header, n, h) : "it is cut short in the header";
   free(header);
   return wrong;
 }
@@ -153,14 +173,15 @@ static const char *read_data(nw_ctx *c, FILE *f, const npy *h, nw_array *a) {
   return whole ? NULL : "it is cut short: the data end before the shape is filled";
 }
 
-// A size the file cannot hold is reported before memory for it is asked for.
-static bool holds(FILE *f, const npy *h) {
+// A size that the file does not have is reported before memory for it is asked for. What is wrong, or NULL; a pipe is not known.
+static const char *fits(FILE *f, const npy *h) {
   long here = ftell(f);
-  if (here < 0 || fseek(f, 0, SEEK_END)) return true;
+  if (here < 0 || fseek(f, 0, SEEK_END)) return NULL;
   double rest = (double)(ftell(f) - here), need = nw_dtype_bytes(h->dtype);
   fseek(f, here, SEEK_SET);
   for (int d = 0; d < h->ndim; d++) need *= (double)h->shape[d];
-  return need <= rest;
+  if (need > rest) return "it is cut short: the data end before the shape is filled";
+  return need < rest ? "it has more data than its shape: the rest would be lost" : NULL;
 }
 
 nw_array *nw_array_load(nw_ctx *c, const char *path) {
@@ -171,7 +192,7 @@ nw_array *nw_array_load(nw_ctx *c, const char *path) {
   npy h = {0};
   nw_array *a = NULL;
   const char *wrong = read_header(f, &h);
-  if (!wrong && !holds(f, &h)) wrong = "it is cut short: the data end before the shape is filled";
+  if (!wrong) wrong = fits(f, &h);
   if (!wrong && !(a = nw_array_new(c, h.dtype, h.ndim, h.shape))) {
     fclose(f);
     return NULL;
@@ -180,7 +201,8 @@ nw_array *nw_array_load(nw_ctx *c, const char *path) {
   fclose(f);
   if (!wrong && !nw_error(c)) return a;
   nw_array_release(a);
-  return nw_error(c) ? NULL : nw_fail(c, NW_EIO, NULL, "path: cannot read %s: %s", path, wrong);
+  return nw_error(c) ? NULL
+                     : nw_fail(c, NW_EIO, "write it again, as numpy.save and a:save do", "path: cannot read %s: %s", path, wrong);
 }
 
 // Header text padded so that the data begin at a multiple of 64.

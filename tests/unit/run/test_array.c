@@ -191,6 +191,34 @@ static void test_damaged_files(void **state) {
   refused(c);
 }
 
+// Nothing of a file is passed over in silence: it has the array, and no more.
+static void test_files_with_more_than_an_array(void **state) {
+  nw_ctx *c = *state;
+#define HEADER "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)"
+  static const struct {
+    const char *header, *data, *wrong;
+  } cases[] = {
+      {HEADER "}", "12345", "it has more data than its shape"},
+      {HEADER ", }   \n", "123456781234", "it has more data than its shape"},
+      {HEADER "} and more\n", "1234", "text after the dictionary"},
+      {HEADER "}}", "1234", "text after the dictionary"},
+      {HEADER " x}", "1234", "text after a value"},
+      {HEADER "5, }", "1234", "text after a value"},
+      {HEADER ", 'shape': (1,)}", "1234", "a key that does not belong there"},
+      {HEADER ", 'more': 1}", "1234", "a key that does not belong there"},
+      {"{'descr': '<f4x', 'fortran_order': False, 'shape': (1,)}", "1234", "its element type is not one of"},
+      {"{'descr': '<f4', 'fortran_order': Falsehood, 'shape': (1,)}", "1234", "text after a value"},
+  };
+#undef HEADER
+  for (int i = 0; i < NW_COUNT(cases); i++)
+    for (int version = 1; version <= 3; version++) {
+      write_file(cases[i].header, version, cases[i].data, strlen(cases[i].data));
+      assert_null(nw_array_load(c, path));
+      assert_non_null(strstr(nw_error(c)->message, cases[i].wrong));
+      nw_clear(c);
+    }
+}
+
 static void test_cut_at_every_byte(void **state) {
   nw_ctx *c = *state;
   const int64_t shape[] = {3, 5};
@@ -216,6 +244,7 @@ int main(void) {
       cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_foreign_files),
       cmocka_unit_test(test_damaged_files),
+      cmocka_unit_test(test_files_with_more_than_an_array),
       cmocka_unit_test(test_cut_at_every_byte),
   };
   return cmocka_run_group_tests_name("array", tests, setup, teardown);
