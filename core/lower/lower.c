@@ -37,12 +37,21 @@ static int pass_index(nw_ctx *c, const char *name) {
   return -1;
 }
 
+// Which loops stay loops: those that pass `replaces_loops` replaces, or, where their copies would be too long to be compiled, those
+// that are unrolled.
+typedef enum kept { NONE, ALL, LONG } kept;
+
+static bool stays(const nw_pass *pass, const nw_program *p, kept loops) {
+  if (loops == LONG) return pass->run == nw_pass_unroll && nw_code_size(p->root) > NW_CODE_LIMIT;
+  return loops == ALL && pass->replaces_loops;
+}
+
 // Runs the passes up to `last` on a copy; NULL and a diagnostic when one fails.
-static nw_program *run_passes(const nw_program *p, int last, bool keep_loops) {
+static nw_program *run_passes(const nw_program *p, int last, kept loops) {
   nw_program *q = nw_program_clone(p);
   q->step = 0;
   for (int i = 0; i <= last; i++) {
-    if (keep_loops && passes[i].replaces_loops) continue;
+    if (stays(&passes[i], q, loops)) continue;
     nw_program *next = nw_stopped(p->ctx) ? NULL : passes[i].run(q);
     if (!next) {
       nw_program_release(q);
@@ -79,12 +88,10 @@ static nw_exec *frozen(nw_exec *e) {
   return NULL;
 }
 
-// Lowers a scheduled program. With `until`, stops after that pass: a program to look at, which cannot be run unless all
-// passes have run. The caller gets a count.
-nw_exec *nw_lower(const nw_program *p, const char *until) {
+static nw_exec *lower(const nw_program *p, const char *until, kept loops) {
   if (!p) return NULL;
   int last = until ? pass_index(p->ctx, until) : nw_pass_count() - 1;
-  nw_program *q = last >= 0 ? run_passes(p, last, false) : NULL;
+  nw_program *q = last >= 0 ? run_passes(p, last, loops) : NULL;
   if (!q) return NULL;
   nw_exec *e = new_exec(q);
   if (until) return frozen(e);
@@ -93,8 +100,12 @@ nw_exec *nw_lower(const nw_program *p, const char *until) {
   return frozen(e);
 }
 
+// Lowers a scheduled program. With `until`, stops after that pass: a program to look at, which cannot be run unless all
+// passes have run. The caller gets a count.
+nw_exec *nw_lower(const nw_program *p, const char *until) { return lower(p, until, NONE); }
+
 nw_exec *nw_lower_loops(const nw_program *p) {
-  nw_program *q = p ? run_passes(p, nw_pass_count() - 1, true) : NULL;
+  nw_program *q = p ? run_passes(p, nw_pass_count() - 1, ALL) : NULL;
   if (!q) return NULL;
   nw_exec *e = new_exec(q);
   NW_MUST(nw_storage_agrees(q, e->storage));
@@ -114,11 +125,20 @@ void nw_exec_release(nw_exec *e) {
   free(e);
 }
 
-// The text of a scheduled program after `pass` (NULL: the last one), for people: workspaces are shown where they are used.
+// The text of a scheduled program after `pass` (NULL: the last one), for people: workspaces are shown where they are used, and what
+// is too long to be compiled is shown with its loops.
 char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   (void)c;
-  nw_exec *e = nw_lower(p, pass ? pass : passes[NW_COUNT(passes) - 1].name);
-  char *text = e ? nw_program_show(e->p, NULL) : NULL;
+  nw_exec *e = lower(p, pass ? pass : passes[NW_COUNT(passes) - 1].name, LONG);
+  if (!e) return NULL;
+  nw_str out = {0};
+  if (e->instructions > NW_CODE_LIMIT)
+    nw_str_fmt(&out,
+               "# about %ld instructions, and more than %d are not compiled: loops to unroll are left as loops here\n",
+               (long)e->instructions, NW_CODE_LIMIT);
+  char *text = nw_program_show(e->p, NULL);
+  nw_str_add(&out, text);
+  free(text);
   nw_exec_release(e);
-  return text;
+  return nw_str_take(&out);
 }

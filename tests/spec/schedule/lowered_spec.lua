@@ -1,0 +1,37 @@
+--- s:show "lowered", which is text to look at: what cannot be compiled is shown all the same.
+local nw = require "nestwright"
+local support = require "support"
+
+describe("a lowered program that is too long to be compiled", function()
+  local A = nw.placeholder({64, 64}, "f32", "A")
+  local s = nw.schedule(nw.compute({64, 64}, function(i, j)
+    local e = A(i, j)
+    for _ = 1, 16 do e = nw.exp(e) end
+    return e
+  end, "C"))
+  s:unroll "i"
+  s:unroll "j"
+
+  it("is shown, its unrolled loops as loops, and says so", function()
+    for _, pass in ipairs {"unroll", "simplify", "fma"} do
+      local text = tostring(s:show("lowered", pass))
+      local size = tonumber(text:match("^# about (%d+) instructions, and more than 50000 are not compiled: "
+        .. "loops to unroll are left as loops here\n"))
+      assert.truthy(size and size > 50000, text)
+      assert.truthy(text:find("\nunroll for i in 0..64:\n  unroll for j in 0..64:\n", 1, true), text)
+    end
+    assert.equal(tostring(s:show("lowered", "fma")), tostring(s:show "lowered"))
+  end)
+
+  it("is refused where it would be compiled", function()
+    support.fails("this program becomes about %d+ instructions; the limit is 50000", "limit", s.build, s)
+  end)
+
+  it("is as it is compiled when it is short enough", function()
+    local short = nw.schedule(nw.compute({4}, function(i) return A(0, i) end, "C"))
+    short:unroll "i"
+    local text = tostring(short:show "lowered")
+    assert.falsy(text:find("for i", 1, true), text)
+    assert.falsy(text:find("#", 1, true), text)
+  end)
+end)
