@@ -3,6 +3,7 @@ local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local points = require "nestwright.measure.points"
+local result_text = require "nestwright.measure.result_text"
 local results = require "nestwright.measure.results"
 local rows = require "nestwright.language.rows"
 local times = require "nestwright.measure.times"
@@ -123,7 +124,7 @@ local function is_shown(name, all)
 end
 
 local function shown_columns(list)
-  local columns, all, out = results.columns_of(list, list.params), {}, {}
+  local columns, all, out = result_text.columns_of(list, list.params), {}, {}
   for _, name in ipairs(columns) do all[name] = true end
   for _, name in ipairs(columns) do if is_shown(name, all) then out[#out + 1] = name end end
   return out, kinds_of(all)

@@ -215,14 +215,13 @@ describe("a sweep of many points", function()
     assert.equal(0, #sweep {a = many, b = many, c = many, d = many, e = many, f = many, g = {}})
   end)
 
-  it("begins at once, and can be interrupted", function()
+  it("runs nothing more after an interrupt", function()
     local ran = 0
-    local started = os.clock()
     fails("interrupted", "interrupt", nw.sweep, {params = {a = many, b = many}, run = function()
       ran = ran + 1
       if ran == 3 then core.fail("interrupt", "interrupted") end
     end})
-    assert.is_true(os.clock() - started < 1)
+    assert.equal(3, ran)
     local code = "local nw = require 'nestwright' local l = {} for n = 1, 3000 do l[n] = n end "
       .. "nw.sweep {params = {a = l, b = l}, run = function() return 1 end}"
     local out = support.run(('timeout -s INT 1 %s -e "%s"'):format(support.program, code))
@@ -232,7 +231,7 @@ describe("a sweep of many points", function()
   it("tells what is done where Lua has no more memory", function()
     local path = support.temporary ".json"
     local function run(p) return p.n < 3 and p.n or error("not enough memory", 0) end
-    fails("not enough memory; the first 2 of 3 points are done and are in " .. path, "memory", nw.sweep,
+    fails("memory.*; the first 2 of 3 points are done and are in " .. path, "memory", nw.sweep,
       {params = {n = {1, 2, 3}}, json = path, run = run})
     assert.equal(2, #json.decode(support.read(path)))
     fails("2 of 3 points were done, and they are lost", "memory", nw.sweep, {params = {n = {1, 2, 3}}, run = run})
