@@ -145,6 +145,7 @@ NW_API void nw_recovery_back(nw_recovery *p);
 NW_API int64_t nw_refuse_memory(int64_t request);
 // Bytes that can still be had, by the tightest of the limits of this process and the machine.
 NW_API int64_t nw_memory_left(void);
+NW_API void nw_say_limit(char *out, size_t n); // which limit that is, in words
 // True if n elements of `each` bytes for `what` ("the trace") may be asked for, of whatever allocator. Else a failure, NW_EMEMORY.
 NW_API bool nw_memory_for(nw_ctx *c, const char *what, uint64_t n, uint64_t each);
 // $XDG_STATE_HOME/nestwright or ~/.local/state/nestwright, made where it is missing. False: there is no home.

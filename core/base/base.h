@@ -50,7 +50,6 @@ bool nw_room_for(nw_ctx *c, const char *what, uint64_t bytes);
 // Bytes of a request from which on it is looked at what is left; smaller ones are left to the system, since looking takes longer
 // than they do.
 enum { NW_ASK_FROM = 64 << 20 };
-void nw_say_limit(char *out, size_t n); // which limit that is, in words
 
 // ---- recovery.c: giving a call up
 //

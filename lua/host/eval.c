@@ -63,6 +63,21 @@ static int on_error(lua_State *L) {
   return 1;
 }
 
+// Puts an error of the library, which says what was asked for and what to do, in the place of Lua's own on top, where that is
+// "not enough memory".
+static void explain_memory(nwh *h) {
+  lua_State *L = h->L;
+  if (lua_type(L, -1) != LUA_TSTRING || strcmp(lua_tostring(L, -1), "not enough memory") != 0) return;
+  lua_gc(L, LUA_GCCOLLECT, 0);
+  nwh_spend_reserve(h);
+  int top = lua_gettop(L);
+  if (nwh_push_function(h, "nestwright.language.errors", "of_lua")) {
+    lua_pushvalue(L, top);
+    if (lua_pcall(L, 1, 1, 0) == LUA_OK) lua_replace(L, top);
+  }
+  lua_settop(L, top);
+}
+
 nwh_status nwh_call(nwh *h, int nargs, int nresults) {
   lua_State *L = h->L;
   int base = lua_gettop(L) - nargs;
@@ -74,8 +89,8 @@ nwh_status nwh_call(nwh *h, int nargs, int nresults) {
   int status = lua_pcall(L, nargs, nresults, base);
   bool stopped = nwh_run_end(h);
   lua_remove(L, base);
-  if (status == LUA_OK) return NWH_OK;
-  if (status == LUA_ERRMEM) lua_gc(L, LUA_GCCOLLECT, 0);
+  if (status == LUA_OK) return nwh_keep_reserve(h), NWH_OK;
+  explain_memory(h);
   return stopped ? NWH_INTERRUPTED : NWH_ERROR;
 }
 
@@ -222,7 +237,7 @@ nwh_status nwh_eval(nwh *h, const char *code, const char *name, int *results, bo
   int status = load_chunk(L, code, name, quiet);
   *results = 0;
   keep_source(L, name, code);
-  if (status != LUA_OK) return NWH_ERROR;
+  if (status != LUA_OK) return explain_memory(h), NWH_ERROR;
   nwh_status done = nwh_call(h, 0, LUA_MULTRET);
   if (done == NWH_OK) *results = lua_gettop(L) - top;
   return done;
@@ -295,6 +310,7 @@ static int to_text(lua_State *L) {
 
 // What an error is may be the user's, and its __tostring may fail.
 static char *plain_error(lua_State *L) {
+  if (lua_type(L, -1) == LUA_TSTRING) return take_string(L);
   lua_pushcfunction(L, to_text);
   lua_insert(L, -2);
   bool ok = lua_pcall(L, 1, 1, 0) == LUA_OK;

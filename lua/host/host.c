@@ -6,14 +6,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 // ---- memory
 //
-// A script that asks for everything gets "not enough memory", an ordinary error, before the machine runs out.
+// A script that asks for everything gets an ordinary error before the machine runs out.
 
 // What is left of the machine, or of a limit, is looked at each time so much more is used.
-enum { LOOK_EVERY = 64 << 20 };
+enum { LOOK_EVERY = 64 << 20, RESERVE = 16 << 20, MEGABYTE = 1000000 };
+
+// The limit is said as it is now: when the error is shown, much of what filled it is gone.
+static void *refuse(nwh *h, size_t more) {
+  char limit[160] = "this program leaves it three quarters of the memory of this machine";
+  if (h->used + (int64_t)more <= h->limit) nw_say_limit(limit, sizeof limit);
+  snprintf(h->refused, sizeof h->refused, "no memory for %.*f %s more, Lua has %.1f MB: %s", more >= MEGABYTE,
+           more >= MEGABYTE ? (double)more / MEGABYTE : (double)more, more >= MEGABYTE ? "MB" : "bytes",
+           (double)h->used / MEGABYTE, limit);
+  return NULL;
+}
 
 static void *allocate(void *ud, void *p, size_t old, size_t bytes) {
   nwh *h = ud;
@@ -23,13 +34,45 @@ static void *allocate(void *ud, void *p, size_t old, size_t bytes) {
     free(p);
     return NULL;
   }
-  if (bytes > old && h->used + (int64_t)(bytes - old) > h->limit) return NULL;
-  if (bytes > old && (h->used + (int64_t)(bytes - old)) / LOOK_EVERY != h->used / LOOK_EVERY &&
-      nw_memory_left() < (int64_t)(bytes - old) + LOOK_EVERY)
-    return NULL;
+  size_t more = bytes > old ? bytes - old : 0;
+  int64_t all = h->used + (int64_t)more;
+  if (more && all > h->grace) {
+    if (all > h->limit) return refuse(h, more);
+    if (all / LOOK_EVERY != h->used / LOOK_EVERY && nw_memory_left() < (int64_t)more + LOOK_EVERY)
+      return refuse(h, more);
+  }
   void *q = realloc(p, bytes);
-  if (q) h->used += (int64_t)bytes - (int64_t)old;
+  if (!q) return refuse(h, more);
+  h->used += (int64_t)bytes - (int64_t)old;
   return q;
+}
+
+void nwh_spend_reserve(nwh *h) {
+  if (!h->reserve) return;
+  munmap(h->reserve, RESERVE);
+  h->reserve = NULL;
+  h->grace = h->used + RESERVE;
+}
+
+static void *reserve(void) {
+  void *p = mmap(NULL, RESERVE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+// With less room, the next look would refuse what is small.
+void nwh_keep_reserve(nwh *h) {
+  if (h->reserve) return;
+  lua_gc(h->L, LUA_GCCOLLECT, 0);
+  if (nw_memory_left() < LOOK_EVERY + 2 * RESERVE || h->used + 2 * RESERVE > h->limit) return;
+  h->reserve = reserve();
+  if (h->reserve) h->grace = 0;
+}
+
+// For the library, which makes an error of it.
+static int push_refused(lua_State *L) {
+  const nwh *h = lua_touserdata(L, lua_upvalueindex(1));
+  lua_pushstring(L, *h->refused ? h->refused : "Lua has no more memory");
+  return 1;
 }
 
 static int64_t memory_limit(void) {
@@ -119,9 +162,13 @@ nwh *nwh_open(void) {
   lua_setfield(h->L, LUA_REGISTRYINDEX, "nestwright.host");
   lua_pushlightuserdata(h->L, h);
   lua_setfield(h->L, LUA_REGISTRYINDEX, "nestwright.host.state");
+  lua_pushlightuserdata(h->L, h);
+  lua_pushcclosure(h->L, push_refused, 1);
+  lua_setfield(h->L, LUA_REGISTRYINDEX, "nestwright.host.memory");
   lua_getglobal(h->L, "require");
   lua_setfield(h->L, LUA_REGISTRYINDEX, "nestwright.require");
   set_paths(h);
+  h->reserve = reserve();
   nwh_open_coroutines(h);
   nwh_open_commands(h);
   return h;
@@ -132,6 +179,7 @@ void nwh_close(nwh *h) {
   signal(SIGINT, SIG_DFL);
   h->ctx = NULL;
   lua_close(h->L);
+  if (h->reserve) munmap(h->reserve, RESERVE);
   free(h->library);
   free(h->traceback);
   free(h);

@@ -107,6 +107,15 @@ end
 --- True for the errors of this library.
 function errors.is_error(e) return getmetatable(e) == core.error end
 
+--- An error of Lua's own as one of the library, where it says that there is no memory; any other as it is.
+function errors.of_lua(problem)
+  if problem ~= "not enough memory" then return problem end
+  local refused = debug.getregistry()["nestwright.host.memory"]
+  local message = refused and refused() or "Lua has no more memory"
+  return setmetatable({code = "memory", message = message,
+    hint = "ask for less, or set what is no longer needed to nil; nothing else is lost"}, core.error)
+end
+
 --- Checks the keys of a table of options and returns it; `options` may be nil.
 ---@param what string      the function's name, for the message
 ---@param options table?

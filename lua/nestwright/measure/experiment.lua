@@ -183,13 +183,8 @@ local function measure(o, plan, progress)
   return rows_of
 end
 
-local function is_no_memory(problem)
-  return problem == "not enough memory" or errors.is_error(problem) and problem.code == "memory"
-end
-
--- Lua's own error says nothing about the points that are done.
-local function fail_for_memory(o, plan, progress, problem)
-  local why = errors.is_error(problem) and problem.message or "sweep: not enough memory"
+-- What ended it says nothing about the points that are done.
+local function fail_for_memory(o, plan, progress, why)
   collectgarbage()
   local path = o.csv and o.json and o.csv .. " and " .. o.json or o.csv or o.json
   if not path then
@@ -208,8 +203,11 @@ local function sweep(options)
   local plan, progress = {}, {kept = 0}
   plan.names, plan.lists, plan.count = points.of(o.params, o.csv or o.json)
   local ok, found = pcall(measure, o, plan, progress)
-  if not ok and is_no_memory(found) then fail_for_memory(o, plan, progress, found) end
-  if not ok then error(found, 0) end
+  if not ok then
+    local problem = errors.of_lua(found)
+    if errors.is_error(problem) and problem.code == "memory" then fail_for_memory(o, plan, progress, problem.message) end
+    error(found, 0)
+  end
   local index = setmetatable({params = plan.names, values = o.params}, {__index = sweep_methods})
   return setmetatable(found, {__name = "nestwright.sweep", __index = index, __tostring = to_string, __cells = cells_of})
 end

@@ -155,6 +155,7 @@ end
 
 --- How an error is shown; "" when it is already. `traceback`: the user's frames, when there is more than one.
 function prompt.error_text(err, traceback, colour)
+  err = errors.of_lua(err)
   local shown = display.release()
   display.settle()
   if shown then return "" end

@@ -118,6 +118,17 @@ describe("scripts", function()
     assert.truthy(handlers:find "false")
   end)
 
+  it("that want more memory than there is are told how much, which limit it is, and what to do", function()
+    local want = "local function fill() local t = {} for n = 1, 1 << 40 do t[n] = {n} end end "
+    for _, code in ipairs {"fill()", "coroutine.wrap(fill)()", "local _, e = pcall(fill) error(e, 0)", "nw.size 'M' fill()"} do
+      local out, status = run(('ulimit -v 400000; %s -e "%s%s"'):format(program, want, code))
+      assert.equal(1, status)
+      assert.truthy(out:find("^no memory for [%d.]+ %a+ more, Lua has [%d.]+ MB: the limit of address space %(ulimit %-v%)"), out)
+      assert.truthy(out:find("hint: ask for less, or set what is no longer needed to nil", 1, true), out)
+      assert.falsy(out:find("not enough memory", 1, true), out)
+    end
+  end)
+
   it("see through coroutines", function()
     local out = script [[
       local co = coroutine.create(function(a) local b = coroutine.yield(a + 1) error("x" .. b) end)
@@ -219,6 +230,18 @@ describe("the prompt", function()
     assert.truthy(out:find "hint: did you mean 'f32'")
     assert.is_nil(out:find("    A = .*    A = "), "the line is shown once")
     assert.truthy(send("x = = 1"):find "unexpected symbol")
+  end)
+
+  it("says what there is no memory for, and goes on", function()
+    child = pty.spawn("/bin/sh", "-c", ("ulimit -v 400000; NO_COLOR=1 XDG_STATE_HOME=%s TERM=xterm INPUTRC=%s exec %s"):format(
+      state, inputrc, program))
+    assert(child:expect("nw> ", 10000), "no prompt")
+    assert.truthy(send("kept = 7"))
+    local out = send("t = {} for n = 1, 1 << 40 do t[n] = {n} end")
+    assert.truthy(out:find "no memory for [%d.]+ %a+ more, Lua has", out)
+    assert.truthy(out:find("ask for less", 1, true), out)
+    send("t = nil")
+    assert.truthy(send("kept + 1"):find "\r?\n8\r?\n")
   end)
 
   it("stops what runs at Ctrl-C, and keeps the session", function()
