@@ -1,6 +1,5 @@
 // The pen of a session: the pool the user writes in, names, and small checks shared by the language's constructors.
 #include "te/internal.h"
-#include "ir/program/valid.h"
 #include <stdlib.h>
 
 // What is written outside a compute shares one pool; it is replaced when it has grown, and those who hold expressions
@@ -101,10 +100,7 @@ char *nw_te_text(const nw_expr *e) {
 
 char *nw_te_name(nw_ctx *c, const char *what, const char *name, const char *fallback) {
   if (!name) name = fallback;
-  if (strchr(name, '@') || !nw_name_ok(name))
-    return nw_fail(c, NW_EINVAL, "letters, digits and _, not beginning with a digit, and no word of the language",
-                   "%s cannot be named '%s'", what, name);
-  return nw_xstrdup(name);
+  return nw_name_given(c, what, name) ? nw_xstrdup(name) : NULL;
 }
 
 // e as i64. Every dtype widens without loss, so the cast can go inside min, max and select, where proofs see the clamp.

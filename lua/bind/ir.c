@@ -277,7 +277,10 @@ static int f_cast(lua_State *L) {
 
 // A variable by name: layouts are written over "_0", "_1", ...
 static int f_variable(lua_State *L) {
-  nwl_push_expr(L, nw_var(nwl_pool(L), nwl_string(L, 1, "name")));
+  const char *name = nwl_string(L, 1, "name");
+  nw_clear(nwl_ctx(L));
+  if (!nw_name_given(nwl_ctx(L), "a variable", name)) return nwl_raise(L);
+  nwl_push_expr(L, nw_var(nwl_pool(L), name));
   return 1;
 }
 

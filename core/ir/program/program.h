@@ -227,6 +227,7 @@ struct nw_program {
 };
 
 // ---- making
+enum { NW_NAME_MOST = 200 }; // characters of a name that a user gives; copies have longer ones
 nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name);
 // An unfrozen deep copy of the statement tree and the tables, same ids; expressions are shared. step = old step + 1.
 nw_program *nw_program_clone(const nw_program *p);

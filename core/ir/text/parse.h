@@ -36,7 +36,7 @@ typedef struct nw_parser {
 // Text comes from anywhere: what can nest or grow has a limit.
 enum {
   NW_PARSE_BYTES = 1 << 24, // of a text
-  NW_PARSE_NAME = 200, // characters of a name
+  NW_PARSE_NAME = 2000, // characters of a name
   NW_PARSE_DEPTH = 100, // parentheses
   NW_PARSE_NODES = 2000, // operations in one expression
   NW_PARSE_LIST = 64, // indices, dimensions, block variables

@@ -1,5 +1,4 @@
 // cache_read, cache_write, set_scope: copies, and where things live.
-#include "ir/program/valid.h"
 #include "sched/primitives/storage.h"
 #include "sched/primitives/place.h"
 #include "sched/primitives.h"
@@ -19,10 +18,7 @@ bool nw_scope_of(nw_step *st, int param, nw_scope *out) {
 nw_buffer *nw_new_cache(nw_step *st, const nw_buffer *of, nw_scope scope, int name, const char *suffix) {
   const char *want = nw_step_str(st, name, NULL);
   if (!want) want = nw_arena_printf(st->scratch, "%s_%s", of->name, suffix);
-  if (!nw_name_ok(want)) {
-    nw_fail(st->ctx, NW_EINVAL, "letters, digits and _", "%s: '%s' cannot name a buffer", st->primitive->name, want);
-    return NULL;
-  }
+  if (nw_step_given(st, name) && !nw_name_given(st->ctx, "a buffer", want)) return NULL;
   const char *unique = nw_unique_block_name(st->p, nw_unique_buffer_name(st->p, want));
   if (nw_step_given(st, name) && strcmp(unique, want)) {
     nw_fail(st->ctx, NW_EINVAL, NULL, "%s: there is a %s already", st->primitive->name, want);
