@@ -58,8 +58,10 @@ static bool wrong_shape(nw_ctx *c, const nw_formal *p, const nw_array *a, const 
 static bool check_kind(nw_ctx *c, const nw_formal *p, const nw_array *a) {
   if (!a) return nw_fail(c, NW_EINVAL, NULL, "%s is missing", p->name);
   if (a->dtype != p->dtype)
-    return nw_fail(c, NW_ETYPE, NULL, "%s is %s, it must be %s", p->name, nw_dtype_name(a->dtype),
-                   nw_dtype_name(p->dtype));
+    return nw_fail(c, NW_ETYPE,
+                   nw_diag_printf(c, "make it of %s: nw.random(shape, \"%s\"), nw.tensor(values, \"%s\")",
+                                  nw_dtype_name(p->dtype), nw_dtype_name(p->dtype), nw_dtype_name(p->dtype)),
+                   "%s is %s, it must be %s", p->name, nw_dtype_name(a->dtype), nw_dtype_name(p->dtype));
   return a->ndim == p->ndim || wrong_shape(c, p, a, "");
 }
 

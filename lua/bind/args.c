@@ -1,5 +1,6 @@
 // Reading arguments. Every failure says which argument, what was expected, and what came instead.
 #include "bind.h"
+#include "ir/expr/fold.h"
 #include <string.h>
 
 const char *nwl_typename(lua_State *L, int arg) {
@@ -122,6 +123,17 @@ nw_dtype nwl_dtype(lua_State *L, int arg, const char *name) {
   const char *hint = near ? lua_pushfstring(L, "did you mean '%s'?", near) : lua_pushfstring(L, "one of %s", all_names);
   nwl_fail(L, NW_EINVAL, hint, "%s: there is no dtype '%s'", name, s);
   return NW_F32;
+}
+
+void nwl_fits(lua_State *L, nw_dtype t, int64_t v, const char *name, const char * or) {
+  if (nw_fits(t, v)) return;
+  int bits = 8 * nw_dtype_bytes(t);
+  bool is_signed = nw_dtype_is_signed(t);
+  const char *hint = t == NW_BOOL ? lua_pushfstring(L, "bool holds 0, 1, true and false%s", or)
+                                  : lua_pushfstring(L, "%s holds %I to %I%s", nw_dtype_name(t),
+                                                    is_signed ? -(LUAI_UACINT)(1LL << (bits - 1)) : (LUAI_UACINT)0,
+                                                    (LUAI_UACINT)((1LL << (is_signed ? bits - 1 : bits)) - 1), or);
+  nwl_fail(L, NW_ERANGE, hint, "%s: %lld does not fit %s", name, (long long)v, nw_dtype_name(t));
 }
 
 void nwl_table(lua_State *L, int arg, const char *name) {

@@ -40,12 +40,7 @@ static void store_int(lua_State *L, int arg, const char *name, nw_array *a, int6
     return;
   }
   int64_t v = nwl_integer(L, arg, name);
-  int bits = nw_dtype_bytes(t) * 8;
-  bool is_signed = nw_dtype_is_signed(t), narrow = t != NW_BOOL && bits < 64;
-  int64_t lo = is_signed ? -(1LL << (bits < 64 ? bits - 1 : 0)) : 0,
-          hi = (1LL << (is_signed ? bits - 1 : bits) % 63) - 1;
-  if (t == NW_BOOL ? v != 0 && v != 1 : narrow && (v < lo || v > hi))
-    nwl_fail(L, NW_ERANGE, NULL, "%s: %lld does not fit %s", name, (long long)v, nw_dtype_name(t));
+  nwl_fits(L, t, v, name, "");
   nw_array_set_int(a, flat, v);
 }
 
@@ -128,14 +123,24 @@ static int64_t flat_arg(lua_State *L, const nw_array *a, int arg) {
   return i - 1;
 }
 
+// These are not behind the guard of the library, which says the same of the others. takes: "(position)", of n arguments with self.
+static void no_more(lua_State *L, int n, const char *takes) {
+  for (int arg = n + 1; arg <= lua_gettop(L); arg++)
+    if (!lua_isnil(L, arg))
+      nwl_fail(L, NW_EINVAL, NULL, "it takes %s: argument %d, %s, is one too many", takes, arg - 1,
+               nwl_typename(L, arg));
+}
+
 static int array_getflat(lua_State *L) {
   nw_array *a = array_arg(L, 1, "self");
+  no_more(L, 2, "(position)");
   push_element(L, a, flat_arg(L, a, 2));
   return 1;
 }
 
 static int array_setflat(lua_State *L) {
   nw_array *a = array_arg(L, 1, "self");
+  no_more(L, 3, "(position, value)");
   store(L, 3, "value", a, flat_arg(L, a, 2));
   return 0;
 }
@@ -143,6 +148,7 @@ static int array_setflat(lua_State *L) {
 // fill(self, {values in row-major order})
 static int array_fill_list(lua_State *L) {
   nw_array *a = array_arg(L, 1, "self");
+  no_more(L, 2, "(values)");
   nwl_table(L, 2, "values");
   int64_t n = nw_array_count(a);
   if ((int64_t)lua_rawlen(L, 2) != n)

@@ -93,6 +93,8 @@ const char *nwl_string_or(lua_State *L, int arg, const char *name, const char *f
 int nwl_choice(lua_State *L, int arg, const char *name, const char *const *words, int fallback);
 void nwl_function(lua_State *L, int arg, const char *name);
 lua_Integer nwl_integer(lua_State *L, int arg, const char *name);
+// Fails unless a whole number is a value of the type; the hint is what it holds, and `or`.
+void nwl_fits(lua_State *L, nw_dtype t, int64_t v, const char *name, const char * or);
 lua_Integer nwl_integer_or(lua_State *L, int arg, const char *name, lua_Integer fallback);
 // One of least..most; the fallback need not be.
 int nwl_count_or(lua_State *L, int arg, const char *name, int least, int most, int fallback);

@@ -197,11 +197,11 @@ static void push_rows(lua_State *L, const nwl_row *rows) {
 }
 
 static int no_such_field(lua_State *L) {
-  const char *class = lua_tostring(L, lua_upvalueindex(3));
+  const char *class = lua_tostring(L, lua_upvalueindex(3)), *self = nwl_typename(L, 1);
   if (lua_type(L, 2) != LUA_TSTRING) {
     bool tensor = strcmp(class, "tensor") == 0;
     return nwl_fail(L, NW_EINVAL, tensor ? "elements are read with parentheses: A(i, j)" : NULL,
-                    "a %s is not indexed with %s", class, nwl_typename(L, 2));
+                    "%s is not indexed with %s", self, nwl_typename(L, 2));
   }
   const char *words[256];
   int n = 0;
@@ -210,7 +210,7 @@ static int no_such_field(lua_State *L) {
   }
   const char *near = nw_nearest(lua_tostring(L, 2), n, words);
   if (near) lua_pushfstring(L, "did you mean '%s'?", near);
-  return nwl_fail(L, NW_EINVAL, near ? lua_tostring(L, -1) : NULL, "a %s has no field or method '%s'", class,
+  return nwl_fail(L, NW_EINVAL, near ? lua_tostring(L, -1) : NULL, "%s has no field or method '%s'", self,
                   lua_tostring(L, 2));
 }
 

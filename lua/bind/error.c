@@ -134,28 +134,42 @@ static bool find_user(lua_State *L, lua_Debug *ar) {
   return false;
 }
 
-// The name of the public function that the user's line has called, or NULL; the table of names holds it.
-static const char *called_function(lua_State *L) {
+// The length of "name: " where a message begins with that, else 0.
+static size_t begins_with(const char *message, const char *name) {
+  size_t n = strlen(name);
+  return strncmp(message, name, n) == 0 && strncmp(message + n, ": ", 2) == 0 ? n + 2 : 0;
+}
+
+// The name of the public function that the user's line has called, or NULL; the table of names holds it. *inner: the length of the
+// name at the beginning of the message, where that is of a function which the library has called in turn.
+static const char *called_function(lua_State *L, const char *message, size_t *inner) {
   const char *name = NULL;
   lua_Debug ar;
+  *inner = 0;
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &functions_key) == LUA_TTABLE) {
     for (int level = 0; lua_getstack(L, level, &ar) && !is_user(L, &ar); level++) {
       lua_getinfo(L, "f", &ar);
-      if (lua_rawget(L, -2) == LUA_TSTRING) name = lua_tostring(L, -1);
+      if (lua_rawget(L, -2) == LUA_TSTRING) {
+        name = lua_tostring(L, -1);
+        if (begins_with(message, name)) *inner = begins_with(message, name);
+      }
       lua_pop(L, 1);
     }
   }
   lua_pop(L, 1);
+  if (name && begins_with(message, name)) *inner = 0;
   return name;
 }
 
 static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-static bool has_word(const char *text, const char *word) {
-  size_t n = strlen(word);
-  for (const char *at = text; (at = strstr(at, word)); at++)
-    if ((at == text || !word_char(at[-1])) && !word_char(at[n])) return true;
-  return false;
+// True if a message begins with the name of a function, alone or as in "xsmm.gemm".
+static bool names(const char *message, const char *function) {
+  size_t n = strlen(function);
+  const char *dot = message;
+  while (word_char(*dot)) dot++;
+  if (*dot == '.' && word_char(dot[1])) message = dot + 1;
+  return strncmp(message, function, n) == 0 && !word_char(message[n]);
 }
 
 static void set_place(lua_State *L) {
@@ -189,11 +203,14 @@ static bool names_function(nw_code code, const char *message) {
 }
 
 static void push_error_of(lua_State *L, nw_code code, const char *message, size_t n, const char *hint) {
-  const char *function = names_function(code, message) ? called_function(L) : NULL;
+  size_t inner = 0;
+  const char *function = names_function(code, message) ? called_function(L, message, &inner) : NULL;
+  message += inner;
+  n -= inner;
   lua_newtable(L);
   set_string(L, "code", code_names[code]);
   set_shown(L, "message", message, n);
-  if (function && !has_word(message, function)) {
+  if (function && !names(message, function)) {
     lua_getfield(L, -1, "message");
     lua_pushfstring(L, "%s: %s", function, lua_tostring(L, -1));
     lua_setfield(L, -3, "message");

@@ -1,6 +1,7 @@
 // Expressions: operators, functions of ops.def, casts, literals.
 #include "bind.h"
 #include "ir/expr/expr.h"
+#include "ir/expr/fold.h"
 #include "te/te.h"
 #include <limits.h>
 #include <math.h>
@@ -12,14 +13,6 @@
 // A Lua number has no dtype of its own: it takes that of the expression it meets, when that can hold it. Met alone,
 // a whole number is i32 (i64 when too large) and any other is f32. A float that meets integers makes the operation f32.
 
-static bool fits(nw_dtype t, lua_Integer v) {
-  int bits = nw_dtype_bytes(t) * 8;
-  if (t == NW_BOOL) return v == 0 || v == 1;
-  if (!nw_dtype_is_int(t) || bits == 64) return true;
-  if (!nw_dtype_is_signed(t)) return v >= 0 && v < (1LL << bits);
-  return v >= -(1LL << (bits - 1)) && v < 1LL << (bits - 1);
-}
-
 // `like`: the dtype the other operands have, or -1 when there are none.
 static const nw_expr *literal(lua_State *L, int arg, int like, const char *name) {
   nw_pool *p = nwl_pool(L);
@@ -30,12 +23,9 @@ static const nw_expr *literal(lua_State *L, int arg, int like, const char *name)
     return nw_float(p, t, lua_tonumber(L, arg));
   }
   lua_Integer v = lua_tointeger(L, arg);
-  nw_dtype t = typed ? (nw_dtype)like : fits(NW_I32, v) ? NW_I32 : NW_I64;
+  nw_dtype t = typed ? (nw_dtype)like : nw_fits(NW_I32, v) ? NW_I32 : NW_I64;
   if (nw_dtype_is_float(t)) return nw_float(p, t, (double)v);
-  if (!fits(t, v)) {
-    const char *hint = typed ? "cast the other operand to a wider type, as in nw.cast(x, \"i32\")" : NULL;
-    nwl_fail(L, NW_ERANGE, hint, "%s: %lld does not fit %s", name, (long long)v, nw_dtype_name(t));
-  }
+  nwl_fits(L, t, v, name, typed ? "; or cast the other operand to a wider type, as in nw.cast(x, \"i32\")" : "");
   return nw_int(p, t, v);
 }
 
@@ -86,7 +76,7 @@ int nwl_expr_list(lua_State *L, int arg, int max, const nw_expr **out, const cha
 // Of literals alone: i64 if one of them needs it, else each its own.
 static int literal_type(lua_State *L, int first, int n) {
   for (int i = first; i < first + n; i++)
-    if (lua_isinteger(L, i) && !fits(NW_I32, lua_tointeger(L, i))) return NW_I64;
+    if (lua_isinteger(L, i) && !nw_fits(NW_I32, lua_tointeger(L, i))) return NW_I64;
   return -1;
 }
 
@@ -102,11 +92,16 @@ static int common_type(lua_State *L, int first, int n) {
   return like < 0 ? literal_type(L, first, n) : like;
 }
 
-static int apply(lua_State *L, nw_op op, int first, int n) {
-  static const char *const names[] = {"first operand", "second operand", "third operand"};
+static int apply(lua_State *L, nw_op op, int n) {
+  static const char *const places[] = {"first", "second", "third"};
+  const char *sign = nw_op_infix(op) ? nw_op_infix(op) : nw_op_name(op);
   const nw_expr *args[3];
-  int like = common_type(L, first, n);
-  for (int i = 0; i < n; i++) args[i] = operand(L, first + i, like, n == 1 ? "operand" : names[i]);
+  int like = common_type(L, 1, n);
+  for (int i = 0; i < n; i++) {
+    char name[40];
+    snprintf(name, sizeof name, "%s%soperand of %s", n == 1 ? "" : places[i], n == 1 ? "" : " ", sign);
+    args[i] = operand(L, 1 + i, like, name);
+  }
   nwl_push_expr(L, nw_apply(nwl_pool(L), op, n, args));
   return 1;
 }
@@ -114,7 +109,7 @@ static int apply(lua_State *L, nw_op op, int first, int n) {
 // ---- metamethods
 
 #define BINARY(name, op)                                                                                               \
-  static int name(lua_State *L) { return apply(L, NW_OP_##op, 1, 2); }
+  static int name(lua_State *L) { return apply(L, NW_OP_##op, 2); }
 BINARY(meta_add, ADD)
 BINARY(meta_sub, SUB)
 BINARY(meta_mul, MUL)
@@ -122,7 +117,7 @@ BINARY(meta_div, DIV)
 BINARY(meta_idiv, FLOORDIV)
 BINARY(meta_mod, FLOORMOD)
 BINARY(meta_pow, POW)
-static int meta_unm(lua_State *L) { return apply(L, NW_OP_NEG, 1, 1); }
+static int meta_unm(lua_State *L) { return apply(L, NW_OP_NEG, 1); }
 
 static int meta_compare(lua_State *L) {
   return nwl_fail(
@@ -199,16 +194,8 @@ const nwl_class nwl_axis_class = {"axis", "nestwright.axis", NULL, axis_fields, 
 
 // ---- functions
 
-static int count_args(lua_State *L, int n, const char *name) {
-  if (lua_gettop(L) == n) return n;
-  return nwl_fail(L, NW_EINVAL, NULL, "%s takes %d argument%s, got %d", name, n, n == 1 ? "" : "s", lua_gettop(L));
-}
-
 #define FUNCTION(fn, op, n)                                                                                            \
-  static int fn(lua_State *L) {                                                                                        \
-    count_args(L, n, nw_op_name(NW_OP_##op));                                                                          \
-    return apply(L, NW_OP_##op, 1, n);                                                                                 \
-  }
+  static int fn(lua_State *L) { return apply(L, NW_OP_##op, n); }
 FUNCTION(f_floordiv, FLOORDIV, 2)
 FUNCTION(f_floormod, FLOORMOD, 2)
 FUNCTION(f_abs, ABS, 1)
@@ -226,18 +213,18 @@ FUNCTION(f_tanh, TANH, 1)
 FUNCTION(f_erf, ERF, 1)
 FUNCTION(f_pow, POW, 2)
 
-static int swapped(lua_State *L, nw_op op, const char *name) {
-  count_args(L, 2, name);
+static int swapped(lua_State *L, nw_op op) {
+  lua_settop(L, 2);
   lua_insert(L, 1);
-  return apply(L, op, 1, 2);
+  return apply(L, op, 2);
 }
-static int f_gt(lua_State *L) { return swapped(L, NW_OP_LT, "gt"); }
-static int f_ge(lua_State *L) { return swapped(L, NW_OP_LE, "ge"); }
+static int f_gt(lua_State *L) { return swapped(L, NW_OP_LT); }
+static int f_ge(lua_State *L) { return swapped(L, NW_OP_LE); }
 
 // min, max, all, any of one or more values, folded from the left.
 static int fold(lua_State *L, nw_op op) {
   int n = lua_gettop(L);
-  if (n == 0) return nwl_fail(L, NW_EINVAL, NULL, "%s needs at least one value", nw_op_name(op));
+  if (n == 0) return nwl_fail(L, NW_EINVAL, "give what it is to be of, as (a, b)", "it needs at least one value");
   if (n == 1) {
     nwl_push_expr(L, operand(L, 1, -1, "operand"));
     return 1;
@@ -257,7 +244,6 @@ static int f_all(lua_State *L) { return fold(L, NW_OP_AND); }
 static int f_any(lua_State *L) { return fold(L, NW_OP_OR); }
 
 static int f_select(lua_State *L) {
-  count_args(L, 3, "select");
   nwl_not_lua_boolean(L, 1, "condition");
   const nw_expr *cond = operand(L, 1, -1, "condition");
   int like = common_type(L, 2, 2);
@@ -267,10 +253,10 @@ static int f_select(lua_State *L) {
 }
 
 static int f_cast(lua_State *L) {
-  count_args(L, 2, "cast");
   nw_dtype t = nwl_dtype(L, 2, "dtype");
   bool number = lua_isinteger(L, 1) && nw_dtype_is_int(t);
-  const nw_expr *e = number ? operand(L, 1, t, "value") : operand(L, 1, nw_dtype_is_float(t) ? (int)t : -1, "value");
+  if (number) nwl_fits(L, t, lua_tointeger(L, 1), "x", "");
+  const nw_expr *e = number ? operand(L, 1, t, "x") : operand(L, 1, nw_dtype_is_float(t) ? (int)t : -1, "x");
   nwl_push_expr(L, nw_cast(nwl_pool(L), t, e));
   return 1;
 }

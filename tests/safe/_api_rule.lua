@@ -72,6 +72,19 @@ local function is_nameless(params)
   return true
 end
 
+local functions = {}
+for _, row in ipairs(require "nestwright.language.rows".all()) do functions[row.name] = not row.field or nil end
+for _, p in ipairs(core.primitives()) do functions[p.name] = nil end -- s:apply and s:replay name the step that is wrong
+
+-- True if a message begins with the names of two functions, as in "load: check: ...", of which the user has called one.
+local function names_two(message, words)
+  local first, second, says = message:match "^([%w_]+): ([%w_]+)(.*)"
+  if not (functions[first] and functions[second]) then return false end
+  if not (says:find "^: [%w_.%[%]]+: " or says:find "^ takes " or says:find "^ needs ") then return false end
+  for _, word in ipairs(words) do if word == second then return false end end
+  return true
+end
+
 --- nil, or what is wrong with an error. c: the call: {row, params, given, count, valid (only the count was changed)}.
 function rule.complaint(c, err)
   if type(err) == "string" and (err:find(values.RAISED, 1, true) or err:find "attempt to yield") then return nil end
@@ -80,9 +93,10 @@ function rule.complaint(c, err)
   if err.code == "internal" then return "a fault: " .. err.message end
   if err.message:find "[%z\1-\8\11-\31\127]" then return "a message with control characters" end
   if err.refusal then return nil end
-  local text = err.message .. " " .. (err.hint or "")
+  local text, words = err.message .. " " .. (err.hint or ""), words_of(c.row, c.params, c.given, core.primitives())
   if text:find(values.RAISED, 1, true) then return nil end
-  for _, word in ipairs(words_of(c.row, c.params, c.given, core.primitives())) do if has_word(text, word) then return nil end end
+  if names_two(err.message, words) then return "the names of two functions: " .. rule.shown(err.message) end
+  for _, word in ipairs(words) do if has_word(text, word) then return nil end end
   local function_said = has_word(text, c.row.name)
   if function_said and (is_nameless(c.params) or c.valid or quotes(text, c.given, c.count)) then return nil end
   if function_said and text:find "%d [KMGT]i?B" then return nil end

@@ -55,8 +55,7 @@ static nw_dtype meet(const operands *o) {
 static const nw_expr *literal_misfit(const operands *o, nw_dtype t, const nw_expr *e) {
   const char *name = nw_dtype_name(t);
   const char *hint = nw_diag_printf(o->ctx, "cast the %s operand to a wider type, as in nw.cast(x, \"i32\")", name);
-  return nw_fail(o->ctx, NW_ERANGE, hint, "%s: the number %lld does not fit in %s", nw_op_name(o->op), (long long)e->i,
-                 name);
+  return nw_fail(o->ctx, NW_ERANGE, hint, "the number %lld does not fit in %s", (long long)e->i, name);
 }
 
 static const nw_expr *convert(const operands *o, nw_dtype t, const nw_expr *e) {

@@ -1,6 +1,7 @@
 --- How a failure reads: where, what, the picture of the loops involved, and what to try.
 local blanks = require "nestwright.show.blanks"
 local core = require "nestwright.core"
+local guard = require "nestwright.language.guard"
 local rows = require "nestwright.language.rows"
 
 local function fields(class, list)
@@ -122,7 +123,6 @@ end
 ---@param allowed string[]
 ---@param listed string[]?   those that the hint names, when not all
 function errors.options(what, options, allowed, listed)
-  listed = listed or allowed
   if options == nil then return {} end
   if type(options) ~= "table" then
     errors.fail("invalid", nil, "%s: expected a table of options, got %s", what, core.type_name(options))
@@ -130,12 +130,7 @@ function errors.options(what, options, allowed, listed)
   local known = {}
   for _, key in ipairs(allowed) do known[key] = true end
   for key in pairs(options) do
-    if not known[key] then
-      local near = type(key) == "string" and core.nearest(key, allowed)
-      local list = #listed > 0 and "its options are " .. table.concat(listed, ", ") or "it has no options"
-      local hint = near and ("did you mean '%s'?"):format(near) or list
-      errors.fail("invalid", hint, "%s: unknown option '%s'", what, tostring(key))
-    end
+    if not known[key] then guard.refuse_key(what, "option", key, allowed, guard.listed(listed or allowed)) end
   end
   return options
 end

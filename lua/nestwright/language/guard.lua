@@ -6,7 +6,8 @@ local signature = require "nestwright.language.signature"
 local guard = {}
 
 -- A test of a type: `fits` of a value, true or false, and `why` of one that does not: {path (inside the value), value (what stands
--- there), type (what it is not of), hint}.
+-- there), type (what it is not of), within (the table around it)}, or, of a table with a key that the type does not have, {path,
+-- key, known (the keys that it has)}.
 local test_of
 
 local function plain_test(t, fits) return {fits = fits, why = function(value) return {path = "", value = value, type = t} end} end
@@ -58,29 +59,41 @@ local function union_test(t)
     local found = {path = "", value = value, type = t}
     for _, test in ipairs(tests) do
       local why = test.why(value)
-      if #why.path > #found.path then found = why end
+      if #why.path > #found.path or why.key ~= nil and found.key == nil and #why.path == #found.path then found = why end
     end
     return found
   end}
 end
 
--- parts: what must fit what, as an iterator of path, value and test, for a value that is a table.
-local function table_test(t, parts)
+-- The first key of a table that its type does not have, or nil. An object may hold more than it is asked for.
+local function surplus(value, has)
+  if getmetatable(value) then return nil end
+  for key in next, value do if not has(value, key) then return key end end
+end
+
+-- parts: what must fit what, as an iterator of path, value and test, for a value that is a table. has: true for the keys that it
+-- may have, of a table and a key; known: those that can be listed.
+local function table_test(t, parts, has, known)
   return {fits = function(value)
     if type(value) ~= "table" then return false end
     for _, of, test in parts(value) do if not test.fits(of) then return false end end
-    return true
+    return surplus(value, has) == nil
   end, why = function(value)
-    for path, of, test in parts(type(value) == "table" and value or {}) do
-      if type(value) == "table" and not test.fits(of) then
+    if type(value) ~= "table" then return {path = "", value = value, type = t} end
+    for path, of, test in parts(value) do
+      if not test.fits(of) then
         local why = test.why(of)
         why.path, why.within = path .. why.path, why.within or value
         return why
       end
     end
-    return {path = "", value = value, type = t}
+    local key = surplus(value, has)
+    if #known == 0 and #value == 0 then key = nil end -- a table that is not a list at all
+    return {path = "", value = value, type = t, key = key, known = known}
   end}
 end
+
+local function is_entry(value, key) return math.type(key) == "integer" and key >= 1 and key <= #value end
 
 local function list_test(t)
   local test = test_of(t.item)
@@ -90,20 +103,23 @@ local function list_test(t)
       n = n + 1
       if n <= last then return ("[%d]"):format(n), value[n], test end
     end
-  end)
+  end, is_entry, {})
 end
 
 local function fields_test(t)
-  local tests = {}
-  for n, field in ipairs(t.of) do tests[n] = test_of(field.type) end
+  local tests, known, names = {}, {}, {}
+  for n, field in ipairs(t.of) do tests[n], known[field.name], names[n] = test_of(field.type), true, field.name end
   return table_test(t, function(value)
     local n = 0
     return function()
       repeat n = n + 1 until not t.of[n] or not t.of[n].optional or value[t.of[n].name] ~= nil
       if t.of[n] then return "." .. t.of[n].name, value[t.of[n].name], tests[n] end
     end
-  end)
+  end, function(_, key) return t.open or known[key] end, names)
 end
+
+-- A key of a table in a few words: as a field, or what it is.
+local function key_text(key) return (type(key) == "string" or type(key) == "number") and tostring(key) or core.type_name(key) end
 
 local function map_test(t)
   local test = test_of(t.value)
@@ -112,9 +128,9 @@ local function map_test(t)
     return function()
       local of
       key, of = next(value, key)
-      if key ~= nil then return ("[%s]"):format(type(key) == "string" and key or core.type_name(key)), of, test end
+      if key ~= nil then return ("[%s]"):format(key_text(key)), of, test end
     end
-  end)
+  end, function() return true end, {})
 end
 
 local MAKE = {name = name_test, literal = literal_test, union = union_test, list = list_test, fields = fields_test, map = map_test}
@@ -195,15 +211,17 @@ local function hint_for(t, value)
   if has(t, "nw.axis") and not has(t, "nw.expr") then return "make one with nw.reduce_axis(extent, name)" end
 end
 
+-- "(shape, dtype)": what a function takes, without its object.
+local function taken(params)
+  local names = {}
+  for _, p in ipairs(params) do if p.name ~= "self" then names[#names + 1] = p.name end end
+  return ("(%s)"):format(table.concat(names, ", "))
+end
+
 -- Options in the place of what comes before them.
 local function misplaced(params, n, value)
   if type(value) ~= "table" or getmetatable(value) then return nil end
-  local names, later = {}, false
-  for k, p in ipairs(params) do
-    if p.name ~= "self" then names[#names + 1] = p.name end
-    later = later or k > n and p.name == "options"
-  end
-  return later and ("the options come last: (%s)"):format(table.concat(names, ", ")) or nil
+  for k = n + 1, #params do if params[k].name == "options" then return "the options come last: " .. taken(params) end end
 end
 
 -- ---- functions
@@ -214,15 +232,65 @@ local function refuse_text(what, why)
   if text and has(why.type, "nw.label") then core.check_text(what, why.value) end
 end
 
-local function refuse(function_name, params, n, why)
+-- The place of an argument among those that the user counts, who does not count the object of a method.
+local function place(params, n) return params[1] and params[1].name == "self" and n - 1 or n end
+
+--- Raises what is wrong with a key of a table that nothing reads.
+---@param what string       whose table it is
+---@param kind string       option, or key
+---@param known string[]    those that are read
+---@param hint string       what to say where none of these is near
+function guard.refuse_key(what, kind, key, known, hint)
+  local near = type(key) == "string" and core.nearest(key, known)
+  if near then hint = ("did you mean '%s'?"):format(near) end
+  core.fail("invalid", ("%s: unknown %s '%s'"):format(what, kind, key_text(key)), hint)
+end
+
+--- The hint that lists options.
+function guard.listed(names) return names[1] and "its options are " .. table.concat(names, ", ") or "it has no options" end
+
+-- The name of an argument, or its place where the row has "...".
+local function name_of(params, n)
   local p = params[math.min(n, #params)]
-  local parameter = p.name == "..." and ("argument %d"):format(params[1].name == "self" and n - 1 or n) or p.name
+  return p.name == "..." and ("argument %d"):format(place(params, n)) or p.name
+end
+
+-- A key of a list may be meant for an argument that follows it.
+local function refuse_key_of(function_name, params, n, why)
+  if why.known[1] then
+    local option = why.path == ""
+    guard.refuse_key(option and function_name or ("%s: %s%s"):format(function_name, name_of(params, n), why.path),
+      option and "option" or "key", why.key, why.known, guard.listed(why.known))
+  end
+  local hint = "it is a list"
+  for k = n + 1, #params do
+    local near = type(why.key) == "string" and core.nearest(why.key, {params[k].name})
+    if near then hint = ("%s is an argument of its own: %s"):format(near, taken(params)) end
+  end
+  guard.refuse_key(("%s: %s%s"):format(function_name, name_of(params, n), why.path), "key", why.key, {}, hint)
+end
+
+local function refuse(function_name, params, n, why)
+  if why.key ~= nil then refuse_key_of(function_name, params, n, why) end
+  local parameter = name_of(params, n)
   refuse_text(("%s: %s%s"):format(function_name, parameter, why.path), why)
-  local hint = p.name == "self" and ("call it with a colon: x:%s(...)"):format(function_name) or misspelt(why)
+  local hint = parameter == "self" and ("call it with a colon: x:%s(...)"):format(function_name) or misspelt(why)
     or hint_for(why.type, why.value) or misplaced(params, n, why.value)
   local expression = has(why.type, "nw.expr") and not has(why.type, "integer")
   core.fail(expression and "type" or "invalid", ("%s: %s%s: expected %s, got %s"):format(function_name, parameter,
     why.path, guard.words(why.type), got(why.type, why.value)), hint)
+end
+
+-- Refuses what stands after the last argument. nil there is nothing.
+local function refuse_rest(name, params, ...)
+  for n = 1, select("#", ...) do
+    local value = (select(n, ...))
+    if value ~= nil then
+      local list = taken(params)
+      core.fail("invalid", ("%s takes %s: argument %d, %s, is one too many"):format(name, list == "()" and "no arguments" or list,
+        place(params, #params + n), core.type_name(value)))
+    end
+  end
 end
 
 -- A check of one argument.
@@ -240,12 +308,15 @@ local function check_of(name, params)
   for n = 1, count do checks[n] = one_of(name, params, n) end
   if count > 0 and params[count].name == "..." then rest, count = test_of(params[count].type), count - 1 end
   local first, second, third = checks[1], checks[2], checks[3]
-  if not rest and count == 1 then return first end
-  if not rest and count == 2 then return function(a, b) first(a) second(b) end end
-  if not rest and count == 3 then return function(a, b, c) first(a) second(b) third(c) end end
+  if not rest and count == 1 then return function(a, ...) first(a) refuse_rest(name, params, ...) end end
+  if not rest and count == 2 then return function(a, b, ...) first(a) second(b) refuse_rest(name, params, ...) end end
+  if not rest and count == 3 then
+    return function(a, b, c, ...) first(a) second(b) third(c) refuse_rest(name, params, ...) end
+  end
   return function(...)
     for n = 1, count do checks[n]((select(n, ...))) end
-    for n = count + 1, rest and select("#", ...) or 0 do
+    if not rest then return refuse_rest(name, params, select(count + 1, ...)) end
+    for n = count + 1, select("#", ...) do
       local value = (select(n, ...))
       if not rest.fits(value) then refuse(name, params, n, rest.why(value)) end
     end
@@ -255,23 +326,18 @@ end
 -- No tail call: what goes wrong inside finds the name of the function on the stack.
 local function as_they_are(...) return ... end
 
---- The function, behind a check of its arguments against its row's signature. own: the function reads its arguments itself, and
+--- The function, behind a check of its arguments against its row's signature. own: a method that reads its arguments itself, and
 --- only its object is checked.
 ---@param name string
 ---@param text string   the signature
 ---@param fn function
 ---@param own? boolean
 function guard.guarded(name, text, fn, own)
-  local has_self = text:find "^%(self:"
-  if text:find "^%(%)" or own and not has_self then
-    core.name_function(fn, name)
-    return fn
-  end
   local check -- made at the first call: a session uses few of all functions
   local function guarded(...)
     if not check then
       local params = signature.parameters(text)
-      check = check_of(name, own and {params[1]} or params)
+      check = own and one_of(name, params, 1) or check_of(name, params)
     end
     check(...)
     return as_they_are(fn(...))

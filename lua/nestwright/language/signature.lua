@@ -23,17 +23,21 @@ end
 
 local union
 
--- {name?: type, ...}
+-- {name?: type, ...}; open: with [string]: any among them, for what nothing reads.
 local function fields_of(r)
-  local found = {}
+  local found, open = {}, false
   while not take(r, "}") do
-    local name = must(r, word(r, "[%a_][%w_]*"), "field")
-    local optional = take(r, "?")
-    must(r, take(r, ":"), "colon")
-    found[#found + 1] = {name = name, optional = optional, type = union(r)}
+    if take(r, "[string]: any") then
+      open = true
+    else
+      local name = must(r, word(r, "[%a_][%w_]*"), "field")
+      local optional = take(r, "?")
+      must(r, take(r, ":"), "colon")
+      found[#found + 1] = {name = name, optional = optional, type = union(r)}
+    end
     take(r, ",")
   end
-  return {kind = "fields", of = found}
+  return {kind = "fields", of = found, open = open}
 end
 
 -- fun(...: T): T ...  What a function takes and returns is for people.

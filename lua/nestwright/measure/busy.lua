@@ -202,9 +202,9 @@ return function(nw)
   local kernel_method = rows.definer(rows.methods "kernel", "kernel")
   local schedule_method = rows.definer(rows.methods "schedule", "schedule")
 
-  rows.define(nw, "nw", "timeline", "(records: {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label}[], "
-    .. "options?: {arrows?: {from: integer|table, to: integer|table}[], title?: nw.label, unit?: nw.label, lanes?: nw.label[], "
-    .. "from?: number, to?: number, small?: nw.label}): nw.plot",
+  rows.define(nw, "nw", "timeline", "(records: {lane: nw.label, from: number, to: number, label?: nw.label, kind?: nw.label, "
+    .. "[string]: any}[], options?: {arrows?: {from: integer|table, to: integer|table}[], title?: nw.label, unit?: nw.label, "
+    .. "lanes?: nw.label[], from?: number, to?: number, small?: nw.label}): nw.plot",
     "Draws who does what when: a lane a thread or stage, in the order of lanes (those without a record too), then of the "
     .. "records, a bar a record from one second to another, its label where it fits, a fill a kind; idle time is what is left, in "
     .. "per cent at the right. Where bars are too narrow to be told apart, they are drawn as high as they fill the time. arrows go "

@@ -1,6 +1,7 @@
 --- Data in memory: made from Lua tables, random, zeros, files; compared and shown.
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
+local guard = require "nestwright.language.guard"
 local rows = require "nestwright.language.rows"
 
 -- Shape of nested tables by their first entries; every other entry must agree.
@@ -28,6 +29,12 @@ local function flatten(value, shape, depth, path, flat)
   if type(value) ~= "table" or #value ~= shape[depth] then
     local got = type(value) == "table" and ("has %d entries"):format(#value) or "is " .. core.type_name(value)
     errors.fail("invalid", nil, "tensor: values: ragged: %s %s, the first of its kind has %d", where(path), got, shape[depth])
+  end
+  for key in next, value do
+    if math.type(key) ~= "integer" or key < 1 or key > #value then
+      guard.refuse_key("tensor: values: " .. where(path), "key", key, {},
+        key == "dtype" and "dtype is an argument of its own: (values, dtype)" or "it is a list")
+    end
   end
   for n = 1, shape[depth] do
     path[depth] = n - 1

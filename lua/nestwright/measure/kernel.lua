@@ -245,6 +245,7 @@ return function(nw)
       return view.text(what == "asm" and assembly.with_loops(text) or text)
     end)
 
+  core.name_function(core.classes.kernel.__call, "kernel")
   core.classes.kernel.__tostring = function(kernel)
     local about = built[kernel] or {}
     return ("%skernel %s, %s, compiled in %.1f ms"):format(kernel.unsafe and "unsafe " or "", kernel_signature(kernel),

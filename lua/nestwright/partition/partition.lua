@@ -77,8 +77,8 @@ end
 return {install = function(nw)
   rows.define(rows.methods "schedule", "schedule", "partition_auto",
     "(self: nw.schedule, options: {loop: nw.loop|string, kernels: table[], around?: function, strategies?: string|string[], "
-    .. "cost?: string, model?: nw.learner|{predict: function}, objective?: string, code_limit?: integer, sizes?: table, "
-    .. "measure?: boolean, "
+    .. "cost?: string, model?: nw.learner|{predict: function, [string]: any}, objective?: string, code_limit?: integer, "
+    .. "sizes?: table, measure?: boolean, "
     .. "machine?: any, threads?: integer, across?: string}): nw.ranking",
     "Tries strategies for a loop whose rounds no tile divides, and ranks them. kernels: {rows = 8, schedule = function(s, "
     .. "piece) ... end}, tiles of so many rounds, and the steps that schedule one: piece.outer and piece.inner are its loops, "

@@ -184,7 +184,7 @@ describe("expressions", function()
     fails("expected an expression or a number, got a string", "type", function() return A(0, 0) + "x" end)
     fails("A%(i, %.%.%.%)", "type", function() return A(0, 0) + A end)
     fails("got a table", "type", function() return nw.exp {} end)
-    fails("exp takes 1 argument", "invalid", function() return nw.exp(1, 2) end)
+    fails("exp takes %(x%): argument 2, a number, is one too many", "invalid", function() return nw.exp(1, 2) end)
   end)
 
   it("include index variables for layouts", function()
