@@ -46,7 +46,7 @@ notebook.encoded = json.encode
 -- ---- errors
 
 local CODES = {invalid = "InvalidArgument", refused = "Refused", range = "OutOfRange", limit = "Limit", io = "InputOutput",
-  parse = "Syntax", internal = "Fault", crash = "Crash"}
+  parse = "Syntax", internal = "Fault", crash = "Crash", memory = "OutOfMemory"}
 
 local function name_of(err, interrupted)
   if interrupted then return "Interrupted" end
