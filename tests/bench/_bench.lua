@@ -42,13 +42,17 @@ local out = {}
 out.__index = out
 
 --- A new set of figures, to be written to `path`.
-function bench.open(path) return setmetatable({path = path, figures = {}, missed = 0}, out) end
+function bench.open(path) return setmetatable({path = path, figures = {}, directions = {}, missed = 0}, out) end
+
+--- Records a figure without printing it.
+function out:record(name, value) self.figures[#self.figures + 1] = {name, value} end
 
 --- Records a figure; with a comparison (">=" or "<=") and a bar it also says whether the bar is met.
 function out:bar(name, value, comparison, bar)
-  self.figures[#self.figures + 1] = {name, value}
+  self:record(name, value)
   local verdict = ""
   if comparison then
+    self.directions[#self.directions + 1] = {name, comparison}
     local met = comparison == ">=" and value >= bar or comparison == "<=" and value <= bar
     if not met then self.missed = self.missed + 1 end
     verdict = ("  bar %s %g  %s"):format(comparison, bar, met and "met" or "MISSED")
@@ -56,14 +60,22 @@ function out:bar(name, value, comparison, bar)
   print(("%-32s %10.3f%s"):format(name, value, verdict))
 end
 
-function out:close()
-  local file = assert(io.open(self.path, "w"))
+-- A flat JSON object, a line for each pair.
+local function write(path, pairs_of, format)
+  local file = assert(io.open(path, "w"))
   file:write "{\n"
-  for n, figure in ipairs(self.figures) do
-    file:write(("  %q: %.6g%s\n"):format(figure[1], figure[2], n < #self.figures and "," or ""))
+  for n, pair in ipairs(pairs_of) do
+    file:write(("  %q: " .. format .. "%s\n"):format(pair[1], pair[2], n < #pairs_of and "," or ""))
   end
   file:write "}\n"
   file:close()
+end
+
+--- Writes the figures. Where NW_BENCH_DIRECTIONS names a file, it gets the comparison of each figure that has a bar.
+function out:close()
+  write(self.path, self.figures, "%.6g")
+  local directions = os.getenv "NW_BENCH_DIRECTIONS"
+  if directions then write(directions, self.directions, "%q") end
   print(("%s: %d figures, %d bars missed"):format(self.path, #self.figures, self.missed))
 end
 

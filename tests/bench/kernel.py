@@ -216,6 +216,9 @@ def main():
         print(line)
     with open(sys.argv[1], "w") as f:
         json.dump(figures, f, indent=2)
+    if "NW_BENCH_DIRECTIONS" in os.environ:
+        with open(os.environ["NW_BENCH_DIRECTIONS"], "w") as f:
+            json.dump({name: sign for name, (sign, _) in BARS.items()}, f)
     print(f"{sys.argv[1]}: {len(figures)} figures, {missed} bars missed")
 
 
