@@ -49,7 +49,12 @@ run_fuzz() { # replays the corpus
   done
 }
 
-run_spec() { run_specs spec tests/spec/*/*_spec.lua; }
+run_spec() { # [K]: all, or every fourth file from the K-th
+  local files=(tests/spec/*/*_spec.lua) k share=()
+  [ $# -gt 0 ] || { run_specs spec "${files[@]}"; return; }
+  for ((k = $1 - 1; k < ${#files[@]}; k += 4)); do share+=("${files[k]}"); done
+  run_specs "spec_$1" "${share[@]}"
+}
 
 run_sound() { # what once went wrong, with variations
   local log=$logs/sound.log status
@@ -79,18 +84,10 @@ run_safe() { # what nobody should do to a session, a little of each kind; ./dev 
   safe api "$nestwright" tests/safe/api.lua 400
 }
 
-run_specs() { # NAME FILE...: in two processes where there are two processors, each with half of the files
-  local name=$1 log=$logs/$1.log status=0 parts n k share part pids=()
+run_specs() { # NAME FILE...
+  local name=$1 log=$logs/$1.log status
   shift
-  parts=$(($(nproc) > 1 && $# > 1 ? 2 : 1))
-  for ((n = 0; n < parts; n++)); do
-    share=()
-    for ((k = n + 1; k <= $#; k += parts)); do share+=("${!k}"); done
-    timeout 1200 "$build/bin/nestwright" tests/spec/run.lua -o TAP "${share[@]}" >"$log.$n" 2>&1 &
-    pids+=($!)
-  done
-  for part in "${pids[@]}"; do wait "$part" || status=$?; done
-  cat "$log".[0-9]* >"$log" && rm -f "$log".[0-9]*
+  timeout 1800 "$build/bin/nestwright" tests/spec/run.lua -o TAP "$@" >"$log" 2>&1 && status=0 || status=$?
   tally "$name" $status "$(grep -E '^ok ' "$log" | grep -vcE '# (SKIP|PENDING)' || true)" "$(count '^not ok ' "$log")" \
     "$(count '^ok .*# (SKIP|PENDING)' "$log")"
 }
@@ -171,9 +168,49 @@ run_lint() {
   tally lint $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")" "$(count '^skipped ' "$log")"
 }
 
+# Suites that take one core each run side by side, the longest first; those that use all cores run alone, after them.
+alone=" mutants prop threads cpus "
+jobs=() last=()
 for suite in "${suites[@]}"; do
   declare -F "run_$suite" >/dev/null || { echo "no suite '$suite'"; exit 2; }
-  "run_$suite"
+  case $suite in
+    spec) jobs=("spec 1" "spec 2" "spec 3" "spec 4" "${jobs[@]}") ;;
+    sound | kernel) jobs=("$suite" "${jobs[@]}") ;;
+    *) if [[ $alone == *" $suite "* ]]; then last+=("$suite"); else jobs+=("$suite"); fi ;;
+  esac
 done
+
+# Runs a suite; what it prints, and its counts, go to files.
+run_apart() { # NUMBER SUITE [ARGUMENT]
+  local number=$1
+  passed=0 failed=0 skipped=0
+  shift
+  { "run_$1" ${2:+"$2"}; } >"$logs/out.$number" 2>&1
+  echo "$passed $failed $skipped" >"$logs/counts.$number"
+}
+
+show() { # NUMBER: what a suite printed; its counts are added
+  local ok bad skip
+  cat "$logs/out.$1"
+  read -r ok bad skip <"$logs/counts.$1" 2>/dev/null || { ok=0 bad=1 skip=0 && echo "a suite ended before it said what it did"; }
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+  rm -f "$logs/out.$1" "$logs/counts.$1"
+}
+
+rm -f "$logs"/out.* "$logs"/counts.*
+declare -A number_of=()
+begun=0 cores=$(nproc)
+while [ $begun -lt ${#jobs[@]} ] || [ ${#number_of[@]} -gt 0 ]; do
+  if [ $begun -lt ${#jobs[@]} ] && [ ${#number_of[@]} -lt "$cores" ]; then
+    run_apart $begun ${jobs[begun]} &
+    number_of[$!]=$begun
+    begun=$((begun + 1))
+  else
+    wait -n -p ended
+    show "${number_of[$ended]}"
+    unset "number_of[$ended]"
+  fi
+done
+for suite in "${last[@]}"; do "run_$suite"; done
 if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
 [ $failed -eq 0 ]
