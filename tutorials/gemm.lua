@@ -1,27 +1,27 @@
 --- A matrix product, from the plain definition to near the peak of the machine, one step at a time.
 ---
----   nestwright tutorials/gemm.lua [size]          1024 unless said
+---   nestwright tutorials/gemm.lua [size]          the size is 1024 by default
 ---
---- Every step prints why it is taken, what it changed in the loops, how long the product now takes, and what part of the
---- machine's peak that is. Every step is proven before it is made, and its result is compared with that of the naive program.
+--- Every step prints why it is taken, what it changed in the loops, how long the product now takes, and the share of the
+--- machine's peak. Every step is proven before it is made. Every result is compared with that of the naive program.
 local nw = require "nestwright"
 
 local N = tonumber(arg and arg[1]) or 1024
-local ROWS, COLUMNS = 128, 32 -- of a block of C
-local TILE = 8                -- rows of C whose sums are kept in registers: 8 by 32 floats are 16 registers of 512 bits
+local ROWS, COLUMNS = 128, 32 -- the size of a block of C
+local TILE = 8                -- rows of C whose sums stay in registers: 8 by 32 floats fill 16 registers of 512 bits
 
--- The computation: C = A * B. This says what, not how.
+-- The computation: C = A * B. This says what to compute, not how.
 local A = nw.placeholder({N, N}, "f32", "A")
 local B = nw.placeholder({N, N}, "f32", "B")
 local k = nw.reduce_axis(N, "k")
 local C = nw.compute({N, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
 local s = nw.schedule(C)
 
--- Data, and what the first program makes of it.
+-- The inputs, and the result of the naive program.
 local a, b = nw.random({N, N}, "f32", {seed = 1}), nw.random({N, N}, "f32", {seed = 2})
 local first
 
--- The naive program is compared with the definition at some elements, the corners among them; all others with it.
+-- Compares the result of the naive program with the definition at 100 elements, including the corners.
 local function check_first(c)
   local places = {{0, 0}, {0, N - 1}, {N - 1, 0}, {N - 1, N - 1}}
   math.randomseed(1)
@@ -34,6 +34,7 @@ local function check_first(c)
   end
 end
 
+-- Compares a result with that of the naive program.
 local function check(c)
   if not first then
     check_first(c)
@@ -45,7 +46,7 @@ end
 
 local last_version = 0
 
--- Says why a step was taken, shows what it changed, runs the program, checks its result, and says how fast it was.
+-- Prints why a step was taken and what it changed, runs the program, checks its result, and prints its speed.
 local function report(title, why, threads)
   print(("\n== %s\n%s\n"):format(title, why))
   print(s:version() == 0 and s or s:diff(last_version))
@@ -63,17 +64,18 @@ end
 print(nw.machine())
 
 report("naive", [[
-Three loops. Every element of B is fetched from memory N times, down a column: the worst order there is.]])
+There are three loops. The innermost one reads B down a column, so each read of B touches another cache line. This is slow.]])
 
 local i_o, j_o, i_i, j_i = s:tile("i", "j", ROWS, COLUMNS)
 local k_o, k_i = s:split("k", 4)
 s:reorder(i_o, j_o, k_o, k_i, i_i, j_i)
 report("blocking", ([[
-One block of C needs %d rows of A and %d columns of B, which stay in the caches while it is made.]]):format(ROWS, COLUMNS))
+One block of C needs %d rows of A and %d columns of B. They stay in the caches while the block is computed.]]):format(ROWS,
+  COLUMNS))
 
 s:vectorize(j_i)
 report("vectorize", [[
-The innermost loop walks along a row of B and of C, so its iterations can be lanes of vectors.]])
+The innermost loop runs along a row of B and of C, so its iterations can become the lanes of vectors.]])
 
 s:reorder(i_o, j_o, k_o, i_i, k_i, j_i)
 report("loop order", [[
@@ -85,8 +87,8 @@ local panel, lane = s:split(py, COLUMNS)
 s:reorder(panel, px, lane)
 s:vectorize(lane)
 report("packing", ([[
-A copy of B is laid out in panels of %d columns, so that a block reads one piece of memory from its first byte to its
-last, and no two rows fight for the same place in the cache.]]):format(COLUMNS))
+B is copied into panels of %d columns. A block then reads one contiguous piece of memory, and the rows of B no longer
+conflict in the cache.]]):format(COLUMNS))
 
 local i_t, i_r = s:split(i_i, TILE)
 local block = s:cache_write(C, "local", {at = i_t})
@@ -96,13 +98,13 @@ s:vectorize(y)
 s:unroll(x)
 s:unroll(i_r)
 report("write cache and register tile", ([[
-The sums of %d rows of a block are kept in registers over the whole of k and written to C once. The loops that compute
-them are unrolled: registers have no addresses.]]):format(TILE))
+The sums of %d rows of a block stay in registers during the whole loop over k and are written to C once. The loops that
+compute them are unrolled, because registers cannot be indexed.]]):format(TILE))
 
 print [[
 
 == The sum over k in parallel is refused
-The updates of one sum cannot be shared out among threads. The answer says which two collide.
+The updates of one sum cannot be divided among threads. The refusal says which two updates collide.
 ]]
 local ok, refusal = pcall(s.parallel, s, r)
 assert(not ok)
@@ -112,5 +114,5 @@ s:parallel(i_o)
 s:parallel(panel)
 report("parallel", "Blocks of C are independent, and so are the panels of B.", 0)
 
-print "\n== All steps, to paste back"
+print "\n== All steps, as Lua that can be pasted back"
 print(s:trace())
