@@ -1,28 +1,29 @@
---- Horizontal fusion: two nests that have nothing to do with one another, in one parallel loop or in two.
+--- Horizontal fusion: two independent nests, in one parallel loop or in two.
 ---
----   nestwright tutorials/fused_loop.lua [row] [runs]        rows of 2^17 elements and 30 runs unless said
+---   nestwright tutorials/fused_loop.lua [row] [runs]        by default, rows of 2^17 elements and 30 runs
 ---
---- Balanced: X = A + 1, Y = B + 3, Z = X*Y, each of M rows. Unbalanced: M rows of N elements of X = A[.., 0] + 1 beside M
---- rows of N^2 elements of Y = sigmoid(exp(B)). Both for M = 1..8, in parallel over the rows: as they are, two loops one after
---- the other, and fused, one loop over the rows of X and then those of Y. A thread gets a contiguous part of a loop's
---- rows, so what matters is how rows divide among threads, how much work a row is, and which thread makes the rows that
---- Z reads. Two more schedules take one of these away from the fused loop: dealt out in turn, row m of X and of Y go to
---- one thread where the threads divide M; dynamic, a thread that is done takes the next row.
+--- Balanced: X = A + 1, Y = B + 3 and Z = X*Y, each with M rows. Unbalanced: X = A[.., 0] + 1 with M rows of N elements, and
+--- Y = sigmoid(exp(B)) with M rows of N^2 elements. Both are measured for M = 1..8, in parallel over the rows. The default
+--- schedule has one loop for X, followed by one for Y. The fused schedule has one loop over the rows of X and then those of
+--- Y. A thread gets a contiguous part of the rows of a loop. So three things matter: how the rows divide among the threads,
+--- how much work a row is, and which thread computes the rows that Z reads. Two more schedules each remove one of these
+--- effects from the fused loop. "In turn" deals the rows out in turn: row m of X and row m of Y go to the same thread if the
+--- number of threads divides M. "Dynamic" lets a thread that has finished take the next row.
 local nw = require "nestwright"
 
--- A whole number from the command line.
+-- Returns a whole number from the command line.
 local function argument(n, name, usual, least)
   local given = arg and arg[n]
   local value = given == nil and usual or math.tointeger(tonumber(given))
   if value and value >= least then return value end
-  io.stderr:write(("fused_loop.lua: %s is a whole number of at least %d, not '%s'\n"):format(name, least, given))
+  io.stderr:write(("fused_loop.lua: %s must be a whole number of at least %d, not '%s'\n"):format(name, least, given))
   os.exit(2)
 end
 
 local ROW = argument(1, "row", 1 << 17, 16)
 local RUNS = argument(2, "runs", 30, 1)
 local SIDE = math.max(4, math.floor(math.sqrt(ROW))) -- N of the unbalanced pair
-local MOST = 8 -- values of M
+local MOST = 8 -- the largest value of M
 local LANES = 16
 
 -- ---- the two computations
@@ -44,7 +45,7 @@ end
 
 local function outer(s, stage) return s:loops(stage)[1] end
 
--- The innermost loop of each stage as vectors.
+-- Vectorizes the innermost loop of each stage.
 local function vectors(s, ...)
   for _, stage in ipairs {...} do
     local loops = s:loops(stage)
@@ -53,7 +54,7 @@ local function vectors(s, ...)
   end
 end
 
--- One loop for X and one for Y; or one for both. What reads them comes after.
+-- Returns the schedule with one loop for X and one for Y. The loop for Z comes after them.
 local function default(make, M)
   local s, X, Y, Z = make(M)
   vectors(s, X, Y, Z)
@@ -61,7 +62,7 @@ local function default(make, M)
   return s
 end
 
--- `share`: what the loops' threads are told of sharing the rows.
+-- Returns the schedule with one loop for X and Y. share(s, loop) sets how the threads divide the rows of a loop.
 local function fused(make, M, share)
   local s, X, Y, Z = make(M)
   local f = s:create_fused_loop(outer(s, X), outer(s, Y))
@@ -84,7 +85,7 @@ local function mean(list)
   return sum / #list
 end
 
--- The mean and the fastest of RUNS runs of each kernel, taken in turn so that what else the machine does meets all alike.
+-- Returns the mean and the fastest of RUNS runs of each kernel. Kernels run in turn, so that other work disturbs all alike.
 local function means(kernels, data)
   local samples, call = {}, {table.unpack(data)}
   call[#call + 1] = {reps = 1, warmup = 0}
@@ -99,7 +100,7 @@ local function means(kernels, data)
   return samples
 end
 
--- Busy and idle time of the threads in the fastest of RUNS runs.
+-- Returns the busy and idle times of the threads in the fastest of RUNS runs.
 local function watched(kernel, data)
   local call = {table.unpack(data)}
   call[#call + 1] = {reps = RUNS, fastest = true}
@@ -113,7 +114,7 @@ local function same(a, b)
   end
 end
 
--- ---- what a thread is given: rows [n*t/T, n*(t+1)/T) of a loop of n, as the runtime shares them out
+-- ---- the rows of a thread: of a loop of n rows, thread t of T gets [n*t/T, n*(t+1)/T), as in the runtime
 
 local function thread_of(row, rows, threads)
   local t = 0
@@ -121,7 +122,8 @@ local function thread_of(row, rows, threads)
   return t
 end
 
--- Rows of X and Y that Z reads and another thread made, in the fused loop; in the two loops there are none.
+-- Returns how many rows of X and Y in the fused loop are computed by another thread than the one that reads them for Z.
+-- With two loops there are none.
 local function made_elsewhere(M, threads)
   local count = 0
   for m = 0, M - 1 do
@@ -132,7 +134,7 @@ local function made_elsewhere(M, threads)
   return count
 end
 
--- ---- one table: times of the four schedules, and how long threads stood idle
+-- ---- one table: the times of the four schedules, and the idle times of the threads
 
 local DEFAULT, FUSED, IN_TURN, DYNAMIC = 1, 2, 3, 4
 local TITLES = {[DEFAULT] = "default", [FUSED] = "fused", [DYNAMIC] = "dynamic"}
@@ -150,10 +152,10 @@ local function row(M, r)
     2 * M, percent(r.in_x), percent(r.in_y), percent(r.in_fused), percent(r.in_dynamic))
 end
 
--- Whether there is a Z to read what X and Y make.
+-- True if there is a Z that reads X and Y.
 local function has_reader(make) return select("#", make(1)) > 3 end
 
--- Times of the four, and what the threads of all but the one in turn do.
+-- Returns the times of the four schedules, and what the threads do in all schedules except "in turn".
 local function measure(make, M, threads)
   local schedules = {default(make, M), (fused(make, M)), (fused(make, M, in_turn)), (fused(make, M, dynamic))}
   local data, kernels, threads_of = {}, {}, {}
@@ -165,7 +167,7 @@ local function measure(make, M, threads)
   return means(kernels, data), threads_of
 end
 
--- What a row of X and one of Y take: the parts of the dynamic loop are its rows, first those of X.
+-- Returns the times of a row of X and of a row of Y. The parts of the dynamic loop are its rows, first those of X.
 local function row_times(threads, M)
   local rows = {{}, {}}
   for _, part in ipairs(threads.records) do
@@ -175,7 +177,7 @@ local function row_times(threads, M)
   return rows[1], rows[2]
 end
 
--- One row of the table.
+-- Returns one row of the table.
 local function look_at(make, M, threads)
   local r = {M = M, mean = {}, min = {}, ratio = {}, disturbed = 1}
   local samples, threads_of = measure(make, M, threads)
@@ -190,7 +192,8 @@ local function look_at(make, M, threads)
   return r
 end
 
--- What each thread did, as it was measured; of many threads those that worked most and least.
+-- Prints the measured times of each thread; of more than six threads, the three that worked most and the three that worked
+-- least.
 local function print_threads(r)
   for n = DEFAULT, DYNAMIC do
     local list, words = r.threads_of[n] and r.threads_of[n].threads or {}, {}
@@ -222,9 +225,9 @@ end
 
 -- ---- what the numbers say
 
-local NAMES = {[0] = "Even", [1] = "Odd"} -- M
+local NAMES = {[0] = "Even", [1] = "Odd"} -- by M % 2
 
--- Over the rows of the table with this parity of M, of a field or of the n-th ratio.
+-- Returns a field, or the n-th ratio, of each row of the table whose M has this parity.
 local function column(r, parity, what)
   local list = {}
   for M = 2 - parity, MOST, 2 do list[#list + 1] = r[M][what] or r[M].ratio[what] end
@@ -245,32 +248,34 @@ local function against(r, parity, schedule)
 end
 
 local function idle(r, parity)
-  return ("Measured, threads stand idle, waiting for work or for each other, for %.0f %% of the loop of X and %.0f %% of that of Y "
-    .. "by default, for %.0f %% of the fused loop, for %.0f %% of the dynamic one."):format(100 * over(r, parity, "in_x"),
-    100 * over(r, parity, "in_y"), 100 * over(r, parity, "in_fused"), 100 * over(r, parity, "in_dynamic"))
+  return ("Threads were measured to be idle for %.0f %% of the loop of X and %.0f %% of the loop of Y by default, for %.0f %% of "
+    .. "the fused loop, and for %.0f %% of the dynamic loop: they wait for work or for each other."):format(
+    100 * over(r, parity, "in_x"), 100 * over(r, parity, "in_y"), 100 * over(r, parity, "in_fused"),
+    100 * over(r, parity, "in_dynamic"))
 end
 
 local function disturbance(r)
   local most = 1
   for M = 1, MOST do most = math.max(most, r[M].disturbed) end
   if most <= 2 then return end
-  print(("Other work disturbed the runs: a mean is up to %.0f times the fastest run, and the fastest may not be undisturbed. "
+  print(("Other work disturbed the runs: a mean is up to %.0f times the fastest run, and even the fastest may be disturbed. "
     .. "Run this again when the machine is quiet."):format(most))
 end
 
 local function equal_rows(r)
   for parity = 1, 0, -1 do
-    print(("%s M: fused takes %s the default, dealt out in turn %s the default. %s Z reads %.1f rows that another thread made "
-      .. "in the fused loop, by default none."):format(NAMES[parity], against(r, parity, FUSED), against(r, parity, IN_TURN),
-      idle(r, parity), over(r, parity, "elsewhere")))
+    print(("%s M: fused takes %s the default, and in turn takes %s the default. %s In the fused loop, Z reads %.1f rows that "
+      .. "another thread computed. By default, there are none."):format(NAMES[parity], against(r, parity, FUSED),
+      against(r, parity, IN_TURN), idle(r, parity), over(r, parity, "elsewhere")))
   end
-  print(("Where idle time is the same, the loops differ in where Z finds its rows: by default a thread reads what it made, from "
-    .. "the caches of its own core; after the fused loop also what another core made. Dealt out in turn, s:pragma(loop, "
-    .. "\"chunk\", 1) for both loops, each thread reads its own rows again where %d divides M: what that column is below "
-    .. "'fused' is what the rows of other cores cost."):format(r.threads))
+  print(("If the idle times are equal, the loops differ in where Z finds its rows. By default, a thread reads rows that it "
+    .. "computed itself, from the caches of its own core. After the fused loop, it also reads rows that another core computed. "
+    .. "With s:pragma(loop, \"chunk\", 1) on both loops, the rows are dealt out in turn, and each thread reads its own rows again "
+    .. "if %d (the threads) divides M. So the columns 'fused' and 'in turn' differ by the cost of reading rows of other cores."):format(
+    r.threads))
 end
 
--- The part of all the work, in per cent, that the busiest thread of the fused loop was measured to do.
+-- Returns the share of the measured work, in per cent, that the busiest thread of the fused loop did.
 local function busiest(r, M)
   local most, all = 0, 0
   for _, t in ipairs(r[M].threads_of[FUSED].threads) do most, all = math.max(most, t.busy), all + t.busy end
@@ -279,14 +284,14 @@ end
 
 local function unequal_rows(r)
   for parity = 1, 0, -1 do
-    print(("%s M: fused takes %s the default, dynamic %s the default. %s"):format(NAMES[parity], against(r, parity, FUSED),
-      against(r, parity, DYNAMIC), idle(r, parity)))
+    print(("%s M: fused takes %s the default, and dynamic takes %s the default. %s"):format(NAMES[parity],
+      against(r, parity, FUSED), against(r, parity, DYNAMIC), idle(r, parity)))
   end
-  print(("A row of one is the work of %.0f rows of the other, and the fused loop gives its first threads the rows of X, its last "
-    .. "those of Y: the busiest of %d was measured to do %.0f %% of the work at M = %d and %.0f %% at M = %d, where an even share "
-    .. "is %.0f %%. The remedy is s:pragma(loop, \"schedule\", \"dynamic\"): a thread that is done takes the next row, the column "
-    .. "'dynamic'."):format(math.max(r.x, r.y) / math.max(math.min(r.x, r.y), 1e-12), r.threads, busiest(r, MOST - 1), MOST - 1,
-    busiest(r, MOST), MOST, 100 / r.threads))
+  print(("A row of the slower stage is as much work as %.0f rows of the other. The fused loop gives the rows of X to its first "
+    .. "threads and those of Y to its last. So the busiest of %d threads did %.0f %% of the measured work at M = %d and %.0f %% at "
+    .. "M = %d. An even share would be %.0f %%. The remedy is s:pragma(loop, \"schedule\", \"dynamic\"): a thread that has "
+    .. "finished takes the next row (column 'dynamic')."):format(math.max(r.x, r.y) / math.max(math.min(r.x, r.y), 1e-12),
+    r.threads, busiest(r, MOST - 1), MOST - 1, busiest(r, MOST), MOST, 100 / r.threads))
 end
 
 local function explain(r)
@@ -306,18 +311,18 @@ s, notes = fused(unbalanced, 2)
 print ""
 print(s)
 print(notes)
-explain(compare("unbalanced: N of X beside N^2 of Y", unbalanced, threads))
+explain(compare("unbalanced: rows of N elements of X, and of N^2 elements of Y", unbalanced, threads))
 
-print "\n== who does what when"
+print "\n== what each thread does, and when"
 for n, share in ipairs {false, dynamic} do
   local title = ("unbalanced, M = %d, %s"):format(MOST, ({"fused", "dynamic"})[n])
   print(title)
   fused(unbalanced, MOST, share):timeline({threads = threads, reps = RUNS, fastest = true, title = title}):show()
 end
 
--- ---- inner loops: the rows merged, and the loops inside them fused
+-- ---- inner loops: the rows are merged, and the loops inside them fused
 
-print "\n== inner loops fuse as well"
+print "\n== inner loops can be fused as well"
 local inner, X, Y = balanced(4)
 local m = inner:merge(outer(inner, X), outer(inner, Y))
 inner:create_fused_loop(inner:loops(X)[2], inner:loops(Y)[2])
@@ -325,5 +330,5 @@ inner:parallel(m)
 print(inner)
 local data = {nw.random({4, ROW}, "f32", {seed = 1}), nw.random({4, ROW}, "f32", {seed = 2})}
 same({inner:build()(table.unpack(data))}, {default(balanced, 4):build()(table.unpack(data))})
-print "In a serial loop the guards are cut away: it runs as the two loops it was made of."
+print "In a serial loop the guards are removed: it runs as the two loops that it was made from."
 print(inner:show "lowered")
