@@ -1,16 +1,18 @@
---- Six loops that no tile divides, or that must ask in some of their rounds, each partitioned in several ways, side by side.
+--- Six loops that no tile divides, or that need a guard in some iterations. Each is partitioned in several ways, which are
+--- shown side by side.
 ---
----   nestwright tutorials/partition.lua [folder]        where a folder is said, pictures of the pieces go into it; it is made
+---   nestwright tutorials/partition.lua [folder]        with a folder, which is created, saves pictures of the pieces there
 ---
---- A way is a list of ordinary steps, each proven before it is made. Its row says how much machine code it makes, what it should
---- take by the cost model (an estimate), what it took here (one thread, the least of several runs), and how many conditions are
---- left in its main piece and in the whole. Other programs require this file: lab.kernels() has every way as a schedule.
+--- A way is a list of ordinary steps, each proven before it is made. Its row gives the bytes of machine code, the time that the
+--- cost model predicts (an estimate), the measured time (one thread, the fastest of several runs), and the conditions that are
+--- left in the main piece and in the whole program. Other programs require this file: lab.kernels() returns every way as a
+--- schedule.
 local nw = require "nestwright"
 
 local lab = {}
 
-local LANES = 16 -- of f32; narrower machines take a vector apart
-local ROWS = 8   -- of a tile whose sums are kept in registers
+local LANES = 16 -- of f32; machines with narrower vectors split them
+local ROWS = 8   -- of a tile whose sums stay in registers
 
 -- ---- (1) a vector of 17, in tiles of 4
 
@@ -21,7 +23,7 @@ end
 
 local function ask_each_round(s)
   local outer, inner = s:split("i", 4)
-  s:pragma(outer, "partition", "never") -- or lowering itself would take the last tile apart
+  s:pragma(outer, "partition", "never") -- otherwise lowering would split off the last tile
   s:unroll(inner)
 end
 
@@ -39,7 +41,7 @@ local vectors = {
   {"predicate", tiles_of_four "predicate", main = "i_o"},
 }
 
--- ---- (2) a product of matrices, 127 by 127 by 127: two loops at once
+-- ---- (2) a product of matrices, 127 by 127 by 127: both loops have a tail
 
 local function product(n)
   local A, B = nw.placeholder({n, n}, "f32", "A"), nw.placeholder({n, n}, "f32", "B")
@@ -47,7 +49,7 @@ local function product(n)
   return nw.schedule(nw.compute({n, n}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
 end
 
--- The loop over the columns goes outside before it is cut, so that each of its pieces is a perfect nest.
+-- Moves the loop over the columns outside before it is cut, so that each of its pieces is a perfect nest.
 local function tile_product(s, rows, columns)
   local i_o, i_i = s:split("i", ROWS, {tail = rows})
   s:reorder("j", i_o, i_i)
@@ -64,7 +66,7 @@ local function in_registers(tail)
   end
 end
 
--- What is left of the columns is a vector under a mask, what is left of the rows one row after the other.
+-- Computes the remaining columns as a vector under a mask, and the remaining rows one after the other.
 local function under_masks(s)
   s:unroll((tile_product(s, "cut", "predicate")))
   if s:stages()[2] then
@@ -80,11 +82,11 @@ local products = {
   {"masks", under_masks, main = "j_o"},
 }
 
--- ---- (3) a convolution, its filter looked for in all of the signal
+-- ---- (3) a convolution whose sum runs over the whole signal
 
 local TAPS = 16
 
--- Written over the whole domain of r; a round has something to add where both reads are inside.
+-- The definition covers the whole domain of r. An iteration adds something only if both reads are inside.
 local function convolution(n)
   local I, F = nw.placeholder({n}, "f32", "I"), nw.placeholder({TAPS}, "f32", "F")
   local r = nw.reduce_axis(n + TAPS - 1, "r")
@@ -94,7 +96,7 @@ local function convolution(n)
   end, "Y"))
 end
 
--- The rounds that ask nothing become a loop of their own, but those before and behind them still run.
+-- The iterations without a condition become a separate loop, but the iterations before and after them still run.
 local function partition_domain(s)
   s:decompose_reduction("Y", "r")
   s:partition "r"
@@ -105,7 +107,7 @@ local function trim_domain(s)
   s:trim "r"
 end
 
--- With r counted from x on, all x between the edges have the same rounds of r, and can be lanes.
+-- If r is counted from x on, all x between the edges have the same iterations of r, and can become lanes.
 local function trim_into_vectors(s, n)
   s:decompose_reduction("Y", "x")
   s:skew("r", "x", -1)
@@ -117,7 +119,7 @@ local function trim_into_vectors(s, n)
 end
 
 local convolutions = {
-  {"ask", function() end, asks = true},
+  {"guard", function() end, asks = true},
   {"partition", partition_domain, main = "r.main"},
   {"trim", trim_domain, main = "x"},
   {"trim, vectors", trim_into_vectors, main = "x.main_o", least = TAPS + LANES},
@@ -143,7 +145,7 @@ local function branches_apart(tail)
 end
 
 local concatenations = {
-  {"ask", function() end, asks = true},
+  {"guard", function() end, asks = true},
   {"partition", function(s) s:partition "j" end, main = "j.main"},
   {"partition, cut", branches_apart "cut", main = "j.main_o"},
   {"partition, masks", branches_apart "predicate", main = "j.main_o"},
@@ -161,7 +163,7 @@ local function triangle(n)
   end, "C"))
 end
 
--- Rows of B are vectors; k is outside of them.
+-- Vectorizes the rows of B; the loop over k is outside.
 local function lanes_of(s, loop)
   local _, lanes = s:split(loop, LANES)
   s:vectorize(lanes)
@@ -192,7 +194,7 @@ local function tile_triangle(s)
   return k_o
 end
 
--- Tiles above the diagonal add nothing and go; those on it keep their condition.
+-- Removes the tiles above the diagonal, which add nothing. Tiles on the diagonal keep their condition.
 local function tiles_that_ask(s)
   s:trim(tile_triangle(s))
   lanes_of(s, "j")
@@ -208,13 +210,13 @@ local function full_tiles_apart(s)
 end
 
 local triangles = {
-  {"ask", ask_in_the_triangle, asks = true},
+  {"guard", ask_in_the_triangle, asks = true},
   {"trim", trim_rows, main = "i"},
-  {"tiles that ask", tiles_that_ask, asks = true},
+  {"guarded tiles", tiles_that_ask, asks = true},
   {"full tiles", full_tiles_apart, main = "k_o.main"},
 }
 
--- ---- (6) a batch of 1 to 512 rows, known when the kernel is called
+-- ---- (6) a batch of 1 to 512 rows, whose number is known when the kernel is called
 
 local DEPTH = 64
 
@@ -251,7 +253,7 @@ end
 
 lab.batches = {1, 3, 7, 8, 12, 33, 64, 100, 257, 512}
 
---- The table of strategies for the batch, over the sizes in lab.batches; options go to s:partition_auto.
+--- Returns the table of strategies for the batch, over the sizes in lab.batches. The options are those of s:partition_auto.
 function lab.strategies(options)
   local s = batch(nw.size("N", {min = 0}))
   local o = {loop = "i", kernels = batch_kernels(), around = columns_around, cost = "model", sizes = {N = lab.batches},
@@ -260,22 +262,22 @@ function lab.strategies(options)
   return s:partition_auto(o), s
 end
 
--- ---- what all have in common
+-- ---- all six parts
 
 lab.parts = {
   {name = "vector", stage = "C", size = 17, tile = 4, shown = 17, make = vector, ways = vectors,
-    why = "17 is four tiles of 4 and one more. Who does the one?"},
+    why = "17 is four tiles of 4 and one more element. The ways differ in how they compute that element."},
   {name = "product", stage = "C", size = 127, tile = LANES, shown = 37, make = product, ways = products, axes = {"i", "j"},
-    why = "127 lacks one row and one column of full tiles of 8 by 16, and has rests on two sides."},
+    why = "127 is one less than a multiple of 8 and of 16, so tiles of 8 by 16 leave a tail of rows and one of columns."},
   {name = "convolution", stage = "Y", size = 1024, tile = LANES, shown = 32, make = convolution, ways = convolutions,
-    axes = {"x", "r"}, why = "Of each sum only 16 rounds are inside. To ask in all of them is what costs most."},
+    axes = {"x", "r"}, why = "At most 16 iterations of each sum are inside. A guard in every iteration costs most of the time."},
   {name = "concatenation", stage = "Y", size = 100, tile = 8, shown = 12, make = joined, ways = concatenations,
-    axes = {"i", "j"}, why = "Every element is a copy from one of two tensors, and each round asks from which."},
+    axes = {"i", "j"}, why = "Every element is copied from one of two tensors, and each iteration tests from which."},
   {name = "triangle", stage = "C", size = 100, tile = ROWS, shown = 37, make = triangle, ways = triangles, axes = {"i", "k"},
-    why = "Tiles below the diagonal are full, those on it are not, and those above it have nothing to add."},
+    why = "Tiles below the diagonal are full, tiles on it are partly full, and tiles above it add nothing."},
 }
 
---- One way as a kernel: {lab, name, schedule, main, asks, least}. n: the size, or a symbolic one.
+--- Returns one way as a kernel: {lab, name, schedule, main, asks, least}. n is a number or a symbolic size.
 function lab.kernel(part, way, n)
   local s = part.make(n)
   local known = math.type(n) == "integer"
@@ -299,8 +301,9 @@ local function batches()
   return out
 end
 
---- Every way of every part as a kernel; symbolic = true: for all sizes N >= least. Where there are versions, one of them runs.
---- main is the loop of the lowered program, or nil: all of it, in which no condition may be left, but where asks says so.
+--- Returns every way of every part as a kernel; with symbolic = true, for all sizes N >= least. If a kernel has versions, a call
+--- runs one of them. main is a loop of the lowered program; nil means the whole program. No condition may be left there, unless
+--- asks is true.
 function lab.kernels(symbolic)
   local out = {}
   for _, part in ipairs(lab.parts) do
@@ -311,7 +314,7 @@ function lab.kernels(symbolic)
   return table.move(batches(), 1, 99, #out + 1, out)
 end
 
---- The conditions that are left in the main piece of a kernel, over all its versions.
+--- Returns how many conditions are left in the main piece of a kernel, summed over its versions.
 function lab.guards(kernel)
   local s, sum = kernel.schedule, 0
   local was = s:version()
@@ -323,7 +326,7 @@ function lab.guards(kernel)
   return sum
 end
 
---- Inputs of a schedule where its size is n.
+--- Returns inputs for a schedule whose size is n.
 function lab.arrays(s, n)
   local out = {}
   for at, t in ipairs(s:inputs()) do
@@ -336,13 +339,13 @@ end
 
 -- ---- the tables
 
---- The pieces of a way on the grid of iterations, small enough to be looked at. width: pixels that the grid may take.
+--- Draws the pieces of a way on a grid of iterations, at a size small enough to see. width is that of the grid, in pixels.
 function lab.picture(part, way, width)
   local s = lab.kernel(part, way, math.max(part.shown, way.least or 0)).schedule
   return nw.pieces(s, {stage = part.stage, axes = part.axes, title = part.name .. ": " .. way[1], width = width})
 end
 
---- A row: what a way costs.
+--- Returns a row with the costs of a way.
 function lab.row(part, way)
   local k = lab.kernel(part, way, part.size)
   local f = k.schedule:build {threads = 1}
@@ -352,7 +355,7 @@ function lab.row(part, way)
     main = way.asks and "-" or lab.guards(k), all = nw.partition.conditions(k.schedule), schedule = k.schedule}
 end
 
---- The rows of a part as text.
+--- Returns the rows of a part as text.
 function lab.table_of(rows)
   local lines = {("%-18s %7s %12s %12s %6s %6s"):format("way", "bytes", "predicted", "measured", "main", "all")}
   for n, r in ipairs(rows) do
@@ -362,7 +365,7 @@ function lab.table_of(rows)
   return table.concat(lines, "\n")
 end
 
-local PICTURE = 300 -- pixels of a grid that stands beside another
+local PICTURE = 300 -- pixels; the width of each of the grids side by side
 
 local function time_of(seconds)
   if seconds < 1e-7 then return ("%.4g ns"):format(1e9 * seconds) end
@@ -378,7 +381,7 @@ local function figures_of(r)
   return ("%s\nconditions left: %s, %d in all"):format(costs_of(r.bytes, r.predicted, r.measured), main, r.all)
 end
 
---- The ways of a part side by side: pieces (at the size that is shown), figures and loops; and the rows they come from.
+--- Returns the ways of a part side by side, with pieces (at the size that is shown), figures and loops. Also returns the rows.
 function lab.compare(part)
   local rows, columns = {}, {}
   for n, way in ipairs(part.ways) do
@@ -388,7 +391,7 @@ function lab.compare(part)
   return nw.beside(columns, {most = 2}), rows
 end
 
---- The strategies for the batch at one size, side by side: pieces and loops. Those that cannot be had are left out.
+--- Returns the strategies for the batch at one size, side by side, with pieces and loops. Leaves out refused strategies.
 function lab.compare_batch(n)
   local columns = {}
   for _, name in ipairs {"guard", "cut", "halves", "shift"} do
@@ -418,7 +421,7 @@ local function show_part(part, folder)
 end
 
 local function show_batch()
-  print "\n== batch, 1 to 512\nOne kernel for all sizes: which strategy is best differs from one size to the next.\n"
+  print "\n== batch, 1 to 512\nOne kernel serves all sizes. The best strategy differs from size to size.\n"
   local list, s = lab.strategies {measure = true}
   print(list)
   local d = list:dispatch()
@@ -426,10 +429,10 @@ local function show_batch()
     print(("%s: %s"):format(range.below and "N < " .. range.below or "otherwise", range.row.strategy))
   end
   local f = s:build {threads = 1, versions = d.versions}
-  print(("all of them in one kernel: %d versions, %d bytes"):format(#d.versions, f.code_bytes))
+  print(("one kernel with all of these: %d versions, %d bytes"):format(#d.versions, f.code_bytes))
 end
 
---- Makes a folder where there is none.
+--- Creates a folder unless it exists.
 function lab.make_folder(path)
   os.execute("mkdir -p -- '" .. path:gsub("'", "'\\''") .. "'")
 end
