@@ -270,8 +270,9 @@ local function equal_rows(r)
   end
   print(("If the idle times are equal, the loops differ in where Z finds its rows. By default, a thread reads rows that it "
     .. "computed itself, from the caches of its own core. After the fused loop, it also reads rows that another core computed. "
-    .. "With s:pragma(loop, \"chunk\", 1) on both loops, the rows are dealt out in turn, and each thread reads its own rows again "
-    .. "if %d (the threads) divides M. So the columns 'fused' and 'in turn' differ by the cost of reading rows of other cores."):format(
+    .. "With s:pragma(loop, \"chunk\", 1) on both loops, the rows are dealt out in turn. Then each thread reads its own rows "
+    .. "again if the number of threads, %d, divides M. So the columns 'fused' and 'in turn' differ by the cost of reading rows of "
+    .. "other cores."):format(
     r.threads))
 end
 
