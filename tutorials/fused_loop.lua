@@ -122,8 +122,7 @@ local function thread_of(row, rows, threads)
   return t
 end
 
--- Returns how many rows of X and Y in the fused loop are computed by another thread than the one that reads them for Z.
--- With two loops there are none.
+-- Returns how many of the rows that Z reads were computed by another thread, in the fused loop. With two loops there are none.
 local function made_elsewhere(M, threads)
   local count = 0
   for m = 0, M - 1 do
@@ -264,7 +263,7 @@ end
 
 local function equal_rows(r)
   for parity = 1, 0, -1 do
-    print(("%s M: fused takes %s the default, and in turn takes %s the default. %s In the fused loop, Z reads %.1f rows that "
+    print(("%s M: 'fused' takes %s the default, and 'in turn' takes %s the default. %s In the fused loop, Z reads %.1f rows that "
       .. "another thread computed. By default, there are none."):format(NAMES[parity], against(r, parity, FUSED),
       against(r, parity, IN_TURN), idle(r, parity), over(r, parity, "elsewhere")))
   end
@@ -285,7 +284,7 @@ end
 
 local function unequal_rows(r)
   for parity = 1, 0, -1 do
-    print(("%s M: fused takes %s the default, and dynamic takes %s the default. %s"):format(NAMES[parity],
+    print(("%s M: 'fused' takes %s the default, and 'dynamic' takes %s the default. %s"):format(NAMES[parity],
       against(r, parity, FUSED), against(r, parity, DYNAMIC), idle(r, parity)))
   end
   print(("A row of the slower stage is as much work as %.0f rows of the other. The fused loop gives the rows of X to its first "

@@ -2,8 +2,8 @@
 ---
 ---   nestwright tutorials/gemm.lua [size]          the size is 1024 by default
 ---
---- Every step prints why it is taken, what it changed in the loops, how long the product now takes, and the share of the
---- machine's peak. Every step is proven before it is made. Every result is compared with that of the naive program.
+--- Every step prints why it is taken, what it changed in the loops, how long the product now takes, and which share of the
+--- machine's peak it reaches. Every step is proven before it is made. Every result is compared with that of the naive program.
 local nw = require "nestwright"
 
 local N = tonumber(arg and arg[1]) or 1024

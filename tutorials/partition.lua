@@ -1,7 +1,7 @@
 --- Six loops that no tile divides, or that need a guard in some iterations. Each is partitioned in several ways, which are
 --- shown side by side.
 ---
----   nestwright tutorials/partition.lua [folder]        with a folder, which is created, saves pictures of the pieces there
+---   nestwright tutorials/partition.lua [folder]        pictures of the pieces go into the folder, which is created
 ---
 --- A way is a list of ordinary steps, each proven before it is made. Its row gives the bytes of machine code, the time that the
 --- cost model predicts (an estimate), the measured time (one thread, the fastest of several runs), and the conditions that are
