@@ -197,9 +197,9 @@ NW_API nw_pool *nw_expr_pool(const nw_expr *e); // borrowed: whoever keeps an ex
 NW_API nw_pool *nw_lang_pool(nw_ctx *c);
 
 typedef enum nw_op {
-#define NW_OP(id, name, arity, prec, c, flags) NW_OP_##id,
+#define NW_OP(id, ...) NW_OP_##id,
+#define NW_DEFINED(id, ...) NW_OP_##id,
 #include "ir/ops.def"
-#undef NW_OP
   NW_OP_COUNT
 } nw_op;
 

@@ -5,17 +5,9 @@
 static bool rounds(void *env, const nw_expr *e) {
   (void)env;
   if (!nw_dtype_is_float(e->type.dtype)) return true;
-  switch (e->op) {
-  case NW_OP_DIV:
-  case NW_OP_SQRT:
-  case NW_OP_EXP:
-  case NW_OP_LOG:
-  case NW_OP_TANH:
-  case NW_OP_ERF:
-  case NW_OP_POW: return false;
-  case NW_OP_FLOAT: return e->f == __builtin_nearbyint(e->f);
-  default: return e->type.dtype != NW_F16 && e->type.dtype != NW_BF16;
-  }
+  if (nw_op_exactness((nw_op)e->op) >= NW_EXACT_ROUNDED) return false;
+  if (e->op == NW_OP_FLOAT) return e->f == __builtin_nearbyint(e->f);
+  return e->type.dtype != NW_F16 && e->type.dtype != NW_BF16;
 }
 
 static bool exact_block(void *env, nw_stmt *s) {

@@ -30,10 +30,7 @@ static number number_in(const nw_text *t, const nw_text_node *x) {
 }
 
 static nw_class class_of(nw_class c, number n) {
-  if (!n.bits || n.real) {
-    bool wide = n.bits == 64 && (c == NW_CLASS_DIV || (c >= NW_CLASS_SQRT && c <= NW_CLASS_POW));
-    return wide ? c + 1 : c;
-  }
+  if (!n.bits || n.real) return n.bits == 64 ? nw_class_of_f64(c) : c;
   return c == NW_CLASS_MUL   ? NW_CLASS_INTMUL
          : c == NW_CLASS_DIV ? NW_CLASS_INTDIV
          : c < NW_CLASS_DIV  ? NW_CLASS_INT

@@ -43,7 +43,8 @@ typedef enum nw_class {
 #define NW_CLASS(id, name, otherwise, doc) NW_CLASS_##id,
   NW_CLASSES(NW_CLASS)
 #undef NW_CLASS
-      NW_CLASS_COUNT
+      NW_CLASS_COUNT,
+  NW_CLASS_NONE = NW_CLASS_COUNT
 } nw_class;
 
 #define NW_WIDTHS 4 // of instructions: one number, and vectors of 16, 32 and 64 bytes
@@ -220,6 +221,7 @@ const char *nw_machine_cited(const nw_machine *m, const char *path); // where th
 // The ways of a level that leave effective_bytes of it, with as many sets as it has; at least one.
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
+nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k where it has none of its own
 int nw_width_of(int64_t bytes); // of a vector: the index into per_cycle of the least width that holds it; 0: one number
 // Microseconds that a parallel loop of so many threads costs beside its work: between two rows on a line, outside of them as
 // the nearest; spawn and barrier may be NULL.

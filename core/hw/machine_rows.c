@@ -225,6 +225,12 @@ const char *nw_class_name(nw_class k) {
   return (unsigned)k < NW_CLASS_COUNT ? names[k] : NULL;
 }
 
+nw_class nw_class_of_f64(nw_class k) {
+  const char *name = nw_class_name(k), *next = name ? nw_class_name(k + 1) : NULL;
+  size_t n = name ? strlen(name) : 0;
+  return next && !strncmp(next, name, n) && !strcmp(next + n, "64") ? k + 1 : k;
+}
+
 static const char *class_key(int i) { return nw_class_name((nw_class)i); }
 
 #define ROWS(rows) rows, NW_COUNT(rows)

@@ -52,23 +52,28 @@ typedef double d8 __attribute__((vector_size(64)));
   M(_ZGVbN2##args##_##name, d2, "sse4.2")                                                                              \
   M(_ZGVdN4##args##_##name, d4, "avx2")                                                                                \
   M(_ZGVeN8##args##_##name, d8, "avx512f")
-NW_FORMS(NW_VECTOR1, v, exp)
-NW_FORMS(NW_VECTOR1, v, log)
-NW_FORMS(NW_VECTOR1, v, tanh)
-NW_FORMS(NW_VECTOR1, v, erf)
-NW_FORMS(NW_VECTOR2, vv, pow)
+#define NW_VECTORS_v(name) NW_FORMS(NW_VECTOR1, v, name)
+#define NW_VECTORS_vv(name) NW_FORMS(NW_VECTOR2, vv, name)
+#define NW_VECTORS_NONE(name)
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \
+              vector, ...)                                                                                             \
+  NW_VECTORS_##vector(function)
+#include "ir/ops.def"
 #endif
 
-#define NW_SCALARS(name, callf, calld)                                                                                 \
-  NW_SCALAR(name, f, float, callf)                                                                                     \
-  NW_SCALAR(name, d, double, calld)
-NW_SCALARS(exp, expf(x), exp(x))
-NW_SCALARS(log, logf(x), log(x))
-NW_SCALARS(tanh, tanhf(x), tanh(x))
-NW_SCALARS(erf, erff(x), erf(x))
-NW_SCALARS(pow, powf(x, y), pow(x, y))
+#define NW_SCALARS_v(name)                                                                                             \
+  NW_SCALAR(name, f, float, name##f(x))                                                                                \
+  NW_SCALAR(name, d, double, name(x))
+#define NW_SCALARS_vv(name)                                                                                            \
+  NW_SCALAR(name, f, float, name##f(x, y))                                                                             \
+  NW_SCALAR(name, d, double, name(x, y))
+#define NW_SCALARS_NONE(name)
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \
+              vector, ...)                                                                                             \
+  NW_SCALARS_##vector(function)
+#include "ir/ops.def"
 
-// Bounds: glibc's manual states 1 ulp for these scalar functions on x86-64 (2 for tanh), 4 for libmvec.
+// Bounds: those of scalar functions on x86-64 stand in glibc's manual, and in ops.def; that of libmvec is 4 ulp.
 #define NW_SCALAR_ROWS(id, name, ulp)                                                                                  \
   {NW_OP_##id, NW_F32, 1, #name "f", (void *)(uintptr_t)name##f, ulp, apply_##name##f},                                \
       {NW_OP_##id, NW_F64, 1, #name, (void *)(uintptr_t)name, ulp, apply_##name##d},
@@ -82,13 +87,19 @@ NW_SCALARS(pow, powf(x, y), pow(x, y))
   NW_VECTOR_ROW(id, NW_F64, 4, _ZGVdN4##args##_##name)                                                                 \
   NW_VECTOR_ROW(id, NW_F64, 8, _ZGVeN8##args##_##name)
 
-static const nw_math_row rows[] = {NW_SCALAR_ROWS(EXP, exp, 1) NW_SCALAR_ROWS(LOG, log, 1) NW_SCALAR_ROWS(TANH, tanh, 2)
-                                       NW_SCALAR_ROWS(ERF, erf, 1) NW_SCALAR_ROWS(POW, pow, 1)
 #ifdef NW_HAVE_MVEC
-                                           NW_VECTOR_ROWS(EXP, v, exp) NW_VECTOR_ROWS(LOG, v, log)
-                                               NW_VECTOR_ROWS(TANH, v, tanh) NW_VECTOR_ROWS(ERF, v, erf)
-                                                   NW_VECTOR_ROWS(POW, vv, pow)
+#define NW_ROWS_v(id, name, ulp) NW_SCALAR_ROWS(id, name, ulp) NW_VECTOR_ROWS(id, v, name)
+#define NW_ROWS_vv(id, name, ulp) NW_SCALAR_ROWS(id, name, ulp) NW_VECTOR_ROWS(id, vv, name)
+#else
+#define NW_ROWS_v(id, name, ulp) NW_SCALAR_ROWS(id, name, ulp)
+#define NW_ROWS_vv(id, name, ulp) NW_SCALAR_ROWS(id, name, ulp)
 #endif
+#define NW_ROWS_NONE(id, name, ulp)
+static const nw_math_row rows[] = {
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \
+              vector, ulp, ...)                                                                                        \
+  NW_ROWS_##vector(id, function, ulp)
+#include "ir/ops.def"
 };
 
 const nw_math_row *nw_math_rows(int *n) {

@@ -1,4 +1,4 @@
-// The tables of types.def and ops.def, and the promotion of dtypes.
+// The table of types.def, and the promotion of dtypes.
 #include "ir/expr/expr.h"
 
 static const struct {
@@ -9,16 +9,6 @@ static const struct {
 #define NW_DTYPE(id, name, bytes, kind) {name, bytes, kind},
 #include "ir/types.def"
 #undef NW_DTYPE
-};
-
-static const struct {
-  const char *name;
-  int arity, prec, c;
-  const char *flags;
-} ops[NW_OP_COUNT] = {
-#define NW_OP(id, name, arity, prec, c, flags) {name, arity, prec, c, flags},
-#include "ir/ops.def"
-#undef NW_OP
 };
 
 // The name of a dtype as the language has it: "f32".
@@ -60,46 +50,4 @@ nw_dtype nw_dtype_promote(nw_dtype a, nw_dtype b) {
   if (dtypes[a].kind == dtypes[b].kind) return wider(a, b);
   nw_dtype s = dtypes[a].kind == 'i' ? a : b, u = s == a ? b : a;
   return dtypes[s].bytes > dtypes[u].bytes ? s : signed_of_bytes(2 * dtypes[u].bytes);
-}
-
-// The name of an op as the language has it: "floordiv".
-const char *nw_op_name(nw_op op) { return ops[op].name; }
-
-// Finds an op by its name.
-bool nw_op_parse(const char *name, nw_op *out) {
-  for (int op = 0; name && op < NW_OP_COUNT; op++) {
-    if (strcmp(ops[op].name, name) != 0) continue;
-    *out = (nw_op)op;
-    return true;
-  }
-  return false;
-}
-
-bool nw_op_has(nw_op op, char flag) { return strchr(ops[op].flags, flag) != NULL; }
-
-int nw_op_arity(nw_op op) { return ops[op].arity; }
-
-int nw_op_prec(nw_op op) { return ops[op].prec; }
-
-int nw_op_c_prec(nw_op op) { return ops[op].c; }
-
-// The sign written between (or, for NEG and NOT, before) the operands; NULL for what is written as a call.
-const char *nw_op_infix(nw_op op) {
-  switch (op) {
-  case NW_OP_ADD: return "+";
-  case NW_OP_SUB:
-  case NW_OP_NEG: return "-";
-  case NW_OP_MUL: return "*";
-  case NW_OP_DIV: return "/";
-  case NW_OP_FLOORDIV: return "//";
-  case NW_OP_FLOORMOD: return "%";
-  case NW_OP_LT: return "<";
-  case NW_OP_LE: return "<=";
-  case NW_OP_EQ: return "==";
-  case NW_OP_NE: return "!=";
-  case NW_OP_AND: return "and";
-  case NW_OP_OR: return "or";
-  case NW_OP_NOT: return "not";
-  default: return NULL;
-  }
 }

@@ -1,31 +1,50 @@
 // Operations of a value while it is read, by class.
+#include "ir/ops.h"
 #include "nest/nest_read.h"
 
-typedef struct sign {
-  const char *text;
-  nw_class class;
-} sign;
+static void note(nw_text_ops *ops, nw_op op) {
+  nw_class c = nw_op_class(op, true);
+  if (c != NW_CLASS_NONE) ops->of[c]++;
+}
 
-static const sign signs[] = {{"+", NW_CLASS_ADD},     {"-", NW_CLASS_ADD},     {"*", NW_CLASS_MUL},
-                             {"/", NW_CLASS_DIV},     {"//", NW_CLASS_DIV},    {"%", NW_CLASS_DIV},
-                             {"<", NW_CLASS_MINMAX},  {">", NW_CLASS_MINMAX},  {"<=", NW_CLASS_MINMAX},
-                             {">=", NW_CLASS_MINMAX}, {"==", NW_CLASS_MINMAX}, {"!=", NW_CLASS_MINMAX}};
-
-static const sign functions[] = {{"sqrt", NW_CLASS_SQRT},     {"exp", NW_CLASS_EXP},     {"log", NW_CLASS_LOG},
-                                 {"tanh", NW_CLASS_TANH},     {"erf", NW_CLASS_ERF},     {"pow", NW_CLASS_POW},
-                                 {"min", NW_CLASS_MINMAX},    {"max", NW_CLASS_MINMAX},  {"abs", NW_CLASS_MINMAX},
-                                 {"select", NW_CLASS_MINMAX}, {"floor", NW_CLASS_ROUND}, {"ceil", NW_CLASS_ROUND}};
-
+// > and >= are < and <= with their operands exchanged.
 void nw_text_note_sign(nw_text_ops *ops, const nw_token *at) {
-  for (int i = 0; i < NW_COUNT(signs); i++)
-    if ((int)strlen(signs[i].text) == at->n && !memcmp(signs[i].text, at->s, (size_t)at->n)) ops->of[signs[i].class]++;
+  if (nw_token_is(at, ">") || nw_token_is(at, ">=")) return note(ops, NW_OP_LT);
+  for (int op = 0; op < NW_OP_COUNT; op++)
+    if (nw_op_arity((nw_op)op) == 2 && nw_op_infix((nw_op)op) && nw_token_is(at, nw_op_infix((nw_op)op)))
+      return note(ops, (nw_op)op);
+}
+
+// What a defined operation is written out as.
+static void note_defined(nw_text_ops *ops, nw_op op) {
+  switch (op) {
+#define A (void)0
+#define B (void)0
+#define C (void)0
+#define N(value) (void)0
+#define OP1(id, x) x, note(ops, NW_OP_##id)
+#define OP2(id, x, y) x, y, note(ops, NW_OP_##id)
+#define NW_OP(...)
+#define NW_DEFINED(id, name, arity, definition, ...)                                                                   \
+  case NW_OP_##id:                                                                                                     \
+    definition;                                                                                                        \
+    break;
+#include "ir/ops.def"
+  default: break;
+  }
+}
+
+static bool is_called(const nw_token *name, nw_op op) {
+  return nw_op_arity(op) > 0 && !nw_op_infix(op) && nw_token_is(name, nw_op_name(op));
 }
 
 void nw_text_note_call(nw_text_ops *ops, const nw_token *name) {
-  for (int i = 0; i < NW_COUNT(functions); i++)
-    if (nw_token_is(name, functions[i].text)) {
-      ops->of[functions[i].class]++;
-      return;
-    }
-  ops->calls++;
+  int op = 0;
+  while (op < NW_OP_COUNT && !is_called(name, (nw_op)op)) op++;
+  if (op == NW_OP_COUNT)
+    ops->calls++;
+  else if (nw_op_is_defined((nw_op)op))
+    note_defined(ops, (nw_op)op);
+  else
+    note(ops, (nw_op)op);
 }

@@ -194,33 +194,6 @@ const nwl_class nwl_axis_class = {"axis", "nestwright.axis", NULL, axis_fields, 
 
 // ---- functions
 
-#define FUNCTION(fn, op, n)                                                                                            \
-  static int fn(lua_State *L) { return apply(L, NW_OP_##op, n); }
-FUNCTION(f_floordiv, FLOORDIV, 2)
-FUNCTION(f_floormod, FLOORMOD, 2)
-FUNCTION(f_abs, ABS, 1)
-FUNCTION(f_lt, LT, 2)
-FUNCTION(f_le, LE, 2)
-FUNCTION(f_eq, EQ, 2)
-FUNCTION(f_ne, NE, 2)
-FUNCTION(f_not, NOT, 1)
-FUNCTION(f_floor, FLOOR, 1)
-FUNCTION(f_ceil, CEIL, 1)
-FUNCTION(f_sqrt, SQRT, 1)
-FUNCTION(f_exp, EXP, 1)
-FUNCTION(f_log, LOG, 1)
-FUNCTION(f_tanh, TANH, 1)
-FUNCTION(f_erf, ERF, 1)
-FUNCTION(f_pow, POW, 2)
-
-static int swapped(lua_State *L, nw_op op) {
-  lua_settop(L, 2);
-  lua_insert(L, 1);
-  return apply(L, op, 2);
-}
-static int f_gt(lua_State *L) { return swapped(L, NW_OP_LT); }
-static int f_ge(lua_State *L) { return swapped(L, NW_OP_LE); }
-
 // min, max, all, any of one or more values, folded from the left.
 static int fold(lua_State *L, nw_op op) {
   int n = lua_gettop(L);
@@ -238,12 +211,7 @@ static int fold(lua_State *L, nw_op op) {
   }
   return 1;
 }
-static int f_min(lua_State *L) { return fold(L, NW_OP_MIN); }
-static int f_max(lua_State *L) { return fold(L, NW_OP_MAX); }
-static int f_all(lua_State *L) { return fold(L, NW_OP_AND); }
-static int f_any(lua_State *L) { return fold(L, NW_OP_OR); }
-
-static int f_select(lua_State *L) {
+static int f_SELECT(lua_State *L) {
   nwl_not_lua_boolean(L, 1, "condition");
   const nw_expr *cond = operand(L, 1, -1, "condition");
   int like = common_type(L, 2, 2);
@@ -252,7 +220,7 @@ static int f_select(lua_State *L) {
   return 1;
 }
 
-static int f_cast(lua_State *L) {
+static int f_CAST(lua_State *L) {
   nw_dtype t = nwl_dtype(L, 2, "dtype");
   bool number = lua_isinteger(L, 1) && nw_dtype_is_int(t);
   if (number) nwl_fits(L, t, lua_tointeger(L, 1), "x", "");
@@ -300,37 +268,49 @@ static int f_promote(lua_State *L) {
   return 1;
 }
 
+#define NW_FUNCTION_HIDDEN(id, n)
+#define NW_FUNCTION_SPECIAL(id, n)
+#define NW_FUNCTION_FOLDED(id, n)                                                                                      \
+  static int f_##id(lua_State *L) { return fold(L, NW_OP_##id); }
+#define NW_FUNCTION_FUNCTION(id, n)                                                                                    \
+  static int f_##id(lua_State *L) { return apply(L, NW_OP_##id, n); }
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \
+              vector, ulp, llvm_whole, llvm_real, offered, ...)                                                        \
+  NW_FUNCTION_##offered(id, arity)
+#define NW_DEFINED(id, name, arity, ...) NW_FUNCTION_FUNCTION(id, arity)
+#include "ir/ops.def"
+
+#define NW_ROW_HIDDEN(id, spoken, signature, doc)
+#define NW_ROW_SPECIAL(id, spoken, signature, doc) {spoken, f_##id, signature, doc},
+#define NW_ROW_FOLDED(id, spoken, signature, doc) NW_ROW_SPECIAL(id, spoken, signature, doc)
+#define NW_ROW_FUNCTION(id, spoken, signature, doc) NW_ROW_SPECIAL(id, spoken, signature, doc)
+
+// The names of the operations of ops.def, for the front door to offer them.
+static int f_operations(lua_State *L) {
+  static const char *const names[] = {
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \
+              vector, ulp, llvm_whole, llvm_real, offered, spoken, signature, doc)                                     \
+  spoken,
+#define NW_DEFINED(id, name, ...) name,
+#include "ir/ops.def"
+  };
+  lua_newtable(L);
+  for (int i = 0; i < NW_COUNT(names); i++) {
+    if (!names[i]) continue;
+    lua_pushstring(L, names[i]);
+    lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+  }
+  return 1;
+}
+
 #define EXPR "nw.expr|nw.axis|number"
 const nwl_row nwl_ir_rows[] = {
-    {"floordiv", f_floordiv, "(a: " EXPR ", b: " EXPR "): nw.expr",
-     "Integer division that rounds towards minus infinity; also written a // b."},
-    {"floormod", f_floormod, "(a: " EXPR ", b: " EXPR "): nw.expr",
-     "Remainder with the sign of the divisor, a - b*(a // b); also written a % b."},
-    {"abs", f_abs, "(x: " EXPR "): nw.expr", "Absolute value. The least signed integer wraps to itself."},
-    {"lt", f_lt, "(a: " EXPR ", b: " EXPR "): nw.expr", "a < b, as an expression."},
-    {"le", f_le, "(a: " EXPR ", b: " EXPR "): nw.expr", "a <= b, as an expression."},
-    {"gt", f_gt, "(a: " EXPR ", b: " EXPR "): nw.expr", "a > b, as an expression."},
-    {"ge", f_ge, "(a: " EXPR ", b: " EXPR "): nw.expr", "a >= b, as an expression."},
-    {"eq", f_eq, "(a: " EXPR ", b: " EXPR "): nw.expr", "a == b, as an expression."},
-    {"ne", f_ne, "(a: " EXPR ", b: " EXPR "): nw.expr", "a ~= b, as an expression."},
-    {"all", f_all, "(...: nw.expr|boolean): nw.expr", "True when every condition is; both sides are evaluated."},
-    {"any", f_any, "(...: nw.expr|boolean): nw.expr", "True when at least one condition is."},
-    {"not_", f_not, "(c: nw.expr|boolean): nw.expr", "The opposite of a condition."},
-    {"minimum", f_min, "(...: " EXPR "): nw.expr", "The least of its arguments; NaN if any is NaN."},
-    {"maximum", f_max, "(...: " EXPR "): nw.expr", "The greatest of its arguments; NaN if any is NaN."},
-    {"select", f_select, "(condition: nw.expr, a: " EXPR ", b: " EXPR "): nw.expr",
-     "a where the condition holds, else b. Lazy: a read in the branch not taken does not happen, so padding is written "
-     "with it."},
-    {"cast", f_cast, "(x: " EXPR ", dtype: string): nw.expr",
-     "x in another dtype. Floats become integers by truncation, saturating, NaN becomes 0."},
-    {"floor", f_floor, "(x: " EXPR "): nw.expr", "Greatest whole number not above x, still a float."},
-    {"ceil", f_ceil, "(x: " EXPR "): nw.expr", "Least whole number not below x, still a float."},
-    {"sqrt", f_sqrt, "(x: " EXPR "): nw.expr", "Square root, correctly rounded."},
-    {"exp", f_exp, "(x: " EXPR "): nw.expr", "e to the power x."},
-    {"log", f_log, "(x: " EXPR "): nw.expr", "Natural logarithm."},
-    {"tanh", f_tanh, "(x: " EXPR "): nw.expr", "Hyperbolic tangent."},
-    {"erf", f_erf, "(x: " EXPR "): nw.expr", "The error function, as in GELU."},
-    {"pow", f_pow, "(x: " EXPR ", y: " EXPR "): nw.expr", "x to the power y; also written x ^ y."},
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \
+              vector, ulp, llvm_whole, llvm_real, offered, spoken, signature, doc)                                     \
+  NW_ROW_##offered(id, spoken, signature, doc)
+#define NW_DEFINED(id, name, arity, definition, signature, doc) NW_ROW_FUNCTION(id, name, signature, doc)
+#include "ir/ops.def"
+    {"operations", f_operations, "(): string[]", "The names of all operations on expressions."},
     {"variable", f_variable, "(name: string): nw.expr",
      "An index variable by name; layouts are written over _0, _1, ..."},
     {"expr", f_expr, "(value: " EXPR "): nw.expr", "A number or an axis as an index expression."},

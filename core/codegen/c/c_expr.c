@@ -1,6 +1,7 @@
 // Expressions as C. Integers wrap as they do in the language: what C leaves undefined is computed unsigned.
 #include "codegen/c/c.h"
 #include <math.h>
+#include <stdio.h>
 
 // Binding strength in C, from ops.def. Where compilers ask for parentheses (&& in ||), they are written.
 #define TERNARY nw_op_c_prec(NW_OP_SELECT)
@@ -73,6 +74,11 @@ static void load(nwt *g, const nw_expr *e, int around) {
   unparen(g, mine, around);
 }
 
+static void variable(nwt *g, const nw_expr *e, int around) {
+  (void)around;
+  nw_str_add(&g->out, nwt_name(g, e->name));
+}
+
 // ---- operators
 
 static void infix(nwt *g, const nw_expr *a, const char *op, const nw_expr *b, int mine, int left, int right,
@@ -84,7 +90,7 @@ static void infix(nwt *g, const nw_expr *a, const char *op, const nw_expr *b, in
   unparen(g, mine, around);
 }
 
-static void call(nwt *g, const char *name, int n, const nw_expr *const *arg) {
+static void call_of(nwt *g, const char *name, int n, const nw_expr *const *arg) {
   nw_str_fmt(&g->out, "%s(", name);
   for (int i = 0; i < n; i++) {
     if (i) nw_str_add(&g->out, ", ");
@@ -93,9 +99,16 @@ static void call(nwt *g, const char *name, int n, const nw_expr *const *arg) {
   nw_str_add(&g->out, ")");
 }
 
+// A function of <math.h>, for the type.
+static void real_call(nwt *g, const nw_expr *e) {
+  char name[32];
+  snprintf(name, sizeof name, "%s%s", nw_op_function((nw_op)e->op), e->type.dtype == NW_F64 ? "" : "f");
+  call_of(g, name, e->n, e->arg);
+}
+
 static void helper(nwt *g, nwt_helper h, const nw_expr *e) {
   char name[32];
-  call(g, nwt_call(g, h, (nw_dtype)e->type.dtype, name, sizeof name), e->n, e->arg);
+  call_of(g, nwt_call(g, h, (nw_dtype)e->type.dtype, name, sizeof name), e->n, e->arg);
 }
 
 static bool no_data(void *env, const nw_expr *e) {
@@ -178,6 +191,13 @@ static void negate(nwt *g, const nw_expr *e, int around) {
   unparen(g, UNARY, around);
 }
 
+static void not(nwt * g, const nw_expr *e, int around) {
+  paren(g, UNARY, around);
+  nw_str_add(&g->out, "!");
+  put(g, e->arg[0], PRIMARY);
+  unparen(g, UNARY, around);
+}
+
 // Of numbers that are not negative, C's own operators.
 static bool simple_division(nwt *g, const nw_expr *e) {
   int64_t by;
@@ -218,7 +238,7 @@ static void divide(nwt *g, const nw_expr *e, int around) {
 
 static void absolute(nwt *g, const nw_expr *e, int around) {
   if (nw_dtype_is_float((nw_dtype)e->type.dtype))
-    call(g, e->type.dtype == NW_F64 ? "fabs" : "fabsf", 1, e->arg);
+    real_call(g, e);
   else if (nw_dtype_is_signed((nw_dtype)e->type.dtype))
     helper(g, NWT_ABS, e);
   else
@@ -244,7 +264,7 @@ static bool half(nw_dtype t) { return t == NW_F16 || t == NW_BF16; }
 static void source(nwt *g, const nw_expr *e, int around) {
   char name[32];
   if (half((nw_dtype)e->type.dtype))
-    call(g, nwt_call(g, NWT_WIDEN, (nw_dtype)e->type.dtype, name, sizeof name), 1, &e);
+    call_of(g, nwt_call(g, NWT_WIDEN, (nw_dtype)e->type.dtype, name, sizeof name), 1, &e);
   else
     put(g, e, around);
 }
@@ -277,49 +297,19 @@ static void cast(nwt *g, const nw_expr *e, int around) {
 
 // ---- all
 
-static void real_call(nwt *g, const char *name, const nw_expr *e) {
-  char full[16];
-  size_t n = strlen(name);
-  memcpy(full, name, n);
-  full[n] = e->type.dtype == NW_F64 ? 0 : 'f';
-  full[n + 1] = 0;
-  call(g, full, e->n, e->arg);
-}
-
+#define OWN(function) function(g, e, around)
+#define INFIX(sign, left, right) infix(g, e->arg[0], sign, e->arg[1], nw_op_c_prec((nw_op)e->op), left, right, around)
+#define CALL real_call(g, e)
+#define HELPER(h) helper(g, NWT_##h, e)
+#define NONE nwt_fail(g, "%s has no form in C", nw_op_name((nw_op)e->op))
 static void put(nwt *g, const nw_expr *e, int around) {
   switch (e->op) {
-  case NW_OP_INT: integer(g, e, around); break;
-  case NW_OP_FLOAT: real(g, e, around); break;
-  case NW_OP_VAR: nw_str_add(&g->out, nwt_name(g, e->name)); break;
-  case NW_OP_LOAD: load(g, e, around); break;
-  case NW_OP_ADD: add(g, e, around); break;
-  case NW_OP_SUB: subtract(g, e, around); break;
-  case NW_OP_MUL: multiply(g, e, around); break;
-  case NW_OP_DIV: infix(g, e->arg[0], "/", e->arg[1], PRODUCT, PRODUCT, UNARY, around); break;
-  case NW_OP_FLOORDIV:
-  case NW_OP_FLOORMOD: divide(g, e, around); break;
-  case NW_OP_MIN: helper(g, NWT_MIN, e); break;
-  case NW_OP_MAX: helper(g, NWT_MAX, e); break;
-  case NW_OP_NEG: negate(g, e, around); break;
-  case NW_OP_ABS: absolute(g, e, around); break;
-  case NW_OP_LT: infix(g, e->arg[0], "<", e->arg[1], LESS, SUM, SUM, around); break;
-  case NW_OP_LE: infix(g, e->arg[0], "<=", e->arg[1], LESS, SUM, SUM, around); break;
-  case NW_OP_EQ: infix(g, e->arg[0], "==", e->arg[1], EQUAL, SUM, SUM, around); break;
-  case NW_OP_NE: infix(g, e->arg[0], "!=", e->arg[1], EQUAL, SUM, SUM, around); break;
-  case NW_OP_AND: infix(g, e->arg[0], "&&", e->arg[1], AND, AND, EQUAL, around); break;
-  case NW_OP_OR: infix(g, e->arg[0], "||", e->arg[1], OR, EQUAL, EQUAL, around); break;
-  case NW_OP_NOT:
-    paren(g, UNARY, around);
-    nw_str_add(&g->out, "!");
-    put(g, e->arg[0], PRIMARY);
-    unparen(g, UNARY, around);
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, ...)                   \
+  case NW_OP_##id:                                                                                                     \
+    c;                                                                                                                 \
     break;
-  case NW_OP_SELECT: choose(g, e, around); break;
-  case NW_OP_CAST: cast(g, e, around); break;
-  case NW_OP_REDUCE:
-  case NW_OP_RAMP:
-  case NW_OP_BROADCAST: nwt_fail(g, "%s has no form in C", nw_op_name((nw_op)e->op)); break;
-  default: real_call(g, nw_op_name((nw_op)e->op), e);
+#include "ir/ops.def"
+  default: NW_MUST(false);
   }
 }
 

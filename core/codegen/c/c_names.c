@@ -7,17 +7,25 @@ static const char *const reserved[] = {
     "auto",     "break",  "case",     "char",   "const",   "continue", "default",  "do",     "double",  "else",
     "enum",     "extern", "float",    "for",    "goto",    "if",       "inline",   "int",    "long",    "register",
     "restrict", "return", "short",    "signed", "sizeof",  "static",   "struct",   "switch", "typedef", "union",
-    "unsigned", "void",   "volatile", "while",  "main",    "malloc",   "free",     "exp",    "log",     "tanh",
-    "erf",      "pow",    "sqrt",     "floor",  "ceil",    "fabs",     "fma",      "expf",   "logf",    "tanhf",
-    "erff",     "powf",   "sqrtf",    "floorf", "ceilf",   "fabsf",    "fmaf",     "j0",     "j1",      "jn",
+    "unsigned", "void",   "volatile", "while",  "main",    "malloc",   "free",     "j0",     "j1",      "jn",
     "y0",       "y1",     "yn",       "gamma",  "signbit", "NAN",      "INFINITY", "I",      "threads", "bool",
     "true",     "false",  "asm",      "typeof", "linux",   "unix",     "index",    "memcpy",
 };
 
+// A function that C's form of an operation calls.
+static bool is_called(const char *name) {
+  for (int op = 0; op < NW_OP_COUNT; op++) {
+    const char *function = nw_op_function((nw_op)op);
+    size_t n = function ? strlen(function) : 0;
+    if (function && !strncmp(name, function, n) && (!name[n] || !strcmp(name + n, "f"))) return true;
+  }
+  return false;
+}
+
 static bool is_reserved(const char *name) {
   for (int i = 0; i < NW_COUNT(reserved); i++)
     if (!strcmp(reserved[i], name)) return true;
-  return !strncmp(name, "nw_", 3) || !strncmp(name, "omp_", 4);
+  return is_called(name) || !strncmp(name, "nw_", 3) || !strncmp(name, "omp_", 4);
 }
 
 static bool taken(const nwt *g, const char *name) {

@@ -69,77 +69,67 @@ LLVMValueRef nwc_divide(nwc *g, nw_op op, nw_type t, LLVMValueRef a, const nw_ex
   return nw_dtype_is_signed(t.dtype) ? divide_signed(g, op, a, d, constant) : divide_unsigned(g, op, a, d, constant);
 }
 
-static LLVMValueRef compare(nwc *g, nw_op op, nw_type t, LLVMValueRef a, LLVMValueRef b) {
-  bool sign = (t.dtype != NW_BOOL && nw_dtype_is_signed(t.dtype)) || NW_MUTATED(order_is_signed);
-  switch (op) {
-  case NW_OP_LT:
-    return real(t) ? LLVMBuildFCmp(g->b, LLVMRealOLT, a, b, "")
-                   : LLVMBuildICmp(g->b, sign ? LLVMIntSLT : LLVMIntULT, a, b, "");
-  case NW_OP_LE:
-    return real(t) ? LLVMBuildFCmp(g->b, LLVMRealOLE, a, b, "")
-                   : LLVMBuildICmp(g->b, sign ? LLVMIntSLE : LLVMIntULE, a, b, "");
-  case NW_OP_EQ: return real(t) ? LLVMBuildFCmp(g->b, LLVMRealOEQ, a, b, "") : LLVMBuildICmp(g->b, LLVMIntEQ, a, b, "");
-  default:
-    return real(t) ? LLVMBuildFCmp(g->b, NW_MUTATED(nan_is_equal) ? LLVMRealONE : LLVMRealUNE, a, b, "")
-                   : LLVMBuildICmp(g->b, LLVMIntNE, a, b, "");
-  }
-}
-
-static LLVMValueRef binary_real(nwc *g, nw_op op, LLVMValueRef a, LLVMValueRef b) {
-  switch (op) {
-  case NW_OP_ADD: return LLVMBuildFAdd(g->b, a, b, "");
-  case NW_OP_SUB: return LLVMBuildFSub(g->b, a, b, "");
-  case NW_OP_MUL: return LLVMBuildFMul(g->b, a, b, "");
-  case NW_OP_DIV: return LLVMBuildFDiv(g->b, a, b, "");
-  case NW_OP_MIN: return nwc_intrinsic2(g, NW_MUTATED(minimum_drops_nan) ? "llvm.minnum" : "llvm.minimum", a, b);
-  case NW_OP_MAX: return nwc_intrinsic2(g, "llvm.maximum", a, b);
-  default: return NULL;
-  }
-}
-
-static LLVMValueRef binary_int(nwc *g, nw_op op, bool sign, LLVMValueRef a, LLVMValueRef b) {
-  switch (op) {
-  case NW_OP_ADD: return LLVMBuildAdd(g->b, a, b, "");
-  case NW_OP_SUB: return LLVMBuildSub(g->b, a, b, "");
-  case NW_OP_MUL: return LLVMBuildMul(g->b, a, b, "");
-  case NW_OP_MIN: return nwc_intrinsic2(g, sign ? "llvm.smin" : "llvm.umin", a, b);
-  case NW_OP_MAX: return nwc_intrinsic2(g, sign ? "llvm.smax" : "llvm.umax", a, b);
-  case NW_OP_AND: return LLVMBuildAnd(g->b, a, b, "");
-  case NW_OP_OR: return LLVMBuildOr(g->b, a, b, "");
-  default: return NULL;
-  }
-}
-
-static LLVMValueRef absolute(nwc *g, nw_type t, LLVMValueRef a) {
-  if (!nw_dtype_is_signed(t.dtype)) return a;
+static LLVMValueRef absolute(nwc *g, bool sign, LLVMValueRef a) {
+  if (!sign) return a;
   LLVMTypeRef type = LLVMTypeOf(a);
   LLVMValueRef args[] = {a, LLVMConstInt(LLVMInt1TypeInContext(g->lc), 0, false)};
   return nwc_intrinsic(g, "llvm.abs", 1, &type, 2, args);
 }
 
-static LLVMValueRef unary(nwc *g, nw_op op, nw_type t, LLVMValueRef a) {
+static LLVMValueRef intrinsic(nwc *g, const char *name, int n, LLVMValueRef *x) {
+  LLVMTypeRef t = LLVMTypeOf(x[0]);
+  return nwc_intrinsic(g, name, 1, &t, n, x);
+}
+
+// The columns of ops.def as code; NULL for operations that have code of their own, or none.
+#define BUILD1(kind) return LLVMBuild##kind(g->b, x[0], "")
+#define BUILD2(kind) return LLVMBuild##kind(g->b, x[0], x[1], "")
+#define SPECIAL return NULL
+#define MATH return NULL
+#define NONE return NULL
+
+#define EITHER(with_sign, without) return intrinsic(g, sign ? with_sign : without, n, x)
+#define COMPARE(with_sign, without)                                                                                    \
+  return LLVMBuildICmp(g->b, sign || NW_MUTATED(order_is_signed) ? LLVMInt##with_sign : LLVMInt##without, x[0], x[1],  \
+                       "")
+#define OWN(function) return function(g, sign, x[0])
+static LLVMValueRef of_integers(nwc *g, nw_op op, bool sign, int n, LLVMValueRef *x) {
   switch (op) {
-  case NW_OP_NEG: return real(t) ? LLVMBuildFNeg(g->b, a, "") : LLVMBuildNeg(g->b, a, "");
-  case NW_OP_ABS: return real(t) ? nwc_intrinsic1(g, "llvm.fabs", a) : absolute(g, t, a);
-  case NW_OP_NOT: return LLVMBuildNot(g->b, a, "");
-  case NW_OP_FLOOR: return nwc_intrinsic1(g, "llvm.floor", a);
-  case NW_OP_CEIL: return nwc_intrinsic1(g, "llvm.ceil", a);
-  case NW_OP_SQRT: return nwc_intrinsic1(g, "llvm.sqrt", a);
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \
+              vector, ulp, llvm_whole, ...)                                                                            \
+  case NW_OP_##id: {                                                                                                   \
+    llvm_whole;                                                                                                        \
+  }
+#include "ir/ops.def"
+  default: return NULL;
+  }
+}
+#undef COMPARE
+
+static const char *mutated(const char *name) {
+  return NW_MUTATED(minimum_drops_nan) && !strcmp(name, "llvm.minimum") ? "llvm.minnum" : name;
+}
+
+#define INTRINSIC(name) return intrinsic(g, mutated(name), n, x)
+#define COMPARE(predicate)                                                                                             \
+  return LLVMBuildFCmp(                                                                                                \
+      g->b, LLVMReal##predicate == LLVMRealUNE && NW_MUTATED(nan_is_equal) ? LLVMRealONE : LLVMReal##predicate, x[0],  \
+      x[1], "")
+static LLVMValueRef of_floats(nwc *g, nw_op op, int n, LLVMValueRef *x) {
+  switch (op) {
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \
+              vector, ulp, llvm_whole, llvm_real, ...)                                                                 \
+  case NW_OP_##id: {                                                                                                   \
+    llvm_real;                                                                                                         \
+  }
+#include "ir/ops.def"
   default: return NULL;
   }
 }
 
-static LLVMValueRef fma3(nwc *g, LLVMValueRef *args) {
-  LLVMTypeRef t = LLVMTypeOf(args[0]);
-  return nwc_intrinsic(g, "llvm.fma", 1, &t, 3, args);
-}
-
 static LLVMValueRef plain(nwc *g, nw_op op, nw_type t, LLVMValueRef *args, int n) {
-  if (op == NW_OP_FMA) return fma3(g, args);
-  if (n == 1) return unary(g, op, t, args[0]);
-  if (nw_op_has(op, 'C')) return compare(g, op, t, args[0], args[1]);
-  if (real(t)) return binary_real(g, op, args[0], args[1]);
-  return binary_int(g, op, t.dtype != NW_BOOL && nw_dtype_is_signed(t.dtype), args[0], args[1]);
+  if (real(t)) return of_floats(g, op, n, args);
+  return of_integers(g, op, t.dtype != NW_BOOL && nw_dtype_is_signed(t.dtype), n, args);
 }
 
 static bool not_f16(void *env, const nw_expr *e) {

@@ -1,22 +1,19 @@
 // Expressions as instructions.
 #include "cost/cpu/core_class.h"
 #include "interp/interp.h" // nw_math_plan
+#include "ir/ops.h"
 
 bool nw_core_is_address(const nw_expr *e) { return e->type.dtype == NW_INDEX && e->type.lanes == 1; }
 
 static bool is_float(const nw_expr *e) { return nw_dtype_is_float((nw_dtype)e->type.dtype); }
 
-static nw_class by_width(const nw_expr *e, nw_class narrow, nw_class wide) {
-  return e->type.dtype == NW_F64 ? wide : narrow;
-}
-
 static bool constant_value(const nw_expr *e, int64_t *v) {
   return nw_is_int(e->op == NW_OP_BROADCAST ? e->arg[0] : e, v);
 }
 
+// A division of integers by a constant is a multiplication, or a shift.
 static nw_class class_of_division(const nw_expr *e) {
   int64_t by;
-  if (is_float(e)) return by_width(e, NW_CLASS_DIV, NW_CLASS_DIV64);
   if (!constant_value(e->arg[1], &by)) return NW_CLASS_INTDIV;
   return by > 0 && (by & (by - 1)) == 0 ? NW_CLASS_INT : NW_CLASS_INTMUL;
 }
@@ -26,40 +23,11 @@ static bool folds_into_load(const nw_expr *e) { // of a broadcast
 }
 
 nw_class nw_core_class(const nw_expr *e) {
-  bool real = e->n && is_float(e->arg[0]);
-  switch (e->op) {
-  case NW_OP_ADD:
-  case NW_OP_SUB: return real ? NW_CLASS_ADD : NW_CLASS_INT;
-  case NW_OP_MUL: return real ? NW_CLASS_MUL : NW_CLASS_INTMUL;
-  case NW_OP_FMA: return NW_CLASS_FMA;
-  case NW_OP_DIV:
-  case NW_OP_FLOORDIV:
-  case NW_OP_FLOORMOD: return class_of_division(e);
-  case NW_OP_MIN:
-  case NW_OP_MAX:
-  case NW_OP_LT:
-  case NW_OP_LE:
-  case NW_OP_EQ:
-  case NW_OP_NE:
-  case NW_OP_NEG:
-  case NW_OP_ABS: return real ? NW_CLASS_MINMAX : NW_CLASS_INT;
-  case NW_OP_SELECT: return is_float(e) ? NW_CLASS_MINMAX : NW_CLASS_INT;
-  case NW_OP_AND:
-  case NW_OP_OR:
-  case NW_OP_NOT: return NW_CLASS_INT;
-  case NW_OP_CAST: return real || is_float(e) ? NW_CLASS_CAST : NW_CLASS_INT;
-  case NW_OP_FLOOR:
-  case NW_OP_CEIL: return NW_CLASS_ROUND;
-  case NW_OP_SQRT: return by_width(e, NW_CLASS_SQRT, NW_CLASS_SQRT64);
-  case NW_OP_EXP: return by_width(e, NW_CLASS_EXP, NW_CLASS_EXP64);
-  case NW_OP_LOG: return by_width(e, NW_CLASS_LOG, NW_CLASS_LOG64);
-  case NW_OP_TANH: return by_width(e, NW_CLASS_TANH, NW_CLASS_TANH64);
-  case NW_OP_ERF: return by_width(e, NW_CLASS_ERF, NW_CLASS_ERF64);
-  case NW_OP_POW: return by_width(e, NW_CLASS_POW, NW_CLASS_POW64);
-  case NW_OP_RAMP: return NW_CLASS_INT;
-  case NW_OP_BROADCAST: return folds_into_load(e) ? NW_CLASS_COUNT : NW_CLASS_SHUFFLE;
-  default: return NW_CLASS_COUNT;
-  }
+  bool real = is_float(e) || (e->n && is_float(e->arg[0]));
+  nw_class c = nw_op_class((nw_op)e->op, real);
+  if (c == NW_CLASS_INTDIV) return class_of_division(e);
+  if (e->op == NW_OP_BROADCAST && folds_into_load(e)) return NW_CLASS_NONE;
+  return e->type.dtype == NW_F64 ? nw_class_of_f64(c) : c;
 }
 
 static int64_t bytes_of(nw_type t) { return (int64_t)t.lanes * nw_dtype_bytes((nw_dtype)t.dtype); }

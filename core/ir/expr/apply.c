@@ -151,11 +151,30 @@ static bool read_operands(operands *o, nw_pool *p, nw_op op, int n, const nw_exp
   return true;
 }
 
+static const nw_expr *defined(nw_pool *p, nw_op op, const nw_expr *const *args) {
+  switch (op) {
+#define A args[0]
+#define B args[1]
+#define C args[2]
+#define N(value) nw_index(p, value)
+#define OP1(id, x) nw_apply(p, NW_OP_##id, 1, (const nw_expr *[]){x})
+#define OP2(id, x, y) nw_apply(p, NW_OP_##id, 2, (const nw_expr *[]){x, y})
+#define NW_OP(...)
+#define NW_DEFINED(id, name, arity, definition, ...)                                                                   \
+  case NW_OP_##id: {                                                                                                   \
+    return definition;                                                                                                 \
+  }
+#include "ir/ops.def"
+  default: return NULL;
+  }
+}
+
 // Applies an op of the language to operands of any dtype: promotes them, or fails saying what is wrong.
 const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args) {
   operands o;
   if (!read_operands(&o, p, op, n, args)) return NULL;
   if (op == NW_OP_SELECT) return nw_select(p, args[0], args[1], args[2]);
+  if (nw_op_is_defined(op)) return defined(p, op, o.at);
   if (nw_op_has(op, 'N')) return apply_numeric(&o);
   if (nw_op_has(op, 'F')) return apply_float(&o);
   if (nw_op_has(op, 'C')) return apply_comparison(&o);

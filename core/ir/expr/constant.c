@@ -1,8 +1,7 @@
 // Arithmetic on constants, with the semantics the running program has: integers wrap, floats round to their dtype,
 // division floors, min and max pass NaN on, casts to integers saturate.
 #include "base/half.h"
-#include "ir/expr/fold.h"
-#include <math.h>
+#include "ir/expr/whole.h"
 
 int64_t nw_wrap(nw_dtype t, int64_t v) {
   switch (t) {
@@ -55,65 +54,21 @@ const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c) {
   return t == NW_BOOL ? nw_int(p, t, c->f != 0) : nw_int(p, t, saturate(t, c->f));
 }
 
-// Wraps at 64 bits; nw_int wraps the result to its dtype.
-static bool int_op(nw_op op, int64_t a, int64_t b, int64_t *r) {
-  uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
+// Computed in f64 and rounded once by the caller: exact for f32 and narrower, since an f64 has more than twice their bits.
+static bool float_op(nw_op op, double a, double b, double *r, int64_t *truth) {
+  if (NW_MUTATED(zeros_alike) && op == NW_OP_MAX) return *r = a < b ? b : a, true;
   switch (op) {
-  case NW_OP_ADD: *r = (int64_t)(ua + ub); return true;
-  case NW_OP_SUB: *r = (int64_t)(ua - ub); return true;
-  case NW_OP_MUL: *r = (int64_t)(ua * ub); return true;
-  case NW_OP_FLOORDIV:
-    if (b) *r = nw_floordiv_i64(a, b);
-    return b != 0;
-  case NW_OP_FLOORMOD:
-    if (b) *r = nw_floormod_i64(a, b);
-    return b != 0;
-  case NW_OP_MIN: *r = a < b ? a : b; return true;
-  case NW_OP_MAX: *r = a > b ? a : b; return true;
-  case NW_OP_NEG: *r = (int64_t)(0 - ua); return true;
-  case NW_OP_ABS: *r = a < 0 ? (int64_t)(0 - ua) : a; return true;
-  case NW_OP_LT: *r = a < b; return true;
-  case NW_OP_LE: *r = a <= b; return true;
-  case NW_OP_EQ: *r = a == b; return true;
-  case NW_OP_NE: *r = a != b; return true;
-  case NW_OP_AND: *r = a & b; return true;
-  case NW_OP_OR: *r = a | b; return true;
-  case NW_OP_NOT: *r = !a; return true;
-  default: return false;
+#define F(name) name
+#define VALUE(e) return *r = (e), true
+#define TRUTH(e) return *truth = (e), true
+#define TYPED(e) return false
+#define NONE return false
+#define NW_OP(id, name, arity, types, sign, prec, whole, real, ...)                                                    \
+  case NW_OP_##id: {                                                                                                   \
+    real;                                                                                                              \
   }
-}
-
-static bool float_compare(nw_op op, double a, double b, int64_t *r) {
-  switch (op) {
-  case NW_OP_LT: *r = a < b; return true;
-  case NW_OP_LE: *r = a <= b; return true;
-  case NW_OP_EQ: *r = a == b; return true;
-  case NW_OP_NE: *r = a != b; return true;
+#include "ir/ops.def"
   default: return false;
-  }
-}
-
-static double float_min(double a, double b) {
-  if (a != a || b != b) return (double)NAN;
-  return a < b || (a == b && signbit(a)) ? a : b;
-}
-
-// Computed in double and rounded once by the caller: exact for f32 and narrower, since a double has more than twice
-// their bits.
-static bool float_op(nw_op op, double a, double b, double *r) {
-  switch (op) {
-  case NW_OP_ADD: *r = a + b; return true;
-  case NW_OP_SUB: *r = a - b; return true;
-  case NW_OP_MUL: *r = a * b; return true;
-  case NW_OP_DIV: *r = a / b; return true;
-  case NW_OP_MIN: *r = float_min(a, b); return true;
-  case NW_OP_MAX: *r = NW_MUTATED(zeros_alike) ? (a < b ? b : a) : -float_min(-a, -b); return true;
-  case NW_OP_NEG: *r = -a; return true;
-  case NW_OP_ABS: *r = fabs(a); return true;
-  case NW_OP_FLOOR: *r = floor(a); return true;
-  case NW_OP_CEIL: *r = ceil(a); return true;
-  case NW_OP_SQRT: *r = sqrt(a); return true;
-  default: return false; // math functions: what runs is a vector form, whose last bit may differ
   }
 }
 
@@ -131,10 +86,11 @@ const nw_expr *nw_constant_op(nw_pool *p, nw_op op, nw_type t, int n, const nw_e
   int64_t r = 0;
   double f = 0;
   if (args[0]->op == NW_OP_INT)
-    return int_op(op, args[0]->i, n == 2 ? args[1]->i : 0, &r) ? NW_BY(constant_integers, nw_int(p, t.dtype, r)) : NULL;
-  double a = args[0]->f, b = n == 2 ? args[1]->f : 0;
-  if (nw_op_has(op, 'C')) return float_compare(op, a, b, &r) ? NW_BY(constant_floats, nw_int(p, NW_BOOL, r)) : NULL;
-  if (!float_op(op, a, b, &f)) return NULL;
+    return nw_whole_op(op, (nw_dtype)t.dtype, args[0]->i, n == 2 ? args[1]->i : 0, &r, NULL)
+               ? NW_BY(constant_integers, nw_int(p, t.dtype, r))
+               : NULL;
+  if (!float_op(op, args[0]->f, n == 2 ? args[1]->f : 0, &f, &r)) return NULL;
+  if (nw_op_has(op, 'C')) return NW_BY(constant_floats, nw_int(p, NW_BOOL, r));
   bool later = rounds_later(t.dtype, f) && !NW_MUTATED(halves_folded);
   return later ? NULL : NW_BY(constant_floats, nw_float(p, t.dtype, f));
 }

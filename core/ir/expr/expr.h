@@ -64,11 +64,16 @@ const nw_expr *nw_ceildiv(nw_pool *p, const nw_expr *a, const nw_expr *b);
 
 bool nw_is_int(const nw_expr *e, int64_t *value); // a scalar INT constant
 bool nw_is_const(const nw_expr *e, int64_t value);
-bool nw_op_has(nw_op op, char flag); // a flag of ops.def
+// Columns of ops.def (ops.c); the class of cost is in ir/ops.h.
+typedef enum nw_exactness { NW_EXACT_SAME, NW_EXACT_EXACT, NW_EXACT_ROUNDED, NW_EXACT_NEAR } nw_exactness;
+bool nw_op_has(nw_op op, char type); // a letter of `types`
 int nw_op_arity(nw_op op);
 int nw_op_prec(nw_op op);
 int nw_op_c_prec(nw_op op); // of its form in C
 const char *nw_op_infix(nw_op op); // "+", "//", "and", or NULL
+const char *nw_op_function(nw_op op); // in <math.h>, or NULL
+nw_exactness nw_op_exactness(nw_op op);
+bool nw_op_is_defined(nw_op op); // is written out where it is applied
 
 const char *nw_pool_name(nw_pool *p, const char *s); // interned string
 const char *nw_dim_name(nw_pool *p, int d); // "_0", "_1", ...: what a layout calls the logical dimensions

@@ -128,21 +128,12 @@ static bool widens(nw_dtype from, nw_dtype mid) {
 // Halves are computed in f32 and rounded by a store or a cast, so an operation on them may have a value between two halves.
 bool nw_is_rounded(const nw_expr *e) {
   if (e->type.dtype != NW_F16 && e->type.dtype != NW_BF16) return true;
-  switch (e->op) {
-  case NW_OP_FLOAT:
-  case NW_OP_VAR:
-  case NW_OP_LOAD:
-  case NW_OP_CAST: return true;
-  case NW_OP_BROADCAST:
-  case NW_OP_NEG:
-  case NW_OP_ABS: return nw_is_rounded(e->arg[0]);
-  case NW_OP_MIN:
-  case NW_OP_MAX: return nw_is_rounded(e->arg[0]) && nw_is_rounded(e->arg[1]);
-  case NW_OP_SELECT: return nw_is_rounded(e->arg[1]) && nw_is_rounded(e->arg[2]);
-  case NW_OP_SQRT:
-  case NW_OP_DIV: return NW_MUTATED(halves_divided);
-  default: return false;
-  }
+  if (e->op == NW_OP_CAST) return true;
+  if (nw_op_exactness((nw_op)e->op) == NW_EXACT_ROUNDED && NW_MUTATED(halves_divided)) return true;
+  if (nw_op_exactness((nw_op)e->op) != NW_EXACT_SAME) return false;
+  for (int i = 0; i < e->n; i++)
+    if (!nw_is_rounded(e->arg[i])) return false;
+  return true;
 }
 
 // A cast to bool is a comparison with 0, so there are no casts to bool.

@@ -44,7 +44,7 @@ static const nw_expr *apply(nw_parser *ps, const nw_token *at, nw_op op, int n, 
       return nw_parse_fail(ps, at, "operands of %d and %d lanes", args[0]->type.lanes, args[i]->type.lanes);
     alike &= same_type(args[i]->type, args[0]->type);
   }
-  if (alike) return make(ps->pool, op, n, args);
+  if (alike && !nw_op_is_defined(op)) return make(ps->pool, op, n, args);
   if (args[0]->type.lanes != 1 || op == NW_OP_FMA)
     return nw_parse_fail(ps, at, "%s does not take these types", nw_op_name(op));
   return blame(ps, at, nw_apply(ps->pool, op, n, args));

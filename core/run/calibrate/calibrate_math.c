@@ -1,7 +1,7 @@
 // Functions: exp, log and the like, by width, as generated code calls them.
 #include "run/calibrate/calibrate.h"
-#include "hw/machine.h"
 #include "interp/interp.h"
+#include "ir/ops.h"
 
 #if defined __x86_64__
 
@@ -77,19 +77,14 @@ static void measure_function(nw_calibration *k, nw_op op, nw_dtype type, nw_clas
   nw_found(k, latency(nw_math_find(op, type, 1)), "ops.%s.latency", nw_class_name(of));
 }
 
+// The function that a class is named after stands for all of it.
 bool nw_calibrate_math(nw_calibration *k) {
-  static const struct {
-    nw_op op;
-    nw_class f32, f64;
-  } functions[] = {{NW_OP_EXP, NW_CLASS_EXP, NW_CLASS_EXP64},
-                   {NW_OP_LOG, NW_CLASS_LOG, NW_CLASS_LOG64},
-                   {NW_OP_TANH, NW_CLASS_TANH, NW_CLASS_TANH64},
-                   {NW_OP_ERF, NW_CLASS_ERF, NW_CLASS_ERF64},
-                   {NW_OP_POW, NW_CLASS_POW, NW_CLASS_POW64}};
-  for (int i = 0; i < NW_COUNT(functions); i++) {
+  for (int op = 0; op < NW_OP_COUNT; op++) {
+    nw_class of = nw_op_class((nw_op)op, true);
+    if (!nw_op_has((nw_op)op, 'M') || strcmp(nw_class_name(of), nw_op_name((nw_op)op))) continue;
     if (!nw_calibration_goes_on(k)) return false;
-    measure_function(k, functions[i].op, NW_F32, functions[i].f32);
-    measure_function(k, functions[i].op, NW_F64, functions[i].f64);
+    measure_function(k, (nw_op)op, NW_F32, of);
+    measure_function(k, (nw_op)op, NW_F64, nw_class_of_f64(of));
   }
   return true;
 }

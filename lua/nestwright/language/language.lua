@@ -223,9 +223,6 @@ return function(nw)
       return core.scan(o.name or "S", as_list(o.init), as_list(o.update), as_list(o.state))
     end)
 
-  define("sigmoid", ("(x: %s): nw.expr"):format(EXPRESSION), "1/(1 + exp(-x)).",
-    function(x) return 1 / (1 + core.exp(-x)) end)
-
   for _, dtype in ipairs(core.dtypes()) do
     define(dtype, ("(x: %s): nw.expr"):format(EXPRESSION), ("x as %s; short for nw.cast(x, %q)."):format(dtype, dtype),
       function(x) return core.cast(x, dtype) end)

@@ -1,0 +1,7 @@
+// What operations cost, as a column of ops.def. The other columns are in ir/expr/expr.h.
+#pragma once
+#include "hw/machine.h"
+#include "ir/expr/expr.h"
+
+// The class of an operation on floats or on integers; of f32 where f64 has its own. NW_CLASS_NONE: it costs nothing by itself.
+nw_class nw_op_class(nw_op op, bool real);

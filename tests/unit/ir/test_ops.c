@@ -1,0 +1,102 @@
+// The columns of ops.def: every row is read back as it is printed, and its integers have the meaning that meaning.h gives them.
+#include "fixture.h"
+#include <setjmp.h>
+#include <cmocka.h>
+#include "ir/expr/whole.h"
+#include "meaning.h"
+
+static char *applied(nw_op op, const char *operand) {
+  nw_str s = {0};
+  nw_str_fmt(&s, "%s(", nw_op_name(op));
+  for (int i = 0; i < nw_op_arity(op); i++) nw_str_fmt(&s, "%s%s", i ? ", " : "", operand);
+  nw_str_add(&s, ")");
+  return nw_str_take(&s);
+}
+
+static const nw_expr *read_back(env *e, const nw_expr *x) {
+  nw_str s = {0};
+  nw_expr_print(&s, x);
+  const nw_expr *again = nw_expr_parse(e->pool, s.s);
+  if (again != x) fail_msg("%s is not read back", s.s);
+  nw_str_free(&s);
+  return again;
+}
+
+// Leaves, and what only lowering makes, are written otherwise.
+static bool is_called(nw_op op) { return !nw_op_has(op, 'L') && !nw_op_has(op, 'X') && nw_op_arity(op) > 0; }
+
+static void every_operation_is_read_back(void **state) {
+  env *e = *state;
+  int n = 0;
+  for (int i = 0; i < NW_OP_COUNT; i++) {
+    nw_op op = (nw_op)i;
+    if (!is_called(op)) continue;
+    char *text = applied(op, nw_op_has(op, 'B') ? "i < j" : "f32(i)");
+    const nw_expr *x = nw_expr_parse(e->pool, text);
+    if (!x) fail_msg("%s does not parse: %s", text, nw_error(e->c)->message);
+    read_back(e, x);
+    free(text);
+    n++;
+  }
+  assert_true(n > 25);
+}
+
+static void assert_same(env *e, const char *a, const char *b) {
+  const nw_expr *x = nw_expr_parse(e->pool, a), *y = nw_expr_parse(e->pool, b);
+  if (!x || x != y) fail_msg("%s is not %s", a, b);
+}
+
+static void defined_operations_are_written_out(void **state) {
+  env *e = *state;
+  assert_same(e, "gt(i, j)", "j < i");
+  assert_same(e, "ge(i, j)", "j <= i");
+  assert_same(e, "sigmoid(f32(i))", "1.0/(1.0 + exp(-f32(i)))");
+}
+
+// ---- the evaluator of integers
+
+static const int64_t ends[] = {
+    0, 1, -1, 2, -2, 3, 7, -7, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1, INT64_C(3037000500)};
+
+static bool leaves_64_bits(nw_op op, int64_t a, int64_t b) {
+  int64_t r;
+  switch (op) {
+  case NW_OP_ADD: return __builtin_add_overflow(a, b, &r);
+  case NW_OP_SUB: return __builtin_sub_overflow(a, b, &r);
+  case NW_OP_MUL: return __builtin_mul_overflow(a, b, &r);
+  case NW_OP_NEG:
+  case NW_OP_ABS: return a == INT64_MIN;
+  case NW_OP_FLOORDIV: return a == INT64_MIN && b == -1;
+  default: return false;
+  }
+}
+
+static void check_value(nw_op op, nw_dtype t, int64_t a, int64_t b) {
+  int64_t got;
+  bool wraps = false, compares = nw_op_has(op, 'C'), is = nw_whole_op(op, compares ? NW_BOOL : t, a, b, &got, &wraps);
+  value want = integer_op(op, t, a, b);
+  if (is == want.none || (is && got != want.i))
+    fail_msg("%s of %lld and %lld in %s", nw_op_name(op), (long long)a, (long long)b, nw_dtype_name(t));
+  if (t == NW_I64) assert_int_equal(wraps, leaves_64_bits(op, a, b));
+}
+
+static void integers_mean_what_they_should(void **state) {
+  (void)state;
+  for (int i = 0; i < NW_OP_COUNT; i++) {
+    nw_op op = (nw_op)i;
+    if (!is_called(op) || nw_op_is_defined(op) || nw_op_has(op, 'F')) continue;
+    for (nw_dtype t = NW_BOOL; t <= NW_U32; t++)
+      for (int a = 0; a < NW_COUNT(ends) && (t == NW_BOOL) == nw_op_has(op, 'B'); a++)
+        for (int b = 0; b < NW_COUNT(ends); b++) check_value(op, t, nw_wrap(t, ends[a]), nw_wrap(t, ends[b]));
+  }
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+  const struct CMUnitTest tests[] = {
+      T(every_operation_is_read_back),
+      T(defined_operations_are_written_out),
+      T(integers_mean_what_they_should),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
