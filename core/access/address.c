@@ -1,6 +1,6 @@
 // Index expressions as numbers.
 #include "access/address.h"
-#include "ir/expr/fold.h" // nw_wrap
+#include "ir/expr/whole.h"
 
 int nw_name_slot(const nw_names *names, const char *name) {
   for (int i = names->name.n - 1; i >= 0; i--)
@@ -107,30 +107,16 @@ struct nw_calc {
 };
 
 static bool can_calculate(const nw_expr *e) {
+  __int128 unused;
+  bool whole = nw_dtype_is_int((nw_dtype)e->type.dtype) || e->type.dtype == NW_BOOL;
   switch (e->op) {
   case NW_OP_INT:
   case NW_OP_VAR:
-  case NW_OP_ADD:
-  case NW_OP_SUB:
-  case NW_OP_MUL:
-  case NW_OP_FLOORDIV:
-  case NW_OP_FLOORMOD:
-  case NW_OP_MIN:
-  case NW_OP_MAX:
-  case NW_OP_NEG:
-  case NW_OP_ABS:
-  case NW_OP_LT:
-  case NW_OP_LE:
-  case NW_OP_EQ:
-  case NW_OP_NE:
-  case NW_OP_AND:
-  case NW_OP_OR:
-  case NW_OP_NOT:
   case NW_OP_SELECT:
   case NW_OP_CAST:
   case NW_OP_RAMP:
-  case NW_OP_BROADCAST: return nw_dtype_is_int((nw_dtype)e->type.dtype) || e->type.dtype == NW_BOOL;
-  default: return false;
+  case NW_OP_BROADCAST: return whole;
+  default: return whole && nw_whole_value((nw_op)e->op, 1, 1, &unused);
   }
 }
 
@@ -147,24 +133,6 @@ nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e) {
   return c;
 }
 
-static int64_t binary(nw_op op, int64_t a, int64_t b) {
-  switch (op) {
-  case NW_OP_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
-  case NW_OP_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
-  case NW_OP_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
-  case NW_OP_FLOORDIV: return b == 0 ? 0 : b == -1 ? (int64_t) - (uint64_t)a : nw_floordiv_i64(a, b);
-  case NW_OP_FLOORMOD: return b == 0 || b == -1 ? 0 : nw_floormod_i64(a, b);
-  case NW_OP_MIN: return a < b ? a : b;
-  case NW_OP_MAX: return a > b ? a : b;
-  case NW_OP_LT: return a < b;
-  case NW_OP_LE: return a <= b;
-  case NW_OP_EQ: return a == b;
-  case NW_OP_NE: return a != b;
-  case NW_OP_AND: return a & b;
-  default: return a | b; // OR
-  }
-}
-
 int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane) {
   if (c->form) return nw_form_at(c->form, slot) + lane * c->form->step;
   switch (c->op) {
@@ -172,16 +140,14 @@ int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane) {
   case NW_OP_VAR: return slot[c->slot];
   case NW_OP_RAMP: return nw_calc_at(c->arg[0], slot, 0) + lane * nw_calc_at(c->arg[1], slot, 0);
   case NW_OP_SELECT: return nw_calc_at(c->arg[nw_calc_at(c->arg[0], slot, lane) ? 1 : 2], slot, lane);
-  case NW_OP_NOT: return !nw_calc_at(c->arg[0], slot, lane);
   case NW_OP_BROADCAST: return nw_calc_at(c->arg[0], slot, 0);
   default: break;
   }
   int64_t a = nw_calc_at(c->arg[0], slot, lane);
-  if (c->op == NW_OP_CAST) return c->dtype == NW_BOOL ? a != 0 : nw_wrap(c->dtype, a);
-  if (c->op == NW_OP_NEG) return nw_wrap(c->dtype, (int64_t) - (uint64_t)a);
-  if (c->op == NW_OP_ABS) return nw_wrap(c->dtype, a < 0 ? (int64_t) - (uint64_t)a : a);
-  int64_t v = binary(c->op, a, nw_calc_at(c->arg[1], slot, lane));
-  return c->dtype == NW_BOOL ? v : nw_wrap(c->dtype, v);
+  if (c->op == NW_OP_CAST) return nw_wrap(c->dtype, a);
+  int64_t v = 0; // a division by 0, in a lane that is off, counts as 0
+  nw_whole_op(c->op, c->dtype, a, c->n == 2 ? nw_calc_at(c->arg[1], slot, lane) : 0, &v, NULL);
+  return v;
 }
 
 // ---- bounds

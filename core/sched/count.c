@@ -1,7 +1,6 @@
 // Counting executions. Loops that share a guard or a bound are gone through together; the others multiply.
 #include "sched/count.h"
 #include "sched/tree.h"
-#include "te/eval.h"
 #include <stdlib.h>
 
 enum { MAX_POINTS = 20000 };

@@ -1,6 +1,5 @@
 // Deciding a condition: first by ranges, then by trying points. Points are tried in lexicographic order, sizes first, so
 // what is found is the smallest case that fails.
-#include "te/eval.h"
 #include "te/internal.h"
 #include <stdlib.h>
 

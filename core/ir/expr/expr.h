@@ -40,7 +40,14 @@ const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, i
 const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
 const nw_expr *nw_index(nw_pool *p, int64_t value); // nw_int(p, NW_INDEX, value)
 const nw_expr *nw_true(nw_pool *p);
-// evaluate.c: the value of an expression over sizes. False when a name has no value, or a result does not fit 64 bits.
+// evaluate.c: the value of an integer expression where names have these values, the last of a name first. False when it holds
+// a read, a float, a name without a value or a division by zero. nw_eval_size: also when index arithmetic leaves 64 bits.
+typedef struct nw_point {
+  int n;
+  const char *const *name;
+  const int64_t *value;
+} nw_point;
+bool nw_eval_int(const nw_expr *e, const nw_point *at, int64_t *out);
 bool nw_eval_size(const nw_expr *e, int n, const char *const *names, const int64_t *values, int64_t *out);
 // True if e is the whole number that its arithmetic says: index arithmetic, or arithmetic of data that cannot wrap (exact.c).
 bool nw_is_exact(const nw_expr *e);

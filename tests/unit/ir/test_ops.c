@@ -91,12 +91,30 @@ static void integers_mean_what_they_should(void **state) {
   }
 }
 
+static void sizes_that_leave_64_bits_have_no_value(void **state) {
+  env *e = *state;
+  const char *name[] = {"M", "N"};
+  int64_t value[] = {INT64_C(1) << 40, INT64_C(1) << 30}, out;
+  const nw_expr *product = nw_expr_parse(e->pool, "M*N"), *either = nw_expr_parse(e->pool, "M*N < 5 or N == 2");
+  assert_false(nw_eval_size(product, 2, name, value, &out));
+  assert_true(nw_eval_int(product, &(nw_point){2, name, value}, &out));
+  assert_int_equal(out, 0);
+  value[1] = 2;
+  assert_true(nw_eval_size(product, 2, name, value, &out));
+  assert_int_equal(out, INT64_C(1) << 41);
+  assert_true(nw_eval_size(either, 2, name, value, &out) && out);
+  value[0] = INT64_MAX;
+  assert_false(nw_eval_size(either, 2, name, value, &out));
+  assert_false(nw_eval_size(nw_expr_parse(e->pool, "M // (N - 2)"), 2, name, value, &out));
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
   const struct CMUnitTest tests[] = {
       T(every_operation_is_read_back),
       T(defined_operations_are_written_out),
       T(integers_mean_what_they_should),
+      T(sizes_that_leave_64_bits_have_no_value),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
