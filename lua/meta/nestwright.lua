@@ -890,6 +890,13 @@ function nw.cast(x, dtype) end
 ---@return nw.expr
 function nw.ceil(x) end
 
+---x, or the nearer end where it is outside of low..high: nw.min(nw.max(x, low), high).
+---@param x nw.expr|nw.axis|number
+---@param low nw.expr|nw.axis|number
+---@param high nw.expr|nw.axis|number
+---@return nw.expr
+function nw.clamp(x, low, high) end
+
 ---Takes away what the cell has shown so far; wait: once it shows something new.
 ---@param wait? boolean
 function nw.clear_output(wait) end
@@ -1225,6 +1232,11 @@ function nw.roofline(what, options) end
 ---@param options? {threads?: integer, fresh?: boolean}
 ---@return nw.report
 function nw.roofs(options) end
+
+---1/sqrt(x), rounded twice.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.rsqrt(x) end
 
 ---Writes a .npy file.
 ---@param array nw.array

@@ -25,6 +25,7 @@ local both = {
   max = nw.max,
   neg = function(x) return -x end,
   abs = function(x) return nw.abs(x) end,
+  clamp = function(x, y) return nw.clamp(x, y, nw.max(y, x)) end,
   lt = nw.lt, le = nw.le, eq = nw.eq, ne = nw.ne,
   select = function(x, y) return nw.select(nw.lt(x, y), y, x) end,
 }
@@ -33,6 +34,7 @@ local of_floats = {
   floor = function(x) return nw.floor(x) end,
   ceil = function(x) return nw.ceil(x) end,
   sqrt = function(x) return nw.sqrt(x) end,
+  rsqrt = function(x) return nw.rsqrt(x) end,
 }
 local of_integers = {
   ["x*y + x"] = function(x, y) return x * y + x end,

@@ -51,6 +51,8 @@ static void defined_operations_are_written_out(void **state) {
   assert_same(e, "gt(i, j)", "j < i");
   assert_same(e, "ge(i, j)", "j <= i");
   assert_same(e, "sigmoid(f32(i))", "1.0/(1.0 + exp(-f32(i)))");
+  assert_same(e, "clamp(i + j, 0, 7)", "min(max(i + j, 0), 7)");
+  assert_same(e, "rsqrt(f64(i))", "f64(1)/sqrt(f64(i))");
 }
 
 // ---- the evaluator of integers
