@@ -1233,6 +1233,11 @@ function nw.roofline(what, options) end
 ---@return nw.report
 function nw.roofs(options) end
 
+---Nearest whole number, still a float; of two as near, the even one.
+---@param x nw.expr|nw.axis|number
+---@return nw.expr
+function nw.round(x) end
+
 ---1/sqrt(x), rounded twice.
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr

@@ -33,6 +33,7 @@ local of_floats = {
   ["/"] = function(x, y) return x / y end,
   floor = function(x) return nw.floor(x) end,
   ceil = function(x) return nw.ceil(x) end,
+  round = function(x) return nw.round(x) end,
   sqrt = function(x) return nw.sqrt(x) end,
   rsqrt = function(x) return nw.rsqrt(x) end,
 }

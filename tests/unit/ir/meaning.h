@@ -143,6 +143,7 @@ static inline value float_op(nw_op op, bool wide, double a, double b, double c) 
   case NW_OP_ABS: return real(fabs(a));
   case NW_OP_FLOOR: return real(floor(a));
   case NW_OP_CEIL: return real(ceil(a));
+  case NW_OP_ROUND: return real(wide ? rint(a) : (double)rintf(x));
   case NW_OP_SQRT: return real(wide ? sqrt(a) : (double)sqrtf(x));
   case NW_OP_EXP: return real(wide ? exp(a) : (double)expf(x));
   case NW_OP_LOG: return real(wide ? log(a) : (double)logf(x));
