@@ -3,7 +3,7 @@
 // Memory is freed by phase, never node by node: an arena belongs to a program, a pool or a session and goes with
 // it. A small request that fails gives the call up (below), so no caller checks for it.
 #pragma once
-#include "nestwright.h"
+#include "nestwright/nestwright.h"
 #include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -29,10 +29,10 @@ char *nw_arena_printf(nw_arena *a, const char *fmt, ...) NW_PRINTF(2, 3);
 #define NW_NEW_N(arena, type, n) ((type *)nw_arena_alloc((arena), (size_t)(n) * sizeof(type)))
 
 // Heap memory that is never NULL, for small requests.
-void *nw_xmalloc(size_t bytes);
-void *nw_xcalloc(size_t n, size_t bytes);
-void *nw_xrealloc(void *p, size_t bytes);
-char *nw_xstrdup(const char *s);
+NW_API void *nw_xmalloc(size_t bytes);
+NW_API void *nw_xcalloc(size_t n, size_t bytes);
+NW_API void *nw_xrealloc(void *p, size_t bytes);
+NW_API char *nw_xstrdup(const char *s);
 
 // ---- memory.c: memory whose size a user chooses
 //
@@ -56,9 +56,9 @@ enum { NW_ASK_FROM = 64 << 20 };
 // Goes to the point of this thread that was opened last (nw_recovery_open); without one the process ends.
 _Noreturn void nw_give_up(nw_code code, const char *hint, const char *fmt, ...) NW_PRINTF(3, 4);
 _Noreturn void nw_out_of_memory(uint64_t bytes); // a request of so many failed
-_Noreturn void nw_broken(const char *what, const char *file, int line);
+NW_API _Noreturn void nw_broken(const char *what, const char *file, int line);
 // Prints what is in work to stderr and ends the process.
-_Noreturn void nw_broken_in_test(const char *what, const char *file, int line);
+NW_API _Noreturn void nw_broken_in_test(const char *what, const char *file, int line);
 // What this thread has in work, and how it is printed; print is NULL where there is nothing. Returns what was before.
 typedef struct nw_work {
   void (*print)(FILE *out, const void *of);
@@ -87,30 +87,30 @@ typedef struct nw_str {
   char *s;
   size_t n, cap;
 } nw_str;
-void nw_str_add(nw_str *b, const char *s);
-void nw_str_addn(nw_str *b, const char *s, size_t n);
-void nw_str_fmt(nw_str *b, const char *fmt, ...) NW_PRINTF(2, 3);
+NW_API void nw_str_add(nw_str *b, const char *s);
+NW_API void nw_str_addn(nw_str *b, const char *s, size_t n);
+NW_API void nw_str_fmt(nw_str *b, const char *fmt, ...) NW_PRINTF(2, 3);
 void nw_str_vfmt(nw_str *b, const char *fmt, va_list args);
 void nw_str_indent(nw_str *b, int spaces);
-char *nw_str_take(nw_str *b); // the heap string (never NULL); b is empty afterwards
-void nw_str_free(nw_str *b);
+NW_API char *nw_str_take(nw_str *b); // the heap string (never NULL); b is empty afterwards
+NW_API void nw_str_free(nw_str *b);
 
 // ---- vector of pointers (heap)
 typedef struct nw_vec {
   void **at;
   int n, cap;
 } nw_vec;
-void nw_vec_push(nw_vec *v, void *p);
+NW_API void nw_vec_push(nw_vec *v, void *p);
 void nw_vec_insert(nw_vec *v, int pos, void *p);
 void nw_vec_remove(nw_vec *v, int pos);
-void nw_vec_free(nw_vec *v);
+NW_API void nw_vec_free(nw_vec *v);
 
 // ---- hashing: the high half of a 64-bit product mixes well (a low-bits hash made interning quadratic)
-uint64_t nw_hash_mix(uint64_t h, uint64_t x);
-uint64_t nw_hash_bytes(const void *p, size_t n);
+NW_API uint64_t nw_hash_mix(uint64_t h, uint64_t x);
+NW_API uint64_t nw_hash_bytes(const void *p, size_t n);
 
 // Makes a directory with those above it.
-bool nw_make_dirs(char *dir, unsigned mode);
+NW_API bool nw_make_dirs(char *dir, unsigned mode);
 
 // ---- floor arithmetic on 64-bit integers, right for negative numbers; the divisor must not be 0
 int64_t nw_floordiv_i64(int64_t a, int64_t b);
@@ -152,7 +152,7 @@ typedef enum nw_mutant {
 #undef NW_MUTANT
 } nw_mutant;
 #ifdef NW_MUTANTS
-bool nw_mutant_on(nw_mutant m);
+NW_API bool nw_mutant_on(nw_mutant m);
 #define NW_MUTATED(name) nw_mutant_on(NW_MUTANT_##name)
 #else
 #define NW_MUTATED(name) false

@@ -34,7 +34,7 @@ typedef struct nw_callee {
   int nwords;
   int64_t word[NW_MAX_WORDS];
 } nw_callee;
-bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // false with a diagnostic
+NW_API bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // false with a diagnostic
 #define NW_CALLEE_BEGIN "nw_callee_begin" // around a callee that is not jump-safe
 #define NW_CALLEE_END "nw_callee_end"
 

@@ -21,7 +21,7 @@ typedef struct nw_machine_info {
   int64_t memory_bytes, available_bytes;
 } nw_machine_info;
 
-const nw_machine_info *nw_host(void); // read once; from sysfs, /proc and cpuid
+NW_API const nw_machine_info *nw_host(void); // read once; from sysfs, /proc and cpuid
 // What a GPU allows one launch; "default" is what every CUDA device of the last ten years allows.
 typedef struct nw_gpu_info {
   int64_t threads; // of a block

@@ -194,7 +194,7 @@ typedef struct nw_section {
   const char *doc;
 } nw_section;
 
-const nw_section *nw_machine_sections(int *n);
+NW_API const nw_section *nw_machine_sections(int *n);
 
 // ---- a record
 
@@ -205,18 +205,19 @@ typedef struct nw_value {
   const char *text;
 } nw_value;
 
-void nw_machine_init(nw_machine *m); // nothing said yet
+NW_API void nw_machine_init(nw_machine *m); // nothing said yet
 // Sets one field: "clock", "ops.fma.per_cycle[1]", "caches[2].bytes"; indices count from 1, and lists grow by one. False, and a
 // failure that names the field, its unit and, for one that there is not, the nearest name.
-bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v);
+NW_API bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v);
 // Where the numbers of a field, or of all fields whose paths begin so, come from.
-bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text);
+NW_API bool nw_machine_cite(nw_ctx *c, nw_machine *m, const char *path, const char *text);
 // Fills in what was not said, and checks what was: fields that must be there, and how they go together.
-bool nw_machine_finish(nw_ctx *c, nw_machine *m);
+NW_API bool nw_machine_finish(nw_ctx *c, nw_machine *m);
 // Every field that this kind of machine has, in the order of the rows.
 typedef void (*nw_machine_fn)(void *env, const char *path, const nw_section *s, const nw_field *f, nw_value v);
-void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
-const char *nw_machine_cited(const nw_machine *m, const char *path); // where the number comes from; NULL: not said
+NW_API void nw_machine_each(const nw_machine *m, nw_machine_fn fn, void *env);
+NW_API const char *nw_machine_cited(const nw_machine *m,
+                                    const char *path); // where the number comes from; NULL: not said
 
 // The ways of a level that leave effective_bytes of it, with as many sets as it has; at least one.
 int64_t nw_machine_effective_ways(const nw_machine_level *l);

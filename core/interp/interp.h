@@ -64,8 +64,8 @@ typedef struct nw_math_row {
   double ulp; // documented bound
   void (*apply)(void *out, const void *a, const void *b); // `lanes` values at a time
 } nw_math_row;
-const nw_math_row *nw_math_rows(int *n);
+NW_API const nw_math_row *nw_math_rows(int *n);
 // The widest row with at most `lanes` lanes that this host can run (lanes 1 always exists).
 const nw_math_row *nw_math_find(nw_op op, nw_dtype t, int lanes);
 // How a vector of `lanes` is computed: rows applied to consecutive pieces, widest first. Both engines follow it.
-int nw_math_plan(nw_op op, nw_dtype t, int lanes, const nw_math_row **rows);
+NW_API int nw_math_plan(nw_op op, nw_dtype t, int lanes, const nw_math_row **rows);

@@ -68,5 +68,5 @@ nw_exec *nw_lower(const nw_program *p, const char *until);
 // Allocations of workspaces stay where they are.
 nw_exec *nw_lower_loops(const nw_program *p);
 bool nw_multiplies_sizes(const nw_expr *e); // by another one, or by a large number
-nw_exec *nw_exec_retain(nw_exec *e);
-void nw_exec_release(nw_exec *e);
+NW_API nw_exec *nw_exec_retain(nw_exec *e);
+NW_API void nw_exec_release(nw_exec *e);

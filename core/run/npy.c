@@ -202,7 +202,8 @@ nw_array *nw_array_load(nw_ctx *c, const char *path) {
   if (!wrong && !nw_error(c)) return a;
   nw_array_release(a);
   return nw_error(c) ? NULL
-                     : nw_fail(c, NW_EIO, "write it again, as numpy.save and a:save do", "path: cannot read %s: %s", path, wrong);
+                     : nw_fail(c, NW_EIO, "write it again, as numpy.save and a:save do", "path: cannot read %s: %s",
+                               path, wrong);
 }
 
 // Header text padded so that the data begin at a multiple of 64.

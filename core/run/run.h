@@ -36,12 +36,12 @@ bool nw_guarded_call(nw_ctx *c, nw_entry entry, nw_frame *f);
 bool nw_guarded_call_within(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds); // NW_ELIMIT: it took longer
 void nw_guard_install(nw_ctx *c); // signal handlers; every call looks whether they still stand
 // SIGINT's handler should call this first: true if native code was running and has been told to stop.
-bool nw_guard_interrupt(void);
+NW_API bool nw_guard_interrupt(void);
 
 // Called by generated code around a function that must not be jumped out of.
-void nw_callee_begin(void);
-void nw_callee_end(void);
+NW_API void nw_callee_begin(void);
+NW_API void nw_callee_end(void);
 
-void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
+NW_API void nw_parallel_for(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
 double nw_now(void); // seconds, monotonic
 double nw_cpu_now(void); // seconds the calling thread has run

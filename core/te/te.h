@@ -66,15 +66,15 @@ extern const nw_symbol_class nw_tensor_symbol, nw_axis_symbol, nw_size_symbol;
 // made: that is the order of a kernel's inputs.
 nw_vec nw_te_order(int n, nw_tensor *const *outputs);
 // Whether an expression is made of symbolic sizes and numbers alone.
-bool nw_speaks_of_sizes(const nw_expr *e);
+NW_API bool nw_speaks_of_sizes(const nw_expr *e);
 // A fact about one size as text, in its name: "M % 8 == 0".
-const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text);
+NW_API const nw_expr *nw_size_fact_parse(const nw_expr *size, const char *text);
 
 // The symbolic sizes of a computation, in the order of the program's; heap vector of nw_te_size*. The name that the
 // program gives the i-th is nw_te_size_name(sizes, i), to be freed.
 nw_vec nw_te_sizes(int n, nw_tensor *const *outputs);
 char *nw_te_size_name(const nw_vec *sizes, int i);
 // The naive program: one nest per operation in that order, temporaries allocated at the root.
-nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs);
+NW_API nw_program *nw_te_program(nw_ctx *c, int n, nw_tensor *const *outputs);
 // What a tensor is called there; heap. By its own name if it is no part of it.
 char *nw_te_name_in(int n, nw_tensor *const *outputs, const nw_tensor *t);

@@ -7,7 +7,7 @@
 // and pushes results (may raise for memory only). A userdata gets its metatable while its pointer is still NULL, so
 // that whatever comes next, __gc frees exactly what is there.
 #pragma once
-#include "nestwright.h"
+#include "nestwright/nestwright.h"
 #include <lauxlib.h>
 #include <lua.h>
 

@@ -1,6 +1,6 @@
 // The embedded Lua: evaluate, display, complete, inspect, interrupt. The REPL and the kernel share it.
 #pragma once
-#include "nestwright.h"
+#include "nestwright/nestwright.h"
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdbool.h>

@@ -36,8 +36,8 @@ const nw_expr *nw_load(nw_pool *p, nw_type t, const char *buffer, int n, const n
 const nw_expr *nw_var_of(nw_pool *p, const char *name, nw_type t);
 const nw_expr *nw_reduce(nw_pool *p, int combiner, int nterms, const nw_expr *const *terms, int naxes,
                          const nw_expr *const *axes); // n = nterms + naxes; nterms is 2 for arg-reductions, else 1
-const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, int lanes);
-const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
+NW_API const nw_expr *nw_ramp(nw_pool *p, const nw_expr *base, const nw_expr *stride, int lanes);
+NW_API const nw_expr *nw_broadcast(nw_pool *p, const nw_expr *e, int lanes);
 const nw_expr *nw_index(nw_pool *p, int64_t value); // nw_int(p, NW_INDEX, value)
 const nw_expr *nw_true(nw_pool *p);
 // evaluate.c: the value of an integer expression where names have these values, the last of a name first. False when it holds
@@ -56,9 +56,9 @@ bool nw_is_rounded(
     const nw_expr *e); // no half, or a value that a half can hold: a cast to its own dtype does not change it
 
 // Shorthand for index arithmetic and conditions.
-const nw_expr *nw_add(nw_pool *p, const nw_expr *a, const nw_expr *b);
+NW_API const nw_expr *nw_add(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_sub(nw_pool *p, const nw_expr *a, const nw_expr *b);
-const nw_expr *nw_mul(nw_pool *p, const nw_expr *a, const nw_expr *b);
+NW_API const nw_expr *nw_mul(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_floordiv(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_floormod(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_min(nw_pool *p, const nw_expr *a, const nw_expr *b);
@@ -69,15 +69,15 @@ const nw_expr *nw_eq(nw_pool *p, const nw_expr *a, const nw_expr *b);
 const nw_expr *nw_and(nw_pool *p, const nw_expr *a, const nw_expr *b); // a NULL side is taken as true here
 const nw_expr *nw_ceildiv(nw_pool *p, const nw_expr *a, const nw_expr *b);
 
-bool nw_is_int(const nw_expr *e, int64_t *value); // a scalar INT constant
-bool nw_is_const(const nw_expr *e, int64_t value);
+NW_API bool nw_is_int(const nw_expr *e, int64_t *value); // a scalar INT constant
+NW_API bool nw_is_const(const nw_expr *e, int64_t value);
 // Columns of ops.def (ops.c); the class of cost is in ir/ops.h.
 typedef enum nw_exactness { NW_EXACT_SAME, NW_EXACT_EXACT, NW_EXACT_ROUNDED, NW_EXACT_NEAR } nw_exactness;
-bool nw_op_has(nw_op op, char type); // a letter of `types`
+NW_API bool nw_op_has(nw_op op, char type); // a letter of `types`
 int nw_op_arity(nw_op op);
 int nw_op_prec(nw_op op);
 int nw_op_c_prec(nw_op op); // of its form in C
-const char *nw_op_infix(nw_op op); // "+", "//", "and", or NULL
+NW_API const char *nw_op_infix(nw_op op); // "+", "//", "and", or NULL
 const char *nw_op_function(nw_op op); // in <math.h>, or NULL
 nw_exactness nw_op_exactness(nw_op op);
 bool nw_op_is_defined(nw_op op); // is written out where it is applied
@@ -100,17 +100,17 @@ void *nw_pool_symbol(const nw_pool *p, const char *name, const nw_symbol_class *
 typedef const nw_expr *(*nw_var_fn)(void *env, const nw_expr *var);
 typedef const nw_expr *(*nw_load_fn)(void *env, const nw_expr *load);
 const nw_expr *nw_rewrite(nw_pool *p, const nw_expr *e, nw_var_fn vars, nw_load_fn loads, void *env);
-const nw_expr *nw_import(nw_pool *p, const nw_expr *e); // the same expression in p
+NW_API const nw_expr *nw_import(nw_pool *p, const nw_expr *e); // the same expression in p
 const nw_expr *nw_subst(nw_pool *p, const nw_expr *e, const char *var, const nw_expr *by);
 const nw_expr *nw_subst_n(nw_pool *p, const nw_expr *e, int n, const char *const *vars, const nw_expr *const *by);
 
 // Calls f on every distinct subexpression, arguments first; stops and returns false when f does.
-bool nw_visit(const nw_expr *e, bool (*f)(void *env, const nw_expr *e), void *env);
-bool nw_uses_var(const nw_expr *e, const char *var);
-bool nw_uses_load(const nw_expr *e, const char *buffer); // buffer NULL: any
+NW_API bool nw_visit(const nw_expr *e, bool (*f)(void *env, const nw_expr *e), void *env);
+NW_API bool nw_uses_var(const nw_expr *e, const char *var);
+NW_API bool nw_uses_load(const nw_expr *e, const char *buffer); // buffer NULL: any
 
 // e == sum of coef[i]*var[i] + rest, with constant coefs, for the given variables; `rest` uses none of them.
 // False when e is not affine in them. coef has n entries.
 bool nw_affine(nw_pool *p, const nw_expr *e, int n, const char *const *vars, int64_t *coef, const nw_expr **rest);
 
-void nw_expr_print(nw_str *out, const nw_expr *e); // full names
+NW_API void nw_expr_print(nw_str *out, const nw_expr *e); // full names

@@ -6,7 +6,7 @@
 #include "ir/expr/rewrites.h"
 
 // The node with these parts, made if it is new. Does not fold. `head` gives op, type, n and the payload.
-const nw_expr *nw_intern(nw_pool *p, const nw_expr *head, const nw_expr *const *args);
+NW_API const nw_expr *nw_intern(nw_pool *p, const nw_expr *head, const nw_expr *const *args);
 const nw_expr *nw_raw(nw_pool *p, nw_op op, nw_type t, int n, const nw_expr *const *args);
 
 // The folded form of op(args); the operands are well-typed and live in p.
@@ -19,7 +19,7 @@ static inline bool nw_is_index(const nw_expr *e) { return e->type.dtype == NW_IN
 
 // ---- constants
 int64_t nw_wrap(nw_dtype t, int64_t v); // into the dtype's range, modulo 2^bits; bool: v != 0
-bool nw_fits(nw_dtype t, int64_t v);
+NW_API bool nw_fits(nw_dtype t, int64_t v);
 double nw_round(nw_dtype t, double v); // to the nearest value of a float dtype
 const nw_expr *nw_constant_cast(nw_pool *p, nw_dtype t, const nw_expr *c);
 // NULL when it must not be folded: division by zero, operands that are not all constants.
@@ -62,6 +62,6 @@ typedef struct nw_memo {
   const nw_expr **key, **value;
   const nw_expr *room[64];
 } nw_memo;
-void nw_memo_init(nw_memo *m);
-const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key); // where its value is, or is to be put (then NULL)
-void nw_memo_free(nw_memo *m);
+NW_API void nw_memo_init(nw_memo *m);
+NW_API const nw_expr **nw_memo_at(nw_memo *m, const nw_expr *key); // where its value is, or is to be put (then NULL)
+NW_API void nw_memo_free(nw_memo *m);

@@ -52,7 +52,7 @@ struct nw_intrinsic {
   void *handle; // of the library, open in the session
 };
 
-const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name); // by name or id, NULL if there is none
+NW_API const nw_intrinsic *nw_intrinsic_find(nw_ctx *c, const char *name); // by name or id, NULL if there is none
 int nw_intrinsic_count(nw_ctx *c);
 const nw_intrinsic *nw_intrinsic_at(nw_ctx *c, int i);
 // Takes it; one of the same name gives way, but programs that were made with it keep it.

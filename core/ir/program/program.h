@@ -263,7 +263,7 @@ typedef struct nw_path {
 bool nw_find(const nw_program *p, int id, nw_path *out);
 nw_stmt *nw_find_loop(const nw_program *p, const char *name);
 nw_stmt *nw_find_block(const nw_program *p, const char *name);
-nw_buffer *nw_find_buffer(const nw_program *p, const char *name);
+NW_API nw_buffer *nw_find_buffer(const nw_program *p, const char *name);
 nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer);
 
 bool nw_block_reads(const nw_stmt *block, const char *buffer); // in a value, an init or an index
@@ -284,7 +284,7 @@ int nw_launch_on(const nw_program *p, const nw_path *path);
 
 // Every statement in execution order, parents first; f returns false to stop. `path` ends in the statement.
 bool nw_walk(const nw_program *p, bool (*f)(void *env, const nw_path *path), void *env);
-bool nw_walk_from(const nw_stmt *s, bool (*f)(void *env, nw_stmt *s), void *env);
+NW_API bool nw_walk_from(const nw_stmt *s, bool (*f)(void *env, nw_stmt *s), void *env);
 bool nw_same_statement(const nw_stmt *a, const nw_stmt *b); // without what is inside
 bool nw_same_tree(const nw_stmt *a, const nw_stmt *b); // same structure, expressions and names; ids are not compared
 

@@ -22,5 +22,5 @@ bool nw_tag_is(const nw_stmt *s, const char *key, const char *text);
 void nw_tag_set(nw_program *p, nw_stmt *s, nw_tag t); // in the place of one with its key
 bool nw_tag_drop(nw_stmt *s, const char *key);
 // Rounds a parallel loop hands out at a time: 0 each thread its own part, positive in turn, negative to whoever is free.
-int64_t nw_chunk_of(const nw_stmt *loop);
+NW_API int64_t nw_chunk_of(const nw_stmt *loop);
 bool nw_same_tags(const nw_stmt *a, const nw_stmt *b);

@@ -1,0 +1,35 @@
+// Programs: loop nests, and their text.
+#pragma once
+#include "nestwright/expr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum nw_style { NW_TEXT_PLAIN, NW_TEXT_ANSI, NW_TEXT_HTML } nw_style;
+typedef struct nw_show_opts {
+  nw_style style;
+  bool full; // the exact text form that parses back; otherwise the short form for people
+  int changed_since; // mark statements whose step is at least this (0: none)
+  int nmarks; // statements to point at, with a remark each
+  const int *mark; // ids
+  const char *const *remark;
+  bool only_marked; // fold subtrees without a mark
+} nw_show_opts;
+NW_API char *nw_program_show(const nw_program *p, const nw_show_opts *o); // o NULL: plain, short
+NW_API char *nw_program_print(const nw_program *p); // the full text form; parse(print(p)) is the same program
+NW_API nw_program *nw_program_parse(nw_ctx *c, nw_pool *pool, const char *text);
+NW_API char *nw_program_diff(const nw_program *a, const nw_program *b, nw_style style);
+NW_API bool nw_same_program(const nw_program *a, const nw_program *b);
+NW_API nw_program *nw_program_retain(const nw_program *p);
+NW_API void nw_program_release(nw_program *p);
+
+NW_API int nw_program_sizes(const nw_program *p); // symbolic sizes
+NW_API const char *nw_program_size(const nw_program *p, int i); // name
+NW_API int nw_program_buffers(const nw_program *p);
+NW_API const char *nw_program_buffer(const nw_program *p, int i); // name
+NW_API nw_dtype nw_program_buffer_dtype(const nw_program *p, int i);
+
+#ifdef __cplusplus
+}
+#endif

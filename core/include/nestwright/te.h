@@ -1,0 +1,52 @@
+// Tensor expressions.
+#pragma once
+#include "nestwright/expr.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A symbolic size: an expression to use in shapes. `lo` is its least value (0 or more); facts are bool expressions in
+// sizes, e.g. M % 16 == 0, known to hold and checked when a kernel is called.
+NW_API const nw_expr *nw_size_var(nw_ctx *c, const char *name, int64_t lo);
+NW_API bool nw_size_fact(const nw_expr *size, const nw_expr *fact);
+
+NW_API nw_tensor *nw_placeholder(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
+// A placeholder that says it stands for the state of a scan: what reads it is checked by nw_scan, which knows the times. A
+// plain placeholder may do that too; what reads only its past and fails at the first times is then left to nw_scan.
+NW_API nw_tensor *nw_scan_state(nw_ctx *c, const char *name, nw_dtype t, int ndim, const nw_expr *const *shape);
+NW_API nw_axis *nw_reduce_axis(nw_ctx *c, const char *name, const nw_expr *lo, const nw_expr *extent);
+NW_API const nw_expr *nw_axis_var(const nw_axis *a); // borrowed; an index expression
+NW_API const nw_expr *nw_tensor_read(nw_tensor *t, int n, const nw_expr *const *index); // A(i, k)
+// Reductions, allowed only as the whole body of a compute. `kind` is "sum", "prod", "min", "max", "argmin", "argmax".
+NW_API const nw_expr *nw_reduction(nw_ctx *c, const char *kind, const nw_expr *term, int naxes, nw_axis *const *axes);
+
+// A compute is built in two moves, so that the caller can run user code between them: begin makes the axes, end takes
+// one body per output (an arg-reduction is one body and makes two outputs: value, index (i64)). nw_build_axes: borrowed.
+typedef struct nw_build nw_build;
+NW_API nw_build *nw_compute_begin(nw_ctx *c, const char *name, int naxes, const char *const *names,
+                                  const nw_expr *const *extents);
+NW_API const nw_expr *nw_build_axis(const nw_build *b, int i);
+NW_API int nw_compute_end(nw_build *b, int nbodies, const nw_expr *const *bodies,
+                          nw_tensor **outputs); // count; 0 = failed
+NW_API void nw_build_drop(nw_build *b); // instead of end
+// A recurrence over dimension 0: state[t] for t < rows of init comes from init, the rest from update, whose body reads
+// `state` (nw_scan_state, or a placeholder, of the full shape) at earlier times, or at the same time at elements already written. n states.
+NW_API bool nw_scan(nw_ctx *c, const char *name, int n, nw_tensor *const *init, nw_tensor *const *update,
+                    nw_tensor *const *state, nw_tensor **outputs);
+
+NW_API nw_tensor *nw_tensor_retain(nw_tensor *t);
+NW_API void nw_tensor_release(nw_tensor *t);
+NW_API const char *nw_tensor_name(const nw_tensor *t);
+NW_API nw_dtype nw_tensor_dtype(const nw_tensor *t);
+NW_API int nw_tensor_ndim(const nw_tensor *t);
+NW_API const nw_expr *nw_tensor_dim(const nw_tensor *t, int d);
+NW_API bool nw_tensor_is_placeholder(const nw_tensor *t);
+NW_API char *nw_tensor_show(const nw_tensor *t); // C[i, j] = sum(A[i, k]*B[k, j], k)
+NW_API nw_axis *nw_axis_retain(nw_axis *a);
+NW_API void nw_axis_release(nw_axis *a);
+NW_API const char *nw_axis_name(const nw_axis *a);
+
+#ifdef __cplusplus
+}
+#endif
