@@ -221,10 +221,24 @@ static nwi_code *compile(nwi_program *x, const nw_stmt *s) {
   return ok ? c : NULL;
 }
 
+// The program's own allocations, in one sequence with what uses them.
+static nwi_code *compile_allocs(nwi_program *x) {
+  nwi_code *c = NW_NEW(x->arena, nwi_code);
+  c->kind = NW_SEQ;
+  c->kid = NW_NEW_N(x->arena, nwi_code *, x->p->nbuffers + 1);
+  for (int i = 0; i < x->p->nbuffers; i++) {
+    if (!x->p->buffer[i]->alloc) continue;
+    c->kid[c->nkids] = compile(x, x->p->buffer[i]->alloc);
+    if (!c->kid[c->nkids++]) return NULL;
+  }
+  c->kid[c->nkids] = compile(x, x->p->root);
+  return c->kid[c->nkids++] ? c : NULL;
+}
+
 bool nwi_compile(nwi_program *x) {
   for (int i = 0; i < x->p->nsizes; i++) nwi_bind(&x->loops, x->p->size[i].name, i);
   x->nslots = x->p->nsizes;
   x->gridded = x->exec && nw_find_bound(x->p->root);
-  x->root = compile(x, x->p->root);
+  x->root = compile_allocs(x);
   return x->root != NULL;
 }

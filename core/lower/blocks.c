@@ -109,6 +109,13 @@ static void lower_alloc(blocks *b, nw_stmt *s) {
   flatten(b->p, s, place->elements);
 }
 
+static void lower_listed(blocks *b, int at) {
+  nw_stmt *s = b->p->buffer[at]->alloc;
+  b->place[at] = nw_physical_alloc(b->p->arena, b->p, &b->r, s, 0, NULL);
+  b->failed |= !b->place[at];
+  if (!b->failed) flatten(b->p, s, b->place[at]->elements);
+}
+
 static nw_stmt *lower_call(blocks *b, nw_stmt *s) {
   const nw_expr *where;
   b->failed |= !nw_lower_call(b->p, &b->r, s, b->place, &where);
@@ -136,7 +143,9 @@ nw_program *nw_pass_blocks(nw_program *p) {
     if (p->buffer[i]->role != NW_TEMP) b.place[i] = nw_physical_param(p->arena, p, p->buffer[i]);
   }
   nw_scope_open(&b.r, p);
-  lower_kids(&b, p->root);
+  for (int i = 0; i < p->nbuffers && !b.failed; i++)
+    if (p->buffer[i]->alloc) lower_listed(&b, i);
+  if (!b.failed) lower_kids(&b, p->root);
   nw_ranges_free(&b.r);
   if (b.failed) return NULL;
   nw_shape_temps(p);

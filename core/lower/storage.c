@@ -133,24 +133,31 @@ nw_program *nw_pass_storage(nw_program *p) {
 
 // ---- shapes
 
+static void shape_temp(nw_program *p, const nw_stmt *s, bool *seen) {
+  int at = 0;
+  while (strcmp(p->buffer[at]->name, s->alloc.buffer)) at++;
+  nw_buffer *b = p->buffer[at];
+  const nw_expr *elements = s->alloc.extent[0];
+  const nw_expr *so_far = seen[at] ? b->shape[0] : elements;
+  b->nlayout = b->nstrides = 0;
+  b->ndim = 1;
+  b->shape = NW_NEW_N(p->arena, const nw_expr *, 1);
+  b->shape[0] = elements == so_far ? elements : nw_max(p->pool, elements, so_far);
+  seen[at] = true;
+}
+
 static void shape_temps(nw_program *p, const nw_stmt *s, bool *seen) {
-  if (s->kind == NW_ALLOC) {
-    int at = 0;
-    while (strcmp(p->buffer[at]->name, s->alloc.buffer)) at++;
-    nw_buffer *b = p->buffer[at];
-    const nw_expr *elements = s->alloc.extent[0];
-    const nw_expr *so_far = seen[at] ? b->shape[0] : elements;
-    b->nlayout = b->nstrides = 0;
-    b->ndim = 1;
-    b->shape = NW_NEW_N(p->arena, const nw_expr *, 1);
-    b->shape[0] = elements == so_far ? elements : nw_max(p->pool, elements, so_far);
-    seen[at] = true;
-  }
+  if (s->kind == NW_ALLOC) shape_temp(p, s, seen);
   for (int i = 0; i < s->nkids; i++) shape_temps(p, s->kid[i], seen);
 }
 
 // Once allocations are rows of elements, a temporary has the shape of its largest one.
-void nw_shape_temps(nw_program *p) { shape_temps(p, p->root, NW_NEW_N(p->arena, bool, p->nbuffers)); }
+void nw_shape_temps(nw_program *p) {
+  bool *seen = NW_NEW_N(p->arena, bool, p->nbuffers);
+  for (int i = 0; i < p->nbuffers; i++)
+    if (p->buffer[i]->alloc) shape_temp(p, p->buffer[i]->alloc, seen);
+  shape_temps(p, p->root, seen);
+}
 
 // ---- the table
 
@@ -215,6 +222,7 @@ static bool stays(const nw_storage *row) { return row->kind == NW_STORE_STACK ||
 
 // Takes the allocations of workspaces out of the tree.
 void nw_strip_workspaces(nw_program *p, nw_stmt *s, const nw_storage *table) {
+  for (int i = 0; s == p->root && i < p->nbuffers; i++) p->buffer[i]->alloc = NULL;
   for (int i = 0; i < s->nkids; i++) nw_strip_workspaces(p, s->kid[i], table);
   nw_vec kids = {0};
   for (int i = 0; i < s->nkids; i++) {

@@ -30,6 +30,7 @@ static nw_use *new_access(gather *g, const char *buffer, int n, const nw_expr *c
       a->alloc = g->alloc[i];
       a->depth = g->depth[i];
     }
+  if (!a->alloc && a->buffer) a->alloc = a->buffer->alloc;
   return a;
 }
 
@@ -121,6 +122,13 @@ void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v) {
 // execution -> (iterations of the loops around the allocation, index), where the access happens.
 isl_map *nw_use_map(const nw_model *m, nw_use *a) {
   if (a->map) return nw_price_charge(m->f->s, &a->price), a->map;
+  nw_kept *known = nw_kept_find(m->f, a->number);
+  if (known && !a->site->maybe && !a->site->pieces) {
+    a->price = known->price;
+    nw_price_charge(m->f->s, &a->price);
+    a->exact = known->exact;
+    return a->map = isl_map_copy(known->map);
+  }
   nw_space v;
   nw_price_begin(m->f->s, &a->price);
   nw_use_space(m->p, a, &v);
@@ -132,5 +140,7 @@ isl_map *nw_use_map(const nw_model *m, nw_use *a) {
   for (int i = 0; i < a->nconds; i++) a->exact = a->exact && nw_cond_exact(a->cond[i].cond);
   nw_space_free(&v);
   nw_price_end(m->f->s, &a->price);
+  if (a->map && !a->site->maybe && !a->site->pieces)
+    nw_keep(m->f, a->number, (nw_kept){.map = isl_map_copy(a->map), .exact = a->exact, .price = a->price});
   return a->map;
 }

@@ -2,38 +2,24 @@
 // written before; a reduction that is read had its init first and then every contribution, once. And outputs are full.
 #include "poly/internal.h"
 
-static const nw_stmt *first_alloc(const nw_model *m, const nw_buffer *b) {
-  for (int i = 0; i < m->nsites; i++)
-    for (int j = 0; j < m->site[i]->nuses; j++)
-      if (m->site[i]->use[j].buffer == b) return m->site[i]->use[j].alloc;
-  return NULL;
-}
-
 // Is the buffer allocated in one place, outside of every loop?
 bool nw_exists_once(const nw_model *m, const nw_buffer *b) {
-  for (int i = 0; i < m->nsites; i++)
-    for (int j = 0; j < m->site[i]->nuses; j++) {
-      const nw_use *a = &m->site[i]->use[j];
-      if (a->buffer == b && (a->depth || a->alloc != first_alloc(m, b))) return false;
-    }
+  nw_uses u = nw_uses_of(m, b);
+  for (int i = 0; i < u.n; i++)
+    if (u.at[i]->depth || u.at[i]->alloc != u.at[0]->alloc) return false;
   return true;
 }
 
 static nw_fate gather(const nw_model *m, const nw_buffer *b, bool by_value) {
   nw_fate f = {.m = m, .buffer = b, .by_value = by_value, .nested = !nw_exists_once(m, b)};
-  int n = 0;
-  for (int i = 0; i < m->nsites; i++) n += m->site[i]->nuses;
-  f.write = NW_NEW_N(m->arena, nw_use *, n + 1);
-  f.read = NW_NEW_N(m->arena, nw_use *, n + 1);
-  for (int i = 0; i < m->nsites; i++)
-    for (int j = 0; j < m->site[i]->nuses; j++) {
-      nw_use *a = &m->site[i]->use[j];
-      if (a->buffer != b) continue;
-      if (a->write)
-        f.write[f.nwrites++] = a;
-      else
-        f.read[f.nreads++] = a;
-    }
+  nw_uses u = nw_uses_of(m, b);
+  f.write = NW_NEW_N(m->arena, nw_use *, u.n + 1);
+  f.read = NW_NEW_N(m->arena, nw_use *, u.n + 1);
+  for (int i = 0; i < u.n; i++)
+    if (u.at[i]->write)
+      f.write[f.nwrites++] = u.at[i];
+    else
+      f.read[f.nreads++] = u.at[i];
   return f;
 }
 

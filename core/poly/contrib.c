@@ -160,7 +160,7 @@ static int fact_of_all(const reduction *d, const nw_use *r) {
   for (int i = 0; !r && i < f->buffer->ndim; i++) nw_key_ptr(&k, f->buffer->shape[i]);
   for (int i = 0; i < f->nwrites; i++)
     if (belongs(d, f->write[i])) nw_key_add(&k, (uintptr_t)(2 * f->write[i]->number + f->write[i]->update));
-  nw_key_neutral(&k, f->m, d->update);
+  if (d->update) nw_key_neutral(&k, f->m, d->update);
   int fact = nw_fact_number(f->m->f, &k);
   nw_key_free(&k);
   return fact;

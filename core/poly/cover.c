@@ -144,18 +144,21 @@ static isl_bool decide(group *g, bool *once) {
   return full;
 }
 
-static nw_key group_key(const group *g) {
+static int group_number(const nw_model *m, const nw_sites *like) {
   nw_key k = {0};
   nw_key_add(&k, 'f');
-  for (int i = 0; i < g->n; i++) nw_key_add(&k, (uintptr_t)g->site[i]->number);
-  return k;
+  for (int i = 0; i < like->n; i++)
+    if (!like->at[i]->maybe) nw_key_add(&k, (uintptr_t)like->at[i]->number);
+  int number = nw_fact_number(m->f, &k);
+  nw_key_free(&k);
+  return number;
 }
 
-static group find_group(const nw_model *m, const nw_site *s) {
+static group find_group(const nw_model *m, const nw_sites *like) {
   group g = {.m = m};
-  g.site = NW_NEW_N(m->arena, const nw_site *, m->nsites);
-  for (int i = 0; i < m->nsites; i++)
-    if (!m->site[i]->maybe && nw_site_same_work(m->site[i], s)) g.site[g.n++] = m->site[i];
+  g.site = NW_NEW_N(m->arena, const nw_site *, like->n);
+  for (int i = 0; i < like->n; i++)
+    if (!like->at[i]->maybe) g.site[g.n++] = like->at[i];
   g.part = nw_xcalloc((size_t)g.n, sizeof *g.part);
   g.nparts = NW_NEW_N(m->arena, int, g.n);
   return g;
@@ -169,16 +172,13 @@ static nw_answer remember(const nw_model *m, int fact, nw_answer answer) {
 
 // Two facts: 1, every instance; 2, and each once.
 nw_answer nw_instances_full(const nw_model *m, const nw_site *s, bool *once) {
-  group g = find_group(m, s);
-  nw_key k = group_key(&g);
-  int number = nw_fact_number(m->f, &k);
-  nw_key_free(&k);
+  nw_sites like = nw_sites_like(m, s);
+  int number = group_number(m, &like);
   int full = nw_fact_of(m->f, 'F', number, 1, 0, 0), single = nw_fact_of(m->f, 'F', number, 2, 0, 0);
   *once = nw_fact_proved(m->f, single);
-  if (nw_fact_proved(m->f, full) || nw_fact_denied(m->f, full)) {
-    free(g.part);
-    return nw_fact_proved(m->f, full) ? NW_HOLDS : NW_FAILS;
-  }
+  if (nw_fact_proved(m->f, full)) return NW_HOLDS;
+  if (nw_fact_denied(m->f, full)) return NW_FAILS;
+  group g = find_group(m, &like);
   nw_answer answer = remember(m, full, nw_answer_of(m->f->s, decide(&g, once)));
   if (answer == NW_HOLDS) remember(m, single, *once ? NW_HOLDS : NW_FAILS);
   free(g.part);

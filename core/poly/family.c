@@ -69,6 +69,17 @@ nw_family *nw_family_retain(nw_family *f) {
   return f;
 }
 
+static void kept_clear(nw_family *f) {
+  for (int i = 0; i < f->verdicts.cap && f->nkept; i++) {
+    if (!f->kept[i]) continue;
+    isl_set_free(f->kept[i]->domain);
+    isl_map_free(f->kept[i]->map);
+    free(f->kept[i]);
+    f->kept[i] = NULL;
+  }
+  f->nkept = 0;
+}
+
 static void verdicts_clear(nw_verdicts *m) {
   for (int i = 0; i < m->cap; i++) free(m->at[i].key);
   free(m->at);
@@ -79,6 +90,8 @@ static void verdicts_clear(nw_verdicts *m) {
 
 void nw_family_release(nw_family *f) {
   if (!f || --f->refs) return;
+  kept_clear(f);
+  free(f->kept);
   verdicts_clear(&f->verdicts);
   nw_vec_free(&f->product);
   isl_set_free(f->context);
@@ -182,8 +195,8 @@ static nw_verdict_key *slot_of(const nw_verdicts *m, uint64_t hash, const uintpt
   return &m->at[i];
 }
 
-static void verdicts_grow(nw_verdicts *m) {
-  nw_verdicts old = *m;
+static void verdicts_grow(nw_family *f) {
+  nw_verdicts *m = &f->verdicts, old = *m;
   m->cap = old.cap ? 2 * old.cap : 256;
   m->at = nw_xcalloc((size_t)m->cap, sizeof *m->at);
   for (int i = 0; i < old.cap; i++)
@@ -193,10 +206,13 @@ static void verdicts_grow(nw_verdicts *m) {
   memset(m->verdict + old.cap, 0, (size_t)(m->cap - old.cap));
   m->price = nw_xrealloc(m->price, (size_t)m->cap * sizeof *m->price);
   memset(m->price + old.cap, 0, (size_t)(m->cap - old.cap) * sizeof *m->price);
+  f->kept = nw_xrealloc(f->kept, (size_t)m->cap * sizeof *f->kept);
+  memset(f->kept + old.cap, 0, (size_t)(m->cap - old.cap) * sizeof *f->kept);
 }
 
-static nw_verdict_key *verdict_key_of(nw_verdicts *m, const uintptr_t *word, int n) {
-  if (2 * (m->n + 1) > m->cap) verdicts_grow(m);
+static nw_verdict_key *verdict_key_of(nw_family *f, const uintptr_t *word, int n) {
+  nw_verdicts *m = &f->verdicts;
+  if (2 * (m->n + 1) > m->cap) verdicts_grow(f);
   uint64_t hash = hash_words(word, n);
   nw_verdict_key *e = slot_of(m, hash, word, n);
   if (e->key) return e;
@@ -206,11 +222,11 @@ static nw_verdict_key *verdict_key_of(nw_verdicts *m, const uintptr_t *word, int
   return e;
 }
 
-int nw_fact_number(nw_family *f, const nw_key *k) { return verdict_key_of(&f->verdicts, k->word, k->n)->number; }
+int nw_fact_number(nw_family *f, const nw_key *k) { return verdict_key_of(f, k->word, k->n)->number; }
 
 int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d) {
   uintptr_t word[] = {(uintptr_t)what, (uintptr_t)a, (uintptr_t)b, (uintptr_t)c, (uintptr_t)d};
-  return verdict_key_of(&f->verdicts, word, NW_COUNT(word))->number;
+  return verdict_key_of(f, word, NW_COUNT(word))->number;
 }
 
 // Whether this is what is known. If nothing is, whoever asks goes on to prove it, and the price of that is counted from here.
@@ -233,3 +249,16 @@ void nw_fact_prove(nw_family *f, int number) { learn(f, number, 1); }
 bool nw_fact_denied(nw_family *f, int number) { return is_known(f, number, 2); }
 
 void nw_fact_deny(nw_family *f, int number) { learn(f, number, 2); }
+
+// ---- sets and maps
+
+enum { MOST_KEPT = 8192 };
+
+nw_kept *nw_kept_find(const nw_family *f, int number) { return f->kept[number]; }
+
+void nw_keep(nw_family *f, int number, nw_kept kept) {
+  if (f->nkept == MOST_KEPT) kept_clear(f);
+  f->kept[number] = nw_xmalloc(sizeof kept);
+  *f->kept[number] = kept;
+  f->nkept++;
+}

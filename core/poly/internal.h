@@ -79,6 +79,13 @@ typedef struct nw_verdicts {
   char *verdict; // by number: 0 unknown, 1 proved, 2 denied
   nw_price *price; // by number
 } nw_verdicts;
+// What was made for a site or an access, by its number: programs of one schedule have most of them in common.
+typedef struct nw_kept {
+  isl_set *domain; // of a site
+  isl_map *map; // of a site: its instances; of an access: its elements
+  bool exact;
+  nw_price price;
+} nw_kept;
 typedef struct nw_family {
   int refs;
   nw_proofs *s;
@@ -91,6 +98,8 @@ typedef struct nw_family {
   isl_set *context; // what is known of the sizes
   nw_vec product; // expressions in sizes alone that are not affine: a parameter each
   nw_verdicts verdicts;
+  nw_kept **kept; // by number, up to the capacity of the verdicts; nkept of them, forgotten all at once when they are many
+  int nkept;
 } nw_family;
 nw_family *nw_family_for(const nw_program *p, nw_family *known); // known, if it serves p as well; counted
 // True if a call was given up since it was made. It is then neither used nor freed.
@@ -113,6 +122,8 @@ bool nw_fact_proved(nw_family *f, int number);
 void nw_fact_prove(nw_family *f, int number);
 bool nw_fact_denied(nw_family *f, int number); // known to fail; only where a failure needs no witness
 void nw_fact_deny(nw_family *f, int number);
+nw_kept *nw_kept_find(const nw_family *f, int number); // NULL: it has to be made
+void nw_keep(nw_family *f, int number, nw_kept kept); // takes its set and map
 int nw_fact_of(nw_family *f, int what, int a, int b, int c, int d); // number of a fact about numbered things
 
 // ---- expr.c, cond.c: expressions over a space
@@ -209,6 +220,14 @@ typedef struct nw_whole {
   nw_together *loop;
   nw_price price;
 } nw_whole;
+typedef struct nw_uses {
+  int n;
+  nw_use **at;
+} nw_uses;
+typedef struct nw_sites {
+  int n;
+  nw_site **at;
+} nw_sites;
 typedef struct nw_model {
   nw_family *f;
   const nw_program *p;
@@ -216,7 +235,9 @@ typedef struct nw_model {
   const nw_whole *whole; // NULL: p is what a person sees
   nw_arena *arena;
   int nsites;
-  nw_site **site;
+  nw_site **site; // in the order of the text
+  nw_uses *of; // the accesses of each buffer of p, and the sites by the work they do: index.c
+  nw_site **by_work;
   nw_price price;
 } nw_model;
 void nw_model_drop(const nw_program *p); // it is made anew when it is asked for
@@ -231,6 +252,13 @@ void nw_site_uses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *al
 void nw_scan_loop(nw_space *v, const nw_stmt *loop);
 isl_set *nw_loop_bounds(const nw_space *v, const nw_stmt *loop, isl_set *set); // takes set
 bool nw_site_same_work(const nw_site *a, const nw_site *b); // one origin, both init or both not
+
+// ---- index.c: what a question is about, without a walk over the whole program; all in the order of the text
+void nw_model_index(nw_model *m);
+nw_uses nw_uses_of(const nw_model *m, const nw_buffer *b);
+nw_sites nw_sites_like(const nw_model *m, const nw_site *s); // which do the same work; s may be of another model
+nw_sites nw_sites_below(const nw_model *m, const nw_stmt *loop);
+int nw_site_level(const nw_site *s, const nw_stmt *loop); // which of the loops around s it is; -1: none
 
 // ---- pair.c: two accesses of one buffer
 bool nw_may_meet(const nw_use *a, const nw_use *b);

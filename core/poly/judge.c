@@ -80,6 +80,8 @@ static bool same_buffers(const nw_program *a, const nw_program *b) {
   for (int i = 0; i < a->nbuffers; i++) {
     const nw_buffer *other = nw_find_buffer(b, a->buffer[i]->name);
     if (!other || !same_shape(a->buffer[i], other) || !same_layout(a->buffer[i], other)) return false;
+    const nw_stmt *here = a->buffer[i]->alloc, *there = other->alloc;
+    if (!here != !there || (here && !same_alloc(here, there))) return false;
   }
   return a->nbuffers == b->nbuffers;
 }
@@ -209,6 +211,13 @@ static nw_answer judge(const nw_model *before, const nw_model *after) {
 static void forget(const nw_program *p) {
   nw_whole_drop(p);
   nw_model_drop(p);
+}
+
+enum { MANY_SITES = 64 };
+
+void nw_judge_forget(const nw_program *p) {
+  const nw_model *m = p->model;
+  if (m && m->nsites > MANY_SITES && !nw_family_abandoned(m->f)) forget(p);
 }
 
 // Asks a question of one or two programs (before may be NULL), once more where what is remembered might have mattered.

@@ -220,18 +220,11 @@ static nw_answer check_free(const nw_model *m, const nw_together *t, nw_use *a, 
       t->part[0]->loop.var->name, a->buffer->name);
 }
 
-static int level_of(const nw_site *s, const nw_stmt *loop) {
-  for (int i = 0; i < s->nloops; i++)
-    if (s->loop[i] == loop) return i;
-  return -1;
-}
-
 // First what two updates of one reduction do to each other: that is what a person needs to hear.
 static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, nw_site *s, nw_site *t,
                              bool updates) {
-  int level = level_of(s, at);
+  int level = nw_site_level(s, at);
   nw_answer answer = NW_HOLDS;
-  if (level < 0 || level_of(t, at) < 0) return answer;
   for (int i = 0; i < s->nuses && answer == NW_HOLDS; i++)
     for (int j = 0; j < t->nuses && answer == NW_HOLDS; j++)
       if ((s->use[i].update && t->use[j].update) == updates)
@@ -241,8 +234,8 @@ static nw_answer check_sites(const nw_model *m, const nw_stmt *loop, const nw_st
 
 // One lane alone may be left by a guard; a vector has no place for it to write to.
 static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_stmt *at, const nw_site *s) {
-  int level = level_of(s, at);
-  if (level < 0 || !NW_RULE(m->p->ctx, vector_lanes)) return NW_HOLDS;
+  int level = nw_site_level(s, at);
+  if (!NW_RULE(m->p->ctx, vector_lanes)) return NW_HOLDS;
   for (int i = 0; i < s->nuses; i++) {
     const nw_use *a = &s->use[i];
     bool varies = !a->write || a->depth > level;
@@ -257,12 +250,13 @@ static nw_answer check_lanes(const nw_model *m, const nw_stmt *loop, const nw_st
 // does.
 static nw_answer check_loop(const nw_model *m, const nw_stmt *loop, const nw_stmt *at) {
   nw_answer answer = NW_HOLDS;
+  nw_sites below = nw_sites_below(m, at);
   for (int pass = 0; pass < 2; pass++)
-    for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
-      for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++)
-        answer = check_sites(m, loop, at, m->site[i], m->site[j], pass == 0);
-  for (int i = 0; i < m->nsites && answer == NW_HOLDS && is_vector(loop) && !nw_is_const(loop->loop.extent, 1); i++)
-    answer = check_lanes(m, loop, at, m->site[i]);
+    for (int i = 0; i < below.n && answer == NW_HOLDS; i++)
+      for (int j = 0; j < below.n && answer == NW_HOLDS; j++)
+        answer = check_sites(m, loop, at, below.at[i], below.at[j], pass == 0);
+  for (int i = 0; i < below.n && answer == NW_HOLDS && is_vector(loop) && !nw_is_const(loop->loop.extent, 1); i++)
+    answer = check_lanes(m, loop, at, below.at[i]);
   return answer;
 }
 
@@ -288,11 +282,11 @@ static nw_answer check_places(const nw_model *m, nw_use *a, nw_use *b, int level
 static nw_answer check_call_places(const nw_model *m, const nw_stmt *call) {
   nw_answer answer = NW_HOLDS;
   if (call->nkids != 1 || !NW_RULE(m->p->ctx, call_unordered)) return answer;
-  for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
-    for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++) {
-      nw_site *s = m->site[i], *t = m->site[j];
-      int level = level_of(s, call->kid[0]);
-      if (level < 0 || level_of(t, call->kid[0]) < 0) continue;
+  nw_sites below = nw_sites_below(m, call->kid[0]);
+  for (int i = 0; i < below.n && answer == NW_HOLDS; i++)
+    for (int j = 0; j < below.n && answer == NW_HOLDS; j++) {
+      nw_site *s = below.at[i], *t = below.at[j];
+      int level = nw_site_level(s, call->kid[0]);
       for (int k = 0; k < s->nuses && answer == NW_HOLDS; k++)
         for (int l = 0; l < t->nuses && answer == NW_HOLDS; l++)
           answer = check_places(m, &s->use[k], &t->use[l], level);
@@ -325,13 +319,14 @@ static nw_answer check_loops(const nw_model *m, const nw_program *before, const 
 // Iterations of the loop that stand in another order than its numbers may touch nothing in common, not even as updates.
 static nw_answer check_apart(const nw_model *m, const nw_together *t) {
   nw_answer answer = NW_HOLDS;
-  for (int i = 0; i < m->nsites && answer == NW_HOLDS; i++)
-    for (int j = 0; j < m->nsites && answer == NW_HOLDS; j++) {
-      int level = level_of(m->site[i], t->loop);
-      if (level < 0 || level_of(m->site[j], t->loop) < 0) continue;
-      for (int a = 0; a < m->site[i]->nuses && answer == NW_HOLDS; a++)
-        for (int b = 0; b < m->site[j]->nuses && answer == NW_HOLDS; b++)
-          answer = check_free(m, t, &m->site[i]->use[a], &m->site[j]->use[b], level);
+  nw_sites below = nw_sites_below(m, t->loop);
+  for (int i = 0; i < below.n && answer == NW_HOLDS; i++)
+    for (int j = 0; j < below.n && answer == NW_HOLDS; j++) {
+      nw_site *x = below.at[i], *y = below.at[j];
+      int level = nw_site_level(x, t->loop);
+      for (int a = 0; a < x->nuses && answer == NW_HOLDS; a++)
+        for (int b = 0; b < y->nuses && answer == NW_HOLDS; b++)
+          answer = check_free(m, t, &x->use[a], &y->use[b], level);
     }
   return answer;
 }

@@ -227,6 +227,37 @@ static isl_map *instances(const nw_site *s, nw_arena *arena) {
   return nw_space_map(&s->view, isl_set_copy(s->domain), s->nvars, bind);
 }
 
+// What a site executes, and for which instances.
+static void make_sets(nw_model *m, nw_site *s) {
+  isl_set *wide = executions(m, s);
+  s->domain = isl_set_project_out(wide, isl_dim_set, (unsigned)s->view.ndims, (unsigned)s->view.opaque.n);
+  s->instance = instances(s, m->arena);
+}
+
+// A site that some program of the schedule has had has its sets from there. An init that may lack its updates depends on more
+// than its number says.
+static void site_sets(nw_model *m, nw_site *s) {
+  if (s->maybe || (s->init && may_lack_updates(m, s))) {
+    make_sets(m, s);
+    return number_site(s);
+  }
+  number_site(s);
+  nw_kept *known = nw_kept_find(m->f, s->number), fresh = {0};
+  if (known) {
+    nw_price_charge(m->f->s, &known->price);
+    s->domain = isl_set_copy(known->domain);
+    s->instance = isl_map_copy(known->map);
+    return;
+  }
+  nw_price_begin(m->f->s, &fresh.price);
+  make_sets(m, s);
+  nw_price_end(m->f->s, &fresh.price);
+  if (!s->domain || !s->instance) return;
+  fresh.domain = isl_set_copy(s->domain);
+  fresh.map = isl_map_copy(s->instance);
+  nw_keep(m->f, s->number, fresh);
+}
+
 static nw_site *add_site(build *b, const nw_stmt *block, bool init, bool maybe) {
   nw_model *m = b->m;
   nw_site *s = NW_NEW(m->arena, nw_site);
@@ -249,10 +280,7 @@ static nw_site *add_site(build *b, const nw_stmt *block, bool init, bool maybe) 
   site_vars(s, m->arena);
   scan_site(s);
   s->exact = exact_site(s);
-  isl_set *wide = executions(m, s);
-  number_site(s);
-  s->domain = isl_set_project_out(wide, isl_dim_set, (unsigned)s->view.ndims, (unsigned)s->view.opaque.n);
-  s->instance = instances(s, m->arena);
+  site_sets(m, s);
   nw_site_uses(m, s, b->nallocs, b->alloc, b->alloc_depth);
   m->site[m->nsites++] = s;
   return s;
@@ -329,6 +357,7 @@ nw_model *nw_model_of(const nw_program *p, nw_family *known) {
     nw_model_free(m);
     return NULL;
   }
+  nw_model_index(m);
   nw_price_end(m->f->s, &price);
   m->price = price;
   ((nw_program *)p)->model = m;

@@ -32,10 +32,12 @@ static bool spread(const nw_stmt *b, const nw_target *t) {
 }
 
 // The blocks that write a buffer, as sites that are no owned inits; returns their number.
-static int writers(const nw_model *m, const char *buffer, const nw_site **out) {
+static int writers(const nw_model *m, const char *buffer, const nw_site ***out) {
+  nw_uses u = nw_uses_of(m, nw_find_buffer(m->p, buffer));
   int n = 0;
-  for (int i = 0; i < m->nsites; i++)
-    if (!m->site[i]->init && target_of(m->site[i]->block, buffer)) out[n++] = m->site[i];
+  *out = NW_NEW_N(m->arena, const nw_site *, u.n + 1);
+  for (int i = 0; i < u.n; i++)
+    if (!u.at[i]->site->init && u.at[i]->write && (!n || (*out)[n - 1] != u.at[i]->site)) (*out)[n++] = u.at[i]->site;
   return n;
 }
 
@@ -65,8 +67,8 @@ static const nw_stmt *seen_through(const nw_normal *n, const nw_site *const *w, 
 }
 
 const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer) {
-  const nw_site **w = NW_NEW_N(n->m->arena, const nw_site *, n->m->nsites + 1);
-  int nw = writers(n->m, buffer, w);
+  const nw_site **w;
+  int nw = writers(n->m, buffer, &w);
   return seen_through(n, w, nw, buffer);
 }
 
@@ -102,8 +104,8 @@ static const char *value_name(nw_pool *pool, const nw_site *const *w, int n, con
 
 static const nw_expr *normal_load(void *env, const nw_expr *load) {
   nw_normal *n = env;
-  const nw_site **w = NW_NEW_N(n->m->arena, const nw_site *, n->m->nsites + 1);
-  int nw = writers(n->m, load->name, w);
+  const nw_site **w;
+  int nw = writers(n->m, load->name, &w);
   if (!nw) return load;
   const nw_stmt *body = seen_through(n, w, nw, load->name);
   if (!body) return nw_load(n->pool, load->type, value_name(n->pool, w, nw, load->name), load->n, load->arg);

@@ -46,16 +46,10 @@ static bool same_body(const nw_site *a, const nw_site *b) {
   return true;
 }
 
-static const nw_site *counterpart(const nw_model *m, const nw_site *s) {
-  for (int i = 0; i < m->nsites; i++)
-    if (nw_site_same_work(m->site[i], s)) return m->site[i];
-  return NULL;
-}
-
 static bool all_found(const nw_model *in, const nw_model *from) {
   for (int i = 0; i < from->nsites; i++) {
-    const nw_site *other = counterpart(in, from->site[i]);
-    if (!other || !same_body(other, from->site[i])) return false;
+    nw_sites like = nw_sites_like(in, from->site[i]);
+    if (!like.n || !same_body(like.at[0], from->site[i])) return false;
   }
   return true;
 }
@@ -95,9 +89,10 @@ static nw_use *same_access(const nw_site *in, const nw_use *a) {
 // Pairs of instances of a and b that touch one element in the old program, a's first.
 static isl_map *depends(const nw_model *before, const nw_use *a, const nw_use *b) {
   isl_map *all = NULL;
-  for (int i = 0; i < before->nsites; i++)
-    for (int j = 0; j < before->nsites; j++) {
-      nw_use *x = same_access(before->site[i], a), *y = same_access(before->site[j], b);
+  nw_sites like_a = nw_sites_like(before, a->site), like_b = nw_sites_like(before, b->site);
+  for (int i = 0; i < like_a.n; i++)
+    for (int j = 0; j < like_b.n; j++) {
+      nw_use *x = same_access(like_a.at[i], a), *y = same_access(like_b.at[j], b);
       if (!x || !y || !nw_may_meet(x, y)) continue;
       isl_map *some = in_instances(nw_before(nw_meet(before, x, y), x, y), x, y);
       all = all ? isl_map_union(all, some) : some;
@@ -145,34 +140,33 @@ static nw_answer check_pair(const nw_model *before, const nw_model *after, nw_us
   return answer;
 }
 
-static nw_answer check_sites(const nw_model *before, const nw_model *after, nw_site *s, nw_site *t,
-                             const nw_buffer *buffer) {
-  nw_answer answer = NW_HOLDS;
-  for (int i = 0; i < s->nuses && answer == NW_HOLDS; i++)
-    for (int j = 0; j < t->nuses && answer == NW_HOLDS; j++)
-      if (s->use[i].buffer == buffer && t->use[j].buffer == buffer)
-        answer = check_pair(before, after, &s->use[i], &t->use[j]);
-  return answer;
+// The end of those accesses, from `at` on, that are of the site of the first.
+static int end_of_site(const nw_uses *u, int at) {
+  const nw_site *s = u->at[at]->site;
+  while (at < u->n && u->at[at]->site == s) at++;
+  return at;
 }
 
 // Where elements change value, the place of an init that a block still owns is not known well enough: it is done before the
 // reduction's loops, which may be earlier than the first update.
-static bool owns_init(const nw_model *m, const nw_buffer *b) {
-  for (int i = 0; i < m->nsites; i++)
-    for (int j = 0; m->site[i]->init && j < m->site[i]->nuses; j++)
-      if (m->site[i]->use[j].buffer == b) return true;
+static bool owns_init(const nw_uses *u) {
+  for (int i = 0; i < u->n; i++)
+    if (u->at[i]->site->init) return true;
   return false;
 }
 
 nw_answer nw_check_deps(const nw_model *before, const nw_model *after, const nw_buffer *buffer) {
   nw_answer answer = NW_HOLDS;
-  if (owns_init(after, buffer))
+  nw_uses u = nw_uses_of(after, buffer);
+  if (owns_init(&u))
     return nw_tell(after, NW_REFUSE_UNDECIDED, NULL, NULL,
                    "elements of %s change their value, and the init of its reduction is not a block of its own",
                    buffer->name);
-  for (int i = 0; i < after->nsites && answer == NW_HOLDS; i++)
-    for (int j = 0; j < after->nsites && answer == NW_HOLDS; j++)
-      answer = check_sites(before, after, after->site[i], after->site[j], buffer);
+  for (int s = 0; s < u.n; s = end_of_site(&u, s))
+    for (int t = 0; t < u.n; t = end_of_site(&u, t))
+      for (int i = s; i < end_of_site(&u, s) && answer == NW_HOLDS; i++)
+        for (int j = t; j < end_of_site(&u, t) && answer == NW_HOLDS; j++)
+          answer = check_pair(before, after, u.at[i], u.at[j]);
   return answer;
 }
 
@@ -202,8 +196,10 @@ static nw_answer same_order_at(const nw_model *before, const nw_model *after, co
 
 nw_answer nw_sums_keep_order(const nw_model *before, const nw_model *after) {
   nw_answer answer = NW_HOLDS;
-  for (int i = 0; i < after->nsites && answer == NW_HOLDS; i++)
-    for (int j = 0; j < after->nsites && answer == NW_HOLDS; j++)
-      answer = same_order_at(before, after, after->site[i], after->site[j]);
+  for (int i = 0; i < after->nsites && answer == NW_HOLDS; i++) {
+    nw_sites like = nw_sites_like(after, after->site[i]);
+    for (int j = 0; j < like.n && answer == NW_HOLDS; j++)
+      answer = same_order_at(before, after, after->site[i], like.at[j]);
+  }
   return answer;
 }

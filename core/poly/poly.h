@@ -23,6 +23,9 @@ bool nw_judge_bounds(const nw_program *p);
 // `what` is done to such a program, in the error: "compiled".
 bool nw_judge_harmless(const nw_program *p, const char *what);
 
+// Lets go of what was made to judge p, where that is much; it is made again when p is asked about.
+void nw_judge_forget(const nw_program *p);
+
 // The first program of a computation: every access inside its buffer, every read after its write, outputs covered.
 bool nw_judge_first(const nw_program *p);
 

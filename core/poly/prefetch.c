@@ -20,7 +20,8 @@ static bool untouched(void *env, nw_stmt *s) {
 }
 
 static bool exists(const look *l, const nw_path *path) {
-  if (nw_find_buffer(l->m->p, l->buffer)->role != NW_TEMP) return true;
+  const nw_buffer *b = nw_find_buffer(l->m->p, l->buffer);
+  if (b->role != NW_TEMP || b->alloc) return true;
   for (int i = 0; i < path->n; i++)
     if (path->at[i]->kind == NW_ALLOC && !strcmp(path->at[i]->alloc.buffer, l->buffer)) return true;
   return false;

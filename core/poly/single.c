@@ -13,31 +13,23 @@ static bool one_origin(const nw_use *a, const nw_use *b) {
   return !strcmp(a->site->block->block.origin, b->site->block->block.origin);
 }
 
-static nw_use *only_write(const nw_site *s, const nw_buffer *b, bool *several) {
-  nw_use *w = NULL;
-  for (int i = 0; i < s->nuses; i++) {
-    if (!s->use[i].write || s->use[i].buffer != b) continue;
-    *several |= w != NULL;
-    w = &s->use[i];
-  }
-  return w;
-}
-
-// One write per origin; false when the blocks of one origin do not agree on where their values go.
-static bool writes_of(const nw_model *m, const nw_buffer *b, nw_use **out, int *n) {
-  bool several = false;
+// One write per origin; false when the blocks of one origin do not agree on where their values go, or one writes twice.
+static bool writes_of(const nw_uses *u, nw_use **out, int *n) {
+  const nw_site *last = NULL;
   *n = 0;
-  for (int i = 0; i < m->nsites; i++) {
-    nw_use *w = only_write(m->site[i], b, &several);
+  for (int i = 0; i < u->n; i++) {
+    nw_use *w = u->at[i];
     int at = 0;
-    if (!w) continue;
+    if (!w->write) continue;
+    if (w->site == last) return false;
+    last = w->site;
     while (at < *n && !one_origin(out[at], w)) at++;
     if (at == *n)
       out[(*n)++] = w;
     else if (!same_index(out[at], w))
       return false;
   }
-  return !several;
+  return true;
 }
 
 // Declared spatial instances -> elements.
@@ -74,10 +66,11 @@ static int fact_of(const nw_model *m, nw_use *const *w, int n) {
 }
 
 nw_answer nw_single_valued(const nw_model *m, const nw_buffer *b) {
-  nw_use **w = NW_NEW_N(m->arena, nw_use *, m->nsites + 1);
+  nw_uses u = nw_uses_of(m, b);
+  nw_use **w = NW_NEW_N(m->arena, nw_use *, u.n + 1);
   int n;
   if (!NW_RULE(m->p->ctx, value_single)) return NW_HOLDS;
-  if (!writes_of(m, b, w, &n)) return NW_FAILS;
+  if (!writes_of(&u, w, &n)) return NW_FAILS;
   if (!n || (n == 1 && plainly_injective(w[0]))) return NW_HOLDS;
   int fact = fact_of(m, w, n);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;

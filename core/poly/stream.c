@@ -70,15 +70,15 @@ static const nw_physical *physical(stream *s) {
   const char *loop[NW_MAX_DEPTH];
   int n = 0;
   nw_path upto = *s->path;
-  for (upto.n = 0; upto.n < s->path->n; upto.n++) {
+  const nw_stmt *alloc = s->buffer->alloc;
+  for (upto.n = 0; !alloc && upto.n < s->path->n; upto.n++) {
     const nw_stmt *at = s->path->at[upto.n];
     if (at->kind == NW_LOOP) loop[n++] = at->loop.var->name;
-    if (at->kind == NW_ALLOC && !strcmp(at->alloc.buffer, s->buffer->name)) break;
+    if (at->kind == NW_ALLOC && !strcmp(at->alloc.buffer, s->buffer->name)) alloc = at;
   }
   nw_ranges r;
   nw_ranges_of(&r, p, &upto);
-  const nw_physical *place =
-      upto.n < s->path->n ? nw_physical_alloc(s->m->arena, p, &r, s->path->at[upto.n], n, loop) : NULL;
+  const nw_physical *place = alloc ? nw_physical_alloc(s->m->arena, p, &r, alloc, n, loop) : NULL;
   nw_ranges_free(&r);
   return place;
 }

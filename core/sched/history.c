@@ -117,6 +117,8 @@ void nw_sched_append(nw_sched *s, const nw_step *st, nw_program *p) {
   keep_empty(s, node, st);
   add_node(s, node);
   nw_refused_forget(s);
+  for (int i = 0; i < s->version.n - 1; i++)
+    if (i != s->current) nw_judge_forget(nw_sched_node(s, i)->program);
   nw_sched_head(s)->last_child = node->number;
   s->current = node->number;
 }

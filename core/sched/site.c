@@ -69,15 +69,10 @@ bool nw_spot_given(nw_step *st, int param, nw_stmt *in, const nw_stmt *block, in
 // ---- storage
 
 static nw_stmt *storage(nw_step *st, const char *buffer, const nw_box *box, int n, nw_stmt **kid) {
-  const nw_buffer *b = nw_find_buffer(st->p, buffer);
-  nw_stmt *a = nw_new_stmt(st->p, NW_ALLOC);
-  a->alloc.buffer = b->name;
-  a->alloc.n = b->ndim;
-  a->alloc.min = NW_NEW_N(st->p->arena, const nw_expr *, b->ndim + 1);
-  a->alloc.extent = NW_NEW_N(st->p->arena, const nw_expr *, b->ndim + 1);
-  for (int d = 0; d < b->ndim; d++) {
-    a->alloc.min[d] = box ? box->lo[d] : nw_index(st->p->pool, 0);
-    a->alloc.extent[d] = box ? box->extent[d] : b->shape[d];
+  nw_stmt *a = nw_new_alloc(st->p, nw_find_buffer(st->p, buffer));
+  for (int d = 0; box && d < a->alloc.n; d++) {
+    a->alloc.min[d] = box->lo[d];
+    a->alloc.extent[d] = box->extent[d];
   }
   nw_kids_set(st->p, a, n, kid);
   return a;

@@ -137,6 +137,8 @@ static bool splice_in(nw_program *p, nw_stmt *s, const char *buffer) {
 }
 
 void nw_splice_alloc(nw_program *p, const char *buffer) {
+  nw_buffer *b = nw_find_buffer(p, buffer);
+  if (b) b->alloc = NULL;
   while (splice_in(p, p->root, buffer)) {}
 }
 
@@ -149,7 +151,7 @@ void nw_remove_buffer(nw_program *p, const char *buffer) {
 
 bool nw_is_allocated(const nw_path *path, const nw_program *p, const char *buffer) {
   const nw_buffer *b = nw_find_buffer(p, buffer);
-  if (!b || b->role != NW_TEMP) return true;
+  if (!b || b->role != NW_TEMP || b->alloc) return true;
   for (int i = 0; i < path->n; i++)
     if (path->at[i]->kind == NW_ALLOC && !strcmp(path->at[i]->alloc.buffer, buffer)) return true;
   return false;

@@ -3,12 +3,10 @@
 #include <stdlib.h>
 
 static bool has(const nw_vec *v, const void *x) {
-  for (int i = 0; i < v->n; i++)
+  for (int i = v->n - 1; i >= 0; i--) // a producer most often is the last
     if (v->at[i] == x) return true;
   return false;
 }
-
-static void add(nw_vec *order, const nw_teop *op);
 
 static bool is_state_of(const nw_teop *scan, const nw_teop *op) {
   for (int k = 0; k < scan->nout; k++)
@@ -16,9 +14,9 @@ static bool is_state_of(const nw_teop *scan, const nw_teop *op) {
   return false;
 }
 
-static void add_reads(nw_vec *order, const nw_teop *op, const nw_teop *scan) {
+static void add_reads(nw_vec *needs, const nw_teop *op, const nw_teop *scan) {
   for (int i = 0; i < op->nreads; i++)
-    if (!scan || !is_state_of(scan, op->reads[i]->op)) add(order, op->reads[i]->op);
+    if (!scan || !is_state_of(scan, op->reads[i]->op)) nw_vec_push(needs, op->reads[i]->op);
 }
 
 // An init that is a plain compute is written straight into the scan's first rows.
@@ -27,21 +25,44 @@ bool nw_te_absorbs_init(const nw_teop *scan, int k) {
   return i->kind == NW_TE_COMPUTE && i->nout == 1;
 }
 
-static void add_scan(nw_vec *order, const nw_teop *op) {
-  for (int k = 0; k < op->nout; k++) {
+// An operation whose producers are being put in order.
+typedef struct visit {
+  const nw_teop *op;
+  nw_vec needs; // its producers, nw_teop *
+  int next;
+} visit;
+
+static visit *begin(const nw_teop *op) {
+  visit *v = nw_xcalloc(1, sizeof *v);
+  v->op = op;
+  for (int k = 0; op->kind == NW_TE_SCAN && k < op->nout; k++) {
     if (nw_te_absorbs_init(op, k))
-      add_reads(order, op->init[k]->op, NULL);
+      add_reads(&v->needs, op->init[k]->op, NULL);
     else
-      add(order, op->init[k]->op);
+      nw_vec_push(&v->needs, op->init[k]->op);
   }
-  for (int k = 0; k < op->nout; k++) add_reads(order, op->update[k]->op, op);
+  for (int k = 0; op->kind == NW_TE_SCAN && k < op->nout; k++) add_reads(&v->needs, op->update[k]->op, op);
+  if (op->kind == NW_TE_COMPUTE) add_reads(&v->needs, op, NULL);
+  return v;
 }
 
+// Producers first. The stack is a vector: a chain may be longer than the machine's stack is deep.
 static void add(nw_vec *order, const nw_teop *op) {
-  if (has(order, op)) return;
-  if (op->kind == NW_TE_SCAN) add_scan(order, op);
-  if (op->kind == NW_TE_COMPUTE) add_reads(order, op, NULL);
-  nw_vec_push(order, (void *)op);
+  nw_vec open = {0};
+  if (!has(order, op)) nw_vec_push(&open, begin(op));
+  while (open.n) {
+    visit *v = open.at[open.n - 1];
+    if (v->next < v->needs.n) {
+      const nw_teop *need = v->needs.at[v->next++];
+      if (!has(order, need)) nw_vec_push(&open, begin(need));
+      continue;
+    }
+    nw_vec_push(order, (void *)v->op);
+    nw_vec_free(&v->needs);
+    free(v);
+    open.n--;
+  }
+  nw_vec_free(&open);
 }
 
 static void add_leaf(nw_vec *order, const nw_teop *op, const nw_teop *scan) {

@@ -18,6 +18,7 @@ typedef struct maker {
   nw_ctx *ctx;
   nw_program *p;
   nw_vec order; // const nw_teop *
+  nw_vec nests; // nw_stmt *, the statements of the root
   const nw_teop *only; // when making the program of one operation: everything else is an input
   char **name; // of each operation in the order, given once: what its stages and its buffers are called
   place_of *at;
@@ -361,34 +362,16 @@ static nw_stmt *time_loop(maker *m, const nw_teop *scan) {
 
 // ---- the whole
 
-static void append(maker *m, nw_stmt *parent, nw_stmt *s) { nw_kids_insert(m->p, parent, parent->nkids, s); }
+static void append(maker *m, nw_stmt *s) { nw_vec_push(&m->nests, s); }
 
-// Opens the allocation of a temporary: all that follows goes inside.
-static nw_stmt *open_alloc(maker *m, nw_stmt *parent, const nw_teop *op, int out) {
-  nw_pool *p = m->p->pool;
-  nw_stmt *a = nw_new_stmt(m->p, NW_ALLOC);
-  a->alloc.buffer = buffer_of(m, op, out);
-  a->alloc.n = op->ndim;
-  a->alloc.min = NW_NEW_N(m->p->arena, const nw_expr *, op->ndim + 1);
-  a->alloc.extent = NW_NEW_N(m->p->arena, const nw_expr *, op->ndim + 1);
-  for (int d = 0; d < op->ndim; d++) {
-    a->alloc.min[d] = nw_index(p, 0);
-    a->alloc.extent[d] = plain(m, op->shape[d]);
+static void emit(maker *m, const nw_teop *op) {
+  for (int k = 0; k < op->nout; k++) {
+    nw_buffer *b = nw_find_buffer(m->p, buffer_of(m, op, k));
+    if (b->role == NW_TEMP) b->alloc = nw_new_alloc(m->p, b);
   }
-  append(m, parent, a);
-  return a;
-}
-
-static nw_stmt *emit(maker *m, nw_stmt *parent, const nw_teop *op) {
-  for (int k = 0; k < op->nout; k++)
-    if (nw_find_buffer(m->p, buffer_of(m, op, k))->role == NW_TEMP) parent = open_alloc(m, parent, op, k);
-  if (op->kind == NW_TE_COMPUTE) {
-    append(m, parent, compute_nest(m, op));
-  } else {
-    for (int k = 0; k < op->nout; k++) append(m, parent, init_nest(m, op, k));
-    append(m, parent, time_loop(m, op));
-  }
-  return parent;
+  if (op->kind == NW_TE_COMPUTE) return append(m, compute_nest(m, op));
+  for (int k = 0; k < op->nout; k++) append(m, init_nest(m, op, k));
+  append(m, time_loop(m, op));
 }
 
 static bool deeper(const nw_stmt *s, int limit) {
@@ -398,11 +381,11 @@ static bool deeper(const nw_stmt *s, int limit) {
   return false;
 }
 
-// Freezes; every temporary stands around all that follows it, so that stages count as depth, too.
+// Freezes what is not too deep.
 static nw_program *finish(nw_program *p) {
   if (!deeper(p->root, NW_MAX_DEPTH)) return nw_program_freeze(p);
-  nw_fail(p->ctx, NW_ELIMIT, "write some of the stages as one, or make two schedules of it",
-          "the computation of %s has too many stages: with their loops, a program holds %d", p->name, NW_MAX_DEPTH);
+  nw_fail(p->ctx, NW_ELIMIT, "write it in several stages", "the loops of %s are nested too deep: a program holds %d",
+          p->name, NW_MAX_DEPTH);
   nw_program_release(p);
   return NULL;
 }
@@ -414,16 +397,23 @@ static nw_program *make(maker *m, int n, const place_of *outputs) {
   add_sizes(m);
   give_names(m, n, outputs);
   add_buffers(m, n, outputs);
-  nw_stmt *parent = m->p->root;
   for (int i = 0; i < m->order.n; i++)
-    if (!is_leaf(m, m->order.at[i])) parent = emit(m, parent, m->order.at[i]);
+    if (!is_leaf(m, m->order.at[i])) emit(m, m->order.at[i]);
+  nw_kids_set(m->p, m->p->root, m->nests.n, (nw_stmt **)m->nests.at);
+  nw_vec_free(&m->nests);
   free(m->at), free(m->size), free(m->var);
   free_names(m);
   nw_vec_free(&m->order);
   return finish(m->p);
 }
 
+// A step works on all of a program, so its stages are limited by the time that may take.
+enum { MOST_STAGES = 2048 };
+
 static bool check_graph(nw_ctx *c, const nw_vec *order) {
+  if (order->n > MOST_STAGES)
+    return nw_fail(c, NW_ELIMIT, "make several schedules of it, each of some of the stages",
+                   "the computation has %d tensors: a schedule holds at most %d", order->n, MOST_STAGES);
   for (int i = 0; i < order->n; i++) {
     const nw_teop *op = order->at[order->n - 1 - i];
     if (op->deferred) return nw_te_refuse_deferred(op);

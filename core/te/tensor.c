@@ -17,8 +17,7 @@ static void release_all(int n, nw_tensor **t) {
   free(t);
 }
 
-void nw_teop_release(nw_teop *op) {
-  if (!op || --op->refs) return;
+static void free_op(nw_teop *op) {
   for (int i = 0; i < op->naxes; i++) free(op->axis_name[i]);
   for (int i = 0; i < op->nreduce; i++) nw_axis_release(op->reduce[i]);
   release_all(op->nout, op->init);
@@ -28,6 +27,19 @@ void nw_teop_release(nw_teop *op) {
   free(op->body), free(op->dtype), free(op->shape), free(op->name);
   nw_pool_release(op->pool);
   free(op);
+}
+
+// The last reader of a chain holds all of it: what it lets go of waits here, so that no chain is too long for the stack.
+void nw_teop_release(nw_teop *op) {
+  static _Thread_local nw_vec waiting;
+  static _Thread_local bool busy;
+  if (!op || --op->refs) return;
+  nw_vec_push(&waiting, op);
+  if (busy) return;
+  busy = true;
+  while (waiting.n) free_op(waiting.at[--waiting.n]);
+  nw_vec_free(&waiting);
+  busy = false;
 }
 
 // ---- tensors

@@ -4,10 +4,20 @@
 // ---- walking
 
 typedef struct walk {
+  const nw_program *p;
   bool (*f)(void *env, const nw_path *path);
   void *env;
   nw_path path;
 } walk;
+
+static bool walk_down(walk *w, nw_stmt *s, int pos);
+
+static bool walk_allocs(walk *w) {
+  bool more = true;
+  for (int i = 0; more && i < w->p->nbuffers; i++)
+    if (w->p->buffer[i]->alloc) more = walk_down(w, w->p->buffer[i]->alloc, -1);
+  return more;
+}
 
 static bool walk_down(walk *w, nw_stmt *s, int pos) {
   nw_path *path = &w->path;
@@ -15,6 +25,7 @@ static bool walk_down(walk *w, nw_stmt *s, int pos) {
   path->at[path->n] = s;
   path->pos[path->n++] = pos;
   bool more = w->f(w->env, path);
+  if (more && s == w->p->root) more = walk_allocs(w);
   for (int i = 0; more && i < s->nkids; i++) more = walk_down(w, s->kid[i], i);
   path->n--;
   return more;
@@ -22,7 +33,7 @@ static bool walk_down(walk *w, nw_stmt *s, int pos) {
 
 // True when f never said stop.
 bool nw_walk(const nw_program *p, bool (*f)(void *env, const nw_path *path), void *env) {
-  walk w = {.f = f, .env = env};
+  walk w = {.p = p, .f = f, .env = env};
   return walk_down(&w, p->root, 0);
 }
 
@@ -89,9 +100,15 @@ nw_stmt *nw_find_loop(const nw_program *p, const char *name) { return find_named
 nw_stmt *nw_find_block(const nw_program *p, const char *name) { return find_named(p, NW_BLOCK, name); }
 
 // The first in execution order: a copied nest may allocate its buffer again.
-nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer) { return find_named(p, NW_ALLOC, buffer); }
+nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer) {
+  const nw_buffer *b = nw_find_buffer(p, buffer);
+  return b && b->alloc ? b->alloc : find_named(p, NW_ALLOC, buffer);
+}
 
+// Most names are of one pool: then pointers tell them apart.
 nw_buffer *nw_find_buffer(const nw_program *p, const char *name) {
+  for (int i = 0; name && i < p->nbuffers; i++)
+    if (p->buffer[i]->name == name) return p->buffer[i];
   for (int i = 0; name && i < p->nbuffers; i++)
     if (!strcmp(p->buffer[i]->name, name)) return p->buffer[i];
   return NULL;

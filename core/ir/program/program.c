@@ -80,6 +80,7 @@ static nw_buffer *clone_buffer(nw_arena *a, const nw_buffer *b) {
   to->layout_shape = copy_exprs(a, b->nlayout, b->layout_shape);
   to->stride = NW_NEW_N(a, nw_stride, b->nstrides + 1);
   if (b->nstrides) memcpy(to->stride, b->stride, (size_t)b->nstrides * sizeof *to->stride);
+  to->alloc = b->alloc ? nw_stmt_clone(a, b->alloc) : NULL;
   return to;
 }
 
@@ -112,15 +113,16 @@ nw_program *nw_program_clone(const nw_program *p) {
   return to;
 }
 
-static bool mark_changed(void *env, nw_stmt *s) {
+static bool mark_changed(void *env, const nw_path *path) {
   const nw_program *p = env;
+  nw_stmt *s = path->at[path->n - 1];
   if (s->id && s->step == p->step) s->unsafe = true;
   return true;
 }
 
 void nw_mark_unsafe(nw_program *p) {
   p->unsafe++;
-  nw_walk_from(p->root, mark_changed, p);
+  nw_walk(p, mark_changed, p);
 }
 
 // ---- frozen and counted
@@ -128,6 +130,7 @@ void nw_mark_unsafe(nw_program *p) {
 // A broken invariant is a fault of this library, never of the user, who keeps the session and everything before.
 nw_program *nw_program_freeze(nw_program *p) {
   if (!p) return NULL;
+  nw_settle_allocs(p);
   nw_flaw flaw;
   if (nw_program_flaw(p, &flaw)) {
     nw_fail(p->ctx, NW_EINTERNAL, "Nothing was changed. Please report it, with the program: s:trace() has all of it.",

@@ -64,6 +64,9 @@ typedef struct nw_buffer {
   const nw_expr **layout, **layout_shape;
   int nstrides; // at most one a dimension
   nw_stride *stride;
+  // The storage of a temporary that lasts as long as the program runs: an NW_ALLOC that stands in no tree. All of them are
+  // the program's flat list of allocations, made when it is frozen (alloc.c). NULL: a parameter, or allocated in the tree.
+  struct nw_stmt *alloc;
 } nw_buffer;
 
 // Loops from NW_PARALLEL on stay loops, even of one iteration. The marks from NW_BLOCK_X on are tags: such a loop is bound to
@@ -178,6 +181,8 @@ struct nw_stmt {
       const char *buffer; // exists from here to the end of this statement, fresh (undefined) at each entry
       int n;
       const nw_expr **min, **extent; // the part of the logical box that is stored; the same indices address it
+      int first,
+          last; // in the flat list: the first and last statement of the root that uses it; last < first: none does
     } alloc;
     // Asks for a part of a buffer to be brought near; means nothing to the values. The box may reach outside of the buffer.
     // Lowered: one line, n = 1, min[0] the linear index and extent[0] NULL.
@@ -234,6 +239,8 @@ nw_program *nw_program_clone(const nw_program *p);
 void nw_mark_unsafe(nw_program *p); // the step that made p is not judged: it and what it changed say so
 nw_program *nw_program_freeze(
     nw_program *p); // p, counted once from now on; NULL and NW_EINTERNAL, and p is gone, when it is not sound
+// Storage for the whole of a temporary, of its logical box, in no tree yet.
+nw_stmt *nw_new_alloc(nw_program *p, const nw_buffer *b);
 
 nw_buffer *nw_add_buffer(nw_program *p, const char *name, nw_dtype t, nw_scope s, nw_role r, int ndim,
                          const nw_expr *const *shape); // the name is made unique
@@ -264,7 +271,7 @@ bool nw_find(const nw_program *p, int id, nw_path *out);
 nw_stmt *nw_find_loop(const nw_program *p, const char *name);
 nw_stmt *nw_find_block(const nw_program *p, const char *name);
 NW_API nw_buffer *nw_find_buffer(const nw_program *p, const char *name);
-nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer);
+nw_stmt *nw_find_alloc(const nw_program *p, const char *buffer); // the first; it may stand in no tree
 
 bool nw_block_reads(const nw_stmt *block, const char *buffer); // in a value, an init or an index
 bool nw_block_writes(const nw_stmt *block, const char *buffer);
@@ -282,7 +289,8 @@ const nw_stmt *nw_find_bound(const nw_stmt *s); // the first bound loop at or be
 bool nw_is_launch(const nw_program *p, const nw_stmt *s);
 int nw_launch_on(const nw_program *p, const nw_path *path);
 
-// Every statement in execution order, parents first; f returns false to stop. `path` ends in the statement.
+// Every statement in execution order, parents first; f returns false to stop. `path` ends in the statement. The flat list of
+// allocations comes after the root, each on a path of two.
 bool nw_walk(const nw_program *p, bool (*f)(void *env, const nw_path *path), void *env);
 NW_API bool nw_walk_from(const nw_stmt *s, bool (*f)(void *env, nw_stmt *s), void *env);
 bool nw_same_statement(const nw_stmt *a, const nw_stmt *b); // without what is inside

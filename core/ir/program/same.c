@@ -103,7 +103,7 @@ static bool same_buffer(const nw_buffer *a, const nw_buffer *b) {
   return same_text(a->name, b->name) && a->dtype == b->dtype && a->scope == b->scope && a->role == b->role &&
          a->ndim == b->ndim && same_exprs(a->ndim, a->shape, b->shape) && a->nlayout == b->nlayout &&
          same_exprs(a->nlayout, a->layout, b->layout) && same_exprs(a->nlayout, a->layout_shape, b->layout_shape) &&
-         same_strides(a, b);
+         same_strides(a, b) && nw_same_tree(a->alloc, b->alloc);
 }
 
 // Same text, same program: names, tables and trees; ids and step numbers are not compared.

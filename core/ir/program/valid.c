@@ -280,6 +280,9 @@ static bool check_alloc(check *c, const nw_stmt *s) {
   for (int i = 0; i < c->path.n - 1; i++)
     if (c->path.at[i]->kind == NW_ALLOC && !strcmp(c->path.at[i]->alloc.buffer, s->alloc.buffer))
       return flaw(c, s->id, "alloc of %s inside an alloc of it", s->alloc.buffer);
+  const nw_stmt *always = nw_find_buffer(c->p, s->alloc.buffer)->alloc;
+  if (always && always != s)
+    return flaw(c, s->id, "alloc of %s, which is allocated for all of the program", s->alloc.buffer);
   return check_indices(&around, "an alloc", s->alloc.n, s->alloc.min) &&
          check_indices(&around, "an alloc", s->alloc.n, s->alloc.extent);
 }
@@ -345,9 +348,16 @@ static bool check_tree(check *c, nw_stmt *s) {
   return ok;
 }
 
+static bool check_allocs(check *c) {
+  bool ok = true;
+  for (int i = 0; ok && i < c->p->nbuffers; i++)
+    if (c->p->buffer[i]->alloc) ok = check_tree(c, c->p->buffer[i]->alloc);
+  return ok;
+}
+
 bool nw_program_flaw(const nw_program *p, nw_flaw *out) {
   check c = {.p = p, .out = out};
-  bool ok = check_tables(&c) && check_tree(&c, p->root);
+  bool ok = check_tables(&c) && check_allocs(&c) && check_tree(&c, p->root);
   free(c.loops.at);
   free(c.blocks.at);
   free(c.buffers.at);

@@ -11,5 +11,7 @@ typedef struct nw_flaw {
 bool nw_program_flaw(const nw_program *p, nw_flaw *out);
 // Can `s` name something in the text form? Letters, digits, _ and, inside, single . / @; not and, or, not, true, ...
 bool nw_name_ok(const char *s);
+// Brings the allocations into their one form, before p is frozen (alloc.c).
+void nw_settle_allocs(nw_program *p);
 // Deep copy into an arena, ids and names as they are.
 nw_stmt *nw_stmt_clone(nw_arena *a, const nw_stmt *s);

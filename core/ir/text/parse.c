@@ -117,7 +117,9 @@ static nw_stmt *alloc(nw_parser *ps, int depth) {
   int indent = ps->tok.indent;
   nw_next(ps);
   s->alloc.buffer = nw_expect_name(ps, "a buffer");
-  return s->alloc.buffer && box(ps, s) && body(ps, s, indent, depth) ? s : NULL;
+  if (!s->alloc.buffer || !box(ps, s)) return NULL;
+  if (depth || nw_at(ps, ":")) return body(ps, s, indent, depth) ? s : NULL;
+  return nw_end_line(ps) ? s : NULL; // in the program's flat list
 }
 
 // In lowered code one index.

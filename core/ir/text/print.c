@@ -264,6 +264,12 @@ static void full_block(printer *pr, const nw_stmt *s) {
   pr->indent -= 2;
 }
 
+// Is it in the flat list of allocations? Then nothing stands inside it.
+static bool in_list(const printer *pr, const nw_stmt *s) {
+  const nw_buffer *b = nw_find_buffer(pr->p, s->alloc.buffer);
+  return b && b->alloc == s;
+}
+
 static void full_alloc(printer *pr, const nw_stmt *s) {
   open_stmt(pr, s);
   word(pr, "alloc ");
@@ -272,7 +278,7 @@ static void full_alloc(printer *pr, const nw_stmt *s) {
     if (i) text(pr, ", ");
     range(pr, s->alloc.min[i], s->alloc.extent[i]);
   }
-  text(pr, "]:");
+  text(pr, in_list(pr, s) ? "]" : "]:");
 }
 
 static void box(printer *pr, const nw_stmt *s) {
@@ -367,16 +373,39 @@ static void head(printer *pr, const nw_stmt *s) {
 
 static bool indents(const printer *pr, const nw_stmt *s) {
   if (s->kind == NW_SEQ) return pr->o->full && pr->path.n > 1;
-  if (s->kind == NW_ALLOC) return pr->o->full;
+  if (s->kind == NW_ALLOC) return pr->o->full && !in_list(pr, s);
   return s->kind == NW_LOOP || s->kind == NW_GUARD || s->kind == NW_CALL;
 }
 
 static void statement(printer *pr, nw_stmt *s, int pos);
+static void one(printer *pr, nw_stmt *s, int pos);
+
+// Is what is pointed at done while this storage is in use?
+static bool lives_at_mark(printer *pr, const nw_stmt *s) {
+  for (int i = s->alloc.first; i <= s->alloc.last; i++)
+    if (!nw_walk_from(pr->p->root->kid[i], unmarked, pr)) return true;
+  return !unmarked(pr, (nw_stmt *)s);
+}
+
+// The storage that is first used in statement `at` of the root; what nothing uses stands before all others.
+static void allocs(printer *pr, int at) {
+  for (int i = 0; i < pr->p->nbuffers; i++) {
+    nw_stmt *s = pr->p->buffer[i]->alloc;
+    if (!s || s->alloc.first != at) continue;
+    if (pr->o->only_marked && !lives_at_mark(pr, s))
+      fold(pr);
+    else
+      one(pr, s, -1);
+  }
+}
 
 static void kids(printer *pr, const nw_stmt *s) {
   int step = indents(pr, s) ? 2 : 0;
   pr->indent += step;
-  for (int i = 0; i < s->nkids; i++) statement(pr, s->kid[i], i);
+  for (int i = 0; i < s->nkids; i++) {
+    if (s == pr->p->root) allocs(pr, i);
+    statement(pr, s->kid[i], i);
+  }
   if (step && !s->nkids) open_line(pr, s), word(pr, "pass");
   pr->indent -= step;
 }
@@ -386,6 +415,10 @@ static void statement(printer *pr, nw_stmt *s, int pos) {
     fold(pr);
     return;
   }
+  one(pr, s, pos);
+}
+
+static void one(printer *pr, nw_stmt *s, int pos) {
   pr->path.at[pr->path.n] = s;
   pr->path.pos[pr->path.n++] = pos;
   head(pr, s);

@@ -57,21 +57,26 @@ static void declare(nw_step *st, const nw_stmt *of, const nw_expr *var, const nw
 
 static int loops_outside(const reach *x, const nw_stmt *alloc) {
   int n = 0;
-  for (int i = 0; i < x->path.n && x->path.at[i] != alloc; i++) n += x->path.at[i]->kind == NW_LOOP;
+  int place = nw_path_index(&x->path, alloc);
+  for (int i = 0; i < place; i++) n += x->path.at[i]->kind == NW_LOOP;
   return n;
 }
 
+static void grow(const reach *x, nw_stmt *a, int d, const nw_expr *at) {
+  at = nw_sub(x->st->p->pool, at, a->alloc.min[d]);
+  a->alloc.extent[d] = end_of(x, at, loops_outside(x, a), a->alloc.extent[d]);
+  a->step = x->st->p->step;
+}
+
 static void make_room(const reach *x, const nw_stmt *block, const nw_target *t) {
-  nw_pool *pool = x->st->p->pool;
   nw_buffer *b = nw_find_buffer(x->st->p, t->buffer);
   for (int d = 0; d < t->n; d++) {
     const nw_expr *at = nw_block_bound(x->st->p, block, t->index[d]);
     b->shape[d] = end_of(x, at, 0, b->shape[d]);
+    if (b->alloc) grow(x, b->alloc, d, at);
     for (int i = 0; i < x->path.n; i++) {
       nw_stmt *a = x->path.at[i];
-      if (a->kind != NW_ALLOC || strcmp(a->alloc.buffer, t->buffer)) continue;
-      a->alloc.extent[d] = end_of(x, nw_sub(pool, at, a->alloc.min[d]), loops_outside(x, a), a->alloc.extent[d]);
-      a->step = x->st->p->step;
+      if (a->kind == NW_ALLOC && !strcmp(a->alloc.buffer, t->buffer)) grow(x, a, d, at);
     }
   }
 }

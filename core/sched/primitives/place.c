@@ -55,7 +55,8 @@ static const char *names_of_writers(nw_step *st, const char *buffer) {
 static bool written_by(nw_step *st, const nw_stmt *block, bool pieces) {
   for (int t = 0; t < block->block.ntargets; t++) {
     const char *buffer = block->block.target[t].buffer;
-    int n = writers(st, block, buffer, pieces), places = allocations(st->p->root, buffer);
+    int n = writers(st, block, buffer, pieces),
+        places = allocations(st->p->root, buffer) + (nw_find_buffer(st->p, buffer)->alloc != NULL);
     if (n != 1)
       return nw_step_refuse(st, "it must still be one block: take this step before the one that parts it", NULL,
                             "%d blocks write it: %s", n, names_of_writers(st, buffer));

@@ -250,15 +250,14 @@ typedef struct touched {
   int step;
 } touched;
 
-static bool touch(void *env, nw_stmt *s) {
+static bool touch(void *env, const nw_path *path) {
   const touched *t = env;
+  nw_stmt *s = path->at[path->n - 1];
   if (s->kind == NW_ALLOC && !strcmp(s->alloc.buffer, t->buffer)) s->step = t->step;
   return true;
 }
 
-void nw_touch_allocs(nw_step *st, const char *buffer) {
-  nw_walk_from(st->p->root, touch, &(touched){buffer, st->p->step});
-}
+void nw_touch_allocs(nw_step *st, const char *buffer) { nw_walk(st->p, touch, &(touched){buffer, st->p->step}); }
 
 // ---- set_scope
 

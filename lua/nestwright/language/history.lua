@@ -134,7 +134,7 @@ local function node_of(line, about)
   elseif block then
     node, inner = stage_of(block, vars, behind)
   elseif storage then
-    node = {kind = "storage", name = storage, text = "storage " .. rest:match "^alloc (.-):$" .. about[storage]}
+    node = {kind = "storage", name = storage, text = "storage " .. rest:match "^alloc (.-):?$" .. about[storage]}
   elseif rest:find "^if " then
     node = {kind = "guard", text = rest:sub(1, -2)}
   elseif rest:find "^prefetch " or rest:find "^call " then

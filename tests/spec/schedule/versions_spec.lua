@@ -60,7 +60,7 @@ describe("specialize", function()
   it("leaves a stage in two places, from where it cannot be moved", function()
     local s = row_sums()
     s:specialize "M > 4"
-    support.refuses(s, "it lives in 2 places", "refused", s.compute_at, s, "then/X", "then/i_1")
+    support.refuses(s, "not everything that reads it is inside", "refused", s.compute_at, s, "then/X", "then/i_1")
   end)
 
   it("refuses conditions that are none, or speak of what is inside", function()

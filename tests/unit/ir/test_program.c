@@ -11,13 +11,13 @@ static const char gemm[] = "program gemm\n"
                            "input A: f32[M, 64]\n"
                            "output C: f32[M, 32]\n"
                            "temp T: f32[M, 64]\n"
-                           "alloc T[0..M, 0..64]:\n"
-                           "  for i in 0..M:\n"
-                           "    for j in 0..32:\n"
-                           "      for k in 0..64:\n"
-                           "        block C of C (i = i in 0..M, j = j in 0..32, reduce k = k in 0..64):\n"
-                           "          init C[i, j] = 0.0\n"
-                           "          C[i, j] += A[i, k]*T[i, k]\n";
+                           "alloc T[0..M, 0..64]\n"
+                           "for i in 0..M:\n"
+                           "  for j in 0..32:\n"
+                           "    for k in 0..64:\n"
+                           "      block C of C (i = i in 0..M, j = j in 0..32, reduce k = k in 0..64):\n"
+                           "        init C[i, j] = 0.0\n"
+                           "        C[i, j] += A[i, k]*T[i, k]\n";
 
 static nw_program *parsed(env *e, const char *text) {
   nw_program *p = nw_program_parse(e->c, e->pool, text);
@@ -74,16 +74,49 @@ static void a_path_leads_from_the_root(void **state) {
   nw_program *p = parsed(*state, gemm);
   nw_path path;
   assert_true(nw_find(p, nw_find_block(p, "C")->id, &path));
-  assert_int_equal(path.n, 6);
+  assert_int_equal(path.n, 5);
   assert_ptr_equal(path.at[0], p->root);
-  assert_int_equal(path.at[1]->kind, NW_ALLOC);
-  assert_string_equal(path.at[4]->loop.var->name, "k");
+  assert_string_equal(path.at[3]->loop.var->name, "k");
   for (int i = 1; i < path.n; i++) assert_ptr_equal(path.at[i - 1]->kid[path.pos[i]], path.at[i]);
+  assert_true(nw_find(p, nw_find_alloc(p, "T")->id, &path));
+  assert_int_equal(path.n, 2);
   assert_false(nw_find(p, 12345, &path));
   assert_false(nw_find(p, 0, NULL));
   assert_null(nw_find_loop(p, "C"));
   assert_null(nw_find_block(p, "i"));
   assert_null(nw_find_buffer(p, "i"));
+  nw_program_release(p);
+}
+
+// Storage that outlives every loop; on the stack it has its place in the tree.
+static void storage_outside_of_loops_is_a_flat_list(void **state) {
+  nw_program *p = parsed(*state, "program p\ninput A: f32[8]\noutput C: f32[8]\ntemp T: f32[8]\ntemp U: f32[8] local\n"
+                                 "for i in 0..8:\n  block C of C (i = i in 0..8):\n    C[i] = A[i]\n"
+                                 "alloc T[0..8]:\n"
+                                 "  for i_1 in 0..8:\n    block T of T (i = i_1 in 0..8):\n      T[i] = A[i]\n"
+                                 "  alloc U[0..8]:\n"
+                                 "    for i_2 in 0..8:\n      block U of U (i = i_2 in 0..8):\n        U[i] = T[i]\n"
+                                 "    for i_3 in 0..8:\n      block V of V (i = i_3 in 0..8):\n        C[i] = U[i]\n");
+  assert_int_equal(p->root->nkids, 3);
+  const nw_stmt *t = nw_find_buffer(p, "T")->alloc;
+  assert_ptr_equal(t, nw_find_alloc(p, "T"));
+  assert_int_equal(t->nkids, 0);
+  assert_int_equal(t->alloc.first, 1);
+  assert_int_equal(t->alloc.last, 2);
+  assert_null(nw_find_buffer(p, "U")->alloc);
+  assert_int_equal(p->root->kid[2]->kind, NW_ALLOC);
+  nw_program *q = nw_program_clone(p);
+  nw_find_buffer(q, "T")->scope = NW_LOCAL;
+  nw_program_freeze(q);
+  assert_null(nw_find_buffer(q, "T")->alloc);
+  assert_int_equal(q->root->nkids, 2);
+  assert_string_equal(q->root->kid[1]->alloc.buffer, "T");
+  char *text = nw_program_print(q);
+  nw_program *again = parsed(*state, text);
+  assert_true(nw_same_program(q, again));
+  free(text);
+  nw_program_release(again);
+  nw_program_release(q);
   nw_program_release(p);
 }
 
@@ -147,9 +180,8 @@ static void the_same_steps_give_the_same_names(void **state) {
 
 static void copies_have_ids_and_names_of_their_own(void **state) {
   nw_program *p = parsed(*state, gemm), *q = nw_program_clone(p);
-  nw_stmt *alloc = nw_find_alloc(q, "T");
-  nw_kids_insert(q, alloc, 1, nw_copy_stmt(q, alloc->kid[0]));
-  nw_kids_insert(q, alloc, 2, nw_copy_stmt_as(q, alloc->kid[0], "i.tail"));
+  nw_kids_insert(q, q->root, 1, nw_copy_stmt(q, q->root->kid[0]));
+  nw_kids_insert(q, q->root, 2, nw_copy_stmt_as(q, q->root->kid[0], "i.tail"));
   nw_stmt *copy = nw_find_loop(q, "i_1"), *tail = nw_find_loop(q, "i.tail");
   assert_non_null(copy);
   assert_non_null(tail);
@@ -283,6 +315,7 @@ int main(void) {
       TEST(a_clone_changes_without_its_original),
       TEST(what_substitution_changes_belongs_to_the_step),
       TEST(a_path_leads_from_the_root),
+      TEST(storage_outside_of_loops_is_a_flat_list),
       TEST(a_walk_stops_when_told),
       TEST(kids_are_set_inserted_removed_replaced),
       TEST(names_are_fresh),

@@ -15,11 +15,11 @@ static void writes_are_affine(void **state) {
 }
 
 #define TEMPS                                                                                                          \
-  "program p\ninput A: f32[8]\noutput C: f32[8]\ntemp T: f32[8] global\n"                                              \
-  "alloc T[0..8]:\n  for i_1 in 0..8:\n    block T of T (i = i_1 in 0..8):\n      T[i] = A[i]\n"
+  "program p\ninput A: f32[8]\noutput C: f32[8]\ntemp T: f32[8] global\nfor o in 0..1:\n"                              \
+  "  alloc T[0..8]:\n    for i_1 in 0..8:\n      block T of T (i = i_1 + o in 0..8):\n        T[i] = A[i]\n"
 
 static void temporaries_are_used_inside_their_allocation(void **state) {
-  refuses(*state, TEMPS "  for i_2 in 0..8:\n    block C of C (i = i_2 in 0..8):\n      C[i] = T[i]\n",
+  refuses(*state, TEMPS "    for i_2 in 0..8:\n      block C of C (i = i_2 in 0..8):\n        C[i] = T[i]\n",
           TEMPS "for i_2 in 0..8:\n  block C of C (i = i_2 in 0..8):\n    C[i] = T[i]\n", NW_REFUSE_STRUCTURE,
           "outside of its allocation");
 }

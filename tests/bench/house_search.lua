@@ -1,0 +1,40 @@
+--- Long chains of stages: how many of them can be stepped, and how soon one that is too long is refused.
+package.path = "tests/bench/?.lua;" .. package.path
+local nw = require "nestwright"
+local bench = require "_bench"
+
+local out = bench.open(arg[1] or "build/bench/house_search.json")
+
+local function chain(n)
+  local t = nw.placeholder({16}, "f32", "A")
+  for k = 1, n do
+    local before = t
+    t = nw.compute({16}, function(i) return before(i) + 1 end, "t" .. k)
+  end
+  return t
+end
+
+-- How many stages of a chain of n take a split each; the result is built and run.
+local function steps_of(n)
+  local s = nw.schedule(chain(n))
+  local done = 0
+  for _, loop in ipairs(s:loops()) do
+    if pcall(s.split, s, loop, 4) then done = done + 1 end
+  end
+  assert(s:reparses(), "the chain's text does not read back")
+  local first = s:build {threads = 1}(nw.zeros {16}):getflat(1)
+  assert(first == n, "the chain computes " .. first)
+  return done
+end
+
+local before = os.clock()
+out:bar("house.chain_steps", steps_of(500), ">=", 500)
+print(("  500 steps, built and run: %.2f s"):format(os.clock() - before))
+
+local long = chain(20000)
+before = os.clock()
+local ok, err = pcall(nw.schedule, long)
+out:bar("house.chain_20000_s", os.clock() - before, "<=", 1)
+print("  " .. (ok and "built" or "refused: " .. tostring(err.message or err)))
+
+out:close()
