@@ -246,7 +246,7 @@ char *nw_sched_why(const nw_sched *sched, int line, bool lowered) {
   if (!s || nw_error(s->ctx)) return NULL;
   if (!lowered) return why_of(s, nw_sched_program(s), line, false);
   nw_exec *e = nw_lower(nw_sched_program(s), NULL);
-  char *text = e ? why_of(s, e->p, line, true) : NULL;
+  char *text = e ? why_of(s, e->shown, line, true) : NULL;
   nw_exec_release(e);
   return text;
 }

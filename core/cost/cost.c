@@ -245,6 +245,7 @@ int nw_cost_loops(const nw_cost *k) { return k->nloops; }
 nw_cost_loop nw_cost_loop_at(const nw_cost *k, int i) {
   const nw_core_node *at = k->loop[i];
   return (nw_cost_loop){.name = at->stmt->kind == NW_LOOP ? at->stmt->loop.var->name : NULL,
+                        .id = at->stmt->id,
                         .depth = at->depth,
                         .entered = at->entered,
                         .times = at->times,

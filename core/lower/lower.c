@@ -1,4 +1,5 @@
 // The pipeline: the table of passes, and the executable program they end in.
+#include "ir/text/lines.h"
 #include "lower/pass.h"
 #include <stdlib.h>
 
@@ -88,21 +89,42 @@ static nw_exec *frozen(nw_exec *e) {
   return NULL;
 }
 
-static nw_exec *lower(const nw_program *p, const char *until, kept loops) {
-  if (!p) return NULL;
-  int last = until ? pass_index(p->ctx, until) : nw_pass_count() - 1;
+// Up to the pass named `until`: a program to look at, which cannot be run unless all passes have run.
+static nw_exec *lower_until(const nw_program *p, const char *until, kept loops) {
+  int last = pass_index(p->ctx, until);
   nw_program *q = last >= 0 ? run_passes(p, last, loops) : NULL;
-  if (!q) return NULL;
-  nw_exec *e = new_exec(q);
-  if (until) return frozen(e);
-  NW_MUST(nw_storage_agrees(q, e->storage));
-  nw_strip_workspaces(q, q->root, e->storage);
-  return frozen(e);
+  return q ? frozen(new_exec(q)) : NULL;
 }
 
-// Lowers a scheduled program. With `until`, stops after that pass: a program to look at, which cannot be run unless all
-// passes have run. The caller gets a count.
-nw_exec *nw_lower(const nw_program *p, const char *until) { return lower(p, until, NONE); }
+static nw_exec *lower_all(const nw_program *p) {
+  nw_program *q = run_passes(p, nw_pass_count() - 1, NONE);
+  if (!q) return NULL;
+  nw_exec *e = new_exec(q);
+  NW_MUST(nw_storage_agrees(q, e->storage));
+  e->shown = nw_program_freeze(nw_program_clone(q));
+  nw_strip_workspaces(q, q->root, e->storage);
+  return e->shown ? frozen(e) : (nw_exec_release(e), NULL);
+}
+
+static void free_lowered(void *e) { nw_exec_release(e); }
+
+// A program is lowered once: the result stays with it. It is no part of a call that is given up later.
+static nw_exec *keep_lowered(const nw_program *p, nw_exec *e) {
+  nw_program *own = (nw_program *)p;
+  if (!e || !p->frozen) return e;
+  nw_arena_keep(e->p->arena);
+  nw_arena_keep(e->shown->arena);
+  own->lowered = nw_exec_retain(e);
+  own->lowered_free = free_lowered;
+  return e;
+}
+
+// Lowers a scheduled program. With `until`, stops after that pass. The caller gets a count.
+nw_exec *nw_lower(const nw_program *p, const char *until) {
+  if (!p) return NULL;
+  if (until) return lower_until(p, until, NONE);
+  return p->lowered ? nw_exec_retain(p->lowered) : keep_lowered(p, lower_all(p));
+}
 
 nw_exec *nw_lower_loops(const nw_program *p) {
   nw_program *q = p ? run_passes(p, nw_pass_count() - 1, ALL) : NULL;
@@ -120,25 +142,51 @@ nw_exec *nw_exec_retain(nw_exec *e) {
 void nw_exec_release(nw_exec *e) {
   if (!e || --e->refs) return;
   nw_program_release(e->p);
+  nw_program_release(e->shown);
   free(e->storage);
   free(e->fits);
   free(e);
+}
+
+static bool is_long(const nw_exec *e) { return e->instructions > NW_CODE_LIMIT; }
+
+// What is shown of a program after a pass (NULL: the last one): what it was lowered to, unless that is too long.
+static nw_exec *shown_after(const nw_program *p, const char *pass) {
+  if (!p) return NULL;
+  nw_exec *known = p->lowered;
+  if (!pass && known && !is_long(known)) return nw_exec_retain(known);
+  return lower_until(p, pass ? pass : passes[NW_COUNT(passes) - 1].name, LONG);
 }
 
 // The text of a scheduled program after `pass` (NULL: the last one), for people: workspaces are shown where they are used, and what
 // is too long to be compiled is shown with its loops.
 char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass) {
   (void)c;
-  nw_exec *e = lower(p, pass ? pass : passes[NW_COUNT(passes) - 1].name, LONG);
+  nw_exec *e = shown_after(p, pass);
   if (!e) return NULL;
   nw_str out = {0};
-  if (e->instructions > NW_CODE_LIMIT)
+  if (is_long(e))
     nw_str_fmt(&out,
                "# about %ld instructions, and more than %d are not compiled: loops to unroll are left as loops here\n",
                (long)e->instructions, NW_CODE_LIMIT);
-  char *text = nw_program_show(e->p, NULL);
+  char *text = nw_program_show(e->shown ? e->shown : e->p, NULL);
   nw_str_add(&out, text);
   free(text);
   nw_exec_release(e);
   return nw_str_take(&out);
+}
+
+// By line of that text, after the last pass: the statement that stands there, or 0. Heap.
+int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n) {
+  (void)c;
+  nw_exec *e = shown_after(p, NULL);
+  if (!e) return NULL;
+  nw_lines lines = {0};
+  nw_program_lines(&lines, e->shown ? e->shown : e->p, &(nw_show_opts){.style = NW_TEXT_PLAIN});
+  int first = is_long(e), *id = nw_xcalloc((size_t)(lines.n + first) + 1, sizeof *id);
+  for (int i = 0; i < lines.n; i++) id[first + i] = lines.line[i].stmt;
+  *n = lines.n + first;
+  nw_lines_free(&lines);
+  nw_exec_release(e);
+  return id;
 }

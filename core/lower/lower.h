@@ -43,6 +43,7 @@ typedef struct nw_storage {
 typedef struct nw_exec {
   int refs;
   nw_program *p; // counted; buffers in parameter order first
+  nw_program *shown; // counted; the same with workspaces where they are used, for people. NULL: not all passes have run
   int nstorage; // one per buffer of p, same order
   nw_storage *storage;
   // Products of sizes that the program speaks of. Whoever calls it makes sure that each has a value: index arithmetic is
@@ -62,7 +63,7 @@ typedef struct nw_pass {
 } nw_pass;
 int nw_pass_count(void);
 const nw_pass *nw_pass_at(int i);
-// Stops after the pass named `until` (NULL: all).
+// Stops after the pass named `until` (NULL: all, which is done once for a program and kept with it).
 nw_exec *nw_lower(const nw_program *p, const char *until);
 // The same without the passes that replace loops: vector and unrolled loops stay loops, for a text that is to be read.
 // Allocations of workspaces stay where they are.

@@ -26,8 +26,9 @@ static void push_cost_loops(lua_State *L, const nw_cost *k) {
   lua_createtable(L, nw_cost_loops(k), 0);
   for (int i = 0; i < nw_cost_loops(k); i++) {
     nw_cost_loop t = nw_cost_loop_at(k, i);
-    lua_createtable(L, 0, 5);
+    lua_createtable(L, 0, 6);
     set_text(L, "name", t.name);
+    nwl_set_count(L, "id", t.id);
     nwl_set_count(L, "depth", t.depth);
     nwl_set_count(L, "entered", t.entered);
     nwl_set_count(L, "times", t.times);

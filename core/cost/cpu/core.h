@@ -5,7 +5,7 @@
 // registers are the schedule's; LLVM moves what does not change out of loops, keeps an element that a loop only adds to in a
 // register, takes small local arrays with constant indices apart, and folds a load into the instruction that uses it).
 #pragma once
-#include "access/address.h"
+#include "access/lowered.h"
 #include "access/place.h"
 #include "hw/machine.h"
 
@@ -29,7 +29,7 @@ typedef struct nw_core_ops { // of one execution of a body, on average
   double waiting; // instructions that wait for what was stored before: links of chains
 } nw_core_ops;
 
-typedef struct nw_core_access { // a load or store as it stands in the program
+typedef struct nw_core_access { // a load or store: what access/lowered.h says of it, and what becomes of it
   const nw_stmt *stmt; // the store it belongs to
   const nw_expr *load; // NULL: it is the store itself
   int buffer; // number in the program
@@ -84,6 +84,7 @@ struct nw_core_node { // a loop, a guard, a parallel loop's body; the root
 typedef struct nw_core {
   nw_ctx *ctx;
   nw_exec *exec; // counted
+  nw_lowered *lowered;
   nw_arena *arena;
   const nw_machine *machine;
   int64_t *slot;

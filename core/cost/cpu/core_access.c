@@ -1,62 +1,7 @@
 // Accesses of a lowered program: where they stand, and which instructions they are.
 #include "cost/cpu/core_access.h"
 #include "cost/cpu/core_class.h"
-#include "ir/expr/fold.h" // nw_intern
 #include <math.h>
-
-static int buffer_number(const nw_core *k, const char *name) {
-  int i = 0;
-  while (strcmp(k->exec->p->buffer[i]->name, name)) i++;
-  return i;
-}
-
-static bool is_either(const nw_expr *e) { return e->op == NW_OP_MIN || e->op == NW_OP_MAX; }
-
-// A tail that is moved inside begins at the lesser of two places: in all rounds but the last at the first, which is affine.
-static const nw_expr *straight(const nw_expr *e) {
-  const nw_expr *arg[4];
-  bool same = true;
-  if (is_either(e) && e->arg[0]->op != NW_OP_INT) return straight(e->arg[0]);
-  if (e->op == NW_OP_LOAD || e->n == 0 || e->n > 4) return e;
-  for (int i = 0; i < e->n; i++) same &= (arg[i] = straight(e->arg[i])) == e->arg[i];
-  return same ? e : nw_intern(e->pool, e, arg);
-}
-
-static void add_access(nw_core *k, nw_core_node *body, const nw_stmt *s, const nw_expr *load) {
-  nw_core_access *a = NW_NEW(k->arena, nw_core_access);
-  const nw_expr *index = load ? load->arg[0] : s->store.index;
-  int64_t step;
-  *a = (nw_core_access){
-      .stmt = s, .load = load, .index = index, .write = !load, .body = body, .lanes = index->type.lanes};
-  a->buffer = buffer_number(k, load ? load->name : s->store.buffer);
-  a->elem = nw_dtype_bytes(k->exec->p->buffer[a->buffer]->dtype);
-  a->affine = nw_form_of(k->arena, &k->names, straight(index), &a->at);
-  a->masked = load ? load->n > 1 : s->store.mask != NULL;
-  bool line = index->op == NW_OP_RAMP && nw_is_int(index->arg[1], &step) && (step == 1 || step == -1);
-  a->scattered = a->lanes > 1 && !line && index->op != NW_OP_BROADCAST;
-  if (index->op == NW_OP_BROADCAST) a->lanes = 1;
-  nw_vec_push(&k->access, a);
-}
-
-typedef struct collecting {
-  nw_core *k;
-  nw_core_node *body;
-  const nw_stmt *stmt;
-} collecting;
-
-static bool collect_load(void *env, const nw_expr *e) {
-  collecting *c = env;
-  if (e->op == NW_OP_LOAD) add_access(c->k, c->body, c->stmt, e);
-  return true;
-}
-
-static void collect_store(nw_core *k, nw_core_node *body, const nw_stmt *s) {
-  collecting c = {k, body, s};
-  if (s->store.mask) nw_visit(s->store.mask, collect_load, &c);
-  nw_visit(s->store.index, collect_load, &c);
-  nw_visit(s->store.value, collect_load, &c);
-  add_access(k, body, s, NULL);
-}
 
 static void go(nw_core *k, nw_core_node *body, const nw_stmt *s, int *kid, nw_core_store_fn *store,
                nw_core_body_fn *enter, void *env);
@@ -79,9 +24,34 @@ static void go(nw_core *k, nw_core_node *body, const nw_stmt *s, int *kid, nw_co
   for (int i = 0; i < s->nkids; i++) go(k, body, s->kid[i], kid, store, enter, env);
 }
 
-static void collect(void *env, nw_core_node *body, const nw_stmt *s) { collect_store(env, body, s); }
+static void list_bodies(nw_vec *out, nw_core_node *at) {
+  nw_vec_push(out, at);
+  for (int i = 0; i < at->nkids; i++) list_bodies(out, at->kid[i]);
+}
 
-void nw_core_collect(nw_core *k) { nw_core_go(k, k->root, collect, NULL, k); }
+// Bodies come in the order of the lowered program's.
+void nw_core_collect(nw_core *k) {
+  nw_vec body = {0};
+  list_bodies(&body, k->root);
+  for (int i = 0; i < k->lowered->access.n; i++) {
+    const nw_lowered_access *of = k->lowered->access.at[i];
+    nw_core_access *a = NW_NEW(k->arena, nw_core_access);
+    *a = (nw_core_access){.stmt = of->stmt,
+                          .load = of->load,
+                          .buffer = of->buffer,
+                          .index = of->index,
+                          .affine = of->affine,
+                          .at = of->at,
+                          .lanes = of->lanes,
+                          .elem = of->elem,
+                          .write = of->write,
+                          .masked = of->masked,
+                          .scattered = of->scattered,
+                          .body = body.at[of->body]};
+    nw_vec_push(&k->access, a);
+  }
+  nw_vec_free(&body);
+}
 
 bool nw_core_inside(const nw_core_node *at, const nw_core_node *loop) {
   while (at && at != loop) at = at->up;

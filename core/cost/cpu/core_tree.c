@@ -92,6 +92,7 @@ nw_core *nw_core_new(nw_ctx *c, const nw_exec *e, const int64_t *sizes, const nw
   nw_name_sizes(&k->names, p);
   k->nslots = k->names.nsizes = p->nsizes;
   k->names.size = k->slot;
+  k->lowered = nw_lowered_new(e, k->slot);
   k->root = nw_place_all(c, k->arena, e, k->slot, &k->places) ? make(k, p->root, NULL) : NULL;
   if (k->root) return mark(k->root), k;
   nw_core_free(k);
@@ -108,6 +109,7 @@ void nw_core_free(nw_core *k) {
   if (!k) return;
   free_chains(k->root);
   nw_exec_release(k->exec);
+  nw_lowered_free(k->lowered);
   nw_vec_free(&k->names.name);
   nw_vec_free(&k->names.slot);
   nw_vec_free(&k->access);

@@ -27,6 +27,7 @@ typedef struct nw_cost_total {
 typedef struct
     nw_cost_loop { // a loop or a guard of the lowered program, outermost first; number 0 is the whole; of the first thread
   const char *name; // of a loop; NULL: the whole, or a guard
+  int id; // of the statement
   int depth; // loops around, itself included
   int64_t entered, times; // how often it begins; iterations in all
   double cycles; // with all that is inside

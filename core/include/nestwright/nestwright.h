@@ -19,6 +19,7 @@
 #include "nestwright/intrinsic.h"
 #include "nestwright/check.h"
 #include "nestwright/access.h"
+#include "nestwright/lowered.h"
 #include "nestwright/cache.h"
 #include "nestwright/cost.h"
 #include "nestwright/learn.h"

@@ -71,6 +71,7 @@ NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
 NW_API int nw_kernel_unsafe(const nw_kernel *k); // steps of its schedule that were not judged
 NW_API char *nw_lower_text(nw_ctx *c, const nw_program *p, const char *pass); // after that pass; NULL: the last
+NW_API int *nw_lower_line_ids(nw_ctx *c, const nw_program *p, int *n); // statements by line of that text, or 0; heap
 NW_API char *nw_program_c(nw_ctx *c, const nw_program *p); // as C99 with OpenMP
 // most: steps after which it gives up with NW_ELIMIT; 0: none.
 NW_API bool nw_interpret(nw_ctx *c, const nw_program *p, bool lowered, int64_t most, int n, nw_array *const *args);

@@ -154,6 +154,7 @@ void nw_program_release(nw_program *p) {
   if (!p || --p->refs > 0) return;
   if (p->model_free) p->model_free(p->model);
   if (p->whole_free) p->whole_free(p->whole);
+  if (p->lowered_free) p->lowered_free(p->lowered);
   nw_pool *pool = p->pool;
   nw_arena_free(p->arena);
   nw_pool_release(pool);

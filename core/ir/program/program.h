@@ -228,6 +228,8 @@ struct nw_program {
   void (*model_free)(void *model);
   void *whole; // poly's too: what it looks at in place of this program
   void (*whole_free)(void *whole);
+  void *lowered; // lower's: what this program becomes
+  void (*lowered_free)(void *lowered);
   struct nw_taken *taken; // names handed out since the clone, so that two unattached statements never share one
 };
 

@@ -3,7 +3,7 @@
 local core = require "nestwright.core"
 local emitted = require "nestwright.measure.emitted"
 local inside = require "nestwright.inside"
-local shape = require "nestwright.learn.shape"
+local lowered = require "nestwright.cost.lowered"
 
 local facts = {}
 
@@ -33,20 +33,20 @@ local function add_load(t, f, s, load)
 end
 
 local function add_statement(t, f, s)
-  local n, inner = s.body.times, shape.loops(s.body, 1)[1]
-  local store, bytes = s.store, f.widths[s.store.buffer] or 4
+  local n, inner = s.body.times, lowered.loops(s.body, 1)[1]
+  local store, bytes = s.store, f.program.buffers[s.store.buffer].bytes
   add(t, "stores", n)
   add(t, "elements", n * store.lanes)
   if store.lanes > 1 then add(t, "vector_elements", n * store.lanes) end
   if store.lanes > 1 and store.lanes * bytes % f.vector_bytes ~= 0 then add(t, "uneven", n) end
   if store.lanes > 1 and store.step ~= 1 then add(t, "scattered", n * store.lanes) end
   if store.masked then add(t, "masked", n) end
-  if shape.guarded(s.body) then add(t, "guarded", n) end
+  if lowered.guarded(s.body) then add(t, "guarded", n) end
   if s.copies then add(t, "copies", n * store.lanes) end
   if s.fills then add(t, "fills", n * store.lanes) end
   if s.stream then add(t, "streamed", n * store.lanes) end
   if s.updates then add(t, "updates", n) end
-  if s.updates and inner and shape.stride(store, inner) == 0 then add(t, "still", n) end
+  if s.updates and inner and lowered.stride(store, inner) == 0 then add(t, "still", n) end
   add(t, "selects", n * s.selects)
   add(t, "operations", n * s.operations * store.lanes)
   for _, load in ipairs(s.loads) do add_load(t, f, s, load) end
@@ -59,16 +59,16 @@ local SUMS = {"stores", "statements", "elements", "vector_elements", "guarded", 
 local function totals_of(f)
   local t = {}
   for _, key in ipairs(SUMS) do t[key] = 0 end
-  for _, s in ipairs(f.shape.statements) do add_statement(t, f, s) end
+  for _, s in ipairs(f.program.statements) do add_statement(t, f, s) end
   return t
 end
 
 -- The fewest lanes that each temporary is stored by.
 local function narrowest_of(f)
   local out = {}
-  for _, s in ipairs(f.shape.statements) do
+  for _, s in ipairs(f.program.statements) do
     local name = s.store.buffer
-    if f.shape.buffers[name] then out[name] = math.min(out[name] or math.huge, s.store.lanes) end
+    if f.program.buffers[name].temporary then out[name] = math.min(out[name] or math.huge, s.store.lanes) end
   end
   return out
 end
@@ -78,7 +78,7 @@ end
 -- Rounds, entries and conditions; entries of loops that a branch predictor knows the length of are short.
 local function loops_of(f)
   local t = {rounds = 0, entries = 0, guards = 0}
-  for _, body in ipairs(f.shape.bodies) do
+  for _, body in ipairs(f.program.bodies) do
     if body.kind == "loop" then
       t.rounds, t.entries = t.rounds + body.times, t.entries + body.entered
     elseif body.kind == "guard" then
@@ -89,7 +89,7 @@ local function loops_of(f)
 end
 
 local function in_tail(body)
-  for _, loop in ipairs(shape.loops(body, 64)) do
+  for _, loop in ipairs(lowered.loops(body, 64)) do
     if loop.name:find "%.tail" then return true end
   end
   return false
@@ -119,13 +119,13 @@ local SPENT = {"all", "guarded", "tails", "scalar", "copies", "waiting", "trips"
 local function cycles_of(f)
   local t = {}
   for _, key in ipairs(SPENT) do t[key] = 0 end
-  for _, body in ipairs(f.shape.bodies) do
-    local own, inner = facts.own_cycles(body), shape.loops(body, 1)[1]
-    local trips = inner and math.max(1, shape.trips(inner)) or 1
+  for _, body in ipairs(f.program.bodies) do
+    local own, inner = facts.own_cycles(body), lowered.loops(body, 1)[1]
+    local trips = inner and math.max(1, lowered.trips(inner)) or 1
     t.all = t.all + own
     t.trips = t.trips + own * math.log(trips, 2)
     if trips < 8 then t.short = t.short + own end
-    if shape.guarded(body) then t.guarded = t.guarded + own end
+    if lowered.guarded(body) then t.guarded = t.guarded + own end
     if in_tail(body) then t.tails = t.tails + own end
     if body.bottleneck == "latency" then t.waiting = t.waiting + own end
     if #body.statements > 0 then
@@ -142,23 +142,30 @@ end
 -- The body that most cycles go to, of those with statements.
 local function hottest(f)
   local best
-  for _, body in ipairs(f.shape.bodies) do
+  for _, body in ipairs(f.program.bodies) do
     if #body.statements > 0 then
       local own = facts.own_cycles(body)
       if not best or own > best.own then best = {body = body, own = own} end
     end
   end
-  return best or {body = f.shape.bodies[1], own = 0}
+  return best or {body = f.program.bodies[1], own = 0}
+end
+
+-- Is this the first time that a buffer comes with an index?
+local function is_new(seen, buffer, index)
+  local of = seen[buffer] or {}
+  seen[buffer] = of
+  if of[index] then return false end
+  of[index] = true
+  return true
 end
 
 -- Elements of the hottest body that a loop adds up without moving, as registers of vectors.
 local function accumulators(f)
-  local inner, n, seen = shape.loops(f.hot.body, 1)[1], 0, {}
+  local inner, n, seen = lowered.loops(f.hot.body, 1)[1], 0, {}
   for _, s in ipairs(f.hot.body.statements) do
-    local key = s.store.buffer .. s.store.index
-    if s.updates and not seen[key] and inner and shape.stride(s.store, inner) == 0 then
-      seen[key] = true
-      n = n + math.max(1, s.store.lanes * (f.widths[s.store.buffer] or 4) / f.vector_bytes)
+    if s.updates and inner and lowered.stride(s.store, inner) == 0 and is_new(seen, s.store.buffer, s.store.index) then
+      n = n + math.max(1, s.store.lanes * f.program.buffers[s.store.buffer].bytes / f.vector_bytes)
     end
   end
   return n
@@ -168,8 +175,8 @@ end
 
 -- Bytes that an access moves by in the innermost loop that moves it, and that loop.
 local function moved(access, body, bytes)
-  for _, loop in ipairs(shape.loops(body, 64)) do
-    local step = math.abs(shape.stride(access, loop)) * bytes
+  for _, loop in ipairs(lowered.loops(body, 64)) do
+    local step = math.abs(lowered.stride(access, loop)) * bytes
     if step > 0 then return step, loop end
   end
   return 0
@@ -186,15 +193,15 @@ end
 local function misses_of(f)
   local walks, out = {}, {}
   local function note(a, s)
-    local loop = shape.loops(s.body, 1)[1]
+    local loop = lowered.loops(s.body, 1)[1]
     local key = a.buffer .. "\0" .. (loop and loop.name or "") .. "\0" .. tostring(a.write)
     local w = walks[key] or {all = 0}
-    local kind = walk_of(moved(a, s.body, f.widths[a.buffer] or 4), f.line)
+    local kind = walk_of(moved(a, s.body, f.program.buffers[a.buffer].bytes), f.line)
     add(w, kind, s.body.times)
     add(w, "all", s.body.times)
     walks[key] = w
   end
-  for _, s in ipairs(f.shape.statements) do
+  for _, s in ipairs(f.program.statements) do
     note(s.store, s)
     for _, load in ipairs(s.loads) do note(load, s) end
   end
@@ -215,13 +222,11 @@ end
 local function reach_of(f)
   local t, seen = {pages = {0, 0, 0}, streams = 0, unaligned = 0, all = 0}, {}
   local function note(a, body)
-    local bytes = f.widths[a.buffer] or 4
+    local bytes = f.program.buffers[a.buffer].bytes
     if a.lanes > 1 and (a.offset * bytes) % math.min(f.vector_bytes, a.lanes * bytes) ~= 0 then t.unaligned = t.unaligned + 1 end
     t.all = t.all + 1
-    local key = a.buffer .. a.spread
-    if seen[key] then return nil end
-    seen[key] = true
-    for n = 1, 3 do t.pages[n] = t.pages[n] + shape.lines(a, body, n, bytes, PAGE) end
+    if not is_new(seen, a.buffer, a.spread) then return nil end
+    for n = 1, 3 do t.pages[n] = t.pages[n] + lowered.lines(a, body, n, bytes, PAGE) end
     local step = moved(a, body, bytes)
     if step > 0 then t.streams = t.streams + 1 end
   end
@@ -236,10 +241,10 @@ end
 local function page_changes(f)
   local n = 0
   local function note(a, body)
-    local step, loop = moved(a, body, f.widths[a.buffer] or 4)
+    local step, loop = moved(a, body, f.program.buffers[a.buffer].bytes)
     if loop then n = n + body.times * math.min(1, step / PAGE) end
   end
-  for _, s in ipairs(f.shape.statements) do
+  for _, s in ipairs(f.program.statements) do
     note(s.store, s.body)
     for _, load in ipairs(s.loads) do note(load, s.body) end
   end
@@ -258,19 +263,12 @@ local function busiest(f)
     b.n, b.elements = b.n + s.body.times, b.elements + s.body.times * a.lanes
     if s.body.times > b.most then b.most, b.access, b.body = s.body.times, a, s.body end
   end
-  for _, s in ipairs(f.shape.statements) do
+  for _, s in ipairs(f.program.statements) do
     note(s.store, s)
     for _, load in ipairs(s.loads) do note(load, s) end
   end
   table.sort(list, function(a, b) return a.elements > b.elements or a.elements == b.elements and a.name < b.name end)
   return list
-end
-
---- Elements of a buffer: of a temporary as it is allocated, of others at the sizes that the cost was asked for.
-function facts.elements(f, name)
-  if f.shape.buffers[name] then return f.shape.buffers[name].elements end
-  for _, b in ipairs(f.c.buffers) do if b.name == name then return b.bytes // (f.widths[name] or 4) end end
-  return 1
 end
 
 -- ---- what the cost model says
@@ -334,7 +332,7 @@ end
 
 --- Everything that rows look at, of a schedule with its cost record; sizes: those it was priced at, by name.
 function facts.of(s, c, sizes)
-  local f = {s = s, c = c, shape = shape.of(s, c), widths = core.element_bytes(s), work = work_of(s, c, sizes or {}),
+  local f = {s = s, c = c, program = lowered.of(s, c, sizes), work = work_of(s, c, sizes or {}),
     machine = machine_of(c.machine), line = 64, level = by_level(c),
     cycles = math.max(1, c.cycles)}
   f.vector_bytes = f.machine.vector_bytes
@@ -344,7 +342,7 @@ function facts.of(s, c, sizes)
   f.simulated = f.emitted.simulated
   f.narrowest = narrowest_of(f)
   f.total, f.hot, f.loops, f.spent = totals_of(f), hottest(f), loops_of(f), cycles_of(f)
-  f.inner = shape.loops(f.hot.body, 3)
+  f.inner = lowered.loops(f.hot.body, 3)
   f.busy, f.accumulators = busiest(f), accumulators(f)
   f.missed, f.reach, f.page_changes = misses_of(f), reach_of(f), page_changes(f)
   f.least = least_cycles(f)

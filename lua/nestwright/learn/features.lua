@@ -2,7 +2,7 @@
 --- predicts: what a prediction is made of says where it may be wrong, and it says so of any computation alike. Some are read off
 --- the compiled code, which the cost model does not look at.
 local facts = require "nestwright.learn.feature_facts"
-local shape = require "nestwright.learn.shape"
+local lowered = require "nestwright.cost.lowered"
 
 local features = {}
 
@@ -92,17 +92,17 @@ row("unaligned", "share", "Of accesses of that body, vectors whose constant offs
 
 row("depth", "loops", "Loops around the deepest statement.", function(f)
   local most = 0
-  for _, body in ipairs(f.shape.bodies) do most = math.max(most, body.depth) end
+  for _, body in ipairs(f.program.bodies) do most = math.max(most, body.depth) end
   return most
 end)
 row("loops", "loops", "Loops of the lowered program.", function(f)
   local n = 0
-  for _, body in ipairs(f.shape.bodies) do n = n + (body.kind == "loop" and 1 or 0) end
+  for _, body in ipairs(f.program.bodies) do n = n + (body.kind == "loop" and 1 or 0) end
   return n
 end)
 row("nests", "loops", "Loops that stand in no other.", function(f)
   local n = 0
-  for _, body in ipairs(f.shape.bodies[1].kids) do n = n + (body.kind == "loop" and 1 or 0) end
+  for _, body in ipairs(f.program.bodies[1].kids) do n = n + (body.kind == "loop" and 1 or 0) end
   return n
 end)
 rate("iterations", "Rounds of all loops together.", function(f) return f.loops.rounds end)
@@ -121,11 +121,11 @@ row("hot statements", "log2 statements", "Statements in it: copies that unrollin
 row("hot cycles", "log2 cycles", "Cycles of one round of it.", function(f) return log2(ratio(f.hot.own, f.hot.body.times)) end)
 for n = 1, 3 do
   row("hot trips " .. n, "log2 iterations", ("Rounds of the loop around it that is number %d from inside."):format(n),
-    function(f) return f.inner[n] and log2(shape.trips(f.inner[n])) or 0 end)
+    function(f) return f.inner[n] and log2(lowered.trips(f.inner[n])) or 0 end)
 end
 row("lanes", "log2 lanes", "Of its widest store.", function(f) return math.log(f.wide, 2) end)
 row("registers a vector", "log2", "Of that store: its bytes in vectors of the machine.",
-  function(f) return math.log(f.wide * (f.busy[1] and f.widths[f.busy[1].name] or 4) / f.vector_bytes, 2) end)
+  function(f) return math.log(f.wide * (f.busy[1] and f.program.buffers[f.busy[1].name].bytes or 4) / f.vector_bytes, 2) end)
 row("accumulators", "log2 registers", "Vectors that it adds up in place while its innermost loop runs.",
   function(f) return math.log(1 + f.accumulators, 2) end)
 row("registers", "share", "These of the registers there are.",
@@ -221,15 +221,15 @@ simulated("simulated misses", "log2, per instruction", "Of its branches that are
 for _, scope in ipairs {"global", "local"} do
   row(scope .. " bytes", "log2 bytes", ("Bytes of temporaries in scope %s."):format(scope), function(f)
     local bytes = 0
-    for name, b in pairs(f.shape.buffers) do
-      if b.scope == scope then bytes = bytes + b.elements * (f.widths[name] or 4) end
+    for _, b in pairs(f.program.buffers) do
+      if b.temporary and b.scope == scope then bytes = bytes + b.elements * b.bytes end
     end
     return math.log(1 + bytes, 2)
   end)
 end
 row("chunks", "log2 iterations", "Of the outermost parallel loop, for each core of the machine.", function(f)
-  for _, body in ipairs(f.shape.bodies) do
-    if body.parallel then return math.log(math.max(1, shape.trips(body)) / f.machine.cores, 2) end
+  for _, body in ipairs(f.program.bodies) do
+    if body.mark == "parallel" then return math.log(math.max(1, lowered.trips(body)) / f.machine.cores, 2) end
   end
   return 0
 end)
@@ -239,18 +239,18 @@ for n = 1, 2 do
   local about = (" of the access that runs most often, of the buffer that is number %d by elements touched."):format(n)
   local function of(f, value)
     local b = f.busy[n]
-    return b and value(b, f.widths[b.name] or 4, shape.loops(b.body, 1)[1]) or 0
+    return b and value(b, f.program.buffers[b.name].bytes, lowered.loops(b.body, 1)[1]) or 0
   end
   row(which .. "stride", "log2 bytes", "Step along the innermost loop" .. about, function(f)
     return of(f, function(b, bytes, inner)
-      return inner and math.log(1 + math.abs(shape.stride(b.access, inner)) * bytes, 2) or 0
+      return inner and math.log(1 + math.abs(lowered.stride(b.access, inner)) * bytes, 2) or 0
     end)
   end)
   row(which .. "lines", "log2 lines", "Lines touched while the two innermost loops run," .. about, function(f)
-    return of(f, function(b, bytes) return math.log(shape.lines(b.access, b.body, 2, bytes, f.line), 2) end)
+    return of(f, function(b, bytes) return math.log(lowered.lines(b.access, b.body, 2, bytes, f.line), 2) end)
   end)
   row(which .. "reuse", "log2", ("Elements touched for each that it has; the buffer that is number %d by that."):format(n),
-    function(f) return of(f, function(b) return log2(ratio(b.elements, facts.elements(f, b.name))) end) end)
+    function(f) return of(f, function(b) return log2(ratio(b.elements, f.program.buffers[b.name].elements)) end) end)
 end
 
 --- The rows: {name, unit, doc, value}.

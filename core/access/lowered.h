@@ -1,0 +1,53 @@
+// The lowered program as data: loops and guards, statements, and accesses with their strides. What wants to know something of a
+// lowered program reads it here, or in the program itself; nobody reads its text. nestwright.h has the same as rows.
+#pragma once
+#include "access/address.h"
+#include "lower/lower.h"
+
+typedef struct nw_lowered_body { // a loop or a guard, in the order of the program; number 0 is the whole
+  const nw_stmt *stmt;
+  int up; // number of the body around; -1: none
+  int depth; // loops around, itself included
+  int slot; // LOOP: of its variable in the forms
+  int conditions; // a guard's own, and choices in bounds and conditions
+} nw_lowered_body;
+
+typedef struct nw_lowered_access { // a load or store as it stands in the program
+  const nw_stmt *stmt; // the store it belongs to
+  const nw_expr *load; // NULL: it is the store itself
+  const nw_expr *index;
+  const nw_expr *spread; // the index of the first lane without the constant that is added to it; NULL: a constant alone
+  int64_t offset; // that constant
+  int body; // number of the body it stands in
+  int buffer; // number in the program
+  bool affine;
+  nw_form at; // affine: elements
+  int lanes, elem; // elem: bytes
+  bool write, masked;
+  bool scattered; // its lanes do not lie side by side
+  bool steady; // its lanes are `step` elements apart
+  int64_t step;
+} nw_lowered_access;
+
+typedef struct nw_lowered_statement {
+  const nw_stmt *stmt; // a store
+  int body;
+  int first, n; // its accesses; the last of them is the store
+  int operations; // on values, each value computed once; fma is two
+  int selects; // choices between two values
+  int conditions; // masks and choices, in indices too
+  bool copies; // stores what it loads and nothing else
+  bool fills; // loads nothing
+  bool updates; // loads the element that it stores
+} nw_lowered_statement;
+
+struct nw_lowered {
+  nw_exec *exec; // counted
+  nw_arena *arena;
+  nw_vec body, access, statement; // nw_lowered_body *, ...
+  nw_names names; // of sizes, then of loops that are open
+  int nslots;
+};
+
+// size: values of the program's sizes, in order. What is no constant without them is not affine when NULL.
+nw_lowered *nw_lowered_new(const nw_exec *e, const int64_t *size);

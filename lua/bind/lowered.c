@@ -1,0 +1,133 @@
+// The lowered program as data.
+#include "bind.h"
+#include <math.h>
+
+static void set_text(lua_State *L, const char *name, const char *value) {
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, name);
+}
+
+static void set_flag(lua_State *L, const char *name, bool value) {
+  lua_pushboolean(L, value);
+  lua_setfield(L, -2, name);
+}
+
+// Things that are only held against one another.
+static void set_same(lua_State *L, const char *name, const void *value) {
+  lua_pushlightuserdata(L, (void *)value);
+  lua_setfield(L, -2, name);
+}
+
+static void push_bodies(lua_State *L, const nw_lowered *v) {
+  lua_createtable(L, nw_lowered_bodies(v), 0);
+  for (int i = 0; i < nw_lowered_bodies(v); i++) {
+    nw_body_row b = nw_lowered_body_at(v, i);
+    lua_createtable(L, 0, 12);
+    set_text(L, "kind", b.name ? "loop" : i ? "guard" : "whole");
+    set_text(L, "name", b.name);
+    set_text(L, "mark", b.mark);
+    nwl_set_count(L, "id", b.id);
+    nwl_set_count(L, "depth", b.depth);
+    nwl_set_count(L, "conditions", b.conditions);
+    if (b.extent >= 0) nwl_set_count(L, "extent", b.extent);
+    if (b.up >= 0) nwl_set_count(L, "up", b.up + 1);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+// strides: by number of the loop, those that are not 0.
+static void push_strides(lua_State *L, const nw_lowered *v, int access, int body) {
+  lua_newtable(L);
+  for (; body >= 0; body = nw_lowered_body_at(v, body).up) {
+    int64_t stride = nw_lowered_stride(v, access, body);
+    if (!stride) continue;
+    lua_pushinteger(L, stride);
+    lua_rawseti(L, -2, body + 1);
+  }
+}
+
+static void push_access(lua_State *L, const nw_lowered *v, int i, int body) {
+  nw_access_row a = nw_lowered_access_at(v, i);
+  lua_createtable(L, 0, 9);
+  set_text(L, "buffer", a.buffer);
+  set_same(L, "index", a.index);
+  set_same(L, "spread", a.spread);
+  nwl_set_count(L, "offset", a.offset);
+  nwl_set_count(L, "lanes", a.lanes);
+  set_flag(L, "write", a.write);
+  set_flag(L, "masked", a.masked);
+  lua_pushnumber(L, a.steady ? (double)a.step : HUGE_VAL);
+  lua_setfield(L, -2, "step");
+  push_strides(L, v, i, body);
+  lua_setfield(L, -2, "strides");
+}
+
+static void push_statement(lua_State *L, const nw_lowered *v, int i) {
+  nw_statement_row s = nw_lowered_statement_at(v, i);
+  lua_createtable(L, 0, 12);
+  nwl_set_count(L, "id", s.id);
+  nwl_set_count(L, "body", s.body + 1);
+  nwl_set_count(L, "operations", s.operations);
+  nwl_set_count(L, "selects", s.selects);
+  nwl_set_count(L, "conditions", s.conditions);
+  set_flag(L, "copies", s.copies);
+  set_flag(L, "fills", s.fills);
+  set_flag(L, "updates", s.updates);
+  set_flag(L, "stream", s.stream);
+  lua_createtable(L, s.n - 1, 0);
+  for (int k = 0; k < s.n - 1; k++) {
+    push_access(L, v, s.first + k, s.body);
+    lua_rawseti(L, -2, k + 1);
+  }
+  lua_setfield(L, -2, "loads");
+  push_access(L, v, s.first + s.n - 1, s.body);
+  lua_setfield(L, -2, "store");
+}
+
+static void push_statements(lua_State *L, const nw_lowered *v) {
+  lua_createtable(L, nw_lowered_statements(v), 0);
+  for (int i = 0; i < nw_lowered_statements(v); i++) {
+    push_statement(L, v, i);
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
+static void push_buffers(lua_State *L, const nw_lowered *v) {
+  lua_newtable(L);
+  for (int i = 0; i < nw_lowered_buffers(v); i++) {
+    nw_stored_row b = nw_lowered_buffer_at(v, i);
+    lua_createtable(L, 0, 5);
+    set_text(L, "scope", b.scope);
+    set_text(L, "dtype", nw_dtype_name(b.dtype));
+    nwl_set_count(L, "bytes", nw_dtype_bytes(b.dtype));
+    set_flag(L, "temporary", b.temporary);
+    if (b.elements >= 0) nwl_set_count(L, "elements", b.elements);
+    lua_setfield(L, -2, b.name);
+  }
+}
+
+static int f_lowered(lua_State *L) {
+  nwl_walk w;
+  nwl_read_walk(L, &w);
+  nw_lowered *v = nw_lowered_of(nwl_ctx(L), w.program, w.size);
+  if (!v) return nwl_raise(L);
+  lua_createtable(L, 0, 3);
+  push_bodies(L, v);
+  lua_setfield(L, -2, "bodies");
+  push_statements(L, v);
+  lua_setfield(L, -2, "statements");
+  push_buffers(L, v);
+  lua_setfield(L, -2, "buffers");
+  nw_lowered_free(v);
+  return 1;
+}
+
+const nwl_row nwl_lowered_rows[] = {
+    {"lowered", f_lowered, "(s: nw.schedule, walk: table): table",
+     "The lowered program at these sizes: bodies (loops and guards: kind, name, mark, id, up, depth, extent, "
+     "conditions), statements (body, store and loads, operations, selects, conditions, copies, fills, updates, stream; "
+     "of accesses: buffer, index, spread, offset, lanes, step, masked, strides by number of the loop) and buffers by "
+     "name "
+     "(scope, dtype, bytes, temporary, elements)."},
+    {NULL, NULL, NULL, NULL},
+};

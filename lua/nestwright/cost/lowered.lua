@@ -1,0 +1,81 @@
+--- The lowered program of a schedule with what the cost model says of its loops, and questions about its accesses.
+local caches = require "nestwright.cost.caches"
+local core = require "nestwright.core"
+
+local lowered = {}
+
+-- Bodies know those around and inside; how often each runs, and for how long, stands in the cost record, whose loops come in
+-- the same order.
+local function link(v, loops)
+  for n, body in ipairs(v.bodies) do
+    local row = loops and loops[n] or {}
+    body.number, body.kids, body.statements, body.up = n, {}, {}, v.bodies[body.up]
+    body.times, body.entered = row.times or 1, row.entered or 1
+    body.cycles, body.bottleneck = row.cycles or 0, row.bottleneck
+    if body.up then table.insert(body.up.kids, body) end
+  end
+  for _, s in ipairs(v.statements) do
+    s.body = v.bodies[s.body]
+    table.insert(s.body.statements, s)
+  end
+  return v
+end
+
+--- {bodies (loops and guards, the whole first), statements, buffers} of a schedule. c: its cost record, or nothing; sizes: the
+--- values it was priced at, by name.
+function lowered.of(s, c, sizes)
+  return link(core.lowered(s, caches.walk("lowered", s, {sizes = sizes})), c and c.loops)
+end
+
+-- ---- questions
+
+--- Elements between the places of an access in two rounds of a loop.
+function lowered.stride(access, loop) return access.strides[loop.number] or 0 end
+
+--- The n innermost loops around a body, the innermost first.
+function lowered.loops(body, n)
+  local out = {}
+  while body and #out < n do
+    if body.kind == "loop" then out[#out + 1] = body end
+    body = body.up
+  end
+  return out
+end
+
+--- Rounds of a loop each time it is entered, on average.
+function lowered.trips(loop)
+  local up = loop.up and loop.up.times or 1
+  return up > 0 and loop.times / up or 0
+end
+
+--- Is it in a guard?
+function lowered.guarded(body)
+  while body do
+    if body.kind == "guard" then return true end
+    body = body.up
+  end
+  return false
+end
+
+--- Lines that an access touches while the n innermost loops around it run: an estimate, as if no two rounds met by chance.
+function lowered.lines(access, body, n, bytes, line)
+  local scattered = math.abs(access.step) * bytes >= line
+  local points = scattered and access.lanes or 1
+  local span = scattered and bytes or (access.lanes - 1) * math.abs(access.step) * bytes + bytes
+  for _, loop in ipairs(lowered.loops(body, n)) do
+    local step, trips = math.abs(lowered.stride(access, loop)) * bytes, math.max(1, lowered.trips(loop))
+    if step > 0 and step <= math.max(span, line) then span = span + (trips - 1) * step
+    elseif step > 0 then points = points * trips end
+  end
+  return points * math.max(1, span / line)
+end
+
+--- Conditions of a body and of all that is inside: guards, choices and masks.
+function lowered.conditions(body)
+  local n = body.conditions
+  for _, s in ipairs(body.statements) do n = n + s.conditions end
+  for _, kid in ipairs(body.kids) do n = n + lowered.conditions(kid) end
+  return n
+end
+
+return lowered
