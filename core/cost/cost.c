@@ -80,16 +80,16 @@ static bool run_thread(nw_ctx *c, nw_cost *k, const nw_cost_opts *o, int thread,
                        nw_traffic **traffic) {
   int n = 0, entered = 0, threads = k->threads > 1 ? k->threads : 0;
   if (!nw_core_count(k->core, thread, threads)) return false;
-  if (thread == 0 || !*traffic || !same_share(k->core->root, before, &n)) {
+  if (!o->in_cache && (thread == 0 || !*traffic || !same_share(k->core->root, before, &n))) {
     nw_traffic_free(*traffic);
     *traffic = nw_traffic_of(c, k->core->exec, o, thread, threads);
     if (!*traffic) return false;
   }
   n = 0;
   note_share(k->core->root, before, &n);
-  nw_traffic_charge(*traffic, k->core);
+  if (*traffic) nw_traffic_charge(*traffic, k->core);
   k->whole = nw_core_time(k->core);
-  add_moved(k, *traffic);
+  if (*traffic) add_moved(k, *traffic);
   k->share[thread] = cycles_in_regions(k->core->root, &entered);
   k->outside = k->core->root->cycles - k->share[thread];
   k->nregions = entered;
@@ -226,7 +226,7 @@ nw_cost_missed nw_cost_missed_at(const nw_cost *k, int i) {
                           .count = r->count};
 }
 
-int nw_cost_misses(const nw_cost *k) { return k->traffic->n; }
+int nw_cost_misses(const nw_cost *k) { return k->traffic ? k->traffic->n : 0; }
 
 bool nw_cost_exact(const nw_cost *k, int level, double *error) {
   *error = k->traffic->error[level];

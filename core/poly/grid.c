@@ -18,6 +18,8 @@ static bool refuse(grid *g, const nw_stmt *loop, const char *message, const char
   nw_str_vfmt(&why, fmt, args);
   va_end(args);
   g->answer = nw_tell(g->m, NW_REFUSE_STRUCTURE, loop, message, "%s", why.s);
+  nw_refusal *r = nw_refusal_edit(g->m->p->ctx);
+  if (r) r->detail = message != NULL;
   nw_str_free(&why);
   return false;
 }

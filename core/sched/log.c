@@ -69,11 +69,21 @@ static bool see_block(void *env, const nw_path *path) {
   return true;
 }
 
-static void count_cost(nw_log_entry *e, const nw_program *p) {
+// What they are in sizes, or NULL.
+static const nw_expr *count_cost(nw_log_entry *e, const nw_program *p) {
   cost c = {.e = e, .p = p, .formula = nw_index(p->pool, 0)};
   e->exact = true;
   nw_walk(p, see_block, &c);
-  if (e->operations < 0 && c.formula) e->formula = nw_expr_show(c.formula);
+  return c.formula;
+}
+
+double nw_sched_operations(const nw_sched *s, int version, int n, const char *const *names, const int64_t *values) {
+  const nw_node *node = s ? nw_sched_node(s, version) : NULL;
+  nw_log_entry e = {0};
+  const nw_expr *formula = node ? count_cost(&e, node->program) : NULL;
+  int64_t v;
+  if (node && e.operations >= 0) return e.operations;
+  return formula && nw_eval_size(formula, n, names, values, &v) ? (double)v : -1;
 }
 
 static void list_buffers(nw_log_entry *e, const nw_program *p) {
@@ -88,7 +98,8 @@ bool nw_sched_log(const nw_sched *s, int version, nw_log_entry *out) {
   out->branch = node->name;
   out->notes = node->notes && *node->notes ? node->notes : NULL;
   if (node->parent >= 0) count_changes(out, nw_sched_node(s, node->parent)->program, node->program);
-  count_cost(out, node->program);
+  const nw_expr *formula = count_cost(out, node->program);
+  if (out->operations < 0 && formula) out->formula = nw_expr_show(formula);
   list_buffers(out, node->program);
   return true;
 }

@@ -1,4 +1,5 @@
 // Loops and stages by name and by id, and what to say when one is gone.
+#include "ir/text/lines.h"
 #include "sched/empty.h"
 #include "sched/history.h"
 #include "sched/tree.h"
@@ -165,6 +166,12 @@ static char *bound_of(nw_sched *s, int id, const nw_expr *(*bound)(const nw_stmt
   return nw_find(nw_sched_program(s), id, &path) ? nw_expr_show(bound(path.at[path.n - 1])) : nw_xstrdup("0");
 }
 
+char *nw_sched_loop_header(nw_sched *s, int id) {
+  nw_path path;
+  const nw_program *p = nw_sched_program(s);
+  return nw_find(p, id, &path) ? nw_loop_header(p, path.at[path.n - 1]) : NULL;
+}
+
 static const nw_expr *begin_of(const nw_stmt *loop) { return loop->loop.begin; }
 static const nw_expr *extent_of(const nw_stmt *loop) { return loop->loop.extent; }
 char *nw_sched_loop_begin(nw_sched *s, int id) { return bound_of(s, id, begin_of); }
@@ -187,6 +194,21 @@ static bool list_stmt(void *env, nw_stmt *s) {
     l->n++;
   }
   return true;
+}
+
+static void forward(const nw_sched *s, int id, int depth, listing *l) {
+  const nw_gone *g;
+  if (name_in(nw_sched_program(s), id)) {
+    if (l->n < l->max) l->ids[l->n++] = id;
+  } else if (depth < NW_MAX_DEPTH && find_gone(s, id, &g)) {
+    for (int i = 0; i < g->n; i++) forward(s, g->into[i], depth + 1, l);
+  }
+}
+
+int nw_sched_forward(const nw_sched *s, int id, int max, int *ids) {
+  listing l = {.max = max, .ids = ids};
+  forward(s, id, 0, &l);
+  return l.n;
 }
 
 int nw_sched_stages(nw_sched *s, int max, const char **names) {

@@ -116,7 +116,7 @@ void nw_step_rounds(nw_step *st, const char *fmt, ...) {
 bool nw_step_refuse(nw_step *st, const char *why, const nw_stmt *loop, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  nw_refusal r = {.kind = NW_REFUSE_STRUCTURE, .primitive = st->primitive->name, .why = why};
+  nw_refusal r = {.kind = NW_REFUSE_STRUCTURE, .primitive = st->primitive->name, .why = why, .detail = true};
   r.message = text_of(st, fmt, args);
   va_end(args);
   if (loop && loop->kind == NW_LOOP) r.loops[0] = loop->loop.var->name;

@@ -185,7 +185,7 @@ enum { MOST_SHOWN = 8192 }; // bytes of a message
 
 // A message repeats what the user gave, which may hold anything and be of any length.
 static void set_shown(lua_State *L, const char *field, const char *s, size_t n) {
-  nwl_push_text(L, nw_text_shown(s, n < MOST_SHOWN ? n : MOST_SHOWN));
+  nwl_push_text(L, nw_as_shown(nw_text_shown(s, n < MOST_SHOWN ? n : MOST_SHOWN)));
   if (n > MOST_SHOWN) {
     lua_pushfstring(L, "... (%I bytes in all)", (LUAI_UACINT)n);
     lua_concat(L, 2);

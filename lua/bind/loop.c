@@ -1,7 +1,8 @@
 // Loops: (schedule, id). User value 1 of a loop is its schedule; the id is what its pointer says.
 #include "bind.h"
 #include <stdint.h>
-#include <string.h>
+
+enum { MOST_FORWARDED = 256 };
 
 void nwl_push_loop(lua_State *L, int sched, int id) {
   sched = lua_absindex(L, sched);
@@ -55,19 +56,23 @@ static int loop_schedule(lua_State *L) {
   return 1;
 }
 
+static int loop_forwarded(lua_State *L) {
+  int ids[MOST_FORWARDED], id = loop_id(L, 1);
+  const nw_sched *s = nwl_loop_sched(L, 1);
+  int sched = lua_gettop(L), n = nw_sched_forward(s, id, MOST_FORWARDED, ids);
+  luaL_checkstack(L, 8, NULL);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    nwl_push_loop(L, sched, ids[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
 static int loop_alive(lua_State *L) {
   int id = loop_id(L, 1);
   lua_pushboolean(L, nw_sched_loop_name(nwl_loop_sched(L, 1), id) != NULL);
   nw_clear(nwl_ctx(L));
-  return 1;
-}
-
-// The header of the loop as the nest shows it: "for i_o in 0..32".
-static int push_header(lua_State *L, const char *text, const char *name) {
-  const char *head = lua_pushfstring(L, "for %s in ", name);
-  const char *at = strstr(text, head), *end = at ? at + strcspn(at, ":\n") : NULL;
-  if (!at) return 0;
-  lua_pushlstring(L, at, (size_t)(end - at));
   return 1;
 }
 
@@ -84,8 +89,11 @@ static int loop_tostring(lua_State *L) {
   }
   lua_pushstring(L, name);
   name = lua_tostring(L, -1);
-  nwl_push_text(L, nw_program_show(nw_sched_program(s), NULL));
-  if (!push_header(L, lua_tostring(L, -1), name)) lua_pushfstring(L, "for %s", name);
+  char *header = nw_sched_loop_header(s, id);
+  if (header)
+    nwl_push_text(L, header);
+  else
+    lua_pushfstring(L, "for %s", name);
   return 1;
 }
 
@@ -96,6 +104,8 @@ static const nwl_row loop_fields[] = {
      "The value its variable begins with, in sizes and in the loops around it; conditions take it as it is."},
     {"extent", loop_extent, "string", "How many rounds it has, in sizes and in the loops around it: \"M // 8\"."},
     {"schedule", loop_schedule, "nw.schedule", "The schedule it belongs to."},
+    {"forwarded", loop_forwarded, "nw.loop[]",
+     "The loops that stand for it now: itself, or those that steps made of it: of a loop that was split, the parts."},
     {"alive", loop_alive, "boolean", "False once a step has consumed the loop."},
     {NULL, NULL, NULL, NULL},
 };

@@ -107,9 +107,11 @@ static void push_buffers(lua_State *L, const nw_lowered *v) {
 }
 
 static int f_lowered(lua_State *L) {
-  nwl_walk w;
-  nwl_read_walk(L, &w);
-  nw_lowered *v = nw_lowered_of(nwl_ctx(L), w.program, w.size);
+  bool priced = !lua_isnoneornil(L, 2);
+  nwl_walk w = {.program = nw_sched_program(nwl_check(L, 1, &nwl_schedule_class, "schedule"))};
+  nw_clear(nwl_ctx(L));
+  if (priced) nwl_read_walk(L, &w);
+  nw_lowered *v = nw_lowered_of(nwl_ctx(L), w.program, priced ? w.size : NULL);
   if (!v) return nwl_raise(L);
   lua_createtable(L, 0, 3);
   push_bodies(L, v);
@@ -123,7 +125,7 @@ static int f_lowered(lua_State *L) {
 }
 
 const nwl_row nwl_lowered_rows[] = {
-    {"lowered", f_lowered, "(s: nw.schedule, walk: table): table",
+    {"lowered", f_lowered, "(s: nw.schedule, walk?: table): table",
      "The lowered program at these sizes: bodies (loops and guards: kind, name, mark, id, up, depth, extent, "
      "conditions), statements (body, store and loads, operations, selects, conditions, copies, fills, updates, stream; "
      "of accesses: buffer, index, spread, offset, lanes, step, masked, strides by number of the loop) and buffers by "

@@ -123,7 +123,8 @@ static int f_cost(lua_State *L) {
                     .sizes = w.size,
                     .threads = w.walk.threads,
                     .conflicts = nwl_flag_in(L, 2, "conflicts"),
-                    .full = nwl_flag_in(L, 2, "full")};
+                    .full = nwl_flag_in(L, 2, "full"),
+                    .in_cache = nwl_flag_in(L, 2, "in_cache")};
   nw_cost *k = nw_cost_of(nwl_ctx(L), w.program, &o);
   if (!k) return nwl_raise(L);
   lua_newtable(L);

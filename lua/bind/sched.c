@@ -123,7 +123,7 @@ static int f_is_quiet(lua_State *L) {
 
 static int sched_notes(lua_State *L) {
   const char *notes = nw_sched_notes(self(L));
-  lua_pushstring(L, notes ? notes : "");
+  nwl_push_text(L, nw_as_shown(strdup(notes ? notes : "")));
   return 1;
 }
 

@@ -129,14 +129,14 @@ static int f_scan(lua_State *L) {
   return n;
 }
 
-// The naive program's text, which says what the computation takes and gives; nothing is judged.
-static int f_computation(lua_State *L) {
+// signature(x, sizes?): of a schedule or of outputs.
+static int f_signature(lua_State *L) {
   nw_tensor *out[NWL_MAX_DIMS];
-  int n = tensors(L, 1, out, "outputs");
-  nw_program *p = nw_te_program(nwl_ctx(L), n, out);
-  char *text = p ? nw_program_print(p) : NULL;
-  if (p) nw_program_release(p);
-  nwl_push_text(L, text);
+  const nw_sched *s = nwl_test(L, 1, &nwl_schedule_class);
+  nw_program *made = s ? NULL : nw_te_program(nwl_ctx(L), tensors(L, 1, out, "outputs"), out);
+  if (!s && !made) return nwl_raise(L);
+  nwl_push_signature(L, s ? nw_sched_program(s) : made, 2);
+  if (made) nw_program_release(made);
   return 1;
 }
 
@@ -234,6 +234,9 @@ const nwl_row nwl_te_rows[] = {
     {"compute_drop", f_compute_drop, "(build: userdata)", "Gives up a compute."},
     {"scan", f_scan, "(name: string, init: nw.tensor[], update: nw.tensor[], state: nw.tensor[]): nw.tensor ...",
      "A recurrence over dimension 0."},
-    {"computation", f_computation, "(outputs: nw.tensor[]): string", "The text form of the naive program."},
+    {"signature", f_signature, "(x: nw.schedule|nw.tensor[], sizes?: table): {inputs: table[], outputs: table[]}",
+     "What a computation takes and gives: name, dtype and dims of each; dims are numbers where they are constant or "
+     "the sizes "
+     "say them, else what they are in sizes."},
     {NULL, NULL, NULL, NULL},
 };

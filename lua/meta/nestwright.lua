@@ -451,6 +451,7 @@ function stage:loops() end
 ---@field alive boolean False once a step has consumed the loop.
 ---@field begin string The value its variable begins with, in sizes and in the loops around it; conditions take it as it is.
 ---@field extent string How many rounds it has, in sizes and in the loops around it: "M // 8".
+---@field forwarded nw.loop[] The loops that stand for it now: itself, or those that steps made of it: of a loop that was split, the parts.
 ---@field name string The loop's name in the nest; an error when a step has consumed it.
 ---@field schedule nw.schedule The schedule it belongs to.
 local loop = {}

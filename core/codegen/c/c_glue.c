@@ -53,12 +53,13 @@ static void words(nwt *g, nw_str *out) {
              g->p->nbuffers + 1);
 }
 
-// Each thread's block starts on a cache line of its own, as the kernel was promised.
-static void workspace(nwt *g, int i) {
+// Each thread's block starts on a cache line of its own, as the kernel was promised. True if it may give up: go to nw_done.
+static bool workspace(nwt *g, int i) {
   const nw_storage *s = &g->exec->storage[i];
   bool each = s->kind == NW_STORE_PER_THREAD;
-  if (!each && s->kind != NW_STORE_WORKSPACE) return;
-  if (nwt_surely_fits(s)) {
+  if (!each && s->kind != NW_STORE_WORKSPACE) return false;
+  bool fits = nwt_surely_fits(s);
+  if (fits) {
     nw_str_fmt(&g->out, "  nw_stride[%d] = ((int64_t)sizeof(%s) * ", i, nwt_type(s->dtype));
     nwt_operand(g, NW_OP_MUL, s->elements);
     nw_str_add(&g->out, " + 127) / 128 * 128;\n");
@@ -72,6 +73,7 @@ static void workspace(nwt *g, int i) {
   }
   nw_str_fmt(&g->out, "  nw_bad |= posix_memalign(&nw_work[%d], 128, (size_t)(nw_stride[%d] + 128)%s) != 0;\n", i, i,
              each ? " * (size_t)nw_threads" : "");
+  return !fits;
 }
 
 // The function that makes the frame of version i.
@@ -82,7 +84,8 @@ static void function(nwt *g, int i, bool checked, nw_str *all) {
   nwt_check_arguments(g);
   nw_str_add(&checks, g->out.s ? g->out.s : "");
   nw_str_free(&g->out);
-  for (int k = 0; k < g->exec->nstorage; k++) workspace(g, k);
+  bool gives_up = false;
+  for (int k = 0; k < g->exec->nstorage; k++) gives_up |= workspace(g, k);
   words(g, &frame_words);
   nw_str_fmt(all, "NW_HIDDEN void " NW_ENTRY_SYMBOL "(nw_frame *f);\n\n%s", i, checked ? "" : "static ");
   nwt_prototype(g, all);
@@ -90,7 +93,7 @@ static void function(nwt *g, int i, bool checked, nw_str *all) {
              frame_words.s, g->out.s ? g->out.s : "");
   nw_str_fmt(all, "  nw_frame nw_f = {nw_params, nw_sizes, nw_work, nw_stride, nw_threads, 0, \"%s\"};\n", g->kernel);
   nw_str_fmt(all, "  if (!nw_bad) " NW_ENTRY_SYMBOL "(&nw_f);\n", i);
-  if (g->out.s && strstr(g->out.s, "goto nw_done")) nw_str_add(all, "nw_done:\n");
+  if (gives_up) nw_str_add(all, "nw_done:\n");
   nw_str_fmt(all, "  for (int nw_i = 0; nw_i < %d; nw_i++) free(nw_work[nw_i]);\n  return nw_bad;\n}\n",
              g->p->nbuffers);
   nw_str_free(&checks);

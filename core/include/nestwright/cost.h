@@ -15,6 +15,7 @@ typedef struct nw_cost_opts {
   int threads; // 0 or 1: one, which does everything
   bool conflicts; // tell conflict misses from those of capacity: takes longer
   bool full; // every level is asked everything, not what the one before has not: often quicker
+  bool in_cache; // no caches are counted: all data is in the first one
 } nw_cost_opts;
 typedef struct nw_cost_total {
   double cycles, seconds; // of all

@@ -29,6 +29,27 @@ NW_API const char *nw_program_size(const nw_program *p, int i); // name
 NW_API int nw_program_buffers(const nw_program *p);
 NW_API const char *nw_program_buffer(const nw_program *p, int i); // name
 NW_API nw_dtype nw_program_buffer_dtype(const nw_program *p, int i);
+// What a program is called with: its first buffers, inputs first.
+NW_API int nw_program_parameters(const nw_program *p);
+NW_API bool nw_program_is_output(const nw_program *p, int i);
+NW_API int nw_program_rank(const nw_program *p, int i);
+NW_API char *nw_program_extent(const nw_program *p, int i, int dim); // in sizes; heap
+// Its value, where the sizes that it is written in are among these; else false.
+NW_API bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, const char *const *names,
+                                 const int64_t *values, int64_t *out);
+// The value of an extent or a condition in sizes, written as steps take it: "M // 16 + 1". False where a name has none.
+NW_API bool nw_size_value(nw_ctx *c, const char *text, int n, const char *const *names, const int64_t *values,
+                          int64_t *out, bool *is_condition);
+NW_API bool nw_program_unsafe(const nw_program *p); // was a step on the way not judged?
+// The nest of a scheduled program as data: every loop, stage, guard, allocation, prefetch and call, those around first.
+typedef struct nw_outline_row {
+  const char *kind, *name; // "loop", "stage", "guard", "storage", "prefetch", "call"; NULL: it has no name
+  const char *mark; // of a loop: "", "parallel", ...
+  const char *axis; // of a stage: its last axis that is no reduction, or NULL
+  int id, depth;
+  int64_t extent; // of a loop that begins at 0: its iterations, where they are constant; else -1
+} nw_outline_row;
+NW_API int nw_program_outline(const nw_program *p, nw_outline_row **out); // heap
 
 #ifdef __cplusplus
 }

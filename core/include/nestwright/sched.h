@@ -96,6 +96,11 @@ typedef struct nw_log_entry {
 } nw_log_entry;
 NW_API bool nw_sched_log(const nw_sched *s, int version, nw_log_entry *out);
 NW_API int nw_sched_versions(const nw_sched *s); // how many there are, the naive program being 0
+// Operations of one run of a version at these sizes; below 0 where they depend on data.
+NW_API double nw_sched_operations(const nw_sched *s, int version, int n, const char *const *names,
+                                  const int64_t *values);
+// For the tests: reverses every word of a text that is for people, where NW_SCRAMBLE is set. Whoever reads such a text fails then.
+NW_API char *nw_as_shown(char *text);
 // Which steps made what stands on a line: 1, 2, ... of the short form, or of the lowered program. Heap text, one reason a
 // line; NULL and an error when there is no such line.
 NW_API char *nw_sched_why(const nw_sched *s, int line, bool lowered);
@@ -126,6 +131,9 @@ NW_API bool nw_sched_rounds(const nw_sched *s); // true if a step to here may ch
 NW_API int nw_sched_loop(nw_sched *s, const char *name); // 0 and an error if there is none
 NW_API const char *nw_sched_loop_name(nw_sched *s, int id); // NULL and NW_ESTALE, naming the step that consumed it
 NW_API char *nw_sched_loop_begin(nw_sched *s, int id); // as text, heap; NULL as above, "0" for a piece that is empty
+// The loops that stand for this one in the current version: itself, or those that steps made of it, in order.
+NW_API int nw_sched_forward(const nw_sched *s, int id, int max, int *ids);
+NW_API char *nw_sched_loop_header(nw_sched *s, int id); // "for i_o in 0..32", as the nest has it; NULL: it is empty
 NW_API char *nw_sched_loop_extent(nw_sched *s, int id);
 NW_API int nw_sched_loops(nw_sched *s, const char *stage, int max, int *ids); // outermost first; stage NULL: all
 NW_API int nw_sched_stages(nw_sched *s, int max, const char **names);

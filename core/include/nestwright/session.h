@@ -86,6 +86,7 @@ typedef struct nw_refusal {
   const char *sink_block, *sink;
   const char *distance; // "1" or "(0, 0, 1)", or NULL
   const char *message; // "cannot run k_o in parallel"
+  bool detail; // the message is the reason alone, "it is a scan", until the step is put in front of it
   const char *why; // one sentence about the two iterations
   const char *loops[NW_MAX_NOTES]; // names of the loops that carry the conflict
   const char *alternatives[NW_MAX_NOTES]; // steps that were tried and accepted, as text

@@ -154,7 +154,9 @@ static int remark_column(const nw_lines *l) {
 void nw_lines_write(nw_str *out, const nw_lines *l, nw_style style) {
   const writer *w = &writers[style];
   int column = remark_column(l);
+  size_t from = (size_t)out->n;
   nw_str_add(out, w->before);
   for (int i = 0; i < l->n; i++) write_line(out, w, l, &l->line[i], column);
   nw_str_add(out, w->after);
+  if (style == NW_TEXT_PLAIN && out->s) nw_as_shown(out->s + from);
 }

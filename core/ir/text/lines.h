@@ -44,6 +44,8 @@ void nw_lines_free(nw_lines *l);
 
 void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o); // print.c: the one walk
 
+char *nw_loop_header(const nw_program *p, const nw_stmt *s); // print.c: "for i_o in 0..32"; heap
+
 // kinds.c: the words of the text form.
 const char *nw_combiner_assign(nw_combiner c); // "+=", "min=", ...; "=" for NW_PLAIN
 const char *nw_scope_name(nw_scope s);

@@ -143,9 +143,7 @@ static void tags(printer *pr, const nw_stmt *s) {
   }
 }
 
-static void loop(printer *pr, const nw_stmt *s) {
-  open_stmt(pr, s);
-  if (s->loop.mark) nw_lines_put(pr->l, NW_PIECE_MARK, "%s ", nw_loop_kind_name(s->loop.mark));
+static void loop_header(printer *pr, const nw_stmt *s) {
   word(pr, "for ");
   nw_lines_put(pr->l, NW_PIECE_NAME, "%s", s->loop.var->name);
   word(pr, " in ");
@@ -157,6 +155,22 @@ static void loop(printer *pr, const nw_stmt *s) {
     range(pr, s->loop.begin, s->loop.extent);
   }
   tags(pr, s);
+}
+
+char *nw_loop_header(const nw_program *p, const nw_stmt *s) {
+  nw_lines l = {0};
+  printer pr = {.l = &l, .p = p, .o = &(nw_show_opts){0}};
+  open_line(&pr, s);
+  loop_header(&pr, s);
+  char *header = nw_xstrdup(l.text.s);
+  nw_lines_free(&l);
+  return nw_as_shown(header);
+}
+
+static void loop(printer *pr, const nw_stmt *s) {
+  open_stmt(pr, s);
+  if (s->loop.mark) nw_lines_put(pr->l, NW_PIECE_MARK, "%s ", nw_loop_kind_name(s->loop.mark));
+  loop_header(pr, s);
   text(pr, ":");
 }
 

@@ -193,9 +193,8 @@ void nw_refusal_fill(nw_step *st) {
   char *message = message_of(st);
   r->primitive = st->primitive->name;
   r->step = nw_diag_printf(st->ctx, "%s", step);
-  bool detailed = r->kind == NW_REFUSE_STRUCTURE && strncmp(r->message, "cannot ", 7);
   r->message =
-      detailed ? nw_diag_printf(st->ctx, "%s: %s", message, r->message) : nw_diag_printf(st->ctx, "%s", message);
+      r->detail ? nw_diag_printf(st->ctx, "%s: %s", message, r->message) : nw_diag_printf(st->ctx, "%s", message);
   st->ctx->diag.message = r->message;
   free(step);
   free(message);

@@ -54,14 +54,14 @@ end
 function shown.nest(s, options)
   local o = errors.options("show", options, {"cost", "machine", "sizes", "threads"})
   local c = cost.of("show", s, o)
-  local by_name, misses, lines, width = {}, misses_of(c), {}, 0
-  for _, loop in ipairs(c.loops) do if loop.name then by_name[loop.name] = loop end end
+  local by_id, misses, lines, width, ids = {}, misses_of(c), {}, 0, core.lowered_line_ids(s)
+  for _, loop in ipairs(c.loops) do if loop.name then by_id[loop.id] = loop end end
   for line in (core.schedule_lowered(s) .. "\n"):gmatch "(.-)\n" do
     lines[#lines + 1] = line
-    if line:match "for (%S+) in " then width = math.max(width, math.min(utf8.len(line), 56)) end
+    if by_id[ids[#lines]] then width = math.max(width, math.min(utf8.len(line), 56)) end
   end
   for n, line in ipairs(lines) do
-    local loop = by_name[line:match "for (%S+) in "]
+    local loop = by_id[ids[n]]
     if loop then lines[n] = line .. (" "):rep(width - utf8.len(line)) .. "  # " .. remark(loop, misses[loop.name], c.cycles) end
   end
   lines[#lines + 1] = ("# %s on %s (%s cycles), a prediction; bottleneck: %s"):format(written.seconds(c.seconds), c.machine.name,

@@ -21,10 +21,10 @@ local function link(v, loops)
   return v
 end
 
---- {bodies (loops and guards, the whole first), statements, buffers} of a schedule. c: its cost record, or nothing; sizes: the
---- values it was priced at, by name.
+--- {bodies (loops and guards, the whole first), statements, buffers} of a schedule. c: its cost record, and sizes the values it was
+--- priced at, by name; without them strides in sizes are not known.
 function lowered.of(s, c, sizes)
-  return link(core.lowered(s, caches.walk("lowered", s, {sizes = sizes})), c and c.loops)
+  return link(core.lowered(s, c and caches.walk("lowered", s, {sizes = sizes})), c and c.loops)
 end
 
 -- ---- questions

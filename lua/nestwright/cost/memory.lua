@@ -77,7 +77,7 @@ return function(nw)
       caches.check_schedule("accesses", s)
       if o.arguments then
         local given = errors.expect("accesses: arguments", o.arguments, "table")
-        return core.accesses_run(s, (inside.complete("accesses", inside.signature(s), given)), most)
+        return core.accesses_run(s, (inside.complete("accesses", s, given)), most)
       end
       return core.accesses_walked(s, caches.walk("accesses", s, o), most, (o.levels or o.machine) and caches.of("accesses", o))
     end)

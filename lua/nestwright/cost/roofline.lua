@@ -25,17 +25,9 @@ local function sizes_of(s, o)
   return sizes.named("roofline", s, inside.bind_sizes(inputs, o.arguments))
 end
 
--- The value of an extent written in sizes; what it is read with is a table of its own.
-local function value_of(formula, values)
-  local copy = {}
-  for name, v in pairs(values) do copy[name] = v end
-  return inside.extent(formula, copy)
-end
-
 -- Operations of one run, as the definition has them: what a version computes twice is done once.
 local function flops_of(s, values)
-  local first = core.schedule_log(s)[1]
-  local n = first.operations or first.formula and value_of(first.formula, values)
+  local n = core.operations(s, 0, values)
   if n and n > 0 then return n + 0.0 end
   if n then
     errors.fail("invalid", "hold the bytes a second of s:time() against nw.roofs(), or give numbers of your own: nw.roofline{"
@@ -45,17 +37,15 @@ local function flops_of(s, values)
     .. "nw.roofline{mine = {flops = 1e9, bytes = 1e6, time = t}}", "roofline: how many operations it does depends on the data")
 end
 
-local function elements(dims, values)
-  local n = 1
-  for _, dim in ipairs(dims) do n = n * value_of(dim, values) end
-  return n
-end
-
 -- Inputs read once, outputs written once.
 local function compulsory(s, values)
-  local signature, width, bytes = inside.signature(s), core.element_bytes(s), 0
+  local signature, width, bytes = inside.signature(s, values), core.element_bytes(s), 0
   for _, list in ipairs {signature.inputs, signature.outputs} do
-    for _, t in ipairs(list) do bytes = bytes + elements(t.dims, values) * width[t.name] end
+    for _, t in ipairs(list) do
+      local elements = 1
+      for _, dim in ipairs(inside.known(t.dims)) do elements = elements * dim end
+      bytes = bytes + elements * width[t.name]
+    end
   end
   return bytes
 end
@@ -71,13 +61,15 @@ local function simulated(nw, s, values, machine)
 end
 
 -- As few threads as work, whatever the kernel was given.
-local function threads_of(s, threads) return core.schedule_print(s):find "\n *%l* ?parallel for" and threads or 1 end
+local function threads_of(s, threads)
+  for _, node in ipairs(core.outline(s)) do if node.mark == "parallel" then return threads end end
+  return 1
+end
 
--- Whether a version, with a row of the log, is soon simulated.
-local function small(entry, values, o)
+-- Whether a version is soon simulated.
+local function small(s, version, values, o)
   local most = o.simulate == nil and SIMULATED or o.simulate
-  local operations = entry.operations or entry.formula and value_of(entry.formula, values) or math.huge
-  return most and operations <= most
+  return most and (core.operations(s, version, values) or math.huge) <= most
 end
 
 -- What it computes with: "f64" where any output is, "integer" where none is of floats, else "f32".
@@ -91,10 +83,10 @@ local function arithmetic_of(s)
 end
 
 -- flops, bytes (by level), how they were found, and what a first run must move at least.
-local function work_of(nw, s, entry, o)
+local function work_of(nw, s, version, o)
   local values = sizes_of(s, o)
   local w = {flops = flops_of(s, values), arithmetic = arithmetic_of(s), least = compulsory(s, values)}
-  local ok, bytes = pcall(function() return small(entry, values, o) and simulated(nw, s, values, o.machine) end)
+  local ok, bytes = pcall(function() return small(s, version, values, o) and simulated(nw, s, values, o.machine) end)
   if not ok and (not errors.is_error(bytes) or bytes.code == "interrupt") then error(bytes, 0) end
   if ok and bytes and bytes.memory > 0 then
     w.bytes, w.how = bytes, "simulated"
@@ -149,7 +141,7 @@ local function history(nw, s, o)
     n = n + 1
     local t = measured[n]
     out[n] = t.refused and {label = t.label, refused = t.refused}
-      or dot_of(t.label, work_of(nw, s, line[n], o), t, threads_of(s, t.threads))
+      or dot_of(t.label, work_of(nw, s, line[n].version, o), t, threads_of(s, t.threads))
     if o.predicted and not t.refused then
       twins[#twins + 1] = foretold(t.label, s, out[n].threads, o)
       twins[#twins].twin = out[n]
@@ -235,8 +227,7 @@ local function listed(nw, what, o)
     if not out[n] and not e.time then
       out[n] = foretold(e.label, e.schedule, o.threads or 1, o)
     elseif not out[n] then
-      local log = core.schedule_log(e.schedule)
-      local work = work_of(nw, e.schedule, log[e.schedule:version() + 1], o)
+      local work = work_of(nw, e.schedule, e.schedule:version(), o)
       out[n] = dot_of(e.label, work, e.time, threads_of(e.schedule, e.time.threads))
     end
   end

@@ -124,25 +124,27 @@ local function version_text(s, version)
   return ("version %s%s"):format(version, entry and entry.step and ": " .. entry.step or "")
 end
 
--- ---- what the computation takes and gives, from the header of its text form
+-- ---- what the computation takes and gives
 
-local function signature_of(text)
-  local found = {inputs = {}, outputs = {}}
-  for role, name, dtype, dims in text:gmatch "\n%s*(%l+) ([%w_./]+): (%w+)(%b[])" do
-    local list = role == "input" and found.inputs or role == "output" and found.outputs
-    if list then
-      local shape = {}
-      for dim in dims:sub(2, -2):gmatch "[^,]+" do
-        dim = dim:match "^%s*(.-)%s*$"
-        shape[#shape + 1] = math.tointeger(tonumber(dim)) or dim
-      end
-      list[#list + 1] = {name = name, dtype = dtype, dims = shape, shape = function() return shape end}
+-- Of a schedule, or of a list of outputs; sizes: values by name, for dims that are written in them.
+local function signature(of, sizes)
+  local found = core.signature(of, sizes)
+  for _, list in pairs(found) do
+    for _, t in ipairs(list) do
+      local dims = t.dims
+      function t.shape() return dims end
     end
   end
   return found
 end
 
-local function signature(s) return signature_of(core.schedule_print(s, 0)) end
+-- Dims that are all numbers.
+local function known(dims)
+  for _, dim in ipairs(dims) do
+    if math.type(dim) ~= "integer" then errors.fail("range", nil, "the size %s cannot be told from the inputs", dim) end
+  end
+  return dims
+end
 
 -- ---- files
 
@@ -254,6 +256,6 @@ return function(nw)
     end
   end
 
-  package.loaded["nestwright.inside"] = {signature = signature, signature_of = signature_of, on_note = on_note, note = note,
+  package.loaded["nestwright.inside"] = {signature = signature, known = known, on_note = on_note, note = note,
     views = VIEWS}
 end

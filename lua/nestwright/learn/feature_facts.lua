@@ -2,7 +2,6 @@
 --- moves through memory.
 local core = require "nestwright.core"
 local emitted = require "nestwright.measure.emitted"
-local inside = require "nestwright.inside"
 local lowered = require "nestwright.cost.lowered"
 
 local facts = {}
@@ -322,24 +321,21 @@ local function least_cycles(f)
   return math.max(1, f.work / numbers, bytes / 16)
 end
 
--- Operations of the naive program: a number, or a formula in its sizes; where it has neither, those of the schedule.
-local function work_of(s, c, sizes)
-  local naive = s:log()[1]
-  local values = {} -- what a formula is read with is changed
-  for name, value in pairs(sizes) do values[name] = value end
-  return math.max(1, naive.operations or naive.formula and inside.extent(naive.formula, values) or c.flops)
-end
+-- Operations of the naive program; where they depend on data, those of the schedule.
+local function work_of(s, c, sizes) return math.max(1, core.operations(s, 0, sizes) or c.flops) end
 
 --- Everything that rows look at, of a schedule with its cost record; sizes: those it was priced at, by name.
-function facts.of(s, c, sizes)
+function facts.of(s, c, sizes, without)
   local f = {s = s, c = c, program = lowered.of(s, c, sizes), work = work_of(s, c, sizes or {}),
     machine = machine_of(c.machine), line = 64, level = by_level(c),
     cycles = math.max(1, c.cycles)}
   f.vector_bytes = f.machine.vector_bytes
   f.term, f.largest, f.second, f.together = terms_of(c)
   f.in_core, f.in_memory = longest_of(c)
-  f.emitted = emitted.of(s, c.loops, c.machine, f.machine)
-  f.simulated = f.emitted.simulated
+  if not (without and without.code) then
+    f.emitted = emitted.of(s, c.loops, c.machine, f.machine)
+    f.simulated = f.emitted.simulated
+  end
   f.narrowest = narrowest_of(f)
   f.total, f.hot, f.loops, f.spent = totals_of(f), hottest(f), loops_of(f), cycles_of(f)
   f.inner = lowered.loops(f.hot.body, 3)

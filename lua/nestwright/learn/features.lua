@@ -12,8 +12,11 @@ local function log2(v) return math.log(v + TINY, 2) end
 local function ratio(a, b) return b > 0 and a / b or 0 end
 
 local list = {}
+local needs -- what the rows that follow are not known without: "caches", counted, or "code", compiled
 
-local function row(name, unit, doc, value) list[#list + 1] = {name = name, unit = unit, doc = doc, value = value} end
+local function row(name, unit, doc, value)
+  list[#list + 1] = {name = name, unit = unit, doc = doc, value = value, needs = needs}
+end
 
 local RATE, LINES = "log2, per predicted cycle", "log2 lines, per 16 predicted cycles"
 local SHARE = "share of the predicted cycles"
@@ -37,6 +40,7 @@ for _, term in ipairs {"dispatch", "loads", "stores", "arithmetic", "division", 
   row("cycles: " .. term, SHARE, "The cost model's term of that name: cycles if all else were free.",
     function(f) return (f.term[term] or 0) / f.cycles end)
 end
+needs = "caches"
 for n = 1, 3 do
   row("cycles: behind L" .. n, SHARE,
     ("The same of the bytes that come from behind level %d of the caches, and go there."):format(n), function(f)
@@ -44,6 +48,7 @@ for n = 1, 3 do
       return math.max(f.term[("L%d to L%d"):format(n + 1, n)] or 0, last) / f.cycles
     end)
 end
+needs = nil
 row("balance", "share", "The second largest of these terms, of the largest.", function(f) return ratio(f.second, f.largest) end)
 row("together", "times the predicted cycles", "All terms added up: how much is taken to go on side by side.",
   function(f) return f.together / f.cycles end)
@@ -65,6 +70,7 @@ row("rounds", "log2 iterations", "Rounds of the innermost loop of a body, averag
 
 -- ---- caches and pages
 
+needs = "caches"
 for n = 1, 3 do
   local name = "L" .. n
   local function of(field) return function(f) return f.level[n] and f.level[n][field] or 0 end end
@@ -78,6 +84,7 @@ for n = 1, 2 do
       function(f) return f.missed[n] and f.missed[n][kind[1]] or 0 end)
   end
 end
+needs = nil
 rate("page changes", "Pages come to, if only the last one of each access were known.", function(f) return f.page_changes end)
 for n = 1, 3 do
   row(("pages %d"):format(n), "log2 pages", ("Pages that the body with most cycles touches while the %s."):format(
@@ -161,6 +168,7 @@ for _, t in ipairs(TOTALS) do rate(t[1], t[3], function(f) return f.total[t[2]] 
 
 -- ---- what the compiler made of it
 
+needs = "code"
 row("emitted", "log2", "Instructions that the compiler made, of those that the cost model counts.",
   function(f) return log2(ratio(f.emitted.counts.instructions, f.c.instructions)) end)
 row("emitted core", "log2", "Cycles of the core by the compiled instructions, of those that the cost model has, each beside its "
@@ -218,6 +226,7 @@ simulated("simulated misses", "log2, per instruction", "Of its branches that are
 
 -- ---- storage and threads
 
+needs = nil
 for _, scope in ipairs {"global", "local"} do
   row(scope .. " bytes", "log2 bytes", ("Bytes of temporaries in scope %s."):format(scope), function(f)
     local bytes = 0
@@ -263,12 +272,15 @@ function features.names()
   return out
 end
 
---- The numbers of a schedule with its cost record, in the order of the rows. sizes: the values it was priced at.
-function features.of(s, c, sizes)
-  local f, out = facts.of(s, c, sizes), {}
-  for n, r in ipairs(list) do
-    local v = r.value(f)
-    out[n] = v == v and math.max(-1e6, math.min(1e6, v)) or 0
+--- The numbers of a schedule with its cost record, in the order of the rows. sizes: the values it was priced at. without: rows that
+--- need this are left out, {code = true}, and nothing is compiled; {caches = true} goes with a cost record that counts none.
+function features.of(s, c, sizes, without)
+  local f, out = facts.of(s, c, sizes, without), {}
+  for _, r in ipairs(list) do
+    if not (without and without[r.needs]) then
+      local v = r.value(f)
+      out[#out + 1] = v == v and math.max(-1e6, math.min(1e6, v)) or 0
+    end
   end
   return out
 end

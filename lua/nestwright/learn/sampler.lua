@@ -32,11 +32,17 @@ local function names_of(list)
   return out
 end
 
--- Iterations of a loop, as the text has them; where they vary, the most it says.
+-- The row of the nest that is of this kind and called so.
+local function node_of(d, kind, name)
+  for _, node in ipairs(core.outline(d.s)) do
+    if node.kind == kind and node.name == name then return node end
+  end
+end
+
+-- Iterations of a loop, where they are constant.
 local function extent_of(d, loop)
-  local escaped = loop:gsub("%p", "%%%0")
-  return math.tointeger(d.s:text():match(" for " .. escaped .. " in 0%.%.(%d+)") or d.s:text():match("\nfor " .. escaped
-    .. " in 0%.%.(%d+)"))
+  local node = node_of(d, "loop", loop)
+  return node and node.extent
 end
 
 -- The loops of a stage that no other stage stands in, outermost first.
@@ -56,13 +62,8 @@ end
 
 -- The last axis of a stage that is no reduction: along it lie neighbours in memory, as a rule.
 local function last_axis(d, stage)
-  local vars = d.s:text():match("block " .. stage:gsub("%p", "%%%0") .. " of %S+ (%b())")
-  local found
-  for part in (vars or ""):sub(2, -2):gmatch "[^,]+" do
-    local reduced, name = part:match "^%s*(r?e?d?u?c?e?)%s*([%w_.]+)%s*="
-    if name and reduced ~= "reduce" then found = name end
-  end
-  return found
+  local node = node_of(d, "stage", stage)
+  return node and node.axis
 end
 
 -- Is this loop a part of that axis? Parts are named after what they are parts of.

@@ -1,6 +1,5 @@
 --- Running: kernels, the two slow ways to run, and times as records.
 local assembly = require "nestwright.measure.assembly"
-local arithmetic = require "nestwright.cost.arithmetic"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local returning = require "nestwright.language.returning"
@@ -26,16 +25,6 @@ end
 
 -- ---- sizes
 
--- Value of an extent written in sizes, such as "M + 1" or "M // 16".
-local function extent(dim, sizes)
-  if math.type(dim) == "integer" then return dim end
-  local value = arithmetic.value(dim, sizes)
-  if not math.type(value) then
-    errors.fail("range", nil, "the size %s cannot be told from the inputs", dim)
-  end
-  return math.tointeger(value)
-end
-
 -- Sizes named in the inputs' shapes, from data.
 local function bind_sizes(inputs, arrays)
   local sizes = {}
@@ -48,14 +37,9 @@ local function bind_sizes(inputs, arrays)
   return sizes
 end
 
-local function shape_of(dims, sizes)
-  local shape = {}
-  for d, dim in ipairs(dims) do shape[d] = extent(dim, sizes) end
-  return shape
-end
-
--- The arguments of a run: inputs as given, then outputs, given or made.
-local function complete(what, signature, arrays)
+-- The arguments of a run of a schedule, or of the definition of outputs: inputs as given, then outputs, given or made.
+local function complete(what, of, arrays)
+  local signature = inside.signature(of)
   local nin, nout = #signature.inputs, #signature.outputs
   for n, value in ipairs(arrays) do
     if debug.getmetatable(value) ~= ARRAY then
@@ -67,19 +51,16 @@ local function complete(what, signature, arrays)
       #arrays)
   end
   local args, outputs = {table.unpack(arrays)}, {}
-  local sizes = bind_sizes(signature.inputs, arrays)
-  for n, output in ipairs(signature.outputs) do
-    if not args[nin + n] then
-      args[nin + n] = core.array(shape_of(output.dims, sizes), output.dtype)
-    end
+  for n, output in ipairs(inside.signature(of, bind_sizes(signature.inputs, arrays)).outputs) do
+    if not args[nin + n] then args[nin + n] = core.array(inside.known(output.dims), output.dtype) end
     outputs[n] = args[nin + n]
   end
   return args, outputs
 end
 
-local function random_array(n, input, sizes)
+local function random_array(n, input)
   local narrow = input.dtype:find "f" or input.dtype == "bool"
-  return core.array(shape_of(input.dims, sizes), input.dtype):fill_random(n, 0, narrow and 1 or 9)
+  return core.array(inside.known(input.dims), input.dtype):fill_random(n, 0, narrow and 1 or 9)
 end
 
 -- Random inputs for a computation whose shapes are constant.
@@ -91,7 +72,7 @@ local function make_inputs(what, inputs)
         errors.fail("invalid", nil, "%s: pass the inputs: the size %s has no value", what, dim)
       end
     end
-    arrays[n] = random_array(n, input, {})
+    arrays[n] = random_array(n, input)
   end
   return arrays
 end
@@ -110,10 +91,10 @@ end
 
 -- Random inputs of a schedule, and its outputs, at these values of its sizes.
 local function sized_arrays(s, values)
-  local signature, arrays = inside.signature(s), {}
-  for n, input in ipairs(signature.inputs) do arrays[n] = random_array(n, input, values) end
+  local signature, arrays = inside.signature(s, values), {}
+  for n, input in ipairs(signature.inputs) do arrays[n] = random_array(n, input) end
   for _, output in ipairs(signature.outputs) do
-    arrays[#arrays + 1] = core.array(shape_of(output.dims, values), output.dtype)
+    arrays[#arrays + 1] = core.array(inside.known(output.dims), output.dtype)
   end
   return arrays
 end
@@ -262,8 +243,7 @@ return function(nw)
     "Evaluates the definition itself, element by element, without any schedule. Slow, and the judge of the others.",
     function(outputs, arguments)
       outputs = outputs_list("evaluate: outputs", outputs)
-      local signature = inside.signature_of(core.computation(outputs))
-      local args, made = complete("evaluate", signature, errors.expect("evaluate: arguments", arguments, "table"))
+      local args, made = complete("evaluate", outputs, errors.expect("evaluate: arguments", arguments, "table"))
       core.evaluate(outputs, args)
       return made
     end)
@@ -274,11 +254,11 @@ return function(nw)
     .. "steps: after so many executed statements it gives up with a limit error.",
     function(s, arguments, options)
       local o = errors.options("interpret", options, {"lowered", "steps"})
-      local args, made = complete("interpret", inside.signature(s), errors.expect("interpret: arguments", arguments, "table"))
+      local args, made = complete("interpret", s, errors.expect("interpret: arguments", arguments, "table"))
       core.interpret(s, o.lowered or false, args, o.steps)
       return made
     end)
 
   inside.complete, inside.kernel_arrays, inside.split_options = complete, kernel_arrays, split_options
-  inside.extent, inside.bind_sizes, inside.sized_arrays = extent, bind_sizes, sized_arrays
+  inside.bind_sizes, inside.sized_arrays = bind_sizes, sized_arrays
 end

@@ -6,9 +6,8 @@ local marks = {}
 --- Adds those of a schedule, as it is, to a row: unsafe (steps were not judged), intrinsics (a tile is code of its own, which the
 --- cost model prices as the loops that it stands for).
 function marks.add(row, s)
-  local text = core.schedule_trace(s)
-  row.unsafe = row.unsafe or text:find("s:unsafe(", 1, true) ~= nil or nil
-  row.intrinsics = row.intrinsics or text:find("s:tensorize(", 1, true) ~= nil or nil
+  row.unsafe = row.unsafe or core.is_unsafe(s) or nil
+  for _, node in ipairs(core.outline(s)) do row.intrinsics = row.intrinsics or node.kind == "call" or nil end
 end
 
 return marks

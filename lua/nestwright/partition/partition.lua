@@ -2,6 +2,7 @@
 local caches = require "nestwright.cost.caches"
 local choice = require "nestwright.partition.partition_choice"
 local errors = require "nestwright.language.errors"
+local lowered = require "nestwright.cost.lowered"
 local microkernels = require "nestwright.partition.microkernels"
 local pipeline = require "nestwright.partition.pipeline"
 local pipelined = require "nestwright.partition.pipelined"
@@ -18,39 +19,16 @@ end
 
 -- ---- what is left of conditions, and what others do
 
--- The lines of a lowered program that stand inside of a loop.
-local function lines_inside(text, loop)
-  local out, depth = {}, nil
-  for line in text:gmatch "[^\n]+" do
-    local indent = #line:match "^ *"
-    if depth and indent <= depth then depth = nil end
-    if depth then out[#out + 1] = line end
-    if not depth and line:find(("for %s in "):format(loop), 1, true) then depth, out.found = indent, true end
-  end
-  return out
-end
-
-local function lines_of(text)
-  local out = {found = true}
-  for line in text:gmatch "[^\n]+" do out[#out + 1] = line end
-  return out
-end
-
--- The mask of a vector stands behind its index: C[ramp(8, 1, 4); ramp(8, 1, 4) < broadcast(9, 4)].
-local CONDITIONS = {"^%s*if ", "%f[%w]select%(", "; "}
-
 local function conditions(s, loop)
-  local text = tostring(caches.check_schedule("conditions", s):show "lowered")
+  local bodies = lowered.of(caches.check_schedule("conditions", s)).bodies
   local name = loop and strategies.loop_name("conditions", loop)
-  local lines = name and lines_inside(text, name) or lines_of(text)
-  if not lines.found then
-    errors.fail("invalid", "s:show \"lowered\" has their names", "conditions: there is no loop %s in the lowered program", name)
+  if not name then return lowered.conditions(bodies[1]) end
+  local n
+  for _, body in ipairs(bodies) do
+    if body.name == name then n = (n or 0) + lowered.conditions(body) - body.conditions end
   end
-  local n = 0
-  for _, line in ipairs(lines) do
-    for _, pattern in ipairs(CONDITIONS) do n = n + select(2, line:gsub(pattern, "")) end
-  end
-  return n
+  if n then return n end
+  errors.fail("invalid", "s:show \"lowered\" has their names", "conditions: there is no loop %s in the lowered program", name)
 end
 
 -- One interval of one variable, found after scheduling: the loop over the tiles is cut where their conditions end, which lowering

@@ -1,6 +1,5 @@
 --- Strategies of loop partitioning: what becomes of a loop whose rounds no tile divides. A row each; what one does are ordinary
 --- steps of the schedule, judged, shown and undone like others, and every piece is tiled by the kernel that suits it.
-local arithmetic = require "nestwright.cost.arithmetic"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local padded = require "nestwright.partition.padded"
@@ -457,7 +456,7 @@ end
 
 -- The value of an expression in sizes, as the nest shows it.
 local function value_of(text, given)
-  local value = arithmetic.value(text, given)
+  local value = core.size_value(text, given)
   if value ~= nil then return value end
   errors.fail("range", nil, "the size %s cannot be told from the sizes given", text)
 end

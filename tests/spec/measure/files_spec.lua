@@ -1,7 +1,6 @@
 --- Files: whole or as they were, what is read, what sweeps keep. tests/safe tries the rest, in sessions of their own.
 local nw = require "nestwright"
 local core = require "nestwright.core"
-local arithmetic = require "nestwright.cost.arithmetic"
 local support = require "support"
 local fails = support.fails
 
@@ -275,14 +274,14 @@ describe("arithmetic in sizes", function()
   it("is evaluated", function()
     local given = {M = 17, N_2 = 4}
     for text, want in pairs {["M // 4 + 1"] = 5, ["min(M, N_2)"] = 4, ["max(M, N_2) % 4 == 1"] = true, ["not (M < N_2)"] = true} do
-      assert.equal(want, arithmetic.value(text, given))
+      assert.equal(want, core.size_value(text, given))
     end
   end)
 
   it("is nothing else", function()
     for _, text in ipairs {"K", "M .. M", "('x'):rep(9)", "(function() while true do end end)()", "M{}", "M[1]", "print(M)",
       "M(3)", ""} do
-      assert.is_nil(arithmetic.value(text, {M = 17}))
+      assert.is_nil(core.size_value(text, {M = 17}))
     end
   end)
 end)

@@ -1,0 +1,79 @@
+// A scheduled program as rows, and what it is called with.
+#include "ir/program/program.h"
+#include <stdlib.h>
+
+int nw_program_parameters(const nw_program *p) {
+  int n = 0;
+  while (n < p->nbuffers && p->buffer[n]->role != NW_TEMP) n++;
+  return n;
+}
+
+bool nw_program_is_output(const nw_program *p, int i) { return p->buffer[i]->role == NW_OUTPUT; }
+int nw_program_rank(const nw_program *p, int i) { return p->buffer[i]->ndim; }
+char *nw_program_extent(const nw_program *p, int i, int dim) { return nw_expr_show(p->buffer[i]->shape[dim]); }
+bool nw_program_unsafe(const nw_program *p) { return p->unsafe > 0; }
+
+bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, const char *const *names, const int64_t *values,
+                          int64_t *out) {
+  return nw_eval_size(p->buffer[i]->shape[dim], n, names, values, out);
+}
+
+bool nw_size_value(nw_ctx *c, const char *text, int n, const char *const *names, const int64_t *values, int64_t *out,
+                   bool *is_condition) {
+  nw_pool *pool = nw_pool_new(c);
+  const nw_expr *e = nw_expr_parse(pool, text);
+  bool known = e && nw_eval_size(e, n, names, values, out);
+  *is_condition = known && e->type.dtype == NW_BOOL;
+  nw_pool_release(pool);
+  nw_clear(c);
+  return known;
+}
+
+// ---- rows
+
+typedef struct outline {
+  nw_outline_row *row;
+  int n, cap;
+} outline;
+
+static const char *last_axis(const nw_stmt *block) {
+  const char *name = NULL;
+  for (int i = 0; i < block->block.nvars; i++)
+    if (block->block.var[i].kind == NW_SPATIAL) name = block->block.var[i].var->name;
+  return name;
+}
+
+static bool row_of(const nw_stmt *s, nw_outline_row *r) {
+  int64_t begin;
+  *r = (nw_outline_row){.id = s->id, .extent = -1};
+  switch (s->kind) {
+  case NW_LOOP:
+    r->kind = "loop", r->name = s->loop.var->name, r->mark = nw_loop_kind_name(s->loop.mark);
+    if (s->loop.nfused || !nw_is_int(s->loop.begin, &begin) || begin || !nw_is_int(s->loop.extent, &r->extent))
+      r->extent = -1;
+    return true;
+  case NW_BLOCK: return r->kind = "stage", r->name = s->block.name, r->axis = last_axis(s), true;
+  case NW_GUARD: return r->kind = "guard", true;
+  case NW_ALLOC: return r->kind = "storage", r->name = s->alloc.buffer, true;
+  case NW_PREFETCH: return r->kind = "prefetch", r->name = s->prefetch.buffer, true;
+  case NW_CALL: return r->kind = "call", r->name = s->call.intrinsic, true;
+  default: return false;
+  }
+}
+
+static void add_rows(outline *o, const nw_stmt *s, int depth) {
+  nw_outline_row r;
+  if (row_of(s, &r)) {
+    r.depth = depth++;
+    if (o->n == o->cap) o->row = nw_xrealloc(o->row, sizeof *o->row * (size_t)(o->cap = o->cap ? 2 * o->cap : 32));
+    o->row[o->n++] = r;
+  }
+  for (int i = 0; i < s->nkids; i++) add_rows(o, s->kid[i], depth);
+}
+
+int nw_program_outline(const nw_program *p, nw_outline_row **out) {
+  outline o = {0};
+  add_rows(&o, p->root, 0);
+  *out = o.row;
+  return o.n;
+}

@@ -1,0 +1,150 @@
+// Programs as data: their nests as rows, what they are called with, and values in sizes.
+#include "bind.h"
+#include <limits.h>
+#include <stdlib.h>
+
+static nw_sched *schedule_arg(lua_State *L) { return nwl_check(L, 1, &nwl_schedule_class, "schedule"); }
+
+static void set_text(lua_State *L, const char *name, const char *value) {
+  lua_pushstring(L, value);
+  lua_setfield(L, -2, name);
+}
+
+// ---- sizes by name
+
+typedef struct sizes {
+  int n;
+  const char *name[NWL_MAX_DIMS];
+  int64_t value[NWL_MAX_DIMS];
+} sizes;
+
+// The names belong to the table, which stays an argument.
+static void read_sizes(lua_State *L, int arg, sizes *to) {
+  to->n = 0;
+  if (lua_isnoneornil(L, arg)) return;
+  nwl_table(L, arg, "sizes");
+  for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
+    int is_number = 0;
+    lua_Integer v = lua_tointegerx(L, -1, &is_number);
+    if (lua_type(L, -2) != LUA_TSTRING || !is_number || to->n == NWL_MAX_DIMS) continue;
+    to->name[to->n] = lua_tostring(L, -2);
+    to->value[to->n++] = v;
+  }
+}
+
+// size_value(text, sizes): integer, boolean, or nil.
+static int f_size_value(lua_State *L) {
+  const char *text = nwl_string(L, 1, "text");
+  sizes s;
+  int64_t v;
+  bool is_condition;
+  read_sizes(L, 2, &s);
+  nw_clear(nwl_ctx(L));
+  if (!nw_size_value(nwl_ctx(L), text, s.n, s.name, s.value, &v, &is_condition)) return 0;
+  if (is_condition)
+    lua_pushboolean(L, v != 0);
+  else
+    lua_pushinteger(L, v);
+  return 1;
+}
+
+// operations(s, version, sizes)
+static int f_operations(lua_State *L) {
+  const nw_sched *s = schedule_arg(L);
+  sizes x;
+  read_sizes(L, 3, &x);
+  double n = nw_sched_operations(s, nwl_count_or(L, 2, "version", 0, INT_MAX, 0), x.n, x.name, x.value);
+  if (n < 0) return 0;
+  lua_pushnumber(L, n);
+  return 1;
+}
+
+// ---- signatures
+
+static void push_extent(lua_State *L, const nw_program *p, int i, int dim, const sizes *s) {
+  int64_t v;
+  if (nw_program_extent_at(p, i, dim, s->n, s->name, s->value, &v))
+    lua_pushinteger(L, v);
+  else
+    nwl_push_text(L, nw_program_extent(p, i, dim));
+}
+
+void nwl_push_signature(lua_State *L, const nw_program *p, int arg) {
+  sizes s;
+  read_sizes(L, arg, &s);
+  lua_createtable(L, 0, 2);
+  for (int output = 0; output < 2; output++) {
+    lua_newtable(L);
+    for (int i = 0, n = 0; i < nw_program_parameters(p); i++) {
+      if (nw_program_is_output(p, i) != output) continue;
+      lua_createtable(L, 0, 4);
+      set_text(L, "name", nw_program_buffer(p, i));
+      set_text(L, "dtype", nw_dtype_name(nw_program_buffer_dtype(p, i)));
+      lua_newtable(L);
+      for (int d = 0; d < nw_program_rank(p, i); d++) {
+        push_extent(L, p, i, d, &s);
+        lua_rawseti(L, -2, d + 1);
+      }
+      lua_setfield(L, -2, "dims");
+      lua_rawseti(L, -2, ++n);
+    }
+    lua_setfield(L, -2, output ? "outputs" : "inputs");
+  }
+}
+
+// ---- nests
+
+static void push_row(lua_State *L, const nw_outline_row *r) {
+  lua_createtable(L, 0, 7);
+  set_text(L, "kind", r->kind);
+  set_text(L, "name", r->name);
+  set_text(L, "mark", r->mark);
+  set_text(L, "axis", r->axis);
+  nwl_set_count(L, "id", r->id);
+  nwl_set_count(L, "depth", r->depth);
+  if (r->extent >= 0) nwl_set_count(L, "extent", r->extent);
+}
+
+static int f_outline(lua_State *L) {
+  nw_outline_row *row;
+  int n = nw_program_outline(nw_sched_program(schedule_arg(L)), &row);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    push_row(L, &row[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  free(row);
+  return 1;
+}
+
+static int f_is_unsafe(lua_State *L) {
+  lua_pushboolean(L, nw_program_unsafe(nw_sched_program(schedule_arg(L))));
+  return 1;
+}
+
+// By line of s:show "lowered" the id of the statement that stands there, or 0.
+static int f_line_ids(lua_State *L) {
+  int n = 0, *id = nw_lower_line_ids(nwl_ctx(L), nw_sched_program(schedule_arg(L)), &n);
+  if (!id) return nwl_raise(L);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushinteger(L, id[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  free(id);
+  return 1;
+}
+
+const nwl_row nwl_outline_rows[] = {
+    {"outline", f_outline, "(s: nw.schedule): table[]",
+     "The scheduled nest, those around first: kind (loop, stage, guard, storage, prefetch, call), name, id and depth; of loops mark "
+     "and extent (constant, from 0 on), of stages axis (the last that is no reduction)."},
+    {"lowered_line_ids", f_line_ids, "(s: nw.schedule): integer[]",
+     "By line of s:show 'lowered' the statement that stands there, or 0."},
+    {"is_unsafe", f_is_unsafe, "(s: nw.schedule): boolean", "True if a step on the way to this version was not judged."},
+    {"operations", f_operations, "(s: nw.schedule, version: integer, sizes: table): number?",
+     "Operations of one run of a version at these sizes; nil where they depend on data."},
+    {"size_value", f_size_value, "(text: string, sizes: table): integer|boolean|nil",
+     "The value of an extent or a condition in sizes, as steps take it: 'M // 16 + 1'."},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,101 @@
+--- Structure as figures: what is shared is computed once, and nobody reads texts that were printed for people.
+---
+--- usage: nestwright tests/bench/house.lua [FILE.json]   NW_HOUSE: a build with NW_MUTANTS, build/dev unless said
+package.path = "tests/bench/?.lua;" .. package.path
+require "nestwright"
+local core = require "nestwright.core"
+local cost = require "nestwright.cost.cost"
+local features = require "nestwright.learn.features"
+local bench = require "_bench"
+local left_out = require "_left_out"
+local schedules = require "_schedules"
+
+local out = bench.open(arg[1] or "build/bench/house.json")
+local TESTED = os.getenv "NW_HOUSE" or "build/dev"
+local ROUNDS = 15
+
+-- ---- what is computed once
+
+local function ms(f)
+  local since = core.now()
+  f()
+  return 1000 * (core.now() - since)
+end
+
+local MACHINE, CODE, BOTH = "zen5", {code = true}, {code = true, caches = true}
+local s = schedules.gemm(1024, 1)
+cost.of("house", s, {machine = MACHINE}) -- lowered and counted once
+
+local function again() return s:cost {machine = MACHINE} end
+
+local function full()
+  local c = again()
+  return features.of(s, c, nil, CODE)
+end
+
+local function quick() return features.of(s, cost.of("house", s, {machine = MACHINE, in_cache = true}), nil, BOTH) end
+
+local times = bench.race({function() return ms(again) end, function() return ms(full) end, function() return ms(quick) end}, ROUNDS)
+out:bar("house.quick_row_ms", times[3], "<=", 2)
+out:bar("house.full_row_over_cost_ms", times[2] - times[1], "<=", 2)
+out:bar("house.cost_again_ms", times[1], "<=", 5)
+
+-- ---- texts that are read by nobody
+
+local function run(command)
+  local pipe = assert(io.popen(command .. " 2>&1"))
+  local text = pipe:read "a"
+  pipe:close()
+  return text
+end
+
+local function lines_of(text)
+  local list = {}
+  for line in text:gmatch "[^\n]+" do list[#list + 1] = line end
+  return list
+end
+
+local program = TESTED .. "/bin/nestwright"
+local FIGURES = program .. " tests/bench/_scrambled.lua"
+
+-- Figures that are not the same when texts are scrambled.
+local function changed()
+  local plain, scrambled, n = lines_of(run(FIGURES)), lines_of(run("NW_SCRAMBLE=1 " .. FIGURES)), 0
+  for i = 1, math.max(#plain, #scrambled) do
+    if plain[i] ~= scrambled[i] then
+      print(("CHANGED: %s  ->  %s"):format(plain[i], scrambled[i]))
+      n = n + 1
+    end
+  end
+  assert(#plain > 500, "no figures: " .. table.concat(plain, "\n"))
+  return n, #plain
+end
+
+-- Tests that fail then, those of text left out.
+local function failing()
+  local failed, tests, texts = 0, 0, 0
+  for _, file in ipairs(lines_of(run "find tests/spec -name '*_spec.lua' | LC_ALL=C sort")) do
+    local command = "NW_SCRAMBLE=1 NW_BUILD=%s timeout 1200 %s tests/spec/run.lua -o TAP %s"
+    local text = left_out.files[file] and "" or run(command:format(TESTED, program, file))
+    for _, line in ipairs(lines_of(text)) do
+      local verdict, name = line:match "^(n?o?t? ?ok) %d+ %- (.*)$"
+      if verdict then tests = tests + 1 end
+      if verdict == "not ok" and left_out.is(file, name) then texts = texts + 1
+      elseif verdict == "not ok" then
+        failed = failed + 1
+        print(("FAILED: %s: %s"):format(file, name))
+      end
+    end
+  end
+  return failed, tests, texts
+end
+
+local shown = program .. " tests/bench/_scrambled.lua shown"
+assert(run(shown) ~= run("NW_SCRAMBLE=1 " .. shown), TESTED .. " is not a build with NW_MUTANTS: ./dev build dev")
+local differ, figures = changed()
+local failed, tests, texts = failing()
+print(("%d figures, of which %d differ; %d tests, of which %d fail and are of text, and %d others"):format(figures, differ, tests,
+  texts, failed))
+out:bar("house.scrambled_failures", differ + failed, "<=", 0)
+
+out:close()
