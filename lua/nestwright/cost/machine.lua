@@ -129,7 +129,20 @@ end
 
 local methods = rows.methods "machine"
 
-function RECORD.__lookup(m, key) return merge.nested(core.machine_list(m))[key] end
+-- A record never changes; what is asked for is the asker's own.
+local nested = setmetatable({}, {__mode = "k"})
+
+local function copied(value)
+  if type(value) ~= "table" then return value end
+  local out = {}
+  for key, v in pairs(value) do out[key] = copied(v) end
+  return out
+end
+
+function RECORD.__lookup(m, key)
+  nested[m] = nested[m] or merge.nested(core.machine_list(m))
+  return copied(nested[m][key])
+end
 function RECORD.__tostring(m) return text.plain(m) end
 function RECORD.__eq(a, b) return text.code(a) == text.code(b) end
 
