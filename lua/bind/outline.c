@@ -95,7 +95,7 @@ void nwl_push_signature(lua_State *L, const nw_program *p, int arg) {
 // ---- nests
 
 static void push_row(lua_State *L, const nw_outline_row *r) {
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 10);
   set_text(L, "kind", r->kind);
   set_text(L, "name", r->name);
   set_text(L, "mark", r->mark);
@@ -103,6 +103,11 @@ static void push_row(lua_State *L, const nw_outline_row *r) {
   nwl_set_count(L, "id", r->id);
   nwl_set_count(L, "depth", r->depth);
   if (r->extent >= 0) nwl_set_count(L, "extent", r->extent);
+  set_text(L, "text", r->text);
+  lua_pushboolean(L, r->unsafe);
+  lua_setfield(L, -2, "unsafe");
+  lua_pushboolean(L, r->stream);
+  lua_setfield(L, -2, "stream");
 }
 
 static int f_outline(lua_State *L) {
@@ -113,12 +118,17 @@ static int f_outline(lua_State *L) {
     push_row(L, &row[i]);
     lua_rawseti(L, -2, i + 1);
   }
-  free(row);
+  nw_outline_free(n, row);
   return 1;
 }
 
 static int f_is_unsafe(lua_State *L) {
   lua_pushboolean(L, nw_program_unsafe(nw_sched_program(schedule_arg(L))));
+  return 1;
+}
+
+static int f_program_name(lua_State *L) {
+  lua_pushstring(L, nw_program_name(nw_sched_program(schedule_arg(L))));
   return 1;
 }
 
@@ -137,11 +147,15 @@ static int f_line_ids(lua_State *L) {
 
 const nwl_row nwl_outline_rows[] = {
     {"outline", f_outline, "(s: nw.schedule): table[]",
-     "The scheduled nest, those around first: kind (loop, stage, guard, storage, prefetch, call), name, id and depth; of loops mark "
-     "and extent (constant, from 0 on), of stages axis (the last that is no reduction)."},
+     "The scheduled nest, those around first: kind (loop, stage, guard, storage, prefetch, call), name, id and depth; "
+     "of loops mark "
+     "and extent (constant, from 0 on), of stages axis (the last that is no reduction) and stream; unsafe; text, for "
+     "people."},
     {"lowered_line_ids", f_line_ids, "(s: nw.schedule): integer[]",
      "By line of s:show 'lowered' the statement that stands there, or 0."},
-    {"is_unsafe", f_is_unsafe, "(s: nw.schedule): boolean", "True if a step on the way to this version was not judged."},
+    {"program_name", f_program_name, "(s: nw.schedule): string", "What the program is called."},
+    {"is_unsafe", f_is_unsafe, "(s: nw.schedule): boolean",
+     "True if a step on the way to this version was not judged."},
     {"operations", f_operations, "(s: nw.schedule, version: integer, sizes: table): number?",
      "Operations of one run of a version at these sizes; nil where they depend on data."},
     {"size_value", f_size_value, "(text: string, sizes: table): integer|boolean|nil",

@@ -20,6 +20,7 @@ left_out.lines = {
   {":show%(", "compares a view"}, {":show ", "compares a view"}, {":text%(", "compares the text form"},
   {"parse", "reads the text form back"}, {"replay", "reads the text form back"}, {"assert%.matches", "looks for words in a text"},
   {'assert%.equal%([^,]*"', "compares a text"}, {'assert%.same%([^,]*"', "compares texts"}, {"expect", "waits for words"},
+  {":why%(", "names a line by a part of its text"},
 }
 
 local sources = {}

@@ -26,8 +26,10 @@ end
 
 local function roofline(name, s)
   local p = nw.roofline(s, {machine = "zen5"})
-  for n, d in ipairs(p.dots or {}) do
-    say(name, "dot " .. n, ("%s %s %s %s"):format(d.flops, d.bytes.memory, d.threads, d.time and d.time.median))
+  for n, dot in ipairs(p.rows) do
+    for k, column in ipairs(p.columns) do
+      if type(dot[k]) == "number" then say(name, ("dot %d, %s"):format(n, column), dot[k]) end
+    end
   end
 end
 

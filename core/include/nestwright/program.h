@@ -40,6 +40,7 @@ NW_API bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, con
 // The value of an extent or a condition in sizes, written as steps take it: "M // 16 + 1". False where a name has none.
 NW_API bool nw_size_value(nw_ctx *c, const char *text, int n, const char *const *names, const int64_t *values,
                           int64_t *out, bool *is_condition);
+NW_API const char *nw_program_name(const nw_program *p);
 NW_API bool nw_program_unsafe(const nw_program *p); // was a step on the way not judged?
 // The nest of a scheduled program as data: every loop, stage, guard, allocation, prefetch and call, those around first.
 typedef struct nw_outline_row {
@@ -48,8 +49,12 @@ typedef struct nw_outline_row {
   const char *axis; // of a stage: its last axis that is no reduction, or NULL
   int id, depth;
   int64_t extent; // of a loop that begins at 0: its iterations, where they are constant; else -1
+  bool unsafe; // a step that was not judged made or changed it
+  bool stream; // of a stage: it stores past the caches
+  char *text; // for people: "i_o in 0..32  parallel"
 } nw_outline_row;
-NW_API int nw_program_outline(const nw_program *p, nw_outline_row **out); // heap
+NW_API int nw_program_outline(const nw_program *p, nw_outline_row **out);
+NW_API void nw_outline_free(int n, nw_outline_row *row);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 // A scheduled program as rows, and what it is called with.
-#include "ir/program/program.h"
+#include "ir/text/lines.h" // nw_node_text
 #include <stdlib.h>
 
 int nw_program_parameters(const nw_program *p) {
@@ -11,6 +11,7 @@ int nw_program_parameters(const nw_program *p) {
 bool nw_program_is_output(const nw_program *p, int i) { return p->buffer[i]->role == NW_OUTPUT; }
 int nw_program_rank(const nw_program *p, int i) { return p->buffer[i]->ndim; }
 char *nw_program_extent(const nw_program *p, int i, int dim) { return nw_expr_show(p->buffer[i]->shape[dim]); }
+const char *nw_program_name(const nw_program *p) { return p->name; }
 bool nw_program_unsafe(const nw_program *p) { return p->unsafe > 0; }
 
 bool nw_program_extent_at(const nw_program *p, int i, int dim, int n, const char *const *names, const int64_t *values,
@@ -43,9 +44,15 @@ static const char *last_axis(const nw_stmt *block) {
   return name;
 }
 
+static bool streams(const nw_stmt *block) {
+  for (int i = 0; i < block->block.ntargets; i++)
+    if (block->block.target[i].stream) return true;
+  return false;
+}
+
 static bool row_of(const nw_stmt *s, nw_outline_row *r) {
   int64_t begin;
-  *r = (nw_outline_row){.id = s->id, .extent = -1};
+  *r = (nw_outline_row){.id = s->id, .extent = -1, .unsafe = s->unsafe, .stream = s->kind == NW_BLOCK && streams(s)};
   switch (s->kind) {
   case NW_LOOP:
     r->kind = "loop", r->name = s->loop.var->name, r->mark = nw_loop_kind_name(s->loop.mark);
@@ -61,19 +68,34 @@ static bool row_of(const nw_stmt *s, nw_outline_row *r) {
   }
 }
 
-static void add_rows(outline *o, const nw_stmt *s, int depth) {
+static void add_row(outline *o, nw_outline_row r, int depth, char *text) {
+  if (o->n == o->cap) o->row = nw_xrealloc(o->row, sizeof *o->row * (size_t)(o->cap = o->cap ? 2 * o->cap : 32));
+  r.depth = depth, r.text = text;
+  o->row[o->n++] = r;
+}
+
+// The condition of a stage is a guard around it.
+static void add_rows(outline *o, const nw_program *p, const nw_stmt *s, int depth) {
   nw_outline_row r;
   if (row_of(s, &r)) {
-    r.depth = depth++;
-    if (o->n == o->cap) o->row = nw_xrealloc(o->row, sizeof *o->row * (size_t)(o->cap = o->cap ? 2 * o->cap : 32));
-    o->row[o->n++] = r;
+    if (s->kind == NW_BLOCK && s->block.where) {
+      nw_outline_row guard = {.kind = "guard", .id = s->id, .extent = -1, .unsafe = s->unsafe};
+      add_row(o, guard, depth++, nw_where_text(p, s));
+      r.unsafe = false;
+    }
+    add_row(o, r, depth++, nw_node_text(p, s));
   }
-  for (int i = 0; i < s->nkids; i++) add_rows(o, s->kid[i], depth);
+  for (int i = 0; i < s->nkids; i++) add_rows(o, p, s->kid[i], depth);
+}
+
+void nw_outline_free(int n, nw_outline_row *row) {
+  for (int i = 0; i < n; i++) free(row[i].text);
+  free(row);
 }
 
 int nw_program_outline(const nw_program *p, nw_outline_row **out) {
   outline o = {0};
-  add_rows(&o, p->root, 0);
+  add_rows(&o, p, p->root, 0);
   *out = o.row;
   return o.n;
 }

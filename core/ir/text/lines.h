@@ -46,6 +46,9 @@ void nw_program_lines(nw_lines *l, const nw_program *p, const nw_show_opts *o); 
 
 char *nw_loop_header(const nw_program *p, const nw_stmt *s); // print.c: "for i_o in 0..32"; heap
 
+char *nw_node_text(const nw_program *p, const nw_stmt *s); // print.c: what a tree says of a statement; heap
+char *nw_where_text(const nw_program *p, const nw_stmt *block); // "if i < 10"; heap
+
 // kinds.c: the words of the text form.
 const char *nw_combiner_assign(nw_combiner c); // "+=", "min=", ...; "=" for NW_PLAIN
 const char *nw_scope_name(nw_scope s);

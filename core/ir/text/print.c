@@ -79,15 +79,19 @@ static void strides(printer *pr, const nw_buffer *b) {
   }
 }
 
+static void storage_of(printer *pr, const nw_buffer *b) {
+  if (b->scope != NW_GLOBAL) nw_lines_put(pr->l, NW_PIECE_KEYWORD, " %s", nw_scope_name(b->scope));
+  if (b->nlayout) layout(pr, b);
+  strides(pr, b);
+}
+
 static void buffer(printer *pr, const nw_buffer *b) {
   open_line(pr, NULL);
   word(pr, nw_role_name(b->role));
   nw_lines_put(pr->l, NW_PIECE_TEXT, " %s: %s[", b->name, nw_dtype_name(b->dtype));
   exprs(pr, b->ndim, b->shape);
   text(pr, "]");
-  if (b->scope != NW_GLOBAL) nw_lines_put(pr->l, NW_PIECE_KEYWORD, " %s", nw_scope_name(b->scope));
-  if (b->nlayout) layout(pr, b);
-  strides(pr, b);
+  storage_of(pr, b);
 }
 
 static void assumptions(printer *pr) {
@@ -143,8 +147,7 @@ static void tags(printer *pr, const nw_stmt *s) {
   }
 }
 
-static void loop_header(printer *pr, const nw_stmt *s) {
-  word(pr, "for ");
+static void loop_bounds(printer *pr, const nw_stmt *s) {
   nw_lines_put(pr->l, NW_PIECE_NAME, "%s", s->loop.var->name);
   word(pr, " in ");
   if (s->loop.nfused) {
@@ -157,20 +160,11 @@ static void loop_header(printer *pr, const nw_stmt *s) {
   tags(pr, s);
 }
 
-char *nw_loop_header(const nw_program *p, const nw_stmt *s) {
-  nw_lines l = {0};
-  printer pr = {.l = &l, .p = p, .o = &(nw_show_opts){0}};
-  open_line(&pr, s);
-  loop_header(&pr, s);
-  char *header = nw_xstrdup(l.text.s);
-  nw_lines_free(&l);
-  return nw_as_shown(header);
-}
-
 static void loop(printer *pr, const nw_stmt *s) {
   open_stmt(pr, s);
   if (s->loop.mark) nw_lines_put(pr->l, NW_PIECE_MARK, "%s ", nw_loop_kind_name(s->loop.mark));
-  loop_header(pr, s);
+  word(pr, "for ");
+  loop_bounds(pr, s);
   text(pr, ":");
 }
 
@@ -345,9 +339,7 @@ static void short_alloc(printer *pr, const nw_stmt *s) {
   nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", s->alloc.buffer);
   exprs(pr, s->alloc.n, s->alloc.extent);
   text(pr, "]");
-  if (b && b->scope != NW_GLOBAL) nw_lines_put(pr->l, NW_PIECE_KEYWORD, " %s", nw_scope_name(b->scope));
-  if (b && b->nlayout) layout(pr, b);
-  if (b) strides(pr, b);
+  if (b) storage_of(pr, b);
 }
 
 // ---- the walk
@@ -474,3 +466,83 @@ char *nw_program_show(const nw_program *p, const nw_show_opts *o) {
 }
 
 char *nw_program_print(const nw_program *p) { return nw_program_show(p, &(nw_show_opts){.full = true}); }
+
+// ---- single statements
+
+static char *taken(nw_lines *l) {
+  char *text = nw_xstrdup(l->text.s ? l->text.s : "");
+  nw_lines_free(l);
+  return nw_as_shown(text);
+}
+
+static void node_loop(printer *pr, const nw_stmt *s) {
+  loop_bounds(pr, s);
+  if (s->loop.mark) nw_lines_put(pr->l, NW_PIECE_MARK, "  %s", nw_loop_kind_name(s->loop.mark));
+}
+
+static void node_block(printer *pr, const nw_stmt *s) {
+  nw_lines_put(pr->l, NW_PIECE_NAME, "%s", s->block.name);
+  text(pr, "(");
+  for (int i = 0; i < s->block.nvars; i++) {
+    const nw_block_var *v = &s->block.var[i];
+    nw_lines_put(pr->l, NW_PIECE_TEXT, "%s%s%s%s", i ? ", " : "",
+                 v->kind == NW_SPATIAL ? "" : nw_var_kind_name(v->kind), v->kind == NW_SPATIAL ? "" : " ",
+                 v->var->name);
+  }
+  text(pr, ")");
+}
+
+static void node_storage(printer *pr, const nw_stmt *s) {
+  const nw_buffer *b = nw_find_buffer(pr->p, s->alloc.buffer);
+  nw_lines_put(pr->l, NW_PIECE_TEXT, "storage %s[", s->alloc.buffer);
+  for (int i = 0; i < s->alloc.n; i++) {
+    if (i) text(pr, ", ");
+    range(pr, s->alloc.min[i], s->alloc.extent[i]);
+  }
+  text(pr, "]");
+  if (b) storage_of(pr, b);
+}
+
+char *nw_node_text(const nw_program *p, const nw_stmt *s) {
+  nw_lines l = {0};
+  printer pr = {.l = &l, .p = p, .o = &(nw_show_opts){.full = true}};
+  open_line(&pr, NULL);
+  switch (s->kind) {
+  case NW_LOOP: node_loop(&pr, s); break;
+  case NW_BLOCK: node_block(&pr, s); break;
+  case NW_ALLOC: node_storage(&pr, s); break;
+  case NW_GUARD:
+    word(&pr, "if ");
+    expr(&pr, s->guard.cond);
+    break;
+  case NW_PREFETCH:
+    nw_lines_put(&l, NW_PIECE_TEXT, "prefetch %s[", s->prefetch.buffer);
+    box(&pr, s);
+    text(&pr, "]");
+    break;
+  case NW_CALL:
+    word(&pr, "call ");
+    quoted(&pr, s->call.intrinsic);
+    break;
+  default: break;
+  }
+  return taken(&l);
+}
+
+char *nw_where_text(const nw_program *p, const nw_stmt *block) {
+  nw_lines l = {0};
+  printer pr = {.l = &l, .p = p, .o = &(nw_show_opts){.full = true}};
+  open_line(&pr, NULL);
+  word(&pr, "if ");
+  expr(&pr, block->block.where);
+  return taken(&l);
+}
+
+char *nw_loop_header(const nw_program *p, const nw_stmt *s) {
+  nw_lines l = {0};
+  printer pr = {.l = &l, .p = p, .o = &(nw_show_opts){0}};
+  open_line(&pr, s);
+  word(&pr, "for ");
+  loop_bounds(&pr, s);
+  return taken(&l);
+}

@@ -112,56 +112,22 @@ local function versions(s)
   return report.new(all[1], text)
 end
 
--- "block C of C (i = 4*i_o + i_i in 0..10) where 4*i_o + i_i < 10:" is a stage, inside a guard where it has one.
-local function stage_of(name, vars, rest)
-  local stage = {kind = "stage", name = name, text = name .. vars:gsub(" = .- in [^,)]*%.%.[^,)]*", "")}
-  local cond = rest:match "^ where (.-) with .*:$" or rest:match "^ where (.*):$"
-  if cond then return {kind = "guard", text = "if " .. cond, stage}, stage end
-  return stage, stage
-end
-
--- A line of the full text form as a node of the tree, and the node that what is inside it belongs to. `about`: by
--- temporary, what its declaration says behind the shape.
-local function node_of(line, about)
-  local rest = line:match "^%s*unsafe (.*)$" or line:match "^%s*(.*)$"
-  local mark, loop, range = rest:match "^([%w.]*) ?for (%S+) in (.-):$"
-  local block, vars, behind = rest:match "^%l* ?block (%S+) of %S+ (%b())(.*)$"
-  local storage = rest:match "^alloc ([^%[]+)"
-  local node, inner
-  if loop then
-    node = {kind = "loop", name = loop, mark = mark ~= "" and mark or nil}
-    node.text = ("%s in %s%s"):format(loop, range, mark ~= "" and "  " .. mark or "")
-  elseif block then
-    node, inner = stage_of(block, vars, behind)
-  elseif storage then
-    node = {kind = "storage", name = storage, text = "storage " .. rest:match "^alloc (.-):?$" .. about[storage]}
-  elseif rest:find "^if " then
-    node = {kind = "guard", text = rest:sub(1, -2)}
-  elseif rest:find "^prefetch " or rest:find "^call " then
-    node = {kind = rest:match "^%l+", text = rest:gsub(":$", "")}
-  else
-    return nil
-  end
-  node.unsafe = line:find "^%s*unsafe " ~= nil
-  if node.unsafe then node.text = node.text .. "  unsafe" end
-  return node, inner or node
+local function node_of(row)
+  local node = {kind = row.kind, name = row.name, text = row.text, unsafe = row.unsafe, stream = row.stream or nil}
+  node.mark = row.mark ~= "" and row.mark or nil
+  if row.kind == "prefetch" or row.kind == "call" then node.name = nil end
+  if row.unsafe then node.text = node.text .. "  unsafe" end
+  if row.stream then node.text = node.text .. "  stream" end
+  return node
 end
 
 local function tree(s)
-  local text = core.schedule_print(s)
-  local root, about = {kind = "program", text = text:match "^program (%S+)"}, {}
-  for name, rest in text:gmatch "\ntemp (%S+): %w+%b[]([^\n]*)" do about[name] = rest end
-  local stack = {{indent = -1, node = root}}
-  for line in text:gmatch "[^\n]+" do
-    local indent, node, inner = #line:match "^ *", node_of(line, about)
-    if node then
-      while stack[#stack].indent >= indent do stack[#stack] = nil end
-      table.insert(stack[#stack].node, node)
-      stack[#stack + 1] = {indent = indent, node = inner}
-    elseif line:find "^ *stream " then
-      local stage = stack[#stack].node
-      stage.stream, stage.text = true, stage.text .. "  stream"
-    end
+  local root = {kind = "program", text = core.program_name(s)}
+  local stack = {[-1] = root}
+  for _, row in ipairs(core.outline(s)) do
+    local node = node_of(row)
+    table.insert(stack[row.depth - 1], node)
+    stack[row.depth] = node
   end
   return report.new(root, table.concat(draw(root, {}, "", ""), "\n"))
 end
