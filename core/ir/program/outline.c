@@ -74,6 +74,15 @@ static void add_row(outline *o, nw_outline_row r, int depth, char *text) {
   o->row[o->n++] = r;
 }
 
+// Storage that outlives every loop stands before the statement of the root that uses it first.
+static void add_storage(outline *o, const nw_program *p, int at, int depth) {
+  for (int i = 0; i < p->nbuffers; i++) {
+    const nw_stmt *s = p->buffer[i]->alloc;
+    nw_outline_row r;
+    if (s && s->alloc.first == at && row_of(s, &r)) add_row(o, r, depth, nw_node_text(p, s));
+  }
+}
+
 // The condition of a stage is a guard around it.
 static void add_rows(outline *o, const nw_program *p, const nw_stmt *s, int depth) {
   nw_outline_row r;
@@ -85,7 +94,10 @@ static void add_rows(outline *o, const nw_program *p, const nw_stmt *s, int dept
     }
     add_row(o, r, depth++, nw_node_text(p, s));
   }
-  for (int i = 0; i < s->nkids; i++) add_rows(o, p, s->kid[i], depth);
+  for (int i = 0; i < s->nkids; i++) {
+    if (s == p->root) add_storage(o, p, i, depth);
+    add_rows(o, p, s->kid[i], depth);
+  }
 }
 
 void nw_outline_free(int n, nw_outline_row *row) {
