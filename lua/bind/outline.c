@@ -49,7 +49,7 @@ static int f_size_value(lua_State *L) {
 }
 
 // operations(s, version, sizes)
-static int f_operations(lua_State *L) {
+static int f_operation_count(lua_State *L) {
   const nw_sched *s = schedule_arg(L);
   sizes x;
   read_sizes(L, 3, &x);
@@ -156,7 +156,7 @@ const nwl_row nwl_outline_rows[] = {
     {"program_name", f_program_name, "(s: nw.schedule): string", "What the program is called."},
     {"is_unsafe", f_is_unsafe, "(s: nw.schedule): boolean",
      "True if a step on the way to this version was not judged."},
-    {"operations", f_operations, "(s: nw.schedule, version: integer, sizes: table): number?",
+    {"operation_count", f_operation_count, "(s: nw.schedule, version: integer, sizes: table): number?",
      "Operations of one run of a version at these sizes; nil where they depend on data."},
     {"size_value", f_size_value, "(text: string, sizes: table): integer|boolean|nil",
      "The value of an extent or a condition in sizes, as steps take it: 'M // 16 + 1'."},

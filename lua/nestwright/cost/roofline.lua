@@ -27,7 +27,7 @@ end
 
 -- Operations of one run, as the definition has them: what a version computes twice is done once.
 local function flops_of(s, values)
-  local n = core.operations(s, 0, values)
+  local n = core.operation_count(s, 0, values)
   if n and n > 0 then return n + 0.0 end
   if n then
     errors.fail("invalid", "hold the bytes a second of s:time() against nw.roofs(), or give numbers of your own: nw.roofline{"
@@ -69,7 +69,7 @@ end
 -- Whether a version is soon simulated.
 local function small(s, version, values, o)
   local most = o.simulate == nil and SIMULATED or o.simulate
-  return most and (core.operations(s, version, values) or math.huge) <= most
+  return most and (core.operation_count(s, version, values) or math.huge) <= most
 end
 
 -- What it computes with: "f64" where any output is, "integer" where none is of floats, else "f32".

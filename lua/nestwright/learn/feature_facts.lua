@@ -322,7 +322,7 @@ local function least_cycles(f)
 end
 
 -- Operations of the naive program; where they depend on data, those of the schedule.
-local function work_of(s, c, sizes) return math.max(1, core.operations(s, 0, sizes) or c.flops) end
+local function work_of(s, c, sizes) return math.max(1, core.operation_count(s, 0, sizes) or c.flops) end
 
 --- Everything that rows look at, of a schedule with its cost record; sizes: those it was priced at, by name.
 function facts.of(s, c, sizes, without)
