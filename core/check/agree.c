@@ -14,7 +14,7 @@ static bool exact_block(void *env, nw_stmt *s) {
   (void)env;
   if (s->kind != NW_BLOCK) return true;
   for (int i = 0; i < s->block.ntargets; i++) {
-    const nw_target *t = &s->block.target[i];
+    const nw_block_target *t = &s->block.target[i];
     bool product = s->block.combiner == NW_PROD && nw_dtype_is_float(t->value->type.dtype);
     if (product || !nw_visit(t->value, rounds, NULL)) return false;
   }

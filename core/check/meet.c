@@ -113,7 +113,7 @@ static void move_inside(const nw_replay_case *x, const nw_stmt *block, nw_execut
     if (a->at[i] == b->at[i] && !nw_binds_reduce(block, a->loop[i])) a->at[i] = b->at[i] = middle(x, a, i);
 }
 
-static const nw_target *target_of(const nw_replay_case *x, const nw_stmt *block) {
+static const nw_block_target *target_of(const nw_replay_case *x, const nw_stmt *block) {
   for (int i = 0; x->w->buffer && i < block->block.ntargets; i++)
     if (!strcmp(block->block.target[i].buffer, x->w->buffer)) return &block->block.target[i];
   return NULL;
@@ -122,7 +122,7 @@ static const nw_target *target_of(const nw_replay_case *x, const nw_stmt *block)
 static const nw_conflict *inner_witness(const nw_replay_case *x) {
   nw_conflict *w = NW_NEW(x->r->arena, nw_conflict);
   const nw_stmt *block = nw_find_block(x->r->after, x->w->source.block);
-  const nw_target *t = target_of(x, block);
+  const nw_block_target *t = target_of(x, block);
   if (!t) return NULL;
   *w = *x->w;
   move_inside(x, block, &w->source, &w->sink);

@@ -159,7 +159,7 @@ static bool is_element(const nw_slice_site *t, const nw_elements *e, const nw_ex
 // All but updates of the buffer whose inits alone are asked for.
 static bool may_write(const nw_slice *s, const nw_slice_site *t, bool all) {
   for (int i = 0; i < t->block->block.ntargets; i++) {
-    const nw_target *to = &t->block->block.target[i];
+    const nw_block_target *to = &t->block->block.target[i];
     const nw_elements *e = elements_of(s, to->buffer);
     bool may = e && e->flat.n && !(t->block->block.combiner && s->inits_of && !strcmp(to->buffer, s->inits_of));
     for (int d = 0; may && d < to->n; d++) may = may_be(t, t->index[i][d], e->lo[d], e->hi[d]);

@@ -140,7 +140,7 @@ static bool bind_vars(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scope *
   return ok;
 }
 
-static const nw_expr *old_value(nwi_program *x, const nw_target *t) {
+static const nw_expr *old_value(nwi_program *x, const nw_block_target *t) {
   const nw_buffer *b = nw_find_buffer(x->p, t->buffer);
   return nw_load(x->pool, (nw_type){(uint8_t)b->dtype, 1}, t->buffer, t->n, t->index);
 }
@@ -151,7 +151,7 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
   bool arg = s->block.combiner == NW_ARGMIN || s->block.combiner == NW_ARGMAX;
   c->target = NW_NEW_N(x->arena, nwi_target, n + 1);
   for (int i = 0; i < n; i++) {
-    const nw_target *t = &s->block.target[i];
+    const nw_block_target *t = &s->block.target[i];
     const nw_expr *old[2] = {0}, *term[2] = {0}, *value = t->value;
     nwi_target *to = &c->target[i];
     *to = (nwi_target){.buffer = nwi_buffer_named(x, t->buffer), .n = t->n};
@@ -159,7 +159,7 @@ static bool make_targets(nwi_program *x, const nw_stmt *s, nwi_code *c, nwi_scop
     to->init = make(body, t->init, &ok);
     if (s->block.combiner != NW_PLAIN) {
       for (int k = 0; k < (arg ? 2 : 1); k++) {
-        const nw_target *from = arg ? &s->block.target[k] : t;
+        const nw_block_target *from = arg ? &s->block.target[k] : t;
         old[k] = old_value(x, from);
         term[k] = nw_import(x->pool, from->value);
       }

@@ -41,7 +41,7 @@ static const nw_expr *bound(blocks *b, const nw_stmt *block, const nw_expr *e) {
   return nw_rewrite(b->p->pool, at, keep_var, linear_load, b);
 }
 
-static const nw_expr *bound_index(blocks *b, const nw_stmt *block, const nw_target *t) {
+static const nw_expr *bound_index(blocks *b, const nw_stmt *block, const nw_block_target *t) {
   const nw_expr *index[NW_MAX_DEPTH];
   for (int d = 0; d < t->n; d++) index[d] = bound(b, block, t->index[d]);
   return nw_physical_index(place_of(b, t->buffer), &b->r, index);
@@ -54,7 +54,7 @@ static nw_stmt *lower_block(blocks *b, nw_stmt *s) {
   nw_vec stores = {0};
   nw_scope_push(&b->r, &guard);
   for (int i = 0; i < s->block.ntargets; i++) {
-    const nw_target *from = &s->block.target[i];
+    const nw_block_target *from = &s->block.target[i];
     t[i].buffer = from->buffer;
     t[i].dtype = nw_find_buffer(b->p, from->buffer)->dtype;
     t[i].stream = from->stream;

@@ -17,10 +17,10 @@ static const nw_expr **copy_exprs(nw_program *p, const nw_expr *const *e, int n)
 static void init_targets(nw_program *p, const nw_stmt *from, nw_stmt *to) {
   int n = from->block.ntargets;
   to->block.ntargets = n;
-  to->block.target = NW_NEW_N(p->arena, nw_target, n);
+  to->block.target = NW_NEW_N(p->arena, nw_block_target, n);
   for (int i = 0; i < n; i++) {
-    const nw_target *t = &from->block.target[i];
-    to->block.target[i] = (nw_target){t->buffer, t->n, copy_exprs(p, t->index, t->n), t->init, NULL, false};
+    const nw_block_target *t = &from->block.target[i];
+    to->block.target[i] = (nw_block_target){t->buffer, t->n, copy_exprs(p, t->index, t->n), t->init, NULL, false};
   }
 }
 

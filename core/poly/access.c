@@ -86,12 +86,12 @@ void nw_site_uses(nw_model *m, nw_site *s, int nallocs, const nw_stmt *const *al
   gather g = {.m = m, .s = s, .nallocs = nallocs, .alloc = alloc, .depth = depth};
   const nw_stmt *b = s->block;
   for (int i = 0; i < b->block.ntargets; i++) {
-    const nw_target *t = &b->block.target[i];
+    const nw_block_target *t = &b->block.target[i];
     reads(&g, s->init ? t->init : t->value);
     for (int d = 0; d < t->n; d++) reads(&g, t->index[d]);
   }
   for (int i = 0; i < b->block.ntargets; i++) {
-    const nw_target *t = &b->block.target[i];
+    const nw_block_target *t = &b->block.target[i];
     nw_use *w = new_access(&g, t->buffer, t->n, t->index);
     w->write = true;
     w->update = !s->init && b->block.combiner != NW_PLAIN;

@@ -83,9 +83,9 @@ static bool same_vars(const compare *c, const nw_stmt *was, const nw_stmt *is) {
   return at == is->block.nvars;
 }
 
-static nw_dtype dtype_of(const nw_model *m, const nw_target *t) { return nw_find_buffer(m->p, t->buffer)->dtype; }
+static nw_dtype dtype_of(const nw_model *m, const nw_block_target *t) { return nw_find_buffer(m->p, t->buffer)->dtype; }
 
-static bool same_place(const compare *c, const nw_target *was, const nw_target *is) {
+static bool same_place(const compare *c, const nw_block_target *was, const nw_block_target *is) {
   if (was->n != is->n || dtype_of(c->before, was) != dtype_of(c->after, is)) return false;
   for (int d = 0; d < was->n; d++)
     if (nw_import(c->pool, was->index[d]) != is->index[d]) return false;
@@ -93,7 +93,7 @@ static bool same_place(const compare *c, const nw_target *was, const nw_target *
 }
 
 static bool same_target(const compare *c, const nw_stmt *was, const nw_stmt *is, int t, const nw_stmt **rounded) {
-  const nw_target *a = &was->block.target[t], *b = &is->block.target[t];
+  const nw_block_target *a = &was->block.target[t], *b = &is->block.target[t];
   if (!same_place(c, a, b)) return false;
   if (is->block.init_part && !was->block.init_part) return a->init && same_expr(c, was, a->init, b->value, rounded);
   if (!same_expr(c, was, a->value, b->value, rounded)) return false;
@@ -139,7 +139,7 @@ static bool from_parts(const compare *c, const nw_stmt *is, const nw_stmt **part
   for (int at = 0; (was = next_original(c, is, is->block.init_part, &at));) {
     bool same = was->block.ntargets == is->block.ntargets && same_spatial(c, was, is);
     for (int t = 0; same && t < is->block.ntargets; t++) {
-      const nw_target *a = &was->block.target[t], *b = &is->block.target[t];
+      const nw_block_target *a = &was->block.target[t], *b = &is->block.target[t];
       same = same_place(c, a, b) && (!b->init || (a->init && nw_import(c->pool, a->init) == b->init));
     }
     if (same && nw_combines_parts(c->before, c->after, was, is, part, answer)) return true;

@@ -71,7 +71,7 @@ static void see_body(const asked *x, const nw_stmt *block, const nw_expr *e, nw_
 static void conditions(const asked *x, const nw_site *s, nw_vec *out) {
   for (int i = 0; i < s->nwhere; i++) conjuncts(x, s->where[i], out);
   for (int t = 0; t < s->block->block.ntargets; t++) {
-    const nw_target *g = &s->block->block.target[t];
+    const nw_block_target *g = &s->block->block.target[t];
     see_body(x, s->block, g->value, out);
     see_body(x, s->block, g->init, out);
     for (int d = 0; d < g->n; d++) see_body(x, s->block, g->index[d], out);

@@ -45,7 +45,7 @@ static bool same_alloc(const nw_stmt *a, const nw_stmt *b) {
          same_pointers(a->alloc.n, a->alloc.extent, b->alloc.extent);
 }
 
-static bool same_target(const nw_target *a, const nw_target *b) {
+static bool same_target(const nw_block_target *a, const nw_block_target *b) {
   return !strcmp(a->buffer, b->buffer) && a->n == b->n && a->value == b->value && a->init == b->init &&
          same_pointers(a->n, a->index, b->index);
 }

@@ -8,7 +8,7 @@ bool nw_is_copy(const nw_stmt *b) {
          b->block.target[0].value->op == NW_OP_LOAD;
 }
 
-static const nw_target *target_of(const nw_stmt *block, const char *buffer) {
+static const nw_block_target *target_of(const nw_stmt *block, const char *buffer) {
   for (int i = 0; i < block->block.ntargets; i++)
     if (!strcmp(block->block.target[i].buffer, buffer)) return &block->block.target[i];
   return NULL;
@@ -27,7 +27,7 @@ bool nw_index_is_vars(const nw_stmt *block, int n, const nw_expr *const *index) 
   return vars == n;
 }
 
-static bool spread(const nw_stmt *b, const nw_target *t) {
+static bool spread(const nw_stmt *b, const nw_block_target *t) {
   return nw_index_is_vars(b, t->n, (const nw_expr *const *)t->index);
 }
 
@@ -50,7 +50,7 @@ static bool has_origin(const nw_model *m, const char *origin) {
 static bool stands_for(const nw_stmt *b, const nw_stmt *other, const char *buffer) {
   if (strcmp(other->block.origin, b->block.origin) || other->block.combiner != NW_PLAIN || other->block.init_part)
     return false;
-  const nw_target *s = target_of(b, buffer), *t = target_of(other, buffer);
+  const nw_block_target *s = target_of(b, buffer), *t = target_of(other, buffer);
   if (s->value != t->value || s->n != t->n) return false;
   for (int d = 0; d < s->n; d++)
     if (s->index[d] != t->index[d]) return false;
@@ -74,7 +74,7 @@ const nw_stmt *nw_seen_through(const nw_normal *n, const char *buffer) {
 
 // The value that the block gives the element at `index`.
 static const nw_expr *body_at(nw_pool *pool, const nw_stmt *b, const char *buffer, const nw_expr *const *index) {
-  const nw_target *t = target_of(b, buffer);
+  const nw_block_target *t = target_of(b, buffer);
   const char *var[NW_MAX_DEPTH];
   for (int d = 0; d < t->n; d++) var[d] = t->index[d]->name;
   return nw_subst_n(pool, t->value, t->n, var, index);

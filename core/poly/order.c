@@ -12,7 +12,7 @@ static bool same_exprs(int n, const nw_expr *const *a, const nw_expr *const *b) 
   return true;
 }
 
-static bool same_target(const nw_target *a, const nw_target *b) {
+static bool same_target(const nw_block_target *a, const nw_block_target *b) {
   return !strcmp(a->buffer, b->buffer) && a->n == b->n && a->value == b->value && a->init == b->init &&
          same_exprs(a->n, (const nw_expr *const *)a->index, (const nw_expr *const *)b->index);
 }
@@ -27,7 +27,7 @@ static bool same_init(const nw_site *a, const nw_site *b) {
   for (int i = 0; i < a->nvars; i++)
     if (!same_var(a->var[i], b->var[i])) return false;
   for (int t = 0; t < part->block.ntargets; t++) {
-    const nw_target *o = &owner->block.target[t], *p = &part->block.target[t];
+    const nw_block_target *o = &owner->block.target[t], *p = &part->block.target[t];
     if (strcmp(o->buffer, p->buffer) || o->n != p->n || o->init != p->value) return false;
     if (!same_exprs(o->n, (const nw_expr *const *)o->index, (const nw_expr *const *)p->index)) return false;
   }

@@ -61,9 +61,9 @@ static bool find_part(whole *w) {
 
 // The element is told by the part's spatial variables alone, the same way in every target.
 static bool spread(const nw_stmt *part) {
-  const nw_target *first = &part->block.target[0];
+  const nw_block_target *first = &part->block.target[0];
   for (int t = 0; t < part->block.ntargets; t++) {
-    const nw_target *g = &part->block.target[t];
+    const nw_block_target *g = &part->block.target[t];
     if (g->n != first->n || !nw_index_is_vars(part, g->n, (const nw_expr *const *)g->index)) return false;
     if (!same_index((const nw_expr *const *)g->index, (const nw_expr *const *)first->index, g->n)) return false;
   }
@@ -124,7 +124,7 @@ static const nw_expr *body_of_whole(whole *w, int t) {
 static const nw_expr *body_of_part(const whole *w, int t) {
   const char *name[2 * NW_MAX_DEPTH];
   const nw_expr *by[2 * NW_MAX_DEPTH];
-  const nw_target *g = &w->part->block.target[t];
+  const nw_block_target *g = &w->part->block.target[t];
   int n = 0;
   for (int d = 0; d < g->n; d++) name[n] = g->index[d]->name, by[n++] = w->is->block.target[t].value->arg[d];
   for (int i = 0; i < w->part->block.nvars; i++) {

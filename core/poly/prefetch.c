@@ -13,7 +13,7 @@ typedef struct look {
 static bool untouched(void *env, nw_stmt *s) {
   const look *l = env;
   for (int t = 0; s->kind == NW_BLOCK && t < s->block.ntargets; t++) {
-    const nw_target *g = &s->block.target[t];
+    const nw_block_target *g = &s->block.target[t];
     if (!strcmp(g->buffer, l->buffer) || nw_uses_load(g->value, l->buffer)) return false;
   }
   return true;

@@ -84,14 +84,14 @@ static const nw_physical *physical(stream *s) {
 }
 
 // The linear index of the element that is stored, in loop variables.
-static const nw_expr *linear(stream *s, const nw_target *t) {
+static const nw_expr *linear(stream *s, const nw_block_target *t) {
   const nw_physical *place = physical(s);
   const nw_expr *index[NW_MAX_DEPTH];
   for (int d = 0; d < t->n; d++) index[d] = nw_simplify(&s->r, nw_block_bound(s->m->p, s->block, t->index[d]));
   return place ? nw_physical_index(place, &s->r, index) : NULL;
 }
 
-static bool is_aligned(stream *s, const nw_target *t) {
+static bool is_aligned(stream *s, const nw_block_target *t) {
   const char *var = s->vector->loop.var->name;
   const nw_expr *at = linear(s, t), *rest;
   int64_t step, multiple = piece(s);
@@ -108,7 +108,7 @@ static bool is_aligned(stream *s, const nw_target *t) {
   return true;
 }
 
-static bool check_target(stream *s, const nw_target *t) {
+static bool check_target(stream *s, const nw_block_target *t) {
   nw_ctx *c = s->m->p->ctx;
   s->buffer = nw_find_buffer(s->m->p, t->buffer);
   if (NW_RULE(c, stream_plain) && !is_memory(s)) return false;

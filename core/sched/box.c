@@ -66,7 +66,7 @@ static void see_block(reads *x, const nw_stmt *reader) {
   nw_ranges_of(&ranges, x->st->p, &path);
   x->ranges = &ranges;
   for (int t = 0; t < reader->block.ntargets; t++) {
-    const nw_target *g = &reader->block.target[t];
+    const nw_block_target *g = &reader->block.target[t];
     nw_visit(g->value, see_load, x);
     if (g->init) nw_visit(g->init, see_load, x);
     for (int i = 0; i < g->n; i++) nw_visit(g->index[i], see_load, x);

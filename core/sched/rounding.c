@@ -147,7 +147,7 @@ static void note_sums(nw_step *st, const nw_program *p) {
 
 // ---- products under conditions. A select goes where its condition is known. Its product then becomes an fma with the sum.
 
-static const nw_expr *load_of(nw_pool *pool, const nw_target *t, const nw_expr *value) {
+static const nw_expr *load_of(nw_pool *pool, const nw_block_target *t, const nw_expr *value) {
   return nw_load(pool, value->type, t->buffer, t->n, (const nw_expr *const *)t->index);
 }
 

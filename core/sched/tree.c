@@ -180,7 +180,7 @@ void nw_block_guard(nw_program *p, nw_stmt *block, const nw_expr *cond) {
 
 void nw_block_rewrite(nw_program *p, nw_stmt *block, nw_load_fn f, void *env) {
   for (int t = 0; t < block->block.ntargets; t++) {
-    nw_target *g = &block->block.target[t];
+    nw_block_target *g = &block->block.target[t];
     g->value = nw_rewrite(p->pool, g->value, NULL, f, env);
     if (g->init) g->init = nw_rewrite(p->pool, g->init, NULL, f, env);
     for (int i = 0; i < g->n; i++) g->index[i] = nw_rewrite(p->pool, g->index[i], NULL, f, env);

@@ -222,7 +222,7 @@ static nw_stmt *new_block(maker *m, const char *name, const char *origin, int nv
   b->block.name = nw_unique_block_name(m->p, name);
   b->block.origin = origin ? origin : b->block.name;
   b->block.var = NW_NEW_N(m->p->arena, nw_block_var, nvars + 1);
-  b->block.target = NW_NEW_N(m->p->arena, nw_target, ntargets + 1);
+  b->block.target = NW_NEW_N(m->p->arena, nw_block_target, ntargets + 1);
   m->nvar = 0;
   m->var = nw_xrealloc(m->var, sizeof *m->var * (size_t)(nvars + 1));
   return b;
@@ -261,7 +261,7 @@ static void add_axes(maker *m, nest *n, const nw_teop *op, const rows *r) {
 // Output `out` of op goes to `buffer`, at the position of the block's spatial variables.
 static void add_target(maker *m, nw_stmt *b, const nw_teop *op, int out, const char *buffer) {
   nw_pool *p = m->p->pool;
-  nw_target *t = &b->block.target[b->block.ntargets++];
+  nw_block_target *t = &b->block.target[b->block.ntargets++];
   t->buffer = buffer;
   t->n = op->naxes;
   t->index = NW_NEW_N(m->p->arena, const nw_expr *, op->naxes + 1);
@@ -311,9 +311,9 @@ static nw_stmt *init_nest(maker *m, const nw_teop *scan, int k) {
     nw_teop copy = *update;
     copy.nreduce = 0;
     add_axes(m, &n, &copy, &first);
-    nw_target *t = &n.block->block.target[n.block->block.ntargets++];
-    *t =
-        (nw_target){.buffer = buffer, .n = copy.naxes, .index = NW_NEW_N(m->p->arena, const nw_expr *, copy.naxes + 1)};
+    nw_block_target *t = &n.block->block.target[n.block->block.ntargets++];
+    *t = (nw_block_target){
+        .buffer = buffer, .n = copy.naxes, .index = NW_NEW_N(m->p->arena, const nw_expr *, copy.naxes + 1)};
     for (int i = 0; i < copy.naxes; i++) t->index[i] = n.block->block.var[i].var;
     nw_type type = {(uint8_t)scan->dtype[k], 1};
     t->value = nw_load(m->p->pool, type, buffer_of(m, init, scan->init[k]->out), copy.naxes, t->index);

@@ -104,7 +104,7 @@ static void set_axes(nw_visits *v, site *s, const nw_stmt *b) {
 // Of the first store; not where an index is data.
 static void set_index(nw_visits *v, site *s, const nw_stmt *b) {
   if (!b->block.ntargets) return;
-  const nw_target *t = &b->block.target[0];
+  const nw_block_target *t = &b->block.target[0];
   s->index = NW_NEW_N(v->arena, nw_calc *, t->n + 1);
   for (int i = 0; i < t->n; i++) {
     const nw_expr *e = nw_import(v->pool, nw_block_bound(v->p, b, t->index[i]));

@@ -182,7 +182,7 @@ static bool same_init(unify *u) {
   return !u->in->init || starts_here(u);
 }
 
-static bool same_dtype(unify *u, const nw_target *mine, const nw_target *theirs) {
+static bool same_dtype(unify *u, const nw_block_target *mine, const nw_block_target *theirs) {
   nw_dtype a = nw_find_buffer(u->in->description, mine->buffer)->dtype, b = nw_find_buffer(u->p, theirs->buffer)->dtype;
   return a == b || differs(u, u->out->block, text("%s of %s", mine->buffer, nw_dtype_name(a)),
                            text("%s of %s", theirs->buffer, nw_dtype_name(b)));
@@ -263,7 +263,7 @@ static bool same_body(unify *u, unsigned flips) {
   u->naccesses = u->nflips = 0;
   u->flips = flips;
   for (int t = 0; t < mine->block.ntargets; t++) {
-    const nw_target *a = &mine->block.target[t], *b = &theirs->block.target[t];
+    const nw_block_target *a = &mine->block.target[t], *b = &theirs->block.target[t];
     if (!same_expr(u, a->value, b->value)) return false;
     if (!add_access(u, a->buffer, a->n, a->index, b->buffer, b->index)) return false;
   }

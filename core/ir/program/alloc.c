@@ -58,7 +58,7 @@ static void use_expr(uses *u, const nw_expr *e) {
   if (e) nw_visit(e, use_load, u);
 }
 
-static void use_target(uses *u, const nw_target *t) {
+static void use_target(uses *u, const nw_block_target *t) {
   use(u, t->buffer);
   use_expr(u, t->value);
   use_expr(u, t->init);

@@ -118,7 +118,7 @@ nw_buffer *nw_find_buffer(const nw_program *p, const char *name) {
 
 bool nw_block_reads(const nw_stmt *block, const char *buffer) {
   for (int t = 0; t < block->block.ntargets; t++) {
-    const nw_target *g = &block->block.target[t];
+    const nw_block_target *g = &block->block.target[t];
     if (nw_uses_load(g->value, buffer) || (g->init && nw_uses_load(g->init, buffer))) return true;
     for (int i = 0; i < g->n; i++)
       if (nw_uses_load(g->index[i], buffer)) return true;

@@ -184,7 +184,7 @@ static bool see_load(void *env, const nw_expr *e) {
 static bool read_block(nw_ctx *c, nw_intrinsic *in) {
   reading x = {.c = c, .in = in, .ok = true};
   for (int t = 0; t < in->block->block.ntargets && x.ok; t++) {
-    const nw_target *g = &in->block->block.target[t];
+    const nw_block_target *g = &in->block->block.target[t];
     if (!index_only(g->value))
       return cannot(c, NULL, "intrinsic %s: its description uses an axis outside of an index%s", in->name, "");
     x.ok = see_access(c, in, g->buffer, g->n, g->index);

@@ -37,7 +37,7 @@ static void copy_block(nw_arena *a, nw_stmt *to) {
   nw_block_var *var = NW_NEW_N(a, nw_block_var, to->block.nvars);
   if (to->block.nvars) memcpy(var, to->block.var, (size_t)to->block.nvars * sizeof *var);
   to->block.var = var;
-  nw_target *target = NW_NEW_N(a, nw_target, to->block.ntargets);
+  nw_block_target *target = NW_NEW_N(a, nw_block_target, to->block.ntargets);
   for (int i = 0; i < to->block.ntargets; i++) {
     target[i] = to->block.target[i];
     target[i].index = copy_exprs(a, target[i].n, target[i].index);

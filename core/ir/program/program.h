@@ -97,14 +97,14 @@ typedef struct nw_block_var {
 } nw_block_var;
 
 // One store of a block: buffer[index] = value, or for a reduction buffer[index] (combiner)= value.
-typedef struct nw_target {
+typedef struct nw_block_target {
   const char *buffer;
   int n;
   const nw_expr **index;
   const nw_expr *value;
   const nw_expr *init; // reductions: what the element starts from; NULL otherwise
   bool stream; // stored past the caches: whole aligned vectors only (poly/stream.c)
-} nw_target;
+} nw_block_target;
 
 typedef enum nw_stmt_kind {
   NW_SEQ,
@@ -164,7 +164,7 @@ struct nw_stmt {
       nw_block_var *var;
       const nw_expr *where; // guard in loop variables; NULL is always
       int ntargets;
-      nw_target *target;
+      nw_block_target *target;
     } block;
     struct {
       const nw_expr *cond;

@@ -32,7 +32,7 @@ static bool same_var(const nw_block_var *a, const nw_block_var *b) {
          same_expr(a->extent, b->extent) && same_expr(a->bind, b->bind);
 }
 
-static bool same_target(const nw_target *a, const nw_target *b) {
+static bool same_target(const nw_block_target *a, const nw_block_target *b) {
   return same_text(a->buffer, b->buffer) && a->n == b->n && same_exprs(a->n, a->index, b->index) &&
          a->stream == b->stream && same_expr(a->value, b->value) && same_expr(a->init, b->init);
 }

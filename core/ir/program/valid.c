@@ -234,7 +234,7 @@ static bool check_vars(check *c, const nw_stmt *s) {
   return true;
 }
 
-static bool check_target(check *c, const nw_stmt *s, const nw_target *t) {
+static bool check_target(check *c, const nw_stmt *s, const nw_block_target *t) {
   scope body = {.c = c, .kind = BODY, .stmt = s};
   if (!names_have(&c->buffers, t->buffer))
     return flaw(c, s->id, "block %s writes %s, which is no buffer", s->block.name, t->buffer);

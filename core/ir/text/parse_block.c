@@ -39,7 +39,7 @@ static bool block_head(nw_parser *ps, nw_stmt *s) {
   return nw_parse_tags(ps, s);
 }
 
-static bool element(nw_parser *ps, nw_target *t) {
+static bool element(nw_parser *ps, nw_block_target *t) {
   const nw_expr *e[NW_PARSE_LIST];
   if (!(t->buffer = nw_expect_name(ps, "a buffer")) || !nw_expect(ps, "[", "after the buffer")) return false;
   if (!nw_parse_list(ps, "]", NW_INDEX, "index", &t->n, e)) return false;
@@ -64,12 +64,12 @@ static bool assignment(nw_parser *ps, nw_stmt *s, bool first) {
   return true;
 }
 
-static bool same_element(const nw_target *a, const nw_target *b) {
+static bool same_element(const nw_block_target *a, const nw_block_target *b) {
   return a->buffer == b->buffer && a->n == b->n && !memcmp(a->index, b->index, (size_t)a->n * sizeof *a->index);
 }
 
 // init C[i, j] = 0, and `elsewhere` when another block does it.
-static bool init_line(nw_parser *ps, nw_stmt *s, nw_target *of) {
+static bool init_line(nw_parser *ps, nw_stmt *s, nw_block_target *of) {
   bool elsewhere, ok = element(ps, of) && nw_expect(ps, "=", "in an init") && (of->init = nw_parse_expr(ps));
   if (!ok) return false;
   elsewhere = nw_accept(ps, "elsewhere");
@@ -79,10 +79,10 @@ static bool init_line(nw_parser *ps, nw_stmt *s, nw_target *of) {
   return nw_end_line(ps);
 }
 
-static bool target_line(nw_parser *ps, nw_stmt *s, nw_target *t) {
-  nw_target init = {0};
+static bool target_line(nw_parser *ps, nw_stmt *s, nw_block_target *t) {
+  nw_block_target init = {0};
   nw_token at = ps->tok;
-  *t = (nw_target){0};
+  *t = (nw_block_target){0};
   if (nw_accept_word(ps, "init") && !init_line(ps, s, &init)) return false;
   t->stream = nw_accept_word(ps, "stream");
   if (!element(ps, t) || !assignment(ps, s, s->block.ntargets == 0)) return false;
@@ -93,7 +93,7 @@ static bool target_line(nw_parser *ps, nw_stmt *s, nw_target *t) {
 }
 
 static bool block_body(nw_parser *ps, nw_stmt *s, int indent) {
-  nw_target t[NW_PARSE_LIST];
+  nw_block_target t[NW_PARSE_LIST];
   if (!nw_opens_body(ps, indent)) return false;
   int inner = ps->tok.indent;
   while (ps->tok.kind != NW_TOK_END && ps->tok.indent == inner) {
@@ -101,7 +101,7 @@ static bool block_body(nw_parser *ps, nw_stmt *s, int indent) {
     if (!target_line(ps, s, &t[s->block.ntargets])) return false;
     s->block.ntargets++;
   }
-  s->block.target = NW_NEW_N(ps->p->arena, nw_target, s->block.ntargets);
+  s->block.target = NW_NEW_N(ps->p->arena, nw_block_target, s->block.ntargets);
   memcpy(s->block.target, t, (size_t)s->block.ntargets * sizeof *t);
   return true;
 }

@@ -215,7 +215,7 @@ static void call(printer *pr, const nw_stmt *s) {
 
 // ---- blocks and allocations: the full form
 
-static void element(printer *pr, const nw_target *t) {
+static void element(printer *pr, const nw_block_target *t) {
   nw_lines_put(pr->l, NW_PIECE_TEXT, "%s[", t->buffer);
   exprs(pr, t->n, t->index);
   text(pr, "]");
@@ -248,7 +248,7 @@ static void full_block_head(printer *pr, const nw_stmt *s) {
   text(pr, ":");
 }
 
-static void full_init(printer *pr, const nw_stmt *s, const nw_target *t) {
+static void full_init(printer *pr, const nw_stmt *s, const nw_block_target *t) {
   open_line(pr, s);
   word(pr, "init ");
   element(pr, t);
@@ -261,7 +261,7 @@ static void full_block(printer *pr, const nw_stmt *s) {
   full_block_head(pr, s);
   pr->indent += 2;
   for (int i = 0; i < s->block.ntargets; i++) {
-    const nw_target *t = &s->block.target[i];
+    const nw_block_target *t = &s->block.target[i];
     if (t->init) full_init(pr, s, t);
     open_line(pr, s);
     if (t->stream) word(pr, "stream ");

@@ -21,7 +21,7 @@ static void bound(nw_str *out, const place *at, const nw_expr *e) {
   nw_expr_print(out, nw_simplify(&at->r, nw_block_bound(at->p, at->s, e)));
 }
 
-static void element(nw_str *out, const place *at, const nw_target *t) {
+static void element(nw_str *out, const place *at, const nw_block_target *t) {
   nw_str_fmt(out, "%s[", t->buffer);
   for (int i = 0; i < t->n; i++) {
     if (i) nw_str_add(out, ", ");
@@ -148,7 +148,7 @@ static void joint_line(nw_str *out, const place *at) {
 }
 
 static void target_line(nw_str *out, const place *at, int i) {
-  const nw_target *t = &at->s->block.target[i];
+  const nw_block_target *t = &at->s->block.target[i];
   if (t->stream) nw_str_add(out, "stream ");
   if (at->s->block.atomic) nw_str_add(out, "atomic ");
   element(out, at, t);

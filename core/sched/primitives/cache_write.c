@@ -57,7 +57,7 @@ typedef struct pieces {
 
 static nw_stmt *copy_block(nw_step *st, const takeover *t, int target, const char *name, const pieces *x) {
   const nw_stmt *b = t->block;
-  const nw_target *g = &b->block.target[target];
+  const nw_block_target *g = &b->block.target[target];
   nw_block_var *var = NW_NEW_N(st->scratch, nw_block_var, b->block.nvars + 1);
   int n = 0;
   for (int i = 0; i < b->block.nvars; i++)

@@ -12,7 +12,7 @@ typedef struct body {
 
 static const nw_expr *expand(void *env, const nw_expr *load) {
   const body *b = env;
-  const nw_target *t = &b->block->block.target[0];
+  const nw_block_target *t = &b->block->block.target[0];
   const char *var[NW_MAX_DEPTH];
   if (strcmp(load->name, t->buffer)) return NULL;
   for (int d = 0; d < t->n; d++) var[d] = t->index[d]->name;
@@ -22,7 +22,7 @@ static const nw_expr *expand(void *env, const nw_expr *load) {
 static bool refuse(nw_step *st, const char *why, const char *what) { return nw_step_refuse(st, why, NULL, "%s", what); }
 
 static bool plain_indices(const nw_stmt *block) {
-  const nw_target *t = &block->block.target[0];
+  const nw_block_target *t = &block->block.target[0];
   if (t->n != block->block.nvars || t->n > NW_MAX_DEPTH) return false;
   for (int d = 0; d < t->n; d++) {
     if (t->index[d]->op != NW_OP_VAR) return false;
@@ -69,7 +69,7 @@ static void drop_block(nw_step *st, nw_stmt *block) {
 // Does a reader round alike when it has the block's value in place of a load of it?
 static bool rounds_alike(nw_pool *pool, const nw_expr *value, const nw_stmt *block) {
   nw_stmt formed = *block;
-  nw_target t = block->block.target[0];
+  nw_block_target t = block->block.target[0];
   t.value = nw_form_fma(pool, t.value);
   formed.block.target = &t;
   const nw_expr *was = nw_rewrite(pool, nw_form_fma(pool, value), NULL, expand, &(body){pool, &formed});

@@ -68,7 +68,7 @@ static void grow(const reach *x, nw_stmt *a, int d, const nw_expr *at) {
   a->step = x->st->p->step;
 }
 
-static void make_room(const reach *x, const nw_stmt *block, const nw_target *t) {
+static void make_room(const reach *x, const nw_stmt *block, const nw_block_target *t) {
   nw_buffer *b = nw_find_buffer(x->st->p, t->buffer);
   for (int d = 0; d < t->n; d++) {
     const nw_expr *at = nw_block_bound(x->st->p, block, t->index[d]);
@@ -114,7 +114,7 @@ static void declared_ranges(nw_step *st, const nw_stmt *block, nw_ranges *r) {
 // Where there is nothing to copy, the last element is copied again.
 static void repeat_last(nw_step *st, nw_stmt *block) {
   nw_pool *pool = st->p->pool;
-  nw_target *t = &block->block.target[0];
+  nw_block_target *t = &block->block.target[0];
   const nw_expr *load = t->value, *index[NW_MAX_DEPTH];
   const nw_buffer *from = nw_find_buffer(st->p, load->name);
   nw_ranges r;

@@ -148,7 +148,7 @@ nw_stmt *nw_loop_around(const nw_path *path) {
 
 // The dimension of the output a variable runs along, or -1.
 static int dim_of(const nw_stmt *block, int v) {
-  const nw_target *t = &block->block.target[0];
+  const nw_block_target *t = &block->block.target[0];
   for (int d = 0; d < t->n; d++)
     if (t->index[d] == block->block.var[v].var) return d;
   return -1;

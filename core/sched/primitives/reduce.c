@@ -46,7 +46,7 @@ static nw_stmt *init_block(nw_step *st, const parting *x) {
   for (int i = 0; i < b->block.nvars; i++)
     if (b->block.var[i].kind != NW_REDUCE) s->block.var[s->block.nvars++] = b->block.var[i];
   s->block.ntargets = b->block.ntargets;
-  s->block.target = NW_NEW_N(st->p->arena, nw_target, b->block.ntargets);
+  s->block.target = NW_NEW_N(st->p->arena, nw_block_target, b->block.ntargets);
   for (int i = 0; i < b->block.ntargets; i++) {
     s->block.target[i] = b->block.target[i];
     s->block.target[i].value = b->block.target[i].init;

@@ -20,7 +20,7 @@ typedef struct reverse {
 
 // ---- what a round makes
 
-static const nw_target *target_of(const nw_stmt *block, const char *buffer) {
+static const nw_block_target *target_of(const nw_stmt *block, const char *buffer) {
   int t = 0;
   while (strcmp(block->block.target[t].buffer, buffer)) t++;
   return &block->block.target[t];

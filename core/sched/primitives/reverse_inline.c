@@ -87,7 +87,7 @@ static bool is_copy(const merge *x) { return x->block->block.target[0].value == 
 static bool reduces(const nw_stmt *b) { return b->block.combiner != NW_PLAIN || b->block.init_part; }
 
 static bool plain_indices(const nw_stmt *b) {
-  const nw_target *t = &b->block.target[0];
+  const nw_block_target *t = &b->block.target[0];
   bool fits = t->n == b->block.nvars;
   for (int d = 0; d < t->n && fits; d++) {
     fits = t->index[d]->op == NW_OP_VAR;
@@ -169,8 +169,8 @@ static void become(const merge *x, nw_stmt *b) {
 // The block stores where the copy would have put it.
 static void redirect(const merge *x, nw_stmt *b) {
   nw_program *p = x->st->p;
-  nw_target *t = &b->block.target[0];
-  const nw_target *to = &x->block->block.target[0];
+  nw_block_target *t = &b->block.target[0];
+  const nw_block_target *to = &x->block->block.target[0];
   int n = x->block->block.nvars;
   const char **old = NW_NEW_N(x->st->scratch, const char *, n + 1);
   const nw_expr **new = NW_NEW_N(x->st->scratch, const nw_expr *, n + 1);

@@ -152,7 +152,7 @@ static const nw_expr *within(nw_step *st, const factoring *f) {
 
 static const nw_expr *contribution(nw_step *st, const factoring *f, int t, const nw_expr *cond) {
   const nw_stmt *b = f->block;
-  const nw_target *g = &b->block.target[t];
+  const nw_block_target *g = &b->block.target[t];
   const char *name[NW_MAX_DEPTH];
   const nw_expr *by[NW_MAX_DEPTH];
   int n = 0;
@@ -207,11 +207,11 @@ static const nw_buffer *partial_buffer(nw_step *st, const factoring *f, const nw
 static void make_partial(nw_step *st, const factoring *f) {
   nw_stmt *b = f->block;
   const nw_expr *cond = within(st, f), *dim = f->var[factored(f)];
-  nw_target *target = NW_NEW_N(st->p->arena, nw_target, b->block.ntargets);
+  nw_block_target *target = NW_NEW_N(st->p->arena, nw_block_target, b->block.ntargets);
   for (int t = 0; t < b->block.ntargets; t++) {
-    const nw_target *g = &b->block.target[t];
+    const nw_block_target *g = &b->block.target[t];
     const nw_buffer *of = nw_find_buffer(st->p, g->buffer), *to = partial_buffer(st, f, of);
-    target[t] = (nw_target){
+    target[t] = (nw_block_target){
         to->name, g->n + 1, with_dim(st, f, g->n, (const nw_expr *const *)g->index, dim), contribution(st, f, t, cond),
         NULL,     false};
     if (f->nred > 1) target[t].init = nw_combiner_identity(st->p->pool, b->block.combiner, of->dtype, t);
@@ -239,9 +239,9 @@ static nw_stmt *combination(nw_step *st, const factoring *f, const nw_stmt *was,
   for (int i = 0; i < was->block.nvars; i++)
     if (was->block.var[i].kind != NW_REDUCE) s->block.var[s->block.nvars++] = was->block.var[i];
   s->block.var[s->block.nvars++] = (nw_block_var){dim.var, NW_REDUCE, dim.lo, dim.extent, (*loop)->loop.var};
-  s->block.target = NW_NEW_N(st->p->arena, nw_target, was->block.ntargets);
+  s->block.target = NW_NEW_N(st->p->arena, nw_block_target, was->block.ntargets);
   for (int t = 0; t < was->block.ntargets; t++) {
-    const nw_target *part = &f->block->block.target[t];
+    const nw_block_target *part = &f->block->block.target[t];
     nw_dtype type = nw_find_buffer(st->p, part->buffer)->dtype;
     s->block.target[t] = was->block.target[t];
     s->block.target[t].value =

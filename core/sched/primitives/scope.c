@@ -15,7 +15,7 @@ static bool exists(void *env, const nw_expr *e) {
   return false;
 }
 
-static bool target_holds(uses *u, const nw_target *t) {
+static bool target_holds(uses *u, const nw_block_target *t) {
   if (!nw_is_allocated(u->path, u->st->p, t->buffer)) return u->missing = t->buffer, false;
   for (int i = 0; i < t->n; i++)
     if (!nw_visit(t->index[i], exists, u)) return false;

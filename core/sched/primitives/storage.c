@@ -60,8 +60,8 @@ nw_stmt *nw_copy_block(nw_step *st, const char *name, const char *to, const nw_b
   s->block.var = NW_NEW_N(a, nw_block_var, nvars + 1);
   if (nvars) memcpy(s->block.var, var, (size_t)nvars * sizeof *var);
   s->block.ntargets = 1;
-  s->block.target = NW_NEW(a, nw_target);
-  nw_target *t = s->block.target;
+  s->block.target = NW_NEW(a, nw_block_target);
+  nw_block_target *t = s->block.target;
   t->buffer = nw_pool_name(st->p->pool, to);
   t->n = n;
   t->index = NW_NEW_N(a, const nw_expr *, n + 1);

@@ -5,7 +5,7 @@
 #include "sched/tree.h"
 
 // Bytes of what the target stores, at least; 0 when that depends on a size.
-static int64_t bytes_of(const nw_program *p, const nw_target *t) {
+static int64_t bytes_of(const nw_program *p, const nw_block_target *t) {
   const nw_buffer *b = nw_find_buffer(p, t->buffer);
   int64_t bytes = nw_dtype_bytes(b->dtype), n;
   for (int d = 0; d < b->ndim; d++)
@@ -13,7 +13,7 @@ static int64_t bytes_of(const nw_program *p, const nw_target *t) {
   return bytes;
 }
 
-static void note_size(nw_step *st, const nw_target *t) {
+static void note_size(nw_step *st, const nw_block_target *t) {
   const nw_machine_info *host = nw_host();
   int64_t bytes = bytes_of(st->p, t), cache = host->ncaches ? host->cache[host->ncaches - 1].bytes : 0;
   if (bytes && bytes <= cache)
@@ -22,7 +22,7 @@ static void note_size(nw_step *st, const nw_target *t) {
 }
 
 // A reader inside a loop of the stage finds what was stored just before in memory only.
-static void note_reader(nw_step *st, const nw_path *path, const nw_target *t) {
+static void note_reader(nw_step *st, const nw_path *path, const nw_block_target *t) {
   for (int i = path->n - 2; i > 0; i--) {
     const nw_stmt *loop = path->at[i], *reader = loop->kind == NW_LOOP ? nw_tree_reader(loop, t->buffer) : NULL;
     if (!reader) continue;

@@ -96,7 +96,7 @@ static void a_check_can_be_interrupted(void **state) {
 static void spoil(nw_sched *s) {
   nw_node *head = nw_sched_head(s);
   nw_program *p = nw_program_clone(head->program);
-  nw_target *t = &nw_find_block(p, "C")->block.target[0];
+  nw_block_target *t = &nw_find_block(p, "C")->block.target[0];
   t->value = nw_make(p->pool, NW_OP_ADD, t->value->type, 2, t->value->arg);
   nw_program_release(head->program);
   head->program = nw_program_freeze(p);
