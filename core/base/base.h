@@ -122,6 +122,7 @@ int64_t nw_gcd(int64_t a, int64_t b); // of any numbers: not negative; 1 where i
 // A room may keep one private object per session in a slot (isl's context, the JIT). `interrupt` must be safe in a
 // signal handler, and in another thread; it is set last.
 typedef enum nw_slot_id {
+  NW_SLOT_TARGET,
   NW_SLOT_POLY,
   NW_SLOT_RUN,
   NW_SLOT_TE,

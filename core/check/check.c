@@ -192,6 +192,9 @@ static bool check_large(job *j, const int64_t *sizes) {
 
 // What cannot be had at full size can be had of the same steps on smaller sizes.
 static bool check_constant(job *j) {
+  if (!j->kernel && !nw_target_here(j->p->target))
+    return nw_fail(j->c, NW_ELIMIT, SMALLER, "too large to interpret, and this host does not run code for %s",
+                   j->p->target->machine.name);
   if (!j->kernel) return nw_fail(j->c, NW_ELIMIT, SMALLER, "too large to interpret, and nothing else runs a grid");
   bool ok = check_large(j, (int64_t[]){0});
   nw_diag *d = &j->c->diag;
@@ -223,9 +226,9 @@ bool nw_check(nw_ctx *c, nw_sched *s, char **report) {
   job j = {.c = c, .s = s, .naive = nw_sched_version(s, 0), .p = nw_sched_program(s), .report = &text};
   j.bound = nw_check_bound_of(j.naive);
   j.exec = nw_lower(j.p, NULL);
-  bool grid = nw_find_bound(j.p->root);
-  j.kernel = j.exec && !grid ? nw_compile(c, j.p, NULL) : NULL;
-  bool ok = j.exec && (j.kernel || grid) && check_shapes(&j) && !j.mismatch;
+  bool compiled = !nw_find_bound(j.p->root) && nw_target_here(j.p->target);
+  j.kernel = j.exec && compiled ? nw_compile(c, j.p, NULL) : NULL;
+  bool ok = j.exec && (j.kernel || !compiled) && check_shapes(&j) && !j.mismatch;
   nw_kernel_release(j.kernel);
   nw_exec_release(j.exec);
   if (report) *report = nw_str_take(&text);

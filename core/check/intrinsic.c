@@ -110,10 +110,10 @@ static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, con
   const char *usual[] = {"-std=gnu11", "-O3",     "-march=native", "-fPIC", "-shared",
                          "-o",         library.s, source.s,        "-lm",   NULL};
   bool good = nw_write_file(c, source.s, s->source, strlen(s->source));
-  in->jump_safe = good && nw_cc(c, alone);
+  in->jump_safe = good && nw_cc(c, NULL, alone);
   if (good && !in->jump_safe && !nw_stopped(c)) {
     nw_clear(c);
-    good = nw_cc(c, usual);
+    good = nw_cc(c, NULL, usual);
   }
   nw_str_free(&source);
   nw_str_free(&library);

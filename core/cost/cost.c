@@ -141,7 +141,7 @@ static bool find_cost(nw_ctx *c, nw_cost *k, const nw_program *p, const nw_cost_
   k->core = e ? nw_core_new(c, e, o->sizes, &k->machine) : NULL;
   nw_exec_release(e);
   if (!k->core || !nw_core_shape(k->core)) return false;
-  if (!has_region(k->core->root)) k->threads = 1, k->machine = *o->machine;
+  if (!has_region(k->core->root)) k->threads = 1, k->machine = o->target->machine;
   if (!run_threads(c, k, o)) return false;
   add_up(k);
   k->loop = NW_NEW_N(k->core->arena, const nw_core_node *, count_bodies(k->core->root));
@@ -149,20 +149,30 @@ static bool find_cost(nw_ctx *c, nw_cost *k, const nw_program *p, const nw_cost_
   return true;
 }
 
-nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o) {
-  if (o->machine->kind != NW_MACHINE_CPU)
-    return nw_fail(c, NW_EINVAL, "nw.machine{} is this host's; nw.machines() names others.",
-                   "%s is no processor: only those are modelled", o->machine->name);
-  if (o->threads > MOST_THREADS || o->threads > o->machine->cores)
+// Of a core with caches.
+static nw_cost *core_cost(nw_ctx *c, const nw_program *p, const nw_cost_opts *o) {
+  const nw_machine *m = &o->target->machine;
+  if (o->threads > MOST_THREADS || o->threads > m->cores)
     return nw_fail(c, NW_ERANGE, NULL, "threads: %d is more than the %d cores of %s, or than %d", o->threads,
-                   (int)o->machine->cores, o->machine->name, MOST_THREADS);
+                   (int)m->cores, m->name, MOST_THREADS);
   if (!nw_sizes_allowed(c, p, o->sizes)) return NULL;
   nw_cost *k = nw_xcalloc(1, sizeof *k);
   k->threads = o->threads > 1 ? o->threads : 1;
-  k->machine = shared_machine(o->machine, k->threads);
+  k->machine = shared_machine(m, k->threads);
   if (find_cost(c, k, p, o)) return k;
   nw_cost_free(k);
   return NULL;
+}
+
+void nw_models_provide(nw_ctx *c) {
+  static const nw_cost_model core = {"core", "cycles of a core, and what its caches miss", core_cost};
+  nw_target_provide(c, NW_MACHINE_CPU, NULL, &core);
+}
+
+nw_cost *nw_cost_of(nw_ctx *c, const nw_program *p, const nw_cost_opts *o) {
+  if (o->target->model) return o->target->model->cost(c, p, o);
+  return nw_fail(c, NW_EINVAL, "nw.machine{} is this host's; nw.machines() names others.",
+                 "%s is no processor: only those are modelled", o->target->machine.name);
 }
 
 void nw_cost_free(nw_cost *k) {

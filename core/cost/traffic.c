@@ -102,7 +102,7 @@ static bool by_simulator(nw_ctx *c, nw_traffic *t, const nw_sim_opts *caches) {
 
 nw_traffic *nw_traffic_of(nw_ctx *c, const nw_exec *e, const nw_cost_opts *o, int thread, int threads) {
   nw_traffic *t = nw_xcalloc(1, sizeof *t);
-  nw_sim_opts caches = nw_cost_caches(o->machine, threads);
+  nw_sim_opts caches = nw_cost_caches(&o->target->machine, threads);
   caches.conflicts = o->conflicts;
   caches.misses = !o->full;
   t->walker = nw_walker_new(c, e, o->sizes);

@@ -148,19 +148,29 @@ static bool has_f16c(void) {
 // The compiler's check includes whether the system saves the registers.
 static void read_vectors(nw_machine_info *m) {
   __builtin_cpu_init();
-  bool avx = __builtin_cpu_supports("avx");
-  m->avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-  m->fma = __builtin_cpu_supports("fma");
-  m->f16c = avx && has_f16c();
-  m->vector_bytes = m->avx512 ? 64 : avx ? 32 : 16;
-  m->vector_registers = m->avx512 ? 32 : 16;
+  m->isa = NW_ISA_X86_64;
+#define HAS(feature, name)                                                                                             \
+  if (__builtin_cpu_supports(name)) m->features |= NW_FEATURE_##feature
+  HAS(SSE4_2, "sse4.2");
+  HAS(AVX, "avx");
+  HAS(AVX2, "avx2");
+  HAS(FMA, "fma");
+  HAS(AVX512F, "avx512f");
+  HAS(AVX512VL, "avx512vl");
+  HAS(AVX512BW, "avx512bw");
+  HAS(AVX512DQ, "avx512dq");
+#undef HAS
+  if (nw_has(m->features, NW_FEATURE_AVX) && has_f16c()) m->features |= NW_FEATURE_F16C;
+  bool wide = nw_has(m->features, nw_features_of(NW_ISA_X86_64, 64) & ~nw_features_of(NW_ISA_X86_64, 32));
+  m->vector_bytes = wide ? 64 : nw_has(m->features, NW_FEATURE_AVX) ? 32 : 16;
+  m->vector_registers = wide ? 32 : 16;
 }
 #else
 static void read_vectors(nw_machine_info *m) {
+  m->isa = NW_ISA_AARCH64;
+  m->features = NW_FEATURE_NEON;
   m->vector_bytes = 16;
   m->vector_registers = 32;
-  m->fma = true;
 }
 #endif
 

@@ -6,7 +6,12 @@
 #pragma once
 #include "hw/hw.h"
 
-typedef enum nw_machine_kind { NW_MACHINE_CPU, NW_MACHINE_GPU, NW_MACHINE_ACCELERATOR } nw_machine_kind;
+typedef enum nw_machine_kind {
+  NW_MACHINE_CPU,
+  NW_MACHINE_GPU,
+  NW_MACHINE_ACCELERATOR,
+  NW_MACHINE_KINDS
+} nw_machine_kind;
 
 // Classes of operations with a cost of their own. The names with 64 are of f64 where it is slower than f32.
 //   NW_CLASS(id, name, otherwise, doc)   otherwise: the class it is like where a record does not say; or instructions per
@@ -53,6 +58,7 @@ typedef enum nw_class {
 #define NW_MACHINE_TEAMS 12
 #define NW_MACHINE_BUFFERS 8
 #define NW_MACHINE_SOURCES 128
+#define NW_LANES_ROOM 256 // of arrays with an element for each lane: no record may say more
 
 typedef struct nw_op_cost {
   double per_cycle[NW_WIDTHS]; // instructions (calls, of functions); 0: there are none of that width
@@ -96,8 +102,14 @@ typedef struct nw_machine_energy {
 
 typedef enum nw_overlap { NW_COMBINE_MAX, NW_COMBINE_ECM } nw_overlap;
 
+typedef struct nw_launch_limit { // what is allowed of one launch
+  int64_t threads; // of a block
+  int64_t extent[6]; // blockIdx.x, y, z, threadIdx.x, y, z
+  int64_t shared_bytes; // of a block
+} nw_launch_limit;
+
 typedef struct nw_machine_gpu {
-  nw_gpu_info limit; // of a launch
+  nw_launch_limit limit;
   int64_t sms, lanes, lanes64, warp, warps, blocks, schedulers;
   int64_t registers, registers_thread, register_unit;
   int64_t shared, shared_reserved, shared_unit, banks;
@@ -131,10 +143,13 @@ typedef struct nw_machine_source { // where numbers come from: the path of a fie
 struct nw_machine {
   char name[40], about[200];
   int kind; // nw_machine_kind
+  int64_t loop_lanes, stack_bytes; // limits of programs: of a vectorized loop; of scope local in a thread
   int64_t cores; // logical cpus to run threads on; units of a GPU or accelerator are fields of theirs
   double clock; // GHz, while it computes
   double clock_ratio; // core cycles per cycle of the time-stamp counter; 0: not measured
   // cpu
+  int isa; // nw_isa
+  char cpu[40]; // LLVM's name of it; "host": the one of this session
   int64_t vector_bytes, vector_registers;
   double dispatch; // instructions per cycle
   nw_op_cost op[NW_CLASS_COUNT];
@@ -206,6 +221,7 @@ typedef struct nw_value {
 } nw_value;
 
 NW_API void nw_machine_init(nw_machine *m); // nothing said yet
+void nw_machine_limits(nw_machine *m); // of a record that says nothing: limits of programs; all else is 0
 // Sets one field: "clock", "ops.fma.per_cycle[1]", "caches[2].bytes"; indices count from 1, and lists grow by one. False, and a
 // failure that names the field, its unit and, for one that there is not, the nearest name.
 NW_API bool nw_machine_set(nw_ctx *c, nw_machine *m, const char *path, nw_value v);
@@ -223,6 +239,11 @@ NW_API const char *nw_machine_cited(const nw_machine *m,
 int64_t nw_machine_effective_ways(const nw_machine_level *l);
 const char *nw_class_name(nw_class k);
 nw_class nw_class_of_f64(nw_class k); // the class of the same operation on f64; k where it has none of its own
+// Of the launches of a program that is made for it. Without a grid of its own a machine has the interpreter's, which allows what a
+// GPU does whose record says nothing of it.
+nw_launch_limit nw_machine_launch_limit(const nw_machine *m);
+bool nw_machine_is_host(const nw_machine *m); // says that it is the one that this session runs on
+nw_features nw_machine_features(const nw_machine *m); // of its processor; of the host those that it has
 int nw_width_of(int64_t bytes); // of a vector: the index into per_cycle of the least width that holds it; 0: one number
 // Microseconds that a parallel loop of so many threads costs beside its work: between two rows on a line, outside of them as
 // the nearest; spawn and barrier may be NULL.

@@ -282,6 +282,34 @@ bool nw_machine_finish(nw_ctx *c, nw_machine *m) {
 
 // ---- asking
 
+void nw_machine_limits(nw_machine *m) {
+  int n;
+  const nw_section *all = nw_machine_sections(&n);
+  memset(m, 0, sizeof *m);
+  for (int i = 0; i < all->nrows; i++)
+    if (all->row[i].kind == NW_FIELD_WHOLE) fill_field(all, &all->row[i], (char *)m);
+}
+
+nw_launch_limit nw_machine_launch_limit(const nw_machine *m) {
+  if (m->kind == NW_MACHINE_GPU) return m->gpu.limit;
+  nw_machine any = {.gpu = m->gpu};
+  size_t begin = offsetof(nw_machine_gpu, limit), end = begin + sizeof any.gpu.limit;
+  int n;
+  const nw_section *s = nw_machine_sections(&n);
+  while (s->offset != offsetof(nw_machine, gpu)) s++;
+  for (int i = 0; i < s->nrows; i++)
+    if (s->row[i].offset >= begin && s->row[i].offset < end) fill_field(s, &s->row[i], (char *)&any.gpu);
+  return any.gpu.limit;
+}
+
+bool nw_machine_is_host(const nw_machine *m) { return m->kind == NW_MACHINE_CPU && !strcmp(m->cpu, "host"); }
+
+nw_features nw_machine_features(const nw_machine *m) {
+  if (m->kind != NW_MACHINE_CPU) return 0;
+  nw_features all = nw_features_of((nw_isa)m->isa, m->vector_bytes);
+  return nw_machine_is_host(m) ? all & nw_host()->features : all;
+}
+
 int nw_width_of(int64_t bytes) { return bytes <= 8 ? 0 : bytes <= 16 ? 1 : bytes <= 32 ? 2 : 3; }
 
 int64_t nw_machine_effective_ways(const nw_machine_level *l) {

@@ -23,12 +23,24 @@ static const nw_field all_rows[] = {
     TEXT("about", nw_machine, about, "", "one sentence about it"),
     WORD("kind", nw_machine, kind, "cpu", "cpu gpu accelerator", "what it is"),
     REAL("clock", "GHz", nw_machine, clock, 1e-3, 100, NULL, "clock while it computes"),
+    WHOLE("loop_lanes", "iterations", nw_machine, loop_lanes, 1, NW_LANES_ROOM, "256",
+          "that a vectorized loop may have: its lanes"),
+    WHOLE("stack_bytes", "bytes", nw_machine, stack_bytes, 64, 1 << 30, "262144",
+          "of scope local that a thread may have at once"),
 };
+
+#define NW_ISA(id, name, features, doc) " " name
+static const char isas[] = NW_ISAS(NW_ISA);
+#undef NW_ISA
 
 static const nw_field cpu_rows[] = {
     WHOLE("cores", "logical cpus", nw_machine, cores, 1, 65536, NULL, "that threads can run on"),
     REAL("clock_ratio", "core cycles per cycle of the time-stamp counter", nw_machine, clock_ratio, 0, 100, "0",
          "measured; 0: not measured"),
+    WORD("isa", nw_machine, isa, "x86_64", isas + 1, "its instruction set"),
+    TEXT("cpu", nw_machine, cpu, "",
+         "LLVM's name of it, for the code that is made for it; none: any of its instruction set with vectors of "
+         "vector_bytes; host: the one that this session runs on"),
     WHOLE("vector_bytes", "bytes", nw_machine, vector_bytes, 8, 64, NULL, "the widest vector of floats"),
     WHOLE("vector_registers", "registers", nw_machine, vector_registers, 1, 1024, NULL, "that hold vectors"),
     REAL("dispatch", "instructions per cycle", nw_machine, dispatch, 0.1, 64, NULL, "that a core can begin at most"),

@@ -76,7 +76,8 @@ static bool compile_loop(nwi_program *x, const nw_stmt *s, nwi_code *c) {
 
 static bool make_layout(nwi_program *x, const nw_buffer *b, nwi_code *c) {
   bool ok = true;
-  nwi_scope body = {.arena = x->arena, .ctx = x->run.ctx, .load = nwi_load_setup, .host = x};
+  nwi_scope body = {
+      .arena = x->arena, .ctx = x->run.ctx, .features = x->loops.features, .load = nwi_load_setup, .host = x};
   for (int i = 0; i < x->p->nsizes; i++) nwi_bind(&body, x->p->size[i].name, i);
   c->dim_slot = NW_NEW_N(x->arena, int, b->ndim + 1);
   for (int d = 0; d < b->ndim; d++) {
@@ -180,7 +181,8 @@ static bool lone_init(const nw_program *p, const nw_stmt *s) {
 
 static bool compile_block(nwi_program *x, const nw_stmt *s, nwi_code *c) {
   bool ok = true;
-  nwi_scope body = {.arena = x->arena, .ctx = x->run.ctx, .load = nwi_load_setup, .host = x};
+  nwi_scope body = {
+      .arena = x->arena, .ctx = x->run.ctx, .features = x->loops.features, .load = nwi_load_setup, .host = x};
   for (int i = 0; i < x->p->nsizes; i++) nwi_bind(&body, x->p->size[i].name, i);
   c->has_init = s->block.has_init;
   c->cond = make(&x->loops, s->block.where, &ok);

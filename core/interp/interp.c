@@ -94,7 +94,8 @@ static bool interpret(nw_ctx *c, const nw_program *p, const nw_exec *exec, const
                       const nw_interp_opts *o) {
   nwi_program x = {.p = p, .exec = exec, .arena = nw_arena_scratch(), .pool = nw_pool_new(c)};
   x.run = (nwi_run){.ctx = c, .opts = o, .max_steps = o ? o->max_steps : 0, .host = &x};
-  x.loops = (nwi_scope){.arena = x.arena, .ctx = c, .load = nwi_load_setup, .host = &x};
+  x.loops = (nwi_scope){
+      .arena = x.arena, .ctx = c, .features = nw_target_features_here(p->target), .load = nwi_load_setup, .host = &x};
   bool ok = prepare(&x, sizes, params);
   if (ok) {
     nwi_execute(&x, x.root);

@@ -60,12 +60,13 @@ typedef struct nw_math_row {
   nw_dtype dtype; // F32 or F64
   int lanes; // 1: scalar
   const char *symbol; // what generated code calls
-  void *address;
+  void *address; // NULL: this build has no such function
   double ulp; // documented bound
+  nw_features needs; // of the processor that it runs on
   void (*apply)(void *out, const void *a, const void *b); // `lanes` values at a time
 } nw_math_row;
 NW_API const nw_math_row *nw_math_rows(int *n);
-// The widest row with at most `lanes` lanes that this host can run (lanes 1 always exists).
-const nw_math_row *nw_math_find(nw_op op, nw_dtype t, int lanes);
+// The widest row with at most `lanes` lanes that a processor with these features can run (lanes 1 always exists).
+const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes);
 // How a vector of `lanes` is computed: rows applied to consecutive pieces, widest first. Both engines follow it.
-NW_API int nw_math_plan(nw_op op, nw_dtype t, int lanes, const nw_math_row **rows);
+NW_API int nw_math_plan(nw_features f, nw_op op, nw_dtype t, int lanes, const nw_math_row **rows);

@@ -75,25 +75,26 @@ typedef double d8 __attribute__((vector_size(64)));
 
 // Bounds: those of scalar functions on x86-64 stand in glibc's manual, and in ops.def; that of libmvec is 4 ulp.
 #define NW_SCALAR_ROWS(id, name, ulp)                                                                                  \
-  {NW_OP_##id, NW_F32, 1, #name "f", (void *)(uintptr_t)name##f, ulp, apply_##name##f},                                \
-      {NW_OP_##id, NW_F64, 1, #name, (void *)(uintptr_t)name, ulp, apply_##name##d},
-#define NW_VECTOR_ROW(id, type, lanes, symbol)                                                                         \
-  {NW_OP_##id, type, lanes, #symbol, (void *)(uintptr_t)symbol, 4, apply##symbol},
-#define NW_VECTOR_ROWS(id, args, name)                                                                                 \
-  NW_VECTOR_ROW(id, NW_F32, 4, _ZGVbN4##args##_##name##f)                                                              \
-  NW_VECTOR_ROW(id, NW_F32, 8, _ZGVdN8##args##_##name##f)                                                              \
-  NW_VECTOR_ROW(id, NW_F32, 16, _ZGVeN16##args##_##name##f)                                                            \
-  NW_VECTOR_ROW(id, NW_F64, 2, _ZGVbN2##args##_##name)                                                                 \
-  NW_VECTOR_ROW(id, NW_F64, 4, _ZGVdN4##args##_##name)                                                                 \
-  NW_VECTOR_ROW(id, NW_F64, 8, _ZGVeN8##args##_##name)
+  {NW_OP_##id, NW_F32, 1, #name "f", (void *)(uintptr_t)name##f, ulp, 0, apply_##name##f},                             \
+      {NW_OP_##id, NW_F64, 1, #name, (void *)(uintptr_t)name, ulp, 0, apply_##name##d},
 
+// The rows are the same in every build, so that what a program costs elsewhere does not depend on where that is asked.
 #ifdef NW_HAVE_MVEC
+#define NW_VECTOR_ROW(id, type, lanes, symbol, needs)                                                                  \
+  {NW_OP_##id, type, lanes, #symbol, (void *)(uintptr_t)symbol, 4, needs, apply##symbol},
+#else
+#define NW_VECTOR_ROW(id, type, lanes, symbol, needs) {NW_OP_##id, type, lanes, #symbol, NULL, 4, needs, NULL},
+#endif
+#define NW_VECTOR_ROWS(id, args, name)                                                                                 \
+  NW_VECTOR_ROW(id, NW_F32, 4, _ZGVbN4##args##_##name##f, NW_FEATURE_SSE4_2)                                           \
+  NW_VECTOR_ROW(id, NW_F32, 8, _ZGVdN8##args##_##name##f, NW_FEATURE_AVX2 | NW_FEATURE_FMA)                            \
+  NW_VECTOR_ROW(id, NW_F32, 16, _ZGVeN16##args##_##name##f, NW_FEATURE_AVX512F | NW_FEATURE_AVX512DQ)                  \
+  NW_VECTOR_ROW(id, NW_F64, 2, _ZGVbN2##args##_##name, NW_FEATURE_SSE4_2)                                              \
+  NW_VECTOR_ROW(id, NW_F64, 4, _ZGVdN4##args##_##name, NW_FEATURE_AVX2 | NW_FEATURE_FMA)                               \
+  NW_VECTOR_ROW(id, NW_F64, 8, _ZGVeN8##args##_##name, NW_FEATURE_AVX512F | NW_FEATURE_AVX512DQ)
+
 #define NW_ROWS_v(id, name, ulp) NW_SCALAR_ROWS(id, name, ulp) NW_VECTOR_ROWS(id, v, name)
 #define NW_ROWS_vv(id, name, ulp) NW_SCALAR_ROWS(id, name, ulp) NW_VECTOR_ROWS(id, vv, name)
-#else
-#define NW_ROWS_v(id, name, ulp) NW_SCALAR_ROWS(id, name, ulp)
-#define NW_ROWS_vv(id, name, ulp) NW_SCALAR_ROWS(id, name, ulp)
-#endif
 #define NW_ROWS_NONE(id, name, ulp)
 static const nw_math_row rows[] = {
 #define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, c_prec, function,      \
@@ -107,33 +108,21 @@ const nw_math_row *nw_math_rows(int *n) {
   return rows;
 }
 
-static bool host_runs(const nw_math_row *r) {
-  if (r->lanes == 1) return true;
-#ifdef NW_HAVE_MVEC
-  int bytes = r->lanes * nw_dtype_bytes(r->dtype);
-  if (bytes == 16) return __builtin_cpu_supports("sse4.2");
-  if (bytes == 32) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-#else
-  return false;
-#endif
-}
-
-const nw_math_row *nw_math_find(nw_op op, nw_dtype t, int lanes) {
+const nw_math_row *nw_math_find(nw_features f, nw_op op, nw_dtype t, int lanes) {
   const nw_math_row *best = NULL;
   for (int i = 0; i < NW_COUNT(rows); i++) {
     const nw_math_row *r = &rows[i];
-    if (r->op == op && r->dtype == t && r->lanes <= lanes && (!best || r->lanes > best->lanes) && host_runs(r))
+    if (r->op == op && r->dtype == t && r->lanes <= lanes && (!best || r->lanes > best->lanes) && nw_has(f, r->needs))
       best = r;
   }
   return best;
 }
 
 // `out` has room for `lanes` rows. A remainder that no vector form fits is computed one value at a time.
-int nw_math_plan(nw_op op, nw_dtype t, int lanes, const nw_math_row **out) {
+int nw_math_plan(nw_features f, nw_op op, nw_dtype t, int lanes, const nw_math_row **out) {
   int n = 0;
   while (lanes > 0) {
-    const nw_math_row *r = nw_math_find(op, t, lanes);
+    const nw_math_row *r = nw_math_find(f, op, t, lanes);
     if (!r) return 0;
     out[n++] = r;
     lanes -= r->lanes;

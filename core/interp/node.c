@@ -99,7 +99,7 @@ static bool set_variable(nwi_scope *s, nwi_node *n, const nw_expr *e) {
 static void set_math(nwi_scope *s, nwi_node *n, const nw_expr *e) {
   nw_dtype t = e->type.dtype == NW_F64 ? NW_F64 : NW_F32;
   n->row = NW_NEW_N(s->arena, const nw_math_row *, n->lanes);
-  n->nrows = nw_math_plan(e->op, t, n->lanes, n->row);
+  n->nrows = nw_math_plan(s->features, e->op, t, n->lanes, n->row);
 }
 
 static nwi_eval eval_of(nwi_scope *s, nwi_node *n, const nw_expr *e) {

@@ -64,6 +64,7 @@ bool nwi_stop(nwi_run *r); // counts a step; true when the run must end
 typedef struct nwi_scope {
   nw_arena *arena;
   nw_ctx *ctx;
+  nw_features features; // that math functions are chosen by
   nw_vec name; // const char *, innermost last
   nw_vec slot; // (intptr_t)
   bool (*load)(struct nwi_scope *s, nwi_node *n); // sets eval and buffer of a LOAD whose arguments are made

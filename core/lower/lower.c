@@ -3,21 +3,27 @@
 #include "lower/pass.h"
 #include <stdlib.h>
 
+// ---- which passes a target wants
+
+static bool always(const nw_lowering *l) { return l->target != NULL; }
+static bool copies_bodies(const nw_lowering *l) { return !l->keeps_loops; }
+static bool makes_vectors(const nw_lowering *l) { return !l->keeps_loops && l->target->limit.lanes > 1; }
+
 static const nw_pass passes[] = {
-    {"init", "reductions give up the inits they still own", nw_pass_init, false},
-    {"barriers", "barriers go where threads of a block wait for one another", nw_pass_barriers, false},
-    {"blocks", "blocks become stores with linear indices, conditions become guards", nw_pass_blocks, false},
+    {"init", "reductions give up the inits they still own", nw_pass_init, always},
+    {"barriers", "barriers go where threads of a block wait for one another", nw_pass_barriers, always},
+    {"blocks", "blocks become stores with linear indices, conditions become guards", nw_pass_blocks, always},
     {"interleave", "virtual threads, and threads around barriers, become loops around each statement",
-     nw_pass_interleave, false},
-    {"guards", "guards move out of the loops they do not depend on", nw_pass_guards, false},
-    {"partition", "rounds that need no guard get a loop without it", nw_pass_partition, false},
-    {"vectorize", "vector loops become vector loads, operations and stores", nw_pass_vectorize, true},
-    {"storage", "local temporaries go on the stack, the others into workspaces", nw_pass_storage, false},
-    {"masks", "stack buffers that only ever meet one mask need none", nw_pass_masks, true},
-    {"unroll", "unrolled loops become their iterations", nw_pass_unroll, true},
-    {"simplify", "everything is simplified under what is known at its place", nw_pass_simplify, false},
-    {"halves", "f16 and bf16 compute in f32", nw_pass_halves, false},
-    {"fma", "products that are only added become fma", nw_pass_fma, false},
+     nw_pass_interleave, always},
+    {"guards", "guards move out of the loops they do not depend on", nw_pass_guards, always},
+    {"partition", "rounds that need no guard get a loop without it", nw_pass_partition, always},
+    {"vectorize", "vector loops become vector loads, operations and stores", nw_pass_vectorize, makes_vectors},
+    {"storage", "local temporaries go on the stack, the others into workspaces", nw_pass_storage, always},
+    {"masks", "stack buffers that only ever meet one mask need none", nw_pass_masks, makes_vectors},
+    {"unroll", "unrolled loops become their iterations", nw_pass_unroll, copies_bodies},
+    {"simplify", "everything is simplified under what is known at its place", nw_pass_simplify, always},
+    {"halves", "f16 and bf16 compute in f32", nw_pass_halves, always},
+    {"fma", "products that are only added become fma", nw_pass_fma, always},
 };
 
 int nw_pass_count(void) { return NW_COUNT(passes); }
@@ -38,13 +44,14 @@ static int pass_index(nw_ctx *c, const char *name) {
   return -1;
 }
 
-// Which loops stay loops: those that pass `replaces_loops` replaces, or, where their copies would be too long to be compiled, those
-// that are unrolled.
+// Which loops stay loops: all that passes could replace, or, where their copies would be too long to be compiled, those that are
+// unrolled.
 typedef enum kept { NONE, ALL, LONG } kept;
 
-static bool stays(const nw_pass *pass, const nw_program *p, kept loops) {
-  if (loops == LONG) return pass->run == nw_pass_unroll && nw_code_size(p->root) > NW_CODE_LIMIT;
-  return loops == ALL && pass->replaces_loops;
+static bool runs(const nw_pass *pass, const nw_program *p, kept loops) {
+  nw_lowering l = {p->target, loops == ALL};
+  bool too_long = loops == LONG && pass->run == nw_pass_unroll && nw_code_size(p->root) > NW_CODE_LIMIT;
+  return !too_long && pass->applies(&l);
 }
 
 // Runs the passes up to `last` on a copy; NULL and a diagnostic when one fails.
@@ -52,7 +59,7 @@ static nw_program *run_passes(const nw_program *p, int last, kept loops) {
   nw_program *q = nw_program_clone(p);
   q->step = 0;
   for (int i = 0; i <= last; i++) {
-    if (stays(&passes[i], q, loops)) continue;
+    if (!runs(&passes[i], q, loops)) continue;
     nw_program *next = nw_stopped(p->ctx) ? NULL : passes[i].run(q);
     if (!next) {
       nw_program_release(q);

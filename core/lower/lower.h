@@ -1,6 +1,5 @@
 // From a scheduled program to an executable one: a pipeline of passes, each program -> program, each visible.
 #pragma once
-#include "hw/hw.h"
 #include "ir/program/program.h"
 
 typedef enum nw_storage_kind {
@@ -56,10 +55,15 @@ typedef struct nw_exec {
 
 #define NW_CODE_LIMIT 50000 // IR instructions; above, compiling is refused: it cannot be interrupted
 
+typedef struct nw_lowering { // what passes are chosen by
+  const nw_target *target;
+  bool keeps_loops; // vector and unrolled loops stay loops
+} nw_lowering;
+
 typedef struct nw_pass {
   const char *name, *doc;
   nw_program *(*run)(nw_program *p); // takes an unfrozen program, returns it or a new one, NULL on failure
-  bool replaces_loops; // by vectors or by copies of their bodies
+  bool (*applies)(const nw_lowering *l);
 } nw_pass;
 int nw_pass_count(void);
 const nw_pass *nw_pass_at(int i);

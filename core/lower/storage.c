@@ -1,5 +1,5 @@
 // Pass: where temporaries live. Scope local means the stack: it needs a constant size, and all that is alive at once in a
-// thread must fit NW_STACK_LIMIT. A local buffer that the threads of a parallel loop inside its life share is not one
+// thread must fit what the target has of that scope. A local buffer that the threads of a parallel loop inside its life share is not one
 // thread's: it becomes a workspace.
 //
 // Everything else is a workspace, made before the call: one, or one a thread when allocated inside a parallel loop.
@@ -24,10 +24,15 @@ static bool fail_size(nw_program *p, const nw_stmt *alloc) {
   return false;
 }
 
+static int64_t stack_of(const nw_program *p) {
+  const nw_scope_limit *l = nw_target_scope(p->target, "local");
+  return l ? l->bytes : 0;
+}
+
 static bool fail_limit(nw_program *p, const nw_stmt *alloc, int64_t alive) {
   nw_fail(p->ctx, NW_ELIMIT, "Set its scope to global, or allocate it inside the loops that make it small.",
-          "%s brings what is alive on the stack to %lld bytes; the limit is %d", alloc->alloc.buffer, (long long)alive,
-          NW_STACK_LIMIT);
+          "%s brings what is alive on the stack to %lld bytes; the limit is %lld", alloc->alloc.buffer,
+          (long long)alive, (long long)stack_of(p));
   return false;
 }
 
@@ -112,10 +117,10 @@ static bool place_on_stack(nw_program *p, nw_stmt *s, int64_t alive, around in) 
     if (kind == NW_STORE_STACK) {
       int64_t n;
       if (!nw_is_int(s->alloc.extent[0], &n)) return fail_size(p, s);
-      if (n > NW_STACK_LIMIT) return fail_limit(p, s, n);
+      if (n > stack_of(p)) return fail_limit(p, s, n);
       int64_t bytes = (n * nw_dtype_bytes(b->dtype) + NW_STACK_ALIGN - 1) / NW_STACK_ALIGN * NW_STACK_ALIGN;
       alive += bytes;
-      if (alive > NW_STACK_LIMIT) return fail_limit(p, s, alive);
+      if (alive > stack_of(p)) return fail_limit(p, s, alive);
     }
   }
   for (int i = 0; i < s->nkids; i++) {

@@ -140,9 +140,9 @@ static bool fits(nw_program *p, const nw_stmt *loop, int64_t *lanes) {
             "the vector loop %s has no constant extent", loop->loop.var->name);
     return false;
   }
-  if (*lanes <= NW_MAX_LANES) return true;
-  nw_fail(p->ctx, NW_ELIMIT, "Split it first.", "the vector loop %s has %lld lanes; the limit is %d",
-          loop->loop.var->name, (long long)*lanes, NW_MAX_LANES);
+  if (*lanes <= p->target->limit.lanes) return true;
+  nw_fail(p->ctx, NW_ELIMIT, "Split it first.", "the vector loop %s has %lld lanes; the limit is %lld",
+          loop->loop.var->name, (long long)*lanes, (long long)p->target->limit.lanes);
   return false;
 }
 

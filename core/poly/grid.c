@@ -3,7 +3,7 @@
 
 typedef struct grid {
   const nw_model *m;
-  const nw_gpu_info *gpu;
+  const nw_launch_limit *limit;
   nw_answer answer;
 } grid;
 
@@ -128,17 +128,17 @@ static bool within_limits(grid *g, const nw_launch *l) {
     if (!known) {
       g->answer = nw_tell(g->m, NW_REFUSE_CAPACITY, NULL, NULL,
                           "no constant bounds the extent of %s, and a block has %lld threads at most", tag,
-                          (long long)g->gpu->threads);
+                          (long long)g->limit->threads);
       ok = false;
-    } else if (n > g->gpu->extent[d]) {
-      ok = too_many(g, l, "%s would have %lld values, and the target has %lld", tag, n, g->gpu->extent[d]);
+    } else if (n > g->limit->extent[d]) {
+      ok = too_many(g, l, "%s would have %lld values, and the target has %lld", tag, n, g->limit->extent[d]);
     } else if (d >= 3) {
       threads *= n > 1 ? n : 1;
     }
   }
   nw_ranges_free(&r);
-  if (ok && threads > g->gpu->threads)
-    return too_many(g, l, "%s would have %lld threads, and %lld is the most", "a block", threads, g->gpu->threads);
+  if (ok && threads > g->limit->threads)
+    return too_many(g, l, "%s would have %lld threads, and %lld is the most", "a block", threads, g->limit->threads);
   return ok;
 }
 
@@ -190,7 +190,7 @@ static bool check_stmt(void *env, const nw_path *path) {
 }
 
 nw_answer nw_check_grid(const nw_model *m) {
-  grid g = {m, nw_gpu_find("default"), NW_HOLDS};
+  grid g = {m, &m->p->target->limit.launch, NW_HOLDS};
   if (nw_find_bound(m->p->root)) nw_walk(m->p, check_stmt, &g);
   return g.answer;
 }

@@ -8,7 +8,6 @@
 // Facts that were proved are remembered by content, in the family that the programs of one schedule share; so a step
 // pays only for what it changed. Questions answer NW_HOLDS, NW_FAILS, or NW_ABORTED with a diagnostic in the context.
 #pragma once
-#include "hw/hw.h"
 #include "poly/poly.h"
 #include <isl/aff.h>
 #include <isl/ctx.h>

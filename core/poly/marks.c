@@ -38,9 +38,10 @@ static nw_answer check_extent(const nw_model *m, const nw_stmt *s) {
   if (!NW_RULE(m->p->ctx, vector_extent)) return NW_HOLDS;
   if (!nw_is_int(s->loop.extent, &n)) return refuse(m, s, "the extent of %s is not a constant%s", "");
   if (n < 0) return refuse(m, s, "the extent of %s is negative%s", "");
-  if (n <= NW_MAX_LANES) return NW_HOLDS;
+  int64_t most = m->p->target->limit.lanes;
+  if (n <= most) return NW_HOLDS;
   nw_str why = {0};
-  nw_str_fmt(&why, ": it has %lld iterations, and a vector loop may have %d", (long long)n, NW_MAX_LANES);
+  nw_str_fmt(&why, ": it has %lld iterations, and a vector loop may have %lld", (long long)n, (long long)most);
   nw_answer answer = refuse(m, s, "%s is too wide%s", why.s);
   nw_str_free(&why);
   return answer;

@@ -6,7 +6,7 @@
 
 // ---- capacity
 
-enum { NO_CONSTANT = -1, NO_PLACE = -2 };
+enum { NO_CONSTANT = -1, NO_PLACE = -2, NO_SCOPE = -1 };
 
 // Elements a layout or aligned strides take in memory, at most; NO_CONSTANT when no constant bounds them; NO_PLACE, and a
 // diagnostic, when nothing does.
@@ -90,6 +90,16 @@ static bool too_large(load *l, const nw_stmt *alloc, int64_t bytes) {
   return false;
 }
 
+static bool no_such_scope(load *l, const nw_stmt *alloc) {
+  const nw_target *t = l->m->p->target;
+  nw_str all = {0};
+  for (int i = 0; i < t->limit.nscopes; i++) nw_str_fmt(&all, "%s%s", i ? ", " : "", t->limit.scope[i].name);
+  l->answer = nw_tell(l->m, NW_REFUSE_CAPACITY, NULL, NULL, "%s has scope %s, and the scopes of %s are %s",
+                      alloc->alloc.buffer, l->one, t->machine.name, all.s);
+  nw_str_free(&all);
+  return false;
+}
+
 // Every virtual thread around has a copy of its own.
 static int64_t copies_of(const nw_path *path) {
   int64_t copies = 1, n;
@@ -105,6 +115,7 @@ static bool check_alloc(void *env, const nw_path *path) {
   const nw_stmt *s = path->at[path->n - 1];
   if (!has_scope(l->m->seen, s, l->scope)) return true;
   int64_t all = 0;
+  if (l->limit == NO_SCOPE) return no_such_scope(l, s);
   for (int i = 0; i < path->n; i++) {
     if (!has_scope(l->m->seen, path->at[i], l->scope)) continue;
     nw_path upto = *path;
@@ -117,9 +128,14 @@ static bool check_alloc(void *env, const nw_path *path) {
   return all <= l->limit || too_large(l, s, all);
 }
 
+static int64_t room(const nw_model *m, const char *scope) {
+  const nw_scope_limit *l = nw_target_scope(m->p->target, scope);
+  return l ? l->bytes : NO_SCOPE;
+}
+
 static nw_answer check_capacity(const nw_model *m) {
-  load stack = {m, NW_LOCAL, NW_STACK_LIMIT, "on the stack", "local", NW_HOLDS};
-  load shared = {m, NW_SHARED, nw_gpu_find("default")->shared_bytes, "in a block", "shared", NW_HOLDS};
+  load stack = {m, NW_LOCAL, room(m, "local"), "on the stack", "local", NW_HOLDS};
+  load shared = {m, NW_SHARED, room(m, "shared"), "in a block", "shared", NW_HOLDS};
   if (NW_RULE(m->p->ctx, capacity_stack)) nw_walk(m->seen, check_alloc, &stack);
   if (stack.answer != NW_HOLDS) return stack.answer;
   if (NW_RULE(m->p->ctx, capacity_shared)) nw_walk(m->seen, check_alloc, &shared);

@@ -54,7 +54,9 @@ LOOPS(sse, "sse2", "16", "128", "movaps", "xmm", "xorps %%xmm15, %%xmm15\n\t",
 
 static stream_loop widest(nw_stream loop) {
   const nw_machine_info *m = nw_host();
-  return (m->avx512 ? loops_avx512 : m->vector_bytes >= 32 && m->fma ? loops_avx2 : loops_sse)[loop];
+  return (m->vector_bytes == 64                                          ? loops_avx512
+          : m->vector_bytes >= 32 && nw_has(m->features, NW_FEATURE_FMA) ? loops_avx2
+                                                                         : loops_sse)[loop];
 }
 
 #else

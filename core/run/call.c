@@ -84,7 +84,16 @@ static bool set_up_case(nw_kernel *k, nw_array *const *args) {
   return set_up(one, args);
 }
 
+static bool runs_here(const nw_kernel *k) {
+  const nw_target *t = k->exec->p->target;
+  return nw_target_here(t) ||
+         nw_fail(k->ctx, NW_EINVAL,
+                 "f:export writes it as a library; s:retarget(nw.target()) makes a schedule for this host",
+                 "%s is code for %s, which this host does not run", k->formals.callee, t->machine.name);
+}
+
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args) {
+  if (!runs_here(k)) return false;
   if (!nw_formals_count(k->ctx, &k->formals, n) || !nw_formals_check(k->ctx, &k->formals, n, args, k->sizes))
     return false;
   return k->ncases ? set_up_case(k, args) : set_up(k, args);
@@ -92,7 +101,8 @@ bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args) {
 
 bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args) {
   if (!k || !nw_kernel_begin(k, n, args)) return false;
-  bool good = nw_guarded_call(k->ctx, k->entry, &k->frame);
+  nw_kernel *one = k->running ? k->running : k;
+  bool good = one->backend->call(k);
   if (good && !nw_fences_hold(&nw_session_of(k->ctx)->mem))
     good = nw_fail(k->ctx, NW_ECRASH, NULL, "%s wrote beside a tensor or a temporary", k->formals.callee);
   nw_kernel_end(k);

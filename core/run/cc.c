@@ -46,8 +46,8 @@ static int ended(pid_t pid) {
   return status;
 }
 
-bool nw_cc(nw_ctx *c, const char *const *args) {
-  const char *program = getenv("CC");
+bool nw_cc(nw_ctx *c, const nw_linker *l, const char *const *args) {
+  const char *program = l && l->command ? l->command : getenv("CC");
   char *argv[MOST_ARGS + 2];
   int n = 0, ends[2];
   if (!program || !*program) program = "cc";
@@ -66,7 +66,10 @@ bool nw_cc(nw_ctx *c, const char *const *args) {
   if (why && why != ENOENT)
     nw_fail(c, NW_EIO, NULL, "cannot start the C compiler '%s': %s", program, nw_file_reason(why));
   else if (why)
-    nw_fail(c, NW_EIO, "install a C compiler, or name one in CC", "there is no C compiler '%s'", program);
+    nw_fail(c, NW_EIO,
+            l && l->command ? nw_diag_printf(c, "Debian has it in the package %s", l->package)
+                            : "install a C compiler, or name one in CC",
+            "there is no C compiler '%s'", program);
   else if (status)
     nw_fail(c, NW_ECODEGEN, NULL, "%s failed: %s", program, said.s ? said.s : "it said nothing");
   nw_str_free(&said);

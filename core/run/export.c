@@ -49,14 +49,11 @@ typedef struct work {
   char *source, *library;
 } work;
 
-static bool write_object(nw_kernel *k, const nw_kernel *one, int i, const char *path) {
-  char error[512] = "", entry[64];
+static bool write_object(nw_kernel *k, nw_kernel *one, int i, const char *path) {
+  char entry[64], *object;
   size_t size = 0;
   snprintf(entry, sizeof entry, NW_ENTRY_SYMBOL, i);
-  nw_jit *j = nw_session_jit(k->ctx, one->exec->instructions);
-  if (!j) return false;
-  char *object = nw_session_of(k->ctx)->api->object(j, one->code, entry, &size, error, sizeof error);
-  if (!object) return nw_fail(k->ctx, NW_ECODEGEN, NULL, "%s", error);
+  if (!one->backend->object(one, entry, &object, &size)) return false;
   bool good = nw_write_file(k->ctx, path, object, size);
   free(object);
   return good;
@@ -94,16 +91,17 @@ static void close_work(work *w) {
 
 static bool link_library(nw_kernel *k, const work *w, const nw_glue *glue) {
   static const char *const before[] = {"-std=c99", "-O2", "-fPIC", "-fopenmp", "-shared", "-Wl,-z,noexecstack"};
-  static const char *const after[] = {"-lm", "-lmvec"};
-  const char **args = nw_xcalloc((size_t)w->n + NW_COUNT(before) + NW_COUNT(after) + 4, sizeof *args);
+  const nw_kernel *one = k->ncases ? k->one[0] : k;
+  nw_linker linker = one->backend->linker(k->exec->p->target);
+  const char **args = nw_xcalloc((size_t)w->n + NW_COUNT(before) + 12, sizeof *args);
   int n = 0;
   for (int i = 0; i < NW_COUNT(before); i++) args[n++] = before[i];
   args[n++] = w->source;
   for (int i = 0; i < w->n; i++) args[n++] = w->object[i];
   args[n++] = "-o";
   args[n++] = w->library;
-  for (int i = 0; i < NW_COUNT(after); i++) args[n++] = after[i];
-  bool good = nw_write_file(k->ctx, w->source, glue->source, strlen(glue->source)) && nw_cc(k->ctx, args);
+  for (int i = 0; linker.libraries[i]; i++) args[n++] = linker.libraries[i];
+  bool good = nw_write_file(k->ctx, w->source, glue->source, strlen(glue->source)) && nw_cc(k->ctx, &linker, args);
   free(args);
   return good;
 }

@@ -39,28 +39,53 @@ nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads) {
   return k;
 }
 
-static bool generate(nw_kernel *k, const nw_build_opts *o) {
-  char error[1024] = "";
-  nw_jit *j = nw_session_jit(k->ctx, k->exec->instructions);
-  if (!j) return false;
-  const nw_jit_api *api = nw_session_of(k->ctx)->api;
-  k->cached = !o->no_cache;
-  k->code = api->compile(j, k->exec, o->opt, &k->cached, error, sizeof error);
-  if (!k->code) return nw_fail(k->ctx, NW_ECODEGEN, NULL, "%s", error);
-  k->entry = api->entry(k->code);
+// Functions of vectors that the target computes number by number: it has no vector form of them.
+typedef struct fallback {
+  const nw_target *target;
+  nw_str *notes;
+} fallback;
+
+static bool note_fallback(void *env, const nw_expr *e) {
+  const fallback *f = env;
+  if (e->type.lanes == 1 || !nw_op_has((nw_op)e->op, 'M')) return true;
+  nw_dtype t = e->type.dtype == NW_F64 ? NW_F64 : NW_F32;
+  const nw_math_row *row = nw_math_find(f->target->features, (nw_op)e->op, t, NW_LANES_ROOM);
+  nw_str note = {0};
+  nw_str_fmt(&note, "%s of %s has no vector form on %s: it is computed number by number\n", nw_op_name((nw_op)e->op),
+             nw_dtype_name(t), f->target->machine.name);
+  if (row->lanes == 1 && !(f->notes->s && strstr(f->notes->s, note.s))) nw_str_add(f->notes, note.s);
+  nw_str_free(&note);
   return true;
+}
+
+static bool note_fallbacks(void *env, nw_stmt *s) {
+  if (s->kind == NW_STORE) nw_visit(s->store.value, note_fallback, env);
+  return true;
+}
+
+// The back end of the program's target.
+static const nw_backend *backend_of(nw_ctx *c, const nw_program *p) {
+  nw_backends_provide(c);
+  const nw_backend *b = p->target->backend;
+  return b ? b
+           : nw_fail(c, NW_ECODEGEN, "s:retarget(nw.target()) makes it a schedule for this host",
+                     "no code is generated for %s", p->target->machine.name);
 }
 
 nw_kernel *nw_compile(nw_ctx *c, const nw_program *p, const nw_build_opts *o) {
   static const nw_build_opts usual = {.opt = 1};
   if (!p || nw_stopped(c) || !for_this_machine(c, p) || !nw_judge_harmless(p, "compiled")) return NULL;
+  const nw_backend *backend = backend_of(c, p);
+  if (!backend) return NULL;
   if (!o) o = &usual;
   double start = nw_now();
   nw_exec *e = nw_lower(p, NULL);
   if (!e) return NULL;
   if (!small_enough(c, e)) return nw_exec_release(e), NULL;
   nw_kernel *k = nw_kernel_new(c, e, thread_count(e, o->threads));
-  if (!generate(k, o)) return nw_kernel_release(k), NULL;
+  k->backend = backend;
+  if (!backend->compile(k, o)) return nw_kernel_release(k), NULL;
+  nw_walk_from(e->p->root, note_fallbacks, &(fallback){p->target, &k->notes});
   k->source = nw_program_retain(p);
   k->compile_ms = (nw_now() - start) * 1e3;
   return k;
@@ -73,7 +98,8 @@ nw_kernel *nw_kernel_retain(nw_kernel *k) {
 
 void nw_kernel_release(nw_kernel *k) {
   if (!k || --k->refs) return;
-  if (k->code) nw_session_of(k->ctx)->api->free(k->code);
+  if (k->backend) k->backend->unload(k);
+  nw_str_free(&k->notes);
   for (int i = 0; i < k->ncases; i++) nw_kernel_release(k->one[i]);
   free(k->one);
   nw_choices_free(&k->choices);
@@ -86,6 +112,10 @@ void nw_kernel_release(nw_kernel *k) {
   free(k->stride);
   free(k);
 }
+
+const char *nw_kernel_notes(const nw_kernel *k) { return k->notes.s ? k->notes.s : ""; }
+
+nw_target *nw_kernel_target(const nw_kernel *k) { return k->exec->p->target; }
 
 int nw_kernel_params(const nw_kernel *k) { return k->formals.n; }
 
@@ -109,7 +139,7 @@ bool nw_kernel_was_cached(const nw_kernel *k) {
 }
 
 int64_t nw_kernel_code_bytes(const nw_kernel *k) {
-  int64_t n = k->code ? nw_session_of(k->ctx)->api->bytes(k->code) : 0;
+  int64_t n = k->backend ? k->backend->bytes(k) : 0;
   for (int i = 0; i < k->ncases; i++) n += nw_kernel_code_bytes(k->one[i]);
   return n;
 }
@@ -124,12 +154,9 @@ static char *with_mark(char *text, int unsafe, const char *comment) {
 // "lowered", "llvm" (after optimisation), "llvm-plain" (before), "asm".
 static char *text_of_one(nw_kernel *k, const char *what) {
   if (!strcmp(what, "lowered")) return nw_program_show(k->exec->p, NULL);
-  const nw_jit_api *api = nw_session_of(k->ctx)->api;
-  nw_jit *j = nw_session_jit(k->ctx, k->exec->instructions);
-  if (!j) return NULL;
-  char *text = api->text(j, k->code, what);
+  char *text = k->backend->text(k, what);
   if (text && k->exec->p->unsafe) return with_mark(text, k->exec->p->unsafe, strcmp(what, "asm") ? ";" : "#");
-  if (text) return text;
+  if (text || nw_error(k->ctx)) return text;
   return nw_fail(k->ctx, NW_EINVAL, "lowered, llvm, llvm-plain or asm", "a kernel has no view '%s'", what);
 }
 

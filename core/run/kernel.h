@@ -8,6 +8,9 @@ struct nw_kernel {
   int refs;
   nw_ctx *ctx;
   nw_exec *exec; // counted
+  const nw_backend *backend; // NULL: of several, which have theirs
+  int opt;
+  nw_str notes; // what a user should know of the code
   nw_program *source; // counted, to be shown as C; NULL: of several
   nw_formals formals;
   nw_machine_code *code;

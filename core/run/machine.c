@@ -8,8 +8,8 @@ char *nw_machine_text(nw_ctx *c) {
   nw_str b = {0};
   nw_str_fmt(&b, "%s\n", m->model);
   nw_str_fmt(&b, "%d core%s, vectors of %d bits, %d registers%s%s%s\n", m->cores, m->cores == 1 ? "" : "s",
-             8 * m->vector_bytes, m->vector_registers, m->fma ? ", fma" : "", m->avx512 ? ", avx512" : "",
-             m->f16c ? ", f16c" : "");
+             8 * m->vector_bytes, m->vector_registers, nw_has(m->features, NW_FEATURE_FMA) ? ", fma" : "",
+             m->vector_bytes == 64 ? ", avx512" : "", nw_has(m->features, NW_FEATURE_F16C) ? ", f16c" : "");
   const char *cpu = s->jit ? s->api->cpu(s->jit) : NULL;
   if (cpu)
     nw_str_fmt(&b, "LLVM: %s%s\n", cpu,

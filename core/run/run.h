@@ -20,11 +20,13 @@ typedef struct nw_jit_api {
   nw_jit *(*open)(char *error, size_t n);
   void (*close)(nw_jit *j);
   // *cached: whether the cache may be used; then, whether it was.
+  // Code of this host, loaded.
   nw_machine_code *(*compile)(nw_jit *j, const nw_exec *e, int opt, bool *cached, char *error, size_t n);
   nw_entry (*entry)(const nw_machine_code *m);
-  char *(*text)(nw_jit *j, const nw_machine_code *m, const char *what); // "llvm", "asm"
+  // For any target that LLVM knows, from the program: "llvm", "llvm-plain", "asm"; NULL: there is no such view.
+  char *(*text)(nw_jit *j, const nw_exec *e, int opt, const char *what);
   // The object file, for a linker, with this name as its public entry; heap.
-  char *(*object)(nw_jit *j, const nw_machine_code *m, const char *entry, size_t *size, char *error, size_t n);
+  char *(*object)(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
   size_t (*bytes)(const nw_machine_code *m); // of instructions
   void (*free)(nw_machine_code *m);
   const char *(*cpu)(const nw_jit *j);

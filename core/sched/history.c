@@ -27,8 +27,13 @@ static void add_node(nw_sched *s, nw_node *node) {
 }
 
 nw_sched *nw_sched_new(nw_ctx *c, int n, nw_tensor *const *outputs) {
+  return nw_sched_new_for(c, nw_target_host(c), n, outputs);
+}
+
+nw_sched *nw_sched_new_for(nw_ctx *c, nw_target *t, int n, nw_tensor *const *outputs) {
   nw_program *p = nw_te_program(c, n, outputs);
   if (!p) return NULL;
+  nw_program_aim(p, t);
   if (!nw_judge_first(p)) {
     nw_program_release(p);
     return NULL;
@@ -43,6 +48,10 @@ nw_sched *nw_sched_new(nw_ctx *c, int n, nw_tensor *const *outputs) {
   for (int i = 0; i < n; i++) s->output[i] = nw_tensor_retain(outputs[i]);
   add_node(s, new_node(s, p, -1));
   return s;
+}
+
+nw_sched *nw_sched_anew(const nw_sched *s, nw_target *t) {
+  return s ? nw_sched_new_for(s->ctx, t, s->noutputs, s->output) : NULL;
 }
 
 nw_sched *nw_sched_retain(nw_sched *s) {
@@ -67,6 +76,8 @@ const nw_program *nw_sched_version(const nw_sched *s, int version) {
   nw_node *node = s ? nw_sched_node(s, version) : NULL;
   return node ? node->program : NULL;
 }
+
+nw_target *nw_sched_target(const nw_sched *s) { return nw_program_target(nw_sched_program(s)); }
 
 int nw_sched_current(const nw_sched *s) { return s ? s->current : -1; }
 

@@ -1,5 +1,4 @@
 // unroll, vectorize, parallel, bind: how a loop runs. What depends on values is the judge's; here is what the marks themselves ask.
-#include "hw/hw.h"
 #include "sched/primitives.h"
 #include "sched/shape.h"
 #include "sched/tree.h"
@@ -109,8 +108,9 @@ static const nw_stmt *alloc_below(const nw_stmt *s) {
 }
 
 static bool lanes_fit(nw_step *st, const nw_stmt *loop, int64_t extent) {
-  if (extent <= NW_MAX_LANES) return true;
-  const char *why = nw_arena_printf(st->scratch, "a vector has at most %d lanes", NW_MAX_LANES);
+  int64_t most = st->p->target->limit.lanes;
+  if (extent <= most) return true;
+  const char *why = nw_arena_printf(st->scratch, "a vector has at most %lld lanes", (long long)most);
   return nw_step_refuse(st, why, loop, "it runs %lld times", (long long)extent);
 }
 
@@ -155,7 +155,8 @@ enum { OPERATIONS_NS = 4, USUAL_US = 5, ASK_BELOW = 1000000 };
 static void note_work(nw_step *st, const nw_stmt *loop, const nw_path *path) {
   double work = nw_work_below(loop);
   if (work < 0 || work >= ASK_BELOW) return;
-  double measured = st->ctx->spawn_seconds ? 1e6 * st->ctx->spawn_seconds() : 0;
+  bool here = nw_target_here(st->p->target);
+  double measured = here && st->ctx->spawn_seconds ? 1e6 * st->ctx->spawn_seconds() : 0;
   if (measured < 0) {
     nw_step_note(st, "this machine has one core: threads take turns on it");
     return;

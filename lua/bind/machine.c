@@ -182,6 +182,7 @@ static int f_host(lua_State *L) {
   lua_createtable(L, 0, 8);
   set_text(L, "cpu", h->cpu);
   set_text(L, "model", h->model);
+  set_text(L, "isa", nw_isa_name(h->isa));
   set_integer(L, "cores", h->cores);
   set_integer(L, "vector_bytes", h->vector_bytes);
   set_integer(L, "vector_registers", h->vector_registers);
@@ -272,7 +273,8 @@ const nwl_row nwl_machine_rows[] = {
     {"machine_rows", f_rows, "(): table[]",
      "Rows of fields: section, name, unit, kind, otherwise, words, doc, count, list, named, kinds, about."},
     {"machine_host", f_host, "(): table",
-     "This host: cpu, model, cores, vector_bytes, vector_registers, memory, caches_assumed (the system hides them)."},
+     "This host: cpu, model, isa, cores, vector_bytes, vector_registers, memory, caches_assumed (the system hides "
+     "them)."},
     {"calibrate", f_calibrate, "(): table", "Measures this machine: figures by the path of the field of its record."},
     {"energy_zones", f_energy_zones, "(root?: string): table[]", "Counters of energy: zone, name, joules, limit."},
     {"energy_used", f_energy_used, "(before: table, after: table): number", "Joules between two looks at one counter."},

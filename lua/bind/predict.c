@@ -118,8 +118,7 @@ static int f_cost(lua_State *L) {
                {"moved", push_moves}, {"energy", push_energies},  {"buffers", push_buffers}};
   nwl_walk w;
   nwl_read_walk(L, &w);
-  const nw_machine *machine = nwl_check(L, 3, &nwl_machine_class, "machine");
-  nw_cost_opts o = {.machine = machine,
+  nw_cost_opts o = {.target = nwl_check(L, 3, &nwl_target_class, "target"),
                     .sizes = w.size,
                     .threads = w.walk.threads,
                     .conflicts = nwl_flag_in(L, 2, "conflicts"),

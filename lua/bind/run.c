@@ -247,6 +247,11 @@ static int kernel_compile_ms(lua_State *L) {
   return 1;
 }
 
+static int kernel_notes(lua_State *L) {
+  lua_pushstring(L, nw_kernel_notes(kernel_arg(L, 1)));
+  return 1;
+}
+
 static int kernel_cached(lua_State *L) {
   lua_pushboolean(L, nw_kernel_was_cached(kernel_arg(L, 1)));
   return 1;
@@ -259,8 +264,8 @@ static const nwl_row kernel_methods[] = {
     {"export", kernel_export, "(self: nw.kernel, path: string): nw.kernel",
      "Writes a shared library, \"gemm.so\", with the kernel, all its versions, as a plain C function, and gemm.h "
      "beside it: pointers to "
-     "row-major data, symbolic sizes first; 0 is success. Needs a C compiler; the code is for this machine's "
-     "processor."},
+     "row-major data, symbolic sizes first; 0 is success. Needs a C compiler, which links for the target of the "
+     "schedule: this host's processor, or another's (aarch64-linux-gnu-gcc)."},
     {NULL, NULL, NULL, NULL},
 };
 static int kernel_unsafe(lua_State *L) {
@@ -272,6 +277,8 @@ static const nwl_row kernel_fields[] = {
     {"unsafe", kernel_unsafe, "boolean", "Whether steps of its schedule were not judged."},
     {"code_bytes", kernel_code_bytes, "integer", "Bytes of machine code, of all its versions."},
     {"compile_ms", kernel_compile_ms, "number", "Milliseconds it took to lower, compile and link."},
+    {"notes", kernel_notes, "string",
+     "Remarks on the code: a line for each function that the target has no vector form of."},
     {"cached", kernel_cached, "boolean", "Whether the machine code came from the cache."},
     {NULL, NULL, NULL, NULL},
 };

@@ -11,6 +11,7 @@ static nw_sched *self(lua_State *L) { return nwl_check(L, 1, &nwl_schedule_class
 
 static int f_schedule(lua_State *L) {
   nw_tensor *out[NWL_MAX_DIMS];
+  nw_target *t = lua_isnoneornil(L, 2) ? NULL : nwl_check(L, 2, &nwl_target_class, "target");
   int n = nwl_list_length(L, 1, NWL_MAX_DIMS, "outputs");
   if (n == 0) return nwl_fail(L, NW_EINVAL, NULL, "outputs: a schedule needs at least one");
   for (int i = 0; i < n; i++, lua_pop(L, 1)) {
@@ -20,7 +21,18 @@ static int f_schedule(lua_State *L) {
   nwl_box *b = nwl_new(L, &nwl_schedule_class, release_sched);
   lua_newtable(L); // id -> loop, so that a loop is always the same Lua value
   lua_setiuservalue(L, -2, 1);
-  nwl_hold(b, nw_sched_new(nwl_ctx(L), n, out));
+  nwl_hold(b, t ? nw_sched_new_for(nwl_ctx(L), t, n, out) : nw_sched_new(nwl_ctx(L), n, out));
+  return b->p ? 1 : nwl_raise(L);
+}
+
+// schedule_anew(s, target)
+static int f_anew(lua_State *L) {
+  const nw_sched *s = self(L);
+  nw_target *t = nwl_check(L, 2, &nwl_target_class, "target");
+  nwl_box *b = nwl_new(L, &nwl_schedule_class, release_sched);
+  lua_newtable(L);
+  lua_setiuservalue(L, -2, 1);
+  nwl_hold(b, nw_sched_anew(s, t));
   return b->p ? 1 : nwl_raise(L);
 }
 
@@ -324,7 +336,9 @@ static int f_judge_question(lua_State *L) {
 
 // The parts of views are dressed up by lua/nestwright/language/schedule.lua.
 const nwl_row nwl_sched_rows[] = {
-    {"schedule", f_schedule, "(outputs: nw.tensor[]): nw.schedule", "A schedule of a computation."},
+    {"schedule", f_schedule, "(outputs: nw.tensor[], target?: nw.target): nw.schedule", "A schedule of a computation."},
+    {"schedule_anew", f_anew, "(s: nw.schedule, target: nw.target): nw.schedule",
+     "A schedule of the same computation for another target, without steps."},
     {"primitives", nwl_primitives, "(): table[]", "The table of primitives: names, parameters, docs."},
     {"schedule_show", sched_show, "(s: nw.schedule, style: string, version?: integer, changed?: boolean): string",
      "The loop nest as text."},

@@ -2,6 +2,7 @@
 -- Made from the rows of the bindings by ./dev doc; do not edit.
 
 ---@class nw.schedule
+---@field target nw.target What it is made for.
 local schedule = {}
 
 ---Puts a loop of one iteration around a stage or a loop. around: the stage or loop. Example: s:add_unit_loop(C)
@@ -39,8 +40,8 @@ function schedule:bind(loop, tag) end
 ---@return nw.schedule
 function schedule:branch(name) end
 
----Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the first whose facts hold for its sizes, found by a tree of questions, and the last where none does: it assumes nothing that the others do not.
----@param options? {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[]}
+---Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the first whose facts hold for its sizes, found by a tree of questions, and the last where none does: it assumes nothing that the others do not. target: the schedule's own; code for another is refused, s:retarget(t) makes a schedule for it. Code for a processor that is not this host's is not run: f:show "asm" and f:export are what it is for.
+---@param options? {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[], target?: string|table|nw.machine|nw.target}
 ---@return nw.kernel
 function schedule:build(options) end
 
@@ -256,6 +257,11 @@ function schedule:reparses() end
 ---@param trace string
 ---@return nw.schedule
 function schedule:replay(trace) end
+
+---A new schedule of the same computation for another target, with the steps up to the current version; each is judged anew, under the limits of that target, and an error names the step that is refused there.
+---@param target string|table|nw.machine|nw.target
+---@return nw.schedule
+function schedule:retarget(target) end
 
 ---Computes a stage inside a loop of what it reads: in every round, what has become ready. stage: the stage to move. loop: a loop around what it reads. index: which statement of the loop it becomes: 1 is the first, -1 as late as possible, -2 as early as possible (behind the last that it reads, as if left out). Example: s:reverse_compute_at(C, "i_o")
 ---@param stage nw.stage|nw.tensor|string
@@ -559,6 +565,7 @@ function array:totable() end
 ---@field cached boolean Whether the machine code came from the cache.
 ---@field code_bytes integer Bytes of machine code, of all its versions.
 ---@field compile_ms number Milliseconds it took to lower, compile and link.
+---@field notes string Remarks on the code: a line for each function that the target has no vector form of.
 ---@field unsafe boolean Whether steps of its schedule were not judged.
 ---@operator call(nw.array): nw.array
 local kernel = {}
@@ -568,7 +575,7 @@ local kernel = {}
 ---@return nw.report
 function kernel:busy(...) end
 
----Writes a shared library, "gemm.so", with the kernel, all its versions, as a plain C function, and gemm.h beside it: pointers to row-major data, symbolic sizes first; 0 is success. Needs a C compiler; the code is for this machine's processor.
+---Writes a shared library, "gemm.so", with the kernel, all its versions, as a plain C function, and gemm.h beside it: pointers to row-major data, symbolic sizes first; 0 is success. Needs a C compiler, which links for the target of the schedule: this host's processor, or another's (aarch64-linux-gnu-gcc).
 ---@param path string
 ---@return nw.kernel
 function kernel:export(path) end
@@ -654,6 +661,26 @@ function machine:source(path) end
 ---The record as a Lua table that reads back: write it into a file, change it, and nw.machine "that_file.lua" is the new one.
 ---@return string
 function machine:text() end
+
+---@class nw.target
+---@field backend string? What makes code for it; nil: nothing does.
+---@field here boolean Whether this host runs what is made for it.
+---@field machine nw.machine The record of the machine.
+---@field model string? What says how long programs take on it; nil: it is not modelled.
+---@field name string The name of its machine record.
+local target = {}
+
+---Features of its processor that code depends on, by LLVM's names.
+---@return string[]
+function target:features() end
+
+---What programs are held to: lanes of a vectorized loop, registers, threads of a block, and the extents of grid and block.
+---@return table
+function target:limits() end
+
+---Where buffers may be kept: name, owner, bytes of each.
+---@return table[]
+function target:scopes() end
 
 ---@class nw.accesses
 local accesses = {}
@@ -1265,8 +1292,8 @@ function nw.scan(init, update, state, name) end
 ---@return nw.tensor
 function nw.scan_state(shape, dtype, name) end
 
----A schedule of the computation of these outputs (a list will do), naive at first. Steps are its methods; each is judged, and refused with a reason if it would change what is computed.
----@param ... nw.tensor|nw.tensor[]
+---A schedule of the computation of these outputs (a list will do), naive at first. Steps are its methods; each is judged, and refused with a reason if it would change what is computed. target, in a table after the outputs: what it is made for, as of nw.target; this host if left out.
+---@param ... nw.tensor|nw.tensor[]|{target?: string|table|nw.machine|nw.target}
 ---@return nw.schedule
 function nw.schedule(...) end
 
@@ -1314,6 +1341,11 @@ function nw.sweep(options) end
 ---@param x nw.expr|nw.axis|number
 ---@return nw.expr
 function nw.tanh(x) end
+
+---What a schedule is made for: a machine of nw.machines(), a file or a table as of nw.machine, or a record; without an argument this host. nw.schedule(C, {target = t}) is a schedule for it, s:retarget(t) takes the steps of one again under its limits. Code for a processor that is not this host's can be looked at (s:show "asm") and linked (f:export), and is not run here: nw.target "aarch64".
+---@param machine? string|table|nw.machine|nw.target
+---@return nw.target
+function nw.target(machine) end
 
 ---Data from nested Lua tables; the shape is theirs. The dtype is f32 unless said, bool for true and false.
 ---@param values table|number|boolean

@@ -59,6 +59,7 @@ local MAKE = {
   comparison = {function() return nw.timings {a = TIME, b = TIME} end},
   sweep = {function() return nw.sweep {params = {n = {1, 2}}, run = function(p) return {seconds = p.n} end} end},
   machine = {function() return nw.machine() end, function() return nw.machine "vta" end},
+  target = {function() return nw.target() end, function() return nw.target "aarch64" end},
   accesses = {function() return nw.accesses((product(4))) end},
   ranking = {function()
     return product(6):partition_auto {loop = "i", kernels = {{rows = 4, schedule = function() end}}, cost = "model"}

@@ -4,7 +4,7 @@
 usage: layers.py [BUILD]     with BUILD, the symbols of its object files are looked at as well as the includes"""
 import pathlib, re, subprocess, sys
 
-ROOMS = "base hw ir poly te sched lower interp codegen run check access nest cache cost learn tune graph".split()
+ROOMS = "base hw target ir poly te sched lower interp codegen run check access nest cache cost learn tune graph".split()
 FRONTS = ("lua", "repl", "jupyter")
 # A library: its headers, its symbols, and the folders that may see it.
 LIBRARIES = [

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every suite against one build tree and ends with one line over all of them: "N passed, N failed[, N skipped]".
 # usage: run_all.sh BUILD [SUITE...]     suites: lint unit fuzz spec sound safe walk kernel mutants prop; threads (a part of
-# unit and spec), cpus (older processors, by emulation)
+# unit and spec), cpus (older processors, by emulation), cross and prices (parts of that)
 # NW_PROP_ARGS goes to the property test: "--cases N --seed S". Without it the cases are the same in every run, so that what
 # fails here was broken by a change; ./dev fuzz steps draws new ones.
 set -u
@@ -142,7 +142,28 @@ run_mutants() {
   tally mutants $status "$(count ' caught by ' "$log")" "$(count ' LIVES:' "$log")"
 }
 
-# What the code does on processors without AVX-512, and without AVX, FMA and F16C.
+# Prices of every machine record, on each processor that it is asked on.
+run_prices() { # CPU...
+  local cpu log=$logs/prices status=0
+  "$build/bin/nestwright" tests/cross/prices.lua >"$log.here" 2>"$log.log" || status=1
+  for cpu in "$@"; do
+    timeout 900 qemu-x86_64 -cpu "$cpu" "$build/bin/nestwright" tests/cross/prices.lua >"$log.$cpu" 2>>"$log.log" || status=1
+    diff "$log.here" "$log.$cpu" >>"$log.log" || status=1
+  done
+  tally prices $status $((status == 0)) 0
+}
+
+# Kernels for an Arm processor, linked for it and run in an emulator: the same bits as the interpreter here.
+run_cross() {
+  local log=$logs/cross.log status
+  command -v qemu-aarch64 aarch64-linux-gnu-gcc >/dev/null || { echo "cross: skipped, no cross compiler or emulator"; skipped=$((skipped + 1)); return; }
+  rm -rf "$logs/cross" && mkdir -p "$logs/cross"
+  timeout 900 "$build/bin/nestwright" tests/cross/kernels.lua "$logs/cross" >"$log" 2>&1 && status=0 || status=$?
+  tally cross $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
+}
+
+# What the code does on processors without AVX-512, and without AVX, FMA and F16C; what is said of other machines there, and code
+# for another instruction set.
 run_cpus() {
   local cpu exe log status
   local -x NW_EMULATED=1 # what an emulator does otherwise is not looked at
@@ -160,6 +181,8 @@ run_cpus() {
     NW_FEW_WIDTHS=1 timeout 1200 qemu-x86_64 -cpu $cpu "$build/bin/nestwright" tests/sound/run.lua ops >"$log" 2>&1 && status=0 || status=$?
     tally $cpu.sound $status "$(count '^ok ' "$log")" "$(count '^not ok ' "$log")"
   done
+  run_prices Haswell Nehalem
+  run_cross
 }
 
 run_lint() {

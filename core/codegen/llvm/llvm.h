@@ -48,7 +48,6 @@ typedef struct nwc {
   nwc_function *f;
   int nloads; // grows with every value that depends on memory, to tell what is made of such values
   const char *cpu, *features;
-  bool wide; // prefer 512-bit vectors
   char *error;
   size_t error_size;
   bool failed;
@@ -58,6 +57,21 @@ void nwc_fail(nwc *g, const char *fmt, ...) NW_PRINTF(2, 3);
 // The whole module of an executable program, with one public function `name` of type nw_entry.
 LLVMModuleRef nwc_module(LLVMContextRef lc, const nw_exec *e, const char *name, const char *cpu, const char *features,
                          char *error, size_t n);
+
+// ---- llvm_target.c: what depends on the instruction set
+typedef struct nwc_isa {
+  const char *triple;
+  const char *cpu; // of a target that names none
+  const char *opaque; // of inline assembly that returns its operand, a vector, in a register; NULL: it is not needed
+  const char *fence; // the intrinsic after streaming stores; NULL: a full fence
+  void (*info)(void), (*target)(void), (*code)(void), (*printer)(void); // LLVM's own tables, to be made ready
+} nwc_isa;
+
+const nwc_isa *nwc_isa_of(const nw_target *t);
+char *nwc_features_text(const nw_target *t); // "+sse4.2,+avx"; heap
+int nwc_register_bytes(const nwc *g); // of the widest vector of floats
+bool nwc_masks_by_sign(const nwc *g); // masks of vectors are made as signs, and LLVM must not see through them
+LLVMValueRef nwc_opaque(nwc *g, LLVMValueRef v); // a value that LLVM cannot look behind, where it must not
 
 // ---- types and small things
 LLVMTypeRef nwc_type(nwc *g, nw_type t); // of a value: bool is i1, bf16 its bits in i16

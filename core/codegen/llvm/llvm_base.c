@@ -61,8 +61,8 @@ LLVMValueRef nwc_const_real(LLVMTypeRef t, double v) {
 }
 
 LLVMValueRef nwc_iota(nwc *g, LLVMTypeRef elem, int lanes, int64_t stride) {
-  LLVMValueRef all[NW_MAX_LANES];
-  if (lanes > NW_MAX_LANES)
+  LLVMValueRef all[NW_LANES_ROOM];
+  if (lanes > NW_LANES_ROOM)
     return nwc_fail(g, "a vector of %d lanes", lanes), LLVMGetUndef(LLVMVectorType(elem, (unsigned)lanes));
   for (int i = 0; i < lanes; i++) all[i] = LLVMConstInt(elem, (unsigned long long)(i * stride), true);
   return LLVMConstVector(all, (unsigned)lanes);
@@ -70,7 +70,7 @@ LLVMValueRef nwc_iota(nwc *g, LLVMTypeRef elem, int lanes, int64_t stride) {
 
 static LLVMValueRef shuffle_mask(nwc *g, int lanes, int first, int step) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(g->lc);
-  LLVMValueRef all[2 * NW_MAX_LANES];
+  LLVMValueRef all[2 * NW_LANES_ROOM];
   for (int i = 0; i < lanes; i++) all[i] = LLVMConstInt(i32, (unsigned long long)(first + i * step), false);
   return LLVMConstVector(all, (unsigned)lanes);
 }
@@ -98,7 +98,7 @@ static LLVMValueRef widen(nwc *g, LLVMValueRef v, int n, int lanes) {
     return LLVMBuildInsertElement(g->b, none, v, nwc_i64(g, 0), "");
   }
   LLVMTypeRef i32 = LLVMInt32TypeInContext(g->lc);
-  LLVMValueRef mask[2 * NW_MAX_LANES];
+  LLVMValueRef mask[2 * NW_LANES_ROOM];
   for (int i = 0; i < lanes; i++) mask[i] = i < n ? LLVMConstInt(i32, (unsigned)i, false) : LLVMGetPoison(i32);
   return LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(t), LLVMConstVector(mask, (unsigned)lanes), "");
 }
@@ -106,7 +106,7 @@ static LLVMValueRef widen(nwc *g, LLVMValueRef v, int n, int lanes) {
 LLVMValueRef nwc_join(nwc *g, LLVMValueRef a, int na, LLVMValueRef b, int nb) {
   int lanes = na + nb;
   LLVMTypeRef i32 = LLVMInt32TypeInContext(g->lc);
-  LLVMValueRef mask[2 * NW_MAX_LANES];
+  LLVMValueRef mask[2 * NW_LANES_ROOM];
   for (int i = 0; i < lanes; i++) mask[i] = LLVMConstInt(i32, (unsigned)(i < na ? i : lanes + i - na), false);
   return LLVMBuildShuffleVector(g->b, widen(g, a, na, lanes), widen(g, b, nb, lanes),
                                 LLVMConstVector(mask, (unsigned)lanes), "");

@@ -20,8 +20,8 @@ static LLVMValueRef call_row(nwc *g, const nw_math_row *row, LLVMValueRef *args,
 }
 
 static LLVMValueRef pieces(nwc *g, const nw_expr *e, nw_type t, LLVMValueRef *args) {
-  const nw_math_row *rows[NW_MAX_LANES];
-  int count = nw_math_plan((nw_op)e->op, (nw_dtype)t.dtype, t.lanes, rows);
+  const nw_math_row *rows[NW_LANES_ROOM];
+  int count = nw_math_plan(g->p->target->features, (nw_op)e->op, (nw_dtype)t.dtype, t.lanes, rows);
   LLVMValueRef all = NULL;
   for (int i = 0, done = 0; i < count; done += rows[i]->lanes, i++) {
     LLVMValueRef part[2];

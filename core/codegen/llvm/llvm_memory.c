@@ -121,21 +121,10 @@ static LLVMValueRef aligned_load(nwc *g, LLVMTypeRef t, LLVMValueRef ptr, int al
   return v;
 }
 
-// A value that LLVM cannot look behind.
-static LLVMValueRef opaque(nwc *g, LLVMValueRef v) {
-  LLVMTypeRef t = LLVMTypeOf(v), fn = LLVMFunctionType(t, &t, 1, false);
-  LLVMValueRef none = LLVMGetInlineAsm(fn, "", 0, "=v,0", 4, false, false, LLVMInlineAsmDialectATT, false);
-  return LLVMBuildCall2(g->b, fn, none, &v, 1, "");
-}
-
-// With AVX, and without AVX-512, a lane is on where the sign bit of its mask is set. LLVM 19 loses track of that where it finds
-// out that lanes are off: it may put 1 there, whose sign bit is not set, and then takes 1 for on and reads the whole vector. So
-// it is shown no masks there, and the vector is read in pieces of a register each.
+// Where masks are signs, LLVM is shown none, and the vector is read in pieces of a register each.
 enum { REGISTER = 32, LEAST_REGISTER = 16 };
 
-static bool masks_by_sign(const nwc *g, int bytes) {
-  return bytes >= 4 && strstr(g->features, "+avx") && !strstr(g->features, "+avx512vl");
-}
+static bool masks_by_sign(const nwc *g, int bytes) { return bytes >= 4 && nwc_masks_by_sign(g); }
 
 static int lanes_of_piece(int lanes, int bytes) {
   int n = 1 << (31 - __builtin_clz((unsigned)lanes));
@@ -144,7 +133,7 @@ static int lanes_of_piece(int lanes, int bytes) {
 
 static LLVMValueRef hidden_mask(nwc *g, LLVMValueRef mask, int lanes, int bytes) {
   int bits = 8 * (lanes * bytes < LEAST_REGISTER ? LEAST_REGISTER / lanes : bytes);
-  LLVMValueRef signs = opaque(g, LLVMBuildSExt(g->b, mask, nwc_int_type(g, bits, lanes), ""));
+  LLVMValueRef signs = nwc_opaque(g, LLVMBuildSExt(g->b, mask, nwc_int_type(g, bits, lanes), ""));
   return LLVMBuildICmp(g->b, LLVMIntSLT, signs, LLVMConstNull(LLVMTypeOf(signs)), "");
 }
 
@@ -295,7 +284,7 @@ static LLVMValueRef words_of(nwc *g, LLVMValueRef v, nw_type t, int from, int by
   int each = nw_dtype_bytes(t.dtype);
   LLVMValueRef part = t.lanes * each == bytes ? v : nwc_slice(g, v, from, bytes / each);
   part = LLVMBuildBitCast(g->b, part, nwc_int_type(g, 32, bytes / 4), "");
-  return strstr(g->features, "+sse") ? opaque(g, part) : part;
+  return nwc_opaque(g, part);
 }
 
 static void stream_piece(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
@@ -314,7 +303,7 @@ static void streaming_store(nwc *g, const nw_stmt *s, nw_type t, LLVMValueRef v)
     nwc_fail(g, "a streaming store of %s is not a whole vector", s->store.buffer);
     return;
   }
-  int most = g->wide ? 64 : strstr(g->features, "+avx") ? 32 : 16, bytes = all < most ? all : most;
+  int most = nwc_register_bytes(g), bytes = all < most ? all : most;
   LLVMTypeRef elem = nwc_memory_type(g, (nw_type){t.dtype, 1});
   LLVMValueRef base = base_of(g, s->store.buffer);
   for (int done = 0; done < all; done += bytes) {
@@ -331,8 +320,9 @@ bool nwc_streams(const nw_stmt *s) {
 
 // What was streamed before is seen by other threads before anything stored after.
 void nwc_stream_fence(nwc *g) {
-  if (strstr(g->features, "+sse"))
-    nwc_intrinsic(g, "llvm.x86.sse.sfence", 0, NULL, 0, NULL);
+  const char *fence = nwc_isa_of(g->p->target)->fence;
+  if (fence)
+    nwc_intrinsic(g, fence, 0, NULL, 0, NULL);
   else
     LLVMBuildFence(g->b, LLVMAtomicOrderingSequentiallyConsistent, false, "");
 }
@@ -381,7 +371,7 @@ static void store_if(nwc *g, const nw_stmt *s, LLVMValueRef cond) {
   nwc_at(g, join);
 }
 
-enum { MOST_PIECES = NW_MAX_LANES };
+enum { MOST_PIECES = NW_LANES_ROOM };
 
 // What each piece stores is computed before any of them is stored: as with the whole vector.
 static void store_pieces(nwc *g, const nw_stmt *s, const nw_expr *mask) {

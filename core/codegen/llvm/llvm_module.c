@@ -30,7 +30,7 @@ static LLVMValueRef new_function(nwc *g, const char *name, int nparams, LLVMType
   attribute(g, fn, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
   text_attribute(g, fn, "target-cpu", g->cpu);
   text_attribute(g, fn, "target-features", g->features);
-  if (g->wide) text_attribute(g, fn, "prefer-vector-width", "512");
+  if (nwc_register_bytes(g) == 64) text_attribute(g, fn, "prefer-vector-width", "512");
   return fn;
 }
 
@@ -280,7 +280,6 @@ LLVMModuleRef nwc_module(LLVMContextRef lc, const nw_exec *e, const char *name, 
                          char *error, size_t n) {
   nwc g = {
       .lc = lc, .exec = e, .p = e->p, .name = name, .cpu = cpu, .features = features, .error = error, .error_size = n};
-  g.wide = strstr(features, "+avx512f") != NULL;
   g.module = LLVMModuleCreateWithNameInContext(e->p->name ? e->p->name : "kernel", lc);
   g.b = LLVMCreateBuilderInContext(lc);
   kernel(&g);

@@ -48,7 +48,7 @@ bool nwc_in_pieces(const nw_stmt *s) {
 }
 
 int nwc_pieces_of(const nwc *g, const nw_stmt *s, nwc_piece *piece) {
-  int bytes = g->wide ? 64 : strstr(g->features, "+avx") ? 32 : 16, each = nw_dtype_bytes(s->store.value->type.dtype);
+  int bytes = nwc_register_bytes(g), each = nw_dtype_bytes(s->store.value->type.dtype);
   int lanes = s->store.index->type.lanes, n = 0;
   for (int from = 0, width = bytes / each; from < lanes; from += width) {
     while (width > lanes - from) width /= 2;

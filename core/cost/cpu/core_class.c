@@ -58,8 +58,8 @@ static nw_type type_of_work(const nw_expr *e) {
 static bool is_call(const nw_expr *e) { return nw_op_has((nw_op)e->op, 'M'); }
 
 static void add_calls(const nw_machine *m, nw_core_ops *to, const nw_expr *e, nw_class c) {
-  const nw_math_row *rows[NW_MAX_LANES];
-  int n = nw_math_plan((nw_op)e->op, (nw_dtype)e->type.dtype, e->type.lanes, rows);
+  const nw_math_row *rows[NW_LANES_ROOM];
+  int n = nw_math_plan(nw_machine_features(m), (nw_op)e->op, (nw_dtype)e->type.dtype, e->type.lanes, rows);
   for (int i = 0; i < n; i++) {
     nw_type t = {e->type.dtype, (uint16_t)rows[i]->lanes};
     to->op[c][nw_core_width(m, t)]++;

@@ -8,9 +8,8 @@ extern "C" {
 #endif
 
 // ---- what a program costs
-typedef struct nw_machine nw_machine; // what is known of a machine: hw/machine.h
 typedef struct nw_cost_opts {
-  const nw_machine *machine;
+  const nw_target *target;
   const int64_t *sizes;
   int threads; // 0 or 1: one, which does everything
   bool conflicts; // tell conflict misses from those of capacity: takes longer

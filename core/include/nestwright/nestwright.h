@@ -11,6 +11,7 @@
 #include "nestwright/session.h"
 #include "nestwright/expr.h"
 #include "nestwright/te.h"
+#include "nestwright/target.h"
 #include "nestwright/program.h"
 #include "nestwright/sched.h"
 #include "nestwright/array.h"

@@ -64,9 +64,11 @@ NW_API int64_t nw_log_lost(const nw_log *l); // spans and regions there was no r
 NW_API int nw_log_loops(const nw_log *l);
 NW_API const char *nw_log_loop(const nw_log *l, int i); // its name; NULL: not known
 NW_API char *nw_kernel_text(nw_kernel *k, const char *what); // "lowered", "llvm", "asm", "c", "versions"
-// Writes a shared library (path ends in .so) with the kernel as a plain C function, and its header beside it. Needs a C
-// compiler; the code is for this machine's processor.
+// Writes a shared library (path ends in .so) with the kernel as a plain C function, and its header beside it, for the target of
+// the kernel. Needs a C compiler that links for that.
 NW_API bool nw_kernel_export(nw_kernel *k, const char *path);
+NW_API nw_target *nw_kernel_target(const nw_kernel *k); // borrowed
+NW_API const char *nw_kernel_notes(const nw_kernel *k); // a line for each thing worth knowing of the code; ""
 NW_API double nw_kernel_compile_ms(const nw_kernel *k);
 NW_API bool nw_kernel_was_cached(const nw_kernel *k);
 NW_API int nw_kernel_unsafe(const nw_kernel *k); // steps of its schedule that were not judged

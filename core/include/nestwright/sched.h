@@ -7,7 +7,11 @@
 extern "C" {
 #endif
 
-NW_API nw_sched *nw_sched_new(nw_ctx *c, int n, nw_tensor *const *outputs);
+NW_API nw_sched *nw_sched_new(nw_ctx *c, int n, nw_tensor *const *outputs); // for this host
+NW_API nw_sched *nw_sched_new_for(nw_ctx *c, nw_target *t, int n, nw_tensor *const *outputs);
+NW_API nw_target *nw_sched_target(const nw_sched *s); // borrowed
+NW_API nw_sched *nw_sched_anew(const nw_sched *s,
+                               nw_target *t); // the same computation, without steps, for another target
 NW_API nw_sched *nw_sched_retain(nw_sched *s);
 NW_API void nw_sched_release(nw_sched *s);
 NW_API const nw_program *nw_sched_program(const nw_sched *s); // current, borrowed

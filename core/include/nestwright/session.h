@@ -18,6 +18,8 @@ typedef struct nw_expr nw_expr; // immutable, unique in its pool
 typedef struct nw_tensor nw_tensor; // te: a placeholder or one output of an operation; counted
 typedef struct nw_axis nw_axis; // te: a reduce axis or scan axis; counted
 typedef struct nw_program nw_program; // a frozen loop nest; counted
+typedef struct nw_machine nw_machine; // what is known of a machine: hw/machine.h
+typedef struct nw_target nw_target; // what a program is made for: target/target.h; counted
 typedef struct nw_sched nw_sched; // a history of programs; counted
 typedef struct nw_array nw_array; // data in memory; counted
 typedef struct nw_kernel nw_kernel; // machine code; counted

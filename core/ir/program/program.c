@@ -4,20 +4,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static nw_program *bare(nw_ctx *c, nw_pool *pool, const char *name) {
+static nw_program *bare(nw_ctx *c, nw_pool *pool, nw_target *target, const char *name) {
   nw_arena *arena = nw_arena_scratch();
   nw_program *p = NW_NEW(arena, nw_program);
   p->arena = arena;
   p->refs = 1;
   p->ctx = c;
   p->pool = nw_pool_retain(pool);
+  p->target = nw_target_retain(target);
   p->name = nw_arena_strdup(arena, name);
   return p;
 }
 
 // An empty program, unfrozen, of step 0.
 nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name) {
-  nw_program *p = bare(c, pool, name);
+  nw_program *p = bare(c, pool, nw_target_host(c), name);
   p->next_id = 1;
   p->root = NW_NEW(p->arena, nw_stmt);
   p->root->kind = NW_SEQ;
@@ -105,13 +106,21 @@ static void clone_tables(nw_program *to, const nw_program *p) {
 
 nw_program *nw_program_clone(const nw_program *p) {
   if (!p) return NULL;
-  nw_program *to = bare(p->ctx, p->pool, p->name);
+  nw_program *to = bare(p->ctx, p->pool, p->target, p->name);
   clone_tables(to, p);
   to->root = nw_stmt_clone(to->arena, p->root);
   to->next_id = p->next_id;
   to->step = p->step + 1;
   return to;
 }
+
+void nw_program_aim(nw_program *p, nw_target *t) {
+  nw_target_retain(t);
+  nw_target_release(p->target);
+  p->target = t;
+}
+
+nw_target *nw_program_target(const nw_program *p) { return p ? p->target : NULL; }
 
 static bool mark_changed(void *env, const nw_path *path) {
   const nw_program *p = env;
@@ -156,6 +165,7 @@ void nw_program_release(nw_program *p) {
   if (p->whole_free) p->whole_free(p->whole);
   if (p->lowered_free) p->lowered_free(p->lowered);
   nw_pool *pool = p->pool;
+  nw_target_release(p->target);
   nw_arena_free(p->arena);
   nw_pool_release(pool);
 }

@@ -9,6 +9,7 @@
 #pragma once
 #include "ir/expr/expr.h"
 #include "ir/expr/range.h"
+#include "target/target.h"
 
 typedef enum nw_combiner {
   NW_PLAIN, // not a reduction: a store
@@ -211,6 +212,7 @@ struct nw_program {
   bool frozen;
   nw_ctx *ctx;
   nw_pool *pool; // counted
+  nw_target *target; // counted; what it is made for
   nw_arena *arena;
   const char *name;
   int nsizes; // symbolic sizes, each a kernel argument
@@ -238,6 +240,7 @@ enum { NW_NAME_MOST = 200 }; // characters of a name that a user gives; copies h
 nw_program *nw_program_new(nw_ctx *c, nw_pool *pool, const char *name);
 // An unfrozen deep copy of the statement tree and the tables, same ids; expressions are shared. step = old step + 1.
 nw_program *nw_program_clone(const nw_program *p);
+void nw_program_aim(nw_program *p, nw_target *t); // at another target than this host, before anything is asked of it
 void nw_mark_unsafe(nw_program *p); // the step that made p is not judged: it and what it changed say so
 nw_program *nw_program_freeze(
     nw_program *p); // p, counted once from now on; NULL and NW_EINTERNAL, and p is gone, when it is not sound

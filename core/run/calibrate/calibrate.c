@@ -72,7 +72,7 @@ static double clock_ratio(void) {
 // The loops over vectors are of AVX2 and FMA, the widest of AVX-512.
 static int widest(void) {
   const nw_machine_info *m = nw_host();
-  bool good = m->vector_bytes >= 32 && m->fma && __builtin_cpu_supports("avx2");
+  bool good = m->vector_bytes >= 32 && nw_has(m->features, NW_FEATURE_FMA | NW_FEATURE_AVX2);
   return good ? nw_width_of(m->vector_bytes) : -1;
 }
 

@@ -68,13 +68,13 @@ static void measure_function(nw_calibration *k, nw_op op, nw_dtype type, nw_clas
   call c = {.upper = k->width >= 0};
   for (int w = 0; w <= (k->width < 0 ? 0 : k->width); w++) {
     int lanes = w ? (8 << w) / nw_dtype_bytes(type) : 1;
-    c.row = nw_math_find(op, type, lanes);
+    c.row = nw_math_find(nw_host()->features, op, type, lanes);
     fill(&c);
     if (c.row->lanes == lanes)
       nw_found(k, 1 / nw_cycles_of(calls, &c), "ops.%s.per_cycle[%d]", nw_class_name(of), w + 1);
   }
   if (c.upper) forget_upper_halves();
-  nw_found(k, latency(nw_math_find(op, type, 1)), "ops.%s.latency", nw_class_name(of));
+  nw_found(k, latency(nw_math_find(nw_host()->features, op, type, 1)), "ops.%s.latency", nw_class_name(of));
 }
 
 // The function that a class is named after stands for all of it.

@@ -43,14 +43,37 @@ static void on_report(void *jit, LLVMErrorRef e) {
   nwo_ok(e, "JIT", j->report, sizeof j->report);
 }
 
-LLVMTargetMachineRef nwo_machine(nw_jit *j, int opt) {
+LLVMTargetMachineRef nwo_machine(nwo_maker *m, int opt) {
   LLVMTargetRef t;
   char *message = NULL;
-  if (!j->machine[opt] && !LLVMGetTargetFromTriple(j->triple, &t, &message))
-    j->machine[opt] = LLVMCreateTargetMachine(t, j->triple, j->cpu, j->features, (LLVMCodeGenOptLevel)opt, LLVMRelocPIC,
+  if (!m->machine[opt] && !LLVMGetTargetFromTriple(m->triple, &t, &message))
+    m->machine[opt] = LLVMCreateTargetMachine(t, m->triple, m->cpu, m->features, (LLVMCodeGenOptLevel)opt, LLVMRelocPIC,
                                               LLVMCodeModelJITDefault);
   LLVMDisposeMessage(message);
-  return j->machine[opt];
+  return m->machine[opt];
+}
+
+static nwo_maker *other_maker(nw_jit *j, const nw_target *t) {
+  const nwc_isa *isa = nwc_isa_of(t);
+  const char *cpu = *t->machine.cpu && strcmp(t->machine.cpu, "host") ? t->machine.cpu : isa->cpu;
+  char *features = nwc_features_text(t);
+  nwo_maker *m = j->other;
+  while (m && (strcmp(m->triple, isa->triple) || strcmp(m->cpu, cpu) || strcmp(m->features, features))) m = m->next;
+  if (m) return free(features), m;
+  isa->info();
+  isa->target();
+  isa->code();
+  isa->printer();
+  m = nw_xcalloc(1, sizeof *m);
+  *m = (nwo_maker){j->other, nw_xstrdup(isa->triple), nw_xstrdup(cpu), features, {0}};
+  return j->other = m;
+}
+
+nwo_maker *nwo_maker_of(nw_jit *j, const nw_target *t) { return nw_target_here(t) ? &j->host : other_maker(j, t); }
+
+static void free_machines(nwo_maker *m) {
+  for (int i = 0; i < NWO_LEVELS; i++)
+    if (m->machine[i]) LLVMDisposeTargetMachine(m->machine[i]);
 }
 
 // ---- what generated code may call
@@ -161,14 +184,21 @@ static void jit_close(nw_jit *j) {
   char ignored[64] = "";
   for (nw_machine_code *m = j->live; m; m = m->next) m->jit = NULL;
   if (j->lljit) nwo_ok(LLVMOrcDisposeLLJIT(j->lljit), "close", ignored, sizeof ignored);
-  for (int i = 0; i < NWO_LEVELS; i++)
-    if (j->machine[i]) LLVMDisposeTargetMachine(j->machine[i]);
+  free_machines(&j->host);
+  for (nwo_maker *m = j->other, *next; m; m = next) {
+    next = m->next;
+    free_machines(m);
+    free(m->triple);
+    free(m->cpu);
+    free(m->features);
+    free(m);
+  }
   nwo_cache_free(&j->cache);
   for (int i = 0; i < j->callees.n; i++) free(j->callees.at[i]);
   nw_vec_free(&j->callees);
-  LLVMDisposeMessage(j->triple);
-  LLVMDisposeMessage(j->cpu);
-  LLVMDisposeMessage(j->features);
+  LLVMDisposeMessage(j->host.triple);
+  LLVMDisposeMessage(j->host.cpu);
+  LLVMDisposeMessage(j->host.features);
   free(j);
 }
 
@@ -189,9 +219,9 @@ static nw_jit *jit_open(char *error, size_t n) {
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();
   nw_jit *j = nw_xcalloc(1, sizeof *j);
-  j->triple = LLVMGetDefaultTargetTriple();
-  j->cpu = LLVMGetHostCPUName();
-  j->features = LLVMGetHostCPUFeatures();
+  j->host.triple = LLVMGetDefaultTargetTriple();
+  j->host.cpu = LLVMGetHostCPUName();
+  j->host.features = LLVMGetHostCPUFeatures();
   if (!nwo_ok(LLVMOrcCreateLLJIT(&j->lljit, NULL), "cannot start the JIT", error, n)) {
     j->lljit = NULL;
     jit_close(j);
@@ -205,11 +235,11 @@ static nw_jit *jit_open(char *error, size_t n) {
 
 // ---- compiling
 
-static bool optimise_module(nw_jit *j, LLVMModuleRef m, int opt, char *error, size_t n) {
+static bool optimise_module(nwo_maker *maker, LLVMModuleRef m, int opt, char *error, size_t n) {
   LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
   LLVMPassBuilderOptionsSetLoopVectorization(o, opt >= 2);
   LLVMPassBuilderOptionsSetSLPVectorization(o, opt >= 2);
-  LLVMErrorRef e = LLVMRunPasses(m, pipelines[opt], nwo_machine(j, opt), o);
+  LLVMErrorRef e = LLVMRunPasses(m, pipelines[opt], nwo_machine(maker, opt), o);
   LLVMDisposePassBuilderOptions(o);
   return nwo_ok(e, "optimiser", error, n);
 }
@@ -224,16 +254,17 @@ static bool verified(LLVMModuleRef m, char *error, size_t n) {
 
 LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt, bool optimise, const char *name,
                          char *error, size_t n) {
-  LLVMTargetMachineRef tm = nwo_machine(j, opt);
-  if (!tm) return nwo_say(error, n, "no code generator for %s", j->triple), NULL;
-  LLVMModuleRef m = nwc_module(lc, e, name, j->cpu, j->features, error, n);
+  nwo_maker *maker = nwo_maker_of(j, e->p->target);
+  LLVMTargetMachineRef tm = nwo_machine(maker, opt);
+  if (!tm) return nwo_say(error, n, "no code generator for %s", maker->triple), NULL;
+  LLVMModuleRef m = nwc_module(lc, e, name, maker->cpu, maker->features, error, n);
   if (!m) return NULL;
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
-  LLVMSetTarget(m, j->triple);
+  LLVMSetTarget(m, maker->triple);
   LLVMSetModuleDataLayout(m, layout);
   LLVMDisposeTargetData(layout);
   bool good =
-      calls_allowed(j, m, error, n) && verified(m, error, n) && (!optimise || optimise_module(j, m, opt, error, n));
+      calls_allowed(j, m, error, n) && verified(m, error, n) && (!optimise || optimise_module(maker, m, opt, error, n));
   if (good) return m;
   LLVMDisposeModule(m);
   return NULL;
@@ -245,7 +276,7 @@ static LLVMMemoryBufferRef compile_object(nw_jit *j, const nw_exec *e, int opt, 
   LLVMMemoryBufferRef object = NULL;
   char *message = NULL;
   LLVMModuleRef m = nwo_module(j, lc, e, opt, true, name, error, n);
-  if (m && LLVMTargetMachineEmitToMemoryBuffer(nwo_machine(j, opt), m, LLVMObjectFile, &message, &object)) {
+  if (m && LLVMTargetMachineEmitToMemoryBuffer(nwo_machine(&j->host, opt), m, LLVMObjectFile, &message, &object)) {
     nwo_say(error, n, "code generator: %s", message);
     object = NULL;
   }
@@ -365,7 +396,7 @@ static void jit_free(nw_machine_code *m) {
   free(m);
 }
 
-static const char *jit_cpu(const nw_jit *j) { return j->cpu; }
+static const char *jit_cpu(const nw_jit *j) { return j->host.cpu; }
 
 const nw_jit_api *nw_jit_entry(void);
 

@@ -36,10 +36,15 @@ void nwo_disk_write(nwo_disk *d, const nwo_object *o);
 void nwo_disk_forget(nwo_disk *d, nwo_key key);
 nwo_key nwo_key_of(const nw_jit *j, const nw_exec *e, int opt);
 
+typedef struct nwo_maker { // LLVM's code generators for a target
+  struct nwo_maker *next;
+  char *triple, *cpu, *features;
+  LLVMTargetMachineRef machine[NWO_LEVELS]; // by level, made when first asked for
+} nwo_maker;
+
 struct nw_jit {
   LLVMOrcLLJITRef lljit;
-  LLVMTargetMachineRef machine[NWO_LEVELS]; // by level, made when first asked for
-  char *triple, *cpu, *features;
+  nwo_maker host, *other;
   nwo_cache cache;
   nw_machine_code *live;
   nw_vec callees; // names of intrinsics' functions that are defined, char*
@@ -58,12 +63,13 @@ struct nw_machine_code {
   size_t bytes; // of instructions
 };
 
-LLVMTargetMachineRef nwo_machine(nw_jit *j, int opt);
+nwo_maker *nwo_maker_of(nw_jit *j, const nw_target *t);
+LLVMTargetMachineRef nwo_machine(nwo_maker *m, int opt);
 // The optimised module of a program, or the plain one; NULL and a message.
 LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt, bool optimise, const char *name,
                          char *error, size_t n);
-char *nwo_text(nw_jit *j, const nw_machine_code *m, const char *what);
-char *nwo_object_file(nw_jit *j, const nw_machine_code *m, const char *entry, size_t *size, char *error, size_t n);
+char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what);
+char *nwo_object_file(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
 void nwo_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4); // keeps what is there already
 // Takes the error; its message goes to `error` unless something is there.
 bool nwo_ok(LLVMErrorRef e, const char *what, char *error, size_t n);

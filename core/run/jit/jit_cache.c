@@ -24,7 +24,8 @@ static void build_identity(nw_str *b) {
 nwo_key nwo_key_of(const nw_jit *j, const nw_exec *e, int opt) {
   nw_str b = {0};
   char *program = nw_program_print(e->p);
-  nw_str_fmt(&b, "%s %s %s %s %d\n", NW_VERSION, LLVM_VERSION_STRING, j->cpu, j->features, opt);
+  nw_str_fmt(&b, "%s %s %s %s %x %d\n", NW_VERSION, LLVM_VERSION_STRING, j->host.cpu, j->host.features,
+             e->p->target->features, opt);
   build_identity(&b);
   for (int i = 0; i < e->nstorage; i++) {
     const nw_storage *s = &e->storage[i];

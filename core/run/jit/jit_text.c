@@ -11,12 +11,12 @@ static char *own(char *llvm_string) {
   return s;
 }
 
-static char *assembly(nw_jit *j, LLVMModuleRef m, int opt) {
+static char *assembly(nwo_maker *maker, LLVMModuleRef m, int opt) {
   LLVMMemoryBufferRef b = NULL;
   char *message = NULL;
-  LLVMSetTargetMachineAsmVerbosity(nwo_machine(j, opt), true);
-  bool failed = LLVMTargetMachineEmitToMemoryBuffer(nwo_machine(j, opt), m, LLVMAssemblyFile, &message, &b);
-  LLVMSetTargetMachineAsmVerbosity(nwo_machine(j, opt), false);
+  LLVMSetTargetMachineAsmVerbosity(nwo_machine(maker, opt), true);
+  bool failed = LLVMTargetMachineEmitToMemoryBuffer(nwo_machine(maker, opt), m, LLVMAssemblyFile, &message, &b);
+  LLVMSetTargetMachineAsmVerbosity(nwo_machine(maker, opt), false);
   if (failed) return own(message);
   nw_str s = {0};
   nw_str_addn(&s, LLVMGetBufferStart(b), LLVMGetBufferSize(b));
@@ -25,32 +25,32 @@ static char *assembly(nw_jit *j, LLVMModuleRef m, int opt) {
 }
 
 // "llvm": the optimised module; "llvm-plain": as it was made; "asm". NULL for anything else.
-char *nwo_text(nw_jit *j, const nw_machine_code *m, const char *what) {
+char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what) {
   bool plain = !strcmp(what, "llvm-plain"), as_asm = !strcmp(what, "asm");
   if (!plain && !as_asm && strcmp(what, "llvm")) return NULL;
   char error[512] = "", *text;
   LLVMContextRef lc = LLVMContextCreate();
-  LLVMModuleRef module = nwo_module(j, lc, m->exec, m->opt, !plain, "kernel_entry", error, sizeof error);
+  LLVMModuleRef module = nwo_module(j, lc, e, opt, !plain, "kernel_entry", error, sizeof error);
   if (!module)
     text = nw_xstrdup(error);
   else
-    text = as_asm ? assembly(j, module, m->opt) : own(LLVMPrintModuleToString(module));
+    text = as_asm ? assembly(nwo_maker_of(j, e->p->target), module, opt) : own(LLVMPrintModuleToString(module));
   if (module) LLVMDisposeModule(module);
   LLVMContextDispose(lc);
   return text;
 }
 
 // A shared library is near what it calls: the small code model, where the JIT's own memory may be anywhere.
-static LLVMTargetMachineRef library_machine(nw_jit *j, int opt) {
-  LLVMTargetMachineRef tm = nwo_machine(j, opt);
-  return LLVMCreateTargetMachine(LLVMGetTargetMachineTarget(tm), j->triple, j->cpu, j->features,
+static LLVMTargetMachineRef library_machine(nwo_maker *m, int opt) {
+  LLVMTargetMachineRef tm = nwo_machine(m, opt);
+  return LLVMCreateTargetMachine(LLVMGetTargetMachineTarget(tm), m->triple, m->cpu, m->features,
                                  (LLVMCodeGenOptLevel)opt, LLVMRelocPIC, LLVMCodeModelSmall);
 }
 
-static char *emit_object(nw_jit *j, LLVMModuleRef module, int opt, size_t *size, char *error, size_t n) {
+static char *emit_object(nwo_maker *maker, LLVMModuleRef module, int opt, size_t *size, char *error, size_t n) {
   LLVMMemoryBufferRef b = NULL;
   char *message = NULL, *data = NULL;
-  LLVMTargetMachineRef tm = library_machine(j, opt);
+  LLVMTargetMachineRef tm = library_machine(maker, opt);
   if (LLVMTargetMachineEmitToMemoryBuffer(tm, module, LLVMObjectFile, &message, &b)) {
     nwo_say(error, n, "code generator: %s", message);
     LLVMDisposeMessage(message);
@@ -64,10 +64,10 @@ static char *emit_object(nw_jit *j, LLVMModuleRef module, int opt, size_t *size,
   return data;
 }
 
-char *nwo_object_file(nw_jit *j, const nw_machine_code *m, const char *entry, size_t *size, char *error, size_t n) {
+char *nwo_object_file(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n) {
   LLVMContextRef lc = LLVMContextCreate();
-  LLVMModuleRef module = nwo_module(j, lc, m->exec, m->opt, true, entry, error, n);
-  char *data = module ? emit_object(j, module, m->opt, size, error, n) : NULL;
+  LLVMModuleRef module = nwo_module(j, lc, e, opt, true, entry, error, n);
+  char *data = module ? emit_object(nwo_maker_of(j, e->p->target), module, opt, size, error, n) : NULL;
   if (module) LLVMDisposeModule(module);
   LLVMContextDispose(lc);
   return data;

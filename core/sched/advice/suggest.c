@@ -1,5 +1,4 @@
 // Ways on after a refusal: steps close to what was asked. The driver tries each before the user sees it.
-#include "hw/hw.h"
 #include "poly/poly.h"
 #include "sched/args.h"
 #include "sched/advice/suggest.h"
@@ -113,10 +112,11 @@ void nw_suggest_vectorize(void *step) {
   first_unmarks(st, n, nest);
   for (int i = n - 1; i >= 0; i--)
     if (nest[i] != loop) offer_mark(st, "vectorize", nest[i]);
-  if (n && small(loop, NW_MAX_LANES)) offer_parts(st, loop, false);
+  int64_t lanes = st->p->target->limit.lanes;
+  if (n && small(loop, lanes)) offer_parts(st, loop, false);
   if (n && small(loop, 64)) offer1(st, "unroll", loop_arg(loop));
   for (int i = n - 1; i >= 0; i--)
-    if (!small(nest[i], NW_MAX_LANES)) offer_piece(st, "vectorize", nest[i]);
+    if (!small(nest[i], lanes)) offer_piece(st, "vectorize", nest[i]);
 }
 
 void nw_suggest_unroll(void *step) {

@@ -1,5 +1,4 @@
 // create_fused_loop: nests that have nothing to do with one another become branches of one loop.
-#include "hw/hw.h"
 #include "poly/poly.h"
 #include "sched/primitives/nests.h"
 #include "sched/primitives.h"
@@ -110,7 +109,7 @@ static double chunk(double total, double lo, double n, int t, int threads) {
 }
 
 static void note_threads(fused *x, const double *n, const double *each, double work) {
-  int threads = nw_host()->cores;
+  int threads = (int)x->st->p->target->machine.cores;
   double total = 0, most = 0;
   for (int i = 0; i < x->n; i++) total += n[i];
   for (int t = 0; t < threads; t++) {

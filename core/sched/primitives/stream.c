@@ -1,5 +1,4 @@
 // stream_stores: results go past the caches. Whether a store can be made that way is the judge's; here is whether it pays.
-#include "hw/hw.h"
 #include "sched/primitives.h"
 #include "sched/advice/suggest.h"
 #include "sched/tree.h"
@@ -14,8 +13,8 @@ static int64_t bytes_of(const nw_program *p, const nw_block_target *t) {
 }
 
 static void note_size(nw_step *st, const nw_block_target *t) {
-  const nw_machine_info *host = nw_host();
-  int64_t bytes = bytes_of(st->p, t), cache = host->ncaches ? host->cache[host->ncaches - 1].bytes : 0;
+  const nw_machine *m = &st->p->target->machine;
+  int64_t bytes = bytes_of(st->p, t), cache = m->nlevels ? m->level[m->nlevels - 1].bytes : 0;
   if (bytes && bytes <= cache)
     nw_step_note(st, "%s takes %lld KiB, and a cache of %lld KiB would hold it: an ordinary store leaves it there",
                  t->buffer, (long long)(bytes + 1023) / 1024, (long long)cache / 1024);

@@ -6,6 +6,7 @@ local machine = require "nestwright.cost.machine"
 local missed = require "nestwright.cost.missed"
 local report = require "nestwright.show.report"
 local rows = require "nestwright.language.rows"
+local target = require "nestwright.language.target"
 local text = require "nestwright.cost.cost_text"
 
 local cost = {}
@@ -66,7 +67,7 @@ local function counted_for(s, walk, m)
   local question = ("%s %d %s %s %s"):format(walk.version or s:version(), walk.threads, walk.conflicts, walk.full, walk.in_cache)
   local kept = records[question]
   if not kept or kept.sizes ~= sizes then
-    kept = {sizes = sizes, record = core.cost(s, walk, m)}
+    kept = {sizes = sizes, record = core.cost(s, walk, core.target(m))}
     records[question] = kept
   end
   return copied(kept.record)
@@ -75,7 +76,7 @@ end
 --- The record of a schedule, or of its version o.version: o has machine, sizes, threads, conflicts and feed, as in s:cost.
 function cost.of(what, s, o)
   local walk = caches.walk(what, s, {sizes = o.sizes, version = o.version})
-  local m = machine.of(o.machine)
+  local m = o.machine == nil and target.machine(core.schedule_target(s)) or machine.of(o.machine)
   walk.threads, walk.conflicts = threads_of(what, o.threads), o.conflicts ~= false
   walk.full, walk.in_cache = not caches.by_misses(what, o.feed), o.in_cache
   local c = counted_for(s, walk, m)

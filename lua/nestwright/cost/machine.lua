@@ -8,7 +8,7 @@ local text = require "nestwright.cost.machine_text"
 
 local machine = {}
 
-local NAMES = {"host", "x86_server", "zen5", "skylake_x", "sapphire_rapids", "neoverse_n1", "t4", "a100", "h200", "vta",
+local NAMES = {"host", "x86_server", "zen5", "skylake_x", "sapphire_rapids", "neoverse_n1", "aarch64", "t4", "a100", "h200", "vta",
   "eyeriss"}
 local KNOWN = {}
 for _, name in ipairs(NAMES) do KNOWN[name] = true end

@@ -78,7 +78,7 @@ return function(measured, why)
     or ("not measured%s: rates are those of %s, nw.calibrate{} measures them"):format(why and " (" .. why .. ")" or "", family)
   local t = {
     name = "host", extends = family, about = ("%s; %s"):format(h.model, state):sub(1, 199),
-    cores = h.cores, vector_bytes = h.vector_bytes, vector_registers = h.vector_registers,
+    cores = h.cores, isa = h.isa, cpu = "host", vector_bytes = h.vector_bytes, vector_registers = h.vector_registers,
     caches = {}, memory = {bytes = h.memory},
     sources = {[""] = "the system"},
   }

@@ -10,6 +10,8 @@ return {
   about = "Arm Neoverse N1 as in AWS Graviton2: two units of 128 bits",
   cores = 64,
   clock = 2.5,
+  isa = "aarch64",
+  cpu = "neoverse-n1",
   vector_bytes = 16,
   vector_registers = 32,
   dispatch = 4,

@@ -10,6 +10,7 @@ return {
   about = "Intel Sapphire Rapids and Emerald Rapids (Golden Cove), as in a Xeon Platinum 8592+",
   cores = 64,
   clock = 3.0,
+  cpu = "sapphirerapids",
   vector_bytes = 64,
   vector_registers = 32,
   dispatch = 6,

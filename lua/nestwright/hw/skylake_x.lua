@@ -10,6 +10,7 @@ return {
   about = "Intel Skylake-SP as in a Xeon Gold 6148: AVX-512 with two units",
   cores = 20,
   clock = 2.4,
+  cpu = "skylake-avx512",
   vector_bytes = 64,
   vector_registers = 32,
   dispatch = 4,

@@ -11,6 +11,7 @@ local record = {
   about = "a server with AVX2 and FMA, as they are common; no chip in particular",
   cores = 32,
   clock = 2.8,
+  cpu = "haswell",
   vector_bytes = 32,
   vector_registers = 16,
   dispatch = 4,

@@ -12,6 +12,7 @@ return {
   about = "AMD Zen 5 as in an EPYC 9005: full-width AVX-512, 8 cores share a last level",
   cores = 16,
   clock = 4.2,
+  cpu = "znver4",
   vector_bytes = 64,
   vector_registers = 32,
   dispatch = 8,

@@ -5,6 +5,7 @@ local errors = require "nestwright.language.errors"
 local guard = require "nestwright.language.guard"
 local rows = require "nestwright.language.rows"
 local steps = require "nestwright.language.steps"
+local target = require "nestwright.language.target"
 local view = require "nestwright.show.view"
 
 local SCHEDULE, TENSOR = core.classes.schedule, core.classes.tensor
@@ -93,7 +94,7 @@ local show = {}
 function show.full(s) return core.schedule_print(s) end
 function show.lowered(s, pass) return core.schedule_lowered(s, pass) end
 function show.llvm(s) return core.kernel_text(s:build(), "llvm") end
-function show.asm(s) return assembly.with_loops(core.kernel_text(s:build(), "asm")) end
+function show.asm(s) return assembly.shown(core.kernel_text(s:build(), "asm")) end
 function show.c(s) return core.schedule_c(s) end
 function show.log(s) return tostring(s:log()) end
 function show.trace(s) return core.schedule_trace(s) end
@@ -164,20 +165,16 @@ local function read_saved(path)
   return saved
 end
 
-local function new_schedule(first, ...)
-  if first == nil then errors.fail("invalid", nil, "schedule: expected a tensor, got nil") end
-  return core.schedule(type(first) == "table" and first or {first, ...})
-end
-
 return function(nw)
   local define = rows.definer(nw, "nw")
   local methods = rows.methods "schedule"
   local method = rows.definer(methods, "schedule")
   local stage_method = rows.definer(stage_methods, "stage")
 
-  define("schedule", "(...: nw.tensor|nw.tensor[]): nw.schedule",
+  define("schedule", "(...: nw.tensor|nw.tensor[]|{target?: string|table|nw.machine|nw.target}): nw.schedule",
     "A schedule of the computation of these outputs (a list will do), naive at first. Steps are its methods; each is judged, "
-    .. "and refused with a reason if it would change what is computed.", new_schedule)
+    .. "and refused with a reason if it would change what is computed. target, in a table after the outputs: what it is made for, "
+    .. "as of nw.target; this host if left out.", target.schedule)
   nw.create_schedule = nw.schedule
 
   for _, p in ipairs(primitives) do
@@ -255,6 +252,8 @@ return function(nw)
       errors.fail("invalid", nil, "%s is not a stage of this schedule", name)
     end
   end
+
+  target.install(nw)
 
   package.loaded["nestwright.inside"] = {signature = signature, known = known, on_note = on_note, note = note,
     views = VIEWS}

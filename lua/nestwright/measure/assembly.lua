@@ -1,5 +1,10 @@
 --- Assembly for people: each block of instructions says which loops it is in, outermost first. LLVM's own remarks say it
 --- with labels and depths, over many lines; here they are read and put into one.
+local core = require "nestwright.core"
+local errors = require "nestwright.language.errors"
+
+-- Comments begin with # on x86, with // on Arm.
+local function is_arm(text) return text:find "\n%s*// " ~= nil end
 
 -- What a line says of the block that starts there, or of the one that has begun.
 local function label_of(line) return line:match "^%.L(BB%d+_%d+):" or line:match "^# %%bb%.(%d+):" end
@@ -43,9 +48,10 @@ local function nest(loops, label)
   return table.concat(names, " > ")
 end
 
---- The text with one remark a block: `.LBB0_3:  # in i_o > j_o > k`.
+--- The text with one remark a block: `.LBB0_3:  # in i_o > j_o > k`; whatever its instruction set, remarks begin with #.
 local function with_loops(text)
   local lines, out = {}, {}
+  if is_arm(text) then text = text:gsub("// ", "# ") end
   for line in text:gmatch "([^\n]*)\n?" do lines[#lines + 1] = line end
   local loops, within = read_loops(lines)
   for n, line in ipairs(lines) do
@@ -59,4 +65,19 @@ local function with_loops(text)
   return table.concat(out, "\n")
 end
 
-return {with_loops = with_loops}
+-- The same as it is shown, with the comments of its instruction set.
+local function shown(text)
+  local remarked = with_loops(text)
+  return is_arm(text) and (remarked:gsub("# ", "// ")) or remarked
+end
+
+-- The assembly of a kernel, for those that read it back: they know the instructions of one instruction set.
+local function of_x86_64(what, kernel)
+  local target = core.kernel_target(kernel)
+  if not target.here and target.machine.isa ~= "x86_64" then
+    errors.fail("limit", nil, "%s: the assembly of x86_64 is read, not that of %s", what, target.name)
+  end
+  return core.kernel_text(kernel, "asm")
+end
+
+return {with_loops = with_loops, shown = shown, of_x86_64 = of_x86_64}

@@ -141,7 +141,7 @@ end
 --- The same of a schedule, compiled for this host; and what that code takes with all data in the first cache, by a simulation
 --- (core/cost/asm/code_simulate.c), by the record of a machine whose fields these are: simulated.
 function emitted.of(s, loops, machine, fields)
-  local text = core.kernel_text(s:build {threads = 1}, "asm")
+  local text = assembly.of_x86_64("emitted", s:build {threads = 1})
   local out = emitted.count(assembly.with_loops(text), loops, fields)
   out.simulated = core.code_time(text, machine, out.counts.instructions)
   return out

@@ -4,6 +4,7 @@ local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 local returning = require "nestwright.language.returning"
 local rows = require "nestwright.language.rows"
+local target = require "nestwright.language.target"
 local times = require "nestwright.measure.times"
 local view = require "nestwright.show.view"
 local inside = require "nestwright.inside"
@@ -188,15 +189,19 @@ return function(nw)
   local kernel_method = rows.definer(rows.methods "kernel", "kernel")
 
   schedule_method("build",
-    "(self: nw.schedule, options?: {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[]}): nw.kernel",
+    "(self: nw.schedule, options?: {threads?: integer, opt?: integer, cache?: boolean, versions?: (integer|string)[], "
+    .. "target?: string|table|nw.machine|nw.target}): nw.kernel",
     "Compiles the schedule. threads: how many the kernel uses, all cores unless said. f(a, b) then makes the outputs; "
     .. "f(a, b, c) fills c. versions: versions of the schedule by number or branch, each with what s:assume said; a call runs the "
     .. "first whose facts hold for its sizes, found by a tree of questions, and the last where none does: it "
-    .. "assumes nothing that the others do not.",
+    .. "assumes nothing that the others do not. target: the schedule's own; code for another is refused, s:retarget(t) makes a "
+    .. "schedule for it. Code for a processor that is not this host's is not run: f:show \"asm\" and f:export are what it is for.",
     function(s, options)
-      local o = errors.options("build", options, {"threads", "opt", "cache", "versions"})
+      local o = errors.options("build", options, {"threads", "opt", "cache", "versions", "target"})
+      target.check(s, o.target)
       local kernel = o.versions and dispatching(s, o) or core.compile(s, o.threads, o.opt, o.cache == false)
       built[kernel] = {threads = o.threads, inputs = inside.signature(s).inputs}
+      if kernel.notes ~= "" then inside.note((kernel.notes:gsub("\n$", ""))) end
       return kernel
     end)
 
@@ -223,12 +228,14 @@ return function(nw)
         errors.fail("invalid", "views are lowered, llvm, asm, c, versions", "show: there is no view '%s'", tostring(what))
       end
       local text = core.kernel_text(kernel, what)
-      return view.text(what == "asm" and assembly.with_loops(text) or text)
+      return view.text(what == "asm" and assembly.shown(text) or text)
     end)
 
   core.name_function(core.classes.kernel.__call, "kernel")
   core.classes.kernel.__tostring = function(kernel)
     local about = built[kernel] or {}
+    local to = core.kernel_target(kernel)
+    if not to.here then return ("kernel %s, for %s"):format(kernel_signature(kernel), to.name) end
     return ("%skernel %s, %s, compiled in %.1f ms"):format(kernel.unsafe and "unsafe " or "", kernel_signature(kernel),
       (about.threads or 0) > 0 and count(about.threads, "thread") or "all cores", kernel.compile_ms)
   end

@@ -1,4 +1,5 @@
 --- A second opinion on the core: llvm-mca on the instructions of the innermost loop, as they were compiled for this host.
+local assembly = require "nestwright.measure.assembly"
 local core = require "nestwright.core"
 local errors = require "nestwright.language.errors"
 
@@ -49,7 +50,7 @@ local function absent(why) return {text = "llvm-mca: " .. why} end
 
 --- What it says of a schedule: {loop, cycles (an iteration), instructions, text}; only text where it cannot say.
 function mca.of(s)
-  local loop = innermost(loops_of(core.kernel_text(s:build {threads = 1}, "asm")))
+  local loop = innermost(loops_of(assembly.of_x86_64("mca", s:build {threads = 1})))
   if not loop then return absent "the compiled code has no loop" end
   local out = run(table.concat(loop.lines, "\n") .. "\n")
   if not out then return absent "not installed here, or it does not know an instruction (Debian: apt install llvm-19)" end

@@ -10,6 +10,7 @@ local TITLES = {
   {"output", "Methods of what nw.display shows"}, {"progress", "Methods of a bar of progress"},
   {"time", "Methods of a time record"}, {"comparison", "Methods of times, nw.compare and nw.timings"},
   {"sweep", "Methods of a sweep"}, {"machine", "Methods and fields of a machine record"},
+  {"target", "Methods and fields of a target"},
   {"accesses", "Methods of what nw.accesses gives"}, {"xsmm", "Functions of nw.xsmm"}, {"nest", "Functions of nw.nest"},
   {"cost", "Functions of nw.cost"}, {"partition", "Functions of nw.partition"},
   {"ranking", "Methods of what s:partition_auto gives"}, {"ranked", "Fields of its rows"},

@@ -65,7 +65,7 @@ describe("a slip", function()
       {layout = function(_) end})
     fails("unknown option 'tail'.*it has no options", "invalid", s.vectorize, s, "j", {tail = "cut"})
     fails("size: a multiple of at least 1, not of 0", "range", nw.size, "M", {multiple = 0})
-    fails("schedule: argument 1: expected a tensor or a list, got a number", "invalid", nw.schedule, 3)
+    fails("schedule: argument 1: expected a tensor, a list or a table of options, got a number", "invalid", nw.schedule, 3)
   end)
 
   it("in the history is told with what there is", function()

@@ -13,7 +13,7 @@ static void the_host_is_plausible(void **state) {
   assert_true(m->memory_bytes > 1 << 20);
   assert_true(m->available_bytes > 0 && m->available_bytes <= m->memory_bytes);
   assert_true(strlen(m->model) > 0 && strlen(m->cpu) > 0);
-  if (m->avx512) assert_int_equal(m->vector_bytes, 64);
+  if (nw_has(m->features, NW_FEATURE_AVX512VL)) assert_int_equal(m->vector_bytes, 64);
   print_message("%s (%s), %d cpus, %d-byte vectors\n", m->model, m->cpu, m->cores, m->vector_bytes);
 }
 

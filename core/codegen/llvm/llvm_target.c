@@ -1,0 +1,37 @@
+// What LLVM must be told, and must not be told, of each instruction set.
+#include "codegen/llvm/llvm.h"
+#include <llvm-c/Target.h>
+
+static const nwc_isa rows[NW_ISA_COUNT] = {
+    [NW_ISA_X86_64] = {"x86_64-linux-gnu", "x86-64", "=v,0", "llvm.x86.sse.sfence", LLVMInitializeX86TargetInfo,
+                       LLVMInitializeX86Target, LLVMInitializeX86TargetMC, LLVMInitializeX86AsmPrinter},
+    [NW_ISA_AARCH64] = {"aarch64-linux-gnu", "generic", NULL, NULL, LLVMInitializeAArch64TargetInfo,
+                        LLVMInitializeAArch64Target, LLVMInitializeAArch64TargetMC, LLVMInitializeAArch64AsmPrinter},
+};
+
+const nwc_isa *nwc_isa_of(const nw_target *t) { return &rows[t->machine.isa]; }
+
+char *nwc_features_text(const nw_target *t) {
+  nw_str s = {0};
+  for (int i = 0; i < NW_FEATURE_COUNT; i++)
+    if (t->features >> i & 1) nw_str_fmt(&s, "%s+%s", s.n ? "," : "", nw_feature_at(i)->name);
+  return s.s ? nw_str_take(&s) : nw_xstrdup("");
+}
+
+int nwc_register_bytes(const nwc *g) { return nw_features_vector_bytes(g->p->target->features); }
+
+// With AVX, and without AVX-512, a lane is on where the sign bit of its mask is set. LLVM 19 loses track of that where it finds
+// out that lanes are off: it may put 1 there, whose sign bit is not set, and then takes 1 for on and reads the whole vector.
+bool nwc_masks_by_sign(const nwc *g) {
+  nw_features f = g->p->target->features;
+  return nw_has(f, NW_FEATURE_AVX) && !nw_has(f, NW_FEATURE_AVX512VL);
+}
+
+LLVMValueRef nwc_opaque(nwc *g, LLVMValueRef v) {
+  const char *same = nwc_isa_of(g->p->target)->opaque;
+  if (!same) return v;
+  LLVMTypeRef t = LLVMTypeOf(v), fn = LLVMFunctionType(t, &t, 1, false);
+  LLVMValueRef none =
+      LLVMGetInlineAsm(fn, "", 0, (char *)same, strlen(same), false, false, LLVMInlineAsmDialectATT, false);
+  return LLVMBuildCall2(g->b, fn, none, &v, 1, "");
+}

@@ -1,0 +1,8 @@
+--- Any Arm processor with 64 bits: the features that all of them have, and the costs of one that is common.
+return {
+  name = "aarch64",
+  extends = "neoverse_n1",
+  about = "any Arm processor with 64 bits (ARMv8.0-A); what things cost is as on a Neoverse N1",
+  cpu = "generic",
+  sources = {cpu = "LLVM"},
+}

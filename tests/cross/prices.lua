@@ -1,0 +1,42 @@
+--- What every record of a processor that comes along says of some kernels. The host's is left out: it is what it runs on.
+--- What is printed must not depend on the processor that this runs on: ./dev test cpus compares.
+local nw = require "nestwright"
+
+local M, N = 40, 96
+
+-- A function of each number, and a sum, with vectors of a width that no function and every function has a form of.
+local function mapped(name, dtype, lanes)
+  local A = nw.placeholder({M, N}, dtype, "A")
+  local B = nw.compute({M, N}, function(i, j) return name == "pow" and nw.pow(A(i, j), 1.5) or nw[name](A(i, j)) end, "B")
+  local s = nw.schedule(B)
+  s:split("j", lanes)
+  s:vectorize "j_i"
+  return s
+end
+
+local function gemm(lanes)
+  local A, B = nw.placeholder({M, N}, "f32", "A"), nw.placeholder({N, N}, "f32", "B")
+  local k = nw.reduce_axis(N, "k")
+  local s = nw.schedule(nw.compute({M, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+  s:split("j", lanes)
+  s:reorder("i", "j_o", "k", "j_i")
+  s:vectorize "j_i"
+  s:parallel "i"
+  return s
+end
+
+local function show(name, s)
+  for _, machine in ipairs(nw.machines()) do
+    if machine ~= "host" and nw.target(machine).model then
+      local c = s:cost {machine = machine, threads = 2}
+      print(("%s\t%s\t%.12g cycles\t%.12g instructions\t%.12g joules"):format(name, machine, c.cycles, c.instructions, c.joules))
+    end
+  end
+end
+
+for _, lanes in ipairs {3, 8, 32} do
+  show("gemm " .. lanes, gemm(lanes))
+  for _, name in ipairs {"exp", "log", "tanh", "erf", "pow", "sqrt"} do
+    for _, dtype in ipairs {"f32", "f64"} do show(("%s %s %d"):format(name, dtype, lanes), mapped(name, dtype, lanes)) end
+  end
+end

@@ -1,0 +1,440 @@
+--- Kernels by name, with the steps that make them: what golden files show, and what other tests export.
+package.path = "tests/tools/?.lua;" .. package.path
+local kernels = require "microkernels"
+local support = require "support"
+local nw = require "nestwright"
+
+-- The sum of a hundred numbers.
+local function total()
+  local A = nw.placeholder({100}, "f32", "A")
+  local k = nw.reduce_axis(100, "k")
+  local S = nw.compute({1}, function(_) return nw.sum(A(k), k) end, "S")
+  return nw.schedule(S), S
+end
+
+-- Each makes a schedule and lists its steps, in order, as functions of the schedule.
+local programs = {}
+
+programs.gemm_walk = {
+  make = function() return support.gemm(256) end,
+  lowered = true,
+  steps = {
+    function(s) s:tile("i", "j", 64, 32) end,
+    function(s) s:split("k", 4) end,
+    function(s) s:reorder("i_o", "j_o", "k_o", "k_i", "i_i", "j_i") end,
+    function(s) s:vectorize "j_i" end,
+    function(s) s:reorder("i_o", "j_o", "k_o", "i_i", "k_i", "j_i") end,
+    function(s, C, _, B) s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 32, k, j % 32 end}) end,
+    function(s) s:split("i_i", 8) end,
+    function(s, C) s:cache_write(C, "local", {at = "i_i_o"}) end,
+    function(s)
+      local loops = s:loops "C_local"
+      s:reorder(loops[#loops], loops[#loops - 2], loops[#loops - 1])
+    end,
+    function(s) s:vectorize(s:loops "C_local"[6]) end,
+    function(s) s:unroll(s:loops "C_local"[5]) end,
+    function(s) s:unroll "i_i_i" end,
+    function(s) s:parallel "i_o" end,
+  },
+}
+
+programs.atomic = {
+  make = total,
+  lowered = true,
+  steps = {
+    function(s) s:split("k", 8) end,
+    function(s, S) s:atomic(S) end,
+    function(s) s:parallel "k_o" end,
+  },
+}
+
+programs.rfactor = {
+  make = total,
+  lowered = true,
+  steps = {
+    function(s) s:split("k", 8) end,
+    function(s, S) s:rfactor(S, "k_i") end,
+    function(s) s:vectorize "k_i" end,
+  },
+}
+
+programs.tensorized = {
+  make = function() return support.gemm(64) end,
+  lowered = true,
+  steps = {
+    function(s) s:tile("i", "j", 4, 8) end,
+    function(s) s:split("k", 2) end,
+    function(s) s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i") end,
+    function(s, C, _, B) s:cache_read(B, "global", {C}, {layout = function(k, j) return j // 8, k, j % 8 end}) end,
+    function(s, C) s:decompose_reduction(C, "k_o") end,
+    function(s) s:tensorize("i_i", kernels.gemm {name = "mm_f32", m = 4, n = 8, k = 2, dtype = "f32"}) end,
+    function(s) s:parallel "i_o" end,
+  },
+}
+
+programs.blur = {
+  make = function()
+    local In = nw.placeholder({66, 130}, "f32", "In")
+    local X = nw.compute({66, 128}, function(y, x) return (In(y, x) + In(y, x + 1) + In(y, x + 2)) / 3 end, "blur_x")
+    local Y = nw.compute({64, 128}, function(y, x) return (X(y, x) + X(y + 1, x) + X(y + 2, x)) / 3 end, "blur_y")
+    return nw.schedule(Y), X, Y
+  end,
+  lowered = true,
+  steps = {
+    function(s, _, Y) s:tile(s:loops(Y)[1], s:loops(Y)[2], 8, 32) end,
+    function(s, X, Y) s:compute_at(X, s:loops(Y)[2]) end,
+    function(s, X) s:vectorize(s:loops(X)[4]) end,
+    function(s, _, Y) s:vectorize(s:loops(Y)[4]) end,
+    function(s, X) s:set_scope(X, "local") end,
+    function(s, _, Y) s:parallel(s:loops(Y)[1]) end,
+  },
+}
+
+programs.sliding = {
+  make = programs.blur.make,
+  lowered = true,
+  steps = {
+    function(s, _, Y) s:split(s:loops(Y)[1], 16) end,
+    function(s, X, Y) s:compute_at(X, s:loops(Y)[2], {index = 1}) end,
+    function(s, X) s:split(s:loops(X)[4], 16) end,
+    function(s, X) s:vectorize(s:loops(X)[5]) end,
+    function(s, X, Y) s:store_at(X, s:loops(Y)[1]) end,
+    function(s, X) s:rolling_buffer(X) end,
+    function(s, X) s:set_scope(X, "local") end,
+    function(s, _, Y) s:parallel(s:loops(Y)[1]) end,
+  },
+}
+
+-- There and back.
+programs.root = {
+  make = programs.blur.make,
+  lowered = true,
+  steps = {
+    function(s, X, Y) s:compute_at(X, s:loops(Y)[1]) end,
+    function(s, X) s:set_scope(X, "local") end,
+    function(s, X) s:compute_root(X) end,
+  },
+}
+
+-- Tiles of a product: loaded one round ahead, what follows computed beside them and made part of what it reads.
+programs.ahead = {
+  make = function()
+    local A, B = nw.placeholder({32, 32}, "f32", "A"), nw.placeholder({32, 32}, "f32", "B")
+    local k = nw.reduce_axis(32, "k")
+    local C = nw.compute({32, 32}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+    local P = nw.compute({32, 32}, function(i, j) return C(i, j) + 1 end, "P")
+    local R = nw.compute({32, 32}, function(i, j) return nw.max(P(i, j), 0) end, "R")
+    return nw.schedule(R), C, P, R, B
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("k", 8) end,
+    function(s) s:reorder("i", "k_o", "j", "k_i") end,
+    function(s, C, _, _, B) s:cache_read(B, "global", {C}, {at = "k_o"}) end,
+    function(s) s:double_buffer "B_global" end,
+    function(s, _, P) s:reverse_compute_at(P, "i") end,
+    function(s, _, _, R) s:reverse_compute_inline(R) end,
+  },
+}
+
+programs.scan = {
+  make = function()
+    local A = nw.placeholder({32, 20}, "f32", "A")
+    local state = nw.scan_state({32, 20}, "f32", "state")
+    local first = nw.compute({1, 20}, function(t, x) return A(t, x) end, "first")
+    local update = nw.compute({32, 20}, function(t, x)
+      return state(t - 1, nw.max(x - 1, 0)) + state(t - 1, x) + A(t, x)
+    end, "update")
+    return nw.schedule(nw.scan(first, update, state, "S"))
+  end,
+  steps = {
+    function(s) s:split(s:loops "S"[2], 8) end,
+    function(s) s:vectorize(s:loops "S"[3]) end,
+  },
+}
+
+-- The heat equation as Pluto tiles it: skewed, tiled, and the tiles of a wavefront in parallel.
+programs.wavefront = {
+  make = function()
+    local A = nw.placeholder({1, 50}, "f32", "A")
+    local H = nw.scan_state({20, 50}, "f32", "H")
+    local first = nw.compute({1, 50}, function(t, x) return A(t, x) end, "first")
+    local update = nw.compute({20, 50}, function(t, x)
+      return H(t - 1, nw.max(x - 1, 0)) + H(t - 1, x) + H(t - 1, nw.min(x + 1, 49))
+    end, "update")
+    return nw.schedule(nw.scan(first, update, H, "S"))
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:skew("x_1", "t_1", 1) end,
+    function(s) s:tile("t_1", "x_1", 4, 8) end,
+    function(s) s:skew("x_1_o", "t_1_o", 1) end,
+    function(s) s:reorder("x_1_o", "t_1_o") end,
+    function(s) s:parallel "t_1_o" end,
+  },
+}
+
+programs.loops = {
+  make = function()
+    local M = nw.size("M", {min = 1})
+    local A = nw.placeholder({M, 64, 30}, "f32", "A")
+    local C = nw.compute({M, 64, 30}, function(i, j, k) return A(i, j, k) * 2 end, "C")
+    return nw.schedule(C), M
+  end,
+  steps = {
+    function(s) s:split("j", {factors = {4, 8}}) end,
+    function(s) s:split("i", {factors = {2, 3}, tail = "cut"}) end,
+    function(s) s:shift("j_0", 3) end,
+    function(s, M) s:shift("j_1", M // 2 + 1) end,
+    function(s) s:add_unit_loop(s:loop "k") end,
+    function(s) s:unroll("k", 4, {tail = "cut"}) end,
+    function(s) s:remove_unit_loop "u" end,
+    function(s) s:unmark "k_i" end,
+    function(s) s:tile("j_0", "j_1", "j_2", 2, 4, 3) end,
+  },
+}
+
+programs.nests = {
+  make = function()
+    local A, B = nw.placeholder({8, 10}, "f32", "A"), nw.placeholder({6, 12}, "f32", "B")
+    local X = nw.compute({8, 10}, function(i, j) return A(i, j) + 1 end, "X")
+    local Y = nw.compute({6, 12}, function(i, j) return nw.exp(B(i, j)) end, "Y")
+    local Z = nw.compute({6, 10}, function(i, j) return X(i, j) * Y(i, j) end, "Z")
+    return nw.schedule(Z), X, Y, Z
+  end,
+  lowered = true,
+  steps = {
+    function(s, X, Y) s:reorder_stmts(X, Y) end,
+    function(s) s:create_fused_loop("i_1", "i") end,
+    function(s) s:undo(2) end,
+    function(s) s:compute_at("Y", "i_2") end,
+    function(s) s:fission("i_2", {after = "Y"}) end,
+    function(s) s:undo() end,
+    function(s) s:cut("i", 6) end,
+    function(s) s:reorder_stmts("i.head", "i.rest") end,
+    function(s) s:merge("i.head", "i_2") end,
+    function(s, X, Y) s:create_fused_loop(s:loops(X)[2], s:loops(Y)[2]) end,
+  },
+}
+
+programs.cut_tail = {
+  make = function()
+    local A = nw.placeholder({100, 30}, "f32", "A")
+    local C = nw.compute({100, 30}, function(i, j) return A(i, j) * 2 end, "C")
+    return nw.schedule(C)
+  end,
+  steps = {
+    function(s) s:split("i", {factor = 32, tail = "cut"}) end,
+    function(s) s:split("j", {factor = 16, tail = "predicate"}) end,
+    function(s) s:vectorize "i.tail/j" end,
+  },
+}
+
+programs.cut_join = {
+  make = function()
+    local M = nw.size "M"
+    local A = nw.placeholder({M, 30}, "f32", "A")
+    local k = nw.reduce_axis(30, "k")
+    local R = nw.compute({M}, function(i) return nw.sum(A(i, k), k) end, "R")
+    return nw.schedule(R)
+  end,
+  steps = {
+    function(s) s:cut("i", "M // 2") end,
+    function(s) s:cut("i.rest/k", 8, 24) end,
+    function(s) s:split("i.rest/k.2", 8) end,
+    function(s) s:cut("i.head", 0) end,
+    function(s) s:vectorize "i.head.head" end,
+    function(s) s:cut("i.head.rest/k", 16) end,
+    function(s) s:join("i.head.rest/k.head", "i.head.rest/k.rest") end,
+  },
+}
+
+programs.partition_padded = {
+  make = function()
+    local H, W = nw.size("H", {min = 0}), nw.size("W", {min = 0})
+    local A, F = nw.placeholder({H, W}, "f32", "A"), nw.placeholder({3, 3}, "f32", "F")
+    local r, q = nw.reduce_axis(3, "r"), nw.reduce_axis(3, "q")
+    local Y = nw.compute({H, W}, function(y, x)
+      local v, u = y + r - 1, x + q - 1
+      local inside = nw.all(nw.ge(v, 0), nw.lt(v, H), nw.ge(u, 0), nw.lt(u, W))
+      return nw.sum(nw.select(inside, A(v, u), 0) * F(r, q), r, q)
+    end, "Y")
+    return nw.schedule(Y)
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:partition "y" end,
+    function(s) s:partition "y.main/x" end,
+    function(s) s:split("y.main/x.main", 8) end,
+    function(s) s:partition "y.main/x.main_o" end,
+  },
+}
+
+programs.specialize = {
+  make = function()
+    local M, N = nw.size("M", {min = 0}), nw.size "N"
+    local A = nw.placeholder({M, N}, "f32", "A")
+    local X = nw.compute({M, N}, function(i, j) return A(i, j) * 2 end, "X")
+    local k = nw.reduce_axis(N, "k")
+    local R = nw.compute({M}, function(i) return nw.sum(X(i, k), k) end, "R")
+    return nw.schedule(R)
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:assume "N % 8 == 0" end,
+    function(s) s:specialize "M >= 32" end,
+    function(s) s:split("then/k", 8) end,
+    function(s) s:specialize("else/i_1 % 2 == 0", "else/k") end,
+    function(s) s:specialize("M < 32", "then/i") end,
+    function(s) s:split("then/then/j", 8) end,
+  },
+}
+
+programs.tails = {
+  make = function()
+    local N = nw.size("N", {min = 8})
+    local A = nw.placeholder({N, 13}, "f32", "A")
+    local X = nw.compute({N, 13}, function(i, j) return nw.cast(i + j, "f32") end, "X")
+    local k = nw.reduce_axis(13, "k")
+    local R = nw.compute({N}, function(i) return nw.sum(X(i, k) * A(i, k), k) end, "R")
+    return nw.schedule(R)
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("j", 8, {tail = "pad"}) end,
+    function(s) s:vectorize "j_i" end,
+    function(s) s:split("i_1", 8, {tail = "shift"}) end,
+    function(s) s:cut("i_1_o", "N // 8") end,
+    function(s) s:parallel "i_1_o.head" end,
+  },
+}
+
+programs.symbolic = {
+  make = function()
+    local M, N = nw.size("M", {min = 1}), nw.size("N", {min = 16, multiple = 16})
+    local A = nw.placeholder({M, N}, "f32", "A")
+    local k = nw.reduce_axis(N, "k")
+    local R = nw.compute({M}, function(i) return nw.max(A(i, k), k) end, "R")
+    local Z = nw.compute({M, N}, function(i, j) return A(i, j) - R(i) end, "Z")
+    return nw.schedule(Z), R
+  end,
+  steps = {
+    function(s) s:split("i_1", 4) end,
+    function(s, R) s:compute_at(R, "i_1_o") end,
+    function(s) s:split("j", 16) end,
+    function(s) s:vectorize "j_i" end,
+    function(s, R) s:decompose_reduction(R, "i") end,
+  },
+}
+
+programs.stream = {
+  make = function()
+    local A, B = nw.placeholder({100, 64}, "f32", "A"), nw.placeholder({100, 64}, "f32", "B")
+    local Z = nw.compute({100, 64}, function(i, j) return (A(i, j) + 1) * (B(i, j) + 3) end, "Z")
+    return nw.schedule(Z), Z
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("i", {factor = 32, tail = "cut"}) end,
+    function(s) s:split("j", 16) end,
+    function(s) s:vectorize "j_i" end,
+    function(s, Z) s:stream_stores(Z) end,
+    function(s) s:parallel "i_o" end,
+  },
+}
+
+programs.prefetch = {
+  make = function()
+    local A = nw.placeholder({64, 100}, "f32", "A")
+    local k = nw.reduce_axis(100, "k")
+    local R = nw.compute({64}, function(i) return nw.sum(A(i, k), k) end, "R")
+    return nw.schedule(R), A, R
+  end,
+  lowered = true,
+  steps = {
+    function(s, A) s:prefetch(A, "i", 2) end,
+    function(s) s:split("i", 16) end,
+    function(s, _, R) s:prefetch(R, "i_o") end,
+    function(s) s:parallel "i_o" end,
+  },
+}
+
+programs.said = {
+  make = function()
+    local A, B = nw.placeholder({100, 30}, "f32", "A"), nw.placeholder({100, 30}, "f32", "B")
+    local Z = nw.compute({100, 30}, function(i, j) return A(i, j) * B(i, j) + 1 end, "Z")
+    return nw.schedule(Z), Z
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("i", 16) end,
+    function(s) s:parallel "i_o" end,
+    function(s) s:pragma("i_o", "schedule", "dynamic") end,
+    function(s) s:pragma("i_o", "chunk", 2) end,
+    function(s) s:pragma("i_o", "partition", "never") end,
+    function(s, Z) s:annotate(Z, "fma", "never") end,
+    function(s) s:pragma("i_i", "note", 'rows of a "tile"') end,
+    function(s) s:pragma("i_o", "chunk") end,
+  },
+}
+
+programs.storage = {
+  make = function()
+    local A = nw.placeholder({40, 30}, "f32", "A")
+    local P = nw.compute({40, 30}, function(i, j) return A(i, j) * 2 end, "P")
+    local Y = nw.compute({30, 40}, function(i, j) return P(j, i) + 1 end, "Y")
+    return nw.schedule(Y), P, Y
+  end,
+  lowered = true,
+  steps = {
+    function(s, P) s:storage_align(P, 0, 16, 4) end,
+    function(s, P) s:reorder_storage(P, {1, 0}) end,
+    function(s, _, Y) s:split(s:loops(Y)[1], 8) end,
+    function(s, P, Y) s:compute_at(P, s:loops(Y)[1]) end,
+    function(s) s:cache_read("A", "global", {"P"}) end,
+    function(s) s:transform_layout("A_global", function(i, j) return i // 4, j, i % 4 end) end,
+  },
+}
+
+-- Both operands of a tile of C are brought into shared storage by all threads of the block.
+programs.gpu_gemm = {
+  make = function() return support.gemm(64) end,
+  lowered = true,
+  steps = {
+    function(s) s:tile("i", "j", 16, 16) end,
+    function(s) s:split("k", 16) end,
+    function(s) s:reorder("i_o", "j_o", "k_o", "i_i", "j_i", "k_i") end,
+    function(s) s:bind("i_o", "blockIdx.y") end,
+    function(s) s:bind("j_o", "blockIdx.x") end,
+    function(s, C) s:cache_read("A", "shared", {C}, {at = "k_o"}) end,
+    function(s, C) s:cache_read("B", "shared", {C}, {at = "k_o"}) end,
+    function(s) s:bind("i_i", "threadIdx.y") end,
+    function(s) s:bind("j_i", "threadIdx.x") end,
+    function(s) s:bind(s:loops "A_shared"[4], "threadIdx.y") end,
+    function(s) s:bind(s:loops "A_shared"[5], "threadIdx.x") end,
+    function(s) s:bind(s:loops "B_shared"[4], "threadIdx.y") end,
+    function(s) s:bind(s:loops "B_shared"[5], "threadIdx.x") end,
+  },
+}
+
+-- Each thread computes four elements, two virtual threads of two: the tile of A is there twice.
+programs.gpu_vthread = {
+  make = function()
+    local A = nw.placeholder({256}, "f32", "A")
+    local X = nw.compute({254}, function(i) return A(i) + A(i + 1) + A(i + 2) end, "X")
+    return nw.schedule(X)
+  end,
+  lowered = true,
+  steps = {
+    function(s) s:split("i", 128) end,
+    function(s) s:split("i_i", 64) end,
+    function(s) s:bind("i_o", "blockIdx.x") end,
+    function(s) s:bind("i_i_o", "vthread") end,
+    function(s) s:cache_read("A", "shared", {"X"}, {at = "i_i_o"}) end,
+    function(s) s:bind("i_i_i", "threadIdx.x") end,
+    function(s) s:split(s:loops "A_shared"[3], 64) end,
+    function(s) s:bind(s:loops "A_shared"[4], "threadIdx.x") end,
+  },
+}
+
+return programs
