@@ -287,6 +287,22 @@ static void an_unknown_pass_is_named(void **state) {
   nw_program_release(p);
 }
 
+// Vectors and copies are made unless loops are kept; a target without lanes gets no vectors.
+static void a_target_chooses_its_passes(void **state) {
+  lowering *l = *state;
+  nw_target narrow = *nw_target_host(l->c);
+  narrow.limit.lanes = 1;
+  const nw_lowering usual = {nw_target_host(l->c), false}, kept = {usual.target, true}, scalar = {&narrow, false};
+  for (int i = 0; i < nw_pass_count(); i++) {
+    const nw_pass *pass = nw_pass_at(i);
+    bool vectors = !strcmp(pass->name, "vectorize") || !strcmp(pass->name, "masks");
+    bool copies = !strcmp(pass->name, "unroll");
+    assert_true(pass->applies(&usual));
+    assert_int_equal(pass->applies(&kept), !vectors && !copies);
+    assert_int_equal(pass->applies(&scalar), !vectors);
+  }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_lowering, close_lowering)
 
 int main(void) {
@@ -307,6 +323,7 @@ int main(void) {
       TEST(a_masked_tile_lives_in_registers),
       TEST(limits_are_refused_with_the_number),
       TEST(an_unknown_pass_is_named),
+      TEST(a_target_chooses_its_passes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
