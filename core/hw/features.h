@@ -48,8 +48,8 @@ typedef struct nw_feature_row {
   nw_isa isa;
 } nw_feature_row;
 
-const char *nw_isa_name(nw_isa isa);
-const nw_feature_row *nw_feature_at(int bit);
+NW_API const char *nw_isa_name(nw_isa isa);
+NW_API const nw_feature_row *nw_feature_at(int bit);
 static inline bool nw_has(nw_features have, nw_features wanted) { return (wanted & ~have) == 0; }
 nw_features nw_features_of(nw_isa isa, int64_t vector_bytes); // all whose vectors are no wider
-int nw_features_vector_bytes(nw_features f); // of the widest vector of floats
+NW_API int nw_features_vector_bytes(nw_features f); // of the widest vector of floats

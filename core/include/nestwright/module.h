@@ -7,7 +7,7 @@
   X(nw_broadcast)                                                                                                      \
   X(nw_broken)                                                                                                         \
   X(nw_broken_in_test) X(nw_callee_begin) X(nw_callee_end) X(nw_callee_of) X(nw_chunk_of) X(nw_exec_release)           \
-      X(nw_exec_retain) X(nw_expr_print) X(nw_file_add) X(nw_file_append) X(nw_file_begin_at) X(nw_file_end)           \
+      X(nw_exec_retain) X(nw_expr_print) X(nw_feature_at) X(nw_features_vector_bytes) X(nw_isa_name) X(nw_file_add) X(nw_file_append) X(nw_file_begin_at) X(nw_file_end)           \
           X(nw_file_fail) X(nw_file_lock) X(nw_file_open_at) X(nw_file_open_dir) X(nw_file_read) X(nw_file_read_at)    \
               X(nw_file_reason) X(nw_file_tidy) X(nw_file_write) X(nw_find_buffer) X(nw_fits) X(nw_guard_interrupt)    \
                   X(nw_hash_bytes) X(nw_hash_mix) X(nw_host) X(nw_import) X(nw_intern) X(nw_intrinsic_find)            \
