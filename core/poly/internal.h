@@ -97,7 +97,8 @@ typedef struct nw_family {
   isl_set *context; // what is known of the sizes
   nw_vec product; // expressions in sizes alone that are not affine: a parameter each
   nw_verdicts verdicts;
-  nw_kept **kept; // by number, up to the capacity of the verdicts; nkept of them, forgotten all at once when they are many
+  nw_kept *
+      *kept; // by number, up to the capacity of the verdicts; nkept of them, forgotten all at once when they are many
   int nkept;
 } nw_family;
 nw_family *nw_family_for(const nw_program *p, nw_family *known); // known, if it serves p as well; counted

@@ -77,7 +77,10 @@ const nw_program *nw_sched_version(const nw_sched *s, int version) {
   return node ? node->program : NULL;
 }
 
-nw_target *nw_sched_target(const nw_sched *s) { return nw_program_target(nw_sched_program(s)); }
+nw_target *nw_sched_target(const nw_sched *s) {
+  const nw_program *p = nw_sched_program(s);
+  return p ? p->target : NULL;
+}
 
 int nw_sched_current(const nw_sched *s) { return s ? s->current : -1; }
 

@@ -119,5 +119,3 @@ const nw_scope_limit *nw_target_scope(const nw_target *t, const char *name) {
     if (!strcmp(t->limit.scope[i].name, name)) return &t->limit.scope[i];
   return NULL;
 }
-
-const nw_machine *nw_target_machine(const nw_target *t) { return &t->machine; }

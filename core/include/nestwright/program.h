@@ -21,7 +21,6 @@ NW_API char *nw_program_print(const nw_program *p); // the full text form; parse
 NW_API nw_program *nw_program_parse(nw_ctx *c, nw_pool *pool, const char *text);
 NW_API char *nw_program_diff(const nw_program *a, const nw_program *b, nw_style style);
 NW_API bool nw_same_program(const nw_program *a, const nw_program *b);
-NW_API nw_target *nw_program_target(const nw_program *p); // borrowed
 NW_API nw_program *nw_program_retain(const nw_program *p);
 NW_API void nw_program_release(nw_program *p);
 

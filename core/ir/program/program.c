@@ -120,8 +120,6 @@ void nw_program_aim(nw_program *p, nw_target *t) {
   p->target = t;
 }
 
-nw_target *nw_program_target(const nw_program *p) { return p ? p->target : NULL; }
-
 static bool mark_changed(void *env, const nw_path *path) {
   const nw_program *p = env;
   nw_stmt *s = path->at[path->n - 1];
