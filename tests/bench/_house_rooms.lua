@@ -1,8 +1,4 @@
 --- The order of the rooms: calls and includes against it, sources in one folder, names that the library exports undeclared.
-package.path = "tests/bench/?.lua;" .. package.path
-local bench = require "_bench"
-
-local out = bench.open(arg[1] or "build/bench/house_rooms.json")
 local BUILD = "build/release"
 
 -- The output of a command, and whether it succeeded.
@@ -51,9 +47,10 @@ local function exports_undeclared()
   return #undeclared, exported
 end
 
-out:bar("house.upward", upward(), "<=", 0)
-out:bar("house.files_per_folder_most", files_per_folder_most(), "<=", 45)
-local undeclared, exported = exports_undeclared()
-out:bar("house.exports", exported)
-out:bar("house.exports_undeclared", undeclared, "<=", 0)
-out:close()
+return function(out)
+  out:bar("house.upward", upward(), "<=", 0)
+  out:bar("house.files_per_folder_most", files_per_folder_most(), "<=", 45)
+  local undeclared, exported = exports_undeclared()
+  out:bar("house.exports", exported)
+  out:bar("house.exports_undeclared", undeclared, "<=", 0)
+end

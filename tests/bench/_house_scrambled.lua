@@ -1,0 +1,77 @@
+--- Texts for people are read by nobody: in a test build printers reverse every word, and nothing else may change.
+--- NW_HOUSE: a build with NW_MUTANTS, build/dev unless said; NW_SPECS: specs to look at, tests/spec unless said
+local left_out = require "_left_out"
+
+local TESTED = os.getenv "NW_HOUSE" or "build/dev"
+
+local function run(command)
+  local pipe = assert(io.popen(command .. " 2>&1"))
+  local text = pipe:read "a"
+  pipe:close()
+  return text
+end
+
+local function lines_of(text)
+  local list = {}
+  for line in text:gmatch "[^\n]+" do list[#list + 1] = line end
+  return list
+end
+
+local program = TESTED .. "/bin/nestwright"
+local FIGURES = program .. " tests/bench/_scrambled.lua"
+
+-- Figures that are not the same when texts are scrambled.
+local function changed()
+  local plain, scrambled, n = lines_of(run(FIGURES)), lines_of(run("NW_SCRAMBLE=1 " .. FIGURES)), 0
+  for i = 1, math.max(#plain, #scrambled) do
+    if plain[i] ~= scrambled[i] then
+      print(("CHANGED: %s  ->  %s"):format(plain[i], scrambled[i]))
+      n = n + 1
+    end
+  end
+  assert(#plain > 500, "no figures: " .. table.concat(plain, "\n"))
+  return n, #plain
+end
+
+-- What TAP says of a file: how many tests, and of those that fail the name and the message.
+local function tests_of(text)
+  local list, all = {}, 0
+  for line in (text .. "\n"):gmatch "(.-)\n" do
+    local failed, name = line:match "^(n?o?t? ?)ok %d+ %- (.*)$"
+    all = all + (name and 1 or 0)
+    if failed == "not " then list[#list + 1] = {name = name, message = ""} end
+    local message = line:match "^# Failure message: (.*)$" or line:match "^# Error message: (.*)$"
+    if message and #list > 0 then list[#list].message = message end
+  end
+  return list, all
+end
+
+-- Tests that fail then, those of text left out. A file that ends without a last line has failed.
+local function failing()
+  local failed, tests, texts = 0, 0, 0
+  local files = run(("find %s -name '*_spec.lua' | LC_ALL=C sort"):format(os.getenv "NW_SPECS" or "tests/spec"))
+  for _, file in ipairs(lines_of(files)) do
+    if not left_out.files[file] then
+      local text = run(("NW_SCRAMBLE=1 NW_BUILD=%s timeout 1200 %s tests/spec/run.lua -o TAP %s"):format(TESTED, program, file))
+      local list, all = tests_of(text)
+      if not text:find "1%.%.%d+%s*$" then list[#list + 1] = {name = "the whole file", message = text:sub(-300)} end
+      tests = tests + all
+      for _, test in ipairs(list) do
+        local is_text = left_out.is(file, test.message)
+        texts, failed = texts + (is_text and 1 or 0), failed + (is_text and 0 or 1)
+        if not is_text then print(("FAILED: %s: %s: %s"):format(file, test.name, test.message)) end
+      end
+    end
+  end
+  return failed, tests, texts
+end
+
+return function(out)
+  local shown = program .. " tests/bench/_scrambled.lua shown"
+  assert(run(shown) ~= run("NW_SCRAMBLE=1 " .. shown), TESTED .. " is not a build with NW_MUTANTS: ./dev build dev")
+  local differ, figures = changed()
+  local failed, tests, texts = failing()
+  print(("%d figures, of which %d differ; %d tests, of which %d fail and are of text, and %d others"):format(figures, differ, tests,
+    texts, failed))
+  out:bar("house.scrambled_failures", differ + failed, "<=", 0)
+end
