@@ -93,7 +93,10 @@ local function table_test(t, parts, has, known)
   end}
 end
 
-local function is_entry(value, key) return math.type(key) == "integer" and key >= 1 and key <= #value end
+-- table.pack adds the number of entries as n.
+local function is_entry(value, key)
+  return math.type(key) == "integer" and key >= 1 and key <= #value or key == "n" and rawequal(value.n, #value)
+end
 
 local function list_test(t)
   local test = test_of(t.item)

@@ -8,7 +8,7 @@ local support = require "support"
 local workloads = require "nestwright.measure.workloads"
 local fails = support.fails
 
-local SMALL = {gemm = {24, 20, 28}, conv1d = {200, 9}, depthwise = {3, 14, 10}, blur = {20, 32}, dense = {8, 20, 12},
+local SMALL = {gemm = {24, 20, 28}, conv1d = {200, 9}, depthwise = {3, 14, 10}, blur = {120, 160}, dense = {8, 20, 12},
   conv2d = {6, 4, 6, 10}, pool = {3, 7, 10}, sobel = {14, 32}, heat = {4, 6, 20}, transpose = {24}, center = {8, 24}}
 
 local function small(name) return workloads.make("test", name, table.unpack(SMALL[name])) end

@@ -30,6 +30,7 @@ end
 
 -- Fields that no prediction goes with: what they say is there to be read, or to limit what may be asked.
 local READ_ONLY = {name = "text", about = "text", kind = "what it is", clock_ratio = "of measuring", cores = "a limit of threads",
+  isa = "a word", cpu = "a name", loop_lanes = "a limit", stack_bytes = "a limit",
   ["memory.bytes"] = "its size", ["memory.latency"] = "behind prefetchers", ["caches[1].latency"] = "in ops.load",
   ["caches[1].bytes_per_cycle"] = "in ops.load", ["caches[1].back_per_cycle"] = "in ops.store",
   ["caches[1].strided"] = "of the level behind", ["caches[1].strided_store"] = "of the level behind",

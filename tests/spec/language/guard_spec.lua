@@ -118,6 +118,12 @@ describe("arguments", function()
     assert.same({1, 2}, nw.zeros(listed):shape())
   end)
 
+  it("may be a list from table.pack, whose n is its length", function()
+    local f = guard.guarded("f", "(list: integer[])", function(list) return #list end)
+    assert.equal(3, f(table.pack(1, 2, 3)))
+    support.fails("unknown key 'n'", "invalid", f, {1, 2, 3, n = 2})
+  end)
+
   it("let a callback yield", function()
     local run = guard.guarded("run", "(f: function)", function(g) return g() end)
     local co = coroutine.wrap(function() return run(function() return coroutine.yield "inside" end) end)

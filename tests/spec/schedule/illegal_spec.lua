@@ -77,7 +77,7 @@ local cases = {
   {"split twice the same loop", gemm, function(s)
     s:split("i", 8)
     s:split("i", 8)
-  end, "^i was split into i_o, i_i by step 1", "stale"},
+  end, "^split: i was split into i_o, i_i by step 1", "stale"},
   {"reorder the same loop twice", gemm, function(s) s:reorder("i", "i") end, "^reorder: i is given twice", "invalid"},
   {"vectorize and parallel on one loop (Halide: the last one wins, silently)", gemm, function(s)
     s:vectorize "j"
