@@ -322,16 +322,17 @@ local function by_known_size(x, kernels, extent)
 end
 
 strategies.rows = {
-  {"guard", "every round of a tile asks whether it exists", plain_tail("guard", partial)},
-  {"cut", "tiles without conditions, and the rest one round after the other", cut_once},
-  {"halves", "tiles without conditions, and the rest in tiles of half the rounds, a quarter, and so on", cut_in_halves},
-  {"residues", "tiles without conditions, and for each number of rounds that are left a version of its own", by_residue,
+  {"guard", "every tile is guarded against iterations that do not exist", plain_tail("guard", partial)},
+  {"cut", "tiles without conditions, and the rest by the smallest kernel", cut_once},
+  {"halves", "tiles without conditions, and the rest in tiles of half the size, a quarter, and so on", cut_in_halves},
+  {"residues", "tiles without conditions, and one version for each number of remaining iterations", by_residue,
     known = by_known_residue},
-  {"sizes", "for each residue the tiles whose measured times add up to least, the last ones among them", by_sizes,
+  {"sizes", "for each residue, the tiles with the least total measured time, including the last tiles", by_sizes,
     known = by_known_size},
-  {"shift", "the last tile begins earlier and does some rounds again", shifted, known = plain_tail("shift", largest)},
-  {"pad", "the last tile goes beyond the end, in a temporary; what it reads of there is the last row, copied", pad},
-  {"predicate", "the last tile runs under masks; one of rows reads the last row again, and stores those that exist", predicate},
+  {"shift", "the last tile begins earlier and repeats some iterations", shifted, known = plain_tail("shift", largest)},
+  {"pad", "the last tile goes beyond the end, in a temporary; it reads copies of the last row there", pad},
+  {"predicate", "the last tile runs under masks; a tile of rows reads the last row again for missing rows, and stores only rows "
+    .. "that exist", predicate},
 }
 
 local by_name = {}
