@@ -29,8 +29,8 @@ static const char *prefix_of(char *buf, size_t size, const nw_section *s, int el
 static bool missing(nw_ctx *c, const nw_section *s, int element, const nw_field *f) {
   char prefix[64];
   prefix_of(prefix, sizeof prefix, s, element);
-  nw_fail(c, NW_EINVAL, nw_diag_printf(c, "%s", f->doc), "%s%s is missing: %s%s%s", prefix, f->name, nw_field_wants(f),
-          *f->unit ? ", in " : "", f->unit);
+  nw_fail(c, NW_EINVAL, nw_diag_printf(c, "%s", f->doc), "the machine's %s%s is missing: %s%s%s", prefix, f->name,
+          nw_field_wants(f), *f->unit ? ", in " : "", f->unit);
   return false;
 }
 

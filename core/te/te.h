@@ -15,6 +15,7 @@ struct nw_axis {
 typedef struct nw_teop nw_teop;
 struct nw_teop {
   int refs;
+  nw_teop *waiting; // the next of those that are to be freed
   nw_ctx *ctx;
   nw_teop_kind kind;
   nw_pool *pool; // expressions below live here; its symbols name the tensors, axes and sizes they use

@@ -29,16 +29,20 @@ static void free_op(nw_teop *op) {
   free(op);
 }
 
-// The last reader of a chain holds all of it: what it lets go of waits here, so that no chain is too long for the stack.
+// The last reader of a chain holds all of it: what it lets go of waits here, so that no chain is too long for the stack. Letting
+// go asks for no memory: Lua's collector calls this, and could not bear an error.
 void nw_teop_release(nw_teop *op) {
-  static _Thread_local nw_vec waiting;
+  static _Thread_local nw_teop *waiting;
   static _Thread_local bool busy;
   if (!op || --op->refs) return;
-  nw_vec_push(&waiting, op);
+  op->waiting = waiting, waiting = op;
   if (busy) return;
   busy = true;
-  while (waiting.n) free_op(waiting.at[--waiting.n]);
-  nw_vec_free(&waiting);
+  while (waiting) {
+    nw_teop *next = waiting;
+    waiting = next->waiting;
+    free_op(next);
+  }
   busy = false;
 }
 

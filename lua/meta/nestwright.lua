@@ -259,9 +259,9 @@ function schedule:reparses() end
 function schedule:replay(trace) end
 
 ---A new schedule of the same computation for another target, with the steps up to the current version; each is judged anew, under the limits of that target, and an error names the step that is refused there.
----@param target string|table|nw.machine|nw.target
+---@param machine string|table|nw.machine|nw.target
 ---@return nw.schedule
-function schedule:retarget(target) end
+function schedule:retarget(machine) end
 
 ---Computes a stage inside a loop of what it reads: in every round, what has become ready. stage: the stage to move. loop: a loop around what it reads. index: which statement of the loop it becomes: 1 is the first, -1 as late as possible, -2 as early as possible (behind the last that it reads, as if left out). Example: s:reverse_compute_at(C, "i_o")
 ---@param stage nw.stage|nw.tensor|string

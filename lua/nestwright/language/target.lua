@@ -50,7 +50,7 @@ function target.install(nw)
     .. "nw.target \"aarch64\".", target.of)
 
   rows.define(rows.methods "schedule", "schedule", "retarget",
-    "(self: nw.schedule, target: string|table|nw.machine|nw.target): nw.schedule",
+    "(self: nw.schedule, machine: string|table|nw.machine|nw.target): nw.schedule",
     "A new schedule of the same computation for another target, with the steps up to the current version; each is judged anew, "
     .. "under the limits of that target, and an error names the step that is refused there.",
     function(s, what)

@@ -32,7 +32,7 @@ local function ways_of(c, list)
     end
   end
   if #ways == 0 and list[1].refused then
-    errors.fail("invalid", list[1].hint, "partition_auto: dispatch: all strategies were refused; %s: %s", list[1].strategy,
+    errors.fail("invalid", list[1].hint, "dispatch: all strategies were refused; %s: %s", list[1].strategy,
       list[1].refused)
   end
   if #ways == 0 then
@@ -108,7 +108,7 @@ end
 return function(c, list)
   if #c.varied == 0 then
     errors.fail("invalid", "give several values, sizes = {M = {1, 7, 64}}; or take the best for this one, list:build(1)",
-      "partition_auto: dispatch: there is one size that strategies were tried for, and a dispatch table chooses by the size")
+      "dispatch: there is one size that strategies were tried for, and a dispatch table chooses by the size")
   end
   local ways, least = ways_of(c, list)
   local tree, leaves, versions = fitting(c, ways, least)
