@@ -150,7 +150,8 @@ local function measured()
     local path = must(("ls %s/nestwright/microkernels*"):format(folder)):gsub("\n", "")
     local before = sandbox.read(path)
     local text, status = run("ulimit -f 0; " .. command .. " 2")
-    if status ~= 0 or not text:find "measured" or count(text, "times are not kept: microkernels: cannot write") ~= 1 then return text end
+    local notes = count(text, "times are not kept: microkernels: cannot write")
+    if status ~= 0 or not text:find "measured" or notes ~= 1 then return text end
     if sandbox.read(path) ~= before then return "what was kept is lost" end
   end)
 end

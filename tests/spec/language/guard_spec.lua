@@ -119,9 +119,9 @@ describe("arguments", function()
   end)
 
   it("may be a list from table.pack, whose n is its length", function()
-    local f = guard.guarded("f", "(list: integer[])", function(list) return #list end)
-    assert.equal(3, f(table.pack(1, 2, 3)))
-    support.fails("unknown key 'n'", "invalid", f, {1, 2, 3, n = 2})
+    local length = guard.guarded("f", "(list: integer[])", function(list) return #list end)
+    assert.equal(3, length(table.pack(1, 2, 3)))
+    support.fails("unknown key 'n'", "invalid", length, {1, 2, 3, n = 2})
   end)
 
   it("let a callback yield", function()

@@ -47,7 +47,7 @@ end
 -- Another text is another library, with a trial of its own. `first`: what the function does when it is called.
 local function register(name, first)
   local source = kernels.gemm_source {name = name, m = 4, n = 8, k = 2}
-  if first then source = "#include <unistd.h>\n" .. source:gsub("{", "{ " .. first .. ";", 1) end
+  if first then source = "#include <fcntl.h>\n#include <unistd.h>\n" .. source:gsub("{", "{ " .. first .. ";", 1) end
   return nw.intrinsic {name = name, args = kernels.gemm_tensors(4, 8, 2, "i32"), accumulate = true, source = source, timeout = 30,
     strides = {A = {"any", "any"}, B = {"any", "any"}, C = {"any", "any"}}}
 end
@@ -63,10 +63,12 @@ describe("a worker", function()
 
   it("that is killed during a call is reported, and the next call has a new one", function()
     register "first_of_all"
-    local pid, before = assert(worker()), files()
-    os.execute(("(sleep 0.5; kill -9 %s) &"):format(pid))
+    local pid, before, running = assert(worker()), files(), os.tmpname()
+    os.remove(running)
+    os.execute(("(while [ ! -e %s ]; do sleep 0.1; done; kill -9 %s) &"):format(running, pid))
     local err = support.fails("the worker was killed while slow_one was running %(signal 9", "io", register, "slow_one",
-      "sleep(20)")
+      ('close(creat("%s", 0600)); sleep(20)'):format(running))
+    os.remove(running)
     assert.truthy(err.hint:find "a new worker is started")
     assert.equal("after_that", register "after_that".name)
     local found, zombies = children()
