@@ -121,11 +121,14 @@ void nw_use_space(const nw_program *p, const nw_use *a, nw_space *v) {
 
 // execution -> (iterations of the loops around the allocation, index), where the access happens.
 isl_map *nw_use_map(const nw_model *m, nw_use *a) {
-  if (a->map) return nw_price_charge(m->f->s, &a->price), a->map;
+  if (a->map) {
+    if (!NW_MUTATED(model_for_free)) nw_price_charge(m->f->s, &a->price);
+    return a->map;
+  }
   nw_kept *known = nw_kept_find(m->f, a->number);
   if (known && !a->site->maybe && !a->site->pieces) {
     a->price = known->price;
-    nw_price_charge(m->f->s, &a->price);
+    if (!NW_MUTATED(model_for_free)) nw_price_charge(m->f->s, &a->price);
     a->exact = known->exact;
     return a->map = isl_map_copy(known->map);
   }

@@ -244,7 +244,7 @@ static void site_sets(nw_model *m, nw_site *s) {
   number_site(s);
   nw_kept *known = nw_kept_find(m->f, s->number), fresh = {0};
   if (known) {
-    nw_price_charge(m->f->s, &known->price);
+    if (!NW_MUTATED(model_for_free)) nw_price_charge(m->f->s, &known->price);
     s->domain = isl_set_copy(known->domain);
     s->instance = isl_map_copy(known->map);
     return;
