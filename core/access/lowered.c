@@ -15,7 +15,7 @@ static int buffer_number(const nw_program *p, const char *name) {
 
 static bool is_either(const nw_expr *e) { return e->op == NW_OP_MIN || e->op == NW_OP_MAX; }
 
-// A tail that is moved inside begins at the lesser of two places: in all rounds but the last at the first, which is affine.
+// A shifted tail begins at the minimum of two places. All iterations but the last use the first place, which is affine.
 static const nw_expr *straight(const nw_expr *e) {
   const nw_expr *arg[4];
   bool same = true;
@@ -68,7 +68,7 @@ static bool collect_load(void *env, const nw_expr *e) {
 
 // ---- statements
 
-// Where an element lies is no operation on values, nor are comparisons and what becomes of truth.
+// Index arithmetic, comparisons and operations on truth values do not count as operations on values.
 static bool works_on_values(const nw_expr *e) {
   return e->n && e->type.dtype != NW_BOOL && !nw_op_has((nw_op)e->op, 'X');
 }
@@ -114,7 +114,7 @@ static bool count_choice(void *env, const nw_expr *e) {
 
 static void add_body(nw_lowered *v, int up, const nw_stmt *stmt);
 
-// Statements that are no bodies themselves (sequences, allocations) belong to the body around.
+// Sequences and allocations are not bodies: what they hold belongs to the body around them.
 static void add_kids(nw_lowered *v, int body, const nw_stmt *s) {
   for (int i = 0; i < s->nkids; i++) {
     const nw_stmt *kid = s->kid[i];

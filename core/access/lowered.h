@@ -12,13 +12,13 @@ typedef struct nw_lowered_body { // a loop or a guard, in the order of the progr
   int conditions; // a guard's own, and choices in bounds and conditions
 } nw_lowered_body;
 
-typedef struct nw_lowered_access { // a load or store as it stands in the program
+typedef struct nw_lowered_access { // one load or store of the program text
   const nw_stmt *stmt; // the store it belongs to
   const nw_expr *load; // NULL: it is the store itself
   const nw_expr *index;
   const nw_expr *spread; // the index of the first lane without the constant that is added to it; NULL: a constant alone
   int64_t offset; // that constant
-  int body; // number of the body it stands in
+  int body; // number of the body that holds it
   int buffer; // number in the program
   bool affine;
   nw_form at; // affine: elements
@@ -49,5 +49,5 @@ struct nw_lowered {
   int nslots;
 };
 
-// size: values of the program's sizes, in order. What is no constant without them is not affine when NULL.
+// size: values of the program's sizes, in order. NULL: they are not known, and an index that needs one is not affine.
 nw_lowered *nw_lowered_new(const nw_exec *e, const int64_t *size);

@@ -1,4 +1,4 @@
-// What LLVM must be told, and must not be told, of each instruction set.
+// The options that LLVM needs for each instruction set, and those that it must not get.
 #include "codegen/llvm/llvm.h"
 #include <llvm-c/Target.h>
 

@@ -22,7 +22,7 @@ static nw_calc *number(nw_core *k, const nw_expr *e, const char *what) {
   return c;
 }
 
-// Kids of statements that are no bodies themselves (sequences, allocations) are kids of the body around.
+// Sequences and allocations are not bodies: their children are children of the body around them.
 static bool make_kids(nw_core *k, const nw_stmt *s, nw_core_node *node) {
   for (int i = 0; i < s->nkids; i++) {
     const nw_stmt *kid = s->kid[i];

@@ -26,7 +26,7 @@ typedef struct nw_statement_row { // a store
   bool updates; // loads the element that it stores
   bool stream; // past the caches
 } nw_statement_row;
-typedef struct nw_access_row { // a load or store as it stands in the program
+typedef struct nw_access_row { // one load or store of the program text
   const char *buffer;
   const void *index; // equal: the same index
   const void *spread; // equal: the same index but for the constant that is added to it
