@@ -83,12 +83,16 @@ local function over_axes(term, ...)
   return false
 end
 
+local function check_axis(what, n, value)
+  if class_of(value) == AXIS then return end
+  errors.fail("invalid", "make one with nw.reduce_axis(extent, name)", "%s: argument %d: expected a reduce axis, got %s", what, n,
+    core.type_name(value))
+end
+
 local function reduction(kind, what, term, ...)
   local axes = trailing_axes(...)
-  if not axes then
-    errors.fail("invalid", "make one with nw.reduce_axis(extent, name)", "%s: argument 2: expected a reduce axis, got %s", what,
-      core.type_name((...)))
-  end
+  if not axes then check_axis(what, 2, (...)) end
+  for n, axis in ipairs(axes) do check_axis(what, n + 1, axis) end
   return core.reduction(kind, term, axes)
 end
 

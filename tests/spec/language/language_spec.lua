@@ -369,6 +369,7 @@ describe("reductions", function()
   it("want reduce axes", function()
     fails("expected a reduce axis or a list, got a number", "invalid", nw.sum, 1, 2)
     fails("expected a reduce axis, got nil", "invalid", nw.sum, 1)
+    fails("argument 3: expected a reduce axis, got a table", "invalid", nw.sum, 1, nw.reduce_axis(2, "k"), {})
   end)
 
   it("are the whole body of a compute", function()
