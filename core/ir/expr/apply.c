@@ -17,17 +17,19 @@ typedef struct operands {
   nw_op op;
   int n;
   const nw_expr *at[MAX_OPERANDS];
+  bool literal[MAX_OPERANDS],
+      constant[MAX_OPERANDS]; // as they are written: to bring them into the pool simplifies them
 } operands;
 
 static bool any_float_literal(const operands *o) {
   for (int i = 0; i < o->n; i++)
-    if (is_literal(o->at[i]) && o->at[i]->op == NW_OP_FLOAT) return true;
+    if (o->literal[i] && o->at[i]->op == NW_OP_FLOAT) return true;
   return false;
 }
 
 static bool any_literal(const operands *o) {
   for (int i = 0; i < o->n; i++)
-    if (is_literal(o->at[i])) return true;
+    if (o->literal[i]) return true;
   return false;
 }
 
@@ -35,7 +37,7 @@ static bool any_literal(const operands *o) {
 static bool typed_operands(const operands *o, nw_dtype *t) {
   bool found = false;
   for (int i = 0; i < o->n; i++) {
-    if (is_literal(o->at[i])) continue;
+    if (o->literal[i]) continue;
     nw_dtype mine = (nw_dtype)o->at[i]->type.dtype;
     *t = found ? nw_dtype_promote(*t, mine) : mine;
     found = true;
@@ -58,14 +60,15 @@ static const nw_expr *literal_misfit(const operands *o, nw_dtype t, const nw_exp
   return nw_fail(o->ctx, NW_ERANGE, hint, "the number %lld does not fit in %s", (long long)e->i, name);
 }
 
-static const nw_expr *convert(const operands *o, nw_dtype t, const nw_expr *e) {
-  bool integer = e->op == NW_OP_INT && nw_dtype_is_int(t) && is_literal(e);
+static const nw_expr *convert(const operands *o, nw_dtype t, int i) {
+  const nw_expr *e = o->at[i];
+  bool integer = e->op == NW_OP_INT && nw_dtype_is_int(t) && o->literal[i];
   return integer && !nw_fits(t, e->i) ? literal_misfit(o, t, e) : nw_convert(o->pool, t, e);
 }
 
 static bool convert_all(operands *o, nw_dtype t) {
   for (int i = 0; i < o->n; i++) {
-    o->at[i] = convert(o, t, o->at[i]);
+    o->at[i] = convert(o, t, i);
     if (!o->at[i]) return false;
   }
   return true;
@@ -83,11 +86,21 @@ static const nw_expr *within_limits(const operands *o, const nw_expr *e) {
   return e;
 }
 
+// What is made of an operand that is no constant has its dtype whatever it simplifies to: B(i)*0 of i64 would be taken for a
+// literal, so it stays as it is written until the program is made.
+static const nw_expr *made(const operands *o, nw_op op, nw_type type, int n, const nw_expr *const *at) {
+  const nw_expr *e = nw_make(o->pool, op, type, n, at);
+  bool constant = true;
+  for (int i = 0; i < o->n; i++) constant = constant && o->constant[i];
+  if (e && !constant && is_literal(e) && !NW_MUTATED(folded_literal)) e = nw_raw(o->pool, op, type, n, at);
+  return within_limits(o, e);
+}
+
 static const nw_expr *finish(operands *o, nw_dtype t) {
   if (!convert_all(o, t)) return NULL;
   nw_dtype result = nw_op_has(o->op, 'C') ? NW_BOOL : t;
   nw_type type = {(uint8_t)result, o->at[0]->type.lanes};
-  return within_limits(o, nw_make(o->pool, o->op, type, o->n, o->at));
+  return made(o, o->op, type, o->n, o->at);
 }
 
 static const nw_expr *no_bools(const operands *o, const char *hint) {
@@ -147,7 +160,11 @@ static bool read_operands(operands *o, nw_pool *p, nw_op op, int n, const nw_exp
     nw_fail(o->ctx, NW_EINVAL, NULL, "%s takes %d operands, not %d", nw_op_name(op), nw_op_arity(op), n);
     return false;
   }
-  for (int i = 0; i < n; i++) o->at[i] = nw_import(p, args[i]);
+  for (int i = 0; i < n; i++) {
+    o->literal[i] = is_literal(args[i]);
+    o->constant[i] = nw_is_constant(args[i]);
+    o->at[i] = nw_import(p, args[i]);
+  }
   return true;
 }
 
@@ -174,7 +191,7 @@ const nw_expr *nw_apply(nw_pool *p, nw_op op, int n, const nw_expr *const *args)
   operands o;
   if (!read_operands(&o, p, op, n, args)) return NULL;
   if (op == NW_OP_SELECT) return nw_select(p, args[0], args[1], args[2]);
-  if (nw_op_is_defined(op)) return defined(p, op, o.at);
+  if (nw_op_is_defined(op)) return defined(p, op, args);
   if (nw_op_has(op, 'N')) return apply_numeric(&o);
   if (nw_op_has(op, 'F')) return apply_float(&o);
   if (nw_op_has(op, 'C')) return apply_comparison(&o);
@@ -193,5 +210,5 @@ const nw_expr *nw_select(nw_pool *p, const nw_expr *cond, const nw_expr *a, cons
   nw_dtype t = meet(&o), typed;
   if (t == NW_F64 && !typed_operands(&o, &typed)) t = NW_F32;
   if (!convert_all(&o, t)) return NULL;
-  return within_limits(&o, nw_make(p, NW_OP_SELECT, o.at[0]->type, 3, (const nw_expr *[]){cond, o.at[0], o.at[1]}));
+  return made(&o, NW_OP_SELECT, o.at[0]->type, 3, (const nw_expr *[]){cond, o.at[0], o.at[1]});
 }

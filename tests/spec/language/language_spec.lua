@@ -170,6 +170,16 @@ describe("expressions", function()
     fails("did you mean 'f32'", "invalid", function() return nw.cast(A(0, 0), "f23") end)
   end)
 
+  it("keep their dtype where they simplify to a constant", function()
+    local W, U = nw.placeholder({1}, "i64", "W"), nw.placeholder({1}, "u32", "U")
+    for _, nothing in ipairs {W(0) * 0, W(0) - W(0), W(0) % 1, U(0) * nw.i16(0), nw.select(nw.lt(U(0), 3), W(0) * 0, W(0) * 0)} do
+      local T = nw.compute({1}, function(_) return nothing - (U(0) + U(0)) end, "T")
+      assert.equal("i64", T.dtype)
+    end
+    local T = nw.compute({1}, function(_) return U(0) * nw.i16(0) - (U(0) + U(0)) end, "T")
+    assert.equal(-6, nw.evaluate(T, {nw.tensor({3}, "u32")})[1]:getflat(1))
+  end)
+
   it("promote as the field does", function()
     assert.equal("f32", nw.promote("f32", "i64"))
     assert.equal("i64", nw.promote("i32", "i64"))
