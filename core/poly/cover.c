@@ -1,8 +1,23 @@
 // Which instances a program executes: inside the declared domain, each at most once, all of them.
-#include "poly/internal.h"
+#include "poly/radix.h"
 #include <stdlib.h>
 
 #define MAX_PARTS (2 * NW_MAX_DEPTH)
+
+// What of NW_RADIX_... holds of a part of a site. It is remembered by what the part consists of.
+static isl_bool of_part(const nw_model *m, const nw_site *s, int from, nw_part part, int what,
+                        isl_bool (*holds)(const nw_model *m, const nw_site *s, int from, nw_part part)) {
+  if ((what == NW_RADIX_ONCE || !from) && nw_part_radix(s, part) & what) return isl_bool_true;
+  int number = nw_part_number(s, from, part), fact = number ? nw_fact_of(m->f, 'Q', number, what, 0, 0) : 0;
+  if (fact && nw_fact_proved(m->f, fact)) return isl_bool_true;
+  if (fact && nw_fact_denied(m->f, fact)) return isl_bool_false;
+  isl_bool answer = holds(m, s, from, part);
+  if (fact && answer == isl_bool_true) nw_fact_prove(m->f, fact);
+  if (fact && answer == isl_bool_false) nw_fact_deny(m->f, fact);
+  return answer;
+}
+
+// ---- inside the domain
 
 // Executions that stand for no declared instance.
 static isl_set *outside(const nw_site *s) {
@@ -22,11 +37,30 @@ static isl_set *outside(const nw_site *s) {
   return isl_set_project_out(bad, isl_dim_set, (unsigned)v->ndims, (unsigned)v->opaque.n);
 }
 
+static isl_bool part_is_inside(const nw_model *m, const nw_site *s, int from, nw_part part) {
+  if (!nw_declared_exact(m->f, s, part.vars)) return isl_bool_false;
+  isl_set *beyond = isl_set_complement(nw_declared(m->f, s, part.vars));
+  isl_map *out = isl_map_intersect_range(nw_part_map(s, from, part), beyond);
+  isl_bool inside = isl_map_is_empty(out);
+  isl_map_free(out);
+  return inside;
+}
+
+// Where each part is inside, what they make together is. The other way round, a part may be outside where another is empty.
+static isl_bool parts_are_inside(const nw_model *m, const nw_site *s) {
+  nw_part part[MAX_PARTS];
+  isl_bool inside = isl_bool_true;
+  for (int i = 0, n = nw_site_parts(s, 0, part); i < n && inside == isl_bool_true; i++)
+    if (part[i].vars) inside = of_part(m, s, 0, part[i], NW_RADIX_INSIDE, part_is_inside);
+  return inside;
+}
+
 nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad) {
   int fact = nw_fact_of(m->f, 'd', s->number, 0, 0, 0);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
-  isl_set *out = outside(s);
-  nw_answer answer = nw_answer_of(m->f->s, isl_set_is_empty(out));
+  isl_bool inside = s->exact ? parts_are_inside(m, s) : isl_bool_false;
+  isl_set *out = inside == isl_bool_false ? outside(s) : NULL;
+  nw_answer answer = nw_answer_of(m->f->s, out ? isl_set_is_empty(out) : inside);
   if (answer == NW_HOLDS) nw_fact_prove(m->f, fact);
   if (answer == NW_FAILS)
     *bad = out;
@@ -37,17 +71,22 @@ nw_answer nw_in_domain(const nw_model *m, const nw_site *s, isl_set **bad) {
 
 // ---- at most once
 
+static isl_bool part_is_once(const nw_model *m, const nw_site *s, int from, nw_part part) {
+  (void)m;
+  isl_map *map = nw_part_map(s, from, part);
+  isl_bool once = isl_map_is_injective(map);
+  isl_map_free(map);
+  return once;
+}
+
 nw_answer nw_executes_once(const nw_model *m, const nw_site *s, int from) {
   int fact = nw_fact_of(m->f, 'o', s->number, from, 0, 0);
   if (nw_fact_proved(m->f, fact)) return NW_HOLDS;
   if (nw_fact_denied(m->f, fact)) return NW_FAILS;
   nw_part part[MAX_PARTS];
   isl_bool once = isl_bool_true;
-  for (int i = 0, n = nw_site_parts(s, from, part); i < n && once == isl_bool_true; i++) {
-    isl_map *map = nw_part_map(s, from, part[i]);
-    once = isl_map_is_injective(map);
-    isl_map_free(map);
-  }
+  for (int i = 0, n = nw_site_parts(s, from, part); i < n && once == isl_bool_true; i++)
+    once = of_part(m, s, from, part[i], NW_RADIX_ONCE, part_is_once);
   if (once == isl_bool_true) nw_fact_prove(m->f, fact);
   if (once == isl_bool_false) nw_fact_deny(m->f, fact);
   return nw_answer_of(m->f->s, once);
@@ -65,8 +104,8 @@ typedef struct group {
   uint64_t full;
 } group;
 
-static isl_bool part_is_full(const nw_model *m, const nw_site *s, nw_part part) {
-  isl_set *range = nw_set_with_quotients(m->f->s, isl_map_range(nw_part_map(s, 0, part)));
+static isl_bool part_is_full(const nw_model *m, const nw_site *s, int from, nw_part part) {
+  isl_set *range = nw_set_with_quotients(m->f->s, isl_map_range(nw_part_map(s, from, part)));
   isl_set *box = nw_declared(m->f, s, part.vars);
   isl_bool full = isl_set_is_subset(box, range);
   isl_set_free(box);
@@ -92,7 +131,7 @@ static isl_bool find_full(group *g) {
   for (int i = 0; i < g->n; i++) {
     g->nparts[i] = nw_site_parts(g->site[i], 0, g->part[i]);
     for (int p = 0; p < g->nparts[i]; p++) {
-      isl_bool full = part_is_full(g->m, g->site[i], g->part[i][p]);
+      isl_bool full = of_part(g->m, g->site[i], 0, g->part[i][p], NW_RADIX_FULL, part_is_full);
       if (full < 0) return full;
       if (!full && !g->part[i][p].vars) g->full = 0;
       if (!full) g->full &= ~g->part[i][p].vars;
@@ -114,9 +153,21 @@ static isl_set *rest_of(const group *g, int i) {
   return nw_set_with_quotients(g->m->f->s, isl_map_range(nw_part_map(g->site[i], 0, rest)));
 }
 
+// Has it no other loop and no condition than what is run through in full?
+static bool none_left(const group *g) {
+  if (g->n > 1 || g->full != nw_all_vars(g->site[0])) return false;
+  for (int p = 0; p < g->nparts[0]; p++)
+    if (!g->part[0][p].vars) return false;
+  nw_vec cond = nw_site_conditions(g->site[0]);
+  bool none = !cond.n && g->site[0]->exact && !g->site[0]->pieces;
+  nw_vec_free(&cond);
+  return none;
+}
+
 static isl_bool group_full(const group *g, isl_bool *apart) {
-  isl_set *seen = isl_set_empty(nw_family_space(g->m->f, __builtin_popcountll(nw_all_vars(g->site[0]) & ~g->full)));
   *apart = isl_bool_true;
+  if (none_left(g)) return isl_bool_true;
+  isl_set *seen = isl_set_empty(nw_family_space(g->m->f, __builtin_popcountll(nw_all_vars(g->site[0]) & ~g->full)));
   for (int i = 0; i < g->n; i++) {
     isl_set *rest = rest_of(g, i);
     if (*apart == isl_bool_true) *apart = isl_set_is_disjoint(seen, rest);

@@ -12,6 +12,22 @@ static isl_set *in_range(const nw_space *v, int dim, const nw_block_var *var, is
   return isl_set_intersect(box, isl_pw_aff_lt_set(nw_space_dim(v, dim), end));
 }
 
+// Is the box told by these variables and the sizes alone? Else nw_declared holds more than is declared.
+bool nw_declared_exact(nw_family *f, const nw_site *s, uint64_t vars) {
+  nw_space v;
+  nw_space_init(&v, f);
+  for (int i = 0; i < s->nvars; i++)
+    if (vars >> i & 1) nw_space_var(&v, s->var[i]->var->name);
+  for (int i = 0; i < s->nvars; i++) {
+    if (!(vars >> i & 1)) continue;
+    nw_space_scan(&v, s->var[i]->lo);
+    nw_space_scan(&v, s->var[i]->extent);
+  }
+  bool exact = v.opaque.n == 0;
+  nw_space_free(&v);
+  return exact;
+}
+
 isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars) {
   nw_space v;
   nw_space_init(&v, f);

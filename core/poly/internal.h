@@ -116,6 +116,8 @@ typedef struct nw_key {
 } nw_key;
 void nw_key_add(nw_key *k, uintptr_t word);
 void nw_key_ptr(nw_key *k, const void *p);
+void nw_key_loop(nw_key *k, const nw_stmt *loop); // with its bounds
+void nw_key_var(nw_key *k, const nw_block_var *v);
 void nw_key_free(nw_key *k);
 int nw_fact_number(nw_family *f, const nw_key *k);
 bool nw_fact_proved(nw_family *f, int number);
@@ -278,13 +280,18 @@ nw_answer nw_always_before(const nw_model *m, nw_use *a, nw_use *b, isl_map **ba
 typedef struct nw_part {
   uint64_t loops, vars; // bits; loops from `from` on
 } nw_part;
+uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e); // that occur in it, as bits
+nw_vec nw_site_conditions(const nw_site *s); // what must hold besides the bounds of the loops; the caller frees it
 int nw_site_parts(const nw_site *s, int from, nw_part *out); // out has room for 2*NW_MAX_DEPTH
 // (loops before `from`, loops of the part) -> (loops before `from`, variables of the part).
+// Parts of one number have one map, up to the place of the loops, and one declared box; 0: it may depend on more than is told.
+int nw_part_number(const nw_site *s, int from, nw_part part);
 isl_map *nw_part_map(const nw_site *s, int from, nw_part part);
 
 // ---- declared.c: the instances a block declares
 uint64_t nw_all_vars(const nw_site *s);
 isl_set *nw_declared(nw_family *f, const nw_site *s, uint64_t vars); // the box of these variables
+bool nw_declared_exact(nw_family *f, const nw_site *s, uint64_t vars);
 isl_map *nw_declared_elements(nw_family *f, const nw_use *a); // declared instances -> elements
 isl_set *nw_shape_box(nw_family *f, int ndim, const nw_expr *const *shape);
 bool nw_index_exact(const nw_use *a);

@@ -187,28 +187,30 @@ static bool exact_site(const nw_site *s) {
   return s->view.opaque.n == 0;
 }
 
+void nw_key_loop(nw_key *k, const nw_stmt *l) {
+  nw_key_ptr(k, l->loop.var);
+  nw_key_ptr(k, l->loop.begin);
+  nw_key_ptr(k, l->loop.extent);
+  nw_key_add(k, (uintptr_t)l->loop.nfused);
+  for (int d = 0; d < l->loop.nfused; d++) nw_key_ptr(k, l->loop.fused[d]);
+}
+
+void nw_key_var(nw_key *k, const nw_block_var *v) {
+  nw_key_add(k, v->kind);
+  nw_key_ptr(k, v->bind);
+  nw_key_ptr(k, v->lo);
+  nw_key_ptr(k, v->extent);
+}
+
 static void number_site(nw_site *s) {
   nw_key k = {0};
   nw_key_add(&k, 's');
   nw_key_add(&k, s->init + 2 * s->pieces + 4 * s->maybe);
-  for (int i = 0; i < s->nloops; i++) {
-    const nw_stmt *l = s->loop[i];
-    nw_key_ptr(&k, l->loop.var);
-    nw_key_ptr(&k, l->loop.begin);
-    nw_key_ptr(&k, l->loop.extent);
-    nw_key_add(&k, (uintptr_t)l->loop.nfused);
-    for (int d = 0; d < l->loop.nfused; d++) nw_key_ptr(&k, l->loop.fused[d]);
-  }
+  for (int i = 0; i < s->nloops; i++) nw_key_loop(&k, s->loop[i]);
   nw_key_add(&k, 'w');
   for (int i = 0; i < s->nwhere; i++) nw_key_ptr(&k, s->where[i]);
   nw_key_add(&k, 'v');
-  for (int i = 0; i < s->block->block.nvars; i++) {
-    const nw_block_var *v = &s->block->block.var[i];
-    nw_key_add(&k, v->kind);
-    nw_key_ptr(&k, v->bind);
-    nw_key_ptr(&k, v->lo);
-    nw_key_ptr(&k, v->extent);
-  }
+  for (int i = 0; i < s->block->block.nvars; i++) nw_key_var(&k, &s->block->block.var[i]);
   s->number = nw_fact_number(s->view.f, &k);
   nw_key_free(&k);
 }

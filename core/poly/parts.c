@@ -5,7 +5,7 @@
 // all loops together.
 #include "poly/internal.h"
 
-static uint64_t loops_of(const nw_site *s, const nw_expr *e) {
+uint64_t nw_site_loops_of(const nw_site *s, const nw_expr *e) {
   uint64_t mask = 0;
   for (int i = 0; i < s->nloops; i++)
     if (nw_uses_var(e, s->loop[i]->loop.var->name)) mask |= UINT64_C(1) << i;
@@ -14,8 +14,8 @@ static uint64_t loops_of(const nw_site *s, const nw_expr *e) {
 
 static uint64_t loops_of_bounds(const nw_site *s, int i) {
   const nw_stmt *l = s->loop[i];
-  uint64_t mask = UINT64_C(1) << i | loops_of(s, l->loop.begin) | loops_of(s, l->loop.extent);
-  for (int d = 0; d < l->loop.nfused; d++) mask |= loops_of(s, l->loop.fused[d]);
+  uint64_t mask = UINT64_C(1) << i | nw_site_loops_of(s, l->loop.begin) | nw_site_loops_of(s, l->loop.extent);
+  for (int d = 0; d < l->loop.nfused; d++) mask |= nw_site_loops_of(s, l->loop.fused[d]);
   return mask;
 }
 
@@ -29,7 +29,7 @@ static void conjuncts(const nw_expr *e, nw_vec *out) {
 }
 
 // What must hold besides the loops' bounds; an init stands at the first value of every reduce variable.
-static nw_vec conditions(const nw_site *s) {
+nw_vec nw_site_conditions(const nw_site *s) {
   nw_vec out = {0};
   for (int i = 0; i < s->nwhere; i++) conjuncts(s->where[i], &out);
   for (int i = 0; s->init && i < s->block->block.nvars; i++) {
@@ -66,20 +66,20 @@ int nw_site_parts(const nw_site *s, int from, nw_part *out) {
   if (s->pieces || s->maybe || !s->exact) return whole(s, inner, out);
   int n = 0;
   for (int i = from; i < s->nloops; i++) n = join(out, n, loops_of_bounds(s, i) & inner, 0);
-  nw_vec cond = conditions(s);
+  nw_vec cond = nw_site_conditions(s);
   for (int i = 0; i < cond.n; i++) {
-    uint64_t uses = loops_of(s, cond.at[i]) & inner;
+    uint64_t uses = nw_site_loops_of(s, cond.at[i]) & inner;
     if (uses) n = join(out, n, uses, 0);
   }
   nw_vec_free(&cond);
-  for (int i = 0; i < s->nvars; i++) n = join(out, n, loops_of(s, s->var[i]->bind) & inner, UINT64_C(1) << i);
+  for (int i = 0; i < s->nvars; i++) n = join(out, n, nw_site_loops_of(s, s->var[i]->bind) & inner, UINT64_C(1) << i);
   return n;
 }
 
 static isl_set *part_conditions(const nw_site *s, uint64_t loops, const nw_space *v, isl_set *set) {
-  nw_vec cond = conditions(s);
+  nw_vec cond = nw_site_conditions(s);
   for (int i = 0; i < cond.n; i++)
-    if (!(loops_of(s, cond.at[i]) & ~loops)) set = isl_set_intersect(set, nw_space_cond(v, cond.at[i], true));
+    if (!(nw_site_loops_of(s, cond.at[i]) & ~loops)) set = isl_set_intersect(set, nw_space_cond(v, cond.at[i], true));
   nw_vec_free(&cond);
   return set;
 }
@@ -96,6 +96,28 @@ static isl_set *part_domain(const nw_site *s, uint64_t loops, const nw_space *v)
   for (int i = 0; i < s->nloops; i++)
     if (loops >> i & 1) set = nw_loop_bounds(v, s->loop[i], set);
   return part_conditions(s, loops, v, set);
+}
+
+// A step changes few loops, and so few parts: what was proved of a part in one program of a schedule holds in all others.
+int nw_part_number(const nw_site *s, int from, nw_part part) {
+  if (s->pieces || s->maybe || !s->exact) return 0;
+  uint64_t loops = part.loops | ((UINT64_C(1) << from) - 1);
+  nw_vec cond = nw_site_conditions(s);
+  nw_key k = {0};
+  nw_key_add(&k, 'p');
+  nw_key_add(&k, (uintptr_t)from);
+  for (int i = 0; i < s->nloops; i++)
+    if (loops >> i & 1) nw_key_loop(&k, s->loop[i]);
+  nw_key_add(&k, 'w');
+  for (int i = 0; i < cond.n; i++)
+    if (!(nw_site_loops_of(s, cond.at[i]) & ~loops)) nw_key_ptr(&k, cond.at[i]);
+  nw_key_add(&k, 'v');
+  for (int i = 0; i < s->nvars; i++)
+    if (part.vars >> i & 1) nw_key_var(&k, s->var[i]);
+  int number = nw_fact_number(s->view.f, &k);
+  nw_key_free(&k);
+  nw_vec_free(&cond);
+  return number;
 }
 
 // Keeps the variables of the part behind the loops before `from`.

@@ -1,0 +1,132 @@
+// Mixed radix: variables that are bound to numbers whose digits are loops, as i = 32*i_o + i_i.
+//
+// isl proves the same with integer programs. Splits and tiles make most parts numbers of this kind, and they are all that a
+// search asks of most steps: without this file it judges half as many steps a second (docs/architecture.md, house.tries_per_s).
+#include "poly/radix.h"
+
+static int64_t size_of(int64_t weight) { return weight < 0 ? -weight : weight; }
+
+static void sort(int n, nw_digit *d) {
+  for (int i = 1; i < n; i++)
+    for (int j = i; j > 0 && size_of(d[j].weight) < size_of(d[j - 1].weight); j--) {
+      nw_digit t = d[j];
+      d[j] = d[j - 1];
+      d[j - 1] = t;
+    }
+}
+
+// With the digits sorted by weight, the ones below digit k make numbers that differ by `reach` at most. A weight above that
+// sets apart what lies below it; a weight of reach + 1 leaves no gap either.
+int nw_radix(int n, nw_digit *d) {
+  __int128 reach = 0;
+  int found = NW_RADIX_ONCE | NW_RADIX_DENSE;
+  sort(n, d);
+  for (int k = 0; k < n; k++) {
+    if (d[k].weight == INT64_MIN) return 0;
+    __int128 weight = size_of(d[k].weight);
+    if (d[k].extent > 1 && weight <= reach - NW_MUTATED(radix_overlaps)) found &= ~NW_RADIX_ONCE;
+    if (d[k].extent > 1 && weight > reach + 1 && !NW_MUTATED(radix_gap)) found &= ~NW_RADIX_DENSE;
+    reach += weight * (d[k].extent - 1);
+    if (reach > INT64_MAX) return 0;
+  }
+  return found;
+}
+
+// ---- of a part
+
+static bool has_condition(const nw_site *s, uint64_t loops) {
+  nw_vec cond = nw_site_conditions(s);
+  bool has = false;
+  for (int i = 0; i < cond.n && !has; i++) {
+    uint64_t uses = nw_site_loops_of(s, cond.at[i]);
+    has = !uses || (uses & loops);
+  }
+  nw_vec_free(&cond);
+  return has;
+}
+
+// A loop that begins at an affine value of others runs as one that begins at 0 and to whose value that is added.
+typedef struct sum {
+  int n;
+  const char *loop[NW_MAX_DEPTH]; // outermost first
+  int64_t weight[NW_MAX_DEPTH], extent[NW_MAX_DEPTH];
+  bool fixed; // the rest is `rest`; else it depends on sizes or on loops outside the part
+  int64_t rest;
+} sum;
+
+static bool add_rest(sum *x, int64_t times, const nw_expr *e) {
+  int64_t value, product;
+  x->fixed = x->fixed && nw_is_int(e, &value);
+  if (!x->fixed) return true;
+  return !__builtin_mul_overflow(times, value, &product) && !__builtin_add_overflow(x->rest, product, &x->rest);
+}
+
+// False where it is no such sum, or a loop never runs.
+static bool find_sum(const nw_site *s, nw_part part, const nw_expr *bind, sum *x) {
+  nw_pool *pool = s->view.f->pool;
+  const nw_expr *begin[NW_MAX_DEPTH], *rest;
+  int64_t weight[NW_MAX_DEPTH], more;
+  *x = (sum){.fixed = true};
+  for (int i = 0; i < s->nloops; i++) {
+    const nw_stmt *l = s->loop[i];
+    if (!(part.loops >> i & 1)) continue;
+    if (l->loop.nfused || !nw_is_int(l->loop.extent, &x->extent[x->n]) || x->extent[x->n] < 1) return false;
+    begin[x->n] = l->loop.begin;
+    x->loop[x->n++] = l->loop.var->name;
+  }
+  if (!nw_affine(pool, bind, x->n, x->loop, x->weight, &rest) || !add_rest(x, 1, rest)) return false;
+  for (int k = x->n - 1; k >= 0; k--) {
+    if (!nw_affine(pool, begin[k], x->n, x->loop, weight, &rest) || !add_rest(x, x->weight[k], rest)) return false;
+    for (int i = 0; i < x->n; i++) {
+      if (weight[i] && i >= k) return false;
+      if (__builtin_mul_overflow(weight[i], x->weight[k], &more) ||
+          __builtin_add_overflow(x->weight[i], more, &x->weight[i]))
+        return false;
+    }
+  }
+  return true;
+}
+
+// Of one variable. *digits: the loops that it takes its digits from.
+static int var_radix(const nw_block_var *v, const sum *x, uint64_t *digits) {
+  nw_digit digit[NW_MAX_DEPTH];
+  __int128 least = x->rest, most = x->rest;
+  int n = 0;
+  *digits = 0;
+  for (int i = 0; i < x->n; i++) {
+    if (!x->weight[i] || x->extent[i] == 1) continue;
+    __int128 span = (__int128)x->weight[i] * (x->extent[i] - 1);
+    digit[n++] = (nw_digit){x->weight[i], x->extent[i]};
+    *digits |= UINT64_C(1) << i;
+    least += span < 0 ? span : 0;
+    most += span < 0 ? 0 : span;
+  }
+  int64_t lo, extent;
+  int found = nw_radix(n, digit), holds = found & NW_RADIX_ONCE;
+  if (!found || !x->fixed || !nw_is_int(v->lo, &lo) || !nw_is_int(v->extent, &extent)) return holds;
+  __int128 last = (__int128)lo + extent - 1;
+  if (least >= lo && most <= last) holds |= NW_RADIX_INSIDE;
+  if (found & NW_RADIX_DENSE && least <= lo && most >= last) holds |= NW_RADIX_FULL;
+  return holds;
+}
+
+int nw_part_radix(const nw_site *s, nw_part part) {
+  int holds = NW_RADIX_ONCE | NW_RADIX_FULL | NW_RADIX_INSIDE;
+  uint64_t all = 0, used = 0, digits;
+  bool apart = true;
+  if (s->pieces || s->maybe || !s->exact || !part.vars) return 0;
+  for (int i = 0; i < s->nvars && holds; i++) {
+    sum x;
+    if (!(part.vars >> i & 1)) continue;
+    if (!find_sum(s, part, s->var[i]->bind, &x)) return 0;
+    holds &= var_radix(s->var[i], &x, &digits);
+    apart = apart && !(used & digits);
+    used |= digits;
+    for (int k = 0; k < x.n; k++)
+      if (x.extent[k] > 1) all |= UINT64_C(1) << k;
+  }
+  if ((!apart && !NW_MUTATED(radix_shares)) || used != all) holds &= ~NW_RADIX_ONCE;
+  if (!apart && !NW_MUTATED(radix_shares)) holds &= ~NW_RADIX_FULL;
+  if (has_condition(s, part.loops) && !NW_MUTATED(radix_conditions)) holds &= ~NW_RADIX_FULL;
+  return holds;
+}
