@@ -108,6 +108,7 @@ NW_API void nw_vec_free(nw_vec *v);
 // ---- hashing: the high half of a 64-bit product mixes well (a low-bits hash made interning quadratic)
 NW_API uint64_t nw_hash_mix(uint64_t h, uint64_t x);
 NW_API uint64_t nw_hash_bytes(const void *p, size_t n);
+uint64_t nw_draw(uint64_t *state); // the next random number: SplitMix64 (Steele, Lea, Flood 2014); any state is a seed
 
 // Makes a directory with those above it.
 NW_API bool nw_make_dirs(char *dir, unsigned mode);

@@ -1,4 +1,4 @@
-// Hashing, and integer arithmetic that is defined for every operand but a zero divisor.
+// Hashing, random numbers, and integer arithmetic that is defined for every operand but a zero divisor.
 #include "base/base.h"
 
 uint64_t nw_hash_mix(uint64_t h, uint64_t x) {
@@ -17,6 +17,13 @@ uint64_t nw_hash_bytes(const void *p, size_t n) {
   uint64_t rest = 0;
   memcpy(&rest, s, n);
   return nw_hash_mix(h, rest);
+}
+
+uint64_t nw_draw(uint64_t *state) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
 }
 
 // INT64_MIN // -1 wraps to INT64_MIN, as negation does.

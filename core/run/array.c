@@ -116,20 +116,13 @@ void nw_array_set_int(nw_array *a, int64_t flat, int64_t v) {
   }
 }
 
-// splitmix64: the same seed gives the same numbers on every machine, whatever the dtype.
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
-
+// The same seed gives the same numbers on every machine, whatever the dtype.
 bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi) {
   bool whole = !nw_dtype_is_float(a->dtype);
   double span = whole ? floor(hi) - ceil(lo) + 1 : hi - lo, from = whole ? ceil(lo) : lo;
   for (int64_t i = 0; i < a->count; i++) {
     if (nw_elements_stopped(a->ctx, i)) return false;
-    double u = (double)(next_random(&seed) >> 11) * 0x1p-53;
+    double u = (double)(nw_draw(&seed) >> 11) * 0x1p-53;
     nw_array_set(a, i, from + (whole ? floor(u * span) : u * span));
   }
   return true;

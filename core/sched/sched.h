@@ -72,6 +72,7 @@ typedef struct nw_step {
   nw_work outer; // what was in work when it began
   nw_vec empty, empty_name;
   bool rounds; // the step may change how floats are rounded
+  bool plain; // a refusal gets no picture
   const char *idle; // the empty piece the step is about: it will do nothing
   nw_program *denied; // counted: what the judge refused
 } nw_step;

@@ -230,7 +230,7 @@ nw_program *nw_step_make(nw_step *st) {
   if (!nw_args_divide(st)) return NULL;
   nw_program *p = edited(st);
   if (p && !judged(st, p)) {
-    nw_refusal_picture(st, p);
+    if (!st->plain) nw_refusal_picture(st, p);
     st->denied = p;
     return st->p = NULL;
   }

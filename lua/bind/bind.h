@@ -121,6 +121,8 @@ void nwl_push_loop(lua_State *L, int sched, int id); // the loop of the schedule
 nw_sched *nwl_loop_sched(lua_State *L, int arg); // the schedule of the loop at arg; pushes it
 void nwl_read_stage(lua_State *L, int at, const char *name, nw_arg *out);
 int nwl_apply(lua_State *L); // apply(schedule, primitive, {arguments}): takes one step
+int nwl_try(lua_State *L); // the same arguments: whether it would be legal
+int nwl_random_step(lua_State *L); // random_step(schedule, seed): a legal step, as a table
 int nwl_primitives(lua_State *L); // the table of primitives as data
 
 // ---- visits.c

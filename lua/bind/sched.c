@@ -306,6 +306,18 @@ static const luaL_Reg sched_meta[] = {{NULL, NULL}};
 static const nwl_row sched_methods[] = {
     {"apply", nwl_apply, "(self: nw.schedule, primitive: string, arguments: table): any ...",
      "Takes one step by name, arguments by position; the methods named after the primitives use it."},
+    {"try", nwl_try, "(self: nw.schedule, primitive: string, arguments: table): boolean, string?",
+     "Whether a step would be legal, else why not; arguments by position. The schedule stays as it is. Nothing is "
+     "drawn and "
+     "no advice is looked for, so it takes a fraction of the time of a step."},
+    {"random_step", nwl_random_step,
+     "(self: nw.schedule, seed: integer): {primitive: string, arguments: table, text: string, draws: integer, refused: "
+     "integer}?",
+     "A legal step that would change the program, drawn from all primitives, loops and sensible arguments; nil where "
+     "1,000 "
+     "draws find none. It is not taken: s:apply(step.primitive, step.arguments) takes it. The same seed draws the same "
+     "step "
+     "from the same program."},
     {"undo", sched_undo, "(self: nw.schedule, steps?: integer): nw.schedule", "Goes back one step, or several."},
     {"redo", sched_redo, "(self: nw.schedule, steps?: integer): nw.schedule",
      "Takes the step again that undo took back, or several."},

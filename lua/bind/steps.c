@@ -118,22 +118,91 @@ static int push_results(lua_State *L, const nw_results *r) {
   return r->n;
 }
 
-// apply(self, primitive, {arguments by position, holes where left out})
-int nwl_apply(lua_State *L) {
-  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "self");
+// (self, primitive, {arguments by position, holes where left out})
+static const nw_primitive *read_step(lua_State *L, nw_arg *args) {
   const char *name = nwl_string(L, 2, "primitive");
   nwl_table(L, 3, "arguments");
   const nw_primitive *p = nw_primitive_find(name);
-  if (!p) return nwl_fail(L, NW_EINVAL, NULL, "there is no primitive '%s'", name);
-  nw_arg args[NW_MAX_PARAMS] = {{0}};
+  if (!p) nwl_fail(L, NW_EINVAL, NULL, "there is no primitive '%s'", name);
   for (int i = 0; i < NW_MAX_PARAMS && p->param[i].name; i++) {
     lua_rawgeti(L, 3, i + 1);
     if (!lua_isnil(L, -1)) read_arg(L, lua_gettop(L), p->param[i].kind, &p->param[i], &args[i]);
   }
-  nw_results out = {0};
   nw_clear(nwl_ctx(L));
+  return p;
+}
+
+int nwl_apply(lua_State *L) {
+  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "self");
+  nw_arg args[NW_MAX_PARAMS] = {{0}};
+  const nw_primitive *p = read_step(L, args);
+  nw_results out = {0};
   if (!nw_sched_apply(s, p, args, &out)) return nwl_raise_step(L, s);
   return push_results(L, &out);
+}
+
+// ---- steps that are only tried
+
+int nwl_try(lua_State *L) {
+  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "self");
+  nw_arg args[NW_MAX_PARAMS] = {{0}};
+  const nw_primitive *p = read_step(L, args);
+  char *why;
+  nw_program *made = nw_sched_try(s, p, args, &why);
+  bool legal = made;
+  nw_program_release(made);
+  lua_pushboolean(L, legal);
+  if (legal) return 1;
+  nwl_push_text(L, why);
+  if (nw_error(nwl_ctx(L))) return nwl_raise(L); // an interrupt
+  return 2;
+}
+
+static void push_arg(lua_State *L, const nw_arg *a) {
+  luaL_checkstack(L, 8, NULL);
+  if (a->kind == NW_ARG_LIST || a->kind == NW_ARG_EXPRS) {
+    lua_createtable(L, a->n, 0);
+    for (int i = 0; i < a->n; i++) {
+      a->kind == NW_ARG_LIST ? push_arg(L, &a->item[i]) : nwl_push_expr(L, a->expr[i]);
+      lua_rawseti(L, -2, i + 1);
+    }
+  } else if (a->kind == NW_ARG_EXPR || a->kind == NW_ARG_COND) {
+    nwl_push_expr(L, a->expr[0]);
+  } else if (a->name) {
+    lua_pushstring(L, a->name);
+  } else if (a->kind == NW_ARG_NONE) {
+    lua_pushnil(L);
+  } else {
+    lua_pushinteger(L, a->i);
+  }
+}
+
+static void release_random(void *p) { nw_random_step_free(p); }
+static const nwl_class random_class = {"random_step", "nestwright.random_step", NULL, NULL, NULL};
+
+int nwl_random_step(lua_State *L) {
+  nw_sched *s = nwl_check(L, 1, &nwl_schedule_class, "self");
+  uint64_t seed = (uint64_t)nwl_integer(L, 2, "seed");
+  nwl_box *b = nwl_new(L, &random_class, release_random);
+  const nw_random_step *r = nwl_hold(b, nw_sched_random_step(s, seed)); // what Lua raises below must not lose it
+  if (!r) return nwl_raise(L);
+  if (!r->primitive) return lua_pushnil(L), 1;
+  lua_createtable(L, 0, 5);
+  lua_pushstring(L, r->primitive->name);
+  lua_setfield(L, -2, "primitive");
+  lua_createtable(L, NW_MAX_PARAMS, 0);
+  for (int i = 0; i < NW_MAX_PARAMS && r->primitive->param[i].name; i++) {
+    push_arg(L, &r->args[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "arguments");
+  lua_pushstring(L, r->text);
+  lua_setfield(L, -2, "text");
+  lua_pushinteger(L, r->draws);
+  lua_setfield(L, -2, "draws");
+  lua_pushinteger(L, r->refused);
+  lua_setfield(L, -2, "refused");
+  return 1;
 }
 
 // ---- the table of primitives

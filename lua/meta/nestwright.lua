@@ -226,6 +226,11 @@ function schedule:pragma(loop, key, value) end
 ---@param offset? integer
 function schedule:prefetch(tensor, loop, offset) end
 
+---A legal step that would change the program, drawn from all primitives, loops and sensible arguments; nil where 1,000 draws find none. It is not taken: s:apply(step.primitive, step.arguments) takes it. The same seed draws the same step from the same program.
+---@param seed integer
+---@return {primitive: string, arguments: table, text: string, draws: integer, refused: integer}?
+function schedule:random_step(seed) end
+
 ---Takes the step again that undo took back, or several.
 ---@param steps? integer
 ---@return nw.schedule
@@ -404,6 +409,12 @@ function schedule:tree() end
 ---@param loop nw.loop|string
 ---@return trimmed
 function schedule:trim(loop) end
+
+---Whether a step would be legal, else why not; arguments by position. The schedule stays as it is. Nothing is drawn and no advice is looked for, so it takes a fraction of the time of a step.
+---@param primitive string
+---@param arguments table
+---@return boolean, string?
+function schedule:try(primitive, arguments) end
 
 ---Goes back one step, or several.
 ---@param steps? integer

@@ -74,6 +74,21 @@ typedef struct nw_results { // what a step gives back: loops (ids) or stages (na
 } nw_results;
 // args: one per parameter of the row, NW_ARG_NONE where left out. On failure the schedule is as it was.
 NW_API bool nw_sched_apply(nw_sched *s, const nw_primitive *p, const nw_arg *args, nw_results *out);
+// The program that the step would make, counted; else NULL and the reason, heap (why may be NULL). It is judged as a step
+// that is taken, but there is no picture, no advice and no new version: for searches. The context must be without error.
+NW_API nw_program *nw_sched_try(nw_sched *s, const nw_primitive *p, const nw_arg *args, char **why);
+// A legal step on the current program that changes it, drawn from all primitives, loops and sensible arguments.
+typedef struct nw_random_step {
+  const nw_primitive *primitive; // NULL: none of the draws was legal
+  nw_arg args[NW_MAX_PARAMS];
+  nw_program *program; // what the step makes, counted
+  char *text; // as typed; heap
+  int draws, refused; // how many were drawn, and how many of them were refused
+  struct nw_arena *arena; // of the arguments
+} nw_random_step;
+// The same seed draws the same step from the same program. NULL on an interrupt.
+NW_API nw_random_step *nw_sched_random_step(nw_sched *s, uint64_t seed);
+NW_API void nw_random_step_free(nw_random_step *r);
 NW_API bool nw_sched_undo(nw_sched *s);
 NW_API bool nw_sched_redo(nw_sched *s);
 // While on, steps are not judged: only what cannot be lowered at all is refused. They stay marked. Returns what it was.

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 // What matters of a refusal is its reason: the step stands beside it.
-static char *reason_of(const nw_ctx *c) {
+static char *reason_of(const nw_ctx *c, bool glance) {
   const nw_diag *d = nw_error(c);
   if (!d) return nw_xstrdup("it failed without saying why");
-  if (d->code == NW_EUNDECIDED) return nw_xstrdup(NW_NOT_DECIDED);
+  if (glance && d->code == NW_EUNDECIDED) return nw_xstrdup(NW_NOT_DECIDED);
   const char *text = d->refusal && d->refusal->why ? d->refusal->why : d->message;
   char *line = nw_xstrdup(text ? text : "refused");
   line[strcspn(line, "\n")] = 0;
@@ -22,11 +22,13 @@ typedef struct glance {
   long budget;
 } glance;
 
+// budget 0: that of every step.
 static void begin(glance *g, nw_step *st, const nw_sched *s, const nw_primitive *row, const nw_arg *args, long budget) {
   g->copy = *s;
   g->copy.unsafe = false;
   g->budget = nw_judge_budget(s->ctx, -budget);
   nw_step_begin(st, &g->copy, row, args);
+  st->plain = true;
 }
 
 static void end(glance *g, nw_step *st) {
@@ -41,9 +43,14 @@ nw_program *nw_attempt(nw_sched *s, const nw_primitive *row, const nw_arg *args,
   glance g;
   begin(&g, &st, s, row, args, budget);
   nw_program *p = nw_step_make(&st);
-  if (why) *why = p ? NULL : reason_of(s->ctx);
+  if (why) *why = p ? NULL : reason_of(s->ctx, budget);
   end(&g, &st);
   return p;
+}
+
+nw_program *nw_sched_try(nw_sched *s, const nw_primitive *row, const nw_arg *args, char **why) {
+  if (why) *why = NULL;
+  return s && row && !nw_error(s->ctx) ? nw_attempt(s, row, args, 0, why) : NULL;
 }
 
 // ---- steps behind a step

@@ -1,0 +1,89 @@
+--- How many random steps a second a search can have judged, on the packed GEMM, in one thread. Steps that the primitive itself
+--- refuses, before anything is judged, are not counted. The full path, as a user takes a step, is measured on the same steps.
+local nw = require "nestwright"
+
+local N, ROWS, COLUMNS, TILE = 1024, 128, 32, 8
+
+-- The schedule of tutorials/gemm.lua.
+local function packed_gemm()
+  local A, B = nw.placeholder({N, N}, "f32", "A"), nw.placeholder({N, N}, "f32", "B")
+  local k = nw.reduce_axis(N, "k")
+  local C = nw.compute({N, N}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C")
+  local s = nw.schedule(C)
+  local i_o, j_o, i_i, j_i = s:tile("i", "j", ROWS, COLUMNS)
+  local k_o, k_i = s:split("k", 4)
+  s:reorder(i_o, j_o, k_o, i_i, k_i, j_i)
+  s:vectorize(j_i)
+  local packed = s:cache_read(B, "global", {C}, {layout = function(x, y) return y // COLUMNS, x, y % COLUMNS end})
+  local px, py = s[packed]:axes()
+  local panel, lane = s:split(py, COLUMNS)
+  s:reorder(panel, px, lane)
+  s:vectorize(lane)
+  local i_t, i_r = s:split(i_i, TILE)
+  local block = s:cache_write(C, "local", {at = i_t})
+  local x, y, r = table.unpack(s:loops(block), #s:loops(block) - 2)
+  s:reorder(r, x, y)
+  s:vectorize(y)
+  s:unroll(x)
+  s:unroll(i_r)
+  return s
+end
+
+local function loops_of(s)
+  local names = {}
+  for n, loop in ipairs(s:loops()) do names[n] = loop.name end
+  return names
+end
+
+-- What a step as a user takes it comes to: "legal", "refused" by the judge, or nil where it never got so far.
+local function verdict_of(s, step)
+  local ok, err = pcall(s.apply, s, step.primitive, step.arguments)
+  if ok then s:undo() return "legal" end
+  return err.refusal and err.refusal.kind ~= "structure" and "refused" or nil
+end
+
+-- Steps that are judged: `count` random legal ones, and as many that are refused, from those that take one loop, or two.
+local function judged_steps(s, count)
+  local list, names = {}, loops_of(s)
+  for seed = 1, count do list[seed] = s:random_step(seed) end
+  math.randomseed(1)
+  local function loop() return names[math.random(#names)] end
+  local kinds = {
+    function() return {primitive = "parallel", arguments = {loop()}} end,
+    function() return {primitive = "vectorize", arguments = {loop()}} end,
+    function() return {primitive = "reorder", arguments = {{loop(), loop()}}} end,
+    function() return {primitive = "fission", arguments = {loop()}} end,
+    function() return {primitive = "shift", arguments = {loop(), math.random(-9, 9)}} end,
+    function() return {primitive = "cut", arguments = {loop(), {math.random(1, 4000)}}} end,
+  }
+  while #list < 2 * count do
+    local step = kinds[math.random(#kinds)]()
+    if verdict_of(s, step) == "refused" then list[#list + 1] = step end
+  end
+  return list
+end
+
+local function seconds_of(f, list)
+  local before = os.clock()
+  for _, step in ipairs(list) do f(step) end
+  return os.clock() - before
+end
+
+-- Each run is on a schedule of its own, which remembers nothing of the runs before.
+return function(out)
+  local list = judged_steps(packed_gemm(), 150)
+  local rates, full, found, draws = {}, {}, {}, 0
+  for run = 1, 5 do
+    local s, t = packed_gemm(), packed_gemm()
+    rates[run] = #list / seconds_of(function(step) return s:try(step.primitive, step.arguments) end, list)
+    full[run] = #list / seconds_of(function(step) return verdict_of(t, step) end, list)
+    s = packed_gemm()
+    local before = os.clock()
+    for seed = 1, 150 do draws = draws + s:random_step(seed).draws end
+    found[run] = 150 / (os.clock() - before)
+  end
+  for _, each in ipairs {rates, full, found} do table.sort(each) end
+  out:bar("house.tries_per_s", rates[3], ">=", 1500)
+  print(("  of %d steps, half of them legal; as a user takes them, with pictures and advice: %.0f a second"):format(#list, full[3]))
+  print(("  random legal steps found: %.0f a second, of %.1f draws each"):format(found[3], draws / 750))
+end

@@ -1,0 +1,127 @@
+--- Steps that are tried and not taken, and random legal steps: the same verdicts as those of the steps that are taken.
+local nw = require "nestwright"
+local support = require "support"
+
+local function product()
+  local A, B = nw.placeholder({24, 16}, "f32", "A"), nw.placeholder({16, 20}, "f32", "B")
+  local k = nw.reduce_axis(16, "k")
+  return nw.schedule(nw.compute({24, 20}, function(i, j) return nw.sum(A(i, k) * B(k, j), k) end, "C"))
+end
+
+local function blur()
+  local A = nw.placeholder({34, 32}, "f32", "A")
+  local H = nw.compute({34, 30}, function(y, x) return A(y, x) + A(y, x + 1) + A(y, x + 2) end, "H")
+  return nw.schedule(nw.compute({32, 30}, function(y, x) return H(y, x) + H(y + 1, x) + H(y + 2, x) end, "V"))
+end
+
+local function symbolic()
+  local n = nw.size "n"
+  local A = nw.placeholder({n, 8}, "i32", "A")
+  return nw.schedule(nw.compute({n, 8}, function(i, j) return 3 * A(i, 7 - j) end, "T"))
+end
+
+-- Steps that are legal at some loops and refused at others, by the primitive or by the judge.
+local function simple_steps(s)
+  local list, names = {}, {}
+  for n, loop in ipairs(s:loops()) do names[n] = loop.name end
+  for n, name in ipairs(names) do
+    for _, primitive in ipairs {"parallel", "vectorize", "unroll", "fission", "unmark"} do
+      list[#list + 1] = {primitive = primitive, arguments = {name}}
+    end
+    list[#list + 1] = {primitive = "shift", arguments = {name, 3}}
+    list[#list + 1] = {primitive = "cut", arguments = {name, {5}}}
+    list[#list + 1] = {primitive = "reorder", arguments = {{name, names[n % #names + 1]}}}
+    list[#list + 1] = {primitive = "fuse", arguments = {names[n % #names + 1], name}}
+  end
+  return list
+end
+
+local function first_line(text) return text:match "^[^\n]*" end
+
+-- How many of the steps were legal, and refused. What is tried and what is taken must agree.
+local function compare(s, steps)
+  local legal, refused = 0, 0
+  for _, step in ipairs(steps) do
+    local before = s:version()
+    local would, why = s:try(step.primitive, step.arguments)
+    assert.equal(before, s:version())
+    local does, err = pcall(s.apply, s, step.primitive, step.arguments)
+    assert.equal(does, would, step.primitive .. ": " .. tostring(why or err))
+    if does then
+      s:undo()
+      legal = legal + 1
+    else
+      assert.equal(first_line(err.refusal and err.refusal.why or err.message:gsub("^apply: ", "")), why)
+      refused = refused + 1
+    end
+  end
+  return legal, refused
+end
+
+describe("try", function()
+  for name, make in pairs {product = product, blur = blur, symbolic = symbolic} do
+    it("says of steps on a " .. name .. " what taking them says", function()
+      local s, legal, refused = make(), 0, 0
+      for seed = 1, 8 do
+        local more, less = compare(s, simple_steps(s))
+        legal, refused = legal + more, refused + less
+        local step = s:random_step(seed)
+        s:apply(step.primitive, step.arguments)
+      end
+      assert.is_true(legal > 50 and refused > 50, ("%d legal, %d refused"):format(legal, refused))
+    end)
+  end
+
+  it("leaves versions, results and the last refusal as they are", function()
+    local s = product()
+    s:split("i", 8)
+    support.fails("cannot", "refused", s.parallel, s, "k")
+    local loops, trace = s:show "loops", s:trace()
+    assert.is_false((s:try("vectorize", {"k"})))
+    assert.is_true((s:try("parallel", {"j"})))
+    assert.same({loops, trace}, {s:show "loops", s:trace()})
+    assert.equal(loops, s:undo():redo():show "loops")
+  end)
+
+  it("raises what is no step at all", function()
+    local s = product()
+    support.fails("there is no primitive 'splat'", "invalid", s.try, s, "splat", {"i"})
+    support.fails("factor: expected a whole number", "invalid", s.try, s, "split", {"i", "x"})
+  end)
+end)
+
+describe("random_step", function()
+  it("draws a legal step that changes the program, the same for the same seed", function()
+    for name, make in pairs {product = product, blur = blur, symbolic = symbolic} do
+      local s, kinds = make(), {}
+      for seed = 1, 40 do
+        local step, again = s:random_step(seed), s:random_step(seed)
+        assert.equal(step.text, again.text)
+        assert.is_true((s:try(step.primitive, step.arguments)), step.text)
+        assert.is_true(step.draws > step.refused)
+        kinds[step.primitive] = true
+        if seed % 4 == 0 then
+          local before = s:show "full"
+          s:apply(step.primitive, step.arguments)
+          assert.not_equal(before, s:show "full", name .. ": " .. step.text)
+          assert.equal(step.text, s:trace():match "([^\n]*)\n*$")
+          assert.is_true(s:reparses())
+        end
+      end
+      local n = 0
+      for _ in pairs(kinds) do n = n + 1 end
+      assert.is_true(n >= 8, ("only %d kinds of steps on a %s"):format(n, name))
+    end
+  end)
+
+  it("keeps the results", function()
+    local s = product()
+    local a, b = nw.random({24, 16}, "f32", {seed = 1}), nw.random({16, 20}, "f32", {seed = 2})
+    local before = nw.interpret(s, {a, b})
+    for seed = 1, 12 do
+      local step = s:random_step(seed)
+      s:apply(step.primitive, step.arguments)
+    end
+    assert.is_true(nw.allclose(before[1], nw.interpret(s, {a, b})[1], {rtol = 1e-4}))
+  end)
+end)
