@@ -43,7 +43,10 @@ static void *work(void *number) {
   return NULL;
 }
 
+// Teams of several sessions take turns.
 void nw_team_run(int threads, void (*fn)(void *arg, int t), void *arg) {
+  static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&turn);
   pthread_mutex_lock(&pool.lock);
   pool.round++;
   pool.threads = threads;
@@ -61,6 +64,7 @@ void nw_team_run(int threads, void (*fn)(void *arg, int t), void *arg) {
   while (pool.waiting_for) pthread_cond_wait(&pool.end, &pool.lock);
   pool.threads = 0;
   pthread_mutex_unlock(&pool.lock);
+  pthread_mutex_unlock(&turn);
 }
 
 #endif

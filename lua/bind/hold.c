@@ -2,14 +2,24 @@
 // a file in memory meanwhile.
 #include "bind.h"
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum { MOST_HELD = 4 << 20, PAGE = 4096 }; // what would end beyond is not written, back to where its page begins
 
+// They belong to the process: of several sessions in it, one at a time keeps them.
+static _Atomic(lua_State *) owner;
 static int held = -1, real[2] = {-1, -1};
 static off_t taken;
+
+static lua_State *session(lua_State *L) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+  lua_State *main = lua_tothread(L, -1);
+  lua_pop(L, 1);
+  return main;
+}
 
 // A file that cannot grow: who writes more is told that there is no room.
 static int new_file(void) {
@@ -26,22 +36,28 @@ static void close_all(int fd, const int keep[2]) {
     if (keep[i] >= 0) close(keep[i]);
 }
 
-static int f_hold(lua_State *L) {
-  if (held >= 0) return lua_pushboolean(L, true), 1;
+static bool begin_hold(void) {
   int fd = new_file();
-  if (fd < 0) return lua_pushboolean(L, false), 1;
+  if (fd < 0) return false;
   int keep[] = {fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
   fflush(NULL);
   bool ok = keep[0] >= 0 && keep[1] >= 0 && dup2(fd, STDOUT_FILENO) >= 0 && dup2(fd, STDERR_FILENO) >= 0;
   if (ok) held = fd, taken = 0, real[0] = keep[0], real[1] = keep[1];
   if (!ok) close_all(fd, keep);
+  return ok;
+}
+
+static int f_hold(lua_State *L) {
+  lua_State *me = session(L), *none = NULL;
+  bool ok = owner == me;
+  if (!ok && atomic_compare_exchange_strong(&owner, &none, me) && !(ok = begin_hold())) owner = NULL;
   lua_pushboolean(L, ok);
   return 1;
 }
 
 // The place where the next byte goes is that of all who write.
 static int f_held(lua_State *L) {
-  if (held < 0) return 0;
+  if (owner != session(L)) return 0;
   fflush(NULL);
   off_t end = lseek(held, 0, SEEK_CUR);
   luaL_Buffer b;
@@ -54,14 +70,14 @@ static int f_held(lua_State *L) {
 }
 
 static int f_release(lua_State *L) {
-  (void)L;
-  if (held < 0) return 0;
+  if (owner != session(L)) return 0;
   fflush(NULL);
   dup2(real[0], STDOUT_FILENO);
   dup2(real[1], STDERR_FILENO);
   close_all(held, real);
   clearerr(stdout);
   held = -1;
+  owner = NULL;
   return 0;
 }
 

@@ -110,12 +110,14 @@ static lua_State *listening_thread(lua_State *L) {
 
 // patience: seconds, or negative for what suits where it is shown.
 static void show_progress(lua_State *L, double patience) {
-  static lines told;
+  static const char told_key;
   const char *term = getenv("TERM");
   bool terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
   if (patience < 0) patience = terminal ? PATIENCE : QUIET;
-  told = (lines){.every = patience};
-  nw_on_progress(nwl_ctx(L), terminal ? show : tell_line, &told, patience);
+  lines *told = lua_newuserdatauv(L, sizeof *told, 0);
+  *told = (lines){.every = patience};
+  nw_on_progress(nwl_ctx(L), terminal ? show : tell_line, told, patience);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &told_key); // the one before it goes
 }
 
 void nwl_show_progress(lua_State *L) { show_progress(L, -1); }

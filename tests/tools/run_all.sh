@@ -95,6 +95,7 @@ run_specs() { # NAME FILE...
 run_threads() { # what uses threads, for ThreadSanitizer
   run_unit run
   run_unit check
+  run_unit lua
   run_specs threads tests/spec/measure/kernel_spec.lua tests/spec/measure/experiment_spec.lua
   run_walk
   run_clients tests/jupyter/test_protocol.py

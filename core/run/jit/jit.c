@@ -10,6 +10,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <llvm/Config/llvm-config.h>
 #include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 // The loops, their vectors and their registers were decided by the schedule; what is left to LLVM is scalar clean-up.
@@ -206,18 +207,22 @@ static void jit_close(nw_jit *j) {
 // loops begin at 64 bytes. LLVM takes this as an option of its command line only, and only once.
 static void align_loops(void) {
 #if defined __x86_64__
-  static bool done;
   const char *const options[] = {"nestwright", "-x86-experimental-pref-innermost-loop-alignment=6"};
-  if (!done) LLVMParseCommandLineOptions(NW_COUNT(options), options, NULL);
-  done = true;
+  LLVMParseCommandLineOptions(NW_COUNT(options), options, NULL);
 #endif
 }
 
-static nw_jit *jit_open(char *error, size_t n) {
-  *error = 0;
+// What LLVM keeps for the whole process.
+static void start_llvm(void) {
   align_loops();
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();
+}
+
+static nw_jit *jit_open(char *error, size_t n) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  *error = 0;
+  pthread_once(&once, start_llvm);
   nw_jit *j = nw_xcalloc(1, sizeof *j);
   j->host.triple = LLVMGetDefaultTargetTriple();
   j->host.cpu = LLVMGetHostCPUName();
