@@ -1,5 +1,6 @@
 // The walk itself: loops count addresses up, and hand on what is touched in parts.
 #include "access/walker.h"
+#include "base/share.h"
 #include "access/ready.h"
 #include "ir/program/tags.h"
 #include <stdlib.h>
@@ -150,15 +151,10 @@ static void run_part(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int6
   (c->flat ? run_flat : run_rounds)(w, c, begin, from, to);
 }
 
-// A thread's share, as run/threads.c hands it out.
 static void run_share(nw_walker *w, nw_nest *c, int64_t begin, int64_t extent) {
-  int64_t chunk = nw_chunk_of(c->stmt), t = w->thread, threads = w->threads;
-  if (chunk < 0) chunk = -chunk;
+  nw_share share = nw_share_of(extent, nw_chunk_of(c->stmt), w->thread, w->threads);
   w->inside = true;
-  if (!chunk)
-    run_part(w, c, begin, (int64_t)((__int128)extent * t / threads), (int64_t)((__int128)extent * (t + 1) / threads));
-  for (__int128 from = (__int128)t * chunk; chunk && from < extent && !w->stop; from += (__int128)threads * chunk)
-    run_part(w, c, begin, (int64_t)from, extent - from < chunk ? extent : (int64_t)from + chunk);
+  for (int64_t from, to; !w->stop && nw_share_next(&share, &from, &to);) run_part(w, c, begin, from, to);
   w->inside = false;
 }
 

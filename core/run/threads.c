@@ -1,4 +1,5 @@
 // The one entry point that generated code calls for a parallel loop.
+#include "base/share.h"
 #include "run/guard.h"
 #include "run/log.h"
 #include <stdatomic.h>
@@ -17,34 +18,22 @@ typedef struct part {
   int t;
 } part;
 
-// Contiguous parts: thread t gets [n*t/T, n*(t+1)/T).
-static void run_own(const part *p) {
+static void run_share(const part *p) {
   const region *r = p->r;
-  int64_t begin = (int64_t)((__int128)r->n * p->t / r->threads),
-          end = (int64_t)((__int128)r->n * (p->t + 1) / r->threads);
-  if (begin < end) r->body(r->frame, r->captured, begin, end, p->t);
-}
-
-static int64_t end_of(const region *r, int64_t begin, int64_t chunk) {
-  return r->n - begin < chunk ? r->n : begin + chunk;
-}
-
-static void run_in_turn(const part *p) {
-  const region *r = p->r;
-  for (__int128 begin = (__int128)p->t * r->chunk; begin < r->n; begin += (__int128)r->threads * r->chunk)
-    r->body(r->frame, r->captured, (int64_t)begin, end_of(r, (int64_t)begin, r->chunk), p->t);
+  nw_share share = nw_share_of(r->n, r->chunk, p->t, r->threads);
+  for (int64_t begin, end; nw_share_next(&share, &begin, &end);) r->body(r->frame, r->captured, begin, end, p->t);
 }
 
 static void run_next(const part *p) {
   region *r = p->r;
   int64_t chunk = -r->chunk;
   for (int64_t begin; (begin = atomic_fetch_add(&r->next, chunk)) < r->n;)
-    r->body(r->frame, r->captured, begin, end_of(r, begin, chunk), p->t);
+    r->body(r->frame, r->captured, begin, r->n - begin < chunk ? r->n : begin + chunk, p->t);
 }
 
 static void run_part(void *arg) {
   const part *p = arg;
-  (p->r->chunk ? p->r->chunk > 0 ? run_in_turn : run_next : run_own)(p);
+  (p->r->chunk < 0 ? run_next : run_share)(p);
 }
 
 static void run_member(void *arg, int t) {

@@ -1,5 +1,6 @@
 // The accesses of an affine nest, by running its loops.
 #include "access/affine/affine_walk.h"
+#include "base/share.h"
 #include <stdlib.h>
 
 enum { TELL = 1 << 18 }; // accesses: a few milliseconds
@@ -150,15 +151,11 @@ static void run_rounds(walk *w, const nw_affine_node *loop, int64_t first, int64
   }
 }
 
-// A thread's share, as run/threads.c hands it out.
 static void run_share(walk *w, const nw_affine_node *loop, int64_t first, int64_t rounds, double whole) {
-  int64_t chunk = loop->chunk < 0 ? -(int64_t)loop->chunk : loop->chunk, t = w->share.thread, all = w->share.threads;
+  nw_share share = nw_share_of(rounds, loop->chunk, w->share.thread, w->share.threads);
   w->inside = true;
-  if (!chunk)
-    run_rounds(w, loop, first, (int64_t)((__int128)rounds * t / all), (int64_t)((__int128)rounds * (t + 1) / all),
-               whole);
-  for (__int128 from = (__int128)t * chunk; chunk && from < rounds && !w->stop; from += (__int128)all * chunk)
-    run_rounds(w, loop, first, (int64_t)from, rounds - from < chunk ? rounds : (int64_t)from + chunk, 0);
+  for (int64_t from, to; !w->stop && nw_share_next(&share, &from, &to);)
+    run_rounds(w, loop, first, from, to, share.chunk ? 0 : whole);
   w->inside = false;
 }
 

@@ -1,5 +1,6 @@
 // The nodes of a nest, and the rounds of a loop in classes that run the same iterations.
 #include "cache/exact/model_rounds.h"
+#include "base/share.h"
 #include <stdlib.h>
 
 static void run_kids(nw_run *e, const nw_shape *s, nw_folder *f) {
@@ -241,15 +242,12 @@ void nw_run_range(nw_run *e, const nw_shape *l, int64_t first, int64_t from, int
   }
 }
 
-// A thread's share, as run/threads.c hands it out.
 void nw_run_share(nw_run *e, const nw_shape *l, int64_t first, int64_t rounds, nw_folder *f) {
-  int64_t chunk = l->chunk < 0 ? -(int64_t)l->chunk : l->chunk, t = e->job->share.thread, all = e->job->share.threads;
+  nw_share share = nw_share_of(rounds, l->chunk, e->job->share.thread, e->job->share.threads);
   e->inside = true;
-  if (!chunk)
-    nw_run_range(e, l, first, (int64_t)((__int128)rounds * t / all), (int64_t)((__int128)rounds * (t + 1) / all), f);
-  for (__int128 from = (__int128)t * chunk; chunk && from < rounds && !e->stop; from += (__int128)all * chunk) {
-    nw_run_touch(e, 1);
-    nw_run_range(e, l, first, (int64_t)from, rounds - from < chunk ? rounds : (int64_t)from + chunk, f);
+  for (int64_t from, to; !e->stop && nw_share_next(&share, &from, &to);) {
+    if (share.chunk) nw_run_touch(e, 1);
+    nw_run_range(e, l, first, from, to, f);
   }
   e->inside = false;
 }

@@ -1,6 +1,7 @@
 // The tree of bodies, and how often each of them runs: exactly, by evaluating bounds and conditions. A loop on whose variable
 // nothing inside depends is not gone through, but multiplied.
 #include "cost/cpu/core.h"
+#include "base/share.h"
 #include "ir/program/tags.h"
 #include <stdlib.h>
 
@@ -163,16 +164,10 @@ static void count_part(counting *c, nw_core_node *at, int64_t begin, int64_t fro
   }
 }
 
-// A thread's share, as run/threads.c hands it out.
 static void count_share(counting *c, nw_core_node *at, int64_t begin, int64_t extent, int64_t times) {
-  int64_t chunk = nw_chunk_of(at->stmt), t = c->thread, threads = c->threads;
-  if (chunk < 0) chunk = -chunk;
+  nw_share share = nw_share_of(extent, nw_chunk_of(at->stmt), c->thread, c->threads);
   c->inside = true;
-  if (!chunk)
-    count_part(c, at, begin, (int64_t)((__int128)extent * t / threads), (int64_t)((__int128)extent * (t + 1) / threads),
-               times);
-  for (__int128 from = (__int128)t * chunk; chunk && from < extent && !c->stop; from += (__int128)threads * chunk)
-    count_part(c, at, begin, (int64_t)from, extent - from < chunk ? extent : (int64_t)from + chunk, times);
+  for (int64_t from, to; !c->stop && nw_share_next(&share, &from, &to);) count_part(c, at, begin, from, to, times);
   c->inside = false;
 }
 

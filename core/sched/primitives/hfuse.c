@@ -1,4 +1,5 @@
 // create_fused_loop: nests that have nothing to do with one another become branches of one loop.
+#include "base/share.h"
 #include "poly/poly.h"
 #include "sched/primitives/nests.h"
 #include "sched/primitives.h"
@@ -100,12 +101,15 @@ static double rounds(const nw_stmt *loop) {
   return nw_is_int(loop->loop.extent, &n) ? (double)n : -1;
 }
 
-// What thread t of T does of a branch, in iterations: the chunks are [n*t/T, n*(t+1)/T).
-static double chunk(double total, double lo, double n, int t, int threads) {
-  double from = (double)(int64_t)(total * t / threads), to = (double)(int64_t)(total * (t + 1) / threads);
-  if (from < lo) from = lo;
-  if (to > lo + n) to = lo + n;
-  return to > from ? to - from : 0;
+// What a thread does of a branch, in iterations: the branch has those from lo on.
+static double part_of(nw_share share, double lo, double n) {
+  int64_t from, to;
+  double mine = 0;
+  while (nw_share_next(&share, &from, &to)) {
+    double first = (double)from > lo ? (double)from : lo, end = (double)to < lo + n ? (double)to : lo + n;
+    if (end > first) mine += end - first;
+  }
+  return mine;
 }
 
 static void note_threads(fused *x, const double *n, const double *each, double work) {
@@ -114,7 +118,8 @@ static void note_threads(fused *x, const double *n, const double *each, double w
   for (int i = 0; i < x->n; i++) total += n[i];
   for (int t = 0; t < threads; t++) {
     double mine = 0, lo = 0;
-    for (int i = 0; i < x->n; lo += n[i++]) mine += each[i] * chunk(total, lo, n[i], t, threads);
+    for (int i = 0; i < x->n; lo += n[i++])
+      mine += each[i] * part_of(nw_share_of((int64_t)total, 0, t, threads), lo, n[i]);
     if (mine > most) most = mine;
   }
   if (threads > 1 && most > 0)
