@@ -25,7 +25,7 @@ static bool is_called(const char *name) {
 static bool is_reserved(const char *name) {
   for (int i = 0; i < NW_COUNT(reserved); i++)
     if (!strcmp(reserved[i], name)) return true;
-  return is_called(name) || !strncmp(name, "nw_", 3) || !strncmp(name, "omp_", 4);
+  return is_called(name);
 }
 
 static bool taken(const nwt *g, const char *name) {
@@ -34,9 +34,11 @@ static bool taken(const nwt *g, const char *name) {
   return is_reserved(name);
 }
 
+static bool is_prefixed(const char *name) { return !strncmp(name, "nw_", 3) || !strncmp(name, "omp_", 4); }
+
 static char *legal(const char *ir) {
   nw_str s = {0};
-  if (!isalpha((unsigned char)*ir)) nw_str_add(&s, "v");
+  if (!isalpha((unsigned char)*ir) || is_prefixed(ir)) nw_str_add(&s, "v");
   for (; *ir; ir++) nw_str_addn(&s, isalnum((unsigned char)*ir) ? ir : "_", 1);
   return nw_str_take(&s);
 }
