@@ -100,6 +100,20 @@ describe("cost", function()
     assert.is_true(c.flops >= 2 * 32 * 32 * 32)
   end)
 
+  -- By hand, without the model's counts: a product that stays in the caches reads each array once; a copy of much more than they
+  -- hold also reads the lines that it writes, and writes them back. Both burn 3 W for as long as they take.
+  it("gets the energy that first touches and multiply-adds come to by hand", function()
+    local m = round_machine {energy = {fma = {0, 0, 2, 4}, static_watts = 3},
+      memory = {bytes = 1 << 30, latency = 100, bandwidth = 8, read_pj = 100, write_pj = 200}}
+    local c = nw.schedule(matmul(32, 32, 32)):cost {machine = m}
+    assert.near(2e-12 * 32 ^ 3 + 100e-12 * 3 * 4 * 32 ^ 2 + 3 * c.seconds, c.joules, 1e-12)
+    local n = 1 << 21
+    local A = nw.placeholder({n}, "f32", "A")
+    c = nw.schedule(nw.compute({n}, function(i) return A(i) end, "C")):cost {machine = m}
+    local moved = 100e-12 * 2 * 4 * n + 200e-12 * 4 * n
+    assert.near(moved + 3 * c.seconds, c.joules, 0.06 * moved) -- up to a 1 MiB cache of lines is written back later
+  end)
+
   -- The reference of the Timeloop and Accelergy exercises for a convolution on 12 x 14 units: accesses of each memory, and fJ for
   -- each multiply-add that it ends at.
   local MACS = 10838016
