@@ -20,7 +20,8 @@ left_out.lines = {
   {":show%(", "compares a view"}, {":show ", "compares a view"}, {":text%(", "compares the text form"},
   {"parse", "reads the text form back"}, {"replay", "reads the text form back"}, {"assert%.matches", "looks for words in a text"},
   {'assert%.equal%([^,]*"', "compares a text"}, {'assert%.same%([^,]*"', "compares texts"}, {"expect", "waits for words"},
-  {":why%(", "names a line by a part of its text"},
+  {":why[ %(]", "names a line by a part of its text"}, {"%[%[$", "compares a text of several lines"},
+  {"html%(", "compares a text"}, {":export%(path%)", "a test of text before it has left its file"},
 }
 
 local sources = {}
@@ -33,15 +34,46 @@ local function line_of(file, number)
   return sources[file][number] or ""
 end
 
+-- Functions of support.lua that look at a text, with the reason.
+local SUPPORT = "tests/spec/support.lua"
+local of_text = {fails = "expects the sentence of an error", fails_saying = "expects the sentence of an error",
+  refuses = "expects the sentence of a refusal", golden = "compares a text with a file"}
+
+-- The function of support.lua that a line is in.
+local function function_at(number)
+  for n = number, 1, -1 do
+    local name = line_of(SUPPORT, n):match "^function support%.([%w_]+)"
+    if name then return name end
+  end
+end
+
+-- Is it a function of that file that looks for words in what a view or a schedule prints?
+local function looks_for_words(file, name)
+  line_of(file, 1)
+  for n, line in ipairs(sources[file]) do
+    if line:find("^%s*local function " .. name .. "%(") then
+      for k = n, n + 8 do
+        local body = line_of(file, k)
+        if body:find "tostring%(" and (body:find ":gsub" or body:find ":find" or body:find ":match") then return true end
+        if body:find "^end" then break end
+      end
+    end
+  end
+  return false
+end
+
 --- Is this failure, with the message that busted gives, one of a test of text?
 function left_out.is(file, message)
   local at, number = message:match "^(tests/[^:]+):(%d+): "
   if not at then return false end
-  if at == "tests/spec/support.lua" then return true, "a helper that expects the sentence of an error" end
+  if at == SUPPORT then return of_text[function_at(tonumber(number))] ~= nil, of_text[function_at(tonumber(number))] end
   if at ~= file then return false end
   local line = line_of(file, tonumber(number))
   for _, row in ipairs(left_out.lines) do
     if line:find(row[1]) then return true, row[2] end
+  end
+  for name in line:gmatch "([%w_]+)%(" do
+    if looks_for_words(file, name) then return true, name .. " looks for words in a text" end
   end
   return false
 end
