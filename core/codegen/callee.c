@@ -1,9 +1,9 @@
-// What a call of an intrinsic becomes: a function in memory, and the name generated code knows it by.
+// The target of a call of an intrinsic: a function in memory, and its name in generated code.
 #include "codegen/codegen.h"
 #include <dlfcn.h>
 #include <stdio.h>
 
-// One that was registered is open already.
+// The library of a registered intrinsic is already open.
 static void *handle_of(nw_ctx *c, const nw_intrinsic *in) {
   if (in->handle) return in->handle;
   void *h = dlopen(in->library, RTLD_NOW | RTLD_LOCAL);
@@ -18,7 +18,7 @@ static void name_of(nw_callee *out, const nw_intrinsic *in) {
     if (*s == ':' || *s == '-') *s = *s == ':' ? '.' : 'm';
 }
 
-// The strides that are passed, then the constants; false where a stride is not known yet.
+// The strides that are passed, then the constants; false if a stride is not known yet.
 static bool words_of(const nw_stmt *call, const nw_intrinsic *in, nw_callee *out) {
   for (int i = 0; i < in->nargs; i++)
     for (int d = 0; d < in->arg[i].ndim; d++)

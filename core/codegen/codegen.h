@@ -1,5 +1,5 @@
-// Executable program -> LLVM module. The only rooms with LLVM headers are codegen/llvm* and run/jit*; both are in the
-// module nestwright-jit, opened at the first compile, so nothing here names an LLVM type.
+// Translates an executable program into an LLVM module or into C. Only codegen/llvm* and run/jit* include LLVM headers. Both are
+// in the module nestwright-jit, which is opened at the first compile, so nothing here names an LLVM type.
 #pragma once
 #include "interp/interp.h"
 #include "ir/program/choose.h"
@@ -15,22 +15,21 @@ typedef struct nw_frame {
   int threads;
   void *runtime; // the guarded call in progress, or NULL
   const char *name; // of the kernel, for messages
-  struct nw_log
-      *log; // where the threads write what they do; NULL: nobody asked (run/log.h). Generated code does not know it.
+  struct nw_log *log; // where the threads log what they do (run/log.h), or NULL. Generated code does not use it.
 } nw_frame;
 typedef void (*nw_entry)(nw_frame *f);
-// A parallel loop becomes a call of this with an outlined body. chunk 0: thread t gets [n*t/T, n*(t+1)/T). Else rounds go
-// out by so many: in turn when it is positive, to whoever is free when it is negative. The body gets the frame, the
-// captured values, its range and its thread number, and may be called more than once.
+// A parallel loop becomes a call of a run-time function with an outlined body. chunk 0: thread t gets [n*t/T, n*(t+1)/T).
+// Otherwise |chunk| iterations are handed out at a time: in turn if chunk is positive, to the next free thread if it is negative.
+// The body gets the frame, the captured values, its range and its thread number, and may be called more than once.
 typedef void (*nw_parallel_body)(nw_frame *f, void *captured, int64_t begin, int64_t end, int64_t thread);
 typedef void (*nw_parallel_fn)(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk);
-// The function a lowered call comes down to.
+// The function that a lowered call calls.
 #define NW_CALLEE_PREFIX "nwi."
 typedef struct nw_callee {
   char name[400];
   void *address;
   bool tiles_only; // made for these strides: takes pointers alone
-  bool jump_safe; // else the runtime is told, and nothing jumps out of it but a crash
+  bool jump_safe; // false: the runtime is notified, and only a crash jumps out of it
   int nwords;
   int64_t word[NW_MAX_WORDS];
 } nw_callee;
@@ -40,9 +39,9 @@ NW_API bool nw_callee_of(nw_ctx *c, const nw_stmt *call, nw_callee *out); // fal
 
 #define NW_PARALLEL_SYMBOL "nw_parallel_for"
 
-// What a kernel needs to live outside of a session, as C (c_glue.c): a function with the prototype of the C view that makes
-// the frame and calls the entry, the parallel loop on OpenMP, and the header. Of several versions there is such a function
-// each, and one that chooses. Heap; NULL and a diagnostic on failure.
+// The C code that a kernel needs outside of a session (c_glue.c): a function with the prototype of the C view, which makes the
+// frame and calls the entry; the parallel loop on OpenMP; and the header. With several versions, each has such a function, and
+// one more function chooses. Heap; NULL and a diagnostic on failure.
 #define NW_ENTRY_SYMBOL "nw_kernel_entry_%d" // of version i, from 0
 #define NW_HEADER_MARK "// Made by Nestwright: an exported kernel." // the first line of its header
 typedef struct nw_glue {

@@ -1,9 +1,9 @@
-// Expressions as C. Integers wrap as they do in the language: what C leaves undefined is computed unsigned.
+// Expressions as C. Integers wrap as they do in the language: operations that are undefined in C are computed unsigned.
 #include "codegen/c/c.h"
 #include <math.h>
 #include <stdio.h>
 
-// Binding strength in C, from ops.def. Where compilers ask for parentheses (&& in ||), they are written.
+// Operator precedence in C, from ops.def. Parentheses that compilers warn about (&& in ||) are written.
 #define TERNARY nw_op_c_prec(NW_OP_SELECT)
 #define OR nw_op_c_prec(NW_OP_OR)
 #define AND nw_op_c_prec(NW_OP_AND)
@@ -66,7 +66,7 @@ static void real(nwt *g, const nw_expr *e, int around) {
 
 static void load(nwt *g, const nw_expr *e, int around) {
   int mine = e->type.dtype == NW_BOOL ? EQUAL : PRIMARY;
-  if (e->n != 1) nwt_fail(g, "a masked load of %s has no form in C", e->name);
+  if (e->n != 1) nwt_fail(g, "a masked load of %s cannot be written in C", e->name);
   paren(g, mine, around);
   nw_str_fmt(&g->out, "%s[", nwt_name(g, e->name));
   put(g, e->arg[0], 0);
@@ -116,8 +116,8 @@ static bool no_data(void *env, const nw_expr *e) {
   return e->op != NW_OP_LOAD && e->op != NW_OP_CAST;
 }
 
-// Unsigned 32-bit arithmetic wraps in C as well. Index arithmetic does not overflow: that of a program is looked at where it is
-// written (te/overflow.c), and sizes where the function begins.
+// Unsigned 32-bit arithmetic wraps in C as well. Index arithmetic does not overflow: that of a program is checked when it is
+// written (te/overflow.c), and sizes are checked at the start of the function.
 static bool plain(const nw_expr *e) {
   if (nw_dtype_is_float((nw_dtype)e->type.dtype) || e->type.dtype == NW_U32) return true;
   return e->type.dtype == NW_INDEX && nw_visit(e, no_data, NULL);
@@ -198,7 +198,7 @@ static void not(nwt * g, const nw_expr *e, int around) {
   unparen(g, UNARY, around);
 }
 
-// Of numbers that are not negative, C's own operators.
+// Non-negative numbers use C's own operators.
 static bool simple_division(nwt *g, const nw_expr *e) {
   int64_t by;
   if (!nw_dtype_is_signed((nw_dtype)e->type.dtype) || NW_MUTATED(c_division)) return true;
@@ -260,7 +260,7 @@ static void choose(nwt *g, const nw_expr *e, int around) {
 
 static bool half(nw_dtype t) { return t == NW_F16 || t == NW_BF16; }
 
-// What is converted: a half as the f32 it stands for.
+// The operand of a conversion; f16 and bf16 are first widened to f32.
 static void source(nwt *g, const nw_expr *e, int around) {
   char name[32];
   if (half((nw_dtype)e->type.dtype))
@@ -301,7 +301,7 @@ static void cast(nwt *g, const nw_expr *e, int around) {
 #define INFIX(sign, left, right) infix(g, e->arg[0], sign, e->arg[1], nw_op_c_prec((nw_op)e->op), left, right, around)
 #define CALL real_call(g, e)
 #define HELPER(h) helper(g, NWT_##h, e)
-#define NONE nwt_fail(g, "%s has no form in C", nw_op_name((nw_op)e->op))
+#define NONE nwt_fail(g, "%s cannot be written in C", nw_op_name((nw_op)e->op))
 static void put(nwt *g, const nw_expr *e, int around) {
   switch (e->op) {
 #define NW_OP(id, name, arity, types, sign, prec, whole, real, exact, cost_whole, cost_real, c, ...)                   \
@@ -313,7 +313,7 @@ static void put(nwt *g, const nw_expr *e, int around) {
   }
 }
 
-// What is written out as a tree must stay readable; the intermediate form shares subexpressions.
+// An expression is written as a tree, which must stay small; the intermediate form shares subexpressions.
 enum { MOST_NODES = 20000 };
 
 static void put_whole(nwt *g, const nw_expr *e, int around) {

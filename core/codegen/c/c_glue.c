@@ -1,5 +1,5 @@
-// The C around exported machine code: a kernel made by the JIT finds its data in a frame and calls one function for its
-// parallel loops (codegen.h); here are both, as text.
+// The C code around exported machine code. A kernel of the JIT gets its data in a frame and calls one function for its parallel
+// loops (codegen.h); this file writes both as text.
 #include "codegen/c/c.h"
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ static void words(nwt *g, nw_str *out) {
              g->p->nbuffers + 1);
 }
 
-// Each thread's block starts on a cache line of its own, as the kernel was promised. True if it may give up: go to nw_done.
+// Each thread's block starts on its own cache line, as the kernel assumes. True if the code may fail: it then jumps to nw_done.
 static bool workspace(nwt *g, int i) {
   const nw_storage *s = &g->exec->storage[i];
   bool each = s->kind == NW_STORE_PER_THREAD;

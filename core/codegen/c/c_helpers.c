@@ -1,4 +1,4 @@
-// What C lacks, as small functions. In a text, $T is the type, $U the unsigned type to compute in, $n the dtype's name.
+// Small functions for operations that C lacks. In a text, $T is the type, $U the unsigned type to compute in, $n the dtype's name.
 #include "codegen/c/c.h"
 #include <stdio.h>
 
@@ -14,7 +14,7 @@
   "  return f;\n"                                                                                                      \
   "}\n"
 
-// Arithmetic of sizes that notes an overflow.
+// Arithmetic of sizes that records an overflow.
 #define OVERFLOWS(op)                                                                                                  \
   "static inline int64_t nw_size_" op "(int64_t a, int64_t b, int *big) {\n"                                           \
   "  int64_t r = 0;\n"                                                                                                 \

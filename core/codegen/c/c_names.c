@@ -1,4 +1,4 @@
-// Names: those of a program may hold dots and slashes, or mean something else in C.
+// Names. Those of a program may contain dots and slashes, or be reserved in C.
 #include "codegen/c/c.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static const char *const reserved[] = {
     "true",     "false",  "asm",      "typeof", "linux",   "unix",     "index",    "memcpy",
 };
 
-// A function that C's form of an operation calls.
+// True if the C code of some operation calls a function of this name.
 static bool is_called(const char *name) {
   for (int op = 0; op < NW_OP_COUNT; op++) {
     const char *function = nw_op_function((nw_op)op);

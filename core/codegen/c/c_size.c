@@ -1,5 +1,5 @@
-// What a function in C makes sure of before it runs: no size and no product of sizes overflows, no tensor is missing, and
-// what is stored past the caches is aligned.
+// The checks at the start of a function in C: no size and no product of sizes overflows, no tensor is missing, and tensors that
+// are written by streaming stores are aligned.
 #include "codegen/c/c.h"
 
 enum { WRONG = 2, TOO_LARGE, MISSING, NOT_ALIGNED };
@@ -61,7 +61,7 @@ static void declare(nwt *g) {
   g->counts = true;
 }
 
-// A condition in which nothing overflows: what does is noted in nw_big.
+// A condition whose overflows are recorded in nw_big.
 static void condition(nwt *g, const nw_expr *e) {
   bool not = e->op == NW_OP_NOT, two = e->n == 2 && e->type.dtype == NW_BOOL;
   bool logic = not || (two && e->arg[0]->type.dtype == NW_BOOL);
@@ -108,7 +108,7 @@ void nwt_check_sizes(nwt *g) {
 
 // ---- arguments
 
-// The product from the left, as it is written: a large size beside a size of 0 overflows as well.
+// The product from left to right: a large size next to a size of 0 overflows as well.
 static void product(nwt *g, const nw_buffer *b, int d) {
   if (d) open_call(g, NWT_SIZE_MUL);
   if (d) product(g, b, d - 1);
@@ -141,7 +141,7 @@ static void check_constant_ones(nwt *g) {
   if (any) nw_str_fmt(&g->out, ") return %d;\n", MISSING);
 }
 
-// True if the program has a size that the function works out.
+// True if the program has a size that the function computes.
 static bool symbolic(const nwt *g) {
   int64_t n;
   bool any = g->exec->nfits > 0;
@@ -185,14 +185,14 @@ void nwt_check_arguments(nwt *g) {
 
 void nwt_describe_codes(const nwt *g, nw_str *out) {
   bool has_sizes = g->p->nsizes > 0, aligned = false;
-  nw_str_add(out, "// Returns 0; 1 when there is no memory for temporaries");
-  if (has_sizes) nw_str_add(out, "; 2 when a size is not what the code was made for");
+  nw_str_add(out, "// Returns 0; 1 when memory for temporaries runs out");
+  if (has_sizes) nw_str_add(out, "; 2 when a size does not meet the assumptions of the code");
   if (has_sizes) nw_str_fmt(out, ";\n// %d when a size, a tensor or a temporary would be too large", TOO_LARGE);
   nw_str_fmt(out, "; %d when a tensor is NULL", MISSING);
   for (int i = 0; i < g->p->nbuffers && g->exported; i++)
     aligned |= g->exec->storage[i].kind == NW_STORE_PARAM && g->exec->storage[i].streamed;
   if (aligned)
-    nw_str_fmt(out, ";\n// %d when a tensor that is stored past the caches is not at a multiple of %d bytes",
-               NOT_ALIGNED, NW_STREAM_ALIGN);
+    nw_str_fmt(out, ";\n// %d when a tensor written by streaming stores is not aligned to %d bytes", NOT_ALIGNED,
+               NW_STREAM_ALIGN);
   nw_str_add(out, ".\n");
 }

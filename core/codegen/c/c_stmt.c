@@ -1,4 +1,4 @@
-// Statements as C: loops with OpenMP's marks, guards, stores, arrays on the stack.
+// Statements as C: loops with OpenMP pragmas, guards, stores, arrays on the stack.
 #include "codegen/c/c.h"
 #include "ir/program/tags.h"
 
@@ -6,7 +6,7 @@ static void line_start(nwt *g) { nw_str_indent(&g->out, 2 * g->depth); }
 
 static void allocated(nwt *g, const nw_stmt *s);
 
-// An array that is all there is inside a pair of braces needs none of its own.
+// An array that is the only statement inside braces needs no braces of its own.
 static void inside(nwt *g, const nw_stmt *s) {
   if (s->nkids == 1 && s->kid[0]->kind == NW_ALLOC)
     allocated(g, s->kid[0]);
@@ -29,7 +29,7 @@ static void braces(nwt *g, const nw_stmt *s) {
 
 // ---- loops
 
-// A loop whose stores go past the caches asks for it as OpenMP 5 has it.
+// A loop with streaming stores gets the nontemporal clause of OpenMP 5.
 static void nontemporal(nwt *g, const nw_stmt *s, nw_vec *seen) {
   for (int i = 0; i < s->nkids; i++) nontemporal(g, s->kid[i], seen);
   if (s->kind != NW_STORE || !s->store.stream) return;
@@ -101,7 +101,7 @@ static void guard(nwt *g, const nw_stmt *s) {
 }
 
 static void store(nwt *g, const nw_stmt *s) {
-  if (s->store.mask) nwt_fail(g, "a masked store to %s has no form in C", s->store.buffer);
+  if (s->store.mask) nwt_fail(g, "a masked store to %s cannot be written in C", s->store.buffer);
   line_start(g);
   if (s->store.atomic) {
     nw_str_add(&g->out, "#pragma omp critical\n"); // OpenMP's atomic has fewer forms than a reduction
@@ -121,10 +121,10 @@ static void prefetch(nwt *g, const nw_stmt *s) {
   nw_str_add(&g->out, "]);\n");
 }
 
-// C that stands alone has the nest that the intrinsic stands for.
+// Standalone C contains the nest that the intrinsic computes.
 static void call(nwt *g, const nw_stmt *s) {
   line_start(g);
-  nw_str_fmt(&g->out, "{ // the nest that %.*s does\n", (int)strcspn(s->call.intrinsic, ":"), s->call.intrinsic);
+  nw_str_fmt(&g->out, "{ // the nest that %.*s computes\n", (int)strcspn(s->call.intrinsic, ":"), s->call.intrinsic);
   kids(g, s);
   line_start(g);
   nw_str_add(&g->out, "}\n");
@@ -143,7 +143,7 @@ static void array(nwt *g, const nw_storage *st) {
   nw_str_add(&g->out, "];\n");
 }
 
-// This thread's piece of what was made at the start.
+// This thread's piece of a workspace that was allocated at the start.
 static void piece(nwt *g, const nw_storage *st) {
   const char *name = nwt_name(g, st->buffer);
   line_start(g);
@@ -152,7 +152,7 @@ static void piece(nwt *g, const nw_storage *st) {
   nw_str_fmt(&g->out, ") * (size_t)%somp_get_thread_num();\n", NW_MUTATED(c_thread_piece) ? "~" : "");
 }
 
-// What is made at the start needs no statement here.
+// Workspaces that are allocated at the start need no statement here.
 static void allocated(nwt *g, const nw_stmt *s) {
   const nw_storage *st = storage_of(g, s->alloc.buffer);
   if (st->kind == NW_STORE_STACK) array(g, st);
@@ -185,6 +185,6 @@ void nwt_stmt(nwt *g, const nw_stmt *s) {
   case NW_CALL: call(g, s); break;
   case NW_ALLOC: alloc(g, s); break;
   case NW_PREFETCH: prefetch(g, s); break;
-  default: nwt_fail(g, "a statement of this kind has no form in C");
+  default: nwt_fail(g, "a statement of this kind cannot be written in C");
   }
 }

@@ -1,6 +1,6 @@
-// A program as C99 with OpenMP: what one takes home. Loops stay loops; vector loops are `omp simd`, so the text is
-// readable and any compiler may have it. The results are those of the other ways to run, to the bit, when the compiler
-// contracts nothing (-ffp-contract=off, or -std=c99) and for what is not exp, log, tanh, erf or pow.
+// A program as standalone C99 with OpenMP. Loops stay loops, and vector loops are `omp simd`, so the text is readable and any
+// compiler accepts it. Results are equal, to the bit, to those of the other ways to run, if the compiler contracts nothing
+// (-ffp-contract=off, or -std=c99) and the program does not use exp, log, tanh, erf or pow.
 #include "codegen/c/c.h"
 #include <stdlib.h>
 
@@ -12,7 +12,8 @@ bool nwt_fail(nwt *g, const char *fmt, ...) {
   nw_str why = {0};
   nw_str_vfmt(&why, fmt, args);
   va_end(args);
-  const char *hint = nw_find_bound(g->p->root) ? "a grid is shown \"lowered\"; unmark takes a loop off it" : NULL;
+  const char *hint =
+      nw_find_bound(g->p->root) ? "s:show \"lowered\" shows a grid; unmark removes a loop from it" : NULL;
   nw_fail(g->p->ctx, NW_ECODEGEN, hint, "%s", why.s);
   nw_str_free(&why);
   return false;
@@ -27,7 +28,7 @@ static bool is_argument(const nw_program *p, const char *name) {
   return b && b->role != NW_TEMP;
 }
 
-// That of the program, which is often that of its output as well: then C is told apart as C_kernel.
+// The name of the program is often that of its output as well: the function for C is then named C_kernel.
 static void name_kernel(nwt *g) {
   nw_str s = {0};
   const char *name = g->p->name ? g->p->name : "kernel";
@@ -47,7 +48,7 @@ static void shape(nw_str *out, const nw_buffer *b) {
 
 void nwt_describe(nwt *g, nw_str *out) {
   if (g->p->unsafe) nw_str_fmt(out, UNSAFE, g->p->unsafe);
-  nw_str_fmt(out, "// Made by Nestwright " NW_VERSION ". Row-major tensors, none overlapping another:\n");
+  nw_str_fmt(out, "// Made by Nestwright " NW_VERSION ". Tensors are row-major and must not overlap:\n");
   for (int i = 0; i < g->p->nbuffers; i++) {
     const nw_buffer *b = g->p->buffer[i];
     if (b->role == NW_TEMP) continue;
@@ -56,11 +57,10 @@ void nwt_describe(nwt *g, nw_str *out) {
     shape(out, b);
     nw_str_add(out, "]\n");
   }
-  nw_str_add(out, "// A pointer is not NULL, unless its tensor has no elements, and is aligned as its type is.\n");
+  nw_str_add(out, "// A pointer must be aligned for its type; it may be NULL only if its tensor has no elements.\n");
   if (g->exec->parallel)
-    nw_str_add(
-        out,
-        "// Parallel loops use OpenMP's threads; a child that was forked once this was loaded runs them on one.\n");
+    nw_str_add(out,
+               "// Parallel loops use OpenMP's threads; a process forked after this was loaded uses one thread.\n");
   nwt_describe_codes(g, out);
 }
 
@@ -85,7 +85,7 @@ static bool is_made(const nw_storage *s) { return s->kind == NW_STORE_WORKSPACE 
 
 static const char *all(const nw_storage *s) { return s->kind == NW_STORE_PER_THREAD ? "_all" : ""; }
 
-// The bytes come first, as none may be made before all are known to be possible.
+// All sizes are checked first, before any workspace is allocated.
 static void check_workspaces(nwt *g) {
   bool any = false;
   for (int i = 0; i < g->exec->nstorage; i++) {
@@ -155,8 +155,8 @@ static void function(nwt *g) {
 // ---- all
 
 const char nwt_includes[] = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n";
-// OpenMP's threads stay behind when a process forks, and a child that asks for them waits for ever: it computes alone. Whoever else
-// in the process has used OpenMP is not known, so that what counts is where the code was loaded.
+// A forked child does not have OpenMP's threads and would wait for them forever, so it uses one thread. The code cannot know
+// whether other code in the process has used OpenMP, so it compares the process with the one that loaded it.
 const char nwt_openmp[] =
     "#ifdef _OPENMP\n#include <omp.h>\n#include <unistd.h>\n"
     "static long nw_loaded_in;\n"
@@ -170,7 +170,7 @@ static bool any_parallel(int n, const nwt *g) {
   return any;
 }
 
-// g: the function that is called. Versions of it come before.
+// g: the public function. Its versions are written before it.
 static char *whole(nwt *g, int n, nwt *version) {
   nw_str head = {0};
   nwt_describe(g, &head);

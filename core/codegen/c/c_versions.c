@@ -1,4 +1,4 @@
-// Several versions of one function, and the one that runs that which is meant: its questions about the sizes as C.
+// Several versions of one function, and the function that selects one by conditions on the sizes.
 #include "codegen/c/c.h"
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ static void divide(nwt *g, const nw_choices *t, const nw_choice *c, const char *
   nw_str_add(&g->out, "}\n");
 }
 
-// Every way through it returns.
+// Every path through this code returns.
 static void decide(nwt *g, const nw_choices *t, int at, const char *const *version) {
   const nw_choice *c = &t->at[at];
   indent(g);
@@ -66,7 +66,7 @@ static void decide(nwt *g, const nw_choices *t, int at, const char *const *versi
     ask(g, t, c, version);
 }
 
-// The arguments have their names first, so that no version is called like one.
+// Arguments are named first, so that no version has the name of an argument.
 void nwt_name_versions(nwt *g, int n, nwt *version) {
   for (int i = 0; i < g->p->nsizes; i++) nwt_name(g, g->p->size[i].name);
   for (int i = 0; i < g->p->nbuffers; i++) nwt_name(g, g->p->buffer[i]->name);

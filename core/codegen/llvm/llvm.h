@@ -1,10 +1,10 @@
-// Inside codegen/llvm*: one module in the making.
+// Private to codegen/llvm*: one module while it is built.
 #pragma once
 #include "codegen/codegen.h"
 #include <llvm-c/Core.h>
 
-// Values of expressions already emitted, by expression. A scope is a stretch of code that what is emitted in it
-// dominates; leaving it forgets what it holds.
+// Values of expressions that were already emitted, by expression. Code emitted in a scope dominates the rest of the scope.
+// Leaving a scope forgets its values.
 typedef struct nwc_memo {
   int n, cap; // a power of two
   struct nwc_memo_entry {
@@ -13,7 +13,7 @@ typedef struct nwc_memo {
     int scope;
     bool loads; // depends on memory
   } * at;
-  nw_vec alive; // by scope number: non-NULL while it is open
+  nw_vec alive; // by scope number: non-NULL while the scope is open
 } nwc_memo;
 int nwc_memo_open(nwc_memo *m);
 void nwc_memo_close(nwc_memo *m, int scope);
@@ -26,16 +26,16 @@ typedef struct nwc_var {
   LLVMValueRef value;
 } nwc_var;
 
-// One LLVM function in the making: the kernel, or the body of a parallel loop.
+// One LLVM function while it is built: the kernel, or the body of a parallel loop.
 typedef struct nwc_function {
   LLVMValueRef fn, frame, thread;
-  LLVMBasicBlockRef entry; // allocas go to its end
-  LLVMValueRef *buffer; // by number of the program's buffer; NULL: does not exist here
-  LLVMValueRef *array; // the same for arrays in this function's frame, once made
+  LLVMBasicBlockRef entry; // allocas are added at its end
+  LLVMValueRef *buffer; // by buffer number; NULL: the buffer does not exist here
+  LLVMValueRef *array; // by buffer number: arrays in this function's frame, once they exist
   int nvars, capvars;
   nwc_var *var; // loop variables in scope, innermost last; sizes first
   nwc_memo memo;
-  int pure, loads; // the scopes to remember in: values without loads live longer, to the end of the loop body
+  int pure, loads; // the scopes for new values: values without loads stay valid to the end of the loop body
 } nwc_function;
 
 typedef struct nwc {
@@ -46,7 +46,7 @@ typedef struct nwc {
   const nw_program *p;
   const char *name; // of the public entry
   nwc_function *f;
-  int nloads; // grows with every value that depends on memory, to tell what is made of such values
+  int nloads; // counts values that depend on memory, to find expressions that use them
   const char *cpu, *features;
   char *error;
   size_t error_size;
@@ -61,21 +61,21 @@ LLVMModuleRef nwc_module(LLVMContextRef lc, const nw_exec *e, const char *name, 
 // ---- llvm_target.c: what depends on the instruction set
 typedef struct nwc_isa {
   const char *triple;
-  const char *cpu; // of a target that names none
-  const char *opaque; // of inline assembly that returns its operand, a vector, in a register; NULL: it is not needed
+  const char *cpu; // the default, for a target without a CPU name
+  const char *opaque; // inline assembly that returns its operand, a vector, in a register; NULL: not needed
   const char *fence; // the intrinsic after streaming stores; NULL: a full fence
-  void (*info)(void), (*target)(void), (*code)(void), (*printer)(void); // LLVM's own tables, to be made ready
+  void (*info)(void), (*target)(void), (*code)(void), (*printer)(void); // LLVM's initializers
 } nwc_isa;
 
 const nwc_isa *nwc_isa_of(const nw_target *t);
 char *nwc_features_text(const nw_target *t); // "+sse4.2,+avx"; heap
 int nwc_register_bytes(const nwc *g); // of the widest vector of floats
-bool nwc_masks_by_sign(const nwc *g); // masks of vectors are made as signs, and LLVM must not see through them
-LLVMValueRef nwc_opaque(nwc *g, LLVMValueRef v); // a value that LLVM cannot look behind, where it must not
+bool nwc_masks_by_sign(const nwc *g); // vector masks are signs, which LLVM must not simplify
+LLVMValueRef nwc_opaque(nwc *g, LLVMValueRef v); // hides a value from LLVM's optimizer where needed
 
 // ---- types and small things
 LLVMTypeRef nwc_type(nwc *g, nw_type t); // of a value: bool is i1, bf16 its bits in i16
-LLVMTypeRef nwc_memory_type(nwc *g, nw_type t); // as it lies in memory: bool is i8, f16 and bf16 are i16
+LLVMTypeRef nwc_memory_type(nwc *g, nw_type t); // in memory: bool is i8, f16 and bf16 are i16
 LLVMTypeRef nwc_int_type(nwc *g, int bits, int lanes);
 LLVMTypeRef nwc_ptr(nwc *g);
 LLVMValueRef nwc_i64(nwc *g, int64_t v);
@@ -107,17 +107,18 @@ typedef struct nwc_piece {
   int from, lanes;
 } nwc_piece;
 bool nwc_in_pieces(const nw_stmt *s);
-int nwc_pieces_of(const nwc *g, const nw_stmt *s, nwc_piece *piece); // how many; at most as many as there are lanes
-const nw_expr *nwc_lanes_of(const nw_expr *e, nwc_piece piece); // what these lanes of it are; of a scalar itself
+int nwc_pieces_of(const nwc *g, const nw_stmt *s,
+                  nwc_piece *piece); // the number of pieces, at most the number of lanes
+const nw_expr *nwc_lanes_of(const nw_expr *e, nwc_piece piece); // these lanes of e; e itself if it is a scalar
 // ----
 LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index); // of an element
 void nwc_call(nwc *g, const nw_stmt *s);
 void nwc_atomic(nwc *g, const nw_stmt *s);
 LLVMValueRef nwc_from_memory(nwc *g, LLVMValueRef v, nw_type t);
 LLVMValueRef nwc_to_memory(nwc *g, LLVMValueRef v, nw_type t);
-bool nwc_streams(const nw_stmt *s); // is there a streaming store in it?
+bool nwc_streams(const nw_stmt *s); // true if it contains a streaming store
 void nwc_stream_fence(nwc *g);
-// A branch of straight code inside a statement: what is emitted in it is forgotten at its end.
+// A branch of straight-line code inside a statement: values emitted in it are forgotten at its end.
 typedef struct nwc_region {
   int scope, pure, loads;
 } nwc_region;

@@ -5,8 +5,8 @@ static bool half(nw_type t) { return t.dtype == NW_F16 || t.dtype == NW_BF16; }
 
 static bool real(nw_type t) { return nw_dtype_is_float(t.dtype); }
 
-// The divisor is wherever its lane is computed but not wanted 0, where division would trap; -1 is replaced as well,
-// since the most negative number divided by it traps instead of wrapping.
+// Unused lanes may have the divisor 0, which would trap, so 0 is replaced. -1 is replaced as well, since the most negative number
+// divided by -1 traps instead of wrapping.
 static LLVMValueRef safe_divisor(nwc *g, LLVMValueRef d, bool sign) {
   LLVMTypeRef t = LLVMTypeOf(d);
   LLVMValueRef bad = LLVMBuildICmp(g->b, LLVMIntEQ, d, nwc_const_int(t, 0), "");
@@ -14,7 +14,7 @@ static LLVMValueRef safe_divisor(nwc *g, LLVMValueRef d, bool sign) {
   return LLVMBuildSelect(g->b, bad, nwc_const_int(t, 1), d, "");
 }
 
-// One less where the remainder is not 0 and its sign is not the divisor's.
+// True if the quotient must be decremented: the remainder is not 0 and its sign differs from the divisor's.
 static LLVMValueRef needs_fix(nwc *g, LLVMValueRef r, LLVMValueRef d) {
   LLVMValueRef zero = nwc_const_int(LLVMTypeOf(r), 0);
   LLVMValueRef some = LLVMBuildICmp(g->b, LLVMIntNE, r, zero, "");
@@ -52,7 +52,7 @@ static bool constant_divisor(const nw_expr *e, int64_t *c) {
   return nw_is_int(e->op == NW_OP_BROADCAST ? e->arg[0] : e, c);
 }
 
-// By a power of two: a shift or a mask, which floor by themselves.
+// Division by a power of two: a shift or a mask, which already floor.
 static LLVMValueRef divide_power(nwc *g, nw_op op, nw_type t, LLVMValueRef a, int64_t c) {
   LLVMTypeRef type = LLVMTypeOf(a);
   if (op == NW_OP_FLOORMOD) return LLVMBuildAnd(g->b, a, nwc_const_int(type, c - 1), "");
@@ -81,7 +81,7 @@ static LLVMValueRef intrinsic(nwc *g, const char *name, int n, LLVMValueRef *x) 
   return nwc_intrinsic(g, name, 1, &t, n, x);
 }
 
-// The columns of ops.def as code; NULL for operations that have code of their own, or none.
+// The columns of ops.def as code; NULL for operations that have separate code, or none.
 #define BUILD1(kind) return LLVMBuild##kind(g->b, x[0], "")
 #define BUILD2(kind) return LLVMBuild##kind(g->b, x[0], x[1], "")
 #define SPECIAL return NULL
@@ -137,8 +137,8 @@ static bool not_f16(void *env, const nw_expr *e) {
   return e->type.dtype != NW_F16;
 }
 
-// Operations on 16-bit floats are done in f32 and rounded. LLVM 19 makes the maximum of two widened f16 the maximum of the
-// f16s themselves, and has no right code for that in vectors on x86: it loses NaN. A fence hides where the operands are from.
+// Operations on 16-bit floats are done in f32 and rounded. LLVM 19 turns the maximum of two widened f16 values into an f16 maximum,
+// whose vector code on x86 is wrong: it loses NaN. A fence hides the origin of the operands.
 LLVMValueRef nwc_arith(nwc *g, const nw_expr *e) {
   LLVMValueRef args[3];
   nw_type t = e->arg[0]->type;

@@ -1,5 +1,5 @@
-// Atomic updates: a store whose value is made of what the element held. Everything else in the value is worked out before;
-// then it is tried until no other thread came between. Threads meet at the end of their loop, so no order is asked for.
+// Atomic updates: a store whose value depends on the old value of the element. The rest of the value is computed first; then a
+// compare-and-swap is retried until it succeeds. Threads synchronize at the end of their loop, so the order is relaxed.
 #include "codegen/llvm/llvm.h"
 
 typedef struct search {
@@ -13,7 +13,7 @@ static bool is_old(void *env, const nw_expr *e) {
   return !x->found;
 }
 
-// What the element held, as it stands in the value; NULL when the value is the same whatever it was.
+// The load of the old value inside the new value; NULL if the new value does not depend on it.
 static const nw_expr *old_value(const nw_stmt *s) {
   search x = {s->store.buffer, s->store.index, NULL};
   nw_visit(s->store.value, is_old, &x);
@@ -27,7 +27,7 @@ static bool holds(const nw_expr *e, const nw_expr *what) {
   return false;
 }
 
-// Of a select only the condition: its branches are not worked out unless they are taken.
+// Computes only the condition of a select: its branches are evaluated only if they are taken.
 static void work_out(nwc *g, const nw_expr *e, const nw_expr *old) {
   int n = e->op == NW_OP_SELECT ? 1 : e->n;
   if (!holds(e, old))
@@ -36,7 +36,7 @@ static void work_out(nwc *g, const nw_expr *e, const nw_expr *old) {
     for (int i = 0; e != old && i < n; i++) work_out(g, e->arg[i], old);
 }
 
-// A sum of whole numbers is one instruction.
+// An integer addition is one instruction.
 static const nw_expr *added(const nw_expr *value, const nw_expr *old) {
   if (value->op != NW_OP_ADD || nw_dtype_is_float((nw_dtype)value->type.dtype)) return NULL;
   for (int i = 0; i < 2; i++)

@@ -90,7 +90,7 @@ LLVMValueRef nwc_slice(nwc *g, LLVMValueRef v, int from, int n) {
   return LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(LLVMTypeOf(v)), shuffle_mask(g, n, from, 1), "");
 }
 
-// Both as vectors of na + nb lanes first: a shuffle wants operands of one type.
+// Both are first widened to na + nb lanes: a shuffle needs operands of one type.
 static LLVMValueRef widen(nwc *g, LLVMValueRef v, int n, int lanes) {
   LLVMTypeRef t = LLVMTypeOf(v);
   if (!is_vector(t)) {

@@ -1,5 +1,4 @@
-// Conversions. The 16-bit floats are done by hand where the machine's own instructions would round twice or flush
-// denormals.
+// Conversions. 16-bit floats are converted by explicit code where machine instructions would round twice or flush denormals.
 #include "codegen/llvm/llvm.h"
 
 static nw_type with(nw_type t, nw_dtype d) { return (nw_type){.dtype = (uint8_t)d, .lanes = t.lanes}; }
@@ -27,7 +26,7 @@ static LLVMValueRef f32_to_bf16(nwc *g, LLVMValueRef v, int lanes) {
   return LLVMBuildTrunc(b, LLVMBuildSelect(b, nan, quiet, rounded, ""), nwc_int_type(g, 16, lanes), "");
 }
 
-// A double as a float whose last bit is odd when it is not exact, so that rounding that again rounds as if once.
+// Rounds a double to a float whose last bit is odd if inexact, so that a second rounding gives the result of a single rounding.
 static LLVMValueRef round_to_odd(nwc *g, LLVMValueRef d, int lanes) {
   LLVMBuilderRef b = g->b;
   nw_type f32 = {NW_F32, (uint16_t)lanes}, f64 = {NW_F64, (uint16_t)lanes};

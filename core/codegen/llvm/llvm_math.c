@@ -8,7 +8,7 @@ static void set_nobuiltin(nwc *g, LLVMValueRef call) {
                            LLVMCreateEnumAttribute(g->lc, kind, 0));
 }
 
-// LLVM must not think it knows the function: it would fold or replace the call by other bits.
+// LLVM must not recognize the function: it would fold or replace the call and change the bits of the result.
 static LLVMValueRef call_row(nwc *g, const nw_math_row *row, LLVMValueRef *args, int n) {
   LLVMTypeRef t = LLVMTypeOf(args[0]), params[] = {t, t};
   LLVMTypeRef fn_type = LLVMFunctionType(t, params, (unsigned)n, false);

@@ -1,4 +1,4 @@
-// What has been emitted already.
+// The memo of values that were already emitted.
 #include "codegen/llvm/llvm.h"
 #include <stdlib.h>
 

@@ -53,8 +53,8 @@ static void gather_terms(nwc *g, sum *s, const nw_expr *e, int64_t coef) {
     add_term(g, s, e, coef);
 }
 
-// The address of an element. What the outer loops decide is added first, so that it can be moved out of the inner
-// ones; the constant last, so that neighbouring accesses of an unrolled tile share everything else.
+// The address of an element. Terms of outer loops are added first, so that they can be hoisted out of inner loops. The constant is
+// added last, so that neighbouring accesses of an unrolled tile share everything else.
 static LLVMValueRef address(nwc *g, LLVMValueRef base, LLVMTypeRef elem, const nw_expr *index, int64_t offset) {
   sum s = {.constant = offset};
   gather_terms(g, &s, index, 1);
@@ -73,7 +73,7 @@ static LLVMValueRef base_of(nwc *g, const char *buffer) {
   int i = nwc_buffer_index(g, buffer);
   LLVMValueRef base = i < 0 ? NULL : g->f->buffer[i];
   if (base) return base;
-  nwc_fail(g, "buffer %s has no place here", buffer);
+  nwc_fail(g, "buffer %s has no storage here", buffer);
   return LLVMGetUndef(nwc_ptr(g));
 }
 
@@ -82,7 +82,7 @@ LLVMValueRef nwc_address(nwc *g, const char *buffer, const nw_expr *index) {
   return address(g, base_of(g, buffer), nwc_memory_type(g, (nw_type){(uint8_t)b->dtype, 1}), index, 0);
 }
 
-// How a vector access lies in memory.
+// The memory layout of a vector access.
 typedef enum shape { ONE, LINE, BACKWARDS, SAME, SCATTERED } shape;
 
 static shape shape_of(const nw_expr *index, bool masked) {
@@ -121,7 +121,7 @@ static LLVMValueRef aligned_load(nwc *g, LLVMTypeRef t, LLVMValueRef ptr, int al
   return v;
 }
 
-// Where masks are signs, LLVM is shown none, and the vector is read in pieces of a register each.
+// If masks are signs, LLVM must not see a mask, and the vector is read in pieces of one register.
 enum { REGISTER = 32, LEAST_REGISTER = 16 };
 
 static bool masks_by_sign(const nwc *g, int bytes) { return bytes >= 4 && nwc_masks_by_sign(g); }
@@ -151,7 +151,7 @@ static LLVMValueRef masked_load(nwc *g, const char *name, LLVMTypeRef t, LLVMVal
 
 static LLVMValueRef all_lanes(nwc *g, int lanes) { return nwc_const_int(nwc_int_type(g, 1, lanes), 1); }
 
-// A scalar load under a condition: 0 where it does not hold.
+// A scalar load under a condition; 0 if the condition is false.
 static LLVMValueRef load_if(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int align, LLVMValueRef cond) {
   LLVMBasicBlockRef before = nwc_here(g), then = nwc_block(g, "load"), join = nwc_block(g, "");
   LLVMBuildCondBr(g->b, cond, then, join);
@@ -165,9 +165,8 @@ static LLVMValueRef load_if(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int alig
   return phi;
 }
 
-// One element for all lanes that want it. (A gather from one address with lanes of zeros can come out of LLVM 19 as an
-// instruction whose index and result are the same register, which the cpu refuses; so can one of a width that is not a
-// power of two.)
+// Loads one element for all active lanes. (LLVM 19 may turn a gather from one address with lanes of zeros, or a gather whose width
+// is not a power of two, into an instruction whose index and result are the same register, which is invalid.)
 static LLVMValueRef load_same(nwc *g, LLVMTypeRef elem, LLVMValueRef ptr, int align, int lanes, LLVMValueRef mask) {
   if (!mask) return nwc_splat(g, aligned_load(g, elem, ptr, align), lanes);
   LLVMValueRef any = nwc_intrinsic1(g, "llvm.vector.reduce.or", mask);
@@ -278,8 +277,8 @@ static void aligned_store(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
   LLVMSetAlignment(LLVMBuildStore(g->b, v, ptr), (unsigned)align);
 }
 
-// The vector in pieces that are one register each, as 32-bit words, whatever it is made of. Where LLVM sees that a value was
-// narrowed it stores and narrows in one instruction, of which there is no streaming kind, and says nothing.
+// The vector in pieces of one register, as 32-bit words, for any element type. If LLVM sees that a value was narrowed, it narrows
+// and stores in one instruction, which has no streaming form, and silently makes a plain store.
 static LLVMValueRef words_of(nwc *g, LLVMValueRef v, nw_type t, int from, int bytes) {
   int each = nw_dtype_bytes(t.dtype);
   LLVMValueRef part = t.lanes * each == bytes ? v : nwc_slice(g, v, from, bytes / each);
@@ -295,7 +294,7 @@ static void stream_piece(nwc *g, LLVMValueRef v, LLVMValueRef ptr, int align) {
                   LLVMMetadataAsValue(g->lc, LLVMMDNodeInContext2(g->lc, &one, 1)));
 }
 
-// Past the caches. Buffers begin at 64 bytes, and the lowered program vouches for the rest of the address.
+// A streaming store. Buffers are 64-byte aligned, and the lowered program guarantees the alignment of the index.
 static void streaming_store(nwc *g, const nw_stmt *s, nw_type t, LLVMValueRef v) {
   const nw_expr *index = s->store.index;
   int each = nw_dtype_bytes(t.dtype), all = t.lanes * each;
@@ -318,7 +317,7 @@ bool nwc_streams(const nw_stmt *s) {
   return any;
 }
 
-// What was streamed before is seen by other threads before anything stored after.
+// Makes earlier streaming stores visible to other threads before any later store.
 void nwc_stream_fence(nwc *g) {
   const char *fence = nwc_isa_of(g->p->target)->fence;
   if (fence)
@@ -373,7 +372,7 @@ static void store_if(nwc *g, const nw_stmt *s, LLVMValueRef cond) {
 
 enum { MOST_PIECES = NW_LANES_ROOM };
 
-// What each piece stores is computed before any of them is stored: as with the whole vector.
+// The values of all pieces are computed before any piece is stored, as with the whole vector.
 static void store_pieces(nwc *g, const nw_stmt *s, const nw_expr *mask) {
   LLVMValueRef value[MOST_PIECES], on[MOST_PIECES];
   nwc_piece piece[MOST_PIECES];

@@ -1,8 +1,7 @@
-// Functions: the kernel, the bodies of parallel loops, and how each finds its data.
+// Functions: the kernel, the bodies of parallel loops, and how each gets its data.
 //
-// Every piece of code is a private function whose parameters are the data pointers (noalias), the sizes and
-// what it captures; a wrapper with the public signature reads them from the frame. Passing them as parameters is what
-// tells LLVM that they do not overlap.
+// Code is in private functions whose parameters are the data pointers (noalias), the sizes and the captured values. A wrapper with
+// the public signature reads them from the frame. Only as parameters can pointers be declared not to overlap.
 #include "codegen/llvm/llvm.h"
 #include "ir/program/tags.h"
 #include <stddef.h>
@@ -34,14 +33,13 @@ static LLVMValueRef new_function(nwc *g, const char *name, int nparams, LLVMType
   return fn;
 }
 
-// What a private function is given, in order: frame, thread, range; data pointers out of the frame; sizes and loop
-// variables; buffers of the function around it. A parallel body must get its shared buffers from that function, which
-// holds them as noalias: a pointer read from the frame again would be another one to LLVM, and stores before the loop
-// could move behind it.
+// The parameters of a private function, in order: frame, thread, range; data pointers from the frame; sizes and loop variables;
+// buffers of the enclosing function. A parallel body must get its shared buffers from that function, which has them as noalias.
+// LLVM would treat a pointer that is read from the frame again as a different one, and could move stores before the loop after it.
 typedef struct signature {
   int n, first_data, first_var, first_captured;
   LLVMTypeRef *type;
-  bool *captured; // by buffer: it is one of the last
+  bool *captured; // by buffer: it is in the last group
   bool inner; // of a parallel body
 } signature;
 
@@ -49,7 +47,7 @@ static bool from_frame(const signature *s, const nw_storage *storage) {
   return storage->kind == NW_STORE_PER_THREAD || (!s->inner && storage->kind != NW_STORE_STACK);
 }
 
-// One that is not used inside is not captured: it can still be taken apart into registers.
+// A buffer that is not used inside is not captured: it can still become registers.
 static bool mentions(void *env, nw_stmt *s) {
   const char *buffer = env;
   switch (s->kind) {
@@ -111,12 +109,12 @@ static void close_function(nwc *g, nwc_function *f) {
   free(f->var);
 }
 
-// What is promised of a pointer. A tensor may begin anywhere, unless whoever calls makes sure of more.
+// The guaranteed alignment of a pointer. A tensor may start anywhere, unless the caller guarantees more.
 static uint64_t alignment(const nw_storage *s) {
   return s->kind != NW_STORE_PARAM || s->streamed ? NW_STREAM_ALIGN : (uint64_t)nw_dtype_bytes(s->dtype);
 }
 
-// Names the parameters of the function that is open, and finds buffers and variables in them.
+// Names the parameters of the current function, and maps buffers and variables to them.
 static void take_parameters(nwc *g, const signature *s, const nwc_var *vars, int nvars) {
   nwc_function *f = g->f;
   int data = s->first_data, captured = s->first_captured;
@@ -142,7 +140,7 @@ static LLVMValueRef field(nwc *g, LLVMValueRef base, LLVMTypeRef t, size_t offse
   return LLVMBuildLoad2(g->b, t, LLVMBuildGEP2(g->b, LLVMInt8TypeInContext(g->lc), base, &by, 1, ""), "");
 }
 
-// In a wrapper: the pointer of a buffer that lives in the frame.
+// In a wrapper: the pointer of a buffer in the frame.
 static LLVMValueRef data_pointer(nwc *g, LLVMValueRef frame, LLVMValueRef thread, int i) {
   const nw_storage *s = &g->exec->storage[i];
   size_t table = s->kind == NW_STORE_PARAM ? offsetof(nw_frame, params) : offsetof(nw_frame, work);
@@ -203,7 +201,7 @@ static void kernel(nwc *g) {
 
 // ---- parallel loops
 
-// The captured values as an array of 64-bit words in the frame of the function around the loop.
+// The captured values as an array of 64-bit words in the stack frame of the enclosing function.
 static LLVMValueRef capture(nwc *g, const signature *s, const nwc_function *outer) {
   int n = s->n - s->first_var, at = 0;
   LLVMTypeRef i64 = i64_type(g), array = LLVMArrayType2(i64, (uint64_t)(n > 0 ? n : 1));

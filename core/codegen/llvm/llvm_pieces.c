@@ -1,8 +1,8 @@
-// Vectors whose lanes are no power of two.
+// Vectors whose number of lanes is not a power of two.
 //
-// LLVM hands such a vector from one block of code to another number by number, unless it fits one register when rounded up; so do
-// its masks, and the indices that these come from. A store of one is therefore emitted as several, each of as many lanes as a
-// register has, or of a power of two less.
+// LLVM passes such a vector from one basic block to another element by element, unless it fits one register when rounded up. The
+// same holds for its masks and their indices. So its store is emitted as several stores. Each has as many lanes as a register, or
+// a smaller power of two.
 #include "codegen/llvm/llvm.h"
 #include "ir/expr/fold.h" // nw_intern
 
@@ -25,7 +25,7 @@ static const nw_expr *make_lanes(nw_memo *m, const nw_expr *e, nwc_piece piece) 
   return nw_intern(e->pool, &head, arg);
 }
 
-// A place in the memo does not outlive what is put into it meanwhile.
+// A pointer into the memo becomes invalid when entries are added.
 static const nw_expr *lanes_of(nw_memo *m, const nw_expr *e, nwc_piece piece) {
   if (e->type.lanes == 1) return e;
   const nw_expr *made = *nw_memo_at(m, e);
@@ -41,7 +41,7 @@ const nw_expr *nwc_lanes_of(const nw_expr *e, nwc_piece piece) {
   return e;
 }
 
-// Streaming stores are whole vectors, and their lanes were chosen for that.
+// Streaming stores are whole vectors, whose number of lanes was chosen for that.
 bool nwc_in_pieces(const nw_stmt *s) {
   int lanes = s->store.index->type.lanes;
   return (lanes & (lanes - 1)) != 0 && !s->store.stream;

@@ -38,7 +38,7 @@ static void body_with(nwc *g, const nw_stmt *s, LLVMValueRef var) {
   nwc_region_close(g, r);
 }
 
-// Tested at its end, and entered only when there is something to do: invariant code can then be moved before it.
+// The condition is tested at the end, and the loop is entered only if it has iterations: invariant code can then be hoisted.
 void nwc_loop_between(nwc *g, const nw_stmt *s, LLVMValueRef begin, LLVMValueRef end, bool some) {
   LLVMBasicBlockRef before = nwc_here(g), body = nwc_block(g, s->loop.var->name), exit = nwc_block(g, "");
   if (some)
@@ -80,8 +80,7 @@ static void guard(nwc *g, const nw_stmt *s) {
   nwc_at(g, join);
 }
 
-// One array in the frame of the function, whatever the number of times its place is reached: so it can be taken
-// apart into registers.
+// One array in the stack frame of the function, even if its allocation is reached several times, so that it can become registers.
 static LLVMValueRef frame_array(nwc *g, int buffer) {
   int64_t n;
   const nw_storage *st = &g->exec->storage[buffer];
@@ -118,7 +117,7 @@ static void store(nwc *g, const nw_stmt *s) {
   f->loads = outer;
 }
 
-// A condition or a bound may read memory as well: remembered in a scope that is closed, so not at all.
+// A condition or a bound may read memory as well. Its values are remembered in a scope that is closed, so they are not reused.
 static void forgetful(nwc *g, const nw_stmt *s, void (*emit)(nwc *g, const nw_stmt *s)) {
   nwc_function *f = g->f;
   int outer = f->loads;
@@ -141,7 +140,7 @@ void nwc_stmt(nwc *g, const nw_stmt *s) {
   case NW_STORE: store(g, s); break;
   case NW_ALLOC: alloc(g, s); break;
   case NW_PREFETCH: forgetful(g, s, nwc_prefetch); break;
-  case NW_BARRIER: nwc_fail(g, "there is no barrier on a processor"); break;
+  case NW_BARRIER: nwc_fail(g, "a CPU has no barriers"); break;
   case NW_CALL: forgetful(g, s, nwc_call); break;
   case NW_BLOCK: nwc_fail(g, "block %s was not lowered", s->block.name); break;
   }

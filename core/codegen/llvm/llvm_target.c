@@ -1,4 +1,4 @@
-// The options that LLVM needs for each instruction set, and those that it must not get.
+// LLVM options for each instruction set.
 #include "codegen/llvm/llvm.h"
 #include <llvm-c/Target.h>
 
@@ -20,8 +20,8 @@ char *nwc_features_text(const nw_target *t) {
 
 int nwc_register_bytes(const nwc *g) { return nw_features_vector_bytes(g->p->target->features); }
 
-// With AVX, and without AVX-512, a lane is on where the sign bit of its mask is set. LLVM 19 loses track of that where it finds
-// out that lanes are off: it may put 1 there, whose sign bit is not set, and then takes 1 for on and reads the whole vector.
+// With AVX but without AVX-512, a lane is active if the sign bit of its mask is set. LLVM 19 loses this fact when it can deduce
+// that lanes are inactive: it may use the mask 1, whose sign bit is not set, then treats 1 as active and reads the whole vector.
 bool nwc_masks_by_sign(const nwc *g) {
   nw_features f = g->p->target->features;
   return nw_has(f, NW_FEATURE_AVX) && !nw_has(f, NW_FEATURE_AVX512VL);
