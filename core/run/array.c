@@ -4,24 +4,27 @@
 #include <math.h>
 #include <stdlib.h>
 
-// The number of bytes, or -1 (and a diagnostic) when the shape makes no sense or does not fit a machine word.
+// The number of bytes, or -1 (and a diagnostic) if the shape is invalid or the number does not fit a machine word.
 static int64_t bytes_of(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape, int64_t *count) {
   int64_t n = 1, bytes;
   bool too_big = false, empty = false;
   for (int d = 0; d < ndim; d++) {
     if (shape[d] < 0)
-      return nw_fail(c, NW_ERANGE, NULL, "shape: dimension %d of a tensor is %ld", d + 1, (long)shape[d]), -1;
+      return nw_fail(c, NW_ERANGE, NULL, "shape: dimension %d of a tensor is %ld; it must be 0 or more", d + 1,
+                     (long)shape[d]),
+             -1;
     empty |= shape[d] == 0;
   }
   for (int d = 0; d < ndim && !empty; d++) too_big |= __builtin_mul_overflow(n, shape[d], &n);
   if (empty) n = 0;
   too_big = too_big || __builtin_mul_overflow(n, (int64_t)nw_dtype_bytes(t), &bytes);
-  if (too_big) return nw_fail(c, NW_EMEMORY, "ask for less", "a tensor of this shape has more than 2^63 bytes"), -1;
+  if (too_big)
+    return nw_fail(c, NW_EMEMORY, "give a smaller shape", "a tensor of this shape has more than 2^63 bytes"), -1;
   *count = n;
   return bytes;
 }
 
-// Zeros, aligned to 64 bytes. A size beyond the memory that is available is an error here, not a crash later.
+// Zeros, aligned to 64 bytes. A size that exceeds the available memory is an error here, not a crash later.
 nw_array *nw_array_new(nw_ctx *c, nw_dtype t, int ndim, const int64_t *shape) {
   int64_t count, bytes = bytes_of(c, t, ndim, shape, &count);
   if (bytes < 0) return NULL;
@@ -69,7 +72,7 @@ double nw_array_get(const nw_array *a, int64_t flat) {
   }
 }
 
-// Floats are cut towards zero; what does not fit an i64 becomes its nearest end, NaN becomes 0.
+// Truncates towards zero; saturates at the limits of i64; NaN becomes 0.
 static int64_t cut(double v) {
   if (v != v) return 0;
   return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : (int64_t)v;
@@ -89,7 +92,7 @@ int64_t nw_array_get_int(const nw_array *a, int64_t flat) {
   }
 }
 
-// Rounds to the dtype; integers take the whole part, and wrap.
+// Rounds to the dtype; integers truncate, and wrap.
 void nw_array_set(nw_array *a, int64_t flat, double v) {
   switch (a->dtype) {
   case NW_BOOL: AT(uint8_t) = v != 0; break;
@@ -116,7 +119,7 @@ void nw_array_set_int(nw_array *a, int64_t flat, int64_t v) {
   }
 }
 
-// The same seed gives the same numbers on every machine, whatever the dtype.
+// The same seed gives the same numbers on every machine and for every dtype.
 bool nw_array_fill_random(nw_array *a, uint64_t seed, double lo, double hi) {
   bool whole = !nw_dtype_is_float(a->dtype);
   double span = whole ? floor(hi) - ceil(lo) + 1 : hi - lo, from = whole ? ceil(lo) : lo;

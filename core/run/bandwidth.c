@@ -1,19 +1,19 @@
-// What this machine can move at most: the loops of STREAM over as much memory as is asked for.
+// Measures the peak bandwidth of this machine: the loops of STREAM over a given amount of memory.
 //
-// Bytes are counted as STREAM counts them: those that the loop reads and writes by name. What a cache fetches before it is
-// written to is not among them. Each thread has a stretch of its own, which it has touched first.
+// Bytes are counted as in STREAM: those that the loop reads and writes explicitly. Lines that a cache fetches before a write are
+// not counted. Each thread has its own part of the memory, which it touched first.
 #include "run/calibrate/calibrate.h"
 #include "run/guard.h"
 #include "run/session.h"
 #include "hw/hw.h"
 #include <stdlib.h>
 
-#define SAMPLE_SECONDS 1e-2 // long against what it takes to start threads on a busy machine
-#define ENOUGH_SECONDS 0.4 // of samples, when there are three
+#define SAMPLE_SECONDS 1e-2 // long compared with starting threads on a busy machine
+#define ENOUGH_SECONDS 0.4 // total time of samples, if there are at least three
 #define MOST_PASSES ((int64_t)1 << 30)
-#define STEP 512 // bytes of an array that a round of a loop goes on by: eight of the widest vectors
+#define STEP 512 // bytes of an array per iteration: eight of the widest vectors
 
-typedef struct stretch { // of one thread: up to three arrays of so many bytes
+typedef struct stretch { // of one thread: up to three arrays of `bytes` bytes
   char *a, *b, *c;
   int64_t bytes;
 } stretch;
@@ -24,7 +24,7 @@ static const int arrays[] = {[NW_STREAM_READ] = 1, [NW_STREAM_COPY] = 2, [NW_STR
 
 #if defined __x86_64__
 
-// Eight vectors a round, in registers by name, as in the loop for the peak: what is measured is not the compiler.
+// Eight vectors per iteration, in named registers as in the loop for the peak, so that the compiler has no influence.
 #define EACH(text) ".irp r, 0,1,2,3,4,5,6,7\n\t" text "\n\t.endr\n\t"
 #define LOOP(name, features, begin, text, step, end)                                                                   \
   __attribute__((target(features))) static void name(const stretch *s) {                                               \
@@ -71,11 +71,11 @@ void nw_stream_pass(nw_stream loop, char *data, int64_t bytes) {
 }
 
 typedef struct job {
-  nw_frame frame; // first: it is what the entry gets
+  nw_frame frame; // first, since the entry gets its address
   stream_loop loop;
   stretch of[NW_MAX_TEAM];
   int64_t passes;
-  bool touch; // writes everything once, instead
+  bool touch; // only write everything once
 } job;
 
 static void touch(const stretch *s) {
@@ -96,7 +96,7 @@ static void run_stretch(nw_frame *f, void *env, int64_t begin, int64_t end, int6
 
 static void run_all(nw_frame *f) { nw_parallel_for(f, run_stretch, f, f->threads, 0); }
 
-// Seconds of so many passes; below 0: interrupted.
+// Seconds of n passes; below 0: interrupted.
 static double passes(nw_ctx *c, job *j, int64_t n) {
   double (*clock)(void) = j->frame.threads > 1 ? nw_now : nw_cpu_now;
   j->passes = n;
@@ -104,7 +104,7 @@ static double passes(nw_ctx *c, job *j, int64_t n) {
   return nw_guarded_call(c, run_all, &j->frame) ? clock() - start : -1;
 }
 
-// How many passes make a sample, by what one thread takes for its stretch; 0: interrupted.
+// The number of passes in a sample, from the time that one thread takes for its part; 0: interrupted.
 static int64_t calibrate(nw_ctx *c, job *j) {
   int threads = j->frame.threads;
   double t = 0;
@@ -126,7 +126,7 @@ static int sample(nw_ctx *c, job *j, double bytes, int most, double *rate) {
   return n ? most : 0;
 }
 
-// Each thread's share in arrays side by side. Answers the bytes that one pass names.
+// Divides adjacent arrays among the threads. Returns the bytes that one pass reads and writes.
 static double divide(job *j, char *data, int64_t bytes, int narrays) {
   int64_t each = bytes / j->frame.threads / narrays / STEP * STEP;
   if (each < STEP) each = STEP;
@@ -142,7 +142,7 @@ int nw_bandwidth(nw_ctx *c, nw_stream loop, int64_t bytes, int threads, int most
   int64_t least = (int64_t)threads * arrays[loop] * STEP;
   if (bytes < least) bytes = least;
   char *data = bytes < nw_memory_left() ? nw_mem_get(&nw_session_of(c)->mem, (size_t)bytes, false) : NULL;
-  if (!data) return nw_fail(c, NW_ELIMIT, NULL, "there is no memory for a loop over %lld bytes", (long long)bytes), 0;
+  if (!data) return nw_fail(c, NW_ELIMIT, NULL, "not enough memory for a loop over %lld bytes", (long long)bytes), 0;
   job *j = nw_xcalloc(1, sizeof *j);
   j->frame = (nw_frame){.threads = threads, .name = "the bandwidth loop"};
   j->loop = widest(loop);

@@ -2,7 +2,7 @@
 #include "run/kernel.h"
 #include <stdlib.h>
 
-// False when the number of elements does not fit 64 bits.
+// False if the number of elements does not fit in 64 bits.
 static bool elements_of(const nw_kernel *k, const nw_storage *s, int64_t *n) {
   if (!nw_eval_size(s->elements, k->formals.nsizes, k->formals.size, k->sizes, n)) return *n = 0, NW_MUTATED(size_zero);
   if (*n < 0) *n = 0;
@@ -10,7 +10,7 @@ static bool elements_of(const nw_kernel *k, const nw_storage *s, int64_t *n) {
 }
 
 static bool no_room(nw_kernel *k, const nw_storage *s, bool fits, int64_t bytes) {
-  const char *hint = "compute it in place of use, or in smaller pieces";
+  const char *hint = "compute it where it is used, or in smaller pieces";
   if (!fits)
     return nw_fail(k->ctx, NW_EMEMORY, hint, "%s, a temporary of more than 9 exabytes, does not fit in memory",
                    s->buffer);
@@ -20,7 +20,7 @@ static bool no_room(nw_kernel *k, const nw_storage *s, bool fits, int64_t bytes)
                  (double)bytes / 1e9, why);
 }
 
-// Made before the call, from the pool: generated code never asks for memory.
+// Allocated from the pool before the call: generated code never allocates memory.
 static bool make_workspace(nw_kernel *k, int i) {
   const nw_storage *s = &k->exec->storage[i];
   if (s->kind != NW_STORE_WORKSPACE && s->kind != NW_STORE_PER_THREAD) return true;
@@ -59,7 +59,7 @@ static bool sizes_fit(nw_kernel *k) {
 
 static bool is_aligned(nw_ctx *c, const nw_storage *s, const nw_array *a) {
   return !s->streamed || (uintptr_t)a->data % NW_STREAM_ALIGN == 0 ||
-         nw_fail(c, NW_EINVAL, NULL, "%s is stored past the caches: it must begin at a multiple of %d bytes", s->buffer,
+         nw_fail(c, NW_EINVAL, NULL, "%s is written by streaming stores: it must be aligned to %d bytes", s->buffer,
                  NW_STREAM_ALIGN);
 }
 
@@ -74,7 +74,7 @@ static bool set_up(nw_kernel *k, nw_array *const *args) {
   return sizes_fit(k) || (nw_kernel_end(k), false);
 }
 
-// The one that these sizes ask for; its facts were looked at to find it.
+// The version that these sizes select; the selection has checked its facts.
 static bool set_up_case(nw_kernel *k, nw_array *const *args) {
   nw_kernel *one = nw_kernel_case(k, k->sizes);
   memcpy(one->sizes, k->sizes, (size_t)k->formals.nsizes * sizeof *k->sizes);
@@ -89,7 +89,7 @@ static bool runs_here(const nw_kernel *k) {
   return nw_target_here(t) ||
          nw_fail(k->ctx, NW_EINVAL,
                  "f:export writes it as a library; s:retarget(nw.target()) makes a schedule for this host",
-                 "%s is code for %s, which this host does not run", k->formals.callee, t->machine.name);
+                 "%s is code for %s, which this host cannot run", k->formals.callee, t->machine.name);
 }
 
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args) {
@@ -104,7 +104,7 @@ bool nw_kernel_call(nw_kernel *k, int n, nw_array *const *args) {
   nw_kernel *one = k->running ? k->running : k;
   bool good = one->backend->call(k);
   if (good && !nw_fences_hold(&nw_session_of(k->ctx)->mem))
-    good = nw_fail(k->ctx, NW_ECRASH, NULL, "%s wrote beside a tensor or a temporary", k->formals.callee);
+    good = nw_fail(k->ctx, NW_ECRASH, NULL, "%s wrote outside a tensor or a temporary", k->formals.callee);
   nw_kernel_end(k);
   return good;
 }

@@ -12,7 +12,7 @@ extern char **environ;
 
 enum { MOST_ARGS = 64, MOST_SAID = 4000 };
 
-// 0, or why it could not be started. It takes signals as a program expects them, not as this one does.
+// Starts the program with default signal handling. Returns 0 or an errno value.
 static int start(pid_t *pid, const char *program, char *const *argv, int out) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attr;
@@ -32,7 +32,7 @@ static int start(pid_t *pid, const char *program, char *const *argv, int out) {
   return why;
 }
 
-// What it says, up to a limit; the rest is read and dropped, so that it never waits for us.
+// Collects its output up to a limit. The rest is read and dropped, so that the program never blocks.
 static void listen_to(int in, nw_str *said) {
   char block[1024];
   ssize_t n;
@@ -54,7 +54,8 @@ bool nw_cc(nw_ctx *c, const nw_linker *l, const char *const *args) {
   argv[n++] = (char *)program;
   for (int i = 0; args[i] && n <= MOST_ARGS; i++) argv[n++] = (char *)args[i];
   argv[n] = NULL;
-  if (pipe2(ends, O_CLOEXEC)) return nw_fail(c, NW_EIO, NULL, "no pipe to the C compiler: %s", nw_file_reason(errno));
+  if (pipe2(ends, O_CLOEXEC))
+    return nw_fail(c, NW_EIO, NULL, "cannot open a pipe to the C compiler: %s", nw_file_reason(errno));
   pid_t pid;
   int why = start(&pid, program, argv, ends[1]);
   bool started = !why;
@@ -67,11 +68,11 @@ bool nw_cc(nw_ctx *c, const nw_linker *l, const char *const *args) {
     nw_fail(c, NW_EIO, NULL, "cannot start the C compiler '%s': %s", program, nw_file_reason(why));
   else if (why)
     nw_fail(c, NW_EIO,
-            l && l->command ? nw_diag_printf(c, "Debian has it in the package %s", l->package)
-                            : "install a C compiler, or name one in CC",
+            l && l->command ? nw_diag_printf(c, "install it: on Debian, the package %s", l->package)
+                            : "install a C compiler, or set CC to one",
             "there is no C compiler '%s'", program);
   else if (status)
-    nw_fail(c, NW_ECODEGEN, NULL, "%s failed: %s", program, said.s ? said.s : "it said nothing");
+    nw_fail(c, NW_ECODEGEN, NULL, "%s failed: %s", program, said.s ? said.s : "it printed no message");
   nw_str_free(&said);
   return started && !status;
 }

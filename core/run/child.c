@@ -1,5 +1,5 @@
-// Programs of others. Their files are in memory: nothing has to be read while they run, so that waiting is all there is to
-// do, and what they leave behind (a window) holds no pipe of ours.
+// Runs external programs. Their standard files are in memory, so nothing must be read while they run, and a process that they leave
+// (a window) holds no pipe of this process.
 #include "base/file.h"
 #include "run/run.h"
 #include <errno.h>
@@ -44,7 +44,7 @@ static char *take(int fd, size_t most, size_t *n) {
   return text;
 }
 
-// A process group of its own, so that all of it can be ended; signals as a shell would leave them.
+// Starts it in its own process group, so that the whole group can be killed, with the signal handling of a shell.
 static int start(pid_t *pid, const char *const *argv, const int *file) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attr;
@@ -69,7 +69,7 @@ static bool wanted(nw_ctx *c, const nw_child *child) {
   return !nw_stopped(c);
 }
 
-// False when it is to stop; what is left of it then is killed.
+// False if interrupted; the rest of the group is then killed.
 static bool wait_for(nw_ctx *c, pid_t pid, const nw_child *child, int *status) {
   struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
   pid_t got = 0;
@@ -93,9 +93,10 @@ static bool run_with(nw_ctx *c, const char *const *argv, nw_child *child, const 
   int status = 0;
   for (int i = 0; i < 3; i++)
     if (file[i] < 0)
-      return nw_fail(c, NW_EIO, NULL, "cannot start %s: no file in memory: %s", argv[0], nw_file_reason(errno));
+      return nw_fail(c, NW_EIO, NULL, "cannot start %s: cannot make a file in memory: %s", argv[0],
+                     nw_file_reason(errno));
   if (!fill(file[0], child->input, child->ninput))
-    return nw_fail(c, NW_EIO, NULL, "cannot start %s: what it is to read: %s", argv[0], nw_file_reason(errno));
+    return nw_fail(c, NW_EIO, NULL, "cannot start %s: cannot write its input: %s", argv[0], nw_file_reason(errno));
   int why = start(&pid, argv, file);
   child->absent = why == ENOENT;
   if (why) return nw_fail(c, NW_EIO, NULL, "cannot start %s: %s", argv[0], nw_file_reason(why));

@@ -1,5 +1,5 @@
-// One kernel of several: a call runs the first whose facts hold for its sizes, the last where none does. Each was judged under its
-// facts alone, and these are looked at here, so that all of them together are as right as each.
+// A kernel of several versions. A call runs the first version whose facts hold for its sizes, or the last if none does. Each
+// version was judged under its facts alone, and the facts are checked here, so the combined kernel is as correct as each version.
 #include "run/kernel.h"
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool same_formals(const nw_formals *a, const nw_formals *b) {
   return same;
 }
 
-// The case for these sizes: every fact on the way down was looked at.
+// The case for these sizes; every fact on the path was checked.
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes) {
   const nw_choice *c = t->at;
   int64_t v;
@@ -39,7 +39,7 @@ nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes) {
   return k->one[nw_choices_take(&k->choices, &k->formals, sizes)];
 }
 
-// What a case assumes beyond what all do.
+// The facts of a case beyond the common ones.
 static nw_version_facts own_facts(const nw_kernel *k, int i) {
   const nw_formals *f = &k->one[i]->formals;
   return (nw_version_facts){f->nfacts - k->formals.nfacts, f->fact + k->formals.nfacts};
@@ -52,24 +52,26 @@ static void make_choices(nw_kernel *k) {
   free(all);
 }
 
-// Which version is none of those that the last one stands for, and why not.
+// Reports a version that the last version cannot replace, and why not.
 static void refuse_version(nw_ctx *c, int i, int n, const nw_formals *one, const nw_formals *last) {
   int at = 0;
   while (at < last->nfacts && at < one->nfacts && last->fact[at] == one->fact[at]) at++;
   if (at == last->nfacts) {
-    nw_fail(c, NW_EINVAL, NULL, "versions[%d] has other sizes or tensors than the last one", i + 1);
+    nw_fail(c, NW_EINVAL, NULL, "versions[%d] must have the same sizes and tensors as the last version", i + 1);
     return;
   }
   char *fact = nw_expr_show(last->fact[at]);
   nw_fail(c, NW_EINVAL,
-          "the last is run where no other's facts hold: it may assume nothing that the others do not, as version 0",
-          "versions[%d], the last one, assumes %s, and versions[%d] does not, or not first", n, fact, i + 1);
+          "the last version runs where no other's facts hold: its facts must come first in every version, as those of "
+          "version 0 do",
+          "versions[%d], the last one, assumes %s; versions[%d] does not, or assumes another fact before it", n, fact,
+          i + 1);
   free(fact);
 }
 
 nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one) {
   if (n < 1 || n > MOST_CASES)
-    return nw_fail(c, NW_ELIMIT, NULL, "a kernel of %d versions; 1 to %d can be told apart", n, MOST_CASES), NULL;
+    return nw_fail(c, NW_ELIMIT, NULL, "a kernel cannot have %d versions: give 1 to %d", n, MOST_CASES), NULL;
   const nw_kernel *last = one[n - 1];
   for (int i = 0; i < n; i++)
     if (one[i]->ncases || !same_formals(&last->formals, &one[i]->formals))
@@ -86,7 +88,7 @@ nw_kernel *nw_kernel_dispatch(nw_ctx *c, int n, nw_kernel *const *one) {
   return k;
 }
 
-// Seconds that finding the case takes.
+// Seconds to select a case.
 double nw_kernel_dispatch_seconds(nw_kernel *k, int n, nw_array *const *args) {
   enum { TIMES = 1 << 16 };
   if (!nw_formals_count(k->ctx, &k->formals, n) || !nw_formals_check(k->ctx, &k->formals, n, args, k->sizes)) return -1;

@@ -1,7 +1,7 @@
-// Joules that the processor counts: the powercap zones of the kernel (RAPL), where there are any and they may be read.
+// Reads the energy counters of the CPU: the powercap zones of the kernel (RAPL), if they exist and are readable.
 //
-// A counter grows in microjoules and begins anew at a limit of its own. Zones of packages hold those of their cores; memory
-// has zones of its own. What is counted is all that runs on the package, not this process alone.
+// A counter counts microjoules and wraps at a limit of its own. Package zones include their cores; memory has separate zones. A
+// counter measures everything that runs on the package, not only this process.
 #include "run/run.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static bool read_joules(const char *root, const char *zone, const char *file, do
   return end != buf;
 }
 
-// Of a package or of memory, when its counter can be read. Zones of mmio count the same again.
+// Reads the zone of a package or of memory, if its counter is readable. The mmio zones are duplicates.
 static bool read_zone(const char *root, const char *name, nw_energy_zone *z) {
   if (!strchr(name, ':') || strstr(name, "mmio") || !read_text(root, name, "name", z->name, sizeof z->name))
     return false;
@@ -44,8 +44,8 @@ int nw_energy_zones(nw_ctx *c, const char *root, nw_energy_zone *zone, int most)
   for (struct dirent *x; d && n < most && (x = readdir(d));) n += read_zone(root, x->d_name, &zone[n]);
   if (d) closedir(d);
   if (n) return qsort(zone, (size_t)n, sizeof *zone, by_zone), n;
-  nw_fail(c, NW_ELIMIT, NULL, "this machine has no energy counters that can be read: %s: %s", root,
-          d ? "there is no zone of a package whose counter this user may read" : "there is no such folder");
+  nw_fail(c, NW_ELIMIT, NULL, "this machine has no readable energy counters: %s: %s", root,
+          d ? "no package zone has a counter that this user may read" : "there is no such folder");
   return 0;
 }
 

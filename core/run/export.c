@@ -1,4 +1,4 @@
-// A kernel as a shared library with a header: the machine code of the session, and a little C around it.
+// Exports a kernel as a shared library with a header: the machine code of the session, and some C code around it.
 #include "base/file.h"
 #include "run/cc.h"
 #include "run/kernel.h"
@@ -19,18 +19,18 @@ static char *header_path(const char *path) {
   return nw_str_take(&s);
 }
 
-// A library takes its header along, which the user did not name: one that is not ours stays.
+// The header's name is derived, not chosen by the user, so a header that no export wrote is not replaced.
 static bool may_be_replaced(nw_ctx *c, const char *header) {
   nw_str why = {0};
   size_t n;
   char *text = nw_file_read(header, NW_FILE_ANY, LIBRARY_MOST, &n, &why);
-  bool missing = !text && access(header, F_OK) != 0, // the writer says why where there cannot be one
+  bool missing = !text && access(header, F_OK) != 0, // if it cannot exist, the writer reports why
       ours = text && (!n || !strncmp(text, NW_HEADER_MARK, strlen(NW_HEADER_MARK)));
   nw_str_free(&why);
   free(text);
   if (missing || ours) return true;
   nw_fail(c, NW_EINVAL, "give the library another name, or move that file away",
-          "export: path: %s is there, and no export has written it", header);
+          "export: path: %s exists and was not written by an export", header);
   return false;
 }
 
@@ -40,10 +40,10 @@ static char *in_dir(const char *dir, const char *name) {
   return nw_str_take(&s);
 }
 
-// ---- what the compiler is given: an object file a version, and the C around them
+// ---- input of the compiler: an object file for each version, and the C code around them
 
 typedef struct work {
-  char *dir; // of the user's alone: the compiler never sees the name that the user gave
+  char *dir; // private to the user; the compiler never sees the name that the user gave
   int n;
   char **object; // paths, heap
   char *source, *library;
@@ -106,7 +106,7 @@ static bool link_library(nw_kernel *k, const work *w, const nw_glue *glue) {
   return good;
 }
 
-// Both files are on the disk before the first takes its name: the two belong together.
+// Both files are on disk before the first is renamed, since they belong together.
 static bool publish(nw_ctx *c, const char *const *path, const char *const *text, const size_t *n) {
   nw_str why = {0};
   nw_file *f[2] = {nw_file_begin(path[0], NW_FILE_PROGRAM, &why), NULL};

@@ -1,6 +1,6 @@
-// Memory at the edge of a page that may not be touched, for tests: sanitizers do not see what compiled code does, and the
-// processor does. A block ends where such a page begins, or begins where one ends. Where its alignment leaves room between
-// them, the room holds a pattern that is looked at after each call.
+// Memory next to a guard page, for tests: sanitizers do not see the accesses of generated code, but the CPU does. A block ends
+// where a guard page begins, or begins where one ends. If alignment leaves a gap between them, the gap holds a pattern that is
+// checked after each call.
 #include "run/session.h"
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@ struct nw_fenced {
   nw_fenced *next;
   char *base; // of the mapping
   size_t mapped, page, span; // bytes from one piece to the next
-  size_t bytes, before; // of a piece; from the begin of its pages to it
+  size_t bytes, before; // of a piece; from the start of its pages to the piece
   int64_t pieces;
 };
 

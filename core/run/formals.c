@@ -49,7 +49,7 @@ static char *formal_text(const nw_formal *p) {
 
 static bool wrong_shape(nw_ctx *c, const nw_formal *p, const nw_array *a, const char *why) {
   char *has = shape_text(a->ndim, a->shape), *wants = formal_text(p);
-  nw_fail(c, NW_EINVAL, NULL, "%s has shape %s, it must be %s%s", p->name, has, wants, why);
+  nw_fail(c, NW_EINVAL, NULL, "%s has shape %s; it must be %s%s", p->name, has, wants, why);
   free(has);
   free(wants);
   return false;
@@ -59,13 +59,13 @@ static bool check_kind(nw_ctx *c, const nw_formal *p, const nw_array *a) {
   if (!a) return nw_fail(c, NW_EINVAL, NULL, "%s is missing", p->name);
   if (a->dtype != p->dtype)
     return nw_fail(c, NW_ETYPE,
-                   nw_diag_printf(c, "make it of %s: nw.random(shape, \"%s\"), nw.tensor(values, \"%s\")",
+                   nw_diag_printf(c, "give it the type %s: nw.random(shape, \"%s\"), nw.tensor(values, \"%s\")",
                                   nw_dtype_name(p->dtype), nw_dtype_name(p->dtype), nw_dtype_name(p->dtype)),
-                   "%s is %s, it must be %s", p->name, nw_dtype_name(a->dtype), nw_dtype_name(p->dtype));
+                   "%s is %s; it must be %s", p->name, nw_dtype_name(a->dtype), nw_dtype_name(p->dtype));
   return a->ndim == p->ndim || wrong_shape(c, p, a, "");
 }
 
-// coef*v + rest == value, where v is the one size of e that is not known yet.
+// Solves coef*v + rest == value, where v is the only unknown size of e.
 static bool solve(const nw_formals *f, const nw_expr *e, int v, const int64_t *sizes, int64_t value, int64_t *out) {
   int64_t coef, rest;
   const nw_expr *r;
@@ -76,7 +76,7 @@ static bool solve(const nw_formals *f, const nw_expr *e, int v, const int64_t *s
   return true;
 }
 
-// The number of the only unknown size in e; -1 when there is none, -2 when there are several.
+// The number of the only unknown size in e; -1 if there is none, -2 if there are several.
 static int unknown_in(const nw_formals *f, const nw_expr *e, const bool *known) {
   int found = -1;
   for (int i = 0; i < f->nsizes; i++) {
@@ -87,7 +87,7 @@ static int unknown_in(const nw_formals *f, const nw_expr *e, const bool *known) 
   return found;
 }
 
-// Passes over the shapes until nothing more follows: plain sizes are met first in nearly every program.
+// Repeats over the shapes until nothing more follows; in nearly every program, plain sizes come first.
 static void infer(const nw_formals *f, int n, nw_array *const *args, int64_t *sizes, bool *known) {
   for (bool more = true; more;) {
     more = false;
@@ -123,10 +123,10 @@ static bool check_size(nw_ctx *c, const nw_formals *f, int i, const int64_t *siz
   int64_t lo = 0;
   if (f->lo[i] && !nw_eval_size(f->lo[i], f->nsizes, f->size, sizes, &lo)) lo = INT64_MAX;
   if (sizes[i] >> NW_SIZE_BITS > 0)
-    return nw_fail(c, NW_ERANGE, NULL, "%s is %ld, it must be less than 2^%d", f->size[i], (long)sizes[i],
+    return nw_fail(c, NW_ERANGE, NULL, "%s is %ld; it must be less than 2^%d", f->size[i], (long)sizes[i],
                    NW_SIZE_BITS);
   if (sizes[i] >= lo) return true;
-  return nw_fail(c, NW_ERANGE, NULL, "%s is %ld, it must be at least %ld", f->size[i], (long)sizes[i], (long)lo);
+  return nw_fail(c, NW_ERANGE, NULL, "%s is %ld; it must be at least %ld", f->size[i], (long)sizes[i], (long)lo);
 }
 
 typedef struct absent {
@@ -147,12 +147,12 @@ static bool check_fact(nw_ctx *c, const nw_formals *f, const nw_expr *fact, cons
   absent none = {f, NULL};
   if (!nw_visit(fact, find_absent, &none))
     return nw_fail(c, NW_ERANGE, "read a tensor that has this size, or state the fact without it",
-                   "a fact that was stated cannot be checked, as no input that is read has the size %s", none.size);
+                   "a stated fact cannot be checked: no input that is read has the size %s", none.size);
   if (nw_eval_size(fact, f->nsizes, f->size, sizes, &holds) && holds) return true;
   nw_str s = {0};
   nw_expr_print(&s, fact);
   char *values = sizes_text(f, sizes);
-  nw_fail(c, NW_EINVAL, "the program was made under this fact", "%s does not hold%s", s.s, values);
+  nw_fail(c, NW_EINVAL, "the program was built under this assumption", "%s does not hold%s", s.s, values);
   free(values);
   nw_str_free(&s);
   return false;

@@ -1,10 +1,9 @@
 // A crash or an interrupt in native code ends the call, not the process.
 //
-// Each thread enters native code through a jump point of its own. A crash is caught by a handler on an alternate
-// stack (so an overflowing stack is caught too), which remembers it, tells the rest of the team and jumps. An
-// interrupt tells the whole team. Telling is a real-time signal: a thread inside native code jumps to its point, a
-// thread inside the runtime sees the flag when it comes back. Handlers jump only out of native code, which holds
-// no lock and owns no memory; anything else that crashes gets what it had before us.
+// Each thread enters native code through its own jump point. A handler on an alternate stack catches a crash (also a stack
+// overflow), records it, notifies the rest of the team and jumps. An interrupt notifies the whole team. A notification is a
+// real-time signal: a thread in native code jumps to its point; a thread in the runtime sees the flag when it returns. Handlers
+// jump only out of native code, which holds no lock and owns no memory. Any other crash goes to the previous handler.
 #include "run/guard.h"
 #include <errno.h>
 #include <math.h>
@@ -27,7 +26,7 @@ typedef struct seat {
   volatile sig_atomic_t inside;
 } seat;
 
-// Its model keeps a handler's look at it free of allocation, even when the library was opened late.
+// With this TLS model a handler can read it without allocation, even if the library was opened late.
 static __thread seat here __attribute__((tls_model("initial-exec")));
 static nw_call calls[MAX_CALLS];
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -44,7 +43,7 @@ static void tell_team(nw_call *call, int but) {
   }
 }
 
-// The handlers' masks end with the jump; these signals must be open again behind it.
+// The jump does not restore signal masks, so these signals must be unblocked after it.
 static void jump(void) {
   sigset_t s;
   sigemptyset(&s);
@@ -55,8 +54,8 @@ static void jump(void) {
   siglongjmp(*here.point, 1);
 }
 
-// Inside a callee that may hold a lock, an interrupt waits until it returns. A crash cannot wait: it jumps all the same, as
-// the process would end otherwise.
+// In a callee that may hold a lock, an interrupt waits until the callee returns. A crash cannot wait: it jumps anyway, since the
+// process would end otherwise.
 enum { NATIVE = 1, CALLEE = 2 };
 
 static void on_tell(int sig) {
@@ -91,7 +90,7 @@ static void install(void) {
   sigaction(TELL, &told, NULL);
 }
 
-// Looks each time: others in the process may have put handlers of their own in place of ours.
+// Checks each time: other code in the process may have replaced the handlers.
 void nw_guard_install(nw_ctx *c) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   struct sigaction now;
@@ -124,7 +123,7 @@ static void alternate_stack(void) {
   pthread_setspecific(stack_key, p);
 }
 
-// Only the main thread takes what the user sends.
+// Only the main thread receives the user's signals.
 void nw_guard_block_user(sigset_t *old) {
   static const int user[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2};
   sigset_t s;
@@ -209,8 +208,8 @@ static void end_call(nw_call *call, int threads) {
   atomic_store(&call->used, false);
 }
 
-// Called on the main thread from its SIGINT handler: the jump must wait until that handler has returned, and does,
-// because the signal is blocked until then.
+// Called on the main thread from its SIGINT handler. The jump must wait until that handler has returned; it does, because the
+// signal is blocked until then.
 bool nw_guard_interrupt(void) {
   int saved = errno;
   bool any = false;
@@ -236,7 +235,7 @@ static bool outcome(nw_ctx *c, const nw_call *call, const char *name) {
   if (!sig && !atomic_load(&call->stop)) return true;
   if (!sig) return nw_fail(c, NW_EINTERRUPT, NULL, "interrupted while %s was running", name);
   bool access = sig == SIGSEGV || sig == SIGBUS;
-  nw_fail(c, NW_ECRASH, "the session goes on; what the kernel was writing is not complete",
+  nw_fail(c, NW_ECRASH, "the session continues; the tensors that the kernel was writing are incomplete",
           access ? "%s crashed: %s (%s at %p)" : "%s crashed: %s (%s)", name, strsignal(sig), sigabbrev_np(sig),
           atomic_load(&call->address));
   return false;
@@ -252,11 +251,11 @@ static void run_entry(void *arg) {
   s->entry(s->frame);
 }
 
-// A thread that waits for the end of a call, and ends it when it takes too long.
+// A thread that waits for the end of a call, and stops the call if it takes too long.
 typedef struct watch {
   nw_call *call;
   double seconds;
-  bool late; // read when the thread is gone
+  bool late; // read after the thread has ended
   sem_t done;
   pthread_t thread;
 } watch;
@@ -301,7 +300,7 @@ static bool guarded(nw_ctx *c, nw_entry entry, nw_frame *f, double seconds) {
   if (f->threads > 1 && !nw_team_prepare(f->threads)) {
     char why[160];
     nw_say_limit(why, sizeof why);
-    return nw_fail(c, NW_EMEMORY, "give fewer threads", "the system does not start %d threads: %s", f->threads, why);
+    return nw_fail(c, NW_EMEMORY, "give fewer threads", "the system cannot start %d threads: %s", f->threads, why);
   }
   nw_call *call = new_call();
   if (!call) return nw_fail(c, NW_ELIMIT, NULL, "more than %d kernels are running", MAX_CALLS);

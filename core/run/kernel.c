@@ -1,4 +1,4 @@
-// Programs to machine code.
+// Compiles programs to machine code.
 #include "run/kernel.h"
 #include "poly/poly.h"
 #include "run/guard.h"
@@ -10,14 +10,14 @@ static int thread_count(const nw_exec *e, int asked) {
   return n < NW_MAX_TEAM ? n : NW_MAX_TEAM;
 }
 
-// A compile cannot be left half-way, so it must not take long.
+// A compile cannot be interrupted, so it must not take long.
 static bool small_enough(nw_ctx *c, const nw_exec *e) {
   if (e->instructions <= NW_CODE_LIMIT) return true;
   return nw_fail(c, NW_ELIMIT, "unroll or vectorize less", "%s would be about %ld instructions long; the limit is %d",
                  e->p->name ? e->p->name : "the program", (long)e->instructions, NW_CODE_LIMIT);
 }
 
-// The loops of a grid are no loops of this processor, and there is no code generator for another yet.
+// A CPU cannot run the loops of a grid, and there is no code generator for GPUs yet.
 static bool for_this_machine(nw_ctx *c, const nw_program *p) {
   const nw_stmt *loop = nw_find_bound(p->root);
   if (!loop) return true;
@@ -39,7 +39,7 @@ nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads) {
   return k;
 }
 
-// Functions of vectors that the target computes number by number: it has no vector form of them.
+// Vector functions that the target computes one element at a time, since it has no vector form of them.
 typedef struct fallback {
   const nw_target *target;
   nw_str *notes;
@@ -51,8 +51,8 @@ static bool note_fallback(void *env, const nw_expr *e) {
   nw_dtype t = e->type.dtype == NW_F64 ? NW_F64 : NW_F32;
   const nw_math_row *row = nw_math_find(f->target->features, (nw_op)e->op, t, NW_LANES_ROOM);
   nw_str note = {0};
-  nw_str_fmt(&note, "%s of %s has no vector form on %s: it is computed number by number\n", nw_op_name((nw_op)e->op),
-             nw_dtype_name(t), f->target->machine.name);
+  nw_str_fmt(&note, "%s of %s has no vector form on %s: it is computed one element at a time\n",
+             nw_op_name((nw_op)e->op), nw_dtype_name(t), f->target->machine.name);
   if (row->lanes == 1 && !(f->notes->s && strstr(f->notes->s, note.s))) nw_str_add(f->notes, note.s);
   nw_str_free(&note);
   return true;
@@ -68,7 +68,7 @@ static const nw_backend *backend_of(nw_ctx *c, const nw_program *p) {
   nw_backends_provide(c);
   const nw_backend *b = p->target->backend;
   return b ? b
-           : nw_fail(c, NW_ECODEGEN, "s:retarget(nw.target()) makes it a schedule for this host",
+           : nw_fail(c, NW_ECODEGEN, "s:retarget(nw.target()) makes a schedule for this host",
                      "no code is generated for %s", p->target->machine.name);
 }
 
@@ -160,7 +160,7 @@ static char *text_of_one(nw_kernel *k, const char *what) {
   return nw_fail(k->ctx, NW_EINVAL, "lowered, llvm, llvm-plain or asm", "a kernel has no view '%s'", what);
 }
 
-// One after the other, each behind the condition under which it runs.
+// The text of each version, after the condition under which it runs.
 static char *texts_of_cases(nw_kernel *k, const char *what) {
   nw_str b = {0};
   const char *comment = !strncmp(what, "llvm", 4) ? ";" : "#";

@@ -8,10 +8,10 @@ struct nw_kernel {
   int refs;
   nw_ctx *ctx;
   nw_exec *exec; // counted
-  const nw_backend *backend; // NULL: of several, which have theirs
+  const nw_backend *backend; // NULL for a kernel of several versions, which have their own
   int opt;
-  nw_str notes; // what a user should know of the code
-  nw_program *source; // counted, to be shown as C; NULL: of several
+  nw_str notes; // notes to the user about the code
+  nw_program *source; // counted, for the C view; NULL for a kernel of several versions
   nw_formals formals;
   nw_machine_code *code;
   nw_entry entry;
@@ -22,21 +22,21 @@ struct nw_kernel {
   nw_frame frame;
   void **params, **work; // by buffer of the lowered program
   int64_t *stride;
-  // Of a kernel of several (dispatch.c): frame and entry are those of the one that the sizes of the call ask for.
+  // For a kernel of several versions (dispatch.c): frame and entry are those of the version that the sizes of the call select.
   int ncases;
   nw_kernel **one; // counted
   nw_kernel *running;
-  nw_choices choices; // which of them
+  nw_choices choices; // the tree that selects a version
 };
 
 nw_kernel *nw_kernel_new(nw_ctx *c, nw_exec *e, int threads); // takes e; no code yet
-nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // of a kernel of several
+nw_kernel *nw_kernel_case(nw_kernel *k, const int64_t *sizes); // the version for these sizes
 int nw_choices_take(const nw_choices *t, const nw_formals *f, const int64_t *sizes); // the number of the case
 char *nw_kernel_condition(const nw_kernel *k, int i); // when case i runs, heap
 
-// The JIT of the session, opened at the first compile, for code of so many instructions; NULL and a diagnostic when it cannot
-// be, or has no room.
+// Returns the JIT of the session, opened at the first compile, for code of this many instructions. NULL and a diagnostic if it
+// cannot be opened or has no room.
 nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions);
-// Between these two k->frame can be run; begin checks the arrays and makes the workspaces.
+// Between these two calls k->frame can be run. begin checks the arrays and makes the workspaces.
 bool nw_kernel_begin(nw_kernel *k, int n, nw_array *const *args);
 void nw_kernel_end(nw_kernel *k);

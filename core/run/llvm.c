@@ -1,8 +1,8 @@
-// The back end for processors: LLVM makes the code; this host runs what is made for it, and a linker gets the rest.
+// The back end for CPUs. LLVM makes the code; code for this host is run here, and other code goes to a linker.
 #include "run/kernel.h"
 #include <stdlib.h>
 
-// A C compiler that links for an instruction set which is not this host's, and the libraries with the math functions.
+// C compilers that link for another instruction set than this host's, and the libraries with the math functions.
 static const struct linker {
   const char *command, *package;
   const char *const libraries[3];
@@ -21,7 +21,7 @@ static bool compile(nw_kernel *k, const nw_build_opts *o) {
   if (!j) return false;
   k->opt = o->opt;
   k->cached = !o->no_cache;
-  if (!nw_target_here(k->exec->p->target)) return k->cached = false, true; // made when it is asked for
+  if (!nw_target_here(k->exec->p->target)) return k->cached = false, true; // compiled when needed
   k->code = api_of(k)->compile(j, k->exec, o->opt, &k->cached, error, sizeof error);
   if (!k->code) return nw_fail(k->ctx, NW_ECODEGEN, NULL, "%s", error);
   k->entry = api_of(k)->entry(k->code);

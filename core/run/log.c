@@ -4,7 +4,7 @@
 
 enum { MOST_SPANS = 1 << 13, MOST_TOGETHER = 1 << 19, LEAST_SPANS = 64, MOST_REGIONS = 1 << 13, MOST_LOOPS = 64 };
 
-typedef struct lane { // a thread's own
+typedef struct lane { // of one thread
   int64_t n, lost;
   nw_span *at;
 } lane;
@@ -12,18 +12,18 @@ typedef struct lane { // a thread's own
 struct nw_log {
   int threads;
   lane *lane;
-  int64_t room; // for spans, of a thread
+  int64_t room; // spans per thread
   int64_t nregions, lost;
   nw_region region[MOST_REGIONS];
   int nloops;
-  nw_parallel_body loop[MOST_LOOPS]; // by the order in which they were first come to
+  nw_parallel_body loop[MOST_LOOPS]; // in the order in which they were first reached
   char *name[MOST_LOOPS];
   double begin, seconds;
-  nw_span *span; // all of them, when it is over
+  nw_span *span; // all of them, after the run
   int64_t nspans;
 };
 
-// ---- while it runs
+// ---- during the run
 
 static int loop_of(nw_log *l, nw_parallel_body body) {
   for (int i = 0; i < l->nloops; i++)
@@ -68,7 +68,7 @@ void nw_log_body(nw_frame *f, void *captured, int64_t from, int64_t to, int64_t 
 
 // ---- before and after
 
-// Memory that was never touched would cost its time at the first touch, in the middle of what is measured.
+// The memory is touched here, since page faults at the first touch would disturb the measurement.
 static nw_log *log_new(int threads) {
   nw_log *l = nw_xcalloc(1, sizeof *l);
   int64_t room = MOST_TOGETHER / threads;
@@ -123,7 +123,7 @@ static void parallel_loops(const nw_stmt *s, nw_vec *out) {
   for (int i = 0; i < s->nkids; i++) parallel_loops(s->kid[i], out);
 }
 
-// Loops are come to in the order of the program. Where one never was, nobody knows which; then none has a name.
+// Loops are reached in program order. If a loop was never reached, it is unknown which one, so no loop gets a name.
 static void name_loops(nw_log *l, const nw_program *p) {
   nw_vec names = {0};
   parallel_loops(p->root, &names);

@@ -1,7 +1,7 @@
 // This machine, as text.
 #include "run/session.h"
 
-// LLVM's name for the cpu is known once the JIT is open; `generic` means that LLVM does not know it, and code is slower.
+// LLVM's name of the CPU is known once the JIT is open; `generic` means that LLVM does not know the CPU, and code is slower.
 char *nw_machine_text(nw_ctx *c) {
   const nw_machine_info *m = nw_host();
   const nw_session *s = nw_session_of(c);
@@ -13,7 +13,7 @@ char *nw_machine_text(nw_ctx *c) {
   const char *cpu = s->jit ? s->api->cpu(s->jit) : NULL;
   if (cpu)
     nw_str_fmt(&b, "LLVM: %s%s\n", cpu,
-               strcmp(cpu, "generic") ? "" : " (it does not know this cpu; code will be slower)");
+               strcmp(cpu, "generic") ? "" : " (this LLVM does not know the CPU; code will be slower)");
   for (int i = 0; i < m->ncaches; i++) {
     const nw_cache *k = &m->cache[i];
     nw_str_fmt(&b, "L%d: %ld KiB, %d ways, lines of %d bytes, shared by %d%s\n", k->level, (long)(k->bytes >> 10),

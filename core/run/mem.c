@@ -4,13 +4,13 @@
 #include <sys/mman.h>
 
 #define ALIGN 64
-#define LINE 128 // two threads' pieces never share a cache line, nor the pair that is fetched together
-#define LARGE ((size_t)1 << 20) // mapped, on huge pages where the system has them
+#define LINE 128 // two threads' pieces never share a cache line, nor a pair of lines that is fetched together
+#define LARGE ((size_t)1 << 20) // mapped, on huge pages if the system has them
 #define HUGE_PAGE ((size_t)2 << 20)
-#define KEEP_FROM ((size_t)32 << 10) // smaller ones go back to the heap at once
+#define KEEP_FROM ((size_t)32 << 10) // smaller blocks are freed at once
 #define KEEP_MOST ((size_t)1 << 30) // bytes kept for reuse
 
-// Stands before the data, in the 64 bytes (or the colour) that precede it.
+// The header of a block, in the 64 bytes (or the colour) before the data.
 struct nw_block_list {
   struct nw_block_list *next;
   void *base;
@@ -21,8 +21,8 @@ typedef struct nw_block_list block;
 
 static block *header_of(void *data) { return (block *)((char *)data - ALIGN); }
 
-// Arrays that all begin at the same offset in a page fight for the same cache sets; each large block starts a few
-// lines further than the last one.
+// Arrays that start at the same page offset compete for the same cache sets, so each large block starts a few lines further than
+// the last one.
 static block *map_block(nw_mem *m, size_t bytes) {
   size_t colour = ALIGN + (m->colour++ % 8) * 17 * ALIGN;
   size_t mapped = (bytes + colour + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
@@ -37,7 +37,7 @@ static block *map_block(nw_mem *m, size_t bytes) {
   return b;
 }
 
-// Of no bytes as well it has something that data can point to.
+// A block of 0 bytes also has memory that data can point to.
 static block *heap_block(size_t bytes) {
   size_t all = ((bytes ? bytes : 1) + 2 * ALIGN - 1) / ALIGN * ALIGN;
   char *p = aligned_alloc(ALIGN, all);
@@ -81,7 +81,7 @@ void *nw_mem_get(nw_mem *m, size_t bytes, bool zero) {
   return data;
 }
 
-// What the pieces hold at first is a pattern where fences stand, so that nobody counts on zeros.
+// With fences, the pieces first hold a pattern, so that no code relies on zeros.
 void *nw_mem_pieces(nw_mem *m, size_t bytes, int64_t pieces, int64_t *stride) {
   int64_t all;
   if (m->fence) return nw_fenced_get(m, bytes, pieces, ALIGN, 0xa5, stride);

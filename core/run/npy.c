@@ -33,7 +33,7 @@ static const char *skip_space(const char *s) {
   return s;
 }
 
-// The readers of the header take the text at *at, which they leave behind what they have read. False: it is something else.
+// The readers of the header parse the text at *at and advance *at. False: no match.
 
 static bool take(const char **at, const char *text) {
   const char *s = skip_space(*at);
@@ -43,7 +43,7 @@ static bool take(const char **at, const char *text) {
   return true;
 }
 
-// A string in quotes of either kind, without escapes: where it begins, and its length.
+// A string in single or double quotes, without escapes: its start and its length.
 static bool read_string(const char **at, const char **begin, size_t *n) {
   const char *s = skip_space(*at);
   if (*s != '\'' && *s != '"') return false;
@@ -86,7 +86,7 @@ static bool read_shape(const char **at, npy *h) {
   return true;
 }
 
-// A dictionary of these three, in any order, and blanks behind it. What is wrong with it, or NULL.
+// Reads a dictionary of these three keys, in any order, and trailing blanks. Returns an error message or NULL.
 static const char *read_dictionary(const char *header, size_t size, npy *h) {
   static const char *const keys[] = {"descr", "fortran_order", "shape"};
   const char *at = header, *key;
@@ -105,7 +105,7 @@ static const char *read_dictionary(const char *header, size_t size, npy *h) {
     if (k == 2 && !read_shape(&at, h)) return "its header is damaged (shape)";
     if (!take(&at, ",") && *skip_space(at) != '}') return "its header is damaged: text after a value";
   }
-  if (!seen[0] || !seen[1] || !seen[2]) return "its header is not complete";
+  if (!seen[0] || !seen[1] || !seen[2]) return "its header is incomplete";
   return skip_space(at) == header + size ? NULL : "its header is damaged: text after the dictionary";
 }
 
@@ -114,16 +114,16 @@ static const char *read_header(FILE *f, npy *h) {
   if (fread(start, 1, 8, f) != 8 || memcmp(start, MAGIC, 6)) return "it is not a .npy file";
   int wide = start[6] > 1;
   if (start[6] < 1 || start[6] > 3) return "its format version is not 1, 2 or 3";
-  if (fread(start + 8, 1, wide ? 4 : 2, f) != (wide ? 4u : 2u)) return "it is cut short in the header";
+  if (fread(start + 8, 1, wide ? 4 : 2, f) != (wide ? 4u : 2u)) return "its header is truncated";
   size_t n = start[8] | start[9] << 8 | (wide ? (size_t)start[10] << 16 | (size_t)start[11] << 24 : 0);
   if (n > HEADER_MOST) return "its header is damaged (length)";
   char *header = nw_xcalloc(1, n + 1);
-  const char *wrong = fread(header, 1, n, f) == n ? read_dictionary(header, n, h) : "it is cut short in the header";
+  const char *wrong = fread(header, 1, n, f) == n ? read_dictionary(header, n, h) : "its header is truncated";
   free(header);
   return wrong;
 }
 
-// Bytes that are read or written between two looks at whether the user has asked to stop.
+// Bytes that are read or written between checks for an interrupt.
 enum { AT_ONCE = 64 << 20 };
 
 static size_t read_bytes(nw_ctx *c, FILE *f, char *to, size_t n) {
@@ -170,18 +170,19 @@ static const char *read_data(nw_ctx *c, FILE *f, const npy *h, nw_array *a) {
   if (turned) nw_let_go(data);
   if (whole && a->dtype == NW_BOOL)
     for (int64_t i = 0; i < a->count; i++) data = a->data, data[i] = data[i] != 0;
-  return whole ? NULL : "it is cut short: the data end before the shape is filled";
+  return whole ? NULL : "it is truncated: the shape needs more data";
 }
 
-// A size that the file does not have is reported before memory for it is asked for. What is wrong, or NULL; a pipe is not known.
+// A size that exceeds the file is reported before memory is allocated. Returns an error message or NULL; the size of a pipe is
+// unknown.
 static const char *fits(FILE *f, const npy *h) {
   long here = ftell(f);
   if (here < 0 || fseek(f, 0, SEEK_END)) return NULL;
   double rest = (double)(ftell(f) - here), need = nw_dtype_bytes(h->dtype);
   fseek(f, here, SEEK_SET);
   for (int d = 0; d < h->ndim; d++) need *= (double)h->shape[d];
-  if (need > rest) return "it is cut short: the data end before the shape is filled";
-  return need < rest ? "it has more data than its shape: the rest would be lost" : NULL;
+  if (need > rest) return "it is truncated: the shape needs more data";
+  return need < rest ? "it has more data than its shape needs: the rest would be lost" : NULL;
 }
 
 nw_array *nw_array_load(nw_ctx *c, const char *path) {
@@ -206,7 +207,7 @@ nw_array *nw_array_load(nw_ctx *c, const char *path) {
                                path, wrong);
 }
 
-// Header text padded so that the data begin at a multiple of 64.
+// Pads the header so that the data starts at a multiple of 64.
 static void add_header(nw_file *f, const nw_array *a, const code *k) {
   nw_str b = {0};
   nw_str_fmt(&b, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (", k->bytes == 1 ? '|' : '<', k->kind,
@@ -221,14 +222,14 @@ static void add_header(nw_file *f, const nw_array *a, const code *k) {
   nw_str_free(&b);
 }
 
-// bf16 has no code in the format, and is refused.
+// The format has no bf16, which is rejected.
 bool nw_array_save(nw_ctx *c, const nw_array *a, const char *path) {
   const code *k = NULL;
   nw_str why = {0};
   for (int i = 0; i < NW_COUNT(codes); i++)
     if (codes[i].dtype == a->dtype) k = &codes[i];
   if (!k)
-    return nw_fail(c, NW_EIO, "cast it to f32, which keeps every value", "%s has no code in .npy files",
+    return nw_fail(c, NW_EIO, "cast it to f32, which keeps every value", ".npy files cannot hold %s",
                    nw_dtype_name(a->dtype));
   nw_file *f = nw_file_begin(path, NW_FILE_PLAIN, &why);
   if (f) add_header(f, a, k);

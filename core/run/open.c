@@ -1,4 +1,4 @@
-// Finding and opening the module with LLVM in it.
+// Finds and opens the module that contains LLVM.
 #include "run/kernel.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #define MODULE "nestwright-jit.so"
 
-// A file that belongs to this library, in a build tree or installed: what the variable names, or one beside the library.
+// Finds a file of this library, in a build tree or installed: the path in the variable, or a file next to the library.
 bool nw_find_library(const char *variable, const char *name, char *path, size_t n) {
   static const char *const places[] = {"/", "/../lib/", "/../bin/", "/../libexec/"};
   const char *given = getenv(variable);
@@ -23,7 +23,7 @@ bool nw_find_library(const char *variable, const char *name, char *path, size_t 
   return false;
 }
 
-// Local symbols: another user of LLVM in the process does not clash with ours.
+// Symbols are local, so that they do not clash with another copy of LLVM in the process.
 static void *open_module(void) {
   char path[4096];
   return nw_find_library("NESTWRIGHT_JIT", MODULE, path, sizeof path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -34,8 +34,8 @@ static const char *dlerror_text(void) {
   return why ? why : "there is no such file";
 }
 
-// LLVM ends the process where it is refused memory, so there must be room before it begins. Measured with LLVM 19: opening it
-// takes 185 MB of address space, code of 50,000 instructions 32 MB.
+// LLVM ends the process if it gets no memory, so the room is checked first. Measured with LLVM 19: opening takes 185 MB of address
+// space, compiling 50,000 instructions 32 MB.
 enum { TO_OPEN = 224 << 20, TO_COMPILE = 24 << 20, AN_INSTRUCTION = 1024 };
 
 nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions) {
@@ -47,8 +47,9 @@ nw_jit *nw_session_jit(nw_ctx *c, int64_t instructions) {
   if (!s->library) s->library = open_module();
   nw_jit_entry_fn entry = s->library ? (nw_jit_entry_fn)dlsym(s->library, "nw_jit_entry") : NULL;
   if (!entry)
-    return nw_fail(c, NW_ECODEGEN, "NESTWRIGHT_JIT can name the file", "cannot open %s, which makes machine code: %s",
-                   MODULE, s->library ? "it is not ours" : dlerror_text());
+    return nw_fail(c, NW_ECODEGEN, "set NESTWRIGHT_JIT to the path of the module",
+                   "cannot open %s, the code generator: %s", MODULE,
+                   s->library ? "it does not belong to this library" : dlerror_text());
   s->api = entry();
   s->jit = s->api->open(error, sizeof error);
   return s->jit ? s->jit : nw_fail(c, NW_ECODEGEN, NULL, "%s", error);

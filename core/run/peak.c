@@ -1,17 +1,17 @@
-// What this machine can do at most: a loop of independent fused multiply-adds, and the clock it runs at.
+// Measures the peak of this machine: a loop of independent fused multiply-adds, and its clock frequency.
 #include "run/guard.h"
 #include "hw/hw.h"
 #include <stdlib.h>
 
 #define ROUNDS 20000
 #define SAMPLE_SECONDS 2e-3 // of one thread
-#define TEAM_SECONDS 1e-2 // of several: long against what it takes to start threads on a busy machine
+#define TEAM_SECONDS 1e-2 // of several threads: long compared with starting threads on a busy machine
 #define ADDS (64 * 125000)
 #define CHAINS 24 // independent accumulators: two units with a latency of four need eight at least
 
 #if defined __x86_64__
 
-// Registers by name: an array of vectors is spilled by some compilers, and the figure would be half of the truth.
+// Registers are named: some compilers spill an array of vectors, which would halve the figure.
 #define EACH(registers, text) ".irp r, " registers "\n\t" text "\n\t.endr\n\t"
 #define FIRST12 "0,1,2,3,4,5,6,7,8,9,10,11"
 #define FIRST24 FIRST12 ",12,13,14,15,16,17,18,19,20,21,22,23"
@@ -44,7 +44,7 @@
                      : CLOBBER12);                                                                                     \
   }
 
-// Of twelve accumulators each does twice a round, so that every loop does CHAINS operations a round.
+// With twelve accumulators, each is used twice per iteration, so that every loop does CHAINS operations per iteration.
 LOOPS(f32, "mulps", "addps", "vfmadd231ps")
 LOOPS(f64, "mulpd", "addpd", "vfmadd231pd")
 
@@ -56,7 +56,7 @@ static int64_t add_chain(int64_t rounds) {
 
 typedef void (*fma_loop)(int64_t rounds);
 
-// The loop with the widest vectors, and how many numbers of the type one holds.
+// The loop with the widest vectors, and the lanes of such a vector for the type.
 static fma_loop widest(nw_dtype type, int *lanes) {
   static const fma_loop loops[][3] = {{f32_sse, f32_avx2, f32_avx512}, {f64_sse, f64_avx2, f64_avx512}};
   int width = __builtin_cpu_supports("avx512f")                                 ? 2
@@ -69,7 +69,7 @@ static fma_loop widest(nw_dtype type, int *lanes) {
 typedef struct job {
   nw_frame frame;
   fma_loop loop;
-  int times; // that a thread goes through the loop in a sample
+  int times; // runs of the loop per thread in a sample
 } job;
 
 static void loop_once(nw_frame *f, void *env, int64_t begin, int64_t end, int64_t thread) {
@@ -86,7 +86,7 @@ static int faster_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-// How often the loop fits into a sample, by the fastest of three.
+// How often the loop fits into a sample, by the fastest of three runs.
 static int fits(fma_loop loop, double sample) {
   double best = sample;
   for (int i = 0; i < 3; i++) {
@@ -98,8 +98,8 @@ static int fits(fma_loop loop, double sample) {
   return best > 0 ? (int)(sample / best) : 1;
 }
 
-// The upper quartile of a dozen samples: what is faster is the clock's error, what is slower was disturbed. By the
-// thread's own clock when there is one thread.
+// The upper quartile of a dozen samples: faster samples are clock errors, slower ones were disturbed. With one thread, the time is
+// the thread's CPU time.
 double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads) {
   int lanes;
   double rate[12];
@@ -118,7 +118,7 @@ double nw_peak_flops(nw_ctx *c, nw_dtype type, int threads) {
   return rate[NW_COUNT(rate) / 4 - 1];
 }
 
-// Cycles a second while this core computes: a chain of dependent adds takes one cycle each.
+// Cycles per second while this core computes: each add of a dependent chain takes one cycle.
 double nw_core_hz(void) {
   double rate[12];
   for (int i = 0; i < NW_COUNT(rate); i++) {
@@ -131,8 +131,8 @@ double nw_core_hz(void) {
   return rate[NW_COUNT(rate) / 4 - 1];
 }
 
-// The measured peak of one thread against two units of full width: what the loop above would do at best on cores that
-// have two. A peak loop that spilled would flatter everything compared with it.
+// The ratio of the measured peak of one thread to that of two full-width units. It detects a peak loop that spills, which would
+// make everything compared with it look better.
 double nw_peak_vs_ports(nw_ctx *c) {
   int lanes;
   widest(NW_F32, &lanes);

@@ -1,8 +1,8 @@
-// The session's slot of this room.
+// The state of this room in a session.
 #include "run/session.h"
 #include <stdlib.h>
 
-// The module itself stays loaded: LLVM does not like to be unloaded, and another session may come.
+// The module stays loaded: unloading LLVM is not safe, and another session may need it.
 static void session_free(void *data) {
   nw_session *s = data;
   if (s->jit) s->api->close(s->jit);

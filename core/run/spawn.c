@@ -1,8 +1,8 @@
-// What it costs to start the team and wait for it: the least of a few rounds without work.
+// Measures the cost of starting a team and waiting for it: the minimum of a few runs without work.
 //
-// Where other processes keep the cores busy, a round lasts until the scheduler gives every thread a core: milliseconds,
-// which say nothing about the team. After a pause its threads are given cores sooner; where even that does not help, the
-// cost stays unknown until somebody asks again.
+// If other processes keep the cores busy, a run lasts until the scheduler gives every thread a core: milliseconds, which are not
+// the cost of the team. After a pause, threads get cores sooner. If that does not help, the cost stays unknown until the next
+// query.
 #include "run/guard.h"
 #include "run/run.h"
 #include <pthread.h>
@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 25, TRIES = 4, PAUSE_NS = 2000000 };
 
-static const double WAITED = 5e-4; // seconds: a round as long as this waited for a core
+static const double WAITED = 5e-4; // seconds: a run this long waited for a core
 
 static void nothing(void *arg, int t) {
   (void)arg;
@@ -38,7 +38,7 @@ static double measure(int threads) {
   return 0;
 }
 
-// Seconds; 0: not known, the machine is busy; negative where there is one core only.
+// Seconds; 0: unknown, the machine is busy; negative: there is only one core.
 static double spawn_seconds(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static double known;

@@ -1,4 +1,4 @@
-// The threads themselves: OpenMP's, or under ThreadSanitizer, which does not understand libgomp, a pool of our own.
+// The threads: OpenMP's, or a separate pool under ThreadSanitizer, which does not understand libgomp.
 #include "run/guard.h"
 #include <omp.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ typedef struct team {
 static team pool = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .begin = PTHREAD_COND_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
 
-// Thread number `t` of every round from the one after it was made.
+// Runs as thread number `t` in every parallel region after its creation.
 static void *work(void *number) {
   int t = (int)(intptr_t)number;
   pthread_mutex_lock(&pool.lock);
@@ -80,7 +80,7 @@ static void *wait_for(void *gate) {
   return NULL;
 }
 
-// libgomp ends the process where it cannot make a thread. So as many are made first, at once, that do nothing.
+// libgomp ends the process if it cannot create a thread. So the same number of idle threads is created first, as a test.
 static bool can_make(int threads) {
   pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
   pthread_t *id = nw_xask((uint64_t)threads, sizeof *id);
@@ -93,7 +93,7 @@ static bool can_make(int threads) {
   return made == threads;
 }
 
-// The threads inherit a mask in which nothing the user sends reaches them.
+// The threads inherit a mask that blocks the user's signals.
 bool nw_team_prepare(int threads) {
   static __thread int prepared;
   if (prepared == threads) return true;

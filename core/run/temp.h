@@ -1,9 +1,8 @@
-// Files that go soon.
+// Temporary files.
 #pragma once
 #include "run/run.h"
 
-// A fresh directory that is the user's alone, so that names in it need not be unguessable; heap, NULL and a diagnostic when it
-// cannot be made.
+// Makes a directory that only the user can access, so that names in it may be predictable. Heap; NULL and a diagnostic on failure.
 NW_API char *nw_temp_dir(nw_ctx *c);
-void nw_temp_remove(char *dir); // and the files in it; frees the name
+void nw_temp_remove(char *dir); // removes the directory and its files; frees the name
 bool nw_write_file(nw_ctx *c, const char *path, const void *data, size_t n); // in such a directory

@@ -1,4 +1,4 @@
-// The one entry point that generated code calls for a parallel loop.
+// The function that generated code calls for a parallel loop.
 #include "base/share.h"
 #include "run/guard.h"
 #include "run/log.h"
@@ -10,7 +10,7 @@ typedef struct region {
   void *captured;
   int64_t n, chunk;
   int threads;
-  _Atomic int64_t next; // the first round nobody has taken
+  _Atomic int64_t next; // the first iteration that no thread has taken
 } region;
 
 typedef struct part {
@@ -51,7 +51,7 @@ static void run_team(nw_frame *f, region *r) {
   if (f->runtime) nw_guard_back(f->runtime);
 }
 
-// The same, written down: another body stands for the loop's own.
+// The same with logging: a wrapper replaces the loop's body.
 static void run_logged(nw_frame *f, nw_parallel_body body, void *captured, int64_t n, int64_t chunk) {
   nw_logged logged = {body, captured, 0};
   region r = {.frame = f, .body = nw_log_body, .captured = &logged, .n = n, .chunk = chunk, .threads = f->threads};

@@ -1,9 +1,8 @@
 // Timing kernels.
 //
-// A sample is the time of one call, averaged over as many calls in a row as it takes to last a millisecond. Kernels of
-// one thread are measured by that thread's own clock, which stands still while other processes have the core; kernels
-// of several by the wall clock, since what counts there is when the last thread is done. The calls of a sample run
-// inside one guarded call, so that its cost is not counted.
+// A sample is the average time of one call over enough calls in a row to last a millisecond. For kernels of one thread, the time is
+// the CPU time of the thread, which stops while other processes have the core. For kernels of several threads, it is wall-clock
+// time, since the last thread counts. The calls of a sample run in one guarded call, whose cost is not counted.
 #include "run/kernel.h"
 #include <math.h>
 #include <stdlib.h>
@@ -27,14 +26,14 @@ static void run_batch(nw_frame *f) {
   b->seconds = clock() - start;
 }
 
-// Seconds a call, or -1.
+// Seconds per call, or -1.
 static double sample(nw_kernel *k, int64_t times) {
   batch b = {.frame = k->frame, .entry = k->entry, .times = times};
   if (!nw_guarded_call(k->ctx, run_batch, &b.frame)) return -1;
   return b.seconds / (double)times;
 }
 
-// Warms up, and finds how many calls make a sample; 0 on failure.
+// Warms up, and finds the number of calls in a sample; 0 on failure.
 static int64_t calibrate(nw_kernel *k) {
   for (int64_t times = 1;;) {
     double t = sample(k, times);
@@ -112,7 +111,7 @@ static bool rounds_of(int n, nw_kernel *const *k, int rounds, nw_time *out) {
   bool good = true;
   for (int i = 0; i < n && good; i++) good = (times[i] = calibrate(k[i])) > 0;
   for (int r = 0; r < rounds && good; r++) {
-    nw_progress(k[0]->ctx, "measuring in turn", (double)r / rounds);
+    nw_progress(k[0]->ctx, "measuring kernels in turn", (double)r / rounds);
     for (int i = 0; i < n && good; i++) good = take(k[i], times[i], &out[i]);
   }
   nw_progress_end(k[0]->ctx);
@@ -120,7 +119,7 @@ static bool rounds_of(int n, nw_kernel *const *k, int rounds, nw_time *out) {
   return good;
 }
 
-// A B C A B C ...: what disturbs one round disturbs all of them.
+// Measures A B C A B C ..., so that a disturbance affects all kernels alike.
 bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *const *const *args, int rounds,
                        nw_time *out) {
   int begun = 0;
@@ -129,7 +128,7 @@ bool nw_kernel_compare(int n, nw_kernel *const *k, const int *nargs, nw_array *c
   for (int i = 0; i < n; i++) out[i] = (nw_time){.threads = k[i] ? k[i]->threads : 0};
   for (int i = 0; i < n && good; i++) {
     for (int e = 0; e < i; e++) good = good && k[e] != k[i];
-    if (!good) nw_fail(k[i]->ctx, NW_EINVAL, "build it twice", "the same kernel is to be compared with itself");
+    if (!good) nw_fail(k[i]->ctx, NW_EINVAL, "build it twice", "a kernel cannot be compared with itself");
     good = good && k[i] && nw_kernel_begin(k[i], nargs[i], args[i]);
     begun += good;
   }

@@ -8,8 +8,8 @@
 #define TURN_SECONDS 1e-4
 #define CHAIN_ADDS (64 * 3000)
 #define TURNS 8
-#define LEAST_CYCLES 1e-2 // of a round
-#define STEPS 40 // as the parts together tell of, about
+#define LEAST_CYCLES 1e-2 // of one iteration
+#define STEPS 40 // approximate number of progress steps of all parts
 
 #if defined __x86_64__
 
@@ -27,7 +27,7 @@ static double seconds_of(nw_bench_loop loop, int64_t rounds, void *data) {
 
 static double lesser(double a, double b) { return a < b ? a : b; }
 
-// What is done once only, the first time, does not count.
+// The first run, which includes one-time work, does not count.
 static int64_t rounds_of_turn(nw_bench_loop loop, void *data) {
   int64_t n = 8;
   double t;
@@ -36,7 +36,7 @@ static int64_t rounds_of_turn(nw_bench_loop loop, void *data) {
   return t < TURN_SECONDS && t > 0 ? (int64_t)((double)n * TURN_SECONDS / t) + 1 : n;
 }
 
-// What it takes to look at the clock.
+// The cost of reading the clock.
 static void nothing(int64_t rounds, void *data) { (void)rounds, (void)data; }
 
 double nw_cycles_of(nw_bench_loop loop, void *data) {
@@ -57,7 +57,7 @@ static uint64_t ticks(void) {
   return (uint64_t)hi << 32 | lo;
 }
 
-// Cycles of the core for each of the time-stamp counter.
+// Core cycles per cycle of the time-stamp counter.
 static double clock_ratio(void) {
   uint64_t least = UINT64_MAX;
   for (int i = 0; i < 4 * TURNS; i++) {
@@ -69,7 +69,7 @@ static double clock_ratio(void) {
   return (double)CHAIN_ADDS / (double)least;
 }
 
-// The loops over vectors are of AVX2 and FMA, the widest of AVX-512.
+// Vector loops use AVX2 and FMA; the widest use AVX-512.
 static int widest(void) {
   const nw_machine_info *m = nw_host();
   bool good = m->vector_bytes >= 32 && nw_has(m->features, NW_FEATURE_FMA | NW_FEATURE_AVX2);
@@ -101,7 +101,7 @@ static bool measure(nw_calibration *k) {
 bool nw_calibrate(nw_ctx *c, nw_calibrated_fn found, void *env) {
   nw_calibration k = {.ctx = c, .found = found, .env = env, .hz = nw_core_hz(), .width = widest()};
   k.data = aligned_alloc(4096, NW_BENCH_BYTES);
-  if (!k.data) return nw_fail(c, NW_ELIMIT, NULL, "there is no memory to measure in"), false;
+  if (!k.data) return nw_fail(c, NW_ELIMIT, NULL, "not enough memory to measure"), false;
   memset(k.data, 0, NW_BENCH_BYTES);
   bool good = measure(&k);
   free(k.data);

@@ -1,15 +1,15 @@
-// Micro-benchmarks of this machine: what one of them is, and how it is timed. Private to run/.
+// Micro-benchmarks of this machine: their form and their timing. Private to run/.
 //
-// A loop is timed next to a chain of dependent additions, which take a cycle each, in short turns; cycles are the least of the
-// one over the least of the other. So neither a clock that changes from minute to minute nor other processes show.
+// A loop and a chain of dependent additions, one cycle each, are timed in short turns. The number of cycles is the minimum time of
+// the loop over the minimum time of the chain. So neither a changing clock frequency nor other processes affect the result.
 #pragma once
 #include "run/session.h"
 
 typedef void (*nw_bench_loop)(int64_t rounds, void *data);
 
-// Cycles of a round.
+// Cycles of one iteration.
 double nw_cycles_of(nw_bench_loop loop, void *data);
-// A loop in machine code for the calibration: `rounds` times the text; data is %1.
+// A loop in machine code for the calibration. It runs the text `rounds` times; data is %1.
 #define NW_BENCH_LOOP(name, before, text, after)                                                                       \
   static void name(int64_t rounds, void *data) {                                                                       \
     __asm__ volatile(before ".balign 64\n1:\n\t" text "dec %0\n\tjnz 1b\n\t" after                                     \
@@ -20,7 +20,7 @@ double nw_cycles_of(nw_bench_loop loop, void *data);
                        "xmm12", "xmm13", "xmm14", "xmm15");                                                            \
   }
 
-// What a calibration goes through, step by step; each says what it found by the path of a machine record's field.
+// The state of a calibration. Each step reports its results under the path of a field of the machine record.
 typedef struct nw_calibration {
   nw_ctx *ctx;
   nw_calibrated_fn found;
@@ -33,16 +33,16 @@ typedef struct nw_calibration {
 
 #define NW_BENCH_BYTES (64 << 10)
 
-// Tells how far it is; false: interrupted.
+// Reports progress; false: interrupted.
 bool nw_calibration_goes_on(nw_calibration *k);
 void nw_found(nw_calibration *k, double value, const char *path, ...) NW_PRINTF(3, 4);
 
 // One pass of a loop of STREAM over the bytes, a multiple of 4096.
 void nw_stream_pass(nw_stream loop, char *data, int64_t bytes);
 
-void nw_flush(char *base, int64_t bytes); // out of every cache
+void nw_flush(char *base, int64_t bytes); // flushes these bytes from every cache
 
-// Each measures its part: false when interrupted, or with a failure.
+// Each measures its part. False when interrupted or on failure.
 bool nw_calibrate_ops(nw_calibration *k);
 bool nw_calibrate_math(nw_calibration *k);
 bool nw_calibrate_core(nw_calibration *k);

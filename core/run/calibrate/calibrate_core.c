@@ -1,4 +1,4 @@
-// What a core loses: loops, calls, branches foretold wrongly, accesses that cross lines and pages, aliases, gathers.
+// Measures delays of a core: loops, calls, mispredicted branches, accesses that cross lines and pages, aliases, gathers.
 #include "run/calibrate/calibrate.h"
 #include "hw/machine.h"
 
@@ -7,7 +7,7 @@
 #define PAGE 4096
 
 NW_BENCH_LOOP(empty, "", "", "")
-// The calls write below the stack pointer, where the function around may keep things.
+// The calls write below the stack pointer, where the enclosing function may keep data.
 NW_BENCH_LOOP(called, "sub $256, %%rsp\n\tjmp 1f\n\t3: ret\n\t", ".rept 8\n\tcall 3b\n\t.endr\n\t", "add $256, %%rsp")
 NW_BENCH_LOOP(not_called, "", ".rept 8\n\tnop\n\t.endr\n\t", "")
 
@@ -19,7 +19,7 @@ NW_BENCH_LOOP(not_called, "", ".rept 8\n\tnop\n\t.endr\n\t", "")
 NW_BENCH_LOOP(branch_random, "movabs $88172645463325252, %%r8\n\t", BRANCH("1"), "")
 NW_BENCH_LOOP(branch_steady, "movabs $88172645463325252, %%r8\n\t", BRANCH("0"), "")
 
-// Eight accesses, a line or a page apart, that cross into the next where `at` says so. Four pages: their lines share a set.
+// Eight accesses, a line or a page apart, that cross into the next one, depending on `at`. Four pages: their lines share a set.
 #define LINES(text) ".irp r,0,1,2,3,4,5,6,7\n\t" text "\n\t.endr\n\t"
 #define PAGES(text) ".irp r,0,1,2,3,0,1,2,3\n\t" text "\n\t.endr\n\t"
 #define LOADS(reg, at) LINES("vmovups " at "+\\r*64(%1), %%" reg "\\r")
@@ -46,7 +46,7 @@ NW_BENCH_LOOP(gather_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
 
 NW_BENCH_LOOP(scatter_zmm, "vmovdqu32 (%1), %%zmm15\n\t",
               LINES("kxnorw %%k1, %%k1, %%k1\n\tvscatterdps %%zmm14, (%1,%%zmm15,4)%{%%k1%}"), "vzeroupper")
-// A loop inside, of as many iterations as the data's first number says.
+// An inner loop, whose number of iterations is the first number of the data.
 NW_BENCH_LOOP(inner, "", "mov (%1), %%r8\n\t.balign 64\n\t2:\n\tdec %%r8\n\tjnz 2b\n\t", "")
 
 static double more(nw_calibration *k, nw_bench_loop loop, nw_bench_loop than, double each) {
@@ -61,8 +61,8 @@ static void measure_branches(nw_calibration *k) {
   nw_found(k, more(k, aliased, not_aliased, 8), "alias_4k");
 }
 
-// The most iterations, of the numbers that are tried, after which a loop's end costs less than half of a branch foretold wrongly.
-// Noise makes a number fail, never pass.
+// The largest tried number of iterations after which the end of a loop costs less than half of a misprediction. Noise can make a
+// number fail, never pass.
 static void measure_foretold(nw_calibration *k) {
   int64_t *trips = (void *)k->data;
   double each = nw_cycles_of(empty, k->data), miss = more(k, branch_random, branch_steady, 0.5);
@@ -80,7 +80,7 @@ static void measure_crossing(nw_calibration *k) {
   nw_found(k, more(k, wide ? store_crossing_zmm : store_crossing_ymm, store, 8), "store_crossing");
 }
 
-// Each lane from a line of its own, all in the first level.
+// Each lane loads from a different line, all in the first level.
 static void measure_gather(nw_calibration *k) {
   int lanes = k->width == 3 ? 16 : 8;
   for (int i = 0; i < lanes; i++) ((int32_t *)(void *)k->data)[i] = 16 * i;

@@ -1,8 +1,8 @@
-// Caches and memory: how long a line takes, how many bytes come per cycle, and how much of the last level can be counted on.
+// Measures caches and memory: the latency of a line, the bytes per cycle, and the usable part of the last level.
 //
-// Latencies are of loads at random addresses, each known only when the one before is there; the arithmetic in between is found
-// where everything hits and taken off. Memory is looked at after its lines were flushed from every cache, so that no buffer
-// needs to be larger than the largest cache.
+// Latencies are those of loads at random addresses, where each address depends on the previous load. The cost of the arithmetic in
+// between is measured with hits and subtracted. Memory is measured after its lines were flushed from every cache, so that no buffer
+// must be larger than the largest cache.
 #include "run/calibrate/calibrate.h"
 #include "run/guard.h"
 #include "hw/machine.h"
@@ -11,10 +11,10 @@
 #if defined __x86_64__
 
 #define LINE 64
-#define MEMORY ((int64_t)32 << 20) // looked at, of memory
-#define MOST ((int64_t)128 << 20) // looked at, of a cache
+#define MEMORY ((int64_t)32 << 20) // bytes measured in memory
+#define MOST ((int64_t)128 << 20) // most bytes measured in a cache
 #define SAMPLES 3
-#define ZEROS (32 << 10) // where in the data nothing is written
+#define ZEROS (32 << 10) // offset of data that is never written
 #define PAGE 4096
 
 typedef struct chase {
@@ -67,7 +67,7 @@ static double memory_latency(char *base, int64_t bytes) {
   return nw_cycles_of(chase_random, &c);
 }
 
-// The largest size, of doubled ones, whose lines come sooner than half way (in ratios) between this level and memory.
+// The largest size, doubling each time, whose latency is below the geometric mean of this level's and memory's.
 static int64_t effective(nw_calibration *k, char *base, int64_t from, int64_t to, double level, double memory) {
   int64_t found = from;
   for (int64_t bytes = 2 * from; bytes <= to; bytes *= 2) {
@@ -108,7 +108,7 @@ static double bytes_per_cycle(nw_calibration *k, nw_stream loop, int64_t bytes) 
   return best / k->hz;
 }
 
-// A loop that writes fetches every line and writes it back: what the fetching leaves of its time is the writing back.
+// A loop that writes fetches every line and writes it back. Its time minus that of fetching is the time of writing back.
 static double back_per_cycle(double read, double written) {
   double both = 1 / written, back = both - 1 / read;
   return back > 0.05 * both ? 1 / back : 20 * written;
@@ -122,7 +122,7 @@ static bool measure_level(nw_calibration *k, int level, int64_t bytes) {
   return true;
 }
 
-typedef struct columns { // of an array: one column of lines after the other
+typedef struct columns { // of an array, accessed column by column of lines
   char *base;
   int64_t bytes, step, column; // step: from row to row
 } columns;
@@ -138,7 +138,7 @@ typedef struct columns { // of an array: one column of lines after the other
                        : "cc", "memory", "rax", "xmm0", "xmm1", "xmm2");                                               \
     }                                                                                                                  \
   }
-// Nine loads across two lines for each line that comes: those of a window of three rows and three columns.
+// Nine loads across two lines for each line fetched: those of a window of three rows and three columns.
 #define THREE(reg, row) ".irp r,0,1,2\n\tvmovups 36+4*\\r(%0" row "), %%" reg "\\r\n\t.endr\n\t"
 #define WINDOW(reg) THREE(reg, "") THREE(reg, ",%2") THREE(reg, ",%2,2")
 #define WINDOW_LOADS 9
@@ -153,10 +153,10 @@ static double of_columns(nw_bench_loop loop, char *base, int64_t bytes, int64_t 
   return nw_cycles_of(loop, &c) / (double)(bytes / step);
 }
 
-// Rows of an odd number of four lines go to many sets; rows that are pages go to few.
+// Rows of an odd multiple of four lines use many sets; rows of whole pages use few.
 static bool measure_columns(nw_calibration *k, int level, int64_t bytes) {
   char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)bytes + 4 * PAGE, true);
-  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is no memory to measure it in"), false;
+  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "not enough memory to measure it"), false;
   nw_found(k, of_columns(load_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided", level);
   nw_found(k, of_columns(store_columns, base, bytes, PAGE - 4 * LINE), "caches[%d].strided_store", level);
   nw_found(k, of_columns(store_columns, base, bytes, PAGE), "caches[%d].crowded_store", level);
@@ -224,7 +224,7 @@ bool nw_calibrate_levels(nw_calibration *k) {
   int64_t room = power_of_two(nw_memory_left() / 4);
   if (room > MOST) room = MOST;
   char *base = room >= MEMORY ? nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)room, true) : NULL;
-  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is no memory to measure it in: 128 MiB"), false;
+  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "not enough memory to measure it: 128 MiB"), false;
   memset(base, 0, (size_t)room);
   bool good = measure_latencies(k, base, room) && measure_memory(k, base);
   nw_mem_put(&nw_session_of(k->ctx)->mem, base);

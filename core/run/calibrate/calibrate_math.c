@@ -1,16 +1,16 @@
-// Functions: exp, log and the like, by width, as generated code calls them.
+// Measures math functions (exp, log, ...), by width, as generated code calls them.
 #include "run/calibrate/calibrate.h"
 #include "interp/interp.h"
 #include "ir/ops.h"
 
 #if defined __x86_64__
 
-// What vector code leaves there would slow down what comes after it: hundreds of cycles for each change between encodings.
+// Upper halves left by vector code would slow down later code: each change between encodings costs hundreds of cycles.
 static void forget_upper_halves(void) { __asm__ volatile("vzeroupper" ::: "memory"); }
 
 typedef struct call {
   const nw_math_row *row;
-  bool upper; // halves there are
+  bool upper; // the registers have upper halves
   _Alignas(64) char in[64];
   _Alignas(64) char out[64];
 } call;
@@ -21,7 +21,7 @@ static void calls(int64_t rounds, void *data) {
   for (int64_t i = 0; i < rounds; i++) c->row->apply(c->out, c->in, c->in);
 }
 
-// ---- latency: of the function of one number, each on what the one before gave
+// ---- latency of the scalar function: each call takes the previous result
 
 typedef struct chain {
   void (*function)(void);
@@ -30,7 +30,7 @@ typedef struct chain {
 
 __attribute__((naked)) static void same(void) { __asm__("ret"); }
 
-// The stack is ours below where the function around may keep things, and as calls want it.
+// Moves the stack pointer below the data of the enclosing function, and aligns it for calls.
 #define CHAINED(name, s)                                                                                               \
   static void name(int64_t rounds, void *data) {                                                                       \
     register int64_t n __asm__("r12") = rounds;                                                                        \
@@ -77,7 +77,7 @@ static void measure_function(nw_calibration *k, nw_op op, nw_dtype type, nw_clas
   nw_found(k, latency(nw_math_find(nw_host()->features, op, type, 1)), "ops.%s.latency", nw_class_name(of));
 }
 
-// The function that a class is named after stands for all of it.
+// The function after which a class is named represents the class.
 bool nw_calibrate_math(nw_calibration *k) {
   for (int op = 0; op < NW_OP_COUNT; op++) {
     nw_class of = nw_op_class((nw_op)op, true);

@@ -1,18 +1,18 @@
-// How many instructions of a class a core does per cycle, by width, and how long one takes.
+// Measures how many instructions of each class a core executes per cycle, by width, and their latency.
 #include "run/calibrate/calibrate.h"
 #include "hw/machine.h"
 #include <stdlib.h>
 
 #if defined __x86_64__
 
-#define MANY 24 // instructions in a round
+#define MANY 24 // instructions per iteration
 #define REGISTERS "0,1,2,3,4,5,6,7,8,9,10,11"
 #define EACH(text) ".irp r," REGISTERS "," REGISTERS "\n\t" text "\n\t.endr\n\t"
 #define CHAIN(text) ".rept 24\n\t" text "\n\t.endr\n\t"
 // Numbers near 1 in all registers, so that nothing is denormal or special.
 #define FILL(reg) ".irp r," REGISTERS ",14,15\n\tvmovups (%1), %%" reg "\\r\n\t.endr\n\t"
 
-// Independent ones, and each on the result of the one before. FORM3: of three operands, FORM2: of two.
+// Independent instructions (RATE), and instructions that each need the previous result. FORM3: three operands, FORM2: two.
 #define RATE3(ins, reg) EACH(ins " %%" reg "14, %%" reg "15, %%" reg "\\r")
 #define LATE3(ins, reg) CHAIN(ins " %%" reg "15, %%" reg "0, %%" reg "0")
 #define RATE2(ins, reg) EACH(ins " %%" reg "15, %%" reg "\\r")
@@ -58,7 +58,7 @@ NW_BENCH_LOOP(intdiv_rate, "mov $1000003, %%r8d\n\tmov $17, %%r9d\n\t", ".rept 2
 NW_BENCH_LOOP(intdiv_late, "mov $-1, %%eax\n\tmov $3, %%r9d\n\t",
               ".rept 24\n\txor %%edx, %%edx\n\tdivl %%r9d\n\tor $0x7fffff00, %%eax\n\t.endr\n\t", "")
 
-// Side by side, as loops over arrays have them.
+// Adjacent accesses, as in loops over arrays.
 #define LOADED(move, reg, bytes)                                                                                       \
   ".irp r," REGISTERS "," REGISTERS "\n\t" move " \\r*" bytes "(%1), %%" reg "\\r\n\t.endr\n\t"
 #define STORED(move, reg, bytes)                                                                                       \
@@ -71,7 +71,7 @@ NW_BENCH_LOOP(store0, "", ".irp r," EIGHTS "\n\tmov %%r\\r, \\r*8(%1)\n\t.endr\n
 NW_BENCH_LOOP(store1, FILL("xmm"), STORED("vmovaps", "xmm", "16"), "")
 NW_BENCH_LOOP(store2, FILL("ymm"), STORED("vmovaps", "ymm", "32"), "vzeroupper")
 NW_BENCH_LOOP(store3, FILL("zmm"), STORED("vmovaps", "zmm", "64"), "vzeroupper")
-// Registers are cleared without a unit that does it, so that nothing but dispatch counts.
+// Clearing a register needs no execution unit, so only dispatch counts.
 NW_BENCH_LOOP(cleared, "", ".rept 4\n\t.irp r," EIGHTS "\n\txor %%r\\r\\()d, %%r\\r\\()d\n\t.endr\n\t.endr\n\t", "")
 
 typedef struct bench { // of a class
@@ -108,7 +108,7 @@ static const bench benches[] = {
     {NW_CLASS_STORE, false, {store0, store1, store2, store3}, {NULL}},
 };
 
-// Anew before each loop: those of stores change it.
+// Refilled before each loop, since store loops change the data.
 static void fill_data(nw_calibration *k, bool f64) {
   for (int i = 0; i < 16 && !f64; i++) ((float *)(void *)k->data)[i] = 1.0001f;
   for (int i = 0; i < 8 && f64; i++) ((double *)(void *)k->data)[i] = 1.0001;
@@ -121,13 +121,13 @@ static void measure_class(nw_calibration *k, const bench *b) {
   for (int w = 0; w <= most; w++)
     nw_found(k, MANY / nw_cycles_of(b->rate[w], k->data), "ops.%s.per_cycle[%d]", name, w + 1);
   fill_data(k, b->f64);
-  double and_or = b->of == NW_CLASS_INTDIV; // what else the chain does
+  double and_or = b->of == NW_CLASS_INTDIV; // the other instructions of the chain
   if (b->late[most]) nw_found(k, nw_cycles_of(b->late[most], k->data) / MANY - and_or, "ops.%s.latency", name);
 }
 
-// Without AVX2 and FMA only what needs no vectors.
+// Without AVX2 and FMA, measures only scalar operations.
 bool nw_calibrate_ops(nw_calibration *k) {
-  nw_found(k, (4 * MANY + 1) / nw_cycles_of(cleared, k->data), "dispatch"); // with the loop's own branch
+  nw_found(k, (4 * MANY + 1) / nw_cycles_of(cleared, k->data), "dispatch"); // including the loop branch
   for (int i = 0; i < NW_COUNT(benches); i++) {
     if (!nw_calibration_goes_on(k)) return false;
     if (k->width >= 0 || !benches[i].rate[1]) measure_class(k, &benches[i]);

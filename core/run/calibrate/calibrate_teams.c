@@ -1,10 +1,10 @@
-// What a parallel loop costs beside its work: until the last thread has begun, and from the last one's end on.
+// Measures the overhead of a parallel loop: until the last thread has begun, and after the last thread has ended.
 #include "run/calibrate/calibrate.h"
 #include "run/guard.h"
 #include <math.h>
 
 #define ROUNDS 100
-#define WAITED 5e-4 // seconds: so long a round waited for a core, and says nothing about the team
+#define WAITED 5e-4 // seconds: a run this long waited for a core, and is discarded
 
 typedef struct clocks {
   double at[NW_MAX_TEAM];

@@ -1,7 +1,7 @@
-// How many instructions are under way at once, in the reorder buffer; and stores: that are read back, and from line to line.
+// Measures the capacity of the reorder buffer; store forwarding; and stores that move from line to line.
 //
-// Two loads that miss, far apart in the code, take as long as one where both are in the reorder buffer, else as long as two
-// (H. Wong, "Measuring Reorder Buffer Capacity", 2013).
+// Two loads that miss, far apart in the code, take as long as one if both fit in the reorder buffer, otherwise as long as two (H.
+// Wong, "Measuring Reorder Buffer Capacity", 2013).
 #include "run/calibrate/calibrate.h"
 
 #if defined __x86_64__
@@ -13,7 +13,7 @@ typedef struct misses {
   uint64_t mask, random;
 } misses;
 
-// The next random address in rax, for the state in a register.
+// Computes the next random address in rax from the state in a register.
 #define STEP(state)                                                                                                    \
   "imul %[by], %%" state "\n\tadd $12345, %%" state "\n\tmov %%" state                                                 \
   ", %%rax\n\tshr $20, %%rax\n\tand %[mask], %%rax\n\t"
@@ -31,7 +31,7 @@ typedef struct misses {
     m->random = at;                                                                                                    \
   }
 
-// Each load waits for the one before of its own chain, of which there are two.
+// There are two chains; each load waits for the previous load of its chain.
 #define LATE(state, value) "add %%" value ", %%" state "\n\t" STEP(state) "mov (%[base],%%rax), %%" value "\n\t"
 #define APART(n) MISSING(apart_##n, LATE("r8", "r10") NOPS(#n) LATE("r9", "r11") NOPS(#n))
 MISSING(one_chain, LATE("r8", "r10"))
@@ -64,8 +64,7 @@ static void measure_forwarding(nw_calibration *k) {
   nw_found(k, nw_cycles_of(wide ? masked_zmm : masked_ymm, k->data) / 24, "forward_masked");
 }
 
-// The most instructions, of the numbers that are tried, between two loads that still go side by side. Noise makes a number
-// fail, never pass.
+// The largest tried number of instructions between two loads that still overlap. Noise can make a number fail, never pass.
 static int window(misses *m, double alone) {
   int i = NW_COUNT(apart);
   while (--i >= 0 && nw_cycles_of(apart[i].loop, m) > 1.5 * alone) {}
@@ -76,7 +75,7 @@ bool nw_calibrate_window(nw_calibration *k) {
   if (k->width >= 2) measure_forwarding(k);
   nw_found(k, 12 / nw_cycles_of(store_lines, k->data), "store_lines");
   char *base = nw_mem_get(&nw_session_of(k->ctx)->mem, (size_t)MEMORY, true);
-  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "there is no memory to measure it in: 32 MiB"), false;
+  if (!base) return nw_fail(k->ctx, NW_ELIMIT, NULL, "not enough memory to measure it: 32 MiB"), false;
   memset(base, 0, (size_t)MEMORY);
   misses m = {base, (uint64_t)(MEMORY - 1) & ~UINT64_C(63), 5};
   nw_flush(base, MEMORY);

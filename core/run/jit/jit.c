@@ -1,4 +1,4 @@
-// The JIT: module -> object -> code in memory, and back out of it.
+// The JIT: module -> object -> code in memory, and its removal.
 #include "run/jit/jit.h"
 #include "codegen/llvm/llvm.h"
 #include <elf.h>
@@ -13,8 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-// The loops, their vectors and their registers were decided by the schedule; what is left to LLVM is scalar clean-up.
-// The last two are there to compare with.
+// The schedule decides loops, vectors and registers; LLVM only does scalar clean-up. The last two pipelines are for comparison.
 static const char *const pipelines[NWO_LEVELS] = {
     "function(sroa)",
     "function(sroa,early-cse,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg,loop-reduce)",
@@ -84,7 +83,7 @@ typedef struct symbol {
   void *address;
 } symbol;
 
-// The compiler's own library: LLVM calls it for f16 on a CPU without F16C. Their types do not matter here.
+// Functions of the compiler's run-time library, which LLVM calls for f16 on a CPU without F16C. Their types do not matter here.
 void __extendhfsf2(void);
 void __truncsfhf2(void);
 
@@ -126,7 +125,7 @@ static bool define_runtime(nw_jit *j, char *error, size_t size) {
   return define(j, n, s, error, size);
 }
 
-// ---- what it may call besides: the intrinsics of its program, which passed their trial
+// ---- other allowed calls: the intrinsics of the program, which passed their trial
 
 typedef struct defining {
   nw_jit *j;
@@ -141,7 +140,7 @@ static bool is_callee(const nw_jit *j, const char *name) {
   return false;
 }
 
-// The name says which function it is, to the last stride; so once defined it stays.
+// The name identifies the function, including every stride, so a definition stays valid.
 static bool define_callee(void *env, nw_stmt *s) {
   defining *d = env;
   nw_callee callee;
@@ -162,7 +161,7 @@ static bool define_callees(nw_jit *j, const nw_exec *e, char *error, size_t size
   return nw_walk_from(e->p->root, define_callee, &d);
 }
 
-// LLJIT would resolve any function of the process; only the table's may be called.
+// LLJIT would resolve any function of the process; only those of the table are allowed.
 static bool calls_allowed(const nw_jit *j, LLVMModuleRef m, char *error, size_t size) {
   symbol s[MAX_SYMBOLS];
   int n = runtime_symbols(s, MAX_SYMBOLS);
@@ -173,7 +172,7 @@ static bool calls_allowed(const nw_jit *j, LLVMModuleRef m, char *error, size_t 
     int i = 0;
     while (i < n && strcmp(s[i].name, name)) i++;
     if (i < n || is_callee(j, name)) continue;
-    nwo_say(error, size, "call of '%s', which generated code may not call", name);
+    nwo_say(error, size, "generated code must not call '%s'", name);
     return false;
   }
   return true;
@@ -203,8 +202,8 @@ static void jit_close(nw_jit *j) {
   free(j);
 }
 
-// A loop of few instructions runs at half its speed where it lies across two lines of what a core fetches at once: innermost
-// loops begin at 64 bytes. LLVM takes this as an option of its command line only, and only once.
+// A short loop runs at half speed if it crosses two fetch lines, so innermost loops are 64-byte aligned. LLVM accepts this only as
+// a command-line option, and only once.
 static void align_loops(void) {
 #if defined __x86_64__
   const char *const options[] = {"nestwright", "-x86-experimental-pref-innermost-loop-alignment=6"};
@@ -212,7 +211,7 @@ static void align_loops(void) {
 #endif
 }
 
-// What LLVM keeps for the whole process.
+// Initializes LLVM's state of the process.
 static void start_llvm(void) {
   align_loops();
   LLVMInitializeNativeTarget();
@@ -291,7 +290,7 @@ static LLVMMemoryBufferRef compile_object(nw_jit *j, const nw_exec *e, int opt, 
   return object;
 }
 
-// Takes the object.
+// Takes ownership of the object.
 static nw_machine_code *link_object(nw_jit *j, LLVMMemoryBufferRef object, const char *name, char *error, size_t n) {
   LLVMOrcResourceTrackerRef rt = LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(j->lljit));
   LLVMOrcExecutorAddress at = 0;
@@ -322,7 +321,7 @@ static nw_machine_code *already(nw_jit *j, nwo_key key) {
   return NULL;
 }
 
-// What the sections of an object file hold that are executed; 0 for what is not one.
+// The bytes of the executable sections of an object file; 0 if it is not an object file.
 static size_t code_bytes(const char *object, size_t n) {
   Elf64_Ehdr head;
   size_t bytes = 0;
@@ -339,7 +338,7 @@ static size_t code_bytes(const char *object, size_t n) {
   return bytes;
 }
 
-// Takes the object.
+// Takes ownership of the object.
 static nw_machine_code *link_counted(nw_jit *j, LLVMMemoryBufferRef object, const char *name, char *error, size_t n) {
   size_t bytes = code_bytes(LLVMGetBufferStart(object), LLVMGetBufferSize(object));
   nw_machine_code *m = link_object(j, object, name, error, n);
@@ -347,7 +346,7 @@ static nw_machine_code *link_counted(nw_jit *j, LLVMMemoryBufferRef object, cons
   return m;
 }
 
-// From the cache; what is there and does not link is dropped.
+// From the cache; an object that does not link is dropped.
 static nw_machine_code *link_cached(nw_jit *j, nwo_key key, const char *name) {
   char ignored[64] = "";
   LLVMMemoryBufferRef object = nwo_cache_get(&j->cache, key);
@@ -362,7 +361,7 @@ static nw_machine_code *jit_compile(nw_jit *j, const nw_exec *e, int opt, bool *
   char name[64];
   nwo_key key = nwo_key_of(j, e, opt);
   bool keep = *cached;
-  if (!keep) key.b += ++j->serial; // an object of its own
+  if (!keep) key.b += ++j->serial; // a unique key
   nw_machine_code *m = already(j, key);
   if (m) return m;
   snprintf(name, sizeof name, "nw_%016lx%016lx", (unsigned long)key.a, (unsigned long)key.b);
@@ -386,7 +385,7 @@ static size_t jit_bytes(const nw_machine_code *m) { return m->bytes; }
 
 static nw_entry jit_entry(const nw_machine_code *m) { return m->entry; }
 
-// The code goes with its last handle; when the JIT went first, the code went with it.
+// The code is freed with its last handle; if the JIT was freed first, the code was freed with it.
 static void jit_free(nw_machine_code *m) {
   if (!m || --m->refs) return;
   if (m->jit) {

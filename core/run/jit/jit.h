@@ -1,4 +1,4 @@
-// Inside run/jit*: one LLJIT per session, one resource tracker per kernel, objects kept by content.
+// Private to run/jit*: one LLJIT per session, one resource tracker per kernel, objects kept by content.
 #pragma once
 #include "run/run.h"
 #include <llvm-c/LLJIT.h>
@@ -18,7 +18,7 @@ typedef struct nwo_object {
   char *data;
 } nwo_object;
 typedef struct nwo_disk {
-  size_t bytes; // of objects in the directory, as far as is known
+  size_t bytes; // of the objects in the directory: an estimate
   bool counted, refused;
   int told; // lines
 } nwo_disk;
@@ -29,9 +29,9 @@ typedef struct nwo_cache {
 } nwo_cache;
 LLVMMemoryBufferRef nwo_cache_get(nwo_cache *c, nwo_key key); // a copy, or NULL
 void nwo_cache_put(nwo_cache *c, nwo_key key, const char *data, size_t size);
-void nwo_cache_drop(nwo_cache *c, nwo_key key); // what turned out not to be code
+void nwo_cache_drop(nwo_cache *c, nwo_key key); // removes an object that is not valid code
 void nwo_cache_free(nwo_cache *c);
-nwo_object *nwo_disk_read(nwo_disk *d, nwo_key key); // NULL: there is none that can be used
+nwo_object *nwo_disk_read(nwo_disk *d, nwo_key key); // NULL: no usable object
 void nwo_disk_write(nwo_disk *d, const nwo_object *o);
 void nwo_disk_forget(nwo_disk *d, nwo_key key);
 nwo_key nwo_key_of(const nw_jit *j, const nw_exec *e, int opt);
@@ -39,7 +39,7 @@ nwo_key nwo_key_of(const nw_jit *j, const nw_exec *e, int opt);
 typedef struct nwo_maker { // LLVM's code generators for a target
   struct nwo_maker *next;
   char *triple, *cpu, *features;
-  LLVMTargetMachineRef machine[NWO_LEVELS]; // by level, made when first asked for
+  LLVMTargetMachineRef machine[NWO_LEVELS]; // by level, made at first use
 } nwo_maker;
 
 struct nw_jit {
@@ -48,8 +48,8 @@ struct nw_jit {
   nwo_cache cache;
   nw_machine_code *live;
   nw_vec callees; // names of intrinsics' functions that are defined, char*
-  uint64_t serial; // of objects made past the cache
-  char report[512]; // the first thing the session reported
+  uint64_t serial; // number of objects compiled without the cache
+  char report[512]; // the first error that LLVM reported
 };
 
 struct nw_machine_code {
@@ -57,7 +57,7 @@ struct nw_machine_code {
   nw_machine_code *next;
   int refs, opt;
   nwo_key key;
-  nw_exec *exec; // counted, to show the code again
+  nw_exec *exec; // counted, to print the code again
   LLVMOrcResourceTrackerRef tracker;
   nw_entry entry;
   size_t bytes; // of instructions
@@ -70,6 +70,6 @@ LLVMModuleRef nwo_module(nw_jit *j, LLVMContextRef lc, const nw_exec *e, int opt
                          char *error, size_t n);
 char *nwo_text(nw_jit *j, const nw_exec *e, int opt, const char *what);
 char *nwo_object_file(nw_jit *j, const nw_exec *e, int opt, const char *entry, size_t *size, char *error, size_t n);
-void nwo_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4); // keeps what is there already
-// Takes the error; its message goes to `error` unless something is there.
+void nwo_say(char *error, size_t n, const char *fmt, ...) NW_PRINTF(3, 4); // keeps an earlier message
+// Consumes the error; copies its message to `error` unless there is a message already.
 bool nwo_ok(LLVMErrorRef e, const char *what, char *error, size_t n);

@@ -1,4 +1,4 @@
-// Object code by content: the same lowered program, for the same cpu, level and version, is compiled once.
+// Object code by content: the same lowered program, for the same CPU, level and version, is compiled once.
 #include "run/jit/jit.h"
 #include <dlfcn.h>
 #include <llvm-c/Core.h>
@@ -9,7 +9,7 @@
 
 #define MEMORY_MOST ((size_t)64 << 20)
 
-// Which build of this module: another one may make other code of the same program. So may one with a fault put in.
+// Identifies this build of the module: another build, or one with an injected fault, may compile a program differently.
 static void build_identity(nw_str *b) {
   Dl_info info;
   struct stat st;
@@ -63,7 +63,7 @@ static void keep(nwo_cache *c, nwo_object *o) {
   }
 }
 
-// Takes it out of the list, and does not free it.
+// Removes it from the list without freeing it.
 static nwo_object *take(nwo_cache *c, nwo_key key) {
   for (nwo_object **at = &c->first; *at; at = &(*at)->next) {
     nwo_object *o = *at;

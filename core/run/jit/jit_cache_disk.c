@@ -1,4 +1,4 @@
-// Object code on disk, in the directory that NESTWRIGHT_CACHE names. It is run as it is, so it has to be the user's own: the
+// Object code on disk, in the directory that NESTWRIGHT_CACHE names. It is run unchecked, so it must belong to the user: the
 // directory and each file are opened without following links, and must be the user's and writable by nobody else.
 #include "base/file.h"
 #include "run/jit/jit.h"
@@ -15,7 +15,7 @@
 
 enum { NAME = 40, MOST_TOLD = 4 };
 
-// What stands before the object. The sum covers the key, so that an object under the name of another is not taken.
+// The header before the object. The checksum covers the key, so that an object under another object's name is rejected.
 typedef struct head {
   char magic[8];
   nwo_key key;
@@ -32,14 +32,14 @@ static void name_of(char *name, nwo_key k) {
   snprintf(name, NAME, "%016lx%016lx.o", (unsigned long)k.a, (unsigned long)k.b);
 }
 
-// Some lines on standard error; it is then compiled as if there were no cache.
+// Prints some lines to standard error; the program is then compiled without the cache.
 static void tell(nwo_disk *d, nw_str *why) {
   const char *dir = getenv("NESTWRIGHT_CACHE");
   if (why->s && d->told++ < MOST_TOLD) fprintf(stderr, "nestwright: not cached in %s: %s\n", dir, why->s);
   nw_str_free(why);
 }
 
-// The directory, without a slash at its end: with one a link would be followed. NULL: there is no cache.
+// The directory, without a slash at its end, since a slash would follow a link. NULL: no cache.
 static char *directory(void) {
   const char *d = getenv("NESTWRIGHT_CACHE");
   if (!d || !*d) return NULL;
@@ -127,8 +127,8 @@ static entry *list_objects(DIR *at, int *n) {
   return all;
 }
 
-// The oldest go until what is left, with what comes, takes three quarters of the room. How much there is, is looked up once
-// and counted on; what other processes add is seen the next time.
+// Removes the oldest objects until the rest, with the new one, fills three quarters of the limit. The total is read once and then
+// updated; objects that other processes add are seen the next time.
 static void make_room(nwo_disk *d, int dir, size_t more) {
   if (d->counted && d->bytes + more <= DISK_MOST) return;
   int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;
@@ -149,7 +149,7 @@ static void make_room(nwo_disk *d, int dir, size_t more) {
 
 // ---- writing
 
-// What has this name and is not an object of the user's is left alone.
+// A file of this name that is not an object of the user is left alone.
 static bool is_free(int dir, const char *name) {
   nw_str why = {0};
   int fd = nw_file_open_at(dir, name, O_RDONLY, NW_FILE_CODE, sizeof(head) + OBJECT_MOST, &why);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 typedef struct mapped {
-  char *start, *data; // with the guard page before, and behind it
+  char *start, *data; // start includes the guard page before the data; another follows it
   size_t bytes;
 } mapped;
 
@@ -56,7 +56,7 @@ static bool read_all(void *data, size_t n) {
   return true;
 }
 
-// ---- a crash: where, then the death it would have been
+// ---- crashes: report the address, then die from the signal
 
 static void locate(nw_wire_reply *r, const char *address) {
   r->segment = -1;
@@ -88,7 +88,7 @@ static void catch_crashes(void) {
 
 // ---- one job
 
-// The length comes with the descriptor of the memory.
+// The length arrives together with the file descriptor of the memory.
 static bool receive_head(uint32_t *length, int *fd) {
   union {
     struct cmsghdr head;
@@ -162,7 +162,7 @@ static void say(nw_wire_reply *r, nw_wire_outcome outcome, const char *text) {
   if (outcome) snprintf(r->text, sizeof r->text, "%s", text ? text : "?");
 }
 
-// The library is closed again: the file may be another one next time.
+// The library is closed after the job, since the file may be a different one next time.
 static void run(job *j, nw_wire_reply *r) {
   void *library = dlopen(j->library, RTLD_NOW | RTLD_LOCAL);
   if (!library) return say(r, NW_WIRE_NO_LIBRARY, dlerror());
@@ -180,7 +180,7 @@ int main(void) {
   struct rlimit none = {0};
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setrlimit(RLIMIT_CORE, &none);
-  signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of the write
+  signal(SIGXFSZ, SIG_IGN); // exceeding the file size limit is then a write error
   page = (size_t)sysconf(_SC_PAGESIZE);
   catch_crashes();
   uint32_t ready = NW_WIRE_READY;

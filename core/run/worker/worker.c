@@ -1,4 +1,4 @@
-// The session's side of the worker: spawned when first needed, given jobs, killed when it does not answer.
+// The session's side of the worker: it spawns the worker at first use, sends it jobs, and kills it if it does not answer.
 #include "run/worker/worker.h"
 #include "run/kernel.h"
 #include <errno.h>
@@ -34,7 +34,7 @@ nw_shared *nw_shared_new(nw_ctx *c, size_t bytes) {
   bool good = m->fd >= 0 && !ftruncate(m->fd, (off_t)m->bytes);
   m->data = good ? mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0) : MAP_FAILED;
   if (m->data != MAP_FAILED) return m;
-  nw_fail(c, NW_ERANGE, NULL, "no shared memory of %zu bytes: %s", bytes, strerror(errno));
+  nw_fail(c, NW_ERANGE, NULL, "cannot allocate %zu bytes of shared memory: %s", bytes, strerror(errno));
   m->data = NULL;
   nw_shared_free(m);
   return NULL;
@@ -49,7 +49,7 @@ void nw_shared_free(nw_shared *m) {
 
 // ---- life
 
-// A process group of its own: what a terminal sends to the session's group does not reach it.
+// Starts it in its own process group, so that signals from the terminal to the session's group do not reach it.
 static bool spawn(nw_ctx *c, nw_worker *w, const char *program) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) return nw_fail(c, NW_EIO, NULL, "%s", strerror(errno));
@@ -77,10 +77,11 @@ static bool spawn(nw_ctx *c, nw_worker *w, const char *program) {
   w->socket = ends[0];
   if (!failed) return true;
   close(ends[0]);
-  return nw_fail(c, NW_EIO, "NESTWRIGHT_WORKER can name the file", "cannot start %s: %s", program, strerror(failed));
+  return nw_fail(c, NW_EIO, "set NESTWRIGHT_WORKER to the path of the worker", "cannot start %s: %s", program,
+                 strerror(failed));
 }
 
-// Kills it, whatever it started too, and waits: no zombie stays. Its status as waitpid gives it.
+// Kills it and all processes that it started, and waits, so that no zombie remains. Returns the status of waitpid.
 int nw_worker_end(nw_worker *w) {
   int status = 0;
   if (!w) return 0;
@@ -110,7 +111,7 @@ int nw_worker_pid(nw_ctx *c) {
 
 typedef enum heard { HEARD, CLOSED, LATE, STOPPED } heard;
 
-// Reads n bytes, and looks now and then whether the user wants to stop.
+// Reads n bytes, and checks regularly for an interrupt.
 static heard hear(nw_ctx *c, int fd, void *data, size_t n, double until) {
   for (char *at = data; n;) {
     if (c->interrupted) return STOPPED;
@@ -137,7 +138,7 @@ static heard hear_reply(nw_ctx *c, int fd, nw_wire_reply *r, double until) {
 
 // ---- starting
 
-// One that closed its end is about to be gone: how, its status tells if it is not killed first. False: it stays.
+// A worker that closed its end is about to exit; its status shows how, unless it is killed first. False: it still runs.
 static bool is_gone(const nw_worker *w, double patience) {
   siginfo_t info = {0};
   for (double until = nw_now() + patience;; usleep(2000)) {
@@ -152,7 +153,7 @@ static const char *ending_of(nw_ctx *c, int status) {
   return nw_diag_printf(c, "it was ended by signal %d: %s", WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
-// A worker says a word when it is ready.
+// A worker sends one word when it is ready.
 static bool greeted(nw_ctx *c, const char *path) {
   nw_worker *w = nw_session_of(c)->worker;
   uint32_t word = 0;
@@ -162,12 +163,12 @@ static bool greeted(nw_ctx *c, const char *path) {
   int status = end_worker(c);
   if (h == STOPPED) return nw_fail(c, NW_EINTERRUPT, NULL, "interrupted while the worker was starting");
   const char *why = gone        ? ending_of(c, status)
-                    : h == LATE ? nw_diag_printf(c, "it said nothing for %d seconds", START_SECONDS)
-                                : "it is another program, or of another version";
-  return nw_fail(c, NW_EIO, "call it again: a new worker is started", "the worker %s did not start: %s", path, why);
+                    : h == LATE ? nw_diag_printf(c, "it did not answer for %d seconds", START_SECONDS)
+                                : "it is another program or another version";
+  return nw_fail(c, NW_EIO, "call it again: a new worker starts", "the worker %s did not start: %s", path, why);
 }
 
-// The one that there is, or a new one. One that somebody killed since is buried first.
+// The current worker, or a new one. A worker that was killed in the meantime is removed first.
 static nw_worker *worker_of(nw_ctx *c) {
   nw_session *s = nw_session_of(c);
   char path[4096];
@@ -175,7 +176,8 @@ static nw_worker *worker_of(nw_ctx *c) {
   if (s->worker) return s->worker;
   nw_worker w;
   if (!nw_find_library("NESTWRIGHT_WORKER", PROGRAM, path, sizeof path))
-    return nw_fail(c, NW_EIO, "NESTWRIGHT_WORKER can name the file", "there is no %s beside the library", PROGRAM);
+    return nw_fail(c, NW_EIO, "set NESTWRIGHT_WORKER to the path of the worker", "there is no %s next to the library",
+                   PROGRAM);
   if (!spawn(c, &w, path)) return NULL;
   s->worker = nw_xcalloc(1, sizeof w);
   *s->worker = w;
@@ -241,12 +243,12 @@ static bool crashed(nw_ctx *c, const nw_job *j, const nw_wire_reply *r) {
                    s->name);
   int64_t beyond = r->at < 0 ? -r->at : r->at - (int64_t)s->bytes;
   return nw_fail(c, NW_ECRASH, NULL, "%s crashed: %s; it touches memory %lld bytes %s %s", j->symbol, what,
-                 (long long)beyond, r->at < 0 ? "before" : "behind the end of", s->name);
+                 (long long)beyond, r->at < 0 ? "before" : "after the end of", s->name);
 }
 
-// A signal that no fault of the function sends: a user's kill, or the system's when memory runs out.
+// A signal that the function did not cause: a kill by a user, or by the system when memory runs out.
 static bool killed(nw_ctx *c, const nw_job *j, int sig) {
-  return nw_fail(c, NW_EIO, "call it again: a new worker is started; if memory ran out, let it take less",
+  return nw_fail(c, NW_EIO, "call it again: a new worker starts; if memory ran out, use less",
                  "the worker was killed while %s was running (signal %d: %s)", j->symbol, sig, strsignal(sig));
 }
 
@@ -264,7 +266,8 @@ static bool lost(nw_ctx *c, const nw_job *j, heard h) {
   if (h == STOPPED) return nw_fail(c, NW_EINTERRUPT, NULL, "interrupted while %s was running", j->symbol);
   if (h == LATE)
     return nw_fail(c, NW_ECRASH, NULL, "%s did not end within %.3g seconds, and was killed", j->symbol, j->timeout);
-  if (!gone) return nw_fail(c, NW_ECRASH, NULL, "%s closed what its worker answers on, which was ended", j->symbol);
+  if (!gone)
+    return nw_fail(c, NW_ECRASH, NULL, "%s closed the worker's connection, so the worker was killed", j->symbol);
   return died(c, j, status);
 }
 
@@ -283,10 +286,10 @@ bool nw_worker_run(nw_ctx *c, const nw_job *j) {
   nw_worker *w = worker_of(c);
   nw_wire_reply r = {0};
   if (!w) return false;
-  if (!send_job(w->socket, j)) { // it may have died since: once more with a new one
+  if (!send_job(w->socket, j)) { // it may have died in the meantime: try again with a new worker
     end_worker(c);
     w = worker_of(c);
-    if (!w || !send_job(w->socket, j)) return nw_fail(c, NW_EIO, NULL, "the worker does not take a job");
+    if (!w || !send_job(w->socket, j)) return nw_fail(c, NW_EIO, NULL, "the worker does not accept a job");
   }
   heard h = hear_reply(c, w->socket, &r, nw_now() + j->timeout);
   return h == HEARD ? outcome(c, j, &r) : lost(c, j, h);

@@ -1,17 +1,17 @@
-// The worker: a process of our own that runs native code nobody vouches for.
+// The worker: a separate process that runs untrusted native code.
 //
-// It is an executable (nestwright-worker), spawned, never forked from the session; it loads neither LLVM nor this library.
-// Data lies in shared memory. The session sends it jobs one at a time: "load this library, call this function with
-// these words". A job that crashes, exits, hangs or is interrupted ends the worker, not the session, and leaves a
-// diagnostic; the next job gets a new worker. The worker goes with the session, whichever way that ends.
+// It is an executable (nestwright-worker) that is spawned, never forked from the session. It loads neither LLVM nor this library.
+// Data is in shared memory. The session sends one job at a time: "load this library, call this function with these words". A job
+// that crashes, exits, hangs or is interrupted ends the worker, not the session, and leaves a diagnostic. The next job gets a new
+// worker. The worker ends when the session ends, however that happens.
 //
-// Memory is cut into segments of whole pages. The worker maps each by itself with a page on either side that nothing may
-// touch, and those that are not writable as read-only: an access outside its segment is a crash that names the segment.
+// Memory consists of segments of whole pages. The worker maps each segment separately, between two guard pages, and maps segments
+// that are not writable as read-only. An access outside a segment is a crash whose message names the segment.
 #pragma once
 #include "ir/program/intrinsic.h"
 #include "run/run.h"
 
-typedef struct nw_shared { // memory both sides see; the pages are zero at first
+typedef struct nw_shared { // memory shared by both sides; the pages are zero at first
   int fd;
   char *data;
   size_t bytes;
@@ -38,20 +38,20 @@ typedef struct nw_job {
   const nw_word *word;
   const nw_segment *segment;
   const nw_shared *memory;
-  double timeout; // seconds; the job is killed after it
+  double timeout; // seconds, after which the job is killed
 } nw_job;
 
-// False with a diagnostic: NW_ECRASH when it crashed, exited or did not end in time, NW_EINTERRUPT, NW_EIO (the worker does not
-// start, or was killed), NW_EINVAL (no such library or function). What was written until then is there to be looked at.
+// False with a diagnostic: NW_ECRASH if the job crashed, exited or did not end in time; NW_EINTERRUPT; NW_EIO if the worker did
+// not start or was killed; NW_EINVAL if there is no such library or function. Data written until then stays in memory.
 bool nw_worker_run(nw_ctx *c, const nw_job *job);
-int nw_worker_pid(nw_ctx *c); // 0 when there is none
+int nw_worker_pid(nw_ctx *c); // 0 if there is none
 void nw_worker_close(nw_ctx *c); // ends it and waits for it
 
-// Calls a function with up to NW_MAX_WORDS words: on the ABIs we run on, arguments a function does not take do no harm.
+// Calls a function with up to NW_MAX_WORDS words. On the supported ABIs, extra arguments do no harm.
 typedef void (*nw_words_fn)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                             int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
-// ---- the wire, for worker.c and worker/main.c: every message is its length and that many bytes; before the first the worker says
+// ---- the protocol between worker.c and worker/main.c: a message is its length and that many bytes; the worker first sends
 // NW_WIRE_READY
 typedef struct nw_wire_job { // followed by the names, then segments, then words; the memory comes as a file descriptor
   uint32_t nlibrary, nsymbol; // bytes, with their NUL
@@ -74,11 +74,11 @@ typedef enum nw_wire_outcome {
 typedef struct nw_wire_reply {
   int32_t outcome; // nw_wire_outcome
   int32_t signal; // CRASHED
-  int32_t segment; // whose surroundings the bad address lies in, or -1
+  int32_t segment; // the segment nearest to the bad address, or -1
   int32_t reserved;
   int64_t at; // bytes from the start of that segment
-  char text[232]; // of the loader
+  char text[232]; // the message of the loader
 } nw_wire_reply;
-#define NW_WIRE_READY 0x6e770001u // what a worker says first; another number when the wire changes
+#define NW_WIRE_READY 0x6e770001u // a worker's first word; to be changed with the protocol
 #define NW_WORKER_FD 3 // the socket, in the worker
 #define NW_WIRE_MOST (1u << 20) // bytes of a message

@@ -1,8 +1,8 @@
-// libxsmm's small matrix products as the functions of intrinsics, in a module of its own: nestwright-xsmm.so.
+// libxsmm's small matrix products as functions of intrinsics, in a separate module: nestwright-xsmm.so.
 //
-// C[m, n] (+)= A[m, k]*B[k, n], rows contiguous, any distance between rows. libxsmm counts columns, so it is given the transposed
-// product: the same memory, B before A. Leading dimensions it does not take (rows that overlap, or run backwards) are
-// done by plain loops, so that the functions hold for every stride their intrinsics allow.
+// C[m, n] (+)= A[m, k]*B[k, n], with contiguous rows and any distance between rows. libxsmm is column-major, so it gets the
+// transposed product: the same memory, with B before A. Leading dimensions that it does not support (rows that overlap or run
+// backwards) use plain loops, so that the functions work for every stride that their intrinsics allow.
 #include <libxsmm.h>
 #include <stdint.h>
 

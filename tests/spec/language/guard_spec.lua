@@ -177,9 +177,9 @@ describe("an error", function()
       assert.equal(message, err.message)
       assert.equal(hint, err.hint)
     end
-    local of = 'make it of f32: nw.random(shape, "f32"), nw.tensor(values, "f32")'
-    says("kernel: A is f64, it must be f32", of, f, nw.zeros(4, "f64"))
-    says("interpret: A is f64, it must be f32", of, nw.interpret, s, {nw.zeros(4, "f64")})
+    local of = 'give it the type f32: nw.random(shape, "f32"), nw.tensor(values, "f32")'
+    says("kernel: A is f64; it must be f32", of, f, nw.zeros(4, "f64"))
+    says("interpret: A is f64; it must be f32", of, nw.interpret, s, {nw.zeros(4, "f64")})
     says("u8: x: 300 does not fit u8", "u8 holds 0 to 255", nw.u8, 300)
     says("cast: x: -129 does not fit i8", "i8 holds -128 to 127", nw.cast, -129, "i8")
     says("value: 2 does not fit bool", "bool holds 0, 1, true and false", function() nw.zeros({1}, "bool")[{0}] = 2 end)

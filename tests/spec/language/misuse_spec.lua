@@ -142,7 +142,7 @@ describe("bad arguments", function()
     s:branch "eights"
     local ok, err = pcall(s.build, s, {versions = {"three", "eights"}})
     assert.is_false(ok)
-    assert.truthy(err.message:find("versions[2], the last one, assumes M % 8 == 0, and versions[1] does not", 1, true), err.message)
+    assert.truthy(err.message:find("versions[2], the last one, assumes M % 8 == 0; versions[1] does not", 1, true), err.message)
     assert.truthy(s:build {versions = {"three", "eights", 0}})
   end)
 

@@ -69,7 +69,7 @@ describe("a worker", function()
     local err = support.fails("the worker was killed while slow_one was running %(signal 9", "io", register, "slow_one",
       ('close(creat("%s", 0600)); sleep(20)'):format(running))
     os.remove(running)
-    assert.truthy(err.hint:find "a new worker is started")
+    assert.truthy(err.hint:find "a new worker starts")
     assert.equal("after_that", register "after_that".name)
     local found, zombies = children()
     assert.equal(0, zombies)

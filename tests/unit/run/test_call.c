@@ -99,11 +99,11 @@ static void test_arguments_are_checked(void **state) {
   const int64_t square[] = {2, 2};
   nw_array *two = nw_array_new(f->c, NW_F32, 2, square);
   refused(f, k, 2, (nw_array *[]){a, b}, NW_EINVAL, "add takes 3 tensors (A, B, C), not 2");
-  refused(f, k, 3, (nw_array *[]){a, whole, c}, NW_ETYPE, "B is i32, it must be f32");
-  refused(f, k, 3, (nw_array *[]){two, b, c}, NW_EINVAL, "A has shape [2, 2], it must be [M]");
-  refused(f, k, 3, (nw_array *[]){a, odd, c}, NW_EINVAL, "B has shape [5], it must be [M] with M = 4");
+  refused(f, k, 3, (nw_array *[]){a, whole, c}, NW_ETYPE, "B is i32; it must be f32");
+  refused(f, k, 3, (nw_array *[]){two, b, c}, NW_EINVAL, "A has shape [2, 2]; it must be [M]");
+  refused(f, k, 3, (nw_array *[]){a, odd, c}, NW_EINVAL, "B has shape [5]; it must be [M] with M = 4");
   refused(f, k, 3, (nw_array *[]){odd, odd, odd}, NW_EINVAL, "M % 2 == 0 does not hold with M = 5");
-  refused(f, k, 3, (nw_array *[]){none, none, none}, NW_ERANGE, "M is 0, it must be at least 2");
+  refused(f, k, 3, (nw_array *[]){none, none, none}, NW_ERANGE, "M is 0; it must be at least 2");
   refused(f, k, 3, (nw_array *[]){a, b, b}, NW_EINVAL, "output C overlaps B");
   assert_true(nw_kernel_call(k, 3, (nw_array *[]){a, a, c}));
   assert_true(nw_array_get(c, 3) == 9);

@@ -86,7 +86,7 @@ static void crashes_are_errors(void **state) {
   fails(f, NW_ECRASH, "crashed: Aborted", "stop", 5, 0, NULL);
   fails(f, NW_ECRASH, "ended its process, with status 7", "leave", 5, 0, NULL);
   fails(f, NW_ECRASH, "8 bytes before C", "beyond", 5, 2, (nw_word[]){{1, 0}, {-1, -1}});
-  fails(f, NW_ECRASH, "0 bytes behind the end of C", "beyond", 5, 2, (nw_word[]){{1, 0}, {-1, words}});
+  fails(f, NW_ECRASH, "0 bytes after the end of C", "beyond", 5, 2, (nw_word[]){{1, 0}, {-1, words}});
   fails(f, NW_ECRASH, "writes A, which it may only read", "beyond", 5, 2, (nw_word[]){{0, 0}, {-1, 3}});
   assert_true(add_works(f));
   end(f);
@@ -167,7 +167,7 @@ static void one_that_is_killed_at_work_is_reported(void **state) {
   pthread_join(t, NULL);
   assert_true(add_works(f));
   fails(f, NW_EIO, "the worker was killed while killed was running (signal 9", "killed", 5, 0, NULL);
-  fails(f, NW_ECRASH, "deaf closed what its worker answers on", "deaf", 5, 0, NULL);
+  fails(f, NW_ECRASH, "deaf closed the worker's connection", "deaf", 5, 0, NULL);
   assert_true(add_works(f));
   end(f);
 }
