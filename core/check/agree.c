@@ -1,4 +1,4 @@
-// When two results agree.
+// Tests whether two results agree.
 #include "check/inside.h"
 #include <math.h>
 
@@ -44,7 +44,7 @@ static double tolerance(nw_dtype t) {
   }
 }
 
-// Above this a float dtype skips whole numbers, and what should be exact need not be.
+// Above this limit a float dtype cannot represent every integer, so results need not be exact.
 static double whole_limit(nw_dtype t) { return t == NW_F64 ? 0x1p53 : t == NW_F32 ? 0x1p24 : 0; }
 
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound) {

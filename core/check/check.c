@@ -2,11 +2,11 @@
 //
 //   the definition         the tensor expression itself, no program
 //   the scheduled program  interpreted
-//   the lowered program    interpreted: bit-equal with the next
-//   the compiled program   machine code; not of a program that runs on a grid
+//   the lowered program    interpreted; equal to the compiled program, to the bit
+//   the compiled program   machine code; not for a program that runs on a grid
 //
-// Where even the smallest allowed shape is too large to interpret, the compiled program runs at full size and is held
-// to the definition at the corners and at random points.
+// If even the smallest allowed shape is too large to interpret, the compiled program runs at full size and is compared with the
+// definition at the corners and at random points.
 #include "check/inside.h"
 #include <stdlib.h>
 
@@ -85,19 +85,19 @@ static bool run_all(job *j, const int64_t *sizes, nw_check_data *d) {
   return true;
 }
 
-// An intrinsic adds up in its own order.
+// An intrinsic may add in any order.
 static bool find_call(void *env, nw_stmt *s) {
   (void)env;
   return s->kind != NW_CALL;
 }
 
-// The JIT makes the same bits as the interpreter, unless threads add floats in the order they come.
+// The JIT computes the same bits as the interpreter, unless threads add floats in no fixed order.
 static nw_check_bound native_bound(const job *j) {
   if (!nw_walk_from(j->p->root, find_call, NULL)) return NW_CHECK_NEAR;
   return nw_check_any_order(nw_sched_program(j->s)) ? j->bound : NW_CHECK_BITS;
 }
 
-// False when something could not be run; a mismatch is noted and the check goes on with the other shapes.
+// False if something could not be run. A mismatch is recorded, and the check continues with the other shapes.
 static bool check_shape(job *j, const int64_t *sizes) {
   nw_check_data d[WAYS] = {0};
   char *text = nw_check_shape_text(j->p, sizes);
@@ -165,8 +165,8 @@ static bool check_points(points *q) {
   }
   nw_str_fmt(
       q->j->report,
-      "%d of %lld outputs agree in the definition and the compiled program, the corners among them; too large to "
-      "interpret, so the scheduled and the lowered program were not run\n",
+      "%d of %lld outputs, corners included, agree in the definition and the compiled program, which is too large to "
+      "interpret, so the scheduled and lowered programs were not run\n",
       q->checked, (long long)outputs_of(q->j, q->d));
   return true;
 }
@@ -190,12 +190,13 @@ static bool check_large(job *j, const int64_t *sizes) {
   return ok;
 }
 
-// What cannot be had at full size can be had of the same steps on smaller sizes.
+// If the full size is too large, the hint is to check the same steps on smaller sizes.
 static bool check_constant(job *j) {
   if (!j->kernel && !nw_target_here(j->p->target))
-    return nw_fail(j->c, NW_ELIMIT, SMALLER, "too large to interpret, and this host does not run code for %s",
+    return nw_fail(j->c, NW_ELIMIT, SMALLER, "too large to interpret, and this host cannot run code for %s",
                    j->p->target->machine.name);
-  if (!j->kernel) return nw_fail(j->c, NW_ELIMIT, SMALLER, "too large to interpret, and nothing else runs a grid");
+  if (!j->kernel)
+    return nw_fail(j->c, NW_ELIMIT, SMALLER, "too large to interpret, and only the interpreter runs a grid");
   bool ok = check_large(j, (int64_t[]){0});
   nw_diag *d = &j->c->diag;
   if (!ok && !j->mismatch && d->code == NW_EMEMORY) {

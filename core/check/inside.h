@@ -1,16 +1,16 @@
-// Inside check/: shapes to try, data for them, and what the runs must agree on.
+// Private to check/: shapes to try, data for them, and how exactly the runs must agree.
 #pragma once
 #include "check/check.h"
 
-#define NW_CHECK_WORK 300000 // block executions of the naive program that a check is willing to interpret
+#define NW_CHECK_WORK 300000 // limit on the block executions of the naive program that a check interprets
 #define NW_CHECK_SHAPES 12
-#define NW_CHECK_POINTS 1000 // outputs evaluated alone where the shape is too large to interpret
+#define NW_CHECK_POINTS 1000 // outputs evaluated singly if the shape is too large to interpret
 
 // ---- shapes.c
-// Values for the sizes of p, one row of p->nsizes each, small and awkward, that satisfy lower bounds and facts and do
-// not cost too much; without symbolic sizes one empty row. At most `max`, heap rows; returns how many.
+// Finds values for the sizes of p, one row of p->nsizes each: small and awkward, within lower bounds and facts, and cheap enough.
+// Without symbolic sizes there is one empty row. Writes at most `max` heap rows and returns their number.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row);
-int64_t nw_check_value(const nw_program *p, const nw_expr *e, const int64_t *sizes); // e is in sizes only
+int64_t nw_check_value(const nw_program *p, const nw_expr *e, const int64_t *sizes); // e contains only sizes
 double nw_check_work(const nw_program *naive, const int64_t *sizes); // block executions
 char *nw_check_shape_text(const nw_program *p, const int64_t *sizes); // M=7, N=1; "as it is" without sizes
 
@@ -19,24 +19,23 @@ typedef struct nw_check_data {
   int n; // parameters of the program
   nw_array **array;
 } nw_check_data;
-// Inputs filled with small whole numbers, outputs zero. False and a diagnostic when there is no memory.
+// Fills inputs with small integers and outputs with zero. False and a diagnostic if there is no memory.
 bool nw_check_data_make(nw_check_data *d, const nw_program *p, const int64_t *sizes, uint64_t seed);
 bool nw_check_data_outputs(nw_check_data *d, const nw_program *p, const nw_check_data *inputs); // shares the inputs
 void nw_check_data_free(nw_check_data *d);
 nw_view *nw_check_views(const nw_check_data *d); // heap
 int nw_check_inputs(const nw_program *p); // inputs come first
 const char **nw_check_size_names(const nw_program *p); // heap
-// Outputs as the tensor expressions define them.
+// Computes outputs from the tensor expressions.
 bool nw_check_define(nw_ctx *c, nw_sched *s, const nw_program *p, const int64_t *sizes, const nw_check_data *d);
 
 // ---- agree.c
 typedef enum nw_check_bound { NW_CHECK_BITS, NW_CHECK_EXACT, NW_CHECK_NEAR } nw_check_bound;
-// How close the definition and a schedule of it must be: exact when only operations without rounding work on the whole
-// numbers of nw_check_data_make.
+// How closely a schedule must agree with the definition: exactly if no operation rounds on the integers of nw_check_data_make.
 nw_check_bound nw_check_bound_of(const nw_program *naive);
-// The first element that differs, -1 when they agree.
+// The first element that differs, or -1.
 int64_t nw_check_differs(const nw_array *a, const nw_array *b, nw_check_bound bound);
-bool nw_check_any_order(const nw_program *p); // do threads share a sum of floats?
+bool nw_check_any_order(const nw_program *p); // true if threads share a sum of floats
 bool nw_check_value_differs(nw_dtype t, double a, double b, nw_check_bound bound);
 int64_t nw_check_flat(const nw_array *a, const int64_t *index); // the index must be inside
 void nw_check_put_element(nw_str *b, const char *name, int n, const int64_t *at); // C[1, 2]

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define LIBRARY_MOST ((size_t)1 << 30)
-#define MOST_WORK 2000000 // block executions of a description: it is interpreted several times
+#define MOST_WORK 2000000 // limit on the block executions of a description, which is interpreted several times
 
 // ---- the description
 
@@ -17,7 +17,7 @@ static bool read_args(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
     return nw_fail(c, NW_EINVAL, NULL, "intrinsic %s: it takes 1 to %d tensors, not %d", s->name, NW_MAX_TILES,
                    s->nargs);
   if (s->nconstants > NW_MAX_CONSTANTS)
-    return nw_fail(c, NW_EINVAL, NULL, "intrinsic %s: at most %d constants", s->name, NW_MAX_CONSTANTS);
+    return nw_fail(c, NW_EINVAL, NULL, "intrinsic %s: it takes at most %d constants", s->name, NW_MAX_CONSTANTS);
   in->nargs = s->nargs;
   for (int i = 0; i < s->nargs; i++) {
     in->arg[i].name = nw_tensor_name(s->arg[i]);
@@ -39,12 +39,12 @@ static int outputs_of(const nw_intrinsic_spec *s, nw_tensor **out) {
   return n;
 }
 
-// Names in the arguments become the description's own.
+// The description uses the names of the arguments.
 static bool describe(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
   nw_tensor *out[NW_MAX_TILES];
   if (!read_args(c, in, s)) return false;
   int n = outputs_of(s, out);
-  if (!n) return nw_fail(c, NW_EINVAL, NULL, "intrinsic %s: it computes nothing: no argument is an output", s->name);
+  if (!n) return nw_fail(c, NW_EINVAL, NULL, "intrinsic %s: no argument is an output, so it computes nothing", s->name);
   nw_program *p = nw_te_program(c, n, out);
   if (!p || !nw_intrinsic_describe(c, in, p)) return false;
   for (int i = 0; i < in->nargs; i++) in->arg[i].name = nw_find_buffer(p, in->arg[i].name)->name;
@@ -70,7 +70,7 @@ static void see(void *env, const nw_access *a) {
     if (!strcmp(x->in->arg[i].name, a->buffer)) x->at[i][a->index] = true;
 }
 
-// An element of a tile that the description does not touch need not exist where the intrinsic is called.
+// Checks that the description touches every element of a tile: an untouched element might not exist at a call.
 static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
   seen x = {.in = in};
   nw_check_data d;
@@ -86,7 +86,7 @@ static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
     for (int64_t e = 0; good && e < v[k].count; e++) {
       if (x.at[i][e]) continue;
       char *element = nw_check_element(in->arg[i].name, d.array[k], e);
-      good = nw_fail(c, NW_EINVAL, "give it the shape of what is touched",
+      good = nw_fail(c, NW_EINVAL, "give it only the shape that is used",
                      "intrinsic %s: its description never touches %s", in->name, element);
       free(element);
     }
@@ -99,7 +99,7 @@ static bool touches_all(nw_ctx *c, const nw_intrinsic *in) {
 
 // ---- the implementation
 
-// Linked without any library: when that works it calls nothing, and can be left at any moment.
+// Links the code without any library. If that works, it calls nothing, and a jump may leave it at any moment.
 static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const char *dir) {
   nw_str source = {0}, library = {0};
   nw_str_fmt(&source, "%s/%s.c", dir, in->name);
@@ -120,14 +120,14 @@ static bool compile(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, con
   return good;
 }
 
-// By all of the source or of the library's file. A name without a slash is looked for by the loader, and is not a path.
+// Identified by the whole source or library file. The loader searches for a name without a slash, which is not a path.
 static bool identify(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s) {
   size_t n = s->source ? strlen(s->source) : 0;
   nw_str why = {0};
   char *content = NULL;
   if (!s->source && strchr(in->library, '/')) {
     content = nw_file_read(in->library, NW_FILE_ANY, LIBRARY_MOST, &n, &why);
-    if (!content && errno != ENOENT) return nw_file_fail(c, "intrinsic", &why); // the loader says what is missing
+    if (!content && errno != ENOENT) return nw_file_fail(c, "intrinsic", &why); // the loader reports a missing file
     nw_str_free(&why);
   }
   nw_intrinsic_identify(in, s->source ? s->source : content, n);
@@ -154,11 +154,11 @@ static bool make(nw_ctx *c, nw_intrinsic *in, const nw_intrinsic_spec *s, const 
 static bool sensible(nw_ctx *c, const nw_intrinsic_spec *s) {
   if (!s->name || !*s->name ||
       strspn(s->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != strlen(s->name))
-    return nw_fail(c, NW_EINVAL, NULL, "an intrinsic is named by letters, digits and _, not '%s'",
+    return nw_fail(c, NW_EINVAL, NULL, "the name of an intrinsic has letters, digits and _ only, not '%s'",
                    s->name ? s->name : "");
   if (!s->source == !s->library)
     return nw_fail(c, NW_EINVAL, "source = [[C text]], or library = \"file.so\"",
-                   "intrinsic %s: its implementation is C source or a library, one of them", s->name);
+                   "intrinsic %s: give its implementation as either C source or a library", s->name);
   return true;
 }
 

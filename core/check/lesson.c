@@ -1,16 +1,16 @@
-// A refusal as a lesson: what happens now, what would happen, and the number that comes out wrong.
+// Explains a refusal: what happens now, what would happen, and the number that would be wrong.
 #include "check/replay.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-// C(i=0, k=1), an execution by what it computes: that name is the same before and after the step.
+// Names an execution by the instance it computes, as in C(i=0, k=1): the name is the same before and after the step.
 static void put_who(nw_str *b, const nw_touch *t) {
   nw_str_fmt(b, "%s%s(", t->block->block.origin, t->init && !t->block->block.init_part ? " start" : "");
   for (int i = 0; i < t->nvars; i++) nw_str_fmt(b, "%s%s=%lld", i ? ", " : "", t->var[i], (long long)t->at[i]);
   nw_str_add(b, ")");
 }
 
-// Each thread has its own element, of the one name.
+// True if each thread has its own element under the same name.
 static bool is_own(const nw_replay_case *x) {
   const nw_buffer *b = x->w && x->w->buffer ? nw_find_buffer(x->r->after, x->w->buffer) : NULL;
   return b && b->scope == NW_LOCAL && x->race == NW_UNSEEN;
@@ -20,9 +20,9 @@ static void put_what(nw_str *b, const nw_replay_case *x, const nw_touch *t, bool
   const char *e = t->other ? t->other : x->name ? x->name : "its element";
   bool shared = t->other && x->w->buffer;
   if (t->outside)
-    nw_str_fmt(b, "%s %s, which is not there", write ? "writes" : "reads", e);
+    nw_str_fmt(b, "%s %s, which does not exist", write ? "writes" : "reads", e);
   else if (t->unwritten)
-    nw_str_fmt(b, "reads %s%s, where nothing is written yet", is_own(x) ? "its own " : "", e);
+    nw_str_fmt(b, "reads %s%s, which is not written yet", is_own(x) ? "its own " : "", e);
   else
     nw_str_fmt(b, "%s %s%s = %.6g", write ? "writes" : "reads", e, shared ? " in its place" : "", t->value);
 }
@@ -39,14 +39,14 @@ static bool writes(const nw_replay_case *x, int who) {
   return who == NW_SOURCE ? x->w->source.write : x->w->sink.write;
 }
 
-// One line where both are one access: the old program does once what the new one does twice.
+// One line if both are one access: the old program does once what the new one does twice.
 static void put_order(nw_str *b, const nw_replay_case *x, const char *label, const nw_touch *t) {
   int first = t[0].when < t[1].when ? 0 : 1;
   put_line(b, x, label, &t[first], writes(x, first));
   if (t[0].when != t[1].when) put_line(b, x, "", &t[!first], writes(x, !first));
 }
 
-// As many digits as tell them apart.
+// Prints enough digits to distinguish the numbers.
 static void put_should(nw_str *b, const char *element, double should, double is) {
   char one[40], other[40];
   for (int digits = 6; digits <= 17; digits += 11) {
@@ -57,9 +57,9 @@ static void put_should(nw_str *b, const char *element, double should, double is)
   nw_str_fmt(b, "%s should be %s, is %s\n", element, one, other);
 }
 
-// A conflict need not change a value: then it says so, and why the step is refused none the less.
+// A conflict need not change a value: the text then says so, and why the step is still refused.
 static void put_same(nw_str *b, const nw_replay_case *x, double value, const char *why) {
-  nw_str_fmt(b, "  %s is %.6g either way; it is refused all the same: %s\n", x->name ? x->name : "the value", value,
+  nw_str_fmt(b, "  %s is %.6g either way; the step is still refused: %s\n", x->name ? x->name : "the value", value,
              why);
 }
 
@@ -95,7 +95,7 @@ static bool same_reduction(const nw_replay_case *x) {
          x->raced[0][0].block->block.combiner != NW_PLAIN;
 }
 
-// Each sets what the reduction starts from, and then both add to it.
+// Each sets the initial value of the reduction, and then both add to it.
 static void put_starts(nw_str *b, const nw_replay_case *x) {
   nw_str cell = {0};
   nw_str_fmt(&cell, "sets %s = %.6g", x->name, x->raced[NW_SOURCE][0].value);
@@ -132,7 +132,7 @@ static const char *label_of(const nw_replay_case *x) {
   return is_own(x) || x->ordered ? "it would be:" : "it may be:";
 }
 
-// What is not seen in time comes after all.
+// A write that is seen too late is shown as coming later.
 static void put_iterations(nw_str *b, const nw_replay_case *x) {
   const nw_touch in_order[] = {x->pair[0][writes(x, 0)], x->pair[1][writes(x, 1)]};
   nw_touch raced[] = {x->raced[0][writes(x, 0)], x->raced[1][writes(x, 1)]};
@@ -153,7 +153,7 @@ static void put_meeting(nw_str *b, const nw_replay_case *x) {
   else if (same_reduction(x))
     nw_str_add(&why, "one of the two updates is lost");
   else
-    nw_str_fmt(&why, "nothing says which %s comes first", x->worker);
+    nw_str_fmt(&why, "either %s may come first", x->worker);
   put_same(b, x, x->pair[NW_SINK][writes(x, NW_SINK)].value, why.s);
   nw_str_free(&why);
 }
@@ -165,7 +165,7 @@ static void put_one(nw_str *b, const nw_replay_case *x) {
   if (t->is) put_line(b, x, "it would be:", t, writes(x, NW_SINK));
   if (!strcmp(x->how, "unwritten") && !t->is)
     nw_str_fmt(b, "  it would be: nothing writes %s\n", x->r->refusal.element);
-  if (!strcmp(x->how, "incomplete")) nw_str_add(b, "  it would be: some contributions are missing by then\n");
+  if (!strcmp(x->how, "incomplete")) nw_str_add(b, "  it would be: some contributions are still missing\n");
 }
 
 static void put_evidence(nw_str *b, const nw_replay_case *x) {
@@ -179,7 +179,7 @@ static void put_evidence(nw_str *b, const nw_replay_case *x) {
     put_same(b, x, x->after[1].value, "each contribution must be taken once");
 }
 
-// The two iterations were all there are: their line has said it.
+// True if the line of the two iterations has already shown the wrong number.
 static bool says_it(const nw_replay_case *x) {
   return x->paired && x->shows && same_reduction(x) && x->pair[1][1].value == x->should &&
          nw_case_final(x, x->raced, x->race) == x->is;

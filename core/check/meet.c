@@ -1,7 +1,7 @@
-// Two iterations of a marked loop, alone, as nothing keeps them from meeting: looked at until a value shows it.
+// Runs two unsynchronized iterations of a marked loop alone, until a value shows the conflict.
 //
-// One way of meeting may give the value that it should be, by the data or by what is added up: then another is tried, then
-// other data, then the same two rounds in the middle of the other loops, where no border is near.
+// One interleaving may give the right value by chance. Then another is tried, then other data, then the same two iterations in the
+// middle of the other loops, far from borders.
 #include "check/replay.h"
 #include <math.h>
 
@@ -20,7 +20,7 @@ bool nw_in_two_rounds(const nw_conflict *w) {
   return false;
 }
 
-// In two loops of a grid the threads meet in no loop that could run backwards.
+// Two threads of a grid are not iterations of one loop, so there is no loop to run backwards.
 nw_race nw_case_race(const nw_replay_case *x) {
   if (x->ordered) return NW_BACKWARDS;
   if (updates(x)) return NW_SECOND_STAYS;
@@ -28,10 +28,10 @@ nw_race nw_case_race(const nw_replay_case *x) {
   return apart && x->w->source.write && !x->w->sink.write ? NW_UNSEEN : NW_BACKWARDS;
 }
 
-// What both write when both have read first is the same whichever stays.
+// If both have read first, both write the same values in either order.
 static nw_race run_as(nw_race race) { return race == NW_FIRST_STAYS ? NW_SECOND_STAYS : race; }
 
-// A run tells where the element is kept: in the next one, another that shares its place counts from the start.
+// A run finds the storage of the element: in the next run, other elements that share it count from the start.
 static bool run_pair(nw_replay_case *x, nw_race race, int64_t *room, nw_touch out[2][2]) {
   nw_watch v;
   nw_watch_init(&v, x->r->after, x->w, &x->data);
@@ -39,7 +39,7 @@ static bool run_pair(nw_replay_case *x, nw_race race, int64_t *room, nw_touch ou
   v.needs = true;
   v.race = run_as(race);
   v.known_room = *room;
-  v.slice.inits_of = x->race == NW_UNSEEN ? NULL : x->w->buffer; // the reader alone wants all updates
+  v.slice.inits_of = x->race == NW_UNSEEN ? NULL : x->w->buffer; // only the reader needs all updates
   nw_slice_want(&v.slice, (nw_wanted){.by_loops = &x->w->source});
   nw_slice_want(&v.slice, (nw_wanted){.by_loops = &x->w->sink});
   bool ran = nw_watch_run(&v);
@@ -49,7 +49,7 @@ static bool run_pair(nw_replay_case *x, nw_race race, int64_t *room, nw_touch ou
   return ran && out[0][x->w->source.write].is && out[1][x->w->sink.write].is;
 }
 
-// ---- does it show?
+// ---- visible effects
 
 double nw_case_final(const nw_replay_case *x, const nw_touch t[2][2], nw_race race) {
   bool source = !x->w->sink.write || (x->w->source.write && (race == NW_FIRST_STAYS || race == NW_BACKWARDS));
@@ -63,7 +63,7 @@ static bool same_touch(const nw_touch *a, const nw_touch *b) {
          a->foreign == b->foreign;
 }
 
-// What the one that reads finds, or what is there in the end.
+// Compares the value that the reader finds, or the final value.
 static bool shows(nw_replay_case *x) {
   bool both = x->w->source.write && x->w->sink.write;
   int reader = x->w->source.write ? NW_SINK : NW_SOURCE;
@@ -92,7 +92,7 @@ static bool meets_with_some_data(nw_replay_case *x) {
   return false;
 }
 
-// ---- elsewhere
+// ---- other iterations
 
 static int64_t value_at(const nw_replay_case *x, const nw_execution *at, int loops, const nw_expr *e) {
   const nw_program *p = x->r->after;
@@ -105,7 +105,7 @@ static int64_t middle(const nw_replay_case *x, const nw_execution *at, int loop)
   return value_at(x, at, loop, l->loop.begin) + value_at(x, at, loop, l->loop.extent) / 2;
 }
 
-// Loops that stand alike in both go to the middle; those of the reduction stay, at its start.
+// Loops with the same value in both go to the middle; those of the reduction stay at its start.
 static void move_inside(const nw_replay_case *x, const nw_stmt *block, nw_execution *a, nw_execution *b) {
   a->at = memcpy(NW_NEW_N(x->r->arena, int64_t, a->n + 1), a->at, sizeof *a->at * (size_t)a->n);
   b->at = memcpy(NW_NEW_N(x->r->arena, int64_t, b->n + 1), b->at, sizeof *b->at * (size_t)b->n);
@@ -142,7 +142,7 @@ static bool meets_inside(nw_replay_case *x) {
   return x->moved;
 }
 
-// What does not show anywhere is told as the witness has it.
+// If no case shows a wrong value, the case of the witness is reported.
 void nw_case_meet(nw_replay_case *x) {
   if (!nw_in_two_rounds(x->w) && x->race == NW_BACKWARDS) return;
   x->shows = meets_with_some_data(x) || meets_inside(x);

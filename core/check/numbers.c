@@ -1,4 +1,4 @@
-// Open addressing, at most half full: a run may ask millions of times.
+// A hash table with open addressing, at most half full, since a run may make millions of queries.
 #include "check/numbers.h"
 #include "base/base.h"
 #include <stdlib.h>

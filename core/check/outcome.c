@@ -1,10 +1,10 @@
-// What comes out of a refused program: an output that is not what the definition says.
+// The result of a refused program: an output that differs from the definition.
 #include "check/replay.h"
 #include <stdlib.h>
 
 enum { MAX_WORK = 400000 };
 
-// Iterations of the loop that carries the conflict meet as they must not.
+// Runs iterations of the loop that carries the conflict in a forbidden interleaving.
 static void race_watch(nw_replay_case *x, nw_watch *v, nw_check_data *out) {
   nw_watch_init(v, x->r->after, x->w, out);
   nw_slice_init(&v->slice, x->r->after, x->sizes);
@@ -27,7 +27,7 @@ static void note_wrong(nw_replay_case *x, int param, const nw_array *should, con
   x->is = nw_array_get(is, at);
 }
 
-// The element of the witness, where it is an output and wrong; else the first that is.
+// The element of the witness if it is a wrong output; otherwise the first wrong output.
 static bool compare(nw_replay_case *x, const nw_check_data *should, const nw_check_data *is) {
   nw_check_bound bound = nw_check_bound_of(nw_sched_version(x->s, 0));
   for (int i = nw_check_inputs(x->r->after); i < is->n; i++) {
@@ -48,7 +48,7 @@ static bool compare(nw_replay_case *x, const nw_check_data *should, const nw_che
   return x->element != NULL;
 }
 
-// ---- where the whole is too much: single elements, with all they come from
+// ---- programs that are too large: single elements, with everything they depend on
 
 static bool define_point(nw_replay_case *x, int output, const int64_t *index, double *value) {
   const nw_program *p = x->r->after;
@@ -60,7 +60,7 @@ static bool define_point(nw_replay_case *x, int output, const int64_t *index, do
   return ok;
 }
 
-// False when it takes too long to tell.
+// False if it takes too long.
 static bool wrong_point(nw_replay_case *x, int output, const int64_t *index, bool *wrong) {
   int param = nw_check_inputs(x->r->after) + output;
   const nw_array *a = x->data.array[param];
@@ -106,7 +106,7 @@ static bool wrong_in_whole(nw_replay_case *x) {
   return wrong;
 }
 
-// Of a large computation only what has no witness is looked for: a witness has said what goes wrong.
+// A large computation is searched only if there is no witness, since a witness already shows what goes wrong.
 bool nw_case_wrong_output(nw_replay_case *x) {
   bool small = nw_check_work(nw_sched_version(x->s, 0), x->sizes) <= MAX_WORK;
   bool wrong = small ? wrong_in_whole(x) : !x->w && wrong_somewhere(x);

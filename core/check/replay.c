@@ -1,18 +1,18 @@
-// Is the conflict that a refusal names seen when the refused program runs?
+// Tests whether the refused program really has the conflict that a refusal names.
 //
-// The executions of the witness, and whatever writes its element, run in the interpreter: they must be in the wrong order, or
-// in two iterations of the marked loop, or outside, or find nothing written, or not all of a reduction. A refusal without
-// executions must show in the results.
+// The executions of the witness, and everything that writes its element, run in the interpreter. They must be in the wrong order,
+// in two iterations of the marked loop, or out of bounds, or read an unwritten element or a part of a reduction. A refusal without
+// executions must give wrong results.
 #include "check/replay.h"
 #include <stdlib.h>
 
 // ---- the case
 
-enum { LOOK_UP = 1 << 20 }; // elements between two looks for an interrupt
+enum { LOOK_UP = 1 << 20 }; // elements between checks for an interrupt
 
 static bool goes_on(const nw_program *p, int64_t k) { return k % LOOK_UP || !nw_stopped(p->ctx); }
 
-// Small whole numbers, none of them 0, so that a wrong order shows.
+// Small non-zero integers, so that a wrong order changes results.
 static void fill_tiny(nw_check_data *d, const nw_program *p, int seed) {
   for (int i = 0; i < nw_check_inputs(p); i++) {
     nw_array *a = d->array[i];
@@ -23,7 +23,7 @@ static void fill_tiny(nw_check_data *d, const nw_program *p, int seed) {
   }
 }
 
-// Without a witness any shape may do: the last of those that a check would try, which is no special one.
+// Without a witness any shape may do: this takes the last shape that a check would try, which is not a special case.
 static bool some_shape(nw_replay_case *x) {
   int64_t *row[NW_CHECK_SHAPES];
   int n = nw_check_shapes(nw_sched_version(x->s, 0), x->r->before, NW_CHECK_SHAPES, row);
@@ -32,13 +32,13 @@ static bool some_shape(nw_replay_case *x) {
   return n > 0;
 }
 
-// Nothing is seen of what was refused for its structure, or for lack of a proof.
+// A step that was refused for its structure, or for lack of a proof, has no visible conflict.
 static bool can_be_seen(const nw_refused *r) {
   nw_refusal_kind k = r->refusal.kind;
   return r->after && k != NW_REFUSE_STRUCTURE && k != NW_REFUSE_CAPACITY && k != NW_REFUSE_UNDECIDED;
 }
 
-// Whole numbers that are read as indices: all of them this one.
+// Sets all integer inputs, which are read as indices, to this index.
 static void fill_indices(nw_check_data *d, const nw_program *p, int64_t index) {
   for (int i = 0; i < nw_check_inputs(p); i++) {
     nw_array *a = d->array[i];
@@ -54,9 +54,9 @@ void nw_case_fill(nw_replay_case *x, int seed) {
 
 bool nw_case_open(nw_replay_case *x, nw_ctx *c, nw_sched *s) {
   *x = (nw_replay_case){.c = c, .s = s, .r = s->refused, .index_dim = -1};
-  if (!x->r) return nw_fail(c, NW_EINVAL, "it is about the last step, when that was refused", "nothing was refused");
+  if (!x->r) return nw_fail(c, NW_EINVAL, "it explains the last step if that step was refused", "nothing was refused");
   if (x->r->slip)
-    return nw_fail(c, NW_EINVAL, x->r->hint, "the last step was refused for its arguments: %s", x->r->slip);
+    return nw_fail(c, NW_EINVAL, x->r->hint, "the last step was refused because of its arguments: %s", x->r->slip);
   x->w = x->r->refusal.conflict;
   x->name = x->r->refusal.element;
   const nw_program *p = x->r->before;
@@ -75,7 +75,7 @@ void nw_case_close(nw_replay_case *x) {
   free(x->element);
 }
 
-// Copies what the text needs: the watch goes.
+// Copies what the text needs, since the watch is freed.
 nw_touch nw_case_keep(const nw_replay_case *x, const nw_touch *t) {
   nw_touch to = *t;
   to.other = t->other ? nw_arena_strdup(x->r->arena, t->other) : NULL;
@@ -113,12 +113,12 @@ static bool keep_both(const nw_replay_case *x, nw_watch *v, nw_touch out[2]) {
   return ran && out[0].is && out[1].is;
 }
 
-// Between two updates the others of their buffer say nothing.
+// Between two updates, other updates of their buffer do not matter.
 static const char *other_updates(const nw_replay_case *x) {
   return x->w->loop || (x->w->source.write && x->w->sink.write) ? x->w->buffer : NULL;
 }
 
-// The same two instances in the program before the step; `needs` as of a watch.
+// The same two instances in the program before the step; `needs` as in nw_watch.
 static bool meet_before(nw_replay_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->before);
@@ -133,7 +133,7 @@ static bool meet_before(nw_replay_case *x, bool needs) {
   return met;
 }
 
-// The two executions of the witness, and whatever else may set their element.
+// The two executions of the witness, and everything else that may write their element.
 static bool meet_after(nw_replay_case *x, bool needs) {
   nw_watch v;
   open_watch(x, &v, x->r->after);
@@ -166,7 +166,7 @@ static const char *how_pair(nw_replay_case *x) {
   return x->w->source.write && x->w->sink.write && same_vars(a, b) ? "twice" : NULL;
 }
 
-// Does the lowered program, where barriers have put threads into another order, give what the program gave before?
+// True if the lowered program, where barriers reorder the threads, gives the same results as before the step.
 static bool still_right(nw_replay_case *x, const nw_check_data *out) {
   nw_check_data was = {0};
   nw_view *v = nw_check_data_outputs(&was, x->r->before, &x->data) ? nw_check_views(&was) : NULL;
@@ -177,8 +177,8 @@ static bool still_right(nw_replay_case *x, const nw_check_data *out) {
   return same;
 }
 
-// Between blocks and threads: lowered, with the barriers it gets, the refused program is run, and the race is looked for; or
-// threads find what is not there yet.
+// For blocks and threads: runs the lowered program with its barriers, and looks for a race, or for threads that read a value before
+// it is written.
 static const char *how_race(nw_replay_case *x) {
   nw_check_data out = {0};
   nw_exec *e = nw_lower(x->r->after, NULL);
@@ -195,8 +195,8 @@ static const char *how_race(nw_replay_case *x) {
   return seen ? "race" : NULL;
 }
 
-// An element that gets one value twice, whatever the inputs, shows no trace of the order; that two threads meet at it, one of
-// them writing, must do.
+// If an element gets the same value twice for all inputs, the order has no visible effect. Then it is enough that two threads
+// access the element and one of them writes it.
 static const char *how_threads(nw_replay_case *x) {
   const char *how = how_race(x);
   for (int i = 1; x->ordered && i < NW_CASE_FILLINGS; i++) {
@@ -208,8 +208,8 @@ static const char *how_threads(nw_replay_case *x) {
   return !how && write && nw_in_two_rounds(x->w) ? "iterations" : how;
 }
 
-// Once more with everything the executions read, so that the values are what they will be. Elements that are put in one
-// place by the step do not meet before it.
+// Runs again with everything that the executions read, so that the values are right. Elements that share storage only after the
+// step do not conflict before it.
 static const char *look_at_pair(nw_replay_case *x) {
   const char *how = !meet_after(x, false) ? NULL : x->on_grid ? how_threads(x) : how_pair(x);
   if (how && !x->w->loop && meet_after(x, true) && strcmp(how, "place")) meet_before(x, true);
@@ -248,7 +248,7 @@ static void note_workers(nw_replay_case *x) {
   if (l && nw_is_block_loop(l)) x->worker = "block";
 }
 
-// Where an index is read from data, the element of the witness is met for some data only: that which names it.
+// If an index is read from data, the element of the witness is touched only for some data: inputs are set to its index.
 static void look(nw_replay_case *x, bool pair) {
   if (!x->w) return;
   x->how = pair ? look_at_pair(x) : look_at_one(x);

@@ -1,4 +1,4 @@
-// Small awkward shapes: 0, 1, around the tiles of the schedule, primes; and what runs on them would cost.
+// Small awkward shapes: 0, 1, sizes near the tiles of the schedule, primes; and the cost of running them.
 #include "check/inside.h"
 #include <stdlib.h>
 
@@ -107,7 +107,7 @@ static candidates candidates_of(const nw_program *p) {
 typedef struct rows {
   const nw_program *naive, *p;
   int n, max;
-  int empty; // rows with a size of 0: two say all there is to say
+  int empty; // rows with a size of 0: two are enough
   int64_t **at;
 } rows;
 
@@ -137,7 +137,7 @@ static void same_everywhere(rows *r, int64_t *sizes, int64_t v) {
   add_row(r, sizes);
 }
 
-// One size empty, the others not.
+// Rows in which one size is 0 and the others are not.
 static void one_empty(rows *r, int64_t *sizes) {
   for (int k = 0; k < r->p->nsizes; k++) {
     for (int i = 0; i < r->p->nsizes; i++) sizes[i] = i == k ? 0 : 3;
@@ -156,7 +156,7 @@ static void random_rows(rows *r, int64_t *sizes, const candidates *c) {
   }
 }
 
-// The same value for all sizes first, one of them empty, then mixtures; an empty row when there are no sizes.
+// First one value for all sizes, then one size 0, then mixtures; one empty row if there are no sizes.
 int nw_check_shapes(const nw_program *naive, const nw_program *p, int max, int64_t **row) {
   rows r = {.naive = naive, .p = p, .max = max, .at = row};
   int64_t *sizes = nw_xcalloc((size_t)p->nsizes + 1, sizeof *sizes);

@@ -1,5 +1,5 @@
-// Loops are entered only where a block inside may be wanted: its loops stand as asked, or the bounds of its index do not
-// exclude an element that is asked for.
+// A loop is entered only if a block inside may be wanted: its loops have the wanted values, or the bounds of its index include a
+// wanted element.
 #include "check/slice.h"
 #include "check/inside.h"
 #include <stdlib.h>
@@ -8,10 +8,11 @@ struct nw_slice_site {
   const nw_stmt *block;
   int nloops;
   const nw_stmt *loop[NW_MAX_DEPTH];
-  int64_t at[NW_MAX_DEPTH], upto[NW_MAX_DEPTH]; // where it stands: at one iteration, the innermost known one at a part
+  int64_t at[NW_MAX_DEPTH],
+      upto[NW_MAX_DEPTH]; // the current iteration of each loop; a range for the innermost known loop
   const nw_expr *lo[NW_MAX_DEPTH], *hi[NW_MAX_DEPTH];
   int first; // range of the outermost loop
-  nw_ranges r; // sizes, then loops: those entered are fixed
+  nw_ranges r; // sizes, then loops: entered loops are fixed
   const nw_expr **bind; // of its variables
   const nw_expr ***index; // of its targets, in loops
 };
@@ -124,7 +125,7 @@ int nw_slice_focused(const nw_slice *s) {
   return n;
 }
 
-// ---- what may be wanted once `known` loops stand
+// ---- what may be wanted when `known` loops are fixed
 
 static bool stands(const nw_slice_site *t, int known, const nw_execution *e) {
   if (e->n != t->nloops || strcmp(e->block, t->block->block.name)) return false;
@@ -147,7 +148,7 @@ static bool has_vars(const nw_slice_site *t, const nw_wanted *w) {
   return true;
 }
 
-// All loops stand and the index is a number: then the element itself tells.
+// If all loops are fixed and the index is a number, the element decides.
 static bool is_element(const nw_slice_site *t, const nw_elements *e, const nw_expr *const *index) {
   int64_t at[NW_MAX_DEPTH], to;
   for (int d = 0; d < e->buffer->ndim; d++)
@@ -156,7 +157,7 @@ static bool is_element(const nw_slice_site *t, const nw_elements *e, const nw_ex
   return flat >= 0 && nw_numbers_has(&e->flat, (uint64_t)flat);
 }
 
-// All but updates of the buffer whose inits alone are asked for.
+// Any write of a wanted element, except updates of the buffer of which only inits are wanted.
 static bool may_write(const nw_slice *s, const nw_slice_site *t, bool all) {
   for (int i = 0; i < t->block->block.ntargets; i++) {
     const nw_block_target *to = &t->block->block.target[i];
@@ -192,7 +193,7 @@ static void stand(nw_slice *s, nw_slice_site *t, int k, int64_t lo, int64_t hi) 
   }
 }
 
-// The element itself is looked at only where all loops stand.
+// The element itself is checked only if all loops are fixed.
 bool nw_slice_enters(nw_slice *s, const nw_stmt *loop, int64_t lo, int64_t hi) {
   bool wanted = false;
   for (int i = 0; i < s->nsites; i++) {

@@ -1,11 +1,11 @@
-// A part of a run: some executions, and whatever writes some elements. What the rest of the program does is left out, so that
-// one conflict in a large nest is replayed in no time; what is run keeps its order.
+// A slice of a run: some executions, and all writes of some elements. The rest of the program is skipped, so that one conflict in
+// a large nest is replayed quickly. The order of the remaining executions does not change.
 #pragma once
 #include "check/check.h"
 #include "check/numbers.h"
 
 typedef struct nw_wanted { // executions of one block
-  const nw_execution *by_loops; // where its loops stand; or, when NULL:
+  const nw_execution *by_loops; // the values of its loops; if NULL:
   const char *origin; // blocks of this origin,
   int n; // whose variables have these values
   const char *const *var;
@@ -15,7 +15,7 @@ typedef struct nw_wanted { // executions of one block
 typedef struct nw_elements { // elements of one buffer
   const nw_buffer *buffer;
   int64_t extent[NW_MAX_DEPTH];
-  int64_t lo[NW_MAX_DEPTH], hi[NW_MAX_DEPTH]; // the box around them
+  int64_t lo[NW_MAX_DEPTH], hi[NW_MAX_DEPTH]; // their bounding box
   nw_numbers flat; // their flat indices
 } nw_elements;
 
@@ -30,15 +30,15 @@ typedef struct nw_slice {
   nw_elements *focus; // one per buffer
   nw_vec wanted; // nw_wanted *
   bool whole; // everything runs
-  const char *inits_of; // of this buffer, only inits that are blocks of their own, or NULL
+  const char *inits_of; // of this buffer, only separate init blocks are run; or NULL
 } nw_slice;
 
 void nw_slice_init(nw_slice *s, const nw_program *p, const int64_t *sizes);
 void nw_slice_free(nw_slice *s);
 void nw_slice_want(nw_slice *s, nw_wanted w);
-// Everything that writes this element. False when it was wanted already, or there is no such element.
+// Adds everything that writes this element. False if it was added before, or there is no such element.
 bool nw_slice_focus(nw_slice *s, const char *buffer, int n, const int64_t *index);
-int nw_slice_focused(const nw_slice *s); // how many elements
-bool nw_slice_enters(nw_slice *s, const nw_stmt *loop, int64_t lo, int64_t hi); // as nw_interp_opts has them
+int nw_slice_focused(const nw_slice *s); // number of elements
+bool nw_slice_enters(nw_slice *s, const nw_stmt *loop, int64_t lo, int64_t hi); // callbacks of nw_interp_opts
 bool nw_slice_runs(nw_slice *s, const nw_stmt *block);
-bool nw_slice_at(const nw_slice *s, const nw_stmt *block, const nw_execution *e); // is this where the loops stand?
+bool nw_slice_at(const nw_slice *s, const nw_stmt *block, const nw_execution *e); // true if the loops have these values

@@ -1,9 +1,9 @@
-// The trial of an intrinsic: its function runs in the worker on tiles that lie in memory in several ways, and must leave
-// exactly what the description says, and nothing anywhere else.
+// The trial of an intrinsic. Its function runs in the worker on tiles with several memory layouts. It must write exactly what the
+// description says, and nothing else.
 //
-// Each argument has a segment of its own, inputs read-only; in some cases the tile ends where the segment ends, in others
-// it begins where that begins, so that the nearest access outside is a crash. What is not the tile holds a pattern
-// that must still be there afterwards, and that makes NaN of a float sum that reads it.
+// Each argument has its own segment; inputs are read-only. In some cases the tile ends at the end of the segment, in others it
+// begins at the start, so that an access just outside crashes. Memory outside the tile holds a pattern that must not change, and
+// that turns a float sum into NaN if it is read.
 #include "check/trial.h"
 #include "run/worker/worker.h"
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { PATTERN = 0xff, MARGIN = 64 }; // elements around a tile
 
-// How the strides that are not fixed are chosen.
+// How free strides are chosen.
 typedef enum spread { TIGHT, PADDED, WIDE, TURNED, NEGATIVE, REPEATED, OVERLAPPING, SPREADS } spread;
 typedef enum place { AT_END, AT_START, INSIDE } place;
 
@@ -31,17 +31,17 @@ typedef struct trial {
   double timeout;
   tile tile[NW_MAX_TILES];
   nw_shared *memory;
-  char *before; // what the memory held when the function was called
-  nw_check_data data, want; // by parameter of the description; outputs of `data` hold what they held before
+  char *before; // the memory before the call
+  nw_check_data data, want; // by parameter of the description; outputs of `data` hold their old values
   nw_check_bound bound;
-  bool whole; // the numbers are
+  bool whole; // the numbers are integers
 } trial;
 
 // ---- strides
 
 static int64_t reach(const nw_tile_dim *dim, int64_t stride) { return (dim->extent - 1) * llabs(stride); }
 
-// From the inside out, each far enough that no two elements meet.
+// From the inside out, each large enough that no two elements overlap.
 static void distinct_strides(tile *t, spread s) {
   int64_t span = 1;
   const nw_intrinsic_arg *a = t->arg;
@@ -56,7 +56,7 @@ static void distinct_strides(tile *t, spread s) {
   }
 }
 
-// What is only read may lie over itself: all elements of a dimension in one, or each next to the last.
+// An input may overlap itself: all elements of a dimension in one place, or each next to the last.
 static void choose_strides(tile *t, spread s) {
   distinct_strides(t, s);
   for (int d = 0; d < t->arg->ndim && !t->arg->output; d++)
@@ -104,7 +104,7 @@ static void each(const tile *t, char *dense, bool to_tile) {
 static void scatter(const tile *t, nw_array *a) { each(t, nw_array_data(a), true); }
 static void gather(const tile *t, nw_array *a) { each(t, nw_array_data(a), false); }
 
-// ---- what it must leave
+// ---- expected results
 
 static bool continues(const trial *x) { return !x->in->init && x->in->block->block.combiner != NW_PLAIN; }
 
@@ -159,7 +159,7 @@ static bool failed(trial *x, nw_code code, const char *what) {
   return false;
 }
 
-// The worker's word for it, as part of ours.
+// Includes the worker's message in the error.
 static bool failed_in_worker(trial *x) {
   const nw_diag *d = nw_error(x->c);
   if (!d || d->code == NW_EINTERRUPT || d->code == NW_EIO || d->code == NW_EINVAL) return false;
@@ -198,7 +198,7 @@ static bool check_values(trial *x, const tile *t) {
   int64_t at = nw_check_differs(want, got, x->bound);
   if (at >= 0) {
     char *element = nw_check_element(t->arg->name, want, at), what[200];
-    snprintf(what, sizeof what, "%s is %.9g, and must be %.9g", element, nw_array_get(got, at), nw_array_get(want, at));
+    snprintf(what, sizeof what, "%s is %.9g; it must be %.9g", element, nw_array_get(got, at), nw_array_get(want, at));
     failed(x, NW_EMISMATCH, what);
     free(element);
   }
@@ -206,7 +206,7 @@ static bool check_values(trial *x, const tile *t) {
   return at < 0;
 }
 
-// With the tile as it was before, all must be as it was.
+// Apart from the tile, all memory must be unchanged.
 static bool check_around(trial *x, const tile *t) {
   const char *before = x->before + t->segment.offset;
   size_t size = (size_t)nw_dtype_bytes(t->arg->dtype);
@@ -216,7 +216,7 @@ static bool check_around(trial *x, const tile *t) {
   while (t->data[at] == before[at]) at++;
   int64_t element = (int64_t)(at / size) - t->first;
   char what[200];
-  snprintf(what, sizeof what, "it writes outside of the tile of %s, %lld elements from its first", t->arg->name,
+  snprintf(what, sizeof what, "it writes outside the tile of %s, %lld elements from the first one", t->arg->name,
            (long long)element);
   return failed(x, NW_EMISMATCH, what);
 }
@@ -244,7 +244,7 @@ static bool lay_out(trial *x, spread s, place where) {
   return true;
 }
 
-// Outputs that are only written begin as the pattern too: who reads them is found out.
+// Outputs that are only written start with the pattern too, so that reading them is detected.
 static void fill_tiles(trial *x) {
   for (int i = 0; i < x->in->nargs; i++) {
     const tile *t = &x->tile[i];
@@ -274,7 +274,7 @@ static void fill(trial *x, nw_array *a, uint64_t seed) {
     nw_array_set(a, i, __builtin_nearbyint(nw_array_get(a, i)));
 }
 
-// Whole numbers, whose sums and products are exact; then, for floats, others.
+// First integers, whose sums and products are exact; then, for floats, other numbers.
 static bool choose_numbers(trial *x, bool whole, uint64_t seed) {
   const nw_program *p = x->in->description;
   x->whole = whole;

@@ -1,8 +1,8 @@
-// An intrinsic's implementation against its description, on tiles.
+// Tests an intrinsic's implementation against its description, on tiles.
 #pragma once
 #include "check/inside.h"
 #include "ir/program/intrinsic.h"
 
-// Runs the function of in->library in the worker on tiles of several strides and places, and looks at every element and at
-// all memory around. False with a diagnostic: what it did, with the strides it was given.
+// Runs the function of in->library in the worker on tiles with several strides and positions, and checks every element and all
+// surrounding memory. False with a diagnostic that describes the error and gives the strides.
 bool nw_trial(nw_ctx *c, const nw_intrinsic *in, double timeout);

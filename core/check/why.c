@@ -1,5 +1,5 @@
-// Which step made a line: the versions from the naive program to the current one are walked for the first in which what
-// stands on the line stood, and, where it was rewritten since, for the step that made it at all.
+// Finds the step that made a line: the first version, from the naive program to the current one, that has the content of the line.
+// If the content was rewritten since, the step that first made it is named as well.
 #include "check/check.h"
 #include "ir/text/lines.h"
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static bool see_origin(void *env, nw_stmt *s) {
   return !o->found;
 }
 
-// What the statement was one version earlier: itself, or what its block was copied from.
+// The statement one version earlier: itself, or the block from which it was copied.
 static const nw_stmt *earlier(const nw_program *p, const nw_stmt *s) {
   const nw_stmt *same = with_id(p, s->id);
   if (same || s->kind != NW_BLOCK) return same;
@@ -49,13 +49,13 @@ static const nw_stmt *earlier(const nw_program *p, const nw_stmt *s) {
   return o.found;
 }
 
-// ---- what can be asked of a statement: pieces of text that a step may have made
+// ---- pieces of text of a statement that a step may have made
 
-typedef char *(*piece)(const nw_stmt *s, int which); // heap; NULL when there is no such piece
+typedef char *(*piece)(const nw_stmt *s, int which); // heap; NULL: no such piece
 
 static char *shown(const nw_expr *e) { return nw_expr_show(e); }
 
-// A loop, whichever name it has had: one piece only.
+// A loop, under any name: one piece only.
 static char *loop_range(const nw_stmt *s, int which) {
   if (s->kind != NW_LOOP || which) return NULL;
   char *begin = shown(s->loop.begin), *extent = shown(s->loop.extent);
@@ -122,7 +122,7 @@ static char *box(const nw_stmt *s, int which) {
 
 static const piece pieces[] = {loop_range, loop_mark, box, guard, body, binding};
 
-// ---- since when
+// ---- the first version of a piece
 
 static bool has(const nw_stmt *s, piece f, const char *text) {
   for (int which = 0;; which++) {
@@ -134,13 +134,13 @@ static bool has(const nw_stmt *s, piece f, const char *text) {
   }
 }
 
-// The first version from which on the piece stands there without a break, and the statement in it.
+// The first version since which the piece has existed without a break, and its statement there.
 static int since(const history *h, int i, const nw_stmt **s, piece f, const char *text) {
   for (const nw_stmt *old; i > 0 && (old = earlier(program_at(h, i - 1), *s)) && has(old, f, text); i--) *s = old;
   return i;
 }
 
-// Of what one has and the other lacks, the n-th; heap.
+// The n-th piece that one has and the other lacks; heap.
 static char *nth_only(const nw_stmt *one, const nw_stmt *other, piece f, int n) {
   char *text;
   for (int which = 0; (text = f(one, which)); which++) {
@@ -150,7 +150,7 @@ static char *nth_only(const nw_stmt *one, const nw_stmt *other, piece f, int n) 
   return NULL;
 }
 
-// What the piece was before the step that wrote it: of the pieces that went, the one in its place. Heap; NULL: nothing.
+// The piece that the step replaced by this one. Heap; NULL: none.
 static char *before_it(const nw_stmt *old, const nw_stmt *new, piece f, const char *text) {
   char *mine = NULL;
   for (int n = 0; old && (mine = nth_only(new, old, f, n)); n++) {
@@ -171,11 +171,11 @@ static void put_step(nw_str *b, const history *h, int i) {
   free(text);
 }
 
-// The step that wrote the piece as it is, and before that, those that wrote what became it.
+// The step that wrote the current piece, and before it the steps that wrote its predecessors.
 static void put_reason(nw_str *b, const history *h, const nw_stmt *s, piece f, const char *text) {
   int i = since(h, h->n - 1, &s, f, text);
   bool own = f == guard || f == loop_mark || f == box || f == loop_range;
-  if (!own && !i) return; // a binding as the user wrote it says nothing
+  if (!own && !i) return; // a binding of the user is not worth a line
   nw_str_fmt(b, "%s: ", text);
   put_step(b, h, i);
   for (char *was = NULL, *next; i > 0; was = next) {
@@ -203,12 +203,12 @@ static void put_statement(nw_str *b, const history *h, const nw_stmt *s) {
       free(text);
     }
   if (b->n) return;
-  nw_str_add(b, "as it is in ");
+  nw_str_add(b, "unchanged since ");
   put_step(b, h, 0);
   nw_str_add(b, "\n");
 }
 
-// ---- lowered lines know the last step that changed them; a loop is also found by its name
+// ---- lowered lines carry the last step that changed them; a loop is also found by its name
 
 static void put_lowered(nw_str *b, const history *h, const nw_program *lowered, const nw_line *line) {
   const nw_stmt *s = with_id(lowered, line->stmt), *of = NULL;
@@ -216,7 +216,7 @@ static void put_lowered(nw_str *b, const history *h, const nw_program *lowered, 
   if (of) return put_statement(b, h, of);
   int i = 0;
   while (i + 1 < h->n && h->version[i] != line->step) i++;
-  nw_str_add(b, s && s->kind == NW_LOOP ? "made by lowering; what it serves: " : "");
+  nw_str_add(b, s && s->kind == NW_LOOP ? "made by lowering, for: " : "");
   put_step(b, h, h->version[i] == line->step ? i : 0);
   nw_str_add(b, "\n");
 }
@@ -226,7 +226,7 @@ static char *why_of(nw_sched *s, const nw_program *p, int line, bool lowered) {
   nw_str b = {0};
   nw_program_lines(&lines, p, &(nw_show_opts){.style = NW_TEXT_PLAIN});
   bool ok = line >= 1 && line <= lines.n;
-  if (!ok) nw_fail(s->ctx, NW_ERANGE, NULL, "there is no such line; they are 1 to %d", lines.n);
+  if (!ok) nw_fail(s->ctx, NW_ERANGE, NULL, "there is no such line; lines are 1 to %d", lines.n);
   history h = history_of(s);
   const nw_line *l = ok ? &lines.line[line - 1] : NULL;
   const nw_stmt *stmt = ok && !lowered ? with_id(p, l->stmt) : NULL;
@@ -235,7 +235,7 @@ static char *why_of(nw_sched *s, const nw_program *p, int line, bool lowered) {
   else if (ok && lowered && l->stmt)
     put_lowered(&b, &h, p, l);
   else if (ok)
-    nw_str_add(&b, "this line is about the whole program\n");
+    nw_str_add(&b, "this line belongs to the whole program\n");
   free(h.version);
   nw_lines_free(&lines);
   return ok ? nw_str_take(&b) : NULL;

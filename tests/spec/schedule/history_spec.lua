@@ -227,7 +227,7 @@ describe("s:why()", function()
   it("says what is wrong with a line", function()
     local s = made()
     for _, bad in ipairs {0, -1, 1000, 1 << 40} do
-      support.fails("^why: there is no such line; they are 1 to 8", "range", function() s:why(bad) end)
+      support.fails("^why: there is no such line; lines are 1 to 8", "range", function() s:why(bad) end)
     end
     support.fails("^why: no line of s:show%(%) has 'nowhere'", "range", function() s:why "nowhere" end)
     support.fails("^why: line: expected a whole number or a string, got 1.5", "invalid", function() s:why(1.5) end)
