@@ -1,4 +1,4 @@
-// Index expressions as numbers.
+// Index expressions as affine forms or compiled expressions.
 #include "access/address.h"
 #include "ir/expr/whole.h"
 
@@ -52,7 +52,7 @@ static bool form_of_ramp(nw_arena *a, const nw_form *base, const nw_form *stride
   return true;
 }
 
-// A size is a number: M*i is as affine as 8*i.
+// A size is a number, so M*i is affine like 8*i.
 static bool form_of_name(nw_arena *a, const nw_names *names, const char *name, nw_form *out) {
   int slot = nw_name_slot(names, name);
   if (slot < 0) return false;
@@ -94,14 +94,14 @@ int64_t nw_form_coef(const nw_form *f, int slot) {
   return 0;
 }
 
-// ---- the rest
+// ---- other expressions
 
 struct nw_calc {
   nw_op op;
   nw_dtype dtype;
   int64_t i; // INT
   int slot; // VAR
-  nw_form *form; // which is quicker; NULL: it is not affine, or too small to be worth it
+  nw_form *form; // a faster form; NULL: not affine, or too small to pay off
   int n;
   nw_calc *arg[3];
 };
@@ -145,7 +145,7 @@ int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane) {
   }
   int64_t a = nw_calc_at(c->arg[0], slot, lane);
   if (c->op == NW_OP_CAST) return nw_wrap(c->dtype, a);
-  int64_t v = 0; // a division by 0, in a lane that is off, counts as 0
+  int64_t v = 0; // a division by 0, in an inactive lane, gives 0
   nw_whole_op(c->op, c->dtype, a, c->n == 2 ? nw_calc_at(c->arg[1], slot, lane) : 0, &v, NULL);
   return v;
 }
@@ -179,7 +179,7 @@ static bool multiply_spans(span a, span b, span *out) {
   return true;
 }
 
-// By one positive number only.
+// Only by a single positive number.
 static bool divide_spans(nw_op op, span a, span b, span *out) {
   if (b.lo != b.hi || b.lo <= 0) return false;
   span q = {nw_floordiv_i64(a.lo, b.lo), nw_floordiv_i64(a.hi, b.lo)};

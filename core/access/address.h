@@ -1,4 +1,4 @@
-// Index expressions as numbers: what a loop adds to an address, and a plain evaluation of the rest.
+// Index expressions as numbers: affine forms where possible, evaluation otherwise.
 #pragma once
 #include "ir/expr/expr.h"
 
@@ -6,11 +6,11 @@
 typedef struct nw_names {
   nw_vec name; // const char *, innermost last
   nw_vec slot; // (intptr_t)
-  int nsizes; // slots below hold sizes, whose values are known when forms are made
-  const int64_t *size; // NULL: they are not
+  int nsizes; // lower slots hold sizes, whose values are known when forms are built
+  const int64_t *size; // NULL: they are not known
 } nw_names;
 
-// e in lane l is rest + step*l + the sum of coef[i] * slot[i].
+// Lane l of e is rest + step*l + the sum of coef[i] * slot[i].
 typedef struct nw_form {
   int64_t rest, step;
   int n, cap;
@@ -24,9 +24,9 @@ bool nw_form_of(nw_arena *a, const nw_names *names, const nw_expr *e, nw_form *o
 int64_t nw_form_at(const nw_form *f, const int64_t *slot); // in lane 0
 int64_t nw_form_coef(const nw_form *f, int slot);
 
-// An integer expression made ready: no loads, no floats.
+// A compiled integer expression: no loads, no floats.
 typedef struct nw_calc nw_calc;
-nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e); // NULL: it has something else in it
+nw_calc *nw_calc_of(nw_arena *a, const nw_names *names, const nw_expr *e); // NULL: e contains something else
 int64_t nw_calc_at(const nw_calc *c, const int64_t *slot, int lane);
-// The least and the greatest value when slots run from lo to hi, in lane 0; true bounds, not always the closest. False: unknown.
+// Bounds the value in lane 0 for slots in lo..hi; the bounds hold but may not be tight. False: unknown.
 bool nw_calc_range(const nw_calc *c, const int64_t *lo, const int64_t *hi, int64_t *from, int64_t *to);

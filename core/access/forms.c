@@ -1,4 +1,4 @@
-// Affine forms: sums, ranges, conditions, quotients; and the scope in which expressions become such.
+// Affine forms: sums, ranges, conditions, quotients; and the scope in which expressions are converted to them.
 #include "access/affine/cases.h"
 
 static bool no(nw_affine_scope *s, const char *why) { return nw_fail(s->ctx, NW_ELIMIT, NULL, "%s", why); }
@@ -34,7 +34,7 @@ void nw_affine_scope_pop(nw_affine_scope *s) { s->name.n--, s->value.n--; }
 static const nw_form zero = {0};
 static const int64_t FAR = INT64_C(1) << 60;
 
-// a + by*b; what is too far becomes a number that no range has.
+// a + by*b; a value that is too large becomes a number that is outside every range.
 static int64_t plus(int64_t a, int64_t by, int64_t b) {
   __int128 v = a + (__int128)by * b;
   return v > FAR || v < -FAR ? INT64_MAX : (int64_t)v;
@@ -142,7 +142,7 @@ bool nw_union_join(nw_affine_scope *s, const nw_union *x, const nw_union *y, nw_
   return true;
 }
 
-// The first that does not hold, those before it do.
+// The cases of the negation: condition i fails, and all before it hold.
 void nw_union_not(nw_affine_scope *s, const nw_conds *c, nw_union *out) {
   *out = (nw_union){0};
   nw_conds before = {0};
@@ -196,7 +196,7 @@ static int quotient_slot(nw_affine_scope *s, const nw_form *of, int64_t by, int6
   return q->slot;
 }
 
-// f = by*out + what is left, the coefficients of which lie in 0..by.
+// f = by*out + remainder, whose coefficients are in 0..by.
 static nw_form split_multiples(nw_arena *a, const nw_form *f, int64_t by, nw_form *out) {
   nw_form left = nw_form_sum(a, f, 0, &zero, 0), q = nw_form_sum(a, f, 0, &zero, 0);
   q.rest = nw_floordiv_i64(f->rest, by), left.rest = nw_floormod_i64(f->rest, by);
@@ -213,7 +213,7 @@ static nw_form split_multiples(nw_arena *a, const nw_form *f, int64_t by, nw_for
 bool nw_form_divide(nw_affine_scope *s, const nw_form *f, int64_t by, nw_form *out) {
   int64_t lo, hi;
   nw_form left = split_multiples(s->arena, f, by, out);
-  if (!nw_form_range(s, &left, &lo, &hi)) return no(s, "a division is of numbers too large");
+  if (!nw_form_range(s, &left, &lo, &hi)) return no(s, "a division has numbers that are too large");
   if (nw_floordiv_i64(lo, by) == nw_floordiv_i64(hi, by)) return out->rest += nw_floordiv_i64(lo, by), true;
   if (left.step) return no(s, "a division depends on the lane");
   nw_form q = nw_form_slot(s->arena, quotient_slot(s, &left, by, lo, hi));

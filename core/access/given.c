@@ -1,4 +1,4 @@
-// A walk of a schedule's program at sizes that somebody gave.
+// A walk of a schedule's program at given sizes.
 #include "access/ready.h"
 #include "poly/poly.h"
 #include "run/formals.h"
@@ -10,13 +10,14 @@ int nw_program_buffers(const nw_program *p) { return p->nbuffers; }
 const char *nw_program_buffer(const nw_program *p, int i) { return p->buffer[i]->name; }
 nw_dtype nw_program_buffer_dtype(const nw_program *p, int i) { return p->buffer[i]->dtype; }
 
-// ---- sizes that were given
+// ---- given sizes
 
 static bool is_allowed(nw_ctx *c, const nw_formals *f, int i, const int64_t *sizes) {
   int64_t lo = 0;
   if (sizes[i] >= 0 && (!f->lo[i] || !nw_eval_size(f->lo[i], f->nsizes, f->size, sizes, &lo) || sizes[i] >= lo))
     return true;
-  return nw_fail(c, NW_ERANGE, NULL, "%s = %lld: it is at least %lld", f->size[i], (long long)sizes[i], (long long)lo);
+  return nw_fail(c, NW_ERANGE, NULL, "%s = %lld is too small: it must be at least %lld", f->size[i],
+                 (long long)sizes[i], (long long)lo);
 }
 
 static bool holds(nw_ctx *c, const nw_formals *f, const nw_expr *fact, const int64_t *sizes) {
@@ -24,7 +25,7 @@ static bool holds(nw_ctx *c, const nw_formals *f, const nw_expr *fact, const int
   if (!nw_eval_size(fact, f->nsizes, f->size, sizes, &v) || v) return true;
   nw_str s = {0};
   nw_expr_print(&s, fact);
-  nw_fail(c, NW_ERANGE, "It is known of the sizes, from where they are declared or from an assume.", "%s does not hold",
+  nw_fail(c, NW_ERANGE, "This fact comes from the declaration of the sizes or from an assume.", "%s does not hold",
           s.s);
   nw_str_free(&s);
   return false;

@@ -114,7 +114,7 @@ static bool count_choice(void *env, const nw_expr *e) {
 
 static void add_body(nw_lowered *v, int up, const nw_stmt *stmt);
 
-// Sequences and allocations are not bodies: what they hold belongs to the body around them.
+// Sequences and allocations are not bodies: their contents belong to the enclosing body.
 static void add_kids(nw_lowered *v, int body, const nw_stmt *s) {
   for (int i = 0; i < s->nkids; i++) {
     const nw_stmt *kid = s->kid[i];
@@ -172,7 +172,7 @@ void nw_lowered_free(nw_lowered *v) {
 
 // ---- strides
 
-// A size without a value, and what is read, changes nothing from round to round.
+// A size without a value, and a load, count as constant between iterations.
 static int64_t slope(const nw_expr *e, const char *var) {
   int64_t by, of;
   if (e->op == NW_OP_VAR) return !strcmp(e->name, var);

@@ -1,15 +1,15 @@
-// The lowered program as data: loops and guards, statements, and accesses with their strides. What wants to know something of a
-// lowered program reads it here, or in the program itself; nobody reads its text. nestwright.h has the same as rows.
+// The lowered program as data: loops and guards, statements, and accesses with their strides. All code that needs facts about a
+// lowered program reads them here or in the program itself, never in its text. nestwright.h has the same data as rows.
 #pragma once
 #include "access/address.h"
 #include "lower/lower.h"
 
 typedef struct nw_lowered_body { // a loop or a guard, in the order of the program; number 0 is the whole
   const nw_stmt *stmt;
-  int up; // number of the body around; -1: none
-  int depth; // loops around, itself included
+  int up; // number of the enclosing body; -1: none
+  int depth; // enclosing loops, including itself
   int slot; // LOOP: of its variable in the forms
-  int conditions; // a guard's own, and choices in bounds and conditions
+  int conditions; // conditions of a guard, and selects in bounds and conditions
 } nw_lowered_body;
 
 typedef struct nw_lowered_access { // one load or store of the program text
@@ -24,7 +24,7 @@ typedef struct nw_lowered_access { // one load or store of the program text
   nw_form at; // affine: elements
   int lanes, elem; // elem: bytes
   bool write, masked;
-  bool scattered; // its lanes do not lie side by side
+  bool scattered; // its lanes are not adjacent
   bool steady; // its lanes are `step` elements apart
   int64_t step;
 } nw_lowered_access;
@@ -33,10 +33,10 @@ typedef struct nw_lowered_statement {
   const nw_stmt *stmt; // a store
   int body;
   int first, n; // its accesses; the last of them is the store
-  int operations; // on values, each value computed once; fma is two
-  int selects; // choices between two values
-  int conditions; // masks and choices, in indices too
-  bool copies; // stores what it loads and nothing else
+  int operations; // on values; each value is computed once; an fma counts twice
+  int selects; // selects
+  int conditions; // masks and selects, also in indices
+  bool copies; // stores exactly what it loads
   bool fills; // loads nothing
   bool updates; // loads the element that it stores
 } nw_lowered_statement;
@@ -45,9 +45,9 @@ struct nw_lowered {
   nw_exec *exec; // counted
   nw_arena *arena;
   nw_vec body, access, statement; // nw_lowered_body *, ...
-  nw_names names; // of sizes, then of loops that are open
+  nw_names names; // of sizes, then of open loops
   int nslots;
 };
 
-// size: values of the program's sizes, in order. NULL: they are not known, and an index that needs one is not affine.
+// size: values of the program's sizes, in order. NULL: unknown; then an index that needs a size is not affine.
 nw_lowered *nw_lowered_new(const nw_exec *e, const int64_t *size);

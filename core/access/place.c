@@ -1,7 +1,7 @@
-// Where buffers lie.
+// Computes the addresses of buffers.
 #include "access/place.h"
 
-#define NW_MOST (INT64_C(1) << 40) // bytes of an array, and rounds of a loop
+#define NW_MOST (INT64_C(1) << 40) // limit for bytes of an array, and for iterations of a loop
 
 void nw_name_sizes(nw_names *names, const nw_program *p) {
   for (int i = 0; i < p->nsizes; i++) {
@@ -12,10 +12,10 @@ void nw_name_sizes(nw_names *names, const nw_program *p) {
 
 static bool too_large(nw_ctx *c, const nw_storage *s) {
   return nw_fail(c, NW_ERANGE, "Give smaller sizes, or a smaller shape.",
-                 "%s is too large: of an array of more than 2^40 bytes no cost is counted", s->buffer);
+                 "%s is too large: only arrays of up to 2^40 bytes can be modelled", s->buffer);
 }
 
-// A product that does not fit in 64 bits is as large as any.
+// A product that does not fit in 64 bits counts as too large.
 static bool size_of(nw_ctx *c, nw_arena *a, const nw_storage *s, const nw_names *names, const int64_t *sizes,
                     int64_t *bytes) {
   int64_t n;
@@ -27,12 +27,12 @@ static bool size_of(nw_ctx *c, nw_arena *a, const nw_storage *s, const nw_names 
   return true;
 }
 
-// What no array has the size of, a loop may run to.
+// Sizes must be limited too, since a loop may run to a size that no array has.
 static bool sizes_fit(nw_ctx *c, const nw_program *p, const int64_t *sizes) {
   for (int i = 0; i < p->nsizes; i++)
     if (sizes[i] > NW_MOST)
-      return nw_fail(c, NW_ERANGE, "Give a smaller size.", "%s = %lld is too large: it is at most 2^40",
-                     p->size[i].name, (long long)sizes[i]);
+      return nw_fail(c, NW_ERANGE, "Give a smaller size.", "%s = %lld is too large: give at most 2^40", p->size[i].name,
+                     (long long)sizes[i]);
   return true;
 }
 

@@ -1,6 +1,5 @@
-// Where buffers lie: in the order of the program, each from the start of a page, so that which buffers share sets of a cache
-// is always the same. Storage in registers is not memory: what has scope local, is on the stack and is no larger than the
-// vector registers are.
+// Addresses of buffers: in the order of the program, each starting at a page, so that the buffers that share cache sets are always
+// the same. A buffer with scope local that is on the stack and fits into the vector registers is in registers, not in memory.
 #pragma once
 #include "access/address.h"
 #include "lower/lower.h"
@@ -16,12 +15,12 @@ typedef struct nw_placed { // a buffer
 } nw_placed;
 
 typedef struct nw_places {
-  int n; // as many as the program has buffers, in its order
+  int n; // one for each buffer of the program, in its order
   nw_placed *at;
   uint64_t from, to; // of all addresses
 } nw_places;
 
-// The sizes of a program as names, in slots 0, 1, ...; of a walk more follow.
+// Names the sizes of a program, in slots 0, 1, ...; a walk adds more.
 void nw_name_sizes(nw_names *names, const nw_program *p);
 bool nw_place_all(nw_ctx *c, nw_arena *a, const nw_exec *e, const int64_t *sizes, nw_places *out);
 nw_placed *nw_place_named(const nw_places *x, const char *buffer); // NULL: there is none

@@ -1,9 +1,9 @@
-// How far a walk is, found from where its loops stand: nothing is counted while it walks.
+// The progress of a walk, computed from the current values of its loops, so that the walk itself counts nothing.
 #include "access/ready.h"
 
 enum { DEEP = 64 };
 
-// What running it costs, in statements, as its loops would run from where the outer ones stand.
+// The estimated cost of a loop, in statements, for the current values of the outer loops.
 static double weight(const nw_walker *w, const nw_nest *c, int depth) {
   if (c->stmt->kind == NW_STORE) return 1;
   double sum = 0;
@@ -26,7 +26,7 @@ static double part_of_kids(const nw_walker *w, const nw_nest *c) {
   return all > 0 ? done / all : 0;
 }
 
-// Of a nest that runs now.
+// The part that is done of a nest that is running.
 static double part_of(const nw_walker *w, const nw_nest *c) {
   if (c->stmt->kind != NW_LOOP) return part_of_kids(w, c);
   double extent = (double)nw_calc_at(c->extent, w->slot, 0),

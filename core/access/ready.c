@@ -1,8 +1,8 @@
-// From a program to its accesses: which loads and stores a statement makes, in the order of the interpreter.
+// Finds the loads and stores of each statement of a program, in the order of the interpreter.
 #include "access/ready.h"
 #include "ir/expr/fold.h" // nw_memo
 
-typedef struct context { // one branch of a statement's selects: what is evaluated in it, and in those around
+typedef struct context { // a branch of a statement's selects: the values evaluated in it, and in enclosing branches
   nw_memo seen;
   struct context *up;
 } context;
@@ -16,7 +16,7 @@ typedef struct making { // one statement
   nw_vec load, site; // expressions, and the sites they became (nw_site_code *)
 } making;
 
-// ---- what depends on data
+// ---- dependence on data
 
 static bool first_load(void *env, const nw_expr *e) {
   if (e->op != NW_OP_LOAD) return true;
@@ -27,9 +27,10 @@ static bool first_load(void *env, const nw_expr *e) {
 static bool depends(nw_walker *w, const nw_expr *e, const char *what) {
   const char *buffer = NULL;
   nw_visit(e, first_load, &buffer);
-  nw_fail(w->ctx, NW_ELIMIT,
-          "A walk knows sizes, not the contents of tensors; nw.accesses(s, {arguments = {...}}) runs it and tells.",
-          "%s depends on %s%s", what, buffer ? "what is in " : "numbers that are not whole", buffer ? buffer : "");
+  nw_fail(
+      w->ctx, NW_ELIMIT,
+      "Only sizes are known here, not the contents of tensors; nw.accesses(s, {arguments = {...}}) runs it on data.",
+      "%s depends on %s%s", what, buffer ? "the contents of " : "numbers that are not integers", buffer ? buffer : "");
   return false;
 }
 
@@ -94,7 +95,7 @@ static bool touch(making *m, const char *buffer, const nw_expr *index, const nw_
   return true;
 }
 
-// ---- expressions: each distinct one once an execution, its arguments first
+// ---- expressions: each distinct one once per execution, arguments first
 
 static bool make_expr(making *m, const nw_expr *e);
 
@@ -112,11 +113,11 @@ static bool make_branch(making *m, const nw_expr *e) {
   return ok;
 }
 
-// One condition for all lanes: only the branch taken is evaluated.
+// With one condition for all lanes, only the branch taken is evaluated.
 static bool make_select(making *m, const nw_expr *e) {
   if (!make_expr(m, e->arg[0])) return false;
   if (!has_access(m, e->arg[1]) && !has_access(m, e->arg[2])) return true;
-  nw_calc *cond = number(m->w, e->arg[0], "what is read");
+  nw_calc *cond = number(m->w, e->arg[0], "the choice of a read");
   if (!cond) return false;
   nw_act *branch = add_act(m, NW_ACT_UNLESS);
   branch->cond = cond, branch->when = e->arg[0];
@@ -171,7 +172,7 @@ static bool make_kids(nw_walker *w, const nw_stmt *s, const nw_stmt *loop, nw_ne
   return true;
 }
 
-// Accesses of one round, or -1 where not all of them are made in each.
+// Accesses of one iteration, or -1 if some iterations skip some of them.
 static int plain_count(const nw_nest *c) {
   if (c->stmt->kind == NW_STORE) return c->plain ? c->nacts : -1;
   if (c->stmt->kind == NW_PREFETCH) return 0;
@@ -211,8 +212,8 @@ static void flatten(nw_walker *w, nw_nest *c) {
 }
 
 static bool make_loop(nw_walker *w, const nw_stmt *s, nw_nest *c) {
-  c->begin = number(w, s->loop.begin, "where a loop begins");
-  c->extent = c->begin ? number(w, s->loop.extent, "how often a loop runs") : NULL;
+  c->begin = number(w, s->loop.begin, "the start of a loop");
+  c->extent = c->begin ? number(w, s->loop.extent, "the extent of a loop") : NULL;
   if (!c->extent) return false;
   c->slot = w->nslots++;
   nw_vec_push(&w->names.name, (void *)s->loop.var->name);
@@ -229,7 +230,7 @@ static nw_nest *make_code(nw_walker *w, const nw_stmt *s, const nw_stmt *loop) {
   c->stmt = s;
   if (s->kind == NW_LOOP) return make_loop(w, s, c) ? c : NULL;
   if (s->kind == NW_STORE) return make_store(w, s, loop, c) ? c : NULL;
-  if (s->kind == NW_GUARD && !(c->cond = number(w, s->guard.cond, "what runs"))) return NULL;
+  if (s->kind == NW_GUARD && !(c->cond = number(w, s->guard.cond, "a guard"))) return NULL;
   return make_kids(w, s, loop, c) ? c : NULL;
 }
 

@@ -1,4 +1,4 @@
-// The iterations of loops, as a walk tells them.
+// Collects the iterations of loops during a walk.
 #include "access/rounds.h"
 
 static bool is_in(const nw_vec *v, const void *p) {
@@ -7,7 +7,7 @@ static bool is_in(const nw_vec *v, const void *p) {
   return false;
 }
 
-// Counts one more iteration; false when the loop has too many.
+// Counts one more iteration; false if the loop has too many.
 static bool room_for(nw_rounds *r, const nw_stmt *loop) {
   if (!r->most) return true;
   if (is_in(&r->many, loop)) return false;
@@ -48,7 +48,7 @@ static void end(nw_rounds *r, int depth, int64_t time) {
   nw_vec_push(&r->round, x);
 }
 
-// A round ends where the next one of its loop begins, or the loop ends; a loop without rounds only ends.
+// An iteration ends when the next one begins or the loop ends; a loop without iterations only ends.
 void nw_rounds_see(nw_rounds *r, const nw_stmt *loop, int64_t index, int64_t time) {
   bool again = r->depth > 0 && r->loop[r->depth - 1] == loop;
   if (again) end(r, r->depth - 1, time);

@@ -1,11 +1,11 @@
-// The walk itself: loops count addresses up, and hand on what is touched in parts.
+// The walk: loops increment addresses, and accesses are handed out in batches.
 #include "access/walker.h"
 #include "base/share.h"
 #include "access/ready.h"
 #include "ir/program/tags.h"
 #include <stdlib.h>
 
-// ---- making and asking
+// ---- construction and queries
 
 static int count_loops(const nw_stmt *s) {
   int n = s->kind == NW_LOOP;
@@ -49,7 +49,7 @@ int nw_walker_sites(const nw_walker *w) { return w->site.n; }
 const nw_ref_site *nw_walker_site(const nw_walker *w, int i) { return &((nw_site_code *)w->site.at[i])->site; }
 const nw_places *nw_walker_places(const nw_walker *w) { return &w->places; }
 
-// ---- handing on
+// ---- handing out accesses
 
 enum { TELL = 1 << 18 }; // accesses: a few milliseconds
 
@@ -95,7 +95,7 @@ static void touch(nw_walker *w, uint32_t site) {
     if (lane_on(w, s, l)) put(w, s, site, index_at(w, s, l), 1);
 }
 
-// What is outside of parallel loops is done by the first thread.
+// Only the first thread runs code outside of parallel loops.
 static bool is_idle(const nw_walker *w) { return w->thread && !w->inside; }
 
 static void run_store(nw_walker *w, const nw_nest *c) {
@@ -120,7 +120,7 @@ static void tick(nw_walker *w) {
   if (++w->ticks % 65536 == 0 && !w->stop && nw_stopped(w->ctx)) w->stop = true;
 }
 
-// Rounds from..to of the loop.
+// Runs iterations from..to of the loop.
 static void run_flat(nw_walker *w, nw_nest *c, int64_t begin, int64_t from, int64_t to) {
   if (is_idle(w)) return;
   w->slot[c->slot] = begin + from;

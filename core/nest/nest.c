@@ -1,4 +1,4 @@
-// Loop nests by themselves: read, made, printed.
+// Loop nests on their own: parsed, built, printed.
 #include "nest/nest.h"
 #include "access/affine/affine_program.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// From the text of a nest to the affine nest, with values for its parameters.
+// Builds the affine nest from the text of a nest and values of its parameters.
 #include "access/affine/affine_inside.h"
 #include "nest/nest_make.h"
 
@@ -31,7 +31,7 @@ static bool add_cases(nw_nest_maker *k, nw_affine_node *to, int array, const nw_
   return true;
 }
 
-// The element, counted from the array's first: a sum over the dimensions.
+// The number of the element within the array: a sum over the dimensions.
 static bool make_ref(nw_nest_maker *k, nw_affine_node *to, const nw_text_ref *r, bool write, int site) {
   nw_pool *pool = k->t->pool;
   const nw_nest_shape *s = &k->shape[r->array];
@@ -43,7 +43,7 @@ static bool make_ref(nw_nest_maker *k, nw_affine_node *to, const nw_text_ref *r,
   return k->indices || add_cases(k, to, k->m.array[r->array], sum, r, write, site);
 }
 
-// The target is read first, where the statement adds to it, and written last.
+// The target is read first if the statement updates it, and written last.
 static bool make_refs(nw_nest_maker *k, nw_affine_node *to, const nw_text_node *x, int site) {
   bool updates = x->ntargets && strcmp(x->op, "=");
   for (int i = 0; i <= x->nrefs; i++) {
@@ -71,7 +71,7 @@ static bool make_statement(nw_nest_maker *k, const nw_text_node *x, int site, nw
   return true;
 }
 
-// ---- loops and ifs; sites are numbered as they are written, also where cases repeat them
+// ---- loops and ifs; sites are numbered in the order of the text, even if cases repeat them
 
 static int sites_in(const nw_text_node *x) {
   if (!x) return 0;
@@ -110,15 +110,14 @@ static bool make_if(nw_nest_maker *k, const nw_text_node *x, int site, nw_affine
   return true;
 }
 
-// first + last - slot, where a loop runs backwards.
+// first + last - slot, for a loop that runs backwards.
 static bool value_of(nw_nest_maker *k, const nw_text_node *x, int slot, const nw_bounds *from, const nw_bounds *until,
                      nw_form *out) {
   nw_form s = nw_form_slot(k->m.s.arena, slot);
   *out = s;
   if (!x->reversed) return true;
   if (from->n != 1 || until->n != 1 || from->at[0].div != 1 || until->at[0].div != 1)
-    return nw_fail(k->m.s.ctx, NW_ELIMIT, NULL,
-                   "a reversed loop has one beginning and one end, without min, max and //");
+    return nw_fail(k->m.s.ctx, NW_ELIMIT, NULL, "the bounds of a reversed loop cannot use min, max or //");
   *out = nw_form_sum(k->m.s.arena, &from->at[0].form, 1, &until->at[0].form, 0);
   *out = nw_form_sum(k->m.s.arena, out, -1, &s, 0);
   return true;
@@ -140,7 +139,7 @@ static bool make_bounded(nw_nest_maker *k, const nw_text_node *x, const nw_bound
   nw_bounds_range(&k->m.s, from, until, &lo, &hi);
   if (lo > hi) return true;
   if (lo == INT64_MIN || hi == INT64_MAX) {
-    nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "how often %s runs is not known", x->name);
+    nw_fail(k->m.s.ctx, NW_ERANGE, NULL, "the number of iterations of %s is not known", x->name);
     return nw_nest_blame(k, x->line, x->column);
   }
   nw_affine_node *loop = nw_maker_node(&k->m, NW_AFFINE_LOOP);
@@ -163,8 +162,10 @@ static bool make_loop(nw_nest_maker *k, const nw_text_node *x, int site, nw_affi
   nw_bounds from = {0}, until = {0};
   nw_affine_node *all = nw_maker_node(&k->m, NW_AFFINE_SEQ);
   if (!nw_bounds_of(&k->m.s, x->lo, &zero, true, &from) || !nw_bounds_of(&k->m.s, x->hi, &less, false, &until)) {
-    nw_fail(k->m.s.ctx, NW_ELIMIT, "A loop runs from an affine form, or the max of some, to one, or the min of some.",
-            "where %s runs is not affine", x->name);
+    nw_fail(k->m.s.ctx, NW_ELIMIT,
+            "A lower bound is an affine form or a max of such forms; an upper bound is an affine form or a min of such "
+            "forms.",
+            "a bound of %s is not affine", x->name);
     return nw_nest_blame(k, x->line, x->column);
   }
   if (!make_bounded(k, x, &from, &until, site, all)) return false;
@@ -198,7 +199,7 @@ static void name_sites(nw_nest_maker *k, const nw_text_node *x, const char *loop
   if (x->other) name_sites(k, x->other, loop, site);
 }
 
-// Where the reference of a site stands.
+// The reference of a site in the text.
 static const nw_text_ref *ref_of(const nw_text_node *x, int site) {
   if (x->kind == NW_TEXT_STMT) return &x->ref[site < x->nrefs ? site : 0];
   for (int i = 0; i < x->kid.n; i++) {
@@ -215,7 +216,7 @@ static bool is_inside(nw_nest_maker *k) {
   const nw_text_ref *r = ref_of(k->t->root, site);
   const nw_text_array *array = k->t->array.at[r->array];
   return nw_fail(k->m.s.ctx, NW_ERANGE, "Make the array larger, or put an if around it.",
-                 "%d:%d: it is not seen that %s stays inside its bounds here", r->line, r->column, array->name);
+                 "%d:%d: cannot prove that %s stays inside its bounds here", r->line, r->column, array->name);
 }
 
 static nw_affine_nest *make(nw_ctx *c, nw_arena *a, const nw_text *t, const int64_t *value, bool indices) {

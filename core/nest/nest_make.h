@@ -12,12 +12,11 @@ typedef struct nw_nest_maker {
   nw_maker m;
   const nw_text *t;
   nw_nest_shape *shape; // by array of the text
-  bool
-      indices; // not the nest, but one that touches each index of a reference by itself: to see whether they are inside
+  bool indices; // builds a nest that touches each index of a reference separately, to check that it is inside
 } nw_nest_maker;
 
-// The failure that there is, at a place of the text. False.
+// Adds a position in the text to the current failure. Returns false.
 bool nw_nest_blame(nw_nest_maker *k, int line, int column);
 void nw_nest_param(nw_affine_scope *s, const char *name, int64_t value);
-bool nw_nest_arrays(nw_nest_maker *k); // where they lie
-void nw_nest_indices(nw_nest_maker *k); // an array for each index there is instead, as long as that goes
+bool nw_nest_arrays(nw_nest_maker *k); // computes their addresses
+void nw_nest_indices(nw_nest_maker *k); // replaces the arrays by one array for each index, as large as its dimension

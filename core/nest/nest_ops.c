@@ -1,4 +1,4 @@
-// Operations of a value while it is read, by class.
+// Counts the operations of a value by class while it is parsed.
 #include "ir/ops.h"
 #include "nest/nest_read.h"
 
@@ -7,7 +7,7 @@ static void note(nw_text_ops *ops, nw_op op) {
   if (c != NW_CLASS_NONE) ops->of[c]++;
 }
 
-// > and >= are < and <= with their operands exchanged.
+// > and >= are counted as < and <=.
 void nw_text_note_sign(nw_text_ops *ops, const nw_token *at) {
   if (nw_token_is(at, ">") || nw_token_is(at, ">=")) return note(ops, NW_OP_LT);
   for (int op = 0; op < NW_OP_COUNT; op++)
@@ -15,7 +15,7 @@ void nw_text_note_sign(nw_text_ops *ops, const nw_token *at) {
       return note(ops, (nw_op)op);
 }
 
-// What a defined operation is written out as.
+// Counts the operations in the definition of a derived operation.
 static void note_defined(nw_text_ops *ops, nw_op op) {
   switch (op) {
 #define A (void)0

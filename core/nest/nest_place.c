@@ -3,7 +3,7 @@
 #include "access/place.h"
 #include <stdlib.h>
 
-// What went wrong, at a place of the text.
+// Adds a position in the text to the current failure.
 bool nw_nest_blame(nw_nest_maker *k, int line, int column) {
   char message[400];
   const nw_diag *d = nw_error(k->m.s.ctx);
@@ -16,7 +16,8 @@ bool nw_nest_blame(nw_nest_maker *k, int line, int column) {
 static bool number(nw_nest_maker *k, const nw_expr *e, int64_t *out) {
   nw_cases x;
   if (!nw_cases_of(&k->m.s, e, &x)) return false;
-  if (x.n != 1 || x.at[0].when.n || x.at[0].value.n) return nw_fail(k->m.s.ctx, NW_EINVAL, NULL, "this is no number");
+  if (x.n != 1 || x.at[0].when.n || x.at[0].value.n)
+    return nw_fail(k->m.s.ctx, NW_EINVAL, NULL, "this is not a number");
   *out = x.at[0].value.rest;
   return true;
 }
@@ -39,7 +40,7 @@ static bool all_known(nw_ctx *c, const nw_text *t, int n, const char *const *nam
   for (int i = 0; i < n; i++) {
     bool known = false;
     for (int p = 0; p < t->param.n; p++) known = known || !strcmp(((nw_text_param *)t->param.at[p])->name, name[i]);
-    if (!known) return nw_fail(c, NW_EINVAL, NULL, "%s is no parameter of this nest", name[i]);
+    if (!known) return nw_fail(c, NW_EINVAL, NULL, "%s is not a parameter of this nest", name[i]);
   }
   return true;
 }
@@ -53,7 +54,7 @@ static bool of_set(nw_ctx *c, const nw_text *t, const char *name, const nw_text_
                  "params: the nest has no sizes \"%s\"", name);
 }
 
-// Given by name, or by the set.
+// Finds a value that is given by name, or by the set.
 static bool given_value(const char *param, int n, const char *const *name, const int64_t *value, const nw_text_set *set,
                         int64_t *out) {
   int at = number_of(param, n, name);
@@ -133,10 +134,10 @@ static bool make_array(nw_nest_maker *k, const nw_text_array *x, nw_nest_shape *
 static int by_address(const void *a, const void *b) {
   const nw_affine_array *x = a, *y = b;
   if (x->address != y->address) return x->address < y->address ? -1 : 1;
-  return (x->bytes > 0) - (y->bytes > 0); // an empty one first
+  return (x->bytes > 0) - (y->bytes > 0); // an empty array first
 }
 
-// In the order of addresses, and where each went.
+// Sorts arrays by address, and records the new position of each.
 static bool sort_arrays(nw_nest_maker *k) {
   nw_affine_nest *n = k->m.nest;
   qsort(n->array, (size_t)n->narrays, sizeof *n->array, by_address);

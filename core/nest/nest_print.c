@@ -1,4 +1,4 @@
-// Loop nests as text again.
+// Prints loop nests as text.
 #include "nest/nest_text.h"
 
 static void print_list(nw_str *out, const char *open, int n, const nw_expr *const *e) {

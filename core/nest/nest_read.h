@@ -1,4 +1,4 @@
-// Inside the reader of nests: tables of parameters, sizes and arrays (nest_table.c), statements (nest_text.c).
+// Private to the parser of nests: tables of parameters, sizes and arrays (nest_table.c), statements (nest_text.c).
 #pragma once
 #include "nest/nest_text.h"
 #include "ir/text/parse.h"
@@ -6,7 +6,7 @@
 typedef struct nw_text_reader {
   nw_parser ps;
   nw_text *t;
-  nw_vec scope; // const char *: loops around
+  nw_vec scope; // const char *: enclosing loops
   int lines;
   nw_str value; // of the statement being read
   nw_text_ref ref[NW_TEXT_REFS];
@@ -17,12 +17,12 @@ typedef struct nw_text_reader {
 bool nw_text_tables(nw_text_reader *r); // all lines of parameters, sizes and arrays
 bool nw_text_is_param(const nw_text *t, const char *name);
 bool nw_text_is_loop(const nw_text_reader *r, const char *name);
-int nw_text_array_of(const nw_text *t, const nw_token *name); // -1: there is none
+int nw_text_array_of(const nw_text *t, const nw_token *name); // -1: none
 const char *nw_text_new_name(nw_text_reader *r, const char *what);
-const nw_expr *nw_text_number(nw_text_reader *r, nw_dtype t, const char *what); // of parameters and loops
-bool nw_text_whole(nw_text_reader *r, const char *what, int64_t *out); // a number as it is
+const nw_expr *nw_text_number(nw_text_reader *r, nw_dtype t, const char *what); // may use parameters and loops
+bool nw_text_whole(nw_text_reader *r, const char *what, int64_t *out); // a literal number
 const nw_expr **nw_text_kept(nw_text_reader *r, int n, const nw_expr *const *e); // in the arena
-// A list in brackets, up to the closing one or a colon; `most` in all.
+// Reads a list in brackets, up to the closing bracket or a colon; at most `most` items.
 bool nw_text_indices(nw_text_reader *r, int most, const char *what, int *n, const nw_expr **out);
 void nw_text_note_sign(nw_text_ops *ops, const nw_token *sign); // nest_ops.c
 void nw_text_note_call(nw_text_ops *ops, const nw_token *name);

@@ -1,4 +1,4 @@
-// Parameters, named sizes and arrays of a nest, read.
+// Parses the parameters, named sizes and arrays of a nest.
 #include "nest/nest_read.h"
 
 // ---- names
@@ -49,14 +49,14 @@ const nw_expr *nw_text_number(nw_text_reader *r, nw_dtype t, const char *what) {
   unknown u = {.r = r};
   const nw_expr *e = nw_parse_typed(&r->ps, t, what);
   if (!e || nw_visit(e, is_known, &u)) return e;
-  return nw_parse_fail(&r->ps, &at, "%s is no parameter and no loop around this", u.name);
+  return nw_parse_fail(&r->ps, &at, "%s is neither a parameter nor a loop around this", u.name);
 }
 
 bool nw_text_whole(nw_text_reader *r, const char *what, int64_t *out) {
   nw_token at = r->ps.tok;
   const nw_expr *e = nw_text_number(r, NW_INDEX, what);
   if (!e) return false;
-  return nw_is_int(e, out) || nw_parse_fail(&r->ps, &at, "this %s is a number", what);
+  return nw_is_int(e, out) || nw_parse_fail(&r->ps, &at, "this %s must be a number", what);
 }
 
 // ---- parameters and arrays
@@ -87,7 +87,7 @@ static bool read_sizes(nw_text_reader *r) {
     nw_token at = r->ps.tok;
     const char *name = nw_expect_name(&r->ps, "a parameter");
     if (!name) return false;
-    if (!nw_text_is_param(r->t, name)) return nw_parse_fail(&r->ps, &at, "%s is no parameter", name);
+    if (!nw_text_is_param(r->t, name)) return nw_parse_fail(&r->ps, &at, "%s is not a parameter", name);
     if (x->n == NW_TEXT_PARAMS) return nw_parse_limit(&r->ps, &at, "there are more than %d values", NW_TEXT_PARAMS);
     x->param[x->n] = name;
     if (!nw_expect(&r->ps, "=", "and a number") || !nw_text_whole(r, "size", &x->value[x->n++])) return false;
@@ -108,10 +108,11 @@ static bool read_element(nw_text_reader *r, nw_text_array *x) {
     x->elem = nw_dtype_bytes(t);
     return true;
   }
-  if (strcmp(word, "bytes")) return nw_parse_fail(&r->ps, &at, "'%s' is no type: f64, f32, i32, ..., bytes(12)", word);
+  if (strcmp(word, "bytes"))
+    return nw_parse_fail(&r->ps, &at, "'%s' is not a type: f64, f32, i32, ..., bytes(12)", word);
   if (!nw_expect(&r->ps, "(", "and the bytes of an element") || !nw_text_whole(r, "number of bytes", &bytes))
     return false;
-  if (bytes < 1 || bytes > 4096) return nw_parse_fail(&r->ps, &at, "an element has 1 to 4096 bytes");
+  if (bytes < 1 || bytes > 4096) return nw_parse_fail(&r->ps, &at, "an element must have 1 to 4096 bytes");
   x->elem = (int)bytes;
   return nw_expect(&r->ps, ")", "after the bytes");
 }
@@ -168,7 +169,7 @@ bool nw_text_tables(nw_text_reader *r) {
   for (int i = 0; i < NW_COUNT(lines); i++) {
     if (!nw_accept_word(&r->ps, lines[i].word)) continue;
     if (!lines[i].read(r)) return false;
-    i = -1; // from the first again
+    i = -1; // restart from the first
   }
   return true;
 }

@@ -1,8 +1,8 @@
-// Loop nests read from text.
+// Parses loop nests.
 #include "nest/nest_read.h"
 #include <stdlib.h>
 
-// ---- making and freeing
+// ---- construction and freeing
 
 nw_text *nw_text_new(nw_ctx *c) {
   nw_text *t = nw_xcalloc(1, sizeof *t);
@@ -40,7 +40,7 @@ static bool read_ref(nw_text_reader *r) {
   const nw_expr *index[NW_TEXT_DIMS];
   nw_text_ref *x = &r->ref[r->nrefs];
   *x = (nw_text_ref){.array = nw_text_array_of(r->t, &at), .lanes = 1, .line = at.line, .column = at.column};
-  if (x->array < 0) return nw_parse_fail(&r->ps, &at, "%.*s is no array", at.n < 80 ? at.n : 80, at.s);
+  if (x->array < 0) return nw_parse_fail(&r->ps, &at, "%.*s is not an array", at.n < 80 ? at.n : 80, at.s);
   if (r->nrefs == NW_TEXT_REFS - 1)
     return nw_parse_limit(&r->ps, &at, "a statement has more than %d references", NW_TEXT_REFS - 1);
   const nw_text_array *array = r->t->array.at[x->array];
@@ -51,7 +51,7 @@ static bool read_ref(nw_text_reader *r) {
     if (!nw_text_whole(r, "number of elements", &x->lanes) || !nw_expect(&r->ps, "]", "after the number of elements"))
       return false;
     if (x->lanes < 2 || x->lanes > 32768 / array->elem)
-      return nw_parse_fail(&r->ps, &at, "2 elements or more are touched side by side, in 32768 bytes at most");
+      return nw_parse_fail(&r->ps, &at, "a vector access needs 2 or more elements, and at most 32768 bytes");
   }
   if (x->nindex != array->ndim)
     return nw_parse_fail(&r->ps, &at, "%s has %d dimensions, not %d", array->name, array->ndim, x->nindex);
@@ -60,7 +60,7 @@ static bool read_ref(nw_text_reader *r) {
   return true;
 }
 
-// ---- values: what stands between the references is not looked into
+// ---- values: text between the references is not interpreted
 
 static bool read_value(nw_text_reader *r);
 
@@ -152,7 +152,7 @@ static bool at_assignment(const nw_text_reader *r) {
   return (nw_at(&ahead, "-") || nw_at(&ahead, "/")) && nw_follows(&ahead, "=");
 }
 
-// `s = value`, of a scalar, which is kept in a register.
+// `s = value` for a scalar, which is in a register.
 static bool read_scalar(nw_text_reader *r, nw_text_node *x) {
   nw_token at = r->ps.tok;
   if (!(x->scalar = nw_expect_name(&r->ps, "a name"))) return false;
@@ -166,7 +166,8 @@ static bool read_target(nw_text_reader *r, nw_text_node *x) {
   if (!read_value(r)) return false;
   nw_token at = r->ps.tok;
   if (!(x->op = read_op(r))) return true;
-  if (strcmp(r->value.s, "\x01")) return nw_parse_fail(&r->ps, &at, "what is assigned to is one reference");
+  if (strcmp(r->value.s, "\x01"))
+    return nw_parse_fail(&r->ps, &at, "the target of an assignment must be one reference");
   x->ntargets = 1;
   r->value.n = 0;
   return read_value(r);
@@ -199,10 +200,10 @@ static bool read_range(nw_text_reader *r, nw_text_node *x) {
   nw_token at = r->ps.tok;
   if (nw_accept(&r->ps, "step") && !nw_text_whole(r, "step", &x->step)) return false;
   if (x->step < 1 || x->step > INT64_C(1) << 40 || (x->step > 1 && x->reversed))
-    return nw_parse_fail(&r->ps, &at, "a step is 1 or more; 1 where the loop is reversed");
+    return nw_parse_fail(&r->ps, &at, "a step must be 1 or more, and 1 in a reversed loop");
   at = r->ps.tok;
   if (x->parallel && nw_accept(&r->ps, "chunk") && !nw_text_whole(r, "chunk", &x->chunk)) return false;
-  if (x->chunk < 0 || x->chunk > 1 << 30) return nw_parse_fail(&r->ps, &at, "a chunk is 1 or more");
+  if (x->chunk < 0 || x->chunk > 1 << 30) return nw_parse_fail(&r->ps, &at, "a chunk must be 1 or more");
   return true;
 }
 
@@ -252,7 +253,8 @@ static bool read_body(nw_text_reader *r, nw_text_node *to, int indent, int depth
     nw_vec_push(&to->kid, x);
   }
   if (r->ps.tok.kind == NW_TOK_END || r->ps.tok.indent < indent) return true;
-  return nw_parse_fail(&r->ps, &r->ps.tok, "this line is indented by %d, which fits no line above", r->ps.tok.indent);
+  return nw_parse_fail(&r->ps, &r->ps.tok, "this line is indented by %d, which matches no line above",
+                       r->ps.tok.indent);
 }
 
 static bool read_all(nw_text_reader *r) {

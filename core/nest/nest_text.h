@@ -1,4 +1,4 @@
-// Loop nests as text: what was written, before parameters have values. docs/cost.md has the grammar.
+// Loop nests as text: the parsed text, before parameters have values. docs/cost.md has the grammar.
 #pragma once
 #include "access/affine/affine.h"
 #include "hw/machine.h" // nw_class
@@ -9,14 +9,14 @@ enum {
   NW_TEXT_SETS = 64,
   NW_TEXT_ARRAYS = 256,
   NW_TEXT_DIMS = 16,
-  NW_TEXT_DEPTH = 64, // loops and ifs inside one another
+  NW_TEXT_DEPTH = 64, // nested loops and ifs
   NW_TEXT_REFS = 512, // of a statement
   NW_TEXT_LINES = 20000, // statements
 };
 
 typedef struct nw_text_param {
   const char *name;
-  const nw_expr *value; // of those before it
+  const nw_expr *value; // may use earlier parameters
 } nw_text_param;
 
 typedef struct nw_text_set { // values of some parameters under a name: `sizes SMALL: N = 60, M = 70`
@@ -32,20 +32,20 @@ typedef struct nw_text_array {
   int elem;
   int ndim;
   const nw_expr **dim;
-  const nw_expr *pad, *align, *address; // elements behind each row; bytes; NULL: not said
+  const nw_expr *pad, *align, *address; // elements after each row; bytes; NULL: not given
   int line, column;
 } nw_text_array;
 
 typedef struct nw_text_ref {
   int array, nindex;
   const nw_expr **index;
-  int64_t lanes; // elements side by side
+  int64_t lanes; // adjacent elements
   int line, column;
 } nw_text_ref;
 
-typedef struct nw_text_ops { // of a value, as it is written; classes of f64 are those of f32 here
+typedef struct nw_text_ops { // of a value, as written; f64 classes are counted as f32 classes here
   int of[NW_CLASS_COUNT];
-  int calls; // of functions that are in no class
+  int calls; // of functions without a class
 } nw_text_ops;
 
 typedef enum nw_text_kind { NW_TEXT_SEQ, NW_TEXT_LOOP, NW_TEXT_IF, NW_TEXT_STMT } nw_text_kind;
@@ -62,11 +62,11 @@ struct nw_text_node {
   int64_t chunk; // LOOP
   const nw_expr *cond; // IF
   nw_text_node *other; // IF: a SEQ, or NULL
-  // STMT: target op value; with no op the value alone, which reads
+  // STMT: target op value; without an op only the value, which reads
   int ntargets; // 0: a scalar, or none; 1
   const char *scalar, *op; // op "=", "+=", ...: all but the first read the target, before the value
-  const char *value; // text in which a byte 1 stands for the next reference
-  int nrefs; // the target first, where there is one; then those of the value, in source order
+  const char *value; // text; a byte 1 marks the place of the next reference
+  int nrefs; // the target first, if any; then those of the value, in source order
   nw_text_ref *ref;
   nw_text_ops ops; // of the value, and of the op
 };
@@ -77,23 +77,23 @@ typedef struct nw_text {
   nw_pool *pool;
   const char *name;
   nw_vec param, set, array; // nw_text_param *, nw_text_set *, nw_text_array *
-  nw_vec vec; // nw_vec *: those of nodes, to be freed
+  nw_vec vec; // nw_vec *: vectors of nodes, to be freed
   nw_text_node *root;
 } nw_text;
 
-// NULL, with "line:column: ..." as the failure.
+// NULL on failure, with "line:column: ..." in the message.
 nw_text *nw_text_parse(nw_ctx *c, const char *text);
-// given: parameters that have other values than is written; NULL: none.
+// given: parameters whose values differ from the text; NULL: none.
 void nw_text_print(nw_str *out, const nw_text *t, const bool *given, const int64_t *value);
 void nw_text_free(nw_text *t);
 nw_text *nw_text_new(nw_ctx *c);
 nw_text_node *nw_text_node_new(nw_text *t, nw_text_kind kind);
 
-// The nest that it stands for, in the arena; value: of the parameters, by number.
+// The nest of the text, in the arena; value: of the parameters, by number.
 nw_affine_nest *nw_text_nest(nw_ctx *c, nw_arena *a, const nw_text *t, const int64_t *value);
-// The values of parameters: those given by name, of the set (NULL: none), and what is written for the others. False: a name is
-// none of them, or a value does not come out.
+// Finds the values of parameters: those given by name, then those of the set (NULL: none), then those in the text. False: a name
+// is unknown, or a value cannot be computed.
 bool nw_text_values(nw_ctx *c, const nw_text *t, const char *set, int n, const char *const *name, const int64_t *value,
                     bool *given, int64_t *out);
-// A nest as a text that stands for the same accesses.
+// Returns a text with the same accesses as a nest.
 nw_text *nw_text_of(nw_ctx *c, const nw_affine_nest *n);

@@ -1,7 +1,7 @@
 // A loop nest with affine bounds, guards and references: what the cache model reads.
 //
-// It comes from a lowered program, or from a text (nest files); whoever made it owns the arena in which all of it lies.
-// Time is the order of execution: kids one after the other, the references of a statement in their order.
+// It comes from a lowered program or from a text (nest files). The caller owns the arena that holds it.
+// Time is the order of execution: children in order, and the references of a statement in order.
 #pragma once
 #include "access/address.h"
 
@@ -14,15 +14,15 @@ typedef struct nw_affine_array {
   int64_t bytes;
 } nw_affine_array;
 
-typedef struct nw_affine_bound { // form / div, div > 0: rounded up where a loop begins, down where it ends
+typedef struct nw_affine_bound { // form / div, div > 0: rounded up for a lower bound, down for an upper bound
   nw_form form;
   int64_t div;
 } nw_affine_bound;
 
 typedef struct nw_affine_ref {
   int array; // number in the nest
-  nw_form at; // bytes from the array's first
-  int bytes; // touched side by side from there
+  nw_form at; // byte offset from the start of the array
+  int bytes; // contiguous bytes touched from there
   bool write;
   int site; // number of the load or store it counts for; a gather has several references of one site
 } nw_affine_ref;
@@ -32,13 +32,13 @@ struct nw_affine_node {
   nw_affine_kind kind;
   int nkids;
   nw_affine_node **kid; // of all but STMT
-  // LOOP: slot = first, first + step, ... up to and with last, where first is the greatest of `begin`, last the least of `end`
+  // LOOP: slot = first, first + step, ... up to last inclusive; first is the maximum of `begin`, last the minimum of `end`
   const char *name;
   int slot;
   int64_t step; // > 0
   int nbegin, nend;
   nw_affine_bound *begin, *end;
-  bool parallel; // goes over threads: an outermost parallel loop
+  bool parallel; // an outermost parallel loop, shared out among threads
   int chunk; // as nw_chunk_of
   // GUARD: kids run where all conditions are >= 0
   int nconds;
@@ -49,14 +49,14 @@ struct nw_affine_node {
 };
 
 typedef struct nw_affine_site {
-  const char *loop; // the innermost around; NULL: none
+  const char *loop; // the innermost enclosing loop, or NULL
   int array;
   bool write;
 } nw_affine_site;
 
 typedef struct nw_affine_nest {
   int narrays;
-  nw_affine_array *array; // disjoint, in the order of their addresses
+  nw_affine_array *array; // disjoint, sorted by address
   int nslots; // of loops
   int nsites;
   nw_affine_site *site;

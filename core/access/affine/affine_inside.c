@@ -1,14 +1,18 @@
-// References inside their arrays: an inequality is shown from the ranges of slots, or from others by eliminating slots. Where
-// that fails and there are few, they are tried one by one.
+// Proves that references are inside their arrays. An inequality is proved from the ranges of slots, or from other inequalities by
+// eliminating slots. If that fails and the nest is small, all iterations are tried.
 #include "access/affine/affine_inside.h"
 #include "access/affine/affine_walk.h"
 #include <stdlib.h>
 
-enum { TRIES = 20000, STEPS = 5, ROWS = 200 }; // of one proof: at most, one after the other; of what is known
-static const int64_t MOST_TRIES = 50000000; // of all of them
+enum {
+  TRIES = 20000,
+  STEPS = 5,
+  ROWS = 200
+}; // of one proof: most tries, most consecutive steps; most known inequalities
+static const int64_t MOST_TRIES = 50000000; // of all proofs together
 
 typedef struct inequality { // >= 0; coef: by depth of the loop, outermost first
-  bool cut; // its rest was rounded: it holds of whole numbers only
+  bool cut; // its constant was rounded: it holds only for integers
   int64_t rest;
   int64_t *coef;
 } inequality;
@@ -16,10 +20,10 @@ typedef struct inequality { // >= 0; coef: by depth of the loop, outermost first
 typedef struct prover {
   nw_ctx *ctx;
   const nw_affine_nest *nest;
-  int depth, most; // loops around here; that there are around anything
+  int depth, most; // current depth; greatest depth
   int *at; // by slot: the depth of its loop
-  int64_t *lo, *hi; // by depth: the range of the loop here
-  nw_vec row; // inequality *: what holds here
+  int64_t *lo, *hi; // by depth: the range of the loop at this place
+  nw_vec row; // inequality *: facts at this place
   int64_t total; // tries of all proofs
   int tries, found; // found: a site, -1: none
 } prover;
@@ -45,7 +49,7 @@ static int64_t common(const prover *p, const inequality *x) {
   return g;
 }
 
-// |a|*x + sign*|c|*row, in which the slot is gone, divided by what divides all coefficients.
+// |a|*x + sign*|c|*row, which eliminates the slot, divided by the common divisor of all coefficients.
 static inequality *eliminated(const prover *p, const inequality *x, const inequality *row, int slot, int sign) {
   int64_t a = llabs(row->coef[slot]), c = sign * llabs(x->coef[slot]);
   inequality *y = new_row(p);
@@ -65,7 +69,7 @@ static inequality *eliminated(const prover *p, const inequality *x, const inequa
   return y;
 }
 
-// The least value in the box of the slots' ranges.
+// Checks the least value in the box of the slots' ranges.
 static bool holds_in_box(const prover *p, const inequality *x) {
   __int128 least = x->rest;
   for (int s = 0; s < p->depth; s++) least += (__int128)x->coef[s] * (x->coef[s] > 0 ? p->lo[s] : p->hi[s]);
@@ -116,7 +120,7 @@ static void look_at_refs(prover *p, const nw_affine_node *x) {
   }
 }
 
-// What holds here from now on; with it what follows from it and another one by rounding: 4*i + 4*q <= 7, so i + q <= 1.
+// Adds a fact, and facts that follow from it and another one by rounding: 4*i + 4*q <= 7, so i + q <= 1.
 static void add_row(prover *p, inequality *row) {
   int n = p->row.n;
   for (int i = 0; i < n && p->row.n < ROWS; i++)
@@ -147,7 +151,7 @@ static bool form_range(const prover *p, const nw_form *f, int64_t *from, int64_t
   return lo >= -FAR && hi <= FAR;
 }
 
-// form <= div*slot where a loop begins (sign -1), and div*slot <= form where it ends.
+// form <= div*slot for lower bounds (sign -1), div*slot <= form for upper bounds.
 static void assume(prover *p, const nw_affine_node *x, int n, const nw_affine_bound *b, int sign) {
   for (int i = 0; i < n; i++) {
     inequality *row = row_of(p, &b[i].form, sign, 0);
@@ -162,7 +166,8 @@ static void range_of(prover *p, const nw_affine_node *x) {
     if (form_range(p, &x->begin[i].form, &from, &to)) lo = most(lo, -nw_floordiv_i64(-from, x->begin[i].div));
   for (int i = 0; i < x->nend; i++)
     if (form_range(p, &x->end[i].form, &from, &to)) hi = least(hi, nw_floordiv_i64(to, x->end[i].div));
-  bool fixed = x->nbegin == 1 && !x->begin->form.n && x->begin->div == 1; // where it begins: then every step is known
+  bool fixed =
+      x->nbegin == 1 && !x->begin->form.n && x->begin->div == 1; // a constant lower bound: then every value is known
   if (fixed && lo <= hi && hi < FAR) hi = lo + (hi - lo) / x->step * x->step;
   p->lo[p->at[x->slot]] = most(lo, -FAR), p->hi[p->at[x->slot]] = least(hi, FAR);
 }
@@ -182,9 +187,9 @@ static void look(prover *p, const nw_affine_node *x) {
   p->depth = depth;
 }
 
-// ---- one by one
+// ---- enumeration
 
-enum { MOST_TRIED = 1000000 }; // rounds and references
+enum { MOST_TRIED = 1000000 }; // iterations and references
 
 typedef struct trial {
   const nw_affine_nest *nest;
@@ -215,7 +220,7 @@ static bool is_inside(trial *t, const nw_affine_ref *r) {
   return --t->left >= 0 && at >= 0 && at <= t->nest->array[r->array].bytes - r->bytes;
 }
 
-// False: one is outside, or there are too many.
+// False: a reference is outside, or there are too many iterations.
 static bool run(trial *t, const nw_affine_node *x) {
   if (x->kind == NW_AFFINE_LOOP) return run_loop(t, x);
   if (x->kind == NW_AFFINE_GUARD && !nw_affine_holds(x, t->slot)) return true;

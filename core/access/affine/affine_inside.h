@@ -2,7 +2,7 @@
 #pragma once
 #include "access/affine/affine.h"
 
-// The number of a reference's site for which that is not seen; -1: all of them do. It is proved from the bounds of loops and the
-// guards around, each an inequality, or seen by trying all of them where they are few: what is true in a large nest, but follows
-// from these only as integers or from no few of them, is not seen. Interrupted: one of them.
+// Returns the site of a reference for which there is no proof, or -1 if every reference stays inside. The proof uses the bounds
+// of loops and the enclosing guards, as inequalities over rationals; small nests are enumerated instead. In a large nest, a fact
+// that needs integer reasoning or many inequalities is not proved. When interrupted, returns some site.
 int nw_affine_outside(nw_ctx *c, const nw_affine_nest *n);

@@ -1,10 +1,11 @@
-// Loops of a program as loops with affine bounds; loops over a box in one are taken apart again.
+// Converts loops of a program to loops with affine bounds. A fused loop over a box is split again.
 #include "access/affine/affine_make.h"
 #include "ir/program/tags.h"
 
 enum { MOST_BLOCKS = 8 };
 
-typedef struct blocks { // a variable is used by quotient and rest of these, each of which divides the one before
+typedef struct
+    blocks { // a variable is used by quotient and remainder of these numbers, each of which divides the previous one
   int n;
   int64_t at[MOST_BLOCKS];
 } blocks;
@@ -15,7 +16,7 @@ static nw_form scaled(nw_maker *m, int64_t by, const nw_form *f, int64_t rest) {
   return nw_form_sum(m->s.arena, &zero, by, f, rest);
 }
 
-// ---- taking apart
+// ---- splitting
 
 typedef struct search {
   nw_pool *pool;
@@ -57,7 +58,7 @@ static void find_blocks(const nw_maker *m, const nw_nest *c, search *x) {
   for (int i = 0; i < c->nkids; i++) find_blocks(m, c->kid[i], x);
 }
 
-// Those that make sense for lo..hi, as a chain.
+// The blocks that are useful for lo..hi, as a divisor chain.
 static blocks blocks_of(const nw_maker *m, const nw_nest *c, int64_t lo, int64_t hi) {
   blocks all = {0}, chain = {0};
   search x = {c->stmt->loop.var->pool, c->stmt->loop.var->name, &all};
@@ -113,12 +114,12 @@ static nw_bounds in_blocks(nw_maker *m, const nw_bounds *b, int64_t block, bool 
   return out;
 }
 
-// Is a number, that a block begins at (0), or ends before (1)?
+// True for a constant bound at which a block begins (plus = 0) or ends (plus = 1).
 static bool is_even(const nw_bounds *b, int64_t block, int64_t plus) {
   return b->n == 1 && !b->at[0].form.n && b->at[0].div == 1 && (b->at[0].form.rest + plus) % block == 0;
 }
 
-// Within the block of number `outer`: what is left of the bounds.
+// The bounds within block number `outer`.
 static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, bool begin, nw_bounds *out) {
   *out = (nw_bounds){.n = 1, .at = {{.form.rest = begin ? 0 : block - 1, .div = 1}}};
   if (is_even(b, block, begin ? 0 : 1)) return true;
@@ -132,14 +133,15 @@ static bool in_block(nw_maker *m, const nw_bounds *b, int64_t block, int outer, 
   return true;
 }
 
-// base: what is added to the loop's value to give the variable's.
+// base: added to the loop's value to give the variable's value.
 static bool make_loops(nw_maker *m, const wanted *x, int block, const nw_bounds *begin, const nw_bounds *end,
                        nw_form base, nw_affine_node *to) {
   int64_t lo, hi;
   nw_bounds_range(&m->s, begin, end, &lo, &hi);
   if (lo > hi) return true;
   if (lo == INT64_MIN || hi == INT64_MAX)
-    return nw_fail(m->s.ctx, NW_ELIMIT, NULL, "how often %s runs is not known", x->from->stmt->loop.var->name);
+    return nw_fail(m->s.ctx, NW_ELIMIT, NULL, "the number of iterations of %s is not known",
+                   x->from->stmt->loop.var->name);
   if (block == x->by.n) {
     nw_affine_node *loop = new_loop(m, x, nw_affine_scope_slot(&m->s, lo, hi), begin, end);
     nw_form *value = NW_NEW(m->s.arena, nw_form), slot = nw_form_slot(m->s.arena, loop->slot);
@@ -166,7 +168,7 @@ static bool make_bounded(nw_maker *m, const nw_nest *c, const nw_bounds *begin, 
   return make_loops(m, &x, 0, begin, end, zero, to);
 }
 
-// A loop that runs no round does not run one fewer.
+// Drops the 0 of a max: a loop with a negative extent has no iterations either.
 static const nw_expr *without_zero(const nw_expr *extent) {
   while (extent->op == NW_OP_MAX) {
     int64_t v;
@@ -177,7 +179,7 @@ static const nw_expr *without_zero(const nw_expr *extent) {
   return extent;
 }
 
-// Where begin is one form, and the extent the least of some.
+// For a single begin form and an extent that is a minimum of forms.
 static bool make_plain(nw_maker *m, const nw_nest *c, nw_affine_node *to, bool *made) {
   nw_form begin, last;
   nw_bounds from = {0}, until = {0};
@@ -189,7 +191,7 @@ static bool make_plain(nw_maker *m, const nw_nest *c, nw_affine_node *to, bool *
   return !*made || make_bounded(m, c, &from, &until, to);
 }
 
-// Case by case, each with a copy of what is inside.
+// Makes one loop per case, each with a copy of the body.
 static bool make_cases(nw_maker *m, const nw_nest *c, nw_affine_node *to) {
   nw_cases b, e;
   if (!nw_cases_of(&m->s, c->stmt->loop.begin, &b) || !nw_cases_of(&m->s, c->stmt->loop.extent, &e)) return false;

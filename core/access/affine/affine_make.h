@@ -7,39 +7,39 @@ typedef struct nw_maker {
   nw_affine_scope s;
   const nw_walker *w;
   nw_affine_nest *nest;
-  int *array; // by place: its number in the nest
+  int *array; // by buffer: its number in the nest
   bool inside; // of a parallel loop
   int nodes;
-  nw_conds path; // of a statement: what holds where an access is made
-  nw_vec site, under; // nw_site_code *, nw_conds *: accesses of a statement made so far, each where its path holds
+  nw_conds path; // of a statement: conditions that hold where an access is made
+  nw_vec site, under; // nw_site_code *, nw_conds *: accesses of a statement so far, each with its path condition
 } nw_maker;
 
 nw_affine_node *nw_maker_node(nw_maker *m, nw_affine_kind kind);
-// False: there are too many nodes. Statements side by side become one.
+// Adds a child. Adjacent statements are merged. False: too many nodes.
 bool nw_maker_add(nw_maker *m, nw_affine_node *to, nw_affine_node *kid);
-// Where kids go that are made where c holds: `to` itself, or a guard that is already in it. NULL: there are too many nodes.
+// Returns the parent for children that run where c holds: `to` itself, or a guard in it. NULL: too many nodes.
 nw_affine_node *nw_maker_where(nw_maker *m, nw_affine_node *to, const nw_conds *c);
-// Leaves out what touches nothing.
+// Removes nodes without accesses.
 void nw_maker_prune(nw_affine_node *x);
-// The quotients made since there were n, as loops around a node.
+// Puts the quotients from number n on around a node, as loops.
 nw_affine_node *nw_maker_wrap(nw_maker *m, nw_affine_node *x, int n);
 
 // ---- bounds of loops: affine_bounds.c
 
 #define NW_MOST_BOUNDS 16
 
-typedef struct nw_bounds { // the greatest of ceil(form / div), or the least of floor(form / div)
+typedef struct nw_bounds { // the maximum of ceil(form / div), or the minimum of floor(form / div)
   int n;
   nw_affine_bound at[NW_MOST_BOUNDS];
 } nw_bounds;
 
-bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin); // false: there are too many
-// e + plus as the greatest of these (where a loop begins) or the least. False, with no diagnostic: it is not of that shape.
+bool nw_bounds_add(nw_affine_scope *s, nw_bounds *to, nw_affine_bound b, bool begin); // false: too many
+// e + plus as such a maximum (lower bound of a loop) or minimum. False, without a diagnostic: e has another shape.
 bool nw_bounds_of(nw_affine_scope *s, const nw_expr *e, const nw_form *plus, bool begin, nw_bounds *out);
-// Between what a loop stays; INT64_MIN, INT64_MAX: not known.
+// The range of a loop's values; INT64_MIN, INT64_MAX: unknown.
 void nw_bounds_range(const nw_affine_scope *s, const nw_bounds *begin, const nw_bounds *end, int64_t *lo, int64_t *hi);
 nw_affine_bound *nw_bounds_keep(nw_affine_scope *s, const nw_bounds *b); // in the arena
-// The value of e where it is one form everywhere. False, with no diagnostic: it is not.
+// The single form of e. False, without a diagnostic: e has several cases.
 bool nw_one_form(nw_affine_scope *s, const nw_expr *e, nw_form *out);
 
 // ---- parts of programs

@@ -1,8 +1,8 @@
-// From a program made ready to be walked to the same accesses as an affine nest.
+// Converts a prepared program to an affine nest with the same accesses.
 #include "access/affine/affine_make.h"
 #include "access/affine/affine_program.h"
 
-// ---- statements inside one another
+// ---- nested statements
 
 static bool make_kids(nw_maker *m, const nw_nest *c, nw_affine_node *to) {
   for (int i = 0; i < c->nkids; i++)

@@ -1,16 +1,16 @@
-// What a statement touches, as affine references: lanes, masks, branches, and what was read before.
+// The accesses of a statement as affine references: lanes, masks, branches, and repeated loads.
 #include "access/affine/affine_make.h"
 
 static bool no(nw_maker *m, const char *why) { return nw_fail(m->s.ctx, NW_ELIMIT, NULL, "%s", why); }
 
 // ---- references
 
-typedef struct access { // one of a site, in a case
+typedef struct access { // an access of a site, in one case
   const nw_site_code *site;
-  nw_form at; // elements; by step in each lane
+  nw_form at; // in elements; lanes are `step` apart
 } access;
 
-// `lanes` elements side by side from `at` on.
+// `lanes` adjacent elements from `at` on.
 static bool add_ref(nw_maker *m, nw_affine_node *to, const nw_site_code *site, const nw_form *at, int lanes) {
   static const nw_form none = {0};
   nw_affine_node *s = nw_maker_node(m, NW_AFFINE_STMT);
@@ -57,7 +57,7 @@ static nw_affine_bound *lane_bounds(nw_maker *m, const nw_conds *when, bool begi
   return b;
 }
 
-// The lanes in which all of `when` holds, as a loop.
+// Adds a loop over the lanes in which all of `when` holds.
 static bool add_lane_loop(nw_maker *m, nw_affine_node *to, const access *x, const nw_conds *when) {
   nw_affine_node *loop = nw_maker_node(m, NW_AFFINE_LOOP);
   loop->name = "lane";
@@ -69,7 +69,7 @@ static bool add_lane_loop(nw_maker *m, nw_affine_node *to, const access *x, cons
   return add_ref(m, loop, x->site, &at, 1) && nw_maker_add(m, to, loop);
 }
 
-// What holds in one lane, in all of them; and what has nothing to do with lanes.
+// The conditions of one lane, for all lanes, and the conditions that do not depend on lanes.
 static bool in_all_lanes(nw_maker *m, const nw_conds *when, nw_conds *all) {
   *all = (nw_conds){0};
   for (int i = 0; i < when->n; i++) {
@@ -92,7 +92,7 @@ static nw_conds of_no_lane(nw_maker *m, const nw_conds *c) {
   return out;
 }
 
-// A mask of one case: together where all lanes are on, one by one where some are.
+// A mask of one case: one access if all lanes are active, otherwise one per active lane.
 static bool add_masked(nw_maker *m, nw_affine_node *to, const access *x, const nw_conds *mask) {
   nw_conds always = of_no_lane(m, mask), all;
   nw_union rest;
@@ -108,7 +108,7 @@ static bool add_masked(nw_maker *m, nw_affine_node *to, const access *x, const n
   return true;
 }
 
-// Lane after lane, each where its mask is on: for lanes that are never touched together.
+// One access for each active lane, for lanes that are never touched together.
 static bool add_lane_by_lane(nw_maker *m, nw_affine_node *to, const access *x, const nw_union *mask) {
   for (int l = 0; l < m->s.lanes; l++)
     for (int i = 0; i < mask->n; i++) {
@@ -160,7 +160,7 @@ static bool add_cases(nw_maker *m, nw_affine_node *to, const nw_site_code *site,
   return true;
 }
 
-// Each lane by itself, where they are not at equal distances: known only where no two of them ever lie as one.
+// Each lane separately, if they are not at equal distances. This is possible only if no two lanes are ever adjacent.
 static bool add_scattered(nw_maker *m, nw_affine_node *to, const nw_site_code *site) {
   nw_form *at = NW_NEW_N(m->s.arena, nw_form, m->s.lanes);
   bool apart = false;
@@ -174,7 +174,7 @@ static bool add_scattered(nw_maker *m, nw_affine_node *to, const nw_site_code *s
     apart = apart || (!by.n && by.rest != m->s.lane);
   }
   m->s.lane = -1;
-  if (!apart) return no(m, "it is not known whether lanes lie side by side");
+  if (!apart) return no(m, "it is not known whether lanes are adjacent");
   for (int l = 0; l < m->s.lanes; l++)
     if (!add_ref(m, to, site, &at[l], 1)) return false;
   return true;
@@ -195,9 +195,9 @@ static bool add_site(nw_maker *m, nw_affine_node *to, const nw_site_code *site) 
   return ok;
 }
 
-// ---- what was made before
+// ---- repeated accesses
 
-// Where the path holds, and none of those under which the site was reached before.
+// The cases in which the path holds, and no path by which the site was reached before.
 static bool first_time(nw_maker *m, const nw_site_code *site, nw_union *out) {
   *out = (nw_union){1, NW_NEW(m->s.arena, nw_conds)};
   out->at[0] = m->path;
@@ -234,7 +234,7 @@ static bool add_first(nw_maker *m, nw_affine_node *to, const nw_site_code *site)
 
 static bool add_acts(nw_maker *m, nw_affine_node *to, const nw_nest *c, int from, int end);
 
-// Acts from..end where the condition holds or not.
+// Adds the acts from..end under the condition or its negation.
 static bool add_branch(nw_maker *m, nw_affine_node *to, const nw_nest *c, const nw_union *when, int from, int end) {
   nw_conds path = m->path;
   for (int i = 0; i < when->n && from < end; i++) {
@@ -247,7 +247,7 @@ static bool add_branch(nw_maker *m, nw_affine_node *to, const nw_nest *c, const 
   return true;
 }
 
-// UNLESS, what is done where its condition holds, JUMP, what is done elsewhere.
+// UNLESS, the acts of the true branch, JUMP, the acts of the false branch.
 static bool add_select(nw_maker *m, nw_affine_node *to, const nw_nest *c, int at, int *end) {
   const nw_act *unless = &c->act[at];
   nw_union yes, other;

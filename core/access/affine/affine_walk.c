@@ -1,4 +1,4 @@
-// The accesses of an affine nest, by running its loops.
+// Lists the accesses of an affine nest by running its loops.
 #include "access/affine/affine_walk.h"
 #include "base/share.h"
 #include <stdlib.h>
@@ -13,12 +13,11 @@ typedef struct walk {
   int64_t *slot;
   nw_ref batch[NW_BATCH];
   int n;
-  nw_ref
-      now[NW_BATCH]; // of a loop without loops inside: the accesses of a round, with what a round adds to each address
+  nw_ref now[NW_BATCH]; // of an innermost loop: the accesses of an iteration, with the step of each address
   uint64_t add[NW_BATCH];
-  int64_t time, tell; // accesses handed on; when it says next how far it is
+  int64_t time, tell; // accesses handed out; time of the next progress report
   unsigned ticks;
-  double part; // of the whole that is done, near enough to be told
+  double part; // approximate fraction that is done, for progress reports
   bool stop;
   nw_refs_fn f;
   void *env;
@@ -60,7 +59,7 @@ void nw_affine_span(const nw_affine_nest *n, uint64_t *from, uint64_t *to) {
   }
 }
 
-// ---- handing on
+// ---- handing out accesses
 
 static void flush(walk *w) {
   if (w->n && !w->stop) w->stop = !w->f(w->env, w->batch, w->n);
@@ -80,7 +79,7 @@ static nw_ref ref_at(const walk *w, const nw_affine_ref *r) {
                   .write = r->write};
 }
 
-// What is outside of parallel loops is done by the first thread.
+// Only the first thread runs code outside of parallel loops.
 static bool is_idle(const walk *w) { return w->share.thread && !w->inside; }
 
 static void run_stmt(walk *w, const nw_affine_node *s) {
@@ -93,7 +92,7 @@ static void run_stmt(walk *w, const nw_affine_node *s) {
 
 // ---- loops
 
-// Accesses of a round of a loop with nothing but statements inside; 0: it is another one, or a round is too long.
+// Accesses in an iteration of a loop that contains only statements; 0: another loop, or an iteration is too long.
 static int flat_refs(const nw_affine_node *loop) {
   int n = 0;
   for (int i = 0; i < loop->nkids; i++) {
@@ -137,7 +136,7 @@ static void run_kids(walk *w, const nw_affine_node *x, double whole) {
   }
 }
 
-// Rounds from..to of a loop, the first of them numbered 0.
+// Runs iterations from..to of a loop, numbered from 0.
 static void run_rounds(walk *w, const nw_affine_node *loop, int64_t first, int64_t from, int64_t to, double whole) {
   int nrefs = flat_refs(loop);
   double part = w->part, share = to > from ? whole / (double)(to - from) : 0;

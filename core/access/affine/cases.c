@@ -1,4 +1,4 @@
-// Integer expressions and conditions as affine forms, case by case.
+// Integer expressions and conditions as affine forms, split into cases.
 #include "access/affine/cases.h"
 #include "ir/expr/fold.h" // nw_wrap
 
@@ -55,7 +55,7 @@ static bool ramp(nw_affine_scope *s, const nw_form *base, const nw_form *stride,
   return true;
 }
 
-// Where x <= y the one, else the other.
+// One result if x <= y, the other otherwise.
 static bool choose(nw_affine_scope *s, nw_op op, const nw_conds *when, const nw_form *x, const nw_form *y,
                    nw_cases *out) {
   nw_conds less = *when, more = *when;
@@ -81,7 +81,7 @@ static bool binary_case(nw_affine_scope *s, const nw_expr *e, const nw_conds *wh
     break;
   case NW_OP_FLOORDIV:
   case NW_OP_FLOORMOD:
-    if (!is_number(y) || y->rest <= 0) return no(s, "a division is not by a positive number");
+    if (!is_number(y) || y->rest <= 0) return no(s, "a divisor is not a positive constant");
     if (!(e->op == NW_OP_FLOORDIV ? nw_form_divide : modulo)(s, x, y->rest, &f)) return false;
     break;
   default: return no(s, "an expression is not affine");
@@ -101,7 +101,7 @@ static bool binary(nw_affine_scope *s, const nw_expr *e, nw_cases *out) {
   return true;
 }
 
-// The cases of e, where one of u holds.
+// Adds the cases of e, restricted to those of u.
 static bool add_where(nw_affine_scope *s, const nw_union *u, const nw_cases *e, nw_cases *out) {
   for (int i = 0; i < u->n; i++)
     for (int k = 0; k < e->n; k++) {
@@ -160,7 +160,7 @@ static bool make_cases(nw_affine_scope *s, const nw_expr *e, nw_cases *out) {
   }
 }
 
-// Numbers of few bits wrap: that must not happen here.
+// False if numbers of a narrow type may wrap.
 static bool fits(nw_affine_scope *s, nw_dtype t, const nw_cases *x) {
   for (int i = 0; i < x->n; i++) {
     int64_t lo, hi;
@@ -174,7 +174,7 @@ bool nw_cases_of(nw_affine_scope *s, const nw_expr *e, nw_cases *out) {
   *out = (nw_cases){0};
   nw_dtype t = e->type.dtype;
   if (t == NW_BOOL) return truth(s, e, out);
-  if (nw_dtype_is_float(t) || e->op == NW_OP_LOAD) return no(s, "an expression is not of loop variables");
+  if (nw_dtype_is_float(t) || e->op == NW_OP_LOAD) return no(s, "an expression uses more than loop variables");
   return make_cases(s, e, out) && fits(s, t, out);
 }
 
@@ -223,7 +223,7 @@ static bool unite(nw_affine_scope *s, nw_union *to, const nw_union *more) {
   return to->n <= NW_MOST_CASES || no(s, "a condition has too many cases");
 }
 
-// Both hold (and), or: the first does not hold, or it does and the second does not.
+// `and`: both hold. Its negation: the first does not hold, or it holds and the second does not.
 static bool both_or_not(nw_affine_scope *s, const nw_expr *e, bool holds, nw_union *out) {
   bool all = (e->op == NW_OP_AND) == holds;
   nw_union x, y, joined;
@@ -273,6 +273,6 @@ bool nw_union_of(nw_affine_scope *s, const nw_expr *e, bool holds, nw_union *out
   case NW_OP_BROADCAST: return nw_union_of(s, e->arg[0], holds, out);
   case NW_OP_SELECT: return select_union(s, e, holds, out);
   case NW_OP_CAST: return is_not_zero(s, e->arg[0], holds, out);
-  default: return no(s, "a condition is not of loop variables");
+  default: return no(s, "a condition uses more than loop variables");
   }
 }

@@ -35,14 +35,14 @@ static void unset(nw_recency *r, uint32_t slot) {
   add(r, slot >> 6, UINT32_MAX); // minus one
 }
 
-// Lines in slots up to this one, itself among them.
+// The number of lines in slots up to this one, inclusive.
 static uint32_t up_to(const nw_recency *r, uint32_t slot) {
   uint32_t n = (uint32_t)__builtin_popcountll(r->here[slot >> 6] << (63 - (slot & 63)));
   for (uint32_t i = slot >> 6; i; i &= i - 1) n += r->tree[i];
   return n;
 }
 
-// Slots are renumbered in their order, without those that are empty.
+// Renumbers the slots in order, without the empty ones.
 static void move_together(nw_recency *r) {
   uint32_t to = 1;
   for (uint32_t from = 1; from < r->next; from++) {

@@ -1,16 +1,16 @@
-// Stack distances: how many other lines were asked for since a line was asked for last.
+// Stack distances: the number of different lines accessed since the last access to a line.
 //
-// Lines that were asked for stand in slots in the order of their last time; how many stand behind a slot is a sum over a
-// Fenwick tree of 64-bit words of slots. When the slots are used up the lines move together. Olken, "Efficient Methods for
-// Calculating the Success Function of Fixed Space Replacement Policies", 1981; Fenwick, "A New Data Structure for Cumulative
-// Frequency Tables", 1994.
+// Accessed lines are in slots, ordered by their last access. The number of lines after a slot is a sum over a Fenwick tree of
+// 64-bit words of slots. When the slots are used up, the lines are compacted. Olken, "Efficient Methods for Calculating the
+// Success Function of Fixed Space Replacement Policies", 1981; Fenwick, "A New Data Structure for Cumulative Frequency Tables",
+// 1994.
 #pragma once
 #include "base/base.h"
 
 typedef struct nw_recency {
-  uint32_t *slot; // by line, from 1; 0: never asked for
+  uint32_t *slot; // by line, from 1; 0: never accessed
   uint32_t *line; // by slot
-  uint64_t *here; // slots in which a line stands, a bit each
+  uint64_t *here; // one bit for each slot that holds a line
   uint32_t *tree; // of the words of `here`
   uint32_t slots, words, next; // next: the first free slot
   uint32_t live;

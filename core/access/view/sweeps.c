@@ -1,4 +1,4 @@
-// How the address of each load and store moves with the loops around it.
+// How enclosing loops change the address of each load and store.
 #include "access/ready.h"
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ typedef struct sweep {
 
 struct nw_sweeps {
   nw_arena *arena;
-  const nw_walker *w; // while it is made
+  const nw_walker *w; // during construction
   nw_vec path; // nw_nest *, of loops
   nw_vec at; // sweep *
 };
@@ -41,7 +41,7 @@ static void add(nw_sweeps *s, const nw_site_code *site) {
   nw_vec_push(&s->at, x);
 }
 
-// A site may stand in a statement more than once.
+// A site may occur in a statement more than once.
 static bool is_again(const nw_nest *c, int act) {
   for (int i = 0; i < act; i++)
     if (c->act[i].kind == NW_ACT_TOUCH && c->act[i].site == c->act[act].site) return true;

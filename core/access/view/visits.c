@@ -1,12 +1,12 @@
-// The executions of a scheduled program's blocks, in order: which instance of its stage each of them is, and where the loops
-// stand. Nothing is run. Loops are entered only where a block inside may have an instance that is asked for.
+// Lists the executions of a scheduled program's blocks, in order, with their instances and the values of the loops. Nothing is
+// computed. A loop is entered only if a block inside may have a requested instance.
 #include "access/walker.h"
 #include <limits.h>
 #include <stdlib.h>
 
 typedef struct node node;
 
-typedef struct asked { // values of an axis
+typedef struct asked { // requested values of an axis
   int n;
   int64_t *value; // ascending
 } asked;
@@ -14,13 +14,13 @@ typedef struct asked { // values of an axis
 typedef struct site { // a block
   nw_visit_block told;
   int number;
-  int depth; // statements around
+  int depth; // enclosing statements
   const node *at[NW_MAX_DEPTH]; // from the root to the block
-  int pos[NW_MAX_DEPTH]; // among the kids of the one before
+  int pos[NW_MAX_DEPTH]; // position among the children of the previous node
   const node *loop[NW_MAX_DEPTH];
   nw_calc **bind, **index, *where;
   bool wanted;
-  asked *only; // by axis; n == 0: all its values
+  asked *only; // by axis; n == 0: all values
 } site;
 
 struct node {
@@ -40,7 +40,7 @@ struct nw_visits {
   nw_arena *arena;
   nw_pool *pool;
   nw_names names;
-  int64_t *slot, *lo, *hi; // values; and bounds, of loops that do not stand
+  int64_t *slot, *lo, *hi; // values; and ranges of loops without a current value
   int nslots;
   nw_vec site, made, visit; // made: all nodes
   node *root;
@@ -49,15 +49,15 @@ struct nw_visits {
   bool failed;
 };
 
-// ---- making
+// ---- construction
 
-typedef struct trail { // from the root to where a node is made
+typedef struct trail { // from the root to the current node
   int n, nloops;
   const node *at[NW_MAX_DEPTH], *loop[NW_MAX_DEPTH];
   int pos[NW_MAX_DEPTH];
 } trail;
 
-// What data decide cannot be told without them.
+// A value that depends on data is unknown here.
 static nw_calc *calc(nw_visits *v, const nw_expr *e) {
   nw_calc *c = nw_calc_of(v->arena, &v->names, e);
   if (!c && !v->failed) {
@@ -101,7 +101,7 @@ static void set_axes(nw_visits *v, site *s, const nw_stmt *b) {
   s->told.axis = axis;
 }
 
-// Of the first store; not where an index is data.
+// The index of the first store; none if it depends on data.
 static void set_index(nw_visits *v, site *s, const nw_stmt *b) {
   if (!b->block.ntargets) return;
   const nw_block_target *t = &b->block.target[0];
@@ -203,7 +203,7 @@ void nw_visits_free(nw_visits *v) {
   free(v);
 }
 
-// ---- asking
+// ---- queries
 
 static site *site_at(const nw_visits *v, int block) { return v->site.at[block]; }
 
@@ -224,7 +224,7 @@ static bool any_between(const asked *a, int64_t lo, int64_t hi) {
   return !a->n;
 }
 
-// ---- what may be asked for once the loops down to `loop` stand, that one between its bounds
+// ---- what may be requested when the loops outside `loop` have values, and `loop` has a range
 
 static void bound_loop(nw_visits *v, const node *x) {
   int64_t b0, b1, e0, e1;
@@ -256,7 +256,7 @@ static bool enters(nw_visits *v, const node *x, int64_t lo, int64_t hi) {
 
 // ---- the walk
 
-// Room for the values, with what the loops stand at.
+// Allocates a visit with the current values of the loops.
 static nw_visited *new_visit(nw_visits *v, const site *s) {
   int n = s->told.naxes, m = s->told.nloops;
   int64_t *values = NW_NEW_N(v->arena, int64_t, n + m + s->told.nindex + 1);
@@ -275,7 +275,8 @@ static void run_block(nw_visits *v, const site *s) {
     if (!any_between(&s->only[a], at, at)) return;
   }
   if (v->visit.n >= v->most) {
-    nw_fail(v->ctx, NW_ELIMIT, "Ask for a part of them.", "there are more than %lld executions", (long long)v->most);
+    nw_fail(v->ctx, NW_ELIMIT, "Give a smaller part of the program or smaller sizes.",
+            "there are more than %lld executions", (long long)v->most);
     v->failed = true;
     return;
   }
@@ -284,7 +285,7 @@ static void run_block(nw_visits *v, const site *s) {
 
 static void run(nw_visits *v, const node *x);
 
-// Iterations lo..hi, halved until a part holds nothing that is asked for, or a single one.
+// Runs iterations lo..hi, halved until a part contains nothing requested, or is a single iteration.
 static void run_part(nw_visits *v, const node *x, int64_t lo, int64_t hi) {
   if (++v->ticks % 4096 == 0 && nw_stopped(v->ctx)) v->failed = true;
   if (v->failed || lo > hi || !enters(v, x, lo, hi)) return;
@@ -313,7 +314,7 @@ static void run(nw_visits *v, const node *x) {
 
 // ---- order
 
-// Rounds that are done side by side, statement by statement.
+// True if iterations run in lockstep, statement by statement.
 static bool is_side_by_side(const nw_stmt *s) {
   return s->kind == NW_LOOP && (s->loop.mark == NW_VECTORIZED || nw_is_vthread_loop(s));
 }

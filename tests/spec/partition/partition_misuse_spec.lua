@@ -132,7 +132,8 @@ describe("a mistake in a call of s:partition_auto", function()
   end)
 
   it("is said of a size that is less than its least", function()
-    support.fails("partition_auto: M = 0: it is at least 1", "range", auto, product(nw.size "M"), {sizes = {M = {0, 1}}})
+    support.fails("partition_auto: M = 0 is too small: it must be at least 1", "range", auto, product(nw.size "M"),
+      {sizes = {M = {0, 1}}})
   end)
 
   it("is said of the sizes of nw.microkernels", function()

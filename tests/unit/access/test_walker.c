@@ -65,7 +65,7 @@ static void data_is_not_known(void **state) {
   nw_exec *e = nw_lower(p, NULL);
   assert_null(nw_walker_new(l->c, e, NULL));
   assert_int_equal(nw_error(l->c)->code, NW_ELIMIT);
-  assert_has(nw_error(l->c)->message, "depends on what is in I");
+  assert_has(nw_error(l->c)->message, "depends on the contents of I");
   nw_clear(l->c);
   nw_exec_release(e);
   nw_program_release(p);
